@@ -1,0 +1,122 @@
+/*-------------------------------------------------------------------------
+ *
+ * device_sort.h
+ *	  The way into the kernels: sorting keys on a CUDA device, for C.
+ *
+ * Only gpusortd's cuda engine, the unit tests and the benchmarks include
+ * this.  Nothing of CUDA shows through.
+ *
+ * A DeviceSort is one job.  Keys are pushed in batches while they come into
+ * being, each push an asynchronous copy; run sorts them; pull copies parts of
+ * the order back.  A job belongs to one thread at a time, different jobs may
+ * run in different threads at once; each has a CUDA stream of its own.
+ *
+ * Functions that return bool return false on failure and then leave the
+ * reason, a sentence without full stop, in "error".  After a failure the only
+ * thing to do with a job is device_sort_end().  An error that has poisoned
+ * the CUDA context (a fault in a kernel) makes every later call in the
+ * process fail too: see device_is_lost().
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_DEVICE_SORT_H
+#define GPUSORT_DEVICE_SORT_H
+
+#include <stddef.h>
+
+#include "../src/key_format.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+#define DEVICE_NAME_SIZE	64
+#define DEVICE_ERROR_SIZE	256
+
+typedef struct DeviceError
+{
+	char		text[DEVICE_ERROR_SIZE];
+} DeviceError;
+
+typedef struct DeviceInfo
+{
+	char		name[DEVICE_NAME_SIZE];
+	uint64_t	memory_bytes;	/* all memory of the device */
+	int			capability_major;
+	int			capability_minor;
+	int			driver_version; /* 1000 * major + 10 * minor, as CUDA has it */
+	bool		usable;			/* our machine code runs on it */
+	char		reason[DEVICE_ERROR_SIZE];	/* why not, if not usable */
+} DeviceInfo;
+
+typedef struct DeviceSort DeviceSort;
+
+/* What a sort does; values of gpusort.algorithm. */
+typedef enum DeviceAlgorithm
+{
+	DEVICE_SORT_AUTO = 0,		/* the fastest one known for the input */
+	DEVICE_SORT_QUICKSORT2		/* two-way CUDA-quicksort */
+} DeviceAlgorithm;
+
+/* Number of devices; zero with a reason in "error" if there is no driver. */
+extern int	device_count(DeviceError *error);
+
+/* Describes device 0 <= device < device_count(). */
+extern bool device_describe(int device, DeviceInfo *info, DeviceError *error);
+
+/* Makes the device's context, so that the first job does not wait for it. */
+extern bool device_start(int device, DeviceError *error);
+
+/* True after an error that only a new process can cure. */
+extern bool device_is_lost(void);
+
+/*
+ * Pins memory that jobs of any device push from and pull into; it must stay
+ * mapped until unpinned.
+ */
+extern bool device_pin(void *memory, size_t bytes, DeviceError *error);
+extern void device_unpin(void *memory);
+
+/*
+ * Device memory, in bytes, that a job takes at its highest for nrows keys of
+ * nwords words together.  Monotonic in both.
+ */
+extern uint64_t device_sort_memory(const KeyShape *shape,
+								   uint64_t nrows, uint64_t nwords);
+
+/* Begins a job; NULL on failure. */
+extern DeviceSort *device_sort_begin(int device, const KeyShape *shape,
+									 DeviceAlgorithm algorithm,
+									 DeviceError *error);
+
+/*
+ * Adds nrows keys of nwords words together.  "ends" counts from the first key
+ * of the job (not of the batch) and is NULL for keys of fixed width.  Returns
+ * at once; words and ends, in pinned memory, must stay as they are until
+ * device_sort_wait_pushed() has been given the same ticket.
+ */
+extern bool device_sort_push(DeviceSort *sort, const uint64_t *words,
+							 uint64_t nwords, const uint64_t *ends,
+							 uint32_t nrows, uint64_t *ticket,
+							 DeviceError *error);
+
+/* Waits until the push with this ticket, and all before it, are copied. */
+extern bool device_sort_wait_pushed(DeviceSort *sort, uint64_t ticket,
+									DeviceError *error);
+
+/* Sorts what was pushed; returns when the order is ready.  Once a job. */
+extern bool device_sort_run(DeviceSort *sort, DeviceError *error);
+
+/* Copies entries first to first + count - 1 of the order to pinned memory. */
+extern bool device_sort_pull(DeviceSort *sort, uint64_t first, uint32_t count,
+							 uint32_t *order, DeviceError *error);
+
+/* Frees the job, finished or not.  Allowed for NULL. */
+extern void device_sort_end(DeviceSort *sort);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* GPUSORT_DEVICE_SORT_H */

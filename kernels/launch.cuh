@@ -1,0 +1,116 @@
+/*-------------------------------------------------------------------------
+ *
+ * launch.cuh
+ *	  Launching kernels, on a device or on the emulator of the unit tests.
+ *
+ * The only file that knows the difference: nvcc's <<<>>> and "extern
+ * __shared__" have no counterpart in C++, all else the emulator provides
+ * under CUDA's own names.
+ *
+ * A kernel takes its shared memory as one structure, here called Shared, that
+ * is named where it is launched and again where it is used.  It is always
+ * dynamic shared memory, so it may be larger than the 48 KiB that static
+ * variables are limited to.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_LAUNCH_CUH
+#define GPUSORT_LAUNCH_CUH
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "failure.cuh"
+
+namespace gpusort
+{
+
+/* For kernels without shared memory. */
+struct NoShared
+{
+};
+
+template <typename Shared>
+struct SharedBytes
+{
+	static constexpr size_t value = sizeof(Shared);
+};
+
+template <>
+struct SharedBytes<NoShared>
+{
+	static constexpr size_t value = 0;
+};
+
+/* Shared memory every kernel gets without asking. */
+constexpr size_t default_shared_bytes = 48 * 1024;
+
+/* The calling block's shared memory. */
+template <typename Shared>
+static __device__ __forceinline__ Shared &
+block_shared()
+{
+#ifdef CUDA_ON_CPU
+	return *static_cast<Shared *>(cuda_on_cpu::dynamic_shared(sizeof(Shared)));
+#else
+	extern __shared__ __align__(16) unsigned char dynamic_shared[];
+
+	return *reinterpret_cast<Shared *>(dynamic_shared);
+#endif
+}
+
+/*
+ * Where a job's work goes: its stream, on the device that is the calling
+ * thread's current one, and where it reports failure.
+ */
+struct Queue
+{
+	cudaStream_t stream;
+	unsigned	multiprocessors;
+	DeviceError *error;
+
+	bool
+	did(cudaError_t code, const char *what) const
+	{
+		return succeeded(code, error, what);
+	}
+
+	/* Launches a kernel; no blocks is allowed and does nothing. */
+	template <typename Shared = NoShared, typename... Parameters,
+			  typename... Arguments>
+	bool
+	launch(const char *what, void (*kernel) (Parameters...), uint64_t blocks,
+		   unsigned threads, Arguments... arguments) const
+	{
+		constexpr size_t shared_bytes = SharedBytes<Shared>::value;
+		unsigned	grid = static_cast<unsigned>(blocks);
+
+		if (blocks == 0)
+			return true;
+		if (shared_bytes > default_shared_bytes &&
+			!did(cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
+									  cudaFuncAttributeMaxDynamicSharedMemorySize,
+									  static_cast<int>(shared_bytes)), what))
+			return false;
+#ifdef CUDA_ON_CPU
+		cuda_on_cpu::launch(kernel, grid, threads, shared_bytes, stream,
+							arguments...);
+#else
+		kernel<<<grid, threads, shared_bytes, stream>>>(arguments...);
+#endif
+		return did(cudaGetLastError(), what);
+	}
+};
+
+/* Blocks (or tiles, or warps) of "size" that cover "count". */
+static constexpr __host__ __device__ uint64_t
+divide_up(uint64_t count, uint64_t size)
+{
+	return (count + size - 1) / size;
+}
+
+}								/* namespace gpusort */
+
+#endif							/* GPUSORT_LAUNCH_CUH */

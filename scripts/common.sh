@@ -1,0 +1,162 @@
+# shellcheck shell=bash
+# What the scripts of this directory share; to be sourced after `set -euo pipefail`.
+#
+# The machine is Debian or a release derived from it. Everything that is installed comes from the sources its apt is
+# configured with. A server started here lives in a temporary directory, listens on a unix socket in it and nowhere else, and
+# is gone, together with that directory, when the script ends, however it ends.
+
+CHECKOUT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# The same results under every user's settings; what is built and installed can be read by the user who runs the server.
+export LC_ALL=C.UTF-8
+umask 022
+
+# ---- messages: standard output is for a script's results, everything else goes to standard error
+
+progress() { printf '== %s\n' "$*" >&2; }
+
+fail() {
+	printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+	exit 1
+}
+
+# Runs a command whose output is of interest only when it fails.
+quietly() {
+	local output
+	if ! output=$("$@" 2>&1 </dev/null); then
+		printf '%s\n' "$output" >&2
+		fail "this failed: $*"
+	fi
+}
+
+# ---- users
+
+running_as_root() { [ "$(id -u)" -eq 0 ]; }
+
+as_root() {
+	if running_as_root; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		fail "root or sudo is needed for: $*"
+	fi
+}
+
+# PostgreSQL refuses to run as root. Under root its programs run as `nobody`, the unprivileged user that every machine has.
+as_server_user() {
+	if running_as_root; then
+		setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups env HOME=/nonexistent "$@"
+	else
+		"$@"
+	fi
+}
+
+make_directory_of_server_user() {
+	mkdir -m 700 "$1"
+	! running_as_root || chown "nobody:$(id -g nobody)" "$1"
+}
+
+# ---- a temporary directory for the whole script; it and the servers that live in it go when the script ends
+
+make_work_directory() {
+	WORK_DIRECTORY=$(mktemp -d "${TMPDIR:-/tmp}/gpusort.XXXXXX")
+	chmod 755 "$WORK_DIRECTORY"
+	trap clean_up EXIT
+	# a signal ends the script through `exit`, so that the line above holds for it too
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+}
+
+clean_up() {
+	local postmaster
+	while read -r postmaster; do
+		stop_server "$(dirname "$postmaster")" immediate || true
+	done < <(find "$WORK_DIRECTORY" -name postmaster.pid)
+	rm -rf "$WORK_DIRECTORY"
+}
+
+# ---- Debian packages
+
+update_package_lists() {
+	progress "updating apt's package lists"
+	quietly as_root apt-get -q -y update
+}
+
+package_installed() {
+	[ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# usage: install_packages PACKAGE...
+# Needs root and the network only when something is missing.
+install_packages() {
+	local package missing=()
+	for package in "$@"; do
+		package_installed "$package" || missing+=("$package")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	update_package_lists
+	progress "installing ${missing[*]}"
+	quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=600 \
+		install --no-install-recommends "${missing[@]}"
+}
+
+# The address that this machine's apt takes its own Debian release from.
+debian_mirror() {
+	local sources
+	# before its first update apt knows none of its sources by what they hold
+	[ -n "$(debian_sources)" ] || update_package_lists
+	sources=$(debian_sources)
+	[ -n "$sources" ] || fail "apt is not configured with a source of this machine's Debian release"
+	echo "${sources%%$'\n'*}"
+}
+
+debian_sources() {
+	# shellcheck disable=SC2016 # apt fills in the $(...)
+	apt-get indextargets --format '$(REPO_URI)' \
+		'Created-By: Packages' 'Origin: Debian' "Codename: $(debian_codename)" 'Component: main'
+}
+
+debian_codename() (. /etc/os-release && echo "$VERSION_CODENAME")
+
+# ---- PostgreSQL
+
+# usage: build_gpusort PG_CONFIG [MAKE_VARIABLE=VALUE...]
+# Builds in the checkout and installs into that server.
+build_gpusort() {
+	local pg_config=$1
+	shift
+	make -s -C "$CHECKOUT" -j"$(nproc)" PG_CONFIG="$pg_config" "$@"
+	as_root make -s -C "$CHECKOUT" install PG_CONFIG="$pg_config" "$@"
+}
+
+# usage: start_cluster PG_CONFIG [CONFIGURATION_LINE...]
+# Makes a new cluster in the work directory, starts it, and points the client programs at it.
+start_cluster() {
+	local pg_config=$1 cluster=$WORK_DIRECTORY/cluster
+	shift
+	# settings of the caller's own servers must not reach this one
+	unset "${!PG@}"
+	PATH=$("$pg_config" --bindir):$PATH
+	export PGHOST=$cluster PGUSER=postgres PGDATABASE=postgres
+	make_directory_of_server_user "$cluster"
+	quietly as_server_user initdb -D "$cluster/data" -U postgres -A trust --no-sync --locale=C.UTF-8 --encoding=UTF8
+	cat >>"$cluster/data/postgresql.conf" <<-CONFIGURATION
+		listen_addresses = ''
+		unix_socket_directories = '$cluster'
+		fsync = off
+	CONFIGURATION
+	[ $# -eq 0 ] || printf '%s\n' "$@" >>"$cluster/data/postgresql.conf"
+	if ! as_server_user pg_ctl -D "$cluster/data" -l "$cluster/log" -w start >/dev/null; then
+		cat "$cluster/log" >&2
+		return 1
+	fi
+}
+
+stop_cluster() {
+	stop_server "$WORK_DIRECTORY/cluster/data" fast
+	rm -rf "$WORK_DIRECTORY/cluster"
+}
+
+stop_server() { as_server_user pg_ctl -D "$1" -m "$2" -w stop >/dev/null 2>&1; }

@@ -1,0 +1,53 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  Differences between PostgreSQL 15, 16, 17 and 18.
+ *
+ * Everything else in the extension is written as for the newest of them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_COMPAT_H
+#define GPUSORT_COMPAT_H
+
+#include "postgres.h"
+
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+#include "utils/wait_event.h"
+
+/* 17 gave extensions wait events with names of their own. */
+#if PG_VERSION_NUM < 170000
+#define WaitEventExtensionNew(name) PG_WAIT_EXTENSION
+#endif
+
+/* 18 counts disabled plan nodes and says so in EXPLAIN. */
+#if PG_VERSION_NUM >= 180000
+#define PLAN_DISABLED_NODES(plan) ((plan)->disabled_nodes)
+#else
+#define PLAN_DISABLED_NODES(plan) 0
+#endif
+
+/*
+ * Key encoders: varlena headers, comparison types, collations.
+ */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+#include "utils/pg_locale.h"
+
+#if PG_VERSION_NUM >= 180000
+#define COLLATION_IS_C(collation) \
+	(pg_newlocale_from_collation(collation)->collate_is_c)
+#else
+#define COLLATION_IS_C(collation) lc_collate_is_c(collation)
+
+/* 18 gave btree's strategy numbers names that no access method owns. */
+#define CompareType int16
+#define COMPARE_GT BTGreaterStrategyNumber
+#endif
+
+#endif							/* GPUSORT_COMPAT_H */

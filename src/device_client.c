@@ -1,0 +1,482 @@
+/*-------------------------------------------------------------------------
+ *
+ * device_client.c
+ *	  A backend's side of the conversation with gpusortd.
+ *
+ * The socket never blocks: a message is tried first, and only if it cannot be
+ * sent or received at once does the backend wait, on its latch and the socket
+ * together, as libpqwalreceiver and postgres_fdw do.
+ *
+ * Nothing that arrives is believed: chunk numbers, counts and row numbers are
+ * checked before they are used, so that whatever a device or gpusortd does
+ * costs at most this job.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
+#include "storage/fd.h"
+#include "storage/latch.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "device_client.h"
+#include "gpusort.h"
+
+struct DeviceClient
+{
+	MemoryContext context;		/* holds this */
+	MemoryContextCallback on_reset; /* closes everything below */
+	const char *failure;
+	KeyShape	shape;
+	char		device[MESSAGE_TEXT_SIZE];
+
+	int			socket;			/* -1 when closed */
+	char	   *ring;			/* NULL before MSG_WELCOME */
+	uint32		nchunks;
+	uint32		chunk;			/* the one being filled */
+	bool	   *chunk_is_ours;
+};
+
+/* Notes why the client cannot go on; returns false for the caller to. */
+static bool
+fail(DeviceClient *client, const char *failure)
+{
+	client->failure = MemoryContextStrdup(client->context, failure);
+	return false;
+}
+
+static bool
+fail_with_errno(DeviceClient *client, const char *what)
+{
+	client->failure = MemoryContextStrdup(client->context,
+										  psprintf("%s: %m", what));
+	return false;
+}
+
+static bool
+fail_unexpected(DeviceClient *client)
+{
+	return fail(client, "gpusortd sent an unexpected message");
+}
+
+/* Memory context callback: the job's end, whichever way it comes. */
+static void
+close_connection(void *argument)
+{
+	DeviceClient *client = argument;
+
+	if (client->ring != NULL)
+		munmap(client->ring, (Size) client->nchunks * CHUNK_BYTES);
+	client->ring = NULL;
+	if (client->socket >= 0)
+	{
+		close(client->socket);
+		ReleaseExternalFD();
+	}
+	client->socket = -1;
+}
+
+/* Waits until the socket is ready for this, or an interrupt is served. */
+static void
+wait_for_socket(DeviceClient *client, int socket_event)
+{
+	static uint32 wait_event = 0;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortDevice");
+
+	(void) WaitLatchOrSocket(MyLatch,
+							 WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | socket_event,
+							 client->socket, -1L, wait_event);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+static bool
+send_message(DeviceClient *client, const Message *message)
+{
+	for (;;)
+	{
+		ssize_t		sent = send(client->socket, message, sizeof(Message),
+								MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (sent == sizeof(Message))
+			return true;
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0 && errno != EAGAIN)
+			return fail_with_errno(client, "could not send to gpusortd");
+		wait_for_socket(client, WL_SOCKET_WRITEABLE);
+	}
+}
+
+/*
+ * Receives a message if one has come.  A descriptor passed along with it is
+ * stored in *descriptor, which must be -1 before.  *received tells whether
+ * there was a message; the result is false if the connection is lost.
+ */
+static bool
+try_receive_message(DeviceClient *client, Message *message, int *descriptor,
+					bool *received)
+{
+	union
+	{
+		struct cmsghdr header;
+		char		space[CMSG_SPACE(sizeof(int))];
+	}			control;
+	struct iovec part = {message, sizeof(Message)};
+	struct msghdr envelope = {0};
+	ssize_t		length;
+
+	envelope.msg_iov = &part;
+	envelope.msg_iovlen = 1;
+	envelope.msg_control = control.space;
+	envelope.msg_controllen = sizeof(control.space);
+
+	*received = false;
+	length = recvmsg(client->socket, &envelope,
+					 MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (length < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (length < 0)
+		return fail_with_errno(client, "could not receive from gpusortd");
+	if (length == 0)
+		return fail(client, "gpusortd closed the connection");
+
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(&envelope); header != NULL;
+		 header = CMSG_NXTHDR(&envelope, header))
+	{
+		if (header->cmsg_level == SOL_SOCKET &&
+			header->cmsg_type == SCM_RIGHTS)
+			memcpy(descriptor, CMSG_DATA(header), sizeof(int));
+	}
+	if (length != sizeof(Message))
+		return fail_unexpected(client);
+	if (message->kind == MSG_FAILED || message->kind == MSG_REFUSED)
+	{
+		message->u.failed.text[MESSAGE_TEXT_SIZE - 1] = '\0';
+		return fail(client, message->u.failed.text);
+	}
+	*received = true;
+	return true;
+}
+
+/* Receives a message, waiting for it. */
+static bool
+receive_message(DeviceClient *client, Message *message, int *descriptor)
+{
+	bool		received;
+
+	while (try_receive_message(client, message, descriptor, &received))
+	{
+		if (received)
+			return true;
+		wait_for_socket(client, WL_SOCKET_READABLE);
+	}
+	return false;
+}
+
+/*
+ * Makes a client, connected to gpusortd unless it has a failure.  The context
+ * becomes a child of the current one.
+ */
+static DeviceClient *
+connect_client(void)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort device client",
+												  ALLOCSET_SMALL_SIZES);
+	DeviceClient *client = MemoryContextAllocZero(context,
+												  sizeof(DeviceClient));
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	client->context = context;
+	client->socket = -1;
+	client->on_reset.func = close_connection;
+	client->on_reset.arg = client;
+	MemoryContextRegisterResetCallback(context, &client->on_reset);
+
+	if (!AcquireExternalFD())
+	{
+		fail(client, "too many open files");
+		return client;
+	}
+	client->socket = socket(AF_UNIX,
+							SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (client->socket < 0)
+	{
+		ReleaseExternalFD();
+		fail_with_errno(client, "could not make a socket");
+		return client;
+	}
+	strlcpy(address.sun_path, SOCKET_PATH, sizeof(address.sun_path));
+	if (connect(client->socket, (struct sockaddr *) &address,
+				sizeof(address)) < 0)
+		fail_with_errno(client, "could not connect to gpusortd");
+	return client;
+}
+
+/* Maps the ring that came with MSG_WELCOME. */
+static bool
+map_ring(DeviceClient *client, uint32 nchunks, int descriptor)
+{
+	void	   *ring;
+
+	if (nchunks == 0 || descriptor < 0)
+		return fail_unexpected(client);
+	ring = mmap(NULL, (Size) nchunks * CHUNK_BYTES, PROT_READ | PROT_WRITE,
+				MAP_SHARED, descriptor, 0);
+	if (ring == MAP_FAILED)
+		return fail_with_errno(client, "could not map the staging memory");
+	client->ring = ring;
+	client->nchunks = nchunks;
+	client->chunk = 0;
+	client->chunk_is_ours = MemoryContextAlloc(client->context, nchunks);
+	memset(client->chunk_is_ours, true, nchunks);
+	return true;
+}
+
+/* Says hello and takes the ring. */
+static bool
+introduce(DeviceClient *client, uint64 expected_rows)
+{
+	Message		message = {.kind = MSG_HELLO};
+	int			descriptor = -1;
+	bool		welcome;
+
+	message.u.hello.version = PROTOCOL_VERSION;
+	message.u.hello.fixed_words = client->shape.fixed_words;
+	message.u.hello.mark_ties = client->shape.mark_ties;
+	message.u.hello.algorithm = gpusort_algorithm;
+	message.u.hello.expected_rows = expected_rows;
+
+	welcome = send_message(client, &message) &&
+		receive_message(client, &message, &descriptor);
+	if (welcome && message.kind != MSG_WELCOME)
+		welcome = fail_unexpected(client);
+	if (welcome)
+		welcome = map_ring(client, message.u.welcome.chunks, descriptor);
+	if (welcome)
+		strlcpy(client->device, message.u.welcome.device,
+				sizeof(client->device));
+	if (descriptor >= 0)
+		close(descriptor);
+	return welcome;
+}
+
+DeviceClient *
+device_client_begin(const KeyShape *shape, uint64 expected_rows,
+					const char **failure)
+{
+	DeviceClient *client = connect_client();
+
+	client->shape = *shape;
+	if (client->failure == NULL && introduce(client, expected_rows))
+		return client;
+
+	*failure = pstrdup(client->failure);
+	device_client_end(client);
+	return NULL;
+}
+
+const char *
+device_client_device(const DeviceClient *client)
+{
+	return client->device;
+}
+
+const char *
+device_client_failure(const DeviceClient *client)
+{
+	return client->failure;
+}
+
+void
+device_client_end(DeviceClient *client)
+{
+	MemoryContextDelete(client->context);
+}
+
+/* Takes back a chunk whose keys gpusortd has copied. */
+static bool
+take_back_chunk(DeviceClient *client, const Message *message)
+{
+	if (message->kind != MSG_KEYS_TAKEN ||
+		message->u.keys.chunk >= client->nchunks)
+		return fail_unexpected(client);
+	client->chunk_is_ours[message->u.keys.chunk] = true;
+	return true;
+}
+
+bool
+device_client_next_batch(DeviceClient *client, KeyBatch *batch)
+{
+	char	   *chunk = client->ring + (Size) client->chunk * CHUNK_BYTES;
+
+	while (!client->chunk_is_ours[client->chunk])
+	{
+		Message		message;
+		int			descriptor = -1;
+
+		if (!receive_message(client, &message, &descriptor) ||
+			!take_back_chunk(client, &message))
+			return false;
+	}
+
+	batch->nwords = 0;
+	batch->nrows = 0;
+	if (client->shape.fixed_words > 0)
+	{
+		batch->ends = NULL;
+		batch->words = (uint64_t *) chunk;
+		batch->max_words = CHUNK_BYTES / sizeof(uint64_t);
+		batch->max_rows = batch->max_words / client->shape.fixed_words;
+	}
+	else
+	{
+		batch->ends = (uint64_t *) chunk;
+		batch->max_rows = CHUNK_VARIABLE_ROWS;
+		batch->words = batch->ends + CHUNK_VARIABLE_ROWS;
+		batch->max_words = CHUNK_BYTES / sizeof(uint64_t) -
+			CHUNK_VARIABLE_ROWS;
+	}
+	return true;
+}
+
+bool
+device_client_push(DeviceClient *client, const KeyBatch *batch)
+{
+	Message		message = {.kind = MSG_KEYS};
+
+	message.u.keys.chunk = client->chunk;
+	message.u.keys.nrows = batch->nrows;
+	message.u.keys.nwords = batch->nwords;
+	client->chunk_is_ours[client->chunk] = false;
+	client->chunk = (client->chunk + 1) % client->nchunks;
+	return send_message(client, &message);
+}
+
+/*
+ * Copies a chunk of the order.  Row numbers are checked, since the rows are
+ * looked up by them.
+ */
+static bool
+copy_order(DeviceClient *client, uint32 *order, const uint32 *chunk,
+		   uint32 count, uint64 nrows)
+{
+	uint32		highest = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		highest = Max(highest, ORDER_ROW(chunk[i]));
+		order[i] = chunk[i];
+	}
+	if (count > 0 && highest >= nrows)
+		return fail(client, "gpusortd sent an order with impossible row numbers");
+	return true;
+}
+
+/* Receives the order, chunk after chunk, giving each one back. */
+static bool
+receive_order(DeviceClient *client, uint32 *order, uint64 nrows)
+{
+	uint64		have = 0;
+
+	while (have < nrows)
+	{
+		Message		message;
+		int			descriptor = -1;
+		uint32		count;
+
+		if (!receive_message(client, &message, &descriptor))
+			return false;
+		/* chunks of keys still come back in between */
+		if (message.kind == MSG_KEYS_TAKEN)
+			continue;
+		count = message.u.order.count;
+		if (message.kind != MSG_ORDER ||
+			message.u.order.chunk >= client->nchunks ||
+			count > CHUNK_BYTES / sizeof(uint32) || count > nrows - have)
+			return fail_unexpected(client);
+
+		if (!copy_order(client, order + have,
+						(uint32 *) (client->ring + (Size) message.u.order.chunk * CHUNK_BYTES),
+						count, nrows))
+			return false;
+		have += count;
+		message.kind = MSG_ORDER_TAKEN;
+		if (have < nrows && !send_message(client, &message))
+			return false;
+	}
+	return true;
+}
+
+bool
+device_client_run(DeviceClient *client, uint64 nrows, uint32 *order,
+				  uint64 *sort_microseconds)
+{
+	Message		message = {.kind = MSG_RUN};
+	int			descriptor = -1;
+
+	message.u.run.nrows = nrows;
+	if (!send_message(client, &message))
+		return false;
+	do
+	{
+		if (!receive_message(client, &message, &descriptor))
+			return false;
+	} while (message.kind == MSG_KEYS_TAKEN);
+	if (message.kind != MSG_SORTED)
+		return fail_unexpected(client);
+	*sort_microseconds = message.u.sorted.sort_microseconds;
+	return receive_order(client, order, nrows);
+}
+
+/* Receives the answers to MSG_LIST_DEVICES. */
+static bool
+receive_devices(DeviceClient *client, List **devices)
+{
+	Message		message = {.kind = MSG_LIST_DEVICES};
+	int			descriptor = -1;
+
+	if (!send_message(client, &message))
+		return false;
+	for (;;)
+	{
+		Message    *device;
+
+		if (!receive_message(client, &message, &descriptor))
+			return false;
+		if (message.kind == MSG_END_OF_LIST)
+			return true;
+		if (message.kind != MSG_DEVICE)
+			return fail_unexpected(client);
+		device = palloc(sizeof(Message));
+		*device = message;
+		device->u.device.name[MESSAGE_TEXT_SIZE - 1] = '\0';
+		device->u.device.reason[MESSAGE_TEXT_SIZE - 1] = '\0';
+		*devices = lappend(*devices, device);
+	}
+}
+
+bool
+device_client_list_devices(List **devices, const char **failure)
+{
+	DeviceClient *client = connect_client();
+	bool		answered;
+
+	*devices = NIL;
+	answered = client->failure == NULL && receive_devices(client, devices);
+	if (!answered)
+		*failure = pstrdup(client->failure);
+	device_client_end(client);
+	return answered;
+}

@@ -1,0 +1,70 @@
+/*-------------------------------------------------------------------------
+ *
+ * device_client.h
+ *	  A backend's side of the conversation with gpusortd.
+ *
+ * See protocol.h for what is said.  A client is one connection and so one
+ * job.  It lives in a memory context: deleting that, as an aborted query
+ * does, closes the connection and unmaps the ring.
+ *
+ * Whatever goes wrong with gpusortd or the device is not an error here: the
+ * functions return false or NULL, and device_client_failure() has a sentence
+ * that says why.  While waiting they serve interrupts as any wait in a
+ * backend does.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_DEVICE_CLIENT_H
+#define GPUSORT_DEVICE_CLIENT_H
+
+#include "key_format.h"
+#include "protocol.h"
+
+typedef struct DeviceClient DeviceClient;
+
+/* Where keys are written: a chunk of the ring, or memory of this process. */
+typedef struct KeyBatch
+{
+	uint64_t   *words;
+	uint64_t   *ends;			/* NULL for keys of fixed width */
+	uint64		nwords;			/* in use */
+	uint64		nrows;
+	uint64		max_words;		/* room */
+	uint64		max_rows;
+} KeyBatch;
+
+/*
+ * Begins a job, in a memory context that is a child of the current one; NULL
+ * if gpusortd does not take it, the reason then in *failure.  Waits while
+ * jobs before it leave too little device memory.
+ */
+extern DeviceClient *device_client_begin(const KeyShape *shape,
+										 uint64 expected_rows,
+										 const char **failure);
+
+/* The name of what sorts; lives as long as the client. */
+extern const char *device_client_device(const DeviceClient *client);
+
+/* Makes *batch an empty chunk of the ring. */
+extern bool device_client_next_batch(DeviceClient *client, KeyBatch *batch);
+
+/* Hands over the batch that device_client_next_batch() gave last. */
+extern bool device_client_push(DeviceClient *client, const KeyBatch *batch);
+
+/* After the last batch: sorts, and writes the order of all nrows rows. */
+extern bool device_client_run(DeviceClient *client, uint64 nrows,
+							  uint32 *order, uint64 *sort_microseconds);
+
+/* Why the last call failed. */
+extern const char *device_client_failure(const DeviceClient *client);
+
+/* Ends the job and frees everything; allowed at any time. */
+extern void device_client_end(DeviceClient *client);
+
+/*
+ * Asks gpusortd for its devices: a list of palloc'd Message of kind
+ * MSG_DEVICE.  False, with the reason, if it does not answer.
+ */
+extern bool device_client_list_devices(List **devices, const char **failure);
+
+#endif							/* GPUSORT_DEVICE_CLIENT_H */

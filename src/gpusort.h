@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpusort.h
+ *	  The settings, and what every file of the extension shares.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_H
+#define GPUSORT_H
+
+#include "postgres.h"
+
+/* gpusort.device: who may sort */
+typedef enum DeviceChoice
+{
+	DEVICE_AUTO,				/* the GPU where there is one and rows enough */
+	DEVICE_CUDA,				/* gpusortd, whatever the number of rows */
+	DEVICE_HOST					/* this process */
+} DeviceChoice;
+
+/* gpusort.daemon_engine: what gpusortd sorts with */
+typedef enum DaemonEngine
+{
+	ENGINE_AUTO,				/* cuda, or no gpusortd without a GPU */
+	ENGINE_CUDA,
+	ENGINE_HOST
+} DaemonEngine;
+
+/* Settings; see gpusort.c for their descriptions. */
+extern bool gpusort_enable;
+extern bool gpusort_enable_sort;
+extern int	gpusort_device;		/* a DeviceChoice */
+extern int	gpusort_min_rows;
+extern int	gpusort_work_mem;	/* kB, or -1 */
+extern int	gpusort_algorithm;	/* a DeviceAlgorithm */
+extern bool gpusort_verify;
+extern int	gpusort_daemon_engine;	/* a DaemonEngine */
+extern int	gpusort_staging_memory; /* MB */
+extern int	gpusort_device_memory;	/* percent */
+
+extern Size gpusort_memory_limit(void);
+extern const char *gpusort_engine_name(void);
+
+#endif							/* GPUSORT_H */

@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ *
+ * host_sort.h
+ *	  Sorting keys on the CPU: the host engine.
+ *
+ * The same code sorts inside a backend (no GPU, or too few rows for it) and
+ * inside gpusortd's host engine, so it depends on neither: the caller owns
+ * all memory, and is called back often enough to be interruptible.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_HOST_SORT_H
+#define GPUSORT_HOST_SORT_H
+
+#include "key_format.h"
+
+/* Keys in memory, laid out as key_format.h says; owned by the caller. */
+typedef struct HostKeys
+{
+	KeyShape	shape;
+	const uint64_t *words;
+	const uint64_t *ends;		/* one a row; NULL for keys of fixed width */
+	uint64_t	nrows;			/* at most SORT_MAX_ROWS */
+} HostKeys;
+
+/* What is moved while sorting: a word of a row's key, and the row's number. */
+typedef struct HostSortEntry
+{
+	uint64_t	word;
+	uint32_t	row;
+} HostSortEntry;
+
+/* Called every few milliseconds of work; it may leave by longjmp(). */
+typedef void (*HostSortPoll) (void *argument);
+
+/*
+ * Sorts the keys and returns the order: nrows entries at the start of the
+ * memory of "entries", which must have room for nrows HostSortEntry and is
+ * otherwise scratch.  Needs no other memory that grows with the input.
+ */
+extern uint32_t *host_sort(const HostKeys *keys, HostSortEntry *entries,
+						   HostSortPoll poll, void *argument);
+
+#endif							/* GPUSORT_HOST_SORT_H */

@@ -1,0 +1,94 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_encoders.h
+ *	  From one value to its part of a sort key, a type at a time.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_KEY_ENCODERS_H
+#define GPUSORT_KEY_ENCODERS_H
+
+#include "postgres.h"
+
+#include "key_format.h"
+
+/*
+ * A key while it is being written.  Bytes are gathered in "partial", from its
+ * most significant one on, and go out as whole words; no byte of the key is
+ * ever read or swapped afterwards.
+ */
+typedef struct KeyWriter
+{
+	uint64_t   *next;			/* where the next whole word goes */
+	uint64_t   *end;			/* of the room for the key */
+	uint64_t	partial;		/* the word being filled */
+	int			filled;			/* its bits in use, less than 64 */
+	uint64_t	complement;		/* all ones within a descending value */
+	bool		cut;			/* something found no room */
+	MemoryContext detoast_context;	/* for the value at hand only */
+} KeyWriter;
+
+/*
+ * Appends the low "bits" bits (whole bytes, 1 to 8 of them) of the value,
+ * complemented if the column descends.  What finds no room is left out.
+ */
+static inline void
+key_append(KeyWriter *writer, uint64_t value, int bits)
+{
+	uint64_t	left = (value ^ writer->complement) << (64 - bits);
+
+	writer->partial |= left >> writer->filled;
+	writer->filled += bits;
+	if (writer->filled >= 64)
+	{
+		if (likely(writer->next < writer->end))
+			*writer->next++ = writer->partial;
+		else
+			writer->cut = true;
+		writer->filled -= 64;
+
+		/* The last "filled" bits are left over; shifting by 64 won't do. */
+		writer->partial = left << 1 << (bits - writer->filled - 1);
+	}
+}
+
+/* How many bytes can still be appended. */
+static inline Size
+key_room(const KeyWriter *writer)
+{
+	Size		bytes = (writer->end - writer->next) * sizeof(uint64_t);
+	Size		pending = writer->filled / BITS_PER_BYTE;
+
+	return bytes > pending ? bytes - pending : 0;
+}
+
+/*
+ * Appends a value that is not null, by key_append().  False, with anything or
+ * nothing appended, if the value does not fit this form.
+ *
+ * Within a type and form: the bytes of a smaller value are smaller, those of
+ * equal values are equal, and the bytes of one value never begin those of
+ * another.
+ */
+typedef bool (*KeyEncodeFunction) (KeyWriter *writer, Datum value);
+
+/* One way to write the values of a type. */
+typedef struct KeyForm
+{
+	int			bytes;			/* of every value, 0 if they vary */
+	KeyEncodeFunction encode;
+} KeyForm;
+
+/* A type's row in the table of encoders. */
+typedef struct KeyEncoder
+{
+	Oid			type;			/* not a domain */
+	bool		by_collation;	/* needs a collation that orders by bytes */
+	KeyForm		tight;			/* may refuse values */
+	KeyForm		loose;			/* takes all values */
+} KeyEncoder;
+
+/* The encoder for a type that is not a domain, or NULL. */
+extern const KeyEncoder *key_encoder_find(Oid type);
+
+#endif							/* GPUSORT_KEY_ENCODERS_H */

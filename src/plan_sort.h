@@ -1,0 +1,14 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan_sort.h
+ *	  Putting GpuSort nodes in the place of Sort nodes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_PLAN_SORT_H
+#define GPUSORT_PLAN_SORT_H
+
+/* Puts the rewrite behind the planner and all other planner hooks. */
+extern void plan_sort_init(void);
+
+#endif							/* GPUSORT_PLAN_SORT_H */

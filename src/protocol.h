@@ -1,0 +1,137 @@
+/*-------------------------------------------------------------------------
+ *
+ * protocol.h
+ *	  What a backend and gpusortd say to each other.
+ *
+ * gpusortd listens on a unix socket of type SOCK_SEQPACKET, so a message is
+ * received whole or not at all.  Every message is one Message structure; both
+ * ends run on one machine and come from one build, which MSG_HELLO checks.
+ *
+ * A connection is one job.  Keys and order travel through a ring: memory that
+ * gpusortd makes (a memfd, passed along with MSG_WELCOME), pins for the
+ * device, and both sides map.  It is divided into chunks of equal size, and a
+ * chunk belongs to one side at a time: to the client until it announces it
+ * with MSG_KEYS, then to gpusortd until MSG_KEYS_TAKEN; the other way round
+ * with MSG_ORDER and MSG_ORDER_TAKEN.  After MSG_RUN all chunks belong to
+ * gpusortd.
+ *
+ *		client						gpusortd
+ *		HELLO		->
+ *								<-	WELCOME (with the ring) or REFUSED
+ *		KEYS ...	->			<-	KEYS_TAKEN ...
+ *		RUN			->
+ *								<-	SORTED
+ *								<-	ORDER ...
+ *		ORDER_TAKEN ...	->
+ *
+ * Instead of any answer MSG_FAILED may come, and the connection is closed.
+ * Closing the connection, on either side and at any time, ends the job and
+ * frees everything it had; there is no other way to end one.
+ *
+ * A client that only wants to know the devices sends MSG_LIST_DEVICES and
+ * gets one MSG_DEVICE for each and then MSG_END_OF_LIST.
+ *
+ * A chunk of keys of fixed width holds their words.  With keys of varying
+ * width the first chunk_bytes / 4 bytes hold the ends of its keys, counted in
+ * words from the first key of the job, and their words follow.  A chunk of
+ * the order holds uint32_t entries.  See key_format.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_PROTOCOL_H
+#define GPUSORT_PROTOCOL_H
+
+#include "key_format.h"
+
+/* Changes whenever anything in this file or key_format.h does. */
+#define PROTOCOL_VERSION	1
+
+/*
+ * Where the socket and the lock are, relative to the data directory, which is
+ * the working directory of all processes concerned.  Base backups leave this
+ * directory out.
+ */
+#define SOCKET_PATH			"pg_stat_tmp/gpusortd.sock"
+#define LOCK_PATH			"pg_stat_tmp/gpusortd.lock"
+
+/* Bytes of a chunk; a multiple of the page size. */
+#define CHUNK_BYTES			(4u << 20)
+
+/* Keys a chunk can hold: their ends must fit into its first quarter. */
+#define CHUNK_VARIABLE_ROWS	(CHUNK_BYTES / 4 / sizeof(uint64_t))
+
+#define MESSAGE_TEXT_SIZE	256
+
+typedef enum MessageKind
+{
+	MSG_HELLO = 1,
+	MSG_WELCOME,
+	MSG_REFUSED,
+	MSG_KEYS,
+	MSG_KEYS_TAKEN,
+	MSG_RUN,
+	MSG_SORTED,
+	MSG_ORDER,
+	MSG_ORDER_TAKEN,
+	MSG_FAILED,
+	MSG_LIST_DEVICES,
+	MSG_DEVICE,
+	MSG_END_OF_LIST
+} MessageKind;
+
+typedef struct Message
+{
+	uint32_t	kind;			/* a MessageKind */
+	union
+	{
+		struct
+		{
+			uint32_t	version;	/* PROTOCOL_VERSION */
+			uint32_t	fixed_words;
+			uint32_t	mark_ties;
+			uint32_t	algorithm;	/* a DeviceAlgorithm */
+			uint64_t	expected_rows;
+		}			hello;
+		struct
+		{
+			uint32_t	chunks; /* in the ring, of CHUNK_BYTES each */
+			char		device[MESSAGE_TEXT_SIZE];	/* who will sort */
+		}			welcome;
+		struct
+		{
+			uint32_t	chunk;	/* which one of the ring */
+			uint32_t	nrows;
+			uint64_t	nwords; /* of all keys in the chunk */
+		}			keys;		/* also keys_taken: chunk only */
+		struct
+		{
+			uint64_t	nrows;	/* of the whole job */
+		}			run;
+		struct
+		{
+			uint64_t	sort_microseconds;	/* on the device alone */
+		}			sorted;
+		struct
+		{
+			uint32_t	chunk;
+			uint32_t	count;	/* entries; they follow the ones before */
+		}			order;		/* also order_taken: chunk only */
+		struct
+		{
+			char		text[MESSAGE_TEXT_SIZE];	/* a sentence, no full stop */
+		}			failed;		/* also refused */
+		struct
+		{
+			int32_t		number;
+			uint32_t	usable;
+			uint64_t	memory_bytes;
+			int32_t		capability_major;
+			int32_t		capability_minor;
+			int32_t		driver_version;
+			char		name[MESSAGE_TEXT_SIZE];
+			char		reason[MESSAGE_TEXT_SIZE];	/* if not usable */
+		}			device;
+	}			u;
+} Message;
+
+#endif							/* GPUSORT_PROTOCOL_H */

@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_sort.h
+ *	  Sorting rows: put them, sort, get them in order.
+ *
+ * The counterpart of core's tuplesort, and used in the same way.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_ROW_SORT_H
+#define GPUSORT_ROW_SORT_H
+
+#include "executor/tuptable.h"
+
+#include "sort_keys.h"
+
+typedef struct RowSort RowSort;
+
+/* How a sort was done, for EXPLAIN and the statistics. */
+typedef struct RowSortReport
+{
+	const char *method;
+	const char *device;			/* NULL: core's sort did it */
+	uint64		nrows;
+	Size		memory;			/* bytes at the highest, or in files */
+	bool		on_disk;		/* which of both */
+	uint64		fill_microseconds;	/* taking rows, and the time of their source */
+	uint64		sort_microseconds;	/* from the last row to the order */
+	uint64		device_microseconds;	/* of that, on the device */
+} RowSortReport;
+
+/*
+ * Begins a sort of rows of this descriptor.  The columns are kept and must
+ * stay.  Only with random_access may rows be had backward or again.  Allocates
+ * in a memory context that is a child of the current one.
+ */
+extern RowSort *row_sort_begin(TupleDesc descriptor, SortColumn *columns,
+							   int ncolumns, double expected_rows,
+							   bool random_access);
+
+extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);
+
+/* After the last row. */
+extern void row_sort_perform(RowSort *sort);
+
+/*
+ * Stores the next row, or the previous one, in the slot, which must be one for
+ * minimal tuples, and returns true; clears the slot and returns false when
+ * there is none.  The row is valid until the next call.
+ */
+extern bool row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot);
+
+/* As of tuplesort: back to the start; note and restore the position. */
+extern void row_sort_rescan(RowSort *sort);
+extern void row_sort_mark(RowSort *sort);
+extern void row_sort_restore(RowSort *sort);
+
+extern void row_sort_report(RowSort *sort, RowSortReport *report);
+
+extern void row_sort_end(RowSort *sort);
+
+#endif							/* GPUSORT_ROW_SORT_H */

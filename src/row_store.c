@@ -1,0 +1,254 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_store.c
+ *	  The rows of a sort, in memory, in the order in which they came.
+ *
+ * Rows are minimal tuples, put one behind the other into large blocks, with
+ * no allocation and no header for a single row.  A directory notes where each
+ * row begins, so that the order which the sort returns, a list of row
+ * numbers, can be followed.
+ *
+ * Each row is copied once, straight from the slot's own form: a tuple in a
+ * shared buffer gives its bytes, a virtual row is formed in place.
+ *
+ * Blocks grow with the store, up to a size that the kernel can back with huge
+ * pages: a large part of the cost of filling a store is the first touch of
+ * its memory.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/mman.h>
+
+#include "utils/memutils.h"
+
+#include "row_store.h"
+
+#define FIRST_BLOCK_BYTES	((Size) 16 * 1024)
+#define LARGEST_BLOCK_BYTES ((Size) 8 * 1024 * 1024)
+#define HUGE_PAGE_BYTES		((Size) 2 * 1024 * 1024)
+
+#define DIRECTORY_PAGE_BYTES	(DIRECTORY_PAGE_ROWS * sizeof(MinimalTuple))
+
+typedef struct RowBlock
+{
+	struct RowBlock *next;
+	Size		bytes;			/* with this header */
+	uint64		first_row;		/* number of the first row in it */
+} RowBlock;
+
+#define BLOCK_HEADER_BYTES	MAXALIGN(sizeof(RowBlock))
+
+RowStore *
+row_store_create(TupleDesc descriptor, Size limit)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort rows",
+												  ALLOCSET_SMALL_SIZES);
+	RowStore   *store = MemoryContextAllocZero(context, sizeof(RowStore));
+
+	store->context = context;
+	store->descriptor = descriptor;
+	store->limit = limit;
+	store->block_bytes = FIRST_BLOCK_BYTES;
+	return store;
+}
+
+void
+row_store_free(RowStore *store)
+{
+	MemoryContextDelete(store->context);
+}
+
+/*
+ * Asks for huge pages where a block covers some.  It is only advice: where
+ * the kernel has none to give nothing changes.
+ */
+static void
+advise_huge_pages(char *memory, Size bytes)
+{
+	char	   *start = (char *) TYPEALIGN(HUGE_PAGE_BYTES, memory);
+	char	   *end = (char *) TYPEALIGN_DOWN(HUGE_PAGE_BYTES, memory + bytes);
+
+	if (start < end)
+		(void) madvise(start, end - start, MADV_HUGEPAGE);
+}
+
+/*
+ * Makes a block with room for a row of this size the last one.  False if that
+ * would exceed the limit.
+ */
+static bool
+add_block(RowStore *store, Size row_bytes, Size other_memory)
+{
+	Size		bytes = Max(store->block_bytes,
+							BLOCK_HEADER_BYTES + row_bytes);
+	RowBlock   *block;
+
+	if (store->memory + other_memory + bytes > store->limit)
+		return false;
+
+	block = MemoryContextAllocHuge(store->context, bytes);
+	advise_huge_pages((char *) block, bytes);
+	block->next = NULL;
+	block->bytes = bytes;
+	block->first_row = store->nrows;
+	if (store->last_block == NULL)
+		store->first_block = block;
+	else
+		store->last_block->next = block;
+	store->last_block = block;
+
+	store->free_space = (char *) block + BLOCK_HEADER_BYTES;
+	store->free_bytes = bytes - BLOCK_HEADER_BYTES;
+	store->memory += bytes;
+
+	/* An eighth of the limit at most, so that little of it goes unused. */
+	store->block_bytes = Min(store->block_bytes * 2, LARGEST_BLOCK_BYTES);
+	store->block_bytes = Min(store->block_bytes,
+							 Max(store->limit / 8, FIRST_BLOCK_BYTES));
+	return true;
+}
+
+/* Makes a directory page for the next rows; false if over the limit. */
+static bool
+add_directory_page(RowStore *store, Size other_memory)
+{
+	if (store->memory + other_memory + DIRECTORY_PAGE_BYTES > store->limit)
+		return false;
+
+	if (store->npages == store->max_pages)
+	{
+		int			max_pages = Max(64, store->max_pages * 2);
+
+		store->directory = store->directory == NULL ?
+			MemoryContextAlloc(store->context,
+							   max_pages * sizeof(MinimalTuple *)) :
+			repalloc_huge(store->directory,
+						  max_pages * sizeof(MinimalTuple *));
+		store->max_pages = max_pages;
+	}
+	store->directory[store->npages++] =
+		MemoryContextAlloc(store->context, DIRECTORY_PAGE_BYTES);
+	store->memory += DIRECTORY_PAGE_BYTES;
+	return true;
+}
+
+/*
+ * Room for a row of this size, noted in the directory as the next row; NULL
+ * if over the limit.
+ */
+static inline MinimalTuple
+row_space(RowStore *store, Size row_bytes, Size other_memory)
+{
+	MinimalTuple row;
+
+	row_bytes = MAXALIGN(row_bytes);
+	if (unlikely(row_bytes > store->free_bytes) &&
+		!add_block(store, row_bytes, other_memory))
+		return NULL;
+	if (unlikely(store->nrows >> DIRECTORY_PAGE_BITS == store->npages) &&
+		!add_directory_page(store, other_memory))
+		return NULL;
+
+	row = (MinimalTuple) store->free_space;
+	store->free_space += row_bytes;
+	store->free_bytes -= row_bytes;
+	*row_store_place(store, store->nrows++) = row;
+	return row;
+}
+
+/* A heap tuple holds a minimal tuple, but for the length. */
+static inline bool
+add_heap_tuple(RowStore *store, HeapTuple tuple, Size other_memory)
+{
+	Size		row_bytes = tuple->t_len - MINIMAL_TUPLE_OFFSET;
+	MinimalTuple row = row_space(store, row_bytes, other_memory);
+
+	if (row == NULL)
+		return false;
+	memcpy(row, (char *) tuple->t_data + MINIMAL_TUPLE_OFFSET, row_bytes);
+	row->t_len = row_bytes;
+	return true;
+}
+
+static inline bool
+add_minimal_tuple(RowStore *store, MinimalTuple tuple, Size other_memory)
+{
+	MinimalTuple row = row_space(store, tuple->t_len, other_memory);
+
+	if (row == NULL)
+		return false;
+	memcpy(row, tuple, tuple->t_len);
+	return true;
+}
+
+/* Forms a minimal tuple as heap_form_minimal_tuple() does, but in place. */
+static bool
+add_values(RowStore *store, TupleTableSlot *slot, Size other_memory)
+{
+	TupleDesc	descriptor = store->descriptor;
+	bool		has_nulls = false;
+	Size		header_bytes = SizeofMinimalTupleHeader;
+	Size		data_bytes;
+	MinimalTuple row;
+
+	slot_getallattrs(slot);
+	for (int i = 0; i < descriptor->natts && !has_nulls; i++)
+		has_nulls = slot->tts_isnull[i];
+	if (has_nulls)
+		header_bytes += BITMAPLEN(descriptor->natts);
+	header_bytes = MAXALIGN(header_bytes);
+	data_bytes = heap_compute_data_size(descriptor, slot->tts_values,
+										slot->tts_isnull);
+
+	row = row_space(store, header_bytes + data_bytes, other_memory);
+	if (row == NULL)
+		return false;
+
+	/* heap_fill_tuple() leaves the padding as it is */
+	memset(row, 0, header_bytes + data_bytes);
+	row->t_len = header_bytes + data_bytes;
+	HeapTupleHeaderSetNatts(row, descriptor->natts);
+	row->t_hoff = header_bytes + MINIMAL_TUPLE_OFFSET;
+	heap_fill_tuple(descriptor, slot->tts_values, slot->tts_isnull,
+					(char *) row + header_bytes, data_bytes,
+					&row->t_infomask, has_nulls ? row->t_bits : NULL);
+	return true;
+}
+
+bool
+row_store_add(RowStore *store, TupleTableSlot *slot, Size other_memory)
+{
+	/* A slot may be of a kind that holds a tuple, and hold none. */
+	if (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot))
+	{
+		HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+
+		if (tuple != NULL)
+			return add_heap_tuple(store, tuple, other_memory);
+	}
+	else if (TTS_IS_MINIMALTUPLE(slot))
+	{
+		MinimalTuple tuple = ((MinimalTupleTableSlot *) slot)->mintuple;
+
+		if (tuple != NULL)
+			return add_minimal_tuple(store, tuple, other_memory);
+	}
+	return add_values(store, slot, other_memory);
+}
+
+void
+row_store_forget_before(RowStore *store, uint64 row)
+{
+	while (store->first_block != NULL && store->first_block->next != NULL &&
+		   store->first_block->next->first_row <= row)
+	{
+		RowBlock   *block = store->first_block;
+
+		store->first_block = block->next;
+		store->memory -= block->bytes;
+		pfree(block);
+	}
+}

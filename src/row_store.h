@@ -1,0 +1,70 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_store.h
+ *	  The rows of a sort, in memory, in the order in which they came.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_ROW_STORE_H
+#define GPUSORT_ROW_STORE_H
+
+#include "access/htup_details.h"
+#include "executor/tuptable.h"
+
+/* Rows whose places are noted in one page of the directory. */
+#define DIRECTORY_PAGE_BITS		12
+#define DIRECTORY_PAGE_ROWS		(1 << DIRECTORY_PAGE_BITS)
+
+typedef struct RowStore
+{
+	MemoryContext context;		/* holds everything below */
+	TupleDesc	descriptor;
+	Size		limit;			/* bytes that may be used */
+	Size		memory;			/* bytes in use */
+	uint64		nrows;
+
+	MinimalTuple **directory;	/* pages of the places of the rows */
+	int			npages;
+	int			max_pages;
+
+	struct RowBlock *first_block;	/* oldest; the blocks are a list */
+	struct RowBlock *last_block;
+	char	   *free_space;		/* in the last block */
+	Size		free_bytes;
+	Size		block_bytes;	/* size of the next block */
+} RowStore;
+
+/*
+ * Makes an empty store in a memory context of its own, a child of the current
+ * one.  The limit is in bytes.
+ */
+extern RowStore *row_store_create(TupleDesc descriptor, Size limit);
+
+/*
+ * Copies the slot's row into the store, as number store->nrows, and returns
+ * true; or returns false, and the store is as before, if that would take the
+ * store and "other_memory" (what the caller has beside it) over the limit.
+ */
+extern bool row_store_add(RowStore *store, TupleTableSlot *slot,
+						  Size other_memory);
+
+/* Frees what only rows before this one need; those cannot be had again. */
+extern void row_store_forget_before(RowStore *store, uint64 row);
+
+extern void row_store_free(RowStore *store);
+
+/* Where the row's place is noted. */
+static inline MinimalTuple *
+row_store_place(const RowStore *store, uint32 row)
+{
+	return &store->directory[row >> DIRECTORY_PAGE_BITS]
+		[row & (DIRECTORY_PAGE_ROWS - 1)];
+}
+
+static inline MinimalTuple
+row_store_get(const RowStore *store, uint32 row)
+{
+	return *row_store_place(store, row);
+}
+
+#endif							/* GPUSORT_ROW_STORE_H */

@@ -1,0 +1,75 @@
+/*-------------------------------------------------------------------------
+ *
+ * shared_state.h
+ *	  What all processes of the server know together: how gpusortd is, and
+ *	  what has been counted.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_SHARED_STATE_H
+#define GPUSORT_SHARED_STATE_H
+
+#include "port/atomics.h"
+#include "storage/spin.h"
+
+/* Counters of gpusort_stats(); their names are in shared_state.c. */
+typedef enum Statistic
+{
+	STAT_SORTS_DEVICE,			/* sorts by what did them */
+	STAT_SORTS_HOST,
+	STAT_SORTS_NATIVE,			/* taken over, then given to core's sort */
+	STAT_ROWS,
+	STAT_BYTES,
+	STAT_FILL_MICROSECONDS,
+	STAT_SORT_MICROSECONDS,
+	STAT_DEVICE_FAULTS,
+	STAT_NATIVE_SMALL,			/* Sort nodes left native, by reason */
+	STAT_NATIVE_LARGE,
+	STAT_NATIVE_BOUNDED,
+	STAT_NATIVE_TYPE,
+	STAT_NATIVE_COLLATION,
+	STAT_NATIVE_OPERATOR,
+	STAT_NATIVE_INCREMENTAL,
+	STAT_NATIVE_AGGREGATE,
+	STAT_COUNT
+} Statistic;
+
+typedef enum DaemonState
+{
+	DAEMON_NOT_STARTED,			/* and there is no launcher */
+	DAEMON_STARTING,
+	DAEMON_READY,
+	DAEMON_UNUSABLE,			/* it found no device, and will not be back */
+	DAEMON_FAILED				/* it died, and will be started again */
+} DaemonState;
+
+#define STATE_REASON_SIZE	256
+
+/* A copy of the state of gpusortd. */
+typedef struct DaemonStatus
+{
+	DaemonState state;
+	bool		has_gpu;		/* it sorts on a GPU */
+	char		reason[STATE_REASON_SIZE];	/* why it is not ready */
+} DaemonStatus;
+
+/*
+ * Asks for the shared memory: the whole of it in shared_preload_libraries, on
+ * first use out of the server's reserve if loaded later.
+ */
+extern void shared_state_init(void);
+
+extern DaemonStatus shared_daemon_status(void);
+extern void shared_set_daemon_status(DaemonState state, bool has_gpu,
+									 const char *reason);
+
+/* True for the one caller that finds no launcher and may start it. */
+extern bool shared_claim_launcher(void);
+
+/* Adds to a counter. */
+extern void shared_count(Statistic statistic, uint64 amount);
+
+extern uint64 shared_counter(Statistic statistic);
+extern const char *shared_counter_name(Statistic statistic);
+
+#endif							/* GPUSORT_SHARED_STATE_H */

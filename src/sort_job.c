@@ -1,0 +1,267 @@
+/*-------------------------------------------------------------------------
+ *
+ * sort_job.c
+ *	  Push keys, run, have the order.
+ *
+ * A job begins in this process: its keys are collected in memory.  Only when
+ * they are many enough for a device to gain is gpusortd asked to take the job
+ * over; the keys so far are copied to its ring and all others are written
+ * straight into it.  So a wrong estimate of the number of rows costs nothing,
+ * and small sorts never leave the process.
+ *
+ * If gpusortd does not take the job it is sorted here.  If gpusortd is lost
+ * later, so are the keys: the job says so, and whoever has the rows makes the
+ * keys again for a job of this process.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "gpusort.h"
+#include "launcher.h"
+#include "shared_state.h"
+#include "sort_job.h"
+
+/*
+ * Rows from which on a device gains over this process, with
+ * gpusort.device = auto; see docs/performance.md for the figures.
+ */
+#define DEVICE_MIN_ROWS		100000
+
+/* Keys that a job of this process makes room for at first. */
+#define FIRST_ROWS			1024
+
+/* Words of a key that varies in length, as a first guess. */
+#define GUESSED_WORDS		4
+
+SortJob *
+sort_job_begin(const KeyShape *shape, uint64 expected_rows, bool host_only)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort job",
+												  ALLOCSET_SMALL_SIZES);
+	SortJob    *job = MemoryContextAllocZero(context, sizeof(SortJob));
+
+	job->context = context;
+	job->shape = *shape;
+	job->expected_rows = expected_rows;
+	job->host_only = host_only || gpusort_device == DEVICE_HOST;
+	return job;
+}
+
+void
+sort_job_end(SortJob *job)
+{
+	MemoryContextDelete(job->context);
+}
+
+/* Notes that the device is of no use for this job, and tells who should know. */
+static void
+report_device_failure(SortJob *job, const char *failure)
+{
+	job->host_only = true;
+	shared_count(STAT_DEVICE_FAULTS, 1);
+	ereport(gpusort_device == DEVICE_CUDA ? WARNING : LOG,
+			(errcode(ERRCODE_SYSTEM_ERROR),
+			 errmsg("gpusort: sorting without the device"),
+			 errdetail("%s.", failure)));
+}
+
+/* Is it time to hand the keys over to gpusortd? */
+static bool
+wants_device(const SortJob *job)
+{
+	if (job->host_only || job->client != NULL)
+		return false;
+	if (gpusort_device == DEVICE_CUDA)
+		return true;
+	return job->batch.nrows >= DEVICE_MIN_ROWS;
+}
+
+/* Copies keys that were collected in this process to the ring. */
+static bool
+push_collected(SortJob *job, const KeyBatch *collected)
+{
+	uint64		first_word = 0;
+
+	for (uint64 row = 0; row < collected->nrows; row++)
+	{
+		uint64		end = collected->ends != NULL ? collected->ends[row] :
+			first_word + job->shape.fixed_words;
+		uint64_t   *space = sort_job_space(job);
+
+		if (space == NULL)
+			return false;
+		memcpy(space, collected->words + first_word,
+			   (end - first_word) * sizeof(uint64_t));
+		sort_job_add(job, end - first_word);
+		first_word = end;
+	}
+	return true;
+}
+
+/*
+ * Hands the job over to gpusortd.  If that does not work now, the job stays in
+ * this process for good and the result is true all the same; false means that
+ * the device was lost with the keys.
+ */
+static bool
+move_to_device(SortJob *job)
+{
+	KeyBatch	collected = job->batch;
+	MemoryContext caller_context = MemoryContextSwitchTo(job->context);
+	const char *failure = NULL;
+	bool		kept = true;
+
+	if (launcher_device_ready(&failure))
+		job->client = device_client_begin(&job->shape,
+										  Max(job->expected_rows,
+											  collected.nrows),
+										  &failure);
+	if (job->client != NULL)
+	{
+		kept = device_client_next_batch(job->client, &job->batch) &&
+			push_collected(job, &collected);
+		if (!kept)
+			failure = device_client_failure(job->client);
+		if (collected.words != NULL)
+			pfree(collected.words);
+		if (collected.ends != NULL)
+			pfree(collected.ends);
+	}
+	else
+		job->host_only = true;
+
+	if (failure != NULL)
+		report_device_failure(job, failure);
+	MemoryContextSwitchTo(caller_context);
+	return kept;
+}
+
+/* Makes room for more keys in this process. */
+static void
+grow_batch(SortJob *job)
+{
+	KeyBatch   *batch = &job->batch;
+	bool		varies = job->shape.fixed_words == 0;
+	uint64		key_words;
+
+	/* Up to the threshold double; then an eighth, to waste little. */
+	batch->max_rows = Max(FIRST_ROWS, batch->max_rows +
+						  Min(batch->max_rows,
+							  Max(DEVICE_MIN_ROWS / 2, batch->max_rows / 8)));
+	if (!varies)
+		key_words = job->shape.fixed_words;
+	else if (batch->nrows == 0)
+		key_words = GUESSED_WORDS;
+	else
+		key_words = batch->nwords / batch->nrows + 1;
+	batch->max_words = batch->max_rows * key_words + KEY_MAX_WORDS;
+
+	if (batch->words == NULL)
+		batch->words = MemoryContextAllocHuge(job->context,
+											  batch->max_words * sizeof(uint64_t));
+	else
+		batch->words = repalloc_huge(batch->words,
+									 batch->max_words * sizeof(uint64_t));
+	if (varies && batch->ends == NULL)
+		batch->ends = MemoryContextAllocHuge(job->context,
+											 batch->max_rows * sizeof(uint64_t));
+	else if (varies)
+		batch->ends = repalloc_huge(batch->ends,
+									batch->max_rows * sizeof(uint64_t));
+}
+
+/* Hands the batch over and gets an empty one. */
+static bool
+push_batch(SortJob *job)
+{
+	uint64		nrows = job->batch.nrows;
+	uint64		nwords = job->batch.nwords;
+
+	if (!device_client_push(job->client, &job->batch))
+		return false;
+	job->pushed_rows += nrows;
+	job->pushed_words += nwords;
+	return device_client_next_batch(job->client, &job->batch);
+}
+
+bool
+sort_job_make_room(SortJob *job)
+{
+	if (wants_device(job) && !move_to_device(job))
+		return false;
+	if (job->client == NULL)
+	{
+		if (job->batch.nrows == job->batch.max_rows ||
+			job->batch.nwords + KEY_MAX_WORDS > job->batch.max_words)
+			grow_batch(job);
+		return true;
+	}
+	if (job->batch.nrows == job->batch.max_rows ||
+		job->batch.nwords + KEY_MAX_WORDS > job->batch.max_words)
+	{
+		if (!push_batch(job))
+		{
+			report_device_failure(job, device_client_failure(job->client));
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The host engine's way to let the user cancel. */
+static void
+serve_interrupts(void *argument)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
+static uint32 *
+run_in_process(SortJob *job)
+{
+	HostKeys	keys = {
+		.shape = job->shape,
+		.words = job->batch.words,
+		.ends = job->batch.ends,
+		.nrows = job->batch.nrows
+	};
+	HostSortEntry *entries;
+	uint32	   *order;
+
+	entries = MemoryContextAllocHuge(CurrentMemoryContext,
+									 Max(keys.nrows, 1) * sizeof(HostSortEntry));
+	order = host_sort(&keys, entries, serve_interrupts, NULL);
+
+	/* the order is at the start of the entries; give the rest back */
+	return repalloc_huge(order, Max(keys.nrows, 1) * sizeof(uint32));
+}
+
+static uint32 *
+run_on_device(SortJob *job)
+{
+	uint64		nrows = sort_job_nrows(job);
+	uint32	   *order = MemoryContextAllocHuge(CurrentMemoryContext,
+											   Max(nrows, 1) * sizeof(uint32));
+
+	if ((job->batch.nrows > 0 &&
+		 !device_client_push(job->client, &job->batch)) ||
+		!device_client_run(job->client, nrows, order,
+						   &job->sort_microseconds))
+	{
+		report_device_failure(job, device_client_failure(job->client));
+		pfree(order);
+		return NULL;
+	}
+	job->device = device_client_device(job->client);
+	return order;
+}
+
+uint32 *
+sort_job_run(SortJob *job)
+{
+	return job->client != NULL ? run_on_device(job) : run_in_process(job);
+}

@@ -1,0 +1,100 @@
+/*-------------------------------------------------------------------------
+ *
+ * sort_job.h
+ *	  Push keys, run, have the order.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_SORT_JOB_H
+#define GPUSORT_SORT_JOB_H
+
+#include "device_client.h"
+#include "host_sort.h"
+
+typedef struct SortJob
+{
+	MemoryContext context;		/* holds everything below */
+	KeyShape	shape;
+	uint64		expected_rows;
+	bool		host_only;		/* do not try a device, or not again */
+	KeyBatch	batch;			/* where the next key goes */
+	uint64		pushed_rows;	/* handed over before this batch */
+	uint64		pushed_words;
+	DeviceClient *client;		/* NULL: the batch holds all keys */
+
+	/* for EXPLAIN and the statistics, after sort_job_run() */
+	const char *device;			/* its name; NULL: sorted in this process */
+	uint64		sort_microseconds;
+} SortJob;
+
+/*
+ * Begins a job, in a memory context that is a child of the current one.  The
+ * device is chosen as gpusort.device says, never if host_only.
+ */
+extern SortJob *sort_job_begin(const KeyShape *shape, uint64 expected_rows,
+							   bool host_only);
+
+/* Makes room for a key of any length.  False if the device was lost. */
+extern bool sort_job_make_room(SortJob *job);
+
+/*
+ * Sorts, and returns the order of all rows, allocated in the current memory
+ * context; NULL if the device was lost.
+ */
+extern uint32 *sort_job_run(SortJob *job);
+
+/* Ends the job, run or not.  The order stays. */
+extern void sort_job_end(SortJob *job);
+
+/*
+ * Where the next key is to be written, KEY_MAX_WORDS words; NULL if the device
+ * was lost, and with it the keys: the job can only be ended.
+ */
+static inline uint64_t *
+sort_job_space(SortJob *job)
+{
+	KeyBatch   *batch = &job->batch;
+
+	if (unlikely(batch->nrows == batch->max_rows ||
+				 batch->nwords + KEY_MAX_WORDS > batch->max_words) &&
+		!sort_job_make_room(job))
+		return NULL;
+	return batch->words + batch->nwords;
+}
+
+/* Adds the key of nwords words that has been written there. */
+static inline void
+sort_job_add(SortJob *job, int nwords)
+{
+	KeyBatch   *batch = &job->batch;
+
+	batch->nwords += nwords;
+	if (batch->ends != NULL)
+		batch->ends[batch->nrows] = job->pushed_words + batch->nwords;
+	batch->nrows++;
+}
+
+static inline uint64
+sort_job_nrows(const SortJob *job)
+{
+	return job->pushed_rows + job->batch.nrows;
+}
+
+/*
+ * Bytes of this process that the job has or will need to sort what it has:
+ * with a device only the order, otherwise the keys and what is sorted.  The
+ * ring is not counted, it has a setting of its own.
+ */
+static inline Size
+sort_job_memory(const SortJob *job)
+{
+	const KeyBatch *batch = &job->batch;
+
+	if (job->client != NULL)
+		return sort_job_nrows(job) * sizeof(uint32);
+	return batch->max_words * sizeof(uint64_t) +
+		(batch->ends != NULL ? batch->max_rows * sizeof(uint64_t) : 0) +
+		batch->nrows * sizeof(HostSortEntry);
+}
+
+#endif							/* GPUSORT_SORT_JOB_H */

@@ -1,0 +1,194 @@
+/*-------------------------------------------------------------------------
+ *
+ * sort_keys.c
+ *	  From the sort columns of a row to one memcmp-ordered key.
+ *
+ * A key is made of the columns' values in sequence, each encoded by its type
+ * (see key_encoders.c) so that its bytes compare as the values do and that no
+ * value's bytes begin those of another.  So the first column that differs
+ * decides.  For a descending column all bits of the value are complemented.
+ *
+ * In the loose layout a byte goes ahead of every column that tells NULL from
+ * other values.  It is never complemented: where the NULLs go does not depend
+ * on the direction.  A NULL in a column of fixed width is filled up with
+ * zeros, so that keys of fixed width keep it.
+ *
+ * Most columns never hold a NULL, and then the byte is a waste that would
+ * often make a key a word longer.  So the tight layout, with which a sort
+ * begins, does without.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "collation.h"
+#include "compat.h"
+#include "key_encoders.h"
+#include "sort_keys.h"
+
+/*
+ * Finds the encoder for values of a type and the direction of the sort.  The
+ * results are meaningful only if there is no obstacle.
+ */
+static KeyObstacle
+find_encoder(Oid type, Oid sort_operator, Oid collation,
+			 const KeyEncoder **encoder, bool *descending)
+{
+	Oid			base_type = getBaseType(type);
+	Oid			family;
+	Oid			operand_type;
+	CompareType direction;
+	TypeCacheEntry *type_entry;
+
+	*encoder = key_encoder_find(base_type);
+	*descending = false;
+	if (*encoder == NULL)
+		return KEY_TYPE;
+
+	/*
+	 * The operator has to be of the type's default ordering, which is that of
+	 * text for varchar.
+	 */
+	type_entry = lookup_type_cache(base_type, TYPECACHE_BTREE_OPFAMILY);
+	if (!get_ordering_op_properties(sort_operator, &family, &operand_type,
+									&direction) ||
+		family != type_entry->btree_opf ||
+		operand_type != type_entry->btree_opintype)
+		return KEY_OPERATOR;
+	*descending = direction == COMPARE_GT;
+
+	if ((*encoder)->by_collation && !collation_is_bytewise(collation))
+		return KEY_COLLATION;
+	return KEY_ENCODABLE;
+}
+
+KeyObstacle
+sort_keys_obstacle(Oid type, Oid sort_operator, Oid collation)
+{
+	const KeyEncoder *encoder;
+	bool		descending;
+
+	return find_encoder(type, sort_operator, collation, &encoder, &descending);
+}
+
+/* Chooses the forms for a layout, and finds out the shape of its keys. */
+static void
+set_layout(SortKeys *keys, bool loose)
+{
+	bool		fixed = true;
+	int			bytes = 0;
+	int			words;
+
+	for (int i = 0; i < keys->nencoded; i++)
+	{
+		SortColumn *column = &keys->columns[i];
+
+		column->form = loose ? &column->encoder->loose : &column->encoder->tight;
+		if (column->form->bytes == 0)
+			fixed = false;
+		bytes += (loose ? 1 : 0) + column->form->bytes;
+	}
+	words = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+
+	keys->loose = loose;
+	keys->cut = false;
+	keys->shape.fixed_words = fixed ? Min(words, KEY_MAX_WORDS) : 0;
+
+	/* How long varying keys become is not known before the last of them. */
+	keys->shape.mark_ties = !fixed || words > KEY_MAX_WORDS ||
+		keys->nencoded < keys->ncolumns;
+}
+
+SortKeys *
+sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
+{
+	SortKeys   *keys = palloc0(sizeof(SortKeys));
+
+	keys->ncolumns = ncolumns;
+	keys->columns = columns;
+	for (int i = 0; i < ncolumns; i++)
+	{
+		SortColumn *column = &columns[i];
+		Oid			type = TupleDescAttr(descriptor, column->attno - 1)->atttypid;
+
+		if (find_encoder(type, column->sort_operator, column->collation,
+						 &column->encoder, &column->descending) != KEY_ENCODABLE)
+			break;
+		keys->max_attno = Max(keys->max_attno, column->attno);
+		keys->nencoded++;
+	}
+	Assert(keys->nencoded > 0);
+
+	keys->detoast_context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort detoasted value",
+												  ALLOCSET_SMALL_SIZES);
+	set_layout(keys, false);
+	return keys;
+}
+
+void
+sort_keys_loosen(SortKeys *keys)
+{
+	set_layout(keys, true);
+}
+
+/*
+ * Appends what stands ahead of a column in the loose layout and, for a NULL,
+ * in its place.
+ */
+static inline void
+append_null_flag(KeyWriter *writer, const SortColumn *column, bool isnull)
+{
+	writer->complement = 0;
+	key_append(writer, isnull == column->nulls_first ? 0 : 1, 8);
+	if (isnull)
+	{
+		for (int i = 0; i < column->form->bytes; i++)
+			key_append(writer, 0, 8);
+	}
+}
+
+int
+sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
+{
+	KeyWriter	writer = {
+		.next = words,
+		.end = words + KEY_MAX_WORDS,
+		.detoast_context = keys->detoast_context
+	};
+	int			i;
+
+	slot_getsomeattrs(slot, keys->max_attno);
+	for (i = 0; i < keys->nencoded && writer.next < writer.end; i++)
+	{
+		const SortColumn *column = &keys->columns[i];
+		bool		isnull = slot->tts_isnull[column->attno - 1];
+
+		if (keys->loose)
+			append_null_flag(&writer, column, isnull);
+		if (unlikely(isnull))
+		{
+			if (!keys->loose)
+				return 0;
+			continue;
+		}
+		writer.complement = column->descending ? PG_UINT64_MAX : 0;
+		if (!column->form->encode(&writer,
+								  slot->tts_values[column->attno - 1]))
+			return 0;
+	}
+
+	if (unlikely(writer.next == writer.end))
+	{
+		if (i < keys->nencoded || writer.filled > 0 || writer.cut)
+			keys->cut = true;
+	}
+	else if (writer.filled > 0)
+		*writer.next++ = writer.partial;
+	return writer.next - words;
+}

@@ -1,0 +1,93 @@
+/*-------------------------------------------------------------------------
+ *
+ * sort_keys.h
+ *	  From the sort columns of a row to one memcmp-ordered key.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_SORT_KEYS_H
+#define GPUSORT_SORT_KEYS_H
+
+#include "executor/tuptable.h"
+#include "nodes/pg_list.h"
+
+#include "key_format.h"
+
+/* One column of the sort, as the plan names it. */
+typedef struct SortColumn
+{
+	AttrNumber	attno;			/* in the input row, from 1 */
+	Oid			sort_operator;
+	Oid			collation;
+	bool		nulls_first;
+
+	/* filled in by sort_keys_create(), for columns that are encoded */
+	bool		descending;
+	const struct KeyEncoder *encoder;	/* if encoded; see key_encoders.h */
+	const struct KeyForm *form; /* of the present layout */
+} SortColumn;
+
+/*
+ * How the keys of one sort are made.
+ *
+ * A sort starts with the tight layout, which has no place for NULLs and only
+ * takes values that fit their type's compact form.  When a row does not fit,
+ * the sort is changed to the loose layout, which takes everything, and the
+ * keys made so far have to be made again.
+ *
+ * Keys are exact while every column is encoded and no key had to be cut.
+ * Otherwise rows with equal keys need not be equal, and the types' own
+ * comparators have to settle their order.
+ */
+typedef struct SortKeys
+{
+	int			ncolumns;
+	SortColumn *columns;
+	int			nencoded;		/* leading columns that can be encoded, > 0 */
+	AttrNumber	max_attno;		/* of those */
+	bool		loose;			/* the layout */
+	bool		cut;			/* some key was longer than KEY_MAX_WORDS */
+	KeyShape	shape;			/* of the present layout */
+	MemoryContext detoast_context;	/* for values that are not stored flat */
+} SortKeys;
+
+/* Why a first sort column cannot be encoded. */
+typedef enum KeyObstacle
+{
+	KEY_ENCODABLE = 0,
+	KEY_TYPE,					/* no encoder for the type */
+	KEY_COLLATION,				/* not ordered by bytes */
+	KEY_OPERATOR				/* not the type's default ordering */
+} KeyObstacle;
+
+/* Can values of this type, sorted so, be encoded? */
+extern KeyObstacle sort_keys_obstacle(Oid type, Oid sort_operator,
+									  Oid collation);
+
+/*
+ * Makes the tight layout for rows of this descriptor.  "columns" is kept and
+ * completed; its first column must be encodable.  Allocates in the current
+ * memory context.
+ */
+extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
+								  int ncolumns);
+
+/* Changes to the loose layout.  The shape may change. */
+extern void sort_keys_loosen(SortKeys *keys);
+
+/*
+ * Encodes the slot's key into "words" (KEY_MAX_WORDS of them) and returns how
+ * many it took; 0 if the row does not fit the tight layout, never 0 in the
+ * loose one.
+ */
+extern int	sort_keys_encode(SortKeys *keys, TupleTableSlot *slot,
+							 uint64_t *words);
+
+/* Do rows with equal keys, among the keys made so far, sort equal? */
+static inline bool
+sort_keys_exact(const SortKeys *keys)
+{
+	return keys->nencoded == keys->ncolumns && !keys->cut;
+}
+
+#endif							/* GPUSORT_SORT_KEYS_H */

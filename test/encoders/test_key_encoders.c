@@ -1,0 +1,328 @@
+/*-------------------------------------------------------------------------
+ *
+ * test_key_encoders.c
+ *	  Sort keys against PostgreSQL's own comparators.
+ *
+ * check_sort_keys() takes the rows of a query, makes their keys in both
+ * layouts, and compares every row with every other: by their keys, and by
+ * their types' comparators.  Whatever key_format.h, sort_keys.h and
+ * key_encoders.h promise of keys is checked on the way.  A broken promise is
+ * an error that shows the rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/sortsupport.h"
+#include "utils/typcache.h"
+
+#include "key_encoders.h"
+#include "sort_keys.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(check_sort_keys);
+PG_FUNCTION_INFO_V1(sort_key_obstacle);
+
+/* What lies behind the room for a key, and must stay. */
+#define GUARD				UINT64_C(0xDEADBEEFDEADBEEF)
+
+typedef struct CheckedRow
+{
+	HeapTuple	tuple;
+	bool		refused;		/* by the tight layout */
+	bool		cut;
+	int			nwords;
+	uint64_t	words[KEY_MAX_WORDS + 1];
+} CheckedRow;
+
+typedef struct Check
+{
+	TupleDesc	descriptor;
+	int			ncolumns;
+	SortColumn *columns;
+	SortSupport comparators;
+	MemoryContext compare_context;
+	SortKeys   *keys;
+	int			nrows;
+	CheckedRow *rows;
+} Check;
+
+/* The columns of a row, for messages. */
+static char *
+row_text(const Check *check, const CheckedRow *row)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 0; i < check->ncolumns; i++)
+	{
+		char	   *value = SPI_getvalue(row->tuple, check->descriptor, i + 1);
+
+		appendStringInfo(&text, "%s%.100s", i > 0 ? ", " : "",
+						 value != NULL ? value : "NULL");
+	}
+	if (!row->refused)
+	{
+		appendStringInfoString(&text, " [key");
+		for (int i = 0; i < row->nwords; i++)
+			appendStringInfo(&text, " %016llx",
+							 (unsigned long long) row->words[i]);
+		appendStringInfoChar(&text, ']');
+	}
+	return text.data;
+}
+
+static void
+report(const Check *check, const char *what, const CheckedRow *a,
+	   const CheckedRow *b)
+{
+	ereport(ERROR,
+			(errmsg("%s in the %s layout", what,
+					check->keys->loose ? "loose" : "tight"),
+			 errdetail("%s%s%s", row_text(check, a),
+					   b != NULL ? " <-> " : "",
+					   b != NULL ? row_text(check, b) : "")));
+}
+
+/* Has a row what the tight layout may refuse? */
+static bool
+may_be_refused(const Check *check, const CheckedRow *row)
+{
+	for (int i = 0; i < check->keys->nencoded; i++)
+	{
+		Oid			type = TupleDescAttr(check->descriptor, i)->atttypid;
+
+		if (getBaseType(type) == NUMERICOID ||
+			heap_attisnull(row->tuple, i + 1, check->descriptor))
+			return true;
+	}
+	return false;
+}
+
+/* Makes the key of a row, and checks what a key by itself must be. */
+static void
+make_key(const Check *check, CheckedRow *row, TupleTableSlot *slot)
+{
+	SortKeys   *keys = check->keys;
+
+	ExecStoreHeapTuple(row->tuple, slot, false);
+	for (int i = 0; i <= KEY_MAX_WORDS; i++)
+		row->words[i] = GUARD;
+	keys->cut = false;
+	row->nwords = sort_keys_encode(keys, slot, row->words);
+	row->cut = keys->cut;
+	row->refused = row->nwords == 0;
+
+	if (row->refused)
+	{
+		if (keys->loose || !may_be_refused(check, row))
+			report(check, "row refused", row, NULL);
+		return;
+	}
+	if (row->nwords < 0 || row->nwords > KEY_MAX_WORDS)
+		elog(ERROR, "key of %d words", row->nwords);
+	if (row->words[KEY_MAX_WORDS] != GUARD)
+		report(check, "key runs over", row, NULL);
+	if (keys->shape.fixed_words != 0 &&
+		row->nwords != (int) keys->shape.fixed_words)
+		report(check, "key is not of the fixed width", row, NULL);
+	if (row->cut && row->nwords != KEY_MAX_WORDS)
+		report(check, "key cut short", row, NULL);
+	if (row->cut && !keys->shape.mark_ties)
+		report(check, "key cut that should not need it", row, NULL);
+}
+
+static int
+compare_keys(const Check *check, const CheckedRow *a, const CheckedRow *b)
+{
+	for (int i = 0; i < Min(a->nwords, b->nwords); i++)
+	{
+		if (a->words[i] != b->words[i])
+			return a->words[i] < b->words[i] ? -1 : 1;
+	}
+	if (a->nwords != b->nwords)
+		report(check, "key begins another", a, b);
+	return 0;
+}
+
+static int
+compare_values(const Check *check, const CheckedRow *a, const CheckedRow *b)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(check->compare_context);
+	int			result = 0;
+
+	for (int i = 0; i < check->ncolumns && result == 0; i++)
+	{
+		bool		null_a;
+		bool		null_b;
+		Datum		value_a = heap_getattr(a->tuple, i + 1, check->descriptor,
+										   &null_a);
+		Datum		value_b = heap_getattr(b->tuple, i + 1, check->descriptor,
+										   &null_b);
+
+		result = ApplySortComparator(value_a, null_a, value_b, null_b,
+									 &check->comparators[i]);
+	}
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextReset(check->compare_context);
+	return result < 0 ? -1 : result > 0 ? 1 : 0;
+}
+
+/* Checks all rows in the present layout, and appends what was found. */
+static void
+check_layout(const Check *check, StringInfo summary)
+{
+	const SortKeys *keys = check->keys;
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(check->descriptor,
+													&TTSOpsHeapTuple);
+	int			nrefused = 0;
+	int			ncut = 0;
+
+	if (!keys->shape.mark_ties && keys->nencoded < keys->ncolumns)
+		elog(ERROR, "no ties to be marked in the order of a prefix");
+
+	for (int i = 0; i < check->nrows; i++)
+	{
+		make_key(check, &check->rows[i], slot);
+		nrefused += check->rows[i].refused;
+		ncut += check->rows[i].cut;
+	}
+
+	for (int i = 0; i < check->nrows; i++)
+	{
+		const CheckedRow *a = &check->rows[i];
+
+		CHECK_FOR_INTERRUPTS();
+		for (int j = i + 1; j < check->nrows; j++)
+		{
+			const CheckedRow *b = &check->rows[j];
+			int			by_keys;
+
+			if (a->refused || b->refused)
+				continue;
+			by_keys = compare_keys(check, a, b);
+			if (by_keys != 0)
+			{
+				if (by_keys != compare_values(check, a, b))
+					report(check, "wrong order", a, b);
+			}
+			else if (keys->nencoded == keys->ncolumns && !a->cut && !b->cut)
+			{
+				if (compare_values(check, a, b) != 0)
+					report(check, "same key for different rows", a, b);
+			}
+		}
+	}
+
+	ExecDropSingleTupleTableSlot(slot);
+	appendStringInfo(summary, "%s: words %u, refused %d, cut %d",
+					 keys->loose ? "; loose" : "tight",
+					 keys->shape.fixed_words, nrefused, ncut);
+}
+
+/* The flag for a column, from an array that may be shorter. */
+static bool
+column_flag(ArrayType *flags, int column)
+{
+	Datum	   *values;
+	int			nvalues;
+
+	deconstruct_array(flags, BOOLOID, 1, true, TYPALIGN_CHAR,
+					  &values, NULL, &nvalues);
+	return column < nvalues && DatumGetBool(values[column]);
+}
+
+/*
+ * check_sort_keys(query text, descending bool[], nulls_first bool[])
+ *
+ * Sorts by all columns of the query.  Returns a summary: of each layout the
+ * words of a key, 0 if they vary, how many rows it refused, and how many keys
+ * it cut; and how many columns are in the keys.
+ */
+Datum
+check_sort_keys(PG_FUNCTION_ARGS)
+{
+	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	ArrayType  *descending = PG_GETARG_ARRAYTYPE_P(1);
+	ArrayType  *nulls_first = PG_GETARG_ARRAYTYPE_P(2);
+	MemoryContext caller_context = CurrentMemoryContext;
+	Check		check;
+	StringInfoData summary;
+
+	SPI_connect();
+	if (SPI_execute(query, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "not a SELECT: %s", query);
+
+	check.descriptor = SPI_tuptable->tupdesc;
+	check.ncolumns = check.descriptor->natts;
+	check.columns = palloc0_array(SortColumn, check.ncolumns);
+	check.comparators = palloc0_array(SortSupportData, check.ncolumns);
+	for (int i = 0; i < check.ncolumns; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(check.descriptor, i);
+		TypeCacheEntry *type = lookup_type_cache(attribute->atttypid,
+												 TYPECACHE_LT_OPR |
+												 TYPECACHE_GT_OPR);
+		SortColumn *column = &check.columns[i];
+		SortSupport comparator = &check.comparators[i];
+
+		column->attno = i + 1;
+		column->sort_operator = column_flag(descending, i) ?
+			type->gt_opr : type->lt_opr;
+		column->collation = attribute->attcollation;
+		column->nulls_first = column_flag(nulls_first, i);
+
+		comparator->ssup_cxt = CurrentMemoryContext;
+		comparator->ssup_collation = column->collation;
+		comparator->ssup_nulls_first = column->nulls_first;
+		comparator->ssup_attno = column->attno;
+		PrepareSortSupportFromOrderingOp(column->sort_operator, comparator);
+	}
+	check.compare_context = AllocSetContextCreate(CurrentMemoryContext,
+												  "comparison",
+												  ALLOCSET_DEFAULT_SIZES);
+
+	check.nrows = SPI_processed;
+	check.rows = palloc0(check.nrows * sizeof(CheckedRow));
+	for (int i = 0; i < check.nrows; i++)
+		check.rows[i].tuple = SPI_tuptable->vals[i];
+
+	initStringInfo(&summary);
+	check.keys = sort_keys_create(check.descriptor, check.columns,
+								  check.ncolumns);
+	check_layout(&check, &summary);
+	sort_keys_loosen(check.keys);
+	check_layout(&check, &summary);
+	appendStringInfo(&summary, "; columns %d of %d", check.keys->nencoded,
+					 check.ncolumns);
+
+	MemoryContextSwitchTo(caller_context);
+	query = pstrdup(summary.data);
+	SPI_finish();
+	PG_RETURN_TEXT_P(cstring_to_text(query));
+}
+
+/* sort_key_obstacle(type regtype, operator regoperator, collation oid) */
+Datum
+sort_key_obstacle(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {
+		[KEY_ENCODABLE] = "none",
+		[KEY_TYPE] = "type",
+		[KEY_COLLATION] = "collation",
+		[KEY_OPERATOR] = "operator"
+	};
+
+	PG_RETURN_TEXT_P(cstring_to_text(names[sort_keys_obstacle(PG_GETARG_OID(0),
+															  PG_GETARG_OID(1),
+															  PG_GETARG_OID(2))]));
+}
