@@ -39,7 +39,10 @@ public:
 	bool
 	allocate(const Queue &queue, uint64_t bytes, const char *what)
 	{
-		return queue.did(cudaMallocAsync(&memory, bytes, queue.stream), what);
+		if (queue.did(cudaMallocAsync(&memory, bytes, queue.stream), what))
+			return true;
+		memory = nullptr;
+		return false;
 	}
 
 	void
@@ -147,12 +150,16 @@ private:
 	{
 		void	   *slab;
 
-		slabs.reserve(slabs.size() + 1);
+		/* Room in the table first: afterwards nothing can be thrown. */
+		slabs.push_back(nullptr);
 		if (!queue.did(cudaMallocAsync(&slab, slab_words * sizeof(uint64_t),
 									   queue.stream),
 					   "allocating device memory for keys"))
+		{
+			slabs.pop_back();
 			return false;
-		slabs.push_back(static_cast<uint64_t *>(slab));
+		}
+		slabs.back() = static_cast<uint64_t *>(slab);
 		return true;
 	}
 

@@ -17,6 +17,8 @@
 #ifndef GPUSORT_DEVICE_CLIENT_H
 #define GPUSORT_DEVICE_CLIENT_H
 
+#include "nodes/pg_list.h"
+
 #include "key_format.h"
 #include "protocol.h"
 

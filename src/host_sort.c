@@ -44,8 +44,8 @@
 #define PASS_BITS		8
 
 /* Pieces that are finished in the buffer, and those not worth even that. */
-#define LEAF_MAX		4096
-#define LEAF_MAX_BITS	12
+#define LEAF_MAX		8192
+#define LEAF_MAX_BITS	13
 #define INSERTION_MAX	12
 
 /* How many entries ahead keys that lie scattered in memory are fetched. */

@@ -1,0 +1,61 @@
+# gpusort: builds with PGXS for the PostgreSQL that PG_CONFIG names.
+#
+#	make					everything; the cuda engine only where nvcc is found
+#	make CUDA_ARCH=90		machine code for one chip only, a quick build
+#	make install			gpusort and, beside its library, gpusortd
+#	make installcheck		regression tests, on the server of the PG* environment
+
+EXTENSION = gpusort
+MODULE_big = gpusort
+DATA = sql/gpusort--0.1.0.sql
+OBJS = \
+	src/collation.o \
+	src/device_client.o \
+	src/functions.o \
+	src/gpusort.o \
+	src/host_sort.o \
+	src/key_encoders.o \
+	src/launcher.o \
+	src/node_gpusort.o \
+	src/plan_sort.o \
+	src/row_compare.o \
+	src/row_sort.o \
+	src/row_store.o \
+	src/shared_state.o \
+	src/sort_job.o \
+	src/sort_keys.o
+
+PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
+
+REGRESS = $(sort $(basename $(notdir $(wildcard test/sql/*.sql))))
+REGRESS_OPTS = --inputdir=test --expecteddir=. --load-extension=gpusort
+
+EXTRA_CLEAN = .postgres-version $(DAEMON) $(DAEMON_OBJS) $(KERNEL_OBJS)
+
+include kernels/build.mk
+include src/daemon/build.mk
+
+PG_CONFIG = pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# Headers are few and shared by most files: any change compiles all.
+$(OBJS): $(wildcard src/*.h kernels/device_sort.h)
+
+# So does another PostgreSQL than last time.
+$(OBJS): .postgres-version
+.postgres-version: force
+	@$(PG_CONFIG) --version --includedir-server | cmp -s - $@ || \
+		$(PG_CONFIG) --version --includedir-server > $@
+.PHONY: force
+
+all: $(DAEMON)
+
+install: install-daemon
+install-daemon: $(DAEMON) installdirs
+	$(INSTALL_PROGRAM) $(DAEMON) '$(DESTDIR)$(pkglibdir)/gpusortd'
+
+uninstall: uninstall-daemon
+uninstall-daemon:
+	rm -f '$(DESTDIR)$(pkglibdir)/gpusortd'
+.PHONY: install-daemon uninstall-daemon

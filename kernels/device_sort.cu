@@ -1,0 +1,383 @@
+/*-------------------------------------------------------------------------
+ *
+ * device_sort.cu
+ *	  A sort job on a device: the functions of device_sort.h.
+ *
+ * Three things of a job are in device memory, and each has its own time: the
+ * keys, from their push until the end of run; the workspace, only during run;
+ * the order, from run until the job ends.  While the order is being fetched,
+ * which may take as long as a client likes, a job holds 4 bytes a row.
+ *
+ * All is done on the job's own stream, so that a push needs to wait for
+ * nothing, and run only where it looks at counters.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <cstddef>
+#include <deque>
+#include <new>
+#include <vector>
+
+#include "device.cuh"
+#include "device_quicksort.cuh"
+#include "key_words.cuh"
+#include "runs.cuh"
+
+using namespace gpusort;
+
+struct DeviceSort
+{
+	int			device;
+	unsigned	multiprocessors;
+	KeyShape	shape;
+	cudaStream_t stream;
+	SlabArray	words;
+	SlabArray	ends;
+	uint64_t	nrows;
+	bool		has_run;
+	DeviceBlock workspace;
+	DeviceBlock order;
+
+	/* One event a push that nobody has waited for, oldest first. */
+	std::deque<cudaEvent_t> pushes;
+	std::vector<cudaEvent_t> idle_events;
+	uint64_t	last_ticket;
+
+	Queue
+	queue(DeviceError *error) const
+	{
+		return {stream, multiprocessors, error};
+	}
+};
+
+cudaError_t
+gpusort::load_kernels(void)
+{
+	static const void *const kernels[] = {
+		reinterpret_cast<const void *>(load_first_words),
+		reinterpret_cast<const void *>(open_ranges),
+		reinterpret_cast<const void *>(partition_tiles),
+		reinterpret_cast<const void *>(close_level),
+		reinterpret_cast<const void *>(publish_equal),
+		reinterpret_cast<const void *>(sort_tiny_leaves),
+		reinterpret_cast<const void *>(sort_leaves<medium_leaf_rows,
+									   medium_leaf_threads>),
+		reinterpret_cast<const void *>(sort_leaves<large_leaf_rows,
+									   large_leaf_threads>),
+		reinterpret_cast<const void *>(mark_starts),
+		reinterpret_cast<const void *>(collect_runs),
+		reinterpret_cast<const void *>(load_next_words),
+		reinterpret_cast<const void *>(mark_ties),
+	};
+
+	for (const void *kernel : kernels)
+	{
+		cudaFuncAttributes attributes;
+		cudaError_t code = cudaFuncGetAttributes(&attributes, kernel);
+
+		if (code != cudaSuccess)
+			return code;
+	}
+	return cudaSuccess;
+}
+
+/* Ends that are pushed along with nrows keys. */
+static uint64_t
+count_ends(const KeyShape *shape, uint64_t nrows)
+{
+	return shape->fixed_words == 0 ? nrows : 0;
+}
+
+static uint64_t
+order_bytes(uint64_t nrows)
+{
+	return divide_up(nrows * sizeof(uint32_t), 256) * 256;
+}
+
+uint64_t
+device_sort_memory(const KeyShape *shape, uint64_t nrows, uint64_t nwords)
+{
+	uint64_t	nends = count_ends(shape, nrows);
+	Workspace	space;
+
+	return SlabArray::bytes(nwords) + SlabArray::bytes(nends) +
+		order_bytes(nrows) + space.lay_out(nullptr, nrows, nwords, nends);
+}
+
+DeviceSort *
+device_sort_begin(int device, const KeyShape *shape,
+				  DeviceAlgorithm algorithm, DeviceError *error)
+{
+	unsigned	multiprocessors = use_device(device, error);
+	DeviceSort *sort;
+
+	if (multiprocessors == 0)
+		return nullptr;
+	if (algorithm != DEVICE_SORT_AUTO && algorithm != DEVICE_SORT_QUICKSORT2)
+	{
+		(void) refuse(error, "there is no such algorithm");
+		return nullptr;
+	}
+
+	sort = new (std::nothrow) DeviceSort();
+	if (sort == nullptr)
+	{
+		(void) refuse(error, "out of memory");
+		return nullptr;
+	}
+	sort->device = device;
+	sort->multiprocessors = multiprocessors;
+	sort->shape = *shape;
+	if (!succeeded(cudaStreamCreateWithFlags(&sort->stream,
+											 cudaStreamNonBlocking),
+				   error, "creating a stream"))
+	{
+		delete sort;
+		return nullptr;
+	}
+	return sort;
+}
+
+/* Makes the job's device the calling thread's current one. */
+static bool
+enter(const DeviceSort *sort, DeviceError *error)
+{
+	return succeeded(cudaSetDevice(sort->device), error,
+					 "choosing the job's device");
+}
+
+/* Records that a push is complete when all work put on the stream so far is. */
+static bool
+record_push(DeviceSort *sort, DeviceError *error)
+{
+	cudaEvent_t event;
+
+	if (sort->idle_events.empty())
+	{
+		/* Room first, for each place it may ever be in. */
+		sort->idle_events.reserve(sort->pushes.size() + 1);
+		if (!succeeded(cudaEventCreateWithFlags(&event,
+												cudaEventDisableTiming |
+												cudaEventBlockingSync),
+					   error, "creating an event"))
+			return false;
+		sort->idle_events.push_back(event);
+	}
+
+	event = sort->idle_events.back();
+	if (!succeeded(cudaEventRecord(event, sort->stream), error,
+				   "recording an event"))
+		return false;
+	sort->pushes.push_back(event);
+	sort->idle_events.pop_back();
+	return true;
+}
+
+bool
+device_sort_push(DeviceSort *sort, const uint64_t *words, uint64_t nwords,
+				 const uint64_t *ends, uint32_t nrows, uint64_t *ticket,
+				 DeviceError *error)
+{
+	Queue		queue = sort->queue(error);
+	uint32_t	fixed_words = sort->shape.fixed_words;
+
+	if (sort->has_run)
+		return refuse(error, "keys were added to a sort that has run");
+	if (nrows > SORT_MAX_ROWS - sort->nrows)
+		return refuse(error, "too many rows for one sort");
+	if (fixed_words != 0 && nwords != static_cast<uint64_t>(nrows) * fixed_words)
+		return refuse(error, "keys of fixed width with a wrong number of words");
+	if (!enter(sort, error))
+		return false;
+
+	try
+	{
+		if (!sort->words.append(queue, words, nwords) ||
+			!sort->ends.append(queue, ends, count_ends(&sort->shape, nrows)) ||
+			!record_push(sort, error))
+			return false;
+	}
+	catch (const std::bad_alloc &)
+	{
+		return refuse(error, "out of memory");
+	}
+	sort->nrows += nrows;
+	*ticket = ++sort->last_ticket;
+	return true;
+}
+
+bool
+device_sort_wait_pushed(DeviceSort *sort, uint64_t ticket, DeviceError *error)
+{
+	uint64_t	waited_for = sort->last_ticket - sort->pushes.size();
+
+	if (ticket <= waited_for)
+		return true;
+	if (ticket > sort->last_ticket)
+		return refuse(error, "there was no such push");
+	if (!enter(sort, error) ||
+		!succeeded(cudaEventSynchronize(sort->pushes[ticket - waited_for - 1]),
+				   error, "copying keys to the device"))
+		return false;
+	for (; waited_for < ticket; waited_for++)
+	{
+		sort->idle_events.push_back(sort->pushes.front());
+		sort->pushes.pop_front();
+	}
+	return true;
+}
+
+/* Sorts the rows by their first words, then runs by their next words. */
+static bool
+sort_by_words(const Queue &queue, const Keys &keys, bool want_ties,
+			  const Workspace &space)
+{
+	DeviceQuicksort quicksort(queue, space, keys.nrows);
+	RunLists	runs = space.run_lists(keys.nrows);
+	uint64_t	row_blocks = divide_up(keys.nrows, simple_threads);
+	uint64_t	start_tiles = divide_up(keys.nrows, starts_tile_rows);
+	Control		control = {};
+
+	if (!queue.did(cudaMemsetAsync(space.control, 0, sizeof(Control),
+								   queue.stream), "clearing counters") ||
+		!queue.launch("loading keys", load_first_words, row_blocks,
+					  simple_threads, keys, space.sorted, runs,
+					  &space.control->keys_broken))
+		return false;
+	if (keys.nrows > leaf_rows)
+		control.runs.longs = 1;
+	else
+		control.runs.shorts.count[leaf_class(keys.nrows)] = 1;
+
+	for (uint32_t depth = 1;; depth++)
+	{
+		bool		has_next = keys.fixed_words == 0 || depth < keys.fixed_words;
+
+		if (!quicksort.sort_runs(control.runs))
+			return false;
+		if (!has_next && !want_ties)
+			return true;
+		if (!queue.launch<StartsShared>("finding runs", mark_starts,
+										start_tiles, simple_threads,
+										space.sorted.words, keys.nrows,
+										depth == 1, space.starts,
+										space.first_starts))
+			return false;
+		if (!has_next)
+			break;
+
+		if (!queue.did(cudaMemsetAsync(space.control, 0,
+									   offsetof(Control, keys_broken),
+									   queue.stream), "clearing counters") ||
+			!queue.launch<StartsShared>("collecting runs", collect_runs,
+										start_tiles, simple_threads, keys,
+										depth, space.sorted.rows, space.starts,
+										space.first_starts, runs,
+										&space.control->runs) ||
+			!quicksort.look(&control))
+			return false;
+		if (control.keys_broken != 0)
+			return refuse(queue.error,
+						  "the keys do not end where they are said to");
+		if (control.runs.none())
+			break;
+		if (!queue.launch("loading the next words", load_next_words,
+						  row_blocks, simple_threads, keys, depth,
+						  space.starts, space.sorted))
+			return false;
+	}
+
+	return !want_ties ||
+		queue.launch("marking ties", mark_ties, row_blocks, simple_threads,
+					 space.starts, keys.nrows, space.sorted.rows);
+}
+
+bool
+device_sort_run(DeviceSort *sort, DeviceError *error)
+{
+	Queue		queue = sort->queue(error);
+	uint64_t	nrows = sort->nrows;
+	Workspace	space;
+	Keys		keys;
+
+	if (sort->has_run)
+		return refuse(error, "a sort runs only once");
+	sort->has_run = true;
+	if (nrows == 0)
+		return true;
+	if (!enter(sort, error) ||
+		!sort->order.allocate(queue, order_bytes(nrows),
+							  "allocating device memory for the order") ||
+		!sort->workspace.allocate(queue,
+								  space.lay_out(nullptr, nrows,
+												sort->words.size(),
+												sort->ends.size()),
+								  "allocating device memory to sort in"))
+		return false;
+
+	(void) space.lay_out(sort->workspace.address(), nrows, sort->words.size(),
+						 sort->ends.size());
+	space.sorted.rows = static_cast<uint32_t *>(sort->order.address());
+	if (!sort->words.store_table(queue, space.word_slabs) ||
+		!sort->ends.store_table(queue, space.end_slabs))
+		return false;
+	keys = {{space.word_slabs}, {space.end_slabs}, sort->words.size(),
+		static_cast<uint32_t>(nrows), sort->shape.fixed_words};
+	if (!sort_by_words(queue, keys, sort->shape.mark_ties, space))
+		return false;
+
+	sort->words.release(sort->stream);
+	sort->ends.release(sort->stream);
+	sort->workspace.release(sort->stream);
+	return succeeded(cudaStreamSynchronize(sort->stream), error, "sorting");
+}
+
+bool
+device_sort_pull(DeviceSort *sort, uint64_t first, uint32_t count,
+				 uint32_t *order, DeviceError *error)
+{
+	const uint32_t *from = static_cast<const uint32_t *>(sort->order.address());
+
+	if (!sort->has_run || first > sort->nrows || count > sort->nrows - first)
+		return refuse(error, "there is no such part of the order");
+	if (count == 0)
+		return true;
+	return enter(sort, error) &&
+		succeeded(cudaMemcpyAsync(order, from + first,
+								  count * sizeof(uint32_t),
+								  cudaMemcpyDeviceToHost, sort->stream),
+				  error, "copying the order from the device") &&
+		succeeded(cudaStreamSynchronize(sort->stream), error,
+				  "copying the order from the device");
+}
+
+/*
+ * The stream is waited for, since copies under way may still read from memory
+ * that the caller is about to unpin.  Nothing here can do anything about a
+ * failure: if the context is gone, so is all that was in it.
+ */
+void
+device_sort_end(DeviceSort *sort)
+{
+	DeviceError ignored;
+
+	if (sort == nullptr)
+		return;
+	(void) enter(sort, &ignored);
+	(void) succeeded(cudaStreamSynchronize(sort->stream), &ignored,
+					 "ending a job");
+	sort->words.release(sort->stream);
+	sort->ends.release(sort->stream);
+	sort->workspace.release(sort->stream);
+	sort->order.release(sort->stream);
+	while (!sort->pushes.empty())
+	{
+		(void) cudaEventDestroy(sort->pushes.front());
+		sort->pushes.pop_front();
+	}
+	for (cudaEvent_t event : sort->idle_events)
+		(void) cudaEventDestroy(event);
+	(void) cudaStreamDestroy(sort->stream);
+	(void) cudaGetLastError();
+	delete sort;
+}

@@ -1,0 +1,274 @@
+/*-------------------------------------------------------------------------
+ *
+ * runs.cuh
+ *	  Runs of rows whose keys agree as far as they were compared, and what to
+ *	  do about them: sort them by their next word, or mark them as ties.
+ *
+ * After the rows are sorted by the first "depth" words of their keys, a bit a
+ * place says whether its row starts a run, that is, differs from the row
+ * before it in those words.  Bits are only ever added.  A place whose bit and
+ * whose follower's bit are set is settled for good and is not looked at again:
+ * later rounds read the bits, an eighth of a byte a row, and beyond them only
+ * the rows still in runs.
+ *
+ * A round: mark_starts() adds bits where neighbouring working words differ;
+ * collect_runs() lists the runs that have a further word; load_next_words()
+ * puts these words into the working words; DeviceQuicksort sorts each run.
+ * Rows whose keys have ended keep their last word, so that they go on looking
+ * equal.
+ *
+ * That strings are best sorted by a prefix of a word, and then only what is
+ * tied by the next, is how multikey quicksort goes about it (Bentley and
+ * Sedgewick 1997); the flags of segment heads come from segmented scans
+ * (Sengupta, Harris, Zhang, Owens 2007).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_RUNS_CUH
+#define GPUSORT_RUNS_CUH
+
+#include "key_words.cuh"
+#include "warp_sort.cuh"
+
+namespace gpusort
+{
+
+constexpr uint32_t no_start = UINT32_MAX;
+
+/* Blocks of one start tile each; a thread has one word of bits. */
+struct StartsShared
+{
+	uint32_t	bits[simple_threads];
+	uint32_t	found;			/* the smallest start yet, or no_start */
+	bool		is_open;		/* the last run goes on beyond the tile */
+};
+
+/* The start bit of a place; beyond the end everything starts. */
+static __device__ __forceinline__ bool
+is_start(const uint32_t *starts, uint32_t nrows, uint32_t place)
+{
+	return place >= nrows || (starts[place / 32] >> (place % 32) & 1) != 0;
+}
+
+/*
+ * Sets the start bits of places whose working word differs from the one
+ * before, and notes each tile's first start.  In the first round there are no
+ * bits yet.  Bits beyond the last row are set.
+ */
+static __global__ void __launch_bounds__(simple_threads)
+mark_starts(const uint64_t *words, uint32_t nrows, bool is_first_round,
+			uint32_t *starts, uint32_t *first_starts)
+{
+	StartsShared &shared = block_shared<StartsShared>();
+	uint32_t	bits_word = blockIdx.x * simple_threads + threadIdx.x;
+	uint32_t	first_word = bits_word - warp_lane();
+	bool		is_inside = bits_word < divide_up(nrows, 32);
+	uint32_t	bits = !is_inside ? ~0u : is_first_round ? 0 :
+		starts[bits_word];
+
+	if (threadIdx.x == 0)
+		shared.found = no_start;
+	__syncthreads();
+
+	/* The warp does the bits of each of its lanes together, a lane a bit. */
+	for (unsigned owner = 0; owner < warp_threads; owner++)
+	{
+		uint32_t	old_bits = __shfl_sync(whole_warp, bits, owner);
+		uint32_t	place = (first_word + owner) * 32 + warp_lane();
+		bool		starts_here = true;
+
+		if (old_bits == ~0u)
+			continue;
+		if (place < nrows && place > 0)
+			starts_here = (old_bits >> warp_lane() & 1) != 0 ||
+				words[place] != words[place - 1];
+
+		uint32_t	new_bits = __ballot_sync(whole_warp, starts_here);
+
+		if (warp_lane() == owner)
+			bits = new_bits;
+	}
+
+	if (is_inside)
+		starts[bits_word] = bits;
+	if (bits != 0)
+		atomicMin(&shared.found, bits_word * 32 + __ffs(bits) - 1);
+	__syncthreads();
+
+	if (threadIdx.x == 0)
+		first_starts[blockIdx.x] = shared.found;
+}
+
+/*
+ * Where the run ends that is open at the end of the calling block's tile.
+ * Called by all threads of the block, after a barrier.
+ */
+static __device__ __forceinline__ uint32_t
+find_end_beyond_tile(const uint32_t *first_starts, uint32_t nrows,
+					 StartsShared &shared)
+{
+	uint32_t	tiles = static_cast<uint32_t>(divide_up(nrows,
+														starts_tile_rows));
+
+	for (uint32_t tile = blockIdx.x + 1; tile < tiles; tile += simple_threads)
+	{
+		if (tile + threadIdx.x < tiles)
+		{
+			uint32_t	start = first_starts[tile + threadIdx.x];
+
+			if (start != no_start)
+				atomicMin(&shared.found, start);
+		}
+		__syncthreads();
+
+		uint32_t	found = shared.found;
+
+		__syncthreads();
+		if (found != no_start)
+			return found < nrows ? found : nrows;
+	}
+	return nrows;
+}
+
+/* Appends to a list what the lanes with is_active have; the others wait. */
+template <typename Element>
+static __device__ __forceinline__ void
+warp_append(Element *list, uint32_t *count, bool is_active, Element element)
+{
+	unsigned	active = __ballot_sync(whole_warp, is_active);
+	uint32_t	first = 0;
+
+	if (active == 0)
+		return;
+	if (warp_lane() == 0)
+		first = atomicAdd(count, static_cast<uint32_t>(__popc(active)));
+	first = __shfl_sync(whole_warp, first, 0);
+	if (is_active)
+		list[first + __popc(active & lanes_before())] = element;
+}
+
+/*
+ * Lists all runs of two rows and more whose keys have a word at "depth".  Of
+ * keys that agree so far either all go on or none does (key_format.h).
+ */
+static __global__ void __launch_bounds__(simple_threads)
+collect_runs(Keys keys, uint32_t depth, const uint32_t *rows,
+			 const uint32_t *starts, const uint32_t *first_starts,
+			 RunLists runs, RunCounts *counts)
+{
+	StartsShared &shared = block_shared<StartsShared>();
+	uint32_t	nrows = keys.nrows;
+	uint32_t	bits_word = blockIdx.x * simple_threads + threadIdx.x;
+	uint32_t	first_place = bits_word * 32;
+	uint32_t	bits = bits_word < divide_up(nrows, 32) ? starts[bits_word] :
+		~0u;
+
+	shared.bits[threadIdx.x] = bits;
+	if (threadIdx.x == 0)
+	{
+		shared.found = no_start;
+		shared.is_open = false;
+	}
+	__syncthreads();
+
+	/* Heads start a run and have a follower that does not. */
+	bool		is_last_thread = threadIdx.x == simple_threads - 1;
+	bool		next_starts = is_last_thread ?
+		is_start(starts, nrows, first_place + 32) :
+		(shared.bits[threadIdx.x + 1] & 1) != 0;
+	uint32_t	heads = bits & ~(bits >> 1 | (next_starts ? 1u << 31 : 0));
+
+	/*
+	 * Only the run of the last head can go on beyond this word of bits: then
+	 * it ends at the next start in the tile, or beyond the tile.
+	 */
+	bool		is_open = heads != 0 && (bits >> (31 - __clz(heads))) == 1;
+	uint32_t	open_end = no_start;
+
+	if (is_open)
+	{
+		for (unsigned other = threadIdx.x + 1;
+			 other < simple_threads && open_end == no_start; other++)
+			if (shared.bits[other] != 0)
+				open_end = first_place + (other - threadIdx.x) * 32 +
+					__ffs(shared.bits[other]) - 1;
+		if (open_end == no_start)
+			shared.is_open = true;
+	}
+	__syncthreads();
+
+	if (shared.is_open)
+	{
+		uint32_t	end = find_end_beyond_tile(first_starts, nrows, shared);
+
+		if (is_open && open_end == no_start)
+			open_end = end;
+	}
+
+	while (__any_sync(whole_warp, heads != 0))
+	{
+		bool		is_active = heads != 0;
+		uint32_t	begin = 0;
+		uint32_t	length = 0;
+
+		if (is_active)
+		{
+			unsigned	head = __ffs(heads) - 1;
+			uint32_t	later = bits & (~1u << head);
+			uint32_t	end = later != 0 ? first_place + __ffs(later) - 1 :
+				open_end;
+			uint32_t	row;
+
+			heads &= heads - 1;
+			begin = first_place + head;
+			length = end - begin;
+			row = rows[begin];
+			is_active = keys.begin(row) + depth < keys.end(row);
+		}
+
+		bool		is_short = length <= leaf_rows;
+		LeafClass	its_class = leaf_class(length);
+		Leaf		leaf = {begin, static_cast<uint16_t>(length), false};
+
+#pragma unroll
+		for (int number = 0; number < LEAF_CLASSES; number++)
+			warp_append(runs.shorts.leaves[number],
+						&counts->shorts.count[number],
+						is_active && is_short && its_class == number, leaf);
+		warp_append(runs.longs, &counts->longs, is_active && !is_short,
+					Range{begin, length});
+	}
+}
+
+/* Puts the words at "depth" of rows in runs into their working words. */
+static __global__ void __launch_bounds__(simple_threads)
+load_next_words(Keys keys, uint32_t depth, const uint32_t *starts,
+				Pairs sorted)
+{
+	uint32_t	place = blockIdx.x * simple_threads + threadIdx.x;
+
+	if (place >= keys.nrows ||
+		(is_start(starts, keys.nrows, place) &&
+		 is_start(starts, keys.nrows, place + 1)))
+		return;
+
+	uint32_t	row = sorted.rows[place];
+	uint64_t	word = keys.begin(row) + depth;
+
+	if (word < keys.end(row))
+		sorted.words[place] = keys.words[word];
+}
+
+/* Marks every entry of the order whose key equals the one before. */
+static __global__ void __launch_bounds__(simple_threads)
+mark_ties(const uint32_t *starts, uint32_t nrows, uint32_t *order)
+{
+	uint32_t	place = blockIdx.x * simple_threads + threadIdx.x;
+
+	if (place < nrows && !is_start(starts, nrows, place))
+		order[place] |= ORDER_TIE;
+}
+
+}								/* namespace gpusort */
+
+#endif							/* GPUSORT_RUNS_CUH */

@@ -1,0 +1,35 @@
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION gpusort" to load this file. \quit
+
+CREATE FUNCTION gpusort_devices(
+	OUT device integer,
+	OUT name text,
+	OUT memory bigint,
+	OUT capability text,
+	OUT driver text,
+	OUT state text,
+	OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION gpusort_devices() IS 'devices that gpusortd sees';
+
+CREATE VIEW gpusort_devices AS SELECT * FROM gpusort_devices();
+
+COMMENT ON VIEW gpusort_devices IS 'devices that gpusortd sees';
+
+CREATE FUNCTION gpusort_stats(
+	OUT name text,
+	OUT value bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
+
+COMMENT ON FUNCTION gpusort_stats() IS 'what gpusort has done since the server started';
+
+CREATE VIEW gpusort_stats AS SELECT * FROM gpusort_stats();
+
+COMMENT ON VIEW gpusort_stats IS 'what gpusort has done since the server started';
+
+GRANT SELECT ON gpusort_devices, gpusort_stats TO PUBLIC;

@@ -1,0 +1,137 @@
+/*-------------------------------------------------------------------------
+ *
+ * functions.c
+ *	  The SQL functions: what gpusortd sees, and what has been counted.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+
+#include "device_client.h"
+#include "launcher.h"
+#include "shared_state.h"
+
+PG_FUNCTION_INFO_V1(gpusort_devices);
+PG_FUNCTION_INFO_V1(gpusort_stats);
+
+/* Columns of gpusort_devices() */
+enum
+{
+	DEVICE_NUMBER,
+	DEVICE_NAME,
+	DEVICE_MEMORY,
+	DEVICE_CAPABILITY,
+	DEVICE_DRIVER,
+	DEVICE_STATE,
+	DEVICE_REASON,
+	DEVICE_COLUMNS
+};
+
+/* gpusort_devices() for one device that gpusortd has described. */
+static void
+put_device(ReturnSetInfo *result, const Message *message)
+{
+	Datum		values[DEVICE_COLUMNS];
+	bool		nulls[DEVICE_COLUMNS] = {false};
+	bool		is_gpu = message->u.device.driver_version > 0;
+
+	values[DEVICE_NUMBER] = Int32GetDatum(message->u.device.number);
+	values[DEVICE_NAME] = CStringGetTextDatum(message->u.device.name);
+	values[DEVICE_MEMORY] = Int64GetDatum(message->u.device.memory_bytes);
+	values[DEVICE_STATE] = CStringGetTextDatum(message->u.device.usable ?
+											   "ready" : "unusable");
+	nulls[DEVICE_REASON] = message->u.device.usable;
+	values[DEVICE_REASON] = CStringGetTextDatum(message->u.device.reason);
+
+	/* the host engine has neither */
+	nulls[DEVICE_CAPABILITY] = nulls[DEVICE_DRIVER] = !is_gpu;
+	values[DEVICE_CAPABILITY] =
+		CStringGetTextDatum(psprintf("%d.%d",
+									 message->u.device.capability_major,
+									 message->u.device.capability_minor));
+	values[DEVICE_DRIVER] =
+		CStringGetTextDatum(psprintf("%d.%d",
+									 message->u.device.driver_version / 1000,
+									 message->u.device.driver_version % 1000 / 10));
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* Where gpusortd does not answer: a row that says why. */
+static void
+put_no_device(ReturnSetInfo *result, const char *state, const char *reason)
+{
+	Datum		values[DEVICE_COLUMNS] = {0};
+	bool		nulls[DEVICE_COLUMNS];
+
+	memset(nulls, true, sizeof(nulls));
+	values[DEVICE_STATE] = CStringGetTextDatum(state);
+	nulls[DEVICE_STATE] = false;
+	if (reason[0] != '\0')
+	{
+		values[DEVICE_REASON] = CStringGetTextDatum(reason);
+		nulls[DEVICE_REASON] = false;
+	}
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/*
+ * The devices that gpusortd sees; starts it if there is none.  As long as it
+ * is not ready there is one row that says so.
+ */
+Datum
+gpusort_devices(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	DaemonStatus status;
+	List	   *devices;
+	ListCell   *cell;
+	const char *failure;
+
+	InitMaterializedSRF(fcinfo, 0);
+	launcher_start();
+	status = shared_daemon_status();
+	switch (status.state)
+	{
+		case DAEMON_NOT_STARTED:
+		case DAEMON_STARTING:
+			put_no_device(result, "starting", status.reason);
+			break;
+		case DAEMON_UNUSABLE:
+			put_no_device(result, "unusable", status.reason);
+			break;
+		case DAEMON_FAILED:
+			put_no_device(result, "failed", status.reason);
+			break;
+		case DAEMON_READY:
+			if (!device_client_list_devices(&devices, &failure))
+				put_no_device(result, "failed", failure);
+			foreach(cell, devices)
+				put_device(result, lfirst(cell));
+			break;
+	}
+	return (Datum) 0;
+}
+
+/* All counters, since the server's start. */
+Datum
+gpusort_stats(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < STAT_COUNT; i++)
+	{
+		Datum		values[2];
+		bool		nulls[2] = {false};
+
+		values[0] = CStringGetTextDatum(shared_counter_name(i));
+		values[1] = Int64GetDatum((int64) shared_counter(i));
+		tuplestore_putvalues(result->setResult, result->setDesc, values,
+							 nulls);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,315 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_gpusort.c
+ *	  The GpuSort plan node: a Sort, in the form of a custom scan.
+ *
+ * It behaves as nodeSort.c does in every respect: rows are taken from the
+ * child at the first fetch, whatever the direction; marks are of no effect
+ * before that; a rescan sorts anew only if the child's parameters have changed
+ * or the result could not be kept.  All the work is in row_sort.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
+#include "utils/typcache.h"
+
+#include "compat.h"
+#include "node_gpusort.h"
+#include "row_sort.h"
+
+typedef struct GpuSortState
+{
+	CustomScanState css;		/* must be first */
+	SortColumn *columns;
+	int			ncolumns;
+	bool		random_access;	/* rows may be wanted again or backward */
+	RowSort    *sort;			/* NULL before the first fetch */
+	RowSortReport report;		/* of the last sort that was finished */
+	bool		reported;
+} GpuSortState;
+
+static const CustomExecMethods gpusort_exec_methods;
+
+List *
+gpusort_scan_private(const Sort *sort)
+{
+	List	   *attnos = NIL;
+	List	   *operators = NIL;
+	List	   *collations = NIL;
+	List	   *nulls_first = NIL;
+
+	for (int i = 0; i < sort->numCols; i++)
+	{
+		attnos = lappend_int(attnos, sort->sortColIdx[i]);
+		operators = lappend_oid(operators, sort->sortOperators[i]);
+		collations = lappend_oid(collations, sort->collations[i]);
+		nulls_first = lappend_int(nulls_first, sort->nullsFirst[i]);
+	}
+	return list_make4(attnos, operators, collations, nulls_first);
+}
+
+static Node *
+create_gpusort_state(CustomScan *scan)
+{
+	GpuSortState *state = palloc0(sizeof(GpuSortState));
+	List	   *attnos = linitial(scan->custom_private);
+	List	   *operators = lsecond(scan->custom_private);
+	List	   *collations = lthird(scan->custom_private);
+	List	   *nulls_first = lfourth(scan->custom_private);
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &gpusort_exec_methods;
+	state->ncolumns = list_length(attnos);
+	state->columns = palloc0(state->ncolumns * sizeof(SortColumn));
+	for (int i = 0; i < state->ncolumns; i++)
+	{
+		state->columns[i].attno = list_nth_int(attnos, i);
+		state->columns[i].sort_operator = list_nth_oid(operators, i);
+		state->columns[i].collation = list_nth_oid(collations, i);
+		state->columns[i].nulls_first = list_nth_int(nulls_first, i);
+	}
+	return (Node *) state;
+}
+
+static void
+begin_gpusort(CustomScanState *node, EState *estate, int eflags)
+{
+	GpuSortState *state = (GpuSortState *) node;
+	const int	again = EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK;
+
+	/* the child is read once, forward */
+	state->random_access = (eflags & again) != 0;
+	outerPlanState(node) = ExecInitNode(outerPlan(node->ss.ps.plan), estate,
+										eflags & ~again);
+
+	/* rows are handed on as they are stored, and nothing is projected */
+	ExecInitResultTupleSlotTL(&node->ss.ps, &TTSOpsMinimalTuple);
+	node->ss.ps.ps_ProjInfo = NULL;
+}
+
+/* Takes all rows of the child and sorts them. */
+static void
+sort_child(GpuSortState *state)
+{
+	PlanState  *node = &state->css.ss.ps;
+	PlanState  *child = outerPlanState(node);
+	EState	   *estate = node->state;
+	ScanDirection direction = estate->es_direction;
+	MemoryContext caller_context = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	estate->es_direction = ForwardScanDirection;
+	state->sort = row_sort_begin(ExecGetResultType(child), state->columns,
+								 state->ncolumns, child->plan->plan_rows,
+								 state->random_access);
+	MemoryContextSwitchTo(caller_context);
+
+	for (;;)
+	{
+		TupleTableSlot *slot = ExecProcNode(child);
+
+		if (TupIsNull(slot))
+			break;
+		row_sort_put(state->sort, slot);
+	}
+	row_sort_perform(state->sort);
+	row_sort_report(state->sort, &state->report);
+	state->reported = true;
+	estate->es_direction = direction;
+}
+
+static TupleTableSlot *
+exec_gpusort(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+	TupleTableSlot *slot = node->ss.ps.ps_ResultTupleSlot;
+
+	if (state->sort == NULL)
+		sort_child(state);
+	(void) row_sort_get(state->sort,
+						ScanDirectionIsForward(node->ss.ps.state->es_direction),
+						slot);
+	return slot;
+}
+
+static void
+drop_sort(GpuSortState *state)
+{
+	if (state->sort != NULL)
+		row_sort_end(state->sort);
+	state->sort = NULL;
+}
+
+static void
+end_gpusort(CustomScanState *node)
+{
+	ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
+	drop_sort((GpuSortState *) node);
+	ExecEndNode(outerPlanState(node));
+}
+
+static void
+rescan_gpusort(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+	PlanState  *child = outerPlanState(node);
+
+	/* before the first fetch there is nothing to do */
+	if (state->sort == NULL)
+		return;
+
+	ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
+	if (child->chgParam == NULL && state->random_access)
+	{
+		row_sort_rescan(state->sort);
+		return;
+	}
+	drop_sort(state);
+	/* with changed parameters the child is rescanned at its first fetch */
+	if (child->chgParam == NULL)
+		ExecReScan(child);
+}
+
+static void
+mark_gpusort(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	if (state->sort != NULL)
+		row_sort_mark(state->sort);
+}
+
+static void
+restore_gpusort(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	if (state->sort != NULL)
+		row_sort_restore(state->sort);
+}
+
+/* A sort column as EXPLAIN shows it, in the words of ORDER BY. */
+static char *
+describe_column(const SortColumn *column, Node *expr, List *context,
+				bool use_prefix)
+{
+	StringInfoData text;
+	Oid			type = exprType(expr);
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_LT_OPR |
+											  TYPECACHE_GT_OPR);
+	bool		descending = false;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, deparse_expression(expr, context,
+													 use_prefix, true));
+
+	/* as core does, name a collation that is not the type's own */
+	if (OidIsValid(column->collation) &&
+		column->collation != get_typcollation(type))
+	{
+		char	   *collation = get_collation_name(column->collation);
+
+		if (collation == NULL)
+			elog(ERROR, "cache lookup failed for collation %u",
+				 column->collation);
+		appendStringInfo(&text, " COLLATE %s", quote_identifier(collation));
+	}
+
+	if (column->sort_operator == entry->gt_opr)
+	{
+		appendStringInfoString(&text, " DESC");
+		descending = true;
+	}
+	else if (column->sort_operator != entry->lt_opr)
+	{
+		char	   *operator = get_opname(column->sort_operator);
+
+		if (operator == NULL)
+			elog(ERROR, "cache lookup failed for operator %u",
+				 column->sort_operator);
+		appendStringInfo(&text, " USING %s", operator);
+		(void) get_equality_op_for_ordering_op(column->sort_operator,
+											   &descending);
+	}
+
+	if (column->nulls_first && !descending)
+		appendStringInfoString(&text, " NULLS FIRST");
+	else if (!column->nulls_first && descending)
+		appendStringInfoString(&text, " NULLS LAST");
+	return text.data;
+}
+
+static void
+explain_columns(GpuSortState *state, List *ancestors, ExplainState *es)
+{
+	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt,
+												   (Plan *) scan, ancestors);
+	bool		use_prefix = list_length(es->rtable) > 1 || es->verbose;
+	List	   *descriptions = NIL;
+
+	for (int i = 0; i < state->ncolumns; i++)
+	{
+		TargetEntry *entry = list_nth(scan->scan.plan.targetlist,
+									  state->columns[i].attno - 1);
+
+		descriptions = lappend(descriptions,
+							   describe_column(&state->columns[i],
+											   (Node *) entry->expr, context,
+											   use_prefix));
+	}
+	ExplainPropertyList("Sort Key", descriptions, es);
+}
+
+static void
+explain_report(const RowSortReport *report, ExplainState *es)
+{
+	ExplainPropertyText("Sort Method", report->method, es);
+	if (report->device != NULL)
+	{
+		ExplainPropertyText("Device", report->device, es);
+		ExplainPropertyInteger("Rows", NULL, report->nrows, es);
+	}
+	ExplainPropertyInteger(report->on_disk ? "Disk" : "Memory", "kB",
+						   (report->memory + 1023) / 1024, es);
+	if (es->timing)
+	{
+		ExplainPropertyFloat("Fill Time", "ms",
+							 report->fill_microseconds / 1000.0, 3, es);
+		ExplainPropertyFloat("Sort Time", "ms",
+							 report->sort_microseconds / 1000.0, 3, es);
+		ExplainPropertyFloat("Device Time", "ms",
+							 report->device_microseconds / 1000.0, 3, es);
+	}
+}
+
+static void
+explain_gpusort(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	explain_columns(state, ancestors, es);
+	if (es->analyze && state->reported)
+		explain_report(&state->report, es);
+}
+
+const CustomScanMethods gpusort_scan_methods = {
+	.CustomName = "GpuSort",
+	.CreateCustomScanState = create_gpusort_state
+};
+
+static const CustomExecMethods gpusort_exec_methods = {
+	.CustomName = "GpuSort",
+	.BeginCustomScan = begin_gpusort,
+	.ExecCustomScan = exec_gpusort,
+	.EndCustomScan = end_gpusort,
+	.ReScanCustomScan = rescan_gpusort,
+	.MarkPosCustomScan = mark_gpusort,
+	.RestrPosCustomScan = restore_gpusort,
+	.ExplainCustomScan = explain_gpusort
+};
