@@ -142,7 +142,8 @@ device_describe(int device, DeviceInfo *info, DeviceError *error)
 				   "asking for the driver's version"))
 		return false;
 
-	snprintf(info->name, sizeof(info->name), "%s", properties.name);
+	snprintf(info->name, sizeof(info->name), "%.*s", DEVICE_NAME_SIZE - 1,
+			 properties.name);
 	info->memory_bytes = properties.totalGlobalMem;
 	info->capability_major = properties.major;
 	info->capability_minor = properties.minor;

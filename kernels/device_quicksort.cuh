@@ -22,8 +22,7 @@
  *
  * Pairs equal to a pivot leave the recursion, so it ends whatever the input:
  * every level takes at least the pivot out of each segment.  Leaves are left
- * lying where they are and sorted together, at the end or when their lists
- * are half full; only then do they cost a launch.
+ * lying where they are, in either array, until the host looks.
  *
  *-------------------------------------------------------------------------
  */
@@ -131,11 +130,9 @@ add_side(const Segment &parent, bool is_greater, Level next, LeafLists leaves,
 	{
 		LeafClass	its_class = leaf_class(length);
 		uint32_t	index = atomicAdd(&leaf_counts->count[its_class], 1u);
-		Leaf	   *list = its_class == TINY_LEAF ? leaves.leaves[TINY_LEAF] :
-			its_class == MEDIUM_LEAF ? leaves.leaves[MEDIUM_LEAF] :
-			leaves.leaves[LARGE_LEAF];
 
-		list[index] = {begin, static_cast<uint16_t>(length), is_spare};
+		leaves.of(its_class)[index] =
+			{begin, static_cast<uint16_t>(length), is_spare};
 	}
 }
 
@@ -254,19 +251,12 @@ private:
 			if (!look(&control))
 				return false;
 
-			bool		is_last = control.levels[number % 2].segments == 0;
-
-			if (is_last ||
-				control.leaves.any_over(Workspace::max_new_leaves(nrows)))
-			{
-				if (!sort_leaf_lists(space.leaves, control.leaves) ||
-					!queue.did(cudaMemsetAsync(&space.control->leaves, 0,
-											   sizeof(LeafCounts),
-											   queue.stream),
-							   "clearing the list of leaves"))
-					return false;
-			}
-			if (is_last)
+			if (!sort_leaf_lists(space.leaves, control.leaves) ||
+				!queue.did(cudaMemsetAsync(&space.control->leaves, 0,
+										   sizeof(LeafCounts), queue.stream),
+						   "clearing the lists of leaves"))
+				return false;
+			if (control.levels[number % 2].segments == 0)
 				return true;
 		}
 	}

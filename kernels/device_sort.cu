@@ -35,6 +35,7 @@ struct DeviceSort
 	SlabArray	ends;
 	uint64_t	nrows;
 	bool		has_run;
+	bool		has_order;
 	DeviceBlock workspace;
 	DeviceBlock order;
 
@@ -304,7 +305,10 @@ device_sort_run(DeviceSort *sort, DeviceError *error)
 		return refuse(error, "a sort runs only once");
 	sort->has_run = true;
 	if (nrows == 0)
+	{
+		sort->has_order = true;
 		return true;
+	}
 	if (!enter(sort, error) ||
 		!sort->order.allocate(queue, order_bytes(nrows),
 							  "allocating device memory for the order") ||
@@ -329,7 +333,9 @@ device_sort_run(DeviceSort *sort, DeviceError *error)
 	sort->words.release(sort->stream);
 	sort->ends.release(sort->stream);
 	sort->workspace.release(sort->stream);
-	return succeeded(cudaStreamSynchronize(sort->stream), error, "sorting");
+	sort->has_order = succeeded(cudaStreamSynchronize(sort->stream), error,
+								"sorting");
+	return sort->has_order;
 }
 
 bool
@@ -338,7 +344,7 @@ device_sort_pull(DeviceSort *sort, uint64_t first, uint32_t count,
 {
 	const uint32_t *from = static_cast<const uint32_t *>(sort->order.address());
 
-	if (!sort->has_run || first > sort->nrows || count > sort->nrows - first)
+	if (!sort->has_order || first > sort->nrows || count > sort->nrows - first)
 		return refuse(error, "there is no such part of the order");
 	if (count == 0)
 		return true;

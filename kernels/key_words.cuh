@@ -55,12 +55,10 @@ load_first_words(Keys keys, Pairs sorted, RunLists runs, uint32_t *keys_broken)
 
 	if (row == 0)
 	{
-		LeafClass	its_class = leaf_class(keys.nrows);
-
 		if (keys.nrows > leaf_rows)
 			runs.longs[0] = {0, keys.nrows};
 		else
-			runs.shorts.leaves[its_class][0] =
+			runs.shorts.of(leaf_class(keys.nrows))[0] =
 				{0, static_cast<uint16_t>(keys.nrows), false};
 	}
 	if (row >= keys.nrows)

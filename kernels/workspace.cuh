@@ -97,18 +97,20 @@ leaf_class(uint32_t length)
 struct LeafLists
 {
 	Leaf	   *leaves[LEAF_CLASSES];
+
+	/* The list for leaves of a length; not indexed, which costs memory. */
+	__device__ __forceinline__ Leaf *
+	of(LeafClass its_class) const
+	{
+		return its_class == TINY_LEAF ? leaves[TINY_LEAF] :
+			its_class == MEDIUM_LEAF ? leaves[MEDIUM_LEAF] :
+			leaves[LARGE_LEAF];
+	}
 };
 
 struct LeafCounts
 {
 	uint32_t	count[LEAF_CLASSES];
-
-	bool
-	any_over(uint32_t limit) const
-	{
-		return count[TINY_LEAF] > limit || count[MEDIUM_LEAF] > limit ||
-			count[LARGE_LEAF] > limit;
-	}
 };
 
 /* A level's work list: its segments, and the tiles of all of them. */
@@ -143,7 +145,9 @@ struct RunCounts
 	bool
 	none() const
 	{
-		return !shorts.any_over(0) && longs == 0;
+		return shorts.count[TINY_LEAF] == 0 &&
+			shorts.count[MEDIUM_LEAF] == 0 &&
+			shorts.count[LARGE_LEAF] == 0 && longs == 0;
 	}
 };
 
@@ -243,7 +247,7 @@ struct Workspace
 			tiles[parity] = carver.take<Tile>(max_tiles(nrows));
 		}
 		for (Leaf *&list : leaves.leaves)
-			list = carver.take<Leaf>(2 * max_new_leaves(nrows));
+			list = carver.take<Leaf>(max_new_leaves(nrows));
 		long_runs = carver.take<Range>(max_segments(nrows));
 		starts = carver.take<uint32_t>(divide_up(nrows, 32));
 		first_starts = carver.take<uint32_t>(divide_up(nrows,

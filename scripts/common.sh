@@ -127,8 +127,8 @@ debian_codename() (. /etc/os-release && echo "$VERSION_CODENAME")
 build_gpusort() {
 	local pg_config=$1
 	shift
-	make -s -C "$CHECKOUT" -j"$(nproc)" PG_CONFIG="$pg_config" "$@"
-	as_root make -s -C "$CHECKOUT" install PG_CONFIG="$pg_config" "$@"
+	make -s -C "$CHECKOUT" -j"$(nproc)" PG_CONFIG="$pg_config" "$@" &&
+		as_root make -s -C "$CHECKOUT" install PG_CONFIG="$pg_config" "$@"
 }
 
 # usage: start_cluster PG_CONFIG [CONFIGURATION_LINE...]

@@ -37,6 +37,7 @@ struct DeviceClient
 	const char *failure;
 	KeyShape	shape;
 	char		device[MESSAGE_TEXT_SIZE];
+	char		method[MESSAGE_TEXT_SIZE];
 
 	int			socket;			/* -1 when closed */
 	char	   *ring;			/* NULL before MSG_WELCOME */
@@ -265,8 +266,12 @@ introduce(DeviceClient *client, uint64 expected_rows)
 	if (welcome)
 		welcome = map_ring(client, message.u.welcome.chunks, descriptor);
 	if (welcome)
+	{
 		strlcpy(client->device, message.u.welcome.device,
 				sizeof(client->device));
+		strlcpy(client->method, message.u.welcome.method,
+				sizeof(client->method));
+	}
 	if (descriptor >= 0)
 		close(descriptor);
 	return welcome;
@@ -291,6 +296,12 @@ const char *
 device_client_device(const DeviceClient *client)
 {
 	return client->device;
+}
+
+const char *
+device_client_method(const DeviceClient *client)
+{
+	return client->method;
 }
 
 const char *

@@ -44,8 +44,9 @@ extern DeviceClient *device_client_begin(const KeyShape *shape,
 										 uint64 expected_rows,
 										 const char **failure);
 
-/* The name of what sorts; lives as long as the client. */
+/* The names of what sorts, and of how; they live as long as the client. */
 extern const char *device_client_device(const DeviceClient *client);
+extern const char *device_client_method(const DeviceClient *client);
 
 /* Makes *batch an empty chunk of the ring. */
 extern bool device_client_next_batch(DeviceClient *client, KeyBatch *batch);

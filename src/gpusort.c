@@ -25,6 +25,7 @@
 
 #include <limits.h>
 
+#include "access/xact.h"
 #include "commands/dbcommands.h"
 #include "commands/extension.h"
 #include "fmgr.h"
@@ -183,24 +184,25 @@ names_this_library(const char *libraries)
 }
 
 /*
- * During CREATE EXTENSION: where the library was loaded just by that, tells
- * how to have it in every session.
+ * At the end of the transaction of CREATE EXTENSION, since notices during it
+ * are not shown: tells how to have the library in every session.
  */
 static void
-tell_how_to_preload(void)
+tell_how_to_preload(XactEvent event, void *argument)
 {
 	const char *libraries = session_preload_libraries_string;
+	static bool done = false;
 
-	if (names_this_library(libraries) ||
-		names_this_library(shared_preload_libraries_string))
-		return;
-	ereport(NOTICE,
-			(errmsg("gpusort acts in this session; other sessions have to load it"),
-			 errhint("ALTER DATABASE %s SET session_preload_libraries = %s;",
-					 quote_identifier(get_database_name(MyDatabaseId)),
-					 quote_literal_cstr(libraries != NULL && libraries[0] != '\0' ?
-										psprintf("%s, gpusort", libraries) :
-										"gpusort"))));
+	if (event == XACT_EVENT_PRE_COMMIT && !done)
+		ereport(NOTICE,
+				(errmsg("gpusort acts in this session; other sessions have to load it"),
+				 errhint("ALTER DATABASE %s SET session_preload_libraries = %s;",
+						 quote_identifier(get_database_name(MyDatabaseId)),
+						 quote_literal_cstr(libraries != NULL && libraries[0] != '\0' ?
+											psprintf("%s, gpusort", libraries) :
+											"gpusort"))));
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_ABORT)
+		done = true;
 }
 
 void
@@ -211,6 +213,8 @@ _PG_init(void)
 	plan_sort_init();
 	if (process_shared_preload_libraries_in_progress)
 		launcher_register();
-	else if (creating_extension)
-		tell_how_to_preload();
+	else if (creating_extension &&
+			 !names_this_library(session_preload_libraries_string) &&
+			 !names_this_library(shared_preload_libraries_string))
+		RegisterXactCallback(tell_how_to_preload, NULL);
 }

@@ -78,13 +78,14 @@ typedef struct SortLevel
 } SortLevel;
 
 /*
- * Bits that do not vary are left out of the slices where at least SLICE_GAP
- * of them are adjacent, so a word has at most seven slices.  A level ends
- * when it has 64 bits or LEVEL_SLICES slices; at most KEY_MAX_WORDS levels
- * end for the first reason, and no more than that for the second.
+ * Bits that do not vary are left out where at least SLICE_GAP of them are
+ * adjacent, so a word has at most eight slices.  A level ends when it has 64
+ * bits, which at most KEY_MAX_WORDS do, or LEVEL_SLICES slices.  Since a
+ * level that is full may split a slice, fewer than twice KEY_MAX_WORDS levels
+ * end for the second reason.
  */
 #define SLICE_GAP		8
-#define MAX_LEVELS		(2 * KEY_MAX_WORDS + 1)
+#define MAX_LEVELS		(3 * KEY_MAX_WORDS)
 
 typedef struct HostSort
 {
@@ -155,16 +156,17 @@ key_words(const HostKeys *keys, uint64_t row, uint64_t *nwords)
 	return keys->words + begin;
 }
 
-/* Like memcmp() on the keys of two rows. */
+/* Like memcmp() on the keys of two rows, from the given word on. */
 static inline int
-compare_keys(const HostKeys *keys, uint64_t left_row, uint64_t right_row)
+compare_keys(const HostKeys *keys, uint64_t left_row, uint64_t right_row,
+			 uint32_t word)
 {
 	uint64_t	left_words;
 	uint64_t	right_words;
 	const uint64_t *left = key_words(keys, left_row, &left_words);
 	const uint64_t *right = key_words(keys, right_row, &right_words);
 
-	for (uint64_t i = 0; i < left_words && i < right_words; i++)
+	for (uint64_t i = word; i < left_words && i < right_words; i++)
 	{
 		if (left[i] != right[i])
 			return left[i] < right[i] ? -1 : 1;
@@ -221,7 +223,7 @@ take_existing_order(HostSort *sort, bool reversed, uint32_t *order)
 	order[reversed ? keys->nrows - 1 : 0] = 0;
 	for (uint64_t row = 1; row < keys->nrows; row++)
 	{
-		int			comparison = compare_keys(keys, row - 1, row);
+		int			comparison = compare_keys(keys, row - 1, row, 0);
 
 		if (reversed ? comparison < 0 : comparison > 0)
 			return false;
@@ -825,11 +827,65 @@ sort_ties(HostSort *sort, HostSortEntry *entries, uint64_t nentries,
 	sort_piece(sort, entries, nentries, WORD_BITS);
 }
 
-/* Is the word of this entry also that of a neighbour below "end"? */
-static inline bool
-is_tied(const HostSortEntry *entries, uint64_t i, uint64_t end)
+/*
+ * Writes the order of a few entries that tie so far, comparing what follows
+ * in their keys from the given word on.  Returns where the order goes on.
+ */
+static uint32_t *
+order_few_ties(const HostKeys *keys, const HostSortEntry *entries,
+			   uint64_t nentries, uint32_t word, uint32_t *order)
 {
-	return i + 1 < end && entries[i].word == entries[i + 1].word;
+	uint32_t	rows[INSERTION_MAX];
+	uint32_t	tie = keys->shape.mark_ties ? ORDER_TIE : 0;
+
+	rows[0] = entries[0].row;
+	for (uint64_t i = 1; i < nentries; i++)
+	{
+		uint32_t	row = entries[i].row;
+		uint64_t	place = i;
+
+		while (place > 0 && compare_keys(keys, row, rows[place - 1], word) < 0)
+		{
+			rows[place] = rows[place - 1];
+			place--;
+		}
+		rows[place] = row;
+	}
+
+	*order++ = rows[0];
+	for (uint64_t i = 1; i < nentries; i++)
+	{
+		bool		equal = tie != 0 &&
+			compare_keys(keys, rows[i - 1], rows[i], word) == 0;
+
+		*order++ = rows[i] | (equal ? tie : 0);
+	}
+	return order;
+}
+
+/* Is the word of an entry, which is not the first, also a neighbour's? */
+static inline bool
+is_tied(const HostSortEntry *entries, uint64_t nentries, uint64_t i)
+{
+	return entries[i].word == entries[i - 1].word ||
+		(i + 1 < nentries && entries[i].word == entries[i + 1].word);
+}
+
+/*
+ * Begins to fetch the keys of entries some way behind entry i, if they tie.
+ * Without this, many small ties would each wait for the memory.
+ */
+static inline void
+fetch_ties(const HostKeys *keys, const HostSortEntry *entries,
+		   uint64_t nentries, uint64_t i, const SortLevel *level)
+{
+	uint64_t	near = i + FETCH_AHEAD;
+	uint64_t	far = i + 2 * FETCH_AHEAD;
+
+	if (keys->ends != NULL && far < nentries && is_tied(entries, nentries, far))
+		fetch_end(keys, entries[far].row);
+	if (near < nentries && is_tied(entries, nentries, near))
+		fetch_key(keys, level, entries[near].row);
 }
 
 /*
@@ -837,9 +893,6 @@ is_tied(const HostSortEntry *entries, uint64_t i, uint64_t end)
  * tie in all levels before that, after having sorted those that still tie by
  * the levels after it.  The order may be written over entries that come
  * before.  Returns where the order goes on.
- *
- * Many small ties scattered over many entries would make the processor wait
- * for the memory at each; so it is told ahead which keys will be needed.
  */
 static uint32_t *
 write_order(HostSort *sort, HostSortEntry *entries, uint64_t nentries,
@@ -853,25 +906,36 @@ write_order(HostSort *sort, HostSortEntry *entries, uint64_t nentries,
 
 	for (uint64_t begin = 0; begin < nentries; begin = end)
 	{
-		uint64_t	word = entries[begin].word;
-		uint32_t	row = entries[begin].row;
+		HostSortEntry first = entries[begin];
+		uint64_t	nequal;
 
-		for (end = begin + 1; end < nentries && entries[end].word == word;)
-			end++;
-		count_work(sort, end - begin);
-
-		if (end - begin > 1 && next_level != NULL &&
-			key_reaches_level(keys, next_level, row))
+		for (end = begin; end < nentries && entries[end].word == first.word;
+			 end++)
 		{
-			sort_ties(sort, entries + begin, end - begin, next_level);
-			order = write_order(sort, entries + begin, end - begin, level + 1,
-								order);
-			continue;
+			if (next_level != NULL)
+				fetch_ties(keys, entries, nentries, end, next_level);
 		}
+		nequal = end - begin;
+		count_work(sort, nequal);
 
-		*order++ = row;
-		for (uint64_t i = begin + 1; i < end; i++)
-			*order++ = entries[i].row | tie;
+		if (nequal == 1)
+			*order++ = first.row;
+		else if (next_level == NULL ||
+				 !key_reaches_level(keys, next_level, first.row))
+		{
+			*order++ = first.row;
+			for (uint64_t i = begin + 1; i < end; i++)
+				*order++ = entries[i].row | tie;
+		}
+		else if (nequal <= INSERTION_MAX)
+			order = order_few_ties(keys, entries + begin, nequal,
+								   next_level->slices[0].word, order);
+		else
+		{
+			sort_ties(sort, entries + begin, nequal, next_level);
+			order = write_order(sort, entries + begin, nequal, level + 1,
+								order);
+		}
 	}
 	return order;
 }

@@ -18,6 +18,7 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
 #include "utils/date.h"
 #include "utils/memutils.h"
@@ -38,53 +39,77 @@
  * and times are such integers, their infinities the least and the greatest.
  */
 
-static bool
-encode_bool(KeyWriter *writer, Datum value)
+static uint64_t
+bool_word(Datum value)
 {
-	key_append(writer, DatumGetBool(value) ? 1 : 0, 8);
-	return true;
+	return DatumGetBool(value) ? 1 : 0;
 }
 
-static bool
-encode_int2(KeyWriter *writer, Datum value)
+static uint64_t
+int2_word(Datum value)
 {
-	key_append(writer, (uint16) DatumGetInt16(value) ^ SIGN_BIT(16), 16);
-	return true;
+	return (uint16) DatumGetInt16(value) ^ SIGN_BIT(16);
 }
 
-static bool
-encode_int4(KeyWriter *writer, Datum value)
+static uint64_t
+int4_word(Datum value)
 {
-	key_append(writer, (uint32) DatumGetInt32(value) ^ SIGN_BIT(32), 32);
-	return true;
+	return (uint32) DatumGetInt32(value) ^ SIGN_BIT(32);
 }
 
-static bool
-encode_int8(KeyWriter *writer, Datum value)
+static uint64_t
+int8_word(Datum value)
 {
-	key_append(writer, (uint64_t) DatumGetInt64(value) ^ SIGN_BIT(64), 64);
-	return true;
+	return (uint64_t) DatumGetInt64(value) ^ SIGN_BIT(64);
 }
 
-static bool
-encode_oid(KeyWriter *writer, Datum value)
+static uint64_t
+oid_word(Datum value)
 {
-	key_append(writer, DatumGetObjectId(value), 32);
-	return true;
+	return DatumGetObjectId(value);
 }
 
-static bool
-encode_date(KeyWriter *writer, Datum value)
+static uint64_t
+date_word(Datum value)
 {
-	key_append(writer, (uint32) DatumGetDateADT(value) ^ SIGN_BIT(32), 32);
-	return true;
+	return (uint32) DatumGetDateADT(value) ^ SIGN_BIT(32);
 }
 
-static bool
-encode_timestamp(KeyWriter *writer, Datum value)
+static uint64_t
+timestamp_word(Datum value)
 {
-	key_append(writer, (uint64_t) DatumGetTimestamp(value) ^ SIGN_BIT(64), 64);
-	return true;
+	return (uint64_t) DatumGetTimestamp(value) ^ SIGN_BIT(64);
+}
+
+/*
+ * IEEE 754 numbers of one sign compare as their bits do.  Negative ones go
+ * below, and the other way round.  The two zeros are equal, and so are all
+ * NaNs, which come after everything.
+ */
+static uint64_t
+float4_word(Datum value)
+{
+	float4		number = DatumGetFloat4(value);
+	uint32		bits;
+
+	if (unlikely(isnan(number)))
+		return PG_UINT32_MAX;
+	number += 0.0f;				/* makes the negative zero positive */
+	memcpy(&bits, &number, sizeof(bits));
+	return bits ^ ((bits & SIGN_BIT(32)) != 0 ? PG_UINT32_MAX : SIGN_BIT(32));
+}
+
+static uint64_t
+float8_word(Datum value)
+{
+	float8		number = DatumGetFloat8(value);
+	uint64_t	bits;
+
+	if (unlikely(isnan(number)))
+		return PG_UINT64_MAX;
+	number += 0.0;				/* makes the negative zero positive */
+	memcpy(&bits, &number, sizeof(bits));
+	return bits ^ ((bits & SIGN_BIT(64)) != 0 ? PG_UINT64_MAX : SIGN_BIT(64));
 }
 
 static inline uint64_t
@@ -104,49 +129,6 @@ encode_uuid(KeyWriter *writer, Datum value)
 	StaticAssertStmt(UUID_LEN == 16, "a uuid is two words");
 	key_append(writer, load_bytes(uuid->data), 64);
 	key_append(writer, load_bytes(uuid->data + 8), 64);
-	return true;
-}
-
-/*
- * IEEE 754 numbers of one sign compare as their bits do.  Negative ones go
- * below, and the other way round.  The two zeros are equal, and so are all
- * NaNs, which come after everything.
- */
-static bool
-encode_float4(KeyWriter *writer, Datum value)
-{
-	float4		number = DatumGetFloat4(value);
-	uint32		bits;
-
-	if (unlikely(isnan(number)))
-		bits = 0x7FC00000;
-	else
-	{
-		number += 0.0f;			/* makes the negative zero positive */
-		memcpy(&bits, &number, sizeof(bits));
-	}
-	key_append(writer,
-			   bits ^ ((bits & SIGN_BIT(32)) != 0 ? PG_UINT32_MAX : SIGN_BIT(32)),
-			   32);
-	return true;
-}
-
-static bool
-encode_float8(KeyWriter *writer, Datum value)
-{
-	float8		number = DatumGetFloat8(value);
-	uint64_t	bits;
-
-	if (unlikely(isnan(number)))
-		bits = UINT64_C(0x7FF8000000000000);
-	else
-	{
-		number += 0.0;			/* makes the negative zero positive */
-		memcpy(&bits, &number, sizeof(bits));
-	}
-	key_append(writer,
-			   bits ^ ((bits & SIGN_BIT(64)) != 0 ? PG_UINT64_MAX : SIGN_BIT(64)),
-			   64);
 	return true;
 }
 
@@ -249,11 +231,11 @@ size_without_blanks(const char *data, Size size)
 	/* a declared length may be far beyond that of the string */
 	while (size >= 8)
 	{
-		uint64_t	last;
+		uint64_t	others = load_bytes(data + size - 8) ^
+			UINT64_C(0x2020202020202020);
 
-		memcpy(&last, data + size - 8, 8);
-		if (last != UINT64_C(0x2020202020202020))
-			break;
+		if (others != 0)
+			return size - pg_rightmost_one_pos64(others) / BITS_PER_BYTE;
 		size -= 8;
 	}
 	while (size > 0 && data[size - 1] == ' ')
@@ -322,14 +304,12 @@ StaticAssertDecl(GREATEST_WEIGHT - LEAST_WEIGHT ==
  * int16 each, the first and the last of them not zero.
  */
 #define STORED_KIND_MASK		0xC000
-#define STORED_LONG_POSITIVE	0x0000
 #define STORED_LONG_NEGATIVE	0x4000
 #define STORED_SHORT			0x8000
 #define STORED_SPECIAL			0xC000
 
 #define STORED_SPECIAL_MASK		0xF000
 #define STORED_NAN				0xC000
-#define STORED_INFINITY			0xD000
 #define STORED_MINUS_INFINITY	0xF000
 
 #define STORED_SHORT_NEGATIVE	0x2000
@@ -439,9 +419,21 @@ encode_numeric_tight(KeyWriter *writer, Datum value)
 				 parts.code == CODE_SMALL || parts.code == CODE_LARGE))
 		return false;
 
-	word = parts.code;
-	for (int i = 0; i < 4; i++)
-		word = word << 14 | (i < parts.ndigits ? numeric_digit(&parts, i) : 0);
+	word = (uint64_t) parts.code << 56;
+	switch (parts.ndigits)
+	{
+		case 4:
+			word |= (uint64_t) numeric_digit(&parts, 3);
+			/* FALLTHROUGH */
+		case 3:
+			word |= (uint64_t) numeric_digit(&parts, 2) << 14;
+			/* FALLTHROUGH */
+		case 2:
+			word |= (uint64_t) numeric_digit(&parts, 1) << 28;
+			/* FALLTHROUGH */
+		case 1:
+			word |= (uint64_t) numeric_digit(&parts, 0) << 42;
+	}
 	key_append(writer, parts.negative ? ~word : word, 64);
 	return true;
 }
@@ -486,27 +478,29 @@ encode_numeric_loose(KeyWriter *writer, Datum value)
  *
  * A type of fixed width, or a string, has one form for both layouts.
  */
-#define BYTES(bytes, encode)	{bytes, encode}, {bytes, encode}
-#define VARYING(encode)			{0, encode}, {0, encode}
+#define WORD(bytes, word)		{bytes, word, NULL}, {bytes, word, NULL}
+#define BYTES(bytes, encode)	{bytes, NULL, encode}, {bytes, NULL, encode}
+#define VARYING(encode)			{0, NULL, encode}, {0, NULL, encode}
 
 static const KeyEncoder key_encoders[] = {
 	/* type, by collation, tight and loose form */
-	{BOOLOID, false, BYTES(1, encode_bool)},
-	{INT2OID, false, BYTES(2, encode_int2)},
-	{INT4OID, false, BYTES(4, encode_int4)},
-	{INT8OID, false, BYTES(8, encode_int8)},
-	{OIDOID, false, BYTES(4, encode_oid)},
-	{FLOAT4OID, false, BYTES(4, encode_float4)},
-	{FLOAT8OID, false, BYTES(8, encode_float8)},
-	{DATEOID, false, BYTES(4, encode_date)},
-	{TIMESTAMPOID, false, BYTES(8, encode_timestamp)},
-	{TIMESTAMPTZOID, false, BYTES(8, encode_timestamp)},
+	{BOOLOID, false, WORD(1, bool_word)},
+	{INT2OID, false, WORD(2, int2_word)},
+	{INT4OID, false, WORD(4, int4_word)},
+	{INT8OID, false, WORD(8, int8_word)},
+	{OIDOID, false, WORD(4, oid_word)},
+	{FLOAT4OID, false, WORD(4, float4_word)},
+	{FLOAT8OID, false, WORD(8, float8_word)},
+	{DATEOID, false, WORD(4, date_word)},
+	{TIMESTAMPOID, false, WORD(8, timestamp_word)},
+	{TIMESTAMPTZOID, false, WORD(8, timestamp_word)},
 	{UUIDOID, false, BYTES(16, encode_uuid)},
 	{TEXTOID, true, VARYING(encode_text)},
 	{VARCHAROID, true, VARYING(encode_text)},
 	{BPCHAROID, true, VARYING(encode_bpchar)},
 	{NAMEOID, true, VARYING(encode_name)},
-	{NUMERICOID, false, {8, encode_numeric_tight}, {0, encode_numeric_loose}},
+	{NUMERICOID, false,
+	{8, NULL, encode_numeric_tight}, {0, NULL, encode_numeric_loose}},
 };
 
 const KeyEncoder *

@@ -63,19 +63,22 @@ key_room(const KeyWriter *writer)
 }
 
 /*
- * Appends a value that is not null, by key_append().  False, with anything or
- * nothing appended, if the value does not fit this form.
+ * How the values of a type become bytes.  The bytes of a smaller value are
+ * smaller, those of equal values are equal, and the bytes of one value never
+ * begin those of another.  Values are never NULL.
  *
- * Within a type and form: the bytes of a smaller value are smaller, those of
- * equal values are equal, and the bytes of one value never begin those of
- * another.
+ * A type of 1 to 8 bytes gives them as the low bytes of a word.  Any other
+ * appends them by key_append(); it may refuse a value that does not fit its
+ * form, with false, whatever it has appended by then.
  */
+typedef uint64_t (*KeyWordFunction) (Datum value);
 typedef bool (*KeyEncodeFunction) (KeyWriter *writer, Datum value);
 
-/* One way to write the values of a type. */
+/* One way to write the values of a type, by the one function or the other. */
 typedef struct KeyForm
 {
 	int			bytes;			/* of every value, 0 if they vary */
+	KeyWordFunction word;
 	KeyEncodeFunction encode;
 } KeyForm;
 

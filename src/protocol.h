@@ -95,7 +95,8 @@ typedef struct Message
 		struct
 		{
 			uint32_t	chunks; /* in the ring, of CHUNK_BYTES each */
-			char		device[MESSAGE_TEXT_SIZE];	/* who will sort */
+			char		device[MESSAGE_TEXT_SIZE];	/* what will sort */
+			char		method[MESSAGE_TEXT_SIZE];	/* and how */
 		}			welcome;
 		struct
 		{

@@ -61,7 +61,6 @@ struct RowSort
 	SortJob    *job;
 	TupleTableSlot *slot;		/* for rows of the store */
 	Tuplesortstate *tuplesort;
-	const char *why_native;		/* method for EXPLAIN if native from the start */
 
 	/* when sorted, and not native */
 	uint32	   *order;
@@ -330,18 +329,10 @@ sort_by_keys(RowSort *sort)
 						sort->store->nrows);
 
 	sort->report.nrows = sort->store->nrows;
-	sort->report.device_microseconds = sort->job->sort_microseconds;
-	if (sort->job->device != NULL)
-	{
-		sort->report.method = "quicksort";
-		sort->report.device = MemoryContextStrdup(sort->context,
-												  sort->job->device);
-	}
-	else
-	{
-		sort->report.method = "radix sort";
-		sort->report.device = "host";
-	}
+	sort->report.method = pstrdup(sort->job->method);
+	sort->report.device = pstrdup(sort->job->device);
+	sort->report.on_device = sort->job->on_device;
+	sort->report.device_microseconds = sort->job->device_microseconds;
 	sort_job_end(sort->job);
 	sort->job = NULL;
 }
@@ -365,8 +356,8 @@ count_sort(const RowSort *sort)
 		shared_count(STAT_SORTS_NATIVE, 1);
 		return;
 	}
-	shared_count(sort->report.device_microseconds > 0 ?
-				 STAT_SORTS_DEVICE : STAT_SORTS_HOST, 1);
+	shared_count(sort->report.on_device ? STAT_SORTS_DEVICE : STAT_SORTS_HOST,
+				 1);
 	shared_count(STAT_ROWS, sort->report.nrows);
 	shared_count(STAT_BYTES, sort->report.memory);
 	shared_count(STAT_FILL_MICROSECONDS, sort->report.fill_microseconds);
@@ -391,36 +382,32 @@ row_sort_perform(RowSort *sort)
 }
 
 /*
- * Fetches rows ahead into the cache: the order jumps about in memory.
+ * Moves on to the next entry; false at the end.
+ *
+ * The order jumps about in memory, so what later entries need is fetched into
+ * the cache ahead of them.  That is not in a function of its own because gcc
+ * takes one that only prefetches for one without effect, and drops the call.
  */
-static inline void
-prefetch_rows(const RowSort *sort, uint64 entry)
-{
-	const RowStore *store = sort->store;
-
-	if (entry + PREFETCH_PLACE >= store->nrows)
-		return;
-	__builtin_prefetch(row_store_place(store, sort->order[entry + PREFETCH_PLACE]));
-	{
-		const char *row = (const char *)
-			row_store_get(store, sort->order[entry + PREFETCH_ROW]);
-
-		__builtin_prefetch(row);
-		__builtin_prefetch(row + 64);
-	}
-}
-
-/* Moves on to the next entry; false at the end. */
 static inline bool
 step_forward(RowSort *sort, uint64 *entry)
 {
-	if (sort->next >= sort->store->nrows)
+	const RowStore *store = sort->store;
+
+	if (sort->next >= store->nrows)
 	{
 		sort->at_end = true;
 		return false;
 	}
 	*entry = sort->next++;
-	prefetch_rows(sort, *entry);
+	if (likely(*entry + PREFETCH_PLACE < store->nrows))
+	{
+		const char *row = (const char *)
+			row_store_get(store, sort->order[*entry + PREFETCH_ROW]);
+
+		__builtin_prefetch(row_store_place(store, sort->order[*entry + PREFETCH_PLACE]));
+		__builtin_prefetch(row);
+		__builtin_prefetch(row + 64);
+	}
 	return true;
 }
 

@@ -21,6 +21,7 @@ typedef struct RowSortReport
 {
 	const char *method;
 	const char *device;			/* NULL: core's sort did it */
+	bool		on_device;		/* or in this process */
 	uint64		nrows;
 	Size		memory;			/* bytes at the highest, or in files */
 	bool		on_disk;		/* which of both */

@@ -235,6 +235,9 @@ run_in_process(SortJob *job)
 	entries = MemoryContextAllocHuge(CurrentMemoryContext,
 									 Max(keys.nrows, 1) * sizeof(HostSortEntry));
 	order = host_sort(&keys, entries, serve_interrupts, NULL);
+	job->on_device = false;
+	job->device = "host";
+	job->method = "radix sort";
 
 	/* the order is at the start of the entries; give the rest back */
 	return repalloc_huge(order, Max(keys.nrows, 1) * sizeof(uint32));
@@ -250,13 +253,15 @@ run_on_device(SortJob *job)
 	if ((job->batch.nrows > 0 &&
 		 !device_client_push(job->client, &job->batch)) ||
 		!device_client_run(job->client, nrows, order,
-						   &job->sort_microseconds))
+						   &job->device_microseconds))
 	{
 		report_device_failure(job, device_client_failure(job->client));
 		pfree(order);
 		return NULL;
 	}
+	job->on_device = true;
 	job->device = device_client_device(job->client);
+	job->method = device_client_method(job->client);
 	return order;
 }
 

@@ -23,8 +23,10 @@ typedef struct SortJob
 	DeviceClient *client;		/* NULL: the batch holds all keys */
 
 	/* for EXPLAIN and the statistics, after sort_job_run() */
-	const char *device;			/* its name; NULL: sorted in this process */
-	uint64		sort_microseconds;
+	bool		on_device;		/* or in this process */
+	const char *device;			/* name of what sorted */
+	const char *method;			/* and how */
+	uint64		device_microseconds;	/* on the device alone */
 } SortJob;
 
 /*

@@ -153,6 +153,30 @@ append_null_flag(KeyWriter *writer, const SortColumn *column, bool isnull)
 	}
 }
 
+/* The shortest and commonest keys have a way of their own. */
+static inline bool
+is_single_word(const SortKeys *keys)
+{
+	return keys->nencoded == 1 && !keys->loose &&
+		keys->columns[0].form->word != NULL;
+}
+
+static inline int
+encode_single_word(const SortColumn *column, const TupleTableSlot *slot,
+				   uint64_t *words)
+{
+	const KeyForm *form = column->form;
+	uint64_t	value;
+
+	if (unlikely(slot->tts_isnull[column->attno - 1]))
+		return 0;
+	value = form->word(slot->tts_values[column->attno - 1]);
+	if (column->descending)
+		value = ~value;
+	*words = value << (64 - form->bytes * BITS_PER_BYTE);
+	return 1;
+}
+
 int
 sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 {
@@ -164,10 +188,14 @@ sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 	int			i;
 
 	slot_getsomeattrs(slot, keys->max_attno);
+	if (is_single_word(keys))
+		return encode_single_word(&keys->columns[0], slot, words);
+
 	for (i = 0; i < keys->nencoded && writer.next < writer.end; i++)
 	{
 		const SortColumn *column = &keys->columns[i];
 		bool		isnull = slot->tts_isnull[column->attno - 1];
+		Datum		value;
 
 		if (keys->loose)
 			append_null_flag(&writer, column, isnull);
@@ -177,9 +205,12 @@ sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 				return 0;
 			continue;
 		}
+		value = slot->tts_values[column->attno - 1];
 		writer.complement = column->descending ? PG_UINT64_MAX : 0;
-		if (!column->form->encode(&writer,
-								  slot->tts_values[column->attno - 1]))
+		if (column->form->word != NULL)
+			key_append(&writer, column->form->word(value),
+					   column->form->bytes * BITS_PER_BYTE);
+		else if (!column->form->encode(&writer, value))
 			return 0;
 	}
 

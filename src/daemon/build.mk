@@ -1,0 +1,34 @@
+# gpusortd: a program of its own, without any of PostgreSQL.
+#
+# Included by the Makefile after kernels/build.mk, which says with KERNEL_OBJS
+# and KERNEL_LIBS whether there is a cuda engine.  Sets DAEMON.
+
+DAEMON = src/daemon/gpusortd
+DAEMON_OBJS = \
+	src/daemon/connection.o \
+	src/daemon/engine_host.o \
+	src/daemon/gpusortd.o \
+	src/daemon/host_sort.o \
+	src/daemon/memory_budget.o \
+	src/daemon/ring.o
+
+DAEMON_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Wmissing-prototypes -pthread
+
+ifneq ($(KERNEL_OBJS),)
+DAEMON_OBJS += src/daemon/engine_cuda.o
+DAEMON_CFLAGS += -DHAVE_CUDA
+endif
+
+DAEMON_HEADERS = $(wildcard src/daemon/*.h) src/host_sort.h src/key_format.h \
+	src/protocol.h kernels/device_sort.h
+
+$(DAEMON): $(DAEMON_OBJS) $(KERNEL_OBJS)
+	$(CC) -pthread -o $@ $^ $(KERNEL_LIBS)
+
+$(DAEMON_OBJS): $(DAEMON_HEADERS) src/daemon/build.mk
+
+src/daemon/host_sort.o: src/host_sort.c
+	$(CC) $(DAEMON_CFLAGS) $(COPT) -c -o $@ $<
+
+src/daemon/%.o: src/daemon/%.c
+	$(CC) $(DAEMON_CFLAGS) $(COPT) -c -o $@ $<

@@ -1,0 +1,546 @@
+/*-------------------------------------------------------------------------
+ *
+ * connection.c
+ *	  Serving one client: the conversation of protocol.h, and its job.
+ *
+ * A connection has a thread of its own.  While keys come in, the thread
+ * starts the copy of each chunk to the device and goes on; only when there is
+ * nothing to receive does it wait for the oldest copy under way, to give the
+ * chunk back.  So copies go on while the client fills other chunks.
+ *
+ * Nothing that a client says is believed.  A message that does not fit is
+ * answered with MSG_FAILED, and the connection ends.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+#include "connection.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../protocol.h"
+#include "memory_budget.h"
+#include "report.h"
+#include "ring.h"
+
+/* Words of a key that varies in length, until they are counted. */
+#define GUESSED_WORDS	5
+
+/* A chunk of keys that is being copied. */
+typedef struct Push
+{
+	uint32_t	chunk;
+	uint64_t	ticket;
+} Push;
+
+typedef struct Connection
+{
+	int			socket;
+	Ring	   *ring;
+	EngineJob  *job;
+	KeyShape	shape;
+	uint64_t	nrows;			/* pushed so far */
+	uint64_t	nwords;
+	uint64_t	reserved;		/* bytes of the memory budget */
+
+	Push	   *pushes;			/* those under way; a queue */
+	uint32_t	first_push;
+	uint32_t	npushes;
+} Connection;
+
+static const Engine *engine;
+static const char *device_name;
+
+void
+connection_init(const Engine *used_engine, const char *device)
+{
+	engine = used_engine;
+	device_name = device;
+}
+
+/* Has the client closed the connection?  For those who wait otherwise. */
+static bool
+client_is_gone(void *argument)
+{
+	const Connection *connection = argument;
+	struct pollfd events = {.fd = connection->socket, .events = POLLRDHUP};
+
+	return poll(&events, 1, 0) > 0 &&
+		(events.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+static bool
+send_message(Connection *connection, const Message *message)
+{
+	ssize_t		sent;
+
+	do
+		sent = send(connection->socket, message, sizeof(Message),
+					MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent == sizeof(Message);
+}
+
+/* Tells the client why its job ends; returns false for the caller to. */
+static bool __attribute__((format(printf, 3, 4)))
+refuse(Connection *connection, MessageKind kind, const char *format,...)
+{
+	Message		message = {.kind = kind};
+	va_list		arguments;
+
+	va_start(arguments, format);
+	vsnprintf(message.u.failed.text, sizeof(message.u.failed.text), format,
+			  arguments);
+	va_end(arguments);
+	(void) send_message(connection, &message);
+	return false;
+}
+
+/* The same for an error of the engine. */
+static bool
+fail(Connection *connection, const DeviceError *error)
+{
+	return refuse(connection, MSG_FAILED, "%.*s", MESSAGE_TEXT_SIZE - 1,
+				  error->text);
+}
+
+static bool
+fail_unexpected(Connection *connection)
+{
+	return refuse(connection, MSG_FAILED,
+				  "gpusortd received an unexpected message");
+}
+
+typedef enum Received
+{
+	RECEIVED,
+	NOTHING_YET,				/* only if not to wait */
+	CLIENT_GONE
+} Received;
+
+static Received
+receive_message(Connection *connection, Message *message, bool wait)
+{
+	ssize_t		length;
+
+	do
+		length = recv(connection->socket, message, sizeof(Message),
+					  wait ? 0 : MSG_DONTWAIT);
+	while (length < 0 && errno == EINTR);
+	if (length < 0 && errno == EAGAIN)
+		return NOTHING_YET;
+	if (length == 0 || length < 0)
+		return CLIENT_GONE;
+	if (length != sizeof(Message))
+		message->kind = 0;		/* of no kind that is expected */
+	return RECEIVED;
+}
+
+/*
+ * The oldest push under way is waited for, and its chunk given back.
+ */
+static bool
+finish_push(Connection *connection)
+{
+	Push	   *push = &connection->pushes[connection->first_push];
+	Message		message = {.kind = MSG_KEYS_TAKEN};
+	DeviceError error;
+
+	if (!engine->wait_pushed(connection->job, push->ticket, &error))
+		return fail(connection, &error);
+	message.u.keys.chunk = push->chunk;
+	connection->first_push =
+		(connection->first_push + 1) % connection->ring->nchunks;
+	connection->npushes--;
+	return send_message(connection, &message);
+}
+
+/* Receives the next message, finishing pushes while there is none. */
+static bool
+next_message(Connection *connection, Message *message)
+{
+	for (;;)
+	{
+		switch (receive_message(connection, message,
+								connection->npushes == 0))
+		{
+			case RECEIVED:
+				return true;
+			case CLIENT_GONE:
+				return false;
+			case NOTHING_YET:
+				if (!finish_push(connection))
+					return false;
+				break;
+		}
+	}
+}
+
+/*
+ * Makes sure that enough memory is reserved for the keys so far and these.
+ */
+static bool
+reserve_for_keys(Connection *connection, uint64_t nrows, uint64_t nwords)
+{
+	uint64_t	needed = engine->job_memory(&connection->shape, nrows, nwords);
+	uint64_t	more;
+
+	if (needed <= connection->reserved)
+		return true;
+
+	/* some more than needed, so as not to ask with every chunk */
+	more = needed - connection->reserved + needed / 8;
+	if (!memory_budget_grow(more))
+	{
+		more = needed - connection->reserved;
+		if (!memory_budget_grow(more))
+			return false;
+	}
+	connection->reserved += more;
+	return true;
+}
+
+/* Are the ends of a chunk's keys what key_format.h says they are? */
+static bool
+ends_are_right(const Connection *connection, const uint64_t *ends,
+			   uint32_t nrows, uint64_t nwords)
+{
+	uint64_t	previous = connection->nwords;
+
+	for (uint32_t row = 0; row < nrows; row++)
+	{
+		/* in this form it also catches what is not ascending */
+		if (ends[row] - previous - 1 >= KEY_MAX_WORDS)
+			return false;
+		previous = ends[row];
+	}
+	return previous == connection->nwords + nwords;
+}
+
+/* Is the chunk among those that are being copied? */
+static bool
+is_under_way(const Connection *connection, uint32_t chunk)
+{
+	for (uint32_t i = 0; i < connection->npushes; i++)
+	{
+		uint32_t	place = (connection->first_push + i) %
+			connection->ring->nchunks;
+
+		if (connection->pushes[place].chunk == chunk)
+			return true;
+	}
+	return false;
+}
+
+/* MSG_KEYS: begins the copy of a chunk to the device. */
+static bool
+take_keys(Connection *connection, const Message *message)
+{
+	uint32_t	chunk = message->u.keys.chunk;
+	uint32_t	nrows = message->u.keys.nrows;
+	uint64_t	nwords = message->u.keys.nwords;
+	uint64_t   *words;
+	uint64_t   *ends = NULL;
+	uint64_t	max_words = CHUNK_BYTES / sizeof(uint64_t);
+	Push	   *push;
+	DeviceError error;
+
+	if (chunk >= connection->ring->nchunks || nrows == 0 ||
+		is_under_way(connection, chunk))
+		return fail_unexpected(connection);
+	if (nrows > SORT_MAX_ROWS - connection->nrows)
+		return refuse(connection, MSG_FAILED, "too many rows for one sort");
+
+	words = (uint64_t *) (connection->ring->memory +
+						  (size_t) chunk * CHUNK_BYTES);
+	if (connection->shape.fixed_words == 0)
+	{
+		ends = words;
+		words += CHUNK_VARIABLE_ROWS;
+		max_words -= CHUNK_VARIABLE_ROWS;
+		if (nrows > CHUNK_VARIABLE_ROWS || nwords > max_words ||
+			!ends_are_right(connection, ends, nrows, nwords))
+			return fail_unexpected(connection);
+	}
+	else if (nwords > max_words ||
+			 nwords != (uint64_t) nrows * connection->shape.fixed_words)
+		return fail_unexpected(connection);
+
+	if (!reserve_for_keys(connection, connection->nrows + nrows,
+						  connection->nwords + nwords))
+		return refuse(connection, MSG_FAILED,
+					  "device memory is full, it is in use by other sorts");
+
+	push = &connection->pushes[(connection->first_push + connection->npushes) %
+							   connection->ring->nchunks];
+	if (!engine->push(connection->job, words, nwords, ends, nrows,
+					  &push->ticket, &error))
+		return fail(connection, &error);
+	push->chunk = chunk;
+	connection->npushes++;
+	connection->nrows += nrows;
+	connection->nwords += nwords;
+	return true;
+}
+
+/* Waits for the client to give back a chunk of the order. */
+static bool
+wait_order_taken(Connection *connection)
+{
+	Message		message;
+
+	if (receive_message(connection, &message, true) != RECEIVED)
+		return false;
+	if (message.kind != MSG_ORDER_TAKEN)
+		return fail_unexpected(connection);
+	return true;
+}
+
+/* Sends the order through the ring; chunks come back as they were sent. */
+static bool
+send_order(Connection *connection)
+{
+	const uint32_t chunk_entries = CHUNK_BYTES / sizeof(uint32_t);
+	uint32_t	nchunks = connection->ring->nchunks;
+	uint32_t	sent = 0;		/* chunks, not counting those given back */
+	uint32_t	chunk = 0;
+	DeviceError error;
+
+	for (uint64_t first = 0; first < connection->nrows; first += chunk_entries)
+	{
+		Message		message = {.kind = MSG_ORDER};
+		uint64_t	left = connection->nrows - first;
+
+		if (sent == nchunks)
+		{
+			if (!wait_order_taken(connection))
+				return false;
+			sent--;
+		}
+		message.u.order.chunk = chunk;
+		message.u.order.count = left < chunk_entries ? left : chunk_entries;
+		if (!engine->pull(connection->job, first, message.u.order.count,
+						  (uint32_t *) (connection->ring->memory +
+										(size_t) chunk * CHUNK_BYTES), &error))
+			return fail(connection, &error);
+		if (!send_message(connection, &message))
+			return false;
+		sent++;
+		chunk = (chunk + 1) % nchunks;
+	}
+
+	/* the ring belongs to the client until it closes the connection */
+	for (;;)
+	{
+		Message		message;
+
+		if (receive_message(connection, &message, true) != RECEIVED)
+			return true;
+	}
+}
+
+static uint64_t
+microseconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* MSG_RUN: sorts and sends the order. */
+static bool
+run_job(Connection *connection, const Message *message)
+{
+	Message		answer = {.kind = MSG_SORTED};
+	uint64_t	start;
+	DeviceError error;
+
+	if (message->u.run.nrows != connection->nrows)
+		return fail_unexpected(connection);
+	while (connection->npushes > 0)
+	{
+		if (!finish_push(connection))
+			return false;
+	}
+
+	start = microseconds_now();
+	if (!engine->run(connection->job, &error))
+		return fail(connection, &error);
+	answer.u.sorted.sort_microseconds = microseconds_now() - start;
+	return send_message(connection, &answer) && send_order(connection);
+}
+
+/* Sends MSG_WELCOME, and the ring's descriptor along with it. */
+static bool
+send_welcome(Connection *connection)
+{
+	Message		message = {.kind = MSG_WELCOME};
+	union
+	{
+		struct cmsghdr header;
+		char		space[CMSG_SPACE(sizeof(int))];
+	}			control = {{0}};
+	struct iovec part = {&message, sizeof(message)};
+	struct msghdr envelope = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control.space,
+		.msg_controllen = sizeof(control.space)
+	};
+
+	message.u.welcome.chunks = connection->ring->nchunks;
+	snprintf(message.u.welcome.device, sizeof(message.u.welcome.device),
+			 "%s", device_name);
+	snprintf(message.u.welcome.method, sizeof(message.u.welcome.method),
+			 "%s", engine->method);
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.header), &connection->ring->descriptor,
+		   sizeof(int));
+	return sendmsg(connection->socket, &envelope,
+				   MSG_NOSIGNAL) == sizeof(message);
+}
+
+/* Gets all that the job needs: memory, a ring, a job of the engine. */
+static bool
+begin_job(Connection *connection, const Message *hello)
+{
+	uint64_t	nrows = hello->u.hello.expected_rows;
+	uint64_t	key_words = connection->shape.fixed_words;
+	uint64_t	expected_bytes;
+	DeviceError error;
+
+	if (key_words == 0)
+		key_words = GUESSED_WORDS;
+	if (nrows > SORT_MAX_ROWS)
+		nrows = SORT_MAX_ROWS;
+	expected_bytes = engine->job_memory(&connection->shape, nrows,
+										nrows * key_words);
+	if (!memory_budget_wait(expected_bytes, client_is_gone, connection))
+		return refuse(connection, MSG_REFUSED,
+					  "the sort is expected to need %llu MB of device memory, more than there is",
+					  (unsigned long long) expected_bytes >> 20);
+	connection->reserved = expected_bytes;
+
+	connection->ring = ring_take(&error);
+	if (connection->ring == NULL)
+		return refuse(connection, MSG_REFUSED, "%.*s", MESSAGE_TEXT_SIZE - 1,
+					  error.text);
+	connection->pushes = calloc(connection->ring->nchunks, sizeof(Push));
+	if (connection->pushes == NULL)
+		return refuse(connection, MSG_REFUSED, "gpusortd is out of memory");
+	connection->job = engine->begin(&connection->shape,
+									hello->u.hello.algorithm, client_is_gone,
+									connection, &error);
+	if (connection->job == NULL)
+		return refuse(connection, MSG_REFUSED, "%.*s", MESSAGE_TEXT_SIZE - 1,
+					  error.text);
+	return send_welcome(connection);
+}
+
+/* MSG_HELLO: serves a job to its end. */
+static bool
+serve_job(Connection *connection, const Message *hello)
+{
+	Message		message;
+
+	if (hello->u.hello.version != PROTOCOL_VERSION)
+		return refuse(connection, MSG_REFUSED,
+					  "gpusortd is of another version than the extension, restart the server");
+	if (hello->u.hello.fixed_words > KEY_MAX_WORDS ||
+		hello->u.hello.algorithm > DEVICE_SORT_QUICKSORT2)
+		return fail_unexpected(connection);
+	connection->shape.fixed_words = hello->u.hello.fixed_words;
+	connection->shape.mark_ties = hello->u.hello.mark_ties != 0;
+	if (!begin_job(connection, hello))
+		return false;
+
+	for (;;)
+	{
+		if (!next_message(connection, &message))
+			return false;
+		if (message.kind == MSG_RUN)
+			return run_job(connection, &message);
+		if (message.kind != MSG_KEYS)
+			return fail_unexpected(connection);
+		if (!take_keys(connection, &message))
+			return false;
+	}
+}
+
+/* MSG_LIST_DEVICES */
+static bool
+list_devices(Connection *connection)
+{
+	Message		end = {.kind = MSG_END_OF_LIST};
+
+	for (int number = 0; number < engine->count(); number++)
+	{
+		Message		message = {.kind = MSG_DEVICE};
+		DeviceInfo	info;
+		DeviceError error;
+
+		if (!engine->describe(number, &info, &error))
+			return fail(connection, &error);
+		message.u.device.number = number;
+		message.u.device.usable = info.usable;
+		message.u.device.memory_bytes = info.memory_bytes;
+		message.u.device.capability_major = info.capability_major;
+		message.u.device.capability_minor = info.capability_minor;
+		message.u.device.driver_version = info.driver_version;
+		snprintf(message.u.device.name, sizeof(message.u.device.name),
+				 "%s", info.name);
+		snprintf(message.u.device.reason, sizeof(message.u.device.reason),
+				 "%.*s", MESSAGE_TEXT_SIZE - 1, info.reason);
+		if (!send_message(connection, &message))
+			return false;
+	}
+	return send_message(connection, &end);
+}
+
+/* Frees all that the connection has, whatever it got to. */
+static void
+close_connection(Connection *connection)
+{
+	/* ends copies from and to the ring */
+	engine->end(connection->job);
+	if (connection->ring != NULL)
+		ring_give_back(connection->ring);
+	free(connection->pushes);
+	memory_budget_release(connection->reserved);
+	close(connection->socket);
+}
+
+void
+connection_serve(int socket)
+{
+	Connection	connection = {.socket = socket};
+	Message		message;
+
+	if (receive_message(&connection, &message, true) == RECEIVED)
+	{
+		if (message.kind == MSG_HELLO)
+			(void) serve_job(&connection, &message);
+		else if (message.kind == MSG_LIST_DEVICES)
+			(void) list_devices(&connection);
+		else
+			(void) fail_unexpected(&connection);
+	}
+	close_connection(&connection);
+
+	if (engine->is_lost())
+	{
+		report("log the device has failed, and gpusortd ends to be started again");
+		leave(EXIT_LOST);
+	}
+}

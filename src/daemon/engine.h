@@ -1,0 +1,77 @@
+/*-------------------------------------------------------------------------
+ *
+ * engine.h
+ *	  What gpusortd sorts with: the interface of its two engines.
+ *
+ * engine_cuda.c sorts on a GPU, engine_host.c on the CPU, so that everything
+ * around the engine can be run and tested where there is no GPU.
+ *
+ * Functions that return bool return false on failure, with the reason, a
+ * sentence without full stop, in "error".  A job that has failed can only be
+ * ended.  A job is used by one thread at a time.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORTD_ENGINE_H
+#define GPUSORTD_ENGINE_H
+
+#include <stddef.h>
+
+#include "../../kernels/device_sort.h"
+#include "../key_format.h"
+
+typedef struct EngineJob EngineJob;
+
+/* Asked during long work in this process: should it be given up? */
+typedef bool (*EngineCancelled) (void *argument);
+
+typedef struct Engine
+{
+	const char *name;			/* value of --engine */
+	const char *method;			/* how it sorts, for EXPLAIN */
+
+	/*
+	 * Finds out if the engine can be used, and makes it ready.  On success
+	 * "device" has the name of what sorts.
+	 */
+	bool		(*start) (char *device, size_t size, DeviceError *error);
+
+	/* Bytes of memory that all jobs together may use, before any share. */
+	uint64_t	(*memory_bytes) (void);
+
+	/* Number of devices to list, and the description of one. */
+	int			(*count) (void);
+	bool		(*describe) (int number, DeviceInfo *info, DeviceError *error);
+
+	/* Prepares memory for transfers; NULL where nothing is needed. */
+	bool		(*pin) (void *memory, size_t bytes, DeviceError *error);
+	void		(*unpin) (void *memory);
+
+	/* Bytes a job takes at its highest. */
+	uint64_t	(*job_memory) (const KeyShape *shape, uint64_t nrows,
+							   uint64_t nwords);
+
+	/* A job: see device_sort.h, whose functions these are like. */
+	EngineJob  *(*begin) (const KeyShape *shape, DeviceAlgorithm algorithm,
+						  EngineCancelled cancelled, void *argument,
+						  DeviceError *error);
+	bool		(*push) (EngineJob *job, const uint64_t *words,
+						 uint64_t nwords, const uint64_t *ends, uint32_t nrows,
+						 uint64_t *ticket, DeviceError *error);
+	bool		(*wait_pushed) (EngineJob *job, uint64_t ticket,
+								DeviceError *error);
+	bool		(*run) (EngineJob *job, DeviceError *error);
+	bool		(*pull) (EngineJob *job, uint64_t first, uint32_t count,
+						 uint32_t *order, DeviceError *error);
+	void		(*end) (EngineJob *job);
+
+	/* Has an error made the engine unusable for the rest of this process? */
+	bool		(*is_lost) (void);
+} Engine;
+
+extern const Engine host_engine;
+#ifdef HAVE_CUDA
+extern const Engine cuda_engine;
+#endif
+
+#endif							/* GPUSORTD_ENGINE_H */

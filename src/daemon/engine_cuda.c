@@ -1,0 +1,118 @@
+/*-------------------------------------------------------------------------
+ *
+ * engine_cuda.c
+ *	  The engine that sorts on a GPU: the kernels, behind engine.h.
+ *
+ * All jobs go to the first usable device.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int	the_device;
+static int	device_total;
+static uint64_t device_memory;
+
+static bool
+cuda_start(char *device, size_t size, DeviceError *error)
+{
+	DeviceInfo	info;
+
+	device_total = device_count(error);
+	for (the_device = 0; the_device < device_total; the_device++)
+	{
+		if (!device_describe(the_device, &info, error))
+			continue;
+		if (!info.usable)
+		{
+			snprintf(error->text, sizeof(error->text), "%.63s: %.180s",
+					 info.name, info.reason);
+			continue;
+		}
+		if (!device_start(the_device, error))
+			continue;
+		device_memory = info.memory_bytes;
+		snprintf(device, size, "%s", info.name);
+		return true;
+	}
+	return false;
+}
+
+static uint64_t
+cuda_memory_bytes(void)
+{
+	return device_memory;
+}
+
+static int
+cuda_count(void)
+{
+	return device_total;
+}
+
+static EngineJob *
+cuda_begin(const KeyShape *shape, DeviceAlgorithm algorithm,
+		   EngineCancelled cancelled, void *argument, DeviceError *error)
+{
+	/* the device is done before anyone could want to cancel */
+	(void) cancelled;
+	(void) argument;
+	return (EngineJob *) device_sort_begin(the_device, shape, algorithm,
+										   error);
+}
+
+static bool
+cuda_push(EngineJob *job, const uint64_t *words, uint64_t nwords,
+		  const uint64_t *ends, uint32_t nrows, uint64_t *ticket,
+		  DeviceError *error)
+{
+	return device_sort_push((DeviceSort *) job, words, nwords, ends, nrows,
+							ticket, error);
+}
+
+static bool
+cuda_wait_pushed(EngineJob *job, uint64_t ticket, DeviceError *error)
+{
+	return device_sort_wait_pushed((DeviceSort *) job, ticket, error);
+}
+
+static bool
+cuda_run(EngineJob *job, DeviceError *error)
+{
+	return device_sort_run((DeviceSort *) job, error);
+}
+
+static bool
+cuda_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
+		  DeviceError *error)
+{
+	return device_sort_pull((DeviceSort *) job, first, count, order, error);
+}
+
+static void
+cuda_end(EngineJob *job)
+{
+	device_sort_end((DeviceSort *) job);
+}
+
+const Engine cuda_engine = {
+	.name = "cuda",
+	.method = "quicksort",
+	.start = cuda_start,
+	.memory_bytes = cuda_memory_bytes,
+	.count = cuda_count,
+	.describe = device_describe,
+	.pin = device_pin,
+	.unpin = device_unpin,
+	.job_memory = device_sort_memory,
+	.begin = cuda_begin,
+	.push = cuda_push,
+	.wait_pushed = cuda_wait_pushed,
+	.run = cuda_run,
+	.pull = cuda_pull,
+	.end = cuda_end,
+	.is_lost = device_is_lost
+};

@@ -1,0 +1,219 @@
+/*-------------------------------------------------------------------------
+ *
+ * engine_host.c
+ *	  The engine that sorts on the CPU, with the code that backends use.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "engine.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../host_sort.h"
+
+struct EngineJob
+{
+	KeyShape	shape;
+	uint64_t   *words;
+	uint64_t	nwords;
+	uint64_t	max_words;
+	uint64_t   *ends;			/* only keys of varying width have them */
+	uint64_t	nrows;
+	uint64_t	max_rows;
+	HostSortEntry *entries;
+	uint32_t   *order;			/* in the memory of the entries */
+	EngineCancelled cancelled;
+	void	   *argument;
+	jmp_buf		give_up;
+};
+
+static bool
+out_of_memory(DeviceError *error)
+{
+	snprintf(error->text, sizeof(error->text), "gpusortd is out of memory");
+	return false;
+}
+
+static bool
+host_start(char *device, size_t size, DeviceError *error)
+{
+	(void) error;
+	snprintf(device, size, "gpusortd (host)");
+	return true;
+}
+
+static uint64_t
+host_memory_bytes(void)
+{
+	return (uint64_t) sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+}
+
+static int
+host_count(void)
+{
+	return 1;
+}
+
+static bool
+host_describe(int number, DeviceInfo *info, DeviceError *error)
+{
+	(void) number;
+	memset(info, 0, sizeof(*info));
+	info->memory_bytes = host_memory_bytes();
+	info->usable = true;
+	return host_start(info->name, sizeof(info->name), error);
+}
+
+/* Memory grows by an eighth, so that much is what may be unused of it. */
+static uint64_t
+host_job_memory(const KeyShape *shape, uint64_t nrows, uint64_t nwords)
+{
+	uint64_t	key_bytes = nwords * sizeof(uint64_t);
+
+	if (shape->fixed_words == 0)
+		key_bytes += nrows * sizeof(uint64_t);
+	return key_bytes + key_bytes / 8 + nrows * sizeof(HostSortEntry);
+}
+
+static void
+host_end(EngineJob *job)
+{
+	if (job == NULL)
+		return;
+	free(job->words);
+	free(job->ends);
+	free(job->entries);
+	free(job);
+}
+
+static EngineJob *
+host_begin(const KeyShape *shape, DeviceAlgorithm algorithm,
+		   EngineCancelled cancelled, void *argument, DeviceError *error)
+{
+	EngineJob  *job = calloc(1, sizeof(EngineJob));
+
+	(void) algorithm;			/* there is one only */
+	if (job == NULL)
+	{
+		out_of_memory(error);
+		return NULL;
+	}
+	job->shape = *shape;
+	job->cancelled = cancelled;
+	job->argument = argument;
+	return job;
+}
+
+/* Makes room for "more" elements behind "used" ones. */
+static bool
+make_room(uint64_t **array, uint64_t used, uint64_t more, uint64_t *room,
+		  DeviceError *error)
+{
+	uint64_t	wanted = used + more;
+	uint64_t   *larger;
+
+	if (wanted <= *room)
+		return true;
+	wanted += used / 8;
+	larger = realloc(*array, wanted * sizeof(uint64_t));
+	if (larger == NULL)
+		return out_of_memory(error);
+	*array = larger;
+	*room = wanted;
+	return true;
+}
+
+static bool
+host_push(EngineJob *job, const uint64_t *words, uint64_t nwords,
+		  const uint64_t *ends, uint32_t nrows, uint64_t *ticket,
+		  DeviceError *error)
+{
+	if (!make_room(&job->words, job->nwords, nwords, &job->max_words, error) ||
+		(ends != NULL &&
+		 !make_room(&job->ends, job->nrows, nrows, &job->max_rows, error)))
+		return false;
+	memcpy(job->words + job->nwords, words, nwords * sizeof(uint64_t));
+	if (ends != NULL)
+		memcpy(job->ends + job->nrows, ends, nrows * sizeof(uint64_t));
+	job->nwords += nwords;
+	job->nrows += nrows;
+	*ticket = job->nrows;
+	return true;
+}
+
+static bool
+host_wait_pushed(EngineJob *job, uint64_t ticket, DeviceError *error)
+{
+	(void) job;
+	(void) ticket;
+	(void) error;
+	return true;
+}
+
+/* Poll function of host_sort(). */
+static void
+give_up_if_cancelled(void *argument)
+{
+	EngineJob  *job = argument;
+
+	if (job->cancelled(job->argument))
+		longjmp(job->give_up, 1);
+}
+
+static bool
+host_run(EngineJob *job, DeviceError *error)
+{
+	HostKeys	keys = {
+		.shape = job->shape,
+		.words = job->words,
+		.ends = job->ends,
+		.nrows = job->nrows
+	};
+
+	job->entries = malloc((job->nrows + 1) * sizeof(HostSortEntry));
+	if (job->entries == NULL)
+		return out_of_memory(error);
+	if (setjmp(job->give_up) != 0)
+	{
+		snprintf(error->text, sizeof(error->text), "the job was cancelled");
+		return false;
+	}
+	job->order = host_sort(&keys, job->entries, give_up_if_cancelled, job);
+	return true;
+}
+
+static bool
+host_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
+		  DeviceError *error)
+{
+	(void) error;
+	memcpy(order, job->order + first, count * sizeof(uint32_t));
+	return true;
+}
+
+static bool
+host_is_lost(void)
+{
+	return false;
+}
+
+const Engine host_engine = {
+	.name = "host",
+	.method = "radix sort",
+	.start = host_start,
+	.memory_bytes = host_memory_bytes,
+	.count = host_count,
+	.describe = host_describe,
+	.job_memory = host_job_memory,
+	.begin = host_begin,
+	.push = host_push,
+	.wait_pushed = host_wait_pushed,
+	.run = host_run,
+	.pull = host_pull,
+	.end = host_end,
+	.is_lost = host_is_lost
+};

@@ -1,0 +1,268 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpusortd.c
+ *	  The process that owns the GPUs of a server: start, life and end.
+ *
+ *		gpusortd --engine=auto|cuda|host --staging-memory=MB
+ *				 --device-memory=PERCENT
+ *
+ * It is started by the extension's launcher, in the data directory, and lives
+ * as long as its standard input is open.  It listens on a unix socket there;
+ * a lock file sees to it that there is one gpusortd for a server.  Every
+ * connection is served by a thread of its own, see connection.c.
+ *
+ * What it has to say goes to standard output, a line at a time, see
+ * launcher.c.  Its exit codes are in report.h.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "../protocol.h"
+#include "connection.h"
+#include "engine.h"
+#include "memory_budget.h"
+#include "report.h"
+#include "ring.h"
+
+/* How long to wait for the gpusortd before this one to be gone. */
+#define LOCK_WAIT_SECONDS	5
+
+#define LISTEN_BACKLOG		1024
+
+typedef struct Options
+{
+	const char *engine;
+	int			staging_megabytes;
+	int			device_percent;
+} Options;
+
+static bool socket_exists;
+static char device_name[MESSAGE_TEXT_SIZE];
+
+void
+report(const char *format,...)
+{
+	char		line[1024];
+	va_list		arguments;
+	int			length;
+
+	va_start(arguments, format);
+	length = vsnprintf(line, sizeof(line) - 1, format, arguments);
+	va_end(arguments);
+	if (length > (int) sizeof(line) - 2)
+		length = sizeof(line) - 2;
+	line[length] = '\n';
+
+	/* one write, so that lines of different threads do not mix */
+	if (write(STDOUT_FILENO, line, length + 1) < 0)
+		return;					/* there is no one left to tell */
+}
+
+void
+leave(int status)
+{
+	if (socket_exists)
+		unlink(SOCKET_PATH);
+	_exit(status);
+}
+
+static void
+leave_with_errno(const char *what)
+{
+	report("log %s: %s", what, strerror(errno));
+	leave(EXIT_ERROR);
+}
+
+static void
+parse_options(int argc, char **argv, Options *options)
+{
+	static const struct option known[] = {
+		{"engine", required_argument, NULL, 'e'},
+		{"staging-memory", required_argument, NULL, 's'},
+		{"device-memory", required_argument, NULL, 'd'},
+		{NULL, 0, NULL, 0}
+	};
+	int			option;
+
+	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
+	{
+		switch (option)
+		{
+			case 'e':
+				options->engine = optarg;
+				break;
+			case 's':
+				options->staging_megabytes = atoi(optarg);
+				break;
+			case 'd':
+				options->device_percent = atoi(optarg);
+				break;
+			default:
+				leave(EXIT_ERROR);	/* getopt has said why */
+		}
+	}
+	if ((strcmp(options->engine, "auto") != 0 &&
+		 strcmp(options->engine, "cuda") != 0 &&
+		 strcmp(options->engine, "host") != 0) ||
+		options->staging_megabytes < 8 ||
+		options->device_percent < 1 || options->device_percent > 100)
+	{
+		fprintf(stderr, "usage: %s --engine=auto|cuda|host "
+				"--staging-memory=MB --device-memory=PERCENT\n", argv[0]);
+		leave(EXIT_ERROR);
+	}
+}
+
+/*
+ * Takes the lock that makes this gpusortd the only one of its server.  It is
+ * held until the process is gone.
+ */
+static void
+take_lock(void)
+{
+	int			lock = open(LOCK_PATH, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (lock < 0)
+		leave_with_errno("could not open \"" LOCK_PATH "\"");
+	for (int tries = 0; flock(lock, LOCK_EX | LOCK_NB) < 0; tries++)
+	{
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			leave_with_errno("could not lock \"" LOCK_PATH "\"");
+		if (tries == LOCK_WAIT_SECONDS * 100)
+		{
+			report("log another gpusortd of this server holds \"" LOCK_PATH "\"");
+			leave(EXIT_ERROR);
+		}
+		usleep(10000);
+	}
+}
+
+/* The engine to use, started; does not return if there is none. */
+static const Engine *
+start_engine(const Options *options)
+{
+	DeviceError error = {"gpusortd was built without CUDA"};
+
+	if (strcmp(options->engine, "host") == 0)
+	{
+		(void) host_engine.start(device_name, sizeof(device_name), &error);
+		return &host_engine;
+	}
+#ifdef HAVE_CUDA
+	if (cuda_engine.start(device_name, sizeof(device_name), &error))
+		return &cuda_engine;
+#endif
+	report("unusable %s", error.text);
+	leave(EXIT_UNUSABLE);
+}
+
+/* A socket that only the server's own user can connect to. */
+static int
+listen_on_socket(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int			listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (listener < 0)
+		leave_with_errno("could not make a socket");
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", SOCKET_PATH);
+
+	/* the lock is ours, so what is there is left from one that was killed */
+	unlink(SOCKET_PATH);
+	umask(S_IXUSR | S_IRWXG | S_IRWXO);
+	if (bind(listener, (struct sockaddr *) &address, sizeof(address)) < 0)
+		leave_with_errno("could not bind to \"" SOCKET_PATH "\"");
+	socket_exists = true;
+	if (listen(listener, LISTEN_BACKLOG) < 0)
+		leave_with_errno("could not listen on \"" SOCKET_PATH "\"");
+	return listener;
+}
+
+static void *
+connection_thread(void *argument)
+{
+	connection_serve((int) (intptr_t) argument);
+	return NULL;
+}
+
+/* Serves a new client in a thread of its own. */
+static void
+accept_client(int listener)
+{
+	int			client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	pthread_t	thread;
+
+	if (client < 0)
+	{
+		/* out of descriptors, most likely: others will be closed */
+		usleep(10000);
+		return;
+	}
+	if (pthread_create(&thread, NULL, connection_thread,
+					   (void *) (intptr_t) client) != 0)
+	{
+		close(client);
+		return;
+	}
+	pthread_detach(thread);
+}
+
+/* Serves clients until standard input is closed. */
+static void
+serve(int listener)
+{
+	struct pollfd events[] = {
+		{.fd = listener, .events = POLLIN},
+		{.fd = STDIN_FILENO, .events = POLLIN}
+	};
+
+	for (;;)
+	{
+		if (poll(events, 2, -1) < 0)
+			continue;
+		if (events[1].revents != 0)
+			return;
+		if (events[0].revents != 0)
+			accept_client(listener);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	Options		options = {
+		.engine = "auto",
+		.staging_megabytes = 64,
+		.device_percent = 90
+	};
+	const Engine *engine;
+	int			listener;
+
+	signal(SIGPIPE, SIG_IGN);
+	parse_options(argc, argv, &options);
+	take_lock();
+	engine = start_engine(&options);
+	memory_budget_init(engine->memory_bytes() / 100 * options.device_percent);
+	ring_init(engine, (uint32_t) (((uint64_t) options.staging_megabytes << 20) / CHUNK_BYTES));
+	connection_init(engine, device_name);
+	listener = listen_on_socket();
+	report("ready %s %s", engine->name, device_name);
+	serve(listener);
+	leave(EXIT_STOPPED);
+}

@@ -1,0 +1,27 @@
+/*-------------------------------------------------------------------------
+ *
+ * report.h
+ *	  Telling the launcher how gpusortd is; see launcher.c for the lines.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORTD_REPORT_H
+#define GPUSORTD_REPORT_H
+
+/* Writes one line to standard output, from any thread; printf format. */
+extern void report(const char *format,...)
+			__attribute__((format(printf, 1, 2)));
+
+/*
+ * Ends the process in an orderly way: what is in the file system is removed,
+ * and all connections end with the process.
+ */
+extern void leave(int status) __attribute__((noreturn));
+
+/* Exit codes. */
+#define EXIT_STOPPED	0		/* told to end */
+#define EXIT_ERROR		1		/* could not start; a "log" line says why */
+#define EXIT_UNUSABLE	2		/* no usable device; said in "unusable" */
+#define EXIT_LOST		3		/* the device needs a new process */
+
+#endif							/* GPUSORTD_REPORT_H */

@@ -1,0 +1,581 @@
+
+# Sort keys against PostgreSQL's own comparators.
+#
+# The module in test/encoders, built here from the product's own sources,
+# compares every two rows of a query by their keys and by their values, in
+# both layouts, and raises an error where the two differ.  What this file adds
+# are the values: the edges of each type and random ones, as they come from
+# expressions and as they are stored, under collations and encodings of all
+# kinds.  ENCODER_SEED repeats a run.
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $seed = $ENV{ENCODER_SEED} // time;
+note "ENCODER_SEED=$seed";
+srand($seed);
+
+# Build the module where this user may write.
+my $source = "$FindBin::RealBin/../encoders";
+my $build = abs_path(PostgreSQL::Test::Utils::tempdir);
+my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
+system_or_bail('make', '-s', '-C', $build, '-f', "$source/Makefile",
+	"PG_CONFIG=$pg_config");
+
+my $node = PostgreSQL::Test::Cluster->new('encoders');
+$node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
+$node->start;
+my $version =
+  $node->safe_psql('postgres', "SHOW server_version_num") / 10000;
+
+# What check_sort_keys() says of a query, or its error.
+sub check
+{
+	my ($database, $query, %option) = @_;
+	my $flags =
+	  sub { 'ARRAY[' . join(',', map { $_ ? 'true' : 'false' } @_) . ']::bool[]' };
+	my ($stdout, $stderr);
+
+	$node->psql(
+		$database,
+		sprintf(
+			'SELECT check_sort_keys($query$%s$query$, %s, %s)',
+			$query,
+			$flags->(@{ $option{descending} // [] }),
+			$flags->(@{ $option{nulls_first} // [] })),
+		stdout => \$stdout,
+		stderr => \$stderr);
+	return $stderr ne '' ? $stderr : $stdout;
+}
+
+# Checks a query of one column in both directions, with NULLs at either end.
+sub check_column
+{
+	my ($database, $query, $expected, $name) = @_;
+
+	foreach my $descending (0, 1)
+	{
+		foreach my $nulls_first (0, 1)
+		{
+			like(
+				check(
+					$database, $query,
+					descending => [$descending],
+					nulls_first => [$nulls_first]),
+				$expected,
+				"$name, "
+				  . ($descending ? 'descending' : 'ascending')
+				  . ($nulls_first ? ', nulls first' : ', nulls last'));
+		}
+	}
+	return;
+}
+
+my $functions = qq{
+	CREATE FUNCTION check_sort_keys(text, bool[], bool[]) RETURNS text
+		AS '$build/test_key_encoders' LANGUAGE C STRICT;
+	CREATE FUNCTION sort_key_obstacle(regtype, oid, oid) RETURNS text
+		AS '$build/test_key_encoders' LANGUAGE C STRICT;
+};
+
+# random_text(alphabet, longest)
+my $random_text = q{
+	CREATE FUNCTION random_text(alphabet text, longest int) RETURNS text
+		LANGUAGE sql VOLATILE AS $$
+		SELECT coalesce(string_agg(substr(alphabet,
+			1 + floor(random() * length(alphabet))::int, 1), ''), '')
+		FROM generate_series(1, floor(random() * (longest + 1))::int)
+	$$;
+};
+
+$node->safe_psql('postgres', $functions . $random_text);
+
+
+# ----------
+# Each type: its edges, and random values, stored and not
+# ----------
+
+my %edges = (
+	bool => [qw(true false)],
+	int2 => [qw(0 1 -1 127 128 -128 -129 255 256 32767 -32768)],
+	int4 => [
+		qw(0 1 -1 255 256 65535 65536 -65536 -65537 16777216
+		  2147483647 -2147483648)
+	],
+	int8 => [
+		qw(0 1 -1 255 256 2147483647 2147483648 -2147483648 -2147483649
+		  4294967296 -4294967296 9223372036854775807 -9223372036854775808)
+	],
+	oid => [qw(0 1 255 256 2147483647 2147483648 4294967295)],
+	float4 => [
+		qw(0 -0 1 -1 1e-45 -1e-45 1.17549435e-38 3.4028235e38
+		  -3.4028235e38 Infinity -Infinity NaN 1.0000001)
+	],
+	float8 => [
+		qw(0 -0 1 -1 5e-324 -5e-324 2.2250738585072014e-308
+		  1.7976931348623157e308 -1.7976931348623157e308 Infinity -Infinity
+		  NaN 1.0000000000000002)
+	],
+	date => [
+		'infinity', '-infinity', '4713-01-01 BC', '5874897-12-31',
+		'2000-01-01', '1999-12-31', '2000-01-02', '0001-01-01',
+		'0001-12-31 BC'
+	],
+	timestamp => [
+		'infinity', '-infinity',
+		'4713-01-01 00:00:00 BC', '294276-12-31 23:59:59.999999',
+		'2000-01-01 00:00:00', '1999-12-31 23:59:59.999999',
+		'2000-01-01 00:00:00.000001'
+	],
+	timestamptz => [
+		'infinity', '-infinity',
+		'4713-01-01 00:00:00 BC', '294276-12-31 23:59:59.999999+00',
+		'2000-01-01 00:00:00+00', '2000-01-01 02:00:00+02',
+		'1999-12-31 23:59:59.999999+00'
+	],
+	uuid => [
+		'00000000-0000-0000-0000-000000000000',
+		'ffffffff-ffff-ffff-ffff-ffffffffffff',
+		'00000000-0000-0000-8000-000000000000',
+		'00000000-0000-0001-0000-000000000000',
+		'80000000-0000-0000-0000-000000000000',
+		'00000000-0000-0000-0000-000000000001'
+	],
+	numeric => [
+		qw(0 0.00 -0.0 1 1.0 1.00 -1 -1.0 9999 10000 10001 9999.9999
+		  0.0001 0.00001 -0.00001 0.00010001 99999999.99999999
+		  9999999999999999 99999999999999990000 1e16 10000000000000001
+		  -9999999999999999 -10000000000000001 12345.6789 -12345.6789
+		  1.00010001 1.000100010001 1.0001000100010001 1.0001000100010001000
+		  -1.000100010001 -1.0001000100010001
+		  1e243 1e244 1e247 1e248 -1e247 -1e248 9e251 1e252 1e256
+		  1e-241 1e-244 1e-245 1e-248 1e-249 -1e-244 -1e-245 -1e-248 -1e-249
+		  1.5e248 -1.5e248 1.5e-249 -1.5e-249
+		  1e255 1e260 -1e260 1e-256 1e-260 -1e-260
+		  1e1000 -1e1000 1e1100 1e2000 1e2100 1e40000 -1e40000 1e-1000 1e-1100
+		  1e-2000 -1e-2000 1e-9000 1e-16380
+		  1e131068 -1e131068 1e131071 1e-16383 -1e-16383
+		  NaN Infinity -Infinity)
+	],
+);
+
+my %random = (
+	bool => 'random() < 0.5',
+	int2 => '(random() * 65535 - 32768)::int2',
+	int4 => '(random() * 4294967295 - 2147483648)::int4',
+	int8 => '((random() - 0.5) * 10.0 ^ (random() * 18))::int8',
+	oid => '(random() * 4294967295)::int8::oid',
+	float4 => '((random() - 0.5) * 10.0 ^ (random() * 60 - 30))::float4',
+	float8 => '(random() - 0.5) * 10.0 ^ (random() * 600 - 300)',
+	date => q{'2000-01-01'::date + ((random() - 0.5) * 1000000)::int4},
+	timestamp => q{'2000-01-01'::timestamp
+		+ (random() - 0.5) * interval '5000 years'},
+	timestamptz => q{'2000-01-01'::timestamptz
+		+ (random() - 0.5) * interval '1 year'},
+	uuid => 'md5(random()::text)::uuid',
+	numeric => q{round((random() - 0.5)::numeric
+		* 10::numeric ^ (random() * 40 - 10)::int, (random() * 20)::int)},
+);
+
+# Strings: every length around those of the loads and of the longest key,
+# first and last characters, blanks at the end, and neighbours of blank and
+# of the terminator.
+my $strings = q{
+	SELECT unnest(ARRAY['', ' ', '  ', 'a', 'a ', 'a  ', E'a\t', E'a\x01', 'a!',
+		'ab', 'A', 'b', E'\x01', E'\x01\x01', E'\x7f', chr(128), chr(255),
+		chr(2047), chr(2048), chr(55295), chr(57344), chr(65535), chr(65536),
+		chr(1114111), 'a' || chr(1114111)])
+	UNION ALL
+	SELECT repeat('x', n) || tail
+	FROM generate_series(0, 34) n, unnest(ARRAY['', 'a', 'b', ' ', '  ']) tail
+	UNION ALL
+	SELECT repeat('y', n) || tail
+	FROM generate_series(120, 136) n, unnest(ARRAY['', 'a', ' ']) tail
+};
+my $random_strings = q{
+	SELECT random_text('ab ', 12) FROM generate_series(1, 100)
+	UNION ALL
+	SELECT random_text('a' || chr(1) || chr(233) || chr(8364) || chr(128512), 40)
+	FROM generate_series(1, 100)
+};
+my %string_type = (
+	text => 'text',
+	varchar => 'varchar',
+	bpchar => 'bpchar',
+	name => 'name',
+	char140 => 'char(140)');
+
+# Each type gets a table v_<type> with a column v.
+sub make_values
+{
+	my ($database) = @_;
+	my $sql = "SELECT setseed(" . rand() . ");\n";
+
+	foreach my $type (sort keys %edges)
+	{
+		$sql .=
+			"CREATE TABLE v_$type AS SELECT unnest(ARRAY['"
+		  . join("','", @{ $edges{$type} })
+		  . "'])::$type AS v;\n"
+		  . "INSERT INTO v_$type"
+		  . " SELECT $random{$type} FROM generate_series(1, 200);\n"
+		  . "INSERT INTO v_$type VALUES (NULL), (NULL);\n";
+	}
+	foreach my $name (sort keys %string_type)
+	{
+		$sql .=
+			"CREATE TABLE v_$name AS"
+		  . " SELECT v::$string_type{$name} AS v"
+		  . " FROM ($strings UNION ALL $random_strings) AS strings (v);\n"
+		  . "INSERT INTO v_$name VALUES (NULL), (NULL);\n";
+	}
+
+	# a NaN with the sign set is equal to the others
+	$sql .= "INSERT INTO v_float4 VALUES (- 'NaN'::float4);\n";
+	$sql .= "INSERT INTO v_float8 VALUES (- 'NaN'::float8);\n";
+	$node->safe_psql($database, $sql);
+	return;
+}
+make_values('postgres');
+
+my %words = (
+	bool => [ 1, 1 ],
+	int2 => [ 1, 1 ],
+	int4 => [ 1, 1 ],
+	int8 => [ 1, 2 ],
+	oid => [ 1, 1 ],
+	float4 => [ 1, 1 ],
+	float8 => [ 1, 2 ],
+	date => [ 1, 1 ],
+	timestamp => [ 1, 2 ],
+	timestamptz => [ 1, 2 ],
+	uuid => [ 2, 3 ],
+	numeric => [ 1, 0 ],
+);
+
+foreach my $type (sort keys %edges)
+{
+	my $refused = $type eq 'numeric' ? '\d+' : '2';
+
+	check_column(
+		'postgres',
+		"SELECT v FROM v_$type",
+		qr/^tight: words $words{$type}[0], refused $refused, cut 0; loose: words $words{$type}[1], refused 0,/,
+		$type);
+}
+foreach my $name (sort keys %string_type)
+{
+	check_column(
+		'postgres',
+		"SELECT v FROM v_$name",
+		qr/^tight: words 0, refused 2, cut \d+; loose: words 0, refused 0,/,
+		"$name, default collation C");
+}
+
+# As expressions make them: headers of four bytes, compressed by nobody.
+like(check('postgres', "SELECT v FROM v_text UNION ALL SELECT v || '' FROM v_text"),
+	qr/^tight/, 'text of both header lengths');
+like(check('postgres', "SELECT v FROM v_numeric UNION ALL SELECT v + 0 FROM v_numeric"),
+	qr/^tight/, 'numeric of both header lengths');
+
+
+# ----------
+# What fits
+# ----------
+
+is( check(
+		'postgres', q{
+		SELECT v::numeric(14, 2) FROM (VALUES
+			('999999999999.99'), ('-999999999999.99'), ('0.01'), ('-0.01'),
+			('100000000000.01'), ('0'), ('NaN'), ('12345678.9')) AS l (v)}),
+	'tight: words 1, refused 0, cut 0; loose: words 0, refused 0, cut 0; columns 1 of 1',
+	'every numeric(14, 2) fits the tight layout');
+is( check(
+		'postgres', q{
+		SELECT v::numeric FROM (VALUES ('10000000000000001'), ('1e248'),
+			('1e-248'), ('1'), ('Infinity'), ('-Infinity')) AS l (v)}),
+	'tight: words 1, refused 3, cut 0; loose: words 0, refused 0, cut 0; columns 1 of 1',
+	'other numerics do not');
+is( check('postgres', "SELECT repeat('x', n) FROM generate_series(120, 135) n"),
+	'tight: words 0, refused 0, cut 8; loose: words 0, refused 0, cut 9; columns 1 of 1',
+	'strings are cut where the key ends');
+is( check(
+		'postgres',
+		'SELECT '
+		  . join(', ', ('v') x 8)
+		  . ' FROM v_uuid WHERE v IS NOT NULL LIMIT 50'),
+	'tight: words 16, refused 0, cut 0; loose: words 16, refused 0, cut 50; columns 8 of 8',
+	'a key of fixed width as long as can be, and one that is longer');
+is( check(
+		'postgres',
+		'SELECT '
+		  . join(', ', ("'00000000-0000-0000-0000-000000000000'::uuid") x 8)
+		  . ', v FROM v_uuid WHERE v IS NOT NULL LIMIT 50'),
+	'tight: words 16, refused 0, cut 50; loose: words 16, refused 0, cut 50; columns 9 of 9',
+	'a column beyond the end of the key');
+
+
+# ----------
+# Values that are not stored flat
+# ----------
+
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE toasted (
+		plain text,
+		compressed text,
+		blanks char(9000),
+		external_blanks char(9000),
+		digits numeric,
+		compressed_digits numeric);
+	ALTER TABLE toasted
+		ALTER plain SET STORAGE EXTERNAL,
+		ALTER external_blanks SET STORAGE EXTERNAL,
+		ALTER digits SET STORAGE EXTERNAL,
+		ALTER compressed_digits SET STORAGE EXTENDED;
+	INSERT INTO toasted
+	SELECT repeat('e', n) || d || repeat('f', 4000),
+		repeat('c', n) || d || repeat('g', 8000),
+		repeat('b', n) || CASE d WHEN 1 THEN '' WHEN 2 THEN repeat(' ', 4000) || 'x'
+			ELSE 'x' END,
+		repeat('b', n) || CASE d WHEN 1 THEN '' WHEN 2 THEN repeat(' ', 4000) || 'x'
+			ELSE 'x' END,
+		(repeat('7', n) || d || repeat('3', 6000))::numeric / 10 ^ (2 * n)::numeric,
+		(repeat('7', n) || d || repeat('0', 12000) || '1')::numeric
+	FROM generate_series(100, 140, 4) n, generate_series(1, 3) d;
+});
+is( $node->safe_psql(
+		'postgres', q{
+		SELECT bool_and(pg_column_size(plain) > 4000),
+			bool_and(pg_column_size(compressed) < 1000),
+			bool_and(pg_column_size(blanks) < 1000),
+			bool_and(pg_column_size(external_blanks) >= 9000),
+			bool_and(pg_column_size(digits) > 2500),
+			bool_and(pg_column_size(compressed_digits) < 1000),
+			pg_relation_size((SELECT reltoastrelid FROM pg_class
+				WHERE oid = 'toasted'::regclass)) > 0
+		FROM toasted}),
+	't|t|t|t|t|t|t',
+	'values are external and compressed');
+foreach my $column (
+	qw(plain compressed blanks external_blanks digits compressed_digits))
+{
+	check_column('postgres', "SELECT $column FROM toasted",
+		qr/^tight: .* columns 1 of 1$/,
+		"toasted: $column");
+}
+like(
+	check(
+		'postgres',
+		'SELECT left(plain, 3), compressed_digits, plain, compressed FROM toasted'),
+	qr/^tight: words 0, refused 33, .* columns 4 of 4$/,
+	'toasted: several columns');
+
+
+# ----------
+# Several columns
+# ----------
+
+$node->safe_psql(
+	'postgres', 'SELECT setseed(' . rand() . ');' . q{
+	CREATE DOMAIN positive AS int8 CHECK (VALUE >= 0);
+	CREATE DOMAIN short_string AS varchar(5);
+	CREATE DOMAIN shorter_string AS short_string NOT NULL;
+	CREATE DOMAIN amount AS numeric(14, 2);
+	CREATE TABLE several AS
+	SELECT random() < 0.5 AS a_bool,
+		CASE WHEN random() < 0.8 THEN (random() * 3)::int2 - 1::int2 END AS a_int2,
+		CASE WHEN random() < 0.8 THEN (random() * 3)::int4 - 1 END AS a_int4,
+		CASE WHEN random() < 0.8 THEN (random() * 3)::int8 - 1 END AS a_int8,
+		CASE WHEN random() < 0.8 THEN (random() * 2 - 1)::numeric(2, 1)::float4 END AS a_float4,
+		CASE WHEN random() < 0.8 THEN (random() * 2 - 1)::numeric(2, 1)::float8 END AS a_float8,
+		CASE WHEN random() < 0.8 THEN '2024-02-28'::date + (random() * 3)::int4 END AS a_date,
+		CASE WHEN random() < 0.8 THEN lpad(to_hex((random() * 3)::int), 32, '0')::uuid END AS a_uuid,
+		CASE WHEN random() < 0.8 THEN random_text('ab ', 4) END AS a_text,
+		CASE WHEN random() < 0.8 THEN random_text('ab ', 4)::char(6) END AS a_bpchar,
+		CASE WHEN random() < 0.8 THEN random_text('ab', 2)::name END AS a_name,
+		CASE WHEN random() < 0.8 THEN repeat('z', (random() * 90)::int) || random_text('ab', 1) END AS long_text,
+		CASE WHEN random() < 0.8 THEN (random() * 4 - 2)::numeric(3, 1) END AS a_numeric,
+		CASE WHEN random() < 0.8 THEN (random() * 4 - 2)::numeric(30, 1) * 10::numeric ^ (random() * 30)::int END AS long_numeric,
+		CASE WHEN random() < 0.8 THEN (random() * 3)::int8::positive END AS a_positive,
+		random_text('ab ', 3)::shorter_string AS a_string,
+		CASE WHEN random() < 0.8 THEN (random() * 3)::amount END AS an_amount
+	FROM generate_series(1, 300);
+});
+my @columns = split /\n/,
+  $node->safe_psql('postgres',
+	q{SELECT attname FROM pg_attribute WHERE attrelid = 'several'::regclass
+		AND attnum > 0 ORDER BY attnum});
+foreach my $case (1 .. 150)
+{
+	my @chosen = map { $columns[ int(rand(@columns)) ] } 1 .. 2 + int(rand(5));
+	my @descending = map { int(rand(2)) } @chosen;
+	my @nulls_first = map { int(rand(2)) } @chosen;
+	my $ncolumns = @chosen;
+
+	# every other case without NULLs, so that the tight layout is tried
+	my $where = '';
+	$where = ' WHERE ' . join(' AND ', map { "$_ IS NOT NULL" } @chosen)
+	  if $case % 2 == 0;
+
+	like(
+		check(
+			'postgres', 'SELECT ' . join(', ', @chosen) . ' FROM several' . $where,
+			descending => \@descending,
+			nulls_first => \@nulls_first),
+		qr/^tight: .* columns $ncolumns of $ncolumns$/,
+		"columns @chosen, descending @descending, nulls first @nulls_first"
+		  . ($where ne '' ? ', no nulls' : ''));
+}
+
+like(
+	check(
+		'postgres',
+		q{SELECT a_int2, a_text::tsvector, a_int4 FROM several},
+		descending => [ 1, 0, 0 ]),
+	qr/^tight: words 1, .*; loose: words 1, .*; columns 1 of 3$/,
+	'keys end before a column that cannot be encoded');
+
+
+# ----------
+# Collations and encodings
+# ----------
+
+my ($libc) = (`getconf GNU_LIBC_VERSION 2>/dev/null` // '') =~ /^glibc (\d+\.\d+)/;
+my $libc_bytewise = 0;
+if (defined $libc)
+{
+	my ($major, $minor) = split /\./, $libc;
+	$libc_bytewise = $major > 2 || $minor >= 35;
+}
+
+# collations of the server by provider and locale
+my $list = q{SELECT quote_ident(collname)
+	FROM pg_collation WHERE collencoding IN (-1, 6) AND };
+my @bytewise = ('"C"', '"POSIX"');
+my @other = split /\n/, $node->safe_psql('postgres',
+	"$list collname IN ('und-x-icu', 'en-x-icu', 'en_US', 'en_US.utf8', 'unicode')");
+my @c_utf8 = split /\n/,
+  $node->safe_psql('postgres', "$list collprovider = 'c' AND collcollate ~* '^C.utf-?8\$'");
+
+push @{ $libc_bytewise ? \@bytewise : \@other }, @c_utf8;
+push @bytewise, '"pg_c_utf8"' if $version >= 17;
+push @bytewise, '"pg_unicode_fast"' if $version >= 18;
+push @bytewise, '"ucs_basic"';
+
+my $obstacle = sub {
+	my ($type, $operator, $collation) = @_;
+	return $node->safe_psql('postgres',
+		"SELECT sort_key_obstacle('$type', '$operator'::regoperator, $collation)");
+};
+my $oid = sub { return "'$_[0]'::regcollation" };
+
+foreach my $collation (@bytewise)
+{
+	foreach my $name (sort keys %string_type)
+	{
+		check_column('postgres', "SELECT v COLLATE $collation FROM v_$name",
+			qr/^tight/, "$name collate $collation");
+	}
+	is($obstacle->('text', '<(text,text)', $oid->($collation)),
+		'none', "collation $collation is ordered by bytes");
+}
+foreach my $collation (@other)
+{
+	is($obstacle->('text', '<(text,text)', $oid->($collation)),
+		'collation', "collation $collation is not ordered by bytes");
+	is($obstacle->('name', '<(name,name)', $oid->($collation)),
+		'collation', "nor is a name under $collation");
+}
+is($obstacle->('text', '<(text,text)', 0), 'collation', 'no collation');
+
+# Databases by their default collation and encoding: how they are made, and
+# whether text can be encoded there.
+my $c_utf8_locale = @c_utf8 ? 'C.UTF-8' : undef;
+my @databases = (
+	[ 'latin1', "ENCODING 'LATIN1' LOCALE 'C'", 'none' ],
+	[ 'sql_ascii', "ENCODING 'SQL_ASCII' LOCALE 'POSIX'", 'none' ]);
+push @databases,
+  [
+	'libc_c_utf8',
+	"ENCODING 'UTF8' LOCALE 'C.UTF-8'",
+	$libc_bytewise ? 'none' : 'collation' ]
+  if @c_utf8;
+push @databases,
+  [
+	'icu', "ENCODING 'UTF8' LOCALE_PROVIDER icu LOCALE 'C' ICU_LOCALE 'en'",
+	'collation' ]
+  if grep { /icu/ } @other;
+push @databases,
+  [
+	'builtin_c_utf8',
+	"ENCODING 'UTF8' LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8' LOCALE 'C'",
+	'none' ]
+  if $version >= 17;
+
+foreach my $database (@databases)
+{
+	my ($name, $options, $expected) = @$database;
+
+	$node->safe_psql('postgres',
+		"CREATE DATABASE $name TEMPLATE template0 $options");
+	$node->safe_psql($name, $functions);
+	is( $node->safe_psql(
+			$name,
+			q{SELECT sort_key_obstacle('text', '<(text,text)'::regoperator, 100)}),
+		$expected,
+		"default collation of database $name");
+
+	# all bytes that there are, and some that no locale knows
+	my $values = $name eq 'latin1' || $name eq 'sql_ascii' ?
+	  q{SELECT c || t FROM (SELECT chr(n) FROM generate_series(1, 255) n) b (c),
+		unnest(ARRAY['', 'a', chr(1), chr(255)]) t} :
+	  q{SELECT chr(n) || t FROM generate_series(1, 50000, 499) n,
+		unnest(ARRAY['', 'a', chr(1), chr(255), chr(66000)]) t};
+
+	foreach my $type ($expected eq 'none' ? qw(text bpchar name) : ())
+	{
+		check_column($name, "SELECT v::$type FROM ($values) AS s (v)",
+			qr/^tight/, "database $name, $type");
+	}
+}
+
+
+# ----------
+# Types and operators
+# ----------
+
+is($obstacle->('int4', '<(int4,int4)', 0), 'none', 'default ordering');
+is($obstacle->('int4', '>(int4,int4)', 0), 'none', 'its reverse');
+is($obstacle->('int4', '<=(int4,int4)', 0), 'operator', 'not an ordering');
+is($obstacle->('int4', '<(int8,int8)', 0), 'operator', "another type's");
+is($obstacle->('int4', '<(int4,int8)', 0), 'operator', 'of two types');
+is($obstacle->('varchar', '<(text,text)', $oid->('"C"')),
+	'none', 'varchar sorts as text');
+is($obstacle->('bpchar', '<(text,text)', $oid->('"C"')),
+	'operator', 'bpchar does not');
+is($obstacle->('text', '~<~(text,text)', $oid->('"C"')),
+	'operator', 'pattern operator');
+is($obstacle->('shorter_string', '<(text,text)', $oid->('"C"')),
+	'none', 'domain over a domain');
+is($obstacle->('tsvector', '<(tsvector,tsvector)', 0), 'type', 'unknown type');
+
+$node->safe_psql(
+	'postgres', q{
+	CREATE FUNCTION reverse_cmp(int4, int4) RETURNS int4 LANGUAGE sql IMMUTABLE
+		AS 'SELECT btint4cmp($2, $1)';
+	CREATE OPERATOR <# (FUNCTION = int4gt, LEFTARG = int4, RIGHTARG = int4);
+	CREATE OPERATOR CLASS reverse_ops FOR TYPE int4 USING btree AS
+		OPERATOR 1 <#, FUNCTION 1 reverse_cmp(int4, int4);
+});
+is($obstacle->('int4', '<#(int4,int4)', 0), 'operator', 'custom ordering');
+
+
+$node->stop;
+done_testing();

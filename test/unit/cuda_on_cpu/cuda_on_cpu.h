@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * cuda_on_cpu.h
+ *	  Running CUDA code on the CPU: what the tests see of the emulator.
+ *
+ * Code for nvcc that includes <cuda_runtime.h> is compiled by a C++ compiler
+ * against the header of that name in this directory instead.  Kernels then run
+ * on the CPU, every CUDA thread as a fiber of its own, and the runtime's
+ * functions work on ordinary memory, so that the compiler's sanitizers watch
+ * over kernels and host code alike.
+ *
+ * It is stricter than a device where it can be:
+ *
+ * - Blocks run one after another, in another order at each launch; threads of
+ *	 a block run one at a time, from barrier to barrier, in rising or falling
+ *	 order: who forgets a barrier reads what is not there yet.
+ * - Device memory and shared memory are filled with a pattern before use.
+ * - What is put on a stream runs only when something waits for it, so that
+ *	 memory reused or freed too early is noticed.
+ * - A barrier or warp function that not all its threads reach, or that they
+ *	 reach in different ways, ends the program with a message.
+ *
+ * It is one device with two multiprocessors.  Different threads of the host
+ * may use it at once, each with streams of its own.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CUDA_ON_CPU_H
+#define CUDA_ON_CPU_H
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda_runtime.h"
+
+namespace cuda_on_cpu
+{
+
+/* What exists just now of what the runtime hands out. */
+struct Usage
+{
+	uint64_t	bytes;			/* device memory */
+	uint64_t	peak_bytes;		/* the most since reset_peak() */
+	unsigned	allocations;
+	unsigned	streams;
+	unsigned	events;
+	unsigned	pinned;			/* ranges of pinned memory */
+};
+
+extern Usage usage();
+extern void reset_peak();
+
+/* Device memory there is; allocations beyond it fail.  No limit at first. */
+extern void limit_memory(uint64_t bytes);
+
+/*
+ * Lets the nth call from now of a function that can fail (launches, not
+ * frees) fail with this error; 0 lets none fail.
+ */
+extern void fail_call(uint64_t nth, cudaError_t code);
+
+/* Such calls since fail_call(). */
+extern uint64_t calls_made();
+
+/* From now on every call fails with this error, as after a fault in a kernel. */
+extern void lose_context(cudaError_t code);
+
+/* Whether there is a device at all; there is, at first. */
+extern void set_device_present(bool present);
+
+}								/* namespace cuda_on_cpu */
+
+#endif							/* CUDA_ON_CPU_H */

@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * machine.h
+ *	  What the emulator's runtime (runtime.cc) asks of its multiprocessor
+ *	  (fibers.cc).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CUDA_ON_CPU_MACHINE_H
+#define CUDA_ON_CPU_MACHINE_H
+
+#include "cuda_on_cpu.h"
+
+namespace cuda_on_cpu
+{
+
+/* Runs a grid of blocks, each thread of which calls "body", to its end. */
+extern cudaError_t run_grid(const std::function<void()> &body,
+							unsigned blocks, unsigned threads,
+							size_t shared_bytes);
+
+}								/* namespace cuda_on_cpu */
+
+#endif							/* CUDA_ON_CPU_MACHINE_H */

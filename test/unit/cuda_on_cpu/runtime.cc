@@ -1,0 +1,547 @@
+/*-------------------------------------------------------------------------
+ *
+ * runtime.cc
+ *	  The emulated CUDA runtime: memory, streams, events, errors.
+ *
+ * A stream is a queue of things to do, done by the thread that waits for them.
+ * Copies between pinned host memory and the device wait in the queue as any
+ * other work.  From pageable memory CUDA takes the bytes before the call
+ * returns, and to pageable memory it waits until the copy is done; so does
+ * this.
+ *
+ * Freeing also happens in stream order, which AddressSanitizer then sees.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "machine.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+struct CudaOnCpuStream
+{
+	std::deque<std::function<void()>> work;
+	uint64_t	enqueued = 0;
+	uint64_t	done = 0;
+};
+
+struct CudaOnCpuEvent
+{
+	/* A destroyed stream has done all its work. */
+	std::weak_ptr<CudaOnCpuStream> stream;
+	uint64_t	after = 0;		/* things done on the stream */
+};
+
+namespace cuda_on_cpu
+{
+
+constexpr int multiprocessors = 2;
+constexpr size_t allocation_alignment = 256;
+constexpr unsigned char memory_pattern = 0xcd;
+
+/* All that jobs of different threads share. */
+static std::mutex mutex;
+static std::map<void *, size_t> allocations;
+static std::map<const char *, size_t> pinned;
+static std::map<cudaStream_t, std::shared_ptr<CudaOnCpuStream>> streams;
+static uint64_t live_bytes;
+static uint64_t peak_bytes;
+static uint64_t memory_limit = UINT64_MAX;
+static unsigned live_events;
+static uint64_t calls;
+static uint64_t failing_call;
+static cudaError_t failing_code;
+static cudaError_t lost_code = cudaSuccess;
+static bool device_present = true;
+
+static thread_local cudaError_t last_error = cudaSuccess;
+
+static cudaError_t
+result(cudaError_t code)
+{
+	if (code != cudaSuccess)
+		last_error = code;
+	return code;
+}
+
+/* Whether this call of a function that can fail is to fail. */
+static cudaError_t
+fault()
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	if (lost_code != cudaSuccess)
+		return lost_code;
+	if (++calls == failing_call)
+		return failing_code;
+	return device_present ? cudaSuccess : cudaErrorNoDevice;
+}
+
+static void
+enqueue(cudaStream_t stream, std::function<void()> work)
+{
+	stream->work.push_back(std::move(work));
+	stream->enqueued++;
+}
+
+static void
+do_until(CudaOnCpuStream &stream, uint64_t done)
+{
+	while (stream.done < done)
+	{
+		std::function<void()> work = std::move(stream.work.front());
+
+		stream.work.pop_front();
+		stream.done++;
+		work();
+	}
+}
+
+static bool
+is_pinned(const void *memory, size_t bytes)
+{
+	std::lock_guard<std::mutex> guard(mutex);
+	const char *start = static_cast<const char *>(memory);
+	auto		range = pinned.upper_bound(start);
+
+	if (range == pinned.begin())
+		return false;
+	--range;
+	return start + bytes <= range->first + range->second;
+}
+
+static cudaError_t
+pin(const void *memory, size_t bytes)
+{
+	std::lock_guard<std::mutex> guard(mutex);
+	bool		is_new = pinned.emplace(static_cast<const char *>(memory),
+										bytes).second;
+
+	return is_new ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+static cudaError_t
+unpin(const void *memory)
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	return pinned.erase(static_cast<const char *>(memory)) == 1 ?
+		cudaSuccess : cudaErrorInvalidValue;
+}
+
+static void
+free_now(void *memory)
+{
+	std::lock_guard<std::mutex> guard(mutex);
+	auto		allocation = allocations.find(memory);
+
+	if (allocation == allocations.end())
+	{
+		fprintf(stderr, "cuda_on_cpu: freeing what is not device memory\n");
+		abort();
+	}
+	live_bytes -= allocation->second;
+	allocations.erase(allocation);
+	free(memory);
+}
+
+void
+launch_body(std::function<void()> body, unsigned blocks, unsigned threads,
+			size_t shared_bytes, cudaStream_t stream)
+{
+	if (result(fault()) != cudaSuccess)
+		return;
+	enqueue(stream, [=] {
+		if (run_grid(body, blocks, threads, shared_bytes) != cudaSuccess)
+		{
+			fprintf(stderr, "cuda_on_cpu: a launch of %u blocks of %u threads "
+					"with %zu bytes of shared memory\n", blocks, threads,
+					shared_bytes);
+			abort();
+		}
+	});
+}
+
+Usage
+usage()
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	return {live_bytes, peak_bytes, static_cast<unsigned>(allocations.size()),
+		static_cast<unsigned>(streams.size()), live_events,
+		static_cast<unsigned>(pinned.size())};
+}
+
+void
+reset_peak()
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	peak_bytes = live_bytes;
+}
+
+void
+limit_memory(uint64_t bytes)
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	memory_limit = bytes;
+}
+
+void
+fail_call(uint64_t nth, cudaError_t code)
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	calls = 0;
+	failing_call = nth;
+	failing_code = code;
+}
+
+uint64_t
+calls_made()
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	return calls;
+}
+
+void
+lose_context(cudaError_t code)
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	lost_code = code;
+}
+
+void
+set_device_present(bool present)
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	device_present = present;
+}
+
+}								/* namespace cuda_on_cpu */
+
+using namespace cuda_on_cpu;
+
+const char *
+cudaGetErrorString(cudaError_t error)
+{
+	switch (error)
+	{
+		case cudaSuccess:
+			return "no error";
+		case cudaErrorInvalidValue:
+			return "invalid argument";
+		case cudaErrorMemoryAllocation:
+			return "out of memory";
+		case cudaErrorInvalidConfiguration:
+			return "invalid configuration argument";
+		case cudaErrorNoDevice:
+			return "no CUDA-capable device is detected";
+		case cudaErrorInvalidDevice:
+			return "invalid device ordinal";
+		case cudaErrorNotReady:
+			return "device not ready";
+		case cudaErrorIllegalAddress:
+			return "an illegal memory access was encountered";
+		case cudaErrorLaunchFailure:
+			return "unspecified launch failure";
+		case cudaErrorUnknown:
+			break;
+	}
+	return "unknown error";
+}
+
+cudaError_t
+cudaGetLastError()
+{
+	cudaError_t error = last_error;
+
+	last_error = cudaSuccess;
+	return error;
+}
+
+cudaError_t
+cudaGetDeviceCount(int *count)
+{
+	*count = 1;
+	return result(fault());
+}
+
+cudaError_t
+cudaSetDevice(int device)
+{
+	cudaError_t code = fault();
+
+	return result(code == cudaSuccess && device != 0 ? cudaErrorInvalidDevice :
+				  code);
+}
+
+cudaError_t
+cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
+{
+	cudaError_t code = fault();
+
+	if (code == cudaSuccess && device != 0)
+		code = cudaErrorInvalidDevice;
+	if (code == cudaSuccess)
+	{
+		*properties = {};
+		snprintf(properties->name, sizeof(properties->name), "CUDA on CPU");
+		properties->totalGlobalMem = size_t(1) << 30;
+		properties->major = 9;
+		properties->multiProcessorCount = multiprocessors;
+	}
+	return result(code);
+}
+
+cudaError_t
+cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
+{
+	*value = attribute == cudaDevAttrMultiProcessorCount ? multiprocessors : 1;
+	return result(fault());
+}
+
+cudaError_t
+cudaDriverGetVersion(int *version)
+{
+	*version = 13000;
+	return result(fault());
+}
+
+cudaError_t
+cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int)
+{
+	*pool = nullptr;
+	return result(fault());
+}
+
+cudaError_t
+cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
+{
+	return result(fault());
+}
+
+cudaError_t
+cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *)
+{
+	*attributes = {};
+	return result(fault());
+}
+
+cudaError_t
+cudaFuncSetAttribute(const void *, cudaFuncAttribute, int)
+{
+	return result(fault());
+}
+
+cudaError_t
+cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
+{
+	cudaError_t code = fault();
+
+	if (code == cudaSuccess)
+	{
+		std::lock_guard<std::mutex> guard(mutex);
+		std::shared_ptr<CudaOnCpuStream> made =
+			std::make_shared<CudaOnCpuStream>();
+
+		*stream = made.get();
+		streams[*stream] = made;
+	}
+	return result(code);
+}
+
+cudaError_t
+cudaStreamDestroy(cudaStream_t stream)
+{
+	do_until(*stream, stream->enqueued);
+
+	std::lock_guard<std::mutex> guard(mutex);
+
+	streams.erase(stream);
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaStreamQuery(cudaStream_t stream)
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	if (lost_code != cudaSuccess)
+		return result(lost_code);
+	return stream == nullptr || stream->work.empty() ? cudaSuccess :
+		cudaErrorNotReady;
+}
+
+cudaError_t
+cudaStreamSynchronize(cudaStream_t stream)
+{
+	cudaError_t code = fault();
+
+	if (code == cudaSuccess)
+		do_until(*stream, stream->enqueued);
+	return result(code);
+}
+
+cudaError_t
+cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
+{
+	cudaError_t code = fault();
+
+	if (code == cudaSuccess)
+	{
+		std::lock_guard<std::mutex> guard(mutex);
+
+		*event = new CudaOnCpuEvent();
+		live_events++;
+	}
+	return result(code);
+}
+
+cudaError_t
+cudaEventDestroy(cudaEvent_t event)
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	delete event;
+	live_events--;
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+	cudaError_t code = fault();
+
+	if (code == cudaSuccess)
+	{
+		std::lock_guard<std::mutex> guard(mutex);
+
+		event->stream = streams.at(stream);
+		event->after = stream->enqueued;
+	}
+	return result(code);
+}
+
+cudaError_t
+cudaEventSynchronize(cudaEvent_t event)
+{
+	cudaError_t code = fault();
+	std::shared_ptr<CudaOnCpuStream> stream = event->stream.lock();
+
+	if (code == cudaSuccess && stream != nullptr)
+		do_until(*stream, event->after);
+	return result(code);
+}
+
+cudaError_t
+cudaMallocAsync(void **memory, size_t bytes, cudaStream_t)
+{
+	cudaError_t code = fault();
+	std::lock_guard<std::mutex> guard(mutex);
+
+	if (code == cudaSuccess && bytes > memory_limit - live_bytes)
+		code = cudaErrorMemoryAllocation;
+	if (code == cudaSuccess &&
+		posix_memalign(memory, allocation_alignment, bytes) != 0)
+		code = cudaErrorMemoryAllocation;
+	if (code == cudaSuccess)
+	{
+		memset(*memory, memory_pattern, bytes);
+		allocations[*memory] = bytes;
+		live_bytes += bytes;
+		if (peak_bytes < live_bytes)
+			peak_bytes = live_bytes;
+	}
+	return result(code);
+}
+
+cudaError_t
+cudaFreeAsync(void *memory, cudaStream_t stream)
+{
+	enqueue(stream, [=] { free_now(memory); });
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+				cudaStream_t stream)
+{
+	cudaError_t code = fault();
+	bool		to_host = kind == cudaMemcpyDeviceToHost;
+
+	if (code != cudaSuccess)
+		return result(code);
+
+	if (is_pinned(to_host ? to : from, bytes))
+		enqueue(stream, [=] { memcpy(to, from, bytes); });
+	else if (to_host)
+	{
+		do_until(*stream, stream->enqueued);
+		memcpy(to, from, bytes);
+	}
+	else
+	{
+		const unsigned char *start = static_cast<const unsigned char *>(from);
+		std::vector<unsigned char> taken(start, start + bytes);
+
+		enqueue(stream, [=] { memcpy(to, taken.data(), bytes); });
+	}
+	return cudaSuccess;
+}
+
+cudaError_t
+cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
+{
+	cudaError_t code = fault();
+
+	if (code == cudaSuccess)
+		enqueue(stream, [=] { memset(memory, value, bytes); });
+	return result(code);
+}
+
+cudaError_t
+cudaMallocHost(void **memory, size_t bytes)
+{
+	cudaError_t code = fault();
+
+	if (code == cudaSuccess &&
+		posix_memalign(memory, allocation_alignment, bytes) != 0)
+		code = cudaErrorMemoryAllocation;
+	if (code == cudaSuccess)
+		code = pin(*memory, bytes);
+	return result(code);
+}
+
+cudaError_t
+cudaFreeHost(void *memory)
+{
+	cudaError_t code = unpin(memory);
+
+	if (code == cudaSuccess)
+		free(memory);
+	return result(code);
+}
+
+cudaError_t
+cudaHostRegister(void *memory, size_t bytes, unsigned)
+{
+	cudaError_t code = fault();
+
+	return result(code == cudaSuccess ? pin(memory, bytes) : code);
+}
+
+cudaError_t
+cudaHostUnregister(void *memory)
+{
+	return result(unpin(memory));
+}
