@@ -456,8 +456,9 @@ encode_numeric_loose(KeyWriter *writer, Datum value)
 	if (parts.negative)
 		writer->complement = ~writer->complement;
 	key_append(writer, parts.code, 8);
+	/* these weights are of one sign, so their low bits compare as they do */
 	if (unlikely(parts.code == CODE_SMALL || parts.code == CODE_LARGE))
-		key_append(writer, parts.weight - PG_INT16_MIN, 16);
+		key_append(writer, parts.weight, 16);
 
 	for (int i = 0; i < parts.ndigits && !writer->cut; i += 4)
 	{

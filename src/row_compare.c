@@ -122,3 +122,10 @@ row_settle_ties(const RowComparator *comparator, const RowStore *store,
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(run_context);
 }
+
+void
+row_accept_ties(uint32 *order, uint64 nrows)
+{
+	for (uint64 i = 0; i < nrows; i++)
+		order[i] = ORDER_ROW(order[i]);
+}

@@ -37,4 +37,7 @@ extern void row_settle_ties(const RowComparator *comparator,
 							const RowStore *store,
 							uint32 *order, uint64 nrows);
 
+/* Removes the marks of ties from the order; where equal keys mean equal rows. */
+extern void row_accept_ties(uint32 *order, uint64 nrows);
+
 #endif							/* GPUSORT_ROW_COMPARE_H */

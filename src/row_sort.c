@@ -327,6 +327,8 @@ sort_by_keys(RowSort *sort)
 	if (!sort_keys_exact(sort->keys))
 		row_settle_ties(get_comparator(sort), sort->store, sort->order,
 						sort->store->nrows);
+	else if (sort->keys->shape.mark_ties)
+		row_accept_ties(sort->order, sort->store->nrows);
 
 	sort->report.nrows = sort->store->nrows;
 	sort->report.method = pstrdup(sort->job->method);

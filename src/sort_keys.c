@@ -88,7 +88,8 @@ set_layout(SortKeys *keys, bool loose)
 	{
 		SortColumn *column = &keys->columns[i];
 
-		column->form = loose ? &column->encoder->loose : &column->encoder->tight;
+		column->form = loose ?
+			&column->encoder->loose : &column->encoder->tight;
 		if (column->form->bytes == 0)
 			fixed = false;
 		bytes += (loose ? 1 : 0) + column->form->bytes;
@@ -114,10 +115,15 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 	for (int i = 0; i < ncolumns; i++)
 	{
 		SortColumn *column = &columns[i];
-		Oid			type = TupleDescAttr(descriptor, column->attno - 1)->atttypid;
+		Form_pg_attribute attribute = TupleDescAttr(descriptor,
+													column->attno - 1);
+		KeyObstacle obstacle = find_encoder(attribute->atttypid,
+											column->sort_operator,
+											column->collation,
+											&column->encoder,
+											&column->descending);
 
-		if (find_encoder(type, column->sort_operator, column->collation,
-						 &column->encoder, &column->descending) != KEY_ENCODABLE)
+		if (obstacle != KEY_ENCODABLE)
 			break;
 		keys->max_attno = Max(keys->max_attno, column->attno);
 		keys->nencoded++;

@@ -157,9 +157,10 @@ compare_keys(const Check *check, const CheckedRow *a, const CheckedRow *b)
 static int
 compare_values(const Check *check, const CheckedRow *a, const CheckedRow *b)
 {
-	MemoryContext caller_context = MemoryContextSwitchTo(check->compare_context);
+	MemoryContext caller_context;
 	int			result = 0;
 
+	caller_context = MemoryContextSwitchTo(check->compare_context);
 	for (int i = 0; i < check->ncolumns && result == 0; i++)
 	{
 		bool		null_a;
@@ -322,7 +323,9 @@ sort_key_obstacle(PG_FUNCTION_ARGS)
 		[KEY_OPERATOR] = "operator"
 	};
 
-	PG_RETURN_TEXT_P(cstring_to_text(names[sort_keys_obstacle(PG_GETARG_OID(0),
-															  PG_GETARG_OID(1),
-															  PG_GETARG_OID(2))]));
+	KeyObstacle obstacle = sort_keys_obstacle(PG_GETARG_OID(0),
+											  PG_GETARG_OID(1),
+											  PG_GETARG_OID(2));
+
+	PG_RETURN_TEXT_P(cstring_to_text(names[obstacle]));
 }

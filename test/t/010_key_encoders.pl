@@ -183,8 +183,8 @@ my %random = (
 		* 10::numeric ^ (random() * 40 - 10)::int, (random() * 20)::int)},
 );
 
-# Strings: every length around those of the loads and of the longest key,
-# first and last characters, blanks at the end, and neighbours of blank and
+# Strings: every length around those of the loads, of the longest name and of
+# the longest key, first and last characters, blanks at the end, and neighbours of blank and
 # of the terminator.
 my $strings = q{
 	SELECT unnest(ARRAY['', ' ', '  ', 'a', 'a ', 'a  ', E'a\t', E'a\x01', 'a!',
@@ -194,6 +194,9 @@ my $strings = q{
 	UNION ALL
 	SELECT repeat('x', n) || tail
 	FROM generate_series(0, 34) n, unnest(ARRAY['', 'a', 'b', ' ', '  ']) tail
+	UNION ALL
+	SELECT repeat('n', n) || tail
+	FROM generate_series(56, 64) n, unnest(ARRAY['', 'a', 'b']) tail
 	UNION ALL
 	SELECT repeat('y', n) || tail
 	FROM generate_series(120, 136) n, unnest(ARRAY['', 'a', ' ']) tail
