@@ -784,8 +784,13 @@ sort_first_level(HostSort *sort, HostSortEntry *entries)
  * Ties, and the order
  */
 
-/* Begins to fetch the end of a row's key, which tells where the key is. */
-static inline void
+/*
+ * Begins to fetch the end of a row's key, which tells where the key is.
+ *
+ * Functions that only prefetch have to be inlined early: later gcc takes them
+ * for functions without effect, and drops the calls.
+ */
+static inline __attribute__((always_inline)) void
 fetch_end(const HostKeys *keys, uint64_t row)
 {
 	if (keys->ends != NULL)
@@ -793,7 +798,7 @@ fetch_end(const HostKeys *keys, uint64_t row)
 }
 
 /* Begins to fetch what a level takes of a row's key. */
-static inline void
+static inline __attribute__((always_inline)) void
 fetch_key(const HostKeys *keys, const SortLevel *level, uint64_t row)
 {
 	uint64_t	nwords;
@@ -875,7 +880,7 @@ is_tied(const HostSortEntry *entries, uint64_t nentries, uint64_t i)
  * Begins to fetch the keys of entries some way behind entry i, if they tie.
  * Without this, many small ties would each wait for the memory.
  */
-static inline void
+static inline __attribute__((always_inline)) void
 fetch_ties(const HostKeys *keys, const HostSortEntry *entries,
 		   uint64_t nentries, uint64_t i, const SortLevel *level)
 {

@@ -221,6 +221,13 @@ rotated(Random &, uint64_t row, uint64_t n)
 	return (row + 1) % n;
 }
 
+/* All the same but one smaller and one greater. */
+static uint64_t
+outliers(Random &, uint64_t row, uint64_t n)
+{
+	return row == n / 2 ? 41 : row == n / 3 ? 43 : 42;
+}
+
 static const struct
 {
 	const char *name;
@@ -239,6 +246,7 @@ static const struct
 	{"nearly sorted", nearly_sorted},
 	{"sawtooth", sawtooth},
 	{"rotated", rotated},
+	{"outliers", outliers},
 };
 
 /* Keys of fixed width; each word has a distribution, the last one goes on. */

@@ -9,7 +9,12 @@
  * returns, and to pageable memory it waits until the copy is done; so does
  * this.
  *
- * Freeing also happens in stream order, which AddressSanitizer then sees.
+ * this.  Waiting that fails has waited all the same: it tells of an error of
+ * the work before.
+ *
+ * Freeing also happens in stream order, which AddressSanitizer then sees.  A
+ * stream may be destroyed with work left on it, which is done some time later:
+ * when someone asks for usage(), or needs memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,7 +37,6 @@ struct CudaOnCpuStream
 
 struct CudaOnCpuEvent
 {
-	/* A destroyed stream has done all its work. */
 	std::weak_ptr<CudaOnCpuStream> stream;
 	uint64_t	after = 0;		/* things done on the stream */
 };
@@ -49,6 +53,7 @@ static std::mutex mutex;
 static std::map<void *, size_t> allocations;
 static std::map<const char *, size_t> pinned;
 static std::map<cudaStream_t, std::shared_ptr<CudaOnCpuStream>> streams;
+static std::vector<std::shared_ptr<CudaOnCpuStream>> destroyed_streams;
 static uint64_t live_bytes;
 static uint64_t peak_bytes;
 static uint64_t memory_limit = UINT64_MAX;
@@ -100,6 +105,21 @@ do_until(CudaOnCpuStream &stream, uint64_t done)
 		stream.done++;
 		work();
 	}
+}
+
+/* Does what was left on streams when they were destroyed. */
+static void
+do_leftovers()
+{
+	std::vector<std::shared_ptr<CudaOnCpuStream>> leftovers;
+
+	{
+		std::lock_guard<std::mutex> guard(mutex);
+
+		leftovers.swap(destroyed_streams);
+	}
+	for (const std::shared_ptr<CudaOnCpuStream> &stream : leftovers)
+		do_until(*stream, stream->enqueued);
 }
 
 static bool
@@ -170,6 +190,8 @@ launch_body(std::function<void()> body, unsigned blocks, unsigned threads,
 Usage
 usage()
 {
+	do_leftovers();
+
 	std::lock_guard<std::mutex> guard(mutex);
 
 	return {live_bytes, peak_bytes, static_cast<unsigned>(allocations.size()),
@@ -363,10 +385,9 @@ cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
 cudaError_t
 cudaStreamDestroy(cudaStream_t stream)
 {
-	do_until(*stream, stream->enqueued);
-
 	std::lock_guard<std::mutex> guard(mutex);
 
+	destroyed_streams.push_back(streams.at(stream));
 	streams.erase(stream);
 	return cudaSuccess;
 }
@@ -387,8 +408,7 @@ cudaStreamSynchronize(cudaStream_t stream)
 {
 	cudaError_t code = fault();
 
-	if (code == cudaSuccess)
-		do_until(*stream, stream->enqueued);
+	do_until(*stream, stream->enqueued);
 	return result(code);
 }
 
@@ -447,6 +467,9 @@ cudaError_t
 cudaMallocAsync(void **memory, size_t bytes, cudaStream_t)
 {
 	cudaError_t code = fault();
+
+	do_leftovers();
+
 	std::lock_guard<std::mutex> guard(mutex);
 
 	if (code == cudaSuccess && bytes > memory_limit - live_bytes)
