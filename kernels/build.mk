@@ -1,32 +1,50 @@
-# The kernels, where there is a CUDA toolkit (11.8 to 13).
+# How the kernels are built; included by the top Makefile and test/unit's.
 #
-# Included by the Makefile. Sets KERNEL_OBJS and KERNEL_LIBS, to link with any C
-# compiler; both are empty where nvcc is not found.
+# Given, all optional:
+#	NVCC			the compiler; else searched on PATH and in the usual places
+#	CUDA_ARCH		one architecture to build for, as 90; else machine code for
+#					the major ones the toolkit knows, and PTX of the newest, which
+#					drivers compile for chips that came later
+# Defined:
+#	NVCC			the compiler, empty if there is none
+#	NVCCFLAGS		its flags
+#	KERNEL_OBJS		the objects to link into gpusortd, empty without nvcc
+#	KERNEL_LIBS		what they need; a C compiler can link them
 #
-#	NVCC=...		the compiler, if it is in no usual place
-#	CUDA_ARCH=90	machine code for one chip only (compute capability 9.0);
-#					otherwise for all major ones that the toolkit knows, and
-#					PTX, from which the driver makes code for newer ones
+# CUDA's runtime is linked statically; libcuda is never linked, the runtime
+# loads it when it is first used.
 
-NVCC ?= $(firstword $(wildcard $(addsuffix /nvcc, $(subst :, ,$(PATH)) \
-	/usr/local/cuda/bin /opt/cuda/bin /usr/lib/cuda/bin /usr/lib/nvidia-cuda-toolkit/bin)))
+kernels_directory := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 
-ifeq ($(NVCC),)
-$(info gpusort: nvcc not found, building without the cuda engine)
-else
-KERNEL_OBJS = kernels/device.o kernels/device_sort.o
-
-# cudart is beside nvcc's own directory, under either name
-CUDA_HOME := $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
-KERNEL_LIBS = $(addprefix -L, $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib)) \
-	-lcudart_static -lstdc++ -lpthread -ldl -lrt
-
-ifdef CUDA_ARCH
-KERNEL_ARCH = -gencode=arch=compute_$(CUDA_ARCH),code=sm_$(CUDA_ARCH)
-else
-KERNEL_ARCH = -arch=all-major
+ifndef NVCC
+NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) \
+	$(wildcard /usr/local/cuda/bin/nvcc /opt/cuda/bin/nvcc))
 endif
 
-kernels/%.o: kernels/%.cu $(wildcard kernels/*.cuh kernels/*.h) src/key_format.h kernels/build.mk
-	$(NVCC) -O3 -std=c++17 $(KERNEL_ARCH) -Xcompiler -Wall,-Wextra,-fPIC -c -o $@ $<
+ifneq ($(NVCC),)
+
+ifdef CUDA_ARCH
+NVCC_ARCH = -gencode arch=compute_$(CUDA_ARCH),code=sm_$(CUDA_ARCH)
+else
+NVCC_ARCH = -arch=all-major
+endif
+
+NVCCFLAGS = -O3 -std=c++17 $(NVCC_ARCH) --cudart=static \
+	-Xcompiler -Wall,-Wextra,-fPIC
+
+KERNEL_OBJS = $(kernels_directory)/device.o $(kernels_directory)/device_sort.o
+
+# The directories that nvcc itself would search for libraries, without those
+# of stubs.
+KERNEL_LIBS = $(filter-out %/stubs,$(subst ",,$(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | \
+	sed -n 's/^\#\$$ LIBRARIES=//p'))) \
+	-lcudart_static -ldl -lrt -lpthread -lstdc++
+
+$(kernels_directory)/%.o: $(kernels_directory)/%.cu
+	$(NVCC) $(NVCCFLAGS) -MMD -MF $(@:.o=.d) -MT $@ -c -o $@ $<
+
+-include $(KERNEL_OBJS:.o=.d)
+
+else ifeq ($(MAKELEVEL),0)
+$(info gpusort: nvcc not found, building without the cuda engine)
 endif

@@ -307,36 +307,39 @@ guess_first_words(const HostKeys *keys)
 	return KEY_MAX_WORDS;
 }
 
+/* The last level, if it has room for another slice, else a new one. */
+static SortLevel *
+level_with_room(HostSort *sort)
+{
+	SortLevel  *level = &sort->levels[sort->nlevels];
+
+	if (sort->nlevels > 0 && level[-1].nbits < WORD_BITS &&
+		level[-1].nslices < LEVEL_SLICES)
+		return level - 1;
+
+	sort->nlevels++;
+	level->nslices = 0;
+	level->nbits = 0;
+	return level;
+}
+
 /* Adds the bits of a word from "high" down to "low" to the levels. */
 static void
 add_slice(HostSort *sort, uint32_t word, int high, int low)
 {
-	int			width = high - low + 1;
-
-	while (width > 0)
+	while (high >= low)
 	{
-		SortLevel  *level = &sort->levels[sort->nlevels - 1];
-		WordSlice  *slice;
-		int			taken;
+		SortLevel  *level = level_with_room(sort);
+		WordSlice  *slice = &level->slices[level->nslices++];
+		int			room = WORD_BITS - level->nbits;
+		int			width = high - low + 1 < room ? high - low + 1 : room;
 
-		if (sort->nlevels == 0 || level->nbits == WORD_BITS ||
-			level->nslices == LEVEL_SLICES)
-		{
-			level = &sort->levels[sort->nlevels++];
-			level->nslices = 0;
-			level->nbits = 0;
-		}
-
-		taken = (int) smaller((uint64_t) width,
-							  (uint64_t) (WORD_BITS - level->nbits));
-		slice = &level->slices[level->nslices++];
 		slice->word = word;
-		slice->mask = ~low_bits(WORD_BITS - taken);
+		slice->mask = ~low_bits(WORD_BITS - width);
 		slice->left = (uint8_t) (WORD_BITS - 1 - high);
 		slice->right = (uint8_t) level->nbits;
-		level->nbits += taken;
-		high -= taken;
-		width -= taken;
+		level->nbits += width;
+		high -= width;
 	}
 }
 

@@ -7,10 +7,8 @@
  * Copies between pinned host memory and the device wait in the queue as any
  * other work.  From pageable memory CUDA takes the bytes before the call
  * returns, and to pageable memory it waits until the copy is done; so does
- * this.
- *
- * this.  Waiting that fails has waited all the same: it tells of an error of
- * the work before.
+ * this.  Waiting that fails has waited all the same: what it reports is an
+ * error of the work before.
  *
  * Freeing also happens in stream order, which AddressSanitizer then sees.  A
  * stream may be destroyed with work left on it, which is done some time later:
@@ -202,6 +200,8 @@ usage()
 void
 reset_peak()
 {
+	do_leftovers();
+
 	std::lock_guard<std::mutex> guard(mutex);
 
 	peak_bytes = live_bytes;

@@ -1,0 +1,28 @@
+-- Settings: what they are, and what they refuse.
+SELECT name, setting, unit, context, vartype, min_val, max_val, enumvals
+FROM pg_settings WHERE name LIKE 'gpusort.%' AND name NOT IN ('gpusort.verify', 'gpusort.daemon_engine')
+ORDER BY name;
+
+SET gpusort.device = 'tpu';
+SET gpusort.min_rows = -1;
+SET gpusort.work_mem = 63;
+SET gpusort.work_mem = '1MB';
+SET gpusort.algorithm = 'bogosort';
+SET gpusort.staging_memory = '64MB';
+SET gpusort.unknown = 1;
+SHOW gpusort.work_mem;
+RESET gpusort.work_mem;
+
+-- What gpusortd has and what was counted can be seen.
+DO $$
+BEGIN
+	FOR i IN 1 .. 600 LOOP
+		IF EXISTS (SELECT FROM gpusort_devices WHERE state = 'ready') THEN
+			RETURN;
+		END IF;
+		PERFORM pg_sleep(0.05);
+	END LOOP;
+	RAISE 'gpusortd is not ready';
+END $$;
+SELECT device, name, memory > 0 AS has_memory, state, reason FROM gpusort_devices;
+SELECT name FROM gpusort_stats ORDER BY name COLLATE "C";

@@ -1,0 +1,1459 @@
+/*-------------------------------------------------------------------------
+ *
+ * gpusortd_test.c
+ *	  Tests of gpusortd from outside, with the host engine.
+ *
+ *		gpusortd_test PATH_OF_GPUSORTD
+ *
+ * Each test starts a gpusortd in a directory of its own and is its launcher
+ * and its clients: well-behaved ones, ones that hang up, and ones that send
+ * nonsense.  gpusortd is best built with sanitizers, whose reports end it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../src/protocol.h"
+
+/* How long anything that should happen may take, sanitizers included. */
+#define PATIENCE_MS		30000
+
+/* How long to watch that something does not happen. */
+#define QUIET_MS		300
+
+#define LINE_SIZE		1024
+#define NCLIENTS		20
+#define NLEAK_ROUNDS	1000
+
+static const char *gpusortd_path;
+static int	failures = 0;
+
+/* What went wrong in the test that is running; empty as long as nothing. */
+static char problem[512];
+static pthread_mutex_t problem_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Notes the first problem; returns false for the caller to. */
+static bool __attribute__((format(printf, 1, 2)))
+wrong(const char *format,...)
+{
+	va_list		arguments;
+
+	pthread_mutex_lock(&problem_lock);
+	if (problem[0] == '\0')
+	{
+		va_start(arguments, format);
+		vsnprintf(problem, sizeof(problem), format, arguments);
+		va_end(arguments);
+	}
+	pthread_mutex_unlock(&problem_lock);
+	return false;
+}
+
+static void
+conclude(const char *name)
+{
+	bool		good = problem[0] == '\0';
+
+	printf("%s - gpusortd: %s\n", good ? "ok" : "not ok", name);
+	if (!good)
+	{
+		printf("# %s\n", problem);
+		failures++;
+	}
+	problem[0] = '\0';
+	fflush(stdout);
+}
+
+static uint64_t
+milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+
+/*
+ * gpusortd
+ */
+
+typedef struct Daemon
+{
+	char		directory[64];
+	pid_t		pid;
+	int			life_line;
+	int			reports;
+} Daemon;
+
+/* Reads a line of gpusortd's reports; false at their end. */
+static bool
+read_report(Daemon *daemon, char *line)
+{
+	int			length = 0;
+	struct pollfd state = {.fd = daemon->reports, .events = POLLIN};
+
+	while (length < LINE_SIZE - 1)
+	{
+		if (poll(&state, 1, PATIENCE_MS) <= 0)
+			return wrong("no report came");
+		if (read(daemon->reports, line + length, 1) != 1)
+			return false;
+		if (line[length] == '\n')
+			break;
+		length++;
+	}
+	line[length] = '\0';
+	return true;
+}
+
+/* Starts gpusortd in the daemon's directory. */
+static void
+spawn(Daemon *daemon, const char *engine, const char *staging_memory,
+	  const char *device_memory)
+{
+	int			life_line[2];
+	int			reports[2];
+
+	if (pipe2(life_line, O_CLOEXEC) < 0 || pipe2(reports, O_CLOEXEC) < 0)
+	{
+		wrong("no pipe");
+		return;
+	}
+	daemon->pid = fork();
+	if (daemon->pid == 0)
+	{
+		if (chdir(daemon->directory) < 0)
+			_exit(99);
+		dup2(life_line[0], STDIN_FILENO);
+		dup2(reports[1], STDOUT_FILENO);
+		execl(gpusortd_path, gpusortd_path, engine, staging_memory,
+			  device_memory, (char *) NULL);
+		_exit(99);
+	}
+	close(life_line[0]);
+	close(reports[1]);
+	daemon->life_line = life_line[1];
+	daemon->reports = reports[0];
+}
+
+static void
+make_directory(Daemon *daemon)
+{
+	char		path[96];
+
+	strcpy(daemon->directory, "/tmp/gpusortd_test.XXXXXX");
+	if (mkdtemp(daemon->directory) == NULL)
+		wrong("no temporary directory");
+	snprintf(path, sizeof(path), "%s/pg_stat_tmp", daemon->directory);
+	if (mkdir(path, 0700) < 0)
+		wrong("could not make %s", path);
+}
+
+static void
+remove_directory(const Daemon *daemon)
+{
+	char		path[96];
+
+	snprintf(path, sizeof(path), "%s/" SOCKET_PATH, daemon->directory);
+	(void) unlink(path);
+	snprintf(path, sizeof(path), "%s/" LOCK_PATH, daemon->directory);
+	(void) unlink(path);
+	snprintf(path, sizeof(path), "%s/pg_stat_tmp", daemon->directory);
+	(void) rmdir(path);
+	(void) rmdir(daemon->directory);
+}
+
+static bool
+wait_until_ready(Daemon *daemon)
+{
+	char		line[LINE_SIZE];
+
+	if (!read_report(daemon, line))
+		return wrong("gpusortd did not start");
+	if (strncmp(line, "ready host", 10) != 0)
+		return wrong("gpusortd reported \"%s\"", line);
+	return true;
+}
+
+/* Starts gpusortd with a ring of two chunks, in a directory of its own. */
+static Daemon
+start(const char *device_memory)
+{
+	Daemon		daemon;
+
+	make_directory(&daemon);
+	spawn(&daemon, "--engine=host", "--staging-memory=8", device_memory);
+	(void) wait_until_ready(&daemon);
+	return daemon;
+}
+
+/* Waits for the end of gpusortd; -1 if it was not an exit. */
+static int
+exit_status(Daemon *daemon)
+{
+	uint64_t	deadline = milliseconds() + PATIENCE_MS;
+	int			status;
+
+	while (waitpid(daemon->pid, &status, WNOHANG) == 0)
+	{
+		if (milliseconds() > deadline)
+		{
+			wrong("gpusortd did not end");
+			kill(daemon->pid, SIGKILL);
+		}
+		usleep(1000);
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool
+socket_exists(const Daemon *daemon)
+{
+	char		path[96];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s/" SOCKET_PATH, daemon->directory);
+	return stat(path, &status) == 0;
+}
+
+/* Closes the life line, and checks that gpusortd ends as it should. */
+static void
+stop(Daemon *daemon)
+{
+	int			status;
+
+	close(daemon->life_line);
+	status = exit_status(daemon);
+	if (status != 0)
+		wrong("gpusortd ended with status %d", status);
+	if (socket_exists(daemon))
+		wrong("gpusortd left its socket behind");
+	close(daemon->reports);
+	remove_directory(daemon);
+}
+
+
+/*
+ * Clients
+ */
+
+typedef struct Client
+{
+	int			socket;
+	int			ring_descriptor;
+	char	   *ring;			/* NULL before MSG_WELCOME */
+	uint32_t	nchunks;
+	bool	   *chunk_is_ours;
+} Client;
+
+static bool
+connect_client(const Daemon *daemon, Client *client)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
+
+	memset(client, 0, sizeof(*client));
+	client->ring_descriptor = -1;
+	client->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/" SOCKET_PATH,
+			 daemon->directory);
+	if (connect(client->socket, (struct sockaddr *) &address,
+				sizeof(address)) < 0)
+		return wrong("could not connect: %s", strerror(errno));
+	setsockopt(client->socket, SOL_SOCKET, SO_RCVTIMEO, &patience,
+			   sizeof(patience));
+	setsockopt(client->socket, SOL_SOCKET, SO_SNDTIMEO, &patience,
+			   sizeof(patience));
+	return true;
+}
+
+static void
+hang_up(Client *client)
+{
+	if (client->ring != NULL)
+		munmap(client->ring, (size_t) client->nchunks * CHUNK_BYTES);
+	if (client->ring_descriptor >= 0)
+		close(client->ring_descriptor);
+	close(client->socket);
+	free(client->chunk_is_ours);
+	memset(client, 0, sizeof(*client));
+	client->ring_descriptor = -1;
+	client->socket = -1;
+}
+
+static bool
+send_message(Client *client, const Message *message)
+{
+	if (send(client->socket, message, sizeof(Message), MSG_NOSIGNAL) !=
+		sizeof(Message))
+		return wrong("could not send: %s", strerror(errno));
+	return true;
+}
+
+/* Receives a message; false without a complaint at the end. */
+static bool
+try_receive(Client *client, Message *message)
+{
+	union
+	{
+		struct cmsghdr header;
+		char		space[CMSG_SPACE(sizeof(int))];
+	}			control;
+	struct iovec part = {message, sizeof(Message)};
+	struct msghdr envelope = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)
+	};
+	ssize_t		length = recvmsg(client->socket, &envelope, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *header;
+
+	if (length == 0)
+		return false;
+	if (length != sizeof(Message))
+		return wrong("could not receive: %s", strerror(errno));
+	header = CMSG_FIRSTHDR(&envelope);
+	if (header != NULL)
+		memcpy(&client->ring_descriptor, CMSG_DATA(header), sizeof(int));
+	return true;
+}
+
+static bool
+receive_message(Client *client, Message *message)
+{
+	if (!try_receive(client, message))
+		return wrong("gpusortd closed the connection");
+	if (message->kind == MSG_FAILED || message->kind == MSG_REFUSED)
+		return wrong("gpusortd says: %s", message->u.failed.text);
+	return true;
+}
+
+static bool
+receive_kind(Client *client, Message *message, MessageKind kind)
+{
+	if (!receive_message(client, message))
+		return false;
+	if (message->kind != kind)
+		return wrong("expected a message of kind %d, received %u", kind,
+					 message->kind);
+	return true;
+}
+
+/* Does anything come within the time that QUIET_MS gives? */
+static bool
+is_quiet(Client *client)
+{
+	struct pollfd state = {.fd = client->socket, .events = POLLIN};
+
+	return poll(&state, 1, QUIET_MS) == 0;
+}
+
+static Message
+hello_message(uint32_t fixed_words, uint64_t expected_rows)
+{
+	Message		message = {.kind = MSG_HELLO};
+
+	message.u.hello.version = PROTOCOL_VERSION;
+	message.u.hello.fixed_words = fixed_words;
+	message.u.hello.mark_ties = 1;
+	message.u.hello.expected_rows = expected_rows;
+	return message;
+}
+
+static bool
+say_hello(Client *client, uint32_t fixed_words, uint64_t expected_rows)
+{
+	Message		message = hello_message(fixed_words, expected_rows);
+
+	return send_message(client, &message);
+}
+
+/* Takes the ring that comes with MSG_WELCOME. */
+static bool
+receive_welcome(Client *client)
+{
+	Message		message;
+
+	if (!receive_kind(client, &message, MSG_WELCOME))
+		return false;
+	if (client->ring_descriptor < 0)
+		return wrong("no descriptor came with the welcome");
+	client->nchunks = message.u.welcome.chunks;
+	client->chunk_is_ours = malloc(client->nchunks);
+	memset(client->chunk_is_ours, true, client->nchunks);
+	client->ring = mmap(NULL, (size_t) client->nchunks * CHUNK_BYTES,
+						PROT_READ | PROT_WRITE, MAP_SHARED,
+						client->ring_descriptor, 0);
+	if (client->ring == MAP_FAILED)
+	{
+		client->ring = NULL;
+		return wrong("could not map the ring");
+	}
+	return true;
+}
+
+/* Connects and begins a job. */
+static bool
+begin(const Daemon *daemon, Client *client, uint32_t fixed_words,
+	  uint64_t expected_rows)
+{
+	return connect_client(daemon, client) &&
+		say_hello(client, fixed_words, expected_rows) &&
+		receive_welcome(client);
+}
+
+
+/*
+ * Whole jobs
+ */
+
+/* Keys of a job, kept to check the order with. */
+typedef struct KeySet
+{
+	uint32_t	fixed_words;
+	uint64_t	nrows;
+	uint64_t   *words;
+	uint64_t   *ends;			/* for keys of fixed width too */
+	uint64_t	random_state;
+} KeySet;
+
+static uint64_t
+random_word(KeySet *set)
+{
+	set->random_state ^= set->random_state << 13;
+	set->random_state ^= set->random_state >> 7;
+	set->random_state ^= set->random_state << 17;
+	return set->random_state * UINT64_C(0x2545F4914F6CDD1D);
+}
+
+/*
+ * Makes keys of which some are equal.  The first word of a key that varies in
+ * length tells its length, so that keys are prefix-free.
+ */
+static KeySet
+make_keys(uint32_t fixed_words, uint64_t nrows, uint64_t seed)
+{
+	KeySet		set = {
+		.fixed_words = fixed_words,
+		.nrows = nrows,
+		.random_state = seed * 2 + 1
+	};
+	uint32_t	max_words = fixed_words != 0 ? fixed_words : 4;
+	uint64_t	nwords = 0;
+
+	set.words = malloc((nrows * max_words + 1) * sizeof(uint64_t));
+	set.ends = malloc((nrows + 1) * sizeof(uint64_t));
+	for (uint64_t row = 0; row < nrows; row++)
+	{
+		uint32_t	length = fixed_words;
+
+		if (fixed_words == 0)
+			length = 1 + random_word(&set) % max_words;
+		for (uint32_t i = 0; i < length; i++)
+			set.words[nwords + i] = i == 0 && fixed_words == 0 ? length :
+				random_word(&set) % (nrows / 2 + 1);
+		nwords += length;
+		set.ends[row] = nwords;
+	}
+	return set;
+}
+
+static void
+free_keys(KeySet *set)
+{
+	free(set->words);
+	free(set->ends);
+}
+
+static uint64_t
+key_begin(const KeySet *set, uint64_t row)
+{
+	return row == 0 ? 0 : set->ends[row - 1];
+}
+
+static int
+compare_keys(const KeySet *set, uint64_t left, uint64_t right)
+{
+	uint64_t	l = key_begin(set, left);
+	uint64_t	r = key_begin(set, right);
+
+	for (; l < set->ends[left] && r < set->ends[right]; l++, r++)
+	{
+		if (set->words[l] != set->words[r])
+			return set->words[l] < set->words[r] ? -1 : 1;
+	}
+	return 0;
+}
+
+static bool
+check_order(const KeySet *set, const uint32_t *order)
+{
+	bool	   *seen = calloc(set->nrows + 1, sizeof(bool));
+	bool		good = true;
+
+	for (uint64_t i = 0; i < set->nrows && good; i++)
+	{
+		uint32_t	row = ORDER_ROW(order[i]);
+		int			comparison = -1;
+
+		if (row >= set->nrows || seen[row])
+			good = wrong("the order is not a permutation");
+		else if (i > 0)
+			comparison = compare_keys(set, ORDER_ROW(order[i - 1]), row);
+		if (good && (comparison > 0 ||
+					 (comparison == 0) != ((order[i] & ORDER_TIE) != 0)))
+			good = wrong("the order is wrong at %llu of %llu rows",
+						 (unsigned long long) i,
+						 (unsigned long long) set->nrows);
+		if (good)
+			seen[row] = true;
+	}
+	free(seen);
+	return good;
+}
+
+/* Waits until a chunk is the client's. */
+static bool
+await_chunk(Client *client, uint32_t chunk)
+{
+	while (!client->chunk_is_ours[chunk])
+	{
+		Message		message;
+
+		if (!receive_kind(client, &message, MSG_KEYS_TAKEN))
+			return false;
+		if (message.u.keys.chunk >= client->nchunks ||
+			client->chunk_is_ours[message.u.keys.chunk])
+			return wrong("chunk %u came back, which is not gpusortd's",
+						 message.u.keys.chunk);
+		client->chunk_is_ours[message.u.keys.chunk] = true;
+	}
+	return true;
+}
+
+/* Rows of the next batch: at random, as many as fit into a chunk at most. */
+static uint64_t
+batch_rows(KeySet *set, uint64_t first)
+{
+	uint64_t	max_rows = CHUNK_BYTES / sizeof(uint64_t) /
+		(set->fixed_words != 0 ? set->fixed_words : 1);
+	uint64_t	rows;
+
+	if (set->fixed_words == 0)
+		max_rows = CHUNK_VARIABLE_ROWS;
+	rows = random_word(set) % 4 == 0 ? max_rows :
+		1 + random_word(set) % max_rows;
+	if (rows > set->nrows - first)
+		rows = set->nrows - first;
+	if (set->fixed_words == 0)
+	{
+		while (set->ends[first + rows - 1] - key_begin(set, first) >
+			   CHUNK_BYTES / sizeof(uint64_t) - CHUNK_VARIABLE_ROWS)
+			rows--;
+	}
+	return rows;
+}
+
+/* Pushes all keys, in batches of different sizes. */
+static bool
+push_keys(Client *client, KeySet *set)
+{
+	uint32_t	chunk = 0;
+	uint64_t	rows;
+
+	for (uint64_t first = 0; first < set->nrows; first += rows)
+	{
+		Message		message = {.kind = MSG_KEYS};
+		uint64_t   *words;
+		uint64_t	begin_word = key_begin(set, first);
+		uint64_t	nwords;
+
+		if (!await_chunk(client, chunk))
+			return false;
+		rows = batch_rows(set, first);
+		nwords = set->ends[first + rows - 1] - begin_word;
+		words = (uint64_t *) (client->ring + (size_t) chunk * CHUNK_BYTES);
+		if (set->fixed_words == 0)
+		{
+			memcpy(words, set->ends + first, rows * sizeof(uint64_t));
+			words += CHUNK_VARIABLE_ROWS;
+		}
+		memcpy(words, set->words + begin_word, nwords * sizeof(uint64_t));
+
+		message.u.keys.chunk = chunk;
+		message.u.keys.nrows = (uint32_t) rows;
+		message.u.keys.nwords = nwords;
+		client->chunk_is_ours[chunk] = false;
+		if (!send_message(client, &message))
+			return false;
+		chunk = (chunk + 1) % client->nchunks;
+	}
+	return true;
+}
+
+static bool
+send_run(Client *client, uint64_t nrows)
+{
+	Message		message = {.kind = MSG_RUN};
+
+	message.u.run.nrows = nrows;
+	return send_message(client, &message);
+}
+
+/* Receives up to MSG_SORTED. */
+static bool
+receive_sorted(Client *client)
+{
+	Message		message;
+
+	do
+	{
+		if (!receive_message(client, &message))
+			return false;
+	} while (message.kind == MSG_KEYS_TAKEN);
+	if (message.kind != MSG_SORTED)
+		return wrong("expected MSG_SORTED, received %u", message.kind);
+	return true;
+}
+
+static bool
+receive_order(Client *client, uint32_t *order, uint64_t nrows)
+{
+	uint64_t	have = 0;
+
+	while (have < nrows)
+	{
+		Message		message;
+		uint32_t	count;
+
+		if (!receive_kind(client, &message, MSG_ORDER))
+			return false;
+		count = message.u.order.count;
+		if (message.u.order.chunk >= client->nchunks || count == 0 ||
+			count > CHUNK_BYTES / sizeof(uint32_t) || count > nrows - have)
+			return wrong("impossible part of an order");
+		memcpy(order + have,
+			   client->ring + (size_t) message.u.order.chunk * CHUNK_BYTES,
+			   count * sizeof(uint32_t));
+		have += count;
+		message.kind = MSG_ORDER_TAKEN;
+		if (!send_message(client, &message))
+			return false;
+	}
+	return true;
+}
+
+/* A whole job, from the beginning to the check of its order. */
+static bool
+do_job(const Daemon *daemon, uint32_t fixed_words, uint64_t nrows,
+	   uint64_t seed)
+{
+	KeySet		set = make_keys(fixed_words, nrows, seed);
+	uint32_t   *order = malloc((nrows + 1) * sizeof(uint32_t));
+	Client		client;
+	bool		good = begin(daemon, &client, fixed_words, nrows / 2) &&
+		push_keys(&client, &set) &&
+		send_run(&client, nrows) &&
+		receive_sorted(&client) &&
+		receive_order(&client, order, nrows) &&
+		check_order(&set, order);
+
+	hang_up(&client);
+	free(order);
+	free_keys(&set);
+	return good;
+}
+
+
+/*
+ * The tests
+ */
+
+static void
+test_start(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	char		path[96];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s/" SOCKET_PATH, daemon.directory);
+	if (stat(path, &status) < 0)
+		wrong("there is no socket");
+	else if ((status.st_mode & 07777) != 0600)
+		wrong("the socket has mode %o", status.st_mode & 07777);
+	stop(&daemon);
+	conclude("starts, listens for its own user only, and ends");
+}
+
+static void
+test_devices(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	Message		message = {.kind = MSG_LIST_DEVICES};
+	Client		client;
+
+	if (connect_client(&daemon, &client) && send_message(&client, &message) &&
+		receive_kind(&client, &message, MSG_DEVICE))
+	{
+		if (message.u.device.name[0] == '\0' || !message.u.device.usable ||
+			message.u.device.memory_bytes == 0)
+			wrong("the device is not described");
+		(void) receive_kind(&client, &message, MSG_END_OF_LIST);
+	}
+	hang_up(&client);
+	stop(&daemon);
+	conclude("lists its device");
+}
+
+static void
+test_jobs(void)
+{
+	static const uint32_t widths[] = {1, 2, 5, KEY_MAX_WORDS, 0};
+	static const uint64_t sizes[] = {0, 1, 2, 1000, 300000};
+	Daemon		daemon = start("--device-memory=50");
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++)
+	{
+		for (size_t j = 0; j < sizeof(sizes) / sizeof(*sizes); j++)
+			(void) do_job(&daemon, widths[i], sizes[j], 1 + i * 10 + j);
+	}
+	conclude("sorts keys of fixed and varying width");
+
+	/* the order alone is three chunks, of a ring of two */
+	(void) do_job(&daemon, 1, 2500000, 7);
+	(void) do_job(&daemon, 0, 2200000, 8);
+	stop(&daemon);
+	conclude("uses the chunks of a ring over and over");
+}
+
+typedef struct Worker
+{
+	pthread_t	thread;
+	const Daemon *daemon;
+	uint64_t	number;
+} Worker;
+
+static void *
+run_worker(void *argument)
+{
+	Worker	   *worker = argument;
+
+	for (uint64_t i = 0; i < 5; i++)
+	{
+		if (!do_job(worker->daemon, worker->number % 3, 20000 * i,
+					worker->number * 100 + i))
+			break;
+	}
+	return NULL;
+}
+
+static void
+test_concurrency(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	Worker		workers[NCLIENTS];
+
+	for (int i = 0; i < NCLIENTS; i++)
+	{
+		workers[i].daemon = &daemon;
+		workers[i].number = (uint64_t) i;
+		pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]);
+	}
+	for (int i = 0; i < NCLIENTS; i++)
+		pthread_join(workers[i].thread, NULL);
+	stop(&daemon);
+	conclude("serves 20 clients at once");
+}
+
+/* Descriptors that gpusortd has open. */
+static int
+count_descriptors(const Daemon *daemon)
+{
+	char		path[64];
+	DIR		   *directory;
+	int			count = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int) daemon->pid);
+	directory = opendir(path);
+	if (directory == NULL)
+		return -1;
+	while (readdir(directory) != NULL)
+		count++;
+	closedir(directory);
+	return count;
+}
+
+/* The number in a line of gpusortd's /proc/PID/status. */
+static long
+status_number(const Daemon *daemon, const char *name)
+{
+	char		line[256];
+	long		number = -1;
+	FILE	   *file;
+
+	snprintf(line, sizeof(line), "/proc/%d/status", (int) daemon->pid);
+	file = fopen(line, "r");
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+	{
+		if (strncmp(line, name, strlen(name)) == 0)
+			number = strtol(line + strlen(name), NULL, 10);
+	}
+	if (file != NULL)
+		fclose(file);
+	return number;
+}
+
+/*
+ * Waits until gpusortd has as few descriptors and threads as it had, or fewer;
+ * it may take a moment to notice that clients are gone.
+ */
+static void
+check_released(const Daemon *daemon, int descriptors, long threads)
+{
+	uint64_t	deadline = milliseconds() + PATIENCE_MS;
+
+	while (count_descriptors(daemon) > descriptors ||
+		   status_number(daemon, "Threads:") > threads)
+	{
+		if (milliseconds() > deadline)
+		{
+			wrong("gpusortd has %d descriptors instead of %d, %ld threads instead of %ld",
+				  count_descriptors(daemon), descriptors,
+				  status_number(daemon, "Threads:"), threads);
+			return;
+		}
+		usleep(10000);
+	}
+}
+
+/* Stages of a job after which a client may hang up. */
+typedef enum Stage
+{
+	STAGE_CONNECTED,
+	STAGE_HELLO,
+	STAGE_WELCOME,
+	STAGE_SOME_KEYS,
+	STAGE_KEYS,
+	STAGE_RUN,
+	STAGE_SORTED,
+	STAGE_ORDER,
+	STAGE_COUNT
+} Stage;
+
+/* Goes through a job of so many rows up to a stage and hangs up. */
+static void
+leave_job(const Daemon *daemon, Stage stage, uint64_t nrows)
+{
+	KeySet		set = make_keys(2, nrows, 5);
+	Message		message;
+	Client		client;
+	bool		good = connect_client(daemon, &client);
+
+	if (stage >= STAGE_HELLO)
+		good = good && say_hello(&client, 2, nrows);
+	if (stage >= STAGE_WELCOME)
+		good = good && receive_welcome(&client);
+	if (stage == STAGE_SOME_KEYS)
+		set.nrows = set.nrows / 2 + 1;
+	if (stage >= STAGE_SOME_KEYS)
+		good = good && push_keys(&client, &set);
+	if (stage >= STAGE_RUN)
+		good = good && send_run(&client, nrows);
+	if (stage >= STAGE_SORTED)
+		good = good && receive_sorted(&client);
+	if (stage >= STAGE_ORDER && good)
+		(void) receive_kind(&client, &message, MSG_ORDER);
+	hang_up(&client);
+	free_keys(&set);
+}
+
+static void
+test_hang_up(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	int			descriptors;
+	long		threads;
+
+	(void) do_job(&daemon, 1, 1000, 1);
+	usleep(200000);
+	descriptors = count_descriptors(&daemon);
+	threads = status_number(&daemon, "Threads:");
+	for (int stage = 0; stage < STAGE_COUNT; stage++)
+	{
+		for (int i = 0; i < 5; i++)
+			leave_job(&daemon, stage, i % 2 == 0 ? 100 : 300000);
+	}
+
+	check_released(&daemon, descriptors, threads);
+	(void) do_job(&daemon, 1, 1000, 1);
+	stop(&daemon);
+	conclude("bears clients that hang up at any stage");
+}
+
+static void
+test_leaks(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	int			descriptors = 0;
+	long		threads = 0;
+	long		memory = 0;
+
+	for (int i = 0; i < NLEAK_ROUNDS && problem[0] == '\0'; i++)
+	{
+		if (i == NLEAK_ROUNDS / 5)
+		{
+			usleep(200000);
+			descriptors = count_descriptors(&daemon);
+			threads = status_number(&daemon, "Threads:");
+			memory = status_number(&daemon, "VmRSS:");
+		}
+		if (i % 2 == 0)
+			leave_job(&daemon, i / 2 % STAGE_COUNT, 100);
+		else
+			(void) do_job(&daemon, i % 3, 50, (uint64_t) i);
+	}
+	check_released(&daemon, descriptors, threads);
+	if (status_number(&daemon, "VmRSS:") > memory + 16 * 1024)
+		wrong("gpusortd has grown from %ld kB to %ld kB", memory,
+			  status_number(&daemon, "VmRSS:"));
+	stop(&daemon);
+	conclude("leaks nothing in 1000 connections");
+}
+
+/* Expects MSG_FAILED or MSG_REFUSED with a reason, and then the end. */
+static bool
+expect_failure(Client *client, const char *what, char *reason)
+{
+	Message		message;
+
+	do
+	{
+		if (!try_receive(client, &message))
+			return wrong("%s: the connection was closed without a reason",
+						 what);
+	} while (message.kind == MSG_KEYS_TAKEN || message.kind == MSG_SORTED ||
+			 message.kind == MSG_ORDER);
+	if (message.kind != MSG_FAILED && message.kind != MSG_REFUSED)
+		return wrong("%s: was answered with kind %u", what, message.kind);
+	if (message.u.failed.text[0] == '\0')
+		return wrong("%s: the reason is empty", what);
+	if (reason != NULL)
+		strcpy(reason, message.u.failed.text);
+	return true;
+}
+
+/* A first message that must be answered with a failure. */
+static void
+try_first_message(const Daemon *daemon, const char *what,
+				  const Message *message, size_t length)
+{
+	Client		client;
+
+	if (connect_client(daemon, &client))
+	{
+		if (send(client.socket, message, length, MSG_NOSIGNAL) !=
+			(ssize_t) length)
+			wrong("%s: could not be sent", what);
+		(void) expect_failure(&client, what, NULL);
+	}
+	hang_up(&client);
+}
+
+static void
+test_bad_beginnings(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	struct
+	{
+		Message		message;
+		char		more[100];
+	}			large = {.message = hello_message(1, 10)};
+	Message		message = hello_message(1, 10);
+
+	message.u.hello.version++;
+	try_first_message(&daemon, "another version", &message, sizeof(message));
+	message = hello_message(KEY_MAX_WORDS + 1, 10);
+	try_first_message(&daemon, "too long keys", &message, sizeof(message));
+	message = hello_message(1, 10);
+	message.u.hello.algorithm = 999;
+	try_first_message(&daemon, "unknown algorithm", &message,
+					  sizeof(message));
+	message = hello_message(1, UINT64_MAX);
+	try_first_message(&daemon, "too many rows", &message, sizeof(message));
+	message = hello_message(0, SORT_MAX_ROWS);
+	try_first_message(&daemon, "too much memory", &message, sizeof(message));
+	for (uint32_t kind = 0; kind < 20; kind++)
+	{
+		message = (Message) {.kind = kind};
+		if (kind != MSG_HELLO && kind != MSG_LIST_DEVICES)
+			try_first_message(&daemon, "wrong first message", &message,
+							  sizeof(message));
+	}
+	message = hello_message(1, 10);
+	try_first_message(&daemon, "one byte", &message, 1);
+	try_first_message(&daemon, "a short message", &message,
+					  sizeof(message) - 1);
+	try_first_message(&daemon, "a long message", &large.message,
+					  sizeof(large));
+
+	(void) do_job(&daemon, 1, 1000, 1);
+	stop(&daemon);
+	conclude("refuses what is no proper beginning");
+}
+
+/* A chunk of keys that must be answered with a failure. */
+static void
+try_keys(const Daemon *daemon, const char *what, uint32_t fixed_words,
+		 uint32_t chunk, uint32_t nrows, uint64_t nwords,
+		 const uint64_t *ends, size_t nends)
+{
+	Message		message = {.kind = MSG_KEYS};
+	Client		client;
+
+	message.u.keys.chunk = chunk;
+	message.u.keys.nrows = nrows;
+	message.u.keys.nwords = nwords;
+	if (begin(daemon, &client, fixed_words, 10))
+	{
+		if (nends > 0)
+			memcpy(client.ring, ends, nends * sizeof(uint64_t));
+		if (send_message(&client, &message))
+			(void) expect_failure(&client, what, NULL);
+	}
+	hang_up(&client);
+}
+
+static void
+test_bad_keys(void)
+{
+	static const uint64_t repeated[] = {1, 1, 3};
+	static const uint64_t descending[] = {5, 4, 3};
+	static const uint64_t from_zero[] = {0, 1, 3};
+	static const uint64_t too_long[] = {1, 2, KEY_MAX_WORDS + 3};
+	static const uint64_t huge[] = {1, UINT64_MAX, 3};
+	static const uint64_t short_of_it[] = {1, 2, 3};
+	const uint32_t chunk_words = CHUNK_BYTES / sizeof(uint64_t);
+	Daemon		daemon = start("--device-memory=50");
+
+	try_keys(&daemon, "no such chunk", 1, 2, 1, 1, NULL, 0);
+	try_keys(&daemon, "no such chunk at all", 1, UINT32_MAX, 1, 1, NULL, 0);
+	try_keys(&daemon, "no rows", 1, 0, 0, 0, NULL, 0);
+	try_keys(&daemon, "wrong number of words", 2, 0, 10, 10, NULL, 0);
+	try_keys(&daemon, "more than a chunk", 1, 0, chunk_words + 1,
+			 chunk_words + 1, NULL, 0);
+	try_keys(&daemon, "far more than a chunk", 16, 0, UINT32_MAX,
+			 UINT64_C(16) * UINT32_MAX, NULL, 0);
+	try_keys(&daemon, "words that wrap around", 1, 0, 1,
+			 UINT64_C(1) << 61 | 1, NULL, 0);
+	try_keys(&daemon, "too many varying keys", 0, 0, CHUNK_VARIABLE_ROWS + 1,
+			 CHUNK_VARIABLE_ROWS + 1, NULL, 0);
+	try_keys(&daemon, "too many varying words", 0, 0, 10, chunk_words, NULL,
+			 0);
+	try_keys(&daemon, "an empty key", 0, 0, 3, 3, repeated, 3);
+	try_keys(&daemon, "descending ends", 0, 0, 3, 3, descending, 3);
+	try_keys(&daemon, "an empty first key", 0, 0, 3, 3, from_zero, 3);
+	try_keys(&daemon, "too long a key", 0, 0, 3, KEY_MAX_WORDS + 3, too_long,
+			 3);
+	try_keys(&daemon, "a huge end", 0, 0, 3, 3, huge, 3);
+	try_keys(&daemon, "fewer words than ends", 0, 0, 3, 4, short_of_it, 3);
+
+	(void) do_job(&daemon, 0, 1000, 1);
+	stop(&daemon);
+	conclude("refuses impossible keys");
+}
+
+static void
+test_bad_turns(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	KeySet		set = make_keys(1, 1000, 3);
+	Message		message;
+	Client		client;
+
+	if (begin(&daemon, &client, 1, 10) && say_hello(&client, 1, 10))
+		(void) expect_failure(&client, "a second hello", NULL);
+	hang_up(&client);
+
+	if (begin(&daemon, &client, 1, 10))
+	{
+		message = (Message) {.kind = MSG_ORDER_TAKEN};
+		if (send_message(&client, &message))
+			(void) expect_failure(&client, "order taken too early", NULL);
+	}
+	hang_up(&client);
+
+	if (begin(&daemon, &client, 1, 10) && push_keys(&client, &set) &&
+		send_run(&client, 999))
+		(void) expect_failure(&client, "run with a wrong number", NULL);
+	hang_up(&client);
+	free_keys(&set);
+
+	/* with more order than fits into the ring, so that it waits for us */
+	set = make_keys(1, 2500000, 3);
+	if (begin(&daemon, &client, 1, 10) && push_keys(&client, &set) &&
+		send_run(&client, set.nrows) && receive_sorted(&client))
+	{
+		message = (Message) {.kind = MSG_KEYS, .u.keys = {0, 1, 1}};
+		if (send_message(&client, &message))
+			(void) expect_failure(&client, "keys after run", NULL);
+	}
+	hang_up(&client);
+	free_keys(&set);
+
+	(void) do_job(&daemon, 1, 1000, 1);
+	stop(&daemon);
+	conclude("refuses messages out of turn");
+}
+
+/*
+ * A client may have sent more when its job fails; it is to get the reason all
+ * the same, and not a reset connection.
+ */
+static void
+test_reason_arrives(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	Message		message = {.kind = MSG_KEYS};
+	Client		client;
+
+	if (begin(&daemon, &client, 1, 10))
+	{
+		for (int i = 0; i < 10; i++)
+			(void) send(client.socket, &message, sizeof(message),
+						MSG_NOSIGNAL);
+		usleep(QUIET_MS * 1000);
+		(void) expect_failure(&client, "several bad messages", NULL);
+	}
+	hang_up(&client);
+	stop(&daemon);
+	conclude("tells the reason to a client that has sent more");
+}
+
+/*
+ * A client whose job has failed still has its ring, and may be writing keys
+ * into it: the next job must not have the same.
+ */
+static void
+test_ring_of_failed_job(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	Message		message = {.kind = MSG_KEYS};
+	Client		failed;
+	Client		next;
+
+	if (begin(&daemon, &failed, 1, 10) && send_message(&failed, &message) &&
+		expect_failure(&failed, "no rows", NULL))
+	{
+		usleep(QUIET_MS * 1000);
+		if (begin(&daemon, &next, 1, 10))
+		{
+			memset(next.ring, 1, CHUNK_BYTES);
+			memset(failed.ring, 2, CHUNK_BYTES);
+			if (next.ring[0] != 1)
+				wrong("another job got the ring of a client that still has it");
+		}
+		hang_up(&next);
+	}
+	hang_up(&failed);
+	stop(&daemon);
+	conclude("does not hand on the ring of a client that still has it");
+}
+
+/* The bytes of all jobs of a gpusortd started with --device-memory=1. */
+static uint64_t
+budget_bytes(const Daemon *daemon)
+{
+	Message		message = {.kind = MSG_LIST_DEVICES};
+	Client		client;
+	uint64_t	bytes = 0;
+
+	if (connect_client(daemon, &client) && send_message(&client, &message) &&
+		receive_kind(&client, &message, MSG_DEVICE))
+		bytes = message.u.device.memory_bytes / 100;
+	hang_up(&client);
+	return bytes;
+}
+
+static void
+test_queue(void)
+{
+	Daemon		daemon = start("--device-memory=1");
+
+	/* a row with a word takes from 24 to 30 bytes, so this is about 60 % */
+	uint64_t	most_rows = budget_bytes(&daemon) / 10 * 6 / 27;
+	uint64_t	begin_time;
+	Client		first;
+	Client		second;
+	Client		third;
+
+	if (begin(&daemon, &first, 1, most_rows) &&
+		connect_client(&daemon, &second) && say_hello(&second, 1, most_rows) &&
+		is_quiet(&second) &&
+		connect_client(&daemon, &third) && say_hello(&third, 1, 10))
+	{
+		if (!is_quiet(&third))
+			wrong("a small job has overtaken one that waits");
+		hang_up(&second);
+		begin_time = milliseconds();
+		(void) receive_welcome(&third);
+		if (milliseconds() - begin_time > 2000)
+			wrong("a job that waits was not noticed to be gone");
+		hang_up(&third);
+
+		if (connect_client(&daemon, &second) &&
+			say_hello(&second, 1, most_rows))
+		{
+			if (!is_quiet(&second))
+				wrong("two jobs have got more than there is");
+			hang_up(&first);
+			(void) receive_welcome(&second);
+		}
+		hang_up(&second);
+	}
+	else
+		wrong("jobs do not wait for memory");
+	stop(&daemon);
+	conclude("lets jobs wait for memory in order");
+}
+
+static void
+test_growth(void)
+{
+	Daemon		daemon = start("--device-memory=1");
+	uint64_t	bytes = budget_bytes(&daemon);
+	KeySet		set = make_keys(1, CHUNK_BYTES / sizeof(uint64_t), 1);
+	Message		message = {.kind = MSG_KEYS};
+	char		reason[MESSAGE_TEXT_SIZE] = "";
+	Client		holder;
+	Client		grower;
+
+	message.u.keys.nrows = (uint32_t) set.nrows;
+	message.u.keys.nwords = set.nrows;
+	if (begin(&daemon, &holder, 1, bytes / 10 * 9 / 27) &&
+		begin(&daemon, &grower, 1, 0))
+	{
+		for (uint64_t sent = 0; sent < bytes; sent += CHUNK_BYTES)
+		{
+			Message		answer;
+
+			if (!send_message(&grower, &message) ||
+				!try_receive(&grower, &answer))
+				break;
+			if (answer.kind != MSG_KEYS_TAKEN)
+			{
+				strcpy(reason, answer.u.failed.text);
+				break;
+			}
+		}
+		if (strstr(reason, "memory") == NULL)
+			wrong("a job that outgrew the memory was told \"%s\"", reason);
+		hang_up(&grower);
+	}
+	hang_up(&holder);
+	(void) do_job(&daemon, 1, 1000, 1);
+	free_keys(&set);
+	stop(&daemon);
+	conclude("fails a job that outgrows the memory");
+}
+
+/* The client of a long sort hangs up; its memory must soon be free again. */
+static void
+test_abandoned_sort(void)
+{
+	Daemon		daemon = start("--device-memory=1");
+	uint64_t	nrows = budget_bytes(&daemon) / 10 * 6 / 27;
+	KeySet		set = make_keys(1, nrows, 1);
+	uint64_t	begin_time;
+	Client		client;
+	Client		next;
+
+	if (begin(&daemon, &client, 1, nrows) && push_keys(&client, &set) &&
+		send_run(&client, nrows))
+	{
+		usleep(20000);
+		hang_up(&client);
+		begin_time = milliseconds();
+		(void) begin(&daemon, &next, 1, nrows);
+		if (milliseconds() - begin_time > 2000)
+			wrong("it took %llu ms",
+				  (unsigned long long) (milliseconds() - begin_time));
+		hang_up(&next);
+	}
+	free_keys(&set);
+	stop(&daemon);
+	conclude("gives up a sort that nobody waits for");
+}
+
+static void
+test_second_instance(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	Daemon		second = daemon;
+	char		line[LINE_SIZE] = "";
+	int			status;
+
+	spawn(&second, "--engine=host", "--staging-memory=8",
+		  "--device-memory=50");
+	(void) read_report(&second, line);
+	if (strncmp(line, "log ", 4) != 0)
+		wrong("a second gpusortd said \"%s\"", line);
+	status = exit_status(&second);
+	if (status != 1)
+		wrong("a second gpusortd ended with status %d", status);
+	close(second.life_line);
+	close(second.reports);
+	(void) do_job(&daemon, 1, 1000, 1);
+	stop(&daemon);
+	conclude("is the only one in its directory");
+}
+
+static void
+test_successor(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	Daemon		successor = daemon;
+
+	kill(daemon.pid, SIGKILL);
+	(void) exit_status(&daemon);
+	close(daemon.life_line);
+	close(daemon.reports);
+	spawn(&successor, "--engine=host", "--staging-memory=8",
+		  "--device-memory=50");
+	if (wait_until_ready(&successor))
+		(void) do_job(&successor, 1, 1000, 1);
+	stop(&successor);
+	conclude("takes the place of one that was killed");
+}
+
+static void
+test_end_with_clients(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	KeySet		set = make_keys(1, 2500000, 1);
+	Client		idle;
+	Client		sorting;
+
+	if (begin(&daemon, &idle, 1, 10) &&
+		begin(&daemon, &sorting, 1, set.nrows) &&
+		push_keys(&sorting, &set))
+		(void) send_run(&sorting, set.nrows);
+	stop(&daemon);
+	hang_up(&idle);
+	hang_up(&sorting);
+	free_keys(&set);
+	conclude("ends in the middle of jobs");
+}
+
+static void
+test_termination(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+
+	kill(daemon.pid, SIGTERM);
+	stop(&daemon);
+	conclude("ends in order when it is terminated");
+}
+
+/* Starts gpusortd such that it must end at once. */
+static void
+try_start(const char *what, const char *engine, const char *staging_memory,
+		  const char *device_memory, int expected_status,
+		  const char *expected_report)
+{
+	Daemon		daemon;
+	char		line[LINE_SIZE] = "";
+	int			status;
+
+	make_directory(&daemon);
+	spawn(&daemon, engine, staging_memory, device_memory);
+	(void) read_report(&daemon, line);
+	if (strncmp(line, expected_report, strlen(expected_report)) != 0)
+		wrong("%s: reported \"%s\"", what, line);
+	close(daemon.life_line);
+	status = exit_status(&daemon);
+	if (status != expected_status)
+		wrong("%s: ended with status %d", what, status);
+	if (socket_exists(&daemon))
+		wrong("%s: left a socket", what);
+	close(daemon.reports);
+	remove_directory(&daemon);
+}
+
+static void
+test_bad_starts(void)
+{
+	try_start("auto without CUDA", "--engine=auto", "--staging-memory=8",
+			  "--device-memory=50", 2, "unusable ");
+	try_start("cuda without CUDA", "--engine=cuda", "--staging-memory=8",
+			  "--device-memory=50", 2, "unusable ");
+	conclude("says when there is no device for it");
+
+	try_start("unknown engine", "--engine=abacus", "--staging-memory=8",
+			  "--device-memory=50", 1, "");
+	try_start("no staging memory", "--engine=host", "--staging-memory=0",
+			  "--device-memory=50", 1, "");
+	try_start("too much device memory", "--engine=host",
+			  "--staging-memory=8", "--device-memory=101", 1, "");
+	try_start("no number", "--engine=host", "--staging-memory=x",
+			  "--device-memory=50", 1, "");
+	try_start("unknown option", "--engine=host", "--staging-memory=8",
+			  "--colour=blue", 1, "");
+	conclude("does not start with bad options");
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc != 2)
+	{
+		fprintf(stderr, "usage: %s PATH_OF_GPUSORTD\n", argv[0]);
+		return 2;
+	}
+	gpusortd_path = realpath(argv[1], NULL);
+	if (gpusortd_path == NULL)
+	{
+		printf("Bail out! there is no %s\n", argv[1]);
+		return 2;
+	}
+	signal(SIGPIPE, SIG_IGN);
+
+	test_start();
+	test_devices();
+	test_jobs();
+	test_concurrency();
+	test_hang_up();
+	test_leaks();
+	test_bad_beginnings();
+	test_bad_keys();
+	test_bad_turns();
+	test_reason_arrives();
+	test_ring_of_failed_job();
+	test_queue();
+	test_growth();
+	test_abandoned_sort();
+	test_second_instance();
+	test_successor();
+	test_end_with_clients();
+	test_termination();
+	test_bad_starts();
+	return failures > 0;
+}
