@@ -10,11 +10,17 @@
 #	NVCCFLAGS		its flags
 #	KERNEL_OBJS		the objects to link into gpusortd, empty without nvcc
 #	KERNEL_LIBS		what they need; a C compiler can link them
+#	KERNEL_HEADERS	what they are built from beside their sources
 #
 # CUDA's runtime is linked statically; libcuda is never linked, the runtime
 # loads it when it is first used.
 
 kernels_directory := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+
+# Each object needs most of them.  As prerequisites of a pattern they make no
+# target that could become the default one.
+KERNEL_HEADERS := $(wildcard $(kernels_directory)/*.cuh $(kernels_directory)/*.h) \
+	$(kernels_directory)/../src/key_format.h $(kernels_directory)/build.mk
 
 ifndef NVCC
 NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) \
@@ -40,10 +46,8 @@ KERNEL_LIBS = $(filter-out %/stubs,$(subst ",,$(shell $(NVCC) --dryrun -x cu /de
 	sed -n 's/^\#\$$ LIBRARIES=//p'))) \
 	-lcudart_static -ldl -lrt -lpthread -lstdc++
 
-$(kernels_directory)/%.o: $(kernels_directory)/%.cu
-	$(NVCC) $(NVCCFLAGS) -MMD -MF $(@:.o=.d) -MT $@ -c -o $@ $<
-
--include $(KERNEL_OBJS:.o=.d)
+$(kernels_directory)/%.o: $(kernels_directory)/%.cu $(KERNEL_HEADERS)
+	$(NVCC) $(NVCCFLAGS) -c -o $@ $<
 
 else ifeq ($(MAKELEVEL),0)
 $(info gpusort: nvcc not found, building without the cuda engine)

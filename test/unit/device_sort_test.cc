@@ -1027,10 +1027,10 @@ static double
 time_cub(const TestKeys &keys)
 {
 	uint64_t	n = keys.nrows;
-	uint64_t   *in;
-	uint64_t   *out;
-	uint32_t   *rows_in;
-	uint32_t   *rows_out;
+	uint64_t   *in = nullptr;
+	uint64_t   *out = nullptr;
+	uint32_t   *rows_in = nullptr;
+	uint32_t   *rows_out = nullptr;
 	void	   *scratch = nullptr;
 	size_t		scratch_bytes = 0;
 	cudaEvent_t begin;
