@@ -5,6 +5,8 @@
 #	make install			gpusort and, beside its library, gpusortd
 #	make installcheck		regression tests, on the server of the PG* environment
 
+all:
+
 EXTENSION = gpusort
 MODULE_big = gpusort
 DATA = sql/gpusort--0.1.0.sql

@@ -80,7 +80,8 @@ extern void device_unpin(void *memory);
 
 /*
  * Device memory, in bytes, that a job takes at its highest for nrows keys of
- * nwords words together.  Monotonic in both.
+ * nwords words together.  Monotonic in both.  The highest is during run; when
+ * that has returned, a job keeps 4 bytes a row, its order.
  */
 extern uint64_t device_sort_memory(const KeyShape *shape,
 								   uint64_t nrows, uint64_t nwords);
@@ -112,7 +113,10 @@ extern bool device_sort_run(DeviceSort *sort, DeviceError *error);
 extern bool device_sort_pull(DeviceSort *sort, uint64_t first, uint32_t count,
 							 uint32_t *order, DeviceError *error);
 
-/* Frees the job, finished or not.  Allowed for NULL. */
+/*
+ * Frees the job, finished or not.  Waits for copies under way, so that memory
+ * it was pushed from may be unpinned afterwards.  Allowed for NULL.
+ */
 extern void device_sort_end(DeviceSort *sort);
 
 #ifdef __cplusplus

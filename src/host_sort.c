@@ -824,10 +824,9 @@ sort_ties(HostSort *sort, HostSortEntry *entries, uint64_t nentries,
 		for (uint64_t i = first; i < end; i++)
 		{
 			if (i + 2 * FETCH_AHEAD < nentries)
-			{
 				fetch_end(keys, entries[i + 2 * FETCH_AHEAD].row);
+			if (i + FETCH_AHEAD < nentries)
 				fetch_key(keys, level, entries[i + FETCH_AHEAD].row);
-			}
 			entries[i].word = load_word(keys, level, entries[i].row);
 		}
 		count_work(sort, end - first);

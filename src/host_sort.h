@@ -36,7 +36,8 @@ typedef void (*HostSortPoll) (void *argument);
 /*
  * Sorts the keys and returns the order: nrows entries at the start of the
  * memory of "entries", which must have room for nrows HostSortEntry and is
- * otherwise scratch.  Needs no other memory that grows with the input.
+ * otherwise scratch.  Needs no other memory that grows with the input, but
+ * about 150 kB of stack.
  */
 extern uint32_t *host_sort(const HostKeys *keys, HostSortEntry *entries,
 						   HostSortPoll poll, void *argument);

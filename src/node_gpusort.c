@@ -283,8 +283,9 @@ explain_report(const RowSortReport *report, ExplainState *es)
 							 report->fill_microseconds / 1000.0, 3, es);
 		ExplainPropertyFloat("Sort Time", "ms",
 							 report->sort_microseconds / 1000.0, 3, es);
-		ExplainPropertyFloat("Device Time", "ms",
-							 report->device_microseconds / 1000.0, 3, es);
+		if (report->on_device)
+			ExplainPropertyFloat("Device Time", "ms",
+								 report->device_microseconds / 1000.0, 3, es);
 	}
 }
 

@@ -34,6 +34,9 @@
 /* Words of a key that varies in length, until they are counted. */
 #define GUESSED_WORDS	5
 
+/* How long a client whose job has failed may take to hang up. */
+#define HANG_UP_SECONDS	2
+
 /* A chunk of keys that is being copied. */
 typedef struct Push
 {
@@ -133,7 +136,7 @@ receive_message(Connection *connection, Message *message, bool wait)
 
 	do
 		length = recv(connection->socket, message, sizeof(Message),
-					  wait ? 0 : MSG_DONTWAIT);
+					  MSG_TRUNC | (wait ? 0 : MSG_DONTWAIT));
 	while (length < 0 && errno == EINTR);
 	if (length < 0 && errno == EAGAIN)
 		return NOTHING_YET;
@@ -508,16 +511,34 @@ list_devices(Connection *connection)
 	return send_message(connection, &end);
 }
 
+/*
+ * Lets the client read why its job has failed, and hang up: what it has not
+ * read yet would be lost if it had sent more and the socket was closed now.
+ */
+static void
+wait_until_client_is_gone(Connection *connection)
+{
+	struct timeval patience = {.tv_sec = HANG_UP_SECONDS};
+	Message		message;
+
+	setsockopt(connection->socket, SOL_SOCKET, SO_RCVTIMEO, &patience,
+			   sizeof(patience));
+	while (receive_message(connection, &message, true) == RECEIVED)
+		;
+}
+
 /* Frees all that the connection has, whatever it got to. */
 static void
 close_connection(Connection *connection)
 {
 	/* ends copies from and to the ring */
 	engine->end(connection->job);
-	if (connection->ring != NULL)
-		ring_give_back(connection->ring);
 	free(connection->pushes);
 	memory_budget_release(connection->reserved);
+	if (!client_is_gone(connection))
+		wait_until_client_is_gone(connection);
+	if (connection->ring != NULL)
+		ring_give_back(connection->ring, client_is_gone(connection));
 	close(connection->socket);
 }
 

@@ -52,7 +52,7 @@ typedef struct Options
 	int			device_percent;
 } Options;
 
-static bool socket_exists;
+static volatile bool socket_exists;
 static char device_name[MESSAGE_TEXT_SIZE];
 
 void
@@ -80,6 +80,14 @@ leave(int status)
 	if (socket_exists)
 		unlink(SOCKET_PATH);
 	_exit(status);
+}
+
+/* Signal handler: all that leave() does is allowed in one. */
+static void
+leave_on_signal(int signal_number)
+{
+	(void) signal_number;
+	leave(EXIT_STOPPED);
 }
 
 static void
@@ -255,6 +263,7 @@ main(int argc, char **argv)
 	int			listener;
 
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTERM, leave_on_signal);
 	parse_options(argc, argv, &options);
 	take_lock();
 	engine = start_engine(&options);

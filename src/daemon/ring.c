@@ -4,9 +4,9 @@
  *	  The memory through which a job exchanges keys and order.
  *
  * To make a ring and to pin it takes longer than to sort a million rows, so a
- * few are kept for the jobs to come.  A client is a backend of the same
- * server and does not touch a ring after it has closed its connection; which
- * is all that keeps it from the keys of the next job.
+ * few are kept for the jobs to come.  A client is a backend of the same server
+ * and does not touch a ring after it has closed its connection; which is all
+ * that keeps it from the keys of the next job.
  *
  *-------------------------------------------------------------------------
  */
@@ -158,12 +158,12 @@ ring_take(DeviceError *error)
 }
 
 void
-ring_give_back(Ring *ring)
+ring_give_back(Ring *ring, bool client_is_gone)
 {
 	bool		kept;
 
 	pthread_mutex_lock(&mutex);
-	kept = pool_count < POOL_SIZE;
+	kept = client_is_gone && pool_count < POOL_SIZE;
 	if (kept)
 	{
 		ring->next = pool;

@@ -24,7 +24,10 @@ extern void ring_init(const Engine *engine, uint32_t nchunks);
 /* Takes a ring from the pool or makes one; NULL on failure. */
 extern Ring *ring_take(DeviceError *error);
 
-/* Gives a ring back.  The client must not use it any more. */
-extern void ring_give_back(Ring *ring);
+/*
+ * Gives a ring back.  It will be used again only if the client is gone, and
+ * with it any other use of the memory.
+ */
+extern void ring_give_back(Ring *ring, bool client_is_gone);
 
 #endif							/* GPUSORTD_RING_H */

@@ -41,6 +41,9 @@
 
 #define LINE_SIZE		1024
 #define NCLIENTS		20
+
+/* gpusortd may keep some rings, each with a descriptor, for jobs to come. */
+#define MAX_IDLE_RINGS	8
 #define NLEAK_ROUNDS	1000
 
 static const char *gpusortd_path;
@@ -824,15 +827,15 @@ status_number(const Daemon *daemon, const char *name)
 }
 
 /*
- * Waits until gpusortd has as few descriptors and threads as it had, or fewer;
- * it may take a moment to notice that clients are gone.
+ * Waits until gpusortd has as few descriptors and threads as it had, or fewer,
+ * but for idle rings; it may take a moment to notice that clients are gone.
  */
 static void
 check_released(const Daemon *daemon, int descriptors, long threads)
 {
 	uint64_t	deadline = milliseconds() + PATIENCE_MS;
 
-	while (count_descriptors(daemon) > descriptors ||
+	while (count_descriptors(daemon) > descriptors + MAX_IDLE_RINGS ||
 		   status_number(daemon, "Threads:") > threads)
 	{
 		if (milliseconds() > deadline)
