@@ -35,7 +35,7 @@ REGRESS = $(sort $(basename $(notdir $(wildcard test/sql/*.sql))))
 REGRESS_OPTS = --inputdir=test --load-extension=gpusort \
 	$(if $(filter 15, $(MAJORVERSION)),,--expecteddir=.)
 
-EXTRA_CLEAN = .postgres-version $(DAEMON) $(DAEMON_OBJS) $(KERNEL_OBJS)
+EXTRA_CLEAN = .postgres-version .engines $(DAEMON) $(DAEMON_OBJS) $(KERNEL_OBJS)
 
 include kernels/build.mk
 include src/daemon/build.mk

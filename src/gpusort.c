@@ -38,6 +38,7 @@
 #include "gpusort.h"
 #include "launcher.h"
 #include "plan_sort.h"
+#include "protocol.h"
 #include "shared_state.h"
 
 PG_MODULE_MAGIC;
@@ -153,7 +154,7 @@ define_settings(void)
 	DefineCustomIntVariable("gpusort.staging_memory",
 							"Memory through which one sort exchanges keys and order with gpusortd.",
 							"It is pinned for the device.",
-							&gpusort_staging_memory, 64, 8, 65536,
+							&gpusort_staging_memory, 64, 8, LARGEST_RING_MB,
 							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.device_memory",
 							"Percentage of the memory of a device that may be used.",

@@ -57,6 +57,12 @@
 /* Bytes of a chunk; a multiple of the page size. */
 #define CHUNK_BYTES			(4u << 20)
 
+/*
+ * Largest ring.  With more chunks than a socket's buffer holds messages, both
+ * sides could be sending and neither receiving.
+ */
+#define LARGEST_RING_MB		256
+
 /* Keys a chunk can hold: their ends must fit into its first quarter. */
 #define CHUNK_VARIABLE_ROWS	(CHUNK_BYTES / 4 / sizeof(uint64_t))
 

@@ -25,7 +25,11 @@ DAEMON_HEADERS = $(wildcard src/daemon/*.h) src/host_sort.h src/key_format.h \
 $(DAEMON): $(DAEMON_OBJS) $(KERNEL_OBJS)
 	$(CC) -pthread -o $@ $^ $(KERNEL_LIBS)
 
-$(DAEMON_OBJS): $(DAEMON_HEADERS) src/daemon/build.mk
+$(DAEMON_OBJS): $(DAEMON_HEADERS) src/daemon/build.mk .engines
+
+# All is compiled anew when nvcc has come or gone since the last time.
+.engines: force
+	@echo "$(DAEMON_OBJS)" | cmp -s - $@ || echo "$(DAEMON_OBJS)" > $@
 
 src/daemon/host_sort.o: src/host_sort.c
 	$(CC) $(DAEMON_CFLAGS) $(COPT) -c -o $@ $<

@@ -129,6 +129,7 @@ parse_options(int argc, char **argv, Options *options)
 		 strcmp(options->engine, "cuda") != 0 &&
 		 strcmp(options->engine, "host") != 0) ||
 		options->staging_megabytes < 8 ||
+		options->staging_megabytes > LARGEST_RING_MB ||
 		options->device_percent < 1 || options->device_percent > 100)
 	{
 		fprintf(stderr, "usage: %s --engine=auto|cuda|host "
@@ -178,6 +179,19 @@ start_engine(const Options *options)
 #endif
 	report("unusable %s", error.text);
 	leave(EXIT_UNUSABLE);
+}
+
+/* Makes a ring ahead of the first job, which then does not wait for it. */
+static void
+prepare_ring(void)
+{
+	DeviceError error;
+	Ring	   *ring = ring_take(&error);
+
+	if (ring != NULL)
+		ring_give_back(ring, true);
+	else
+		report("log %s", error.text);
 }
 
 /* A socket that only the server's own user can connect to. */
@@ -270,6 +284,7 @@ main(int argc, char **argv)
 	memory_budget_init(engine->memory_bytes() / 100 * options.device_percent);
 	ring_init(engine, (uint32_t) (((uint64_t) options.staging_megabytes << 20) / CHUNK_BYTES));
 	connection_init(engine, device_name);
+	prepare_ring();
 	listener = listen_on_socket();
 	report("ready %s %s", engine->name, device_name);
 	serve(listener);

@@ -90,7 +90,8 @@ make_memory(Ring *ring, DeviceError *error)
 		explain_failure(error, "that is more than half of the memory of this machine");
 		return false;
 	}
-	ring->descriptor = memfd_create("gpusort ring", MFD_CLOEXEC);
+	ring->descriptor = memfd_create("gpusort ring",
+									MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (ring->descriptor < 0)
 	{
 		explain_failure(error, strerror(errno));
@@ -100,6 +101,14 @@ make_memory(Ring *ring, DeviceError *error)
 	if (failure != 0)
 	{
 		explain_failure(error, strerror(failure));
+		return false;
+	}
+
+	/* what a client does to the file must not take memory away under us */
+	if (fcntl(ring->descriptor, F_ADD_SEALS,
+			  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+	{
+		explain_failure(error, strerror(errno));
 		return false;
 	}
 	ring->memory = mmap(NULL, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED,
