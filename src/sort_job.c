@@ -26,8 +26,8 @@
 #include "sort_job.h"
 
 /*
- * Rows from which on a device gains over this process, with
- * gpusort.device = auto; see docs/performance.md for the figures.
+ * Rows from which on a device is taken to gain over this process, with
+ * gpusort.device = auto.  A first guess, to be measured.
  */
 #define DEVICE_MIN_ROWS		100000
 

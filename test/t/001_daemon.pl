@@ -1,0 +1,143 @@
+# The life of gpusortd, and what its death does to sorts: with the server it
+# comes and goes, killed it comes back, and no query notices but by its time.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', <<'CONF');
+shared_preload_libraries = 'gpusort'
+gpusort.daemon_engine = host
+gpusort.verify = on
+gpusort.min_rows = 0
+work_mem = '256MB'
+CONF
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
+
+sub wait_until_ready
+{
+	my ($what) = @_;
+	ok( $node->poll_query_until(
+			'postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"),
+		$what);
+}
+
+sub daemon_pid
+{
+	my $data = $node->data_dir;
+	foreach my $directory (glob '/proc/[0-9]*')
+	{
+		my $program = readlink("$directory/exe") // next;
+		my $working = readlink("$directory/cwd") // next;
+		return $1 if $program =~ m{/gpusortd$} && $working eq $data && $directory =~ /(\d+)$/;
+	}
+	return 0;
+}
+
+my $sort = 'SELECT k FROM (SELECT hashint4(i) k FROM generate_series(1, 300000) i OFFSET 0) s ORDER BY k';
+my $digest = "SELECT count(*), md5(string_agg(k::text, ',')) FROM ($sort) s";
+my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; $digest");
+
+wait_until_ready('gpusortd starts with the server');
+isnt(daemon_pid(), 0, 'it works in the data directory');
+is((stat($node->data_dir . '/pg_stat_tmp/gpusortd.sock'))[2] & 0777, 0600, "its socket is the server's own");
+is($node->safe_psql('postgres', "SET gpusort.device = cuda; $digest"), $native, 'it sorts');
+is($node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = 'sorts_device'"), '1', 'and that is counted');
+is( $node->safe_psql('postgres', "SET gpusort.device = cuda; SELECT count(*) FROM ($sort) s")
+	  . $node->safe_psql('postgres', "SELECT count(*) FROM gpusort_devices WHERE name = 'gpusortd (host)'"),
+	'3000001', 'and again');
+
+# killed while nothing sorts
+my $first = daemon_pid();
+kill 'KILL', $first;
+ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"),
+	'gpusortd is back after it was killed');
+isnt(daemon_pid(), $first, 'as another process');
+is($node->safe_psql('postgres', "SET gpusort.device = cuda; $digest"), $native, 'and sorts again');
+
+# killed in the middle of a sort, while the keys are coming
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION kill_gpusortd_at(i int, pid int) RETURNS int LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+	IF i = 200000 THEN
+		EXECUTE format('COPY (SELECT 1) TO PROGRAM ''cat > /dev/null; kill -9 %s''', pid);
+	END IF;
+	RETURN hashint4(i);
+END $$;
+SQL
+my $pid = daemon_pid();
+my ($status, $out, $err) = $node->psql('postgres', <<"SQL");
+SET gpusort.device = cuda;
+SELECT count(*), md5(string_agg(k::text, ','))
+FROM (SELECT k FROM (SELECT kill_gpusortd_at(i, $pid) k FROM generate_series(1, 300000) i OFFSET 0) s ORDER BY k) s;
+SQL
+is($out, $native, 'a sort whose gpusortd is killed is done all the same');
+like($err, qr/sorting without the device/, 'and says so');
+is($node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = 'device_faults'"), '1', 'once');
+wait_until_ready('and gpusortd is back');
+
+# many sessions at once
+my @results;
+my @handles;
+foreach my $i (1 .. 20)
+{
+	my ($stdout, $stderr) = ('', '');
+	push @results, \$stdout;
+	push @handles,
+	  IPC::Run::start(
+		[ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SET gpusort.device = cuda', '-c', $digest ],
+		'>', \$stdout, '2>', \$stderr);
+}
+$_->finish foreach @handles;
+is(scalar(grep { $$_ eq "$native\n" } @results), 20, 'twenty sessions sort at once');
+
+# a backend has nothing of CUDA in it
+my $maps = $node->safe_psql('postgres',
+	"SET gpusort.device = cuda; SELECT count(*) FROM ($sort) s; SELECT count(*) FROM regexp_split_to_table(pg_read_file('/proc/self/maps', 0, 1000000), E'\\n') l WHERE l LIKE '%libcuda%'");
+is($maps, "300000\n0", 'a backend never maps libcuda');
+
+# a change of what it is started with
+my $before = daemon_pid();
+$node->append_conf('postgresql.conf', "gpusort.staging_memory = '16MB'");
+$node->reload;
+ok( $node->poll_query_until('postgres',
+		"SELECT setting = '16' FROM pg_settings WHERE name = 'gpusort.staging_memory'"), 'the setting is reloaded');
+my $changed = 0;
+for (1 .. 300)
+{
+	my $now = daemon_pid();
+	$changed = 1, last if $now != 0 && $now != $before;
+	select(undef, undef, undef, 0.1);
+}
+ok($changed, 'gpusortd is started anew with other settings');
+wait_until_ready('and is ready again');
+
+# it ends with the server, however that ends
+$pid = daemon_pid();
+$node->stop('immediate');
+my $gone = 0;
+for (1 .. 300)
+{
+	$gone = 1, last if !-d "/proc/$pid";
+	select(undef, undef, undef, 0.1);
+}
+ok($gone, 'gpusortd ends with the server');
+
+# without a GPU there is one line in the log
+$node->append_conf('postgresql.conf', "gpusort.daemon_engine = auto");
+$node->start;
+SKIP:
+{
+	skip 'there is a GPU', 3 if -e '/dev/nvidiactl';
+	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'unusable'"),
+		'without a GPU gpusortd says so');
+	is($node->safe_psql('postgres', $digest), $native, 'and sorts are done by the backends');
+	my @lines = slurp_file($node->logfile) =~ /no usable device/g;
+	is(scalar(@lines), 1, 'with one line in the log');
+}
+$node->stop;
+done_testing();
