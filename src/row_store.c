@@ -11,15 +11,13 @@
  * Each row is copied once, straight from the slot's own form: a tuple in a
  * shared buffer gives its bytes, a virtual row is formed in place.
  *
- * Blocks grow with the store, up to a size that the kernel can back with huge
- * pages: a large part of the cost of filling a store is the first touch of
- * its memory.
+ * Blocks grow with the store.  A large part of the cost of filling one is the
+ * first touch of its memory.  Huge pages are not asked for: where it was
+ * measured they made that dearer (see docs/performance.md).
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
-
-#include <sys/mman.h>
 
 #include "utils/memutils.h"
 
@@ -27,7 +25,6 @@
 
 #define FIRST_BLOCK_BYTES	((Size) 16 * 1024)
 #define LARGEST_BLOCK_BYTES ((Size) 8 * 1024 * 1024)
-#define HUGE_PAGE_BYTES		((Size) 2 * 1024 * 1024)
 
 #define DIRECTORY_PAGE_BYTES	(DIRECTORY_PAGE_ROWS * sizeof(MinimalTuple))
 
@@ -62,20 +59,6 @@ row_store_free(RowStore *store)
 }
 
 /*
- * Asks for huge pages where a block covers some.  It is only advice: where
- * the kernel has none to give nothing changes.
- */
-static void
-advise_huge_pages(char *memory, Size bytes)
-{
-	char	   *start = (char *) TYPEALIGN(HUGE_PAGE_BYTES, memory);
-	char	   *end = (char *) TYPEALIGN_DOWN(HUGE_PAGE_BYTES, memory + bytes);
-
-	if (start < end)
-		(void) madvise(start, end - start, MADV_HUGEPAGE);
-}
-
-/*
  * Makes a block with room for a row of this size the last one.  False if that
  * would exceed the limit.
  */
@@ -90,7 +73,6 @@ add_block(RowStore *store, Size row_bytes, Size other_memory)
 		return false;
 
 	block = MemoryContextAllocHuge(store->context, bytes);
-	advise_huge_pages((char *) block, bytes);
 	block->next = NULL;
 	block->bytes = bytes;
 	block->first_row = store->nrows;
