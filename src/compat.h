@@ -24,13 +24,6 @@
 #define WaitEventExtensionNew(name) PG_WAIT_EXTENSION
 #endif
 
-/* 18 counts disabled plan nodes and says so in EXPLAIN. */
-#if PG_VERSION_NUM >= 180000
-#define PLAN_DISABLED_NODES(plan) ((plan)->disabled_nodes)
-#else
-#define PLAN_DISABLED_NODES(plan) 0
-#endif
-
 /*
  * Key encoders: varlena headers, comparison types, collations.
  */

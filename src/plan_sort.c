@@ -148,11 +148,11 @@ replace_sort(const Sort *sort)
 	 * EXPLAIN adds up disabled nodes over custom_plans only, and would call
 	 * this node disabled if something below it is.  This plan is never run.
 	 */
-	if (PLAN_DISABLED_NODES(sort->plan.lefttree) > 0)
+	if (sort->plan.lefttree->disabled_nodes > 0)
 	{
 		Result	   *count = makeNode(Result);
 
-		count->plan.disabled_nodes = PLAN_DISABLED_NODES(sort->plan.lefttree);
+		count->plan.disabled_nodes = sort->plan.lefttree->disabled_nodes;
 		scan->custom_plans = list_make1(count);
 	}
 #endif

@@ -194,23 +194,17 @@ sort_job_make_room(SortJob *job)
 {
 	if (wants_device(job) && !move_to_device(job))
 		return false;
+	if (!sort_job_is_full(job))
+		return true;
 	if (job->client == NULL)
 	{
-		if (job->batch.nrows == job->batch.max_rows ||
-			job->batch.nwords + KEY_MAX_WORDS > job->batch.max_words)
-			grow_batch(job);
+		grow_batch(job);
 		return true;
 	}
-	if (job->batch.nrows == job->batch.max_rows ||
-		job->batch.nwords + KEY_MAX_WORDS > job->batch.max_words)
-	{
-		if (!push_batch(job))
-		{
-			report_device_failure(job, device_client_failure(job->client));
-			return false;
-		}
-	}
-	return true;
+	if (push_batch(job))
+		return true;
+	report_device_failure(job, device_client_failure(job->client));
+	return false;
 }
 
 /* The host engine's way to let the user cancel. */

@@ -48,6 +48,16 @@ extern uint32 *sort_job_run(SortJob *job);
 /* Ends the job, run or not.  The order stays. */
 extern void sort_job_end(SortJob *job);
 
+/* Is there no room for another key, whatever its length? */
+static inline bool
+sort_job_is_full(const SortJob *job)
+{
+	const KeyBatch *batch = &job->batch;
+
+	return batch->nrows == batch->max_rows ||
+		batch->nwords + KEY_MAX_WORDS > batch->max_words;
+}
+
 /*
  * Where the next key is to be written, KEY_MAX_WORDS words; NULL if the device
  * was lost, and with it the keys: the job can only be ended.
@@ -55,13 +65,9 @@ extern void sort_job_end(SortJob *job);
 static inline uint64_t *
 sort_job_space(SortJob *job)
 {
-	KeyBatch   *batch = &job->batch;
-
-	if (unlikely(batch->nrows == batch->max_rows ||
-				 batch->nwords + KEY_MAX_WORDS > batch->max_words) &&
-		!sort_job_make_room(job))
+	if (unlikely(sort_job_is_full(job)) && !sort_job_make_room(job))
 		return NULL;
-	return batch->words + batch->nwords;
+	return job->batch.words + job->batch.nwords;
 }
 
 /* Adds the key of nwords words that has been written there. */
