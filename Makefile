@@ -16,6 +16,7 @@ OBJS = \
 	src/functions.o \
 	src/gpusort.o \
 	src/host_sort.o \
+	src/huge_pages.o \
 	src/key_encoders.o \
 	src/launcher.o \
 	src/node_gpusort.o \

@@ -12,30 +12,19 @@
  * shared buffer gives its bytes, a virtual row is formed in place.
  *
  * Blocks grow with the store, up to a size of which huge pages cover nearly
- * all: a large part of the cost of filling a store is the first touch of its
- * memory, and with huge pages that costs a third (docs/performance.md).
+ * all.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include <sys/mman.h>
-
 #include "utils/memutils.h"
 
+#include "huge_pages.h"
 #include "row_store.h"
 
 #define FIRST_BLOCK_BYTES	((Size) 16 * 1024)
 #define LARGEST_BLOCK_BYTES ((Size) 32 * 1024 * 1024)
-
-#define HUGE_PAGE_BYTES		((Size) 2 * 1024 * 1024)
-
-/*
- * A huge page took 200 us, where nothing hindered, and the 512 small ones in
- * its place 700 to 1000 us, on all machines where it was measured.
- */
-#define DEAR_HUGE_PAGE_MICROSECONDS 700
-#define HUGE_PAGES_TRIED	8
 
 #define DIRECTORY_PAGE_BYTES	(DIRECTORY_PAGE_ROWS * sizeof(MinimalTuple))
 
@@ -60,6 +49,7 @@ row_store_create(TupleDesc descriptor, Size limit)
 	store->descriptor = descriptor;
 	store->limit = limit;
 	store->block_bytes = FIRST_BLOCK_BYTES;
+	store->huge_pages = true;
 	return store;
 }
 
@@ -67,37 +57,6 @@ void
 row_store_free(RowStore *store)
 {
 	MemoryContextDelete(store->context);
-}
-
-/*
- * Has a block backed by huge pages, as far as it covers some, and touches
- * them.  It is only advice: where the kernel has none to give nothing changes.
- *
- * Where memory is fragmented the kernel makes room for each of them, and a
- * virtual machine may first have to get its memory from the host; then they
- * cost more than the small pages they replace, and this store does without.
- */
-static void
-populate_with_huge_pages(RowStore *store, char *memory, Size bytes)
-{
-	char	   *start = (char *) TYPEALIGN(HUGE_PAGE_BYTES, memory);
-	char	   *end = (char *) TYPEALIGN_DOWN(HUGE_PAGE_BYTES, memory + bytes);
-	instr_time	before;
-	instr_time	after;
-
-	if (start >= end ||
-		(store->huge_pages >= HUGE_PAGES_TRIED &&
-		 INSTR_TIME_GET_MICROSEC(store->huge_page_time) >
-		 store->huge_pages * DEAR_HUGE_PAGE_MICROSECONDS))
-		return;
-
-	INSTR_TIME_SET_CURRENT(before);
-	(void) madvise(start, end - start, MADV_HUGEPAGE);
-	for (char *page = start; page < end; page += HUGE_PAGE_BYTES)
-		*(volatile char *) page = 0;
-	INSTR_TIME_SET_CURRENT(after);
-	INSTR_TIME_ACCUM_DIFF(store->huge_page_time, after, before);
-	store->huge_pages += (end - start) / HUGE_PAGE_BYTES;
 }
 
 /*
@@ -115,7 +74,8 @@ add_block(RowStore *store, Size row_bytes, Size other_memory)
 		return false;
 
 	block = MemoryContextAllocHuge(store->context, bytes);
-	populate_with_huge_pages(store, (char *) block, bytes);
+	if (store->huge_pages)
+		store->huge_pages = huge_pages_populate(block, bytes);
 	block->next = NULL;
 	block->bytes = bytes;
 	block->first_row = store->nrows;

@@ -10,7 +10,6 @@
 
 #include "access/htup_details.h"
 #include "executor/tuptable.h"
-#include "portability/instr_time.h"
 
 /* Rows whose places are noted in one page of the directory. */
 #define DIRECTORY_PAGE_BITS		12
@@ -33,8 +32,7 @@ typedef struct RowStore
 	char	   *free_space;		/* in the last block */
 	Size		free_bytes;
 	Size		block_bytes;	/* size of the next block */
-	int64		huge_pages;		/* touched so far */
-	instr_time	huge_page_time; /* and what that took */
+	bool		huge_pages;		/* they have been cheap so far */
 } RowStore;
 
 /*

@@ -21,6 +21,7 @@
 #include "utils/memutils.h"
 
 #include "gpusort.h"
+#include "huge_pages.h"
 #include "launcher.h"
 #include "shared_state.h"
 #include "sort_job.h"
@@ -244,6 +245,7 @@ run_on_device(SortJob *job)
 	uint32	   *order = MemoryContextAllocHuge(CurrentMemoryContext,
 											   Max(nrows, 1) * sizeof(uint32));
 
+	(void) huge_pages_populate(order, nrows * sizeof(uint32));
 	if ((job->batch.nrows > 0 &&
 		 !device_client_push(job->client, &job->batch)) ||
 		!device_client_run(job->client, nrows, order,
