@@ -9,10 +9,10 @@
 #define GPUSORT_HUGE_PAGES_H
 
 /*
- * Has memory backed by huge pages as far as it covers some, where the kernel
- * has them to give, and touches those; what is in it is lost.  Returns
- * whether that was cheaper than small pages would have been.
+ * Asks for huge pages to back new memory as far as it covers some.  Returns
+ * false if they turn out dear: dearer than small ones.  One answer proves
+ * little, since a process that has to wait for its turn takes longer too.
  */
-extern bool huge_pages_populate(void *memory, Size bytes);
+extern bool huge_pages_advise(void *memory, Size bytes);
 
 #endif							/* GPUSORT_HUGE_PAGES_H */

@@ -26,6 +26,9 @@
 #define FIRST_BLOCK_BYTES	((Size) 16 * 1024)
 #define LARGEST_BLOCK_BYTES ((Size) 32 * 1024 * 1024)
 
+/* Blocks of dear huge pages after which no more are asked for. */
+#define MAX_DEAR_BLOCKS		2
+
 #define DIRECTORY_PAGE_BYTES	(DIRECTORY_PAGE_ROWS * sizeof(MinimalTuple))
 
 typedef struct RowBlock
@@ -49,7 +52,6 @@ row_store_create(TupleDesc descriptor, Size limit)
 	store->descriptor = descriptor;
 	store->limit = limit;
 	store->block_bytes = FIRST_BLOCK_BYTES;
-	store->huge_pages = true;
 	return store;
 }
 
@@ -74,8 +76,9 @@ add_block(RowStore *store, Size row_bytes, Size other_memory)
 		return false;
 
 	block = MemoryContextAllocHuge(store->context, bytes);
-	if (store->huge_pages)
-		store->huge_pages = huge_pages_populate(block, bytes);
+	if (store->dear_blocks < MAX_DEAR_BLOCKS &&
+		!huge_pages_advise(block, bytes))
+		store->dear_blocks++;
 	block->next = NULL;
 	block->bytes = bytes;
 	block->first_row = store->nrows;

@@ -32,7 +32,7 @@ typedef struct RowStore
 	char	   *free_space;		/* in the last block */
 	Size		free_bytes;
 	Size		block_bytes;	/* size of the next block */
-	bool		huge_pages;		/* they have been cheap so far */
+	int			dear_blocks;	/* whose huge pages were dear */
 } RowStore;
 
 /*

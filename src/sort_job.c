@@ -27,10 +27,11 @@
 #include "sort_job.h"
 
 /*
- * Rows from which on a device is taken to gain over this process, with
- * gpusort.device = auto.  A first guess, to be measured.
+ * Rows from which on a device gains over this process, with gpusort.device =
+ * auto: on an H100 10,000 take as long either way, 30,000 a twentieth to a
+ * quarter less (docs/performance.md).
  */
-#define DEVICE_MIN_ROWS		100000
+#define DEVICE_MIN_ROWS		20000
 
 /* Keys that a job of this process makes room for at first. */
 #define FIRST_ROWS			1024
@@ -245,7 +246,7 @@ run_on_device(SortJob *job)
 	uint32	   *order = MemoryContextAllocHuge(CurrentMemoryContext,
 											   Max(nrows, 1) * sizeof(uint32));
 
-	(void) huge_pages_populate(order, nrows * sizeof(uint32));
+	(void) huge_pages_advise(order, nrows * sizeof(uint32));
 	if ((job->batch.nrows > 0 &&
 		 !device_client_push(job->client, &job->batch)) ||
 		!device_client_run(job->client, nrows, order,
