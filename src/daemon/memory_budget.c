@@ -75,11 +75,21 @@ wait_for_change(void)
 	pthread_cond_timedwait(&changed, &mutex, &deadline);
 }
 
+/* Reserves memory, with the mutex held, if there is that much. */
+static bool
+reserve(uint64_t bytes)
+{
+	if (bytes > total - reserved)
+		return false;
+	reserved += bytes;
+	return true;
+}
+
 bool
 memory_budget_wait(uint64_t bytes, bool (*cancelled) (void *), void *argument)
 {
 	Waiter		self;
-	bool		granted = false;
+	bool		granted;
 
 	if (bytes > total)
 		return false;
@@ -88,13 +98,11 @@ memory_budget_wait(uint64_t bytes, bool (*cancelled) (void *), void *argument)
 	enqueue(&self);
 	for (;;)
 	{
-		granted = first_waiter == &self && bytes <= total - reserved;
+		granted = first_waiter == &self && reserve(bytes);
 		if (granted || cancelled(argument))
 			break;
 		wait_for_change();
 	}
-	if (granted)
-		reserved += bytes;
 	dequeue(&self);
 	pthread_mutex_unlock(&mutex);
 	return granted;
@@ -106,9 +114,7 @@ memory_budget_grow(uint64_t bytes)
 	bool		granted;
 
 	pthread_mutex_lock(&mutex);
-	granted = bytes <= total - reserved;
-	if (granted)
-		reserved += bytes;
+	granted = reserve(bytes);
 	pthread_mutex_unlock(&mutex);
 	return granted;
 }
