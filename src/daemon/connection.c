@@ -211,6 +211,16 @@ reserve_for_keys(Connection *connection, uint64_t nrows, uint64_t nwords)
 	return true;
 }
 
+/* Gives back what is reserved for more than the order, all that is left. */
+static void
+release_all_but_order(Connection *connection)
+{
+	uint64_t	kept = connection->nrows * sizeof(uint32_t);
+
+	memory_budget_release(connection->reserved - kept);
+	connection->reserved = kept;
+}
+
 /* Are the ends of a chunk's keys what key_format.h says they are? */
 static bool
 ends_are_right(const Connection *connection, const uint64_t *ends,
@@ -379,6 +389,7 @@ run_job(Connection *connection, const Message *message)
 	if (!engine->run(connection->job, &error))
 		return fail(connection, &error);
 	answer.u.sorted.sort_microseconds = microseconds_now() - start;
+	release_all_but_order(connection);
 	return send_message(connection, &answer) && send_order(connection);
 }
 

@@ -6,7 +6,8 @@
  * A job reserves what it is expected to need before it begins, and waits for
  * that in the order of arrival.  If it then needs more it either gets that at
  * once or fails: a job that has memory never waits for memory, so no jobs can
- * wait for each other.
+ * wait for each other.  Once it has sorted it gives back all but what its
+ * order takes.
  *
  *-------------------------------------------------------------------------
  */

@@ -1239,6 +1239,31 @@ test_queue(void)
 	conclude("lets jobs wait for memory in order");
 }
 
+/* While its order is fetched, a job holds no more memory than that takes. */
+static void
+test_release_after_run(void)
+{
+	Daemon		daemon = start("--device-memory=1");
+	uint64_t	most_rows = budget_bytes(&daemon) / 10 * 6 / 27;
+	KeySet		set = make_keys(1, 1000, 1);
+	Client		fetching;
+	Client		next;
+
+	if (begin(&daemon, &fetching, 1, most_rows) &&
+		push_keys(&fetching, &set) && send_run(&fetching, set.nrows) &&
+		receive_sorted(&fetching))
+	{
+		if (connect_client(&daemon, &next) && say_hello(&next, 1, most_rows) &&
+			is_quiet(&next))
+			wrong("a job that has sorted keeps the memory for sorting");
+		hang_up(&next);
+	}
+	hang_up(&fetching);
+	free_keys(&set);
+	stop(&daemon);
+	conclude("has the memory of a job again when it has sorted");
+}
+
 static void
 test_growth(void)
 {
@@ -1452,6 +1477,7 @@ main(int argc, char **argv)
 	test_reason_arrives();
 	test_ring_of_failed_job();
 	test_queue();
+	test_release_after_run();
 	test_growth();
 	test_abandoned_sort();
 	test_second_instance();
