@@ -469,8 +469,7 @@ serve_job(Connection *connection, const Message *hello)
 	Message		message;
 
 	if (hello->u.hello.version != PROTOCOL_VERSION)
-		return refuse(connection, MSG_REFUSED,
-					  "gpusortd is of another version than the extension, restart the server");
+		return refuse(connection, MSG_REFUSED, VERSIONS_DIFFER);
 	if (hello->u.hello.fixed_words > KEY_MAX_WORDS ||
 		hello->u.hello.algorithm > DEVICE_SORT_QUICKSORT2)
 		return fail_unexpected(connection);
@@ -566,7 +565,7 @@ connection_serve(int socket)
 		else if (message.kind == MSG_LIST_DEVICES)
 			(void) list_devices(&connection);
 		else
-			(void) fail_unexpected(&connection);
+			(void) refuse(&connection, MSG_REFUSED, VERSIONS_DIFFER);
 	}
 	close_connection(&connection);
 

@@ -965,11 +965,13 @@ expect_failure(Client *client, const char *what, char *reason)
 	return true;
 }
 
-/* A first message that must be answered with a failure. */
+/* A first message that must be answered with a failure for this reason. */
 static void
 try_first_message(const Daemon *daemon, const char *what,
-				  const Message *message, size_t length)
+				  const Message *message, size_t length,
+				  const char *expected_reason)
 {
+	char		reason[MESSAGE_TEXT_SIZE] = "";
 	Client		client;
 
 	if (connect_client(daemon, &client))
@@ -977,7 +979,9 @@ try_first_message(const Daemon *daemon, const char *what,
 		if (send(client.socket, message, length, MSG_NOSIGNAL) !=
 			(ssize_t) length)
 			wrong("%s: could not be sent", what);
-		(void) expect_failure(&client, what, NULL);
+		if (expect_failure(&client, what, reason) &&
+			strstr(reason, expected_reason) == NULL)
+			wrong("%s: the reason is \"%s\"", what, reason);
 	}
 	hang_up(&client);
 }
@@ -994,30 +998,34 @@ test_bad_beginnings(void)
 	Message		message = hello_message(1, 10);
 
 	message.u.hello.version++;
-	try_first_message(&daemon, "another version", &message, sizeof(message));
+	try_first_message(&daemon, "another version", &message, sizeof(message),
+					  VERSIONS_DIFFER);
 	message = hello_message(KEY_MAX_WORDS + 1, 10);
-	try_first_message(&daemon, "too long keys", &message, sizeof(message));
+	try_first_message(&daemon, "too long keys", &message, sizeof(message),
+					  "unexpected");
 	message = hello_message(1, 10);
 	message.u.hello.algorithm = 999;
 	try_first_message(&daemon, "unknown algorithm", &message,
-					  sizeof(message));
+					  sizeof(message), "unexpected");
 	message = hello_message(1, UINT64_MAX);
-	try_first_message(&daemon, "too many rows", &message, sizeof(message));
+	try_first_message(&daemon, "too many rows", &message, sizeof(message),
+					  "device memory");
 	message = hello_message(0, SORT_MAX_ROWS);
-	try_first_message(&daemon, "too much memory", &message, sizeof(message));
+	try_first_message(&daemon, "too much memory", &message, sizeof(message),
+					  "device memory");
 	for (uint32_t kind = 0; kind < 20; kind++)
 	{
 		message = (Message) {.kind = kind};
 		if (kind != MSG_HELLO && kind != MSG_LIST_DEVICES)
 			try_first_message(&daemon, "wrong first message", &message,
-							  sizeof(message));
+							  sizeof(message), VERSIONS_DIFFER);
 	}
 	message = hello_message(1, 10);
-	try_first_message(&daemon, "one byte", &message, 1);
+	try_first_message(&daemon, "one byte", &message, 1, VERSIONS_DIFFER);
 	try_first_message(&daemon, "a short message", &message,
-					  sizeof(message) - 1);
+					  sizeof(message) - 1, VERSIONS_DIFFER);
 	try_first_message(&daemon, "a long message", &large.message,
-					  sizeof(large));
+					  sizeof(large), VERSIONS_DIFFER);
 
 	(void) do_job(&daemon, 1, 1000, 1);
 	stop(&daemon);
