@@ -42,6 +42,7 @@
 
 /* How long to wait for the gpusortd before this one to be gone. */
 #define LOCK_WAIT_SECONDS	5
+#define LOCK_RETRY_MILLISECONDS	10
 
 #define LISTEN_BACKLOG		1024
 
@@ -138,6 +139,15 @@ parse_options(int argc, char **argv, Options *options)
 	}
 }
 
+/* Waits for so long, unless standard input is closed: then the result is true. */
+static bool
+launcher_is_gone_within(int milliseconds)
+{
+	struct pollfd life_line = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	return poll(&life_line, 1, milliseconds) > 0;
+}
+
 /*
  * Takes the lock that makes this gpusortd the only one of its server.  It is
  * held until the process is gone.
@@ -153,12 +163,13 @@ take_lock(void)
 	{
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			leave_with_errno("could not lock \"" LOCK_PATH "\"");
-		if (tries == LOCK_WAIT_SECONDS * 100)
+		if (tries == LOCK_WAIT_SECONDS * 1000 / LOCK_RETRY_MILLISECONDS)
 		{
 			report("log another gpusortd of this server holds \"" LOCK_PATH "\"");
 			leave(EXIT_ERROR);
 		}
-		usleep(10000);
+		if (launcher_is_gone_within(LOCK_RETRY_MILLISECONDS))
+			leave(EXIT_STOPPED);
 	}
 }
 

@@ -1364,6 +1364,28 @@ test_second_instance(void)
 }
 
 static void
+test_end_of_waiting(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	Daemon		second = daemon;
+	char		line[LINE_SIZE] = "";
+	int			status;
+
+	spawn(&second, "--engine=host", "--staging-memory=8",
+		  "--device-memory=50");
+	usleep(QUIET_MS * 1000);
+	close(second.life_line);
+	status = exit_status(&second);
+	if (status != 0)
+		wrong("it ended with status %d", status);
+	if (read_report(&second, line))
+		wrong("it said \"%s\"", line);
+	close(second.reports);
+	stop(&daemon);
+	conclude("does not wait for the lock when its server is gone");
+}
+
+static void
 test_successor(void)
 {
 	Daemon		daemon = start("--device-memory=50");
@@ -1489,6 +1511,7 @@ main(int argc, char **argv)
 	test_growth();
 	test_abandoned_sort();
 	test_second_instance();
+	test_end_of_waiting();
 	test_successor();
 	test_end_with_clients();
 	test_termination();
