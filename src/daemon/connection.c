@@ -304,40 +304,44 @@ take_keys(Connection *connection, const Message *message)
 	return true;
 }
 
-/* Waits for the client to give back a chunk of the order. */
+/*
+ * Waits for the client to give back a chunk of the order.  It has those from
+ * number *taken up to "sent", counted through the whole order, and gives them
+ * back one after another.
+ */
 static bool
-wait_order_taken(Connection *connection)
+take_back_chunk(Connection *connection, uint64_t sent, uint64_t *taken)
 {
 	Message		message;
 
 	if (receive_message(connection, &message, true) != RECEIVED)
 		return false;
-	if (message.kind != MSG_ORDER_TAKEN)
+	if (message.kind != MSG_ORDER_TAKEN || *taken == sent ||
+		message.u.order.chunk != *taken % connection->ring->nchunks)
 		return fail_unexpected(connection);
+	(*taken)++;
 	return true;
 }
 
-/* Sends the order through the ring; chunks come back as they were sent. */
+/* Sends the order through the ring. */
 static bool
 send_order(Connection *connection)
 {
 	const uint32_t chunk_entries = CHUNK_BYTES / sizeof(uint32_t);
 	uint32_t	nchunks = connection->ring->nchunks;
-	uint32_t	sent = 0;		/* chunks, not counting those given back */
-	uint32_t	chunk = 0;
+	uint64_t	sent = 0;		/* chunks */
+	uint64_t	taken = 0;		/* of them, those given back */
 	DeviceError error;
 
 	for (uint64_t first = 0; first < connection->nrows; first += chunk_entries)
 	{
 		Message		message = {.kind = MSG_ORDER};
 		uint64_t	left = connection->nrows - first;
+		uint32_t	chunk = sent % nchunks;
 
-		if (sent == nchunks)
-		{
-			if (!wait_order_taken(connection))
-				return false;
-			sent--;
-		}
+		if (sent - taken == nchunks &&
+			!take_back_chunk(connection, sent, &taken))
+			return false;
 		message.u.order.chunk = chunk;
 		message.u.order.count = left < chunk_entries ? left : chunk_entries;
 		if (!engine->pull(connection->job, first, message.u.order.count,
@@ -347,17 +351,12 @@ send_order(Connection *connection)
 		if (!send_message(connection, &message))
 			return false;
 		sent++;
-		chunk = (chunk + 1) % nchunks;
 	}
 
 	/* the ring belongs to the client until it closes the connection */
-	for (;;)
-	{
-		Message		message;
-
-		if (receive_message(connection, &message, true) != RECEIVED)
-			return true;
-	}
+	while (take_back_chunk(connection, sent, &taken))
+		;
+	return true;
 }
 
 static uint64_t

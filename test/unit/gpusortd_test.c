@@ -1137,6 +1137,50 @@ test_bad_turns(void)
 }
 
 /*
+ * Gives back some chunks of an order of so many rows as they came, and then a
+ * wrong one, which must be answered with a failure.
+ */
+static void
+try_order_taken(const Daemon *daemon, const char *what, uint64_t nrows,
+				uint64_t good_answers, uint32_t wrong_chunk)
+{
+	KeySet		set = make_keys(1, nrows, 3);
+	Message		message;
+	Client		client;
+	bool		good = begin(daemon, &client, 1, nrows) &&
+		push_keys(&client, &set) && send_run(&client, nrows) &&
+		receive_sorted(&client);
+
+	for (uint64_t i = 0; i < good_answers && good; i++)
+	{
+		good = receive_kind(&client, &message, MSG_ORDER);
+		message.kind = MSG_ORDER_TAKEN;
+		good = good && send_message(&client, &message);
+	}
+	message = (Message) {.kind = MSG_ORDER_TAKEN};
+	message.u.order.chunk = wrong_chunk;
+	if (good && send_message(&client, &message))
+		(void) expect_failure(&client, what, NULL);
+	hang_up(&client);
+	free_keys(&set);
+}
+
+static void
+test_bad_order_taken(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+
+	/* an order of one chunk, and one of three, of which two are in the ring */
+	try_order_taken(&daemon, "no such chunk", 2500000, 0, UINT32_MAX);
+	try_order_taken(&daemon, "not the oldest chunk", 2500000, 0, 1);
+	try_order_taken(&daemon, "the same chunk again", 2500000, 1, 0);
+	try_order_taken(&daemon, "no such chunk at the end", 1000, 0, 1);
+	try_order_taken(&daemon, "more chunks than there were", 1000, 1, 1);
+	stop(&daemon);
+	conclude("takes back only the chunks it has handed out");
+}
+
+/*
  * A client may have sent more when its job fails; it is to get the reason all
  * the same, and not a reset connection.
  */
@@ -1504,6 +1548,7 @@ main(int argc, char **argv)
 	test_bad_beginnings();
 	test_bad_keys();
 	test_bad_turns();
+	test_bad_order_taken();
 	test_reason_arrives();
 	test_ring_of_failed_job();
 	test_queue();
