@@ -28,9 +28,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../protocol.h"
@@ -45,6 +47,10 @@
 #define LOCK_RETRY_MILLISECONDS	10
 
 #define LISTEN_BACKLOG		1024
+
+/* After a client could not be accepted: when to try again, and say so again. */
+#define ACCEPT_RETRY_MILLISECONDS	100
+#define ACCEPT_REPORT_SECONDS		60
 
 typedef struct Options
 {
@@ -136,6 +142,22 @@ parse_options(int argc, char **argv, Options *options)
 		fprintf(stderr, "usage: %s --engine=auto|cuda|host "
 				"--staging-memory=MB --device-memory=PERCENT\n", argv[0]);
 		leave(EXIT_ERROR);
+	}
+}
+
+/*
+ * Allows as many open files as can be had.  A connection takes two, and some
+ * of CUDA's own; the usual limit of 1024 is for programs that use select().
+ */
+static void
+raise_limit_of_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+	{
+		limit.rlim_cur = limit.rlim_max;
+		(void) setrlimit(RLIMIT_NOFILE, &limit);
 	}
 }
 
@@ -234,8 +256,27 @@ connection_thread(void *argument)
 	return NULL;
 }
 
-/* Serves a new client in a thread of its own. */
+/* Says why clients wait, but not each time that one cannot be accepted. */
 static void
+report_accept_failure(void)
+{
+	static time_t next_report = 0;
+	const char *reason = strerror(errno);
+	time_t		now = time(NULL);
+
+	if (now >= next_report)
+	{
+		report("log could not accept a connection, sorts wait for others to end: %s",
+			   reason);
+		next_report = now + ACCEPT_REPORT_SECONDS;
+	}
+}
+
+/*
+ * Serves a new client in a thread of its own.  False if it has to wait, most
+ * likely for a descriptor.
+ */
+static bool
 accept_client(int listener)
 {
 	int			client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
@@ -243,17 +284,15 @@ accept_client(int listener)
 
 	if (client < 0)
 	{
-		/* out of descriptors, most likely: others will be closed */
-		usleep(10000);
-		return;
+		report_accept_failure();
+		return false;
 	}
 	if (pthread_create(&thread, NULL, connection_thread,
 					   (void *) (intptr_t) client) != 0)
-	{
 		close(client);
-		return;
-	}
-	pthread_detach(thread);
+	else
+		pthread_detach(thread);
+	return true;
 }
 
 /* Serves clients until standard input is closed. */
@@ -271,8 +310,11 @@ serve(int listener)
 			continue;
 		if (events[1].revents != 0)
 			return;
-		if (events[0].revents != 0)
-			accept_client(listener);
+
+		/* a client that has to wait would have poll() return at once */
+		if (events[0].revents != 0 && !accept_client(listener) &&
+			launcher_is_gone_within(ACCEPT_RETRY_MILLISECONDS))
+			return;
 	}
 }
 
@@ -290,6 +332,7 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTERM, leave_on_signal);
 	parse_options(argc, argv, &options);
+	raise_limit_of_files();
 	take_lock();
 	engine = start_engine(&options);
 	memory_budget_init(engine->memory_bytes() / 100 * options.device_percent);

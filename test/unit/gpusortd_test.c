@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -1384,6 +1385,77 @@ test_abandoned_sort(void)
 	conclude("gives up a sort that nobody waits for");
 }
 
+/* Each connection takes descriptors: the soft limit must not be what counts. */
+static void
+test_soft_limit(void)
+{
+	Client		clients[NCLIENTS];
+	struct rlimit limit;
+	struct rlimit low;
+	Daemon		daemon;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	low = limit;
+	low.rlim_cur = NCLIENTS;
+	setrlimit(RLIMIT_NOFILE, &low);
+	daemon = start("--device-memory=50");
+	setrlimit(RLIMIT_NOFILE, &limit);
+
+	for (int i = 0; i < NCLIENTS; i++)
+		(void) begin(&daemon, &clients[i], 1, 10);
+	for (int i = 0; i < NCLIENTS; i++)
+		hang_up(&clients[i]);
+	stop(&daemon);
+	conclude("has more files open than the soft limit allows");
+}
+
+/* Does gpusortd, now, use less than a third of a processor? */
+static bool
+is_idle(const Daemon *daemon)
+{
+	clockid_t	clock;
+	struct timespec before = {0};
+	struct timespec after = {0};
+
+	if (clock_getcpuclockid(daemon->pid, &clock) != 0)
+		return wrong("no clock for gpusortd");
+	clock_gettime(clock, &before);
+	usleep(QUIET_MS * 1000);
+	clock_gettime(clock, &after);
+	return (after.tv_sec - before.tv_sec) * 1000 +
+		(after.tv_nsec - before.tv_nsec) / 1000000 < QUIET_MS / 3;
+}
+
+static void
+test_out_of_descriptors(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	struct rlimit limit = {.rlim_cur = NCLIENTS, .rlim_max = NCLIENTS};
+	struct pollfd reports = {.fd = daemon.reports, .events = POLLIN};
+	Client		clients[NCLIENTS];
+	char		line[LINE_SIZE] = "";
+
+	prlimit(daemon.pid, RLIMIT_NOFILE, &limit, NULL);
+	for (int i = 0; i < NCLIENTS; i++)
+		(void) connect_client(&daemon, &clients[i]);
+	(void) read_report(&daemon, line);
+	if (strncmp(line, "log ", 4) != 0 ||
+		strstr(line, strerror(EMFILE)) == NULL)
+		wrong("it reported \"%s\"", line);
+	if (!is_idle(&daemon))
+		wrong("it is busy while it cannot accept connections");
+	if (poll(&reports, 1, 0) != 0)
+		wrong("it goes on reporting");
+
+	for (int i = 0; i < NCLIENTS - 1; i++)
+		hang_up(&clients[i]);
+	if (say_hello(&clients[NCLIENTS - 1], 1, 10))
+		(void) receive_welcome(&clients[NCLIENTS - 1]);
+	hang_up(&clients[NCLIENTS - 1]);
+	stop(&daemon);
+	conclude("lets clients wait when it has no descriptors left");
+}
+
 static void
 test_second_instance(void)
 {
@@ -1555,6 +1627,8 @@ main(int argc, char **argv)
 	test_release_after_run();
 	test_growth();
 	test_abandoned_sort();
+	test_soft_limit();
+	test_out_of_descriptors();
 	test_second_instance();
 	test_end_of_waiting();
 	test_successor();
