@@ -81,7 +81,7 @@ extern void device_unpin(void *memory);
 /*
  * Device memory, in bytes, that a job takes at its highest for nrows keys of
  * nwords words together.  Monotonic in both.  The highest is during run; when
- * that has returned, a job keeps 4 bytes a row, its order.
+ * that has returned, a job keeps 4 bytes a row, its order, rounded up to 256.
  */
 extern uint64_t device_sort_memory(const KeyShape *shape,
 								   uint64_t nrows, uint64_t nwords);
@@ -106,7 +106,10 @@ extern bool device_sort_push(DeviceSort *sort, const uint64_t *words,
 extern bool device_sort_wait_pushed(DeviceSort *sort, uint64_t ticket,
 									DeviceError *error);
 
-/* Sorts what was pushed; returns when the order is ready.  Once a job. */
+/*
+ * Sorts what was pushed; returns when the order is ready, and all other memory
+ * of the job free for others.  Once a job.
+ */
 extern bool device_sort_run(DeviceSort *sort, DeviceError *error);
 
 /* Copies entries first to first + count - 1 of the order to pinned memory. */

@@ -144,7 +144,7 @@ try_receive_message(DeviceClient *client, Message *message, int *descriptor,
 
 	*received = false;
 	length = recvmsg(client->socket, &envelope,
-					 MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+					 MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
 	if (length < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
 	if (length < 0)
@@ -160,7 +160,7 @@ try_receive_message(DeviceClient *client, Message *message, int *descriptor,
 			memcpy(descriptor, CMSG_DATA(header), sizeof(int));
 	}
 	if (length != sizeof(Message))
-		return fail_unexpected(client);
+		return fail(client, VERSIONS_DIFFER);
 	if (message->kind == MSG_FAILED || message->kind == MSG_REFUSED)
 	{
 		message->u.failed.text[MESSAGE_TEXT_SIZE - 1] = '\0';

@@ -6,6 +6,9 @@
  * gpusortd listens on a unix socket of type SOCK_SEQPACKET, so a message is
  * received whole or not at all.  Every message is one Message structure; both
  * ends run on one machine and come from one build, which MSG_HELLO checks.
+ * Across an upgrade they may not.  So the kind of a message, and the version
+ * in MSG_HELLO, are in the same place in all versions; and a message of
+ * another size, or a first one of unknown kind, is one of another version.
  *
  * A connection is one job.  Keys and order travel through a ring: memory that
  * gpusortd makes (a memfd, passed along with MSG_WELCOME), pins for the
@@ -45,6 +48,10 @@
 
 /* Changes whenever anything in this file or key_format.h does. */
 #define PROTOCOL_VERSION	1
+
+/* Said by whichever side notices. */
+#define VERSIONS_DIFFER \
+	"gpusortd and the extension are of different versions, restart the server"
 
 /*
  * Where the socket and the lock are, relative to the data directory, which is

@@ -211,6 +211,16 @@ reserve_for_keys(Connection *connection, uint64_t nrows, uint64_t nwords)
 	return true;
 }
 
+/* Gives back what is reserved for more than the order, all that is left. */
+static void
+release_all_but_order(Connection *connection)
+{
+	uint64_t	kept = connection->nrows * sizeof(uint32_t);
+
+	memory_budget_release(connection->reserved - kept);
+	connection->reserved = kept;
+}
+
 /* Are the ends of a chunk's keys what key_format.h says they are? */
 static bool
 ends_are_right(const Connection *connection, const uint64_t *ends,
@@ -294,40 +304,44 @@ take_keys(Connection *connection, const Message *message)
 	return true;
 }
 
-/* Waits for the client to give back a chunk of the order. */
+/*
+ * Waits for the client to give back a chunk of the order.  It has those from
+ * number *taken up to "sent", counted through the whole order, and gives them
+ * back one after another.
+ */
 static bool
-wait_order_taken(Connection *connection)
+take_back_chunk(Connection *connection, uint64_t sent, uint64_t *taken)
 {
 	Message		message;
 
 	if (receive_message(connection, &message, true) != RECEIVED)
 		return false;
-	if (message.kind != MSG_ORDER_TAKEN)
+	if (message.kind != MSG_ORDER_TAKEN || *taken == sent ||
+		message.u.order.chunk != *taken % connection->ring->nchunks)
 		return fail_unexpected(connection);
+	(*taken)++;
 	return true;
 }
 
-/* Sends the order through the ring; chunks come back as they were sent. */
+/* Sends the order through the ring. */
 static bool
 send_order(Connection *connection)
 {
 	const uint32_t chunk_entries = CHUNK_BYTES / sizeof(uint32_t);
 	uint32_t	nchunks = connection->ring->nchunks;
-	uint32_t	sent = 0;		/* chunks, not counting those given back */
-	uint32_t	chunk = 0;
+	uint64_t	sent = 0;		/* chunks */
+	uint64_t	taken = 0;		/* of them, those given back */
 	DeviceError error;
 
 	for (uint64_t first = 0; first < connection->nrows; first += chunk_entries)
 	{
 		Message		message = {.kind = MSG_ORDER};
 		uint64_t	left = connection->nrows - first;
+		uint32_t	chunk = sent % nchunks;
 
-		if (sent == nchunks)
-		{
-			if (!wait_order_taken(connection))
-				return false;
-			sent--;
-		}
+		if (sent - taken == nchunks &&
+			!take_back_chunk(connection, sent, &taken))
+			return false;
 		message.u.order.chunk = chunk;
 		message.u.order.count = left < chunk_entries ? left : chunk_entries;
 		if (!engine->pull(connection->job, first, message.u.order.count,
@@ -337,17 +351,12 @@ send_order(Connection *connection)
 		if (!send_message(connection, &message))
 			return false;
 		sent++;
-		chunk = (chunk + 1) % nchunks;
 	}
 
 	/* the ring belongs to the client until it closes the connection */
-	for (;;)
-	{
-		Message		message;
-
-		if (receive_message(connection, &message, true) != RECEIVED)
-			return true;
-	}
+	while (take_back_chunk(connection, sent, &taken))
+		;
+	return true;
 }
 
 static uint64_t
@@ -379,6 +388,7 @@ run_job(Connection *connection, const Message *message)
 	if (!engine->run(connection->job, &error))
 		return fail(connection, &error);
 	answer.u.sorted.sort_microseconds = microseconds_now() - start;
+	release_all_but_order(connection);
 	return send_message(connection, &answer) && send_order(connection);
 }
 
@@ -458,8 +468,7 @@ serve_job(Connection *connection, const Message *hello)
 	Message		message;
 
 	if (hello->u.hello.version != PROTOCOL_VERSION)
-		return refuse(connection, MSG_REFUSED,
-					  "gpusortd is of another version than the extension, restart the server");
+		return refuse(connection, MSG_REFUSED, VERSIONS_DIFFER);
 	if (hello->u.hello.fixed_words > KEY_MAX_WORDS ||
 		hello->u.hello.algorithm > DEVICE_SORT_QUICKSORT2)
 		return fail_unexpected(connection);
@@ -555,7 +564,7 @@ connection_serve(int socket)
 		else if (message.kind == MSG_LIST_DEVICES)
 			(void) list_devices(&connection);
 		else
-			(void) fail_unexpected(&connection);
+			(void) refuse(&connection, MSG_REFUSED, VERSIONS_DIFFER);
 	}
 	close_connection(&connection);
 

@@ -47,7 +47,10 @@ typedef struct Engine
 	bool		(*pin) (void *memory, size_t bytes, DeviceError *error);
 	void		(*unpin) (void *memory);
 
-	/* Bytes a job takes at its highest. */
+	/*
+	 * Bytes a job takes at its highest, which is during run.  A job that has
+	 * run keeps sizeof(uint32_t) a row, its order, and has freed all else.
+	 */
 	uint64_t	(*job_memory) (const KeyShape *shape, uint64_t nrows,
 							   uint64_t nwords);
 

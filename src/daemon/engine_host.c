@@ -164,6 +164,24 @@ give_up_if_cancelled(void *argument)
 		longjmp(job->give_up, 1);
 }
 
+/* Frees all that a job has but its order. */
+static void
+keep_order_only(EngineJob *job)
+{
+	void	   *order;
+
+	free(job->words);
+	job->words = NULL;
+	free(job->ends);
+	job->ends = NULL;
+
+	/* the order is at the start of the entries; one byte more is not none */
+	order = realloc(job->entries, job->nrows * sizeof(uint32_t) + 1);
+	if (order != NULL)
+		job->entries = order;
+	job->order = (uint32_t *) job->entries;
+}
+
 static bool
 host_run(EngineJob *job, DeviceError *error)
 {
@@ -182,7 +200,8 @@ host_run(EngineJob *job, DeviceError *error)
 		snprintf(error->text, sizeof(error->text), "the job was cancelled");
 		return false;
 	}
-	job->order = host_sort(&keys, job->entries, give_up_if_cancelled, job);
+	(void) host_sort(&keys, job->entries, give_up_if_cancelled, job);
+	keep_order_only(job);
 	return true;
 }
 

@@ -28,9 +28,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../protocol.h"
@@ -42,8 +44,13 @@
 
 /* How long to wait for the gpusortd before this one to be gone. */
 #define LOCK_WAIT_SECONDS	5
+#define LOCK_RETRY_MILLISECONDS	10
 
 #define LISTEN_BACKLOG		1024
+
+/* After a client could not be accepted: when to try again, and say so again. */
+#define ACCEPT_RETRY_MILLISECONDS	100
+#define ACCEPT_REPORT_SECONDS		60
 
 typedef struct Options
 {
@@ -139,6 +146,31 @@ parse_options(int argc, char **argv, Options *options)
 }
 
 /*
+ * Allows as many open files as can be had.  A connection takes two, and some
+ * of CUDA's own; the usual limit of 1024 is for programs that use select().
+ */
+static void
+raise_limit_of_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+	{
+		limit.rlim_cur = limit.rlim_max;
+		(void) setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+/* Waits for so long, unless standard input is closed: then the result is true. */
+static bool
+launcher_is_gone_within(int milliseconds)
+{
+	struct pollfd life_line = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	return poll(&life_line, 1, milliseconds) > 0;
+}
+
+/*
  * Takes the lock that makes this gpusortd the only one of its server.  It is
  * held until the process is gone.
  */
@@ -153,12 +185,13 @@ take_lock(void)
 	{
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			leave_with_errno("could not lock \"" LOCK_PATH "\"");
-		if (tries == LOCK_WAIT_SECONDS * 100)
+		if (tries == LOCK_WAIT_SECONDS * 1000 / LOCK_RETRY_MILLISECONDS)
 		{
 			report("log another gpusortd of this server holds \"" LOCK_PATH "\"");
 			leave(EXIT_ERROR);
 		}
-		usleep(10000);
+		if (launcher_is_gone_within(LOCK_RETRY_MILLISECONDS))
+			leave(EXIT_STOPPED);
 	}
 }
 
@@ -223,8 +256,27 @@ connection_thread(void *argument)
 	return NULL;
 }
 
-/* Serves a new client in a thread of its own. */
+/* Says why clients wait, but not each time that one cannot be accepted. */
 static void
+report_accept_failure(void)
+{
+	static time_t next_report = 0;
+	const char *reason = strerror(errno);
+	time_t		now = time(NULL);
+
+	if (now >= next_report)
+	{
+		report("log could not accept a connection, sorts wait for others to end: %s",
+			   reason);
+		next_report = now + ACCEPT_REPORT_SECONDS;
+	}
+}
+
+/*
+ * Serves a new client in a thread of its own.  False if it has to wait, most
+ * likely for a descriptor.
+ */
+static bool
 accept_client(int listener)
 {
 	int			client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
@@ -232,17 +284,15 @@ accept_client(int listener)
 
 	if (client < 0)
 	{
-		/* out of descriptors, most likely: others will be closed */
-		usleep(10000);
-		return;
+		report_accept_failure();
+		return false;
 	}
 	if (pthread_create(&thread, NULL, connection_thread,
 					   (void *) (intptr_t) client) != 0)
-	{
 		close(client);
-		return;
-	}
-	pthread_detach(thread);
+	else
+		pthread_detach(thread);
+	return true;
 }
 
 /* Serves clients until standard input is closed. */
@@ -260,8 +310,11 @@ serve(int listener)
 			continue;
 		if (events[1].revents != 0)
 			return;
-		if (events[0].revents != 0)
-			accept_client(listener);
+
+		/* a client that has to wait would have poll() return at once */
+		if (events[0].revents != 0 && !accept_client(listener) &&
+			launcher_is_gone_within(ACCEPT_RETRY_MILLISECONDS))
+			return;
 	}
 }
 
@@ -279,6 +332,7 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTERM, leave_on_signal);
 	parse_options(argc, argv, &options);
+	raise_limit_of_files();
 	take_lock();
 	engine = start_engine(&options);
 	memory_budget_init(engine->memory_bytes() / 100 * options.device_percent);

@@ -6,7 +6,8 @@
  * A job reserves what it is expected to need before it begins, and waits for
  * that in the order of arrival.  If it then needs more it either gets that at
  * once or fails: a job that has memory never waits for memory, so no jobs can
- * wait for each other.
+ * wait for each other.  Once it has sorted it gives back all but what its
+ * order takes.
  *
  *-------------------------------------------------------------------------
  */
@@ -75,11 +76,21 @@ wait_for_change(void)
 	pthread_cond_timedwait(&changed, &mutex, &deadline);
 }
 
+/* Reserves memory, with the mutex held, if there is that much. */
+static bool
+reserve(uint64_t bytes)
+{
+	if (bytes > total - reserved)
+		return false;
+	reserved += bytes;
+	return true;
+}
+
 bool
 memory_budget_wait(uint64_t bytes, bool (*cancelled) (void *), void *argument)
 {
 	Waiter		self;
-	bool		granted = false;
+	bool		granted;
 
 	if (bytes > total)
 		return false;
@@ -88,13 +99,11 @@ memory_budget_wait(uint64_t bytes, bool (*cancelled) (void *), void *argument)
 	enqueue(&self);
 	for (;;)
 	{
-		granted = first_waiter == &self && bytes <= total - reserved;
+		granted = first_waiter == &self && reserve(bytes);
 		if (granted || cancelled(argument))
 			break;
 		wait_for_change();
 	}
-	if (granted)
-		reserved += bytes;
 	dequeue(&self);
 	pthread_mutex_unlock(&mutex);
 	return granted;
@@ -106,9 +115,7 @@ memory_budget_grow(uint64_t bytes)
 	bool		granted;
 
 	pthread_mutex_lock(&mutex);
-	granted = bytes <= total - reserved;
-	if (granted)
-		reserved += bytes;
+	granted = reserve(bytes);
 	pthread_mutex_unlock(&mutex);
 	return granted;
 }

@@ -982,6 +982,32 @@ test_memory_bound()
 	}
 }
 
+/* A job that has run keeps its order and nothing else. */
+static void
+test_memory_after_run()
+{
+	TestKeys	keys = fixed_keys(5000, 3, {few});
+	PinnedArray<uint64_t> words(keys.words.size());
+	DeviceError error = {""};
+	DeviceSort *sort = device_sort_begin(0, &keys.shape, DEVICE_SORT_AUTO,
+										 &error);
+	uint64_t	ticket;
+	uint64_t	kept;
+
+	std::copy(keys.words.begin(), keys.words.end(), words.get());
+	CHECK(sort != nullptr &&
+		  device_sort_push(sort, words.get(), keys.words.size(), nullptr,
+						   static_cast<uint32_t>(keys.nrows), &ticket,
+						   &error) &&
+		  device_sort_run(sort, &error), "%s", error.text);
+	kept = cuda_on_cpu::usage().bytes;
+	CHECK(kept >= keys.nrows * sizeof(uint32_t) &&
+		  kept < keys.nrows * sizeof(uint32_t) + 256,
+		  "%llu bytes are kept for the order of %llu rows",
+		  (unsigned long long) kept, (unsigned long long) keys.nrows);
+	device_sort_end(sort);
+}
+
 /* The last test: nothing works any more after it. */
 static void
 test_lost_context()
@@ -1214,6 +1240,7 @@ main(int argc, char **argv)
 #ifdef CUDA_ON_CPU
 	run_test("memory exhaustion", test_memory_exhaustion);
 	run_test("memory bound", test_memory_bound);
+	run_test("memory after run", test_memory_after_run);
 	check_nothing_left("at the end");
 	run_test("lost context", test_lost_context);
 #endif

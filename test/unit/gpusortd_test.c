@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -965,11 +966,13 @@ expect_failure(Client *client, const char *what, char *reason)
 	return true;
 }
 
-/* A first message that must be answered with a failure. */
+/* A first message that must be answered with a failure for this reason. */
 static void
 try_first_message(const Daemon *daemon, const char *what,
-				  const Message *message, size_t length)
+				  const Message *message, size_t length,
+				  const char *expected_reason)
 {
+	char		reason[MESSAGE_TEXT_SIZE] = "";
 	Client		client;
 
 	if (connect_client(daemon, &client))
@@ -977,7 +980,9 @@ try_first_message(const Daemon *daemon, const char *what,
 		if (send(client.socket, message, length, MSG_NOSIGNAL) !=
 			(ssize_t) length)
 			wrong("%s: could not be sent", what);
-		(void) expect_failure(&client, what, NULL);
+		if (expect_failure(&client, what, reason) &&
+			strstr(reason, expected_reason) == NULL)
+			wrong("%s: the reason is \"%s\"", what, reason);
 	}
 	hang_up(&client);
 }
@@ -994,30 +999,34 @@ test_bad_beginnings(void)
 	Message		message = hello_message(1, 10);
 
 	message.u.hello.version++;
-	try_first_message(&daemon, "another version", &message, sizeof(message));
+	try_first_message(&daemon, "another version", &message, sizeof(message),
+					  VERSIONS_DIFFER);
 	message = hello_message(KEY_MAX_WORDS + 1, 10);
-	try_first_message(&daemon, "too long keys", &message, sizeof(message));
+	try_first_message(&daemon, "too long keys", &message, sizeof(message),
+					  "unexpected");
 	message = hello_message(1, 10);
 	message.u.hello.algorithm = 999;
 	try_first_message(&daemon, "unknown algorithm", &message,
-					  sizeof(message));
+					  sizeof(message), "unexpected");
 	message = hello_message(1, UINT64_MAX);
-	try_first_message(&daemon, "too many rows", &message, sizeof(message));
+	try_first_message(&daemon, "too many rows", &message, sizeof(message),
+					  "device memory");
 	message = hello_message(0, SORT_MAX_ROWS);
-	try_first_message(&daemon, "too much memory", &message, sizeof(message));
+	try_first_message(&daemon, "too much memory", &message, sizeof(message),
+					  "device memory");
 	for (uint32_t kind = 0; kind < 20; kind++)
 	{
 		message = (Message) {.kind = kind};
 		if (kind != MSG_HELLO && kind != MSG_LIST_DEVICES)
 			try_first_message(&daemon, "wrong first message", &message,
-							  sizeof(message));
+							  sizeof(message), VERSIONS_DIFFER);
 	}
 	message = hello_message(1, 10);
-	try_first_message(&daemon, "one byte", &message, 1);
+	try_first_message(&daemon, "one byte", &message, 1, VERSIONS_DIFFER);
 	try_first_message(&daemon, "a short message", &message,
-					  sizeof(message) - 1);
+					  sizeof(message) - 1, VERSIONS_DIFFER);
 	try_first_message(&daemon, "a long message", &large.message,
-					  sizeof(large));
+					  sizeof(large), VERSIONS_DIFFER);
 
 	(void) do_job(&daemon, 1, 1000, 1);
 	stop(&daemon);
@@ -1126,6 +1135,50 @@ test_bad_turns(void)
 	(void) do_job(&daemon, 1, 1000, 1);
 	stop(&daemon);
 	conclude("refuses messages out of turn");
+}
+
+/*
+ * Gives back some chunks of an order of so many rows as they came, and then a
+ * wrong one, which must be answered with a failure.
+ */
+static void
+try_order_taken(const Daemon *daemon, const char *what, uint64_t nrows,
+				uint64_t good_answers, uint32_t wrong_chunk)
+{
+	KeySet		set = make_keys(1, nrows, 3);
+	Message		message;
+	Client		client;
+	bool		good = begin(daemon, &client, 1, nrows) &&
+		push_keys(&client, &set) && send_run(&client, nrows) &&
+		receive_sorted(&client);
+
+	for (uint64_t i = 0; i < good_answers && good; i++)
+	{
+		good = receive_kind(&client, &message, MSG_ORDER);
+		message.kind = MSG_ORDER_TAKEN;
+		good = good && send_message(&client, &message);
+	}
+	message = (Message) {.kind = MSG_ORDER_TAKEN};
+	message.u.order.chunk = wrong_chunk;
+	if (good && send_message(&client, &message))
+		(void) expect_failure(&client, what, NULL);
+	hang_up(&client);
+	free_keys(&set);
+}
+
+static void
+test_bad_order_taken(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+
+	/* an order of one chunk, and one of three, of which two are in the ring */
+	try_order_taken(&daemon, "no such chunk", 2500000, 0, UINT32_MAX);
+	try_order_taken(&daemon, "not the oldest chunk", 2500000, 0, 1);
+	try_order_taken(&daemon, "the same chunk again", 2500000, 1, 0);
+	try_order_taken(&daemon, "no such chunk at the end", 1000, 0, 1);
+	try_order_taken(&daemon, "more chunks than there were", 1000, 1, 1);
+	stop(&daemon);
+	conclude("takes back only the chunks it has handed out");
 }
 
 /*
@@ -1239,6 +1292,31 @@ test_queue(void)
 	conclude("lets jobs wait for memory in order");
 }
 
+/* While its order is fetched, a job holds no more memory than that takes. */
+static void
+test_release_after_run(void)
+{
+	Daemon		daemon = start("--device-memory=1");
+	uint64_t	most_rows = budget_bytes(&daemon) / 10 * 6 / 27;
+	KeySet		set = make_keys(1, 1000, 1);
+	Client		fetching;
+	Client		next;
+
+	if (begin(&daemon, &fetching, 1, most_rows) &&
+		push_keys(&fetching, &set) && send_run(&fetching, set.nrows) &&
+		receive_sorted(&fetching))
+	{
+		if (connect_client(&daemon, &next) && say_hello(&next, 1, most_rows) &&
+			is_quiet(&next))
+			wrong("a job that has sorted keeps the memory for sorting");
+		hang_up(&next);
+	}
+	hang_up(&fetching);
+	free_keys(&set);
+	stop(&daemon);
+	conclude("has the memory of a job again when it has sorted");
+}
+
 static void
 test_growth(void)
 {
@@ -1307,6 +1385,77 @@ test_abandoned_sort(void)
 	conclude("gives up a sort that nobody waits for");
 }
 
+/* Each connection takes descriptors: the soft limit must not be what counts. */
+static void
+test_soft_limit(void)
+{
+	Client		clients[NCLIENTS];
+	struct rlimit limit;
+	struct rlimit low;
+	Daemon		daemon;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	low = limit;
+	low.rlim_cur = NCLIENTS;
+	setrlimit(RLIMIT_NOFILE, &low);
+	daemon = start("--device-memory=50");
+	setrlimit(RLIMIT_NOFILE, &limit);
+
+	for (int i = 0; i < NCLIENTS; i++)
+		(void) begin(&daemon, &clients[i], 1, 10);
+	for (int i = 0; i < NCLIENTS; i++)
+		hang_up(&clients[i]);
+	stop(&daemon);
+	conclude("has more files open than the soft limit allows");
+}
+
+/* Does gpusortd, now, use less than a third of a processor? */
+static bool
+is_idle(const Daemon *daemon)
+{
+	clockid_t	clock;
+	struct timespec before = {0};
+	struct timespec after = {0};
+
+	if (clock_getcpuclockid(daemon->pid, &clock) != 0)
+		return wrong("no clock for gpusortd");
+	clock_gettime(clock, &before);
+	usleep(QUIET_MS * 1000);
+	clock_gettime(clock, &after);
+	return (after.tv_sec - before.tv_sec) * 1000 +
+		(after.tv_nsec - before.tv_nsec) / 1000000 < QUIET_MS / 3;
+}
+
+static void
+test_out_of_descriptors(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	struct rlimit limit = {.rlim_cur = NCLIENTS, .rlim_max = NCLIENTS};
+	struct pollfd reports = {.fd = daemon.reports, .events = POLLIN};
+	Client		clients[NCLIENTS];
+	char		line[LINE_SIZE] = "";
+
+	prlimit(daemon.pid, RLIMIT_NOFILE, &limit, NULL);
+	for (int i = 0; i < NCLIENTS; i++)
+		(void) connect_client(&daemon, &clients[i]);
+	(void) read_report(&daemon, line);
+	if (strncmp(line, "log ", 4) != 0 ||
+		strstr(line, strerror(EMFILE)) == NULL)
+		wrong("it reported \"%s\"", line);
+	if (!is_idle(&daemon))
+		wrong("it is busy while it cannot accept connections");
+	if (poll(&reports, 1, 0) != 0)
+		wrong("it goes on reporting");
+
+	for (int i = 0; i < NCLIENTS - 1; i++)
+		hang_up(&clients[i]);
+	if (say_hello(&clients[NCLIENTS - 1], 1, 10))
+		(void) receive_welcome(&clients[NCLIENTS - 1]);
+	hang_up(&clients[NCLIENTS - 1]);
+	stop(&daemon);
+	conclude("lets clients wait when it has no descriptors left");
+}
+
 static void
 test_second_instance(void)
 {
@@ -1328,6 +1477,28 @@ test_second_instance(void)
 	(void) do_job(&daemon, 1, 1000, 1);
 	stop(&daemon);
 	conclude("is the only one in its directory");
+}
+
+static void
+test_end_of_waiting(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	Daemon		second = daemon;
+	char		line[LINE_SIZE] = "";
+	int			status;
+
+	spawn(&second, "--engine=host", "--staging-memory=8",
+		  "--device-memory=50");
+	usleep(QUIET_MS * 1000);
+	close(second.life_line);
+	status = exit_status(&second);
+	if (status != 0)
+		wrong("it ended with status %d", status);
+	if (read_report(&second, line))
+		wrong("it said \"%s\"", line);
+	close(second.reports);
+	stop(&daemon);
+	conclude("does not wait for the lock when its server is gone");
 }
 
 static void
@@ -1449,12 +1620,17 @@ main(int argc, char **argv)
 	test_bad_beginnings();
 	test_bad_keys();
 	test_bad_turns();
+	test_bad_order_taken();
 	test_reason_arrives();
 	test_ring_of_failed_job();
 	test_queue();
+	test_release_after_run();
 	test_growth();
 	test_abandoned_sort();
+	test_soft_limit();
+	test_out_of_descriptors();
 	test_second_instance();
+	test_end_of_waiting();
 	test_successor();
 	test_end_with_clients();
 	test_termination();
