@@ -7,10 +7,16 @@
  */
 #include "lineage_test.h"
 
+#include "../../bench/lineage/bitonic_sort.cuh"
+
 int
 main()
 {
 	bool		good = true;
+
+	good &= lineage_test::test_algorithm<lineage::BitonicSort>({128, 1000});
+	good &= lineage_test::test_algorithm<lineage::KModelBitonicSort>(
+		{64, 128, 256, 512, 1500, 4096});
 
 	return good ? 0 : 1;
 }

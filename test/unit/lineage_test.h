@@ -63,6 +63,20 @@ inline const Distribution distributions[] = {
 		return place % 101 == 0 ? scrambled(place) : place % 64 << 33; }},
 };
 
+/* Device memory with these elements and one byte, for there may be none. */
+template <typename Element>
+Element *
+device_copy(const std::vector<Element> &elements, cudaStream_t stream)
+{
+	size_t		bytes = elements.size() * sizeof(Element);
+	void	   *copy = nullptr;
+
+	(void) cudaMallocAsync(&copy, bytes + 1, stream);
+	(void) cudaMemcpyAsync(copy, elements.data(), bytes,
+						   cudaMemcpyHostToDevice, stream);
+	return static_cast<Element *>(copy);
+}
+
 template <template <typename, bool> class Algorithm, typename Key,
 		  bool has_values>
 bool
@@ -85,16 +99,10 @@ sorts(const Distribution &distribution, uint32_t n)
 	std::iota(values.begin(), values.end(), 0);
 
 	(void) cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-	(void) cudaMalloc(&device_keys, n * sizeof(Key) + 1);
-	(void) cudaMalloc(&extra, Sort::extra_bytes(n) + 1);
-	(void) cudaMemcpy(device_keys, keys.data(), n * sizeof(Key),
-					  cudaMemcpyHostToDevice);
+	device_keys = device_copy(keys, stream);
 	if (has_values)
-	{
-		(void) cudaMalloc(&device_values, n * sizeof(uint32_t) + 1);
-		(void) cudaMemcpy(device_values, values.data(), n * sizeof(uint32_t),
-						  cudaMemcpyHostToDevice);
-	}
+		device_values = device_copy(values, stream);
+	(void) cudaMallocAsync(&extra, Sort::extra_bytes(n) + 1, stream);
 
 	bool		good = Sort::sort(gpusort::Queue{stream, 2, &error},
 								  {device_keys, device_values}, n, extra) &&
@@ -102,14 +110,17 @@ sorts(const Distribution &distribution, uint32_t n)
 
 	if (!good)
 		printf("# %s, %u rows: %s\n", distribution.name, n, error.text);
-	(void) cudaMemcpy(result.data(), device_keys, n * sizeof(Key),
-					  cudaMemcpyDeviceToHost);
+	(void) cudaMemcpyAsync(result.data(), device_keys, n * sizeof(Key),
+						   cudaMemcpyDeviceToHost, stream);
 	if (has_values)
-		(void) cudaMemcpy(values.data(), device_values, n * sizeof(uint32_t),
-						  cudaMemcpyDeviceToHost);
-	(void) cudaFree(device_keys);
-	(void) cudaFree(device_values);
-	(void) cudaFree(extra);
+		(void) cudaMemcpyAsync(values.data(), device_values,
+							   n * sizeof(uint32_t), cudaMemcpyDeviceToHost,
+							   stream);
+	(void) cudaFreeAsync(device_keys, stream);
+	if (has_values)
+		(void) cudaFreeAsync(device_values, stream);
+	(void) cudaFreeAsync(extra, stream);
+	(void) cudaStreamSynchronize(stream);
 	(void) cudaStreamDestroy(stream);
 
 	if (good && has_values)

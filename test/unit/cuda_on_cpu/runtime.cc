@@ -502,7 +502,7 @@ cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
 	cudaError_t code = fault();
 	bool		to_host = kind == cudaMemcpyDeviceToHost;
 
-	if (code != cudaSuccess)
+	if (code != cudaSuccess || bytes == 0)
 		return result(code);
 
 	if (is_pinned(to_host ? to : from, bytes))
