@@ -41,10 +41,12 @@
 #define GPUSORT_LINEAGE_SAMPLE_SORT_CUH
 
 #include <random>
+#include <utility>
 
 #include "../../kernels/workspace.cuh"
 #include "odd_even_network.cuh"
 #include "scan.cuh"
+#include "tiles.cuh"
 
 namespace lineage
 {
@@ -98,8 +100,8 @@ constexpr uint32_t short_items = 2048;
 constexpr unsigned short_threads = 512;
 
 /*
- * Buckets that a block sorts with the help of quicksort, the paper's M.
- * Three levels of quicksort cost about what a level of distribution does.
+ * Buckets that a block sorts with the help of quicksort, the paper's M.  One
+ * more level would need a sample of an eighth of the smallest segment.
  */
 constexpr uint32_t long_items = 16384;
 constexpr unsigned long_threads = 512;
@@ -118,22 +120,6 @@ static_assert(buckets <= tile_threads && buckets % warp_threads == 0,
 			  "there are blocks with a thread for each bucket");
 static_assert(tile_items <= 65536, "a place in a tile has 16 bits");
 static_assert(long_items < 65536, "two counts of a bucket share a word");
-
-/* A bucket that is to be distributed. */
-struct Segment
-{
-	uint32_t	begin;
-	uint32_t	length;
-	uint32_t	first_tile;
-	uint32_t	tiles;
-};
-
-/* Items number * tile_items and following of a segment. */
-struct Tile
-{
-	uint32_t	segment;
-	uint32_t	number;
-};
 
 /* What the buckets of a level are sorted into: lists, by what is to be done. */
 enum List
@@ -208,7 +194,7 @@ struct Space
 class Random
 {
 public:
-	/* Equal seeds with different streams give unrelated numbers. */
+	/* The streams of a seed, a thread's each, go through different numbers. */
 	__device__
 	Random(uint64_t seed, uint32_t stream) : state(seed + stream)
 	{
@@ -250,9 +236,7 @@ choose_splitters(const Key *keys, const Segment *segments, uint64_t seed,
 	for (unsigned place = threadIdx.x; place < sample_items;
 		 place += sample_threads)
 		shared.keys[place] = keys[segment.begin + random.below(segment.length)];
-	for (uint32_t number = threadIdx.x; number < segment.tiles;
-		 number += sample_threads)
-		tiles[segment.first_tile + number] = {blockIdx.x, number};
+	list_tiles(segment, blockIdx.x, tiles);
 	__syncthreads();
 
 	odd_even_network(shared.items(), sample_items);
@@ -332,13 +316,9 @@ struct TileView
 	__device__
 	TileView(const Segment *segments, Tile tile)
 		: segment(segments[tile.segment]), splitters(tile.segment * buckets),
-		  number(tile.number)
+		  number(tile.number), begin(segment.begin + number * tile_items),
+		  count(tile_length(segment, number, tile_items))
 	{
-		uint32_t	offset = number * tile_items;
-		uint32_t	left = segment.length - offset;
-
-		begin = segment.begin + offset;
-		count = left < tile_items ? left : tile_items;
 	}
 };
 
