@@ -20,7 +20,7 @@
 
 #include "device.cuh"
 #include "device_quicksort.cuh"
-#include "key_words.cuh"
+#include "key_survey.cuh"
 #include "runs.cuh"
 
 using namespace gpusort;
@@ -30,6 +30,7 @@ struct DeviceSort
 	int			device;
 	unsigned	multiprocessors;
 	KeyShape	shape;
+	DeviceAlgorithm algorithm;
 	cudaStream_t stream;
 	SlabArray	words;
 	SlabArray	ends;
@@ -55,12 +56,21 @@ cudaError_t
 gpusort::load_kernels(void)
 {
 	static const void *const kernels[] = {
-		reinterpret_cast<const void *>(load_first_words),
+		reinterpret_cast<const void *>(survey_keys),
+		reinterpret_cast<const void *>(put_ordered),
+		reinterpret_cast<const void *>(load_leaf),
+		reinterpret_cast<const void *>(open_whole),
 		reinterpret_cast<const void *>(open_ranges),
-		reinterpret_cast<const void *>(partition_tiles),
-		reinterpret_cast<const void *>(close_level),
-		reinterpret_cast<const void *>(publish_equal),
+		reinterpret_cast<const void *>(choose_splitters<KeySource>),
+		reinterpret_cast<const void *>(choose_splitters<PairSource>),
+		reinterpret_cast<const void *>(count_buckets<KeySource>),
+		reinterpret_cast<const void *>(count_buckets<PairSource>),
+		reinterpret_cast<const void *>(open_buckets),
+		reinterpret_cast<const void *>(scatter_tiles<KeySource>),
+		reinterpret_cast<const void *>(scatter_tiles<PairSource>),
 		reinterpret_cast<const void *>(sort_tiny_leaves),
+		reinterpret_cast<const void *>(sort_leaves<small_leaf_rows,
+									   small_leaf_threads>),
 		reinterpret_cast<const void *>(sort_leaves<medium_leaf_rows,
 									   medium_leaf_threads>),
 		reinterpret_cast<const void *>(sort_leaves<large_leaf_rows,
@@ -68,7 +78,7 @@ gpusort::load_kernels(void)
 		reinterpret_cast<const void *>(mark_starts),
 		reinterpret_cast<const void *>(collect_runs),
 		reinterpret_cast<const void *>(load_next_words),
-		reinterpret_cast<const void *>(mark_ties),
+		reinterpret_cast<const void *>(clear_ties),
 	};
 
 	for (const void *kernel : kernels)
@@ -114,7 +124,7 @@ device_sort_begin(int device, const KeyShape *shape,
 
 	if (multiprocessors == 0)
 		return nullptr;
-	if (algorithm != DEVICE_SORT_AUTO && algorithm != DEVICE_SORT_QUICKSORT2)
+	if (algorithm > DEVICE_SORT_QUICKSORT2)
 	{
 		(void) refuse(error, "there is no such algorithm");
 		return nullptr;
@@ -129,6 +139,7 @@ device_sort_begin(int device, const KeyShape *shape,
 	sort->device = device;
 	sort->multiprocessors = multiprocessors;
 	sort->shape = *shape;
+	sort->algorithm = algorithm;
 	if (!succeeded(cudaStreamCreateWithFlags(&sort->stream,
 											 cudaStreamNonBlocking),
 				   error, "creating a stream"))
@@ -228,69 +239,115 @@ device_sort_wait_pushed(DeviceSort *sort, uint64_t ticket, DeviceError *error)
 	return true;
 }
 
-/* Sorts the rows by their first words, then runs by their next words. */
+/* Finds out about the keys; the control block is cleared before. */
 static bool
-sort_by_words(const Queue &queue, const Keys &keys, bool want_ties,
-			  const Workspace &space)
+survey(const Queue &queue, const Keys &keys, const Workspace &space,
+	   Control *control)
 {
-	DeviceQuicksort quicksort(queue, space, keys.nrows);
+	unsigned	words = keys.fixed_words != 0 ? keys.fixed_words :
+		static_cast<unsigned>(keys.nwords / keys.nrows) + 1;
+	unsigned	rows_per_thread = words < survey_words ?
+		survey_words / words : 1;
+	uint64_t	blocks = divide_up(keys.nrows, rows_per_thread * simple_threads);
+	uint64_t	resident = queue.multiprocessors * 8;
+
+	return queue.did(cudaMemsetAsync(space.control, 0, sizeof(Control),
+									 queue.stream), "clearing counters") &&
+		queue.launch<SurveyShared>("looking at the keys", survey_keys,
+								   blocks < resident ? blocks : resident,
+								   simple_threads, keys, rows_per_thread,
+								   &space.control->survey) &&
+		look(queue, space, control);
+}
+
+/*
+ * Sorts runs by their next working words, for as long as there are such and
+ * the order has ties.
+ */
+static bool
+refine_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,
+			WordPlan plan, bool two_way, const Workspace &space, Order order)
+{
+	DeviceQuicksort quicksort(queue, space, two_way);
 	RunLists	runs = space.run_lists(keys.nrows);
-	uint64_t	row_blocks = divide_up(keys.nrows, simple_threads);
 	uint64_t	start_tiles = divide_up(keys.nrows, starts_tile_rows);
-	Control		control = {};
+	uint64_t	row_blocks = divide_up(keys.nrows, simple_threads);
+	Control		control;
+	bool		is_first = true;
 
-	if (!queue.did(cudaMemsetAsync(space.control, 0, sizeof(Control),
-								   queue.stream), "clearing counters") ||
-		!queue.launch("loading keys", load_first_words, row_blocks,
-					  simple_threads, keys, space.sorted, runs,
-					  &space.control->keys_broken))
-		return false;
-	if (keys.nrows > leaf_rows)
-		control.runs.longs = 1;
-	else
-		control.runs.shorts.count[leaf_class(keys.nrows)] = 1;
-
-	for (uint32_t depth = 1;; depth++)
+	do
 	{
-		bool		has_next = keys.fixed_words == 0 || depth < keys.fixed_words;
-
-		if (!quicksort.sort_runs(control.runs))
-			return false;
-		if (!has_next && !want_ties)
-			return true;
 		if (!queue.launch<StartsShared>("finding runs", mark_starts,
 										start_tiles, simple_threads,
-										space.sorted.words, keys.nrows,
-										depth == 1, space.starts,
-										space.first_starts))
-			return false;
-		if (!has_next)
-			break;
-
-		if (!queue.did(cudaMemsetAsync(space.control, 0,
-									   offsetof(Control, keys_broken),
+										order.entries, keys.nrows, is_first,
+										space.starts, space.first_starts) ||
+			!queue.did(cudaMemsetAsync(&space.control->runs, 0,
+									   sizeof(RunCounts), queue.stream),
+					   "clearing counters") ||
+			!queue.did(cudaMemsetAsync(order.has_ties, 0, sizeof(uint32_t),
 									   queue.stream), "clearing counters") ||
 			!queue.launch<StartsShared>("collecting runs", collect_runs,
 										start_tiles, simple_threads, keys,
-										depth, space.sorted.rows, space.starts,
-										space.first_starts, runs,
+										plan.first_word(), order.entries,
+										space.starts, space.first_starts, runs,
 										&space.control->runs) ||
-			!quicksort.look(&control))
+			!look(queue, space, &control))
 			return false;
-		if (control.keys_broken != 0)
-			return refuse(queue.error,
-						  "the keys do not end where they are said to");
 		if (control.runs.none())
-			break;
+			return true;
 		if (!queue.launch("loading the next words", load_next_words,
-						  row_blocks, simple_threads, keys, depth,
-						  space.starts, space.sorted))
+						  row_blocks, simple_threads, keys, plan,
+						  order.entries, space.starts, space.pairs[0]) ||
+			!quicksort.sort_runs(control.runs, keys.nrows, order) ||
+			!look(queue, space, &control))
 			return false;
-	}
+		is_first = false;
+	} while (control.has_ties != 0 && planner.next(&plan));
+	return true;
+}
 
-	return !want_ties ||
-		queue.launch("marking ties", mark_ties, row_blocks, simple_threads,
-					 space.starts, keys.nrows, space.sorted.rows);
+/* Makes the order of the keys. */
+static bool
+sort_keys(const Queue &queue, const Keys &keys, bool want_ties, bool two_way,
+		  const Workspace &space, uint32_t *entries)
+{
+	uint64_t	row_blocks = divide_up(keys.nrows, simple_threads);
+	Order		order = {entries, ORDER_TIE, &space.control->has_ties};
+	Control		control;
+	WordPlan	plan;
+	WordPlan	next_plan;
+	bool		has_next;
+
+	if (!survey(queue, keys, space, &control))
+		return false;
+	if (control.survey.is_broken != 0)
+		return refuse(queue.error,
+					  "the keys do not end where they are said to");
+	if (control.survey.falls == 0 || control.survey.rises == 0)
+		return queue.launch("making an order of ordered keys", put_ordered,
+							row_blocks, simple_threads, keys,
+							control.survey.falls != 0,
+							want_ties && control.survey.repeats != 0, order);
+
+	WordPlanner planner(control.survey);
+
+	(void) planner.next(&plan);
+	has_next = planner.next(&next_plan);
+	if (!has_next && !want_ties)
+		order.tie = 0;
+	if (!DeviceQuicksort(queue, space, two_way).sort_all({keys, plan}, order))
+		return false;
+	if (!has_next)
+		return true;
+	if (!look(queue, space, &control))
+		return false;
+	if (control.has_ties == 0)
+		return true;
+	return refine_ties(queue, keys, planner, next_plan, two_way, space,
+					   order) &&
+		(want_ties ||
+		 queue.launch("clearing ties", clear_ties, row_blocks, simple_threads,
+					  entries, keys.nrows));
 }
 
 bool
@@ -321,13 +378,14 @@ device_sort_run(DeviceSort *sort, DeviceError *error)
 
 	(void) space.lay_out(sort->workspace.address(), nrows, sort->words.size(),
 						 sort->ends.size());
-	space.sorted.rows = static_cast<uint32_t *>(sort->order.address());
 	if (!sort->words.store_table(queue, space.word_slabs) ||
 		!sort->ends.store_table(queue, space.end_slabs))
 		return false;
 	keys = {{space.word_slabs}, {space.end_slabs}, sort->words.size(),
 		static_cast<uint32_t>(nrows), sort->shape.fixed_words};
-	if (!sort_by_words(queue, keys, sort->shape.mark_ties, space))
+	if (!sort_keys(queue, keys, sort->shape.mark_ties,
+				   sort->algorithm == DEVICE_SORT_QUICKSORT2, space,
+				   static_cast<uint32_t *>(sort->order.address())))
 		return false;
 
 	sort->words.release(sort->stream);

@@ -4,12 +4,17 @@
  *	  From keys to working words.
  *
  * The keys of a job lie in slab arrays: their words, and where they vary in
- * length the ends (key_format.h).  Sorting works on one word of each key at a
- * time, "depth" words from the key's beginning.  Only here keys are read.
+ * length the ends (key_format.h).  Only here and in key_survey.cuh keys are
+ * read.
  *
- * The ends come from another process, and a wrong one would make a kernel
- * read where nothing is and cost every job its context.  So they are checked
- * before the first use, in the pass that has to read them anyway.
+ * A sort compares one working word of each key at a time.  It holds only the
+ * bits that are not the same in all keys, up to 64 of them from any number of
+ * the key's words: a small integer and a timestamp go into one.  A WordPlan
+ * says where the bits of one working word are, as fields: bits that stand
+ * together in a word of the key.  Bits are taken in the order of their
+ * significance, so words compare as the keys do as far as these bits go.  Of
+ * keys that have ended nothing is known to be zero; but they differ from all
+ * longer ones before that, so zero is as good as anything.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,36 +49,117 @@ struct Keys
 	}
 };
 
-/*
- * Makes pairs of all rows and their keys' first words.  As yet all rows are
- * one run; the host knows of which class, here it gets its entry.
- */
+/* "width" bits of a word of the key, of which "shift" is the lowest. */
+struct Field
+{
+	uint8_t		word;
+	uint8_t		shift;
+	uint8_t		width;
+};
+
+/* More make a working word end early. */
+constexpr unsigned max_fields = 32;
+
+struct WordPlan
+{
+	Field		fields[max_fields]; /* the most significant first */
+	unsigned	nfields;
+	unsigned	bits;			/* of all fields together */
+
+	/* The first word of the key that is needed; keys that end before it are out. */
+	__host__ __device__ unsigned
+	first_word() const
+	{
+		return fields[0].word;
+	}
+
+	/* The key's only word, or a whole one of its words, as it is. */
+	__host__ __device__ bool
+	is_whole_word() const
+	{
+		return nfields == 1 && bits == 64;
+	}
+
+	__device__ __forceinline__ uint64_t
+	gather(const Keys &keys, uint32_t row) const
+	{
+		uint64_t	begin = keys.begin(row);
+		uint64_t	end = keys.end(row);
+		uint64_t	gathered = 0;
+		uint64_t	word = 0;
+		unsigned	loaded = KEY_MAX_WORDS;
+
+		if (is_whole_word())
+			return begin + first_word() < end ? keys.words[begin + first_word()] : 0;
+		for (unsigned i = 0; i < nfields; i++)
+		{
+			Field		field = fields[i];
+
+			if (field.word != loaded)
+			{
+				loaded = field.word;
+				word = begin + loaded < end ? keys.words[begin + loaded] : 0;
+			}
+			if (field.width == 64)
+				gathered = word;
+			else
+				gathered = gathered << field.width |
+					(word >> field.shift & ((UINT64_C(1) << field.width) - 1));
+		}
+		return gathered;
+	}
+};
+
+/* Pairs that are made of the keys as they are read: place and row are one. */
+struct KeySource
+{
+	Keys		keys;
+	WordPlan	plan;
+
+	__device__ __forceinline__ uint64_t
+	word(uint32_t place) const
+	{
+		return plan.gather(keys, place);
+	}
+
+	__device__ __forceinline__ uint32_t
+	row(uint32_t place) const
+	{
+		return place;
+	}
+};
+
+/* Pairs in an array. */
+struct PairSource
+{
+	Pairs		pairs;
+
+	__device__ __forceinline__ uint64_t
+	word(uint32_t place) const
+	{
+		return pairs.words[place];
+	}
+
+	__device__ __forceinline__ uint32_t
+	row(uint32_t place) const
+	{
+		return pairs.rows[place];
+	}
+};
+
+/* Makes pairs of all rows, and of all of them one leaf. */
 static __global__ void __launch_bounds__(simple_threads)
-load_first_words(Keys keys, Pairs sorted, RunLists runs, uint32_t *keys_broken)
+load_leaf(KeySource source, Pairs pairs, Leaf *leaf)
 {
 	uint32_t	row = blockIdx.x * simple_threads + threadIdx.x;
+	uint32_t	nrows = source.keys.nrows;
 
 	if (row == 0)
-	{
-		if (keys.nrows > leaf_rows)
-			runs.longs[0] = {0, keys.nrows};
-		else
-			runs.shorts.of(leaf_class(keys.nrows))[0] =
-				{0, static_cast<uint16_t>(keys.nrows), false};
-	}
-	if (row >= keys.nrows)
+		*leaf = {0, static_cast<uint16_t>(nrows), 0};
+	if (row >= nrows)
 		return;
-
-	uint64_t	begin = keys.begin(row);
-	uint64_t	end = keys.end(row);
-	bool		is_last = row == keys.nrows - 1;
-	bool		is_broken = begin >= end || end > keys.nwords ||
-		(is_last && end != keys.nwords);
-
-	if (is_broken)
-		*keys_broken = 1;
-	sorted.words[row] = is_broken ? 0 : keys.words[begin];
-	sorted.rows[row] = row;
+	pairs.words[row] = source.word(row);
+	pairs.rows[row] = row;
 }
 
 }								/* namespace gpusort */

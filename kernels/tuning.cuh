@@ -30,10 +30,19 @@ constexpr unsigned slab_shift = 10;
 constexpr unsigned partition_threads = 96;
 constexpr unsigned partition_items = 3;
 constexpr unsigned partition_blocks = 2;
-constexpr unsigned medium_leaf_rows = 64;
-constexpr unsigned medium_leaf_threads = 32;
+constexpr unsigned max_log_buckets = 4;
+constexpr unsigned splitter_threads = 64;
+constexpr unsigned samples_per_bucket = 8;
+constexpr unsigned small_leaf_rows = 64;
+constexpr unsigned small_leaf_threads = 32;
+constexpr unsigned medium_leaf_rows = 128;
+constexpr unsigned medium_leaf_threads = 64;
 constexpr unsigned large_leaf_rows = 256;
 constexpr unsigned large_leaf_threads = 64;
+constexpr unsigned most_leaf_buckets = 128;
+constexpr unsigned crowded_rows = 6;
+constexpr unsigned wanted_leaf_rows = 48;
+constexpr unsigned acceptable_leaf_rows = 160;
 constexpr unsigned simple_threads = 64;
 
 #else
@@ -42,23 +51,39 @@ constexpr unsigned simple_threads = 64;
 constexpr unsigned slab_shift = 20;
 
 /*
- * A tile of 256 * 16 pairs takes 48 KiB of shared memory, so that four blocks
- * live on an SM of 227 KiB and some of them wait for memory while others
- * compute.  Larger tiles gain little with only two sides.
+ * A tile of 512 * 16 pairs takes 110 KB of shared memory, so that two blocks
+ * live on an SM of 227 KiB, and leaves 32 rows for each of 256 buckets: what is
+ * written for one is mostly whole sectors.
  */
-constexpr unsigned partition_threads = 256;
+constexpr unsigned partition_threads = 512;
 constexpr unsigned partition_items = 16;
-constexpr unsigned partition_blocks = 4;	/* resident on an SM */
+constexpr unsigned partition_blocks = 2;	/* resident on an SM */
+constexpr unsigned max_log_buckets = 8;
 
 /*
- * A leaf is sorted by log2(rows) * (log2(rows) + 1) / 2 steps in shared
- * memory.  Of one of 2048 rows the last doubling costs 11 steps for each of
- * its rows, about what one more level of partitioning costs.
+ * With 16 samples for each the lengths of buckets spread by a quarter around
+ * their mean (one standard deviation); the longest of 256 has twice the mean.
  */
-constexpr unsigned medium_leaf_rows = 256;
-constexpr unsigned medium_leaf_threads = 64;
-constexpr unsigned large_leaf_rows = 2048;
-constexpr unsigned large_leaf_threads = 256;
+constexpr unsigned samples_per_bucket = 16;
+constexpr unsigned splitter_threads = 512;
+
+constexpr unsigned small_leaf_rows = 512;
+constexpr unsigned small_leaf_threads = 128;
+constexpr unsigned medium_leaf_rows = 2048;
+constexpr unsigned medium_leaf_threads = 256;
+constexpr unsigned large_leaf_rows = 7168;
+constexpr unsigned large_leaf_threads = 1024;
+constexpr unsigned most_leaf_buckets = 4096;
+
+/* Rows of a leaf's bucket that are compared each with each. */
+constexpr unsigned crowded_rows = 32;
+
+/*
+ * Segments are split so that leaves of this many rows come out, or, where that
+ * saves a level, up to this many.
+ */
+constexpr unsigned wanted_leaf_rows = 1536;
+constexpr unsigned acceptable_leaf_rows = 4096;
 
 /* Kernels in which every thread has one element and no neighbour. */
 constexpr unsigned simple_threads = 256;
@@ -68,26 +93,27 @@ constexpr unsigned simple_threads = 256;
 /* Rows of a partition's tile. */
 constexpr unsigned tile_rows = partition_threads * partition_items;
 
+/* The most buckets that a segment is split into. */
+constexpr unsigned max_buckets = 1u << max_log_buckets;
+
 /* Segments of up to so many rows are leaves; longer ones are partitioned. */
 constexpr unsigned leaf_rows = large_leaf_rows;
 
 /* Leaves of up to so many rows are sorted by one warp, in registers. */
 constexpr unsigned tiny_leaf_rows = warp_threads;
 
-/*
- * Levels launched before the host looks whether any segment is left.  A look
- * costs about as much as a level with nothing to do.
- */
-constexpr unsigned levels_per_look = 4;
+/* Levels of two-way quicksort launched before the host looks. */
+constexpr unsigned two_way_levels_per_look = 4;
+
+/* The most levels that are ever launched before the host looks. */
+constexpr unsigned max_levels_per_look = 4;
 
 static_assert(partition_threads % warp_threads == 0, "whole warps");
-static_assert(partition_threads >= 3 * warp_threads,
-			  "less, greater and equal claim their room from three warps");
-static_assert(tile_rows < 65536, "two counts of a tile share a word");
+static_assert(max_buckets <= 256, "a bucket's number is a byte");
+static_assert(max_buckets <= partition_threads, "a thread for each bucket");
+static_assert(max_buckets <= simple_threads, "a thread for each bucket");
+static_assert(tile_rows <= 1u << 24, "a rank in a tile has 24 bits");
 static_assert(leaf_rows < 65536, "a leaf's length has 16 bits");
-static_assert((medium_leaf_rows & (medium_leaf_rows - 1)) == 0 &&
-			  (large_leaf_rows & (large_leaf_rows - 1)) == 0,
-			  "leaves are bounded by powers of two");
 
 }								/* namespace gpusort */
 

@@ -40,6 +40,7 @@
 
 using gpusort::leaf_rows;
 using gpusort::medium_leaf_rows;
+using gpusort::small_leaf_rows;
 using gpusort::tile_rows;
 using gpusort::tiny_leaf_rows;
 
@@ -484,7 +485,7 @@ sizes(uint64_t most)
 	std::vector<uint64_t> all = {0, 1, 2, 3, 32 * tile_rows + 5};
 	std::vector<uint64_t> usable;
 
-	for (uint64_t boundary : {tiny_leaf_rows, medium_leaf_rows, leaf_rows,
+	for (uint64_t boundary : {tiny_leaf_rows, small_leaf_rows, medium_leaf_rows, leaf_rows,
 							  2 * leaf_rows, tile_rows, 2 * tile_rows,
 							  gpusort::simple_threads * 32,
 							  gpusort::simple_threads * 64, 1u << 16})

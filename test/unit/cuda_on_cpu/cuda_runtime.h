@@ -353,4 +353,11 @@ __clz(unsigned value)
 	return value == 0 ? 32 : __builtin_clz(value);
 }
 
+inline int
+__clzll(long long value)
+{
+	return value == 0 ? 64 :
+		__builtin_clzll(static_cast<unsigned long long>(value));
+}
+
 #endif							/* CUDA_ON_CPU_RUNTIME_H */
