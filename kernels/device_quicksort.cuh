@@ -83,31 +83,34 @@ public:
 	{
 	}
 
-	/* Sorts all rows by a working word into the order. */
+	/*
+	 * Sorts so few rows that they are a leaf, by working words that are in
+	 * the first array of pairs, into the order.
+	 */
 	bool
-	sort_all(const KeySource &source, const Order &order)
+	sort_few(uint32_t nrows, const Order &order)
 	{
-		uint32_t	nrows = source.keys.nrows;
+		return queue.launch("making a leaf of all keys", open_leaf,
+							divide_up(nrows, simple_threads), simple_threads,
+							nrows, space.pairs[0], space.leaves,
+							&space.control->leaves) &&
+			sort_leaf_lists(space.leaves, &space.control->leaves, nrows,
+							order);
+	}
 
-		if (nrows <= leaf_rows)
-		{
-			LeafClass	its_class = leaf_class(nrows);
-			LeafCounts	counts = {};
-
-			counts.count[its_class] = 1;
-			return queue.launch("making a leaf of all keys", load_leaf,
-								divide_up(nrows, simple_threads),
-								simple_threads, source, space.pairs[0],
-								space.leaves.leaves[its_class]) &&
-				set_leaf_counts(counts) &&
-				sort_leaf_lists(space.leaves, &space.control->leaves, nrows,
-								order);
-		}
+	/*
+	 * Sorts all rows by the words of a source into the order; the source may
+	 * be the words of the first array of pairs.
+	 */
+	template <typename Source>
+	bool
+	sort_all(const Source &source, uint32_t nrows, const Order &order)
+	{
 		return queue.launch("opening the first level", open_whole,
 							divide_up(divide_up(nrows, tile_rows),
 									  simple_threads),
 							simple_threads, space.levels[0], nrows, two_way) &&
-			sort_levels(source, nrows, 0, order);
+			sort_levels(source, nrows, order);
 	}
 
 	/*
@@ -129,7 +132,7 @@ public:
 						 divide_up(counts.longs, simple_threads),
 						 simple_threads, lists.longs, counts.longs,
 						 space.levels[0], two_way) &&
-			sort_levels(PairSource{space.pairs[0]}, nrows, 1, order);
+			sort_levels(PairSource{space.pairs[0]}, nrows, order);
 	}
 
 private:
@@ -152,11 +155,13 @@ private:
 		return levels;
 	}
 
-	/* Sorts the segments of level 0 from a source into the order. */
+	/*
+	 * Sorts the segments of level 0 from a source into the order.  Odd levels
+	 * leave pairs in the first array, even ones in the second.
+	 */
 	template <typename Source>
 	bool
-	sort_levels(const Source &source, uint32_t nrows, unsigned first_array,
-				const Order &order)
+	sort_levels(const Source &source, uint32_t nrows, const Order &order)
 	{
 		unsigned	levels = expected_levels(nrows);
 
@@ -168,11 +173,10 @@ private:
 				return false;
 			for (unsigned i = number; i < number + levels; i++)
 			{
-				unsigned	array = (first_array + i) % 2;
-				Pairs		from = space.pairs[1 - array];
+				PairSource	pairs = {space.pairs[i % 2]};
 
-				if (!(i == 0 ? run_level(0, source, nrows, array, order) :
-					  run_level(i, PairSource{from}, nrows, array, order)))
+				if (!(i == 0 ? run_level(i, source, nrows, order) :
+					  run_level(i, pairs, nrows, order)))
 					return false;
 			}
 			if (!sort_leaf_lists(space.leaves, &space.control->leaves, nrows,
@@ -187,13 +191,13 @@ private:
 	template <typename Source>
 	bool
 	run_level(unsigned number, const Source &source, uint32_t nrows,
-			  unsigned array, const Order &order)
+			  const Order &order)
 	{
 		Level		level = space.levels[number % 2];
 		Level		next = space.levels[(number + 1) % 2];
 		uint64_t	tiles = Workspace::max_tiles(nrows) + 1;
-		uint64_t	segments = number == 0 && array == 0 ? 1 :
-			Workspace::max_segments(nrows);
+		uint64_t	segments = Workspace::max_segments(nrows);
+		unsigned	array = (number + 1) % 2;
 		Destination to = {space.pairs[array], array, order};
 
 		return queue.launch<SampleShared>("choosing splitters",
@@ -234,7 +238,10 @@ private:
 				nrows / small_leaf_rows, order) &&
 			sort_leaf_list<large_leaf_rows, large_leaf_threads>(
 				lists.leaves[LARGE_LEAF], &counts->count[LARGE_LEAF],
-				nrows / medium_leaf_rows, order);
+				nrows / medium_leaf_rows, order) &&
+			sort_leaf_list<huge_leaf_rows, huge_leaf_threads>(
+				lists.leaves[HUGE_LEAF], &counts->count[HUGE_LEAF],
+				nrows / large_leaf_rows, order);
 	}
 
 	/* "most" is how many leaves of this class there may be. */
@@ -243,19 +250,10 @@ private:
 	sort_leaf_list(const Leaf *leaves, const uint32_t *count, uint64_t most,
 				   const Order &order)
 	{
-		return queue.launch<LeafShared<capacity, threads>>(
+		return queue.launch<SpreadShared<capacity, threads>>(
 			"sorting leaves", sort_leaves<capacity, threads>,
 			blocks_for(most, 2048 / threads), threads, leaves, count,
 			space.pairs[0], space.pairs[1], order);
-	}
-
-	bool
-	set_leaf_counts(const LeafCounts &counts)
-	{
-		return queue.did(cudaMemcpyAsync(&space.control->leaves, &counts,
-										 sizeof(counts),
-										 cudaMemcpyHostToDevice,
-										 queue.stream), "listing a leaf");
 	}
 
 	/* A grid for work of up to "most" blocks, so many of them on an SM. */

@@ -58,15 +58,19 @@ gpusort::load_kernels(void)
 	static const void *const kernels[] = {
 		reinterpret_cast<const void *>(survey_keys),
 		reinterpret_cast<const void *>(put_ordered),
-		reinterpret_cast<const void *>(load_leaf),
+		reinterpret_cast<const void *>(gather_words),
+		reinterpret_cast<const void *>(open_leaf),
 		reinterpret_cast<const void *>(open_whole),
 		reinterpret_cast<const void *>(open_ranges),
 		reinterpret_cast<const void *>(choose_splitters<KeySource>),
+		reinterpret_cast<const void *>(choose_splitters<WordSource>),
 		reinterpret_cast<const void *>(choose_splitters<PairSource>),
 		reinterpret_cast<const void *>(count_buckets<KeySource>),
+		reinterpret_cast<const void *>(count_buckets<WordSource>),
 		reinterpret_cast<const void *>(count_buckets<PairSource>),
 		reinterpret_cast<const void *>(open_buckets),
 		reinterpret_cast<const void *>(scatter_tiles<KeySource>),
+		reinterpret_cast<const void *>(scatter_tiles<WordSource>),
 		reinterpret_cast<const void *>(scatter_tiles<PairSource>),
 		reinterpret_cast<const void *>(sort_tiny_leaves),
 		reinterpret_cast<const void *>(sort_leaves<small_leaf_rows,
@@ -75,6 +79,8 @@ gpusort::load_kernels(void)
 									   medium_leaf_threads>),
 		reinterpret_cast<const void *>(sort_leaves<large_leaf_rows,
 									   large_leaf_threads>),
+		reinterpret_cast<const void *>(sort_leaves<huge_leaf_rows,
+									   huge_leaf_threads>),
 		reinterpret_cast<const void *>(mark_starts),
 		reinterpret_cast<const void *>(collect_runs),
 		reinterpret_cast<const void *>(load_next_words),
@@ -306,6 +312,26 @@ refine_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,
 	return true;
 }
 
+/* Sorts all rows by one working word. */
+static bool
+sort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
+			 bool two_way, const Workspace &space, const Order &order)
+{
+	DeviceQuicksort quicksort(queue, space, two_way);
+	uint64_t   *words = space.pairs[0].words;
+
+	if (keys.nrows > leaf_rows && keys.fixed_words != 0 &&
+		plan.is_whole_word())
+		return quicksort.sort_all(KeySource{keys.words, keys.fixed_words,
+								  plan.first_word()}, keys.nrows, order);
+	return queue.launch("making working words", gather_words,
+						divide_up(keys.nrows, simple_threads), simple_threads,
+						keys, plan, words) &&
+		(keys.nrows > leaf_rows ?
+		 quicksort.sort_all(WordSource{words}, keys.nrows, order) :
+		 quicksort.sort_few(keys.nrows, order));
+}
+
 /* Makes the order of the keys. */
 static bool
 sort_keys(const Queue &queue, const Keys &keys, bool want_ties, bool two_way,
@@ -335,7 +361,7 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties, bool two_way,
 	has_next = planner.next(&next_plan);
 	if (!has_next && !want_ties)
 		order.tie = 0;
-	if (!DeviceQuicksort(queue, space, two_way).sort_all({keys, plan}, order))
+	if (!sort_by_plan(queue, keys, plan, two_way, space, order))
 		return false;
 	if (!has_next)
 		return true;

@@ -110,16 +110,21 @@ struct WordPlan
 	}
 };
 
-/* Pairs that are made of the keys as they are read: place and row are one. */
+/*
+ * Where a sort reads pairs from: the words of fixed-width keys as they are, at
+ * some distance from each other; working words in an array; or pairs.  In the
+ * first two the place is the row's number.
+ */
 struct KeySource
 {
-	Keys		keys;
-	WordPlan	plan;
+	SlabView	words;
+	uint32_t	distance;
+	uint32_t	first;
 
 	__device__ __forceinline__ uint64_t
 	word(uint32_t place) const
 	{
-		return plan.gather(keys, place);
+		return words[static_cast<uint64_t>(place) * distance + first];
 	}
 
 	__device__ __forceinline__ uint32_t
@@ -129,7 +134,23 @@ struct KeySource
 	}
 };
 
-/* Pairs in an array. */
+struct WordSource
+{
+	const uint64_t *words;
+
+	__device__ __forceinline__ uint64_t
+	word(uint32_t place) const
+	{
+		return words[place];
+	}
+
+	__device__ __forceinline__ uint32_t
+	row(uint32_t place) const
+	{
+		return place;
+	}
+};
+
 struct PairSource
 {
 	Pairs		pairs;
@@ -147,19 +168,14 @@ struct PairSource
 	}
 };
 
-/* Makes pairs of all rows, and of all of them one leaf. */
+/* Makes the working words of all rows. */
 static __global__ void __launch_bounds__(simple_threads)
-load_leaf(KeySource source, Pairs pairs, Leaf *leaf)
+gather_words(Keys keys, WordPlan plan, uint64_t *words)
 {
 	uint32_t	row = blockIdx.x * simple_threads + threadIdx.x;
-	uint32_t	nrows = source.keys.nrows;
 
-	if (row == 0)
-		*leaf = {0, static_cast<uint16_t>(nrows), 0};
-	if (row >= nrows)
-		return;
-	pairs.words[row] = source.word(row);
-	pairs.rows[row] = row;
+	if (row < keys.nrows)
+		words[row] = plan.gather(keys, row);
 }
 
 }								/* namespace gpusort */

@@ -31,27 +31,10 @@ namespace gpusort
 {
 
 /*
- * Adds 1 to a counter in shared memory for each lane with is_active, and tells
- * each what it was before.  Where input is in order all lanes of a warp have
- * the same counter, which would take them 32 turns.
+ * A tile's words, as one thread has them: one in partition_threads.  Those
+ * beyond the end of a tile that is not whole are counted for a bucket that
+ * does not exist.
  */
-static __device__ __forceinline__ uint32_t
-count_in_warp(uint32_t *counters, uint32_t which, bool is_active)
-{
-	uint32_t	first = __shfl_sync(whole_warp, which, 0);
-
-	if (__all_sync(whole_warp, is_active && which == first))
-	{
-		uint32_t	before = 0;
-
-		if (warp_lane() == 0)
-			before = atomicAdd(&counters[which], warp_threads);
-		return __shfl_sync(whole_warp, before, 0) + warp_lane();
-	}
-	return is_active ? atomicAdd(&counters[which], 1u) : 0;
-}
-
-/* A tile's words, as one thread has them: one in partition_threads. */
 struct TileItems
 {
 	uint64_t	words[partition_items];
@@ -68,9 +51,54 @@ struct TileItems
 		begin = segment.begin + first;
 		length = segment.length - first < tile_rows ?
 			segment.length - first : tile_rows;
+		if (length == tile_rows)
+		{
+#pragma unroll
+			for (unsigned i = 0; i < partition_items; i++)
+				words[i] = source.word(begin + place(i));
+		}
+		else
+		{
+#pragma unroll
+			for (unsigned i = 0; i < partition_items; i++)
+				words[i] = is_inside(i) ? source.word(begin + place(i)) : 0;
+		}
+	}
+
+	/* Finds all buckets; each level of the tree for all words. */
+	__device__ __forceinline__ void
+	find_buckets(const SplitterTree &tree, unsigned log_buckets)
+	{
 #pragma unroll
 		for (unsigned i = 0; i < partition_items; i++)
-			words[i] = is_inside(i) ? source.word(begin + place(i)) : 0;
+			buckets[i] = 1;
+		for (unsigned depth = 0; depth < log_buckets; depth++)
+#pragma unroll
+			for (unsigned i = 0; i < partition_items; i++)
+				buckets[i] = 2 * buckets[i] +
+					(words[i] >= tree.nodes[buckets[i]] ? 1 : 0);
+#pragma unroll
+		for (unsigned i = 0; i < partition_items; i++)
+			buckets[i] = is_inside(i) ? buckets[i] - (1u << log_buckets) :
+				max_buckets;
+	}
+
+	/*
+	 * Whether the lanes of a warp mostly have words of the same bucket, as
+	 * where input is in order.
+	 */
+	__device__ __forceinline__ bool
+	is_clustered() const
+	{
+		unsigned	agreeing = 0;
+
+#pragma unroll
+		for (unsigned i = 0; i < partition_items;
+			 i += (partition_items + 2) / 3)
+			if (__all_sync(whole_warp, buckets[i] ==
+						   __shfl_sync(whole_warp, buckets[i], 0)))
+				agreeing++;
+		return agreeing >= 2;
 	}
 
 	/* The place in the tile of this thread's item i. */
@@ -87,6 +115,26 @@ struct TileItems
 	}
 };
 
+/*
+ * Adds 1 to the lane's counter in shared memory and returns what it was.  When
+ * all lanes have the same one that would take 32 turns.
+ */
+static __device__ __forceinline__ uint32_t
+count_clustered(uint32_t *counters, uint32_t which)
+{
+	uint32_t	first = __shfl_sync(whole_warp, which, 0);
+
+	if (__all_sync(whole_warp, which == first))
+	{
+		uint32_t	before = 0;
+
+		if (warp_lane() == 0)
+			before = atomicAdd(&counters[which], warp_threads);
+		return __shfl_sync(whole_warp, before, 0) + warp_lane();
+	}
+	return atomicAdd(&counters[which], 1u);
+}
+
 /* The tiles of a level that are the calling block's: neighbouring ones. */
 static __device__ __forceinline__ uint32_t
 first_tile_of(unsigned block, uint32_t tiles)
@@ -98,7 +146,7 @@ first_tile_of(unsigned block, uint32_t tiles)
 struct CountShared
 {
 	SplitterTree tree;
-	uint32_t	counts[max_buckets];
+	uint32_t	counts[max_buckets + 1];
 };
 
 /*
@@ -141,12 +189,10 @@ count_buckets(Level level, Source source)
 		}
 
 		items.load(source, segment, tile);
-		find_buckets(shared.tree, segment.log_buckets, items.words,
-					 items.buckets);
+		items.find_buckets(shared.tree, segment.log_buckets);
 #pragma unroll
 		for (unsigned i = 0; i < partition_items; i++)
-			(void) count_in_warp(shared.counts, items.buckets[i],
-								 items.is_inside(i));
+			atomicAdd(&shared.counts[items.buckets[i]], 1u);
 	}
 	__syncthreads();
 	if (current != UINT32_MAX && threadIdx.x < 1u << segment.log_buckets &&
@@ -236,7 +282,7 @@ struct ScatterShared
 	uint32_t	rows[tile_rows];
 	uint8_t		buckets[tile_rows];
 	SplitterTree tree;
-	uint32_t	counts[max_buckets];
+	uint32_t	counts[max_buckets + 1];
 	uint32_t	begins[max_buckets];	/* in the gathered tile */
 	uint32_t	offsets[max_buckets];	/* from there to the destination */
 	bool		is_equality[max_buckets];
@@ -271,6 +317,27 @@ claim_room(const Level &level, const Segment &segment, const Order &order,
 		*order.has_ties = 1;
 }
 
+/* The rows that belong to a tile's words. */
+template <typename Source>
+static __device__ __forceinline__ void
+load_rows(const Source &source, const TileItems &items,
+		  uint32_t (&rows)[partition_items])
+{
+	if (items.length == tile_rows)
+	{
+#pragma unroll
+		for (unsigned i = 0; i < partition_items; i++)
+			rows[i] = source.row(items.begin + items.place(i));
+	}
+	else
+	{
+#pragma unroll
+		for (unsigned i = 0; i < partition_items; i++)
+			rows[i] = items.is_inside(i) ?
+				source.row(items.begin + items.place(i)) : 0;
+	}
+}
+
 /* Moves the pairs of all tiles of a level to their buckets. */
 template <typename Source>
 static __global__ void __launch_bounds__(partition_threads, partition_blocks)
@@ -287,6 +354,7 @@ scatter_tiles(Level level, Source source, Destination to)
 	{
 		Tile		tile = level.tiles[number];
 		TileItems	items;
+		uint32_t	rows[partition_items];
 
 		__syncthreads();
 		if (tile.segment != current)
@@ -301,13 +369,22 @@ scatter_tiles(Level level, Source source, Destination to)
 		items.load(source, segment, tile);
 		__syncthreads();
 
-		/* An item's bucket, and above it how many of that come before it. */
-		find_buckets(shared.tree, segment.log_buckets, items.words,
-					 items.buckets);
+		/* An item's bucket, and above it how many of that came before. */
+		items.find_buckets(shared.tree, segment.log_buckets);
+		if (items.is_clustered())
+		{
 #pragma unroll
-		for (unsigned i = 0; i < partition_items; i++)
-			items.buckets[i] |= count_in_warp(shared.counts, items.buckets[i],
-											  items.is_inside(i)) << 8;
+			for (unsigned i = 0; i < partition_items; i++)
+				items.buckets[i] |= count_clustered(shared.counts,
+													items.buckets[i]) << 16;
+		}
+		else
+		{
+#pragma unroll
+			for (unsigned i = 0; i < partition_items; i++)
+				items.buckets[i] |= atomicAdd(&shared.counts[items.buckets[i]],
+											  1u) << 16;
+		}
 		__syncthreads();
 		claim_room(level, segment, to.order, shared);
 		__syncthreads();
@@ -316,14 +393,19 @@ scatter_tiles(Level level, Source source, Destination to)
 		for (unsigned i = 0; i < partition_items; i++)
 			if (items.is_inside(i))
 			{
-				uint32_t	bucket = items.buckets[i] & 0xff;
+				uint32_t	bucket = items.buckets[i] & 0xffff;
 				uint32_t	place = shared.begins[bucket] +
-					(items.buckets[i] >> 8);
+					(items.buckets[i] >> 16);
 
 				shared.words[place] = items.words[i];
-				shared.rows[place] = source.row(items.begin + items.place(i));
 				shared.buckets[place] = static_cast<uint8_t>(bucket);
+				items.buckets[i] = place;
 			}
+		load_rows(source, items, rows);
+#pragma unroll
+		for (unsigned i = 0; i < partition_items; i++)
+			if (items.is_inside(i))
+				shared.rows[items.buckets[i]] = rows[i];
 		__syncthreads();
 
 		for (uint32_t place = threadIdx.x; place < items.length;

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * splitters.cuh
- *	  Splitting a segment into buckets: choosing splitters, and finding the
- *	  bucket of a word.
+ *	  Splitting a segment into buckets: choosing splitters, and the tree in
+ *	  which the bucket of a word is found.
  *
  * As in GPU sample sort (Leischner, Osipov and Sanders 2010): splitters are
  * taken at equal distances from a sorted random sample, and a word goes down
@@ -28,7 +28,7 @@
 #define GPUSORT_SPLITTERS_CUH
 
 #include "key_words.cuh"
-#include "warp_sort.cuh"
+#include "spread_sort.cuh"
 
 namespace gpusort
 {
@@ -59,9 +59,12 @@ choose_log_buckets(uint32_t length, bool two_way)
 	return (log_leaves + 1) / 2;
 }
 
+constexpr unsigned max_samples = max_buckets * samples_per_bucket;
+
 struct SampleShared
 {
-	uint64_t	words[max_buckets * samples_per_bucket];
+	SpreadShared<max_samples, splitter_threads> sort;
+	uint64_t	splitters[max_buckets];
 };
 
 /*
@@ -80,32 +83,6 @@ sample_place(const Segment &segment, unsigned sample, unsigned samples)
 		samples;
 
 	return segment.begin + static_cast<uint32_t>(segment.length * fraction >> 32);
-}
-
-/* Sorts words in shared memory, so many that they are a power of two. */
-static __device__ __forceinline__ void
-sort_samples(SampleShared &shared, unsigned samples)
-{
-	for (unsigned size = 2; size <= samples; size *= 2)
-		for (unsigned stride = size / 2; stride > 0; stride /= 2)
-		{
-			__syncthreads();
-			for (unsigned pair = threadIdx.x; pair < samples / 2;
-				 pair += splitter_threads)
-			{
-				unsigned	low = pair + (pair & ~(stride - 1));
-				unsigned	high = low ^ (stride == size / 2 ? size - 1 : stride);
-				uint64_t	low_word = shared.words[low];
-				uint64_t	high_word = shared.words[high];
-
-				if (high_word < low_word)
-				{
-					shared.words[low] = high_word;
-					shared.words[high] = low_word;
-				}
-			}
-		}
-	__syncthreads();
 }
 
 /*
@@ -129,20 +106,25 @@ choose_splitters(Level level, LevelCounts *next, Source source, bool two_way)
 		unsigned	buckets = 1u << segment.log_buckets;
 		unsigned	samples = buckets * samples_per_bucket;
 
+		spread_sort(
+			samples, shared.sort,
+			[&](unsigned sample, uint64_t &word, uint32_t &row) {
+				word = source.word(sample_place(segment, sample, samples));
+				row = 0;
+			},
+			[&](unsigned rank, uint64_t word, uint32_t, bool) {
+				if (rank % samples_per_bucket == 0)
+					shared.splitters[rank / samples_per_bucket] = word;
+			});
 		__syncthreads();
-		for (unsigned i = threadIdx.x; i < samples; i += splitter_threads)
-			shared.words[i] = source.word(sample_place(segment, i, samples));
-		sort_samples(shared, samples);
 
 		for (unsigned bucket = threadIdx.x; bucket < buckets;
 			 bucket += splitter_threads)
 		{
-			unsigned	at = two_way ? samples / 2 :
-				bucket * samples_per_bucket;
-			uint64_t	splitter = shared.words[at];
+			uint64_t	splitter =
+				shared.splitters[two_way ? buckets / 2 : bucket];
 			bool		is_heavy = bucket > 1 &&
-				(two_way ||
-				 shared.words[at - samples_per_bucket] == splitter);
+				(two_way || shared.splitters[bucket - 1] == splitter);
 
 			if (is_heavy && splitter != UINT64_MAX)
 				splitter++;
@@ -178,25 +160,6 @@ load_tree(SplitterTree &tree, const uint64_t *splitters, unsigned log_buckets)
 			tree.nodes[node] =
 				splitters[(2 * place + 1) << (log_buckets - depth - 1)];
 	}
-}
-
-/* The buckets of several words; each level of the tree for all of them. */
-template <unsigned items>
-static __device__ __forceinline__ void
-find_buckets(const SplitterTree &tree, unsigned log_buckets,
-			 const uint64_t (&words)[items], uint32_t (&buckets)[items])
-{
-#pragma unroll
-	for (unsigned i = 0; i < items; i++)
-		buckets[i] = 1;
-	for (unsigned depth = 0; depth < log_buckets; depth++)
-#pragma unroll
-		for (unsigned i = 0; i < items; i++)
-			buckets[i] = 2 * buckets[i] +
-				(words[i] >= tree.nodes[buckets[i]] ? 1 : 0);
-#pragma unroll
-	for (unsigned i = 0; i < items; i++)
-		buckets[i] -= 1u << log_buckets;
 }
 
 /* Whether all words of a bucket of the segment are equal. */

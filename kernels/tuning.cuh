@@ -37,9 +37,11 @@ constexpr unsigned small_leaf_rows = 64;
 constexpr unsigned small_leaf_threads = 32;
 constexpr unsigned medium_leaf_rows = 128;
 constexpr unsigned medium_leaf_threads = 64;
-constexpr unsigned large_leaf_rows = 256;
+constexpr unsigned large_leaf_rows = 192;
 constexpr unsigned large_leaf_threads = 64;
-constexpr unsigned most_leaf_buckets = 128;
+constexpr unsigned huge_leaf_rows = 256;
+constexpr unsigned huge_leaf_threads = 64;
+constexpr unsigned most_spread_buckets = 128;
 constexpr unsigned crowded_rows = 6;
 constexpr unsigned wanted_leaf_rows = 48;
 constexpr unsigned acceptable_leaf_rows = 160;
@@ -71,11 +73,15 @@ constexpr unsigned small_leaf_rows = 512;
 constexpr unsigned small_leaf_threads = 128;
 constexpr unsigned medium_leaf_rows = 2048;
 constexpr unsigned medium_leaf_threads = 256;
-constexpr unsigned large_leaf_rows = 7168;
-constexpr unsigned large_leaf_threads = 1024;
-constexpr unsigned most_leaf_buckets = 4096;
+constexpr unsigned large_leaf_rows = 4096;
+constexpr unsigned large_leaf_threads = 512;
+constexpr unsigned huge_leaf_rows = 7168;
+constexpr unsigned huge_leaf_threads = 1024;
 
-/* Rows of a leaf's bucket that are compared each with each. */
+/* Of 4096 buckets and 7168 rows two blocks live on an SM. */
+constexpr unsigned most_spread_buckets = 4096;
+
+/* Rows of a bucket in a leaf that are compared each with each. */
 constexpr unsigned crowded_rows = 32;
 
 /*
@@ -97,7 +103,7 @@ constexpr unsigned tile_rows = partition_threads * partition_items;
 constexpr unsigned max_buckets = 1u << max_log_buckets;
 
 /* Segments of up to so many rows are leaves; longer ones are partitioned. */
-constexpr unsigned leaf_rows = large_leaf_rows;
+constexpr unsigned leaf_rows = huge_leaf_rows;
 
 /* Leaves of up to so many rows are sorted by one warp, in registers. */
 constexpr unsigned tiny_leaf_rows = warp_threads;
@@ -112,7 +118,7 @@ static_assert(partition_threads % warp_threads == 0, "whole warps");
 static_assert(max_buckets <= 256, "a bucket's number is a byte");
 static_assert(max_buckets <= partition_threads, "a thread for each bucket");
 static_assert(max_buckets <= simple_threads, "a thread for each bucket");
-static_assert(tile_rows <= 1u << 24, "a rank in a tile has 24 bits");
+static_assert(tile_rows <= 1u << 16, "a rank in a tile has 16 bits");
 static_assert(leaf_rows < 65536, "a leaf's length has 16 bits");
 
 }								/* namespace gpusort */

@@ -51,6 +51,14 @@ struct Order
 	{
 		entries[place] = row | (is_tie ? tie : 0);
 	}
+
+	/* All writing it would be as slow as all waiting for one. */
+	__device__ __forceinline__ void
+	note_ties(bool found) const
+	{
+		if (found && *has_ties == 0)
+			*has_ties = 1;
+	}
 };
 
 struct Range
@@ -82,13 +90,14 @@ struct Leaf
 	uint16_t	array;			/* of the two, where its pairs are */
 };
 
-/* Leaves are sorted by a warp, or by blocks of three sizes. */
+/* Leaves are sorted by a warp, or by blocks of four sizes. */
 enum LeafClass
 {
 	TINY_LEAF,
 	SMALL_LEAF,
 	MEDIUM_LEAF,
 	LARGE_LEAF,
+	HUGE_LEAF,
 	LEAF_CLASSES
 };
 
@@ -97,7 +106,8 @@ leaf_class(uint32_t length)
 {
 	return length <= tiny_leaf_rows ? TINY_LEAF :
 		length <= small_leaf_rows ? SMALL_LEAF :
-		length <= medium_leaf_rows ? MEDIUM_LEAF : LARGE_LEAF;
+		length <= medium_leaf_rows ? MEDIUM_LEAF :
+		length <= large_leaf_rows ? LARGE_LEAF : HUGE_LEAF;
 }
 
 /* One list of leaves a class. */
@@ -150,10 +160,10 @@ struct RunCounts
 	bool
 	none() const
 	{
-		return shorts.count[TINY_LEAF] == 0 &&
-			shorts.count[SMALL_LEAF] == 0 &&
-			shorts.count[MEDIUM_LEAF] == 0 &&
-			shorts.count[LARGE_LEAF] == 0 && longs == 0;
+		for (uint32_t count : shorts.count)
+			if (count != 0)
+				return false;
+		return longs == 0;
 	}
 };
 
@@ -312,6 +322,8 @@ struct Workspace
 		lists.shorts.leaves[MEDIUM_LEAF] = room;
 		room += nrows / (small_leaf_rows + 1);
 		lists.shorts.leaves[LARGE_LEAF] = room;
+		room += nrows / (medium_leaf_rows + 1);
+		lists.shorts.leaves[HUGE_LEAF] = room;
 		lists.longs = long_runs;
 		return lists;
 	}
