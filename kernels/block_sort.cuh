@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * block_sort.cuh
- *	  One block sorts pairs in shared memory by a bitonic network.
+ *	  A block, or a warp, sorts pairs in shared memory by a bitonic network.
  *
  * CUDA-quicksort finishes short segments by a bitonic sort (Manca et al. 2015,
  * box 4.1).  This is the one of warp_sort.cuh, with the pairs in shared memory
@@ -11,7 +11,7 @@
  * A step compares places within windows of pairs that no exchange leaves.  A
  * warp's 32 comparisons always fall into the same windows of 64 places, so
  * between two steps with windows no larger than that it waits for none but
- * its own lanes.
+ * its own lanes.  A single warp, for few pairs, never waits for others.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,22 +52,24 @@ block_exchange(Pairs pairs, unsigned low, unsigned high, unsigned length)
 }
 
 /* Waits between two steps until what the next one reads has been written. */
+template <unsigned threads>
 static __device__ __forceinline__ void
 block_step_barrier(unsigned window_before, unsigned window_after)
 {
-	if (window_before > warp_window || window_after > warp_window)
+	if (threads > warp_threads &&
+		(window_before > warp_window || window_after > warp_window))
 		__syncthreads();
 	else
 		__syncwarp();
 }
 
 /*
- * Sorts pairs in shared memory.  Called by all threads of the block after a
- * barrier, and followed by one.
+ * Sorts pairs in shared memory.  Called by so many threads, all of the block
+ * or those of a warp, with their numbers, after a barrier, and followed by one.
  */
 template <unsigned threads>
 static __device__ __forceinline__ void
-block_sort(Pairs pairs, unsigned length)
+block_sort(Pairs pairs, unsigned length, unsigned thread)
 {
 	unsigned	window = 2;
 	unsigned	comparisons = 1;	/* of a step */
@@ -79,9 +81,9 @@ block_sort(Pairs pairs, unsigned length)
 	{
 		unsigned	half = size / 2;
 
-		block_step_barrier(window, size);
+		block_step_barrier<threads>(window, size);
 		window = size;
-		for (unsigned pair = threadIdx.x; pair < comparisons; pair += threads)
+		for (unsigned pair = thread; pair < comparisons; pair += threads)
 		{
 			unsigned	place = pair & (half - 1);
 			unsigned	start = (pair - place) * 2;
@@ -91,9 +93,9 @@ block_sort(Pairs pairs, unsigned length)
 		}
 		for (unsigned stride = half / 2; stride > 0; stride /= 2)
 		{
-			block_step_barrier(window, 2 * stride);
+			block_step_barrier<threads>(window, 2 * stride);
 			window = 2 * stride;
-			for (unsigned pair = threadIdx.x; pair < comparisons;
+			for (unsigned pair = thread; pair < comparisons;
 				 pair += threads)
 			{
 				unsigned	place = pair & (stride - 1);

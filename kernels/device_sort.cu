@@ -252,7 +252,7 @@ survey(const Queue &queue, const Keys &keys, const Workspace &space,
 {
 	unsigned	words = keys.fixed_words != 0 ? keys.fixed_words :
 		static_cast<unsigned>(keys.nwords / keys.nrows) + 1;
-	unsigned	rows_per_thread = words < survey_words ?
+	unsigned	rows_per_thread = words <= survey_words ?
 		survey_words / words : 1;
 	uint64_t	blocks = divide_up(keys.nrows, rows_per_thread * simple_threads);
 	uint64_t	resident = queue.multiprocessors * 8;

@@ -143,6 +143,37 @@ survey_row(const Keys &keys, uint32_t row, RowFindings &findings,
 }
 
 /*
+ * Looks at the first words of the rows from "first" to "end" that are this
+ * thread's, a whole tile: several are under way at a time.
+ */
+static __device__ __forceinline__ void
+survey_whole_tile(const Keys &keys, uint64_t first, RowFindings &findings,
+				  uint64_t &any, uint64_t &all_but)
+{
+	uint64_t	words[survey_words];
+	uint64_t	previous[survey_words];
+
+#pragma unroll
+	for (unsigned i = 0; i < survey_words; i++)
+	{
+		uint64_t	row = first + i * simple_threads + threadIdx.x;
+
+		words[i] = keys.words[row];
+		previous[i] = keys.words[row > 0 ? row - 1 : 0];
+	}
+#pragma unroll
+	for (unsigned i = 0; i < survey_words; i++)
+	{
+		any |= words[i];
+		all_but |= ~words[i];
+		findings.falls |= words[i] < previous[i];
+		findings.rises |= words[i] > previous[i];
+		findings.repeats |= words[i] == previous[i] &&
+			first + i * simple_threads + threadIdx.x > 0;
+	}
+}
+
+/*
  * Looks at all keys.  A block takes rows_per_thread rows for each thread at a
  * time; where keys are long these are to be fewer, so that what is read of
  * them for the first word is still in the cache for the last.
@@ -166,11 +197,13 @@ survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey)
 		uint64_t	all_but = 0;
 		unsigned	most_words = keys.fixed_words;
 
-#pragma unroll 4
-		for (uint64_t row = first + threadIdx.x; row < end;
-			 row += simple_threads)
-			survey_row(keys, static_cast<uint32_t>(row), findings, any,
-					   all_but, most_words);
+		if (keys.fixed_words == 1 && end - first == survey_words * simple_threads)
+			survey_whole_tile(keys, first, findings, any, all_but);
+		else
+			for (uint64_t row = first + threadIdx.x; row < end;
+				 row += simple_threads)
+				survey_row(keys, static_cast<uint32_t>(row), findings, any,
+						   all_but, most_words);
 		add_bits(&found.any[0], any);
 		add_bits(&found.all_but[0], all_but);
 		most_words = warp_max(most_words);

@@ -170,7 +170,8 @@ struct PairSource
 
 /* Makes the working words of all rows. */
 static __global__ void __launch_bounds__(simple_threads)
-gather_words(Keys keys, WordPlan plan, uint64_t *words)
+gather_words(Keys keys, const __grid_constant__ WordPlan plan,
+			 uint64_t *words)
 {
 	uint32_t	row = blockIdx.x * simple_threads + threadIdx.x;
 

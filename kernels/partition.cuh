@@ -345,25 +345,21 @@ scatter_tiles(Level level, Source source, Destination to)
 {
 	ScatterShared &shared = block_shared<ScatterShared>();
 	uint32_t	tiles = level.counts->tiles;
-	uint32_t	last = first_tile_of(blockIdx.x + 1, tiles);
-	Segment		segment = {0, 0, 0, 0};
-	uint32_t	current = UINT32_MAX;
 
-	for (uint32_t number = first_tile_of(blockIdx.x, tiles); number < last;
-		 number++)
+	/*
+	 * All blocks are at tiles near each other, so that what they write for a
+	 * bucket meets in the cache.
+	 */
+	for (uint32_t number = blockIdx.x; number < tiles; number += gridDim.x)
 	{
 		Tile		tile = level.tiles[number];
+		Segment		segment = level.segments[tile.segment];
 		TileItems	items;
 		uint32_t	rows[partition_items];
 
 		__syncthreads();
-		if (tile.segment != current)
-		{
-			current = tile.segment;
-			segment = level.segments[current];
-			load_tree(shared.tree, &level.splitters[segment.first_bucket],
-					  segment.log_buckets);
-		}
+		load_tree(shared.tree, &level.splitters[segment.first_bucket],
+				  segment.log_buckets);
 		if (threadIdx.x < max_buckets)
 			shared.counts[threadIdx.x] = 0;
 		items.load(source, segment, tile);

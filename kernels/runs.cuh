@@ -238,7 +238,8 @@ collect_runs(Keys keys, uint32_t next_word, const uint32_t *order,
 
 /* Makes pairs of the rows in runs and their next working words. */
 static __global__ void __launch_bounds__(simple_threads)
-load_next_words(Keys keys, WordPlan plan, const uint32_t *order,
+load_next_words(Keys keys, const __grid_constant__ WordPlan plan,
+				const uint32_t *order,
 				const uint32_t *starts, Pairs pairs)
 {
 	uint32_t	place = blockIdx.x * simple_threads + threadIdx.x;

@@ -148,22 +148,44 @@ place_buckets(SpreadShared<capacity, threads> &shared)
 		shared.begins[buckets] = begin;
 }
 
-/* Sorts the crowded buckets that have different words. */
+/*
+ * Sorts the crowded buckets that have different words: first each of the
+ * smaller ones by a warp, then each of the others by the block.
+ */
 template <unsigned capacity, unsigned threads>
 static __device__ __forceinline__ void
 sort_mixed_buckets(SpreadShared<capacity, threads> &shared)
 {
-	for (unsigned group = 0;
-		 group < SpreadShared<capacity, threads>::buckets / 32; group++)
-		for (uint32_t left = shared.mixed[group]; left != 0; left &= left - 1)
-		{
-			unsigned	bucket = group * 32 + __ffs(left) - 1;
-			uint32_t	begin = shared.begins[bucket];
+	using Shared = SpreadShared<capacity, threads>;
+	unsigned	number = 0;
 
-			block_sort<threads>({shared.words + begin, shared.rows + begin},
-								shared.begins[bucket + 1] - begin);
+	for (unsigned group = 0; group < 2 * Shared::buckets / 32; group++)
+	{
+		bool		is_second_pass = group >= Shared::buckets / 32;
+		unsigned	first = group % (Shared::buckets / 32) * 32;
+
+		if (group == Shared::buckets / 32)
 			__syncthreads();
+		for (uint32_t left = shared.mixed[first / 32]; left != 0;
+			 left &= left - 1)
+		{
+			unsigned	bucket = first + __ffs(left) - 1;
+			uint32_t	begin = shared.begins[bucket];
+			uint32_t	length = shared.begins[bucket + 1] - begin;
+			Pairs		pairs = {shared.words + begin, shared.rows + begin};
+
+			if (is_second_pass != (length > most_rows_for_warp))
+				continue;
+			if (is_second_pass)
+			{
+				block_sort<threads>(pairs, length, threadIdx.x);
+				__syncthreads();
+			}
+			else if (number++ % Shared::warps == threadIdx.x / warp_threads)
+				block_sort<warp_threads>(pairs, length, warp_lane());
 		}
+	}
+	__syncthreads();
 }
 
 /*

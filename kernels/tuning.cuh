@@ -43,6 +43,7 @@ constexpr unsigned huge_leaf_rows = 256;
 constexpr unsigned huge_leaf_threads = 64;
 constexpr unsigned most_spread_buckets = 128;
 constexpr unsigned crowded_rows = 6;
+constexpr unsigned most_rows_for_warp = 40;
 constexpr unsigned wanted_leaf_rows = 48;
 constexpr unsigned acceptable_leaf_rows = 160;
 constexpr unsigned simple_threads = 64;
@@ -83,6 +84,9 @@ constexpr unsigned most_spread_buckets = 4096;
 
 /* Rows of a bucket in a leaf that are compared each with each. */
 constexpr unsigned crowded_rows = 32;
+
+/* If they are more, but not more than this, one warp sorts them. */
+constexpr unsigned most_rows_for_warp = 512;
 
 /*
  * Segments are split so that leaves of this many rows come out, or, where that
