@@ -21,6 +21,7 @@
 #include "device.cuh"
 #include "device_quicksort.cuh"
 #include "key_survey.cuh"
+#include "radix_sort.cuh"
 #include "runs.cuh"
 
 using namespace gpusort;
@@ -130,7 +131,7 @@ device_sort_begin(int device, const KeyShape *shape,
 
 	if (multiprocessors == 0)
 		return nullptr;
-	if (algorithm > DEVICE_SORT_QUICKSORT2)
+	if (algorithm > DEVICE_SORT_RADIX)
 	{
 		(void) refuse(error, "there is no such algorithm");
 		return nullptr;
@@ -312,10 +313,21 @@ refine_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,
 	return true;
 }
 
-/* Sorts all rows by one working word. */
+/* Whether to sort by CUB's radix sort. */
 static bool
-sort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
-			 bool two_way, const Workspace &space, const Order &order)
+takes_radix_sort(DeviceAlgorithm algorithm, uint64_t nrows,
+				 const WordPlan &plan, bool is_whole_key)
+{
+	return (algorithm == DEVICE_SORT_RADIX ||
+			(algorithm == DEVICE_SORT_AUTO && is_whole_key &&
+			 radix_sort_gains(nrows, plan.bits))) &&
+		radix_sort_fits(nrows, plan.bits);
+}
+
+/* Sorts all rows by one working word with CUDA-quicksort. */
+static bool
+quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
+				  bool two_way, const Workspace &space, const Order &order)
 {
 	DeviceQuicksort quicksort(queue, space, two_way);
 	uint64_t   *words = space.pairs[0].words;
@@ -334,9 +346,10 @@ sort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
 
 /* Makes the order of the keys. */
 static bool
-sort_keys(const Queue &queue, const Keys &keys, bool want_ties, bool two_way,
-		  const Workspace &space, uint32_t *entries)
+sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
+		  DeviceAlgorithm algorithm, const Workspace &space, uint32_t *entries)
 {
+	bool		two_way = algorithm == DEVICE_SORT_QUICKSORT2;
 	uint64_t	row_blocks = divide_up(keys.nrows, simple_threads);
 	Order		order = {entries, ORDER_TIE, &space.control->has_ties};
 	Control		control;
@@ -361,7 +374,9 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties, bool two_way,
 	has_next = planner.next(&next_plan);
 	if (!has_next && !want_ties)
 		order.tie = 0;
-	if (!sort_by_plan(queue, keys, plan, two_way, space, order))
+	if (!(takes_radix_sort(algorithm, keys.nrows, plan, !has_next) ?
+		  radix_sort(queue, keys, plan, space, order) :
+		  quicksort_by_plan(queue, keys, plan, two_way, space, order)))
 		return false;
 	if (!has_next)
 		return true;
@@ -410,7 +425,7 @@ device_sort_run(DeviceSort *sort, DeviceError *error)
 	keys = {{space.word_slabs}, {space.end_slabs}, sort->words.size(),
 		static_cast<uint32_t>(nrows), sort->shape.fixed_words};
 	if (!sort_keys(queue, keys, sort->shape.mark_ties,
-				   sort->algorithm == DEVICE_SORT_QUICKSORT2, space,
+				   sort->algorithm, space,
 				   static_cast<uint32_t *>(sort->order.address())))
 		return false;
 

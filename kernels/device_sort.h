@@ -56,7 +56,9 @@ typedef struct DeviceSort DeviceSort;
 typedef enum DeviceAlgorithm
 {
 	DEVICE_SORT_AUTO = 0,		/* the fastest one known for the input */
-	DEVICE_SORT_QUICKSORT2		/* two-way CUDA-quicksort */
+	DEVICE_SORT_QUICKSORT,		/* CUDA-quicksort with many buckets */
+	DEVICE_SORT_QUICKSORT2,		/* two-way CUDA-quicksort */
+	DEVICE_SORT_RADIX			/* CUB's radix sort, by the first 64 bits */
 } DeviceAlgorithm;
 
 /* Number of devices; zero with a reason in "error" if there is no driver. */

@@ -100,6 +100,11 @@ constexpr unsigned simple_threads = 256;
 
 #endif
 
+/*
+ * CUB's radix sort is taken for keys of which up to so many bits vary.
+ */
+constexpr unsigned radix_sort_bits = 32;
+
 /* Rows of a partition's tile. */
 constexpr unsigned tile_rows = partition_threads * partition_items;
 

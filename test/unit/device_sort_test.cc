@@ -358,6 +358,9 @@ struct Chunk
 	uint64_t	ticket = 0;
 };
 
+/* How the sorts of the tests are done. */
+static DeviceAlgorithm algorithm = DEVICE_SORT_AUTO;
+
 /*
  * Sorts the keys, pushed in batches of up to batch_rows rows through two
  * chunks that are used in turn, and pulls the order in parts.  True if all of
@@ -372,8 +375,7 @@ sort_keys(const TestKeys &keys, uint64_t batch_rows,
 							 {batch_words, batch_rows}};
 	PinnedArray<uint32_t> part(batch_rows);
 	Random		random = {keys.nrows};
-	DeviceSort *sort = device_sort_begin(0, &keys.shape, DEVICE_SORT_AUTO,
-										 error);
+	DeviceSort *sort = device_sort_begin(0, &keys.shape, algorithm, error);
 	bool		good = sort != nullptr;
 
 	order.clear();
@@ -608,6 +610,30 @@ test_longest_run()
 	for (uint64_t row = 0; row < keys.nrows; row += 50)
 		keys.words[row * 2] = 43;
 	sort_and_check(keys, "longest run");
+}
+
+static void test_strings();
+
+/* Each algorithm by itself, where auto would take another one too. */
+static void
+test_algorithms()
+{
+	for (DeviceAlgorithm each : {DEVICE_SORT_QUICKSORT, DEVICE_SORT_QUICKSORT2,
+								 DEVICE_SORT_RADIX})
+	{
+		algorithm = each;
+		for (const auto &distribution : distributions)
+			for (uint64_t nrows : {large(1 << 20, 5003), large(50000, 300)})
+			{
+				sort_and_check(fixed_keys(nrows, 1, {distribution.value}),
+							   distribution.name);
+				sort_and_check(fixed_keys(nrows, 3,
+										  {few, distribution.value}, false),
+							   distribution.name);
+			}
+		test_strings();
+	}
+	algorithm = DEVICE_SORT_AUTO;
 }
 
 static void
@@ -1230,6 +1256,7 @@ main(int argc, char **argv)
 	run_test("common prefix", test_common_prefix);
 	run_test("runs", test_runs);
 	run_test("longest run", test_longest_run);
+	run_test("algorithms", test_algorithms);
 	run_test("without ties", test_without_ties);
 	run_test("strings", test_strings);
 	run_test("cut strings", test_cut_strings);
