@@ -20,6 +20,9 @@
 namespace bench
 {
 
+/* The device that all is measured on. */
+constexpr int device = 0;
+
 /*
  * An algorithm at work on one input.  Functions that return bool return false
  * on failure, with the reason in the queue's error.

@@ -16,9 +16,6 @@
 
 using namespace bench;
 
-/* The device that all is measured on. */
-constexpr int device = 0;
-
 static int
 fail(const char *reason)
 {

@@ -151,10 +151,8 @@ static bool
 trim_memory(const Queue &queue)
 {
 	cudaMemPool_t pool;
-	int			device;
 
 	return queue.did(cudaStreamSynchronize(queue.stream), "freeing memory") &&
-		queue.did(cudaGetDevice(&device), "freeing memory") &&
 		queue.did(cudaDeviceGetDefaultMemPool(&pool, device),
 				  "freeing memory") &&
 		queue.did(cudaMemPoolTrimTo(pool, 0), "freeing memory");

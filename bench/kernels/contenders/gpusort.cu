@@ -124,7 +124,7 @@ public:
 	restore() override
 	{
 		device_sort_end(sort_job);
-		sort_job = device_sort_begin(0, &shape, algorithm, queue.error);
+		sort_job = device_sort_begin(device, &shape, algorithm, queue.error);
 		if (sort_job == nullptr)
 			return false;
 		first_word = 0;

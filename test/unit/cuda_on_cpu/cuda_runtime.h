@@ -46,7 +46,8 @@ enum cudaError_t
 enum cudaMemcpyKind
 {
 	cudaMemcpyHostToDevice = 1,
-	cudaMemcpyDeviceToHost = 2
+	cudaMemcpyDeviceToHost = 2,
+	cudaMemcpyDeviceToDevice = 3
 };
 
 enum cudaDeviceAttr
@@ -103,6 +104,7 @@ extern cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool,
 extern cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool,
 										   cudaMemPoolAttr attribute,
 										   void *value);
+extern cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep_bytes);
 
 extern cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
 										 const void *kernel);
@@ -121,6 +123,8 @@ extern cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event,
 extern cudaError_t cudaEventDestroy(cudaEvent_t event);
 extern cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 extern cudaError_t cudaEventSynchronize(cudaEvent_t event);
+extern cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin,
+										cudaEvent_t end);
 
 extern cudaError_t cudaMallocAsync(void **memory, size_t bytes,
 								   cudaStream_t stream);

@@ -18,6 +18,7 @@
  */
 #include "machine.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -33,10 +34,16 @@ struct CudaOnCpuStream
 	uint64_t	done = 0;
 };
 
+using Clock = std::chrono::steady_clock;
+
 struct CudaOnCpuEvent
 {
 	std::weak_ptr<CudaOnCpuStream> stream;
 	uint64_t	after = 0;		/* things done on the stream */
+
+	/* When the stream came to it; the event may be gone by then. */
+	std::shared_ptr<Clock::time_point> time =
+		std::make_shared<Clock::time_point>();
 };
 
 namespace cuda_on_cpu
@@ -353,6 +360,12 @@ cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
 }
 
 cudaError_t
+cudaMemPoolTrimTo(cudaMemPool_t, size_t)
+{
+	return result(fault());
+}
+
+cudaError_t
 cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *)
 {
 	*attributes = {};
@@ -447,6 +460,7 @@ cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 		std::lock_guard<std::mutex> guard(mutex);
 
 		event->stream = streams.at(stream);
+		enqueue(stream, [time = event->time] { *time = Clock::now(); });
 		event->after = stream->enqueued;
 	}
 	return result(code);
@@ -460,6 +474,25 @@ cudaEventSynchronize(cudaEvent_t event)
 
 	if (code == cudaSuccess && stream != nullptr)
 		do_until(*stream, event->after);
+	return result(code);
+}
+
+cudaError_t
+cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end)
+{
+	cudaError_t code = fault();
+
+	for (cudaEvent_t event : {begin, end})
+	{
+		std::shared_ptr<CudaOnCpuStream> stream = event->stream.lock();
+
+		if (code == cudaSuccess && stream != nullptr &&
+			stream->done < event->after)
+			code = cudaErrorNotReady;
+	}
+	if (code == cudaSuccess)
+		*milliseconds = std::chrono::duration<float, std::milli>(
+			*end->time - *begin->time).count();
 	return result(code);
 }
 
@@ -505,7 +538,8 @@ cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
 	if (code != cudaSuccess || bytes == 0)
 		return result(code);
 
-	if (is_pinned(to_host ? to : from, bytes))
+	if (kind == cudaMemcpyDeviceToDevice ||
+		is_pinned(to_host ? to : from, bytes))
 		enqueue(stream, [=] { memcpy(to, from, bytes); });
 	else if (to_host)
 	{
