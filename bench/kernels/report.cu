@@ -99,15 +99,15 @@ Report::print_table(const Case &its_case,
 	const Input &input = its_case.input;
 	const KeyArray &keys = input.keys;
 
-	printf("\n%s %s keys", grouped(keys.n).c_str(),
-		   distribution_name(its_case.distribution));
-	if (keys.width == text_width)
-		printf(" of %.1f bytes on average",
-			   static_cast<double>(keys.bytes) / keys.n);
-	else
+	printf("\n%s keys", grouped(keys.n).c_str());
+	if (keys.width != text_width)
 		printf(" of %u bytes", keys.width);
-	printf(" %s\n%-28s %10s %10s %10s %9s %6s %8s %8s %10s\n",
-		   input.has_rows ? "with row numbers" : "alone", "", "median ms",
+	printf(", %s", distribution_name(its_case.distribution));
+	if (keys.width == text_width)
+		printf(", %.1f bytes on average",
+			   static_cast<double>(keys.bytes) / keys.n);
+	printf("%s\n", input.has_rows ? ", with row numbers" : ", alone");
+	printf("%-28s %10s %10s %10s %9s %6s %8s %8s %10s\n", "", "median ms",
 		   "fastest", "slowest", input.has_rows ? "Gpair/s" : "Gkey/s", "copy",
 		   "/ radix", "/ merge", "extra B/n");
 	for (const Measurement &measurement : measurements)
