@@ -8,6 +8,8 @@
 #include "lineage_test.h"
 
 #include "../../bench/lineage/bitonic_sort.cuh"
+#include "../../bench/lineage/bucket_sort.cuh"
+#include "../../bench/lineage/sample_sort.cuh"
 
 int
 main()
@@ -17,6 +19,10 @@ main()
 	good &= lineage_test::test_algorithm<lineage::BitonicSort>({128, 1000});
 	good &= lineage_test::test_algorithm<lineage::KModelBitonicSort>(
 		{64, 128, 256, 512, 1500, 4096});
+	good &= lineage_test::test_algorithm<lineage::BucketSort>(
+		{64, 192, 384, 1000, 6000});
+	good &= lineage_test::test_algorithm<lineage::SampleSort>(
+		{16, 48, 160, 192, 384, 1000, 6000});
 
 	return good ? 0 : 1;
 }
