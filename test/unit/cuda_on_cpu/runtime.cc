@@ -354,13 +354,13 @@ cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int)
 }
 
 cudaError_t
-cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
+cudaMemPoolTrimTo(cudaMemPool_t, size_t)
 {
 	return result(fault());
 }
 
 cudaError_t
-cudaMemPoolTrimTo(cudaMemPool_t, size_t)
+cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
 {
 	return result(fault());
 }
