@@ -136,7 +136,7 @@ run_job(const Queue &queue, const Input &input, Job &job,
 
 		if (!job.restore() || !timer.start() || !job.sort() ||
 			!timer.stop(&time) ||
-			!check_result(queue, input, job, host_check,
+			!check_result(queue, input, job, i == 0 ? host_check : nullptr,
 						  &measurement->reason))
 			return false;
 		if (i > 0)

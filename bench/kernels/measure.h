@@ -13,13 +13,6 @@
 namespace bench
 {
 
-/* Inputs of up to so many keys are also sorted on the host, to compare. */
-#ifdef CUDA_ON_CPU
-constexpr uint32_t max_host_check = 1 << 13;
-#else
-constexpr uint32_t max_host_check = 1 << 20;
-#endif
-
 enum class Outcome
 {
 	RIGHT,
@@ -40,7 +33,7 @@ struct Measurement
 
 /*
  * Lets a contender's job sort the input, once to warm up and then "repeats"
- * times; checks every result, also by "host_check" if there is one.
+ * times; checks every result, the first also by "host_check" if there is one.
  */
 extern Measurement measure(const Queue &queue, const Contender &contender,
 						   std::unique_ptr<Job> job, const Input &input,

@@ -107,12 +107,12 @@ Report::print_table(const Case &its_case,
 		printf(", %.1f bytes on average",
 			   static_cast<double>(keys.bytes) / keys.n);
 	printf("%s\n", input.has_rows ? ", with row numbers" : ", alone");
-	printf("%-32s %10s %10s %10s %9s %6s %8s %8s %10s\n", "", "median ms",
+	printf("%-40s %10s %10s %10s %9s %6s %8s %8s %10s\n", "", "median ms",
 		   "fastest", "slowest", input.has_rows ? "Gpair/s" : "Gkey/s", "copy",
 		   "/ radix", "/ merge", "extra B/n");
 	for (const Measurement &measurement : measurements)
 	{
-		printf("%-32s ", measurement.contender->name.c_str());
+		printf("%-40s ", measurement.contender->name.c_str());
 		if (measurement.outcome != Outcome::RIGHT)
 		{
 			printf("%s: %s\n", measurement.outcome == Outcome::WRONG ?
