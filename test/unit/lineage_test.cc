@@ -8,6 +8,7 @@
 #include "lineage_test.h"
 
 #include "../../bench/lineage/bitonic_sort.cuh"
+#include "../../bench/lineage/gpu_quicksort.cuh"
 
 int
 main()
@@ -17,6 +18,10 @@ main()
 	good &= lineage_test::test_algorithm<lineage::BitonicSort>({128, 1000});
 	good &= lineage_test::test_algorithm<lineage::KModelBitonicSort>(
 		{64, 128, 256, 512, 1500, 4096});
+	good &= lineage_test::test_algorithm<lineage::GpuQuicksort>(
+		{64, 128, 3000});
+	good &= lineage_test::test_algorithm<lineage::GpuQuicksortAtomic>(
+		{64, 128, 3000});
 
 	return good ? 0 : 1;
 }
