@@ -8,6 +8,7 @@
 #include "lineage_test.h"
 
 #include "../../bench/lineage/bitonic_sort.cuh"
+#include "../../bench/lineage/cdp_quicksort.cuh"
 #include "../../bench/lineage/gpu_quicksort.cuh"
 
 int
@@ -18,10 +19,18 @@ main()
 	good &= lineage_test::test_algorithm<lineage::BitonicSort>({128, 1000});
 	good &= lineage_test::test_algorithm<lineage::KModelBitonicSort>(
 		{64, 128, 256, 512, 1500, 4096});
+	good &= lineage_test::test_algorithm<lineage::CdpQuicksort>(
+		{64, 128, 1500});
 	good &= lineage_test::test_algorithm<lineage::GpuQuicksort>(
 		{64, 128, 3000});
 	good &= lineage_test::test_algorithm<lineage::GpuQuicksortAtomic>(
 		{64, 128, 3000});
+
+	good &= lineage_test::test_failures<lineage::BitonicSort>(100);
+	good &= lineage_test::test_failures<lineage::KModelBitonicSort>(500);
+	good &= lineage_test::test_failures<lineage::CdpQuicksort>(500);
+	good &= lineage_test::test_failures<lineage::GpuQuicksort>(500);
+	good &= lineage_test::test_failures<lineage::GpuQuicksortAtomic>(500);
 
 	return good ? 0 : 1;
 }
