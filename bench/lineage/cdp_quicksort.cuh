@@ -13,9 +13,10 @@
  *
  * A block has 512 threads, as in the paper (figure 9).  A lane has several
  * items, which the paper leaves open; that makes the atomic operations fewer,
- * all of which meet at the same two counters.  The paper's CDP-quicksort ends
- * in a slower bitonic sort than its CUDA-quicksort does; here they are the
- * same.
+ * all of which meet at the same two counters.  The paper finds that
+ * CDP-quicksort also suffers from its pivots, without saying what they are,
+ * and from a slow bitonic sort for short sequences; here it has those of
+ * CUDA-R-quicksort.
  *
  * Must be compiled as device_launch.cuh says: -rdc=true, -lcudadevrt, CUDA 12.
  *

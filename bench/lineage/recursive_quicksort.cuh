@@ -24,14 +24,15 @@
  *
  * whose run() moves the block_items items of each block.
  *
- * Where the papers say nothing:
+ * Where the paper (Manca et al. 2015) says nothing:
  *
- * - The pivot is the median of the first, middle and last key.
+ * - Grids cannot be nested without end.  Pivots must therefore be close to the
+ *	 median, whatever the keys; they are the median of a sample.  A sequence at
+ *	 the greatest depth all the same is sorted by one block, however long it
+ *	 is, by the network for short ones.
  * - Keys equal to the pivot may have values.  These wait in an array of their
  *	 own until it is known where the gap is.  A gap that is long for one block
  *	 is filled by a further grid, the last block of which goes on.
- * - Grids cannot be nested without end.  A sequence at the greatest depth is
- *	 sorted by one block however long it is, by the same network.
  * - The device runs 128 grids at a time, many of which have one block in the
  *	 end: therefore the block for short sequences is the largest there is, and
  *	 they are as long as shared memory allows without asking for more.
@@ -41,6 +42,7 @@
 #ifndef GPUSORT_LINEAGE_RECURSIVE_QUICKSORT_CUH
 #define GPUSORT_LINEAGE_RECURSIVE_QUICKSORT_CUH
 
+#include "../../kernels/pivot.cuh"
 #include "../../kernels/workspace.cuh"
 #include "device_launch.cuh"
 #include "quicksort.cuh"
@@ -53,7 +55,9 @@ namespace recursive_quicksort
 {
 
 using gpusort::Carver;
+using gpusort::warp_lane;
 using gpusort::warp_threads;
+using gpusort::whole_warp;
 
 #ifdef CUDA_ON_CPU
 
@@ -61,7 +65,7 @@ constexpr uint32_t short_items = 64;
 constexpr unsigned short_threads = 32;
 constexpr uint32_t gap_block_items = 96;
 constexpr unsigned gap_threads = 64;
-constexpr unsigned max_depth = 8;
+constexpr unsigned max_depth = 6;
 
 #else
 
@@ -73,7 +77,7 @@ constexpr unsigned short_threads = 1024;
 constexpr uint32_t gap_block_items = 4096;
 constexpr unsigned gap_threads = 256;
 
-/* The host's grid has depth 0. */
+/* The grid that the host launches has depth 0. */
 constexpr unsigned max_depth = max_nested_grids - 1;
 
 #endif
@@ -99,6 +103,7 @@ struct Progress
 	uint32_t	blocks_done;
 };
 
+/* Neighbouring items that a grid is to sort, which is nested so deep. */
 struct Sequence
 {
 	uint32_t	begin;
@@ -106,6 +111,30 @@ struct Sequence
 	uint32_t	depth;
 	bool		in_spare;
 };
+
+/*
+ * The median of a sample of a sequence: of every lane's three keys the median,
+ * and of these the median.  Called by all lanes of a warp; all get it.
+ */
+template <typename Key>
+static __device__ __forceinline__ Key
+choose_pivot(const Key *keys, const Sequence &sequence)
+{
+	static_assert(gpusort::samples_per_lane == 3, "three keys a lane");
+
+	Key			samples[gpusort::samples_per_lane];
+
+	for (unsigned i = 0; i < gpusort::samples_per_lane; i++)
+		samples[i] = keys[sequence.begin + gpusort::sample_position(
+			sequence.begin, sequence.length,
+			gpusort::samples_per_lane * warp_lane() + i)];
+
+	uint64_t	word = median(samples[0], samples[1], samples[2]);
+	uint32_t	unused = 0;
+
+	gpusort::warp_sort(word, unused, warp_threads);
+	return static_cast<Key>(__shfl_sync(whole_warp, word, warp_threads / 2));
+}
 
 /* A sort's device memory. */
 template <typename Key, bool has_values>
@@ -135,6 +164,13 @@ struct Memory
 		progress = carver.take<Progress>(progress_entries(n));
 		failed_launches = carver.take<uint32_t>(1);
 		return carver.bytes();
+	}
+
+	/* The array that a sequence is in. */
+	__device__ Items<Key, has_values>
+	items_of(const Sequence &sequence) const
+	{
+		return sequence.in_spare ? spare : sorted;
 	}
 
 	/*
@@ -199,8 +235,7 @@ template <typename Key, bool has_values>
 static __global__ void __launch_bounds__(short_threads)
 sort_alone(Memory<Key, has_values> memory, Sequence sequence)
 {
-	Items<Key, has_values> from = sequence.in_spare ? memory.spare :
-		memory.sorted;
+	Items<Key, has_values> from = memory.items_of(sequence);
 	Items<Key, has_values> own = memory.sorted;
 
 	if (sequence.length <= short_items)
@@ -309,26 +344,45 @@ struct PartitionShared
 template <typename Key, bool has_values,
 		  template <typename, bool> class Partition>
 static __global__ void
-partition_sequence(Memory<Key, has_values> memory, Sequence sequence);
+partition_sequence(Memory<Key, has_values> memory, Sequence sequence,
+				   Key pivot);
 
-/* Launches what sorts a side.  Called by one thread. */
+/* Launches what sorts a sequence.  Called by all lanes of a warp. */
 template <typename Key, bool has_values,
 		  template <typename, bool> class Partition>
 static __device__ __forceinline__ void
-launch_side(const Memory<Key, has_values> &memory, Sequence side)
+launch_sort(const Memory<Key, has_values> &memory, Sequence sequence)
 {
 	using Part = Partition<Key, has_values>;
 	using Shared = PartitionShared<typename Part::Shared>;
 	using AloneShared = SharedItems<Key, has_values, short_items>;
 
-	if (side.length > short_items && side.depth < max_depth)
-		check_launch(memory, launch_child<Shared>(
-			partition_sequence<Key, has_values, Partition>,
-			static_cast<unsigned>(divide_up(side.length, Part::block_items)),
-			Part::threads, memory, side));
-	else if (side.length > 1 || (side.length == 1 && side.in_spare))
+	if (sequence.length > short_items && sequence.depth < max_depth)
+	{
+		Key			pivot = choose_pivot(memory.items_of(sequence).keys,
+										 sequence);
+
+		if (warp_lane() == 0)
+			check_launch(memory, launch_child<Shared>(
+				partition_sequence<Key, has_values, Partition>,
+				static_cast<unsigned>(divide_up(sequence.length,
+												Part::block_items)),
+				Part::threads, memory, sequence, pivot));
+	}
+	else if (warp_lane() == 0 &&
+			 (sequence.length > 1 ||
+			  (sequence.length == 1 && sequence.in_spare)))
 		check_launch(memory, launch_child<AloneShared>(
-			sort_alone<Key, has_values>, 1u, short_threads, memory, side));
+			sort_alone<Key, has_values>, 1u, short_threads, memory, sequence));
+}
+
+/* Launches what sorts the whole input, by one warp. */
+template <typename Key, bool has_values,
+		  template <typename, bool> class Partition>
+static __global__ void __launch_bounds__(warp_threads)
+start_sort(Memory<Key, has_values> memory, uint32_t n)
+{
+	launch_sort<Key, has_values, Partition>(memory, {0, n, 1, false});
 }
 
 /*
@@ -343,14 +397,15 @@ launch_sides(const Memory<Key, has_values> &memory,
 			 const Outcome<Key> &outcome, uint32_t depth)
 {
 	const Sequence &sequence = outcome.sequence;
+	const unsigned warp = threadIdx.x / warp_threads;
 	uint32_t	end = sequence.begin + sequence.length;
 
-	if (threadIdx.x == 0)
-		launch_side<Key, has_values, Partition>(
+	if (warp == 0)
+		launch_sort<Key, has_values, Partition>(
 			memory, {sequence.begin, outcome.less, depth + 1,
 					 !sequence.in_spare});
-	if (threadIdx.x == warp_threads)
-		launch_side<Key, has_values, Partition>(
+	if (warp == 1)
+		launch_sort<Key, has_values, Partition>(
 			memory, {end - outcome.greater, outcome.greater, depth + 1,
 					 !sequence.in_spare});
 }
@@ -376,22 +431,19 @@ template <typename Key, bool has_values,
 static __global__ void
 __launch_bounds__(Partition<Key, has_values>::threads,
 				  Partition<Key, has_values>::blocks)
-partition_sequence(Memory<Key, has_values> memory, Sequence sequence)
+partition_sequence(Memory<Key, has_values> memory, Sequence sequence,
+				   Key pivot)
 {
 	using Part = Partition<Key, has_values>;
 
 	static_assert(Part::threads > warp_threads, "two warps launch");
 
 	auto	   &shared = block_shared<PartitionShared<typename Part::Shared>>();
-	Items<Key, has_values> from = sequence.in_spare ? memory.spare :
-		memory.sorted;
-	Items<Key, has_values> to = sequence.in_spare ? memory.sorted :
-		memory.spare;
 	Progress   &progress = memory.progress_of(sequence);
-	Key			pivot = median_of_three(from.keys, sequence.begin,
-										sequence.length);
 
-	Part::run({from, to, memory.equal_values, sequence.begin,
+	Part::run({memory.items_of(sequence),
+			   sequence.in_spare ? memory.sorted : memory.spare,
+			   memory.equal_values, sequence.begin,
 			   sequence.begin + sequence.length, pivot, &progress},
 			  shared.part);
 	if (!is_last_block(progress, shared.last))
@@ -417,9 +469,9 @@ partition_sequence(Memory<Key, has_values> memory, Sequence sequence)
 }
 
 /*
- * Launches that may have to wait.  With the median of three, random keys take
- * 12/7 * n / short_items partitionings (Sedgewick 1977) and as many short
- * sorts, so there is room for the whole of such a sort.
+ * Launches that may have to wait.  With the median of three, which is further
+ * off, random keys take 12/7 * n / short_items partitionings (Sedgewick 1977)
+ * and as many short sorts, so there is room for the whole of a sort.
  */
 static inline size_t
 pending_launches(uint32_t n)
@@ -442,18 +494,12 @@ struct Algorithm
 		 void *extra)
 	{
 		Memory<Key, has_values> memory;
-		Sequence	whole = {0, n, 0, false};
 		uint32_t	failed = 0;
 
 		if (n < 2)
 			return true;
 		memory.sorted = items;
 		(void) memory.lay_out(extra, n);
-		if (n <= short_items)
-			return queue.launch<SharedItems<Key, has_values, short_items>>(
-				"sorting a short sequence", sort_alone<Key, has_values>, 1,
-				short_threads, memory, whole);
-
 		if (!allow_pending_launches(queue, pending_launches(n)) ||
 			!queue.did(cudaMemsetAsync(memory.progress, 0,
 									   memory.progress_entries(n) *
@@ -462,7 +508,8 @@ struct Algorithm
 			!queue.did(cudaMemsetAsync(memory.failed_launches, 0,
 									   sizeof(uint32_t), queue.stream),
 					   "clearing a counter") ||
-			!start(queue, memory, whole) ||
+			!queue.launch("sorting", start_sort<Key, has_values, Partition>, 1,
+						  warp_threads, memory, n) ||
 			!queue.did(cudaMemcpyAsync(&failed, memory.failed_launches,
 									   sizeof(failed), cudaMemcpyDeviceToHost,
 									   queue.stream), "reading a counter") ||
@@ -470,19 +517,6 @@ struct Algorithm
 			return false;
 		return failed == 0 ||
 			gpusort::refuse(queue.error, "a kernel could not launch another");
-	}
-
-private:
-	static bool
-	start(const Queue &queue, const Memory<Key, has_values> &memory,
-		  Sequence whole)
-	{
-		using Part = Partition<Key, has_values>;
-
-		return queue.launch<PartitionShared<typename Part::Shared>>(
-			"sorting", partition_sequence<Key, has_values, Partition>,
-			divide_up(whole.length, Part::block_items), Part::threads, memory,
-			whole);
 	}
 };
 

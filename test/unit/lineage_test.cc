@@ -9,6 +9,7 @@
 
 #include "../../bench/lineage/bitonic_sort.cuh"
 #include "../../bench/lineage/cdp_quicksort.cuh"
+#include "../../bench/lineage/cuda_r_quicksort.cuh"
 #include "../../bench/lineage/gpu_quicksort.cuh"
 
 int
@@ -21,6 +22,8 @@ main()
 		{64, 128, 256, 512, 1500, 4096});
 	good &= lineage_test::test_algorithm<lineage::CdpQuicksort>(
 		{64, 128, 1500});
+	good &= lineage_test::test_algorithm<lineage::CudaRQuicksort>(
+		{64, 192, 1500});
 	good &= lineage_test::test_algorithm<lineage::GpuQuicksort>(
 		{64, 128, 3000});
 	good &= lineage_test::test_algorithm<lineage::GpuQuicksortAtomic>(
@@ -29,6 +32,7 @@ main()
 	good &= lineage_test::test_failures<lineage::BitonicSort>(100);
 	good &= lineage_test::test_failures<lineage::KModelBitonicSort>(500);
 	good &= lineage_test::test_failures<lineage::CdpQuicksort>(500);
+	good &= lineage_test::test_failures<lineage::CudaRQuicksort>(500);
 	good &= lineage_test::test_failures<lineage::GpuQuicksort>(500);
 	good &= lineage_test::test_failures<lineage::GpuQuicksortAtomic>(500);
 
