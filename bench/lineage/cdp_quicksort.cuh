@@ -49,17 +49,17 @@ using recursive_quicksort::SIDES;
 #ifdef CUDA_ON_CPU
 
 constexpr unsigned block_threads = 64;
+constexpr unsigned resident_blocks = 2;
 constexpr unsigned lane_items = 2;
 
 #else
 
+/* Two blocks live on an SM of any chip; some have no room for three. */
 constexpr unsigned block_threads = 512;
+constexpr unsigned resident_blocks = 2;
 constexpr unsigned lane_items = 4;
 
 #endif
-
-/* Threads that an SM has room for. */
-constexpr unsigned resident_threads = 2048;
 
 constexpr uint32_t warp_items = warp_threads * lane_items;
 
@@ -67,7 +67,7 @@ template <typename Key, bool has_values>
 struct Partition
 {
 	static constexpr unsigned threads = block_threads;
-	static constexpr unsigned blocks = resident_threads / block_threads;
+	static constexpr unsigned blocks = resident_blocks;
 	static constexpr uint32_t block_items = block_threads * lane_items;
 
 	struct Shared
