@@ -53,6 +53,9 @@ constexpr int multiprocessors = 2;
 constexpr size_t allocation_alignment = 256;
 constexpr unsigned char memory_pattern = 0xcd;
 
+/* CUDA's is 2048. */
+constexpr size_t default_pending_launches = 4;
+
 /* All that jobs of different threads share. */
 static std::mutex mutex;
 static std::map<void *, size_t> allocations;
@@ -67,6 +70,7 @@ static uint64_t calls;
 static uint64_t failing_call;
 static cudaError_t failing_code;
 static cudaError_t lost_code = cudaSuccess;
+static size_t pending_launches = default_pending_launches;
 static bool device_present = true;
 
 static thread_local cudaError_t last_error = cudaSuccess;
@@ -192,6 +196,16 @@ launch_body(std::function<void()> body, unsigned blocks, unsigned threads,
 	});
 }
 
+cudaError_t
+check_child_launch(size_t pending)
+{
+	cudaError_t code = fault();
+	std::lock_guard<std::mutex> guard(mutex);
+
+	return code == cudaSuccess && pending >= pending_launches ?
+		cudaErrorLaunchOutOfResources : code;
+}
+
 Usage
 usage()
 {
@@ -281,6 +295,8 @@ cudaGetErrorString(cudaError_t error)
 			return "device not ready";
 		case cudaErrorIllegalAddress:
 			return "an illegal memory access was encountered";
+		case cudaErrorLaunchOutOfResources:
+			return "too many resources requested for launch";
 		case cudaErrorLaunchFailure:
 			return "unspecified launch failure";
 		case cudaErrorUnknown:
@@ -363,6 +379,30 @@ cudaError_t
 cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
 {
 	return result(fault());
+}
+
+cudaError_t
+cudaDeviceGetLimit(size_t *value, cudaLimit)
+{
+	cudaError_t code = fault();
+	std::lock_guard<std::mutex> guard(mutex);
+
+	*value = pending_launches;
+	return result(code);
+}
+
+cudaError_t
+cudaDeviceSetLimit(cudaLimit, size_t value)
+{
+	cudaError_t code = fault();
+
+	if (code == cudaSuccess)
+	{
+		std::lock_guard<std::mutex> guard(mutex);
+
+		pending_launches = value;
+	}
+	return result(code);
 }
 
 cudaError_t
