@@ -8,6 +8,7 @@
 #include "lineage_test.h"
 
 #include "../../bench/lineage/bitonic_sort.cuh"
+#include "../../bench/lineage/cuda_quicksort.cuh"
 
 int
 main()
@@ -17,6 +18,12 @@ main()
 	good &= lineage_test::test_algorithm<lineage::BitonicSort>({128, 1000});
 	good &= lineage_test::test_algorithm<lineage::KModelBitonicSort>(
 		{64, 128, 256, 512, 1500, 4096});
+	good &= lineage_test::test_algorithm<lineage::CudaQuicksort>(
+		{128, 192, 384, 1500, 6000});
+	good &= lineage_test::test_algorithm<lineage::CudaQuicksortAtomicsOnly>(
+		{128, 192, 384, 1500});
+	good &= lineage_test::test_algorithm<lineage::CudaQuicksortCoalescedOnly>(
+		{128, 192, 384, 1500});
 
 	return good ? 0 : 1;
 }
