@@ -82,6 +82,7 @@ constexpr unsigned resident_blocks = 2;
 constexpr unsigned range_blocks = 2;
 constexpr uint32_t leaf_items = 128;
 constexpr unsigned leaf_threads = 32;
+constexpr unsigned resident_leaves = 2;
 
 #else
 
@@ -106,6 +107,7 @@ constexpr unsigned range_blocks = 8;
  */
 constexpr uint32_t leaf_items = 4096;
 constexpr unsigned leaf_threads = 512;
+constexpr unsigned resident_leaves = 2;
 
 #endif
 
@@ -566,7 +568,7 @@ find_range(const Key *keys, uint32_t n, KeyRange<Key> *range)
 
 /* Sorts a leaf, wherever it lies, to where it belongs. */
 template <typename Key, bool has_values>
-static __global__ void __launch_bounds__(leaf_threads)
+static __global__ void __launch_bounds__(leaf_threads, resident_leaves)
 sort_leaves(const Leaf *leaves, Items<Key, has_values> items,
 			Items<Key, has_values> spare)
 {

@@ -17,13 +17,13 @@ main()
 
 	good &= lineage_test::test_algorithm<lineage::BitonicSort>({128, 1000});
 	good &= lineage_test::test_algorithm<lineage::KModelBitonicSort>(
-		{64, 128, 256, 512, 1500, 4096});
+		{32, 128, 256, 512, 1024, 3000});
 	good &= lineage_test::test_algorithm<lineage::CudaQuicksort>(
-		{128, 192, 384, 1500, 6000});
+		{128, 192, 384, 3000});
 	good &= lineage_test::test_algorithm<lineage::CudaQuicksortAtomicsOnly>(
-		{128, 192, 384, 1500});
+		{128, 192, 1500});
 	good &= lineage_test::test_algorithm<lineage::CudaQuicksortCoalescedOnly>(
-		{128, 192, 384, 1500});
+		{128, 192, 1500});
 
 	return good ? 0 : 1;
 }
