@@ -38,6 +38,11 @@ endif
 NVCCFLAGS = -O3 -std=c++17 $(NVCC_ARCH) --cudart=static \
 	-Xcompiler -Wall,-Wextra,-fPIC
 
+# as COPT=-Werror has it for C
+ifneq ($(filter -Werror,$(COPT)),)
+NVCCFLAGS += -Werror all-warnings -Xcompiler -Werror
+endif
+
 KERNEL_OBJS = $(kernels_directory)/device.o $(kernels_directory)/device_sort.o
 
 # The directories that nvcc itself would search for libraries, without those

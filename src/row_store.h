@@ -11,8 +11,11 @@
 #include "access/htup_details.h"
 #include "executor/tuptable.h"
 
-/* Rows whose places are noted in one page of the directory. */
-#define DIRECTORY_PAGE_BITS		12
+/*
+ * Rows whose places are noted in one page of the directory: 16 MB, most of
+ * which huge pages can cover.
+ */
+#define DIRECTORY_PAGE_BITS		21
 #define DIRECTORY_PAGE_ROWS		(1 << DIRECTORY_PAGE_BITS)
 
 typedef struct RowStore
@@ -24,15 +27,15 @@ typedef struct RowStore
 	uint64		nrows;
 
 	MinimalTuple **directory;	/* pages of the places of the rows */
-	int			npages;
 	int			max_pages;
+	uint64		max_rows;		/* that the pages made so far can note */
 
 	struct RowBlock *first_block;	/* oldest; the blocks are a list */
 	struct RowBlock *last_block;
 	char	   *free_space;		/* in the last block */
 	Size		free_bytes;
 	Size		block_bytes;	/* size of the next block */
-	int			dear_blocks;	/* whose huge pages were dear */
+	int			dear_answers;	/* of huge_pages_advise() */
 } RowStore;
 
 /*

@@ -95,19 +95,11 @@ step_pairs(uint32_t length, unsigned bit)
 	return ((length + (2u << bit) - 1) >> (bit + 1)) << bit;
 }
 
-/* Makes one comparison of a step, and the exchange if there is need. */
+/* Puts the smaller of the items at two places, low < high, at the lower one. */
 template <typename Key, bool has_values>
 static __device__ __forceinline__ void
-compare_pair(Items<Key, has_values> items, uint32_t length, uint32_t pair,
-			 unsigned bit, bool mirrored)
+order_pair(Items<Key, has_values> items, uint32_t low, uint32_t high)
 {
-	uint32_t	below = (1u << bit) - 1;
-	uint32_t	low = pair + (pair & ~below);
-	uint32_t	high = low ^ (mirrored ? 2 * below + 1 : below + 1);
-
-	if (high >= length)
-		return;
-
 	Key			low_key = items.keys[low];
 	Key			high_key = items.keys[high];
 
@@ -122,6 +114,20 @@ compare_pair(Items<Key, has_values> items, uint32_t length, uint32_t pair,
 		items.values[low] = items.values[high];
 		items.values[high] = low_value;
 	}
+}
+
+/* Makes one comparison of a step, and the exchange if there is need. */
+template <typename Key, bool has_values>
+static __device__ __forceinline__ void
+compare_pair(Items<Key, has_values> items, uint32_t length, uint32_t pair,
+			 unsigned bit, bool mirrored)
+{
+	uint32_t	below = (1u << bit) - 1;
+	uint32_t	low = pair + (pair & ~below);
+	uint32_t	high = low ^ (mirrored ? 2 * below + 1 : below + 1);
+
+	if (high < length)
+		order_pair(items, low, high);
 }
 
 namespace network

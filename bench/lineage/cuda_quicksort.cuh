@@ -572,8 +572,9 @@ static __global__ void __launch_bounds__(leaf_threads, resident_leaves)
 sort_leaves(const Leaf *leaves, Items<Key, has_values> items,
 			Items<Key, has_values> spare)
 {
-	auto	   &shared = block_shared<SharedItems<Key, has_values, leaf_items>>();
-	const Items<Key, has_values> local = shared.items();
+	using Shared = SharedItems<Key, has_values, leaf_items>;
+
+	const Items<Key, has_values> local = block_shared<Shared>().items();
 	const Leaf	leaf = leaves[blockIdx.x];
 	const Items<Key, has_values> from = leaf.in_spare ? spare : items;
 

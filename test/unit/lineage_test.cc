@@ -8,7 +8,9 @@
 #include "lineage_test.h"
 
 #include "../../bench/lineage/bitonic_sort.cuh"
+#include "../../bench/lineage/bucket_sort.cuh"
 #include "../../bench/lineage/cuda_quicksort.cuh"
+#include "../../bench/lineage/sample_sort.cuh"
 
 int
 main()
@@ -24,6 +26,10 @@ main()
 		{128, 192, 1500});
 	good &= lineage_test::test_algorithm<lineage::CudaQuicksortCoalescedOnly>(
 		{128, 192, 1500});
+	good &= lineage_test::test_algorithm<lineage::BucketSort>(
+		{64, 192, 384, 1000, 6000});
+	good &= lineage_test::test_algorithm<lineage::SampleSort>(
+		{16, 48, 160, 192, 384, 1000, 6000});
 
 	return good ? 0 : 1;
 }
