@@ -10,6 +10,7 @@
 #include "../../bench/lineage/bitonic_sort.cuh"
 #include "../../bench/lineage/bucket_sort.cuh"
 #include "../../bench/lineage/cdp_quicksort.cuh"
+#include "../../bench/lineage/cuda_quicksort.cuh"
 #include "../../bench/lineage/cuda_r_quicksort.cuh"
 #include "../../bench/lineage/gpu_quicksort.cuh"
 #include "../../bench/lineage/sample_sort.cuh"
@@ -21,7 +22,13 @@ main()
 
 	good &= lineage_test::test_algorithm<lineage::BitonicSort>({128, 1000});
 	good &= lineage_test::test_algorithm<lineage::KModelBitonicSort>(
-		{64, 128, 256, 512, 1500, 4096});
+		{32, 128, 256, 512, 1024, 3000});
+	good &= lineage_test::test_algorithm<lineage::CudaQuicksort>(
+		{128, 192, 384, 3000});
+	good &= lineage_test::test_algorithm<lineage::CudaQuicksortAtomicsOnly>(
+		{128, 192, 1500});
+	good &= lineage_test::test_algorithm<lineage::CudaQuicksortCoalescedOnly>(
+		{128, 192, 1500});
 	good &= lineage_test::test_algorithm<lineage::BucketSort>(
 		{64, 192, 384, 1000, 6000});
 	good &= lineage_test::test_algorithm<lineage::CdpQuicksort>(
