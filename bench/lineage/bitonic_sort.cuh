@@ -17,17 +17,24 @@
  * until the set is full (a superstep); that may be the end of one merge
  * together with the beginning of the next.  The lowest bits are always in the
  * set, because then a part consists of runs of neighbouring places, and its
- * loads and stores are coalesced.  The very first superstep, by the same rule,
- * sorts tiles of neighbouring places (the paper's Gamma_0).
+ * loads and stores are coalesced.  Before all supersteps, tiles of 2^local_bits
+ * neighbouring places are sorted (the paper's Gamma_0).
  *
  * Both are in place and need no memory beside the items.
  *
- * Different from the paper, for which n is a power of two: the network is the
- * one of bitonic_network.cuh, for any n.  The mirrored step at the start of a
- * merge flips not one bit but all up to the merge's.  Hence in a superstep
- * that has such a step, the places of a part in whose number the merge's bit
- * is set have the lower ones of the bits outside the set inverted; all other
- * steps stay on either side of this.
+ * Different from the paper, for which n is a power of two and which makes each
+ * step of a part in shared memory:
+ *
+ * - The network is the one of bitonic_network.cuh, for any n.  The mirrored
+ *	 step at the start of a merge flips not one bit but all up to the merge's.
+ *	 Hence in a superstep that has such a step, the places of a part in whose
+ *	 number the merge's bit is set have the lower ones of the bits outside the
+ *	 set inverted; all other steps stay on either side of this.
+ *
+ * - Within a part, warps do with their registers what blocks do with shared
+ *	 memory: each time they read, they make several steps.  So the steps of low
+ *	 bits, in which lanes of a warp would meet in the banks of shared memory,
+ *	 do not touch it.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,26 +52,43 @@ namespace bitonic
 #ifdef CUDA_ON_CPU
 
 constexpr unsigned step_threads = 64;
-constexpr unsigned local_bits = 6;
+constexpr size_t local_bytes = 2048;
 constexpr unsigned coalesced_bits = 2;
-constexpr unsigned local_threads = 32;
+constexpr unsigned local_threads = 64;
+constexpr unsigned resident_parts = 2;
 
 #else
 
 /* Threads of a block that makes one comparison each. */
 constexpr unsigned step_threads = 256;
 
-/* 4096 of the largest items are 48 KiB, four of which fit onto an SM. */
-constexpr unsigned local_bits = 12;
+/*
+ * Shared memory for a part; two of them fit onto an SM, as do their threads'
+ * registers.  That is 16384 of the smallest items and 8192 of the others.
+ */
+constexpr size_t local_bytes = 96 * 1024;
 
 /* 32 neighbouring keys of 32 bits are a line of 128 bytes. */
 constexpr unsigned coalesced_bits = 5;
 
 constexpr unsigned local_threads = 512;
+constexpr unsigned resident_parts = 2;
 
 #endif
 
-constexpr uint32_t local_items = 1u << local_bits;
+/* Bits of a place for which a part has all items: the most that it holds. */
+template <typename Key, bool has_values>
+static constexpr __host__ __device__ unsigned
+local_bits()
+{
+	constexpr size_t item_bytes = sizeof(Key) +
+		(has_values ? sizeof(uint32_t) : 0);
+	unsigned	bits = 0;
+
+	while (item_bytes << (bits + 1) <= local_bytes)
+		bits++;
+	return bits;
+}
 
 /* Makes a step, one comparison a thread. */
 template <typename Key, bool has_values>
@@ -79,7 +103,7 @@ global_step(Items<Key, has_values> items, uint32_t n, unsigned bit,
 }
 
 /*
- * Steps that are made in shared memory at once.  Their set of bits is the
+ * Steps that are made on parts, one after another.  Their set of bits is the
  * lowest low_bits and high_bits more from high_start on, local_bits in all;
  * there is never a third range, since the steps of a merge go down through
  * all bits before the next merge begins.
@@ -88,6 +112,7 @@ struct Superstep
 {
 	NetworkStep first;
 	unsigned	steps;
+	unsigned	local_bits;
 	unsigned	low_bits;
 	unsigned	high_start;
 	unsigned	high_bits;
@@ -121,7 +146,7 @@ struct Superstep
 		uint32_t	high = local >> low_bits;
 		uint32_t	above = part >> middle_bits();
 
-		if (mirrored && local >= local_items / 2)
+		if (mirrored && local >> (local_bits - 1) != 0)
 			part = ~part;
 		return (above << high_bits | high) << high_start |
 			(part & middle_mask) << low_bits | low;
@@ -131,13 +156,14 @@ struct Superstep
 	__device__ uint32_t
 	length(uint32_t part, uint32_t n) const
 	{
-		uint32_t	length = 0;
+		uint32_t	length = 1u << local_bits;
 
-		if (place(part, local_items - 1) < n)
-			return local_items;
-		for (uint32_t half = local_items / 2; half > 0; half /= 2)
-			if (place(part, length + half - 1) < n)
-				length += half;
+		if (place(part, length - 1) < n)
+			return length;
+		length = 0;
+		for (unsigned bit = local_bits; bit-- > 0;)
+			if (place(part, length + (1u << bit) - 1) < n)
+				length += 1u << bit;
 		return length;
 	}
 
@@ -167,11 +193,14 @@ struct Superstep
 	}
 };
 
-/* The superstep for n items that begins with "step", which it advances. */
+/*
+ * The superstep for n items that begins with "step", which it advances; not
+ * the first of a network.
+ */
 inline Superstep
-plan_superstep(NetworkStep &step, uint32_t n)
+plan_superstep(NetworkStep &step, uint32_t n, unsigned local_bits)
 {
-	Superstep	superstep = {step, 0, coalesced_bits, 0, 0, false};
+	Superstep	superstep = {step, 0, local_bits, coalesced_bits, 0, 0, false};
 
 	while (!step.is_beyond(n) && superstep.include(step.bit))
 	{
@@ -187,28 +216,63 @@ plan_superstep(NetworkStep &step, uint32_t n)
 	return superstep;
 }
 
+template <typename Key, bool has_values>
+using PartShared = SharedItems<Key, has_values,
+							   1u << local_bits<Key, has_values>()>;
+
+/* Sorts neighbouring places, one part a block. */
+template <typename Key, bool has_values>
+static __global__ void __launch_bounds__(local_threads, resident_parts)
+sort_tiles(Items<Key, has_values> items, uint32_t n)
+{
+	constexpr uint32_t most = 1u << local_bits<Key, has_values>();
+
+	auto	   &shared = block_shared<PartShared<Key, has_values>>();
+	const Items<Key, has_values> local = shared.items();
+	const uint32_t begin = blockIdx.x * most;
+	const uint32_t length = n - begin < most ? n - begin : most;
+
+#pragma unroll 8
+	for (uint32_t item = threadIdx.x; item < length; item += local_threads)
+		copy_item(items, begin + item, local, item);
+	__syncthreads();
+
+	block_network(local, length);
+
+#pragma unroll 8
+	for (uint32_t item = threadIdx.x; item < length; item += local_threads)
+		copy_item(local, item, items, begin + item);
+}
+
 /* Makes a superstep, one part a block. */
 template <typename Key, bool has_values>
-static __global__ void __launch_bounds__(local_threads)
+static __global__ void __launch_bounds__(local_threads, resident_parts)
 run_superstep(Items<Key, has_values> items, uint32_t n, Superstep superstep)
 {
-	auto	   &shared = block_shared<SharedItems<Key, has_values, local_items>>();
-	Items<Key, has_values> local = shared.items();
+	auto	   &shared = block_shared<PartShared<Key, has_values>>();
+	const Items<Key, has_values> local = shared.items();
+	const uint32_t part = blockIdx.x;
+	const uint32_t length = superstep.length(part, n);
 	NetworkStep step = superstep.first;
-	uint32_t	part = blockIdx.x;
-	uint32_t	length = superstep.length(part, n);
 
+#pragma unroll 8
 	for (uint32_t item = threadIdx.x; item < length; item += local_threads)
 		copy_item(items, superstep.place(part, item), local, item);
 	__syncthreads();
 
-	for (unsigned done = 0; done < superstep.steps; done++)
+	/* The steps of one merge, then those of the next if there are more. */
+	for (unsigned left = superstep.steps; left > 0;)
 	{
-		block_step(local, length, superstep.local_bit(step.bit),
-				   step.mirrored());
-		step.advance();
+		unsigned	steps = left < step.bit + 1 ? left : step.bit + 1;
+
+		block_steps(local, length, superstep.local_bit(step.bit),
+					superstep.local_bit(step.bit + 1 - steps),
+					step.mirrored());
+		left -= steps;
+		step = {step.merge + 1, step.merge + 1};
 	}
 
+#pragma unroll 8
 	for (uint32_t item = threadIdx.x; item < length; item += local_threads)
 		copy_item(local, item, items, superstep.place(part, item));
 }
@@ -256,13 +320,18 @@ struct KModelBitonicSort
 	sort(const Queue &queue, Items<Key, has_values> items, uint32_t n, void *)
 	{
 		using namespace bitonic;
-		using Shared = SharedItems<Key, has_values, local_items>;
+		using Shared = PartShared<Key, has_values>;
 
-		NetworkStep step = {0, 0};
+		constexpr unsigned bits = local_bits<Key, has_values>();
+		NetworkStep step = {bits, bits};
 
+		if (!queue.launch<Shared>("sorting tiles", sort_tiles<Key, has_values>,
+								  divide_up(n, 1u << bits), local_threads,
+								  items, n))
+			return false;
 		while (!step.is_beyond(n))
 		{
-			Superstep	superstep = plan_superstep(step, n);
+			Superstep	superstep = plan_superstep(step, n, bits);
 
 			if (!queue.launch<Shared>("bitonic superstep",
 									  run_superstep<Key, has_values>,
