@@ -168,17 +168,6 @@ struct PairSource
 	}
 };
 
-/* Makes the working words of all rows. */
-static __global__ void __launch_bounds__(simple_threads)
-gather_words(Keys keys, const __grid_constant__ WordPlan plan,
-			 uint64_t *words)
-{
-	uint32_t	row = blockIdx.x * simple_threads + threadIdx.x;
-
-	if (row < keys.nrows)
-		words[row] = plan.gather(keys, row);
-}
-
 }								/* namespace gpusort */
 
 #endif							/* GPUSORT_KEY_WORDS_CUH */

@@ -242,5 +242,10 @@ private:
 };
 
 static const GpusortContender gpusort("gpusort", DEVICE_SORT_AUTO);
+static const GpusortContender quicksort("gpusort quicksort",
+										DEVICE_SORT_QUICKSORT);
+static const GpusortContender quicksort2("gpusort quicksort2",
+										 DEVICE_SORT_QUICKSORT2);
+static const GpusortContender radix("gpusort radix", DEVICE_SORT_RADIX);
 
 }								/* namespace bench */

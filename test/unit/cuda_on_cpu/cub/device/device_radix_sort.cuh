@@ -60,8 +60,10 @@ struct DeviceRadixSort
 		values.selector ^= passes & 1;
 		cuda_on_cpu::launch_body(
 			[=, out = keys.Current(), values_out = values.Current()] {
-				sort(in, values_in, out, values_out, count, begin_bit, end_bit);
-			}, 1, 1, 0, stream);
+				if (threadIdx.x == 0)
+					sort(in, values_in, out, values_out, count, begin_bit,
+						 end_bit);
+			}, 1, 32, 0, stream);
 		return cudaGetLastError();
 	}
 
