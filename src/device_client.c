@@ -28,7 +28,7 @@
 
 #include "compat.h"
 #include "device_client.h"
-#include "gpusort.h"
+#include "settings.h"
 
 struct DeviceClient
 {
