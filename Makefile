@@ -24,6 +24,7 @@ OBJS = \
 	src/row_compare.o \
 	src/row_sort.o \
 	src/row_store.o \
+	src/settings.o \
 	src/shared_state.o \
 	src/sort_job.o \
 	src/sort_keys.o

@@ -38,6 +38,7 @@ struct DeviceSort
 	uint64_t	nrows;
 	bool		has_run;
 	bool		has_order;
+	const char *method;
 	DeviceBlock workspace;
 	DeviceBlock order;
 
@@ -147,6 +148,7 @@ device_sort_begin(int device, const KeyShape *shape,
 	sort->multiprocessors = multiprocessors;
 	sort->shape = *shape;
 	sort->algorithm = algorithm;
+	sort->method = "none, no keys";
 	if (!succeeded(cudaStreamCreateWithFlags(&sort->stream,
 											 cudaStreamNonBlocking),
 				   error, "creating a stream"))
@@ -344,10 +346,11 @@ quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
 		 quicksort.sort_few(keys.nrows, order));
 }
 
-/* Makes the order of the keys. */
+/* Makes the order of the keys; says how in *method. */
 static bool
 sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
-		  DeviceAlgorithm algorithm, const Workspace &space, uint32_t *entries)
+		  DeviceAlgorithm algorithm, const Workspace &space, uint32_t *entries,
+		  const char **method)
 {
 	bool		two_way = algorithm == DEVICE_SORT_QUICKSORT2;
 	uint64_t	row_blocks = divide_up(keys.nrows, simple_threads);
@@ -362,6 +365,7 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 	if (control.survey.is_broken != 0)
 		return refuse(queue.error,
 					  "the keys do not end where they are said to");
+	*method = "none, keys in order";
 	if (control.survey.falls == 0 || control.survey.rises == 0)
 		return queue.launch("making an order of ordered keys", put_ordered,
 							row_blocks, simple_threads, keys,
@@ -374,10 +378,18 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 	has_next = planner.next(&next_plan);
 	if (!has_next && !want_ties)
 		order.tie = 0;
-	if (!(takes_radix_sort(algorithm, keys.nrows, plan, !has_next) ?
-		  radix_sort(queue, keys, plan, space, order) :
-		  quicksort_by_plan(queue, keys, plan, two_way, space, order)))
-		return false;
+	if (takes_radix_sort(algorithm, keys.nrows, plan, !has_next))
+	{
+		*method = "radix sort";
+		if (!radix_sort(queue, keys, plan, space, order))
+			return false;
+	}
+	else
+	{
+		*method = two_way ? "two-way quicksort" : "quicksort";
+		if (!quicksort_by_plan(queue, keys, plan, two_way, space, order))
+			return false;
+	}
 	if (!has_next)
 		return true;
 	if (!look(queue, space, &control))
@@ -426,7 +438,8 @@ device_sort_run(DeviceSort *sort, DeviceError *error)
 		static_cast<uint32_t>(nrows), sort->shape.fixed_words};
 	if (!sort_keys(queue, keys, sort->shape.mark_ties,
 				   sort->algorithm, space,
-				   static_cast<uint32_t *>(sort->order.address())))
+				   static_cast<uint32_t *>(sort->order.address()),
+				   &sort->method))
 		return false;
 
 	sort->words.release(sort->stream);
@@ -435,6 +448,12 @@ device_sort_run(DeviceSort *sort, DeviceError *error)
 	sort->has_order = succeeded(cudaStreamSynchronize(sort->stream), error,
 								"sorting");
 	return sort->has_order;
+}
+
+const char *
+device_sort_method(const DeviceSort *sort)
+{
+	return sort->method;
 }
 
 bool

@@ -114,6 +114,9 @@ extern bool device_sort_wait_pushed(DeviceSort *sort, uint64_t ticket,
  */
 extern bool device_sort_run(DeviceSort *sort, DeviceError *error);
 
+/* How a job that has run was sorted, in a few words; a constant. */
+extern const char *device_sort_method(const DeviceSort *sort);
+
 /* Copies entries first to first + count - 1 of the order to pinned memory. */
 extern bool device_sort_pull(DeviceSort *sort, uint64_t first, uint32_t count,
 							 uint32_t *order, DeviceError *error);

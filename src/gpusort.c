@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * gpusort.c
- *	  Loading the extension: its settings, hooks and launcher.
+ *	  Loading the extension.
  *
  * A row's way through the files, in order:
  *
@@ -16,14 +16,12 @@
  *		host_sort.c			or on the CPU
  *		row_compare.c		what keys cannot decide is decided by comparing
  *
- * Beside it: launcher.c keeps gpusortd running, shared_state.c knows how it
- * is and counts, functions.c shows both in SQL.
+ * Beside it: settings.c has the settings, launcher.c keeps gpusortd running,
+ * shared_state.c knows how it is and counts, functions.c shows both in SQL.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
-
-#include <limits.h>
 
 #include "access/xact.h"
 #include "commands/dbcommands.h"
@@ -31,138 +29,16 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/varlena.h"
 
-#include "../kernels/device_sort.h"
-#include "gpusort.h"
 #include "launcher.h"
 #include "plan_sort.h"
-#include "protocol.h"
+#include "settings.h"
 #include "shared_state.h"
 
 PG_MODULE_MAGIC;
 
-bool		gpusort_enable = true;
-bool		gpusort_enable_sort = true;
-int			gpusort_device = DEVICE_AUTO;
-int			gpusort_min_rows = 10000;
-int			gpusort_work_mem = -1;
-int			gpusort_algorithm = DEVICE_SORT_AUTO;
-bool		gpusort_verify = false;
-int			gpusort_daemon_engine = ENGINE_AUTO;
-int			gpusort_staging_memory = 64;
-int			gpusort_device_memory = 90;
-
-static const struct config_enum_entry device_options[] = {
-	{"auto", DEVICE_AUTO, false},
-	{"cuda", DEVICE_CUDA, false},
-	{"host", DEVICE_HOST, false},
-	{NULL, 0, false}
-};
-
-static const struct config_enum_entry engine_options[] = {
-	{"auto", ENGINE_AUTO, false},
-	{"cuda", ENGINE_CUDA, false},
-	{"host", ENGINE_HOST, false},
-	{NULL, 0, false}
-};
-
-static const struct config_enum_entry algorithm_options[] = {
-	{"auto", DEVICE_SORT_AUTO, false},
-	{"quicksort2", DEVICE_SORT_QUICKSORT2, false},
-	{NULL, 0, false}
-};
-
 PGDLLEXPORT void _PG_init(void);
-
-/* Bytes that a sort may use. */
-Size
-gpusort_memory_limit(void)
-{
-	int			kilobytes = gpusort_work_mem >= 0 ? gpusort_work_mem : work_mem;
-
-	return (Size) kilobytes * 1024;
-}
-
-/* The value of gpusort.daemon_engine. */
-const char *
-gpusort_engine_name(void)
-{
-	return engine_options[gpusort_daemon_engine].name;
-}
-
-/* gpusort.work_mem is -1 or at least what work_mem is at least. */
-static bool
-check_work_mem(int *value, void **extra, GucSource source)
-{
-	if (*value == -1 || *value >= 64)
-		return true;
-	GUC_check_errdetail("It must be -1, for the value of work_mem, or at least 64kB.");
-	return false;
-}
-
-static void
-define_settings(void)
-{
-	DefineCustomBoolVariable("gpusort.enable",
-							 "Enables sorting by gpusort.",
-							 "Off, every plan is made and run as without the extension.",
-							 &gpusort_enable, true,
-							 PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomBoolVariable("gpusort.enable_sort",
-							 "Enables taking over Sort nodes of plans.",
-							 NULL,
-							 &gpusort_enable_sort, true,
-							 PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomEnumVariable("gpusort.device",
-							 "Chooses what sorts.",
-							 "\"auto\" takes the GPU where there is one and the rows are enough to gain, "
-							 "\"cuda\" takes gpusortd for any number of rows, "
-							 "\"host\" sorts in the backend.",
-							 &gpusort_device, DEVICE_AUTO, device_options,
-							 PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpusort.min_rows",
-							"Sorts of fewer estimated rows are left native.",
-							NULL,
-							&gpusort_min_rows, 10000, 0, INT_MAX,
-							PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpusort.work_mem",
-							"Memory for the rows of one sort.",
-							"-1 takes the value of work_mem.",
-							&gpusort_work_mem, -1, -1, MAX_KILOBYTES,
-							PGC_USERSET, GUC_UNIT_KB,
-							check_work_mem, NULL, NULL);
-	DefineCustomEnumVariable("gpusort.algorithm",
-							 "Chooses how the device sorts.",
-							 "For experts; \"auto\" takes the fastest that is known for the input.",
-							 &gpusort_algorithm, DEVICE_SORT_AUTO,
-							 algorithm_options,
-							 PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomBoolVariable("gpusort.verify",
-							 "Checks the order of all rows that are handed on.",
-							 "Each row is compared with the one before it; an error is raised if they are out of order.",
-							 &gpusort_verify, false,
-							 PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomEnumVariable("gpusort.daemon_engine",
-							 "Chooses what gpusortd sorts with.",
-							 "\"auto\" is \"cuda\" where there is a usable device, and no gpusortd otherwise; "
-							 "\"host\" lets the whole path be used without a GPU.",
-							 &gpusort_daemon_engine, ENGINE_AUTO,
-							 engine_options,
-							 PGC_SIGHUP, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpusort.staging_memory",
-							"Memory through which one sort exchanges keys and order with gpusortd.",
-							"It is pinned for the device.",
-							&gpusort_staging_memory, 64, 8, LARGEST_RING_MB,
-							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpusort.device_memory",
-							"Percentage of the memory of a device that may be used.",
-							NULL,
-							&gpusort_device_memory, 90, 1, 100,
-							PGC_SIGHUP, 0, NULL, NULL, NULL);
-	MarkGUCPrefixReserved("gpusort");
-}
 
 /* Is this library named in the value of a *_preload_libraries setting? */
 static bool
@@ -209,7 +85,7 @@ tell_how_to_preload(XactEvent event, void *argument)
 void
 _PG_init(void)
 {
-	define_settings();
+	settings_define();
 	shared_state_init();
 	plan_sort_init();
 	if (process_shared_preload_libraries_in_progress)

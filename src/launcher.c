@@ -37,8 +37,8 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
-#include "gpusort.h"
 #include "launcher.h"
+#include "settings.h"
 #include "shared_state.h"
 
 #define LAUNCHER_RESTART_SECONDS	10

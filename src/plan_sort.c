@@ -27,9 +27,9 @@
 #include "optimizer/planner.h"
 
 #include "compat.h"
-#include "gpusort.h"
 #include "node_gpusort.h"
 #include "plan_sort.h"
+#include "settings.h"
 #include "shared_state.h"
 #include "sort_keys.h"
 

@@ -34,10 +34,10 @@
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 
-#include "gpusort.h"
 #include "row_compare.h"
 #include "row_sort.h"
 #include "row_store.h"
+#include "settings.h"
 #include "shared_state.h"
 #include "sort_job.h"
 

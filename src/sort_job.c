@@ -20,9 +20,9 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "gpusort.h"
 #include "huge_pages.h"
 #include "launcher.h"
+#include "settings.h"
 #include "shared_state.h"
 #include "sort_job.h"
 

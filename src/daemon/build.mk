@@ -10,6 +10,7 @@ DAEMON_OBJS = \
 	src/daemon/gpusortd.o \
 	src/daemon/host_sort.o \
 	src/daemon/memory_budget.o \
+	src/daemon/report.o \
 	src/daemon/ring.o
 
 DAEMON_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Wmissing-prototypes -pthread

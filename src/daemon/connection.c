@@ -388,6 +388,8 @@ run_job(Connection *connection, const Message *message)
 	if (!engine->run(connection->job, &error))
 		return fail(connection, &error);
 	answer.u.sorted.sort_microseconds = microseconds_now() - start;
+	snprintf(answer.u.sorted.method, sizeof(answer.u.sorted.method), "%s",
+			 engine->method(connection->job));
 	release_all_but_order(connection);
 	return send_message(connection, &answer) && send_order(connection);
 }
@@ -413,8 +415,6 @@ send_welcome(Connection *connection)
 	message.u.welcome.chunks = connection->ring->nchunks;
 	snprintf(message.u.welcome.device, sizeof(message.u.welcome.device),
 			 "%s", device_name);
-	snprintf(message.u.welcome.method, sizeof(message.u.welcome.method),
-			 "%s", engine->method);
 	control.header.cmsg_level = SOL_SOCKET;
 	control.header.cmsg_type = SCM_RIGHTS;
 	control.header.cmsg_len = CMSG_LEN(sizeof(int));
@@ -470,7 +470,7 @@ serve_job(Connection *connection, const Message *hello)
 	if (hello->u.hello.version != PROTOCOL_VERSION)
 		return refuse(connection, MSG_REFUSED, VERSIONS_DIFFER);
 	if (hello->u.hello.fixed_words > KEY_MAX_WORDS ||
-		hello->u.hello.algorithm > DEVICE_SORT_QUICKSORT2)
+		hello->u.hello.algorithm > DEVICE_SORT_RADIX)
 		return fail_unexpected(connection);
 	connection->shape.fixed_words = hello->u.hello.fixed_words;
 	connection->shape.mark_ties = hello->u.hello.mark_ties != 0;

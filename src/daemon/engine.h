@@ -28,7 +28,6 @@ typedef bool (*EngineCancelled) (void *argument);
 typedef struct Engine
 {
 	const char *name;			/* value of --engine */
-	const char *method;			/* how it sorts, for EXPLAIN */
 
 	/*
 	 * Finds out if the engine can be used, and makes it ready.  On success
@@ -64,6 +63,9 @@ typedef struct Engine
 	bool		(*wait_pushed) (EngineJob *job, uint64_t ticket,
 								DeviceError *error);
 	bool		(*run) (EngineJob *job, DeviceError *error);
+
+	/* How a job that has run was sorted, for EXPLAIN; a constant. */
+	const char *(*method) (const EngineJob *job);
 	bool		(*pull) (EngineJob *job, uint64_t first, uint32_t count,
 						 uint32_t *order, DeviceError *error);
 	void		(*end) (EngineJob *job);

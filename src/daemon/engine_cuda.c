@@ -85,6 +85,12 @@ cuda_run(EngineJob *job, DeviceError *error)
 	return device_sort_run((DeviceSort *) job, error);
 }
 
+static const char *
+cuda_method(const EngineJob *job)
+{
+	return device_sort_method((const DeviceSort *) job);
+}
+
 static bool
 cuda_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
 		  DeviceError *error)
@@ -100,7 +106,6 @@ cuda_end(EngineJob *job)
 
 const Engine cuda_engine = {
 	.name = "cuda",
-	.method = "quicksort",
 	.start = cuda_start,
 	.memory_bytes = cuda_memory_bytes,
 	.count = cuda_count,
@@ -112,6 +117,7 @@ const Engine cuda_engine = {
 	.push = cuda_push,
 	.wait_pushed = cuda_wait_pushed,
 	.run = cuda_run,
+	.method = cuda_method,
 	.pull = cuda_pull,
 	.end = cuda_end,
 	.is_lost = device_is_lost

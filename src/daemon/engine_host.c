@@ -205,6 +205,13 @@ host_run(EngineJob *job, DeviceError *error)
 	return true;
 }
 
+static const char *
+host_method(const EngineJob *job)
+{
+	(void) job;
+	return "radix sort";
+}
+
 static bool
 host_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
 		  DeviceError *error)
@@ -222,7 +229,6 @@ host_is_lost(void)
 
 const Engine host_engine = {
 	.name = "host",
-	.method = "radix sort",
 	.start = host_start,
 	.memory_bytes = host_memory_bytes,
 	.count = host_count,
@@ -232,6 +238,7 @@ const Engine host_engine = {
 	.push = host_push,
 	.wait_pushed = host_wait_pushed,
 	.run = host_run,
+	.method = host_method,
 	.pull = host_pull,
 	.end = host_end,
 	.is_lost = host_is_lost

@@ -23,7 +23,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,35 +58,7 @@ typedef struct Options
 	int			device_percent;
 } Options;
 
-static volatile bool socket_exists;
 static char device_name[MESSAGE_TEXT_SIZE];
-
-void
-report(const char *format,...)
-{
-	char		line[1024];
-	va_list		arguments;
-	int			length;
-
-	va_start(arguments, format);
-	length = vsnprintf(line, sizeof(line) - 1, format, arguments);
-	va_end(arguments);
-	if (length > (int) sizeof(line) - 2)
-		length = sizeof(line) - 2;
-	line[length] = '\n';
-
-	/* one write, so that lines of different threads do not mix */
-	if (write(STDOUT_FILENO, line, length + 1) < 0)
-		return;					/* there is no one left to tell */
-}
-
-void
-leave(int status)
-{
-	if (socket_exists)
-		unlink(SOCKET_PATH);
-	_exit(status);
-}
 
 /* Signal handler: all that leave() does is allowed in one. */
 static void
@@ -243,7 +214,7 @@ listen_on_socket(void)
 	umask(S_IXUSR | S_IRWXG | S_IRWXO);
 	if (bind(listener, (struct sockaddr *) &address, sizeof(address)) < 0)
 		leave_with_errno("could not bind to \"" SOCKET_PATH "\"");
-	socket_exists = true;
+	leave_removes_socket();
 	if (listen(listener, LISTEN_BACKLOG) < 0)
 		leave_with_errno("could not listen on \"" SOCKET_PATH "\"");
 	return listener;

@@ -13,10 +13,13 @@ extern void report(const char *format,...)
 			__attribute__((format(printf, 1, 2)));
 
 /*
- * Ends the process in an orderly way: what is in the file system is removed,
- * and all connections end with the process.
+ * Ends the process in an orderly way: the socket is removed, and all
+ * connections end with the process.  Allowed in a signal handler.
  */
 extern void leave(int status) __attribute__((noreturn));
+
+/* The socket is this process's from now on. */
+extern void leave_removes_socket(void);
 
 /* Exit codes. */
 #define EXIT_STOPPED	0		/* told to end */

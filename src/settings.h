@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * gpusort.h
- *	  The settings, and what every file of the extension shares.
+ * settings.h
+ *	  The settings.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUSORT_H
-#define GPUSORT_H
+#ifndef GPUSORT_SETTINGS_H
+#define GPUSORT_SETTINGS_H
 
 #include "postgres.h"
 
@@ -26,7 +26,7 @@ typedef enum DaemonEngine
 	ENGINE_HOST
 } DaemonEngine;
 
-/* Settings; see gpusort.c for their descriptions. */
+/* What they are for is said in settings.c, and in the README. */
 extern bool gpusort_enable;
 extern bool gpusort_enable_sort;
 extern int	gpusort_device;		/* a DeviceChoice */
@@ -38,7 +38,13 @@ extern int	gpusort_daemon_engine;	/* a DaemonEngine */
 extern int	gpusort_staging_memory; /* MB */
 extern int	gpusort_device_memory;	/* percent */
 
+/* Makes them known to PostgreSQL. */
+extern void settings_define(void);
+
+/* Bytes that a sort may use. */
 extern Size gpusort_memory_limit(void);
+
+/* The value of gpusort.daemon_engine. */
 extern const char *gpusort_engine_name(void);
 
-#endif							/* GPUSORT_H */
+#endif							/* GPUSORT_SETTINGS_H */
