@@ -42,9 +42,9 @@
 #ifndef GPUSORT_LINEAGE_RECURSIVE_QUICKSORT_CUH
 #define GPUSORT_LINEAGE_RECURSIVE_QUICKSORT_CUH
 
-#include "../../kernels/pivot.cuh"
 #include "../../kernels/workspace.cuh"
 #include "device_launch.cuh"
+#include "pivot.cuh"
 #include "quicksort.cuh"
 
 #if LINEAGE_DEVICE_LAUNCH
@@ -120,14 +120,14 @@ template <typename Key>
 static __device__ __forceinline__ Key
 choose_pivot(const Key *keys, const Sequence &sequence)
 {
-	static_assert(gpusort::samples_per_lane == 3, "three keys a lane");
+	static_assert(samples_per_lane == 3, "three keys a lane");
 
-	Key			samples[gpusort::samples_per_lane];
+	Key			samples[samples_per_lane];
 
-	for (unsigned i = 0; i < gpusort::samples_per_lane; i++)
-		samples[i] = keys[sequence.begin + gpusort::sample_position(
+	for (unsigned i = 0; i < samples_per_lane; i++)
+		samples[i] = keys[sequence.begin + sample_position(
 			sequence.begin, sequence.length,
-			gpusort::samples_per_lane * warp_lane() + i)];
+			samples_per_lane * warp_lane() + i)];
 
 	uint64_t	word = median(samples[0], samples[1], samples[2]);
 	uint32_t	unused = 0;
