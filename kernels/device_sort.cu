@@ -21,6 +21,7 @@
 #include "device.cuh"
 #include "device_quicksort.cuh"
 #include "key_survey.cuh"
+#include "order_check.cuh"
 #include "radix_sort.cuh"
 #include "runs.cuh"
 
@@ -87,6 +88,7 @@ gpusort::load_kernels(void)
 		reinterpret_cast<const void *>(collect_runs),
 		reinterpret_cast<const void *>(load_next_words),
 		reinterpret_cast<const void *>(clear_ties),
+		reinterpret_cast<const void *>(check_entries),
 	};
 
 	for (const void *kernel : kernels)
@@ -403,11 +405,34 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 					  entries, keys.nrows));
 }
 
+/*
+ * Waits for the check of the order.  Meanwhile what the job does not need any
+ * more is released, which takes some time if there are many slabs.
+ */
+static bool
+pass_check(DeviceSort *sort, const Queue &queue, const Workspace &space)
+{
+	Control		control;
+
+	sort->words.release(sort->stream);
+	sort->ends.release(sort->stream);
+	if (!look(queue, space, &control))
+		return false;
+	if (control.check.excess != 0)
+		return refuse(queue.error,
+					  "the order failed its check: not every row is there once");
+	if (control.check.disorder != 0)
+		return refuse(queue.error,
+					  "the order failed its check: keys are out of order");
+	return true;
+}
+
 bool
 device_sort_run(DeviceSort *sort, DeviceError *error)
 {
 	Queue		queue = sort->queue(error);
 	uint64_t	nrows = sort->nrows;
+	uint32_t   *entries;
 	Workspace	space;
 	Keys		keys;
 
@@ -436,14 +461,14 @@ device_sort_run(DeviceSort *sort, DeviceError *error)
 		return false;
 	keys = {{space.word_slabs}, {space.end_slabs}, sort->words.size(),
 		static_cast<uint32_t>(nrows), sort->shape.fixed_words};
-	if (!sort_keys(queue, keys, sort->shape.mark_ties,
-				   sort->algorithm, space,
-				   static_cast<uint32_t *>(sort->order.address()),
-				   &sort->method))
+	entries = static_cast<uint32_t *>(sort->order.address());
+	if (!sort_keys(queue, keys, sort->shape.mark_ties, sort->algorithm, space,
+				   entries, &sort->method) ||
+		!check_order(queue, keys, sort->shape.mark_ties, entries,
+					 &space.control->check) ||
+		!pass_check(sort, queue, space))
 		return false;
 
-	sort->words.release(sort->stream);
-	sort->ends.release(sort->stream);
 	sort->workspace.release(sort->stream);
 	sort->has_order = succeeded(cudaStreamSynchronize(sort->stream), error,
 								"sorting");

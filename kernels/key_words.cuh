@@ -47,6 +47,26 @@ struct Keys
 	{
 		return fixed_words != 0 ? begin(row) + fixed_words : ends[row];
 	}
+
+	/* Less than, equal to or greater than 0, as a row's key is to another's. */
+	__device__ __forceinline__ int
+	compare(uint32_t row, uint32_t other) const
+	{
+		uint64_t	at = begin(row);
+		uint64_t	left = end(row) - at;
+		uint64_t	other_at = begin(other);
+		uint64_t	other_left = end(other) - other_at;
+
+		for (; left > 0 && other_left > 0; left--, other_left--)
+		{
+			uint64_t	ours = words[at++];
+			uint64_t	theirs = words[other_at++];
+
+			if (ours != theirs)
+				return ours < theirs ? -1 : 1;
+		}
+		return left > 0 ? 1 : other_left > 0 ? -1 : 0;
+	}
 };
 
 /* "width" bits of a word of the key, of which "shift" is the lowest. */

@@ -47,6 +47,7 @@ constexpr unsigned most_rows_for_warp = 40;
 constexpr unsigned wanted_leaf_rows = 48;
 constexpr unsigned acceptable_leaf_rows = 160;
 constexpr unsigned simple_threads = 64;
+constexpr unsigned checked_pairs = 512;
 
 #else
 
@@ -97,6 +98,9 @@ constexpr unsigned acceptable_leaf_rows = 4096;
 
 /* Kernels in which every thread has one element and no neighbour. */
 constexpr unsigned simple_threads = 256;
+
+/* Neighbours in an order whose keys are compared once it is made, at most. */
+constexpr unsigned checked_pairs = 1u << 16;
 
 #endif
 

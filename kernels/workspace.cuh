@@ -178,10 +178,18 @@ struct KeySurvey
 	uint32_t	is_broken;		/* the keys' ends make no sense */
 };
 
+/* What the check of the order finds, see order_check.cuh. */
+struct OrderCheck
+{
+	uint64_t	excess;			/* 0 if every row is there once */
+	uint32_t	disorder;		/* an entry cannot come after the one before */
+};
+
 /* All that the host ever reads back, and all counters of the lists. */
 struct Control
 {
 	KeySurvey	survey;
+	OrderCheck	check;
 	LevelCounts levels[2];
 	LeafCounts	leaves;
 	RunCounts	runs;
