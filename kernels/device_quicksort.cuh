@@ -36,13 +36,12 @@ namespace gpusort
 
 /* Makes the working words of all rows. */
 static __global__ void __launch_bounds__(simple_threads)
-gather_words(Keys keys, const __grid_constant__ WordPlan plan,
-			 uint64_t *words)
+gather_words(const __grid_constant__ PlanSource source, uint64_t *words)
 {
 	uint32_t	row = blockIdx.x * simple_threads + threadIdx.x;
 
-	if (row < keys.nrows)
-		words[row] = plan.gather(keys, row);
+	if (row < source.keys.nrows)
+		words[row] = source.word(row);
 }
 
 /* Makes one segment of all rows, with its tiles. */

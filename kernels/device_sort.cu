@@ -65,14 +65,14 @@ gpusort::load_kernels(void)
 		reinterpret_cast<const void *>(open_leaf),
 		reinterpret_cast<const void *>(open_whole),
 		reinterpret_cast<const void *>(open_ranges),
-		reinterpret_cast<const void *>(choose_splitters<KeySource>),
+		reinterpret_cast<const void *>(choose_splitters<FieldSource>),
 		reinterpret_cast<const void *>(choose_splitters<WordSource>),
 		reinterpret_cast<const void *>(choose_splitters<PairSource>),
-		reinterpret_cast<const void *>(count_buckets<KeySource>),
+		reinterpret_cast<const void *>(count_buckets<FieldSource>),
 		reinterpret_cast<const void *>(count_buckets<WordSource>),
 		reinterpret_cast<const void *>(count_buckets<PairSource>),
 		reinterpret_cast<const void *>(open_buckets),
-		reinterpret_cast<const void *>(scatter_tiles<KeySource>),
+		reinterpret_cast<const void *>(scatter_tiles<FieldSource>),
 		reinterpret_cast<const void *>(scatter_tiles<WordSource>),
 		reinterpret_cast<const void *>(scatter_tiles<PairSource>),
 		reinterpret_cast<const void *>(sort_tiny_leaves),
@@ -336,13 +336,11 @@ quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
 	DeviceQuicksort quicksort(queue, space, two_way);
 	uint64_t   *words = space.pairs[0].words;
 
-	if (keys.nrows > leaf_rows && keys.fixed_words != 0 &&
-		plan.is_whole_word())
-		return quicksort.sort_all(KeySource{keys.words, keys.fixed_words,
-								  plan.first_word()}, keys.nrows, order);
+	if (keys.nrows > leaf_rows && FieldSource::suffices(keys, plan))
+		return quicksort.sort_all(FieldSource(keys, plan), keys.nrows, order);
 	return queue.launch("making working words", gather_words,
 						divide_up(keys.nrows, simple_threads), simple_threads,
-						keys, plan, words) &&
+						PlanSource{keys, plan}, words) &&
 		(keys.nrows > leaf_rows ?
 		 quicksort.sort_all(WordSource{words}, keys.nrows, order) :
 		 quicksort.sort_few(keys.nrows, order));

@@ -75,6 +75,12 @@ struct Field
 	uint8_t		word;
 	uint8_t		shift;
 	uint8_t		width;
+
+	__host__ __device__ uint64_t
+	mask() const
+	{
+		return UINT64_MAX >> (64 - width);
+	}
 };
 
 /* More make a working word end early. */
@@ -93,13 +99,6 @@ struct WordPlan
 		return fields[0].word;
 	}
 
-	/* The key's only word, or a whole one of its words, as it is. */
-	__host__ __device__ bool
-	is_whole_word() const
-	{
-		return nfields == 1 && bits == 64;
-	}
-
 	__device__ __forceinline__ uint64_t
 	gather(const Keys &keys, uint32_t row) const
 	{
@@ -109,8 +108,6 @@ struct WordPlan
 		uint64_t	word = 0;
 		unsigned	loaded = KEY_MAX_WORDS;
 
-		if (is_whole_word())
-			return begin + first_word() < end ? keys.words[begin + first_word()] : 0;
 		for (unsigned i = 0; i < nfields; i++)
 		{
 			Field		field = fields[i];
@@ -120,31 +117,59 @@ struct WordPlan
 				loaded = field.word;
 				word = begin + loaded < end ? keys.words[begin + loaded] : 0;
 			}
-			if (field.width == 64)
-				gathered = word;
-			else
-				gathered = gathered << field.width |
-					(word >> field.shift & ((UINT64_C(1) << field.width) - 1));
+			gathered = (field.width == 64 ? 0 : gathered << field.width) |
+				(word >> field.shift & field.mask());
 		}
 		return gathered;
 	}
 };
 
 /*
- * Where a sort reads pairs from: the words of fixed-width keys as they are, at
- * some distance from each other; working words in an array; or pairs.  In the
- * first two the place is the row's number.
+ * Where a sort reads pairs from: keys, of which it takes one field or follows
+ * a plan; working words in an array; or pairs.  In all but the last the place
+ * is the row's number.
  */
-struct KeySource
+struct FieldSource
 {
 	SlabView	words;
-	uint32_t	distance;
-	uint32_t	first;
+	uint32_t	distance;		/* from key to key, in words */
+	Field		field;
+
+	/* Whether that is all a plan asks for. */
+	static bool
+	suffices(const Keys &keys, const WordPlan &plan)
+	{
+		return keys.fixed_words != 0 && plan.nfields == 1;
+	}
+
+	FieldSource(const Keys &keys, const WordPlan &plan)
+		: words(keys.words), distance(keys.fixed_words), field(plan.fields[0])
+	{
+	}
 
 	__device__ __forceinline__ uint64_t
 	word(uint32_t place) const
 	{
-		return words[static_cast<uint64_t>(place) * distance + first];
+		return words[static_cast<uint64_t>(place) * distance + field.word] >>
+			field.shift & field.mask();
+	}
+
+	__device__ __forceinline__ uint32_t
+	row(uint32_t place) const
+	{
+		return place;
+	}
+};
+
+struct PlanSource
+{
+	Keys		keys;
+	WordPlan	plan;
+
+	__device__ __forceinline__ uint64_t
+	word(uint32_t place) const
+	{
+		return plan.gather(keys, place);
 	}
 
 	__device__ __forceinline__ uint32_t

@@ -16,18 +16,37 @@
 namespace gpusort
 {
 
+/* Rows that one thread makes pairs of, so that several reads are under way. */
+constexpr unsigned pairs_per_thread = 8;
+constexpr unsigned pairs_per_block = pairs_per_thread * simple_threads;
+
 /* Makes the working words of all rows, and the rows. */
-template <typename Word>
+template <typename Word, typename Source>
 static __global__ void __launch_bounds__(simple_threads)
-gather_pairs(Keys keys, const __grid_constant__ WordPlan plan, Word *words,
+gather_pairs(const __grid_constant__ Source source, uint32_t nrows, Word *words,
 			 uint32_t *rows)
 {
-	uint32_t	row = blockIdx.x * simple_threads + threadIdx.x;
+	uint32_t	first = blockIdx.x * pairs_per_block + threadIdx.x;
+	Word		own[pairs_per_thread];
 
-	if (row >= keys.nrows)
-		return;
-	words[row] = static_cast<Word>(plan.gather(keys, row));
-	rows[row] = row;
+#pragma unroll
+	for (unsigned i = 0; i < pairs_per_thread; i++)
+	{
+		uint32_t	row = first + i * simple_threads;
+
+		own[i] = static_cast<Word>(source.word(row < nrows ? row : nrows - 1));
+	}
+#pragma unroll
+	for (unsigned i = 0; i < pairs_per_thread; i++)
+	{
+		uint32_t	row = first + i * simple_threads;
+
+		if (row < nrows)
+		{
+			words[row] = own[i];
+			rows[row] = row;
+		}
+	}
 }
 
 /* Marks every entry of the order whose word equals the one before. */
@@ -81,9 +100,15 @@ sort_words(const Queue &queue, const Keys &keys, const WordPlan &plan,
 	cub::DoubleBuffer<uint32_t> rows(is_odd ? space.pairs[0].rows : order.entries,
 									 is_odd ? order.entries : space.pairs[0].rows);
 
-	return queue.launch("making pairs", gather_pairs<Word>, row_blocks,
-						simple_threads, keys, plan, words.Current(),
-						rows.Current()) &&
+	uint64_t	blocks = divide_up(nrows, pairs_per_block);
+
+	return (FieldSource::suffices(keys, plan) ?
+			queue.launch("making pairs", gather_pairs<Word, FieldSource>,
+						 blocks, simple_threads, FieldSource(keys, plan),
+						 nrows, words.Current(), rows.Current()) :
+			queue.launch("making pairs", gather_pairs<Word, PlanSource>,
+						 blocks, simple_threads, PlanSource{keys, plan},
+						 nrows, words.Current(), rows.Current())) &&
 		queue.did(cub::DeviceRadixSort::SortPairs(scratch, bytes, words, rows,
 												  static_cast<int>(nrows), 0,
 												  static_cast<int>(plan.bits),

@@ -106,6 +106,21 @@ constexpr unsigned checked_pairs = 1u << 16;
 
 /*
  * CUB's radix sort is taken for keys of which up to so many bits vary.
+ * Milliseconds of device_sort_run() on an H100, uniform keys, medians of 5 in
+ * one run:
+ *
+ *				32 bits					64 bits
+ *		rows	quicksort	radix		quicksort	radix
+ *		100k	0.127		0.117		0.123		0.166
+ *		300k	0.139		0.127		0.139		0.174
+ *		1M		0.198		0.144		0.186		0.266
+ *		3M		0.304		0.261		0.294		0.475
+ *		10M		0.699		0.546		0.665		1.184
+ *		30M		1.851		1.368		1.711		3.236
+ *		268M	17.23		11.17		15.96		27.85
+ *
+ * In between a radix sort takes as much more as it has more digits of 8 bits,
+ * in words of twice the size, so there is no other crossing.
  */
 constexpr unsigned radix_sort_bits = 32;
 

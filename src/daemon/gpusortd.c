@@ -301,6 +301,8 @@ main(int argc, char **argv)
 	int			listener;
 
 	signal(SIGPIPE, SIG_IGN);
+	/* a ring beyond the limit on the size of files is an error, not our end */
+	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGTERM, leave_on_signal);
 	parse_options(argc, argv, &options);
 	raise_limit_of_files();

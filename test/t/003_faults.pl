@@ -1,0 +1,421 @@
+# What goes wrong around a sort: a gpusortd that cannot be run, memory and disk
+# that cannot be had, settings that make no sense, and queries that are ended
+# half way, by whomever.  Each time there is one clear message, the next query
+# is right, and neither a backend nor gpusortd keeps anything of the one before.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $pkglibdir = `pg_config --pkglibdir`;
+chomp $pkglibdir;
+
+# What is loaded is a link to the installed library.  To the server both are
+# the same one, but gpusortd is looked for beside the link.
+my $directory = PostgreSQL::Test::Utils::tempdir;
+my $program = "$directory/gpusortd";
+symlink("$pkglibdir/gpusort.so", "$directory/gpusort.so") or die "symlink: $!";
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', <<"CONF");
+shared_preload_libraries = '$directory/gpusort'
+gpusort.daemon_engine = host
+gpusort.verify = on
+gpusort.min_rows = 0
+gpusort.work_mem = '256MB'
+CONF
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION gpusort;
+
+-- Rows of which the planner expects few.
+CREATE FUNCTION many(n int) RETURNS SETOF int ROWS 10 LANGUAGE plpgsql AS
+	$$ BEGIN RETURN QUERY SELECT hashint4(i) FROM generate_series(1, n) i; END $$;
+
+-- Does something when a query comes to this row.
+CREATE FUNCTION at(i int, place int, act text) RETURNS int LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+	IF i = place THEN
+		EXECUTE act;
+	END IF;
+	RETURN i;
+END $$;
+
+-- Another order of integers, of which gpusort knows nothing: only its function compares, and one comparison does not end.
+CREATE FUNCTION compare_slowly(a int, b int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
+	$$ BEGIN RETURN btint4cmp(at(a, 5000, 'SELECT pg_sleep(600)'), b); END $$;
+CREATE FUNCTION less_slowly(a int, b int) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT compare_slowly(a, b) < 0';
+CREATE OPERATOR <<< (FUNCTION = less_slowly, LEFTARG = int, RIGHTARG = int);
+CREATE OPERATOR CLASS slowly FOR TYPE int USING btree AS OPERATOR 1 <<<, OPERATOR 3 =, FUNCTION 1 compare_slowly(int, int);
+
+-- How many sockets, files of shared memory and rings this backend has.
+CREATE FUNCTION held() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	CREATE TEMP TABLE descriptors (line text);
+	-- some are gone while they are listed
+	COPY descriptors FROM PROGRAM 'ls -l /proc/$PPID/fd; true' WITH (DELIMITER E'\x01');
+	RETURN (SELECT count(*) FROM descriptors WHERE line ~ 'socket:|memfd:') +
+		(SELECT count(*) FROM regexp_split_to_table(pg_read_file('/proc/self/maps', 0, 1000000), E'\n') l
+			WHERE l ~ 'gpusort ring');
+END $$;
+SQL
+
+my $digest = "SELECT count(*), md5(string_agg(k::text, ',')) FROM (SELECT k FROM many(20000) k ORDER BY k) s;\n";
+my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; $digest");
+
+# What a session prints that goes on after errors.
+sub psql
+{
+	my ($script) = @_;
+	my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
+	$err =~ s/^psql:\S+: //mg;
+	return ($out, $err);
+}
+
+# Waits until something that is not in the database is so.
+sub wait_until
+{
+	my ($condition) = @_;
+	for (1 .. 50 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return 1 if $condition->();
+		select(undef, undef, undef, 0.02);
+	}
+	return 0;
+}
+
+sub wait_until_ready
+{
+	my ($what) = @_;
+	ok( $node->poll_query_until(
+			'postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"),
+		$what);
+}
+
+# What the kernel says of a process, nothing if there is none.
+sub status_of
+{
+	my ($pid, $name) = @_;
+	my $status = eval { slurp_file("/proc/$pid/status") } // '';
+	return $status =~ /^\Q$name\E:\s+(\w+)/m ? $1 : '';
+}
+
+sub daemon_pid
+{
+	my $data = $node->data_dir;
+	foreach my $process (glob '/proc/[0-9]*')
+	{
+		my $working = readlink("$process/cwd") // next;
+		my $executed = readlink("$process/exe") // next;
+		return $1 if $working eq $data && $executed =~ m{/gpusortd$} && $process =~ /(\d+)$/;
+	}
+	return 0;
+}
+
+# A gpusortd that is stopped by a test that fails is not to stay.
+my $daemon = 0;
+END { kill 'CONT', $daemon if $daemon }
+
+#
+# A gpusortd that cannot be run
+#
+
+sub check_without_daemon
+{
+	my ($what, $error) = @_;
+	my $reason = "could not execute \"$program\": $error";
+	ok( $node->poll_query_until('postgres', "SELECT state || '|' || reason FROM gpusort_devices",
+			"failed|gpusortd exited with status 127: $reason"),
+		"$what: gpusort_devices says why");
+	ok(slurp_file($node->logfile) =~ /LOG:  gpusortd: \Q$reason\E\n/, 'so does the log');
+	my ($out, $err) = psql($digest);
+	is($out, $native, 'sorts are done by the backends');
+	is($err, '', 'without a word');
+	do
+	{
+		# now and then it is tried again
+		($out, $err) = psql("SET gpusort.device = cuda; $digest");
+	} while ($err =~ /gpusortd is not ready yet/);
+	is($out, $native, 'also where the device is asked for');
+	like($err, qr/WARNING:  gpusort: sorting without the device\nDETAIL:  [^\n]*\Q$reason\E\.$/, 'which is a warning');
+}
+
+sub put_program
+{
+	my ($content, $mode) = @_;
+	open my $file, '>', $program or die "$program: $!";
+	print $file $content;
+	close $file;
+	chmod $mode, $program;
+	$node->restart;
+}
+
+check_without_daemon('no gpusortd', 'No such file or directory');
+put_program('', 0600);
+check_without_daemon('a file that is not executable', 'Permission denied');
+put_program("no program\n", 0700);
+check_without_daemon('a file that is no program', 'Exec format error');
+unlink $program;
+symlink("$pkglibdir/gpusortd", $program) or die "symlink: $!";
+wait_until_ready('once it is there gpusortd is started');
+my ($out, $err) = psql("SET gpusort.device = cuda; $digest");
+is("$out$err", $native, 'and sorts');
+
+#
+# Staging memory that cannot be had
+#
+
+# Sets a limit of the launcher, which gpusortd inherits, and has gpusortd
+# started anew, which takes a change of the staging memory.
+sub restart_daemon
+{
+	my ($limit, $staging_memory) = @_;
+	my $before = daemon_pid();
+	system_or_bail('prlimit', '--pid', status_of($before, 'PPid'), $limit);
+	$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.staging_memory = '$staging_memory'");
+	$node->reload;
+	wait_until(sub { $daemon = daemon_pid(); return $daemon != 0 && $daemon != $before; });
+	wait_until_ready("gpusortd runs with $limit and staging memory of $staging_memory");
+}
+
+restart_daemon('--fsize=4194304:', '32MB');
+my $missing = 'could not make staging memory of 32 MB: File too large';
+($out, $err) = psql("SET gpusort.device = cuda; $digest $digest");
+is($out, "$native\n$native", 'without staging memory sorts are done by the backends');
+is(scalar(() = $err =~ /DETAIL:  \Q$missing\E\./g), 2, 'each says so');
+ok(slurp_file($node->logfile) =~ /LOG:  gpusortd: \Q$missing\E\n/, 'and gpusortd in the log');
+is(daemon_pid(), $daemon, 'gpusortd goes on');
+restart_daemon('--fsize=unlimited:', '64MB');
+($out, $err) = psql("SET gpusort.device = cuda; $digest");
+is("$out$err", $native, 'and with the limit gone it sorts');
+
+#
+# Backends out of memory
+#
+
+# For a backend: limits its address space to so many megabytes more than now.
+sub limit_backend
+{
+	my ($megabytes) = @_;
+	return "COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; prlimit --pid \$PPID "
+	  . "--as=\$(awk \"/VmSize/ { print (\\\$2 + 1024 * $megabytes) * 1024 }\" /proc/\$PPID/status):';\n";
+}
+my $unlimit_backend = "COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; prlimit --pid \$PPID --as=unlimited:';\n";
+
+($out, $err) = psql('SET gpusort.device = cuda;' . limit_backend(32) . $digest . $unlimit_backend . $digest);
+is($out, "$native\n$native", 'a backend without room for the staging memory sorts by itself');
+is( $err, "WARNING:  gpusort: sorting without the device\n"
+	  . "DETAIL:  could not map the staging memory: Cannot allocate memory.", 'and says so, once');
+foreach my $device ('cuda', 'host')
+{
+	($out, $err) = psql("SET gpusort.device = $device; $digest" . limit_backend(6)
+		  . "SELECT sum(length(pad)) FROM (SELECT k, repeat('x', 100) pad FROM many(200000) k ORDER BY k OFFSET 0) s;\n"
+		  . $unlimit_backend . $digest);
+	is($out, "$native\n$native", "a backend out of memory goes on ($device)");
+	is(scalar(() = $err =~ /ERROR:  out of memory\n/g), 1, 'after one error');
+}
+
+#
+# Temporary files that grow too large
+#
+
+my $spilling = "SELECT count(*), sum(length(pad)) FROM (SELECT k, repeat('x', 100) pad FROM many(50000) k ORDER BY k OFFSET 0) s;\n";
+foreach my $device ('cuda', 'host')
+{
+	($out, $err) = psql(<<"SQL");
+\\set VERBOSITY terse
+SET gpusort.device = $device;
+SET work_mem = '64MB';
+SET gpusort.work_mem = '1MB';
+SET temp_file_limit = '1MB';
+$spilling
+$digest
+RESET temp_file_limit;
+$spilling
+SELECT count(*) FROM pg_ls_tmpdir();
+SQL
+	like($err, qr/^ERROR:  temporary file size exceeds "?temp_file_limit"? \(1024kB\)$/,
+		"a sort that is handed over exceeds temp_file_limit ($device)");
+	is($out, "$native\n50000|5000000\n0", 'the next ones are right, and no file is left');
+}
+
+#
+# Settings that make no sense
+#
+
+my %refused = (
+	"gpusort.device = 'tpu'" =>
+	  qr/^ERROR:  invalid value for parameter "gpusort.device": "tpu"\nHINT:  Available values: auto, cuda, host\.$/,
+	"gpusort.min_rows = -1" =>
+	  qr/^ERROR:  -1 is outside the valid range for parameter "gpusort.min_rows" \(0 \.\. 2147483647\)$/,
+	"gpusort.min_rows = 'many'" => qr/^ERROR:  invalid value for parameter "gpusort.min_rows": "many"$/,
+	"gpusort.staging_memory = '7MB'" =>
+	  qr/^ERROR:  7 MB is outside the valid range for parameter "gpusort.staging_memory" \(8( MB)? \.\. 256( MB)?\)$/,
+	"gpusort.staging_memory = '1GB'" =>
+	  qr/^ERROR:  1024 MB is outside the valid range for parameter "gpusort.staging_memory" \(8( MB)? \.\. 256( MB)?\)$/,
+	"gpusort.staging_memory = '64 pages'" =>
+	  qr/^ERROR:  invalid value for parameter "gpusort.staging_memory": "64 pages"\nHINT:  Valid units for this parameter are /,
+	"gpusort.daemon_engine = 'opencl'" =>
+	  qr/^ERROR:  invalid value for parameter "gpusort.daemon_engine": "opencl"\nHINT:  Available values: auto, cuda, host\.$/);
+foreach my $setting (sort keys %refused)
+{
+	($out, $err) = psql("ALTER SYSTEM SET $setting;\nSET gpusort.device = cuda; $digest");
+	like($err, $refused{$setting}, "$setting is refused");
+	is($out, $native, 'and the session goes on');
+}
+
+#
+# Queries that are ended, in each phase of a sort
+#
+
+restart_daemon('--fsize=unlimited:', '8MB');
+
+# A query for each phase that gets stuck in it: the backend itself sleeps, or
+# it waits for a gpusortd that is stopped.
+my $sleep = '$$SELECT pg_sleep(600)$$';
+my $stop = "\$\$COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; kill -STOP $daemon'\$\$";
+my %phases = (
+	'filling' => "SELECT at(i, 15000, $sleep) k FROM generate_series(1, 20000) i ORDER BY k",
+	'asking for staging memory' => "SELECT at(i, 1, $stop) k FROM generate_series(1, 20000) i ORDER BY k",
+	'waiting for a chunk' => "SELECT repeat(at(i, 1000, $stop)::text, 20) COLLATE \"C\" k FROM generate_series(1, 200000) i ORDER BY k",
+	'sorting' => "SELECT at(i, 20000, $stop) k FROM generate_series(1, 20000) i ORDER BY k",
+	'settling ties' => "SELECT i % 10 k, i FROM generate_series(1, 20000) i ORDER BY k, i USING <<<",
+	'emitting' => "SELECT at(k, 1000, $sleep) FROM (SELECT k FROM generate_series(1, 20000) k ORDER BY k DESC OFFSET 0) s");
+
+# Starts psql with a script, to go on by itself.
+sub start_psql
+{
+	my ($name, $script) = @_;
+	my %session = (name => $name, out => '', err => '');
+	unlink "$directory/script";
+	append_to_file("$directory/script", "\\set VERBOSITY terse\nSET application_name = '$name';\nSET gpusort.device = cuda;\n$script");
+	$session{handle} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ],
+		'<', "$directory/script", '>', \$session{out}, '2>', \$session{err});
+	return \%session;
+}
+
+# Starts a session that gets stuck in this phase, and then goes on.
+sub start_session
+{
+	my ($phase, $statement_timeout) = @_;
+	return start_psql($phase, <<"SQL");
+SET client_connection_check_interval = '100ms';
+$digest
+BEGIN; SELECT held(); ROLLBACK;
+SET statement_timeout = $statement_timeout;
+SELECT 'stuck', count(*) FROM ($phases{$phase} OFFSET 0) s;
+RESET statement_timeout;
+\\! kill -CONT $daemon
+BEGIN; SELECT held(); ROLLBACK;
+$digest
+SQL
+}
+
+# Waits until the session is stuck; the result is the backend's process id.
+sub wait_until_stuck
+{
+	my ($session) = @_;
+	my $stops = $phases{ $session->{name} } =~ /STOP/;
+	my $stuck = "application_name = '$session->{name}' AND state = 'active' AND query LIKE '%stuck%' AND "
+	  . ($stops ? "wait_event_type = 'Extension'" : "wait_event = 'PgSleep'");
+	wait_until(sub { return !$stops || status_of($daemon, 'State') eq 'T' }) &&
+	  $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE $stuck")
+	  or die "never stuck: $session->{name}";
+	return $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE $stuck");
+}
+
+# The session went on after this error, as if nothing had been.
+sub check_went_on
+{
+	my ($session, $error) = @_;
+	$session->{handle}->finish;
+	is($session->{err}, "ERROR:  $error\n", "while $session->{name}: $error");
+	my ($digest_before, $held_before, $held_after, $digest_after) = split /\n/, $session->{out};
+	is("$digest_before $digest_after", "$native $native", 'the next query is right');
+	is($held_after, $held_before, 'the backend keeps nothing');
+	check_daemon_is_idle();
+}
+
+# The session is gone.
+sub check_is_gone
+{
+	my ($session, $how) = @_;
+	ok( $node->poll_query_until(
+			'postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = '$session->{name}'"),
+		"while $session->{name}: $how");
+	kill 'CONT', $daemon;
+	check_daemon_is_idle();
+	eval { $session->{handle}->finish };
+}
+
+# gpusortd has no thread but the first, and nothing open but what it had when
+# it was ready; of rings it may keep four.
+sub daemon_descriptors
+{
+	my @all = map { readlink($_) // () } glob "/proc/$daemon/fd/*";
+	my @rings = grep { /gpusort ring/ } @all;
+	return (@all - @rings, scalar @rings);
+}
+wait_until(sub { status_of($daemon, 'Threads') eq '1' });
+my ($idle_descriptors) = daemon_descriptors();
+
+sub check_daemon_is_idle
+{
+	ok( wait_until(
+			sub {
+				my ($descriptors, $rings) = daemon_descriptors();
+				return status_of($daemon, 'Threads') eq '1' && $descriptors == $idle_descriptors && $rings <= 4;
+			}),
+		'gpusortd keeps nothing');
+}
+
+foreach my $phase (sort keys %phases)
+{
+	my $session = start_session($phase, '0');
+	my $backend = wait_until_stuck($session);
+	$node->safe_psql('postgres', "SELECT pg_cancel_backend($backend)");
+	check_went_on($session, 'canceling statement due to user request');
+
+	$session = start_session($phase, "'1s'");
+	check_went_on($session, 'canceling statement due to statement timeout');
+
+	$session = start_session($phase, '0');
+	$backend = wait_until_stuck($session);
+	$node->safe_psql('postgres', "SELECT pg_terminate_backend($backend)");
+	check_is_gone($session, 'the session is terminated');
+
+	$session = start_session($phase, '0');
+	wait_until_stuck($session);
+	$session->{handle}->signal('KILL');
+	check_is_gone($session, 'its client is killed');
+}
+is(daemon_pid(), $daemon, 'all that with one gpusortd');
+
+#
+# The extension is dropped while another session sorts
+#
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION wait_for_drop() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+	WHILE EXISTS (SELECT FROM pg_extension WHERE extname = 'gpusort') LOOP
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+END $$;
+SQL
+my $session = start_psql('sorter', <<'SQL');
+SELECT count(*), md5(string_agg(k::text, ','))
+FROM (SELECT hashint4(at(i, 15000, 'SELECT wait_for_drop()')) k FROM generate_series(1, 20000) i ORDER BY k) s;
+SQL
+$node->poll_query_until('postgres',
+	"SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'sorter' AND wait_event = 'PgSleep'");
+$node->safe_psql('postgres', 'DROP EXTENSION gpusort');
+$session->{handle}->finish;
+is("$session->{out}$session->{err}", "$native\n", 'a sort goes on while its extension is dropped');
+is($node->safe_psql('postgres', "CREATE EXTENSION gpusort; SET gpusort.device = cuda; $digest SELECT state FROM gpusort_devices"),
+	"$native\nready", 'and all is there again when it is created');
+
+$node->stop;
+done_testing();

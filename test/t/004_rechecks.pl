@@ -1,0 +1,71 @@
+# Rows that another transaction changes while a sort has them: those that are
+# to be locked or changed are read once more, through the sort and what is
+# around it.  Whatever comes of that is what comes of it natively.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', <<'CONF');
+shared_preload_libraries = 'gpusort'
+max_prepared_transactions = 1
+gpusort.daemon_engine = host
+gpusort.verify = on
+gpusort.min_rows = 0
+work_mem = '64MB'
+enable_hashjoin = off
+enable_nestloop = off
+enable_material = off
+CONF
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
+$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'");
+
+# The other transaction, which has done what it does and has yet to commit.
+# Of the rows that it changes some move in the order, some leave the result.
+my $other = <<'SQL';
+DROP TABLE IF EXISTS numbers;
+CREATE TABLE numbers AS SELECT i id, i * 7919 % 1009 k, i % 10 grp FROM generate_series(1, 1008) i;
+ANALYZE numbers;
+BEGIN;
+UPDATE numbers SET k = 5000 - k WHERE k % 100 = 0;
+UPDATE numbers SET grp = 10 WHERE k % 100 = 1;
+DELETE FROM numbers WHERE k % 100 = 2;
+PREPARE TRANSACTION 'other';
+SQL
+
+# What a query returns that meets the other transaction on its way.
+sub meet
+{
+	my ($query, $settings) = @_;
+	my ($out, $err) = ('', '');
+	$node->safe_psql('postgres', $other);
+	my $session = IPC::Run::start(
+		[ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', "SET application_name = 'meeter'", '-c', $settings, '-c', $query ],
+		'>', \$out, '2>', \$err);
+	$node->poll_query_until('postgres',
+		"SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'meeter' AND wait_event_type = 'Lock'")
+	  or die "never waits: $query";
+	$node->safe_psql('postgres', "COMMIT PREPARED 'other'");
+	$session->finish;
+	return $out . $err;
+}
+
+foreach my $query (
+	'SELECT * FROM numbers WHERE grp < 10 ORDER BY k FOR UPDATE',
+	'SELECT a.*, b.id FROM numbers a JOIN numbers b ON a.k / 10 = b.k / 7 WHERE a.grp < 10 ORDER BY a.k, b.k FOR UPDATE OF a',
+	'SELECT a.*, s.id FROM numbers a JOIN (SELECT * FROM numbers ORDER BY k OFFSET 3) s ON a.k = s.k + 1 WHERE a.grp < 10 ORDER BY a.k FOR SHARE OF a',
+	'UPDATE numbers n SET grp = s.k FROM (SELECT id, k FROM numbers ORDER BY k OFFSET 3) s WHERE n.id = s.id AND n.grp < 10 RETURNING n.*, s.*',
+	'DELETE FROM numbers n USING numbers m WHERE n.k = m.id AND n.grp < 10 RETURNING n.*, m.*')
+{
+	my $native = meet($query, 'SET gpusort.enable = off');
+	cmp_ok(() = $native =~ /\n/g, '>', 900, "natively there is a result: $query");
+	like($node->safe_psql('postgres', "EXPLAIN $query"), qr/GpuSort/, 'there is a GpuSort in its plan');
+	ok(meet($query, "SET gpusort.device = $_") eq $native, "which makes no difference ($_)") foreach ('host', 'cuda');
+}
+
+$node->stop;
+done_testing();
