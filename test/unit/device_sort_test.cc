@@ -16,6 +16,7 @@
 #include <cstring>
 #include <thread>
 
+#include "order_check_test.h"
 #include "test_sort.h"
 
 #ifdef CUDA_ON_CPU
@@ -399,6 +400,11 @@ main(int argc, char **argv)
 	run_test("concurrent jobs", test_concurrent_jobs);
 	run_test("mixture", test_mixture);
 	run_test("refusals", test_refusals);
+	run_test("right orders", test_right_orders);
+	run_test("missing rows", test_missing_rows);
+	run_test("disorder of few rows", test_disorder_of_few);
+	run_test("disorder of many rows", test_disorder_of_many);
+	run_test("a failed check", test_failed_check);
 #ifdef CUDA_ON_CPU
 	run_test("memory exhaustion", test_memory_exhaustion);
 	run_test("memory bound", test_memory_bound);
