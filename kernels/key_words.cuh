@@ -4,8 +4,8 @@
  *	  From keys to working words.
  *
  * The keys of a job lie in slab arrays: their words, and where they vary in
- * length the ends (key_format.h).  Only here and in key_survey.cuh keys are
- * read.
+ * length the ends (key_format.h).  Only here, in key_survey.cuh and in
+ * in_place_sort.cuh keys are read.
  *
  * A sort compares one working word of each key at a time.  It holds only the
  * bits that are not the same in all keys, up to 64 of them from any number of
@@ -47,6 +47,29 @@ struct Keys
 	{
 		return fixed_words != 0 ? begin(row) + fixed_words : ends[row];
 	}
+
+	/*
+	 * Less than, equal to or greater than 0, as key a is to key b from their
+	 * words number "word" on.
+	 */
+	__device__ __forceinline__ int
+	compare(uint32_t a, uint32_t b, unsigned word) const
+	{
+		uint64_t	a_word = begin(a) + word;
+		uint64_t	b_word = begin(b) + word;
+		uint64_t	a_end = end(a);
+		uint64_t	b_end = end(b);
+
+		for (; a_word < a_end && b_word < b_end; a_word++, b_word++)
+		{
+			uint64_t	ours = words[a_word];
+			uint64_t	theirs = words[b_word];
+
+			if (ours != theirs)
+				return ours < theirs ? -1 : 1;
+		}
+		return 0;
+	}
 };
 
 /* "width" bits of a word of the key, of which "shift" is the lowest. */
@@ -71,6 +94,13 @@ struct WordPlan
 	first_word() const
 	{
 		return fields[0].word;
+	}
+
+	/* The last word of the key that it has bits of. */
+	unsigned
+	last_word() const
+	{
+		return fields[nfields - 1].word;
 	}
 
 	/* The key's only word, or a whole one of its words, as it is. */

@@ -19,6 +19,7 @@
  *-------------------------------------------------------------------------
  */
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdarg>
@@ -358,8 +359,12 @@ struct Chunk
 	uint64_t	ticket = 0;
 };
 
-/* How the sorts of the tests are done. */
+/* How the sorts of the tests are done, and the memory that they may use. */
 static DeviceAlgorithm algorithm = DEVICE_SORT_AUTO;
+static uint64_t memory = UINT64_MAX;
+
+/* How the last one was done. */
+static std::atomic<const char *> method;
 
 /*
  * Sorts the keys, pushed in batches of up to batch_rows rows through two
@@ -400,7 +405,9 @@ sort_keys(const TestKeys &keys, uint64_t batch_rows,
 		first += nrows;
 	}
 
-	good = good && device_sort_run(sort, error);
+	good = good && device_sort_run(sort, memory, error);
+	if (good)
+		method = device_sort_method(sort);
 	while (good && order.size() < keys.nrows)
 	{
 		uint64_t	count = std::min(keys.nrows - order.size(), batch_rows);
@@ -619,7 +626,7 @@ static void
 test_algorithms()
 {
 	for (DeviceAlgorithm each : {DEVICE_SORT_QUICKSORT, DEVICE_SORT_QUICKSORT2,
-								 DEVICE_SORT_RADIX})
+								 DEVICE_SORT_RADIX, DEVICE_SORT_BITONIC})
 	{
 		algorithm = each;
 		for (const auto &distribution : distributions)
@@ -634,6 +641,88 @@ test_algorithms()
 		test_strings();
 	}
 	algorithm = DEVICE_SORT_AUTO;
+}
+
+/* Sorts in place around the sizes of its parts, and of all shapes. */
+static void
+test_in_place()
+{
+	std::vector<uint64_t> all = {0, 1, 2, 3, large(1 << 20, 20011)};
+	Random		random = {8};
+
+	for (uint64_t parts : {1, 2, 4, 32})
+		for (uint64_t size : {(parts << gpusort::part_bits) - 1,
+							  (parts << gpusort::part_bits) + 0,
+							  (parts << gpusort::part_bits) + 1})
+			all.push_back(std::min(size, most_rows));
+
+	algorithm = DEVICE_SORT_BITONIC;
+	for (uint64_t nrows : all)
+	{
+		std::vector<std::string> strings;
+
+		for (uint64_t i = 0; i < nrows; i++)
+			strings.push_back(random_text(random, random.below(30), 3));
+		sort_and_check(string_keys(strings, nrows % 2 != 0), "strings");
+		sort_and_check(fixed_keys(nrows, 1, {uniform}, false), "uniform");
+		sort_and_check(fixed_keys(nrows, 1, {few}), "few");
+		sort_and_check(fixed_keys(nrows, 2, {pairs, uniform}), "pairs");
+		sort_and_check(fixed_keys(nrows, 5, {few, few, uniform}, false),
+					   "several words");
+	}
+	algorithm = DEVICE_SORT_AUTO;
+}
+
+/*
+ * Rows with equal keys stay in order where a sort in place is made, whether
+ * their working words say so or the words beyond.
+ */
+static void
+test_order_of_equal_keys()
+{
+	algorithm = DEVICE_SORT_BITONIC;
+	for (uint32_t width : {1, 2, 5})
+		for (Distribution value : {few, two_valued, zipf})
+		{
+			TestKeys	keys = fixed_keys(large(100000, 3000), width, {value});
+			std::vector<uint32_t> order;
+			DeviceError error;
+
+			CHECK(sort_keys(keys, keys.nrows, order, &error), "%s",
+				  error.text);
+			for (size_t i = 1; i < order.size(); i++)
+				CHECK((order[i] & ORDER_TIE) == 0 ||
+					  ORDER_ROW(order[i - 1]) < ORDER_ROW(order[i]),
+					  "entry %zu is before an equal one", i);
+		}
+	algorithm = DEVICE_SORT_AUTO;
+}
+
+/* What a sort does that may not use as much memory as it would. */
+static void
+test_short_memory()
+{
+	TestKeys	keys = fixed_keys(large(100000, 5000), 2, {few, uniform});
+	uint64_t	full = device_sort_memory(&keys.shape, keys.nrows,
+										  keys.words.size());
+	uint64_t	in_place = device_sort_memory_in_place(&keys.shape, keys.nrows,
+													   keys.words.size());
+	std::vector<uint32_t> order;
+	DeviceError error;
+
+	for (uint64_t allowed : {in_place, full - 1, full})
+	{
+		memory = allowed;
+		sort_and_check(keys, "short memory");
+		CHECK((strcmp(method, "bitonic sort, in place") == 0) ==
+			  (allowed < full), "with %llu bytes it is %s",
+			  (unsigned long long) allowed, method.load());
+	}
+	memory = in_place - 1;
+	CHECK(!sort_keys(keys, 1000, order, &error) &&
+		  strstr(error.text, "more memory than it may use") != nullptr,
+		  "a sort in less memory than it needs");
+	memory = UINT64_MAX;
 }
 
 static void
@@ -789,14 +878,14 @@ test_refusals()
 		  "waiting for a push to come");
 	CHECK(!device_sort_pull(sort, 0, 1, order.get(), &error),
 		  "pulling before the sort");
-	CHECK(device_sort_run(sort, &error), "%s", error.text);
+	CHECK(device_sort_run(sort, UINT64_MAX, &error), "%s", error.text);
 	CHECK(!device_sort_pull(sort, 1, 100, order.get(), &error),
 		  "pulling too much");
 	CHECK(device_sort_pull(sort, 100, 0, order.get(), &error), "%s",
 		  error.text);
 	CHECK(!device_sort_push(sort, words.get(), 200, nullptr, 100, &ticket,
 							&error), "a push after the sort");
-	CHECK(!device_sort_run(sort, &error), "a second sort");
+	CHECK(!device_sort_run(sort, UINT64_MAX, &error), "a second sort");
 	device_sort_end(sort);
 
 	for (int way = 0; way < 4; way++)
@@ -814,7 +903,7 @@ test_refusals()
 		sort = device_sort_begin(0, &variable, DEVICE_SORT_AUTO, &error);
 		CHECK(device_sort_push(sort, words.get(), 200, ends.get(), 100,
 							   &ticket, &error), "%s", error.text);
-		CHECK(!device_sort_run(sort, &error) &&
+		CHECK(!device_sort_run(sort, UINT64_MAX, &error) &&
 			  strstr(error.text, "do not end") != nullptr,
 			  "wrong ends were not noticed");
 		CHECK(!device_sort_pull(sort, 0, 1, order.get(), &error),
@@ -1026,7 +1115,7 @@ test_memory_after_run()
 		  device_sort_push(sort, words.get(), keys.words.size(), nullptr,
 						   static_cast<uint32_t>(keys.nrows), &ticket,
 						   &error) &&
-		  device_sort_run(sort, &error), "%s", error.text);
+		  device_sort_run(sort, UINT64_MAX, &error), "%s", error.text);
 	kept = cuda_on_cpu::usage().bytes;
 	CHECK(kept >= keys.nrows * sizeof(uint32_t) &&
 		  kept < keys.nrows * sizeof(uint32_t) + 256,
@@ -1049,7 +1138,7 @@ test_lost_context()
 	CHECK(device_sort_push(sort, words.get(), 1, nullptr, 1, &ticket, &error),
 		  "%s", error.text);
 	cuda_on_cpu::lose_context(cudaErrorIllegalAddress);
-	CHECK(!device_sort_run(sort, &error) &&
+	CHECK(!device_sort_run(sort, UINT64_MAX, &error) &&
 		  strstr(error.text, "illegal memory access") != nullptr, "%s",
 		  error.text);
 	CHECK(device_is_lost(), "the device is not called lost");
@@ -1156,7 +1245,7 @@ time_sort(const char *name, const TestKeys &keys)
 
 		auto		run_start = std::chrono::steady_clock::now();
 
-		good = good && device_sort_run(sort, &error);
+		good = good && device_sort_run(sort, UINT64_MAX, &error);
 		double		run_time = milliseconds_since(run_start);
 
 		good = good && device_sort_pull(sort, 0, static_cast<uint32_t>(n),
@@ -1257,6 +1346,9 @@ main(int argc, char **argv)
 	run_test("runs", test_runs);
 	run_test("longest run", test_longest_run);
 	run_test("algorithms", test_algorithms);
+	run_test("in place", test_in_place);
+	run_test("order of equal keys", test_order_of_equal_keys);
+	run_test("short memory", test_short_memory);
 	run_test("without ties", test_without_ties);
 	run_test("strings", test_strings);
 	run_test("cut strings", test_cut_strings);
