@@ -65,9 +65,9 @@ public:
 			!queue.did(cudaMemsetAsync(check, 0, sizeof(*check), stream),
 					   "clearing counters") ||
 			!gpusort::check_order(queue,
-								  {{word_slabs}, {end_slabs},
-								   keys.words.size(), nrows,
-								   keys.shape.fixed_words},
+								  {{{word_slabs}, {end_slabs},
+									keys.words.size(), nrows,
+									keys.shape.fixed_words}, false, 0},
 								  keys.shape.mark_ties, order, check) ||
 			!queue.did(cudaMemcpyAsync(&found, check, sizeof(found),
 									   cudaMemcpyDeviceToHost, stream),
@@ -116,10 +116,10 @@ private:
 	}
 
 	/* A table as of slabs, although all are one. */
-	const uint64_t *const *
-	copy_slabs(const uint64_t *start, uint64_t count)
+	uint64_t *const *
+	copy_slabs(uint64_t *start, uint64_t count)
 	{
-		std::vector<const uint64_t *> slabs;
+		std::vector<uint64_t *> slabs;
 
 		for (uint64_t at = 0; at < count; at += gpusort::slab_words)
 			slabs.push_back(start + at);
@@ -131,8 +131,8 @@ private:
 	std::vector<void *> memories;
 	uint64_t   *words;
 	uint64_t   *ends;
-	const uint64_t *const *word_slabs;
-	const uint64_t *const *end_slabs;
+	uint64_t *const *word_slabs;
+	uint64_t *const *end_slabs;
 	uint32_t   *order;
 	OrderCheck *check;
 };

@@ -71,8 +71,12 @@ struct Chunk
 	uint64_t	ticket = 0;
 };
 
-/* How the sorts of the tests are done. */
+/* How the sorts of the tests are done, and the memory that they may use. */
 inline DeviceAlgorithm algorithm = DEVICE_SORT_AUTO;
+inline uint64_t memory = UINT64_MAX;
+
+/* How the calling thread's last one was done. */
+inline thread_local const char *method;
 
 /*
  * Sorts the keys, pushed in batches of up to batch_rows rows through two
@@ -113,7 +117,9 @@ sort_keys(const TestKeys &keys, uint64_t batch_rows,
 		first += nrows;
 	}
 
-	good = good && device_sort_run(sort, error);
+	good = good && device_sort_run(sort, memory, error);
+	if (good)
+		method = device_sort_method(sort);
 	while (good && order.size() < keys.nrows)
 	{
 		uint64_t	count = std::min(keys.nrows - order.size(), batch_rows);
