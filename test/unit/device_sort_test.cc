@@ -9,13 +9,16 @@
  *
  *		device_sort_test				the tests
  *		device_sort_test tests ROWS		those with up to so many rows
+ *		device_sort_test soak JOBS [SEED]	so many random jobs
  *		device_sort_test times [ROWS..]	times of sorts (device only)
  *
  *-------------------------------------------------------------------------
  */
 #include <cstring>
+#include <ctime>
 #include <thread>
 
+#include "device_sort_soak.h"
 #include "order_check_test.h"
 #include "test_sort.h"
 
@@ -129,10 +132,11 @@ static void test_strings();
 static void
 test_algorithms()
 {
-	for (DeviceAlgorithm each : {DEVICE_SORT_QUICKSORT, DEVICE_SORT_QUICKSORT2,
-								 DEVICE_SORT_RADIX, DEVICE_SORT_BITONIC})
+	for (const auto &each : algorithms)
 	{
-		algorithm = each;
+		if (each.number == DEVICE_SORT_AUTO)
+			continue;
+		algorithm = each.number;
 		for (const auto &distribution : distributions)
 			for (uint64_t nrows : {large(1 << 20, 5003), large(50000, 300)})
 			{
@@ -328,7 +332,7 @@ test_concurrent_jobs()
 	{
 		CHECK(good[i], "%s", errors[i].text);
 		if (good[i])
-			check_order(keys[i], orders[i], "a concurrent job");
+			(void) check_order(keys[i], orders[i], "a concurrent job");
 	}
 }
 
@@ -442,9 +446,25 @@ test_device()
 	device_unpin(memory.data());
 }
 
+static void
+test_soak()
+{
+	run_soak(150, 1);
+}
+
 int
 main(int argc, char **argv)
 {
+	if (argc > 2 && strcmp(argv[1], "soak") == 0)
+	{
+		run_soak(strtoull(argv[2], nullptr, 10),
+				 argc > 3 ? strtoull(argv[3], nullptr, 10) :
+				 static_cast<uint64_t>(time(nullptr)));
+#ifdef CUDA_ON_CPU
+		check_nothing_left("after a soak");
+#endif
+		return test_failed ? 1 : 0;
+	}
 #ifndef CUDA_ON_CPU
 	if (argc > 1 && strcmp(argv[1], "times") == 0)
 	{
@@ -490,6 +510,7 @@ main(int argc, char **argv)
 	run_test("disorder of few rows", test_disorder_of_few);
 	run_test("disorder of many rows", test_disorder_of_many);
 	run_test("a failed check", test_failed_check);
+	run_test("soak", test_soak);
 #ifdef CUDA_ON_CPU
 	run_test("memory exhaustion", test_memory_exhaustion);
 	run_test("memory bound", test_memory_bound);

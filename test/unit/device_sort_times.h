@@ -13,6 +13,7 @@
 
 #include <cub/cub.cuh>
 
+#include "order_check_test.h"
 #include "test_sort.h"
 
 inline double
@@ -128,10 +129,10 @@ time_sort(const char *name, const TestKeys &keys)
 	}
 	if (!good)
 	{
-		fail("%s: %s", name, error.text);
+		(void) fail("%s: %s", name, error.text);
 		return;
 	}
-	check_order(keys, std::vector<uint32_t>(order.get(), order.get() + n),
+	(void) check_order(keys, std::vector<uint32_t>(order.get(), order.get() + n),
 				name);
 
 	double		run_time = median(run_times);
@@ -149,6 +150,49 @@ time_sort(const char *name, const TestKeys &keys)
 	fflush(stdout);
 }
 
+/* Times the check of an order alone, by the device's clock. */
+inline void
+time_check(uint64_t n)
+{
+	TestKeys	keys = fixed_keys(n, 1, {constant}, false);
+	std::vector<uint32_t> order(n);
+	std::vector<double> times;
+	Random		random = {n};
+	cudaEvent_t begin;
+	cudaEvent_t end;
+
+	/* Any order, and keys of which it is the right one. */
+	std::iota(order.begin(), order.end(), 0);
+	for (uint64_t place = n; place > 1; place--)
+		std::swap(order[place - 1], order[random.below(place)]);
+	for (uint64_t place = 0; place < n; place++)
+		keys.words[order[place]] = place;
+
+	OrderChecker checker(keys);
+
+	checker.put(order);
+	cudaEventCreate(&begin);
+	cudaEventCreate(&end);
+	for (unsigned i = 0; i < repeats; i++)
+	{
+		float		time = 0;
+
+		cudaEventRecord(begin, checker.stream);
+		checker.check();
+		cudaEventRecord(end, checker.stream);
+		cudaEventSynchronize(end);
+		cudaEventElapsedTime(&time, begin, end);
+		times.push_back(time);
+	}
+	cudaEventDestroy(begin);
+	cudaEventDestroy(end);
+	CHECK(checker.found().excess == 0 && checker.found().disorder == 0,
+		  "a right order fails its check");
+	printf("%-24s %10llu %10.3f\n", "check of the order",
+		   (unsigned long long) n, median(times));
+	fflush(stdout);
+}
+
 inline void
 time_sorts(const std::vector<uint64_t> &row_counts)
 {
@@ -157,7 +201,10 @@ time_sorts(const std::vector<uint64_t> &row_counts)
 	printf("%-24s %10s %10s %10s %10s %8s %10s\n", "keys", "rows", "run ms",
 		   "fastest", "slowest", "Grow/s", "job ms");
 	for (uint64_t rows : row_counts)
+	{
 		time_sort("uniform", fixed_keys(rows, 1, {uniform}, false));
+		time_check(rows);
+	}
 
 	n = std::min<uint64_t>(n, 10000000);
 	for (const auto &distribution : distributions)

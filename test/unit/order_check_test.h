@@ -30,13 +30,18 @@ public:
 	explicit OrderChecker(const TestKeys &test_keys)
 		: keys(test_keys), nrows(static_cast<uint32_t>(keys.nrows))
 	{
+		int			count = 1;
+
+		(void) cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount,
+									  0);
+		multiprocessors = static_cast<unsigned>(count);
 		(void) cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
 		words = copy(keys.words.data(), keys.words.size());
 		ends = copy(keys.ends.data(), keys.ends.size());
 		word_slabs = copy_slabs(words, keys.words.size());
 		end_slabs = copy_slabs(ends, keys.ends.size());
 		order = copy<uint32_t>(nullptr, nrows);
-		check = copy<OrderCheck>(nullptr, 1);
+		result = copy<OrderCheck>(nullptr, 1);
 	}
 
 	OrderChecker(const OrderChecker &) = delete;
@@ -50,31 +55,51 @@ public:
 		(void) cudaStreamDestroy(stream);
 	}
 
-	/* What the device finds. */
-	OrderCheck
-	find(const std::vector<uint32_t> &entries) const
+	/* Copies an order to the device. */
+	void
+	put(const std::vector<uint32_t> &entries)
+	{
+		(void) cudaMemcpyAsync(order, entries.data(),
+							   nrows * sizeof(uint32_t),
+							   cudaMemcpyHostToDevice, stream);
+		(void) cudaStreamSynchronize(stream);
+	}
+
+	/* Lets the device check what was put there, by the stream. */
+	void
+	check() const
 	{
 		DeviceError error = {""};
-		gpusort::Queue queue = {stream, 2, &error};
-		OrderCheck	found = {0, 0};
+		gpusort::Queue queue = {stream, multiprocessors, &error};
 
-		if (!queue.did(cudaMemcpyAsync(order, entries.data(),
-									   nrows * sizeof(uint32_t),
-									   cudaMemcpyHostToDevice, stream),
-					   "copying an order") ||
-			!queue.did(cudaMemsetAsync(check, 0, sizeof(*check), stream),
-					   "clearing counters") ||
-			!gpusort::check_order(queue,
-								  {{{word_slabs}, {end_slabs},
-									keys.words.size(), nrows,
-									keys.shape.fixed_words}, false, 0},
-								  keys.shape.mark_ties, order, check) ||
-			!queue.did(cudaMemcpyAsync(&found, check, sizeof(found),
-									   cudaMemcpyDeviceToHost, stream),
-					   "reading what was found") ||
-			!queue.did(cudaStreamSynchronize(stream), "checking an order"))
-			fail("%s", error.text);
-		return found;
+		(void) cudaMemsetAsync(result, 0, sizeof(*result), stream);
+		CHECK(gpusort::check_order(queue,
+								   {{{word_slabs}, {end_slabs},
+									 keys.words.size(), nrows,
+									 keys.shape.fixed_words}, false, 0},
+								   keys.shape.mark_ties, order, result),
+			  "%s", error.text);
+	}
+
+	/* What it found. */
+	OrderCheck
+	found() const
+	{
+		OrderCheck	check = {1, 1};
+
+		(void) cudaMemcpyAsync(&check, result, sizeof(check),
+							   cudaMemcpyDeviceToHost, stream);
+		CHECK(cudaStreamSynchronize(stream) == cudaSuccess,
+			  "checking an order fails");
+		return check;
+	}
+
+	OrderCheck
+	find(const std::vector<uint32_t> &entries)
+	{
+		put(entries);
+		check();
+		return found();
 	}
 
 	/* The right order, by the host, with ties marked if that is asked for. */
@@ -97,6 +122,7 @@ public:
 	}
 
 	const TestKeys &keys;
+	cudaStream_t stream;
 
 private:
 	/* Device memory with these elements, or with any. */
@@ -127,14 +153,14 @@ private:
 	}
 
 	uint32_t	nrows;
-	cudaStream_t stream;
+	unsigned	multiprocessors;
 	std::vector<void *> memories;
 	uint64_t   *words;
 	uint64_t   *ends;
 	uint64_t *const *word_slabs;
 	uint64_t *const *end_slabs;
 	uint32_t   *order;
-	OrderCheck *check;
+	OrderCheck *result;
 };
 
 /* Sizes around those at which the check changes its ways. */

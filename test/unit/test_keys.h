@@ -200,11 +200,10 @@ inline const struct
 
 /* Keys of fixed width; each word has a distribution, the last one goes on. */
 inline TestKeys
-fixed_keys(uint64_t nrows, uint32_t width,
-		   std::vector<Distribution> values, bool mark_ties = true)
+fixed_keys(Random &random, uint64_t nrows, uint32_t width,
+		   const std::vector<Distribution> &values, bool mark_ties)
 {
 	TestKeys	keys;
-	Random		random = {nrows * 31 + width};
 
 	keys.shape = {width, mark_ties};
 	keys.nrows = nrows;
@@ -214,6 +213,15 @@ fixed_keys(uint64_t nrows, uint32_t width,
 			keys.words.push_back(values[std::min<size_t>(i, values.size() - 1)]
 								 (random, row, nrows));
 	return keys;
+}
+
+inline TestKeys
+fixed_keys(uint64_t nrows, uint32_t width,
+		   const std::vector<Distribution> &values, bool mark_ties = true)
+{
+	Random		random = {nrows * 31 + width};
+
+	return fixed_keys(random, nrows, width, values, mark_ties);
 }
 
 /*

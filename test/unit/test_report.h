@@ -16,8 +16,8 @@
 inline unsigned failed_tests = 0;
 inline std::atomic<bool> test_failed;
 
-/* Says why the test at work fails; allowed in any thread. */
-inline void
+/* Says why the test at work fails, in any thread; returns false. */
+inline bool
 fail(const char *format, ...)
 {
 	char		text[500];
@@ -28,10 +28,11 @@ fail(const char *format, ...)
 	va_end(arguments);
 	printf("# %s\n", text);
 	test_failed = true;
+	return false;
 }
 
 #define CHECK(condition, ...) \
-	do { if (!(condition)) fail(__VA_ARGS__); } while (0)
+	do { if (!(condition)) (void) fail(__VA_ARGS__); } while (0)
 
 inline void
 run_test(const char *name, void (*test) ())

@@ -71,34 +71,59 @@ struct Chunk
 	uint64_t	ticket = 0;
 };
 
-/* How the sorts of the tests are done, and the memory that they may use. */
-inline DeviceAlgorithm algorithm = DEVICE_SORT_AUTO;
+/* The pinned memory of a client: two chunks, used in turn, and one to pull to. */
+struct Staging
+{
+	explicit Staging(uint64_t most_batch_rows)
+		: batch_rows(most_batch_rows),
+		  chunks{{batch_rows * KEY_MAX_WORDS, batch_rows},
+				 {batch_rows * KEY_MAX_WORDS, batch_rows}},
+		  part(batch_rows)
+	{
+	}
+
+	uint64_t	batch_rows;
+	Chunk		chunks[2];
+	PinnedArray<uint32_t> part;
+};
+
+inline const struct
+{
+	const char *name;
+	DeviceAlgorithm number;
+}			algorithms[] = {
+	{"auto", DEVICE_SORT_AUTO},
+	{"quicksort", DEVICE_SORT_QUICKSORT},
+	{"two-way quicksort", DEVICE_SORT_QUICKSORT2},
+	{"radix sort", DEVICE_SORT_RADIX},
+	{"bitonic sort, in place", DEVICE_SORT_BITONIC},
+};
+
+/* The memory that sorts may use. */
 inline uint64_t memory = UINT64_MAX;
 
 /* How the calling thread's last one was done. */
 inline thread_local const char *method;
 
 /*
- * Sorts the keys, pushed in batches of up to batch_rows rows through two
- * chunks that are used in turn, and pulls the order in parts.  True if all of
- * it went well; what it took of pinned memory is given back either way.
+ * Sorts the keys, pushed in batches of up to batch_rows rows, for which there
+ * is to be room, and pulls the order in parts.  True if all of it went well.
  */
 inline bool
-sort_keys(const TestKeys &keys, uint64_t batch_rows,
-		  std::vector<uint32_t> &order, DeviceError *error)
+sort_keys(const TestKeys &keys, DeviceAlgorithm algorithm, Staging &staging,
+		  uint64_t batch_rows, std::vector<uint32_t> &order,
+		  DeviceError *error)
 {
-	uint64_t	batch_words = batch_rows * KEY_MAX_WORDS;
-	Chunk		chunks[2] = {{batch_words, batch_rows},
-							 {batch_words, batch_rows}};
-	PinnedArray<uint32_t> part(batch_rows);
 	Random		random = {keys.nrows};
 	DeviceSort *sort = device_sort_begin(0, &keys.shape, algorithm, error);
 	bool		good = sort != nullptr;
 
 	order.clear();
+	for (Chunk &chunk : staging.chunks)
+		chunk.ticket = 0;
 	for (uint64_t first = 0, number = 0; good && first < keys.nrows; number++)
 	{
-		Chunk	   &chunk = chunks[number % 2];
+		Chunk	   &chunk = staging.chunks[number % 2];
 		uint64_t	nrows = std::min(keys.nrows - first,
 									 1 + random.below(batch_rows));
 		uint64_t	begin = keys.begin(first);
@@ -125,58 +150,63 @@ sort_keys(const TestKeys &keys, uint64_t batch_rows,
 		uint64_t	count = std::min(keys.nrows - order.size(), batch_rows);
 
 		good = device_sort_pull(sort, order.size(),
-								static_cast<uint32_t>(count), part.get(),
-								error);
+								static_cast<uint32_t>(count),
+								staging.part.get(), error);
 		if (good)
-			order.insert(order.end(), part.get(), part.get() + count);
+			order.insert(order.end(), staging.part.get(),
+						 staging.part.get() + count);
 	}
 	device_sort_end(sort);
 	return good;
 }
 
-/* Fails the test unless the order is right. */
-inline void
+/* How the sorts of the tests are done. */
+inline DeviceAlgorithm algorithm = DEVICE_SORT_AUTO;
+
+/* The same with that, and pinned memory of its own. */
+inline bool
+sort_keys(const TestKeys &keys, uint64_t batch_rows,
+		  std::vector<uint32_t> &order, DeviceError *error)
+{
+	Staging		staging(batch_rows);
+
+	return sort_keys(keys, algorithm, staging, batch_rows, order, error);
+}
+
+/* Fails the test unless the order is right; says whether it is. */
+inline bool
 check_order(const TestKeys &keys, const std::vector<uint32_t> &order,
 			const char *what)
 {
 	std::vector<bool> seen(keys.nrows, false);
 
 	if (order.size() != keys.nrows)
-	{
-		fail("%s: %zu entries", what, order.size());
-		return;
-	}
+		return fail("%s: %zu entries", what, order.size());
 	for (uint64_t i = 0; i < keys.nrows; i++)
 	{
 		uint32_t	row = ORDER_ROW(order[i]);
 		bool		is_tie = (order[i] & ORDER_TIE) != 0;
 
 		if (row >= keys.nrows || seen[row])
-		{
-			fail("%s, %llu rows: entry %llu is row %u, %s", what,
-				 (unsigned long long) keys.nrows, (unsigned long long) i, row,
-				 row >= keys.nrows ? "which is none" : "again");
-			return;
-		}
+			return fail("%s, %llu rows: entry %llu is row %u, %s", what,
+						(unsigned long long) keys.nrows,
+						(unsigned long long) i, row,
+						row >= keys.nrows ? "which is none" : "again");
 		seen[row] = true;
 
 		int			comparison = i == 0 ? -1 :
 			keys.compare(ORDER_ROW(order[i - 1]), row);
 
 		if (comparison > 0)
-		{
-			fail("%s, %llu rows: entry %llu is out of order", what,
-				 (unsigned long long) keys.nrows, (unsigned long long) i);
-			return;
-		}
+			return fail("%s, %llu rows: entry %llu is out of order", what,
+						(unsigned long long) keys.nrows,
+						(unsigned long long) i);
 		if (is_tie != (keys.shape.mark_ties && comparison == 0))
-		{
-			fail("%s, %llu rows: entry %llu is%s marked as a tie", what,
-				 (unsigned long long) keys.nrows, (unsigned long long) i,
-				 is_tie ? "" : " not");
-			return;
-		}
+			return fail("%s, %llu rows: entry %llu is%s marked as a tie",
+						what, (unsigned long long) keys.nrows,
+						(unsigned long long) i, is_tie ? "" : " not");
 	}
+	return true;
 }
 
 inline void
@@ -186,9 +216,9 @@ sort_and_check(const TestKeys &keys, uint64_t batch_rows, const char *what)
 	DeviceError error;
 
 	if (sort_keys(keys, batch_rows, order, &error))
-		check_order(keys, order, what);
+		(void) check_order(keys, order, what);
 	else
-		fail("%s: %s", what, error.text);
+		(void) fail("%s: %s", what, error.text);
 }
 
 inline void
