@@ -67,29 +67,7 @@ is_broken_key(const Keys &keys, uint32_t row)
 
 	return begin >= end || end > keys.nwords ||
 		end - begin > KEY_MAX_WORDS ||
-		(row == keys.nrows - 1 && end != keys.nwords);
-}
-
-/*
- * Less than, equal to or greater than 0, as the row's key is to the one before
- * it from their words number "word" on.
- */
-static __device__ __forceinline__ int
-compare_to_previous(const Keys &keys, uint32_t row, unsigned word)
-{
-	uint64_t	previous = keys.begin(row - 1);
-	uint64_t	begin = keys.begin(row);
-	uint64_t	end = keys.end(row);
-
-	for (; previous + word < begin && begin + word < end; word++)
-	{
-		uint64_t	ours = keys.words[begin + word];
-		uint64_t	theirs = keys.words[previous + word];
-
-		if (ours != theirs)
-			return ours < theirs ? -1 : 1;
-	}
-	return 0;
+		(keys.has_last_row && row == keys.nrows - 1 && end != keys.nwords);
 }
 
 /* What a thread finds out about its rows, beside bits. */
@@ -132,7 +110,7 @@ survey_row(const Keys &keys, uint32_t row, RowFindings &findings,
 
 	if (word == previous)
 	{
-		int			comparison = compare_to_previous(keys, row, 1);
+		int			comparison = compare_keys(keys, row, row - 1, 1);
 
 		findings.falls |= comparison < 0;
 		findings.rises |= comparison > 0;
@@ -158,8 +136,8 @@ survey_whole_tile(const Keys &keys, uint64_t first, RowFindings &findings,
 	{
 		uint64_t	row = first + i * simple_threads + threadIdx.x;
 
-		words[i] = keys.words[row];
-		previous[i] = keys.words[row > 0 ? row - 1 : 0];
+		words[i] = keys.words[keys.first_row + row];
+		previous[i] = keys.words[keys.first_row + (row > 0 ? row - 1 : 0)];
 	}
 #pragma unroll
 	for (unsigned i = 0; i < survey_words; i++)
@@ -264,9 +242,9 @@ put_ordered(Keys keys, bool is_reversed, bool has_repeats, Order order)
 	if (row >= nrows)
 		return;
 	if (has_repeats && !is_reversed)
-		is_tie = row > 0 && compare_to_previous(keys, row, 0) == 0;
+		is_tie = row > 0 && compare_keys(keys, row, row - 1, 0) == 0;
 	else if (has_repeats)
-		is_tie = row + 1 < nrows && compare_to_previous(keys, row + 1, 0) == 0;
+		is_tie = row + 1 < nrows && compare_keys(keys, row + 1, row, 0) == 0;
 	order.put(is_reversed ? nrows - 1 - row : row, row, is_tie);
 }
 

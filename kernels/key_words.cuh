@@ -26,28 +26,59 @@
 namespace gpusort
 {
 
-/* The keys of a job as kernels see them. */
+/*
+ * The keys of a job as kernels see them, or a batch of them: neighbouring rows
+ * that are sorted like a job of their own, and are numbered from zero then.
+ */
 struct Keys
 {
 	SlabView	words;
 	SlabView	ends;			/* not used if fixed_words is not 0 */
-	uint64_t	nwords;
+	uint64_t	nwords;			/* that the job has */
 	uint32_t	nrows;
 	uint32_t	fixed_words;
+	uint32_t	first_row;		/* number that row 0 has in the job */
+	bool		has_last_row;	/* of the job */
 
 	__device__ __forceinline__ uint64_t
 	begin(uint32_t row) const
 	{
-		return fixed_words != 0 ? static_cast<uint64_t>(row) * fixed_words :
-			row == 0 ? 0 : ends[row - 1];
+		uint32_t	job_row = first_row + row;
+
+		return fixed_words != 0 ? static_cast<uint64_t>(job_row) * fixed_words :
+			job_row == 0 ? 0 : ends[job_row - 1];
 	}
 
 	__device__ __forceinline__ uint64_t
 	end(uint32_t row) const
 	{
-		return fixed_words != 0 ? begin(row) + fixed_words : ends[row];
+		return fixed_words != 0 ? begin(row) + fixed_words :
+			ends[first_row + row];
 	}
 };
+
+/*
+ * Less than, equal to or greater than 0, as the key of row a is to that of row
+ * b from their words number "word" on.
+ */
+static __device__ __forceinline__ int
+compare_keys(const Keys &keys, uint32_t a, uint32_t b, unsigned word)
+{
+	uint64_t	a_begin = keys.begin(a);
+	uint64_t	b_begin = keys.begin(b);
+	uint64_t	a_end = keys.end(a);
+	uint64_t	b_end = keys.end(b);
+
+	for (; a_begin + word < a_end && b_begin + word < b_end; word++)
+	{
+		uint64_t	a_word = keys.words[a_begin + word];
+		uint64_t	b_word = keys.words[b_begin + word];
+
+		if (a_word != b_word)
+			return a_word < b_word ? -1 : 1;
+	}
+	return 0;
+}
 
 /* "width" bits of a word of the key, of which "shift" is the lowest. */
 struct Field
@@ -119,7 +150,7 @@ struct KeySource
 {
 	SlabView	words;
 	uint32_t	distance;
-	uint32_t	first;
+	uint64_t	first;
 
 	__device__ __forceinline__ uint64_t
 	word(uint32_t place) const
