@@ -500,7 +500,10 @@ sort_at_once(DeviceSort *sort, const Queue &queue)
 				  &sort->method);
 }
 
-/* Sorts the next rows that are in no batch yet, and keeps their order. */
+/*
+ * Sorts the next rows that are in no batch yet, and keeps their order.  All
+ * other memory that this took is free when it returns.
+ */
 static bool
 sort_batch(DeviceSort *sort, const Queue &queue, uint64_t nrows)
 {
@@ -524,7 +527,7 @@ sort_batch(DeviceSort *sort, const Queue &queue, uint64_t nrows)
 		return false;
 	sort->workspace.release(sort->stream);
 	sort->batched_rows += nrows;
-	return true;
+	return queue.did(cudaStreamSynchronize(queue.stream), "sorting a batch");
 }
 
 static void
@@ -587,8 +590,10 @@ merge_batches(DeviceSort *sort, const Queue &queue)
 	if (!is_ordered && !load_runs(sort, queue, plan, space))
 		return false;
 
-	/* Only now: together they would be more than device_sort_memory(). */
+	/* They must be gone for the order: device_sort_memory() has one of both. */
 	release_batches(sort);
+	if (!queue.did(cudaStreamSynchronize(queue.stream), "loading batches"))
+		return false;
 	order = {allocate_order(sort->order, queue, sort->nrows),
 		want_ties ? ORDER_TIE : 0, &space.control->has_ties};
 	if (order.entries == nullptr)

@@ -210,7 +210,10 @@ constexpr unsigned source_tie = 1u << 15;
 
 static_assert(merge_tile_rows < source_tie, "a place in a tile has 15 bits");
 
-/* Loads a tile's pairs.  Called by all threads of the block. */
+/*
+ * Loads a tile's pairs; of a tile that is not whole, the last one several
+ * times.  Called by all threads of the block.
+ */
 static __device__ __forceinline__ void
 load_merge_tile(const Pairs &from, const MergeTile &tile, MergeShared &shared)
 {
@@ -221,23 +224,19 @@ load_merge_tile(const Pairs &from, const MergeTile &tile, MergeShared &shared)
 	for (unsigned i = 0; i < merge_items; i++)
 	{
 		uint32_t	place = 1 + i * merge_threads + threadIdx.x;
+		uint32_t	origin = tile.origin(place < tile.length ? place :
+										 tile.length);
 
-		if (place <= tile.length)
-		{
-			words[i] = from.words[tile.origin(place)];
-			rows[i] = from.rows[tile.origin(place)];
-		}
+		words[i] = from.words[origin];
+		rows[i] = from.rows[origin];
 	}
 #pragma unroll
 	for (unsigned i = 0; i < merge_items; i++)
 	{
 		uint32_t	place = 1 + i * merge_threads + threadIdx.x;
 
-		if (place <= tile.length)
-		{
-			shared.words[place] = words[i];
-			shared.rows[place] = rows[i];
-		}
+		shared.words[place] = words[i];
+		shared.rows[place] = rows[i];
 	}
 	if (threadIdx.x == 0 && tile.has_before)
 	{
@@ -319,19 +318,16 @@ merge_share(const MergeTile &tile, const Tail &tail, MergeShared &shared)
 			comparison = compare_next(tail, &shared.rows[left],
 									  &shared.rows[right], is_equal);
 
-		if (comparison <= 0)
-		{
-			shared.sources[place] = static_cast<uint16_t>(left);
-			is_equal = comparison == 0;
-			left_word = shared.words[++left];
-		}
-		else
-		{
-			shared.sources[place] =
-				static_cast<uint16_t>(right | (is_equal ? source_tie : 0));
-			is_equal = false;
-			right_word = shared.words[++right];
-		}
+		bool		is_left = comparison <= 0;
+		uint32_t	source = is_left ? left++ : right++;
+		uint64_t	next_word = shared.words[source + 1];
+
+		left_word = is_left ? next_word : left_word;
+		right_word = is_left ? right_word : next_word;
+		if (!is_left && is_equal)
+			source |= source_tie;
+		is_equal = comparison == 0;
+		shared.sources[place] = static_cast<uint16_t>(source);
 	}
 }
 
@@ -352,23 +348,22 @@ write_merge_tile(const MergeTile &tile, const MergeShared &shared,
 	for (unsigned i = 0; i < merge_items; i++)
 	{
 		uint32_t	place = i * merge_threads + threadIdx.x;
+		uint32_t	target = tile.begin + place;
 
 		if (place < tile.length)
 		{
 			uint32_t	source = shared.sources[place];
+			uint64_t	word = shared.words[source & (source_tie - 1)];
 			uint32_t	row = shared.rows[source & (source_tie - 1)];
-			bool		is_tie = (row & ORDER_TIE) != 0 ||
-				(source & source_tie) != 0;
 
-			row = ORDER_ROW(row);
+			if ((source & source_tie) != 0)
+				row |= ORDER_TIE;
 			if (to.is_order)
-				to.order.put(tile.begin + place, row, is_tie);
+				to.order.put(target, ORDER_ROW(row), (row & ORDER_TIE) != 0);
 			else
 			{
-				to.pairs.words[tile.begin + place] =
-					shared.words[source & (source_tie - 1)];
-				to.pairs.rows[tile.begin + place] =
-					row | (is_tie ? ORDER_TIE : 0);
+				to.pairs.words[target] = word;
+				to.pairs.rows[target] = row;
 			}
 		}
 	}

@@ -916,6 +916,16 @@ test_device()
 
 #ifdef CUDA_ON_CPU
 
+/* Does a test with each way that a job goes through its memory. */
+static void
+with_and_without_batches(void (*test) ())
+{
+	test();
+	algorithm = DEVICE_SORT_MERGE;
+	test();
+	algorithm = DEVICE_SORT_AUTO;
+}
+
 static void
 check_nothing_left(const char *what)
 {
@@ -944,9 +954,9 @@ test_no_device()
 	cuda_on_cpu::set_device_present(true);
 }
 
-/* Lets each call fail in turn, those that make the device ready first. */
+/* Lets each call of a few sorts fail in turn. */
 static void
-test_failing_calls()
+fail_calls()
 {
 	std::vector<TestKeys> cases;
 	std::vector<std::string> strings;
@@ -989,9 +999,16 @@ test_failing_calls()
 	CHECK(!device_is_lost(), "ordinary failures lost the device");
 }
 
-/* Too little memory, more of it each time. */
+/* Must be the first to use the device, so that making it ready fails too. */
 static void
-test_memory_exhaustion()
+test_failing_calls()
+{
+	with_and_without_batches(fail_calls);
+}
+
+/* Sorts with too little memory, more of it each time. */
+static void
+exhaust_memory()
 {
 	TestKeys	keys = fixed_keys(5000, 3, {few});
 	uint64_t	bound = device_sort_memory(&keys.shape, keys.nrows,
@@ -1021,12 +1038,17 @@ test_memory_exhaustion()
 	cuda_on_cpu::limit_memory(UINT64_MAX);
 }
 
-/* What a job takes is never more than device_sort_memory() says. */
 static void
-test_memory_bound()
+test_memory_exhaustion()
+{
+	with_and_without_batches(exhaust_memory);
+}
+
+/* What jobs take is never more than device_sort_memory() says. */
+static void
+check_memory_bound()
 {
 	Random		random = {6};
-	uint64_t	before = 0;
 
 	for (uint64_t nrows : sizes(10000))
 		for (uint32_t width : {0, 1, 3})
@@ -1059,6 +1081,14 @@ test_memory_bound()
 				  cuda_on_cpu::usage().peak_bytes > bound - bound / 8,
 				  "the bound is far off");
 		}
+}
+
+static void
+test_memory_bound()
+{
+	uint64_t	before = 0;
+
+	with_and_without_batches(check_memory_bound);
 
 	/* Monotonic in rows and in words. */
 	for (uint64_t nrows = 0; nrows < 10000; nrows += 37)
