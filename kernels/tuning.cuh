@@ -49,7 +49,7 @@ constexpr unsigned acceptable_leaf_rows = 160;
 constexpr unsigned merge_threads = 64;
 constexpr unsigned merge_items = 3;
 constexpr unsigned merge_blocks = 2;
-constexpr unsigned merge_batch_tiles = 4;
+constexpr unsigned merge_batch_tiles = 6;
 constexpr unsigned simple_threads = 64;
 
 #else

@@ -638,6 +638,23 @@ test_algorithms()
 	algorithm = DEVICE_SORT_AUTO;
 }
 
+/* Random in the first batch, then constant, in order, and reversed. */
+static uint64_t
+changing_with_batch(Random &random, uint64_t row, uint64_t n)
+{
+	switch (row / merge_batch_rows % 4)
+	{
+		case 0:
+			return random.next();
+		case 1:
+			return constant(random, row, n);
+		case 2:
+			return sorted(random, row, n);
+		default:
+			return reversed(random, row, n);
+	}
+}
+
 /* Keys of the shapes that a merge compares differently. */
 static std::vector<TestKeys>
 keys_to_merge(uint64_t nrows)
@@ -653,7 +670,9 @@ keys_to_merge(uint64_t nrows)
 		all.push_back(fixed_keys(nrows, 1, {few}, mark_ties));
 		all.push_back(fixed_keys(nrows, 2, {pairs, uniform}, mark_ties));
 		all.push_back(fixed_keys(nrows, 2, {zipf, two_valued}, mark_ties));
-		all.push_back(fixed_keys(nrows, 5, {two_valued, pairs}, mark_ties));
+		all.push_back(fixed_keys(nrows, 5, {two_valued}, mark_ties));
+		all.push_back(fixed_keys(nrows, 1, {changing_with_batch}, mark_ties));
+		all.push_back(fixed_keys(nrows, 2, {changing_with_batch}, mark_ties));
 		for (uint64_t i = 0; i < nrows; i++)
 			strings.push_back(random_text(random, random.below(30), 2));
 		all.push_back(string_keys(strings, mark_ties));
