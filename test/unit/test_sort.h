@@ -97,6 +97,7 @@ inline const struct
 	{"two-way quicksort", DEVICE_SORT_QUICKSORT2},
 	{"radix sort", DEVICE_SORT_RADIX},
 	{"bitonic sort, in place", DEVICE_SORT_BITONIC},
+	{"merge sort of batches", DEVICE_SORT_MERGE},
 };
 
 /* The memory that sorts may use. */
