@@ -442,7 +442,7 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 	if (!survey(queue, keys, space, &control))
 		return false;
 	*method = keys_in_order;
-	*sorted = {keys, false, 0};
+	*sorted = {keys, false, 0, true};
 	if (are_ordered(control.survey))
 		return put_in_order(queue, keys, control.survey, want_ties, order);
 
@@ -453,14 +453,16 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 	if (algorithm == DEVICE_SORT_BITONIC)
 	{
 		*method = "bitonic sort, in place";
-		*sorted = {keys, true, has_next ? next_plan.first_word() : KEY_MAX_WORDS};
+		*sorted = {keys, true, has_next ? next_plan.first_word() : KEY_MAX_WORDS,
+			false};
 		return sort_in_place(queue, keys, plan,
 							 has_next ? &next_plan : nullptr, want_ties,
 							 entries);
 	}
 	if (!has_next && !want_ties)
 		order.tie = 0;
-	if (takes_radix_sort(algorithm, keys.nrows, plan, !has_next))
+	sorted->is_simple = takes_radix_sort(algorithm, keys.nrows, plan, !has_next);
+	if (sorted->is_simple)
 	{
 		*method = "radix sort";
 		if (!radix_sort(queue, keys, plan, space, order))
@@ -545,6 +547,8 @@ pass_check(DeviceSort *sort, const Queue &queue, const SortedKeys &sorted,
 		static_cast<const uint32_t *>(sort->order.address());
 	Control		control;
 
+	if (sorted.is_simple)
+		return true;
 	if (!check_order(queue, sorted, sort->shape.mark_ties, entries,
 					 &space.control->check))
 		return false;
@@ -683,7 +687,7 @@ merge_batches(DeviceSort *sort, const Queue &queue)
 			merge_runs(queue, keys.nrows,
 					   KeyTail{keys, next_plan.first_word()}, space, order) :
 			merge_runs(queue, keys.nrows, NoTail{}, space, order)) &&
-		pass_check(sort, queue, {keys, false, 0}, space);
+		pass_check(sort, queue, {keys, false, 0, is_ordered}, space);
 }
 
 bool
@@ -716,6 +720,8 @@ device_sort_run(DeviceSort *sort, uint64_t memory, DeviceError *error)
 		!merge_batches(sort, queue))
 		return false;
 
+	sort->words.release(sort->stream);
+	sort->ends.release(sort->stream);
 	sort->workspace.release(sort->stream);
 	sort->has_order = succeeded(cudaStreamSynchronize(sort->stream), error,
 								"sorting");

@@ -41,6 +41,10 @@
  * relative to the sort, it is for keys that are in order already, where little
  * more was done than to write the order: 100 million in 0.5 ms, so nearly a third.
  *
+ * So orders of keys that were in order, and those of CUB's radix sort, of which
+ * the check would take 7%, are not checked.  Measured on an H100, 100 million
+ * keys of 8 bytes: 5.27 ms without the check, 5.45 with it.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_ORDER_CHECK_CUH
@@ -67,6 +71,7 @@ struct SortedKeys
 	Keys		keys;
 	bool		are_placed;
 	unsigned	rest;
+	bool		is_simple;		/* the order is, and needs no check */
 
 	/*
 	 * As Keys::compare(), for the rows at a place and at the one before it.

@@ -994,7 +994,7 @@ test_algorithms(void)
 {
 	Daemon		daemon = start("--device-memory=50");
 
-	for (uint32_t each = DEVICE_SORT_AUTO; each <= DEVICE_SORT_BITONIC; each++)
+	for (uint32_t each = DEVICE_SORT_AUTO; each <= DEVICE_SORT_MERGE; each++)
 	{
 		Message		message = hello_message(1, 10);
 		Client		client;
@@ -1028,7 +1028,7 @@ test_bad_beginnings(void)
 	try_first_message(&daemon, "too long keys", &message, sizeof(message),
 					  "unexpected");
 	message = hello_message(1, 10);
-	message.u.hello.algorithm = DEVICE_SORT_BITONIC + 1;
+	message.u.hello.algorithm = DEVICE_SORT_MERGE + 1;
 	try_first_message(&daemon, "unknown algorithm", &message,
 					  sizeof(message), "unexpected");
 	message = hello_message(1, UINT64_MAX);

@@ -252,5 +252,6 @@ static const GpusortContender quicksort2("gpusort quicksort2",
 										 DEVICE_SORT_QUICKSORT2);
 static const GpusortContender radix("gpusort radix", DEVICE_SORT_RADIX);
 static const GpusortContender bitonic("gpusort bitonic", DEVICE_SORT_BITONIC);
+static const GpusortContender merge("gpusort merge", DEVICE_SORT_MERGE);
 
 }								/* namespace bench */
