@@ -375,9 +375,9 @@ test_failed_check()
 	DeviceError error = {""};
 
 	keys.shape = {0, true};
-	keys.nrows = 2;
-	keys.words = {7, 7, 0};
-	keys.ends = {1, 3};
+	keys.nrows = 4;
+	keys.words = {9, 7, 8, 7, 0};
+	keys.ends = {1, 2, 3, 5};
 	CHECK(!sort_keys(keys, 10, order, &error) &&
 		  strstr(error.text, "failed its check") != nullptr,
 		  "a wrong order was taken for right: %s", error.text);
