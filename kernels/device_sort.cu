@@ -6,7 +6,9 @@
  * Three things of a job are in device memory, and each has its own time: the
  * keys, from their push until the end of run; the workspace, only during run;
  * the order, from run until the job ends.  While the order is being fetched,
- * which may take as long as a client likes, a job holds 4 bytes a row.
+ * which may take as long as a client likes, a job holds 4 bytes a row.  Where
+ * memory is short, the keys and the order are also what is worked on, and the
+ * workspace is next to nothing (in_place_sort.cuh).
  *
  * All is done on the job's own stream, so that a push needs to wait for
  * nothing, and run only where it looks at counters.
@@ -20,6 +22,7 @@
 
 #include "device.cuh"
 #include "device_quicksort.cuh"
+#include "in_place_sort.cuh"
 #include "key_survey.cuh"
 #include "order_check.cuh"
 #include "radix_sort.cuh"
@@ -89,6 +92,13 @@ gpusort::load_kernels(void)
 		reinterpret_cast<const void *>(load_next_words),
 		reinterpret_cast<const void *>(clear_ties),
 		reinterpret_cast<const void *>(check_entries),
+		reinterpret_cast<const void *>(place_words),
+		reinterpret_cast<const void *>(sort_parts<false>),
+		reinterpret_cast<const void *>(sort_parts<true>),
+		reinterpret_cast<const void *>(run_superstep<false>),
+		reinterpret_cast<const void *>(run_superstep<true>),
+		reinterpret_cast<const void *>(mark_ties<false>),
+		reinterpret_cast<const void *>(mark_ties<true>),
 	};
 
 	for (const void *kernel : kernels)
@@ -115,14 +125,33 @@ order_bytes(uint64_t nrows)
 	return divide_up(nrows * sizeof(uint32_t), 256) * 256;
 }
 
+/* Bytes of all but the workspace. */
+static uint64_t
+lasting_bytes(uint64_t nrows, uint64_t nwords, uint64_t nends)
+{
+	return SlabArray::bytes(nwords) + SlabArray::bytes(nends) +
+		order_bytes(nrows);
+}
+
 uint64_t
 device_sort_memory(const KeyShape *shape, uint64_t nrows, uint64_t nwords)
 {
 	uint64_t	nends = count_ends(shape, nrows);
 	Workspace	space;
 
-	return SlabArray::bytes(nwords) + SlabArray::bytes(nends) +
-		order_bytes(nrows) + space.lay_out(nullptr, nrows, nwords, nends);
+	return lasting_bytes(nrows, nwords, nends) +
+		space.lay_out(nullptr, nrows, nwords, nends);
+}
+
+uint64_t
+device_sort_memory_in_place(const KeyShape *shape, uint64_t nrows,
+							uint64_t nwords)
+{
+	uint64_t	nends = count_ends(shape, nrows);
+	Workspace	space;
+
+	return lasting_bytes(nrows, nwords, nends) +
+		space.lay_out_in_place(nullptr, nwords, nends);
 }
 
 DeviceSort *
@@ -134,7 +163,7 @@ device_sort_begin(int device, const KeyShape *shape,
 
 	if (multiprocessors == 0)
 		return nullptr;
-	if (algorithm > DEVICE_SORT_RADIX)
+	if (algorithm > DEVICE_SORT_BITONIC)
 	{
 		(void) refuse(error, "there is no such algorithm");
 		return nullptr;
@@ -346,11 +375,14 @@ quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
 		 quicksort.sort_few(keys.nrows, order));
 }
 
-/* Makes the order of the keys; says how in *method. */
+/*
+ * Makes the order of the keys; says how in *method, and where they are then in
+ * *sorted.
+ */
 static bool
 sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 		  DeviceAlgorithm algorithm, const Workspace &space, uint32_t *entries,
-		  const char **method)
+		  const char **method, SortedKeys *sorted)
 {
 	bool		two_way = algorithm == DEVICE_SORT_QUICKSORT2;
 	uint64_t	row_blocks = divide_up(keys.nrows, simple_threads);
@@ -366,6 +398,7 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 		return refuse(queue.error,
 					  "the keys do not end where they are said to");
 	*method = "none, keys in order";
+	*sorted = {keys, false, 0};
 	if (control.survey.falls == 0 || control.survey.rises == 0)
 		return queue.launch("making an order of ordered keys", put_ordered,
 							row_blocks, simple_threads, keys,
@@ -376,6 +409,14 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 
 	(void) planner.next(&plan);
 	has_next = planner.next(&next_plan);
+	if (algorithm == DEVICE_SORT_BITONIC)
+	{
+		*method = "bitonic sort, in place";
+		*sorted = {keys, true, has_next ? next_plan.first_word() : KEY_MAX_WORDS};
+		return sort_in_place(queue, keys, plan,
+							 has_next ? &next_plan : nullptr, want_ties,
+							 entries);
+	}
 	if (!has_next && !want_ties)
 		order.tie = 0;
 	if (takes_radix_sort(algorithm, keys.nrows, plan, !has_next))
@@ -425,14 +466,28 @@ pass_check(DeviceSort *sort, const Queue &queue, const Workspace &space)
 	return true;
 }
 
+/* Lays out the job's workspace as its algorithm needs it; returns the bytes. */
+static uint64_t
+lay_out(Workspace &space, void *base, const DeviceSort *sort)
+{
+	uint64_t	nwords = sort->words.size();
+	uint64_t	nends = sort->ends.size();
+
+	return sort->algorithm == DEVICE_SORT_BITONIC ?
+		space.lay_out_in_place(base, nwords, nends) :
+		space.lay_out(base, sort->nrows, nwords, nends);
+}
+
 bool
-device_sort_run(DeviceSort *sort, DeviceError *error)
+device_sort_run(DeviceSort *sort, uint64_t memory, DeviceError *error)
 {
 	Queue		queue = sort->queue(error);
 	uint64_t	nrows = sort->nrows;
 	uint32_t   *entries;
+	uint64_t	nwords = sort->words.size();
 	Workspace	space;
 	Keys		keys;
+	SortedKeys	sorted = {};
 
 	if (sort->has_run)
 		return refuse(error, "a sort runs only once");
@@ -442,27 +497,27 @@ device_sort_run(DeviceSort *sort, DeviceError *error)
 		sort->has_order = true;
 		return true;
 	}
+	if (device_sort_memory_in_place(&sort->shape, nrows, nwords) > memory)
+		return refuse(error, "the sort needs more memory than it may use");
+	if (device_sort_memory(&sort->shape, nrows, nwords) > memory)
+		sort->algorithm = DEVICE_SORT_BITONIC;
 	if (!enter(sort, error) ||
 		!sort->order.allocate(queue, order_bytes(nrows),
 							  "allocating device memory for the order") ||
-		!sort->workspace.allocate(queue,
-								  space.lay_out(nullptr, nrows,
-												sort->words.size(),
-												sort->ends.size()),
+		!sort->workspace.allocate(queue, lay_out(space, nullptr, sort),
 								  "allocating device memory to sort in"))
 		return false;
 
-	(void) space.lay_out(sort->workspace.address(), nrows, sort->words.size(),
-						 sort->ends.size());
+	(void) lay_out(space, sort->workspace.address(), sort);
 	if (!sort->words.store_table(queue, space.word_slabs) ||
 		!sort->ends.store_table(queue, space.end_slabs))
 		return false;
-	keys = {{space.word_slabs}, {space.end_slabs}, sort->words.size(),
+	keys = {{space.word_slabs}, {space.end_slabs}, nwords,
 		static_cast<uint32_t>(nrows), sort->shape.fixed_words};
 	entries = static_cast<uint32_t *>(sort->order.address());
 	if (!sort_keys(queue, keys, sort->shape.mark_ties, sort->algorithm, space,
-				   entries, &sort->method) ||
-		!check_order(queue, keys, sort->shape.mark_ties, entries,
+				   entries, &sort->method, &sorted) ||
+		!check_order(queue, sorted, sort->shape.mark_ties, entries,
 					 &space.control->check) ||
 		!pass_check(sort, queue, space))
 		return false;

@@ -70,28 +70,6 @@ is_broken_key(const Keys &keys, uint32_t row)
 		(row == keys.nrows - 1 && end != keys.nwords);
 }
 
-/*
- * Less than, equal to or greater than 0, as the row's key is to the one before
- * it from their words number "word" on.
- */
-static __device__ __forceinline__ int
-compare_to_previous(const Keys &keys, uint32_t row, unsigned word)
-{
-	uint64_t	previous = keys.begin(row - 1);
-	uint64_t	begin = keys.begin(row);
-	uint64_t	end = keys.end(row);
-
-	for (; previous + word < begin && begin + word < end; word++)
-	{
-		uint64_t	ours = keys.words[begin + word];
-		uint64_t	theirs = keys.words[previous + word];
-
-		if (ours != theirs)
-			return ours < theirs ? -1 : 1;
-	}
-	return 0;
-}
-
 /* What a thread finds out about its rows, beside bits. */
 struct RowFindings
 {
@@ -132,7 +110,7 @@ survey_row(const Keys &keys, uint32_t row, RowFindings &findings,
 
 	if (word == previous)
 	{
-		int			comparison = compare_to_previous(keys, row, 1);
+		int			comparison = keys.compare(row, row - 1, 1);
 
 		findings.falls |= comparison < 0;
 		findings.rises |= comparison > 0;
@@ -264,9 +242,9 @@ put_ordered(Keys keys, bool is_reversed, bool has_repeats, Order order)
 	if (row >= nrows)
 		return;
 	if (has_repeats && !is_reversed)
-		is_tie = row > 0 && compare_to_previous(keys, row, 0) == 0;
+		is_tie = row > 0 && keys.compare(row, row - 1, 0) == 0;
 	else if (has_repeats)
-		is_tie = row + 1 < nrows && compare_to_previous(keys, row + 1, 0) == 0;
+		is_tie = row + 1 < nrows && keys.compare(row + 1, row, 0) == 0;
 	order.put(is_reversed ? nrows - 1 - row : row, row, is_tie);
 }
 

@@ -4,8 +4,8 @@
  *	  From keys to working words.
  *
  * The keys of a job lie in slab arrays: their words, and where they vary in
- * length the ends (key_format.h).  Only here and in key_survey.cuh keys are
- * read.
+ * length the ends (key_format.h).  Only here, in key_survey.cuh and in
+ * in_place_sort.cuh keys are read.
  *
  * A sort compares one working word of each key at a time.  It holds only the
  * bits that are not the same in all keys, up to 64 of them from any number of
@@ -48,24 +48,28 @@ struct Keys
 		return fixed_words != 0 ? begin(row) + fixed_words : ends[row];
 	}
 
-	/* Less than, equal to or greater than 0, as a row's key is to another's. */
+	/*
+	 * Less than, equal to or greater than 0, as key a is to key b from their
+	 * words number "word" on.  A key is less than one that begins with it,
+	 * although there should be none (key_format.h).
+	 */
 	__device__ __forceinline__ int
-	compare(uint32_t row, uint32_t other) const
+	compare(uint32_t a, uint32_t b, unsigned word) const
 	{
-		uint64_t	at = begin(row);
-		uint64_t	left = end(row) - at;
-		uint64_t	other_at = begin(other);
-		uint64_t	other_left = end(other) - other_at;
+		uint64_t	a_word = begin(a) + word;
+		uint64_t	b_word = begin(b) + word;
+		uint64_t	a_end = end(a);
+		uint64_t	b_end = end(b);
 
-		for (; left > 0 && other_left > 0; left--, other_left--)
+		for (; a_word < a_end && b_word < b_end; a_word++, b_word++)
 		{
-			uint64_t	ours = words[at++];
-			uint64_t	theirs = words[other_at++];
+			uint64_t	ours = words[a_word];
+			uint64_t	theirs = words[b_word];
 
 			if (ours != theirs)
 				return ours < theirs ? -1 : 1;
 		}
-		return left > 0 ? 1 : other_left > 0 ? -1 : 0;
+		return a_word < a_end ? 1 : b_word < b_end ? -1 : 0;
 	}
 };
 
@@ -97,6 +101,13 @@ struct WordPlan
 	first_word() const
 	{
 		return fields[0].word;
+	}
+
+	/* The last word of the key that it has bits of. */
+	unsigned
+	last_word() const
+	{
+		return fields[nfields - 1].word;
 	}
 
 	__device__ __forceinline__ uint64_t

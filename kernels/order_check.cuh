@@ -57,6 +57,32 @@ constexpr unsigned check_items = 8;
 
 constexpr unsigned check_tile_rows = simple_threads * check_items;
 
+/*
+ * The keys of a sort that has been done.  One in place has put the first
+ * working words where the order has their rows; what there is beside these is
+ * in the words of the keys from number "rest" on.
+ */
+struct SortedKeys
+{
+	Keys		keys;
+	bool		are_placed;
+	unsigned	rest;
+
+	/* As Keys::compare(), for the rows at a place and at the one before it. */
+	__device__ __forceinline__ int
+	compare(uint32_t row_before, uint32_t row, uint32_t place) const
+	{
+		if (!are_placed)
+			return keys.compare(row_before, row, 0);
+
+		uint64_t	before = keys.words[keys.begin(place - 1)];
+		uint64_t	word = keys.words[keys.begin(place)];
+
+		return before != word ? (before < word ? -1 : 1) :
+			keys.compare(row_before, row, rest);
+	}
+};
+
 struct OrderCheckShared
 {
 	OrderCheck	found;
@@ -142,7 +168,7 @@ checked_place(uint32_t sample, uint32_t nrows)
  * anything: keys are read only of rows that exist.
  */
 static __device__ __forceinline__ bool
-is_misplaced(const Keys &keys, const uint32_t *order, bool want_ties,
+is_misplaced(const SortedKeys &sorted, const uint32_t *order, bool want_ties,
 			 uint32_t place)
 {
 	uint32_t	entry = order[place];
@@ -150,21 +176,22 @@ is_misplaced(const Keys &keys, const uint32_t *order, bool want_ties,
 	bool		is_tie = (entry & ORDER_TIE) != 0;
 	int			comparison;
 
-	if (ORDER_ROW(entry) >= keys.nrows || before >= keys.nrows)
+	if (ORDER_ROW(entry) >= sorted.keys.nrows || before >= sorted.keys.nrows)
 		return true;
-	comparison = place > 0 ? keys.compare(before, ORDER_ROW(entry)) : -1;
+	comparison = place > 0 ?
+		sorted.compare(before, ORDER_ROW(entry), place) : -1;
 	return comparison > 0 || is_tie != (want_ties && comparison == 0);
 }
 
 /* Checks an order; blocks take tiles in turn. */
 static __global__ void __launch_bounds__(simple_threads)
-check_entries(Keys keys, const uint32_t *order, bool want_ties,
+check_entries(SortedKeys sorted, const uint32_t *order, bool want_ties,
 			  OrderCheck *check)
 {
 	using Sum = unsigned long long;
 
 	OrderCheck &found = block_shared<OrderCheckShared>().found;
-	uint32_t	nrows = keys.nrows;
+	uint32_t	nrows = sorted.keys.nrows;
 	uint32_t	row_bits = want_ties ? ~ORDER_TIE : ~0u;
 	uint32_t	samples = nrows < checked_pairs ? nrows : checked_pairs;
 	bool		has_disorder = false;
@@ -176,7 +203,7 @@ check_entries(Keys keys, const uint32_t *order, bool want_ties,
 
 	for (uint32_t sample = blockIdx.x * simple_threads + threadIdx.x;
 		 sample < samples; sample += gridDim.x * simple_threads)
-		has_disorder |= is_misplaced(keys, order, want_ties,
+		has_disorder |= is_misplaced(sorted, order, want_ties,
 									 checked_place(sample, nrows));
 	for (uint64_t first = static_cast<uint64_t>(blockIdx.x) * check_tile_rows;
 		 first < nrows;
@@ -207,17 +234,17 @@ check_entries(Keys keys, const uint32_t *order, bool want_ties,
  * in device memory; the keys must be known not to be broken.
  */
 static inline bool
-check_order(const Queue &queue, const Keys &keys, bool want_ties,
+check_order(const Queue &queue, const SortedKeys &sorted, bool want_ties,
 			const uint32_t *order, OrderCheck *check)
 {
 	constexpr unsigned blocks_on_sm = 8;
-	uint64_t	tiles = divide_up(keys.nrows, check_tile_rows);
+	uint64_t	tiles = divide_up(sorted.keys.nrows, check_tile_rows);
 	uint64_t	resident = static_cast<uint64_t>(queue.multiprocessors) *
 		blocks_on_sm;
 
 	return queue.launch<OrderCheckShared>("checking the order", check_entries,
 										  tiles < resident ? tiles : resident,
-										  simple_threads, keys, order,
+										  simple_threads, sorted, order,
 										  want_ties, check);
 }
 

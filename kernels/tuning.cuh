@@ -48,6 +48,11 @@ constexpr unsigned wanted_leaf_rows = 48;
 constexpr unsigned acceptable_leaf_rows = 160;
 constexpr unsigned simple_threads = 64;
 constexpr unsigned checked_pairs = 512;
+constexpr unsigned lane_item_bits = 2;
+constexpr unsigned part_bits = 8;
+constexpr unsigned part_threads = 64;
+constexpr unsigned part_blocks = 2;
+constexpr unsigned part_run_bits = 2;
 
 #else
 
@@ -101,6 +106,19 @@ constexpr unsigned simple_threads = 256;
 
 /* Neighbours in an order whose keys are compared once it is made, at most. */
 constexpr unsigned checked_pairs = 1u << 16;
+
+/* In a bitonic network a lane has 2^lane_item_bits items in registers. */
+constexpr unsigned lane_item_bits = 3;
+
+/*
+ * A sort in place has parts of 2^part_bits pairs: 96 KiB, so that two live on
+ * an SM, with 64 registers for each of their threads.  They consist of runs of
+ * 2^part_run_bits pairs: 64 bytes of row numbers.
+ */
+constexpr unsigned part_bits = 13;
+constexpr unsigned part_threads = 512;
+constexpr unsigned part_blocks = 2;	/* resident on an SM */
+constexpr unsigned part_run_bits = 4;
 
 #endif
 

@@ -239,8 +239,8 @@ struct Workspace
 	uint32_t   *starts;			/* one bit a row, see runs.cuh */
 	uint32_t   *first_starts;	/* one a tile of start bits */
 	Control    *control;
-	const uint64_t **word_slabs;
-	const uint64_t **end_slabs;
+	uint64_t  **word_slabs;
+	uint64_t  **end_slabs;
 
 	/* Most segments that a level can have: all are longer than a leaf. */
 	static uint64_t
@@ -279,12 +279,12 @@ struct Workspace
 	{
 		Carver		carver(base);
 
+		take_control(carver, nwords, nends);
 		for (Pairs &array : pairs)
 		{
 			array.words = carver.take<uint64_t>(nrows);
 			array.rows = carver.take<uint32_t>(nrows);
 		}
-		control = carver.take<Control>(1);
 		for (int parity = 0; parity < 2; parity++)
 		{
 			Level	   &level = levels[parity];
@@ -304,8 +304,16 @@ struct Workspace
 		starts = carver.take<uint32_t>(divide_up(nrows, 32));
 		first_starts = carver.take<uint32_t>(divide_up(nrows,
 													   starts_tile_rows));
-		word_slabs = carver.take<const uint64_t *>(SlabArray::table_entries(nwords));
-		end_slabs = carver.take<const uint64_t *>(SlabArray::table_entries(nends));
+		return carver.bytes();
+	}
+
+	/* The same for a sort in place, which takes only the control block. */
+	uint64_t
+	lay_out_in_place(void *base, uint64_t nwords, uint64_t nends)
+	{
+		Carver		carver(base);
+
+		take_control(carver, nwords, nends);
 		return carver.bytes();
 	}
 
@@ -334,6 +342,16 @@ struct Workspace
 		lists.shorts.leaves[HUGE_LEAF] = room;
 		lists.longs = long_runs;
 		return lists;
+	}
+
+private:
+	/* Takes the control block, and the tables of slabs. */
+	void
+	take_control(Carver &carver, uint64_t nwords, uint64_t nends)
+	{
+		control = carver.take<Control>(1);
+		word_slabs = carver.take<uint64_t *>(SlabArray::table_entries(nwords));
+		end_slabs = carver.take<uint64_t *>(SlabArray::table_entries(nends));
 	}
 };
 

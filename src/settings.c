@@ -46,6 +46,7 @@ static const struct config_enum_entry algorithm_options[] = {
 	{"quicksort", DEVICE_SORT_QUICKSORT, false},
 	{"quicksort2", DEVICE_SORT_QUICKSORT2, false},
 	{"radix", DEVICE_SORT_RADIX, false},
+	{"bitonic", DEVICE_SORT_BITONIC, false},
 	{NULL, 0, false}
 };
 

@@ -9,38 +9,17 @@
  * written log2(n) * (log2(n) + 1) / 2 times.
  *
  * KModelBitonicSort makes as many steps as it can in shared memory each time
- * the items are read.  A step compares places that differ in one bit, so a run
- * of steps over some set of bits (the paper's Gamma sequence) never leaves the
- * places that agree in all the other bits: such places are a part, which a
- * block loads, takes through these steps and puts back.  2^local_bits items
- * fit into shared memory, so the set may have so many bits.  Steps are added
- * until the set is full (a superstep); that may be the end of one merge
- * together with the beginning of the next.  The lowest bits are always in the
- * set, because then a part consists of runs of neighbouring places, and its
- * loads and stores are coalesced.  Before all supersteps, tiles of 2^local_bits
- * neighbouring places are sorted (the paper's Gamma_0).
+ * the items are read; ../../kernels/superstep.cuh says how, and where that
+ * differs from the paper.
  *
  * Both are in place and need no memory beside the items.
- *
- * Different from the paper, for which n is a power of two and which makes each
- * step of a part in shared memory:
- *
- * - The network is the one of bitonic_network.cuh, for any n.  The mirrored
- *	 step at the start of a merge flips not one bit but all up to the merge's.
- *	 Hence in a superstep that has such a step, the places of a part in whose
- *	 number the merge's bit is set have the lower ones of the bits outside the
- *	 set inverted; all other steps stay on either side of this.
- *
- * - Within a part, warps do with their registers what blocks do with shared
- *	 memory: each time they read, they make several steps.  So the steps of low
- *	 bits, in which lanes of a warp would meet in the banks of shared memory,
- *	 do not touch it.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_LINEAGE_BITONIC_SORT_CUH
 #define GPUSORT_LINEAGE_BITONIC_SORT_CUH
 
+#include "../../kernels/superstep.cuh"
 #include "bitonic_network.cuh"
 
 namespace lineage
@@ -102,120 +81,6 @@ global_step(Items<Key, has_values> items, uint32_t n, unsigned bit,
 		compare_pair(items, n, pair, bit, mirrored);
 }
 
-/*
- * Steps that are made on parts, one after another.  Their set of bits is the
- * lowest low_bits and high_bits more from high_start on, local_bits in all;
- * there is never a third range, since the steps of a merge go down through
- * all bits before the next merge begins.
- */
-struct Superstep
-{
-	NetworkStep first;
-	unsigned	steps;
-	unsigned	local_bits;
-	unsigned	low_bits;
-	unsigned	high_start;
-	unsigned	high_bits;
-	bool		mirrored;		/* whether one of the steps is */
-
-	/* The bits of a place between the two ranges. */
-	__host__ __device__ unsigned
-	middle_bits() const
-	{
-		return high_start - low_bits;
-	}
-
-	/* Parts with places before n. */
-	uint64_t
-	parts(uint32_t n) const
-	{
-		uint64_t	above = (n - 1) >> (high_start + high_bits);
-
-		return (above + 1) << middle_bits();
-	}
-
-	/*
-	 * The place of item number "local" of a part.  It rises with "local", as
-	 * what is inverted lies below the bit that decides about it.
-	 */
-	__device__ uint32_t
-	place(uint32_t part, uint32_t local) const
-	{
-		uint32_t	middle_mask = (1u << middle_bits()) - 1;
-		uint32_t	low = local & ((1u << low_bits) - 1);
-		uint32_t	high = local >> low_bits;
-		uint32_t	above = part >> middle_bits();
-
-		if (mirrored && local >> (local_bits - 1) != 0)
-			part = ~part;
-		return (above << high_bits | high) << high_start |
-			(part & middle_mask) << low_bits | low;
-	}
-
-	/* Items of a part, which have the lowest numbers of it. */
-	__device__ uint32_t
-	length(uint32_t part, uint32_t n) const
-	{
-		uint32_t	length = 1u << local_bits;
-
-		if (place(part, length - 1) < n)
-			return length;
-		length = 0;
-		for (unsigned bit = local_bits; bit-- > 0;)
-			if (place(part, length + (1u << bit) - 1) < n)
-				length += 1u << bit;
-		return length;
-	}
-
-	/* The bit of an item's number in the part that is this bit of its place. */
-	__device__ unsigned
-	local_bit(unsigned bit) const
-	{
-		return bit < low_bits ? bit : bit - middle_bits();
-	}
-
-	/* Takes a step's bit into the set; false if there is no room for it. */
-	bool
-	include(unsigned bit)
-	{
-		if (bit < low_bits)
-			return true;
-		if (low_bits + high_bits == local_bits)
-			return false;
-		high_start = bit;
-		high_bits++;
-		if (high_start == low_bits)
-		{
-			low_bits += high_bits;
-			high_bits = 0;
-		}
-		return true;
-	}
-};
-
-/*
- * The superstep for n items that begins with "step", which it advances; not
- * the first of a network.
- */
-inline Superstep
-plan_superstep(NetworkStep &step, uint32_t n, unsigned local_bits)
-{
-	Superstep	superstep = {step, 0, local_bits, coalesced_bits, 0, 0, false};
-
-	while (!step.is_beyond(n) && superstep.include(step.bit))
-	{
-		superstep.mirrored |= step.mirrored();
-		superstep.steps++;
-		step.advance();
-	}
-
-	/* At the network's end there may be room left. */
-	superstep.low_bits = local_bits - superstep.high_bits;
-	if (superstep.high_bits == 0)
-		superstep.high_start = local_bits;
-	return superstep;
-}
-
 template <typename Key, bool has_values>
 using PartShared = SharedItems<Key, has_values,
 							   1u << local_bits<Key, has_values>()>;
@@ -223,58 +88,31 @@ using PartShared = SharedItems<Key, has_values,
 /* Sorts neighbouring places, one part a block. */
 template <typename Key, bool has_values>
 static __global__ void __launch_bounds__(local_threads, resident_parts)
-sort_tiles(Items<Key, has_values> items, uint32_t n)
+sort_parts(Items<Key, has_values> items, uint32_t n)
 {
-	constexpr uint32_t most = 1u << local_bits<Key, has_values>();
+	using Kept = network::KeptItems<Key, has_values>;
 
 	auto	   &shared = block_shared<PartShared<Key, has_values>>();
-	const Items<Key, has_values> local = shared.items();
-	const uint32_t begin = blockIdx.x * most;
-	const uint32_t length = n - begin < most ? n - begin : most;
+	const Kept	all = {items};
 
-#pragma unroll 8
-	for (uint32_t item = threadIdx.x; item < length; item += local_threads)
-		copy_item(items, begin + item, local, item);
-	__syncthreads();
-
-	block_network(local, length);
-
-#pragma unroll 8
-	for (uint32_t item = threadIdx.x; item < length; item += local_threads)
-		copy_item(local, item, items, begin + item);
+	gpusort::sort_part<local_threads, local_bits<Key, has_values>()>(
+		network::KeyOrdering<Key, has_values>{}, all, all, n,
+		Kept{shared.items()});
 }
 
 /* Makes a superstep, one part a block. */
 template <typename Key, bool has_values>
 static __global__ void __launch_bounds__(local_threads, resident_parts)
-run_superstep(Items<Key, has_values> items, uint32_t n, Superstep superstep)
+run_superstep(Items<Key, has_values> items, uint32_t n,
+			  gpusort::Superstep superstep)
 {
+	using Kept = network::KeptItems<Key, has_values>;
+
 	auto	   &shared = block_shared<PartShared<Key, has_values>>();
-	const Items<Key, has_values> local = shared.items();
-	const uint32_t part = blockIdx.x;
-	const uint32_t length = superstep.length(part, n);
-	NetworkStep step = superstep.first;
 
-#pragma unroll 8
-	for (uint32_t item = threadIdx.x; item < length; item += local_threads)
-		copy_item(items, superstep.place(part, item), local, item);
-	__syncthreads();
-
-	/* The steps of one merge, then those of the next if there are more. */
-	for (unsigned left = superstep.steps; left > 0;)
-	{
-		unsigned	steps = left < step.bit + 1 ? left : step.bit + 1;
-
-		block_steps(local, length, superstep.local_bit(step.bit),
-					superstep.local_bit(step.bit + 1 - steps),
-					step.mirrored());
-		left -= steps;
-		step = {step.merge + 1, step.merge + 1};
-	}
-
-#pragma unroll 8
-	for (uint32_t item = threadIdx.x; item < length; item += local_threads)
-		copy_item(local, item, items, superstep.place(part, item));
+	gpusort::run_part<local_threads>(network::KeyOrdering<Key, has_values>{},
+									 Kept{items}, n, superstep,
+									 Kept{shared.items()});
 }
 
 }								/* namespace bitonic */
@@ -325,13 +163,14 @@ struct KModelBitonicSort
 		constexpr unsigned bits = local_bits<Key, has_values>();
 		NetworkStep step = {bits, bits};
 
-		if (!queue.launch<Shared>("sorting tiles", sort_tiles<Key, has_values>,
+		if (!queue.launch<Shared>("sorting parts", sort_parts<Key, has_values>,
 								  divide_up(n, 1u << bits), local_threads,
 								  items, n))
 			return false;
 		while (!step.is_beyond(n))
 		{
-			Superstep	superstep = plan_superstep(step, n, bits);
+			gpusort::Superstep superstep =
+				gpusort::plan_superstep(step, n, bits, coalesced_bits);
 
 			if (!queue.launch<Shared>("bitonic superstep",
 									  run_superstep<Key, has_values>,

@@ -80,9 +80,9 @@ cuda_wait_pushed(EngineJob *job, uint64_t ticket, DeviceError *error)
 }
 
 static bool
-cuda_run(EngineJob *job, DeviceError *error)
+cuda_run(EngineJob *job, uint64_t memory, DeviceError *error)
 {
-	return device_sort_run((DeviceSort *) job, error);
+	return device_sort_run((DeviceSort *) job, memory, error);
 }
 
 static const char *
@@ -113,6 +113,7 @@ const Engine cuda_engine = {
 	.pin = device_pin,
 	.unpin = device_unpin,
 	.job_memory = device_sort_memory,
+	.job_memory_in_place = device_sort_memory_in_place,
 	.begin = cuda_begin,
 	.push = cuda_push,
 	.wait_pushed = cuda_wait_pushed,

@@ -183,7 +183,7 @@ keep_order_only(EngineJob *job)
 }
 
 static bool
-host_run(EngineJob *job, DeviceError *error)
+host_run(EngineJob *job, uint64_t memory, DeviceError *error)
 {
 	HostKeys	keys = {
 		.shape = job->shape,
@@ -192,6 +192,7 @@ host_run(EngineJob *job, DeviceError *error)
 		.nrows = job->nrows
 	};
 
+	(void) memory;				/* it takes the same anyway */
 	job->entries = malloc((job->nrows + 1) * sizeof(HostSortEntry));
 	if (job->entries == NULL)
 		return out_of_memory(error);
@@ -234,6 +235,7 @@ const Engine host_engine = {
 	.count = host_count,
 	.describe = host_describe,
 	.job_memory = host_job_memory,
+	.job_memory_in_place = host_job_memory,
 	.begin = host_begin,
 	.push = host_push,
 	.wait_pushed = host_wait_pushed,

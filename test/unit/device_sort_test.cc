@@ -151,6 +151,88 @@ test_algorithms()
 	algorithm = DEVICE_SORT_AUTO;
 }
 
+/* Sorts in place around the sizes of its parts, and of all shapes. */
+static void
+test_in_place()
+{
+	std::vector<uint64_t> all = {0, 1, 2, 3, large(1 << 20, 5000)};
+	Random		random = {8};
+
+	for (uint64_t parts : {1, 2, 4, 32})
+		for (uint64_t size : {(parts << gpusort::part_bits) - 1,
+							  (parts << gpusort::part_bits) + 0,
+							  (parts << gpusort::part_bits) + 1})
+			all.push_back(std::min(size, most_rows));
+
+	algorithm = DEVICE_SORT_BITONIC;
+	for (uint64_t nrows : all)
+	{
+		std::vector<std::string> strings;
+
+		for (uint64_t i = 0; i < nrows; i++)
+			strings.push_back(random_text(random, random.below(30), 3));
+		sort_and_check(string_keys(strings, nrows % 2 != 0), "strings");
+		sort_and_check(fixed_keys(nrows, 1, {uniform}, false), "uniform");
+		sort_and_check(fixed_keys(nrows, 1, {few}), "few");
+		sort_and_check(fixed_keys(nrows, 2, {pairs, uniform}), "pairs");
+		sort_and_check(fixed_keys(nrows, 5, {few, few, uniform}, false),
+					   "several words");
+	}
+	algorithm = DEVICE_SORT_AUTO;
+}
+
+/*
+ * Rows with equal keys stay in order where a sort in place is made, whether
+ * their working words say so or the words beyond.
+ */
+static void
+test_order_of_equal_keys()
+{
+	algorithm = DEVICE_SORT_BITONIC;
+	for (uint32_t width : {1, 2, 5})
+		for (Distribution value : {few, two_valued, zipf})
+		{
+			TestKeys	keys = fixed_keys(large(100000, 3000), width, {value});
+			std::vector<uint32_t> order;
+			DeviceError error;
+
+			CHECK(sort_keys(keys, keys.nrows, order, &error), "%s",
+				  error.text);
+			for (size_t i = 1; i < order.size(); i++)
+				CHECK((order[i] & ORDER_TIE) == 0 ||
+					  ORDER_ROW(order[i - 1]) < ORDER_ROW(order[i]),
+					  "entry %zu is before an equal one", i);
+		}
+	algorithm = DEVICE_SORT_AUTO;
+}
+
+/* What a sort does that may not use as much memory as it would. */
+static void
+test_short_memory()
+{
+	TestKeys	keys = fixed_keys(large(100000, 5000), 2, {few, uniform});
+	uint64_t	full = device_sort_memory(&keys.shape, keys.nrows,
+										  keys.words.size());
+	uint64_t	in_place = device_sort_memory_in_place(&keys.shape, keys.nrows,
+													   keys.words.size());
+	std::vector<uint32_t> order;
+	DeviceError error;
+
+	for (uint64_t allowed : {in_place, full - 1, full})
+	{
+		memory = allowed;
+		sort_and_check(keys, "short memory");
+		CHECK((strcmp(method, "bitonic sort, in place") == 0) ==
+			  (allowed < full), "with %llu bytes it is %s",
+			  (unsigned long long) allowed, method);
+	}
+	memory = in_place - 1;
+	CHECK(!sort_keys(keys, 1000, order, &error) &&
+		  strstr(error.text, "more memory than it may use") != nullptr,
+		  "a sort in less memory than it needs");
+	memory = UINT64_MAX;
+}
+
 static void
 test_without_ties()
 {
@@ -304,14 +386,14 @@ test_refusals()
 		  "waiting for a push to come");
 	CHECK(!device_sort_pull(sort, 0, 1, order.get(), &error),
 		  "pulling before the sort");
-	CHECK(device_sort_run(sort, &error), "%s", error.text);
+	CHECK(device_sort_run(sort, UINT64_MAX, &error), "%s", error.text);
 	CHECK(!device_sort_pull(sort, 1, 100, order.get(), &error),
 		  "pulling too much");
 	CHECK(device_sort_pull(sort, 100, 0, order.get(), &error), "%s",
 		  error.text);
 	CHECK(!device_sort_push(sort, words.get(), 200, nullptr, 100, &ticket,
 							&error), "a push after the sort");
-	CHECK(!device_sort_run(sort, &error), "a second sort");
+	CHECK(!device_sort_run(sort, UINT64_MAX, &error), "a second sort");
 	device_sort_end(sort);
 
 	for (int way = 0; way < 4; way++)
@@ -329,7 +411,7 @@ test_refusals()
 		sort = device_sort_begin(0, &variable, DEVICE_SORT_AUTO, &error);
 		CHECK(device_sort_push(sort, words.get(), 200, ends.get(), 100,
 							   &ticket, &error), "%s", error.text);
-		CHECK(!device_sort_run(sort, &error) &&
+		CHECK(!device_sort_run(sort, UINT64_MAX, &error) &&
 			  strstr(error.text, "do not end") != nullptr,
 			  "wrong ends were not noticed");
 		CHECK(!device_sort_pull(sort, 0, 1, order.get(), &error),
@@ -412,6 +494,9 @@ main(int argc, char **argv)
 	run_test("runs", test_runs);
 	run_test("longest run", test_longest_run);
 	run_test("algorithms", test_algorithms);
+	run_test("in place", test_in_place);
+	run_test("order of equal keys", test_order_of_equal_keys);
+	run_test("short memory", test_short_memory);
 	run_test("without ties", test_without_ties);
 	run_test("strings", test_strings);
 	run_test("cut strings", test_cut_strings);
@@ -429,6 +514,8 @@ main(int argc, char **argv)
 #ifdef CUDA_ON_CPU
 	run_test("memory exhaustion", test_memory_exhaustion);
 	run_test("memory bound", test_memory_bound);
+	run_test("monotonic bounds", test_monotonic_bounds);
+	run_test("bound in place", test_bound_in_place);
 	run_test("memory after run", test_memory_after_run);
 	check_nothing_left("at the end");
 	run_test("lost context", test_lost_context);

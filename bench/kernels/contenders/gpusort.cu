@@ -106,7 +106,11 @@ public:
 		uint64_t	nwords = is_text ? keys.bytes / sizeof(uint64_t) :
 			static_cast<uint64_t>(keys.n) * shape.fixed_words;
 
-		return device_sort_memory(&shape, keys.n, nwords) - input.bytes() -
+		uint64_t	bytes = algorithm == DEVICE_SORT_BITONIC ?
+			device_sort_memory_in_place(&shape, keys.n, nwords) :
+			device_sort_memory(&shape, keys.n, nwords);
+
+		return bytes - input.bytes() -
 			(is_text ? keys.n * sizeof(uint64_t) : 0);
 	}
 
@@ -137,7 +141,7 @@ public:
 	bool
 	sort() override
 	{
-		return device_sort_run(sort_job, queue.error);
+		return device_sort_run(sort_job, UINT64_MAX, queue.error);
 	}
 
 	bool
@@ -247,5 +251,6 @@ static const GpusortContender quicksort("gpusort quicksort",
 static const GpusortContender quicksort2("gpusort quicksort2",
 										 DEVICE_SORT_QUICKSORT2);
 static const GpusortContender radix("gpusort radix", DEVICE_SORT_RADIX);
+static const GpusortContender bitonic("gpusort bitonic", DEVICE_SORT_BITONIC);
 
 }								/* namespace bench */
