@@ -30,8 +30,8 @@
  *		exchange(lower, higher)		puts the lesser of two items at the lower
  *									place
  *		keep(own, other, is_lower)	which of two items a lane keeps, at the
- *									lower or the higher place; a warp's lanes
- *									call it together
+ *									lower or the higher place; of two lanes
+ *									each must keep what the other does not
  *		from_lane(own, distance)	the item that the lane has whose number
  *									differs in the bits of "distance"
  *

@@ -13,6 +13,12 @@
  * All is done on the job's own stream, so that a push needs to wait for
  * nothing, and run only where it looks at counters.
  *
+ * DEVICE_SORT_MERGE does not leave the device idle while keys come.  When a
+ * push completes a batch, that is sorted like a job of its own, and its order
+ * is kept; run sorts the rest and merges.  The batches' orders take no more
+ * than the job's own, which is made when they are gone, and a batch's
+ * workspace less than that of all keys, so its memory is that of any job.
+ *
  *-------------------------------------------------------------------------
  */
 #include <cstddef>
@@ -24,6 +30,7 @@
 #include "device_quicksort.cuh"
 #include "in_place_sort.cuh"
 #include "key_survey.cuh"
+#include "merge_runs.cuh"
 #include "order_check.cuh"
 #include "radix_sort.cuh"
 #include "runs.cuh"
@@ -40,11 +47,13 @@ struct DeviceSort
 	SlabArray	words;
 	SlabArray	ends;
 	uint64_t	nrows;
+	uint64_t	batched_rows;	/* that are in sorted batches */
 	bool		has_run;
 	bool		has_order;
 	const char *method;
 	DeviceBlock workspace;
 	DeviceBlock order;
+	std::deque<DeviceBlock> batches;	/* orders of those that are sorted */
 
 	/* One event a push that nobody has waited for, oldest first. */
 	std::deque<cudaEvent_t> pushes;
@@ -99,6 +108,11 @@ gpusort::load_kernels(void)
 		reinterpret_cast<const void *>(run_superstep<true>),
 		reinterpret_cast<const void *>(mark_ties<false>),
 		reinterpret_cast<const void *>(mark_ties<true>),
+		reinterpret_cast<const void *>(load_run),
+		reinterpret_cast<const void *>(find_splits<NoTail>),
+		reinterpret_cast<const void *>(find_splits<KeyTail>),
+		reinterpret_cast<const void *>(merge_tiles<NoTail>),
+		reinterpret_cast<const void *>(merge_tiles<KeyTail>),
 	};
 
 	for (const void *kernel : kernels)
@@ -163,7 +177,7 @@ device_sort_begin(int device, const KeyShape *shape,
 
 	if (multiprocessors == 0)
 		return nullptr;
-	if (algorithm > DEVICE_SORT_BITONIC)
+	if (algorithm > DEVICE_SORT_MERGE)
 	{
 		(void) refuse(error, "there is no such algorithm");
 		return nullptr;
@@ -197,6 +211,8 @@ enter(const DeviceSort *sort, DeviceError *error)
 	return succeeded(cudaSetDevice(sort->device), error,
 					 "choosing the job's device");
 }
+
+static bool sort_batch(DeviceSort *sort, const Queue &queue, uint64_t nrows);
 
 /* Records that a push is complete when all work put on the stream so far is. */
 static bool
@@ -255,6 +271,11 @@ device_sort_push(DeviceSort *sort, const uint64_t *words, uint64_t nwords,
 	}
 	sort->nrows += nrows;
 	*ticket = ++sort->last_ticket;
+
+	while (sort->algorithm == DEVICE_SORT_MERGE &&
+		   sort->nrows - sort->batched_rows >= merge_batch_rows)
+		if (!sort_batch(sort, queue, merge_batch_rows))
+			return false;
 	return true;
 }
 
@@ -279,25 +300,52 @@ device_sort_wait_pushed(DeviceSort *sort, uint64_t ticket, DeviceError *error)
 	return true;
 }
 
-/* Finds out about the keys; the control block is cleared before. */
+/*
+ * Finds out about the keys, and refuses those that make no sense; the control
+ * block is cleared before.
+ */
 static bool
 survey(const Queue &queue, const Keys &keys, const Workspace &space,
 	   Control *control)
 {
 	unsigned	words = keys.fixed_words != 0 ? keys.fixed_words :
-		static_cast<unsigned>(keys.nwords / keys.nrows) + 1;
+		static_cast<unsigned>(keys.nwords / (keys.first_row + keys.nrows)) + 1;
 	unsigned	rows_per_thread = words <= survey_words ?
 		survey_words / words : 1;
 	uint64_t	blocks = divide_up(keys.nrows, rows_per_thread * simple_threads);
 	uint64_t	resident = queue.multiprocessors * 8;
 
-	return queue.did(cudaMemsetAsync(space.control, 0, sizeof(Control),
-									 queue.stream), "clearing counters") &&
-		queue.launch<SurveyShared>("looking at the keys", survey_keys,
-								   blocks < resident ? blocks : resident,
-								   simple_threads, keys, rows_per_thread,
-								   &space.control->survey) &&
-		look(queue, space, control);
+	if (!queue.did(cudaMemsetAsync(space.control, 0, sizeof(Control),
+								   queue.stream), "clearing counters") ||
+		!queue.launch<SurveyShared>("looking at the keys", survey_keys,
+									blocks < resident ? blocks : resident,
+									simple_threads, keys, rows_per_thread,
+									&space.control->survey) ||
+		!look(queue, space, control))
+		return false;
+	return control->survey.is_broken == 0 ||
+		refuse(queue.error, "the keys do not end where they are said to");
+}
+
+/* The method for keys that need no sort. */
+static const char *const keys_in_order = "none, keys in order";
+
+/* Whether keys are in order already, or in the opposite one. */
+static bool
+are_ordered(const KeySurvey &survey)
+{
+	return survey.falls == 0 || survey.rises == 0;
+}
+
+/* Makes the order of such keys. */
+static bool
+put_in_order(const Queue &queue, const Keys &keys, const KeySurvey &survey,
+			 bool want_ties, const Order &order)
+{
+	return queue.launch("making an order of ordered keys", put_ordered,
+						divide_up(keys.nrows, simple_threads), simple_threads,
+						keys, survey.falls != 0,
+						want_ties && survey.repeats != 0, order);
 }
 
 /*
@@ -385,7 +433,6 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 		  const char **method, SortedKeys *sorted)
 {
 	bool		two_way = algorithm == DEVICE_SORT_QUICKSORT2;
-	uint64_t	row_blocks = divide_up(keys.nrows, simple_threads);
 	Order		order = {entries, ORDER_TIE, &space.control->has_ties};
 	Control		control;
 	WordPlan	plan;
@@ -394,16 +441,10 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 
 	if (!survey(queue, keys, space, &control))
 		return false;
-	if (control.survey.is_broken != 0)
-		return refuse(queue.error,
-					  "the keys do not end where they are said to");
-	*method = "none, keys in order";
+	*method = keys_in_order;
 	*sorted = {keys, false, 0};
-	if (control.survey.falls == 0 || control.survey.rises == 0)
-		return queue.launch("making an order of ordered keys", put_ordered,
-							row_blocks, simple_threads, keys,
-							control.survey.falls != 0,
-							want_ties && control.survey.repeats != 0, order);
+	if (are_ordered(control.survey))
+		return put_in_order(queue, keys, control.survey, want_ties, order);
 
 	WordPlanner planner(control.survey);
 
@@ -440,8 +481,56 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 	return refine_ties(queue, keys, planner, next_plan, two_way, space,
 					   order) &&
 		(want_ties ||
-		 queue.launch("clearing ties", clear_ties, row_blocks, simple_threads,
+		 queue.launch("clearing ties", clear_ties,
+					  divide_up(keys.nrows, simple_threads), simple_threads,
 					  entries, keys.nrows));
+}
+
+/* Lays out a workspace for so many rows as the job's algorithm needs it. */
+static uint64_t
+lay_out(Workspace &space, void *base, const DeviceSort *sort, uint64_t nrows)
+{
+	uint64_t	nwords = sort->words.size();
+	uint64_t	nends = sort->ends.size();
+
+	return sort->algorithm == DEVICE_SORT_BITONIC ?
+		space.lay_out_in_place(base, nwords, nends) :
+		space.lay_out(base, nrows, nwords, nends);
+}
+
+/*
+ * Makes the workspace for a sort of so many of the job's rows, with the tables
+ * of all keys there are.
+ */
+static bool
+open_workspace(DeviceSort *sort, const Queue &queue, uint64_t nrows,
+			   Workspace *space)
+{
+	if (!sort->workspace.allocate(queue, lay_out(*space, nullptr, sort, nrows),
+								  "allocating device memory to sort in"))
+		return false;
+	(void) lay_out(*space, sort->workspace.address(), sort, nrows);
+	return sort->words.store_table(queue, space->word_slabs) &&
+		sort->ends.store_table(queue, space->end_slabs);
+}
+
+/* So many of the job's keys from the first one of a batch on. */
+static Keys
+keys_from(const DeviceSort *sort, const Workspace &space, uint64_t first_row,
+		  uint64_t nrows)
+{
+	return {{space.word_slabs}, {space.end_slabs}, sort->words.size(),
+		static_cast<uint32_t>(nrows), sort->shape.fixed_words,
+		static_cast<uint32_t>(first_row), first_row + nrows == sort->nrows};
+}
+
+/* Makes an order's memory; null on failure. */
+static uint32_t *
+allocate_order(DeviceBlock &block, const Queue &queue, uint64_t nrows)
+{
+	(void) block.allocate(queue, order_bytes(nrows),
+						  "allocating device memory for the order");
+	return static_cast<uint32_t *>(block.address());
 }
 
 /*
@@ -449,10 +538,16 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
  * more is released, which takes some time if there are many slabs.
  */
 static bool
-pass_check(DeviceSort *sort, const Queue &queue, const Workspace &space)
+pass_check(DeviceSort *sort, const Queue &queue, const SortedKeys &sorted,
+		   const Workspace &space)
 {
+	const uint32_t *entries =
+		static_cast<const uint32_t *>(sort->order.address());
 	Control		control;
 
+	if (!check_order(queue, sorted, sort->shape.mark_ties, entries,
+					 &space.control->check))
+		return false;
 	sort->words.release(sort->stream);
 	sort->ends.release(sort->stream);
 	if (!look(queue, space, &control))
@@ -466,16 +561,129 @@ pass_check(DeviceSort *sort, const Queue &queue, const Workspace &space)
 	return true;
 }
 
-/* Lays out the job's workspace as its algorithm needs it; returns the bytes. */
-static uint64_t
-lay_out(Workspace &space, void *base, const DeviceSort *sort)
+/* Sorts all of a job's keys together. */
+static bool
+sort_at_once(DeviceSort *sort, const Queue &queue)
 {
-	uint64_t	nwords = sort->words.size();
-	uint64_t	nends = sort->ends.size();
+	uint32_t   *entries = allocate_order(sort->order, queue, sort->nrows);
+	Workspace	space;
+	SortedKeys	sorted;
 
-	return sort->algorithm == DEVICE_SORT_BITONIC ?
-		space.lay_out_in_place(base, nwords, nends) :
-		space.lay_out(base, sort->nrows, nwords, nends);
+	return entries != nullptr &&
+		open_workspace(sort, queue, sort->nrows, &space) &&
+		sort_keys(queue, keys_from(sort, space, 0, sort->nrows),
+				  sort->shape.mark_ties, sort->algorithm, space, entries,
+				  &sort->method, &sorted) &&
+		pass_check(sort, queue, sorted, space);
+}
+
+/*
+ * Sorts the next rows that are in no batch yet, and keeps their order.  All
+ * other memory that this took is free when it returns.
+ */
+static bool
+sort_batch(DeviceSort *sort, const Queue &queue, uint64_t nrows)
+{
+	uint32_t   *entries;
+	const char *method;
+	Workspace	space;
+	SortedKeys	sorted;
+
+	try
+	{
+		sort->batches.emplace_back();
+	}
+	catch (const std::bad_alloc &)
+	{
+		return refuse(queue.error, "out of memory");
+	}
+	entries = allocate_order(sort->batches.back(), queue, nrows);
+	if (entries == nullptr ||
+		!open_workspace(sort, queue, nrows, &space) ||
+		!sort_keys(queue, keys_from(sort, space, sort->batched_rows, nrows),
+				   true, DEVICE_SORT_QUICKSORT, space, entries, &method,
+				   &sorted))
+		return false;
+	sort->workspace.release(sort->stream);
+	sort->batched_rows += nrows;
+	return queue.did(cudaStreamSynchronize(queue.stream), "sorting a batch");
+}
+
+static void
+release_batches(DeviceSort *sort)
+{
+	for (DeviceBlock &batch : sort->batches)
+		batch.release(sort->stream);
+	sort->batches.clear();
+}
+
+/* Makes runs of all batches, by one working word. */
+static bool
+load_runs(const DeviceSort *sort, const Queue &queue, const WordPlan &plan,
+		  const Workspace &space)
+{
+	uint64_t	first_row = 0;
+
+	for (const DeviceBlock &batch : sort->batches)
+	{
+		uint64_t	left = sort->nrows - first_row;
+		uint64_t	nrows = left < merge_batch_rows ? left : merge_batch_rows;
+
+		if (!queue.launch("loading sorted keys", load_run,
+						  divide_up(nrows, simple_threads), simple_threads,
+						  keys_from(sort, space, first_row, nrows), plan,
+						  static_cast<const uint32_t *>(batch.address()),
+						  space.pairs[0]))
+			return false;
+		first_row += nrows;
+	}
+	return true;
+}
+
+/* Merges the sorted batches, which have all of a job's keys. */
+static bool
+merge_batches(DeviceSort *sort, const Queue &queue)
+{
+	bool		want_ties = sort->shape.mark_ties;
+	Workspace	space;
+	Keys		keys;
+	Control		control;
+	Order		order;
+	WordPlan	plan;
+	WordPlan	next_plan;
+	bool		has_tail;
+	bool		is_ordered;
+
+	if (!open_workspace(sort, queue, sort->nrows, &space))
+		return false;
+	keys = keys_from(sort, space, 0, sort->nrows);
+	if (!survey(queue, keys, space, &control))
+		return false;
+
+	WordPlanner planner(control.survey);
+
+	(void) planner.next(&plan);
+	has_tail = planner.next(&next_plan);
+	is_ordered = are_ordered(control.survey);
+	sort->method = is_ordered ? keys_in_order : "merge sort of batches";
+	if (!is_ordered && !load_runs(sort, queue, plan, space))
+		return false;
+
+	/* They must be gone for the order: device_sort_memory() has one of both. */
+	release_batches(sort);
+	if (!queue.did(cudaStreamSynchronize(queue.stream), "loading batches"))
+		return false;
+	order = {allocate_order(sort->order, queue, sort->nrows),
+		want_ties ? ORDER_TIE : 0, &space.control->has_ties};
+	if (order.entries == nullptr)
+		return false;
+	return (is_ordered ?
+			put_in_order(queue, keys, control.survey, want_ties, order) :
+			has_tail ?
+			merge_runs(queue, keys.nrows,
+					   KeyTail{keys, next_plan.first_word()}, space, order) :
+			merge_runs(queue, keys.nrows, NoTail{}, space, order)) &&
+		pass_check(sort, queue, {keys, false, 0}, space);
 }
 
 bool
@@ -483,11 +691,8 @@ device_sort_run(DeviceSort *sort, uint64_t memory, DeviceError *error)
 {
 	Queue		queue = sort->queue(error);
 	uint64_t	nrows = sort->nrows;
-	uint32_t   *entries;
 	uint64_t	nwords = sort->words.size();
-	Workspace	space;
-	Keys		keys;
-	SortedKeys	sorted = {};
+	uint64_t	unbatched_rows = nrows - sort->batched_rows;
 
 	if (sort->has_run)
 		return refuse(error, "a sort runs only once");
@@ -499,27 +704,16 @@ device_sort_run(DeviceSort *sort, uint64_t memory, DeviceError *error)
 	}
 	if (device_sort_memory_in_place(&sort->shape, nrows, nwords) > memory)
 		return refuse(error, "the sort needs more memory than it may use");
+	if (!enter(sort, error))
+		return false;
 	if (device_sort_memory(&sort->shape, nrows, nwords) > memory)
+	{
 		sort->algorithm = DEVICE_SORT_BITONIC;
-	if (!enter(sort, error) ||
-		!sort->order.allocate(queue, order_bytes(nrows),
-							  "allocating device memory for the order") ||
-		!sort->workspace.allocate(queue, lay_out(space, nullptr, sort),
-								  "allocating device memory to sort in"))
-		return false;
-
-	(void) lay_out(space, sort->workspace.address(), sort);
-	if (!sort->words.store_table(queue, space.word_slabs) ||
-		!sort->ends.store_table(queue, space.end_slabs))
-		return false;
-	keys = {{space.word_slabs}, {space.end_slabs}, nwords,
-		static_cast<uint32_t>(nrows), sort->shape.fixed_words};
-	entries = static_cast<uint32_t *>(sort->order.address());
-	if (!sort_keys(queue, keys, sort->shape.mark_ties, sort->algorithm, space,
-				   entries, &sort->method, &sorted) ||
-		!check_order(queue, sorted, sort->shape.mark_ties, entries,
-					 &space.control->check) ||
-		!pass_check(sort, queue, space))
+		release_batches(sort);
+	}
+	if (sort->batches.empty() ? !sort_at_once(sort, queue) :
+		(unbatched_rows > 0 && !sort_batch(sort, queue, unbatched_rows)) ||
+		!merge_batches(sort, queue))
 		return false;
 
 	sort->workspace.release(sort->stream);
@@ -571,6 +765,7 @@ device_sort_end(DeviceSort *sort)
 	sort->words.release(sort->stream);
 	sort->ends.release(sort->stream);
 	sort->workspace.release(sort->stream);
+	release_batches(sort);
 	sort->order.release(sort->stream);
 	while (!sort->pushes.empty())
 	{

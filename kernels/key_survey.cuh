@@ -67,7 +67,7 @@ is_broken_key(const Keys &keys, uint32_t row)
 
 	return begin >= end || end > keys.nwords ||
 		end - begin > KEY_MAX_WORDS ||
-		(row == keys.nrows - 1 && end != keys.nwords);
+		(keys.has_last_row && row == keys.nrows - 1 && end != keys.nwords);
 }
 
 /* What a thread finds out about its rows, beside bits. */
@@ -136,8 +136,8 @@ survey_whole_tile(const Keys &keys, uint64_t first, RowFindings &findings,
 	{
 		uint64_t	row = first + i * simple_threads + threadIdx.x;
 
-		words[i] = keys.words[row];
-		previous[i] = keys.words[row > 0 ? row - 1 : 0];
+		words[i] = keys.words[keys.first_row + row];
+		previous[i] = keys.words[keys.first_row + (row > 0 ? row - 1 : 0)];
 	}
 #pragma unroll
 	for (unsigned i = 0; i < survey_words; i++)

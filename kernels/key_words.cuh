@@ -26,32 +26,39 @@
 namespace gpusort
 {
 
-/* The keys of a job as kernels see them. */
+/*
+ * The keys of a job as kernels see them, or a batch of them: neighbouring rows
+ * that are sorted like a job of their own, and are numbered from zero then.
+ */
 struct Keys
 {
 	SlabView	words;
 	SlabView	ends;			/* not used if fixed_words is not 0 */
-	uint64_t	nwords;
+	uint64_t	nwords;			/* that the job has */
 	uint32_t	nrows;
 	uint32_t	fixed_words;
+	uint32_t	first_row;		/* number that row 0 has in the job */
+	bool		has_last_row;	/* of the job */
 
 	__device__ __forceinline__ uint64_t
 	begin(uint32_t row) const
 	{
-		return fixed_words != 0 ? static_cast<uint64_t>(row) * fixed_words :
-			row == 0 ? 0 : ends[row - 1];
+		uint32_t	job_row = first_row + row;
+
+		return fixed_words != 0 ? static_cast<uint64_t>(job_row) * fixed_words :
+			job_row == 0 ? 0 : ends[job_row - 1];
 	}
 
 	__device__ __forceinline__ uint64_t
 	end(uint32_t row) const
 	{
-		return fixed_words != 0 ? begin(row) + fixed_words : ends[row];
+		return fixed_words != 0 ? begin(row) + fixed_words :
+			ends[first_row + row];
 	}
 
 	/*
 	 * Less than, equal to or greater than 0, as key a is to key b from their
-	 * words number "word" on.  A key is less than one that begins with it,
-	 * although there should be none (key_format.h).
+	 * words number "word" on.
 	 */
 	__device__ __forceinline__ int
 	compare(uint32_t a, uint32_t b, unsigned word) const
@@ -69,7 +76,7 @@ struct Keys
 			if (ours != theirs)
 				return ours < theirs ? -1 : 1;
 		}
-		return a_word < a_end ? 1 : b_word < b_end ? -1 : 0;
+		return 0;
 	}
 };
 
@@ -143,6 +150,7 @@ struct WordPlan
 struct FieldSource
 {
 	SlabView	words;
+	uint64_t	first;			/* the first word of it that is read */
 	uint32_t	distance;		/* from key to key, in words */
 	Field		field;
 
@@ -154,14 +162,17 @@ struct FieldSource
 	}
 
 	FieldSource(const Keys &keys, const WordPlan &plan)
-		: words(keys.words), distance(keys.fixed_words), field(plan.fields[0])
+		: words(keys.words),
+		  first(static_cast<uint64_t>(keys.first_row) * keys.fixed_words +
+				plan.fields[0].word),
+		  distance(keys.fixed_words), field(plan.fields[0])
 	{
 	}
 
 	__device__ __forceinline__ uint64_t
 	word(uint32_t place) const
 	{
-		return words[static_cast<uint64_t>(place) * distance + field.word] >>
+		return words[first + static_cast<uint64_t>(place) * distance] >>
 			field.shift & field.mask();
 	}
 

@@ -68,18 +68,28 @@ struct SortedKeys
 	bool		are_placed;
 	unsigned	rest;
 
-	/* As Keys::compare(), for the rows at a place and at the one before it. */
+	/*
+	 * As Keys::compare(), for the rows at a place and at the one before it.
+	 * Keys of which one begins with the other are not equal, and not allowed.
+	 */
 	__device__ __forceinline__ int
 	compare(uint32_t row_before, uint32_t row, uint32_t place) const
 	{
-		if (!are_placed)
-			return keys.compare(row_before, row, 0);
+		uint64_t	length_before = keys.end(row_before) - keys.begin(row_before);
+		uint64_t	length = keys.end(row) - keys.begin(row);
+		int			comparison;
 
-		uint64_t	before = keys.words[keys.begin(place - 1)];
-		uint64_t	word = keys.words[keys.begin(place)];
+		if (are_placed)
+		{
+			uint64_t	before = keys.words[keys.begin(place - 1)];
+			uint64_t	word = keys.words[keys.begin(place)];
 
-		return before != word ? (before < word ? -1 : 1) :
-			keys.compare(row_before, row, rest);
+			if (before != word)
+				return before < word ? -1 : 1;
+		}
+		comparison = keys.compare(row_before, row, are_placed ? rest : 0);
+		return comparison != 0 || length_before == length ? comparison :
+			length_before < length ? -1 : 1;
 	}
 };
 

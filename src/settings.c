@@ -47,6 +47,7 @@ static const struct config_enum_entry algorithm_options[] = {
 	{"quicksort2", DEVICE_SORT_QUICKSORT2, false},
 	{"radix", DEVICE_SORT_RADIX, false},
 	{"bitonic", DEVICE_SORT_BITONIC, false},
+	{"merge", DEVICE_SORT_MERGE, false},
 	{NULL, 0, false}
 };
 

@@ -492,7 +492,7 @@ serve_job(Connection *connection, const Message *hello)
 	if (hello->u.hello.version != PROTOCOL_VERSION)
 		return refuse(connection, MSG_REFUSED, VERSIONS_DIFFER);
 	if (hello->u.hello.fixed_words > KEY_MAX_WORDS ||
-		hello->u.hello.algorithm > DEVICE_SORT_BITONIC)
+		hello->u.hello.algorithm > DEVICE_SORT_MERGE)
 		return fail_unexpected(connection);
 	connection->shape.fixed_words = hello->u.hello.fixed_words;
 	connection->shape.mark_ties = hello->u.hello.mark_ties != 0;

@@ -76,7 +76,8 @@ public:
 		CHECK(gpusort::check_order(queue,
 								   {{{word_slabs}, {end_slabs},
 									 keys.words.size(), nrows,
-									 keys.shape.fixed_words}, false, 0},
+									 keys.shape.fixed_words, 0, true},
+									false, 0},
 								   keys.shape.mark_ties, order, result),
 			  "%s", error.text);
 	}
@@ -363,9 +364,8 @@ test_disorder_of_many()
 }
 
 /*
- * A job that fails by the check.  Of its keys one is the beginning of another,
- * which no encoder makes: to a sort of the bits that vary they are equal, not
- * to the check.
+ * A job that fails by the check.  Of its keys one is the beginning of the
+ * other, which no encoder makes: to the sort they are equal, not to the check.
  */
 inline void
 test_failed_check()
@@ -375,9 +375,9 @@ test_failed_check()
 	DeviceError error = {""};
 
 	keys.shape = {0, true};
-	keys.nrows = 3;
-	keys.words = {7, 9, 7, 0};
-	keys.ends = {1, 2, 4};
+	keys.nrows = 2;
+	keys.words = {7, 7, 0};
+	keys.ends = {1, 3};
 	CHECK(!sort_keys(keys, 10, order, &error) &&
 		  strstr(error.text, "failed its check") != nullptr,
 		  "a wrong order was taken for right: %s", error.text);

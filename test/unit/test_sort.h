@@ -94,7 +94,8 @@ inline const struct
 	{"quicksort", DEVICE_SORT_QUICKSORT},
 	{"two-way quicksort", DEVICE_SORT_QUICKSORT2},
 	{"radix sort", DEVICE_SORT_RADIX},
-	{"bitonic sort", DEVICE_SORT_BITONIC},
+	{"bitonic sort, in place", DEVICE_SORT_BITONIC},
+	{"merge sort of batches", DEVICE_SORT_MERGE},
 };
 
 /* How a sort is done. */
