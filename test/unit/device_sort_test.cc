@@ -669,7 +669,7 @@ keys_to_merge(uint64_t nrows)
 		all.push_back(fixed_keys(nrows, 1, {uniform}, mark_ties));
 		all.push_back(fixed_keys(nrows, 1, {few}, mark_ties));
 		all.push_back(fixed_keys(nrows, 2, {pairs, uniform}, mark_ties));
-		all.push_back(fixed_keys(nrows, 2, {zipf, two_valued}, mark_ties));
+		all.push_back(fixed_keys(nrows, 2, {two_valued, pairs}, mark_ties));
 		all.push_back(fixed_keys(nrows, 5, {two_valued}, mark_ties));
 		all.push_back(fixed_keys(nrows, 1, {changing_with_batch}, mark_ties));
 		all.push_back(fixed_keys(nrows, 2, {changing_with_batch}, mark_ties));
