@@ -114,7 +114,7 @@ constexpr unsigned merge_threads = 256;
 constexpr unsigned merge_items = 15;
 constexpr unsigned merge_blocks = 4;	/* resident on an SM */
 
-/* Tiles of a batch: 15.7 million rows, which take a millisecond to sort. */
+/* Tiles of a batch: 15.7 million rows. */
 constexpr unsigned merge_batch_tiles = 4096;
 
 /* Kernels in which every thread has one element and no neighbour. */
