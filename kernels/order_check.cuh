@@ -11,13 +11,13 @@
  *
  * Every row is there once: of all entries.  A hash of each row number is added
  * up, and one of each place taken away, modulo 2^64; of a permutation nothing
- * is left.  The hash is the square of a scrambled number, and one to one: a
+ * is left.  The hash is the square of a scattered number, and one to one: a
  * single wrong entry (a row that comes twice, or does not exist) always leaves
  * something.  Several wrong ones would have to cancel out, which faults, that
  * know nothing of the hash, do about once in 2^63 times.  A bitmap of the rows
  * seen would leave no chance at all, but takes an atomic operation at a random
  * place for each row: even where the bits fit into the cache some 0.7 ms for
- * 100 million rows, five times what reading costs.  The hashes are 17
+ * 100 million rows, five times what reading costs.  The hashes are 6
  * instructions a row, which hide behind the reading.  Where no ties were asked
  * for, their mark is taken for a part of the row number, so that it is found.
  *
@@ -56,10 +56,19 @@
 namespace gpusort
 {
 
-/* Entries that each thread reads before it looks at the first. */
-constexpr unsigned check_items = 8;
+/* Entries that are read together. */
+constexpr unsigned quad_entries = 4;
 
-constexpr unsigned check_tile_rows = simple_threads * check_items;
+struct alignas(quad_entries * sizeof(uint32_t)) EntryQuad
+{
+	uint32_t	entries[quad_entries];
+};
+
+/* Quads that each thread reads before it looks at the first. */
+constexpr unsigned check_quads = 4;
+
+constexpr unsigned check_tile_rows =
+	simple_threads * check_quads * quad_entries;
 
 /*
  * The keys of a sort that has been done.  One in place has put the first
@@ -104,26 +113,22 @@ struct OrderCheckShared
 };
 
 /*
- * A number as good as random for each number, and another one for another: all
- * steps can be undone.  (The first ones of MurmurHash3's finalizer, Appleby
- * 2011, with the golden ratio for a factor, Knuth 1973, section 6.4.)
+ * Another number for each number, the neighbours' far away (multiplicative
+ * hashing, Knuth 1973, section 6.4).
  */
 static __device__ __forceinline__ uint32_t
-scramble(uint32_t number)
+scatter_number(uint32_t number)
 {
-	number *= UINT32_C(0x9e3779b9);
-	number ^= number >> 15;
-	number *= UINT32_C(0x85ebca6b);
-	return number ^ number >> 13;
+	return number * UINT32_C(0x9e3779b9);
 }
 
 /* Adds a number's hash to a sum. */
 static __device__ __forceinline__ void
 add_hash(uint64_t &sum, uint32_t number)
 {
-	uint64_t	scrambled = scramble(number);
+	uint64_t	scattered = scatter_number(number);
 
-	sum += scrambled * scrambled;
+	sum += scattered * scattered;
 }
 
 /*
@@ -134,27 +139,30 @@ static __device__ __forceinline__ uint64_t
 excess_of_tile(const uint32_t *order, uint32_t nrows, uint32_t row_bits,
 			   uint32_t first)
 {
-	uint32_t	first_place = first + threadIdx.x;
 	uint64_t	of_rows = 0;
 	uint64_t	of_places = 0;
 
 	if (nrows - first >= check_tile_rows)
 	{
-		const uint32_t *entries = order + first_place;
-		uint32_t	rows[check_items];
+		const EntryQuad *quads =
+			reinterpret_cast<const EntryQuad *>(order + first);
+		EntryQuad	own[check_quads];
 
 #pragma unroll
-		for (unsigned i = 0; i < check_items; i++)
-			rows[i] = entries[i * simple_threads] & row_bits;
+		for (unsigned i = 0; i < check_quads; i++)
+			own[i] = quads[i * simple_threads + threadIdx.x];
 #pragma unroll
-		for (unsigned i = 0; i < check_items; i++)
-		{
-			add_hash(of_rows, rows[i]);
-			add_hash(of_places, first_place + i * simple_threads);
-		}
+		for (unsigned i = 0; i < check_quads; i++)
+			for (unsigned item = 0; item < quad_entries; item++)
+			{
+				unsigned	quad = i * simple_threads + threadIdx.x;
+
+				add_hash(of_rows, own[i].entries[item] & row_bits);
+				add_hash(of_places, first + quad * quad_entries + item);
+			}
 	}
 	else
-		for (uint32_t place = first_place; place < nrows;
+		for (uint32_t place = first + threadIdx.x; place < nrows;
 			 place += simple_threads)
 		{
 			add_hash(of_rows, order[place] & row_bits);
@@ -168,7 +176,7 @@ static __device__ __forceinline__ uint32_t
 checked_place(uint32_t sample, uint32_t nrows)
 {
 	constexpr unsigned fraction_bits = 16;
-	uint64_t	fraction = scramble(sample) >> (32 - fraction_bits);
+	uint64_t	fraction = scatter_number(sample) >> (32 - fraction_bits);
 	uint64_t	point = static_cast<uint64_t>(sample) << fraction_bits |
 		fraction;
 	constexpr uint64_t end = static_cast<uint64_t>(checked_pairs) <<

@@ -158,6 +158,12 @@ constexpr unsigned part_run_bits = 4;
  */
 constexpr unsigned radix_sort_bits = 32;
 
+/* Words that a thread looks at before its warp adds up what it found. */
+constexpr unsigned survey_words = 16;
+
+/* Rows of a tile of the survey, where keys are one word. */
+constexpr unsigned survey_tile_rows = survey_words * simple_threads;
+
 /* Rows of a partition's tile. */
 constexpr unsigned tile_rows = partition_threads * partition_items;
 
