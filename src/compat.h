@@ -24,6 +24,13 @@
 #define WaitEventExtensionNew(name) PG_WAIT_EXTENSION
 #endif
 
+/* 18 does not count the range table entry of a GROUP BY among the tables. */
+#if PG_VERSION_NUM >= 180000
+#define EXPLAIN_TABLES(es) ((es)->rtable_size)
+#else
+#define EXPLAIN_TABLES(es) list_length((es)->rtable)
+#endif
+
 /*
  * Key encoders: varlena headers, comparison types, collations.
  */

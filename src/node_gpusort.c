@@ -250,7 +250,7 @@ explain_columns(GpuSortState *state, List *ancestors, ExplainState *es)
 	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt,
 												   (Plan *) scan, ancestors);
-	bool		use_prefix = list_length(es->rtable) > 1 || es->verbose;
+	bool		use_prefix = EXPLAIN_TABLES(es) > 1 || es->verbose;
 	List	   *descriptions = NIL;
 
 	for (int i = 0; i < state->ncolumns; i++)

@@ -125,20 +125,24 @@ replace_sort(const Sort *sort)
 	/*
 	 * The rows handed on are the child's.  For the executor that is a scan of
 	 * rows of custom_scan_tlist without projection; for EXPLAIN the variables
-	 * lead back to the expressions of the Sort.
+	 * lead back to the expressions of the Sort.  Constants stay constants, as
+	 * the planner leaves them in a Sort.
 	 */
 	scan->custom_scan_tlist = sort->plan.targetlist;
 	foreach(cell, sort->plan.targetlist)
 	{
 		TargetEntry *entry = flatCopyTargetEntry(lfirst(cell));
 		Node	   *expr = (Node *) entry->expr;
-		Var		   *var = makeVar(INDEX_VAR, entry->resno, exprType(expr),
-								  exprTypmod(expr), exprCollation(expr), 0);
+		Var		   *var;
 
+		target_list = lappend(target_list, entry);
+		if (IsA(expr, Const))
+			continue;
+		var = makeVar(INDEX_VAR, entry->resno, exprType(expr),
+					  exprTypmod(expr), exprCollation(expr), 0);
 		var->varnosyn = IsA(expr, Var) ? ((Var *) expr)->varnosyn : 0;
 		var->varattnosyn = IsA(expr, Var) ? ((Var *) expr)->varattnosyn : 0;
 		entry->expr = (Expr *) var;
-		target_list = lappend(target_list, entry);
 	}
 	scan->scan.plan.targetlist = target_list;
 
