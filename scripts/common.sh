@@ -122,6 +122,9 @@ debian_codename() (. /etc/os-release && echo "$VERSION_CODENAME")
 
 # ---- PostgreSQL
 
+# How tests build gpusort: warnings are errors.
+export BUILD_OPTIONS=(CUDA_ARCH=90 COPT=-Werror)
+
 # usage: build_gpusort PG_CONFIG [MAKE_VARIABLE=VALUE...]
 # Builds in the checkout and installs into that server.
 build_gpusort() {
