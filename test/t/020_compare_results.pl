@@ -115,4 +115,15 @@ is(verdict(plan_table(@native), plan_table(changed('Seq Scan on t', 'Index Scan 
 is(verdict(plan_table(changed('Sort', 'Incremental Sort', @native)), plan_table(@forced)), 'different', 'not for an Incremental Sort');
 is(verdict(plan_table(changed('Merge Join', 'Sort', @native)), plan_table(@forced)), 'different', 'nor for another one');
 
+# as the isolation tester prints them
+sub padded_table
+{
+	my (@lines) = @_;
+	my $width = (sort { $b <=> $a } map { length } @lines)[0];
+	return table('step one: EXPLAIN SELECT a FROM t ORDER BY a;', map { sprintf '%-*s', $width, $_ } 'QUERY PLAN', @lines);
+}
+my @short = ('Sort', '  Sort Key: a', '  ->  Seq Scan on t');
+is(verdict(padded_table(@short), padded_table(changed('Sort', 'Custom Scan (GpuSort)', @short))), 'same', 'padded lines');
+is(verdict(padded_table(@short), padded_table(changed('Sort', 'Materialize', @short))), 'different', 'and not any of them');
+
 done_testing();
