@@ -114,6 +114,9 @@ is(verdict(plan_table(@native), plan_table(changed('quicksort', 'external merge'
 is(verdict(plan_table(@native), plan_table(changed('Seq Scan on t', 'Index Scan on t', @forced))), 'different', 'another node');
 is(verdict(plan_table(changed('Sort', 'Incremental Sort', @native)), plan_table(@forced)), 'different', 'not for an Incremental Sort');
 is(verdict(plan_table(changed('Merge Join', 'Sort', @native)), plan_table(@forced)), 'different', 'nor for another one');
+my $why_not = 'Why Not GpuSort: the rows are few';
+is(verdict(plan_table(@native), plan_table(@forced[ 0 .. 9 ], "        $why_not", @forced[ 10, 11 ])), 'same', 'why a Sort is none');
+is(verdict(plan_table(@native), plan_table(@native, $why_not)), 'same', 'said at the end');
 
 # as the isolation tester prints them
 sub padded_table
