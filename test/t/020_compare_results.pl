@@ -67,6 +67,11 @@ is( verdict(
 is( verdict("NOTICE:  one\nNOTICE:  two\n", "NOTICE:  two\nNOTICE:  one\n"),
 	'different', 'lines that are not of a table');
 
+is( verdict(
+		"DETAIL:  of it\n--\n-- a comment\n--\n" . table('SELECT a, b FROM t ORDER BY a;', ' a | b ', @rows),
+		"DETAIL:  of it\n--\n-- a comment\n--\n" . table('SELECT a, b FROM t ORDER BY a;', ' a | b ', @swapped)),
+	'same', 'a query after a comment');
+
 # what is known to differ
 my $window = "SELECT a, b,\n\tfirst_value(b) OVER (ORDER BY a) FROM t\nORDER BY a;";
 my @first = map { "$_ | x" } @rows;
