@@ -68,8 +68,8 @@ is( verdict("NOTICE:  one\nNOTICE:  two\n", "NOTICE:  two\nNOTICE:  one\n"),
 	'different', 'lines that are not of a table');
 
 is( verdict(
-		"DETAIL:  of it\n--\n-- a comment\n--\n" . table('SELECT a, b FROM t ORDER BY a;', ' a | b ', @rows),
-		"DETAIL:  of it\n--\n-- a comment\n--\n" . table('SELECT a, b FROM t ORDER BY a;', ' a | b ', @swapped)),
+		"DETAIL:  of it\n--\n-- a comment\n--\n\n--\n-- another\n" . table('SELECT a, b FROM t ORDER BY a;', ' a | b ', @rows),
+		"DETAIL:  of it\n--\n-- a comment\n--\n\n--\n-- another\n" . table('SELECT a, b FROM t ORDER BY a;', ' a | b ', @swapped)),
 	'same', 'a query after a comment');
 
 # what is known to differ
