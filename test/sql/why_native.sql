@@ -59,7 +59,7 @@ BEGIN
 	RETURN QUERY EXECUTE format('SELECT id FROM numbers ORDER BY %s LIMIT 1', key);
 END $$;
 SELECT why_not($$SELECT first_of('words')$$);
-EXPLAIN (COSTS OFF, VERBOSE) SELECT nowhere FROM numbers ORDER BY words;
+EXPLAIN (ANALYZE, VERBOSE) SELECT 1 / (k - k) FROM numbers ORDER BY words;
 SELECT id FROM numbers ORDER BY words LIMIT 1;
 SET gpusort.enable = off;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT id FROM numbers ORDER BY words;
