@@ -135,6 +135,16 @@ count_left_native(const Plan *plan, double bound, Statistic *reason)
 	}
 }
 
+/* A collation's name; its number, should it have been dropped meanwhile. */
+static char *
+name_collation(Oid collation)
+{
+	char	   *name = get_collation_name(collation);
+
+	return name == NULL ? psprintf("%u", collation) :
+		(char *) quote_identifier(name);
+}
+
 char *
 describe_reason(const Plan *plan, Statistic reason)
 {
@@ -153,7 +163,7 @@ describe_reason(const Plan *plan, Statistic reason)
 							format_type_be(exprType(first_column(sort))));
 		case STAT_NATIVE_COLLATION:
 			return psprintf("there are no keys for the collation %s",
-							quote_identifier(get_collation_name(sort->collations[0])));
+							name_collation(sort->collations[0]));
 		case STAT_NATIVE_OPERATOR:
 			return psprintf("there are no keys for the order of the operator %s",
 							format_operator(sort->sortOperators[0]));
