@@ -13,12 +13,14 @@ DATA = sql/gpusort--0.1.0.sql
 OBJS = \
 	src/collation.o \
 	src/device_client.o \
+	src/explain_native.o \
 	src/functions.o \
 	src/gpusort.o \
 	src/host_sort.o \
 	src/huge_pages.o \
 	src/key_encoders.o \
 	src/launcher.o \
+	src/left_native.o \
 	src/node_gpusort.o \
 	src/plan_sort.o \
 	src/row_compare.o \

@@ -77,6 +77,16 @@ clean_up() {
 	rm -rf "$WORK_DIRECTORY"
 }
 
+# ---- copies
+
+copy_checkout() {
+	rm -rf "$1"
+	mkdir "$1"
+	git -C "$CHECKOUT" ls-files -z --cached --others --exclude-standard |
+		tar --create --directory="$CHECKOUT" --ignore-failed-read --null --files-from=- |
+		tar --extract --no-same-owner --directory="$1"
+}
+
 # ---- Debian packages
 
 update_package_lists() {
@@ -121,6 +131,9 @@ debian_sources() {
 debian_codename() (. /etc/os-release && echo "$VERSION_CODENAME")
 
 # ---- PostgreSQL
+
+# How tests build gpusort: warnings are errors. COPT, in the environment, has further options for the C compiler.
+export BUILD_OPTIONS=(CUDA_ARCH=90 COPT="-Werror ${COPT:-}")
 
 # usage: build_gpusort PG_CONFIG [MAKE_VARIABLE=VALUE...]
 # Builds in the checkout and installs into that server.

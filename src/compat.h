@@ -24,6 +24,41 @@
 #define WaitEventExtensionNew(name) PG_WAIT_EXTENSION
 #endif
 
+/* 17 has what EXPLAIN of a query does when no extension has a hook there. */
+#if PG_VERSION_NUM < 170000
+#include "executor/instrument.h"
+#include "tcop/tcopprot.h"
+
+static inline void
+standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
+						 ExplainState *es, const char *query_string,
+						 ParamListInfo parameters,
+						 QueryEnvironment *environment)
+{
+	PlannedStmt *plan;
+	instr_time	begin;
+	instr_time	duration;
+	BufferUsage before = pgBufferUsage;
+	BufferUsage used = {0};
+
+	INSTR_TIME_SET_CURRENT(begin);
+	plan = pg_plan_query(query, query_string, cursor_options, parameters);
+	INSTR_TIME_SET_CURRENT(duration);
+	INSTR_TIME_SUBTRACT(duration, begin);
+	BufferUsageAccumDiff(&used, &pgBufferUsage, &before);
+
+	ExplainOnePlan(plan, into, es, query_string, parameters, environment,
+				   &duration, es->buffers ? &used : NULL);
+}
+#endif
+
+/* 18 does not count the range table entry of a GROUP BY among the tables. */
+#if PG_VERSION_NUM >= 180000
+#define EXPLAIN_TABLES(es) ((es)->rtable_size)
+#else
+#define EXPLAIN_TABLES(es) list_length((es)->rtable)
+#endif
+
 /*
  * Key encoders: varlena headers, comparison types, collations.
  */

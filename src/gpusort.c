@@ -16,8 +16,10 @@
  *		host_sort.c			or on the CPU
  *		row_compare.c		what keys cannot decide is decided by comparing
  *
- * Beside it: settings.c has the settings, launcher.c keeps gpusortd running,
- * shared_state.c knows how it is and counts, functions.c shows both in SQL.
+ * Beside it: left_native.c decides which sorts stay as they are, for plan_sort.c
+ * and for explain_native.c, which says why; settings.c has the settings,
+ * launcher.c keeps gpusortd running, shared_state.c knows how it is and counts,
+ * functions.c shows both in SQL.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,6 +33,7 @@
 #include "utils/builtins.h"
 #include "utils/varlena.h"
 
+#include "explain_native.h"
 #include "launcher.h"
 #include "plan_sort.h"
 #include "settings.h"
@@ -88,6 +91,7 @@ _PG_init(void)
 	settings_define();
 	shared_state_init();
 	plan_sort_init();
+	explain_native_init();
 	if (process_shared_preload_libraries_in_progress)
 		launcher_register();
 	else if (creating_extension &&

@@ -244,26 +244,26 @@ describe_column(const SortColumn *column, Node *expr, List *context,
 	return text.data;
 }
 
-static void
-explain_columns(GpuSortState *state, List *ancestors, ExplainState *es)
+List *
+gpusort_describe_keys(Plan *plan, const SortColumn *columns, int ncolumns,
+					  List *ancestors, ExplainState *es)
 {
-	CustomScan *scan = (CustomScan *) state->css.ss.ps.plan;
-	List	   *context = set_deparse_context_plan(es->deparse_cxt,
-												   (Plan *) scan, ancestors);
-	bool		use_prefix = list_length(es->rtable) > 1 || es->verbose;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, plan,
+												   ancestors);
+	bool		use_prefix = EXPLAIN_TABLES(es) > 1 || es->verbose;
 	List	   *descriptions = NIL;
 
-	for (int i = 0; i < state->ncolumns; i++)
+	for (int i = 0; i < ncolumns; i++)
 	{
-		TargetEntry *entry = list_nth(scan->scan.plan.targetlist,
-									  state->columns[i].attno - 1);
+		TargetEntry *entry = list_nth(plan->targetlist,
+									  columns[i].attno - 1);
 
 		descriptions = lappend(descriptions,
-							   describe_column(&state->columns[i],
+							   describe_column(&columns[i],
 											   (Node *) entry->expr, context,
 											   use_prefix));
 	}
-	ExplainPropertyList("Sort Key", descriptions, es);
+	return descriptions;
 }
 
 static void
@@ -294,7 +294,10 @@ explain_gpusort(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GpuSortState *state = (GpuSortState *) node;
 
-	explain_columns(state, ancestors, es);
+	ExplainPropertyList("Sort Key",
+						gpusort_describe_keys(node->ss.ps.plan, state->columns,
+											  state->ncolumns, ancestors, es),
+						es);
 	if (es->analyze && state->reported)
 		explain_report(&state->report, es);
 }

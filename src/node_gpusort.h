@@ -11,9 +11,21 @@
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
+#include "sort_keys.h"
+
+struct ExplainState;
+
 extern const CustomScanMethods gpusort_scan_methods;
 
 /* What a GpuSort in the place of this Sort has as custom_private. */
 extern List *gpusort_scan_private(const Sort *sort);
+
+/*
+ * The keys of a node that sorts, as EXPLAIN shows them, a string each; to be
+ * called while its plan is explained.  "ancestors" are the nodes above it.
+ */
+extern List *gpusort_describe_keys(Plan *plan, const SortColumn *columns,
+								   int ncolumns, List *ancestors,
+								   struct ExplainState *es);
 
 #endif							/* GPUSORT_NODE_GPUSORT_H */

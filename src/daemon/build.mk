@@ -24,7 +24,7 @@ DAEMON_HEADERS = $(wildcard src/daemon/*.h) src/host_sort.h src/key_format.h \
 	src/protocol.h kernels/device_sort.h
 
 $(DAEMON): $(DAEMON_OBJS) $(KERNEL_OBJS)
-	$(CC) -pthread -o $@ $^ $(KERNEL_LIBS)
+	$(CC) -pthread $(COPT) -o $@ $^ $(KERNEL_LIBS)
 
 $(DAEMON_OBJS): $(DAEMON_HEADERS) src/daemon/build.mk .engines
 

@@ -1,0 +1,177 @@
+/*-------------------------------------------------------------------------
+ *
+ * left_native.c
+ *	  Which sorts of a plan are left to PostgreSQL, and why.
+ *
+ * A sort stays native
+ *	- in an Agg that drives its sorts itself (Agg->chain), and if it is an
+ *	  IncrementalSort;
+ *	- if its first column's type, collation or ordering has no key encoding;
+ *	- if the estimates say that it is too small to gain, or so large that it
+ *	  does not fit the memory setting;
+ *	- where only the first rows are wanted and they are few: core keeps just
+ *	  those in a heap, which is hard to beat.
+ *
+ * All of it is read off the finished plan and the settings, so that EXPLAIN
+ * finds the same reason as did the planner, see explain_native.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+
+#include "left_native.h"
+#include "settings.h"
+#include "sort_keys.h"
+
+/* What core's sort and ours need a row beside its data, about. */
+#define ROW_OVERHEAD_BYTES	(SizeofMinimalTupleHeader + 32)
+
+/* The rows a Limit asks its child for, as the planner sees it. */
+static double
+limit_bound(const Limit *limit)
+{
+	const Const *offset = (Const *) limit->limitOffset;
+	double		bound = limit->plan.plan_rows;
+
+	if (limit->limitCount == NULL || limit->limitOption != LIMIT_OPTION_COUNT)
+		return NO_BOUND;
+	if (offset != NULL && IsA(offset, Const) && !offset->constisnull)
+		bound += DatumGetInt64(offset->constvalue);
+	return bound;
+}
+
+/* Apart from a Limit, what passes a bound on is what ExecSetTupleBound() has. */
+double
+bound_of_child(const Plan *plan, double bound)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Limit:
+			return limit_bound((const Limit *) plan);
+		case T_Append:
+		case T_MergeAppend:
+		case T_Result:
+		case T_Gather:
+		case T_GatherMerge:
+			return bound;
+		case T_SubqueryScan:
+			return plan->qual == NIL ? bound : NO_BOUND;
+		default:
+			return NO_BOUND;
+	}
+}
+
+/* The expression that a sort orders by first. */
+static Node *
+first_column(const Sort *sort)
+{
+	const TargetEntry *entry = list_nth(sort->plan.targetlist,
+										sort->sortColIdx[0] - 1);
+
+	return (Node *) entry->expr;
+}
+
+/* Is this Sort left native? */
+static bool
+is_left_native(const Sort *sort, double bound, Statistic *reason)
+{
+	double		rows = sort->plan.lefttree->plan_rows;
+	KeyObstacle obstacle = sort_keys_obstacle(exprType(first_column(sort)),
+											  sort->sortOperators[0],
+											  sort->collations[0]);
+
+	if (obstacle == KEY_TYPE)
+		*reason = STAT_NATIVE_TYPE;
+	else if (obstacle == KEY_COLLATION)
+		*reason = STAT_NATIVE_COLLATION;
+	else if (obstacle == KEY_OPERATOR)
+		*reason = STAT_NATIVE_OPERATOR;
+	else if (rows < gpusort_min_rows)
+		*reason = STAT_NATIVE_SMALL;
+	/* core keeps a heap of the first rows up to half of them */
+	else if (bound != NO_BOUND && bound * 2 < rows)
+		*reason = STAT_NATIVE_BOUNDED;
+	else if (rows * (sort->plan.plan_width + ROW_OVERHEAD_BYTES) >
+			 gpusort_memory_limit())
+		*reason = STAT_NATIVE_LARGE;
+	else
+		return false;
+	return true;
+}
+
+/* The sorts that grouping sets need beside the one below the Agg. */
+static int
+count_sorts_inside(const Agg *agg)
+{
+	int			count = 0;
+	ListCell   *cell;
+
+	/* what is hashed has none */
+	foreach(cell, agg->chain)
+		count += outerPlan(lfirst(cell)) != NULL;
+	return count;
+}
+
+int
+count_left_native(const Plan *plan, double bound, Statistic *reason)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Sort:
+			return is_left_native((const Sort *) plan, bound, reason);
+		case T_IncrementalSort:
+			*reason = STAT_NATIVE_INCREMENTAL;
+			return 1;
+		case T_Agg:
+			*reason = STAT_NATIVE_AGGREGATE;
+			return count_sorts_inside((const Agg *) plan);
+		default:
+			return 0;
+	}
+}
+
+/* A collation's name; its number, should it have been dropped meanwhile. */
+static char *
+name_collation(Oid collation)
+{
+	char	   *name = get_collation_name(collation);
+
+	return name == NULL ? psprintf("%u", collation) :
+		(char *) quote_identifier(name);
+}
+
+char *
+describe_reason(const Plan *plan, Statistic reason)
+{
+	const Sort *sort = (const Sort *) plan;
+
+	switch (reason)
+	{
+		case STAT_NATIVE_SMALL:
+			return pstrdup("fewer rows are expected than gpusort.min_rows");
+		case STAT_NATIVE_LARGE:
+			return pstrdup("more rows are expected than fit the memory for a sort");
+		case STAT_NATIVE_BOUNDED:
+			return pstrdup("only the first rows are wanted");
+		case STAT_NATIVE_TYPE:
+			return psprintf("there are no keys for the type %s",
+							format_type_be(exprType(first_column(sort))));
+		case STAT_NATIVE_COLLATION:
+			return psprintf("there are no keys for the collation %s",
+							name_collation(sort->collations[0]));
+		case STAT_NATIVE_OPERATOR:
+			return psprintf("there are no keys for the order of the operator %s",
+							format_operator(sort->sortOperators[0]));
+		case STAT_NATIVE_INCREMENTAL:
+			return pstrdup("the rows come sorted by the first columns");
+		case STAT_NATIVE_AGGREGATE:
+			return pstrdup("the further sorts of grouping sets are the aggregate's own");
+		default:
+			elog(ERROR, "unexpected reason %d", (int) reason);
+	}
+}

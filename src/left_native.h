@@ -1,0 +1,34 @@
+/*-------------------------------------------------------------------------
+ *
+ * left_native.h
+ *	  Which sorts of a plan are left to PostgreSQL, and why.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_LEFT_NATIVE_H
+#define GPUSORT_LEFT_NATIVE_H
+
+#include "nodes/plannodes.h"
+
+#include "shared_state.h"
+
+/* How many rows a node's parent may stop after: it takes all. */
+#define NO_BOUND			(-1.0)
+
+/*
+ * How many rows this node may stop after reading from its child, when its own
+ * parent may stop after "bound" rows.
+ */
+extern double bound_of_child(const Plan *plan, double bound);
+
+/*
+ * How many sorts this one node does that stay native, and by the name of
+ * their counter, why.
+ */
+extern int	count_left_native(const Plan *plan, double bound,
+							  Statistic *reason);
+
+/* The same reason in words. */
+extern char *describe_reason(const Plan *plan, Statistic reason);
+
+#endif							/* GPUSORT_LEFT_NATIVE_H */

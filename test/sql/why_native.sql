@@ -1,0 +1,73 @@
+-- Why a sort was left native: EXPLAIN (VERBOSE) says it at the node from PostgreSQL 18 on, before that below the plan.
+SET gpusort.min_rows = 0;
+SET work_mem = '64MB';
+SET max_parallel_workers_per_gather = 0;
+SET enable_hashagg = off;
+CREATE TABLE numbers AS SELECT i id, i % 100 grp, -i k, i::text COLLATE "C" txt, to_tsvector('simple', i::text) words FROM generate_series(1, 10000) i;
+ANALYZE numbers;
+
+EXPLAIN (COSTS OFF, VERBOSE) SELECT id FROM numbers ORDER BY words DESC, k;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT id FROM numbers ORDER BY txt USING ~<~;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT grp, k FROM numbers GROUP BY GROUPING SETS ((grp), (k));
+EXPLAIN (COSTS OFF, VERBOSE) SELECT id FROM (SELECT id, k FROM numbers UNION ALL SELECT id, k FROM numbers) s ORDER BY k LIMIT 10;
+
+-- what is expected is compared with settings
+CREATE FUNCTION why_not(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, VERBOSE) ' || query LOOP
+		IF line ~ 'Why Not GpuSort' THEN
+			RETURN NEXT regexp_replace(line, '.*: ', '');
+		END IF;
+	END LOOP;
+END $$;
+SET gpusort.min_rows = 20000;
+SELECT why_not('SELECT id FROM numbers ORDER BY k');
+SELECT why_not('CREATE TABLE sorted AS SELECT id FROM numbers ORDER BY k');
+SET gpusort.min_rows = 0;
+SET gpusort.work_mem = '64kB';
+SELECT why_not('SELECT id FROM numbers ORDER BY k');
+RESET gpusort.work_mem;
+SELECT why_not('SELECT id FROM numbers ORDER BY k');
+SELECT why_not('SELECT id FROM numbers ORDER BY txt COLLATE "en-x-icu"');
+SELECT why_not('SELECT id FROM (SELECT id, grp, k FROM numbers ORDER BY grp OFFSET 0) s ORDER BY grp, k');
+
+-- each of several, but not those that are taken over; a limit reaches no subquery's sorts
+SELECT why_not($$SELECT ARRAY(SELECT k FROM numbers ORDER BY k), ARRAY(SELECT id FROM numbers n WHERE n.k <> s.k ORDER BY words, n.k + s.k OFFSET 1)
+	FROM numbers s ORDER BY txt LIMIT 2$$);
+
+-- the reason is in the other formats too, and in the log
+CREATE FUNCTION why_not_json(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (VERBOSE, FORMAT JSON) ' || query INTO plan;
+	plan := plan -> 0;
+	RETURN coalesce(plan -> 'Plan' ->> 'Why Not GpuSort', plan -> 'Why Not GpuSort' ->> 0);
+END $$;
+SELECT why_not_json('SELECT id FROM numbers ORDER BY words');
+SET client_min_messages = debug1;
+SELECT count(*) FROM (SELECT FROM numbers ORDER BY words OFFSET 0) s;
+SELECT count(*) FROM (SELECT FROM numbers ORDER BY k OFFSET 0) s;
+RESET client_min_messages;
+
+-- not unless asked for, and not of other plans that run meanwhile
+EXPLAIN (COSTS OFF) SELECT id FROM numbers ORDER BY words;
+CREATE FUNCTION first_of(key text) RETURNS SETOF int LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT id FROM numbers ORDER BY %s LIMIT 1', key);
+END $$;
+SELECT why_not($$SELECT first_of('words')$$);
+EXPLAIN (ANALYZE, VERBOSE) SELECT 1 / (k - k) FROM numbers ORDER BY words;
+SELECT id FROM numbers ORDER BY words LIMIT 1;
+SET gpusort.enable = off;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT id FROM numbers ORDER BY words;
+SET plan_cache_mode = force_generic_plan;
+PREPARE sorted AS SELECT id FROM numbers ORDER BY k;
+SELECT why_not('EXECUTE sorted');
+RESET gpusort.enable;
+SELECT why_not('EXECUTE sorted');
+DEALLOCATE sorted;
+DROP TABLE numbers, sorted;
+DROP FUNCTION why_not, why_not_json, first_of;

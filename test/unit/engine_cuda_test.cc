@@ -1,0 +1,178 @@
+/*-------------------------------------------------------------------------
+ *
+ * engine_cuda_test.cc
+ *	  Tests of gpusortd's cuda engine, on the CPU: that what engine.h promises
+ *	  comes through to the kernels, which device_sort_test.cc tests.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <cstring>
+#include <vector>
+
+#include "cuda_on_cpu/cuda_on_cpu.h"
+#include "test_report.h"
+
+#define HAVE_CUDA
+extern "C"
+{
+#include "../../src/daemon/engine.h"
+}
+
+namespace
+{
+
+constexpr uint32_t nrows = 3000;
+constexpr KeyShape shape = {1, true};
+
+char		device[DEVICE_NAME_SIZE];
+DeviceError error;
+
+/* Calls of CUDA that the last job made until it was sorted. */
+uint64_t	calls_of_job;
+
+bool
+never(void *)
+{
+	return false;
+}
+
+/* Memory that is pinned as long as it exists. */
+template <typename T>
+struct Pinned
+{
+	std::vector<T> items;
+
+	explicit	Pinned(size_t count) : items(count)
+	{
+		CHECK(cuda_engine.pin(items.data(), count * sizeof(T), &error), "pin: %s", error.text);
+	}
+	~Pinned()
+	{
+		cuda_engine.unpin(items.data());
+	}
+};
+
+/* Takes a job to its end, or to the first step that fails. */
+bool
+sort(Pinned<uint64_t> &words, Pinned<uint32_t> &order)
+{
+	EngineJob  *job = cuda_engine.begin(&shape, DEVICE_SORT_AUTO, never, nullptr, &error);
+	uint64_t	memory = cuda_engine.job_memory(&shape, nrows, nrows);
+	uint64_t	ticket;
+	bool		sorted;
+
+	if (job == nullptr)
+		return false;
+	sorted = cuda_engine.push(job, words.items.data(), nrows, nullptr, nrows, &ticket, &error) &&
+		cuda_engine.wait_pushed(job, ticket, &error) &&
+		cuda_engine.run(job, memory, &error) &&
+		cuda_engine.pull(job, 0, nrows / 2, order.items.data(), &error) &&
+		cuda_engine.pull(job, nrows / 2, nrows - nrows / 2, order.items.data() + nrows / 2, &error);
+	calls_of_job = cuda_on_cpu::calls_made();
+	if (sorted)
+		CHECK(strlen(cuda_engine.method(job)) > 0, "it does not say how it sorted");
+	cuda_engine.end(job);
+	return sorted;
+}
+
+void
+test_start()
+{
+	DeviceInfo	info;
+
+	CHECK(cuda_engine.start(device, sizeof(device), &error), "start: %s", error.text);
+	CHECK(cuda_engine.count() == 1, "%d devices", cuda_engine.count());
+	CHECK(cuda_engine.describe(0, &info, &error), "describe: %s", error.text);
+	CHECK(strcmp(device, info.name) == 0, "\"%s\" is not \"%s\"", device, info.name);
+	CHECK(cuda_engine.memory_bytes() == info.memory_bytes, "another memory");
+	CHECK(!cuda_engine.is_lost(), "it is lost from the beginning");
+}
+
+void
+test_job()
+{
+	Pinned<uint64_t> words(nrows);
+	Pinned<uint32_t> order(nrows);
+	std::vector<bool> seen(nrows);
+
+	for (uint32_t row = 0; row < nrows; row++)
+		words.items[row] = row * UINT64_C(7919) % 1000;
+	if (!sort(words, order))
+	{
+		fail("%s", error.text);
+		return;
+	}
+	for (uint32_t entry = 0; entry < nrows; entry++)
+	{
+		uint32_t	row = ORDER_ROW(order.items[entry]);
+		uint64_t	before = entry == 0 ? 0 : words.items[ORDER_ROW(order.items[entry - 1])];
+		bool		tie = entry > 0 && words.items[row] == before;
+
+		CHECK(row < nrows && !seen[row], "entry %u is row %u once more", entry, row);
+		CHECK(words.items[row] >= before, "entry %u is out of order", entry);
+		CHECK(tie == ((order.items[entry] & ORDER_TIE) != 0), "the tie of entry %u", entry);
+		seen[row] = true;
+	}
+}
+
+/* Whichever call of CUDA fails, so does the job, with a reason, and nothing is left behind. */
+void
+test_failures()
+{
+	Pinned<uint64_t> words(nrows);
+	Pinned<uint32_t> order(nrows);
+	cuda_on_cpu::Usage before = cuda_on_cpu::usage();
+	uint64_t	calls;
+
+	cuda_on_cpu::fail_call(0, cudaSuccess);
+	CHECK(sort(words, order), "%s", error.text);
+	calls = calls_of_job;
+	for (uint64_t call = 1; call <= calls; call++)
+	{
+		cuda_on_cpu::fail_call(call, cudaErrorMemoryAllocation);
+		error.text[0] = '\0';
+		CHECK(!sort(words, order), "call %d is not missed", (int) call);
+		CHECK(error.text[0] != '\0', "there is no reason when call %d fails", (int) call);
+	}
+	cuda_on_cpu::fail_call(0, cudaSuccess);
+	CHECK(!cuda_engine.is_lost(), "it is lost though all can go on");
+	CHECK(sort(words, order), "afterwards: %s", error.text);
+	CHECK(cuda_on_cpu::usage().bytes == before.bytes, "memory is left behind");
+}
+
+void
+test_no_device()
+{
+	cuda_on_cpu::set_device_present(false);
+	error.text[0] = '\0';
+	CHECK(!cuda_engine.start(device, sizeof(device), &error), "it starts");
+	CHECK(error.text[0] != '\0', "there is no reason");
+	CHECK(cuda_engine.count() == 0, "%d devices", cuda_engine.count());
+	cuda_on_cpu::set_device_present(true);
+	CHECK(cuda_engine.start(device, sizeof(device), &error), "start: %s", error.text);
+}
+
+/* The last test: afterwards nothing works any more. */
+void
+test_lost()
+{
+	Pinned<uint64_t> words(nrows);
+	Pinned<uint32_t> order(nrows);
+
+	cuda_on_cpu::lose_context(cudaErrorIllegalAddress);
+	CHECK(!sort(words, order), "it sorts without a context");
+	CHECK(cuda_engine.is_lost(), "it is not lost");
+}
+
+}								/* namespace */
+
+int
+main()
+{
+	run_test("cuda engine: starts on the device", test_start);
+	run_test("cuda engine: sorts, and marks ties", test_job);
+	run_test("cuda engine: a call that fails ends the job", test_failures);
+	run_test("cuda engine: says when there is no device", test_no_device);
+	run_test("cuda engine: knows when it is lost", test_lost);
+	return failed_tests > 0;
+}
