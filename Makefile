@@ -13,6 +13,9 @@ DATA = sql/gpusort--0.1.0.sql
 OBJS = \
 	src/collation.o \
 	src/device_client.o \
+	src/encode_identifiers.o \
+	src/encode_numbers.o \
+	src/encode_strings.o \
 	src/functions.o \
 	src/gpusort.o \
 	src/host_sort.o \

@@ -10,7 +10,7 @@
  *		row_sort.c			sorted
  *		row_store.c			the rows stay here
  *		sort_keys.c			while their keys are made, column by column
- *		key_encoders.c		each type in its own way
+ *		key_encoders.c		each type in its own way, in encode_*.c
  *		sort_job.c			and sent to be sorted
  *		device_client.c		on the GPU, by gpusortd (daemon/, ../kernels/)
  *		host_sort.c			or on the CPU

@@ -1,0 +1,67 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode.h
+ *	  The encoders of all types, by families, and what they have in common.
+ *
+ * What an encoder does is said in key_encoders.h; which one belongs to a type
+ * in the table of key_encoders.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_ENCODE_H
+#define GPUSORT_ENCODE_H
+
+#include "postgres.h"
+
+#include "port/pg_bswap.h"
+
+#include "compat.h"
+#include "key_encoders.h"
+
+#define BYTE_BITS(bytes)	((bytes) * BITS_PER_BYTE)
+#define SIGN_BIT(bits)		(UINT64_C(1) << ((bits) - 1))
+
+/* encode_numbers.c */
+extern uint64_t bool_word(Datum value);
+extern uint64_t int2_word(Datum value);
+extern uint64_t int4_word(Datum value);
+extern uint64_t int8_word(Datum value);
+extern uint64_t float4_word(Datum value);
+extern uint64_t float8_word(Datum value);
+extern bool encode_numeric_tight(KeyWriter *writer, Datum value);
+extern bool encode_numeric_loose(KeyWriter *writer, Datum value);
+
+/* encode_identifiers.c */
+extern uint64_t oid_word(Datum value);
+extern bool encode_uuid(KeyWriter *writer, Datum value);
+
+/* encode_strings.c */
+extern bool encode_text(KeyWriter *writer, Datum value);
+extern bool encode_bpchar(KeyWriter *writer, Datum value);
+extern bool encode_name(KeyWriter *writer, Datum value);
+
+/* The next eight bytes, the first of them the most significant. */
+static inline uint64_t
+load_bytes(const void *bytes)
+{
+	uint64_t	loaded;
+
+	memcpy(&loaded, bytes, sizeof(loaded));
+	return pg_ntoh64(loaded);
+}
+
+static inline bool
+is_toasted(const struct varlena *value)
+{
+	return VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value);
+}
+
+/*
+ * Fetches and decompresses a value, all of it or, if "limit" is not negative,
+ * that many bytes from its beginning.  The result is good until the next
+ * call for this writer.
+ */
+extern struct varlena *encode_detoast(KeyWriter *writer,
+									  struct varlena *stored, int limit);
+
+#endif							/* GPUSORT_ENCODE_H */

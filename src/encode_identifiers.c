@@ -1,0 +1,29 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_identifiers.c
+ *	  Keys of what only tells things apart.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/uuid.h"
+
+#include "encode.h"
+
+uint64_t
+oid_word(Datum value)
+{
+	return DatumGetObjectId(value);
+}
+
+bool
+encode_uuid(KeyWriter *writer, Datum value)
+{
+	const pg_uuid_t *uuid = DatumGetUUIDP(value);
+
+	StaticAssertStmt(UUID_LEN == 16, "a uuid is two words");
+	key_append(writer, load_bytes(uuid->data), 64);
+	key_append(writer, load_bytes(uuid->data + 8), 64);
+	return true;
+}
