@@ -23,6 +23,7 @@
 
 /* encode_numbers.c */
 extern uint64_t bool_word(Datum value);
+extern uint64_t char_word(Datum value);
 extern uint64_t int2_word(Datum value);
 extern uint64_t int4_word(Datum value);
 extern uint64_t int8_word(Datum value);
@@ -33,6 +34,8 @@ extern bool encode_numeric_loose(KeyWriter *writer, Datum value);
 
 /* encode_identifiers.c */
 extern uint64_t oid_word(Datum value);
+extern uint64_t unsigned_word(Datum value);
+extern uint64_t tid_word(Datum value);
 extern bool encode_uuid(KeyWriter *writer, Datum value);
 
 /* encode_strings.c */

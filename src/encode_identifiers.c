@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "storage/itemptr.h"
 #include "utils/uuid.h"
 
 #include "encode.h"
@@ -15,6 +16,23 @@ uint64_t
 oid_word(Datum value)
 {
 	return DatumGetObjectId(value);
+}
+
+/* xid8 and pg_lsn */
+uint64_t
+unsigned_word(Datum value)
+{
+	return DatumGetUInt64(value);
+}
+
+/* The block, then the place in it. */
+uint64_t
+tid_word(Datum value)
+{
+	const ItemPointerData *tid = (ItemPointer) DatumGetPointer(value);
+
+	return (uint64_t) ItemPointerGetBlockNumberNoCheck(tid) << 16 |
+		ItemPointerGetOffsetNumberNoCheck(tid);
 }
 
 bool

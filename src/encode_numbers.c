@@ -14,15 +14,21 @@
 /*
  * Integers
  *
- * Signed ones compare as unsigned ones once the sign is flipped.  So do dates
- * and timestamps, which are such integers, their infinities the least and the
- * greatest.
+ * Signed ones compare as unsigned ones once the sign is flipped.  Money is
+ * such an integer, and so are dates, times and timestamps, their infinities
+ * the least and the greatest.  A "char" is an unsigned byte.
  */
 
 uint64_t
 bool_word(Datum value)
 {
 	return DatumGetBool(value) ? 1 : 0;
+}
+
+uint64_t
+char_word(Datum value)
+{
+	return (uint8) DatumGetChar(value);
 }
 
 uint64_t

@@ -85,13 +85,13 @@ typedef struct KeyForm
 /* A type's row in the table of encoders. */
 typedef struct KeyEncoder
 {
-	Oid			type;			/* not a domain */
+	Oid			type;			/* whose default ordering this is */
 	bool		by_collation;	/* needs a collation that orders by bytes */
 	KeyForm		tight;			/* may refuse values */
 	KeyForm		loose;			/* takes all values */
 } KeyEncoder;
 
-/* The encoder for a type that is not a domain, or NULL. */
+/* The encoder for a type's default ordering, or NULL. */
 extern const KeyEncoder *key_encoder_find(Oid type);
 
 #endif							/* GPUSORT_KEY_ENCODERS_H */

@@ -39,22 +39,22 @@ static KeyObstacle
 find_encoder(Oid type, Oid sort_operator, Oid collation,
 			 const KeyEncoder **encoder, bool *descending)
 {
-	Oid			base_type = getBaseType(type);
 	Oid			family;
 	Oid			operand_type;
 	CompareType direction;
-	TypeCacheEntry *type_entry;
+	TypeCacheEntry *type_entry = lookup_type_cache(getBaseType(type),
+												   TYPECACHE_BTREE_OPFAMILY);
 
-	*encoder = key_encoder_find(base_type);
+	/*
+	 * A type without an ordering of its own has that of a type it is stored
+	 * like: varchar that of text, regclass that of oid.
+	 */
+	*encoder = key_encoder_find(type_entry->btree_opintype);
 	*descending = false;
 	if (*encoder == NULL)
 		return KEY_TYPE;
 
-	/*
-	 * The operator has to be of the type's default ordering, which is that of
-	 * text for varchar.
-	 */
-	type_entry = lookup_type_cache(base_type, TYPECACHE_BTREE_OPFAMILY);
+	/* The operator has to be of the default ordering. */
 	if (!get_ordering_op_properties(sort_operator, &family, &operand_type,
 									&direction) ||
 		family != type_entry->btree_opf ||

@@ -19,7 +19,6 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/sortsupport.h"
 #include "utils/typcache.h"
@@ -99,9 +98,9 @@ may_be_refused(const Check *check, const CheckedRow *row)
 {
 	for (int i = 0; i < check->keys->nencoded; i++)
 	{
-		Oid			type = TupleDescAttr(check->descriptor, i)->atttypid;
+		const KeyEncoder *encoder = check->columns[i].encoder;
 
-		if (getBaseType(type) == NUMERICOID ||
+		if (encoder->tight.encode != encoder->loose.encode ||
 			heap_attisnull(row->tuple, i + 1, check->descriptor))
 			return true;
 	}

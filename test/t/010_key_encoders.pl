@@ -147,6 +147,29 @@ my %edges = (
 		'80000000-0000-0000-0000-000000000000',
 		'00000000-0000-0000-0000-000000000001'
 	],
+	one_char => [ '', 'a', 'b', 'A', ' ', '~', chr(1), chr(127) ],
+	money => [
+		qw(0 0.01 -0.01 1 -1 92233720368547758.07 -92233720368547758.08
+		  21474836.47 21474836.48 -21474836.48 -21474836.49)
+	],
+	time => [
+		qw(00:00:00 00:00:00.000001 00:00:01 11:59:59.999999 12:00:00
+		  23:59:59.999999 24:00:00)
+	],
+	xid8 => [
+		qw(0 1 3 4294967295 4294967296 9223372036854775807
+		  9223372036854775808 18446744073709551615)
+	],
+	pg_lsn => [
+		qw(0/0 0/1 0/FFFFFFFF 1/0 7FFFFFFF/FFFFFFFF 80000000/0
+		  FFFFFFFF/FFFFFFFF)
+	],
+	tid => [
+		'(0,0)', '(0,1)', '(0,65535)', '(1,0)', '(1,1)', '(65535,0)',
+		'(65536,0)', '(2147483647,32768)', '(2147483648,1)',
+		'(4294967295,65535)'
+	],
+	regclass => [qw(pg_class pg_type pg_attribute)],
 	numeric => [
 		qw(0 0.00 -0.0 1 1.0 1.00 -1 -1.0 9999 10000 10001 9999.9999
 		  0.0001 0.00001 -0.00001 0.00010001 99999999.99999999
@@ -165,6 +188,9 @@ my %edges = (
 	],
 );
 
+# How a type is written, where that is not how it is called here.
+my %written = (one_char => '"char"');
+
 my %random = (
 	bool => 'random() < 0.5',
 	int2 => '(random() * 65535 - 32768)::int2',
@@ -179,6 +205,14 @@ my %random = (
 	timestamptz => q{'2000-01-01'::timestamptz
 		+ (random() - 0.5) * interval '1 year'},
 	uuid => 'md5(random()::text)::uuid',
+	one_char => q{((random() * 255)::int4 - 128)::"char"},
+	money => '((random() - 0.5) * 10.0 ^ (random() * 14))::numeric::money',
+	time => q{'00:00'::time + random() * interval '24 hours'},
+	xid8 => '(random() * 10.0 ^ (random() * 18))::int8::text::xid8',
+	pg_lsn => q{'0/0'::pg_lsn + (random() * 10.0 ^ (random() * 18))::int8},
+	tid => q{format('(%s,%s)', (random() * 4294967295)::int8,
+		(random() * 3)::int4)::tid},
+	regclass => '(random() * 4294967295)::int8::regclass',
 	numeric => q{round((random() - 0.5)::numeric
 		* 10::numeric ^ (random() * 40 - 10)::int, (random() * 20)::int)},
 );
@@ -222,10 +256,12 @@ sub make_values
 
 	foreach my $type (sort keys %edges)
 	{
+		my $written = $written{$type} // $type;
+
 		$sql .=
 			"CREATE TABLE v_$type AS SELECT unnest(ARRAY['"
 		  . join("','", @{ $edges{$type} })
-		  . "'])::$type AS v;\n"
+		  . "'])::$written AS v;\n"
 		  . "INSERT INTO v_$type"
 		  . " SELECT $random{$type} FROM generate_series(1, 200);\n"
 		  . "INSERT INTO v_$type VALUES (NULL), (NULL);\n";
@@ -259,12 +295,22 @@ my %words = (
 	timestamp => [ 1, 2 ],
 	timestamptz => [ 1, 2 ],
 	uuid => [ 2, 3 ],
+	one_char => [ 1, 1 ],
+	money => [ 1, 2 ],
+	time => [ 1, 2 ],
+	xid8 => [ 1, 2 ],
+	pg_lsn => [ 1, 2 ],
+	tid => [ 1, 1 ],
+	regclass => [ 1, 1 ],
 	numeric => [ 1, 0 ],
 );
 
+# types of which the tight layout refuses some values
+my %choosy = map { $_ => 1 } qw(numeric);
+
 foreach my $type (sort keys %edges)
 {
-	my $refused = $type eq 'numeric' ? '\d+' : '2';
+	my $refused = $choosy{$type} ? '\d+' : '2';
 
 	check_column(
 		'postgres',
@@ -408,7 +454,13 @@ $node->safe_psql(
 		CASE WHEN random() < 0.8 THEN (random() * 4 - 2)::numeric(30, 1) * 10::numeric ^ (random() * 30)::int END AS long_numeric,
 		CASE WHEN random() < 0.8 THEN (random() * 3)::int8::positive END AS a_positive,
 		random_text('ab ', 3)::shorter_string AS a_string,
-		CASE WHEN random() < 0.8 THEN (random() * 3)::amount END AS an_amount
+		CASE WHEN random() < 0.8 THEN (random() * 3)::amount END AS an_amount,
+		CASE WHEN random() < 0.8 THEN (random() * 3)::int4::"char" END AS a_char,
+		CASE WHEN random() < 0.8 THEN (random() * 3 - 1)::numeric(2, 1)::money END AS a_money,
+		CASE WHEN random() < 0.8 THEN '12:00'::time + (random() * 3)::int4 * interval '1 hour' END AS a_time,
+		CASE WHEN random() < 0.8 THEN (random() * 3)::int4::text::xid8 END AS an_xid8,
+		CASE WHEN random() < 0.8 THEN '0/0'::pg_lsn + (random() * 3)::int4 END AS an_lsn,
+		CASE WHEN random() < 0.8 THEN format('(%s,%s)', (random() * 2)::int4, (random() * 2)::int4)::tid END AS a_tid
 	FROM generate_series(1, 300);
 });
 my @columns = split /\n/,
@@ -561,6 +613,7 @@ is($obstacle->('int4', '<(int8,int8)', 0), 'operator', "another type's");
 is($obstacle->('int4', '<(int4,int8)', 0), 'operator', 'of two types');
 is($obstacle->('varchar', '<(text,text)', $oid->('"C"')),
 	'none', 'varchar sorts as text');
+is($obstacle->('regtype', '<(oid,oid)', 0), 'none', 'regtype sorts as oid');
 is($obstacle->('bpchar', '<(text,text)', $oid->('"C"')),
 	'operator', 'bpchar does not');
 is($obstacle->('text', '~<~(text,text)', $oid->('"C"')),
