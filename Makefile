@@ -16,6 +16,7 @@ OBJS = \
 	src/encode_identifiers.o \
 	src/encode_numbers.o \
 	src/encode_strings.o \
+	src/encode_times.o \
 	src/functions.o \
 	src/gpusort.o \
 	src/host_sort.o \

@@ -32,6 +32,12 @@ extern uint64_t float8_word(Datum value);
 extern bool encode_numeric_tight(KeyWriter *writer, Datum value);
 extern bool encode_numeric_loose(KeyWriter *writer, Datum value);
 
+/* encode_times.c */
+extern bool encode_timetz_tight(KeyWriter *writer, Datum value);
+extern bool encode_timetz_loose(KeyWriter *writer, Datum value);
+extern bool encode_interval_tight(KeyWriter *writer, Datum value);
+extern bool encode_interval_loose(KeyWriter *writer, Datum value);
+
 /* encode_identifiers.c */
 extern uint64_t oid_word(Datum value);
 extern uint64_t unsigned_word(Datum value);

@@ -44,6 +44,8 @@ encode_detoast(KeyWriter *writer, struct varlena *stored, int limit)
 #define WORD(bytes, word)		{bytes, word, NULL}, {bytes, word, NULL}
 #define BYTES(bytes, encode)	{bytes, NULL, encode}, {bytes, NULL, encode}
 #define VARYING(encode)			{0, NULL, encode}, {0, NULL, encode}
+#define TWO_FORMS(tight_bytes, tight, loose_bytes, loose) \
+	{tight_bytes, NULL, tight}, {loose_bytes, NULL, loose}
 
 static const KeyEncoder key_encoders[] = {
 	/* type, by collation, tight and loose form */
@@ -55,12 +57,16 @@ static const KeyEncoder key_encoders[] = {
 	{FLOAT4OID, false, WORD(4, float4_word)},
 	{FLOAT8OID, false, WORD(8, float8_word)},
 	{NUMERICOID, false,
-	{8, NULL, encode_numeric_tight}, {0, NULL, encode_numeric_loose}},
+	TWO_FORMS(8, encode_numeric_tight, 0, encode_numeric_loose)},
 	{MONEYOID, false, WORD(8, int8_word)},
 	{DATEOID, false, WORD(4, int4_word)},
 	{TIMEOID, false, WORD(8, int8_word)},
+	{TIMETZOID, false,
+	TWO_FORMS(8, encode_timetz_tight, 12, encode_timetz_loose)},
 	{TIMESTAMPOID, false, WORD(8, int8_word)},
 	{TIMESTAMPTZOID, false, WORD(8, int8_word)},
+	{INTERVALOID, false,
+	TWO_FORMS(8, encode_interval_tight, 10, encode_interval_loose)},
 	{OIDOID, false, WORD(4, oid_word)},
 	{XID8OID, false, WORD(8, unsigned_word)},
 	{PG_LSNOID, false, WORD(8, unsigned_word)},

@@ -156,6 +156,30 @@ my %edges = (
 		qw(00:00:00 00:00:00.000001 00:00:01 11:59:59.999999 12:00:00
 		  23:59:59.999999 24:00:00)
 	],
+	timetz => [
+		qw(00:00:00+00 00:00:00.000001+00 12:00:00+00 13:00:00+01 11:00:00-01
+		  12:00:00+00:00:01 23:59:59.999999+00 24:00:00+00 00:00:00+15
+		  00:00:00+15:59:59 00:00:00-15:59:59 24:00:00+15:59:59
+		  24:00:00-15:59:59 23:00:00-02 01:00:00+00 03:00:00+02)
+	],
+	# one length in many ways; then the edges of the fields, of what fits the
+	# tight layout, and of 64 bits of microseconds
+	interval => [
+		'0', '1 microsecond', '-1 microsecond', '1 month', '30 days',
+		'720 hours', '29 days 24:00:00', '2 months -30 days', '1 year',
+		'360 days', '-1 month', '-30 days', '-31 days 24:00:00', '1 day',
+		'24 hours', '23:59:59.999999', '-1 day', '-24 hours',
+		'-24 hours -1 microsecond', '1 day -1 microsecond',
+		'-1 day 1 microsecond', '2147483647 days', '-2147483647 days',
+		'178956970 years 7 months', '-178956970 years -8 months',
+		'2562047788:00:54.775806', '-2562047788:00:54.775807',
+		'178956970 years 7 months 2147483647 days 2562047788:00:54.775806',
+		'-178956970 years -8 months -2147483647 days -2562047788:00:54.775807',
+		'67108863 days 23:59:59.999999', '67108864 days',
+		'-67108864 days', '-67108864 days -1 microsecond',
+		'106751991 days 04:00:54.775807', '106751991 days 04:00:54.775808',
+		'-106751991 days -04:00:54.775808', '-106751991 days -04:00:54.775809'
+	],
 	xid8 => [
 		qw(0 1 3 4294967295 4294967296 9223372036854775807
 		  9223372036854775808 18446744073709551615)
@@ -188,6 +212,8 @@ my %edges = (
 	],
 );
 
+push @{ $edges{interval} }, 'infinity', '-infinity' if $version >= 17;
+
 # How a type is written, where that is not how it is called here.
 my %written = (one_char => '"char"');
 
@@ -208,6 +234,12 @@ my %random = (
 	one_char => q{((random() * 255)::int4 - 128)::"char"},
 	money => '((random() - 0.5) * 10.0 ^ (random() * 14))::numeric::money',
 	time => q{'00:00'::time + random() * interval '24 hours'},
+	timetz => q{('00:00+00'::timetz + random() * interval '24 hours')
+		AT TIME ZONE ((random() * 6 - 3)::int4 * interval '1 hour')},
+	interval => q{make_interval(months => (random() * 4 - 2)::int4,
+		days => (random() * 100 - 50)::int4,
+		hours => (random() * 1000 - 500)::int4)
+		+ (random() * 5)::int4 * interval '1 microsecond'},
 	xid8 => '(random() * 10.0 ^ (random() * 18))::int8::text::xid8',
 	pg_lsn => q{'0/0'::pg_lsn + (random() * 10.0 ^ (random() * 18))::int8},
 	tid => q{format('(%s,%s)', (random() * 4294967295)::int8,
@@ -278,6 +310,12 @@ sub make_values
 	# a NaN with the sign set is equal to the others
 	$sql .= "INSERT INTO v_float4 VALUES (- 'NaN'::float4);\n";
 	$sql .= "INSERT INTO v_float8 VALUES (- 'NaN'::float8);\n";
+
+	# zones beyond those that can be written, around the edge of the tight
+	# layout, and as far as they go
+	$sql .= "INSERT INTO v_timetz SELECT v AT TIME ZONE (hours * interval '1 hour')"
+	  . " FROM (SELECT v FROM v_timetz LIMIT 16) AS few, unnest(ARRAY[150, 151, 152, 153, 154, 595000]"
+	  . " || ARRAY[-150, -151, -152, -153, -154, -595000]) AS hours;\n";
 	$node->safe_psql($database, $sql);
 	return;
 }
@@ -298,6 +336,8 @@ my %words = (
 	one_char => [ 1, 1 ],
 	money => [ 1, 2 ],
 	time => [ 1, 2 ],
+	timetz => [ 1, 2 ],
+	interval => [ 1, 2 ],
 	xid8 => [ 1, 2 ],
 	pg_lsn => [ 1, 2 ],
 	tid => [ 1, 1 ],
@@ -306,7 +346,7 @@ my %words = (
 );
 
 # types of which the tight layout refuses some values
-my %choosy = map { $_ => 1 } qw(numeric);
+my %choosy = map { $_ => 1 } qw(numeric timetz interval);
 
 foreach my $type (sort keys %edges)
 {
@@ -351,6 +391,25 @@ is( check(
 			('1e-248'), ('1'), ('Infinity'), ('-Infinity')) AS l (v)}),
 	'tight: words 1, refused 3, cut 0; loose: words 0, refused 0, cut 0; columns 1 of 1',
 	'other numerics do not');
+is( check(
+		'postgres', q{
+		SELECT v::timetz FROM (VALUES ('00:00+15:59:59'), ('24:00-15:59:59'))
+			AS l (v)}),
+	'tight: words 1, refused 0, cut 0; loose: words 2, refused 0, cut 0; columns 1 of 1',
+	'every timetz that can be written fits');
+is( check(
+		'postgres', q{
+		SELECT timetz '00:00+00' AT TIME ZONE v::interval
+		FROM (VALUES ('150 hours'), ('200 hours'), ('-200 hours')) AS l (v)}),
+	'tight: words 1, refused 2, cut 0; loose: words 2, refused 0, cut 0; columns 1 of 1',
+	'farther zones do not');
+is( check(
+		'postgres', q{
+		SELECT v::interval FROM (VALUES ('183000 years'), ('-183000 years'),
+			('67108863 days 23:59:59.999999'), ('67108864 days'),
+			('-67108864 days'), ('-67108864 days -1 microsecond')) AS l (v)}),
+	'tight: words 1, refused 2, cut 0; loose: words 2, refused 0, cut 0; columns 1 of 1',
+	'intervals of up to 183000 years fit');
 is( check('postgres', "SELECT repeat('x', n) FROM generate_series(120, 135) n"),
 	'tight: words 0, refused 0, cut 8; loose: words 0, refused 0, cut 9; columns 1 of 1',
 	'strings are cut where the key ends');
@@ -458,6 +517,9 @@ $node->safe_psql(
 		CASE WHEN random() < 0.8 THEN (random() * 3)::int4::"char" END AS a_char,
 		CASE WHEN random() < 0.8 THEN (random() * 3 - 1)::numeric(2, 1)::money END AS a_money,
 		CASE WHEN random() < 0.8 THEN '12:00'::time + (random() * 3)::int4 * interval '1 hour' END AS a_time,
+		CASE WHEN random() < 0.8 THEN timetz '12:00+00' AT TIME ZONE ((random() * 3)::int4 * interval '1 hour') END AS a_timetz,
+		CASE WHEN random() < 0.8 THEN (random() * 3 - 1)::int4 * interval '1 month' END AS an_interval,
+		CASE WHEN random() < 0.8 THEN (random() * 3 - 1)::int4 * interval '100000 years' END AS a_long_interval,
 		CASE WHEN random() < 0.8 THEN (random() * 3)::int4::text::xid8 END AS an_xid8,
 		CASE WHEN random() < 0.8 THEN '0/0'::pg_lsn + (random() * 3)::int4 END AS an_lsn,
 		CASE WHEN random() < 0.8 THEN format('(%s,%s)', (random() * 2)::int4, (random() * 2)::int4)::tid END AS a_tid
