@@ -14,6 +14,7 @@ OBJS = \
 	src/collation.o \
 	src/device_client.o \
 	src/encode_identifiers.o \
+	src/encode_network.o \
 	src/encode_numbers.o \
 	src/encode_strings.o \
 	src/encode_times.o \

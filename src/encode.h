@@ -44,6 +44,12 @@ extern uint64_t unsigned_word(Datum value);
 extern uint64_t tid_word(Datum value);
 extern bool encode_uuid(KeyWriter *writer, Datum value);
 
+/* encode_network.c */
+extern bool encode_inet_tight(KeyWriter *writer, Datum value);
+extern bool encode_inet_loose(KeyWriter *writer, Datum value);
+extern uint64_t macaddr_word(Datum value);
+extern uint64_t macaddr8_word(Datum value);
+
 /* encode_strings.c */
 extern bool encode_text(KeyWriter *writer, Datum value);
 extern bool encode_bpchar(KeyWriter *writer, Datum value);

@@ -180,6 +180,41 @@ my %edges = (
 		'106751991 days 04:00:54.775807', '106751991 days 04:00:54.775808',
 		'-106751991 days -04:00:54.775808', '-106751991 days -04:00:54.775809'
 	],
+	inet => [
+		qw(0.0.0.0/0 0.0.0.0/1 0.0.0.0 0.0.0.1/0 128.0.0.0/0 128.0.0.0/1
+		  255.255.255.255/0 255.255.255.255 255.255.255.255/31
+		  64.0.0.0/4 66.0.0.0/4 67.255.255.255/4 68.0.0.0/4 68.0.0.0/5
+		  67.255.255.255/5 68.0.0.0/6 71.255.255.255/6
+		  10.0.0.0/8 10.0.0.0/7 10.0.0.0/9 10.0.0.0 10.0.0.1/8 10.0.0.1/9
+		  10.1.0.0/16 10.1.2.3 10.1.2.3/31 10.1.2.3/24 10.1.2.2/31 10.1.3.0/24
+		  ::/0 ::1/0 :: ::1 8000::/0 8000::/1 ::/1 ::/63 ::/64 ::/65
+		  ::8000:0:0:0/64 ::8000:0:0:0/65 0:0:0:1::/64 0:0:0:1::/63
+		  ::ffff:10.1.2.3 2001:db8::/32 2001:db8::1/32 2001:db8::1/64
+		  2001:db8::1/120 2001:db8::1 2001:db8:0:1::/64
+		  2001:db8:0:0:ffff:ffff:ffff:ffff/64 2001:db8:8000::/33
+		  2001:db8:8000::/32 2001:db8::/33
+		  ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/0
+		  ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/127
+		  ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff)
+	],
+	cidr => [
+		qw(0.0.0.0/0 0.0.0.0/1 0.0.0.0/32 128.0.0.0/1 10.0.0.0/8 10.0.0.0/9
+		  10.0.0.0/32 10.128.0.0/9 255.255.255.255/32 255.255.255.254/31
+		  ::/0 ::/1 ::/64 ::/128 8000::/1 2001:db8::/32 2001:db8::/33
+		  2001:db8:8000::/33 2001:db8::/128 ffff::/16 ::1/128)
+	],
+	macaddr => [
+		qw(00:00:00:00:00:00 00:00:00:00:00:01 00:00:00:00:01:00
+		  00:00:00:01:00:00 00:00:01:00:00:00 00:01:00:00:00:00
+		  01:00:00:00:00:00 7f:ff:ff:ff:ff:ff 80:00:00:00:00:00
+		  ff:ff:ff:ff:ff:ff 00:00:00:80:00:00)
+	],
+	macaddr8 => [
+		qw(00:00:00:00:00:00:00:00 00:00:00:00:00:00:00:01
+		  00:00:00:00:80:00:00:00 00:00:00:01:00:00:00:00
+		  7f:ff:ff:ff:ff:ff:ff:ff 80:00:00:00:00:00:00:00
+		  ff:ff:ff:ff:ff:ff:ff:ff 08:00:2b:01:02:03)
+	],
 	xid8 => [
 		qw(0 1 3 4294967295 4294967296 9223372036854775807
 		  9223372036854775808 18446744073709551615)
@@ -240,6 +275,12 @@ my %random = (
 		days => (random() * 100 - 50)::int4,
 		hours => (random() * 1000 - 500)::int4)
 		+ (random() * 5)::int4 * interval '1 microsecond'},
+	inet => q{set_masklen('10.0.0.0'::inet + (random() * 2 ^ (random() * 27))::int8,
+		(random() * 32)::int4)},
+	cidr => q{network(set_masklen(('2001:db8::'::inet
+		+ (random() * 2 ^ (random() * 62))::int8), (random() * 128)::int4))},
+	macaddr => q{left(md5(random()::text), 12)::macaddr},
+	macaddr8 => q{left(md5(random()::text), 16)::macaddr8},
 	xid8 => '(random() * 10.0 ^ (random() * 18))::int8::text::xid8',
 	pg_lsn => q{'0/0'::pg_lsn + (random() * 10.0 ^ (random() * 18))::int8},
 	tid => q{format('(%s,%s)', (random() * 4294967295)::int8,
@@ -311,6 +352,19 @@ sub make_values
 	$sql .= "INSERT INTO v_float4 VALUES (- 'NaN'::float4);\n";
 	$sql .= "INSERT INTO v_float8 VALUES (- 'NaN'::float8);\n";
 
+	# addresses of the other family, networks of all lengths
+	$sql .= "INSERT INTO v_inet SELECT set_masklen('2001:db8::'::inet"
+	  . " + (random() * 2 ^ (random() * 62))::int8, (random() * 128)::int4)"
+	  . " FROM generate_series(1, 200);\n";
+	$sql .= "INSERT INTO v_inet SELECT set_masklen(v, length)"
+	  . " FROM unnest('{10.77.130.211,245.178.125.44}'::inet[]) v,"
+	  . " generate_series(0, 32) length;\n";
+	$sql .= "INSERT INTO v_inet SELECT set_masklen(v, length)"
+	  . " FROM unnest('{4d82:d3b2:7d2c:92f5::8a75:31,b27d:2cd3:824d::}'::inet[]) v,"
+	  . " generate_series(0, 128) length;\n";
+	$sql .= "INSERT INTO v_cidr SELECT network(v) FROM v_inet"
+	  . " WHERE random() < 0.3;\n";
+
 	# zones beyond those that can be written, around the edge of the tight
 	# layout, and as far as they go
 	$sql .= "INSERT INTO v_timetz SELECT v AT TIME ZONE (hours * interval '1 hour')"
@@ -338,6 +392,10 @@ my %words = (
 	time => [ 1, 2 ],
 	timetz => [ 1, 2 ],
 	interval => [ 1, 2 ],
+	inet => [ 1, 0 ],
+	cidr => [ 1, 0 ],
+	macaddr => [ 1, 1 ],
+	macaddr8 => [ 1, 2 ],
 	xid8 => [ 1, 2 ],
 	pg_lsn => [ 1, 2 ],
 	tid => [ 1, 1 ],
@@ -346,7 +404,7 @@ my %words = (
 );
 
 # types of which the tight layout refuses some values
-my %choosy = map { $_ => 1 } qw(numeric timetz interval);
+my %choosy = map { $_ => 1 } qw(numeric timetz interval inet cidr);
 
 foreach my $type (sort keys %edges)
 {
@@ -368,6 +426,8 @@ foreach my $name (sort keys %string_type)
 }
 
 # As expressions make them: headers of four bytes, compressed by nobody.
+like(check('postgres', "SELECT v FROM v_inet UNION ALL SELECT v + 0 FROM v_inet"),
+	qr/^tight/, 'inet of both header lengths');
 like(check('postgres', "SELECT v FROM v_text UNION ALL SELECT v || '' FROM v_text"),
 	qr/^tight/, 'text of both header lengths');
 like(check('postgres', "SELECT v FROM v_numeric UNION ALL SELECT v + 0 FROM v_numeric"),
@@ -410,6 +470,13 @@ is( check(
 			('-67108864 days'), ('-67108864 days -1 microsecond')) AS l (v)}),
 	'tight: words 1, refused 2, cut 0; loose: words 2, refused 0, cut 0; columns 1 of 1',
 	'intervals of up to 183000 years fit');
+is( check(
+		'postgres', q{
+		SELECT v::inet FROM (VALUES ('0.0.0.0/0'), ('255.255.255.255'),
+			('255.255.255.255/6'), ('3.255.255.255/0'), ('255.255.255.255/5'),
+			('4.0.0.0/0'), ('::1')) AS l (v)}),
+	'tight: words 1, refused 3, cut 0; loose: words 0, refused 0, cut 0; columns 1 of 1',
+	'IPv4 addresses fit, in large networks the first of them');
 is( check('postgres', "SELECT repeat('x', n) FROM generate_series(120, 135) n"),
 	'tight: words 0, refused 0, cut 8; loose: words 0, refused 0, cut 9; columns 1 of 1',
 	'strings are cut where the key ends');
@@ -520,6 +587,11 @@ $node->safe_psql(
 		CASE WHEN random() < 0.8 THEN timetz '12:00+00' AT TIME ZONE ((random() * 3)::int4 * interval '1 hour') END AS a_timetz,
 		CASE WHEN random() < 0.8 THEN (random() * 3 - 1)::int4 * interval '1 month' END AS an_interval,
 		CASE WHEN random() < 0.8 THEN (random() * 3 - 1)::int4 * interval '100000 years' END AS a_long_interval,
+		CASE WHEN random() < 0.8 THEN set_masklen('10.0.0.0'::inet + (random() * 3)::int4, 30 + (random() * 2)::int4) END AS an_inet,
+		CASE WHEN random() < 0.8 THEN set_masklen('2001:db8::'::inet + (random() * 3)::int4, 126 + (random() * 2)::int4) END AS a_long_inet,
+		CASE WHEN random() < 0.8 THEN network(set_masklen('10.0.0.0'::inet, 8 + (random() * 3)::int4)) END AS a_cidr,
+		CASE WHEN random() < 0.8 THEN lpad(to_hex((random() * 3)::int), 12, '0')::macaddr END AS a_macaddr,
+		CASE WHEN random() < 0.8 THEN lpad(to_hex((random() * 3)::int), 16, '0')::macaddr8 END AS a_macaddr8,
 		CASE WHEN random() < 0.8 THEN (random() * 3)::int4::text::xid8 END AS an_xid8,
 		CASE WHEN random() < 0.8 THEN '0/0'::pg_lsn + (random() * 3)::int4 END AS an_lsn,
 		CASE WHEN random() < 0.8 THEN format('(%s,%s)', (random() * 2)::int4, (random() * 2)::int4)::tid END AS a_tid
