@@ -54,6 +54,10 @@ extern uint64_t macaddr8_word(Datum value);
 extern bool encode_text(KeyWriter *writer, Datum value);
 extern bool encode_bpchar(KeyWriter *writer, Datum value);
 extern bool encode_name(KeyWriter *writer, Datum value);
+extern bool encode_citext(KeyWriter *writer, Datum value);
+extern bool encode_bytea(KeyWriter *writer, Datum value);
+extern bool encode_bits_tight(KeyWriter *writer, Datum value);
+extern bool encode_bits_loose(KeyWriter *writer, Datum value);
 
 /* The next eight bytes, the first of them the most significant. */
 static inline uint64_t

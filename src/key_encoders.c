@@ -16,8 +16,12 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 
 #include "encode.h"
 
@@ -27,8 +31,8 @@ encode_detoast(KeyWriter *writer, struct varlena *stored, int limit)
 	MemoryContext caller_context;
 	struct varlena *value;
 
-	MemoryContextReset(writer->detoast_context);
-	caller_context = MemoryContextSwitchTo(writer->detoast_context);
+	MemoryContextReset(writer->value_context);
+	caller_context = MemoryContextSwitchTo(writer->value_context);
 	value = limit < 0 ? pg_detoast_datum_packed(stored) :
 		pg_detoast_datum_slice(stored, 0, limit);
 	MemoryContextSwitchTo(caller_context);
@@ -79,7 +83,31 @@ static const KeyEncoder key_encoders[] = {
 	{TEXTOID, true, VARYING(encode_text)},
 	{BPCHAROID, true, VARYING(encode_bpchar)},
 	{NAMEOID, true, VARYING(encode_name)},
+	{BYTEAOID, false, VARYING(encode_bytea)},
+	{BITOID, false, TWO_FORMS(8, encode_bits_tight, 0, encode_bits_loose)},
+	{VARBITOID, false, TWO_FORMS(8, encode_bits_tight, 0, encode_bits_loose)},
 };
+
+/* The type that the extension citext makes has another OID everywhere. */
+static const KeyEncoder citext_encoder = {
+	InvalidOid, true, VARYING(encode_citext)
+};
+
+static bool
+is_citext(Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	Oid			extension = InvalidOid;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	if (strcmp(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname),
+			   "citext") == 0)
+		extension = getExtensionOfObject(TypeRelationId, type);
+	ReleaseSysCache(tuple);
+	return OidIsValid(extension) &&
+		extension == get_extension_oid("citext", true);
+}
 
 const KeyEncoder *
 key_encoder_find(Oid type)
@@ -89,5 +117,5 @@ key_encoder_find(Oid type)
 		if (key_encoders[i].type == type)
 			return &key_encoders[i];
 	}
-	return NULL;
+	return is_citext(type) ? &citext_encoder : NULL;
 }

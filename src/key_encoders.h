@@ -25,7 +25,7 @@ typedef struct KeyWriter
 	int			filled;			/* its bits in use, less than 64 */
 	uint64_t	complement;		/* all ones within a descending value */
 	bool		cut;			/* something found no room */
-	MemoryContext detoast_context;	/* for the value at hand only */
+	MemoryContext value_context;	/* for what is made of the value at hand */
 } KeyWriter;
 
 /*
@@ -86,7 +86,7 @@ typedef struct KeyForm
 typedef struct KeyEncoder
 {
 	Oid			type;			/* whose default ordering this is */
-	bool		by_collation;	/* needs a collation that orders by bytes */
+	bool		by_collation;	/* one that orders by bytes is needed */
 	KeyForm		tight;			/* may refuse values */
 	KeyForm		loose;			/* takes all values */
 } KeyEncoder;

@@ -22,6 +22,8 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
@@ -30,6 +32,17 @@
 #include "compat.h"
 #include "key_encoders.h"
 #include "sort_keys.h"
+
+/*
+ * Is this one of the families of operators (text_pattern_ops and the like)
+ * that order strings by their bytes, under any collation?
+ */
+static bool
+is_pattern_family(Oid family, Oid operand_type)
+{
+	return (family == TEXT_PATTERN_BTREE_FAM_OID && operand_type == TEXTOID) ||
+		(family == BPCHAR_PATTERN_BTREE_FAM_OID && operand_type == BPCHAROID);
+}
 
 /*
  * Finds the encoder for values of a type and the direction of the sort.  The
@@ -41,6 +54,7 @@ find_encoder(Oid type, Oid sort_operator, Oid collation,
 {
 	Oid			family;
 	Oid			operand_type;
+	bool		pattern;
 	CompareType direction;
 	TypeCacheEntry *type_entry = lookup_type_cache(getBaseType(type),
 												   TYPECACHE_BTREE_OPFAMILY);
@@ -54,15 +68,18 @@ find_encoder(Oid type, Oid sort_operator, Oid collation,
 	if (*encoder == NULL)
 		return KEY_TYPE;
 
-	/* The operator has to be of the default ordering. */
+	/* The operator has to be of the default ordering, or of one by bytes. */
 	if (!get_ordering_op_properties(sort_operator, &family, &operand_type,
 									&direction) ||
-		family != type_entry->btree_opf ||
 		operand_type != type_entry->btree_opintype)
+		return KEY_OPERATOR;
+	pattern = is_pattern_family(family, operand_type);
+	if (family != type_entry->btree_opf && !pattern)
 		return KEY_OPERATOR;
 	*descending = direction == COMPARE_GT;
 
-	if ((*encoder)->by_collation && !collation_is_bytewise(collation))
+	if ((*encoder)->by_collation && !pattern &&
+		!collation_is_bytewise(collation))
 		return KEY_COLLATION;
 	return KEY_ENCODABLE;
 }
@@ -130,8 +147,8 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 	}
 	Assert(keys->nencoded > 0);
 
-	keys->detoast_context = AllocSetContextCreate(CurrentMemoryContext,
-												  "gpusort detoasted value",
+	keys->value_context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort value",
 												  ALLOCSET_SMALL_SIZES);
 	set_layout(keys, false);
 	return keys;
@@ -189,7 +206,7 @@ sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 	KeyWriter	writer = {
 		.next = words,
 		.end = words + KEY_MAX_WORDS,
-		.detoast_context = keys->detoast_context
+		.value_context = keys->value_context
 	};
 	int			i;
 

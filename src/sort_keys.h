@@ -48,7 +48,7 @@ typedef struct SortKeys
 	bool		loose;			/* the layout */
 	bool		cut;			/* some key was longer than KEY_MAX_WORDS */
 	KeyShape	shape;			/* of the present layout */
-	MemoryContext detoast_context;	/* for values that are not stored flat */
+	MemoryContext value_context;	/* for what is made of one value */
 } SortKeys;
 
 /* Why a first sort column cannot be encoded. */
@@ -57,7 +57,7 @@ typedef enum KeyObstacle
 	KEY_ENCODABLE = 0,
 	KEY_TYPE,					/* no encoder for the type */
 	KEY_COLLATION,				/* not ordered by bytes */
-	KEY_OPERATOR				/* not the type's default ordering */
+	KEY_OPERATOR				/* not an ordering that keys have */
 } KeyObstacle;
 
 /* Can values of this type, sorted so, be encoded? */

@@ -241,10 +241,24 @@ column_flag(ArrayType *flags, int column)
 	return column < nvalues && DatumGetBool(values[column]);
 }
 
+/* The operator for a column, from an array that may be shorter, or InvalidOid. */
+static Oid
+column_operator(ArrayType *operators, int column)
+{
+	Datum	   *values;
+	int			nvalues;
+
+	deconstruct_array(operators, REGOPERATOROID, sizeof(Oid), true,
+					  TYPALIGN_INT, &values, NULL, &nvalues);
+	return column < nvalues ? DatumGetObjectId(values[column]) : InvalidOid;
+}
+
 /*
- * check_sort_keys(query text, descending bool[], nulls_first bool[])
+ * check_sort_keys(query text, descending bool[], nulls_first bool[],
+ *				   operators regoperator[])
  *
- * Sorts by all columns of the query.  Returns a summary: of each layout the
+ * Sorts by all columns of the query, by the operators that are given or the
+ * types' default orderings.  Returns a summary: of each layout the
  * words of a key, 0 if they vary, how many rows it refused, and how many keys
  * it cut; and how many columns are in the keys.
  */
@@ -254,6 +268,7 @@ check_sort_keys(PG_FUNCTION_ARGS)
 	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	ArrayType  *descending = PG_GETARG_ARRAYTYPE_P(1);
 	ArrayType  *nulls_first = PG_GETARG_ARRAYTYPE_P(2);
+	ArrayType  *operators = PG_GETARG_ARRAYTYPE_P(3);
 	MemoryContext caller_context = CurrentMemoryContext;
 	Check		check;
 	StringInfoData summary;
@@ -276,8 +291,10 @@ check_sort_keys(PG_FUNCTION_ARGS)
 		SortSupport comparator = &check.comparators[i];
 
 		column->attno = i + 1;
-		column->sort_operator = column_flag(descending, i) ?
-			type->gt_opr : type->lt_opr;
+		column->sort_operator = column_operator(operators, i);
+		if (!OidIsValid(column->sort_operator))
+			column->sort_operator = column_flag(descending, i) ?
+				type->gt_opr : type->lt_opr;
 		column->collation = attribute->attcollation;
 		column->nulls_first = column_flag(nulls_first, i);
 

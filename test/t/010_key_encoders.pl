@@ -45,19 +45,23 @@ sub check
 	$node->psql(
 		$database,
 		sprintf(
-			'SELECT check_sort_keys($query$%s$query$, %s, %s)',
+			'SELECT check_sort_keys($query$%s$query$, %s, %s, %s)',
 			$query,
 			$flags->(@{ $option{descending} // [] }),
-			$flags->(@{ $option{nulls_first} // [] })),
+			$flags->(@{ $option{nulls_first} // [] }),
+			"ARRAY["
+			  . join(',', map { "'$_'" } @{ $option{operators} // [] })
+			  . "]::regoperator[]"),
 		stdout => \$stdout,
 		stderr => \$stderr);
 	return $stderr ne '' ? $stderr : $stdout;
 }
 
-# Checks a query of one column in both directions, with NULLs at either end.
+# Checks a query of one column in both directions, with NULLs at either end;
+# by the operators for both directions, if they are given.
 sub check_column
 {
-	my ($database, $query, $expected, $name) = @_;
+	my ($database, $query, $expected, $name, @operators) = @_;
 
 	foreach my $descending (0, 1)
 	{
@@ -67,7 +71,8 @@ sub check_column
 				check(
 					$database, $query,
 					descending => [$descending],
-					nulls_first => [$nulls_first]),
+					nulls_first => [$nulls_first],
+					operators => @operators ? [ $operators[$descending] ] : []),
 				$expected,
 				"$name, "
 				  . ($descending ? 'descending' : 'ascending')
@@ -78,7 +83,7 @@ sub check_column
 }
 
 my $functions = qq{
-	CREATE FUNCTION check_sort_keys(text, bool[], bool[]) RETURNS text
+	CREATE FUNCTION check_sort_keys(text, bool[], bool[], regoperator[]) RETURNS text
 		AS '$build/test_key_encoders' LANGUAGE C STRICT;
 	CREATE FUNCTION sort_key_obstacle(regtype, oid, oid) RETURNS text
 		AS '$build/test_key_encoders' LANGUAGE C STRICT;
@@ -215,6 +220,21 @@ my %edges = (
 		  7f:ff:ff:ff:ff:ff:ff:ff 80:00:00:00:00:00:00:00
 		  ff:ff:ff:ff:ff:ff:ff:ff 08:00:2b:01:02:03)
 	],
+	bytea => [
+		map { "\\x$_" }
+		  ('', qw(00 0000 0001 0002 00ff 01 0100 0101 0102 0200 02 0201 ff ffff
+			7f 80 fe 0203040506070809 0203040506070800 0203040506070801
+			020304050607080900 020304050607080901 0203040506070809ff
+			0203040506070802 ffffffffffffffff ffffffffffffffff00
+			0000000000000000 0101010101010101 000000000000000000
+			00000000000000 80818283848586 8081828384858600))
+	],
+	varbit => [
+		'', qw(0 1 00 01 10 11 0000000 00000000 000000000 00000001 000000010
+		  1000000 10000000 100000000 1000000000000000 11111111 111111110
+		  0000000000000000), map({ ('0' x $_, '1' x $_, '1' . '0' x $_) } 54 .. 66)
+	],
+	bit24 => [ map { sprintf '%024b', $_ } 0, 1, 255, 256, 65536, 16777215 ],
 	xid8 => [
 		qw(0 1 3 4294967295 4294967296 9223372036854775807
 		  9223372036854775808 18446744073709551615)
@@ -250,7 +270,7 @@ my %edges = (
 push @{ $edges{interval} }, 'infinity', '-infinity' if $version >= 17;
 
 # How a type is written, where that is not how it is called here.
-my %written = (one_char => '"char"');
+my %written = (one_char => '"char"', bit24 => 'bit(24)');
 
 my %random = (
 	bool => 'random() < 0.5',
@@ -281,6 +301,13 @@ my %random = (
 		+ (random() * 2 ^ (random() * 62))::int8), (random() * 128)::int4))},
 	macaddr => q{left(md5(random()::text), 12)::macaddr},
 	macaddr8 => q{left(md5(random()::text), 16)::macaddr8},
+	bytea => q{substr(decode(md5(random()::text) || repeat('00', (random() * 4)::int4)
+		|| repeat('01', (random() * 4)::int4) || repeat('ff', (random() * 100)::int4)
+		|| md5(random()::text), 'hex'), 1 + (random() * 16)::int4)},
+	varbit => q{substring((random() * 1000000000)::int8::bit(64)
+		|| (random() * 1000000000)::int8::bit(64),
+		20 + (random() * 50)::int4, (random() * 100)::int4)},
+	bit24 => '(random() * 10000)::int4::bit(24)',
 	xid8 => '(random() * 10.0 ^ (random() * 18))::int8::text::xid8',
 	pg_lsn => q{'0/0'::pg_lsn + (random() * 10.0 ^ (random() * 18))::int8},
 	tid => q{format('(%s,%s)', (random() * 4294967295)::int8,
@@ -392,6 +419,9 @@ my %words = (
 	time => [ 1, 2 ],
 	timetz => [ 1, 2 ],
 	interval => [ 1, 2 ],
+	bytea => [ 0, 0 ],
+	varbit => [ 1, 0 ],
+	bit24 => [ 1, 0 ],
 	inet => [ 1, 0 ],
 	cidr => [ 1, 0 ],
 	macaddr => [ 1, 1 ],
@@ -404,16 +434,17 @@ my %words = (
 );
 
 # types of which the tight layout refuses some values
-my %choosy = map { $_ => 1 } qw(numeric timetz interval inet cidr);
+my %choosy = map { $_ => 1 } qw(numeric timetz interval inet cidr varbit);
 
 foreach my $type (sort keys %edges)
 {
 	my $refused = $choosy{$type} ? '\d+' : '2';
+	my $cut = $type eq 'bytea' ? '\d+' : '0';
 
 	check_column(
 		'postgres',
 		"SELECT v FROM v_$type",
-		qr/^tight: words $words{$type}[0], refused $refused, cut 0; loose: words $words{$type}[1], refused 0,/,
+		qr/^tight: words $words{$type}[0], refused $refused, cut $cut; loose: words $words{$type}[1], refused 0,/,
 		$type);
 }
 foreach my $name (sort keys %string_type)
@@ -430,6 +461,10 @@ like(check('postgres', "SELECT v FROM v_inet UNION ALL SELECT v + 0 FROM v_inet"
 	qr/^tight/, 'inet of both header lengths');
 like(check('postgres', "SELECT v FROM v_text UNION ALL SELECT v || '' FROM v_text"),
 	qr/^tight/, 'text of both header lengths');
+like(check('postgres', "SELECT v FROM v_bytea UNION ALL SELECT v || '' FROM v_bytea"),
+	qr/^tight/, 'bytea of both header lengths');
+like(check('postgres', "SELECT v FROM v_varbit UNION ALL SELECT v || '' FROM v_varbit"),
+	qr/^tight/, 'varbit of both header lengths');
 like(check('postgres', "SELECT v FROM v_numeric UNION ALL SELECT v + 0 FROM v_numeric"),
 	qr/^tight/, 'numeric of both header lengths');
 
@@ -477,6 +512,15 @@ is( check(
 			('4.0.0.0/0'), ('::1')) AS l (v)}),
 	'tight: words 1, refused 3, cut 0; loose: words 0, refused 0, cut 0; columns 1 of 1',
 	'IPv4 addresses fit, in large networks the first of them');
+is( check('postgres', "SELECT repeat('1', n)::varbit FROM generate_series(50, 60) n"),
+	'tight: words 1, refused 4, cut 0; loose: words 0, refused 0, cut 0; columns 1 of 1',
+	'bit strings of up to 56 bits fit');
+is( check(
+		'postgres', q{
+		SELECT decode(repeat(byte, n), 'hex') FROM generate_series(60, 64) n,
+			unnest(ARRAY['00', '01']) byte}),
+	'tight: words 0, refused 0, cut 2; loose: words 0, refused 0, cut 2; columns 1 of 1',
+	'bytes that are escaped take twice the room');
 is( check('postgres', "SELECT repeat('x', n) FROM generate_series(120, 135) n"),
 	'tight: words 0, refused 0, cut 8; loose: words 0, refused 0, cut 9; columns 1 of 1',
 	'strings are cut where the key ends');
@@ -508,11 +552,17 @@ $node->safe_psql(
 		blanks char(9000),
 		external_blanks char(9000),
 		digits numeric,
-		compressed_digits numeric);
+		compressed_digits numeric,
+		bytes bytea,
+		compressed_bytes bytea,
+		bits varbit,
+		compressed_bits varbit);
 	ALTER TABLE toasted
 		ALTER plain SET STORAGE EXTERNAL,
 		ALTER external_blanks SET STORAGE EXTERNAL,
 		ALTER digits SET STORAGE EXTERNAL,
+		ALTER bytes SET STORAGE EXTERNAL,
+		ALTER bits SET STORAGE EXTERNAL,
 		ALTER compressed_digits SET STORAGE EXTENDED;
 	INSERT INTO toasted
 	SELECT repeat('e', n) || d || repeat('f', 4000),
@@ -522,7 +572,11 @@ $node->safe_psql(
 		repeat('b', n) || CASE d WHEN 1 THEN '' WHEN 2 THEN repeat(' ', 4000) || 'x'
 			ELSE 'x' END,
 		(repeat('7', n) || d || repeat('3', 6000))::numeric / 10 ^ (2 * n)::numeric,
-		(repeat('7', n) || d || repeat('0', 12000) || '1')::numeric
+		(repeat('7', n) || d || repeat('0', 12000) || '1')::numeric,
+		decode(repeat('e0', n) || '0' || d || repeat('f0', 4000), 'hex'),
+		decode(repeat('c0', n) || '0' || d || repeat('00', 8000), 'hex'),
+		repeat('1', 8 * n)::varbit || d::bit(8) || repeat('1', 20001 - d)::varbit,
+		repeat('1', 8 * n)::varbit || d::bit(8) || repeat('0', 80001 - d)::varbit
 	FROM generate_series(100, 140, 4) n, generate_series(1, 3) d;
 });
 is( $node->safe_psql(
@@ -533,13 +587,18 @@ is( $node->safe_psql(
 			bool_and(pg_column_size(external_blanks) >= 9000),
 			bool_and(pg_column_size(digits) > 2500),
 			bool_and(pg_column_size(compressed_digits) < 1000),
+			bool_and(pg_column_size(bytes) > 4000),
+			bool_and(pg_column_size(compressed_bytes) < 1000),
+			bool_and(pg_column_size(bits) > 2000),
+			bool_and(pg_column_size(compressed_bits) < 1000),
 			pg_relation_size((SELECT reltoastrelid FROM pg_class
 				WHERE oid = 'toasted'::regclass)) > 0
 		FROM toasted}),
-	't|t|t|t|t|t|t',
+	't|t|t|t|t|t|t|t|t|t|t',
 	'values are external and compressed');
 foreach my $column (
-	qw(plain compressed blanks external_blanks digits compressed_digits))
+	qw(plain compressed blanks external_blanks digits compressed_digits
+	bytes compressed_bytes bits compressed_bits))
 {
 	check_column('postgres', "SELECT $column FROM toasted",
 		qr/^tight: .* columns 1 of 1$/,
@@ -592,6 +651,9 @@ $node->safe_psql(
 		CASE WHEN random() < 0.8 THEN network(set_masklen('10.0.0.0'::inet, 8 + (random() * 3)::int4)) END AS a_cidr,
 		CASE WHEN random() < 0.8 THEN lpad(to_hex((random() * 3)::int), 12, '0')::macaddr END AS a_macaddr,
 		CASE WHEN random() < 0.8 THEN lpad(to_hex((random() * 3)::int), 16, '0')::macaddr8 END AS a_macaddr8,
+		CASE WHEN random() < 0.8 THEN decode(repeat('00', (random() * 2)::int4) || repeat('01', (random() * 2)::int4), 'hex') END AS a_bytea,
+		CASE WHEN random() < 0.8 THEN (random() * 3)::int4::bit(5) END AS a_bit,
+		CASE WHEN random() < 0.8 THEN (random() * 3)::int4::bit(60)::varbit || '0' END AS a_varbit,
 		CASE WHEN random() < 0.8 THEN (random() * 3)::int4::text::xid8 END AS an_xid8,
 		CASE WHEN random() < 0.8 THEN '0/0'::pg_lsn + (random() * 3)::int4 END AS an_lsn,
 		CASE WHEN random() < 0.8 THEN format('(%s,%s)', (random() * 2)::int4, (random() * 2)::int4)::tid END AS a_tid
@@ -684,6 +746,27 @@ foreach my $collation (@other)
 }
 is($obstacle->('text', '<(text,text)', 0), 'collation', 'no collation');
 
+# Pattern operators order by bytes under any collation.
+$node->safe_psql(
+	'postgres', q{CREATE COLLATION nondeterministic
+		(provider = icu, locale = 'en-u-ks-level2', deterministic = false)})
+  if grep { /icu/ } @other;
+foreach my $collation (@other, grep { /icu/ } @other ? 'nondeterministic' : ())
+{
+	foreach my $type (qw(text varchar bpchar))
+	{
+		my $operand = $type eq 'bpchar' ? 'bpchar' : 'text';
+
+		check_column(
+			'postgres',
+			"SELECT v COLLATE $collation FROM v_$type",
+			qr/^tight/,
+			"$type collate $collation, by pattern operators",
+			"~<~($operand,$operand)",
+			"~>~($operand,$operand)");
+	}
+}
+
 # Databases by their default collation and encoding: how they are made, and
 # whether text can be encoded there.
 my $c_utf8_locale = @c_utf8 ? 'C.UTF-8' : undef;
@@ -733,7 +816,33 @@ foreach my $database (@databases)
 		check_column($name, "SELECT v::$type FROM ($values) AS s (v)",
 			qr/^tight/, "database $name, $type");
 	}
+
+	# citext is lowered as the database does, and sorted as it is told to
+	$node->safe_psql($name, 'CREATE EXTENSION citext');
+	is( $node->safe_psql(
+			$name,
+			q{SELECT sort_key_obstacle('citext', '<(citext,citext)'::regoperator, 100)}),
+		$expected,
+		"citext under the default collation of database $name");
+	check_column($name,
+		"SELECT v::citext COLLATE \"C\" FROM ($values UNION ALL SELECT 'x' || upper(v) FROM ($values) AS t (v)) AS s (v)",
+		qr/^tight: words 0, .* columns 1 of 1/, "database $name, citext collate C");
 }
+
+
+$node->safe_psql('postgres', 'CREATE EXTENSION citext');
+check_column('postgres', "SELECT $_\::citext FROM toasted",
+	qr/^tight: words 0, .* columns 1 of 1/, "citext, toasted: $_")
+  foreach qw(plain compressed);
+check_column(
+	'postgres',
+	"SELECT v::citext FROM ($random_strings UNION ALL SELECT random_text('aAbB ', 4) FROM generate_series(1, 200)) AS s (v)",
+	qr/^tight: words 0, .* columns 1 of 1/, 'citext');
+$node->safe_psql('postgres', 'CREATE DOMAIN short_citext AS citext CHECK (length(VALUE) < 9)');
+is($obstacle->('short_citext', '<(citext,citext)', $oid->('"C"')),
+	'none', 'domain over citext');
+is($obstacle->('citext', '~<~(citext,citext)', $oid->('"C"')),
+	'operator', 'citext by its own pattern operators');
 
 
 # ----------
@@ -750,8 +859,11 @@ is($obstacle->('varchar', '<(text,text)', $oid->('"C"')),
 is($obstacle->('regtype', '<(oid,oid)', 0), 'none', 'regtype sorts as oid');
 is($obstacle->('bpchar', '<(text,text)', $oid->('"C"')),
 	'operator', 'bpchar does not');
-is($obstacle->('text', '~<~(text,text)', $oid->('"C"')),
-	'operator', 'pattern operator');
+is($obstacle->('text', '~<~(text,text)', 0), 'none', 'pattern operator');
+is($obstacle->('text', '~>~(text,text)', 0), 'none', 'its reverse');
+is($obstacle->('text', '~<=~(text,text)', 0), 'operator', 'not an ordering');
+is($obstacle->('bpchar', '~<~(bpchar,bpchar)', 0), 'none', 'for bpchar');
+is($obstacle->('bpchar', '~<~(text,text)', 0), 'operator', "bpchar as text");
 is($obstacle->('shorter_string', '<(text,text)', $oid->('"C"')),
 	'none', 'domain over a domain');
 is($obstacle->('tsvector', '<(tsvector,tsvector)', 0), 'type', 'unknown type');
