@@ -44,6 +44,10 @@ extern uint64_t unsigned_word(Datum value);
 extern uint64_t tid_word(Datum value);
 extern bool encode_uuid(KeyWriter *writer, Datum value);
 
+/* encode_enums.c */
+extern bool encode_enum_tight(KeyWriter *writer, Datum value);
+extern bool encode_enum_loose(KeyWriter *writer, Datum value);
+
 /* encode_network.c */
 extern bool encode_inet_tight(KeyWriter *writer, Datum value);
 extern bool encode_inet_loose(KeyWriter *writer, Datum value);

@@ -76,6 +76,7 @@ static const KeyEncoder key_encoders[] = {
 	{PG_LSNOID, false, WORD(8, unsigned_word)},
 	{TIDOID, false, WORD(6, tid_word)},
 	{UUIDOID, false, BYTES(16, encode_uuid)},
+	{ANYENUMOID, false, TWO_FORMS(4, encode_enum_tight, 4, encode_enum_loose)},
 	{INETOID, false,
 	TWO_FORMS(8, encode_inet_tight, 0, encode_inet_loose)},
 	{MACADDROID, false, WORD(6, macaddr_word)},

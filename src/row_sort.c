@@ -154,7 +154,7 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 typedef enum KeyOutcome
 {
 	KEY_ADDED,
-	KEY_DOES_NOT_FIT,			/* the tight layout */
+	KEY_DOES_NOT_FIT,			/* the tight layout, or those so far */
 	KEY_JOB_LOST				/* with the device */
 } KeyOutcome;
 
@@ -183,8 +183,7 @@ add_key_again(RowSort *sort, uint32 row)
 
 /*
  * Begins the job anew, with the keys of all rows in the store: in the loose
- * layout if some row does not fit the tight one, in this process if the
- * device was lost.
+ * layout if some key does not fit, in this process if the device was lost.
  */
 static void
 make_keys_again(RowSort *sort, KeyOutcome outcome)

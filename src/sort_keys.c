@@ -142,6 +142,9 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 
 		if (obstacle != KEY_ENCODABLE)
 			break;
+		column->cache = palloc0(sizeof(KeyCache));
+		column->cache->type = getBaseType(attribute->atttypid);
+		column->cache->context = CurrentMemoryContext;
 		keys->max_attno = Max(keys->max_attno, column->attno);
 		keys->nencoded++;
 	}
@@ -230,6 +233,7 @@ sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 		}
 		value = slot->tts_values[column->attno - 1];
 		writer.complement = column->descending ? PG_UINT64_MAX : 0;
+		writer.cache = column->cache;
 		if (column->form->word != NULL)
 			key_append(&writer, column->form->word(value),
 					   column->form->bytes * BITS_PER_BYTE);

@@ -23,8 +23,10 @@ typedef struct SortColumn
 
 	/* filled in by sort_keys_create(), for columns that are encoded */
 	bool		descending;
-	const struct KeyEncoder *encoder;	/* if encoded; see key_encoders.h */
+	/* see key_encoders.h */
+	const struct KeyEncoder *encoder;
 	const struct KeyForm *form; /* of the present layout */
+	struct KeyCache *cache;
 } SortColumn;
 
 /*
@@ -72,13 +74,18 @@ extern KeyObstacle sort_keys_obstacle(Oid type, Oid sort_operator,
 extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
 								  int ncolumns);
 
-/* Changes to the loose layout.  The shape may change. */
+/*
+ * Changes to the loose layout, or begins with it once more.  The shape may
+ * change.
+ */
 extern void sort_keys_loosen(SortKeys *keys);
 
 /*
  * Encodes the slot's key into "words" (KEY_MAX_WORDS of them) and returns how
- * many it took; 0 if the row does not fit the tight layout, never 0 in the
- * loose one.
+ * many it took.  If that is 0 then the keys made so far cannot go with this
+ * row's, and all have to be made again after sort_keys_loosen().  Such is the
+ * end of the tight layout, when a row does not fit it.  In the loose layout
+ * it is rare: an enum has got a new value since the sort began.
  */
 extern int	sort_keys_encode(SortKeys *keys, TupleTableSlot *slot,
 							 uint64_t *words);

@@ -82,6 +82,22 @@ sub check_column
 	return;
 }
 
+# Enums whose values have been made in order, and otherwise.
+my $enums = q{
+	CREATE TYPE orderly AS ENUM ('first', 'second', 'third');
+	ALTER TYPE orderly ADD VALUE 'fourth';
+	CREATE TYPE disorderly AS ENUM ('100', '200', '300');
+	ALTER TYPE disorderly ADD VALUE '400';
+	ALTER TYPE disorderly ADD VALUE '150' BEFORE '200';
+	ALTER TYPE disorderly ADD VALUE '000' BEFORE '100';
+	ALTER TYPE disorderly ADD VALUE '250' AFTER '200';
+	ALTER TYPE disorderly ADD VALUE '500';
+	CREATE TYPE crowded AS ENUM ('first', 'last');
+};
+# more values between two others than there are numbers between theirs
+$enums .= sprintf "ALTER TYPE crowded ADD VALUE 'v%02d' BEFORE 'last';\n", $_
+  foreach 0 .. 79;
+
 my $functions = qq{
 	CREATE FUNCTION check_sort_keys(text, bool[], bool[], regoperator[]) RETURNS text
 		AS '$build/test_key_encoders' LANGUAGE C STRICT;
@@ -99,7 +115,7 @@ my $random_text = q{
 	$$;
 };
 
-$node->safe_psql('postgres', $functions . $random_text);
+$node->safe_psql('postgres', $functions . $random_text . $enums);
 
 
 # ----------
@@ -235,6 +251,9 @@ my %edges = (
 		  0000000000000000), map({ ('0' x $_, '1' x $_, '1' . '0' x $_) } 54 .. 66)
 	],
 	bit24 => [ map { sprintf '%024b', $_ } 0, 1, 255, 256, 65536, 16777215 ],
+	orderly => [qw(first second third fourth)],
+	disorderly => [qw(000 100 150 200 250 300 400 500)],
+	crowded => [ 'first', 'last', map { sprintf 'v%02d', $_ } 0 .. 79 ],
 	xid8 => [
 		qw(0 1 3 4294967295 4294967296 9223372036854775807
 		  9223372036854775808 18446744073709551615)
@@ -308,6 +327,9 @@ my %random = (
 		|| (random() * 1000000000)::int8::bit(64),
 		20 + (random() * 50)::int4, (random() * 100)::int4)},
 	bit24 => '(random() * 10000)::int4::bit(24)',
+	orderly => q{('{first,second,third,fourth}'::orderly[])[1 + floor(random() * 4)]},
+	disorderly => q{(enum_range(NULL::disorderly))[1 + floor(random() * 8)]},
+	crowded => q{(enum_range(NULL::crowded))[1 + floor(random() * 82)]},
 	xid8 => '(random() * 10.0 ^ (random() * 18))::int8::text::xid8',
 	pg_lsn => q{'0/0'::pg_lsn + (random() * 10.0 ^ (random() * 18))::int8},
 	tid => q{format('(%s,%s)', (random() * 4294967295)::int8,
@@ -422,6 +444,9 @@ my %words = (
 	bytea => [ 0, 0 ],
 	varbit => [ 1, 0 ],
 	bit24 => [ 1, 0 ],
+	orderly => [ 1, 1 ],
+	disorderly => [ 1, 1 ],
+	crowded => [ 1, 1 ],
 	inet => [ 1, 0 ],
 	cidr => [ 1, 0 ],
 	macaddr => [ 1, 1 ],
@@ -434,7 +459,8 @@ my %words = (
 );
 
 # types of which the tight layout refuses some values
-my %choosy = map { $_ => 1 } qw(numeric timetz interval inet cidr varbit);
+my %choosy = map { $_ => 1 } qw(numeric timetz interval inet cidr varbit
+	disorderly crowded);
 
 foreach my $type (sort keys %edges)
 {
@@ -622,6 +648,7 @@ $node->safe_psql(
 	CREATE DOMAIN short_string AS varchar(5);
 	CREATE DOMAIN shorter_string AS short_string NOT NULL;
 	CREATE DOMAIN amount AS numeric(14, 2);
+	CREATE DOMAIN place AS disorderly;
 	CREATE TABLE several AS
 	SELECT random() < 0.5 AS a_bool,
 		CASE WHEN random() < 0.8 THEN (random() * 3)::int2 - 1::int2 END AS a_int2,
@@ -654,6 +681,8 @@ $node->safe_psql(
 		CASE WHEN random() < 0.8 THEN decode(repeat('00', (random() * 2)::int4) || repeat('01', (random() * 2)::int4), 'hex') END AS a_bytea,
 		CASE WHEN random() < 0.8 THEN (random() * 3)::int4::bit(5) END AS a_bit,
 		CASE WHEN random() < 0.8 THEN (random() * 3)::int4::bit(60)::varbit || '0' END AS a_varbit,
+		CASE WHEN random() < 0.8 THEN (enum_range(NULL::orderly))[1 + floor(random() * 4)] END AS an_enum,
+		CASE WHEN random() < 0.8 THEN (enum_range(NULL::disorderly))[1 + floor(random() * 8)]::place END AS a_place,
 		CASE WHEN random() < 0.8 THEN (random() * 3)::int4::text::xid8 END AS an_xid8,
 		CASE WHEN random() < 0.8 THEN '0/0'::pg_lsn + (random() * 3)::int4 END AS an_lsn,
 		CASE WHEN random() < 0.8 THEN format('(%s,%s)', (random() * 2)::int4, (random() * 2)::int4)::tid END AS a_tid
