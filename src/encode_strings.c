@@ -249,7 +249,7 @@ encode_bits_tight(KeyWriter *writer, Datum value)
 	if (unlikely(bits.size > 7))
 		return false;
 	key_append(writer,
-			   load_tail(bits.data, bits.size) << BYTE_BITS(8 - bits.size) |
+			   load_tail(bits.data, bits.size) << BYTE_BITS(7 - bits.size) << 8 |
 			   bits.nbits, 64);
 	return true;
 }
