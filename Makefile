@@ -22,6 +22,7 @@ OBJS = \
 	src/node_gpusort.o \
 	src/plan_sort.o \
 	src/row_compare.o \
+	src/row_order.o \
 	src/row_sort.o \
 	src/row_store.o \
 	src/settings.o \

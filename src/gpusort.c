@@ -9,7 +9,8 @@
  *		node_gpusort.c		which takes rows from its child and hands them on
  *		row_sort.c			sorted
  *		row_store.c			the rows stay here
- *		sort_keys.c			while their keys are made, column by column
+ *		row_order.c			until their order is known
+ *		sort_keys.c			for which keys are made, column by column
  *		key_encoders.c		each type in its own way
  *		sort_job.c			and sent to be sorted
  *		device_client.c		on the GPU, by gpusortd (daemon/, ../kernels/)
