@@ -17,6 +17,8 @@ OBJS = \
 	src/gpusort.o \
 	src/host_sort.o \
 	src/huge_pages.o \
+	src/index_build.o \
+	src/index_feed.o \
 	src/key_encoders.o \
 	src/launcher.o \
 	src/node_gpusort.o \

@@ -20,6 +20,7 @@
 #include "catalog/pg_type.h"
 #include "port/pg_bitutils.h"
 #include "port/pg_bswap.h"
+#include "storage/itemptr.h"
 #include "utils/date.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -67,6 +68,16 @@ static uint64_t
 oid_word(Datum value)
 {
 	return DatumGetObjectId(value);
+}
+
+/* The place of a row in its table. */
+static uint64_t
+tid_word(Datum value)
+{
+	const ItemPointerData *tid = (ItemPointer) DatumGetPointer(value);
+
+	return (uint64_t) ItemPointerGetBlockNumberNoCheck(tid) << 16 |
+		ItemPointerGetOffsetNumberNoCheck(tid);
 }
 
 static uint64_t
@@ -490,6 +501,7 @@ static const KeyEncoder key_encoders[] = {
 	{INT4OID, false, WORD(4, int4_word)},
 	{INT8OID, false, WORD(8, int8_word)},
 	{OIDOID, false, WORD(4, oid_word)},
+	{TIDOID, false, WORD(6, tid_word)},
 	{FLOAT4OID, false, WORD(4, float4_word)},
 	{FLOAT8OID, false, WORD(8, float8_word)},
 	{DATEOID, false, WORD(4, date_word)},
