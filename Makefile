@@ -23,11 +23,14 @@ OBJS = \
 	src/gpusort.o \
 	src/host_sort.o \
 	src/huge_pages.o \
+	src/index_build.o \
+	src/index_feed.o \
 	src/key_encoders.o \
 	src/launcher.o \
 	src/node_gpusort.o \
 	src/plan_sort.o \
 	src/row_compare.o \
+	src/row_order.o \
 	src/row_sort.o \
 	src/row_store.o \
 	src/settings.o \

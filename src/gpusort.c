@@ -9,12 +9,20 @@
  *		node_gpusort.c		which takes rows from its child and hands them on
  *		row_sort.c			sorted
  *		row_store.c			the rows stay here
- *		sort_keys.c			while their keys are made, column by column
+ *		row_order.c			until their order is known
+ *		sort_keys.c			for which keys are made, column by column
  *		key_encoders.c		each type in its own way, in encode_*.c
  *		sort_job.c			and sent to be sorted
  *		device_client.c		on the GPU, by gpusortd (daemon/, ../kernels/)
  *		host_sort.c			or on the CPU
  *		row_compare.c		what keys cannot decide is decided by comparing
+ *
+ * The rows of an index build come another way:
+ *
+ *		index_build.c		the build of a B-tree index becomes ours
+ *		index_feed.c		which takes rows from the scan of the table, and hands
+ *							them on to core's build
+ *		row_store.c			and so on
  *
  * Beside it: settings.c has the settings, launcher.c keeps gpusortd running,
  * shared_state.c knows how it is and counts, functions.c shows both in SQL.
@@ -31,6 +39,7 @@
 #include "utils/builtins.h"
 #include "utils/varlena.h"
 
+#include "index_build.h"
 #include "launcher.h"
 #include "plan_sort.h"
 #include "settings.h"
@@ -88,6 +97,7 @@ _PG_init(void)
 	settings_define();
 	shared_state_init();
 	plan_sort_init();
+	index_build_init();
 	if (process_shared_preload_libraries_in_progress)
 		launcher_register();
 	else if (creating_extension &&

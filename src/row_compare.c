@@ -24,55 +24,57 @@ typedef struct TieContext
 } TieContext;
 
 RowComparator *
-row_comparator_create(TupleDesc descriptor, const SortColumn *columns,
-					  int ncolumns)
+row_comparator_create(TupleDesc descriptor, RowColumnFunction column,
+					  const SortColumn *columns, int ncolumns)
 {
 	RowComparator *comparator = palloc(sizeof(RowComparator));
 
 	comparator->descriptor = descriptor;
+	comparator->column = column;
 	comparator->ncolumns = ncolumns;
 	comparator->columns = palloc0(ncolumns * sizeof(SortSupportData));
 	for (int i = 0; i < ncolumns; i++)
 	{
-		SortSupport column = &comparator->columns[i];
+		SortSupport support = &comparator->columns[i];
 
-		column->ssup_cxt = CurrentMemoryContext;
-		column->ssup_collation = columns[i].collation;
-		column->ssup_nulls_first = columns[i].nulls_first;
-		column->ssup_attno = columns[i].attno;
-		PrepareSortSupportFromOrderingOp(columns[i].sort_operator, column);
+		support->ssup_cxt = CurrentMemoryContext;
+		support->ssup_collation = columns[i].collation;
+		support->ssup_nulls_first = columns[i].nulls_first;
+		support->ssup_attno = columns[i].attno;
+		PrepareSortSupportFromOrderingOp(columns[i].sort_operator, support);
 	}
 	return comparator;
 }
 
-/* The heap tuple whose body the minimal tuple is. */
-static inline HeapTupleData
-as_heap_tuple(MinimalTuple row)
+Datum
+minimal_tuple_column(const void *row, AttrNumber attno, TupleDesc descriptor,
+					 bool *isnull)
 {
-	HeapTupleData tuple = {0};
+	/* the heap tuple whose body the minimal tuple is */
+	HeapTupleData tuple = {
+		.t_len = ((MinimalTuple) row)->t_len + MINIMAL_TUPLE_OFFSET,
+		.t_data = (HeapTupleHeader) ((char *) row - MINIMAL_TUPLE_OFFSET)
+	};
 
-	tuple.t_len = row->t_len + MINIMAL_TUPLE_OFFSET;
-	tuple.t_data = (HeapTupleHeader) ((char *) row - MINIMAL_TUPLE_OFFSET);
-	return tuple;
+	return heap_getattr(&tuple, attno, descriptor, isnull);
 }
 
 int
-row_compare(const RowComparator *comparator, MinimalTuple a, MinimalTuple b)
+row_compare(const RowComparator *comparator, const void *a, const void *b)
 {
-	HeapTupleData tuple_a = as_heap_tuple(a);
-	HeapTupleData tuple_b = as_heap_tuple(b);
-
 	for (int i = 0; i < comparator->ncolumns; i++)
 	{
-		SortSupport column = &comparator->columns[i];
+		SortSupport support = &comparator->columns[i];
 		bool		null_a;
 		bool		null_b;
-		Datum		value_a = heap_getattr(&tuple_a, column->ssup_attno,
-										   comparator->descriptor, &null_a);
-		Datum		value_b = heap_getattr(&tuple_b, column->ssup_attno,
-										   comparator->descriptor, &null_b);
+		Datum		value_a = comparator->column(a, support->ssup_attno,
+												 comparator->descriptor,
+												 &null_a);
+		Datum		value_b = comparator->column(b, support->ssup_attno,
+												 comparator->descriptor,
+												 &null_b);
 		int			result = ApplySortComparator(value_a, null_a,
-												 value_b, null_b, column);
+												 value_b, null_b, support);
 
 		if (result != 0)
 			return result;

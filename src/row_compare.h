@@ -13,21 +13,31 @@
 #include "row_store.h"
 #include "sort_keys.h"
 
+/* The value of a column of a stored row. */
+typedef Datum (*RowColumnFunction) (const void *row, AttrNumber attno,
+									TupleDesc descriptor, bool *isnull);
+
+/* That of rows which are minimal tuples. */
+extern Datum minimal_tuple_column(const void *row, AttrNumber attno,
+								  TupleDesc descriptor, bool *isnull);
+
 typedef struct RowComparator
 {
 	TupleDesc	descriptor;
+	RowColumnFunction column;
 	int			ncolumns;
 	SortSupport columns;
 } RowComparator;
 
 /* Allocates in the current memory context. */
 extern RowComparator *row_comparator_create(TupleDesc descriptor,
+											RowColumnFunction column,
 											const SortColumn *columns,
 											int ncolumns);
 
 /* Less than, equal to or greater than zero, as "a" sorts against "b". */
 extern int	row_compare(const RowComparator *comparator,
-						MinimalTuple a, MinimalTuple b);
+						const void *a, const void *b);
 
 /*
  * Sorts the rows of every run of entries with equal keys, and removes the
