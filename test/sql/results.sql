@@ -130,6 +130,21 @@ SELECT fault FROM unnest('{ch,mo,tm,tt,iv,md,ip,ci,ad,m,m8,rt,x,l,td,by,bt,vb}':
 	unnest('{3000,5000}'::int[]) last, unnest('{ASC NULLS FIRST,DESC NULLS LAST}'::text[]) direction,
 	fault(format('SELECT %s FROM others WHERE id <= %s ORDER BY %s %s', shown(sort_column), last, sort_column, direction))
 WHERE fault IS NOT NULL;
+-- and as domains
+CREATE SCHEMA domains;
+DO $$
+DECLARE
+	of record;
+BEGIN
+	FOR of IN SELECT attname, format_type(atttypid, atttypmod) AS type_name FROM pg_attribute
+		WHERE attrelid = 'others'::regclass AND attnum > 0
+	LOOP
+		EXECUTE format('CREATE DOMAIN domains.%s AS %s', of.attname, of.type_name);
+	END LOOP;
+END $$;
+SELECT fault FROM unnest('{ch,mo,tm,tt,iv,md,ip,ci,ad,m,m8,rt,x,l,td,by,bt,vb}'::text[]) sort_column,
+	fault(format('SELECT (%s)::domains.%s FROM others ORDER BY %2$s::domains.%2$s DESC NULLS LAST', shown(sort_column), sort_column))
+WHERE fault IS NOT NULL;
 SELECT fault('SELECT md, bt, ip, by, justify_interval(iv), vb, id FROM others ORDER BY md DESC, bt, ip DESC, by, iv, vb DESC, id');
 
 -- two columns, of which the second may be of any type
@@ -163,6 +178,8 @@ SELECT fault('SELECT CASE WHEN i < 120000 THEN i % 1000 END k FROM generate_seri
 SELECT fault('SELECT CASE WHEN i < 120000 THEN (i % 1000)::numeric ELSE 1e-30 END k FROM generate_series(1, 120000) i ORDER BY 1');
 SELECT fault('SELECT CASE WHEN i < 120000 THEN (i % 1000)::numeric ELSE 1e-30 END k, nullif(i, 110000) FROM generate_series(1, 120000) i ORDER BY 1, 2 DESC');
 
+SET client_min_messages = warning;
+DROP SCHEMA domains CASCADE;
 DROP TABLE samples, others;
 DROP DOMAIN amount, address;
 DROP TYPE mood;
