@@ -15,6 +15,7 @@
 
 #include "port/pg_bswap.h"
 
+#include "collation.h"
 #include "compat.h"
 #include "key_encoders.h"
 
@@ -62,6 +63,28 @@ extern bool encode_citext(KeyWriter *writer, Datum value);
 extern bool encode_bytea(KeyWriter *writer, Datum value);
 extern bool encode_bits_tight(KeyWriter *writer, Datum value);
 extern bool encode_bits_loose(KeyWriter *writer, Datum value);
+
+/* Appends a string that holds no zero byte, and a zero byte. */
+extern void encode_string(KeyWriter *writer, const char *data, Size size);
+
+/* encode_collated.c */
+typedef struct CollatedColumn CollatedColumn;
+
+/*
+ * Begins a column of strings, in the current memory context.  It is the last
+ * one if no other column follows in the sort.
+ */
+extern CollatedColumn *encode_collated_begin(CollationTransform *transform,
+											 bool is_last);
+
+/* Appends a string as the column's collation has it; may refuse it. */
+extern bool encode_collated(KeyWriter *writer, const char *string, Size size);
+
+/* Was the last refusal because the column's keys are to be longer? */
+extern bool encode_collated_has_grown(CollatedColumn *column);
+
+/* Are the keys certain to be in the order in which the server compares? */
+extern bool encode_collated_trusted(const CollatedColumn *column);
 
 /* The next eight bytes, the first of them the most significant. */
 static inline uint64_t

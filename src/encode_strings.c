@@ -4,7 +4,8 @@
  *	  Keys of strings: of characters, of bytes and of bits.
  *
  * A string's key is its bytes and a zero byte, which makes a string come
- * before those that it begins.
+ * before those that it begins.  Characters whose collation does not order by
+ * bytes are passed on to encode_collated.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,12 +51,11 @@ load_tail(const char *data, Size size)
 
 
 /*
- * Text, under collations and operators that order by bytes
+ * Text
  */
 
-/* Appends a string that holds no zero byte, and a zero byte. */
-static inline void
-append_string(KeyWriter *writer, const char *data, Size size)
+void
+encode_string(KeyWriter *writer, const char *data, Size size)
 {
 	KeyWriter	local = *writer;	/* for the compiler: nothing aliases it */
 	Size		room = key_room(writer);
@@ -69,16 +69,29 @@ append_string(KeyWriter *writer, const char *data, Size size)
 	*writer = local;
 }
 
+/* Appends characters by their bytes or as the column's collation has it. */
+static inline bool
+append_characters(KeyWriter *writer, const char *data, Size size)
+{
+	if (unlikely(writer->cache->collated != NULL))
+		return encode_collated(writer, data, size);
+	encode_string(writer, data, size);
+	return true;
+}
+
 /* text and varchar */
 bool
 encode_text(KeyWriter *writer, Datum value)
 {
 	struct varlena *text = (struct varlena *) DatumGetPointer(value);
 
+	/* To a collation the end may matter even for the first characters. */
 	if (unlikely(is_toasted(text)))
-		text = encode_detoast(writer, text, key_room(writer) + 1);
-	append_string(writer, VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text));
-	return true;
+		text = encode_detoast(writer, text,
+							  writer->cache->collated != NULL ? -1 :
+							  key_room(writer) + 1);
+	return append_characters(writer, VARDATA_ANY(text),
+							 VARSIZE_ANY_EXHDR(text));
 }
 
 /* The length of a string without its trailing blanks. */
@@ -108,10 +121,9 @@ encode_bpchar(KeyWriter *writer, Datum value)
 	/* Only the end tells which blanks are trailing. */
 	if (unlikely(is_toasted(text)))
 		text = encode_detoast(writer, text, -1);
-	append_string(writer, VARDATA_ANY(text),
-				  size_without_blanks(VARDATA_ANY(text),
-									  VARSIZE_ANY_EXHDR(text)));
-	return true;
+	return append_characters(writer, VARDATA_ANY(text),
+							 size_without_blanks(VARDATA_ANY(text),
+												 VARSIZE_ANY_EXHDR(text)));
 }
 
 bool
@@ -119,8 +131,7 @@ encode_name(KeyWriter *writer, Datum value)
 {
 	const char *name = NameStr(*DatumGetName(value));
 
-	append_string(writer, name, strnlen(name, NAMEDATALEN));
-	return true;
+	return append_characters(writer, name, strnlen(name, NAMEDATALEN));
 }
 
 /*
@@ -145,8 +156,7 @@ encode_citext(KeyWriter *writer, Datum value)
 	lowered = str_tolower(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text),
 						  DEFAULT_COLLATION_OID);
 	MemoryContextSwitchTo(caller_context);
-	append_string(writer, lowered, strlen(lowered));
-	return true;
+	return append_characters(writer, lowered, strlen(lowered));
 }
 
 

@@ -18,6 +18,7 @@ typedef struct KeyCache
 	Oid			type;			/* of the values, not a domain */
 	MemoryContext context;		/* as long as the sort lasts */
 	struct EnumOrder *enum_order;	/* see encode_enums.c */
+	struct CollatedColumn *collated;	/* NULL: strings sort by their bytes */
 } KeyCache;
 
 /*
@@ -96,7 +97,7 @@ typedef struct KeyForm
 typedef struct KeyEncoder
 {
 	Oid			type;			/* whose default ordering this is */
-	bool		by_collation;	/* one that orders by bytes is needed */
+	bool		by_collation;	/* or the same under any */
 	KeyForm		tight;			/* may refuse values */
 	KeyForm		loose;			/* takes all values, if not at once */
 } KeyEncoder;

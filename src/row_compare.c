@@ -23,6 +23,9 @@ typedef struct TieContext
 	const RowStore *store;
 } TieContext;
 
+/* How far ahead of a comparison its row is fetched into the cache. */
+#define PREFETCH_DISTANCE	16
+
 RowComparator *
 row_comparator_create(TupleDesc descriptor, RowColumnFunction column,
 					  const SortColumn *columns, int ncolumns)
@@ -93,18 +96,29 @@ compare_tied_rows(const void *a, const void *b, void *argument)
 					   row_store_get(context->store, *(const uint32 *) b));
 }
 
-void
+/* Brings a row that will be compared soon into the cache. */
+#define PREFETCH_COMPARED(store, order, entry, nrows) \
+	do { \
+		if ((entry) + PREFETCH_DISTANCE < (nrows)) \
+			__builtin_prefetch(row_store_get(store, \
+								ORDER_ROW((order)[(entry) + PREFETCH_DISTANCE]))); \
+	} while (0)
+
+bool
 row_settle_ties(const RowComparator *comparator, const RowStore *store,
-				uint32 *order, uint64 nrows)
+				const SortKeys *keys, uint32 *order, uint64 nrows)
 {
 	TieContext	context = {comparator, store};
+	bool		exact = sort_keys_exact(keys);
+	bool		doubtful = sort_keys_doubtful(keys);
 	MemoryContext run_context = AllocSetContextCreate(CurrentMemoryContext,
 													  "gpusort ties",
 													  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller_context = MemoryContextSwitchTo(run_context);
 	uint64		start = 0;
+	bool		in_order = true;
 
-	while (start < nrows)
+	while (start < nrows && in_order)
 	{
 		uint64		end = start + 1;
 
@@ -113,16 +127,21 @@ row_settle_ties(const RowComparator *comparator, const RowStore *store,
 			order[end] = ORDER_ROW(order[end]);
 			end++;
 		}
-		if (end - start > 1)
-		{
+		if (end - start > 1 && !exact)
 			qsort_arg(order + start, end - start, sizeof(uint32),
 					  compare_tied_rows, &context);
-			MemoryContextReset(run_context);
+		if (doubtful && start > 0)
+		{
+			PREFETCH_COMPARED(store, order, start, nrows);
+			in_order = compare_tied_rows(&order[start - 1], &order[start],
+										 &context) <= 0;
 		}
+		MemoryContextReset(run_context);
 		start = end;
 	}
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(run_context);
+	return in_order;
 }
 
 void

@@ -40,11 +40,13 @@ extern int	row_compare(const RowComparator *comparator,
 						const void *a, const void *b);
 
 /*
- * Sorts the rows of every run of entries with equal keys, and removes the
- * marks of ties from the order.
+ * Sorts the rows of every run of entries with equal keys, unless the keys are
+ * exact, and removes the marks of ties from the order.  If the keys are
+ * doubtful, each run is compared with the one before it; false, and the order
+ * is of no use, if one does not come after the other.
  */
-extern void row_settle_ties(const RowComparator *comparator,
-							const RowStore *store,
+extern bool row_settle_ties(const RowComparator *comparator,
+							const RowStore *store, const SortKeys *keys,
 							uint32 *order, uint64 nrows);
 
 /* Removes the marks of ties from the order; where equal keys mean equal rows. */

@@ -211,6 +211,31 @@ row_order_verify(RowOrder *order, uint64 entry)
 						   order->entries[entry - 1])));
 }
 
+/*
+ * Has the comparators do what keys have not done, which may show that the
+ * keys are not to be used; the order is left unset then.
+ */
+static void
+settle_order(RowOrder *order)
+{
+	const SortKeys *keys = order->keys;
+
+	if (sort_keys_exact(keys) && !sort_keys_doubtful(keys))
+	{
+		if (keys->shape.mark_ties)
+			row_accept_ties(order->entries, order->store->nrows);
+	}
+	else if (!row_settle_ties(get_comparator(order), order->store, keys,
+							  order->entries, order->store->nrows))
+	{
+		ereport(LOG,
+				(errmsg("gpusort: sorting natively"),
+				 errdetail("The C library's strxfrm() contradicts its strcoll() under the collation of this sort.")));
+		pfree(order->entries);
+		order->entries = NULL;
+	}
+}
+
 bool
 row_order_make(RowOrder *order, Size limit)
 {
@@ -220,11 +245,7 @@ row_order_make(RowOrder *order, Size limit)
 	{
 		if (gpusort_verify)
 			verify_permutation(order);
-		if (!sort_keys_exact(order->keys))
-			row_settle_ties(get_comparator(order), order->store,
-							order->entries, order->store->nrows);
-		else if (order->keys->shape.mark_ties)
-			row_accept_ties(order->entries, order->store->nrows);
+		settle_order(order);
 
 		order->method = pstrdup(order->job->method);
 		order->device = pstrdup(order->job->device);

@@ -57,7 +57,7 @@ extern void row_order_add(RowOrder *order, TupleTableSlot *slot);
 
 /*
  * After the last row: makes the order.  False if that would take store and
- * order over the limit, in bytes.
+ * order over the limit, in bytes, or if the keys turn out to be misleading.
  */
 extern bool row_order_make(RowOrder *order, Size limit);
 

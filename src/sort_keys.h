@@ -23,6 +23,7 @@ typedef struct SortColumn
 
 	/* filled in by sort_keys_create(), for columns that are encoded */
 	bool		descending;
+	bool		by_bytes;		/* whatever the collation */
 	/* see key_encoders.h */
 	const struct KeyEncoder *encoder;
 	const struct KeyForm *form; /* of the present layout */
@@ -40,6 +41,9 @@ typedef struct SortColumn
  * Keys are exact while every column is encoded and no key had to be cut.
  * Otherwise rows with equal keys need not be equal, and the types' own
  * comparators have to settle their order.
+ *
+ * Doubtful keys may contradict the comparators, if very rarely.  Then it is
+ * the comparators that are right.
  */
 typedef struct SortKeys
 {
@@ -48,7 +52,9 @@ typedef struct SortKeys
 	int			nencoded;		/* leading columns that can be encoded, > 0 */
 	AttrNumber	max_attno;		/* of those */
 	bool		loose;			/* the layout */
-	bool		cut;			/* some key was longer than KEY_MAX_WORDS */
+	bool		cut;			/* some key is only a beginning */
+	bool		doubtful;		/* see sort_keys_doubtful() */
+	bool		same_layout;	/* will do, when keys are made again */
 	KeyShape	shape;			/* of the present layout */
 	MemoryContext value_context;	/* for what is made of one value */
 } SortKeys;
@@ -58,7 +64,7 @@ typedef enum KeyObstacle
 {
 	KEY_ENCODABLE = 0,
 	KEY_TYPE,					/* no encoder for the type */
-	KEY_COLLATION,				/* not ordered by bytes */
+	KEY_COLLATION,				/* there is none */
 	KEY_OPERATOR				/* not an ordering that keys have */
 } KeyObstacle;
 
@@ -75,8 +81,8 @@ extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
 								  int ncolumns);
 
 /*
- * Changes to the loose layout, or begins with it once more.  The shape may
- * change.
+ * Changes to the loose layout, or begins once more with the same, whichever
+ * the last row that did not fit asked for.  The shape may change.
  */
 extern void sort_keys_loosen(SortKeys *keys);
 
@@ -84,8 +90,9 @@ extern void sort_keys_loosen(SortKeys *keys);
  * Encodes the slot's key into "words" (KEY_MAX_WORDS of them) and returns how
  * many it took.  If that is 0 then the keys made so far cannot go with this
  * row's, and all have to be made again after sort_keys_loosen().  Such is the
- * end of the tight layout, when a row does not fit it.  In the loose layout
- * it is rare: an enum has got a new value since the sort began.
+ * end of the tight layout, when a row does not fit it.  Otherwise it is rare:
+ * an enum has got a new value since the sort began, or strings turn out to
+ * need longer keys.
  */
 extern int	sort_keys_encode(SortKeys *keys, TupleTableSlot *slot,
 							 uint64_t *words);
@@ -95,6 +102,13 @@ static inline bool
 sort_keys_exact(const SortKeys *keys)
 {
 	return keys->nencoded == keys->ncolumns && !keys->cut;
+}
+
+/* May rows with different keys be in the wrong order? */
+static inline bool
+sort_keys_doubtful(const SortKeys *keys)
+{
+	return keys->doubtful;
 }
 
 #endif							/* GPUSORT_SORT_KEYS_H */

@@ -161,6 +161,19 @@ SELECT fault('SELECT u, u2, u3, u4, u5, u6, u7, u8, u9, id FROM (SELECT *, u u2,
 SELECT fault('SELECT t COLLATE "en-x-icu" FROM samples ORDER BY t COLLATE "en-x-icu" USING ~>~');
 SELECT fault('SELECT c COLLATE "en-x-icu", id FROM samples ORDER BY c COLLATE "en-x-icu" USING ~<~ NULLS FIRST, id');
 
+-- collations that do not order by bytes, of which some find strings equal that are not the same
+CREATE COLLATION ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE COLLATION by_number (provider = icu, locale = 'en-u-kn-ka-shifted');
+SELECT fault FROM unnest('{t,v,c,n}'::text[]) sort_column, unnest('{en-x-icu,und-x-icu,by_number,ignoring_case}'::text[]) name,
+	unnest('{ASC NULLS FIRST,DESC NULLS LAST}'::text[]) direction,
+	fault(format(CASE name WHEN 'ignoring_case' THEN 'SELECT lower(%s) FROM samples ORDER BY %1$s COLLATE %I %s'
+		ELSE 'SELECT %s FROM samples ORDER BY %1$s COLLATE %I %s' END, sort_column, name, direction))
+WHERE fault IS NOT NULL;
+SELECT fault('SELECT b, v COLLATE "en-x-icu", i4, t COLLATE "en-x-icu", id FROM samples ORDER BY b, v COLLATE "en-x-icu" DESC, i4, t COLLATE "en-x-icu", id');
+SELECT fault('SELECT ''common to all '' || i % 7 || repeat(''x'', i % 60) COLLATE "en-x-icu", i FROM generate_series(1, 5000) i ORDER BY 1, 2');
+SELECT fault('SELECT CASE WHEN i < 3000 THEN md5(i::text) WHEN i % 100 > 0 THEN repeat(''x'', 20) || i END COLLATE "en-x-icu" FROM generate_series(1, 5000) i ORDER BY 1');
+SELECT fault('SELECT DISTINCT lower(v) COLLATE "en-x-icu" FROM samples ORDER BY 1');
+
 -- C.UTF-8, expressions, numbers of rows
 SELECT fault('SELECT t COLLATE "C.utf8" FROM samples ORDER BY t COLLATE "C.utf8" DESC');
 SELECT fault('SELECT i4 % 10, upper(v COLLATE "C") FROM samples ORDER BY i4 % 10, upper(v COLLATE "C")');
@@ -182,5 +195,6 @@ SET client_min_messages = warning;
 DROP SCHEMA domains CASCADE;
 DROP TABLE samples, others;
 DROP DOMAIN amount, address;
+DROP COLLATION ignoring_case, by_number;
 DROP TYPE mood;
 DROP FUNCTION fault, uses_gpusort, digest, shown;

@@ -28,6 +28,18 @@ my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
 system_or_bail('make', '-s', '-C', $build, '-f', "$source/Makefile",
 	"PG_CONFIG=$pg_config");
 
+# Locales of libc that differ in how they sort, where they can be made.
+my $locales = abs_path(PostgreSQL::Test::Utils::tempdir);
+my %made_locale;
+foreach my $locale ('en_US.UTF-8', 'hu_HU.UTF-8', 'de_DE.ISO-8859-1')
+{
+	my ($language, $charmap) = split /\./, $locale;
+	$made_locale{$locale} = 1
+	  if system("localedef -i $language -f $charmap '$locales/$locale' >/dev/null 2>&1") == 0;
+}
+note 'locales: ' . join(' ', sort keys %made_locale);
+$ENV{LOCPATH} = $locales;
+
 my $node = PostgreSQL::Test::Cluster->new('encoders');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
 $node->start;
@@ -54,7 +66,11 @@ sub check
 			  . "]::regoperator[]"),
 		stdout => \$stdout,
 		stderr => \$stderr);
-	return $stderr ne '' ? $stderr : $stdout;
+	return $stderr if $stderr ne '';
+
+	# Keys that libc makes may be wrong now and then.
+	$stdout =~ s/; wrong (\d+) of (\d+)$/$1 <= 0.02 * $2 ? '' : $&/e;
+	return $stdout;
 }
 
 # Checks a query of one column in both directions, with NULLs at either end;
@@ -766,21 +782,75 @@ foreach my $collation (@bytewise)
 	is($obstacle->('text', '<(text,text)', $oid->($collation)),
 		'none', "collation $collation is ordered by bytes");
 }
-foreach my $collation (@other)
-{
-	is($obstacle->('text', '<(text,text)', $oid->($collation)),
-		'collation', "collation $collation is not ordered by bytes");
-	is($obstacle->('name', '<(name,name)', $oid->($collation)),
-		'collation', "nor is a name under $collation");
-}
 is($obstacle->('text', '<(text,text)', 0), 'collation', 'no collation');
 
+# Others have sort keys.
+if (grep { /icu/ } @other)
+{
+	$node->safe_psql(
+		'postgres', q{
+		CREATE COLLATION nondeterministic
+			(provider = icu, locale = 'en-u-ks-level2', deterministic = false);
+		CREATE COLLATION punctuation_later
+			(provider = icu, locale = 'en-u-ka-shifted-kf-upper-kn', deterministic = true)});
+	push @other, 'nondeterministic', 'punctuation_later';
+}
+foreach my $locale (grep { /UTF-8/ } sort keys %made_locale)
+{
+	$node->safe_psql('postgres',
+		"CREATE COLLATION \"$locale\" (provider = libc, locale = '$locale')");
+	push @other, "\"$locale\"";
+}
+$node->safe_psql('postgres', 'CREATE EXTENSION citext');
+
+# strings of ordinary length, most of which are told apart by few characters,
+# and strings that are so only by what comes late or counts little
+my $usual_strings = q{
+	SELECT random_text('abcdefghijklmnopqrstuvwxyz', 14) FROM generate_series(1, 150)
+	UNION ALL
+	SELECT 'common to many' || random_text('ab-' || chr(224) || chr(225) || chr(768) || ' AB', 5)
+	FROM generate_series(1, 150)
+	UNION ALL
+	SELECT repeat('long', 30 + n % 3) || random_text('ab', 2) FROM generate_series(1, 20) n
+	UNION ALL
+	SELECT s FROM unnest('{cs,csz,cz,ccs,ccsz,dzs,ddzs,de luge,de-luge,deluge,de Luge,DE LUGE,10,9,1,01,cote,coté,côte,côté}'::text[]) s
+	UNION ALL
+	SELECT repeat(chr(768), n * 10) || 'a' FROM generate_series(1, 3) n
+};
+foreach my $collation (@other)
+{
+	foreach my $name (sort keys %string_type)
+	{
+		check_column('postgres', "SELECT v COLLATE $collation FROM v_$name",
+			qr/^tight: words 0, .* columns 1 of 1$/,
+			"$name collate $collation");
+	}
+	foreach my $type (qw(text citext))
+	{
+		check_column(
+			'postgres',
+			"SELECT s::$type COLLATE $collation FROM ($usual_strings) strings (s)",
+			qr/^tight: words 0, .* columns 1 of 1$/,
+			"usual strings as $type collate $collation");
+	}
+	like(
+		check(
+			'postgres',
+			"SELECT n % 5, s COLLATE $collation, n, left(s, 9) COLLATE $collation"
+			  . " FROM (SELECT s, row_number() OVER () n FROM ($usual_strings) strings (s)) s",
+			descending => [ 0, 1, 1, 0 ]),
+		qr/^tight: words 0, .* columns 4 of 4$/,
+		"several columns, two of them collate $collation");
+	check_column('postgres', "SELECT $_ COLLATE $collation FROM toasted",
+		qr/^tight: words 0, .* columns 1 of 1$/,
+		"toasted: $_ collate $collation")
+	  foreach qw(plain compressed);
+	is($obstacle->('text', '<(text,text)', $oid->($collation)),
+		'none', "collation $collation is no obstacle");
+}
+
 # Pattern operators order by bytes under any collation.
-$node->safe_psql(
-	'postgres', q{CREATE COLLATION nondeterministic
-		(provider = icu, locale = 'en-u-ks-level2', deterministic = false)})
-  if grep { /icu/ } @other;
-foreach my $collation (@other, grep { /icu/ } @other ? 'nondeterministic' : ())
+foreach my $collation (@other)
 {
 	foreach my $type (qw(text varchar bpchar))
 	{
@@ -796,33 +866,31 @@ foreach my $collation (@other, grep { /icu/ } @other ? 'nondeterministic' : ())
 	}
 }
 
-# Databases by their default collation and encoding: how they are made, and
-# whether text can be encoded there.
-my $c_utf8_locale = @c_utf8 ? 'C.UTF-8' : undef;
+# Databases by their default collation and encoding.
 my @databases = (
-	[ 'latin1', "ENCODING 'LATIN1' LOCALE 'C'", 'none' ],
-	[ 'sql_ascii', "ENCODING 'SQL_ASCII' LOCALE 'POSIX'", 'none' ]);
-push @databases,
-  [
-	'libc_c_utf8',
-	"ENCODING 'UTF8' LOCALE 'C.UTF-8'",
-	$libc_bytewise ? 'none' : 'collation' ]
+	[ 'latin1', "ENCODING 'LATIN1' LOCALE 'C'" ],
+	[ 'sql_ascii', "ENCODING 'SQL_ASCII' LOCALE 'POSIX'" ]);
+push @databases, [ 'libc_c_utf8', "ENCODING 'UTF8' LOCALE 'C.UTF-8'" ]
   if @c_utf8;
+push @databases, [ 'libc_utf8', "ENCODING 'UTF8' LOCALE 'en_US.UTF-8'" ]
+  if $made_locale{'en_US.UTF-8'};
+push @databases, [ 'libc_latin1', "ENCODING 'LATIN1' LOCALE 'de_DE.ISO-8859-1'" ]
+  if $made_locale{'de_DE.ISO-8859-1'};
 push @databases,
   [
-	'icu', "ENCODING 'UTF8' LOCALE_PROVIDER icu LOCALE 'C' ICU_LOCALE 'en'",
-	'collation' ]
+	'icu', "ENCODING 'UTF8' LOCALE_PROVIDER icu LOCALE 'C' ICU_LOCALE 'en'" ],
+  [
+	'icu_latin1', "ENCODING 'LATIN1' LOCALE_PROVIDER icu LOCALE 'C' ICU_LOCALE 'de'" ]
   if grep { /icu/ } @other;
 push @databases,
   [
 	'builtin_c_utf8',
-	"ENCODING 'UTF8' LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8' LOCALE 'C'",
-	'none' ]
+	"ENCODING 'UTF8' LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8' LOCALE 'C'" ]
   if $version >= 17;
 
 foreach my $database (@databases)
 {
-	my ($name, $options, $expected) = @$database;
+	my ($name, $options) = @$database;
 
 	$node->safe_psql('postgres',
 		"CREATE DATABASE $name TEMPLATE template0 $options");
@@ -830,17 +898,17 @@ foreach my $database (@databases)
 	is( $node->safe_psql(
 			$name,
 			q{SELECT sort_key_obstacle('text', '<(text,text)'::regoperator, 100)}),
-		$expected,
+		'none',
 		"default collation of database $name");
 
 	# all bytes that there are, and some that no locale knows
-	my $values = $name eq 'latin1' || $name eq 'sql_ascii' ?
+	my $values = $name =~ /latin1|sql_ascii/ ?
 	  q{SELECT c || t FROM (SELECT chr(n) FROM generate_series(1, 255) n) b (c),
 		unnest(ARRAY['', 'a', chr(1), chr(255)]) t} :
 	  q{SELECT chr(n) || t FROM generate_series(1, 50000, 499) n,
 		unnest(ARRAY['', 'a', chr(1), chr(255), chr(66000)]) t};
 
-	foreach my $type ($expected eq 'none' ? qw(text bpchar name) : ())
+	foreach my $type (qw(text bpchar name))
 	{
 		check_column($name, "SELECT v::$type FROM ($values) AS s (v)",
 			qr/^tight/, "database $name, $type");
@@ -851,15 +919,17 @@ foreach my $database (@databases)
 	is( $node->safe_psql(
 			$name,
 			q{SELECT sort_key_obstacle('citext', '<(citext,citext)'::regoperator, 100)}),
-		$expected,
+		'none',
 		"citext under the default collation of database $name");
+	check_column($name,
+		"SELECT v::citext FROM ($values) AS s (v)",
+		qr/^tight: words 0, .* columns 1 of 1/, "database $name, citext");
 	check_column($name,
 		"SELECT v::citext COLLATE \"C\" FROM ($values UNION ALL SELECT 'x' || upper(v) FROM ($values) AS t (v)) AS s (v)",
 		qr/^tight: words 0, .* columns 1 of 1/, "database $name, citext collate C");
 }
 
 
-$node->safe_psql('postgres', 'CREATE EXTENSION citext');
 check_column('postgres', "SELECT $_\::citext FROM toasted",
 	qr/^tight: words 0, .* columns 1 of 1/, "citext, toasted: $_")
   foreach qw(plain compressed);
