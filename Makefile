@@ -13,17 +13,27 @@ DATA = sql/gpusort--0.1.0.sql
 OBJS = \
 	src/collation.o \
 	src/device_client.o \
+	src/encode_collated.o \
+	src/encode_enums.o \
+	src/encode_identifiers.o \
+	src/encode_network.o \
+	src/encode_numbers.o \
+	src/encode_strings.o \
+	src/encode_times.o \
 	src/explain_native.o \
 	src/functions.o \
 	src/gpusort.o \
 	src/host_sort.o \
 	src/huge_pages.o \
+	src/index_build.o \
+	src/index_feed.o \
 	src/key_encoders.o \
 	src/launcher.o \
 	src/left_native.o \
 	src/node_gpusort.o \
 	src/plan_sort.o \
 	src/row_compare.o \
+	src/row_order.o \
 	src/row_sort.o \
 	src/row_store.o \
 	src/settings.o \

@@ -1,13 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * collation.c
- *	  What sort keys need to know of a collation.
+ *	  From strings to bytes that compare as a collation has it.
  *
  * The server itself knows which collations it compares with memcmp(): C and
  * POSIX of any provider, and all collations of the builtin provider (17 and
  * later), with C.UTF-8 among them.  It does not know of one more, which is
  * the default of many installations: libc's C.UTF-8, for which it calls
  * strcoll().
+ *
+ * Under any other collation a string has a sort key, for which we ask the
+ * provider that compares the strings.  As the order is often decided by their
+ * first characters, and sort keys are costly to make, a caller can have just
+ * the beginning of one.
+ *
+ * ICU's sort keys are what core's own sort and its hashes of strings rely on.
+ * Those of libc have been in another order than strcoll() before, which is
+ * why core does not use them.  So they are not to be trusted: who uses them
+ * has to compare neighbours when all is sorted.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,12 +29,36 @@
 
 #include "catalog/pg_collation.h"
 #include "catalog/pg_database.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/syscache.h"
 
 #include "collation.h"
 #include "compat.h"
+
+/* Longest string that is given to libc, whose keys have several times that. */
+#define LIBC_MAX_BYTES		8192
+
+/*
+ * Characters of a longer string from which the first bytes of its key are
+ * made: one for each byte, and some more, on whose account the last of these
+ * may be another one.
+ */
+#define LIBC_HEAD_CHARACTERS(limit) ((limit) + 4)
+
+/* What is between the levels of a sort key of glibc, and nowhere else. */
+#define LIBC_LEVEL_END		1
+
+struct CollationTransform
+{
+	pg_locale_t locale;			/* NULL: libc's, of the whole process */
+	bool		by_icu;
+	MemoryContext context;		/* that of this struct */
+	char	   *source;			/* a string, ended as libc wants it */
+	char	   *result;			/* its sort key */
+	Size		result_size;
+};
 
 /*
  * Does this C library's strcoll() order C.UTF-8 by bytes?
@@ -51,19 +85,16 @@ libc_c_utf8_is_bytewise(void)
 }
 
 /*
- * The name of the locale by which libc compares under this collation, or NULL
- * if it is another provider that compares.
+ * Who compares under this collation: one of COLLPROVIDER_xxx.  For libc the
+ * locale is given, too.
  */
-static char *
-libc_locale(Oid collation)
+static char
+find_provider(Oid collation, char **libc_locale)
 {
 	int			cache;
 	HeapTuple	tuple;
 	char		provider;
 	AttrNumber	attno;
-	Datum		name = (Datum) 0;
-	bool		isnull = true;
-	char	   *result;
 
 	/* The default collation's own row only points to the database. */
 	if (collation == DEFAULT_COLLATION_OID)
@@ -85,28 +116,207 @@ libc_locale(Oid collation)
 		attno = Anum_pg_collation_collcollate;
 	}
 
+	*libc_locale = NULL;
 	if (provider == COLLPROVIDER_LIBC)
-		name = SysCacheGetAttr(cache, tuple, attno, &isnull);
-	result = isnull ? NULL : TextDatumGetCString(name);
+	{
+		bool		isnull;
+		Datum		name = SysCacheGetAttr(cache, tuple, attno, &isnull);
+
+		if (!isnull)
+			*libc_locale = TextDatumGetCString(name);
+	}
 	ReleaseSysCache(tuple);
-	return result;
+	return provider;
+}
+
+/* glibc takes both spellings, and any case, for the same locale. */
+static bool
+is_c_utf8(const char *libc_locale)
+{
+	return pg_strcasecmp(libc_locale, "C.UTF-8") == 0 ||
+		pg_strcasecmp(libc_locale, "C.UTF8") == 0;
 }
 
 bool
-collation_is_bytewise(Oid collation)
+collation_can_sort(Oid collation)
 {
-	char	   *locale;
+	return OidIsValid(collation);
+}
 
-	if (!OidIsValid(collation))
-		return false;
+CollationTransform *
+collation_transform_create(Oid collation)
+{
+	CollationTransform *transform;
+	char	   *libc_locale;
+	char		provider;
+
 	if (COLLATION_IS_C(collation))
-		return true;
-	if (!libc_c_utf8_is_bytewise())
-		return false;
+		return NULL;
+	provider = find_provider(collation, &libc_locale);
+	if (libc_locale != NULL && is_c_utf8(libc_locale) &&
+		libc_c_utf8_is_bytewise())
+		return NULL;
 
-	/* glibc takes both spellings, and any case, for the same locale. */
-	locale = libc_locale(collation);
-	return locale != NULL &&
-		(pg_strcasecmp(locale, "C.UTF-8") == 0 ||
-		 pg_strcasecmp(locale, "C.UTF8") == 0);
+	transform = palloc0(sizeof(CollationTransform));
+	transform->locale = pg_newlocale_from_collation(collation);
+	transform->by_icu = provider == COLLPROVIDER_ICU;
+	transform->context = CurrentMemoryContext;
+	return transform;
+}
+
+bool
+collation_breaks_ties(const CollationTransform *transform)
+{
+	return transform->locale == NULL || transform->locale->deterministic;
+}
+
+bool
+collation_is_trusted(const CollationTransform *transform)
+{
+	return transform->by_icu;
+}
+
+
+/*
+ * ICU, which makes a sort key from its beginning as far as it is wanted
+ */
+#if PG_VERSION_NUM >= 160000
+
+static Size
+transform_by_icu(CollationTransform *transform, const char *string, Size size,
+				 char *bytes, Size limit)
+{
+	return pg_strnxfrm_prefix(bytes, limit, string, size, transform->locale);
+}
+
+#elif defined(USE_ICU)
+
+static Size
+transform_by_icu(CollationTransform *transform, const char *string, Size size,
+				 char *bytes, Size limit)
+{
+	UCharIterator characters;
+	UChar	   *converted = NULL;
+	uint32		state[2] = {0, 0};
+	UErrorCode	status = U_ZERO_ERROR;
+	int32		length;
+
+	if (GetDatabaseEncoding() == PG_UTF8)
+		uiter_setUTF8(&characters, string, size);
+	else
+	{
+		length = icu_to_uchar(&converted, string, size);
+		uiter_setString(&characters, converted, length);
+	}
+	length = ucol_nextSortKeyPart(transform->locale->info.icu.ucol,
+								  &characters, state, (uint8 *) bytes, limit,
+								  &status);
+	if (U_FAILURE(status))
+		ereport(ERROR,
+				(errmsg("sort key generation failed: %s",
+						u_errorName(status))));
+	if (converted != NULL)
+		pfree(converted);
+	return length;
+}
+
+#else
+
+static Size
+transform_by_icu(CollationTransform *transform, const char *string, Size size,
+				 char *bytes, Size limit)
+{
+	elog(ERROR, "a collation of ICU in a server without ICU");
+	return 0;
+}
+
+#endif
+
+
+/*
+ * libc, which makes a sort key as a whole
+ */
+
+/* Makes the key of a string of at most LIBC_MAX_BYTES; returns its length. */
+static Size
+transform_whole(CollationTransform *transform, const char *string, Size size)
+{
+	Size		length;
+
+	if (transform->source == NULL)
+	{
+		transform->result_size = LIBC_MAX_BYTES;
+		transform->source = MemoryContextAlloc(transform->context,
+											   LIBC_MAX_BYTES + 1);
+		transform->result = MemoryContextAlloc(transform->context,
+											   transform->result_size);
+	}
+	memcpy(transform->source, string, size);
+	transform->source[size] = '\0';
+
+	for (;;)
+	{
+		if (transform->locale == NULL)
+			length = strxfrm(transform->result, transform->source,
+							 transform->result_size);
+		else
+			length = strxfrm_l(transform->result, transform->source,
+							   transform->result_size,
+							   transform->locale->info.lt);
+		if (length < transform->result_size)
+			return length;
+		transform->result_size = length + 1;
+		transform->result = repalloc(transform->result,
+									 transform->result_size);
+	}
+}
+
+/* The same for not more than so many characters; *whole tells if that is all. */
+static Size
+transform_head(CollationTransform *transform, const char *string, Size size,
+			   int characters, bool *whole)
+{
+	Size		head = pg_mbcharcliplen(string, size, characters);
+
+	if (head > LIBC_MAX_BYTES)
+		head = pg_mbcliplen(string, size, LIBC_MAX_BYTES);
+	*whole = head == size;
+	return transform_whole(transform, string, head);
+}
+
+/*
+ * The first level of a sort key is made of the weights of the characters, one
+ * after the other.  So a few characters may give all the bytes that are
+ * wanted.  That characters can have another weight together than each by
+ * itself, or none, does not matter: this is not trusted.
+ */
+static Size
+transform_by_libc(CollationTransform *transform, const char *string, Size size,
+				  char *bytes, Size limit)
+{
+	bool		whole;
+	Size		length = transform_head(transform, string, size,
+										LIBC_HEAD_CHARACTERS(limit), &whole);
+
+	if (!whole && (length < limit ||
+				   memchr(transform->result, LIBC_LEVEL_END, limit) != NULL))
+		length = transform_head(transform, string, size, LIBC_MAX_BYTES,
+								&whole);
+	if (length < limit && !whole)
+	{
+		memset(bytes, 0, limit);
+		memcpy(bytes, transform->result, length);
+		return limit;
+	}
+	memcpy(bytes, transform->result, Min(length, limit));
+	return Min(length, limit);
+}
+
+Size
+collation_transform(CollationTransform *transform, const char *string,
+					Size size, char *bytes, Size limit)
+{
+	if (transform->by_icu)
+		return transform_by_icu(transform, string, size, bytes, limit);
+	return transform_by_libc(transform, string, size, bytes, limit);
 }

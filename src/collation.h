@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * collation.h
- *	  What sort keys need to know of a collation.
+ *	  From strings to bytes that compare as a collation has it.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,10 +10,38 @@
 
 #include "postgres.h"
 
+/* A collation that does not order by bytes, with what is needed to apply it. */
+typedef struct CollationTransform CollationTransform;
+
 /*
- * Does text under this collation sort as its bytes do, and are only equal
- * bytes equal?  InvalidOid gives false.
+ * Can strings be sorted under this collation?  InvalidOid, which says that
+ * there is none, gives false.
  */
-extern bool collation_is_bytewise(Oid collation);
+extern bool collation_can_sort(Oid collation);
+
+/*
+ * Makes a transform, in the current memory context; NULL if strings sort as
+ * their bytes do, and only equal bytes are equal.  The collation must be one
+ * that can sort.
+ */
+extern CollationTransform *collation_transform_create(Oid collation);
+
+/*
+ * Writes the first "limit" bytes of a string's sort key, and returns how many
+ * these are: fewer than the limit if that is all of it.  None is zero, other
+ * than such as fill up to the limit.
+ */
+extern Size collation_transform(CollationTransform *transform,
+								const char *string, Size size,
+								char *bytes, Size limit);
+
+/* May strings be different that have equal sort keys? */
+extern bool collation_breaks_ties(const CollationTransform *transform);
+
+/*
+ * Are the sort keys certain to be in the order in which the server compares
+ * the strings?
+ */
+extern bool collation_is_trusted(const CollationTransform *transform);
 
 #endif							/* GPUSORT_COLLATION_H */

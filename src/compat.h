@@ -78,4 +78,16 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define COMPARE_GT BTGreaterStrategyNumber
 #endif
 
+/*
+ * Index builds: what core's sort has in memory ahead of each index tuple.  17
+ * puts them one behind the other, and before 16 such headers were larger.
+ */
+#if PG_VERSION_NUM >= 170000
+#define CORE_TUPLE_HEADER_BYTES 0
+#elif PG_VERSION_NUM >= 160000
+#define CORE_TUPLE_HEADER_BYTES 8
+#else
+#define CORE_TUPLE_HEADER_BYTES 24
+#endif
+
 #endif							/* GPUSORT_COMPAT_H */

@@ -9,12 +9,20 @@
  *		node_gpusort.c		which takes rows from its child and hands them on
  *		row_sort.c			sorted
  *		row_store.c			the rows stay here
- *		sort_keys.c			while their keys are made, column by column
- *		key_encoders.c		each type in its own way
+ *		row_order.c			until their order is known
+ *		sort_keys.c			for which keys are made, column by column
+ *		key_encoders.c		each type in its own way, in encode_*.c
  *		sort_job.c			and sent to be sorted
  *		device_client.c		on the GPU, by gpusortd (daemon/, ../kernels/)
  *		host_sort.c			or on the CPU
  *		row_compare.c		what keys cannot decide is decided by comparing
+ *
+ * The rows of an index build come another way:
+ *
+ *		index_build.c		the build of a B-tree index becomes ours
+ *		index_feed.c		which takes rows from the scan of the table, and hands
+ *							them on to core's build
+ *		row_store.c			and so on
  *
  * Beside it: left_native.c decides which sorts stay as they are, for plan_sort.c
  * and for explain_native.c, which says why; settings.c has the settings,
@@ -34,6 +42,7 @@
 #include "utils/varlena.h"
 
 #include "explain_native.h"
+#include "index_build.h"
 #include "launcher.h"
 #include "plan_sort.h"
 #include "settings.h"
@@ -92,6 +101,7 @@ _PG_init(void)
 	shared_state_init();
 	plan_sort_init();
 	explain_native_init();
+	index_build_init();
 	if (process_shared_preload_libraries_in_progress)
 		launcher_register();
 	else if (creating_extension &&

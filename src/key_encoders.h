@@ -12,6 +12,15 @@
 
 #include "key_format.h"
 
+/* What an encoder may keep for a column from one value to the next. */
+typedef struct KeyCache
+{
+	Oid			type;			/* of the values, not a domain */
+	MemoryContext context;		/* as long as the sort lasts */
+	struct EnumOrder *enum_order;	/* see encode_enums.c */
+	struct CollatedColumn *collated;	/* NULL: strings sort by their bytes */
+} KeyCache;
+
 /*
  * A key while it is being written.  Bytes are gathered in "partial", from its
  * most significant one on, and go out as whole words; no byte of the key is
@@ -25,7 +34,8 @@ typedef struct KeyWriter
 	int			filled;			/* its bits in use, less than 64 */
 	uint64_t	complement;		/* all ones within a descending value */
 	bool		cut;			/* something found no room */
-	MemoryContext detoast_context;	/* for the value at hand only */
+	KeyCache   *cache;			/* of the column at hand */
+	MemoryContext value_context;	/* for what is made of the value at hand */
 } KeyWriter;
 
 /*
@@ -68,8 +78,9 @@ key_room(const KeyWriter *writer)
  * begin those of another.  Values are never NULL.
  *
  * A type of 1 to 8 bytes gives them as the low bytes of a word.  Any other
- * appends them by key_append(); it may refuse a value that does not fit its
- * form, with false, whatever it has appended by then.
+ * appends them by key_append(); it may refuse a value, with false, whatever it
+ * has appended by then.  In the tight layout that means that the value does
+ * not fit its form; in the loose one, that all keys have to be made again.
  */
 typedef uint64_t (*KeyWordFunction) (Datum value);
 typedef bool (*KeyEncodeFunction) (KeyWriter *writer, Datum value);
@@ -85,13 +96,13 @@ typedef struct KeyForm
 /* A type's row in the table of encoders. */
 typedef struct KeyEncoder
 {
-	Oid			type;			/* not a domain */
-	bool		by_collation;	/* needs a collation that orders by bytes */
+	Oid			type;			/* whose default ordering this is */
+	bool		by_collation;	/* or the same under any */
 	KeyForm		tight;			/* may refuse values */
-	KeyForm		loose;			/* takes all values */
+	KeyForm		loose;			/* takes all values, if not at once */
 } KeyEncoder;
 
-/* The encoder for a type that is not a domain, or NULL. */
+/* The encoder for a type's default ordering, or NULL. */
 extern const KeyEncoder *key_encoder_find(Oid type);
 
 #endif							/* GPUSORT_KEY_ENCODERS_H */

@@ -23,56 +23,61 @@ typedef struct TieContext
 	const RowStore *store;
 } TieContext;
 
+/* How far ahead of a comparison its row is fetched into the cache. */
+#define PREFETCH_DISTANCE	16
+
 RowComparator *
-row_comparator_create(TupleDesc descriptor, const SortColumn *columns,
-					  int ncolumns)
+row_comparator_create(TupleDesc descriptor, RowColumnFunction column,
+					  const SortColumn *columns, int ncolumns)
 {
 	RowComparator *comparator = palloc(sizeof(RowComparator));
 
 	comparator->descriptor = descriptor;
+	comparator->column = column;
 	comparator->ncolumns = ncolumns;
 	comparator->columns = palloc0(ncolumns * sizeof(SortSupportData));
 	for (int i = 0; i < ncolumns; i++)
 	{
-		SortSupport column = &comparator->columns[i];
+		SortSupport support = &comparator->columns[i];
 
-		column->ssup_cxt = CurrentMemoryContext;
-		column->ssup_collation = columns[i].collation;
-		column->ssup_nulls_first = columns[i].nulls_first;
-		column->ssup_attno = columns[i].attno;
-		PrepareSortSupportFromOrderingOp(columns[i].sort_operator, column);
+		support->ssup_cxt = CurrentMemoryContext;
+		support->ssup_collation = columns[i].collation;
+		support->ssup_nulls_first = columns[i].nulls_first;
+		support->ssup_attno = columns[i].attno;
+		PrepareSortSupportFromOrderingOp(columns[i].sort_operator, support);
 	}
 	return comparator;
 }
 
-/* The heap tuple whose body the minimal tuple is. */
-static inline HeapTupleData
-as_heap_tuple(MinimalTuple row)
+Datum
+minimal_tuple_column(const void *row, AttrNumber attno, TupleDesc descriptor,
+					 bool *isnull)
 {
-	HeapTupleData tuple = {0};
+	/* the heap tuple whose body the minimal tuple is */
+	HeapTupleData tuple = {
+		.t_len = ((MinimalTuple) row)->t_len + MINIMAL_TUPLE_OFFSET,
+		.t_data = (HeapTupleHeader) ((char *) row - MINIMAL_TUPLE_OFFSET)
+	};
 
-	tuple.t_len = row->t_len + MINIMAL_TUPLE_OFFSET;
-	tuple.t_data = (HeapTupleHeader) ((char *) row - MINIMAL_TUPLE_OFFSET);
-	return tuple;
+	return heap_getattr(&tuple, attno, descriptor, isnull);
 }
 
 int
-row_compare(const RowComparator *comparator, MinimalTuple a, MinimalTuple b)
+row_compare(const RowComparator *comparator, const void *a, const void *b)
 {
-	HeapTupleData tuple_a = as_heap_tuple(a);
-	HeapTupleData tuple_b = as_heap_tuple(b);
-
 	for (int i = 0; i < comparator->ncolumns; i++)
 	{
-		SortSupport column = &comparator->columns[i];
+		SortSupport support = &comparator->columns[i];
 		bool		null_a;
 		bool		null_b;
-		Datum		value_a = heap_getattr(&tuple_a, column->ssup_attno,
-										   comparator->descriptor, &null_a);
-		Datum		value_b = heap_getattr(&tuple_b, column->ssup_attno,
-										   comparator->descriptor, &null_b);
+		Datum		value_a = comparator->column(a, support->ssup_attno,
+												 comparator->descriptor,
+												 &null_a);
+		Datum		value_b = comparator->column(b, support->ssup_attno,
+												 comparator->descriptor,
+												 &null_b);
 		int			result = ApplySortComparator(value_a, null_a,
-												 value_b, null_b, column);
+												 value_b, null_b, support);
 
 		if (result != 0)
 			return result;
@@ -91,18 +96,29 @@ compare_tied_rows(const void *a, const void *b, void *argument)
 					   row_store_get(context->store, *(const uint32 *) b));
 }
 
-void
+/* Brings a row that will be compared soon into the cache. */
+#define PREFETCH_COMPARED(store, order, entry, nrows) \
+	do { \
+		if ((entry) + PREFETCH_DISTANCE < (nrows)) \
+			__builtin_prefetch(row_store_get(store, \
+								ORDER_ROW((order)[(entry) + PREFETCH_DISTANCE]))); \
+	} while (0)
+
+bool
 row_settle_ties(const RowComparator *comparator, const RowStore *store,
-				uint32 *order, uint64 nrows)
+				const SortKeys *keys, uint32 *order, uint64 nrows)
 {
 	TieContext	context = {comparator, store};
+	bool		exact = sort_keys_exact(keys);
+	bool		doubtful = sort_keys_doubtful(keys);
 	MemoryContext run_context = AllocSetContextCreate(CurrentMemoryContext,
 													  "gpusort ties",
 													  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller_context = MemoryContextSwitchTo(run_context);
 	uint64		start = 0;
+	bool		in_order = true;
 
-	while (start < nrows)
+	while (start < nrows && in_order)
 	{
 		uint64		end = start + 1;
 
@@ -111,16 +127,21 @@ row_settle_ties(const RowComparator *comparator, const RowStore *store,
 			order[end] = ORDER_ROW(order[end]);
 			end++;
 		}
-		if (end - start > 1)
-		{
+		if (end - start > 1 && !exact)
 			qsort_arg(order + start, end - start, sizeof(uint32),
 					  compare_tied_rows, &context);
-			MemoryContextReset(run_context);
+		if (doubtful && start > 0)
+		{
+			PREFETCH_COMPARED(store, order, start, nrows);
+			in_order = compare_tied_rows(&order[start - 1], &order[start],
+										 &context) <= 0;
 		}
+		MemoryContextReset(run_context);
 		start = end;
 	}
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(run_context);
+	return in_order;
 }
 
 void

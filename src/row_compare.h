@@ -13,28 +13,40 @@
 #include "row_store.h"
 #include "sort_keys.h"
 
+/* The value of a column of a stored row. */
+typedef Datum (*RowColumnFunction) (const void *row, AttrNumber attno,
+									TupleDesc descriptor, bool *isnull);
+
+/* That of rows which are minimal tuples. */
+extern Datum minimal_tuple_column(const void *row, AttrNumber attno,
+								  TupleDesc descriptor, bool *isnull);
+
 typedef struct RowComparator
 {
 	TupleDesc	descriptor;
+	RowColumnFunction column;
 	int			ncolumns;
 	SortSupport columns;
 } RowComparator;
 
 /* Allocates in the current memory context. */
 extern RowComparator *row_comparator_create(TupleDesc descriptor,
+											RowColumnFunction column,
 											const SortColumn *columns,
 											int ncolumns);
 
 /* Less than, equal to or greater than zero, as "a" sorts against "b". */
 extern int	row_compare(const RowComparator *comparator,
-						MinimalTuple a, MinimalTuple b);
+						const void *a, const void *b);
 
 /*
- * Sorts the rows of every run of entries with equal keys, and removes the
- * marks of ties from the order.
+ * Sorts the rows of every run of entries with equal keys, unless the keys are
+ * exact, and removes the marks of ties from the order.  If the keys are
+ * doubtful, each run is compared with the one before it; false, and the order
+ * is of no use, if one does not come after the other.
  */
-extern void row_settle_ties(const RowComparator *comparator,
-							const RowStore *store,
+extern bool row_settle_ties(const RowComparator *comparator,
+							const RowStore *store, const SortKeys *keys,
 							uint32 *order, uint64 nrows);
 
 /* Removes the marks of ties from the order; where equal keys mean equal rows. */

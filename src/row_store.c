@@ -3,10 +3,10 @@
  * row_store.c
  *	  The rows of a sort, in memory, in the order in which they came.
  *
- * Rows are minimal tuples, put one behind the other into large blocks, with
- * no allocation and no header for a single row.  A directory notes where each
- * row begins, so that the order which the sort returns, a list of row
- * numbers, can be followed.
+ * Rows are put one behind the other into large blocks, with no allocation and
+ * no header for a single row; those that come in slots as minimal tuples.  A
+ * directory notes where each row begins, so that the order which the sort
+ * returns, a list of row numbers, can be followed.
  *
  * Each row is copied once, straight from the slot's own form: a tuple in a
  * shared buffer gives its bytes, a virtual row is formed in place.
@@ -19,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "utils/memutils.h"
 
 #include "huge_pages.h"
@@ -123,7 +124,7 @@ grow_directory(RowStore *store, Size other_memory)
 	bool		first_grows = page == 0 && store->max_rows > 0;
 	uint64		rows = page > 0 ? DIRECTORY_PAGE_ROWS :
 		Max(store->max_rows, FIRST_DIRECTORY_ROWS);
-	Size		bytes = rows * sizeof(MinimalTuple);
+	Size		bytes = rows * sizeof(void *);
 	Size		old_bytes = first_grows ? bytes : 0;
 
 	if (store->memory + other_memory + bytes > store->limit)
@@ -135,9 +136,9 @@ grow_directory(RowStore *store, Size other_memory)
 
 		store->directory = store->directory == NULL ?
 			MemoryContextAlloc(store->context,
-							   max_pages * sizeof(MinimalTuple *)) :
+							   max_pages * sizeof(void **)) :
 			repalloc_huge(store->directory,
-						  max_pages * sizeof(MinimalTuple *));
+						  max_pages * sizeof(void **));
 		store->max_pages = max_pages;
 	}
 	store->directory[page] = first_grows ?
@@ -154,10 +155,10 @@ grow_directory(RowStore *store, Size other_memory)
  * Room for a row of this size, noted in the directory as the next row; NULL
  * if over the limit.
  */
-static inline MinimalTuple
+static inline void *
 row_space(RowStore *store, Size row_bytes, Size other_memory)
 {
-	MinimalTuple row;
+	void	   *row;
 
 	row_bytes = MAXALIGN(row_bytes);
 	if (unlikely(row_bytes > store->free_bytes) &&
@@ -167,7 +168,7 @@ row_space(RowStore *store, Size row_bytes, Size other_memory)
 		!grow_directory(store, other_memory))
 		return NULL;
 
-	row = (MinimalTuple) store->free_space;
+	row = store->free_space;
 	store->free_space += row_bytes;
 	store->free_bytes -= row_bytes;
 	*row_store_place(store, store->nrows++) = row;
@@ -176,6 +177,12 @@ row_space(RowStore *store, Size row_bytes, Size other_memory)
 	for (Size line = 0; line < row_bytes; line += CACHE_LINE_BYTES)
 		__builtin_prefetch((char *) row + PREFETCH_BYTES + line, 1);
 	return row;
+}
+
+void *
+row_store_reserve(RowStore *store, Size row_bytes, Size other_memory)
+{
+	return row_space(store, row_bytes, other_memory);
 }
 
 /* A heap tuple holds a minimal tuple, but for the length. */

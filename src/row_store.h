@@ -8,7 +8,6 @@
 #ifndef GPUSORT_ROW_STORE_H
 #define GPUSORT_ROW_STORE_H
 
-#include "access/htup_details.h"
 #include "executor/tuptable.h"
 
 /*
@@ -26,7 +25,7 @@ typedef struct RowStore
 	Size		memory;			/* bytes in use */
 	uint64		nrows;
 
-	MinimalTuple **directory;	/* pages of the places of the rows */
+	void	 ***directory;		/* pages of the places of the rows */
 	int			max_pages;
 	uint64		max_rows;		/* that the pages made so far can note */
 
@@ -40,7 +39,8 @@ typedef struct RowStore
 
 /*
  * Makes an empty store in a memory context of its own, a child of the current
- * one.  The limit is in bytes.
+ * one.  The limit is in bytes.  Rows of slots are stored as minimal tuples of
+ * this descriptor.
  */
 extern RowStore *row_store_create(TupleDesc descriptor, Size limit);
 
@@ -52,20 +52,27 @@ extern RowStore *row_store_create(TupleDesc descriptor, Size limit);
 extern bool row_store_add(RowStore *store, TupleTableSlot *slot,
 						  Size other_memory);
 
+/*
+ * The same for a row of any other form: room for so many bytes, aligned as
+ * widely as any value, or NULL.
+ */
+extern void *row_store_reserve(RowStore *store, Size row_bytes,
+							   Size other_memory);
+
 /* Frees what only rows before this one need; those cannot be had again. */
 extern void row_store_forget_before(RowStore *store, uint64 row);
 
 extern void row_store_free(RowStore *store);
 
 /* Where the row's place is noted. */
-static inline MinimalTuple *
+static inline void **
 row_store_place(const RowStore *store, uint32 row)
 {
 	return &store->directory[row >> DIRECTORY_PAGE_BITS]
 		[row & (DIRECTORY_PAGE_ROWS - 1)];
 }
 
-static inline MinimalTuple
+static inline void *
 row_store_get(const RowStore *store, uint32 row)
 {
 	return *row_store_place(store, row);

@@ -18,6 +18,7 @@
 
 bool		gpusort_enable = true;
 bool		gpusort_enable_sort = true;
+bool		gpusort_enable_index_build = true;
 int			gpusort_device = DEVICE_AUTO;
 int			gpusort_min_rows = 10000;
 int			gpusort_work_mem = -1;
@@ -51,12 +52,26 @@ static const struct config_enum_entry algorithm_options[] = {
 	{NULL, 0, false}
 };
 
+/* The value of gpusort.work_mem in bytes, where -1 takes another setting's. */
+static Size
+memory_limit(int other_setting)
+{
+	int			kilobytes = gpusort_work_mem >= 0 ? gpusort_work_mem :
+		other_setting;
+
+	return (Size) kilobytes * 1024;
+}
+
 Size
 gpusort_memory_limit(void)
 {
-	int			kilobytes = gpusort_work_mem >= 0 ? gpusort_work_mem : work_mem;
+	return memory_limit(work_mem);
+}
 
-	return (Size) kilobytes * 1024;
+Size
+gpusort_index_memory_limit(void)
+{
+	return memory_limit(maintenance_work_mem);
 }
 
 const char *
@@ -71,7 +86,7 @@ check_work_mem(int *value, void **extra, GucSource source)
 {
 	if (*value == -1 || *value >= 64)
 		return true;
-	GUC_check_errdetail("It must be -1, for the value of work_mem, or at least 64kB.");
+	GUC_check_errdetail("It must be -1, for the value of work_mem or maintenance_work_mem, or at least 64kB.");
 	return false;
 }
 
@@ -88,6 +103,11 @@ settings_define(void)
 							 NULL,
 							 &gpusort_enable_sort, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpusort.enable_index_build",
+							 "Enables taking over builds of B-tree indexes.",
+							 NULL,
+							 &gpusort_enable_index_build, true,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.device",
 							 "Chooses what sorts.",
 							 "\"auto\" takes the GPU where there is one and the rows are enough to gain, "
@@ -96,13 +116,13 @@ settings_define(void)
 							 &gpusort_device, DEVICE_AUTO, device_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.min_rows",
-							"Sorts of fewer estimated rows are left native.",
+							"Sorts and index builds of fewer estimated rows are left native.",
 							NULL,
 							&gpusort_min_rows, 10000, 0, INT_MAX,
 							PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.work_mem",
-							"Memory for the rows of one sort.",
-							"-1 takes the value of work_mem.",
+							"Memory for one sort or index build.",
+							"-1 takes the value of work_mem, for an index build that of maintenance_work_mem.",
 							&gpusort_work_mem, -1, -1, MAX_KILOBYTES,
 							PGC_USERSET, GUC_UNIT_KB,
 							check_work_mem, NULL, NULL);

@@ -29,6 +29,7 @@ typedef enum DaemonEngine
 /* What they are for is said in settings.c, and in the README. */
 extern bool gpusort_enable;
 extern bool gpusort_enable_sort;
+extern bool gpusort_enable_index_build;
 extern int	gpusort_device;		/* a DeviceChoice */
 extern int	gpusort_min_rows;
 extern int	gpusort_work_mem;	/* kB, or -1 */
@@ -43,6 +44,9 @@ extern void settings_define(void);
 
 /* Bytes that a sort may use. */
 extern Size gpusort_memory_limit(void);
+
+/* Bytes that an index build may use. */
+extern Size gpusort_index_memory_limit(void);
 
 /* The value of gpusort.daemon_engine. */
 extern const char *gpusort_engine_name(void);

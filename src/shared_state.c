@@ -41,7 +41,21 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_NATIVE_COLLATION] = "left_native_collation",
 	[STAT_NATIVE_OPERATOR] = "left_native_operator",
 	[STAT_NATIVE_INCREMENTAL] = "left_native_incremental",
-	[STAT_NATIVE_AGGREGATE] = "left_native_aggregate"
+	[STAT_NATIVE_AGGREGATE] = "left_native_aggregate",
+	[STAT_INDEXES_DEVICE] = "indexes_device",
+	[STAT_INDEXES_HOST] = "indexes_host",
+	[STAT_INDEXES_NATIVE] = "indexes_native",
+	[STAT_INDEX_ROWS] = "index_rows",
+	[STAT_INDEX_BYTES] = "index_bytes",
+	[STAT_INDEX_COLLECT_MICROSECONDS] = "index_collect_microseconds",
+	[STAT_INDEX_SORT_MICROSECONDS] = "index_sort_microseconds",
+	[STAT_INDEX_FEED_MICROSECONDS] = "index_feed_microseconds",
+	[STAT_INDEX_NATIVE_SMALL] = "index_left_native_small",
+	[STAT_INDEX_NATIVE_LARGE] = "index_left_native_large",
+	[STAT_INDEX_NATIVE_TYPE] = "index_left_native_type",
+	[STAT_INDEX_NATIVE_COLLATION] = "index_left_native_collation",
+	[STAT_INDEX_NATIVE_OPERATOR] = "index_left_native_operator",
+	[STAT_INDEX_NATIVE_PARALLEL] = "index_left_native_parallel"
 };
 
 static shmem_request_hook_type previous_shmem_request_hook;

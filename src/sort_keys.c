@@ -22,47 +22,59 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
-#include "collation.h"
-#include "compat.h"
-#include "key_encoders.h"
+#include "encode.h"
 #include "sort_keys.h"
 
 /*
- * Finds the encoder for values of a type and the direction of the sort.  The
- * results are meaningful only if there is no obstacle.
+ * Is this one of the families of operators (text_pattern_ops and the like)
+ * that order strings by their bytes, under any collation?
+ */
+static bool
+is_pattern_family(Oid family, Oid operand_type)
+{
+	return (family == TEXT_PATTERN_BTREE_FAM_OID && operand_type == TEXTOID) ||
+		(family == BPCHAR_PATTERN_BTREE_FAM_OID && operand_type == BPCHAROID);
+}
+
+/*
+ * Finds the encoder for values of a type and the direction of the sort, and
+ * notes them in the column.  They are meaningful only if there is no obstacle.
  */
 static KeyObstacle
-find_encoder(Oid type, Oid sort_operator, Oid collation,
-			 const KeyEncoder **encoder, bool *descending)
+find_encoder(Oid type, SortColumn *column)
 {
-	Oid			base_type = getBaseType(type);
 	Oid			family;
 	Oid			operand_type;
 	CompareType direction;
-	TypeCacheEntry *type_entry;
-
-	*encoder = key_encoder_find(base_type);
-	*descending = false;
-	if (*encoder == NULL)
-		return KEY_TYPE;
+	TypeCacheEntry *type_entry = lookup_type_cache(getBaseType(type),
+												   TYPECACHE_BTREE_OPFAMILY);
 
 	/*
-	 * The operator has to be of the type's default ordering, which is that of
-	 * text for varchar.
+	 * A type without an ordering of its own has that of a type it is stored
+	 * like: varchar that of text, regclass that of oid.
 	 */
-	type_entry = lookup_type_cache(base_type, TYPECACHE_BTREE_OPFAMILY);
-	if (!get_ordering_op_properties(sort_operator, &family, &operand_type,
-									&direction) ||
-		family != type_entry->btree_opf ||
+	column->encoder = key_encoder_find(type_entry->btree_opintype);
+	if (column->encoder == NULL)
+		return KEY_TYPE;
+
+	/* The operator has to be of the default ordering, or of one by bytes. */
+	if (!get_ordering_op_properties(column->sort_operator, &family,
+									&operand_type, &direction) ||
 		operand_type != type_entry->btree_opintype)
 		return KEY_OPERATOR;
-	*descending = direction == COMPARE_GT;
+	column->descending = direction == COMPARE_GT;
+	column->by_bytes = is_pattern_family(family, operand_type);
+	if (family != type_entry->btree_opf && !column->by_bytes)
+		return KEY_OPERATOR;
 
-	if ((*encoder)->by_collation && !collation_is_bytewise(collation))
+	if (column->encoder->by_collation && !column->by_bytes &&
+		!collation_can_sort(column->collation))
 		return KEY_COLLATION;
 	return KEY_ENCODABLE;
 }
@@ -70,10 +82,12 @@ find_encoder(Oid type, Oid sort_operator, Oid collation,
 KeyObstacle
 sort_keys_obstacle(Oid type, Oid sort_operator, Oid collation)
 {
-	const KeyEncoder *encoder;
-	bool		descending;
+	SortColumn	column = {
+		.sort_operator = sort_operator,
+		.collation = collation
+	};
 
-	return find_encoder(type, sort_operator, collation, &encoder, &descending);
+	return find_encoder(type, &column);
 }
 
 /* Chooses the forms for a layout, and finds out the shape of its keys. */
@@ -105,6 +119,24 @@ set_layout(SortKeys *keys, bool loose)
 		keys->nencoded < keys->ncolumns;
 }
 
+/* Makes what the encoder of a column keeps. */
+static KeyCache *
+create_cache(const SortColumn *column, Oid type, bool is_last)
+{
+	KeyCache   *cache = palloc0(sizeof(KeyCache));
+	CollationTransform *transform;
+
+	cache->type = getBaseType(type);
+	cache->context = CurrentMemoryContext;
+	if (column->encoder->by_collation && !column->by_bytes)
+	{
+		transform = collation_transform_create(column->collation);
+		if (transform != NULL)
+			cache->collated = encode_collated_begin(transform, is_last);
+	}
+	return cache;
+}
+
 SortKeys *
 sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 {
@@ -117,21 +149,21 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 		SortColumn *column = &columns[i];
 		Form_pg_attribute attribute = TupleDescAttr(descriptor,
 													column->attno - 1);
-		KeyObstacle obstacle = find_encoder(attribute->atttypid,
-											column->sort_operator,
-											column->collation,
-											&column->encoder,
-											&column->descending);
 
-		if (obstacle != KEY_ENCODABLE)
+		if (find_encoder(attribute->atttypid, column) != KEY_ENCODABLE)
 			break;
+		column->cache = create_cache(column, attribute->atttypid,
+									 i == ncolumns - 1);
+		if (column->cache->collated != NULL &&
+			!encode_collated_trusted(column->cache->collated))
+			keys->doubtful = true;
 		keys->max_attno = Max(keys->max_attno, column->attno);
 		keys->nencoded++;
 	}
 	Assert(keys->nencoded > 0);
 
-	keys->detoast_context = AllocSetContextCreate(CurrentMemoryContext,
-												  "gpusort detoasted value",
+	keys->value_context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort value",
 												  ALLOCSET_SMALL_SIZES);
 	set_layout(keys, false);
 	return keys;
@@ -140,7 +172,8 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 void
 sort_keys_loosen(SortKeys *keys)
 {
-	set_layout(keys, true);
+	set_layout(keys, keys->loose || !keys->same_layout);
+	keys->same_layout = false;
 }
 
 /*
@@ -189,7 +222,7 @@ sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 	KeyWriter	writer = {
 		.next = words,
 		.end = words + KEY_MAX_WORDS,
-		.detoast_context = keys->detoast_context
+		.value_context = keys->value_context
 	};
 	int			i;
 
@@ -197,7 +230,8 @@ sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 	if (is_single_word(keys))
 		return encode_single_word(&keys->columns[0], slot, words);
 
-	for (i = 0; i < keys->nencoded && writer.next < writer.end; i++)
+	for (i = 0;
+		 i < keys->nencoded && writer.next < writer.end && !writer.cut; i++)
 	{
 		const SortColumn *column = &keys->columns[i];
 		bool		isnull = slot->tts_isnull[column->attno - 1];
@@ -213,19 +247,26 @@ sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 		}
 		value = slot->tts_values[column->attno - 1];
 		writer.complement = column->descending ? PG_UINT64_MAX : 0;
+		writer.cache = column->cache;
 		if (column->form->word != NULL)
 			key_append(&writer, column->form->word(value),
 					   column->form->bytes * BITS_PER_BYTE);
 		else if (!column->form->encode(&writer, value))
+		{
+			keys->same_layout = column->cache->collated != NULL &&
+				encode_collated_has_grown(column->cache->collated);
 			return 0;
+		}
 	}
 
-	if (unlikely(writer.next == writer.end))
+	if (writer.filled > 0)
 	{
-		if (i < keys->nencoded || writer.filled > 0 || writer.cut)
-			keys->cut = true;
+		if (likely(writer.next < writer.end))
+			*writer.next++ = writer.partial;
+		else
+			writer.cut = true;
 	}
-	else if (writer.filled > 0)
-		*writer.next++ = writer.partial;
+	if (unlikely(writer.cut || i < keys->nencoded))
+		keys->cut = true;
 	return writer.next - words;
 }

@@ -23,8 +23,11 @@ typedef struct SortColumn
 
 	/* filled in by sort_keys_create(), for columns that are encoded */
 	bool		descending;
-	const struct KeyEncoder *encoder;	/* if encoded; see key_encoders.h */
+	bool		by_bytes;		/* whatever the collation */
+	/* see key_encoders.h */
+	const struct KeyEncoder *encoder;
 	const struct KeyForm *form; /* of the present layout */
+	struct KeyCache *cache;
 } SortColumn;
 
 /*
@@ -38,6 +41,9 @@ typedef struct SortColumn
  * Keys are exact while every column is encoded and no key had to be cut.
  * Otherwise rows with equal keys need not be equal, and the types' own
  * comparators have to settle their order.
+ *
+ * Doubtful keys may contradict the comparators, if very rarely.  Then it is
+ * the comparators that are right.
  */
 typedef struct SortKeys
 {
@@ -46,9 +52,11 @@ typedef struct SortKeys
 	int			nencoded;		/* leading columns that can be encoded, > 0 */
 	AttrNumber	max_attno;		/* of those */
 	bool		loose;			/* the layout */
-	bool		cut;			/* some key was longer than KEY_MAX_WORDS */
+	bool		cut;			/* some key is only a beginning */
+	bool		doubtful;		/* see sort_keys_doubtful() */
+	bool		same_layout;	/* will do, when keys are made again */
 	KeyShape	shape;			/* of the present layout */
-	MemoryContext detoast_context;	/* for values that are not stored flat */
+	MemoryContext value_context;	/* for what is made of one value */
 } SortKeys;
 
 /* Why a first sort column cannot be encoded. */
@@ -56,8 +64,8 @@ typedef enum KeyObstacle
 {
 	KEY_ENCODABLE = 0,
 	KEY_TYPE,					/* no encoder for the type */
-	KEY_COLLATION,				/* not ordered by bytes */
-	KEY_OPERATOR				/* not the type's default ordering */
+	KEY_COLLATION,				/* there is none */
+	KEY_OPERATOR				/* not an ordering that keys have */
 } KeyObstacle;
 
 /* Can values of this type, sorted so, be encoded? */
@@ -72,13 +80,19 @@ extern KeyObstacle sort_keys_obstacle(Oid type, Oid sort_operator,
 extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
 								  int ncolumns);
 
-/* Changes to the loose layout.  The shape may change. */
+/*
+ * Changes to the loose layout, or begins once more with the same, whichever
+ * the last row that did not fit asked for.  The shape may change.
+ */
 extern void sort_keys_loosen(SortKeys *keys);
 
 /*
  * Encodes the slot's key into "words" (KEY_MAX_WORDS of them) and returns how
- * many it took; 0 if the row does not fit the tight layout, never 0 in the
- * loose one.
+ * many it took.  If that is 0 then the keys made so far cannot go with this
+ * row's, and all have to be made again after sort_keys_loosen().  Such is the
+ * end of the tight layout, when a row does not fit it.  Otherwise it is rare:
+ * an enum has got a new value since the sort began, or strings turn out to
+ * need longer keys.
  */
 extern int	sort_keys_encode(SortKeys *keys, TupleTableSlot *slot,
 							 uint64_t *words);
@@ -88,6 +102,13 @@ static inline bool
 sort_keys_exact(const SortKeys *keys)
 {
 	return keys->nencoded == keys->ncolumns && !keys->cut;
+}
+
+/* May rows with different keys be in the wrong order? */
+static inline bool
+sort_keys_doubtful(const SortKeys *keys)
+{
+	return keys->doubtful;
 }
 
 #endif							/* GPUSORT_SORT_KEYS_H */

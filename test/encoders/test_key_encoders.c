@@ -19,12 +19,11 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/sortsupport.h"
 #include "utils/typcache.h"
 
-#include "key_encoders.h"
+#include "encode.h"
 #include "sort_keys.h"
 
 PG_MODULE_MAGIC;
@@ -54,6 +53,8 @@ typedef struct Check
 	SortKeys   *keys;
 	int			nrows;
 	CheckedRow *rows;
+	int64		npairs;			/* compared */
+	int64		ncontradicted;	/* of these, by doubtful keys */
 } Check;
 
 /* The columns of a row, for messages. */
@@ -93,15 +94,27 @@ report(const Check *check, const char *what, const CheckedRow *a,
 					   b != NULL ? row_text(check, b) : "")));
 }
 
+/* Has a column strings whose keys may be longer than a word, or shorter? */
+static bool
+is_collated(const Check *check)
+{
+	for (int i = 0; i < check->keys->nencoded; i++)
+	{
+		if (check->columns[i].cache->collated != NULL)
+			return true;
+	}
+	return false;
+}
+
 /* Has a row what the tight layout may refuse? */
 static bool
 may_be_refused(const Check *check, const CheckedRow *row)
 {
 	for (int i = 0; i < check->keys->nencoded; i++)
 	{
-		Oid			type = TupleDescAttr(check->descriptor, i)->atttypid;
+		const KeyEncoder *encoder = check->columns[i].encoder;
 
-		if (getBaseType(type) == NUMERICOID ||
+		if (encoder->tight.encode != encoder->loose.encode ||
 			heap_attisnull(row->tuple, i + 1, check->descriptor))
 			return true;
 	}
@@ -124,7 +137,8 @@ make_key(const Check *check, CheckedRow *row, TupleTableSlot *slot)
 
 	if (row->refused)
 	{
-		if (keys->loose || !may_be_refused(check, row))
+		if (keys->same_layout ? !is_collated(check) :
+			keys->loose || !may_be_refused(check, row))
 			report(check, "row refused", row, NULL);
 		return;
 	}
@@ -135,7 +149,7 @@ make_key(const Check *check, CheckedRow *row, TupleTableSlot *slot)
 	if (keys->shape.fixed_words != 0 &&
 		row->nwords != (int) keys->shape.fixed_words)
 		report(check, "key is not of the fixed width", row, NULL);
-	if (row->cut && row->nwords != KEY_MAX_WORDS)
+	if (row->cut && row->nwords != KEY_MAX_WORDS && !is_collated(check))
 		report(check, "key cut short", row, NULL);
 	if (row->cut && !keys->shape.mark_ties)
 		report(check, "key cut that should not need it", row, NULL);
@@ -178,32 +192,18 @@ compare_values(const Check *check, const CheckedRow *a, const CheckedRow *b)
 	return result < 0 ? -1 : result > 0 ? 1 : 0;
 }
 
-/* Checks all rows in the present layout, and appends what was found. */
+/* Compares the first rows with each other. */
 static void
-check_layout(const Check *check, StringInfo summary)
+compare_rows(Check *check, int nrows)
 {
 	const SortKeys *keys = check->keys;
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(check->descriptor,
-													&TTSOpsHeapTuple);
-	int			nrefused = 0;
-	int			ncut = 0;
 
-	if (!keys->shape.mark_ties && keys->nencoded < keys->ncolumns)
-		elog(ERROR, "no ties to be marked in the order of a prefix");
-
-	for (int i = 0; i < check->nrows; i++)
-	{
-		make_key(check, &check->rows[i], slot);
-		nrefused += check->rows[i].refused;
-		ncut += check->rows[i].cut;
-	}
-
-	for (int i = 0; i < check->nrows; i++)
+	for (int i = 0; i < nrows; i++)
 	{
 		const CheckedRow *a = &check->rows[i];
 
 		CHECK_FOR_INTERRUPTS();
-		for (int j = i + 1; j < check->nrows; j++)
+		for (int j = i + 1; j < nrows; j++)
 		{
 			const CheckedRow *b = &check->rows[j];
 			int			by_keys;
@@ -213,8 +213,12 @@ check_layout(const Check *check, StringInfo summary)
 			by_keys = compare_keys(check, a, b);
 			if (by_keys != 0)
 			{
-				if (by_keys != compare_values(check, a, b))
+				check->npairs++;
+				if (by_keys == compare_values(check, a, b))
+					continue;
+				if (!sort_keys_doubtful(keys))
 					report(check, "wrong order", a, b);
+				check->ncontradicted++;
 			}
 			else if (keys->nencoded == keys->ncolumns && !a->cut && !b->cut)
 			{
@@ -223,8 +227,57 @@ check_layout(const Check *check, StringInfo summary)
 			}
 		}
 	}
+}
 
+/*
+ * Makes keys of the rows until one shows that they are to be longer; returns
+ * how many keys were made.
+ */
+static int
+make_keys(const Check *check)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(check->descriptor,
+													&TTSOpsHeapTuple);
+	int			nrows = 0;
+
+	while (nrows < check->nrows)
+	{
+		make_key(check, &check->rows[nrows], slot);
+		if (check->keys->same_layout)
+			break;
+		nrows++;
+	}
 	ExecDropSingleTupleTableSlot(slot);
+	return nrows;
+}
+
+/* Checks all rows in the present layout, and appends what was found. */
+static void
+check_layout(Check *check, StringInfo summary)
+{
+	SortKeys   *keys = check->keys;
+	bool		loose = keys->loose;
+	int			nrefused = 0;
+	int			ncut = 0;
+	int			nmade;
+
+	if (!keys->shape.mark_ties && keys->nencoded < keys->ncolumns)
+		elog(ERROR, "no ties to be marked in the order of a prefix");
+
+	while ((nmade = make_keys(check)) < check->nrows)
+	{
+		compare_rows(check, nmade);
+		sort_keys_loosen(keys);
+		if (keys->loose != loose)
+			elog(ERROR, "longer keys are of another layout");
+	}
+	compare_rows(check, nmade);
+
+	for (int i = 0; i < check->nrows; i++)
+	{
+		nrefused += check->rows[i].refused;
+		ncut += check->rows[i].cut;
+	}
 	appendStringInfo(summary, "%s: words %u, refused %d, cut %d",
 					 keys->loose ? "; loose" : "tight",
 					 keys->shape.fixed_words, nrefused, ncut);
@@ -242,12 +295,27 @@ column_flag(ArrayType *flags, int column)
 	return column < nvalues && DatumGetBool(values[column]);
 }
 
+/* The operator for a column, from an array that may be shorter, or InvalidOid. */
+static Oid
+column_operator(ArrayType *operators, int column)
+{
+	Datum	   *values;
+	int			nvalues;
+
+	deconstruct_array(operators, REGOPERATOROID, sizeof(Oid), true,
+					  TYPALIGN_INT, &values, NULL, &nvalues);
+	return column < nvalues ? DatumGetObjectId(values[column]) : InvalidOid;
+}
+
 /*
- * check_sort_keys(query text, descending bool[], nulls_first bool[])
+ * check_sort_keys(query text, descending bool[], nulls_first bool[],
+ *				   operators regoperator[])
  *
- * Sorts by all columns of the query.  Returns a summary: of each layout the
+ * Sorts by all columns of the query, by the operators that are given or the
+ * types' default orderings.  Returns a summary: of each layout the
  * words of a key, 0 if they vary, how many rows it refused, and how many keys
- * it cut; and how many columns are in the keys.
+ * it cut; and how many columns are in the keys.  If these are doubtful, also
+ * of how many pairs of rows the order was wrong.
  */
 Datum
 check_sort_keys(PG_FUNCTION_ARGS)
@@ -255,8 +323,9 @@ check_sort_keys(PG_FUNCTION_ARGS)
 	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	ArrayType  *descending = PG_GETARG_ARRAYTYPE_P(1);
 	ArrayType  *nulls_first = PG_GETARG_ARRAYTYPE_P(2);
+	ArrayType  *operators = PG_GETARG_ARRAYTYPE_P(3);
 	MemoryContext caller_context = CurrentMemoryContext;
-	Check		check;
+	Check		check = {0};
 	StringInfoData summary;
 
 	SPI_connect();
@@ -277,8 +346,10 @@ check_sort_keys(PG_FUNCTION_ARGS)
 		SortSupport comparator = &check.comparators[i];
 
 		column->attno = i + 1;
-		column->sort_operator = column_flag(descending, i) ?
-			type->gt_opr : type->lt_opr;
+		column->sort_operator = column_operator(operators, i);
+		if (!OidIsValid(column->sort_operator))
+			column->sort_operator = column_flag(descending, i) ?
+				type->gt_opr : type->lt_opr;
 		column->collation = attribute->attcollation;
 		column->nulls_first = column_flag(nulls_first, i);
 
@@ -305,6 +376,9 @@ check_sort_keys(PG_FUNCTION_ARGS)
 	check_layout(&check, &summary);
 	appendStringInfo(&summary, "; columns %d of %d", check.keys->nencoded,
 					 check.ncolumns);
+	if (sort_keys_doubtful(check.keys))
+		appendStringInfo(&summary, "; wrong " INT64_FORMAT " of " INT64_FORMAT,
+						 check.ncontradicted, check.npairs);
 
 	MemoryContextSwitchTo(caller_context);
 	query = pstrdup(summary.data);

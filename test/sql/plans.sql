@@ -10,6 +10,8 @@ ANALYZE numbers;
 
 EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT id, 1 AS one, k + id AS total FROM numbers ORDER BY grp DESC, txt COLLATE "C" NULLS FIRST, k + id DESC NULLS LAST;
+EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY txt COLLATE "en-x-icu" USING ~>~, k USING >;
+EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY txt COLLATE "en-x-icu" DESC;
 CREATE FUNCTION explain_json(query text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -30,8 +32,10 @@ EXPLAIN (COSTS OFF) WITH c AS MATERIALIZED (SELECT * FROM numbers ORDER BY k) SE
 EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k LIMIT 10;
 EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k LIMIT 9000;
 EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY doc;
-EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY txt COLLATE "en-x-icu";
-EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY txt USING ~<~;
+CREATE FUNCTION reverse_compare(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT btint4cmp($2, $1)';
+CREATE OPERATOR <# (FUNCTION = int4gt, LEFTARG = int, RIGHTARG = int);
+CREATE OPERATOR CLASS reverse_ops FOR TYPE int USING btree AS OPERATOR 1 <#, OPERATOR 3 =, FUNCTION 1 reverse_compare(int, int);
+EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k USING <#;
 EXPLAIN (COSTS OFF) SELECT grp, k, count(*) FROM numbers GROUP BY GROUPING SETS ((grp), (k));
 EXPLAIN (COSTS OFF) SELECT * FROM (SELECT * FROM numbers ORDER BY grp OFFSET 0) s ORDER BY grp, k;
 SET gpusort.min_rows = 20000;
@@ -78,5 +82,8 @@ SET plan_cache_mode = force_generic_plan;
 SELECT * FROM sort_report('EXECUTE sorted');
 SET gpusort.enable = off;
 SELECT * FROM sort_report('EXECUTE sorted');
+DROP OPERATOR FAMILY reverse_ops USING btree;
+DROP OPERATOR <# (int, int);
+DROP FUNCTION reverse_compare;
 DROP TABLE numbers;
 DROP FUNCTION sort_report, explain_json;

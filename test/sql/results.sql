@@ -50,6 +50,7 @@ END $$;
 CREATE FUNCTION shown(sort_column text) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE WHEN sort_column IN ('f4', 'f8') THEN sort_column || ' + 0'
 		WHEN sort_column IN ('num', 'a') THEN 'trim_scale(' || sort_column || ')'
+		WHEN sort_column = 'iv' THEN 'justify_interval(iv)'
 		ELSE sort_column END
 $$;
 
@@ -100,6 +101,52 @@ SELECT fault FROM unnest('{b,i2,i4,i8,o,f4,f8,d,ts,tz,u,t,v,c,n,num,a}'::text[])
 	fault(format('SELECT %s FROM samples ORDER BY %s %s NULLS %s', shown(sort_column), sort_column, direction, nulls))
 WHERE fault IS NOT NULL;
 
+-- and of the other types, with NULLs and what is unusual, and without
+CREATE TYPE mood AS ENUM ('sad', 'happy');
+ALTER TYPE mood ADD VALUE 'ok' BEFORE 'happy';
+CREATE DOMAIN address AS inet;
+CREATE TABLE others (
+	id int, ch "char", mo money, tm time, tt timetz, iv interval, md mood, ip inet, ci cidr, ad address, m macaddr,
+	m8 macaddr8, rt regtype, x xid8, l pg_lsn, td tid, by bytea, bt bit(12), vb varbit);
+INSERT INTO others
+SELECT i, (i % 256 - 128)::"char", (random() * 1000)::numeric(6, 2)::money, time '00:00' + random() * interval '24 hours',
+	((time '00:00' + random() * interval '24 hours')::text || to_char(i % 25 - 12, 'SG00'))::timetz,
+	(random() * 100)::int * interval '1 day' + (i % 25) * interval '1 hour', (ARRAY['sad', 'happy'])[i % 2 + 1]::mood,
+	set_masklen(inet '10.0.0.0' + i % 400, 20 + i % 13), network(set_masklen(inet '10.255.0.0' - i % 400, 20 + i % 13)),
+	inet '192.168.0.0' + i % 1000, left(md5((i % 997)::text), 12)::macaddr, left(md5((i % 1009)::text), 16)::macaddr8,
+	(i % 503)::oid::regtype, (random() * 1e18)::int8::text::xid8, pg_lsn '0/0' + (random() * 1e18)::int8::numeric,
+	format('(%s,%s)', i % 211, i % 223)::tid, decode(left(md5((i % 499)::text), i % 8 * 2), 'hex'), (i % 4096)::bit(12),
+	substring((i % 1013)::bit(32), i % 33)
+FROM generate_series(1, 3000) i;
+INSERT INTO others (id, mo, tm, tt, iv, md, ip, ci, ad, by, vb)
+VALUES
+	(4001, '-92233720368547758.08', '00:00', '00:00+15:59:59', '-178000000 years', 'ok', '0.0.0.0/0', '0.0.0.0/0', '::', '', ''),
+	(4002, '92233720368547758.07', '24:00', '24:00-15:59:59', '178000000 years', 'ok', '255.255.255.255/0', '::/0', '::1', '\x00', '0'),
+	(4003, '-0.01', '00:00:00.000001', '12:00+00', '1 month', 'sad', '::/0', '2001:db8::/32', '2001:db8::1/64', '\x0000', repeat('0', 57)::varbit),
+	(4004, '0', '23:59:59.999999', '13:00+01', '30 days', 'happy', 'ffff::/16', '2001:db8::/33', '2001:db8::2/64', '\x01', repeat('1', 57)::varbit),
+	(4005, NULL, NULL, timetz '12:00+00' AT TIME ZONE interval '1000 hours', '720 hours', NULL, NULL, NULL, NULL, NULL, NULL);
+ANALYZE others;
+SELECT fault FROM unnest('{ch,mo,tm,tt,iv,md,ip,ci,ad,m,m8,rt,x,l,td,by,bt,vb}'::text[]) sort_column,
+	unnest('{3000,5000}'::int[]) last, unnest('{ASC NULLS FIRST,DESC NULLS LAST}'::text[]) direction,
+	fault(format('SELECT %s FROM others WHERE id <= %s ORDER BY %s %s', shown(sort_column), last, sort_column, direction))
+WHERE fault IS NOT NULL;
+-- and as domains
+CREATE SCHEMA domains;
+DO $$
+DECLARE
+	of record;
+BEGIN
+	FOR of IN SELECT attname, format_type(atttypid, atttypmod) AS type_name FROM pg_attribute
+		WHERE attrelid = 'others'::regclass AND attnum > 0
+	LOOP
+		EXECUTE format('CREATE DOMAIN domains.%s AS %s', of.attname, of.type_name);
+	END LOOP;
+END $$;
+SELECT fault FROM unnest('{ch,mo,tm,tt,iv,md,ip,ci,ad,m,m8,rt,x,l,td,by,bt,vb}'::text[]) sort_column,
+	fault(format('SELECT (%s)::domains.%s FROM others ORDER BY %2$s::domains.%2$s DESC NULLS LAST', shown(sort_column), sort_column))
+WHERE fault IS NOT NULL;
+SELECT fault('SELECT md, bt, ip, by, justify_interval(iv), vb, id FROM others ORDER BY md DESC, bt, ip DESC, by, iv, vb DESC, id');
+
 -- two columns, of which the second may be of any type
 SELECT fault FROM unnest('{b,i2,f8,t,v,c,num}'::text[]) one, unnest('{i8,t,num,n,j,u}'::text[]) two,
 	unnest('{ASC,DESC}'::text[]) direction_one, unnest('{ASC NULLS FIRST,DESC NULLS LAST}'::text[]) direction_two,
@@ -109,6 +156,23 @@ WHERE fault IS NOT NULL;
 -- many columns, more than a key holds
 SELECT fault('SELECT b, i2, d, u, v, c, n, t, trim_scale(num), ts, f8 + 0, id FROM samples ORDER BY b, i2 DESC, d, u DESC, v, c, n DESC, t, num, ts, f8, id');
 SELECT fault('SELECT u, u2, u3, u4, u5, u6, u7, u8, u9, id FROM (SELECT *, u u2, u u3, u u4, u u5, u u6, u u7, u u8, u u9 FROM samples) s ORDER BY b, u, u2, u3, u4, u5, u6, u7, u8, u9, id DESC');
+
+-- operators that order by bytes under any collation
+SELECT fault('SELECT t COLLATE "en-x-icu" FROM samples ORDER BY t COLLATE "en-x-icu" USING ~>~');
+SELECT fault('SELECT c COLLATE "en-x-icu", id FROM samples ORDER BY c COLLATE "en-x-icu" USING ~<~ NULLS FIRST, id');
+
+-- collations that do not order by bytes, of which some find strings equal that are not the same
+CREATE COLLATION ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE COLLATION by_number (provider = icu, locale = 'en-u-kn-ka-shifted');
+SELECT fault FROM unnest('{t,v,c,n}'::text[]) sort_column, unnest('{en-x-icu,und-x-icu,by_number,ignoring_case}'::text[]) name,
+	unnest('{ASC NULLS FIRST,DESC NULLS LAST}'::text[]) direction,
+	fault(format(CASE name WHEN 'ignoring_case' THEN 'SELECT lower(%s) FROM samples ORDER BY %1$s COLLATE %I %s'
+		ELSE 'SELECT %s FROM samples ORDER BY %1$s COLLATE %I %s' END, sort_column, name, direction))
+WHERE fault IS NOT NULL;
+SELECT fault('SELECT b, v COLLATE "en-x-icu", i4, t COLLATE "en-x-icu", id FROM samples ORDER BY b, v COLLATE "en-x-icu" DESC, i4, t COLLATE "en-x-icu", id');
+SELECT fault('SELECT ''common to all '' || i % 7 || repeat(''x'', i % 60) COLLATE "en-x-icu", i FROM generate_series(1, 5000) i ORDER BY 1, 2');
+SELECT fault('SELECT CASE WHEN i < 3000 THEN md5(i::text) WHEN i % 100 > 0 THEN repeat(''x'', 20) || i END COLLATE "en-x-icu" FROM generate_series(1, 5000) i ORDER BY 1');
+SELECT fault('SELECT DISTINCT lower(v) COLLATE "en-x-icu" FROM samples ORDER BY 1');
 
 -- C.UTF-8, expressions, numbers of rows
 SELECT fault('SELECT t COLLATE "C.utf8" FROM samples ORDER BY t COLLATE "C.utf8" DESC');
@@ -127,6 +191,10 @@ SELECT fault('SELECT CASE WHEN i < 120000 THEN i % 1000 END k FROM generate_seri
 SELECT fault('SELECT CASE WHEN i < 120000 THEN (i % 1000)::numeric ELSE 1e-30 END k FROM generate_series(1, 120000) i ORDER BY 1');
 SELECT fault('SELECT CASE WHEN i < 120000 THEN (i % 1000)::numeric ELSE 1e-30 END k, nullif(i, 110000) FROM generate_series(1, 120000) i ORDER BY 1, 2 DESC');
 
-DROP TABLE samples;
-DROP DOMAIN amount;
+SET client_min_messages = warning;
+DROP SCHEMA domains CASCADE;
+DROP TABLE samples, others;
+DROP DOMAIN amount, address;
+DROP COLLATION ignoring_case, by_number;
+DROP TYPE mood;
 DROP FUNCTION fault, uses_gpusort, digest, shown;

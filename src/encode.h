@@ -1,0 +1,113 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode.h
+ *	  The encoders of all types, by families, and what they have in common.
+ *
+ * What an encoder does is said in key_encoders.h; which one belongs to a type
+ * in the table of key_encoders.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_ENCODE_H
+#define GPUSORT_ENCODE_H
+
+#include "postgres.h"
+
+#include "port/pg_bswap.h"
+
+#include "collation.h"
+#include "compat.h"
+#include "key_encoders.h"
+
+#define BYTE_BITS(bytes)	((bytes) * BITS_PER_BYTE)
+#define SIGN_BIT(bits)		(UINT64_C(1) << ((bits) - 1))
+
+/* encode_numbers.c */
+extern uint64_t bool_word(Datum value);
+extern uint64_t char_word(Datum value);
+extern uint64_t int2_word(Datum value);
+extern uint64_t int4_word(Datum value);
+extern uint64_t int8_word(Datum value);
+extern uint64_t float4_word(Datum value);
+extern uint64_t float8_word(Datum value);
+extern bool encode_numeric_tight(KeyWriter *writer, Datum value);
+extern bool encode_numeric_loose(KeyWriter *writer, Datum value);
+
+/* encode_times.c */
+extern bool encode_timetz_tight(KeyWriter *writer, Datum value);
+extern bool encode_timetz_loose(KeyWriter *writer, Datum value);
+extern bool encode_interval_tight(KeyWriter *writer, Datum value);
+extern bool encode_interval_loose(KeyWriter *writer, Datum value);
+
+/* encode_identifiers.c */
+extern uint64_t oid_word(Datum value);
+extern uint64_t unsigned_word(Datum value);
+extern uint64_t tid_word(Datum value);
+extern bool encode_uuid(KeyWriter *writer, Datum value);
+
+/* encode_enums.c */
+extern bool encode_enum_tight(KeyWriter *writer, Datum value);
+extern bool encode_enum_loose(KeyWriter *writer, Datum value);
+
+/* encode_network.c */
+extern bool encode_inet_tight(KeyWriter *writer, Datum value);
+extern bool encode_inet_loose(KeyWriter *writer, Datum value);
+extern uint64_t macaddr_word(Datum value);
+extern uint64_t macaddr8_word(Datum value);
+
+/* encode_strings.c */
+extern bool encode_text(KeyWriter *writer, Datum value);
+extern bool encode_bpchar(KeyWriter *writer, Datum value);
+extern bool encode_name(KeyWriter *writer, Datum value);
+extern bool encode_citext(KeyWriter *writer, Datum value);
+extern bool encode_bytea(KeyWriter *writer, Datum value);
+extern bool encode_bits_tight(KeyWriter *writer, Datum value);
+extern bool encode_bits_loose(KeyWriter *writer, Datum value);
+
+/* Appends a string that holds no zero byte, and a zero byte. */
+extern void encode_string(KeyWriter *writer, const char *data, Size size);
+
+/* encode_collated.c */
+typedef struct CollatedColumn CollatedColumn;
+
+/*
+ * Begins a column of strings, in the current memory context.  It is the last
+ * one if no other column follows in the sort.
+ */
+extern CollatedColumn *encode_collated_begin(CollationTransform *transform,
+											 bool is_last);
+
+/* Appends a string as the column's collation has it; may refuse it. */
+extern bool encode_collated(KeyWriter *writer, const char *string, Size size);
+
+/* Was the last refusal because the column's keys are to be longer? */
+extern bool encode_collated_has_grown(CollatedColumn *column);
+
+/* Are the keys certain to be in the order in which the server compares? */
+extern bool encode_collated_trusted(const CollatedColumn *column);
+
+/* The next eight bytes, the first of them the most significant. */
+static inline uint64_t
+load_bytes(const void *bytes)
+{
+	uint64_t	loaded;
+
+	memcpy(&loaded, bytes, sizeof(loaded));
+	return pg_ntoh64(loaded);
+}
+
+static inline bool
+is_toasted(const struct varlena *value)
+{
+	return VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value);
+}
+
+/*
+ * Fetches and decompresses a value, all of it or, if "limit" is not negative,
+ * that many bytes from its beginning.  The result is good until the next
+ * call for this writer.
+ */
+extern struct varlena *encode_detoast(KeyWriter *writer,
+									  struct varlena *stored, int limit);
+
+#endif							/* GPUSORT_ENCODE_H */

@@ -1,0 +1,186 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_collated.c
+ *	  Keys of strings under collations that do not order by bytes.
+ *
+ * The key is the string's sort key and, where the collation breaks ties, the
+ * string itself, each ended by a zero byte.
+ *
+ * A whole sort key takes many times as long to make as the few bytes that
+ * core's sort has of it, and is often longer than the string.  Mostly these
+ * few decide.  So a column begins with one word, and the rows for which that
+ * is too little are left to the comparators.  When the first strings show
+ * that these would be many, longer keys are made instead, of all rows.
+ *
+ * Longer keys are also made when equal strings come again and again while
+ * other columns are to follow in the key: nothing can follow a beginning.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+
+#include "collation.h"
+#include "encode.h"
+
+/* Bytes of a sort key at first, and by how much there are more each time. */
+#define FIRST_LIMIT			8
+#define LIMIT_FACTOR		4
+#define GREATEST_LIMIT		(KEY_MAX_WORDS * sizeof(uint64_t))
+
+/*
+ * So many beginnings are looked at, and so many may be those of others.  That
+ * is few, as a million rows have many more in common than a thousand of them.
+ */
+#define SAMPLE_SIZE			1024
+#define SAMPLE_CLASHES		3
+
+/* As much of a string tells it from others. */
+#define SAMPLE_BYTES		256
+
+/* A power of two, so many that two of the sample rarely share one. */
+#define SAMPLE_SLOTS		8192
+
+typedef struct SampledString
+{
+	uint32		beginning;		/* hashes; 0 if the slot is free */
+	uint32		string;
+} SampledString;
+
+struct CollatedColumn
+{
+	CollationTransform *transform;
+	bool		is_last;		/* no other column follows in the sort */
+	bool		breaks_ties;
+	Size		limit;			/* bytes of a sort key that are made */
+	bool		has_grown;		/* since encode_collated_has_grown() asked */
+	int			nsampled;
+	int			nclashes;
+	SampledString *sample;		/* SAMPLE_SLOTS, NULL when it is complete */
+};
+
+static void
+begin_sample(CollatedColumn *column)
+{
+	column->nsampled = 0;
+	column->nclashes = 0;
+	memset(column->sample, 0, SAMPLE_SLOTS * sizeof(SampledString));
+}
+
+CollatedColumn *
+encode_collated_begin(CollationTransform *transform, bool is_last)
+{
+	CollatedColumn *column = palloc0(sizeof(CollatedColumn));
+
+	column->transform = transform;
+	column->is_last = is_last;
+	column->breaks_ties = collation_breaks_ties(transform);
+	column->limit = FIRST_LIMIT;
+	column->sample = palloc(SAMPLE_SLOTS * sizeof(SampledString));
+	begin_sample(column);
+	return column;
+}
+
+bool
+encode_collated_trusted(const CollatedColumn *column)
+{
+	return collation_is_trusted(column->transform);
+}
+
+bool
+encode_collated_has_grown(CollatedColumn *column)
+{
+	bool		has_grown = column->has_grown;
+
+	column->has_grown = false;
+	return has_grown;
+}
+
+/*
+ * Adds a string to the sample, of which the key has only the beginning.
+ * False if such beginnings do not tell enough, and there shall be longer ones.
+ */
+static bool
+sample_string(CollatedColumn *column, const char *beginning, Size limit,
+			  const char *string, Size size)
+{
+	uint32		beginning_hash = hash_bytes((const unsigned char *) beginning,
+											limit) | 1;
+	uint32		string_hash = hash_bytes((const unsigned char *) string,
+										 Min(size, SAMPLE_BYTES));
+	SampledString *slot =
+		&column->sample[(beginning_hash >> 1) % SAMPLE_SLOTS];
+
+	if (slot->beginning == beginning_hash)
+	{
+		if (slot->string != string_hash || !column->is_last)
+			column->nclashes++;
+	}
+	else
+	{
+		slot->beginning = beginning_hash;
+		slot->string = string_hash;
+	}
+	column->nsampled++;
+	if (likely(column->nclashes <= SAMPLE_CLASHES &&
+			   column->nsampled < SAMPLE_SIZE))
+		return true;
+
+	if (column->nclashes > SAMPLE_CLASHES)
+	{
+		column->limit *= LIMIT_FACTOR;
+		column->has_grown = true;
+		if (column->limit < GREATEST_LIMIT)
+		{
+			begin_sample(column);
+			return false;
+		}
+	}
+	pfree(column->sample);
+	column->sample = NULL;
+	return column->nclashes <= SAMPLE_CLASHES;
+}
+
+/*
+ * The limit, made such that a key that is cut there is of whole words.  It is
+ * the same for keys that are equal so far.
+ */
+static Size
+limit_in_key(const CollatedColumn *column, const KeyWriter *writer)
+{
+	Size		beyond = (writer->filled / BITS_PER_BYTE + column->limit) %
+		sizeof(uint64_t);
+	Size		limit = column->limit - beyond;
+
+	/* a byte of flags may take away one */
+	if (beyond > 1)
+		limit += sizeof(uint64_t);
+	return Min(limit, key_room(writer));
+}
+
+bool
+encode_collated(KeyWriter *writer, const char *string, Size size)
+{
+	CollatedColumn *column = writer->cache->collated;
+	char		bytes[GREATEST_LIMIT + sizeof(uint64_t)];
+	Size		limit = limit_in_key(column, writer);
+	Size		length = collation_transform(column->transform, string, size,
+											 bytes, limit);
+
+	if (length < limit)
+	{
+		encode_string(writer, bytes, length);
+		if (column->breaks_ties)
+			encode_string(writer, string, size);
+		return true;
+	}
+
+	if (column->sample != NULL &&
+		!sample_string(column, bytes, limit, string, size))
+		return false;
+	for (Size i = 0; i < limit; i++)
+		key_append(writer, (unsigned char) bytes[i], BITS_PER_BYTE);
+	writer->cut = true;
+	return true;
+}

@@ -1,0 +1,258 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_order.c
+ *	  The order of the rows of a store, by their sort columns.
+ *
+ * The key of each row is made when the row comes, and pushed to the sort job,
+ * which may be in another process and on a device.  What comes back is an
+ * order, a list of row numbers.
+ *
+ * Since the rows are in the store, the keys can be made again at any time.
+ * That is done when a row does not fit the layout of the keys so far, and when
+ * the device is lost.
+ *
+ * The whole order is fetched before the first row is looked up.  That costs
+ * under a nanosecond a row, frees the device for others while the rows are
+ * handed on, and means that a lost device never finds a result half
+ * delivered, when sorting anew could bring equal keys in another order.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "row_order.h"
+#include "settings.h"
+
+RowOrder *
+row_order_begin(const RowStore *store, TupleDesc descriptor,
+				RowColumnFunction column, SortColumn *columns, int ncolumns,
+				double expected_rows)
+{
+	RowOrder   *order = palloc0(sizeof(RowOrder));
+
+	order->context = CurrentMemoryContext;
+	order->store = store;
+	order->descriptor = descriptor;
+	order->column = column;
+	order->columns = columns;
+	order->ncolumns = ncolumns;
+	order->expected_rows = expected_rows;
+	order->keys = sort_keys_create(descriptor, columns, ncolumns);
+	order->job = sort_job_begin(&order->keys->shape, expected_rows, false);
+	return order;
+}
+
+void
+row_order_drop_keys(RowOrder *order)
+{
+	if (order->job != NULL)
+		sort_job_end(order->job);
+	order->job = NULL;
+}
+
+/* What became of a row's key. */
+typedef enum KeyOutcome
+{
+	KEY_ADDED,
+	KEY_DOES_NOT_FIT,			/* the tight layout, or those so far */
+	KEY_JOB_LOST				/* with the device */
+} KeyOutcome;
+
+static inline KeyOutcome
+add_key(RowOrder *order, TupleTableSlot *slot)
+{
+	uint64_t   *space = sort_job_space(order->job);
+	int			nwords;
+
+	if (unlikely(space == NULL))
+		return KEY_JOB_LOST;
+	nwords = sort_keys_encode(order->keys, slot, space);
+	if (unlikely(nwords == 0))
+		return KEY_DOES_NOT_FIT;
+	sort_job_add(order->job, nwords);
+	return KEY_ADDED;
+}
+
+/* Makes the key of a row that is in the store, by way of a virtual slot. */
+static KeyOutcome
+add_key_again(RowOrder *order, uint32 row, TupleTableSlot *slot)
+{
+	ExecClearTuple(slot);
+	for (int i = 0; i < order->keys->nencoded; i++)
+	{
+		AttrNumber	attno = order->columns[i].attno;
+
+		slot->tts_values[attno - 1] =
+			order->column(row_store_get(order->store, row), attno,
+						  order->descriptor, &slot->tts_isnull[attno - 1]);
+	}
+	/* the other columns are not looked at */
+	ExecStoreVirtualTuple(slot);
+	return add_key(order, slot);
+}
+
+/*
+ * Begins the job anew, with the keys of all rows in the store: in the loose
+ * layout if some key does not fit, in this process if the device was lost.
+ */
+static void
+make_keys_again(RowOrder *order, KeyOutcome outcome)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(order->descriptor,
+													&TTSOpsVirtual);
+	bool		host_only = order->job->host_only;
+
+	while (outcome != KEY_ADDED)
+	{
+		if (outcome == KEY_DOES_NOT_FIT)
+			sort_keys_loosen(order->keys);
+		else
+			host_only = true;
+
+		row_order_drop_keys(order);
+		order->job = sort_job_begin(&order->keys->shape,
+									Max(order->expected_rows,
+										order->store->nrows),
+									host_only);
+		outcome = KEY_ADDED;
+		for (uint64 row = 0;
+			 row < order->store->nrows && outcome == KEY_ADDED; row++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			outcome = add_key_again(order, row, slot);
+		}
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	MemoryContextSwitchTo(caller_context);
+}
+
+void
+row_order_add(RowOrder *order, TupleTableSlot *slot)
+{
+	KeyOutcome	outcome = add_key(order, slot);
+
+	if (unlikely(outcome != KEY_ADDED))
+		make_keys_again(order, outcome);
+}
+
+static const RowComparator *
+get_comparator(RowOrder *order)
+{
+	if (order->comparator == NULL)
+	{
+		MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+
+		order->comparator = row_comparator_create(order->descriptor,
+												  order->column,
+												  order->columns,
+												  order->ncolumns);
+		MemoryContextSwitchTo(caller_context);
+	}
+	return order->comparator;
+}
+
+/*
+ * Runs the job; if the device is lost, once more in this process.  False if
+ * that takes more memory than the limit allows.
+ */
+static bool
+run_job(RowOrder *order, Size limit)
+{
+	order->entries = sort_job_run(order->job);
+	if (order->entries == NULL)
+		make_keys_again(order, KEY_JOB_LOST);
+	order->memory = order->store->memory + row_order_memory(order);
+	if (order->entries == NULL && order->memory <= limit)
+		order->entries = sort_job_run(order->job);
+	return order->entries != NULL;
+}
+
+/* Raises an error unless the order has every row once. */
+static void
+verify_permutation(const RowOrder *order)
+{
+	uint64		nrows = order->store->nrows;
+	Size		bytes = nrows / 8 + 1;
+	uint8	   *seen = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+
+	memset(seen, 0, bytes);
+	for (uint64 i = 0; i < nrows; i++)
+	{
+		uint32		row = ORDER_ROW(order->entries[i]);
+		uint8		bit = 1 << (row % 8);
+
+		if (row >= nrows || (seen[row / 8] & bit) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("gpusort: the order is not a permutation of the rows"),
+					 errdetail("Entry " UINT64_FORMAT " of " UINT64_FORMAT " is row %u.",
+							   i, nrows, row)));
+		seen[row / 8] |= bit;
+	}
+	pfree(seen);
+}
+
+void
+row_order_verify(RowOrder *order, uint64 entry)
+{
+	if (entry > 0 &&
+		row_compare(get_comparator(order), row_order_get(order, entry - 1),
+					row_order_get(order, entry)) > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("gpusort: rows are out of order"),
+				 errdetail("Entry " UINT64_FORMAT " of the order, row %u, sorts before the one ahead of it, row %u.",
+						   entry, order->entries[entry],
+						   order->entries[entry - 1])));
+}
+
+/*
+ * Has the comparators do what keys have not done, which may show that the
+ * keys are not to be used; the order is left unset then.
+ */
+static void
+settle_order(RowOrder *order)
+{
+	const SortKeys *keys = order->keys;
+
+	if (sort_keys_exact(keys) && !sort_keys_doubtful(keys))
+	{
+		if (keys->shape.mark_ties)
+			row_accept_ties(order->entries, order->store->nrows);
+	}
+	else if (!row_settle_ties(get_comparator(order), order->store, keys,
+							  order->entries, order->store->nrows))
+	{
+		ereport(LOG,
+				(errmsg("gpusort: sorting natively"),
+				 errdetail("The C library's strxfrm() contradicts its strcoll() under the collation of this sort.")));
+		pfree(order->entries);
+		order->entries = NULL;
+	}
+}
+
+bool
+row_order_make(RowOrder *order, Size limit)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+
+	if (run_job(order, limit))
+	{
+		if (gpusort_verify)
+			verify_permutation(order);
+		settle_order(order);
+
+		order->method = pstrdup(order->job->method);
+		order->device = pstrdup(order->job->device);
+		order->on_device = order->job->on_device;
+		order->device_microseconds = order->job->device_microseconds;
+	}
+	row_order_drop_keys(order);
+	MemoryContextSwitchTo(caller_context);
+	return order->entries != NULL;
+}

@@ -1,0 +1,113 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_order.h
+ *	  The order of the rows of a store, by their sort columns.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_ROW_ORDER_H
+#define GPUSORT_ROW_ORDER_H
+
+#include "row_compare.h"
+#include "row_store.h"
+#include "sort_job.h"
+#include "sort_keys.h"
+
+typedef struct RowOrder
+{
+	MemoryContext context;		/* holds everything below */
+	const RowStore *store;		/* the caller's */
+	TupleDesc	descriptor;
+	RowColumnFunction column;	/* of the store's rows */
+	SortColumn *columns;
+	int			ncolumns;
+	double		expected_rows;
+
+	/* while rows are added */
+	SortKeys   *keys;
+	SortJob    *job;
+
+	/* when the order has been made */
+	uint32	   *entries;		/* the numbers of all rows */
+	RowComparator *comparator;	/* made on first use */
+
+	/* how it was made, for EXPLAIN and the statistics */
+	Size		memory;			/* bytes at the highest, with the store */
+	bool		on_device;		/* or in this process */
+	const char *device;
+	const char *method;
+	uint64		device_microseconds;	/* on the device alone */
+} RowOrder;
+
+/*
+ * Begins with an empty store.  "column" reads its rows; the sort columns are
+ * kept and must stay, and so must the descriptor.  Allocates in the current
+ * memory context.
+ */
+extern RowOrder *row_order_begin(const RowStore *store, TupleDesc descriptor,
+								 RowColumnFunction column,
+								 SortColumn *columns, int ncolumns,
+								 double expected_rows);
+
+/*
+ * Makes the key of the row that came to the store last; the slot has the same
+ * row.
+ */
+extern void row_order_add(RowOrder *order, TupleTableSlot *slot);
+
+/*
+ * After the last row: makes the order.  False if that would take store and
+ * order over the limit, in bytes, or if the keys turn out to be misleading.
+ */
+extern bool row_order_make(RowOrder *order, Size limit);
+
+/* Frees the keys; called before row_order_make() it gives the order up. */
+extern void row_order_drop_keys(RowOrder *order);
+
+/* Raises an error if the row of this entry sorts before the previous one's. */
+extern void row_order_verify(RowOrder *order, uint64 entry);
+
+/* Bytes that the rows added so far take beside the store. */
+static inline Size
+row_order_memory(const RowOrder *order)
+{
+	return sort_job_memory(order->job);
+}
+
+/* The row of an entry. */
+static inline void *
+row_order_get(const RowOrder *order, uint64 entry)
+{
+	return row_store_get(order->store, order->entries[entry]);
+}
+
+/* How far ahead of a row others are fetched into the cache. */
+#define PREFETCH_PLACE		32
+#define PREFETCH_ROW		16
+
+/*
+ * The row of an entry, when the entries after it will be wanted next.
+ *
+ * The order jumps about in memory, so what later entries need is fetched into
+ * the cache ahead of them.  That is not in a function of its own because gcc
+ * takes one that only prefetches for one without effect, and drops the call.
+ */
+static inline void *
+row_order_get_forward(const RowOrder *order, uint64 entry)
+{
+	const RowStore *store = order->store;
+
+	if (likely(entry + PREFETCH_PLACE < store->nrows))
+	{
+		const char *row = row_store_get(store,
+										order->entries[entry + PREFETCH_ROW]);
+
+		__builtin_prefetch(row_store_place(store,
+										   order->entries[entry + PREFETCH_PLACE]));
+		__builtin_prefetch(row);
+		__builtin_prefetch(row + 64);
+	}
+	return row_order_get(order, entry);
+}
+
+#endif							/* GPUSORT_ROW_ORDER_H */

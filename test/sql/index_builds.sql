@@ -1,0 +1,241 @@
+-- Index builds: whatever builds a B-tree builds the one that PostgreSQL builds.
+SET gpusort.min_rows = 0;
+SET maintenance_work_mem = '64MB';
+SET client_min_messages = warning;
+CREATE EXTENSION amcheck;
+CREATE EXTENSION pageinspect;
+RESET client_min_messages;
+
+-- All pages of an index, but for the place in the log of their last change.
+CREATE FUNCTION pages(index regclass) RETURNS text LANGUAGE sql AS $$
+	SELECT count(*) || ' ' || md5(string_agg(substring(get_raw_page(index::text, block::int) FROM 11), ''))
+	FROM generate_series(0, pg_relation_size(index) / current_setting('block_size')::int - 1) block
+$$;
+
+-- How many index builds were done by what since the last call, without those of whom nobody asked.
+CREATE TABLE counted AS SELECT name, value FROM gpusort_stats WHERE name LIKE 'index%' AND name NOT LIKE 'index\_%\_m%';
+CREATE FUNCTION builds() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	SELECT string_agg(concat_ws(' ', name, s.value - c.value), ', ' ORDER BY name COLLATE "C") INTO result
+	FROM gpusort_stats s JOIN counted c USING (name) WHERE s.value > c.value AND name NOT IN ('index_rows', 'index_bytes');
+	UPDATE counted c SET value = s.value FROM gpusort_stats s WHERE s.name = c.name;
+	RETURN coalesce(result, 'none');
+END $$;
+
+-- What built an index, on each device; and what is wrong with it.
+CREATE FUNCTION check_index(definition text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	native text;
+	device text;
+BEGIN
+	PERFORM set_config('gpusort.enable', 'off', true);
+	EXECUTE definition;
+	native := pages('built');
+	DROP INDEX built;
+	PERFORM set_config('gpusort.enable', 'on', true);
+	FOREACH device IN ARRAY ARRAY['host', 'cuda'] LOOP
+		PERFORM set_config('gpusort.device', device, true);
+		PERFORM builds();
+		EXECUTE definition;
+		RETURN NEXT builds() || CASE WHEN pages('built') <> native THEN ', other pages' ELSE '' END;
+		PERFORM bt_index_check('built', true);
+		DROP INDEX built;
+	END LOOP;
+END $$;
+
+CREATE DOMAIN amount AS numeric(12, 3);
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE TABLE rows (
+	id int, b bool, i2 int2, i4 int4, i8 int8, o oid, f4 float4, f8 float8, d date, ts timestamp, tz timestamptz,
+	u uuid, t text COLLATE "C", v varchar(50) COLLATE "C", c char(20) COLLATE "C", n name COLLATE "C", num numeric,
+	a amount, long text COLLATE "C", icu text COLLATE "en-x-icu", j jsonb, m mood, place tid, ints int[]);
+INSERT INTO rows
+SELECT i, i % 3 = 0, h % 1000, h % 100000, h::bigint * 1000003, abs(h), h / 7.0, h / 7.0::float8,
+	date '2000-01-01' + h % 10000, timestamp '2000-01-01' + h * interval '1 second',
+	timestamptz '2000-01-01 00:00+00' + h * interval '1 minute', md5(h::text)::uuid, md5(h::text), left(md5(h::text), h % 30 + 1),
+	left(md5(h::text), 9), left(md5(h::text), 12), h / 100.0, h % 1000, repeat('long ', 30) || h % 100, h, to_jsonb(h),
+	(ARRAY['sad', 'ok', 'happy'])[abs(h) % 3 + 1]::mood, ('(' || abs(h) % 7 || ',' || i % 11 || ')')::tid, ARRAY[h % 5, i]
+FROM (SELECT i, hashint4(i) % 3000 h FROM generate_series(1, 6000) i) s;
+INSERT INTO rows (id) SELECT i FROM generate_series(6001, 6100) i;
+ANALYZE rows;
+
+-- keys
+SELECT key, check_index(format('CREATE INDEX built ON rows (%s)', key))
+FROM unnest(ARRAY['id', 'id DESC', 'b', 'i2', 'i4', 'i8 DESC NULLS LAST', 'o NULLS FIRST', 'f4', 'f8', 'd', 'ts', 'tz DESC', 'u',
+	't', 'v DESC', 'c', 'n', 'num', 'a', 'long', 'place', 'i2, i8', 'b DESC, t NULLS FIRST, i4', 'd, num, u, v',
+	'b, j', 'i2 DESC, ints DESC', 'long, m', 't text_pattern_ops DESC', 'icu', 'icu DESC NULLS LAST, id', '(i4 % 10), (upper(t) COLLATE "C")', '(NULL::int), i2']) key;
+
+-- kinds
+SELECT definition, check_index(replace(definition, '...', 'INDEX built ON rows'))
+FROM unnest(ARRAY['CREATE UNIQUE ... (id)', 'CREATE UNIQUE ... (id) INCLUDE (t, j, num)', 'CREATE ... (i2) INCLUDE (t, b)',
+	'CREATE ... (i2) WHERE i4 % 2 = 0', 'CREATE ... (i2) WHERE id < 0', 'CREATE UNIQUE ... (id) NULLS NOT DISTINCT',
+	'CREATE ... (i4) WITH (fillfactor = 30)', 'CREATE ... (i2) WITH (deduplicate_items = off)']) definition;
+
+-- left native, and other access methods
+CREATE FUNCTION reverse_compare(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT btint4cmp($2, $1)';
+CREATE OPERATOR <# (FUNCTION = int4gt, LEFTARG = int, RIGHTARG = int);
+CREATE OPERATOR CLASS reverse_ops FOR TYPE int USING btree AS OPERATOR 1 <#, OPERATOR 3 =, FUNCTION 1 reverse_compare(int, int);
+SELECT definition, check_index(replace(definition, '...', 'INDEX built ON rows'))
+FROM unnest(ARRAY['CREATE ... (j)', 'CREATE ... (ints)', 'CREATE ... (id reverse_ops)']) definition;
+SET gpusort.min_rows = 10000;
+SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
+SET gpusort.min_rows = 0;
+SET gpusort.enable_index_build = off;
+SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
+RESET gpusort.enable_index_build;
+CREATE INDEX built ON rows USING hash (i4);
+CREATE INDEX built_too ON rows USING brin (i4);
+DROP INDEX built, built_too;
+SELECT builds();
+
+-- memory
+SET gpusort.work_mem = '64kB';
+SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
+SELECT * FROM check_index('CREATE INDEX built ON rows (t) WHERE id > 0');
+SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id) WHERE id > 0');
+RESET gpusort.work_mem;
+SET maintenance_work_mem = '1MB';
+SELECT * FROM check_index('CREATE INDEX built ON rows (long)');
+SET gpusort.work_mem = '64MB';
+SELECT * FROM check_index('CREATE INDEX built ON rows (long)');
+SHOW maintenance_work_mem;
+RESET gpusort.work_mem;
+SET maintenance_work_mem = '64MB';
+
+-- parallel workers that core would have
+ALTER TABLE rows SET (parallel_workers = 4);
+SET max_parallel_maintenance_workers = 8;
+SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
+ALTER TABLE rows SET (parallel_workers = 5);
+SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
+SET max_parallel_maintenance_workers = 0;
+SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
+SHOW max_parallel_maintenance_workers;
+ALTER TABLE rows RESET (parallel_workers);
+
+-- values that are large, or stored elsewhere
+CREATE TABLE large (id int, t text COLLATE "C", plain text COLLATE "C", elsewhere text COLLATE "C");
+ALTER TABLE large ALTER plain SET STORAGE plain, ALTER elsewhere SET STORAGE external;
+INSERT INTO large
+SELECT i, repeat(md5((i % 50)::text), 10 + i), left(repeat(md5(i::text), 20), i * 2),
+	CASE WHEN i % 3 = 0 THEN (SELECT string_agg(md5((i % 30 + j)::text), '') FROM generate_series(1, 70) j) ELSE md5(i::text) END
+FROM generate_series(1, 300) i;
+SELECT key, check_index(format('CREATE INDEX built ON large (%s)', key))
+FROM unnest(ARRAY['t', 'plain', 'elsewhere', 'elsewhere, t', 'id) INCLUDE (elsewhere']) key;
+INSERT INTO large VALUES (0, (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 1000) i));
+CREATE INDEX built ON large (t);
+SET gpusort.enable = off;
+CREATE INDEX built ON large (t);
+RESET gpusort.enable;
+
+-- rows that are not unique
+INSERT INTO rows (id, t) VALUES (17, 'twice'), (NULL, 'none'), (NULL, 'neither');
+SELECT builds();
+CREATE UNIQUE INDEX built ON rows (id);
+CREATE UNIQUE INDEX built ON rows (id) WHERE id IS NULL;
+DROP INDEX built;
+CREATE UNIQUE INDEX built ON rows (id) NULLS NOT DISTINCT WHERE id IS NULL;
+CREATE UNIQUE INDEX built ON rows ((id % 100), i4, (t || 'x')) WHERE i4 = 5 OR id = 17;
+ALTER TABLE rows ADD UNIQUE (id) DEFERRABLE INITIALLY DEFERRED;
+SELECT builds();
+SET gpusort.enable = off;
+CREATE UNIQUE INDEX built_too ON rows (id);
+CREATE UNIQUE INDEX built_too ON rows (id) NULLS NOT DISTINCT WHERE id IS NULL;
+ALTER TABLE rows ADD UNIQUE (id) DEFERRABLE INITIALLY DEFERRED;
+RESET gpusort.enable;
+DROP INDEX IF EXISTS built;
+DELETE FROM rows WHERE id IS NULL OR t = 'twice';
+
+-- rows that are dead to the unique check, HOT chains, rows of this transaction
+BEGIN;
+DELETE FROM rows WHERE id % 10 = 0;
+INSERT INTO rows (id, i4) SELECT id, 0 FROM generate_series(10, 6000, 10) id;
+UPDATE rows SET i4 = i4 + 1 WHERE id % 3 = 0;
+SAVEPOINT s;
+SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id)');
+ROLLBACK TO s;
+SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
+ROLLBACK;
+
+-- statements that build
+CREATE FUNCTION check_all() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text := builds();
+	index regclass;
+BEGIN
+	FOR index IN SELECT indexrelid FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
+		WHERE amname = 'btree' AND relkind = 'i' AND indexrelid >= 16384 AND indisvalid
+	LOOP
+		PERFORM bt_index_check(index, true);
+	END LOOP;
+	RETURN result;
+END $$;
+CREATE TABLE built (id int PRIMARY KEY, k int UNIQUE DEFERRABLE, t text, EXCLUDE USING btree (t WITH =));
+INSERT INTO built SELECT i, hashint4(i), repeat(i::text, 1000) FROM generate_series(1, 1000) i;
+SELECT check_all();
+ALTER TABLE built DROP CONSTRAINT built_t_excl, DROP CONSTRAINT built_k_key, DROP CONSTRAINT built_pkey;
+ALTER TABLE built ADD PRIMARY KEY (id), ADD UNIQUE (k) DEFERRABLE;
+SELECT check_all();
+ALTER TABLE built ADD EXCLUDE USING btree (k WITH =);
+SELECT check_all();
+CREATE INDEX CONCURRENTLY built_i ON built (k, id);
+SELECT check_all();
+REINDEX INDEX built_i;
+SELECT check_all();
+REINDEX TABLE built;
+SELECT check_all();
+REINDEX TABLE CONCURRENTLY built;
+SELECT check_all();
+REINDEX (CONCURRENTLY) INDEX built_i;
+SELECT check_all();
+VACUUM FULL built;
+SELECT check_all();
+VACUUM (FULL off) built;
+CLUSTER built USING built_i;
+SELECT check_all();
+ALTER TABLE built ALTER k TYPE bigint;
+SELECT check_all();
+TRUNCATE built;
+INSERT INTO built SELECT i, i, i FROM generate_series(1, 10) i;
+SELECT check_all();
+SET max_parallel_maintenance_workers = 2;
+REINDEX TABLE built;
+SELECT check_all();
+DROP TABLE built;
+
+-- tables that are built on
+CREATE MATERIALIZED VIEW built AS SELECT i, -i k FROM generate_series(1, 1000) i;
+CREATE UNIQUE INDEX ON built (k);
+REFRESH MATERIALIZED VIEW built;
+REFRESH MATERIALIZED VIEW CONCURRENTLY built;
+SELECT check_all();
+DROP MATERIALIZED VIEW built;
+CREATE TEMP TABLE built AS SELECT i, -i k FROM generate_series(1, 1000) i;
+CREATE INDEX ON built (k);
+SELECT check_all();
+DROP TABLE built;
+CREATE UNLOGGED TABLE built AS SELECT i, -i k FROM generate_series(1, 1000) i;
+CREATE INDEX ON built (k);
+ALTER TABLE built SET LOGGED;
+SELECT check_all();
+DROP TABLE built;
+CREATE TABLE built (i int, k int) PARTITION BY RANGE (i);
+CREATE TABLE built_1 PARTITION OF built FOR VALUES FROM (0) TO (500);
+CREATE TABLE built_2 PARTITION OF built FOR VALUES FROM (500) TO (1500);
+INSERT INTO built SELECT i, -i k FROM generate_series(1, 1000) i;
+CREATE INDEX ON built (k);
+CREATE TABLE built_3 (k int, i int);
+INSERT INTO built_3 SELECT -i, i FROM generate_series(1500, 1600) i;
+ALTER TABLE built ATTACH PARTITION built_3 FOR VALUES FROM (1500) TO (2000);
+SELECT check_all();
+DROP TABLE built;
+
+DROP OPERATOR FAMILY reverse_ops USING btree;
+DROP OPERATOR <# (int, int);
+DROP FUNCTION check_all, check_index, builds, pages, reverse_compare;
+DROP TABLE rows, large, counted;
+DROP TYPE mood;
+DROP DOMAIN amount;
+DROP EXTENSION amcheck, pageinspect;

@@ -1,0 +1,323 @@
+# Index builds that are disturbed: by cancels in each phase, by the loss of
+# gpusortd, by a lack of disk, by other sessions that change the table.  What is
+# built is right, and what is not built leaves nothing behind.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', <<'CONF');
+shared_preload_libraries = 'gpusort'
+gpusort.daemon_engine = host
+gpusort.verify = on
+gpusort.min_rows = 0
+gpusort.device = cuda
+gpusort.staging_memory = 8MB
+max_parallel_maintenance_workers = 0
+autovacuum = off
+CONF
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION gpusort;
+CREATE EXTENSION amcheck;
+
+-- A build that comes to this row waits for the door to be open.
+CREATE FUNCTION wait_at(i int, place int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF i = place THEN
+		PERFORM pg_advisory_xact_lock_shared(1);
+	END IF;
+	RETURN hashint4(i);
+END $$;
+
+-- How many sockets, files of shared memory and rings this backend has.
+CREATE FUNCTION held() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	CREATE TEMP TABLE descriptors (line text);
+	COPY descriptors FROM PROGRAM 'ls -l /proc/$PPID/fd; true' WITH (DELIMITER E'\x01');
+	RETURN (SELECT count(*) FROM descriptors WHERE line ~ 'socket:|memfd:') +
+		(SELECT count(*) FROM regexp_split_to_table(pg_read_file('/proc/self/maps', 0, 1000000), E'\n') l
+			WHERE l ~ 'gpusort ring');
+END $$;
+
+CREATE TABLE t AS SELECT i id, hashint4(i) k, md5(i::text) COLLATE "C" txt FROM generate_series(1, 20000) i;
+VACUUM ANALYZE t;
+SQL
+
+ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), 'gpusortd is ready');
+
+sub status_of
+{
+	my ($pid, $name) = @_;
+	my $status = eval { slurp_file("/proc/$pid/status") } // '';
+	return $status =~ /^\Q$name\E:\s+(\w+)/m ? $1 : '';
+}
+
+sub daemon_pid
+{
+	my $data = $node->data_dir;
+	foreach my $process (glob '/proc/[0-9]*')
+	{
+		my $working = readlink("$process/cwd") // next;
+		my $executed = readlink("$process/exe") // next;
+		return $1 if $working eq $data && $executed =~ m{/gpusortd$} && $process =~ /(\d+)$/;
+	}
+	return 0;
+}
+
+# A gpusortd that is stopped by a test that fails is not to stay.
+my $daemon = daemon_pid();
+END { kill 'CONT', $daemon if $daemon }
+
+# Starts psql with a script, to go on by itself.
+sub start_psql
+{
+	my ($script) = @_;
+	my %session = (out => '', err => '');
+	my $file = PostgreSQL::Test::Utils::tempdir . '/script';
+	append_to_file($file, "\\set VERBOSITY terse\nSET application_name = 'builder';\n$script");
+	$session{handle} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ],
+		'<', $file, '>', \$session{out}, '2>', \$session{err});
+	return \%session;
+}
+
+sub counter
+{
+	my ($name) = @_;
+	return $node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = '$name'");
+}
+
+#
+# Builds that are ended, in each phase
+#
+
+# A build waits at some row, then goes on with gpusortd stopped; it is ended in
+# the one wait or in the other.
+my %phases = (
+	'collecting' => { place => 15000, shown => 'building index: scanning table' },
+	'asking for staging memory' => { place => 1, stop => 1, shown => 'building index: scanning table' },
+	'sorting' => { place => 20000, stop => 1, shown => 'building index: sorting live tuples' });
+
+my $door = $node->background_psql('postgres');
+
+sub wait_for_build
+{
+	my ($wait_event_type) = @_;
+	my $waiting = "application_name = 'builder' AND query LIKE 'CREATE INDEX%wait_at%' AND state = 'active' AND "
+	  . "wait_event_type = '$wait_event_type'";
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE $waiting")
+	  or die "no build that waits for $wait_event_type";
+	return $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE $waiting");
+}
+
+# What a build that was ended has left of its index, in the catalogs and on disk.
+my $left = "SELECT count(*) FROM pg_class WHERE relname = 'built';
+SELECT count(*) FROM pg_ls_dir('base/' || (SELECT oid FROM pg_database WHERE datname = current_database())) f
+	WHERE f ~ '^\\d+\$' AND pg_filenode_relation(0, f::oid) IS NULL
+		AND f::oid NOT IN (SELECT relfilenode FROM pg_class);
+SELECT count(*) FROM pg_ls_tmpdir();
+";
+
+# Starts a session that gets stuck in this phase, and then goes on.
+sub start_build
+{
+	my ($phase, $statement_timeout) = @_;
+	$door->query_safe('SELECT pg_advisory_lock(1)');
+	my $session = start_psql(<<"SQL");
+CREATE INDEX built ON t (k);
+DROP INDEX built;
+BEGIN; SELECT held(); ROLLBACK;
+CHECKPOINT;
+SET statement_timeout = $statement_timeout;
+CREATE INDEX built ON t (wait_at(id, $phases{$phase}{place}));
+RESET statement_timeout;
+\\! kill -CONT $daemon
+BEGIN; SELECT held(); ROLLBACK;
+CHECKPOINT;
+$left
+CREATE INDEX built ON t (k);
+SELECT bt_index_check('built', true);
+DROP INDEX built;
+SQL
+	my $backend = wait_for_build('Lock');
+	kill 'STOP', $daemon if $phases{$phase}{stop};
+	$door->query_safe('SELECT pg_advisory_unlock(1)') if $phases{$phase}{stop};
+	wait_for_build('Extension') if $phases{$phase}{stop};
+	return ($session, $backend);
+}
+
+sub check_went_on
+{
+	my ($session, $phase, $error) = @_;
+	$session->{handle}->finish;
+	$door->query_safe('SELECT pg_advisory_unlock_all()');
+	is($session->{err}, "ERROR:  $error\n", "while $phase: $error");
+	my ($held_before, $held_after, @left) = split /\n/, $session->{out};
+	is($held_after, $held_before, 'the backend keeps nothing');
+	is("@left", '0 0 0', 'nothing is left of the index, and the next one is built');
+}
+
+foreach my $phase (sort keys %phases)
+{
+	my ($session, $backend) = start_build($phase, '0');
+	is($node->safe_psql('postgres', 'SELECT phase FROM pg_stat_progress_create_index'),
+		$phases{$phase}{shown}, "while $phase: the progress is shown");
+	$node->safe_psql('postgres', "SELECT pg_cancel_backend($backend)");
+	check_went_on($session, $phase, 'canceling statement due to user request');
+
+	($session) = start_build($phase, "'4s'");
+	check_went_on($session, $phase, 'canceling statement due to statement timeout');
+
+	($session, $backend) = start_build($phase, '0');
+	$node->safe_psql('postgres', "SELECT pg_terminate_backend($backend)");
+	ok( $node->poll_query_until(
+			'postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'builder'"),
+		"while $phase: the session is terminated");
+	kill 'CONT', $daemon;
+	$door->query_safe('SELECT pg_advisory_unlock_all()');
+	eval { $session->{handle}->finish };
+	is($node->safe_psql('postgres', "CHECKPOINT; $left"), "0\n0\n0", 'nothing is left');
+}
+
+# at any time
+my $script = "\\set VERBOSITY terse\n";
+$script .= "SET statement_timeout = " . (3 * $_) . ";\nCREATE INDEX built ON t (txt);\nRESET statement_timeout;\n"
+  . "DROP INDEX IF EXISTS built;\n"
+  foreach (1 .. 40);
+my ($status, $out, $err) = $node->psql('postgres', "SET client_min_messages = error;\n$script CHECKPOINT;\n$left", on_error_stop => 0);
+is(join("\n", grep { !/canceling statement due to statement timeout/ } split /\n/, $err), '', 'builds can be cancelled at any time');
+is($out, "0\n0\n0", 'and nothing is left of any');
+
+#
+# gpusortd lost
+#
+
+# Starts a build that waits at this row, and checks the index when it has it.
+sub start_checked_build
+{
+	my ($place) = @_;
+	$door->query_safe('SELECT pg_advisory_lock(1)');
+	my $session = start_psql(<<"SQL");
+CREATE INDEX built ON t (wait_at(id, $place), txt);
+SELECT bt_index_check('built', true);
+DROP INDEX built;
+SQL
+	wait_for_build('Lock');
+	return $session;
+}
+
+sub check_built
+{
+	my ($session, $what) = @_;
+	$session->{handle}->finish;
+	is($session->{err}, "WARNING:  gpusort: sorting without the device\n", "gpusortd is killed while $what, which is a warning");
+	is($session->{out}, "\n", 'and the index is built');
+	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), 'gpusortd is back');
+	$daemon = daemon_pid();
+}
+
+my $faults = counter('device_faults');
+my $session = start_checked_build(15000);
+kill 'KILL', $daemon;
+$door->query_safe('SELECT pg_advisory_unlock(1)');
+check_built($session, 'rows are collected');
+
+$session = start_checked_build(20000);
+kill 'STOP', $daemon;
+$door->query_safe('SELECT pg_advisory_unlock(1)');
+wait_for_build('Extension');
+kill 'KILL', $daemon;
+check_built($session, 'it sorts');
+is(counter('device_faults'), $faults + 2, 'both are counted');
+
+#
+# No room for what core's sort puts aside when the rows exceed the memory
+#
+
+my $handed_over = counter('indexes_native');
+($status, $out, $err) = $node->psql('postgres', <<"SQL", on_error_stop => 0);
+\\set VERBOSITY terse
+SET maintenance_work_mem = '1MB';
+SET temp_file_limit = '512kB';
+CREATE INDEX built ON t (txt) WHERE id > 0;
+CHECKPOINT;
+$left
+RESET temp_file_limit;
+CREATE INDEX built ON t (txt) WHERE id > 0;
+SELECT bt_index_check('built', true);
+DROP INDEX built;
+SQL
+like($err, qr/^\S+ ERROR:  temporary file size exceeds "?temp_file_limit"? \(512kB\)$/, 'a build that is handed over exceeds temp_file_limit');
+is($out, "0\n0\n0\n", 'nothing is left, and with room enough it is built');
+is(counter('indexes_native'), $handed_over + 1, 'by core');
+
+#
+# Other sessions
+#
+
+# A snapshot that still sees rows which are deleted, and updated in place and elsewhere: the index has some of them, and they
+# do not count as duplicates.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE u (id int, k int, note int) WITH (fillfactor = 70);
+INSERT INTO u SELECT i, hashint4(i), 0 FROM generate_series(1, 20000) i;
+SQL
+my $old = $node->background_psql('postgres');
+$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM u;');
+$node->safe_psql('postgres', <<'SQL');
+UPDATE u SET note = note + 1 WHERE id % 3 = 0;
+DELETE FROM u WHERE id % 5 = 0;
+INSERT INTO u SELECT i, hashint4(i), 1 FROM generate_series(5, 20000, 5) i;
+UPDATE u SET k = k + 1 WHERE id % 7 = 0;
+SQL
+$node->safe_psql('postgres', <<'SQL');
+CREATE UNIQUE INDEX u_id ON u (id);
+CREATE INDEX u_k ON u (k) INCLUDE (note);
+SELECT bt_index_check('u_id', true), bt_index_check('u_k', true);
+SQL
+is($old->query_safe('SET enable_seqscan = off; SELECT count(*), sum(note) FROM u WHERE id > 0;'),
+	'20000|0', 'a snapshot that is older than the index sees what it saw');
+$old->query_safe('COMMIT');
+$old->quit;
+is($node->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(*), count(DISTINCT id) FROM u WHERE id > 0;'),
+	'20000|20000', 'and others see the rows of today');
+
+# Changes while an index is built concurrently.
+my $changes = start_psql(<<'SQL');
+DO $$
+BEGIN
+	FOR i IN 1 .. 2000 LOOP
+		UPDATE u SET note = note + 1, k = CASE WHEN i % 2 = 0 THEN k + 1 ELSE k END WHERE id = i * 7;
+		DELETE FROM u WHERE id = i * 3 + 1;
+		INSERT INTO u VALUES (i * 3 + 1, i, 0), (100000 + i, i, 0);
+		COMMIT;
+		EXIT WHEN EXISTS (SELECT FROM pg_class WHERE relname = 'enough');
+	END LOOP;
+END $$;
+SQL
+($status, $out, $err) = $node->psql('postgres', <<'SQL');
+CREATE INDEX CONCURRENTLY u_k_note ON u (k, note);
+REINDEX INDEX CONCURRENTLY u_k_note;
+REINDEX INDEX CONCURRENTLY u_id;
+CREATE TABLE enough ();
+SQL
+is($err, '', 'indexes are built concurrently while rows change');
+$changes->{handle}->finish;
+is($changes->{err}, '', 'which goes on');
+is($node->psql('postgres', "SELECT bt_index_check('u_k_note', true), bt_index_check('u_id', true), bt_index_check('u_k', true)"),
+	0, 'and have all of them');
+
+# A server that is killed after a build, or during one.
+$session = start_checked_build(15000);
+$node->safe_psql('postgres', 'REINDEX TABLE u; CREATE INDEX ON t (txt)');
+$node->stop('immediate');
+eval { $session->{handle}->finish };
+$node->start;
+is($node->safe_psql('postgres', "SELECT string_agg(relname, ' ' ORDER BY relname), count(bt_index_check(oid, true))
+	FROM pg_class WHERE relkind = 'i' AND oid >= 16384 AND relnamespace = 'public'::regnamespace"),
+	't_txt_idx u_id u_k u_k_note|4', 'after a crash, there are the indexes whose building had ended');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,184 @@
+# Sorting under locales of libc, whose strxfrm() makes the keys while its
+# strcoll() has the last word.  First as they are, in two encodings; then with
+# a strxfrm() that is wrong about some strings: the rows must come in the
+# order of strcoll() all the same, sorted natively.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# The locales are made here; not every machine has what they are made from.
+my $directory = abs_path(PostgreSQL::Test::Utils::tempdir);
+foreach my $locale ('en_US.UTF-8', 'hu_HU.UTF-8', 'de_DE.ISO-8859-1')
+{
+	my ($language, $charmap) = split /\./, $locale;
+	plan skip_all => "localedef cannot make $locale"
+	  if system("localedef -i $language -f $charmap '$directory/$locale' >/dev/null 2>&1") != 0;
+}
+$ENV{LOCPATH} = $directory;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
+$node->append_conf('postgresql.conf', <<'CONF');
+shared_preload_libraries = 'gpusort'
+gpusort.daemon_engine = host
+gpusort.verify = on
+gpusort.min_rows = 0
+work_mem = '64MB'
+CONF
+$node->start;
+
+# Words, phrases that begin alike, much that comes again, NULLs, and what is
+# longer than libc is given at once.
+my $schema = <<'SQL';
+CREATE EXTENSION gpusort;
+CREATE TABLE words AS
+SELECT i AS id, i % 7 AS grp,
+	CASE WHEN i % 100 <> 0 THEN translate(md5(i::text), '0123456789', 'ghi jkl-MN') END AS random,
+	(ARRAY['cote', 'Cote', 'coté', 'côte', 'de luge', 'de-luge', 'deluge', 'Straße', 'Strasse', ''])[i % 10 + 1]
+		|| CASE WHEN i % 3 = 0 THEN i % 50 ELSE 0 END AS few,
+	'https://www.example.com/' || CASE WHEN i % 2 = 0 THEN 'Ärger' ELSE 'arg' END || i % 1000 AS url,
+	repeat(CASE WHEN i % 2 = 0 THEN 'long ' ELSE 'Long-' END, i % 3000) || i AS long
+FROM generate_series(1, 3000) i;
+ANALYZE words;
+SQL
+
+# Sorts in this process and through gpusortd, and compares with the native one.
+sub check
+{
+	my ($database, $order, $collation, $method) = @_;
+	my $query = "SELECT * FROM words ORDER BY $order, id";
+	$query =~ s/COLLATE/COLLATE "$collation"/g;
+	my $native = $node->safe_psql($database, "SET gpusort.enable = off; $query");
+	foreach my $device ('host', 'cuda')
+	{
+		my $result = $node->safe_psql($database, "SET gpusort.device = $device; $query");
+		my $plan = $node->safe_psql($database, "SET gpusort.device = $device; EXPLAIN (ANALYZE, TIMING OFF) $query");
+		ok($result eq $native, "ORDER BY $order, $collation on $device");
+		like($plan, qr/\(GpuSort\).*Sort Method: $method/s, 'as it is to be sorted');
+	}
+	return;
+}
+
+my @orders = (
+	'random COLLATE', 'random COLLATE DESC NULLS LAST', 'few COLLATE', 'few COLLATE DESC, random COLLATE',
+	'grp, url COLLATE', 'url COLLATE, few COLLATE DESC', 'long COLLATE', 'random::char(40) COLLATE', 'left(url, 60)::name COLLATE DESC');
+
+$node->safe_psql('postgres', <<"SQL");
+$schema
+CREATE COLLATION english (provider = libc, locale = 'en_US.UTF-8');
+CREATE COLLATION hungarian (provider = libc, locale = 'hu_HU.UTF-8');
+CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'de_DE.ISO-8859-1';
+SQL
+$node->safe_psql('latin1', $schema);
+$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'");
+
+foreach my $order (@orders)
+{
+	# Either may be, as this library's strxfrm() is right or wrong.
+	check('postgres', $order, $_, '\S+ ?\S*') foreach 'english', 'hungarian';
+	check('latin1', $order, 'default', '\S+ ?\S*');
+}
+
+
+# What libc says of strings that begin with "zzz" is spoilt: their sort keys
+# are put before all others.
+open my $source, '>', "$directory/spoil.c" or die $!;
+print $source <<'C';
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <locale.h>
+#include <string.h>
+
+static size_t
+spoil(char *key, const char *string, size_t size, size_t length)
+{
+	if (strncmp(string, "zzz", 3) == 0 && length < size)
+		key[0] = 2;
+	return length;
+}
+
+size_t
+strxfrm_l(char *key, const char *string, size_t size, locale_t locale)
+{
+	static size_t (*original) (char *, const char *, size_t, locale_t);
+
+	if (original == NULL)
+		original = dlsym(RTLD_NEXT, "strxfrm_l");
+	return spoil(key, string, size, original(key, string, size, locale));
+}
+
+size_t
+strxfrm(char *key, const char *string, size_t size)
+{
+	static size_t (*original) (char *, const char *, size_t);
+
+	if (original == NULL)
+		original = dlsym(RTLD_NEXT, "strxfrm");
+	return spoil(key, string, size, original(key, string, size));
+}
+C
+close $source;
+system_or_bail('cc', '-shared', '-fPIC', '-o', "$directory/spoil.so", "$directory/spoil.c", '-ldl');
+$node->stop;
+{
+	local $ENV{LD_PRELOAD} = "$directory/spoil.so";
+	$node->start;
+}
+$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'");
+
+sub count_of
+{
+	my ($name) = @_;
+	return $node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = '$name'");
+}
+
+# One such row among the others, at either end of the order or alone.
+foreach my $database ('postgres', 'latin1')
+{
+	my $collation = $database eq 'postgres' ? 'english' : 'default';
+
+	check($database, 'few COLLATE', $collation, 'radix sort');
+	$node->safe_psql($database, "INSERT INTO words VALUES (5000, 3, 'zzzebra', 'zzzebra', 'zzzebra', 'zzzebra')");
+	my $log_position = -s $node->logfile;
+	my $before = count_of('sorts_native');
+	check($database, $_, $collation, '\S+ \(native\)') foreach @orders[ 0 .. 3 ], $orders[5], $orders[7];
+	is(count_of('sorts_native') - $before, 24, 'these sorts are counted as native ones');
+	like(
+		slurp_file($node->logfile, $log_position),
+		qr/LOG:  gpusort: sorting natively\n.*DETAIL:  The C library's strxfrm\(\) contradicts its strcoll\(\)/,
+		'and the log says why');
+	check($database, "(CASE WHEN id = 5000 THEN random ELSE 'zz' END) COLLATE", $collation, '\S+ \(native\)');
+
+	# rows that are asked for again, and backward
+	is( $node->safe_psql(
+			$database, qq{
+			BEGIN;
+			DECLARE c SCROLL CURSOR FOR SELECT id FROM words ORDER BY random COLLATE "$collation" NULLS FIRST, id;
+			MOVE LAST IN c;
+			FETCH BACKWARD 1 FROM c;
+			MOVE ABSOLUTE 0 IN c;
+			FETCH FORWARD 1 FROM c;}),
+		$node->safe_psql(
+			$database, qq{
+			SET gpusort.enable = off;
+			(SELECT id FROM words ORDER BY random COLLATE "$collation" NULLS FIRST, id OFFSET 3000 LIMIT 1)
+			UNION ALL
+			(SELECT id FROM words ORDER BY random COLLATE "$collation" NULLS FIRST, id LIMIT 1)}),
+		'a cursor goes both ways');
+
+	# an index
+	$node->safe_psql($database, qq{
+		CREATE EXTENSION amcheck;
+		CREATE INDEX words_random ON words (random COLLATE "$collation", id);
+		SELECT bt_index_check('words_random', true);});
+	my $indexed = qq{SET enable_seqscan = off; SET enable_sort = off; SELECT count(*), min(id) FROM words WHERE random = 'zzzebra' COLLATE "$collation"};
+	is($node->safe_psql($database, $indexed), '1|5000', 'an index has the row in its place');
+	$node->safe_psql($database, "DELETE FROM words WHERE id = 5000; DROP INDEX words_random");
+	check($database, $orders[0], $collation, 'radix sort');
+}
+
+$node->stop;
+done_testing();
