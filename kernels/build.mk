@@ -43,7 +43,7 @@ ifneq ($(filter -Werror,$(COPT)),)
 NVCCFLAGS += -Werror all-warnings -Xcompiler -Werror
 endif
 
-KERNEL_OBJS = $(kernels_directory)/device.o $(kernels_directory)/device_sort.o
+KERNEL_OBJS = $(addprefix $(kernels_directory)/,device.o device_sort.o radix_sort.o)
 
 # The directories that nvcc itself would search for libraries, without those
 # of stubs.

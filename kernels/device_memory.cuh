@@ -66,12 +66,18 @@ private:
 /* A slab array as kernels see it; the table is in device memory. */
 struct SlabView
 {
-	const uint64_t *const *slabs;
+	uint64_t *const *slabs;
 
 	__device__ __forceinline__ uint64_t
 	operator[](uint64_t index) const
 	{
 		return slabs[index >> slab_shift][index & (slab_words - 1)];
+	}
+
+	__device__ __forceinline__ void
+	put(uint64_t index, uint64_t word) const
+	{
+		slabs[index >> slab_shift][index & (slab_words - 1)] = word;
 	}
 };
 
@@ -126,7 +132,7 @@ public:
 
 	/* Copies the table of slabs to the device. */
 	bool
-	store_table(const Queue &queue, const uint64_t **table) const
+	store_table(const Queue &queue, uint64_t **table) const
 	{
 		return slabs.empty() ||
 			queue.did(cudaMemcpyAsync(table, slabs.data(),

@@ -6,10 +6,18 @@
  * Three things of a job are in device memory, and each has its own time: the
  * keys, from their push until the end of run; the workspace, only during run;
  * the order, from run until the job ends.  While the order is being fetched,
- * which may take as long as a client likes, a job holds 4 bytes a row.
+ * which may take as long as a client likes, a job holds 4 bytes a row.  Where
+ * memory is short, the keys and the order are also what is worked on, and the
+ * workspace is next to nothing (in_place_sort.cuh).
  *
  * All is done on the job's own stream, so that a push needs to wait for
  * nothing, and run only where it looks at counters.
+ *
+ * DEVICE_SORT_MERGE does not leave the device idle while keys come.  When a
+ * push completes a batch, that is sorted like a job of its own, and its order
+ * is kept; run sorts the rest and merges.  The batches' orders take no more
+ * than the job's own, which is made when they are gone, and a batch's
+ * workspace less than that of all keys, so its memory is that of any job.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +28,11 @@
 
 #include "device.cuh"
 #include "device_quicksort.cuh"
-#include "key_words.cuh"
+#include "in_place_sort.cuh"
+#include "key_survey.cuh"
+#include "merge_runs.cuh"
+#include "order_check.cuh"
+#include "radix_sort.cuh"
 #include "runs.cuh"
 
 using namespace gpusort;
@@ -30,14 +42,18 @@ struct DeviceSort
 	int			device;
 	unsigned	multiprocessors;
 	KeyShape	shape;
+	DeviceAlgorithm algorithm;
 	cudaStream_t stream;
 	SlabArray	words;
 	SlabArray	ends;
 	uint64_t	nrows;
+	uint64_t	batched_rows;	/* that are in sorted batches */
 	bool		has_run;
 	bool		has_order;
+	const char *method;
 	DeviceBlock workspace;
 	DeviceBlock order;
+	std::deque<DeviceBlock> batches;	/* orders of those that are sorted */
 
 	/* One event a push that nobody has waited for, oldest first. */
 	std::deque<cudaEvent_t> pushes;
@@ -55,20 +71,48 @@ cudaError_t
 gpusort::load_kernels(void)
 {
 	static const void *const kernels[] = {
-		reinterpret_cast<const void *>(load_first_words),
+		reinterpret_cast<const void *>(survey_keys),
+		reinterpret_cast<const void *>(put_ordered),
+		reinterpret_cast<const void *>(gather_words),
+		reinterpret_cast<const void *>(open_leaf),
+		reinterpret_cast<const void *>(open_whole),
 		reinterpret_cast<const void *>(open_ranges),
-		reinterpret_cast<const void *>(partition_tiles),
-		reinterpret_cast<const void *>(close_level),
-		reinterpret_cast<const void *>(publish_equal),
+		reinterpret_cast<const void *>(choose_splitters<FieldSource>),
+		reinterpret_cast<const void *>(choose_splitters<WordSource>),
+		reinterpret_cast<const void *>(choose_splitters<PairSource>),
+		reinterpret_cast<const void *>(count_buckets<FieldSource>),
+		reinterpret_cast<const void *>(count_buckets<WordSource>),
+		reinterpret_cast<const void *>(count_buckets<PairSource>),
+		reinterpret_cast<const void *>(open_buckets),
+		reinterpret_cast<const void *>(scatter_tiles<FieldSource>),
+		reinterpret_cast<const void *>(scatter_tiles<WordSource>),
+		reinterpret_cast<const void *>(scatter_tiles<PairSource>),
 		reinterpret_cast<const void *>(sort_tiny_leaves),
+		reinterpret_cast<const void *>(sort_leaves<small_leaf_rows,
+									   small_leaf_threads>),
 		reinterpret_cast<const void *>(sort_leaves<medium_leaf_rows,
 									   medium_leaf_threads>),
 		reinterpret_cast<const void *>(sort_leaves<large_leaf_rows,
 									   large_leaf_threads>),
+		reinterpret_cast<const void *>(sort_leaves<huge_leaf_rows,
+									   huge_leaf_threads>),
 		reinterpret_cast<const void *>(mark_starts),
 		reinterpret_cast<const void *>(collect_runs),
 		reinterpret_cast<const void *>(load_next_words),
-		reinterpret_cast<const void *>(mark_ties),
+		reinterpret_cast<const void *>(clear_ties),
+		reinterpret_cast<const void *>(check_entries),
+		reinterpret_cast<const void *>(place_words),
+		reinterpret_cast<const void *>(sort_parts<false>),
+		reinterpret_cast<const void *>(sort_parts<true>),
+		reinterpret_cast<const void *>(run_superstep<false>),
+		reinterpret_cast<const void *>(run_superstep<true>),
+		reinterpret_cast<const void *>(mark_ties<false>),
+		reinterpret_cast<const void *>(mark_ties<true>),
+		reinterpret_cast<const void *>(load_run),
+		reinterpret_cast<const void *>(find_splits<NoTail>),
+		reinterpret_cast<const void *>(find_splits<KeyTail>),
+		reinterpret_cast<const void *>(merge_tiles<NoTail>),
+		reinterpret_cast<const void *>(merge_tiles<KeyTail>),
 	};
 
 	for (const void *kernel : kernels)
@@ -95,14 +139,33 @@ order_bytes(uint64_t nrows)
 	return divide_up(nrows * sizeof(uint32_t), 256) * 256;
 }
 
+/* Bytes of all but the workspace. */
+static uint64_t
+lasting_bytes(uint64_t nrows, uint64_t nwords, uint64_t nends)
+{
+	return SlabArray::bytes(nwords) + SlabArray::bytes(nends) +
+		order_bytes(nrows);
+}
+
 uint64_t
 device_sort_memory(const KeyShape *shape, uint64_t nrows, uint64_t nwords)
 {
 	uint64_t	nends = count_ends(shape, nrows);
 	Workspace	space;
 
-	return SlabArray::bytes(nwords) + SlabArray::bytes(nends) +
-		order_bytes(nrows) + space.lay_out(nullptr, nrows, nwords, nends);
+	return lasting_bytes(nrows, nwords, nends) +
+		space.lay_out(nullptr, nrows, nwords, nends);
+}
+
+uint64_t
+device_sort_memory_in_place(const KeyShape *shape, uint64_t nrows,
+							uint64_t nwords)
+{
+	uint64_t	nends = count_ends(shape, nrows);
+	Workspace	space;
+
+	return lasting_bytes(nrows, nwords, nends) +
+		space.lay_out_in_place(nullptr, nwords, nends);
 }
 
 DeviceSort *
@@ -114,7 +177,7 @@ device_sort_begin(int device, const KeyShape *shape,
 
 	if (multiprocessors == 0)
 		return nullptr;
-	if (algorithm != DEVICE_SORT_AUTO && algorithm != DEVICE_SORT_QUICKSORT2)
+	if (algorithm > DEVICE_SORT_MERGE)
 	{
 		(void) refuse(error, "there is no such algorithm");
 		return nullptr;
@@ -129,6 +192,8 @@ device_sort_begin(int device, const KeyShape *shape,
 	sort->device = device;
 	sort->multiprocessors = multiprocessors;
 	sort->shape = *shape;
+	sort->algorithm = algorithm;
+	sort->method = "none, no keys";
 	if (!succeeded(cudaStreamCreateWithFlags(&sort->stream,
 											 cudaStreamNonBlocking),
 				   error, "creating a stream"))
@@ -146,6 +211,8 @@ enter(const DeviceSort *sort, DeviceError *error)
 	return succeeded(cudaSetDevice(sort->device), error,
 					 "choosing the job's device");
 }
+
+static bool sort_batch(DeviceSort *sort, const Queue &queue, uint64_t nrows);
 
 /* Records that a push is complete when all work put on the stream so far is. */
 static bool
@@ -204,6 +271,11 @@ device_sort_push(DeviceSort *sort, const uint64_t *words, uint64_t nwords,
 	}
 	sort->nrows += nrows;
 	*ticket = ++sort->last_ticket;
+
+	while (sort->algorithm == DEVICE_SORT_MERGE &&
+		   sort->nrows - sort->batched_rows >= merge_batch_rows)
+		if (!sort_batch(sort, queue, merge_batch_rows))
+			return false;
 	return true;
 }
 
@@ -228,78 +300,403 @@ device_sort_wait_pushed(DeviceSort *sort, uint64_t ticket, DeviceError *error)
 	return true;
 }
 
-/* Sorts the rows by their first words, then runs by their next words. */
+/*
+ * Finds out about the keys, and refuses those that make no sense; the control
+ * block is cleared before.
+ */
 static bool
-sort_by_words(const Queue &queue, const Keys &keys, bool want_ties,
-			  const Workspace &space)
+survey(const Queue &queue, const Keys &keys, const Workspace &space,
+	   Control *control)
 {
-	DeviceQuicksort quicksort(queue, space, keys.nrows);
-	RunLists	runs = space.run_lists(keys.nrows);
-	uint64_t	row_blocks = divide_up(keys.nrows, simple_threads);
-	uint64_t	start_tiles = divide_up(keys.nrows, starts_tile_rows);
-	Control		control = {};
+	unsigned	words = keys.fixed_words != 0 ? keys.fixed_words :
+		static_cast<unsigned>(keys.nwords / (keys.first_row + keys.nrows)) + 1;
+	unsigned	rows_per_thread = words <= survey_words ?
+		survey_words / words : 1;
+	uint64_t	blocks = divide_up(keys.nrows, rows_per_thread * simple_threads);
+	uint64_t	resident = queue.multiprocessors * 8;
 
 	if (!queue.did(cudaMemsetAsync(space.control, 0, sizeof(Control),
 								   queue.stream), "clearing counters") ||
-		!queue.launch("loading keys", load_first_words, row_blocks,
-					  simple_threads, keys, space.sorted, runs,
-					  &space.control->keys_broken))
+		!queue.launch<SurveyShared>("looking at the keys", survey_keys,
+									blocks < resident ? blocks : resident,
+									simple_threads, keys, rows_per_thread,
+									&space.control->survey) ||
+		!look(queue, space, control))
 		return false;
-	if (keys.nrows > leaf_rows)
-		control.runs.longs = 1;
-	else
-		control.runs.shorts.count[leaf_class(keys.nrows)] = 1;
+	return control->survey.is_broken == 0 ||
+		refuse(queue.error, "the keys do not end where they are said to");
+}
 
-	for (uint32_t depth = 1;; depth++)
+/* The method for keys that need no sort. */
+static const char *const keys_in_order = "none, keys in order";
+
+/* Whether keys are in order already, or in the opposite one. */
+static bool
+are_ordered(const KeySurvey &survey)
+{
+	return survey.falls == 0 || survey.rises == 0;
+}
+
+/* Makes the order of such keys. */
+static bool
+put_in_order(const Queue &queue, const Keys &keys, const KeySurvey &survey,
+			 bool want_ties, const Order &order)
+{
+	return queue.launch("making an order of ordered keys", put_ordered,
+						divide_up(keys.nrows, simple_threads), simple_threads,
+						keys, survey.falls != 0,
+						want_ties && survey.repeats != 0, order);
+}
+
+/*
+ * Sorts runs by their next working words, for as long as there are such and
+ * the order has ties.
+ */
+static bool
+refine_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,
+			WordPlan plan, bool two_way, const Workspace &space, Order order)
+{
+	DeviceQuicksort quicksort(queue, space, two_way);
+	RunLists	runs = space.run_lists(keys.nrows);
+	uint64_t	start_tiles = divide_up(keys.nrows, starts_tile_rows);
+	uint64_t	row_blocks = divide_up(keys.nrows, simple_threads);
+	Control		control;
+	bool		is_first = true;
+
+	do
 	{
-		bool		has_next = keys.fixed_words == 0 || depth < keys.fixed_words;
-
-		if (!quicksort.sort_runs(control.runs))
-			return false;
-		if (!has_next && !want_ties)
-			return true;
 		if (!queue.launch<StartsShared>("finding runs", mark_starts,
 										start_tiles, simple_threads,
-										space.sorted.words, keys.nrows,
-										depth == 1, space.starts,
-										space.first_starts))
-			return false;
-		if (!has_next)
-			break;
-
-		if (!queue.did(cudaMemsetAsync(space.control, 0,
-									   offsetof(Control, keys_broken),
+										order.entries, keys.nrows, is_first,
+										space.starts, space.first_starts) ||
+			!queue.did(cudaMemsetAsync(&space.control->runs, 0,
+									   sizeof(RunCounts), queue.stream),
+					   "clearing counters") ||
+			!queue.did(cudaMemsetAsync(order.has_ties, 0, sizeof(uint32_t),
 									   queue.stream), "clearing counters") ||
 			!queue.launch<StartsShared>("collecting runs", collect_runs,
 										start_tiles, simple_threads, keys,
-										depth, space.sorted.rows, space.starts,
-										space.first_starts, runs,
+										plan.first_word(), order.entries,
+										space.starts, space.first_starts, runs,
 										&space.control->runs) ||
-			!quicksort.look(&control))
+			!look(queue, space, &control))
 			return false;
-		if (control.keys_broken != 0)
-			return refuse(queue.error,
-						  "the keys do not end where they are said to");
 		if (control.runs.none())
-			break;
+			return true;
 		if (!queue.launch("loading the next words", load_next_words,
-						  row_blocks, simple_threads, keys, depth,
-						  space.starts, space.sorted))
+						  row_blocks, simple_threads, keys, plan,
+						  order.entries, space.starts, space.pairs[0]) ||
+			!quicksort.sort_runs(control.runs, keys.nrows, order) ||
+			!look(queue, space, &control))
+			return false;
+		is_first = false;
+	} while (control.has_ties != 0 && planner.next(&plan));
+	return true;
+}
+
+/* Whether to sort by CUB's radix sort. */
+static bool
+takes_radix_sort(DeviceAlgorithm algorithm, uint64_t nrows,
+				 const WordPlan &plan, bool is_whole_key)
+{
+	return (algorithm == DEVICE_SORT_RADIX ||
+			(algorithm == DEVICE_SORT_AUTO && is_whole_key &&
+			 radix_sort_gains(nrows, plan.bits))) &&
+		radix_sort_fits(nrows, plan.bits);
+}
+
+/* Sorts all rows by one working word with CUDA-quicksort. */
+static bool
+quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
+				  bool two_way, const Workspace &space, const Order &order)
+{
+	DeviceQuicksort quicksort(queue, space, two_way);
+	uint64_t   *words = space.pairs[0].words;
+
+	if (keys.nrows > leaf_rows && FieldSource::suffices(keys, plan))
+		return quicksort.sort_all(FieldSource(keys, plan), keys.nrows, order);
+	return queue.launch("making working words", gather_words,
+						divide_up(keys.nrows, simple_threads), simple_threads,
+						PlanSource{keys, plan}, words) &&
+		(keys.nrows > leaf_rows ?
+		 quicksort.sort_all(WordSource{words}, keys.nrows, order) :
+		 quicksort.sort_few(keys.nrows, order));
+}
+
+/*
+ * Makes the order of the keys; says how in *method, and where they are then in
+ * *sorted.
+ */
+static bool
+sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
+		  DeviceAlgorithm algorithm, const Workspace &space, uint32_t *entries,
+		  const char **method, SortedKeys *sorted)
+{
+	bool		two_way = algorithm == DEVICE_SORT_QUICKSORT2;
+	Order		order = {entries, ORDER_TIE, &space.control->has_ties};
+	Control		control;
+	WordPlan	plan;
+	WordPlan	next_plan;
+	bool		has_next;
+
+	if (!survey(queue, keys, space, &control))
+		return false;
+	*method = keys_in_order;
+	*sorted = {keys, false, 0, true};
+	if (are_ordered(control.survey))
+		return put_in_order(queue, keys, control.survey, want_ties, order);
+
+	WordPlanner planner(control.survey);
+
+	(void) planner.next(&plan);
+	has_next = planner.next(&next_plan);
+	if (algorithm == DEVICE_SORT_BITONIC)
+	{
+		*method = "bitonic sort, in place";
+		*sorted = {keys, true, has_next ? next_plan.first_word() : KEY_MAX_WORDS,
+			false};
+		return sort_in_place(queue, keys, plan,
+							 has_next ? &next_plan : nullptr, want_ties,
+							 entries);
+	}
+	if (!has_next && !want_ties)
+		order.tie = 0;
+	sorted->is_simple = takes_radix_sort(algorithm, keys.nrows, plan, !has_next);
+	if (sorted->is_simple)
+	{
+		*method = "radix sort";
+		if (!radix_sort(queue, keys, plan, space, order))
 			return false;
 	}
+	else
+	{
+		*method = two_way ? "two-way quicksort" : "quicksort";
+		if (!quicksort_by_plan(queue, keys, plan, two_way, space, order))
+			return false;
+	}
+	if (!has_next)
+		return true;
+	if (!look(queue, space, &control))
+		return false;
+	if (control.has_ties == 0)
+		return true;
+	return refine_ties(queue, keys, planner, next_plan, two_way, space,
+					   order) &&
+		(want_ties ||
+		 queue.launch("clearing ties", clear_ties,
+					  divide_up(keys.nrows, simple_threads), simple_threads,
+					  entries, keys.nrows));
+}
 
-	return !want_ties ||
-		queue.launch("marking ties", mark_ties, row_blocks, simple_threads,
-					 space.starts, keys.nrows, space.sorted.rows);
+/* Lays out a workspace for so many rows as the job's algorithm needs it. */
+static uint64_t
+lay_out(Workspace &space, void *base, const DeviceSort *sort, uint64_t nrows)
+{
+	uint64_t	nwords = sort->words.size();
+	uint64_t	nends = sort->ends.size();
+
+	return sort->algorithm == DEVICE_SORT_BITONIC ?
+		space.lay_out_in_place(base, nwords, nends) :
+		space.lay_out(base, nrows, nwords, nends);
+}
+
+/*
+ * Makes the workspace for a sort of so many of the job's rows, with the tables
+ * of all keys there are.
+ */
+static bool
+open_workspace(DeviceSort *sort, const Queue &queue, uint64_t nrows,
+			   Workspace *space)
+{
+	if (!sort->workspace.allocate(queue, lay_out(*space, nullptr, sort, nrows),
+								  "allocating device memory to sort in"))
+		return false;
+	(void) lay_out(*space, sort->workspace.address(), sort, nrows);
+	return sort->words.store_table(queue, space->word_slabs) &&
+		sort->ends.store_table(queue, space->end_slabs);
+}
+
+/* So many of the job's keys from the first one of a batch on. */
+static Keys
+keys_from(const DeviceSort *sort, const Workspace &space, uint64_t first_row,
+		  uint64_t nrows)
+{
+	return {{space.word_slabs}, {space.end_slabs}, sort->words.size(),
+		static_cast<uint32_t>(nrows), sort->shape.fixed_words,
+		static_cast<uint32_t>(first_row), first_row + nrows == sort->nrows};
+}
+
+/* Makes an order's memory; null on failure. */
+static uint32_t *
+allocate_order(DeviceBlock &block, const Queue &queue, uint64_t nrows)
+{
+	(void) block.allocate(queue, order_bytes(nrows),
+						  "allocating device memory for the order");
+	return static_cast<uint32_t *>(block.address());
+}
+
+/*
+ * Waits for the check of the order.  Meanwhile what the job does not need any
+ * more is released, which takes some time if there are many slabs.
+ */
+static bool
+pass_check(DeviceSort *sort, const Queue &queue, const SortedKeys &sorted,
+		   const Workspace &space)
+{
+	const uint32_t *entries =
+		static_cast<const uint32_t *>(sort->order.address());
+	Control		control;
+
+	if (sorted.is_simple)
+		return true;
+	if (!check_order(queue, sorted, sort->shape.mark_ties, entries,
+					 &space.control->check))
+		return false;
+	sort->words.release(sort->stream);
+	sort->ends.release(sort->stream);
+	if (!look(queue, space, &control))
+		return false;
+	if (control.check.excess != 0)
+		return refuse(queue.error,
+					  "the order failed its check: not every row is there once");
+	if (control.check.disorder != 0)
+		return refuse(queue.error,
+					  "the order failed its check: keys are out of order");
+	return true;
+}
+
+/* Sorts all of a job's keys together. */
+static bool
+sort_at_once(DeviceSort *sort, const Queue &queue)
+{
+	uint32_t   *entries = allocate_order(sort->order, queue, sort->nrows);
+	Workspace	space;
+	SortedKeys	sorted;
+
+	return entries != nullptr &&
+		open_workspace(sort, queue, sort->nrows, &space) &&
+		sort_keys(queue, keys_from(sort, space, 0, sort->nrows),
+				  sort->shape.mark_ties, sort->algorithm, space, entries,
+				  &sort->method, &sorted) &&
+		pass_check(sort, queue, sorted, space);
+}
+
+/*
+ * Sorts the next rows that are in no batch yet, and keeps their order.  All
+ * other memory that this took is free when it returns.
+ */
+static bool
+sort_batch(DeviceSort *sort, const Queue &queue, uint64_t nrows)
+{
+	uint32_t   *entries;
+	const char *method;
+	Workspace	space;
+	SortedKeys	sorted;
+
+	try
+	{
+		sort->batches.emplace_back();
+	}
+	catch (const std::bad_alloc &)
+	{
+		return refuse(queue.error, "out of memory");
+	}
+	entries = allocate_order(sort->batches.back(), queue, nrows);
+	if (entries == nullptr ||
+		!open_workspace(sort, queue, nrows, &space) ||
+		!sort_keys(queue, keys_from(sort, space, sort->batched_rows, nrows),
+				   true, DEVICE_SORT_QUICKSORT, space, entries, &method,
+				   &sorted))
+		return false;
+	sort->workspace.release(sort->stream);
+	sort->batched_rows += nrows;
+	return queue.did(cudaStreamSynchronize(queue.stream), "sorting a batch");
+}
+
+static void
+release_batches(DeviceSort *sort)
+{
+	for (DeviceBlock &batch : sort->batches)
+		batch.release(sort->stream);
+	sort->batches.clear();
+}
+
+/* Makes runs of all batches, by one working word. */
+static bool
+load_runs(const DeviceSort *sort, const Queue &queue, const WordPlan &plan,
+		  const Workspace &space)
+{
+	uint64_t	first_row = 0;
+
+	for (const DeviceBlock &batch : sort->batches)
+	{
+		uint64_t	left = sort->nrows - first_row;
+		uint64_t	nrows = left < merge_batch_rows ? left : merge_batch_rows;
+
+		if (!queue.launch("loading sorted keys", load_run,
+						  divide_up(nrows, simple_threads), simple_threads,
+						  keys_from(sort, space, first_row, nrows), plan,
+						  static_cast<const uint32_t *>(batch.address()),
+						  space.pairs[0]))
+			return false;
+		first_row += nrows;
+	}
+	return true;
+}
+
+/* Merges the sorted batches, which have all of a job's keys. */
+static bool
+merge_batches(DeviceSort *sort, const Queue &queue)
+{
+	bool		want_ties = sort->shape.mark_ties;
+	Workspace	space;
+	Keys		keys;
+	Control		control;
+	Order		order;
+	WordPlan	plan;
+	WordPlan	next_plan;
+	bool		has_tail;
+	bool		is_ordered;
+
+	if (!open_workspace(sort, queue, sort->nrows, &space))
+		return false;
+	keys = keys_from(sort, space, 0, sort->nrows);
+	if (!survey(queue, keys, space, &control))
+		return false;
+
+	WordPlanner planner(control.survey);
+
+	(void) planner.next(&plan);
+	has_tail = planner.next(&next_plan);
+	is_ordered = are_ordered(control.survey);
+	sort->method = is_ordered ? keys_in_order : "merge sort of batches";
+	if (!is_ordered && !load_runs(sort, queue, plan, space))
+		return false;
+
+	/* They must be gone for the order: device_sort_memory() has one of both. */
+	release_batches(sort);
+	if (!queue.did(cudaStreamSynchronize(queue.stream), "loading batches"))
+		return false;
+	order = {allocate_order(sort->order, queue, sort->nrows),
+		want_ties ? ORDER_TIE : 0, &space.control->has_ties};
+	if (order.entries == nullptr)
+		return false;
+	return (is_ordered ?
+			put_in_order(queue, keys, control.survey, want_ties, order) :
+			has_tail ?
+			merge_runs(queue, keys.nrows,
+					   KeyTail{keys, next_plan.first_word()}, space, order) :
+			merge_runs(queue, keys.nrows, NoTail{}, space, order)) &&
+		pass_check(sort, queue, {keys, false, 0, is_ordered}, space);
 }
 
 bool
-device_sort_run(DeviceSort *sort, DeviceError *error)
+device_sort_run(DeviceSort *sort, uint64_t memory, DeviceError *error)
 {
 	Queue		queue = sort->queue(error);
 	uint64_t	nrows = sort->nrows;
-	Workspace	space;
-	Keys		keys;
+	uint64_t	nwords = sort->words.size();
+	uint64_t	unbatched_rows = nrows - sort->batched_rows;
 
 	if (sort->has_run)
 		return refuse(error, "a sort runs only once");
@@ -309,25 +706,18 @@ device_sort_run(DeviceSort *sort, DeviceError *error)
 		sort->has_order = true;
 		return true;
 	}
-	if (!enter(sort, error) ||
-		!sort->order.allocate(queue, order_bytes(nrows),
-							  "allocating device memory for the order") ||
-		!sort->workspace.allocate(queue,
-								  space.lay_out(nullptr, nrows,
-												sort->words.size(),
-												sort->ends.size()),
-								  "allocating device memory to sort in"))
+	if (device_sort_memory_in_place(&sort->shape, nrows, nwords) > memory)
+		return refuse(error, "the sort needs more memory than it may use");
+	if (!enter(sort, error))
 		return false;
-
-	(void) space.lay_out(sort->workspace.address(), nrows, sort->words.size(),
-						 sort->ends.size());
-	space.sorted.rows = static_cast<uint32_t *>(sort->order.address());
-	if (!sort->words.store_table(queue, space.word_slabs) ||
-		!sort->ends.store_table(queue, space.end_slabs))
-		return false;
-	keys = {{space.word_slabs}, {space.end_slabs}, sort->words.size(),
-		static_cast<uint32_t>(nrows), sort->shape.fixed_words};
-	if (!sort_by_words(queue, keys, sort->shape.mark_ties, space))
+	if (device_sort_memory(&sort->shape, nrows, nwords) > memory)
+	{
+		sort->algorithm = DEVICE_SORT_BITONIC;
+		release_batches(sort);
+	}
+	if (sort->batches.empty() ? !sort_at_once(sort, queue) :
+		(unbatched_rows > 0 && !sort_batch(sort, queue, unbatched_rows)) ||
+		!merge_batches(sort, queue))
 		return false;
 
 	sort->words.release(sort->stream);
@@ -336,6 +726,12 @@ device_sort_run(DeviceSort *sort, DeviceError *error)
 	sort->has_order = succeeded(cudaStreamSynchronize(sort->stream), error,
 								"sorting");
 	return sort->has_order;
+}
+
+const char *
+device_sort_method(const DeviceSort *sort)
+{
+	return sort->method;
 }
 
 bool
@@ -375,6 +771,7 @@ device_sort_end(DeviceSort *sort)
 	sort->words.release(sort->stream);
 	sort->ends.release(sort->stream);
 	sort->workspace.release(sort->stream);
+	release_batches(sort);
 	sort->order.release(sort->stream);
 	while (!sort->pushes.empty())
 	{

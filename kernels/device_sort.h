@@ -56,7 +56,11 @@ typedef struct DeviceSort DeviceSort;
 typedef enum DeviceAlgorithm
 {
 	DEVICE_SORT_AUTO = 0,		/* the fastest one known for the input */
-	DEVICE_SORT_QUICKSORT2		/* two-way CUDA-quicksort */
+	DEVICE_SORT_QUICKSORT,		/* CUDA-quicksort with many buckets */
+	DEVICE_SORT_QUICKSORT2,		/* two-way CUDA-quicksort */
+	DEVICE_SORT_RADIX,			/* CUB's radix sort, by the first 64 bits */
+	DEVICE_SORT_BITONIC,		/* bitonic sort, in place */
+	DEVICE_SORT_MERGE			/* quicksort of batches as they come, merged */
 } DeviceAlgorithm;
 
 /* Number of devices; zero with a reason in "error" if there is no driver. */
@@ -86,6 +90,13 @@ extern void device_unpin(void *memory);
 extern uint64_t device_sort_memory(const KeyShape *shape,
 								   uint64_t nrows, uint64_t nwords);
 
+/*
+ * The same for a job that is sorted in place, which takes longer: no more than
+ * the memory of its keys and its order, and a few bytes for each slab of keys.
+ */
+extern uint64_t device_sort_memory_in_place(const KeyShape *shape,
+											uint64_t nrows, uint64_t nwords);
+
 /* Begins a job; NULL on failure. */
 extern DeviceSort *device_sort_begin(int device, const KeyShape *shape,
 									 DeviceAlgorithm algorithm,
@@ -94,8 +105,9 @@ extern DeviceSort *device_sort_begin(int device, const KeyShape *shape,
 /*
  * Adds nrows keys of nwords words together.  "ends" counts from the first key
  * of the job (not of the batch) and is NULL for keys of fixed width.  Returns
- * at once; words and ends, in pinned memory, must stay as they are until
- * device_sort_wait_pushed() has been given the same ticket.
+ * at once, except that DEVICE_SORT_MERGE sorts a batch when there are keys
+ * enough for one; words and ends, in pinned memory, must stay as they are
+ * until device_sort_wait_pushed() has been given the same ticket.
  */
 extern bool device_sort_push(DeviceSort *sort, const uint64_t *words,
 							 uint64_t nwords, const uint64_t *ends,
@@ -109,8 +121,17 @@ extern bool device_sort_wait_pushed(DeviceSort *sort, uint64_t ticket,
 /*
  * Sorts what was pushed; returns when the order is ready, and all other memory
  * of the job free for others.  Once a job.
+ *
+ * The job takes no more than "memory" bytes in all.  If that is less than
+ * device_sort_memory() of its keys it is sorted in place, whatever algorithm
+ * was asked for; if it is less even than device_sort_memory_in_place() it
+ * fails.
  */
-extern bool device_sort_run(DeviceSort *sort, DeviceError *error);
+extern bool device_sort_run(DeviceSort *sort, uint64_t memory,
+							DeviceError *error);
+
+/* How a job that has run was sorted, in a few words; a constant. */
+extern const char *device_sort_method(const DeviceSort *sort);
 
 /* Copies entries first to first + count - 1 of the order to pinned memory. */
 extern bool device_sort_pull(DeviceSort *sort, uint64_t first, uint32_t count,

@@ -4,12 +4,17 @@
  *	  From keys to working words.
  *
  * The keys of a job lie in slab arrays: their words, and where they vary in
- * length the ends (key_format.h).  Sorting works on one word of each key at a
- * time, "depth" words from the key's beginning.  Only here keys are read.
+ * length the ends (key_format.h).  Only here, in key_survey.cuh and in
+ * in_place_sort.cuh keys are read.
  *
- * The ends come from another process, and a wrong one would make a kernel
- * read where nothing is and cost every job its context.  So they are checked
- * before the first use, in the pass that has to read them anyway.
+ * A sort compares one working word of each key at a time.  It holds only the
+ * bits that are not the same in all keys, up to 64 of them from any number of
+ * the key's words: a small integer and a timestamp go into one.  A WordPlan
+ * says where the bits of one working word are, as fields: bits that stand
+ * together in a word of the key.  Bits are taken in the order of their
+ * significance, so words compare as the keys do as far as these bits go.  Of
+ * keys that have ended nothing is known to be zero; but they differ from all
+ * longer ones before that, so zero is as good as anything.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,60 +26,214 @@
 namespace gpusort
 {
 
-/* The keys of a job as kernels see them. */
+/*
+ * The keys of a job as kernels see them, or a batch of them: neighbouring rows
+ * that are sorted like a job of their own, and are numbered from zero then.
+ */
 struct Keys
 {
 	SlabView	words;
 	SlabView	ends;			/* not used if fixed_words is not 0 */
-	uint64_t	nwords;
+	uint64_t	nwords;			/* that the job has */
 	uint32_t	nrows;
 	uint32_t	fixed_words;
+	uint32_t	first_row;		/* number that row 0 has in the job */
+	bool		has_last_row;	/* of the job */
 
 	__device__ __forceinline__ uint64_t
 	begin(uint32_t row) const
 	{
-		return fixed_words != 0 ? static_cast<uint64_t>(row) * fixed_words :
-			row == 0 ? 0 : ends[row - 1];
+		uint32_t	job_row = first_row + row;
+
+		return fixed_words != 0 ? static_cast<uint64_t>(job_row) * fixed_words :
+			job_row == 0 ? 0 : ends[job_row - 1];
 	}
 
 	__device__ __forceinline__ uint64_t
 	end(uint32_t row) const
 	{
-		return fixed_words != 0 ? begin(row) + fixed_words : ends[row];
+		return fixed_words != 0 ? begin(row) + fixed_words :
+			ends[first_row + row];
+	}
+
+	/*
+	 * Less than, equal to or greater than 0, as key a is to key b from their
+	 * words number "word" on.
+	 */
+	__device__ __forceinline__ int
+	compare(uint32_t a, uint32_t b, unsigned word) const
+	{
+		uint64_t	a_word = begin(a) + word;
+		uint64_t	b_word = begin(b) + word;
+		uint64_t	a_end = end(a);
+		uint64_t	b_end = end(b);
+
+		for (; a_word < a_end && b_word < b_end; a_word++, b_word++)
+		{
+			uint64_t	ours = words[a_word];
+			uint64_t	theirs = words[b_word];
+
+			if (ours != theirs)
+				return ours < theirs ? -1 : 1;
+		}
+		return 0;
+	}
+};
+
+/* "width" bits of a word of the key, of which "shift" is the lowest. */
+struct Field
+{
+	uint8_t		word;
+	uint8_t		shift;
+	uint8_t		width;
+
+	__host__ __device__ uint64_t
+	mask() const
+	{
+		return UINT64_MAX >> (64 - width);
+	}
+};
+
+/* More make a working word end early. */
+constexpr unsigned max_fields = 32;
+
+struct WordPlan
+{
+	Field		fields[max_fields]; /* the most significant first */
+	unsigned	nfields;
+	unsigned	bits;			/* of all fields together */
+
+	/* The first word of the key that is needed; keys that end before it are out. */
+	__host__ __device__ unsigned
+	first_word() const
+	{
+		return fields[0].word;
+	}
+
+	/* The last word of the key that it has bits of. */
+	unsigned
+	last_word() const
+	{
+		return fields[nfields - 1].word;
+	}
+
+	__device__ __forceinline__ uint64_t
+	gather(const Keys &keys, uint32_t row) const
+	{
+		uint64_t	begin = keys.begin(row);
+		uint64_t	end = keys.end(row);
+		uint64_t	gathered = 0;
+		uint64_t	word = 0;
+		unsigned	loaded = KEY_MAX_WORDS;
+
+		for (unsigned i = 0; i < nfields; i++)
+		{
+			Field		field = fields[i];
+
+			if (field.word != loaded)
+			{
+				loaded = field.word;
+				word = begin + loaded < end ? keys.words[begin + loaded] : 0;
+			}
+			gathered = (field.width == 64 ? 0 : gathered << field.width) |
+				(word >> field.shift & field.mask());
+		}
+		return gathered;
 	}
 };
 
 /*
- * Makes pairs of all rows and their keys' first words.  As yet all rows are
- * one run; the host knows of which class, here it gets its entry.
+ * Where a sort reads pairs from: keys, of which it takes one field or follows
+ * a plan; working words in an array; or pairs.  In all but the last the place
+ * is the row's number.
  */
-static __global__ void __launch_bounds__(simple_threads)
-load_first_words(Keys keys, Pairs sorted, RunLists runs, uint32_t *keys_broken)
+struct FieldSource
 {
-	uint32_t	row = blockIdx.x * simple_threads + threadIdx.x;
+	SlabView	words;
+	uint64_t	first;			/* the first word of it that is read */
+	uint32_t	distance;		/* from key to key, in words */
+	Field		field;
 
-	if (row == 0)
+	/* Whether that is all a plan asks for. */
+	static bool
+	suffices(const Keys &keys, const WordPlan &plan)
 	{
-		if (keys.nrows > leaf_rows)
-			runs.longs[0] = {0, keys.nrows};
-		else
-			runs.shorts.of(leaf_class(keys.nrows))[0] =
-				{0, static_cast<uint16_t>(keys.nrows), false};
+		return keys.fixed_words != 0 && plan.nfields == 1;
 	}
-	if (row >= keys.nrows)
-		return;
 
-	uint64_t	begin = keys.begin(row);
-	uint64_t	end = keys.end(row);
-	bool		is_last = row == keys.nrows - 1;
-	bool		is_broken = begin >= end || end > keys.nwords ||
-		(is_last && end != keys.nwords);
+	FieldSource(const Keys &keys, const WordPlan &plan)
+		: words(keys.words),
+		  first(static_cast<uint64_t>(keys.first_row) * keys.fixed_words +
+				plan.fields[0].word),
+		  distance(keys.fixed_words), field(plan.fields[0])
+	{
+	}
 
-	if (is_broken)
-		*keys_broken = 1;
-	sorted.words[row] = is_broken ? 0 : keys.words[begin];
-	sorted.rows[row] = row;
-}
+	__device__ __forceinline__ uint64_t
+	word(uint32_t place) const
+	{
+		return words[first + static_cast<uint64_t>(place) * distance] >>
+			field.shift & field.mask();
+	}
+
+	__device__ __forceinline__ uint32_t
+	row(uint32_t place) const
+	{
+		return place;
+	}
+};
+
+struct PlanSource
+{
+	Keys		keys;
+	WordPlan	plan;
+
+	__device__ __forceinline__ uint64_t
+	word(uint32_t place) const
+	{
+		return plan.gather(keys, place);
+	}
+
+	__device__ __forceinline__ uint32_t
+	row(uint32_t place) const
+	{
+		return place;
+	}
+};
+
+struct WordSource
+{
+	const uint64_t *words;
+
+	__device__ __forceinline__ uint64_t
+	word(uint32_t place) const
+	{
+		return words[place];
+	}
+
+	__device__ __forceinline__ uint32_t
+	row(uint32_t place) const
+	{
+		return place;
+	}
+};
+
+struct PairSource
+{
+	Pairs		pairs;
+
+	__device__ __forceinline__ uint64_t
+	word(uint32_t place) const
+	{
+		return pairs.words[place];
+	}
+
+	__device__ __forceinline__ uint32_t
+	row(uint32_t place) const
+	{
+		return pairs.rows[place];
+	}
+};
 
 }								/* namespace gpusort */
 

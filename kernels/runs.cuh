@@ -2,20 +2,18 @@
  *
  * runs.cuh
  *	  Runs of rows whose keys agree as far as they were compared, and what to
- *	  do about them: sort them by their next word, or mark them as ties.
+ *	  do about them: sort them by their next working word.
  *
- * After the rows are sorted by the first "depth" words of their keys, a bit a
- * place says whether its row starts a run, that is, differs from the row
- * before it in those words.  Bits are only ever added.  A place whose bit and
- * whose follower's bit are set is settled for good and is not looked at again:
- * later rounds read the bits, an eighth of a byte a row, and beyond them only
- * the rows still in runs.
+ * The order's ties say which rows agree with the one before in all working
+ * words so far.  From them a bit a place is made that says whether its row
+ * starts a run.  Bits are only ever added.  A place whose bit and whose
+ * follower's bit are set is settled for good and is not looked at again: later
+ * rounds read the bits, an eighth of a byte a row, and beyond them only the
+ * rows still in runs.
  *
- * A round: mark_starts() adds bits where neighbouring working words differ;
- * collect_runs() lists the runs that have a further word; load_next_words()
- * puts these words into the working words; DeviceQuicksort sorts each run.
- * Rows whose keys have ended keep their last word, so that they go on looking
- * equal.
+ * A round: mark_starts() adds bits where entries are no ties; collect_runs()
+ * lists the runs whose keys go on; load_next_words() makes pairs of their rows
+ * and next words; DeviceQuicksort sorts each run.
  *
  * That strings are best sorted by a prefix of a word, and then only what is
  * tied by the next, is how multikey quicksort goes about it (Bentley and
@@ -51,12 +49,12 @@ is_start(const uint32_t *starts, uint32_t nrows, uint32_t place)
 }
 
 /*
- * Sets the start bits of places whose working word differs from the one
- * before, and notes each tile's first start.  In the first round there are no
- * bits yet.  Bits beyond the last row are set.
+ * Sets the start bits of places whose entry is no tie, and notes each tile's
+ * first start.  In the first round there are no bits yet.  Bits beyond the
+ * last row are set.
  */
 static __global__ void __launch_bounds__(simple_threads)
-mark_starts(const uint64_t *words, uint32_t nrows, bool is_first_round,
+mark_starts(const uint32_t *order, uint32_t nrows, bool is_first_round,
 			uint32_t *starts, uint32_t *first_starts)
 {
 	StartsShared &shared = block_shared<StartsShared>();
@@ -75,15 +73,13 @@ mark_starts(const uint64_t *words, uint32_t nrows, bool is_first_round,
 	{
 		uint32_t	old_bits = __shfl_sync(whole_warp, bits, owner);
 		uint32_t	place = (first_word + owner) * 32 + warp_lane();
-		bool		starts_here = true;
 
 		if (old_bits == ~0u)
 			continue;
-		if (place < nrows && place > 0)
-			starts_here = (old_bits >> warp_lane() & 1) != 0 ||
-				words[place] != words[place - 1];
 
-		uint32_t	new_bits = __ballot_sync(whole_warp, starts_here);
+		uint32_t	new_bits =
+			__ballot_sync(whole_warp, place >= nrows ||
+						  (order[place] & ORDER_TIE) == 0);
 
 		if (warp_lane() == owner)
 			bits = new_bits;
@@ -148,11 +144,11 @@ warp_append(Element *list, uint32_t *count, bool is_active, Element element)
 }
 
 /*
- * Lists all runs of two rows and more whose keys have a word at "depth".  Of
- * keys that agree so far either all go on or none does (key_format.h).
+ * Lists all runs of two rows and more whose keys go on to a word.  Of keys that
+ * agree so far either all go on or none does (key_format.h).
  */
 static __global__ void __launch_bounds__(simple_threads)
-collect_runs(Keys keys, uint32_t depth, const uint32_t *rows,
+collect_runs(Keys keys, uint32_t next_word, const uint32_t *order,
 			 const uint32_t *starts, const uint32_t *first_starts,
 			 RunLists runs, RunCounts *counts)
 {
@@ -222,13 +218,13 @@ collect_runs(Keys keys, uint32_t depth, const uint32_t *rows,
 			heads &= heads - 1;
 			begin = first_place + head;
 			length = end - begin;
-			row = rows[begin];
-			is_active = keys.begin(row) + depth < keys.end(row);
+			row = ORDER_ROW(order[begin]);
+			is_active = keys.begin(row) + next_word < keys.end(row);
 		}
 
 		bool		is_short = length <= leaf_rows;
 		LeafClass	its_class = leaf_class(length);
-		Leaf		leaf = {begin, static_cast<uint16_t>(length), false};
+		Leaf		leaf = {begin, static_cast<uint16_t>(length), 0};
 
 #pragma unroll
 		for (int number = 0; number < LEAF_CLASSES; number++)
@@ -240,10 +236,11 @@ collect_runs(Keys keys, uint32_t depth, const uint32_t *rows,
 	}
 }
 
-/* Puts the words at "depth" of rows in runs into their working words. */
+/* Makes pairs of the rows in runs and their next working words. */
 static __global__ void __launch_bounds__(simple_threads)
-load_next_words(Keys keys, uint32_t depth, const uint32_t *starts,
-				Pairs sorted)
+load_next_words(Keys keys, const __grid_constant__ WordPlan plan,
+				const uint32_t *order,
+				const uint32_t *starts, Pairs pairs)
 {
 	uint32_t	place = blockIdx.x * simple_threads + threadIdx.x;
 
@@ -252,21 +249,20 @@ load_next_words(Keys keys, uint32_t depth, const uint32_t *starts,
 		 is_start(starts, keys.nrows, place + 1)))
 		return;
 
-	uint32_t	row = sorted.rows[place];
-	uint64_t	word = keys.begin(row) + depth;
+	uint32_t	row = ORDER_ROW(order[place]);
 
-	if (word < keys.end(row))
-		sorted.words[place] = keys.words[word];
+	pairs.words[place] = plan.gather(keys, row);
+	pairs.rows[place] = row;
 }
 
-/* Marks every entry of the order whose key equals the one before. */
+/* Takes the ties out of an order that is to have none. */
 static __global__ void __launch_bounds__(simple_threads)
-mark_ties(const uint32_t *starts, uint32_t nrows, uint32_t *order)
+clear_ties(uint32_t *order, uint32_t nrows)
 {
 	uint32_t	place = blockIdx.x * simple_threads + threadIdx.x;
 
-	if (place < nrows && !is_start(starts, nrows, place))
-		order[place] |= ORDER_TIE;
+	if (place < nrows)
+		order[place] = ORDER_ROW(order[place]);
 }
 
 }								/* namespace gpusort */

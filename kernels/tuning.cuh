@@ -30,11 +30,33 @@ constexpr unsigned slab_shift = 10;
 constexpr unsigned partition_threads = 96;
 constexpr unsigned partition_items = 3;
 constexpr unsigned partition_blocks = 2;
-constexpr unsigned medium_leaf_rows = 64;
-constexpr unsigned medium_leaf_threads = 32;
-constexpr unsigned large_leaf_rows = 256;
+constexpr unsigned max_log_buckets = 4;
+constexpr unsigned splitter_threads = 64;
+constexpr unsigned samples_per_bucket = 8;
+constexpr unsigned small_leaf_rows = 64;
+constexpr unsigned small_leaf_threads = 32;
+constexpr unsigned medium_leaf_rows = 128;
+constexpr unsigned medium_leaf_threads = 64;
+constexpr unsigned large_leaf_rows = 192;
 constexpr unsigned large_leaf_threads = 64;
+constexpr unsigned huge_leaf_rows = 256;
+constexpr unsigned huge_leaf_threads = 64;
+constexpr unsigned most_spread_buckets = 128;
+constexpr unsigned crowded_rows = 6;
+constexpr unsigned most_rows_for_warp = 40;
+constexpr unsigned wanted_leaf_rows = 48;
+constexpr unsigned acceptable_leaf_rows = 160;
+constexpr unsigned merge_threads = 64;
+constexpr unsigned merge_items = 3;
+constexpr unsigned merge_blocks = 2;
+constexpr unsigned merge_batch_tiles = 6;
 constexpr unsigned simple_threads = 64;
+constexpr unsigned checked_pairs = 512;
+constexpr unsigned lane_item_bits = 2;
+constexpr unsigned part_bits = 8;
+constexpr unsigned part_threads = 64;
+constexpr unsigned part_blocks = 2;
+constexpr unsigned part_run_bits = 2;
 
 #else
 
@@ -42,52 +64,128 @@ constexpr unsigned simple_threads = 64;
 constexpr unsigned slab_shift = 20;
 
 /*
- * A tile of 256 * 16 pairs takes 48 KiB of shared memory, so that four blocks
- * live on an SM of 227 KiB and some of them wait for memory while others
- * compute.  Larger tiles gain little with only two sides.
+ * A tile of 512 * 16 pairs takes 110 KB of shared memory, so that two blocks
+ * live on an SM of 227 KiB, and leaves 32 rows for each of 256 buckets: what is
+ * written for one is mostly whole sectors.
  */
-constexpr unsigned partition_threads = 256;
+constexpr unsigned partition_threads = 512;
 constexpr unsigned partition_items = 16;
-constexpr unsigned partition_blocks = 4;	/* resident on an SM */
+constexpr unsigned partition_blocks = 2;	/* resident on an SM */
+constexpr unsigned max_log_buckets = 8;
 
 /*
- * A leaf is sorted by log2(rows) * (log2(rows) + 1) / 2 steps in shared
- * memory.  Of one of 2048 rows the last doubling costs 11 steps for each of
- * its rows, about what one more level of partitioning costs.
+ * With 16 samples for each the lengths of buckets spread by a quarter around
+ * their mean (one standard deviation); the longest of 256 has twice the mean.
  */
-constexpr unsigned medium_leaf_rows = 256;
-constexpr unsigned medium_leaf_threads = 64;
-constexpr unsigned large_leaf_rows = 2048;
-constexpr unsigned large_leaf_threads = 256;
+constexpr unsigned samples_per_bucket = 16;
+constexpr unsigned splitter_threads = 512;
+
+constexpr unsigned small_leaf_rows = 512;
+constexpr unsigned small_leaf_threads = 128;
+constexpr unsigned medium_leaf_rows = 2048;
+constexpr unsigned medium_leaf_threads = 256;
+constexpr unsigned large_leaf_rows = 4096;
+constexpr unsigned large_leaf_threads = 512;
+constexpr unsigned huge_leaf_rows = 7168;
+constexpr unsigned huge_leaf_threads = 1024;
+
+/* Of 4096 buckets and 7168 rows two blocks live on an SM. */
+constexpr unsigned most_spread_buckets = 4096;
+
+/* Rows of a bucket in a leaf that are compared each with each. */
+constexpr unsigned crowded_rows = 32;
+
+/* If they are more, but not more than this, one warp sorts them. */
+constexpr unsigned most_rows_for_warp = 512;
+
+/*
+ * Segments are split so that leaves of this many rows come out, or, where that
+ * saves a level, up to this many.
+ */
+constexpr unsigned wanted_leaf_rows = 1536;
+constexpr unsigned acceptable_leaf_rows = 4096;
+
+/*
+ * A tile of 256 * 15 pairs takes 54 KB of shared memory, so that four blocks
+ * live on an SM of 227 KiB.  With an odd number a thread, neighbours begin in
+ * different banks.
+ */
+constexpr unsigned merge_threads = 256;
+constexpr unsigned merge_items = 15;
+constexpr unsigned merge_blocks = 4;	/* resident on an SM */
+
+/* Tiles of a batch: 15.7 million rows, which take a millisecond to sort. */
+constexpr unsigned merge_batch_tiles = 4096;
 
 /* Kernels in which every thread has one element and no neighbour. */
 constexpr unsigned simple_threads = 256;
 
+/* Neighbours in an order whose keys are compared once it is made, at most. */
+constexpr unsigned checked_pairs = 1u << 16;
+
+/* In a bitonic network a lane has 2^lane_item_bits items in registers. */
+constexpr unsigned lane_item_bits = 3;
+
+/*
+ * A sort in place has parts of 2^part_bits pairs: 96 KiB, so that two live on
+ * an SM, with 64 registers for each of their threads.  They consist of runs of
+ * 2^part_run_bits pairs: 64 bytes of row numbers.
+ */
+constexpr unsigned part_bits = 13;
+constexpr unsigned part_threads = 512;
+constexpr unsigned part_blocks = 2;	/* resident on an SM */
+constexpr unsigned part_run_bits = 4;
+
 #endif
+
+/*
+ * CUB's radix sort is taken for keys of which up to so many bits vary.
+ * Milliseconds of device_sort_run() on an H100, uniform keys, medians of 5 in
+ * one run:
+ *
+ *				32 bits					64 bits
+ *		rows	quicksort	radix		quicksort	radix
+ *		100k	0.127		0.117		0.123		0.166
+ *		300k	0.139		0.127		0.139		0.174
+ *		1M		0.198		0.144		0.186		0.266
+ *		3M		0.304		0.261		0.294		0.475
+ *		10M		0.699		0.546		0.665		1.184
+ *		30M		1.851		1.368		1.711		3.236
+ *		268M	17.23		11.17		15.96		27.85
+ *
+ * In between a radix sort takes as much more as it has more digits of 8 bits,
+ * in words of twice the size, so there is no other crossing.
+ */
+constexpr unsigned radix_sort_bits = 32;
 
 /* Rows of a partition's tile. */
 constexpr unsigned tile_rows = partition_threads * partition_items;
 
+/* Rows of a merge's tile, and of the batches that are merged. */
+constexpr unsigned merge_tile_rows = merge_threads * merge_items;
+constexpr unsigned merge_batch_rows = merge_batch_tiles * merge_tile_rows;
+
+/* The most buckets that a segment is split into. */
+constexpr unsigned max_buckets = 1u << max_log_buckets;
+
 /* Segments of up to so many rows are leaves; longer ones are partitioned. */
-constexpr unsigned leaf_rows = large_leaf_rows;
+constexpr unsigned leaf_rows = huge_leaf_rows;
 
 /* Leaves of up to so many rows are sorted by one warp, in registers. */
 constexpr unsigned tiny_leaf_rows = warp_threads;
 
-/*
- * Levels launched before the host looks whether any segment is left.  A look
- * costs about as much as a level with nothing to do.
- */
-constexpr unsigned levels_per_look = 4;
+/* Levels of two-way quicksort launched before the host looks. */
+constexpr unsigned two_way_levels_per_look = 4;
+
+/* The most levels that are ever launched before the host looks. */
+constexpr unsigned max_levels_per_look = 4;
 
 static_assert(partition_threads % warp_threads == 0, "whole warps");
-static_assert(partition_threads >= 3 * warp_threads,
-			  "less, greater and equal claim their room from three warps");
-static_assert(tile_rows < 65536, "two counts of a tile share a word");
+static_assert(max_buckets <= 256, "a bucket's number is a byte");
+static_assert(max_buckets <= partition_threads, "a thread for each bucket");
+static_assert(max_buckets <= simple_threads, "a thread for each bucket");
+static_assert(tile_rows <= 1u << 16, "a rank in a tile has 16 bits");
 static_assert(leaf_rows < 65536, "a leaf's length has 16 bits");
-static_assert((medium_leaf_rows & (medium_leaf_rows - 1)) == 0 &&
-			  (large_leaf_rows & (large_leaf_rows - 1)) == 0,
-			  "leaves are bounded by powers of two");
 
 }								/* namespace gpusort */
 

@@ -1,25 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * workspace.cuh
- *	  What a sort works on: pairs, segments, tiles, leaves, runs, and where
- *	  each of them lies in device memory.
+ *	  What a sort works on: pairs, segments, buckets, tiles, leaves, runs, and
+ *	  where each of them lies in device memory.
  *
  * The terms, from the bottom up:
  *
- *	pair		a working word (one word of a row's key) and the row's number
+ *	pair		a working word (64 bits made of a row's key) and the row's
+ *				number
  *	tile		so many pairs of a segment as one block partitions at once
- *	segment		neighbouring pairs that are to be partitioned by one pivot
- *	leaf		a segment so short that it is finished in shared memory
- *	run			neighbouring rows whose keys agree in all words looked at yet
+ *	segment		neighbouring pairs that are to be partitioned by splitters
+ *	bucket		those of a segment's pairs that lie between two splitters
+ *	leaf		a bucket so small that it is finished in shared memory
+ *	run			neighbouring rows whose keys agree in all that was looked at
  *
- * There are two arrays of pairs.  Partitioning moves a segment from one to
- * the other and back, level after level; a place belongs to the same segment
- * in both.  Everything sorted ends in the first, "sorted", whose rows are the
- * order; the other one is "spare".
+ * Partitioning moves pairs from one of two arrays to the other, level after
+ * level; a place belongs to the same bucket in both, and in the order, to
+ * which leaves and buckets of equal words go at once.  An entry of the order
+ * has ORDER_TIE set if its working word equals that of the entry before.
  *
  * All but the order is one allocation, so that a small job pays for one.  A
- * row takes 12 bytes in each array of pairs and less than half a byte in all
- * lists together.  Positions and row numbers are 32 bits: SORT_MAX_ROWS fits.
+ * row takes 12 bytes in each array of pairs and about half a byte in all
+ * lists together.  Places and row numbers are 32 bits: SORT_MAX_ROWS fits.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,52 +39,65 @@ struct Pairs
 	uint32_t   *rows;
 };
 
+/* The order as kernels write it. */
+struct Order
+{
+	uint32_t   *entries;
+	uint32_t	tie;			/* ORDER_TIE, or 0 if nobody asks for ties */
+	uint32_t   *has_ties;		/* set to 1 where an entry is a tie */
+
+	__device__ __forceinline__ void
+	put(uint32_t place, uint32_t row, bool is_tie) const
+	{
+		entries[place] = row | (is_tie ? tie : 0);
+	}
+
+	/* All writing it would be as slow as all waiting for one. */
+	__device__ __forceinline__ void
+	note_ties(bool found) const
+	{
+		if (found && *has_ties == 0)
+			*has_ties = 1;
+	}
+};
+
 struct Range
 {
 	uint32_t	begin;
 	uint32_t	length;
 };
 
-/*
- * The counts at its end grow while its tiles are partitioned.  Less fills the
- * room from the front, greater from the back, and equal is what stays between.
- */
+/* A segment's buckets have numbers first_bucket and up in the level's lists. */
 struct Segment
 {
-	uint64_t	pivot;
 	uint32_t	begin;
 	uint32_t	length;
-	uint32_t	less;
-	uint32_t	greater;
-	uint32_t	equal;
+	uint32_t	first_bucket;
+	uint32_t	log_buckets;
 };
 
-/*
- * Pairs number * tile_rows and following of a segment.  When it has been
- * partitioned it says how many of them equal the pivot and how many equal
- * ones of the segment come before these.
- */
+/* Pairs number * tile_rows and following of a segment. */
 struct Tile
 {
 	uint32_t	segment;
 	uint32_t	number;
-	uint32_t	equal;
-	uint32_t	equal_before;
 };
 
 struct Leaf
 {
 	uint32_t	begin;
 	uint16_t	length;
-	uint16_t	is_spare;		/* its pairs are in spare, not in sorted */
+	uint16_t	array;			/* of the two, where its pairs are */
 };
 
-/* Leaves are sorted by a warp, a small block or a large block. */
+/* Leaves are sorted by a warp, or by blocks of four sizes. */
 enum LeafClass
 {
 	TINY_LEAF,
+	SMALL_LEAF,
 	MEDIUM_LEAF,
 	LARGE_LEAF,
+	HUGE_LEAF,
 	LEAF_CLASSES
 };
 
@@ -90,22 +105,15 @@ static __host__ __device__ __forceinline__ LeafClass
 leaf_class(uint32_t length)
 {
 	return length <= tiny_leaf_rows ? TINY_LEAF :
-		length <= medium_leaf_rows ? MEDIUM_LEAF : LARGE_LEAF;
+		length <= small_leaf_rows ? SMALL_LEAF :
+		length <= medium_leaf_rows ? MEDIUM_LEAF :
+		length <= large_leaf_rows ? LARGE_LEAF : HUGE_LEAF;
 }
 
 /* One list of leaves a class. */
 struct LeafLists
 {
 	Leaf	   *leaves[LEAF_CLASSES];
-
-	/* The list for leaves of a length; not indexed, which costs memory. */
-	__device__ __forceinline__ Leaf *
-	of(LeafClass its_class) const
-	{
-		return its_class == TINY_LEAF ? leaves[TINY_LEAF] :
-			its_class == MEDIUM_LEAF ? leaves[MEDIUM_LEAF] :
-			leaves[LARGE_LEAF];
-	}
 };
 
 struct LeafCounts
@@ -113,10 +121,11 @@ struct LeafCounts
 	uint32_t	count[LEAF_CLASSES];
 };
 
-/* A level's work list: its segments, and the tiles of all of them. */
+/* A level's work list: segments, the buckets and the tiles of all of them. */
 struct LevelCounts
 {
 	uint32_t	segments;
+	uint32_t	buckets;
 	uint32_t	tiles;
 };
 
@@ -125,6 +134,12 @@ struct Level
 	Segment    *segments;
 	Tile	   *tiles;
 	LevelCounts *counts;
+
+	/* By number of bucket. */
+	uint64_t   *splitters;		/* the least word that belongs to it */
+	uint32_t   *lengths;		/* its rows, counted */
+	uint32_t   *begins;			/* its first place */
+	uint32_t   *filled;			/* rows put there so far */
 };
 
 /*
@@ -145,19 +160,40 @@ struct RunCounts
 	bool
 	none() const
 	{
-		return shorts.count[TINY_LEAF] == 0 &&
-			shorts.count[MEDIUM_LEAF] == 0 &&
-			shorts.count[LARGE_LEAF] == 0 && longs == 0;
+		for (uint32_t count : shorts.count)
+			if (count != 0)
+				return false;
+		return longs == 0;
 	}
+};
+
+/* What the survey finds out about all keys, see key_survey.cuh. */
+struct KeySurvey
+{
+	uint64_t	any[KEY_MAX_WORDS]; /* bits that are set in some key */
+	uint64_t	all_but[KEY_MAX_WORDS]; /* bits that are not set in some key */
+	uint32_t	falls;			/* some key is less than the one before */
+	uint32_t	rises;			/* some key is greater */
+	uint32_t	repeats;		/* some key is equal */
+	uint32_t	is_broken;		/* the keys' ends make no sense */
+};
+
+/* What the check of the order finds, see order_check.cuh. */
+struct OrderCheck
+{
+	uint64_t	excess;			/* 0 if every row is there once */
+	uint32_t	disorder;		/* an entry cannot come after the one before */
 };
 
 /* All that the host ever reads back, and all counters of the lists. */
 struct Control
 {
+	KeySurvey	survey;
+	OrderCheck	check;
 	LevelCounts levels[2];
 	LeafCounts	leaves;
 	RunCounts	runs;
-	uint32_t	keys_broken;	/* the keys' ends make no sense */
+	uint32_t	has_ties;
 };
 
 /* Hands out parts of one allocation, or only adds up what they take. */
@@ -196,17 +232,15 @@ constexpr unsigned starts_tile_rows = simple_threads * 32;
 
 struct Workspace
 {
-	Pairs		sorted;
-	Pairs		spare;
-	Segment    *segments[2];	/* of even and odd levels */
-	Tile	   *tiles[2];
+	Pairs		pairs[2];
+	Level		levels[2];		/* even and odd ones */
 	LeafLists	leaves;
 	Range	   *long_runs;
 	uint32_t   *starts;			/* one bit a row, see runs.cuh */
 	uint32_t   *first_starts;	/* one a tile of start bits */
 	Control    *control;
-	const uint64_t **word_slabs;
-	const uint64_t **end_slabs;
+	uint64_t  **word_slabs;
+	uint64_t  **end_slabs;
 
 	/* Most segments that a level can have: all are longer than a leaf. */
 	static uint64_t
@@ -222,11 +256,18 @@ struct Workspace
 		return nrows / tile_rows + max_segments(nrows);
 	}
 
-	/* Leaves that the levels between two looks of the host can yield. */
+	/* Most buckets of a level, see choose_log_buckets(). */
 	static uint64_t
-	max_new_leaves(uint64_t nrows)
+	max_level_buckets(uint64_t nrows)
 	{
-		return levels_per_look * 2 * max_segments(nrows);
+		return 2 * (nrows / wanted_leaf_rows) + 4 * max_segments(nrows);
+	}
+
+	/* Leaves of a class that the levels between two looks can yield. */
+	static uint64_t
+	max_leaves(uint64_t nrows)
+	{
+		return max_levels_per_look * max_level_buckets(nrows);
 	}
 
 	/*
@@ -238,55 +279,79 @@ struct Workspace
 	{
 		Carver		carver(base);
 
-		sorted.words = carver.take<uint64_t>(nrows);
-		spare.words = carver.take<uint64_t>(nrows);
-		spare.rows = carver.take<uint32_t>(nrows);
+		take_control(carver, nwords, nends);
+		for (Pairs &array : pairs)
+		{
+			array.words = carver.take<uint64_t>(nrows);
+			array.rows = carver.take<uint32_t>(nrows);
+		}
 		for (int parity = 0; parity < 2; parity++)
 		{
-			segments[parity] = carver.take<Segment>(max_segments(nrows));
-			tiles[parity] = carver.take<Tile>(max_tiles(nrows));
+			Level	   &level = levels[parity];
+
+			level.segments = carver.take<Segment>(max_segments(nrows));
+			level.tiles = carver.take<Tile>(max_tiles(nrows));
+			level.splitters = carver.take<uint64_t>(max_level_buckets(nrows));
+			level.lengths = carver.take<uint32_t>(max_level_buckets(nrows));
+			level.begins = carver.take<uint32_t>(max_level_buckets(nrows));
+			level.filled = carver.take<uint32_t>(max_level_buckets(nrows));
+			level.counts = control == nullptr ? nullptr :
+				&control->levels[parity];
 		}
 		for (Leaf *&list : leaves.leaves)
-			list = carver.take<Leaf>(max_new_leaves(nrows));
+			list = carver.take<Leaf>(max_leaves(nrows) + 1);
 		long_runs = carver.take<Range>(max_segments(nrows));
 		starts = carver.take<uint32_t>(divide_up(nrows, 32));
 		first_starts = carver.take<uint32_t>(divide_up(nrows,
 													   starts_tile_rows));
-		control = carver.take<Control>(1);
-		word_slabs = carver.take<const uint64_t *>(SlabArray::table_entries(nwords));
-		end_slabs = carver.take<const uint64_t *>(SlabArray::table_entries(nends));
 		return carver.bytes();
 	}
 
-	Level
-	level(unsigned number) const
+	/* The same for a sort in place, which takes only the control block. */
+	uint64_t
+	lay_out_in_place(void *base, uint64_t nwords, uint64_t nends)
 	{
-		unsigned	parity = number % 2;
+		Carver		carver(base);
 
-		return {segments[parity], tiles[parity], &control->levels[parity]};
+		take_control(carver, nwords, nends);
+		return carver.bytes();
 	}
 
 	/*
-	 * Lists for runs.  Between two sorts nothing lives in the spare array,
-	 * and its words have room for any number of short runs there can be: a
-	 * run has two rows at least, and one of a higher class more than the
-	 * class below allows.
+	 * Lists for runs.  Between two sorts nothing lives in the second array of
+	 * pairs, and its words have room for any number of short runs there can
+	 * be: a run has two rows at least, and one of a higher class more than
+	 * the class below allows.
 	 */
 	RunLists
 	run_lists(uint64_t nrows) const
 	{
-		Leaf	   *room = reinterpret_cast<Leaf *>(spare.words);
+		Leaf	   *room = reinterpret_cast<Leaf *>(pairs[1].words);
 		RunLists	lists;
 
-		static_assert(sizeof(Leaf) == sizeof(*spare.words), "one a row fits");
-
-		/* One row alone is a run only before the first word is looked at. */
+		static_assert(sizeof(Leaf) == sizeof(*pairs[1].words),
+					  "one a row fits");
 		lists.shorts.leaves[TINY_LEAF] = room;
-		lists.shorts.leaves[MEDIUM_LEAF] = room + divide_up(nrows, 2);
-		lists.shorts.leaves[LARGE_LEAF] = room + divide_up(nrows, 2) +
-			nrows / (tiny_leaf_rows + 1);
+		room += nrows / 2;
+		lists.shorts.leaves[SMALL_LEAF] = room;
+		room += nrows / (tiny_leaf_rows + 1);
+		lists.shorts.leaves[MEDIUM_LEAF] = room;
+		room += nrows / (small_leaf_rows + 1);
+		lists.shorts.leaves[LARGE_LEAF] = room;
+		room += nrows / (medium_leaf_rows + 1);
+		lists.shorts.leaves[HUGE_LEAF] = room;
 		lists.longs = long_runs;
 		return lists;
+	}
+
+private:
+	/* Takes the control block, and the tables of slabs. */
+	void
+	take_control(Carver &carver, uint64_t nwords, uint64_t nends)
+	{
+		control = carver.take<Control>(1);
+		word_slabs = carver.take<uint64_t *>(SlabArray::table_entries(nwords));
+		end_slabs = carver.take<uint64_t *>(SlabArray::table_entries(nends));
 	}
 };
 

@@ -266,12 +266,8 @@ introduce(DeviceClient *client, uint64 expected_rows)
 	if (welcome)
 		welcome = map_ring(client, message.u.welcome.chunks, descriptor);
 	if (welcome)
-	{
 		strlcpy(client->device, message.u.welcome.device,
 				sizeof(client->device));
-		strlcpy(client->method, message.u.welcome.method,
-				sizeof(client->method));
-	}
 	if (descriptor >= 0)
 		close(descriptor);
 	return welcome;
@@ -448,6 +444,7 @@ device_client_run(DeviceClient *client, uint64 nrows, uint32 *order,
 	if (message.kind != MSG_SORTED)
 		return fail_unexpected(client);
 	*sort_microseconds = message.u.sorted.sort_microseconds;
+	strlcpy(client->method, message.u.sorted.method, sizeof(client->method));
 	return receive_order(client, order, nrows);
 }
 

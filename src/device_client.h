@@ -44,7 +44,10 @@ extern DeviceClient *device_client_begin(const KeyShape *shape,
 										 uint64 expected_rows,
 										 const char **failure);
 
-/* The names of what sorts, and of how; they live as long as the client. */
+/*
+ * The names of what sorts and, when it has, of how; they live as long as the
+ * client.
+ */
 extern const char *device_client_device(const DeviceClient *client);
 extern const char *device_client_method(const DeviceClient *client);
 

@@ -47,7 +47,7 @@
 #include "key_format.h"
 
 /* Changes whenever anything in this file or key_format.h does. */
-#define PROTOCOL_VERSION	1
+#define PROTOCOL_VERSION	2
 
 /* Said by whichever side notices. */
 #define VERSIONS_DIFFER \
@@ -109,7 +109,6 @@ typedef struct Message
 		{
 			uint32_t	chunks; /* in the ring, of CHUNK_BYTES each */
 			char		device[MESSAGE_TEXT_SIZE];	/* what will sort */
-			char		method[MESSAGE_TEXT_SIZE];	/* and how */
 		}			welcome;
 		struct
 		{
@@ -124,6 +123,7 @@ typedef struct Message
 		struct
 		{
 			uint64_t	sort_microseconds;	/* on the device alone */
+			char		method[MESSAGE_TEXT_SIZE];	/* how it was sorted */
 		}			sorted;
 		struct
 		{

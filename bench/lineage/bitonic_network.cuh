@@ -1,57 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * bitonic_network.cuh
- *	  Batcher's bitonic sorting network for any number of items.
- *
- * Batcher 1968, in the form whose comparisons all put the smaller item at the
- * lower place.  Merge number m makes runs of 2^(m+1) items from sorted halves.
- * Its steps are named by bits, m down to 0: the step of a bit compares places
- * that differ in this bit.  The first step of a merge compares places mirrored
- * about the middle of the run, which differ in all the lower bits as well; the
- * others differ in the one bit alone.
- *
- * The places from "length" on hold nothing.  Were they filled with items
- * greater than all others, no comparison would ever move these, because all
- * go the same direction; so comparisons with such a place are left out.
+ *	  The bitonic network of ../../kernels/bitonic_network.cuh for keys, alone
+ *	  and with values.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_LINEAGE_BITONIC_NETWORK_CUH
 #define GPUSORT_LINEAGE_BITONIC_NETWORK_CUH
 
+#include "../../kernels/bitonic_network.cuh"
 #include "lineage.cuh"
 
 namespace lineage
 {
 
-/* Which step of the network is next. */
-struct NetworkStep
-{
-	unsigned	merge;
-	unsigned	bit;
-
-	__host__ __device__ bool
-	mirrored() const
-	{
-		return bit == merge;
-	}
-
-	__host__ __device__ void
-	advance()
-	{
-		if (bit > 0)
-			bit--;
-		else
-			bit = ++merge;
-	}
-
-	/* Whether n items are sorted before this step. */
-	__host__ __device__ bool
-	is_beyond(uint32_t n) const
-	{
-		return 1u << merge >= n;
-	}
-};
+using gpusort::NetworkStep;
 
 /* Items in shared memory. */
 template <typename Key, bool has_values, unsigned capacity>
@@ -120,29 +84,128 @@ compare_pair(Items<Key, has_values> items, uint32_t length, uint32_t pair,
 		order_pair(items, low, high);
 }
 
-/*
- * Makes a step on items in shared memory.  Called by all threads of a block
- * after a barrier, and ends with one.
- */
-template <typename Key, bool has_values>
-static __device__ __forceinline__ void
-block_step(Items<Key, has_values> items, uint32_t length, unsigned bit,
-		   bool mirrored)
+namespace network
 {
-	uint32_t	pairs = step_pairs(length, bit);
 
-	for (uint32_t pair = threadIdx.x; pair < pairs; pair += blockDim.x)
-		compare_pair(items, length, pair, bit, mirrored);
-	__syncthreads();
-}
+using gpusort::whole_warp;
 
-/* Sorts items in shared memory.  Called as block_step() is. */
+/* An item in registers. */
+template <typename Key, bool has_values>
+struct Item
+{
+	Key			key;
+	uint32_t	value;
+};
+
+template <typename Key>
+struct Item<Key, false>
+{
+	Key			key;
+};
+
+/* Items as the network finds them. */
+template <typename Key, bool has_values>
+struct KeptItems
+{
+	Items<Key, has_values> items;
+
+	__device__ __forceinline__ Item<Key, has_values>
+	get(uint32_t place) const
+	{
+		if constexpr (has_values)
+			return {items.keys[place], items.values[place]};
+		else
+			return {items.keys[place]};
+	}
+
+	__device__ __forceinline__ void
+	put(uint32_t place, const Item<Key, has_values> &item) const
+	{
+		items.keys[place] = item.key;
+		if constexpr (has_values)
+			items.values[place] = item.value;
+	}
+};
+
+/* The ordering by keys; values come along. */
+template <typename Key, bool has_values>
+struct KeyOrdering
+{
+	using Item = network::Item<Key, has_values>;
+
+	__device__ __forceinline__ Item
+	greatest() const
+	{
+		Item		item = {};
+
+		item.key = static_cast<Key>(~static_cast<Key>(0));
+		return item;
+	}
+
+	__device__ __forceinline__ void
+	exchange(Item &lower, Item &higher) const
+	{
+		const Item	was_lower = lower;
+		const Item	was_higher = higher;
+		const bool	exchange = was_higher.key < was_lower.key;
+
+		lower.key = exchange ? was_higher.key : was_lower.key;
+		higher.key = exchange ? was_lower.key : was_higher.key;
+		if constexpr (has_values)
+		{
+			lower.value = exchange ? was_higher.value : was_lower.value;
+			higher.value = exchange ? was_lower.value : was_higher.value;
+		}
+	}
+
+	/*
+	 * Both lanes must agree on whether they exchange their items, also if the
+	 * keys are equal; if these are all there is, it makes no difference.
+	 */
+	__device__ __forceinline__ Item
+	keep(const Item &own, const Item &other, bool is_lower) const
+	{
+		if constexpr (has_values)
+		{
+			bool		exchange = is_lower ? other.key < own.key :
+				own.key < other.key;
+
+			return {exchange ? other.key : own.key,
+				exchange ? other.value : own.value};
+		}
+		else
+		{
+			Key			lesser = other.key < own.key ? other.key : own.key;
+			Key			greater = other.key < own.key ? own.key : other.key;
+
+			return {is_lower ? lesser : greater};
+		}
+	}
+
+	__device__ __forceinline__ Item
+	from_lane(const Item &own, unsigned distance) const
+	{
+		Item		item;
+
+		item.key = __shfl_xor_sync(whole_warp, own.key, distance);
+		if constexpr (has_values)
+			item.value = __shfl_xor_sync(whole_warp, own.value, distance);
+		return item;
+	}
+};
+
+}								/* namespace network */
+
+/*
+ * Sorts items in shared memory.  Called by all threads of a block after a
+ * barrier, and ends with one.
+ */
 template <typename Key, bool has_values>
 static __device__ __forceinline__ void
 block_network(Items<Key, has_values> items, uint32_t length)
 {
-	for (NetworkStep step = {0, 0}; !step.is_beyond(length); step.advance())
-		block_step(items, length, step.bit, step.mirrored());
+	gpusort::block_network(network::KeyOrdering<Key, has_values>{},
+						   network::KeptItems<Key, has_values>{items}, length);
 }
 
 }								/* namespace lineage */

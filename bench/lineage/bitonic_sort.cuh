@@ -9,31 +9,17 @@
  * written log2(n) * (log2(n) + 1) / 2 times.
  *
  * KModelBitonicSort makes as many steps as it can in shared memory each time
- * the items are read.  A step compares places that differ in one bit, so a run
- * of steps over some set of bits (the paper's Gamma sequence) never leaves the
- * places that agree in all the other bits: such places are a part, which a
- * block loads, takes through these steps and puts back.  2^local_bits items
- * fit into shared memory, so the set may have so many bits.  Steps are added
- * until the set is full (a superstep); that may be the end of one merge
- * together with the beginning of the next.  The lowest bits are always in the
- * set, because then a part consists of runs of neighbouring places, and its
- * loads and stores are coalesced.  The very first superstep, by the same rule,
- * sorts tiles of neighbouring places (the paper's Gamma_0).
+ * the items are read; ../../kernels/superstep.cuh says how, and where that
+ * differs from the paper.
  *
  * Both are in place and need no memory beside the items.
- *
- * Different from the paper, for which n is a power of two: the network is the
- * one of bitonic_network.cuh, for any n.  The mirrored step at the start of a
- * merge flips not one bit but all up to the merge's.  Hence in a superstep
- * that has such a step, the places of a part in whose number the merge's bit
- * is set have the lower ones of the bits outside the set inverted; all other
- * steps stay on either side of this.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_LINEAGE_BITONIC_SORT_CUH
 #define GPUSORT_LINEAGE_BITONIC_SORT_CUH
 
+#include "../../kernels/superstep.cuh"
 #include "bitonic_network.cuh"
 
 namespace lineage
@@ -45,26 +31,43 @@ namespace bitonic
 #ifdef CUDA_ON_CPU
 
 constexpr unsigned step_threads = 64;
-constexpr unsigned local_bits = 6;
+constexpr size_t local_bytes = 2048;
 constexpr unsigned coalesced_bits = 2;
-constexpr unsigned local_threads = 32;
+constexpr unsigned local_threads = 64;
+constexpr unsigned resident_parts = 2;
 
 #else
 
 /* Threads of a block that makes one comparison each. */
 constexpr unsigned step_threads = 256;
 
-/* 4096 of the largest items are 48 KiB, four of which fit onto an SM. */
-constexpr unsigned local_bits = 12;
+/*
+ * Shared memory for a part; two of them fit onto an SM, as do their threads'
+ * registers.  That is 16384 of the smallest items and 8192 of the others.
+ */
+constexpr size_t local_bytes = 96 * 1024;
 
 /* 32 neighbouring keys of 32 bits are a line of 128 bytes. */
 constexpr unsigned coalesced_bits = 5;
 
 constexpr unsigned local_threads = 512;
+constexpr unsigned resident_parts = 2;
 
 #endif
 
-constexpr uint32_t local_items = 1u << local_bits;
+/* Bits of a place for which a part has all items: the most that it holds. */
+template <typename Key, bool has_values>
+static constexpr __host__ __device__ unsigned
+local_bits()
+{
+	constexpr size_t item_bytes = sizeof(Key) +
+		(has_values ? sizeof(uint32_t) : 0);
+	unsigned	bits = 0;
+
+	while (item_bytes << (bits + 1) <= local_bytes)
+		bits++;
+	return bits;
+}
 
 /* Makes a step, one comparison a thread. */
 template <typename Key, bool has_values>
@@ -78,139 +81,38 @@ global_step(Items<Key, has_values> items, uint32_t n, unsigned bit,
 		compare_pair(items, n, pair, bit, mirrored);
 }
 
-/*
- * Steps that are made in shared memory at once.  Their set of bits is the
- * lowest low_bits and high_bits more from high_start on, local_bits in all;
- * there is never a third range, since the steps of a merge go down through
- * all bits before the next merge begins.
- */
-struct Superstep
+template <typename Key, bool has_values>
+using PartShared = SharedItems<Key, has_values,
+							   1u << local_bits<Key, has_values>()>;
+
+/* Sorts neighbouring places, one part a block. */
+template <typename Key, bool has_values>
+static __global__ void __launch_bounds__(local_threads, resident_parts)
+sort_parts(Items<Key, has_values> items, uint32_t n)
 {
-	NetworkStep first;
-	unsigned	steps;
-	unsigned	low_bits;
-	unsigned	high_start;
-	unsigned	high_bits;
-	bool		mirrored;		/* whether one of the steps is */
+	using Kept = network::KeptItems<Key, has_values>;
 
-	/* The bits of a place between the two ranges. */
-	__host__ __device__ unsigned
-	middle_bits() const
-	{
-		return high_start - low_bits;
-	}
+	auto	   &shared = block_shared<PartShared<Key, has_values>>();
+	const Kept	all = {items};
 
-	/* Parts with places before n. */
-	uint64_t
-	parts(uint32_t n) const
-	{
-		uint64_t	above = (n - 1) >> (high_start + high_bits);
-
-		return (above + 1) << middle_bits();
-	}
-
-	/*
-	 * The place of item number "local" of a part.  It rises with "local", as
-	 * what is inverted lies below the bit that decides about it.
-	 */
-	__device__ uint32_t
-	place(uint32_t part, uint32_t local) const
-	{
-		uint32_t	middle_mask = (1u << middle_bits()) - 1;
-		uint32_t	low = local & ((1u << low_bits) - 1);
-		uint32_t	high = local >> low_bits;
-		uint32_t	above = part >> middle_bits();
-
-		if (mirrored && local >= local_items / 2)
-			part = ~part;
-		return (above << high_bits | high) << high_start |
-			(part & middle_mask) << low_bits | low;
-	}
-
-	/* Items of a part, which have the lowest numbers of it. */
-	__device__ uint32_t
-	length(uint32_t part, uint32_t n) const
-	{
-		uint32_t	length = 0;
-
-		if (place(part, local_items - 1) < n)
-			return local_items;
-		for (uint32_t half = local_items / 2; half > 0; half /= 2)
-			if (place(part, length + half - 1) < n)
-				length += half;
-		return length;
-	}
-
-	/* The bit of an item's number in the part that is this bit of its place. */
-	__device__ unsigned
-	local_bit(unsigned bit) const
-	{
-		return bit < low_bits ? bit : bit - middle_bits();
-	}
-
-	/* Takes a step's bit into the set; false if there is no room for it. */
-	bool
-	include(unsigned bit)
-	{
-		if (bit < low_bits)
-			return true;
-		if (low_bits + high_bits == local_bits)
-			return false;
-		high_start = bit;
-		high_bits++;
-		if (high_start == low_bits)
-		{
-			low_bits += high_bits;
-			high_bits = 0;
-		}
-		return true;
-	}
-};
-
-/* The superstep for n items that begins with "step", which it advances. */
-inline Superstep
-plan_superstep(NetworkStep &step, uint32_t n)
-{
-	Superstep	superstep = {step, 0, coalesced_bits, 0, 0, false};
-
-	while (!step.is_beyond(n) && superstep.include(step.bit))
-	{
-		superstep.mirrored |= step.mirrored();
-		superstep.steps++;
-		step.advance();
-	}
-
-	/* At the network's end there may be room left. */
-	superstep.low_bits = local_bits - superstep.high_bits;
-	if (superstep.high_bits == 0)
-		superstep.high_start = local_bits;
-	return superstep;
+	gpusort::sort_part<local_threads, local_bits<Key, has_values>()>(
+		network::KeyOrdering<Key, has_values>{}, all, all, n,
+		Kept{shared.items()});
 }
 
 /* Makes a superstep, one part a block. */
 template <typename Key, bool has_values>
-static __global__ void __launch_bounds__(local_threads)
-run_superstep(Items<Key, has_values> items, uint32_t n, Superstep superstep)
+static __global__ void __launch_bounds__(local_threads, resident_parts)
+run_superstep(Items<Key, has_values> items, uint32_t n,
+			  gpusort::Superstep superstep)
 {
-	auto	   &shared = block_shared<SharedItems<Key, has_values, local_items>>();
-	Items<Key, has_values> local = shared.items();
-	NetworkStep step = superstep.first;
-	uint32_t	part = blockIdx.x;
-	uint32_t	length = superstep.length(part, n);
+	using Kept = network::KeptItems<Key, has_values>;
 
-	for (uint32_t item = threadIdx.x; item < length; item += local_threads)
-		copy_item(items, superstep.place(part, item), local, item);
-	__syncthreads();
+	auto	   &shared = block_shared<PartShared<Key, has_values>>();
 
-	for (unsigned done = 0; done < superstep.steps; done++)
-	{
-		block_step(local, length, superstep.local_bit(step.bit),
-				   step.mirrored());
-		step.advance();
-	}
-
-	for (uint32_t item = threadIdx.x; item < length; item += local_threads)
-		copy_item(local, item, items, superstep.place(part, item));
+	gpusort::run_part<local_threads>(network::KeyOrdering<Key, has_values>{},
+									 Kept{items}, n, superstep,
+									 Kept{shared.items()});
 }
 
 }								/* namespace bitonic */
@@ -256,13 +158,19 @@ struct KModelBitonicSort
 	sort(const Queue &queue, Items<Key, has_values> items, uint32_t n, void *)
 	{
 		using namespace bitonic;
-		using Shared = SharedItems<Key, has_values, local_items>;
+		using Shared = PartShared<Key, has_values>;
 
-		NetworkStep step = {0, 0};
+		constexpr unsigned bits = local_bits<Key, has_values>();
+		NetworkStep step = {bits, bits};
 
+		if (!queue.launch<Shared>("sorting parts", sort_parts<Key, has_values>,
+								  divide_up(n, 1u << bits), local_threads,
+								  items, n))
+			return false;
 		while (!step.is_beyond(n))
 		{
-			Superstep	superstep = plan_superstep(step, n);
+			gpusort::Superstep superstep =
+				gpusort::plan_superstep(step, n, bits, coalesced_bits);
 
 			if (!queue.launch<Shared>("bitonic superstep",
 									  run_superstep<Key, has_values>,

@@ -4,7 +4,7 @@
  *	  What the algorithms of gpusort's lineage have in common.
  *
  * Each header beside this one is one algorithm, written from its paper, for
- * the benchmark (../kernels.cu) and its tests.  Nothing here is installed;
+ * the benchmark (../kernels/) and its tests.  Nothing here is installed;
  * the product's own sort is in ../../kernels/.
  *
  * An algorithm is a class template

@@ -39,29 +39,29 @@ constexpr uint32_t min_part_length = 2048;
 
 #endif
 
-template <unsigned block_threads>
+template <unsigned block_threads, typename Number = uint32_t>
 struct SumShared
 {
-	uint32_t	warp_sums[block_threads / warp_threads];
+	Number		warp_sums[block_threads / warp_threads];
 };
 
 /*
  * The sum of the values of the threads before this one; *total is that of all.
  * Called by all threads of the block; they are done with "shared" at return.
  */
-template <unsigned block_threads>
-static __device__ __forceinline__ uint32_t
-block_sum_before(uint32_t value, uint32_t *total,
-				 SumShared<block_threads> &shared)
+template <unsigned block_threads, typename Number>
+static __device__ __forceinline__ Number
+block_sum_before(Number value, Number *total,
+				 SumShared<block_threads, Number> &shared)
 {
 	const unsigned warp = threadIdx.x / warp_threads;
-	uint32_t	sum = value;
-	uint32_t	before = 0;
-	uint32_t	all = 0;
+	Number		sum = value;
+	Number		before = 0;
+	Number		all = 0;
 
 	for (unsigned distance = 1; distance < warp_threads; distance *= 2)
 	{
-		uint32_t	other = __shfl_up_sync(whole_warp, sum, distance);
+		Number		other = __shfl_up_sync(whole_warp, sum, distance);
 
 		if (warp_lane() >= distance)
 			sum += other;

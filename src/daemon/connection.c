@@ -52,6 +52,7 @@ typedef struct Connection
 	KeyShape	shape;
 	uint64_t	nrows;			/* pushed so far */
 	uint64_t	nwords;
+	bool		in_place;		/* only memory for a sort in place is reserved */
 	uint64_t	reserved;		/* bytes of the memory budget */
 
 	Push	   *pushes;			/* those under way; a queue */
@@ -187,13 +188,19 @@ next_message(Connection *connection, Message *message)
 	}
 }
 
-/*
- * Makes sure that enough memory is reserved for the keys so far and these.
- */
-static bool
-reserve_for_keys(Connection *connection, uint64_t nrows, uint64_t nwords)
+/* Bytes that the job needs if it has so many keys. */
+static uint64_t
+memory_needed(const Connection *connection, uint64_t nrows, uint64_t nwords)
 {
-	uint64_t	needed = engine->job_memory(&connection->shape, nrows, nwords);
+	return connection->in_place ?
+		engine->job_memory_in_place(&connection->shape, nrows, nwords) :
+		engine->job_memory(&connection->shape, nrows, nwords);
+}
+
+/* Makes sure that so much memory is reserved. */
+static bool
+reserve(Connection *connection, uint64_t needed)
+{
 	uint64_t	more;
 
 	if (needed <= connection->reserved)
@@ -209,6 +216,19 @@ reserve_for_keys(Connection *connection, uint64_t nrows, uint64_t nwords)
 	}
 	connection->reserved += more;
 	return true;
+}
+
+/*
+ * Makes sure that enough memory is reserved for the keys so far and these: to
+ * sort them in place, if there is no more.
+ */
+static bool
+reserve_for_keys(Connection *connection, uint64_t nrows, uint64_t nwords)
+{
+	if (reserve(connection, memory_needed(connection, nrows, nwords)))
+		return true;
+	connection->in_place = true;
+	return reserve(connection, memory_needed(connection, nrows, nwords));
 }
 
 /* Gives back what is reserved for more than the order, all that is left. */
@@ -385,9 +405,11 @@ run_job(Connection *connection, const Message *message)
 	}
 
 	start = microseconds_now();
-	if (!engine->run(connection->job, &error))
+	if (!engine->run(connection->job, connection->reserved, &error))
 		return fail(connection, &error);
 	answer.u.sorted.sort_microseconds = microseconds_now() - start;
+	snprintf(answer.u.sorted.method, sizeof(answer.u.sorted.method), "%s",
+			 engine->method(connection->job));
 	release_all_but_order(connection);
 	return send_message(connection, &answer) && send_order(connection);
 }
@@ -413,8 +435,6 @@ send_welcome(Connection *connection)
 	message.u.welcome.chunks = connection->ring->nchunks;
 	snprintf(message.u.welcome.device, sizeof(message.u.welcome.device),
 			 "%s", device_name);
-	snprintf(message.u.welcome.method, sizeof(message.u.welcome.method),
-			 "%s", engine->method);
 	control.header.cmsg_level = SOL_SOCKET;
 	control.header.cmsg_type = SCM_RIGHTS;
 	control.header.cmsg_len = CMSG_LEN(sizeof(int));
@@ -437,8 +457,10 @@ begin_job(Connection *connection, const Message *hello)
 		key_words = GUESSED_WORDS;
 	if (nrows > SORT_MAX_ROWS)
 		nrows = SORT_MAX_ROWS;
-	expected_bytes = engine->job_memory(&connection->shape, nrows,
-										nrows * key_words);
+	connection->in_place = hello->u.hello.algorithm == DEVICE_SORT_BITONIC ||
+		memory_needed(connection, nrows, nrows * key_words) >
+		memory_budget_total();
+	expected_bytes = memory_needed(connection, nrows, nrows * key_words);
 	if (!memory_budget_wait(expected_bytes, client_is_gone, connection))
 		return refuse(connection, MSG_REFUSED,
 					  "the sort is expected to need %llu MB of device memory, more than there is",
@@ -470,7 +492,7 @@ serve_job(Connection *connection, const Message *hello)
 	if (hello->u.hello.version != PROTOCOL_VERSION)
 		return refuse(connection, MSG_REFUSED, VERSIONS_DIFFER);
 	if (hello->u.hello.fixed_words > KEY_MAX_WORDS ||
-		hello->u.hello.algorithm > DEVICE_SORT_QUICKSORT2)
+		hello->u.hello.algorithm > DEVICE_SORT_MERGE)
 		return fail_unexpected(connection);
 	connection->shape.fixed_words = hello->u.hello.fixed_words;
 	connection->shape.mark_ties = hello->u.hello.mark_ties != 0;

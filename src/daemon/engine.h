@@ -28,7 +28,6 @@ typedef bool (*EngineCancelled) (void *argument);
 typedef struct Engine
 {
 	const char *name;			/* value of --engine */
-	const char *method;			/* how it sorts, for EXPLAIN */
 
 	/*
 	 * Finds out if the engine can be used, and makes it ready.  On success
@@ -54,6 +53,13 @@ typedef struct Engine
 	uint64_t	(*job_memory) (const KeyShape *shape, uint64_t nrows,
 							   uint64_t nwords);
 
+	/*
+	 * The same for a job that is sorted in place; what it takes anyway if the
+	 * engine has no such sort.
+	 */
+	uint64_t	(*job_memory_in_place) (const KeyShape *shape, uint64_t nrows,
+										uint64_t nwords);
+
 	/* A job: see device_sort.h, whose functions these are like. */
 	EngineJob  *(*begin) (const KeyShape *shape, DeviceAlgorithm algorithm,
 						  EngineCancelled cancelled, void *argument,
@@ -63,7 +69,10 @@ typedef struct Engine
 						 uint64_t *ticket, DeviceError *error);
 	bool		(*wait_pushed) (EngineJob *job, uint64_t ticket,
 								DeviceError *error);
-	bool		(*run) (EngineJob *job, DeviceError *error);
+	bool		(*run) (EngineJob *job, uint64_t memory, DeviceError *error);
+
+	/* How a job that has run was sorted, for EXPLAIN; a constant. */
+	const char *(*method) (const EngineJob *job);
 	bool		(*pull) (EngineJob *job, uint64_t first, uint32_t count,
 						 uint32_t *order, DeviceError *error);
 	void		(*end) (EngineJob *job);

@@ -80,9 +80,15 @@ cuda_wait_pushed(EngineJob *job, uint64_t ticket, DeviceError *error)
 }
 
 static bool
-cuda_run(EngineJob *job, DeviceError *error)
+cuda_run(EngineJob *job, uint64_t memory, DeviceError *error)
 {
-	return device_sort_run((DeviceSort *) job, error);
+	return device_sort_run((DeviceSort *) job, memory, error);
+}
+
+static const char *
+cuda_method(const EngineJob *job)
+{
+	return device_sort_method((const DeviceSort *) job);
 }
 
 static bool
@@ -100,7 +106,6 @@ cuda_end(EngineJob *job)
 
 const Engine cuda_engine = {
 	.name = "cuda",
-	.method = "quicksort",
 	.start = cuda_start,
 	.memory_bytes = cuda_memory_bytes,
 	.count = cuda_count,
@@ -108,10 +113,12 @@ const Engine cuda_engine = {
 	.pin = device_pin,
 	.unpin = device_unpin,
 	.job_memory = device_sort_memory,
+	.job_memory_in_place = device_sort_memory_in_place,
 	.begin = cuda_begin,
 	.push = cuda_push,
 	.wait_pushed = cuda_wait_pushed,
 	.run = cuda_run,
+	.method = cuda_method,
 	.pull = cuda_pull,
 	.end = cuda_end,
 	.is_lost = device_is_lost

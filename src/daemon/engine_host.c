@@ -183,7 +183,7 @@ keep_order_only(EngineJob *job)
 }
 
 static bool
-host_run(EngineJob *job, DeviceError *error)
+host_run(EngineJob *job, uint64_t memory, DeviceError *error)
 {
 	HostKeys	keys = {
 		.shape = job->shape,
@@ -192,6 +192,7 @@ host_run(EngineJob *job, DeviceError *error)
 		.nrows = job->nrows
 	};
 
+	(void) memory;				/* it takes the same anyway */
 	job->entries = malloc((job->nrows + 1) * sizeof(HostSortEntry));
 	if (job->entries == NULL)
 		return out_of_memory(error);
@@ -203,6 +204,13 @@ host_run(EngineJob *job, DeviceError *error)
 	(void) host_sort(&keys, job->entries, give_up_if_cancelled, job);
 	keep_order_only(job);
 	return true;
+}
+
+static const char *
+host_method(const EngineJob *job)
+{
+	(void) job;
+	return "radix sort";
 }
 
 static bool
@@ -222,16 +230,17 @@ host_is_lost(void)
 
 const Engine host_engine = {
 	.name = "host",
-	.method = "radix sort",
 	.start = host_start,
 	.memory_bytes = host_memory_bytes,
 	.count = host_count,
 	.describe = host_describe,
 	.job_memory = host_job_memory,
+	.job_memory_in_place = host_job_memory,
 	.begin = host_begin,
 	.push = host_push,
 	.wait_pushed = host_wait_pushed,
 	.run = host_run,
+	.method = host_method,
 	.pull = host_pull,
 	.end = host_end,
 	.is_lost = host_is_lost

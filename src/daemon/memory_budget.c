@@ -6,8 +6,9 @@
  * A job reserves what it is expected to need before it begins, and waits for
  * that in the order of arrival.  If it then needs more it either gets that at
  * once or fails: a job that has memory never waits for memory, so no jobs can
- * wait for each other.  Once it has sorted it gives back all but what its
- * order takes.
+ * wait for each other.  (Before it fails it makes do with a sort in place,
+ * which connection.c decides.)  Once it has sorted it gives back all but what
+ * its order takes.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,6 +37,12 @@ void
 memory_budget_init(uint64_t bytes)
 {
 	total = bytes;
+}
+
+uint64_t
+memory_budget_total(void)
+{
+	return total;
 }
 
 static void

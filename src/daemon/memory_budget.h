@@ -14,6 +14,8 @@
 /* Sets what all jobs together may use; once, before the first job. */
 extern void memory_budget_init(uint64_t bytes);
 
+extern uint64_t memory_budget_total(void);
+
 /*
  * Reserves memory for a new job, waiting behind the jobs that came before it
  * until there is enough.  Asks "cancelled" now and then, and returns false if

@@ -1,7 +1,9 @@
 -- Settings: what they are, and what they refuse.
+\pset format unaligned
 SELECT name, setting, unit, context, vartype, min_val, max_val, enumvals
 FROM pg_settings WHERE name LIKE 'gpusort.%' AND name NOT IN ('gpusort.verify', 'gpusort.daemon_engine')
 ORDER BY name;
+\pset format aligned
 
 SET gpusort.device = 'tpu';
 SET gpusort.min_rows = -1;

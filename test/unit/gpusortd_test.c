@@ -32,6 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../kernels/device_sort.h"
 #include "../../src/protocol.h"
 
 /* How long anything that should happen may take, sanitizers included. */
@@ -987,6 +988,28 @@ try_first_message(const Daemon *daemon, const char *what,
 	hang_up(&client);
 }
 
+/* The engine is told the algorithm, whether or not it has several. */
+static void
+test_algorithms(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+
+	for (uint32_t each = DEVICE_SORT_AUTO; each <= DEVICE_SORT_MERGE; each++)
+	{
+		Message		message = hello_message(1, 10);
+		Client		client;
+
+		message.u.hello.algorithm = each;
+		if (connect_client(&daemon, &client) &&
+			send_message(&client, &message) && receive_welcome(&client) &&
+			send_run(&client, 0))
+			(void) receive_sorted(&client);
+		hang_up(&client);
+	}
+	stop(&daemon);
+	conclude("takes all algorithms");
+}
+
 static void
 test_bad_beginnings(void)
 {
@@ -1005,7 +1028,7 @@ test_bad_beginnings(void)
 	try_first_message(&daemon, "too long keys", &message, sizeof(message),
 					  "unexpected");
 	message = hello_message(1, 10);
-	message.u.hello.algorithm = 999;
+	message.u.hello.algorithm = DEVICE_SORT_MERGE + 1;
 	try_first_message(&daemon, "unknown algorithm", &message,
 					  sizeof(message), "unexpected");
 	message = hello_message(1, UINT64_MAX);
@@ -1617,6 +1640,7 @@ main(int argc, char **argv)
 	test_concurrency();
 	test_hang_up();
 	test_leaks();
+	test_algorithms();
 	test_bad_beginnings();
 	test_bad_keys();
 	test_bad_turns();

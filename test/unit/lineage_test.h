@@ -10,6 +10,9 @@
  * items, and behind the extra memory, must stay untouched; the sanitizers see
  * to that.
  *
+ * test_failures<Algorithm>() lets one call of CUDA's functions fail, each in
+ * its turn, launches by kernels included, and looks whether sort() says so.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_LINEAGE_TEST_H
@@ -22,6 +25,10 @@
 #include <vector>
 
 #include "../../bench/lineage/lineage.cuh"
+
+#ifdef CUDA_ON_CPU
+#include "cuda_on_cpu.h"
+#endif
 
 namespace lineage_test
 {
@@ -184,6 +191,57 @@ test_algorithm(std::initializer_list<uint32_t> boundaries)
 	good &= test_items<Algorithm, uint64_t, true>(sizes);
 	return good;
 }
+
+#ifdef CUDA_ON_CPU
+
+template <template <typename, bool> class Algorithm>
+bool
+test_failures(uint32_t n)
+{
+	using Sort = Algorithm<uint64_t, true>;
+
+	std::vector<uint64_t> keys(n);
+	std::vector<uint32_t> values(n);
+	cudaStream_t stream;
+	bool		good = true;
+	bool		has_failed = true;
+
+	for (uint32_t place = 0; place < n; place++)
+		keys[place] = scrambled(place);
+	(void) cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+
+	/* Until there are fewer calls than the one that should fail. */
+	for (uint64_t nth = 1; has_failed; nth++)
+	{
+		DeviceError error = {};
+		uint64_t   *device_keys = device_copy(keys, stream);
+		uint32_t   *device_values = device_copy(values, stream);
+		void	   *extra = nullptr;
+
+		(void) cudaMallocAsync(&extra, Sort::extra_bytes(n) + 1, stream);
+		cuda_on_cpu::fail_call(nth, cudaErrorLaunchOutOfResources);
+
+		bool		sorted = Sort::sort(gpusort::Queue{stream, 2, &error},
+										{device_keys, device_values}, n, extra);
+
+		has_failed = cuda_on_cpu::calls_made() >= nth;
+		cuda_on_cpu::fail_call(0, cudaSuccess);
+		if (sorted == has_failed || (error.text[0] != 0) != has_failed)
+		{
+			printf("# call %u: %s\n", static_cast<unsigned>(nth), error.text);
+			good = false;
+		}
+		(void) cudaFreeAsync(device_keys, stream);
+		(void) cudaFreeAsync(device_values, stream);
+		(void) cudaFreeAsync(extra, stream);
+		(void) cudaStreamSynchronize(stream);
+	}
+	(void) cudaStreamDestroy(stream);
+	printf("%s - %s, calls that fail\n", good ? "ok" : "not ok", Sort::name);
+	return good;
+}
+
+#endif							/* CUDA_ON_CPU */
 
 }								/* namespace lineage_test */
 

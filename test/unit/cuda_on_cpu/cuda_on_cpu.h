@@ -14,6 +14,9 @@
  * - Blocks run one after another, in another order at each launch; threads of
  *	 a block run one at a time, from barrier to barrier, in rising or falling
  *	 order: who forgets a barrier reads what is not there yet.
+ * - Grids launched by kernels run at once, before the launching thread goes on,
+ *	 or when the grid at work has ended, in any order.  Few may wait at a time,
+ *	 unless the limit is raised.
  * - Device memory and shared memory are filled with a pattern before use.
  * - What is put on a stream runs only when something waits for it, so that
  *	 memory reused or freed too early is noticed.

@@ -6,8 +6,8 @@
  *
  * It has what the kernels and their tests use, under CUDA's names and with
  * CUDA's meaning.  What has no counterpart in C++ differs: kernels are launched
- * by cuda_on_cpu::launch(), and all shared memory is dynamic and comes from
- * cuda_on_cpu::dynamic_shared().
+ * by cuda_on_cpu::launch() and launch_child(), and all shared memory is dynamic
+ * and comes from cuda_on_cpu::dynamic_shared().
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +26,9 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline
+#define __noinline__
 #define __launch_bounds__(...)
+#define __grid_constant__
 
 /* Errors, with CUDA's numbers. */
 enum cudaError_t
@@ -39,6 +41,7 @@ enum cudaError_t
 	cudaErrorInvalidDevice = 101,
 	cudaErrorNotReady = 600,
 	cudaErrorIllegalAddress = 700,
+	cudaErrorLaunchOutOfResources = 701,
 	cudaErrorLaunchFailure = 719,
 	cudaErrorUnknown = 999
 };
@@ -46,7 +49,8 @@ enum cudaError_t
 enum cudaMemcpyKind
 {
 	cudaMemcpyHostToDevice = 1,
-	cudaMemcpyDeviceToHost = 2
+	cudaMemcpyDeviceToHost = 2,
+	cudaMemcpyDeviceToDevice = 3
 };
 
 enum cudaDeviceAttr
@@ -58,6 +62,11 @@ enum cudaDeviceAttr
 enum cudaMemPoolAttr
 {
 	cudaMemPoolAttrReleaseThreshold = 4
+};
+
+enum cudaLimit
+{
+	cudaLimitDevRuntimePendingLaunchCount = 4
 };
 
 enum cudaFuncAttribute
@@ -103,6 +112,10 @@ extern cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool,
 extern cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool,
 										   cudaMemPoolAttr attribute,
 										   void *value);
+extern cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep_bytes);
+
+extern cudaError_t cudaDeviceGetLimit(size_t *value, cudaLimit limit);
+extern cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value);
 
 extern cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes,
 										 const void *kernel);
@@ -121,6 +134,8 @@ extern cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event,
 extern cudaError_t cudaEventDestroy(cudaEvent_t event);
 extern cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 extern cudaError_t cudaEventSynchronize(cudaEvent_t event);
+extern cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin,
+										cudaEvent_t end);
 
 extern cudaError_t cudaMallocAsync(void **memory, size_t bytes,
 								   cudaStream_t stream);
@@ -177,6 +192,21 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads,
 {
 	launch_body([=] { kernel(static_cast<Parameters>(arguments)...); },
 				blocks, threads, shared_bytes, stream);
+}
+
+extern cudaError_t launch_child_body(std::function<void()> body,
+									 unsigned blocks, unsigned threads,
+									 size_t shared_bytes);
+
+/* Launches a kernel from within one, as into cudaStreamFireAndForget. */
+template <typename... Parameters, typename... Arguments>
+cudaError_t
+launch_child(void (*kernel) (Parameters...), unsigned blocks,
+			 unsigned threads, size_t shared_bytes, Arguments... arguments)
+{
+	return launch_child_body([=] {
+		kernel(static_cast<Parameters>(arguments)...);
+	}, blocks, threads, shared_bytes);
 }
 
 /* Values travel between lanes as 64 bits. */
@@ -298,7 +328,13 @@ __shfl_xor_sync(unsigned mask, Value value, unsigned lane_bits, int width = 32)
 		cuda_on_cpu::SHUFFLE, mask, cuda_on_cpu::to_bits(value), source));
 }
 
-/* Blocks never run at the same time, so plain operations would do as well. */
+/* Blocks never run at the same time. */
+inline void
+__threadfence()
+{
+}
+
+/* For the same reason plain operations would do as well. */
 template <typename Value>
 Value
 atomicAdd(Value *address, std::common_type_t<Value> value)
@@ -351,6 +387,13 @@ inline int
 __clz(unsigned value)
 {
 	return value == 0 ? 32 : __builtin_clz(value);
+}
+
+inline int
+__clzll(long long value)
+{
+	return value == 0 ? 64 :
+		__builtin_clzll(static_cast<unsigned long long>(value));
 }
 
 #endif							/* CUDA_ON_CPU_RUNTIME_H */

@@ -81,9 +81,20 @@ struct Fiber
 	uint64_t	result;
 };
 
+/* A grid that a kernel has launched. */
+struct ChildGrid
+{
+	std::function<void()> body;
+	unsigned	blocks;
+	unsigned	threads;
+	size_t		shared_bytes;
+};
+
 struct Multiprocessor
 {
 	Multiprocessor() = default;
+	Multiprocessor(Multiprocessor &&) = default;
+	Multiprocessor &operator=(Multiprocessor &&) = default;
 	~Multiprocessor();
 
 	std::vector<std::unique_ptr<Fiber>> fibers;
@@ -103,6 +114,8 @@ struct Multiprocessor
 	std::vector<unsigned> waiting;	/* at a warp function, likewise */
 	std::unique_ptr<unsigned char[]> shared;
 	size_t		shared_bytes;
+	std::vector<ChildGrid> children;	/* not run yet */
+	std::unique_ptr<Multiprocessor> inner;	/* for those that run at once */
 	uint64_t	random = 1;
 };
 
@@ -314,9 +327,9 @@ run_block()
 	m.current = nullptr;
 }
 
-cudaError_t
-run_grid(const std::function<void()> &body, unsigned blocks, unsigned threads,
-		 size_t shared_bytes)
+static cudaError_t
+run_blocks(const std::function<void()> &body, unsigned blocks,
+		   unsigned threads, size_t shared_bytes)
 {
 	Multiprocessor &m = machine;
 
@@ -355,7 +368,66 @@ run_grid(const std::function<void()> &body, unsigned blocks, unsigned threads,
 	return cudaSuccess;
 }
 
+cudaError_t
+run_grid(const std::function<void()> &body, unsigned blocks, unsigned threads,
+		 size_t shared_bytes)
+{
+	std::vector<ChildGrid> &children = machine.children;
+	cudaError_t code = run_blocks(body, blocks, threads, shared_bytes);
+
+	while (code == cudaSuccess && !children.empty())
+	{
+		std::swap(children.back(), children[random_below(children.size())]);
+
+		ChildGrid	child = std::move(children.back());
+
+		children.pop_back();
+		code = run_blocks(child.body, child.blocks, child.threads,
+						  child.shared_bytes);
+	}
+	return code;
+}
+
 /* What kernels call. */
+
+/*
+ * Runs a grid while the calling thread's block is at work, which waits in the
+ * place of another multiprocessor.
+ */
+static void
+run_at_once(const ChildGrid &child)
+{
+	std::unique_ptr<Multiprocessor> other = std::move(machine.inner);
+
+	if (other == nullptr)
+		other.reset(new Multiprocessor());
+	other->random = machine.random + 1;
+	other->launcher.stack_bottom = machine.current->context.stack_bottom;
+	other->launcher.stack_size = machine.current->context.stack_size;
+
+	std::swap(machine, *other);
+	if (run_grid(child.body, child.blocks, child.threads,
+				 child.shared_bytes) != cudaSuccess)
+		die("launches a kernel in a way that cannot be");
+	std::swap(machine, *other);
+	machine.inner = std::move(other);
+}
+
+cudaError_t
+launch_child_body(std::function<void()> body, unsigned blocks,
+				  unsigned threads, size_t shared_bytes)
+{
+	ChildGrid	child = {std::move(body), blocks, threads, shared_bytes};
+	cudaError_t code = check_child_launch(machine.children.size());
+
+	if (code != cudaSuccess)
+		return code;
+	if (random_below(4) == 0)
+		run_at_once(child);
+	else
+		machine.children.push_back(std::move(child));
+	return cudaSuccess;
+}
 
 Index
 thread_index()

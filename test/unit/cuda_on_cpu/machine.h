@@ -14,7 +14,13 @@
 namespace cuda_on_cpu
 {
 
-/* Runs a grid of blocks, each thread of which calls "body", to its end. */
+/* Whether a kernel may launch another one while so many wait to be run. */
+extern cudaError_t check_child_launch(size_t pending);
+
+/*
+ * Runs a grid of blocks, each thread of which calls "body", to its end, and
+ * the grids that it launches.
+ */
 extern cudaError_t run_grid(const std::function<void()> &body,
 							unsigned blocks, unsigned threads,
 							size_t shared_bytes);

@@ -18,6 +18,7 @@
  */
 #include "machine.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -33,10 +34,16 @@ struct CudaOnCpuStream
 	uint64_t	done = 0;
 };
 
+using Clock = std::chrono::steady_clock;
+
 struct CudaOnCpuEvent
 {
 	std::weak_ptr<CudaOnCpuStream> stream;
 	uint64_t	after = 0;		/* things done on the stream */
+
+	/* When the stream came to it; the event may be gone by then. */
+	std::shared_ptr<Clock::time_point> time =
+		std::make_shared<Clock::time_point>();
 };
 
 namespace cuda_on_cpu
@@ -45,6 +52,9 @@ namespace cuda_on_cpu
 constexpr int multiprocessors = 2;
 constexpr size_t allocation_alignment = 256;
 constexpr unsigned char memory_pattern = 0xcd;
+
+/* CUDA's is 2048. */
+constexpr size_t default_pending_launches = 4;
 
 /* All that jobs of different threads share. */
 static std::mutex mutex;
@@ -60,6 +70,7 @@ static uint64_t calls;
 static uint64_t failing_call;
 static cudaError_t failing_code;
 static cudaError_t lost_code = cudaSuccess;
+static size_t pending_launches = default_pending_launches;
 static bool device_present = true;
 
 static thread_local cudaError_t last_error = cudaSuccess;
@@ -185,6 +196,16 @@ launch_body(std::function<void()> body, unsigned blocks, unsigned threads,
 	});
 }
 
+cudaError_t
+check_child_launch(size_t pending)
+{
+	cudaError_t code = fault();
+	std::lock_guard<std::mutex> guard(mutex);
+
+	return code == cudaSuccess && pending >= pending_launches ?
+		cudaErrorLaunchOutOfResources : code;
+}
+
 Usage
 usage()
 {
@@ -274,6 +295,8 @@ cudaGetErrorString(cudaError_t error)
 			return "device not ready";
 		case cudaErrorIllegalAddress:
 			return "an illegal memory access was encountered";
+		case cudaErrorLaunchOutOfResources:
+			return "too many resources requested for launch";
 		case cudaErrorLaunchFailure:
 			return "unspecified launch failure";
 		case cudaErrorUnknown:
@@ -347,9 +370,39 @@ cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int)
 }
 
 cudaError_t
+cudaMemPoolTrimTo(cudaMemPool_t, size_t)
+{
+	return result(fault());
+}
+
+cudaError_t
 cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *)
 {
 	return result(fault());
+}
+
+cudaError_t
+cudaDeviceGetLimit(size_t *value, cudaLimit)
+{
+	cudaError_t code = fault();
+	std::lock_guard<std::mutex> guard(mutex);
+
+	*value = pending_launches;
+	return result(code);
+}
+
+cudaError_t
+cudaDeviceSetLimit(cudaLimit, size_t value)
+{
+	cudaError_t code = fault();
+
+	if (code == cudaSuccess)
+	{
+		std::lock_guard<std::mutex> guard(mutex);
+
+		pending_launches = value;
+	}
+	return result(code);
 }
 
 cudaError_t
@@ -447,6 +500,7 @@ cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 		std::lock_guard<std::mutex> guard(mutex);
 
 		event->stream = streams.at(stream);
+		enqueue(stream, [time = event->time] { *time = Clock::now(); });
 		event->after = stream->enqueued;
 	}
 	return result(code);
@@ -460,6 +514,25 @@ cudaEventSynchronize(cudaEvent_t event)
 
 	if (code == cudaSuccess && stream != nullptr)
 		do_until(*stream, event->after);
+	return result(code);
+}
+
+cudaError_t
+cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end)
+{
+	cudaError_t code = fault();
+
+	for (cudaEvent_t event : {begin, end})
+	{
+		std::shared_ptr<CudaOnCpuStream> stream = event->stream.lock();
+
+		if (code == cudaSuccess && stream != nullptr &&
+			stream->done < event->after)
+			code = cudaErrorNotReady;
+	}
+	if (code == cudaSuccess)
+		*milliseconds = std::chrono::duration<float, std::milli>(
+			*end->time - *begin->time).count();
 	return result(code);
 }
 
@@ -505,7 +578,8 @@ cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
 	if (code != cudaSuccess || bytes == 0)
 		return result(code);
 
-	if (is_pinned(to_host ? to : from, bytes))
+	if (kind == cudaMemcpyDeviceToDevice ||
+		is_pinned(to_host ? to : from, bytes))
 		enqueue(stream, [=] { memcpy(to, from, bytes); });
 	else if (to_host)
 	{

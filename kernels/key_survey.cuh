@@ -1,0 +1,307 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_survey.cuh
+ *	  What is to be known about the keys before they are sorted: which of
+ *	  their bits vary, and whether they are in order already.
+ *
+ * One pass over the keys.  The bits that are set in some keys and not in
+ * others are what a sort has to look at (WordPlan); where no key is less than
+ * the one before, or none greater, there is nothing to sort.  (That few bits
+ * may vary, and what that saves, is in the radix sort of Satish, Harris and
+ * Garland 2009; looking for order first, in Chen et al. 2009, section 3.4.)
+ *
+ * The ends of keys come from another process, and a wrong one would make a
+ * kernel read where nothing is and cost every job its context.  So they are
+ * checked here, before anyone else uses them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_KEY_SURVEY_CUH
+#define GPUSORT_KEY_SURVEY_CUH
+
+#include "key_words.cuh"
+#include "warp_sort.cuh"
+
+namespace gpusort
+{
+
+/* Words that a thread looks at before its warp adds up what it found. */
+constexpr unsigned survey_words = 16;
+
+struct SurveyShared
+{
+	KeySurvey	found;
+};
+
+constexpr unsigned survey_counters = sizeof(KeySurvey) / sizeof(uint32_t);
+
+/* Sets the bits of all lanes in *sum. */
+static __device__ __forceinline__ void
+add_bits(uint64_t *sum, uint64_t bits)
+{
+	for (unsigned distance = warp_threads / 2; distance > 0; distance /= 2)
+		bits |= __shfl_xor_sync(whole_warp, bits, distance);
+	if (warp_lane() == 0)
+		atomicOr(reinterpret_cast<unsigned long long *>(sum),
+				 static_cast<unsigned long long>(bits));
+}
+
+static __device__ __forceinline__ unsigned
+warp_max(unsigned number)
+{
+	for (unsigned distance = warp_threads / 2; distance > 0; distance /= 2)
+	{
+		unsigned	other = __shfl_xor_sync(whole_warp, number, distance);
+
+		number = other > number ? other : number;
+	}
+	return number;
+}
+
+/* Whether a row's key is said to be where there are words. */
+static __device__ __forceinline__ bool
+is_broken_key(const Keys &keys, uint32_t row)
+{
+	uint64_t	begin = keys.begin(row);
+	uint64_t	end = keys.end(row);
+
+	return begin >= end || end > keys.nwords ||
+		end - begin > KEY_MAX_WORDS ||
+		(keys.has_last_row && row == keys.nrows - 1 && end != keys.nwords);
+}
+
+/* What a thread finds out about its rows, beside bits. */
+struct RowFindings
+{
+	bool		falls;
+	bool		rises;
+	bool		repeats;
+	bool		is_broken;
+};
+
+/* Looks at a row's first word, and compares the row to the one before. */
+static __device__ __forceinline__ void
+survey_row(const Keys &keys, uint32_t row, RowFindings &findings,
+		   uint64_t &any, uint64_t &all_but, unsigned &most_words)
+{
+	if (keys.fixed_words == 0)
+	{
+		if (is_broken_key(keys, row) ||
+			(row > 0 && is_broken_key(keys, row - 1)))
+		{
+			findings.is_broken = true;
+			return;
+		}
+
+		unsigned	words = static_cast<unsigned>(keys.end(row) -
+												  keys.begin(row));
+
+		most_words = words > most_words ? words : most_words;
+	}
+
+	uint64_t	word = keys.words[keys.begin(row)];
+
+	any |= word;
+	all_but |= ~word;
+	if (row == 0)
+		return;
+
+	uint64_t	previous = keys.words[keys.begin(row - 1)];
+
+	if (word == previous)
+	{
+		int			comparison = keys.compare(row, row - 1, 1);
+
+		findings.falls |= comparison < 0;
+		findings.rises |= comparison > 0;
+		findings.repeats |= comparison == 0;
+	}
+	findings.falls |= word < previous;
+	findings.rises |= word > previous;
+}
+
+/*
+ * Looks at the first words of the rows from "first" to "end" that are this
+ * thread's, a whole tile: several are under way at a time.
+ */
+static __device__ __forceinline__ void
+survey_whole_tile(const Keys &keys, uint64_t first, RowFindings &findings,
+				  uint64_t &any, uint64_t &all_but)
+{
+	uint64_t	words[survey_words];
+	uint64_t	previous[survey_words];
+
+#pragma unroll
+	for (unsigned i = 0; i < survey_words; i++)
+	{
+		uint64_t	row = first + i * simple_threads + threadIdx.x;
+
+		words[i] = keys.words[keys.first_row + row];
+		previous[i] = keys.words[keys.first_row + (row > 0 ? row - 1 : 0)];
+	}
+#pragma unroll
+	for (unsigned i = 0; i < survey_words; i++)
+	{
+		any |= words[i];
+		all_but |= ~words[i];
+		findings.falls |= words[i] < previous[i];
+		findings.rises |= words[i] > previous[i];
+		findings.repeats |= words[i] == previous[i] &&
+			first + i * simple_threads + threadIdx.x > 0;
+	}
+}
+
+/*
+ * Looks at all keys.  A block takes rows_per_thread rows for each thread at a
+ * time; where keys are long these are to be fewer, so that what is read of
+ * them for the first word is still in the cache for the last.
+ */
+static __global__ void __launch_bounds__(simple_threads)
+survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey)
+{
+	KeySurvey  &found = block_shared<SurveyShared>().found;
+	uint64_t	step = static_cast<uint64_t>(rows_per_thread) * simple_threads;
+	RowFindings findings = {false, false, false, false};
+
+	for (unsigned i = threadIdx.x; i < survey_counters; i += simple_threads)
+		reinterpret_cast<uint32_t *>(&found)[i] = 0;
+	__syncthreads();
+
+	for (uint64_t first = blockIdx.x * step; first < keys.nrows;
+		 first += gridDim.x * step)
+	{
+		uint64_t	end = first + step < keys.nrows ? first + step : keys.nrows;
+		uint64_t	any = 0;
+		uint64_t	all_but = 0;
+		unsigned	most_words = keys.fixed_words;
+
+		if (keys.fixed_words == 1 && end - first == survey_words * simple_threads)
+			survey_whole_tile(keys, first, findings, any, all_but);
+		else
+			for (uint64_t row = first + threadIdx.x; row < end;
+				 row += simple_threads)
+				survey_row(keys, static_cast<uint32_t>(row), findings, any,
+						   all_but, most_words);
+		add_bits(&found.any[0], any);
+		add_bits(&found.all_but[0], all_but);
+		most_words = warp_max(most_words);
+		if (__any_sync(whole_warp, findings.is_broken))
+			break;
+
+		for (unsigned word = 1; word < most_words; word++)
+		{
+			any = 0;
+			all_but = 0;
+			for (uint64_t row = first + threadIdx.x; row < end;
+				 row += simple_threads)
+			{
+				uint64_t	at = keys.begin(static_cast<uint32_t>(row)) + word;
+
+				if (at < keys.end(static_cast<uint32_t>(row)))
+				{
+					any |= keys.words[at];
+					all_but |= ~keys.words[at];
+				}
+			}
+			add_bits(&found.any[word], any);
+			add_bits(&found.all_but[word], all_but);
+		}
+	}
+
+	if (findings.falls)
+		atomicOr(&found.falls, 1u);
+	if (findings.rises)
+		atomicOr(&found.rises, 1u);
+	if (findings.repeats)
+		atomicOr(&found.repeats, 1u);
+	if (findings.is_broken)
+		atomicOr(&found.is_broken, 1u);
+	__syncthreads();
+
+	for (unsigned i = threadIdx.x; i < survey_counters; i += simple_threads)
+	{
+		uint32_t	bits = reinterpret_cast<uint32_t *>(&found)[i];
+		uint32_t   *sum = &reinterpret_cast<uint32_t *>(survey)[i];
+
+		if (bits != 0)
+			atomicOr(sum, bits);
+	}
+}
+
+/*
+ * The order of keys that are in order already, or in the opposite one; with
+ * ties if some of them are equal.
+ */
+static __global__ void __launch_bounds__(simple_threads)
+put_ordered(Keys keys, bool is_reversed, bool has_repeats, Order order)
+{
+	uint32_t	row = blockIdx.x * simple_threads + threadIdx.x;
+	uint32_t	nrows = keys.nrows;
+	bool		is_tie = false;
+
+	if (row >= nrows)
+		return;
+	if (has_repeats && !is_reversed)
+		is_tie = row > 0 && keys.compare(row, row - 1, 0) == 0;
+	else if (has_repeats)
+		is_tie = row + 1 < nrows && keys.compare(row + 1, row, 0) == 0;
+	order.put(is_reversed ? nrows - 1 - row : row, row, is_tie);
+}
+
+/*
+ * The host's side: the plans of all working words, one after the other, from
+ * the bits that vary.
+ */
+class WordPlanner
+{
+public:
+	explicit WordPlanner(const KeySurvey &survey)
+	{
+		for (unsigned word = 0; word < KEY_MAX_WORDS; word++)
+			varying[word] = survey.any[word] & survey.all_but[word];
+	}
+
+	/* Makes the next plan; false if no bits are left. */
+	bool
+	next(WordPlan *plan)
+	{
+		plan->nfields = 0;
+		plan->bits = 0;
+		for (; word < KEY_MAX_WORDS; word++)
+			while (varying[word] != 0)
+				if (!take_field(plan))
+					return true;
+		return plan->nfields > 0;
+	}
+
+private:
+	/* Takes the highest bits of the word that stand together; false if full. */
+	bool
+	take_field(WordPlan *plan)
+	{
+		unsigned	top = 63;
+		unsigned	width = 0;
+
+		if (plan->nfields == max_fields || plan->bits == 64)
+			return false;
+		while ((varying[word] >> top & 1) == 0)
+			top--;
+		while (width <= top && plan->bits + width < 64 &&
+			   (varying[word] >> (top - width) & 1) != 0)
+		{
+			varying[word] &= ~(UINT64_C(1) << (top - width));
+			width++;
+		}
+		plan->fields[plan->nfields++] = {static_cast<uint8_t>(word),
+			static_cast<uint8_t>(top + 1 - width), static_cast<uint8_t>(width)};
+		plan->bits += width;
+		return true;
+	}
+
+	uint64_t	varying[KEY_MAX_WORDS];
+	unsigned	word = 0;
+};
+
+}								/* namespace gpusort */
+
+#endif							/* GPUSORT_KEY_SURVEY_CUH */

@@ -1,0 +1,37 @@
+/*-------------------------------------------------------------------------
+ *
+ * radix_sort.cuh
+ *	  Sorting by CUB's radix sort, where few bits vary.
+ *
+ * A radix sort moves all pairs once for every eight bits, however they are
+ * distributed.  WordPlan leaves only bits that vary, so integers of a small
+ * range, however wide their type, take few moves; and up to 32 bits a word
+ * takes half the memory.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_RADIX_SORT_CUH
+#define GPUSORT_RADIX_SORT_CUH
+
+#include "key_words.cuh"
+
+namespace gpusort
+{
+
+/* Whether auto takes it for a whole key of so many bits that vary. */
+extern bool radix_sort_gains(uint64_t nrows, unsigned bits);
+
+/* Whether it can sort so many rows in the workspace there is. */
+extern bool radix_sort_fits(uint64_t nrows, unsigned bits);
+
+/*
+ * Sorts all rows by one working word into the order.  Rows with equal words
+ * stay in the order of their numbers.
+ */
+extern bool radix_sort(const Queue &queue, const Keys &keys,
+					   const WordPlan &plan, const Workspace &space,
+					   const Order &order);
+
+}								/* namespace gpusort */
+
+#endif							/* GPUSORT_RADIX_SORT_CUH */

@@ -1,0 +1,229 @@
+/*-------------------------------------------------------------------------
+ *
+ * device_sort_times.h
+ *	  How long sorts take on a device, beside CUB's radix sort.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_DEVICE_SORT_TIMES_H
+#define GPUSORT_DEVICE_SORT_TIMES_H
+
+#include <chrono>
+#include <cmath>
+
+#include <cub/cub.cuh>
+
+#include "order_check_test.h"
+#include "test_sort.h"
+
+inline double
+milliseconds_since(std::chrono::steady_clock::time_point start)
+{
+	return std::chrono::duration<double, std::milli>(
+		std::chrono::steady_clock::now() - start).count();
+}
+
+inline double
+median(std::vector<double> values)
+{
+	std::sort(values.begin(), values.end());
+	return values[values.size() / 2];
+}
+
+constexpr unsigned repeats = 7;
+
+/* CUB's radix sort of the same keys, by the device's clock. */
+inline double
+time_cub(const TestKeys &keys)
+{
+	uint64_t	n = keys.nrows;
+	uint64_t   *in = nullptr;
+	uint64_t   *out = nullptr;
+	uint32_t   *rows_in = nullptr;
+	uint32_t   *rows_out = nullptr;
+	void	   *scratch = nullptr;
+	size_t		scratch_bytes = 0;
+	cudaEvent_t begin;
+	cudaEvent_t end;
+	std::vector<double> times;
+
+	cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, in, out, rows_in,
+									rows_out, n);
+	if (cudaMalloc(&in, n * 8) != cudaSuccess ||
+		cudaMalloc(&out, n * 8) != cudaSuccess ||
+		cudaMalloc(&rows_in, n * 4) != cudaSuccess ||
+		cudaMalloc(&rows_out, n * 4) != cudaSuccess ||
+		cudaMalloc(&scratch, scratch_bytes) != cudaSuccess ||
+		cudaMemcpy(in, keys.words.data(), n * 8, cudaMemcpyHostToDevice) !=
+		cudaSuccess ||
+		cudaMemset(rows_in, 0, n * 4) != cudaSuccess)
+		return NAN;
+	cudaEventCreate(&begin);
+	cudaEventCreate(&end);
+	for (unsigned i = 0; i < repeats; i++)
+	{
+		float		time = 0;
+
+		cudaEventRecord(begin);
+		cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, in, out,
+										rows_in, rows_out, n);
+		cudaEventRecord(end);
+		cudaEventSynchronize(end);
+		cudaEventElapsedTime(&time, begin, end);
+		times.push_back(time);
+	}
+	cudaEventDestroy(begin);
+	cudaEventDestroy(end);
+	for (void *memory : {static_cast<void *>(in), static_cast<void *>(out),
+						 static_cast<void *>(rows_in),
+						 static_cast<void *>(rows_out), scratch})
+		cudaFree(memory);
+	return cudaGetLastError() == cudaSuccess ? median(times) : NAN;
+}
+
+/*
+ * Times run() and the whole job by the host's clock, medians, and checks the
+ * last order.
+ */
+inline void
+time_sort(const char *name, const TestKeys &keys)
+{
+	uint64_t	n = keys.nrows;
+	PinnedArray<uint64_t> words(keys.words.size());
+	PinnedArray<uint64_t> ends(keys.ends.size());
+	PinnedArray<uint32_t> order(n);
+	std::vector<double> run_times;
+	std::vector<double> job_times;
+	DeviceError error = {""};
+	bool		good = true;
+
+	std::copy(keys.words.begin(), keys.words.end(), words.get());
+	std::copy(keys.ends.begin(), keys.ends.end(), ends.get());
+	for (unsigned i = 0; i <= repeats && good; i++)
+	{
+		auto		job_start = std::chrono::steady_clock::now();
+		DeviceSort *sort = device_sort_begin(0, &keys.shape, DEVICE_SORT_AUTO,
+											 &error);
+		uint64_t	ticket;
+
+		good = sort != nullptr &&
+			device_sort_push(sort, words.get(), keys.words.size(), ends.get(),
+							 static_cast<uint32_t>(n), &ticket, &error) &&
+			device_sort_wait_pushed(sort, ticket, &error);
+
+		auto		run_start = std::chrono::steady_clock::now();
+
+		good = good && device_sort_run(sort, UINT64_MAX, &error);
+		double		run_time = milliseconds_since(run_start);
+
+		good = good && device_sort_pull(sort, 0, static_cast<uint32_t>(n),
+										order.get(), &error);
+		device_sort_end(sort);
+
+		/* The first is for warming up. */
+		if (i > 0)
+		{
+			run_times.push_back(run_time);
+			job_times.push_back(milliseconds_since(job_start));
+		}
+	}
+	if (!good)
+	{
+		(void) fail("%s: %s", name, error.text);
+		return;
+	}
+	(void) check_order(keys, std::vector<uint32_t>(order.get(), order.get() + n),
+				name);
+
+	double		run_time = median(run_times);
+	double		cub_time = keys.shape.fixed_words == 1 ? time_cub(keys) : NAN;
+
+	printf("%-24s %10llu %10.3f %10.3f %10.3f %8.2f %10.3f\n", name,
+		   (unsigned long long) n, run_time,
+		   *std::min_element(run_times.begin(), run_times.end()),
+		   *std::max_element(run_times.begin(), run_times.end()),
+		   static_cast<double>(n) / run_time / 1e6, median(job_times));
+	if (!std::isnan(cub_time))
+		printf("%-24s %10llu %10.3f %21s %8.2f\n", "  CUB radix sort",
+			   (unsigned long long) n, cub_time, "",
+			   static_cast<double>(n) / cub_time / 1e6);
+	fflush(stdout);
+}
+
+/* Times the check of an order alone, by the device's clock. */
+inline void
+time_check(uint64_t n)
+{
+	TestKeys	keys = fixed_keys(n, 1, {constant}, false);
+	std::vector<uint32_t> order(n);
+	std::vector<double> times;
+	Random		random = {n};
+	cudaEvent_t begin;
+	cudaEvent_t end;
+
+	/* Any order, and keys of which it is the right one. */
+	std::iota(order.begin(), order.end(), 0);
+	for (uint64_t place = n; place > 1; place--)
+		std::swap(order[place - 1], order[random.below(place)]);
+	for (uint64_t place = 0; place < n; place++)
+		keys.words[order[place]] = place;
+
+	OrderChecker checker(keys);
+
+	checker.put(order);
+	cudaEventCreate(&begin);
+	cudaEventCreate(&end);
+	for (unsigned i = 0; i < repeats; i++)
+	{
+		float		time = 0;
+
+		cudaEventRecord(begin, checker.stream);
+		checker.check();
+		cudaEventRecord(end, checker.stream);
+		cudaEventSynchronize(end);
+		cudaEventElapsedTime(&time, begin, end);
+		times.push_back(time);
+	}
+	cudaEventDestroy(begin);
+	cudaEventDestroy(end);
+	CHECK(checker.found().excess == 0 && checker.found().disorder == 0,
+		  "a right order fails its check");
+	printf("%-24s %10llu %10.3f\n", "check of the order",
+		   (unsigned long long) n, median(times));
+	fflush(stdout);
+}
+
+inline void
+time_sorts(const std::vector<uint64_t> &row_counts)
+{
+	uint64_t	n = row_counts.back();
+
+	printf("%-24s %10s %10s %10s %10s %8s %10s\n", "keys", "rows", "run ms",
+		   "fastest", "slowest", "Grow/s", "job ms");
+	for (uint64_t rows : row_counts)
+	{
+		time_sort("uniform", fixed_keys(rows, 1, {uniform}, false));
+		time_check(rows);
+	}
+
+	n = std::min<uint64_t>(n, 10000000);
+	for (const auto &distribution : distributions)
+		if (distribution.value != uniform)
+			time_sort(distribution.name,
+					  fixed_keys(n, 1, {distribution.value}, false));
+	time_sort("uniform, ties marked", fixed_keys(n, 1, {uniform}));
+	time_sort("2 words, uniform", fixed_keys(n, 2, {uniform}, false));
+	time_sort("2 words, few, uniform", fixed_keys(n, 2, {few, uniform}, false));
+	time_sort("2 words, pairs, uniform",
+			  fixed_keys(n, 2, {pairs, uniform}, false));
+	time_sort("4 words, uniform", fixed_keys(n, 4, {uniform}, false));
+
+	std::vector<std::string> strings;
+	Random		random = {7};
+
+	for (uint64_t i = 0; i < n; i++)
+		strings.push_back(random_text(random, 4 + random.below(24), 4));
+	time_sort("strings", string_keys(strings));
+}
+
+#endif							/* GPUSORT_DEVICE_SORT_TIMES_H */

@@ -1,0 +1,231 @@
+/*-------------------------------------------------------------------------
+ *
+ * test_sort.h
+ *	  Sorting keys on a device through device_sort.h, and checking the order.
+ *
+ * An order is right if it is a permutation of the rows, no key is smaller
+ * than the one before it, and the marks of ties are exactly where a key equals
+ * the one before.  All of that is checked of every order, against the keys as
+ * the host has them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_TEST_SORT_H
+#define GPUSORT_TEST_SORT_H
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include <cuda_runtime.h>
+
+#include "../../kernels/device_sort.h"
+#include "test_keys.h"
+#include "test_report.h"
+
+/* Pinned memory, as the interface wants to be pushed from. */
+template <typename Element>
+class PinnedArray
+{
+public:
+	explicit PinnedArray(uint64_t count)
+	{
+		void	   *memory;
+
+		if (cudaMallocHost(&memory, (count + 1) * sizeof(Element)) !=
+			cudaSuccess)
+		{
+			fprintf(stderr, "no pinned memory\n");
+			exit(2);
+		}
+		elements = static_cast<Element *>(memory);
+	}
+
+	PinnedArray(const PinnedArray &) = delete;
+	PinnedArray &operator=(const PinnedArray &) = delete;
+
+	~PinnedArray()
+	{
+		(void) cudaFreeHost(elements);
+	}
+
+	Element    *
+	get() const
+	{
+		return elements;
+	}
+
+private:
+	Element    *elements;
+};
+
+/* A chunk of keys being pushed, as in the ring of gpusortd. */
+struct Chunk
+{
+	Chunk(uint64_t nwords, uint64_t nrows) : words(nwords), ends(nrows)
+	{
+	}
+
+	PinnedArray<uint64_t> words;
+	PinnedArray<uint64_t> ends;
+	uint64_t	ticket = 0;
+};
+
+/* The pinned memory of a client: two chunks, used in turn, and one to pull to. */
+struct Staging
+{
+	explicit Staging(uint64_t most_batch_rows)
+		: batch_rows(most_batch_rows),
+		  chunks{{batch_rows * KEY_MAX_WORDS, batch_rows},
+				 {batch_rows * KEY_MAX_WORDS, batch_rows}},
+		  part(batch_rows)
+	{
+	}
+
+	uint64_t	batch_rows;
+	Chunk		chunks[2];
+	PinnedArray<uint32_t> part;
+};
+
+inline const struct
+{
+	const char *name;
+	DeviceAlgorithm number;
+}			algorithms[] = {
+	{"auto", DEVICE_SORT_AUTO},
+	{"quicksort", DEVICE_SORT_QUICKSORT},
+	{"two-way quicksort", DEVICE_SORT_QUICKSORT2},
+	{"radix sort", DEVICE_SORT_RADIX},
+	{"bitonic sort, in place", DEVICE_SORT_BITONIC},
+	{"merge sort of batches", DEVICE_SORT_MERGE},
+};
+
+/* The memory that sorts may use. */
+inline uint64_t memory = UINT64_MAX;
+
+/* How the calling thread's last one was done. */
+inline thread_local const char *method;
+
+/*
+ * Sorts the keys, pushed in batches of up to batch_rows rows, for which there
+ * is to be room, and pulls the order in parts.  True if all of it went well.
+ */
+inline bool
+sort_keys(const TestKeys &keys, DeviceAlgorithm algorithm, Staging &staging,
+		  uint64_t batch_rows, std::vector<uint32_t> &order,
+		  DeviceError *error)
+{
+	Random		random = {keys.nrows};
+	DeviceSort *sort = device_sort_begin(0, &keys.shape, algorithm, error);
+	bool		good = sort != nullptr;
+
+	order.clear();
+	for (Chunk &chunk : staging.chunks)
+		chunk.ticket = 0;
+	for (uint64_t first = 0, number = 0; good && first < keys.nrows; number++)
+	{
+		Chunk	   &chunk = staging.chunks[number % 2];
+		uint64_t	nrows = std::min(keys.nrows - first,
+									 1 + random.below(batch_rows));
+		uint64_t	begin = keys.begin(first);
+		uint64_t	nwords = keys.end(first + nrows - 1) - begin;
+
+		good = device_sort_wait_pushed(sort, chunk.ticket, error);
+		if (!good)
+			break;
+		std::copy_n(&keys.words[begin], nwords, chunk.words.get());
+		if (!keys.ends.empty())
+			std::copy_n(&keys.ends[first], nrows, chunk.ends.get());
+		good = device_sort_push(sort, chunk.words.get(), nwords,
+								keys.ends.empty() ? nullptr : chunk.ends.get(),
+								static_cast<uint32_t>(nrows), &chunk.ticket,
+								error);
+		first += nrows;
+	}
+
+	good = good && device_sort_run(sort, memory, error);
+	if (good)
+		method = device_sort_method(sort);
+	while (good && order.size() < keys.nrows)
+	{
+		uint64_t	count = std::min(keys.nrows - order.size(), batch_rows);
+
+		good = device_sort_pull(sort, order.size(),
+								static_cast<uint32_t>(count),
+								staging.part.get(), error);
+		if (good)
+			order.insert(order.end(), staging.part.get(),
+						 staging.part.get() + count);
+	}
+	device_sort_end(sort);
+	return good;
+}
+
+/* How the sorts of the tests are done. */
+inline DeviceAlgorithm algorithm = DEVICE_SORT_AUTO;
+
+/* The same with that, and pinned memory of its own. */
+inline bool
+sort_keys(const TestKeys &keys, uint64_t batch_rows,
+		  std::vector<uint32_t> &order, DeviceError *error)
+{
+	Staging		staging(batch_rows);
+
+	return sort_keys(keys, algorithm, staging, batch_rows, order, error);
+}
+
+/* Fails the test unless the order is right; says whether it is. */
+inline bool
+check_order(const TestKeys &keys, const std::vector<uint32_t> &order,
+			const char *what)
+{
+	std::vector<bool> seen(keys.nrows, false);
+
+	if (order.size() != keys.nrows)
+		return fail("%s: %zu entries", what, order.size());
+	for (uint64_t i = 0; i < keys.nrows; i++)
+	{
+		uint32_t	row = ORDER_ROW(order[i]);
+		bool		is_tie = (order[i] & ORDER_TIE) != 0;
+
+		if (row >= keys.nrows || seen[row])
+			return fail("%s, %llu rows: entry %llu is row %u, %s", what,
+						(unsigned long long) keys.nrows,
+						(unsigned long long) i, row,
+						row >= keys.nrows ? "which is none" : "again");
+		seen[row] = true;
+
+		int			comparison = i == 0 ? -1 :
+			keys.compare(ORDER_ROW(order[i - 1]), row);
+
+		if (comparison > 0)
+			return fail("%s, %llu rows: entry %llu is out of order", what,
+						(unsigned long long) keys.nrows,
+						(unsigned long long) i);
+		if (is_tie != (keys.shape.mark_ties && comparison == 0))
+			return fail("%s, %llu rows: entry %llu is%s marked as a tie",
+						what, (unsigned long long) keys.nrows,
+						(unsigned long long) i, is_tie ? "" : " not");
+	}
+	return true;
+}
+
+inline void
+sort_and_check(const TestKeys &keys, uint64_t batch_rows, const char *what)
+{
+	std::vector<uint32_t> order;
+	DeviceError error;
+
+	if (sort_keys(keys, batch_rows, order, &error))
+		(void) check_order(keys, order, what);
+	else
+		(void) fail("%s: %s", what, error.text);
+}
+
+inline void
+sort_and_check(const TestKeys &keys, const char *what)
+{
+	sort_and_check(keys, std::max<uint64_t>(1000, keys.nrows / 3), what);
+}
+
+#endif							/* GPUSORT_TEST_SORT_H */
