@@ -40,7 +40,7 @@ BEGIN
 		PERFORM builds();
 		EXECUTE definition;
 		RETURN NEXT builds() || CASE WHEN pages('built') <> native THEN ', other pages' ELSE '' END;
-		PERFORM bt_index_check('built', true);
+		PERFORM bt_index_parent_check('built', true, true);
 		DROP INDEX built;
 	END LOOP;
 END $$;
@@ -165,7 +165,7 @@ BEGIN
 	FOR index IN SELECT indexrelid FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
 		WHERE amname = 'btree' AND relkind = 'i' AND indexrelid >= 16384 AND indisvalid
 	LOOP
-		PERFORM bt_index_check(index, true);
+		PERFORM bt_index_parent_check(index, true, true);
 	END LOOP;
 	RETURN result;
 END $$;
