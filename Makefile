@@ -18,9 +18,10 @@ OBJS = \
 	src/host_sort.o \
 	src/huge_pages.o \
 	src/index_build.o \
-	src/index_feed.o \
+	src/index_load.o \
 	src/key_encoders.o \
 	src/launcher.o \
+	src/leaf_writer.o \
 	src/node_gpusort.o \
 	src/plan_sort.o \
 	src/row_compare.o \

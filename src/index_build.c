@@ -37,7 +37,7 @@
 
 #include "compat.h"
 #include "index_build.h"
-#include "index_feed.h"
+#include "index_load.h"
 #include "settings.h"
 #include "shared_state.h"
 #include "sort_keys.h"
@@ -60,8 +60,8 @@ leave_native(Relation heap, Relation index, const IndexInfo *info,
 			 double rows, Statistic *reason)
 {
 	int			ncolumns;
-	SortColumn *columns = index_feed_columns(index, &ncolumns);
-	KeyObstacle obstacle = sort_keys_obstacle(index_feed_column_type(index, 0),
+	SortColumn *columns = index_load_columns(index, &ncolumns);
+	KeyObstacle obstacle = sort_keys_obstacle(index_load_column_type(index, 0),
 											  columns[0].sort_operator,
 											  columns[0].collation);
 
@@ -83,7 +83,7 @@ leave_native(Relation heap, Relation index, const IndexInfo *info,
 		*reason = STAT_INDEX_NATIVE_SMALL;
 	/* how many rows a predicate leaves is known only when they are there */
 	else if (info->ii_Predicate == NIL &&
-			 index_feed_least_memory(rows) > gpusort_index_memory_limit())
+			 index_load_least_memory(rows) > gpusort_index_memory_limit())
 		*reason = STAT_INDEX_NATIVE_LARGE;
 	else if (info->ii_ParallelWorkers > MOST_CORE_WORKERS)
 		*reason = STAT_INDEX_NATIVE_PARALLEL;
@@ -110,7 +110,7 @@ build_index(Relation heap, Relation index, IndexInfo *info)
 		shared_count(reason, 1);
 		return btbuild(heap, index, info);
 	}
-	return index_feed_build(heap, index, info, rows);
+	return index_load_build(heap, index, info, rows);
 }
 
 /* Has the open B-tree indexes of a table built by us. */

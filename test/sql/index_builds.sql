@@ -73,6 +73,18 @@ FROM unnest(ARRAY['CREATE UNIQUE ... (id)', 'CREATE UNIQUE ... (id) INCLUDE (t, 
 	'CREATE ... (i2) WHERE i4 % 2 = 0', 'CREATE ... (i2) WHERE id < 0', 'CREATE UNIQUE ... (id) NULLS NOT DISTINCT',
 	'CREATE ... (i4) WITH (fillfactor = 30)', 'CREATE ... (i2) WITH (deduplicate_items = off)']) definition;
 
+-- trees of several levels, pages of few and of many rows, long and short posting lists
+CREATE TABLE many (id int, k int, few int, t text COLLATE "C", wide text COLLATE "C");
+ALTER TABLE many ALTER wide SET STORAGE plain;
+INSERT INTO many SELECT i, hashint4(i), i % 7, md5((i % 2000)::text), lpad(i::text, 600 + 10 * (i % 200), md5(i::text))
+FROM generate_series(1, 6000) i;
+SELECT key, options, check_index(format('CREATE INDEX built ON many (%s) WITH (%s)', key, options))
+FROM unnest(ARRAY['k', 'few', 't', 'few, t DESC', 'wide', 'id) INCLUDE (t']) key,
+	unnest(ARRAY['fillfactor = 10', 'fillfactor = 100', 'deduplicate_items = off']) options;
+CREATE INDEX built ON many (wide);
+SELECT level > 1 AS has_levels FROM bt_metap('built');
+DROP TABLE many;
+
 -- left native, and other access methods
 SELECT definition, check_index(replace(definition, '...', 'INDEX built ON rows'))
 FROM unnest(ARRAY['CREATE ... (j)', 'CREATE ... (ints)', 'CREATE ... (icu)', 'CREATE ... (t text_pattern_ops)']) definition;

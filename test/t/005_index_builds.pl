@@ -234,7 +234,7 @@ check_built($session, 'it sorts');
 is(counter('device_faults'), $faults + 2, 'both are counted');
 
 #
-# No room for what core's sort puts aside when the rows exceed the memory
+# No room for what core puts aside when the rows exceed the memory
 #
 
 my $handed_over = counter('indexes_native');
@@ -250,7 +250,7 @@ CREATE INDEX built ON t (txt) WHERE id > 0;
 SELECT bt_index_parent_check('built', true, true);
 DROP INDEX built;
 SQL
-like($err, qr/^\S+ ERROR:  temporary file size exceeds "?temp_file_limit"? \(512kB\)$/, 'a build that is handed over exceeds temp_file_limit');
+like($err, qr/^\S+ ERROR:  temporary file size exceeds "?temp_file_limit"? \(512kB\)$/, 'a build that core has to do exceeds temp_file_limit');
 is($out, "0\n0\n0\n", 'nothing is left, and with room enough it is built');
 is(counter('indexes_native'), $handed_over + 1, 'by core');
 
