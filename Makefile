@@ -19,6 +19,7 @@ OBJS = \
 	src/huge_pages.o \
 	src/index_build.o \
 	src/index_load.o \
+	src/index_rows.o \
 	src/key_encoders.o \
 	src/launcher.o \
 	src/leaf_writer.o \

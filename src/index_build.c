@@ -38,9 +38,9 @@
 #include "compat.h"
 #include "index_build.h"
 #include "index_load.h"
+#include "index_rows.h"
 #include "settings.h"
 #include "shared_state.h"
-#include "sort_keys.h"
 
 /*
  * Parallel workers beside the leader with which core still is not faster than
@@ -60,8 +60,8 @@ leave_native(Relation heap, Relation index, const IndexInfo *info,
 			 double rows, Statistic *reason)
 {
 	int			ncolumns;
-	SortColumn *columns = index_load_columns(index, &ncolumns);
-	KeyObstacle obstacle = sort_keys_obstacle(index_load_column_type(index, 0),
+	SortColumn *columns = index_columns(index, &ncolumns);
+	KeyObstacle obstacle = sort_keys_obstacle(index_column_type(index, 0),
 											  columns[0].sort_operator,
 											  columns[0].collation);
 

@@ -20,34 +20,22 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/heaptoast.h"
-#include "access/itup.h"
 #include "access/nbtree.h"
 #include "access/tableam.h"
-#include "catalog/pg_index.h"
-#include "catalog/pg_operator.h"
-#include "catalog/pg_type.h"
 #include "commands/progress.h"
-#include "executor/executor.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "utils/backend_progress.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
 #include "index_load.h"
+#include "index_rows.h"
 #include "leaf_writer.h"
 #include "row_order.h"
 #include "row_store.h"
 #include "settings.h"
 #include "shared_state.h"
-
-/*
- * Rows in the store are index tuples.  In unique indexes the bit that is the
- * access method's notes that the row is dead to the check for uniqueness.
- */
-#define ROW_IS_DEAD			INDEX_AM_RESERVED_BIT
 
 /* After how many rows, while they are written, progress is reported. */
 #define PROGRESS_ROWS		1024
@@ -61,49 +49,15 @@ typedef struct IndexLoad
 	Size		limit;			/* bytes for all of it */
 
 	MemoryContext context;		/* holds everything below */
+	IndexRows  *rows;
 	RowStore   *store;
 	RowOrder   *order;			/* NULL: over the limit */
-	TupleTableSlot *slot;		/* the row at hand, for its key */
 
 	instr_time	since;			/* when the present phase began */
 	uint64		collect_microseconds;
 	uint64		sort_microseconds;
 	uint64		write_microseconds;
 } IndexLoad;
-
-SortColumn *
-index_load_columns(Relation index, int *ncolumns)
-{
-	int			nkeys = IndexRelationGetNumberOfKeyAttributes(index);
-	SortColumn *columns = palloc0((nkeys + 1) * sizeof(SortColumn));
-
-	for (int i = 0; i < nkeys; i++)
-	{
-		int16		option = index->rd_indoption[i];
-		Oid			type = index->rd_opcintype[i];
-
-		columns[i].attno = i + 1;
-		columns[i].sort_operator =
-			get_opfamily_member(index->rd_opfamily[i], type, type,
-								(option & INDOPTION_DESC) != 0 ?
-								BTGreaterStrategyNumber : BTLessStrategyNumber);
-		columns[i].collation = index->rd_indcollation[i];
-		columns[i].nulls_first = (option & INDOPTION_NULLS_FIRST) != 0;
-	}
-	columns[nkeys].attno = IndexRelationGetNumberOfAttributes(index) + 1;
-	columns[nkeys].sort_operator = TIDLessOperator;
-	*ncolumns = nkeys + 1;
-	return columns;
-}
-
-Oid
-index_load_column_type(Relation index, int column)
-{
-	Oid			type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
-
-	/* names are stored as far as they go, which is all that encoders read */
-	return type == CSTRINGOID ? index->rd_opcintype[column] : type;
-}
 
 double
 index_load_least_memory(double rows)
@@ -113,193 +67,68 @@ index_load_least_memory(double rows)
 				   sizeof(uint32));
 }
 
-/* The columns of the index, and one more for the place of the row. */
-static TupleDesc
-describe_rows(Relation index)
-{
-	TupleDesc	of_index = RelationGetDescr(index);
-	TupleDesc	result = CreateTemplateTupleDesc(of_index->natts + 1);
-
-	for (int i = 0; i < of_index->natts; i++)
-	{
-		TupleDescCopyEntry(result, i + 1, of_index, i + 1);
-		if (i < IndexRelationGetNumberOfKeyAttributes(index))
-			TupleDescAttr(result, i)->atttypid =
-				index_load_column_type(index, i);
-	}
-	TupleDescInitEntry(result, result->natts, "ctid", TIDOID, -1, 0);
-	return result;
-}
-
-/* A column of a stored row that describe_rows() describes. */
-static Datum
-row_column(const void *row, AttrNumber attno, TupleDesc descriptor,
-		   bool *isnull)
-{
-	IndexTuple	tuple = (IndexTuple) row;
-
-	if (attno == descriptor->natts)
-	{
-		*isnull = false;
-		return PointerGetDatum(&tuple->t_tid);
-	}
-	return index_getattr(tuple, attno, descriptor, isnull);
-}
-
 /* Makes what is needed to collect rows. */
 static void
 begin_collecting(IndexLoad *load, double expected_rows)
 {
 	MemoryContext caller_context;
-	TupleDesc	descriptor;
-	SortColumn *columns;
-	int			ncolumns;
 
 	load->context = AllocSetContextCreate(CurrentMemoryContext,
 										  "gpusort index build",
 										  ALLOCSET_SMALL_SIZES);
 	caller_context = MemoryContextSwitchTo(load->context);
-	descriptor = describe_rows(load->index);
-	columns = index_load_columns(load->index, &ncolumns);
-	load->store = row_store_create(descriptor, load->limit);
-	load->order = row_order_begin(load->store, descriptor, row_column,
-								  columns, ncolumns, expected_rows);
-
-	/* filled once and for all; from then on only its values change */
-	load->slot = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
-	ExecStoreAllNullTuple(load->slot);
-	load->slot->tts_isnull[descriptor->natts - 1] = false;
+	load->rows = index_rows_begin(load->index);
+	load->store = row_store_create(load->rows->descriptor, load->limit);
+	load->order = row_order_begin(load->store, load->rows->descriptor,
+								  index_row_column, load->rows->columns,
+								  load->rows->ncolumns, expected_rows);
 	MemoryContextSwitchTo(caller_context);
 }
 
-/*
- * Frees all rows, which are more than the limit allows.  The scan goes on, for
- * it cannot be ended, but its rows are not looked at.
- */
+/* Frees all rows. */
 static void
-give_up(IndexLoad *load)
+drop_rows(IndexLoad *load)
 {
-	ExecDropSingleTupleTableSlot(load->slot);
+	index_rows_end(load->rows);
 	MemoryContextDelete(load->context);
-	load->context = NULL;
 	load->order = NULL;
 }
 
-/*
- * Stores a row that is formed by index_form_tuple().  That fetches values that
- * are stored elsewhere, compresses large ones, and raises core's error for a
- * row too large for an index.  NULL if over the limit.
- */
-static IndexTuple
-store_toasted_row(IndexLoad *load, Datum *values, bool *isnull)
+/* Where the store has room for a row. */
+static void *
+store_space(void *owner, Size bytes)
 {
-	IndexTuple	formed = index_form_tuple(RelationGetDescr(load->index),
-										  values, isnull);
-	Size		bytes = IndexTupleSize(formed);
-	IndexTuple	tuple = row_store_reserve(load->store, bytes,
-										  row_order_memory(load->order));
+	IndexLoad  *load = owner;
 
-	if (tuple != NULL)
-		memcpy(tuple, formed, bytes);
-	pfree(formed);
-	return tuple;
-}
-
-/* Would index_form_tuple() do more with this value than copy it? */
-static inline bool
-needs_toasting(Datum value)
-{
-	struct varlena *varlena = (struct varlena *) DatumGetPointer(value);
-
-	return VARATT_IS_EXTERNAL(varlena) ||
-		VARSIZE_ANY(varlena) > TOAST_INDEX_TARGET;
-}
-
-/*
- * Stores a row as index_form_tuple() would form it, in place, and without its
- * place in the table; NULL if over the limit.  What is stored is also what the
- * values are to be taken from, if *toasted.
- */
-static inline IndexTuple
-store_row(IndexLoad *load, Datum *values, bool *isnull, bool *toasted)
-{
-	TupleDesc	descriptor = RelationGetDescr(load->index);
-	uint16		info = 0;
-	uint16		infomask = 0;
-	Size		header_bytes;
-	Size		data_bytes;
-	Size		bytes;
-	IndexTuple	tuple;
-
-	*toasted = false;
-	for (int i = 0; i < descriptor->natts; i++)
-	{
-		if (isnull[i])
-			info = INDEX_NULL_MASK;
-		else if (TupleDescAttr(descriptor, i)->attlen == -1 &&
-				 needs_toasting(values[i]))
-			*toasted = true;
-	}
-	header_bytes = IndexInfoFindDataOffset(info);
-	data_bytes = heap_compute_data_size(descriptor, values, isnull);
-	bytes = MAXALIGN(header_bytes + data_bytes);
-	if (unlikely(*toasted || bytes > INDEX_SIZE_MASK))
-		return store_toasted_row(load, values, isnull);
-
-	tuple = row_store_reserve(load->store, bytes, row_order_memory(load->order));
-	if (unlikely(tuple == NULL))
+	if (unlikely(load->store->nrows == SORT_MAX_ROWS))
 		return NULL;
-
-	/* heap_fill_tuple() leaves the padding as it is */
-	memset(tuple, 0, bytes);
-	heap_fill_tuple(descriptor, values, isnull,
-					(char *) tuple + header_bytes, data_bytes, &infomask,
-					info != 0 ?
-					(bits8 *) ((char *) tuple + sizeof(IndexTupleData)) : NULL);
-	if ((infomask & HEAP_HASVARWIDTH) != 0)
-		info |= INDEX_VAR_MASK;
-	tuple->t_info = info | bytes;
-	return tuple;
+	return row_store_reserve(load->store, bytes,
+							 row_order_memory(load->order));
 }
 
-/* The scan's callback: collects a row. */
+/*
+ * The scan's callback: collects a row.  When the limit is exceeded the scan
+ * goes on, for it cannot be ended, but its rows are not looked at.
+ */
 static void
 collect(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		bool is_alive, void *state)
 {
 	IndexLoad  *load = state;
-	int			natts = RelationGetDescr(index)->natts;
-	TupleTableSlot *slot = load->slot;
-	IndexTuple	tuple = NULL;
-	bool		toasted;
+	IndexTuple	tuple;
 
 	if (unlikely(load->order == NULL))
 		return;
-	if (likely(load->store->nrows < SORT_MAX_ROWS))
-		tuple = store_row(load, values, isnull, &toasted);
+	tuple = index_rows_store(load->rows, tid, values, isnull, store_space,
+							 load);
 	if (unlikely(tuple == NULL))
 	{
-		give_up(load);
+		drop_rows(load);
 		return;
 	}
-
-	tuple->t_tid = *tid;
 	if (load->unique && !is_alive)
 		tuple->t_info |= ROW_IS_DEAD;
-
-	if (unlikely(toasted))
-		index_deform_tuple(tuple, RelationGetDescr(index), slot->tts_values,
-						   slot->tts_isnull);
-	else
-	{
-		for (int i = 0; i < natts; i++)
-		{
-			slot->tts_values[i] = values[i];
-			slot->tts_isnull[i] = isnull[i];
-		}
-	}
-	slot->tts_values[natts] = PointerGetDatum(tid);
-	row_order_add(load->order, slot);
+	row_order_add(load->order, load->rows->slot);
 }
 
 /* Adds to a time what has passed since "since", and moves that to now. */
@@ -383,8 +212,8 @@ write_in_order(IndexLoad *load)
 
 	if (load->unique)
 		comparator =
-			row_comparator_create(load->order->descriptor, row_column,
-								  load->order->columns,
+			row_comparator_create(load->rows->descriptor,
+								  index_row_column, load->rows->columns,
 								  IndexRelationGetNumberOfKeyAttributes(load->index));
 	writer = leaf_writer_begin(load->heap, load->index, !load->unique);
 	for (uint64 entry = 0; entry < nrows; entry++)
@@ -470,7 +299,7 @@ index_load_build(Relation heap, Relation index, IndexInfo *info,
 	take_time(&load.since, &load.collect_microseconds);
 
 	if (load.order != NULL && !sort_and_write(&load))
-		give_up(&load);
+		drop_rows(&load);
 	if (load.order == NULL)
 	{
 		pfree(result);
@@ -481,7 +310,6 @@ index_load_build(Relation heap, Relation index, IndexInfo *info,
 
 	result->index_tuples = load.store->nrows;
 	count_build(&load);
-	ExecDropSingleTupleTableSlot(load.slot);
-	MemoryContextDelete(load.context);
+	drop_rows(&load);
 	return result;
 }
