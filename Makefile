@@ -24,6 +24,7 @@ OBJS = \
 	src/launcher.o \
 	src/leaf_writer.o \
 	src/node_gpusort.o \
+	src/parallel_collect.o \
 	src/plan_sort.o \
 	src/row_compare.o \
 	src/row_order.o \

@@ -18,7 +18,8 @@
  *	  encoding;
  *	- if the table is too small to gain, or so large that its rows do not fit
  *	  the memory setting;
- *	- if core would do it with more parallel workers than we can keep up with.
+ *	- if core would do it with more parallel workers than we can keep up with
+ *	  in one process, and shared memory is too small for workers of our own.
  *
  *-------------------------------------------------------------------------
  */
@@ -85,7 +86,8 @@ leave_native(Relation heap, Relation index, const IndexInfo *info,
 	else if (info->ii_Predicate == NIL &&
 			 index_load_least_memory(rows) > gpusort_index_memory_limit())
 		*reason = STAT_INDEX_NATIVE_LARGE;
-	else if (info->ii_ParallelWorkers > MOST_CORE_WORKERS)
+	else if (info->ii_ParallelWorkers > MOST_CORE_WORKERS &&
+			 !index_load_can_share(rows))
 		*reason = STAT_INDEX_NATIVE_PARALLEL;
 	else
 		return false;

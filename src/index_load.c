@@ -32,6 +32,7 @@
 #include "index_load.h"
 #include "index_rows.h"
 #include "leaf_writer.h"
+#include "parallel_collect.h"
 #include "row_order.h"
 #include "row_store.h"
 #include "settings.h"
@@ -52,6 +53,7 @@ typedef struct IndexLoad
 	IndexRows  *rows;
 	RowStore   *store;
 	RowOrder   *order;			/* NULL: over the limit */
+	ParallelCollect *parallel;	/* NULL: in this process alone */
 
 	instr_time	since;			/* when the present phase began */
 	uint64		collect_microseconds;
@@ -65,6 +67,12 @@ index_load_least_memory(double rows)
 	/* the tuple and its place, and the entry of the order */
 	return rows * (MAXALIGN(sizeof(IndexTupleData) + 1) + sizeof(void *) +
 				   sizeof(uint32));
+}
+
+bool
+index_load_can_share(double rows)
+{
+	return parallel_collect_has_room(2 * index_load_least_memory(rows));
 }
 
 /* Makes what is needed to collect rows. */
@@ -89,6 +97,8 @@ begin_collecting(IndexLoad *load, double expected_rows)
 static void
 drop_rows(IndexLoad *load)
 {
+	if (load->parallel != NULL)
+		parallel_collect_end(load->parallel);
 	index_rows_end(load->rows);
 	MemoryContextDelete(load->context);
 	load->order = NULL;
@@ -129,6 +139,30 @@ collect(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	if (load->unique && !is_alive)
 		tuple->t_info |= ROW_IS_DEAD;
 	row_order_add(load->order, load->rows->slot);
+}
+
+/* Scans the table, with workers if there are to be any. */
+static double
+collect_rows(IndexLoad *load, IndexInfo *info, double expected_rows)
+{
+	double		heap_tuples;
+
+	if (info->ii_ParallelWorkers > 0 && index_load_can_share(expected_rows))
+	{
+		MemoryContext caller_context = MemoryContextSwitchTo(load->context);
+
+		load->parallel = parallel_collect_begin(load->heap, load->index, info,
+												load->limit);
+		MemoryContextSwitchTo(caller_context);
+	}
+	if (load->parallel == NULL)
+		return table_index_build_scan(load->heap, load->index, info, true,
+									  true, collect, load, NULL);
+
+	if (!parallel_collect_rows(load->parallel, info, load->rows, load->store,
+							   load->order, &heap_tuples))
+		drop_rows(load);
+	return heap_tuples;
 }
 
 /* Adds to a time what has passed since "since", and moves that to now. */
@@ -265,6 +299,9 @@ count_build(const IndexLoad *load)
 {
 	shared_count(load->order->on_device ? STAT_INDEXES_DEVICE :
 				 STAT_INDEXES_HOST, 1);
+	if (load->parallel != NULL)
+		shared_count(STAT_INDEX_WORKERS,
+					 parallel_collect_workers(load->parallel));
 	shared_count(STAT_INDEX_ROWS, load->store->nrows);
 	shared_count(STAT_INDEX_BYTES, load->order->memory);
 	shared_count(STAT_INDEX_COLLECT_MICROSECONDS, load->collect_microseconds);
@@ -294,8 +331,7 @@ index_load_build(Relation heap, Relation index, IndexInfo *info,
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
 	begin_collecting(&load, expected_rows);
-	result->heap_tuples = table_index_build_scan(heap, index, info, true, true,
-												 collect, &load, NULL);
+	result->heap_tuples = collect_rows(&load, info, expected_rows);
 	take_time(&load.since, &load.collect_microseconds);
 
 	if (load.order != NULL && !sort_and_write(&load))

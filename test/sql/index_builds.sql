@@ -113,12 +113,24 @@ SHOW maintenance_work_mem;
 RESET gpusort.work_mem;
 SET maintenance_work_mem = '64MB';
 
--- parallel workers that core would have
-ALTER TABLE rows SET (parallel_workers = 4);
+-- parallel workers
+ALTER TABLE rows SET (parallel_workers = 3);
 SET max_parallel_maintenance_workers = 8;
-SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
-ALTER TABLE rows SET (parallel_workers = 5);
-SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
+SELECT key, check_index(format('CREATE INDEX built ON rows (%s)', key))
+FROM unnest(ARRAY['i4', 'num DESC', 'v', 'long', 'b, j', 'i2) INCLUDE (t', 'id) WHERE (i4 % 2 = 0']) key;
+SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id)');
+SET gpusort.work_mem = '1MB';
+SELECT * FROM check_index('CREATE INDEX built ON rows (long) WHERE id > 0');
+RESET gpusort.work_mem;
+CREATE INDEX CONCURRENTLY built ON rows (t);
+REINDEX INDEX CONCURRENTLY built;
+SELECT builds(), bt_index_parent_check('built', true, true);
+DROP INDEX built;
+-- any of the processes may come to it
+\set SHOW_CONTEXT never
+CREATE INDEX built ON rows ((1 / (id - 5000)));
+\set SHOW_CONTEXT errors
+CREATE UNIQUE INDEX built ON rows ((id / 2));
 SET max_parallel_maintenance_workers = 0;
 SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
 SHOW max_parallel_maintenance_workers;

@@ -11,7 +11,7 @@ shared_preload_libraries = 'gpusort'
 gpusort.min_rows = 0
 gpusort.device = host
 gpusort.verify = on
-max_parallel_maintenance_workers = 0
+max_parallel_maintenance_workers = 2
 maintenance_work_mem = '64MB'
 autovacuum = off
 CONF
@@ -104,7 +104,8 @@ foreach my $table (1 .. 8)
 {
 	my @types = map { [random_type()] } 0 .. 3;
 	my $rows = one_of(1, 100, 3000, 10000);
-	my $script = "CREATE TABLE r (i int" . join('', map { ", c$_ $types[$_][0]" } 0 .. 3) . ") WITH (fillfactor = 80);\n"
+	my $script = "CREATE TABLE r (i int" . join('', map { ", c$_ $types[$_][0]" } 0 .. 3) . ") WITH (fillfactor = 80, parallel_workers = "
+	  . one_of(0, 2, 2) . ");\n"
 	  . "INSERT INTO r SELECT i" . join('', map { ", $types[$_][1]" } 0 .. 3) . " FROM generate_series(1, $rows) i;\n";
 	$script .= "DELETE FROM r WHERE i % 11 = 0;\n" if rand() < 0.5;
 	$script .= "VACUUM r;\nINSERT INTO r SELECT * FROM r WHERE i % 4 = 0;\n" if rand() < 0.3;
@@ -129,6 +130,7 @@ is(join("\n", @differences), '', "with seed $seed all pages are PostgreSQL's own
 ok($results{built} > 30 && $results{'not unique'} > 0, 'of indexes that can be built and that cannot');
 ok(counter('indexes_host') >= $by_host + $results{built}, 'which gpusort had built')
   and is(counter('indexes_native'), $natively, 'and not given to PostgreSQL');
+ok(counter('index_workers') > 0, 'with parallel workers and without');
 
 #
 # What arrives on disk and on a standby
