@@ -20,9 +20,9 @@
  * The rows of an index build come another way:
  *
  *		index_build.c		the build of a B-tree index becomes ours
- *		index_feed.c		which takes rows from the scan of the table, and hands
- *							them on to core's build
- *		row_store.c			and so on
+ *		index_load.c		which takes rows from the scan of the table
+ *		row_store.c			and so on, until they are in order
+ *		leaf_writer.c		when they are put on pages
  *
  * Beside it: left_native.c decides which sorts stay as they are, for plan_sort.c
  * and for explain_native.c, which says why; settings.c has the settings,

@@ -139,7 +139,7 @@ BEGIN; SELECT held(); ROLLBACK;
 CHECKPOINT;
 $left
 CREATE INDEX built ON t (k);
-SELECT bt_index_check('built', true);
+SELECT bt_index_parent_check('built', true, true);
 DROP INDEX built;
 SQL
 	my $backend = wait_for_build('Lock');
@@ -202,7 +202,7 @@ sub start_checked_build
 	$door->query_safe('SELECT pg_advisory_lock(1)');
 	my $session = start_psql(<<"SQL");
 CREATE INDEX built ON t (wait_at(id, $place), txt);
-SELECT bt_index_check('built', true);
+SELECT bt_index_parent_check('built', true, true);
 DROP INDEX built;
 SQL
 	wait_for_build('Lock');
@@ -234,7 +234,7 @@ check_built($session, 'it sorts');
 is(counter('device_faults'), $faults + 2, 'both are counted');
 
 #
-# No room for what core's sort puts aside when the rows exceed the memory
+# No room for what core puts aside when the rows exceed the memory
 #
 
 my $handed_over = counter('indexes_native');
@@ -247,10 +247,10 @@ CHECKPOINT;
 $left
 RESET temp_file_limit;
 CREATE INDEX built ON t (txt) WHERE id > 0;
-SELECT bt_index_check('built', true);
+SELECT bt_index_parent_check('built', true, true);
 DROP INDEX built;
 SQL
-like($err, qr/^\S+ ERROR:  temporary file size exceeds "?temp_file_limit"? \(512kB\)$/, 'a build that is handed over exceeds temp_file_limit');
+like($err, qr/^\S+ ERROR:  temporary file size exceeds "?temp_file_limit"? \(512kB\)$/, 'a build that core has to do exceeds temp_file_limit');
 is($out, "0\n0\n0\n", 'nothing is left, and with room enough it is built');
 is(counter('indexes_native'), $handed_over + 1, 'by core');
 
@@ -275,7 +275,7 @@ SQL
 $node->safe_psql('postgres', <<'SQL');
 CREATE UNIQUE INDEX u_id ON u (id);
 CREATE INDEX u_k ON u (k) INCLUDE (note);
-SELECT bt_index_check('u_id', true), bt_index_check('u_k', true);
+SELECT bt_index_parent_check('u_id', true, true), bt_index_parent_check('u_k', true, true);
 SQL
 is($old->query_safe('SET enable_seqscan = off; SELECT count(*), sum(note) FROM u WHERE id > 0;'),
 	'20000|0', 'a snapshot that is older than the index sees what it saw');
@@ -306,7 +306,7 @@ SQL
 is($err, '', 'indexes are built concurrently while rows change');
 $changes->{handle}->finish;
 is($changes->{err}, '', 'which goes on');
-is($node->psql('postgres', "SELECT bt_index_check('u_k_note', true), bt_index_check('u_id', true), bt_index_check('u_k', true)"),
+is($node->psql('postgres', "SELECT bt_index_parent_check('u_k_note', true, true), bt_index_parent_check('u_id', true, true), bt_index_parent_check('u_k', true, true)"),
 	0, 'and have all of them');
 
 # A server that is killed after a build, or during one.
@@ -315,7 +315,7 @@ $node->safe_psql('postgres', 'REINDEX TABLE u; CREATE INDEX ON t (txt)');
 $node->stop('immediate');
 eval { $session->{handle}->finish };
 $node->start;
-is($node->safe_psql('postgres', "SELECT string_agg(relname, ' ' ORDER BY relname), count(bt_index_check(oid, true))
+is($node->safe_psql('postgres', "SELECT string_agg(relname, ' ' ORDER BY relname), count(bt_index_parent_check(oid, true, true))
 	FROM pg_class WHERE relkind = 'i' AND oid >= 16384 AND relnamespace = 'public'::regnamespace"),
 	't_txt_idx u_id u_k u_k_note|4', 'after a crash, there are the indexes whose building had ended');
 
