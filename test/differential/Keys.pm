@@ -103,13 +103,13 @@ sub draw_key
 {
 	my ($source, %options) = @_;
 	my $column = pick(@{ $source->{columns} });
-	my %key = (sql => $column->{sql}, type => $column->{type}, collation => $column->{collation});
+	my $constant = '(' . pick(@{ $column->{pool} }) . ")::$column->{type}{sql}";
+	my %key = (sql => $column->{sql}, type => $column->{type}, collation => $column->{collation}, constant => $constant);
 	my $kind = $column->{type}{kind} // '';
 
 	if (!$options{plain} && chance(0.25))
 	{
 		my ($pattern, $result) = @{ pick(@{ $expressions{ $expressions{$kind} && chance(0.7) ? $kind : 'any' } }) };
-		my $constant = '(' . pick(@{ $column->{pool} }) . ")::$column->{type}{sql}";
 		my %parts = ('%s' => $column->{sql}, '%c' => $constant, '%i' => $source->{ids}[0]);
 
 		$key{sql} = $pattern =~ s/(%[sci])/$parts{$1}/gr;

@@ -137,8 +137,7 @@ sub distinct
 sub common_columns
 {
 	my ($tables) = @_;
-	my %names = map { $_->{name} => 1 } @{ $tables->{t}{columns} };
-	return grep { $names{ $_->{name} } } @{ $tables->{u}{columns} };
+	return grep { $_->{name} =~ /^c/ } @{ $tables->{u}{columns} };
 }
 
 sub set_operation
@@ -333,7 +332,7 @@ sub aggregated
 	my $source = draw_source($tables);
 	my @keys = draw_keys($source, 2);
 	my $key = $keys[0];
-	my $ids = join ' || \'/\' || ', @{ $source->{ids} };
+	my $ids = join " || '/' || ", map { "$_\::text" } @{ $source->{ids} };
 	my $total = total_order($source, map { { %$_ } } @keys);
 	my $group = chance(0.5) ? ' GROUP BY a.g' : '';
 	my $distinct = canonical($key->{type}, $key->{collation}, 'x');
@@ -344,8 +343,8 @@ sub aggregated
 		"SELECT string_agg($ids, ',' $total) AS s, string_agg($ids, ';' ORDER BY " . join(', ', reverse @{ $source->{ids} }) . ") AS v FROM $source->{from}$group",
 		"SELECT count(DISTINCT $key->{sql}) AS s FROM $source->{from}$group",
 		"SELECT n, (SELECT array_agg($distinct) FROM unnest(s) x) AS v FROM (SELECT count(*) AS n, array_agg(DISTINCT $key->{sql}) AS s FROM $source->{from}$group) d",
-		"SELECT rank($source->{ids}[0]) WITHIN GROUP (ORDER BY $source->{ids}[0] DESC) AS s FROM $source->{from}$group"))
-	  =~ s/rank\(a\.id\) WITHIN/rank(100) WITHIN/r;
+		"SELECT percentile_disc(0.3) WITHIN GROUP (ORDER BY $source->{ids}[0] DESC) AS s, mode() WITHIN GROUP (ORDER BY a.g) AS m FROM $source->{from}$group",
+		"SELECT rank($key->{constant}) WITHIN GROUP (" . order_by($key) . ") AS s FROM $source->{from}$group"));
 }
 
 # SQL functions and loops of PL/pgSQL, to the end or not.
@@ -404,8 +403,8 @@ sub changed
 		  . "SELECT count(*), sum(hashtextextended(changed::text, 0)::numeric) FROM changed;\n",
 		"WITH gone AS (DELETE FROM $name c USING (SELECT a.id FROM $source->{from} $order OFFSET 3) s WHERE c.id = s.id RETURNING c.id) SELECT count(*), sum(id) FROM gone;\n"
 		  . "SELECT count(*), sum(id) FROM $name;\n",
-		"INSERT INTO $name (id, g) SELECT -a.id, row_number() OVER ($order) FROM $source->{from}$limit RETURNING sum(id) OVER (), g;\n"
-		  =~ s/ RETURNING sum\(id\) OVER \(\), g//r . "SELECT sum(id), sum(g * (id % 1000)) FROM $name;\n",
+		"INSERT INTO $name (id, g) SELECT -a.id, row_number() OVER ($order) FROM $source->{from}$limit;\n"
+		  . "SELECT sum(id), sum(g * (id % 1000)) FROM $name;\n",
 		"MERGE INTO $name c USING (SELECT a.id, row_number() OVER ($order) n FROM $source->{from}$limit) s ON c.id = s.id WHEN MATCHED AND n % 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET g = n;\n"
 		  . "SELECT count(*), sum(g * (id % 1000)) FROM $name;\n") . "ROLLBACK;\n";
 }

@@ -147,7 +147,7 @@ sub draw_tables
 	my ($large) = @_;
 	my @columns = map { draw_column("c$_") } 1 .. between(3, 7);
 	my @alike = @columns[ 0 .. between(0, $#columns) ];
-	my @others = map { draw_column('c' . ($_ + @alike)) } 1 .. between(1, 3);
+	my @others = map { draw_column("d$_") } 1 .. between(1, 3);
 	my $size = draw_size($large);
 
 	draw_values($_) foreach @columns, @others;

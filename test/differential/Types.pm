@@ -283,11 +283,6 @@ sub add_made
 		add_type(name => 'ltree', edges => [ literals('', 'a', 'a.b', 'a.a', 'b') ], random => sub { quoted(join '.', map { pick('a' .. 'c') } 1 .. 3) });
 		$definitions .= "CREATE EXTENSION ltree;\n";
 	}
-	if ($has{hstore})
-	{
-		add_type(name => 'hstore', edges => [ literals('', 'a=>1', 'a=>2', 'b=>1') ], random => sub { quoted(pick('a' .. 'c') . '=>' . below(4)) });
-		$definitions .= "CREATE EXTENSION hstore;\n";
-	}
 	$definitions .= <<'SQL';
 -- labels in another order than that of their numbers
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
