@@ -26,6 +26,7 @@
 # have, that is a failure too.
 use strict;
 use warnings;
+use Fcntl ':flock';
 use Getopt::Long;
 my ($directory, $arguments);
 
@@ -94,10 +95,10 @@ sub main
 	print $enough ? 'ok' : 'not ok', " - gpusort has sorted $sorts times\n";
 	if ($options{device} eq 'cuda' && !defined $options{round})
 	{
-		my $here = $after{sorts_host} - $before{sorts_host};
-		my $all = $here * 50 < $sorts;
-		print $all ? 'ok' : 'not ok', " - almost all of them in gpusortd\n";
-		$enough &&= $all;
+		# those without rows never get there
+		my $most = $after{sorts_host} - $before{sorts_host} < $sorts / 4;
+		print $most ? 'ok' : 'not ok', " - most of them in gpusortd\n";
+		$enough &&= $most;
 	}
 	print "# $done{queries} queries, of which $done{errors} are errors on both sides, $done{failures} failures, seed $options{seed}\n";
 	exit($done{failures} || !$enough || $done{broken} ? 1 : 0);
@@ -216,7 +217,7 @@ sub run_round
 	my $messages = $sides->{native}->run("DROP TABLE IF EXISTS t, u, p;\n$commands") =~ s/^NOTICE.*\n//mgr;
 	if ($messages ne '')
 	{
-		print "# The tables of round $round could not be made.\n", commented("$messages\n$commands");
+		report("# The tables of round $round could not be made.\n", commented("$messages\n$commands"));
 		$done->{failures}++;
 		return;
 	}
@@ -230,8 +231,8 @@ sub run_round
 
 		$done->{queries}++;
 		$done->{errors}++ if $native =~ /^ERROR/m;
-		my $problem = $native ne $forced ? 'the outputs differ' : $native =~ /out of order: [1-9]/ ? 'rows are out of order even natively'
-		  : $sides->{native}->is_lost ? 'the session is lost' : undef;
+		my $problem = $sides->{native}->is_lost || $sides->{forced}->is_lost ? 'a session is lost'
+		  : $native ne $forced ? 'the outputs differ' : $native =~ /out of order: [1-9]/ ? 'rows are out of order even natively' : undef;
 		next unless $problem;
 		$done->{failures}++;
 		show_failure($round, $query, $problem, $commands, $settings . $script, $native, $forced);
@@ -265,16 +266,25 @@ sub outputs
 	return @outputs{ 'native', 'forced' };
 }
 
-sub commented { return $_[0] =~ s/^/#   /mgr . "\n"; }
+sub commented { return $_[0] =~ s/\n*$/\n/r =~ s/^/#   /mgr; }
 
 sub show_failure
 {
 	my ($round, $query, $problem, $commands, $script, $native, $forced) = @_;
 	my $repeat = join ' ', map { "--$_ $options{$_}" } grep { $_ ne 'round' && $_ ne 'query' && $_ ne 'jobs' && $_ ne 'queries' } sort keys %options;
 
-	print "# Query $query of round $round: $problem.\n#\n# To repeat it: test/differential/compare.pl $repeat --round $round --query $query\n#\n",
+	report("# Query $query of round $round: $problem.\n#\n# To repeat it: test/differential/compare.pl $repeat --round $round --query $query\n#\n",
 	  "# The tables:\n", commented($commands), "# The query:\n", commented($script),
-	  "# Its output without gpusort:\n", commented(first_lines($native)), "# With gpusort:\n", commented(first_lines($forced));
+	  "# Its output without gpusort:\n", commented(first_lines($native)), "# With gpusort:\n", commented(first_lines($forced)));
+}
+
+# Prints something long in one piece, whatever other jobs print.
+sub report
+{
+	open my $lock, '<', $0 or die "$0: $!";
+	flock $lock, LOCK_EX or die "flock: $!";
+	print @_;
+	close $lock;
 }
 
 sub first_lines
