@@ -15,12 +15,16 @@ our @EXPORT = qw(draw_source draw_key draw_keys draw_plain_keys order_by total_o
 # More rows than this from a join would take too long.
 use constant MOST_PAIRS => 20000;
 
+# Of rows and arrays of any types; equal ones may have any text.
+my $record = { name => 'record', canonical => '(%s IS NULL)::text' };
+
 # Expressions of a kind of type, and the type that comes of them where it is
 # another.  Some fail for some values: then both sides have to fail.
 my %expressions = (
 	any => [
 		[ 'coalesce(%s, %c)' ], [ 'nullif(%s, %c)' ], [ 'CASE WHEN %i % 3 = 0 THEN %s END' ], [ 'CASE WHEN %i % 3 > 0 THEN %s ELSE %c END' ],
-		[ '(%s IS NULL)', 'boolean' ], [ '(%s)::text', 'text' ], [ '(%s > %c)', 'boolean' ], [ 'greatest(%s, %c)' ] ],
+		[ '(%s IS NULL)', 'boolean' ], [ '(%s)::text', 'text' ], [ '(%s > %c)', 'boolean' ], [ 'greatest(%s, %c)' ],
+		[ 'ROW(%s, %i % 3)', 'record' ], [ '%r', 'record' ], [ 'ARRAY[%s, %c]', 'record' ] ],
 	boolean => [ [ '(NOT %s)' ] ],
 	integer => [ [ '(- %s)' ], [ '(%s % 7)' ], [ '(%s / 2)' ], [ 'abs(%s)' ], [ '(%s + 1)' ], [ '(10 / (%s - 1))', 'bigint' ], [ '(%s & 3)' ], [ '%s::numeric', 'numeric' ] ],
 	numeric => [ [ '(- %s)' ], [ '(%s / 3)' ], [ 'round(%s, 1)' ], [ '(%s * 1.10)' ], [ '%s::double precision', 'double precision' ], [ 'sign(%s)' ] ],
@@ -110,18 +114,18 @@ sub draw_key
 	if (!$options{plain} && chance(0.25))
 	{
 		my ($pattern, $result) = @{ pick(@{ $expressions{ $expressions{$kind} && chance(0.7) ? $kind : 'any' } }) };
-		my %parts = ('%s' => $column->{sql}, '%c' => $constant, '%i' => $source->{ids}[0]);
+		my %parts = ('%s' => $column->{sql}, '%c' => $constant, '%i' => $source->{ids}[0], '%r' => pick(@{ $source->{rows} }));
 
-		$key{sql} = $pattern =~ s/(%[sci])/$parts{$1}/gr;
+		$key{sql} = $pattern =~ s/(%[scir])/$parts{$1}/gr;
 		if ($result)
 		{
-			$key{type} = type_named($result);
+			$key{type} = $result eq 'record' ? $record : type_named($result);
 			delete $key{collation} unless $result eq 'bpchar' || $result eq 'text' && $kind eq 'padded string';
 		}
 	}
 	if ($key{type}{collatable} && chance($key{sql} eq $column->{sql} ? 0.2 : 0.4))
 	{
-		$key{collation} = pick(collation_names());
+		$key{collation} = pick(collations_of($key{type}));
 		$key{sql} = "$key{sql} COLLATE $key{collation}";
 	}
 	$key{descending} = chance(0.4);

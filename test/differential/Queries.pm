@@ -308,7 +308,7 @@ sub stored
 {
 	my ($tables) = @_;
 	my $query = draw_total_query($tables) =~ s/^SELECT  FROM/SELECT 1 AS one FROM/r;
-	my $read = "SELECT count(*), md5(string_agg(r, '|')) FROM (SELECT s::text r, row_number() OVER () n FROM stored s) w;\n";
+	my $read = "SET LOCAL max_parallel_workers_per_gather = 0;\nSELECT count(*), md5(string_agg(r, '|')) FROM (SELECT s::text r, row_number() OVER () n FROM stored s) w;\n";
 
 	return "BEGIN;\nSET LOCAL synchronize_seqscans = off;\n" . pick(
 		"CREATE TEMPORARY TABLE stored AS $query;\n",
@@ -413,16 +413,26 @@ sub changed
 sub indexed
 {
 	my ($tables) = @_;
-	my $table = limited($tables->{ pick('t', 'u', 'p') }, 'a', 3000);
+	my $table = limited($tables->{ pick('t', 'u', 'p') }, 'a', chance(0.1) ? 30000 : 3000);
 	my @keys = draw_plain_keys($table, 3);
 	$_->{order} =~ s/ USING [<>]// foreach @keys;
 	my @expressions = map { $_->{sql} =~ s/^a\.//r } @keys;
 	my $list = join ', ', map { $expressions[$_] . $keys[$_]{order} } 0 .. $#keys;
+	my $kind = pick('TEMPORARY', 'UNLOGGED', '');
+	my $parallel = $kind ne 'TEMPORARY' && chance(0.4);
+	my $part = chance(0.2) ? ' WHERE g > 2' : '';
+	my $digest = "SELECT count(*), md5(string_agg(r, '|')) FROM (SELECT q.id::text r, row_number() OVER () n FROM (SELECT id FROM indexed";
+	my $script = "BEGIN;\nSET LOCAL synchronize_seqscans = off;\n";
 
-	return "BEGIN;\nSET LOCAL synchronize_seqscans = off;\nCREATE TEMPORARY TABLE indexed AS SELECT * FROM $table->{from};\nCREATE INDEX ordered ON indexed ($list, id);\n"
-	  . "SET LOCAL enable_seqscan = off;\nSELECT count(*), md5(string_agg(r, '|')) FROM (SELECT q.id::text r, row_number() OVER () n FROM (SELECT id FROM indexed ORDER BY $list, id) q) w;\n"
-	  . (chance(0.5) ? "SET LOCAL enable_seqscan = on;\nCLUSTER indexed USING ordered;\nSELECT count(*), md5(string_agg(r, '|')) FROM (SELECT i.id::text r, row_number() OVER () n FROM indexed i) w;\n" : '')
-	  . "ROLLBACK;\n";
+	$script .= "SET LOCAL min_parallel_table_scan_size = 0;\nSET LOCAL maintenance_work_mem = '128MB';\n" if $parallel;
+	$script .= "SET LOCAL maintenance_work_mem = '1MB';\n" if chance(0.15);
+	$script .= "CREATE $kind TABLE indexed AS SELECT * FROM $table->{from};\n";
+	$script .= 'CREATE ' . pick('', '', 'UNIQUE ') . "INDEX ordered ON indexed ($list, id)" . pick('', '', ' INCLUDE (g)') . pick('', '', ' WITH (deduplicate_items = off)') . "$part;\n";
+	$script .= "DELETE FROM indexed WHERE id % 5 = 0;\nREINDEX TABLE indexed;\n" if chance(0.2);
+	$script .= "SELECT bt_index_parent_check('ordered', true, true);\n" if has_amcheck() && chance(0.7);
+	$script .= "SET LOCAL enable_seqscan = off;\n$digest$part ORDER BY $list, id) q) w;\n";
+	$script .= "SET LOCAL enable_seqscan = on;\nSET LOCAL max_parallel_workers_per_gather = 0;\nCLUSTER indexed USING ordered;\n$digest) q) w;\n" if $part eq '' && chance(0.3);
+	return ('serial', $script . "ROLLBACK;\n");
 }
 
 # Sorts over sorts, appended and merged.

@@ -52,6 +52,8 @@ sub receive
 		last;
 	}
 	$text =~ s/^psql:<stdin>:\d+: //mg;
+	# it depends on chance who comes to an error first
+	$text =~ s/^CONTEXT:  parallel worker\n//mg;
 	return $text;
 }
 

@@ -18,7 +18,7 @@ sub draw_column
 	# the most common types are worth more draws than others
 	my $type = chance(0.3) ? type_named(pick('integer', 'bigint', 'text', 'text', 'numeric', 'double precision', 'timestamp')) : pick(all_types());
 	my $column = { name => $name, type => $type };
-	$column->{collation} = pick(collation_names()) if $type->{collatable} && chance(0.75);
+	$column->{collation} = pick(collations_of($type)) if $type->{collatable} && chance(0.75);
 	return $column;
 }
 
@@ -130,7 +130,7 @@ sub make_table
 	$sql .= ";\n";
 
 	# rows that were there before a column have its first default in no place of their own
-	$sql .= "ALTER TABLE $name ADD COLUMN " . column_definition($later) . (chance(0.5) ? " DEFAULT ($later->{pool}[0])::$later->{type}{sql}" : '') . ";\n" if $later;
+	$sql .= "ALTER TABLE $name ADD COLUMN " . column_definition($later) . (chance(0.5) && $later->{pool}[0] !~ /SELECT/ ? " DEFAULT ($later->{pool}[0])::$later->{type}{sql}" : '') . ";\n" if $later;
 
 	foreach my $column (grep { !$_->{type}{long} } @columns)
 	{
