@@ -505,6 +505,8 @@ sub draw_settings
 	push @settings, 'work_mem = ' . pick(qw('64kB' '1MB')) if chance(0.1);
 	push @settings, 'gpusort.work_mem = ' . pick(qw('64kB' '100kB' '1MB')) if chance(0.1);
 	push @settings, 'gpusort.device = ' . pick(@devices);
+	# the comparison has to notice by itself what verifying would
+	push @settings, 'gpusort.verify = off' if chance(0.3);
 	push @settings, 'gpusort.algorithm = ' . pick(qw(quicksort quicksort2 radix bitonic merge)) if chance(0.3);
 	push @settings, 'cursor_tuple_fraction = 1.0' if chance(0.5);
 	push @settings, 'hash_mem_multiplier = 1.0' if chance(0.1);

@@ -187,6 +187,7 @@ sub run_job
 	$native->run("CREATE SCHEMA $schema;");
 	definitions($native, $major, $options{encoding});
 	$sides{forced} = Session->new(DATABASE, @forced, "search_path=$schema,public");
+	show_first_columns($sides{forced}) if $job == 0;
 	foreach my $round (@rounds)
 	{
 		my $failures = $done{failures};
@@ -204,6 +205,22 @@ sub run_job
 	}
 	$_->end foreach values %sides;
 	return %done;
+}
+
+# Says by which first columns sorts are taken over, and by which they are not.
+sub show_first_columns
+{
+	my ($session) = @_;
+	my %names = (1 => [], 0 => []);
+	my @columns = map { [ $_->{name}, "NULL::$_->{sql}" ] } all_types();
+
+	push @columns, map { [ "text COLLATE $_", "NULL::text COLLATE $_" ] } collations_of(type_named('text'));
+	foreach my $column (@columns)
+	{
+		my $plan = $session->run("EXPLAIN (COSTS OFF) SELECT FROM (VALUES ($column->[1]), (NULL)) v (x) ORDER BY x;");
+		push @{ $names{ $plan =~ /GpuSort/ ? 1 : 0 } }, $column->[0];
+	}
+	report('# taken over by: ' . join(', ', @{ $names{1} }) . "\n# native by: " . join(', ', @{ $names{0} }) . "\n");
 }
 
 sub run_round
