@@ -38,6 +38,7 @@ my %expressions = (
 	time => [ [ "(%s + '1 hour'::interval)" ], [ '%s::interval', 'interval' ] ],
 	timestamp => [ [ "(%s + '1 day'::interval)" ], [ "date_trunc('month', %s)" ], [ '%s::date', 'date' ] ],
 	interval => [ [ '(- %s)' ], [ '(%s * 2)' ], [ 'justify_interval(%s)' ] ],
+	'integer array' => [ [ 'array_append(%s, 1)' ], [ 'array_length(%s, 1)', 'integer' ], [ '%s[1]', 'integer' ] ],
 	bytea => [ [ 'length(%s)', 'integer' ], [ q{(%s || '\x00')} ], [ q{('\x00' || %s)} ] ]);
 
 sub sources_columns
@@ -85,8 +86,16 @@ sub draw_source
 	my ($tables) = @_;
 	my $table = $tables->{ pick('t', 't', 't', 'u', 'p') };
 	my $source = table_source($table, 'a');
-	return $source if chance(0.55);
+	push @{ $source->{columns} }, { sql => 'a.ctid', type => type_named('tid'), pool => [ "'(0,1)'" ] } if chance(0.03);
+	return $source if chance(0.55) || $source->{columns}[-1]{sql} eq 'a.ctid';
 	return draw_join($tables) if chance(0.35);
+	if (chance(0.1))
+	{
+		$source->{from} = "(SELECT *, generate_series(1, g) AS s FROM $table->{name}) a";
+		$source->{ids} = [ 'a.id', 'a.s' ];
+		$source->{size} *= 2;
+		return $source;
+	}
 	if (chance(0.2))
 	{
 		my @names = map { $_->{name} } @{ $table->{columns} };

@@ -27,7 +27,7 @@ sub digest_of_sequence
 	my $digest = "count(*), md5(string_agg(r, '|'))";
 
 	return "WITH q AS MATERIALIZED ($query) SELECT $digest FROM (SELECT q::text r, row_number() OVER () n FROM q) w;\n" if chance(0.3);
-	return "SELECT $digest FROM (SELECT q::text r, row_number() OVER () n FROM ($query) q) w;\n" if chance(0.6);
+	return "SELECT $digest FROM (SELECT q::text r, row_number() OVER () n FROM ($query) q) w;\n" if chance(0.6) || $query =~ /^SELECT  FROM/;
 
 	# as a query that is not a part of another one
 	return <<"SQL";

@@ -260,7 +260,7 @@ sub add_made
 	add_like('code', 'text', kind => 'domain', collatable => 0);
 	add_like('note', 'text', kind => 'domain', collatable => 1);
 	add_like('span', 'interval', kind => 'domain');
-	add_type(name => 'integer[]', edges => [ literals('{}', '{1}', '{1,2}', '{2,1}', '{NULL}', '{1,NULL}', '{{1,2},{3,4}}', '[0:1]={1,2}', '{2147483647}') ],
+	add_type(name => 'integer[]', kind => 'integer array', edges => [ literals('{}', '{1}', '{1,2}', '{2,1}', '{NULL}', '{1,NULL}', '{{1,2},{3,4}}', '[0:1]={1,2}', '{2147483647}') ],
 		random => sub { quoted('{' . join(',', map { between(-2, 2) } 1 .. between(0, 5)) . '}') });
 	add_type(name => 'text[]', edges => [ literals('{}', '{a}', '{A}', '{a,b}', '{NULL}', '{""}', '{a,NULL}') ],
 		random => sub { quoted('{' . join(',', map { pick('a' .. 'c') } 1 .. between(0, 5)) . '}') });

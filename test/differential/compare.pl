@@ -6,8 +6,10 @@
 #	--seed N		where to begin; drawn and printed if it is not given
 #	--jobs N		how many pairs of sessions, by default one
 #	--device NAME	host: sorts are done in the backend; cuda: by gpusortd;
-#					both, the default: sometimes so, sometimes so
+#					both, the default: some so, some so, some as auto has it
 #	--encoding NAME	that of the database, by default UTF8
+#	--locale NAME	its locale, by default the server's, with another
+#					encoding C; icu:NAME for one of ICU
 #	--round N		only this round, or
 #	--query N		only this query of it: to repeat what failed
 #
@@ -54,12 +56,12 @@ use constant {
 	# a job that has found so much ends
 	MOST_FAILURES => 5,
 	# gpusort sorts about once for a query; below this something is wrong
-	LEAST_SORTS_OF_QUERY => 0.5,
+	LEAST_SORTS_OF_QUERY => 0.3,
 	SHOWN_LINES => 60
 };
 
 my %options = (queries => 10000, jobs => 1, device => 'both', encoding => 'UTF8');
-GetOptions(\%options, 'queries=i', 'seed=i', 'jobs=i', 'device=s', 'encoding=s', 'round=i', 'query=i') && !@ARGV
+GetOptions(\%options, 'queries=i', 'seed=i', 'jobs=i', 'device=s', 'encoding=s', 'locale=s', 'round=i', 'query=i') && !@ARGV
   && $options{device} =~ /^(host|cuda|both)$/ && (!defined $options{query} || defined $options{round})
   or die "usage: see the head of $0\n";
 $options{seed} //= time() % 1000000;
@@ -120,8 +122,8 @@ sub make_database
 {
 	my $database = DATABASE;
 	my $maintained = $ENV{PGDATABASE} // 'postgres';
-	# other encodings go with few locales
-	my $locale = $options{encoding} eq 'UTF8' ? '' : " LC_COLLATE 'C' LC_CTYPE 'C'";
+	my $name = $options{locale} // ($options{encoding} eq 'UTF8' ? '' : 'C');
+	my $locale = $name =~ /^icu:(.*)/ ? " LOCALE_PROVIDER icu ICU_LOCALE '$1'" : $name ? " LOCALE '$name'" : '';
 
 	ask($maintained, "SET client_min_messages = error;\nDROP DATABASE IF EXISTS $database;\n"
 		  . "CREATE DATABASE $database TEMPLATE template0 ENCODING '$options{encoding}'$locale;");
@@ -261,7 +263,7 @@ sub run_round
 # a query is the same with each.
 sub devices
 {
-	return $options{device} eq 'both' ? ('host', 'cuda') : ($options{device}, $options{device});
+	return $options{device} eq 'both' ? ('host', 'cuda', 'auto') : ($options{device}) x 3;
 }
 
 # What the two sides print for a script.
