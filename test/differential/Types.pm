@@ -278,15 +278,11 @@ sub add_made
 	{
 		# whose = and < do not agree about strings that such a collation holds equal
 		add_like('citext', 'text', kind => 'domain', canonical => 'lower(%s::text)', deterministic => 1);
-		$definitions .= "CREATE EXTENSION citext;\n";
 	}
-	# with which queries check indexes
-	$definitions .= "CREATE EXTENSION amcheck;\n" if $has{amcheck};
 	$has_amcheck = $has{amcheck};
 	if ($has{ltree})
 	{
 		add_type(name => 'ltree', edges => [ literals('', 'a', 'a.b', 'a.a', 'b') ], random => sub { quoted(join '.', map { pick('a' .. 'c') } 1 .. 3) });
-		$definitions .= "CREATE EXTENSION ltree;\n";
 	}
 	$definitions .= <<'SQL';
 -- labels in another order than that of their numbers
@@ -323,7 +319,7 @@ my @made_collations = (
 sub definitions
 {
 	my ($session, $major, $encoding) = @_;
-	my %has = map { $_ => 1 } split /\n/, $session->run("SELECT name FROM pg_available_extensions;");
+	my %has = map { $_ => 1 } split /\n/, $session->run("SELECT extname FROM pg_extension;");
 
 	$definitions = '';
 	add_numbers($major);

@@ -127,7 +127,9 @@ sub make_database
 
 	ask($maintained, "SET client_min_messages = error;\nDROP DATABASE IF EXISTS $database;\n"
 		  . "CREATE DATABASE $database TEMPLATE template0 ENCODING '$options{encoding}'$locale;");
-	ask($database, 'CREATE EXTENSION gpusort;');
+	# types, and functions that check an index; each only where there is such a module
+	ask($database, "CREATE EXTENSION $_;") foreach 'gpusort', split /\n/,
+	  ask($database, "SELECT name FROM pg_available_extensions WHERE name IN ('amcheck', 'citext', 'ltree') ORDER BY name;");
 	@settings_known = split /\n/, ask($database, 'SELECT name FROM pg_settings;');
 	return if $options{device} eq 'host';
 	for (1 .. 60)
