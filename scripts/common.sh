@@ -130,6 +130,19 @@ debian_sources() {
 
 debian_codename() (. /etc/os-release && echo "$VERSION_CODENAME")
 
+# ---- locales
+
+# Makes some locales of libc in the work directory, beside those of the machine, for the servers that are started from now on.
+make_locales() {
+	local locale
+	install_packages locales
+	mkdir "$WORK_DIRECTORY/locales"
+	for locale in en_US.UTF-8 de_DE.UTF-8 cs_CZ.UTF-8 de_DE.ISO-8859-1; do
+		quietly localedef --inputfile="${locale%%.*}" --charmap="${locale#*.}" "$WORK_DIRECTORY/locales/$locale"
+	done
+	export LOCPATH=$WORK_DIRECTORY/locales
+}
+
 # ---- PostgreSQL
 
 # How tests build gpusort: warnings are errors. COPT, in the environment, has further options for the C compiler.

@@ -1,0 +1,516 @@
+# The queries of the generator.
+#
+# Each is a script for psql of which the whole output is the same on both
+# sides.  As rows with equal keys may come in any order, a script prints
+#	- where the order is total: the rows, or a digest of them, in sequence;
+#	- where it is not: a digest of the rows as a set, and how many of them come
+#	  out of order, which has to be none;
+#	- where rows are made of many that are equal, as by DISTINCT: their
+#	  canonical text.
+package Queries;
+use strict;
+use warnings;
+use Draw;
+use Types;
+use Keys;
+use Exporter 'import';
+
+our @EXPORT = qw(draw_query draw_settings);
+
+# ---- what is printed of a query's rows
+
+# A digest of the rows of a query in the sequence in which they come.  The
+# window keeps the aggregate in one process and after the sort.
+sub digest_of_sequence
+{
+	my ($query) = @_;
+	my $digest = "count(*), md5(string_agg(r, '|'))";
+
+	return "WITH q AS MATERIALIZED ($query) SELECT $digest FROM (SELECT q::text r, row_number() OVER () n FROM q) w;\n" if chance(0.3);
+	return "SELECT $digest FROM (SELECT q::text r, row_number() OVER () n FROM ($query) q) w;\n" if chance(0.6) || $query =~ /^SELECT  FROM/;
+
+	# as a query that is not a part of another one
+	return <<"SQL";
+DO \$\$
+DECLARE
+	r record;
+	n integer := 0;
+	digest text := '';
+BEGIN
+	FOR r IN $query LOOP
+		n := n + 1;
+		digest := md5(digest || r::text);
+	END LOOP;
+	RAISE NOTICE '% rows: %', n, digest;
+END \$\$;
+SQL
+}
+
+sub digest_of_set
+{
+	my ($query) = @_;
+	return "SELECT count(*), sum(hashtextextended(q::text, 0)::numeric) FROM ($query) q;\n";
+}
+
+# ---- kinds of queries
+
+# ORDER BY keys that leave ties.
+sub ordered
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	my @keys = draw_keys($source);
+	my (@outputs, @order, @compared);
+
+	foreach my $i (1 .. @keys)
+	{
+		my $key = $keys[ $i - 1 ];
+		push @outputs, "$key->{sql} AS k$i";
+		push @order, pick($key->{sql}, "k$i", $i) . $key->{order};
+		push @compared, "k$i", "lag(k$i) OVER () p$i";
+	}
+	my $query = 'SELECT ' . join(', ', @outputs) . ', ' . output_columns($source) . " FROM $source->{from} ORDER BY " . join(', ', @order);
+	my $compared = join ', ', @compared;
+	my $is_out_of_order = is_out_of_order(@keys);
+	my $digest = "count(*), sum(hashtextextended(r, 0)::numeric), 'out of order: ' || count(*) FILTER (WHERE n > 1 AND $is_out_of_order)";
+
+	return "WITH q AS MATERIALIZED ($query) SELECT $digest FROM (SELECT q::text r, row_number() OVER () n, $compared FROM q) w;\n" if chance(0.3);
+	return "SELECT $digest FROM (SELECT q::text r, row_number() OVER () n, $compared FROM ($query) q) w;\n";
+}
+
+sub draw_total_query
+{
+	my ($tables, $source) = @_;
+	$source //= draw_source($tables);
+	my $order = total_order($source, draw_keys($source));
+	my $outputs = chance(0.05) ? '' : output_columns($source);
+	return "SELECT $outputs FROM $source->{from} $order";
+}
+
+sub draw_limit
+{
+	my ($size) = @_;
+	my $limit = chance(0.7) ? pick(' LIMIT ', ' FETCH FIRST ') . between(0, $size + 1) : '';
+	$limit .= ' ROWS ONLY' if $limit =~ /FETCH/;
+	my $offset = chance(0.5) ? ' OFFSET ' . between(0, $size + 1) : '';
+	return $limit =~ /FETCH/ ? $offset . $limit : $limit . $offset;
+}
+
+sub ordered_totally
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	return digest_of_sequence(draw_total_query($tables, $source) . (chance(0.5) ? draw_limit($source->{size}) : ''));
+}
+
+sub with_ties
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	my @keys = draw_keys($source);
+	my $count = between(1, $source->{size} + 1);
+	return digest_of_set('SELECT ' . output_columns($source) . " FROM $source->{from} " . order_by(@keys) . " FETCH FIRST $count ROWS WITH TIES");
+}
+
+sub canonical_columns
+{
+	my @keys = @_;
+	return join ', ', map { canonical($keys[ $_ - 1 ]{type}, $keys[ $_ - 1 ]{collation}, "k$_") . " AS d$_" } 1 .. @keys;
+}
+
+sub distinct
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	my @keys = draw_keys($source, 3);
+
+	# the first row of each group
+	return digest_of_sequence('SELECT DISTINCT ON (' . join(', ', map { $_->{sql} } @keys) . ') ' . join(', ', @{ $source->{ids} })
+		  . " FROM $source->{from} " . total_order($source, map { { %$_, type => {} } } @keys)) if chance(0.4);
+
+	my $columns = join ', ', map { "$keys[$_ - 1]{sql} AS k$_" } 1 .. @keys;
+	my $order = chance(0.5) ? ' ORDER BY ' . join(', ', map { $_ . $keys[ $_ - 1 ]{order} } shuffled(1 .. @keys)) : '';
+	return digest_of_set('SELECT ' . canonical_columns(@keys) . " FROM (SELECT DISTINCT $columns FROM $source->{from}$order) d");
+}
+
+# Columns that the tables t, p and u have alike.
+sub common_columns
+{
+	my ($tables) = @_;
+	return grep { $_->{name} =~ /^c/ } @{ $tables->{u}{columns} };
+}
+
+sub set_operation
+{
+	my ($tables) = @_;
+	my @columns = pick_some(between(1, 3), common_columns($tables));
+	my $list = join ', ', map { "$columns[$_ - 1]{name} AS k$_" } 1 .. @columns;
+	my @names = pick_some(3, 't', 'u', 'p');
+	my $query = "SELECT $list FROM $names[0]";
+
+	foreach my $name ($names[1], chance(0.3) ? $names[2] : ())
+	{
+		$query .= pick(' UNION ', ' UNION ALL ', ' INTERSECT ', ' INTERSECT ALL ', ' EXCEPT ', ' EXCEPT ALL ') . "SELECT $list FROM $name";
+	}
+	$query .= ' ORDER BY ' . join(', ', map { $_ . pick('', ' DESC', ' NULLS FIRST') } 1 .. @columns) if chance(0.5);
+	my @keys = map { { type => $_->{type}, collation => $_->{collation} } } @columns;
+	return digest_of_set('SELECT ' . canonical_columns(@keys) . " FROM ($query) d");
+}
+
+# Groups show what they are made of, as which of equal keys they show is not determined.
+sub grouped
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	my @keys = draw_keys($source, 3);
+	my $expressions = join ', ', map { $_->{sql} } @keys;
+	my $id = $source->{ids}[0];
+	my $grouping = chance(0.75) ? $expressions
+	  : pick("ROLLUP ($expressions)", "CUBE ($expressions)", "GROUPING SETS (($expressions), ($keys[0]{sql}), ())", "DISTINCT ROLLUP ($expressions), GROUPING SETS ((), ($keys[0]{sql}))");
+	my @aggregates = ('count(*)', "sum($id)", "min($id)", "max($id)");
+	my $other = draw_key($source, plain => 1);
+
+	push @aggregates, "count(DISTINCT $other->{sql})" if chance(0.3);
+	push @aggregates, "array_agg($id ORDER BY $other->{sql}$other->{order}, " . join(', ', @{ $source->{ids} }) . ')' if chance(0.3);
+	my $having = chance(0.2) ? ' HAVING count(*) > 1' : '';
+	return digest_of_set('SELECT ' . join(', ', map { "$aggregates[$_] AS a$_" } 0 .. $#aggregates) . " FROM $source->{from} GROUP BY $grouping$having");
+}
+
+sub window
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	my $ids = join ', ', @{ $source->{ids} };
+	my $id = $source->{ids}[0];
+	my (@outputs, @windows);
+
+	foreach my $i (1 .. pick(1, 1, 2, 3))
+	{
+		my @partition = chance(0.6) ? draw_plain_keys($source, 2) : ();
+		my @keys = draw_keys($source, 2);
+		my $partition = @partition ? 'PARTITION BY ' . join(', ', map { $_->{sql} } @partition) . ' ' : '';
+
+		if (chance(0.5))
+		{
+			# the same for all rows with equal keys
+			push @windows, "w$i AS ($partition" . order_by(@keys) . ')';
+			push @outputs, map { "$_ OVER w$i" } pick_some(3, 'rank()', 'dense_rank()', 'percent_rank()', 'cume_dist()', 'count(*)', "sum($id)", "min($id)");
+			push @outputs, "count(*) OVER (w$i GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE " . pick('GROUP', 'NO OTHERS') . ')' if chance(0.4);
+		}
+		else
+		{
+			push @windows, "w$i AS ($partition" . total_order($source, @keys) . ')';
+			push @outputs, map { "$_ OVER w$i" } pick_some(3, 'row_number()', 'ntile(4)', "lag($id)", "lead($id, 2, 0)", "first_value($id)", "last_value($id)", "nth_value($id, 3)", "sum($id)");
+			push @outputs, "sum($id) OVER (w$i ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING)" if chance(0.4);
+		}
+	}
+	return digest_of_set("SELECT $ids AS i, " . join(', ', map { "$outputs[$_] AS f$_" } 0 .. $#outputs) . " FROM $source->{from} WINDOW " . join(', ', @windows)) if @{ $source->{ids} } == 1;
+	return digest_of_set('SELECT ' . join(', ', map { "$outputs[$_] AS f$_" } 0 .. $#outputs) . " FROM $source->{from} WINDOW " . join(', ', @windows));
+}
+
+# Merge joins, if the planner can be brought to them; with duplicates they go back to marks.
+sub merge_join
+{
+	my ($tables) = @_;
+	my @columns = pick_some(between(1, 2), common_columns($tables));
+	my $left = limited($tables->{ pick('t', 'p') }, 'a', 300);
+	my $right = limited($tables->{u}, 'b', 100);
+	my $condition = join ' AND ', map { "a.$_->{name} = b.$_->{name}" } @columns;
+	my $settings = "SET enable_hashjoin = off;\nSET enable_nestloop = off;\n" . (chance(0.5) ? "SET enable_material = off;\n" : '');
+	my $kind = pick('JOIN', 'LEFT JOIN', 'RIGHT JOIN', 'FULL JOIN', 'EXISTS', 'NOT EXISTS', 'three');
+
+	$condition .= ' AND a.g = b.g' if chance(0.3);
+	return $settings . digest_of_set("SELECT a.id FROM $left->{from} WHERE $kind (SELECT FROM $right->{from} WHERE $condition)") if $kind =~ /EXISTS/;
+	return $settings . digest_of_set("SELECT a.id, b.id AS i, c.id AS j FROM $left->{from} JOIN $right->{from} ON $condition LEFT JOIN "
+		  . "(SELECT DISTINCT ON (g) * FROM u ORDER BY g, id) c ON c.g = b.g") if $kind eq 'three';
+	$condition .= ' AND a.id > b.id' if $kind ne 'FULL JOIN' && chance(0.2);
+	return $settings . digest_of_set("SELECT a.id, b.id AS i" . (chance(0.3) ? ', a AS r, b AS s' : '') . " FROM $left->{from} $kind $right->{from} ON $condition");
+}
+
+sub cursor
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	my $hold = chance(0.2);
+	my $size = $source->{size} + 2;
+	my $script = 'BEGIN;' . "\nDECLARE c " . (chance(0.85) ? 'SCROLL ' : 'NO SCROLL ') . 'CURSOR' . ($hold ? ' WITH HOLD' : '') . ' FOR ' . draw_total_query($tables, $source) . ";\n";
+
+	foreach my $step (1 .. between(1, 8))
+	{
+		my $move = pick('NEXT', 'PRIOR', 'FIRST', 'LAST', 'ABSOLUTE ' . between(-$size, $size), 'RELATIVE ' . between(-5, 5),
+			'FORWARD ' . between(0, 7), 'BACKWARD ' . between(0, 7), 'FORWARD 7', 'BACKWARD 7');
+		# what would give all rows gives only their number
+		$script .= pick('FETCH', 'FETCH', 'MOVE') . " $move FROM c;\n";
+		$script .= 'MOVE ' . pick('FORWARD ALL', 'BACKWARD ALL') . " FROM c;\n" if chance(0.1);
+		if ($hold && $step == 2)
+		{
+			$script .= "COMMIT;\n";
+		}
+	}
+	return $script . ($hold ? "CLOSE c;\n" : '') . "ROLLBACK;\n";
+}
+
+sub prepared
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	my @keys = draw_keys($source);
+	my $id = $source->{ids}[0];
+	my $query = 'SELECT ' . join(', ', @{ $source->{ids} }) . ", \$2 AS given FROM $source->{from} WHERE $id % 10 <> \$1 AND a.g <> \$2 " . total_order($source, @keys);
+	my $script = 'SET plan_cache_mode = ' . pick('auto', 'force_generic_plan', 'force_custom_plan') . ";\n";
+
+	$query .= ' LIMIT $3' if chance(0.3);
+	$script .= 'PREPARE s (integer, integer' . ($query =~ /\$3/ ? ', integer' : '') . ") AS SELECT count(*), md5(string_agg(r, '|')) FROM (SELECT q::text r, row_number() OVER () n FROM ($query) q) w;\n";
+	foreach (1 .. pick(1, 3, 7))
+	{
+		# a plan that was made with GpuSort has to work without
+		$script .= "SET gpusort.enable = off;\n" if chance(0.1);
+		$script .= 'EXECUTE s (' . below(10) . ', ' . pick('NULL', 0 .. 6) . ($query =~ /\$3/ ? ', ' . pick('NULL', between(0, $source->{size})) : '') . ");\n";
+		$script .= "SET gpusort.enable = {enable};\n" if chance(0.2);
+	}
+	return $script;
+}
+
+# Sorts that are done anew for each row around them.
+sub subplan
+{
+	my ($tables) = @_;
+	my $outer = limited($tables->{ pick('t', 'p') }, 'a', 25);
+	my $inner = limited($tables->{u}, 'b', 400);
+	my @keys = draw_keys($inner, 3);
+	my $order = total_order($inner, @keys);
+	my $condition = pick('b.g = a.g', 'b.id % 5 = a.id % 5', 'b.id > a.id', 'true', 'b.g >= a.g');
+	my $limit = chance(0.5) ? ' LIMIT ' . between(1, 30) : '';
+
+	return digest_of_set(pick(
+		"SELECT a.id, ARRAY(SELECT b.id FROM $inner->{from} WHERE $condition $order$limit) AS list FROM $outer->{from}",
+		"SELECT a.id, (SELECT b.id FROM $inner->{from} WHERE $condition $order LIMIT 1 OFFSET 1) AS one FROM $outer->{from}",
+		"SELECT a.id, l.* FROM $outer->{from} LEFT JOIN LATERAL (SELECT b.id AS i, a.g + b.g AS h FROM $inner->{from} WHERE $condition $order$limit) l ON true",
+		"SELECT a.id FROM $outer->{from} WHERE a.id IN (SELECT b.id FROM $inner->{from} WHERE $condition $order OFFSET 1)",
+		"SELECT a.id, l.* FROM $outer->{from}, LATERAL (SELECT row_number() OVER ($order) AS n, b.id AS i FROM $inner->{from} WHERE $condition) l",
+		"SELECT a.id, l.* FROM $outer->{from}, LATERAL (SELECT count(*), min(n) FROM (SELECT dense_rank() OVER (" . order_by(@keys) . ") AS n FROM $inner->{from} WHERE $condition) s) l"));
+}
+
+sub recursive
+{
+	my ($tables) = @_;
+	my $source = limited($tables->{ pick('t', 'u') }, 'a', 60);
+	my $order = total_order($source, draw_keys($source, 2));
+	my $last = total_order($source, draw_keys($source, 2));
+
+	return digest_of_sequence("WITH RECURSIVE r (id, depth) AS ((SELECT a.id, 1 FROM $source->{from} $order LIMIT 5) UNION ALL "
+		  . "SELECT l.id, r.depth + 1 FROM r, LATERAL (SELECT a.id FROM $source->{from} WHERE a.id > r.id $order LIMIT 2) l WHERE r.depth < 4) "
+		  . "SELECT r.depth, r.id FROM r JOIN $source->{from} ON a.id = r.id $last, r.depth");
+}
+
+# Rows that are stored in the order in which they come.
+sub stored
+{
+	my ($tables) = @_;
+	my $query = draw_total_query($tables) =~ s/^SELECT  FROM/SELECT 1 AS one FROM/r;
+	my $read = "SET LOCAL max_parallel_workers_per_gather = 0;\nSELECT count(*), md5(string_agg(r, '|')) FROM (SELECT s::text r, row_number() OVER () n FROM stored s) w;\n";
+
+	return "BEGIN;\nSET LOCAL synchronize_seqscans = off;\n" . pick(
+		"CREATE TEMPORARY TABLE stored AS $query;\n",
+		"CREATE TEMPORARY TABLE stored AS SELECT * FROM ($query) q;\n",
+		"CREATE TEMPORARY TABLE stored AS SELECT * FROM ($query) q LIMIT 0;\nINSERT INTO stored $query;\n",
+		"CREATE MATERIALIZED VIEW stored AS $query;\n",
+		"CREATE MATERIALIZED VIEW stored AS $query WITH NO DATA;\nREFRESH MATERIALIZED VIEW stored;\n",
+		"CREATE VIEW stored AS $query;\n") . $read . "ROLLBACK;\n";
+}
+
+sub copied
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	return 'COPY (' . draw_total_query($tables, $source) . ($source->{size} > 500 ? ' OFFSET ' . ($source->{size} - 100) : '') . ") TO STDOUT;\n";
+}
+
+sub aggregated
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	my @keys = draw_keys($source, 2);
+	my $key = $keys[0];
+	my $ids = join " || '/' || ", map { "$_\::text" } @{ $source->{ids} };
+	my $total = total_order($source, map { { %$_ } } @keys);
+	my $group = chance(0.5) ? ' GROUP BY a.g' : '';
+	my $distinct = canonical($key->{type}, $key->{collation}, 'x');
+
+	return digest_of_set(pick(
+		"SELECT string_agg($ids, ',' $total) AS s FROM $source->{from}$group",
+		"SELECT array_agg($source->{ids}[0] $total) AS s, min(a.g) AS m FROM $source->{from}$group",
+		"SELECT string_agg($ids, ',' $total) AS s, string_agg($ids, ';' ORDER BY " . join(', ', reverse @{ $source->{ids} }) . ") AS v FROM $source->{from}$group",
+		"SELECT count(DISTINCT $key->{sql}) AS s FROM $source->{from}$group",
+		"SELECT n, (SELECT array_agg($distinct) FROM unnest(s) x) AS v FROM (SELECT count(*) AS n, array_agg(DISTINCT $key->{sql}) AS s FROM $source->{from}$group) d",
+		"SELECT percentile_disc(0.3) WITHIN GROUP (ORDER BY $source->{ids}[0] DESC) AS s, mode() WITHIN GROUP (ORDER BY a.g) AS m FROM $source->{from}$group",
+		"SELECT rank($key->{constant}) WITHIN GROUP (" . order_by($key) . ") AS s FROM $source->{from}$group"));
+}
+
+# SQL functions and loops of PL/pgSQL, to the end or not.
+sub function
+{
+	my ($tables) = @_;
+	my $source = limited($tables->{ pick('t', 'u', 'p') }, 'a', 500);
+	my @keys = draw_keys($source, 3);
+	my $order = total_order($source, @keys);
+	my $stop = between(1, 50);
+
+	return "BEGIN;\n" . pick(
+		"CREATE FUNCTION sorted(part integer) RETURNS SETOF integer LANGUAGE sql STABLE AS \$\$ SELECT a.id FROM $source->{from} WHERE a.g >= part $order \$\$;\n",
+		"CREATE FUNCTION sorted(part integer) RETURNS SETOF integer LANGUAGE sql VOLATILE ROWS 7 AS \$\$ SELECT a.id FROM $source->{from} WHERE a.g >= part $order \$\$;\n",
+		"CREATE FUNCTION sorted(part integer) RETURNS SETOF integer LANGUAGE plpgsql AS \$\$ BEGIN RETURN QUERY SELECT a.id FROM $source->{from} WHERE a.g >= part $order; END \$\$;\n",
+		<<"SQL") . <<"SQL";
+CREATE FUNCTION sorted(part integer) RETURNS SETOF integer LANGUAGE plpgsql AS \$\$
+DECLARE
+	c SCROLL CURSOR (which integer) FOR SELECT a.id FROM $source->{from} WHERE a.g >= which $order;
+	i integer;
+BEGIN
+	FOR r IN c(part) LOOP
+		RETURN NEXT r.id;
+		EXIT WHEN r.id % $stop = 0;
+	END LOOP;
+	OPEN c(part);
+	FETCH LAST FROM c INTO i;
+	RETURN NEXT i;
+	FETCH PRIOR FROM c INTO i;
+	RETURN NEXT i;
+	MOVE ABSOLUTE $stop FROM c;
+	FETCH RELATIVE -1 FROM c INTO i;
+	RETURN NEXT i;
+	CLOSE c;
+END \$\$;
+SQL
+SELECT count(*), md5(string_agg(s::text, ',')) FROM sorted(0) s;
+SELECT g, (SELECT sum(n * s) FROM sorted(g) WITH ORDINALITY AS f(s, n)) FROM generate_series(1, 4) g;
+ROLLBACK;
+SQL
+}
+
+# Rows that are locked or changed in an order.
+sub changed
+{
+	my ($tables) = @_;
+	my $table = $tables->{ pick('t', 'u') };
+	my $source = limited($table, 'a', 300);
+	my $order = total_order({ %$source, ids => [ 'a.id' ] }, draw_keys($source, 2));
+	my $limit = chance(0.5) ? ' LIMIT ' . between(1, 100) : '';
+	my $name = $table->{name};
+
+	return 'serial', "BEGIN;\n" . pick(
+		"SELECT count(*), md5(string_agg(r, '|')) FROM (SELECT q.id::text r, row_number() OVER () n FROM (SELECT a.id FROM $name a WHERE a.g < 4 $order$limit FOR UPDATE) q) w;\n",
+		"WITH changed AS (UPDATE $name c SET g = s.n FROM (SELECT a.id, row_number() OVER ($order) n FROM $source->{from}$limit) s WHERE c.id = s.id RETURNING c.id, c.g, s.n) "
+		  . "SELECT count(*), sum(hashtextextended(changed::text, 0)::numeric) FROM changed;\n",
+		"WITH gone AS (DELETE FROM $name c USING (SELECT a.id FROM $source->{from} $order OFFSET 3) s WHERE c.id = s.id RETURNING c.id) SELECT count(*), sum(id) FROM gone;\n"
+		  . "SELECT count(*), sum(id) FROM $name;\n",
+		"INSERT INTO $name (id, g) SELECT -a.id, row_number() OVER ($order) FROM $source->{from}$limit;\n"
+		  . "SELECT sum(id), sum(g * (id % 1000)) FROM $name;\n",
+		"MERGE INTO $name c USING (SELECT a.id, row_number() OVER ($order) n FROM $source->{from}$limit) s ON c.id = s.id WHEN MATCHED AND n % 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET g = n;\n"
+		  . "SELECT count(*), sum(g * (id % 1000)) FROM $name;\n") . "ROLLBACK;\n";
+}
+
+# Btree indexes and clustered tables, which are read in their order.
+sub indexed
+{
+	my ($tables) = @_;
+	my $table = limited($tables->{ pick('t', 'u', 'p') }, 'a', chance(0.1) ? 30000 : 3000);
+	my @keys = draw_plain_keys($table, 3);
+	$_->{order} =~ s/ USING [<>]// foreach @keys;
+	my @expressions = map { $_->{sql} =~ s/^a\.//r } @keys;
+	my $list = join ', ', map { $expressions[$_] . $keys[$_]{order} } 0 .. $#keys;
+	my $kind = pick('TEMPORARY', 'UNLOGGED', '');
+	my $parallel = $kind ne 'TEMPORARY' && chance(0.4);
+	my $part = chance(0.2) ? ' WHERE g > 2' : '';
+	my $digest = "SELECT count(*), md5(string_agg(r, '|')) FROM (SELECT q.id::text r, row_number() OVER () n FROM (SELECT id FROM indexed";
+	my $script = "BEGIN;\nSET LOCAL synchronize_seqscans = off;\n";
+
+	$script .= "SET LOCAL min_parallel_table_scan_size = 0;\nSET LOCAL maintenance_work_mem = '128MB';\n" if $parallel;
+	$script .= "SET LOCAL maintenance_work_mem = '1MB';\n" if chance(0.15);
+	$script .= "CREATE $kind TABLE indexed AS SELECT * FROM $table->{from};\n";
+	$script .= 'CREATE ' . pick('', '', 'UNIQUE ') . "INDEX ordered ON indexed ($list, id)" . pick('', '', ' INCLUDE (g)') . pick('', '', ' WITH (deduplicate_items = off)') . "$part;\n";
+	$script .= "DELETE FROM indexed WHERE id % 5 = 0;\nREINDEX TABLE indexed;\n" if chance(0.2);
+	$script .= "SELECT bt_index_parent_check('ordered', true, true);\n" if has_amcheck() && chance(0.7);
+	$script .= "SET LOCAL enable_seqscan = off;\n$digest$part ORDER BY $list, id) q) w;\n";
+	$script .= "SET LOCAL enable_seqscan = on;\nSET LOCAL max_parallel_workers_per_gather = 0;\nCLUSTER indexed USING ordered;\n$digest) q) w;\n" if $part eq '' && chance(0.3);
+	return ('serial', $script . "ROLLBACK;\n");
+}
+
+# Sorts over sorts, appended and merged.
+sub nested
+{
+	my ($tables) = @_;
+	my $source = table_source($tables->{ pick('t', 'p') }, 'a');
+	my $inner = total_order($source, draw_keys($source, 2));
+	my @keys = draw_keys($source, 2);
+	my $outer = total_order($source, @keys);
+	my $columns = "a.id, a.g" . join('', map { ', ' . $_->{sql} } grep { $_->{sql} ne 'a.g' } @{ $source->{columns} });
+	my $size = $source->{size};
+
+	return digest_of_sequence(pick(
+		"SELECT a.id FROM (SELECT $columns FROM $source->{from} $inner LIMIT " . between(0, $size) . ") a $outer",
+		"SELECT a.id, a.n FROM (SELECT $columns, row_number() OVER ($inner) AS n FROM $source->{from}) a $outer",
+		"SELECT a.id, a.branch FROM ((SELECT $columns, 1 AS branch FROM $source->{from} $outer) UNION ALL (SELECT $columns, 2 FROM $source->{from} WHERE a.g > 2 $outer)) a $outer, branch",
+		"WITH a AS MATERIALIZED (SELECT $columns FROM $source->{from} $inner OFFSET 2), b AS (SELECT * FROM a " . total_order($source, draw_keys($source, 1)) . ") SELECT a.id FROM a JOIN b USING (id) $outer"));
+}
+
+# Each is drawn as often as its weight has it.
+my @kinds = (
+	[ 24, \&ordered ], [ 16, \&ordered_totally ], [ 3, \&with_ties ], [ 9, \&distinct ], [ 6, \&set_operation ], [ 9, \&grouped ], [ 10, \&window ],
+	[ 9, \&merge_join ], [ 8, \&cursor ], [ 6, \&prepared ], [ 7, \&subplan ], [ 2, \&recursive ], [ 6, \&stored ], [ 3, \&copied ], [ 7, \&aggregated ],
+	[ 4, \&function ], [ 4, \&changed ], [ 4, \&indexed ], [ 6, \&nested ]);
+
+# Draws a query on these tables; returns the script, and whether the two sides
+# would be in each other's way if they ran it at the same time.
+sub draw_query
+{
+	my ($tables) = @_;
+	my $total = 0;
+	$total += $_->[0] foreach @kinds;
+	my $drawn = below($total);
+	foreach my $kind (@kinds)
+	{
+		$drawn -= $kind->[0];
+		next if $drawn >= 0;
+		my @script = $kind->[1]->($tables);
+		return (pop @script, scalar @script);
+	}
+}
+
+# ---- settings
+
+my %known_settings;
+
+my @planner_settings = qw(
+	enable_hashagg enable_hashjoin enable_nestloop enable_mergejoin enable_material enable_incremental_sort enable_indexscan enable_bitmapscan
+	enable_indexonlyscan enable_memoize enable_partitionwise_join enable_partitionwise_aggregate enable_gathermerge enable_presorted_aggregate
+	enable_group_by_reordering enable_distinct_reordering parallel_leader_participation);
+
+my @parallel_settings = (
+	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'min_parallel_index_scan_size = 0',
+	'max_parallel_workers_per_gather = 2');
+
+# The settings for a query, as SQL; of those that not every server has, those
+# that are among "known".
+sub draw_settings
+{
+	my ($known, @devices) = @_;
+	%known_settings = map { $_ => 1 } @$known;
+	my @settings;
+
+	# most plans that sort have a rival that hashes
+	push @settings, 'enable_hashagg = off' if chance(0.7);
+	push @settings, map { "$_ = " . pick('on', 'off') } pick_some(pick(0, 0, 1, 2, 4), @planner_settings);
+	push @settings, @parallel_settings if chance(0.12);
+	push @settings, map { "$_ = regress" } 'debug_parallel_query', 'force_parallel_mode' if chance(0.06);
+	push @settings, 'work_mem = ' . pick(qw('64kB' '1MB')) if chance(0.1);
+	push @settings, 'gpusort.work_mem = ' . pick(qw('64kB' '100kB' '1MB')) if chance(0.1);
+	push @settings, 'gpusort.device = ' . pick(@devices);
+	# the comparison has to notice by itself what verifying would
+	push @settings, 'gpusort.verify = off' if chance(0.3);
+	push @settings, 'gpusort.algorithm = ' . pick(qw(quicksort quicksort2 radix bitonic merge)) if chance(0.3);
+	push @settings, 'cursor_tuple_fraction = 1.0' if chance(0.5);
+	push @settings, 'hash_mem_multiplier = 1.0' if chance(0.1);
+	return join '', map { "SET $_;\n" } grep { /^(\S+)/ && ($1 =~ /^gpusort/ || $known_settings{$1}) } @settings;
+}
+
+1;

@@ -1,0 +1,315 @@
+#!/usr/bin/perl
+# Compares random queries with what they give without gpusort.
+#
+# usage: perl test/differential/compare.pl [OPTION...]
+#	--queries N		how many queries, by default 10000
+#	--seed N		where to begin; drawn and printed if it is not given
+#	--jobs N		how many pairs of sessions, by default one
+#	--device NAME	host: sorts are done in the backend; cuda: by gpusortd;
+#					both, the default: some so, some so, some as auto has it
+#	--encoding NAME	that of the database, by default UTF8
+#	--locale NAME	its locale, by default the server's, with another
+#					encoding C; icu:NAME for one of ICU
+#	--round N		only this round, or
+#	--query N		only this query of it: to repeat what failed
+#
+# Takes the server of the PG* environment, of which gpusort must be a part, and
+# on it a database of its own, gpusort_differential.  Needs nothing but psql
+# and what the smallest of Perls has.
+#
+# A round draws tables of any types, and queries on them.  Each query is run in
+# two sessions at once: in one gpusort is off, in the other it is forced, and
+# verifies what it does.  All that they print, errors too, has to be the same.
+# Every query is drawn from seed, round and number alone, so each can be
+# repeated by itself.
+#
+# Prints a line for each round, as TAP; of a query that differs, the tables, the
+# query and both outputs.  When gpusort has sorted much less than it should
+# have, that is a failure too.
+use strict;
+use warnings;
+use Fcntl ':flock';
+use Getopt::Long;
+my ($directory, $arguments);
+
+BEGIN
+{
+	($directory) = $0 =~ m{^(.*)/} ? $1 : '.';
+	$arguments = join ' ', @ARGV;
+}
+use lib $directory;
+use Draw;
+use Session;
+use Tables;
+use Types;
+use Queries;
+
+use constant {
+	DATABASE => 'gpusort_differential',
+	QUERIES_OF_ROUND => 50,
+	QUERIES_OF_LARGE_ROUND => 10,
+	# one round of so many has a table of a hundred thousand rows
+	LARGE_ROUNDS => 50,
+	# a query gives up after this, and a session is given up after that
+	STATEMENT_SECONDS => 60,
+	PATIENCE_SECONDS => 300,
+	# a job that has found so much ends
+	MOST_FAILURES => 5,
+	# gpusort sorts about once for a query; below this something is wrong
+	LEAST_SORTS_OF_QUERY => 0.3,
+	SHOWN_LINES => 60
+};
+
+my %options = (queries => 10000, jobs => 1, device => 'both', encoding => 'UTF8');
+GetOptions(\%options, 'queries=i', 'seed=i', 'jobs=i', 'device=s', 'encoding=s', 'locale=s', 'round=i', 'query=i') && !@ARGV
+  && $options{device} =~ /^(host|cuda|both)$/ && (!defined $options{query} || defined $options{round})
+  or die "usage: see the head of $0\n";
+$options{seed} //= time() % 1000000;
+
+my @always = ('jit=off', 'timezone=UTC', 'statement_timeout=' . STATEMENT_SECONDS . 's', 'extra_float_digits=1');
+my @native = (@always, 'gpusort.enable=off');
+my @forced = (@always, 'gpusort.enable=on', 'gpusort.min_rows=0', 'gpusort.verify=on');
+my @settings_known;
+
+$| = 1;
+binmode STDOUT;
+main();
+
+sub main
+{
+	my $rounds = int(($options{queries} + QUERIES_OF_ROUND - 1) / QUERIES_OF_ROUND);
+	my @rounds = defined $options{round} ? ($options{round}) : (1 .. $rounds);
+
+	print "# seed $options{seed}\n";
+	make_database();
+	my %before = counters();
+	my %done = run_jobs(@rounds);
+	my %after = counters();
+
+	my $sorts = 0;
+	foreach my $name (sort keys %after)
+	{
+		my $count = $after{$name} - $before{$name};
+		$sorts += $count if $name eq 'sorts_host' || $name eq 'sorts_device';
+		print "# $name $count\n" if $count > 0 && $name !~ /microseconds|bytes/;
+	}
+	my $enough = defined $options{round} || $sorts >= $done{queries} * LEAST_SORTS_OF_QUERY;
+	print $enough ? 'ok' : 'not ok', " - gpusort has sorted $sorts times\n";
+	if ($options{device} eq 'cuda' && !defined $options{round})
+	{
+		# those without rows never get there
+		my $most = $after{sorts_host} - $before{sorts_host} < $sorts / 4;
+		print $most ? 'ok' : 'not ok', " - most of them in gpusortd\n";
+		$enough &&= $most;
+	}
+	print "# $done{queries} queries, of which $done{errors} are errors on both sides, $done{failures} failures, seed $options{seed}\n";
+	exit($done{failures} || !$enough || $done{broken} ? 1 : 0);
+}
+
+# A session that only asks.
+sub ask
+{
+	my ($database, $script) = @_;
+	my $session = Session->new($database, 'gpusort.enable=off');
+	my $answer = $session->run($script);
+	$session->end;
+	die "the server says: $answer" if $session->is_lost || $answer =~ /^(ERROR|FATAL)/m;
+	return $answer;
+}
+
+# Makes the database anew, and waits until gpusortd is up if it is to be used.
+sub make_database
+{
+	my $database = DATABASE;
+	my $maintained = $ENV{PGDATABASE} // 'postgres';
+	my $name = $options{locale} // ($options{encoding} eq 'UTF8' ? '' : 'C');
+	my $locale = $name =~ /^icu:(.*)/ ? " LOCALE_PROVIDER icu ICU_LOCALE '$1'" : $name ? " LOCALE '$name'" : '';
+
+	ask($maintained, "SET client_min_messages = error;\nDROP DATABASE IF EXISTS $database;\n"
+		  . "CREATE DATABASE $database TEMPLATE template0 ENCODING '$options{encoding}'$locale;");
+	# types, and functions that check an index; each only where there is such a module
+	ask($database, "CREATE EXTENSION $_;") foreach 'gpusort', split /\n/,
+	  ask($database, "SELECT name FROM pg_available_extensions WHERE name IN ('amcheck', 'citext', 'ltree') ORDER BY name;");
+	@settings_known = split /\n/, ask($database, 'SELECT name FROM pg_settings;');
+	return if $options{device} eq 'host';
+	for (1 .. 60)
+	{
+		my $states = ask($database, 'SELECT state FROM gpusort_devices;');
+		return if $states =~ /^ready$/m;
+		die 'there is no gpusortd: ' . ask($database, 'SELECT state, reason FROM gpusort_devices;') unless $states =~ /^(starting|failed)$/m;
+		sleep 1;
+	}
+	die "gpusortd does not start\n";
+}
+
+sub counters { return map { split /\|/ } split /\n/, ask(DATABASE, 'SELECT * FROM gpusort_stats;'); }
+
+# Runs the rounds, each in one of the jobs, and returns the sums of what they did.
+sub run_jobs
+{
+	my @rounds = @_;
+	my $jobs = @rounds < $options{jobs} ? @rounds : $options{jobs};
+	my %sums = (queries => 0, failures => 0, errors => 0, broken => 0);
+	my @outputs;
+
+	foreach my $job (0 .. $jobs - 1)
+	{
+		pipe(my $reader, my $writer) or die "pipe: $!";
+		my $process = fork() // die "fork: $!";
+		if ($process == 0)
+		{
+			close $reader;
+			my %done = run_job($job, grep { $_ % $jobs == $job % $jobs } @rounds);
+			print $writer join(' ', %done), "\n";
+			close $writer;
+			exit 0;
+		}
+		close $writer;
+		push @outputs, $reader;
+	}
+	foreach my $output (@outputs)
+	{
+		my %done = split / /, (<$output> // '') =~ s/\n//r;
+		$sums{broken}++ unless %done;
+		$sums{$_} += $done{$_} foreach keys %done;
+	}
+	print "not ok - a job has broken off\n" if $sums{broken};
+	1 while wait() != -1;
+	return %sums;
+}
+
+# Each job has its own schema, whose types and tables no other sees.
+sub run_job
+{
+	my ($job, @rounds) = @_;
+	my $schema = "job_$job";
+	my $native = Session->new(DATABASE, @native, "search_path=$schema,public");
+	my %sides = (native => $native);
+	my %done = (queries => 0, failures => 0, errors => 0);
+	my ($major) = int($native->run('SHOW server_version_num;') / 10000);
+
+	$native->run("CREATE SCHEMA $schema;");
+	definitions($native, $major, $options{encoding});
+	$sides{forced} = Session->new(DATABASE, @forced, "search_path=$schema,public");
+	show_first_columns($sides{forced}) if $job == 0;
+	foreach my $round (@rounds)
+	{
+		my $failures = $done{failures};
+		run_round($round, \%sides, \%done);
+		print $done{failures} == $failures ? 'ok' : 'not ok', " - round $round of seed $options{seed}\n";
+		last if $done{failures} >= MOST_FAILURES;
+		foreach my $side ('native', 'forced')
+		{
+			next unless $sides{$side}->is_lost;
+			$sides{$side}->end;
+			# the server may have to recover first
+			sleep 5;
+			$sides{$side} = Session->new(DATABASE, $side eq 'native' ? @native : @forced, "search_path=$schema,public");
+		}
+	}
+	$_->end foreach values %sides;
+	return %done;
+}
+
+# Says by which first columns sorts are taken over, and by which they are not.
+sub show_first_columns
+{
+	my ($session) = @_;
+	my %names = (1 => [], 0 => []);
+	my @columns = map { [ $_->{name}, "NULL::$_->{sql}" ] } all_types();
+
+	push @columns, map { [ "text COLLATE $_", "NULL::text COLLATE $_" ] } collations_of(type_named('text'));
+	foreach my $column (@columns)
+	{
+		my $plan = $session->run("EXPLAIN (COSTS OFF) SELECT FROM (VALUES ($column->[1]), (NULL)) v (x) ORDER BY x;");
+		push @{ $names{ $plan =~ /GpuSort/ ? 1 : 0 } }, $column->[0];
+	}
+	report('# taken over by: ' . join(', ', @{ $names{1} }) . "\n# native by: " . join(', ', @{ $names{0} }) . "\n");
+}
+
+sub run_round
+{
+	my ($round, $sides, $done) = @_;
+	my $large = $round % LARGE_ROUNDS == 0;
+	my $name = "$options{seed} $round";
+
+	start_draws($name);
+	my ($tables, $commands) = draw_tables($large);
+	my $messages = $sides->{native}->run("DROP TABLE IF EXISTS t, u, p;\n$commands") =~ s/^NOTICE.*\n//mgr;
+	if ($messages ne '')
+	{
+		report("# The tables of round $round could not be made.\n", commented("$messages\n$commands"));
+		$done->{failures}++;
+		return;
+	}
+	my $queries = $large ? QUERIES_OF_LARGE_ROUND : QUERIES_OF_ROUND;
+	foreach my $query (defined $options{query} ? ($options{query}) : (1 .. $queries))
+	{
+		start_draws("$name $query");
+		my $settings = draw_settings(\@settings_known, devices());
+		my ($script, $serial) = draw_query($tables);
+		my ($native, $forced) = outputs($sides, $settings . $script, $serial);
+
+		$done->{queries}++;
+		$done->{errors}++ if $native =~ /^ERROR/m;
+		my $problem = $sides->{native}->is_lost || $sides->{forced}->is_lost ? 'a session is lost'
+		  : $native ne $forced ? 'the outputs differ' : $native =~ /out of order: [1-9]/ ? 'rows are out of order even natively' : undef;
+		next unless $problem;
+		$done->{failures}++;
+		show_failure($round, $query, $problem, $commands, $settings . $script, $native, $forced);
+		return if $sides->{native}->is_lost || $sides->{forced}->is_lost;
+	}
+}
+
+# The devices to draw from.  The draw is made in any case, so that the rest of
+# a query is the same with each.
+sub devices
+{
+	return $options{device} eq 'both' ? ('host', 'cuda', 'auto') : ($options{device}) x 3;
+}
+
+# What the two sides print for a script.
+sub outputs
+{
+	my ($sides, $script, $serial) = @_;
+	my %outputs;
+
+	foreach my $side ('native', 'forced')
+	{
+		my $enable = $side eq 'native' ? 'off' : 'on';
+		$sides->{$side}->send($script =~ s/\{enable\}/$enable/gr . "DISCARD ALL;");
+		$outputs{$side} = $sides->{$side}->receive(PATIENCE_SECONDS) if $serial;
+	}
+	foreach my $side ('native', 'forced')
+	{
+		$outputs{$side} //= $sides->{$side}->receive(PATIENCE_SECONDS);
+	}
+	return @outputs{ 'native', 'forced' };
+}
+
+sub commented { return $_[0] =~ s/\n*$/\n/r =~ s/^/#   /mgr; }
+
+sub show_failure
+{
+	my ($round, $query, $problem, $commands, $script, $native, $forced) = @_;
+	my $repeat = join ' ', map { "--$_ $options{$_}" } grep { $_ ne 'round' && $_ ne 'query' && $_ ne 'jobs' && $_ ne 'queries' } sort keys %options;
+
+	report("# Query $query of round $round: $problem.\n#\n# To repeat it: test/differential/compare.pl $repeat --round $round --query $query\n#\n",
+	  "# The tables:\n", commented($commands), "# The query:\n", commented($script),
+	  "# Its output without gpusort:\n", commented(first_lines($native)), "# With gpusort:\n", commented(first_lines($forced)));
+}
+
+# Prints something long in one piece, whatever other jobs print.
+sub report
+{
+	open my $lock, '<', $0 or die "$0: $!";
+	flock $lock, LOCK_EX or die "flock: $!";
+	print @_;
+	close $lock;
+}
+
+sub first_lines
+{
+	my @lines = split /\n/, $_[0];
+	return join "\n", @lines <= SHOWN_LINES ? @lines : (@lines[ 0 .. SHOWN_LINES - 1 ], '...');
+}
