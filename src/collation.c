@@ -178,62 +178,6 @@ collation_is_trusted(const CollationTransform *transform)
 
 
 /*
- * ICU, which makes a sort key from its beginning as far as it is wanted
- */
-#if PG_VERSION_NUM >= 160000
-
-static Size
-transform_by_icu(CollationTransform *transform, const char *string, Size size,
-				 char *bytes, Size limit)
-{
-	return pg_strnxfrm_prefix(bytes, limit, string, size, transform->locale);
-}
-
-#elif defined(USE_ICU)
-
-static Size
-transform_by_icu(CollationTransform *transform, const char *string, Size size,
-				 char *bytes, Size limit)
-{
-	UCharIterator characters;
-	UChar	   *converted = NULL;
-	uint32		state[2] = {0, 0};
-	UErrorCode	status = U_ZERO_ERROR;
-	int32		length;
-
-	if (GetDatabaseEncoding() == PG_UTF8)
-		uiter_setUTF8(&characters, string, size);
-	else
-	{
-		length = icu_to_uchar(&converted, string, size);
-		uiter_setString(&characters, converted, length);
-	}
-	length = ucol_nextSortKeyPart(transform->locale->info.icu.ucol,
-								  &characters, state, (uint8 *) bytes, limit,
-								  &status);
-	if (U_FAILURE(status))
-		ereport(ERROR,
-				(errmsg("sort key generation failed: %s",
-						u_errorName(status))));
-	if (converted != NULL)
-		pfree(converted);
-	return length;
-}
-
-#else
-
-static Size
-transform_by_icu(CollationTransform *transform, const char *string, Size size,
-				 char *bytes, Size limit)
-{
-	elog(ERROR, "a collation of ICU in a server without ICU");
-	return 0;
-}
-
-#endif
-
-
-/*
  * libc, which makes a sort key as a whole
  */
 
@@ -316,7 +260,9 @@ Size
 collation_transform(CollationTransform *transform, const char *string,
 					Size size, char *bytes, Size limit)
 {
+	/* ICU makes a sort key from its beginning, as far as it is wanted. */
 	if (transform->by_icu)
-		return transform_by_icu(transform, string, size, bytes, limit);
+		return pg_strnxfrm_prefix(bytes, limit, string, size,
+								  transform->locale);
 	return transform_by_libc(transform, string, size, bytes, limit);
 }

@@ -17,6 +17,7 @@
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 #endif
+#include "mb/pg_wchar.h"
 #include "utils/wait_event.h"
 
 /* 17 gave extensions wait events with names of their own. */
@@ -175,6 +176,45 @@ smgr_bulk_finish(BulkWriteState *state)
 		smgrimmedsync(RelationGetSmgr(state->relation), state->fork);
 	pfree(state->zeros);
 	pfree(state);
+}
+#endif
+
+/*
+ * 16 added a function for the beginning of a sort key.  What it does for ICU,
+ * the only provider that it works for, was in the middle of others before.
+ */
+#if PG_VERSION_NUM < 160000
+static inline size_t
+pg_strnxfrm_prefix(char *dest, size_t destsize, const char *src,
+				   ssize_t srclen, pg_locale_t locale)
+{
+#ifdef USE_ICU
+	UCharIterator characters;
+	UChar	   *converted = NULL;
+	uint32		state[2] = {0, 0};
+	UErrorCode	status = U_ZERO_ERROR;
+	int32		length;
+
+	if (GetDatabaseEncoding() == PG_UTF8)
+		uiter_setUTF8(&characters, src, srclen);
+	else
+	{
+		length = icu_to_uchar(&converted, src, srclen);
+		uiter_setString(&characters, converted, length);
+	}
+	length = ucol_nextSortKeyPart(locale->info.icu.ucol, &characters, state,
+								  (uint8 *) dest, destsize, &status);
+	if (U_FAILURE(status))
+		ereport(ERROR,
+				(errmsg("sort key generation failed: %s",
+						u_errorName(status))));
+	if (converted != NULL)
+		pfree(converted);
+	return length;
+#else
+	elog(ERROR, "a collation of ICU in a server without ICU");
+	return 0;
+#endif
 }
 #endif
 

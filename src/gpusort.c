@@ -12,6 +12,7 @@
  *		row_order.c			until their order is known
  *		sort_keys.c			for which keys are made, column by column
  *		key_encoders.c		each type in its own way, in encode_*.c
+ *		collation.c			and strings as their collation has it
  *		sort_job.c			and sent to be sorted
  *		device_client.c		on the GPU, by gpusortd (daemon/, ../kernels/)
  *		host_sort.c			or on the CPU

@@ -163,7 +163,7 @@ SELECT fault('SELECT c COLLATE "en-x-icu", id FROM samples ORDER BY c COLLATE "e
 
 -- collations that do not order by bytes, of which some find strings equal that are not the same
 CREATE COLLATION ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-CREATE COLLATION by_number (provider = icu, locale = 'en-u-kn-ka-shifted');
+CREATE COLLATION by_number (provider = icu, locale = 'en-u-ka-shifted-kn');
 SELECT fault FROM unnest('{t,v,c,n}'::text[]) sort_column, unnest('{en-x-icu,und-x-icu,by_number,ignoring_case}'::text[]) name,
 	unnest('{ASC NULLS FIRST,DESC NULLS LAST}'::text[]) direction,
 	fault(format(CASE name WHEN 'ignoring_case' THEN 'SELECT lower(%s) FROM samples ORDER BY %1$s COLLATE %I %s'
