@@ -255,6 +255,70 @@ is($out, "0\n0\n0\n", 'nothing is left, and with room enough it is built');
 is(counter('indexes_native'), $handed_over + 1, 'by core');
 
 #
+# Parallel workers that are disturbed
+#
+
+$node->safe_psql('postgres', <<'SQL');
+ALTER FUNCTION wait_at PARALLEL SAFE;
+CREATE TABLE p WITH (parallel_workers = 2) AS SELECT * FROM t;
+VACUUM ANALYZE p;
+SQL
+
+# Starts a build of which one process waits at this row; returns its leader and the one that waits.
+sub start_parallel_build
+{
+	my ($place) = @_;
+	$door->query_safe('SELECT pg_advisory_lock(1)');
+	my $session = start_psql(<<"SQL");
+SET max_parallel_maintenance_workers = 2;
+CREATE INDEX built ON p (wait_at(id, $place), txt);
+SELECT bt_index_parent_check('built', true, true);
+DROP INDEX built;
+SQL
+	my $waiting = "FROM pg_stat_activity WHERE application_name = 'builder' AND query LIKE 'CREATE INDEX%wait_at%' AND wait_event_type = 'Lock'";
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 $waiting") or die 'no build that waits';
+	return ($session, split /\|/, $node->safe_psql('postgres', "SELECT coalesce(leader_pid, pid), pid $waiting"));
+}
+
+# Lets the build go on.
+sub finish_parallel_build
+{
+	my ($session) = @_;
+	$door->query_safe('SELECT pg_advisory_unlock_all()');
+	eval { $session->{handle}->finish };
+}
+
+foreach my $place (1, 12000)
+{
+	my $workers = counter('index_workers');
+	my ($leader, $waiting);
+	($session) = start_parallel_build($place);
+	finish_parallel_build($session);
+	is($session->{err} . $session->{out}, "\n", "a process waits at row $place: the index is built");
+	is(counter('index_workers'), $workers + 2, 'by two workers and their leader');
+
+	($session, $leader) = start_parallel_build($place);
+	$node->safe_psql('postgres', "SELECT pg_cancel_backend($leader)");
+	finish_parallel_build($session);
+	like($session->{err}, qr/^ERROR:  canceling statement due to user request$/m, 'it is cancelled');
+	is($node->safe_psql('postgres', "CHECKPOINT; $left"), "0\n0\n0", 'and nothing is left');
+
+	($session, $leader, $waiting) = start_parallel_build($place);
+	$node->safe_psql('postgres', "SELECT pg_terminate_backend($waiting)");
+	finish_parallel_build($session);
+	like($session->{err}, qr/^(ERROR|FATAL):  terminating connection due to administrator command$/m, 'the process is terminated');
+	is($node->safe_psql('postgres', "CHECKPOINT; $left"), "0\n0\n0", 'and nothing is left');
+
+	($session) = start_parallel_build($place);
+	kill 'KILL', $daemon;
+	finish_parallel_build($session);
+	like($session->{err}, qr/^(WARNING:  gpusort: sorting without the device\n)?$/, 'gpusortd is killed');
+	is($session->{out}, "\n", 'and the index is built');
+	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), 'gpusortd is back');
+	$daemon = daemon_pid();
+}
+
+#
 # Other sessions
 #
 
