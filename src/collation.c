@@ -42,10 +42,9 @@
 
 /*
  * Characters of a longer string from which the first bytes of its key are
- * made: one for each byte, and some more, on whose account the last of these
- * may be another one.
+ * made.  Most characters have one or two.
  */
-#define LIBC_HEAD_CHARACTERS(limit) ((limit) + 4)
+#define LIBC_HEAD_CHARACTERS(limit) ((limit) * 3 / 4 + 4)
 
 /* What is between the levels of a sort key of glibc, and nowhere else. */
 #define LIBC_LEVEL_END		1

@@ -26,7 +26,7 @@
 
 /* Bytes of a sort key at first, and by how much there are more each time. */
 #define FIRST_LIMIT			8
-#define LIMIT_FACTOR		4
+#define LIMIT_FACTOR		2
 #define GREATEST_LIMIT		(KEY_MAX_WORDS * sizeof(uint64_t))
 
 /*

@@ -849,6 +849,39 @@ foreach my $collation (@other)
 		'none', "collation $collation is no obstacle");
 }
 
+# Whatever ICU can be told, and scripts that it has rules for.
+my $mixed_scripts = q{
+	SELECT random_text('aAbBcC-'' .,' || U&'\00e4\00c4\0301\0308\030a\0327', 10) FROM generate_series(1, 60)
+	UNION ALL
+	SELECT random_text(U&'\0e40\0e41\0e01\0e02\0e32\0e33\0e48\0e49 a', 8) FROM generate_series(1, 30)
+	UNION ALL
+	SELECT random_text(U&'\ac00\ac01\1100\1161\11a8\4e00\4e8c\9fa5\3042\30a2\30fc\309d\3099', 8) FROM generate_series(1, 40)
+	UNION ALL
+	SELECT random_text('0123456789' || U&'\0660\0967 -.', 12) FROM generate_series(1, 30)
+	UNION ALL
+	SELECT random_text(U&'\0415\0435\0301\0448\05d0\05b0\0627\064e\0915\094d\0937', 8) FROM generate_series(1, 40)
+	UNION ALL
+	SELECT random_text(U&'\FFFD\FFFE\FFFF\+01F600\+010000\+10FFFF\200D\0001\007F\E000', 6) FROM generate_series(1, 40)
+};
+my @icu_locales = (grep { /icu/ } @other) ? (
+	'fr-CA', 'th', 'ko', 'ja', 'zh', 'hu', 'da-u-kf-upper', 'de-u-co-phonebk', 'und-u-kb', 'und-u-kc', 'und-u-kn',
+	'und-u-ks-identic', 'und-u-ks-level1', 'und-u-ks-level4-ka-shifted', 'und-u-kc-ks-level1', 'und-u-kr-grek-digit-latn')
+  : ();
+foreach my $locale (@icu_locales)
+{
+	foreach my $deterministic ('true', 'false')
+	{
+		$node->safe_psql(
+			'postgres', qq{
+			SET client_min_messages = error;
+			CREATE COLLATION "$locale $deterministic" (provider = icu, locale = '$locale', deterministic = $deterministic)});
+		like(
+			check('postgres', "SELECT s COLLATE \"$locale $deterministic\" FROM ($mixed_scripts) strings (s)"),
+			qr/^tight: words 0, .* columns 1 of 1$/,
+			"mixed scripts under ICU's $locale" . ($deterministic eq 'true' ? '' : ', nondeterministic'));
+	}
+}
+
 # Pattern operators order by bytes under any collation.
 foreach my $collation (@other)
 {
