@@ -89,6 +89,10 @@ my @unicode_words = (
 	"\x{10ffff}", "a\x{200b}b", "a\x{ad}b", "\x{2010}", "\x{fb01}", 'fi', "I\x{307}", "\x{130}", "\x{131}");
 
 my @alphabets = ([ 'a' .. 'c' ], [ 'a' .. 'z', 'A' .. 'Z', '0' .. '9', ' ', '-', '_' ], [ 'a', 'b', 'A', 'B', '-', ' ' ]);
+my @latin_alphabet = ('a', 'A', 'b', 'e', 'o', 's', ' ', map { chr } 0xa1 .. 0xff);
+my @unicode_alphabet = (
+	'a', 'A', 'e', ' ', "\x{301}", "\x{308}", "\x{327}", "\x{e9}", "\x{200b}", "\x{200d}", "\x{ad}", map { chr } 0x100 .. 0x17f, 0x3b1 .. 0x3c9,
+	0x430 .. 0x44f, 0x5d0 .. 0x5ea, 0x627 .. 0x63a, 0xe01 .. 0xe2e, 0x3041 .. 0x3096, 0x4e00 .. 0x4e20, 0xac00 .. 0xac20, 0x1f600 .. 0x1f610);
 my @long_words = (
 	(map { ("repeat('a', $_)", "repeat('a', $_) || 'b'") } 15, 16, 120, 126, 127, 128, 129, 136, 500),
 	"repeat('ab', 1500)", "repeat('ab', 1500) || 'c'", "repeat('x', 9000)", "'b' || repeat(' ', 300)", "'b' || repeat(' ', 300) || 'c'",
@@ -99,7 +103,7 @@ sub random_word
 {
 	my $alphabet = pick(@alphabets);
 	my $prefix = chance(0.2) ? 'common' x between(1, 4) : '';
-	return quoted($prefix . join '', map { pick(@$alphabet) } 1 .. between(0, pick(4, 10, 40)));
+	return quoted($prefix . join '', map { pick(@$alphabet) } 1 .. between(0, pick(4, 4, 10, 10, 40, 150)));
 }
 
 my (@types, %types, @collations, %nondeterministic, $definitions, $has_amcheck);
@@ -230,9 +234,17 @@ sub add_strings
 {
 	my ($encoding) = @_;
 	my @all_words = @words;
-	push @all_words, @latin_words if $encoding eq 'UTF8' || $encoding eq 'LATIN1';
-	push @all_words, @unicode_words if $encoding eq 'UTF8';
-	utf8::encode($_) foreach @all_words;
+	if ($encoding eq 'UTF8' || $encoding eq 'LATIN1')
+	{
+		push @all_words, @latin_words;
+		push @alphabets, \@latin_alphabet;
+	}
+	if ($encoding eq 'UTF8')
+	{
+		push @all_words, @unicode_words;
+		push @alphabets, \@unicode_alphabet;
+	}
+	utf8::encode($_) foreach @all_words, @latin_alphabet, @unicode_alphabet;
 
 	add_type(name => 'text', kind => 'string', collatable => 1, long => 1, edges => [ literals(@all_words), @long_words ],
 		random => \&random_word, spread => q{(CASE WHEN h % 2 = 0 THEN 'shared by many' ELSE '' END || md5(h::text))});
