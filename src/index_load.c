@@ -147,7 +147,9 @@ collect_rows(IndexLoad *load, IndexInfo *info, double expected_rows)
 {
 	double		heap_tuples;
 
-	if (info->ii_ParallelWorkers > 0 && index_load_can_share(expected_rows))
+	if (info->ii_ParallelWorkers > 0 &&
+		!sort_keys_adaptive(load->order->keys) &&
+		index_load_can_share(expected_rows))
 	{
 		MemoryContext caller_context = MemoryContextSwitchTo(load->context);
 

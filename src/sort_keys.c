@@ -157,6 +157,10 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 		if (column->cache->collated != NULL &&
 			!encode_collated_trusted(column->cache->collated))
 			keys->doubtful = true;
+		/* how long sort keys are, or which values an enum had when asked */
+		if (column->cache->collated != NULL ||
+			type_is_enum(column->cache->type))
+			keys->adaptive = true;
 		keys->max_attno = Max(keys->max_attno, column->attno);
 		keys->nencoded++;
 	}

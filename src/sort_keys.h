@@ -55,6 +55,7 @@ typedef struct SortKeys
 	bool		cut;			/* some key is only a beginning */
 	bool		doubtful;		/* see sort_keys_doubtful() */
 	bool		same_layout;	/* will do, when keys are made again */
+	bool		adaptive;		/* see sort_keys_adaptive() */
 	KeyShape	shape;			/* of the present layout */
 	MemoryContext value_context;	/* for what is made of one value */
 } SortKeys;
@@ -109,6 +110,16 @@ static inline bool
 sort_keys_doubtful(const SortKeys *keys)
 {
 	return keys->doubtful;
+}
+
+/*
+ * Do keys depend, beside the layout, on what was seen of other rows?  Then
+ * all have to be made by the same SortKeys.
+ */
+static inline bool
+sort_keys_adaptive(const SortKeys *keys)
+{
+	return keys->adaptive;
 }
 
 #endif							/* GPUSORT_SORT_KEYS_H */
