@@ -204,6 +204,7 @@ sub output_columns
 	my $rows = $source->{rows};
 	my @columns = map { $_->{sql} } pick_some(pick(0, 1, 2, 4), @{ $source->{columns} });
 	push @columns, pick(@$rows) . ' AS whole' if chance(0.1);
+	push @columns, map { "nullif(a.g, $_ % 5)" } 1 .. 150 if chance(0.02);
 	my $number = 0;
 	return join ', ', map { / AS / ? $_ : "$_ AS o" . ++$number } shuffled(@{ $source->{ids} }, @columns);
 }

@@ -29,7 +29,8 @@ sub digest_of_sequence
 	return "WITH q AS MATERIALIZED ($query) SELECT $digest FROM (SELECT q::text r, row_number() OVER () n FROM q) w;\n" if chance(0.3);
 	return "SELECT $digest FROM (SELECT q::text r, row_number() OVER () n FROM ($query) q) w;\n" if chance(0.6) || $query =~ /^SELECT  FROM/;
 
-	# as a query that is not a part of another one
+	# as a query that is not a part of another one, some in the midst of subtransactions
+	my $failing = chance(0.3) ? ' BEGIN n := n + 1 / (n % 50 - 7); EXCEPTION WHEN division_by_zero THEN NULL; END;' : '';
 	return <<"SQL";
 DO \$\$
 DECLARE
@@ -39,7 +40,7 @@ DECLARE
 BEGIN
 	FOR r IN $query LOOP
 		n := n + 1;
-		digest := md5(digest || r::text);
+		digest := md5(digest || r::text);$failing
 	END LOOP;
 	RAISE NOTICE '% rows: %', n, digest;
 END \$\$;
@@ -239,8 +240,13 @@ sub cursor
 	{
 		my $move = pick('NEXT', 'PRIOR', 'FIRST', 'LAST', 'ABSOLUTE ' . between(-$size, $size), 'RELATIVE ' . between(-5, 5),
 			'FORWARD ' . between(0, 7), 'BACKWARD ' . between(0, 7), 'FORWARD 7', 'BACKWARD 7');
-		# what would give all rows gives only their number
+		# sorts begin with the first row that is fetched, and last longer than a subtransaction
+		my $savepoint = chance(0.15) && !($hold && $step > 2);
+		$script .= "SET gpusort.enable = off;\n" if chance(0.03);
+		$script .= "SAVEPOINT s;\n" if $savepoint;
 		$script .= pick('FETCH', 'FETCH', 'MOVE') . " $move FROM c;\n";
+		$script .= pick('RELEASE', 'ROLLBACK TO') . " SAVEPOINT s;\n" if $savepoint;
+		# all rows are too many to print
 		$script .= 'MOVE ' . pick('FORWARD ALL', 'BACKWARD ALL') . " FROM c;\n" if chance(0.1);
 		if ($hold && $step == 2)
 		{
@@ -503,7 +509,7 @@ sub draw_settings
 	push @settings, @parallel_settings if chance(0.12);
 	push @settings, map { "$_ = regress" } 'debug_parallel_query', 'force_parallel_mode' if chance(0.06);
 	push @settings, 'work_mem = ' . pick(qw('64kB' '1MB')) if chance(0.1);
-	push @settings, 'gpusort.work_mem = ' . pick(qw('64kB' '100kB' '1MB')) if chance(0.1);
+	push @settings, 'gpusort.work_mem = ' . pick(qw('64kB' '100kB' '1MB')) if chance(0.15);
 	push @settings, 'gpusort.device = ' . pick(@devices);
 	# the comparison has to notice by itself what verifying would
 	push @settings, 'gpusort.verify = off' if chance(0.3);
