@@ -77,13 +77,15 @@ foreach my $fault ('nulls', 'direction', 'column')
 set_fault('native');
 my ($status, $output) = compare(@some);
 is($status, 1, 'so is that it is not gpusort that sorts');
-like($output, qr/^not ok - gpusort has sorted 0 times$/m, 'and said');
+# a plan from before may still be of use when a transaction is rolled back
+like($output, qr/^not ok - gpusort has sorted \d times$/m, 'and said');
 like($output, qr/^ok - round 3 of seed 11$/m, 'although the results are right');
 
 set_fault('crash');
 ($status, $output) = compare('--seed', 11, '--queries', 50);
 isnt($status, 0, 'so is a crash');
-like($output, qr/^# Query \d+ of round 1: a session is lost.*the session has ended$/ms, 'and said');
+like($output, qr/^not ok - round 1 of seed 11$/m, 'and counted');
+like($output, qr/because of crash of another server process|a session is lost/, 'and said');
 
 $node->stop;
 done_testing();
