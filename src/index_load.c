@@ -47,6 +47,7 @@ typedef struct IndexLoad
 	Relation	index;
 	bool		unique;
 	bool		nulls_not_distinct;
+	bool		equal_images;	/* keys are equal only if their bytes are */
 	Size		limit;			/* bytes for all of it */
 
 	MemoryContext context;		/* holds everything below */
@@ -218,6 +219,20 @@ has_null_key(const IndexLoad *load, IndexTuple tuple)
 }
 
 /*
+ * Can it be told by the bytes of two rows that their keys are not equal?  Not
+ * so for values that have a length of their own, since other bytes may be the
+ * same value compressed.
+ */
+static inline bool
+surely_differ(const IndexLoad *load, IndexTuple a, IndexTuple b)
+{
+	return load->equal_images &&
+		((a->t_info | b->t_info) & INDEX_VAR_MASK) == 0 &&
+		(a->t_info != b->t_info ||
+		 memcmp(a + 1, b + 1, IndexTupleSize(a) - sizeof(IndexTupleData)) != 0);
+}
+
+/*
  * Sees to it that a row that comes in order does not have the key of the one
  * before it, *previous, which it then takes the place of.  Dead rows do not
  * count.
@@ -231,7 +246,8 @@ check_unique(IndexLoad *load, const RowComparator *comparator,
 		tuple->t_info &= ~ROW_IS_DEAD;
 		return;
 	}
-	if (*previous != NULL && row_compare(comparator, *previous, tuple) == 0 &&
+	if (*previous != NULL && !surely_differ(load, *previous, tuple) &&
+		row_compare(comparator, *previous, tuple) == 0 &&
 		(load->nulls_not_distinct || !has_null_key(load, tuple)))
 		report_duplicate(load, tuple);
 	*previous = tuple;
@@ -247,10 +263,13 @@ write_in_order(IndexLoad *load)
 	IndexTuple	previous = NULL;
 
 	if (load->unique)
+	{
 		comparator =
 			row_comparator_create(load->rows->descriptor,
 								  index_row_column, load->rows->columns,
 								  IndexRelationGetNumberOfKeyAttributes(load->index));
+		load->equal_images = _bt_allequalimage(load->index, false);
+	}
 	writer = leaf_writer_begin(load->heap, load->index, !load->unique);
 	for (uint64 entry = 0; entry < nrows; entry++)
 	{

@@ -88,14 +88,40 @@ index_row_column(const void *row, AttrNumber attno, TupleDesc descriptor,
 	return index_getattr(tuple, attno, descriptor, isnull);
 }
 
+/*
+ * If all columns are of fixed width, so are rows without a NULL, and their
+ * columns have fixed places.
+ */
+static void
+find_fixed_places(IndexRows *rows)
+{
+	TupleDesc	descriptor = RelationGetDescr(rows->index);
+	Size		end = 0;
+
+	for (int i = 0; i < descriptor->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+
+		if (attribute->attlen < 0)
+			return;
+		end = att_align_nominal(end, attribute->attalign);
+		rows->fixed_places[i] = end;
+		end += attribute->attlen;
+	}
+	end = MAXALIGN(IndexInfoFindDataOffset(0) + end);
+	if (end <= INDEX_SIZE_MASK)
+		rows->fixed_bytes = end;
+}
+
 IndexRows *
 index_rows_begin(Relation index)
 {
-	IndexRows  *rows = palloc(sizeof(IndexRows));
+	IndexRows  *rows = palloc0(sizeof(IndexRows));
 
 	rows->index = index;
 	rows->descriptor = describe_rows(index);
 	rows->columns = index_columns(index, &rows->ncolumns);
+	find_fixed_places(rows);
 
 	/* filled once and for all; from then on only its values change */
 	rows->slot = MakeSingleTupleTableSlot(rows->descriptor, &TTSOpsVirtual);
@@ -127,6 +153,34 @@ store_toasted_row(IndexRows *rows, Datum *values, bool *isnull,
 	if (tuple != NULL)
 		memcpy(tuple, formed, bytes);
 	pfree(formed);
+	return tuple;
+}
+
+/* Stores a row of fixed width without a NULL; NULL if there is no room. */
+static inline IndexTuple
+store_fixed_row(IndexRows *rows, Datum *values, IndexRowSpace space,
+				void *owner)
+{
+	TupleDesc	descriptor = RelationGetDescr(rows->index);
+	IndexTuple	tuple = space(owner, rows->fixed_bytes);
+	char	   *data;
+
+	if (unlikely(tuple == NULL))
+		return NULL;
+	memset(tuple, 0, rows->fixed_bytes);
+	tuple->t_info = rows->fixed_bytes;
+	data = (char *) tuple + IndexInfoFindDataOffset(0);
+	for (int i = 0; i < descriptor->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+
+		if (attribute->attbyval)
+			store_att_byval(data + rows->fixed_places[i], values[i],
+							attribute->attlen);
+		else
+			memcpy(data + rows->fixed_places[i], DatumGetPointer(values[i]),
+				   attribute->attlen);
+	}
 	return tuple;
 }
 
@@ -166,6 +220,9 @@ store_row(IndexRows *rows, Datum *values, bool *isnull, IndexRowSpace space,
 				 needs_toasting(values[i]))
 			*toasted = true;
 	}
+	if (info == 0 && rows->fixed_bytes > 0)
+		return store_fixed_row(rows, values, space, owner);
+
 	header_bytes = IndexInfoFindDataOffset(info);
 	data_bytes = heap_compute_data_size(descriptor, values, isnull);
 	bytes = MAXALIGN(header_bytes + data_bytes);

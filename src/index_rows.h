@@ -27,6 +27,10 @@ typedef struct IndexRows
 	SortColumn *columns;
 	int			ncolumns;
 	TupleTableSlot *slot;		/* the row that was stored last, for its key */
+
+	/* of rows without a NULL, if all columns are of fixed width */
+	Size		fixed_bytes;	/* 0 if not */
+	uint16		fixed_places[INDEX_MAX_KEYS];	/* of the columns' values */
 } IndexRows;
 
 /* Room for a row of this size, aligned as widely as any value, or NULL. */

@@ -39,12 +39,6 @@
 #define POSTING_MAX_BYTES \
 	((Size) MAXALIGN_DOWN(BLCKSZ * 10 / 100) - sizeof(ItemIdData))
 
-/*
- * The bits of t_info that say how the data of a tuple is laid out; the one
- * that remains is the access method's.
- */
-#define LAYOUT_BITS		((uint16) ~INDEX_AM_RESERVED_BIT)
-
 /* A level of the tree, and its page that is being filled. */
 typedef struct TreeLevel
 {
@@ -310,7 +304,7 @@ end_run(LeafWriter *writer)
 static inline bool
 tuples_equal(const LeafWriter *writer, IndexTuple a, IndexTuple b)
 {
-	if ((a->t_info & LAYOUT_BITS) == (b->t_info & LAYOUT_BITS) &&
+	if (a->t_info == b->t_info &&
 		memcmp(a + 1, b + 1, IndexTupleSize(a) - sizeof(IndexTupleData)) == 0)
 		return true;
 	return (a->t_info & b->t_info & INDEX_VAR_MASK) != 0 &&
