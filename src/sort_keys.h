@@ -23,7 +23,7 @@ typedef struct SortColumn
 
 	/* filled in by sort_keys_create(), for columns that are encoded */
 	bool		descending;
-	bool		by_bytes;		/* whatever the collation */
+	bool		by_collation;	/* or the same under any */
 	/* see key_encoders.h */
 	const struct KeyEncoder *encoder;
 	const struct KeyForm *form; /* of the present layout */
