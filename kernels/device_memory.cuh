@@ -79,6 +79,13 @@ struct SlabView
 	{
 		slabs[index >> slab_shift][index & (slab_words - 1)] = word;
 	}
+
+	/* Where a word is; up to the end of its slab the next ones follow. */
+	__device__ __forceinline__ const uint64_t *
+	address(uint64_t index) const
+	{
+		return slabs[index >> slab_shift] + (index & (slab_words - 1));
+	}
 };
 
 /* An array of words on the device that grows at its end. */

@@ -25,8 +25,7 @@
 namespace gpusort
 {
 
-/* Words that a thread looks at before its warp adds up what it found. */
-constexpr unsigned survey_words = 16;
+static_assert(slab_words % survey_tile_rows == 0, "tiles end where slabs do");
 
 struct SurveyShared
 {
@@ -120,34 +119,61 @@ survey_row(const Keys &keys, uint32_t row, RowFindings &findings,
 	findings.rises |= word > previous;
 }
 
+/* Words that are read together. */
+struct alignas(2 * sizeof(uint64_t)) WordPair
+{
+	uint64_t	first;
+	uint64_t	second;
+};
+
+/* Whether the rows from "first" to "end" are a tile for the next function. */
+static __device__ __forceinline__ bool
+is_whole_tile(const Keys &keys, uint64_t first, uint64_t end)
+{
+	return keys.fixed_words == 1 && end - first == survey_tile_rows &&
+		(keys.first_row + first) % survey_tile_rows == 0;
+}
+
 /*
- * Looks at the first words of the rows from "first" to "end" that are this
- * thread's, a whole tile: several are under way at a time.
+ * Looks at a tile of rows from "first" on whose keys are one word and lie in
+ * one slab.  Each word is read once: a warp has words that stand together, and
+ * what comes before those of one lane is asked of another.
  */
 static __device__ __forceinline__ void
 survey_whole_tile(const Keys &keys, uint64_t first, RowFindings &findings,
 				  uint64_t &any, uint64_t &all_but)
 {
-	uint64_t	words[survey_words];
-	uint64_t	previous[survey_words];
+	constexpr unsigned warp_words = survey_words * warp_threads;
+
+	uint64_t	warp_first = first + threadIdx.x / warp_threads * warp_words;
+	const uint64_t *words = keys.words.address(keys.first_row + warp_first);
+	WordPair	pairs[survey_words / 2];
+	bool		is_first = warp_first == 0 && warp_lane() == 0;
+	uint64_t	last;			/* word of those before */
 
 #pragma unroll
-	for (unsigned i = 0; i < survey_words; i++)
-	{
-		uint64_t	row = first + i * simple_threads + threadIdx.x;
+	for (unsigned i = 0; i < survey_words / 2; i++)
+		pairs[i] = reinterpret_cast<const WordPair *>(words)
+			[i * warp_threads + warp_lane()];
+	last = warp_first == 0 ? words[0] :
+		keys.words[keys.first_row + warp_first - 1];
 
-		words[i] = keys.words[keys.first_row + row];
-		previous[i] = keys.words[keys.first_row + (row > 0 ? row - 1 : 0)];
-	}
 #pragma unroll
-	for (unsigned i = 0; i < survey_words; i++)
+	for (unsigned i = 0; i < survey_words / 2; i++)
 	{
-		any |= words[i];
-		all_but |= ~words[i];
-		findings.falls |= words[i] < previous[i];
-		findings.rises |= words[i] > previous[i];
-		findings.repeats |= words[i] == previous[i] &&
-			first + i * simple_threads + threadIdx.x > 0;
+		const WordPair &pair = pairs[i];
+		bool		is_last_lane = warp_lane() == warp_threads - 1;
+		uint64_t	before = __shfl_sync(whole_warp,
+										 is_last_lane ? last : pair.second,
+										 (warp_lane() - 1) % warp_threads);
+
+		any |= pair.first | pair.second;
+		all_but |= ~(pair.first & pair.second);
+		findings.falls |= pair.first < before || pair.second < pair.first;
+		findings.rises |= pair.first > before || pair.second > pair.first;
+		findings.repeats |= (pair.first == before && !(i == 0 && is_first)) ||
+			pair.second == pair.first;
+		last = pair.second;
 	}
 }
 
@@ -175,7 +201,7 @@ survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey)
 		uint64_t	all_but = 0;
 		unsigned	most_words = keys.fixed_words;
 
-		if (keys.fixed_words == 1 && end - first == survey_words * simple_threads)
+		if (is_whole_tile(keys, first, end))
 			survey_whole_tile(keys, first, findings, any, all_but);
 		else
 			for (uint64_t row = first + threadIdx.x; row < end;

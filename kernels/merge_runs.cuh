@@ -260,7 +260,11 @@ static __device__ __forceinline__ int
 compare_next(const KeyTail &tail, const uint32_t *left_row,
 			 const uint32_t *right_row, bool is_equal)
 {
-	/* A tie's equal was taken, and so was not greater, or was less. */
+	/*
+	 * Of a tie the equal was taken before: on the left because it was not
+	 * greater than the next pair of the right run, on the right because it
+	 * was less than that of the left run.
+	 */
 	if ((*left_row & ORDER_TIE) != 0)
 		return is_equal ? 0 : -1;
 	if ((*right_row & ORDER_TIE) != 0)
@@ -411,7 +415,7 @@ static bool
 merge_runs(const Queue &queue, uint32_t nrows, const Tail &tail,
 		   const Workspace &space, const Order &order)
 {
-	uint32_t   *splits = space.starts;	/* no start bits are needed yet */
+	uint32_t   *splits = space.starts;	/* a merge has no start bits */
 	uint32_t	tiles = static_cast<uint32_t>(divide_up(nrows,
 														merge_tile_rows));
 	uint32_t	run_tiles = merge_batch_tiles;

@@ -114,7 +114,7 @@ constexpr unsigned merge_threads = 256;
 constexpr unsigned merge_items = 15;
 constexpr unsigned merge_blocks = 4;	/* resident on an SM */
 
-/* Tiles of a batch: 15.7 million rows, which take a millisecond to sort. */
+/* Tiles of a batch: 15.7 million rows. */
 constexpr unsigned merge_batch_tiles = 4096;
 
 /* Kernels in which every thread has one element and no neighbour. */
@@ -157,6 +157,12 @@ constexpr unsigned part_run_bits = 4;
  * in words of twice the size, so there is no other crossing.
  */
 constexpr unsigned radix_sort_bits = 32;
+
+/* Words that a thread looks at before its warp adds up what it found. */
+constexpr unsigned survey_words = 16;
+
+/* Rows of a tile of the survey, where keys are one word. */
+constexpr unsigned survey_tile_rows = survey_words * simple_threads;
 
 /* Rows of a partition's tile. */
 constexpr unsigned tile_rows = partition_threads * partition_items;

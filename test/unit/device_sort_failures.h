@@ -57,7 +57,8 @@ fail_each_call(const TestKeys &keys)
 
 		cuda_on_cpu::fail_call(nth + pinned_calls, cudaErrorMemoryAllocation);
 		if (sort_keys(keys, 500, order, &error))
-			(void) check_order(keys, order, "a call failed that does not matter");
+			(void) check_order(keys, order,
+							   "a call failed that does not matter");
 		else
 			CHECK(strstr(error.text, ": out of memory") != nullptr,
 				  "call %llu: %s", (unsigned long long) nth, error.text);

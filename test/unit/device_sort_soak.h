@@ -52,8 +52,7 @@ struct SoakJob
 {
 	std::string name;
 	TestKeys	keys;
-	DeviceAlgorithm algorithm;
-	uint64_t	batch_rows;
+	SortWay		way;
 };
 
 /* A number from "least" to "most", as likely 10 to 100 as 100 to 1000. */
@@ -135,6 +134,18 @@ soak_string_keys(Random &random, uint64_t nrows, bool mark_ties,
 	return string_keys(strings, mark_ties);
 }
 
+/* As much memory as a sort needs at least, or more. */
+inline uint64_t
+soak_memory(Random &random, const TestKeys &keys)
+{
+	uint64_t	least = device_sort_memory_in_place(&keys.shape, keys.nrows,
+													keys.words.size());
+	uint64_t	enough = device_sort_memory(&keys.shape, keys.nrows,
+											keys.words.size());
+
+	return least + random.below(enough - least + 1);
+}
+
 inline SoakJob
 make_soak_job(uint64_t seed)
 {
@@ -154,10 +165,14 @@ make_soak_job(uint64_t seed)
 	job.keys = has_strings ?
 		soak_string_keys(random, nrows, mark_ties, job.name) :
 		soak_fixed_keys(random, nrows, mark_ties, job.name);
-	job.algorithm = how.number;
-	job.batch_rows = log_uniform(random, nrows / 1000 + 1, soak_batch_rows);
+	job.way = {how.number, UINT64_MAX,
+		log_uniform(random, nrows / 1000 + 1, soak_batch_rows)};
+	if (random.below(5) == 0)
+		job.way.memory = soak_memory(random, job.keys);
 	job.name += std::string(mark_ties ? ", ties marked, by " : ", by ") +
-		how.name + ", in batches of up to " + std::to_string(job.batch_rows);
+		how.name + ", in batches of up to " +
+		std::to_string(job.way.batch_rows) + " and " +
+		std::to_string(job.way.memory) + " bytes";
 	return job;
 }
 
@@ -186,8 +201,7 @@ do_soak_job(const SoakJob &job, Staging &staging)
 	std::vector<uint32_t> order;
 	DeviceError error = {""};
 
-	if (!sort_keys(job.keys, job.algorithm, staging, job.batch_rows, order,
-				   &error))
+	if (!sort_keys(job.keys, job.way, staging, order, &error))
 		return fail("%s: %s", job.name.c_str(), error.text);
 	return check_order(job.keys, order, job.name.c_str()) &&
 		compare_with_std_sort(job.keys, order, job.name.c_str());

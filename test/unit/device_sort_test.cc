@@ -72,6 +72,39 @@ test_several_words()
 		}
 }
 
+/*
+ * Keys in order, or in the opposite one, but for two neighbours: wherever that
+ * is, the survey sees it.  And that of equal neighbours one is a tie.
+ */
+static void
+test_one_exception()
+{
+	constexpr uint64_t tile = gpusort::survey_tile_rows;
+	constexpr uint64_t warp = gpusort::survey_words * gpusort::warp_threads;
+
+	for (uint64_t row : {UINT64_C(1), UINT64_C(2), UINT64_C(3), UINT64_C(63),
+						 UINT64_C(64), UINT64_C(65), warp - 1, warp, warp + 1,
+						 tile - 1, tile, tile + 1, 2 * tile, 2 * tile + 5})
+		for (bool is_reversed : {false, true})
+		{
+			TestKeys	keys = fixed_keys(2 * tile + 6, 1, {sorted});
+
+			if (is_reversed)
+				std::reverse(keys.words.begin(), keys.words.end());
+			std::swap(keys.words[row - 1], keys.words[row]);
+			sort_and_check(keys, "one exception");
+			CHECK(strcmp(method, "none, keys in order") != 0,
+				  "an exception at %llu is not seen", (unsigned long long) row);
+
+			std::swap(keys.words[row - 1], keys.words[row]);
+			keys.words[row] = keys.words[row - 1];
+			sort_and_check(keys, "one repetition");
+			CHECK(strcmp(method, "none, keys in order") == 0,
+				  "a repetition at %llu is taken for an exception",
+				  (unsigned long long) row);
+		}
+}
+
 /* Only the last word tells. */
 static void
 test_common_prefix()
@@ -572,6 +605,7 @@ main(int argc, char **argv)
 	run_test("distributions", test_distributions);
 	run_test("large", test_large);
 	run_test("several words", test_several_words);
+	run_test("one exception", test_one_exception);
 	run_test("common prefix", test_common_prefix);
 	run_test("runs", test_runs);
 	run_test("longest run", test_longest_run);

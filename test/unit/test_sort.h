@@ -74,15 +74,13 @@ struct Chunk
 /* The pinned memory of a client: two chunks, used in turn, and one to pull to. */
 struct Staging
 {
-	explicit Staging(uint64_t most_batch_rows)
-		: batch_rows(most_batch_rows),
-		  chunks{{batch_rows * KEY_MAX_WORDS, batch_rows},
+	explicit Staging(uint64_t batch_rows)
+		: chunks{{batch_rows * KEY_MAX_WORDS, batch_rows},
 				 {batch_rows * KEY_MAX_WORDS, batch_rows}},
 		  part(batch_rows)
 	{
 	}
 
-	uint64_t	batch_rows;
 	Chunk		chunks[2];
 	PinnedArray<uint32_t> part;
 };
@@ -100,23 +98,31 @@ inline const struct
 	{"merge sort of batches", DEVICE_SORT_MERGE},
 };
 
-/* The memory that sorts may use. */
+/* How a sort is done. */
+struct SortWay
+{
+	DeviceAlgorithm algorithm;
+	uint64_t	memory;			/* that it may use */
+	uint64_t	batch_rows;		/* pushed or pulled at once, at most */
+};
+
+/* How the sorts of the tests are done. */
+inline DeviceAlgorithm algorithm = DEVICE_SORT_AUTO;
 inline uint64_t memory = UINT64_MAX;
 
 /* How the calling thread's last one was done. */
 inline thread_local const char *method;
 
 /*
- * Sorts the keys, pushed in batches of up to batch_rows rows, for which there
- * is to be room, and pulls the order in parts.  True if all of it went well.
+ * Sorts the keys, pushed in batches for which there is to be room, and pulls
+ * the order in parts.  True if all of it went well.
  */
 inline bool
-sort_keys(const TestKeys &keys, DeviceAlgorithm algorithm, Staging &staging,
-		  uint64_t batch_rows, std::vector<uint32_t> &order,
-		  DeviceError *error)
+sort_keys(const TestKeys &keys, const SortWay &way, Staging &staging,
+		  std::vector<uint32_t> &order, DeviceError *error)
 {
 	Random		random = {keys.nrows};
-	DeviceSort *sort = device_sort_begin(0, &keys.shape, algorithm, error);
+	DeviceSort *sort = device_sort_begin(0, &keys.shape, way.algorithm, error);
 	bool		good = sort != nullptr;
 
 	order.clear();
@@ -126,7 +132,7 @@ sort_keys(const TestKeys &keys, DeviceAlgorithm algorithm, Staging &staging,
 	{
 		Chunk	   &chunk = staging.chunks[number % 2];
 		uint64_t	nrows = std::min(keys.nrows - first,
-									 1 + random.below(batch_rows));
+									 1 + random.below(way.batch_rows));
 		uint64_t	begin = keys.begin(first);
 		uint64_t	nwords = keys.end(first + nrows - 1) - begin;
 
@@ -143,12 +149,13 @@ sort_keys(const TestKeys &keys, DeviceAlgorithm algorithm, Staging &staging,
 		first += nrows;
 	}
 
-	good = good && device_sort_run(sort, memory, error);
+	good = good && device_sort_run(sort, way.memory, error);
 	if (good)
 		method = device_sort_method(sort);
 	while (good && order.size() < keys.nrows)
 	{
-		uint64_t	count = std::min(keys.nrows - order.size(), batch_rows);
+		uint64_t	count = std::min(keys.nrows - order.size(),
+									 way.batch_rows);
 
 		good = device_sort_pull(sort, order.size(),
 								static_cast<uint32_t>(count),
@@ -161,17 +168,15 @@ sort_keys(const TestKeys &keys, DeviceAlgorithm algorithm, Staging &staging,
 	return good;
 }
 
-/* How the sorts of the tests are done. */
-inline DeviceAlgorithm algorithm = DEVICE_SORT_AUTO;
-
-/* The same with that, and pinned memory of its own. */
+/* The same as the tests are done, with pinned memory of its own. */
 inline bool
 sort_keys(const TestKeys &keys, uint64_t batch_rows,
 		  std::vector<uint32_t> &order, DeviceError *error)
 {
 	Staging		staging(batch_rows);
 
-	return sort_keys(keys, algorithm, staging, batch_rows, order, error);
+	return sort_keys(keys, {algorithm, memory, batch_rows}, staging, order,
+					 error);
 }
 
 /* Fails the test unless the order is right; says whether it is. */
