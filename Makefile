@@ -26,10 +26,13 @@ OBJS = \
 	src/host_sort.o \
 	src/huge_pages.o \
 	src/index_build.o \
-	src/index_feed.o \
+	src/index_load.o \
+	src/index_rows.o \
 	src/key_encoders.o \
 	src/launcher.o \
+	src/leaf_writer.o \
 	src/node_gpusort.o \
+	src/parallel_collect.o \
 	src/plan_sort.o \
 	src/row_compare.o \
 	src/row_order.o \

@@ -45,15 +45,103 @@
 #endif
 
 /*
- * Index builds: what core's sort has in memory ahead of each index tuple.  17
- * puts them one behind the other, and before 16 such headers were larger.
+ * Pages of B-trees: the largest tuple that a page takes.
+ */
+#if PG_VERSION_NUM >= 180000
+#define BTREE_MAX_ITEM_BYTES(page) BTMaxItemSize
+#else
+#define BTREE_MAX_ITEM_BYTES(page) BTMaxItemSize(page)
+#endif
+
+/*
+ * Writing the pages of a new relation: 17 brought functions for that.
  */
 #if PG_VERSION_NUM >= 170000
-#define CORE_TUPLE_HEADER_BYTES 0
-#elif PG_VERSION_NUM >= 160000
-#define CORE_TUPLE_HEADER_BYTES 8
+#include "storage/bulk_write.h"
 #else
-#define CORE_TUPLE_HEADER_BYTES 24
+#include "access/xloginsert.h"
+#include "storage/bufpage.h"
+#include "storage/smgr.h"
+#include "utils/rel.h"
+
+#if PG_VERSION_NUM >= 160000
+#define RELATION_LOCATOR(relation) (&(relation)->rd_locator)
+#define ALLOCATE_BLOCK(context) \
+	MemoryContextAllocAligned(context, BLCKSZ, PG_IO_ALIGN_SIZE, 0)
+#else
+#define RELATION_LOCATOR(relation) (&(relation)->rd_node)
+#define ALLOCATE_BLOCK(context) MemoryContextAlloc(context, BLCKSZ)
+#endif
+
+typedef char *BulkWriteBuffer;
+
+typedef struct BulkWriteState
+{
+	Relation	relation;
+	ForkNumber	fork;
+	MemoryContext context;		/* of the buffers */
+	BlockNumber nblocks;		/* written so far, with those of zeros */
+	char	   *zeros;			/* a block of them */
+} BulkWriteState;
+
+static inline BulkWriteBuffer
+smgr_bulk_get_buf(BulkWriteState *state)
+{
+	return ALLOCATE_BLOCK(state->context);
+}
+
+static inline BulkWriteState *
+smgr_bulk_start_rel(Relation relation, ForkNumber fork)
+{
+	BulkWriteState *state = palloc(sizeof(BulkWriteState));
+
+	state->relation = relation;
+	state->fork = fork;
+	state->context = CurrentMemoryContext;
+	state->nblocks = smgrnblocks(RelationGetSmgr(relation), fork);
+	state->zeros = ALLOCATE_BLOCK(CurrentMemoryContext);
+	memset(state->zeros, 0, BLCKSZ);
+	return state;
+}
+
+/* Logs and writes a page, and frees its buffer. */
+static inline void
+smgr_bulk_write(BulkWriteState *state, BlockNumber block,
+				BulkWriteBuffer buffer, bool standard_layout)
+{
+	SMgrRelation smgr = RelationGetSmgr(state->relation);
+
+	if (RelationNeedsWAL(state->relation))
+		log_newpage(RELATION_LOCATOR(state->relation), state->fork, block,
+					buffer, standard_layout);
+	PageSetChecksumInplace((Page) buffer, block);
+	if (block < state->nblocks)
+		smgrwrite(smgr, state->fork, block, buffer, true);
+	else
+	{
+		/* blocks that are skipped will be written later */
+		for (; state->nblocks < block; state->nblocks++)
+			smgrextend(smgr, state->fork, state->nblocks, state->zeros, true);
+		smgrextend(smgr, state->fork, state->nblocks++, buffer, true);
+	}
+	pfree(buffer);
+}
+
+/*
+ * A checkpoint may have begun since the first page was logged, and would not
+ * know about the pages.  Those that are not logged are synced at commit if
+ * the relation is permanent, and otherwise have to outlive a restart only.
+ */
+static inline void
+smgr_bulk_finish(BulkWriteState *state)
+{
+	if (state->relation->rd_rel->relpersistence != RELPERSISTENCE_TEMP &&
+		(RelationNeedsWAL(state->relation) ||
+		 state->relation->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED))
+		smgrimmedsync(RelationGetSmgr(state->relation), state->fork);
+	pfree(state->zeros);
+	pfree(state);
+}
 #endif
 
 /*

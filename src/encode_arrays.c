@@ -71,6 +71,12 @@ encode_array_begin(Oid array_type, CollatedColumn *collated)
 	return column;
 }
 
+bool
+encode_array_has_enums(const ArrayColumn *column)
+{
+	return column->form->encode == encode_enum_loose;
+}
+
 static inline bool
 append_element(KeyWriter *writer, const KeyForm *form, Datum element)
 {

@@ -21,9 +21,9 @@
  * The rows of an index build come another way:
  *
  *		index_build.c		the build of a B-tree index becomes ours
- *		index_feed.c		which takes rows from the scan of the table, and hands
- *							them on to core's build
- *		row_store.c			and so on
+ *		index_load.c		which takes rows from the scan of the table
+ *		row_store.c			and so on, until they are in order
+ *		leaf_writer.c		when they are put on pages
  *
  * Beside it: settings.c has the settings, launcher.c keeps gpusortd running,
  * shared_state.c knows how it is and counts, functions.c shows both in SQL.

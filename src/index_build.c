@@ -18,7 +18,8 @@
  *	  encoding;
  *	- if the table is too small to gain, or so large that its rows do not fit
  *	  the memory setting;
- *	- if core would do it with more parallel workers than we can keep up with.
+ *	- if core would do it with more parallel workers than we can keep up with
+ *	  in one process, and shared memory is too small for workers of our own.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,10 +38,10 @@
 
 #include "compat.h"
 #include "index_build.h"
-#include "index_feed.h"
+#include "index_load.h"
+#include "index_rows.h"
 #include "settings.h"
 #include "shared_state.h"
-#include "sort_keys.h"
 
 /*
  * Parallel workers beside the leader with which core still is not faster than
@@ -60,8 +61,8 @@ leave_native(Relation heap, Relation index, const IndexInfo *info,
 			 double rows, Statistic *reason)
 {
 	int			ncolumns;
-	SortColumn *columns = index_feed_columns(index, &ncolumns);
-	KeyObstacle obstacle = sort_keys_obstacle(index_feed_column_type(index, 0),
+	SortColumn *columns = index_columns(index, &ncolumns);
+	KeyObstacle obstacle = sort_keys_obstacle(index_column_type(index, 0),
 											  columns[0].sort_operator,
 											  columns[0].collation);
 
@@ -83,9 +84,10 @@ leave_native(Relation heap, Relation index, const IndexInfo *info,
 		*reason = STAT_INDEX_NATIVE_SMALL;
 	/* how many rows a predicate leaves is known only when they are there */
 	else if (info->ii_Predicate == NIL &&
-			 index_feed_least_memory(rows) > gpusort_index_memory_limit())
+			 index_load_least_memory(rows) > gpusort_index_memory_limit())
 		*reason = STAT_INDEX_NATIVE_LARGE;
-	else if (info->ii_ParallelWorkers > MOST_CORE_WORKERS)
+	else if (info->ii_ParallelWorkers > MOST_CORE_WORKERS &&
+			 !index_load_can_share(rows))
 		*reason = STAT_INDEX_NATIVE_PARALLEL;
 	else
 		return false;
@@ -110,7 +112,7 @@ build_index(Relation heap, Relation index, IndexInfo *info)
 		shared_count(reason, 1);
 		return btbuild(heap, index, info);
 	}
-	return index_feed_build(heap, index, info, rows);
+	return index_load_build(heap, index, info, rows);
 }
 
 /* Has the open B-tree indexes of a table built by us. */

@@ -79,8 +79,18 @@ add_key(RowOrder *order, TupleTableSlot *slot)
 
 /* Makes the key of a row that is in the store, by way of a virtual slot. */
 static KeyOutcome
-add_key_again(RowOrder *order, uint32 row, TupleTableSlot *slot)
+add_key_again(RowOrder *order, uint32 row)
 {
+	TupleTableSlot *slot = order->slot;
+
+	if (slot == NULL)
+	{
+		MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+
+		slot = MakeSingleTupleTableSlot(order->descriptor, &TTSOpsVirtual);
+		order->slot = slot;
+		MemoryContextSwitchTo(caller_context);
+	}
 	ExecClearTuple(slot);
 	for (int i = 0; i < order->keys->nencoded; i++)
 	{
@@ -103,8 +113,6 @@ static void
 make_keys_again(RowOrder *order, KeyOutcome outcome)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(order->descriptor,
-													&TTSOpsVirtual);
 	bool		host_only = order->job->host_only;
 
 	while (outcome != KEY_ADDED)
@@ -124,10 +132,9 @@ make_keys_again(RowOrder *order, KeyOutcome outcome)
 			 row < order->store->nrows && outcome == KEY_ADDED; row++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			outcome = add_key_again(order, row, slot);
+			outcome = add_key_again(order, row);
 		}
 	}
-	ExecDropSingleTupleTableSlot(slot);
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -138,6 +145,37 @@ row_order_add(RowOrder *order, TupleTableSlot *slot)
 
 	if (unlikely(outcome != KEY_ADDED))
 		make_keys_again(order, outcome);
+}
+
+void
+row_order_add_key(RowOrder *order, const uint64_t *words, int nwords)
+{
+	uint64_t   *space = sort_job_space(order->job);
+
+	if (unlikely(space == NULL))
+	{
+		make_keys_again(order, KEY_JOB_LOST);
+		return;
+	}
+	for (int i = 0; i < nwords; i++)
+		space[i] = words[i];
+	sort_job_add(order->job, nwords);
+}
+
+void
+row_order_add_stored(RowOrder *order)
+{
+	KeyOutcome	outcome = add_key_again(order, order->store->nrows - 1);
+
+	if (unlikely(outcome != KEY_ADDED))
+		make_keys_again(order, outcome);
+}
+
+void
+row_order_loosen(RowOrder *order)
+{
+	if (!order->keys->loose)
+		make_keys_again(order, KEY_DOES_NOT_FIT);
 }
 
 static const RowComparator *

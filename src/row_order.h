@@ -26,6 +26,7 @@ typedef struct RowOrder
 	/* while rows are added */
 	SortKeys   *keys;
 	SortJob    *job;
+	TupleTableSlot *slot;		/* for keys made of stored rows; on first use */
 
 	/* when the order has been made */
 	uint32	   *entries;		/* the numbers of all rows */
@@ -54,6 +55,17 @@ extern RowOrder *row_order_begin(const RowStore *store, TupleDesc descriptor,
  * row.
  */
 extern void row_order_add(RowOrder *order, TupleTableSlot *slot);
+
+/*
+ * Instead of that: takes a key that was made elsewhere, in the present layout;
+ * or makes it of the row as it is in the store.
+ */
+extern void row_order_add_key(RowOrder *order, const uint64_t *words,
+							  int nwords);
+extern void row_order_add_stored(RowOrder *order);
+
+/* Changes to the loose layout (sort_keys.h) unless that is the present one. */
+extern void row_order_loosen(RowOrder *order);
 
 /*
  * After the last row: makes the order.  False if that would take store and

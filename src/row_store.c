@@ -185,6 +185,19 @@ row_store_reserve(RowStore *store, Size row_bytes, Size other_memory)
 	return row_space(store, row_bytes, other_memory);
 }
 
+bool
+row_store_note(RowStore *store, void *row, Size row_bytes, Size other_memory)
+{
+	if (store->memory + other_memory + row_bytes > store->limit)
+		return false;
+	if (unlikely(store->nrows == store->max_rows) &&
+		!grow_directory(store, other_memory + row_bytes))
+		return false;
+	*row_store_place(store, store->nrows++) = row;
+	store->memory += row_bytes;
+	return true;
+}
+
 /* A heap tuple holds a minimal tuple, but for the length. */
 static inline bool
 add_heap_tuple(RowStore *store, HeapTuple tuple, Size other_memory)

@@ -59,6 +59,13 @@ extern bool row_store_add(RowStore *store, TupleTableSlot *slot,
 extern void *row_store_reserve(RowStore *store, Size row_bytes,
 							   Size other_memory);
 
+/*
+ * Notes a row that the caller has elsewhere as the next one; false if that,
+ * with its bytes, is over the limit.
+ */
+extern bool row_store_note(RowStore *store, void *row, Size row_bytes,
+						   Size other_memory);
+
 /* Frees what only rows before this one need; those cannot be had again. */
 extern void row_store_forget_before(RowStore *store, uint64 row);
 

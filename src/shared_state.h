@@ -34,11 +34,12 @@ typedef enum Statistic
 	STAT_INDEXES_DEVICE,		/* index builds by what sorted their rows */
 	STAT_INDEXES_HOST,
 	STAT_INDEXES_NATIVE,		/* taken over, then given to core's sort */
+	STAT_INDEX_WORKERS,			/* that collected rows beside the leaders */
 	STAT_INDEX_ROWS,
 	STAT_INDEX_BYTES,
 	STAT_INDEX_COLLECT_MICROSECONDS,
 	STAT_INDEX_SORT_MICROSECONDS,
-	STAT_INDEX_FEED_MICROSECONDS,
+	STAT_INDEX_WRITE_MICROSECONDS,
 	STAT_INDEX_NATIVE_SMALL,	/* index builds left native, by reason */
 	STAT_INDEX_NATIVE_LARGE,
 	STAT_INDEX_NATIVE_TYPE,

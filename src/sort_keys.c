@@ -182,6 +182,23 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 	return keys;
 }
 
+bool
+sort_keys_share(SortKeys *keys)
+{
+	for (int i = 0; i < keys->nencoded; i++)
+	{
+		KeyCache   *cache = keys->columns[i].cache;
+
+		/* the numbers that one process has read may not be those of another */
+		if (keys->columns[i].encoder->type == ANYENUMOID ||
+			(cache->array != NULL && encode_array_has_enums(cache->array)))
+			return false;
+		if (cache->collated != NULL)
+			encode_collated_fix(cache->collated);
+	}
+	return true;
+}
+
 void
 sort_keys_loosen(SortKeys *keys)
 {

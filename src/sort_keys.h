@@ -81,6 +81,13 @@ extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
 								  int ncolumns);
 
 /*
+ * Right after their creation: lets several processes make keys of one sort,
+ * if each calls this.  Then keys do not adapt to the rows that one of them has
+ * seen, but for the change of the layout.  False if they cannot do without.
+ */
+extern bool sort_keys_share(SortKeys *keys);
+
+/*
  * Changes to the loose layout, or begins once more with the same, whichever
  * the last row that did not fit asked for.  The shape may change.
  */

@@ -40,7 +40,7 @@ BEGIN
 		PERFORM builds();
 		EXECUTE definition;
 		RETURN NEXT builds() || CASE WHEN pages('built') <> native THEN ', other pages' ELSE '' END;
-		PERFORM bt_index_check('built', true);
+		PERFORM bt_index_parent_check('built', true, true);
 		DROP INDEX built;
 	END LOOP;
 END $$;
@@ -73,6 +73,18 @@ FROM unnest(ARRAY['CREATE UNIQUE ... (id)', 'CREATE UNIQUE ... (id) INCLUDE (t, 
 	'CREATE ... (i2) WHERE i4 % 2 = 0', 'CREATE ... (i2) WHERE id < 0', 'CREATE UNIQUE ... (id) NULLS NOT DISTINCT',
 	'CREATE ... (i4) WITH (fillfactor = 30)', 'CREATE ... (i2) WITH (deduplicate_items = off)']) definition;
 
+-- trees of several levels, pages of few and of many rows, long and short posting lists
+CREATE TABLE many (id int, k int, few int, t text COLLATE "C", wide text COLLATE "C");
+ALTER TABLE many ALTER wide SET STORAGE plain;
+INSERT INTO many SELECT i, hashint4(i), i % 7, md5((i % 2000)::text), lpad(i::text, 600 + 10 * (i % 200), md5(i::text))
+FROM generate_series(1, 6000) i;
+SELECT key, options, check_index(format('CREATE INDEX built ON many (%s) WITH (%s)', key, options))
+FROM unnest(ARRAY['k', 'few', 't', 'few, t DESC', 'wide', 'id) INCLUDE (t']) key,
+	unnest(ARRAY['fillfactor = 10', 'fillfactor = 100', 'deduplicate_items = off']) options;
+CREATE INDEX built ON many (wide);
+SELECT level > 1 AS has_levels FROM bt_metap('built');
+DROP TABLE many;
+
 -- left native, and other access methods
 CREATE FUNCTION reverse_compare(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT btint4cmp($2, $1)';
 CREATE OPERATOR <# (FUNCTION = int4gt, LEFTARG = int, RIGHTARG = int);
@@ -104,12 +116,24 @@ SHOW maintenance_work_mem;
 RESET gpusort.work_mem;
 SET maintenance_work_mem = '64MB';
 
--- parallel workers that core would have
-ALTER TABLE rows SET (parallel_workers = 4);
+-- parallel workers
+ALTER TABLE rows SET (parallel_workers = 3);
 SET max_parallel_maintenance_workers = 8;
-SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
-ALTER TABLE rows SET (parallel_workers = 5);
-SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
+SELECT key, check_index(format('CREATE INDEX built ON rows (%s)', key))
+FROM unnest(ARRAY['i4', 'num DESC', 'v', 'long', 'b, j', 'i2) INCLUDE (t', 'id) WHERE (i4 % 2 = 0']) key;
+SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id)');
+SET gpusort.work_mem = '1MB';
+SELECT * FROM check_index('CREATE INDEX built ON rows (long) WHERE id > 0');
+RESET gpusort.work_mem;
+CREATE INDEX CONCURRENTLY built ON rows (t);
+REINDEX INDEX CONCURRENTLY built;
+SELECT builds(), bt_index_parent_check('built', true, true);
+DROP INDEX built;
+-- any of the processes may come to it
+\set SHOW_CONTEXT never
+CREATE INDEX built ON rows ((1 / (id - 5000)));
+\set SHOW_CONTEXT errors
+CREATE UNIQUE INDEX built ON rows ((id / 2));
 SET max_parallel_maintenance_workers = 0;
 SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
 SHOW max_parallel_maintenance_workers;
@@ -168,7 +192,7 @@ BEGIN
 	FOR index IN SELECT indexrelid FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam
 		WHERE amname = 'btree' AND relkind = 'i' AND indexrelid >= 16384 AND indisvalid
 	LOOP
-		PERFORM bt_index_check(index, true);
+		PERFORM bt_index_parent_check(index, true, true);
 	END LOOP;
 	RETURN result;
 END $$;

@@ -139,7 +139,7 @@ BEGIN; SELECT held(); ROLLBACK;
 CHECKPOINT;
 $left
 CREATE INDEX built ON t (k);
-SELECT bt_index_check('built', true);
+SELECT bt_index_parent_check('built', true, true);
 DROP INDEX built;
 SQL
 	my $backend = wait_for_build('Lock');
@@ -202,7 +202,7 @@ sub start_checked_build
 	$door->query_safe('SELECT pg_advisory_lock(1)');
 	my $session = start_psql(<<"SQL");
 CREATE INDEX built ON t (wait_at(id, $place), txt);
-SELECT bt_index_check('built', true);
+SELECT bt_index_parent_check('built', true, true);
 DROP INDEX built;
 SQL
 	wait_for_build('Lock');
@@ -234,7 +234,7 @@ check_built($session, 'it sorts');
 is(counter('device_faults'), $faults + 2, 'both are counted');
 
 #
-# No room for what core's sort puts aside when the rows exceed the memory
+# No room for what core puts aside when the rows exceed the memory
 #
 
 my $handed_over = counter('indexes_native');
@@ -247,12 +247,76 @@ CHECKPOINT;
 $left
 RESET temp_file_limit;
 CREATE INDEX built ON t (txt) WHERE id > 0;
-SELECT bt_index_check('built', true);
+SELECT bt_index_parent_check('built', true, true);
 DROP INDEX built;
 SQL
-like($err, qr/^\S+ ERROR:  temporary file size exceeds "?temp_file_limit"? \(512kB\)$/, 'a build that is handed over exceeds temp_file_limit');
+like($err, qr/^\S+ ERROR:  temporary file size exceeds "?temp_file_limit"? \(512kB\)$/, 'a build that core has to do exceeds temp_file_limit');
 is($out, "0\n0\n0\n", 'nothing is left, and with room enough it is built');
 is(counter('indexes_native'), $handed_over + 1, 'by core');
+
+#
+# Parallel workers that are disturbed
+#
+
+$node->safe_psql('postgres', <<'SQL');
+ALTER FUNCTION wait_at PARALLEL SAFE;
+CREATE TABLE p WITH (parallel_workers = 2) AS SELECT * FROM t;
+VACUUM ANALYZE p;
+SQL
+
+# Starts a build of which one process waits at this row; returns its leader and the one that waits.
+sub start_parallel_build
+{
+	my ($place) = @_;
+	$door->query_safe('SELECT pg_advisory_lock(1)');
+	my $session = start_psql(<<"SQL");
+SET max_parallel_maintenance_workers = 2;
+CREATE INDEX built ON p (wait_at(id, $place), txt);
+SELECT bt_index_parent_check('built', true, true);
+DROP INDEX built;
+SQL
+	my $waiting = "FROM pg_stat_activity WHERE application_name = 'builder' AND query LIKE 'CREATE INDEX%wait_at%' AND wait_event_type = 'Lock'";
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 $waiting") or die 'no build that waits';
+	return ($session, split /\|/, $node->safe_psql('postgres', "SELECT coalesce(leader_pid, pid), pid $waiting"));
+}
+
+# Lets the build go on.
+sub finish_parallel_build
+{
+	my ($session) = @_;
+	$door->query_safe('SELECT pg_advisory_unlock_all()');
+	eval { $session->{handle}->finish };
+}
+
+foreach my $place (1, 12000)
+{
+	my $workers = counter('index_workers');
+	my ($leader, $waiting);
+	($session) = start_parallel_build($place);
+	finish_parallel_build($session);
+	is($session->{err} . $session->{out}, "\n", "a process waits at row $place: the index is built");
+	is(counter('index_workers'), $workers + 2, 'by two workers and their leader');
+
+	($session, $leader) = start_parallel_build($place);
+	$node->safe_psql('postgres', "SELECT pg_cancel_backend($leader)");
+	finish_parallel_build($session);
+	like($session->{err}, qr/^ERROR:  canceling statement due to user request$/m, 'it is cancelled');
+	is($node->safe_psql('postgres', "CHECKPOINT; $left"), "0\n0\n0", 'and nothing is left');
+
+	($session, $leader, $waiting) = start_parallel_build($place);
+	$node->safe_psql('postgres', "SELECT pg_terminate_backend($waiting)");
+	finish_parallel_build($session);
+	like($session->{err}, qr/^(ERROR|FATAL):  terminating connection due to administrator command$/m, 'the process is terminated');
+	is($node->safe_psql('postgres', "CHECKPOINT; $left"), "0\n0\n0", 'and nothing is left');
+
+	($session) = start_parallel_build($place);
+	kill 'KILL', $daemon;
+	finish_parallel_build($session);
+	like($session->{err}, qr/^(WARNING:  gpusort: sorting without the device\n)?$/, 'gpusortd is killed');
+	is($session->{out}, "\n", 'and the index is built');
+	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), 'gpusortd is back');
+	$daemon = daemon_pid();
+}
 
 #
 # Other sessions
@@ -275,7 +339,7 @@ SQL
 $node->safe_psql('postgres', <<'SQL');
 CREATE UNIQUE INDEX u_id ON u (id);
 CREATE INDEX u_k ON u (k) INCLUDE (note);
-SELECT bt_index_check('u_id', true), bt_index_check('u_k', true);
+SELECT bt_index_parent_check('u_id', true, true), bt_index_parent_check('u_k', true, true);
 SQL
 is($old->query_safe('SET enable_seqscan = off; SELECT count(*), sum(note) FROM u WHERE id > 0;'),
 	'20000|0', 'a snapshot that is older than the index sees what it saw');
@@ -306,7 +370,7 @@ SQL
 is($err, '', 'indexes are built concurrently while rows change');
 $changes->{handle}->finish;
 is($changes->{err}, '', 'which goes on');
-is($node->psql('postgres', "SELECT bt_index_check('u_k_note', true), bt_index_check('u_id', true), bt_index_check('u_k', true)"),
+is($node->psql('postgres', "SELECT bt_index_parent_check('u_k_note', true, true), bt_index_parent_check('u_id', true, true), bt_index_parent_check('u_k', true, true)"),
 	0, 'and have all of them');
 
 # A server that is killed after a build, or during one.
@@ -315,7 +379,7 @@ $node->safe_psql('postgres', 'REINDEX TABLE u; CREATE INDEX ON t (txt)');
 $node->stop('immediate');
 eval { $session->{handle}->finish };
 $node->start;
-is($node->safe_psql('postgres', "SELECT string_agg(relname, ' ' ORDER BY relname), count(bt_index_check(oid, true))
+is($node->safe_psql('postgres', "SELECT string_agg(relname, ' ' ORDER BY relname), count(bt_index_parent_check(oid, true, true))
 	FROM pg_class WHERE relkind = 'i' AND oid >= 16384 AND relnamespace = 'public'::regnamespace"),
 	't_txt_idx u_id u_k u_k_note|4', 'after a crash, there are the indexes whose building had ended');
 

@@ -1,0 +1,372 @@
+/*-------------------------------------------------------------------------
+ *
+ * index_load.c
+ *	  Building a B-tree in one go: its rows are collected, sorted and written.
+ *
+ * The table access method scans the table and calls back for each row that
+ * the index is to have.  The row is stored as the index tuple that it will be,
+ * and its key goes to the sort.  When the last row has come the tuples are
+ * handed to the leaf writer in order, from where they are.
+ *
+ * What core sees to in its sort is to be seen to here: that a unique index has
+ * no two rows with equal keys, but for those that are dead to everybody who
+ * will use the index.
+ *
+ * When the rows turn out to exceed the memory setting, what has been collected
+ * is dropped, and core builds the index as ever.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/nbtree.h"
+#include "access/tableam.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "portability/instr_time.h"
+#include "utils/backend_progress.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "index_load.h"
+#include "index_rows.h"
+#include "leaf_writer.h"
+#include "parallel_collect.h"
+#include "row_order.h"
+#include "row_store.h"
+#include "settings.h"
+#include "shared_state.h"
+
+/* After how many rows, while they are written, progress is reported. */
+#define PROGRESS_ROWS		1024
+
+typedef struct IndexLoad
+{
+	Relation	heap;
+	Relation	index;
+	bool		unique;
+	bool		nulls_not_distinct;
+	bool		equal_images;	/* keys are equal only if their bytes are */
+	Size		limit;			/* bytes for all of it */
+
+	MemoryContext context;		/* holds everything below */
+	IndexRows  *rows;
+	RowStore   *store;
+	RowOrder   *order;			/* NULL: over the limit */
+	ParallelCollect *parallel;	/* NULL: in this process alone */
+
+	instr_time	since;			/* when the present phase began */
+	uint64		collect_microseconds;
+	uint64		sort_microseconds;
+	uint64		write_microseconds;
+} IndexLoad;
+
+double
+index_load_least_memory(double rows)
+{
+	/* the tuple and its place, and the entry of the order */
+	return rows * (MAXALIGN(sizeof(IndexTupleData) + 1) + sizeof(void *) +
+				   sizeof(uint32));
+}
+
+bool
+index_load_can_share(double rows)
+{
+	return parallel_collect_has_room(2 * index_load_least_memory(rows));
+}
+
+/* Makes what is needed to collect rows. */
+static void
+begin_collecting(IndexLoad *load, double expected_rows)
+{
+	MemoryContext caller_context;
+
+	load->context = AllocSetContextCreate(CurrentMemoryContext,
+										  "gpusort index build",
+										  ALLOCSET_SMALL_SIZES);
+	caller_context = MemoryContextSwitchTo(load->context);
+	load->rows = index_rows_begin(load->index);
+	load->store = row_store_create(load->rows->descriptor, load->limit);
+	load->order = row_order_begin(load->store, load->rows->descriptor,
+								  index_row_column, load->rows->columns,
+								  load->rows->ncolumns, expected_rows);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Frees all rows. */
+static void
+drop_rows(IndexLoad *load)
+{
+	if (load->parallel != NULL)
+		parallel_collect_end(load->parallel);
+	index_rows_end(load->rows);
+	MemoryContextDelete(load->context);
+	load->order = NULL;
+}
+
+/* Where the store has room for a row. */
+static void *
+store_space(void *owner, Size bytes)
+{
+	IndexLoad  *load = owner;
+
+	if (unlikely(load->store->nrows == SORT_MAX_ROWS))
+		return NULL;
+	return row_store_reserve(load->store, bytes,
+							 row_order_memory(load->order));
+}
+
+/*
+ * The scan's callback: collects a row.  When the limit is exceeded the scan
+ * goes on, for it cannot be ended, but its rows are not looked at.
+ */
+static void
+collect(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+		bool is_alive, void *state)
+{
+	IndexLoad  *load = state;
+	IndexTuple	tuple;
+
+	if (unlikely(load->order == NULL))
+		return;
+	tuple = index_rows_store(load->rows, tid, values, isnull, store_space,
+							 load);
+	if (unlikely(tuple == NULL))
+	{
+		drop_rows(load);
+		return;
+	}
+	if (load->unique && !is_alive)
+		tuple->t_info |= ROW_IS_DEAD;
+	row_order_add(load->order, load->rows->slot);
+}
+
+/* Scans the table, with workers if there are to be any. */
+static double
+collect_rows(IndexLoad *load, IndexInfo *info, double expected_rows)
+{
+	double		heap_tuples;
+
+	if (info->ii_ParallelWorkers > 0 &&
+		index_load_can_share(expected_rows) &&
+		sort_keys_share(load->order->keys))
+	{
+		MemoryContext caller_context = MemoryContextSwitchTo(load->context);
+
+		load->parallel = parallel_collect_begin(load->heap, load->index, info,
+												load->limit);
+		MemoryContextSwitchTo(caller_context);
+	}
+	if (load->parallel == NULL)
+		return table_index_build_scan(load->heap, load->index, info, true,
+									  true, collect, load, NULL);
+
+	if (!parallel_collect_rows(load->parallel, info, load->rows, load->store,
+							   load->order, &heap_tuples))
+		drop_rows(load);
+	return heap_tuples;
+}
+
+/* Adds to a time what has passed since "since", and moves that to now. */
+static void
+take_time(instr_time *since, uint64 *microseconds)
+{
+	instr_time	now;
+	instr_time	passed;
+
+	INSTR_TIME_SET_CURRENT(now);
+	passed = now;
+	INSTR_TIME_SUBTRACT(passed, *since);
+	*microseconds += INSTR_TIME_GET_MICROSEC(passed);
+	*since = now;
+}
+
+/* Raises core's error for a row whose key another has. */
+static void
+report_duplicate(const IndexLoad *load, IndexTuple tuple)
+{
+	TupleDesc	descriptor = RelationGetDescr(load->index);
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	char	   *key;
+
+	index_deform_tuple(tuple, descriptor, values, isnull);
+	key = BuildIndexValueDescription(load->index, values, isnull);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNIQUE_VIOLATION),
+			 errmsg("could not create unique index \"%s\"",
+					RelationGetRelationName(load->index)),
+			 key != NULL ? errdetail("Key %s is duplicated.", key) :
+			 errdetail("Duplicate keys exist."),
+			 errtableconstraint(load->heap,
+								RelationGetRelationName(load->index))));
+}
+
+/* Is some key column NULL, so that the row is unlike any other? */
+static bool
+has_null_key(const IndexLoad *load, IndexTuple tuple)
+{
+	TupleDesc	descriptor = RelationGetDescr(load->index);
+	int			nkeys = IndexRelationGetNumberOfKeyAttributes(load->index);
+	bool		isnull = false;
+
+	if (!IndexTupleHasNulls(tuple))
+		return false;
+	for (int i = 1; i <= nkeys && !isnull; i++)
+		(void) index_getattr(tuple, i, descriptor, &isnull);
+	return isnull;
+}
+
+/*
+ * Can it be told by the bytes of two rows that their keys are not equal?  Not
+ * so for values that have a length of their own, since other bytes may be the
+ * same value compressed.
+ */
+static inline bool
+surely_differ(const IndexLoad *load, IndexTuple a, IndexTuple b)
+{
+	return load->equal_images &&
+		((a->t_info | b->t_info) & INDEX_VAR_MASK) == 0 &&
+		(a->t_info != b->t_info ||
+		 memcmp(a + 1, b + 1, IndexTupleSize(a) - sizeof(IndexTupleData)) != 0);
+}
+
+/*
+ * Sees to it that a row that comes in order does not have the key of the one
+ * before it, *previous, which it then takes the place of.  Dead rows do not
+ * count.
+ */
+static void
+check_unique(IndexLoad *load, const RowComparator *comparator,
+			 IndexTuple *previous, IndexTuple tuple)
+{
+	if ((tuple->t_info & ROW_IS_DEAD) != 0)
+	{
+		tuple->t_info &= ~ROW_IS_DEAD;
+		return;
+	}
+	if (*previous != NULL && !surely_differ(load, *previous, tuple) &&
+		row_compare(comparator, *previous, tuple) == 0 &&
+		(load->nulls_not_distinct || !has_null_key(load, tuple)))
+		report_duplicate(load, tuple);
+	*previous = tuple;
+}
+
+/* Writes all rows in their order. */
+static void
+write_in_order(IndexLoad *load)
+{
+	uint64		nrows = load->store->nrows;
+	LeafWriter *writer;
+	RowComparator *comparator = NULL;
+	IndexTuple	previous = NULL;
+
+	if (load->unique)
+	{
+		comparator =
+			row_comparator_create(load->rows->descriptor,
+								  index_row_column, load->rows->columns,
+								  IndexRelationGetNumberOfKeyAttributes(load->index));
+		load->equal_images = _bt_allequalimage(load->index, false);
+	}
+	writer = leaf_writer_begin(load->heap, load->index, !load->unique);
+	for (uint64 entry = 0; entry < nrows; entry++)
+	{
+		IndexTuple	tuple = row_order_get_forward(load->order, entry);
+
+		if (unlikely(entry % PROGRESS_ROWS == 0))
+		{
+			CHECK_FOR_INTERRUPTS();
+			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
+										 entry);
+		}
+		if (unlikely(gpusort_verify))
+			row_order_verify(load->order, entry);
+		if (comparator != NULL)
+			check_unique(load, comparator, &previous, tuple);
+		leaf_writer_add(writer, tuple);
+	}
+	leaf_writer_finish(writer);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, nrows);
+}
+
+/* Sorts the rows and writes the index; false if the sort is over the limit. */
+static bool
+sort_and_write(IndexLoad *load)
+{
+	MemoryContext caller_context;
+
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL,
+								 load->store->nrows);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 PROGRESS_BTREE_PHASE_PERFORMSORT_1);
+	if (!row_order_make(load->order, load->limit))
+		return false;
+	take_time(&load->since, &load->sort_microseconds);
+
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 PROGRESS_BTREE_PHASE_LEAF_LOAD);
+	caller_context = MemoryContextSwitchTo(load->context);
+	write_in_order(load);
+	MemoryContextSwitchTo(caller_context);
+	take_time(&load->since, &load->write_microseconds);
+	return true;
+}
+
+/* Adds a build to the server's statistics. */
+static void
+count_build(const IndexLoad *load)
+{
+	shared_count(load->order->on_device ? STAT_INDEXES_DEVICE :
+				 STAT_INDEXES_HOST, 1);
+	if (load->parallel != NULL)
+		shared_count(STAT_INDEX_WORKERS,
+					 parallel_collect_workers(load->parallel));
+	shared_count(STAT_INDEX_ROWS, load->store->nrows);
+	shared_count(STAT_INDEX_BYTES, load->order->memory);
+	shared_count(STAT_INDEX_COLLECT_MICROSECONDS, load->collect_microseconds);
+	shared_count(STAT_INDEX_SORT_MICROSECONDS, load->sort_microseconds);
+	shared_count(STAT_INDEX_WRITE_MICROSECONDS, load->write_microseconds);
+}
+
+IndexBuildResult *
+index_load_build(Relation heap, Relation index, IndexInfo *info,
+				 double expected_rows)
+{
+	IndexLoad	load = {
+		.heap = heap,
+		.index = index,
+		.unique = info->ii_Unique,
+		.nulls_not_distinct = info->ii_NullsNotDistinct,
+		.limit = gpusort_index_memory_limit()
+	};
+	IndexBuildResult *result;
+
+	/* core has an error for that */
+	if (RelationGetNumberOfBlocks(index) != 0)
+		return btbuild(heap, index, info);
+
+	result = palloc(sizeof(IndexBuildResult));
+	INSTR_TIME_SET_CURRENT(load.since);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
+	begin_collecting(&load, expected_rows);
+	result->heap_tuples = collect_rows(&load, info, expected_rows);
+	take_time(&load.since, &load.collect_microseconds);
+
+	if (load.order != NULL && !sort_and_write(&load))
+		drop_rows(&load);
+	if (load.order == NULL)
+	{
+		pfree(result);
+		result = btbuild(heap, index, info);
+		shared_count(STAT_INDEXES_NATIVE, 1);
+		return result;
+	}
+
+	result->index_tuples = load.store->nrows;
+	count_build(&load);
+	drop_rows(&load);
+	return result;
+}

@@ -1,0 +1,628 @@
+/*-------------------------------------------------------------------------
+ *
+ * parallel_collect.c
+ *	  Collecting the rows of an index with parallel workers.
+ *
+ * The participants, which are the workers and the leader, share one scan of
+ * the table.  Each forms its rows in shared memory, where they stay, and makes
+ * their keys.  Rows go in batches: one behind the other in a block, with their
+ * keys in a block of their own.  The leader takes the batches of all, its own
+ * too, as they get full: it notes the place of each row and passes the key on
+ * to the sort, and frees the key block.
+ *
+ * Keys are in one of two layouts (sort_keys.h).  A participant that finds a
+ * row which does not fit the tight one goes on in the loose one, and so do
+ * all others from their next batch on.  When the first such batch arrives the
+ * leader makes the keys that it has anew, and where batches still come in the
+ * tight layout, their rows' keys.
+ *
+ * The memory is a DSA area of the parallel context, so it goes with the
+ * transaction, however that ends.  Where shared memory is a file system of
+ * limited size, as it is in containers, that must not become full, which would
+ * be an error: so a participant looks before it takes any.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/statvfs.h>
+
+#include "access/genam.h"
+#include "access/parallel.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/condition_variable.h"
+#include "storage/dsm_impl.h"
+#include "storage/spin.h"
+#include "tcop/tcopprot.h"
+#include "utils/dsa.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "compat.h"
+#include "parallel_collect.h"
+
+#define KEY_SHARED		UINT64CONST(0x6770757300000001)
+#define KEY_SCAN		UINT64CONST(0x6770757300000002)
+#define KEY_AREA		UINT64CONST(0x6770757300000003)
+#define KEY_QUERY		UINT64CONST(0x6770757300000004)
+#define KEY_BUFFERS		UINT64CONST(0x6770757300000005)
+#define KEY_WAL			UINT64CONST(0x6770757300000006)
+
+/* Where POSIX shared memory is, on Linux. */
+#define SHARED_MEMORY_DIRECTORY		"/dev/shm"
+
+/* What is left of it to others. */
+#define SPARED_BYTES	((double) 16 * 1024 * 1024)
+
+/* Of the area itself, in the parallel context's memory. */
+#define AREA_BYTES		((Size) 64 * 1024)
+
+/* A block of rows, if none is larger. */
+#define BLOCK_BYTES		((Size) 1024 * 1024)
+
+#define BATCH_ROWS		16384
+#define BATCH_WORDS		(2 * BATCH_ROWS)
+
+/* The keys of some rows, and where these are. */
+typedef struct Batch
+{
+	dsa_pointer next;			/* a list */
+	dsa_pointer first_row;		/* the others come behind it */
+	uint32		nrows;
+	uint32		nwords;
+	bool		loose;			/* layout of the keys */
+	bool		cut;			/* some key was cut */
+	uint8		key_words[BATCH_ROWS];	/* length of each key */
+	uint64_t	words[BATCH_WORDS];
+} Batch;
+
+/* What all participants share. */
+typedef struct CollectShared
+{
+	Oid			heap;
+	Oid			index;
+	bool		concurrent;
+	uint64		limit;			/* bytes of the area */
+
+	pg_atomic_uint64 bytes;		/* of the area that are in use */
+	pg_atomic_uint32 over_limit;	/* no more rows are wanted */
+	pg_atomic_uint32 loose;		/* the tight layout is of no use */
+
+	ConditionVariable deposited;	/* a batch, or a worker's last one */
+
+	slock_t		mutex;			/* for all that follows */
+	dsa_pointer batches;		/* for the leader, a list */
+	int			nfinished;		/* workers whose scan has ended */
+	double		heap_tuples;	/* that these have seen */
+	bool		broken_hot_chain;	/* as they have */
+} CollectShared;
+
+/* What a participant has for itself. */
+typedef struct Participant
+{
+	CollectShared *shared;
+	dsa_area   *area;
+	bool		unique;
+	IndexRows  *rows;
+	SortKeys   *keys;
+
+	/* the rest of the block at hand */
+	dsa_pointer free_space;
+	char	   *free_address;
+	Size		free_bytes;
+
+	/* the batch at hand, NULL if there is none */
+	dsa_pointer batch_place;
+	Batch	   *batch;
+
+	/* of the leader */
+	RowStore   *store;
+	RowOrder   *order;
+} Participant;
+
+struct ParallelCollect
+{
+	Relation	heap;
+	Relation	index;
+	ParallelContext *context;
+	Snapshot	snapshot;
+	CollectShared *shared;
+	ParallelTableScanDesc scan;
+	dsa_area   *area;
+	BufferUsage *buffers;		/* of each worker */
+	WalUsage   *wal;
+};
+
+bool
+parallel_collect_has_room(double bytes)
+{
+	struct statvfs status;
+
+	if (dynamic_shared_memory_type != DSM_IMPL_POSIX ||
+		statvfs(SHARED_MEMORY_DIRECTORY, &status) != 0)
+		return true;
+	return (double) status.f_bavail * status.f_frsize >= bytes + SPARED_BYTES;
+}
+
+/*
+ * Memory that all participants can reach, or an invalid pointer.  The area
+ * grows by pieces that become as large as a good part of it.
+ */
+static dsa_pointer
+allocate(CollectShared *shared, dsa_area *area, Size bytes)
+{
+	uint64		used = pg_atomic_add_fetch_u64(&shared->bytes, bytes);
+
+	if (used > shared->limit || !parallel_collect_has_room(used))
+		return InvalidDsaPointer;
+	return dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+}
+
+static inline bool
+is_over_limit(CollectShared *shared)
+{
+	return pg_atomic_read_u32(&shared->over_limit) != 0;
+}
+
+static void
+set_over_limit(CollectShared *shared)
+{
+	pg_atomic_write_u32(&shared->over_limit, 1);
+}
+
+/*
+ * The leader takes over the rows of a batch.  It may already have gone on to
+ * the loose layout; then it makes their keys itself.
+ */
+static void
+take_rows(Participant *leader, const Batch *batch)
+{
+	RowOrder   *order = leader->order;
+	char	   *row = dsa_get_address(leader->area, batch->first_row);
+	const uint64_t *key = batch->words;
+
+	if (batch->loose)
+		row_order_loosen(order);
+	order->keys->cut |= batch->cut;
+	for (uint32 i = 0; i < batch->nrows; i++)
+	{
+		Size		bytes = IndexTupleSize((IndexTuple) row);
+
+		if (unlikely(leader->store->nrows == SORT_MAX_ROWS ||
+					 !row_store_note(leader->store, row, bytes,
+									 row_order_memory(order))))
+		{
+			set_over_limit(leader->shared);
+			return;
+		}
+		if (likely(batch->loose == order->keys->loose))
+			row_order_add_key(order, key, batch->key_words[i]);
+		else
+			row_order_add_stored(order);
+		key += batch->key_words[i];
+		row += bytes;
+	}
+}
+
+/* The leader takes over all batches that there are. */
+static void
+take_batches(Participant *leader)
+{
+	CollectShared *shared = leader->shared;
+	dsa_pointer place;
+
+	SpinLockAcquire(&shared->mutex);
+	place = shared->batches;
+	shared->batches = InvalidDsaPointer;
+	SpinLockRelease(&shared->mutex);
+
+	while (DsaPointerIsValid(place))
+	{
+		Batch	   *batch = dsa_get_address(leader->area, place);
+		dsa_pointer next = batch->next;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_over_limit(shared))
+			take_rows(leader, batch);
+		dsa_free(leader->area, place);
+		pg_atomic_sub_fetch_u64(&shared->bytes, sizeof(Batch));
+		place = next;
+	}
+}
+
+/* Hands the batch at hand to the leader. */
+static void
+deposit_batch(Participant *participant)
+{
+	CollectShared *shared = participant->shared;
+	Batch	   *batch = participant->batch;
+
+	if (batch == NULL)
+		return;
+	batch->cut = participant->keys->cut;
+	SpinLockAcquire(&shared->mutex);
+	batch->next = shared->batches;
+	shared->batches = participant->batch_place;
+	SpinLockRelease(&shared->mutex);
+	participant->batch = NULL;
+
+	if (participant->order != NULL)
+		take_batches(participant);
+	else
+		ConditionVariableSignal(&shared->deposited);
+}
+
+/* Begins a batch whose rows will be put from this place on. */
+static bool
+begin_batch(Participant *participant, dsa_pointer first_row)
+{
+	CollectShared *shared = participant->shared;
+	Batch	   *batch;
+
+	participant->batch_place = allocate(shared, participant->area,
+										sizeof(Batch));
+	if (!DsaPointerIsValid(participant->batch_place))
+		return false;
+	if (!participant->keys->loose && pg_atomic_read_u32(&shared->loose) != 0)
+		sort_keys_loosen(participant->keys);
+
+	batch = dsa_get_address(participant->area, participant->batch_place);
+	batch->first_row = first_row;
+	batch->nrows = 0;
+	batch->nwords = 0;
+	batch->loose = participant->keys->loose;
+	participant->batch = batch;
+	return true;
+}
+
+static bool
+begin_block(Participant *participant, Size row_bytes)
+{
+	Size		bytes = Max(BLOCK_BYTES, row_bytes);
+
+	participant->free_space = allocate(participant->shared, participant->area,
+									   bytes);
+	if (!DsaPointerIsValid(participant->free_space))
+		return false;
+	participant->free_address = dsa_get_address(participant->area,
+												participant->free_space);
+	participant->free_bytes = bytes;
+	return true;
+}
+
+/* Is there room for another key, whatever its length? */
+static inline bool
+batch_is_full(const Batch *batch)
+{
+	return batch->nrows == BATCH_ROWS ||
+		batch->nwords + KEY_MAX_WORDS > BATCH_WORDS;
+}
+
+/* Where a participant has room for a row, with room for its key. */
+static void *
+shared_space(void *owner, Size bytes)
+{
+	Participant *participant = owner;
+	void	   *row;
+
+	if (participant->batch != NULL &&
+		(bytes > participant->free_bytes || batch_is_full(participant->batch)))
+		deposit_batch(participant);
+	if (unlikely(bytes > participant->free_bytes) &&
+		!begin_block(participant, bytes))
+		return NULL;
+	if (unlikely(participant->batch == NULL) &&
+		!begin_batch(participant, participant->free_space))
+		return NULL;
+
+	row = participant->free_address;
+	participant->free_space += bytes;
+	participant->free_address += bytes;
+	participant->free_bytes -= bytes;
+	return row;
+}
+
+/*
+ * Goes on in the loose layout, with a batch that begins with the row at hand.
+ * False if there is no memory.
+ */
+static bool
+go_loose(Participant *participant, Size row_bytes)
+{
+	pg_atomic_write_u32(&participant->shared->loose, 1);
+	deposit_batch(participant);
+	return begin_batch(participant, participant->free_space - row_bytes);
+}
+
+/* Makes the key of the row at hand; false if there is no memory. */
+static bool
+add_key(Participant *participant, Size row_bytes)
+{
+	for (;;)
+	{
+		Batch	   *batch = participant->batch;
+		int			nwords = sort_keys_encode(participant->keys,
+											  participant->rows->slot,
+											  batch->words + batch->nwords);
+
+		if (likely(nwords > 0))
+		{
+			batch->key_words[batch->nrows++] = nwords;
+			batch->nwords += nwords;
+			return true;
+		}
+		if (!go_loose(participant, row_bytes))
+			return false;
+	}
+}
+
+/* The scan's callback; see collect() in index_load.c. */
+static void
+collect_shared(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+			   bool is_alive, void *state)
+{
+	Participant *participant = state;
+	IndexTuple	tuple;
+
+	if (unlikely(is_over_limit(participant->shared)))
+		return;
+	tuple = index_rows_store(participant->rows, tid, values, isnull,
+							 shared_space, participant);
+	if (unlikely(tuple == NULL))
+	{
+		set_over_limit(participant->shared);
+		return;
+	}
+	if (participant->unique && !is_alive)
+		tuple->t_info |= ROW_IS_DEAD;
+	if (unlikely(!add_key(participant, IndexTupleSize(tuple))))
+		set_over_limit(participant->shared);
+}
+
+/* Takes part in the scan; returns how many rows it saw. */
+static double
+scan_share(Participant *participant, Relation heap, Relation index,
+		   IndexInfo *info, ParallelTableScanDesc parallel_scan, bool progress)
+{
+	TableScanDesc scan = table_beginscan_parallel(heap, parallel_scan);
+	double		heap_tuples;
+
+	participant->unique = info->ii_Unique;
+	heap_tuples = table_index_build_scan(heap, index, info, true, progress,
+										 collect_shared, participant, scan);
+	deposit_batch(participant);
+	return heap_tuples;
+}
+
+/* The entry point of a worker. */
+void
+gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
+{
+	CollectShared *shared = shm_toc_lookup(contents, KEY_SHARED, false);
+	BufferUsage *buffers = shm_toc_lookup(contents, KEY_BUFFERS, false);
+	WalUsage   *wal = shm_toc_lookup(contents, KEY_WAL, false);
+	Participant participant = {.shared = shared};
+	/* as the leader holds them */
+	LOCKMODE	heap_lock = shared->concurrent ?
+		ShareUpdateExclusiveLock : ShareLock;
+	LOCKMODE	index_lock = shared->concurrent ?
+		RowExclusiveLock : AccessExclusiveLock;
+	Relation	heap;
+	Relation	index;
+	IndexInfo  *info;
+	double		heap_tuples;
+
+	debug_query_string = shm_toc_lookup(contents, KEY_QUERY, true);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+	InstrStartParallelQuery();
+
+	heap = table_open(shared->heap, heap_lock);
+	index = index_open(shared->index, index_lock);
+	info = BuildIndexInfo(index);
+	info->ii_Concurrent = shared->concurrent;
+	participant.area = dsa_attach_in_place(shm_toc_lookup(contents, KEY_AREA,
+														  false),
+										   segment);
+	participant.rows = index_rows_begin(index);
+	participant.keys = sort_keys_create(participant.rows->descriptor,
+										participant.rows->columns,
+										participant.rows->ncolumns);
+	(void) sort_keys_share(participant.keys);
+	heap_tuples = scan_share(&participant, heap, index, info,
+							 shm_toc_lookup(contents, KEY_SCAN, false), false);
+
+	SpinLockAcquire(&shared->mutex);
+	shared->nfinished++;
+	shared->heap_tuples += heap_tuples;
+	shared->broken_hot_chain |= info->ii_BrokenHotChain;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableSignal(&shared->deposited);
+
+	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
+						  &wal[ParallelWorkerNumber]);
+	index_rows_end(participant.rows);
+	dsa_detach(participant.area);
+	index_close(index, index_lock);
+	table_close(heap, heap_lock);
+}
+
+/* Makes the memory of the parallel context; false if there is none. */
+static bool
+make_shared_memory(ParallelCollect *collect, IndexInfo *info)
+{
+	ParallelContext *context = collect->context;
+	Size		scan_bytes = table_parallelscan_estimate(collect->heap,
+														 collect->snapshot);
+	Size		query_bytes = debug_query_string != NULL ?
+		strlen(debug_query_string) + 1 : 0;
+	Size		buffers_bytes = mul_size(sizeof(BufferUsage),
+										 context->nworkers);
+	Size		wal_bytes = mul_size(sizeof(WalUsage), context->nworkers);
+	void	   *area;
+
+	shm_toc_estimate_chunk(&context->estimator, sizeof(CollectShared));
+	shm_toc_estimate_chunk(&context->estimator, scan_bytes);
+	shm_toc_estimate_chunk(&context->estimator, AREA_BYTES);
+	shm_toc_estimate_chunk(&context->estimator, buffers_bytes);
+	shm_toc_estimate_chunk(&context->estimator, wal_bytes);
+	shm_toc_estimate_chunk(&context->estimator, query_bytes);
+	shm_toc_estimate_keys(&context->estimator, 6);
+	InitializeParallelDSM(context);
+	if (context->seg == NULL)
+		return false;
+
+	collect->shared = shm_toc_allocate(context->toc, sizeof(CollectShared));
+	collect->scan = shm_toc_allocate(context->toc, scan_bytes);
+	collect->buffers = shm_toc_allocate(context->toc, buffers_bytes);
+	collect->wal = shm_toc_allocate(context->toc, wal_bytes);
+	area = shm_toc_allocate(context->toc, AREA_BYTES);
+	collect->area = dsa_create_in_place(area, AREA_BYTES,
+										LWTRANCHE_PARALLEL_QUERY_DSA,
+										context->seg);
+	table_parallelscan_initialize(collect->heap, collect->scan,
+								  collect->snapshot);
+	shm_toc_insert(context->toc, KEY_SHARED, collect->shared);
+	shm_toc_insert(context->toc, KEY_SCAN, collect->scan);
+	shm_toc_insert(context->toc, KEY_BUFFERS, collect->buffers);
+	shm_toc_insert(context->toc, KEY_WAL, collect->wal);
+	shm_toc_insert(context->toc, KEY_AREA, area);
+	if (query_bytes > 0)
+	{
+		char	   *query = shm_toc_allocate(context->toc, query_bytes);
+
+		memcpy(query, debug_query_string, query_bytes);
+		shm_toc_insert(context->toc, KEY_QUERY, query);
+	}
+	return true;
+}
+
+static void
+init_shared(ParallelCollect *collect, const IndexInfo *info, Size limit)
+{
+	CollectShared *shared = collect->shared;
+
+	memset(shared, 0, sizeof(CollectShared));
+	shared->heap = RelationGetRelid(collect->heap);
+	shared->index = RelationGetRelid(collect->index);
+	shared->concurrent = info->ii_Concurrent;
+	shared->limit = limit;
+	pg_atomic_init_u64(&shared->bytes, 0);
+	pg_atomic_init_u32(&shared->over_limit, 0);
+	pg_atomic_init_u32(&shared->loose, 0);
+	ConditionVariableInit(&shared->deposited);
+	SpinLockInit(&shared->mutex);
+	shared->batches = InvalidDsaPointer;
+}
+
+/* Leaves parallel mode, with or without shared memory and workers. */
+static void
+end_context(ParallelCollect *collect)
+{
+	if (collect->area != NULL)
+		dsa_detach(collect->area);
+	if (IsMVCCSnapshot(collect->snapshot))
+		UnregisterSnapshot(collect->snapshot);
+	DestroyParallelContext(collect->context);
+	ExitParallelMode();
+}
+
+ParallelCollect *
+parallel_collect_begin(Relation heap, Relation index, IndexInfo *info,
+					   Size limit)
+{
+	ParallelCollect *collect = palloc0(sizeof(ParallelCollect));
+
+	collect->heap = heap;
+	collect->index = index;
+	EnterParallelMode();
+	collect->context = CreateParallelContext("gpusort",
+											 "gpusort_collect_worker",
+											 info->ii_ParallelWorkers);
+	/* a concurrent build has the rows of a snapshot, others all */
+	collect->snapshot = info->ii_Concurrent ?
+		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
+	if (make_shared_memory(collect, info))
+	{
+		init_shared(collect, info, limit);
+		LaunchParallelWorkers(collect->context);
+		if (collect->context->nworkers_launched > 0)
+			return collect;
+		WaitForParallelWorkersToFinish(collect->context);
+	}
+	end_context(collect);
+	pfree(collect);
+	return NULL;
+}
+
+/* Takes batches until the last worker has finished its scan. */
+static void
+wait_for_workers(Participant *leader, int nworkers)
+{
+	CollectShared *shared = leader->shared;
+	bool		finished = false;
+
+	while (!finished)
+	{
+		/* what comes after this look ends the wait that may follow */
+		ConditionVariablePrepareToSleep(&shared->deposited);
+		SpinLockAcquire(&shared->mutex);
+		finished = shared->nfinished == nworkers;
+		SpinLockRelease(&shared->mutex);
+		take_batches(leader);
+		if (!finished)
+			ConditionVariableSleep(&shared->deposited,
+								   WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+}
+
+bool
+parallel_collect_rows(ParallelCollect *collect, IndexInfo *info,
+					  IndexRows *rows, RowStore *store, RowOrder *order,
+					  double *heap_tuples)
+{
+	CollectShared *shared = collect->shared;
+	int			ncolumns;
+	/* columns note the form of their keys, which may not be the order's */
+	SortColumn *columns = index_columns(collect->index, &ncolumns);
+	Participant leader = {
+		.shared = shared,
+		.area = collect->area,
+		.rows = rows,
+		.keys = sort_keys_create(rows->descriptor, columns, ncolumns),
+		.store = store,
+		.order = order
+	};
+
+	(void) sort_keys_share(leader.keys);
+	*heap_tuples = scan_share(&leader, collect->heap, collect->index, info,
+							  collect->scan, true);
+
+	/* one that could not be started would be waited for in vain */
+	WaitForParallelWorkersToAttach(collect->context);
+	wait_for_workers(&leader, collect->context->nworkers_launched);
+	*heap_tuples += shared->heap_tuples;
+	info->ii_BrokenHotChain |= shared->broken_hot_chain;
+	return !is_over_limit(shared);
+}
+
+int
+parallel_collect_workers(const ParallelCollect *collect)
+{
+	return collect->context->nworkers_launched;
+}
+
+void
+parallel_collect_end(ParallelCollect *collect)
+{
+	WaitForParallelWorkersToFinish(collect->context);
+	for (int i = 0; i < collect->context->nworkers_launched; i++)
+		InstrAccumParallelQuery(&collect->buffers[i], &collect->wal[i]);
+	end_context(collect);
+}

@@ -1,0 +1,51 @@
+/*-------------------------------------------------------------------------
+ *
+ * parallel_collect.h
+ *	  Collecting the rows of an index with parallel workers.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_PARALLEL_COLLECT_H
+#define GPUSORT_PARALLEL_COLLECT_H
+
+#include "nodes/execnodes.h"
+#include "utils/rel.h"
+
+#include "index_rows.h"
+#include "row_order.h"
+#include "row_store.h"
+#include "storage/dsm.h"
+#include "storage/shm_toc.h"
+
+typedef struct ParallelCollect ParallelCollect;
+
+/* Is there room for so many bytes of shared memory, as far as can be told? */
+extern bool parallel_collect_has_room(double bytes);
+
+/*
+ * Enters parallel mode and starts the workers that core has planned for the
+ * build; NULL if not a single one can be had.  They may take so many bytes.
+ * Allocates in the current memory context.
+ */
+extern ParallelCollect *parallel_collect_begin(Relation heap, Relation index,
+											   IndexInfo *info, Size limit);
+
+/*
+ * Scans the table together with the workers.  The store gets the places of
+ * all rows, which lie in shared memory, and the order their keys.  False if
+ * that exceeds the store's limit.  "rows" is for this process's share.
+ */
+extern bool parallel_collect_rows(ParallelCollect *collect, IndexInfo *info,
+								  IndexRows *rows, RowStore *store,
+								  RowOrder *order, double *heap_tuples);
+
+extern int	parallel_collect_workers(const ParallelCollect *collect);
+
+/* Frees the rows and leaves parallel mode. */
+extern void parallel_collect_end(ParallelCollect *collect);
+
+/* The workers' entry point. */
+extern PGDLLEXPORT void gpusort_collect_worker(dsm_segment *segment,
+											   shm_toc *contents);
+
+#endif							/* GPUSORT_PARALLEL_COLLECT_H */
