@@ -13,6 +13,7 @@ DATA = sql/gpusort--0.1.0.sql
 OBJS = \
 	src/collation.o \
 	src/device_client.o \
+	src/encode_arrays.o \
 	src/encode_collated.o \
 	src/encode_enums.o \
 	src/encode_identifiers.o \

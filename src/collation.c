@@ -261,7 +261,7 @@ collation_transform(CollationTransform *transform, const char *string,
 {
 	/* ICU makes a sort key from its beginning, as far as it is wanted. */
 	if (transform->by_icu)
-		return pg_strnxfrm_prefix(bytes, limit, string, size,
-								  transform->locale);
+		return icu_sort_key_prefix(bytes, limit, string, size,
+								   transform->locale);
 	return transform_by_libc(transform, string, size, bytes, limit);
 }

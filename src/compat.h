@@ -180,13 +180,15 @@ smgr_bulk_finish(BulkWriteState *state)
 #endif
 
 /*
- * 16 added a function for the beginning of a sort key.  What it does for ICU,
- * the only provider that it works for, was in the middle of others before.
+ * The beginning of a string's sort key, by a locale of ICU.  15 has no
+ * function for it; that of 16 and 17 takes no heed of where the string ends.
  */
-#if PG_VERSION_NUM < 160000
+#if PG_VERSION_NUM >= 180000
+#define icu_sort_key_prefix pg_strnxfrm_prefix
+#else
 static inline size_t
-pg_strnxfrm_prefix(char *dest, size_t destsize, const char *src,
-				   ssize_t srclen, pg_locale_t locale)
+icu_sort_key_prefix(char *dest, size_t destsize, const char *src,
+					ssize_t srclen, pg_locale_t locale)
 {
 #ifdef USE_ICU
 	UCharIterator characters;

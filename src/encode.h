@@ -83,8 +83,27 @@ extern bool encode_collated(KeyWriter *writer, const char *string, Size size);
 /* Was the last refusal because the column's keys are to be longer? */
 extern bool encode_collated_has_grown(CollatedColumn *column);
 
+/* Ends all growing of the keys, at a length that will mostly do. */
+extern void encode_collated_fix(CollatedColumn *column);
+
 /* Are the keys certain to be in the order in which the server compares? */
 extern bool encode_collated_trusted(const CollatedColumn *column);
+
+/* encode_arrays.c */
+typedef struct ArrayColumn ArrayColumn;
+
+/* The encoder for the elements of an array type, NULL if they have none. */
+extern const KeyEncoder *encode_array_element(Oid array_type);
+
+/*
+ * Begins a column of arrays, in the current memory context; strings in them
+ * sort as "collated" has it.
+ */
+extern ArrayColumn *encode_array_begin(Oid array_type,
+									   CollatedColumn *collated);
+
+extern bool encode_array(KeyWriter *writer, Datum value);
+extern bool encode_array_has_enums(const ArrayColumn *column);
 
 /* The next eight bytes, the first of them the most significant. */
 static inline uint64_t

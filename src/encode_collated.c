@@ -24,9 +24,10 @@
 #include "collation.h"
 #include "encode.h"
 
-/* Bytes of a sort key at first, and by how much there are more each time. */
+/* Bytes of a sort key at first, by how much there are more each time, ... */
 #define FIRST_LIMIT			8
 #define LIMIT_FACTOR		2
+#define FIXED_LIMIT			16
 #define GREATEST_LIMIT		(KEY_MAX_WORDS * sizeof(uint64_t))
 
 /*
@@ -95,6 +96,14 @@ encode_collated_has_grown(CollatedColumn *column)
 
 	column->has_grown = false;
 	return has_grown;
+}
+
+void
+encode_collated_fix(CollatedColumn *column)
+{
+	column->limit = FIXED_LIMIT;
+	pfree(column->sample);
+	column->sample = NULL;
 }
 
 /*

@@ -149,8 +149,8 @@ collect_rows(IndexLoad *load, IndexInfo *info, double expected_rows)
 	double		heap_tuples;
 
 	if (info->ii_ParallelWorkers > 0 &&
-		!sort_keys_adaptive(load->order->keys) &&
-		index_load_can_share(expected_rows))
+		index_load_can_share(expected_rows) &&
+		sort_keys_share(load->order->keys))
 	{
 		MemoryContext caller_context = MemoryContextSwitchTo(load->context);
 

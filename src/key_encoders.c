@@ -87,6 +87,7 @@ static const KeyEncoder key_encoders[] = {
 	{BYTEAOID, false, VARYING(encode_bytea)},
 	{BITOID, false, TWO_FORMS(8, encode_bits_tight, 0, encode_bits_loose)},
 	{VARBITOID, false, TWO_FORMS(8, encode_bits_tight, 0, encode_bits_loose)},
+	{ANYARRAYOID, false, VARYING(encode_array)},
 };
 
 /* The type that the extension citext makes has another OID everywhere. */

@@ -13,9 +13,9 @@
  * words and key i starts at word i * fixed_words; or they vary in length, and
  * ends[i] is the number of words of the keys 0 to i together, so that key i
  * is words[ends[i - 1]] to words[ends[i] - 1].  Every key has at least one
- * word.  Keys of varying length are prefix-free unless equal, or were cut at
- * KEY_MAX_WORDS words: two keys that agree as far as the shorter one goes
- * have the same length and are equal.
+ * word.  Keys of varying length are prefix-free unless equal, also those that
+ * were cut, at KEY_MAX_WORDS words or before: two keys that agree as far as
+ * the shorter one goes have the same length and are equal.
  *
  * Rows are numbered from zero in the order in which their keys were added.
  * The result of a sort is an order: the row numbers, smallest key first.  In

@@ -433,6 +433,7 @@ gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
 	participant.keys = sort_keys_create(participant.rows->descriptor,
 										participant.rows->columns,
 										participant.rows->ncolumns);
+	(void) sort_keys_share(participant.keys);
 	heap_tuples = scan_share(&participant, heap, index, info,
 							 shm_toc_lookup(contents, KEY_SCAN, false), false);
 
@@ -599,6 +600,7 @@ parallel_collect_rows(ParallelCollect *collect, IndexInfo *info,
 		.order = order
 	};
 
+	(void) sort_keys_share(leader.keys);
 	*heap_tuples = scan_share(&leader, collect->heap, collect->index, info,
 							  collect->scan, true);
 

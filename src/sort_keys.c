@@ -62,6 +62,15 @@ find_encoder(Oid type, SortColumn *column)
 	column->encoder = key_encoder_find(type_entry->btree_opintype);
 	if (column->encoder == NULL)
 		return KEY_TYPE;
+	column->by_collation = column->encoder->by_collation;
+	if (type_entry->btree_opintype == ANYARRAYOID)
+	{
+		const KeyEncoder *element = encode_array_element(type);
+
+		if (element == NULL)
+			return KEY_TYPE;
+		column->by_collation = element->by_collation;
+	}
 
 	/* The operator has to be of the default ordering, or of one by bytes. */
 	if (!get_ordering_op_properties(column->sort_operator, &family,
@@ -69,12 +78,12 @@ find_encoder(Oid type, SortColumn *column)
 		operand_type != type_entry->btree_opintype)
 		return KEY_OPERATOR;
 	column->descending = direction == COMPARE_GT;
-	column->by_bytes = is_pattern_family(family, operand_type);
-	if (family != type_entry->btree_opf && !column->by_bytes)
+	if (is_pattern_family(family, operand_type))
+		column->by_collation = false;
+	else if (family != type_entry->btree_opf)
 		return KEY_OPERATOR;
 
-	if (column->encoder->by_collation && !column->by_bytes &&
-		!collation_can_sort(column->collation))
+	if (column->by_collation && !collation_can_sort(column->collation))
 		return KEY_COLLATION;
 	return KEY_ENCODABLE;
 }
@@ -124,16 +133,20 @@ static KeyCache *
 create_cache(const SortColumn *column, Oid type, bool is_last)
 {
 	KeyCache   *cache = palloc0(sizeof(KeyCache));
+	bool		is_array = column->encoder->type == ANYARRAYOID;
 	CollationTransform *transform;
 
 	cache->type = getBaseType(type);
 	cache->context = CurrentMemoryContext;
-	if (column->encoder->by_collation && !column->by_bytes)
+	if (column->by_collation)
 	{
 		transform = collation_transform_create(column->collation);
 		if (transform != NULL)
-			cache->collated = encode_collated_begin(transform, is_last);
+			cache->collated = encode_collated_begin(transform,
+													is_last && !is_array);
 	}
+	if (is_array)
+		cache->array = encode_array_begin(type, cache->collated);
 	return cache;
 }
 
@@ -157,10 +170,6 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 		if (column->cache->collated != NULL &&
 			!encode_collated_trusted(column->cache->collated))
 			keys->doubtful = true;
-		/* how long sort keys are, or which values an enum had when asked */
-		if (column->cache->collated != NULL ||
-			type_is_enum(column->cache->type))
-			keys->adaptive = true;
 		keys->max_attno = Max(keys->max_attno, column->attno);
 		keys->nencoded++;
 	}
@@ -171,6 +180,23 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 												  ALLOCSET_SMALL_SIZES);
 	set_layout(keys, false);
 	return keys;
+}
+
+bool
+sort_keys_share(SortKeys *keys)
+{
+	for (int i = 0; i < keys->nencoded; i++)
+	{
+		KeyCache   *cache = keys->columns[i].cache;
+
+		/* the numbers that one process has read may not be those of another */
+		if (keys->columns[i].encoder->type == ANYENUMOID ||
+			(cache->array != NULL && encode_array_has_enums(cache->array)))
+			return false;
+		if (cache->collated != NULL)
+			encode_collated_fix(cache->collated);
+	}
+	return true;
 }
 
 void

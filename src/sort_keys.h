@@ -23,7 +23,7 @@ typedef struct SortColumn
 
 	/* filled in by sort_keys_create(), for columns that are encoded */
 	bool		descending;
-	bool		by_bytes;		/* whatever the collation */
+	bool		by_collation;	/* or the same under any */
 	/* see key_encoders.h */
 	const struct KeyEncoder *encoder;
 	const struct KeyForm *form; /* of the present layout */
@@ -55,7 +55,6 @@ typedef struct SortKeys
 	bool		cut;			/* some key is only a beginning */
 	bool		doubtful;		/* see sort_keys_doubtful() */
 	bool		same_layout;	/* will do, when keys are made again */
-	bool		adaptive;		/* see sort_keys_adaptive() */
 	KeyShape	shape;			/* of the present layout */
 	MemoryContext value_context;	/* for what is made of one value */
 } SortKeys;
@@ -80,6 +79,13 @@ extern KeyObstacle sort_keys_obstacle(Oid type, Oid sort_operator,
  */
 extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
 								  int ncolumns);
+
+/*
+ * Right after their creation: lets several processes make keys of one sort,
+ * if each calls this.  Then keys do not adapt to the rows that one of them has
+ * seen, but for the change of the layout.  False if they cannot do without.
+ */
+extern bool sort_keys_share(SortKeys *keys);
 
 /*
  * Changes to the loose layout, or begins once more with the same, whichever
@@ -110,16 +116,6 @@ static inline bool
 sort_keys_doubtful(const SortKeys *keys)
 {
 	return keys->doubtful;
-}
-
-/*
- * Do keys depend, beside the layout, on what was seen of other rows?  Then
- * all have to be made by the same SortKeys.
- */
-static inline bool
-sort_keys_adaptive(const SortKeys *keys)
-{
-	return keys->adaptive;
 }
 
 #endif							/* GPUSORT_SORT_KEYS_H */

@@ -147,6 +147,18 @@ SELECT fault FROM unnest('{ch,mo,tm,tt,iv,md,ip,ci,ad,m,m8,rt,x,l,td,by,bt,vb}':
 WHERE fault IS NOT NULL;
 SELECT fault('SELECT md, bt, ip, by, justify_interval(iv), vb, id FROM others ORDER BY md DESC, bt, ip DESC, by, iv, vb DESC, id');
 
+-- arrays
+CREATE TABLE arrays AS SELECT i, ARRAY[i % 7, nullif(i % 5, 0)] || CASE WHEN i % 3 = 0 THEN ARRAY[i] END a,
+	CASE WHEN i % 50 > 0 THEN ARRAY[[i % 11, i % 2], [0, 1]] END b, ARRAY[left(md5(i::text), i % 3), md5(i::text)] c,
+	(ARRAY['happy', 'sad', 'ok'])[1:i % 4]::mood[] d, ARRAY[(i % 100)::amount] e, string_to_array(left(md5(i::text), i % 20), 'a') f
+FROM generate_series(1, 3000) i;
+ANALYZE arrays;
+SELECT fault FROM unnest('{a,b,c,d,e,f}'::text[]) sort_column, unnest('{ASC NULLS FIRST,DESC NULLS LAST}'::text[]) direction,
+	fault(format('SELECT %s, i FROM arrays ORDER BY %1$s %s, i', sort_column, direction))
+WHERE fault IS NOT NULL;
+SELECT fault('SELECT f COLLATE "en-x-icu", c COLLATE "C", d, a FROM arrays ORDER BY f COLLATE "en-x-icu" DESC, c COLLATE "C", d, a');
+DROP TABLE arrays;
+
 -- two columns, of which the second may be of any type
 SELECT fault FROM unnest('{b,i2,f8,t,v,c,num}'::text[]) one, unnest('{i8,t,num,n,j,u}'::text[]) two,
 	unnest('{ASC,DESC}'::text[]) direction_one, unnest('{ASC NULLS FIRST,DESC NULLS LAST}'::text[]) direction_two,

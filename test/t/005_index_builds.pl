@@ -306,7 +306,7 @@ foreach my $place (1, 12000)
 	($session, $leader, $waiting) = start_parallel_build($place);
 	$node->safe_psql('postgres', "SELECT pg_terminate_backend($waiting)");
 	finish_parallel_build($session);
-	like($session->{err}, qr/^(ERROR|FATAL):  terminating connection due to administrator command$/m, 'the process is terminated');
+	like($session->{err}, qr/^(ERROR|FATAL):  terminating (connection|background worker "parallel worker") due to administrator command$/m, 'the process is terminated');
 	is($node->safe_psql('postgres', "CHECKPOINT; $left"), "0\n0\n0", 'and nothing is left');
 
 	($session) = start_parallel_build($place);

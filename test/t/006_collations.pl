@@ -83,6 +83,40 @@ foreach my $order (@orders)
 }
 
 
+# Indexes, whose keys several processes may make, each having seen other rows:
+# with few that begin alike in one, and many in another.
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION amcheck;
+CREATE TYPE mood AS ENUM ('sad', 'happy');
+ALTER TYPE mood ADD VALUE 'ok' BEFORE 'happy';
+CREATE TABLE many AS
+SELECT i, CASE WHEN i % 1000 = 0 THEN NULL WHEN i > 40000 THEN 'all of them begin alike ' || i % 5000 ELSE md5(i::text) END AS t,
+	(enum_range(NULL::mood))[i % 3 + 1] AS m
+FROM generate_series(1, 60000) i;
+SQL
+foreach my $columns (
+	't COLLATE "und-x-icu"', 't COLLATE english', 'm, t COLLATE hungarian DESC', 'lower(t) COLLATE "und-x-icu", m',
+	'(ARRAY[t]) COLLATE english', '(ARRAY[m]), i')
+{
+	foreach my $device ('host', 'cuda')
+	{
+		is( $node->safe_psql(
+				'postgres', qq{
+				SET gpusort.device = $device;
+				SET max_parallel_maintenance_workers = 2;
+				SET min_parallel_table_scan_size = 0;
+				SET maintenance_work_mem = '256MB';
+				CREATE INDEX many_index ON many ($columns);
+				SELECT bt_index_parent_check('many_index', true, true) IS NOT NULL;
+				DROP INDEX many_index}),
+			't',
+			"an index on ($columns), built in parallel on $device");
+	}
+}
+cmp_ok($node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = 'index_workers'"),
+	'>', 0, 'parallel workers took part');
+
+
 # What libc says of strings that begin with "zzz" is spoilt: their sort keys
 # are put before all others.
 open my $source, '>', "$directory/spoil.c" or die $!;
@@ -169,7 +203,7 @@ foreach my $database ('postgres', 'latin1')
 
 	# an index
 	$node->safe_psql($database, qq{
-		CREATE EXTENSION amcheck;
+		CREATE EXTENSION IF NOT EXISTS amcheck;
 		CREATE INDEX words_random ON words (random COLLATE "$collation", id);
 		SELECT bt_index_check('words_random', true);});
 	my $indexed = qq{SET enable_seqscan = off; SET enable_sort = off; SELECT count(*), min(id) FROM words WHERE random = 'zzzebra' COLLATE "$collation"};

@@ -583,6 +583,67 @@ is( check(
 
 
 # ----------
+# Arrays
+# ----------
+
+# of all shapes that a few elements can have, and with bounds of their own
+my $shapes = q{
+	SELECT v FROM (VALUES ('{}'), ('{A}'), ('{B}'), ('{A,A}'), ('{A,B}'), ('{B,A}'), ('{NULL}'), ('{NULL,A}'), ('{A,NULL}'),
+		('{NULL,NULL}'), ('{{A},{A}}'), ('{{A,A}}'), ('{{A,B}}'), ('{{A},{B}}'), ('{{{A,B}}}'), ('[0:1]={A,B}'),
+		('[2:3]={A,B}'), ('[-1:0]={A,B}'), ('[2:2][1:2]={{A,B}}'), ('[1:1][0:1]={{A,B}}'), ('{A,B,A}'), ('{A,B,NULL}'),
+		('{A,B,C,A,B,C,A,B,C,A,B,C,A,B,C,A,B,C,A,B,C,A,B,C,A,B,C,A,B,C,A}'),
+		('{A,B,C,A,B,C,A,B,C,A,B,C,A,B,C,A,B,C,A,B,C,A,B,C,A,B,C,A,B,C,B}')) l (v)
+};
+my %elements = (
+	bool => [qw(f t t)],
+	int2 => [qw(-1 1 300)],
+	int4 => [qw(-1 1 100000)],
+	int8 => [qw(-5000000000 0 5000000000)],
+	float8 => [qw(-1.5 NaN 0)],
+	numeric => [qw(-1.50001 1e200 0)],
+	text => [qw(a ab b)],
+	'char(3)' => [ 'a', '"a "', 'b' ],
+	bytea => [qw("\\\\x00" "\\\\x0000" "\\\\x01")],
+	uuid => [ map { sprintf '%08d-0000-0000-0000-000000000000', $_ } 1 .. 3 ],
+	timestamptz => [ '"2000-01-01 00:00+00"', 'infinity', '"2024-01-01 00:00+02"' ],
+	interval => [ '"1 month"', '"30 days"', '"-1000000 years"' ],
+	inet => [qw(10.0.0.0/8 10.0.0.1 ::1)],
+	varbit => [qw(1 10 0)],
+	orderly => [qw(first third second)],
+	disorderly => [qw(300 150 000)],
+	regclass => [qw(pg_class pg_type 1)]);
+foreach my $element (sort keys %elements)
+{
+	my $values = $shapes;
+	my ($a, $b, $c) = @{ $elements{$element} };
+	$values =~ s/\b([ABC])\b(?=[^()]*'\))/$1 eq 'A' ? $a : $1 eq 'B' ? $b : $c/ge;
+
+	# expressions, and rows of a table, which have short headers
+	$node->safe_psql('postgres', qq{
+		CREATE TABLE arrays AS SELECT v::${element}[] AS v FROM ($values) s;
+		INSERT INTO arrays VALUES (NULL);});
+	check_column(
+		'postgres',
+		"SELECT v FROM arrays UNION ALL SELECT v::${element}[] FROM ($values) s",
+		qr/^tight: words 0, refused \d+, cut \d+; loose: words 0, refused 0, cut \d+; columns 1 of 1$/,
+		"arrays of $element");
+	$node->safe_psql('postgres', 'DROP TABLE arrays');
+}
+check_column('postgres', q{
+	SELECT array_append(ARRAY[n % 3], CASE WHEN n % 5 > 0 THEN n % 7 END) FROM generate_series(1, 100) n
+	UNION ALL SELECT array_fill(n % 3, ARRAY[3000 + n]) FROM generate_series(1, 10) n},
+	qr/^tight: words 0, refused 0, cut 10; .* columns 1 of 1$/,
+	'arrays as expressions make them');
+$node->safe_psql('postgres', q{
+	CREATE DOMAIN small AS int4 CHECK (VALUE < 100);
+	CREATE DOMAIN smalls AS small[];
+	CREATE TABLE stored AS SELECT array_fill(n % 3, ARRAY[5000]) || n AS v, ARRAY[n % 3, -n]::smalls AS d, '1 2'::int2vector AS i
+	FROM generate_series(1, 20) n;});
+check_column('postgres', 'SELECT v FROM stored', qr/^tight: words 0, .* columns 1 of 1$/, 'compressed arrays');
+like(check('postgres', 'SELECT d, v, i, d FROM stored'), qr/^tight: words 0, .* columns 4 of 4$/, 'domains of arrays and over them');
+
+
+# ----------
 # Values that are not stored flat
 # ----------
 
@@ -825,11 +886,11 @@ foreach my $collation (@other)
 			qr/^tight: words 0, .* columns 1 of 1$/,
 			"$name collate $collation");
 	}
-	foreach my $type (qw(text citext))
+	foreach my $type (qw(text citext text[]))
 	{
 		check_column(
 			'postgres',
-			"SELECT s::$type COLLATE $collation FROM ($usual_strings) strings (s)",
+			'SELECT ' . ($type eq 'text[]' ? "ARRAY[left(s, 1), s]" : "s::$type") . " COLLATE $collation FROM ($usual_strings) strings (s)",
 			qr/^tight: words 0, .* columns 1 of 1$/,
 			"usual strings as $type collate $collation");
 	}
@@ -998,6 +1059,11 @@ is($obstacle->('bpchar', '~<~(bpchar,bpchar)', 0), 'none', 'for bpchar');
 is($obstacle->('bpchar', '~<~(text,text)', 0), 'operator', "bpchar as text");
 is($obstacle->('shorter_string', '<(text,text)', $oid->('"C"')),
 	'none', 'domain over a domain');
+is($obstacle->('int4[]', '<(anyarray,anyarray)', 0), 'none', 'array');
+is($obstacle->('text[]', '<(anyarray,anyarray)', 0), 'collation', 'array of text, no collation');
+is($obstacle->('tsvector[]', '<(anyarray,anyarray)', 0), 'type', 'array of an unknown type');
+is($obstacle->('int4range[]', '<(anyarray,anyarray)', 0), 'type', 'array of ranges');
+is($obstacle->('oidvector', '<(oidvector,oidvector)', 0), 'type', 'oidvector');
 is($obstacle->('tsvector', '<(tsvector,tsvector)', 0), 'type', 'unknown type');
 
 $node->safe_psql(
