@@ -10,12 +10,14 @@
 #	--encoding NAME	that of the database, by default UTF8
 #	--locale NAME	its locale, by default the server's, with another
 #					encoding C; icu:NAME for one of ICU
+#	--database NAME	what it is called, by default gpusort_differential; one
+#					that is there is replaced
 #	--round N		only this round, or
 #	--query N		only this query of it: to repeat what failed
 #
 # Takes the server of the PG* environment, of which gpusort must be a part, and
-# on it a database of its own, gpusort_differential.  Needs nothing but psql
-# and what the smallest of Perls has.
+# makes a database of its own on it.  Needs nothing but psql and what the
+# smallest of Perls has.
 #
 # A round draws tables of any types, and queries on them.  Each query is run in
 # two sessions at once: in one gpusort is off, in the other it is forced, and
@@ -30,14 +32,7 @@ use strict;
 use warnings;
 use Fcntl ':flock';
 use Getopt::Long;
-my ($directory, $arguments);
-
-BEGIN
-{
-	($directory) = $0 =~ m{^(.*)/} ? $1 : '.';
-	$arguments = join ' ', @ARGV;
-}
-use lib $directory;
+use lib $0 =~ m{^(.*)/} ? $1 : '.';
 use Draw;
 use Session;
 use Tables;
@@ -45,7 +40,6 @@ use Types;
 use Queries;
 
 use constant {
-	DATABASE => 'gpusort_differential',
 	QUERIES_OF_ROUND => 50,
 	QUERIES_OF_LARGE_ROUND => 10,
 	# one round of so many has a table of a hundred thousand rows
@@ -60,8 +54,8 @@ use constant {
 	SHOWN_LINES => 60
 };
 
-my %options = (queries => 10000, jobs => 1, device => 'both', encoding => 'UTF8');
-GetOptions(\%options, 'queries=i', 'seed=i', 'jobs=i', 'device=s', 'encoding=s', 'locale=s', 'round=i', 'query=i') && !@ARGV
+my %options = (queries => 10000, jobs => 1, device => 'both', encoding => 'UTF8', database => 'gpusort_differential');
+GetOptions(\%options, 'queries=i', 'seed=i', 'jobs=i', 'device=s', 'encoding=s', 'locale=s', 'database=s', 'round=i', 'query=i') && !@ARGV
   && $options{device} =~ /^(host|cuda|both)$/ && (!defined $options{query} || defined $options{round})
   or die "usage: see the head of $0\n";
 $options{seed} //= time() % 1000000;
@@ -120,7 +114,7 @@ sub ask
 # Makes the database anew, and waits until gpusortd is up if it is to be used.
 sub make_database
 {
-	my $database = DATABASE;
+	my $database = $options{database};
 	my $maintained = $ENV{PGDATABASE} // 'postgres';
 	my $name = $options{locale} // ($options{encoding} eq 'UTF8' ? '' : 'C');
 	my $locale = $name =~ /^icu:(.*)/ ? " LOCALE_PROVIDER icu ICU_LOCALE '$1'" : $name ? " LOCALE '$name'" : '';
@@ -142,7 +136,7 @@ sub make_database
 	die "gpusortd does not start\n";
 }
 
-sub counters { return map { split /\|/ } split /\n/, ask(DATABASE, 'SELECT * FROM gpusort_stats;'); }
+sub counters { return map { split /\|/ } split /\n/, ask($options{database}, 'SELECT * FROM gpusort_stats;'); }
 
 # Runs the rounds, each in one of the jobs, and returns the sums of what they did.
 sub run_jobs
@@ -183,14 +177,14 @@ sub run_job
 {
 	my ($job, @rounds) = @_;
 	my $schema = "job_$job";
-	my $native = Session->new(DATABASE, @native, "search_path=$schema,public");
+	my $native = Session->new($options{database}, @native, "search_path=$schema,public");
 	my %sides = (native => $native);
 	my %done = (queries => 0, failures => 0, errors => 0);
 	my ($major) = int($native->run('SHOW server_version_num;') / 10000);
 
 	$native->run("CREATE SCHEMA $schema;");
 	definitions($native, $major, $options{encoding});
-	$sides{forced} = Session->new(DATABASE, @forced, "search_path=$schema,public");
+	$sides{forced} = Session->new($options{database}, @forced, "search_path=$schema,public");
 	show_first_columns($sides{forced}) if $job == 0;
 	foreach my $round (@rounds)
 	{
@@ -204,7 +198,7 @@ sub run_job
 			$sides{$side}->end;
 			# the server may have to recover first
 			sleep 5;
-			$sides{$side} = Session->new(DATABASE, $side eq 'native' ? @native : @forced, "search_path=$schema,public");
+			$sides{$side} = Session->new($options{database}, $side eq 'native' ? @native : @forced, "search_path=$schema,public");
 		}
 	}
 	$_->end foreach values %sides;
@@ -292,7 +286,7 @@ sub commented { return $_[0] =~ s/\n*$/\n/r =~ s/^/#   /mgr; }
 sub show_failure
 {
 	my ($round, $query, $problem, $commands, $script, $native, $forced) = @_;
-	my $repeat = join ' ', map { "--$_ $options{$_}" } grep { $_ ne 'round' && $_ ne 'query' && $_ ne 'jobs' && $_ ne 'queries' } sort keys %options;
+	my $repeat = join ' ', map { "--$_ $options{$_}" } grep { $_ ne 'round' && $_ ne 'query' && $_ ne 'jobs' && $_ ne 'queries' && $_ ne 'database' } sort keys %options;
 
 	report("# Query $query of round $round: $problem.\n#\n# To repeat it: test/differential/compare.pl $repeat --round $round --query $query\n#\n",
 	  "# The tables:\n", commented($commands), "# The query:\n", commented($script),
