@@ -19,55 +19,8 @@
 #include "encode.h"
 
 /*
- * The "size" bytes, less than 8, in the low end of the result.  Reads nothing
- * beyond them: they may be the last of a page.
- */
-static inline uint64_t
-load_tail(const char *data, Size size)
-{
-	if (size >= 4)
-	{
-		uint32		head;
-		uint32		tail;
-
-		/* the two may overlap, in bytes that are the same in both */
-		memcpy(&head, data, 4);
-		memcpy(&tail, data + size - 4, 4);
-		return (uint64_t) pg_ntoh32(head) << BYTE_BITS(size - 4) |
-			pg_ntoh32(tail);
-	}
-	if (size >= 2)
-	{
-		uint16		head;
-		uint16		tail;
-
-		memcpy(&head, data, 2);
-		memcpy(&tail, data + size - 2, 2);
-		return (uint64_t) pg_ntoh16(head) << BYTE_BITS(size - 2) |
-			pg_ntoh16(tail);
-	}
-	return size == 1 ? (unsigned char) *data : 0;
-}
-
-
-/*
  * Text
  */
-
-void
-encode_string(KeyWriter *writer, const char *data, Size size)
-{
-	KeyWriter	local = *writer;	/* for the compiler: nothing aliases it */
-	Size		room = key_room(writer);
-
-	/* The terminator finds no room then, and tells that the key is cut. */
-	size = Min(size, room);
-
-	for (; size >= 8; data += 8, size -= 8)
-		key_append(&local, load_bytes(data), 64);
-	key_append(&local, load_tail(data, size) << 8, BYTE_BITS(size + 1));
-	*writer = local;
-}
 
 /* Appends characters by their bytes or as the column's collation has it. */
 static inline bool
