@@ -6,7 +6,8 @@
  * The table access method scans the table and calls back for each row that
  * the index is to have.  The row is stored as the index tuple that it will be,
  * and its key goes to the sort.  When the last row has come the tuples are
- * handed to the leaf writer in order, from where they are.
+ * handed to the leaf writer in order, from where they are.  Parallel workers
+ * may help with the first half (parallel_collect.c).
  *
  * What core sees to in its sort is to be seen to here: that a unique index has
  * no two rows with equal keys, but for those that are dead to everybody who
@@ -291,16 +292,31 @@ write_in_order(IndexLoad *load)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, nrows);
 }
 
+/* Tells those who watch that all rows have come and are being sorted. */
+static void
+report_sort_phase(const IndexLoad *load)
+{
+	const int	parameters[] = {
+		PROGRESS_CREATEIDX_SUBPHASE,
+		PROGRESS_CREATEIDX_TUPLES_TOTAL,
+		PROGRESS_SCAN_BLOCKS_TOTAL,
+		PROGRESS_SCAN_BLOCKS_DONE
+	};
+	const int64 values[] = {
+		PROGRESS_BTREE_PHASE_PERFORMSORT_1, load->store->nrows, 0, 0
+	};
+
+	pgstat_progress_update_multi_param(lengthof(parameters), parameters,
+									   values);
+}
+
 /* Sorts the rows and writes the index; false if the sort is over the limit. */
 static bool
 sort_and_write(IndexLoad *load)
 {
 	MemoryContext caller_context;
 
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL,
-								 load->store->nrows);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-								 PROGRESS_BTREE_PHASE_PERFORMSORT_1);
+	report_sort_phase(load);
 	if (!row_order_make(load->order, load->limit))
 		return false;
 	take_time(&load->since, &load->sort_microseconds);

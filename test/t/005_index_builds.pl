@@ -349,6 +349,8 @@ is($node->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(*), coun
 	'20000|20000', 'and others see the rows of today');
 
 # Changes while an index is built concurrently.
+my $workers = counter('index_workers');
+$node->safe_psql('postgres', 'ALTER TABLE u SET (parallel_workers = 2)');
 my $changes = start_psql(<<'SQL');
 DO $$
 BEGIN
@@ -362,8 +364,10 @@ BEGIN
 END $$;
 SQL
 ($status, $out, $err) = $node->psql('postgres', <<'SQL');
+SET max_parallel_maintenance_workers = 2;
 CREATE INDEX CONCURRENTLY u_k_note ON u (k, note);
 REINDEX INDEX CONCURRENTLY u_k_note;
+RESET max_parallel_maintenance_workers;
 REINDEX INDEX CONCURRENTLY u_id;
 CREATE TABLE enough ();
 SQL
@@ -372,6 +376,7 @@ $changes->{handle}->finish;
 is($changes->{err}, '', 'which goes on');
 is($node->psql('postgres', "SELECT bt_index_parent_check('u_k_note', true, true), bt_index_parent_check('u_id', true, true), bt_index_parent_check('u_k', true, true)"),
 	0, 'and have all of them');
+is(counter('index_workers'), $workers + 4, 'with parallel workers and without');
 
 # A server that is killed after a build, or during one.
 $session = start_checked_build(15000);
