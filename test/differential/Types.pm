@@ -272,10 +272,21 @@ sub add_made
 	add_like('code', 'text', kind => 'domain', collatable => 0);
 	add_like('note', 'text', kind => 'domain', collatable => 1);
 	add_like('span', 'interval', kind => 'domain');
-	add_type(name => 'integer[]', kind => 'integer array', edges => [ literals('{}', '{1}', '{1,2}', '{2,1}', '{NULL}', '{1,NULL}', '{{1,2},{3,4}}', '[0:1]={1,2}', '{2147483647}') ],
+	add_type(name => 'integer[]', kind => 'integer array', edges => [ literals('{}', '{1}', '{1,2}', '{2,1}', '{NULL}', '{1,NULL}', '{{1,2},{3,4}}', '[0:1]={1,2}', '{2147483647}'),
+			"'{' || repeat('1,', 100) || '2}'", "'{' || repeat('1,', 100) || '3}'" ],
 		random => sub { quoted('{' . join(',', map { between(-2, 2) } 1 .. between(0, 5)) . '}') });
-	add_type(name => 'text[]', edges => [ literals('{}', '{a}', '{A}', '{a,b}', '{NULL}', '{""}', '{a,NULL}') ],
-		random => sub { quoted('{' . join(',', map { pick('a' .. 'c') } 1 .. between(0, 5)) . '}') });
+	add_type(name => 'text[]', collatable => 1,
+		edges => [ literals('{}', '{a}', '{A}', '{a,b}', '{NULL}', '{""}', '{a,NULL}', '{{a},{b}}', '[2:3]={a,b}', '{aaaaaaaa}', '{aaaaaaaa,b}', '{aaaaaaaab}'),
+			"'{' || repeat('a', 130) || '}'", "'{' || repeat('a,', 130) || 'b}'", "'{' || repeat('a,', 130) || 'c}'", "'{' || repeat('a', 130) || ',b}'" ],
+		random => sub { quoted('{' . join(',', map { pick('a' .. 'c', 'A', 'NULL', 'aab') } 1 .. between(0, 5)) . '}') });
+	add_like('note[]', 'text[]');
+	add_type(name => 'numeric[]', canonical => '(%s IS NULL)::text', edges => [ literals('{}', '{1}', '{1.0}', '{1.00,2}', '{NaN}', '{NULL}', '{Infinity}', '{-Infinity,1}', '{1e200}', '{{1,2}}', '{1,2}') ],
+		random => sub { quoted('{' . join(',', map { between(-2, 2) . pick('', '.0', '.5') } 1 .. between(0, 4)) . '}') });
+	add_type(name => 'double precision[]', canonical => '(%s IS NULL)::text', edges => [ literals('{}', '{0}', '{-0}', '{NaN}', '{-Infinity}', '{NULL,1}', '{1,NULL}', '{{0},{-0}}') ],
+		random => sub { quoted('{' . join(',', map { between(-3, 3) / 2 } 1 .. between(0, 20)) . '}') });
+	add_type(name => 'mood[]', edges => [ literals('{}', '{sad}', '{sad,ok}', '{NULL}', '{furious}', '{glad,numb,happy}') ],
+		random => sub { quoted('{' . join(',', map { pick('sad', 'ok', 'glad', 'numb') } 1 .. between(0, 3)) . '}') });
+	add_type(name => 'pair[]', edges => [ literals('{}', '{"(1,a)"}', '{"(1,a)","(2,b)"}', '{NULL}') ]);
 	add_type(name => 'int4range', edges => [ literals('empty', '(,)', '[1,1]', '[1,2]', '[1,)', '(,1]', '[2,5)') ],
 		random => sub { my $from = between(-5, 5); quoted("[$from," . ($from + below(5)) . ']') });
 	add_type(name => 'int4multirange', edges => [ literals('{}', '{[1,2)}', '{[1,2),[5,7)}', '{(,)}') ],
