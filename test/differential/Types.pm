@@ -300,7 +300,7 @@ sub add_made
 	if ($has{citext})
 	{
 		# whose = and < do not agree about strings that such a collation holds equal
-		add_like('citext', 'text', kind => 'domain', canonical => 'lower(%s::text)', deterministic => 1);
+		add_like('citext', 'text', kind => 'domain', canonical => 'lower(%s::text COLLATE "default")', deterministic => 1);
 	}
 	$has_amcheck = $has{amcheck};
 	if ($has{ltree})
