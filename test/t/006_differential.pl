@@ -85,5 +85,7 @@ set_fault('crash');
 isnt($status, 0, 'so is a crash');
 like($output, qr/^# Query \d+ of round 1: a session is lost.*the session has ended$/ms, 'and said');
 
+# the server may have to recover first
+$node->poll_query_until('postgres', 'SELECT true');
 $node->stop;
 done_testing();
