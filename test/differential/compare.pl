@@ -185,7 +185,6 @@ sub run_job
 	$native->run("CREATE SCHEMA $schema;");
 	definitions($native, $major, $options{encoding});
 	$sides{forced} = Session->new($options{database}, @forced, "search_path=$schema,public");
-	show_first_columns($sides{forced}) if $job == 0;
 	foreach my $round (@rounds)
 	{
 		my $failures = $done{failures};
@@ -201,6 +200,7 @@ sub run_job
 			$sides{$side} = Session->new($options{database}, $side eq 'native' ? @native : @forced, "search_path=$schema,public");
 		}
 	}
+	show_first_columns($sides{forced}) if $job == 0 && !$done{failures};
 	$_->end foreach values %sides;
 	return %done;
 }

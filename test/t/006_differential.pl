@@ -87,5 +87,7 @@ isnt($status, 0, 'so is a crash');
 like($output, qr/^not ok - round 1 of seed 11$/m, 'and counted');
 like($output, qr/because of crash of another server process|a session is lost/, 'and said');
 
+# the server may have to recover first
+$node->poll_query_until('postgres', 'SELECT true');
 $node->stop;
 done_testing();
