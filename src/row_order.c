@@ -11,6 +11,10 @@
  * That is done when a row does not fit the layout of the keys so far, and when
  * the device is lost.
  *
+ * Where a key takes longer to make than a comparison, none are made for as
+ * long as the rows come in order.  If they do to the end that is their order;
+ * otherwise not much is lost, and with rows in any order nothing.
+ *
  * The whole order is fetched before the first row is looked up.  That costs
  * under a nanosecond a row, frees the device for others while the rows are
  * handed on, and means that a lost device never finds a result half
@@ -59,7 +63,8 @@ typedef enum KeyOutcome
 {
 	KEY_ADDED,
 	KEY_DOES_NOT_FIT,			/* the tight layout, or those so far */
-	KEY_JOB_LOST				/* with the device */
+	KEY_JOB_LOST,				/* with the device */
+	KEY_NOT_MADE				/* while rows came in order */
 } KeyOutcome;
 
 static inline KeyOutcome
@@ -119,7 +124,7 @@ make_keys_again(RowOrder *order, KeyOutcome outcome)
 	{
 		if (outcome == KEY_DOES_NOT_FIT)
 			sort_keys_loosen(order->keys);
-		else
+		else if (outcome == KEY_JOB_LOST)
 			host_only = true;
 
 		row_order_drop_keys(order);
@@ -138,11 +143,50 @@ make_keys_again(RowOrder *order, KeyOutcome outcome)
 	MemoryContextSwitchTo(caller_context);
 }
 
+static const RowComparator *
+get_comparator(RowOrder *order)
+{
+	if (order->comparator == NULL)
+	{
+		MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+
+		order->comparator = row_comparator_create(order->descriptor,
+												  order->column,
+												  order->columns,
+												  order->ncolumns);
+		MemoryContextSwitchTo(caller_context);
+	}
+	return order->comparator;
+}
+
+/* Is the row that came last not less than the one before it, if any? */
+static bool
+came_in_order(RowOrder *order)
+{
+	const RowStore *store = order->store;
+
+	return store->nrows == 1 ||
+		row_compare(get_comparator(order),
+					row_store_get(store, store->nrows - 2),
+					row_store_get(store, store->nrows - 1)) <= 0;
+}
+
 void
 row_order_add(RowOrder *order, TupleTableSlot *slot)
 {
-	KeyOutcome	outcome = add_key(order, slot);
+	KeyOutcome	outcome;
 
+	if (unlikely(order->store->nrows == 1))
+		order->in_order = sort_keys_costly(order->keys);
+	if (unlikely(order->in_order))
+	{
+		if (came_in_order(order))
+			return;
+		order->in_order = false;
+		outcome = KEY_NOT_MADE;
+	}
+	else
+		outcome = add_key(order, slot);
 	if (unlikely(outcome != KEY_ADDED))
 		make_keys_again(order, outcome);
 }
@@ -178,22 +222,6 @@ row_order_loosen(RowOrder *order)
 		make_keys_again(order, KEY_DOES_NOT_FIT);
 }
 
-static const RowComparator *
-get_comparator(RowOrder *order)
-{
-	if (order->comparator == NULL)
-	{
-		MemoryContext caller_context = MemoryContextSwitchTo(order->context);
-
-		order->comparator = row_comparator_create(order->descriptor,
-												  order->column,
-												  order->columns,
-												  order->ncolumns);
-		MemoryContextSwitchTo(caller_context);
-	}
-	return order->comparator;
-}
-
 /*
  * Runs the job; if the device is lost, once more in this process.  False if
  * that takes more memory than the limit allows.
@@ -208,6 +236,24 @@ run_job(RowOrder *order, Size limit)
 	if (order->entries == NULL && order->memory <= limit)
 		order->entries = sort_job_run(order->job);
 	return order->entries != NULL;
+}
+
+/* Makes the order of rows that came in order; false as run_job() does. */
+static bool
+keep_order(RowOrder *order, Size limit)
+{
+	uint64		nrows = order->store->nrows;
+	Size		bytes = nrows * sizeof(uint32);
+
+	order->memory = order->store->memory + bytes;
+	if (order->memory > limit)
+		return false;
+	order->entries = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	for (uint64 row = 0; row < nrows; row++)
+		order->entries[row] = row;
+	order->method = "none, rows in order";
+	order->device = "host";
+	return true;
 }
 
 /* Raises an error unless the order has every row once. */
@@ -279,7 +325,9 @@ row_order_make(RowOrder *order, Size limit)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 
-	if (run_job(order, limit))
+	if (order->in_order)
+		(void) keep_order(order, limit);
+	else if (run_job(order, limit))
 	{
 		if (gpusort_verify)
 			verify_permutation(order);

@@ -26,6 +26,7 @@ typedef struct RowOrder
 	/* while rows are added */
 	SortKeys   *keys;
 	SortJob    *job;
+	bool		in_order;		/* all came in order, and have no keys yet */
 	TupleTableSlot *slot;		/* for keys made of stored rows; on first use */
 
 	/* when the order has been made */
@@ -51,8 +52,8 @@ extern RowOrder *row_order_begin(const RowStore *store, TupleDesc descriptor,
 								 double expected_rows);
 
 /*
- * Makes the key of the row that came to the store last; the slot has the same
- * row.
+ * Takes the row that came to the store last, and makes its key; the slot has
+ * the same row.
  */
 extern void row_order_add(RowOrder *order, TupleTableSlot *slot);
 

@@ -167,9 +167,12 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 			break;
 		column->cache = create_cache(column, attribute->atttypid,
 									 i == ncolumns - 1);
-		if (column->cache->collated != NULL &&
-			!encode_collated_trusted(column->cache->collated))
-			keys->doubtful = true;
+		if (column->cache->collated != NULL)
+		{
+			keys->costly = true;
+			if (!encode_collated_trusted(column->cache->collated))
+				keys->doubtful = true;
+		}
 		keys->max_attno = Max(keys->max_attno, column->attno);
 		keys->nencoded++;
 	}
