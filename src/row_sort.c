@@ -31,6 +31,9 @@
 #include "settings.h"
 #include "shared_state.h"
 
+/* Why most sorts are handed back that are. */
+#define TOO_MANY_ROWS	"the rows do not fit the memory for a sort"
+
 struct RowSort
 {
 	MemoryContext context;		/* holds everything below */
@@ -57,10 +60,11 @@ struct RowSort
 };
 
 /*
- * Hands the sort over to core's tuplesort, with the rows put so far.
+ * Hands the sort over to core's tuplesort, with the rows put so far, and tells
+ * in the log why.
  */
 static void
-go_native(RowSort *sort)
+go_native(RowSort *sort, const char *reason)
 {
 	AttrNumber *attnos = palloc(sort->ncolumns * sizeof(AttrNumber));
 	Oid		   *operators = palloc(sort->ncolumns * sizeof(Oid));
@@ -68,6 +72,8 @@ go_native(RowSort *sort)
 	bool	   *nulls_first = palloc(sort->ncolumns * sizeof(bool));
 	TupleTableSlot *slot;
 
+	ereport(DEBUG1,
+			(errmsg_internal("gpusort hands a sort back: %s", reason)));
 	for (int i = 0; i < sort->ncolumns; i++)
 	{
 		attnos[i] = sort->columns[i].attno;
@@ -118,7 +124,7 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 
 	/* the plan may be older than a change of the setting */
 	if (!gpusort_enable || !gpusort_enable_sort)
-		go_native(sort);
+		go_native(sort, "it has been switched off since the query was planned");
 	else
 	{
 		sort->store = row_store_create(descriptor, sort->limit);
@@ -145,7 +151,7 @@ row_sort_put(RowSort *sort, TupleTableSlot *slot)
 			return;
 		}
 		caller_context = MemoryContextSwitchTo(sort->context);
-		go_native(sort);
+		go_native(sort, TOO_MANY_ROWS);
 		MemoryContextSwitchTo(caller_context);
 	}
 	tuplesort_puttupleslot(sort->tuplesort, slot);
@@ -159,7 +165,8 @@ sort_by_keys(RowSort *sort)
 
 	if (!row_order_make(sort->order, sort->limit))
 	{
-		go_native(sort);
+		go_native(sort, order->memory > sort->limit ? TOO_MANY_ROWS :
+				  "its keys were misleading");
 		return;
 	}
 	sort->report.nrows = sort->store->nrows;

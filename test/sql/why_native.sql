@@ -55,6 +55,12 @@ SELECT why_not_json('SELECT id FROM numbers ORDER BY words');
 SET client_min_messages = debug1;
 SELECT count(*) FROM (SELECT FROM numbers ORDER BY words OFFSET 0) s;
 SELECT count(*) FROM (SELECT FROM numbers ORDER BY k OFFSET 0) s;
+
+-- and so it is there when rows are handed back that were more than expected
+CREATE FUNCTION more_than_expected() RETURNS SETOF int ROWS 100 LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT generate_series(1, 10000); END $$;
+SET gpusort.work_mem = '100kB';
+SELECT count(*) FROM (SELECT FROM more_than_expected() k ORDER BY -k OFFSET 0) s;
+RESET gpusort.work_mem;
 RESET client_min_messages;
 
 -- not unless asked for, and not of other plans that run meanwhile
@@ -75,7 +81,7 @@ RESET gpusort.enable;
 SELECT why_not('EXECUTE sorted');
 DEALLOCATE sorted;
 DROP TABLE numbers, sorted;
-DROP FUNCTION why_not, why_not_json, first_of;
+DROP FUNCTION why_not, why_not_json, first_of, more_than_expected;
 DROP OPERATOR FAMILY near_zero USING btree;
 DROP OPERATOR <# (int, int), =# (int, int);
 DROP FUNCTION nearer_zero, as_near_zero, compare_to_zero;
