@@ -40,10 +40,13 @@ OBJS = \
 	src/row_order.o \
 	src/row_sort.o \
 	src/row_store.o \
+	src/run_merge.o \
+	src/run_tape.o \
 	src/settings.o \
 	src/shared_state.o \
 	src/sort_job.o \
-	src/sort_keys.o
+	src/sort_keys.o \
+	src/sorted_runs.o
 
 SHLIB_LINK = -Wl,--version-script=src/exports.map
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -Wmissing-prototypes

@@ -12,8 +12,12 @@
  *		       |                  |
  *		       +-- row_order.c ---+
  *
- * When the rows exceed the memory setting they are handed to core's tuplesort
- * one by one, the store shrinking as they go, and the sort goes on natively.
+ * When the rows exceed the memory setting they are put in order as far as they
+ * have come, and written to a temporary file; then the next ones are taken.
+ * Such sorted runs are merged in the end (sorted_runs.c).
+ *
+ * Should the keys turn out to be of no use, all rows are handed to core's
+ * tuplesort one by one, the store shrinking as they go.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,9 +34,10 @@
 #include "row_store.h"
 #include "settings.h"
 #include "shared_state.h"
+#include "sorted_runs.h"
 
-/* Why most sorts are handed back that are. */
-#define TOO_MANY_ROWS	"the rows do not fit the memory for a sort"
+/* What a row takes in memory, at least: of the limit no more of them fit. */
+#define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
 
 struct RowSort
 {
@@ -47,9 +52,10 @@ struct RowSort
 	/* while rows are put; with "tuplesort" set the sort is native */
 	RowStore   *store;
 	RowOrder   *order;
+	SortedRuns *runs;			/* of rows before those; NULL if there are none */
 	Tuplesortstate *tuplesort;
 
-	/* when sorted, and not native */
+	/* when sorted in memory */
 	uint64		next;			/* entry of the order to be handed out next */
 	bool		at_end;			/* someone has tried to go past the end */
 	uint64		marked_next;
@@ -58,6 +64,14 @@ struct RowSort
 	instr_time	started;
 	RowSortReport report;
 };
+
+static void
+drop_runs(RowSort *sort)
+{
+	if (sort->runs != NULL)
+		sorted_runs_end(sort->runs);
+	sort->runs = NULL;
+}
 
 /*
  * Hands the sort over to core's tuplesort, with the rows put so far, and tells
@@ -71,6 +85,7 @@ go_native(RowSort *sort, const char *reason)
 	Oid		   *collations = palloc(sort->ncolumns * sizeof(Oid));
 	bool	   *nulls_first = palloc(sort->ncolumns * sizeof(bool));
 	TupleTableSlot *slot;
+	MinimalTuple row;
 
 	ereport(DEBUG1,
 			(errmsg_internal("gpusort hands a sort back: %s", reason)));
@@ -91,14 +106,21 @@ go_native(RowSort *sort, const char *reason)
 		return;
 	row_order_drop_keys(sort->order);
 	slot = MakeSingleTupleTableSlot(sort->descriptor, &TTSOpsMinimalTuple);
-	for (uint64 row = 0; row < sort->store->nrows; row++)
+	for (uint64 number = 0; number < sort->store->nrows; number++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		row_store_forget_before(sort->store, row);
-		ExecStoreMinimalTuple(row_store_get(sort->store, row), slot, false);
+		row_store_forget_before(sort->store, number);
+		ExecStoreMinimalTuple(row_store_get(sort->store, number), slot, false);
+		tuplesort_puttupleslot(sort->tuplesort, slot);
+	}
+	while (sort->runs != NULL && (row = sorted_runs_take(sort->runs)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ExecStoreMinimalTuple(row, slot, false);
 		tuplesort_puttupleslot(sort->tuplesort, slot);
 	}
 	ExecDropSingleTupleTableSlot(slot);
+	drop_runs(sort);
 	row_store_free(sort->store);
 	sort->store = NULL;
 }
@@ -130,34 +152,17 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 		sort->store = row_store_create(descriptor, sort->limit);
 		sort->order = row_order_begin(sort->store, descriptor,
 									  minimal_tuple_column, columns, ncolumns,
-									  expected_rows);
+									  Min(expected_rows,
+										  sort->limit / LEAST_ROW_BYTES));
 	}
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
 
-void
-row_sort_put(RowSort *sort, TupleTableSlot *slot)
-{
-	MemoryContext caller_context;
-
-	if (likely(sort->tuplesort == NULL))
-	{
-		if (likely(sort->store->nrows < SORT_MAX_ROWS &&
-				   row_store_add(sort->store, slot,
-								 row_order_memory(sort->order))))
-		{
-			row_order_add(sort->order, slot);
-			return;
-		}
-		caller_context = MemoryContextSwitchTo(sort->context);
-		go_native(sort, TOO_MANY_ROWS);
-		MemoryContextSwitchTo(caller_context);
-	}
-	tuplesort_puttupleslot(sort->tuplesort, slot);
-}
-
-/* Makes the order from the keys. */
+/*
+ * Makes the order of the rows in the store from their keys; or the sort goes
+ * native.
+ */
 static void
 sort_by_keys(RowSort *sort)
 {
@@ -165,16 +170,83 @@ sort_by_keys(RowSort *sort)
 
 	if (!row_order_make(sort->order, sort->limit))
 	{
-		go_native(sort, order->memory > sort->limit ? TOO_MANY_ROWS :
+		go_native(sort, order->memory > sort->limit ?
+				  "the device was lost, and the memory for a sort is full" :
 				  "its keys were misleading");
 		return;
 	}
-	sort->report.nrows = sort->store->nrows;
-	sort->report.memory = order->memory;
+	sort->report.nrows += sort->store->nrows;
+	sort->report.memory = Max(order->memory, sort->report.memory);
 	sort->report.method = order->method;
 	sort->report.device = order->device;
 	sort->report.on_device = order->on_device;
-	sort->report.device_microseconds = order->device_microseconds;
+	sort->report.device_microseconds += order->device_microseconds;
+}
+
+/*
+ * Writes the rows in the store to a file as a sorted run, and empties the
+ * store; or the sort goes native.
+ */
+static void
+write_run(RowSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort_by_keys(sort);
+	if (sort->tuplesort == NULL)
+	{
+		if (sort->runs == NULL)
+			sort->runs = sorted_runs_create(sort->order, sort->limit,
+											sort->random_access);
+		sorted_runs_add(sort->runs);
+		row_store_reset(sort->store);
+		row_order_restart(sort->order);
+	}
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Takes the row with those that are sorted by keys, if there is room. */
+static inline bool
+put_in_store(RowSort *sort, TupleTableSlot *slot)
+{
+	if (unlikely(sort->store->nrows >= SORT_MAX_ROWS ||
+				 !row_store_add(sort->store, slot,
+								row_order_memory(sort->order))))
+		return false;
+	row_order_add(sort->order, slot);
+	return true;
+}
+
+void
+row_sort_put(RowSort *sort, TupleTableSlot *slot)
+{
+	if (likely(sort->tuplesort == NULL))
+	{
+		if (likely(put_in_store(sort, slot)))
+			return;
+		write_run(sort);
+	}
+	if (sort->tuplesort != NULL)
+		tuplesort_puttupleslot(sort->tuplesort, slot);
+	else if (!put_in_store(sort, slot))
+		elog(ERROR, "an empty row store has no room for a row");
+}
+
+/* Merges the runs, the rows in the store being the last one. */
+static void
+merge_runs(RowSort *sort)
+{
+	write_run(sort);
+	if (sort->tuplesort != NULL)
+		return;
+	row_order_drop_keys(sort->order);
+	row_store_free(sort->store);
+	sort->store = NULL;
+	sorted_runs_merge(sort->runs);
+	sort->report.method = psprintf("%s, merge of %d runs", sort->report.method,
+								   sorted_runs_count(sort->runs));
+	sort->report.memory = sorted_runs_disk(sort->runs);
+	sort->report.on_disk = true;
 }
 
 static uint64
@@ -213,7 +285,12 @@ row_sort_perform(RowSort *sort)
 	sort->report.fill_microseconds = microseconds_since(sort->started);
 	INSTR_TIME_SET_CURRENT(start);
 	if (sort->tuplesort == NULL)
-		sort_by_keys(sort);
+	{
+		if (sort->runs != NULL)
+			merge_runs(sort);
+		else
+			sort_by_keys(sort);
+	}
 	if (sort->tuplesort != NULL)
 		tuplesort_performsort(sort->tuplesort);
 	sort->report.sort_microseconds = microseconds_since(start);
@@ -259,6 +336,8 @@ row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 	if (sort->tuplesort != NULL)
 		return tuplesort_gettupleslot(sort->tuplesort, forward, false, slot,
 									  NULL);
+	if (sort->runs != NULL)
+		return sorted_runs_get(sort->runs, forward, slot);
 
 	if (!(forward ? step_forward(sort, &entry) : step_backward(sort, &entry)))
 	{
@@ -280,6 +359,11 @@ row_sort_rescan(RowSort *sort)
 		tuplesort_rescan(sort->tuplesort);
 		return;
 	}
+	if (sort->runs != NULL)
+	{
+		sorted_runs_rescan(sort->runs);
+		return;
+	}
 	sort->next = 0;
 	sort->at_end = false;
 	sort->marked_next = 0;
@@ -294,6 +378,11 @@ row_sort_mark(RowSort *sort)
 		tuplesort_markpos(sort->tuplesort);
 		return;
 	}
+	if (sort->runs != NULL)
+	{
+		sorted_runs_mark(sort->runs);
+		return;
+	}
 	sort->marked_next = sort->next;
 	sort->marked_at_end = sort->at_end;
 }
@@ -304,6 +393,11 @@ row_sort_restore(RowSort *sort)
 	if (sort->tuplesort != NULL)
 	{
 		tuplesort_restorepos(sort->tuplesort);
+		return;
+	}
+	if (sort->runs != NULL)
+	{
+		sorted_runs_restore(sort->runs);
 		return;
 	}
 	sort->next = sort->marked_next;
@@ -332,5 +426,6 @@ row_sort_end(RowSort *sort)
 {
 	if (sort->tuplesort != NULL)
 		tuplesort_end(sort->tuplesort);
+	drop_runs(sort);
 	MemoryContextDelete(sort->context);
 }

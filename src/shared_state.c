@@ -35,7 +35,6 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_SORT_MICROSECONDS] = "sort_microseconds",
 	[STAT_DEVICE_FAULTS] = "device_faults",
 	[STAT_NATIVE_SMALL] = "left_native_small",
-	[STAT_NATIVE_LARGE] = "left_native_large",
 	[STAT_NATIVE_BOUNDED] = "left_native_bounded",
 	[STAT_NATIVE_TYPE] = "left_native_type",
 	[STAT_NATIVE_COLLATION] = "left_native_collation",
