@@ -270,6 +270,8 @@ count_sort(const RowSort *sort)
 	}
 	shared_count(sort->report.on_device ? STAT_SORTS_DEVICE : STAT_SORTS_HOST,
 				 1);
+	if (sort->runs != NULL)
+		shared_count(STAT_SORTS_SPILLED, 1);
 	shared_count(STAT_ROWS, sort->report.nrows);
 	shared_count(STAT_BYTES, sort->report.memory);
 	shared_count(STAT_FILL_MICROSECONDS, sort->report.fill_microseconds);

@@ -28,6 +28,7 @@ typedef struct SharedState
 static const char *const counter_names[STAT_COUNT] = {
 	[STAT_SORTS_DEVICE] = "sorts_device",
 	[STAT_SORTS_HOST] = "sorts_host",
+	[STAT_SORTS_SPILLED] = "sorts_spilled",
 	[STAT_SORTS_NATIVE] = "sorts_native",
 	[STAT_ROWS] = "rows",
 	[STAT_BYTES] = "bytes",

@@ -17,6 +17,7 @@ typedef enum Statistic
 {
 	STAT_SORTS_DEVICE,			/* sorts by what did them */
 	STAT_SORTS_HOST,
+	STAT_SORTS_SPILLED,			/* those of both that exceeded their memory */
 	STAT_SORTS_NATIVE,			/* taken over, then given to core's sort */
 	STAT_ROWS,
 	STAT_BYTES,
