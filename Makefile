@@ -26,6 +26,7 @@ OBJS = \
 	src/gpusort.o \
 	src/host_sort.o \
 	src/huge_pages.o \
+	src/icu_keys.o \
 	src/index_build.o \
 	src/index_load.o \
 	src/index_rows.o \
