@@ -88,6 +88,7 @@ typedef struct CollectShared
 	Oid			heap;
 	Oid			index;
 	bool		concurrent;
+	bool		unique;			/* as this build sees it */
 	uint64		limit;			/* bytes of the area */
 
 	pg_atomic_uint64 bytes;		/* of the area that are in use */
@@ -393,7 +394,7 @@ scan_share(Participant *participant, Relation heap, Relation index,
 	TableScanDesc scan = table_beginscan_parallel(heap, parallel_scan);
 	double		heap_tuples;
 
-	participant->unique = info->ii_Unique;
+	participant->unique = participant->shared->unique;
 	heap_tuples = table_index_build_scan(heap, index, info, true, progress,
 										 collect_shared, participant, scan);
 	deposit_batch(participant);
@@ -511,6 +512,8 @@ init_shared(ParallelCollect *collect, const IndexInfo *info, Size limit)
 	shared->heap = RelationGetRelid(collect->heap);
 	shared->index = RelationGetRelid(collect->index);
 	shared->concurrent = info->ii_Concurrent;
+	/* not of a unique index whose rows need no check, as with VACUUM FULL */
+	shared->unique = info->ii_Unique;
 	shared->limit = limit;
 	pg_atomic_init_u64(&shared->bytes, 0);
 	pg_atomic_init_u32(&shared->over_limit, 0);

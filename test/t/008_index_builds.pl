@@ -348,6 +348,29 @@ $old->quit;
 is($node->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(*), count(DISTINCT id) FROM u WHERE id > 0;'),
 	'20000|20000', 'and others see the rows of today');
 
+# A unique index is not checked anew when its table is rewritten, with rows that only others' snapshots see.
+$old = $node->background_psql('postgres');
+$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE rewritten (id int UNIQUE) WITH (parallel_workers = 2);
+INSERT INTO rewritten SELECT i FROM generate_series(1, 20000) i;
+DELETE FROM rewritten WHERE id % 5 = 0;
+INSERT INTO rewritten SELECT i FROM generate_series(5, 20000, 5) i;
+SQL
+my $rewriting_workers = counter('index_workers');
+is( $node->safe_psql('postgres', <<'SQL'), '20000', 'a unique index is whole after its table is rewritten with dead rows');
+SET max_parallel_maintenance_workers = 2;
+VACUUM FULL rewritten;
+SELECT bt_index_parent_check('rewritten_id_key', true, true) \g /dev/null
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT count(*) FROM rewritten WHERE id > 0;
+SQL
+is(counter('index_workers'), $rewriting_workers + 2, 'by parallel workers');
+$old->query_safe('COMMIT');
+$old->quit;
+$node->safe_psql('postgres', 'DROP TABLE rewritten');
+
 # Changes while an index is built concurrently.
 my $workers = counter('index_workers');
 $node->safe_psql('postgres', 'ALTER TABLE u SET (parallel_workers = 2)');
