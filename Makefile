@@ -32,10 +32,12 @@ OBJS = \
 	src/index_rows.o \
 	src/key_encoders.o \
 	src/launcher.o \
-	src/leaf_writer.o \
+	src/leaf_maker.o \
 	src/left_native.o \
 	src/node_gpusort.o \
+	src/order_check.o \
 	src/parallel_collect.o \
+	src/parallel_write.o \
 	src/plan_sort.o \
 	src/row_compare.o \
 	src/row_order.o \
@@ -47,7 +49,8 @@ OBJS = \
 	src/shared_state.o \
 	src/sort_job.o \
 	src/sort_keys.o \
-	src/sorted_runs.o
+	src/sorted_runs.o \
+	src/tree_writer.o
 
 SHLIB_LINK = -Wl,--version-script=src/exports.map
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -Wmissing-prototypes

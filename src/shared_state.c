@@ -46,6 +46,7 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_INDEXES_HOST] = "indexes_host",
 	[STAT_INDEXES_NATIVE] = "indexes_native",
 	[STAT_INDEX_WORKERS] = "index_workers",
+	[STAT_INDEX_WORKER_PAGES] = "index_worker_pages",
 	[STAT_INDEX_ROWS] = "index_rows",
 	[STAT_INDEX_BYTES] = "index_bytes",
 	[STAT_INDEX_COLLECT_MICROSECONDS] = "index_collect_microseconds",

@@ -35,6 +35,7 @@ typedef enum Statistic
 	STAT_INDEXES_HOST,
 	STAT_INDEXES_NATIVE,		/* taken over, then given to core's sort */
 	STAT_INDEX_WORKERS,			/* that collected rows beside the leaders */
+	STAT_INDEX_WORKER_PAGES,	/* leaves that they made */
 	STAT_INDEX_ROWS,
 	STAT_INDEX_BYTES,
 	STAT_INDEX_COLLECT_MICROSECONDS,
