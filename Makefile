@@ -41,6 +41,7 @@ OBJS = \
 	src/row_sort.o \
 	src/row_store.o \
 	src/settings.o \
+	src/shared_rows.o \
 	src/shared_state.o \
 	src/sort_job.o \
 	src/sort_keys.o

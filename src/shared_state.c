@@ -30,6 +30,7 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_SORTS_HOST] = "sorts_host",
 	[STAT_SORTS_NATIVE] = "sorts_native",
 	[STAT_ROWS] = "rows",
+	[STAT_SORT_WORKERS] = "sort_workers",
 	[STAT_BYTES] = "bytes",
 	[STAT_FILL_MICROSECONDS] = "fill_microseconds",
 	[STAT_SORT_MICROSECONDS] = "sort_microseconds",

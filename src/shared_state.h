@@ -19,6 +19,7 @@ typedef enum Statistic
 	STAT_SORTS_HOST,
 	STAT_SORTS_NATIVE,			/* taken over, then given to core's sort */
 	STAT_ROWS,
+	STAT_SORT_WORKERS,			/* that handed over rows to their leaders */
 	STAT_BYTES,
 	STAT_FILL_MICROSECONDS,
 	STAT_SORT_MICROSECONDS,
