@@ -35,6 +35,7 @@ OBJS = \
 	src/left_native.o \
 	src/node_gpusort.o \
 	src/parallel_collect.o \
+	src/parallel_paths.o \
 	src/plan_sort.o \
 	src/row_compare.o \
 	src/row_order.o \

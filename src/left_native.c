@@ -76,14 +76,11 @@ first_column(const Sort *sort)
 	return (Node *) entry->expr;
 }
 
-/* Is this Sort left native? */
-static bool
-is_left_native(const Sort *sort, double bound, Statistic *reason)
+bool
+sort_left_native(Oid type, Oid sort_operator, Oid collation, double rows,
+				 int width, double bound, Statistic *reason)
 {
-	double		rows = sort->plan.lefttree->plan_rows;
-	KeyObstacle obstacle = sort_keys_obstacle(exprType(first_column(sort)),
-											  sort->sortOperators[0],
-											  sort->collations[0]);
+	KeyObstacle obstacle = sort_keys_obstacle(type, sort_operator, collation);
 
 	if (obstacle == KEY_TYPE)
 		*reason = STAT_NATIVE_TYPE;
@@ -96,8 +93,7 @@ is_left_native(const Sort *sort, double bound, Statistic *reason)
 	/* core keeps a heap of the first rows up to half of them */
 	else if (bound != NO_BOUND && bound * 2 < rows)
 		*reason = STAT_NATIVE_BOUNDED;
-	else if (rows * (sort->plan.plan_width + ROW_OVERHEAD_BYTES) >
-			 gpusort_memory_limit())
+	else if (rows * (width + ROW_OVERHEAD_BYTES) > gpusort_memory_limit())
 		*reason = STAT_NATIVE_LARGE;
 	else
 		return false;
@@ -120,10 +116,16 @@ count_sorts_inside(const Agg *agg)
 int
 count_left_native(const Plan *plan, double bound, Statistic *reason)
 {
+	const Sort *sort = (const Sort *) plan;
+
 	switch (nodeTag(plan))
 	{
 		case T_Sort:
-			return is_left_native((const Sort *) plan, bound, reason);
+			return sort_left_native(exprType(first_column(sort)),
+									sort->sortOperators[0],
+									sort->collations[0],
+									plan->lefttree->plan_rows,
+									plan->plan_width, bound, reason);
 		case T_IncrementalSort:
 			*reason = STAT_NATIVE_INCREMENTAL;
 			return 1;

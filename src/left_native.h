@@ -22,6 +22,14 @@
 extern double bound_of_child(const Plan *plan, double bound);
 
 /*
+ * Does a sort by a first column of this type stay native, when so many rows of
+ * this width are expected?
+ */
+extern bool sort_left_native(Oid type, Oid sort_operator, Oid collation,
+							 double rows, int width, double bound,
+							 Statistic *reason);
+
+/*
  * How many sorts this one node does that stay native, and by the name of
  * their counter, why.
  */

@@ -334,6 +334,8 @@ microseconds_since(instr_time start)
 static void
 count_sort(const RowSort *sort)
 {
+	if (sort->collector != NULL)
+		shared_count(STAT_SORTS_TOGETHER, 1);
 	shared_count(STAT_SORT_WORKERS, sort->report.workers);
 	if (sort->tuplesort != NULL)
 	{

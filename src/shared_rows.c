@@ -43,12 +43,16 @@
 #include "compat.h"
 #include "parallel_collect.h"
 #include "shared_rows.h"
+#include "shared_state.h"
 #include "slot_row.h"
 
 #define MAX_SEGMENTS		1024
 
 #define FIRST_SEGMENT_BYTES		((Size) 64 * 1024)
 #define LARGEST_SEGMENT_BYTES	((Size) 64 * 1024 * 1024)
+
+/* From which on it is worth a line in the log that this memory is new. */
+#define HINT_BYTES				((uint64) 128 * 1024 * 1024)
 
 /*
  * Where a batch is: the worker, the number of its segment, and the place in
@@ -535,6 +539,23 @@ row_collector_next(RowCollector *collector, char **base)
 	return batch;
 }
 
+/*
+ * Tells the log, once, that new memory is what takes time, when it was much
+ * and the server has none set aside.
+ */
+static void
+hint_at_memory(SharedRows *shared)
+{
+	uint64		bytes = pg_atomic_read_u64(&shared->bytes);
+
+	if (min_dynamic_shared_memory == 0 && bytes >= HINT_BYTES &&
+		shared_claim_memory_hint())
+		ereport(LOG,
+				(errmsg("gpusort: parallel workers took " UINT64_FORMAT " MB of new shared memory for the rows of a sort",
+						bytes / (1024 * 1024)),
+				 errhint("Such sorts take less time if min_dynamic_shared_memory sets memory aside for them.")));
+}
+
 bool
 row_collector_wait(RowCollector *collector)
 {
@@ -558,6 +579,8 @@ row_collector_wait(RowCollector *collector)
 		ConditionVariableSleep(&shared->handed, wait_event);
 	}
 	ConditionVariableCancelSleep();
+	if (!handed)
+		hint_at_memory(shared);
 	return handed;
 }
 
