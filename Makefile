@@ -37,6 +37,7 @@ OBJS = \
 	src/node_gpusort.o \
 	src/order_check.o \
 	src/parallel_collect.o \
+	src/parallel_paths.o \
 	src/parallel_write.o \
 	src/plan_sort.o \
 	src/row_compare.o \
@@ -46,6 +47,7 @@ OBJS = \
 	src/run_merge.o \
 	src/run_tape.o \
 	src/settings.o \
+	src/shared_rows.o \
 	src/shared_state.o \
 	src/sort_job.o \
 	src/sort_keys.o \

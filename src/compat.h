@@ -84,6 +84,16 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define COMPARE_GT BTGreaterStrategyNumber
 #endif
 
+/* The operator by which a path key sorts values of a type. */
+#if PG_VERSION_NUM >= 180000
+#define PATHKEY_OPERATOR(key, type) \
+	get_opfamily_member_for_cmptype((key)->pk_opfamily, type, type, \
+									(key)->pk_cmptype)
+#else
+#define PATHKEY_OPERATOR(key, type) \
+	get_opfamily_member((key)->pk_opfamily, type, type, (key)->pk_strategy)
+#endif
+
 /*
  * Pages of B-trees: the largest tuple that a page takes.
  */

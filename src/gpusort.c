@@ -45,6 +45,7 @@
 #include "explain_native.h"
 #include "index_build.h"
 #include "launcher.h"
+#include "parallel_paths.h"
 #include "plan_sort.h"
 #include "settings.h"
 #include "shared_state.h"
@@ -101,6 +102,7 @@ _PG_init(void)
 	settings_define();
 	shared_state_init();
 	plan_sort_init();
+	parallel_paths_init();
 	explain_native_init();
 	index_build_init();
 	if (process_shared_preload_libraries_in_progress)

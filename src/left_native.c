@@ -27,6 +27,9 @@
 #include "settings.h"
 #include "sort_keys.h"
 
+/* What core's sort and ours need a row beside its data, about. */
+#define ROW_OVERHEAD_BYTES	(SizeofMinimalTupleHeader + 32)
+
 /* The rows a Limit asks its child for, as the planner sees it. */
 static double
 limit_bound(const Limit *limit)
@@ -72,14 +75,11 @@ first_column(const Sort *sort)
 	return (Node *) entry->expr;
 }
 
-/* Is this Sort left native? */
-static bool
-is_left_native(const Sort *sort, double bound, Statistic *reason)
+bool
+sort_left_native(Oid type, Oid sort_operator, Oid collation, double rows,
+				 double bound, Statistic *reason)
 {
-	double		rows = sort->plan.lefttree->plan_rows;
-	KeyObstacle obstacle = sort_keys_obstacle(exprType(first_column(sort)),
-											  sort->sortOperators[0],
-											  sort->collations[0]);
+	KeyObstacle obstacle = sort_keys_obstacle(type, sort_operator, collation);
 
 	if (obstacle == KEY_TYPE)
 		*reason = STAT_NATIVE_TYPE;
@@ -95,6 +95,12 @@ is_left_native(const Sort *sort, double bound, Statistic *reason)
 	else
 		return false;
 	return true;
+}
+
+bool
+sort_fits_memory(double rows, int width)
+{
+	return rows * (width + ROW_OVERHEAD_BYTES) <= gpusort_memory_limit();
 }
 
 /* The sorts that grouping sets need beside the one below the Agg. */
@@ -113,10 +119,15 @@ count_sorts_inside(const Agg *agg)
 int
 count_left_native(const Plan *plan, double bound, Statistic *reason)
 {
+	const Sort *sort = (const Sort *) plan;
+
 	switch (nodeTag(plan))
 	{
 		case T_Sort:
-			return is_left_native((const Sort *) plan, bound, reason);
+			return sort_left_native(exprType(first_column(sort)),
+									sort->sortOperators[0],
+									sort->collations[0],
+									plan->lefttree->plan_rows, bound, reason);
 		case T_IncrementalSort:
 			*reason = STAT_NATIVE_INCREMENTAL;
 			return 1;

@@ -22,6 +22,16 @@
 extern double bound_of_child(const Plan *plan, double bound);
 
 /*
+ * Does a sort by a first column of this type stay native, when so many rows
+ * are expected?
+ */
+extern bool sort_left_native(Oid type, Oid sort_operator, Oid collation,
+							 double rows, double bound, Statistic *reason);
+
+/* Do so many rows of this width fit the memory for a sort? */
+extern bool sort_fits_memory(double rows, int width);
+
+/*
  * How many sorts this one node does that stay native, and by the name of
  * their counter, why.
  */

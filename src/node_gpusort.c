@@ -8,12 +8,21 @@
  * before that; a rescan sorts anew only if the child's parameters have changed
  * or the result could not be kept.  All the work is in row_sort.c.
  *
+ * Directly below a Gather Merge the leader and its workers sort together.  The
+ * node is parallel-aware then: each takes its share of the child's rows, the
+ * workers hand theirs over to the leader (shared_rows.c), and the leader
+ * returns all of them.  A worker returns only rows that it could not hand over.
+ * Without workers, or where the leader does not run the plan, each process
+ * sorts for itself.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
@@ -22,6 +31,8 @@
 #include "compat.h"
 #include "node_gpusort.h"
 #include "row_sort.h"
+#include "settings.h"
+#include "shared_rows.h"
 
 typedef struct GpuSortState
 {
@@ -30,6 +41,11 @@ typedef struct GpuSortState
 	int			ncolumns;
 	bool		random_access;	/* rows may be wanted again or backward */
 	RowSort    *sort;			/* NULL before the first fetch */
+	bool		finished;		/* there are no rows, or no more */
+
+	/* of processes that sort together */
+	SharedRows *shared;			/* NULL: there are none */
+	ParallelContext *context;	/* of the leader */
 	RowSortReport report;		/* of the last sort that was finished */
 	bool		reported;
 } GpuSortState;
@@ -93,22 +109,51 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.ps_ProjInfo = NULL;
 }
 
+/* Is this process one of several that sort together? */
+static bool
+sorts_together(const GpuSortState *state)
+{
+	return state->shared != NULL && !shared_rows_kept(state->shared) &&
+		(IsParallelWorker() || state->context->nworkers_launched > 0);
+}
+
+/* Begins a sort in the memory context of the query. */
+static RowSort *
+begin_sort(GpuSortState *state)
+{
+	PlanState  *node = &state->css.ss.ps;
+	PlanState  *child = outerPlanState(node);
+	TupleDesc	descriptor = ExecGetResultType(child);
+	double		rows = child->plan->plan_rows;
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(node->state->es_query_cxt);
+	RowSort    *sort;
+
+	if (!sorts_together(state))
+		sort = row_sort_begin(descriptor, state->columns, state->ncolumns,
+							  rows, state->random_access);
+	else if (IsParallelWorker())
+		sort = row_sort_begin_worker(descriptor, state->columns,
+									 state->ncolumns);
+	else
+	{
+		int			nworkers = state->context->nworkers;
+
+		sort = row_sort_begin_leader(descriptor, state->columns,
+									 state->ncolumns, rows * (nworkers + 1),
+									 state->shared, nworkers);
+	}
+	MemoryContextSwitchTo(caller_context);
+	return sort;
+}
+
 /* Takes all rows of the child and sorts them. */
 static void
 sort_child(GpuSortState *state)
 {
-	PlanState  *node = &state->css.ss.ps;
-	PlanState  *child = outerPlanState(node);
-	EState	   *estate = node->state;
-	ScanDirection direction = estate->es_direction;
-	MemoryContext caller_context = MemoryContextSwitchTo(estate->es_query_cxt);
+	PlanState  *child = outerPlanState(&state->css);
 
-	estate->es_direction = ForwardScanDirection;
-	state->sort = row_sort_begin(ExecGetResultType(child), state->columns,
-								 state->ncolumns, child->plan->plan_rows,
-								 state->random_access);
-	MemoryContextSwitchTo(caller_context);
-
+	state->sort = begin_sort(state);
 	for (;;)
 	{
 		TupleTableSlot *slot = ExecProcNode(child);
@@ -120,6 +165,60 @@ sort_child(GpuSortState *state)
 	row_sort_perform(state->sort);
 	row_sort_report(state->sort, &state->report);
 	state->reported = true;
+}
+
+/* In a worker: hands the child's rows over, and sorts those that it keeps. */
+static void
+hand_over_child(GpuSortState *state)
+{
+	PlanState  *child = outerPlanState(&state->css);
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	RowDeposit *deposit;
+	uint64		nkept = 0;
+
+	deposit = row_deposit_begin(state->shared, ParallelWorkerNumber,
+								ExecGetResultType(child), state->columns,
+								state->ncolumns);
+	MemoryContextSwitchTo(caller_context);
+	state->finished = true;
+	if (deposit == NULL)
+		return;
+
+	for (;;)
+	{
+		TupleTableSlot *slot = ExecProcNode(child);
+
+		if (TupIsNull(slot))
+			break;
+		if (likely(state->sort == NULL) && row_deposit_put(deposit, slot))
+			continue;
+		if (state->sort == NULL)
+			state->sort = begin_sort(state);
+		row_sort_put(state->sort, slot);
+		nkept++;
+	}
+	row_deposit_finish(deposit, nkept);
+	if (state->sort != NULL)
+	{
+		row_sort_perform(state->sort);
+		state->finished = false;
+	}
+	row_deposit_end(deposit);
+}
+
+/* At the first fetch: takes the child's rows, whatever the direction. */
+static void
+take_child(GpuSortState *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	ScanDirection direction = estate->es_direction;
+
+	estate->es_direction = ForwardScanDirection;
+	if (IsParallelWorker() && sorts_together(state))
+		hand_over_child(state);
+	else
+		sort_child(state);
 	estate->es_direction = direction;
 }
 
@@ -129,8 +228,10 @@ exec_gpusort(CustomScanState *node)
 	GpuSortState *state = (GpuSortState *) node;
 	TupleTableSlot *slot = node->ss.ps.ps_ResultTupleSlot;
 
-	if (state->sort == NULL)
-		sort_child(state);
+	if (unlikely(state->sort == NULL) && !state->finished)
+		take_child(state);
+	if (unlikely(state->finished))
+		return ExecClearTuple(slot);
 	(void) row_sort_get(state->sort,
 						ScanDirectionIsForward(node->ss.ps.state->es_direction),
 						slot);
@@ -160,16 +261,18 @@ rescan_gpusort(CustomScanState *node)
 	PlanState  *child = outerPlanState(node);
 
 	/* before the first fetch there is nothing to do */
-	if (state->sort == NULL)
+	if (state->sort == NULL && !state->finished)
 		return;
 
 	ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
-	if (child->chgParam == NULL && state->random_access)
+	if (child->chgParam == NULL && state->random_access &&
+		state->shared == NULL && state->sort != NULL)
 	{
 		row_sort_rescan(state->sort);
 		return;
 	}
 	drop_sort(state);
+	state->finished = false;
 	/* with changed parameters the child is rescanned at its first fetch */
 	if (child->chgParam == NULL)
 		ExecReScan(child);
@@ -191,6 +294,54 @@ restore_gpusort(CustomScanState *node)
 
 	if (state->sort != NULL)
 		row_sort_restore(state->sort);
+}
+
+static Size
+estimate_shared(CustomScanState *node, ParallelContext *context)
+{
+	return shared_rows_size(context->nworkers);
+}
+
+/*
+ * Before workers are launched, for the first time or anew.  The leader has to
+ * run the plan too, and it is the leader's settings that count.
+ */
+static void
+init_shared(CustomScanState *node, ParallelContext *context, void *place)
+{
+	GpuSortState *state = (GpuSortState *) node;
+	bool		together = gpusort_enable && gpusort_enable_sort &&
+		parallel_leader_participation;
+
+	shared_rows_init(place, context->nworkers, together ?
+					 row_sort_shared_limit(context->nworkers) : 0);
+	state->shared = place;
+	state->context = context;
+}
+
+static void
+init_worker(CustomScanState *node, shm_toc *contents, void *place)
+{
+	((GpuSortState *) node)->shared = place;
+}
+
+/*
+ * When no more rows will be wanted, and before the parallel context goes.  Also
+ * called between fetches from a cursor, which has no workers.
+ */
+static void
+shutdown_gpusort(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	if (state->sort != NULL && sorts_together(state))
+	{
+		ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
+		drop_sort(state);
+		state->finished = true;
+	}
+	state->shared = NULL;
+	state->context = NULL;
 }
 
 /* A sort column as EXPLAIN shows it, in the words of ORDER BY. */
@@ -275,6 +426,12 @@ explain_report(const RowSortReport *report, ExplainState *es)
 		ExplainPropertyText("Device", report->device, es);
 		ExplainPropertyInteger("Rows", NULL, report->nrows, es);
 	}
+	if (report->workers > 0)
+		ExplainPropertyInteger("Sorted With Workers", NULL, report->workers,
+							   es);
+	if (report->kept_rows > 0)
+		ExplainPropertyInteger("Rows Kept By Workers", NULL,
+							   report->kept_rows, es);
 	ExplainPropertyInteger(report->on_disk ? "Disk" : "Memory", "kB",
 						   (report->memory + 1023) / 1024, es);
 	if (es->timing)
@@ -315,5 +472,10 @@ static const CustomExecMethods gpusort_exec_methods = {
 	.ReScanCustomScan = rescan_gpusort,
 	.MarkPosCustomScan = mark_gpusort,
 	.RestrPosCustomScan = restore_gpusort,
+	.EstimateDSMCustomScan = estimate_shared,
+	.InitializeDSMCustomScan = init_shared,
+	.ReInitializeDSMCustomScan = init_shared,
+	.InitializeWorkerCustomScan = init_worker,
+	.ShutdownCustomScan = shutdown_gpusort,
 	.ExplainCustomScan = explain_gpusort
 };

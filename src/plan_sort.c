@@ -85,6 +85,13 @@ replace_sort(const Sort *sort)
 	return (Plan *) scan;
 }
 
+static bool
+is_gpusort(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &gpusort_scan_methods;
+}
+
 static void
 rewrite_plans(List *plans, double bound)
 {
@@ -140,6 +147,14 @@ rewrite_plan(Plan *plan, double bound)
 		default:
 			break;
 	}
+
+	/*
+	 * Its child is partial: the processes can sort together, if all rows can
+	 * be in memory.
+	 */
+	if (IsA(plan, GatherMerge) && is_gpusort(plan->lefttree) &&
+		sort_fits_memory(plan->lefttree->plan_rows, plan->lefttree->plan_width))
+		plan->lefttree->parallel_aware = true;
 
 	count = count_left_native(plan, bound, &reason);
 	if (count > 0)

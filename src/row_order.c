@@ -50,6 +50,13 @@ row_order_begin(const RowStore *store, TupleDesc descriptor,
 	return order;
 }
 
+bool
+row_order_share(RowOrder *order)
+{
+	order->shared = true;
+	return sort_keys_share(order->keys);
+}
+
 void
 row_order_drop_keys(RowOrder *order)
 {
@@ -209,7 +216,7 @@ row_order_add(RowOrder *order, TupleTableSlot *slot)
 	KeyOutcome	outcome;
 
 	if (unlikely(order->store->nrows == 1))
-		order->in_order = sort_keys_costly(order->keys);
+		order->in_order = sort_keys_costly(order->keys) && !order->shared;
 	if (unlikely(order->in_order))
 	{
 		if (came_in_order(order))

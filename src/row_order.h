@@ -26,6 +26,7 @@ typedef struct RowOrder
 	/* while rows are added */
 	SortKeys   *keys;
 	SortJob    *job;
+	bool		shared;			/* some keys are made by others */
 	bool		in_order;		/* all came in order, and have no keys yet */
 	TupleTableSlot *slot;		/* for keys made of stored rows; on first use */
 
@@ -50,6 +51,12 @@ extern RowOrder *row_order_begin(const RowStore *store, TupleDesc descriptor,
 								 RowColumnFunction column,
 								 SortColumn *columns, int ncolumns,
 								 double expected_rows);
+
+/*
+ * Right after that: other processes will make keys, too (sort_keys_share()).
+ * False if they cannot.
+ */
+extern bool row_order_share(RowOrder *order);
 
 /*
  * Takes the row that came to the store last, and makes its key; the slot has

@@ -19,6 +19,12 @@
  * Should the keys turn out to be of no use, all rows are handed to core's
  * tuplesort one by one, the store shrinking as they go.
  *
+ * The leader of parallel workers takes rows from these, too, which are in
+ * shared memory and stay there (shared_rows.c).  The memory is that of all
+ * processes then, but for a part of it: with that each sorts the rows for
+ * which there is no room, natively and for itself, and Gather Merge merges
+ * what they return.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -39,6 +45,15 @@
 /* What a row takes in memory, at least: of the limit no more of them fit. */
 #define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
 
+/*
+ * The part of the memory of processes that sort together which is put aside
+ * for rows that each sorts for itself.
+ */
+#define KEPT_ROWS_PART		5
+
+/* Why a sort of several processes is handed back. */
+#define TOO_MANY_ROWS	"there are more rows than memory for all processes"
+
 struct RowSort
 {
 	MemoryContext context;		/* holds everything below */
@@ -48,6 +63,8 @@ struct RowSort
 	double		expected_rows;
 	bool		random_access;
 	Size		limit;			/* bytes */
+	Size		native_limit;	/* bytes when the sort is native */
+	RowCollector *collector;	/* of workers' rows, if there are workers */
 
 	/* while rows are put; with "tuplesort" set the sort is native */
 	RowStore   *store;
@@ -99,9 +116,12 @@ go_native(RowSort *sort, const char *reason)
 	sort->tuplesort =
 		tuplesort_begin_heap(sort->descriptor, sort->ncolumns, attnos,
 							 operators, collations, nulls_first,
-							 sort->limit / 1024, NULL,
+							 sort->native_limit / 1024, NULL,
 							 sort->random_access ? TUPLESORT_RANDOMACCESS : TUPLESORT_NONE);
 
+	/* workers had better sort their rows for themselves now */
+	if (sort->collector != NULL)
+		row_collector_refuse(sort->collector);
 	if (sort->store == NULL)
 		return;
 	row_order_drop_keys(sort->order);
@@ -125,15 +145,15 @@ go_native(RowSort *sort, const char *reason)
 	sort->store = NULL;
 }
 
-RowSort *
-row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-			   double expected_rows, bool random_access)
+/* A sort that has no rows yet, nor anything to put them to. */
+static RowSort *
+create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+			double expected_rows, bool random_access)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpusort",
 												  ALLOCSET_SMALL_SIZES);
-	MemoryContext caller_context = MemoryContextSwitchTo(context);
-	RowSort    *sort = palloc0(sizeof(RowSort));
+	RowSort    *sort = MemoryContextAllocZero(context, sizeof(RowSort));
 
 	INSTR_TIME_SET_CURRENT(sort->started);
 	sort->context = context;
@@ -142,21 +162,153 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	sort->ncolumns = ncolumns;
 	sort->expected_rows = expected_rows;
 	sort->random_access = random_access;
-	sort->limit = gpusort_memory_limit();
+	return sort;
+}
+
+/* Makes store and order, in the current memory context. */
+static void
+begin_by_keys(RowSort *sort)
+{
+	sort->store = row_store_create(sort->descriptor, sort->limit);
+	sort->order = row_order_begin(sort->store, sort->descriptor,
+								  minimal_tuple_column, sort->columns,
+								  sort->ncolumns,
+								  Min(sort->expected_rows,
+									  sort->limit / LEAST_ROW_BYTES));
+}
+
+RowSort *
+row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+			   double expected_rows, bool random_access)
+{
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
+								   expected_rows, random_access);
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort->limit = sort->native_limit = gpusort_memory_limit();
 
 	/* the plan may be older than a change of the setting */
 	if (!gpusort_enable || !gpusort_enable_sort)
 		go_native(sort, "it has been switched off since the query was planned");
 	else
-	{
-		sort->store = row_store_create(descriptor, sort->limit);
-		sort->order = row_order_begin(sort->store, descriptor,
-									  minimal_tuple_column, columns, ncolumns,
-									  Min(expected_rows,
-										  sort->limit / LEAST_ROW_BYTES));
-	}
+		begin_by_keys(sort);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
+}
+
+/* Of each process's memory: for rows that it sorts natively. */
+static Size
+kept_rows_limit(void)
+{
+	return gpusort_memory_limit() / KEPT_ROWS_PART;
+}
+
+Size
+row_sort_shared_limit(int nworkers)
+{
+	return (nworkers + 1) * (gpusort_memory_limit() - kept_rows_limit());
+}
+
+RowSort *
+row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+					  double expected_rows, SharedRows *shared, int nworkers)
+{
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
+								   expected_rows, false);
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort->limit = row_sort_shared_limit(nworkers);
+	sort->native_limit = kept_rows_limit();
+	sort->collector = row_collector_begin(shared);
+	begin_by_keys(sort);
+	(void) row_order_share(sort->order);
+	MemoryContextSwitchTo(caller_context);
+	return sort;
+}
+
+RowSort *
+row_sort_begin_worker(TupleDesc descriptor, SortColumn *columns, int ncolumns)
+{
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns, 0, false);
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort->native_limit = kept_rows_limit();
+	go_native(sort, TOO_MANY_ROWS);
+	MemoryContextSwitchTo(caller_context);
+	return sort;
+}
+
+/*
+ * Notes a row of a worker, with its key if it has one; false if there is no
+ * room for what it takes beside itself.
+ */
+static inline bool
+note_row(RowSort *sort, const RowBatch *batch, int i, const uint64_t *key,
+		 char *base)
+{
+	RowOrder   *order = sort->order;
+
+	if (unlikely(sort->store->nrows == SORT_MAX_ROWS ||
+				 !row_store_note(sort->store, base + batch->places[i],
+								 batch->places[i + 1] - batch->places[i],
+								 row_order_memory(order))))
+		return false;
+	if (likely(batch->loose == order->keys->loose &&
+			   batch->key_words[i] > 0))
+		row_order_add_key(order, key, batch->key_words[i]);
+	else
+		row_order_add_stored(order);
+	return true;
+}
+
+/* Hands the rows of a batch, from this one on, to the native sort. */
+static void
+put_natively(RowSort *sort, const RowBatch *batch, int first, char *base)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
+													&TTSOpsMinimalTuple);
+
+	for (int i = first; i < batch->nrows; i++)
+	{
+		ExecStoreMinimalTuple((MinimalTuple) (base + batch->places[i]), slot,
+							  false);
+		tuplesort_puttupleslot(sort->tuplesort, slot);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/* Takes the rows of a batch. */
+static void
+take_batch(RowSort *sort, const RowBatch *batch, char *base)
+{
+	const uint64_t *key = batch->words;
+	int			i = 0;
+
+	if (sort->tuplesort == NULL)
+	{
+		if (batch->loose)
+			row_order_loosen(sort->order);
+		sort->order->keys->cut |= batch->cut;
+		while (i < batch->nrows && note_row(sort, batch, i, key, base))
+			key += batch->key_words[i++];
+		if (i < batch->nrows)
+			go_native(sort, TOO_MANY_ROWS);
+	}
+	if (sort->tuplesort != NULL)
+		put_natively(sort, batch, i, base);
+}
+
+/* Takes the rows that workers have handed over. */
+static void
+take_batches(RowSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	const RowBatch *batch;
+	char	   *base;
+
+	while ((batch = row_collector_next(sort->collector, &base)) != NULL)
+		take_batch(sort, batch, base);
+	MemoryContextSwitchTo(caller_context);
 }
 
 /*
@@ -190,8 +342,6 @@ sort_by_keys(RowSort *sort)
 static void
 write_run(RowSort *sort)
 {
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-
 	sort_by_keys(sort);
 	if (sort->tuplesort == NULL)
 	{
@@ -202,6 +352,18 @@ write_run(RowSort *sort)
 		row_store_reset(sort->store);
 		row_order_restart(sort->order);
 	}
+}
+
+/* Makes room for rows, by the sort of several processes going native. */
+static void
+make_room(RowSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	if (sort->collector != NULL)
+		go_native(sort, TOO_MANY_ROWS);
+	else
+		write_run(sort);
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -220,11 +382,13 @@ put_in_store(RowSort *sort, TupleTableSlot *slot)
 void
 row_sort_put(RowSort *sort, TupleTableSlot *slot)
 {
+	if (unlikely(sort->collector != NULL))
+		take_batches(sort);
 	if (likely(sort->tuplesort == NULL))
 	{
 		if (likely(put_in_store(sort, slot)))
 			return;
-		write_run(sort);
+		make_room(sort);
 	}
 	if (sort->tuplesort != NULL)
 		tuplesort_puttupleslot(sort->tuplesort, slot);
@@ -263,6 +427,9 @@ microseconds_since(instr_time start)
 static void
 count_sort(const RowSort *sort)
 {
+	if (sort->collector != NULL)
+		shared_count(STAT_SORTS_TOGETHER, 1);
+	shared_count(STAT_SORT_WORKERS, sort->report.workers);
 	if (sort->tuplesort != NULL)
 	{
 		shared_count(STAT_SORTS_NATIVE, 1);
@@ -278,12 +445,25 @@ count_sort(const RowSort *sort)
 	shared_count(STAT_SORT_MICROSECONDS, sort->report.sort_microseconds);
 }
 
+/* Takes the workers' rows to the last. */
+static void
+take_rest(RowSort *sort)
+{
+	do
+		take_batches(sort);
+	while (row_collector_wait(sort->collector));
+	sort->report.workers = row_collector_workers(sort->collector);
+	sort->report.kept_rows = row_collector_kept(sort->collector);
+}
+
 void
 row_sort_perform(RowSort *sort)
 {
 	instr_time	start;
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
+	if (sort->collector != NULL)
+		take_rest(sort);
 	sort->report.fill_microseconds = microseconds_since(sort->started);
 	INSTR_TIME_SET_CURRENT(start);
 	if (sort->tuplesort == NULL)
@@ -429,5 +609,7 @@ row_sort_end(RowSort *sort)
 	if (sort->tuplesort != NULL)
 		tuplesort_end(sort->tuplesort);
 	drop_runs(sort);
+	if (sort->collector != NULL)
+		row_collector_end(sort->collector);
 	MemoryContextDelete(sort->context);
 }

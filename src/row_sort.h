@@ -12,6 +12,7 @@
 
 #include "executor/tuptable.h"
 
+#include "shared_rows.h"
 #include "sort_keys.h"
 
 typedef struct RowSort RowSort;
@@ -28,6 +29,8 @@ typedef struct RowSortReport
 	uint64		fill_microseconds;	/* taking rows, and the time of their source */
 	uint64		sort_microseconds;	/* from the last row to the order */
 	uint64		device_microseconds;	/* of that, on the device */
+	int			workers;		/* that have handed over rows */
+	uint64		kept_rows;		/* that they did not hand over */
 } RowSortReport;
 
 /*
@@ -38,6 +41,20 @@ typedef struct RowSortReport
 extern RowSort *row_sort_begin(TupleDesc descriptor, SortColumn *columns,
 							   int ncolumns, double expected_rows,
 							   bool random_access);
+
+/*
+ * The same for one of several processes that sort together: for the leader,
+ * with what it shares with its workers, or for a worker that keeps rows.
+ */
+extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
+									  SortColumn *columns, int ncolumns,
+									  double expected_rows,
+									  SharedRows *shared, int nworkers);
+extern RowSort *row_sort_begin_worker(TupleDesc descriptor,
+									  SortColumn *columns, int ncolumns);
+
+/* Bytes for the rows that so many workers hand over. */
+extern Size row_sort_shared_limit(int nworkers);
 
 extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);
 

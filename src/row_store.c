@@ -8,9 +8,6 @@
  * directory notes where each row begins, so that the order which the sort
  * returns, a list of row numbers, can be followed.
  *
- * Each row is copied once, straight from the slot's own form: a tuple in a
- * shared buffer gives its bytes, a virtual row is formed in place.
- *
  * Blocks and the pages of the directory grow with the store, up to a size of
  * which huge pages cover nearly all: the store is filled faster, and followed
  * in the order of the sort without a miss of the TLB for each row.
@@ -19,21 +16,16 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "utils/memutils.h"
 
 #include "huge_pages.h"
 #include "row_store.h"
+#include "slot_row.h"
 
 #define FIRST_BLOCK_BYTES	((Size) 16 * 1024)
 #define LARGEST_BLOCK_BYTES ((Size) 32 * 1024 * 1024)
 
 #define FIRST_DIRECTORY_ROWS	((uint64) 1024)
-
-#define CACHE_LINE_BYTES	64
-
-/* How far ahead of a row memory is fetched into the cache to be written. */
-#define PREFETCH_BYTES		1024
 
 /* After how many dear huge pages no more are asked for. */
 #define MAX_DEAR_ANSWERS	2
@@ -200,10 +192,7 @@ row_space(RowStore *store, Size row_bytes, Size other_memory)
 	store->free_space += row_bytes;
 	store->free_bytes -= row_bytes;
 	*row_store_place(store, store->nrows++) = row;
-
-	/* The processor's own prefetching ends with each 4 kB. */
-	for (Size line = 0; line < row_bytes; line += CACHE_LINE_BYTES)
-		__builtin_prefetch((char *) row + PREFETCH_BYTES + line, 1);
+	PREFETCH_WRITE(row, row_bytes);
 	return row;
 }
 
@@ -226,84 +215,16 @@ row_store_note(RowStore *store, void *row, Size row_bytes, Size other_memory)
 	return true;
 }
 
-/* A heap tuple holds a minimal tuple, but for the length. */
-static inline bool
-add_heap_tuple(RowStore *store, HeapTuple tuple, Size other_memory)
-{
-	Size		row_bytes = tuple->t_len - MINIMAL_TUPLE_OFFSET;
-	MinimalTuple row = row_space(store, row_bytes, other_memory);
-
-	if (row == NULL)
-		return false;
-	memcpy(row, (char *) tuple->t_data + MINIMAL_TUPLE_OFFSET, row_bytes);
-	row->t_len = row_bytes;
-	return true;
-}
-
-static inline bool
-add_minimal_tuple(RowStore *store, MinimalTuple tuple, Size other_memory)
-{
-	MinimalTuple row = row_space(store, tuple->t_len, other_memory);
-
-	if (row == NULL)
-		return false;
-	memcpy(row, tuple, tuple->t_len);
-	return true;
-}
-
-/* Forms a minimal tuple as heap_form_minimal_tuple() does, but in place. */
-static bool
-add_values(RowStore *store, TupleTableSlot *slot, Size other_memory)
-{
-	TupleDesc	descriptor = store->descriptor;
-	bool		has_nulls = false;
-	Size		header_bytes = SizeofMinimalTupleHeader;
-	Size		data_bytes;
-	MinimalTuple row;
-
-	slot_getallattrs(slot);
-	for (int i = 0; i < descriptor->natts && !has_nulls; i++)
-		has_nulls = slot->tts_isnull[i];
-	if (has_nulls)
-		header_bytes += BITMAPLEN(descriptor->natts);
-	header_bytes = MAXALIGN(header_bytes);
-	data_bytes = heap_compute_data_size(descriptor, slot->tts_values,
-										slot->tts_isnull);
-
-	row = row_space(store, header_bytes + data_bytes, other_memory);
-	if (row == NULL)
-		return false;
-
-	/* heap_fill_tuple() leaves the padding as it is */
-	memset(row, 0, header_bytes + data_bytes);
-	row->t_len = header_bytes + data_bytes;
-	HeapTupleHeaderSetNatts(row, descriptor->natts);
-	row->t_hoff = header_bytes + MINIMAL_TUPLE_OFFSET;
-	heap_fill_tuple(descriptor, slot->tts_values, slot->tts_isnull,
-					(char *) row + header_bytes, data_bytes,
-					&row->t_infomask, has_nulls ? row->t_bits : NULL);
-	return true;
-}
-
 bool
 row_store_add(RowStore *store, TupleTableSlot *slot, Size other_memory)
 {
-	/* A slot may be of a kind that holds a tuple, and hold none. */
-	if (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot))
-	{
-		HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+	SlotRow		row = slot_row_find(slot, store->descriptor);
+	MinimalTuple place = row_space(store, row.bytes, other_memory);
 
-		if (tuple != NULL)
-			return add_heap_tuple(store, tuple, other_memory);
-	}
-	else if (TTS_IS_MINIMALTUPLE(slot))
-	{
-		MinimalTuple tuple = ((MinimalTupleTableSlot *) slot)->mintuple;
-
-		if (tuple != NULL)
-			return add_minimal_tuple(store, tuple, other_memory);
-	}
-	return add_values(store, slot, other_memory);
+	if (unlikely(place == NULL))
+		return false;
+	slot_row_write(&row, slot, store->descriptor, place);
+	return true;
 }
 
 static void

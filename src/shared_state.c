@@ -22,6 +22,7 @@ typedef struct SharedState
 {
 	slock_t		mutex;			/* protects the status */
 	DaemonStatus daemon;
+	pg_atomic_flag memory_hint; /* the log has been told, or is */
 	pg_atomic_uint64 counters[STAT_COUNT];
 } SharedState;
 
@@ -31,6 +32,8 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_SORTS_SPILLED] = "sorts_spilled",
 	[STAT_SORTS_NATIVE] = "sorts_native",
 	[STAT_ROWS] = "rows",
+	[STAT_SORTS_TOGETHER] = "sorts_together",
+	[STAT_SORT_WORKERS] = "sort_workers",
 	[STAT_BYTES] = "bytes",
 	[STAT_FILL_MICROSECONDS] = "fill_microseconds",
 	[STAT_SORT_MICROSECONDS] = "sort_microseconds",
@@ -100,6 +103,7 @@ get_shared_state(void)
 		/* if preloaded, the postmaster is about to start the launcher */
 		shared_state->daemon.state =
 			preloaded ? DAEMON_STARTING : DAEMON_NOT_STARTED;
+		pg_atomic_init_flag(&shared_state->memory_hint);
 		for (int i = 0; i < STAT_COUNT; i++)
 			pg_atomic_init_u64(&shared_state->counters[i], 0);
 	}
@@ -144,6 +148,12 @@ shared_claim_launcher(void)
 		state->daemon.state = DAEMON_STARTING;
 	SpinLockRelease(&state->mutex);
 	return claimed;
+}
+
+bool
+shared_claim_memory_hint(void)
+{
+	return pg_atomic_test_set_flag(&get_shared_state()->memory_hint);
 }
 
 void

@@ -20,6 +20,8 @@ typedef enum Statistic
 	STAT_SORTS_SPILLED,			/* those of both that exceeded their memory */
 	STAT_SORTS_NATIVE,			/* taken over, then given to core's sort */
 	STAT_ROWS,
+	STAT_SORTS_TOGETHER,		/* with parallel workers, of any of these */
+	STAT_SORT_WORKERS,			/* that handed over rows in these */
 	STAT_BYTES,
 	STAT_FILL_MICROSECONDS,
 	STAT_SORT_MICROSECONDS,
@@ -81,6 +83,12 @@ extern void shared_set_daemon_status(DaemonState state, bool has_gpu,
 
 /* True for the one caller that finds no launcher and may start it. */
 extern bool shared_claim_launcher(void);
+
+/*
+ * True for the one caller that may tell the log that memory for parallel sorts
+ * could be set aside.
+ */
+extern bool shared_claim_memory_hint(void);
 
 /* Adds to a counter. */
 extern void shared_count(Statistic statistic, uint64 amount);

@@ -83,7 +83,7 @@ BEGIN
 	native := digest(query);
 	DISCARD PLANS;
 	PERFORM set_config('gpusort.enable', 'on', true);
-	IF replace(plan_text(query), 'Custom Scan (GpuSort)', 'Sort') <> native_plan THEN
+	IF regexp_replace(plan_text(query), '(Parallel )?Custom Scan \(GpuSort\)', 'Sort', 'g') <> native_plan THEN
 		RAISE E'the plan is\n%sand natively\n%', plan_text(query), native_plan;
 	END IF;
 	FOREACH device IN ARRAY '{host,cuda}'::text[] LOOP

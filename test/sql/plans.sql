@@ -52,7 +52,7 @@ SELECT name, value > 0 AS counted FROM gpusort_stats WHERE name LIKE 'left_nativ
 SELECT count(*), sum(a.id) FROM numbers a JOIN numbers b ON a.id = b.grp;
 SELECT sum(n * k) FROM (SELECT k, row_number() OVER (PARTITION BY grp ORDER BY k) n FROM numbers) s;
 
--- in parallel workers, each for itself
+-- with parallel workers
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;

@@ -113,6 +113,8 @@ sub changed
 	return map { !$done && s/$from/$to/ ? ($done = 1, $_)[1] : $_ } @lines;
 }
 is(verdict(plan_table(@native), plan_table(@forced)), 'same', 'a GpuSort for a Sort');
+is( verdict(plan_table(@native), plan_table(changed('Custom Scan', 'Parallel Custom Scan', @forced[ 0 .. 5 ], '        Sorted With Workers: 2', @forced[ 6 .. 11 ]))),
+	'same', 'one that sorts with workers');
 is(verdict(plan_table(@native), plan_table(changed('cost=1', 'cost=2', @forced))), 'different', 'other costs');
 is(verdict(plan_table(@native), plan_table(changed('Sort Key: a', 'Sort Key: b', @forced))), 'different', 'another key');
 is(verdict(plan_table(@native), plan_table(changed('quicksort', 'external merge', @forced))), 'different', 'how a Sort sorted');

@@ -1,0 +1,623 @@
+/*-------------------------------------------------------------------------
+ *
+ * shared_rows.c
+ *	  Rows that parallel workers hand over to their leader.
+ *
+ * A worker puts its rows one behind the other into shared memory, where they
+ * stay, and notes their places and their keys in batches.  The leader takes
+ * the batches of all as they get full, between rows of its own; what it has
+ * taken is used again.  Nobody waits while there are rows to be had: the
+ * leader waits for the workers when it has had all of its own, and a worker
+ * that has handed over its last batch waits for the leader to take it.
+ *
+ * Workers that come after the leader has ceased to wait are not needed, since
+ * those who took part have had all rows.
+ *
+ * Keys are in one of two layouts (sort_keys.h).  A worker that finds a row
+ * which does not fit the tight one goes on in the loose one, and so do all
+ * others from their next batch on.
+ *
+ * The memory is in segments which grow with the worker's rows.  They are its
+ * own, and not those of a DSA area: to allocate these takes a lock that all
+ * participants may want, and where shared memory is a file system that is full
+ * it raises an error.  Here that only means that the worker keeps the rows
+ * that it has not handed over.  A segment lives as long as some process has
+ * it, so it goes with the last of them, however that ends; that is why the
+ * worker waits until the leader has it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/statvfs.h>
+
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/dsm.h"
+#include "storage/dsm_impl.h"
+#include "storage/spin.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "compat.h"
+#include "parallel_collect.h"
+#include "shared_rows.h"
+#include "shared_state.h"
+#include "slot_row.h"
+
+#define MAX_SEGMENTS		1024
+
+#define FIRST_SEGMENT_BYTES		((Size) 64 * 1024)
+#define LARGEST_SEGMENT_BYTES	((Size) 64 * 1024 * 1024)
+
+/* From which on it is worth a line in the log that this memory is new. */
+#define HINT_BYTES				((uint64) 128 * 1024 * 1024)
+
+/*
+ * Where a batch is: the worker, the number of its segment, and the place in
+ * it, which is never 0.
+ */
+typedef uint64 BatchPlace;
+
+#define BATCH_PLACE(worker, segment, place) \
+	((uint64) (worker) << 48 | (uint64) (segment) << 32 | (place))
+#define PLACE_WORKER(batch_place) ((int) ((batch_place) >> 48))
+#define PLACE_SEGMENT(batch_place) ((uint32) ((batch_place) >> 32) & 0xffff)
+#define PLACE_IN_SEGMENT(batch_place) ((uint32) (batch_place))
+
+#define NO_BATCH			((BatchPlace) 0)
+
+/* What is shared of one worker. */
+typedef struct SharedWorker
+{
+	dsm_handle	segments[MAX_SEGMENTS];
+	BatchPlace	taken;			/* list of batches that can be used again */
+	uint64		nwaiting;		/* batches that the leader has not taken */
+	uint64		nrows;			/* that have been handed over */
+	uint64		nkept;			/* that were not, known when it has finished */
+} SharedWorker;
+
+struct SharedRows
+{
+	int			nworkers;
+	Size		limit;			/* bytes of all segments */
+	pg_atomic_uint64 bytes;		/* that there are */
+	pg_atomic_uint32 refused;	/* no more rows are wanted */
+	pg_atomic_uint32 loose;		/* the tight layout is of no use */
+
+	ConditionVariable handed;	/* a batch, or a worker's last one */
+	ConditionVariable taken;	/* the last batch of some worker */
+
+	slock_t		mutex;			/* for all that follows */
+	volatile BatchPlace batches;	/* for the leader, a list */
+	int			njoined;		/* workers that take part */
+	int			nfinished;		/* of these, that will hand over no more */
+	bool		closed;			/* the leader does not wait for others */
+	SharedWorker workers[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/* A worker. */
+struct RowDeposit
+{
+	SharedRows *shared;
+	int			worker;
+	SharedWorker *own;
+	TupleDesc	descriptor;
+	SortKeys   *keys;			/* NULL: the leader makes them */
+
+	/* segments so far, of which the last one is being filled */
+	dsm_segment *segments[MAX_SEGMENTS];
+	int			nsegments;
+	Size		bytes;			/* of all */
+	char	   *base;			/* of the last one */
+	uint32		free_place;
+	Size		free_bytes;
+
+	/* the batch at hand, NULL if there is none */
+	BatchPlace	batch_place;
+	RowBatch   *batch;
+};
+
+/* The leader. */
+struct RowCollector
+{
+	SharedRows *shared;
+	dsm_segment **segments;		/* MAX_SEGMENTS for each worker */
+	BatchPlace	list;			/* batches in the order to be taken */
+	BatchPlace	current;		/* that is with the caller */
+};
+
+Size
+shared_rows_size(int nworkers)
+{
+	return offsetof(SharedRows, workers) + nworkers * sizeof(SharedWorker);
+}
+
+void
+shared_rows_init(SharedRows *shared, int nworkers, Size limit)
+{
+	memset(shared, 0, shared_rows_size(nworkers));
+	shared->nworkers = nworkers;
+	shared->limit = limit;
+	pg_atomic_init_u64(&shared->bytes, 0);
+	pg_atomic_init_u32(&shared->refused, 0);
+	pg_atomic_init_u32(&shared->loose, 0);
+	ConditionVariableInit(&shared->handed);
+	ConditionVariableInit(&shared->taken);
+	SpinLockInit(&shared->mutex);
+}
+
+bool
+shared_rows_kept(const SharedRows *shared)
+{
+	return shared->limit == 0;
+}
+
+RowDeposit *
+row_deposit_begin(SharedRows *shared, int worker, TupleDesc descriptor,
+				  SortColumn *columns, int ncolumns)
+{
+	RowDeposit *deposit;
+	bool		late;
+
+	SpinLockAcquire(&shared->mutex);
+	late = shared->closed;
+	if (!late)
+		shared->njoined++;
+	SpinLockRelease(&shared->mutex);
+	if (late)
+		return NULL;
+
+	deposit = palloc0(sizeof(RowDeposit));
+	deposit->shared = shared;
+	deposit->worker = worker;
+	deposit->own = &shared->workers[worker];
+	deposit->descriptor = descriptor;
+	deposit->keys = sort_keys_create(descriptor, columns, ncolumns);
+	if (!sort_keys_share(deposit->keys))
+		deposit->keys = NULL;
+	return deposit;
+}
+
+/*
+ * Makes a segment, which no resource owner has; NULL if there is no memory.
+ * A parallel worker keeps nothing beyond its end, so the little that is left
+ * of an error is no leak.
+ */
+static dsm_segment *
+create_segment(Size bytes)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+	ResourceOwner caller_owner = CurrentResourceOwner;
+	dsm_segment *volatile segment = NULL;
+
+	/* memory that the server has set aside is not in the file system */
+	if (min_dynamic_shared_memory == 0 && !parallel_collect_has_room(bytes))
+		return NULL;
+
+	CurrentResourceOwner = NULL;
+	PG_TRY();
+	{
+		segment = dsm_create(bytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	}
+	PG_CATCH();
+	{
+		int			code = geterrcode();
+
+		CurrentResourceOwner = caller_owner;
+		if (code != ERRCODE_OUT_OF_MEMORY && code != ERRCODE_DISK_FULL &&
+			code != ERRCODE_INSUFFICIENT_RESOURCES)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(caller_context);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	CurrentResourceOwner = caller_owner;
+	return segment;
+}
+
+/* Makes a segment with room for so many bytes the last one. */
+static bool
+add_segment(RowDeposit *deposit, Size needed)
+{
+	SharedRows *shared = deposit->shared;
+	Size		bytes = Min(deposit->bytes, LARGEST_SEGMENT_BYTES);
+	dsm_segment *segment;
+
+	/* an eighth of its share at most, so that little of it goes unused */
+	bytes = Min(bytes, shared->limit / shared->nworkers / 8);
+	bytes = Max(bytes, FIRST_SEGMENT_BYTES);
+	bytes = Max(bytes, CACHE_LINE_BYTES + needed);
+
+	if (deposit->nsegments == MAX_SEGMENTS || bytes > PG_UINT32_MAX)
+		return false;
+	segment = pg_atomic_add_fetch_u64(&shared->bytes, bytes) <= shared->limit ?
+		create_segment(bytes) : NULL;
+	if (segment == NULL)
+	{
+		pg_atomic_sub_fetch_u64(&shared->bytes, bytes);
+		return false;
+	}
+
+	deposit->own->segments[deposit->nsegments] = dsm_segment_handle(segment);
+	deposit->segments[deposit->nsegments++] = segment;
+	deposit->bytes += bytes;
+	deposit->base = dsm_segment_address(segment);
+	deposit->free_place = CACHE_LINE_BYTES;
+	deposit->free_bytes = bytes - CACHE_LINE_BYTES;
+	return true;
+}
+
+/* Hands the batch at hand over. */
+static void
+hand_over(RowDeposit *deposit)
+{
+	SharedRows *shared = deposit->shared;
+	RowBatch   *batch = deposit->batch;
+
+	if (batch == NULL)
+		return;
+	batch->cut = deposit->keys != NULL && deposit->keys->cut;
+	SpinLockAcquire(&shared->mutex);
+	batch->next = shared->batches;
+	shared->batches = deposit->batch_place;
+	deposit->own->nwaiting++;
+	deposit->own->nrows += batch->nrows;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableSignal(&shared->handed);
+	deposit->batch = NULL;
+}
+
+/* An own batch, by its place. */
+static RowBatch *
+own_batch(const RowDeposit *deposit, BatchPlace place)
+{
+	char	   *base =
+		dsm_segment_address(deposit->segments[PLACE_SEGMENT(place)]);
+
+	return (RowBatch *) (base + PLACE_IN_SEGMENT(place));
+}
+
+/* Takes so many bytes of the last segment, or of a new one; 0: there are none. */
+static uint32
+take_space(RowDeposit *deposit, Size bytes)
+{
+	uint32		place;
+
+	if (unlikely(bytes > deposit->free_bytes) && !add_segment(deposit, bytes))
+		return 0;
+	place = deposit->free_place;
+	deposit->free_place += bytes;
+	deposit->free_bytes -= bytes;
+	return place;
+}
+
+/* Begins a batch; one that the leader has taken will do. */
+static bool
+begin_batch(RowDeposit *deposit)
+{
+	SharedRows *shared = deposit->shared;
+	RowBatch   *batch;
+	BatchPlace	place;
+
+	if (pg_atomic_read_u32(&shared->refused) != 0)
+		return false;
+
+	SpinLockAcquire(&shared->mutex);
+	place = deposit->own->taken;
+	if (place != NO_BATCH)
+		deposit->own->taken = own_batch(deposit, place)->next;
+	SpinLockRelease(&shared->mutex);
+	if (place == NO_BATCH)
+	{
+		uint32		space = take_space(deposit, MAXALIGN(sizeof(RowBatch)));
+
+		if (space == 0)
+			return false;
+		place = BATCH_PLACE(deposit->worker, deposit->nsegments - 1, space);
+	}
+
+	if (deposit->keys != NULL && !deposit->keys->loose &&
+		pg_atomic_read_u32(&shared->loose) != 0)
+		sort_keys_loosen(deposit->keys);
+	batch = own_batch(deposit, place);
+	batch->nrows = 0;
+	batch->nwords = 0;
+	batch->loose = deposit->keys != NULL && deposit->keys->loose;
+	deposit->batch_place = place;
+	deposit->batch = batch;
+	return true;
+}
+
+/* Is there room for another key, whatever its length? */
+static inline bool
+batch_is_full(const RowBatch *batch)
+{
+	return batch->nrows == BATCH_ROWS ||
+		batch->nwords + KEY_MAX_WORDS > BATCH_WORDS;
+}
+
+/*
+ * Sees to it that there is a batch with room for a key, whose rows are in the
+ * last segment, with room for so many bytes more.
+ */
+static bool
+prepare(RowDeposit *deposit, Size bytes)
+{
+	RowBatch   *batch = deposit->batch;
+
+	if (likely(batch != NULL && !batch_is_full(batch) &&
+			   bytes <= deposit->free_bytes))
+		return true;
+
+	hand_over(deposit);
+	if (!begin_batch(deposit))
+		return false;
+	if (bytes > deposit->free_bytes && !add_segment(deposit, bytes))
+	{
+		deposit->batch = NULL;
+		return false;
+	}
+	deposit->batch->segment = deposit->nsegments - 1;
+	deposit->batch->places[0] = deposit->free_place;
+	return true;
+}
+
+/* Makes the key of the row at hand; false if there is no memory. */
+static bool
+make_key(RowDeposit *deposit, TupleTableSlot *slot, Size row_bytes,
+		 int *nwords)
+{
+	*nwords = 0;
+	while (deposit->keys != NULL)
+	{
+		RowBatch   *batch = deposit->batch;
+
+		*nwords = sort_keys_encode(deposit->keys, slot,
+								   batch->words + batch->nwords);
+		if (likely(*nwords > 0))
+			break;
+
+		/* in the loose layout, which a new batch begins with */
+		pg_atomic_write_u32(&deposit->shared->loose, 1);
+		hand_over(deposit);
+		if (!prepare(deposit, row_bytes))
+			return false;
+	}
+	return true;
+}
+
+bool
+row_deposit_put(RowDeposit *deposit, TupleTableSlot *slot)
+{
+	SlotRow		row = slot_row_find(slot, deposit->descriptor);
+	Size		bytes = MAXALIGN(row.bytes);
+	RowBatch   *batch;
+	char	   *place;
+	int			nwords;
+
+	if (unlikely(!prepare(deposit, bytes)) ||
+		unlikely(!make_key(deposit, slot, bytes, &nwords)))
+		return false;
+
+	batch = deposit->batch;
+	place = deposit->base + deposit->free_place;
+	slot_row_write(&row, slot, deposit->descriptor, (MinimalTuple) place);
+	PREFETCH_WRITE(place, bytes);
+	deposit->free_place += bytes;
+	deposit->free_bytes -= bytes;
+
+	batch->key_words[batch->nrows++] = nwords;
+	batch->nwords += nwords;
+	batch->places[batch->nrows] = deposit->free_place;
+	return true;
+}
+
+void
+row_deposit_finish(RowDeposit *deposit, uint64 nkept)
+{
+	SharedRows *shared = deposit->shared;
+
+	hand_over(deposit);
+	SpinLockAcquire(&shared->mutex);
+	deposit->own->nkept = nkept;
+	shared->nfinished++;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableSignal(&shared->handed);
+}
+
+void
+row_deposit_end(RowDeposit *deposit)
+{
+	static uint32 wait_event = 0;
+	SharedRows *shared = deposit->shared;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortLeader");
+	for (;;)
+	{
+		bool		taken;
+
+		ConditionVariablePrepareToSleep(&shared->taken);
+		SpinLockAcquire(&shared->mutex);
+		taken = deposit->own->nwaiting == 0;
+		SpinLockRelease(&shared->mutex);
+		if (taken)
+			break;
+		ConditionVariableSleep(&shared->taken, wait_event);
+	}
+	ConditionVariableCancelSleep();
+	for (int i = 0; i < deposit->nsegments; i++)
+		dsm_detach(deposit->segments[i]);
+	pfree(deposit);
+}
+
+RowCollector *
+row_collector_begin(SharedRows *shared)
+{
+	RowCollector *collector = palloc0(sizeof(RowCollector));
+
+	collector->shared = shared;
+	collector->segments =
+		palloc0(shared->nworkers * MAX_SEGMENTS * sizeof(dsm_segment *));
+	return collector;
+}
+
+/* The address of a segment. */
+static char *
+segment_address(RowCollector *collector, int worker, uint32 number)
+{
+	dsm_segment **segment =
+		&collector->segments[worker * MAX_SEGMENTS + number];
+
+	if (unlikely(*segment == NULL))
+	{
+		*segment =
+			dsm_attach(collector->shared->workers[worker].segments[number]);
+		if (*segment == NULL)
+			elog(ERROR, "could not map the rows of a parallel worker");
+	}
+	return dsm_segment_address(*segment);
+}
+
+static RowBatch *
+batch_address(RowCollector *collector, BatchPlace place)
+{
+	char	   *base = segment_address(collector, PLACE_WORKER(place),
+									   PLACE_SEGMENT(place));
+
+	return (RowBatch *) (base + PLACE_IN_SEGMENT(place));
+}
+
+/* Lets the worker have the batch again whose rows have been taken. */
+static void
+give_back_batch(RowCollector *collector)
+{
+	SharedRows *shared = collector->shared;
+	BatchPlace	place = collector->current;
+	SharedWorker *worker;
+	RowBatch   *batch;
+	bool		was_last;
+
+	if (place == NO_BATCH)
+		return;
+	worker = &shared->workers[PLACE_WORKER(place)];
+	batch = batch_address(collector, place);
+	SpinLockAcquire(&shared->mutex);
+	batch->next = worker->taken;
+	worker->taken = place;
+	was_last = --worker->nwaiting == 0;
+	SpinLockRelease(&shared->mutex);
+	if (was_last)
+		ConditionVariableBroadcast(&shared->taken);
+	collector->current = NO_BATCH;
+}
+
+const RowBatch *
+row_collector_next(RowCollector *collector, char **base)
+{
+	SharedRows *shared = collector->shared;
+	RowBatch   *batch;
+
+	give_back_batch(collector);
+	if (collector->list == NO_BATCH)
+	{
+		if (likely(shared->batches == NO_BATCH))
+			return NULL;
+		SpinLockAcquire(&shared->mutex);
+		collector->list = shared->batches;
+		shared->batches = NO_BATCH;
+		SpinLockRelease(&shared->mutex);
+	}
+	CHECK_FOR_INTERRUPTS();
+	collector->current = collector->list;
+	batch = batch_address(collector, collector->current);
+	collector->list = batch->next;
+	*base = segment_address(collector, PLACE_WORKER(collector->current),
+							batch->segment);
+	return batch;
+}
+
+/*
+ * Tells the log, once, that new memory is what takes time, when it was much
+ * and the server has none set aside.
+ */
+static void
+hint_at_memory(SharedRows *shared)
+{
+	uint64		bytes = pg_atomic_read_u64(&shared->bytes);
+
+	if (min_dynamic_shared_memory == 0 && bytes >= HINT_BYTES &&
+		shared_claim_memory_hint())
+		ereport(LOG,
+				(errmsg("gpusort: parallel workers took " UINT64_FORMAT " MB of new shared memory for the rows of a sort",
+						bytes / (1024 * 1024)),
+				 errhint("Such sorts take less time if min_dynamic_shared_memory sets memory aside for them.")));
+}
+
+bool
+row_collector_wait(RowCollector *collector)
+{
+	static uint32 wait_event = 0;
+	SharedRows *shared = collector->shared;
+	bool		handed;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortWorkers");
+	for (;;)
+	{
+		/* what comes after this look ends the wait that may follow */
+		ConditionVariablePrepareToSleep(&shared->handed);
+		SpinLockAcquire(&shared->mutex);
+		handed = shared->batches != NO_BATCH;
+		if (!handed && shared->nfinished == shared->njoined)
+			shared->closed = true;
+		SpinLockRelease(&shared->mutex);
+		if (handed || shared->closed)
+			break;
+		ConditionVariableSleep(&shared->handed, wait_event);
+	}
+	ConditionVariableCancelSleep();
+	if (!handed)
+		hint_at_memory(shared);
+	return handed;
+}
+
+void
+row_collector_refuse(RowCollector *collector)
+{
+	pg_atomic_write_u32(&collector->shared->refused, 1);
+}
+
+int
+row_collector_workers(const RowCollector *collector)
+{
+	int			count = 0;
+
+	for (int i = 0; i < collector->shared->nworkers; i++)
+		count += collector->shared->workers[i].nrows > 0;
+	return count;
+}
+
+uint64
+row_collector_kept(const RowCollector *collector)
+{
+	uint64		count = 0;
+
+	for (int i = 0; i < collector->shared->nworkers; i++)
+		count += collector->shared->workers[i].nkept;
+	return count;
+}
+
+void
+row_collector_end(RowCollector *collector)
+{
+	for (int i = 0; i < collector->shared->nworkers * MAX_SEGMENTS; i++)
+	{
+		if (collector->segments[i] != NULL)
+			dsm_detach(collector->segments[i]);
+	}
+	pfree(collector->segments);
+	pfree(collector);
+}
