@@ -124,9 +124,11 @@ RESET enable_mergejoin;
 RESET enable_material;
 
 -- not more of the disk than is allowed
+\set VERBOSITY sqlstate
 SET temp_file_limit = '1MB';
 SELECT sum(length(s::text)) FROM (SELECT * FROM rows ORDER BY id DESC OFFSET 0) s;
 RESET temp_file_limit;
+\set VERBOSITY default
 SELECT sum(length(s::text)) FROM (SELECT * FROM rows ORDER BY id DESC OFFSET 0) s;
 
 DROP FUNCTION many, sort_method, digest, spills, spills_all_ways;
