@@ -89,7 +89,7 @@
 #define MAX_LOWER			40
 
 /* Sequences of classes that are remembered. */
-#define LOWER_SLOTS			1024
+#define LOWER_SLOTS			4096
 
 /*
  * So many characters that may leave out their first byte, and so many others,
