@@ -10,7 +10,9 @@
  * core's sort has of it, and is often longer than the string.  Mostly these
  * few decide.  So a column begins with one word, and the rows for which that
  * is too little are left to the comparators.  When the first strings show
- * that these would be many, longer keys are made instead, of all rows.
+ * that these would be many, longer keys are made instead, of all rows.  So
+ * they are when that shows only later, as with names that end in a number
+ * which is counted up.
  *
  * Longer keys are also made when equal strings come again and again while
  * other columns are to follow in the key: nothing can follow a beginning.
@@ -37,6 +39,14 @@
 #define SAMPLE_SIZE			1024
 #define SAMPLE_CLASHES		3
 
+/*
+ * The first sample begins with the first string that is cut, and others with
+ * the one of this number and of that times the factor, up to the last.
+ */
+#define SECOND_SAMPLE		16384
+#define SAMPLE_FACTOR		16
+#define LAST_SAMPLE			(SECOND_SAMPLE * SAMPLE_FACTOR)
+
 /* As much of a string tells it from others. */
 #define SAMPLE_BYTES		256
 
@@ -56,17 +66,41 @@ struct CollatedColumn
 	bool		breaks_ties;
 	Size		limit;			/* bytes of a sort key that are made */
 	bool		has_grown;		/* since encode_collated_has_grown() asked */
+	uint32		until_sample;	/* strings to come, if there is no sample */
+	uint32		next_sample;	/* number of its first string; 0: none */
 	int			nsampled;
 	int			nclashes;
-	SampledString *sample;		/* SAMPLE_SLOTS, NULL when it is complete */
+	SampledString *sample;		/* SAMPLE_SLOTS, or NULL */
+	MemoryContext context;		/* that it is in */
 };
 
 static void
 begin_sample(CollatedColumn *column)
 {
+	Size		bytes = SAMPLE_SLOTS * sizeof(SampledString);
+
 	column->nsampled = 0;
 	column->nclashes = 0;
-	memset(column->sample, 0, SAMPLE_SLOTS * sizeof(SampledString));
+	if (column->sample == NULL)
+		column->sample = MemoryContextAlloc(column->context, bytes);
+	memset(column->sample, 0, bytes);
+}
+
+static void
+end_sample(CollatedColumn *column)
+{
+	pfree(column->sample);
+	column->sample = NULL;
+}
+
+/* The sample has shown that the limit will do; then there is another later. */
+static void
+accept_sample(CollatedColumn *column)
+{
+	end_sample(column);
+	column->until_sample = column->next_sample;
+	column->next_sample = column->next_sample < LAST_SAMPLE ?
+		column->next_sample * SAMPLE_FACTOR : 0;
 }
 
 CollatedColumn *
@@ -78,7 +112,8 @@ encode_collated_begin(CollationTransform *transform, bool is_last)
 	column->is_last = is_last;
 	column->breaks_ties = collation_breaks_ties(transform);
 	column->limit = FIRST_LIMIT;
-	column->sample = palloc(SAMPLE_SLOTS * sizeof(SampledString));
+	column->context = CurrentMemoryContext;
+	column->next_sample = SECOND_SAMPLE;
 	begin_sample(column);
 	return column;
 }
@@ -102,8 +137,22 @@ void
 encode_collated_fix(CollatedColumn *column)
 {
 	column->limit = FIXED_LIMIT;
-	pfree(column->sample);
-	column->sample = NULL;
+	end_sample(column);
+}
+
+/* From now on keys are longer, and are made again of all rows. */
+static void
+grow(CollatedColumn *column)
+{
+	column->limit *= LIMIT_FACTOR;
+	column->has_grown = true;
+	if (column->limit < GREATEST_LIMIT)
+	{
+		column->next_sample = SECOND_SAMPLE;
+		begin_sample(column);
+	}
+	else
+		end_sample(column);
 }
 
 /*
@@ -132,23 +181,25 @@ sample_string(CollatedColumn *column, const char *beginning, Size limit,
 		slot->string = string_hash;
 	}
 	column->nsampled++;
-	if (likely(column->nclashes <= SAMPLE_CLASHES &&
-			   column->nsampled < SAMPLE_SIZE))
-		return true;
-
 	if (column->nclashes > SAMPLE_CLASHES)
 	{
-		column->limit *= LIMIT_FACTOR;
-		column->has_grown = true;
-		if (column->limit < GREATEST_LIMIT)
-		{
-			begin_sample(column);
-			return false;
-		}
+		grow(column);
+		return false;
 	}
-	pfree(column->sample);
-	column->sample = NULL;
-	return column->nclashes <= SAMPLE_CLASHES;
+	if (column->nsampled == SAMPLE_SIZE)
+		accept_sample(column);
+	return true;
+}
+
+/* Is the string, of which the key has only the beginning, to be sampled? */
+static inline bool
+is_sampled(CollatedColumn *column)
+{
+	if (likely(column->sample == NULL && column->until_sample == 0))
+		return false;
+	if (column->sample == NULL && --column->until_sample == 0)
+		begin_sample(column);
+	return column->sample != NULL;
 }
 
 /*
@@ -199,7 +250,7 @@ encode_collated(KeyWriter *writer, const char *string, Size size)
 		return true;
 	}
 
-	if (column->sample != NULL &&
+	if (unlikely(is_sampled(column)) &&
 		!sample_string(column, bytes, limit, string, size))
 		return false;
 	append_cut(writer, bytes, limit);

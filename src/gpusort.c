@@ -13,6 +13,7 @@
  *		sort_keys.c			for which keys are made, column by column
  *		key_encoders.c		each type in its own way, in encode_*.c
  *		collation.c			and strings as their collation has it
+ *		icu_keys.c			mostly without asking ICU, if it is one of ICU
  *		sort_job.c			and sent to be sorted
  *		device_client.c		on the GPU, by gpusortd (daemon/, ../kernels/)
  *		host_sort.c			or on the CPU

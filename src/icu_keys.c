@@ -65,12 +65,12 @@
 #define BASIC_PLANE_END		0xFFFC
 
 /*
- * To list what joins in a collation takes ICU a millisecond at most for the
- * rules of the collation itself, of which alone characters of ASCII are part,
- * and ten or more for those that all collations share.  So that is done only
- * when as much time has been spent by asking it for so many keys.
+ * To list what joins takes ICU up to some milliseconds for the rules of the
+ * collation itself, and ten or more with those that all collations share, by
+ * which no characters of ASCII join.  So it is done only when not much less
+ * time has been spent by asking ICU for so many keys.
  */
-#define ASCII_AFTER			256
+#define ASCII_AFTER			512
 #define BASIC_PLANE_AFTER	20000
 
 #define PAGE_CHARACTERS		64
@@ -89,7 +89,7 @@
 #define MAX_LOWER			40
 
 /* Sequences of classes that are remembered. */
-#define LOWER_SLOTS			1024
+#define LOWER_SLOTS			4096
 
 /*
  * So many characters that may leave out their first byte, and so many others,
@@ -361,22 +361,6 @@ may_learn(IcuKeys *keys, uint32 character)
  * Learning a character
  */
 
-/* ICU's own key of a string in UTF-8, whatever the encoding of the server. */
-static Size
-ask_utf8(const IcuKeys *keys, const char *string, Size size,
-		 char *bytes, Size limit)
-{
-	UCharIterator characters;
-	uint32		state[2] = {0, 0};
-	UErrorCode	status = U_ZERO_ERROR;
-	int32		length;
-
-	uiter_setUTF8(&characters, string, size);
-	length = ucol_nextSortKeyPart(keys->locale->info.icu.ucol, &characters,
-								  state, (uint8 *) bytes, limit, &status);
-	return U_SUCCESS(status) ? length : limit;
-}
-
 static inline Size
 size_of_primary(const char *bytes, Size length)
 {
@@ -385,6 +369,7 @@ size_of_primary(const char *bytes, Size length)
 	return end != NULL ? end - bytes : length;
 }
 
+/* Appends in UTF-8; in other encodings only characters of ASCII are learned. */
 static Size
 append_character(char *string, Size size, uint32 character)
 {
@@ -415,7 +400,8 @@ learn_sharing(const IcuKeys *keys, CharacterWeight *weight, uint32 character)
 	const char *second;
 
 	size = append_character(string, size, character);
-	length = ask_utf8(keys, string, size, bytes, sizeof(bytes));
+	length = icu_sort_key_prefix(bytes, sizeof(bytes), string, size,
+								 keys->locale);
 	length = size_of_primary(bytes, length);
 	if (!has_bytes(bytes, length, 0, (char *) &weight->first, nfirst) ||
 		!has_bytes(bytes, length, nfirst, weight->rest, weight->nrest))
@@ -470,7 +456,8 @@ learn_weight(IcuKeys *keys, CharacterWeight *weight, uint32 character)
 	char		string[UTF8_BYTES];
 	char		bytes[CHARACTER_BYTES];
 	Size		size = append_character(string, 0, character);
-	Size		length = ask_utf8(keys, string, size, bytes, sizeof(bytes));
+	Size		length = icu_sort_key_prefix(bytes, sizeof(bytes), string, size,
+											 keys->locale);
 	Size		primary = size_of_primary(bytes, length);
 	int			lower_class;
 
@@ -524,7 +511,8 @@ probe_string(IcuKeys *keys, const uint32 *characters, int ncharacters)
 							&sequence);
 	if (primary < 0)
 		return true;
-	length = ask_utf8(keys, string, size, by_icu, sizeof(by_icu));
+	length = icu_sort_key_prefix(by_icu, sizeof(by_icu), string, size,
+								 keys->locale);
 	return primary == size_of_primary(by_icu, length) &&
 		memcmp(bytes, by_icu, primary) == 0;
 }

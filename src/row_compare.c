@@ -104,6 +104,32 @@ compare_tied_rows(const void *a, const void *b, void *argument)
 								ORDER_ROW((order)[(entry) + PREFETCH_DISTANCE]))); \
 	} while (0)
 
+/* Runs of fewer rows than this are sorted without a look at them first. */
+#define LONG_RUN			8
+
+/*
+ * Sorts rows whose keys are equal.  Where these are many they are mostly equal
+ * themselves; to see that takes a comparison each, of rows that lie far apart.
+ */
+static void
+sort_run(uint32 *order, uint64 nrows, TieContext *context)
+{
+	uint64		entry = 1;
+
+	if (nrows >= LONG_RUN)
+	{
+		while (entry < nrows &&
+			   compare_tied_rows(&order[entry - 1], &order[entry],
+								 context) <= 0)
+		{
+			entry++;
+			PREFETCH_COMPARED(context->store, order, entry, nrows);
+		}
+	}
+	if (entry < nrows)
+		qsort_arg(order, nrows, sizeof(uint32), compare_tied_rows, context);
+}
+
 bool
 row_settle_ties(const RowComparator *comparator, const RowStore *store,
 				const SortKeys *keys, uint32 *order, uint64 nrows)
@@ -128,8 +154,7 @@ row_settle_ties(const RowComparator *comparator, const RowStore *store,
 			end++;
 		}
 		if (end - start > 1 && !exact)
-			qsort_arg(order + start, end - start, sizeof(uint32),
-					  compare_tied_rows, &context);
+			sort_run(order + start, end - start, &context);
 		if (doubtful && start > 0)
 		{
 			PREFETCH_COMPARED(store, order, start, nrows);

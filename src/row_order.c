@@ -11,9 +11,9 @@
  * That is done when a row does not fit the layout of the keys so far, and when
  * the device is lost.
  *
- * Where a key takes longer to make than a comparison, none are made for as
- * long as the rows come in order.  If they do to the end that is their order;
- * otherwise not much is lost, and with rows in any order nothing.
+ * Where keys take longer to make and sort than a comparison each, none are
+ * made for as long as the rows come in order.  If they do to the end that is
+ * their order; otherwise not much is lost, and with rows in any order nothing.
  *
  * The whole order is fetched before the first row is looked up.  That costs
  * under a nanosecond a row, frees the device for others while the rows are

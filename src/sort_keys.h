@@ -54,7 +54,7 @@ typedef struct SortKeys
 	bool		loose;			/* the layout */
 	bool		cut;			/* some key is only a beginning */
 	bool		doubtful;		/* see sort_keys_doubtful() */
-	bool		costly;			/* a key takes longer than a comparison */
+	bool		costly;			/* keys take longer than a comparison each */
 	bool		same_layout;	/* will do, when keys are made again */
 	KeyShape	shape;			/* of the present layout */
 	MemoryContext value_context;	/* for what is made of one value */
@@ -106,8 +106,8 @@ extern int	sort_keys_encode(SortKeys *keys, TupleTableSlot *slot,
 							 uint64_t *words);
 
 /*
- * Does it take longer to make a row's key than to compare it with another
- * row?  So it is with collations that have sort keys.
+ * Does it take longer to make the rows' keys and sort them than to compare
+ * each row with the one before?  So it is with collations that have sort keys.
  */
 static inline bool
 sort_keys_costly(const SortKeys *keys)

@@ -1,7 +1,11 @@
-# Sorting under locales of libc, whose strxfrm() makes the keys while its
-# strcoll() has the last word.  First as they are, in two encodings; then with
-# a strxfrm() that is wrong about some strings: the rows must come in the
-# order of strcoll() all the same, sorted natively.
+# Sorting under collations that do not order by bytes.
+#
+# Locales of libc, whose strxfrm() makes the keys while its strcoll() has the
+# last word: first as they are, in two encodings; then with a strxfrm() that is
+# wrong about some strings: the rows must come in the order of strcoll() all
+# the same, sorted natively.
+#
+# Collations of ICU, with so many strings that most keys are made without it.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -115,6 +119,63 @@ foreach my $columns (
 }
 cmp_ok($node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = 'index_workers'"),
 	'>', 0, 'parallel workers took part');
+
+
+# Under ICU, rows of all kinds: enough of them that all characters are learned
+# half way, and names with numbers that need longer keys only from there on.
+if ($node->safe_psql('postgres', "SELECT count(*) > 0 FROM pg_collation WHERE collprovider = 'i'") eq 't')
+{
+	my %collations = (
+		'en' => "locale = 'en'",
+		'da' => "locale = 'da'",
+		'cs' => "locale = 'cs'",
+		'ja' => "locale = 'ja'",
+		'th' => "locale = 'th'",
+		'fr-CA' => "locale = 'fr-CA'",
+		'numbers' => "locale = 'en-u-kn'",
+		'punctuation later, capitals first' => "locale = 'en-u-ka-shifted-kf-upper'",
+		'no case' => "locale = 'und-u-ks-level2', deterministic = false",
+		'only letters' => "locale = 'de-u-ks-level1-ka-shifted', deterministic = false");
+	$collations{'rules'} = q{locale = 'en', rules = '& n < ng <<< Ng & k < q'}
+	  if $node->pg_version >= 16;
+
+	$node->safe_psql('postgres', q{
+		CREATE TABLE strings AS
+		SELECT i, CASE i % 10
+			WHEN 0 THEN md5(i::text)
+			WHEN 1 THEN initcap(translate(md5(i::text), '0123456789', 'ghijklmnop')) || ' ' || i % 50
+			WHEN 2 THEN left(translate(md5(i::text), '0123456789', 'äÅßéñÿlnsg'), 1 + i % 12)
+			WHEN 3 THEN left(translate(md5(i::text), '0123456789abcdef', 'АбвгдеЖзийклмнё '), 1 + i % 9)
+			WHEN 4 THEN left(translate(md5(i::text), '0123456789abcdef', 'あいうアイーゝ々日本語中国。ab'), 1 + i % 7)
+			WHEN 5 THEN left(translate(md5(i::text), '0123456789abcdef', 'aAeEoO' || U&'\0301\0308\030a\0323\0327' || 'cCnN-'), 1 + i % 9)
+			WHEN 6 THEN left(translate(md5(i::text), '0123456789abcdef', 'เแโกขคงาะ' || U&'\0E48' || 'ωάΣς' || U&'\+01F600\200D'), 1 + i % 9)
+			WHEN 7 THEN (ARRAY['co-op', 'coop', 'CO-OP', 'Coop', 'co op', 'chalk', 'cz', 'angst', 'ångström', 'aalborg', 'Zürich'])[i % 11 + 1]
+			WHEN 8 THEN left(md5(i::text), 3) || repeat(CASE i % 4 WHEN 0 THEN '' WHEN 2 THEN 'x' ELSE 'X' END, i % 40)
+			ELSE 'the value that half of them have' END AS s,
+			'name' || i AS name
+		FROM generate_series(1, 60000) i;
+		ANALYZE strings;});
+	foreach my $name (sort keys %collations)
+	{
+		$node->safe_psql('postgres', qq{
+			SET client_min_messages = error;
+			CREATE COLLATION "icu $name" (provider = icu, $collations{$name})});
+		foreach my $order ('s COLLATE, i', 's COLLATE DESC NULLS LAST, i DESC', 'i % 10 = 2 DESC, left(s, 4) COLLATE, s COLLATE, i', 'name COLLATE')
+		{
+			my $query = "SELECT md5(string_agg(i::text, ' ')) FROM (SELECT i FROM strings ORDER BY $order OFFSET 0) o";
+			$query =~ s/COLLATE/COLLATE "icu $name"/g;
+			my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; $query");
+			foreach my $device ('host', 'cuda')
+			{
+				is($node->safe_psql('postgres', "SET gpusort.device = $device; $query"),
+					$native, "ORDER BY $order, ICU, $name, on $device");
+			}
+		}
+	}
+	like(
+		$node->safe_psql('postgres', 'EXPLAIN (ANALYZE, TIMING OFF) SELECT i FROM strings ORDER BY s COLLATE "icu en"'),
+		qr/\(GpuSort\).*Sort Method: radix sort/s, 'and they are sorted by keys');
+}
 
 
 # What libc says of strings that begin with "zzz" is spoilt: their sort keys
