@@ -39,6 +39,14 @@
  */
 #define RANGE_MAX_PAGES		16
 
+#define CACHE_LINE_BYTES	64
+
+/*
+ * From more columns on it takes less time to take all columns of a row apart
+ * than to look for each.
+ */
+#define PLAIN_MAX_COLUMNS	3
+
 typedef struct HeapScan
 {
 	Relation	heap;
@@ -58,6 +66,7 @@ typedef struct HeapScan
 	ExprContext *expressions;
 	ExprState  *predicate;
 	TupleTableSlot *slot;
+	bool		plain;			/* there are none of them, and few columns */
 
 	/* pages that are to be left to core; none at the beginning */
 	BlockNumber first_of_range;
@@ -111,6 +120,31 @@ find_simple_rows(Buffer buffer, OffsetNumber *offsets)
 	return nrows;
 }
 
+/* Finds the index's columns; false if the predicate leaves the row out. */
+static bool
+form_columns(HeapScan *scan, HeapTuple row, Buffer buffer, Datum *values,
+			 bool *isnull)
+{
+	MemoryContextReset(scan->expressions->ecxt_per_tuple_memory);
+	ExecStoreBufferHeapTuple(row, scan->slot, buffer);
+	if (scan->predicate != NULL &&
+		!ExecQual(scan->predicate, scan->expressions))
+		return false;
+	FormIndexDatum(scan->info, scan->slot, scan->execution, values, isnull);
+	return true;
+}
+
+/* The same of a plain index, straight from the row. */
+static inline void
+take_columns(const HeapScan *scan, HeapTuple row, Datum *values, bool *isnull)
+{
+	const IndexInfo *info = scan->info;
+
+	for (int i = 0; i < info->ii_NumIndexAttrs; i++)
+		values[i] = heap_getattr(row, info->ii_IndexAttrNumbers[i],
+								 RelationGetDescr(scan->heap), &isnull[i]);
+}
+
 /* Calls back for a row that is live, unless the predicate leaves it out. */
 static inline void
 give_row(HeapScan *scan, HeapTuple row, Buffer buffer)
@@ -120,12 +154,10 @@ give_row(HeapScan *scan, HeapTuple row, Buffer buffer)
 
 	scan->nlive++;
 	pgstat_count_heap_getnext(scan->heap);
-	MemoryContextReset(scan->expressions->ecxt_per_tuple_memory);
-	ExecStoreBufferHeapTuple(row, scan->slot, buffer);
-	if (scan->predicate != NULL &&
-		!ExecQual(scan->predicate, scan->expressions))
+	if (scan->plain)
+		take_columns(scan, row, values, isnull);
+	else if (!form_columns(scan, row, buffer, values, isnull))
 		return;
-	FormIndexDatum(scan->info, scan->slot, scan->execution, values, isnull);
 	scan->callback(scan->index, &row->t_self, values, isnull, true,
 				   scan->state);
 }
@@ -191,26 +223,44 @@ report_progress(const HeapScan *scan)
 								 Min(given_out, scan->shared->phs_nblocks));
 }
 
+/* Gives the rows of a page, or leaves it to core. */
+static void
+scan_page(HeapScan *scan, Buffer buffer)
+{
+	OffsetNumber offsets[MaxHeapTuplesPerPage];
+	int			nrows = find_simple_rows(buffer, offsets);
+
+	if (nrows >= 0)
+		give_rows(scan, buffer, offsets, nrows);
+	else
+		add_to_range(scan, BufferGetBlockNumber(buffer));
+}
+
 static void
 scan_pages(HeapScan *scan, bool progress)
 {
 	BlockReader *reader = block_reader_begin(scan->heap, scan->strategy,
 											 next_block, scan);
-	OffsetNumber offsets[MaxHeapTuplesPerPage];
-	Buffer		buffer;
+	Buffer		buffer = block_reader_next(reader);
 
-	while (BufferIsValid(buffer = block_reader_next(reader)))
+	while (BufferIsValid(buffer))
 	{
-		int			nrows = find_simple_rows(buffer, offsets);
+		Buffer		next = block_reader_next(reader);
 
 		CHECK_FOR_INTERRUPTS();
-		if (nrows >= 0)
-			give_rows(scan, buffer, offsets, nrows);
-		else
-			add_to_range(scan, BufferGetBlockNumber(buffer));
+		/* into the cache, while the rows of this page are looked at */
+		if (BufferIsValid(next))
+		{
+			const char *page = BufferGetPage(next);
+
+			for (Size line = 0; line < BLCKSZ; line += CACHE_LINE_BYTES)
+				__builtin_prefetch(page + line);
+		}
+		scan_page(scan, buffer);
 		ReleaseBuffer(buffer);
 		if (progress)
 			report_progress(scan);
+		buffer = next;
 	}
 	scan_range(scan);
 	block_reader_end(reader);
@@ -247,6 +297,8 @@ scan_heap(Relation heap, Relation index, IndexInfo *info,
 	scan.expressions = GetPerTupleExprContext(scan.execution);
 	scan.expressions->ecxt_scantuple = scan.slot;
 	scan.predicate = ExecPrepareQual(info->ii_Predicate, scan.execution);
+	scan.plain = info->ii_Predicate == NIL && info->ii_Expressions == NIL &&
+		info->ii_NumIndexAttrs <= PLAIN_MAX_COLUMNS;
 	/* as core's scans of large tables do, to leave the buffers to others */
 	if (!RelationUsesLocalBuffers(heap) &&
 		scan.shared->phs_nblocks > NBuffers / 4)
