@@ -24,6 +24,7 @@ OBJS = \
 	src/explain_native.o \
 	src/functions.o \
 	src/gpusort.o \
+	src/heap_scan.o \
 	src/host_sort.o \
 	src/huge_pages.o \
 	src/icu_keys.o \

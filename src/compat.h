@@ -18,6 +18,11 @@
 #include "commands/explain_state.h"
 #endif
 #include "mb/pg_wchar.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#if PG_VERSION_NUM >= 170000
+#include "storage/read_stream.h"
+#endif
 #include "utils/wait_event.h"
 
 /* 17 gave extensions wait events with names of their own. */
@@ -192,6 +197,88 @@ smgr_bulk_finish(BulkWriteState *state)
 	pfree(state->zeros);
 	pfree(state);
 }
+#endif
+
+/*
+ * Reading many blocks of a relation, each into a pinned buffer that the caller
+ * releases: 17 brought reading ahead.  The callback says which block is next,
+ * or InvalidBlockNumber.
+ */
+typedef BlockNumber (*NextBlockFunction) (void *state);
+
+typedef struct BlockReader
+{
+	NextBlockFunction next_block;
+	void	   *state;
+#if PG_VERSION_NUM >= 170000
+	ReadStream *stream;
+#else
+	Relation	relation;
+	BufferAccessStrategy strategy;
+#endif
+} BlockReader;
+
+#if PG_VERSION_NUM >= 170000
+static inline BlockNumber
+block_reader_ask(ReadStream *stream, void *reader, void *unused)
+{
+	return ((BlockReader *) reader)->next_block(((BlockReader *) reader)->state);
+}
+#endif
+
+static inline BlockReader *
+block_reader_begin(Relation relation, BufferAccessStrategy strategy,
+				   NextBlockFunction next_block, void *state)
+{
+	BlockReader *reader = palloc(sizeof(BlockReader));
+
+	reader->next_block = next_block;
+	reader->state = state;
+#if PG_VERSION_NUM >= 170000
+	reader->stream = read_stream_begin_relation(READ_STREAM_SEQUENTIAL,
+												strategy, relation,
+												MAIN_FORKNUM,
+												block_reader_ask, reader, 0);
+#else
+	reader->relation = relation;
+	reader->strategy = strategy;
+#endif
+	return reader;
+}
+
+/* The next buffer, or InvalidBuffer. */
+static inline Buffer
+block_reader_next(BlockReader *reader)
+{
+#if PG_VERSION_NUM >= 170000
+	return read_stream_next_buffer(reader->stream, NULL);
+#else
+	BlockNumber block = reader->next_block(reader->state);
+
+	return block == InvalidBlockNumber ? InvalidBuffer :
+		ReadBufferExtended(reader->relation, MAIN_FORKNUM, block, RBM_NORMAL,
+						   reader->strategy);
+#endif
+}
+
+static inline void
+block_reader_end(BlockReader *reader)
+{
+#if PG_VERSION_NUM >= 170000
+	read_stream_end(reader->stream);
+#endif
+	pfree(reader);
+}
+
+/* Takes back that a scan of the table was counted. */
+#if PG_VERSION_NUM >= 160000
+#define pgstat_uncount_heap_scan(relation) \
+	((void) (pgstat_should_count_relation(relation) && \
+			 (relation)->pgstat_info->counts.numscans--))
+#else
+#define pgstat_uncount_heap_scan(relation) \
+	((void) (pgstat_should_count_relation(relation) && \
+			 (relation)->pgstat_info->t_counts.t_numscans--))
 #endif
 
 /*

@@ -17,7 +17,6 @@
 #include "postgres.h"
 
 #include "access/nbtree.h"
-#include "access/tableam.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
@@ -25,6 +24,7 @@
 #include "utils/memutils.h"
 
 #include "compat.h"
+#include "heap_scan.h"
 #include "index_load.h"
 #include "index_rows.h"
 #include "leaf_maker.h"
@@ -152,8 +152,8 @@ collect_rows(IndexLoad *load, IndexInfo *info, double expected_rows)
 		MemoryContextSwitchTo(caller_context);
 	}
 	if (load->parallel == NULL)
-		return table_index_build_scan(load->heap, load->index, info, true,
-									  true, collect, load, NULL);
+		return heap_scan_for_build(load->heap, load->index, info, NULL, true,
+								   collect, load);
 
 	if (!parallel_collect_rows(load->parallel, info, load->rows, load->store,
 							   load->order, &heap_tuples))

@@ -122,6 +122,8 @@ index_rows_begin(Relation index)
 	rows->descriptor = describe_rows(index);
 	rows->columns = index_columns(index, &rows->ncolumns);
 	find_fixed_places(rows);
+	rows->one_varlena = RelationGetDescr(index)->natts == 1 &&
+		TupleDescAttr(RelationGetDescr(index), 0)->attlen == -1;
 
 	/* filled once and for all; from then on only its values change */
 	rows->slot = MakeSingleTupleTableSlot(rows->descriptor, &TTSOpsVirtual);
@@ -184,6 +186,37 @@ store_fixed_row(IndexRows *rows, Datum *values, IndexRowSpace space,
 	return tuple;
 }
 
+/*
+ * Is the row one value with a header of one byte, as numbers of type numeric
+ * and short strings have in tables?
+ */
+static inline bool
+is_short_row(const IndexRows *rows, const Datum *values, const bool *isnull)
+{
+	return rows->one_varlena && !isnull[0] &&
+		VARATT_IS_SHORT(DatumGetPointer(values[0])) &&
+		!VARATT_IS_EXTERNAL(DatumGetPointer(values[0]));
+}
+
+/* Stores such a row; NULL if there is no room. */
+static inline IndexTuple
+store_short_row(Datum value, IndexRowSpace space, void *owner)
+{
+	const char *varlena = DatumGetPointer(value);
+	Size		header_bytes = IndexInfoFindDataOffset(0);
+	Size		data_bytes = VARSIZE_SHORT(varlena);
+	Size		bytes = MAXALIGN(header_bytes + data_bytes);
+	IndexTuple	tuple = space(owner, bytes);
+
+	if (unlikely(tuple == NULL))
+		return NULL;
+	/* the padding, which is in the last word */
+	*(uint64 *) ((char *) tuple + bytes - sizeof(uint64)) = 0;
+	memcpy((char *) tuple + header_bytes, varlena, data_bytes);
+	tuple->t_info = INDEX_VAR_MASK | bytes;
+	return tuple;
+}
+
 /* Would index_form_tuple() do more with this value than copy it? */
 static inline bool
 needs_toasting(Datum value)
@@ -212,6 +245,8 @@ store_row(IndexRows *rows, Datum *values, bool *isnull, IndexRowSpace space,
 	IndexTuple	tuple;
 
 	*toasted = false;
+	if (is_short_row(rows, values, isnull))
+		return store_short_row(values[0], space, owner);
 	for (int i = 0; i < descriptor->natts; i++)
 	{
 		if (isnull[i])

@@ -28,6 +28,8 @@ typedef struct IndexRows
 	int			ncolumns;
 	TupleTableSlot *slot;		/* the row that was stored last, for its key */
 
+	bool		one_varlena;	/* the only column, of values of any length */
+
 	/* of rows without a NULL, if all columns are of fixed width */
 	Size		fixed_bytes;	/* 0 if not */
 	uint16		fixed_places[INDEX_MAX_KEYS];	/* of the columns' values */

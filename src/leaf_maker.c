@@ -75,6 +75,7 @@ struct LeafMaker
 	uint64		position;
 	uint32		nrows;
 	bool		is_last;
+	IndexTuple	duplicate;		/* must not be in the index; NULL if none */
 
 	/*
 	 * The chunk's rows begin at LEAF_MAX_PENDING; those that were pending are
@@ -177,7 +178,8 @@ leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows)
 		if (maker->deduplicate)
 			previous = tuple;
 	}
-	order_check_rows(maker->check, maker->rows, position, tuples, nrows);
+	maker->duplicate = order_check_rows(maker->check, maker->rows, position,
+										tuples, nrows);
 }
 
 /* The end of the rows at hand. */
@@ -273,6 +275,8 @@ leaf_maker_lay_out(LeafMaker *maker, PendingRows *pending)
 	uint32		ntuples = 0;	/* on the page */
 	int64		free;			/* bytes, with a pointer taken off */
 
+	if (maker->duplicate != NULL)
+		order_check_report_duplicate(maker->check, maker->duplicate);
 	tree_page_begin(empty, 0);
 	free = PageGetFreeSpace(empty);
 	maker->npages = 0;
@@ -369,7 +373,12 @@ leaf_maker_fill(LeafMaker *maker, uint32 number, Page page)
 	CHECK_FOR_INTERRUPTS();
 	tree_page_begin(page, 0);
 	while (row < end)
+	{
+		/* what was fetched to be measured may have left the cache */
+		if (likely(row + PREFETCH_ROWS < end_row(maker)))
+			__builtin_prefetch(maker->tuples[row + PREFETCH_ROWS]);
 		row += put_tuple(maker, row, page, offset++);
+	}
 	if (end < end_row(maker) || !maker->is_last)
 	{
 		(void) put_tuple(maker, end, page, offset);

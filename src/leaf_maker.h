@@ -51,8 +51,8 @@ extern LeafMaker *leaf_maker_begin(const LeafDefinition *definition,
 								   uint32 chunk_rows);
 
 /*
- * Takes the chunk of rows that begins at this position: checks them, raising
- * an error if they must not be in the index, and measures them.
+ * Takes the chunk of rows that begins at this position: checks and measures
+ * them.
  */
 extern void leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows);
 
@@ -60,7 +60,8 @@ extern void leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows);
  * Finds which rows each page has, of those that are pending from the chunks
  * before, which are taken over, and of the chunk; those of the last page,
  * which is not full, become pending, unless they are the very last.  Returns
- * the number of pages.
+ * the number of pages.  Raises core's error if one of the chunk's rows must not
+ * be in the index.
  */
 extern uint32 leaf_maker_lay_out(LeafMaker *maker, PendingRows *pending);
 

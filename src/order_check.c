@@ -53,9 +53,8 @@ order_check_begin(Relation heap, Relation index, const IndexRows *rows,
 	return check;
 }
 
-/* Raises core's error for a row whose key another has. */
-static void
-report_duplicate(const OrderCheck *check, IndexTuple tuple)
+void
+order_check_report_duplicate(const OrderCheck *check, IndexTuple tuple)
 {
 	TupleDesc	descriptor = RelationGetDescr(check->index);
 	Datum		values[INDEX_MAX_KEYS];
@@ -128,8 +127,9 @@ live_row_before(const OrderCheck *check, const OrderedRows *rows,
 	return NULL;
 }
 
-static void
-check_unique(const OrderCheck *check, const OrderedRows *rows,
+/* Finds the first of the tuples whose key another has, or NULL. */
+static IndexTuple
+find_duplicate(const OrderCheck *check, const OrderedRows *rows,
 			 uint64 position, const IndexTuple *tuples, uint32 ntuples)
 {
 	IndexTuple	previous = live_row_before(check, rows, position, tuples[0]);
@@ -143,9 +143,10 @@ check_unique(const OrderCheck *check, const OrderedRows *rows,
 		if (previous != NULL && !surely_differ(check, previous, tuple) &&
 			row_compare(check->keys, previous, tuple) == 0 &&
 			(check->nulls_not_distinct || !has_null_key(check, tuple)))
-			report_duplicate(check, tuple);
+			return tuple;
 		previous = tuple;
 	}
+	return NULL;
 }
 
 static void
@@ -168,12 +169,12 @@ verify_order(const OrderCheck *check, const OrderedRows *rows,
 	}
 }
 
-void
+IndexTuple
 order_check_rows(const OrderCheck *check, const OrderedRows *rows,
 				 uint64 position, const IndexTuple *tuples, uint32 ntuples)
 {
 	if (check->columns != NULL)
 		verify_order(check, rows, position, tuples, ntuples);
-	if (check->keys != NULL)
-		check_unique(check, rows, position, tuples, ntuples);
+	return check->keys == NULL ? NULL :
+		find_duplicate(check, rows, position, tuples, ntuples);
 }

@@ -21,12 +21,16 @@ extern OrderCheck *order_check_begin(Relation heap, Relation index,
 									 bool nulls_not_distinct);
 
 /*
- * Raises core's error if one of these rows, which are those from the position
- * on, has the key of a row ahead of it and the index is unique; or one of ours
- * if they are out of order and gpusort.verify is on.
+ * Returns the first of these rows, which are those from the position on, that
+ * has the key of a row ahead of it, if the index is unique; NULL if there is
+ * none.  Raises an error if they are out of order and gpusort.verify is on.
  */
-extern void order_check_rows(const OrderCheck *check, const OrderedRows *rows,
-							 uint64 position, const IndexTuple *tuples,
-							 uint32 ntuples);
+extern IndexTuple order_check_rows(const OrderCheck *check,
+								   const OrderedRows *rows, uint64 position,
+								   const IndexTuple *tuples, uint32 ntuples);
+
+/* Raises core's error for such a row. */
+extern void order_check_report_duplicate(const OrderCheck *check,
+										 IndexTuple tuple);
 
 #endif							/* GPUSORT_ORDER_CHECK_H */

@@ -50,6 +50,7 @@
 #include "utils/snapmgr.h"
 
 #include "compat.h"
+#include "heap_scan.h"
 #include "parallel_collect.h"
 #include "parallel_write.h"
 
@@ -463,12 +464,11 @@ static double
 scan_share(Participant *participant, Relation heap, Relation index,
 		   IndexInfo *info, ParallelTableScanDesc parallel_scan, bool progress)
 {
-	TableScanDesc scan = table_beginscan_parallel(heap, parallel_scan);
 	double		heap_tuples;
 
 	participant->unique = participant->shared->unique;
-	heap_tuples = table_index_build_scan(heap, index, info, true, progress,
-										 collect_shared, participant, scan);
+	heap_tuples = heap_scan_for_build(heap, index, info, parallel_scan,
+									  progress, collect_shared, participant);
 	deposit_batch(participant);
 	return heap_tuples;
 }

@@ -104,6 +104,7 @@ static void
 set_layout(SortKeys *keys, bool loose)
 {
 	bool		fixed = true;
+	bool		only_words = !loose;
 	int			bytes = 0;
 	int			words;
 
@@ -115,12 +116,15 @@ set_layout(SortKeys *keys, bool loose)
 			&column->encoder->loose : &column->encoder->tight;
 		if (column->form->bytes == 0)
 			fixed = false;
+		if (column->form->word == NULL)
+			only_words = false;
 		bytes += (loose ? 1 : 0) + column->form->bytes;
 	}
 	words = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
 
 	keys->loose = loose;
 	keys->cut = false;
+	keys->only_words = only_words && words <= KEY_MAX_WORDS;
 	keys->shape.fixed_words = fixed ? Min(words, KEY_MAX_WORDS) : 0;
 
 	/* How long varying keys become is not known before the last of them. */
@@ -225,28 +229,43 @@ append_null_flag(KeyWriter *writer, const SortColumn *column, bool isnull)
 	}
 }
 
-/* The shortest and commonest keys have a way of their own. */
-static inline bool
-is_single_word(const SortKeys *keys)
-{
-	return keys->nencoded == 1 && !keys->loose &&
-		keys->columns[0].form->word != NULL;
-}
-
+/*
+ * Keys of nothing but words, which are the commonest, have a way of their own:
+ * what key_append() does, with all that it needs in registers.
+ */
 static inline int
-encode_single_word(const SortColumn *column, const TupleTableSlot *slot,
-				   uint64_t *words)
+encode_words(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 {
-	const KeyForm *form = column->form;
-	uint64_t	value;
+	uint64_t   *next = words;
+	uint64_t	partial = 0;
+	int			filled = 0;
 
-	if (unlikely(slot->tts_isnull[column->attno - 1]))
-		return 0;
-	value = form->word(slot->tts_values[column->attno - 1]);
-	if (column->descending)
-		value = ~value;
-	*words = value << (64 - form->bytes * BITS_PER_BYTE);
-	return 1;
+	for (int i = 0; i < keys->nencoded; i++)
+	{
+		const SortColumn *column = &keys->columns[i];
+		const KeyForm *form = column->form;
+		int			bits = form->bytes * BITS_PER_BYTE;
+		uint64_t	value;
+
+		if (unlikely(slot->tts_isnull[column->attno - 1]))
+			return 0;
+		value = form->word(slot->tts_values[column->attno - 1]);
+		if (column->descending)
+			value = ~value;
+		value <<= 64 - bits;
+		partial |= value >> filled;
+		filled += bits;
+		if (filled >= 64)
+		{
+			*next++ = partial;
+			filled -= 64;
+			/* as in key_append() */
+			partial = value << 1 << (bits - filled - 1);
+		}
+	}
+	if (filled > 0)
+		*next++ = partial;
+	return next - words;
 }
 
 int
@@ -260,8 +279,8 @@ sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 	int			i;
 
 	slot_getsomeattrs(slot, keys->max_attno);
-	if (is_single_word(keys))
-		return encode_single_word(&keys->columns[0], slot, words);
+	if (keys->only_words)
+		return encode_words(keys, slot, words);
 
 	for (i = 0;
 		 i < keys->nencoded && writer.next < writer.end && !writer.cut; i++)

@@ -57,6 +57,7 @@ typedef struct SortKeys
 	bool		costly;			/* keys take longer than a comparison each */
 	bool		same_layout;	/* will do, when keys are made again */
 	KeyShape	shape;			/* of the present layout */
+	bool		only_words;		/* keys are made of words of the columns */
 	MemoryContext value_context;	/* for what is made of one value */
 } SortKeys;
 

@@ -132,8 +132,8 @@ DROP INDEX built;
 -- any of the processes may come to it
 \set SHOW_CONTEXT never
 CREATE INDEX built ON rows ((1 / (id - 5000)));
-\set SHOW_CONTEXT errors
 CREATE UNIQUE INDEX built ON rows ((id / 2));
+\set SHOW_CONTEXT errors
 SET max_parallel_maintenance_workers = 0;
 SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
 SHOW max_parallel_maintenance_workers;
