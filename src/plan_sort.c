@@ -23,6 +23,7 @@
 #include "node_gpusort.h"
 #include "plan_sort.h"
 #include "settings.h"
+#include "shared_rows.h"
 
 static planner_hook_type previous_planner_hook;
 
@@ -150,7 +151,9 @@ rewrite_plan(Plan *plan, double bound)
 
 	/* its child is partial: the processes can sort together */
 	if (IsA(plan, GatherMerge) && is_gpusort(plan->lefttree))
-		plan->lefttree->parallel_aware = true;
+		plan->lefttree->parallel_aware =
+			shared_rows_have_room(shared_rows_bytes(plan->plan_rows,
+													plan->plan_width));
 
 	count = count_left_native(plan, bound, &reason);
 	if (count > 0)
