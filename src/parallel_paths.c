@@ -17,7 +17,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -29,9 +28,9 @@
 
 #include "compat.h"
 #include "left_native.h"
-#include "parallel_collect.h"
 #include "parallel_paths.h"
 #include "settings.h"
+#include "shared_rows.h"
 
 /*
  * What a GpuSort costs a row, each time that of so many operators: measured
@@ -51,13 +50,6 @@
 
 static create_upper_paths_hook_type previous_upper_paths_hook;
 
-/* What a row of this width takes in shared memory. */
-static double
-row_bytes(int width)
-{
-	return MAXALIGN(width) + MAXALIGN(SizeofMinimalTupleHeader);
-}
-
 /* Will these bytes be of the memory that the server has set aside? */
 static bool
 is_set_aside(double bytes)
@@ -74,7 +66,8 @@ cost_together(Path *sort, Path *gather, const Path *partial, double rows)
 {
 	double		participants = rows / partial->rows;
 	double		workers_rows = rows - rows / participants;
-	double		kilobytes = row_bytes(partial->pathtarget->width) / 1024;
+	double		kilobytes =
+		shared_rows_bytes(1, partial->pathtarget->width) / 1024;
 	double		share = partial->rows * COPY_OPERATORS;
 	double		leader = workers_rows * TAKE_OPERATORS + rows * SORT_OPERATORS;
 
@@ -164,9 +157,8 @@ add_ordered_paths(PlannerInfo *root, UpperRelationKind stage,
 	if (pathkeys_contained_in(root->sort_pathkeys, partial->pathkeys) ||
 		!will_be_taken_over(root, partial))
 		return;
-	if (min_dynamic_shared_memory == 0 &&
-		!parallel_collect_has_room(input->cheapest_total_path->rows *
-								   row_bytes(partial->pathtarget->width)))
+	if (!shared_rows_have_room(shared_rows_bytes(input->cheapest_total_path->rows,
+												 partial->pathtarget->width)))
 		return;
 	add_parallel_sort(root, output, input->cheapest_total_path, partial);
 }

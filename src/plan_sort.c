@@ -23,6 +23,7 @@
 #include "node_gpusort.h"
 #include "plan_sort.h"
 #include "settings.h"
+#include "shared_rows.h"
 
 static planner_hook_type previous_planner_hook;
 
@@ -152,9 +153,12 @@ rewrite_plan(Plan *plan, double bound)
 	 * Its child is partial: the processes can sort together, if all rows can
 	 * be in memory.
 	 */
-	if (IsA(plan, GatherMerge) && is_gpusort(plan->lefttree) &&
-		sort_fits_memory(plan->lefttree->plan_rows, plan->lefttree->plan_width))
-		plan->lefttree->parallel_aware = true;
+	if (IsA(plan, GatherMerge) && is_gpusort(plan->lefttree))
+		plan->lefttree->parallel_aware =
+			sort_fits_memory(plan->lefttree->plan_rows,
+							 plan->lefttree->plan_width) &&
+			shared_rows_have_room(shared_rows_bytes(plan->plan_rows,
+													plan->plan_width));
 
 	count = count_left_native(plan, bound, &reason);
 	if (count > 0)

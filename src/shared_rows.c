@@ -52,7 +52,7 @@
 #define LARGEST_SEGMENT_BYTES	((Size) 64 * 1024 * 1024)
 
 /* From which on it is worth a line in the log that this memory is new. */
-#define HINT_BYTES				((uint64) 128 * 1024 * 1024)
+#define HINT_BYTES				((uint64) 16 * 1024 * 1024)
 
 /*
  * Where a batch is: the worker, the number of its segment, and the place in
@@ -128,6 +128,20 @@ struct RowCollector
 	BatchPlace	current;		/* that is with the caller */
 };
 
+double
+shared_rows_bytes(double rows, int width)
+{
+	return rows * (MAXALIGN(width) + MAXALIGN(SizeofMinimalTupleHeader));
+}
+
+bool
+shared_rows_have_room(double bytes)
+{
+	/* memory that the server has set aside is not in the file system */
+	return bytes <= min_dynamic_shared_memory * 1024.0 * 1024.0 ||
+		parallel_collect_has_room(bytes);
+}
+
 Size
 shared_rows_size(int nworkers)
 {
@@ -192,8 +206,8 @@ create_segment(Size bytes)
 	ResourceOwner caller_owner = CurrentResourceOwner;
 	dsm_segment *volatile segment = NULL;
 
-	/* memory that the server has set aside is not in the file system */
-	if (min_dynamic_shared_memory == 0 && !parallel_collect_has_room(bytes))
+	/* how much is left of what is set aside cannot be told */
+	if (!shared_rows_have_room(bytes))
 		return NULL;
 
 	CurrentResourceOwner = NULL;

@@ -495,18 +495,18 @@ my @parallel_settings = (
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'min_parallel_index_scan_size = 0',
 	'max_parallel_workers_per_gather = 2');
 
-# The settings for a query, as SQL; of those that not every server has, those
-# that are among "known".
+# The settings for a query, as SQL, with this chance of parallel workers; of
+# those settings that not every server has, those that are among "known".
 sub draw_settings
 {
-	my ($known, @devices) = @_;
+	my ($known, $parallel, @devices) = @_;
 	%known_settings = map { $_ => 1 } @$known;
 	my @settings;
 
 	# most plans that sort have a rival that hashes
 	push @settings, 'enable_hashagg = off' if chance(0.7);
 	push @settings, map { "$_ = " . pick('on', 'off') } pick_some(pick(0, 0, 1, 2, 4), @planner_settings);
-	push @settings, @parallel_settings if chance(0.12);
+	push @settings, @parallel_settings if chance($parallel);
 	push @settings, map { "$_ = regress" } 'debug_parallel_query', 'force_parallel_mode' if chance(0.06);
 	push @settings, 'work_mem = ' . pick(qw('64kB' '1MB')) if chance(0.1);
 	push @settings, 'gpusort.work_mem = ' . pick(qw('64kB' '100kB' '1MB')) if chance(0.15);

@@ -10,6 +10,10 @@
 #	--encoding NAME	that of the database, by default UTF8
 #	--locale NAME	its locale, by default the server's, with another
 #					encoding C; icu:NAME for one of ICU
+#	--parallel N	how many of a hundred queries may have parallel workers at
+#					no cost, by default 12
+#	--large N		how many rounds go on one that has a table of a hundred
+#					thousand rows, by default 50
 #	--database NAME	what it is called, by default gpusort_differential; one
 #					that is there is replaced
 #	--round N		only this round, or
@@ -42,8 +46,6 @@ use Queries;
 use constant {
 	QUERIES_OF_ROUND => 50,
 	QUERIES_OF_LARGE_ROUND => 10,
-	# one round of so many has a table of a hundred thousand rows
-	LARGE_ROUNDS => 50,
 	# a query gives up after this, and a session is given up after that
 	STATEMENT_SECONDS => 60,
 	PATIENCE_SECONDS => 300,
@@ -51,12 +53,14 @@ use constant {
 	MOST_FAILURES => 5,
 	# gpusort sorts about once for a query; below this something is wrong
 	LEAST_SORTS_OF_QUERY => 0.3,
+	# and so often together with parallel workers, where these cost nothing
+	LEAST_TOGETHER_OF_PARALLEL => 0.05,
 	SHOWN_LINES => 60
 };
 
-my %options = (queries => 10000, jobs => 1, device => 'both', encoding => 'UTF8', database => 'gpusort_differential');
-GetOptions(\%options, 'queries=i', 'seed=i', 'jobs=i', 'device=s', 'encoding=s', 'locale=s', 'database=s', 'round=i', 'query=i') && !@ARGV
-  && $options{device} =~ /^(host|cuda|both)$/ && (!defined $options{query} || defined $options{round})
+my %options = (queries => 10000, jobs => 1, device => 'both', encoding => 'UTF8', parallel => 12, large => 50, database => 'gpusort_differential');
+GetOptions(\%options, 'queries=i', 'seed=i', 'jobs=i', 'device=s', 'encoding=s', 'locale=s', 'parallel=i', 'large=i', 'database=s', 'round=i', 'query=i') && !@ARGV
+  && $options{device} =~ /^(host|cuda|both)$/ && (!defined $options{query} || defined $options{round}) && $options{large} > 0
   or die "usage: see the head of $0\n";
 $options{seed} //= time() % 1000000;
 
@@ -95,6 +99,13 @@ sub main
 		my $most = $after{sorts_host} - $before{sorts_host} < $sorts / 4;
 		print $most ? 'ok' : 'not ok', " - most of them in gpusortd\n";
 		$enough &&= $most;
+	}
+	if (!defined $options{round})
+	{
+		my $together = $after{sorts_together} - $before{sorts_together};
+		my $often = $together >= int($done{queries} * $options{parallel} / 100 * LEAST_TOGETHER_OF_PARALLEL);
+		print $often ? 'ok' : 'not ok', " - $together times together with parallel workers\n";
+		$enough &&= $often;
 	}
 	print "# $done{queries} queries, of which $done{errors} are errors on both sides, $done{failures} failures, seed $options{seed}\n";
 	exit($done{failures} || !$enough || $done{broken} ? 1 : 0);
@@ -224,7 +235,7 @@ sub show_first_columns
 sub run_round
 {
 	my ($round, $sides, $done) = @_;
-	my $large = $round % LARGE_ROUNDS == 0;
+	my $large = $round % $options{large} == 0;
 	my $name = "$options{seed} $round";
 
 	start_draws($name);
@@ -240,7 +251,7 @@ sub run_round
 	foreach my $query (defined $options{query} ? ($options{query}) : (1 .. $queries))
 	{
 		start_draws("$name $query");
-		my $settings = draw_settings(\@settings_known, devices());
+		my $settings = draw_settings(\@settings_known, $options{parallel} / 100, devices());
 		my ($script, $serial) = draw_query($tables);
 		my ($native, $forced) = outputs($sides, $settings . $script, $serial);
 

@@ -1,0 +1,318 @@
+# Sorts of parallel workers together with their leader that are disturbed: by
+# the end of any of them while one waits for another, by workers that come late,
+# by a lack of shared memory, by the loss of gpusortd.  Each time the result is
+# right or there is one clear error, and no shared memory is left.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+# segments that are files in the data directory can be counted
+$node->append_conf('postgresql.conf', <<'CONF');
+shared_preload_libraries = 'gpusort'
+gpusort.daemon_engine = host
+gpusort.verify = on
+gpusort.min_rows = 0
+gpusort.staging_memory = 8MB
+work_mem = 64MB
+dynamic_shared_memory_type = mmap
+max_parallel_workers_per_gather = 2
+max_parallel_workers = 8
+parallel_setup_cost = 0
+parallel_tuple_cost = 0
+min_parallel_table_scan_size = 0
+restart_after_crash = on
+autovacuum = off
+CONF
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION gpusort;
+
+-- Lets the leader through when door 2 is open, workers when door 1 is.
+CREATE FUNCTION pass(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+	IF current_setting('my.leader', true) = pg_backend_pid()::text THEN
+		PERFORM pg_advisory_xact_lock_shared(2);
+	ELSE
+		PERFORM pg_advisory_xact_lock_shared(1);
+	END IF;
+	RETURN i;
+END $$;
+
+CREATE FUNCTION fail_in_worker(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+	IF current_setting('my.leader', true) <> pg_backend_pid()::text THEN
+		RAISE 'a worker has failed';
+	END IF;
+	RETURN pass(i);
+END $$;
+
+CREATE TABLE t WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, md5(i::text) txt FROM generate_series(1, 6000) i;
+CREATE TABLE large WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, repeat(md5(i::text), 5) txt FROM generate_series(1, 150000) i;
+VACUUM ANALYZE t, large;
+SQL
+ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), 'gpusortd is ready');
+
+sub digest_of
+{
+	my ($table, $condition) = @_;
+	return "SELECT count(*), md5(string_agg(k::text || txt, ',')) FROM (SELECT k, txt FROM $table WHERE $condition ORDER BY k, txt OFFSET 0) s;\n";
+}
+my $query = digest_of('t', 'pass(id) > 0');
+my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; SET max_parallel_workers_per_gather = 0; " . digest_of('t', 'true'));
+my $door = $node->background_psql('postgres');
+
+sub counter
+{
+	my ($name) = @_;
+	return $node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = '$name'");
+}
+
+# The segments that there are: without queries, those of the server itself.
+sub segments { return scalar(() = glob $node->data_dir . '/pg_dynshmem/mmap.*') }
+my $idle_segments = segments();
+
+sub check_segments
+{
+	my ($what) = @_;
+	my $count;
+	for (1 .. 100)
+	{
+		$count = segments();
+		last if $count <= $idle_segments;
+		select undef, undef, undef, 0.1;
+	}
+	cmp_ok($count, '<=', $idle_segments, "$what: no shared memory is left");
+}
+
+# Starts psql with a script, to go on by itself.
+sub start_psql
+{
+	my ($script) = @_;
+	my %session = (out => '', err => '');
+	my $file = PostgreSQL::Test::Utils::tempdir . '/script';
+	append_to_file($file, "\\set VERBOSITY terse\nSET application_name = 'sorter';\n"
+		  . "SELECT FROM set_config('my.leader', pg_backend_pid()::text, false);\n$script");
+	$session{handle} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ],
+		'<', $file, '>', \$session{out}, '2>', \$session{err});
+	return \%session;
+}
+
+# Waits until so many processes of the sorter wait so; returns the ids of these.
+sub wait_for
+{
+	my ($leaders, $workers, $wait_event_type) = @_;
+	my $waiting = "FROM pg_stat_activity WHERE application_name = 'sorter' AND wait_event_type ~ '$wait_event_type'";
+	$node->poll_query_until('postgres', "SELECT count(*) FILTER (WHERE leader_pid IS NULL) >= $leaders AND count(leader_pid) >= $workers $waiting")
+	  or die "never so: $leaders leaders and $workers workers wait for $wait_event_type";
+	return split /\n/, $node->safe_psql('postgres', "SELECT pid $waiting ORDER BY leader_pid NULLS FIRST, pid");
+}
+
+sub finish
+{
+	my ($session) = @_;
+	$door->query_safe('SELECT pg_advisory_unlock_all()');
+	eval { $session->{handle}->finish };
+}
+
+# Starts a sort, and waits until each process has got its first row.
+sub start_at_first_rows
+{
+	my ($script) = @_;
+	$door->query_safe('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
+	my $session = start_psql($script);
+	return ($session, wait_for(1, 2, 'Lock'));
+}
+
+# Two moments: the workers have handed over all of their rows and wait for the
+# leader to take them; the leader has had all of its own and waits for them.
+# Each comes with the leader and a worker.
+my %moments = (
+	'workers wait for the leader' => sub {
+		my ($script) = @_;
+		my ($session, $leader, $worker) = start_at_first_rows($script);
+		$door->query_safe('SELECT pg_advisory_unlock(1)');
+		wait_for(0, 2, 'Extension');
+		return ($session, $leader, $worker);
+	},
+	'the leader waits for workers' => sub {
+		my ($script) = @_;
+		my ($session, $leader, $worker) = start_at_first_rows($script);
+		$door->query_safe('SELECT pg_advisory_unlock(2)');
+		wait_for(1, 0, 'Extension');
+		return ($session, $leader, $worker);
+	});
+
+foreach my $device ('host', 'cuda')
+{
+	my $script = "SET gpusort.device = $device;\n$query$query";
+
+	foreach my $moment (sort keys %moments)
+	{
+		my $begin = $moments{$moment};
+		my ($together, $workers) = (counter('sorts_together'), counter('sort_workers'));
+		my ($session) = $begin->("SET gpusort.device = $device;\n$query");
+		finish($session);
+		is($session->{err} . $session->{out}, "$native\n", "$moment ($device)");
+		is(counter('sorts_together'), $together + 1, 'they sort together');
+		is(counter('sort_workers'), $workers + 2, 'all rows are handed over');
+		check_segments('it ends');
+
+		($session, my $leader, my $worker) = $begin->($script);
+		$node->safe_psql('postgres', "SELECT pg_cancel_backend($leader)");
+		finish($session);
+		is($session->{err}, "ERROR:  canceling statement due to user request\n", 'it is cancelled');
+		is($session->{out}, "$native\n", 'and the next one is right');
+		check_segments('it is cancelled');
+
+		($session, $leader, $worker) = $begin->($script);
+		$node->safe_psql('postgres', "SELECT pg_terminate_backend($leader)");
+		finish($session);
+		ok($node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'sorter'"),
+			'the leader is terminated, and all are gone');
+		check_segments('it is terminated');
+
+		($session, $leader, $worker) = $begin->($script);
+		$node->safe_psql('postgres', "SELECT pg_terminate_backend($worker)");
+		finish($session);
+		like($session->{err}, qr/^(ERROR|FATAL):  terminating (connection|background worker "parallel worker") due to administrator command$/m, 'a worker is terminated');
+		is($session->{out}, "$native\n", 'and the next one is right');
+		check_segments('a worker is terminated');
+
+		($session) = $begin->("SET statement_timeout = '3s';\n$query RESET statement_timeout;\n$query");
+		$session->{handle}->pump until $session->{err} =~ /timeout/;
+		finish($session);
+		is($session->{err}, "ERROR:  canceling statement due to statement timeout\n", 'it takes too long');
+		is($session->{out}, "$native\n", 'and the next one is right');
+		check_segments('it takes too long');
+	}
+}
+
+# A worker that fails, while the leader has not begun.
+$door->query_safe('SELECT pg_advisory_lock(2)');
+my $session = start_psql(digest_of('t', 'fail_in_worker(id) > 0') . $query);
+wait_for(1, 0, 'Lock');
+finish($session);
+is($session->{err}, "ERROR:  a worker has failed\n", 'a worker fails');
+is($session->{out}, "$native\n", 'and the next sort is right');
+check_segments('a worker fails');
+
+# at any time
+my $script = "\\set VERBOSITY terse\n";
+$script .= "SET statement_timeout = " . (2 * $_) . ";\n" . digest_of('large', 'true') . "RESET statement_timeout;\n" foreach (1 .. 40);
+my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
+is(join("\n", grep { !/canceling statement due to statement timeout/ } split /\n/, $err), '', 'sorts can be cancelled at any time');
+check_segments('cancelled at any time');
+
+#
+# Workers that come when the leader has had all rows
+#
+
+my $postmaster = $node->safe_psql('postgres', "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
+my ($together, $workers) = (counter('sorts_together'), counter('sort_workers'));
+$session = start_psql("\\! (sleep 2; kill -CONT $postmaster) > /dev/null 2>&1 & kill -STOP $postmaster\n$query");
+$session->{handle}->finish;
+is($session->{err} . $session->{out}, "$native\n", 'workers come late');
+is(counter('sorts_together'), $together + 1, 'they were waited for');
+is(counter('sort_workers'), $workers, 'but not needed');
+
+#
+# gpusortd lost, with keys of rows that are in shared memory
+#
+
+sub daemon_pid
+{
+	my $data = $node->data_dir;
+	foreach my $process (glob '/proc/[0-9]*')
+	{
+		my $working = readlink("$process/cwd") // next;
+		my $executed = readlink("$process/exe") // next;
+		return $1 if $working eq $data && $executed =~ m{/gpusortd$} && $process =~ /(\d+)$/;
+	}
+	return 0;
+}
+
+($session) = $moments{'the leader waits for workers'}->("SET gpusort.device = cuda;\n$query");
+kill 'KILL', daemon_pid();
+finish($session);
+is($session->{err}, "WARNING:  gpusort: sorting without the device\n", 'gpusortd is killed');
+is($session->{out}, "$native\n", 'and keys of all rows are made again');
+ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), 'gpusortd is back');
+
+#
+# Memory that does not suffice, or cannot be had
+#
+
+my $native_large = $node->safe_psql('postgres', 'SET gpusort.enable = off; SET max_parallel_workers_per_gather = 0; ' . digest_of('large', 'true'));
+my $report = "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM large WHERE pass(id) > 0 ORDER BY k;\n";
+my $hint = qr/LOG:  gpusort: parallel workers took \d+ MB of new shared memory/;
+
+# All rows come from workers, so that it is they who find no room.
+sub sort_large
+{
+	my ($settings) = @_;
+	my ($session) = start_at_first_rows("SET plan_cache_mode = force_generic_plan;\nPREPARE p AS $report" =~ s/EXPLAIN \(.*?\) //r
+		  . "PREPARE d AS " . digest_of('large', 'pass(id) > 0') . "EXPLAIN EXECUTE p \\g /dev/null\nEXPLAIN EXECUTE d \\g /dev/null\n"
+		  . "$settings\nEXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE p;\nEXECUTE d;\n");
+	$door->query_safe('SELECT pg_advisory_unlock(1)');
+	# for the leader, or with rows that it has to merge
+	wait_for(0, 2, 'Extension|IPC');
+	finish($session);
+	check_segments("large ($settings)");
+	return $session;
+}
+
+my $log = -s $node->logfile;
+$session = sort_large('');
+like($session->{out}, qr/Sort Method: radix sort\n.*Rows: 150000\n.*Sorted With Workers: 2\n(?!.*Rows Kept).*\Q$native_large\E\n$/s, 'all rows are handed over');
+is(scalar(() = substr(slurp_file($node->logfile), $log) =~ /$hint/g), 1, 'the log tells that memory could be set aside, once');
+
+$session = sort_large("SET gpusort.work_mem = '4MB';");
+my ($kept) = $session->{out} =~ /Rows Kept By Workers: (\d+)/;
+cmp_ok($kept, '>', 0, 'what exceeds the memory setting is kept by the workers');
+like($session->{out}, qr/\Q$native_large\E\n$/, 'and merged');
+
+# that much beyond what is planned for, the leader too
+$session = sort_large("SET gpusort.work_mem = '64kB';");
+like($session->{out}, qr/\Q$native_large\E\n$/, 'hardly any memory');
+
+# segments of a megabyte at most, and no need of temporary files, which could not be larger either
+system_or_bail('prlimit', '--pid', $postmaster, '--fsize=1048576:');
+$session = sort_large("SET gpusort.work_mem = '512MB';");
+system_or_bail('prlimit', '--pid', $postmaster, '--fsize=unlimited:');
+is($session->{err}, '', 'shared memory that cannot be had is no error');
+($kept) = $session->{out} =~ /Rows Kept By Workers: (\d+)/;
+cmp_ok($kept, '>', 0, 'workers keep rows');
+cmp_ok($kept, '<', 150000, 'but not all');
+like($session->{out}, qr/\Q$native_large\E\n$/, 'and they are merged');
+
+#
+# A worker that is killed takes the server down, and no shared memory stays
+#
+
+($session, my $leader, my $worker) = $moments{'workers wait for the leader'}->($query);
+kill 'KILL', $worker;
+eval { $session->{handle}->finish };
+eval { $door->quit };
+ok($node->poll_query_until('postgres', 'SELECT true'), 'a worker is killed, and the server comes up again');
+is($node->safe_psql('postgres', $query), $native, 'the next sort is right');
+check_segments('a worker is killed');
+
+#
+# Memory set aside
+#
+
+$node->append_conf('postgresql.conf', "min_dynamic_shared_memory = 64MB\ndynamic_shared_memory_type = posix\n");
+$node->restart;
+$log = -s $node->logfile;
+$door = $node->background_psql('postgres');
+$session = sort_large('');
+like($session->{out}, qr/Rows: 150000\n.*Sorted With Workers: 2\n.*\Q$native_large\E\n$/s, 'with memory set aside');
+unlike(substr(slurp_file($node->logfile), $log), $hint, 'the log has nothing to tell');
+$door->quit;
+
+$node->stop;
+done_testing();
