@@ -52,8 +52,8 @@ sub receive
 		last;
 	}
 	$text =~ s/^psql:<stdin>:\d+: //mg;
-	# it depends on chance who comes to an error first
-	$text =~ s/^CONTEXT:  parallel worker\n//mg;
+	# it depends on chance who comes to an error first; more context may follow
+	$text =~ s/^(CONTEXT:  |)parallel worker\n(?=(SQL |PL\/pgSQL )?)/$2 ? $1 : ''/mge;
 	return $text;
 }
 
