@@ -63,7 +63,15 @@ sub digest_of
 }
 my $query = digest_of('t', 'pass(id) > 0');
 my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; SET max_parallel_workers_per_gather = 0; " . digest_of('t', 'true'));
-my $door = $node->background_psql('postgres');
+my $door = open_door();
+
+# A session for the locks; its patience is for each of its queries anew.
+sub open_door
+{
+	my $session = $node->background_psql('postgres');
+	$session->set_query_timer_restart;
+	return $session;
+}
 
 sub counter
 {
@@ -308,7 +316,7 @@ check_segments('a worker is killed');
 $node->append_conf('postgresql.conf', "min_dynamic_shared_memory = 64MB\ndynamic_shared_memory_type = posix\n");
 $node->restart;
 $log = -s $node->logfile;
-$door = $node->background_psql('postgres');
+$door = open_door();
 $session = sort_large('');
 like($session->{out}, qr/Rows: 150000\n.*Sorted With Workers: 2\n.*\Q$native_large\E\n$/s, 'with memory set aside');
 unlike(substr(slurp_file($node->logfile), $log), $hint, 'the log has nothing to tell');
