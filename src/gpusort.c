@@ -22,9 +22,11 @@
  * The rows of an index build come another way:
  *
  *		index_build.c		the build of a B-tree index becomes ours
- *		index_load.c		which takes rows from the scan of the table
+ *		index_load.c		which takes rows, in parallel_collect.c by workers
+ *		heap_scan.c			from the table
  *		row_store.c			and so on, until they are in order
- *		leaf_writer.c		when they are put on pages
+ *		leaf_maker.c		when they are put on pages, in parallel_write.c by workers
+ *		tree_writer.c		of which a tree is made
  *
  * Beside it: left_native.c decides which sorts stay as they are, for plan_sort.c
  * and for explain_native.c, which says why; settings.c has the settings,
