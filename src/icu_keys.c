@@ -3,7 +3,7 @@
  * icu_keys.c
  *	  Sort keys as ICU makes them, mostly without asking it.
  *
- * ICU takes half a microsecond for the first bytes of a string's sort key,
+ * ICU takes some tenths of a microsecond for a sort key's first bytes,
  * for it has to be ready for anything that may come next.  Nearly always what
  * comes is plain: each character has its weight, and the weights follow one
  * another.  So we ask ICU for the sort key of each character once, when it is
@@ -19,8 +19,7 @@
  * - whose key, or whose key together with some others, turns out not to be
  *	 put together as is said below: that is tried out with each character.
  *
- * What is known of how ICU writes sort keys: (UTS #10, and the user guide of
- * ICU, "Sort key compression")
+ * How ICU has been found to write sort keys:
  *
  * There is first the level of primary weights, in the order of the string;
  * then a byte 01, and the levels below it.  A primary weight has one to four
@@ -75,6 +74,9 @@
 
 #define PAGE_CHARACTERS		64
 #define NPAGES				(0x10000 / PAGE_CHARACTERS)
+
+/* What keeps two characters apart and has no weight, if no rule gives it one. */
+#define IGNORED_CHARACTER	0x01
 
 /* Longest sort key of a single character that is looked at. */
 #define CHARACTER_BYTES		40
@@ -392,13 +394,15 @@ has_bytes(const char *bytes, Size length, Size position,
 static bool
 learn_sharing(const IcuKeys *keys, CharacterWeight *weight, uint32 character)
 {
-	char		string[2 * UTF8_BYTES];
+	char		string[3 * UTF8_BYTES];
 	char		bytes[2 * CHARACTER_BYTES];
 	Size		size = append_character(string, 0, character);
 	Size		nfirst = weight->first != 0 ? 1 : 0;
 	Size		length;
 	const char *second;
 
+	if (is_pair(keys, character, character))
+		size = append_character(string, size, IGNORED_CHARACTER);
 	size = append_character(string, size, character);
 	length = icu_sort_key_prefix(bytes, sizeof(bytes), string, size,
 								 keys->locale);

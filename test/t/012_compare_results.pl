@@ -136,4 +136,9 @@ my @short = ('Sort', '  Sort Key: a', '  ->  Seq Scan on t');
 is(verdict(padded_table(@short), padded_table(changed('Sort', 'Custom Scan (GpuSort)', @short))), 'same', 'padded lines');
 is(verdict(padded_table(@short), padded_table(changed('Sort', 'Materialize', @short))), 'different', 'and not any of them');
 
+# the process that raises an error
+is(verdict("ERROR:  twice\nCONTEXT:  parallel worker\n", "ERROR:  twice\n"), 'same', 'an error raised by a parallel worker or its leader');
+is(verdict("ERROR:  twice\nCONTEXT:  parallel worker\n", "ERROR:  once\n"), 'different', 'but another error');
+is(verdict("ERROR:  twice\nCONTEXT:  in there\n", "ERROR:  twice\n"), 'different', 'or in another context');
+
 done_testing();
