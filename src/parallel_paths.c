@@ -48,6 +48,9 @@
 #define FILL_OPERATORS		20
 #define MAP_OPERATORS		5
 
+/* An expression that costs more than this core, too, takes for a dear one. */
+#define DEAR_OPERATORS		10
+
 static create_upper_paths_hook_type previous_upper_paths_hook;
 
 /* Will these bytes be of the memory that the server has set aside? */
@@ -135,7 +138,13 @@ add_parallel_sort(PlannerInfo *root, RelOptInfo *ordered, Path *input,
 	/* not pushed below the Gather Merge: it would come between the two */
 	path = &gather->path;
 	if (!equal(path->pathtarget->exprs, target->exprs))
+	{
+		/* what takes long had better be left to the workers */
+		if (target->cost.per_tuple - path->pathtarget->cost.per_tuple >
+			DEAR_OPERATORS * cpu_operator_cost)
+			return;
 		path = (Path *) create_projection_path(root, ordered, path, target);
+	}
 	add_path(ordered, path);
 }
 

@@ -121,6 +121,9 @@ is(verdict(plan_table(@native), plan_table(changed('quicksort', 'external merge'
 is(verdict(plan_table(@native), plan_table(changed('Seq Scan on t', 'Index Scan on t', @forced))), 'different', 'another node');
 is(verdict(plan_table(changed('Sort', 'Incremental Sort', @native)), plan_table(@forced)), 'different', 'not for an Incremental Sort');
 is(verdict(plan_table(changed('Merge Join', 'Sort', @native)), plan_table(@forced)), 'different', 'nor for another one');
+is(verdict(plan_table(@native), plan_table(@forced[ 0, 1 ]), "case: (all)\nEXPLAIN SELECT a FROM t ORDER BY a;\n"), 'same', 'a plan that is known to differ');
+is(verdict(plan_table('Append', '  ->  Seq Scan on t', '  ->  Seq Scan on u'), plan_table('Append', '  ->  Seq Scan on u', '  ->  Seq Scan on t')),
+	'different', 'lines of a plan are no rows');
 my $why_not = 'Why Not GpuSort: the rows are few';
 is(verdict(plan_table(@native), plan_table(@forced[ 0 .. 9 ], "        $why_not", @forced[ 10, 11 ])), 'same', 'why a Sort is none');
 is(verdict(plan_table(@native), plan_table(@native, $why_not)), 'same', 'said at the end');
