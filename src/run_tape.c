@@ -5,14 +5,15 @@
  *
  * All runs of a sort are tapes of one of core's tape sets (logtape.c), so that
  * they share a file, give back its space as they are read, and are cleaned up
- * with the query.  A row is on the tape as core's own sort has it there: its
- * length, and the tuple without what only has a meaning in memory.
+ * with the query.  A row is on the tape much as core's own sort has it there:
+ * its length, and the tuple without what only has a meaning in memory.  What
+ * the tuple has ahead of its values is left out if it is the same as that of
+ * the row before it, as it mostly is.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
@@ -20,6 +21,15 @@
 
 /* Most rows fit into this. */
 #define FIRST_ROOM			256
+
+/* Goes with a row's length on the tape; no row is as long. */
+#define SAME_HEADER			UINT32_C(0x80000000)
+
+/* Where the header of a row is, and what follows it. */
+#define ROW_HEADER(row)		((char *) (row) + MINIMAL_TUPLE_DATA_OFFSET)
+#define ROW_VALUES(row)		(ROW_HEADER(row) + RUN_HEADER_BYTES)
+#define VALUES_BYTES(row_bytes) \
+	((row_bytes) - MINIMAL_TUPLE_DATA_OFFSET - RUN_HEADER_BYTES)
 
 RunTape *
 run_tape_create(LogicalTapeSet *tapes)
@@ -33,11 +43,20 @@ run_tape_create(LogicalTapeSet *tapes)
 void
 run_tape_write(RunTape *run, MinimalTuple row)
 {
-	uint32		bytes = row->t_len - MINIMAL_TUPLE_DATA_OFFSET;
+	uint32		length = row->t_len;
 
-	LogicalTapeWrite(run->tape, &bytes, sizeof(bytes));
-	LogicalTapeWrite(run->tape, (char *) row + MINIMAL_TUPLE_DATA_OFFSET,
-					 bytes);
+	if (likely(memcmp(run->header, ROW_HEADER(row), RUN_HEADER_BYTES) == 0))
+	{
+		length |= SAME_HEADER;
+		LogicalTapeWrite(run->tape, &length, sizeof(length));
+	}
+	else
+	{
+		memcpy(run->header, ROW_HEADER(row), RUN_HEADER_BYTES);
+		LogicalTapeWrite(run->tape, &length, sizeof(length));
+		LogicalTapeWrite(run->tape, run->header, RUN_HEADER_BYTES);
+	}
+	LogicalTapeWrite(run->tape, ROW_VALUES(row), VALUES_BYTES(row->t_len));
 }
 
 void
@@ -46,19 +65,13 @@ run_tape_rewind(RunTape *run)
 	LogicalTapeRewindForRead(run->tape, BLCKSZ);
 }
 
-/* Reads so many bytes; false at the end of the tape. */
-static bool
+static void
 read_bytes(RunTape *run, void *bytes, Size count)
 {
-	Size		have = LogicalTapeRead(run->tape, bytes, count);
-
-	if (have == 0 && count > 0)
-		return false;
-	if (have != count)
+	if (LogicalTapeRead(run->tape, bytes, count) != count)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("gpusort: a temporary file ends in the middle of a row")));
-	return true;
 }
 
 static void
@@ -80,16 +93,19 @@ make_room(RunTape *run, Size bytes)
 MinimalTuple
 run_tape_read(RunTape *run)
 {
-	uint32		bytes;
+	uint32		length;
+	Size		have = LogicalTapeRead(run->tape, &length, sizeof(length));
 
-	if (!read_bytes(run, &bytes, sizeof(bytes)))
+	if (have == 0)
 		return NULL;
-	make_room(run, MINIMAL_TUPLE_DATA_OFFSET + bytes);
-	run->row->t_len = MINIMAL_TUPLE_DATA_OFFSET + bytes;
-	if (!read_bytes(run, (char *) run->row + MINIMAL_TUPLE_DATA_OFFSET, bytes))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("gpusort: a temporary file ends in the middle of a row")));
+	read_bytes(run, (char *) &length + have, sizeof(length) - have);
+	if ((length & SAME_HEADER) == 0)
+		read_bytes(run, run->header, RUN_HEADER_BYTES);
+	length &= ~SAME_HEADER;
+	make_room(run, length);
+	run->row->t_len = length;
+	memcpy(ROW_HEADER(run->row), run->header, RUN_HEADER_BYTES);
+	read_bytes(run, ROW_VALUES(run->row), VALUES_BYTES(length));
 	return run->row;
 }
 

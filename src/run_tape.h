@@ -8,12 +8,17 @@
 #ifndef GPUSORT_RUN_TAPE_H
 #define GPUSORT_RUN_TAPE_H
 
-#include "access/htup.h"
+#include "access/htup_details.h"
 #include "utils/logtape.h"
+
+/* What is ahead of the values of a row: of its null bitmap the first byte. */
+#define RUN_HEADER_BYTES \
+	(MAXALIGN(SizeofMinimalTupleHeader) - MINIMAL_TUPLE_DATA_OFFSET)
 
 typedef struct RunTape
 {
 	LogicalTape *tape;
+	char		header[RUN_HEADER_BYTES];	/* of the last row on it, or read */
 	MinimalTuple row;			/* that was read last; NULL before the first */
 	Size		room;			/* bytes for a row there */
 } RunTape;
