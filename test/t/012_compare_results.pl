@@ -128,6 +128,18 @@ my $why_not = 'Why Not GpuSort: the rows are few';
 is(verdict(plan_table(@native), plan_table(@forced[ 0 .. 9 ], "        $why_not", @forced[ 10, 11 ])), 'same', 'why a Sort is none');
 is(verdict(plan_table(@native), plan_table(@native, $why_not)), 'same', 'said at the end');
 
+# in JSON
+sub json_plan
+{
+	my ($name, $aware, $scan_aware) = @_;
+	return plan_table('[', '  {', '    "Plan": {',
+		'      "Node Type": "' . ($name eq 'Sort' ? 'Sort' : 'Custom Scan') . '",',
+		'      "Plans": [', '        {', '          "Node Type": "Seq Scan",', qq(          "Parallel Aware": $scan_aware), '        }', '      ],',
+		qq(      "Parallel Aware": $aware,), $name eq 'Sort' ? () : ('      "Custom Plan Provider": "GpuSort",'), '      "Startup Cost": 0.0', '    }', '  }', ']');
+}
+is(verdict(json_plan('Sort', 'false', 'true'), json_plan('GpuSort', 'true', 'true')), 'same', 'a GpuSort that is parallel aware');
+is(verdict(json_plan('Sort', 'false', 'false'), json_plan('GpuSort', 'false', 'true')), 'different', 'but not its child');
+
 # as the isolation tester prints them
 sub padded_table
 {

@@ -273,10 +273,11 @@ sub sort_large
 	return $session;
 }
 
-my $log = -s $node->logfile;
 $session = sort_large('');
 like($session->{out}, qr/Sort Method: radix sort\n.*Rows: 150000\n.*Sorted With Workers: 2\n(?!.*Rows Kept).*\Q$native_large\E\n$/s, 'all rows are handed over');
-is(scalar(() = substr(slurp_file($node->logfile), $log) =~ /$hint/g), 1, 'the log tells that memory could be set aside, once');
+# since the server's last start; a sort above may have been large enough
+my $log = slurp_file($node->logfile) =~ s/.*database system is ready to accept connections//sr;
+is(scalar(() = $log =~ /$hint/g), 1, 'the log tells that memory could be set aside, once');
 
 $session = sort_large("SET gpusort.work_mem = '4MB';");
 my ($kept) = $session->{out} =~ /Rows Kept By Workers: (\d+)/;
@@ -315,11 +316,11 @@ check_segments('a worker is killed');
 
 $node->append_conf('postgresql.conf', "min_dynamic_shared_memory = 64MB\ndynamic_shared_memory_type = posix\n");
 $node->restart;
-$log = -s $node->logfile;
+my $restarted = -s $node->logfile;
 $door = open_door();
 $session = sort_large('');
 like($session->{out}, qr/Rows: 150000\n.*Sorted With Workers: 2\n.*\Q$native_large\E\n$/s, 'with memory set aside');
-unlike(substr(slurp_file($node->logfile), $log), $hint, 'the log has nothing to tell');
+unlike(substr(slurp_file($node->logfile), $restarted), $hint, 'the log has nothing to tell');
 $door->quit;
 
 $node->stop;
