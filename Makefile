@@ -26,26 +26,33 @@ OBJS = \
 	src/gpusort.o \
 	src/host_sort.o \
 	src/huge_pages.o \
+	src/icu_keys.o \
 	src/index_build.o \
 	src/index_load.o \
 	src/index_rows.o \
 	src/key_encoders.o \
 	src/launcher.o \
-	src/leaf_writer.o \
+	src/leaf_maker.o \
 	src/left_native.o \
 	src/node_gpusort.o \
+	src/order_check.o \
 	src/parallel_collect.o \
 	src/parallel_paths.o \
+	src/parallel_write.o \
 	src/plan_sort.o \
 	src/row_compare.o \
 	src/row_order.o \
 	src/row_sort.o \
 	src/row_store.o \
+	src/run_merge.o \
+	src/run_tape.o \
 	src/settings.o \
 	src/shared_rows.o \
 	src/shared_state.o \
 	src/sort_job.o \
-	src/sort_keys.o
+	src/sort_keys.o \
+	src/sorted_runs.o \
+	src/tree_writer.o
 
 SHLIB_LINK = -Wl,--version-script=src/exports.map
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -Wmissing-prototypes

@@ -36,6 +36,7 @@
 
 #include "collation.h"
 #include "compat.h"
+#include "icu_keys.h"
 
 /* Longest string that is given to libc, whose keys have several times that. */
 #define LIBC_MAX_BYTES		8192
@@ -52,7 +53,7 @@
 struct CollationTransform
 {
 	pg_locale_t locale;			/* NULL: libc's, of the whole process */
-	bool		by_icu;
+	IcuKeys    *icu_keys;		/* NULL if this is not of ICU */
 	MemoryContext context;		/* that of this struct */
 	char	   *source;			/* a string, ended as libc wants it */
 	char	   *result;			/* its sort key */
@@ -158,7 +159,8 @@ collation_transform_create(Oid collation)
 
 	transform = palloc0(sizeof(CollationTransform));
 	transform->locale = pg_newlocale_from_collation(collation);
-	transform->by_icu = provider == COLLPROVIDER_ICU;
+	if (provider == COLLPROVIDER_ICU)
+		transform->icu_keys = icu_keys_get(transform->locale);
 	transform->context = CurrentMemoryContext;
 	return transform;
 }
@@ -172,7 +174,7 @@ collation_breaks_ties(const CollationTransform *transform)
 bool
 collation_is_trusted(const CollationTransform *transform)
 {
-	return transform->by_icu;
+	return transform->icu_keys != NULL;
 }
 
 
@@ -259,9 +261,7 @@ Size
 collation_transform(CollationTransform *transform, const char *string,
 					Size size, char *bytes, Size limit)
 {
-	/* ICU makes a sort key from its beginning, as far as it is wanted. */
-	if (transform->by_icu)
-		return icu_sort_key_prefix(bytes, limit, string, size,
-								   transform->locale);
+	if (likely(transform->icu_keys != NULL))
+		return icu_keys_write(transform->icu_keys, string, size, bytes, limit);
 	return transform_by_libc(transform, string, size, bytes, limit);
 }

@@ -10,6 +10,8 @@
 
 #include "postgres.h"
 
+#include "icu_keys.h"
+
 /* A collation that does not order by bytes, with what is needed to apply it. */
 typedef struct CollationTransform CollationTransform;
 
@@ -25,6 +27,9 @@ extern bool collation_can_sort(Oid collation);
  * that can sort.
  */
 extern CollationTransform *collation_transform_create(Oid collation);
+
+/* Bytes beyond the limit that collation_transform() may overwrite. */
+#define COLLATION_SLACK		ICU_KEYS_SLACK
 
 /*
  * Writes the first "limit" bytes of a string's sort key, and returns how many

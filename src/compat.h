@@ -25,6 +25,11 @@
 #define WaitEventExtensionNew(name) PG_WAIT_EXTENSION
 #endif
 
+/* 18 can have a copied tuple preceded by room for more. */
+#if PG_VERSION_NUM < 180000
+#define heap_copy_minimal_tuple(tuple, extra) heap_copy_minimal_tuple(tuple)
+#endif
+
 /* 17 has what EXPLAIN of a query does when no extension has a hook there. */
 #if PG_VERSION_NUM < 170000
 #include "executor/instrument.h"

@@ -168,11 +168,25 @@ limit_in_key(const CollatedColumn *column, const KeyWriter *writer)
 	return Min(limit, key_room(writer));
 }
 
+/* Appends the beginning of a sort key, after which the key ends. */
+static inline void
+append_cut(KeyWriter *writer, const char *bytes, Size size)
+{
+	for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t))
+	{
+		key_append(writer, load_bytes(bytes), 64);
+		bytes += sizeof(uint64_t);
+	}
+	if (size > 0)
+		key_append(writer, load_tail(bytes, size), BYTE_BITS(size));
+	writer->cut = true;
+}
+
 bool
 encode_collated(KeyWriter *writer, const char *string, Size size)
 {
 	CollatedColumn *column = writer->cache->collated;
-	char		bytes[GREATEST_LIMIT + sizeof(uint64_t)];
+	char		bytes[GREATEST_LIMIT + sizeof(uint64_t) + COLLATION_SLACK];
 	Size		limit = limit_in_key(column, writer);
 	Size		length = collation_transform(column->transform, string, size,
 											 bytes, limit);
@@ -188,8 +202,6 @@ encode_collated(KeyWriter *writer, const char *string, Size size)
 	if (column->sample != NULL &&
 		!sample_string(column, bytes, limit, string, size))
 		return false;
-	for (Size i = 0; i < limit; i++)
-		key_append(writer, (unsigned char) bytes[i], BITS_PER_BYTE);
-	writer->cut = true;
+	append_cut(writer, bytes, limit);
 	return true;
 }

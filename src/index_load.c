@@ -6,12 +6,8 @@
  * The table access method scans the table and calls back for each row that
  * the index is to have.  The row is stored as the index tuple that it will be,
  * and its key goes to the sort.  When the last row has come the tuples are
- * handed to the leaf writer in order, from where they are.  Parallel workers
- * may help with the first half (parallel_collect.c).
- *
- * What core sees to in its sort is to be seen to here: that a unique index has
- * no two rows with equal keys, but for those that are dead to everybody who
- * will use the index.
+ * put on leaf pages in order, straight from where they are.  Parallel workers
+ * may help with all but the sort (parallel_collect.c).
  *
  * When the rows turn out to exceed the memory setting, what has been collected
  * is dropped, and core builds the index as ever.
@@ -20,7 +16,6 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/nbtree.h"
 #include "access/tableam.h"
 #include "commands/progress.h"
@@ -32,15 +27,13 @@
 #include "compat.h"
 #include "index_load.h"
 #include "index_rows.h"
-#include "leaf_writer.h"
+#include "leaf_maker.h"
 #include "parallel_collect.h"
 #include "row_order.h"
 #include "row_store.h"
 #include "settings.h"
 #include "shared_state.h"
-
-/* After how many rows, while they are written, progress is reported. */
-#define PROGRESS_ROWS		1024
+#include "tree_writer.h"
 
 typedef struct IndexLoad
 {
@@ -48,7 +41,6 @@ typedef struct IndexLoad
 	Relation	index;
 	bool		unique;
 	bool		nulls_not_distinct;
-	bool		equal_images;	/* keys are equal only if their bytes are */
 	Size		limit;			/* bytes for all of it */
 
 	MemoryContext context;		/* holds everything below */
@@ -183,113 +175,77 @@ take_time(instr_time *since, uint64 *microseconds)
 	*since = now;
 }
 
-/* Raises core's error for a row whose key another has. */
+/* The rows of the store, in their order. */
+typedef struct StoredRows
+{
+	OrderedRows rows;
+	const RowOrder *order;
+} StoredRows;
+
 static void
-report_duplicate(const IndexLoad *load, IndexTuple tuple)
+find_stored_rows(const OrderedRows *rows, uint64 position, uint32 nrows,
+				 IndexTuple *tuples)
 {
-	TupleDesc	descriptor = RelationGetDescr(load->index);
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
-	char	   *key;
+	const RowOrder *order = ((const StoredRows *) rows)->order;
+	const uint32 *entries = order->entries;
 
-	index_deform_tuple(tuple, descriptor, values, isnull);
-	key = BuildIndexValueDescription(load->index, values, isnull);
-	ereport(ERROR,
-			(errcode(ERRCODE_UNIQUE_VIOLATION),
-			 errmsg("could not create unique index \"%s\"",
-					RelationGetRelationName(load->index)),
-			 key != NULL ? errdetail("Key %s is duplicated.", key) :
-			 errdetail("Duplicate keys exist."),
-			 errtableconstraint(load->heap,
-								RelationGetRelationName(load->index))));
-}
-
-/* Is some key column NULL, so that the row is unlike any other? */
-static bool
-has_null_key(const IndexLoad *load, IndexTuple tuple)
-{
-	TupleDesc	descriptor = RelationGetDescr(load->index);
-	int			nkeys = IndexRelationGetNumberOfKeyAttributes(load->index);
-	bool		isnull = false;
-
-	if (!IndexTupleHasNulls(tuple))
-		return false;
-	for (int i = 1; i <= nkeys && !isnull; i++)
-		(void) index_getattr(tuple, i, descriptor, &isnull);
-	return isnull;
-}
-
-/*
- * Can it be told by the bytes of two rows that their keys are not equal?  Not
- * so for values that have a length of their own, since other bytes may be the
- * same value compressed.
- */
-static inline bool
-surely_differ(const IndexLoad *load, IndexTuple a, IndexTuple b)
-{
-	return load->equal_images &&
-		((a->t_info | b->t_info) & INDEX_VAR_MASK) == 0 &&
-		(a->t_info != b->t_info ||
-		 memcmp(a + 1, b + 1, IndexTupleSize(a) - sizeof(IndexTupleData)) != 0);
-}
-
-/*
- * Sees to it that a row that comes in order does not have the key of the one
- * before it, *previous, which it then takes the place of.  Dead rows do not
- * count.
- */
-static void
-check_unique(IndexLoad *load, const RowComparator *comparator,
-			 IndexTuple *previous, IndexTuple tuple)
-{
-	if ((tuple->t_info & ROW_IS_DEAD) != 0)
+	for (uint64 i = position; i < position + nrows; i++)
 	{
-		tuple->t_info &= ~ROW_IS_DEAD;
-		return;
+		if (likely(i + PREFETCH_PLACES < rows->nrows))
+			__builtin_prefetch(row_store_place(order->store,
+											   entries[i + PREFETCH_PLACES]));
+		*tuples++ = row_order_get(order, i);
 	}
-	if (*previous != NULL && !surely_differ(load, *previous, tuple) &&
-		row_compare(comparator, *previous, tuple) == 0 &&
-		(load->nulls_not_distinct || !has_null_key(load, tuple)))
-		report_duplicate(load, tuple);
-	*previous = tuple;
+}
+
+/* Writes all rows in their order, in this process alone. */
+static void
+write_alone(const IndexLoad *load, const LeafDefinition *definition,
+			TreeWriter *writer)
+{
+	StoredRows	stored = {
+		.rows = {.nrows = load->store->nrows, .find = find_stored_rows},
+		.order = load->order
+	};
+	uint32		chunk_rows = leaf_maker_chunk_rows(stored.rows.nrows, 1);
+	LeafMaker  *maker = leaf_maker_begin(definition, load->rows, &stored.rows,
+										 chunk_rows);
+	PendingRows *pending = palloc0(sizeof(PendingRows));
+
+	for (uint64 position = 0; position < stored.rows.nrows;
+		 position += chunk_rows)
+	{
+		uint32		npages;
+
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
+									 position);
+		leaf_maker_take(maker, position,
+						Min(chunk_rows, stored.rows.nrows - position));
+		npages = leaf_maker_lay_out(maker, pending);
+		for (uint32 page = 0; page < npages; page++)
+			(void) leaf_maker_fill(maker, page, tree_writer_next_leaf(writer));
+	}
 }
 
 /* Writes all rows in their order. */
 static void
-write_in_order(IndexLoad *load)
+write_in_order(const IndexLoad *load)
 {
-	uint64		nrows = load->store->nrows;
-	LeafWriter *writer;
-	RowComparator *comparator = NULL;
-	IndexTuple	previous = NULL;
+	const LeafDefinition definition = {
+		.heap = load->heap,
+		.index = load->index,
+		.unique = load->unique,
+		.nulls_not_distinct = load->nulls_not_distinct
+	};
+	TreeWriter *writer = tree_writer_begin(load->heap, load->index);
 
-	if (load->unique)
-	{
-		comparator =
-			row_comparator_create(load->rows->descriptor,
-								  index_row_column, load->rows->columns,
-								  IndexRelationGetNumberOfKeyAttributes(load->index));
-		load->equal_images = _bt_allequalimage(load->index, false);
-	}
-	writer = leaf_writer_begin(load->heap, load->index, !load->unique);
-	for (uint64 entry = 0; entry < nrows; entry++)
-	{
-		IndexTuple	tuple = row_order_get_forward(load->order, entry);
-
-		if (unlikely(entry % PROGRESS_ROWS == 0))
-		{
-			CHECK_FOR_INTERRUPTS();
-			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
-										 entry);
-		}
-		if (unlikely(gpusort_verify))
-			row_order_verify(load->order, entry);
-		if (comparator != NULL)
-			check_unique(load, comparator, &previous, tuple);
-		leaf_writer_add(writer, tuple);
-	}
-	leaf_writer_finish(writer);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, nrows);
+	if (load->parallel == NULL ||
+		!parallel_collect_write(load->parallel, &definition, load->rows,
+								load->order, load->limit, writer))
+		write_alone(load, &definition, writer);
+	tree_writer_finish(writer);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
+								 load->store->nrows);
 }
 
 /* Tells those who watch that all rows have come and are being sorted. */
@@ -337,8 +293,12 @@ count_build(const IndexLoad *load)
 	shared_count(load->order->on_device ? STAT_INDEXES_DEVICE :
 				 STAT_INDEXES_HOST, 1);
 	if (load->parallel != NULL)
+	{
 		shared_count(STAT_INDEX_WORKERS,
 					 parallel_collect_workers(load->parallel));
+		shared_count(STAT_INDEX_WORKER_PAGES,
+					 parallel_collect_worker_pages(load->parallel));
+	}
 	shared_count(STAT_INDEX_ROWS, load->store->nrows);
 	shared_count(STAT_INDEX_BYTES, load->order->memory);
 	shared_count(STAT_INDEX_COLLECT_MICROSECONDS, load->collect_microseconds);

@@ -50,6 +50,29 @@ extern Oid	index_column_type(Relation index, int column);
 extern Datum index_row_column(const void *row, AttrNumber attno,
 							  TupleDesc descriptor, bool *isnull);
 
+/*
+ * Are the columns of two rows the same bytes?  Rows are whole words, and their
+ * first word is all that is not columns.
+ */
+static inline bool
+index_rows_same_bytes(IndexTuple a, IndexTuple b)
+{
+	const uint64 *a_words = (const uint64 *) a;
+	const uint64 *b_words = (const uint64 *) b;
+	Size		nwords = IndexTupleSize(a) / sizeof(uint64);
+
+	StaticAssertStmt(sizeof(IndexTupleData) == sizeof(uint64),
+					 "the head of an index tuple is one word");
+	if (a->t_info != b->t_info)
+		return false;
+	for (Size i = 1; i < nwords; i++)
+	{
+		if (a_words[i] != b_words[i])
+			return false;
+	}
+	return true;
+}
+
 /* Allocates in the current memory context. */
 extern IndexRows *index_rows_begin(Relation index);
 extern void index_rows_end(IndexRows *rows);

@@ -7,8 +7,7 @@
  *	- in an Agg that drives its sorts itself (Agg->chain), and if it is an
  *	  IncrementalSort;
  *	- if its first column's type, collation or ordering has no key encoding;
- *	- if the estimates say that it is too small to gain, or so large that it
- *	  does not fit the memory setting;
+ *	- if the estimates say that it is too small to gain;
  *	- where only the first rows are wanted and they are few: core keeps just
  *	  those in a heap, which is hard to beat.
  *
@@ -27,9 +26,6 @@
 #include "left_native.h"
 #include "settings.h"
 #include "sort_keys.h"
-
-/* What core's sort and ours need a row beside its data, about. */
-#define ROW_OVERHEAD_BYTES	(SizeofMinimalTupleHeader + 32)
 
 /* The rows a Limit asks its child for, as the planner sees it. */
 static double
@@ -78,7 +74,7 @@ first_column(const Sort *sort)
 
 bool
 sort_left_native(Oid type, Oid sort_operator, Oid collation, double rows,
-				 int width, double bound, Statistic *reason)
+				 double bound, Statistic *reason)
 {
 	KeyObstacle obstacle = sort_keys_obstacle(type, sort_operator, collation);
 
@@ -93,8 +89,6 @@ sort_left_native(Oid type, Oid sort_operator, Oid collation, double rows,
 	/* core keeps a heap of the first rows up to half of them */
 	else if (bound != NO_BOUND && bound * 2 < rows)
 		*reason = STAT_NATIVE_BOUNDED;
-	else if (rows * (width + ROW_OVERHEAD_BYTES) > gpusort_memory_limit())
-		*reason = STAT_NATIVE_LARGE;
 	else
 		return false;
 	return true;
@@ -125,7 +119,7 @@ count_left_native(const Plan *plan, double bound, Statistic *reason)
 									sort->sortOperators[0],
 									sort->collations[0],
 									plan->lefttree->plan_rows,
-									plan->plan_width, bound, reason);
+									bound, reason);
 		case T_IncrementalSort:
 			*reason = STAT_NATIVE_INCREMENTAL;
 			return 1;
@@ -156,8 +150,6 @@ describe_reason(const Plan *plan, Statistic reason)
 	{
 		case STAT_NATIVE_SMALL:
 			return pstrdup("fewer rows are expected than gpusort.min_rows");
-		case STAT_NATIVE_LARGE:
-			return pstrdup("more rows are expected than fit the memory for a sort");
 		case STAT_NATIVE_BOUNDED:
 			return pstrdup("only the first rows are wanted");
 		case STAT_NATIVE_TYPE:

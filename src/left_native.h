@@ -22,11 +22,11 @@
 extern double bound_of_child(const Plan *plan, double bound);
 
 /*
- * Does a sort by a first column of this type stay native, when so many rows of
- * this width are expected?
+ * Does a sort by a first column of this type stay native, when so many rows
+ * are expected?
  */
 extern bool sort_left_native(Oid type, Oid sort_operator, Oid collation,
-							 double rows, int width, double bound,
+							 double rows, double bound,
 							 Statistic *reason);
 
 /*

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * parallel_collect.c
- *	  Collecting the rows of an index with parallel workers.
+ *	  Building an index with parallel workers.
  *
  * The participants, which are the workers and the leader, share one scan of
  * the table.  Each forms its rows in shared memory, where they stay, and makes
@@ -15,6 +15,11 @@
  * all others from their next batch on.  When the first such batch arrives the
  * leader makes the keys that it has anew, and where batches still come in the
  * tight layout, their rows' keys.
+ *
+ * The order is the leader's.  When it has it, it shares it, and all make pages
+ * together (parallel_write.c).  In shared memory the order is a list of row
+ * numbers too.  Where a row is, which no two processes can say by an address,
+ * is said by four bytes: the number of its block, and its place there in words.
  *
  * The memory is a DSA area of the parallel context, so it goes with the
  * transaction, however that ends.  Where shared memory is a file system of
@@ -46,6 +51,7 @@
 
 #include "compat.h"
 #include "parallel_collect.h"
+#include "parallel_write.h"
 
 #define KEY_SHARED		UINT64CONST(0x6770757300000001)
 #define KEY_SCAN		UINT64CONST(0x6770757300000002)
@@ -53,6 +59,7 @@
 #define KEY_QUERY		UINT64CONST(0x6770757300000004)
 #define KEY_BUFFERS		UINT64CONST(0x6770757300000005)
 #define KEY_WAL			UINT64CONST(0x6770757300000006)
+#define KEY_BLOCKS		UINT64CONST(0x6770757300000007)
 
 /* Where POSIX shared memory is, on Linux. */
 #define SHARED_MEMORY_DIRECTORY		"/dev/shm"
@@ -63,8 +70,13 @@
 /* Of the area itself, in the parallel context's memory. */
 #define AREA_BYTES		((Size) 64 * 1024)
 
-/* A block of rows, if none is larger. */
+/* A block of rows; no row is larger. */
 #define BLOCK_BYTES		((Size) 1024 * 1024)
+
+/* The place of a row: the number of its block, and then a word there. */
+#define PLACE_WORD_BYTES	MAXIMUM_ALIGNOF
+#define PLACE_BLOCK_WORDS	(BLOCK_BYTES / PLACE_WORD_BYTES)
+#define PLACE_MAX_BLOCKS	((UINT64CONST(1) << 32) / PLACE_BLOCK_WORDS)
 
 #define BATCH_ROWS		16384
 #define BATCH_WORDS		(2 * BATCH_ROWS)
@@ -74,6 +86,7 @@ typedef struct Batch
 {
 	dsa_pointer next;			/* a list */
 	dsa_pointer first_row;		/* the others come behind it */
+	uint32		first_place;	/* the same, if there are no more blocks */
 	uint32		nrows;
 	uint32		nwords;
 	bool		loose;			/* layout of the keys */
@@ -82,15 +95,27 @@ typedef struct Batch
 	uint64_t	words[BATCH_WORDS];
 } Batch;
 
+/* What workers are to do when their scan has ended. */
+typedef enum CollectPhase
+{
+	PHASE_COLLECT,				/* wait */
+	PHASE_WRITE,				/* make pages */
+	PHASE_END					/* nothing */
+} CollectPhase;
+
 /* What all participants share. */
 typedef struct CollectShared
 {
 	Oid			heap;
 	Oid			index;
 	bool		concurrent;
+	bool		unique;			/* as this build sees it */
+	bool		nulls_not_distinct;
+	uint32		max_blocks;		/* whose places are noted */
 	uint64		limit;			/* bytes of the area */
 
 	pg_atomic_uint64 bytes;		/* of the area that are in use */
+	pg_atomic_uint32 nblocks;
 	pg_atomic_uint32 over_limit;	/* no more rows are wanted */
 	pg_atomic_uint32 loose;		/* the tight layout is of no use */
 
@@ -101,7 +126,22 @@ typedef struct CollectShared
 	int			nfinished;		/* workers whose scan has ended */
 	double		heap_tuples;	/* that these have seen */
 	bool		broken_hot_chain;	/* as they have */
+
+	pg_atomic_uint32 phase;
+	ConditionVariable phase_changed;
+	uint64		nrows;			/* when they are written */
+	dsa_pointer order;			/* numbers of rows */
+	dsa_pointer places;			/* of rows, by number */
+	WriteShared write;
 } CollectShared;
+
+/* Rows that the leader has taken over, one behind the other. */
+typedef struct RowSequence
+{
+	uint32		nrows;
+	uint32		first_place;
+	const char *first_address;
+} RowSequence;
 
 /* What a participant has for itself. */
 typedef struct Participant
@@ -112,7 +152,10 @@ typedef struct Participant
 	IndexRows  *rows;
 	SortKeys   *keys;
 
-	/* the rest of the block at hand */
+	/* the block at hand, and the rest of it */
+	dsa_pointer *blocks;		/* of all participants */
+	uint32		block_number;
+	dsa_pointer block;
 	dsa_pointer free_space;
 	char	   *free_address;
 	Size		free_bytes;
@@ -122,6 +165,7 @@ typedef struct Participant
 	Batch	   *batch;
 
 	/* of the leader */
+	ParallelCollect *collect;
 	RowStore   *store;
 	RowOrder   *order;
 } Participant;
@@ -135,8 +179,13 @@ struct ParallelCollect
 	CollectShared *shared;
 	ParallelTableScanDesc scan;
 	dsa_area   *area;
+	dsa_pointer *blocks;
 	BufferUsage *buffers;		/* of each worker */
 	WalUsage   *wal;
+
+	RowSequence *sequences;		/* of all rows of the store */
+	int			nsequences;
+	int			max_sequences;
 };
 
 bool
@@ -176,6 +225,24 @@ set_over_limit(CollectShared *shared)
 	pg_atomic_write_u32(&shared->over_limit, 1);
 }
 
+/* The leader notes where the rows of a batch are to all. */
+static void
+note_sequence(ParallelCollect *collect, const Batch *batch, const char *address)
+{
+	if (collect->nsequences == collect->max_sequences)
+	{
+		collect->max_sequences *= 2;
+		collect->sequences = repalloc_huge(collect->sequences,
+										   collect->max_sequences *
+										   sizeof(RowSequence));
+	}
+	collect->sequences[collect->nsequences++] = (RowSequence) {
+		.nrows = batch->nrows,
+		.first_place = batch->first_place,
+		.first_address = address
+	};
+}
+
 /*
  * The leader takes over the rows of a batch.  It may already have gone on to
  * the loose layout; then it makes their keys itself.
@@ -187,6 +254,7 @@ take_rows(Participant *leader, const Batch *batch)
 	char	   *row = dsa_get_address(leader->area, batch->first_row);
 	const uint64_t *key = batch->words;
 
+	note_sequence(leader->collect, batch, row);
 	if (batch->loose)
 		row_order_loosen(order);
 	order->keys->cut |= batch->cut;
@@ -274,6 +342,8 @@ begin_batch(Participant *participant, dsa_pointer first_row)
 
 	batch = dsa_get_address(participant->area, participant->batch_place);
 	batch->first_row = first_row;
+	batch->first_place = participant->block_number * PLACE_BLOCK_WORDS +
+		(first_row - participant->block) / PLACE_WORD_BYTES;
 	batch->nrows = 0;
 	batch->nwords = 0;
 	batch->loose = participant->keys->loose;
@@ -282,17 +352,20 @@ begin_batch(Participant *participant, dsa_pointer first_row)
 }
 
 static bool
-begin_block(Participant *participant, Size row_bytes)
+begin_block(Participant *participant)
 {
-	Size		bytes = Max(BLOCK_BYTES, row_bytes);
+	CollectShared *shared = participant->shared;
+	dsa_pointer block = allocate(shared, participant->area, BLOCK_BYTES);
 
-	participant->free_space = allocate(participant->shared, participant->area,
-									   bytes);
-	if (!DsaPointerIsValid(participant->free_space))
+	if (!DsaPointerIsValid(block))
 		return false;
-	participant->free_address = dsa_get_address(participant->area,
-												participant->free_space);
-	participant->free_bytes = bytes;
+	participant->block = block;
+	participant->block_number = pg_atomic_fetch_add_u32(&shared->nblocks, 1);
+	if (participant->block_number < shared->max_blocks)
+		participant->blocks[participant->block_number] = block;
+	participant->free_space = block;
+	participant->free_address = dsa_get_address(participant->area, block);
+	participant->free_bytes = BLOCK_BYTES;
 	return true;
 }
 
@@ -315,7 +388,7 @@ shared_space(void *owner, Size bytes)
 		(bytes > participant->free_bytes || batch_is_full(participant->batch)))
 		deposit_batch(participant);
 	if (unlikely(bytes > participant->free_bytes) &&
-		!begin_block(participant, bytes))
+		!begin_block(participant))
 		return NULL;
 	if (unlikely(participant->batch == NULL) &&
 		!begin_batch(participant, participant->free_space))
@@ -393,11 +466,82 @@ scan_share(Participant *participant, Relation heap, Relation index,
 	TableScanDesc scan = table_beginscan_parallel(heap, parallel_scan);
 	double		heap_tuples;
 
-	participant->unique = info->ii_Unique;
+	participant->unique = participant->shared->unique;
 	heap_tuples = table_index_build_scan(heap, index, info, true, progress,
 										 collect_shared, participant, scan);
 	deposit_batch(participant);
 	return heap_tuples;
+}
+
+/* The rows that lie in shared memory, in their order. */
+typedef struct SharedRows
+{
+	OrderedRows rows;
+	const uint32 *order;
+	const uint32 *places;
+	char	  **blocks;			/* in this process */
+} SharedRows;
+
+static void
+find_shared_rows(const OrderedRows *rows, uint64 position, uint32 nrows,
+				 IndexTuple *tuples)
+{
+	const SharedRows *shared = (const SharedRows *) rows;
+	const uint32 *places = shared->places;
+
+	for (uint64 i = position; i < position + nrows; i++)
+	{
+		uint32		place = places[shared->order[i]];
+
+		if (likely(i + PREFETCH_PLACES < rows->nrows))
+			__builtin_prefetch(&places[shared->order[i + PREFETCH_PLACES]]);
+		*tuples++ = (IndexTuple) (shared->blocks[place / PLACE_BLOCK_WORDS] +
+								  place % PLACE_BLOCK_WORDS *
+								  PLACE_WORD_BYTES);
+	}
+}
+
+/* Takes part in making pages. */
+static void
+write_share(CollectShared *shared, dsa_area *area, const dsa_pointer *blocks,
+			const LeafDefinition *definition, const IndexRows *index_rows,
+			TreeWriter *writer)
+{
+	uint32		nblocks = pg_atomic_read_u32(&shared->nblocks);
+	SharedRows	rows = {
+		.rows = {.nrows = shared->nrows, .find = find_shared_rows},
+		.order = dsa_get_address(area, shared->order),
+		.places = dsa_get_address(area, shared->places),
+		.blocks = palloc(nblocks * sizeof(char *))
+	};
+
+	for (uint32 i = 0; i < nblocks; i++)
+		rows.blocks[i] = dsa_get_address(area, blocks[i]);
+	parallel_write_share(&shared->write, area, definition, index_rows,
+						 &rows.rows, writer);
+}
+
+/* Tells workers what to do now. */
+static void
+begin_phase(CollectShared *shared, CollectPhase phase)
+{
+	pg_memory_barrier();
+	pg_atomic_write_u32(&shared->phase, phase);
+	ConditionVariableBroadcast(&shared->phase_changed);
+}
+
+/* Waits for the leader to have the order; false if the worker may end. */
+static bool
+wait_for_order(CollectShared *shared)
+{
+	uint32		phase;
+
+	while ((phase = pg_atomic_read_u32(&shared->phase)) == PHASE_COLLECT)
+		ConditionVariableSleep(&shared->phase_changed,
+							   WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	ConditionVariableCancelSleep();
+	pg_read_barrier();
+	return phase == PHASE_WRITE;
 }
 
 /* The entry point of a worker. */
@@ -407,14 +551,19 @@ gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
 	CollectShared *shared = shm_toc_lookup(contents, KEY_SHARED, false);
 	BufferUsage *buffers = shm_toc_lookup(contents, KEY_BUFFERS, false);
 	WalUsage   *wal = shm_toc_lookup(contents, KEY_WAL, false);
-	Participant participant = {.shared = shared};
+	Participant participant = {
+		.shared = shared,
+		.blocks = shm_toc_lookup(contents, KEY_BLOCKS, false)
+	};
+	LeafDefinition definition = {
+		.unique = shared->unique,
+		.nulls_not_distinct = shared->nulls_not_distinct
+	};
 	/* as the leader holds them */
 	LOCKMODE	heap_lock = shared->concurrent ?
 		ShareUpdateExclusiveLock : ShareLock;
 	LOCKMODE	index_lock = shared->concurrent ?
 		RowExclusiveLock : AccessExclusiveLock;
-	Relation	heap;
-	Relation	index;
 	IndexInfo  *info;
 	double		heap_tuples;
 
@@ -422,20 +571,21 @@ gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 	InstrStartParallelQuery();
 
-	heap = table_open(shared->heap, heap_lock);
-	index = index_open(shared->index, index_lock);
-	info = BuildIndexInfo(index);
+	definition.heap = table_open(shared->heap, heap_lock);
+	definition.index = index_open(shared->index, index_lock);
+	info = BuildIndexInfo(definition.index);
 	info->ii_Concurrent = shared->concurrent;
 	participant.area = dsa_attach_in_place(shm_toc_lookup(contents, KEY_AREA,
 														  false),
 										   segment);
-	participant.rows = index_rows_begin(index);
+	participant.rows = index_rows_begin(definition.index);
 	participant.keys = sort_keys_create(participant.rows->descriptor,
 										participant.rows->columns,
 										participant.rows->ncolumns);
 	(void) sort_keys_share(participant.keys);
-	heap_tuples = scan_share(&participant, heap, index, info,
-							 shm_toc_lookup(contents, KEY_SCAN, false), false);
+	heap_tuples = scan_share(&participant, definition.heap, definition.index,
+							 info, shm_toc_lookup(contents, KEY_SCAN, false),
+							 false);
 
 	SpinLockAcquire(&shared->mutex);
 	shared->nfinished++;
@@ -444,17 +594,28 @@ gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
 	SpinLockRelease(&shared->mutex);
 	ConditionVariableSignal(&shared->deposited);
 
+	if (wait_for_order(shared))
+		write_share(shared, participant.area, participant.blocks, &definition,
+					participant.rows, NULL);
+
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
 						  &wal[ParallelWorkerNumber]);
 	index_rows_end(participant.rows);
 	dsa_detach(participant.area);
-	index_close(index, index_lock);
-	table_close(heap, heap_lock);
+	index_close(definition.index, index_lock);
+	table_close(definition.heap, heap_lock);
+}
+
+/* How many blocks can have rows. */
+static uint32
+most_blocks(Size limit)
+{
+	return Min(limit / BLOCK_BYTES, PLACE_MAX_BLOCKS);
 }
 
 /* Makes the memory of the parallel context; false if there is none. */
 static bool
-make_shared_memory(ParallelCollect *collect, IndexInfo *info)
+make_shared_memory(ParallelCollect *collect, IndexInfo *info, Size limit)
 {
 	ParallelContext *context = collect->context;
 	Size		scan_bytes = table_parallelscan_estimate(collect->heap,
@@ -464,6 +625,8 @@ make_shared_memory(ParallelCollect *collect, IndexInfo *info)
 	Size		buffers_bytes = mul_size(sizeof(BufferUsage),
 										 context->nworkers);
 	Size		wal_bytes = mul_size(sizeof(WalUsage), context->nworkers);
+	Size		blocks_bytes = mul_size(sizeof(dsa_pointer),
+										most_blocks(limit));
 	void	   *area;
 
 	shm_toc_estimate_chunk(&context->estimator, sizeof(CollectShared));
@@ -471,8 +634,9 @@ make_shared_memory(ParallelCollect *collect, IndexInfo *info)
 	shm_toc_estimate_chunk(&context->estimator, AREA_BYTES);
 	shm_toc_estimate_chunk(&context->estimator, buffers_bytes);
 	shm_toc_estimate_chunk(&context->estimator, wal_bytes);
+	shm_toc_estimate_chunk(&context->estimator, blocks_bytes);
 	shm_toc_estimate_chunk(&context->estimator, query_bytes);
-	shm_toc_estimate_keys(&context->estimator, 6);
+	shm_toc_estimate_keys(&context->estimator, 7);
 	InitializeParallelDSM(context);
 	if (context->seg == NULL)
 		return false;
@@ -481,6 +645,7 @@ make_shared_memory(ParallelCollect *collect, IndexInfo *info)
 	collect->scan = shm_toc_allocate(context->toc, scan_bytes);
 	collect->buffers = shm_toc_allocate(context->toc, buffers_bytes);
 	collect->wal = shm_toc_allocate(context->toc, wal_bytes);
+	collect->blocks = shm_toc_allocate(context->toc, blocks_bytes);
 	area = shm_toc_allocate(context->toc, AREA_BYTES);
 	collect->area = dsa_create_in_place(area, AREA_BYTES,
 										LWTRANCHE_PARALLEL_QUERY_DSA,
@@ -491,6 +656,7 @@ make_shared_memory(ParallelCollect *collect, IndexInfo *info)
 	shm_toc_insert(context->toc, KEY_SCAN, collect->scan);
 	shm_toc_insert(context->toc, KEY_BUFFERS, collect->buffers);
 	shm_toc_insert(context->toc, KEY_WAL, collect->wal);
+	shm_toc_insert(context->toc, KEY_BLOCKS, collect->blocks);
 	shm_toc_insert(context->toc, KEY_AREA, area);
 	if (query_bytes > 0)
 	{
@@ -511,13 +677,21 @@ init_shared(ParallelCollect *collect, const IndexInfo *info, Size limit)
 	shared->heap = RelationGetRelid(collect->heap);
 	shared->index = RelationGetRelid(collect->index);
 	shared->concurrent = info->ii_Concurrent;
+	/* not of a unique index whose rows need no check, as with VACUUM FULL */
+	shared->unique = info->ii_Unique;
+	shared->nulls_not_distinct = info->ii_NullsNotDistinct;
 	shared->limit = limit;
+	shared->max_blocks = most_blocks(limit);
 	pg_atomic_init_u64(&shared->bytes, 0);
+	pg_atomic_init_u32(&shared->nblocks, 0);
 	pg_atomic_init_u32(&shared->over_limit, 0);
 	pg_atomic_init_u32(&shared->loose, 0);
 	ConditionVariableInit(&shared->deposited);
 	SpinLockInit(&shared->mutex);
 	shared->batches = InvalidDsaPointer;
+	pg_atomic_init_u32(&shared->phase, PHASE_COLLECT);
+	ConditionVariableInit(&shared->phase_changed);
+	parallel_write_init(&shared->write);
 }
 
 /* Leaves parallel mode, with or without shared memory and workers. */
@@ -540,6 +714,8 @@ parallel_collect_begin(Relation heap, Relation index, IndexInfo *info,
 
 	collect->heap = heap;
 	collect->index = index;
+	collect->max_sequences = 64;
+	collect->sequences = palloc(collect->max_sequences * sizeof(RowSequence));
 	EnterParallelMode();
 	collect->context = CreateParallelContext("gpusort",
 											 "gpusort_collect_worker",
@@ -547,7 +723,7 @@ parallel_collect_begin(Relation heap, Relation index, IndexInfo *info,
 	/* a concurrent build has the rows of a snapshot, others all */
 	collect->snapshot = info->ii_Concurrent ?
 		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
-	if (make_shared_memory(collect, info))
+	if (make_shared_memory(collect, info, limit))
 	{
 		init_shared(collect, info, limit);
 		LaunchParallelWorkers(collect->context);
@@ -596,6 +772,8 @@ parallel_collect_rows(ParallelCollect *collect, IndexInfo *info,
 		.area = collect->area,
 		.rows = rows,
 		.keys = sort_keys_create(rows->descriptor, columns, ncolumns),
+		.blocks = collect->blocks,
+		.collect = collect,
 		.store = store,
 		.order = order
 	};
@@ -612,6 +790,89 @@ parallel_collect_rows(ParallelCollect *collect, IndexInfo *info,
 	return !is_over_limit(shared);
 }
 
+/* Notes the place of each row, by its number. */
+static void
+share_places(const ParallelCollect *collect, const RowStore *store,
+			 uint32 *places)
+{
+	uint32		row = 0;
+
+	for (int i = 0; i < collect->nsequences; i++)
+	{
+		const RowSequence *sequence = &collect->sequences[i];
+
+		for (uint32 j = 0; j < sequence->nrows; j++, row++)
+		{
+			const char *address = row_store_get(store, row);
+
+			places[row] = sequence->first_place +
+				(address - sequence->first_address) / PLACE_WORD_BYTES;
+		}
+	}
+}
+
+/*
+ * Shares the order, and makes the ring for pages.  False if there is no room
+ * for that beside what there is.
+ */
+static bool
+share_order(ParallelCollect *collect, const RowOrder *order, Size limit)
+{
+	CollectShared *shared = collect->shared;
+	WriteShared *write = &shared->write;
+	uint64		nrows = order->store->nrows;
+	Size		order_bytes = nrows * sizeof(uint32);
+	Size		used = order->store->memory + order_bytes;
+
+	parallel_write_plan(write, nrows, order->store->memory,
+						collect->context->nworkers_launched + 1);
+	if (used + 2 * order_bytes +
+		write->nslots * (BLCKSZ + sizeof(LeafSlot)) > limit ||
+		pg_atomic_read_u32(&shared->nblocks) > shared->max_blocks)
+		return false;
+	shared->order = allocate(shared, collect->area, order_bytes);
+	shared->places = allocate(shared, collect->area, order_bytes);
+	write->pages = allocate(shared, collect->area,
+							(Size) write->nslots * BLCKSZ);
+	write->slots = allocate(shared, collect->area,
+							write->nslots * sizeof(LeafSlot));
+	if (!DsaPointerIsValid(shared->order) ||
+		!DsaPointerIsValid(shared->places) ||
+		!DsaPointerIsValid(write->pages) || !DsaPointerIsValid(write->slots))
+		return false;
+
+	shared->nrows = nrows;
+	memcpy(dsa_get_address(collect->area, shared->order), order->entries,
+		   order_bytes);
+	share_places(collect, order->store,
+				 dsa_get_address(collect->area, shared->places));
+	memset(dsa_get_address(collect->area, write->slots), 0,
+		   write->nslots * sizeof(LeafSlot));
+	return true;
+}
+
+bool
+parallel_collect_write(ParallelCollect *collect,
+					   const LeafDefinition *definition,
+					   const IndexRows *index_rows, const RowOrder *order,
+					   Size limit, TreeWriter *writer)
+{
+	CollectShared *shared = collect->shared;
+
+	if (order->store->nrows == 0 || !share_order(collect, order, limit))
+		return false;
+	begin_phase(shared, PHASE_WRITE);
+	write_share(shared, collect->area, collect->blocks, definition, index_rows,
+				writer);
+	return true;
+}
+
+uint64
+parallel_collect_worker_pages(const ParallelCollect *collect)
+{
+	return pg_atomic_read_u32(&collect->shared->write.worker_pages);
+}
+
 int
 parallel_collect_workers(const ParallelCollect *collect)
 {
@@ -621,6 +882,7 @@ parallel_collect_workers(const ParallelCollect *collect)
 void
 parallel_collect_end(ParallelCollect *collect)
 {
+	begin_phase(collect->shared, PHASE_END);
 	WaitForParallelWorkersToFinish(collect->context);
 	for (int i = 0; i < collect->context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&collect->buffers[i], &collect->wal[i]);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * parallel_collect.h
- *	  Collecting the rows of an index with parallel workers.
+ *	  Building an index with parallel workers.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,10 +12,12 @@
 #include "utils/rel.h"
 
 #include "index_rows.h"
+#include "leaf_maker.h"
 #include "row_order.h"
 #include "row_store.h"
 #include "storage/dsm.h"
 #include "storage/shm_toc.h"
+#include "tree_writer.h"
 
 typedef struct ParallelCollect ParallelCollect;
 
@@ -38,6 +40,20 @@ extern ParallelCollect *parallel_collect_begin(Relation heap, Relation index,
 extern bool parallel_collect_rows(ParallelCollect *collect, IndexInfo *info,
 								  IndexRows *rows, RowStore *store,
 								  RowOrder *order, double *heap_tuples);
+
+/*
+ * Makes the leaves of the index together with the workers, and writes them.
+ * False, and nothing is written, if there is no room within the limit for what
+ * that takes.
+ */
+extern bool parallel_collect_write(ParallelCollect *collect,
+								   const LeafDefinition *definition,
+								   const IndexRows *index_rows,
+								   const RowOrder *order, Size limit,
+								   TreeWriter *writer);
+
+/* How many leaves workers have made. */
+extern uint64 parallel_collect_worker_pages(const ParallelCollect *collect);
 
 extern int	parallel_collect_workers(const ParallelCollect *collect);
 

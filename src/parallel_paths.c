@@ -106,7 +106,7 @@ will_be_taken_over(const PlannerInfo *root, const Path *path)
 	return !sort_left_native(exprType((Node *) member->em_expr),
 							 PATHKEY_OPERATOR(key, member->em_datatype),
 							 key->pk_eclass->ec_collation,
-							 path->rows, path->pathtarget->width,
+							 path->rows,
 							 root->limit_tuples >= 0 ? root->limit_tuples :
 							 NO_BOUND, &reason);
 }
@@ -162,8 +162,8 @@ add_ordered_paths(PlannerInfo *root, UpperRelationKind stage,
 	if (pathkeys_contained_in(root->sort_pathkeys, partial->pathkeys) ||
 		!will_be_taken_over(root, partial))
 		return;
-	if (!shared_rows_have_room(shared_rows_bytes(input->cheapest_total_path->rows,
-												 partial->pathtarget->width)))
+	if (!shared_rows_have_room(input->cheapest_total_path->rows, partial->rows,
+							   partial->pathtarget->width))
 		return;
 	add_parallel_sort(root, output, input->cheapest_total_path, partial);
 }

@@ -152,8 +152,9 @@ rewrite_plan(Plan *plan, double bound)
 	/* its child is partial: the processes can sort together */
 	if (IsA(plan, GatherMerge) && is_gpusort(plan->lefttree))
 		plan->lefttree->parallel_aware =
-			shared_rows_have_room(shared_rows_bytes(plan->plan_rows,
-													plan->plan_width));
+			shared_rows_have_room(plan->plan_rows,
+								  plan->lefttree->plan_rows,
+								  plan->plan_width);
 
 	count = count_left_native(plan, bound, &reason);
 	if (count > 0)

@@ -47,7 +47,7 @@
 #include "key_format.h"
 
 /* Changes whenever anything in this file or key_format.h does. */
-#define PROTOCOL_VERSION	2
+#define PROTOCOL_VERSION	3
 
 /* Said by whichever side notices. */
 #define VERSIONS_DIFFER \
@@ -62,13 +62,13 @@
 #define LOCK_PATH			"pg_stat_tmp/gpusortd.lock"
 
 /* Bytes of a chunk; a multiple of the page size. */
-#define CHUNK_BYTES			(4u << 20)
+#define CHUNK_BYTES			(1u << 20)
 
 /*
  * Largest ring.  With more chunks than a socket's buffer holds messages, both
  * sides could be sending and neither receiving.
  */
-#define LARGEST_RING_MB		256
+#define LARGEST_RING_MB		64
 
 /* Keys a chunk can hold: their ends must fit into its first quarter. */
 #define CHUNK_VARIABLE_ROWS	(CHUNK_BYTES / 4 / sizeof(uint64_t))

@@ -65,6 +65,21 @@ row_order_drop_keys(RowOrder *order)
 	order->job = NULL;
 }
 
+void
+row_order_restart(RowOrder *order)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+
+	Assert(order->store->nrows == 0);
+	if (order->entries != NULL)
+		pfree(order->entries);
+	order->entries = NULL;
+	order->in_order = false;
+	order->job = sort_job_begin(&order->keys->shape, order->expected_rows,
+								false);
+	MemoryContextSwitchTo(caller_context);
+}
+
 /* What became of a row's key. */
 typedef enum KeyOutcome
 {
@@ -89,9 +104,9 @@ add_key(RowOrder *order, TupleTableSlot *slot)
 	return KEY_ADDED;
 }
 
-/* Makes the key of a row that is in the store, by way of a virtual slot. */
-static KeyOutcome
-add_key_again(RowOrder *order, uint32 row)
+/* A virtual slot with what the key of a stored row is made of. */
+static TupleTableSlot *
+load_slot(RowOrder *order, const void *row)
 {
 	TupleTableSlot *slot = order->slot;
 
@@ -109,12 +124,18 @@ add_key_again(RowOrder *order, uint32 row)
 		AttrNumber	attno = order->columns[i].attno;
 
 		slot->tts_values[attno - 1] =
-			order->column(row_store_get(order->store, row), attno,
-						  order->descriptor, &slot->tts_isnull[attno - 1]);
+			order->column(row, attno, order->descriptor,
+						  &slot->tts_isnull[attno - 1]);
 	}
 	/* the other columns are not looked at */
-	ExecStoreVirtualTuple(slot);
-	return add_key(order, slot);
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* Makes the key of a row that is in the store. */
+static KeyOutcome
+add_key_again(RowOrder *order, uint32 row)
+{
+	return add_key(order, load_slot(order, row_store_get(order->store, row)));
 }
 
 /*
@@ -166,6 +187,18 @@ get_comparator(RowOrder *order)
 	return order->comparator;
 }
 
+int
+row_order_encode(RowOrder *order, const void *row, uint64_t *words)
+{
+	return sort_keys_encode(order->keys, load_slot(order, row), words);
+}
+
+int
+row_order_compare(RowOrder *order, const void *a, const void *b)
+{
+	return row_compare(get_comparator(order), a, b);
+}
+
 /* Is the row that came last not less than the one before it, if any? */
 static bool
 came_in_order(RowOrder *order)
@@ -173,9 +206,8 @@ came_in_order(RowOrder *order)
 	const RowStore *store = order->store;
 
 	return store->nrows == 1 ||
-		row_compare(get_comparator(order),
-					row_store_get(store, store->nrows - 2),
-					row_store_get(store, store->nrows - 1)) <= 0;
+		row_order_compare(order, row_store_get(store, store->nrows - 2),
+						  row_store_get(store, store->nrows - 1)) <= 0;
 }
 
 void
@@ -292,8 +324,8 @@ void
 row_order_verify(RowOrder *order, uint64 entry)
 {
 	if (entry > 0 &&
-		row_compare(get_comparator(order), row_order_get(order, entry - 1),
-					row_order_get(order, entry)) > 0)
+		row_order_compare(order, row_order_get(order, entry - 1),
+						  row_order_get(order, entry)) > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("gpusort: rows are out of order"),

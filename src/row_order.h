@@ -84,6 +84,17 @@ extern bool row_order_make(RowOrder *order, Size limit);
 /* Frees the keys; called before row_order_make() it gives the order up. */
 extern void row_order_drop_keys(RowOrder *order);
 
+/* Begins once more, with the store emptied; keys go on as they are made now. */
+extern void row_order_restart(RowOrder *order);
+
+/*
+ * Makes the key of any such row, as sort_keys_encode() does; compares two, as
+ * row_compare() does.
+ */
+extern int	row_order_encode(RowOrder *order, const void *row,
+							 uint64_t *words);
+extern int	row_order_compare(RowOrder *order, const void *a, const void *b);
+
 /* Raises an error if the row of this entry sorts before the previous one's. */
 extern void row_order_verify(RowOrder *order, uint64 entry);
 

@@ -12,8 +12,12 @@
  *		       |                  |
  *		       +-- row_order.c ---+
  *
- * When the rows exceed the memory setting they are handed to core's tuplesort
- * one by one, the store shrinking as they go, and the sort goes on natively.
+ * When the rows exceed the memory setting they are put in order as far as they
+ * have come, and written to a temporary file; then the next ones are taken.
+ * Such sorted runs are merged in the end (sorted_runs.c).
+ *
+ * Should the keys turn out to be of no use, all rows are handed to core's
+ * tuplesort one by one, the store shrinking as they go.
  *
  * The leader of parallel workers takes rows from these, too, which are in
  * shared memory and stay there (shared_rows.c).  The memory is that of all
@@ -36,12 +40,18 @@
 #include "row_store.h"
 #include "settings.h"
 #include "shared_state.h"
+#include "sorted_runs.h"
+
+/* What a row takes in memory, at least: of the limit no more of them fit. */
+#define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
 
 /*
  * The part of the memory of processes that sort together which is put aside
  * for rows that each sorts for itself.
  */
 #define KEPT_ROWS_PART		5
+
+#define MEMORY_FULL	"the memory of processes that sort together is full"
 
 struct RowSort
 {
@@ -58,9 +68,10 @@ struct RowSort
 	/* while rows are put; with "tuplesort" set the sort is native */
 	RowStore   *store;
 	RowOrder   *order;
+	SortedRuns *runs;			/* of rows before those; NULL if there are none */
 	Tuplesortstate *tuplesort;
 
-	/* when sorted, and not native */
+	/* when sorted in memory */
 	uint64		next;			/* entry of the order to be handed out next */
 	bool		at_end;			/* someone has tried to go past the end */
 	uint64		marked_next;
@@ -70,18 +81,30 @@ struct RowSort
 	RowSortReport report;
 };
 
+static void
+drop_runs(RowSort *sort)
+{
+	if (sort->runs != NULL)
+		sorted_runs_end(sort->runs);
+	sort->runs = NULL;
+}
+
 /*
- * Hands the sort over to core's tuplesort, with the rows put so far.
+ * Hands the sort over to core's tuplesort, with the rows put so far, and tells
+ * in the log why.
  */
 static void
-go_native(RowSort *sort)
+go_native(RowSort *sort, const char *reason)
 {
 	AttrNumber *attnos = palloc(sort->ncolumns * sizeof(AttrNumber));
 	Oid		   *operators = palloc(sort->ncolumns * sizeof(Oid));
 	Oid		   *collations = palloc(sort->ncolumns * sizeof(Oid));
 	bool	   *nulls_first = palloc(sort->ncolumns * sizeof(bool));
 	TupleTableSlot *slot;
+	MinimalTuple row;
 
+	ereport(DEBUG1,
+			(errmsg_internal("gpusort hands a sort back: %s", reason)));
 	for (int i = 0; i < sort->ncolumns; i++)
 	{
 		attnos[i] = sort->columns[i].attno;
@@ -102,14 +125,21 @@ go_native(RowSort *sort)
 		return;
 	row_order_drop_keys(sort->order);
 	slot = MakeSingleTupleTableSlot(sort->descriptor, &TTSOpsMinimalTuple);
-	for (uint64 row = 0; row < sort->store->nrows; row++)
+	for (uint64 number = 0; number < sort->store->nrows; number++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		row_store_forget_before(sort->store, row);
-		ExecStoreMinimalTuple(row_store_get(sort->store, row), slot, false);
+		row_store_forget_before(sort->store, number);
+		ExecStoreMinimalTuple(row_store_get(sort->store, number), slot, false);
+		tuplesort_puttupleslot(sort->tuplesort, slot);
+	}
+	while (sort->runs != NULL && (row = sorted_runs_take(sort->runs)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ExecStoreMinimalTuple(row, slot, false);
 		tuplesort_puttupleslot(sort->tuplesort, slot);
 	}
 	ExecDropSingleTupleTableSlot(slot);
+	drop_runs(sort);
 	row_store_free(sort->store);
 	sort->store = NULL;
 }
@@ -141,7 +171,9 @@ begin_by_keys(RowSort *sort)
 	sort->store = row_store_create(sort->descriptor, sort->limit);
 	sort->order = row_order_begin(sort->store, sort->descriptor,
 								  minimal_tuple_column, sort->columns,
-								  sort->ncolumns, sort->expected_rows);
+								  sort->ncolumns,
+								  Min(sort->expected_rows,
+									  sort->limit / LEAST_ROW_BYTES));
 }
 
 RowSort *
@@ -156,7 +188,7 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 
 	/* the plan may be older than a change of the setting */
 	if (!gpusort_enable || !gpusort_enable_sort)
-		go_native(sort);
+		go_native(sort, "it has been switched off since the query was planned");
 	else
 		begin_by_keys(sort);
 	MemoryContextSwitchTo(caller_context);
@@ -200,9 +232,67 @@ row_sort_begin_worker(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->native_limit = kept_rows_limit();
-	go_native(sort);
+	go_native(sort, "its leader has no room for them");
 	MemoryContextSwitchTo(caller_context);
 	return sort;
+}
+
+/*
+ * Makes the order of the rows in the store from their keys; or the sort goes
+ * native.
+ */
+static void
+sort_by_keys(RowSort *sort)
+{
+	const RowOrder *order = sort->order;
+
+	if (!row_order_make(sort->order, sort->limit))
+	{
+		go_native(sort, order->memory > sort->limit ?
+				  "the device was lost, and the memory for a sort is full" :
+				  "its keys were misleading");
+		return;
+	}
+	sort->report.nrows += sort->store->nrows;
+	sort->report.memory = Max(order->memory, sort->report.memory);
+	sort->report.method = order->method;
+	sort->report.device = order->device;
+	sort->report.on_device = order->on_device;
+	sort->report.device_microseconds += order->device_microseconds;
+}
+
+/*
+ * Writes the rows in the store to a file as a sorted run, and empties the
+ * store; or the sort goes native.
+ */
+static void
+write_run(RowSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort_by_keys(sort);
+	if (sort->tuplesort == NULL)
+	{
+		if (sort->runs == NULL)
+			sort->runs = sorted_runs_create(sort->order, sort->limit,
+											sort->random_access);
+		sorted_runs_add(sort->runs);
+		row_store_reset(sort->store);
+		row_order_restart(sort->order);
+	}
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Takes the row with those that are sorted by keys, if there is room. */
+static inline bool
+put_in_store(RowSort *sort, TupleTableSlot *slot)
+{
+	if (unlikely(sort->store->nrows >= SORT_MAX_ROWS ||
+				 !row_store_add(sort->store, slot,
+								row_order_memory(sort->order))))
+		return false;
+	row_order_add(sort->order, slot);
+	return true;
 }
 
 /*
@@ -259,7 +349,7 @@ take_batch(RowSort *sort, const RowBatch *batch, char *base)
 		while (i < batch->nrows && note_row(sort, batch, i, key, base))
 			key += batch->key_words[i++];
 		if (i < batch->nrows)
-			go_native(sort);
+			go_native(sort, MEMORY_FULL);
 	}
 	if (sort->tuplesort != NULL)
 		put_natively(sort, batch, i, base);
@@ -278,46 +368,52 @@ take_batches(RowSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
+/* Makes room when there is none: by a run, or by sorting natively. */
+static void
+make_room(RowSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	/* rows of workers stay where they are, so that would make none */
+	if (sort->collector != NULL)
+		go_native(sort, MEMORY_FULL);
+	else
+		write_run(sort);
+	MemoryContextSwitchTo(caller_context);
+}
+
 void
 row_sort_put(RowSort *sort, TupleTableSlot *slot)
 {
-	MemoryContext caller_context;
-
 	if (unlikely(sort->collector != NULL))
 		take_batches(sort);
 	if (likely(sort->tuplesort == NULL))
 	{
-		if (likely(sort->store->nrows < SORT_MAX_ROWS &&
-				   row_store_add(sort->store, slot,
-								 row_order_memory(sort->order))))
-		{
-			row_order_add(sort->order, slot);
+		if (likely(put_in_store(sort, slot)))
 			return;
-		}
-		caller_context = MemoryContextSwitchTo(sort->context);
-		go_native(sort);
-		MemoryContextSwitchTo(caller_context);
+		make_room(sort);
 	}
-	tuplesort_puttupleslot(sort->tuplesort, slot);
+	if (sort->tuplesort != NULL)
+		tuplesort_puttupleslot(sort->tuplesort, slot);
+	else if (!put_in_store(sort, slot))
+		elog(ERROR, "an empty row store has no room for a row");
 }
 
-/* Makes the order from the keys. */
+/* Merges the runs, the rows in the store being the last one. */
 static void
-sort_by_keys(RowSort *sort)
+merge_runs(RowSort *sort)
 {
-	const RowOrder *order = sort->order;
-
-	if (!row_order_make(sort->order, sort->limit))
-	{
-		go_native(sort);
+	write_run(sort);
+	if (sort->tuplesort != NULL)
 		return;
-	}
-	sort->report.nrows = sort->store->nrows;
-	sort->report.memory = order->memory;
-	sort->report.method = order->method;
-	sort->report.device = order->device;
-	sort->report.on_device = order->on_device;
-	sort->report.device_microseconds = order->device_microseconds;
+	row_order_drop_keys(sort->order);
+	row_store_free(sort->store);
+	sort->store = NULL;
+	sorted_runs_merge(sort->runs);
+	sort->report.method = psprintf("%s, merge of %d runs", sort->report.method,
+								   sorted_runs_count(sort->runs));
+	sort->report.memory = sorted_runs_disk(sort->runs);
+	sort->report.on_disk = true;
 }
 
 static uint64
@@ -344,6 +440,8 @@ count_sort(const RowSort *sort)
 	}
 	shared_count(sort->report.on_device ? STAT_SORTS_DEVICE : STAT_SORTS_HOST,
 				 1);
+	if (sort->runs != NULL)
+		shared_count(STAT_SORTS_SPILLED, 1);
 	shared_count(STAT_ROWS, sort->report.nrows);
 	shared_count(STAT_BYTES, sort->report.memory);
 	shared_count(STAT_FILL_MICROSECONDS, sort->report.fill_microseconds);
@@ -372,7 +470,12 @@ row_sort_perform(RowSort *sort)
 	sort->report.fill_microseconds = microseconds_since(sort->started);
 	INSTR_TIME_SET_CURRENT(start);
 	if (sort->tuplesort == NULL)
-		sort_by_keys(sort);
+	{
+		if (sort->runs != NULL)
+			merge_runs(sort);
+		else
+			sort_by_keys(sort);
+	}
 	if (sort->tuplesort != NULL)
 		tuplesort_performsort(sort->tuplesort);
 	sort->report.sort_microseconds = microseconds_since(start);
@@ -418,6 +521,8 @@ row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 	if (sort->tuplesort != NULL)
 		return tuplesort_gettupleslot(sort->tuplesort, forward, false, slot,
 									  NULL);
+	if (sort->runs != NULL)
+		return sorted_runs_get(sort->runs, forward, slot);
 
 	if (!(forward ? step_forward(sort, &entry) : step_backward(sort, &entry)))
 	{
@@ -439,6 +544,11 @@ row_sort_rescan(RowSort *sort)
 		tuplesort_rescan(sort->tuplesort);
 		return;
 	}
+	if (sort->runs != NULL)
+	{
+		sorted_runs_rescan(sort->runs);
+		return;
+	}
 	sort->next = 0;
 	sort->at_end = false;
 	sort->marked_next = 0;
@@ -453,6 +563,11 @@ row_sort_mark(RowSort *sort)
 		tuplesort_markpos(sort->tuplesort);
 		return;
 	}
+	if (sort->runs != NULL)
+	{
+		sorted_runs_mark(sort->runs);
+		return;
+	}
 	sort->marked_next = sort->next;
 	sort->marked_at_end = sort->at_end;
 }
@@ -463,6 +578,11 @@ row_sort_restore(RowSort *sort)
 	if (sort->tuplesort != NULL)
 	{
 		tuplesort_restorepos(sort->tuplesort);
+		return;
+	}
+	if (sort->runs != NULL)
+	{
+		sorted_runs_restore(sort->runs);
 		return;
 	}
 	sort->next = sort->marked_next;
@@ -493,5 +613,6 @@ row_sort_end(RowSort *sort)
 		tuplesort_end(sort->tuplesort);
 	if (sort->collector != NULL)
 		row_collector_end(sort->collector);
+	drop_runs(sort);
 	MemoryContextDelete(sort->context);
 }

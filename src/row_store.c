@@ -69,6 +69,46 @@ ask_for_huge_pages(RowStore *store, char *memory, Size bytes)
 		store->dear_answers++;
 }
 
+/* Would so much more be over the limit?  Not for the first row of all. */
+static inline bool
+is_too_much(const RowStore *store, Size more)
+{
+	return store->memory + more > store->limit && store->nrows > 0;
+}
+
+/* The place of the pointer to the block that follows the last one. */
+static RowBlock **
+next_block(RowStore *store)
+{
+	return store->last_block == NULL ?
+		&store->first_block : &store->last_block->next;
+}
+
+/* Makes a new block, to follow the last one; false if over the limit. */
+static bool
+make_block(RowStore *store, Size row_bytes, Size other_memory)
+{
+	Size		bytes = Max(store->block_bytes,
+							BLOCK_HEADER_BYTES + row_bytes);
+	RowBlock   *block;
+
+	if (is_too_much(store, other_memory + bytes))
+		return false;
+
+	block = MemoryContextAllocHuge(store->context, bytes);
+	ask_for_huge_pages(store, (char *) block, bytes);
+	block->bytes = bytes;
+	block->next = *next_block(store);
+	*next_block(store) = block;
+	store->memory += bytes;
+
+	/* A small part of the limit, so that little of it goes unused. */
+	store->block_bytes = Min(store->block_bytes * 2, LARGEST_BLOCK_BYTES);
+	store->block_bytes = Min(store->block_bytes,
+							 Max(store->limit / 32, FIRST_BLOCK_BYTES));
+	return true;
+}
+
 /*
  * Makes a block with room for a row of this size the last one.  False if that
  * would exceed the limit.
@@ -76,32 +116,20 @@ ask_for_huge_pages(RowStore *store, char *memory, Size bytes)
 static bool
 add_block(RowStore *store, Size row_bytes, Size other_memory)
 {
-	Size		bytes = Max(store->block_bytes,
-							BLOCK_HEADER_BYTES + row_bytes);
-	RowBlock   *block;
+	RowBlock   *block = *next_block(store);
 
-	if (store->memory + other_memory + bytes > store->limit)
+	if (block != NULL && is_too_much(store, other_memory))
 		return false;
-
-	block = MemoryContextAllocHuge(store->context, bytes);
-	ask_for_huge_pages(store, (char *) block, bytes);
-	block->next = NULL;
-	block->bytes = bytes;
-	block->first_row = store->nrows;
-	if (store->last_block == NULL)
-		store->first_block = block;
-	else
-		store->last_block->next = block;
+	if (block == NULL || block->bytes < BLOCK_HEADER_BYTES + row_bytes)
+	{
+		if (!make_block(store, row_bytes, other_memory))
+			return false;
+		block = *next_block(store);
+	}
 	store->last_block = block;
-
+	block->first_row = store->nrows;
 	store->free_space = (char *) block + BLOCK_HEADER_BYTES;
-	store->free_bytes = bytes - BLOCK_HEADER_BYTES;
-	store->memory += bytes;
-
-	/* An eighth of the limit at most, so that little of it goes unused. */
-	store->block_bytes = Min(store->block_bytes * 2, LARGEST_BLOCK_BYTES);
-	store->block_bytes = Min(store->block_bytes,
-							 Max(store->limit / 8, FIRST_BLOCK_BYTES));
+	store->free_bytes = block->bytes - BLOCK_HEADER_BYTES;
 	return true;
 }
 
@@ -119,7 +147,7 @@ grow_directory(RowStore *store, Size other_memory)
 	Size		bytes = rows * sizeof(void *);
 	Size		old_bytes = first_grows ? bytes : 0;
 
-	if (store->memory + other_memory + bytes > store->limit)
+	if (is_too_much(store, other_memory + bytes))
 		return false;
 
 	if (page == store->max_pages)
@@ -177,7 +205,7 @@ row_store_reserve(RowStore *store, Size row_bytes, Size other_memory)
 bool
 row_store_note(RowStore *store, void *row, Size row_bytes, Size other_memory)
 {
-	if (store->memory + other_memory + row_bytes > store->limit)
+	if (is_too_much(store, other_memory + row_bytes))
 		return false;
 	if (unlikely(store->nrows == store->max_rows) &&
 		!grow_directory(store, other_memory + row_bytes))
@@ -199,16 +227,32 @@ row_store_add(RowStore *store, TupleTableSlot *slot, Size other_memory)
 	return true;
 }
 
+static void
+free_first_block(RowStore *store)
+{
+	RowBlock   *block = store->first_block;
+
+	store->first_block = block->next;
+	store->memory -= block->bytes;
+	pfree(block);
+}
+
 void
 row_store_forget_before(RowStore *store, uint64 row)
 {
-	while (store->first_block != NULL && store->first_block->next != NULL &&
+	while (store->first_block != store->last_block &&
 		   store->first_block->next->first_row <= row)
-	{
-		RowBlock   *block = store->first_block;
+		free_first_block(store);
+}
 
-		store->first_block = block->next;
-		store->memory -= block->bytes;
-		pfree(block);
-	}
+void
+row_store_reset(RowStore *store)
+{
+	store->nrows = 0;
+	store->last_block = NULL;
+	store->free_bytes = 0;
+
+	/* one row has been larger than all may be */
+	while (store->memory > store->limit && store->first_block != NULL)
+		free_first_block(store);
 }

@@ -30,7 +30,7 @@ typedef struct RowStore
 	uint64		max_rows;		/* that the pages made so far can note */
 
 	struct RowBlock *first_block;	/* oldest; the blocks are a list */
-	struct RowBlock *last_block;
+	struct RowBlock *last_block;	/* that has rows; empty ones may follow */
 	char	   *free_space;		/* in the last block */
 	Size		free_bytes;
 	Size		block_bytes;	/* size of the next block */
@@ -47,7 +47,8 @@ extern RowStore *row_store_create(TupleDesc descriptor, Size limit);
 /*
  * Copies the slot's row into the store, as number store->nrows, and returns
  * true; or returns false, and the store is as before, if that would take the
- * store and "other_memory" (what the caller has beside it) over the limit.
+ * store and "other_memory" (what the caller has beside it) over the limit.  A
+ * first row is taken whatever its size.
  */
 extern bool row_store_add(RowStore *store, TupleTableSlot *slot,
 						  Size other_memory);
@@ -65,6 +66,9 @@ extern void *row_store_reserve(RowStore *store, Size row_bytes,
  */
 extern bool row_store_note(RowStore *store, void *row, Size row_bytes,
 						   Size other_memory);
+
+/* Empties the store.  It keeps memory for as many rows as it had. */
+extern void row_store_reset(RowStore *store);
 
 /* Frees what only rows before this one need; those cannot be had again. */
 extern void row_store_forget_before(RowStore *store, uint64 row);

@@ -25,7 +25,7 @@ int			gpusort_work_mem = -1;
 int			gpusort_algorithm = DEVICE_SORT_AUTO;
 bool		gpusort_verify = false;
 int			gpusort_daemon_engine = ENGINE_AUTO;
-int			gpusort_staging_memory = 64;
+int			gpusort_staging_memory = 16;
 int			gpusort_device_memory = 90;
 
 static const struct config_enum_entry device_options[] = {
@@ -147,7 +147,7 @@ settings_define(void)
 	DefineCustomIntVariable("gpusort.staging_memory",
 							"Memory through which one sort exchanges keys and order with gpusortd.",
 							"It is pinned for the device.",
-							&gpusort_staging_memory, 64, 8, LARGEST_RING_MB,
+							&gpusort_staging_memory, 16, 8, LARGEST_RING_MB,
 							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.device_memory",
 							"Percentage of the memory of a device that may be used.",

@@ -42,6 +42,7 @@
 
 #include "compat.h"
 #include "parallel_collect.h"
+#include "settings.h"
 #include "shared_rows.h"
 #include "shared_state.h"
 #include "slot_row.h"
@@ -53,6 +54,9 @@
 
 /* From which on it is worth a line in the log that this memory is new. */
 #define HINT_BYTES				((uint64) 16 * 1024 * 1024)
+
+/* What a row needs beside its data, about. */
+#define ROW_OVERHEAD_BYTES	(SizeofMinimalTupleHeader + 32)
 
 /*
  * Where a batch is: the worker, the number of its segment, and the place in
@@ -134,12 +138,21 @@ shared_rows_bytes(double rows, int width)
 	return rows * (MAXALIGN(width) + MAXALIGN(SizeofMinimalTupleHeader));
 }
 
-bool
-shared_rows_have_room(double bytes)
+/* Is there shared memory for so many bytes? */
+static bool
+has_room(double bytes)
 {
 	/* memory that the server has set aside is not in the file system */
 	return bytes <= min_dynamic_shared_memory * 1024.0 * 1024.0 ||
 		parallel_collect_has_room(bytes);
+}
+
+bool
+shared_rows_have_room(double rows, double rows_of_process, int width)
+{
+	return rows_of_process * (width + ROW_OVERHEAD_BYTES) <=
+		gpusort_memory_limit() &&
+		has_room(shared_rows_bytes(rows, width));
 }
 
 Size
@@ -207,7 +220,7 @@ create_segment(Size bytes)
 	dsm_segment *volatile segment = NULL;
 
 	/* how much is left of what is set aside cannot be told */
-	if (!shared_rows_have_room(bytes))
+	if (!has_room(bytes))
 		return NULL;
 
 	CurrentResourceOwner = NULL;

@@ -17,6 +17,7 @@ typedef enum Statistic
 {
 	STAT_SORTS_DEVICE,			/* sorts by what did them */
 	STAT_SORTS_HOST,
+	STAT_SORTS_SPILLED,			/* those of both that exceeded their memory */
 	STAT_SORTS_NATIVE,			/* taken over, then given to core's sort */
 	STAT_ROWS,
 	STAT_SORTS_TOGETHER,		/* with parallel workers, of any of these */
@@ -26,7 +27,6 @@ typedef enum Statistic
 	STAT_SORT_MICROSECONDS,
 	STAT_DEVICE_FAULTS,
 	STAT_NATIVE_SMALL,			/* Sort nodes left native, by reason */
-	STAT_NATIVE_LARGE,
 	STAT_NATIVE_BOUNDED,
 	STAT_NATIVE_TYPE,
 	STAT_NATIVE_COLLATION,
@@ -37,6 +37,7 @@ typedef enum Statistic
 	STAT_INDEXES_HOST,
 	STAT_INDEXES_NATIVE,		/* taken over, then given to core's sort */
 	STAT_INDEX_WORKERS,			/* that collected rows beside the leaders */
+	STAT_INDEX_WORKER_PAGES,	/* leaves that they made */
 	STAT_INDEX_ROWS,
 	STAT_INDEX_BYTES,
 	STAT_INDEX_COLLECT_MICROSECONDS,

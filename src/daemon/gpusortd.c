@@ -294,7 +294,7 @@ main(int argc, char **argv)
 {
 	Options		options = {
 		.engine = "auto",
-		.staging_megabytes = 64,
+		.staging_megabytes = 16,
 		.device_percent = 90
 	};
 	const Engine *engine;

@@ -3,8 +3,8 @@
  * ring.c
  *	  The memory through which a job exchanges keys and order.
  *
- * To make a ring and to pin it takes longer than to sort a million rows, so a
- * few are kept for the jobs to come.  A client is a backend of the same server
+ * To make a ring and to pin it takes longer than to sort a million rows, so
+ * some are kept for the jobs to come.  A client is a backend of the same server
  * and does not touch a ring after it has closed its connection; which is all
  * that keeps it from the keys of the next job.
  *
@@ -24,15 +24,15 @@
 
 #include "../protocol.h"
 
-/* Rings kept while no job uses them. */
-#define POOL_SIZE		4
+/* Memory of the rings that are kept while no job uses them. */
+#define KEPT_BYTES		((size_t) 256 << 20)
 
 static const Engine *engine;
 static uint32_t ring_chunks;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static Ring *pool;
-static int	pool_count;
+static size_t pool_count;
 
 void
 ring_init(const Engine *used_engine, uint32_t nchunks)
@@ -172,7 +172,7 @@ ring_give_back(Ring *ring, bool client_is_gone)
 	bool		kept;
 
 	pthread_mutex_lock(&mutex);
-	kept = client_is_gone && pool_count < POOL_SIZE;
+	kept = client_is_gone && (pool_count + 1) * ring_bytes() <= KEPT_BYTES;
 	if (kept)
 	{
 		ring->next = pool;

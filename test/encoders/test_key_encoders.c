@@ -25,6 +25,7 @@
 
 #include "encode.h"
 #include "sort_keys.h"
+#include "test_icu_keys.h"
 
 PG_MODULE_MAGIC;
 
@@ -352,6 +353,7 @@ check_sort_keys(PG_FUNCTION_ARGS)
 				type->gt_opr : type->lt_opr;
 		column->collation = attribute->attcollation;
 		column->nulls_first = column_flag(nulls_first, i);
+		test_learn_icu_keys(column->collation);
 
 		comparator->ssup_cxt = CurrentMemoryContext;
 		comparator->ssup_collation = column->collation;

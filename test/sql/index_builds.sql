@@ -19,7 +19,7 @@ DECLARE
 	result text;
 BEGIN
 	SELECT string_agg(concat_ws(' ', name, s.value - c.value), ', ' ORDER BY name COLLATE "C") INTO result
-	FROM gpusort_stats s JOIN counted c USING (name) WHERE s.value > c.value AND name NOT IN ('index_rows', 'index_bytes');
+	FROM gpusort_stats s JOIN counted c USING (name) WHERE s.value > c.value AND name NOT IN ('index_rows', 'index_bytes', 'index_worker_pages');
 	UPDATE counted c SET value = s.value FROM gpusort_stats s WHERE s.name = c.name;
 	RETURN coalesce(result, 'none');
 END $$;

@@ -1,10 +1,6 @@
--- Memory: rows beyond the setting go to core's sort, which spills them.
+-- Memory: rows beyond the setting go to temporary files, in sorted runs that are merged.
 SET gpusort.min_rows = 0;
-SET gpusort.work_mem = '1MB';
-CREATE TABLE wide (k int, pad text);
-ALTER TABLE wide SET (autovacuum_enabled = off);
--- estimates of an empty table: the sort looks small, and is taken over
-ANALYZE wide;
+SET max_parallel_workers_per_gather = 0;
 CREATE FUNCTION sort_method(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -12,22 +8,128 @@ BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
 	RETURN plan -> 0 -> 'Plan' ->> 'Sort Method';
 END $$;
+
+-- whether it spills is seen as the rows come, whatever was expected
+CREATE TABLE wide (k int, pad text);
 CREATE FUNCTION many(n int) RETURNS SETOF wide ROWS 10 LANGUAGE plpgsql AS
 	'BEGIN RETURN QUERY SELECT i * 7919 % 100003, repeat(''x'', 100) FROM generate_series(1, n) i; END';
-
+SET gpusort.work_mem = '1MB';
 SELECT sort_method('SELECT * FROM many(2000) ORDER BY k');
-SELECT sort_method('SELECT * FROM many(50000) ORDER BY k');
+SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge of [5-9] runs$' AS in_runs;
 SET gpusort.device = cuda;
-SELECT sort_method('SELECT * FROM many(50000) ORDER BY k');
-SELECT count(*), bool_and(previous <= k), sum(length(pad))
-FROM (SELECT k, pad, lag(k, 1, 0) OVER () previous FROM (SELECT * FROM many(50000) ORDER BY k OFFSET 0) s) s;
+SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge of [5-9] runs$' AS in_runs;
+RESET gpusort.device;
+SET gpusort.work_mem = '64kB';
+SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge of [0-9]{3} runs$' AS more_than_merge_at_once;
+RESET gpusort.work_mem;
 
+-- Rows that come in another way each time: keys of all kinds, some of them cut, or not of the layout that sufficed for earlier runs;
+-- rows that are larger than all the memory; toasted ones.
+CREATE TABLE rows AS
+SELECT i id, i % 7 few, CASE WHEN i > 6000 AND i % 10 = 0 THEN NULL ELSE hashint4(i) END late_null,
+	CASE WHEN i < 5000 THEN i * 1.5 ELSE i * 1e20 END::numeric late_long,
+	md5((i % 3500)::text) txt, repeat('common', 40) || hashint4(i) % 1000 cut, ARRAY[hashint4(i) % 5, i] pair,
+	CASE WHEN i % 2500 = 0 THEN repeat(md5(i::text), 4000) WHEN i % 500 = 0 THEN repeat(i::text || ' ', 700) ELSE repeat('p', i % 90) END pad
+FROM generate_series(1, 8000) i;
+ALTER TABLE rows ALTER pad SET STORAGE EXTERNAL;
+INSERT INTO rows SELECT i, 1, i, i, 'external', 'external', ARRAY[i], repeat(md5(i::text), 3000) FROM generate_series(8001, 8005) i;
+ANALYZE rows;
+
+-- the digest of the rows in order; whether it is the same as without gpusort, and the sort has spilled
+CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	EXECUTE format('SELECT md5(string_agg(md5(r::text), '''')) FROM (%s OFFSET 0) r', query) INTO result;
+	RETURN result;
+END $$;
+CREATE FUNCTION spills(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	native text;
+	before bigint;
+BEGIN
+	SET LOCAL gpusort.enable = off;
+	native := digest(query);
+	SET LOCAL gpusort.enable = on;
+	SELECT value FROM gpusort_stats WHERE name = 'sorts_spilled' INTO before;
+	IF digest(query) <> native THEN
+		RETURN 'not as without gpusort';
+	END IF;
+	RETURN CASE WHEN value > before THEN 'as without gpusort' ELSE 'not spilled' END FROM gpusort_stats WHERE name = 'sorts_spilled';
+END $$;
+CREATE FUNCTION spills_all_ways(query text) RETURNS TABLE (device text, work_mem text, outcome text) LANGUAGE plpgsql AS $$
+BEGIN
+	FOREACH device IN ARRAY '{host,cuda}'::text[] LOOP
+		FOREACH work_mem IN ARRAY '{64kB,300kB}'::text[] LOOP
+			PERFORM set_config('gpusort.device', device, true), set_config('gpusort.work_mem', work_mem, true);
+			outcome := spills(query);
+			IF outcome <> 'as without gpusort' THEN
+				RETURN NEXT;
+			END IF;
+		END LOOP;
+	END LOOP;
+END $$;
+SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY id');
+SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY id DESC');
+SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY few, hashint4(id), id');
+SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY late_null NULLS FIRST, id');
+SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY late_null DESC, id');
+SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY late_long, id');
+SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY txt, id');
+SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY txt COLLATE "en-x-icu" DESC, id');
+SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY cut, id DESC');
+SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY cut COLLATE "en-x-icu", id DESC');
+SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY pair');
+SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY pad, id');
+SELECT * FROM spills_all_ways('SELECT id, few, pad FROM rows ORDER BY few, jsonb_build_object(id, few)');
+SELECT * FROM spills_all_ways('SELECT few, repeat(few::text, 50) FROM rows ORDER BY few');
+
+-- rows that are wanted again or backward
+SET gpusort.work_mem = '64kB';
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT k FROM many(50000) ORDER BY k;
 FETCH 2 FROM c;
 FETCH LAST FROM c;
+FETCH NEXT FROM c;
 FETCH PRIOR FROM c;
+FETCH BACKWARD 2 FROM c;
+FETCH ABSOLUTE 25000 FROM c;
 FETCH FIRST FROM c;
+FETCH PRIOR FROM c;
+FETCH NEXT FROM c;
+DECLARE held CURSOR WITH HOLD FOR SELECT k FROM many(50000) ORDER BY k;
+DECLARE dropped CURSOR FOR SELECT k FROM many(50000) ORDER BY k;
+FETCH dropped;
 COMMIT;
-DROP FUNCTION many, sort_method;
-DROP TABLE wide;
+FETCH 2 FROM held;
+CLOSE held;
+
+-- merge joins note places in the inner side and go back to them
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+EXPLAIN (COSTS OFF) SELECT count(*), sum(a.id * b.id % 1000) FROM rows a JOIN rows b ON a.txt = b.txt;
+SELECT count(*), sum(a.id * b.id % 1000) FROM rows a JOIN rows b ON a.txt = b.txt;
+SET gpusort.enable = off;
+SELECT count(*), sum(a.id * b.id % 1000) FROM rows a JOIN rows b ON a.txt = b.txt;
+RESET gpusort.enable;
+RESET enable_hashjoin;
+
+-- sorted anew for each row of the outer side, and kept for all of them
+SET enable_nestloop = on;
+SET enable_mergejoin = off;
+SET enable_material = off;
+SELECT o, (SELECT string_agg(id::text, ' ') FROM (SELECT id FROM (SELECT id FROM rows WHERE few >= o ORDER BY txt, id OFFSET 0) s LIMIT 3) s) FROM generate_series(4, 6) o;
+SELECT count(*), sum(id) FROM generate_series(1, 3) o, LATERAL (SELECT id FROM rows ORDER BY txt, id OFFSET 3) s WHERE id % o = 0;
+RESET enable_mergejoin;
+RESET enable_material;
+
+-- not more of the disk than is allowed
+\set VERBOSITY sqlstate
+SET temp_file_limit = '1MB';
+SELECT sum(length(s::text)) FROM (SELECT * FROM rows ORDER BY id DESC OFFSET 0) s;
+RESET temp_file_limit;
+\set VERBOSITY default
+SELECT sum(length(s::text)) FROM (SELECT * FROM rows ORDER BY id DESC OFFSET 0) s;
+
+DROP FUNCTION many, sort_method, digest, spills, spills_all_ways;
+DROP TABLE wide, rows;

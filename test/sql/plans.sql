@@ -41,9 +41,6 @@ EXPLAIN (COSTS OFF) SELECT * FROM (SELECT * FROM numbers ORDER BY grp OFFSET 0) 
 SET gpusort.min_rows = 20000;
 EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k;
 SET gpusort.min_rows = 0;
-SET gpusort.work_mem = '64kB';
-EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k;
-RESET gpusort.work_mem;
 SET gpusort.enable_sort = off;
 EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k;
 RESET gpusort.enable_sort;

@@ -47,7 +47,7 @@ FROM (VALUES
 
 -- there is no sort left to do, but a memory limit
 SET gpusort.work_mem = '64kB';
-SELECT method('SELECT * FROM unnest((SELECT array_agg(word ORDER BY place) FROM sorted)) word ORDER BY word COLLATE "en-x-icu"') ~ 'native' AS handed_back;
+SELECT method('SELECT * FROM unnest((SELECT array_agg(word ORDER BY place) FROM sorted)) word ORDER BY word COLLATE "en-x-icu"') ~ '^none, rows in order, merge of' AS in_runs;
 RESET gpusort.work_mem;
 
 -- back and forth

@@ -10,7 +10,7 @@ SET gpusort.min_rows = -1;
 SET gpusort.work_mem = 63;
 SET gpusort.work_mem = '1MB';
 SET gpusort.algorithm = 'bogosort';
-SET gpusort.staging_memory = '64MB';
+SET gpusort.staging_memory = '16MB';
 SET gpusort.unknown = 1;
 SHOW gpusort.work_mem;
 RESET gpusort.work_mem;

@@ -32,9 +32,6 @@ SET gpusort.min_rows = 20000;
 SELECT why_not('SELECT id FROM numbers ORDER BY k');
 SELECT why_not('CREATE TABLE sorted AS SELECT id FROM numbers ORDER BY k');
 SET gpusort.min_rows = 0;
-SET gpusort.work_mem = '64kB';
-SELECT why_not('SELECT id FROM numbers ORDER BY k');
-RESET gpusort.work_mem;
 SELECT why_not('SELECT id FROM numbers ORDER BY k');
 SELECT why_not('SELECT id FROM (SELECT id, grp, k FROM numbers ORDER BY grp OFFSET 0) s ORDER BY grp, k');
 
@@ -55,6 +52,16 @@ SELECT why_not_json('SELECT id FROM numbers ORDER BY words');
 SET client_min_messages = debug1;
 SELECT count(*) FROM (SELECT FROM numbers ORDER BY words OFFSET 0) s;
 SELECT count(*) FROM (SELECT FROM numbers ORDER BY k OFFSET 0) s;
+
+-- and so it is there when a sort is handed back
+SET plan_cache_mode = force_generic_plan;
+PREPARE before_the_switch AS SELECT count(*) FROM (SELECT FROM numbers ORDER BY k OFFSET 0) s;
+EXECUTE before_the_switch;
+SET gpusort.enable = off;
+EXECUTE before_the_switch;
+RESET gpusort.enable;
+RESET plan_cache_mode;
+DEALLOCATE before_the_switch;
 RESET client_min_messages;
 
 -- not unless asked for, and not of other plans that run meanwhile

@@ -187,7 +187,7 @@ is($out, "$native\n$native", 'without staging memory sorts are done by the backe
 is(scalar(() = $err =~ /DETAIL:  \Q$missing\E\./g), 2, 'each says so');
 ok(slurp_file($node->logfile) =~ /LOG:  gpusortd: \Q$missing\E\n/, 'and gpusortd in the log');
 is(daemon_pid(), $daemon, 'gpusortd goes on');
-restart_daemon('--fsize=unlimited:', '64MB');
+restart_daemon('--fsize=unlimited:', '16MB');
 ($out, $err) = psql("SET gpusort.device = cuda; $digest");
 is("$out$err", $native, 'and with the limit gone it sorts');
 
@@ -204,7 +204,7 @@ sub limit_backend
 }
 my $unlimit_backend = "COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; prlimit --pid \$PPID --as=unlimited:';\n";
 
-($out, $err) = psql('SET gpusort.device = cuda;' . limit_backend(32) . $digest . $unlimit_backend . $digest);
+($out, $err) = psql('SET gpusort.device = cuda;' . limit_backend(12) . $digest . $unlimit_backend . $digest);
 is($out, "$native\n$native", 'a backend without room for the staging memory sorts by itself');
 is( $err, "WARNING:  gpusort: sorting without the device\n"
 	  . "DETAIL:  could not map the staging memory: Cannot allocate memory.", 'and says so, once');
@@ -252,9 +252,9 @@ my %refused = (
 	  qr/^ERROR:  -1 is outside the valid range for parameter "gpusort.min_rows" \(0 \.\. 2147483647\)$/,
 	"gpusort.min_rows = 'many'" => qr/^ERROR:  invalid value for parameter "gpusort.min_rows": "many"$/,
 	"gpusort.staging_memory = '7MB'" =>
-	  qr/^ERROR:  7 MB is outside the valid range for parameter "gpusort.staging_memory" \(8( MB)? \.\. 256( MB)?\)$/,
+	  qr/^ERROR:  7 MB is outside the valid range for parameter "gpusort.staging_memory" \(8( MB)? \.\. 64( MB)?\)$/,
 	"gpusort.staging_memory = '1GB'" =>
-	  qr/^ERROR:  1024 MB is outside the valid range for parameter "gpusort.staging_memory" \(8( MB)? \.\. 256( MB)?\)$/,
+	  qr/^ERROR:  1024 MB is outside the valid range for parameter "gpusort.staging_memory" \(8( MB)? \.\. 64( MB)?\)$/,
 	"gpusort.staging_memory = '64 pages'" =>
 	  qr/^ERROR:  invalid value for parameter "gpusort.staging_memory": "64 pages"\nHINT:  Valid units for this parameter are /,
 	"gpusort.daemon_engine = 'opencl'" =>

@@ -182,14 +182,20 @@ foreach my $phase (sort keys %phases)
 	is($node->safe_psql('postgres', "CHECKPOINT; $left"), "0\n0\n0", 'nothing is left');
 }
 
-# at any time
-my $script = "\\set VERBOSITY terse\n";
-$script .= "SET statement_timeout = " . (3 * $_) . ";\nCREATE INDEX built ON t (txt);\nRESET statement_timeout;\n"
-  . "DROP INDEX IF EXISTS built;\n"
-  foreach (1 .. 40);
-my ($status, $out, $err) = $node->psql('postgres', "SET client_min_messages = error;\n$script CHECKPOINT;\n$left", on_error_stop => 0);
-is(join("\n", grep { !/canceling statement due to statement timeout/ } split /\n/, $err), '', 'builds can be cancelled at any time');
-is($out, "0\n0\n0", 'and nothing is left of any');
+# Builds on this table that are cancelled at any time, and are all that may go wrong.
+sub check_cancels
+{
+	my ($table, $what) = @_;
+	my $script = "\\set VERBOSITY terse\nSET client_min_messages = error;\n";
+	$script .= "SET statement_timeout = " . (3 * $_) . ";\nCREATE INDEX built ON $table (txt);\nRESET statement_timeout;\n"
+	  . "DROP INDEX IF EXISTS built;\n"
+	  foreach (1 .. 40);
+	my ($status, $out, $err) = $node->psql('postgres', "$script CHECKPOINT;\n$left", on_error_stop => 0);
+	is(join("\n", grep { !/canceling statement due to statement timeout/ } split /\n/, $err), '', "$what can be cancelled at any time");
+	is($out, "0\n0\n0", 'and nothing is left of any');
+}
+
+check_cancels('t', 'builds');
 
 #
 # gpusortd lost
@@ -238,7 +244,7 @@ is(counter('device_faults'), $faults + 2, 'both are counted');
 #
 
 my $handed_over = counter('indexes_native');
-($status, $out, $err) = $node->psql('postgres', <<"SQL", on_error_stop => 0);
+my ($status, $out, $err) = $node->psql('postgres', <<"SQL", on_error_stop => 0);
 \\set VERBOSITY terse
 SET maintenance_work_mem = '1MB';
 SET temp_file_limit = '512kB';
@@ -318,6 +324,22 @@ foreach my $place (1, 12000)
 	$daemon = daemon_pid();
 }
 
+$node->safe_psql('postgres', 'ALTER SYSTEM SET max_parallel_maintenance_workers = 2; SELECT pg_reload_conf()');
+check_cancels('p', 'builds with workers');
+
+# Workers that are terminated while they collect, wait for the order, and make leaves.
+$session = start_psql("SET client_min_messages = error;\n" . "CREATE INDEX built ON p (txt);\nDROP INDEX IF EXISTS built;\n" x 40 . "CHECKPOINT;\n$left");
+while ($session->{handle}->pump_nb, $session->{handle}->pumpable)
+{
+	$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'parallel worker'");
+}
+$session->{handle}->finish;
+my @errors = grep { /ERROR|FATAL/ } split /\n/, $session->{err};
+ok(@errors > 0, 'workers are terminated at any time');
+is(join("\n", grep { !/terminating background worker "parallel worker" due to administrator command/ } @errors), '', 'of which builds fail');
+is($session->{out}, "0\n0\n0\n", 'and nothing is left of any');
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET max_parallel_maintenance_workers; SELECT pg_reload_conf()');
+
 #
 # Other sessions
 #
@@ -347,6 +369,29 @@ $old->query_safe('COMMIT');
 $old->quit;
 is($node->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(*), count(DISTINCT id) FROM u WHERE id > 0;'),
 	'20000|20000', 'and others see the rows of today');
+
+# A unique index is not checked anew when its table is rewritten, with rows that only others' snapshots see.
+$old = $node->background_psql('postgres');
+$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE rewritten (id int UNIQUE) WITH (parallel_workers = 2);
+INSERT INTO rewritten SELECT i FROM generate_series(1, 20000) i;
+DELETE FROM rewritten WHERE id % 5 = 0;
+INSERT INTO rewritten SELECT i FROM generate_series(5, 20000, 5) i;
+SQL
+my $rewriting_workers = counter('index_workers');
+is( $node->safe_psql('postgres', <<'SQL'), '20000', 'a unique index is whole after its table is rewritten with dead rows');
+SET max_parallel_maintenance_workers = 2;
+VACUUM FULL rewritten;
+SELECT bt_index_parent_check('rewritten_id_key', true, true) \g /dev/null
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT count(*) FROM rewritten WHERE id > 0;
+SQL
+is(counter('index_workers'), $rewriting_workers + 2, 'by parallel workers');
+$old->query_safe('COMMIT');
+$old->quit;
+$node->safe_psql('postgres', 'DROP TABLE rewritten');
 
 # Changes while an index is built concurrently.
 my $workers = counter('index_workers');

@@ -131,6 +131,7 @@ ok($results{built} > 30 && $results{'not unique'} > 0, 'of indexes that can be b
 ok(counter('indexes_host') >= $by_host + $results{built}, 'which gpusort had built')
   and is(counter('indexes_native'), $natively, 'and not given to PostgreSQL');
 ok(counter('index_workers') > 0, 'with parallel workers and without');
+ok(counter('index_worker_pages') > 0, 'which made leaves too');
 
 #
 # What arrives on disk and on a standby

@@ -44,8 +44,12 @@
 #define LINE_SIZE		1024
 #define NCLIENTS		20
 
+/* The rings that the tests use, of 8 MB. */
+#define STAGING_OPTION	"--staging-memory=8"
+#define STAGING_CHUNKS	((8u << 20) / CHUNK_BYTES)
+
 /* gpusortd may keep some rings, each with a descriptor, for jobs to come. */
-#define MAX_IDLE_RINGS	8
+#define MAX_IDLE_RINGS	32
 #define NLEAK_ROUNDS	1000
 
 static const char *gpusortd_path;
@@ -206,7 +210,7 @@ start(const char *device_memory)
 	Daemon		daemon;
 
 	make_directory(&daemon);
-	spawn(&daemon, "--engine=host", "--staging-memory=8", device_memory);
+	spawn(&daemon, "--engine=host", STAGING_OPTION, device_memory);
 	(void) wait_until_ready(&daemon);
 	return daemon;
 }
@@ -1090,7 +1094,7 @@ test_bad_keys(void)
 	const uint32_t chunk_words = CHUNK_BYTES / sizeof(uint64_t);
 	Daemon		daemon = start("--device-memory=50");
 
-	try_keys(&daemon, "no such chunk", 1, 2, 1, 1, NULL, 0);
+	try_keys(&daemon, "no such chunk", 1, STAGING_CHUNKS, 1, 1, NULL, 0);
 	try_keys(&daemon, "no such chunk at all", 1, UINT32_MAX, 1, 1, NULL, 0);
 	try_keys(&daemon, "no rows", 1, 0, 0, 0, NULL, 0);
 	try_keys(&daemon, "wrong number of words", 2, 0, 10, 10, NULL, 0);

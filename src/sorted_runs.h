@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * sorted_runs.h
+ *	  The rows of a sort that exceed its memory: in temporary files.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_SORTED_RUNS_H
+#define GPUSORT_SORTED_RUNS_H
+
+#include "row_order.h"
+
+typedef struct SortedRuns SortedRuns;
+
+/*
+ * Begins without a run.  "order" makes the order of each, and has to stay.
+ * The limit is in bytes.  Only with random_access may rows be had backward or
+ * again.  Allocates in the current memory context, in which all that follows
+ * has to be called, too.
+ */
+extern SortedRuns *sorted_runs_create(RowOrder *order, Size limit,
+									  bool random_access);
+
+/* Writes the rows of the order's store, which has been made, as a run. */
+extern void sorted_runs_add(SortedRuns *runs);
+
+/* After the last run: merges them as far as needed to get at the first row. */
+extern void sorted_runs_merge(SortedRuns *runs);
+
+/*
+ * After that, as row_sort_get() and its companions.
+ */
+extern bool sorted_runs_get(SortedRuns *runs, bool forward,
+							TupleTableSlot *slot);
+extern void sorted_runs_rescan(SortedRuns *runs);
+extern void sorted_runs_mark(SortedRuns *runs);
+extern void sorted_runs_restore(SortedRuns *runs);
+
+/*
+ * Instead of merging: gives back all rows, in any order, each valid until the
+ * next call; NULL after the last one.
+ */
+extern MinimalTuple sorted_runs_take(SortedRuns *runs);
+
+/* How many runs were added, and bytes in files at the highest. */
+extern int	sorted_runs_count(const SortedRuns *runs);
+extern Size sorted_runs_disk(const SortedRuns *runs);
+
+/* Closes the files. */
+extern void sorted_runs_end(SortedRuns *runs);
+
+#endif							/* GPUSORT_SORTED_RUNS_H */
