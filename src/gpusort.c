@@ -18,13 +18,21 @@
  *		device_client.c		on the GPU, by gpusortd (daemon/, ../kernels/)
  *		host_sort.c			or on the CPU
  *		row_compare.c		what keys cannot decide is decided by comparing
+ *		sorted_runs.c		what memory cannot hold goes to files, run by run,
+ *		run_tape.c			a run on a tape,
+ *		run_merge.c			and comes back merged
+ *
+ * With parallel workers the rows come by shared_rows.c, when the planner has
+ * found in parallel_paths.c that this takes less time.
  *
  * The rows of an index build come another way:
  *
  *		index_build.c		the build of a B-tree index becomes ours
  *		index_load.c		which takes rows, in parallel_collect.c by workers
  *		heap_scan.c			from the table
+ *		index_rows.c		as they will be in the index
  *		row_store.c			and so on, until they are in order
+ *		order_check.c		which for a unique index has no two alike
  *		leaf_maker.c		when they are put on pages, in parallel_write.c by workers
  *		tree_writer.c		of which a tree is made
  *
