@@ -275,7 +275,9 @@ restart_daemon('--fsize=unlimited:', '8MB');
 # A query for each phase that gets stuck in it: the backend itself sleeps, or
 # it waits for a gpusortd that is stopped.
 my $sleep = '$$SELECT pg_sleep(600)$$';
-my $stop = "\$\$COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; kill -STOP $daemon'\$\$";
+# a signal takes a moment to stop all threads, in which one of them could sort
+my $running = "grep -L State:.T /proc/$daemon/task/*/status";
+my $stop = "\$\$COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; kill -STOP $daemon; until test -z \"\$($running)\"; do sleep 0.01; done'\$\$";
 my %phases = (
 	'filling' => "SELECT at(i, 15000, $sleep) k FROM generate_series(1, 20000) i ORDER BY k",
 	'asking for staging memory' => "SELECT at(i, 1, $stop) k FROM generate_series(1, 20000) i ORDER BY k",
