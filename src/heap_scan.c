@@ -30,6 +30,7 @@
 #include "utils/backend_progress.h"
 #include "utils/rel.h"
 
+#include "cache_lines.h"
 #include "compat.h"
 #include "heap_scan.h"
 
@@ -38,8 +39,6 @@
  * kept in buffers while a large table is scanned.
  */
 #define RANGE_MAX_PAGES		16
-
-#define CACHE_LINE_BYTES	64
 
 /*
  * From more columns on it takes less time to take all columns of a row apart

@@ -33,6 +33,7 @@
 #include "access/nbtree.h"
 #include "miscadmin.h"
 
+#include "cache_lines.h"
 #include "compat.h"
 #include "leaf_maker.h"
 #include "order_check.h"
@@ -170,7 +171,7 @@ leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows)
 			const char *later = (const char *) tuples[i + PREFETCH_ROWS];
 
 			__builtin_prefetch(later);
-			__builtin_prefetch(later + 64);
+			__builtin_prefetch(later + CACHE_LINE_BYTES);
 		}
 		measures[i] = IndexTupleSize(tuple);
 		if (previous != NULL && tuples_equal(maker, previous, tuple))

@@ -8,6 +8,7 @@
 #ifndef GPUSORT_ROW_ORDER_H
 #define GPUSORT_ROW_ORDER_H
 
+#include "cache_lines.h"
 #include "row_compare.h"
 #include "row_store.h"
 #include "sort_job.h"
@@ -136,7 +137,7 @@ row_order_get_forward(const RowOrder *order, uint64 entry)
 		__builtin_prefetch(row_store_place(store,
 										   order->entries[entry + PREFETCH_PLACE]));
 		__builtin_prefetch(row);
-		__builtin_prefetch(row + 64);
+		__builtin_prefetch(row + CACHE_LINE_BYTES);
 	}
 	return row_order_get(order, entry);
 }

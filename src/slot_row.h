@@ -14,7 +14,7 @@
 #include "access/htup_details.h"
 #include "executor/tuptable.h"
 
-#define CACHE_LINE_BYTES	64
+#include "cache_lines.h"
 
 /* How far ahead of a row memory is fetched into the cache to be written. */
 #define PREFETCH_WRITE_BYTES	1024
