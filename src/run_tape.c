@@ -66,12 +66,18 @@ run_tape_rewind(RunTape *run)
 }
 
 static void
-read_bytes(RunTape *run, void *bytes, Size count)
+check_bytes(Size have, Size wanted)
 {
-	if (LogicalTapeRead(run->tape, bytes, count) != count)
+	if (unlikely(have != wanted))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("gpusort: a temporary file ends in the middle of a row")));
+}
+
+static void
+read_bytes(RunTape *run, void *bytes, Size count)
+{
+	check_bytes(LogicalTapeRead(run->tape, bytes, count), count);
 }
 
 static void
@@ -98,7 +104,7 @@ run_tape_read(RunTape *run)
 
 	if (have == 0)
 		return NULL;
-	read_bytes(run, (char *) &length + have, sizeof(length) - have);
+	check_bytes(have, sizeof(length));
 	if ((length & SAME_HEADER) == 0)
 		read_bytes(run, run->header, RUN_HEADER_BYTES);
 	length &= ~SAME_HEADER;
