@@ -90,6 +90,15 @@ drop_runs(RowSort *sort)
 	sort->runs = NULL;
 }
 
+/* Hands a stored row to the native sort; "slot" is for minimal tuples. */
+static inline void
+put_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
+{
+	CHECK_FOR_INTERRUPTS();
+	ExecStoreMinimalTuple(row, slot, false);
+	tuplesort_puttupleslot(sort->tuplesort, slot);
+}
+
 /*
  * Hands the sort over to core's tuplesort, with the rows put so far, and tells
  * in the log why.
@@ -128,17 +137,11 @@ go_native(RowSort *sort, const char *reason)
 	slot = MakeSingleTupleTableSlot(sort->descriptor, &TTSOpsMinimalTuple);
 	for (uint64 number = 0; number < sort->store->nrows; number++)
 	{
-		CHECK_FOR_INTERRUPTS();
 		row_store_forget_before(sort->store, number);
-		ExecStoreMinimalTuple(row_store_get(sort->store, number), slot, false);
-		tuplesort_puttupleslot(sort->tuplesort, slot);
+		put_natively(sort, row_store_get(sort->store, number), slot);
 	}
 	while (sort->runs != NULL && (row = sorted_runs_take(sort->runs)) != NULL)
-	{
-		CHECK_FOR_INTERRUPTS();
-		ExecStoreMinimalTuple(row, slot, false);
-		tuplesort_puttupleslot(sort->tuplesort, slot);
-	}
+		put_natively(sort, row, slot);
 	ExecDropSingleTupleTableSlot(slot);
 	drop_runs(sort);
 	row_store_free(sort->store);
@@ -263,17 +266,14 @@ note_row(RowSort *sort, const RowBatch *batch, int i, const uint64_t *key,
 
 /* Hands the rows of a batch, from this one on, to the native sort. */
 static void
-put_natively(RowSort *sort, const RowBatch *batch, int first, char *base)
+put_batch_natively(RowSort *sort, const RowBatch *batch, int first,
+				   char *base)
 {
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
 													&TTSOpsMinimalTuple);
 
 	for (int i = first; i < batch->nrows; i++)
-	{
-		ExecStoreMinimalTuple((MinimalTuple) (base + batch->places[i]), slot,
-							  false);
-		tuplesort_puttupleslot(sort->tuplesort, slot);
-	}
+		put_natively(sort, (MinimalTuple) (base + batch->places[i]), slot);
 	ExecDropSingleTupleTableSlot(slot);
 }
 
@@ -295,7 +295,7 @@ take_batch(RowSort *sort, const RowBatch *batch, char *base)
 			go_native(sort, TOO_MANY_ROWS);
 	}
 	if (sort->tuplesort != NULL)
-		put_natively(sort, batch, i, base);
+		put_batch_natively(sort, batch, i, base);
 }
 
 /* Takes the rows that workers have handed over. */
@@ -354,7 +354,11 @@ write_run(RowSort *sort)
 	}
 }
 
-/* Makes room for rows, by the sort of several processes going native. */
+/*
+ * Makes room for rows.  Those of workers stay where they are when their order
+ * is known, so a run of them would make none: a sort of several processes goes
+ * native.
+ */
 static void
 make_room(RowSort *sort)
 {
