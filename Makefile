@@ -48,6 +48,7 @@ OBJS = \
 	src/run_merge.o \
 	src/run_tape.o \
 	src/settings.o \
+	src/shared_memory.o \
 	src/shared_rows.o \
 	src/shared_state.o \
 	src/sort_job.o \

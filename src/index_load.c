@@ -32,6 +32,7 @@
 #include "row_order.h"
 #include "row_store.h"
 #include "settings.h"
+#include "shared_memory.h"
 #include "shared_state.h"
 #include "tree_writer.h"
 
@@ -66,7 +67,7 @@ index_load_least_memory(double rows)
 bool
 index_load_can_share(double rows)
 {
-	return parallel_collect_has_room(2 * index_load_least_memory(rows));
+	return shared_memory_has_room(2 * index_load_least_memory(rows));
 }
 
 /* Makes what is needed to collect rows. */

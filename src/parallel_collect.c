@@ -22,15 +22,12 @@
  * is said by four bytes: the number of its block, and its place there in words.
  *
  * The memory is a DSA area of the parallel context, so it goes with the
- * transaction, however that ends.  Where shared memory is a file system of
- * limited size, as it is in containers, that must not become full, which would
- * be an error: so a participant looks before it takes any.
+ * transaction, however that ends.  A participant looks whether the server has
+ * any before it takes it (shared_memory.c).
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
-
-#include <sys/statvfs.h>
 
 #include "access/genam.h"
 #include "access/parallel.h"
@@ -42,7 +39,6 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/condition_variable.h"
-#include "storage/dsm_impl.h"
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"
 #include "utils/dsa.h"
@@ -53,6 +49,7 @@
 #include "heap_scan.h"
 #include "parallel_collect.h"
 #include "parallel_write.h"
+#include "shared_memory.h"
 
 #define KEY_SHARED		UINT64CONST(0x6770757300000001)
 #define KEY_SCAN		UINT64CONST(0x6770757300000002)
@@ -61,12 +58,6 @@
 #define KEY_BUFFERS		UINT64CONST(0x6770757300000005)
 #define KEY_WAL			UINT64CONST(0x6770757300000006)
 #define KEY_BLOCKS		UINT64CONST(0x6770757300000007)
-
-/* Where POSIX shared memory is, on Linux. */
-#define SHARED_MEMORY_DIRECTORY		"/dev/shm"
-
-/* What is left of it to others. */
-#define SPARED_BYTES	((double) 16 * 1024 * 1024)
 
 /* Of the area itself, in the parallel context's memory. */
 #define AREA_BYTES		((Size) 64 * 1024)
@@ -189,17 +180,6 @@ struct ParallelCollect
 	int			max_sequences;
 };
 
-bool
-parallel_collect_has_room(double bytes)
-{
-	struct statvfs status;
-
-	if (dynamic_shared_memory_type != DSM_IMPL_POSIX ||
-		statvfs(SHARED_MEMORY_DIRECTORY, &status) != 0)
-		return true;
-	return (double) status.f_bavail * status.f_frsize >= bytes + SPARED_BYTES;
-}
-
 /*
  * Memory that all participants can reach, or an invalid pointer.  The area
  * grows by pieces that become as large as a good part of it.
@@ -209,7 +189,7 @@ allocate(CollectShared *shared, dsa_area *area, Size bytes)
 {
 	uint64		used = pg_atomic_add_fetch_u64(&shared->bytes, bytes);
 
-	if (used > shared->limit || !parallel_collect_has_room(used))
+	if (used > shared->limit || !shared_memory_has_room(used))
 		return InvalidDsaPointer;
 	return dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
 }
@@ -474,28 +454,28 @@ scan_share(Participant *participant, Relation heap, Relation index,
 }
 
 /* The rows that lie in shared memory, in their order. */
-typedef struct SharedRows
+typedef struct PlacedRows
 {
 	OrderedRows rows;
 	const uint32 *order;
 	const uint32 *places;
 	char	  **blocks;			/* in this process */
-} SharedRows;
+} PlacedRows;
 
 static void
-find_shared_rows(const OrderedRows *rows, uint64 position, uint32 nrows,
+find_placed_rows(const OrderedRows *rows, uint64 position, uint32 nrows,
 				 IndexTuple *tuples)
 {
-	const SharedRows *shared = (const SharedRows *) rows;
-	const uint32 *places = shared->places;
+	const PlacedRows *placed = (const PlacedRows *) rows;
+	const uint32 *places = placed->places;
 
 	for (uint64 i = position; i < position + nrows; i++)
 	{
-		uint32		place = places[shared->order[i]];
+		uint32		place = places[placed->order[i]];
 
 		if (likely(i + PREFETCH_PLACES < rows->nrows))
-			__builtin_prefetch(&places[shared->order[i + PREFETCH_PLACES]]);
-		*tuples++ = (IndexTuple) (shared->blocks[place / PLACE_BLOCK_WORDS] +
+			__builtin_prefetch(&places[placed->order[i + PREFETCH_PLACES]]);
+		*tuples++ = (IndexTuple) (placed->blocks[place / PLACE_BLOCK_WORDS] +
 								  place % PLACE_BLOCK_WORDS *
 								  PLACE_WORD_BYTES);
 	}
@@ -508,8 +488,8 @@ write_share(CollectShared *shared, dsa_area *area, const dsa_pointer *blocks,
 			TreeWriter *writer)
 {
 	uint32		nblocks = pg_atomic_read_u32(&shared->nblocks);
-	SharedRows	rows = {
-		.rows = {.nrows = shared->nrows, .find = find_shared_rows},
+	PlacedRows	rows = {
+		.rows = {.nrows = shared->nrows, .find = find_placed_rows},
 		.order = dsa_get_address(area, shared->order),
 		.places = dsa_get_address(area, shared->places),
 		.blocks = palloc(nblocks * sizeof(char *))

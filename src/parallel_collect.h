@@ -21,9 +21,6 @@
 
 typedef struct ParallelCollect ParallelCollect;
 
-/* Is there room for so many bytes of shared memory, as far as can be told? */
-extern bool parallel_collect_has_room(double bytes);
-
 /*
  * Enters parallel mode and starts the workers that core has planned for the
  * build; NULL if not a single one can be had.  They may take so many bytes.

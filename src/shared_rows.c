@@ -29,8 +29,6 @@
  */
 #include "postgres.h"
 
-#include <sys/statvfs.h>
-
 #include "miscadmin.h"
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
@@ -41,7 +39,7 @@
 #include "utils/resowner.h"
 
 #include "compat.h"
-#include "parallel_collect.h"
+#include "shared_memory.h"
 #include "shared_rows.h"
 #include "shared_state.h"
 #include "slot_row.h"
@@ -139,7 +137,7 @@ shared_rows_have_room(double bytes)
 {
 	/* memory that the server has set aside is not in the file system */
 	return bytes <= min_dynamic_shared_memory * 1024.0 * 1024.0 ||
-		parallel_collect_has_room(bytes);
+		shared_memory_has_room(bytes);
 }
 
 Size
