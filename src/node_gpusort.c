@@ -40,6 +40,7 @@ typedef struct GpuSortState
 	SortColumn *columns;
 	int			ncolumns;
 	bool		random_access;	/* rows may be wanted again or backward */
+	TupleTableSlot *row;		/* as it is sorted */
 	RowSort    *sort;			/* NULL before the first fetch */
 	bool		finished;		/* there are no rows, or no more */
 
@@ -93,6 +94,35 @@ create_gpusort_state(CustomScan *scan)
 	return (Node *) state;
 }
 
+/*
+ * Rows are handed on as they are stored.  If they lack columns that are copies
+ * of others, these are added.
+ */
+static void
+init_result(GpuSortState *state)
+{
+	ScanState  *scan = &state->css.ss;
+	CustomScan *plan = (CustomScan *) scan->ps.plan;
+
+	if (list_length(plan->custom_scan_tlist) ==
+		list_length(plan->scan.plan.targetlist))
+	{
+		ExecInitResultTupleSlotTL(&scan->ps, &TTSOpsMinimalTuple);
+		scan->ps.ps_ProjInfo = NULL;
+		state->row = scan->ps.ps_ResultTupleSlot;
+	}
+	else
+	{
+		TupleDesc	descriptor = ExecGetResultType(outerPlanState(scan));
+
+		ExecInitScanTupleSlot(scan->ps.state, scan, descriptor,
+							  &TTSOpsMinimalTuple);
+		ExecInitResultTupleSlotTL(&scan->ps, &TTSOpsVirtual);
+		ExecAssignProjectionInfo(&scan->ps, descriptor);
+		state->row = scan->ss_ScanTupleSlot;
+	}
+}
+
 static void
 begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 {
@@ -104,9 +134,7 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 	outerPlanState(node) = ExecInitNode(outerPlan(node->ss.ps.plan), estate,
 										eflags & ~again);
 
-	/* rows are handed on as they are stored, and nothing is projected */
-	ExecInitResultTupleSlotTL(&node->ss.ps, &TTSOpsMinimalTuple);
-	node->ss.ps.ps_ProjInfo = NULL;
+	init_result(state);
 }
 
 /* Is this process one of several that sort together? */
@@ -226,21 +254,34 @@ static TupleTableSlot *
 exec_gpusort(CustomScanState *node)
 {
 	GpuSortState *state = (GpuSortState *) node;
-	TupleTableSlot *slot = node->ss.ps.ps_ResultTupleSlot;
+	EState	   *estate = node->ss.ps.state;
 
 	if (unlikely(state->sort == NULL) && !state->finished)
 		take_child(state);
-	if (unlikely(state->finished))
-		return ExecClearTuple(slot);
-	(void) row_sort_get(state->sort,
-						ScanDirectionIsForward(node->ss.ps.state->es_direction),
-						slot);
-	return slot;
+	if (unlikely(state->finished) ||
+		!row_sort_get(state->sort,
+					  ScanDirectionIsForward(estate->es_direction),
+					  state->row))
+		return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
+	if (likely(node->ss.ps.ps_ProjInfo == NULL))
+		return state->row;
+	node->ss.ps.ps_ExprContext->ecxt_scantuple = state->row;
+	return ExecProject(node->ss.ps.ps_ProjInfo);
 }
 
+/* Forgets the row that was handed on last. */
+static void
+clear_row(GpuSortState *state)
+{
+	ExecClearTuple(state->css.ss.ps.ps_ResultTupleSlot);
+	ExecClearTuple(state->row);
+}
+
+/* Ends the sort, if there is one. */
 static void
 drop_sort(GpuSortState *state)
 {
+	clear_row(state);
 	if (state->sort != NULL)
 		row_sort_end(state->sort);
 	state->sort = NULL;
@@ -249,7 +290,6 @@ drop_sort(GpuSortState *state)
 static void
 end_gpusort(CustomScanState *node)
 {
-	ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
 	drop_sort((GpuSortState *) node);
 	ExecEndNode(outerPlanState(node));
 }
@@ -264,10 +304,10 @@ rescan_gpusort(CustomScanState *node)
 	if (state->sort == NULL && !state->finished)
 		return;
 
-	ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
 	if (child->chgParam == NULL && state->random_access &&
 		state->shared == NULL && state->sort != NULL)
 	{
+		clear_row(state);
 		row_sort_rescan(state->sort);
 		return;
 	}
@@ -336,7 +376,6 @@ shutdown_gpusort(CustomScanState *node)
 
 	if (state->sort != NULL && sorts_together(state))
 	{
-		ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
 		drop_sort(state);
 		state->finished = true;
 	}
