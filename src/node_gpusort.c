@@ -41,6 +41,8 @@ typedef struct GpuSortState
 	int			ncolumns;
 	bool		random_access;	/* rows may be wanted again or backward */
 	TupleTableSlot *row;		/* as it is sorted */
+	AttrNumber *copied;			/* of it, what is added to hand it on */
+	int			ncopied;
 	RowSort    *sort;			/* NULL before the first fetch */
 	bool		finished;		/* there are no rows, or no more */
 
@@ -96,31 +98,57 @@ create_gpusort_state(CustomScan *scan)
 
 /*
  * Rows are handed on as they are stored.  If they lack columns that are copies
- * of others, these are added.
+ * of others, these are added.  That takes no projection, which would look at
+ * all columns one by one.
  */
 static void
 init_result(GpuSortState *state)
 {
 	ScanState  *scan = &state->css.ss;
 	CustomScan *plan = (CustomScan *) scan->ps.plan;
+	List	   *target_list = plan->scan.plan.targetlist;
+	int			nstored = list_length(plan->custom_scan_tlist);
 
-	if (list_length(plan->custom_scan_tlist) ==
-		list_length(plan->scan.plan.targetlist))
+	scan->ps.ps_ProjInfo = NULL;
+	state->ncopied = list_length(target_list) - nstored;
+	if (state->ncopied == 0)
 	{
 		ExecInitResultTupleSlotTL(&scan->ps, &TTSOpsMinimalTuple);
-		scan->ps.ps_ProjInfo = NULL;
 		state->row = scan->ps.ps_ResultTupleSlot;
+		return;
 	}
-	else
-	{
-		TupleDesc	descriptor = ExecGetResultType(outerPlanState(scan));
 
-		ExecInitScanTupleSlot(scan->ps.state, scan, descriptor,
-							  &TTSOpsMinimalTuple);
-		ExecInitResultTupleSlotTL(&scan->ps, &TTSOpsVirtual);
-		ExecAssignProjectionInfo(&scan->ps, descriptor);
-		state->row = scan->ss_ScanTupleSlot;
+	ExecInitResultTupleSlotTL(&scan->ps, &TTSOpsVirtual);
+	state->row = ExecInitExtraTupleSlot(scan->ps.state,
+										ExecGetResultType(outerPlanState(scan)),
+										&TTSOpsMinimalTuple);
+	state->copied = palloc(state->ncopied * sizeof(AttrNumber));
+	for (int i = 0; i < state->ncopied; i++)
+	{
+		TargetEntry *entry = list_nth(target_list, nstored + i);
+
+		state->copied[i] = castNode(Var, entry->expr)->varattno;
 	}
+}
+
+/* The row at hand with the copies that were added to it. */
+static TupleTableSlot *
+add_copies(GpuSortState *state)
+{
+	TupleTableSlot *row = state->row;
+	TupleTableSlot *slot = state->css.ss.ps.ps_ResultTupleSlot;
+	int			nstored = row->tts_tupleDescriptor->natts;
+
+	ExecClearTuple(slot);
+	slot_getallattrs(row);
+	memcpy(slot->tts_values, row->tts_values, nstored * sizeof(Datum));
+	memcpy(slot->tts_isnull, row->tts_isnull, nstored * sizeof(bool));
+	for (int i = 0; i < state->ncopied; i++)
+	{
+		slot->tts_values[nstored + i] = row->tts_values[state->copied[i] - 1];
+		slot->tts_isnull[nstored + i] = row->tts_isnull[state->copied[i] - 1];
+	}
+	return ExecStoreVirtualTuple(slot);
 }
 
 static void
@@ -263,10 +291,7 @@ exec_gpusort(CustomScanState *node)
 					  ScanDirectionIsForward(estate->es_direction),
 					  state->row))
 		return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
-	if (likely(node->ss.ps.ps_ProjInfo == NULL))
-		return state->row;
-	node->ss.ps.ps_ExprContext->ecxt_scantuple = state->row;
-	return ExecProject(node->ss.ps.ps_ProjInfo);
+	return likely(state->ncopied == 0) ? state->row : add_copies(state);
 }
 
 /* Forgets the row that was handed on last. */
