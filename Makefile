@@ -35,6 +35,7 @@ OBJS = \
 	src/launcher.o \
 	src/leaf_maker.o \
 	src/left_native.o \
+	src/merged_rows.o \
 	src/node_gpusort.o \
 	src/order_check.o \
 	src/parallel_collect.o \

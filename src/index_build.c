@@ -16,8 +16,7 @@
  * A build stays native
  *	- if its first column's type, collation or operator class has no key
  *	  encoding;
- *	- if the table is too small to gain, or so large that its rows do not fit
- *	  the memory setting;
+ *	- if the table is too small to gain;
  *	- if core would do it with more parallel workers than we can keep up with
  *	  in one process, and shared memory is too small for workers of our own.
  *
@@ -82,10 +81,6 @@ leave_native(Relation heap, Relation index, const IndexInfo *info,
 		*reason = STAT_INDEX_NATIVE_OPERATOR;
 	else if (rows < gpusort_min_rows)
 		*reason = STAT_INDEX_NATIVE_SMALL;
-	/* how many rows a predicate leaves is known only when they are there */
-	else if (info->ii_Predicate == NIL &&
-			 index_load_least_memory(rows) > gpusort_index_memory_limit())
-		*reason = STAT_INDEX_NATIVE_LARGE;
 	else if (info->ii_ParallelWorkers > MOST_CORE_WORKERS &&
 			 !index_load_can_share(rows))
 		*reason = STAT_INDEX_NATIVE_PARALLEL;

@@ -9,8 +9,12 @@
  * put on leaf pages in order, straight from where they are.  Parallel workers
  * may help with all but the sort (parallel_collect.c).
  *
- * When the rows turn out to exceed the memory setting, what has been collected
- * is dropped, and core builds the index as ever.
+ * When the rows exceed the memory setting they are put in order as far as they
+ * have come, and written to a temporary file; then the next ones are taken.
+ * Such sorted runs are merged in the end, while leaves are made of their rows.
+ *
+ * Should the keys turn out to be of no use, what has been collected is dropped,
+ * and core builds the index as ever.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,12 +32,14 @@
 #include "index_load.h"
 #include "index_rows.h"
 #include "leaf_maker.h"
+#include "merged_rows.h"
 #include "parallel_collect.h"
 #include "row_order.h"
 #include "row_store.h"
 #include "settings.h"
 #include "shared_memory.h"
 #include "shared_state.h"
+#include "sorted_runs.h"
 #include "tree_writer.h"
 
 typedef struct IndexLoad
@@ -47,8 +53,13 @@ typedef struct IndexLoad
 	MemoryContext context;		/* holds everything below */
 	IndexRows  *rows;
 	RowStore   *store;
-	RowOrder   *order;			/* NULL: over the limit */
+	RowOrder   *order;			/* NULL: given up */
+	SortedRuns *runs;			/* of rows before those; NULL if there are none */
 	ParallelCollect *parallel;	/* NULL: in this process alone */
+
+	uint64		nrows;			/* that have been sorted */
+	Size		memory;			/* bytes at the highest, or in files */
+	bool		on_device;		/* some were sorted there */
 
 	instr_time	since;			/* when the present phase began */
 	uint64		collect_microseconds;
@@ -56,12 +67,14 @@ typedef struct IndexLoad
 	uint64		write_microseconds;
 } IndexLoad;
 
+/* What a row takes at least: the tuple, its place, the entry of the order. */
+#define LEAST_ROW_BYTES \
+	(MAXALIGN(sizeof(IndexTupleData) + 1) + sizeof(void *) + sizeof(uint32))
+
 double
 index_load_least_memory(double rows)
 {
-	/* the tuple and its place, and the entry of the order */
-	return rows * (MAXALIGN(sizeof(IndexTupleData) + 1) + sizeof(void *) +
-				   sizeof(uint32));
+	return rows * LEAST_ROW_BYTES;
 }
 
 bool
@@ -84,7 +97,9 @@ begin_collecting(IndexLoad *load, double expected_rows)
 	load->store = row_store_create(load->rows->descriptor, load->limit);
 	load->order = row_order_begin(load->store, load->rows->descriptor,
 								  index_row_column, load->rows->columns,
-								  load->rows->ncolumns, expected_rows);
+								  load->rows->ncolumns,
+								  Min(expected_rows,
+									  load->limit / LEAST_ROW_BYTES));
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -92,6 +107,9 @@ begin_collecting(IndexLoad *load, double expected_rows)
 static void
 drop_rows(IndexLoad *load)
 {
+	if (load->runs != NULL)
+		sorted_runs_end(load->runs);
+	load->runs = NULL;
 	if (load->parallel != NULL)
 		parallel_collect_end(load->parallel);
 	index_rows_end(load->rows);
@@ -111,9 +129,75 @@ store_space(void *owner, Size bytes)
 							 row_order_memory(load->order));
 }
 
+/* Adds to a time what has passed since "since", and moves that to now. */
+static void
+take_time(instr_time *since, uint64 *microseconds)
+{
+	instr_time	now;
+	instr_time	passed;
+
+	INSTR_TIME_SET_CURRENT(now);
+	passed = now;
+	INSTR_TIME_SUBTRACT(passed, *since);
+	*microseconds += INSTR_TIME_GET_MICROSEC(passed);
+	*since = now;
+}
+
+/* Makes the order of the rows in the store; false if the keys are of no use. */
+static bool
+sort_stored_rows(IndexLoad *load)
+{
+	if (!row_order_make(load->order, load->limit))
+		return false;
+	load->nrows += load->store->nrows;
+	load->memory = Max(load->memory, load->order->memory);
+	load->on_device |= load->order->on_device;
+	return true;
+}
+
+/* What the limit leaves for the runs when they are merged, and leaves made. */
+static Size
+merge_limit(Size limit)
+{
+	return limit - Min(2 * merged_rows_bytes(limit), limit / 2);
+}
+
 /*
- * The scan's callback: collects a row.  When the limit is exceeded the scan
- * goes on, for it cannot be ended, but its rows are not looked at.
+ * Writes the rows in the store to a file as a sorted run, and empties the
+ * store; false if the keys are of no use.
+ */
+static bool
+write_run(IndexLoad *load)
+{
+	if (!sort_stored_rows(load))
+		return false;
+	if (load->runs == NULL)
+		load->runs = sorted_runs_create(load->order, &run_of_index_tuples,
+										merge_limit(load->limit), false);
+	sorted_runs_add(load->runs);
+	row_store_reset(load->store);
+	row_order_restart(load->order);
+	return true;
+}
+
+/* Makes room for a row where there is none; or all rows are dropped. */
+static void
+make_room(IndexLoad *load)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(load->context);
+	bool		written;
+
+	take_time(&load->since, &load->collect_microseconds);
+	written = write_run(load);
+	take_time(&load->since, &load->sort_microseconds);
+	MemoryContextSwitchTo(caller_context);
+	if (!written)
+		drop_rows(load);
+}
+
+/*
+ * The scan's callback: collects a row.  When the rows have been dropped the
+ * scan goes on, for it cannot be ended, but its rows are not looked at.
  */
 static void
 collect(Relation index, ItemPointer tid, Datum *values, bool *isnull,
@@ -128,8 +212,13 @@ collect(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 							 load);
 	if (unlikely(tuple == NULL))
 	{
-		drop_rows(load);
-		return;
+		make_room(load);
+		if (load->order == NULL)
+			return;
+		tuple = index_rows_store(load->rows, tid, values, isnull, store_space,
+								 load);
+		if (tuple == NULL)
+			elog(ERROR, "an empty row store has no room for a row");
 	}
 	if (load->unique && !is_alive)
 		tuple->t_info |= ROW_IS_DEAD;
@@ -162,20 +251,6 @@ collect_rows(IndexLoad *load, IndexInfo *info, double expected_rows)
 	return heap_tuples;
 }
 
-/* Adds to a time what has passed since "since", and moves that to now. */
-static void
-take_time(instr_time *since, uint64 *microseconds)
-{
-	instr_time	now;
-	instr_time	passed;
-
-	INSTR_TIME_SET_CURRENT(now);
-	passed = now;
-	INSTR_TIME_SUBTRACT(passed, *since);
-	*microseconds += INSTR_TIME_GET_MICROSEC(passed);
-	*since = now;
-}
-
 /* The rows of the store, in their order. */
 typedef struct StoredRows
 {
@@ -204,27 +279,39 @@ static void
 write_alone(const IndexLoad *load, const LeafDefinition *definition,
 			TreeWriter *writer)
 {
+	uint32		chunk_rows = leaf_maker_chunk_rows(load->nrows, 1);
 	StoredRows	stored = {
-		.rows = {.nrows = load->store->nrows, .find = find_stored_rows},
+		.rows = {.nrows = load->nrows, .find = find_stored_rows},
 		.order = load->order
 	};
-	uint32		chunk_rows = leaf_maker_chunk_rows(stored.rows.nrows, 1);
-	LeafMaker  *maker = leaf_maker_begin(definition, load->rows, &stored.rows,
+	MergedRows *merged = load->runs == NULL ? NULL :
+		merged_rows_begin(load->runs, load->nrows, chunk_rows,
+						  merged_rows_bytes(load->limit));
+	LeafMaker  *maker = leaf_maker_begin(definition, load->rows,
+										 merged == NULL ? &stored.rows :
+										 merged_rows_ordered(merged),
 										 chunk_rows);
 	PendingRows *pending = palloc0(sizeof(PendingRows));
+	uint64		position = 0;
 
-	for (uint64 position = 0; position < stored.rows.nrows;
-		 position += chunk_rows)
+	while (position < load->nrows)
 	{
+		uint32		nrows = Min(chunk_rows, load->nrows - position);
 		uint32		npages;
 
+		/* the row ahead of the chunk is compared with its first one */
+		if (merged != NULL)
+			nrows = merged_rows_read(merged,
+									 Max(pending->nrows, position > 0));
+		if (nrows == 0)
+			elog(ERROR, "gpusort: rows are missing from sorted runs");
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
 									 position);
-		leaf_maker_take(maker, position,
-						Min(chunk_rows, stored.rows.nrows - position));
+		leaf_maker_take(maker, position, nrows);
 		npages = leaf_maker_lay_out(maker, pending);
 		for (uint32 page = 0; page < npages; page++)
 			(void) leaf_maker_fill(maker, page, tree_writer_next_leaf(writer));
+		position += nrows;
 	}
 }
 
@@ -245,8 +332,7 @@ write_in_order(const IndexLoad *load)
 								load->order, load->limit, writer))
 		write_alone(load, &definition, writer);
 	tree_writer_finish(writer);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
-								 load->store->nrows);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, load->nrows);
 }
 
 /* Tells those who watch that all rows have come and are being sorted. */
@@ -260,39 +346,62 @@ report_sort_phase(const IndexLoad *load)
 		PROGRESS_SCAN_BLOCKS_DONE
 	};
 	const int64 values[] = {
-		PROGRESS_BTREE_PHASE_PERFORMSORT_1, load->store->nrows, 0, 0
+		PROGRESS_BTREE_PHASE_PERFORMSORT_1,
+		load->nrows + load->store->nrows, 0, 0
 	};
 
 	pgstat_progress_update_multi_param(lengthof(parameters), parameters,
 									   values);
 }
 
-/* Sorts the rows and writes the index; false if the sort is over the limit. */
+/* Merges the runs, the rows in the store being the last one; false as above. */
 static bool
-sort_and_write(IndexLoad *load)
+merge_runs(IndexLoad *load)
 {
-	MemoryContext caller_context;
+	if (!write_run(load))
+		return false;
+	row_order_drop_keys(load->order);
+	row_store_free(load->store);
+	load->store = NULL;
+	sorted_runs_merge(load->runs);
+	load->memory = sorted_runs_disk(load->runs);
+	return true;
+}
+
+/* Sorts all rows; false if the keys are of no use. */
+static bool
+sort_rows(IndexLoad *load)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(load->context);
+	bool		sorted;
 
 	report_sort_phase(load);
-	if (!row_order_make(load->order, load->limit))
-		return false;
+	sorted = load->runs != NULL ? merge_runs(load) : sort_stored_rows(load);
+	MemoryContextSwitchTo(caller_context);
 	take_time(&load->since, &load->sort_microseconds);
+	return sorted;
+}
+
+/* Writes the index. */
+static void
+write_index(IndexLoad *load)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(load->context);
 
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_LEAF_LOAD);
-	caller_context = MemoryContextSwitchTo(load->context);
 	write_in_order(load);
 	MemoryContextSwitchTo(caller_context);
 	take_time(&load->since, &load->write_microseconds);
-	return true;
 }
 
 /* Adds a build to the server's statistics. */
 static void
 count_build(const IndexLoad *load)
 {
-	shared_count(load->order->on_device ? STAT_INDEXES_DEVICE :
-				 STAT_INDEXES_HOST, 1);
+	shared_count(load->on_device ? STAT_INDEXES_DEVICE : STAT_INDEXES_HOST, 1);
+	if (load->runs != NULL)
+		shared_count(STAT_INDEXES_SPILLED, 1);
 	if (load->parallel != NULL)
 	{
 		shared_count(STAT_INDEX_WORKERS,
@@ -300,8 +409,8 @@ count_build(const IndexLoad *load)
 		shared_count(STAT_INDEX_WORKER_PAGES,
 					 parallel_collect_worker_pages(load->parallel));
 	}
-	shared_count(STAT_INDEX_ROWS, load->store->nrows);
-	shared_count(STAT_INDEX_BYTES, load->order->memory);
+	shared_count(STAT_INDEX_ROWS, load->nrows);
+	shared_count(STAT_INDEX_BYTES, load->memory);
 	shared_count(STAT_INDEX_COLLECT_MICROSECONDS, load->collect_microseconds);
 	shared_count(STAT_INDEX_SORT_MICROSECONDS, load->sort_microseconds);
 	shared_count(STAT_INDEX_WRITE_MICROSECONDS, load->write_microseconds);
@@ -332,7 +441,7 @@ index_load_build(Relation heap, Relation index, IndexInfo *info,
 	result->heap_tuples = collect_rows(&load, info, expected_rows);
 	take_time(&load.since, &load.collect_microseconds);
 
-	if (load.order != NULL && !sort_and_write(&load))
+	if (load.order != NULL && !sort_rows(&load))
 		drop_rows(&load);
 	if (load.order == NULL)
 	{
@@ -342,7 +451,8 @@ index_load_build(Relation heap, Relation index, IndexInfo *info,
 		return result;
 	}
 
-	result->index_tuples = load.store->nrows;
+	write_index(&load);
+	result->index_tuples = load.nrows;
 	count_build(&load);
 	drop_rows(&load);
 	return result;

@@ -45,6 +45,7 @@ struct SortedRuns
 {
 	MemoryContext context;		/* holds everything below */
 	RowOrder   *order;
+	const RunFormat *format;
 	Size		limit;
 	bool		random_access;
 
@@ -60,16 +61,18 @@ struct SortedRuns
 	RunMerge   *merge;
 	Tuplestorestate *result;
 
-	MinimalTuple previous;		/* row handed out, for gpusort.verify */
+	void	   *previous;		/* row handed out, for gpusort.verify */
 };
 
 SortedRuns *
-sorted_runs_create(RowOrder *order, Size limit, bool random_access)
+sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
+				   bool random_access)
 {
 	SortedRuns *runs = palloc0(sizeof(SortedRuns));
 
 	runs->context = CurrentMemoryContext;
 	runs->order = order;
+	runs->format = format;
 	runs->limit = limit;
 	runs->random_access = random_access;
 	runs->tapes = LogicalTapeSetCreate(false, NULL, -1);
@@ -96,16 +99,16 @@ void
 sorted_runs_add(SortedRuns *runs)
 {
 	RowOrder   *order = runs->order;
-	RunTape    *run = run_tape_create(runs->tapes);
+	RunTape    *run = run_tape_create(runs->tapes, runs->format);
 
 	for (uint64 entry = 0; entry < order->store->nrows; entry++)
 	{
-		MinimalTuple row = row_order_get_forward(order, entry);
+		const void *row = row_order_get_forward(order, entry);
 
 		CHECK_FOR_INTERRUPTS();
 		if (unlikely(gpusort_verify))
 			row_order_verify(order, entry);
-		runs->longest_row = Max(runs->longest_row, row->t_len);
+		runs->longest_row = Max(runs->longest_row, runs->format->bytes(row));
 		run_tape_write(run, row);
 	}
 	append_run(runs, run);
@@ -128,8 +131,8 @@ static void
 merge_first_runs(SortedRuns *runs, int count)
 {
 	RunMerge   *merge = run_merge_begin(runs->order, runs->runs, count);
-	RunTape    *run = run_tape_create(runs->tapes);
-	MinimalTuple row;
+	RunTape    *run = run_tape_create(runs->tapes, runs->format);
+	const void *row;
 
 	while ((row = run_merge_next(merge)) != NULL)
 		run_tape_write(run, row);
@@ -141,8 +144,9 @@ merge_first_runs(SortedRuns *runs, int count)
 
 /* Raises an error if the row sorts before the one handed out before it. */
 static void
-verify_row(SortedRuns *runs, MinimalTuple row)
+verify_row(SortedRuns *runs, const void *row)
 {
+	Size		bytes = runs->format->bytes(row);
 	MemoryContext caller_context = MemoryContextSwitchTo(runs->context);
 
 	if (runs->previous != NULL)
@@ -153,17 +157,17 @@ verify_row(SortedRuns *runs, MinimalTuple row)
 					 errmsg("gpusort: rows are out of order"),
 					 errdetail("The merge of %d runs gave a row that sorts before the one ahead of it.",
 							   runs->nadded)));
-		heap_free_minimal_tuple(runs->previous);
+		pfree(runs->previous);
 	}
-	runs->previous = heap_copy_minimal_tuple(row, 0);
+	runs->previous = palloc(bytes);
+	memcpy(runs->previous, row, bytes);
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* The next row of the last merge. */
-static inline MinimalTuple
-next_row(SortedRuns *runs)
+void *
+sorted_runs_next(SortedRuns *runs)
 {
-	MinimalTuple row = run_merge_next(runs->merge);
+	void	   *row = run_merge_next(runs->merge);
 
 	if (unlikely(gpusort_verify) && row != NULL)
 		verify_row(runs, row);
@@ -183,7 +187,7 @@ store_result(SortedRuns *runs)
 						  EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
 	(void) tuplestore_alloc_read_pointer(runs->result,
 										 EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
-	while ((row = next_row(runs)) != NULL)
+	while ((row = sorted_runs_next(runs)) != NULL)
 	{
 		ExecStoreMinimalTuple(row, slot, false);
 		tuplestore_puttupleslot(runs->result, slot);
@@ -216,7 +220,7 @@ sorted_runs_get(SortedRuns *runs, bool forward, TupleTableSlot *slot)
 		return tuplestore_gettupleslot(runs->result, forward, false, slot);
 
 	Assert(forward);
-	row = next_row(runs);
+	row = sorted_runs_next(runs);
 	if (row == NULL)
 	{
 		ExecClearTuple(slot);
@@ -244,13 +248,13 @@ sorted_runs_restore(SortedRuns *runs)
 	tuplestore_copy_read_pointer(runs->result, MARKED_POSITION, POSITION);
 }
 
-MinimalTuple
+void *
 sorted_runs_take(SortedRuns *runs)
 {
 	while (runs->nruns > 0)
 	{
 		RunTape    *run = runs->runs[runs->nruns - 1];
-		MinimalTuple row = run_tape_read(run);
+		void	   *row = run_tape_read(run);
 
 		if (row != NULL)
 			return row;

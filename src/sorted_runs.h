@@ -9,16 +9,18 @@
 #define GPUSORT_SORTED_RUNS_H
 
 #include "row_order.h"
+#include "run_tape.h"
 
 typedef struct SortedRuns SortedRuns;
 
 /*
- * Begins without a run.  "order" makes the order of each, and has to stay.
- * The limit is in bytes.  Only with random_access may rows be had backward or
+ * Begins without a run.  "order" makes the order of each, and has to stay; the
+ * format is that of its rows.  The limit is in bytes.  Only with random_access may rows be had backward or
  * again.  Allocates in the current memory context, in which all that follows
  * has to be called, too.
  */
-extern SortedRuns *sorted_runs_create(RowOrder *order, Size limit,
+extern SortedRuns *sorted_runs_create(RowOrder *order,
+									  const RunFormat *format, Size limit,
 									  bool random_access);
 
 /* Writes the rows of the order's store, which has been made, as a run. */
@@ -28,7 +30,13 @@ extern void sorted_runs_add(SortedRuns *runs);
 extern void sorted_runs_merge(SortedRuns *runs);
 
 /*
- * After that, as row_sort_get() and its companions.
+ * After that, without random_access: the next row, valid until the next call;
+ * NULL after the last one.
+ */
+extern void *sorted_runs_next(SortedRuns *runs);
+
+/*
+ * Or, of minimal tuples, as row_sort_get() and its companions.
  */
 extern bool sorted_runs_get(SortedRuns *runs, bool forward,
 							TupleTableSlot *slot);
@@ -40,7 +48,7 @@ extern void sorted_runs_restore(SortedRuns *runs);
  * Instead of merging: gives back all rows, in any order, each valid until the
  * next call; NULL after the last one.
  */
-extern MinimalTuple sorted_runs_take(SortedRuns *runs);
+extern void *sorted_runs_take(SortedRuns *runs);
 
 /* How many runs were added, and bytes in files at the highest. */
 extern int	sorted_runs_count(const SortedRuns *runs);
