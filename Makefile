@@ -31,6 +31,7 @@ OBJS = \
 	src/index_build.o \
 	src/index_load.o \
 	src/index_rows.o \
+	src/index_sort.o \
 	src/key_encoders.o \
 	src/launcher.o \
 	src/leaf_maker.o \

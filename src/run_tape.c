@@ -36,11 +36,11 @@
 	((row_bytes) - MINIMAL_TUPLE_DATA_OFFSET - RUN_HEADER_BYTES)
 
 RunTape *
-run_tape_create(LogicalTapeSet *tapes, const RunFormat *format)
+run_tape_create(LogicalTape *tape, const RunFormat *format)
 {
 	RunTape    *run = palloc0(sizeof(RunTape));
 
-	run->tape = LogicalTapeCreate(tapes);
+	run->tape = tape;
 	run->format = format;
 	return run;
 }

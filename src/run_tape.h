@@ -38,9 +38,11 @@ extern const RunFormat run_of_index_tuples;
 /* Bytes that a tape takes while it is read, beside its longest row. */
 #define RUN_TAPE_BYTES		(BLCKSZ + sizeof(RunTape))
 
-/* Makes an empty one, to be written; allocates in the current context. */
-extern RunTape *run_tape_create(LogicalTapeSet *tapes,
-								const RunFormat *format);
+/*
+ * Makes one of a tape, which is empty or has a run; that is ended with it.
+ * Allocates in the current memory context.
+ */
+extern RunTape *run_tape_create(LogicalTape *tape, const RunFormat *format);
 
 /* Between writing and reading. */
 extern void run_tape_rewind(RunTape *run);

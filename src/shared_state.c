@@ -60,7 +60,6 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_INDEX_NATIVE_TYPE] = "index_left_native_type",
 	[STAT_INDEX_NATIVE_COLLATION] = "index_left_native_collation",
 	[STAT_INDEX_NATIVE_OPERATOR] = "index_left_native_operator",
-	[STAT_INDEX_NATIVE_PARALLEL] = "index_left_native_parallel"
 };
 
 static shmem_request_hook_type previous_shmem_request_hook;

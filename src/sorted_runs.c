@@ -10,6 +10,9 @@
  * hundred runs.  When there are more, some are merged into longer ones first,
  * as few as will do.
  *
+ * Several processes may write runs of their rows, for one of them to merge.
+ * Each of these runs is a tape alone in a file that both can reach.
+ *
  * The last merge goes on while rows are handed out.  When they may be wanted
  * backward or again it is written to a tuplestore instead.
  *
@@ -49,7 +52,9 @@ struct SortedRuns
 	Size		limit;
 	bool		random_access;
 
-	LogicalTapeSet *tapes;
+	SharedRuns *shared;			/* where runs go; NULL: to tapes of our own */
+	LogicalTapeSet *tapes;		/* NULL: there are none */
+	LogicalTapeSet *imported;	/* those of others; NULL: there are none */
 	RunTape   **runs;
 	int			nruns;
 	int			max_runs;
@@ -81,6 +86,30 @@ sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
 	return runs;
 }
 
+SortedRuns *
+sorted_runs_create_shared(RowOrder *order, const RunFormat *format,
+						  SharedRuns *shared)
+{
+	SortedRuns *runs = palloc0(sizeof(SortedRuns));
+
+	runs->context = CurrentMemoryContext;
+	runs->order = order;
+	runs->format = format;
+	runs->shared = shared;
+	return runs;
+}
+
+void
+shared_runs_init(SharedRuns *shared, dsm_segment *segment)
+{
+	SharedFileSetInit(&shared->files, segment);
+	pg_atomic_init_u32(&shared->nruns, 0);
+	SpinLockInit(&shared->mutex);
+	shared->nrows = 0;
+	shared->longest_row = 0;
+	shared->disk = 0;
+}
+
 /* Adds a run that has been written. */
 static void
 append_run(SortedRuns *runs, RunTape *run)
@@ -95,11 +124,18 @@ append_run(SortedRuns *runs, RunTape *run)
 	runs->runs[runs->nruns++] = run;
 }
 
-void
-sorted_runs_add(SortedRuns *runs)
+/* An empty run among tapes of our own. */
+static RunTape *
+create_run(SortedRuns *runs)
+{
+	return run_tape_create(LogicalTapeCreate(runs->tapes), runs->format);
+}
+
+/* Writes the rows of the store to a run. */
+static void
+write_rows(SortedRuns *runs, RunTape *run)
 {
 	RowOrder   *order = runs->order;
-	RunTape    *run = run_tape_create(runs->tapes, runs->format);
 
 	for (uint64 entry = 0; entry < order->store->nrows; entry++)
 	{
@@ -111,8 +147,62 @@ sorted_runs_add(SortedRuns *runs)
 		runs->longest_row = Max(runs->longest_row, runs->format->bytes(row));
 		run_tape_write(run, row);
 	}
-	append_run(runs, run);
+}
+
+/* Writes the rows of the store to a file that others can read. */
+static void
+write_shared_run(SortedRuns *runs)
+{
+	SharedRuns *shared = runs->shared;
+	uint32		number = pg_atomic_fetch_add_u32(&shared->nruns, 1);
+	LogicalTapeSet *tapes = LogicalTapeSetCreate(false, &shared->files,
+												 number);
+	RunTape    *run = run_tape_create(LogicalTapeCreate(tapes), runs->format);
+	TapeShare	share;
+
+	write_rows(runs, run);
+	LogicalTapeFreeze(run->tape, &share);
+	if (share.firstblocknumber != 0)
+		elog(ERROR, "gpusort: a tape alone in its file is not at its beginning");
+	SpinLockAcquire(&shared->mutex);
+	shared->nrows += runs->order->store->nrows;
+	shared->longest_row = Max(shared->longest_row, runs->longest_row);
+	shared->disk += (Size) LogicalTapeSetBlocks(tapes) * BLCKSZ;
+	SpinLockRelease(&shared->mutex);
+	run_tape_close(run);
+	LogicalTapeSetClose(tapes);
+}
+
+void
+sorted_runs_add(SortedRuns *runs)
+{
+	if (runs->shared != NULL)
+		write_shared_run(runs);
+	else
+	{
+		RunTape    *run = create_run(runs);
+
+		write_rows(runs, run);
+		append_run(runs, run);
+	}
 	runs->nadded++;
+}
+
+void
+sorted_runs_import(SortedRuns *runs, SharedRuns *shared)
+{
+	int			nruns = pg_atomic_read_u32(&shared->nruns);
+	TapeShare	share = {0};	/* see write_shared_run() */
+
+	runs->imported = LogicalTapeSetCreate(false, &shared->files, -1);
+	for (int number = 0; number < nruns; number++)
+		append_run(runs,
+				   run_tape_create(LogicalTapeImport(runs->imported, number,
+													 &share),
+								   runs->format));
+	runs->nadded += nruns;
+	runs->longest_row = Max(runs->longest_row, shared->longest_row);
+	runs->disk += shared->disk;
 }
 
 /* How many runs the memory is enough to merge at once. */
@@ -131,7 +221,7 @@ static void
 merge_first_runs(SortedRuns *runs, int count)
 {
 	RunMerge   *merge = run_merge_begin(runs->order, runs->runs, count);
-	RunTape    *run = run_tape_create(runs->tapes, runs->format);
+	RunTape    *run = create_run(runs);
 	const void *row;
 
 	while ((row = run_merge_next(merge)) != NULL)
@@ -204,7 +294,9 @@ sorted_runs_merge(SortedRuns *runs)
 
 	while (runs->nruns > most)
 		merge_first_runs(runs, Min(most, runs->nruns - most + 1));
-	runs->disk = (Size) LogicalTapeSetBlocks(runs->tapes) * BLCKSZ;
+	runs->disk += (Size) LogicalTapeSetBlocks(runs->tapes) * BLCKSZ;
+	/* no more will be written */
+	LogicalTapeSetForgetFreeSpace(runs->tapes);
 	runs->merge = run_merge_begin(runs->order, runs->runs, runs->nruns);
 	runs->nruns = 0;
 	if (runs->random_access)
@@ -281,5 +373,8 @@ sorted_runs_end(SortedRuns *runs)
 {
 	if (runs->result != NULL)
 		tuplestore_end(runs->result);
-	LogicalTapeSetClose(runs->tapes);
+	if (runs->tapes != NULL)
+		LogicalTapeSetClose(runs->tapes);
+	if (runs->imported != NULL)
+		LogicalTapeSetClose(runs->imported);
 }

@@ -8,10 +8,27 @@
 #ifndef GPUSORT_SORTED_RUNS_H
 #define GPUSORT_SORTED_RUNS_H
 
+#include "port/atomics.h"
+#include "storage/sharedfileset.h"
+
 #include "row_order.h"
 #include "run_tape.h"
 
 typedef struct SortedRuns SortedRuns;
+
+/* Runs that several processes write, for one of them to merge. */
+typedef struct SharedRuns
+{
+	SharedFileSet files;		/* named by the numbers of the runs */
+	pg_atomic_uint32 nruns;
+	slock_t		mutex;			/* for all that follows */
+	uint64		nrows;			/* in all of them */
+	Size		longest_row;
+	Size		disk;
+} SharedRuns;
+
+/* Sets them up in this segment, which all are to have attached. */
+extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment);
 
 /*
  * Begins without a run.  "order" makes the order of each, and has to stay; the
@@ -23,8 +40,19 @@ extern SortedRuns *sorted_runs_create(RowOrder *order,
 									  const RunFormat *format, Size limit,
 									  bool random_access);
 
+/*
+ * The same for one of several processes that does not merge: its runs go where
+ * the one that does finds them.
+ */
+extern SortedRuns *sorted_runs_create_shared(RowOrder *order,
+											 const RunFormat *format,
+											 SharedRuns *shared);
+
 /* Writes the rows of the order's store, which has been made, as a run. */
 extern void sorted_runs_add(SortedRuns *runs);
+
+/* Adds the runs of others, which have written their last ones. */
+extern void sorted_runs_import(SortedRuns *runs, SharedRuns *shared);
 
 /* After the last run: merges them as far as needed to get at the first row. */
 extern void sorted_runs_merge(SortedRuns *runs);
