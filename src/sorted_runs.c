@@ -194,6 +194,9 @@ sorted_runs_import(SortedRuns *runs, SharedRuns *shared)
 	int			nruns = pg_atomic_read_u32(&shared->nruns);
 	TapeShare	share = {0};	/* see write_shared_run() */
 
+	/* a set without a tape could not be closed */
+	if (nruns == 0)
+		return;
 	runs->imported = LogicalTapeSetCreate(false, &shared->files, -1);
 	for (int number = 0; number < nruns; number++)
 		append_run(runs,
