@@ -157,6 +157,13 @@ SET gpusort.work_mem = '300kB';
 SELECT key, check_index(format('CREATE INDEX built ON rows (%s)', key))
 FROM unnest(ARRAY['i4', 'num DESC', 'v', 'long', 'icu', 'b, j', 'i2) INCLUDE (t', 'id) WHERE (i4 % 2 = 0', 'i4) WHERE (id < 0']) key;
 SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id)');
+CREATE UNIQUE INDEX CONCURRENTLY built ON rows (id, t);
+REINDEX INDEX CONCURRENTLY built;
+SELECT builds(), bt_index_parent_check('built', true, true);
+DROP INDEX built;
+-- also if that is found late, since rows are longer than was expected
+SET gpusort.work_mem = '1MB';
+SELECT * FROM check_index('CREATE INDEX built ON rows ((repeat(t, 10)))');
 RESET gpusort.work_mem;
 CREATE INDEX CONCURRENTLY built ON rows (t);
 REINDEX INDEX CONCURRENTLY built;
