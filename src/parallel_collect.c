@@ -21,9 +21,10 @@
  * numbers too.  Where a row is, which no two processes can say by an address,
  * is said by four bytes: the number of its block, and its place there in words.
  *
- * When more rows are expected than the memory setting allows, each participant
- * sorts its rows for itself instead, in its part of the memory, and writes
- * sorted runs to files; the leader merges those of all (index_sort.c).
+ * When more rows are expected than the memory setting allows, or than there is
+ * shared memory for, each participant sorts its rows for itself instead, in its
+ * part of the memory, and writes sorted runs to files; the leader merges those
+ * of all (index_sort.c).
  *
  * The memory is a DSA area of the parallel context, so it goes with the
  * transaction, however that ends.  A participant looks whether the server has
@@ -132,7 +133,7 @@ typedef struct CollectShared
 	dsa_pointer order;			/* numbers of rows */
 	dsa_pointer places;			/* of rows, by number */
 	WriteShared write;
-	SharedRuns	runs;			/* of workers that sort */
+	SharedRuns	runs;			/* of workers that sort separately */
 } CollectShared;
 
 /* Rows that the leader has taken over, one behind the other. */
@@ -548,14 +549,16 @@ collect_for_leader(Participant *participant, const LeafDefinition *definition,
 
 /* A worker sorts rows itself; returns how many it saw. */
 static double
-sort_separately(CollectShared *shared, const LeafDefinition *definition,
-				IndexInfo *info, ParallelTableScanDesc scan)
+sort_separately(CollectShared *shared, dsm_segment *segment,
+				const LeafDefinition *definition, IndexInfo *info,
+				ParallelTableScanDesc scan)
 {
 	IndexSort  *sort = index_sort_begin(definition->index, shared->unique,
 										shared->limit, shared->limit,
 										shared->expected_rows);
 	double		heap_tuples;
 
+	SharedFileSetAttach(&shared->runs.files, segment);
 	sort->shared_runs = &shared->runs;
 	heap_tuples = heap_scan_for_build(definition->heap, definition->index,
 									  info, scan, false, index_sort_put, sort);
@@ -603,10 +606,9 @@ gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
 	participant.area = dsa_attach_in_place(shm_toc_lookup(contents, KEY_AREA,
 														  false),
 										   segment);
-	SharedFileSetAttach(&shared->runs.files, segment);
 	scan = shm_toc_lookup(contents, KEY_SCAN, false);
 	heap_tuples = shared->separately ?
-		sort_separately(shared, &definition, info, scan) :
+		sort_separately(shared, segment, &definition, info, scan) :
 		collect_for_leader(&participant, &definition, info, scan);
 
 	SpinLockAcquire(&shared->mutex);
@@ -718,7 +720,8 @@ init_shared(ParallelCollect *collect, const IndexInfo *info, Size limit,
 	pg_atomic_init_u32(&shared->phase, PHASE_COLLECT);
 	ConditionVariableInit(&shared->phase_changed);
 	parallel_write_init(&shared->write);
-	shared_runs_init(&shared->runs, collect->context->seg);
+	if (separately)
+		shared_runs_init(&shared->runs, collect->context->seg);
 }
 
 /* Leaves parallel mode, with or without shared memory and workers. */

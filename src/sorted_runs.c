@@ -124,11 +124,11 @@ append_run(SortedRuns *runs, RunTape *run)
 	runs->runs[runs->nruns++] = run;
 }
 
-/* An empty run among tapes of our own. */
+/* An empty run among these tapes. */
 static RunTape *
-create_run(SortedRuns *runs)
+create_run(const SortedRuns *runs, LogicalTapeSet *tapes)
 {
-	return run_tape_create(LogicalTapeCreate(runs->tapes), runs->format);
+	return run_tape_create(LogicalTapeCreate(tapes), runs->format);
 }
 
 /* Writes the rows of the store to a run. */
@@ -157,7 +157,7 @@ write_shared_run(SortedRuns *runs)
 	uint32		number = pg_atomic_fetch_add_u32(&shared->nruns, 1);
 	LogicalTapeSet *tapes = LogicalTapeSetCreate(false, &shared->files,
 												 number);
-	RunTape    *run = run_tape_create(LogicalTapeCreate(tapes), runs->format);
+	RunTape    *run = create_run(runs, tapes);
 	TapeShare	share;
 
 	write_rows(runs, run);
@@ -180,7 +180,7 @@ sorted_runs_add(SortedRuns *runs)
 		write_shared_run(runs);
 	else
 	{
-		RunTape    *run = create_run(runs);
+		RunTape    *run = create_run(runs, runs->tapes);
 
 		write_rows(runs, run);
 		append_run(runs, run);
@@ -203,6 +203,8 @@ sorted_runs_import(SortedRuns *runs, SharedRuns *shared)
 				   run_tape_create(LogicalTapeImport(runs->imported, number,
 													 &share),
 								   runs->format));
+	/* none will be written among them */
+	LogicalTapeSetForgetFreeSpace(runs->imported);
 	runs->nadded += nruns;
 	runs->longest_row = Max(runs->longest_row, shared->longest_row);
 	runs->disk += shared->disk;
@@ -224,7 +226,7 @@ static void
 merge_first_runs(SortedRuns *runs, int count)
 {
 	RunMerge   *merge = run_merge_begin(runs->order, runs->runs, count);
-	RunTape    *run = create_run(runs);
+	RunTape    *run = create_run(runs, runs->tapes);
 	const void *row;
 
 	while ((row = run_merge_next(merge)) != NULL)

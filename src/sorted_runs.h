@@ -32,9 +32,9 @@ extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment);
 
 /*
  * Begins without a run.  "order" makes the order of each, and has to stay; the
- * format is that of its rows.  The limit is in bytes.  Only with random_access may rows be had backward or
- * again.  Allocates in the current memory context, in which all that follows
- * has to be called, too.
+ * format is that of its rows.  The limit is in bytes.  Only with random_access
+ * may rows be had backward or again.  Allocates in the current memory context,
+ * in which all that follows has to be called, too.
  */
 extern SortedRuns *sorted_runs_create(RowOrder *order,
 									  const RunFormat *format, Size limit,
