@@ -22,9 +22,9 @@
  * is said by four bytes: the number of its block, and its place there in words.
  *
  * When more rows are expected than the memory setting allows, or than there is
- * shared memory for, each participant sorts its rows for itself instead, in its
- * part of the memory, and writes sorted runs to files; the leader merges those
- * of all (index_sort.c).
+ * shared memory for, or keys cannot be shared, each participant sorts its rows
+ * for itself instead, in its part of the memory, and writes sorted runs to
+ * files; the leader merges those of all (index_sort.c).
  *
  * The memory is a DSA area of the parallel context, so it goes with the
  * transaction, however that ends.  A participant looks whether the server has

@@ -35,7 +35,7 @@ typedef enum Statistic
 	STAT_NATIVE_AGGREGATE,
 	STAT_INDEXES_DEVICE,		/* index builds by what sorted their rows */
 	STAT_INDEXES_HOST,
-	STAT_INDEXES_SPILLED,		/* those of both that exceeded their memory */
+	STAT_INDEXES_SPILLED,		/* those of both that used files */
 	STAT_INDEXES_NATIVE,		/* taken over, then given to core's sort */
 	STAT_INDEX_WORKERS,			/* that collected rows beside the leaders */
 	STAT_INDEX_WORKER_PAGES,	/* leaves that they made */
