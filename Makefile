@@ -31,10 +31,12 @@ OBJS = \
 	src/index_build.o \
 	src/index_load.o \
 	src/index_rows.o \
+	src/index_sort.o \
 	src/key_encoders.o \
 	src/launcher.o \
 	src/leaf_maker.o \
 	src/left_native.o \
+	src/merged_rows.o \
 	src/node_gpusort.o \
 	src/order_check.o \
 	src/parallel_collect.o \

@@ -15,11 +15,8 @@
  *
  * A build stays native
  *	- if its first column's type, collation or operator class has no key
- *	  encoding;
- *	- if the table is too small to gain, or so large that its rows do not fit
- *	  the memory setting;
- *	- if core would do it with more parallel workers than we can keep up with
- *	  in one process, and shared memory is too small for workers of our own.
+ *	  encoding, or another column cannot be compared;
+ *	- if the table is too small to gain.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,12 +40,6 @@
 #include "settings.h"
 #include "shared_state.h"
 
-/*
- * Parallel workers beside the leader with which core still is not faster than
- * we are in one process (docs/performance.md).
- */
-#define MOST_CORE_WORKERS	4
-
 static get_relation_info_hook_type previous_get_relation_info_hook;
 static ProcessUtility_hook_type previous_process_utility_hook;
 
@@ -57,8 +48,7 @@ static bool workers_disallowed;
 
 /* Should this build stay as it is?  If so, *reason is why. */
 static bool
-leave_native(Relation heap, Relation index, const IndexInfo *info,
-			 double rows, Statistic *reason)
+leave_native(Relation index, double rows, Statistic *reason)
 {
 	int			ncolumns;
 	SortColumn *columns = index_columns(index, &ncolumns);
@@ -82,13 +72,6 @@ leave_native(Relation heap, Relation index, const IndexInfo *info,
 		*reason = STAT_INDEX_NATIVE_OPERATOR;
 	else if (rows < gpusort_min_rows)
 		*reason = STAT_INDEX_NATIVE_SMALL;
-	/* how many rows a predicate leaves is known only when they are there */
-	else if (info->ii_Predicate == NIL &&
-			 index_load_least_memory(rows) > gpusort_index_memory_limit())
-		*reason = STAT_INDEX_NATIVE_LARGE;
-	else if (info->ii_ParallelWorkers > MOST_CORE_WORKERS &&
-			 !index_load_can_share(rows))
-		*reason = STAT_INDEX_NATIVE_PARALLEL;
 	else
 		return false;
 	return true;
@@ -107,7 +90,7 @@ build_index(Relation heap, Relation index, IndexInfo *info)
 		return btbuild(heap, index, info);
 
 	estimate_rel_size(heap, NULL, &pages, &rows, &visible);
-	if (leave_native(heap, index, info, rows, &reason))
+	if (leave_native(index, rows, &reason))
 	{
 		shared_count(reason, 1);
 		return btbuild(heap, index, info);

@@ -4,51 +4,56 @@
  *	  Building a B-tree in one go: its rows are collected, sorted and written.
  *
  * The table access method scans the table and calls back for each row that
- * the index is to have.  The row is stored as the index tuple that it will be,
- * and its key goes to the sort.  When the last row has come the tuples are
- * put on leaf pages in order, straight from where they are.  Parallel workers
- * may help with all but the sort (parallel_collect.c).
+ * the index is to have, which goes to a sort (index_sort.c).  When the last row
+ * has come the tuples are put on leaf pages in order, straight from where they
+ * are.  Parallel workers may help with all but the sort, or, if there are more
+ * rows than memory, with all but the pages (parallel_collect.c).
  *
- * When the rows turn out to exceed the memory setting, what has been collected
- * is dropped, and core builds the index as ever.
+ * Should the keys turn out to be of no use, what has been collected is dropped,
+ * and core builds the index as ever.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/nbtree.h"
+#include "catalog/index.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "utils/backend_progress.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
 #include "heap_scan.h"
+#include "host_sort.h"
 #include "index_load.h"
-#include "index_rows.h"
+#include "index_sort.h"
 #include "leaf_maker.h"
+#include "merged_rows.h"
 #include "parallel_collect.h"
-#include "row_order.h"
-#include "row_store.h"
 #include "settings.h"
 #include "shared_memory.h"
 #include "shared_state.h"
 #include "tree_writer.h"
 
+/* For the rows of each of several processes that sort. */
+#define LEAST_SORT_BYTES	((Size) 64 * 1024)
+
 typedef struct IndexLoad
 {
 	Relation	heap;
 	Relation	index;
-	bool		unique;
-	bool		nulls_not_distinct;
+	IndexInfo  *info;
 	Size		limit;			/* bytes for all of it */
+	double		expected_rows;
+	double		heap_tuples;	/* that the scan has seen */
 
-	MemoryContext context;		/* holds everything below */
-	IndexRows  *rows;
-	RowStore   *store;
-	RowOrder   *order;			/* NULL: over the limit */
+	IndexSort  *sort;
+	bool		failed;			/* keys of others are of no use */
 	ParallelCollect *parallel;	/* NULL: in this process alone */
+	SharedRuns *others;			/* of workers that sort; NULL: there are none */
 
 	instr_time	since;			/* when the present phase began */
 	uint64		collect_microseconds;
@@ -56,110 +61,52 @@ typedef struct IndexLoad
 	uint64		write_microseconds;
 } IndexLoad;
 
-double
-index_load_least_memory(double rows)
+/* Is there shared memory for all rows, as parallel workers need? */
+static bool
+can_share(const IndexLoad *load)
 {
-	/* the tuple and its place, and the entry of the order */
-	return rows * (MAXALIGN(sizeof(IndexTupleData) + 1) + sizeof(void *) +
-				   sizeof(uint32));
+	return shared_memory_has_room(2 * index_sort_least_memory(load->expected_rows));
 }
 
-bool
-index_load_can_share(double rows)
+/* The bytes of a column of the index, as far as is known. */
+static int32
+expected_width(const IndexLoad *load, int column)
 {
-	return shared_memory_has_room(2 * index_load_least_memory(rows));
-}
+	Form_pg_attribute attribute =
+		TupleDescAttr(RelationGetDescr(load->index), column);
+	AttrNumber	attno = load->info->ii_IndexAttrNumbers[column];
+	int32		width = attribute->attlen;
 
-/* Makes what is needed to collect rows. */
-static void
-begin_collecting(IndexLoad *load, double expected_rows)
-{
-	MemoryContext caller_context;
-
-	load->context = AllocSetContextCreate(CurrentMemoryContext,
-										  "gpusort index build",
-										  ALLOCSET_SMALL_SIZES);
-	caller_context = MemoryContextSwitchTo(load->context);
-	load->rows = index_rows_begin(load->index);
-	load->store = row_store_create(load->rows->descriptor, load->limit);
-	load->order = row_order_begin(load->store, load->rows->descriptor,
-								  index_row_column, load->rows->columns,
-								  load->rows->ncolumns, expected_rows);
-	MemoryContextSwitchTo(caller_context);
-}
-
-/* Frees all rows. */
-static void
-drop_rows(IndexLoad *load)
-{
-	if (load->parallel != NULL)
-		parallel_collect_end(load->parallel);
-	index_rows_end(load->rows);
-	MemoryContextDelete(load->context);
-	load->order = NULL;
-}
-
-/* Where the store has room for a row. */
-static void *
-store_space(void *owner, Size bytes)
-{
-	IndexLoad  *load = owner;
-
-	if (unlikely(load->store->nrows == SORT_MAX_ROWS))
-		return NULL;
-	return row_store_reserve(load->store, bytes,
-							 row_order_memory(load->order));
+	if (width <= 0 && AttributeNumberIsValid(attno))
+		width = get_attavgwidth(RelationGetRelid(load->heap), attno);
+	if (width <= 0)
+		width = get_typavgwidth(attribute->atttypid, attribute->atttypmod);
+	return width;
 }
 
 /*
- * The scan's callback: collects a row.  When the limit is exceeded the scan
- * goes on, for it cannot be ended, but its rows are not looked at.
+ * The memory that all rows are expected to need: for themselves, their places,
+ * their keys, which are about as long as the columns, and the order.
  */
-static void
-collect(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-		bool is_alive, void *state)
-{
-	IndexLoad  *load = state;
-	IndexTuple	tuple;
-
-	if (unlikely(load->order == NULL))
-		return;
-	tuple = index_rows_store(load->rows, tid, values, isnull, store_space,
-							 load);
-	if (unlikely(tuple == NULL))
-	{
-		drop_rows(load);
-		return;
-	}
-	if (load->unique && !is_alive)
-		tuple->t_info |= ROW_IS_DEAD;
-	row_order_add(load->order, load->rows->slot);
-}
-
-/* Scans the table, with workers if there are to be any. */
 static double
-collect_rows(IndexLoad *load, IndexInfo *info, double expected_rows)
+expected_memory(const IndexLoad *load)
 {
-	double		heap_tuples;
+	int			ncolumns = IndexRelationGetNumberOfAttributes(load->index);
+	int			nkeys = IndexRelationGetNumberOfKeyAttributes(load->index);
+	int32		row = sizeof(IndexTupleData);
+	int32		key = 0;
 
-	if (info->ii_ParallelWorkers > 0 &&
-		index_load_can_share(expected_rows) &&
-		sort_keys_share(load->order->keys))
+	for (int i = 0; i < ncolumns; i++)
 	{
-		MemoryContext caller_context = MemoryContextSwitchTo(load->context);
+		int32		width = expected_width(load, i);
 
-		load->parallel = parallel_collect_begin(load->heap, load->index, info,
-												load->limit);
-		MemoryContextSwitchTo(caller_context);
+		row += width;
+		if (i < nkeys)
+			key += width;
 	}
-	if (load->parallel == NULL)
-		return heap_scan_for_build(load->heap, load->index, info, NULL, true,
-								   collect, load);
-
-	if (!parallel_collect_rows(load->parallel, info, load->rows, load->store,
-							   load->order, &heap_tuples))
-		drop_rows(load);
-	return heap_tuples;
+	return load->expected_rows *
+		(MAXALIGN(row) + sizeof(void *) + MAXALIGN(key) +
+		 sizeof(HostSortEntry));
 }
 
 /* Adds to a time what has passed since "since", and moves that to now. */
@@ -174,6 +121,87 @@ take_time(instr_time *since, uint64 *microseconds)
 	INSTR_TIME_SUBTRACT(passed, *since);
 	*microseconds += INSTR_TIME_GET_MICROSEC(passed);
 	*since = now;
+}
+
+/* Frees all rows. */
+static void
+drop_rows(IndexLoad *load)
+{
+	/* it may have files of the workers open */
+	index_sort_end(load->sort);
+	load->sort = NULL;
+	if (load->parallel != NULL)
+		parallel_collect_end(load->parallel);
+	load->parallel = NULL;
+	load->others = NULL;
+}
+
+/* Begins to sort, with so much memory for rows. */
+static void
+begin_sort(IndexLoad *load, Size limit, double expected_rows)
+{
+	load->sort = index_sort_begin(load->index, load->info->ii_Unique, limit,
+								  load->limit, expected_rows);
+}
+
+/* Starts workers, for all of whom the limit is, or for each. */
+static bool
+begin_parallel(IndexLoad *load, Size limit, bool separately,
+			   double expected_rows)
+{
+	load->parallel = parallel_collect_begin(load->heap, load->index,
+											load->info, limit, separately,
+											expected_rows);
+	return load->parallel != NULL;
+}
+
+/*
+ * Scans the table with workers that hand their rows over; false if there are
+ * none, or there is no room for all rows.
+ */
+static bool
+collect_together(IndexLoad *load)
+{
+	if (!can_share(load) || expected_memory(load) > load->limit)
+		return false;
+	begin_sort(load, load->limit, load->expected_rows);
+	if (sort_keys_share(load->sort->order->keys) &&
+		begin_parallel(load, load->limit, false, load->expected_rows) &&
+		parallel_collect_rows(load->parallel, load->info, load->sort,
+							  &load->heap_tuples))
+		return true;
+	drop_rows(load);
+	return false;
+}
+
+/* Scans the table with workers that sort their rows; false if there are none. */
+static bool
+collect_separately(IndexLoad *load)
+{
+	int			nprocesses = load->info->ii_ParallelWorkers + 1;
+	Size		limit = Max(load->limit / nprocesses, LEAST_SORT_BYTES);
+	double		expected_rows = load->expected_rows / nprocesses;
+
+	if (!begin_parallel(load, limit, true, expected_rows))
+		return false;
+	begin_sort(load, limit, expected_rows);
+	load->others = parallel_collect_separately(load->parallel, load->info,
+											   load->sort, &load->heap_tuples);
+	load->failed = load->others == NULL;
+	return true;
+}
+
+/* Scans the table, with workers if there are to be any. */
+static void
+collect_rows(IndexLoad *load)
+{
+	if (load->info->ii_ParallelWorkers > 0 &&
+		(collect_together(load) || collect_separately(load)))
+		return;
+	begin_sort(load, load->limit, load->expected_rows);
+	load->heap_tuples = heap_scan_for_build(load->heap, load->index,
+											load->info, NULL, true,
+											index_sort_put, load->sort);
 }
 
 /* The rows of the store, in their order. */
@@ -204,27 +232,41 @@ static void
 write_alone(const IndexLoad *load, const LeafDefinition *definition,
 			TreeWriter *writer)
 {
+	const IndexSort *sort = load->sort;
+	uint64		all_rows = sort->nrows;
+	uint32		chunk_rows = leaf_maker_chunk_rows(all_rows, 1);
 	StoredRows	stored = {
-		.rows = {.nrows = load->store->nrows, .find = find_stored_rows},
-		.order = load->order
+		.rows = {.nrows = all_rows, .find = find_stored_rows},
+		.order = sort->order
 	};
-	uint32		chunk_rows = leaf_maker_chunk_rows(stored.rows.nrows, 1);
-	LeafMaker  *maker = leaf_maker_begin(definition, load->rows, &stored.rows,
+	MergedRows *merged = sort->runs == NULL ? NULL :
+		merged_rows_begin(sort->runs, all_rows, chunk_rows,
+						  merged_rows_bytes(load->limit));
+	LeafMaker  *maker = leaf_maker_begin(definition, sort->rows,
+										 merged == NULL ? &stored.rows :
+										 merged_rows_ordered(merged),
 										 chunk_rows);
 	PendingRows *pending = palloc0(sizeof(PendingRows));
+	uint64		position = 0;
 
-	for (uint64 position = 0; position < stored.rows.nrows;
-		 position += chunk_rows)
+	while (position < all_rows)
 	{
+		uint32		nrows = Min(chunk_rows, all_rows - position);
 		uint32		npages;
 
+		/* the row ahead of the chunk is compared with its first one */
+		if (merged != NULL)
+			nrows = merged_rows_read(merged,
+									 Max(pending->nrows, position > 0));
+		if (nrows == 0)
+			elog(ERROR, "gpusort: rows are missing from sorted runs");
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
 									 position);
-		leaf_maker_take(maker, position,
-						Min(chunk_rows, stored.rows.nrows - position));
+		leaf_maker_take(maker, position, nrows);
 		npages = leaf_maker_lay_out(maker, pending);
 		for (uint32 page = 0; page < npages; page++)
 			(void) leaf_maker_fill(maker, page, tree_writer_next_leaf(writer));
+		position += nrows;
 	}
 }
 
@@ -232,21 +274,21 @@ write_alone(const IndexLoad *load, const LeafDefinition *definition,
 static void
 write_in_order(const IndexLoad *load)
 {
+	const IndexSort *sort = load->sort;
 	const LeafDefinition definition = {
 		.heap = load->heap,
 		.index = load->index,
-		.unique = load->unique,
-		.nulls_not_distinct = load->nulls_not_distinct
+		.unique = load->info->ii_Unique,
+		.nulls_not_distinct = load->info->ii_NullsNotDistinct
 	};
 	TreeWriter *writer = tree_writer_begin(load->heap, load->index);
 
-	if (load->parallel == NULL ||
-		!parallel_collect_write(load->parallel, &definition, load->rows,
-								load->order, load->limit, writer))
+	if (load->parallel == NULL || sort->runs != NULL ||
+		!parallel_collect_write(load->parallel, &definition, sort->rows,
+								sort->order, load->limit, writer))
 		write_alone(load, &definition, writer);
 	tree_writer_finish(writer);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
-								 load->store->nrows);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, sort->nrows);
 }
 
 /* Tells those who watch that all rows have come and are being sorted. */
@@ -260,39 +302,48 @@ report_sort_phase(const IndexLoad *load)
 		PROGRESS_SCAN_BLOCKS_DONE
 	};
 	const int64 values[] = {
-		PROGRESS_BTREE_PHASE_PERFORMSORT_1, load->store->nrows, 0, 0
+		PROGRESS_BTREE_PHASE_PERFORMSORT_1,
+		load->sort->nrows + load->sort->store->nrows +
+		(load->others != NULL ? load->others->nrows : 0), 0, 0
 	};
 
 	pgstat_progress_update_multi_param(lengthof(parameters), parameters,
 									   values);
 }
 
-/* Sorts the rows and writes the index; false if the sort is over the limit. */
+/* Sorts all rows; false if the keys are of no use. */
 static bool
-sort_and_write(IndexLoad *load)
+sort_rows(IndexLoad *load)
 {
-	MemoryContext caller_context;
+	bool		sorted;
 
-	report_sort_phase(load);
-	if (!row_order_make(load->order, load->limit))
+	if (load->failed || load->sort->failed)
 		return false;
+	report_sort_phase(load);
+	sorted = index_sort_perform(load->sort, load->others);
 	take_time(&load->since, &load->sort_microseconds);
+	return sorted;
+}
 
+/* Writes the index. */
+static void
+write_index(IndexLoad *load)
+{
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_LEAF_LOAD);
-	caller_context = MemoryContextSwitchTo(load->context);
 	write_in_order(load);
-	MemoryContextSwitchTo(caller_context);
 	take_time(&load->since, &load->write_microseconds);
-	return true;
 }
 
 /* Adds a build to the server's statistics. */
 static void
 count_build(const IndexLoad *load)
 {
-	shared_count(load->order->on_device ? STAT_INDEXES_DEVICE :
-				 STAT_INDEXES_HOST, 1);
+	const IndexSort *sort = load->sort;
+
+	shared_count(sort->on_device ? STAT_INDEXES_DEVICE : STAT_INDEXES_HOST, 1);
+	if (sort->runs != NULL)
+		shared_count(STAT_INDEXES_SPILLED, 1);
 	if (load->parallel != NULL)
 	{
 		shared_count(STAT_INDEX_WORKERS,
@@ -300,11 +351,29 @@ count_build(const IndexLoad *load)
 		shared_count(STAT_INDEX_WORKER_PAGES,
 					 parallel_collect_worker_pages(load->parallel));
 	}
-	shared_count(STAT_INDEX_ROWS, load->store->nrows);
-	shared_count(STAT_INDEX_BYTES, load->order->memory);
-	shared_count(STAT_INDEX_COLLECT_MICROSECONDS, load->collect_microseconds);
-	shared_count(STAT_INDEX_SORT_MICROSECONDS, load->sort_microseconds);
+	shared_count(STAT_INDEX_ROWS, sort->nrows);
+	shared_count(STAT_INDEX_BYTES, sort->memory);
+	shared_count(STAT_INDEX_COLLECT_MICROSECONDS,
+				 load->collect_microseconds - sort->run_microseconds);
+	shared_count(STAT_INDEX_SORT_MICROSECONDS,
+				 load->sort_microseconds + sort->run_microseconds);
 	shared_count(STAT_INDEX_WRITE_MICROSECONDS, load->write_microseconds);
+}
+
+/* The build, up to the index or until it is found that it is not for us. */
+static bool
+build(IndexLoad *load)
+{
+	INSTR_TIME_SET_CURRENT(load->since);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
+	collect_rows(load);
+	take_time(&load->since, &load->collect_microseconds);
+	if (!sort_rows(load))
+		return false;
+	write_index(load);
+	count_build(load);
+	return true;
 }
 
 IndexBuildResult *
@@ -314,36 +383,34 @@ index_load_build(Relation heap, Relation index, IndexInfo *info,
 	IndexLoad	load = {
 		.heap = heap,
 		.index = index,
-		.unique = info->ii_Unique,
-		.nulls_not_distinct = info->ii_NullsNotDistinct,
-		.limit = gpusort_index_memory_limit()
+		.info = info,
+		.limit = gpusort_index_memory_limit(),
+		.expected_rows = expected_rows
 	};
+	MemoryContext caller_context = CurrentMemoryContext;
+	MemoryContext context;
 	IndexBuildResult *result;
+	bool		built;
 
 	/* core has an error for that */
 	if (RelationGetNumberOfBlocks(index) != 0)
 		return btbuild(heap, index, info);
 
 	result = palloc(sizeof(IndexBuildResult));
-	INSTR_TIME_SET_CURRENT(load.since);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
-								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
-	begin_collecting(&load, expected_rows);
-	result->heap_tuples = collect_rows(&load, info, expected_rows);
-	take_time(&load.since, &load.collect_microseconds);
-
-	if (load.order != NULL && !sort_and_write(&load))
-		drop_rows(&load);
-	if (load.order == NULL)
+	context = AllocSetContextCreate(caller_context, "gpusort index build",
+									ALLOCSET_SMALL_SIZES);
+	MemoryContextSwitchTo(context);
+	built = build(&load);
+	result->heap_tuples = load.heap_tuples;
+	result->index_tuples = load.sort->nrows;
+	drop_rows(&load);
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextDelete(context);
+	if (!built)
 	{
+		shared_count(STAT_INDEXES_NATIVE, 1);
 		pfree(result);
 		result = btbuild(heap, index, info);
-		shared_count(STAT_INDEXES_NATIVE, 1);
-		return result;
 	}
-
-	result->index_tuples = load.store->nrows;
-	count_build(&load);
-	drop_rows(&load);
 	return result;
 }

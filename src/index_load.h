@@ -11,16 +11,10 @@
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
 
-/* The least memory that so many rows need, in bytes. */
-extern double index_load_least_memory(double rows);
-
-/* Is there shared memory for so many rows, as parallel workers need? */
-extern bool index_load_can_share(double rows);
-
 /*
  * Builds the index as btbuild() does, with parallel workers if core has
- * planned for them and they can be had.  If the rows turn out to exceed the
- * memory setting, calls that.
+ * planned for them and they can be had.  If the rows cannot be sorted by keys,
+ * calls that.
  */
 extern struct IndexBuildResult *index_load_build(Relation heap, Relation index,
 												 IndexInfo *info,

@@ -27,6 +27,11 @@ struct OrderCheck
 	bool		equal_images;	/* keys are equal only if their bytes are */
 	RowComparator *keys;		/* NULL unless the index is unique */
 	RowComparator *columns;		/* keys and places; NULL: no verification */
+
+	/* of a unique index: the last live row, if those checked before had one */
+	uint64		live_end;		/* the position behind them */
+	bool		has_live;
+	IndexTuple	live;			/* a copy, with room for any row */
 };
 
 OrderCheck *
@@ -45,6 +50,7 @@ order_check_begin(Relation heap, Relation index, const IndexRows *rows,
 								  rows->columns,
 								  IndexRelationGetNumberOfKeyAttributes(index));
 		check->equal_images = _bt_allequalimage(index, false);
+		check->live = palloc(INDEX_SIZE_MASK + 1);
 	}
 	if (gpusort_verify)
 		check->columns = row_comparator_create(rows->descriptor,
@@ -109,12 +115,15 @@ surely_differ(const OrderCheck *check, IndexTuple a, IndexTuple b)
 
 /*
  * The live row that comes last ahead of this position, if its key may be that
- * of the tuple there; else some other, or NULL.
+ * of the tuple there; else some other, or NULL.  If it was us who have checked
+ * the rows there, it is known, and none of them is looked at again.
  */
 static IndexTuple
-live_row_before(const OrderCheck *check, const OrderedRows *rows,
+live_row_before(OrderCheck *check, const OrderedRows *rows,
 				uint64 position, IndexTuple tuple)
 {
+	if (position == check->live_end)
+		return check->has_live ? check->live : NULL;
 	while (position > 0)
 	{
 		IndexTuple	previous = ordered_row(rows, --position);
@@ -127,10 +136,20 @@ live_row_before(const OrderCheck *check, const OrderedRows *rows,
 	return NULL;
 }
 
+/* Notes the last live row of all up to this position, or NULL. */
+static void
+note_live_row(OrderCheck *check, uint64 end, IndexTuple tuple)
+{
+	check->live_end = end;
+	check->has_live = tuple != NULL;
+	if (tuple != NULL)
+		memmove(check->live, tuple, IndexTupleSize(tuple));
+}
+
 /* Finds the first of the tuples whose key another has, or NULL. */
 static IndexTuple
-find_duplicate(const OrderCheck *check, const OrderedRows *rows,
-			 uint64 position, const IndexTuple *tuples, uint32 ntuples)
+find_duplicate(OrderCheck *check, const OrderedRows *rows,
+			   uint64 position, const IndexTuple *tuples, uint32 ntuples)
 {
 	IndexTuple	previous = live_row_before(check, rows, position, tuples[0]);
 
@@ -146,6 +165,7 @@ find_duplicate(const OrderCheck *check, const OrderedRows *rows,
 			return tuple;
 		previous = tuple;
 	}
+	note_live_row(check, position + ntuples, previous);
 	return NULL;
 }
 
@@ -170,7 +190,7 @@ verify_order(const OrderCheck *check, const OrderedRows *rows,
 }
 
 IndexTuple
-order_check_rows(const OrderCheck *check, const OrderedRows *rows,
+order_check_rows(OrderCheck *check, const OrderedRows *rows,
 				 uint64 position, const IndexTuple *tuples, uint32 ntuples)
 {
 	if (check->columns != NULL)

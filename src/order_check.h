@@ -25,7 +25,7 @@ extern OrderCheck *order_check_begin(Relation heap, Relation index,
  * has the key of a row ahead of it, if the index is unique; NULL if there is
  * none.  Raises an error if they are out of order and gpusort.verify is on.
  */
-extern IndexTuple order_check_rows(const OrderCheck *check,
+extern IndexTuple order_check_rows(OrderCheck *check,
 								   const OrderedRows *rows, uint64 position,
 								   const IndexTuple *tuples, uint32 ntuples);
 

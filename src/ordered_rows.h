@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * ordered_rows.h
- *	  The stored rows of an index in their order, wherever they are.
+ *	  The rows of an index in their order, wherever they are.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,7 @@ typedef struct OrderedRows
 
 	/*
 	 * Finds the rows from this position of the order on, without looking at
-	 * them.
+	 * them.  Those of a merge are found only while they are held.
 	 */
 	void		(*find) (const struct OrderedRows *rows, uint64 position,
 						 uint32 nrows, IndexTuple *tuples);

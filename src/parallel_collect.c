@@ -21,6 +21,11 @@
  * numbers too.  Where a row is, which no two processes can say by an address,
  * is said by four bytes: the number of its block, and its place there in words.
  *
+ * When more rows are expected than the memory setting allows, or than there is
+ * shared memory for, or keys cannot be shared, each participant sorts its rows
+ * for itself instead, in its part of the memory, and writes sorted runs to
+ * files; the leader merges those of all (index_sort.c).
+ *
  * The memory is a DSA area of the parallel context, so it goes with the
  * transaction, however that ends.  A participant looks whether the server has
  * any before it takes it (shared_memory.c).
@@ -105,10 +110,12 @@ typedef struct CollectShared
 	bool		nulls_not_distinct;
 	uint32		max_blocks;		/* whose places are noted */
 	uint64		limit;			/* bytes of the area */
+	bool		separately;		/* each participant sorts its rows; */
+	double		expected_rows;	/* then these two are of a participant */
 
 	pg_atomic_uint64 bytes;		/* of the area that are in use */
 	pg_atomic_uint32 nblocks;
-	pg_atomic_uint32 over_limit;	/* no more rows are wanted */
+	pg_atomic_uint32 given_up;	/* no more rows are wanted */
 	pg_atomic_uint32 loose;		/* the tight layout is of no use */
 
 	ConditionVariable deposited;	/* a batch, or a worker's last one */
@@ -118,6 +125,7 @@ typedef struct CollectShared
 	int			nfinished;		/* workers whose scan has ended */
 	double		heap_tuples;	/* that these have seen */
 	bool		broken_hot_chain;	/* as they have */
+	bool		on_device;		/* one has sorted there */
 
 	pg_atomic_uint32 phase;
 	ConditionVariable phase_changed;
@@ -125,6 +133,7 @@ typedef struct CollectShared
 	dsa_pointer order;			/* numbers of rows */
 	dsa_pointer places;			/* of rows, by number */
 	WriteShared write;
+	SharedRuns	runs;			/* of workers that sort separately */
 } CollectShared;
 
 /* Rows that the leader has taken over, one behind the other. */
@@ -195,15 +204,15 @@ allocate(CollectShared *shared, dsa_area *area, Size bytes)
 }
 
 static inline bool
-is_over_limit(CollectShared *shared)
+has_given_up(CollectShared *shared)
 {
-	return pg_atomic_read_u32(&shared->over_limit) != 0;
+	return pg_atomic_read_u32(&shared->given_up) != 0;
 }
 
 static void
-set_over_limit(CollectShared *shared)
+give_up(CollectShared *shared)
 {
-	pg_atomic_write_u32(&shared->over_limit, 1);
+	pg_atomic_write_u32(&shared->given_up, 1);
 }
 
 /* The leader notes where the rows of a batch are to all. */
@@ -247,7 +256,7 @@ take_rows(Participant *leader, const Batch *batch)
 					 !row_store_note(leader->store, row, bytes,
 									 row_order_memory(order))))
 		{
-			set_over_limit(leader->shared);
+			give_up(leader->shared);
 			return;
 		}
 		if (likely(batch->loose == order->keys->loose))
@@ -277,7 +286,7 @@ take_batches(Participant *leader)
 		dsa_pointer next = batch->next;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!is_over_limit(shared))
+		if (!has_given_up(shared))
 			take_rows(leader, batch);
 		dsa_free(leader->area, place);
 		pg_atomic_sub_fetch_u64(&shared->bytes, sizeof(Batch));
@@ -424,19 +433,19 @@ collect_shared(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	Participant *participant = state;
 	IndexTuple	tuple;
 
-	if (unlikely(is_over_limit(participant->shared)))
+	if (unlikely(has_given_up(participant->shared)))
 		return;
 	tuple = index_rows_store(participant->rows, tid, values, isnull,
 							 shared_space, participant);
 	if (unlikely(tuple == NULL))
 	{
-		set_over_limit(participant->shared);
+		give_up(participant->shared);
 		return;
 	}
 	if (participant->unique && !is_alive)
 		tuple->t_info |= ROW_IS_DEAD;
 	if (unlikely(!add_key(participant, IndexTupleSize(tuple))))
-		set_over_limit(participant->shared);
+		give_up(participant->shared);
 }
 
 /* Takes part in the scan; returns how many rows it saw. */
@@ -524,6 +533,44 @@ wait_for_order(CollectShared *shared)
 	return phase == PHASE_WRITE;
 }
 
+/* A worker collects rows for the leader; returns how many it saw. */
+static double
+collect_for_leader(Participant *participant, const LeafDefinition *definition,
+				   IndexInfo *info, ParallelTableScanDesc scan)
+{
+	participant->rows = index_rows_begin(definition->index);
+	participant->keys = sort_keys_create(participant->rows->descriptor,
+										 participant->rows->columns,
+										 participant->rows->ncolumns);
+	(void) sort_keys_share(participant->keys);
+	return scan_share(participant, definition->heap, definition->index, info,
+					  scan, false);
+}
+
+/* A worker sorts rows itself; returns how many it saw. */
+static double
+sort_separately(CollectShared *shared, dsm_segment *segment,
+				const LeafDefinition *definition, IndexInfo *info,
+				ParallelTableScanDesc scan)
+{
+	IndexSort  *sort = index_sort_begin(definition->index, shared->unique,
+										shared->limit, shared->limit,
+										shared->expected_rows);
+	double		heap_tuples;
+
+	SharedFileSetAttach(&shared->runs.files, segment);
+	sort->shared_runs = &shared->runs;
+	heap_tuples = heap_scan_for_build(definition->heap, definition->index,
+									  info, scan, false, index_sort_put, sort);
+	if (!index_sort_write_last_run(sort))
+		give_up(shared);
+	SpinLockAcquire(&shared->mutex);
+	shared->on_device |= sort->on_device;
+	SpinLockRelease(&shared->mutex);
+	index_sort_end(sort);
+	return heap_tuples;
+}
+
 /* The entry point of a worker. */
 void
 gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
@@ -544,6 +591,7 @@ gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
 		ShareUpdateExclusiveLock : ShareLock;
 	LOCKMODE	index_lock = shared->concurrent ?
 		RowExclusiveLock : AccessExclusiveLock;
+	ParallelTableScanDesc scan;
 	IndexInfo  *info;
 	double		heap_tuples;
 
@@ -558,14 +606,10 @@ gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
 	participant.area = dsa_attach_in_place(shm_toc_lookup(contents, KEY_AREA,
 														  false),
 										   segment);
-	participant.rows = index_rows_begin(definition.index);
-	participant.keys = sort_keys_create(participant.rows->descriptor,
-										participant.rows->columns,
-										participant.rows->ncolumns);
-	(void) sort_keys_share(participant.keys);
-	heap_tuples = scan_share(&participant, definition.heap, definition.index,
-							 info, shm_toc_lookup(contents, KEY_SCAN, false),
-							 false);
+	scan = shm_toc_lookup(contents, KEY_SCAN, false);
+	heap_tuples = shared->separately ?
+		sort_separately(shared, segment, &definition, info, scan) :
+		collect_for_leader(&participant, &definition, info, scan);
 
 	SpinLockAcquire(&shared->mutex);
 	shared->nfinished++;
@@ -574,13 +618,14 @@ gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
 	SpinLockRelease(&shared->mutex);
 	ConditionVariableSignal(&shared->deposited);
 
-	if (wait_for_order(shared))
+	if (!shared->separately && wait_for_order(shared))
 		write_share(shared, participant.area, participant.blocks, &definition,
 					participant.rows, NULL);
 
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
 						  &wal[ParallelWorkerNumber]);
-	index_rows_end(participant.rows);
+	if (participant.rows != NULL)
+		index_rows_end(participant.rows);
 	dsa_detach(participant.area);
 	index_close(definition.index, index_lock);
 	table_close(definition.heap, heap_lock);
@@ -649,7 +694,8 @@ make_shared_memory(ParallelCollect *collect, IndexInfo *info, Size limit)
 }
 
 static void
-init_shared(ParallelCollect *collect, const IndexInfo *info, Size limit)
+init_shared(ParallelCollect *collect, const IndexInfo *info, Size limit,
+			bool separately, double expected_rows)
 {
 	CollectShared *shared = collect->shared;
 
@@ -661,10 +707,12 @@ init_shared(ParallelCollect *collect, const IndexInfo *info, Size limit)
 	shared->unique = info->ii_Unique;
 	shared->nulls_not_distinct = info->ii_NullsNotDistinct;
 	shared->limit = limit;
+	shared->separately = separately;
+	shared->expected_rows = expected_rows;
 	shared->max_blocks = most_blocks(limit);
 	pg_atomic_init_u64(&shared->bytes, 0);
 	pg_atomic_init_u32(&shared->nblocks, 0);
-	pg_atomic_init_u32(&shared->over_limit, 0);
+	pg_atomic_init_u32(&shared->given_up, 0);
 	pg_atomic_init_u32(&shared->loose, 0);
 	ConditionVariableInit(&shared->deposited);
 	SpinLockInit(&shared->mutex);
@@ -672,6 +720,8 @@ init_shared(ParallelCollect *collect, const IndexInfo *info, Size limit)
 	pg_atomic_init_u32(&shared->phase, PHASE_COLLECT);
 	ConditionVariableInit(&shared->phase_changed);
 	parallel_write_init(&shared->write);
+	if (separately)
+		shared_runs_init(&shared->runs, collect->context->seg);
 }
 
 /* Leaves parallel mode, with or without shared memory and workers. */
@@ -688,7 +738,7 @@ end_context(ParallelCollect *collect)
 
 ParallelCollect *
 parallel_collect_begin(Relation heap, Relation index, IndexInfo *info,
-					   Size limit)
+					   Size limit, bool separately, double expected_rows)
 {
 	ParallelCollect *collect = palloc0(sizeof(ParallelCollect));
 
@@ -705,7 +755,7 @@ parallel_collect_begin(Relation heap, Relation index, IndexInfo *info,
 		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
 	if (make_shared_memory(collect, info, limit))
 	{
-		init_shared(collect, info, limit);
+		init_shared(collect, info, limit, separately, expected_rows);
 		LaunchParallelWorkers(collect->context);
 		if (collect->context->nworkers_launched > 0)
 			return collect;
@@ -738,11 +788,27 @@ wait_for_workers(Participant *leader, int nworkers)
 	ConditionVariableCancelSleep();
 }
 
+/*
+ * Waits for the workers to have scanned their part; returns how many rows they
+ * saw.
+ */
+static double
+finish_scan(ParallelCollect *collect, IndexInfo *info, Participant *leader)
+{
+	CollectShared *shared = collect->shared;
+
+	/* one that could not be started would be waited for in vain */
+	WaitForParallelWorkersToAttach(collect->context);
+	wait_for_workers(leader, collect->context->nworkers_launched);
+	info->ii_BrokenHotChain |= shared->broken_hot_chain;
+	return shared->heap_tuples;
+}
+
 bool
 parallel_collect_rows(ParallelCollect *collect, IndexInfo *info,
-					  IndexRows *rows, RowStore *store, RowOrder *order,
-					  double *heap_tuples)
+					  IndexSort *sort, double *heap_tuples)
 {
+	IndexRows  *rows = sort->rows;
 	CollectShared *shared = collect->shared;
 	int			ncolumns;
 	/* columns note the form of their keys, which may not be the order's */
@@ -754,20 +820,31 @@ parallel_collect_rows(ParallelCollect *collect, IndexInfo *info,
 		.keys = sort_keys_create(rows->descriptor, columns, ncolumns),
 		.blocks = collect->blocks,
 		.collect = collect,
-		.store = store,
-		.order = order
+		.store = sort->store,
+		.order = sort->order
 	};
 
 	(void) sort_keys_share(leader.keys);
 	*heap_tuples = scan_share(&leader, collect->heap, collect->index, info,
 							  collect->scan, true);
 
-	/* one that could not be started would be waited for in vain */
-	WaitForParallelWorkersToAttach(collect->context);
-	wait_for_workers(&leader, collect->context->nworkers_launched);
-	*heap_tuples += shared->heap_tuples;
-	info->ii_BrokenHotChain |= shared->broken_hot_chain;
-	return !is_over_limit(shared);
+	*heap_tuples += finish_scan(collect, info, &leader);
+	return !has_given_up(shared);
+}
+
+SharedRuns *
+parallel_collect_separately(ParallelCollect *collect, IndexInfo *info,
+							IndexSort *sort, double *heap_tuples)
+{
+	CollectShared *shared = collect->shared;
+	Participant leader = {.shared = shared};
+
+	*heap_tuples = heap_scan_for_build(collect->heap, collect->index, info,
+									   collect->scan, true, index_sort_put,
+									   sort);
+	*heap_tuples += finish_scan(collect, info, &leader);
+	sort->on_device |= shared->on_device;
+	return has_given_up(shared) ? NULL : &shared->runs;
 }
 
 /* Notes the place of each row, by its number. */

@@ -12,9 +12,9 @@
 #include "utils/rel.h"
 
 #include "index_rows.h"
+#include "index_sort.h"
 #include "leaf_maker.h"
 #include "row_order.h"
-#include "row_store.h"
 #include "storage/dsm.h"
 #include "storage/shm_toc.h"
 #include "tree_writer.h"
@@ -23,20 +23,31 @@ typedef struct ParallelCollect ParallelCollect;
 
 /*
  * Enters parallel mode and starts the workers that core has planned for the
- * build; NULL if not a single one can be had.  They may take so many bytes.
- * Allocates in the current memory context.
+ * build; NULL if not a single one can be had.  All of them may take so many
+ * bytes; or if they are to sort separately, each, with so many rows.  Allocates
+ * in the current memory context.
  */
 extern ParallelCollect *parallel_collect_begin(Relation heap, Relation index,
-											   IndexInfo *info, Size limit);
+											   IndexInfo *info, Size limit,
+											   bool separately,
+											   double expected_rows);
 
 /*
- * Scans the table together with the workers.  The store gets the places of
- * all rows, which lie in shared memory, and the order their keys.  False if
- * that exceeds the store's limit.  "rows" is for this process's share.
+ * Scans the table together with the workers.  The sort's store gets the places
+ * of all rows, which lie in shared memory, and its order their keys.  False if
+ * that exceeds the store's limit.
  */
 extern bool parallel_collect_rows(ParallelCollect *collect, IndexInfo *info,
-								  IndexRows *rows, RowStore *store,
-								  RowOrder *order, double *heap_tuples);
+								  IndexSort *sort, double *heap_tuples);
+
+/*
+ * The same where they sort separately: puts the rows of this process, and
+ * returns the runs of the others; NULL if one of them could not sort.
+ */
+extern SharedRuns *parallel_collect_separately(ParallelCollect *collect,
+											   IndexInfo *info,
+											   IndexSort *sort,
+											   double *heap_tuples);
 
 /*
  * Makes the leaves of the index together with the workers, and writes them.

@@ -356,7 +356,9 @@ write_run(RowSort *sort)
 	if (sort->tuplesort == NULL)
 	{
 		if (sort->runs == NULL)
-			sort->runs = sorted_runs_create(sort->order, sort->limit,
+			sort->runs = sorted_runs_create(sort->order,
+											&run_of_minimal_tuples,
+											sort->limit,
 											sort->random_access);
 		sorted_runs_add(sort->runs);
 		row_store_reset(sort->store);

@@ -26,7 +26,7 @@
 typedef struct MergeInput
 {
 	RunTape    *run;
-	MinimalTuple row;			/* its next one; NULL after the last */
+	void	   *row;			/* its next one; NULL after the last */
 	int			nwords;
 	uint64_t	words[KEY_MAX_WORDS];	/* the row's key */
 } MergeInput;
@@ -53,7 +53,7 @@ run_merge_bytes(void)
 }
 
 static int
-compare_rows(const RunMerge *merge, MinimalTuple a, MinimalTuple b)
+compare_rows(const RunMerge *merge, const void *a, const void *b)
 {
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(merge->compare_context);
@@ -221,7 +221,7 @@ move_on(RunMerge *merge)
 	}
 }
 
-MinimalTuple
+void *
 run_merge_next(RunMerge *merge)
 {
 	CHECK_FOR_INTERRUPTS();

@@ -23,7 +23,7 @@ extern Size run_merge_bytes(void);
 extern RunMerge *run_merge_begin(RowOrder *order, RunTape **runs, int nruns);
 
 /* The next row of all, valid until the next call; NULL after the last one. */
-extern MinimalTuple run_merge_next(RunMerge *merge);
+extern void *run_merge_next(RunMerge *merge);
 
 /* Closes the runs too. */
 extern void run_merge_end(RunMerge *merge);

@@ -47,6 +47,7 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_NATIVE_AGGREGATE] = "left_native_aggregate",
 	[STAT_INDEXES_DEVICE] = "indexes_device",
 	[STAT_INDEXES_HOST] = "indexes_host",
+	[STAT_INDEXES_SPILLED] = "indexes_spilled",
 	[STAT_INDEXES_NATIVE] = "indexes_native",
 	[STAT_INDEX_WORKERS] = "index_workers",
 	[STAT_INDEX_WORKER_PAGES] = "index_worker_pages",
@@ -56,11 +57,9 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_INDEX_SORT_MICROSECONDS] = "index_sort_microseconds",
 	[STAT_INDEX_WRITE_MICROSECONDS] = "index_write_microseconds",
 	[STAT_INDEX_NATIVE_SMALL] = "index_left_native_small",
-	[STAT_INDEX_NATIVE_LARGE] = "index_left_native_large",
 	[STAT_INDEX_NATIVE_TYPE] = "index_left_native_type",
 	[STAT_INDEX_NATIVE_COLLATION] = "index_left_native_collation",
 	[STAT_INDEX_NATIVE_OPERATOR] = "index_left_native_operator",
-	[STAT_INDEX_NATIVE_PARALLEL] = "index_left_native_parallel"
 };
 
 static shmem_request_hook_type previous_shmem_request_hook;

@@ -35,6 +35,7 @@ typedef enum Statistic
 	STAT_NATIVE_AGGREGATE,
 	STAT_INDEXES_DEVICE,		/* index builds by what sorted their rows */
 	STAT_INDEXES_HOST,
+	STAT_INDEXES_SPILLED,		/* those of both that used files */
 	STAT_INDEXES_NATIVE,		/* taken over, then given to core's sort */
 	STAT_INDEX_WORKERS,			/* that collected rows beside the leaders */
 	STAT_INDEX_WORKER_PAGES,	/* leaves that they made */
@@ -44,11 +45,9 @@ typedef enum Statistic
 	STAT_INDEX_SORT_MICROSECONDS,
 	STAT_INDEX_WRITE_MICROSECONDS,
 	STAT_INDEX_NATIVE_SMALL,	/* index builds left native, by reason */
-	STAT_INDEX_NATIVE_LARGE,
 	STAT_INDEX_NATIVE_TYPE,
 	STAT_INDEX_NATIVE_COLLATION,
 	STAT_INDEX_NATIVE_OPERATOR,
-	STAT_INDEX_NATIVE_PARALLEL,
 	STAT_COUNT
 } Statistic;
 

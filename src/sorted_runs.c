@@ -10,6 +10,9 @@
  * hundred runs.  When there are more, some are merged into longer ones first,
  * as few as will do.
  *
+ * Several processes may write runs of their rows, for one of them to merge.
+ * Each of these runs is a tape alone in a file that both can reach.
+ *
  * The last merge goes on while rows are handed out.  When they may be wanted
  * backward or again it is written to a tuplestore instead.
  *
@@ -45,10 +48,13 @@ struct SortedRuns
 {
 	MemoryContext context;		/* holds everything below */
 	RowOrder   *order;
+	const RunFormat *format;
 	Size		limit;
 	bool		random_access;
 
-	LogicalTapeSet *tapes;
+	SharedRuns *shared;			/* where runs go; NULL: to tapes of our own */
+	LogicalTapeSet *tapes;		/* NULL: there are none */
+	LogicalTapeSet *imported;	/* those of others; NULL: there are none */
 	RunTape   **runs;
 	int			nruns;
 	int			max_runs;
@@ -60,22 +66,48 @@ struct SortedRuns
 	RunMerge   *merge;
 	Tuplestorestate *result;
 
-	MinimalTuple previous;		/* row handed out, for gpusort.verify */
+	void	   *previous;		/* row handed out, for gpusort.verify */
 };
 
 SortedRuns *
-sorted_runs_create(RowOrder *order, Size limit, bool random_access)
+sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
+				   bool random_access)
 {
 	SortedRuns *runs = palloc0(sizeof(SortedRuns));
 
 	runs->context = CurrentMemoryContext;
 	runs->order = order;
+	runs->format = format;
 	runs->limit = limit;
 	runs->random_access = random_access;
 	runs->tapes = LogicalTapeSetCreate(false, NULL, -1);
 	runs->max_runs = FIRST_MAX_RUNS;
 	runs->runs = palloc(runs->max_runs * sizeof(RunTape *));
 	return runs;
+}
+
+SortedRuns *
+sorted_runs_create_shared(RowOrder *order, const RunFormat *format,
+						  SharedRuns *shared)
+{
+	SortedRuns *runs = palloc0(sizeof(SortedRuns));
+
+	runs->context = CurrentMemoryContext;
+	runs->order = order;
+	runs->format = format;
+	runs->shared = shared;
+	return runs;
+}
+
+void
+shared_runs_init(SharedRuns *shared, dsm_segment *segment)
+{
+	SharedFileSetInit(&shared->files, segment);
+	pg_atomic_init_u32(&shared->nruns, 0);
+	SpinLockInit(&shared->mutex);
+	shared->nrows = 0;
+	shared->longest_row = 0;
+	shared->disk = 0;
 }
 
 /* Adds a run that has been written. */
@@ -92,25 +124,91 @@ append_run(SortedRuns *runs, RunTape *run)
 	runs->runs[runs->nruns++] = run;
 }
 
-void
-sorted_runs_add(SortedRuns *runs)
+/* An empty run among these tapes. */
+static RunTape *
+create_run(const SortedRuns *runs, LogicalTapeSet *tapes)
+{
+	return run_tape_create(LogicalTapeCreate(tapes), runs->format);
+}
+
+/* Writes the rows of the store to a run. */
+static void
+write_rows(SortedRuns *runs, RunTape *run)
 {
 	RowOrder   *order = runs->order;
-	RunTape    *run = run_tape_create(runs->tapes);
 	Size		row_bytes = row_store_row_bytes(order->store);
 
 	for (uint64 entry = 0; entry < order->store->nrows; entry++)
 	{
-		MinimalTuple row = row_order_get_forward(order, entry, row_bytes);
+		const void *row = row_order_get_forward(order, entry, row_bytes);
 
 		CHECK_FOR_INTERRUPTS();
 		if (unlikely(gpusort_verify))
 			row_order_verify(order, entry);
-		runs->longest_row = Max(runs->longest_row, row->t_len);
+		runs->longest_row = Max(runs->longest_row, runs->format->bytes(row));
 		run_tape_write(run, row);
 	}
-	append_run(runs, run);
+}
+
+/* Writes the rows of the store to a file that others can read. */
+static void
+write_shared_run(SortedRuns *runs)
+{
+	SharedRuns *shared = runs->shared;
+	uint32		number = pg_atomic_fetch_add_u32(&shared->nruns, 1);
+	LogicalTapeSet *tapes = LogicalTapeSetCreate(false, &shared->files,
+												 number);
+	RunTape    *run = create_run(runs, tapes);
+	TapeShare	share;
+
+	write_rows(runs, run);
+	LogicalTapeFreeze(run->tape, &share);
+	if (share.firstblocknumber != 0)
+		elog(ERROR, "gpusort: a tape alone in its file is not at its beginning");
+	SpinLockAcquire(&shared->mutex);
+	shared->nrows += runs->order->store->nrows;
+	shared->longest_row = Max(shared->longest_row, runs->longest_row);
+	shared->disk += (Size) LogicalTapeSetBlocks(tapes) * BLCKSZ;
+	SpinLockRelease(&shared->mutex);
+	run_tape_close(run);
+	LogicalTapeSetClose(tapes);
+}
+
+void
+sorted_runs_add(SortedRuns *runs)
+{
+	if (runs->shared != NULL)
+		write_shared_run(runs);
+	else
+	{
+		RunTape    *run = create_run(runs, runs->tapes);
+
+		write_rows(runs, run);
+		append_run(runs, run);
+	}
 	runs->nadded++;
+}
+
+void
+sorted_runs_import(SortedRuns *runs, SharedRuns *shared)
+{
+	int			nruns = pg_atomic_read_u32(&shared->nruns);
+	TapeShare	share = {0};	/* see write_shared_run() */
+
+	/* a set without a tape could not be closed */
+	if (nruns == 0)
+		return;
+	runs->imported = LogicalTapeSetCreate(false, &shared->files, -1);
+	for (int number = 0; number < nruns; number++)
+		append_run(runs,
+				   run_tape_create(LogicalTapeImport(runs->imported, number,
+													 &share),
+								   runs->format));
+	/* none will be written among them */
+	LogicalTapeSetForgetFreeSpace(runs->imported);
+	runs->nadded += nruns;
+	runs->longest_row = Max(runs->longest_row, shared->longest_row);
+	runs->disk += shared->disk;
 }
 
 /* How many runs the memory is enough to merge at once. */
@@ -129,8 +227,8 @@ static void
 merge_first_runs(SortedRuns *runs, int count)
 {
 	RunMerge   *merge = run_merge_begin(runs->order, runs->runs, count);
-	RunTape    *run = run_tape_create(runs->tapes);
-	MinimalTuple row;
+	RunTape    *run = create_run(runs, runs->tapes);
+	const void *row;
 
 	while ((row = run_merge_next(merge)) != NULL)
 		run_tape_write(run, row);
@@ -142,8 +240,9 @@ merge_first_runs(SortedRuns *runs, int count)
 
 /* Raises an error if the row sorts before the one handed out before it. */
 static void
-verify_row(SortedRuns *runs, MinimalTuple row)
+verify_row(SortedRuns *runs, const void *row)
 {
+	Size		bytes = runs->format->bytes(row);
 	MemoryContext caller_context = MemoryContextSwitchTo(runs->context);
 
 	if (runs->previous != NULL)
@@ -154,17 +253,17 @@ verify_row(SortedRuns *runs, MinimalTuple row)
 					 errmsg("gpusort: rows are out of order"),
 					 errdetail("The merge of %d runs gave a row that sorts before the one ahead of it.",
 							   runs->nadded)));
-		heap_free_minimal_tuple(runs->previous);
+		pfree(runs->previous);
 	}
-	runs->previous = heap_copy_minimal_tuple(row, 0);
+	runs->previous = palloc(bytes);
+	memcpy(runs->previous, row, bytes);
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* The next row of the last merge. */
-static inline MinimalTuple
-next_row(SortedRuns *runs)
+void *
+sorted_runs_next(SortedRuns *runs)
 {
-	MinimalTuple row = run_merge_next(runs->merge);
+	void	   *row = run_merge_next(runs->merge);
 
 	if (unlikely(gpusort_verify) && row != NULL)
 		verify_row(runs, row);
@@ -184,7 +283,7 @@ store_result(SortedRuns *runs)
 						  EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
 	(void) tuplestore_alloc_read_pointer(runs->result,
 										 EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
-	while ((row = next_row(runs)) != NULL)
+	while ((row = sorted_runs_next(runs)) != NULL)
 	{
 		ExecStoreMinimalTuple(row, slot, false);
 		tuplestore_puttupleslot(runs->result, slot);
@@ -201,7 +300,9 @@ sorted_runs_merge(SortedRuns *runs)
 
 	while (runs->nruns > most)
 		merge_first_runs(runs, Min(most, runs->nruns - most + 1));
-	runs->disk = (Size) LogicalTapeSetBlocks(runs->tapes) * BLCKSZ;
+	runs->disk += (Size) LogicalTapeSetBlocks(runs->tapes) * BLCKSZ;
+	/* no more will be written */
+	LogicalTapeSetForgetFreeSpace(runs->tapes);
 	runs->merge = run_merge_begin(runs->order, runs->runs, runs->nruns);
 	runs->nruns = 0;
 	if (runs->random_access)
@@ -217,7 +318,7 @@ sorted_runs_get(SortedRuns *runs, bool forward, TupleTableSlot *slot)
 		return tuplestore_gettupleslot(runs->result, forward, false, slot);
 
 	Assert(forward);
-	row = next_row(runs);
+	row = sorted_runs_next(runs);
 	if (row == NULL)
 	{
 		ExecClearTuple(slot);
@@ -245,13 +346,13 @@ sorted_runs_restore(SortedRuns *runs)
 	tuplestore_copy_read_pointer(runs->result, MARKED_POSITION, POSITION);
 }
 
-MinimalTuple
+void *
 sorted_runs_take(SortedRuns *runs)
 {
 	while (runs->nruns > 0)
 	{
 		RunTape    *run = runs->runs[runs->nruns - 1];
-		MinimalTuple row = run_tape_read(run);
+		void	   *row = run_tape_read(run);
 
 		if (row != NULL)
 			return row;
@@ -278,5 +379,8 @@ sorted_runs_end(SortedRuns *runs)
 {
 	if (runs->result != NULL)
 		tuplestore_end(runs->result);
-	LogicalTapeSetClose(runs->tapes);
+	if (runs->tapes != NULL)
+		LogicalTapeSetClose(runs->tapes);
+	if (runs->imported != NULL)
+		LogicalTapeSetClose(runs->imported);
 }

@@ -83,6 +83,11 @@ FROM unnest(ARRAY['k', 'few', 't', 'few, t DESC', 'wide', 'id) INCLUDE (t']) key
 	unnest(ARRAY['fillfactor = 10', 'fillfactor = 100', 'deduplicate_items = off']) options;
 CREATE INDEX built ON many (wide);
 SELECT level > 1 AS has_levels FROM bt_metap('built');
+DROP INDEX built;
+SET gpusort.work_mem = '64kB';
+SELECT key, check_index(format('CREATE INDEX built ON many (%s)', key))
+FROM unnest(ARRAY['k', 'few', 't', 'few, t DESC', 'wide']) key;
+RESET gpusort.work_mem;
 DROP TABLE many;
 
 -- left native, and other access methods
@@ -102,11 +107,36 @@ CREATE INDEX built_too ON rows USING brin (i4);
 DROP INDEX built, built_too;
 SELECT builds();
 
--- memory
+-- rows that exceed the memory, and go through files
 SET gpusort.work_mem = '64kB';
-SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
-SELECT * FROM check_index('CREATE INDEX built ON rows (t) WHERE id > 0');
-SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id) WHERE id > 0');
+SELECT key, check_index(format('CREATE INDEX built ON rows (%s)', key))
+FROM unnest(ARRAY['id', 'id DESC', 'i2', 'i4 DESC NULLS FIRST', 'tz', 'u', 't', 'v DESC', 'n', 'num', 'long', 'long, m', 'b, j',
+	'icu', 'icu DESC NULLS LAST, id', 'ints DESC, i2', '(NULL::int), i2', 'i2) INCLUDE (t, b', 'i2) WITH (fillfactor = 30',
+	'i2) WITH (deduplicate_items = off', 't) WHERE (id > 0']) key;
+SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id)');
+SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id) NULLS NOT DISTINCT WHERE id > 0');
+-- few of them
+SELECT * FROM check_index('CREATE INDEX built ON rows (i4) WHERE id = 17');
+
+-- rows dead to the unique check between others, more than are held at a time
+CREATE TABLE dead AS SELECT i id, CASE WHEN i > 15000 THEN i ELSE 17 END k, repeat('x', 100) COLLATE "C" t FROM generate_series(0, 20000) i;
+BEGIN;
+DELETE FROM dead WHERE id BETWEEN 1 AND 14999;
+SAVEPOINT s;
+CREATE UNIQUE INDEX built ON dead (k);
+ROLLBACK TO s;
+CREATE UNIQUE INDEX built ON dead (k, t);
+ROLLBACK TO s;
+DELETE FROM dead WHERE id = 0;
+SELECT * FROM check_index('CREATE UNIQUE INDEX built ON dead (k)');
+SELECT * FROM check_index('CREATE UNIQUE INDEX built ON dead (k, t)');
+ROLLBACK;
+UPDATE dead SET k = id;
+INSERT INTO dead VALUES (20001, 10000);
+CREATE UNIQUE INDEX built ON dead (k);
+DELETE FROM dead WHERE id = 20001;
+SELECT * FROM check_index('CREATE UNIQUE INDEX built ON dead (k)');
+DROP TABLE dead;
 RESET gpusort.work_mem;
 SET maintenance_work_mem = '1MB';
 SELECT * FROM check_index('CREATE INDEX built ON rows (long)');
@@ -122,8 +152,18 @@ SET max_parallel_maintenance_workers = 8;
 SELECT key, check_index(format('CREATE INDEX built ON rows (%s)', key))
 FROM unnest(ARRAY['i4', 'num DESC', 'v', 'long', 'b, j', 'i2) INCLUDE (t', 'id) WHERE (i4 % 2 = 0']) key;
 SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id)');
+-- with more rows than memory each of them sorts its own
+SET gpusort.work_mem = '300kB';
+SELECT key, check_index(format('CREATE INDEX built ON rows (%s)', key))
+FROM unnest(ARRAY['i4', 'num DESC', 'v', 'long', 'icu', 'b, j', 'i2) INCLUDE (t', 'id) WHERE (i4 % 2 = 0', 'i4) WHERE (id < 0']) key;
+SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id)');
+CREATE UNIQUE INDEX CONCURRENTLY built ON rows (id, t);
+REINDEX INDEX CONCURRENTLY built;
+SELECT builds(), bt_index_parent_check('built', true, true);
+DROP INDEX built;
+-- also if that is found late, since rows are longer than was expected
 SET gpusort.work_mem = '1MB';
-SELECT * FROM check_index('CREATE INDEX built ON rows (long) WHERE id > 0');
+SELECT * FROM check_index('CREATE INDEX built ON rows ((repeat(t, 10)))');
 RESET gpusort.work_mem;
 CREATE INDEX CONCURRENTLY built ON rows (t);
 REINDEX INDEX CONCURRENTLY built;

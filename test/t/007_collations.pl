@@ -104,11 +104,12 @@ foreach my $columns (
 	't COLLATE "und-x-icu"', 't COLLATE english', 'm, t COLLATE hungarian DESC', 'lower(t) COLLATE "und-x-icu", m',
 	'(ARRAY[t]) COLLATE english', '(ARRAY[m]), i')
 {
-	foreach my $device ('host', 'cuda')
+	# on each device, with memory for all rows and, sorted by each process for itself, for some
+	foreach my $settings (map { my $device = $_; map { "SET gpusort.device = $device; SET gpusort.work_mem = '$_'" } -1, '1MB' } 'host', 'cuda')
 	{
 		is( $node->safe_psql(
 				'postgres', qq{
-				SET gpusort.device = $device;
+				$settings;
 				SET max_parallel_maintenance_workers = 2;
 				SET min_parallel_table_scan_size = 0;
 				SET maintenance_work_mem = '256MB';
@@ -116,11 +117,13 @@ foreach my $columns (
 				SELECT bt_index_parent_check('many_index', true, true) IS NOT NULL;
 				DROP INDEX many_index}),
 			't',
-			"an index on ($columns), built in parallel on $device");
+			"an index on ($columns), built in parallel: $settings");
 	}
 }
 cmp_ok($node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = 'index_workers'"),
 	'>', 0, 'parallel workers took part');
+# with all memory too where there are enums, whose keys processes cannot share
+is($node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = 'indexes_spilled'"), '18', 'and wrote files');
 
 
 # Under ICU, rows of all kinds: enough of them that all characters are learned
@@ -258,14 +261,21 @@ foreach my $database ('postgres', 'latin1')
 			(SELECT id FROM words ORDER BY random COLLATE "$collation" NULLS FIRST, id LIMIT 1)}),
 		'a cursor goes both ways');
 
-	# an index
-	$node->safe_psql($database, qq{
-		CREATE EXTENSION IF NOT EXISTS amcheck;
-		CREATE INDEX words_random ON words (random COLLATE "$collation", id);
-		SELECT bt_index_check('words_random', true);});
-	my $indexed = qq{SET enable_seqscan = off; SET enable_sort = off; SELECT count(*), min(id) FROM words WHERE random = 'zzzebra' COLLATE "$collation"};
-	is($node->safe_psql($database, $indexed), '1|5000', 'an index has the row in its place');
-	$node->safe_psql($database, "DELETE FROM words WHERE id = 5000; DROP INDEX words_random");
+	# an index, also when the row is among those in files
+	foreach my $work_mem (-1, '64kB')
+	{
+		my $natively = count_of('indexes_native');
+		$node->safe_psql($database, qq{
+			CREATE EXTENSION IF NOT EXISTS amcheck;
+			SET gpusort.work_mem = '$work_mem';
+			CREATE INDEX words_random ON words (random COLLATE "$collation", id);
+			SELECT bt_index_check('words_random', true);});
+		my $indexed = qq{SET enable_seqscan = off; SET enable_sort = off; SELECT count(*), min(id) FROM words WHERE random = 'zzzebra' COLLATE "$collation"};
+		is($node->safe_psql($database, $indexed), '1|5000', 'an index has the row in its place');
+		is(count_of('indexes_native'), $natively + 1, 'as it is built natively');
+		$node->safe_psql($database, "DROP INDEX words_random");
+	}
+	$node->safe_psql($database, "DELETE FROM words WHERE id = 5000");
 	check($database, $orders[0], $collation, 'radix sort');
 }
 

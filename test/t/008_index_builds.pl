@@ -74,7 +74,7 @@ my $left = "SELECT count(*) FROM pg_class WHERE relname = 'built';
 SELECT count(*) FROM pg_ls_dir('base/' || (SELECT oid FROM pg_database WHERE datname = current_database())) f
 	WHERE f ~ '^\\d+\$' AND pg_filenode_relation(0, f::oid) IS NULL
 		AND f::oid NOT IN (SELECT relfilenode FROM pg_class);
-SELECT count(*) FROM pg_ls_tmpdir();
+SELECT count(*) FROM pg_ls_dir('base/pgsql_tmp', true, false);
 ";
 
 # Starts a session that gets stuck in this phase, and then goes on.
@@ -141,8 +141,8 @@ foreach my $phase (sort keys %phases)
 # Builds on this table that are cancelled at any time, and are all that may go wrong.
 sub check_cancels
 {
-	my ($table, $what) = @_;
-	my $script = "\\set VERBOSITY terse\nSET client_min_messages = error;\n";
+	my ($table, $what, $work_mem) = @_;
+	my $script = "\\set VERBOSITY terse\nSET client_min_messages = error;\nSET gpusort.work_mem = '$work_mem';\n";
 	$script .= "SET statement_timeout = " . (3 * $_) . ";\nCREATE INDEX built ON $table (txt);\nRESET statement_timeout;\n"
 	  . "DROP INDEX IF EXISTS built;\n"
 	  foreach (1 .. 40);
@@ -151,7 +151,8 @@ sub check_cancels
 	is($out, "0\n0\n0", 'and nothing is left of any');
 }
 
-check_cancels('t', 'builds');
+check_cancels('t', 'builds', -1);
+check_cancels('t', 'builds that go through files', '64kB');
 
 #
 # gpusortd lost
@@ -196,10 +197,11 @@ check_built($session, 'it sorts');
 is($node->counter('device_faults'), $faults + 2, 'both are counted');
 
 #
-# No room for what core puts aside when the rows exceed the memory
+# Files, when the rows exceed the memory
 #
 
-my $handed_over = $node->counter('indexes_native');
+my $natively = $node->counter('indexes_native');
+my $spilled = $node->counter('indexes_spilled');
 my ($status, $out, $err) = $node->psql('postgres', <<"SQL", on_error_stop => 0);
 \\set VERBOSITY terse
 SET maintenance_work_mem = '1MB';
@@ -212,9 +214,48 @@ CREATE INDEX built ON t (txt) WHERE id > 0;
 SELECT bt_index_parent_check('built', true, true);
 DROP INDEX built;
 SQL
-like($err, qr/^\S+ ERROR:  temporary file size exceeds "?temp_file_limit"? \(512kB\)$/, 'a build that core has to do exceeds temp_file_limit');
+like($err, qr/^\S+ ERROR:  temporary file size exceeds "?temp_file_limit"? \(512kB\)$/, 'a build exceeds temp_file_limit');
 is($out, "0\n0\n0\n", 'nothing is left, and with room enough it is built');
-is($node->counter('indexes_native'), $handed_over + 1, 'by core');
+is($node->counter('indexes_spilled'), $spilled + 1, 'through files');
+
+# What the log says of files, and where they are.
+$node->safe_psql('postgres', "SET allow_in_place_tablespaces = on; CREATE TABLESPACE apart LOCATION ''");
+sub check_files
+{
+	my ($table, $what) = @_;
+	my $logged = -s $node->logfile;
+	$node->safe_psql('postgres', <<"SQL");
+SET temp_tablespaces = apart;
+SET log_temp_files = 0;
+SET gpusort.work_mem = '256kB';
+CREATE INDEX built ON $table (txt);
+SELECT bt_index_parent_check('built', true, true);
+DROP INDEX built;
+SQL
+	my @files = slurp_file($node->logfile, $logged) =~ /LOG:  temporary file: path "(.*?)", size \d+/g;
+	ok(@files > 0, "$what is logged");
+	is(join("\n", grep { !m{^pg_tblspc/} } @files), '', 'and in the tablespace for temporary files');
+	is($node->safe_psql('postgres', "SELECT count(*) FROM pg_tablespace t, pg_ls_dir('pg_tblspc/' || t.oid, true, false) d,
+		pg_ls_dir('pg_tblspc/' || t.oid || '/' || d || '/pgsql_tmp', true, false) WHERE spcname = 'apart'"), '0', 'where nothing is left');
+	is($node->counter('indexes_spilled'), ++$spilled + 1, 'of a build with files');
+}
+check_files('t', 'a file');
+
+# The device is lost: a run is sorted in the process, or if there is no room for that PostgreSQL builds the index.
+foreach my $place (3000, 20000)
+{
+	$door->query_safe('SELECT pg_advisory_lock(1)');
+	my $small = $node->start_psql('builder', <<"SQL");
+SET gpusort.work_mem = '256kB';
+CREATE INDEX built ON t (wait_at(id, $place), txt);
+SELECT bt_index_parent_check('built', true, true);
+DROP INDEX built;
+SQL
+	wait_for_build('Lock');
+	kill 'KILL', $daemon;
+	$door->query_safe('SELECT pg_advisory_unlock(1)');
+	check_built($small, "some rows are in files");
+}
 
 #
 # Parallel workers that are disturbed
@@ -281,19 +322,40 @@ foreach my $place (1, 12000)
 }
 
 $node->safe_psql('postgres', 'ALTER SYSTEM SET max_parallel_maintenance_workers = 2; SELECT pg_reload_conf()');
-check_cancels('p', 'builds with workers');
+check_cancels('p', 'builds with workers', -1);
+check_cancels('p', 'builds with workers that write files', '256kB');
 
-# Workers that are terminated while they collect, wait for the order, and make leaves.
-$session = $node->start_psql('builder', "SET client_min_messages = error;\n" . "CREATE INDEX built ON p (txt);\nDROP INDEX IF EXISTS built;\n" x 40 . "CHECKPOINT;\n$left");
-while ($session->{handle}->pump_nb, $session->{handle}->pumpable)
+# Workers that are terminated while they collect, wait for the order, and make leaves; or sort and write files.
+foreach my $work_mem (-1, '256kB')
 {
-	$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'parallel worker'");
+	$session = $node->start_psql('builder', "SET client_min_messages = error;\nSET gpusort.work_mem = '$work_mem';\n"
+		  . "CREATE INDEX built ON p (txt);\nDROP INDEX IF EXISTS built;\n" x 40 . "CHECKPOINT;\n$left");
+	while ($session->{handle}->pump_nb, $session->{handle}->pumpable)
+	{
+		$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'parallel worker'");
+	}
+	$session->{handle}->finish;
+	my @errors = grep { /ERROR|FATAL/ } split /\n/, $session->{err};
+	ok(@errors > 0, "workers are terminated at any time (work_mem $work_mem)");
+	is(join("\n", grep { !/terminating background worker "parallel worker" due to administrator command/ } @errors), '', 'of which builds fail');
+	is($session->{out}, "0\n0\n0\n", 'and nothing is left of any');
 }
-$session->{handle}->finish;
-my @errors = grep { /ERROR|FATAL/ } split /\n/, $session->{err};
-ok(@errors > 0, 'workers are terminated at any time');
-is(join("\n", grep { !/terminating background worker "parallel worker" due to administrator command/ } @errors), '', 'of which builds fail');
-is($session->{out}, "0\n0\n0\n", 'and nothing is left of any');
+
+# Their files.
+$spilled = $node->counter('indexes_spilled') - 1;
+my $with_files = $node->counter('index_workers');
+check_files('p', 'what workers and leader write');
+is($node->counter('index_workers'), $with_files + 2, 'by two workers and their leader');
+($status, $out, $err) = $node->psql('postgres', <<"SQL", on_error_stop => 0);
+\\set VERBOSITY terse
+SET gpusort.work_mem = '256kB';
+SET temp_file_limit = '128kB';
+CREATE INDEX built ON p (txt);
+CHECKPOINT;
+$left
+SQL
+like($err, qr/^\S+ ERROR:  temporary file size exceeds "?temp_file_limit"? \(128kB\)$/, 'which exceed temp_file_limit');
+is($out, "0\n0\n0", 'and nothing is left');
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET max_parallel_maintenance_workers; SELECT pg_reload_conf()');
 
 #

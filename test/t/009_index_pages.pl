@@ -112,7 +112,9 @@ foreach my $table (1 .. 8)
 		my $definition = random_definition();
 		# in the transaction that deleted rows they are dead to the unique check only
 		my $deletes = rand() < 0.2 ? 'DELETE FROM r WHERE i % 13 = 1; INSERT INTO r SELECT * FROM r WHERE i % 13 = 2;' : '';
-		$script .= "BEGIN; $deletes SELECT a IS NOT DISTINCT FROM b, a, b, \$d\$$definition\$d\$ FROM "
+		# memory for all rows, or for some, with the others in files
+		my $work_mem = one_of(-1, -1, '64kB', '300kB');
+		$script .= "SET gpusort.work_mem = '$work_mem'; BEGIN; $deletes SELECT a IS NOT DISTINCT FROM b, a, b, \$d\$$definition\$d\$ FROM "
 		  . "built(\$d\$$definition\$d\$, 'off') a, built(\$d\$$definition\$d\$, 'on') b; ROLLBACK;\n";
 	}
 	foreach my $line (split /\n/, $node->safe_psql('postgres', $script . 'DROP TABLE r;'))
@@ -127,6 +129,7 @@ ok($results{built} > 30 && $results{'not unique'} > 0, 'of indexes that can be b
 ok($node->counter('indexes_host') >= $by_host + $results{built}, 'which gpusort had built')
   and is($node->counter('indexes_native'), $natively, 'and not given to PostgreSQL');
 ok($node->counter('index_workers') > 0, 'with parallel workers and without');
+ok($node->counter('indexes_spilled') > 0, 'and some through files');
 
 # Whether a worker comes to make leaves before the leader has made all is a matter of chance.
 $node->safe_psql('postgres', "CREATE TABLE many WITH (parallel_workers = 2) AS SELECT i % 70000 i, repeat('x', i % 50) COLLATE \"C\" t FROM generate_series(1, 200000) i");

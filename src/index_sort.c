@@ -1,0 +1,229 @@
+/*-------------------------------------------------------------------------
+ *
+ * index_sort.c
+ *	  Sorting the rows of an index: put them, sort, have them in order.
+ *
+ * A row is stored as the index tuple that it will be, and its key goes to the
+ * sort.  What comes back is the order of the rows in the store.
+ *
+ * When the rows exceed the memory setting they are put in order as far as they
+ * have come, and written to a temporary file; then the next ones are taken.
+ * Such sorted runs are merged in the end.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "portability/instr_time.h"
+#include "utils/memutils.h"
+
+#include "index_sort.h"
+#include "merged_rows.h"
+
+/* What a row takes at least: the tuple, its place, the entry of the order. */
+#define LEAST_ROW_BYTES \
+	(MAXALIGN(sizeof(IndexTupleData) + 1) + sizeof(void *) + sizeof(uint32))
+
+double
+index_sort_least_memory(double rows)
+{
+	return rows * LEAST_ROW_BYTES;
+}
+
+/* What a limit leaves for runs that are merged, while leaves are made. */
+static Size
+bytes_for_runs(Size limit)
+{
+	return limit - Min(2 * merged_rows_bytes(limit), limit / 2);
+}
+
+IndexSort *
+index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
+				 double expected_rows)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort index build",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext caller_context = MemoryContextSwitchTo(context);
+	IndexSort  *sort = palloc0(sizeof(IndexSort));
+
+	sort->context = context;
+	sort->unique = unique;
+	sort->limit = limit;
+	sort->limit_of_merge = limit_of_merge;
+	sort->rows = index_rows_begin(index);
+	sort->store = row_store_create(sort->rows->descriptor, limit);
+	sort->order = row_order_begin(sort->store, sort->rows->descriptor,
+								  index_row_column, sort->rows->columns,
+								  sort->rows->ncolumns,
+								  Min(expected_rows, limit / LEAST_ROW_BYTES));
+	MemoryContextSwitchTo(caller_context);
+	return sort;
+}
+
+/* Makes the order of the rows in the store; false if keys are of no use. */
+static bool
+sort_stored_rows(IndexSort *sort)
+{
+	if (!row_order_make(sort->order, sort->limit))
+		return false;
+	sort->nrows += sort->store->nrows;
+	sort->memory = Max(sort->memory, sort->order->memory);
+	sort->on_device |= sort->order->on_device;
+	return true;
+}
+
+/* Makes what runs are added to. */
+static void
+begin_runs(IndexSort *sort)
+{
+	if (sort->runs != NULL)
+		return;
+	sort->runs = sort->shared_runs != NULL ?
+		sorted_runs_create_shared(sort->order, &run_of_index_tuples,
+								  sort->shared_runs) :
+		sorted_runs_create(sort->order, &run_of_index_tuples,
+						   bytes_for_runs(sort->limit_of_merge), false);
+}
+
+/*
+ * Writes the rows in the store to a file as a sorted run, and empties the
+ * store; false if keys are of no use.
+ */
+static bool
+write_run(IndexSort *sort)
+{
+	if (!sort_stored_rows(sort))
+		return false;
+	begin_runs(sort);
+	sorted_runs_add(sort->runs);
+	row_store_reset(sort->store);
+	row_order_restart(sort->order);
+	return true;
+}
+
+/* Frees all rows, and what goes with them, as they cannot be sorted here. */
+static void
+give_up(IndexSort *sort)
+{
+	sort->failed = true;
+	if (sort->runs != NULL)
+		sorted_runs_end(sort->runs);
+	sort->runs = NULL;
+	row_order_drop_keys(sort->order);
+	row_store_free(sort->store);
+	sort->store = NULL;
+}
+
+/* Makes room for a row where there is none; or gives up. */
+static void
+make_room(IndexSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	instr_time	start;
+	instr_time	passed;
+
+	INSTR_TIME_SET_CURRENT(start);
+	if (!write_run(sort))
+		give_up(sort);
+	INSTR_TIME_SET_CURRENT(passed);
+	INSTR_TIME_SUBTRACT(passed, start);
+	sort->run_microseconds += INSTR_TIME_GET_MICROSEC(passed);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Where the store has room for a row. */
+static void *
+store_space(void *owner, Size bytes)
+{
+	IndexSort  *sort = owner;
+
+	if (unlikely(sort->store->nrows == SORT_MAX_ROWS))
+		return NULL;
+	return row_store_reserve(sort->store, bytes,
+							 row_order_memory(sort->order));
+}
+
+/*
+ * When the sort has failed the scan goes on, for it cannot be ended, but its
+ * rows are not looked at.
+ */
+void
+index_sort_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+			   bool is_alive, void *state)
+{
+	IndexSort  *sort = state;
+	IndexTuple	tuple;
+
+	if (unlikely(sort->failed))
+		return;
+	tuple = index_rows_store(sort->rows, tid, values, isnull, store_space,
+							 sort);
+	if (unlikely(tuple == NULL))
+	{
+		make_room(sort);
+		if (sort->failed)
+			return;
+		tuple = index_rows_store(sort->rows, tid, values, isnull, store_space,
+								 sort);
+		if (tuple == NULL)
+			elog(ERROR, "an empty row store has no room for a row");
+	}
+	if (sort->unique && !is_alive)
+		tuple->t_info |= ROW_IS_DEAD;
+	row_order_add(sort->order, sort->rows->slot);
+}
+
+/* Merges all runs, the rows in the store being one; false as above. */
+static bool
+merge_runs(IndexSort *sort, SharedRuns *others)
+{
+	if (sort->store->nrows > 0 && !write_run(sort))
+		return false;
+	begin_runs(sort);
+	row_order_drop_keys(sort->order);
+	row_store_free(sort->store);
+	sort->store = NULL;
+	if (others != NULL)
+	{
+		sorted_runs_import(sort->runs, others);
+		sort->nrows += others->nrows;
+	}
+	sorted_runs_merge(sort->runs);
+	sort->memory = sorted_runs_disk(sort->runs);
+	return true;
+}
+
+bool
+index_sort_perform(IndexSort *sort, SharedRuns *others)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	bool		in_runs = sort->runs != NULL ||
+		(others != NULL && pg_atomic_read_u32(&others->nruns) > 0);
+
+	if (!sort->failed &&
+		!(in_runs ? merge_runs(sort, others) : sort_stored_rows(sort)))
+		give_up(sort);
+	MemoryContextSwitchTo(caller_context);
+	return !sort->failed;
+}
+
+bool
+index_sort_write_last_run(IndexSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	if (!sort->failed && sort->store->nrows > 0 && !write_run(sort))
+		give_up(sort);
+	MemoryContextSwitchTo(caller_context);
+	return !sort->failed;
+}
+
+void
+index_sort_end(IndexSort *sort)
+{
+	if (sort->runs != NULL)
+		sorted_runs_end(sort->runs);
+	index_rows_end(sort->rows);
+	MemoryContextDelete(sort->context);
+}
