@@ -6,8 +6,9 @@ use strict;
 use warnings;
 use parent 'PostgreSQL::Test::Cluster';
 use Exporter 'import';
-use PostgreSQL::Test::Utils;
-use Test::More;
+# no more, or its functions would be taken for methods
+use PostgreSQL::Test::Utils qw(append_to_file slurp_file);
+use Test::More import => ['ok'];
 
 our @EXPORT = qw(status_of);
 

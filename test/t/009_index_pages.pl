@@ -187,6 +187,22 @@ $node->restart;
 is($node->safe_psql('postgres', "SELECT pages('unlogged_t')"), $unlogged, 'and as they were after a restart');
 
 #
+# A dump, restored into another database
+#
+
+my $file = PostgreSQL::Test::Utils::tempdir . '/dump.sql';
+$node->command_ok([ 'pg_dump', '--file', $file, '-d', $node->connstr('postgres') ], 'the database is dumped');
+$node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
+my $built = $node->counter('indexes_host');
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', $file, '-d', $node->connstr('restored') ], 'and restored');
+cmp_ok($node->counter('indexes_host'), '>', $built + 2, 'with indexes that gpusort builds');
+my $all_valid = "SELECT count(*), sum(CASE WHEN bt_index_parent_check(indexrelid, true, true) IS NOT NULL THEN 1 ELSE 0 END) FROM pg_index
+	WHERE indisvalid AND indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r')";
+is($node->safe_psql('restored', $all_valid), $node->safe_psql('postgres', $all_valid), 'all of which are whole');
+is($node->safe_psql('restored', "SELECT pages('logged_i'), pages('logged_t'), pages('logged_wide')"), $logged, 'and the same');
+$node->safe_psql('postgres', 'DROP DATABASE restored');
+
+#
 # Without logging, where PostgreSQL does without
 #
 
