@@ -283,7 +283,8 @@ write_in_order(const IndexLoad *load)
 	};
 	TreeWriter *writer = tree_writer_begin(load->heap, load->index);
 
-	if (load->parallel == NULL || sort->runs != NULL ||
+	/* rows of workers that sorted for themselves are not shared */
+	if (load->parallel == NULL || load->others != NULL ||
 		!parallel_collect_write(load->parallel, &definition, sort->rows,
 								sort->order, load->limit, writer))
 		write_alone(load, &definition, writer);

@@ -165,6 +165,19 @@ DROP INDEX built;
 SET gpusort.work_mem = '1MB';
 SELECT * FROM check_index('CREATE INDEX built ON rows ((repeat(t, 10)))');
 RESET gpusort.work_mem;
+-- also if only the leader comes to have any
+CREATE TABLE few WITH (parallel_workers = 2) AS SELECT i, -i k FROM generate_series(1, 300) i;
+SET gpusort.work_mem = '1MB';
+DO $$ BEGIN
+	FOR i IN 1 .. 20 LOOP
+		CREATE UNIQUE INDEX built_few ON few (k, i);
+		PERFORM bt_index_parent_check('built_few', true, true);
+		DROP INDEX built_few;
+	END LOOP;
+END $$;
+DROP TABLE few;
+RESET gpusort.work_mem;
+SELECT builds() LIKE '%indexes_host 20%';
 CREATE INDEX CONCURRENTLY built ON rows (t);
 REINDEX INDEX CONCURRENTLY built;
 SELECT builds(), bt_index_parent_check('built', true, true);

@@ -264,7 +264,7 @@ foreach my $database ('postgres', 'latin1')
 	# an index, also when the row is among those in files
 	foreach my $work_mem (-1, '64kB')
 	{
-		my $natively = count_of('indexes_native');
+		my $natively = $node->counter('indexes_native');
 		$node->safe_psql($database, qq{
 			CREATE EXTENSION IF NOT EXISTS amcheck;
 			SET gpusort.work_mem = '$work_mem';
@@ -272,7 +272,7 @@ foreach my $database ('postgres', 'latin1')
 			SELECT bt_index_check('words_random', true);});
 		my $indexed = qq{SET enable_seqscan = off; SET enable_sort = off; SELECT count(*), min(id) FROM words WHERE random = 'zzzebra' COLLATE "$collation"};
 		is($node->safe_psql($database, $indexed), '1|5000', 'an index has the row in its place');
-		is(count_of('indexes_native'), $natively + 1, 'as it is built natively');
+		is($node->counter('indexes_native'), $natively + 1, 'as it is built natively');
 		$node->safe_psql($database, "DROP INDEX words_random");
 	}
 	$node->safe_psql($database, "DELETE FROM words WHERE id = 5000");
