@@ -75,6 +75,7 @@ row_order_restart(RowOrder *order)
 		pfree(order->entries);
 	order->entries = NULL;
 	order->in_order = false;
+	order->started_over = false;
 	order->job = sort_job_begin(&order->keys->shape, order->expected_rows,
 								false);
 	MemoryContextSwitchTo(caller_context);
@@ -140,7 +141,8 @@ add_key_again(RowOrder *order, uint32 row)
 
 /*
  * Begins the job anew, with the keys of all rows in the store: in the loose
- * layout if some key does not fit, in this process if the device was lost.
+ * layout if some key does not fit, in this process if the device was lost.  If
+ * another device may do it that is tried, but only once.
  */
 static void
 make_keys_again(RowOrder *order, KeyOutcome outcome)
@@ -153,7 +155,10 @@ make_keys_again(RowOrder *order, KeyOutcome outcome)
 		if (outcome == KEY_DOES_NOT_FIT)
 			sort_keys_loosen(order->keys);
 		else if (outcome == KEY_JOB_LOST)
-			host_only = true;
+		{
+			host_only = order->started_over || !order->job->may_start_over;
+			order->started_over = true;
+		}
 
 		row_order_drop_keys(order);
 		order->job = sort_job_begin(&order->keys->shape,
@@ -262,18 +267,19 @@ row_order_loosen(RowOrder *order)
 }
 
 /*
- * Runs the job; if the device is lost, once more in this process.  False if
- * that takes more memory than the limit allows.
+ * Runs the job; if the device is lost, once more on another or in this process.
+ * False if that takes more memory than the limit allows.
  */
 static bool
 run_job(RowOrder *order, Size limit)
 {
-	order->entries = sort_job_run(order->job);
-	if (order->entries == NULL)
-		make_keys_again(order, KEY_JOB_LOST);
-	order->memory = order->store->memory + row_order_memory(order);
-	if (order->entries == NULL && order->memory <= limit)
+	do
+	{
 		order->entries = sort_job_run(order->job);
+		if (order->entries == NULL)
+			make_keys_again(order, KEY_JOB_LOST);
+		order->memory = order->store->memory + row_order_memory(order);
+	} while (order->entries == NULL && order->memory <= limit);
 	return order->entries != NULL;
 }
 

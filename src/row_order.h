@@ -28,6 +28,7 @@ typedef struct RowOrder
 	SortKeys   *keys;
 	SortJob    *job;
 	bool		shared;			/* some keys are made by others */
+	bool		started_over;	/* on another device than the first */
 	bool		in_order;		/* all came in order, and have no keys yet */
 	TupleTableSlot *slot;		/* for keys made of stored rows; on first use */
 
