@@ -375,14 +375,18 @@ bool
 device_client_next_batch(DeviceClient *client, KeyBatch *batch)
 {
 	char	   *chunk = client->ring + (Size) client->chunk * CHUNK_BYTES;
+	bool		received = true;
 
-	while (!client->chunk_is_ours[client->chunk])
+	/* all that has come is looked at, so that a failure is soon known */
+	while (received || !client->chunk_is_ours[client->chunk])
 	{
 		Message		message;
 		int			descriptor = -1;
 
-		if (!receive_message(client, &message, &descriptor) ||
-			!take_back_chunk(client, &message))
+		if (!received)
+			wait_for_socket(client, WL_SOCKET_READABLE, -1);
+		if (!try_receive_message(client, &message, &descriptor, &received) ||
+			(received && !take_back_chunk(client, &message)))
 			return false;
 	}
 

@@ -85,6 +85,7 @@ report_device_failure(SortJob *job, DeviceFailure failure)
 	else if (failure.cause == FAILURE_FULL)
 		level = DEBUG1;
 	job->host_only = true;
+	job->device_failed = true;
 	job->may_start_over = failure.cause == FAILURE_ELSEWHERE;
 	shared_count(failure.cause == FAILURE_FULL ? STAT_DEVICE_FULL :
 				 STAT_DEVICE_FAULTS, 1);

@@ -22,7 +22,8 @@ typedef struct SortJob
 	uint64		pushed_words;
 	DeviceClient *client;		/* NULL: the batch holds all keys */
 	DeviceClient *queued;		/* waits for its turn to become the client */
-	bool		may_start_over; /* it was lost, but another device may do it */
+	bool		device_failed;	/* it was asked for in vain, or lost */
+	bool		may_start_over; /* but another one may do it */
 
 	/* for EXPLAIN and the statistics, after sort_job_run() */
 	bool		on_device;		/* or in this process */

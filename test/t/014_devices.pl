@@ -134,6 +134,21 @@ is( counted(sub {
 	}, 'device_faults'), 2, 'each of them');
 is(devices(), '0 unused, 1 ready, 2 unused', 'the last device stays in');
 
+# lost when the memory is full of rows, so that there is none for their keys
+my $wide = "SELECT hashint4(i) k, repeat('x', 100) pad FROM generate_series(1, 50000) i OFFSET 0";
+my $wide_digest = "SELECT count(*), md5(string_agg(k || pad, ',')) FROM (SELECT * FROM ($wide) s ORDER BY k) s;\n";
+my $scrolled = "BEGIN; DECLARE c SCROLL CURSOR FOR SELECT k FROM ($wide) s ORDER BY k; MOVE 40000 IN c; FETCH BACKWARD 5 FROM c; MOVE LAST IN c; FETCH PRIOR FROM c; COMMIT;\n";
+my $native_wide = $node->safe_psql('postgres', "SET gpusort.enable = off; $wide_digest $scrolled");
+foreach my $memory ('64kB', '1MB', '5MB')
+{
+	my $native_sorts = counter('sorts_native');
+	is( counted(sub {
+			(undef, $out, $err) = $node->psql('postgres', "SET gpusort.work_mem = '$memory'; SET gpusort.device = cuda; $wide_digest $scrolled");
+		}, 'device_faults'), 2, "with $memory each sort asks for the device once");
+	is($out, $native_wide, 'and is right');
+	is(counter('sorts_native'), $native_sorts, 'and is not left to PostgreSQL');
+}
+
 #
 # A device that is in use by others
 #
@@ -226,6 +241,7 @@ foreach my $how (sort keys %large)
 	{
 		is( counted(sub { (undef, $out, $err) = $node->psql('postgres', "SET gpusort.work_mem = '$memory'; $large"); }, 'device_full') > 0, 1,
 			"a sort that is too large, $how, counts, with $memory");
+		is(counter('sorts_native'), '0', 'it is not left to PostgreSQL');
 		is($out, $expected, 'it is right');
 		like($err, $reason, 'and says so');
 	}
