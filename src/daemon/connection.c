@@ -619,7 +619,7 @@ connection_serve(int socket)
 
 	if (engine->is_lost())
 	{
-		report("log the device has failed, and gpusortd ends to be started again");
+		report("log a device has failed for good, and gpusortd ends to be started again");
 		leave(EXIT_LOST);
 	}
 }
