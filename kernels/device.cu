@@ -24,7 +24,7 @@ namespace gpusort
 constexpr int max_devices = 64;
 
 static std::mutex ready_mutex;
-static unsigned ready_multiprocessors[max_devices];	/* 0 if not ready yet */
+static std::atomic<unsigned> ready_multiprocessors[max_devices];	/* 0 if not ready */
 
 /* The device that was made ready first, -1 if none is. */
 static std::atomic<int> first_ready_device(-1);
@@ -36,6 +36,20 @@ refuse(DeviceError *error, const char *reason)
 {
 	snprintf(error->text, sizeof(error->text), "%s", reason);
 	return false;
+}
+
+/*
+ * Whether the calling thread's device has been made ready; if that cannot be
+ * told any more, whether any has.
+ */
+static bool
+is_device_ready()
+{
+	int			device;
+
+	return first_ready_device >= 0 &&
+		(cudaGetDevice(&device) != cudaSuccess ||
+		 ready_multiprocessors[device] != 0);
 }
 
 /*
@@ -53,7 +67,7 @@ succeeded(cudaError_t code, DeviceError *error, const char *what)
 			 cudaGetErrorString(code));
 	(void) cudaGetLastError();
 
-	if (first_ready_device >= 0)
+	if (is_device_ready())
 	{
 		cudaError_t probe = cudaStreamQuery(nullptr);
 
@@ -71,7 +85,18 @@ prepare_device(int device, DeviceError *error)
 	cudaMemPool_t pool;
 	uint64_t	keep_all = UINT64_MAX;
 	int			multiprocessors;
+	int			has_pools;
 
+	if (!succeeded(cudaDeviceGetAttribute(&has_pools,
+										  cudaDevAttrMemoryPoolsSupported,
+										  device), error,
+				   "asking whether a device has memory pools"))
+		return 0;
+	if (!has_pools)
+	{
+		(void) refuse(error, "its driver has no memory pools");
+		return 0;
+	}
 	if (!succeeded(load_kernels(), error, "loading the kernels") ||
 		!succeeded(cudaDeviceGetDefaultMemPool(&pool, device), error,
 				   "finding the device's memory pool") ||
@@ -128,16 +153,10 @@ bool
 device_describe(int device, DeviceInfo *info, DeviceError *error)
 {
 	cudaDeviceProp properties;
-	int			has_pools;
-	DeviceError reason;
 
 	memset(info, 0, sizeof(*info));
 	if (!succeeded(cudaGetDeviceProperties(&properties, device), error,
 				   "asking for a device's properties") ||
-		!succeeded(cudaDeviceGetAttribute(&has_pools,
-										  cudaDevAttrMemoryPoolsSupported,
-										  device), error,
-				   "asking whether a device has memory pools") ||
 		!succeeded(cudaDriverGetVersion(&info->driver_version), error,
 				   "asking for the driver's version"))
 		return false;
@@ -147,15 +166,6 @@ device_describe(int device, DeviceInfo *info, DeviceError *error)
 	info->memory_bytes = properties.totalGlobalMem;
 	info->capability_major = properties.major;
 	info->capability_minor = properties.minor;
-
-	if (!has_pools)
-		snprintf(info->reason, sizeof(info->reason),
-				 "its driver has no memory pools");
-	else if (!succeeded(cudaSetDevice(device), &reason, "choosing it") ||
-			 !succeeded(load_kernels(), &reason, "loading the kernels"))
-		memcpy(info->reason, reason.text, sizeof(info->reason));
-	else
-		info->usable = true;
 	return true;
 }
 

@@ -46,8 +46,6 @@ typedef struct DeviceInfo
 	int			capability_major;
 	int			capability_minor;
 	int			driver_version; /* 1000 * major + 10 * minor, as CUDA has it */
-	bool		usable;			/* our machine code runs on it */
-	char		reason[DEVICE_ERROR_SIZE];	/* why not, if not usable */
 } DeviceInfo;
 
 typedef struct DeviceSort DeviceSort;
@@ -66,10 +64,13 @@ typedef enum DeviceAlgorithm
 /* Number of devices; zero with a reason in "error" if there is no driver. */
 extern int	device_count(DeviceError *error);
 
-/* Describes device 0 <= device < device_count(). */
+/* Describes device 0 <= device < device_count(), without making a context. */
 extern bool device_describe(int device, DeviceInfo *info, DeviceError *error);
 
-/* Makes the device's context, so that the first job does not wait for it. */
+/*
+ * Makes the device's context, so that the first job does not wait for it; fails
+ * if our machine code does not run on it.
+ */
 extern bool device_start(int device, DeviceError *error);
 
 /* True after an error that only a new process can cure. */

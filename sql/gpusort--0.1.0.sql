@@ -8,7 +8,11 @@ CREATE FUNCTION gpusort_devices(
 	OUT capability text,
 	OUT driver text,
 	OUT state text,
-	OUT reason text)
+	OUT reason text,
+	OUT memory_used bigint,
+	OUT jobs integer,
+	OUT sorts bigint,
+	OUT busy_microseconds bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;

@@ -25,6 +25,7 @@
 #include "storage/fd.h"
 #include "storage/latch.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "device_client.h"
@@ -34,12 +35,13 @@ struct DeviceClient
 {
 	MemoryContext context;		/* holds this */
 	MemoryContextCallback on_reset; /* closes everything below */
-	const char *failure;
+	DeviceFailure failure;		/* no reason: none */
 	KeyShape	shape;
 	char		device[MESSAGE_TEXT_SIZE];
 	char		method[MESSAGE_TEXT_SIZE];
 
 	int			socket;			/* -1 when closed */
+	bool		is_queued;
 	char	   *ring;			/* NULL before MSG_WELCOME */
 	uint32		nchunks;
 	uint32		chunk;			/* the one being filled */
@@ -50,15 +52,15 @@ struct DeviceClient
 static bool
 fail(DeviceClient *client, const char *failure)
 {
-	client->failure = MemoryContextStrdup(client->context, failure);
+	client->failure.reason = MemoryContextStrdup(client->context, failure);
 	return false;
 }
 
 static bool
 fail_with_errno(DeviceClient *client, const char *what)
 {
-	client->failure = MemoryContextStrdup(client->context,
-										  psprintf("%s: %m", what));
+	client->failure.reason = MemoryContextStrdup(client->context,
+												 psprintf("%s: %m", what));
 	return false;
 }
 
@@ -85,9 +87,12 @@ close_connection(void *argument)
 	client->socket = -1;
 }
 
-/* Waits until the socket is ready for this, or an interrupt is served. */
+/*
+ * Waits until the socket is ready for this, or an interrupt is served, or for
+ * so many milliseconds, -1 for any time.
+ */
 static void
-wait_for_socket(DeviceClient *client, int socket_event)
+wait_for_socket(DeviceClient *client, int socket_event, long milliseconds)
 {
 	static uint32 wait_event = 0;
 
@@ -95,8 +100,9 @@ wait_for_socket(DeviceClient *client, int socket_event)
 		wait_event = WaitEventExtensionNew("GpusortDevice");
 
 	(void) WaitLatchOrSocket(MyLatch,
-							 WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | socket_event,
-							 client->socket, -1L, wait_event);
+							 WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | socket_event |
+							 (milliseconds >= 0 ? WL_TIMEOUT : 0),
+							 client->socket, milliseconds, wait_event);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
 }
@@ -115,7 +121,7 @@ send_message(DeviceClient *client, const Message *message)
 			continue;
 		if (sent < 0 && errno != EAGAIN)
 			return fail_with_errno(client, "could not send to gpusortd");
-		wait_for_socket(client, WL_SOCKET_WRITEABLE);
+		wait_for_socket(client, WL_SOCKET_WRITEABLE, -1);
 	}
 }
 
@@ -164,6 +170,7 @@ try_receive_message(DeviceClient *client, Message *message, int *descriptor,
 	if (message->kind == MSG_FAILED || message->kind == MSG_REFUSED)
 	{
 		message->u.failed.text[MESSAGE_TEXT_SIZE - 1] = '\0';
+		client->failure.cause = message->u.failed.cause;
 		return fail(client, message->u.failed.text);
 	}
 	*received = true;
@@ -180,7 +187,7 @@ receive_message(DeviceClient *client, Message *message, int *descriptor)
 	{
 		if (received)
 			return true;
-		wait_for_socket(client, WL_SOCKET_READABLE);
+		wait_for_socket(client, WL_SOCKET_READABLE, -1);
 	}
 	return false;
 }
@@ -245,13 +252,32 @@ map_ring(DeviceClient *client, uint32 nchunks, int descriptor)
 	return true;
 }
 
-/* Says hello and takes the ring. */
+/* Takes the answer to MSG_HELLO, and the ring that may have come with it. */
+static bool
+take_answer(DeviceClient *client, const Message *message, int descriptor)
+{
+	bool		good = true;
+
+	client->is_queued = message->kind == MSG_QUEUED;
+	if (message->kind == MSG_WELCOME)
+	{
+		good = map_ring(client, message->u.welcome.chunks, descriptor);
+		strlcpy(client->device, message->u.welcome.device,
+				sizeof(client->device));
+	}
+	else if (message->kind != MSG_QUEUED)
+		good = fail_unexpected(client);
+	if (descriptor >= 0)
+		close(descriptor);
+	return good;
+}
+
+/* Says hello and takes the answer. */
 static bool
 introduce(DeviceClient *client, uint64 expected_rows)
 {
 	Message		message = {.kind = MSG_HELLO};
 	int			descriptor = -1;
-	bool		welcome;
 
 	message.u.hello.version = PROTOCOL_VERSION;
 	message.u.hello.fixed_words = client->shape.fixed_words;
@@ -259,33 +285,55 @@ introduce(DeviceClient *client, uint64 expected_rows)
 	message.u.hello.algorithm = gpusort_algorithm;
 	message.u.hello.expected_rows = expected_rows;
 
-	welcome = send_message(client, &message) &&
-		receive_message(client, &message, &descriptor);
-	if (welcome && message.kind != MSG_WELCOME)
-		welcome = fail_unexpected(client);
-	if (welcome)
-		welcome = map_ring(client, message.u.welcome.chunks, descriptor);
-	if (welcome)
-		strlcpy(client->device, message.u.welcome.device,
-				sizeof(client->device));
-	if (descriptor >= 0)
-		close(descriptor);
-	return welcome;
+	return send_message(client, &message) &&
+		receive_message(client, &message, &descriptor) &&
+		take_answer(client, &message, descriptor);
 }
 
 DeviceClient *
 device_client_begin(const KeyShape *shape, uint64 expected_rows,
-					const char **failure)
+					DeviceFailure *failure)
 {
 	DeviceClient *client = connect_client();
 
 	client->shape = *shape;
-	if (client->failure == NULL && introduce(client, expected_rows))
+	if (client->failure.reason == NULL &&
+		introduce(client, expected_rows))
 		return client;
 
-	*failure = pstrdup(client->failure);
+	failure->cause = client->failure.cause;
+	failure->reason = pstrdup(client->failure.reason);
 	device_client_end(client);
 	return NULL;
+}
+
+bool
+device_client_is_queued(const DeviceClient *client)
+{
+	return client->is_queued;
+}
+
+bool
+device_client_look(DeviceClient *client, uint64 milliseconds)
+{
+	TimestampTz deadline =
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), milliseconds);
+	Message		message;
+	int			descriptor = -1;
+	bool		received;
+
+	while (try_receive_message(client, &message, &descriptor, &received))
+	{
+		TimestampTz now = GetCurrentTimestamp();
+
+		if (received)
+			return take_answer(client, &message, descriptor);
+		if (now >= deadline)
+			return true;
+		wait_for_socket(client, WL_SOCKET_READABLE,
+						TimestampDifferenceMilliseconds(now, deadline));
+	}
+	return false;
 }
 
 const char *
@@ -300,7 +348,7 @@ device_client_method(const DeviceClient *client)
 	return client->method;
 }
 
-const char *
+DeviceFailure
 device_client_failure(const DeviceClient *client)
 {
 	return client->failure;
@@ -327,14 +375,18 @@ bool
 device_client_next_batch(DeviceClient *client, KeyBatch *batch)
 {
 	char	   *chunk = client->ring + (Size) client->chunk * CHUNK_BYTES;
+	bool		received = true;
 
-	while (!client->chunk_is_ours[client->chunk])
+	/* all that has come is looked at, so that a failure is soon known */
+	while (received || !client->chunk_is_ours[client->chunk])
 	{
 		Message		message;
 		int			descriptor = -1;
 
-		if (!receive_message(client, &message, &descriptor) ||
-			!take_back_chunk(client, &message))
+		if (!received)
+			wait_for_socket(client, WL_SOCKET_READABLE, -1);
+		if (!try_receive_message(client, &message, &descriptor, &received) ||
+			(received && !take_back_chunk(client, &message)))
 			return false;
 	}
 
@@ -482,9 +534,10 @@ device_client_list_devices(List **devices, const char **failure)
 	bool		answered;
 
 	*devices = NIL;
-	answered = client->failure == NULL && receive_devices(client, devices);
+	answered = client->failure.reason == NULL &&
+		receive_devices(client, devices);
 	if (!answered)
-		*failure = pstrdup(client->failure);
+		*failure = pstrdup(client->failure.reason);
 	device_client_end(client);
 	return answered;
 }

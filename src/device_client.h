@@ -35,14 +35,26 @@ typedef struct KeyBatch
 	uint64		max_rows;
 } KeyBatch;
 
+/* Why a job is not done by gpusortd. */
+typedef struct DeviceFailure
+{
+	FailureCause cause;
+	const char *reason;			/* a sentence, no full stop; NULL for none */
+} DeviceFailure;
+
 /*
  * Begins a job, in a memory context that is a child of the current one; NULL
- * if gpusortd does not take it, the reason then in *failure.  Waits while
- * jobs before it leave too little device memory.
+ * if gpusortd does not take it, the reason then in *failure.  While jobs
+ * before it leave too little device memory the job is queued, and all that can
+ * be done with it is to look, or to end it.
  */
 extern DeviceClient *device_client_begin(const KeyShape *shape,
 										 uint64 expected_rows,
-										 const char **failure);
+										 DeviceFailure *failure);
+extern bool device_client_is_queued(const DeviceClient *client);
+
+/* Looks whether it is a queued job's turn, or waits for that for so long. */
+extern bool device_client_look(DeviceClient *client, uint64 milliseconds);
 
 /*
  * The names of what sorts and, when it has, of how; they live as long as the
@@ -62,7 +74,7 @@ extern bool device_client_run(DeviceClient *client, uint64 nrows,
 							  uint32 *order, uint64 *sort_microseconds);
 
 /* Why the last call failed. */
-extern const char *device_client_failure(const DeviceClient *client);
+extern DeviceFailure device_client_failure(const DeviceClient *client);
 
 /* Ends the job and frees everything; allowed at any time. */
 extern void device_client_end(DeviceClient *client);

@@ -28,6 +28,10 @@ enum
 	DEVICE_DRIVER,
 	DEVICE_STATE,
 	DEVICE_REASON,
+	DEVICE_MEMORY_USED,
+	DEVICE_JOBS,
+	DEVICE_SORTS,
+	DEVICE_BUSY,
 	DEVICE_COLUMNS
 };
 
@@ -38,13 +42,17 @@ put_device(ReturnSetInfo *result, const Message *message)
 	Datum		values[DEVICE_COLUMNS];
 	bool		nulls[DEVICE_COLUMNS] = {false};
 	bool		is_gpu = message->u.device.driver_version > 0;
+	DeviceState state = message->u.device.state;
+	bool		is_used = state == DEVICE_READY || state == DEVICE_FAILED;
 
 	values[DEVICE_NUMBER] = Int32GetDatum(message->u.device.number);
 	values[DEVICE_NAME] = CStringGetTextDatum(message->u.device.name);
 	values[DEVICE_MEMORY] = Int64GetDatum(message->u.device.memory_bytes);
-	values[DEVICE_STATE] = CStringGetTextDatum(message->u.device.usable ?
-											   "ready" : "unusable");
-	nulls[DEVICE_REASON] = message->u.device.usable;
+	values[DEVICE_STATE] = CStringGetTextDatum(state == DEVICE_READY ? "ready" :
+											   state == DEVICE_UNUSED ? "unused" :
+											   state == DEVICE_FAILED ? "failed" :
+											   "unusable");
+	nulls[DEVICE_REASON] = state == DEVICE_READY || state == DEVICE_UNUSED;
 	values[DEVICE_REASON] = CStringGetTextDatum(message->u.device.reason);
 
 	/* the host engine has neither */
@@ -57,6 +65,14 @@ put_device(ReturnSetInfo *result, const Message *message)
 		CStringGetTextDatum(psprintf("%d.%d",
 									 message->u.device.driver_version / 1000,
 									 message->u.device.driver_version % 1000 / 10));
+
+	/* the others are not given sorts */
+	nulls[DEVICE_MEMORY_USED] = nulls[DEVICE_JOBS] = nulls[DEVICE_SORTS] =
+		nulls[DEVICE_BUSY] = !is_used;
+	values[DEVICE_MEMORY_USED] = Int64GetDatum(message->u.device.reserved_bytes);
+	values[DEVICE_JOBS] = Int32GetDatum(message->u.device.jobs);
+	values[DEVICE_SORTS] = Int64GetDatum(message->u.device.sorts);
+	values[DEVICE_BUSY] = Int64GetDatum(message->u.device.busy_microseconds);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 

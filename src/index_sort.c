@@ -98,7 +98,7 @@ write_run(IndexSort *sort)
 	begin_runs(sort);
 	sorted_runs_add(sort->runs);
 	row_store_reset(sort->store);
-	row_order_restart(sort->order);
+	row_order_restart(sort->order, sort->store);
 	return true;
 }
 

@@ -21,6 +21,7 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -139,16 +140,33 @@ daemon_path(char *path)
 	join_path_components(path, path, "gpusortd");
 }
 
+/* Removes the spaces that the server allows in lists. */
+static void
+remove_spaces(char *list)
+{
+	char	   *end = list;
+
+	for (; *list != '\0'; list++)
+	{
+		if (!isspace((unsigned char) *list))
+			*end++ = *list;
+	}
+	*end = '\0';
+}
+
 /* In the child: becomes gpusortd.  Does not return. */
 static void
 exec_daemon(const char *path, int life_line, int reports)
 {
 	char		engine[32];
+	char	   *devices;
 	char		staging_memory[32];
 	char		device_memory[32];
 	sigset_t	no_signals;
 
 	snprintf(engine, sizeof(engine), "--engine=%s", gpusort_engine_name());
+	devices = psprintf("--devices=%s", gpusort_device_list);
+	remove_spaces(devices);
 	snprintf(staging_memory, sizeof(staging_memory), "--staging-memory=%d",
 			 gpusort_staging_memory);
 	snprintf(device_memory, sizeof(device_memory), "--device-memory=%d",
@@ -166,7 +184,8 @@ exec_daemon(const char *path, int life_line, int reports)
 	dup2(reports, STDOUT_FILENO);
 	(void) syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
 
-	execl(path, path, engine, staging_memory, device_memory, (char *) NULL);
+	execl(path, path, engine, devices, staging_memory, device_memory,
+		  (char *) NULL);
 	dprintf(STDOUT_FILENO, "log could not execute \"%s\": %s\n", path,
 			strerror(errno));
 	_exit(127);
@@ -340,13 +359,18 @@ static bool
 reload_settings(void)
 {
 	int			engine = gpusort_daemon_engine;
+	char	   *devices = pstrdup(gpusort_device_list);
 	int			staging_memory = gpusort_staging_memory;
 	int			device_memory = gpusort_device_memory;
+	bool		changed;
 
 	ProcessConfigFile(PGC_SIGHUP);
-	return engine != gpusort_daemon_engine ||
+	changed = engine != gpusort_daemon_engine ||
+		strcmp(devices, gpusort_device_list) != 0 ||
 		staging_memory != gpusort_staging_memory ||
 		device_memory != gpusort_device_memory;
+	pfree(devices);
+	return changed;
 }
 
 /*

@@ -20,12 +20,17 @@
  *
  *		client						gpusortd
  *		HELLO		->
+ *								<-	QUEUED, if it is not its turn
  *								<-	WELCOME (with the ring) or REFUSED
  *		KEYS ...	->			<-	KEYS_TAKEN ...
  *		RUN			->
  *								<-	SORTED
  *								<-	ORDER ...
  *		ORDER_TAKEN ...	->
+ *
+ * MSG_QUEUED says that there is too little device memory for now; MSG_WELCOME
+ * follows when it is the job's turn.  A client that does not want to wait, or
+ * not any longer, closes the connection.
  *
  * Instead of any answer MSG_FAILED may come, and the connection is closed.
  * Closing the connection, on either side and at any time, ends the job and
@@ -47,7 +52,7 @@
 #include "key_format.h"
 
 /* Changes whenever anything in this file or key_format.h does. */
-#define PROTOCOL_VERSION	3
+#define PROTOCOL_VERSION	4
 
 /* Said by whichever side notices. */
 #define VERSIONS_DIFFER \
@@ -78,6 +83,7 @@
 typedef enum MessageKind
 {
 	MSG_HELLO = 1,
+	MSG_QUEUED,
 	MSG_WELCOME,
 	MSG_REFUSED,
 	MSG_KEYS,
@@ -91,6 +97,23 @@ typedef enum MessageKind
 	MSG_DEVICE,
 	MSG_END_OF_LIST
 } MessageKind;
+
+/* How a device is. */
+typedef enum DeviceState
+{
+	DEVICE_READY = 1,
+	DEVICE_UNUSED,				/* gpusort.devices is without it */
+	DEVICE_UNUSABLE,
+	DEVICE_FAILED				/* a job on it has: it gets no others now */
+} DeviceState;
+
+/* Why a job failed or was refused, as far as it matters what to do now. */
+typedef enum FailureCause
+{
+	FAILURE_FAULT,				/* something is wrong */
+	FAILURE_FULL,				/* it needs more memory than it can have */
+	FAILURE_ELSEWHERE			/* on another device it may succeed */
+} FailureCause;
 
 typedef struct Message
 {
@@ -132,18 +155,23 @@ typedef struct Message
 		}			order;		/* also order_taken: chunk only */
 		struct
 		{
+			uint32_t	cause;	/* a FailureCause */
 			char		text[MESSAGE_TEXT_SIZE];	/* a sentence, no full stop */
 		}			failed;		/* also refused */
 		struct
 		{
 			int32_t		number;
-			uint32_t	usable;
+			uint32_t	state;	/* a DeviceState */
 			uint64_t	memory_bytes;
+			uint64_t	reserved_bytes; /* by the jobs that it has */
+			uint32_t	jobs;
+			uint64_t	sorts;	/* that it has done */
+			uint64_t	busy_microseconds;	/* in which it did any */
 			int32_t		capability_major;
 			int32_t		capability_minor;
 			int32_t		driver_version;
 			char		name[MESSAGE_TEXT_SIZE];
-			char		reason[MESSAGE_TEXT_SIZE];	/* if not usable */
+			char		reason[MESSAGE_TEXT_SIZE];	/* if unusable or failed */
 		}			device;
 	}			u;
 } Message;

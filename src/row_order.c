@@ -61,22 +61,29 @@ void
 row_order_drop_keys(RowOrder *order)
 {
 	if (order->job != NULL)
+	{
+		order->host_only |= order->job->device_failed &&
+			!order->job->may_start_over;
 		sort_job_end(order->job);
+	}
 	order->job = NULL;
 }
 
 void
-row_order_restart(RowOrder *order)
+row_order_restart(RowOrder *order, const RowStore *store)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 
-	Assert(order->store->nrows == 0);
+	Assert(store->nrows == 0);
+	order->store = store;
+	order->keys_lost = false;
 	if (order->entries != NULL)
 		pfree(order->entries);
 	order->entries = NULL;
 	order->in_order = false;
+	order->started_over = false;
 	order->job = sort_job_begin(&order->keys->shape, order->expected_rows,
-								false);
+								order->host_only);
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -139,8 +146,30 @@ add_key_again(RowOrder *order, uint32 row)
 }
 
 /*
+ * Is there room for the keys of the stored rows and what is sorted in this
+ * process?  They will not be much longer than the ones so far.
+ */
+static bool
+has_room_for_keys(const RowOrder *order)
+{
+	const SortJob *job = order->job;
+	uint64		nrows = order->store->nrows;
+	uint64		key_words = job->shape.fixed_words;
+
+	/* with where each ends */
+	if (key_words == 0)
+		key_words = 2 + (job->pushed_words + job->batch.nwords) /
+			Max(sort_job_nrows(job), 1);
+	return order->store->memory +
+		nrows * (key_words * sizeof(uint64_t) * 9 / 8 +
+				 sizeof(HostSortEntry)) <= order->store->limit;
+}
+
+/*
  * Begins the job anew, with the keys of all rows in the store: in the loose
- * layout if some key does not fit, in this process if the device was lost.
+ * layout if some key does not fit, in this process if the device was lost.  If
+ * another device may do it that is tried, but only once.  Where there is no
+ * room for the keys in this process none are made, and keys_lost is set.
  */
 static void
 make_keys_again(RowOrder *order, KeyOutcome outcome)
@@ -153,7 +182,12 @@ make_keys_again(RowOrder *order, KeyOutcome outcome)
 		if (outcome == KEY_DOES_NOT_FIT)
 			sort_keys_loosen(order->keys);
 		else if (outcome == KEY_JOB_LOST)
-			host_only = true;
+		{
+			host_only = order->started_over || !order->job->may_start_over;
+			order->started_over = true;
+			order->host_only |= host_only;
+			order->keys_lost = host_only && !has_room_for_keys(order);
+		}
 
 		row_order_drop_keys(order);
 		order->job = sort_job_begin(&order->keys->shape,
@@ -161,6 +195,8 @@ make_keys_again(RowOrder *order, KeyOutcome outcome)
 										order->store->nrows),
 									host_only);
 		outcome = KEY_ADDED;
+		if (order->keys_lost)
+			break;
 		for (uint64 row = 0;
 			 row < order->store->nrows && outcome == KEY_ADDED; row++)
 		{
@@ -262,18 +298,19 @@ row_order_loosen(RowOrder *order)
 }
 
 /*
- * Runs the job; if the device is lost, once more in this process.  False if
- * that takes more memory than the limit allows.
+ * Runs the job; if the device is lost, once more on another or in this process.
+ * False if that takes more memory than the limit allows.
  */
 static bool
 run_job(RowOrder *order, Size limit)
 {
-	order->entries = sort_job_run(order->job);
-	if (order->entries == NULL)
-		make_keys_again(order, KEY_JOB_LOST);
-	order->memory = order->store->memory + row_order_memory(order);
-	if (order->entries == NULL && order->memory <= limit)
+	do
+	{
 		order->entries = sort_job_run(order->job);
+		if (order->entries == NULL)
+			make_keys_again(order, KEY_JOB_LOST);
+		order->memory = order->store->memory + row_order_memory(order);
+	} while (order->entries == NULL && order->memory <= limit);
 	return order->entries != NULL;
 }
 
@@ -364,9 +401,10 @@ row_order_make(RowOrder *order, Size limit)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 
+	order->memory = order->store->memory + row_order_memory(order);
 	if (order->in_order)
 		(void) keep_order(order, limit);
-	else if (run_job(order, limit))
+	else if (!order->keys_lost && run_job(order, limit))
 	{
 		if (gpusort_verify)
 			verify_permutation(order);

@@ -28,6 +28,9 @@ typedef struct RowOrder
 	SortKeys   *keys;
 	SortJob    *job;
 	bool		shared;			/* some keys are made by others */
+	bool		started_over;	/* on another device than the first */
+	bool		host_only;		/* since the device has failed */
+	bool		keys_lost;		/* with it, and there is no room for others */
 	bool		in_order;		/* all came in order, and have no keys yet */
 	TupleTableSlot *slot;		/* for keys made of stored rows; on first use */
 
@@ -78,15 +81,19 @@ extern void row_order_loosen(RowOrder *order);
 
 /*
  * After the last row: makes the order.  False if that would take store and
- * order over the limit, in bytes, or if the keys turn out to be misleading.
+ * order over the limit, in bytes (then keys_lost says whether with the device
+ * it would not have), or if the keys turn out to be misleading.
  */
 extern bool row_order_make(RowOrder *order, Size limit);
 
 /* Frees the keys; called before row_order_make() it gives the order up. */
 extern void row_order_drop_keys(RowOrder *order);
 
-/* Begins once more, with the store emptied; keys go on as they are made now. */
-extern void row_order_restart(RowOrder *order);
+/*
+ * Begins once more, with an empty store; keys go on as they are made now, and
+ * are sorted in this process if the device has failed before.
+ */
+extern void row_order_restart(RowOrder *order, const RowStore *store);
 
 /*
  * Makes the key of any such row, as sort_keys_encode() does; compares two, as
@@ -99,11 +106,15 @@ extern int	row_order_compare(RowOrder *order, const void *a, const void *b);
 /* Raises an error if the row of this entry sorts before the previous one's. */
 extern void row_order_verify(RowOrder *order, uint64 entry);
 
-/* Bytes that the rows added so far take beside the store. */
+/*
+ * Bytes that the rows added so far take beside the store; as much as leaves no
+ * room for another one if their keys have been lost.
+ */
 static inline Size
 row_order_memory(const RowOrder *order)
 {
-	return sort_job_memory(order->job);
+	return unlikely(order->keys_lost) ? order->store->limit :
+		sort_job_memory(order->job);
 }
 
 /* The row of an entry. */

@@ -16,6 +16,9 @@
  * have come, and written to a temporary file; then the next ones are taken.
  * Such sorted runs are merged in the end (sorted_runs.c).
  *
+ * Should the device be lost when there is no room to sort without, the rows
+ * are put once more, one by one, and so become smaller runs.
+ *
  * Should the keys turn out to be of no use, all rows are handed to core's
  * tuplesort one by one, the store shrinking as they go.
  *
@@ -72,6 +75,7 @@ struct RowSort
 	Size		limit;			/* bytes */
 	Size		native_limit;	/* bytes when the sort is native */
 	RowCollector *collector;	/* of workers' rows, if there are workers */
+	Size		moving_bytes;	/* of a store whose rows are put once more */
 
 	/* while rows are put; with "tuplesort" set the sort is native */
 	RowStore   *store;
@@ -319,6 +323,50 @@ take_batches(RowSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
+static void put_row(RowSort *sort, TupleTableSlot *slot);
+
+/*
+ * Puts the stored rows once more, into a store in what memory is left, while
+ * the one that has them shrinks.
+ */
+static void
+put_again(RowSort *sort)
+{
+	RowStore   *store = sort->store;
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
+													&TTSOpsMinimalTuple);
+
+	sort->store = row_store_create(sort->descriptor, sort->limit);
+	row_order_restart(sort->order, sort->store);
+	for (uint64 number = 0; number < store->nrows; number++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		row_store_forget_before(store, number);
+		sort->moving_bytes = store->memory;
+		ExecStoreMinimalTuple(row_store_get(store, number), slot, false);
+		put_row(sort, slot);
+	}
+	sort->moving_bytes = 0;
+	ExecDropSingleTupleTableSlot(slot);
+	row_store_free(store);
+}
+
+/*
+ * Makes the order of the rows in the store, or of the last of them, if the
+ * device was lost and there is no room for all without it; or returns false.
+ */
+static bool
+make_order(RowSort *sort)
+{
+	if (row_order_make(sort->order, sort->limit))
+		return true;
+	if (!sort->order->keys_lost || sort->collector != NULL)
+		return false;
+	put_again(sort);
+	return sort->tuplesort == NULL &&
+		row_order_make(sort->order, sort->limit);
+}
+
 /*
  * Makes the order of the rows in the store from their keys; or the sort goes
  * native.
@@ -328,11 +376,12 @@ sort_by_keys(RowSort *sort)
 {
 	const RowOrder *order = sort->order;
 
-	if (!row_order_make(sort->order, sort->limit))
+	if (!make_order(sort))
 	{
-		go_native(sort, order->memory > sort->limit ?
-				  "the device was lost, and the memory for a sort is full" :
-				  "its keys were misleading");
+		if (sort->tuplesort == NULL)
+			go_native(sort, order->memory > sort->limit ?
+					  "the device was lost, and the memory for a sort is full" :
+					  "its keys were misleading");
 		return;
 	}
 	sort->row_bytes = Min(row_store_row_bytes(sort->store),
@@ -345,31 +394,20 @@ sort_by_keys(RowSort *sort)
 	sort->report.device_microseconds += order->device_microseconds;
 }
 
-/*
- * Writes the rows in the store to a file as a sorted run, and empties the
- * store; or the sort goes native.
- */
+/* Writes the rows in the store, whose order is known, to a file as a run. */
 static void
 write_run(RowSort *sort)
 {
-	sort_by_keys(sort);
-	if (sort->tuplesort == NULL)
-	{
-		if (sort->runs == NULL)
-			sort->runs = sorted_runs_create(sort->order,
-											&run_of_minimal_tuples,
-											sort->limit,
-											sort->random_access);
-		sorted_runs_add(sort->runs);
-		row_store_reset(sort->store);
-		row_order_restart(sort->order);
-	}
+	if (sort->runs == NULL)
+		sort->runs = sorted_runs_create(sort->order, &run_of_minimal_tuples,
+										sort->limit, sort->random_access);
+	sorted_runs_add(sort->runs);
 }
 
 /*
- * Makes room for rows.  Those of workers stay where they are when their order
- * is known, so a run of them would make none: a sort of several processes goes
- * native.
+ * Makes room for rows by writing those in the store to a file; or the sort goes
+ * native.  So does one of several processes: the rows of workers stay where
+ * they are when their order is known, so a run of them would make no room.
  */
 static void
 make_room(RowSort *sort)
@@ -379,7 +417,13 @@ make_room(RowSort *sort)
 	if (sort->collector != NULL)
 		go_native(sort, TOO_MANY_ROWS);
 	else
+		sort_by_keys(sort);
+	if (sort->tuplesort == NULL)
+	{
 		write_run(sort);
+		row_store_reset(sort->store);
+		row_order_restart(sort->order, sort->store);
+	}
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -389,17 +433,17 @@ put_in_store(RowSort *sort, TupleTableSlot *slot)
 {
 	if (unlikely(sort->store->nrows >= SORT_MAX_ROWS ||
 				 !row_store_add(sort->store, slot,
-								row_order_memory(sort->order))))
+								row_order_memory(sort->order) +
+								sort->moving_bytes)))
 		return false;
 	row_order_add(sort->order, slot);
 	return true;
 }
 
-void
-row_sort_put(RowSort *sort, TupleTableSlot *slot)
+/* Takes a row of this process. */
+static inline void
+put_row(RowSort *sort, TupleTableSlot *slot)
 {
-	if (unlikely(sort->collector != NULL))
-		take_batches(sort);
 	if (likely(sort->tuplesort == NULL))
 	{
 		if (likely(put_in_store(sort, slot)))
@@ -412,13 +456,19 @@ row_sort_put(RowSort *sort, TupleTableSlot *slot)
 		elog(ERROR, "an empty row store has no room for a row");
 }
 
+void
+row_sort_put(RowSort *sort, TupleTableSlot *slot)
+{
+	if (unlikely(sort->collector != NULL))
+		take_batches(sort);
+	put_row(sort, slot);
+}
+
 /* Merges the runs, the rows in the store being the last one. */
 static void
 merge_runs(RowSort *sort)
 {
 	write_run(sort);
-	if (sort->tuplesort != NULL)
-		return;
 	row_order_drop_keys(sort->order);
 	row_store_free(sort->store);
 	sort->store = NULL;
@@ -484,10 +534,9 @@ row_sort_perform(RowSort *sort)
 	INSTR_TIME_SET_CURRENT(start);
 	if (sort->tuplesort == NULL)
 	{
+		sort_by_keys(sort);
 		if (sort->runs != NULL)
 			merge_runs(sort);
-		else
-			sort_by_keys(sort);
 	}
 	if (sort->tuplesort != NULL)
 		tuplesort_performsort(sort->tuplesort);

@@ -10,7 +10,9 @@
 #include <limits.h>
 
 #include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "utils/guc.h"
+#include "utils/varlena.h"
 
 #include "../kernels/device_sort.h"
 #include "protocol.h"
@@ -25,6 +27,7 @@ int			gpusort_work_mem = -1;
 int			gpusort_algorithm = DEVICE_SORT_AUTO;
 bool		gpusort_verify = false;
 int			gpusort_daemon_engine = ENGINE_AUTO;
+char	   *gpusort_device_list;
 int			gpusort_staging_memory = 16;
 int			gpusort_device_memory = 90;
 
@@ -51,6 +54,9 @@ static const struct config_enum_entry algorithm_options[] = {
 	{"merge", DEVICE_SORT_MERGE, false},
 	{NULL, 0, false}
 };
+
+/* Digits of a device's number, more than any machine needs. */
+#define LONGEST_DEVICE_NUMBER	4
 
 /* The value of gpusort.work_mem in bytes, where -1 takes another setting's. */
 static Size
@@ -88,6 +94,36 @@ check_work_mem(int *value, void **extra, GucSource source)
 		return true;
 	GUC_check_errdetail("It must be -1, for the value of work_mem or maintenance_work_mem, or at least 64kB.");
 	return false;
+}
+
+/* gpusort.devices is "all" or a list of numbers. */
+static bool
+check_devices(char **value, void **extra, GucSource source)
+{
+	char	   *list = pstrdup(*value);
+	List	   *numbers = NIL;
+	bool		good = strcmp(list, "all") == 0;
+
+	if (!good && SplitIdentifierString(list, ',', &numbers))
+	{
+		ListCell   *cell;
+
+		good = numbers != NIL;
+		foreach(cell, numbers)
+		{
+			const char *number = lfirst(cell);
+			size_t		digits = strspn(number, "0123456789");
+
+			if (digits == 0 || digits > LONGEST_DEVICE_NUMBER ||
+				number[digits] != '\0')
+				good = false;
+		}
+	}
+	if (!good)
+		GUC_check_errdetail("It must be \"all\" or a list of device numbers, as \"0,1\".");
+	list_free(numbers);
+	pfree(list);
+	return good;
 }
 
 void
@@ -144,6 +180,11 @@ settings_define(void)
 							 &gpusort_daemon_engine, ENGINE_AUTO,
 							 engine_options,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomStringVariable("gpusort.devices",
+							   "Devices that gpusortd uses.",
+							   "\"all\" takes each that can be used; otherwise a list of their numbers.",
+							   &gpusort_device_list, "all",
+							   PGC_SIGHUP, GUC_LIST_INPUT, check_devices, NULL, NULL);
 	DefineCustomIntVariable("gpusort.staging_memory",
 							"Memory through which one sort exchanges keys and order with gpusortd.",
 							"It is pinned for the device.",

@@ -36,6 +36,7 @@ extern int	gpusort_work_mem;	/* kB, or -1 */
 extern int	gpusort_algorithm;	/* a DeviceAlgorithm */
 extern bool gpusort_verify;
 extern int	gpusort_daemon_engine;	/* a DaemonEngine */
+extern char *gpusort_device_list;	/* gpusort.devices: all, or numbers */
 extern int	gpusort_staging_memory; /* MB */
 extern int	gpusort_device_memory;	/* percent */
 

@@ -38,6 +38,7 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_FILL_MICROSECONDS] = "fill_microseconds",
 	[STAT_SORT_MICROSECONDS] = "sort_microseconds",
 	[STAT_DEVICE_FAULTS] = "device_faults",
+	[STAT_DEVICE_FULL] = "device_full",
 	[STAT_NATIVE_SMALL] = "left_native_small",
 	[STAT_NATIVE_BOUNDED] = "left_native_bounded",
 	[STAT_NATIVE_TYPE] = "left_native_type",

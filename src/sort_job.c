@@ -9,9 +9,14 @@
  * straight into it.  So a wrong estimate of the number of rows costs nothing,
  * and small sorts never leave the process.
  *
+ * While other jobs take all of the device's memory a job is queued there, and
+ * its keys are collected on, so that waiting costs no time.  It goes over when
+ * its turn comes.  When the last key is here and its turn has not come it waits
+ * on for as long as to sort here will take, and is then sorted here.
+ *
  * If gpusortd does not take the job it is sorted here.  If gpusortd is lost
  * later, so are the keys: the job says so, and whoever has the rows makes the
- * keys again for a job of this process.
+ * keys again, for a job of this process or for another device.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,6 +37,12 @@
  * quarter less (docs/performance.md).
  */
 #define DEVICE_MIN_ROWS		20000
+
+/*
+ * What it takes this process to sort a key, as a job in a queue has it: random
+ * keys of 8 bytes (docs/performance.md, "The host sort").
+ */
+#define HOST_SORT_NANOSECONDS	18
 
 /* Keys that a job of this process makes room for at first. */
 #define FIRST_ROWS			1024
@@ -60,23 +71,35 @@ sort_job_end(SortJob *job)
 	MemoryContextDelete(job->context);
 }
 
-/* Notes that the device is of no use for this job, and tells who should know. */
+/*
+ * Notes that the device is of no use for this job, and tells who should know.
+ * That a device is too small, or in use, is no news unless it was asked for.
+ */
 static void
-report_device_failure(SortJob *job, const char *failure)
+report_device_failure(SortJob *job, DeviceFailure failure)
 {
+	int			level = LOG;
+
+	if (gpusort_device == DEVICE_CUDA)
+		level = WARNING;
+	else if (failure.cause == FAILURE_FULL)
+		level = DEBUG1;
 	job->host_only = true;
-	shared_count(STAT_DEVICE_FAULTS, 1);
-	ereport(gpusort_device == DEVICE_CUDA ? WARNING : LOG,
+	job->device_failed = true;
+	job->may_start_over = failure.cause == FAILURE_ELSEWHERE;
+	shared_count(failure.cause == FAILURE_FULL ? STAT_DEVICE_FULL :
+				 STAT_DEVICE_FAULTS, 1);
+	ereport(level,
 			(errcode(ERRCODE_SYSTEM_ERROR),
 			 errmsg("gpusort: sorting without the device"),
-			 errdetail("%s.", failure)));
+			 errdetail("%s.", failure.reason)));
 }
 
-/* Is it time to hand the keys over to gpusortd? */
+/* Is it time to ask gpusortd to take the job? */
 static bool
 wants_device(const SortJob *job)
 {
-	if (job->host_only || job->client != NULL)
+	if (job->host_only || job->client != NULL || job->queued != NULL)
 		return false;
 	if (gpusort_device == DEVICE_CUDA)
 		return true;
@@ -106,41 +129,84 @@ push_collected(SortJob *job, const KeyBatch *collected)
 }
 
 /*
- * Hands the job over to gpusortd.  If that does not work now, the job stays in
- * this process for good and the result is true all the same; false means that
- * the device was lost with the keys.
+ * Hands the keys over to gpusortd, which has taken the job.  False if the
+ * device was lost with them.
  */
 static bool
 move_to_device(SortJob *job)
 {
 	KeyBatch	collected = job->batch;
 	MemoryContext caller_context = MemoryContextSwitchTo(job->context);
-	const char *failure = NULL;
-	bool		kept = true;
+	bool		kept;
 
-	if (launcher_device_ready(&failure))
-		job->client = device_client_begin(&job->shape,
-										  Max(job->expected_rows,
-											  collected.nrows),
-										  &failure);
-	if (job->client != NULL)
-	{
-		kept = device_client_next_batch(job->client, &job->batch) &&
-			push_collected(job, &collected);
-		if (!kept)
-			failure = device_client_failure(job->client);
-		if (collected.words != NULL)
-			pfree(collected.words);
-		if (collected.ends != NULL)
-			pfree(collected.ends);
-	}
-	else
-		job->host_only = true;
-
-	if (failure != NULL)
-		report_device_failure(job, failure);
+	job->client = job->queued;
+	job->queued = NULL;
+	kept = device_client_next_batch(job->client, &job->batch) &&
+		push_collected(job, &collected);
+	if (collected.words != NULL)
+		pfree(collected.words);
+	if (collected.ends != NULL)
+		pfree(collected.ends);
+	if (!kept)
+		report_device_failure(job, device_client_failure(job->client));
 	MemoryContextSwitchTo(caller_context);
 	return kept;
+}
+
+/* Asks gpusortd to take the job; if it does not, the job stays here for good. */
+static void
+ask_for_device(SortJob *job)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(job->context);
+	DeviceFailure failure = {FAILURE_FAULT, NULL};
+
+	if (launcher_device_ready(&failure.reason))
+		job->queued = device_client_begin(&job->shape,
+										  Max(job->expected_rows,
+											  job->batch.nrows),
+										  &failure);
+	if (job->queued == NULL)
+		job->host_only = true;
+	if (failure.reason != NULL)
+		report_device_failure(job, failure);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Leaves gpusortd's queue; the job stays in this process. */
+static void
+leave_queue(SortJob *job, DeviceFailure failure)
+{
+	report_device_failure(job, failure);
+	device_client_end(job->queued);
+	job->queued = NULL;
+}
+
+/*
+ * Hands the job over when its turn comes within so many milliseconds; false as
+ * move_to_device().
+ */
+static bool
+look_at_queue(SortJob *job, uint64 milliseconds)
+{
+	if (device_client_look(job->queued, milliseconds))
+		return device_client_is_queued(job->queued) || move_to_device(job);
+	leave_queue(job, device_client_failure(job->queued));
+	return true;
+}
+
+/* The last look, with all keys here. */
+static bool
+end_queueing(SortJob *job)
+{
+	static const DeviceFailure in_use = {
+		FAILURE_FULL, "device memory is in use by other sorts"
+	};
+
+	if (!look_at_queue(job, job->batch.nrows * HOST_SORT_NANOSECONDS / 1000000))
+		return false;
+	if (job->queued != NULL)
+		leave_queue(job, in_use);
+	return true;
 }
 
 /* Makes room for more keys in this process. */
@@ -194,7 +260,9 @@ push_batch(SortJob *job)
 bool
 sort_job_make_room(SortJob *job)
 {
-	if (wants_device(job) && !move_to_device(job))
+	if (wants_device(job))
+		ask_for_device(job);
+	if (job->queued != NULL && !look_at_queue(job, 0))
 		return false;
 	if (!sort_job_is_full(job))
 		return true;
@@ -265,5 +333,7 @@ run_on_device(SortJob *job)
 uint32 *
 sort_job_run(SortJob *job)
 {
+	if (job->queued != NULL && !end_queueing(job))
+		return NULL;
 	return job->client != NULL ? run_on_device(job) : run_in_process(job);
 }

@@ -21,6 +21,9 @@ typedef struct SortJob
 	uint64		pushed_rows;	/* handed over before this batch */
 	uint64		pushed_words;
 	DeviceClient *client;		/* NULL: the batch holds all keys */
+	DeviceClient *queued;		/* waits for its turn to become the client */
+	bool		device_failed;	/* it was asked for in vain, or lost */
+	bool		may_start_over; /* but another one may do it */
 
 	/* for EXPLAIN and the statistics, after sort_job_run() */
 	bool		on_device;		/* or in this process */

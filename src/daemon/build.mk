@@ -6,10 +6,10 @@
 DAEMON = src/daemon/gpusortd
 DAEMON_OBJS = \
 	src/daemon/connection.o \
+	src/daemon/devices.o \
 	src/daemon/engine_host.o \
 	src/daemon/gpusortd.o \
 	src/daemon/host_sort.o \
-	src/daemon/memory_budget.o \
 	src/daemon/report.o \
 	src/daemon/ring.o
 

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "../protocol.h"
-#include "memory_budget.h"
+#include "devices.h"
 #include "report.h"
 #include "ring.h"
 
@@ -53,7 +53,7 @@ typedef struct Connection
 	uint64_t	nrows;			/* pushed so far */
 	uint64_t	nwords;
 	bool		in_place;		/* only memory for a sort in place is reserved */
-	uint64_t	reserved;		/* bytes of the memory budget */
+	Reservation reservation;	/* of a device's memory */
 
 	Push	   *pushes;			/* those under way; a queue */
 	uint32_t	first_push;
@@ -61,13 +61,11 @@ typedef struct Connection
 } Connection;
 
 static const Engine *engine;
-static const char *device_name;
 
 void
-connection_init(const Engine *used_engine, const char *device)
+connection_init(const Engine *used_engine)
 {
 	engine = used_engine;
-	device_name = device;
 }
 
 /* Has the client closed the connection?  For those who wait otherwise. */
@@ -94,12 +92,14 @@ send_message(Connection *connection, const Message *message)
 }
 
 /* Tells the client why its job ends; returns false for the caller to. */
-static bool __attribute__((format(printf, 3, 4)))
-refuse(Connection *connection, MessageKind kind, const char *format,...)
+static bool __attribute__((format(printf, 4, 5)))
+refuse(Connection *connection, MessageKind kind, FailureCause cause,
+	   const char *format,...)
 {
 	Message		message = {.kind = kind};
 	va_list		arguments;
 
+	message.u.failed.cause = cause;
 	va_start(arguments, format);
 	vsnprintf(message.u.failed.text, sizeof(message.u.failed.text), format,
 			  arguments);
@@ -108,18 +108,32 @@ refuse(Connection *connection, MessageKind kind, const char *format,...)
 	return false;
 }
 
-/* The same for an error of the engine. */
+/*
+ * The same for an error of the engine, for which the device is to blame unless
+ * the client is gone: then the job may have been given up.
+ */
 static bool
-fail(Connection *connection, const DeviceError *error)
+fail(Connection *connection, MessageKind kind, const DeviceError *error)
 {
-	return refuse(connection, MSG_FAILED, "%.*s", MESSAGE_TEXT_SIZE - 1,
+	FailureCause cause = FAILURE_FAULT;
+
+	if (client_is_gone(connection))
+		return false;
+	if (!engine->is_lost())
+	{
+		if (devices_other_has(&connection->reservation,
+							  connection->reservation.bytes))
+			cause = FAILURE_ELSEWHERE;
+		devices_blame(&connection->reservation, error->text);
+	}
+	return refuse(connection, kind, cause, "%.*s", MESSAGE_TEXT_SIZE - 1,
 				  error->text);
 }
 
 static bool
 fail_unexpected(Connection *connection)
 {
-	return refuse(connection, MSG_FAILED,
+	return refuse(connection, MSG_FAILED, FAILURE_FAULT,
 				  "gpusortd received an unexpected message");
 }
 
@@ -159,7 +173,7 @@ finish_push(Connection *connection)
 	DeviceError error;
 
 	if (!engine->wait_pushed(connection->job, push->ticket, &error))
-		return fail(connection, &error);
+		return fail(connection, MSG_FAILED, &error);
 	message.u.keys.chunk = push->chunk;
 	connection->first_push =
 		(connection->first_push + 1) % connection->ring->nchunks;
@@ -201,21 +215,16 @@ memory_needed(const Connection *connection, uint64_t nrows, uint64_t nwords)
 static bool
 reserve(Connection *connection, uint64_t needed)
 {
+	Reservation *reservation = &connection->reservation;
 	uint64_t	more;
 
-	if (needed <= connection->reserved)
+	if (needed <= reservation->bytes)
 		return true;
+	more = needed - reservation->bytes;
 
 	/* some more than needed, so as not to ask with every chunk */
-	more = needed - connection->reserved + needed / 8;
-	if (!memory_budget_grow(more))
-	{
-		more = needed - connection->reserved;
-		if (!memory_budget_grow(more))
-			return false;
-	}
-	connection->reserved += more;
-	return true;
+	return devices_grow(reservation, more + needed / 8) ||
+		devices_grow(reservation, more);
 }
 
 /*
@@ -231,14 +240,17 @@ reserve_for_keys(Connection *connection, uint64_t nrows, uint64_t nwords)
 	return reserve(connection, memory_needed(connection, nrows, nwords));
 }
 
-/* Gives back what is reserved for more than the order, all that is left. */
-static void
-release_all_but_order(Connection *connection)
+/* Ends a job that needs more memory than its device has left. */
+static bool
+fail_full(Connection *connection, uint64_t nrows, uint64_t nwords)
 {
-	uint64_t	kept = connection->nrows * sizeof(uint32_t);
+	bool		elsewhere =
+		devices_other_has(&connection->reservation,
+						  memory_needed(connection, nrows, nwords));
 
-	memory_budget_release(connection->reserved - kept);
-	connection->reserved = kept;
+	return refuse(connection, MSG_FAILED,
+				  elsewhere ? FAILURE_ELSEWHERE : FAILURE_FULL,
+				  "device memory is full, it is in use by other sorts");
 }
 
 /* Are the ends of a chunk's keys what key_format.h says they are? */
@@ -290,7 +302,8 @@ take_keys(Connection *connection, const Message *message)
 		is_under_way(connection, chunk))
 		return fail_unexpected(connection);
 	if (nrows > SORT_MAX_ROWS - connection->nrows)
-		return refuse(connection, MSG_FAILED, "too many rows for one sort");
+		return refuse(connection, MSG_FAILED, FAILURE_FULL,
+					  "too many rows for one sort");
 
 	words = (uint64_t *) (connection->ring->memory +
 						  (size_t) chunk * CHUNK_BYTES);
@@ -309,14 +322,14 @@ take_keys(Connection *connection, const Message *message)
 
 	if (!reserve_for_keys(connection, connection->nrows + nrows,
 						  connection->nwords + nwords))
-		return refuse(connection, MSG_FAILED,
-					  "device memory is full, it is in use by other sorts");
+		return fail_full(connection, connection->nrows + nrows,
+						 connection->nwords + nwords);
 
 	push = &connection->pushes[(connection->first_push + connection->npushes) %
 							   connection->ring->nchunks];
 	if (!engine->push(connection->job, words, nwords, ends, nrows,
 					  &push->ticket, &error))
-		return fail(connection, &error);
+		return fail(connection, MSG_FAILED, &error);
 	push->chunk = chunk;
 	connection->npushes++;
 	connection->nrows += nrows;
@@ -367,7 +380,7 @@ send_order(Connection *connection)
 		if (!engine->pull(connection->job, first, message.u.order.count,
 						  (uint32_t *) (connection->ring->memory +
 										(size_t) chunk * CHUNK_BYTES), &error))
-			return fail(connection, &error);
+			return fail(connection, MSG_FAILED, &error);
 		if (!send_message(connection, &message))
 			return false;
 		sent++;
@@ -394,6 +407,7 @@ run_job(Connection *connection, const Message *message)
 {
 	Message		answer = {.kind = MSG_SORTED};
 	uint64_t	start;
+	bool		sorted;
 	DeviceError error;
 
 	if (message->u.run.nrows != connection->nrows)
@@ -405,12 +419,19 @@ run_job(Connection *connection, const Message *message)
 	}
 
 	start = microseconds_now();
-	if (!engine->run(connection->job, connection->reserved, &error))
-		return fail(connection, &error);
+	devices_begin_sort(&connection->reservation);
+	sorted = engine->run(connection->job, connection->reservation.bytes,
+						 &error);
+	devices_end_sort(&connection->reservation, sorted);
+	if (!sorted)
+		return fail(connection, MSG_FAILED, &error);
 	answer.u.sorted.sort_microseconds = microseconds_now() - start;
 	snprintf(answer.u.sorted.method, sizeof(answer.u.sorted.method), "%s",
 			 engine->method(connection->job));
-	release_all_but_order(connection);
+
+	/* the order is all that is left of the job on the device */
+	devices_shrink(&connection->reservation,
+				   connection->nrows * sizeof(uint32_t));
 	return send_message(connection, &answer) && send_order(connection);
 }
 
@@ -433,8 +454,8 @@ send_welcome(Connection *connection)
 	};
 
 	message.u.welcome.chunks = connection->ring->nchunks;
-	snprintf(message.u.welcome.device, sizeof(message.u.welcome.device),
-			 "%s", device_name);
+	devices_name_one(connection->reservation.device, message.u.welcome.device,
+					 sizeof(message.u.welcome.device));
 	control.header.cmsg_level = SOL_SOCKET;
 	control.header.cmsg_type = SCM_RIGHTS;
 	control.header.cmsg_len = CMSG_LEN(sizeof(int));
@@ -444,13 +465,29 @@ send_welcome(Connection *connection)
 				   MSG_NOSIGNAL) == sizeof(message);
 }
 
+/* Gets the job memory of a device, for which it may have to wait. */
+static bool
+get_memory(Connection *connection, uint64_t bytes)
+{
+	Message		queued = {.kind = MSG_QUEUED};
+
+	if (devices_reserve(bytes, &connection->reservation))
+		return true;
+	if (bytes <= devices_most_memory() && !send_message(connection, &queued))
+		return false;
+	return devices_wait(bytes, client_is_gone, connection,
+						&connection->reservation) ||
+		refuse(connection, MSG_REFUSED, FAILURE_FULL,
+			   "the sort is expected to need %llu MB of device memory, more than there is",
+			   (unsigned long long) bytes >> 20);
+}
+
 /* Gets all that the job needs: memory, a ring, a job of the engine. */
 static bool
 begin_job(Connection *connection, const Message *hello)
 {
 	uint64_t	nrows = hello->u.hello.expected_rows;
 	uint64_t	key_words = connection->shape.fixed_words;
-	uint64_t	expected_bytes;
 	DeviceError error;
 
 	if (key_words == 0)
@@ -459,27 +496,25 @@ begin_job(Connection *connection, const Message *hello)
 		nrows = SORT_MAX_ROWS;
 	connection->in_place = hello->u.hello.algorithm == DEVICE_SORT_BITONIC ||
 		memory_needed(connection, nrows, nrows * key_words) >
-		memory_budget_total();
-	expected_bytes = memory_needed(connection, nrows, nrows * key_words);
-	if (!memory_budget_wait(expected_bytes, client_is_gone, connection))
-		return refuse(connection, MSG_REFUSED,
-					  "the sort is expected to need %llu MB of device memory, more than there is",
-					  (unsigned long long) expected_bytes >> 20);
-	connection->reserved = expected_bytes;
+		devices_most_memory();
+	if (!get_memory(connection,
+					memory_needed(connection, nrows, nrows * key_words)))
+		return false;
 
 	connection->ring = ring_take(&error);
 	if (connection->ring == NULL)
-		return refuse(connection, MSG_REFUSED, "%.*s", MESSAGE_TEXT_SIZE - 1,
-					  error.text);
+		return refuse(connection, MSG_REFUSED, FAILURE_FAULT, "%.*s",
+					  MESSAGE_TEXT_SIZE - 1, error.text);
 	connection->pushes = calloc(connection->ring->nchunks, sizeof(Push));
 	if (connection->pushes == NULL)
-		return refuse(connection, MSG_REFUSED, "gpusortd is out of memory");
-	connection->job = engine->begin(&connection->shape,
+		return refuse(connection, MSG_REFUSED, FAILURE_FAULT,
+					  "gpusortd is out of memory");
+	connection->job = engine->begin(connection->reservation.device,
+									&connection->shape,
 									hello->u.hello.algorithm, client_is_gone,
 									connection, &error);
 	if (connection->job == NULL)
-		return refuse(connection, MSG_REFUSED, "%.*s", MESSAGE_TEXT_SIZE - 1,
-					  error.text);
+		return fail(connection, MSG_REFUSED, &error);
 	return send_welcome(connection);
 }
 
@@ -490,7 +525,8 @@ serve_job(Connection *connection, const Message *hello)
 	Message		message;
 
 	if (hello->u.hello.version != PROTOCOL_VERSION)
-		return refuse(connection, MSG_REFUSED, VERSIONS_DIFFER);
+		return refuse(connection, MSG_REFUSED, FAILURE_FAULT,
+					  VERSIONS_DIFFER);
 	if (hello->u.hello.fixed_words > KEY_MAX_WORDS ||
 		hello->u.hello.algorithm > DEVICE_SORT_MERGE)
 		return fail_unexpected(connection);
@@ -518,24 +554,11 @@ list_devices(Connection *connection)
 {
 	Message		end = {.kind = MSG_END_OF_LIST};
 
-	for (int number = 0; number < engine->count(); number++)
+	for (int number = 0; number < devices_count(); number++)
 	{
-		Message		message = {.kind = MSG_DEVICE};
-		DeviceInfo	info;
-		DeviceError error;
+		Message		message = {.kind = 0};
 
-		if (!engine->describe(number, &info, &error))
-			return fail(connection, &error);
-		message.u.device.number = number;
-		message.u.device.usable = info.usable;
-		message.u.device.memory_bytes = info.memory_bytes;
-		message.u.device.capability_major = info.capability_major;
-		message.u.device.capability_minor = info.capability_minor;
-		message.u.device.driver_version = info.driver_version;
-		snprintf(message.u.device.name, sizeof(message.u.device.name),
-				 "%s", info.name);
-		snprintf(message.u.device.reason, sizeof(message.u.device.reason),
-				 "%.*s", MESSAGE_TEXT_SIZE - 1, info.reason);
+		devices_describe(number, &message);
 		if (!send_message(connection, &message))
 			return false;
 	}
@@ -565,7 +588,7 @@ close_connection(Connection *connection)
 	/* ends copies from and to the ring */
 	engine->end(connection->job);
 	free(connection->pushes);
-	memory_budget_release(connection->reserved);
+	devices_release(&connection->reservation);
 	if (!client_is_gone(connection))
 		wait_until_client_is_gone(connection);
 	if (connection->ring != NULL)
@@ -576,7 +599,10 @@ close_connection(Connection *connection)
 void
 connection_serve(int socket)
 {
-	Connection	connection = {.socket = socket};
+	Connection	connection = {
+		.socket = socket,
+		.reservation = NO_RESERVATION
+	};
 	Message		message;
 
 	if (receive_message(&connection, &message, true) == RECEIVED)
@@ -586,13 +612,14 @@ connection_serve(int socket)
 		else if (message.kind == MSG_LIST_DEVICES)
 			(void) list_devices(&connection);
 		else
-			(void) refuse(&connection, MSG_REFUSED, VERSIONS_DIFFER);
+			(void) refuse(&connection, MSG_REFUSED, FAILURE_FAULT,
+						  VERSIONS_DIFFER);
 	}
 	close_connection(&connection);
 
 	if (engine->is_lost())
 	{
-		report("log the device has failed, and gpusortd ends to be started again");
+		report("log a device has failed for good, and gpusortd ends to be started again");
 		leave(EXIT_LOST);
 	}
 }

@@ -11,7 +11,7 @@
 #include "engine.h"
 
 /* Sets what all connections use; once, before the first. */
-extern void connection_init(const Engine *engine, const char *device);
+extern void connection_init(const Engine *engine);
 
 /* Serves the client behind this socket until either side ends it. */
 extern void connection_serve(int socket);

@@ -30,17 +30,12 @@ typedef struct Engine
 	const char *name;			/* value of --engine */
 
 	/*
-	 * Finds out if the engine can be used, and makes it ready.  On success
-	 * "device" has the name of what sorts.
+	 * The number of devices, none with a reason in "error"; the description of
+	 * one, which takes nothing of it; and making it ready for jobs.
 	 */
-	bool		(*start) (char *device, size_t size, DeviceError *error);
-
-	/* Bytes of memory that all jobs together may use, before any share. */
-	uint64_t	(*memory_bytes) (void);
-
-	/* Number of devices to list, and the description of one. */
-	int			(*count) (void);
+	int			(*count) (DeviceError *error);
 	bool		(*describe) (int number, DeviceInfo *info, DeviceError *error);
+	bool		(*start) (int number, DeviceError *error);
 
 	/* Prepares memory for transfers; NULL where nothing is needed. */
 	bool		(*pin) (void *memory, size_t bytes, DeviceError *error);
@@ -60,10 +55,13 @@ typedef struct Engine
 	uint64_t	(*job_memory_in_place) (const KeyShape *shape, uint64_t nrows,
 										uint64_t nwords);
 
-	/* A job: see device_sort.h, whose functions these are like. */
-	EngineJob  *(*begin) (const KeyShape *shape, DeviceAlgorithm algorithm,
-						  EngineCancelled cancelled, void *argument,
-						  DeviceError *error);
+	/*
+	 * A job, on a device that is ready: see device_sort.h, whose functions
+	 * these are like.
+	 */
+	EngineJob  *(*begin) (int device, const KeyShape *shape,
+						  DeviceAlgorithm algorithm, EngineCancelled cancelled,
+						  void *argument, DeviceError *error);
 	bool		(*push) (EngineJob *job, const uint64_t *words,
 						 uint64_t nwords, const uint64_t *ends, uint32_t nrows,
 						 uint64_t *ticket, DeviceError *error);

@@ -3,65 +3,18 @@
  * engine_cuda.c
  *	  The engine that sorts on a GPU: the kernels, behind engine.h.
  *
- * All jobs go to the first usable device.
- *
  *-------------------------------------------------------------------------
  */
 #include "engine.h"
 
-#include <stdio.h>
-#include <string.h>
-
-static int	the_device;
-static int	device_total;
-static uint64_t device_memory;
-
-static bool
-cuda_start(char *device, size_t size, DeviceError *error)
-{
-	DeviceInfo	info;
-
-	device_total = device_count(error);
-	for (the_device = 0; the_device < device_total; the_device++)
-	{
-		if (!device_describe(the_device, &info, error))
-			continue;
-		if (!info.usable)
-		{
-			snprintf(error->text, sizeof(error->text), "%.63s: %.180s",
-					 info.name, info.reason);
-			continue;
-		}
-		if (!device_start(the_device, error))
-			continue;
-		device_memory = info.memory_bytes;
-		snprintf(device, size, "%s", info.name);
-		return true;
-	}
-	return false;
-}
-
-static uint64_t
-cuda_memory_bytes(void)
-{
-	return device_memory;
-}
-
-static int
-cuda_count(void)
-{
-	return device_total;
-}
-
 static EngineJob *
-cuda_begin(const KeyShape *shape, DeviceAlgorithm algorithm,
+cuda_begin(int device, const KeyShape *shape, DeviceAlgorithm algorithm,
 		   EngineCancelled cancelled, void *argument, DeviceError *error)
 {
 	/* the device is done before anyone could want to cancel */
 	(void) cancelled;
 	(void) argument;
-	return (EngineJob *) device_sort_begin(the_device, shape, algorithm,
-										   error);
+	return (EngineJob *) device_sort_begin(device, shape, algorithm, error);
 }
 
 static bool
@@ -106,10 +59,9 @@ cuda_end(EngineJob *job)
 
 const Engine cuda_engine = {
 	.name = "cuda",
-	.start = cuda_start,
-	.memory_bytes = cuda_memory_bytes,
-	.count = cuda_count,
+	.count = device_count,
 	.describe = device_describe,
+	.start = device_start,
 	.pin = device_pin,
 	.unpin = device_unpin,
 	.job_memory = device_sort_memory,

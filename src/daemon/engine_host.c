@@ -3,6 +3,12 @@
  * engine_host.c
  *	  The engine that sorts on the CPU, with the code that backends use.
  *
+ * It is one device, but for tests it can be several, any of which may fail, as
+ * the environment has it:
+ *
+ *		GPUSORTD_HOST_DEVICES=100,50	the memory of each, in MB
+ *		GPUSORTD_HOST_FAULT=0			the number of one whose jobs fail
+ *
  *-------------------------------------------------------------------------
  */
 #include "engine.h"
@@ -15,8 +21,12 @@
 
 #include "../host_sort.h"
 
+/* More than a test needs. */
+#define MAX_HOST_DEVICES	8
+
 struct EngineJob
 {
+	int			device;
 	KeyShape	shape;
 	uint64_t   *words;
 	uint64_t	nwords;
@@ -38,34 +48,63 @@ out_of_memory(DeviceError *error)
 	return false;
 }
 
-static bool
-host_start(char *device, size_t size, DeviceError *error)
+/* The memory of each device; returns how many there are. */
+static int
+read_devices(uint64_t *memory_bytes)
 {
-	(void) error;
-	snprintf(device, size, "gpusortd (host)");
-	return true;
-}
+	const char *list = getenv("GPUSORTD_HOST_DEVICES");
+	int			count = 0;
 
-static uint64_t
-host_memory_bytes(void)
-{
-	return (uint64_t) sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	while (list != NULL && *list != '\0' && count < MAX_HOST_DEVICES)
+	{
+		char	   *end;
+
+		memory_bytes[count++] = strtoull(list, &end, 10) << 20;
+		list = *end == ',' ? end + 1 : "";
+	}
+	if (count == 0)
+		memory_bytes[count++] = (uint64_t) sysconf(_SC_PHYS_PAGES) *
+			sysconf(_SC_PAGESIZE);
+	return count;
 }
 
 static int
-host_count(void)
+host_count(DeviceError *error)
 {
-	return 1;
+	uint64_t	memory_bytes[MAX_HOST_DEVICES];
+
+	(void) error;
+	return read_devices(memory_bytes);
 }
 
 static bool
 host_describe(int number, DeviceInfo *info, DeviceError *error)
 {
-	(void) number;
+	uint64_t	memory_bytes[MAX_HOST_DEVICES];
+
+	(void) error;
+	(void) read_devices(memory_bytes);
 	memset(info, 0, sizeof(*info));
-	info->memory_bytes = host_memory_bytes();
-	info->usable = true;
-	return host_start(info->name, sizeof(info->name), error);
+	snprintf(info->name, sizeof(info->name), "gpusortd (host)");
+	info->memory_bytes = memory_bytes[number];
+	return true;
+}
+
+static bool
+host_start(int number, DeviceError *error)
+{
+	(void) number;
+	(void) error;
+	return true;
+}
+
+/* Is this the device that fails? */
+static bool
+is_faulty(int device)
+{
+	const char *number = getenv("GPUSORTD_HOST_FAULT");
+
+	return number != NULL && atoi(number) == device;
 }
 
 /* Memory grows by an eighth, so that much is what may be unused of it. */
@@ -91,7 +130,7 @@ host_end(EngineJob *job)
 }
 
 static EngineJob *
-host_begin(const KeyShape *shape, DeviceAlgorithm algorithm,
+host_begin(int device, const KeyShape *shape, DeviceAlgorithm algorithm,
 		   EngineCancelled cancelled, void *argument, DeviceError *error)
 {
 	EngineJob  *job = calloc(1, sizeof(EngineJob));
@@ -102,6 +141,7 @@ host_begin(const KeyShape *shape, DeviceAlgorithm algorithm,
 		out_of_memory(error);
 		return NULL;
 	}
+	job->device = device;
 	job->shape = *shape;
 	job->cancelled = cancelled;
 	job->argument = argument;
@@ -193,6 +233,12 @@ host_run(EngineJob *job, uint64_t memory, DeviceError *error)
 	};
 
 	(void) memory;				/* it takes the same anyway */
+	if (is_faulty(job->device))
+	{
+		snprintf(error->text, sizeof(error->text),
+				 "GPUSORTD_HOST_FAULT has it so");
+		return false;
+	}
 	job->entries = malloc((job->nrows + 1) * sizeof(HostSortEntry));
 	if (job->entries == NULL)
 		return out_of_memory(error);
@@ -230,10 +276,9 @@ host_is_lost(void)
 
 const Engine host_engine = {
 	.name = "host",
-	.start = host_start,
-	.memory_bytes = host_memory_bytes,
 	.count = host_count,
 	.describe = host_describe,
+	.start = host_start,
 	.job_memory = host_job_memory,
 	.job_memory_in_place = host_job_memory,
 	.begin = host_begin,

@@ -3,8 +3,8 @@
  * gpusortd.c
  *	  The process that owns the GPUs of a server: start, life and end.
  *
- *		gpusortd --engine=auto|cuda|host --staging-memory=MB
- *				 --device-memory=PERCENT
+ *		gpusortd --engine=auto|cuda|host --devices=all|NUMBER,...
+ *				 --staging-memory=MB --device-memory=PERCENT
  *
  * It is started by the extension's launcher, in the data directory, and lives
  * as long as its standard input is open.  It listens on a unix socket there;
@@ -36,8 +36,8 @@
 
 #include "../protocol.h"
 #include "connection.h"
+#include "devices.h"
 #include "engine.h"
-#include "memory_budget.h"
 #include "report.h"
 #include "ring.h"
 
@@ -54,11 +54,10 @@
 typedef struct Options
 {
 	const char *engine;
+	const char *devices;
 	int			staging_megabytes;
 	int			device_percent;
 } Options;
-
-static char device_name[MESSAGE_TEXT_SIZE];
 
 /* Signal handler: all that leave() does is allowed in one. */
 static void
@@ -75,11 +74,29 @@ leave_with_errno(const char *what)
 	leave(EXIT_ERROR);
 }
 
+/* "all", or numbers as in "0,2"? */
+static bool
+are_devices(const char *devices)
+{
+	if (strcmp(devices, "all") == 0)
+		return true;
+	while (*devices >= '0' && *devices <= '9')
+	{
+		devices += strspn(devices, "0123456789");
+		if (*devices == '\0')
+			return true;
+		if (*devices++ != ',')
+			return false;
+	}
+	return false;
+}
+
 static void
 parse_options(int argc, char **argv, Options *options)
 {
 	static const struct option known[] = {
 		{"engine", required_argument, NULL, 'e'},
+		{"devices", required_argument, NULL, 'n'},
 		{"staging-memory", required_argument, NULL, 's'},
 		{"device-memory", required_argument, NULL, 'd'},
 		{NULL, 0, NULL, 0}
@@ -92,6 +109,9 @@ parse_options(int argc, char **argv, Options *options)
 		{
 			case 'e':
 				options->engine = optarg;
+				break;
+			case 'n':
+				options->devices = optarg;
 				break;
 			case 's':
 				options->staging_megabytes = atoi(optarg);
@@ -106,12 +126,14 @@ parse_options(int argc, char **argv, Options *options)
 	if ((strcmp(options->engine, "auto") != 0 &&
 		 strcmp(options->engine, "cuda") != 0 &&
 		 strcmp(options->engine, "host") != 0) ||
+		!are_devices(options->devices) ||
 		options->staging_megabytes < 8 ||
 		options->staging_megabytes > LARGEST_RING_MB ||
 		options->device_percent < 1 || options->device_percent > 100)
 	{
 		fprintf(stderr, "usage: %s --engine=auto|cuda|host "
-				"--staging-memory=MB --device-memory=PERCENT\n", argv[0]);
+				"--devices=all|NUMBER,... --staging-memory=MB "
+				"--device-memory=PERCENT\n", argv[0]);
 		leave(EXIT_ERROR);
 	}
 }
@@ -172,15 +194,18 @@ start_engine(const Options *options)
 {
 	DeviceError error = {"gpusortd was built without CUDA"};
 
+	const Engine *engine = NULL;
+
 	if (strcmp(options->engine, "host") == 0)
-	{
-		(void) host_engine.start(device_name, sizeof(device_name), &error);
-		return &host_engine;
-	}
+		engine = &host_engine;
 #ifdef HAVE_CUDA
-	if (cuda_engine.start(device_name, sizeof(device_name), &error))
-		return &cuda_engine;
+	else
+		engine = &cuda_engine;
 #endif
+	if (engine != NULL &&
+		devices_start(engine, options->devices, options->device_percent,
+					  &error))
+		return engine;
 	report("unusable %s", error.text);
 	leave(EXIT_UNUSABLE);
 }
@@ -294,10 +319,12 @@ main(int argc, char **argv)
 {
 	Options		options = {
 		.engine = "auto",
+		.devices = "all",
 		.staging_megabytes = 16,
 		.device_percent = 90
 	};
 	const Engine *engine;
+	char		names[MESSAGE_TEXT_SIZE];
 	int			listener;
 
 	signal(SIGPIPE, SIG_IGN);
@@ -308,12 +335,12 @@ main(int argc, char **argv)
 	raise_limit_of_files();
 	take_lock();
 	engine = start_engine(&options);
-	memory_budget_init(engine->memory_bytes() / 100 * options.device_percent);
 	ring_init(engine, (uint32_t) (((uint64_t) options.staging_megabytes << 20) / CHUNK_BYTES));
-	connection_init(engine, device_name);
+	connection_init(engine);
 	prepare_ring();
 	listener = listen_on_socket();
-	report("ready %s %s", engine->name, device_name);
+	devices_name(names, sizeof(names));
+	report("ready %s %s", engine->name, names);
 	serve(listener);
 	leave(EXIT_STOPPED);
 }

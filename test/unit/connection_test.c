@@ -1,10 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * connection_test.c
- *	  Tests of how a connection of gpusortd reserves memory for its job.
+ *	  Tests of how a connection of gpusortd reserves memory for its job, and of
+ *	  what it does when that fails.
  *
- * With an engine that sorts nothing, but takes ten times as much memory when
- * it does not sort in place; the host engine has no such choice.  Each job is
+ * With an engine that sorts nothing, but takes ten times as
+ * much memory when it does not sort in place; the host engine has no such
+ * choice.  Any step of a job can be told to fail on a device.  Each job is
  * served by a thread of this process.
  *
  *-------------------------------------------------------------------------
@@ -16,10 +18,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../src/daemon/connection.h"
-#include "../../src/daemon/memory_budget.h"
+#include "../../src/daemon/devices.h"
 #include "../../src/daemon/ring.h"
 #include "../../src/protocol.h"
 
@@ -35,6 +38,7 @@
 #define MOST_ROWS_IN_PLACE	(BUDGET_BYTES / ROW_BYTES_IN_PLACE)
 
 static int	failures = 0;
+static int	ndevices;
 
 /* What went wrong in the test that is running; empty as long as nothing. */
 static char problem[512];
@@ -74,8 +78,61 @@ conclude(const char *name)
  * The engine
  */
 
+/* Steps that can fail. */
+typedef enum Step
+{
+	STEP_BEGIN,
+	STEP_PUSH,
+	STEP_WAIT_PUSHED,
+	STEP_RUN,
+	STEP_PULL,
+	STEP_GIVEN_UP,				/* run, when the client is gone */
+	STEP_NONE
+} Step;
+
+/* The one that fails, on one device. */
+static Step failing_step = STEP_NONE;
+static int	failing_device;
+
+static bool
+test_step(Step step, int device, DeviceError *error)
+{
+	if (step != failing_step || device != failing_device)
+		return true;
+	snprintf(error->text, sizeof(error->text), "step %d fails", step);
+	return false;
+}
+
+static int
+test_count(DeviceError *error)
+{
+	(void) error;
+	return ndevices;
+}
+
+static bool
+test_describe(int number, DeviceInfo *info, DeviceError *error)
+{
+	(void) error;
+	memset(info, 0, sizeof(*info));
+	snprintf(info->name, sizeof(info->name), "device %d", number);
+	info->memory_bytes = BUDGET_BYTES;
+	return true;
+}
+
+static bool
+test_start(int number, DeviceError *error)
+{
+	(void) number;
+	(void) error;
+	return true;
+}
+
 struct EngineJob
 {
+	int			device;
+	EngineCancelled cancelled;
+	void	   *argument;
 	uint64_t	nrows;
 	bool		in_place;
 };
@@ -98,15 +155,18 @@ test_job_memory_in_place(const KeyShape *shape, uint64_t nrows,
 }
 
 static EngineJob *
-test_begin(const KeyShape *shape, DeviceAlgorithm algorithm,
+test_begin(int device, const KeyShape *shape, DeviceAlgorithm algorithm,
 		   EngineCancelled cancelled, void *argument, DeviceError *error)
 {
-	EngineJob  *job = calloc(1, sizeof(EngineJob));
+	EngineJob  *job;
 
 	(void) shape;
-	(void) cancelled;
-	(void) argument;
-	(void) error;
+	if (!test_step(STEP_BEGIN, device, error))
+		return NULL;
+	job = calloc(1, sizeof(EngineJob));
+	job->device = device;
+	job->cancelled = cancelled;
+	job->argument = argument;
 	job->in_place = algorithm == DEVICE_SORT_BITONIC;
 	return job;
 }
@@ -119,7 +179,8 @@ test_push(EngineJob *job, const uint64_t *words, uint64_t nwords,
 	(void) words;
 	(void) nwords;
 	(void) ends;
-	(void) error;
+	if (!test_step(STEP_PUSH, job->device, error))
+		return false;
 	job->nrows += nrows;
 	*ticket = job->nrows;
 	return true;
@@ -128,15 +189,18 @@ test_push(EngineJob *job, const uint64_t *words, uint64_t nwords,
 static bool
 test_wait_pushed(EngineJob *job, uint64_t ticket, DeviceError *error)
 {
-	(void) job;
 	(void) ticket;
-	(void) error;
-	return true;
+	return test_step(STEP_WAIT_PUSHED, job->device, error);
 }
 
 static bool
 test_run(EngineJob *job, uint64_t memory, DeviceError *error)
 {
+	while (failing_step == STEP_GIVEN_UP && !job->cancelled(job->argument))
+		usleep(1000);
+	if (!test_step(STEP_RUN, job->device, error) ||
+		!test_step(STEP_GIVEN_UP, job->device, error))
+		return false;
 	if (memory < job->nrows * ROW_BYTES_IN_PLACE)
 	{
 		snprintf(error->text, sizeof(error->text), "only %llu bytes",
@@ -158,9 +222,9 @@ static bool
 test_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
 		  DeviceError *error)
 {
-	(void) job;
 	(void) first;
-	(void) error;
+	if (!test_step(STEP_PULL, job->device, error))
+		return false;
 	memset(order, 0, count * sizeof(uint32_t));
 	return true;
 }
@@ -179,6 +243,9 @@ test_is_lost(void)
 
 static const Engine test_engine = {
 	.name = "test",
+	.count = test_count,
+	.describe = test_describe,
+	.start = test_start,
 	.job_memory = test_job_memory,
 	.job_memory_in_place = test_job_memory_in_place,
 	.begin = test_begin,
@@ -201,6 +268,7 @@ typedef struct Job
 	int			socket;
 	pthread_t	server;
 	uint64_t	nrows;
+	char		device[MESSAGE_TEXT_SIZE];
 	Message		answer;			/* the last */
 } Job;
 
@@ -231,12 +299,11 @@ expect(Job *job, MessageKind kind)
 	return true;
 }
 
-/* Begins a job, and receives a first answer of this kind. */
+/* A connection that a thread serves. */
 static Job
-begin(DeviceAlgorithm algorithm, uint64_t expected_rows, MessageKind kind)
+connect_job(void)
 {
 	struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
-	Message		message = {.kind = MSG_HELLO};
 	int			sockets[2];
 	Job			job = {0};
 
@@ -246,13 +313,23 @@ begin(DeviceAlgorithm algorithm, uint64_t expected_rows, MessageKind kind)
 	setsockopt(job.socket, SOL_SOCKET, SO_RCVTIMEO, &patience,
 			   sizeof(patience));
 	pthread_create(&job.server, NULL, serve, (void *) (intptr_t) sockets[1]);
+	return job;
+}
+
+/* Begins a job, and receives a first answer of this kind. */
+static Job
+begin(DeviceAlgorithm algorithm, uint64_t expected_rows, MessageKind kind)
+{
+	Message		message = {.kind = MSG_HELLO};
+	Job			job = connect_job();
 
 	message.u.hello.version = PROTOCOL_VERSION;
 	message.u.hello.fixed_words = 1;
 	message.u.hello.algorithm = algorithm;
 	message.u.hello.expected_rows = expected_rows;
-	if (send_message(&job, &message))
-		(void) expect(&job, kind);
+	if (send_message(&job, &message) && expect(&job, kind) &&
+		kind == MSG_WELCOME)
+		strcpy(job.device, job.answer.u.welcome.device);
 	return job;
 }
 
@@ -368,7 +445,9 @@ test_growth_beside_others(void)
 	end(&grower);
 
 	grower = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
-	(void) add_rows(&grower, 10 * left + 1, MSG_FAILED);
+	if (add_rows(&grower, 10 * left + 1, MSG_FAILED) &&
+		grower.answer.u.failed.cause != FAILURE_FULL)
+		wrong("it is not said that memory is what it lacks");
 	end(&grower);
 
 	if (add_rows(&holder, MOST_ROWS / 10 * 9, MSG_KEYS_TAKEN))
@@ -396,19 +475,204 @@ test_asked_for(void)
 	conclude("has less memory for jobs that are to be sorted in place");
 }
 
-int
-main(void)
+/* Asks for the devices, and looks whether one is in this state. */
+static void
+check_state(int number, DeviceState state, uint64_t sorts)
 {
-	memory_budget_init(BUDGET_BYTES);
-	ring_init(&test_engine, 2);
-	connection_init(&test_engine, "a device");
+	Message		message = {.kind = MSG_LIST_DEVICES};
+	Job			job = connect_job();
 
+	(void) send_message(&job, &message);
+	for (int i = 0; i <= number; i++)
+		(void) expect(&job, MSG_DEVICE);
+	if (job.answer.u.device.number != number ||
+		job.answer.u.device.state != state ||
+		job.answer.u.device.sorts != sorts)
+		wrong("device %d has state %u and %llu sorts", number,
+			  job.answer.u.device.state,
+			  (unsigned long long) job.answer.u.device.sorts);
+	if (job.answer.u.device.jobs != 0 ||
+		job.answer.u.device.reserved_bytes != 0)
+		wrong("device %d still has %u jobs", number,
+			  job.answer.u.device.jobs);
+	end(&job);
+}
+
+/* Takes a job to the step that fails. */
+static void
+fail_job(FailureCause cause)
+{
+	Job			job = begin(DEVICE_SORT_AUTO, 10,
+							failing_step == STEP_BEGIN ? MSG_REFUSED :
+							MSG_WELCOME);
+	Message		message = {.kind = MSG_RUN, .u.run.nrows = 10};
+
+	if (failing_step == STEP_PUSH || failing_step == STEP_WAIT_PUSHED)
+		(void) add_rows(&job, 10, MSG_FAILED);
+	else if (failing_step != STEP_BEGIN &&
+			 add_rows(&job, 10, MSG_KEYS_TAKEN) &&
+			 send_message(&job, &message))
+	{
+		if (failing_step == STEP_PULL)
+			(void) expect(&job, MSG_SORTED);
+		(void) expect(&job, MSG_FAILED);
+	}
+	if (strncmp(job.answer.u.failed.text, "step ", 5) != 0 ||
+		job.answer.u.failed.cause != cause)
+		wrong("step %d: it failed for \"%s\", cause %u", failing_step,
+			  job.answer.u.failed.text, job.answer.u.failed.cause);
+	end(&job);
+}
+
+/* A small job, which this device is to do. */
+static void
+do_job(const char *device)
+{
+	Job			job = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+
+	if (strcmp(job.device, device) != 0)
+		wrong("it went to \"%s\" instead of \"%s\"", job.device, device);
+	if (add_rows(&job, 10, MSG_KEYS_TAKEN))
+		run(&job, "in full");
+	end(&job);
+}
+
+static void
+test_failing_device(void)
+{
+	uint64_t	sorts = failing_step == STEP_PULL ? 1 : 0;
+
+	fail_job(FAILURE_ELSEWHERE);
+	do_job("device 1, device 1");
+	check_state(0, DEVICE_FAILED, sorts);
+	check_state(1, DEVICE_READY, 1);
+
+	/* the other one now: it is the last, and so it stays */
+	failing_device = 1;
+	fail_job(FAILURE_FAULT);
+	check_state(1, DEVICE_READY, 1 + sorts);
+	failing_device = 0;
+	do_job("device 1, device 1");
+	conclude("does without a device that fails");
+}
+
+static void
+test_only_device_fails(void)
+{
+	fail_job(FAILURE_FAULT);
+	check_state(0, DEVICE_READY, failing_step == STEP_PULL ? 1 : 0);
+	failing_step = STEP_NONE;
+	do_job("device 0");
+	conclude("goes on with the only device");
+}
+
+/* A job that is given up has not failed. */
+static void
+test_given_up(void)
+{
+	Job			job = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	Message		message = {.kind = MSG_RUN, .u.run.nrows = 10};
+
+	if (add_rows(&job, 10, MSG_KEYS_TAKEN))
+		(void) send_message(&job, &message);
+	end(&job);
+	check_state(0, DEVICE_READY, 0);
+	conclude("does not blame the device for a job that is given up");
+}
+
+/* It does not fit in beside another one, but would on the other device. */
+static void
+test_growth_on_several(void)
+{
+	Job			first = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	Job			second = begin(DEVICE_SORT_AUTO, MOST_ROWS, MSG_WELCOME);
+	Job			third = begin(DEVICE_SORT_AUTO, MOST_ROWS - 10, MSG_WELCOME);
+
+	if (strcmp(first.device, third.device) != 0)
+		wrong("the third went to %s", third.device);
+	(void) add_rows(&first, 1000, MSG_FAILED);
+	if (first.answer.u.failed.cause != FAILURE_FULL)
+		wrong("cause %u with both devices full", first.answer.u.failed.cause);
+	end(&first);
+	end(&second);
+
+	first = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	if (strcmp(first.device, third.device) == 0)
+		wrong("it went to the device with more load");
+	second = begin(DEVICE_SORT_AUTO, MOST_ROWS - 10, MSG_WELCOME);
+	end(&third);
+	(void) add_rows(&first, 1000, MSG_FAILED);
+	if (first.answer.u.failed.cause != FAILURE_ELSEWHERE)
+		wrong("cause %u with the other device free",
+			  first.answer.u.failed.cause);
+	end(&first);
+	end(&second);
+	conclude("tells a job that outgrows its device of another one");
+}
+
+/* The client is told that it has to wait, and when not any longer. */
+static void
+test_queue(void)
+{
+	Job			first = begin(DEVICE_SORT_AUTO, MOST_ROWS, MSG_WELCOME);
+	Job			second = begin(DEVICE_SORT_AUTO, 10, MSG_QUEUED);
+
+	end(&first);
+	if (expect(&second, MSG_WELCOME) &&
+		add_rows(&second, 10, MSG_KEYS_TAKEN))
+		run(&second, "in full");
+	end(&second);
+	conclude("tells a client that its job is queued");
+}
+
+static void
+test_memory(void)
+{
 	test_enough("has all memory for a job that needs it");
 	test_expected_in_place();
 	test_fewer_rows();
 	test_growth();
 	test_growth_beside_others();
 	test_asked_for();
+	test_queue();
 	test_enough("has all memory again at the end");
+}
+
+/* Runs a test in a process of its own, with so many devices. */
+static void
+with_devices(int number, Step step, void (*test) (void))
+{
+	pid_t		child;
+	DeviceError error;
+	int			status = -1;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+	{
+		ndevices = number;
+		failing_step = step;
+		if (!devices_start(&test_engine, "all", 100, &error))
+			exit(2);
+		ring_init(&test_engine, 2);
+		connection_init(&test_engine);
+		test();
+		exit(failures > 0);
+	}
+	if (waitpid(child, &status, 0) != child || status != 0)
+		failures++;
+}
+
+int
+main(void)
+{
+	with_devices(1, STEP_NONE, test_memory);
+	for (Step step = STEP_BEGIN; step < STEP_GIVEN_UP; step++)
+	{
+		with_devices(2, step, test_failing_device);
+		with_devices(1, step, test_only_device_fails);
+	}
+	with_devices(2, STEP_GIVEN_UP, test_given_up);
+	with_devices(2, STEP_NONE, test_growth_on_several);
 	return failures > 0;
 }

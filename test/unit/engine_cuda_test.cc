@@ -24,7 +24,6 @@ namespace
 constexpr uint32_t nrows = 3000;
 constexpr KeyShape shape = {1, true};
 
-char		device[DEVICE_NAME_SIZE];
 DeviceError error;
 
 /* Calls of CUDA that the last job made until it was sorted. */
@@ -52,11 +51,11 @@ struct Pinned
 	}
 };
 
-/* Takes a job to its end, or to the first step that fails. */
+/* Takes a job to its end on a device, or to the first step that fails. */
 bool
-sort(Pinned<uint64_t> &words, Pinned<uint32_t> &order)
+sort_on(int device, Pinned<uint64_t> &words, Pinned<uint32_t> &order)
 {
-	EngineJob  *job = cuda_engine.begin(&shape, DEVICE_SORT_AUTO, never, nullptr, &error);
+	EngineJob  *job = cuda_engine.begin(device, &shape, DEVICE_SORT_AUTO, never, nullptr, &error);
 	uint64_t	memory = cuda_engine.job_memory(&shape, nrows, nrows);
 	uint64_t	ticket;
 	bool		sorted;
@@ -75,21 +74,30 @@ sort(Pinned<uint64_t> &words, Pinned<uint32_t> &order)
 	return sorted;
 }
 
+bool
+sort(Pinned<uint64_t> &words, Pinned<uint32_t> &order)
+{
+	return sort_on(0, words, order);
+}
+
 void
 test_start()
 {
 	DeviceInfo	info;
 
-	CHECK(cuda_engine.start(device, sizeof(device), &error), "start: %s", error.text);
-	CHECK(cuda_engine.count() == 1, "%d devices", cuda_engine.count());
-	CHECK(cuda_engine.describe(0, &info, &error), "describe: %s", error.text);
-	CHECK(strcmp(device, info.name) == 0, "\"%s\" is not \"%s\"", device, info.name);
-	CHECK(cuda_engine.memory_bytes() == info.memory_bytes, "another memory");
+	CHECK(cuda_engine.count(&error) == 2, "%d devices", cuda_engine.count(&error));
+	for (int device = 0; device < 2; device++)
+	{
+		CHECK(cuda_engine.describe(device, &info, &error), "describe: %s", error.text);
+		CHECK(info.name[0] != '\0' && info.memory_bytes > 0, "device %d is not described", device);
+		CHECK(cuda_engine.start(device, &error), "start: %s", error.text);
+	}
+	CHECK(!cuda_engine.start(2, &error), "a device that is none");
 	CHECK(!cuda_engine.is_lost(), "it is lost from the beginning");
 }
 
 void
-test_job()
+test_job_on(int device)
 {
 	Pinned<uint64_t> words(nrows);
 	Pinned<uint32_t> order(nrows);
@@ -97,7 +105,7 @@ test_job()
 
 	for (uint32_t row = 0; row < nrows; row++)
 		words.items[row] = row * UINT64_C(7919) % 1000;
-	if (!sort(words, order))
+	if (!sort_on(device, words, order))
 	{
 		fail("%s", error.text);
 		return;
@@ -113,6 +121,15 @@ test_job()
 		CHECK(tie == ((order.items[entry] & ORDER_TIE) != 0), "the tie of entry %u", entry);
 		seen[row] = true;
 	}
+}
+
+/* The devices of the emulator see to it that nothing of one is used on the other. */
+void
+test_job()
+{
+	test_job_on(0);
+	test_job_on(1);
+	test_job_on(0);
 }
 
 /* Whichever call of CUDA fails, so does the job, with a reason, and nothing is left behind. */
@@ -145,11 +162,11 @@ test_no_device()
 {
 	cuda_on_cpu::set_device_present(false);
 	error.text[0] = '\0';
-	CHECK(!cuda_engine.start(device, sizeof(device), &error), "it starts");
+	CHECK(cuda_engine.count(&error) == 0, "%d devices", cuda_engine.count(&error));
 	CHECK(error.text[0] != '\0', "there is no reason");
-	CHECK(cuda_engine.count() == 0, "%d devices", cuda_engine.count());
+	CHECK(!cuda_engine.start(0, &error), "it starts");
 	cuda_on_cpu::set_device_present(true);
-	CHECK(cuda_engine.start(device, sizeof(device), &error), "start: %s", error.text);
+	CHECK(cuda_engine.start(0, &error), "start: %s", error.text);
 }
 
 /* The last test: afterwards nothing works any more. */
@@ -169,7 +186,7 @@ test_lost()
 int
 main()
 {
-	run_test("cuda engine: starts on the device", test_start);
+	run_test("cuda engine: starts all devices", test_start);
 	run_test("cuda engine: sorts, and marks ties", test_job);
 	run_test("cuda engine: a call that fails ends the job", test_failures);
 	run_test("cuda engine: says when there is no device", test_no_device);

@@ -134,6 +134,11 @@ read_report(Daemon *daemon, char *line)
 	return true;
 }
 
+/* What gpusortd is told of the devices of the host engine, if anything. */
+static const char *host_devices = NULL;
+static const char *host_fault = NULL;
+static const char *wanted_devices = "--devices=all";
+
 /* Starts gpusortd in the daemon's directory. */
 static void
 spawn(Daemon *daemon, const char *engine, const char *staging_memory,
@@ -154,8 +159,12 @@ spawn(Daemon *daemon, const char *engine, const char *staging_memory,
 			_exit(99);
 		dup2(life_line[0], STDIN_FILENO);
 		dup2(reports[1], STDOUT_FILENO);
-		execl(gpusortd_path, gpusortd_path, engine, staging_memory,
-			  device_memory, (char *) NULL);
+		if (host_devices != NULL)
+			setenv("GPUSORTD_HOST_DEVICES", host_devices, 1);
+		if (host_fault != NULL)
+			setenv("GPUSORTD_HOST_FAULT", host_fault, 1);
+		execl(gpusortd_path, gpusortd_path, engine, wanted_devices,
+			  staging_memory, device_memory, (char *) NULL);
 		_exit(99);
 	}
 	close(life_line[0]);
@@ -203,7 +212,7 @@ wait_until_ready(Daemon *daemon)
 	return true;
 }
 
-/* Starts gpusortd with a ring of two chunks, in a directory of its own. */
+/* Starts gpusortd with a ring of eight chunks, in a directory of its own. */
 static Daemon
 start(const char *device_memory)
 {
@@ -397,14 +406,19 @@ say_hello(Client *client, uint32_t fixed_words, uint64_t expected_rows)
 	return send_message(client, &message);
 }
 
-/* Takes the ring that comes with MSG_WELCOME. */
+/* Takes the ring that comes with MSG_WELCOME, when it is the job's turn. */
 static bool
 receive_welcome(Client *client)
 {
 	Message		message;
 
-	if (!receive_kind(client, &message, MSG_WELCOME))
-		return false;
+	do
+	{
+		if (!receive_message(client, &message))
+			return false;
+	} while (message.kind == MSG_QUEUED);
+	if (message.kind != MSG_WELCOME)
+		return wrong("expected MSG_WELCOME, received %u", message.kind);
 	if (client->ring_descriptor < 0)
 		return wrong("no descriptor came with the welcome");
 	client->nchunks = message.u.welcome.chunks;
@@ -724,7 +738,8 @@ test_devices(void)
 	if (connect_client(&daemon, &client) && send_message(&client, &message) &&
 		receive_kind(&client, &message, MSG_DEVICE))
 	{
-		if (message.u.device.name[0] == '\0' || !message.u.device.usable ||
+		if (message.u.device.name[0] == '\0' ||
+			message.u.device.state != DEVICE_READY ||
 			message.u.device.memory_bytes == 0)
 			wrong("the device is not described");
 		(void) receive_kind(&client, &message, MSG_END_OF_LIST);
@@ -1277,6 +1292,16 @@ budget_bytes(const Daemon *daemon)
 	return bytes;
 }
 
+/* Says hello, and is told to wait. */
+static bool
+is_queued(Client *client, uint32_t fixed_words, uint64_t expected_rows)
+{
+	Message		message;
+
+	return say_hello(client, fixed_words, expected_rows) &&
+		receive_kind(client, &message, MSG_QUEUED) && is_quiet(client);
+}
+
 static void
 test_queue(void)
 {
@@ -1290,11 +1315,11 @@ test_queue(void)
 	Client		third;
 
 	if (begin(&daemon, &first, 1, most_rows) &&
-		connect_client(&daemon, &second) && say_hello(&second, 1, most_rows) &&
-		is_quiet(&second) &&
-		connect_client(&daemon, &third) && say_hello(&third, 1, 10))
+		connect_client(&daemon, &second) &&
+		is_queued(&second, 1, most_rows) &&
+		connect_client(&daemon, &third))
 	{
-		if (!is_quiet(&third))
+		if (!is_queued(&third, 1, 10))
 			wrong("a small job has overtaken one that waits");
 		hang_up(&second);
 		begin_time = milliseconds();
@@ -1303,10 +1328,9 @@ test_queue(void)
 			wrong("a job that waits was not noticed to be gone");
 		hang_up(&third);
 
-		if (connect_client(&daemon, &second) &&
-			say_hello(&second, 1, most_rows))
+		if (connect_client(&daemon, &second))
 		{
-			if (!is_quiet(&second))
+			if (!is_queued(&second, 1, most_rows))
 				wrong("two jobs have got more than there is");
 			hang_up(&first);
 			(void) receive_welcome(&second);
@@ -1326,6 +1350,7 @@ test_release_after_run(void)
 	Daemon		daemon = start("--device-memory=1");
 	uint64_t	most_rows = budget_bytes(&daemon) / 10 * 6 / 27;
 	KeySet		set = make_keys(1, 1000, 1);
+	Message		message;
 	Client		fetching;
 	Client		next;
 
@@ -1334,7 +1359,7 @@ test_release_after_run(void)
 		receive_sorted(&fetching))
 	{
 		if (connect_client(&daemon, &next) && say_hello(&next, 1, most_rows) &&
-			is_quiet(&next))
+			!receive_kind(&next, &message, MSG_WELCOME))
 			wrong("a job that has sorted keeps the memory for sorting");
 		hang_up(&next);
 	}
@@ -1342,6 +1367,99 @@ test_release_after_run(void)
 	free_keys(&set);
 	stop(&daemon);
 	conclude("has the memory of a job again when it has sorted");
+}
+
+/* Asks for a device, and checks its state. */
+static Message
+describe_device(const Daemon *daemon, int number, DeviceState state)
+{
+	Message		message = {.kind = MSG_LIST_DEVICES};
+	Client		client;
+
+	if (connect_client(daemon, &client) && send_message(&client, &message))
+	{
+		for (int i = 0; i <= number; i++)
+			(void) receive_kind(&client, &message, MSG_DEVICE);
+	}
+	hang_up(&client);
+	if (message.u.device.state != state)
+		wrong("device %d has state %u", number, message.u.device.state);
+	return message;
+}
+
+static void
+test_several_devices(void)
+{
+	Worker		workers[NCLIENTS];
+	Message		first;
+	Message		second;
+	Daemon		daemon;
+
+	host_devices = "1000,500,500";
+	wanted_devices = "--devices=0,2";
+	daemon = start("--device-memory=50");
+	for (int i = 0; i < NCLIENTS; i++)
+	{
+		workers[i].daemon = &daemon;
+		workers[i].number = (uint64_t) i;
+		pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]);
+	}
+	for (int i = 0; i < NCLIENTS; i++)
+		pthread_join(workers[i].thread, NULL);
+	first = describe_device(&daemon, 0, DEVICE_READY);
+	(void) describe_device(&daemon, 1, DEVICE_UNUSED);
+	second = describe_device(&daemon, 2, DEVICE_READY);
+	if (first.u.device.memory_bytes != UINT64_C(1000) << 20 ||
+		second.u.device.memory_bytes != UINT64_C(500) << 20)
+		wrong("the devices have other memory");
+	if (first.u.device.sorts + second.u.device.sorts != 5 * NCLIENTS ||
+		first.u.device.sorts == 0 || second.u.device.sorts == 0)
+		wrong("%llu and %llu sorts were done",
+			  (unsigned long long) first.u.device.sorts,
+			  (unsigned long long) second.u.device.sorts);
+	stop(&daemon);
+	host_devices = NULL;
+	wanted_devices = "--devices=all";
+	conclude("uses the devices that it is given");
+}
+
+/* The client begins anew, as backends do. */
+static void
+test_failing_device(void)
+{
+	KeySet		set = make_keys(1, 1000, 1);
+	char		line[LINE_SIZE] = "";
+	Message		message;
+	Client		client;
+	Daemon		daemon;
+
+	host_devices = "500,500";
+	host_fault = "0";
+	daemon = start("--device-memory=50");
+	if (begin(&daemon, &client, 1, set.nrows) && push_keys(&client, &set) &&
+		send_run(&client, set.nrows))
+	{
+		do
+		{
+			if (!try_receive(&client, &message))
+				wrong("there is no answer");
+		} while (message.kind == MSG_KEYS_TAKEN);
+		if (message.kind != MSG_FAILED ||
+			message.u.failed.cause != FAILURE_ELSEWHERE)
+			wrong("it was answered with kind %u", message.kind);
+	}
+	hang_up(&client);
+	(void) read_report(&daemon, line);
+	if (strstr(line, "log device 0, gpusortd (host), has failed") != line)
+		wrong("it reported \"%s\"", line);
+	(void) describe_device(&daemon, 0, DEVICE_FAILED);
+	for (uint64_t i = 0; i < 3; i++)
+		(void) do_job(&daemon, 1, 1000, i);
+	stop(&daemon);
+	free_keys(&set);
+	host_devices = NULL;
+	host_fault = NULL;
+	conclude("goes on without a device that has failed");
 }
 
 static void
@@ -1611,6 +1729,19 @@ test_bad_starts(void)
 
 	try_start("unknown engine", "--engine=abacus", "--staging-memory=8",
 			  "--device-memory=50", 1, "");
+	wanted_devices = "--devices=";
+	try_start("no devices", "--engine=host", "--staging-memory=8",
+			  "--device-memory=50", 1, "");
+	wanted_devices = "--devices=0,,1";
+	try_start("a list with a gap", "--engine=host", "--staging-memory=8",
+			  "--device-memory=50", 1, "");
+	wanted_devices = "--devices=none";
+	try_start("no numbers", "--engine=host", "--staging-memory=8",
+			  "--device-memory=50", 1, "");
+	wanted_devices = "--devices=1";
+	try_start("no such device", "--engine=host", "--staging-memory=8",
+			  "--device-memory=50", 2, "unusable there is no device 1");
+	wanted_devices = "--devices=all";
 	try_start("no staging memory", "--engine=host", "--staging-memory=0",
 			  "--device-memory=50", 1, "");
 	try_start("too much device memory", "--engine=host",
@@ -1653,6 +1784,8 @@ main(int argc, char **argv)
 	test_ring_of_failed_job();
 	test_queue();
 	test_release_after_run();
+	test_several_devices();
+	test_failing_device();
 	test_growth();
 	test_abandoned_sort();
 	test_soft_limit();

@@ -23,8 +23,10 @@
  * - A barrier or warp function that not all its threads reach, or that they
  *	 reach in different ways, ends the program with a message.
  *
- * It is one device with two multiprocessors.  Different threads of the host
- * may use it at once, each with streams of its own.
+ * It is two devices with two multiprocessors each, whose memory is counted
+ * together; what is given to a stream while another device than its own is the
+ * current one ends the program.  Different threads of the host may use them at
+ * once, each with streams of its own.
  *
  *-------------------------------------------------------------------------
  */

@@ -102,6 +102,7 @@ extern cudaError_t cudaGetLastError();
 
 extern cudaError_t cudaGetDeviceCount(int *count);
 extern cudaError_t cudaSetDevice(int device);
+extern cudaError_t cudaGetDevice(int *device);
 extern cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties,
 										   int device);
 extern cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,

@@ -29,6 +29,7 @@
 
 struct CudaOnCpuStream
 {
+	int			device;
 	std::deque<std::function<void()>> work;
 	uint64_t	enqueued = 0;
 	uint64_t	done = 0;
@@ -49,6 +50,7 @@ struct CudaOnCpuEvent
 namespace cuda_on_cpu
 {
 
+constexpr int device_count = 2;
 constexpr int multiprocessors = 2;
 constexpr size_t allocation_alignment = 256;
 constexpr unsigned char memory_pattern = 0xcd;
@@ -74,6 +76,7 @@ static size_t pending_launches = default_pending_launches;
 static bool device_present = true;
 
 static thread_local cudaError_t last_error = cudaSuccess;
+static thread_local int current_device = 0;
 
 static cudaError_t
 result(cudaError_t code)
@@ -96,9 +99,22 @@ fault()
 	return device_present ? cudaSuccess : cudaErrorNoDevice;
 }
 
+/* What is given to a stream must be given on its device. */
+static void
+check_device(cudaStream_t stream)
+{
+	if (stream->device != current_device)
+	{
+		fprintf(stderr, "cuda_on_cpu: a stream of device %d is used on device %d\n",
+				stream->device, current_device);
+		abort();
+	}
+}
+
 static void
 enqueue(cudaStream_t stream, std::function<void()> work)
 {
+	check_device(stream);
 	stream->work.push_back(std::move(work));
 	stream->enqueued++;
 }
@@ -317,7 +333,7 @@ cudaGetLastError()
 cudaError_t
 cudaGetDeviceCount(int *count)
 {
-	*count = 1;
+	*count = device_count;
 	return result(fault());
 }
 
@@ -326,8 +342,18 @@ cudaSetDevice(int device)
 {
 	cudaError_t code = fault();
 
-	return result(code == cudaSuccess && device != 0 ? cudaErrorInvalidDevice :
-				  code);
+	if (code == cudaSuccess && (device < 0 || device >= device_count))
+		code = cudaErrorInvalidDevice;
+	if (code == cudaSuccess)
+		current_device = device;
+	return result(code);
+}
+
+cudaError_t
+cudaGetDevice(int *device)
+{
+	*device = current_device;
+	return result(fault());
 }
 
 cudaError_t
@@ -335,7 +361,7 @@ cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 {
 	cudaError_t code = fault();
 
-	if (code == cudaSuccess && device != 0)
+	if (code == cudaSuccess && (device < 0 || device >= device_count))
 		code = cudaErrorInvalidDevice;
 	if (code == cudaSuccess)
 	{
@@ -429,6 +455,7 @@ cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
 		std::shared_ptr<CudaOnCpuStream> made =
 			std::make_shared<CudaOnCpuStream>();
 
+		made->device = current_device;
 		*stream = made.get();
 		streams[*stream] = made;
 	}
@@ -537,10 +564,11 @@ cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end)
 }
 
 cudaError_t
-cudaMallocAsync(void **memory, size_t bytes, cudaStream_t)
+cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream)
 {
 	cudaError_t code = fault();
 
+	check_device(stream);
 	do_leftovers();
 
 	std::lock_guard<std::mutex> guard(mutex);

@@ -1,0 +1,84 @@
+/*-------------------------------------------------------------------------
+ *
+ * devices.h
+ *	  The devices that jobs go to: their memory, and the queue for it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORTD_DEVICES_H
+#define GPUSORTD_DEVICES_H
+
+#include "../protocol.h"
+#include "engine.h"
+
+/* How long a device that has failed gets no jobs if there are others. */
+#define OUT_SECONDS		60
+
+/* What a job has: part of the memory of a device. */
+typedef struct Reservation
+{
+	int			device;			/* its number, -1 for none */
+	uint64_t	bytes;
+} Reservation;
+
+#define NO_RESERVATION	((Reservation) {.device = -1})
+
+/*
+ * Makes devices ready: those whose numbers "wanted" lists, as "0,2", or with
+ * "all" each that can be used.  Jobs may use so many percent of the memory of
+ * each.  False if there is none then, with the reason in "error".  Once,
+ * before the first job.
+ */
+extern bool devices_start(const Engine *engine, const char *wanted,
+						  int memory_percent, DeviceError *error);
+
+/* Writes the names of the devices that are ready. */
+extern void devices_name(char *names, size_t size);
+
+/* Writes how one device is called where there may be several. */
+extern void devices_name_one(int number, char *name, size_t size);
+
+/* The number of devices, in use or not, and how one is. */
+extern int	devices_count(void);
+extern void devices_describe(int number, Message *message);
+
+/* The most that a job can reserve just now if it is the only one. */
+extern uint64_t devices_most_memory(void);
+
+/*
+ * Reserves memory for a new job on the device with the least load that has so
+ * much.  False if there is none, or if others wait.
+ */
+extern bool devices_reserve(uint64_t bytes, Reservation *reservation);
+
+/*
+ * The same, waiting behind the jobs that came before.  Asks "cancelled" now
+ * and then, and returns false if that is true; also false, at once, if no
+ * device could ever have so much.
+ */
+extern bool devices_wait(uint64_t bytes, bool (*cancelled) (void *),
+						 void *argument, Reservation *reservation);
+
+/* Reserves more for a job that has begun, or returns false.  Never waits. */
+extern bool devices_grow(Reservation *reservation, uint64_t bytes);
+
+/* Gives back all but so many bytes. */
+extern void devices_shrink(Reservation *reservation, uint64_t kept);
+
+/* Ends a job's reservation, if it has one. */
+extern void devices_release(Reservation *reservation);
+
+/* A job sorts from now on; and does no more. */
+extern void devices_begin_sort(const Reservation *reservation);
+extern void devices_end_sort(const Reservation *reservation, bool sorted);
+
+/* Does another device have so much memory left? */
+extern bool devices_other_has(const Reservation *reservation, uint64_t bytes);
+
+/*
+ * A job has failed, and its device is to blame: it gets no others for some
+ * time, if there is another device.
+ */
+extern void devices_blame(const Reservation *reservation, const char *reason);
+
+#endif							/* GPUSORTD_DEVICES_H */

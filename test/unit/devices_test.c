@@ -1,0 +1,506 @@
+/*-------------------------------------------------------------------------
+ *
+ * devices_test.c
+ *	  Tests of how gpusortd chooses devices, and of the queue for them.
+ *
+ * With an engine that only has devices.  Time is moved on by the test, so that
+ * none has to wait until a device that has failed gets jobs again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../src/daemon/devices.h"
+
+/* Bytes that jobs may have of each device; of the first one twice as much. */
+#define BYTES			UINT64_C(1000)
+#define NDEVICES		4
+
+/* How long anything that should happen may take, and something is watched. */
+#define PATIENCE_MS		30000
+#define QUIET_MS		200
+
+static int	failures = 0;
+
+/* What went wrong in the test that is running; empty as long as nothing. */
+static char problem[512];
+
+/* Notes the first problem; returns false for the caller to. */
+static bool __attribute__((format(printf, 1, 2)))
+wrong(const char *format,...)
+{
+	va_list		arguments;
+
+	if (problem[0] == '\0')
+	{
+		va_start(arguments, format);
+		vsnprintf(problem, sizeof(problem), format, arguments);
+		va_end(arguments);
+	}
+	return false;
+}
+
+static void
+conclude(const char *name)
+{
+	bool		good = problem[0] == '\0';
+
+	printf("%s - devices: %s\n", good ? "ok" : "not ok", name);
+	if (!good)
+	{
+		printf("# %s\n", problem);
+		failures++;
+	}
+	problem[0] = '\0';
+	fflush(stdout);
+}
+
+/* Takes the place of the C library's. */
+static volatile time_t seconds_ahead = 0;
+
+int
+clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int			result = (int) syscall(SYS_clock_gettime, clock, now);
+
+	if (clock == CLOCK_MONOTONIC)
+		now->tv_sec += seconds_ahead;
+	return result;
+}
+
+
+/*
+ * The engine: its last device cannot be used
+ */
+
+static int
+test_count(DeviceError *error)
+{
+	(void) error;
+	return NDEVICES;
+}
+
+static bool
+test_describe(int number, DeviceInfo *info, DeviceError *error)
+{
+	(void) error;
+	memset(info, 0, sizeof(*info));
+	snprintf(info->name, sizeof(info->name), "name %d", number);
+	info->memory_bytes = number == 0 ? 4 * BYTES : 2 * BYTES;
+	return true;
+}
+
+static bool
+test_start(int number, DeviceError *error)
+{
+	if (number < NDEVICES - 1)
+		return true;
+	snprintf(error->text, sizeof(error->text), "it is broken");
+	return false;
+}
+
+static const Engine test_engine = {
+	.name = "test",
+	.count = test_count,
+	.describe = test_describe,
+	.start = test_start
+};
+
+static bool
+start(const char *wanted, DeviceError *error)
+{
+	return devices_start(&test_engine, wanted, 50, error);
+}
+
+
+/*
+ * Jobs
+ */
+
+static bool
+never(void *argument)
+{
+	(void) argument;
+	return false;
+}
+
+/* Reserves memory, on this device; -1 for none. */
+static Reservation
+reserve(uint64_t bytes, int device)
+{
+	Reservation reservation = NO_RESERVATION;
+
+	(void) devices_reserve(bytes, &reservation);
+	if (reservation.device != device)
+		wrong("%llu bytes are reserved on device %d instead of %d",
+			  (unsigned long long) bytes, reservation.device, device);
+	return reservation;
+}
+
+static Message
+describe(int number)
+{
+	Message		message;
+
+	devices_describe(number, &message);
+	return message;
+}
+
+static void
+check_state(int number, DeviceState state, const char *reason)
+{
+	Message		message = describe(number);
+
+	if (message.u.device.state != state)
+		wrong("device %d has state %u", number, message.u.device.state);
+	if (reason != NULL && strcmp(message.u.device.reason, reason) != 0)
+		wrong("device %d has the reason \"%s\"", number,
+			  message.u.device.reason);
+}
+
+/* A job that waits, in a thread. */
+typedef struct Waiting
+{
+	pthread_t	thread;
+	uint64_t	bytes;
+	Reservation reservation;
+	volatile bool is_cancelled;
+	volatile bool is_done;
+	bool		granted;
+} Waiting;
+
+static bool
+is_cancelled(void *argument)
+{
+	return ((Waiting *) argument)->is_cancelled;
+}
+
+static void *
+wait_in_turn(void *argument)
+{
+	Waiting    *waiting = argument;
+
+	waiting->granted = devices_wait(waiting->bytes, is_cancelled, waiting,
+									&waiting->reservation);
+	waiting->is_done = true;
+	return NULL;
+}
+
+/* Lets a job wait, behind those before. */
+static void
+begin_waiting(Waiting *waiting, uint64_t bytes)
+{
+	*waiting = (Waiting) {.bytes = bytes, .reservation = NO_RESERVATION};
+	pthread_create(&waiting->thread, NULL, wait_in_turn, waiting);
+	usleep(QUIET_MS * 1000);
+	if (waiting->is_done)
+		wrong("a job of %llu bytes does not wait",
+			  (unsigned long long) bytes);
+}
+
+/* Waits for its end; -1 if it was not granted anything. */
+static int
+end_waiting(Waiting *waiting)
+{
+	for (int i = 0; i < PATIENCE_MS && !waiting->is_done; i++)
+		usleep(1000);
+	if (!waiting->is_done)
+	{
+		wrong("a job of %llu bytes waits for too long",
+			  (unsigned long long) waiting->bytes);
+		waiting->is_cancelled = true;
+	}
+	pthread_join(waiting->thread, NULL);
+	return waiting->granted ? waiting->reservation.device : -1;
+}
+
+
+/*
+ * The tests, each in a process of its own
+ */
+
+static void
+test_start_all(void)
+{
+	DeviceError error;
+	char		names[100];
+
+	if (!start("all", &error))
+		wrong("it does not start: %s", error.text);
+	devices_name(names, sizeof(names));
+	if (strcmp(names, "name 0, name 1, name 2") != 0)
+		wrong("they are called \"%s\"", names);
+	devices_name_one(1, names, sizeof(names));
+	if (strcmp(names, "name 1, device 1") != 0)
+		wrong("one is called \"%s\"", names);
+	check_state(0, DEVICE_READY, NULL);
+	check_state(2, DEVICE_READY, NULL);
+	check_state(3, DEVICE_UNUSABLE, "it is broken");
+	if (devices_most_memory() != 2 * BYTES)
+		wrong("a job may have %llu bytes",
+			  (unsigned long long) devices_most_memory());
+	conclude("starts all that can be used");
+}
+
+static void
+test_start_some(void)
+{
+	DeviceError error;
+	Reservation reservations[3];
+
+	if (!start("2,1,77", &error))
+		wrong("it does not start: %s", error.text);
+	check_state(0, DEVICE_UNUSED, NULL);
+	check_state(1, DEVICE_READY, NULL);
+	check_state(2, DEVICE_READY, NULL);
+	check_state(3, DEVICE_UNUSED, NULL);
+	reservations[0] = reserve(BYTES, 1);
+	reservations[1] = reserve(BYTES, 2);
+	reservations[2] = reserve(1, -1);
+	for (int i = 0; i < 3; i++)
+		devices_release(&reservations[i]);
+	conclude("uses only those that are wanted");
+}
+
+static void
+test_start_none(void)
+{
+	DeviceError error;
+
+	if (start("3", &error) || strcmp(error.text, "name 3: it is broken") != 0)
+		wrong("with a broken one: %s", error.text);
+	if (start("4,14", &error) ||
+		strcmp(error.text, "there is no device 4,14") != 0)
+		wrong("with none that exists: %s", error.text);
+	conclude("says why none is left");
+}
+
+static void
+test_load(void)
+{
+	DeviceError error;
+	Reservation large;
+	Reservation small[4];
+
+	(void) start("all", &error);
+	large = reserve(2 * BYTES, 0);
+	small[0] = reserve(100, 1);
+	small[1] = reserve(300, 2);
+	small[2] = reserve(100, 1);
+	small[3] = reserve(700, 1);
+
+	/* 900 bytes and 300 */
+	devices_shrink(&small[3], 100);
+	devices_release(&small[0]);
+	devices_release(&large);
+
+	/* 0, 200 and 300 bytes, and 0, 2 and 1 jobs */
+	large = reserve(250, 0);
+	devices_release(&small[2]);
+	small[0] = reserve(50, 1);
+	small[2] = reserve(150, 1);
+	if (!devices_grow(&small[1], 700) || devices_grow(&small[1], 1))
+		wrong("a job does not get what its device has");
+	if (!devices_other_has(&small[1], 700) ||
+		!devices_other_has(&small[1], 1750) ||
+		devices_other_has(&small[1], 1751))
+		wrong("what others have is wrong");
+	devices_release(&large);
+	for (int i = 0; i < 4; i++)
+		devices_release(&small[i]);
+	for (int number = 0; number < 3; number++)
+	{
+		if (describe(number).u.device.reserved_bytes != 0 ||
+			describe(number).u.device.jobs != 0)
+			wrong("device %d is left with something", number);
+	}
+
+	/* as much memory, but jobs that have none */
+	large = reserve(0, 0);
+	small[0] = reserve(0, 1);
+	small[1] = reserve(0, 2);
+	small[2] = reserve(0, 0);
+	conclude("takes the one with the least load");
+}
+
+static void
+test_busy_time(void)
+{
+	DeviceError error;
+	Reservation first;
+	Reservation second;
+
+	(void) start("1", &error);
+	first = reserve(10, 1);
+	second = reserve(10, 1);
+	devices_begin_sort(&first);
+	seconds_ahead += 2;
+	devices_begin_sort(&second);
+	seconds_ahead += 3;
+	devices_end_sort(&first, true);
+	seconds_ahead += 5;
+	devices_end_sort(&second, false);
+	seconds_ahead += 7;
+	if (describe(1).u.device.busy_microseconds / 1000000 != 10 ||
+		describe(1).u.device.sorts != 1)
+		wrong("%llu microseconds, %llu sorts",
+			  (unsigned long long) describe(1).u.device.busy_microseconds,
+			  (unsigned long long) describe(1).u.device.sorts);
+	devices_begin_sort(&first);
+	seconds_ahead += 1;
+	if (describe(1).u.device.busy_microseconds / 1000000 != 11)
+		wrong("it does not count the time of a sort under way");
+	conclude("counts the time in which a device sorts");
+}
+
+static void
+test_queue(void)
+{
+	DeviceError error;
+	Reservation holders[3];
+	Reservation small = NO_RESERVATION;
+	Waiting		jobs[4];
+
+	(void) start("all", &error);
+	holders[0] = reserve(2 * BYTES, 0);
+	holders[1] = reserve(BYTES - 10, 1);
+	holders[2] = reserve(BYTES - 10, 2);
+	begin_waiting(&jobs[0], 500);
+	begin_waiting(&jobs[1], 5);
+	begin_waiting(&jobs[2], 2 * BYTES);
+	begin_waiting(&jobs[3], 5);
+	if (devices_reserve(5, &small))
+		wrong("a job has overtaken those that wait");
+
+	/* the first goes to whichever is free, and then all up to the third */
+	devices_release(&holders[2]);
+	if (end_waiting(&jobs[0]) != 2 || end_waiting(&jobs[1]) != 2)
+		wrong("the first jobs are not on the free device");
+	usleep(QUIET_MS * 1000);
+	if (jobs[3].is_done)
+		wrong("a small job has overtaken a large one");
+	devices_release(&holders[1]);
+	usleep(QUIET_MS * 1000);
+	if (jobs[2].is_done || jobs[3].is_done)
+		wrong("a large job is on a device that is too small");
+	devices_release(&holders[0]);
+	if (end_waiting(&jobs[2]) != 0 || end_waiting(&jobs[3]) < 0)
+		wrong("the last jobs have not begun");
+	conclude("lets jobs wait in order, for any device");
+}
+
+static void
+test_cancel(void)
+{
+	DeviceError error;
+	Reservation holder;
+	Waiting		jobs[2];
+
+	(void) start("1", &error);
+	holder = reserve(BYTES - 10, 1);
+	begin_waiting(&jobs[0], 500);
+	begin_waiting(&jobs[1], 5);
+	jobs[0].is_cancelled = true;
+	if (end_waiting(&jobs[0]) != -1 || end_waiting(&jobs[1]) != 1)
+		wrong("the wrong job has begun");
+	devices_release(&holder);
+	if (devices_wait(BYTES + 1, never, NULL, &holder))
+		wrong("a job has more than there is");
+	conclude("notices when a job that waits is given up");
+}
+
+static void
+test_failure(void)
+{
+	DeviceError error;
+	Reservation first;
+	Reservation second;
+	Reservation third;
+
+	(void) start("1,2", &error);
+	first = reserve(10, 1);
+	devices_blame(&first, "it burns");
+	check_state(1, DEVICE_FAILED, "it burns");
+	second = reserve(BYTES, 2);
+	third = reserve(1, -1);
+	if (devices_other_has(&second, 1))
+		wrong("a device that has failed has memory");
+
+	/* the last one stays */
+	devices_blame(&second, "it drowns");
+	check_state(2, DEVICE_READY, NULL);
+	devices_release(&second);
+	second = reserve(20, 2);
+
+	seconds_ahead += OUT_SECONDS - 2;
+	check_state(1, DEVICE_FAILED, NULL);
+	seconds_ahead += 3;
+	check_state(1, DEVICE_READY, NULL);
+	third = reserve(20, 1);
+	devices_blame(&second, "it drowns");
+	check_state(2, DEVICE_FAILED, "it drowns");
+	devices_release(&first);
+	devices_release(&second);
+	devices_release(&third);
+	conclude("leaves out a device that has failed, for a while");
+}
+
+/* What waits for a device that fails must not wait for ever. */
+static void
+test_failure_while_waiting(void)
+{
+	DeviceError error;
+	Reservation large;
+	Waiting		job;
+
+	(void) start("0,1", &error);
+	large = reserve(2 * BYTES, 0);
+	begin_waiting(&job, BYTES + 1);
+	devices_blame(&large, "it burns");
+	if (end_waiting(&job) != -1)
+		wrong("it is granted on device %d", job.reservation.device);
+	devices_release(&large);
+	conclude("lets no job wait for a device that has failed");
+}
+
+/* Runs a test in a process of its own, for devices are started only once. */
+static void
+in_process(void (*test) (void))
+{
+	pid_t		child;
+	int			status = -1;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+	{
+		test();
+		exit(failures > 0);
+	}
+	if (waitpid(child, &status, 0) != child || status != 0)
+		failures++;
+}
+
+int
+main(void)
+{
+	in_process(test_start_all);
+	in_process(test_start_some);
+	in_process(test_start_none);
+	in_process(test_load);
+	in_process(test_busy_time);
+	in_process(test_queue);
+	in_process(test_cancel);
+	in_process(test_failure);
+	in_process(test_failure_while_waiting);
+	return failures > 0;
+}
