@@ -3,13 +3,15 @@
 # any.  The devices are those that the host engine has for tests.
 use strict;
 use warnings;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
 
 $ENV{GPUSORTD_HOST_DEVICES} = '100,100,200';
 $ENV{GPUSORTD_HOST_FAULT} = '1';
-my $node = PostgreSQL::Test::Cluster->new('main');
+my $node = GpusortCluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', <<'CONF');
 shared_preload_libraries = 'gpusort'
@@ -43,19 +45,13 @@ sub set_devices
 	wait_for_devices($expected, $what);
 }
 
-sub counter
-{
-	my ($name) = @_;
-	return $node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = '$name'");
-}
-
 # What a counter becomes more by.
 sub counted(&$)
 {
 	my ($act, $name) = @_;
-	my $before = counter($name);
+	my $before = $node->counter($name);
 	$act->();
-	return counter($name) - $before;
+	return $node->counter($name) - $before;
 }
 
 sub digest
@@ -141,12 +137,12 @@ my $scrolled = "BEGIN; DECLARE c SCROLL CURSOR FOR SELECT k FROM ($wide) s ORDER
 my $native_wide = $node->safe_psql('postgres', "SET gpusort.enable = off; $wide_digest $scrolled");
 foreach my $memory ('64kB', '1MB', '5MB')
 {
-	my $native_sorts = counter('sorts_native');
+	my $native_sorts = $node->counter('sorts_native');
 	is( counted(sub {
 			(undef, $out, $err) = $node->psql('postgres', "SET gpusort.work_mem = '$memory'; SET gpusort.device = cuda; $wide_digest $scrolled");
 		}, 'device_faults'), 2, "with $memory each sort asks for the device once");
 	is($out, $native_wide, 'and is right');
-	is(counter('sorts_native'), $native_sorts, 'and is not left to PostgreSQL');
+	is($node->counter('sorts_native'), $native_sorts, 'and is not left to PostgreSQL');
 }
 
 #
@@ -241,7 +237,7 @@ foreach my $how (sort keys %large)
 	{
 		is( counted(sub { (undef, $out, $err) = $node->psql('postgres', "SET gpusort.work_mem = '$memory'; $large"); }, 'device_full') > 0, 1,
 			"a sort that is too large, $how, counts, with $memory");
-		is(counter('sorts_native'), '0', 'it is not left to PostgreSQL');
+		is($node->counter('sorts_native'), '0', 'it is not left to PostgreSQL');
 		is($out, $expected, 'it is right');
 		like($err, $reason, 'and says so');
 	}
