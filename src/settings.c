@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <limits.h>
 
 #include "miscadmin.h"
@@ -27,6 +28,13 @@ bool		gpusort_verify = false;
 int			gpusort_daemon_engine = ENGINE_AUTO;
 int			gpusort_staging_memory = 16;
 int			gpusort_device_memory = 90;
+double		gpusort_put_row_cost = 0.012;
+double		gpusort_put_kilobyte_cost = 0.1;
+double		gpusort_key_word_cost = 0.003;
+double		gpusort_host_sort_row_cost = 0.006;
+double		gpusort_get_row_cost = 0.01;
+double		gpusort_get_shared_row_cost = 0.02;
+double		gpusort_new_shared_kilobyte_cost = 0.1;
 
 static const struct config_enum_entry device_options[] = {
 	{"auto", DEVICE_AUTO, false},
@@ -88,6 +96,15 @@ check_work_mem(int *value, void **extra, GucSource source)
 		return true;
 	GUC_check_errdetail("It must be -1, for the value of work_mem or maintenance_work_mem, or at least 64kB.");
 	return false;
+}
+
+/* One of the planner's costs. */
+static void
+define_cost(const char *name, const char *description, double *value)
+{
+	DefineCustomRealVariable(name, description, NULL,
+							 value, *value, 0, DBL_MAX,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 }
 
 void
@@ -154,5 +171,26 @@ settings_define(void)
 							NULL,
 							&gpusort_device_memory, 90, 1, 100,
 							PGC_SIGHUP, 0, NULL, NULL, NULL);
+	define_cost("gpusort.put_row_cost",
+				"Sets the planner's estimate of the cost of a sort taking a row, with a key of 8 bytes.",
+				&gpusort_put_row_cost);
+	define_cost("gpusort.put_kilobyte_cost",
+				"Sets the planner's estimate of the cost of copying each kilobyte of these rows.",
+				&gpusort_put_kilobyte_cost);
+	define_cost("gpusort.key_word_cost",
+				"Sets the planner's estimate of the cost of each further 8 bytes of a row's key.",
+				&gpusort_key_word_cost);
+	define_cost("gpusort.host_sort_row_cost",
+				"Sets the planner's estimate of the cost of sorting a row's key where no GPU does it.",
+				&gpusort_host_sort_row_cost);
+	define_cost("gpusort.get_row_cost",
+				"Sets the planner's estimate of the cost of handing a sorted row on.",
+				&gpusort_get_row_cost);
+	define_cost("gpusort.get_shared_row_cost",
+				"Sets the planner's estimate of the cost of taking a parallel worker's row from it and handing it on.",
+				&gpusort_get_shared_row_cost);
+	define_cost("gpusort.new_shared_kilobyte_cost",
+				"Sets the planner's estimate of the further cost of each kilobyte of such rows beyond min_dynamic_shared_memory.",
+				&gpusort_new_shared_kilobyte_cost);
 	MarkGUCPrefixReserved("gpusort");
 }

@@ -39,6 +39,15 @@ extern int	gpusort_daemon_engine;	/* a DaemonEngine */
 extern int	gpusort_staging_memory; /* MB */
 extern int	gpusort_device_memory;	/* percent */
 
+/* What a sort costs, see sort_cost.c. */
+extern double gpusort_put_row_cost;
+extern double gpusort_put_kilobyte_cost;
+extern double gpusort_key_word_cost;
+extern double gpusort_host_sort_row_cost;
+extern double gpusort_get_row_cost;
+extern double gpusort_get_shared_row_cost;
+extern double gpusort_new_shared_kilobyte_cost;
+
 /* Makes them known to PostgreSQL. */
 extern void settings_define(void);
 
