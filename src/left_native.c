@@ -84,6 +84,8 @@ first_rows_are_few(const SortSize *size, double bound)
 	if (bound == NO_BOUND || bound * 2 >= size->rows ||
 		!sort_fits_memory(bound, size->width))
 		return false;
+	if (!gpusort_enable_costs)
+		return true;
 	cost_sort_alone(size, &startup, &total);
 	return cost_first_rows(size, bound) <=
 		startup + (total - startup) * bound / size->rows;

@@ -20,6 +20,7 @@
 bool		gpusort_enable = true;
 bool		gpusort_enable_sort = true;
 bool		gpusort_enable_index_build = true;
+bool		gpusort_enable_costs = true;
 int			gpusort_device = DEVICE_AUTO;
 int			gpusort_min_rows = 10000;
 int			gpusort_work_mem = -1;
@@ -125,6 +126,11 @@ settings_define(void)
 							 NULL,
 							 &gpusort_enable_index_build, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpusort.enable_costs",
+							 "Enables choosing plans by what sorts of gpusort cost.",
+							 "Off, plans are chosen by the costs of PostgreSQL's own sorts.",
+							 &gpusort_enable_costs, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.device",
 							 "Chooses what sorts.",
 							 "\"auto\" takes the GPU where there is one and the rows are enough to gain, "

@@ -30,6 +30,7 @@ typedef enum DaemonEngine
 extern bool gpusort_enable;
 extern bool gpusort_enable_sort;
 extern bool gpusort_enable_index_build;
+extern bool gpusort_enable_costs;
 extern int	gpusort_device;		/* a DeviceChoice */
 extern int	gpusort_min_rows;
 extern int	gpusort_work_mem;	/* kB, or -1 */

@@ -1,6 +1,7 @@
 -- Plan places: wherever in a plan a Sort can stand, a GpuSort does in its place
 -- what the Sort would have done.
 SET gpusort.min_rows = 0;
+SET gpusort.enable_costs = off;
 SET work_mem = '64MB';
 SET max_parallel_workers_per_gather = 0;
 SET enable_hashagg = off;
@@ -173,8 +174,6 @@ RESET enable_mergejoin;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
-SET gpusort.get_shared_row_cost = 0;
-SET gpusort.new_shared_kilobyte_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SELECT examine($$SELECT k, txt FROM numbers ORDER BY k$$);
 SELECT examine($$SELECT grp, gap, count(*) FROM numbers GROUP BY grp, gap$$);

@@ -134,6 +134,35 @@ RESET parallel_leader_participation;
 SET gpusort.enable_sort = off;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 RESET gpusort.enable_sort;
+-- by core's costs alone
+SET gpusort.enable_costs = off;
+SELECT nodes('SELECT * FROM numbers ORDER BY other');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 30000');
+RESET gpusort.enable_costs;
+SET max_parallel_workers_per_gather = 0;
+
+-- grouping and joining what is sorted, or hashed
+CREATE FUNCTION nodes_by_costs(query text) RETURNS TABLE (sorts_are text, nodes text) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR sorts_are, nodes IN VALUES ('cheap', '0'), ('dear', '10') LOOP
+		PERFORM set_config('gpusort.put_row_cost', nodes, true);
+		nodes := nodes(query);
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SET gpusort.put_kilobyte_cost = 0;
+SET gpusort.host_sort_row_cost = 0;
+SET gpusort.get_row_cost = 0;
+SELECT * FROM nodes_by_costs('SELECT other, count(*), sum(id) FROM numbers GROUP BY other');
+SELECT * FROM nodes_by_costs('SELECT other FROM numbers GROUP BY other HAVING other > 0');
+SELECT * FROM nodes_by_costs('SELECT DISTINCT other, txt FROM numbers');
+SELECT * FROM nodes_by_costs('SELECT DISTINCT other FROM numbers ORDER BY other DESC');
+SELECT * FROM nodes_by_costs('SELECT DISTINCT ON (other) other, txt FROM numbers ORDER BY other, txt DESC');
+SELECT * FROM nodes_by_costs('SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
+SELECT * FROM nodes_by_costs('SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
+SELECT * FROM nodes_by_costs('SELECT id FROM numbers a WHERE NOT EXISTS (SELECT FROM numbers b WHERE a.other = b.other AND a.txt < b.txt)');
+SELECT * FROM nodes_by_costs('SELECT id FROM numbers a WHERE other + 1 IN (SELECT other FROM numbers b)');
+SELECT * FROM nodes_by_costs('SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.id = b.other');
 
 DROP TABLE numbers, settings;
-DROP FUNCTION nodes, costs;
+DROP FUNCTION nodes, costs, nodes_by_costs;
