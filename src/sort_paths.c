@@ -129,7 +129,9 @@ make_sort(PlannerInfo *root, RelOptInfo *relation, Path *input, List *pathkeys,
 static double
 ordered_bound(const PlannerInfo *root)
 {
-	return root->limit_tuples >= 0 ? root->limit_tuples : NO_BOUND;
+	/* functions that return sets may make more of each */
+	return root->limit_tuples >= 0 && !root->parse->hasTargetSRFs ?
+		root->limit_tuples : NO_BOUND;
 }
 
 /* Can a leader and its workers sort the rows of this path together? */
@@ -233,7 +235,8 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 	Path	   *alone;
 	Path	   *together = NULL;
 
-	if (root->sort_pathkeys == NIL)
+	/* what a set operation puts out, and its LIMIT, are not known here */
+	if (root->sort_pathkeys == NIL || root->parse->setOperations != NULL)
 		return;
 	alone = make_sort_alone(root, ordered, input->cheapest_total_path);
 	if (input->partial_pathlist != NIL)

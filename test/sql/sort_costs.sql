@@ -111,6 +111,10 @@ SET gpusort.put_row_cost = 0.02;
 SET gpusort.host_sort_row_cost = 0.005;
 SET gpusort.get_row_cost = 0.01;
 
+-- the result of a set operation, functions that return sets
+SELECT split_part(nodes('SELECT other FROM numbers INTERSECT ALL SELECT other FROM numbers ORDER BY other DESC'), ' -> ', 1) node;
+SELECT nodes('SELECT other, generate_series(1, 10) FROM numbers ORDER BY other LIMIT 100');
+
 -- parallel workers, by what it costs to have rows from them
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 100;
