@@ -36,6 +36,7 @@ double		gpusort_host_sort_row_cost = 0.0045;
 double		gpusort_get_row_cost = 0.01;
 double		gpusort_get_shared_row_cost = 0.03;
 double		gpusort_new_shared_kilobyte_cost = 0.3;
+double		gpusort_hash_row_cost = 0.02;
 
 static const struct config_enum_entry device_options[] = {
 	{"auto", DEVICE_AUTO, false},
@@ -198,5 +199,8 @@ settings_define(void)
 	define_cost("gpusort.new_shared_kilobyte_cost",
 				"Sets the planner's estimate of the further cost of each kilobyte of such rows beyond min_dynamic_shared_memory.",
 				&gpusort_new_shared_kilobyte_cost);
+	define_cost("gpusort.hash_row_cost",
+				"Sets the planner's estimate of what looking up a row in a hash table costs more with each doubling of the table beyond 2 MB.",
+				&gpusort_hash_row_cost);
 	MarkGUCPrefixReserved("gpusort");
 }

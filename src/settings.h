@@ -48,6 +48,7 @@ extern double gpusort_host_sort_row_cost;
 extern double gpusort_get_row_cost;
 extern double gpusort_get_shared_row_cost;
 extern double gpusort_new_shared_kilobyte_cost;
+extern double gpusort_hash_row_cost;
 
 /* Makes them known to PostgreSQL. */
 extern void settings_define(void);

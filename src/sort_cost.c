@@ -18,6 +18,7 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
@@ -39,6 +40,13 @@
  * an operator: twice what core charges, since it is all over the heap.
  */
 #define HEAP_OPERATORS		4
+
+/*
+ * Core's hash tables: what an entry has beside its row, about, and how large a
+ * table is for which a look-up takes what core expects.
+ */
+#define HASH_ENTRY_BYTES	48
+#define FAST_HASH_BYTES		(2.0 * 1024 * 1024)
 
 double
 sort_key_words(Oid type, int32 typmod)
@@ -137,4 +145,20 @@ cost_first_rows(const SortSize *size, double bound)
 
 	return HEAP_OPERATORS * cpu_operator_cost *
 		(size->rows + replaced * log2(kept));
+}
+
+/*
+ * To core all tables are alike.  But the larger one is, the more of its look-ups
+ * miss the caches: each doubling was found to take the same time more.
+ */
+Cost
+cost_hashing_more(double lookups, double entries, int width)
+{
+	double		bytes = shared_rows_bytes(entries, width) +
+		entries * HASH_ENTRY_BYTES;
+
+	/* what exceeds the memory for it is hashed in parts */
+	bytes = Min(bytes, get_hash_memory_limit());
+	return bytes <= FAST_HASH_BYTES ? 0 :
+		lookups * log2(bytes / FAST_HASH_BYTES) * gpusort_hash_row_cost;
 }

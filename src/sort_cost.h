@@ -40,4 +40,10 @@ extern void cost_sort_together(const SortSize *size, double participants,
 /* Core's sort of which only the first "bound" rows are kept. */
 extern Cost cost_first_rows(const SortSize *size, double bound);
 
+/*
+ * What core's hashing costs more than core expects, when rows are looked up so
+ * many times in a table of so many entries of this width.
+ */
+extern Cost cost_hashing_more(double lookups, double entries, int width);
+
 #endif							/* GPUSORT_SORT_COST_H */

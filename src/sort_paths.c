@@ -7,8 +7,9 @@
  * passage of each row through a tuple queue and for comparing it again there.
  * With GpuSort there is none of that.  So paths are added with the costs of
  * what plan_sort.c will make of them.  They are of core's own nodes, and
- * compete with all that core has found: indexes, incremental sorts, hashing,
- * workers that evaluate dear expressions.
+ * compete with all that core has found: indexes, incremental sorts, workers
+ * that evaluate dear expressions, and hashing, of which core expects too much
+ * where tables are large.
  *
  *	- For an ORDER BY: the sort of its input in one process, and with parallel
  *	  workers together.  Core's own paths of these two kinds are dropped, since
@@ -251,6 +252,57 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 }
 
 /*
+ * ---- hashing, or sorting
+ */
+
+/* What hashing in this path costs more than core expects, 0 if it has none. */
+static Cost
+hashing_more(const Path *path)
+{
+	if (IsA(path, HashPath))
+	{
+		const JoinPath *join = &((const HashPath *) path)->jpath;
+		const Path *table = join->innerjoinpath;
+
+		return cost_hashing_more(join->outerjoinpath->rows + table->rows,
+								 table->rows, table->pathtarget->width);
+	}
+	if (IsA(path, AggPath))
+	{
+		const AggPath *agg = (const AggPath *) path;
+
+		if (agg->aggstrategy == AGG_HASHED && agg->aggsplit == AGGSPLIT_SIMPLE)
+			return cost_hashing_more(agg->subpath->rows, agg->numGroups,
+									 path->pathtarget->width);
+	}
+	return 0;
+}
+
+/*
+ * Adds a path with our sorts.  Those of core's that hash are dropped if they are
+ * dearer but for what core expects of hashing.  If not all rows are wanted these
+ * may be the ones that give the first rows sooner.
+ */
+static void
+add_path_before_hashing(const PlannerInfo *root, RelOptInfo *relation,
+						Path *sorted)
+{
+	ListCell   *cell;
+
+	foreach(cell, relation->pathlist)
+	{
+		const Path *path = lfirst(cell);
+		Cost		more = hashing_more(path);
+
+		if (more > 0 && root->tuple_fraction == 0 &&
+			path->total_cost + more > sorted->total_cost)
+			relation->pathlist = foreach_delete_current(relation->pathlist,
+														cell);
+	}
+	add_path(relation, sorted);
+}
+
+/*
  * ---- GROUP BY and DISTINCT
  */
 
@@ -287,7 +339,7 @@ add_grouping_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 	else
 		path = (Path *) create_group_path(root, grouped, path, clause, having,
 										  ngroups);
-	add_path(grouped, path);
+	add_path_before_hashing(root, grouped, path);
 }
 
 static void
@@ -304,10 +356,11 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 	if (path == NULL)
 		return;
 	/* all paths yield as many rows */
-	add_path(distinct, (Path *)
-			 create_upper_unique_path(root, distinct, path,
-									  list_length(root->distinct_pathkeys),
-									  ((Path *) linitial(distinct->pathlist))->rows));
+	path = (Path *)
+		create_upper_unique_path(root, distinct, path,
+								 list_length(root->distinct_pathkeys),
+								 ((Path *) linitial(distinct->pathlist))->rows);
+	add_path_before_hashing(root, distinct, path);
 }
 
 static void
@@ -373,6 +426,7 @@ add_merge_join_path(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 	List	   *inner_keys;
 	Path	   *outer_path;
 	Path	   *inner_path;
+	Path	   *path;
 	bool		sorts = false;
 
 	outer_keys = select_outer_pathkeys_for_merge(root, extra->mergeclause_list,
@@ -387,12 +441,21 @@ add_merge_join_path(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 
 	initial_cost_mergejoin(root, &costs, type, clauses, outer_path, inner_path,
 						   NIL, NIL, 0, extra);
-	add_path(join, (Path *)
-			 create_mergejoin_path(root, join, type, &costs, extra, outer_path,
-								   inner_path, extra->restrictlist,
-								   build_join_pathkeys(root, join, type,
-													   outer_keys),
-								   NULL, clauses, NIL, NIL, 0));
+	path = (Path *)
+		create_mergejoin_path(root, join, type, &costs, extra, outer_path,
+							  inner_path, extra->restrictlist,
+							  build_join_pathkeys(root, join, type, outer_keys),
+							  NULL, clauses, NIL, NIL, 0);
+
+	/*
+	 * Core tries a join from both sides, one after the other.  Only of an inner
+	 * join both can be merged here; of others a hashing path would be left that
+	 * may be the worse one.
+	 */
+	if (type == JOIN_INNER)
+		add_path_before_hashing(root, join, path);
+	else
+		add_path(join, path);
 }
 
 static void
@@ -404,9 +467,9 @@ add_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 
 	/* of the other types not all can be merged, or not by all clauses */
 	if (are_wanted() && enable_mergejoin && extra->mergeclause_list != NIL &&
+		!IS_OTHER_REL(join) &&
 		(type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI ||
 		 type == JOIN_ANTI) &&
-		!IS_OTHER_REL(join) &&
 		outer->cheapest_total_path->param_info == NULL &&
 		inner->cheapest_total_path->param_info == NULL)
 		add_merge_join_path(root, join, outer, inner, type, extra);

@@ -167,6 +167,22 @@ SELECT * FROM nodes_by_costs('SELECT a.id, b.txt FROM numbers a LEFT JOIN number
 SELECT * FROM nodes_by_costs('SELECT id FROM numbers a WHERE NOT EXISTS (SELECT FROM numbers b WHERE a.other = b.other AND a.txt < b.txt)');
 SELECT * FROM nodes_by_costs('SELECT id FROM numbers a WHERE other + 1 IN (SELECT other FROM numbers b)');
 SELECT * FROM nodes_by_costs('SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.id = b.other');
+-- what core expects of large hash tables is not all of it, unless only the first rows are wanted
+SET gpusort.put_row_cost = 0.02;
+SET gpusort.get_row_cost = 0.01;
+CREATE FUNCTION nodes_by_hashing(query text) RETURNS TABLE (hashing_is text, nodes text) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR hashing_is, nodes IN VALUES ('cheap', '0'), ('dear', '1') LOOP
+		PERFORM set_config('gpusort.hash_row_cost', nodes, true);
+		nodes := nodes(query);
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SELECT * FROM nodes_by_hashing('SELECT other, count(*) FROM numbers GROUP BY other');
+SELECT * FROM nodes_by_hashing('SELECT DISTINCT other FROM numbers');
+SELECT * FROM nodes_by_hashing('SELECT DISTINCT other FROM numbers LIMIT 10');
+SELECT * FROM nodes_by_hashing('SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
+SELECT * FROM nodes_by_hashing('SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
 
 DROP TABLE numbers, settings;
-DROP FUNCTION nodes, costs, nodes_by_costs;
+DROP FUNCTION nodes, costs, nodes_by_costs, nodes_by_hashing;
