@@ -40,6 +40,9 @@ typedef struct GpuSortState
 	SortColumn *columns;
 	int			ncolumns;
 	bool		random_access;	/* rows may be wanted again or backward */
+	TupleTableSlot *row;		/* as it is sorted */
+	AttrNumber *copied;			/* of it, what is added to hand it on */
+	int			ncopied;
 	RowSort    *sort;			/* NULL before the first fetch */
 	bool		finished;		/* there are no rows, or no more */
 
@@ -93,6 +96,61 @@ create_gpusort_state(CustomScan *scan)
 	return (Node *) state;
 }
 
+/*
+ * Rows are handed on as they are stored.  If they lack columns that are copies
+ * of others, these are added.  That takes no projection, which would look at
+ * all columns one by one.
+ */
+static void
+init_result(GpuSortState *state)
+{
+	ScanState  *scan = &state->css.ss;
+	CustomScan *plan = (CustomScan *) scan->ps.plan;
+	List	   *target_list = plan->scan.plan.targetlist;
+	int			nstored = list_length(plan->custom_scan_tlist);
+
+	scan->ps.ps_ProjInfo = NULL;
+	state->ncopied = list_length(target_list) - nstored;
+	if (state->ncopied == 0)
+	{
+		ExecInitResultTupleSlotTL(&scan->ps, &TTSOpsMinimalTuple);
+		state->row = scan->ps.ps_ResultTupleSlot;
+		return;
+	}
+
+	ExecInitResultTupleSlotTL(&scan->ps, &TTSOpsVirtual);
+	state->row = ExecInitExtraTupleSlot(scan->ps.state,
+										ExecGetResultType(outerPlanState(scan)),
+										&TTSOpsMinimalTuple);
+	state->copied = palloc(state->ncopied * sizeof(AttrNumber));
+	for (int i = 0; i < state->ncopied; i++)
+	{
+		TargetEntry *entry = list_nth(target_list, nstored + i);
+
+		state->copied[i] = castNode(Var, entry->expr)->varattno;
+	}
+}
+
+/* The row at hand with the copies that were added to it. */
+static TupleTableSlot *
+add_copies(GpuSortState *state)
+{
+	TupleTableSlot *row = state->row;
+	TupleTableSlot *slot = state->css.ss.ps.ps_ResultTupleSlot;
+	int			nstored = row->tts_tupleDescriptor->natts;
+
+	ExecClearTuple(slot);
+	slot_getallattrs(row);
+	memcpy(slot->tts_values, row->tts_values, nstored * sizeof(Datum));
+	memcpy(slot->tts_isnull, row->tts_isnull, nstored * sizeof(bool));
+	for (int i = 0; i < state->ncopied; i++)
+	{
+		slot->tts_values[nstored + i] = row->tts_values[state->copied[i] - 1];
+		slot->tts_isnull[nstored + i] = row->tts_isnull[state->copied[i] - 1];
+	}
+	return ExecStoreVirtualTuple(slot);
+}
+
 static void
 begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 {
@@ -104,9 +162,7 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 	outerPlanState(node) = ExecInitNode(outerPlan(node->ss.ps.plan), estate,
 										eflags & ~again);
 
-	/* rows are handed on as they are stored, and nothing is projected */
-	ExecInitResultTupleSlotTL(&node->ss.ps, &TTSOpsMinimalTuple);
-	node->ss.ps.ps_ProjInfo = NULL;
+	init_result(state);
 }
 
 /* Is this process one of several that sort together? */
@@ -226,21 +282,31 @@ static TupleTableSlot *
 exec_gpusort(CustomScanState *node)
 {
 	GpuSortState *state = (GpuSortState *) node;
-	TupleTableSlot *slot = node->ss.ps.ps_ResultTupleSlot;
+	EState	   *estate = node->ss.ps.state;
 
 	if (unlikely(state->sort == NULL) && !state->finished)
 		take_child(state);
-	if (unlikely(state->finished))
-		return ExecClearTuple(slot);
-	(void) row_sort_get(state->sort,
-						ScanDirectionIsForward(node->ss.ps.state->es_direction),
-						slot);
-	return slot;
+	if (unlikely(state->finished) ||
+		!row_sort_get(state->sort,
+					  ScanDirectionIsForward(estate->es_direction),
+					  state->row))
+		return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
+	return likely(state->ncopied == 0) ? state->row : add_copies(state);
 }
 
+/* Forgets the row that was handed on last. */
+static void
+clear_row(GpuSortState *state)
+{
+	ExecClearTuple(state->css.ss.ps.ps_ResultTupleSlot);
+	ExecClearTuple(state->row);
+}
+
+/* Ends the sort, if there is one. */
 static void
 drop_sort(GpuSortState *state)
 {
+	clear_row(state);
 	if (state->sort != NULL)
 		row_sort_end(state->sort);
 	state->sort = NULL;
@@ -249,7 +315,6 @@ drop_sort(GpuSortState *state)
 static void
 end_gpusort(CustomScanState *node)
 {
-	ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
 	drop_sort((GpuSortState *) node);
 	ExecEndNode(outerPlanState(node));
 }
@@ -264,10 +329,10 @@ rescan_gpusort(CustomScanState *node)
 	if (state->sort == NULL && !state->finished)
 		return;
 
-	ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
 	if (child->chgParam == NULL && state->random_access &&
 		state->shared == NULL && state->sort != NULL)
 	{
+		clear_row(state);
 		row_sort_rescan(state->sort);
 		return;
 	}
@@ -336,7 +401,6 @@ shutdown_gpusort(CustomScanState *node)
 
 	if (state->sort != NULL && sorts_together(state))
 	{
-		ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
 		drop_sort(state);
 		state->finished = true;
 	}

@@ -18,6 +18,7 @@
 
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/planmain.h"
 #include "optimizer/planner.h"
 
 #include "left_native.h"
@@ -31,11 +32,63 @@ static planner_hook_type previous_planner_hook;
 
 static Plan *rewrite_plan(Plan *plan, double bound);
 
-/* The GpuSort that does what this Sort does. */
+/*
+ * The number of the column which has the value of this one, that differs in
+ * its collation alone; 0 if there is none.
+ */
+static AttrNumber
+original_of(const TargetEntry *copy, List *target_list)
+{
+	const RelabelType *relabel = (const RelabelType *) copy->expr;
+	ListCell   *cell;
+
+	if (!IsA(relabel, RelabelType) || !IsA(relabel->arg, Var) ||
+		relabel->resulttype != ((Var *) relabel->arg)->vartype)
+		return 0;
+	foreach(cell, target_list)
+	{
+		const TargetEntry *entry = lfirst(cell);
+
+		if (equal(entry->expr, relabel->arg))
+			return entry->resno;
+	}
+	return 0;
+}
+
+/*
+ * ORDER BY x COLLATE y has the child of a Sort hand on x twice, the second
+ * time for the order alone.  Takes such columns off the end of the child's
+ * rows, and has the Sort sort by the others.  Returns for each column the
+ * number of the one that has its value.
+ */
+static List *
+drop_copies(Sort *sort)
+{
+	Plan	   *child = sort->plan.lefttree;
+	List	   *columns = child->targetlist;
+	int			nkept = list_length(columns);
+	List	   *sources = NIL;
+
+	if (is_projection_capable_plan(child))
+		while (nkept > 0 &&
+			   original_of(list_nth(columns, nkept - 1), columns) != 0)
+			nkept--;
+
+	for (int i = 0; i < list_length(columns); i++)
+		sources = lappend_int(sources, i < nkept ? i + 1 :
+							  original_of(list_nth(columns, i), columns));
+	for (int i = 0; i < sort->numCols; i++)
+		sort->sortColIdx[i] = list_nth_int(sources, sort->sortColIdx[i] - 1);
+	child->targetlist = list_truncate(list_copy(columns), nkept);
+	return sources;
+}
+
+/* The GpuSort that does what this Sort does, which is of no use any more. */
 static Plan *
-replace_sort(const Sort *sort)
+replace_sort(Sort *sort)
 {
 	CustomScan *scan = makeNode(CustomScan);
+	List	   *sources = drop_copies(sort);
 	List	   *target_list = NIL;
 	ListCell   *cell;
 
@@ -48,12 +101,15 @@ replace_sort(const Sort *sort)
 	scan->custom_private = gpusort_scan_private(sort);
 
 	/*
-	 * The rows handed on are the child's.  For the executor that is a scan of
-	 * rows of custom_scan_tlist without projection; for EXPLAIN the variables
-	 * lead back to the expressions of the Sort.  Constants stay constants, as
-	 * the planner leaves them in a Sort.
+	 * The rows handed on are the child's, with their dropped columns.  For the
+	 * executor that is a scan of rows of custom_scan_tlist, without projection
+	 * if nothing was dropped; for EXPLAIN the variables lead back to the
+	 * expressions of the Sort.  Constants stay constants, as the planner
+	 * leaves them in a Sort.
 	 */
-	scan->custom_scan_tlist = sort->plan.targetlist;
+	scan->custom_scan_tlist =
+		list_truncate(list_copy(sort->plan.targetlist),
+					  list_length(sort->plan.lefttree->targetlist));
 	foreach(cell, sort->plan.targetlist)
 	{
 		TargetEntry *entry = flatCopyTargetEntry(lfirst(cell));
@@ -63,8 +119,9 @@ replace_sort(const Sort *sort)
 		target_list = lappend(target_list, entry);
 		if (IsA(expr, Const))
 			continue;
-		var = makeVar(INDEX_VAR, entry->resno, exprType(expr),
-					  exprTypmod(expr), exprCollation(expr), 0);
+		var = makeVar(INDEX_VAR, list_nth_int(sources, entry->resno - 1),
+					  exprType(expr), exprTypmod(expr), exprCollation(expr),
+					  0);
 		var->varnosyn = IsA(expr, Var) ? ((Var *) expr)->varnosyn : 0;
 		var->varattnosyn = IsA(expr, Var) ? ((Var *) expr)->varattnosyn : 0;
 		entry->expr = (Expr *) var;

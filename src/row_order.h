@@ -118,14 +118,15 @@ row_order_get(const RowOrder *order, uint64 entry)
 #define PREFETCH_ROW		16
 
 /*
- * The row of an entry, when the entries after it will be wanted next.
+ * The row of an entry, when the entries after it will be wanted next, and of
+ * each row its first so many bytes.
  *
  * The order jumps about in memory, so what later entries need is fetched into
  * the cache ahead of them.  That is not in a function of its own because gcc
  * takes one that only prefetches for one without effect, and drops the call.
  */
 static inline void *
-row_order_get_forward(const RowOrder *order, uint64 entry)
+row_order_get_forward(const RowOrder *order, uint64 entry, Size bytes)
 {
 	const RowStore *store = order->store;
 
@@ -136,8 +137,8 @@ row_order_get_forward(const RowOrder *order, uint64 entry)
 
 		__builtin_prefetch(row_store_place(store,
 										   order->entries[entry + PREFETCH_PLACE]));
-		__builtin_prefetch(row);
-		__builtin_prefetch(row + CACHE_LINE_BYTES);
+		for (Size line = 0; line < bytes; line += CACHE_LINE_BYTES)
+			__builtin_prefetch(row + line);
 	}
 	return row_order_get(order, entry);
 }

@@ -46,6 +46,13 @@
 #define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
 
 /*
+ * What is fetched into the cache of a row ahead of its turn: what it takes to
+ * hand it on, or more if its values will be looked at; and at the most.
+ */
+#define ROW_HEAD_BYTES			(2 * CACHE_LINE_BYTES)
+#define MOST_FETCHED_BYTES		(8 * CACHE_LINE_BYTES)
+
+/*
  * The part of the memory of processes that sort together which is put aside
  * for rows that each sorts for itself.
  */
@@ -73,6 +80,7 @@ struct RowSort
 	Tuplesortstate *tuplesort;
 
 	/* when sorted in memory */
+	Size		row_bytes;		/* of a row to be fetched into the cache */
 	uint64		next;			/* entry of the order to be handed out next */
 	bool		at_end;			/* someone has tried to go past the end */
 	uint64		marked_next;
@@ -327,6 +335,8 @@ sort_by_keys(RowSort *sort)
 				  "its keys were misleading");
 		return;
 	}
+	sort->row_bytes = Min(row_store_row_bytes(sort->store),
+						  MOST_FETCHED_BYTES);
 	sort->report.nrows += sort->store->nrows;
 	sort->report.memory = Max(order->memory, sort->report.memory);
 	sort->report.method = order->method;
@@ -532,8 +542,10 @@ row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 	}
 	if (unlikely(gpusort_verify))
 		row_order_verify(sort->order, entry);
-	ExecStoreMinimalTuple(row_order_get_forward(sort->order, entry), slot,
-						  false);
+	ExecStoreMinimalTuple(row_order_get_forward(sort->order, entry,
+												slot->tts_nvalid > 0 ?
+												sort->row_bytes : ROW_HEAD_BYTES),
+						  slot, false);
 	return true;
 }
 

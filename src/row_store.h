@@ -89,4 +89,11 @@ row_store_get(const RowStore *store, uint32 row)
 	return *row_store_place(store, row);
 }
 
+/* Bytes of a row, on average and more or less. */
+static inline Size
+row_store_row_bytes(const RowStore *store)
+{
+	return store->nrows == 0 ? 0 : store->memory / store->nrows;
+}
+
 #endif							/* GPUSORT_ROW_STORE_H */

@@ -97,10 +97,11 @@ sorted_runs_add(SortedRuns *runs)
 {
 	RowOrder   *order = runs->order;
 	RunTape    *run = run_tape_create(runs->tapes);
+	Size		row_bytes = row_store_row_bytes(order->store);
 
 	for (uint64 entry = 0; entry < order->store->nrows; entry++)
 	{
-		MinimalTuple row = row_order_get_forward(order, entry);
+		MinimalTuple row = row_order_get_forward(order, entry, row_bytes);
 
 		CHECK_FOR_INTERRUPTS();
 		if (unlikely(gpusort_verify))

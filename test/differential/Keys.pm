@@ -129,7 +129,8 @@ sub draw_key
 		if ($result)
 		{
 			$key{type} = $result eq 'record' ? $record : type_named($result);
-			delete $key{collation} unless $result eq 'bpchar' || $result eq 'text' && $kind eq 'padded string';
+			# a cast to another string keeps the collation
+			delete $key{collation} unless $result =~ /^(text|bpchar|name)$/;
 		}
 	}
 	if ($key{type}{collatable} && chance($key{sql} eq $column->{sql} ? 0.2 : 0.4))

@@ -288,8 +288,8 @@ sub outputs
 	foreach my $side ('native', 'forced')
 	{
 		$outputs{$side} //= $sides->{$side}->receive(PATIENCE_SECONDS);
-		# of several values that are out of range, any one may be the first
-		$outputs{$side} =~ s/^(ERROR: +)".*"( is out of range)/$1"..."$2/mg;
+		# of several rows of which no value can be had, any one may be the first
+		$outputs{$side} =~ s/^(ERROR: +)(?:division by zero|.*\bout of range\b.*)/$1no such value/mg;
 		# a table that parallel workers fill has its rows elsewhere each time
 		$outputs{$side} =~ s/^(DETAIL: +Index row references tuple )\(\d+,\d+\)/$1(...)/mg;
 	}

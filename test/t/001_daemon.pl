@@ -2,11 +2,13 @@
 # comes and goes, killed it comes back, and no query notices but by its time.
 use strict;
 use warnings;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
+my $node = GpusortCluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', <<'CONF');
 shared_preload_libraries = 'gpusort'
@@ -18,32 +20,12 @@ CONF
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
 
-sub wait_until_ready
-{
-	my ($what) = @_;
-	ok( $node->poll_query_until(
-			'postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"),
-		$what);
-}
-
-sub daemon_pid
-{
-	my $data = $node->data_dir;
-	foreach my $directory (glob '/proc/[0-9]*')
-	{
-		my $program = readlink("$directory/exe") // next;
-		my $working = readlink("$directory/cwd") // next;
-		return $1 if $program =~ m{/gpusortd$} && $working eq $data && $directory =~ /(\d+)$/;
-	}
-	return 0;
-}
-
 my $sort = 'SELECT k FROM (SELECT hashint4(i) k FROM generate_series(1, 300000) i OFFSET 0) s ORDER BY k';
 my $digest = "SELECT count(*), md5(string_agg(k::text, ',')) FROM ($sort) s";
 my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; $digest");
 
-wait_until_ready('gpusortd starts with the server');
-isnt(daemon_pid(), 0, 'it works in the data directory');
+$node->wait_until_ready('gpusortd starts with the server');
+isnt($node->daemon_pid, 0, 'it works in the data directory');
 is((stat($node->data_dir . '/pg_stat_tmp/gpusortd.sock'))[2] & 0777, 0600, "its socket is the server's own");
 is($node->safe_psql('postgres', "SET gpusort.device = cuda; $digest"), $native, 'it sorts');
 is($node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = 'sorts_device'"), '1', 'and that is counted');
@@ -52,11 +34,10 @@ is( $node->safe_psql('postgres', "SET gpusort.device = cuda; SELECT count(*) FRO
 	'3000001', 'and again');
 
 # killed while nothing sorts
-my $first = daemon_pid();
+my $first = $node->daemon_pid;
 kill 'KILL', $first;
-ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"),
-	'gpusortd is back after it was killed');
-isnt(daemon_pid(), $first, 'as another process');
+$node->wait_until_ready('gpusortd is back after it was killed');
+isnt($node->daemon_pid, $first, 'as another process');
 is($node->safe_psql('postgres', "SET gpusort.device = cuda; $digest"), $native, 'and sorts again');
 
 # killed in the middle of a sort, while the keys are coming
@@ -69,7 +50,7 @@ BEGIN
 	RETURN hashint4(i);
 END $$;
 SQL
-my $pid = daemon_pid();
+my $pid = $node->daemon_pid;
 my ($status, $out, $err) = $node->psql('postgres', <<"SQL");
 SET gpusort.device = cuda;
 SELECT count(*), md5(string_agg(k::text, ','))
@@ -78,7 +59,7 @@ SQL
 is($out, $native, 'a sort whose gpusortd is killed is done all the same');
 like($err, qr/sorting without the device/, 'and says so');
 is($node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = 'device_faults'"), '1', 'once');
-wait_until_ready('and gpusortd is back');
+$node->wait_until_ready('and gpusortd is back');
 
 # many sessions at once
 my @results;
@@ -101,7 +82,7 @@ my $maps = $node->safe_psql('postgres',
 is($maps, "300000\n0", 'a backend never maps libcuda');
 
 # a change of what it is started with
-my $before = daemon_pid();
+my $before = $node->daemon_pid;
 $node->append_conf('postgresql.conf', "gpusort.staging_memory = '32MB'");
 $node->reload;
 ok( $node->poll_query_until('postgres',
@@ -109,15 +90,15 @@ ok( $node->poll_query_until('postgres',
 my $changed = 0;
 for (1 .. 300)
 {
-	my $now = daemon_pid();
+	my $now = $node->daemon_pid;
 	$changed = 1, last if $now != 0 && $now != $before;
 	select(undef, undef, undef, 0.1);
 }
 ok($changed, 'gpusortd is started anew with other settings');
-wait_until_ready('and is ready again');
+$node->wait_until_ready('and is ready again');
 
 # it ends with the server, however that ends
-$pid = daemon_pid();
+$pid = $node->daemon_pid;
 $node->stop('immediate');
 my $gone = 0;
 for (1 .. 300)

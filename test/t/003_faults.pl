@@ -4,9 +4,11 @@
 # is right, and neither a backend nor gpusortd keeps anything of the one before.
 use strict;
 use warnings;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
 
 my $pkglibdir = `pg_config --pkglibdir`;
 chomp $pkglibdir;
@@ -17,7 +19,7 @@ my $directory = PostgreSQL::Test::Utils::tempdir;
 my $program = "$directory/gpusortd";
 symlink("$pkglibdir/gpusort.so", "$directory/gpusort.so") or die "symlink: $!";
 
-my $node = PostgreSQL::Test::Cluster->new('main');
+my $node = GpusortCluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', <<"CONF");
 shared_preload_libraries = '$directory/gpusort'
@@ -50,17 +52,8 @@ CREATE FUNCTION less_slowly(a int, b int) RETURNS boolean LANGUAGE sql IMMUTABLE
 CREATE OPERATOR <<< (FUNCTION = less_slowly, LEFTARG = int, RIGHTARG = int);
 CREATE OPERATOR CLASS slowly FOR TYPE int USING btree AS OPERATOR 1 <<<, OPERATOR 3 =, FUNCTION 1 compare_slowly(int, int);
 
--- How many sockets, files of shared memory and rings this backend has.
-CREATE FUNCTION held() RETURNS bigint LANGUAGE plpgsql AS $$
-BEGIN
-	CREATE TEMP TABLE descriptors (line text);
-	-- some are gone while they are listed
-	COPY descriptors FROM PROGRAM 'ls -l /proc/$PPID/fd; true' WITH (DELIMITER E'\x01');
-	RETURN (SELECT count(*) FROM descriptors WHERE line ~ 'socket:|memfd:') +
-		(SELECT count(*) FROM regexp_split_to_table(pg_read_file('/proc/self/maps', 0, 1000000), E'\n') l
-			WHERE l ~ 'gpusort ring');
-END $$;
 SQL
+$node->safe_psql('postgres', GpusortCluster::HELD_FUNCTION);
 
 my $digest = "SELECT count(*), md5(string_agg(k::text, ',')) FROM (SELECT k FROM many(20000) k ORDER BY k) s;\n";
 my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; $digest");
@@ -82,34 +75,6 @@ sub wait_until
 	{
 		return 1 if $condition->();
 		select(undef, undef, undef, 0.02);
-	}
-	return 0;
-}
-
-sub wait_until_ready
-{
-	my ($what) = @_;
-	ok( $node->poll_query_until(
-			'postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"),
-		$what);
-}
-
-# What the kernel says of a process, nothing if there is none.
-sub status_of
-{
-	my ($pid, $name) = @_;
-	my $status = eval { slurp_file("/proc/$pid/status") } // '';
-	return $status =~ /^\Q$name\E:\s+(\w+)/m ? $1 : '';
-}
-
-sub daemon_pid
-{
-	my $data = $node->data_dir;
-	foreach my $process (glob '/proc/[0-9]*')
-	{
-		my $working = readlink("$process/cwd") // next;
-		my $executed = readlink("$process/exe") // next;
-		return $1 if $working eq $data && $executed =~ m{/gpusortd$} && $process =~ /(\d+)$/;
 	}
 	return 0;
 }
@@ -159,7 +124,7 @@ put_program("no program\n", 0700);
 check_without_daemon('a file that is no program', 'Exec format error');
 unlink $program;
 symlink("$pkglibdir/gpusortd", $program) or die "symlink: $!";
-wait_until_ready('once it is there gpusortd is started');
+$node->wait_until_ready('once it is there gpusortd is started');
 my ($out, $err) = psql("SET gpusort.device = cuda; $digest");
 is("$out$err", $native, 'and sorts');
 
@@ -172,12 +137,12 @@ is("$out$err", $native, 'and sorts');
 sub restart_daemon
 {
 	my ($limit, $staging_memory) = @_;
-	my $before = daemon_pid();
+	my $before = $node->daemon_pid;
 	system_or_bail('prlimit', '--pid', status_of($before, 'PPid'), $limit);
 	$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.staging_memory = '$staging_memory'");
 	$node->reload;
-	wait_until(sub { $daemon = daemon_pid(); return $daemon != 0 && $daemon != $before; });
-	wait_until_ready("gpusortd runs with $limit and staging memory of $staging_memory");
+	wait_until(sub { $daemon = $node->daemon_pid; return $daemon != 0 && $daemon != $before; });
+	$node->wait_until_ready("gpusortd runs with $limit and staging memory of $staging_memory");
 }
 
 restart_daemon('--fsize=4194304:', '32MB');
@@ -186,7 +151,7 @@ my $missing = 'could not make staging memory of 32 MB: File too large';
 is($out, "$native\n$native", 'without staging memory sorts are done by the backends');
 is(scalar(() = $err =~ /DETAIL:  \Q$missing\E\./g), 2, 'each says so');
 ok(slurp_file($node->logfile) =~ /LOG:  gpusortd: \Q$missing\E\n/, 'and gpusortd in the log');
-is(daemon_pid(), $daemon, 'gpusortd goes on');
+is($node->daemon_pid, $daemon, 'gpusortd goes on');
 restart_daemon('--fsize=unlimited:', '16MB');
 ($out, $err) = psql("SET gpusort.device = cuda; $digest");
 is("$out$err", $native, 'and with the limit gone it sorts');
@@ -286,23 +251,11 @@ my %phases = (
 	'settling ties' => "SELECT i % 10 k, i FROM generate_series(1, 20000) i ORDER BY k, i USING <<<",
 	'emitting' => "SELECT at(k, 1000, $sleep) FROM (SELECT k FROM generate_series(1, 20000) k ORDER BY k DESC OFFSET 0) s");
 
-# Starts psql with a script, to go on by itself.
-sub start_psql
-{
-	my ($name, $script) = @_;
-	my %session = (name => $name, out => '', err => '');
-	unlink "$directory/script";
-	append_to_file("$directory/script", "\\set VERBOSITY terse\nSET application_name = '$name';\nSET gpusort.device = cuda;\n$script");
-	$session{handle} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ],
-		'<', "$directory/script", '>', \$session{out}, '2>', \$session{err});
-	return \%session;
-}
-
 # Starts a session that gets stuck in this phase, and then goes on.
 sub start_session
 {
 	my ($phase, $statement_timeout) = @_;
-	return start_psql($phase, <<"SQL");
+	return $node->start_psql($phase, "SET gpusort.device = cuda;\n" . <<"SQL");
 SET client_connection_check_interval = '100ms';
 $digest
 BEGIN; SELECT held(); ROLLBACK;
@@ -393,7 +346,7 @@ foreach my $phase (sort keys %phases)
 	$session->{handle}->signal('KILL');
 	check_is_gone($session, 'its client is killed');
 }
-is(daemon_pid(), $daemon, 'all that with one gpusortd');
+is($node->daemon_pid, $daemon, 'all that with one gpusortd');
 
 #
 # The extension is dropped while another session sorts
@@ -407,7 +360,7 @@ BEGIN
 	END LOOP;
 END $$;
 SQL
-my $session = start_psql('sorter', <<'SQL');
+my $session = $node->start_psql('sorter', "SET gpusort.device = cuda;\n" . <<'SQL');
 SELECT count(*), md5(string_agg(k::text, ','))
 FROM (SELECT hashint4(at(i, 15000, 'SELECT wait_for_drop()')) k FROM generate_series(1, 20000) i ORDER BY k) s;
 SQL

@@ -9,9 +9,11 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
 
 # The locales are made here; not every machine has what they are made from.
 my $directory = abs_path(PostgreSQL::Test::Utils::tempdir);
@@ -23,7 +25,7 @@ foreach my $locale ('en_US.UTF-8', 'hu_HU.UTF-8', 'de_DE.ISO-8859-1')
 }
 $ENV{LOCPATH} = $directory;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
+my $node = GpusortCluster->new('main');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
 $node->append_conf('postgresql.conf', <<'CONF');
 shared_preload_libraries = 'gpusort'
@@ -224,12 +226,6 @@ $node->stop;
 }
 $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'");
 
-sub count_of
-{
-	my ($name) = @_;
-	return $node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = '$name'");
-}
-
 # One such row among the others, at either end of the order or alone.
 foreach my $database ('postgres', 'latin1')
 {
@@ -238,9 +234,9 @@ foreach my $database ('postgres', 'latin1')
 	check($database, 'few COLLATE', $collation, 'radix sort');
 	$node->safe_psql($database, "INSERT INTO words VALUES (5000, 3, 'zzzebra', 'zzzebra', 'zzzebra', 'zzzebra')");
 	my $log_position = -s $node->logfile;
-	my $before = count_of('sorts_native');
+	my $before = $node->counter('sorts_native');
 	check($database, $_, $collation, '\S+ \(native\)') foreach @orders[ 0 .. 3 ], $orders[5], $orders[7];
-	is(count_of('sorts_native') - $before, 24, 'these sorts are counted as native ones');
+	is($node->counter('sorts_native') - $before, 24, 'these sorts are counted as native ones');
 	like(
 		slurp_file($node->logfile, $log_position),
 		qr/LOG:  gpusort: sorting natively\n.*DETAIL:  The C library's strxfrm\(\) contradicts its strcoll\(\)/,

@@ -3,11 +3,13 @@
 # built is right, and what is not built leaves nothing behind.
 use strict;
 use warnings;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
+my $node = GpusortCluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', <<'CONF');
 shared_preload_libraries = 'gpusort'
@@ -33,62 +35,16 @@ BEGIN
 	RETURN hashint4(i);
 END $$;
 
--- How many sockets, files of shared memory and rings this backend has.
-CREATE FUNCTION held() RETURNS bigint LANGUAGE plpgsql AS $$
-BEGIN
-	CREATE TEMP TABLE descriptors (line text);
-	COPY descriptors FROM PROGRAM 'ls -l /proc/$PPID/fd; true' WITH (DELIMITER E'\x01');
-	RETURN (SELECT count(*) FROM descriptors WHERE line ~ 'socket:|memfd:') +
-		(SELECT count(*) FROM regexp_split_to_table(pg_read_file('/proc/self/maps', 0, 1000000), E'\n') l
-			WHERE l ~ 'gpusort ring');
-END $$;
-
 CREATE TABLE t AS SELECT i id, hashint4(i) k, md5(i::text) COLLATE "C" txt FROM generate_series(1, 20000) i;
 VACUUM ANALYZE t;
 SQL
+$node->safe_psql('postgres', GpusortCluster::HELD_FUNCTION);
 
-ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), 'gpusortd is ready');
-
-sub status_of
-{
-	my ($pid, $name) = @_;
-	my $status = eval { slurp_file("/proc/$pid/status") } // '';
-	return $status =~ /^\Q$name\E:\s+(\w+)/m ? $1 : '';
-}
-
-sub daemon_pid
-{
-	my $data = $node->data_dir;
-	foreach my $process (glob '/proc/[0-9]*')
-	{
-		my $working = readlink("$process/cwd") // next;
-		my $executed = readlink("$process/exe") // next;
-		return $1 if $working eq $data && $executed =~ m{/gpusortd$} && $process =~ /(\d+)$/;
-	}
-	return 0;
-}
+$node->wait_until_ready('gpusortd is ready');
 
 # A gpusortd that is stopped by a test that fails is not to stay.
-my $daemon = daemon_pid();
+my $daemon = $node->daemon_pid;
 END { kill 'CONT', $daemon if $daemon }
-
-# Starts psql with a script, to go on by itself.
-sub start_psql
-{
-	my ($script) = @_;
-	my %session = (out => '', err => '');
-	my $file = PostgreSQL::Test::Utils::tempdir . '/script';
-	append_to_file($file, "\\set VERBOSITY terse\nSET application_name = 'builder';\n$script");
-	$session{handle} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ],
-		'<', $file, '>', \$session{out}, '2>', \$session{err});
-	return \%session;
-}
-
-sub counter
-{
-	my ($name) = @_;
-	return $node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = '$name'");
-}
 
 #
 # Builds that are ended, in each phase
@@ -126,7 +82,7 @@ sub start_build
 {
 	my ($phase, $statement_timeout) = @_;
 	$door->query_safe('SELECT pg_advisory_lock(1)');
-	my $session = start_psql(<<"SQL");
+	my $session = $node->start_psql('builder', <<"SQL");
 CREATE INDEX built ON t (k);
 DROP INDEX built;
 BEGIN; SELECT held(); ROLLBACK;
@@ -206,7 +162,7 @@ sub start_checked_build
 {
 	my ($place) = @_;
 	$door->query_safe('SELECT pg_advisory_lock(1)');
-	my $session = start_psql(<<"SQL");
+	my $session = $node->start_psql('builder', <<"SQL");
 CREATE INDEX built ON t (wait_at(id, $place), txt);
 SELECT bt_index_parent_check('built', true, true);
 DROP INDEX built;
@@ -221,11 +177,11 @@ sub check_built
 	$session->{handle}->finish;
 	is($session->{err}, "WARNING:  gpusort: sorting without the device\n", "gpusortd is killed while $what, which is a warning");
 	is($session->{out}, "\n", 'and the index is built');
-	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), 'gpusortd is back');
-	$daemon = daemon_pid();
+	$node->wait_until_ready('gpusortd is back');
+	$daemon = $node->daemon_pid;
 }
 
-my $faults = counter('device_faults');
+my $faults = $node->counter('device_faults');
 my $session = start_checked_build(15000);
 kill 'KILL', $daemon;
 $door->query_safe('SELECT pg_advisory_unlock(1)');
@@ -237,13 +193,13 @@ $door->query_safe('SELECT pg_advisory_unlock(1)');
 wait_for_build('Extension');
 kill 'KILL', $daemon;
 check_built($session, 'it sorts');
-is(counter('device_faults'), $faults + 2, 'both are counted');
+is($node->counter('device_faults'), $faults + 2, 'both are counted');
 
 #
 # No room for what core puts aside when the rows exceed the memory
 #
 
-my $handed_over = counter('indexes_native');
+my $handed_over = $node->counter('indexes_native');
 my ($status, $out, $err) = $node->psql('postgres', <<"SQL", on_error_stop => 0);
 \\set VERBOSITY terse
 SET maintenance_work_mem = '1MB';
@@ -258,7 +214,7 @@ DROP INDEX built;
 SQL
 like($err, qr/^\S+ ERROR:  temporary file size exceeds "?temp_file_limit"? \(512kB\)$/, 'a build that core has to do exceeds temp_file_limit');
 is($out, "0\n0\n0\n", 'nothing is left, and with room enough it is built');
-is(counter('indexes_native'), $handed_over + 1, 'by core');
+is($node->counter('indexes_native'), $handed_over + 1, 'by core');
 
 #
 # Parallel workers that are disturbed
@@ -275,7 +231,7 @@ sub start_parallel_build
 {
 	my ($place) = @_;
 	$door->query_safe('SELECT pg_advisory_lock(1)');
-	my $session = start_psql(<<"SQL");
+	my $session = $node->start_psql('builder', <<"SQL");
 SET max_parallel_maintenance_workers = 2;
 CREATE INDEX built ON p (wait_at(id, $place), txt);
 SELECT bt_index_parent_check('built', true, true);
@@ -296,12 +252,12 @@ sub finish_parallel_build
 
 foreach my $place (1, 12000)
 {
-	my $workers = counter('index_workers');
+	my $workers = $node->counter('index_workers');
 	my ($leader, $waiting);
 	($session) = start_parallel_build($place);
 	finish_parallel_build($session);
 	is($session->{err} . $session->{out}, "\n", "a process waits at row $place: the index is built");
-	is(counter('index_workers'), $workers + 2, 'by two workers and their leader');
+	is($node->counter('index_workers'), $workers + 2, 'by two workers and their leader');
 
 	($session, $leader) = start_parallel_build($place);
 	$node->safe_psql('postgres', "SELECT pg_cancel_backend($leader)");
@@ -320,15 +276,15 @@ foreach my $place (1, 12000)
 	finish_parallel_build($session);
 	like($session->{err}, qr/^(WARNING:  gpusort: sorting without the device\n)?$/, 'gpusortd is killed');
 	is($session->{out}, "\n", 'and the index is built');
-	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), 'gpusortd is back');
-	$daemon = daemon_pid();
+	$node->wait_until_ready('gpusortd is back');
+	$daemon = $node->daemon_pid;
 }
 
 $node->safe_psql('postgres', 'ALTER SYSTEM SET max_parallel_maintenance_workers = 2; SELECT pg_reload_conf()');
 check_cancels('p', 'builds with workers');
 
 # Workers that are terminated while they collect, wait for the order, and make leaves.
-$session = start_psql("SET client_min_messages = error;\n" . "CREATE INDEX built ON p (txt);\nDROP INDEX IF EXISTS built;\n" x 40 . "CHECKPOINT;\n$left");
+$session = $node->start_psql('builder', "SET client_min_messages = error;\n" . "CREATE INDEX built ON p (txt);\nDROP INDEX IF EXISTS built;\n" x 40 . "CHECKPOINT;\n$left");
 while ($session->{handle}->pump_nb, $session->{handle}->pumpable)
 {
 	$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'parallel worker'");
@@ -379,7 +335,7 @@ INSERT INTO rewritten SELECT i FROM generate_series(1, 20000) i;
 DELETE FROM rewritten WHERE id % 5 = 0;
 INSERT INTO rewritten SELECT i FROM generate_series(5, 20000, 5) i;
 SQL
-my $rewriting_workers = counter('index_workers');
+my $rewriting_workers = $node->counter('index_workers');
 is( $node->safe_psql('postgres', <<'SQL'), '20000', 'a unique index is whole after its table is rewritten with dead rows');
 SET max_parallel_maintenance_workers = 2;
 VACUUM FULL rewritten;
@@ -388,15 +344,15 @@ SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SELECT count(*) FROM rewritten WHERE id > 0;
 SQL
-is(counter('index_workers'), $rewriting_workers + 2, 'by parallel workers');
+is($node->counter('index_workers'), $rewriting_workers + 2, 'by parallel workers');
 $old->query_safe('COMMIT');
 $old->quit;
 $node->safe_psql('postgres', 'DROP TABLE rewritten');
 
 # Changes while an index is built concurrently.
-my $workers = counter('index_workers');
+my $workers = $node->counter('index_workers');
 $node->safe_psql('postgres', 'ALTER TABLE u SET (parallel_workers = 2)');
-my $changes = start_psql(<<'SQL');
+my $changes = $node->start_psql('builder', <<'SQL');
 DO $$
 BEGIN
 	FOR i IN 1 .. 2000 LOOP
@@ -421,7 +377,7 @@ $changes->{handle}->finish;
 is($changes->{err}, '', 'which goes on');
 is($node->psql('postgres', "SELECT bt_index_parent_check('u_k_note', true, true), bt_index_parent_check('u_id', true, true), bt_index_parent_check('u_k', true, true)"),
 	0, 'and have all of them');
-is(counter('index_workers'), $workers + 4, 'with parallel workers and without');
+is($node->counter('index_workers'), $workers + 4, 'with parallel workers and without');
 
 # A server that is killed after a build, or during one.
 $session = start_checked_build(15000);

@@ -2,9 +2,11 @@
 # PostgreSQL itself writes, and on disk, in the log and on a standby all of them.
 use strict;
 use warnings;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
 
 my $settings = <<'CONF';
 shared_preload_libraries = 'gpusort'
@@ -16,7 +18,7 @@ maintenance_work_mem = '64MB'
 autovacuum = off
 CONF
 
-my $node = PostgreSQL::Test::Cluster->new('main');
+my $node = GpusortCluster->new('main');
 $node->init(allows_streaming => 1, extra => ['--data-checksums']);
 $node->append_conf('postgresql.conf', $settings);
 $node->start;
@@ -49,12 +51,6 @@ EXCEPTION WHEN others THEN
 	RETURN message || ': ' || regexp_replace(detail, '=\(.*\) is', '=(...) is');
 END $$;
 SQL
-
-sub counter
-{
-	my ($name) = @_;
-	return $node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = '$name'");
-}
 
 #
 # Random definitions of indexes on random rows, of which some have been updated and deleted
@@ -96,8 +92,8 @@ sub random_definition
 	  . one_of('', '', ' WHERE i % 3 > 0', ' WHERE c1 IS NOT NULL');
 }
 
-my $natively = counter('indexes_native');
-my $by_host = counter('indexes_host');
+my $natively = $node->counter('indexes_native');
+my $by_host = $node->counter('indexes_host');
 my @differences;
 my %results;
 foreach my $table (1 .. 8)
@@ -128,20 +124,20 @@ foreach my $table (1 .. 8)
 }
 is(join("\n", @differences), '', "with seed $seed all pages are PostgreSQL's own");
 ok($results{built} > 30 && $results{'not unique'} > 0, 'of indexes that can be built and that cannot');
-ok(counter('indexes_host') >= $by_host + $results{built}, 'which gpusort had built')
-  and is(counter('indexes_native'), $natively, 'and not given to PostgreSQL');
-ok(counter('index_workers') > 0, 'with parallel workers and without');
+ok($node->counter('indexes_host') >= $by_host + $results{built}, 'which gpusort had built')
+  and is($node->counter('indexes_native'), $natively, 'and not given to PostgreSQL');
+ok($node->counter('index_workers') > 0, 'with parallel workers and without');
 
 # Whether a worker comes to make leaves before the leader has made all is a matter of chance.
 $node->safe_psql('postgres', "CREATE TABLE many WITH (parallel_workers = 2) AS SELECT i % 70000 i, repeat('x', i % 50) COLLATE \"C\" t FROM generate_series(1, 200000) i");
-my $by_workers = counter('index_worker_pages');
+my $by_workers = $node->counter('index_worker_pages');
 foreach (1 .. 20)
 {
 	is($node->safe_psql('postgres', "SELECT a = b FROM built('CREATE INDEX built ON many (i, t)', 'off') a, built('CREATE INDEX built ON many (i, t)', 'on') b"),
 		't', 'large indexes are the same');
-	last if counter('index_worker_pages') > $by_workers;
+	last if $node->counter('index_worker_pages') > $by_workers;
 }
-ok(counter('index_worker_pages') > $by_workers, 'with leaves that workers made');
+ok($node->counter('index_worker_pages') > $by_workers, 'with leaves that workers made');
 
 #
 # What arrives on disk and on a standby

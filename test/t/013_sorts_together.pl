@@ -4,11 +4,13 @@
 # right or there is one clear error, and no shared memory is left.
 use strict;
 use warnings;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
+my $node = GpusortCluster->new('main');
 $node->init;
 # segments that are files in the data directory can be counted
 $node->append_conf('postgresql.conf', <<'CONF');
@@ -56,7 +58,7 @@ CREATE TABLE t WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, md5(i:
 CREATE TABLE large WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, repeat(md5(i::text), 5) txt FROM generate_series(1, 150000) i;
 VACUUM ANALYZE t, large;
 SQL
-ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), 'gpusortd is ready');
+$node->wait_until_ready('gpusortd is ready');
 
 sub digest_of
 {
@@ -73,12 +75,6 @@ sub open_door
 	my $session = $node->background_psql('postgres');
 	$session->set_query_timer_restart;
 	return $session;
-}
-
-sub counter
-{
-	my ($name) = @_;
-	return $node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = '$name'");
 }
 
 # The segments that there are: without queries, those of the server itself.
@@ -98,17 +94,11 @@ sub check_segments
 	cmp_ok($count, '<=', $idle_segments, "$what: no shared memory is left");
 }
 
-# Starts psql with a script, to go on by itself.
-sub start_psql
+# Starts a session with a script, to go on by itself.
+sub start_sorter
 {
 	my ($script) = @_;
-	my %session = (out => '', err => '');
-	my $file = PostgreSQL::Test::Utils::tempdir . '/script';
-	append_to_file($file, "\\set VERBOSITY terse\nSET application_name = 'sorter';\n"
-		  . "SELECT FROM set_config('my.leader', pg_backend_pid()::text, false);\n$script");
-	$session{handle} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ],
-		'<', $file, '>', \$session{out}, '2>', \$session{err});
-	return \%session;
+	return $node->start_psql('sorter', "SELECT FROM set_config('my.leader', pg_backend_pid()::text, false);\n$script");
 }
 
 # Waits until so many processes of the sorter wait so; returns the ids of these.
@@ -133,7 +123,7 @@ sub start_at_first_rows
 {
 	my ($script) = @_;
 	$door->query_safe('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
-	my $session = start_psql($script);
+	my $session = start_sorter($script);
 	return ($session, wait_for(1, 2, 'Lock'));
 }
 
@@ -163,12 +153,12 @@ foreach my $device ('host', 'cuda')
 	foreach my $moment (sort keys %moments)
 	{
 		my $begin = $moments{$moment};
-		my ($together, $workers) = (counter('sorts_together'), counter('sort_workers'));
+		my ($together, $workers) = ($node->counter('sorts_together'), $node->counter('sort_workers'));
 		my ($session) = $begin->("SET gpusort.device = $device;\n$query");
 		finish($session);
 		is($session->{err} . $session->{out}, "$native\n", "$moment ($device)");
-		is(counter('sorts_together'), $together + 1, 'they sort together');
-		is(counter('sort_workers'), $workers + 2, 'all rows are handed over');
+		is($node->counter('sorts_together'), $together + 1, 'they sort together');
+		is($node->counter('sort_workers'), $workers + 2, 'all rows are handed over');
 		check_segments('it ends');
 
 		($session, my $leader, my $worker) = $begin->($script);
@@ -203,7 +193,7 @@ foreach my $device ('host', 'cuda')
 
 # A worker that fails, while the leader has not begun.
 $door->query_safe('SELECT pg_advisory_lock(2)');
-my $session = start_psql(digest_of('t', 'fail_in_worker(id) > 0') . $query);
+my $session = start_sorter(digest_of('t', 'fail_in_worker(id) > 0') . $query);
 wait_for(1, 0, 'Lock');
 finish($session);
 is($session->{err}, "ERROR:  a worker has failed\n", 'a worker fails');
@@ -222,35 +212,23 @@ check_segments('cancelled at any time');
 #
 
 my $postmaster = $node->safe_psql('postgres', "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
-my ($together, $workers) = (counter('sorts_together'), counter('sort_workers'));
-$session = start_psql("\\! (sleep 2; kill -CONT $postmaster) > /dev/null 2>&1 & kill -STOP $postmaster\n$query");
+my ($together, $workers) = ($node->counter('sorts_together'), $node->counter('sort_workers'));
+$session = start_sorter("\\! (sleep 2; kill -CONT $postmaster) > /dev/null 2>&1 & kill -STOP $postmaster\n$query");
 $session->{handle}->finish;
 is($session->{err} . $session->{out}, "$native\n", 'workers come late');
-is(counter('sorts_together'), $together + 1, 'they were waited for');
-is(counter('sort_workers'), $workers, 'but not needed');
+is($node->counter('sorts_together'), $together + 1, 'they were waited for');
+is($node->counter('sort_workers'), $workers, 'but not needed');
 
 #
 # gpusortd lost, with keys of rows that are in shared memory
 #
 
-sub daemon_pid
-{
-	my $data = $node->data_dir;
-	foreach my $process (glob '/proc/[0-9]*')
-	{
-		my $working = readlink("$process/cwd") // next;
-		my $executed = readlink("$process/exe") // next;
-		return $1 if $working eq $data && $executed =~ m{/gpusortd$} && $process =~ /(\d+)$/;
-	}
-	return 0;
-}
-
 ($session) = $moments{'the leader waits for workers'}->("SET gpusort.device = cuda;\n$query");
-kill 'KILL', daemon_pid();
+kill 'KILL', $node->daemon_pid;
 finish($session);
 is($session->{err}, "WARNING:  gpusort: sorting without the device\n", 'gpusortd is killed');
 is($session->{out}, "$native\n", 'and keys of all rows are made again');
-ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), 'gpusortd is back');
+$node->wait_until_ready('gpusortd is back');
 
 #
 # Memory that does not suffice, or cannot be had

@@ -1,0 +1,75 @@
+# A PostgreSQL cluster as the TAP tests need it: with gpusortd, what it counts,
+# and sessions that go on by themselves.
+package GpusortCluster;
+
+use strict;
+use warnings;
+use parent 'PostgreSQL::Test::Cluster';
+use Exporter 'import';
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(status_of);
+
+# SQL: how many sockets, files of shared memory and rings a backend has.
+use constant HELD_FUNCTION => <<'SQL';
+CREATE FUNCTION held() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	CREATE TEMP TABLE descriptors (line text);
+	-- some are gone while they are listed
+	COPY descriptors FROM PROGRAM 'ls -l /proc/$PPID/fd; true' WITH (DELIMITER E'\x01');
+	RETURN (SELECT count(*) FROM descriptors WHERE line ~ 'socket:|memfd:') +
+		(SELECT count(*) FROM regexp_split_to_table(pg_read_file('/proc/self/maps', 0, 1000000), E'\n') l
+			WHERE l ~ 'gpusort ring');
+END $$;
+SQL
+
+# What the kernel says of a process, nothing if there is none.
+sub status_of
+{
+	my ($pid, $name) = @_;
+	my $status = eval { slurp_file("/proc/$pid/status") } // '';
+	return $status =~ /^\Q$name\E:\s+(\w+)/m ? $1 : '';
+}
+
+# The process of the cluster's gpusortd, 0 if there is none.
+sub daemon_pid
+{
+	my ($self) = @_;
+	foreach my $process (glob '/proc/[0-9]*')
+	{
+		my $working = readlink("$process/cwd") // next;
+		my $executed = readlink("$process/exe") // next;
+		return $1 if $working eq $self->data_dir && $executed =~ m{/gpusortd$} && $process =~ /(\d+)$/;
+	}
+	return 0;
+}
+
+# A test: gpusortd gets ready to sort.
+sub wait_until_ready
+{
+	my ($self, $what) = @_;
+	ok($self->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), $what);
+}
+
+# One of gpusort_stats.
+sub counter
+{
+	my ($self, $name) = @_;
+	return $self->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = '$name'");
+}
+
+# Starts psql with a script, to go on by itself, as an application of this name.
+# The result has what it prints in "out" and "err", and its process in "handle".
+sub start_psql
+{
+	my ($self, $name, $script) = @_;
+	my %session = (name => $name, out => '', err => '');
+	my $file = PostgreSQL::Test::Utils::tempdir . '/script';
+	append_to_file($file, "\\set VERBOSITY terse\nSET application_name = '$name';\n$script");
+	$session{handle} = IPC::Run::start([ 'psql', '-XAtq', '-d', $self->connstr('postgres') ],
+		'<', $file, '>', \$session{out}, '2>', \$session{err});
+	return \%session;
+}
+
+1;
