@@ -3,12 +3,11 @@
  * plan_sort.c
  *	  Putting GpuSort nodes in the place of Sort nodes.
  *
- * The planner knows what these cost for an ORDER BY (sort_paths.c), and is left
- * alone otherwise.  Its finished plan is walked, and every Sort that can be
- * taken over is replaced by a CustomScan with the same child, costs and target
- * list: at that point all sort columns are resolved, and also the Sorts are
- * there that the planner makes without any path, below merge joins, Append,
- * Unique and grouping sets.
+ * The planner only knows what these cost, in many places (sort_paths.c).  Its
+ * finished plan is walked, and every Sort that can be taken over is replaced by
+ * a CustomScan with the same child, costs and target list: at that point all
+ * sort columns are resolved, and also the Sorts are there that the planner
+ * makes without any path, below merge joins, Append, Unique and grouping sets.
  *
  * Which Sorts are left as they are is decided in left_native.c.
  *
