@@ -40,7 +40,6 @@ OBJS = \
 	src/node_gpusort.o \
 	src/order_check.o \
 	src/parallel_collect.o \
-	src/parallel_paths.o \
 	src/parallel_write.o \
 	src/plan_sort.o \
 	src/row_compare.o \
@@ -53,8 +52,10 @@ OBJS = \
 	src/shared_memory.o \
 	src/shared_rows.o \
 	src/shared_state.o \
+	src/sort_cost.o \
 	src/sort_job.o \
 	src/sort_keys.o \
+	src/sort_paths.o \
 	src/sorted_runs.o \
 	src/tree_writer.o
 

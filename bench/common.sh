@@ -5,6 +5,8 @@
 TABLE_VERSION=2
 # of the table
 rows=''
+# gpusort.device, and parallel workers beside the leader
+device=auto workers=0
 # how often everything is measured
 repeats=${REPEATS:-3}
 
@@ -62,11 +64,90 @@ wait_for_devices() {
 	progress "gpusortd has not come up after $((attempt / 2)) seconds"
 }
 
+# ---- queries of ORDER BY
+
+# usage: sorted_query KEY [COLUMNS]     the query of a key, of all columns or these; fails if there is no such key
+sorted_query() {
+	local columns=${2:-*}
+	case $1 in
+	k4 | k8 | f8 | num | ts | txt) echo "select $columns from gpusort_bench.t order by $1" ;;
+	txt_icu) echo "select $columns from gpusort_bench.t order by txt collate \"en-x-icu\"" ;;
+	grp_k8) echo "select $columns from gpusort_bench.t order by grp, k8" ;;
+	k8_only) echo "select k8 from gpusort_bench.t order by k8" ;;
+	window) echo "select $columns, row_number() over (partition by grp order by k8) from gpusort_bench.t" ;;
+	*) return 1 ;;
+	esac
+}
+
+# The columns of a key, with which a query's result is the same however rows with equal keys come.
+key_columns() {
+	case $1 in
+	txt_icu) echo txt ;;
+	grp_k8 | window) echo 'grp, k8' ;;
+	k8_only) echo k8 ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# usage: measured_sql ON|OFF WORK_MEM STATEMENT
+# Runs a statement in a new session with the settings of the benchmark, $device and $workers, and gpusort on or off.
+# PostgreSQL's own sorts are made to use the workers; with gpusort the planner decides by what it expects them to cost.
+measured_sql() {
+	local settings="load 'gpusort'; set gpusort.enable = $1; set gpusort.device = $device; set gpusort.work_mem = -1;
+		set work_mem = '$2'; set jit = off; set max_parallel_workers_per_gather = $workers;
+		set max_parallel_workers = $((workers > 8 ? workers : 8)); set min_parallel_table_scan_size = 0;"
+	[ "$1" = on ] || settings+="set parallel_setup_cost = 0; set parallel_tuple_cost = 0"
+	psql -XAtq -v ON_ERROR_STOP=1 -c "$settings" -c "$3"
+}
+
+# usage: digest ON|OFF WORK_MEM KEY     of the sorted keys
+digest() { measured_sql "$1" "$2" "copy ($(sorted_query "$3" "$(key_columns "$3")")) to stdout" | sha256sum; }
+
+# Where the runs of this call are noted, and the function that makes one of them.
+prepare_runs() {
+	prepare_schema <<-'SQL'
+		drop table if exists gpusort_bench.run cascade;
+		create unlogged table gpusort_bench.run (
+			key text, gpusort boolean, timing boolean, ms numeric, fill_ms numeric, sort_ms numeric, device_ms numeric,
+			device text, method text, workers integer, on_disk boolean, cost numeric, width numeric);
+
+		-- Explains a query, runs it and notes what that says. "timing" is for the time on the device: it slows the rest.
+		create or replace function gpusort_bench.measure(key text, query text, timing boolean) returns void
+		language plpgsql as $$
+		declare
+			before jsonb;
+			after jsonb;
+			plan jsonb;
+			sorts numeric;
+		begin
+			select jsonb_object_agg(name, value) into before from gpusort_stats;
+			execute format('explain (analyze, timing %s, format json) %s', timing::text, query) into plan;
+			select jsonb_object_agg(name, value) into after from gpusort_stats;
+			sorts := nullif((after->>'sorts_device')::numeric + (after->>'sorts_host')::numeric
+				- (before->>'sorts_device')::numeric - (before->>'sorts_host')::numeric, 0);
+			insert into gpusort_bench.run values (
+				key, current_setting('gpusort.enable')::boolean, timing,
+				(plan->0->>'Execution Time')::numeric,
+				((after->>'fill_microseconds')::numeric - (before->>'fill_microseconds')::numeric) / sorts / 1000,
+				((after->>'sort_microseconds')::numeric - (before->>'sort_microseconds')::numeric) / sorts / 1000,
+				nullif((jsonb_path_query_first(plan, '$.**."Device Time"') #>> '{}')::numeric, 0),
+				jsonb_path_query_first(plan, '$.**."Device"') #>> '{}',
+				jsonb_path_query_first(plan, '$.**."Sort Method"') #>> '{}',
+				(jsonb_path_query_first(plan, '$.**."Workers Launched"') #>> '{}')::integer,
+				jsonb_path_exists(plan, '$.** ? (exists(@."Disk") || @."Sort Space Type" == "Disk")'),
+				(plan->0->'Plan'->>'Total Cost')::numeric, (plan->0->'Plan'->>'Plan Width')::numeric);
+		end
+		$$;
+	SQL
+}
+
+# ---- what is told about the server
+
 # usage: describe_server SETTINGS
 describe_server() {
 	sql "select split_part(version(), ' on ', 1) || ', gpusort '
 		|| (select extversion from pg_extension where extname = 'gpusort')"
-	sql "select format('%s rows, %s, shared_buffers %s, $1, medians of $repeats',
+	sql "select format('%s rows, %s, shared_buffers %s, $1, $repeats runs each',
 		to_char($rows, 'FM999,999,999,999'), pg_size_pretty(pg_table_size('gpusort_bench.t')),
 		current_setting('shared_buffers'))"
 	echo "$(cpu_model), $(nproc) cores"

@@ -99,6 +99,27 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 	get_opfamily_member((key)->pk_opfamily, type, type, (key)->pk_strategy)
 #endif
 
+/* 16 leaves out what is redundant in a GROUP BY. */
+#if PG_VERSION_NUM >= 160000
+#define GROUP_CLAUSE(root) ((root)->processed_groupClause)
+#else
+#define GROUP_CLAUSE(root) ((root)->parse->groupClause)
+#endif
+
+/* 18 can sort the outer side of a merge join by increments. */
+#if PG_VERSION_NUM < 180000
+#define initial_cost_mergejoin(root, workspace, type, clauses, outer, inner, \
+							   outer_sort, inner_sort, presorted, extra) \
+	initial_cost_mergejoin(root, workspace, type, clauses, outer, inner, \
+						   outer_sort, inner_sort, extra)
+#define create_mergejoin_path(root, rel, type, workspace, extra, outer, \
+							  inner, restrictions, pathkeys, required, \
+							  clauses, outer_sort, inner_sort, presorted) \
+	create_mergejoin_path(root, rel, type, workspace, extra, outer, inner, \
+						  restrictions, pathkeys, required, clauses, \
+						  outer_sort, inner_sort)
+#endif
+
 /*
  * Pages of B-trees: the largest tuple that a page takes.
  */

@@ -5,6 +5,7 @@
  *
  * A row's way through the files, in order:
  *
+ *		sort_paths.c		the planner learns what sorting costs (sort_cost.c)
  *		plan_sort.c			the Sort in its plan becomes a GpuSort
  *		node_gpusort.c		which takes rows from its child and hands them on
  *		row_sort.c			sorted
@@ -22,8 +23,7 @@
  *		run_tape.c			a run on a tape,
  *		run_merge.c			and comes back merged
  *
- * With parallel workers the rows come by shared_rows.c, when the planner has
- * found in parallel_paths.c that this takes less time.
+ * With parallel workers the rows come by shared_rows.c.
  *
  * The rows of an index build come another way:
  *
@@ -56,10 +56,10 @@
 #include "explain_native.h"
 #include "index_build.h"
 #include "launcher.h"
-#include "parallel_paths.h"
 #include "plan_sort.h"
 #include "settings.h"
 #include "shared_state.h"
+#include "sort_paths.h"
 
 PG_MODULE_MAGIC;
 
@@ -113,7 +113,7 @@ _PG_init(void)
 	settings_define();
 	shared_state_init();
 	plan_sort_init();
-	parallel_paths_init();
+	sort_paths_init();
 	explain_native_init();
 	index_build_init();
 	if (process_shared_preload_libraries_in_progress)

@@ -9,7 +9,7 @@
  *	- if its first column's type, collation or ordering has no key encoding;
  *	- if the estimates say that it is too small to gain;
  *	- where only the first rows are wanted and they are few: core keeps just
- *	  those in a heap, which is hard to beat.
+ *	  those in a heap, which takes less time then (sort_cost.c).
  *
  * All of it is read off the finished plan and the settings, so that EXPLAIN
  * finds the same reason as did the planner, see explain_native.c.
@@ -25,10 +25,8 @@
 
 #include "left_native.h"
 #include "settings.h"
+#include "sort_cost.h"
 #include "sort_keys.h"
-
-/* What core's sort and ours need a row beside its data, about. */
-#define ROW_OVERHEAD_BYTES	(SizeofMinimalTupleHeader + 32)
 
 /* The rows a Limit asks its child for, as the planner sees it. */
 static double
@@ -65,19 +63,37 @@ bound_of_child(const Plan *plan, double bound)
 	}
 }
 
-/* The expression that a sort orders by first. */
+/* The expression that a sort orders by as its n-th. */
 static Node *
-first_column(const Sort *sort)
+sort_column(const Sort *sort, int n)
 {
 	const TargetEntry *entry = list_nth(sort->plan.targetlist,
-										sort->sortColIdx[0] - 1);
+										sort->sortColIdx[n] - 1);
 
 	return (Node *) entry->expr;
 }
 
+/* Does core take less time to find only the first rows? */
+static bool
+first_rows_are_few(const SortSize *size, double bound)
+{
+	Cost		startup;
+	Cost		total;
+
+	/* core keeps a heap of them up to half of the rows, if it fits memory */
+	if (bound == NO_BOUND || bound * 2 >= size->rows ||
+		!sort_fits_memory(bound, size->width))
+		return false;
+	if (!gpusort_enable_costs)
+		return true;
+	cost_sort_alone(size, &startup, &total);
+	return cost_first_rows(size, bound) <=
+		startup + (total - startup) * bound / size->rows;
+}
+
 bool
-sort_left_native(Oid type, Oid sort_operator, Oid collation, double rows,
-				 double bound, Statistic *reason)
+sort_left_native(Oid type, Oid sort_operator, Oid collation,
+				 const SortSize *size, double bound, Statistic *reason)
 {
 	KeyObstacle obstacle = sort_keys_obstacle(type, sort_operator, collation);
 
@@ -87,20 +103,27 @@ sort_left_native(Oid type, Oid sort_operator, Oid collation, double rows,
 		*reason = STAT_NATIVE_COLLATION;
 	else if (obstacle == KEY_OPERATOR)
 		*reason = STAT_NATIVE_OPERATOR;
-	else if (rows < gpusort_min_rows)
+	else if (size->rows < gpusort_min_rows)
 		*reason = STAT_NATIVE_SMALL;
-	/* core keeps a heap of the first rows up to half of them */
-	else if (bound != NO_BOUND && bound * 2 < rows)
+	else if (first_rows_are_few(size, bound))
 		*reason = STAT_NATIVE_BOUNDED;
 	else
 		return false;
 	return true;
 }
 
-bool
-sort_fits_memory(double rows, int width)
+static SortSize
+sort_size(const Sort *sort)
 {
-	return rows * (width + ROW_OVERHEAD_BYTES) <= gpusort_memory_limit();
+	SortSize	size = {sort->plan.lefttree->plan_rows, sort->plan.plan_width};
+
+	for (int n = 0; n < sort->numCols; n++)
+	{
+		Node	   *column = sort_column(sort, n);
+
+		size.key_words += sort_key_words(exprType(column), exprTypmod(column));
+	}
+	return size;
 }
 
 /* The sorts that grouping sets need beside the one below the Agg. */
@@ -120,14 +143,16 @@ int
 count_left_native(const Plan *plan, double bound, Statistic *reason)
 {
 	const Sort *sort = (const Sort *) plan;
+	SortSize	size;
 
 	switch (nodeTag(plan))
 	{
 		case T_Sort:
-			return sort_left_native(exprType(first_column(sort)),
+			size = sort_size(sort);
+			return sort_left_native(exprType(sort_column(sort, 0)),
 									sort->sortOperators[0],
 									sort->collations[0],
-									plan->lefttree->plan_rows, bound, reason);
+									&size, bound, reason);
 		case T_IncrementalSort:
 			*reason = STAT_NATIVE_INCREMENTAL;
 			return 1;
@@ -162,7 +187,7 @@ describe_reason(const Plan *plan, Statistic reason)
 			return pstrdup("only the first rows are wanted");
 		case STAT_NATIVE_TYPE:
 			return psprintf("there are no keys for the type %s",
-							format_type_be(exprType(first_column(sort))));
+							format_type_be(exprType(sort_column(sort, 0))));
 		case STAT_NATIVE_COLLATION:
 			return psprintf("there are no keys for the collation %s",
 							name_collation(sort->collations[0]));

@@ -11,6 +11,7 @@
 #include "nodes/plannodes.h"
 
 #include "shared_state.h"
+#include "sort_cost.h"
 
 /* How many rows a node's parent may stop after: it takes all. */
 #define NO_BOUND			(-1.0)
@@ -22,14 +23,11 @@
 extern double bound_of_child(const Plan *plan, double bound);
 
 /*
- * Does a sort by a first column of this type stay native, when so many rows
- * are expected?
+ * Does a sort of this size by a first column of this type stay native?
  */
 extern bool sort_left_native(Oid type, Oid sort_operator, Oid collation,
-							 double rows, double bound, Statistic *reason);
-
-/* Do so many rows of this width fit the memory for a sort? */
-extern bool sort_fits_memory(double rows, int width);
+							 const SortSize *size, double bound,
+							 Statistic *reason);
 
 /*
  * How many sorts this one node does that stay native, and by the name of

@@ -3,11 +3,11 @@
  * plan_sort.c
  *	  Putting GpuSort nodes in the place of Sort nodes.
  *
- * The planner is left alone.  Its finished plan is walked, and every Sort
- * that can be taken over is replaced by a CustomScan with the same child,
- * costs and target list: at that point all sort columns are resolved, and
- * also the Sorts are there that the planner makes without any path, below
- * merge joins, Append, Unique and grouping sets.
+ * The planner only knows what these cost, in many places (sort_paths.c).  Its
+ * finished plan is walked, and every Sort that can be taken over is replaced by
+ * a CustomScan with the same child, costs and target list: at that point all
+ * sort columns are resolved, and also the Sorts are there that the planner
+ * makes without any path, below merge joins, Append, Unique and grouping sets.
  *
  * Which Sorts are left as they are is decided in left_native.c.
  *
@@ -25,6 +25,7 @@
 #include "plan_sort.h"
 #include "settings.h"
 #include "shared_rows.h"
+#include "sort_cost.h"
 
 static planner_hook_type previous_planner_hook;
 

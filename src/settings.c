@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <limits.h>
 
 #include "miscadmin.h"
@@ -21,6 +22,7 @@
 bool		gpusort_enable = true;
 bool		gpusort_enable_sort = true;
 bool		gpusort_enable_index_build = true;
+bool		gpusort_enable_costs = true;
 int			gpusort_device = DEVICE_AUTO;
 int			gpusort_min_rows = 10000;
 int			gpusort_work_mem = -1;
@@ -30,6 +32,14 @@ int			gpusort_daemon_engine = ENGINE_AUTO;
 char	   *gpusort_device_list;
 int			gpusort_staging_memory = 16;
 int			gpusort_device_memory = 90;
+double		gpusort_put_row_cost = 0.006;
+double		gpusort_put_kilobyte_cost = 0.07;
+double		gpusort_key_word_cost = 0.0045;
+double		gpusort_host_sort_row_cost = 0.005;
+double		gpusort_get_row_cost = 0.01;
+double		gpusort_get_shared_row_cost = 0.035;
+double		gpusort_new_shared_kilobyte_cost = 0.25;
+double		gpusort_hash_row_cost = 0.02;
 
 static const struct config_enum_entry device_options[] = {
 	{"auto", DEVICE_AUTO, false},
@@ -126,6 +136,15 @@ check_devices(char **value, void **extra, GucSource source)
 	return good;
 }
 
+/* One of the planner's costs. */
+static void
+define_cost(const char *name, const char *description, double *value)
+{
+	DefineCustomRealVariable(name, description, NULL,
+							 value, *value, 0, DBL_MAX,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+}
+
 void
 settings_define(void)
 {
@@ -144,6 +163,11 @@ settings_define(void)
 							 NULL,
 							 &gpusort_enable_index_build, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpusort.enable_costs",
+							 "Enables choosing plans by what sorts of gpusort cost.",
+							 "Off, plans are chosen by the costs of PostgreSQL's own sorts.",
+							 &gpusort_enable_costs, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.device",
 							 "Chooses what sorts.",
 							 "\"auto\" takes the GPU where there is one and the rows are enough to gain, "
@@ -195,5 +219,29 @@ settings_define(void)
 							NULL,
 							&gpusort_device_memory, 90, 1, 100,
 							PGC_SIGHUP, 0, NULL, NULL, NULL);
+	define_cost("gpusort.put_row_cost",
+				"Sets the planner's estimate of the cost of a sort taking a row, with a key of 8 bytes.",
+				&gpusort_put_row_cost);
+	define_cost("gpusort.put_kilobyte_cost",
+				"Sets the planner's estimate of the cost of copying each kilobyte of these rows.",
+				&gpusort_put_kilobyte_cost);
+	define_cost("gpusort.key_word_cost",
+				"Sets the planner's estimate of the cost of each further 8 bytes of a row's key.",
+				&gpusort_key_word_cost);
+	define_cost("gpusort.host_sort_row_cost",
+				"Sets the planner's estimate of the cost of sorting a row's key where no GPU does it.",
+				&gpusort_host_sort_row_cost);
+	define_cost("gpusort.get_row_cost",
+				"Sets the planner's estimate of the cost of handing a sorted row on.",
+				&gpusort_get_row_cost);
+	define_cost("gpusort.get_shared_row_cost",
+				"Sets the planner's estimate of the cost of taking a parallel worker's row from it and handing it on.",
+				&gpusort_get_shared_row_cost);
+	define_cost("gpusort.new_shared_kilobyte_cost",
+				"Sets the planner's estimate of the further cost of each kilobyte of such rows beyond min_dynamic_shared_memory.",
+				&gpusort_new_shared_kilobyte_cost);
+	define_cost("gpusort.hash_row_cost",
+				"Sets the planner's estimate of what looking up a row in a hash table costs more with each doubling of the table beyond 2 MB.",
+				&gpusort_hash_row_cost);
 	MarkGUCPrefixReserved("gpusort");
 }

@@ -30,6 +30,7 @@ typedef enum DaemonEngine
 extern bool gpusort_enable;
 extern bool gpusort_enable_sort;
 extern bool gpusort_enable_index_build;
+extern bool gpusort_enable_costs;
 extern int	gpusort_device;		/* a DeviceChoice */
 extern int	gpusort_min_rows;
 extern int	gpusort_work_mem;	/* kB, or -1 */
@@ -39,6 +40,16 @@ extern int	gpusort_daemon_engine;	/* a DaemonEngine */
 extern char *gpusort_device_list;	/* gpusort.devices: all, or numbers */
 extern int	gpusort_staging_memory; /* MB */
 extern int	gpusort_device_memory;	/* percent */
+
+/* What a sort costs, see sort_cost.c. */
+extern double gpusort_put_row_cost;
+extern double gpusort_put_kilobyte_cost;
+extern double gpusort_key_word_cost;
+extern double gpusort_host_sort_row_cost;
+extern double gpusort_get_row_cost;
+extern double gpusort_get_shared_row_cost;
+extern double gpusort_new_shared_kilobyte_cost;
+extern double gpusort_hash_row_cost;
 
 /* Makes them known to PostgreSQL. */
 extern void settings_define(void);

@@ -24,6 +24,12 @@
 #define SPARED_BYTES	((double) 16 * 1024 * 1024)
 
 bool
+shared_memory_is_set_aside(double bytes)
+{
+	return bytes <= min_dynamic_shared_memory * 1024.0 * 1024.0;
+}
+
+bool
 shared_memory_has_room(double bytes)
 {
 	struct statvfs status;

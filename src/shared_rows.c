@@ -136,8 +136,7 @@ bool
 shared_rows_have_room(double bytes)
 {
 	/* memory that the server has set aside is not in the file system */
-	return bytes <= min_dynamic_shared_memory * 1024.0 * 1024.0 ||
-		shared_memory_has_room(bytes);
+	return shared_memory_is_set_aside(bytes) || shared_memory_has_room(bytes);
 }
 
 Size

@@ -50,6 +50,23 @@
 /* Words of a key that varies in length, as a first guess. */
 #define GUESSED_WORDS		4
 
+/* Are so many rows the device's, by gpusort.device? */
+static bool
+are_for_device(double nrows)
+{
+	return gpusort_device == DEVICE_CUDA ||
+		(gpusort_device == DEVICE_AUTO && nrows >= DEVICE_MIN_ROWS);
+}
+
+bool
+sort_job_expects_gpu(double nrows)
+{
+	DaemonStatus status = shared_daemon_status();
+
+	return are_for_device(nrows) && status.state == DAEMON_READY &&
+		status.has_gpu;
+}
+
 SortJob *
 sort_job_begin(const KeyShape *shape, uint64 expected_rows, bool host_only)
 {
@@ -99,11 +116,8 @@ report_device_failure(SortJob *job, DeviceFailure failure)
 static bool
 wants_device(const SortJob *job)
 {
-	if (job->host_only || job->client != NULL || job->queued != NULL)
-		return false;
-	if (gpusort_device == DEVICE_CUDA)
-		return true;
-	return job->batch.nrows >= DEVICE_MIN_ROWS;
+	return !job->host_only && job->client == NULL && job->queued == NULL &&
+		are_for_device(job->batch.nrows);
 }
 
 /* Copies keys that were collected in this process to the ring. */

@@ -32,6 +32,9 @@ typedef struct SortJob
 	uint64		device_microseconds;	/* on the device alone */
 } SortJob;
 
+/* Would a GPU sort so many rows, as things are now? */
+extern bool sort_job_expects_gpu(double nrows);
+
 /*
  * Begins a job, in a memory context that is a child of the current one.  The
  * device is chosen as gpusort.device says, never if host_only.

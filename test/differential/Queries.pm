@@ -493,7 +493,7 @@ my @planner_settings = qw(
 
 my @parallel_settings = (
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'min_parallel_index_scan_size = 0',
-	'max_parallel_workers_per_gather = 2');
+	'max_parallel_workers_per_gather = 2', 'gpusort.get_shared_row_cost = 0', 'gpusort.new_shared_kilobyte_cost = 0');
 
 # The settings for a query, as SQL, with this chance of parallel workers; of
 # those settings that not every server has, those that are among "known".
@@ -510,6 +510,7 @@ sub draw_settings
 	push @settings, map { "$_ = regress" } 'debug_parallel_query', 'force_parallel_mode' if chance(0.06);
 	push @settings, 'work_mem = ' . pick(qw('64kB' '1MB')) if chance(0.1);
 	push @settings, 'gpusort.work_mem = ' . pick(qw('64kB' '100kB' '1MB')) if chance(0.15);
+	push @settings, 'gpusort.put_row_cost = ' . pick(0, 1) if chance(0.2);
 	push @settings, 'gpusort.device = ' . pick(@devices);
 	# the comparison has to notice by itself what verifying would
 	push @settings, 'gpusort.verify = off' if chance(0.3);

@@ -1,6 +1,7 @@
 -- Plan places: wherever in a plan a Sort can stand, a GpuSort does in its place
 -- what the Sort would have done.
 SET gpusort.min_rows = 0;
+SET gpusort.enable_costs = off;
 SET work_mem = '64MB';
 SET max_parallel_workers_per_gather = 0;
 SET enable_hashagg = off;

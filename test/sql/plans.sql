@@ -37,7 +37,9 @@ CREATE OPERATOR <# (FUNCTION = int4gt, LEFTARG = int, RIGHTARG = int);
 CREATE OPERATOR CLASS reverse_ops FOR TYPE int USING btree AS OPERATOR 1 <#, OPERATOR 3 =, FUNCTION 1 reverse_compare(int, int);
 EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k USING <#;
 EXPLAIN (COSTS OFF) SELECT grp, k, count(*) FROM numbers GROUP BY GROUPING SETS ((grp), (k));
+SET gpusort.put_row_cost = 1;
 EXPLAIN (COSTS OFF) SELECT * FROM (SELECT * FROM numbers ORDER BY grp OFFSET 0) s ORDER BY grp, k;
+RESET gpusort.put_row_cost;
 SET gpusort.min_rows = 20000;
 EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k;
 SET gpusort.min_rows = 0;
@@ -56,6 +58,8 @@ SELECT sum(n * k) FROM (SELECT k, row_number() OVER (PARTITION BY grp ORDER BY k
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
+SET gpusort.get_shared_row_cost = 0;
+SET gpusort.new_shared_kilobyte_cost = 0;
 SET min_parallel_table_scan_size = 0;
 EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k;
 SELECT count(*), bool_and(previous < k) FROM (SELECT k, lag(k, 1, -1000000) OVER () previous FROM (SELECT k FROM numbers ORDER BY k OFFSET 0) s) s;

@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * sort_cost.h
+ *	  What a sort costs, in the planner's units.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_SORT_COST_H
+#define GPUSORT_SORT_COST_H
+
+#include "nodes/nodes.h"
+
+/* What the cost of a sort depends on. */
+typedef struct SortSize
+{
+	double		rows;
+	int			width;			/* bytes of a row's values */
+	double		key_words;		/* words of 8 bytes in a key */
+} SortSize;
+
+/* Words that a column of this type adds to a key, about. */
+extern double sort_key_words(Oid type, int32 typmod);
+
+/* Do so many rows of this width fit the memory for a sort? */
+extern bool sort_fits_memory(double rows, int width);
+
+/*
+ * A GpuSort in one process: until its first row can be handed on, and in all.
+ * That of its input is not in it.
+ */
+extern void cost_sort_alone(const SortSize *size, Cost *startup, Cost *total);
+
+/*
+ * The same by a leader and its workers, who take their rows in the time in
+ * which one process takes a "participants"th of them.
+ */
+extern void cost_sort_together(const SortSize *size, double participants,
+							   Cost *startup, Cost *total);
+
+/* Core's sort of which only the first "bound" rows are kept. */
+extern Cost cost_first_rows(const SortSize *size, double bound);
+
+/*
+ * What core's hashing costs more than core expects, when rows are looked up so
+ * many times in a table of so many entries of this width.
+ */
+extern Cost cost_hashing_more(double lookups, double entries, int width);
+
+#endif							/* GPUSORT_SORT_COST_H */

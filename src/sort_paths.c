@@ -1,0 +1,485 @@
+/*-------------------------------------------------------------------------
+ *
+ * sort_paths.c
+ *	  Lets the planner know what sorts cost.
+ *
+ * Core's own Sort is charged for each comparison, and its Gather Merge for the
+ * passage of each row through a tuple queue and for comparing it again there.
+ * With GpuSort there is none of that.  So paths are added with the costs of
+ * what plan_sort.c will make of them.  They are of core's own nodes, and
+ * compete with all that core has found: indexes, incremental sorts, workers
+ * that evaluate dear expressions, and hashing, of which core expects too much
+ * where tables are large.
+ *
+ *	- For an ORDER BY: the sort of its input in one process, and with parallel
+ *	  workers together.  Core's own paths of these two kinds are dropped, since
+ *	  their costs are not those that they will have.
+ *	- For GROUP BY and DISTINCT: grouping and uniqueness of sorted input.
+ *	- For joins: merge joins of sorted input.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+#include "compat.h"
+#include "left_native.h"
+#include "settings.h"
+#include "shared_rows.h"
+#include "sort_cost.h"
+#include "sort_paths.h"
+
+/* An expression that costs more than this core, too, takes for a dear one. */
+#define DEAR_OPERATORS		10
+
+static create_upper_paths_hook_type previous_upper_paths_hook;
+static set_join_pathlist_hook_type previous_join_paths_hook;
+
+static bool
+are_wanted(void)
+{
+	return gpusort_enable && gpusort_enable_sort && gpusort_enable_costs &&
+		enable_sort;
+}
+
+/* What a path key stands for in these relations. */
+static const EquivalenceMember *
+pathkey_member(const PathKey *key, Relids relids)
+{
+	List	   *members = key->pk_eclass->ec_members;
+	ListCell   *cell;
+
+	foreach(cell, members)
+	{
+		const EquivalenceMember *member = lfirst(cell);
+
+		if (!member->em_is_const && bms_is_subset(member->em_relids, relids))
+			return member;
+	}
+	return linitial(members);
+}
+
+/*
+ * Will plan_sort.c take over a sort of this path's rows, of which so many are
+ * wanted?  Sets the sort's size.
+ */
+static bool
+will_be_taken_over(const Path *input, List *pathkeys, double bound,
+				   SortSize *size)
+{
+	Relids		relids = input->parent->relids;
+	const PathKey *first = linitial(pathkeys);
+	const EquivalenceMember *member = pathkey_member(first, relids);
+	ListCell   *cell;
+	Statistic	reason;
+
+	size->rows = input->rows;
+	size->width = input->pathtarget->width;
+	size->key_words = 0;
+	foreach(cell, pathkeys)
+	{
+		Node	   *column = (Node *) pathkey_member(lfirst(cell), relids)->em_expr;
+
+		size->key_words += sort_key_words(exprType(column), exprTypmod(column));
+	}
+	return !sort_left_native(exprType((Node *) member->em_expr),
+							 PATHKEY_OPERATOR(first, member->em_datatype),
+							 first->pk_eclass->ec_collation, size, bound,
+							 &reason);
+}
+
+/*
+ * The path of "relation" that sorts these rows in one process, of which so many
+ * are wanted.  NULL if that is none of ours.
+ */
+static Path *
+make_sort(PlannerInfo *root, RelOptInfo *relation, Path *input, List *pathkeys,
+		  double bound)
+{
+	SortSize	size;
+	Path	   *path;
+	Cost		startup;
+	Cost		total;
+
+	if (pathkeys_contained_in(pathkeys, input->pathkeys) ||
+		!will_be_taken_over(input, pathkeys, bound, &size))
+		return NULL;
+
+	cost_sort_alone(&size, &startup, &total);
+	path = (Path *) create_sort_path(root, relation, input, pathkeys, bound);
+	path->startup_cost = input->total_cost + startup;
+	path->total_cost = input->total_cost + total;
+	return path;
+}
+
+/*
+ * ---- ORDER BY
+ */
+
+/* How many rows are wanted of an ORDER BY. */
+static double
+ordered_bound(const PlannerInfo *root)
+{
+	/* functions that return sets may make more of each */
+	return root->limit_tuples >= 0 && !root->parse->hasTargetSRFs ?
+		root->limit_tuples : NO_BOUND;
+}
+
+/* Can a leader and its workers sort the rows of this path together? */
+static bool
+can_sort_together(const PlannerInfo *root, const RelOptInfo *ordered,
+				  const Path *partial, SortSize *size)
+{
+	return ordered->consider_parallel && enable_gathermerge &&
+		parallel_leader_participation &&
+		!pathkeys_contained_in(root->sort_pathkeys, partial->pathkeys) &&
+		will_be_taken_over(partial, root->sort_pathkeys, ordered_bound(root),
+						   size) &&
+		sort_fits_memory(size->rows, size->width);
+}
+
+/* What a projection that takes no node of its own is of. */
+static Path *
+skip_projection(Path *path)
+{
+	return IsA(path, ProjectionPath) && ((ProjectionPath *) path)->dummypp ?
+		((ProjectionPath *) path)->subpath : path;
+}
+
+/*
+ * Drops core's own paths of sorts in one process, of such together, or of both.
+ */
+static void
+drop_core_paths(RelOptInfo *ordered, bool alone, bool together)
+{
+	ListCell   *cell;
+
+	foreach(cell, ordered->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+		bool		drop = alone;
+
+		if (IsA(path, ProjectionPath))
+			path = ((ProjectionPath *) path)->subpath;
+		if (IsA(path, GatherMergePath))
+		{
+			path = skip_projection(((GatherMergePath *) path)->subpath);
+			drop = together;
+		}
+		if (drop && IsA(path, SortPath))
+			ordered->pathlist = foreach_delete_current(ordered->pathlist, cell);
+	}
+}
+
+/* The path that sorts these rows in one process, NULL if there is none. */
+static Path *
+make_sort_alone(PlannerInfo *root, RelOptInfo *ordered, Path *input)
+{
+	PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
+	Path	   *path = make_sort(root, ordered, input, root->sort_pathkeys,
+								 ordered_bound(root));
+
+	return path == NULL || path->pathtarget == target ? path :
+		apply_projection_to_path(root, ordered, path, target);
+}
+
+/* The path that sorts so many rows, a part of which is "partial", together. */
+static Path *
+make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
+				   double rows)
+{
+	PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
+	SortSize	size;
+	Path	   *sort;
+	Path	   *path;
+	Cost		startup;
+	Cost		total;
+
+	if (!can_sort_together(root, ordered, partial, &size) ||
+		!shared_rows_have_room(shared_rows_bytes(rows, size.width)))
+		return NULL;
+	/* what takes long had better be left to the workers */
+	if (target->cost.per_tuple - partial->pathtarget->cost.per_tuple >
+		DEAR_OPERATORS * cpu_operator_cost)
+		return NULL;
+
+	size.rows = rows;
+	cost_sort_together(&size, rows / partial->rows, &startup, &total);
+	sort = (Path *) create_sort_path(root, ordered, partial,
+									 root->sort_pathkeys, root->limit_tuples);
+	sort->startup_cost = partial->total_cost + startup;
+	sort->total_cost = partial->total_cost + total;
+	path = (Path *) create_gather_merge_path(root, ordered, sort,
+											 sort->pathtarget,
+											 root->sort_pathkeys, NULL, &rows);
+	path->startup_cost = sort->startup_cost + parallel_setup_cost;
+	path->total_cost = sort->total_cost + parallel_setup_cost;
+
+	/* not pushed below the Gather Merge: it would come between the two */
+	return equal(path->pathtarget->exprs, target->exprs) ? path :
+		(Path *) create_projection_path(root, ordered, path, target);
+}
+
+static void
+add_ordered_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
+{
+	Path	   *alone;
+	Path	   *together = NULL;
+
+	/* what a set operation puts out, and its LIMIT, are not known here */
+	if (root->sort_pathkeys == NIL || root->parse->setOperations != NULL)
+		return;
+	alone = make_sort_alone(root, ordered, input->cheapest_total_path);
+	if (input->partial_pathlist != NIL)
+		together = make_sort_together(root, ordered,
+									  linitial(input->partial_pathlist),
+									  input->cheapest_total_path->rows);
+	drop_core_paths(ordered, alone != NULL, together != NULL);
+	if (alone != NULL)
+		add_path(ordered, alone);
+	if (together != NULL)
+		add_path(ordered, together);
+}
+
+/*
+ * ---- hashing, or sorting
+ */
+
+/* What hashing in this path costs more than core expects, 0 if it has none. */
+static Cost
+hashing_more(const Path *path)
+{
+	if (IsA(path, HashPath))
+	{
+		const JoinPath *join = &((const HashPath *) path)->jpath;
+		const Path *table = join->innerjoinpath;
+
+		return cost_hashing_more(join->outerjoinpath->rows + table->rows,
+								 table->rows, table->pathtarget->width);
+	}
+	if (IsA(path, AggPath))
+	{
+		const AggPath *agg = (const AggPath *) path;
+
+		if (agg->aggstrategy == AGG_HASHED && agg->aggsplit == AGGSPLIT_SIMPLE)
+			return cost_hashing_more(agg->subpath->rows, agg->numGroups,
+									 path->pathtarget->width);
+	}
+	return 0;
+}
+
+/*
+ * Adds a path with our sorts.  Those of core's that hash are dropped if they are
+ * dearer but for what core expects of hashing.  If not all rows are wanted these
+ * may be the ones that give the first rows sooner.
+ */
+static void
+add_path_before_hashing(const PlannerInfo *root, RelOptInfo *relation,
+						Path *sorted)
+{
+	ListCell   *cell;
+
+	foreach(cell, relation->pathlist)
+	{
+		const Path *path = lfirst(cell);
+		Cost		more = hashing_more(path);
+
+		if (more > 0 && root->tuple_fraction == 0 &&
+			path->total_cost + more > sorted->total_cost)
+			relation->pathlist = foreach_delete_current(relation->pathlist,
+														cell);
+	}
+	add_path(relation, sorted);
+}
+
+/*
+ * ---- GROUP BY and DISTINCT
+ */
+
+static void
+add_grouping_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
+				  const GroupPathExtraData *extra)
+{
+	List	   *clause = GROUP_CLAUSE(root);
+	List	   *having = (List *) extra->havingQual;
+	Path	   *cheapest = input->cheapest_total_path;
+	AggClauseCosts costs = {0};
+	double		ngroups;
+	Path	   *path;
+
+	if (clause == NIL || root->group_pathkeys == NIL ||
+		root->parse->groupingSets != NIL || IS_OTHER_REL(grouped) ||
+		(extra->flags & GROUPING_CAN_USE_SORT) == 0)
+		return;
+	path = make_sort(root, grouped, cheapest, root->group_pathkeys, NO_BOUND);
+	if (path == NULL)
+		return;
+
+	ngroups = estimate_num_groups(root,
+								  get_sortgrouplist_exprs(clause,
+														  extra->targetList),
+								  cheapest->rows, NULL, NULL);
+	if (root->parse->hasAggs)
+	{
+		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+		path = (Path *) create_agg_path(root, grouped, path, grouped->reltarget,
+										AGG_SORTED, AGGSPLIT_SIMPLE, clause,
+										having, &costs, ngroups);
+	}
+	else
+		path = (Path *) create_group_path(root, grouped, path, clause, having,
+										  ngroups);
+	add_path_before_hashing(root, grouped, path);
+}
+
+static void
+add_distinct_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
+{
+	Path	   *path;
+
+	/* DISTINCT ON takes the first rows of the ORDER BY */
+	if (root->parse->hasDistinctOn || root->distinct_pathkeys == NIL ||
+		distinct->pathlist == NIL)
+		return;
+	path = make_sort(root, distinct, input->cheapest_total_path,
+					 root->distinct_pathkeys, NO_BOUND);
+	if (path == NULL)
+		return;
+	/* all paths yield as many rows */
+	path = (Path *)
+		create_upper_unique_path(root, distinct, path,
+								 list_length(root->distinct_pathkeys),
+								 ((Path *) linitial(distinct->pathlist))->rows);
+	add_path_before_hashing(root, distinct, path);
+}
+
+static void
+add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+				RelOptInfo *output, void *extra)
+{
+	if (previous_upper_paths_hook != NULL)
+		previous_upper_paths_hook(root, stage, input, output, extra);
+
+	if (!are_wanted())
+		return;
+	switch (stage)
+	{
+		case UPPERREL_GROUP_AGG:
+			add_grouping_path(root, input, output, extra);
+			break;
+		case UPPERREL_DISTINCT:
+			add_distinct_path(root, input, output);
+			break;
+		case UPPERREL_ORDERED:
+			add_ordered_paths(root, input, output);
+			break;
+		default:
+			break;
+	}
+}
+
+/*
+ * ---- joins
+ */
+
+/*
+ * The cheapest path of a relation in this order.  Sets *sorts if it is one of
+ * our sorts.
+ */
+static Path *
+cheapest_in_order(PlannerInfo *root, RelOptInfo *relation, List *pathkeys,
+				  bool *sorts)
+{
+	Path	   *cheapest = relation->cheapest_total_path;
+	Path	   *ordered;
+	Path	   *sort;
+
+	ordered = get_cheapest_path_for_pathkeys(relation->pathlist, pathkeys,
+											 NULL, TOTAL_COST, false);
+	sort = make_sort(root, relation, cheapest, pathkeys, NO_BOUND);
+	if (sort == NULL)
+		return ordered != NULL ? ordered : (Path *)
+			create_sort_path(root, relation, cheapest, pathkeys, NO_BOUND);
+	if (ordered != NULL && ordered->total_cost <= sort->total_cost)
+		return ordered;
+	*sorts = true;
+	return sort;
+}
+
+static void
+add_merge_join_path(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+					RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	JoinCostWorkspace costs;
+	List	   *clauses;
+	List	   *outer_keys;
+	List	   *inner_keys;
+	Path	   *outer_path;
+	Path	   *inner_path;
+	Path	   *path;
+	bool		sorts = false;
+
+	outer_keys = select_outer_pathkeys_for_merge(root, extra->mergeclause_list,
+												 join);
+	clauses = find_mergeclauses_for_outer_pathkeys(root, outer_keys,
+												   extra->mergeclause_list);
+	inner_keys = make_inner_pathkeys_for_merge(root, clauses, outer_keys);
+	outer_path = cheapest_in_order(root, outer, outer_keys, &sorts);
+	inner_path = cheapest_in_order(root, inner, inner_keys, &sorts);
+	if (!sorts)
+		return;
+
+	initial_cost_mergejoin(root, &costs, type, clauses, outer_path, inner_path,
+						   NIL, NIL, 0, extra);
+	path = (Path *)
+		create_mergejoin_path(root, join, type, &costs, extra, outer_path,
+							  inner_path, extra->restrictlist,
+							  build_join_pathkeys(root, join, type, outer_keys),
+							  NULL, clauses, NIL, NIL, 0);
+
+	/*
+	 * Core tries a join from both sides, one after the other.  Only of an inner
+	 * join both can be merged here; of others a hashing path would be left that
+	 * may be the worse one.
+	 */
+	if (type == JOIN_INNER)
+		add_path_before_hashing(root, join, path);
+	else
+		add_path(join, path);
+}
+
+static void
+add_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+			   RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	if (previous_join_paths_hook != NULL)
+		previous_join_paths_hook(root, join, outer, inner, type, extra);
+
+	/* of the other types not all can be merged, or not by all clauses */
+	if (are_wanted() && enable_mergejoin && extra->mergeclause_list != NIL &&
+		!IS_OTHER_REL(join) &&
+		(type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI ||
+		 type == JOIN_ANTI) &&
+		outer->cheapest_total_path->param_info == NULL &&
+		inner->cheapest_total_path->param_info == NULL)
+		add_merge_join_path(root, join, outer, inner, type, extra);
+}
+
+void
+sort_paths_init(void)
+{
+	previous_upper_paths_hook = create_upper_paths_hook;
+	create_upper_paths_hook = add_upper_paths;
+	previous_join_paths_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = add_join_paths;
+}

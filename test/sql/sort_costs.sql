@@ -1,0 +1,188 @@
+-- Costs: how the planner decides between a GpuSort of one process, one with
+-- parallel workers, indexes, and core's own sorts.
+SET gpusort.device = host;
+SET gpusort.min_rows = 0;
+SET gpusort.put_row_cost = 0.02;
+SET gpusort.put_kilobyte_cost = 0.1;
+SET gpusort.key_word_cost = 0.002;
+SET gpusort.host_sort_row_cost = 0.005;
+SET gpusort.get_row_cost = 0.01;
+SET gpusort.get_shared_row_cost = 0.02;
+SET gpusort.new_shared_kilobyte_cost = 0;
+SET work_mem = '64MB';
+SET max_parallel_workers_per_gather = 0;
+
+CREATE TABLE numbers WITH (parallel_workers = 2) AS
+SELECT i id, hashint4(i) k, i / 10 ten, hashint4(-i) other, md5(i::text) txt FROM generate_series(1, 100000) i;
+CREATE INDEX ON numbers (id);
+CREATE INDEX ON numbers (k);
+CREATE INDEX ON numbers (ten);
+VACUUM ANALYZE numbers;
+
+-- The nodes of a plan, from the top down.
+CREATE FUNCTION nodes(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+	result text[];
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	SELECT array_agg(CASE WHEN node ->> 'Parallel Aware' = 'true' THEN 'Parallel ' ELSE '' END
+			|| coalesce(node ->> 'Custom Plan Provider', node ->> 'Node Type') ORDER BY place)
+		INTO result
+		FROM jsonb_path_query(plan, 'strict $.** ? (exists(@."Node Type"))') WITH ORDINALITY found (node, place);
+	RETURN array_to_string(result, ' -> ');
+END $$;
+
+-- What a plan costs until its first row and in all, beyond what its child does in all.
+CREATE FUNCTION costs(query text, OUT startup numeric, OUT total numeric) LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+	child numeric;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	child := plan #>> '{0,Plan,Plans,0,Total Cost}';
+	startup := (plan #>> '{0,Plan,Startup Cost}')::numeric - child;
+	total := (plan #>> '{0,Plan,Total Cost}')::numeric - child;
+END $$;
+
+-- each setting by itself: 100,000 rows of 49 bytes are 7031 kB as they are kept
+CREATE TABLE settings AS SELECT name, setting FROM pg_settings WHERE name LIKE 'gpusort.%\_cost';
+UPDATE pg_settings SET setting = 0 WHERE name LIKE 'gpusort.%\_cost' \g /dev/null
+SELECT * FROM costs('SELECT * FROM numbers ORDER BY other');
+SET gpusort.put_row_cost = 1;
+SELECT * FROM costs('SELECT * FROM numbers ORDER BY other');
+SET gpusort.put_row_cost = 0;
+SET gpusort.put_kilobyte_cost = 1;
+SELECT * FROM costs('SELECT * FROM numbers ORDER BY other');
+SET gpusort.put_kilobyte_cost = 0;
+SET gpusort.key_word_cost = 1;
+SELECT * FROM costs('SELECT * FROM numbers ORDER BY other');
+SELECT * FROM costs('SELECT * FROM numbers ORDER BY other, txt');
+SET gpusort.key_word_cost = 0;
+SET gpusort.host_sort_row_cost = 1;
+SELECT * FROM costs('SELECT * FROM numbers ORDER BY other');
+SET gpusort.host_sort_row_cost = 0;
+SET gpusort.get_row_cost = 1;
+SELECT * FROM costs('SELECT * FROM numbers ORDER BY other');
+UPDATE pg_settings p SET setting = s.setting FROM settings s WHERE p.name = s.name \g /dev/null
+
+-- an index that agrees with the order of the table, or gives few rows, or the first ones
+SELECT nodes('SELECT * FROM numbers ORDER BY id');
+SELECT nodes('SELECT * FROM numbers WHERE id < 5000 ORDER BY id');
+SELECT nodes('SELECT * FROM numbers ORDER BY k LIMIT 100');
+SELECT nodes('SELECT k FROM numbers ORDER BY k');
+-- one that does not: sorting is cheaper than core's sort, which is dearer than the index
+SET random_page_cost = 6;
+SELECT nodes('SELECT * FROM numbers ORDER BY k');
+SET gpusort.enable = off;
+SELECT nodes('SELECT * FROM numbers ORDER BY k');
+RESET gpusort.enable;
+SET gpusort.put_row_cost = 0.2;
+SELECT nodes('SELECT * FROM numbers ORDER BY k');
+RESET gpusort.put_row_cost;
+RESET random_page_cost;
+SET gpusort.put_row_cost = 0.02;
+
+-- the first rows: few by a heap, many with all the others, or what the costs say
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 100');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 30000');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 60000');
+SET gpusort.put_row_cost = 1;
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 30000');
+SET gpusort.put_row_cost = 0;
+SET gpusort.host_sort_row_cost = 0;
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 100');
+SET gpusort.put_row_cost = 0.02;
+SET gpusort.host_sort_row_cost = 0.005;
+-- nor is all kept where memory does not suffice for it, but for the first rows
+SET gpusort.work_mem = '1MB';
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 10000');
+RESET gpusort.work_mem;
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 10000');
+
+-- rows that come in order by the first column
+SET gpusort.put_row_cost = 1;
+SELECT nodes('SELECT * FROM numbers ORDER BY ten, k LIMIT 60000');
+SET gpusort.put_row_cost = 0;
+SET gpusort.host_sort_row_cost = 0;
+SET gpusort.get_row_cost = 0;
+SELECT nodes('SELECT * FROM numbers ORDER BY ten, k LIMIT 60000');
+SET gpusort.put_row_cost = 0.02;
+SET gpusort.host_sort_row_cost = 0.005;
+SET gpusort.get_row_cost = 0.01;
+
+-- the result of a set operation, functions that return sets
+SELECT split_part(nodes('SELECT other FROM numbers INTERSECT ALL SELECT other FROM numbers ORDER BY other DESC'), ' -> ', 1) node;
+SELECT nodes('SELECT other, generate_series(1, 10) FROM numbers ORDER BY other LIMIT 100');
+
+-- parallel workers, by what it costs to have rows from them
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 100;
+SELECT nodes('SELECT * FROM numbers ORDER BY other');
+SELECT nodes('SELECT id FROM numbers WHERE id % 7 > 2 ORDER BY other');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 60000');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 100');
+SELECT nodes('SELECT * FROM numbers ORDER BY id LIMIT 100');
+SET gpusort.get_shared_row_cost = 0.1;
+SELECT nodes('SELECT * FROM numbers ORDER BY other');
+-- also where core's own Gather Merge would cost less
+SET parallel_tuple_cost = 0;
+SELECT nodes('SELECT * FROM numbers ORDER BY other');
+SET gpusort.get_shared_row_cost = 0.01;
+SELECT nodes('SELECT * FROM numbers ORDER BY other');
+-- an expression that is dear is left to the workers, as core has it
+SELECT nodes('SELECT id, sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(txt::bytea)))))))))))) FROM numbers ORDER BY other LIMIT 60000');
+SET parallel_leader_participation = off;
+SELECT nodes('SELECT * FROM numbers ORDER BY other');
+RESET parallel_leader_participation;
+SET gpusort.enable_sort = off;
+SELECT nodes('SELECT * FROM numbers ORDER BY other');
+RESET gpusort.enable_sort;
+-- by core's costs alone
+SET gpusort.enable_costs = off;
+SELECT nodes('SELECT * FROM numbers ORDER BY other');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 30000');
+RESET gpusort.enable_costs;
+SET max_parallel_workers_per_gather = 0;
+
+-- grouping and joining what is sorted, or hashed
+CREATE FUNCTION nodes_by_costs(query text) RETURNS TABLE (sorts_are text, nodes text) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR sorts_are, nodes IN VALUES ('cheap', '0'), ('dear', '10') LOOP
+		PERFORM set_config('gpusort.put_row_cost', nodes, true);
+		nodes := nodes(query);
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SET gpusort.put_kilobyte_cost = 0;
+SET gpusort.host_sort_row_cost = 0;
+SET gpusort.get_row_cost = 0;
+SELECT * FROM nodes_by_costs('SELECT other, count(*), sum(id) FROM numbers GROUP BY other');
+SELECT * FROM nodes_by_costs('SELECT other FROM numbers GROUP BY other HAVING other > 0');
+SELECT * FROM nodes_by_costs('SELECT DISTINCT other, txt FROM numbers');
+SELECT * FROM nodes_by_costs('SELECT DISTINCT other FROM numbers ORDER BY other DESC');
+SELECT * FROM nodes_by_costs('SELECT DISTINCT ON (other) other, txt FROM numbers ORDER BY other, txt DESC');
+SELECT * FROM nodes_by_costs('SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
+SELECT * FROM nodes_by_costs('SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
+SELECT * FROM nodes_by_costs('SELECT id FROM numbers a WHERE NOT EXISTS (SELECT FROM numbers b WHERE a.other = b.other AND a.txt < b.txt)');
+SELECT * FROM nodes_by_costs('SELECT id FROM numbers a WHERE other + 1 IN (SELECT other FROM numbers b)');
+SELECT * FROM nodes_by_costs('SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.id = b.other');
+-- what core expects of large hash tables is not all of it, unless only the first rows are wanted
+SET gpusort.put_row_cost = 0.02;
+SET gpusort.get_row_cost = 0.01;
+CREATE FUNCTION nodes_by_hashing(query text) RETURNS TABLE (hashing_is text, nodes text) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR hashing_is, nodes IN VALUES ('cheap', '0'), ('dear', '1') LOOP
+		PERFORM set_config('gpusort.hash_row_cost', nodes, true);
+		nodes := nodes(query);
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SELECT * FROM nodes_by_hashing('SELECT other, count(*) FROM numbers GROUP BY other');
+SELECT * FROM nodes_by_hashing('SELECT DISTINCT other FROM numbers');
+SELECT * FROM nodes_by_hashing('SELECT DISTINCT other FROM numbers LIMIT 10');
+SELECT * FROM nodes_by_hashing('SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
+SELECT * FROM nodes_by_hashing('SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
+
+DROP TABLE numbers, settings;
+DROP FUNCTION nodes, costs, nodes_by_costs, nodes_by_hashing;
