@@ -8,12 +8,15 @@
  *
  * When the rows exceed the memory setting they are put in order as far as they
  * have come, and written to a temporary file; then the next ones are taken.
- * Such sorted runs are merged in the end.
+ * Such sorted runs are merged in the end.  Should the device be lost when there
+ * is no room to sort without, the rows are put once more, one by one, and so
+ * become smaller runs.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
 
@@ -61,11 +64,82 @@ index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
 	return sort;
 }
 
-/* Makes the order of the rows in the store; false if keys are of no use. */
+/* Where the store has room for a row. */
+static void *
+store_space(void *owner, Size bytes)
+{
+	IndexSort  *sort = owner;
+
+	if (unlikely(sort->store->nrows == SORT_MAX_ROWS))
+		return NULL;
+	return row_store_reserve(sort->store, bytes,
+							 row_order_memory(sort->order) +
+							 sort->moving_bytes);
+}
+
+static bool write_run(IndexSort *sort);
+
+/*
+ * Puts the stored rows once more, into a store in what memory is left, while
+ * the one that has them shrinks; false if keys are of no use.
+ */
+static bool
+put_again(IndexSort *sort)
+{
+	RowStore   *store = sort->store;
+	bool		good = true;
+
+	sort->store = row_store_create(sort->rows->descriptor, sort->limit);
+	row_order_restart(sort->order, sort->store);
+	for (uint64 number = 0; number < store->nrows && good; number++)
+	{
+		IndexTuple	tuple;
+		Size		bytes;
+		void	   *space;
+
+		CHECK_FOR_INTERRUPTS();
+		row_store_forget_before(store, number);
+		sort->moving_bytes = store->memory;
+		tuple = row_store_get(store, number);
+		bytes = IndexTupleSize(tuple);
+		space = store_space(sort, bytes);
+		if (space == NULL)
+		{
+			good = write_run(sort);
+			space = good ? store_space(sort, bytes) : NULL;
+		}
+		if (space != NULL)
+		{
+			memcpy(space, tuple, bytes);
+			row_order_add_stored(sort->order);
+		}
+	}
+	sort->moving_bytes = 0;
+	row_store_free(store);
+	return good;
+}
+
+/*
+ * Makes the order of the rows in the store, or of the last of them, if the
+ * device was lost and there is no room for all without it; or returns false.
+ */
+static bool
+make_order(IndexSort *sort)
+{
+	if (row_order_make(sort->order, sort->limit))
+		return true;
+	return sort->order->keys_lost && row_store_has_rows(sort->store) &&
+		put_again(sort) && row_order_make(sort->order, sort->limit);
+}
+
+/*
+ * Makes the order of the rows in the store, before which there may be runs
+ * then; false if keys are of no use.
+ */
 static bool
 sort_stored_rows(IndexSort *sort)
 {
-	if (!row_order_make(sort->order, sort->limit))
+	if (!make_order(sort))
 		return false;
 	sort->nrows += sort->store->nrows;
 	sort->memory = Max(sort->memory, sort->order->memory);
@@ -87,6 +161,19 @@ begin_runs(IndexSort *sort)
 }
 
 /*
+ * Writes the rows in the store, whose order is known, to a file as a run, and
+ * empties the store.
+ */
+static void
+add_run(IndexSort *sort)
+{
+	begin_runs(sort);
+	sorted_runs_add(sort->runs);
+	row_store_reset(sort->store);
+	row_order_restart(sort->order, sort->store);
+}
+
+/*
  * Writes the rows in the store to a file as a sorted run, and empties the
  * store; false if keys are of no use.
  */
@@ -95,10 +182,7 @@ write_run(IndexSort *sort)
 {
 	if (!sort_stored_rows(sort))
 		return false;
-	begin_runs(sort);
-	sorted_runs_add(sort->runs);
-	row_store_reset(sort->store);
-	row_order_restart(sort->order, sort->store);
+	add_run(sort);
 	return true;
 }
 
@@ -132,18 +216,6 @@ make_room(IndexSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Where the store has room for a row. */
-static void *
-store_space(void *owner, Size bytes)
-{
-	IndexSort  *sort = owner;
-
-	if (unlikely(sort->store->nrows == SORT_MAX_ROWS))
-		return NULL;
-	return row_store_reserve(sort->store, bytes,
-							 row_order_memory(sort->order));
-}
-
 /*
  * When the sort has failed the scan goes on, for it cannot be ended, but its
  * rows are not looked at.
@@ -174,12 +246,12 @@ index_sort_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	row_order_add(sort->order, sort->rows->slot);
 }
 
-/* Merges all runs, the rows in the store being one; false as above. */
-static bool
+/* Merges all runs, the rows in the store being one if there are any. */
+static void
 merge_runs(IndexSort *sort, SharedRuns *others)
 {
-	if (sort->store->nrows > 0 && !write_run(sort))
-		return false;
+	if (sort->store->nrows > 0)
+		add_run(sort);
 	begin_runs(sort);
 	row_order_drop_keys(sort->order);
 	row_store_free(sort->store);
@@ -191,7 +263,6 @@ merge_runs(IndexSort *sort, SharedRuns *others)
 	}
 	sorted_runs_merge(sort->runs);
 	sort->memory = sorted_runs_disk(sort->runs);
-	return true;
 }
 
 bool
@@ -201,9 +272,11 @@ index_sort_perform(IndexSort *sort, SharedRuns *others)
 	bool		in_runs = sort->runs != NULL ||
 		(others != NULL && pg_atomic_read_u32(&others->nruns) > 0);
 
-	if (!sort->failed &&
-		!(in_runs ? merge_runs(sort, others) : sort_stored_rows(sort)))
+	if (!sort->failed && (sort->store->nrows > 0 || !in_runs) &&
+		!sort_stored_rows(sort))
 		give_up(sort);
+	if (!sort->failed && (in_runs || sort->runs != NULL))
+		merge_runs(sort, others);
 	MemoryContextSwitchTo(caller_context);
 	return !sort->failed;
 }

@@ -25,6 +25,7 @@ typedef struct IndexSort
 
 	IndexRows  *rows;
 	RowStore   *store;			/* NULL: all rows are in runs */
+	Size		moving_bytes;	/* of a store whose rows are put once more */
 	RowOrder   *order;
 	SortedRuns *runs;			/* NULL: all rows are in the store */
 	bool		failed;			/* keys are of no use; there are no rows */

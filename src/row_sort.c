@@ -394,7 +394,10 @@ sort_by_keys(RowSort *sort)
 	sort->report.device_microseconds += order->device_microseconds;
 }
 
-/* Writes the rows in the store, whose order is known, to a file as a run. */
+/*
+ * Writes the rows in the store, whose order is known, to a file as a run, and
+ * empties the store.
+ */
 static void
 write_run(RowSort *sort)
 {
@@ -402,6 +405,8 @@ write_run(RowSort *sort)
 		sort->runs = sorted_runs_create(sort->order, &run_of_minimal_tuples,
 										sort->limit, sort->random_access);
 	sorted_runs_add(sort->runs);
+	row_store_reset(sort->store);
+	row_order_restart(sort->order, sort->store);
 }
 
 /*
@@ -419,11 +424,7 @@ make_room(RowSort *sort)
 	else
 		sort_by_keys(sort);
 	if (sort->tuplesort == NULL)
-	{
 		write_run(sort);
-		row_store_reset(sort->store);
-		row_order_restart(sort->order, sort->store);
-	}
 	MemoryContextSwitchTo(caller_context);
 }
 

@@ -67,6 +67,13 @@ extern void *row_store_reserve(RowStore *store, Size row_bytes,
 extern bool row_store_note(RowStore *store, void *row, Size row_bytes,
 						   Size other_memory);
 
+/* Are the rows in memory of the store, or only noted? */
+static inline bool
+row_store_has_rows(const RowStore *store)
+{
+	return store->first_block != NULL;
+}
+
 /* Empties the store.  It keeps memory for as many rows as it had. */
 extern void row_store_reset(RowStore *store);
 

@@ -145,6 +145,21 @@ foreach my $memory ('64kB', '1MB', '5MB')
 	is($node->counter('sorts_native'), $native_sorts, 'and is not left to PostgreSQL');
 }
 
+$node->safe_psql('postgres', "CREATE EXTENSION amcheck; CREATE TABLE wide AS $wide; CREATE INDEX wide_k ON wide (k, pad); ANALYZE wide");
+foreach my $memory ('64kB', '1MB', '5MB', '64MB')
+{
+	is( counted(sub {
+			(undef, $out, $err) = $node->psql('postgres', <<"SQL");
+SET gpusort.work_mem = '$memory';
+SET gpusort.device = cuda;
+SET max_parallel_maintenance_workers = 0;
+REINDEX INDEX wide_k;
+SELECT bt_index_parent_check('wide_k', true);
+SQL
+		}, 'indexes_host'), 1, "with $memory an index build whose device fails is done by the backend");
+	is($out, '', 'and right');
+}
+
 #
 # A device that is in use by others
 #
