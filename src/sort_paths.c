@@ -468,6 +468,7 @@ add_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 	/* of the other types not all can be merged, or not by all clauses */
 	if (are_wanted() && enable_mergejoin && extra->mergeclause_list != NIL &&
 		!IS_OTHER_REL(join) &&
+		Max(outer->rows, inner->rows) >= gpusort_min_rows &&
 		(type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI ||
 		 type == JOIN_ANTI) &&
 		outer->cheapest_total_path->param_info == NULL &&
