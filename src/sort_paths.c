@@ -253,7 +253,41 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 
 /*
  * ---- hashing, or sorting
+ *
+ * How long hashing takes depends on the size of the table that it makes, and so
+ * on a guess of how many rows or groups differ.  A sort takes about as long
+ * whatever these are.  So where the guess is of nothing but a rule of thumb,
+ * core's choice stays.
  */
+
+/* Do statistics tell how many groups these expressions make? */
+static bool
+groups_are_known(PlannerInfo *root, List *exprs)
+{
+	bool		are_known = exprs != NIL;
+	ListCell   *cell;
+
+	foreach(cell, exprs)
+	{
+		VariableStatData variable;
+		bool		is_default;
+
+		examine_variable(root, lfirst(cell), 0, &variable);
+		(void) get_variable_numdistinct(&variable, &is_default);
+		ReleaseVariableStats(variable);
+		are_known &= !is_default;
+	}
+	return are_known;
+}
+
+/* Is the number of rows that of a table? */
+static bool
+rows_are_known(const RelOptInfo *relation)
+{
+	return relation->reloptkind == RELOPT_BASEREL &&
+		relation->rtekind == RTE_RELATION &&
+		relation->baserestrictinfo == NIL;
+}
 
 /* What hashing in this path costs more than core expects, 0 if it has none. */
 static Cost
@@ -314,6 +348,7 @@ add_grouping_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 	List	   *having = (List *) extra->havingQual;
 	Path	   *cheapest = input->cheapest_total_path;
 	AggClauseCosts costs = {0};
+	List	   *exprs;
 	double		ngroups;
 	Path	   *path;
 
@@ -321,14 +356,14 @@ add_grouping_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 		root->parse->groupingSets != NIL || IS_OTHER_REL(grouped) ||
 		(extra->flags & GROUPING_CAN_USE_SORT) == 0)
 		return;
+	exprs = get_sortgrouplist_exprs(clause, extra->targetList);
+	if (!groups_are_known(root, exprs))
+		return;
 	path = make_sort(root, grouped, cheapest, root->group_pathkeys, NO_BOUND);
 	if (path == NULL)
 		return;
 
-	ngroups = estimate_num_groups(root,
-								  get_sortgrouplist_exprs(clause,
-														  extra->targetList),
-								  cheapest->rows, NULL, NULL);
+	ngroups = estimate_num_groups(root, exprs, cheapest->rows, NULL, NULL);
 	if (root->parse->hasAggs)
 	{
 		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
@@ -349,7 +384,10 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 
 	/* DISTINCT ON takes the first rows of the ORDER BY */
 	if (root->parse->hasDistinctOn || root->distinct_pathkeys == NIL ||
-		distinct->pathlist == NIL)
+		distinct->pathlist == NIL ||
+		!groups_are_known(root,
+						  get_sortgrouplist_exprs(root->parse->distinctClause,
+												  root->processed_tlist)))
 		return;
 	path = make_sort(root, distinct, input->cheapest_total_path,
 					 root->distinct_pathkeys, NO_BOUND);
@@ -469,6 +507,7 @@ add_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 	if (are_wanted() && enable_mergejoin && extra->mergeclause_list != NIL &&
 		!IS_OTHER_REL(join) &&
 		Max(outer->rows, inner->rows) >= gpusort_min_rows &&
+		rows_are_known(outer) && rows_are_known(inner) &&
 		(type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI ||
 		 type == JOIN_ANTI) &&
 		outer->cheapest_total_path->param_info == NULL &&
