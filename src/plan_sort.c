@@ -226,6 +226,76 @@ rewrite_plan(Plan *plan, double bound)
 	return plan;
 }
 
+/* Does a node hand on the columns of its child as they are? */
+static bool
+hands_on(const Plan *plan)
+{
+	ListCell   *cell;
+	int			column = 1;
+
+	if (!IsA(plan, Limit) && !IsA(plan, GatherMerge))
+		return false;
+	foreach(cell, plan->targetlist)
+	{
+		const Var  *var = (const Var *) ((TargetEntry *) lfirst(cell))->expr;
+
+		if (!IsA(var, Var) || var->varno != OUTER_VAR ||
+			var->varattno != column++)
+			return false;
+	}
+	return list_length(plan->targetlist) ==
+		list_length(plan->lefttree->targetlist);
+}
+
+/* Has a Gather Merge compare the columns that the copies are of. */
+static void
+compare_originals(GatherMerge *merge, const List *target_list)
+{
+	for (int i = 0; i < merge->numCols; i++)
+	{
+		const TargetEntry *entry = list_nth(target_list,
+											merge->sortColIdx[i] - 1);
+
+		if (IsA(entry->expr, Var))
+			merge->sortColIdx[i] = ((Var *) entry->expr)->varattno;
+	}
+}
+
+/*
+ * At the top of a plan, columns that only a sort has needed are taken off by
+ * the executor, which looks at all columns of each row for that.  Those that a
+ * GpuSort there adds, since they are copies, need not be there at all.
+ */
+static void
+drop_unused_copies(Plan *plan)
+{
+	Plan	   *sort = plan;
+	List	   *target_list;
+	int			nstored;
+
+	while (hands_on(sort))
+		sort = sort->lefttree;
+	if (!is_gpusort(sort))
+		return;
+
+	target_list = sort->targetlist;
+	nstored = list_length(((CustomScan *) sort)->custom_scan_tlist);
+	for (int i = nstored; i < list_length(plan->targetlist); i++)
+	{
+		if (!((TargetEntry *) list_nth(plan->targetlist, i))->resjunk)
+			return;
+	}
+	for (;;)
+	{
+		if (IsA(plan, GatherMerge))
+			compare_originals((GatherMerge *) plan, target_list);
+		plan->targetlist = list_truncate(list_copy(plan->targetlist), nstored);
+		if (plan == sort)
+			break;
+		plan = plan->lefttree;
+	}
+}
+
 static PlannedStmt *
 plan_with_gpusort(Query *parse, const char *query_string, int cursor_options,
 				  ParamListInfo bound_params)
@@ -242,6 +312,7 @@ plan_with_gpusort(Query *parse, const char *query_string, int cursor_options,
 	if (gpusort_enable && gpusort_enable_sort)
 	{
 		result->planTree = rewrite_plan(result->planTree, NO_BOUND);
+		drop_unused_copies(result->planTree);
 		rewrite_plans(result->subplans, NO_BOUND);
 	}
 	return result;

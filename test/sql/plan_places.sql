@@ -112,9 +112,12 @@ SELECT examine($$SELECT k + 1 FROM (SELECT k FROM numbers ORDER BY k OFFSET 0) s
 SELECT examine($$SELECT txt FROM (SELECT k, txt FROM numbers ORDER BY k OFFSET 0) s ORDER BY txt COLLATE "C"$$, columns => false);
 SELECT examine($$SELECT k FROM (VALUES (3), (1), (2)) v (k) ORDER BY k$$);
 
--- for a collation of its own a query has the column twice, which the sorted rows have once
+-- for a collation of its own a query has the column twice, which the sorted rows have once, and the result too
 EXPLAIN (VERBOSE, COSTS OFF) SELECT id, txt, grp FROM numbers ORDER BY txt COLLATE "POSIX" DESC, id;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM (SELECT id, txt, grp FROM numbers ORDER BY txt COLLATE "POSIX" DESC, id OFFSET 0) s WHERE id > 0;
 SELECT examine($$SELECT id, txt, grp FROM numbers ORDER BY txt COLLATE "POSIX" DESC, id$$, columns => false);
+SELECT examine($$SELECT id, txt, row_number() OVER (ORDER BY txt COLLATE "POSIX") FROM numbers$$, columns => false);
+SELECT examine($$SELECT txt FROM numbers ORDER BY txt COLLATE "POSIX" LIMIT 900 OFFSET 10$$, columns => false);
 SELECT examine($$SELECT n FROM numbers n ORDER BY txt COLLATE "POSIX"$$, columns => false);
 SELECT examine($$SELECT txt COLLATE "POSIX" FROM numbers ORDER BY txt COLLATE "POSIX", txt COLLATE "C"$$, columns => false);
 SELECT examine($$SELECT txt FROM numbers UNION ALL (SELECT txt FROM numbers ORDER BY txt COLLATE "POSIX" LIMIT 900)$$, columns => false);
