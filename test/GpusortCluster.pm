@@ -41,7 +41,8 @@ sub daemon_pid
 	{
 		my $working = readlink("$process/cwd") // next;
 		my $executed = readlink("$process/exe") // next;
-		return $1 if $working eq $self->data_dir && $executed =~ m{/gpusortd$} && $process =~ /(\d+)$/;
+		# also if another one has been installed since
+		return $1 if $working eq $self->data_dir && $executed =~ m{/gpusortd( \(deleted\))?$} && $process =~ /(\d+)$/;
 	}
 	return 0;
 }

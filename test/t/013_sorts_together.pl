@@ -224,7 +224,7 @@ is($node->counter('sort_workers'), $workers, 'but not needed');
 #
 
 ($session) = $moments{'the leader waits for workers'}->("SET gpusort.device = cuda;\n$query");
-kill 'KILL', $node->daemon_pid;
+kill 'KILL', $node->daemon_pid || die 'there is no gpusortd';
 finish($session);
 is($session->{err}, "WARNING:  gpusort: sorting without the device\n", 'gpusortd is killed');
 is($session->{out}, "$native\n", 'and keys of all rows are made again');
