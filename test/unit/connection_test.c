@@ -12,7 +12,6 @@
  *-------------------------------------------------------------------------
  */
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +25,9 @@
 #include "../../src/daemon/ring.h"
 #include "../../src/protocol.h"
 
+#define TEST_SUBJECT		"connection"
+#include "daemon_test_report.h"
+
 /* How long anything that should happen may take. */
 #define PATIENCE_SECONDS	30
 
@@ -37,42 +39,7 @@
 #define MOST_ROWS			(BUDGET_BYTES / ROW_BYTES)
 #define MOST_ROWS_IN_PLACE	(BUDGET_BYTES / ROW_BYTES_IN_PLACE)
 
-static int	failures = 0;
 static int	ndevices;
-
-/* What went wrong in the test that is running; empty as long as nothing. */
-static char problem[512];
-
-/* Notes the first problem; returns false for the caller to. */
-static bool __attribute__((format(printf, 1, 2)))
-wrong(const char *format,...)
-{
-	va_list		arguments;
-
-	if (problem[0] == '\0')
-	{
-		va_start(arguments, format);
-		vsnprintf(problem, sizeof(problem), format, arguments);
-		va_end(arguments);
-	}
-	return false;
-}
-
-static void
-conclude(const char *name)
-{
-	bool		good = problem[0] == '\0';
-
-	printf("%s - connection: %s\n", good ? "ok" : "not ok", name);
-	if (!good)
-	{
-		printf("# %s\n", problem);
-		failures++;
-	}
-	problem[0] = '\0';
-	fflush(stdout);
-}
-
 
 /*
  * The engine

@@ -10,7 +10,6 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,9 @@
 
 #include "../../src/daemon/devices.h"
 
+#define TEST_SUBJECT		"devices"
+#include "daemon_test_report.h"
+
 /* Bytes that jobs may have of each device; of the first one twice as much. */
 #define BYTES			UINT64_C(1000)
 #define NDEVICES		4
@@ -28,41 +30,6 @@
 /* How long anything that should happen may take, and something is watched. */
 #define PATIENCE_MS		30000
 #define QUIET_MS		200
-
-static int	failures = 0;
-
-/* What went wrong in the test that is running; empty as long as nothing. */
-static char problem[512];
-
-/* Notes the first problem; returns false for the caller to. */
-static bool __attribute__((format(printf, 1, 2)))
-wrong(const char *format,...)
-{
-	va_list		arguments;
-
-	if (problem[0] == '\0')
-	{
-		va_start(arguments, format);
-		vsnprintf(problem, sizeof(problem), format, arguments);
-		va_end(arguments);
-	}
-	return false;
-}
-
-static void
-conclude(const char *name)
-{
-	bool		good = problem[0] == '\0';
-
-	printf("%s - devices: %s\n", good ? "ok" : "not ok", name);
-	if (!good)
-	{
-		printf("# %s\n", problem);
-		failures++;
-	}
-	problem[0] = '\0';
-	fflush(stdout);
-}
 
 /* Takes the place of the C library's. */
 static volatile time_t seconds_ahead = 0;

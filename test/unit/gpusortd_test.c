@@ -18,7 +18,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +33,9 @@
 
 #include "../../kernels/device_sort.h"
 #include "../../src/protocol.h"
+
+#define TEST_SUBJECT		"gpusortd"
+#include "daemon_test_report.h"
 
 /* How long anything that should happen may take, sanitizers included. */
 #define PATIENCE_MS		30000
@@ -53,43 +55,6 @@
 #define NLEAK_ROUNDS	1000
 
 static const char *gpusortd_path;
-static int	failures = 0;
-
-/* What went wrong in the test that is running; empty as long as nothing. */
-static char problem[512];
-static pthread_mutex_t problem_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Notes the first problem; returns false for the caller to. */
-static bool __attribute__((format(printf, 1, 2)))
-wrong(const char *format,...)
-{
-	va_list		arguments;
-
-	pthread_mutex_lock(&problem_lock);
-	if (problem[0] == '\0')
-	{
-		va_start(arguments, format);
-		vsnprintf(problem, sizeof(problem), format, arguments);
-		va_end(arguments);
-	}
-	pthread_mutex_unlock(&problem_lock);
-	return false;
-}
-
-static void
-conclude(const char *name)
-{
-	bool		good = problem[0] == '\0';
-
-	printf("%s - gpusortd: %s\n", good ? "ok" : "not ok", name);
-	if (!good)
-	{
-		printf("# %s\n", problem);
-		failures++;
-	}
-	problem[0] = '\0';
-	fflush(stdout);
-}
 
 static uint64_t
 milliseconds(void)
@@ -1718,6 +1683,17 @@ try_start(const char *what, const char *engine, const char *staging_memory,
 	remove_directory(&daemon);
 }
 
+/* Starts it with such a list of devices, with which it does not go on. */
+static void
+try_devices(const char *what, const char *devices, int expected_status,
+			const char *expected_report)
+{
+	wanted_devices = devices;
+	try_start(what, "--engine=host", "--staging-memory=8",
+			  "--device-memory=50", expected_status, expected_report);
+	wanted_devices = "--devices=all";
+}
+
 static void
 test_bad_starts(void)
 {
@@ -1729,19 +1705,11 @@ test_bad_starts(void)
 
 	try_start("unknown engine", "--engine=abacus", "--staging-memory=8",
 			  "--device-memory=50", 1, "");
-	wanted_devices = "--devices=";
-	try_start("no devices", "--engine=host", "--staging-memory=8",
-			  "--device-memory=50", 1, "");
-	wanted_devices = "--devices=0,,1";
-	try_start("a list with a gap", "--engine=host", "--staging-memory=8",
-			  "--device-memory=50", 1, "");
-	wanted_devices = "--devices=none";
-	try_start("no numbers", "--engine=host", "--staging-memory=8",
-			  "--device-memory=50", 1, "");
-	wanted_devices = "--devices=1";
-	try_start("no such device", "--engine=host", "--staging-memory=8",
-			  "--device-memory=50", 2, "unusable there is no device 1");
-	wanted_devices = "--devices=all";
+	try_devices("no devices", "--devices=", 1, "");
+	try_devices("a list with a gap", "--devices=0,,1", 1, "");
+	try_devices("no numbers", "--devices=none", 1, "");
+	try_devices("no such device", "--devices=1", 2,
+				"unusable there is no device 1");
 	try_start("no staging memory", "--engine=host", "--staging-memory=0",
 			  "--device-memory=50", 1, "");
 	try_start("too much device memory", "--engine=host",
