@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "../protocol.h"
+#include "clock.h"
 #include "devices.h"
 #include "report.h"
 #include "ring.h"
@@ -390,15 +391,6 @@ send_order(Connection *connection)
 	while (take_back_chunk(connection, sent, &taken))
 		;
 	return true;
-}
-
-static uint64_t
-microseconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 /* MSG_RUN: sorts and sends the order. */

@@ -29,6 +29,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "report.h"
 
 /* More than any machine has. */
@@ -63,15 +64,6 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static Device devices[MAX_DEVICES];
 static int	ndevices;
 static Waiter *first_waiter;
-
-static uint64_t
-microseconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 /* Takes the first number off a list of such, as "0,2". */
 static int
@@ -374,13 +366,20 @@ devices_grow(Reservation *reservation, uint64_t bytes)
 	return granted;
 }
 
+/* Gives back all but so many bytes, with the mutex held. */
+static void
+shrink(Reservation *reservation, uint64_t kept)
+{
+	devices[reservation->device].reserved -= reservation->bytes - kept;
+	reservation->bytes = kept;
+	pthread_cond_broadcast(&changed);
+}
+
 void
 devices_shrink(Reservation *reservation, uint64_t kept)
 {
 	pthread_mutex_lock(&mutex);
-	devices[reservation->device].reserved -= reservation->bytes - kept;
-	reservation->bytes = kept;
-	pthread_cond_broadcast(&changed);
+	shrink(reservation, kept);
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -389,8 +388,8 @@ devices_release(Reservation *reservation)
 {
 	if (reservation->device < 0)
 		return;
-	devices_shrink(reservation, 0);
 	pthread_mutex_lock(&mutex);
+	shrink(reservation, 0);
 	devices[reservation->device].jobs--;
 	pthread_mutex_unlock(&mutex);
 	*reservation = NO_RESERVATION;

@@ -193,7 +193,6 @@ static const Engine *
 start_engine(const Options *options)
 {
 	DeviceError error = {"gpusortd was built without CUDA"};
-
 	const Engine *engine = NULL;
 
 	if (strcmp(options->engine, "host") == 0)
