@@ -20,7 +20,6 @@
 #include "catalog/index.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 #include "utils/backend_progress.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -36,6 +35,7 @@
 #include "settings.h"
 #include "shared_memory.h"
 #include "shared_state.h"
+#include "timing.h"
 #include "tree_writer.h"
 
 /* For the rows of each of several processes that sort. */
@@ -113,14 +113,8 @@ expected_memory(const IndexLoad *load)
 static void
 take_time(instr_time *since, uint64 *microseconds)
 {
-	instr_time	now;
-	instr_time	passed;
-
-	INSTR_TIME_SET_CURRENT(now);
-	passed = now;
-	INSTR_TIME_SUBTRACT(passed, *since);
-	*microseconds += INSTR_TIME_GET_MICROSEC(passed);
-	*since = now;
+	*microseconds += microseconds_since(*since);
+	INSTR_TIME_SET_CURRENT(*since);
 }
 
 /* Frees all rows. */

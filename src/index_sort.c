@@ -17,11 +17,11 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 #include "utils/memutils.h"
 
 #include "index_sort.h"
 #include "merged_rows.h"
+#include "timing.h"
 
 /* What a row takes at least: the tuple, its place, the entry of the order. */
 #define LEAST_ROW_BYTES \
@@ -205,14 +205,11 @@ make_room(IndexSort *sort)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 	instr_time	start;
-	instr_time	passed;
 
 	INSTR_TIME_SET_CURRENT(start);
 	if (!write_run(sort))
 		give_up(sort);
-	INSTR_TIME_SET_CURRENT(passed);
-	INSTR_TIME_SUBTRACT(passed, start);
-	sort->run_microseconds += INSTR_TIME_GET_MICROSEC(passed);
+	sort->run_microseconds += microseconds_since(start);
 	MemoryContextSwitchTo(caller_context);
 }
 

@@ -34,7 +34,6 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 
@@ -44,6 +43,7 @@
 #include "settings.h"
 #include "shared_state.h"
 #include "sorted_runs.h"
+#include "timing.h"
 
 /* What a row takes in memory, at least: of the limit no more of them fit. */
 #define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
@@ -478,16 +478,6 @@ merge_runs(RowSort *sort)
 								   sorted_runs_count(sort->runs));
 	sort->report.memory = sorted_runs_disk(sort->runs);
 	sort->report.on_disk = true;
-}
-
-static uint64
-microseconds_since(instr_time start)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, start);
-	return INSTR_TIME_GET_MICROSEC(now);
 }
 
 /* Adds a finished sort to the server's statistics. */

@@ -1,0 +1,23 @@
+/*-------------------------------------------------------------------------
+ *
+ * timing.h
+ *	  How long something took.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_TIMING_H
+#define GPUSORT_TIMING_H
+
+#include "portability/instr_time.h"
+
+static inline uint64
+microseconds_since(instr_time start)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, start);
+	return INSTR_TIME_GET_MICROSEC(now);
+}
+
+#endif							/* GPUSORT_TIMING_H */
