@@ -118,11 +118,7 @@ sort_size(const Sort *sort)
 	SortSize	size = {sort->plan.lefttree->plan_rows, sort->plan.plan_width};
 
 	for (int n = 0; n < sort->numCols; n++)
-	{
-		Node	   *column = sort_column(sort, n);
-
-		size.key_words += sort_key_words(exprType(column), exprTypmod(column));
-	}
+		size.key_words += sort_key_words(sort_column(sort, n));
 	return size;
 }
 

@@ -19,6 +19,7 @@
 
 #include "access/htup_details.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
@@ -49,9 +50,10 @@
 #define FAST_HASH_BYTES		(2.0 * 1024 * 1024)
 
 double
-sort_key_words(Oid type, int32 typmod)
+sort_key_words(const Node *column)
 {
-	return get_typavgwidth(type, typmod) / (double) sizeof(uint64);
+	return get_typavgwidth(exprType(column), exprTypmod(column)) /
+		(double) sizeof(uint64);
 }
 
 static double

@@ -18,8 +18,8 @@ typedef struct SortSize
 	double		key_words;		/* words of 8 bytes in a key */
 } SortSize;
 
-/* Words that a column of this type adds to a key, about. */
-extern double sort_key_words(Oid type, int32 typmod);
+/* Words that this column adds to a key, about. */
+extern double sort_key_words(const Node *column);
 
 /* Do so many rows of this width fit the memory for a sort? */
 extern bool sort_fits_memory(double rows, int width);

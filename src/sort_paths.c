@@ -87,11 +87,8 @@ will_be_taken_over(const Path *input, List *pathkeys, double bound,
 	size->width = input->pathtarget->width;
 	size->key_words = 0;
 	foreach(cell, pathkeys)
-	{
-		Node	   *column = (Node *) pathkey_member(lfirst(cell), relids)->em_expr;
-
-		size->key_words += sort_key_words(exprType(column), exprTypmod(column));
-	}
+		size->key_words += sort_key_words((Node *) pathkey_member(lfirst(cell),
+																  relids)->em_expr);
 	return !sort_left_native(exprType((Node *) member->em_expr),
 							 PATHKEY_OPERATOR(first, member->em_datatype),
 							 first->pk_eclass->ec_collation, size, bound,
