@@ -146,10 +146,10 @@ RESET gpusort.enable_costs;
 SET max_parallel_workers_per_gather = 0;
 
 -- grouping and joining what is sorted, or hashed
-CREATE FUNCTION nodes_by_costs(query text) RETURNS TABLE (sorts_are text, nodes text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION nodes_by(setting text, dear text, query text) RETURNS TABLE (that_is text, nodes text) LANGUAGE plpgsql AS $$
 BEGIN
-	FOR sorts_are, nodes IN VALUES ('cheap', '0'), ('dear', '10') LOOP
-		PERFORM set_config('gpusort.put_row_cost', nodes, true);
+	FOR that_is, nodes IN VALUES ('cheap', '0'), ('dear', dear) LOOP
+		PERFORM set_config(setting, nodes, true);
 		nodes := nodes(query);
 		RETURN NEXT;
 	END LOOP;
@@ -157,32 +157,24 @@ END $$;
 SET gpusort.put_kilobyte_cost = 0;
 SET gpusort.host_sort_row_cost = 0;
 SET gpusort.get_row_cost = 0;
-SELECT * FROM nodes_by_costs('SELECT other, count(*), sum(id) FROM numbers GROUP BY other');
-SELECT * FROM nodes_by_costs('SELECT other FROM numbers GROUP BY other HAVING other > 0');
-SELECT * FROM nodes_by_costs('SELECT DISTINCT other, txt FROM numbers');
-SELECT * FROM nodes_by_costs('SELECT DISTINCT other FROM numbers ORDER BY other DESC');
-SELECT * FROM nodes_by_costs('SELECT DISTINCT ON (other) other, txt FROM numbers ORDER BY other, txt DESC');
-SELECT * FROM nodes_by_costs('SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
-SELECT * FROM nodes_by_costs('SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
-SELECT * FROM nodes_by_costs('SELECT id FROM numbers a WHERE NOT EXISTS (SELECT FROM numbers b WHERE a.other = b.other AND a.txt < b.txt)');
-SELECT * FROM nodes_by_costs('SELECT id FROM numbers a WHERE other + 1 IN (SELECT other FROM numbers b)');
-SELECT * FROM nodes_by_costs('SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.id = b.other');
+SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT other, count(*), sum(id) FROM numbers GROUP BY other');
+SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT other FROM numbers GROUP BY other HAVING other > 0');
+SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT DISTINCT other, txt FROM numbers');
+SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT DISTINCT other FROM numbers ORDER BY other DESC');
+SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT DISTINCT ON (other) other, txt FROM numbers ORDER BY other, txt DESC');
+SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
+SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
+SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT id FROM numbers a WHERE NOT EXISTS (SELECT FROM numbers b WHERE a.other = b.other AND a.txt < b.txt)');
+SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT id FROM numbers a WHERE other + 1 IN (SELECT other FROM numbers b)');
+SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.id = b.other');
 -- what core expects of large hash tables is not all of it, unless only the first rows are wanted
 SET gpusort.put_row_cost = 0.02;
 SET gpusort.get_row_cost = 0.01;
-CREATE FUNCTION nodes_by_hashing(query text) RETURNS TABLE (hashing_is text, nodes text) LANGUAGE plpgsql AS $$
-BEGIN
-	FOR hashing_is, nodes IN VALUES ('cheap', '0'), ('dear', '1') LOOP
-		PERFORM set_config('gpusort.hash_row_cost', nodes, true);
-		nodes := nodes(query);
-		RETURN NEXT;
-	END LOOP;
-END $$;
-SELECT * FROM nodes_by_hashing('SELECT other, count(*) FROM numbers GROUP BY other');
-SELECT * FROM nodes_by_hashing('SELECT DISTINCT other FROM numbers');
-SELECT * FROM nodes_by_hashing('SELECT DISTINCT other FROM numbers LIMIT 10');
-SELECT * FROM nodes_by_hashing('SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
-SELECT * FROM nodes_by_hashing('SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT other, count(*) FROM numbers GROUP BY other');
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT other FROM numbers');
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT other FROM numbers LIMIT 10');
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
 
 DROP TABLE numbers, settings;
-DROP FUNCTION nodes, costs, nodes_by_costs, nodes_by_hashing;
+DROP FUNCTION nodes, costs, nodes_by;
