@@ -28,7 +28,7 @@ $node->wait_until_ready('gpusortd starts with the server');
 isnt($node->daemon_pid, 0, 'it works in the data directory');
 is((stat($node->data_dir . '/pg_stat_tmp/gpusortd.sock'))[2] & 0777, 0600, "its socket is the server's own");
 is($node->safe_psql('postgres', "SET gpusort.device = cuda; $digest"), $native, 'it sorts');
-is($node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = 'sorts_device'"), '1', 'and that is counted');
+is($node->counter('sorts_device'), '1', 'and that is counted');
 is( $node->safe_psql('postgres', "SET gpusort.device = cuda; SELECT count(*) FROM ($sort) s")
 	  . $node->safe_psql('postgres', "SELECT count(*) FROM gpusort_devices WHERE name = 'gpusortd (host)'"),
 	'3000001', 'and again');
@@ -58,7 +58,7 @@ FROM (SELECT k FROM (SELECT kill_gpusortd_at(i, $pid) k FROM generate_series(1, 
 SQL
 is($out, $native, 'a sort whose gpusortd is killed is done all the same');
 like($err, qr/sorting without the device/, 'and says so');
-is($node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = 'device_faults'"), '1', 'once');
+is($node->counter('device_faults'), '1', 'once');
 $node->wait_until_ready('and gpusortd is back');
 
 # many sessions at once

@@ -3,11 +3,13 @@
 # around it.  Whatever comes of that is what comes of it natively.
 use strict;
 use warnings;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
+my $node = GpusortCluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', <<'CONF');
 shared_preload_libraries = 'gpusort'
@@ -22,7 +24,7 @@ enable_material = off
 CONF
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
-$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'");
+$node->wait_until_ready('gpusortd is ready');
 
 # The other transaction, which has done what it does and has yet to commit.
 # Of the rows that it changes some move in the order, some leave the result.

@@ -2,11 +2,13 @@
 # session makes it: the keys made so far do not go with those of new values.
 use strict;
 use warnings;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
+my $node = GpusortCluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', <<'CONF');
 shared_preload_libraries = 'gpusort'
@@ -17,7 +19,7 @@ work_mem = '64MB'
 CONF
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION gpusort; CREATE EXTENSION dblink');
-$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'");
+$node->wait_until_ready('gpusortd is ready');
 
 # place(i) is the i-th value to be sorted.  At the 500th another session adds
 # values between the two that there are, more than there are numbers between

@@ -79,7 +79,7 @@ CREATE COLLATION hungarian (provider = libc, locale = 'hu_HU.UTF-8');
 CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'de_DE.ISO-8859-1';
 SQL
 $node->safe_psql('latin1', $schema);
-$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'");
+$node->wait_until_ready('gpusortd is ready');
 
 foreach my $order (@orders)
 {
@@ -120,10 +120,10 @@ foreach my $columns (
 			"an index on ($columns), built in parallel: $settings");
 	}
 }
-cmp_ok($node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = 'index_workers'"),
+cmp_ok($node->counter('index_workers'),
 	'>', 0, 'parallel workers took part');
 # with all memory too where there are enums, whose keys processes cannot share
-is($node->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = 'indexes_spilled'"), '18', 'and wrote files');
+is($node->counter('indexes_spilled'), '18', 'and wrote files');
 
 
 # Under ICU, rows of all kinds: enough of them that all characters are learned
@@ -227,7 +227,7 @@ $node->stop;
 	local $ENV{LD_PRELOAD} = "$directory/spoil.so";
 	$node->start;
 }
-$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'");
+$node->wait_until_ready('gpusortd is ready');
 
 # One such row among the others, at either end of the order or alone.
 foreach my $database ('postgres', 'latin1')
