@@ -15,7 +15,7 @@ use Types;
 use Keys;
 use Exporter 'import';
 
-our @EXPORT = qw(draw_query draw_settings);
+our @EXPORT = qw(draw_query draw_settings draw_server_caps);
 
 # ---- what is printed of a query's rows
 
@@ -495,11 +495,26 @@ my @parallel_settings = (
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'min_parallel_index_scan_size = 0',
 	'max_parallel_workers_per_gather = 2', 'gpusort.get_shared_row_cost = 0', 'gpusort.new_shared_kilobyte_cost = 0');
 
-# The settings for a query, as SQL, with this chance of parallel workers; of
-# those settings that not every server has, those that are among "known".
+# A size of memory in between, small ones as often as large ones.
+sub draw_memory
+{
+	my ($least, $greatest, $unit) = @_;
+	return quoted(int($least * ($greatest / $least)**rand()) . $unit);
+}
+
+# Limits of all memory that is not a query's own, as SQL.
+sub draw_server_caps
+{
+	return 'ALTER SYSTEM SET gpusort.device_memory = ' . pick(1, 2, 5, 20, 90) . ";\n"
+	  . 'ALTER SYSTEM SET gpusort.staging_memory = ' . draw_memory(8, 64, 'MB') . ";\n";
+}
+
+# The settings for a query, as SQL, with this chance of parallel workers, with
+# limits of all memory if these are wanted; of those settings that not every
+# server has, those that are among "known".
 sub draw_settings
 {
-	my ($known, $parallel, @devices) = @_;
+	my ($known, $parallel, $caps, @devices) = @_;
 	%known_settings = map { $_ => 1 } @$known;
 	my @settings;
 
@@ -510,6 +525,9 @@ sub draw_settings
 	push @settings, map { "$_ = regress" } 'debug_parallel_query', 'force_parallel_mode' if chance(0.06);
 	push @settings, 'work_mem = ' . pick(qw('64kB' '1MB')) if chance(0.1);
 	push @settings, 'gpusort.work_mem = ' . pick(qw('64kB' '100kB' '1MB')) if chance(0.15);
+	push @settings, 'work_mem = ' . draw_memory(64, 16384, 'kB'), 'gpusort.work_mem = ' . pick(-1, draw_memory(64, 16384, 'kB')),
+	  'maintenance_work_mem = ' . draw_memory(1024, 16384, 'kB')
+	  if $caps;
 	push @settings, 'gpusort.put_row_cost = ' . pick(0, 1) if chance(0.2);
 	push @settings, 'gpusort.device = ' . pick(@devices);
 	# the comparison has to notice by itself what verifying would

@@ -12,6 +12,9 @@
 #					encoding C; icu:NAME for one of ICU
 #	--parallel N	how many of a hundred queries may have parallel workers at
 #					no cost, by default 12
+#	--caps			all memory has limits, drawn for each query, and with
+#					ALTER SYSTEM for gpusortd and its devices in each round;
+#					what is lost when gpusortd starts anew may be warned of
 #	--large N		how many rounds go on one that has a table of a hundred
 #					thousand rows, by default 50
 #	--database NAME	what it is called, by default gpusort_differential; one
@@ -58,8 +61,8 @@ use constant {
 	SHOWN_LINES => 60
 };
 
-my %options = (queries => 10000, jobs => 1, device => 'both', encoding => 'UTF8', parallel => 12, large => 50, database => 'gpusort_differential');
-GetOptions(\%options, 'queries=i', 'seed=i', 'jobs=i', 'device=s', 'encoding=s', 'locale=s', 'parallel=i', 'large=i', 'database=s', 'round=i', 'query=i') && !@ARGV
+my %options = (queries => 10000, jobs => 1, device => 'both', encoding => 'UTF8', parallel => 12, caps => 0, large => 50, database => 'gpusort_differential');
+GetOptions(\%options, 'queries=i', 'seed=i', 'jobs=i', 'device=s', 'encoding=s', 'locale=s', 'parallel=i', 'caps', 'large=i', 'database=s', 'round=i', 'query=i') && !@ARGV
   && $options{device} =~ /^(host|cuda|both)$/ && (!defined $options{query} || defined $options{round}) && $options{large} > 0
   or die "usage: see the head of $0\n";
 $options{seed} //= time() % 1000000;
@@ -136,15 +139,26 @@ sub make_database
 	ask($database, "CREATE EXTENSION $_;") foreach 'gpusort', split /\n/,
 	  ask($database, "SELECT name FROM pg_available_extensions WHERE name IN ('amcheck', 'citext', 'ltree') ORDER BY name;");
 	@settings_known = split /\n/, ask($database, 'SELECT name FROM pg_settings;');
-	return if $options{device} eq 'host';
-	for (1 .. 60)
+	wait_for_devices() unless $options{device} eq 'host';
+}
+
+sub wait_for_devices
+{
+	for (1 .. 600)
 	{
-		my $states = ask($database, 'SELECT state FROM gpusort_devices;');
+		my $states = ask($options{database}, 'SELECT state FROM gpusort_devices;');
 		return if $states =~ /^ready$/m;
-		die 'there is no gpusortd: ' . ask($database, 'SELECT state, reason FROM gpusort_devices;') unless $states =~ /^(starting|failed)$/m;
-		sleep 1;
+		die 'there is no gpusortd: ' . ask($options{database}, 'SELECT state, reason FROM gpusort_devices;') unless $states =~ /^(starting|failed)$/m;
+		select(undef, undef, undef, 0.1);
 	}
 	die "gpusortd does not start\n";
+}
+
+# Draws how much memory gpusortd may use, for which it starts anew.
+sub draw_caps
+{
+	ask($options{database}, draw_server_caps() . "SELECT pg_reload_conf();");
+	wait_for_devices() unless $options{device} eq 'host';
 }
 
 sub counters { return map { split /\|/ } split /\n/, ask($options{database}, 'SELECT * FROM gpusort_stats;'); }
@@ -247,11 +261,12 @@ sub run_round
 		$done->{failures}++;
 		return;
 	}
+	draw_caps() if $options{caps};
 	my $queries = $large ? QUERIES_OF_LARGE_ROUND : QUERIES_OF_ROUND;
 	foreach my $query (defined $options{query} ? ($options{query}) : (1 .. $queries))
 	{
 		start_draws("$name $query");
-		my $settings = draw_settings(\@settings_known, $options{parallel} / 100, devices());
+		my $settings = draw_settings(\@settings_known, $options{parallel} / 100, $options{caps}, devices());
 		my ($script, $serial) = draw_query($tables);
 		my ($native, $forced) = outputs($sides, $settings . $script, $serial);
 
@@ -290,6 +305,8 @@ sub outputs
 		$outputs{$side} //= $sides->{$side}->receive(PATIENCE_SECONDS);
 		# of several rows of which no value can be had, any one may be the first
 		$outputs{$side} =~ s/^(ERROR: +)(?:division by zero|.*\bout of range\b.*)/$1no such value/mg;
+		# a sort went on without gpusortd, which had to start anew
+		$outputs{$side} =~ s/^WARNING: +gpusort: .*\n(?:DETAIL: .*\n)?//mg if $options{caps};
 		# a table that parallel workers fill has its rows elsewhere each time
 		$outputs{$side} =~ s/^(DETAIL: +Index row references tuple )\(\d+,\d+\)/$1(...)/mg;
 	}
@@ -301,7 +318,7 @@ sub commented { return $_[0] =~ s/\n*$/\n/r =~ s/^/#   /mgr; }
 sub show_failure
 {
 	my ($round, $query, $problem, $commands, $script, $native, $forced) = @_;
-	my $repeat = join ' ', map { "--$_ $options{$_}" } grep { $_ ne 'round' && $_ ne 'query' && $_ ne 'jobs' && $_ ne 'queries' && $_ ne 'database' } sort keys %options;
+	my $repeat = join ' ', map { $_ ne 'caps' ? "--$_ $options{$_}" : $options{caps} ? '--caps' : () } grep { $_ ne 'round' && $_ ne 'query' && $_ ne 'jobs' && $_ ne 'queries' && $_ ne 'database' } sort keys %options;
 
 	report("# Query $query of round $round: $problem.\n#\n# To repeat it: test/differential/compare.pl $repeat --round $round --query $query\n#\n",
 	  "# The tables:\n", commented($commands), "# The query:\n", commented($script),

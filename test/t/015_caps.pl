@@ -1,0 +1,39 @@
+# A thousand random jobs, each with other limits of every kind of memory: that
+# of the sort, of the index build, of staging, and of two devices of a few
+# megabytes, which gpusortd is started anew for while there are jobs.
+use strict;
+use warnings;
+use FindBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
+
+$ENV{GPUSORTD_HOST_DEVICES} = '3,5';
+my $node = GpusortCluster->new('main');
+$node->init(extra => [ '--locale=C.UTF-8', '--encoding=UTF8' ]);
+$node->append_conf('postgresql.conf', <<'CONF');
+shared_preload_libraries = 'gpusort'
+gpusort.daemon_engine = host
+CONF
+$node->start;
+
+my $output = '';
+{
+	local $ENV{PGHOST} = $node->host;
+	local $ENV{PGPORT} = $node->port;
+	local $ENV{PGDATABASE} = 'postgres';
+	IPC::Run::run([ 'perl', "$FindBin::RealBin/../differential/compare.pl", '--caps', '--queries', 1300, '--large', 4, '--jobs', 2 ],
+		'>', \$output, '2>&1');
+}
+is($? >> 8, 0, 'all results are as without gpusort') or diag($output);
+my ($queries) = $output =~ /^# (\d+) queries, /m;
+cmp_ok($queries // 0, '>=', 1000, 'of a thousand queries');
+foreach my $counter ('sorts_device', 'sorts_host', 'sorts_spilled', 'device_full', 'indexes_device')
+{
+	my ($count) = $output =~ /^# $counter (\d+)$/m;
+	cmp_ok($count // 0, '>=', 10, "$counter counts some");
+}
+
+$node->stop;
+done_testing();
