@@ -49,7 +49,7 @@ struct RunMerge
 Size
 run_merge_bytes(void)
 {
-	return RUN_TAPE_BYTES + sizeof(MergeInput) + sizeof(uint64_t) + sizeof(int);
+	return sizeof(RunTape) + sizeof(MergeInput) + sizeof(uint64_t) + sizeof(int);
 }
 
 static int
@@ -179,7 +179,7 @@ begin_tournament(RunMerge *merge)
 }
 
 RunMerge *
-run_merge_begin(RowOrder *order, RunTape **runs, int nruns)
+run_merge_begin(RowOrder *order, RunTape **runs, int nruns, Size read_bytes)
 {
 	RunMerge   *merge = palloc0(sizeof(RunMerge));
 
@@ -196,6 +196,7 @@ run_merge_begin(RowOrder *order, RunTape **runs, int nruns)
 	for (int i = 0; i < nruns; i++)
 	{
 		merge->inputs[i].run = runs[i];
+		run_tape_begin_read(runs[i], read_bytes);
 		merge->inputs[i].row = run_tape_read(runs[i]);
 	}
 	begin_tournament(merge);

@@ -3,9 +3,9 @@
  * run_tape.c
  *	  One sorted run of rows, in a temporary file.
  *
- * All runs of a sort are tapes of one of core's tape sets (logtape.c), so that
- * they share a file, give back its space as they are read, and are cleaned up
- * with the query.
+ * The rows are one behind the other, and written by the piece (run_file.c).
+ * When a run is read that is done by smaller parts, as memory is shared by all
+ * that are read at the same time.
  *
  * A minimal tuple is on the tape much as core's own sort has it there: its
  * length, and the tuple without what only has a meaning in memory.  What the
@@ -21,10 +21,17 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
+#include "cache_lines.h"
 #include "run_tape.h"
 
 /* Most rows fit into this. */
 #define FIRST_ROOM			256
+
+/* Most runs that have not been merged have no more pieces. */
+#define FIRST_MAX_PIECES	64
+
+/* Of the row that will be read next this much is fetched into the cache. */
+#define MOST_PREFETCHED_BYTES	(4 * CACHE_LINE_BYTES)
 
 /* Goes with a row's length on the tape; no row is as long. */
 #define SAME_HEADER			UINT32_C(0x80000000)
@@ -36,59 +43,200 @@
 	((row_bytes) - MINIMAL_TUPLE_DATA_OFFSET - RUN_HEADER_BYTES)
 
 RunTape *
-run_tape_create(LogicalTape *tape, const RunFormat *format)
+run_tape_create(RunFile *file, const RunFormat *format)
 {
 	RunTape    *run = palloc0(sizeof(RunTape));
 
-	run->tape = tape;
+	run->context = CurrentMemoryContext;
+	run->file = file;
 	run->format = format;
 	return run;
 }
 
-void
-run_tape_rewind(RunTape *run)
+static void
+add_piece(RunTape *run, uint64 place)
 {
-	LogicalTapeRewindForRead(run->tape, BLCKSZ);
+	if (run->npieces == run->max_pieces)
+	{
+		run->max_pieces = Max(FIRST_MAX_PIECES, run->max_pieces * 2);
+		run->pieces = run->pieces == NULL ?
+			MemoryContextAlloc(run->context,
+							   run->max_pieces * sizeof(uint64)) :
+			repalloc_huge(run->pieces, run->max_pieces * sizeof(uint64));
+	}
+	run->pieces[run->npieces++] = place;
+}
+
+RunTape *
+run_tape_import(RunFile *file, const RunFormat *format, uint64 bytes)
+{
+	RunTape    *run = run_tape_create(file, format);
+
+	/* there are no gaps in a file with one run */
+	for (uint64 place = 0; place < bytes; place += run_file_piece_bytes(file))
+		add_piece(run, place);
+	run->bytes = bytes;
+	return run;
+}
+
+/* Writes what the file's buffer has. */
+static void
+write_piece(RunTape *run)
+{
+	Size		count = run->next - run_file_buffer(run->file);
+
+	add_piece(run, run_file_write(run->file, count));
+	run->bytes += count;
+}
+
+/* Appends bytes for which the file's buffer has no room, or is not there. */
+static pg_noinline void
+append_across_pieces(RunTape *run, const char *bytes, Size count)
+{
+	while (count > 0)
+	{
+		Size		part = Min(count, run->end - run->next);
+
+		if (part > 0)
+		{
+			memcpy(run->next, bytes, part);
+			run->next += part;
+			bytes += part;
+			count -= part;
+			continue;
+		}
+		if (run->next != NULL)
+			write_piece(run);
+		run->next = run_file_buffer(run->file);
+		run->end = run->next + run_file_piece_bytes(run->file);
+	}
+}
+
+static inline void
+append(RunTape *run, const void *bytes, Size count)
+{
+	if (unlikely(run->end - run->next < count))
+	{
+		append_across_pieces(run, bytes, count);
+		return;
+	}
+	memcpy(run->next, bytes, count);
+	run->next += count;
+}
+
+void
+run_tape_complete(RunTape *run)
+{
+	if (run->next != NULL)
+		write_piece(run);
+	run->next = run->end = NULL;
+	if (run->pieces != NULL)
+		run->pieces = repalloc_huge(run->pieces,
+									run->npieces * sizeof(uint64));
+	run->max_pieces = run->npieces;
+}
+
+void
+run_tape_begin_read(RunTape *run, Size buffer_bytes)
+{
+	run->buffer_bytes = Min(buffer_bytes, run_file_piece_bytes(run->file));
+	run->buffer = MemoryContextAlloc(run->context, run->buffer_bytes);
 }
 
 void
 run_tape_close(RunTape *run)
 {
-	LogicalTapeClose(run->tape);
+	if (run->pieces != NULL)
+		pfree(run->pieces);
+	if (run->buffer != NULL)
+		pfree(run->buffer);
 	if (run->row != NULL)
 		pfree(run->row);
 	pfree(run);
 }
 
+/* Fetches the next bytes into the empty buffer; there must be some. */
 static void
-check_bytes(Size have, Size wanted)
+fill_buffer(RunTape *run)
 {
-	if (unlikely(have != wanted))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("gpusort: a temporary file ends in the middle of a row")));
+	Size		piece_bytes = run_file_piece_bytes(run->file);
+	uint64		place = run->pieces[run->bytes_fetched / piece_bytes];
+	Size		offset = run->bytes_fetched % piece_bytes;
+	Size		count = Min(run->buffer_bytes,
+							run->bytes - run->bytes_fetched);
+
+	run_file_read(run->file, place + offset, run->buffer, count);
+	run->bytes_fetched += count;
+	run->next = run->buffer;
+	run->end = run->buffer + count;
+	if (offset + count == piece_bytes)
+		run_file_give_back(run->file, place);
 }
 
-static void
-read_bytes(RunTape *run, void *bytes, Size count)
+/* Is there nothing left to read? */
+static inline bool
+is_at_end(const RunTape *run)
 {
-	check_bytes(LogicalTapeRead(run->tape, bytes, count), count);
+	return run->next == run->end && run->bytes_fetched == run->bytes;
 }
 
-static void
+/* Takes bytes of which the buffer has not all. */
+static pg_noinline void
+take_across_buffers(RunTape *run, char *bytes, Size count)
+{
+	while (count > 0)
+	{
+		Size		part = Min(count, run->end - run->next);
+
+		if (part > 0)
+		{
+			memcpy(bytes, run->next, part);
+			run->next += part;
+			bytes += part;
+			count -= part;
+			continue;
+		}
+		if (run->bytes_fetched == run->bytes)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("gpusort: a temporary file ends in the middle of a row")));
+		fill_buffer(run);
+	}
+}
+
+static inline void
+take(RunTape *run, void *bytes, Size count)
+{
+	if (unlikely(run->end - run->next < count))
+	{
+		take_across_buffers(run, bytes, count);
+		return;
+	}
+	memcpy(bytes, run->next, count);
+	run->next += count;
+}
+
+/*
+ * Fetches into the cache what is read next, which is likely to be as long as
+ * the last row.  Until it is wanted many other runs may have their turn.
+ */
+static inline void
+prefetch_next(const RunTape *run, Size row_bytes)
+{
+	for (Size line = 0; line < Min(row_bytes, MOST_PREFETCHED_BYTES);
+		 line += CACHE_LINE_BYTES)
+		__builtin_prefetch(run->next + line);
+}
+
+static inline void
 make_room(RunTape *run, Size bytes)
 {
-	if (run->row == NULL)
-	{
-		run->room = Max(FIRST_ROOM, pg_nextpower2_size_t(bytes));
-		run->row = MemoryContextAllocHuge(GetMemoryChunkContext(run),
-										  run->room);
-	}
-	else if (run->room < bytes)
-	{
-		run->room = pg_nextpower2_size_t(bytes);
-		run->row = repalloc_huge(run->row, run->room);
-	}
+	if (likely(bytes <= run->room))
+		return;
+	if (run->row != NULL)
+		pfree(run->row);
+	run->room = Max(FIRST_ROOM, pg_nextpower2_size_t(bytes));
+	run->row = MemoryContextAllocHuge(run->context, run->room);
 }
 
 static Size
@@ -103,38 +251,39 @@ write_minimal_tuple(RunTape *run, const void *row)
 	uint32		length = minimal_tuple_bytes(row);
 	Size		values_bytes = VALUES_BYTES(length);
 
+	run->longest_row = Max(run->longest_row, length);
 	if (likely(memcmp(run->header, ROW_HEADER(row), RUN_HEADER_BYTES) == 0))
 	{
 		length |= SAME_HEADER;
-		LogicalTapeWrite(run->tape, &length, sizeof(length));
+		append(run, &length, sizeof(length));
 	}
 	else
 	{
 		memcpy(run->header, ROW_HEADER(row), RUN_HEADER_BYTES);
-		LogicalTapeWrite(run->tape, &length, sizeof(length));
-		LogicalTapeWrite(run->tape, run->header, RUN_HEADER_BYTES);
+		append(run, &length, sizeof(length));
+		append(run, run->header, RUN_HEADER_BYTES);
 	}
-	LogicalTapeWrite(run->tape, ROW_VALUES(row), values_bytes);
+	append(run, ROW_VALUES(row), values_bytes);
 }
 
 static void *
 read_minimal_tuple(RunTape *run)
 {
 	uint32		length;
-	Size		have = LogicalTapeRead(run->tape, &length, sizeof(length));
 	MinimalTuple row;
 
-	if (have == 0)
+	if (unlikely(is_at_end(run)))
 		return NULL;
-	check_bytes(have, sizeof(length));
-	if ((length & SAME_HEADER) == 0)
-		read_bytes(run, run->header, RUN_HEADER_BYTES);
+	take(run, &length, sizeof(length));
+	if (unlikely((length & SAME_HEADER) == 0))
+		take(run, run->header, RUN_HEADER_BYTES);
 	length &= ~SAME_HEADER;
 	make_room(run, length);
 	row = run->row;
 	row->t_len = length;
 	memcpy(ROW_HEADER(row), run->header, RUN_HEADER_BYTES);
-	read_bytes(run, ROW_VALUES(row), VALUES_BYTES(length));
+	take(run, ROW_VALUES(row), VALUES_BYTES(length));
+	prefetch_next(run, length);
 	return row;
 }
 
@@ -153,24 +302,26 @@ index_tuple_bytes(const void *row)
 static void
 write_index_tuple(RunTape *run, const void *row)
 {
-	/* up to 15 it is declared as if it changed the row */
-	LogicalTapeWrite(run->tape, unconstify(void *, row),
-					 index_tuple_bytes(row));
+	Size		bytes = index_tuple_bytes(row);
+
+	run->longest_row = Max(run->longest_row, bytes);
+	append(run, row, bytes);
 }
 
 static void *
 read_index_tuple(RunTape *run)
 {
 	IndexTupleData head;
-	Size		have = LogicalTapeRead(run->tape, &head, sizeof(head));
+	Size		bytes;
 
-	if (have == 0)
+	if (unlikely(is_at_end(run)))
 		return NULL;
-	check_bytes(have, sizeof(head));
-	make_room(run, index_tuple_bytes(&head));
+	take(run, &head, sizeof(head));
+	bytes = index_tuple_bytes(&head);
+	make_room(run, bytes);
 	memcpy(run->row, &head, sizeof(head));
-	read_bytes(run, (char *) run->row + sizeof(head),
-			   index_tuple_bytes(&head) - sizeof(head));
+	take(run, (char *) run->row + sizeof(head), bytes - sizeof(head));
+	prefetch_next(run, bytes);
 	return run->row;
 }
 

@@ -9,7 +9,8 @@
 #define GPUSORT_RUN_TAPE_H
 
 #include "access/htup_details.h"
-#include "utils/logtape.h"
+
+#include "run_file.h"
 
 /* What is ahead of the values of a minimal tuple: of its nulls the first byte. */
 #define RUN_HEADER_BYTES \
@@ -17,10 +18,27 @@
 
 typedef struct RunTape
 {
-	LogicalTape *tape;
+	MemoryContext context;		/* holds everything below */
+	RunFile    *file;
 	const struct RunFormat *format;
+
+	uint64	   *pieces;			/* their places; all are full but the last */
+	uint32		npieces;
+	uint32		max_pieces;
+	uint64		bytes;			/* in all of them */
+
+	/* of the file's buffer what is free, or of the tape's what is not read */
+	char	   *next;
+	char	   *end;
+
+	/* while it is read */
+	uint64		bytes_fetched;
+	Size		buffer_bytes;
+	char	   *buffer;
 	void	   *row;			/* that was read last; NULL before the first */
 	Size		room;			/* bytes for a row there */
+
+	Size		longest_row;	/* that was written */
 	char		header[RUN_HEADER_BYTES];	/* of the last minimal tuple */
 } RunTape;
 
@@ -35,19 +53,14 @@ typedef struct RunFormat
 extern const RunFormat run_of_minimal_tuples;
 extern const RunFormat run_of_index_tuples;
 
-/* Bytes that a tape takes while it is read, beside its longest row. */
-#define RUN_TAPE_BYTES		(BLCKSZ + sizeof(RunTape))
-
 /*
- * Makes one of a tape, which is empty or has a run; that is ended with it.
+ * Makes an empty one in this file, to which no other is written until this one
+ * is complete; or one of all that another process has written to the file.
  * Allocates in the current memory context.
  */
-extern RunTape *run_tape_create(LogicalTape *tape, const RunFormat *format);
-
-/* Between writing and reading. */
-extern void run_tape_rewind(RunTape *run);
-
-extern void run_tape_close(RunTape *run);
+extern RunTape *run_tape_create(RunFile *file, const RunFormat *format);
+extern RunTape *run_tape_import(RunFile *file, const RunFormat *format,
+								uint64 bytes);
 
 static inline void
 run_tape_write(RunTape *run, const void *row)
@@ -55,11 +68,22 @@ run_tape_write(RunTape *run, const void *row)
 	run->format->write(run, row);
 }
 
+/* After the last row. */
+extern void run_tape_complete(RunTape *run);
+
+/*
+ * After that: so many bytes will be read at once, which is a power of two, and
+ * a page at least.  The file's space is given back as it is read.
+ */
+extern void run_tape_begin_read(RunTape *run, Size buffer_bytes);
+
 /* The next row, valid until the next call; NULL after the last one. */
 static inline void *
 run_tape_read(RunTape *run)
 {
 	return run->format->read(run);
 }
+
+extern void run_tape_close(RunTape *run);
 
 #endif							/* GPUSORT_RUN_TAPE_H */
