@@ -10,9 +10,10 @@
  * the root are played again.
  *
  * Rows are compared by keys, which are made again as the rows are read: that
- * takes less than to write and to read them.  The first words of all keys are
- * together in a few cache lines, and mostly decide.  The types' comparators
- * are asked where keys are equal and not exact, or doubtful.
+ * takes less than to write and to read them.  The first word of a loser's key
+ * is in its node, and mostly decides.  Who wins is a toss-up that no processor
+ * can foresee, so the two players of a game change places without a jump.  The
+ * types' comparators are asked where keys are equal and not exact, or doubtful.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,6 +32,13 @@ typedef struct MergeInput
 	uint64_t	words[KEY_MAX_WORDS];	/* the row's key */
 } MergeInput;
 
+/* An input in the tournament. */
+typedef struct Player
+{
+	uint64_t	word;			/* its key's first; the greatest after its end */
+	int64_t		input;
+} Player;
+
 struct RunMerge
 {
 	RowOrder   *order;
@@ -39,8 +47,7 @@ struct RunMerge
 	bool		started;
 	int			ninputs;
 	MergeInput *inputs;
-	uint64_t   *first_words;	/* of their keys; the greatest after the end */
-	int		   *losers;			/* of the nodes 1 to ninputs - 1; at 0 the
+	Player	   *losers;			/* of the nodes 1 to ninputs - 1; at 0 the
 								 * winner of all */
 };
 
@@ -49,7 +56,7 @@ struct RunMerge
 Size
 run_merge_bytes(void)
 {
-	return sizeof(RunTape) + sizeof(MergeInput) + sizeof(uint64_t) + sizeof(int);
+	return sizeof(RunTape) + sizeof(MergeInput) + sizeof(Player);
 }
 
 static int
@@ -85,76 +92,84 @@ comes_first_in_full(const RunMerge *merge, const MergeInput *a,
 	return compare_rows(merge, a->row, b->row) <= 0;
 }
 
-static inline bool
-comes_first(const RunMerge *merge, int a, int b)
+/* Does a come before b?  Only if their words do not tell. */
+static pg_noinline bool
+wins_in_full(const RunMerge *merge, const Player *a, const Player *b)
 {
-	if (likely(merge->first_words[a] != merge->first_words[b]))
-		return merge->first_words[a] < merge->first_words[b];
-	return comes_first_in_full(merge, &merge->inputs[a], &merge->inputs[b]);
+	return comes_first_in_full(merge, &merge->inputs[a->input],
+							   &merge->inputs[b->input]);
+}
+
+/* Has the winner so far play against a node's loser; the winner goes on. */
+static inline void
+play_game(const RunMerge *merge, Player *loser, Player *winner)
+{
+	uint64_t	change = -(uint64_t) (loser->word < winner->word);
+	uint64_t	words;
+	int64_t		inputs;
+
+	if (unlikely(loser->word == winner->word))
+		change = -(uint64_t) wins_in_full(merge, loser, winner);
+	words = (loser->word ^ winner->word) & change;
+	inputs = (loser->input ^ winner->input) & change;
+	loser->word ^= words;
+	loser->input ^= inputs;
+	winner->word ^= words;
+	winner->input ^= inputs;
 }
 
 /* Plays all the games on the way of an input to the root. */
 static inline void
-play(RunMerge *merge, int input)
+play(RunMerge *merge, Player winner)
 {
-	int			winner = input;
+	Player	   *losers = merge->losers;
 
-	for (int node = (input + merge->ninputs) / 2; node > 0; node /= 2)
-	{
-		int			opponent = merge->losers[node];
-
-		if (comes_first(merge, opponent, winner))
-		{
-			merge->losers[node] = winner;
-			winner = opponent;
-		}
-	}
-	merge->losers[0] = winner;
+	for (uint64 node = (winner.input + merge->ninputs) / 2; node > 0; node /= 2)
+		play_game(merge, &losers[node], &winner);
+	losers[0] = winner;
 }
 
-/* Plays all games: who comes first to a node waits there for the other. */
-static void
-play_all(RunMerge *merge)
+/* Makes an input's row a player; false if its key does not fit the others. */
+static inline bool
+make_player(RunMerge *merge, int64_t number, Player *player)
 {
-	for (int node = 0; node < merge->ninputs; node++)
-		merge->losers[node] = NOBODY;
-	for (int input = 0; input < merge->ninputs; input++)
-	{
-		int			winner = input;
-		int			node = (input + merge->ninputs) / 2;
+	MergeInput *input = &merge->inputs[number];
 
-		while (node > 0 && merge->losers[node] != NOBODY)
-		{
-			int			opponent = merge->losers[node];
-
-			if (comes_first(merge, opponent, winner))
-			{
-				merge->losers[node] = winner;
-				winner = opponent;
-			}
-			node /= 2;
-		}
-		merge->losers[node] = winner;
-	}
-}
-
-/* Makes the key of an input's row; false if it does not fit the others. */
-static bool
-make_key(RunMerge *merge, MergeInput *input)
-{
-	uint64_t   *first_word = &merge->first_words[input - merge->inputs];
-
-	if (input->row == NULL)
-		*first_word = PG_UINT64_MAX;
-	else if (!merge->by_keys)
-		*first_word = 0;
+	player->input = number;
+	if (unlikely(input->row == NULL))
+		player->word = PG_UINT64_MAX;
+	else if (unlikely(!merge->by_keys))
+		player->word = 0;
 	else
 	{
 		input->nwords = row_order_encode(merge->order, input->row,
 										 input->words);
-		if (input->nwords == 0)
+		if (unlikely(input->nwords == 0))
 			return false;
-		*first_word = input->words[0];
+		player->word = input->words[0];
+	}
+	return true;
+}
+
+/* Plays all games, a node's first comer waiting there for the other. */
+static bool
+play_all(RunMerge *merge)
+{
+	for (int node = 0; node < merge->ninputs; node++)
+		merge->losers[node].input = NOBODY;
+	for (int input = 0; input < merge->ninputs; input++)
+	{
+		Player		winner;
+		int			node = (input + merge->ninputs) / 2;
+
+		if (!make_player(merge, input, &winner))
+			return false;
+		while (node > 0 && merge->losers[node].input != NOBODY)
+		{
+			play_game(merge, &merge->losers[node], &winner);
+			node /= 2;
+		}
+		merge->losers[node] = winner;
 	}
 	return true;
 }
@@ -163,19 +178,8 @@ make_key(RunMerge *merge, MergeInput *input)
 static void
 begin_tournament(RunMerge *merge)
 {
-	int			input = 0;
-
-	while (input < merge->ninputs)
-	{
-		if (make_key(merge, &merge->inputs[input]))
-			input++;
-		else
-		{
-			sort_keys_loosen(merge->order->keys);
-			input = 0;
-		}
-	}
-	play_all(merge);
+	while (!play_all(merge))
+		sort_keys_loosen(merge->order->keys);
 }
 
 RunMerge *
@@ -191,8 +195,7 @@ run_merge_begin(RowOrder *order, RunTape **runs, int nruns, Size read_bytes)
 	merge->ninputs = nruns;
 	merge->inputs = palloc_extended(nruns * sizeof(MergeInput),
 									MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	merge->first_words = palloc(nruns * sizeof(uint64_t));
-	merge->losers = palloc(nruns * sizeof(int));
+	merge->losers = palloc_extended(nruns * sizeof(Player), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < nruns; i++)
 	{
 		merge->inputs[i].run = runs[i];
@@ -207,14 +210,14 @@ run_merge_begin(RowOrder *order, RunTape **runs, int nruns, Size read_bytes)
 static void
 move_on(RunMerge *merge)
 {
-	int			winner = merge->losers[0];
-	MergeInput *input = &merge->inputs[winner];
+	MergeInput *input = &merge->inputs[merge->losers[0].input];
+	Player		player;
 
 	if (input->row == NULL)
 		return;
 	input->row = run_tape_read(input->run);
-	if (likely(make_key(merge, input)))
-		play(merge, winner);
+	if (likely(make_player(merge, merge->losers[0].input, &player)))
+		play(merge, player);
 	else
 	{
 		sort_keys_loosen(merge->order->keys);
@@ -229,7 +232,7 @@ run_merge_next(RunMerge *merge)
 	if (merge->started)
 		move_on(merge);
 	merge->started = true;
-	return merge->inputs[merge->losers[0]].row;
+	return merge->inputs[merge->losers[0].input].row;
 }
 
 void
@@ -239,7 +242,6 @@ run_merge_end(RunMerge *merge)
 		run_tape_close(merge->inputs[i].run);
 	MemoryContextDelete(merge->compare_context);
 	pfree(merge->inputs);
-	pfree(merge->first_words);
 	pfree(merge->losers);
 	pfree(merge);
 }
