@@ -24,20 +24,19 @@
 
 #include "run_merge.h"
 
-typedef struct MergeInput
-{
-	RunTape    *run;
-	void	   *row;			/* its next one; NULL after the last */
-	int			nwords;
-	uint64_t	words[KEY_MAX_WORDS];	/* the row's key */
-} MergeInput;
-
-/* An input in the tournament. */
+/* The next row of a run, in the tournament. */
 typedef struct Player
 {
-	uint64_t	word;			/* its key's first; the greatest after its end */
-	int64_t		input;
+	uint64_t	word;			/* its key's first; the greatest after the end */
+	int64_t		run;
 } Player;
+
+/* Its key, where that has more than one word. */
+typedef struct PlayerKey
+{
+	int			nwords;
+	uint64_t	words[KEY_MAX_WORDS];
+} PlayerKey;
 
 struct RunMerge
 {
@@ -45,10 +44,11 @@ struct RunMerge
 	MemoryContext compare_context;	/* for what comparators leave behind */
 	bool		by_keys;		/* or by comparators alone */
 	bool		started;
-	int			ninputs;
-	MergeInput *inputs;
-	Player	   *losers;			/* of the nodes 1 to ninputs - 1; at 0 the
-								 * winner of all */
+	int			nruns;
+	RunTape   **runs;
+	PlayerKey  *keys;			/* of their rows */
+	Player	   *losers;			/* of the nodes 1 to nruns - 1; at 0 the winner
+								 * of all */
 };
 
 #define NOBODY				(-1)
@@ -56,7 +56,8 @@ struct RunMerge
 Size
 run_merge_bytes(void)
 {
-	return sizeof(RunTape) + sizeof(MergeInput) + sizeof(Player);
+	return sizeof(RunTape) + sizeof(RunTape *) + sizeof(PlayerKey) +
+		sizeof(Player);
 }
 
 static int
@@ -71,33 +72,38 @@ compare_rows(const RunMerge *merge, const void *a, const void *b)
 	return result;
 }
 
-/* Where the first words do not tell: does one input's row come first? */
-static bool
-comes_first_in_full(const RunMerge *merge, const MergeInput *a,
-					const MergeInput *b)
+/* A run's key; keys of one word have one place, for nobody looks there. */
+static inline PlayerKey *
+player_key(const RunMerge *merge, int64_t run)
 {
-	if (a->row == NULL || b->row == NULL)
-		return a->row != NULL;
-	if (merge->by_keys)
-	{
-		/* no key begins another */
-		for (int i = 1; i < Min(a->nwords, b->nwords); i++)
-		{
-			if (a->words[i] != b->words[i])
-				return a->words[i] < b->words[i];
-		}
-		if (sort_keys_exact(merge->order->keys))
-			return true;
-	}
-	return compare_rows(merge, a->row, b->row) <= 0;
+	return merge->order->keys->shape.fixed_words == 1 ?
+		merge->keys : &merge->keys[run];
 }
 
 /* Does a come before b?  Only if their words do not tell. */
 static pg_noinline bool
 wins_in_full(const RunMerge *merge, const Player *a, const Player *b)
 {
-	return comes_first_in_full(merge, &merge->inputs[a->input],
-							   &merge->inputs[b->input]);
+	const void *row_a = merge->runs[a->run]->row;
+	const void *row_b = merge->runs[b->run]->row;
+
+	if (row_a == NULL || row_b == NULL)
+		return row_a != NULL;
+	if (merge->by_keys)
+	{
+		const PlayerKey *key_a = player_key(merge, a->run);
+		const PlayerKey *key_b = player_key(merge, b->run);
+
+		/* no key begins another */
+		for (int i = 1; i < Min(key_a->nwords, key_b->nwords); i++)
+		{
+			if (key_a->words[i] != key_b->words[i])
+				return key_a->words[i] < key_b->words[i];
+		}
+		if (sort_keys_exact(merge->order->keys))
+			return true;
+	}
+	return compare_rows(merge, row_a, row_b) <= 0;
 }
 
 /* Has the winner so far play against a node's loser; the winner goes on. */
@@ -106,47 +112,48 @@ play_game(const RunMerge *merge, Player *loser, Player *winner)
 {
 	uint64_t	change = -(uint64_t) (loser->word < winner->word);
 	uint64_t	words;
-	int64_t		inputs;
+	int64_t		runs;
 
 	if (unlikely(loser->word == winner->word))
 		change = -(uint64_t) wins_in_full(merge, loser, winner);
 	words = (loser->word ^ winner->word) & change;
-	inputs = (loser->input ^ winner->input) & change;
+	runs = (loser->run ^ winner->run) & change;
 	loser->word ^= words;
-	loser->input ^= inputs;
+	loser->run ^= runs;
 	winner->word ^= words;
-	winner->input ^= inputs;
+	winner->run ^= runs;
 }
 
-/* Plays all the games on the way of an input to the root. */
+/* Plays all the games on the way of a run to the root. */
 static inline void
 play(RunMerge *merge, Player winner)
 {
 	Player	   *losers = merge->losers;
 
-	for (uint64 node = (winner.input + merge->ninputs) / 2; node > 0; node /= 2)
+	for (uint64 node = (winner.run + merge->nruns) / 2; node > 0; node /= 2)
 		play_game(merge, &losers[node], &winner);
 	losers[0] = winner;
 }
 
-/* Makes an input's row a player; false if its key does not fit the others. */
+/* Makes a run's row a player; false if its key does not fit the others. */
 static inline bool
-make_player(RunMerge *merge, int64_t number, Player *player)
+make_player(RunMerge *merge, int64_t run, Player *player)
 {
-	MergeInput *input = &merge->inputs[number];
+	const void *row = merge->runs[run]->row;
 
-	player->input = number;
-	if (unlikely(input->row == NULL))
+	player->run = run;
+	if (unlikely(row == NULL))
 		player->word = PG_UINT64_MAX;
 	else if (unlikely(!merge->by_keys))
 		player->word = 0;
 	else
 	{
-		input->nwords = row_order_encode(merge->order, input->row,
-										 input->words);
-		if (unlikely(input->nwords == 0))
+		PlayerKey  *key = player_key(merge, run);
+
+		key->nwords = row_order_encode(merge->order, row, key->words);
+		if (unlikely(key->nwords == 0))
 			return false;
-		player->word = input->words[0];
+		player->word = key->words[0];
 	}
 	return true;
 }
@@ -155,16 +162,16 @@ make_player(RunMerge *merge, int64_t number, Player *player)
 static bool
 play_all(RunMerge *merge)
 {
-	for (int node = 0; node < merge->ninputs; node++)
-		merge->losers[node].input = NOBODY;
-	for (int input = 0; input < merge->ninputs; input++)
+	for (int node = 0; node < merge->nruns; node++)
+		merge->losers[node].run = NOBODY;
+	for (int run = 0; run < merge->nruns; run++)
 	{
 		Player		winner;
-		int			node = (input + merge->ninputs) / 2;
+		int			node = (run + merge->nruns) / 2;
 
-		if (!make_player(merge, input, &winner))
+		if (!make_player(merge, run, &winner))
 			return false;
-		while (node > 0 && merge->losers[node].input != NOBODY)
+		while (node > 0 && merge->losers[node].run != NOBODY)
 		{
 			play_game(merge, &merge->losers[node], &winner);
 			node /= 2;
@@ -192,31 +199,31 @@ run_merge_begin(RowOrder *order, RunTape **runs, int nruns, Size read_bytes)
 												   "gpusort comparisons",
 												   ALLOCSET_SMALL_SIZES);
 	merge->by_keys = !sort_keys_doubtful(order->keys);
-	merge->ninputs = nruns;
-	merge->inputs = palloc_extended(nruns * sizeof(MergeInput),
-									MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	merge->nruns = nruns;
+	merge->runs = palloc_extended(nruns * sizeof(RunTape *), MCXT_ALLOC_HUGE);
+	merge->keys = palloc_extended(nruns * sizeof(PlayerKey), MCXT_ALLOC_HUGE);
 	merge->losers = palloc_extended(nruns * sizeof(Player), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < nruns; i++)
 	{
-		merge->inputs[i].run = runs[i];
+		merge->runs[i] = runs[i];
 		run_tape_begin_read(runs[i], read_bytes);
-		merge->inputs[i].row = run_tape_read(runs[i]);
+		(void) run_tape_read(runs[i]);
 	}
 	begin_tournament(merge);
 	return merge;
 }
 
-/* Goes on to the next row of the input whose row came first. */
+/* Goes on to the next row of the run whose row came first. */
 static void
 move_on(RunMerge *merge)
 {
-	MergeInput *input = &merge->inputs[merge->losers[0].input];
+	int64_t		run = merge->losers[0].run;
 	Player		player;
 
-	if (input->row == NULL)
+	if (unlikely(merge->runs[run]->row == NULL))
 		return;
-	input->row = run_tape_read(input->run);
-	if (likely(make_player(merge, merge->losers[0].input, &player)))
+	(void) run_tape_read(merge->runs[run]);
+	if (likely(make_player(merge, run, &player)))
 		play(merge, player);
 	else
 	{
@@ -229,19 +236,20 @@ void *
 run_merge_next(RunMerge *merge)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (merge->started)
+	if (likely(merge->started))
 		move_on(merge);
 	merge->started = true;
-	return merge->inputs[merge->losers[0].input].row;
+	return merge->runs[merge->losers[0].run]->row;
 }
 
 void
 run_merge_end(RunMerge *merge)
 {
-	for (int i = 0; i < merge->ninputs; i++)
-		run_tape_close(merge->inputs[i].run);
+	for (int i = 0; i < merge->nruns; i++)
+		run_tape_close(merge->runs[i]);
 	MemoryContextDelete(merge->compare_context);
-	pfree(merge->inputs);
+	pfree(merge->runs);
+	pfree(merge->keys);
 	pfree(merge->losers);
 	pfree(merge);
 }

@@ -7,11 +7,16 @@
  * When a run is read that is done by smaller parts, as memory is shared by all
  * that are read at the same time.
  *
- * A minimal tuple is on the tape much as core's own sort has it there: its
- * length, and the tuple without what only has a meaning in memory.  What the
- * tuple has ahead of its values is left out if it is the same as that of the
- * row before it, as it mostly is.  An index tuple, whose length is a part of
- * its head, is there as it is.
+ * A minimal tuple is on the tape as its length and its values.  What is ahead
+ * of these follows the length only if it is not that of the row before, as it
+ * mostly is.  Longer rows have their values aligned, and are handed on where
+ * they have been read: what is ahead of the values in memory is then put over
+ * the row before, which nobody wants any more.  With two bytes for most lengths
+ * that never takes more room than core's own sort, which has four, and what is
+ * ahead of the values in each row.
+ *
+ * An index tuple, whose length is a part of its head, is there as it is, and is
+ * aligned by that.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,23 +29,28 @@
 #include "cache_lines.h"
 #include "run_tape.h"
 
-/* Most rows fit into this. */
-#define FIRST_ROOM			256
-
 /* Most runs that have not been merged have no more pieces. */
 #define FIRST_MAX_PIECES	64
 
 /* Of the row that will be read next this much is fetched into the cache. */
 #define MOST_PREFETCHED_BYTES	(4 * CACHE_LINE_BYTES)
 
-/* Goes with a row's length on the tape; no row is as long. */
-#define SAME_HEADER			UINT32_C(0x80000000)
+/*
+ * A minimal tuple begins with its length, in two bytes, with a bit that says
+ * whether its header is the same as that of the row before.  0 stands for a
+ * length that takes four bytes more.
+ */
+#define SAME_HEADER			0x8000
+#define SHORT_LENGTH_MASK	0x7fff
 
-/* Where the header of a minimal tuple is, and what follows it. */
+/* From so many bytes on values are aligned.  Fewer are sooner copied. */
+#define LEAST_ALIGNED_BYTES	64
+
+/* What is ahead of the values of a minimal tuple in memory. */
+#define VALUES_OFFSET		(MINIMAL_TUPLE_DATA_OFFSET + RUN_HEADER_BYTES)
+
 #define ROW_HEADER(row)		((char *) (row) + MINIMAL_TUPLE_DATA_OFFSET)
-#define ROW_VALUES(row)		(ROW_HEADER(row) + RUN_HEADER_BYTES)
-#define VALUES_BYTES(row_bytes) \
-	((row_bytes) - MINIMAL_TUPLE_DATA_OFFSET - RUN_HEADER_BYTES)
+#define ROW_VALUES(row)		((char *) (row) + VALUES_OFFSET)
 
 RunTape *
 run_tape_create(RunFile *file, const RunFormat *format)
@@ -140,7 +150,10 @@ void
 run_tape_begin_read(RunTape *run, Size buffer_bytes)
 {
 	run->buffer_bytes = Min(buffer_bytes, run_file_piece_bytes(run->file));
-	run->buffer = MemoryContextAlloc(run->context, run->buffer_bytes);
+	/* the first row in it has what is ahead of its values ahead of it */
+	run->buffer = (char *) MemoryContextAlloc(run->context,
+											  VALUES_OFFSET +
+											  run->buffer_bytes) + VALUES_OFFSET;
 }
 
 void
@@ -149,9 +162,9 @@ run_tape_close(RunTape *run)
 	if (run->pieces != NULL)
 		pfree(run->pieces);
 	if (run->buffer != NULL)
-		pfree(run->buffer);
-	if (run->row != NULL)
-		pfree(run->row);
+		pfree(run->buffer - VALUES_OFFSET);
+	if (run->space != NULL)
+		pfree(run->space);
 	pfree(run);
 }
 
@@ -171,13 +184,6 @@ fill_buffer(RunTape *run)
 	run->end = run->buffer + count;
 	if (offset + count == piece_bytes)
 		run_file_give_back(run->file, place);
-}
-
-/* Is there nothing left to read? */
-static inline bool
-is_at_end(const RunTape *run)
-{
-	return run->next == run->end && run->bytes_fetched == run->bytes;
 }
 
 /* Takes bytes of which the buffer has not all. */
@@ -228,15 +234,18 @@ prefetch_next(const RunTape *run, Size row_bytes)
 		__builtin_prefetch(run->next + line);
 }
 
-static inline void
-make_room(RunTape *run, Size bytes)
+/* Room for a row of which the buffer has not all. */
+static char *
+make_space(RunTape *run, Size bytes)
 {
-	if (likely(bytes <= run->room))
-		return;
-	if (run->row != NULL)
-		pfree(run->row);
-	run->room = Max(FIRST_ROOM, pg_nextpower2_size_t(bytes));
-	run->row = MemoryContextAllocHuge(run->context, run->room);
+	if (bytes > run->space_bytes)
+	{
+		if (run->space != NULL)
+			pfree(run->space);
+		run->space_bytes = pg_nextpower2_size_t(bytes);
+		run->space = MemoryContextAllocHuge(run->context, run->space_bytes);
+	}
+	return run->space;
 }
 
 static Size
@@ -245,46 +254,77 @@ minimal_tuple_bytes(const void *row)
 	return ((const MinimalTupleData *) row)->t_len;
 }
 
+/* Bytes to the next multiple of the widest alignment. */
+static inline Size
+padding(const char *place)
+{
+	return MAXALIGN(place) - (uintptr_t) place;
+}
+
 static void
 write_minimal_tuple(RunTape *run, const void *row)
 {
+	static const char zeros[MAXIMUM_ALIGNOF] = {0};
 	uint32		length = minimal_tuple_bytes(row);
-	Size		values_bytes = VALUES_BYTES(length);
+	uint16		start = length <= SHORT_LENGTH_MASK ? length : 0;
+	bool		same_header = memcmp(run->header, ROW_HEADER(row),
+									 RUN_HEADER_BYTES) == 0;
 
 	run->longest_row = Max(run->longest_row, length);
-	if (likely(memcmp(run->header, ROW_HEADER(row), RUN_HEADER_BYTES) == 0))
-	{
-		length |= SAME_HEADER;
+	if (likely(same_header))
+		start |= SAME_HEADER;
+	append(run, &start, sizeof(start));
+	if (unlikely((start & SHORT_LENGTH_MASK) == 0))
 		append(run, &length, sizeof(length));
+	if (unlikely(!same_header))
+	{
+		memcpy(run->header, ROW_HEADER(row), RUN_HEADER_BYTES);
+		append(run, run->header, RUN_HEADER_BYTES);
+	}
+	if (length - VALUES_OFFSET >= LEAST_ALIGNED_BYTES)
+		append(run, zeros, padding(run->next));
+	append(run, ROW_VALUES(row), length - VALUES_OFFSET);
+}
+
+/* After the length: gets at the values, wherever they are. */
+static inline void *
+read_values(RunTape *run, uint32 length)
+{
+	Size		values_bytes = length - VALUES_OFFSET;
+	bool		aligned = values_bytes >= LEAST_ALIGNED_BYTES;
+	MinimalTuple row;
+
+	if (aligned)
+		run->next += padding(run->next);
+	if (likely(aligned && run->end - run->next >= values_bytes))
+	{
+		row = (MinimalTuple) (run->next - VALUES_OFFSET);
+		run->next += values_bytes;
 	}
 	else
 	{
-		memcpy(run->header, ROW_HEADER(row), RUN_HEADER_BYTES);
-		append(run, &length, sizeof(length));
-		append(run, run->header, RUN_HEADER_BYTES);
+		row = (MinimalTuple) make_space(run, length);
+		take(run, ROW_VALUES(row), values_bytes);
 	}
-	append(run, ROW_VALUES(row), values_bytes);
-}
-
-static void *
-read_minimal_tuple(RunTape *run)
-{
-	uint32		length;
-	MinimalTuple row;
-
-	if (unlikely(is_at_end(run)))
-		return NULL;
-	take(run, &length, sizeof(length));
-	if (unlikely((length & SAME_HEADER) == 0))
-		take(run, run->header, RUN_HEADER_BYTES);
-	length &= ~SAME_HEADER;
-	make_room(run, length);
-	row = run->row;
 	row->t_len = length;
 	memcpy(ROW_HEADER(row), run->header, RUN_HEADER_BYTES);
-	take(run, ROW_VALUES(row), VALUES_BYTES(length));
-	prefetch_next(run, length);
 	return row;
+}
+
+static void
+read_minimal_tuple(RunTape *run)
+{
+	uint16		start;
+	uint32		length;
+
+	take(run, &start, sizeof(start));
+	length = start & SHORT_LENGTH_MASK;
+	if (unlikely(length == 0))
+		take(run, &length, sizeof(length));
+	if (unlikely((start & SAME_HEADER) == 0))
+		take(run, run->header, RUN_HEADER_BYTES);
+	run->row = read_values(run, length);
+	prefetch_next(run, length);
 }
 
 const RunFormat run_of_minimal_tuples = {
@@ -308,21 +348,28 @@ write_index_tuple(RunTape *run, const void *row)
 	append(run, row, bytes);
 }
 
-static void *
+static void
 read_index_tuple(RunTape *run)
 {
 	IndexTupleData head;
 	Size		bytes;
 
-	if (unlikely(is_at_end(run)))
-		return NULL;
+	if (likely(run->end - run->next >= sizeof(head)))
+	{
+		bytes = index_tuple_bytes(run->next);
+		if (likely(run->end - run->next >= bytes))
+		{
+			run->row = run->next;
+			run->next += bytes;
+			prefetch_next(run, bytes);
+			return;
+		}
+	}
 	take(run, &head, sizeof(head));
 	bytes = index_tuple_bytes(&head);
-	make_room(run, bytes);
+	run->row = make_space(run, bytes);
 	memcpy(run->row, &head, sizeof(head));
 	take(run, (char *) run->row + sizeof(head), bytes - sizeof(head));
-	prefetch_next(run, bytes);
-	return run->row;
 }
 
 const RunFormat run_of_index_tuples = {

@@ -18,28 +18,27 @@
 
 typedef struct RunTape
 {
+	/* what each row takes is ahead, in few cache lines */
+	void	   *row;			/* that was read last; NULL at the end */
+	char	   *next;			/* of the buffer what is not read; or, while */
+	char	   *end;			/* it is written, of the file's what is free */
+	const struct RunFormat *format;
+	char		header[RUN_HEADER_BYTES];	/* of the last minimal tuple */
+
 	MemoryContext context;		/* holds everything below */
 	RunFile    *file;
-	const struct RunFormat *format;
-
 	uint64	   *pieces;			/* their places; all are full but the last */
 	uint32		npieces;
 	uint32		max_pieces;
 	uint64		bytes;			/* in all of them */
-
-	/* of the file's buffer what is free, or of the tape's what is not read */
-	char	   *next;
-	char	   *end;
+	Size		longest_row;	/* that was written */
 
 	/* while it is read */
 	uint64		bytes_fetched;
 	Size		buffer_bytes;
 	char	   *buffer;
-	void	   *row;			/* that was read last; NULL before the first */
-	Size		room;			/* bytes for a row there */
-
-	Size		longest_row;	/* that was written */
-	char		header[RUN_HEADER_BYTES];	/* of the last minimal tuple */
+	char	   *space;			/* for a row of which it has not all */
+	Size		space_bytes;
 } RunTape;
 
 /* What rows are, and how they go to a tape and come back. */
@@ -47,7 +46,7 @@ typedef struct RunFormat
 {
 	Size		(*bytes) (const void *row);
 	void		(*write) (RunTape *run, const void *row);
-	void	   *(*read) (RunTape *run);
+	void		(*read) (RunTape *run);	/* the next row; there is one */
 } RunFormat;
 
 extern const RunFormat run_of_minimal_tuples;
@@ -81,7 +80,11 @@ extern void run_tape_begin_read(RunTape *run, Size buffer_bytes);
 static inline void *
 run_tape_read(RunTape *run)
 {
-	return run->format->read(run);
+	if (likely(run->next != run->end || run->bytes_fetched < run->bytes))
+		run->format->read(run);
+	else
+		run->row = NULL;
+	return run->row;
 }
 
 extern void run_tape_close(RunTape *run);
