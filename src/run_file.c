@@ -3,18 +3,20 @@
  * run_file.c
  *	  The temporary file that has the runs of a sort.
  *
- * Runs are written one after the other, and read many at a time.  Core's
+ * Runs are written one behind the other, and read many at a time.  Core's
  * logtape.c and buffile.c, which do the same for its own sorts, hand over a
  * page with each call of the operating system, after copying it twice.  A
- * call takes as long as some ten rows, so here it has as many pages as there
- * is memory for, and they are put together where they are written from.
+ * call takes as long as some ten rows, so here it has a whole piece: pages that
+ * are put together where they are written from, as many as there is memory for.
+ * Pieces are aligned in the file as in memory, which is how the system's own
+ * cache keeps many pages as one.
  *
  * The files are core's (fd.c), so that temp_tablespaces, temp_file_limit,
  * log_temp_files and the statistics hold for them, and they end with the query
  * however that ends.  As core's they are of a gigabyte at the most each.
  *
- * What has been read can be overwritten, so that a merge that writes takes
- * little more room than the rows.
+ * Pieces that have been read can be overwritten, so that a merge that writes
+ * takes little more room than the rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,8 +52,11 @@ struct RunFile
 	uint64		bytes;			/* in all of them */
 
 	Size		piece_bytes;
-	char	   *buffer;			/* for one piece; NULL: not yet */
-	uint64	   *unused;			/* places of pieces that were given back */
+	uint64		npieces;
+	uint64		piece;			/* that is being filled */
+	char	   *buffer;			/* for that; NULL: not yet */
+	Size		filled;			/* of that; 0: there is no such piece */
+	uint64	   *unused;			/* pieces that were given back */
 	int			nunused;
 	int			max_unused;
 };
@@ -165,39 +170,16 @@ run_file_piece_bytes(const RunFile *file)
 	return file->piece_bytes;
 }
 
-char *
-run_file_buffer(RunFile *file)
+/* Where a piece begins, in which segment. */
+static File
+find_place(RunFile *file, uint64 piece, off_t *place)
 {
-	if (file->buffer == NULL)
-		file->buffer = MemoryContextAlloc(file->context, file->piece_bytes);
-	return file->buffer;
-}
+	uint64		bytes = piece * file->piece_bytes;
 
-void
-run_file_free_buffer(RunFile *file)
-{
-	if (file->buffer != NULL)
-		pfree(file->buffer);
-	file->buffer = NULL;
-}
-
-/* A place for so many bytes, at the most a piece. */
-static uint64
-find_place(RunFile *file, Size count)
-{
-	uint64		place;
-
-	if (file->nunused > 0)
-		return file->unused[--file->nunused];
-
-	/* pages stay together, and a piece in one segment */
-	place = TYPEALIGN64(BLCKSZ, file->bytes);
-	if (place / SEGMENT_BYTES != (place + count - 1) / SEGMENT_BYTES)
-		place = TYPEALIGN64(SEGMENT_BYTES, place);
-	if (place / SEGMENT_BYTES == file->nsegments)
+	while (file->nsegments <= bytes / SEGMENT_BYTES)
 		create_segment(file);
-	file->bytes = place + count;
-	return place;
+	*place = bytes % SEGMENT_BYTES;
+	return file->segments[bytes / SEGMENT_BYTES];
 }
 
 /* Pages that so many bytes are on. */
@@ -228,19 +210,21 @@ add_io_time(instr_time *sum, instr_time start)
 	INSTR_TIME_ACCUM_DIFF(*sum, now, start);
 }
 
-uint64
-run_file_write(RunFile *file, Size count)
+/* Writes what there is of the piece that is being filled. */
+static void
+write_piece(RunFile *file)
 {
-	uint64		place = find_place(file, count);
-	File		segment = file->segments[place / SEGMENT_BYTES];
+	Size		count = file->filled;
 	Size		done = 0;
+	off_t		place;
+	File		segment = find_place(file, file->piece, &place);
 	instr_time	start = io_clock();
 
 	while (done < count)
 	{
 		ssize_t		written = FileWrite(segment, file->buffer + done,
 										count - done,
-										place % SEGMENT_BYTES + done,
+										place + done,
 										WAIT_EVENT_BUFFILE_WRITE);
 
 		if (written <= 0)
@@ -252,20 +236,65 @@ run_file_write(RunFile *file, Size count)
 	}
 	add_io_time(&pgBufferUsage.temp_blk_write_time, start);
 	pgBufferUsage.temp_blks_written += count_pages(count);
-	return place;
+	file->bytes = Max(file->bytes, file->piece * file->piece_bytes + count);
+}
+
+uint64
+run_file_piece(RunFile *file, char **next, char **end)
+{
+	if (file->buffer == NULL)
+		file->buffer = MemoryContextAlloc(file->context, file->piece_bytes);
+	/* what comes next is aligned as if it were alone */
+	run_file_fill(file, file->buffer + MAXALIGN(file->filled));
+	if (file->filled == 0)
+		file->piece = file->nunused > 0 ?
+			file->unused[--file->nunused] : file->npieces++;
+	*next = file->buffer + file->filled;
+	*end = file->buffer + file->piece_bytes;
+	return file->piece;
 }
 
 void
-run_file_read(RunFile *file, uint64 place, char *bytes, Size count)
+run_file_fill(RunFile *file, char *next)
 {
-	File		segment = file->segments[place / SEGMENT_BYTES];
+	file->filled = next - file->buffer;
+	if (file->filled == file->piece_bytes)
+	{
+		write_piece(file);
+		file->filled = 0;
+	}
+}
+
+void
+run_file_flush(RunFile *file)
+{
+	if (file->filled > 0)
+		write_piece(file);
+}
+
+void
+run_file_end_write(RunFile *file)
+{
+	run_file_flush(file);
+	file->filled = 0;
+	if (file->buffer != NULL)
+		pfree(file->buffer);
+	file->buffer = NULL;
+}
+
+void
+run_file_read(RunFile *file, uint64 piece, Size offset, char *bytes,
+			  Size count)
+{
 	Size		done = 0;
+	off_t		place;
+	File		segment = find_place(file, piece, &place);
 	instr_time	start = io_clock();
 
 	while (done < count)
 	{
 		ssize_t		have = FileRead(segment, bytes + done, count - done,
-									place % SEGMENT_BYTES + done,
+									place + offset + done,
 									WAIT_EVENT_BUFFILE_READ);
 
 		if (have < 0)
@@ -285,7 +314,7 @@ run_file_read(RunFile *file, uint64 place, char *bytes, Size count)
 }
 
 void
-run_file_give_back(RunFile *file, uint64 place)
+run_file_give_back(RunFile *file, uint64 piece)
 {
 	/* of a shared one, which has one run, nothing will be written */
 	if (file->shared != NULL)
@@ -298,7 +327,7 @@ run_file_give_back(RunFile *file, uint64 place)
 							   file->max_unused * sizeof(uint64)) :
 			repalloc_huge(file->unused, file->max_unused * sizeof(uint64));
 	}
-	file->unused[file->nunused++] = place;
+	file->unused[file->nunused++] = piece;
 }
 
 Size
@@ -312,7 +341,8 @@ run_file_close(RunFile *file)
 {
 	for (int segment = 0; segment < file->nsegments; segment++)
 		FileClose(file->segments[segment]);
-	run_file_free_buffer(file);
+	if (file->buffer != NULL)
+		pfree(file->buffer);
 	if (file->segments != NULL)
 		pfree(file->segments);
 	if (file->unused != NULL)

@@ -29,27 +29,31 @@ extern RunFile *run_file_open_shared(SharedFileSet *files, uint32 number,
 									 Size limit, uint64 *bytes);
 
 /*
- * Bytes that are written at once, at the most: a piece, by the sort's memory.
- * A power of two.
+ * Bytes of a piece, which is what is written at once, by the sort's memory.  A
+ * power of two.  All pieces of a file are full but the last.
  */
 extern Size run_file_limit_piece(Size limit);
 extern Size run_file_piece_bytes(const RunFile *file);
 
-/* Where a piece is put together, to be written. */
-extern char *run_file_buffer(RunFile *file);
+/*
+ * The piece that is to be filled, by its number, and where there is room for
+ * that; and how far it has been filled, with which it may be written.
+ */
+extern uint64 run_file_piece(RunFile *file, char **next, char **end);
+extern void run_file_fill(RunFile *file, char *next);
 
-/* Writes so many bytes of that, and returns their place. */
-extern uint64 run_file_write(RunFile *file, Size count);
+/* Writes a piece that is not full too, so that all there is can be read. */
+extern void run_file_flush(RunFile *file);
 
-/* Frees the memory of that, when nothing will be written for a while. */
-extern void run_file_free_buffer(RunFile *file);
+/* Frees memory, when nothing more will be written. */
+extern void run_file_end_write(RunFile *file);
 
-/* Reads from a place, all in one piece. */
-extern void run_file_read(RunFile *file, uint64 place, char *bytes,
-						  Size count);
+/* Reads from a piece. */
+extern void run_file_read(RunFile *file, uint64 piece, Size offset,
+						  char *bytes, Size count);
 
-/* Lets a full piece be overwritten. */
-extern void run_file_give_back(RunFile *file, uint64 place);
+/* Lets a piece be overwritten by another. */
+extern void run_file_give_back(RunFile *file, uint64 piece);
 
 /* Its size at the highest. */
 extern Size run_file_bytes(const RunFile *file);

@@ -64,7 +64,7 @@ run_tape_create(RunFile *file, const RunFormat *format)
 }
 
 static void
-add_piece(RunTape *run, uint64 place)
+add_piece(RunTape *run, uint64 piece)
 {
 	if (run->npieces == run->max_pieces)
 	{
@@ -74,7 +74,7 @@ add_piece(RunTape *run, uint64 place)
 							   run->max_pieces * sizeof(uint64)) :
 			repalloc_huge(run->pieces, run->max_pieces * sizeof(uint64));
 	}
-	run->pieces[run->npieces++] = place;
+	run->pieces[run->npieces++] = piece;
 }
 
 RunTape *
@@ -82,21 +82,21 @@ run_tape_import(RunFile *file, const RunFormat *format, uint64 bytes)
 {
 	RunTape    *run = run_tape_create(file, format);
 
-	/* there are no gaps in a file with one run */
-	for (uint64 place = 0; place < bytes; place += run_file_piece_bytes(file))
-		add_piece(run, place);
-	run->bytes = bytes;
+	for (uint64 piece = 0; piece * run_file_piece_bytes(file) < bytes; piece++)
+		add_piece(run, piece);
+	run->finish = bytes;
 	return run;
 }
 
-/* Writes what the file's buffer has. */
+/* Goes on to the next piece of the file, the one before being full. */
 static void
-write_piece(RunTape *run)
+next_piece(RunTape *run)
 {
-	Size		count = run->next - run_file_buffer(run->file);
-
-	add_piece(run, run_file_write(run->file, count));
-	run->bytes += count;
+	if (run->next != NULL)
+		run_file_fill(run->file, run->next);
+	add_piece(run, run_file_piece(run->file, &run->next, &run->end));
+	if (run->npieces == 1)
+		run->start = run_file_piece_bytes(run->file) - (run->end - run->next);
 }
 
 /* Appends bytes for which the file's buffer has no room, or is not there. */
@@ -115,10 +115,7 @@ append_across_pieces(RunTape *run, const char *bytes, Size count)
 			count -= part;
 			continue;
 		}
-		if (run->next != NULL)
-			write_piece(run);
-		run->next = run_file_buffer(run->file);
-		run->end = run->next + run_file_piece_bytes(run->file);
+		next_piece(run);
 	}
 }
 
@@ -137,12 +134,13 @@ append(RunTape *run, const void *bytes, Size count)
 void
 run_tape_complete(RunTape *run)
 {
-	if (run->next != NULL)
-		write_piece(run);
+	if (run->next == NULL)
+		return;
+	run->finish = run->npieces * run_file_piece_bytes(run->file) -
+		(run->end - run->next);
+	run_file_fill(run->file, run->next);
 	run->next = run->end = NULL;
-	if (run->pieces != NULL)
-		run->pieces = repalloc_huge(run->pieces,
-									run->npieces * sizeof(uint64));
+	run->pieces = repalloc_huge(run->pieces, run->npieces * sizeof(uint64));
 	run->max_pieces = run->npieces;
 }
 
@@ -154,6 +152,7 @@ run_tape_begin_read(RunTape *run, Size buffer_bytes)
 	run->buffer = (char *) MemoryContextAlloc(run->context,
 											  VALUES_OFFSET +
 											  run->buffer_bytes) + VALUES_OFFSET;
+	run->fetched = run->start;
 }
 
 void
@@ -173,17 +172,18 @@ static void
 fill_buffer(RunTape *run)
 {
 	Size		piece_bytes = run_file_piece_bytes(run->file);
-	uint64		place = run->pieces[run->bytes_fetched / piece_bytes];
-	Size		offset = run->bytes_fetched % piece_bytes;
-	Size		count = Min(run->buffer_bytes,
-							run->bytes - run->bytes_fetched);
+	uint64		index = run->fetched / piece_bytes;
+	Size		offset = run->fetched % piece_bytes;
+	Size		count = Min(run->buffer_bytes - offset % run->buffer_bytes,
+							run->finish - run->fetched);
 
-	run_file_read(run->file, place + offset, run->buffer, count);
-	run->bytes_fetched += count;
+	run_file_read(run->file, run->pieces[index], offset, run->buffer, count);
+	run->fetched += count;
 	run->next = run->buffer;
 	run->end = run->buffer + count;
-	if (offset + count == piece_bytes)
-		run_file_give_back(run->file, place);
+	/* the first and the last one other runs may have a part of */
+	if (offset + count == piece_bytes && run->start <= index * piece_bytes)
+		run_file_give_back(run->file, run->pieces[index]);
 }
 
 /* Takes bytes of which the buffer has not all. */
@@ -202,7 +202,7 @@ take_across_buffers(RunTape *run, char *bytes, Size count)
 			count -= part;
 			continue;
 		}
-		if (run->bytes_fetched == run->bytes)
+		if (run->fetched == run->finish)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATA_CORRUPTED),
 					 errmsg("gpusort: a temporary file ends in the middle of a row")));

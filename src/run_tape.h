@@ -27,14 +27,15 @@ typedef struct RunTape
 
 	MemoryContext context;		/* holds everything below */
 	RunFile    *file;
-	uint64	   *pieces;			/* their places; all are full but the last */
+	uint64	   *pieces;			/* of the file, where it is */
 	uint32		npieces;
 	uint32		max_pieces;
-	uint64		bytes;			/* in all of them */
+	uint64		start;			/* in the first one, and its end, as if the */
+	uint64		finish;			/* pieces were one behind the other */
 	Size		longest_row;	/* that was written */
 
 	/* while it is read */
-	uint64		bytes_fetched;
+	uint64		fetched;		/* so far, as above */
 	Size		buffer_bytes;
 	char	   *buffer;
 	char	   *space;			/* for a row of which it has not all */
@@ -71,8 +72,9 @@ run_tape_write(RunTape *run, const void *row)
 extern void run_tape_complete(RunTape *run);
 
 /*
- * After that: so many bytes will be read at once, which is a power of two, and
- * a page at least.  The file's space is given back as it is read.
+ * After that, and run_file_flush(): so many bytes will be read at once, which
+ * is a power of two, and a page at least.  The file's pieces are given back as
+ * they are read.
  */
 extern void run_tape_begin_read(RunTape *run, Size buffer_bytes);
 
@@ -80,7 +82,7 @@ extern void run_tape_begin_read(RunTape *run, Size buffer_bytes);
 static inline void *
 run_tape_read(RunTape *run)
 {
-	if (likely(run->next != run->end || run->bytes_fetched < run->bytes))
+	if (likely(run->next != run->end || run->fetched < run->finish))
 		run->format->read(run);
 	else
 		run->row = NULL;

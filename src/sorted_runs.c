@@ -158,7 +158,6 @@ write_rows(SortedRuns *runs, RunFile *file)
 		run_tape_write(run, row);
 	}
 	run_tape_complete(run);
-	run_file_free_buffer(file);
 	runs->longest_row = Max(runs->longest_row, run->longest_row);
 	return run;
 }
@@ -173,6 +172,7 @@ write_shared_run(SortedRuns *runs)
 											  runs->limit);
 	RunTape    *run = write_rows(runs, file);
 
+	run_file_end_write(file);
 	SpinLockAcquire(&shared->mutex);
 	shared->nrows += runs->order->store->nrows;
 	shared->longest_row = Max(shared->longest_row, runs->longest_row);
@@ -323,9 +323,12 @@ sorted_runs_merge(SortedRuns *runs)
 	int			most_of_writer = most_merged_runs(runs, limit_of_writer);
 
 	while (runs->nruns > most)
+	{
+		run_file_flush(runs->file);
 		merge_first_runs(runs, Min(most_of_writer, runs->nruns - most + 1),
 						 limit_of_writer);
-	run_file_free_buffer(runs->file);
+	}
+	run_file_end_write(runs->file);
 	runs->disk += run_file_bytes(runs->file);
 	runs->merge = run_merge_begin(runs->order, runs->runs, runs->nruns,
 								  bytes_read_at_once(runs, runs->nruns,
@@ -375,6 +378,7 @@ sorted_runs_restore(SortedRuns *runs)
 void *
 sorted_runs_take(SortedRuns *runs)
 {
+	run_file_end_write(runs->file);
 	while (runs->nruns > 0)
 	{
 		RunTape    *run = runs->runs[runs->nruns - 1];
