@@ -9,11 +9,11 @@
  *
  * A minimal tuple is on the tape as its length and its values.  What is ahead
  * of these follows the length only if it is not that of the row before, as it
- * mostly is.  Longer rows have their values aligned, and are handed on where
- * they have been read: what is ahead of the values in memory is then put over
- * the row before, which nobody wants any more.  With two bytes for most lengths
- * that never takes more room than core's own sort, which has four, and what is
- * ahead of the values in each row.
+ * mostly is.  If so, and unless the row is short, its values are aligned, and
+ * it is handed on where it has been read: what is ahead of the values in memory
+ * is then put over the row before, which nobody wants any more.  Core's own
+ * sort has four bytes for a length, not two, and what is ahead of the values in
+ * each row; so it never takes less room.
  *
  * An index tuple, whose length is a part of its head, is there as it is, and is
  * aligned by that.
@@ -43,7 +43,7 @@
 #define SAME_HEADER			0x8000
 #define SHORT_LENGTH_MASK	0x7fff
 
-/* From so many bytes on values are aligned.  Fewer are sooner copied. */
+/* From so many bytes on values may be aligned.  Fewer are sooner copied. */
 #define LEAST_ALIGNED_BYTES	64
 
 /* What is ahead of the values of a minimal tuple in memory. */
@@ -254,6 +254,14 @@ minimal_tuple_bytes(const void *row)
 	return ((const MinimalTupleData *) row)->t_len;
 }
 
+/* Are the values of a row that starts so, of such a length, aligned? */
+static inline bool
+is_aligned(uint16 start, uint32 length)
+{
+	return (start & SAME_HEADER) != 0 &&
+		length >= VALUES_OFFSET + LEAST_ALIGNED_BYTES;
+}
+
 /* Bytes to the next multiple of the widest alignment. */
 static inline Size
 padding(const char *place)
@@ -281,17 +289,16 @@ write_minimal_tuple(RunTape *run, const void *row)
 		memcpy(run->header, ROW_HEADER(row), RUN_HEADER_BYTES);
 		append(run, run->header, RUN_HEADER_BYTES);
 	}
-	if (length - VALUES_OFFSET >= LEAST_ALIGNED_BYTES)
+	if (likely(is_aligned(start, length)))
 		append(run, zeros, padding(run->next));
 	append(run, ROW_VALUES(row), length - VALUES_OFFSET);
 }
 
-/* After the length: gets at the values, wherever they are. */
+/* Gets at the values that are next, and makes a row of them. */
 static inline void *
-read_values(RunTape *run, uint32 length)
+read_values(RunTape *run, uint32 length, bool aligned)
 {
 	Size		values_bytes = length - VALUES_OFFSET;
-	bool		aligned = values_bytes >= LEAST_ALIGNED_BYTES;
 	MinimalTuple row;
 
 	if (aligned)
@@ -323,7 +330,7 @@ read_minimal_tuple(RunTape *run)
 		take(run, &length, sizeof(length));
 	if (unlikely((start & SAME_HEADER) == 0))
 		take(run, run->header, RUN_HEADER_BYTES);
-	run->row = read_values(run, length);
+	run->row = read_values(run, length, is_aligned(start, length));
 	prefetch_next(run, length);
 }
 
