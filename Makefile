@@ -47,6 +47,7 @@ OBJS = \
 	src/row_order.o \
 	src/row_sort.o \
 	src/row_store.o \
+	src/run_file.o \
 	src/run_merge.o \
 	src/run_tape.o \
 	src/settings.o \

@@ -22,6 +22,7 @@
  *		row_compare.c		what keys cannot decide is decided by comparing
  *		sorted_runs.c		what memory cannot hold goes to files, run by run,
  *		run_tape.c			a run on a tape,
+ *		run_file.c			in files written by the piece,
  *		run_merge.c			and comes back merged
  *
  * With parallel workers the rows come by shared_rows.c.

@@ -40,6 +40,14 @@ bytes_for_runs(Size limit)
 	return limit - Min(2 * merged_rows_bytes(limit), limit / 2);
 }
 
+/* An empty store in what memory there is for rows. */
+static RowStore *
+create_store(const IndexSort *sort)
+{
+	return row_store_create(sort->rows->descriptor, sort->limit -
+							sorted_runs_write_bytes(sort->limit));
+}
+
 IndexSort *
 index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
 				 double expected_rows)
@@ -55,7 +63,7 @@ index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
 	sort->limit = limit;
 	sort->limit_of_merge = limit_of_merge;
 	sort->rows = index_rows_begin(index);
-	sort->store = row_store_create(sort->rows->descriptor, limit);
+	sort->store = create_store(sort);
 	sort->order = row_order_begin(sort->store, sort->rows->descriptor,
 								  index_row_column, sort->rows->columns,
 								  sort->rows->ncolumns,
@@ -89,7 +97,7 @@ put_again(IndexSort *sort)
 	RowStore   *store = sort->store;
 	bool		good = true;
 
-	sort->store = row_store_create(sort->rows->descriptor, sort->limit);
+	sort->store = create_store(sort);
 	row_order_restart(sort->order, sort->store);
 	for (uint64 number = 0; number < store->nrows && good; number++)
 	{
@@ -155,9 +163,10 @@ begin_runs(IndexSort *sort)
 		return;
 	sort->runs = sort->shared_runs != NULL ?
 		sorted_runs_create_shared(sort->order, &run_of_index_tuples,
-								  sort->shared_runs) :
+								  sort->limit, sort->shared_runs) :
 		sorted_runs_create(sort->order, &run_of_index_tuples,
-						   bytes_for_runs(sort->limit_of_merge), false);
+						   sort->limit, bytes_for_runs(sort->limit_of_merge),
+						   false);
 }
 
 /*

@@ -122,10 +122,11 @@ load_slot(RowOrder *order, const void *row)
 		MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 
 		slot = MakeSingleTupleTableSlot(order->descriptor, &TTSOpsVirtual);
+		/* of its columns only those are looked at that are replaced below */
+		ExecStoreAllNullTuple(slot);
 		order->slot = slot;
 		MemoryContextSwitchTo(caller_context);
 	}
-	ExecClearTuple(slot);
 	for (int i = 0; i < order->keys->nencoded; i++)
 	{
 		AttrNumber	attno = order->columns[i].attno;
@@ -134,8 +135,7 @@ load_slot(RowOrder *order, const void *row)
 			order->column(row, attno, order->descriptor,
 						  &slot->tts_isnull[attno - 1]);
 	}
-	/* the other columns are not looked at */
-	return ExecStoreVirtualTuple(slot);
+	return slot;
 }
 
 /* Makes the key of a row that is in the store. */

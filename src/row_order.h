@@ -128,6 +128,9 @@ row_order_get(const RowOrder *order, uint64 entry)
 #define PREFETCH_PLACE		32
 #define PREFETCH_ROW		16
 
+/* What is so fetched of a row that is needed as a whole, at the most. */
+#define MOST_FETCHED_BYTES	(8 * CACHE_LINE_BYTES)
+
 /*
  * The row of an entry, when the entries after it will be wanted next, and of
  * each row its first so many bytes.

@@ -50,10 +50,9 @@
 
 /*
  * What is fetched into the cache of a row ahead of its turn: what it takes to
- * hand it on, or more if its values will be looked at; and at the most.
+ * hand it on, or more if its values will be looked at.
  */
 #define ROW_HEAD_BYTES			(2 * CACHE_LINE_BYTES)
-#define MOST_FETCHED_BYTES		(8 * CACHE_LINE_BYTES)
 
 /*
  * The part of the memory of processes that sort together which is put aside
@@ -180,11 +179,20 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	return sort;
 }
 
+/* An empty store in what memory there is for rows that may go to files. */
+static RowStore *
+create_store(const RowSort *sort)
+{
+	return row_store_create(sort->descriptor, sort->limit -
+							sorted_runs_write_bytes(sort->limit));
+}
+
 /* Makes store and order, in the current memory context. */
 static void
 begin_by_keys(RowSort *sort)
 {
-	sort->store = row_store_create(sort->descriptor, sort->limit);
+	sort->store = sort->collector == NULL ? create_store(sort) :
+		row_store_create(sort->descriptor, sort->limit);
 	sort->order = row_order_begin(sort->store, sort->descriptor,
 								  minimal_tuple_column, sort->columns,
 								  sort->ncolumns,
@@ -336,7 +344,7 @@ put_again(RowSort *sort)
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
 													&TTSOpsMinimalTuple);
 
-	sort->store = row_store_create(sort->descriptor, sort->limit);
+	sort->store = create_store(sort);
 	row_order_restart(sort->order, sort->store);
 	for (uint64 number = 0; number < store->nrows; number++)
 	{
@@ -403,7 +411,8 @@ write_run(RowSort *sort)
 {
 	if (sort->runs == NULL)
 		sort->runs = sorted_runs_create(sort->order, &run_of_minimal_tuples,
-										sort->limit, sort->random_access);
+										sort->limit, sort->limit,
+										sort->random_access);
 	sorted_runs_add(sort->runs);
 	row_store_reset(sort->store);
 	row_order_restart(sort->order, sort->store);

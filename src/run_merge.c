@@ -10,9 +10,10 @@
  * the root are played again.
  *
  * Rows are compared by keys, which are made again as the rows are read: that
- * takes less than to write and to read them.  The first words of all keys are
- * together in a few cache lines, and mostly decide.  The types' comparators
- * are asked where keys are equal and not exact, or doubtful.
+ * takes less than to write and to read them.  The first word of a loser's key
+ * is in its node, and mostly decides.  Who wins is a toss-up that no processor
+ * can foresee, so the two players of a game change places without a jump.  The
+ * types' comparators are asked where keys are equal and not exact, or doubtful.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,13 +24,19 @@
 
 #include "run_merge.h"
 
-typedef struct MergeInput
+/* The next row of a run, in the tournament. */
+typedef struct Player
 {
-	RunTape    *run;
-	void	   *row;			/* its next one; NULL after the last */
+	uint64_t	word;			/* its key's first; the greatest after the end */
+	int64_t		run;
+} Player;
+
+/* Its key, where that has more than one word. */
+typedef struct PlayerKey
+{
 	int			nwords;
-	uint64_t	words[KEY_MAX_WORDS];	/* the row's key */
-} MergeInput;
+	uint64_t	words[KEY_MAX_WORDS];
+} PlayerKey;
 
 struct RunMerge
 {
@@ -37,11 +44,11 @@ struct RunMerge
 	MemoryContext compare_context;	/* for what comparators leave behind */
 	bool		by_keys;		/* or by comparators alone */
 	bool		started;
-	int			ninputs;
-	MergeInput *inputs;
-	uint64_t   *first_words;	/* of their keys; the greatest after the end */
-	int		   *losers;			/* of the nodes 1 to ninputs - 1; at 0 the
-								 * winner of all */
+	int			nruns;
+	RunTape   **runs;
+	PlayerKey  *keys;			/* of their rows */
+	Player	   *losers;			/* of the nodes 1 to nruns - 1; at 0 the winner
+								 * of all */
 };
 
 #define NOBODY				(-1)
@@ -49,7 +56,8 @@ struct RunMerge
 Size
 run_merge_bytes(void)
 {
-	return RUN_TAPE_BYTES + sizeof(MergeInput) + sizeof(uint64_t) + sizeof(int);
+	return sizeof(RunTape) + sizeof(RunTape *) + sizeof(PlayerKey) +
+		sizeof(Player);
 }
 
 static int
@@ -64,97 +72,111 @@ compare_rows(const RunMerge *merge, const void *a, const void *b)
 	return result;
 }
 
-/* Where the first words do not tell: does one input's row come first? */
-static bool
-comes_first_in_full(const RunMerge *merge, const MergeInput *a,
-					const MergeInput *b)
+/* A run's key; keys of one word have one place, for nobody looks there. */
+static inline PlayerKey *
+player_key(const RunMerge *merge, int64_t run)
 {
-	if (a->row == NULL || b->row == NULL)
-		return a->row != NULL;
+	return merge->order->keys->shape.fixed_words == 1 ?
+		merge->keys : &merge->keys[run];
+}
+
+/* Does a come before b?  Only if their words do not tell. */
+static pg_noinline bool
+wins_in_full(const RunMerge *merge, const Player *a, const Player *b)
+{
+	const void *row_a = merge->runs[a->run]->row;
+	const void *row_b = merge->runs[b->run]->row;
+
+	if (row_a == NULL || row_b == NULL)
+		return row_a != NULL;
 	if (merge->by_keys)
 	{
+		const PlayerKey *key_a = player_key(merge, a->run);
+		const PlayerKey *key_b = player_key(merge, b->run);
+
 		/* no key begins another */
-		for (int i = 1; i < Min(a->nwords, b->nwords); i++)
+		for (int i = 1; i < Min(key_a->nwords, key_b->nwords); i++)
 		{
-			if (a->words[i] != b->words[i])
-				return a->words[i] < b->words[i];
+			if (key_a->words[i] != key_b->words[i])
+				return key_a->words[i] < key_b->words[i];
 		}
 		if (sort_keys_exact(merge->order->keys))
 			return true;
 	}
-	return compare_rows(merge, a->row, b->row) <= 0;
+	return compare_rows(merge, row_a, row_b) <= 0;
 }
 
-static inline bool
-comes_first(const RunMerge *merge, int a, int b)
-{
-	if (likely(merge->first_words[a] != merge->first_words[b]))
-		return merge->first_words[a] < merge->first_words[b];
-	return comes_first_in_full(merge, &merge->inputs[a], &merge->inputs[b]);
-}
-
-/* Plays all the games on the way of an input to the root. */
+/* Has the winner so far play against a node's loser; the winner goes on. */
 static inline void
-play(RunMerge *merge, int input)
+play_game(const RunMerge *merge, Player *loser, Player *winner)
 {
-	int			winner = input;
+	uint64_t	change = -(uint64_t) (loser->word < winner->word);
+	uint64_t	words;
+	int64_t		runs;
 
-	for (int node = (input + merge->ninputs) / 2; node > 0; node /= 2)
-	{
-		int			opponent = merge->losers[node];
-
-		if (comes_first(merge, opponent, winner))
-		{
-			merge->losers[node] = winner;
-			winner = opponent;
-		}
-	}
-	merge->losers[0] = winner;
+	if (unlikely(loser->word == winner->word))
+		change = -(uint64_t) wins_in_full(merge, loser, winner);
+	words = (loser->word ^ winner->word) & change;
+	runs = (loser->run ^ winner->run) & change;
+	loser->word ^= words;
+	loser->run ^= runs;
+	winner->word ^= words;
+	winner->run ^= runs;
 }
 
-/* Plays all games: who comes first to a node waits there for the other. */
-static void
+/* Plays all the games on the way of a run to the root. */
+static inline void
+play(RunMerge *merge, Player winner)
+{
+	Player	   *losers = merge->losers;
+
+	for (uint64 node = (winner.run + merge->nruns) / 2; node > 0; node /= 2)
+		play_game(merge, &losers[node], &winner);
+	losers[0] = winner;
+}
+
+/* Makes a run's row a player; false if its key does not fit the others. */
+static inline bool
+make_player(RunMerge *merge, int64_t run, Player *player)
+{
+	const void *row = merge->runs[run]->row;
+
+	player->run = run;
+	if (unlikely(row == NULL))
+		player->word = PG_UINT64_MAX;
+	else if (unlikely(!merge->by_keys))
+		player->word = 0;
+	else
+	{
+		PlayerKey  *key = player_key(merge, run);
+
+		key->nwords = row_order_encode(merge->order, row, key->words);
+		if (unlikely(key->nwords == 0))
+			return false;
+		player->word = key->words[0];
+	}
+	return true;
+}
+
+/* Plays all games, a node's first comer waiting there for the other. */
+static bool
 play_all(RunMerge *merge)
 {
-	for (int node = 0; node < merge->ninputs; node++)
-		merge->losers[node] = NOBODY;
-	for (int input = 0; input < merge->ninputs; input++)
+	for (int node = 0; node < merge->nruns; node++)
+		merge->losers[node].run = NOBODY;
+	for (int run = 0; run < merge->nruns; run++)
 	{
-		int			winner = input;
-		int			node = (input + merge->ninputs) / 2;
+		Player		winner;
+		int			node = (run + merge->nruns) / 2;
 
-		while (node > 0 && merge->losers[node] != NOBODY)
+		if (!make_player(merge, run, &winner))
+			return false;
+		while (node > 0 && merge->losers[node].run != NOBODY)
 		{
-			int			opponent = merge->losers[node];
-
-			if (comes_first(merge, opponent, winner))
-			{
-				merge->losers[node] = winner;
-				winner = opponent;
-			}
+			play_game(merge, &merge->losers[node], &winner);
 			node /= 2;
 		}
 		merge->losers[node] = winner;
-	}
-}
-
-/* Makes the key of an input's row; false if it does not fit the others. */
-static bool
-make_key(RunMerge *merge, MergeInput *input)
-{
-	uint64_t   *first_word = &merge->first_words[input - merge->inputs];
-
-	if (input->row == NULL)
-		*first_word = PG_UINT64_MAX;
-	else if (!merge->by_keys)
-		*first_word = 0;
-	else
-	{
-		input->nwords = row_order_encode(merge->order, input->row,
-										 input->words);
-		if (input->nwords == 0)
-			return false;
-		*first_word = input->words[0];
 	}
 	return true;
 }
@@ -163,23 +185,12 @@ make_key(RunMerge *merge, MergeInput *input)
 static void
 begin_tournament(RunMerge *merge)
 {
-	int			input = 0;
-
-	while (input < merge->ninputs)
-	{
-		if (make_key(merge, &merge->inputs[input]))
-			input++;
-		else
-		{
-			sort_keys_loosen(merge->order->keys);
-			input = 0;
-		}
-	}
-	play_all(merge);
+	while (!play_all(merge))
+		sort_keys_loosen(merge->order->keys);
 }
 
 RunMerge *
-run_merge_begin(RowOrder *order, RunTape **runs, int nruns)
+run_merge_begin(RowOrder *order, RunTape **runs, int nruns, Size read_bytes)
 {
 	RunMerge   *merge = palloc0(sizeof(RunMerge));
 
@@ -188,32 +199,32 @@ run_merge_begin(RowOrder *order, RunTape **runs, int nruns)
 												   "gpusort comparisons",
 												   ALLOCSET_SMALL_SIZES);
 	merge->by_keys = !sort_keys_doubtful(order->keys);
-	merge->ninputs = nruns;
-	merge->inputs = palloc_extended(nruns * sizeof(MergeInput),
-									MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	merge->first_words = palloc(nruns * sizeof(uint64_t));
-	merge->losers = palloc(nruns * sizeof(int));
+	merge->nruns = nruns;
+	merge->runs = palloc_extended(nruns * sizeof(RunTape *), MCXT_ALLOC_HUGE);
+	merge->keys = palloc_extended(nruns * sizeof(PlayerKey), MCXT_ALLOC_HUGE);
+	merge->losers = palloc_extended(nruns * sizeof(Player), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < nruns; i++)
 	{
-		merge->inputs[i].run = runs[i];
-		merge->inputs[i].row = run_tape_read(runs[i]);
+		merge->runs[i] = runs[i];
+		run_tape_begin_read(runs[i], read_bytes);
+		(void) run_tape_read(runs[i]);
 	}
 	begin_tournament(merge);
 	return merge;
 }
 
-/* Goes on to the next row of the input whose row came first. */
+/* Goes on to the next row of the run whose row came first. */
 static void
 move_on(RunMerge *merge)
 {
-	int			winner = merge->losers[0];
-	MergeInput *input = &merge->inputs[winner];
+	int64_t		run = merge->losers[0].run;
+	Player		player;
 
-	if (input->row == NULL)
+	if (unlikely(merge->runs[run]->row == NULL))
 		return;
-	input->row = run_tape_read(input->run);
-	if (likely(make_key(merge, input)))
-		play(merge, winner);
+	(void) run_tape_read(merge->runs[run]);
+	if (likely(make_player(merge, run, &player)))
+		play(merge, player);
 	else
 	{
 		sort_keys_loosen(merge->order->keys);
@@ -225,20 +236,20 @@ void *
 run_merge_next(RunMerge *merge)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (merge->started)
+	if (likely(merge->started))
 		move_on(merge);
 	merge->started = true;
-	return merge->inputs[merge->losers[0]].row;
+	return merge->runs[merge->losers[0].run]->row;
 }
 
 void
 run_merge_end(RunMerge *merge)
 {
-	for (int i = 0; i < merge->ninputs; i++)
-		run_tape_close(merge->inputs[i].run);
+	for (int i = 0; i < merge->nruns; i++)
+		run_tape_close(merge->runs[i]);
 	MemoryContextDelete(merge->compare_context);
-	pfree(merge->inputs);
-	pfree(merge->first_words);
+	pfree(merge->runs);
+	pfree(merge->keys);
 	pfree(merge->losers);
 	pfree(merge);
 }

@@ -13,14 +13,16 @@
 
 typedef struct RunMerge RunMerge;
 
-/* Bytes for each run, beside its longest row. */
+/* Bytes for each run, beside its longest row and what is read at once. */
 extern Size run_merge_bytes(void);
 
 /*
- * Begins with rewound runs, at least one, which were put in order by "order";
- * both must stay.  Allocates in the current memory context.
+ * Begins with complete runs, at least one, which were put in order by "order";
+ * both must stay.  Of each so many bytes are read at once (run_tape.h).
+ * Allocates in the current memory context.
  */
-extern RunMerge *run_merge_begin(RowOrder *order, RunTape **runs, int nruns);
+extern RunMerge *run_merge_begin(RowOrder *order, RunTape **runs, int nruns,
+								 Size read_bytes);
 
 /* The next row of all, valid until the next call; NULL after the last one. */
 extern void *run_merge_next(RunMerge *merge);

@@ -3,15 +3,20 @@
  * run_tape.c
  *	  One sorted run of rows, in a temporary file.
  *
- * All runs of a sort are tapes of one of core's tape sets (logtape.c), so that
- * they share a file, give back its space as they are read, and are cleaned up
- * with the query.
+ * The rows are one behind the other, and written by the piece (run_file.c).
+ * When a run is read that is done by smaller parts, as memory is shared by all
+ * that are read at the same time.
  *
- * A minimal tuple is on the tape much as core's own sort has it there: its
- * length, and the tuple without what only has a meaning in memory.  What the
- * tuple has ahead of its values is left out if it is the same as that of the
- * row before it, as it mostly is.  An index tuple, whose length is a part of
- * its head, is there as it is.
+ * A minimal tuple is on the tape as its length and its values.  What is ahead
+ * of these follows the length only if it is not that of the row before, as it
+ * mostly is.  If so, and unless the row is short, its values are aligned, and
+ * it is handed on where it has been read: what is ahead of the values in memory
+ * is then put over the row before, which nobody wants any more.  Core's own
+ * sort has four bytes for a length, not two, and what is ahead of the values in
+ * each row; so it never takes less room.
+ *
+ * An index tuple, whose length is a part of its head, is there as it is, and is
+ * aligned by that.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,74 +26,226 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
+#include "cache_lines.h"
 #include "run_tape.h"
 
-/* Most rows fit into this. */
-#define FIRST_ROOM			256
+/* Most runs that have not been merged have no more pieces. */
+#define FIRST_MAX_PIECES	64
 
-/* Goes with a row's length on the tape; no row is as long. */
-#define SAME_HEADER			UINT32_C(0x80000000)
+/* Of the row that will be read next this much is fetched into the cache. */
+#define MOST_PREFETCHED_BYTES	(4 * CACHE_LINE_BYTES)
 
-/* Where the header of a minimal tuple is, and what follows it. */
+/*
+ * A minimal tuple begins with its length, in two bytes, with a bit that says
+ * whether its header is the same as that of the row before.  0 stands for a
+ * length that takes four bytes more.
+ */
+#define SAME_HEADER			0x8000
+#define SHORT_LENGTH_MASK	0x7fff
+
+/* From so many bytes on values may be aligned.  Fewer are sooner copied. */
+#define LEAST_ALIGNED_BYTES	64
+
+/* What is ahead of the values of a minimal tuple in memory. */
+#define VALUES_OFFSET		(MINIMAL_TUPLE_DATA_OFFSET + RUN_HEADER_BYTES)
+
 #define ROW_HEADER(row)		((char *) (row) + MINIMAL_TUPLE_DATA_OFFSET)
-#define ROW_VALUES(row)		(ROW_HEADER(row) + RUN_HEADER_BYTES)
-#define VALUES_BYTES(row_bytes) \
-	((row_bytes) - MINIMAL_TUPLE_DATA_OFFSET - RUN_HEADER_BYTES)
+#define ROW_VALUES(row)		((char *) (row) + VALUES_OFFSET)
 
 RunTape *
-run_tape_create(LogicalTape *tape, const RunFormat *format)
+run_tape_create(RunFile *file, const RunFormat *format)
 {
 	RunTape    *run = palloc0(sizeof(RunTape));
 
-	run->tape = tape;
+	run->context = CurrentMemoryContext;
+	run->file = file;
 	run->format = format;
 	return run;
 }
 
-void
-run_tape_rewind(RunTape *run)
+static void
+add_piece(RunTape *run, uint64 piece)
 {
-	LogicalTapeRewindForRead(run->tape, BLCKSZ);
+	if (run->npieces == run->max_pieces)
+	{
+		run->max_pieces = Max(FIRST_MAX_PIECES, run->max_pieces * 2);
+		run->pieces = run->pieces == NULL ?
+			MemoryContextAlloc(run->context,
+							   run->max_pieces * sizeof(uint64)) :
+			repalloc_huge(run->pieces, run->max_pieces * sizeof(uint64));
+	}
+	run->pieces[run->npieces++] = piece;
+}
+
+RunTape *
+run_tape_import(RunFile *file, const RunFormat *format, uint64 bytes)
+{
+	RunTape    *run = run_tape_create(file, format);
+
+	for (uint64 piece = 0; piece * run_file_piece_bytes(file) < bytes; piece++)
+		add_piece(run, piece);
+	run->finish = bytes;
+	return run;
+}
+
+/* Goes on to the next piece of the file, the one before being full. */
+static void
+next_piece(RunTape *run)
+{
+	if (run->next != NULL)
+		run_file_fill(run->file, run->next);
+	add_piece(run, run_file_piece(run->file, &run->next, &run->end));
+	if (run->npieces == 1)
+		run->start = run_file_piece_bytes(run->file) - (run->end - run->next);
+}
+
+/* Appends bytes for which the file's buffer has no room, or is not there. */
+static pg_noinline void
+append_across_pieces(RunTape *run, const char *bytes, Size count)
+{
+	while (count > 0)
+	{
+		Size		part = Min(count, run->end - run->next);
+
+		if (part > 0)
+		{
+			memcpy(run->next, bytes, part);
+			run->next += part;
+			bytes += part;
+			count -= part;
+			continue;
+		}
+		next_piece(run);
+	}
+}
+
+static inline void
+append(RunTape *run, const void *bytes, Size count)
+{
+	if (unlikely(run->end - run->next < count))
+	{
+		append_across_pieces(run, bytes, count);
+		return;
+	}
+	memcpy(run->next, bytes, count);
+	run->next += count;
+}
+
+void
+run_tape_complete(RunTape *run)
+{
+	if (run->next == NULL)
+		return;
+	run->finish = run->npieces * run_file_piece_bytes(run->file) -
+		(run->end - run->next);
+	run_file_fill(run->file, run->next);
+	run->next = run->end = NULL;
+	run->pieces = repalloc_huge(run->pieces, run->npieces * sizeof(uint64));
+	run->max_pieces = run->npieces;
+}
+
+void
+run_tape_begin_read(RunTape *run, Size buffer_bytes)
+{
+	run->buffer_bytes = Min(buffer_bytes, run_file_piece_bytes(run->file));
+	/* the first row in it has what is ahead of its values ahead of it */
+	run->buffer = (char *) MemoryContextAlloc(run->context,
+											  VALUES_OFFSET +
+											  run->buffer_bytes) + VALUES_OFFSET;
+	run->fetched = run->start;
 }
 
 void
 run_tape_close(RunTape *run)
 {
-	LogicalTapeClose(run->tape);
-	if (run->row != NULL)
-		pfree(run->row);
+	if (run->pieces != NULL)
+		pfree(run->pieces);
+	if (run->buffer != NULL)
+		pfree(run->buffer - VALUES_OFFSET);
+	if (run->space != NULL)
+		pfree(run->space);
 	pfree(run);
 }
 
+/* Fetches the next bytes into the empty buffer; there must be some. */
 static void
-check_bytes(Size have, Size wanted)
+fill_buffer(RunTape *run)
 {
-	if (unlikely(have != wanted))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("gpusort: a temporary file ends in the middle of a row")));
+	Size		piece_bytes = run_file_piece_bytes(run->file);
+	uint64		index = run->fetched / piece_bytes;
+	Size		offset = run->fetched % piece_bytes;
+	Size		count = Min(run->buffer_bytes - offset % run->buffer_bytes,
+							run->finish - run->fetched);
+
+	run_file_read(run->file, run->pieces[index], offset, run->buffer, count);
+	run->fetched += count;
+	run->next = run->buffer;
+	run->end = run->buffer + count;
+	/* the first and the last one other runs may have a part of */
+	if (offset + count == piece_bytes && run->start <= index * piece_bytes)
+		run_file_give_back(run->file, run->pieces[index]);
 }
 
-static void
-read_bytes(RunTape *run, void *bytes, Size count)
+/* Takes bytes of which the buffer has not all. */
+static pg_noinline void
+take_across_buffers(RunTape *run, char *bytes, Size count)
 {
-	check_bytes(LogicalTapeRead(run->tape, bytes, count), count);
+	while (count > 0)
+	{
+		Size		part = Min(count, run->end - run->next);
+
+		if (part > 0)
+		{
+			memcpy(bytes, run->next, part);
+			run->next += part;
+			bytes += part;
+			count -= part;
+			continue;
+		}
+		if (run->fetched == run->finish)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("gpusort: a temporary file ends in the middle of a row")));
+		fill_buffer(run);
+	}
 }
 
-static void
-make_room(RunTape *run, Size bytes)
+static inline void
+take(RunTape *run, void *bytes, Size count)
 {
-	if (run->row == NULL)
+	if (unlikely(run->end - run->next < count))
 	{
-		run->room = Max(FIRST_ROOM, pg_nextpower2_size_t(bytes));
-		run->row = MemoryContextAllocHuge(GetMemoryChunkContext(run),
-										  run->room);
+		take_across_buffers(run, bytes, count);
+		return;
 	}
-	else if (run->room < bytes)
+	memcpy(bytes, run->next, count);
+	run->next += count;
+}
+
+/*
+ * Fetches into the cache what is read next, which is likely to be as long as
+ * the last row.  Until it is wanted many other runs may have their turn.
+ */
+static inline void
+prefetch_next(const RunTape *run, Size row_bytes)
+{
+	for (Size line = 0; line < Min(row_bytes, MOST_PREFETCHED_BYTES);
+		 line += CACHE_LINE_BYTES)
+		__builtin_prefetch(run->next + line);
+}
+
+/* Room for a row of which the buffer has not all. */
+static char *
+make_space(RunTape *run, Size bytes)
+{
+	if (bytes > run->space_bytes)
 	{
-		run->room = pg_nextpower2_size_t(bytes);
-		run->row = repalloc_huge(run->row, run->room);
+		if (run->space != NULL)
+			pfree(run->space);
+		run->space_bytes = pg_nextpower2_size_t(bytes);
+		run->space = MemoryContextAllocHuge(run->context, run->space_bytes);
 	}
+	return run->space;
 }
 
 static Size
@@ -97,45 +254,84 @@ minimal_tuple_bytes(const void *row)
 	return ((const MinimalTupleData *) row)->t_len;
 }
 
+/* Are the values of a row that starts so, of such a length, aligned? */
+static inline bool
+is_aligned(uint16 start, uint32 length)
+{
+	return (start & SAME_HEADER) != 0 &&
+		length >= VALUES_OFFSET + LEAST_ALIGNED_BYTES;
+}
+
+/* Bytes to the next multiple of the widest alignment. */
+static inline Size
+padding(const char *place)
+{
+	return MAXALIGN(place) - (uintptr_t) place;
+}
+
 static void
 write_minimal_tuple(RunTape *run, const void *row)
 {
+	static const char zeros[MAXIMUM_ALIGNOF] = {0};
 	uint32		length = minimal_tuple_bytes(row);
-	Size		values_bytes = VALUES_BYTES(length);
+	uint16		start = length <= SHORT_LENGTH_MASK ? length : 0;
+	bool		same_header = memcmp(run->header, ROW_HEADER(row),
+									 RUN_HEADER_BYTES) == 0;
 
-	if (likely(memcmp(run->header, ROW_HEADER(row), RUN_HEADER_BYTES) == 0))
+	run->longest_row = Max(run->longest_row, length);
+	if (likely(same_header))
+		start |= SAME_HEADER;
+	append(run, &start, sizeof(start));
+	if (unlikely((start & SHORT_LENGTH_MASK) == 0))
+		append(run, &length, sizeof(length));
+	if (unlikely(!same_header))
 	{
-		length |= SAME_HEADER;
-		LogicalTapeWrite(run->tape, &length, sizeof(length));
+		memcpy(run->header, ROW_HEADER(row), RUN_HEADER_BYTES);
+		append(run, run->header, RUN_HEADER_BYTES);
+	}
+	if (likely(is_aligned(start, length)))
+		append(run, zeros, padding(run->next));
+	append(run, ROW_VALUES(row), length - VALUES_OFFSET);
+}
+
+/* Gets at the values that are next, and makes a row of them. */
+static inline void *
+read_values(RunTape *run, uint32 length, bool aligned)
+{
+	Size		values_bytes = length - VALUES_OFFSET;
+	MinimalTuple row;
+
+	if (aligned)
+		run->next += padding(run->next);
+	if (likely(aligned && run->end - run->next >= values_bytes))
+	{
+		row = (MinimalTuple) (run->next - VALUES_OFFSET);
+		run->next += values_bytes;
 	}
 	else
 	{
-		memcpy(run->header, ROW_HEADER(row), RUN_HEADER_BYTES);
-		LogicalTapeWrite(run->tape, &length, sizeof(length));
-		LogicalTapeWrite(run->tape, run->header, RUN_HEADER_BYTES);
+		row = (MinimalTuple) make_space(run, length);
+		take(run, ROW_VALUES(row), values_bytes);
 	}
-	LogicalTapeWrite(run->tape, ROW_VALUES(row), values_bytes);
-}
-
-static void *
-read_minimal_tuple(RunTape *run)
-{
-	uint32		length;
-	Size		have = LogicalTapeRead(run->tape, &length, sizeof(length));
-	MinimalTuple row;
-
-	if (have == 0)
-		return NULL;
-	check_bytes(have, sizeof(length));
-	if ((length & SAME_HEADER) == 0)
-		read_bytes(run, run->header, RUN_HEADER_BYTES);
-	length &= ~SAME_HEADER;
-	make_room(run, length);
-	row = run->row;
 	row->t_len = length;
 	memcpy(ROW_HEADER(row), run->header, RUN_HEADER_BYTES);
-	read_bytes(run, ROW_VALUES(row), VALUES_BYTES(length));
 	return row;
+}
+
+static void
+read_minimal_tuple(RunTape *run)
+{
+	uint16		start;
+	uint32		length;
+
+	take(run, &start, sizeof(start));
+	length = start & SHORT_LENGTH_MASK;
+	if (unlikely(length == 0))
+		take(run, &length, sizeof(length));
+	if (unlikely((start & SAME_HEADER) == 0))
+		take(run, run->header, RUN_HEADER_BYTES);
+	run->row = read_values(run, length, is_aligned(start, length));
+	prefetch_next(run, length);
 }
 
 const RunFormat run_of_minimal_tuples = {
@@ -153,25 +349,34 @@ index_tuple_bytes(const void *row)
 static void
 write_index_tuple(RunTape *run, const void *row)
 {
-	/* up to 15 it is declared as if it changed the row */
-	LogicalTapeWrite(run->tape, unconstify(void *, row),
-					 index_tuple_bytes(row));
+	Size		bytes = index_tuple_bytes(row);
+
+	run->longest_row = Max(run->longest_row, bytes);
+	append(run, row, bytes);
 }
 
-static void *
+static void
 read_index_tuple(RunTape *run)
 {
 	IndexTupleData head;
-	Size		have = LogicalTapeRead(run->tape, &head, sizeof(head));
+	Size		bytes;
 
-	if (have == 0)
-		return NULL;
-	check_bytes(have, sizeof(head));
-	make_room(run, index_tuple_bytes(&head));
+	if (likely(run->end - run->next >= sizeof(head)))
+	{
+		bytes = index_tuple_bytes(run->next);
+		if (likely(run->end - run->next >= bytes))
+		{
+			run->row = run->next;
+			run->next += bytes;
+			prefetch_next(run, bytes);
+			return;
+		}
+	}
+	take(run, &head, sizeof(head));
+	bytes = index_tuple_bytes(&head);
+	run->row = make_space(run, bytes);
 	memcpy(run->row, &head, sizeof(head));
-	read_bytes(run, (char *) run->row + sizeof(head),
-			   index_tuple_bytes(&head) - sizeof(head));
-	return run->row;
+	take(run, (char *) run->row + sizeof(head), bytes - sizeof(head));
 }
 
 const RunFormat run_of_index_tuples = {

@@ -9,7 +9,8 @@
 #define GPUSORT_RUN_TAPE_H
 
 #include "access/htup_details.h"
-#include "utils/logtape.h"
+
+#include "run_file.h"
 
 /* What is ahead of the values of a minimal tuple: of its nulls the first byte. */
 #define RUN_HEADER_BYTES \
@@ -17,11 +18,28 @@
 
 typedef struct RunTape
 {
-	LogicalTape *tape;
+	/* what each row takes is ahead, in few cache lines */
+	void	   *row;			/* that was read last; NULL at the end */
+	char	   *next;			/* of the buffer what is not read; or, while */
+	char	   *end;			/* it is written, of the file's what is free */
 	const struct RunFormat *format;
-	void	   *row;			/* that was read last; NULL before the first */
-	Size		room;			/* bytes for a row there */
 	char		header[RUN_HEADER_BYTES];	/* of the last minimal tuple */
+
+	MemoryContext context;		/* holds everything below */
+	RunFile    *file;
+	uint64	   *pieces;			/* of the file, where it is */
+	uint32		npieces;
+	uint32		max_pieces;
+	uint64		start;			/* in the first one, and its end, as if the */
+	uint64		finish;			/* pieces were one behind the other */
+	Size		longest_row;	/* that was written */
+
+	/* while it is read */
+	uint64		fetched;		/* so far, as above */
+	Size		buffer_bytes;
+	char	   *buffer;
+	char	   *space;			/* for a row of which it has not all */
+	Size		space_bytes;
 } RunTape;
 
 /* What rows are, and how they go to a tape and come back. */
@@ -29,25 +47,20 @@ typedef struct RunFormat
 {
 	Size		(*bytes) (const void *row);
 	void		(*write) (RunTape *run, const void *row);
-	void	   *(*read) (RunTape *run);
+	void		(*read) (RunTape *run);	/* the next row; there is one */
 } RunFormat;
 
 extern const RunFormat run_of_minimal_tuples;
 extern const RunFormat run_of_index_tuples;
 
-/* Bytes that a tape takes while it is read, beside its longest row. */
-#define RUN_TAPE_BYTES		(BLCKSZ + sizeof(RunTape))
-
 /*
- * Makes one of a tape, which is empty or has a run; that is ended with it.
+ * Makes an empty one in this file, to which no other is written until this one
+ * is complete; or one of all that another process has written to the file.
  * Allocates in the current memory context.
  */
-extern RunTape *run_tape_create(LogicalTape *tape, const RunFormat *format);
-
-/* Between writing and reading. */
-extern void run_tape_rewind(RunTape *run);
-
-extern void run_tape_close(RunTape *run);
+extern RunTape *run_tape_create(RunFile *file, const RunFormat *format);
+extern RunTape *run_tape_import(RunFile *file, const RunFormat *format,
+								uint64 bytes);
 
 static inline void
 run_tape_write(RunTape *run, const void *row)
@@ -55,11 +68,27 @@ run_tape_write(RunTape *run, const void *row)
 	run->format->write(run, row);
 }
 
+/* After the last row. */
+extern void run_tape_complete(RunTape *run);
+
+/*
+ * After that, and run_file_flush(): so many bytes will be read at once, which
+ * is a power of two, and a page at least.  The file's pieces are given back as
+ * they are read.
+ */
+extern void run_tape_begin_read(RunTape *run, Size buffer_bytes);
+
 /* The next row, valid until the next call; NULL after the last one. */
 static inline void *
 run_tape_read(RunTape *run)
 {
-	return run->format->read(run);
+	if (likely(run->next != run->end || run->fetched < run->finish))
+		run->format->read(run);
+	else
+		run->row = NULL;
+	return run->row;
 }
+
+extern void run_tape_close(RunTape *run);
 
 #endif							/* GPUSORT_RUN_TAPE_H */

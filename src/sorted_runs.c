@@ -7,11 +7,11 @@
  * run.  In the end the runs are merged, all at once if there is memory to read
  * from all of them.  A run needs little more than one page for that, since it
  * is the operating system that reads ahead; so 4 MB are enough for some
- * hundred runs.  When there are more, some are merged into longer ones first,
- * as few as will do.
+ * hundred runs.  When there are fewer, more of each is read at once; when there
+ * are more, some are merged into longer ones first, as few as will do.
  *
  * Several processes may write runs of their rows, for one of them to merge.
- * Each of these runs is a tape alone in a file that both can reach.
+ * Each of these runs is alone in a file that both can reach.
  *
  * The last merge goes on while rows are handed out.  When they may be wanted
  * backward or again it is written to a tuplestore instead.
@@ -34,6 +34,12 @@
 /* Even if they need more memory than there is; core has the same. */
 #define LEAST_MERGED_RUNS	6
 
+/*
+ * What is read of a run at once at the most: calls of the operating system are
+ * few then, and the cache nearest to a core holds it for many runs.
+ */
+#define MOST_READ_BYTES		((Size) 64 * 1024)
+
 /* Runs that there is room for at first. */
 #define FIRST_MAX_RUNS		64
 
@@ -50,11 +56,13 @@ struct SortedRuns
 	RowOrder   *order;
 	const RunFormat *format;
 	Size		limit;
+	Size		limit_of_merge;
 	bool		random_access;
 
-	SharedRuns *shared;			/* where runs go; NULL: to tapes of our own */
-	LogicalTapeSet *tapes;		/* NULL: there are none */
-	LogicalTapeSet *imported;	/* those of others; NULL: there are none */
+	SharedRuns *shared;			/* where runs go; NULL: to a file of our own */
+	RunFile    *file;			/* NULL: there is none */
+	RunFile   **imported;		/* those of others */
+	int			nimported;
 	RunTape   **runs;
 	int			nruns;
 	int			max_runs;
@@ -71,7 +79,7 @@ struct SortedRuns
 
 SortedRuns *
 sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
-				   bool random_access)
+				   Size limit_of_merge, bool random_access)
 {
 	SortedRuns *runs = palloc0(sizeof(SortedRuns));
 
@@ -79,8 +87,9 @@ sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
 	runs->order = order;
 	runs->format = format;
 	runs->limit = limit;
+	runs->limit_of_merge = limit_of_merge;
 	runs->random_access = random_access;
-	runs->tapes = LogicalTapeSetCreate(false, NULL, -1);
+	runs->file = run_file_create(limit);
 	runs->max_runs = FIRST_MAX_RUNS;
 	runs->runs = palloc(runs->max_runs * sizeof(RunTape *));
 	return runs;
@@ -88,13 +97,14 @@ sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
 
 SortedRuns *
 sorted_runs_create_shared(RowOrder *order, const RunFormat *format,
-						  SharedRuns *shared)
+						  Size limit, SharedRuns *shared)
 {
 	SortedRuns *runs = palloc0(sizeof(SortedRuns));
 
 	runs->context = CurrentMemoryContext;
 	runs->order = order;
 	runs->format = format;
+	runs->limit = limit;
 	runs->shared = shared;
 	return runs;
 }
@@ -110,11 +120,16 @@ shared_runs_init(SharedRuns *shared, dsm_segment *segment)
 	shared->disk = 0;
 }
 
-/* Adds a run that has been written. */
+Size
+sorted_runs_write_bytes(Size limit)
+{
+	return run_file_limit_piece(limit);
+}
+
+/* Adds a run that is complete. */
 static void
 append_run(SortedRuns *runs, RunTape *run)
 {
-	run_tape_rewind(run);
 	if (runs->nruns == runs->max_runs)
 	{
 		runs->max_runs *= 2;
@@ -124,19 +139,14 @@ append_run(SortedRuns *runs, RunTape *run)
 	runs->runs[runs->nruns++] = run;
 }
 
-/* An empty run among these tapes. */
+/* Writes the rows of the store to this file, as a run. */
 static RunTape *
-create_run(const SortedRuns *runs, LogicalTapeSet *tapes)
-{
-	return run_tape_create(LogicalTapeCreate(tapes), runs->format);
-}
-
-/* Writes the rows of the store to a run. */
-static void
-write_rows(SortedRuns *runs, RunTape *run)
+write_rows(SortedRuns *runs, RunFile *file)
 {
 	RowOrder   *order = runs->order;
-	Size		row_bytes = row_store_row_bytes(order->store);
+	Size		row_bytes = Min(row_store_row_bytes(order->store),
+								MOST_FETCHED_BYTES);
+	RunTape    *run = run_tape_create(file, runs->format);
 
 	for (uint64 entry = 0; entry < order->store->nrows; entry++)
 	{
@@ -145,9 +155,11 @@ write_rows(SortedRuns *runs, RunTape *run)
 		CHECK_FOR_INTERRUPTS();
 		if (unlikely(gpusort_verify))
 			row_order_verify(order, entry);
-		runs->longest_row = Max(runs->longest_row, runs->format->bytes(row));
 		run_tape_write(run, row);
 	}
+	run_tape_complete(run);
+	runs->longest_row = Max(runs->longest_row, run->longest_row);
+	return run;
 }
 
 /* Writes the rows of the store to a file that others can read. */
@@ -156,22 +168,18 @@ write_shared_run(SortedRuns *runs)
 {
 	SharedRuns *shared = runs->shared;
 	uint32		number = pg_atomic_fetch_add_u32(&shared->nruns, 1);
-	LogicalTapeSet *tapes = LogicalTapeSetCreate(false, &shared->files,
-												 number);
-	RunTape    *run = create_run(runs, tapes);
-	TapeShare	share;
+	RunFile    *file = run_file_create_shared(&shared->files, number,
+											  runs->limit);
+	RunTape    *run = write_rows(runs, file);
 
-	write_rows(runs, run);
-	LogicalTapeFreeze(run->tape, &share);
-	if (share.firstblocknumber != 0)
-		elog(ERROR, "gpusort: a tape alone in its file is not at its beginning");
+	run_file_end_write(file);
 	SpinLockAcquire(&shared->mutex);
 	shared->nrows += runs->order->store->nrows;
 	shared->longest_row = Max(shared->longest_row, runs->longest_row);
-	shared->disk += (Size) LogicalTapeSetBlocks(tapes) * BLCKSZ;
+	shared->disk += run_file_bytes(file);
 	SpinLockRelease(&shared->mutex);
 	run_tape_close(run);
-	LogicalTapeSetClose(tapes);
+	run_file_close(file);
 }
 
 void
@@ -180,12 +188,7 @@ sorted_runs_add(SortedRuns *runs)
 	if (runs->shared != NULL)
 		write_shared_run(runs);
 	else
-	{
-		RunTape    *run = create_run(runs, runs->tapes);
-
-		write_rows(runs, run);
-		append_run(runs, run);
-	}
+		append_run(runs, write_rows(runs, runs->file));
 	runs->nadded++;
 }
 
@@ -193,45 +196,63 @@ void
 sorted_runs_import(SortedRuns *runs, SharedRuns *shared)
 {
 	int			nruns = pg_atomic_read_u32(&shared->nruns);
-	TapeShare	share = {0};	/* see write_shared_run() */
 
-	/* a set without a tape could not be closed */
-	if (nruns == 0)
-		return;
-	runs->imported = LogicalTapeSetCreate(false, &shared->files, -1);
+	runs->imported = palloc_extended(Max(nruns, 1) * sizeof(RunFile *),
+									 MCXT_ALLOC_HUGE);
 	for (int number = 0; number < nruns; number++)
-		append_run(runs,
-				   run_tape_create(LogicalTapeImport(runs->imported, number,
-													 &share),
-								   runs->format));
-	/* none will be written among them */
-	LogicalTapeSetForgetFreeSpace(runs->imported);
+	{
+		uint64		bytes;
+		RunFile    *file = run_file_open_shared(&shared->files, number,
+												runs->limit, &bytes);
+
+		runs->imported[runs->nimported++] = file;
+		append_run(runs, run_tape_import(file, runs->format, bytes));
+	}
 	runs->nadded += nruns;
 	runs->longest_row = Max(runs->longest_row, shared->longest_row);
 	runs->disk += shared->disk;
 }
 
-/* How many runs the memory is enough to merge at once. */
-static int
-most_merged_runs(const SortedRuns *runs)
+/* What a run takes while it is merged, beside what is read of it at once. */
+static Size
+bytes_for_run(const SortedRuns *runs)
 {
-	Size		bytes = run_merge_bytes() +
-		pg_nextpower2_size_t(runs->longest_row);
-	Size		most = runs->limit / bytes;
+	return run_merge_bytes() + pg_nextpower2_size_t(runs->longest_row);
+}
+
+/* How many runs so much memory is enough to merge at once. */
+static int
+most_merged_runs(const SortedRuns *runs, Size limit)
+{
+	Size		most = limit / (bytes_for_run(runs) + BLCKSZ);
 
 	return Max(LEAST_MERGED_RUNS, Min(most, INT_MAX));
 }
 
+/* How much is read at once of each of so many runs; a power of two. */
+static Size
+bytes_read_at_once(const SortedRuns *runs, int nruns, Size limit)
+{
+	Size		share = limit / Max(nruns, 1);
+	Size		used = bytes_for_run(runs);
+
+	share = share > used + BLCKSZ ? share - used : BLCKSZ;
+	return pg_prevpower2_size_t(Min(share, MOST_READ_BYTES));
+}
+
 /* Merges the first "count" runs, which are among the shortest, into one. */
 static void
-merge_first_runs(SortedRuns *runs, int count)
+merge_first_runs(SortedRuns *runs, int count, Size limit)
 {
-	RunMerge   *merge = run_merge_begin(runs->order, runs->runs, count);
-	RunTape    *run = create_run(runs, runs->tapes);
+	RunMerge   *merge = run_merge_begin(runs->order, runs->runs, count,
+										bytes_read_at_once(runs, count,
+														   limit));
+	RunTape    *run = run_tape_create(runs->file, runs->format);
 	const void *row;
 
 	while ((row = run_merge_next(merge)) != NULL)
 		run_tape_write(run, row);
+	run_tape_complete(run);
 	run_merge_end(merge);
 	runs->nruns -= count;
 	memmove(runs->runs, runs->runs + count, runs->nruns * sizeof(RunTape *));
@@ -296,14 +317,22 @@ store_result(SortedRuns *runs)
 void
 sorted_runs_merge(SortedRuns *runs)
 {
-	int			most = most_merged_runs(runs);
+	Size		limit = runs->limit_of_merge;
+	Size		limit_of_writer = limit - sorted_runs_write_bytes(runs->limit);
+	int			most = most_merged_runs(runs, limit);
+	int			most_of_writer = most_merged_runs(runs, limit_of_writer);
 
 	while (runs->nruns > most)
-		merge_first_runs(runs, Min(most, runs->nruns - most + 1));
-	runs->disk += (Size) LogicalTapeSetBlocks(runs->tapes) * BLCKSZ;
-	/* no more will be written */
-	LogicalTapeSetForgetFreeSpace(runs->tapes);
-	runs->merge = run_merge_begin(runs->order, runs->runs, runs->nruns);
+	{
+		run_file_flush(runs->file);
+		merge_first_runs(runs, Min(most_of_writer, runs->nruns - most + 1),
+						 limit_of_writer);
+	}
+	run_file_end_write(runs->file);
+	runs->disk += run_file_bytes(runs->file);
+	runs->merge = run_merge_begin(runs->order, runs->runs, runs->nruns,
+								  bytes_read_at_once(runs, runs->nruns,
+													 limit));
 	runs->nruns = 0;
 	if (runs->random_access)
 		store_result(runs);
@@ -349,11 +378,15 @@ sorted_runs_restore(SortedRuns *runs)
 void *
 sorted_runs_take(SortedRuns *runs)
 {
+	run_file_end_write(runs->file);
 	while (runs->nruns > 0)
 	{
 		RunTape    *run = runs->runs[runs->nruns - 1];
-		void	   *row = run_tape_read(run);
+		void	   *row;
 
+		if (run->buffer == NULL)
+			run_tape_begin_read(run, BLCKSZ);
+		row = run_tape_read(run);
 		if (row != NULL)
 			return row;
 		run_tape_close(run);
@@ -379,8 +412,8 @@ sorted_runs_end(SortedRuns *runs)
 {
 	if (runs->result != NULL)
 		tuplestore_end(runs->result);
-	if (runs->tapes != NULL)
-		LogicalTapeSetClose(runs->tapes);
-	if (runs->imported != NULL)
-		LogicalTapeSetClose(runs->imported);
+	if (runs->file != NULL)
+		run_file_close(runs->file);
+	for (int i = 0; i < runs->nimported; i++)
+		run_file_close(runs->imported[i]);
 }

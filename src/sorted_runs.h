@@ -32,12 +32,14 @@ extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment);
 
 /*
  * Begins without a run.  "order" makes the order of each, and has to stay; the
- * format is that of its rows.  The limit is in bytes.  Only with random_access
- * may rows be had backward or again.  Allocates in the current memory context,
- * in which all that follows has to be called, too.
+ * format is that of its rows.  The limits are bytes of all that a sort has in
+ * memory, while there are rows in the store and while runs are merged.  Only
+ * with random_access may rows be had backward or again.  Allocates in the
+ * current memory context, in which all that follows has to be called, too.
  */
 extern SortedRuns *sorted_runs_create(RowOrder *order,
 									  const RunFormat *format, Size limit,
+									  Size limit_of_merge,
 									  bool random_access);
 
 /*
@@ -46,7 +48,10 @@ extern SortedRuns *sorted_runs_create(RowOrder *order,
  */
 extern SortedRuns *sorted_runs_create_shared(RowOrder *order,
 											 const RunFormat *format,
-											 SharedRuns *shared);
+											 Size limit, SharedRuns *shared);
+
+/* Of the limit, what it takes to write a run, beside the rows and their order. */
+extern Size sorted_runs_write_bytes(Size limit);
 
 /* Writes the rows of the order's store, which has been made, as a run. */
 extern void sorted_runs_add(SortedRuns *runs);

@@ -9,6 +9,14 @@ BEGIN
 	RETURN plan -> 0 -> 'Plan' ->> 'Sort Method';
 END $$;
 
+CREATE FUNCTION sort_disk(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN plan -> 0 -> 'Plan' ->> 'Disk';
+END $$;
+
 -- whether it spills is seen as the rows come, whatever was expected
 CREATE TABLE wide (k int, pad text);
 CREATE FUNCTION many(n int) RETURNS SETOF wide ROWS 10 LANGUAGE plpgsql AS
@@ -21,6 +29,8 @@ SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge
 RESET gpusort.device;
 SET gpusort.work_mem = '64kB';
 SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge of [0-9]{3} runs$' AS more_than_merge_at_once;
+-- what a merge has read its output is written over: 5.4 MB of rows, for others would take more than 15
+SELECT sort_disk('SELECT * FROM many(50000) ORDER BY k') BETWEEN 5000 AND 10000 AS written_over;
 RESET gpusort.work_mem;
 
 -- Rows that come in another way each time: keys of all kinds, some of them cut, or not of the layout that sufficed for earlier runs;
@@ -131,5 +141,5 @@ RESET temp_file_limit;
 \set VERBOSITY default
 SELECT sum(length(s::text)) FROM (SELECT * FROM rows ORDER BY id DESC OFFSET 0) s;
 
-DROP FUNCTION many, sort_method, digest, spills, spills_all_ways;
+DROP FUNCTION many, sort_method, sort_disk, digest, spills, spills_all_ways;
 DROP TABLE wide, rows;
