@@ -51,33 +51,51 @@ struct Pinned
 	}
 };
 
-/* Takes a job to its end on a device, or to the first step that fails. */
+/* What a job is pushed from, and pulled into. */
+struct JobMemory
+{
+	Pinned<uint64_t> words{nrows};
+	Pinned<uint32_t> order{nrows};
+	Pinned<uint64_t> keys{nrows / 2};
+};
+
+/*
+ * Takes a job to its end on a device, or to the first step that fails.  It keeps
+ * its keys, of which every other one is pulled.
+ */
 bool
-sort_on(int device, Pinned<uint64_t> &words, Pinned<uint32_t> &order)
+sort_on(int device, JobMemory &memory)
 {
 	EngineJob  *job = cuda_engine.begin(device, &shape, DEVICE_SORT_AUTO, never, nullptr, &error);
-	uint64_t	memory = cuda_engine.job_memory(&shape, nrows, nrows);
+	uint64_t	bytes = cuda_engine.job_memory(&shape, nrows, nrows);
+	uint32_t   *order = memory.order.items.data();
 	uint64_t	ticket;
 	bool		sorted;
 
 	if (job == nullptr)
 		return false;
-	sorted = cuda_engine.push(job, words.items.data(), nrows, nullptr, nrows, &ticket, &error) &&
+	cuda_engine.keep_keys(job);
+	sorted = cuda_engine.push(job, memory.words.items.data(), nrows, nullptr, nrows, &ticket, &error) &&
 		cuda_engine.wait_pushed(job, ticket, &error) &&
-		cuda_engine.run(job, memory, &error) &&
-		cuda_engine.pull(job, 0, nrows / 2, order.items.data(), &error) &&
-		cuda_engine.pull(job, nrows / 2, nrows - nrows / 2, order.items.data() + nrows / 2, &error);
+		cuda_engine.run(job, bytes, &error) &&
+		cuda_engine.pull(job, 0, nrows / 2, order, &error) &&
+		cuda_engine.pull(job, nrows / 2, nrows - nrows / 2, order + nrows / 2, &error) &&
+		cuda_engine.pull_keys(job, 1, 2, nrows / 2, 1, memory.keys.items.data(), &error);
 	calls_of_job = cuda_on_cpu::calls_made();
 	if (sorted)
+	{
 		CHECK(strlen(cuda_engine.method(job)) > 0, "it does not say how it sorted");
+		for (uint32_t i = 0; i < nrows / 2; i++)
+			CHECK(memory.keys.items[i] == memory.words.items[ORDER_ROW(order[2 * i + 1])], "key %u is another one", i);
+	}
 	cuda_engine.end(job);
 	return sorted;
 }
 
 bool
-sort(Pinned<uint64_t> &words, Pinned<uint32_t> &order)
+sort(JobMemory &memory)
 {
-	return sort_on(0, words, order);
+	return sort_on(0, memory);
 }
 
 void
@@ -99,26 +117,27 @@ test_start()
 void
 test_job_on(int device)
 {
-	Pinned<uint64_t> words(nrows);
-	Pinned<uint32_t> order(nrows);
+	JobMemory	memory;
+	const std::vector<uint32_t> &order = memory.order.items;
+	std::vector<uint64_t> &words = memory.words.items;
 	std::vector<bool> seen(nrows);
 
 	for (uint32_t row = 0; row < nrows; row++)
-		words.items[row] = row * UINT64_C(7919) % 1000;
-	if (!sort_on(device, words, order))
+		words[row] = row * UINT64_C(7919) % 1000;
+	if (!sort_on(device, memory))
 	{
 		fail("%s", error.text);
 		return;
 	}
 	for (uint32_t entry = 0; entry < nrows; entry++)
 	{
-		uint32_t	row = ORDER_ROW(order.items[entry]);
-		uint64_t	before = entry == 0 ? 0 : words.items[ORDER_ROW(order.items[entry - 1])];
-		bool		tie = entry > 0 && words.items[row] == before;
+		uint32_t	row = ORDER_ROW(order[entry]);
+		uint64_t	before = entry == 0 ? 0 : words[ORDER_ROW(order[entry - 1])];
+		bool		tie = entry > 0 && words[row] == before;
 
 		CHECK(row < nrows && !seen[row], "entry %u is row %u once more", entry, row);
-		CHECK(words.items[row] >= before, "entry %u is out of order", entry);
-		CHECK(tie == ((order.items[entry] & ORDER_TIE) != 0), "the tie of entry %u", entry);
+		CHECK(words[row] >= before, "entry %u is out of order", entry);
+		CHECK(tie == ((order[entry] & ORDER_TIE) != 0), "the tie of entry %u", entry);
 		seen[row] = true;
 	}
 }
@@ -136,24 +155,23 @@ test_job()
 void
 test_failures()
 {
-	Pinned<uint64_t> words(nrows);
-	Pinned<uint32_t> order(nrows);
+	JobMemory	memory;
 	cuda_on_cpu::Usage before = cuda_on_cpu::usage();
 	uint64_t	calls;
 
 	cuda_on_cpu::fail_call(0, cudaSuccess);
-	CHECK(sort(words, order), "%s", error.text);
+	CHECK(sort(memory), "%s", error.text);
 	calls = calls_of_job;
 	for (uint64_t call = 1; call <= calls; call++)
 	{
 		cuda_on_cpu::fail_call(call, cudaErrorMemoryAllocation);
 		error.text[0] = '\0';
-		CHECK(!sort(words, order), "call %d is not missed", (int) call);
+		CHECK(!sort(memory), "call %d is not missed", (int) call);
 		CHECK(error.text[0] != '\0', "there is no reason when call %d fails", (int) call);
 	}
 	cuda_on_cpu::fail_call(0, cudaSuccess);
 	CHECK(!cuda_engine.is_lost(), "it is lost though all can go on");
-	CHECK(sort(words, order), "afterwards: %s", error.text);
+	CHECK(sort(memory), "afterwards: %s", error.text);
 	CHECK(cuda_on_cpu::usage().bytes == before.bytes, "memory is left behind");
 }
 
@@ -173,11 +191,10 @@ test_no_device()
 void
 test_lost()
 {
-	Pinned<uint64_t> words(nrows);
-	Pinned<uint32_t> order(nrows);
+	JobMemory	memory;
 
 	cuda_on_cpu::lose_context(cudaErrorIllegalAddress);
-	CHECK(!sort(words, order), "it sorts without a context");
+	CHECK(!sort(memory), "it sorts without a context");
 	CHECK(cuda_engine.is_lost(), "it is not lost");
 }
 
