@@ -6,8 +6,8 @@
  *
  * With an engine that sorts nothing, but takes ten times as much memory when it
  * does not sort in place; the host engine has no such choice.  All keys are equal
- * to it, so that parts are merged one after the other.  Any step of a job can be told to fail on a device.  Each job is
- * served by a thread of this process.
+ * to it, so that parts are merged one after the other.  Any step of a job can be
+ * told to fail on a device.  Each job is served by a thread of this process.
  *
  *-------------------------------------------------------------------------
  */
