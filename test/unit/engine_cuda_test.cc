@@ -15,7 +15,7 @@
 #define HAVE_CUDA
 extern "C"
 {
-#include "../../src/daemon/engine.h"
+#include "../../src/daemon/merge.h"
 }
 
 namespace
@@ -151,6 +151,59 @@ test_job()
 	test_job_on(0);
 }
 
+/* Sorts keys on a device, in place or not, and keeps them there. */
+EngineJob *
+sort_part(int device, DeviceAlgorithm algorithm, const KeyShape &part_shape, const uint64_t *words, uint32_t rows)
+{
+	uint64_t	nwords = static_cast<uint64_t>(rows) * part_shape.fixed_words;
+	EngineJob  *job = cuda_engine.begin(device, &part_shape, algorithm, never, nullptr, &error);
+	uint64_t	ticket;
+
+	cuda_engine.keep_keys(job);
+	CHECK(cuda_engine.push(job, words, nwords, nullptr, rows, &ticket, &error), "push: %s", error.text);
+	CHECK(cuda_engine.run(job, cuda_engine.job_memory(&part_shape, rows, nwords), &error), "run: %s", error.text);
+	return job;
+}
+
+/* A job of two parts, each on its device, whose merged order has more than one range. */
+void
+test_merge()
+{
+	constexpr uint32_t part_rows = 70000;
+	constexpr uint32_t width = 2;
+	KeyShape	part_shape = {width, true};
+	Pinned<uint64_t> words(2 * part_rows * width);
+	std::vector<uint32_t> order(2 * part_rows);
+	std::vector<bool> seen(2 * part_rows);
+	MergePart	parts[2];
+	MergeFailure failure;
+	Merge	   *merge;
+
+	for (uint32_t i = 0; i < words.items.size(); i++)
+		words.items[i] = i * UINT64_C(0x9e3779b97f4a7c15) >> (i % 2 == 0 ? 62 : 48);
+	parts[0] = {sort_part(0, DEVICE_SORT_BITONIC, part_shape, words.items.data(), part_rows), part_rows, 0};
+	parts[1] = {sort_part(1, DEVICE_SORT_AUTO, part_shape, words.items.data() + part_rows * width, part_rows),
+		part_rows, part_rows};
+	merge = merge_begin(&cuda_engine, parts, 2, width, true, &failure);
+	CHECK(merge != nullptr && merge_next(merge, 2 * part_rows, order.data(), &failure), "merge: %s",
+		  failure.error.text);
+	for (uint32_t entry = 0; entry < 2 * part_rows; entry++)
+	{
+		uint32_t	row = ORDER_ROW(order[entry]);
+		const uint64_t *key = &words.items[row % (2 * part_rows) * width];
+		const uint64_t *before = &words.items[ORDER_ROW(order[entry > 0 ? entry - 1 : 0]) * width];
+		bool		tie = entry > 0 && before[0] == key[0] && before[1] == key[1];
+
+		CHECK(row < 2 * part_rows && !seen[row], "entry %u is row %u once more", entry, row);
+		CHECK(before[0] < key[0] || (before[0] == key[0] && before[1] <= key[1]), "entry %u is out of order", entry);
+		CHECK(tie == ((order[entry] & ORDER_TIE) != 0), "the tie of entry %u", entry);
+		seen[row % (2 * part_rows)] = true;
+	}
+	merge_end(merge);
+	cuda_engine.end(parts[0].job);
+	cuda_engine.end(parts[1].job);
+}
+
 /* Whichever call of CUDA fails, so does the job, with a reason, and nothing is left behind. */
 void
 test_failures()
@@ -205,6 +258,7 @@ main()
 {
 	run_test("cuda engine: starts all devices", test_start);
 	run_test("cuda engine: sorts, and marks ties", test_job);
+	run_test("cuda engine: sorts parts on two devices, which are merged", test_merge);
 	run_test("cuda engine: a call that fails ends the job", test_failures);
 	run_test("cuda engine: says when there is no device", test_no_device);
 	run_test("cuda engine: knows when it is lost", test_lost);
