@@ -355,64 +355,29 @@ drop_empty(Run *runs, int nruns)
 }
 
 /*
- * Finds which of at least two runs has the row that comes first, and which one
- * has that of all others.
+ * Whether the first row of a run comes before that of another one.  Mostly the
+ * first words of their keys tell, and then without a branch.
  */
-static void
-find_first_runs(const Merge *merge, const Run *runs, int nruns, int *first,
-				int *second)
+static inline bool
+comes_before(const Merge *merge, const Run *run, const Run *other)
 {
-	*first = 0;
-	*second = -1;
+	uint64_t	word = run->keys[0];
+	uint64_t	other_word = other->keys[0];
+
+	if (word == other_word)
+		return compare_keys(merge, run->keys, other->keys) < 0;
+	return word < other_word;
+}
+
+/* The run whose first row comes first; of equal ones the first run. */
+static inline Run *
+find_first(const Merge *merge, Run *runs, int nruns)
+{
+	Run		   *first = runs;
+
 	for (int i = 1; i < nruns; i++)
-	{
-		if (compare_keys(merge, runs[i].keys, runs[*first].keys) < 0)
-		{
-			*second = *first;
-			*first = i;
-		}
-		else if (*second < 0 ||
-				 compare_keys(merge, runs[i].keys, runs[*second].keys) < 0)
-			*second = i;
-	}
-}
-
-/*
- * How many rows of a run, of which the first one does, come before the first
- * one of another run.
- */
-static uint64_t
-rows_before(const Merge *merge, const Run *run, const Run *other)
-{
-	int			limit = run < other ? 1 : 0;
-	const uint64_t *key = run->keys + merge->key_words;
-	uint64_t	count = 1;
-
-	while (count < run->count && compare_keys(merge, key, other->keys) < limit)
-	{
-		key += merge->key_words;
-		count++;
-	}
-	return count;
-}
-
-/*
- * Takes rows of a run.  Their marks of ties are right but for that of the first
- * one, if the row before, which has this key, is of another run.
- */
-static void
-take_rows(const Merge *merge, Run *run, uint64_t count,
-		  const uint64_t *before, uint32_t *merged)
-{
-	bool		is_tie = merge->mark_ties && before != NULL &&
-		compare_keys(merge, before, run->keys) == 0;
-
-	for (uint64_t i = 0; i < count; i++)
-		merged[i] = run->entries[i] + run->first_row;
-	merged[0] = ORDER_ROW(merged[0]) | (is_tie ? ORDER_TIE : 0);
-	run->keys += count * merge->key_words;
-	run->entries += count;
-	run->count -= count;
+		first = comes_before(merge, &runs[i], first) ? &runs[i] : first;
+	return first;
 }
 
 /* Merges a range. */
@@ -420,32 +385,30 @@ static bool
 merge_range(Worker *worker, uint64_t range, MergeFailure *failure)
 {
 	Merge	   *merge = worker->merge;
+	uint32_t   *merged = worker->merged;
 	Run			runs[MAX_PARTS];
 	const uint64_t *before;
 	int			nruns;
 
 	if (!fetch_range(worker, range, runs, &before, failure))
 		return false;
-	worker->count = 0;
 	nruns = drop_empty(runs, merge->nparts);
 	while (nruns > 0)
 	{
-		int			first = 0;
-		int			second;
-		uint64_t	count = runs[0].count;
+		Run		   *run = find_first(merge, runs, nruns);
+		uint32_t	entry = ORDER_ROW(*run->entries) + run->first_row;
 
-		if (nruns > 1)
-		{
-			find_first_runs(merge, runs, nruns, &first, &second);
-			count = rows_before(merge, &runs[first], &runs[second]);
-		}
-		take_rows(merge, &runs[first], count, before,
-				  worker->merged + worker->count);
-		before = runs[first].keys - merge->key_words;
-		worker->count += count;
-		if (runs[first].count == 0)
+		if (merge->mark_ties && before != NULL &&
+			compare_keys(merge, before, run->keys) == 0)
+			entry |= ORDER_TIE;
+		*merged++ = entry;
+		before = run->keys;
+		run->keys += merge->key_words;
+		run->entries++;
+		if (--run->count == 0)
 			nruns = drop_empty(runs, nruns);
 	}
+	worker->count = merged - worker->merged;
 	return true;
 }
 
