@@ -135,7 +135,8 @@ scatter(uint64_t number)
 static inline void
 make_key(uint64_t row, uint64_t *words)
 {
-	uint64_t	number = row % (nrows - nrows / 8);
+	uint64_t	distinct = nrows - nrows / 8;
+	uint64_t	number = row < distinct ? row : row - distinct;
 
 	for (uint32_t i = 0; i + 1 < key_words; i++)
 		words[i] = scatter(number * KEY_MAX_WORDS + i + 1) % 1000;
