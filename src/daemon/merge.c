@@ -17,11 +17,12 @@
  * whose keys are equal come in the order of their parts, which makes cuts exact
  * whatever the keys are.
  *
- * That keys are in order follows from the check of each part's order and from
- * how they are merged; that each row is there once from that check, and from
- * the cuts: what one range leaves out of a part the next one begins with.  If
- * the keys of a part are not in order the cuts may contradict each other, which
- * is found, or ranges have too few or too many rows, which is found at the end.
+ * Every key is compared with the one before, which tells where ties are, and
+ * that keys are in order.  That each row is there once follows from the check of
+ * each part's order, and from the cuts: what one range leaves out of a part the
+ * next one begins with.  If the keys of a part are not in order the cuts may
+ * contradict each other, which is found, or ranges have too few or too many
+ * rows, which is found at the end.
  *
  *-------------------------------------------------------------------------
  */
@@ -78,7 +79,8 @@ typedef struct Run
 	const uint64_t *keys;
 	const uint32_t *entries;
 	uint64_t	count;
-	uint32_t	first_row;		/* of its part */
+	int			part;
+	uint32_t	first_row;		/* of the part */
 } Run;
 
 struct Merge
@@ -123,12 +125,18 @@ out_of_memory(MergeFailure *failure)
 }
 
 static bool
-fail_check(MergeFailure *failure)
+fail_check(MergeFailure *failure, int part, const char *reason)
 {
-	failure->part = -1;
+	failure->part = part;
 	snprintf(failure->error.text, sizeof(failure->error.text),
-			 "the merged order failed its check: not every row is there once");
+			 "the merged order failed its check: %s", reason);
 	return false;
+}
+
+static bool
+fail_missing(MergeFailure *failure)
+{
+	return fail_check(failure, -1, "not every row is there once");
 }
 
 /* Like memcmp(), for keys that are filled up to one length. */
@@ -324,10 +332,11 @@ fetch_range(Worker *worker, uint64_t range, Run *runs,
 		cut = find_cut(merge, range, i, keys, first);
 		next_cut = find_cut(merge, range + 1, i, keys, first);
 		if (next_cut < cut)
-			return fail_check(failure);
+			return fail_missing(failure);
 		runs[i].keys = keys + (cut - first) * merge->key_words;
 		runs[i].entries = entries + (cut - first);
 		runs[i].count = next_cut - cut;
+		runs[i].part = i;
 		runs[i].first_row = merge->parts[i].first_row;
 		if (cut > 0 &&
 			(*before == NULL ||
@@ -397,9 +406,14 @@ merge_range(Worker *worker, uint64_t range, MergeFailure *failure)
 	{
 		Run		   *run = find_first(merge, runs, nruns);
 		uint32_t	entry = ORDER_ROW(*run->entries) + run->first_row;
+		int			comparison = before == NULL ? -1 :
+			compare_keys(merge, before, run->keys);
 
-		if (merge->mark_ties && before != NULL &&
-			compare_keys(merge, before, run->keys) == 0)
+		/* in a range only those of the part that had the least key go down */
+		if (comparison > 0)
+			return fail_check(failure, merged > worker->merged ? run->part : -1,
+							  "keys are out of order");
+		if (comparison == 0 && merge->mark_ties)
 			entry |= ORDER_TIE;
 		*merged++ = entry;
 		before = run->keys;
@@ -688,7 +702,7 @@ merge_next(Merge *merge, uint32_t count, uint32_t *order,
 	}
 	if (count > 0 ||
 		(merge->handed_on == merge->nrows && merge->range < merge->nranges))
-		return fail_check(failure);
+		return fail_missing(failure);
 	return true;
 }
 
