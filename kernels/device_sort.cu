@@ -6,9 +6,10 @@
  * Three things of a job are in device memory, and each has its own time: the
  * keys, from their push until the end of run; the workspace, only during run;
  * the order, from run until the job ends.  While the order is being fetched,
- * which may take as long as a client likes, a job holds 4 bytes a row.  Where
- * memory is short, the keys and the order are also what is worked on, and the
- * workspace is next to nothing (in_place_sort.cuh).
+ * which may take as long as a client likes, a job holds 4 bytes a row; and its
+ * keys if it keeps them (kept_keys.cuh).  Where memory is short, the keys and
+ * the order are also what is worked on, and the workspace is next to nothing
+ * (in_place_sort.cuh).
  *
  * All is done on the job's own stream, so that a push needs to wait for
  * nothing, and run only where it looks at counters.
@@ -29,6 +30,7 @@
 #include "device.cuh"
 #include "device_quicksort.cuh"
 #include "in_place_sort.cuh"
+#include "kept_keys.cuh"
 #include "key_survey.cuh"
 #include "merge_runs.cuh"
 #include "order_check.cuh"
@@ -48,11 +50,15 @@ struct DeviceSort
 	SlabArray	ends;
 	uint64_t	nrows;
 	uint64_t	batched_rows;	/* that are in sorted batches */
+	bool		keeps_keys;
 	bool		has_run;
 	bool		has_order;
 	const char *method;
-	DeviceBlock workspace;
+	FirstWords	first_words;	/* when it has run */
+	KeptKeys	kept;
+	DeviceBlock workspace;		/* afterwards the tables of kept keys */
 	DeviceBlock order;
+	DeviceBlock gathered;		/* kept keys on their way to the host */
 	std::deque<DeviceBlock> batches;	/* orders of those that are sorted */
 
 	/* One event a push that nobody has waited for, oldest first. */
@@ -108,6 +114,7 @@ gpusort::load_kernels(void)
 		reinterpret_cast<const void *>(run_superstep<true>),
 		reinterpret_cast<const void *>(mark_ties<false>),
 		reinterpret_cast<const void *>(mark_ties<true>),
+		reinterpret_cast<const void *>(gather_keys),
 		reinterpret_cast<const void *>(load_run),
 		reinterpret_cast<const void *>(find_splits<NoTail>),
 		reinterpret_cast<const void *>(find_splits<KeyTail>),
@@ -166,6 +173,13 @@ device_sort_memory_in_place(const KeyShape *shape, uint64_t nrows,
 
 	return lasting_bytes(nrows, nwords, nends) +
 		space.lay_out_in_place(nullptr, nwords, nends);
+}
+
+uint64_t
+device_sort_memory_kept(const KeyShape *shape, uint64_t nrows, uint64_t nwords)
+{
+	return device_sort_memory_in_place(shape, nrows, nwords) +
+		kept_buffer_words * sizeof(uint64_t);
 }
 
 DeviceSort *
@@ -423,14 +437,26 @@ quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
 		 quicksort.sort_few(keys.nrows, order));
 }
 
-/*
- * Makes the order of the keys; says how in *method, and where they are then in
- * *sorted.
- */
+/* How keys were sorted, and where they are then. */
+struct SortOutcome
+{
+	const char *method;
+	SortedKeys	keys;
+	FirstWords	first_words;
+};
+
+/* Where the first words are that a sort in place has left. */
+static FirstWords
+placed_words(const KeySurvey &survey, const WordPlan &plan)
+{
+	return {true, plan.last_word() > 0, plan, ~survey.all_but[0]};
+}
+
+/* Makes the order of the keys. */
 static bool
 sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 		  DeviceAlgorithm algorithm, const Workspace &space, uint32_t *entries,
-		  const char **method, SortedKeys *sorted)
+		  SortOutcome *outcome)
 {
 	bool		two_way = algorithm == DEVICE_SORT_QUICKSORT2;
 	Order		order = {entries, ORDER_TIE, &space.control->has_ties};
@@ -441,8 +467,7 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 
 	if (!survey(queue, keys, space, &control))
 		return false;
-	*method = keys_in_order;
-	*sorted = {keys, false, 0, true};
+	*outcome = {keys_in_order, {keys, false, 0, true}, {}};
 	if (are_ordered(control.survey))
 		return put_in_order(queue, keys, control.survey, want_ties, order);
 
@@ -452,25 +477,27 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 	has_next = planner.next(&next_plan);
 	if (algorithm == DEVICE_SORT_BITONIC)
 	{
-		*method = "bitonic sort, in place";
-		*sorted = {keys, true, has_next ? next_plan.first_word() : KEY_MAX_WORDS,
-			false};
+		outcome->method = "bitonic sort, in place";
+		outcome->keys = {keys, true,
+			has_next ? next_plan.first_word() : KEY_MAX_WORDS, false};
+		outcome->first_words = placed_words(control.survey, plan);
 		return sort_in_place(queue, keys, plan,
 							 has_next ? &next_plan : nullptr, want_ties,
 							 entries);
 	}
 	if (!has_next && !want_ties)
 		order.tie = 0;
-	sorted->is_simple = takes_radix_sort(algorithm, keys.nrows, plan, !has_next);
-	if (sorted->is_simple)
+	outcome->keys.is_simple = takes_radix_sort(algorithm, keys.nrows, plan,
+											   !has_next);
+	if (outcome->keys.is_simple)
 	{
-		*method = "radix sort";
+		outcome->method = "radix sort";
 		if (!radix_sort(queue, keys, plan, space, order))
 			return false;
 	}
 	else
 	{
-		*method = two_way ? "two-way quicksort" : "quicksort";
+		outcome->method = two_way ? "two-way quicksort" : "quicksort";
 		if (!quicksort_by_plan(queue, keys, plan, two_way, space, order))
 			return false;
 	}
@@ -500,6 +527,15 @@ lay_out(Workspace &space, void *base, const DeviceSort *sort, uint64_t nrows)
 		space.lay_out(base, nrows, nwords, nends);
 }
 
+/* Copies the tables of all keys there are to a workspace. */
+static bool
+store_tables(const DeviceSort *sort, const Queue &queue,
+			 const Workspace &space)
+{
+	return sort->words.store_table(queue, space.word_slabs) &&
+		sort->ends.store_table(queue, space.end_slabs);
+}
+
 /*
  * Makes the workspace for a sort of so many of the job's rows, with the tables
  * of all keys there are.
@@ -512,8 +548,7 @@ open_workspace(DeviceSort *sort, const Queue &queue, uint64_t nrows,
 								  "allocating device memory to sort in"))
 		return false;
 	(void) lay_out(*space, sort->workspace.address(), sort, nrows);
-	return sort->words.store_table(queue, space->word_slabs) &&
-		sort->ends.store_table(queue, space->end_slabs);
+	return store_tables(sort, queue, *space);
 }
 
 /* So many of the job's keys from the first one of a batch on. */
@@ -535,6 +570,13 @@ allocate_order(DeviceBlock &block, const Queue &queue, uint64_t nrows)
 	return static_cast<uint32_t *>(block.address());
 }
 
+static void
+release_keys(DeviceSort *sort)
+{
+	sort->words.release(sort->stream);
+	sort->ends.release(sort->stream);
+}
+
 /*
  * Waits for the check of the order.  Meanwhile what the job does not need any
  * more is released, which takes some time if there are many slabs.
@@ -552,8 +594,8 @@ pass_check(DeviceSort *sort, const Queue &queue, const SortedKeys &sorted,
 	if (!check_order(queue, sorted, sort->shape.mark_ties, entries,
 					 &space.control->check))
 		return false;
-	sort->words.release(sort->stream);
-	sort->ends.release(sort->stream);
+	if (!sort->keeps_keys)
+		release_keys(sort);
 	if (!look(queue, space, &control))
 		return false;
 	if (control.check.excess != 0)
@@ -571,14 +613,17 @@ sort_at_once(DeviceSort *sort, const Queue &queue)
 {
 	uint32_t   *entries = allocate_order(sort->order, queue, sort->nrows);
 	Workspace	space;
-	SortedKeys	sorted;
+	SortOutcome outcome;
 
-	return entries != nullptr &&
-		open_workspace(sort, queue, sort->nrows, &space) &&
-		sort_keys(queue, keys_from(sort, space, 0, sort->nrows),
-				  sort->shape.mark_ties, sort->algorithm, space, entries,
-				  &sort->method, &sorted) &&
-		pass_check(sort, queue, sorted, space);
+	if (entries == nullptr ||
+		!open_workspace(sort, queue, sort->nrows, &space) ||
+		!sort_keys(queue, keys_from(sort, space, 0, sort->nrows),
+				   sort->shape.mark_ties, sort->algorithm, space, entries,
+				   &outcome))
+		return false;
+	sort->method = outcome.method;
+	sort->first_words = outcome.first_words;
+	return pass_check(sort, queue, outcome.keys, space);
 }
 
 /*
@@ -589,9 +634,8 @@ static bool
 sort_batch(DeviceSort *sort, const Queue &queue, uint64_t nrows)
 {
 	uint32_t   *entries;
-	const char *method;
 	Workspace	space;
-	SortedKeys	sorted;
+	SortOutcome outcome;
 
 	try
 	{
@@ -605,8 +649,7 @@ sort_batch(DeviceSort *sort, const Queue &queue, uint64_t nrows)
 	if (entries == nullptr ||
 		!open_workspace(sort, queue, nrows, &space) ||
 		!sort_keys(queue, keys_from(sort, space, sort->batched_rows, nrows),
-				   true, DEVICE_SORT_QUICKSORT, space, entries, &method,
-				   &sorted))
+				   true, DEVICE_SORT_QUICKSORT, space, entries, &outcome))
 		return false;
 	sort->workspace.release(sort->stream);
 	sort->batched_rows += nrows;
@@ -690,6 +733,36 @@ merge_batches(DeviceSort *sort, const Queue &queue)
 		pass_check(sort, queue, {keys, false, 0, is_ordered}, space);
 }
 
+/*
+ * Keeps the keys of a sorted job, with no more memory than their tables take
+ * beside.
+ */
+static bool
+keep_keys(DeviceSort *sort, const Queue &queue)
+{
+	uint64_t	nwords = sort->words.size();
+	uint64_t	nends = sort->ends.size();
+	Workspace	space;
+
+	sort->workspace.release(sort->stream);
+	if (!queue.did(cudaStreamSynchronize(queue.stream), "sorting") ||
+		!sort->workspace.allocate(queue,
+								  space.lay_out_in_place(nullptr, nwords,
+														 nends),
+								  "allocating device memory to keep keys"))
+		return false;
+	(void) space.lay_out_in_place(sort->workspace.address(), nwords, nends);
+	sort->kept = {keys_from(sort, space, 0, sort->nrows), sort->first_words,
+		static_cast<const uint32_t *>(sort->order.address())};
+	return store_tables(sort, queue, space);
+}
+
+void
+device_sort_keep_keys(DeviceSort *sort)
+{
+	sort->keeps_keys = true;
+}
+
 bool
 device_sort_run(DeviceSort *sort, uint64_t memory, DeviceError *error)
 {
@@ -720,9 +793,16 @@ device_sort_run(DeviceSort *sort, uint64_t memory, DeviceError *error)
 		!merge_batches(sort, queue))
 		return false;
 
-	sort->words.release(sort->stream);
-	sort->ends.release(sort->stream);
-	sort->workspace.release(sort->stream);
+	if (sort->keeps_keys)
+	{
+		if (!keep_keys(sort, queue))
+			return false;
+	}
+	else
+	{
+		release_keys(sort);
+		sort->workspace.release(sort->stream);
+	}
 	sort->has_order = succeeded(cudaStreamSynchronize(sort->stream), error,
 								"sorting");
 	return sort->has_order;
@@ -753,6 +833,60 @@ device_sort_pull(DeviceSort *sort, uint64_t first, uint32_t count,
 				  "copying the order from the device");
 }
 
+/* Gathers kept keys in the buffer, which has room for them, and copies them. */
+static bool
+copy_keys(DeviceSort *sort, uint32_t first, uint32_t step, uint32_t count,
+		  uint32_t key_words, uint64_t *words, DeviceError *error)
+{
+	Queue		queue = sort->queue(error);
+	uint64_t   *gathered = static_cast<uint64_t *>(sort->gathered.address());
+	uint64_t	nwords = static_cast<uint64_t>(count) * key_words;
+
+	return queue.launch("gathering keys", gather_keys,
+						divide_up(nwords, simple_threads), simple_threads,
+						sort->kept, first, step, count, key_words,
+						gathered) &&
+		queue.did(cudaMemcpyAsync(words, gathered, nwords * sizeof(uint64_t),
+								  cudaMemcpyDeviceToHost, queue.stream),
+				  "copying keys from the device");
+}
+
+bool
+device_sort_pull_keys(DeviceSort *sort, uint64_t first, uint32_t step,
+					  uint32_t count, uint32_t key_words, uint64_t *words,
+					  DeviceError *error)
+{
+	Queue		queue = sort->queue(error);
+	uint32_t	most;
+
+	if (count == 0)
+		return true;
+	if (!sort->has_order || !sort->keeps_keys || key_words == 0 ||
+		key_words > KEY_MAX_WORDS || first >= sort->nrows ||
+		static_cast<uint64_t>(count - 1) * step >= sort->nrows - first)
+		return refuse(error, "there are no such keys");
+	most = kept_buffer_words / key_words;
+	if (!enter(sort, error))
+		return false;
+	if (sort->gathered.address() == nullptr &&
+		!sort->gathered.allocate(queue, kept_buffer_words * sizeof(uint64_t),
+								 "allocating device memory to gather keys"))
+		return false;
+	while (count > 0)
+	{
+		uint32_t	part = count < most ? count : most;
+
+		if (!copy_keys(sort, static_cast<uint32_t>(first), step, part,
+					   key_words, words, error))
+			return false;
+		first += static_cast<uint64_t>(part) * step;
+		words += static_cast<uint64_t>(part) * key_words;
+		count -= part;
+	}
+	return succeeded(cudaStreamSynchronize(sort->stream), error,
+					 "copying keys from the device");
+}
+
 /*
  * The stream is waited for, since copies under way may still read from memory
  * that the caller is about to unpin.  Nothing here can do anything about a
@@ -768,8 +902,8 @@ device_sort_end(DeviceSort *sort)
 	(void) enter(sort, &ignored);
 	(void) succeeded(cudaStreamSynchronize(sort->stream), &ignored,
 					 "ending a job");
-	sort->words.release(sort->stream);
-	sort->ends.release(sort->stream);
+	release_keys(sort);
+	sort->gathered.release(sort->stream);
 	sort->workspace.release(sort->stream);
 	release_batches(sort);
 	sort->order.release(sort->stream);

@@ -8,7 +8,8 @@
  *
  * A DeviceSort is one job.  Keys are pushed in batches while they come into
  * being, each push an asynchronous copy; run sorts them; pull copies parts of
- * the order back.  A job belongs to one thread at a time, different jobs may
+ * the order back, and, of a job that keeps them, of the keys in that order.  A
+ * job belongs to one thread at a time, different jobs may
  * run in different threads at once; each has a CUDA stream of its own.
  *
  * Functions that return bool return false on failure and then leave the
@@ -98,6 +99,12 @@ extern uint64_t device_sort_memory(const KeyShape *shape,
 extern uint64_t device_sort_memory_in_place(const KeyShape *shape,
 											uint64_t nrows, uint64_t nwords);
 
+/*
+ * The same for a job that keeps its keys, from the end of run on.
+ */
+extern uint64_t device_sort_memory_kept(const KeyShape *shape,
+										uint64_t nrows, uint64_t nwords);
+
 /* Begins a job; NULL on failure. */
 extern DeviceSort *device_sort_begin(int device, const KeyShape *shape,
 									 DeviceAlgorithm algorithm,
@@ -119,9 +126,12 @@ extern bool device_sort_push(DeviceSort *sort, const uint64_t *words,
 extern bool device_sort_wait_pushed(DeviceSort *sort, uint64_t ticket,
 									DeviceError *error);
 
+/* The job is to keep its keys when it runs. */
+extern void device_sort_keep_keys(DeviceSort *sort);
+
 /*
  * Sorts what was pushed; returns when the order is ready, and all other memory
- * of the job free for others.  Once a job.
+ * of the job but for keys that it keeps free for others.  Once a job.
  *
  * The job takes no more than "memory" bytes in all.  If that is less than
  * device_sort_memory() of its keys it is sorted in place, whatever algorithm
@@ -137,6 +147,17 @@ extern const char *device_sort_method(const DeviceSort *sort);
 /* Copies entries first to first + count - 1 of the order to pinned memory. */
 extern bool device_sort_pull(DeviceSort *sort, uint64_t first, uint32_t count,
 							 uint32_t *order, DeviceError *error);
+
+/*
+ * Copies keys that were kept to pinned memory: that of entry "first" of the
+ * order and those "step" entries apart after it, "count" of them.  Each takes
+ * key_words words there, of which zero words are added to shorter keys; longer
+ * ones are cut.
+ */
+extern bool device_sort_pull_keys(DeviceSort *sort, uint64_t first,
+								  uint32_t step, uint32_t count,
+								  uint32_t key_words, uint64_t *words,
+								  DeviceError *error);
 
 /*
  * Frees the job, finished or not.  Waits for copies under way, so that memory

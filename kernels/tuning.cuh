@@ -57,6 +57,7 @@ constexpr unsigned part_bits = 8;
 constexpr unsigned part_threads = 64;
 constexpr unsigned part_blocks = 2;
 constexpr unsigned part_run_bits = 2;
+constexpr unsigned kept_buffer_words = 300;
 
 #else
 
@@ -135,6 +136,9 @@ constexpr unsigned part_bits = 13;
 constexpr unsigned part_threads = 512;
 constexpr unsigned part_blocks = 2;	/* resident on an SM */
 constexpr unsigned part_run_bits = 4;
+
+/* Words of keys that are gathered to be copied to the host at once: 1 MiB. */
+constexpr unsigned kept_buffer_words = 1u << 17;
 
 #endif
 

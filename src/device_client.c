@@ -260,11 +260,7 @@ take_answer(DeviceClient *client, const Message *message, int descriptor)
 
 	client->is_queued = message->kind == MSG_QUEUED;
 	if (message->kind == MSG_WELCOME)
-	{
 		good = map_ring(client, message->u.welcome.chunks, descriptor);
-		strlcpy(client->device, message->u.welcome.device,
-				sizeof(client->device));
-	}
 	else if (message->kind != MSG_QUEUED)
 		good = fail_unexpected(client);
 	if (descriptor >= 0)
@@ -496,6 +492,7 @@ device_client_run(DeviceClient *client, uint64 nrows, uint32 *order,
 	if (message.kind != MSG_SORTED)
 		return fail_unexpected(client);
 	*sort_microseconds = message.u.sorted.sort_microseconds;
+	strlcpy(client->device, message.u.sorted.device, sizeof(client->device));
 	strlcpy(client->method, message.u.sorted.method, sizeof(client->method));
 	return receive_order(client, order, nrows);
 }

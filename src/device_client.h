@@ -57,8 +57,8 @@ extern bool device_client_is_queued(const DeviceClient *client);
 extern bool device_client_look(DeviceClient *client, uint64 milliseconds);
 
 /*
- * The names of what sorts and, when it has, of how; they live as long as the
- * client.
+ * When it has sorted: the names of the devices and of how; they live as long as
+ * the client.
  */
 extern const char *device_client_device(const DeviceClient *client);
 extern const char *device_client_method(const DeviceClient *client);

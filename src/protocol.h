@@ -52,7 +52,7 @@
 #include "key_format.h"
 
 /* Changes whenever anything in this file or key_format.h does. */
-#define PROTOCOL_VERSION	4
+#define PROTOCOL_VERSION	5
 
 /* Said by whichever side notices. */
 #define VERSIONS_DIFFER \
@@ -131,7 +131,6 @@ typedef struct Message
 		struct
 		{
 			uint32_t	chunks; /* in the ring, of CHUNK_BYTES each */
-			char		device[MESSAGE_TEXT_SIZE];	/* what will sort */
 		}			welcome;
 		struct
 		{
@@ -146,6 +145,7 @@ typedef struct Message
 		struct
 		{
 			uint64_t	sort_microseconds;	/* on the device alone */
+			char		device[MESSAGE_TEXT_SIZE];	/* what has sorted */
 			char		method[MESSAGE_TEXT_SIZE];	/* how it was sorted */
 		}			sorted;
 		struct

@@ -10,6 +10,7 @@ DAEMON_OBJS = \
 	src/daemon/engine_host.o \
 	src/daemon/gpusortd.o \
 	src/daemon/host_sort.o \
+	src/daemon/merge.o \
 	src/daemon/report.o \
 	src/daemon/ring.o
 

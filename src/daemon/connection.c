@@ -8,6 +8,12 @@
  * nothing to receive does it wait for the oldest copy under way, to give the
  * chunk back.  So copies go on while the client fills other chunks.
  *
+ * A job that has no room on one device has several parts, each a job of the
+ * engine on another device.  Rows go to the first part until it is full, then
+ * to the second one, and so on; so a row's number is that within its part and
+ * those of the parts before.  They are sorted at the same time, and their order
+ * is merged while it is sent (merge.c).
+ *
  * Nothing that a client says is believed.  A message that does not fit is
  * answered with MSG_FAILED, and the connection ends.
  *
@@ -18,6 +24,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +36,7 @@
 #include "../protocol.h"
 #include "clock.h"
 #include "devices.h"
+#include "merge.h"
 #include "report.h"
 #include "ring.h"
 
@@ -38,10 +46,24 @@
 /* How long a client whose job has failed may take to hang up. */
 #define HANG_UP_SECONDS	2
 
+/* What one device has of a job. */
+typedef struct Part
+{
+	Reservation reservation;	/* of its memory */
+	EngineJob  *job;			/* NULL as long as no rows are for it */
+	uint64_t	first_row;		/* what the parts before have */
+	uint64_t	first_word;
+	uint64_t	nrows;			/* pushed so far */
+	uint64_t	nwords;
+	bool		is_sorted;
+	DeviceError error;			/* if it could not be */
+} Part;
+
 /* A chunk of keys that is being copied. */
 typedef struct Push
 {
 	uint32_t	chunk;
+	int			part;
 	uint64_t	ticket;
 } Push;
 
@@ -49,12 +71,16 @@ typedef struct Connection
 {
 	int			socket;
 	Ring	   *ring;
-	EngineJob  *job;
 	KeyShape	shape;
+	DeviceAlgorithm algorithm;
+	uint32_t	longest_key;	/* in words */
 	uint64_t	nrows;			/* pushed so far */
 	uint64_t	nwords;
 	bool		in_place;		/* only memory for a sort in place is reserved */
-	Reservation reservation;	/* of a device's memory */
+
+	Part		parts[MAX_PARTS];
+	int			nparts;			/* that have memory */
+	int			part;			/* the one that rows go to */
 
 	Push	   *pushes;			/* those under way; a queue */
 	uint32_t	first_push;
@@ -110,25 +136,38 @@ refuse(Connection *connection, MessageKind kind, FailureCause cause,
 }
 
 /*
- * The same for an error of the engine, for which the device is to blame unless
- * the client is gone: then the job may have been given up.
+ * The same for an error of the engine, for which the device of this part is to
+ * blame unless the client is gone: then the job may have been given up.  Where
+ * a job of several parts could go will be found out when it begins anew.
  */
 static bool
-fail(Connection *connection, MessageKind kind, const DeviceError *error)
+fail(Connection *connection, int part, MessageKind kind,
+	 const DeviceError *error)
 {
+	const Reservation *reservation = &connection->parts[part].reservation;
 	FailureCause cause = FAILURE_FAULT;
 
 	if (client_is_gone(connection))
 		return false;
 	if (!engine->is_lost())
 	{
-		if (devices_other_has(&connection->reservation,
-							  connection->reservation.bytes))
+		if (devices_other_has(reservation, connection->nparts == 1 ?
+							  reservation->bytes : 0))
 			cause = FAILURE_ELSEWHERE;
-		devices_blame(&connection->reservation, error->text);
+		devices_blame(reservation, error->text);
 	}
 	return refuse(connection, kind, cause, "%.*s", MESSAGE_TEXT_SIZE - 1,
 				  error->text);
+}
+
+/* The same for a merge, which may have failed without a device. */
+static bool
+fail_merge(Connection *connection, const MergeFailure *failure)
+{
+	if (failure->part >= 0)
+		return fail(connection, failure->part, MSG_FAILED, &failure->error);
+	return refuse(connection, MSG_FAILED, FAILURE_FAULT, "%.*s",
+				  MESSAGE_TEXT_SIZE - 1, failure->error.text);
 }
 
 static bool
@@ -173,8 +212,9 @@ finish_push(Connection *connection)
 	Message		message = {.kind = MSG_KEYS_TAKEN};
 	DeviceError error;
 
-	if (!engine->wait_pushed(connection->job, push->ticket, &error))
-		return fail(connection, MSG_FAILED, &error);
+	if (!engine->wait_pushed(connection->parts[push->part].job, push->ticket,
+							 &error))
+		return fail(connection, push->part, MSG_FAILED, &error);
 	message.u.keys.chunk = push->chunk;
 	connection->first_push =
 		(connection->first_push + 1) % connection->ring->nchunks;
@@ -203,20 +243,27 @@ next_message(Connection *connection, Message *message)
 	}
 }
 
-/* Bytes that the job needs if it has so many keys. */
+/*
+ * Bytes that a job needs on a device that is to have so many keys of it: when
+ * it sorts, and, if they are not all, when they are merged.
+ */
 static uint64_t
 memory_needed(const Connection *connection, uint64_t nrows, uint64_t nwords)
 {
-	return connection->in_place ?
-		engine->job_memory_in_place(&connection->shape, nrows, nwords) :
-		engine->job_memory(&connection->shape, nrows, nwords);
+	uint64_t	to_sort;
+	uint64_t	to_merge;
+
+	if (!connection->in_place)
+		return engine->job_memory(&connection->shape, nrows, nwords);
+	to_sort = engine->job_memory_in_place(&connection->shape, nrows, nwords);
+	to_merge = engine->job_memory_kept(&connection->shape, nrows, nwords);
+	return to_sort > to_merge ? to_sort : to_merge;
 }
 
 /* Makes sure that so much memory is reserved. */
 static bool
-reserve(Connection *connection, uint64_t needed)
+reserve(Reservation *reservation, uint64_t needed)
 {
-	Reservation *reservation = &connection->reservation;
 	uint64_t	more;
 
 	if (needed <= reservation->bytes)
@@ -228,44 +275,104 @@ reserve(Connection *connection, uint64_t needed)
 		devices_grow(reservation, more);
 }
 
+/* Makes sure that a part has enough memory for its keys and so many more. */
+static bool
+reserve_for_keys(Connection *connection, Part *part, uint64_t nrows,
+				 uint64_t nwords)
+{
+	return reserve(&part->reservation,
+				   memory_needed(connection, part->nrows + nrows,
+								 part->nwords + nwords));
+}
+
 /*
- * Makes sure that enough memory is reserved for the keys so far and these: to
- * sort them in place, if there is no more.
+ * Makes a job of the engine for the part that rows go to from now on.  False if
+ * it has told the client that it cannot.
  */
 static bool
-reserve_for_keys(Connection *connection, uint64_t nrows, uint64_t nwords)
+begin_part(Connection *connection, MessageKind if_failed)
 {
-	if (reserve(connection, memory_needed(connection, nrows, nwords)))
+	Part	   *part = &connection->parts[connection->part];
+	DeviceError error;
+
+	part->first_row = connection->nrows;
+	part->first_word = connection->nwords;
+	part->job = engine->begin(part->reservation.device, &connection->shape,
+							  connection->algorithm, client_is_gone,
+							  connection, &error);
+	return part->job != NULL ||
+		fail(connection, connection->part, if_failed, &error);
+}
+
+/*
+ * Gets another part for the job, with memory for so many keys if it has not
+ * been reserved beforehand.  False if there is none.
+ */
+static bool
+add_part(Connection *connection, uint64_t nrows, uint64_t nwords)
+{
+	Reservation reservations[MAX_PARTS];
+	int			count = connection->nparts;
+
+	if (connection->part + 1 < count)
+		return true;
+	for (int i = 0; i < count; i++)
+		reservations[i] = connection->parts[i].reservation;
+	if (count == MAX_PARTS ||
+		!devices_add(reservations, count,
+					 memory_needed(connection, nrows, nwords),
+					 &connection->parts[count].reservation))
+		return false;
+	connection->nparts++;
+	return true;
+}
+
+/*
+ * Makes sure that the part that rows go to has enough memory for these keys
+ * too: to sort them in place, if there is no more; or goes on to another part.
+ */
+static bool
+find_room(Connection *connection, uint64_t nrows, uint64_t nwords)
+{
+	Part	   *part = &connection->parts[connection->part];
+
+	if (reserve_for_keys(connection, part, nrows, nwords))
 		return true;
 	connection->in_place = true;
-	return reserve(connection, memory_needed(connection, nrows, nwords));
+	while (!reserve_for_keys(connection, part, nrows, nwords))
+	{
+		/* what it has must do for keys that it has to keep */
+		if ((part->nrows > 0 && !reserve_for_keys(connection, part, 0, 0)) ||
+			!add_part(connection, nrows, nwords))
+			return refuse(connection, MSG_FAILED, FAILURE_FULL,
+						  "device memory is full, it is in use by other sorts");
+		connection->part++;
+		if (!begin_part(connection, MSG_FAILED))
+			return false;
+		part++;
+	}
+	return true;
 }
 
-/* Ends a job that needs more memory than its device has left. */
+/*
+ * Are the ends of a chunk's keys what key_format.h says they are?  Notes the
+ * longest key.
+ */
 static bool
-fail_full(Connection *connection, uint64_t nrows, uint64_t nwords)
-{
-	bool		elsewhere =
-		devices_other_has(&connection->reservation,
-						  memory_needed(connection, nrows, nwords));
-
-	return refuse(connection, MSG_FAILED,
-				  elsewhere ? FAILURE_ELSEWHERE : FAILURE_FULL,
-				  "device memory is full, it is in use by other sorts");
-}
-
-/* Are the ends of a chunk's keys what key_format.h says they are? */
-static bool
-ends_are_right(const Connection *connection, const uint64_t *ends,
-			   uint32_t nrows, uint64_t nwords)
+ends_are_right(Connection *connection, const uint64_t *ends, uint32_t nrows,
+			   uint64_t nwords)
 {
 	uint64_t	previous = connection->nwords;
 
 	for (uint32_t row = 0; row < nrows; row++)
 	{
+		uint64_t	key_words = ends[row] - previous;
+
 		/* in this form it also catches what is not ascending */
-		if (ends[row] - previous - 1 >= KEY_MAX_WORDS)
+		if (key_words - 1 >= KEY_MAX_WORDS)
 			return false;
+		if (key_words > connection->longest_key)
+			connection->longest_key = (uint32_t) key_words;
 		previous = ends[row];
 	}
 	return previous == connection->nwords + nwords;
@@ -286,7 +393,37 @@ is_under_way(const Connection *connection, uint32_t chunk)
 	return false;
 }
 
-/* MSG_KEYS: begins the copy of a chunk to the device. */
+/* Begins the copy of a chunk's keys to the part that rows go to. */
+static bool
+push_keys(Connection *connection, uint32_t chunk, const uint64_t *words,
+		  uint64_t nwords, uint64_t *ends, uint32_t nrows)
+{
+	Part	   *part = &connection->parts[connection->part];
+	Push	   *push = &connection->pushes[(connection->first_push +
+											connection->npushes) %
+										   connection->ring->nchunks];
+	DeviceError error;
+
+	/* the engine counts from the first key of the part */
+	if (ends != NULL && part->first_word > 0)
+	{
+		for (uint32_t row = 0; row < nrows; row++)
+			ends[row] -= part->first_word;
+	}
+	if (!engine->push(part->job, words, nwords, ends, nrows, &push->ticket,
+					  &error))
+		return fail(connection, connection->part, MSG_FAILED, &error);
+	push->chunk = chunk;
+	push->part = connection->part;
+	connection->npushes++;
+	part->nrows += nrows;
+	part->nwords += nwords;
+	connection->nrows += nrows;
+	connection->nwords += nwords;
+	return true;
+}
+
+/* MSG_KEYS: takes a chunk of keys. */
 static bool
 take_keys(Connection *connection, const Message *message)
 {
@@ -296,8 +433,6 @@ take_keys(Connection *connection, const Message *message)
 	uint64_t   *words;
 	uint64_t   *ends = NULL;
 	uint64_t	max_words = CHUNK_BYTES / sizeof(uint64_t);
-	Push	   *push;
-	DeviceError error;
 
 	if (chunk >= connection->ring->nchunks || nrows == 0 ||
 		is_under_way(connection, chunk))
@@ -321,21 +456,8 @@ take_keys(Connection *connection, const Message *message)
 			 nwords != (uint64_t) nrows * connection->shape.fixed_words)
 		return fail_unexpected(connection);
 
-	if (!reserve_for_keys(connection, connection->nrows + nrows,
-						  connection->nwords + nwords))
-		return fail_full(connection, connection->nrows + nrows,
-						 connection->nwords + nwords);
-
-	push = &connection->pushes[(connection->first_push + connection->npushes) %
-							   connection->ring->nchunks];
-	if (!engine->push(connection->job, words, nwords, ends, nrows,
-					  &push->ticket, &error))
-		return fail(connection, MSG_FAILED, &error);
-	push->chunk = chunk;
-	connection->npushes++;
-	connection->nrows += nrows;
-	connection->nwords += nwords;
-	return true;
+	return find_room(connection, nrows, nwords) &&
+		push_keys(connection, chunk, words, nwords, ends, nrows);
 }
 
 /*
@@ -357,15 +479,57 @@ take_back_chunk(Connection *connection, uint64_t sent, uint64_t *taken)
 	return true;
 }
 
+/*
+ * Begins to merge the parts.  NULL if that fails, which the client has been
+ * told.
+ */
+static Merge *
+begin_merge(Connection *connection)
+{
+	MergePart	parts[MAX_PARTS];
+	MergeFailure failure;
+	Merge	   *merge;
+
+	for (int i = 0; i < connection->nparts; i++)
+	{
+		parts[i].job = connection->parts[i].job;
+		parts[i].nrows = connection->parts[i].nrows;
+		parts[i].first_row = connection->parts[i].first_row;
+	}
+	merge = merge_begin(engine, parts, connection->nparts,
+						connection->longest_key, connection->shape.mark_ties,
+						&failure);
+	if (merge == NULL)
+		(void) fail_merge(connection, &failure);
+	return merge;
+}
+
+/*
+ * Gets a part of the order, from the merge if there is one.  False if that
+ * fails, which the client has been told.
+ */
+static bool
+pull_order(Connection *connection, Merge *merge, uint64_t first,
+		   uint32_t count, uint32_t *order)
+{
+	MergeFailure failure = {.part = 0};
+
+	if (merge != NULL)
+		return merge_next(merge, count, order, &failure) ||
+			fail_merge(connection, &failure);
+	return engine->pull(connection->parts[0].job, first, count, order,
+						&failure.error) ||
+		fail(connection, 0, MSG_FAILED, &failure.error);
+}
+
 /* Sends the order through the ring. */
 static bool
-send_order(Connection *connection)
+send_order(Connection *connection, Merge *merge)
 {
 	const uint32_t chunk_entries = CHUNK_BYTES / sizeof(uint32_t);
 	uint32_t	nchunks = connection->ring->nchunks;
 	uint64_t	sent = 0;		/* chunks */
 	uint64_t	taken = 0;		/* of them, those given back */
-	DeviceError error;
 
 	for (uint64_t first = 0; first < connection->nrows; first += chunk_entries)
 	{
@@ -378,11 +542,10 @@ send_order(Connection *connection)
 			return false;
 		message.u.order.chunk = chunk;
 		message.u.order.count = left < chunk_entries ? left : chunk_entries;
-		if (!engine->pull(connection->job, first, message.u.order.count,
-						  (uint32_t *) (connection->ring->memory +
-										(size_t) chunk * CHUNK_BYTES), &error))
-			return fail(connection, MSG_FAILED, &error);
-		if (!send_message(connection, &message))
+		if (!pull_order(connection, merge, first, message.u.order.count,
+						(uint32_t *) (connection->ring->memory +
+									  (size_t) chunk * CHUNK_BYTES)) ||
+			!send_message(connection, &message))
 			return false;
 		sent++;
 	}
@@ -393,14 +556,138 @@ send_order(Connection *connection)
 	return true;
 }
 
+/* Merges the parts, and sends the order. */
+static bool
+send_merged_order(Connection *connection)
+{
+	Merge	   *merge = begin_merge(connection);
+	bool		sent = merge != NULL && send_order(connection, merge);
+
+	merge_end(merge);
+	return sent;
+}
+
+/* Leaves out parts that got no rows, but for one if none has any. */
+static void
+drop_empty_parts(Connection *connection)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < connection->nparts; i++)
+	{
+		Part	   *part = &connection->parts[i];
+
+		if (part->nrows > 0 || (i == 0 && connection->nrows == 0))
+			connection->parts[kept++] = *part;
+		else
+		{
+			engine->end(part->job);
+			devices_release(&part->reservation);
+		}
+	}
+	connection->nparts = kept;
+}
+
+/* Sorts a part; allowed in a thread of its own. */
+static void *
+sort_part(void *argument)
+{
+	Part	   *part = argument;
+
+	devices_begin_sort(&part->reservation);
+	part->is_sorted = engine->run(part->job, part->reservation.bytes,
+								  &part->error);
+	devices_end_sort(&part->reservation, part->is_sorted);
+	return NULL;
+}
+
+/* Sorts all parts, at the same time if there can be threads for them. */
+static bool
+sort_parts(Connection *connection)
+{
+	pthread_t	threads[MAX_PARTS];
+	bool		is_running[MAX_PARTS];
+
+	for (int i = 1; i < connection->nparts; i++)
+		is_running[i] = pthread_create(&threads[i], NULL, sort_part,
+									   &connection->parts[i]) == 0;
+	(void) sort_part(&connection->parts[0]);
+	for (int i = 1; i < connection->nparts; i++)
+	{
+		if (is_running[i])
+			pthread_join(threads[i], NULL);
+		else
+			(void) sort_part(&connection->parts[i]);
+	}
+	for (int i = 0; i < connection->nparts; i++)
+	{
+		Part	   *part = &connection->parts[i];
+
+		if (!part->is_sorted)
+			return fail(connection, i, MSG_FAILED, &part->error);
+	}
+	return true;
+}
+
+/* Gives back the memory that parts that have sorted need no more. */
+static void
+shrink_parts(Connection *connection)
+{
+	for (int i = 0; i < connection->nparts; i++)
+	{
+		Part	   *part = &connection->parts[i];
+		uint64_t	kept = connection->nparts == 1 ?
+			part->nrows * sizeof(uint32_t) :
+			engine->job_memory_kept(&connection->shape, part->nrows,
+									part->nwords);
+
+		if (kept < part->reservation.bytes)
+			devices_shrink(&part->reservation, kept);
+	}
+}
+
+/* Says which devices have sorted. */
+static void
+name_devices(const Connection *connection, char *names, size_t size)
+{
+	size_t		length = 0;
+
+	for (int i = 0; i < connection->nparts && length < size; i++)
+	{
+		if (i > 0)
+			length += snprintf(names + length, size - length, " and ");
+		if (length < size)
+			length += devices_name_one(connection->parts[i].reservation.device,
+									   names + length, size - length);
+	}
+}
+
+/* Says how it was sorted; mostly all parts in the same way. */
+static void
+name_methods(const Connection *connection, char *names, size_t size)
+{
+	const char *method = engine->method(connection->parts[0].job);
+	size_t		length = snprintf(names, size, "%s", method);
+
+	for (int i = 1; i < connection->nparts && length < size; i++)
+	{
+		const char *next = engine->method(connection->parts[i].job);
+
+		if (strcmp(next, method) != 0)
+			length += snprintf(names + length, size - length, " and %s", next);
+		method = next;
+	}
+	if (connection->nparts > 1 && length < size)
+		snprintf(names + length, size - length, ", %d parts merged",
+				 connection->nparts);
+}
+
 /* MSG_RUN: sorts and sends the order. */
 static bool
 run_job(Connection *connection, const Message *message)
 {
 	Message		answer = {.kind = MSG_SORTED};
 	uint64_t	start;
-	bool		sorted;
-	DeviceError error;
 
 	if (message->u.run.nrows != connection->nrows)
 		return fail_unexpected(connection);
@@ -410,21 +697,21 @@ run_job(Connection *connection, const Message *message)
 			return false;
 	}
 
+	drop_empty_parts(connection);
+	for (int i = 0; i < connection->nparts && connection->nparts > 1; i++)
+		engine->keep_keys(connection->parts[i].job);
 	start = microseconds_now();
-	devices_begin_sort(&connection->reservation);
-	sorted = engine->run(connection->job, connection->reservation.bytes,
-						 &error);
-	devices_end_sort(&connection->reservation, sorted);
-	if (!sorted)
-		return fail(connection, MSG_FAILED, &error);
+	if (!sort_parts(connection))
+		return false;
 	answer.u.sorted.sort_microseconds = microseconds_now() - start;
-	snprintf(answer.u.sorted.method, sizeof(answer.u.sorted.method), "%s",
-			 engine->method(connection->job));
-
-	/* the order is all that is left of the job on the device */
-	devices_shrink(&connection->reservation,
-				   connection->nrows * sizeof(uint32_t));
-	return send_message(connection, &answer) && send_order(connection);
+	name_devices(connection, answer.u.sorted.device,
+				 sizeof(answer.u.sorted.device));
+	name_methods(connection, answer.u.sorted.method,
+				 sizeof(answer.u.sorted.method));
+	shrink_parts(connection);
+	return send_message(connection, &answer) &&
+		(connection->nparts == 1 ? send_order(connection, NULL) :
+		 send_merged_order(connection));
 }
 
 /* Sends MSG_WELCOME, and the ring's descriptor along with it. */
@@ -446,8 +733,6 @@ send_welcome(Connection *connection)
 	};
 
 	message.u.welcome.chunks = connection->ring->nchunks;
-	devices_name_one(connection->reservation.device, message.u.welcome.device,
-					 sizeof(message.u.welcome.device));
 	control.header.cmsg_level = SOL_SOCKET;
 	control.header.cmsg_type = SCM_RIGHTS;
 	control.header.cmsg_len = CMSG_LEN(sizeof(int));
@@ -457,42 +742,68 @@ send_welcome(Connection *connection)
 				   MSG_NOSIGNAL) == sizeof(message);
 }
 
-/* Gets the job memory of a device, for which it may have to wait. */
+/* Gets the job memory, for which it may have to wait. */
 static bool
-get_memory(Connection *connection, uint64_t bytes)
+get_memory(Connection *connection, Demand demand)
 {
 	Message		queued = {.kind = MSG_QUEUED};
+	Reservation reservations[MAX_PARTS];
 
-	if (devices_reserve(bytes, &connection->reservation))
-		return true;
-	if (bytes <= devices_most_memory() && !send_message(connection, &queued))
-		return false;
-	return devices_wait(bytes, client_is_gone, connection,
-						&connection->reservation) ||
-		refuse(connection, MSG_REFUSED, FAILURE_FULL,
-			   "the sort is expected to need %llu MB of device memory, more than there is",
-			   (unsigned long long) bytes >> 20);
+	if (!devices_reserve(demand, reservations))
+	{
+		if (devices_could_have(demand) && !send_message(connection, &queued))
+			return false;
+		if (!devices_wait(demand, client_is_gone, connection, reservations))
+			return refuse(connection, MSG_REFUSED, FAILURE_FULL,
+						  "the sort is expected to need %llu MB of device memory, more than there is",
+						  (unsigned long long) demand.bytes >> 20);
+	}
+	while (connection->nparts < MAX_PARTS &&
+		   reservations[connection->nparts].device >= 0)
+	{
+		connection->parts[connection->nparts].reservation =
+			reservations[connection->nparts];
+		connection->nparts++;
+	}
+	return true;
 }
 
-/* Gets all that the job needs: memory, a ring, a job of the engine. */
-static bool
-begin_job(Connection *connection, const Message *hello)
+/*
+ * What the job needs if it is as large as expected.  It sorts in place if there
+ * is no device for anything else.  A part takes some memory by itself, and at
+ * its end there may be too little left for a chunk.
+ */
+static Demand
+expected_demand(Connection *connection, uint64_t nrows)
 {
-	uint64_t	nrows = hello->u.hello.expected_rows;
+	const uint64_t chunk_words = CHUNK_BYTES / sizeof(uint64_t);
 	uint64_t	key_words = connection->shape.fixed_words;
-	DeviceError error;
+	Demand		demand;
 
 	if (key_words == 0)
 		key_words = GUESSED_WORDS;
 	if (nrows > SORT_MAX_ROWS)
 		nrows = SORT_MAX_ROWS;
-	connection->in_place = hello->u.hello.algorithm == DEVICE_SORT_BITONIC ||
-		memory_needed(connection, nrows, nrows * key_words) >
-		devices_most_memory();
-	if (!get_memory(connection,
-					memory_needed(connection, nrows, nrows * key_words)))
-		return false;
+	connection->in_place = connection->algorithm == DEVICE_SORT_BITONIC;
+	demand.bytes = memory_needed(connection, nrows, nrows * key_words);
+	demand.for_part = 0;
+	if (devices_could_have(demand))
+		return demand;
+	connection->in_place = true;
+	demand.bytes = memory_needed(connection, nrows, nrows * key_words);
+	demand.for_part = memory_needed(connection, chunk_words / key_words,
+									chunk_words);
+	return demand;
+}
 
+/* Gets all that the job needs: memory, a ring, a job of the engine. */
+static bool
+begin_job(Connection *connection, uint64_t expected_rows)
+{
+	DeviceError error;
+
+	if (!get_memory(connection, expected_demand(connection, expected_rows)))
+		return false;
 	connection->ring = ring_take(&error);
 	if (connection->ring == NULL)
 		return refuse(connection, MSG_REFUSED, FAILURE_FAULT, "%.*s",
@@ -501,13 +812,7 @@ begin_job(Connection *connection, const Message *hello)
 	if (connection->pushes == NULL)
 		return refuse(connection, MSG_REFUSED, FAILURE_FAULT,
 					  "gpusortd is out of memory");
-	connection->job = engine->begin(connection->reservation.device,
-									&connection->shape,
-									hello->u.hello.algorithm, client_is_gone,
-									connection, &error);
-	if (connection->job == NULL)
-		return fail(connection, MSG_REFUSED, &error);
-	return send_welcome(connection);
+	return begin_part(connection, MSG_REFUSED) && send_welcome(connection);
 }
 
 /* MSG_HELLO: serves a job to its end. */
@@ -524,7 +829,9 @@ serve_job(Connection *connection, const Message *hello)
 		return fail_unexpected(connection);
 	connection->shape.fixed_words = hello->u.hello.fixed_words;
 	connection->shape.mark_ties = hello->u.hello.mark_ties != 0;
-	if (!begin_job(connection, hello))
+	connection->longest_key = connection->shape.fixed_words;
+	connection->algorithm = hello->u.hello.algorithm;
+	if (!begin_job(connection, hello->u.hello.expected_rows))
 		return false;
 
 	for (;;)
@@ -578,9 +885,12 @@ static void
 close_connection(Connection *connection)
 {
 	/* ends copies from and to the ring */
-	engine->end(connection->job);
+	for (int i = 0; i < connection->nparts; i++)
+	{
+		engine->end(connection->parts[i].job);
+		devices_release(&connection->parts[i].reservation);
+	}
 	free(connection->pushes);
-	devices_release(&connection->reservation);
 	if (!client_is_gone(connection))
 		wait_until_client_is_gone(connection);
 	if (connection->ring != NULL)
@@ -591,10 +901,7 @@ close_connection(Connection *connection)
 void
 connection_serve(int socket)
 {
-	Connection	connection = {
-		.socket = socket,
-		.reservation = NO_RESERVATION
-	};
+	Connection	connection = {.socket = socket};
 	Message		message;
 
 	if (receive_message(&connection, &message, true) == RECEIVED)

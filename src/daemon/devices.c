@@ -10,8 +10,13 @@
  * whichever device has room for it first, and none overtakes it, however
  * small.  A job that then needs more either gets that at once or fails: a job
  * that has memory never waits for memory, so no jobs can wait for each other.
- * (Before it fails it makes do with a sort in place, which connection.c
- * decides.)  Once it has sorted it gives back all but what its order takes.
+ * (Before it fails it makes do with a sort in place, and then goes on on
+ * another device, which connection.c decides.)  Once it has sorted it gives
+ * back all but what its order takes, and its keys if it has several parts.
+ *
+ * Only a job for which no device would ever do is divided from the start.  When
+ * it is first in the queue it waits until enough is free of all devices
+ * together, and reserves that at once.
  *
  * A device whose job has failed gets no others for a while, if there is
  * another one that could do them; then it is tried again.  The last one is
@@ -168,14 +173,13 @@ devices_name(char *names, size_t size)
 	}
 }
 
-void
+size_t
 devices_name_one(int number, char *name, size_t size)
 {
 	if (ndevices == 1)
-		snprintf(name, size, "%s", devices[number].info.name);
-	else
-		snprintf(name, size, "%s, device %d", devices[number].info.name,
-				 number);
+		return snprintf(name, size, "%s", devices[number].info.name);
+	return snprintf(name, size, "%s, device %d", devices[number].info.name,
+					number);
 }
 
 int
@@ -221,21 +225,6 @@ devices_describe(int number, Message *message)
 	pthread_mutex_unlock(&mutex);
 }
 
-uint64_t
-devices_most_memory(void)
-{
-	uint64_t	most = 0;
-
-	pthread_mutex_lock(&mutex);
-	for (int number = 0; number < ndevices; number++)
-	{
-		if (is_in(&devices[number]) && devices[number].total > most)
-			most = devices[number].total;
-	}
-	pthread_mutex_unlock(&mutex);
-	return most;
-}
-
 static void
 enqueue(Waiter *waiter)
 {
@@ -274,16 +263,114 @@ wait_for_change(void)
 	pthread_cond_timedwait(&changed, &mutex, &deadline);
 }
 
-/* Could any device have so much, with no other job?  With the mutex held. */
-static bool
-is_possible(uint64_t bytes)
+/*
+ * What a device has left for jobs, or would have without any.  This and what
+ * follows, with the mutex held.
+ */
+static uint64_t
+available(const Device *device, bool without_jobs)
 {
-	for (int number = 0; number < ndevices; number++)
+	if (!is_in(device))
+		return 0;
+	return without_jobs ? device->total : device->total - device->reserved;
+}
+
+static bool
+has_device(const Reservation *reservations, int count, int number)
+{
+	for (int i = 0; i < count; i++)
 	{
-		if (is_in(&devices[number]) && bytes <= devices[number].total)
+		if (reservations[i].device == number)
 			return true;
 	}
 	return false;
+}
+
+/* The device that has most, beside those; -1 if none has anything. */
+static int
+one_with_most(const Reservation *beside, int count, bool without_jobs)
+{
+	uint64_t	most = 0;
+	int			best = -1;
+
+	for (int number = 0; number < ndevices; number++)
+	{
+		uint64_t	bytes = available(&devices[number], without_jobs);
+
+		if (bytes > most && !has_device(beside, count, number))
+		{
+			most = bytes;
+			best = number;
+		}
+	}
+	return best;
+}
+
+/* Could, or can, one device have so much? */
+static bool
+one_has(uint64_t bytes, bool without_jobs)
+{
+	int			number = one_with_most(NULL, 0, without_jobs);
+
+	return number >= 0 && bytes <= available(&devices[number], without_jobs);
+}
+
+/*
+ * Divides a job among as few devices as have what it needs; false if all
+ * together do not.  Nothing is reserved yet.
+ */
+static bool
+divide(Demand demand, bool without_jobs, Reservation *reservations)
+{
+	uint64_t	missing = demand.bytes;
+
+	if (demand.for_part == 0)
+		return false;
+	for (int count = 0; missing > 0; count++)
+	{
+		int			number = one_with_most(reservations, count, without_jobs);
+		uint64_t	bytes;
+
+		if (count > 0)
+			missing += demand.for_part;
+		if (count == MAX_PARTS || number < 0)
+			return false;
+		bytes = available(&devices[number], without_jobs);
+		if (bytes <= demand.for_part)
+			return false;
+		if (bytes > missing)
+			bytes = missing;
+		reservations[count] = (Reservation) {number, bytes};
+		missing -= bytes;
+	}
+	return true;
+}
+
+static void
+clear(Reservation *reservations)
+{
+	for (int i = 0; i < MAX_PARTS; i++)
+		reservations[i] = NO_RESERVATION;
+}
+
+/* Could there be so much for a job, if it was the only one? */
+static bool
+is_possible(Demand demand)
+{
+	Reservation ignored[MAX_PARTS];
+
+	return one_has(demand.bytes, true) || divide(demand, true, ignored);
+}
+
+bool
+devices_could_have(Demand demand)
+{
+	bool		possible;
+
+	pthread_mutex_lock(&mutex);
+	possible = is_possible(demand);
+	pthread_mutex_unlock(&mutex);
+	return possible;
 }
 
 /* Has the one device less load than the other? */
@@ -294,9 +381,9 @@ has_less_load(const Device *device, const Device *other)
 		device->reserved < other->reserved : device->jobs < other->jobs;
 }
 
-/* Reserves memory, with the mutex held, if there is a device with that much. */
-static bool
-reserve(uint64_t bytes, Reservation *reservation)
+/* The device with the least load that has so much left; -1 if none has. */
+static int
+one_with_least_load(uint64_t bytes)
 {
 	Device	   *best = NULL;
 
@@ -304,33 +391,57 @@ reserve(uint64_t bytes, Reservation *reservation)
 	{
 		Device	   *device = &devices[number];
 
-		if (is_in(device) && bytes <= device->total - device->reserved &&
+		if (is_in(device) && bytes <= available(device, false) &&
 			(best == NULL || has_less_load(device, best)))
 			best = device;
 	}
-	if (best == NULL)
+	return best != NULL ? (int) (best - devices) : -1;
+}
+
+/* Notes what a job, or a part of it, has. */
+static void
+note_reserved(const Reservation *reservation)
+{
+	devices[reservation->device].reserved += reservation->bytes;
+	devices[reservation->device].jobs++;
+}
+
+/* Reserves memory if there is enough. */
+static bool
+reserve(Demand demand, Reservation *reservations)
+{
+	clear(reservations);
+	if (one_has(demand.bytes, true))
+	{
+		reservations[0].device = one_with_least_load(demand.bytes);
+		reservations[0].bytes = demand.bytes;
+		if (reservations[0].device < 0)
+			return false;
+	}
+	else if (!divide(demand, false, reservations))
+	{
+		clear(reservations);
 		return false;
-	best->reserved += bytes;
-	best->jobs++;
-	reservation->device = best - devices;
-	reservation->bytes = bytes;
+	}
+	for (int i = 0; i < MAX_PARTS && reservations[i].device >= 0; i++)
+		note_reserved(&reservations[i]);
 	return true;
 }
 
 bool
-devices_reserve(uint64_t bytes, Reservation *reservation)
+devices_reserve(Demand demand, Reservation *reservations)
 {
 	bool		granted;
 
 	pthread_mutex_lock(&mutex);
-	granted = first_waiter == NULL && reserve(bytes, reservation);
+	granted = first_waiter == NULL && reserve(demand, reservations);
 	pthread_mutex_unlock(&mutex);
 	return granted;
 }
 
 bool
-devices_wait(uint64_t bytes, bool (*cancelled) (void *), void *argument,
-			 Reservation *reservation)
+devices_wait(Demand demand, bool (*cancelled) (void *), void *argument,
+			 Reservation *reservations)
 {
 	Waiter		self;
 	bool		granted;
@@ -339,13 +450,32 @@ devices_wait(uint64_t bytes, bool (*cancelled) (void *), void *argument,
 	enqueue(&self);
 	for (;;)
 	{
-		granted = first_waiter == &self && reserve(bytes, reservation);
-		if (granted || !is_possible(bytes) || cancelled(argument))
+		granted = first_waiter == &self && reserve(demand, reservations);
+		if (granted || !is_possible(demand) || cancelled(argument))
 			break;
 		wait_for_change();
 	}
 	dequeue(&self);
 	pthread_mutex_unlock(&mutex);
+	return granted;
+}
+
+bool
+devices_add(const Reservation *reservations, int count, uint64_t bytes,
+			Reservation *added)
+{
+	bool		granted;
+
+	pthread_mutex_lock(&mutex);
+	added->device = one_with_most(reservations, count, false);
+	added->bytes = bytes;
+	granted = added->device >= 0 &&
+		bytes <= available(&devices[added->device], false);
+	if (granted)
+		note_reserved(added);
+	pthread_mutex_unlock(&mutex);
+	if (!granted)
+		*added = NO_RESERVATION;
 	return granted;
 }
 

@@ -14,7 +14,10 @@
 /* How long a device that has failed gets no jobs if there are others. */
 #define OUT_SECONDS		60
 
-/* What a job has: part of the memory of a device. */
+/* Devices that one job can have memory of. */
+#define MAX_PARTS		8
+
+/* What a job, or a part of it, has: some of the memory of a device. */
 typedef struct Reservation
 {
 	int			device;			/* its number, -1 for none */
@@ -35,32 +38,55 @@ extern bool devices_start(const Engine *engine, const char *wanted,
 /* Writes the names of the devices that are ready. */
 extern void devices_name(char *names, size_t size);
 
-/* Writes how one device is called where there may be several. */
-extern void devices_name_one(int number, char *name, size_t size);
+/*
+ * Writes how one device is called where there may be several.  Returns the
+ * length, as snprintf() does.
+ */
+extern size_t devices_name_one(int number, char *name, size_t size);
 
 /* The number of devices, in use or not, and how one is. */
 extern int	devices_count(void);
 extern void devices_describe(int number, Message *message);
 
-/* The most that a job can reserve just now if it is the only one. */
-extern uint64_t devices_most_memory(void);
+/*
+ * What a new job needs: so much memory of one device.  If no device has that,
+ * also without other jobs, the job is divided among as few as together have it,
+ * each beyond the first with "for_part" more; if that is 0 it cannot be.
+ */
+typedef struct Demand
+{
+	uint64_t	bytes;
+	uint64_t	for_part;
+} Demand;
+
+/* Could it be met just now if there was no other job? */
+extern bool devices_could_have(Demand demand);
 
 /*
- * Reserves memory for a new job on the device with the least load that has so
- * much.  False if there is none, or if others wait.
+ * Reserves memory for a new job: on the device with the least load, or where
+ * most is left if it takes several.  Of the MAX_PARTS reservations those that
+ * are not needed have no device.  False if there is too little memory, or if
+ * others wait.
  */
-extern bool devices_reserve(uint64_t bytes, Reservation *reservation);
+extern bool devices_reserve(Demand demand, Reservation *reservations);
 
 /*
  * The same, waiting behind the jobs that came before.  Asks "cancelled" now
- * and then, and returns false if that is true; also false, at once, if no
- * device could ever have so much.
+ * and then, and returns false if that is true; also false, at once, if there
+ * could never be so much.
  */
-extern bool devices_wait(uint64_t bytes, bool (*cancelled) (void *),
-						 void *argument, Reservation *reservation);
+extern bool devices_wait(Demand demand, bool (*cancelled) (void *),
+						 void *argument, Reservation *reservations);
 
 /* Reserves more for a job that has begun, or returns false.  Never waits. */
 extern bool devices_grow(Reservation *reservation, uint64_t bytes);
+
+/*
+ * Reserves memory for another part of a job that has begun, on the device that
+ * has most left of those that it has not, or returns false.  Never waits.
+ */
+extern bool devices_add(const Reservation *reservations, int count,
+						uint64_t bytes, Reservation *added);
 
 /* Gives back all but so many bytes. */
 extern void devices_shrink(Reservation *reservation, uint64_t kept);

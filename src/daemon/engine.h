@@ -43,7 +43,8 @@ typedef struct Engine
 
 	/*
 	 * Bytes a job takes at its highest, which is during run.  A job that has
-	 * run keeps sizeof(uint32_t) a row, its order, and has freed all else.
+	 * run keeps sizeof(uint32_t) a row, its order, and has freed all else
+	 * unless it keeps its keys.
 	 */
 	uint64_t	(*job_memory) (const KeyShape *shape, uint64_t nrows,
 							   uint64_t nwords);
@@ -54,6 +55,10 @@ typedef struct Engine
 	 */
 	uint64_t	(*job_memory_in_place) (const KeyShape *shape, uint64_t nrows,
 										uint64_t nwords);
+
+	/* The same for a job that has run and keeps its keys. */
+	uint64_t	(*job_memory_kept) (const KeyShape *shape, uint64_t nrows,
+									uint64_t nwords);
 
 	/*
 	 * A job, on a device that is ready: see device_sort.h, whose functions
@@ -67,12 +72,16 @@ typedef struct Engine
 						 uint64_t *ticket, DeviceError *error);
 	bool		(*wait_pushed) (EngineJob *job, uint64_t ticket,
 								DeviceError *error);
+	void		(*keep_keys) (EngineJob *job);
 	bool		(*run) (EngineJob *job, uint64_t memory, DeviceError *error);
 
 	/* How a job that has run was sorted, for EXPLAIN; a constant. */
 	const char *(*method) (const EngineJob *job);
 	bool		(*pull) (EngineJob *job, uint64_t first, uint32_t count,
 						 uint32_t *order, DeviceError *error);
+	bool		(*pull_keys) (EngineJob *job, uint64_t first, uint32_t step,
+							  uint32_t count, uint32_t key_words,
+							  uint64_t *words, DeviceError *error);
 	void		(*end) (EngineJob *job);
 
 	/* Has an error made the engine unusable for the rest of this process? */

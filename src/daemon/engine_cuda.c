@@ -32,6 +32,12 @@ cuda_wait_pushed(EngineJob *job, uint64_t ticket, DeviceError *error)
 	return device_sort_wait_pushed((DeviceSort *) job, ticket, error);
 }
 
+static void
+cuda_keep_keys(EngineJob *job)
+{
+	device_sort_keep_keys((DeviceSort *) job);
+}
+
 static bool
 cuda_run(EngineJob *job, uint64_t memory, DeviceError *error)
 {
@@ -51,6 +57,14 @@ cuda_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
 	return device_sort_pull((DeviceSort *) job, first, count, order, error);
 }
 
+static bool
+cuda_pull_keys(EngineJob *job, uint64_t first, uint32_t step, uint32_t count,
+			   uint32_t key_words, uint64_t *words, DeviceError *error)
+{
+	return device_sort_pull_keys((DeviceSort *) job, first, step, count,
+								 key_words, words, error);
+}
+
 static void
 cuda_end(EngineJob *job)
 {
@@ -66,12 +80,15 @@ const Engine cuda_engine = {
 	.unpin = device_unpin,
 	.job_memory = device_sort_memory,
 	.job_memory_in_place = device_sort_memory_in_place,
+	.job_memory_kept = device_sort_memory_kept,
 	.begin = cuda_begin,
 	.push = cuda_push,
 	.wait_pushed = cuda_wait_pushed,
+	.keep_keys = cuda_keep_keys,
 	.run = cuda_run,
 	.method = cuda_method,
 	.pull = cuda_pull,
+	.pull_keys = cuda_pull_keys,
 	.end = cuda_end,
 	.is_lost = device_is_lost
 };

@@ -36,6 +36,7 @@ struct EngineJob
 	uint64_t	max_rows;
 	HostSortEntry *entries;
 	uint32_t   *order;			/* in the memory of the entries */
+	bool		keeps_keys;
 	EngineCancelled cancelled;
 	void	   *argument;
 	jmp_buf		give_up;
@@ -109,13 +110,25 @@ is_faulty(int device)
 
 /* Memory grows by an eighth, so that much is what may be unused of it. */
 static uint64_t
-host_job_memory(const KeyShape *shape, uint64_t nrows, uint64_t nwords)
+bytes_of_keys(const KeyShape *shape, uint64_t nrows, uint64_t nwords)
 {
-	uint64_t	key_bytes = nwords * sizeof(uint64_t);
+	uint64_t	bytes = nwords * sizeof(uint64_t);
 
 	if (shape->fixed_words == 0)
-		key_bytes += nrows * sizeof(uint64_t);
-	return key_bytes + key_bytes / 8 + nrows * sizeof(HostSortEntry);
+		bytes += nrows * sizeof(uint64_t);
+	return bytes + bytes / 8;
+}
+
+static uint64_t
+host_job_memory(const KeyShape *shape, uint64_t nrows, uint64_t nwords)
+{
+	return bytes_of_keys(shape, nrows, nwords) + nrows * sizeof(HostSortEntry);
+}
+
+static uint64_t
+host_job_memory_kept(const KeyShape *shape, uint64_t nrows, uint64_t nwords)
+{
+	return bytes_of_keys(shape, nrows, nwords) + nrows * sizeof(uint32_t);
 }
 
 static void
@@ -204,16 +217,25 @@ give_up_if_cancelled(void *argument)
 		longjmp(job->give_up, 1);
 }
 
-/* Frees all that a job has but its order. */
 static void
-keep_order_only(EngineJob *job)
+host_keep_keys(EngineJob *job)
+{
+	job->keeps_keys = true;
+}
+
+/* Frees all that a job has but its order, and keys that it keeps. */
+static void
+keep_order(EngineJob *job)
 {
 	void	   *order;
 
-	free(job->words);
-	job->words = NULL;
-	free(job->ends);
-	job->ends = NULL;
+	if (!job->keeps_keys)
+	{
+		free(job->words);
+		job->words = NULL;
+		free(job->ends);
+		job->ends = NULL;
+	}
 
 	/* the order is at the start of the entries; one byte more is not none */
 	order = realloc(job->entries, job->nrows * sizeof(uint32_t) + 1);
@@ -248,7 +270,7 @@ host_run(EngineJob *job, uint64_t memory, DeviceError *error)
 		return false;
 	}
 	(void) host_sort(&keys, job->entries, give_up_if_cancelled, job);
-	keep_order_only(job);
+	keep_order(job);
 	return true;
 }
 
@@ -269,6 +291,27 @@ host_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
 }
 
 static bool
+host_pull_keys(EngineJob *job, uint64_t first, uint32_t step, uint32_t count,
+			   uint32_t key_words, uint64_t *words, DeviceError *error)
+{
+	uint32_t	fixed_words = job->shape.fixed_words;
+
+	(void) error;
+	for (uint32_t i = 0; i < count; i++)
+	{
+		uint64_t	row = ORDER_ROW(job->order[first + (uint64_t) i * step]);
+		uint64_t	begin = fixed_words != 0 ? row * fixed_words :
+			row == 0 ? 0 : job->ends[row - 1];
+		uint64_t	end = fixed_words != 0 ? begin + fixed_words :
+			job->ends[row];
+
+		for (uint32_t word = 0; word < key_words; word++)
+			*words++ = begin + word < end ? job->words[begin + word] : 0;
+	}
+	return true;
+}
+
+static bool
 host_is_lost(void)
 {
 	return false;
@@ -281,12 +324,15 @@ const Engine host_engine = {
 	.start = host_start,
 	.job_memory = host_job_memory,
 	.job_memory_in_place = host_job_memory,
+	.job_memory_kept = host_job_memory_kept,
 	.begin = host_begin,
 	.push = host_push,
 	.wait_pushed = host_wait_pushed,
+	.keep_keys = host_keep_keys,
 	.run = host_run,
 	.method = host_method,
 	.pull = host_pull,
+	.pull_keys = host_pull_keys,
 	.end = host_end,
 	.is_lost = host_is_lost
 };

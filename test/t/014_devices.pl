@@ -1,6 +1,6 @@
 # Several devices: which ones gpusortd uses, what becomes of a sort whose device
-# fails, of one that has to wait for a device, and of one that is too large for
-# any.  The devices are those that the host engine has for tests.
+# fails, of one that has to wait for a device, of one that is too large for any,
+# and of one that is only too large for a single one.  The devices are those that the host engine has for tests.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -257,5 +257,72 @@ foreach my $how (sort keys %large)
 		like($err, $reason, 'and says so');
 	}
 }
+
+#
+# One sort on two devices
+#
+
+sub restart_with_devices
+{
+	my ($devices, $faulty) = @_;
+	$ENV{GPUSORTD_HOST_DEVICES} = $devices;
+	$ENV{GPUSORTD_HOST_FAULT} = $faulty;
+	$node->restart;
+	wait_for_devices('0 ready, 1 ready', 'with two devices of little memory');
+}
+
+# Runs SQL when the devices have nothing left of what was before.
+sub run_alone
+{
+	my ($sql) = @_;
+	$node->poll_query_until('postgres', 'SELECT sum(jobs) = 0 FROM gpusort_devices') or die 'jobs do not end';
+	my (undef, $stdout, $stderr) = $node->psql('postgres', "SET work_mem = '512MB'; $sql");
+	return "$stdout$stderr";
+}
+
+$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.devices = 'all'");
+restart_with_devices('20,20', '-1');
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE numbers AS SELECT hashint4(i) random, i % 1000 ties, -i down, 7 same FROM generate_series(1, 600000) i;
+CREATE TABLE texts AS SELECT md5((i / 2)::text) t FROM generate_series(1, 200000) i;
+CREATE TABLE fewer AS SELECT random FROM numbers LIMIT 400000;
+ANALYZE numbers, texts, fewer;
+CREATE FUNCTION unexpected_numbers() RETURNS SETOF numbers ROWS 10 LANGUAGE plpgsql AS
+	$$ BEGIN RETURN QUERY SELECT * FROM numbers; END $$;
+CREATE FUNCTION unexpected_texts() RETURNS SETOF texts ROWS 10 LANGUAGE plpgsql AS
+	$$ BEGIN RETURN QUERY SELECT * FROM texts; END $$;
+SQL
+my $both = qr/Sort Method: radix sort, 2 parts merged\n *Device: gpusortd \(host\), device \d and gpusortd \(host\), device \d\n/;
+foreach my $table ('numbers', 'unexpected_numbers()', 'texts', 'unexpected_texts()')
+{
+	foreach my $column ($table =~ /numbers/ ? ('random', 'ties', 'down', 'same') : ('t COLLATE "C"', 't COLLATE "C" DESC'))
+	{
+		my $sorted = "SELECT * FROM (SELECT * FROM $table OFFSET 0) s ORDER BY $column";
+		my ($name) = $column =~ /^(\w+)/;
+		my $digest = "SELECT count(*), md5(string_agg($name\::text, ',')) FROM ($sorted) s;";
+		my $expected = $node->safe_psql('postgres', "SET gpusort.enable = off; $digest");
+		is(run_alone($digest), $expected, "$table is sorted by $column");
+		like(run_alone("EXPLAIN (ANALYZE, COSTS OFF) $sorted"), $both, 'on two devices');
+	}
+}
+is(run_alone(<<'SQL'), '', 'so is an index that is built');
+SET maintenance_work_mem = '512MB';
+SET max_parallel_maintenance_workers = 0;
+CREATE INDEX fewer_random ON fewer (random);
+SELECT bt_index_parent_check('fewer_random', true);
+SQL
+is($node->counter('indexes_device'), '1', 'on devices');
+is($node->counter('device_full') + $node->counter('device_faults'), '0', 'and none goes without');
+is( $node->safe_psql('postgres', 'SELECT min(sorts) = max(sorts), sum(jobs), sum(memory_used) FROM gpusort_devices'),
+	't|0|0', 'both have done the same, and keep nothing');
+
+# one of them fails with its part
+my $small = 'SELECT md5(string_agg(ties::text, \',\')) FROM (SELECT ties FROM (SELECT * FROM numbers LIMIT 1000) s ORDER BY ties) s;';
+my $large = 'SELECT md5(string_agg(random::text, \',\')) FROM (SELECT random FROM (SELECT * FROM numbers OFFSET 0) s ORDER BY random) s;';
+my $expected = $node->safe_psql('postgres', "SET gpusort.enable = off; $large");
+restart_with_devices('20,20', '1');
+like(run_alone($large), qr/^$expected.*DETAIL:  GPUSORTD_HOST_FAULT has it so\./s, 'a sort is right if one of its parts fails');
+is(devices(), '0 ready, 1 failed GPUSORTD_HOST_FAULT has it so', 'the device is taken out');
+is(run_alone($small), $node->safe_psql('postgres', "SET gpusort.enable = off; $small"), 'the other one goes on');
 $node->stop;
 done_testing();

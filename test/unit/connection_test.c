@@ -4,10 +4,10 @@
  *	  Tests of how a connection of gpusortd reserves memory for its job, and of
  *	  what it does when that fails.
  *
- * With an engine that sorts nothing, but takes ten times as
- * much memory when it does not sort in place; the host engine has no such
- * choice.  Any step of a job can be told to fail on a device.  Each job is
- * served by a thread of this process.
+ * With an engine that sorts nothing, but takes ten times as much memory when it
+ * does not sort in place; the host engine has no such choice.  All keys are equal
+ * to it, so that parts are merged one after the other.  Any step of a job can be
+ * told to fail on a device.  Each job is served by a thread of this process.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,13 +31,16 @@
 /* How long anything that should happen may take. */
 #define PATIENCE_SECONDS	30
 
-#define ROW_BYTES			100
-#define ROW_BYTES_IN_PLACE	10
+#define ROW_BYTES			10
+#define ROW_BYTES_IN_PLACE	1
 #define BUDGET_BYTES		UINT64_C(1000000)
 
 /* Rows for which the budget suffices, in either way. */
 #define MOST_ROWS			(BUDGET_BYTES / ROW_BYTES)
 #define MOST_ROWS_IN_PLACE	(BUDGET_BYTES / ROW_BYTES_IN_PLACE)
+
+/* Rows of a chunk, at most. */
+#define CHUNK_ROWS			50000
 
 static int	ndevices;
 
@@ -52,6 +55,7 @@ typedef enum Step
 	STEP_PUSH,
 	STEP_WAIT_PUSHED,
 	STEP_RUN,
+	STEP_PULL_KEYS,				/* only of a job with several parts */
 	STEP_PULL,
 	STEP_GIVEN_UP,				/* run, when the client is gone */
 	STEP_NONE
@@ -102,6 +106,7 @@ struct EngineJob
 	void	   *argument;
 	uint64_t	nrows;
 	bool		in_place;
+	bool		keeps_keys;
 };
 
 static uint64_t
@@ -160,6 +165,12 @@ test_wait_pushed(EngineJob *job, uint64_t ticket, DeviceError *error)
 	return test_step(STEP_WAIT_PUSHED, job->device, error);
 }
 
+static void
+test_keep_keys(EngineJob *job)
+{
+	job->keeps_keys = true;
+}
+
 static bool
 test_run(EngineJob *job, uint64_t memory, DeviceError *error)
 {
@@ -189,10 +200,24 @@ static bool
 test_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
 		  DeviceError *error)
 {
-	(void) first;
 	if (!test_step(STEP_PULL, job->device, error))
 		return false;
-	memset(order, 0, count * sizeof(uint32_t));
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = (uint32_t) first + i;
+	return true;
+}
+
+static bool
+test_pull_keys(EngineJob *job, uint64_t first, uint32_t step, uint32_t count,
+			   uint32_t key_words, uint64_t *words, DeviceError *error)
+{
+	(void) first;
+	(void) step;
+	if (!job->keeps_keys)
+		wrong("keys are pulled that were not kept");
+	if (!test_step(STEP_PULL_KEYS, job->device, error))
+		return false;
+	memset(words, 0, count * key_words * sizeof(uint64_t));
 	return true;
 }
 
@@ -215,12 +240,15 @@ static const Engine test_engine = {
 	.start = test_start,
 	.job_memory = test_job_memory,
 	.job_memory_in_place = test_job_memory_in_place,
+	.job_memory_kept = test_job_memory_in_place,
 	.begin = test_begin,
 	.push = test_push,
 	.wait_pushed = test_wait_pushed,
+	.keep_keys = test_keep_keys,
 	.run = test_run,
 	.method = test_method,
 	.pull = test_pull,
+	.pull_keys = test_pull_keys,
 	.end = test_end,
 	.is_lost = test_is_lost
 };
@@ -234,8 +262,8 @@ typedef struct Job
 {
 	int			socket;
 	pthread_t	server;
+	int			ring;			/* its descriptor */
 	uint64_t	nrows;
-	char		device[MESSAGE_TEXT_SIZE];
 	Message		answer;			/* the last */
 } Job;
 
@@ -257,9 +285,19 @@ send_message(Job *job, const Message *message)
 static bool
 expect(Job *job, MessageKind kind)
 {
-	if (recv(job->socket, &job->answer, sizeof(Message), 0) !=
-		sizeof(Message))
+	char		control[CMSG_SPACE(sizeof(int))];
+	struct iovec part = {&job->answer, sizeof(Message)};
+	struct msghdr envelope = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control)
+	};
+
+	if (recvmsg(job->socket, &envelope, 0) != sizeof(Message))
 		return wrong("no message of kind %d came", kind);
+	if (CMSG_FIRSTHDR(&envelope) != NULL)
+		memcpy(&job->ring, CMSG_DATA(CMSG_FIRSTHDR(&envelope)), sizeof(int));
 	if (job->answer.kind != kind)
 		return wrong("expected a message of kind %d, received %u", kind,
 					 job->answer.kind);
@@ -272,7 +310,7 @@ connect_job(void)
 {
 	struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
 	int			sockets[2];
-	Job			job = {0};
+	Job			job = {.ring = -1};
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets) < 0)
 		exit(2);
@@ -294,22 +332,29 @@ begin(DeviceAlgorithm algorithm, uint64_t expected_rows, MessageKind kind)
 	message.u.hello.fixed_words = 1;
 	message.u.hello.algorithm = algorithm;
 	message.u.hello.expected_rows = expected_rows;
-	if (send_message(&job, &message) && expect(&job, kind) &&
-		kind == MSG_WELCOME)
-		strcpy(job.device, job.answer.u.welcome.device);
+	if (send_message(&job, &message))
+		(void) expect(&job, kind);
 	return job;
 }
 
-/* Adds rows, and receives an answer of this kind. */
+/* Adds rows, and receives an answer of this kind to the last of them. */
 static bool
-add_rows(Job *job, uint32_t nrows, MessageKind kind)
+add_rows(Job *job, uint64_t nrows, MessageKind kind)
 {
-	Message		message = {.kind = MSG_KEYS};
+	while (nrows > 0)
+	{
+		Message		message = {.kind = MSG_KEYS};
+		uint32_t	count = nrows < CHUNK_ROWS ? (uint32_t) nrows : CHUNK_ROWS;
 
-	message.u.keys.nrows = nrows;
-	message.u.keys.nwords = nrows;
-	job->nrows += nrows;
-	return send_message(job, &message) && expect(job, kind);
+		message.u.keys.nrows = count;
+		message.u.keys.nwords = count;
+		job->nrows += count;
+		nrows -= count;
+		if (!send_message(job, &message) ||
+			!expect(job, nrows > 0 ? MSG_KEYS_TAKEN : kind))
+			return false;
+	}
+	return true;
 }
 
 /* Sorts, and looks whether it was done in this way. */
@@ -325,9 +370,40 @@ run(Job *job, const char *method)
 			  job->answer.u.sorted.method);
 }
 
+/*
+ * Receives the order: as all keys are equal, that of the rows' numbers.  Gives
+ * all of it back.
+ */
+static void
+receive_order(Job *job)
+{
+	uint32_t	row = 0;
+
+	while (row < job->nrows && expect(job, MSG_ORDER))
+	{
+		uint32_t	count = job->answer.u.order.count;
+		uint32_t	entries[2];
+		off_t		chunk = (off_t) job->answer.u.order.chunk * CHUNK_BYTES;
+
+		if (pread(job->ring, &entries[0], 4, chunk) != 4 ||
+			pread(job->ring, &entries[1], 4, chunk + (count - 1) * 4) != 4)
+			wrong("could not read the ring");
+		if (entries[0] != row || entries[1] != row + count - 1)
+			wrong("rows %u to %u are at entries %u to %u", entries[0],
+				  entries[1], row, row + count - 1);
+		row += count;
+		job->answer.kind = MSG_ORDER_TAKEN;
+		(void) send_message(job, &job->answer);
+	}
+	if (row != job->nrows)
+		wrong("%u entries of %llu came", row, (unsigned long long) job->nrows);
+}
+
 static void
 end(Job *job)
 {
+	if (job->ring >= 0)
+		close(job->ring);
 	close(job->socket);
 	pthread_join(job->server, NULL);
 }
@@ -491,16 +567,24 @@ fail_job(FailureCause cause)
 	end(&job);
 }
 
+/* Looks which devices have sorted. */
+static void
+check_device(const Job *job, const char *device)
+{
+	if (strcmp(job->answer.u.sorted.device, device) != 0)
+		wrong("it was sorted by \"%s\" instead of \"%s\"",
+			  job->answer.u.sorted.device, device);
+}
+
 /* A small job, which this device is to do. */
 static void
 do_job(const char *device)
 {
 	Job			job = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
 
-	if (strcmp(job.device, device) != 0)
-		wrong("it went to \"%s\" instead of \"%s\"", job.device, device);
 	if (add_rows(&job, 10, MSG_KEYS_TAKEN))
 		run(&job, "in full");
+	check_device(&job, device);
 	end(&job);
 }
 
@@ -547,34 +631,200 @@ test_given_up(void)
 	conclude("does not blame the device for a job that is given up");
 }
 
-/* It does not fit in beside another one, but would on the other device. */
+#define BOTH_DEVICES	"device 0, device 0 and device 1, device 1"
+
+/* It does not fit in beside another one: it goes on on the other device. */
 static void
 test_growth_on_several(void)
 {
-	Job			first = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	Job			grower = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
 	Job			second = begin(DEVICE_SORT_AUTO, MOST_ROWS, MSG_WELCOME);
-	Job			third = begin(DEVICE_SORT_AUTO, MOST_ROWS - 10, MSG_WELCOME);
+	Job			holder = begin(DEVICE_SORT_AUTO, MOST_ROWS - 20, MSG_WELCOME);
 
-	if (strcmp(first.device, third.device) != 0)
-		wrong("the third went to %s", third.device);
-	(void) add_rows(&first, 1000, MSG_FAILED);
-	if (first.answer.u.failed.cause != FAILURE_FULL)
-		wrong("cause %u with both devices full", first.answer.u.failed.cause);
-	end(&first);
-	end(&second);
+	if (add_rows(&grower, 1000, MSG_FAILED) &&
+		grower.answer.u.failed.cause != FAILURE_FULL)
+		wrong("cause %u with both devices full",
+			  grower.answer.u.failed.cause);
+	end(&grower);
 
-	first = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
-	if (strcmp(first.device, third.device) == 0)
-		wrong("it went to the device with more load");
-	second = begin(DEVICE_SORT_AUTO, MOST_ROWS - 10, MSG_WELCOME);
-	end(&third);
-	(void) add_rows(&first, 1000, MSG_FAILED);
-	if (first.answer.u.failed.cause != FAILURE_ELSEWHERE)
-		wrong("cause %u with the other device free",
-			  first.answer.u.failed.cause);
-	end(&first);
+	grower = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
 	end(&second);
-	conclude("tells a job that outgrows its device of another one");
+	if (add_rows(&grower, 20, MSG_KEYS_TAKEN) &&
+		add_rows(&grower, MOST_ROWS_IN_PLACE, MSG_KEYS_TAKEN))
+		run(&grower, "in full and in place, 2 parts merged");
+	check_device(&grower, BOTH_DEVICES);
+	receive_order(&grower);
+	end(&grower);
+	end(&holder);
+	check_state(0, DEVICE_READY, 1);
+	check_state(1, DEVICE_READY, 1);
+	conclude("lets a job that outgrows its device go on on another one");
+}
+
+/* Does a job that is to have several parts, from expectation to order. */
+static void
+do_divided_job(uint64_t expected_rows, uint64_t nrows, const char *method,
+			   const char *device)
+{
+	Job			job = begin(DEVICE_SORT_AUTO, expected_rows, MSG_WELCOME);
+
+	if (add_rows(&job, nrows, MSG_KEYS_TAKEN))
+		run(&job, method);
+	check_device(&job, device);
+	receive_order(&job);
+	end(&job);
+}
+
+static void
+test_several_parts(void)
+{
+	Job			job;
+
+	/* as expected, up to what each part may waste at its end */
+	do_divided_job(MOST_ROWS_IN_PLACE + 1, MOST_ROWS_IN_PLACE + 1,
+				   "in place and in full, 2 parts merged", BOTH_DEVICES);
+	do_divided_job(2 * MOST_ROWS_IN_PLACE - 131072,
+				   2 * MOST_ROWS_IN_PLACE - 131072, "in place, 2 parts merged",
+				   BOTH_DEVICES);
+	job = begin(DEVICE_SORT_AUTO, 2 * MOST_ROWS_IN_PLACE - 131071, MSG_REFUSED);
+	end(&job);
+
+	/* more than expected */
+	do_divided_job(10, MOST_ROWS_IN_PLACE, "in place", "device 0, device 0");
+	do_divided_job(10, MOST_ROWS_IN_PLACE + 1, "in place, 2 parts merged",
+				   BOTH_DEVICES);
+	do_divided_job(MOST_ROWS_IN_PLACE + 1, 2 * MOST_ROWS_IN_PLACE,
+				   "in place, 2 parts merged", BOTH_DEVICES);
+	job = begin(DEVICE_SORT_AUTO, MOST_ROWS_IN_PLACE + 1, MSG_WELCOME);
+	if (add_rows(&job, 2 * MOST_ROWS_IN_PLACE, MSG_KEYS_TAKEN) &&
+		add_rows(&job, 1, MSG_FAILED) &&
+		job.answer.u.failed.cause != FAILURE_FULL)
+		wrong("cause %u with all devices full", job.answer.u.failed.cause);
+	end(&job);
+
+	/* fewer */
+	do_divided_job(MOST_ROWS_IN_PLACE + 1, MOST_ROWS / 2, "in full",
+				   "device 0, device 0");
+	do_divided_job(MOST_ROWS_IN_PLACE + 1, 0, "in full", "device 0, device 0");
+	check_state(0, DEVICE_READY, 7);
+	check_state(1, DEVICE_READY, 4);
+	conclude("has parts on two devices for a job that has no room on one");
+}
+
+static void
+test_three_parts(void)
+{
+	const char *all = BOTH_DEVICES " and device 2, device 2";
+
+	do_divided_job(2 * MOST_ROWS_IN_PLACE + 1, 3 * MOST_ROWS_IN_PLACE,
+				   "in place, 3 parts merged", all);
+	do_divided_job(10, 3 * MOST_ROWS_IN_PLACE, "in place, 3 parts merged", all);
+	do_divided_job(2 * MOST_ROWS_IN_PLACE + 1, 2 * MOST_ROWS_IN_PLACE,
+				   "in place, 2 parts merged", BOTH_DEVICES);
+	check_state(2, DEVICE_READY, 2);
+	conclude("has parts on three devices");
+}
+
+/* A job that needs both devices waits for both. */
+static void
+test_queue_for_several(void)
+{
+	Job			first = begin(DEVICE_SORT_AUTO, MOST_ROWS, MSG_WELCOME);
+	Job			large = begin(DEVICE_SORT_AUTO, MOST_ROWS_IN_PLACE + 500000,
+							  MSG_QUEUED);
+	Job			small = begin(DEVICE_SORT_AUTO, 10, MSG_QUEUED);
+
+	end(&first);
+	if (expect(&large, MSG_WELCOME) && expect(&small, MSG_WELCOME) &&
+		add_rows(&large, MOST_ROWS_IN_PLACE + 1, MSG_KEYS_TAKEN))
+		run(&large, "in place and in full, 2 parts merged");
+	end(&large);
+	end(&small);
+
+	/* what it was expected to have and has not, others have as soon as it runs */
+	large = begin(DEVICE_SORT_AUTO, 2 * MOST_ROWS_IN_PLACE - 131072,
+				  MSG_WELCOME);
+	first = begin(DEVICE_SORT_AUTO, MOST_ROWS, MSG_QUEUED);
+	if (add_rows(&large, MOST_ROWS_IN_PLACE, MSG_KEYS_TAKEN))
+		run(&large, "in place");
+	(void) expect(&first, MSG_WELCOME);
+	end(&large);
+	end(&first);
+	check_state(0, DEVICE_READY, 2);
+	check_state(1, DEVICE_READY, 1);
+	conclude("lets a job wait for both devices if it needs them");
+}
+
+/* Takes a job of two parts to the step that fails in the second one. */
+static void
+test_failing_part(void)
+{
+	Message		message = {.kind = MSG_RUN};
+	bool		fails_early = failing_step < STEP_RUN;
+	Job			job;
+
+	failing_device = 1;
+	job = begin(DEVICE_SORT_AUTO, MOST_ROWS_IN_PLACE + 1, MSG_WELCOME);
+	message.u.run.nrows = MOST_ROWS_IN_PLACE + 1;
+	if (add_rows(&job, MOST_ROWS_IN_PLACE, MSG_KEYS_TAKEN) &&
+		add_rows(&job, 1, fails_early ? MSG_FAILED : MSG_KEYS_TAKEN) &&
+		!fails_early && send_message(&job, &message))
+	{
+		if (failing_step != STEP_RUN)
+			(void) expect(&job, MSG_SORTED);
+		while (failing_step == STEP_PULL && problem[0] == '\0' &&
+			   recv(job.socket, &job.answer, sizeof(Message), 0) ==
+			   sizeof(Message) && job.answer.kind == MSG_ORDER)
+		{
+			job.answer.kind = MSG_ORDER_TAKEN;
+			(void) send_message(&job, &job.answer);
+		}
+		if (failing_step != STEP_PULL)
+			(void) expect(&job, MSG_FAILED);
+	}
+	if (job.answer.kind != MSG_FAILED ||
+		strncmp(job.answer.u.failed.text, "step ", 5) != 0 ||
+		job.answer.u.failed.cause != FAILURE_ELSEWHERE)
+		wrong("step %d: it failed for \"%s\", cause %u", failing_step,
+			  job.answer.u.failed.text, job.answer.u.failed.cause);
+	end(&job);
+	check_state(0, DEVICE_READY, failing_step >= STEP_RUN ? 1 : 0);
+	check_state(1, DEVICE_FAILED, failing_step > STEP_RUN ? 1 : 0);
+
+	/* and what is too large for the other one is refused now */
+	job = begin(DEVICE_SORT_AUTO, MOST_ROWS_IN_PLACE + 1, MSG_REFUSED);
+	if (job.answer.u.failed.cause != FAILURE_FULL)
+		wrong("it is refused for cause %u", job.answer.u.failed.cause);
+	end(&job);
+	conclude("does without a device that fails with a part of a job");
+}
+
+/* The client of a divided job hangs up, at each point. */
+static void
+test_divided_job_given_up(void)
+{
+	for (int phase = 0; phase < 6; phase++)
+	{
+		Job			job = begin(DEVICE_SORT_AUTO, MOST_ROWS_IN_PLACE + 500000,
+								MSG_WELCOME);
+		Message		message = {.kind = MSG_RUN};
+
+		message.u.run.nrows = MOST_ROWS_IN_PLACE + 500000;
+		if (phase >= 1)
+			(void) add_rows(&job, MOST_ROWS_IN_PLACE, MSG_KEYS_TAKEN);
+		if (phase >= 2)
+			(void) add_rows(&job, 500000, MSG_KEYS_TAKEN);
+		if (phase == 3)
+			(void) send_message(&job, &message);
+		if (phase >= 4)
+			run(&job, "in place, 2 parts merged");
+		if (phase == 5)
+			(void) expect(&job, MSG_ORDER);
+		end(&job);
+	}
+	check_state(0, DEVICE_READY, 3);
+	check_state(1, DEVICE_READY, 3);
+	conclude("bears that the client of a divided job hangs up");
 }
 
 /* The client is told that it has to wait, and when not any longer. */
@@ -636,10 +886,18 @@ main(void)
 	with_devices(1, STEP_NONE, test_memory);
 	for (Step step = STEP_BEGIN; step < STEP_GIVEN_UP; step++)
 	{
-		with_devices(2, step, test_failing_device);
-		with_devices(1, step, test_only_device_fails);
+		if (step != STEP_PULL_KEYS)
+		{
+			with_devices(2, step, test_failing_device);
+			with_devices(1, step, test_only_device_fails);
+		}
+		with_devices(2, step, test_failing_part);
 	}
 	with_devices(2, STEP_GIVEN_UP, test_given_up);
 	with_devices(2, STEP_NONE, test_growth_on_several);
+	with_devices(2, STEP_NONE, test_several_parts);
+	with_devices(3, STEP_NONE, test_three_parts);
+	with_devices(2, STEP_NONE, test_queue_for_several);
+	with_devices(2, STEP_NONE, test_divided_job_given_up);
 	return failures > 0;
 }

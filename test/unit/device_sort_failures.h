@@ -74,6 +74,48 @@ fail_each_call(const TestKeys &keys)
 	}
 }
 
+/* The calls that keeping keys makes, and pulling them. */
+inline void
+test_failing_calls_with_kept_keys()
+{
+	TestKeys	keys = fixed_keys(tile_rows, 2, {few, uniform});
+	PinnedArray<uint64_t> words(keys.words.size());
+	PinnedArray<uint64_t> pulled(keys.words.size());
+	bool		was_reached = true;
+
+	std::copy(keys.words.begin(), keys.words.end(), words.get());
+	for (uint64_t nth = 1; was_reached; nth++)
+	{
+		DeviceError error = {""};
+		DeviceSort *sort;
+		uint64_t	ticket;
+		bool		good;
+
+		cuda_on_cpu::fail_call(nth, cudaErrorMemoryAllocation);
+		sort = device_sort_begin(0, &keys.shape, DEVICE_SORT_AUTO, &error);
+		if (sort != nullptr)
+			device_sort_keep_keys(sort);
+		good = sort != nullptr &&
+			device_sort_push(sort, words.get(), keys.words.size(), nullptr,
+							 static_cast<uint32_t>(keys.nrows), &ticket,
+							 &error) &&
+			device_sort_run(sort, UINT64_MAX, &error) &&
+			device_sort_pull_keys(sort, 0, 1,
+								  static_cast<uint32_t>(keys.nrows), 2,
+								  pulled.get(), &error);
+		was_reached = cuda_on_cpu::calls_made() >= nth;
+		CHECK(good == !was_reached, "call %llu: %s", (unsigned long long) nth,
+			  error.text);
+		CHECK(good || strstr(error.text, ": out of memory") != nullptr,
+			  "call %llu: %s", (unsigned long long) nth, error.text);
+		device_sort_end(sort);
+		cuda_on_cpu::fail_call(0, cudaSuccess);
+		CHECK(cuda_on_cpu::usage().streams == 0 &&
+			  cuda_on_cpu::usage().events == 0, "something is left");
+	}
+	CHECK(!device_is_lost(), "ordinary failures lost the device");
+}
+
 /* The first sort of these also has the calls that make the device ready. */
 inline void
 test_failing_calls()
@@ -256,6 +298,40 @@ test_memory_after_run()
 		  "%llu bytes are kept for the order of %llu rows",
 		  (unsigned long long) kept, (unsigned long long) keys.nrows);
 	device_sort_end(sort);
+}
+
+/*
+ * One that keeps its keys takes no more than device_sort_memory_kept() says
+ * from the end of run on, nor than any other job before that.
+ */
+inline void
+test_memory_of_kept_keys()
+{
+	keeps_keys = true;
+	for (const auto &bounds : memory_bounds)
+		for (uint32_t width : {1, 3})
+		{
+			TestKeys	keys = fixed_keys(9000, width, {few, uniform});
+			uint64_t	bound = bounds.bytes(&keys.shape, keys.nrows,
+											 keys.words.size());
+			uint64_t	kept = device_sort_memory_kept(&keys.shape, keys.nrows,
+													   keys.words.size());
+			std::vector<uint32_t> order;
+			DeviceError error;
+
+			algorithm = bounds.algorithm;
+			memory = bound;
+			cuda_on_cpu::reset_peak();
+			CHECK(sort_keys(keys, 1000, order, &error), "%s", error.text);
+			CHECK(cuda_on_cpu::usage().peak_bytes <= std::max(bound, kept),
+				  "width %u takes %llu bytes", width,
+				  (unsigned long long) cuda_on_cpu::usage().peak_bytes);
+			CHECK(kept < bound || algorithm == DEVICE_SORT_BITONIC,
+				  "to keep keys takes more than to sort them");
+		}
+	algorithm = DEVICE_SORT_AUTO;
+	memory = UINT64_MAX;
+	keeps_keys = false;
 }
 
 /* The last test: nothing works any more after it. */

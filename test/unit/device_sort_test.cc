@@ -239,6 +239,45 @@ test_order_of_equal_keys()
 	algorithm = DEVICE_SORT_AUTO;
 }
 
+/*
+ * Keys that are kept, of all shapes: those of a working word that has bits of
+ * the first word only, of others only, or of both, and no varying bits at all.
+ */
+static void
+test_kept_keys()
+{
+	keeps_keys = true;
+	for (const auto &each : algorithms)
+	{
+		algorithm = each.number;
+		for (uint64_t nrows : {UINT64_C(0), UINT64_C(1), UINT64_C(2),
+							   large(100000, 3000)})
+		{
+			std::vector<std::string> strings;
+			Random		random = {nrows};
+
+			for (uint64_t i = 0; i < nrows; i++)
+				strings.push_back(random_text(random, random.below(60), 3));
+			sort_and_check(string_keys(strings), "strings");
+			for (const auto &distribution : distributions)
+				sort_and_check(fixed_keys(nrows, 1, {distribution.value}),
+							   distribution.name);
+			for (uint32_t width : {2, 5, 16})
+			{
+				sort_and_check(fixed_keys(nrows, width, {few, uniform}),
+							   "few, uniform");
+				sort_and_check(fixed_keys(nrows, width, {uniform, few}),
+							   "uniform, few");
+				sort_and_check(fixed_keys(nrows, width, {constant, pairs}),
+							   "constant, pairs");
+				sort_and_check(fixed_keys(nrows, width, {few}), "few");
+			}
+		}
+	}
+	algorithm = DEVICE_SORT_AUTO;
+	keeps_keys = false;
+}
+
 /* What a sort does that may not use as much memory as it would. */
 static void
 test_short_memory()
@@ -506,6 +545,8 @@ test_refusals()
 		  "pulling too much");
 	CHECK(device_sort_pull(sort, 100, 0, order.get(), &error), "%s",
 		  error.text);
+	CHECK(!device_sort_pull_keys(sort, 0, 1, 1, 2, words.get(), &error),
+		  "pulling keys that are not kept");
 	CHECK(!device_sort_push(sort, words.get(), 200, nullptr, 100, &ticket,
 							&error), "a push after the sort");
 	CHECK(!device_sort_run(sort, UINT64_MAX, &error), "a second sort");
@@ -541,6 +582,43 @@ test_refusals()
 	device_sort_end(sort);
 	device_sort_end(nullptr);
 	CHECK(!device_is_lost(), "the device is called lost");
+}
+
+/* Keys that are asked for of a job that has kept them, but not such. */
+static void
+test_refused_keys()
+{
+	TestKeys	keys = fixed_keys(100, 2, {uniform});
+	PinnedArray<uint64_t> words(2000);
+	DeviceSort *sort;
+	DeviceError error;
+	uint64_t	ticket;
+
+	sort = device_sort_begin(0, &keys.shape, DEVICE_SORT_AUTO, &error);
+	device_sort_keep_keys(sort);
+	std::copy(keys.words.begin(), keys.words.end(), words.get());
+	CHECK(device_sort_push(sort, words.get(), 200, nullptr, 100, &ticket,
+						   &error), "%s", error.text);
+	CHECK(!device_sort_pull_keys(sort, 0, 1, 1, 2, words.get(), &error),
+		  "before the sort");
+	CHECK(device_sort_run(sort, UINT64_MAX, &error), "%s", error.text);
+	CHECK(!device_sort_pull_keys(sort, 0, 1, 101, 2, words.get(), &error),
+		  "too many");
+	CHECK(!device_sort_pull_keys(sort, 100, 1, 1, 2, words.get(), &error),
+		  "beyond the end");
+	CHECK(!device_sort_pull_keys(sort, 1, 33, 4, 2, words.get(), &error),
+		  "too far apart");
+	CHECK(!device_sort_pull_keys(sort, UINT64_MAX, 1, 2, 2, words.get(),
+								 &error), "from nowhere");
+	CHECK(!device_sort_pull_keys(sort, 0, 1, 1, 0, words.get(), &error),
+		  "of no words");
+	CHECK(!device_sort_pull_keys(sort, 0, 1, 1, KEY_MAX_WORDS + 1,
+								 words.get(), &error), "of too many words");
+	CHECK(device_sort_pull_keys(sort, 0, 33, 4, 2, words.get(), &error), "%s",
+		  error.text);
+	CHECK(device_sort_pull_keys(sort, 100, 1, 0, 2, words.get(), &error),
+		  "%s", error.text);
+	device_sort_end(sort);
 }
 
 static void
@@ -598,6 +676,8 @@ main(int argc, char **argv)
 #ifdef CUDA_ON_CPU
 	run_test("no device", test_no_device);
 	run_test("failing calls", test_failing_calls);
+	run_test("failing calls with kept keys",
+			 test_failing_calls_with_kept_keys);
 #endif
 	run_test("device", test_device);
 	run_test("sizes", test_sizes);
@@ -612,6 +692,8 @@ main(int argc, char **argv)
 	run_test("merge", test_merge);
 	run_test("in place", test_in_place);
 	run_test("order of equal keys", test_order_of_equal_keys);
+	run_test("kept keys", test_kept_keys);
+	run_test("refused keys", test_refused_keys);
 	run_test("short memory", test_short_memory);
 	run_test("without ties", test_without_ties);
 	run_test("strings", test_strings);
@@ -633,6 +715,7 @@ main(int argc, char **argv)
 	run_test("monotonic bounds", test_monotonic_bounds);
 	run_test("bound in place", test_bound_in_place);
 	run_test("memory after run", test_memory_after_run);
+	run_test("memory of kept keys", test_memory_of_kept_keys);
 	check_nothing_left("at the end");
 	run_test("lost context", test_lost_context);
 #endif

@@ -15,7 +15,7 @@
 #define HAVE_CUDA
 extern "C"
 {
-#include "../../src/daemon/engine.h"
+#include "../../src/daemon/merge.h"
 }
 
 namespace
@@ -51,33 +51,51 @@ struct Pinned
 	}
 };
 
-/* Takes a job to its end on a device, or to the first step that fails. */
+/* What a job is pushed from, and pulled into. */
+struct JobMemory
+{
+	Pinned<uint64_t> words{nrows};
+	Pinned<uint32_t> order{nrows};
+	Pinned<uint64_t> keys{nrows / 2};
+};
+
+/*
+ * Takes a job to its end on a device, or to the first step that fails.  It keeps
+ * its keys, of which every other one is pulled.
+ */
 bool
-sort_on(int device, Pinned<uint64_t> &words, Pinned<uint32_t> &order)
+sort_on(int device, JobMemory &memory)
 {
 	EngineJob  *job = cuda_engine.begin(device, &shape, DEVICE_SORT_AUTO, never, nullptr, &error);
-	uint64_t	memory = cuda_engine.job_memory(&shape, nrows, nrows);
+	uint64_t	bytes = cuda_engine.job_memory(&shape, nrows, nrows);
+	uint32_t   *order = memory.order.items.data();
 	uint64_t	ticket;
 	bool		sorted;
 
 	if (job == nullptr)
 		return false;
-	sorted = cuda_engine.push(job, words.items.data(), nrows, nullptr, nrows, &ticket, &error) &&
+	cuda_engine.keep_keys(job);
+	sorted = cuda_engine.push(job, memory.words.items.data(), nrows, nullptr, nrows, &ticket, &error) &&
 		cuda_engine.wait_pushed(job, ticket, &error) &&
-		cuda_engine.run(job, memory, &error) &&
-		cuda_engine.pull(job, 0, nrows / 2, order.items.data(), &error) &&
-		cuda_engine.pull(job, nrows / 2, nrows - nrows / 2, order.items.data() + nrows / 2, &error);
+		cuda_engine.run(job, bytes, &error) &&
+		cuda_engine.pull(job, 0, nrows / 2, order, &error) &&
+		cuda_engine.pull(job, nrows / 2, nrows - nrows / 2, order + nrows / 2, &error) &&
+		cuda_engine.pull_keys(job, 1, 2, nrows / 2, 1, memory.keys.items.data(), &error);
 	calls_of_job = cuda_on_cpu::calls_made();
 	if (sorted)
+	{
 		CHECK(strlen(cuda_engine.method(job)) > 0, "it does not say how it sorted");
+		for (uint32_t i = 0; i < nrows / 2; i++)
+			CHECK(memory.keys.items[i] == memory.words.items[ORDER_ROW(order[2 * i + 1])], "key %u is another one", i);
+	}
 	cuda_engine.end(job);
 	return sorted;
 }
 
 bool
-sort(Pinned<uint64_t> &words, Pinned<uint32_t> &order)
+sort(JobMemory &memory)
 {
-	return sort_on(0, words, order);
+	return sort_on(0, memory);
 }
 
 void
@@ -99,26 +117,27 @@ test_start()
 void
 test_job_on(int device)
 {
-	Pinned<uint64_t> words(nrows);
-	Pinned<uint32_t> order(nrows);
+	JobMemory	memory;
+	const std::vector<uint32_t> &order = memory.order.items;
+	std::vector<uint64_t> &words = memory.words.items;
 	std::vector<bool> seen(nrows);
 
 	for (uint32_t row = 0; row < nrows; row++)
-		words.items[row] = row * UINT64_C(7919) % 1000;
-	if (!sort_on(device, words, order))
+		words[row] = row * UINT64_C(7919) % 1000;
+	if (!sort_on(device, memory))
 	{
 		fail("%s", error.text);
 		return;
 	}
 	for (uint32_t entry = 0; entry < nrows; entry++)
 	{
-		uint32_t	row = ORDER_ROW(order.items[entry]);
-		uint64_t	before = entry == 0 ? 0 : words.items[ORDER_ROW(order.items[entry - 1])];
-		bool		tie = entry > 0 && words.items[row] == before;
+		uint32_t	row = ORDER_ROW(order[entry]);
+		uint64_t	before = entry == 0 ? 0 : words[ORDER_ROW(order[entry - 1])];
+		bool		tie = entry > 0 && words[row] == before;
 
 		CHECK(row < nrows && !seen[row], "entry %u is row %u once more", entry, row);
-		CHECK(words.items[row] >= before, "entry %u is out of order", entry);
-		CHECK(tie == ((order.items[entry] & ORDER_TIE) != 0), "the tie of entry %u", entry);
+		CHECK(words[row] >= before, "entry %u is out of order", entry);
+		CHECK(tie == ((order[entry] & ORDER_TIE) != 0), "the tie of entry %u", entry);
 		seen[row] = true;
 	}
 }
@@ -132,28 +151,80 @@ test_job()
 	test_job_on(0);
 }
 
+/* Sorts keys on a device, in place or not, and keeps them there. */
+EngineJob *
+sort_part(int device, DeviceAlgorithm algorithm, const KeyShape &part_shape, const uint64_t *words, uint32_t rows)
+{
+	uint64_t	nwords = static_cast<uint64_t>(rows) * part_shape.fixed_words;
+	EngineJob  *job = cuda_engine.begin(device, &part_shape, algorithm, never, nullptr, &error);
+	uint64_t	ticket;
+
+	cuda_engine.keep_keys(job);
+	CHECK(cuda_engine.push(job, words, nwords, nullptr, rows, &ticket, &error), "push: %s", error.text);
+	CHECK(cuda_engine.run(job, cuda_engine.job_memory(&part_shape, rows, nwords), &error), "run: %s", error.text);
+	return job;
+}
+
+/* A job of two parts, each on its device, whose merged order has more than one range. */
+void
+test_merge()
+{
+	constexpr uint32_t part_rows = 70000;
+	constexpr uint32_t width = 2;
+	KeyShape	part_shape = {width, true};
+	Pinned<uint64_t> words(2 * part_rows * width);
+	std::vector<uint32_t> order(2 * part_rows);
+	std::vector<bool> seen(2 * part_rows);
+	MergePart	parts[2];
+	MergeFailure failure;
+	Merge	   *merge;
+
+	for (uint32_t i = 0; i < words.items.size(); i++)
+		words.items[i] = i * UINT64_C(0x9e3779b97f4a7c15) >> (i % 2 == 0 ? 62 : 48);
+	parts[0] = {sort_part(0, DEVICE_SORT_BITONIC, part_shape, words.items.data(), part_rows), part_rows, 0};
+	parts[1] = {sort_part(1, DEVICE_SORT_AUTO, part_shape, words.items.data() + part_rows * width, part_rows),
+		part_rows, part_rows};
+	merge = merge_begin(&cuda_engine, parts, 2, width, true, &failure);
+	CHECK(merge != nullptr && merge_next(merge, 2 * part_rows, order.data(), &failure), "merge: %s",
+		  failure.error.text);
+	for (uint32_t entry = 0; entry < 2 * part_rows; entry++)
+	{
+		uint32_t	row = ORDER_ROW(order[entry]);
+		const uint64_t *key = &words.items[row % (2 * part_rows) * width];
+		const uint64_t *before = &words.items[ORDER_ROW(order[entry > 0 ? entry - 1 : 0]) * width];
+		bool		tie = entry > 0 && before[0] == key[0] && before[1] == key[1];
+
+		CHECK(row < 2 * part_rows && !seen[row], "entry %u is row %u once more", entry, row);
+		CHECK(before[0] < key[0] || (before[0] == key[0] && before[1] <= key[1]), "entry %u is out of order", entry);
+		CHECK(tie == ((order[entry] & ORDER_TIE) != 0), "the tie of entry %u", entry);
+		seen[row % (2 * part_rows)] = true;
+	}
+	merge_end(merge);
+	cuda_engine.end(parts[0].job);
+	cuda_engine.end(parts[1].job);
+}
+
 /* Whichever call of CUDA fails, so does the job, with a reason, and nothing is left behind. */
 void
 test_failures()
 {
-	Pinned<uint64_t> words(nrows);
-	Pinned<uint32_t> order(nrows);
+	JobMemory	memory;
 	cuda_on_cpu::Usage before = cuda_on_cpu::usage();
 	uint64_t	calls;
 
 	cuda_on_cpu::fail_call(0, cudaSuccess);
-	CHECK(sort(words, order), "%s", error.text);
+	CHECK(sort(memory), "%s", error.text);
 	calls = calls_of_job;
 	for (uint64_t call = 1; call <= calls; call++)
 	{
 		cuda_on_cpu::fail_call(call, cudaErrorMemoryAllocation);
 		error.text[0] = '\0';
-		CHECK(!sort(words, order), "call %d is not missed", (int) call);
+		CHECK(!sort(memory), "call %d is not missed", (int) call);
 		CHECK(error.text[0] != '\0', "there is no reason when call %d fails", (int) call);
 	}
 	cuda_on_cpu::fail_call(0, cudaSuccess);
 	CHECK(!cuda_engine.is_lost(), "it is lost though all can go on");
-	CHECK(sort(words, order), "afterwards: %s", error.text);
+	CHECK(sort(memory), "afterwards: %s", error.text);
 	CHECK(cuda_on_cpu::usage().bytes == before.bytes, "memory is left behind");
 }
 
@@ -173,11 +244,10 @@ test_no_device()
 void
 test_lost()
 {
-	Pinned<uint64_t> words(nrows);
-	Pinned<uint32_t> order(nrows);
+	JobMemory	memory;
 
 	cuda_on_cpu::lose_context(cudaErrorIllegalAddress);
-	CHECK(!sort(words, order), "it sorts without a context");
+	CHECK(!sort(memory), "it sorts without a context");
 	CHECK(cuda_engine.is_lost(), "it is not lost");
 }
 
@@ -188,6 +258,7 @@ main()
 {
 	run_test("cuda engine: starts all devices", test_start);
 	run_test("cuda engine: sorts, and marks ties", test_job);
+	run_test("cuda engine: sorts parts on two devices, which are merged", test_merge);
 	run_test("cuda engine: a call that fails ends the job", test_failures);
 	run_test("cuda engine: says when there is no device", test_no_device);
 	run_test("cuda engine: knows when it is lost", test_lost);

@@ -651,23 +651,35 @@ receive_order(Client *client, uint32_t *order, uint64_t nrows)
 	return true;
 }
 
-/* A whole job, from the beginning to the check of its order. */
+/*
+ * A whole job with these keys, of which so many are expected, from the beginning
+ * to the check of its order.
+ */
+static bool
+do_job_with_keys(const Daemon *daemon, KeySet *set, uint64_t expected_rows)
+{
+	uint32_t   *order = malloc((set->nrows + 1) * sizeof(uint32_t));
+	Client		client;
+	bool		good = begin(daemon, &client, set->fixed_words,
+							 expected_rows) &&
+		push_keys(&client, set) &&
+		send_run(&client, set->nrows) &&
+		receive_sorted(&client) &&
+		receive_order(&client, order, set->nrows) &&
+		check_order(set, order);
+
+	hang_up(&client);
+	free(order);
+	return good;
+}
+
 static bool
 do_job(const Daemon *daemon, uint32_t fixed_words, uint64_t nrows,
 	   uint64_t seed)
 {
 	KeySet		set = make_keys(fixed_words, nrows, seed);
-	uint32_t   *order = malloc((nrows + 1) * sizeof(uint32_t));
-	Client		client;
-	bool		good = begin(daemon, &client, fixed_words, nrows / 2) &&
-		push_keys(&client, &set) &&
-		send_run(&client, nrows) &&
-		receive_sorted(&client) &&
-		receive_order(&client, order, nrows) &&
-		check_order(&set, order);
+	bool		good = do_job_with_keys(daemon, &set, nrows / 2);
 
-	hang_up(&client);
-	free(order);
 	free_keys(&set);
 	return good;
 }
@@ -1427,6 +1439,272 @@ test_failing_device(void)
 	conclude("goes on without a device that has failed");
 }
 
+/*
+ * More rows than one of the devices has memory for, by so many times.  A word of
+ * a key takes the host engine 9 bytes, its end as much, and a row 16.
+ */
+static uint64_t
+rows_for_devices(const Daemon *daemon, uint32_t fixed_words, double times)
+{
+	double		row_bytes = fixed_words == 0 ? 2.5 * 9 + 9 + 16 :
+		9 * fixed_words + 16;
+
+	return (uint64_t) (times * 50 * (double) budget_bytes(daemon) / row_bytes);
+}
+
+/* Gives all keys another last word, made of the number of their row. */
+static void
+change_keys(KeySet *set, uint64_t (*word) (uint64_t row, uint64_t nrows))
+{
+	for (uint64_t row = 0; row < set->nrows; row++)
+	{
+		for (uint64_t i = key_begin(set, row) + (set->fixed_words == 0);
+			 i < set->ends[row]; i++)
+			set->words[i] = i + 1 == set->ends[row] ?
+				word(row, set->nrows) : 1;
+	}
+}
+
+static uint64_t
+ascending(uint64_t row, uint64_t nrows)
+{
+	(void) nrows;
+	return row / 3;
+}
+
+static uint64_t
+descending(uint64_t row, uint64_t nrows)
+{
+	return (nrows - row) / 3;
+}
+
+static uint64_t
+constant(uint64_t row, uint64_t nrows)
+{
+	(void) row;
+	(void) nrows;
+	return 5;
+}
+
+static uint64_t
+few(uint64_t row, uint64_t nrows)
+{
+	(void) nrows;
+	return row * 7919 % 13 % 4;
+}
+
+/* Starts gpusortd with so many devices that have room for 15 MB each. */
+static Daemon
+start_small_devices(int count)
+{
+	static const char *const lists[] = {"", "30", "30,30", "30,30,30"};
+	Daemon		daemon;
+
+	host_devices = lists[count];
+	daemon = start("--device-memory=50");
+	host_devices = NULL;
+	return daemon;
+}
+
+/* Have jobs left nothing on the devices, which have done so many at least? */
+static void
+check_small_devices(const Daemon *daemon, int count, uint64_t least_sorts)
+{
+	for (int number = 0; number < count; number++)
+	{
+		Message		message = describe_device(daemon, number, DEVICE_READY);
+
+		if (message.u.device.sorts < least_sorts)
+			wrong("device %d has done %llu sorts", number,
+				  (unsigned long long) message.u.device.sorts);
+		for (int tries = 0; message.u.device.jobs > 0 && tries < 1000; tries++)
+		{
+			usleep(10000);
+			message = describe_device(daemon, number, DEVICE_READY);
+		}
+		if (message.u.device.jobs > 0 || message.u.device.reserved_bytes > 0)
+			wrong("device %d is left with %u jobs", number,
+				  message.u.device.jobs);
+	}
+}
+
+/* A job, when all memory of these devices is free. */
+static void
+do_job_alone(const Daemon *daemon, int count, KeySet *set,
+			 uint64_t expected_rows)
+{
+	check_small_devices(daemon, count, 0);
+	(void) do_job_with_keys(daemon, set, expected_rows);
+}
+
+/* Jobs that no device has room for, expected as large as they are or not. */
+static void
+test_divided_jobs(void)
+{
+	static const uint32_t widths[] = {1, 2, KEY_MAX_WORDS, 0};
+
+	for (int parts = 2; parts <= 3; parts++)
+	{
+		Daemon		daemon = start_small_devices(parts);
+
+		for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++)
+		{
+			uint64_t	nrows = rows_for_devices(&daemon, widths[i],
+												 parts - 0.8);
+			KeySet		set = make_keys(widths[i], nrows, i);
+
+			/* it takes keys for longer than they are if it does not know */
+			do_job_alone(&daemon, parts, &set,
+						 widths[i] == 0 ? nrows / 2 : nrows);
+			change_keys(&set, few);
+			do_job_alone(&daemon, parts, &set, 10);
+			change_keys(&set, constant);
+			do_job_alone(&daemon, parts, &set, nrows / 2);
+			change_keys(&set, ascending);
+			do_job_alone(&daemon, parts, &set, nrows / 2);
+			change_keys(&set, descending);
+			do_job_alone(&daemon, parts, &set, 10);
+			free_keys(&set);
+		}
+		check_small_devices(&daemon, parts, 20);
+		stop(&daemon);
+	}
+	conclude("divides jobs among devices that are too small for them");
+}
+
+/* More than all devices have: refused, or failed. */
+static void
+test_more_than_all_devices(void)
+{
+	Daemon		daemon = start_small_devices(2);
+	KeySet		set = make_keys(1, rows_for_devices(&daemon, 1, 2.2), 1);
+	char		reason[MESSAGE_TEXT_SIZE] = "";
+	Client		client;
+
+	if (connect_client(&daemon, &client) && say_hello(&client, 1, set.nrows) &&
+		expect_failure(&client, "too large a job", reason) &&
+		strstr(reason, "more than there is") == NULL)
+		wrong("it is refused for \"%s\"", reason);
+	hang_up(&client);
+	if (begin(&daemon, &client, 1, 10))
+	{
+		Message		message = {.kind = MSG_KEYS};
+
+		message.u.keys.nrows = CHUNK_BYTES / sizeof(uint64_t);
+		message.u.keys.nwords = message.u.keys.nrows;
+		while (send(client.socket, &message, sizeof(message),
+					MSG_NOSIGNAL) == sizeof(message) &&
+			   try_receive(&client, &message) &&
+			   message.kind == MSG_KEYS_TAKEN)
+		{
+			message.kind = MSG_KEYS;
+			message.u.keys.nrows = CHUNK_BYTES / sizeof(uint64_t);
+			message.u.keys.nwords = message.u.keys.nrows;
+		}
+		if (message.kind != MSG_FAILED ||
+			message.u.failed.cause != FAILURE_FULL)
+			wrong("it ended with a message of kind %u", message.kind);
+	}
+	hang_up(&client);
+	check_small_devices(&daemon, 2, 0);
+	free_keys(&set);
+	stop(&daemon);
+	conclude("refuses what is more than all devices have");
+}
+
+/* Whole divided jobs beside each other, and small ones. */
+static void *
+run_divided_worker(void *argument)
+{
+	Worker	   *worker = argument;
+	uint64_t	nrows = rows_for_devices(worker->daemon, 1, 1.2);
+
+	for (uint64_t i = 0; i < 3; i++)
+	{
+		KeySet		set = make_keys(1, worker->number % 2 == 0 ? nrows : 1000,
+									worker->number * 10 + i);
+
+		if (!do_job_with_keys(worker->daemon, &set, set.nrows))
+			break;
+		free_keys(&set);
+	}
+	return NULL;
+}
+
+static void
+test_divided_jobs_at_once(void)
+{
+	Daemon		daemon = start_small_devices(2);
+	Worker		workers[6];
+
+	for (int i = 0; i < 6; i++)
+	{
+		workers[i].daemon = &daemon;
+		workers[i].number = (uint64_t) i;
+		pthread_create(&workers[i].thread, NULL, run_divided_worker,
+					   &workers[i]);
+	}
+	for (int i = 0; i < 6; i++)
+		pthread_join(workers[i].thread, NULL);
+	check_small_devices(&daemon, 2, 9);
+	stop(&daemon);
+	conclude("does divided jobs one after the other, and others beside");
+}
+
+/* The client of a divided job hangs up at any stage. */
+static void
+test_hang_up_of_divided_job(void)
+{
+	Daemon		daemon = start_small_devices(3);
+	uint64_t	nrows = rows_for_devices(&daemon, 2, 2.2);
+	int			descriptors;
+	long		threads;
+
+	(void) do_job(&daemon, 1, 1000, 1);
+	usleep(200000);
+	descriptors = count_descriptors(&daemon);
+	threads = status_number(&daemon, "Threads:");
+	for (int stage = STAGE_WELCOME; stage < STAGE_COUNT; stage++)
+		leave_job(&daemon, stage, nrows);
+	check_released(&daemon, descriptors, threads);
+	check_small_devices(&daemon, 3, 0);
+	(void) do_job(&daemon, 2, nrows, 1);
+	stop(&daemon);
+	conclude("bears that the client of a divided job hangs up at any stage");
+}
+
+/* A device fails with its part: the others are too small without it. */
+static void
+test_failing_part(void)
+{
+	KeySet		set;
+	char		line[LINE_SIZE] = "";
+	char		reason[MESSAGE_TEXT_SIZE];
+	Client		client;
+	Daemon		daemon;
+
+	host_fault = "1";
+	daemon = start_small_devices(2);
+	set = make_keys(1, rows_for_devices(&daemon, 1, 1.2), 1);
+	if (begin(&daemon, &client, 1, set.nrows) && push_keys(&client, &set) &&
+		send_run(&client, set.nrows) &&
+		expect_failure(&client, "a failing part", reason) &&
+		strcmp(reason, "GPUSORTD_HOST_FAULT has it so") != 0)
+		wrong("the reason is \"%s\"", reason);
+	hang_up(&client);
+	(void) read_report(&daemon, line);
+	if (strstr(line, "log device 1, gpusortd (host), has failed") != line)
+		wrong("it reported \"%s\"", line);
+	if (connect_client(&daemon, &client) && say_hello(&client, 1, set.nrows))
+		(void) expect_failure(&client, "too large a job", NULL);
+	hang_up(&client);
+	(void) do_job(&daemon, 1, 1000, 1);
+	free_keys(&set);
+	stop(&daemon);
+	host_fault = NULL;
+	conclude("fails a job of which one part fails");
+}
+
 static void
 test_growth(void)
 {
@@ -1754,6 +2032,11 @@ main(int argc, char **argv)
 	test_release_after_run();
 	test_several_devices();
 	test_failing_device();
+	test_divided_jobs();
+	test_more_than_all_devices();
+	test_divided_jobs_at_once();
+	test_hang_up_of_divided_job();
+	test_failing_part();
 	test_growth();
 	test_abandoned_sort();
 	test_soft_limit();

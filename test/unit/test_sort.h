@@ -6,7 +6,7 @@
  * An order is right if it is a permutation of the rows, no key is smaller
  * than the one before it, and the marks of ties are exactly where a key equals
  * the one before.  All of that is checked of every order, against the keys as
- * the host has them.
+ * the host has them.  So are the keys that a job keeps, if it is told to.
  *
  *-------------------------------------------------------------------------
  */
@@ -110,8 +110,56 @@ struct SortWay
 inline DeviceAlgorithm algorithm = DEVICE_SORT_AUTO;
 inline uint64_t memory = UINT64_MAX;
 
+/* Whether jobs keep their keys, which are then pulled as well. */
+inline bool keeps_keys = false;
+
 /* How the calling thread's last one was done. */
 inline thread_local const char *method;
+
+/*
+ * Pulls so many keys that a job has kept, and fails the test unless they are
+ * those of the order.  True if they could be pulled.
+ */
+inline bool
+pull_and_check_keys(DeviceSort *sort, const TestKeys &keys,
+					const std::vector<uint32_t> &order, uint64_t first,
+					uint32_t step, uint32_t count, uint32_t key_words,
+					DeviceError *error)
+{
+	PinnedArray<uint64_t> pulled(static_cast<uint64_t>(count) * key_words);
+
+	if (!device_sort_pull_keys(sort, first, step, count, key_words,
+							   pulled.get(), error))
+		return false;
+	for (uint64_t i = 0; i < static_cast<uint64_t>(count) * key_words; i++)
+	{
+		uint64_t	row = ORDER_ROW(order[first + i / key_words * step]);
+		uint64_t	at = keys.begin(row) + i % key_words;
+
+		if (pulled.get()[i] != (at < keys.end(row) ? keys.words[at] : 0))
+			return fail("word %llu of %u keys of %u words from %llu on is wrong",
+						(unsigned long long) i, count, key_words,
+						(unsigned long long) first);
+	}
+	return true;
+}
+
+/* All of them, and every seventh, as they are and cut or filled up. */
+inline bool
+check_kept_keys(DeviceSort *sort, const TestKeys &keys,
+				const std::vector<uint32_t> &order, DeviceError *error)
+{
+	uint32_t	nrows = static_cast<uint32_t>(keys.nrows);
+	uint32_t	whole = keys.shape.fixed_words != 0 ?
+		keys.shape.fixed_words : KEY_MAX_WORDS;
+
+	return nrows == 0 ||
+		(pull_and_check_keys(sort, keys, order, 0, 1, nrows, whole, error) &&
+		 pull_and_check_keys(sort, keys, order, nrows / 2, 1,
+							 nrows - nrows / 2, 1, error) &&
+		 pull_and_check_keys(sort, keys, order, nrows / 3, 7,
+							 (nrows - nrows / 3 + 6) / 7, whole, error));
+}
 
 /*
  * Sorts the keys, pushed in batches for which there is to be room, and pulls
@@ -149,6 +197,8 @@ sort_keys(const TestKeys &keys, const SortWay &way, Staging &staging,
 		first += nrows;
 	}
 
+	if (good && keeps_keys)
+		device_sort_keep_keys(sort);
 	good = good && device_sort_run(sort, way.memory, error);
 	if (good)
 		method = device_sort_method(sort);
@@ -164,6 +214,8 @@ sort_keys(const TestKeys &keys, const SortWay &way, Staging &staging,
 			order.insert(order.end(), staging.part.get(),
 						 staging.part.get() + count);
 	}
+	good = good &&
+		(!keeps_keys || check_kept_keys(sort, keys, order, error));
 	device_sort_end(sort);
 	return good;
 }

@@ -1,0 +1,734 @@
+/*-------------------------------------------------------------------------
+ *
+ * merge.c
+ *	  One order of a job whose parts were sorted by different devices.
+ *
+ * The parts stay where they are, with their keys, and are fetched piece by
+ * piece while the order is made, so that no memory that grows with the job is
+ * needed here.  Every so many rows of each part a key is fetched beforehand;
+ * these samples, merged, tell where to divide all rows into ranges, of which
+ * each can be merged by itself (regular sampling, Shi and Schaeffer 1992).  A
+ * range begins with a sample: its splitter.  Where the others have their cut
+ * is known but for the rows between two samples, which are fetched in both
+ * ranges and searched.  So what is fetched for a range are the rows that its
+ * samples stand for, and as many of each part as lie between two.
+ *
+ * Ranges are merged by a few threads, in turn, and handed on in order.  Rows
+ * whose keys are equal come in the order of their parts, which makes cuts exact
+ * whatever the keys are.
+ *
+ * Every key is compared with the one before, which tells where ties are, and
+ * that keys are in order.  That each row is there once follows from the check of
+ * each part's order, and from the cuts: what one range leaves out of a part the
+ * next one begins with.  If the keys of a part are not in order the cuts may
+ * contradict each other, which is found, or ranges have too few or too many
+ * rows, which is found at the end.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+#include "merge.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Threads that merge, and ranges that are merged or wait to be handed on. */
+#define MERGE_THREADS	4
+
+/*
+ * Rows from sample to sample; more if there would be too many samples.  And
+ * samples of all parts together in a range.  The test has less of both.
+ */
+#ifndef LEAST_STEP
+#define LEAST_STEP		4096
+#define MOST_SAMPLES	(1 << 18)
+#define RANGE_SAMPLES	32
+#endif
+
+/* One part, as the merge has it. */
+typedef struct Part
+{
+	EngineJob  *job;
+	pthread_mutex_t mutex;		/* for the job */
+	uint64_t	nrows;
+	uint32_t	first_row;
+	uint32_t	nsamples;
+	uint64_t   *samples;		/* keys of rows 0, step, 2 * step ... */
+} Part;
+
+/* What a thread works with. */
+typedef struct Worker
+{
+	struct Merge *merge;
+	pthread_t	thread;
+	bool		is_running;
+	uint64_t	first_range;	/* and every nworkers-th after it */
+	uint64_t   *keys;			/* fetched, of one range */
+	uint32_t   *entries;
+	uint32_t   *merged;
+	uint64_t	count;			/* of merged entries */
+	bool		is_full;		/* they are to be handed on */
+} Worker;
+
+/* Rows of a part, in sorted order, that are to be merged. */
+typedef struct Run
+{
+	const uint64_t *keys;
+	const uint32_t *entries;
+	uint64_t	count;
+	int			part;
+	uint32_t	first_row;		/* of the part */
+} Run;
+
+struct Merge
+{
+	const Engine *engine;
+	Part		parts[MAX_PARTS];
+	int			nparts;
+	uint32_t	key_words;
+	bool		mark_ties;
+	uint64_t	nrows;
+
+	uint64_t	step;			/* rows from sample to sample of a part */
+	uint64_t	nranges;
+	uint32_t   *before;			/* samples before each range, by part */
+	uint8_t    *splitter_parts; /* which part its first sample is of */
+
+	void	   *memory;			/* of samples and workers, pinned */
+	size_t		memory_bytes;
+	bool		is_pinned;
+	Worker		workers[MERGE_THREADS];
+	int			nworkers;
+
+	/* Who hands on. */
+	uint64_t	range;
+	uint64_t	taken;			/* entries of it */
+	uint64_t	handed_on;		/* of all */
+
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	bool		is_ended;
+	bool		has_failed;
+	MergeFailure failure;
+};
+
+static bool
+out_of_memory(MergeFailure *failure)
+{
+	failure->part = -1;
+	snprintf(failure->error.text, sizeof(failure->error.text),
+			 "gpusortd is out of memory");
+	return false;
+}
+
+static bool
+fail_check(MergeFailure *failure, int part, const char *reason)
+{
+	failure->part = part;
+	snprintf(failure->error.text, sizeof(failure->error.text),
+			 "the merged order failed its check: %s", reason);
+	return false;
+}
+
+static bool
+fail_missing(MergeFailure *failure)
+{
+	return fail_check(failure, -1, "not every row is there once");
+}
+
+/* Like memcmp(), for keys that are filled up to one length. */
+static inline int
+compare_keys(const Merge *merge, const uint64_t *left, const uint64_t *right)
+{
+	for (uint32_t i = 0; i < merge->key_words; i++)
+	{
+		if (left[i] != right[i])
+			return left[i] < right[i] ? -1 : 1;
+	}
+	return 0;
+}
+
+
+/*
+ * Ranges
+ */
+
+/* Samples of a part that come before a range. */
+static inline uint32_t
+samples_before(const Merge *merge, uint64_t range, int part)
+{
+	return merge->before[range * merge->nparts + part];
+}
+
+static inline const uint64_t *
+sample_key(const Merge *merge, int part, uint32_t sample)
+{
+	return merge->parts[part].samples + (uint64_t) sample * merge->key_words;
+}
+
+/* The part whose next sample comes first; -1 if none has one. */
+static int
+part_with_first_sample(const Merge *merge, const uint32_t *next)
+{
+	int			first = -1;
+
+	for (int i = 0; i < merge->nparts; i++)
+	{
+		if (next[i] < merge->parts[i].nsamples &&
+			(first < 0 ||
+			 compare_keys(merge, sample_key(merge, i, next[i]),
+						  sample_key(merge, first, next[first])) < 0))
+			first = i;
+	}
+	return first;
+}
+
+/* Merges the samples, and notes where each range begins. */
+static void
+divide_into_ranges(Merge *merge)
+{
+	uint32_t	next[MAX_PARTS] = {0};
+	uint64_t	number = 0;
+	int			part;
+
+	while ((part = part_with_first_sample(merge, next)) >= 0)
+	{
+		if (number % RANGE_SAMPLES == 0)
+		{
+			uint64_t	range = number / RANGE_SAMPLES;
+
+			memcpy(merge->before + range * merge->nparts, next,
+				   merge->nparts * sizeof(*next));
+			merge->splitter_parts[range] = (uint8_t) part;
+		}
+		next[part]++;
+		number++;
+	}
+	memcpy(merge->before + merge->nranges * merge->nparts, next,
+		   merge->nparts * sizeof(*next));
+}
+
+/*
+ * The cut of a part at the beginning of a range is a place from the first of
+ * these to the second one.  It is known at the splitter, at the beginning of all
+ * ranges and at the end of all.
+ */
+static uint64_t
+least_cut(const Merge *merge, uint64_t range, int part)
+{
+	uint32_t	samples = samples_before(merge, range, part);
+
+	if (range == merge->nranges)
+		return merge->parts[part].nrows;
+	if (part == merge->splitter_parts[range])
+		return samples * merge->step;
+	return samples == 0 ? 0 : (samples - 1) * merge->step + 1;
+}
+
+static uint64_t
+most_cut(const Merge *merge, uint64_t range, int part)
+{
+	uint64_t	most = samples_before(merge, range, part) * merge->step;
+
+	return most < merge->parts[part].nrows ? most : merge->parts[part].nrows;
+}
+
+/*
+ * Finds the cut of a part at the beginning of a range: the first row that does
+ * not come before the splitter.  "keys" has those from row "first" on.
+ */
+static uint64_t
+find_cut(const Merge *merge, uint64_t range, int part, const uint64_t *keys,
+		 uint64_t first)
+{
+	uint64_t	least = least_cut(merge, range, part);
+	uint64_t	most = most_cut(merge, range, part);
+
+	while (least < most)
+	{
+		int			splitter_part = merge->splitter_parts[range];
+		uint64_t	middle = least + (most - least) / 2;
+		int			comparison =
+			compare_keys(merge, keys + (middle - first) * merge->key_words,
+						 sample_key(merge, splitter_part,
+									samples_before(merge, range,
+												   splitter_part)));
+
+		if (comparison < 0 || (comparison == 0 && part < splitter_part))
+			least = middle + 1;
+		else
+			most = middle;
+	}
+	return least;
+}
+
+/* The first row of a part that is fetched for a range: one before its cut. */
+static uint64_t
+first_fetched(const Merge *merge, uint64_t range, int part)
+{
+	uint64_t	least = least_cut(merge, range, part);
+
+	return least > 0 ? least - 1 : 0;
+}
+
+/* Rows that a range may have to fetch of all parts. */
+static uint64_t
+most_fetched(const Merge *merge)
+{
+	uint64_t	most = (RANGE_SAMPLES + (uint64_t) merge->nparts) * merge->step;
+
+	return most < merge->nrows ? most : merge->nrows;
+}
+
+
+/*
+ * Merging
+ */
+
+/* Fetches rows of a part. */
+static bool
+fetch(Merge *merge, int number, uint64_t first, uint32_t count,
+	  uint64_t *keys, uint32_t *entries, MergeFailure *failure)
+{
+	Part	   *part = &merge->parts[number];
+	bool		fetched;
+
+	failure->part = number;
+	pthread_mutex_lock(&part->mutex);
+	fetched = merge->engine->pull_keys(part->job, first, 1, count,
+									   merge->key_words, keys,
+									   &failure->error) &&
+		merge->engine->pull(part->job, first, count, entries,
+							&failure->error);
+	pthread_mutex_unlock(&part->mutex);
+	return fetched;
+}
+
+/*
+ * Fetches what a range may have, and finds what it has.  *before is made the key
+ * of the last row of the range before, NULL if there is none.
+ */
+static bool
+fetch_range(Worker *worker, uint64_t range, Run *runs,
+			const uint64_t **before, MergeFailure *failure)
+{
+	Merge	   *merge = worker->merge;
+	uint64_t   *keys = worker->keys;
+	uint32_t   *entries = worker->entries;
+
+	*before = NULL;
+	for (int i = 0; i < merge->nparts; i++)
+	{
+		uint64_t	first = first_fetched(merge, range, i);
+		uint64_t	count = most_cut(merge, range + 1, i) - first;
+		uint64_t	cut;
+		uint64_t	next_cut;
+
+		if (!fetch(merge, i, first, (uint32_t) count, keys, entries, failure))
+			return false;
+		cut = find_cut(merge, range, i, keys, first);
+		next_cut = find_cut(merge, range + 1, i, keys, first);
+		if (next_cut < cut)
+			return fail_missing(failure);
+		runs[i].keys = keys + (cut - first) * merge->key_words;
+		runs[i].entries = entries + (cut - first);
+		runs[i].count = next_cut - cut;
+		runs[i].part = i;
+		runs[i].first_row = merge->parts[i].first_row;
+		if (cut > 0 &&
+			(*before == NULL ||
+			 compare_keys(merge, runs[i].keys - merge->key_words,
+						  *before) > 0))
+			*before = runs[i].keys - merge->key_words;
+		keys += count * merge->key_words;
+		entries += count;
+	}
+	return true;
+}
+
+/* Leaves out runs that have no rows; returns how many are left. */
+static int
+drop_empty(Run *runs, int nruns)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < nruns; i++)
+	{
+		if (runs[i].count > 0)
+			runs[kept++] = runs[i];
+	}
+	return kept;
+}
+
+/*
+ * Whether the first row of a run comes before that of another one.  Mostly the
+ * first words of their keys tell, and then without a branch.
+ */
+static inline bool
+comes_before(const Merge *merge, const Run *run, const Run *other)
+{
+	uint64_t	word = run->keys[0];
+	uint64_t	other_word = other->keys[0];
+
+	if (word == other_word)
+		return compare_keys(merge, run->keys, other->keys) < 0;
+	return word < other_word;
+}
+
+/* The run whose first row comes first; of equal ones the first run. */
+static inline Run *
+find_first(const Merge *merge, Run *runs, int nruns)
+{
+	Run		   *first = runs;
+
+	for (int i = 1; i < nruns; i++)
+		first = comes_before(merge, &runs[i], first) ? &runs[i] : first;
+	return first;
+}
+
+/* Merges a range. */
+static bool
+merge_range(Worker *worker, uint64_t range, MergeFailure *failure)
+{
+	Merge	   *merge = worker->merge;
+	uint32_t   *merged = worker->merged;
+	Run			runs[MAX_PARTS];
+	const uint64_t *before;
+	int			nruns;
+
+	if (!fetch_range(worker, range, runs, &before, failure))
+		return false;
+	nruns = drop_empty(runs, merge->nparts);
+	while (nruns > 0)
+	{
+		Run		   *run = find_first(merge, runs, nruns);
+		uint32_t	entry = ORDER_ROW(*run->entries) + run->first_row;
+		int			comparison = before == NULL ? -1 :
+			compare_keys(merge, before, run->keys);
+
+		/* in a range only those of the part that had the least key go down */
+		if (comparison > 0)
+			return fail_check(failure, merged > worker->merged ? run->part : -1,
+							  "keys are out of order");
+		if (comparison == 0 && merge->mark_ties)
+			entry |= ORDER_TIE;
+		*merged++ = entry;
+		before = run->keys;
+		run->keys += merge->key_words;
+		run->entries++;
+		if (--run->count == 0)
+			nruns = drop_empty(runs, nruns);
+	}
+	worker->count = merged - worker->merged;
+	return true;
+}
+
+/* Waits until what a worker has merged is handed on; false at the end. */
+static bool
+wait_for_room(Worker *worker)
+{
+	Merge	   *merge = worker->merge;
+	bool		goes_on;
+
+	pthread_mutex_lock(&merge->mutex);
+	while (worker->is_full && !merge->is_ended)
+		pthread_cond_wait(&merge->changed, &merge->mutex);
+	goes_on = !merge->is_ended;
+	pthread_mutex_unlock(&merge->mutex);
+	return goes_on;
+}
+
+/* Says whether what a worker has merged is to be handed on. */
+static void
+set_full(Worker *worker, bool is_full)
+{
+	Merge	   *merge = worker->merge;
+
+	pthread_mutex_lock(&merge->mutex);
+	worker->is_full = is_full;
+	pthread_cond_broadcast(&merge->changed);
+	pthread_mutex_unlock(&merge->mutex);
+}
+
+/* Notes that something has failed, if nothing has before. */
+static void
+note_failure(Merge *merge, const MergeFailure *failure)
+{
+	pthread_mutex_lock(&merge->mutex);
+	if (!merge->has_failed)
+		merge->failure = *failure;
+	merge->has_failed = true;
+	pthread_cond_broadcast(&merge->changed);
+	pthread_mutex_unlock(&merge->mutex);
+}
+
+static void *
+run_worker(void *argument)
+{
+	Worker	   *worker = argument;
+	Merge	   *merge = worker->merge;
+	MergeFailure failure;
+
+	for (uint64_t range = worker->first_range; range < merge->nranges;
+		 range += merge->nworkers)
+	{
+		if (!wait_for_room(worker))
+			break;
+		if (!merge_range(worker, range, &failure))
+		{
+			note_failure(merge, &failure);
+			break;
+		}
+		set_full(worker, true);
+	}
+	return NULL;
+}
+
+
+/*
+ * The whole
+ */
+
+static uint64_t
+divide_up(uint64_t count, uint64_t size)
+{
+	return (count + size - 1) / size;
+}
+
+/* Decides how many samples and ranges there are. */
+static void
+plan(Merge *merge)
+{
+	uint64_t	nsamples = 0;
+
+	merge->step = divide_up(merge->nrows, MOST_SAMPLES);
+	if (merge->step < LEAST_STEP)
+		merge->step = LEAST_STEP;
+	for (int i = 0; i < merge->nparts; i++)
+	{
+		Part	   *part = &merge->parts[i];
+
+		part->nsamples = (uint32_t) divide_up(part->nrows, merge->step);
+		nsamples += part->nsamples;
+	}
+	merge->nranges = divide_up(nsamples, RANGE_SAMPLES);
+	merge->nworkers = merge->nranges < MERGE_THREADS ?
+		(int) merge->nranges : MERGE_THREADS;
+}
+
+/* Takes some of the pinned memory; before there is any, only counts it. */
+static void *
+take_memory(Merge *merge, uint64_t count, size_t size)
+{
+	char	   *taken = merge->memory == NULL ? NULL :
+		(char *) merge->memory + merge->memory_bytes;
+
+	/* the next one is to be aligned */
+	merge->memory_bytes += divide_up(count * size, sizeof(uint64_t)) *
+		sizeof(uint64_t);
+	return taken;
+}
+
+static void
+lay_out_memory(Merge *merge)
+{
+	uint64_t	most = most_fetched(merge);
+
+	merge->memory_bytes = 0;
+	for (int i = 0; i < merge->nparts; i++)
+	{
+		Part	   *part = &merge->parts[i];
+
+		part->samples = take_memory(merge,
+									(uint64_t) part->nsamples * merge->key_words,
+									sizeof(uint64_t));
+	}
+	for (int i = 0; i < merge->nworkers; i++)
+	{
+		Worker	   *worker = &merge->workers[i];
+
+		worker->keys = take_memory(merge, most * merge->key_words,
+								   sizeof(uint64_t));
+		worker->entries = take_memory(merge, most, sizeof(uint32_t));
+		worker->merged = take_memory(merge, most, sizeof(uint32_t));
+	}
+}
+
+/* Makes all memory that the merge needs. */
+static bool
+make_memory(Merge *merge, MergeFailure *failure)
+{
+	lay_out_memory(merge);
+	merge->memory = mmap(NULL, merge->memory_bytes, PROT_READ | PROT_WRITE,
+						 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (merge->memory == MAP_FAILED)
+	{
+		merge->memory = NULL;
+		return out_of_memory(failure);
+	}
+	lay_out_memory(merge);
+	merge->before = malloc((merge->nranges + 1) * merge->nparts *
+						   sizeof(*merge->before));
+	merge->splitter_parts = malloc(merge->nranges *
+								   sizeof(*merge->splitter_parts));
+	if (merge->before == NULL || merge->splitter_parts == NULL)
+		return out_of_memory(failure);
+	failure->part = -1;
+	merge->is_pinned = merge->engine->pin != NULL &&
+		merge->engine->pin(merge->memory, merge->memory_bytes,
+						   &failure->error);
+	return merge->is_pinned || merge->engine->pin == NULL;
+}
+
+static bool
+fetch_samples(Merge *merge, MergeFailure *failure)
+{
+	for (int i = 0; i < merge->nparts; i++)
+	{
+		const Part *part = &merge->parts[i];
+
+		failure->part = i;
+		if (!merge->engine->pull_keys(part->job, 0, (uint32_t) merge->step,
+									  part->nsamples, merge->key_words,
+									  part->samples, &failure->error))
+			return false;
+	}
+	return true;
+}
+
+static bool
+start_workers(Merge *merge, MergeFailure *failure)
+{
+	for (int i = 0; i < merge->nworkers; i++)
+	{
+		Worker	   *worker = &merge->workers[i];
+
+		worker->merge = merge;
+		worker->first_range = i;
+		if (pthread_create(&worker->thread, NULL, run_worker, worker) != 0)
+			return out_of_memory(failure);
+		worker->is_running = true;
+	}
+	return true;
+}
+
+Merge *
+merge_begin(const Engine *engine, const MergePart *parts, int nparts,
+			uint32_t key_words, bool mark_ties, MergeFailure *failure)
+{
+	Merge	   *merge = calloc(1, sizeof(Merge));
+
+	if (merge == NULL)
+	{
+		out_of_memory(failure);
+		return NULL;
+	}
+	merge->engine = engine;
+	merge->nparts = nparts;
+	merge->key_words = key_words;
+	merge->mark_ties = mark_ties;
+	pthread_mutex_init(&merge->mutex, NULL);
+	pthread_cond_init(&merge->changed, NULL);
+	for (int i = 0; i < nparts; i++)
+	{
+		Part	   *part = &merge->parts[i];
+
+		part->job = parts[i].job;
+		part->nrows = parts[i].nrows;
+		part->first_row = (uint32_t) parts[i].first_row;
+		pthread_mutex_init(&part->mutex, NULL);
+		merge->nrows += part->nrows;
+	}
+	plan(merge);
+	if (!make_memory(merge, failure) || !fetch_samples(merge, failure))
+	{
+		merge_end(merge);
+		return NULL;
+	}
+	divide_into_ranges(merge);
+	if (!start_workers(merge, failure))
+	{
+		merge_end(merge);
+		return NULL;
+	}
+	return merge;
+}
+
+/* Waits until the next range has been merged. */
+static bool
+wait_for_range(Merge *merge, const Worker *worker, MergeFailure *failure)
+{
+	bool		is_merged;
+
+	pthread_mutex_lock(&merge->mutex);
+	while (!worker->is_full && !merge->has_failed)
+		pthread_cond_wait(&merge->changed, &merge->mutex);
+	is_merged = worker->is_full;
+	if (!is_merged)
+		*failure = merge->failure;
+	pthread_mutex_unlock(&merge->mutex);
+	return is_merged;
+}
+
+bool
+merge_next(Merge *merge, uint32_t count, uint32_t *order,
+		   MergeFailure *failure)
+{
+	while (count > 0 && merge->range < merge->nranges)
+	{
+		Worker	   *worker = &merge->workers[merge->range % merge->nworkers];
+		uint64_t	copied;
+
+		if (!wait_for_range(merge, worker, failure))
+			return false;
+		copied = worker->count - merge->taken;
+		if (copied > count)
+			copied = count;
+		memcpy(order, worker->merged + merge->taken,
+			   copied * sizeof(uint32_t));
+		order += copied;
+		count -= copied;
+		merge->taken += copied;
+		merge->handed_on += copied;
+		if (merge->taken == worker->count)
+		{
+			set_full(worker, false);
+			merge->taken = 0;
+			merge->range++;
+		}
+	}
+	if (count > 0 ||
+		(merge->handed_on == merge->nrows && merge->range < merge->nranges))
+		return fail_missing(failure);
+	return true;
+}
+
+void
+merge_end(Merge *merge)
+{
+	if (merge == NULL)
+		return;
+	pthread_mutex_lock(&merge->mutex);
+	merge->is_ended = true;
+	pthread_cond_broadcast(&merge->changed);
+	pthread_mutex_unlock(&merge->mutex);
+	for (int i = 0; i < merge->nworkers; i++)
+	{
+		if (merge->workers[i].is_running)
+			pthread_join(merge->workers[i].thread, NULL);
+	}
+	if (merge->is_pinned)
+		merge->engine->unpin(merge->memory);
+	if (merge->memory != NULL)
+		munmap(merge->memory, merge->memory_bytes);
+	for (int i = 0; i < merge->nparts; i++)
+		pthread_mutex_destroy(&merge->parts[i].mutex);
+	pthread_cond_destroy(&merge->changed);
+	pthread_mutex_destroy(&merge->mutex);
+	free(merge->before);
+	free(merge->splitter_parts);
+	free(merge);
+}

@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * merge.h
+ *	  One order of a job whose parts were sorted by different devices.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORTD_MERGE_H
+#define GPUSORTD_MERGE_H
+
+#include "devices.h"
+#include "engine.h"
+
+/* A part of a job that has run, and keeps its keys. */
+typedef struct MergePart
+{
+	EngineJob  *job;
+	uint64_t	nrows;			/* at least one */
+	uint64_t	first_row;		/* number that its row 0 has in the whole job */
+} MergePart;
+
+typedef struct Merge Merge;
+
+/* Why a merge has failed. */
+typedef struct MergeFailure
+{
+	int			part;			/* whose device is to blame, -1 for none */
+	DeviceError error;
+} MergeFailure;
+
+/*
+ * Begins to merge parts whose keys have up to key_words words.  Until the merge
+ * ends, their jobs are used by its threads.  NULL on failure.
+ */
+extern Merge *merge_begin(const Engine *engine, const MergePart *parts,
+						  int nparts, uint32_t key_words, bool mark_ties,
+						  MergeFailure *failure);
+
+/*
+ * Writes the next entries of the order.  All are right only if the last ones
+ * have come without failure.
+ */
+extern bool merge_next(Merge *merge, uint32_t count, uint32_t *order,
+					   MergeFailure *failure);
+
+/* Ends a merge, finished or not.  Allowed for NULL. */
+extern void merge_end(Merge *merge);
+
+#endif							/* GPUSORTD_MERGE_H */
