@@ -492,6 +492,8 @@ device_client_run(DeviceClient *client, uint64 nrows, uint32 *order,
 	if (message.kind != MSG_SORTED)
 		return fail_unexpected(client);
 	*sort_microseconds = message.u.sorted.sort_microseconds;
+	message.u.sorted.device[MESSAGE_TEXT_SIZE - 1] = '\0';
+	message.u.sorted.method[MESSAGE_TEXT_SIZE - 1] = '\0';
 	strlcpy(client->device, message.u.sorted.device, sizeof(client->device));
 	strlcpy(client->method, message.u.sorted.method, sizeof(client->method));
 	return receive_order(client, order, nrows);

@@ -297,7 +297,9 @@ begin_part(Connection *connection, MessageKind if_failed)
 
 	part->first_row = connection->nrows;
 	part->first_word = connection->nwords;
+	/* one that is sorted in place takes no memory for anything else before */
 	part->job = engine->begin(part->reservation.device, &connection->shape,
+							  connection->in_place ? DEVICE_SORT_BITONIC :
 							  connection->algorithm, client_is_gone,
 							  connection, &error);
 	return part->job != NULL ||
