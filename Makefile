@@ -41,6 +41,7 @@ OBJS = \
 	src/order_check.o \
 	src/parallel_collect.o \
 	src/parallel_write.o \
+	src/plan_columns.o \
 	src/plan_sort.o \
 	src/row_compare.o \
 	src/row_order.o \

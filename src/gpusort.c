@@ -7,6 +7,7 @@
  *
  *		sort_paths.c		the planner learns what sorting costs (sort_cost.c)
  *		plan_sort.c			the Sort in its plan becomes a GpuSort
+ *		plan_columns.c		of rows that need not be formed for it
  *		node_gpusort.c		which takes rows from its child and hands them on
  *		row_sort.c			sorted
  *		row_store.c			the rows stay here

@@ -55,6 +55,13 @@ typedef struct GpuSortState
 
 static const CustomExecMethods gpusort_exec_methods;
 
+bool
+is_gpusort(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &gpusort_scan_methods;
+}
+
 List *
 gpusort_scan_private(const Sort *sort)
 {
@@ -73,11 +80,17 @@ gpusort_scan_private(const Sort *sort)
 	return list_make4(attnos, operators, collations, nulls_first);
 }
 
+List *
+gpusort_sort_columns(const CustomScan *scan)
+{
+	return linitial(scan->custom_private);
+}
+
 static Node *
 create_gpusort_state(CustomScan *scan)
 {
 	GpuSortState *state = palloc0(sizeof(GpuSortState));
-	List	   *attnos = linitial(scan->custom_private);
+	List	   *attnos = gpusort_sort_columns(scan);
 	List	   *operators = lsecond(scan->custom_private);
 	List	   *collations = lthird(scan->custom_private);
 	List	   *nulls_first = lfourth(scan->custom_private);

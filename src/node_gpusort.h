@@ -17,8 +17,13 @@ struct ExplainState;
 
 extern const CustomScanMethods gpusort_scan_methods;
 
+extern bool is_gpusort(const Plan *plan);
+
 /* What a GpuSort in the place of this Sort has as custom_private. */
 extern List *gpusort_scan_private(const Sort *sort);
+
+/* The numbers of the columns by which it sorts. */
+extern List *gpusort_sort_columns(const CustomScan *scan);
 
 /*
  * The keys of a node that sorts, as EXPLAIN shows them, a string each; to be

@@ -17,11 +17,11 @@
 
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/planmain.h"
 #include "optimizer/planner.h"
 
 #include "left_native.h"
 #include "node_gpusort.h"
+#include "plan_columns.h"
 #include "plan_sort.h"
 #include "settings.h"
 #include "shared_rows.h"
@@ -29,58 +29,7 @@
 
 static planner_hook_type previous_planner_hook;
 
-static Plan *rewrite_plan(Plan *plan, double bound);
-
-/*
- * The number of the column which has the value of this one, that differs in
- * its collation alone; 0 if there is none.
- */
-static AttrNumber
-original_of(const TargetEntry *copy, List *target_list)
-{
-	const RelabelType *relabel = (const RelabelType *) copy->expr;
-	ListCell   *cell;
-
-	if (!IsA(relabel, RelabelType) || !IsA(relabel->arg, Var) ||
-		relabel->resulttype != ((Var *) relabel->arg)->vartype)
-		return 0;
-	foreach(cell, target_list)
-	{
-		const TargetEntry *entry = lfirst(cell);
-
-		if (equal(entry->expr, relabel->arg))
-			return entry->resno;
-	}
-	return 0;
-}
-
-/*
- * ORDER BY x COLLATE y has the child of a Sort hand on x twice, the second
- * time for the order alone.  Takes such columns off the end of the child's
- * rows, and has the Sort sort by the others.  Returns for each column the
- * number of the one that has its value.
- */
-static List *
-drop_copies(Sort *sort)
-{
-	Plan	   *child = sort->plan.lefttree;
-	List	   *columns = child->targetlist;
-	int			nkept = list_length(columns);
-	List	   *sources = NIL;
-
-	if (is_projection_capable_plan(child))
-		while (nkept > 0 &&
-			   original_of(list_nth(columns, nkept - 1), columns) != 0)
-			nkept--;
-
-	for (int i = 0; i < list_length(columns); i++)
-		sources = lappend_int(sources, i < nkept ? i + 1 :
-							  original_of(list_nth(columns, i), columns));
-	for (int i = 0; i < sort->numCols; i++)
-		sort->sortColIdx[i] = list_nth_int(sources, sort->sortColIdx[i] - 1);
-	child->targetlist = list_truncate(list_copy(columns), nkept);
-	return sources;
-}
+static Plan *rewrite_plan(Plan *plan, double bound, const List *range_table);
 
 /* The GpuSort that does what this Sort does, which is of no use any more. */
 static Plan *
@@ -144,20 +93,13 @@ replace_sort(Sort *sort)
 	return (Plan *) scan;
 }
 
-static bool
-is_gpusort(const Plan *plan)
-{
-	return IsA(plan, CustomScan) &&
-		((const CustomScan *) plan)->methods == &gpusort_scan_methods;
-}
-
 static void
-rewrite_plans(List *plans, double bound)
+rewrite_plans(List *plans, double bound, const List *range_table)
 {
 	ListCell   *cell;
 
 	foreach(cell, plans)
-		lfirst(cell) = rewrite_plan(lfirst(cell), bound);
+		lfirst(cell) = rewrite_plan(lfirst(cell), bound, range_table);
 }
 
 /* Counts sorts that stay native, and tells the log. */
@@ -175,7 +117,7 @@ note_left_native(const Plan *plan, int count, Statistic reason)
  * of them if that is NO_BOUND.
  */
 static Plan *
-rewrite_plan(Plan *plan, double bound)
+rewrite_plan(Plan *plan, double bound, const List *range_table)
 {
 	double		child_bound;
 	int			count;
@@ -185,23 +127,27 @@ rewrite_plan(Plan *plan, double bound)
 		return NULL;
 
 	child_bound = bound_of_child(plan, bound);
-	plan->lefttree = rewrite_plan(plan->lefttree, child_bound);
-	plan->righttree = rewrite_plan(plan->righttree, NO_BOUND);
+	plan->lefttree = rewrite_plan(plan->lefttree, child_bound, range_table);
+	plan->righttree = rewrite_plan(plan->righttree, NO_BOUND, range_table);
 
 	switch (nodeTag(plan))
 	{
 		case T_Append:
-			rewrite_plans(((Append *) plan)->appendplans, child_bound);
+			rewrite_plans(((Append *) plan)->appendplans, child_bound,
+						  range_table);
 			break;
 		case T_MergeAppend:
-			rewrite_plans(((MergeAppend *) plan)->mergeplans, child_bound);
+			rewrite_plans(((MergeAppend *) plan)->mergeplans, child_bound,
+						  range_table);
 			break;
 		case T_SubqueryScan:
 			((SubqueryScan *) plan)->subplan =
-				rewrite_plan(((SubqueryScan *) plan)->subplan, child_bound);
+				rewrite_plan(((SubqueryScan *) plan)->subplan, child_bound,
+							 range_table);
 			break;
 		case T_CustomScan:
-			rewrite_plans(((CustomScan *) plan)->custom_plans, NO_BOUND);
+			rewrite_plans(((CustomScan *) plan)->custom_plans, NO_BOUND,
+						  range_table);
 			break;
 		default:
 			break;
@@ -223,77 +169,9 @@ rewrite_plan(Plan *plan, double bound)
 		note_left_native(plan, count, reason);
 	else if (IsA(plan, Sort))
 		return replace_sort((Sort *) plan);
+	if (IsA(plan, WindowAgg))
+		keep_table_order((WindowAgg *) plan, range_table);
 	return plan;
-}
-
-/* Does a node hand on the columns of its child as they are? */
-static bool
-hands_on(const Plan *plan)
-{
-	ListCell   *cell;
-	int			column = 1;
-
-	if (!IsA(plan, Limit) && !IsA(plan, GatherMerge))
-		return false;
-	foreach(cell, plan->targetlist)
-	{
-		const Var  *var = (const Var *) ((TargetEntry *) lfirst(cell))->expr;
-
-		if (!IsA(var, Var) || var->varno != OUTER_VAR ||
-			var->varattno != column++)
-			return false;
-	}
-	return list_length(plan->targetlist) ==
-		list_length(plan->lefttree->targetlist);
-}
-
-/* Has a Gather Merge compare the columns that the copies are of. */
-static void
-compare_originals(GatherMerge *merge, const List *target_list)
-{
-	for (int i = 0; i < merge->numCols; i++)
-	{
-		const TargetEntry *entry = list_nth(target_list,
-											merge->sortColIdx[i] - 1);
-
-		if (IsA(entry->expr, Var))
-			merge->sortColIdx[i] = ((Var *) entry->expr)->varattno;
-	}
-}
-
-/*
- * At the top of a plan, columns that only a sort has needed are taken off by
- * the executor, which looks at all columns of each row for that.  Those that a
- * GpuSort there adds, since they are copies, need not be there at all.
- */
-static void
-drop_unused_copies(Plan *plan)
-{
-	Plan	   *sort = plan;
-	List	   *target_list;
-	int			nstored;
-
-	while (hands_on(sort))
-		sort = sort->lefttree;
-	if (!is_gpusort(sort))
-		return;
-
-	target_list = sort->targetlist;
-	nstored = list_length(((CustomScan *) sort)->custom_scan_tlist);
-	for (int i = nstored; i < list_length(plan->targetlist); i++)
-	{
-		if (!((TargetEntry *) list_nth(plan->targetlist, i))->resjunk)
-			return;
-	}
-	for (;;)
-	{
-		if (IsA(plan, GatherMerge))
-			compare_originals((GatherMerge *) plan, target_list);
-		plan->targetlist = list_truncate(list_copy(plan->targetlist), nstored);
-		if (plan == sort)
-			break;
-		plan = plan->lefttree;
-	}
 }
 
 static PlannedStmt *
@@ -311,9 +189,10 @@ plan_with_gpusort(Query *parse, const char *query_string, int cursor_options,
 
 	if (gpusort_enable && gpusort_enable_sort)
 	{
-		result->planTree = rewrite_plan(result->planTree, NO_BOUND);
+		result->planTree = rewrite_plan(result->planTree, NO_BOUND,
+										result->rtable);
 		drop_unused_copies(result->planTree);
-		rewrite_plans(result->subplans, NO_BOUND);
+		rewrite_plans(result->subplans, NO_BOUND, result->rtable);
 	}
 	return result;
 }

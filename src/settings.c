@@ -33,13 +33,13 @@ char	   *gpusort_device_list;
 int			gpusort_staging_memory = 16;
 int			gpusort_device_memory = 90;
 double		gpusort_put_row_cost = 0.006;
-double		gpusort_put_kilobyte_cost = 0.07;
-double		gpusort_key_word_cost = 0.0045;
-double		gpusort_host_sort_row_cost = 0.005;
-double		gpusort_get_row_cost = 0.01;
-double		gpusort_get_shared_row_cost = 0.035;
-double		gpusort_new_shared_kilobyte_cost = 0.25;
-double		gpusort_hash_row_cost = 0.02;
+double		gpusort_put_kilobyte_cost = 0.12;
+double		gpusort_key_word_cost = 0.0025;
+double		gpusort_host_sort_row_cost = 0.01;
+double		gpusort_get_row_cost = 0.0125;
+double		gpusort_get_shared_row_cost = 0.018;
+double		gpusort_new_shared_kilobyte_cost = 0.13;
+double		gpusort_hash_row_cost = 0.025;
 
 static const struct config_enum_entry device_options[] = {
 	{"auto", DEVICE_AUTO, false},

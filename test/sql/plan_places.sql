@@ -123,6 +123,26 @@ SELECT examine($$SELECT txt COLLATE "POSIX" FROM numbers ORDER BY txt COLLATE "P
 SELECT examine($$SELECT txt FROM numbers UNION ALL (SELECT txt FROM numbers ORDER BY txt COLLATE "POSIX" LIMIT 900)$$, columns => false);
 SELECT examine($$SELECT count(*), sum(a.k) FROM numbers a JOIN numbers b ON left(a.txt, 9) COLLATE "POSIX" = left(b.txt, 9) JOIN numbers c ON b.txt COLLATE "POSIX" = c.txt$$, columns => false);
 
+-- window functions want their columns ahead of the others, but rows of a table are sorted as they are
+SELECT line FROM string_to_table(plan_text('SELECT *, row_number() OVER (PARTITION BY grp ORDER BY k) FROM numbers', true), E'\n') line
+WHERE line !~ 'OVER|Window:';
+SELECT examine($$SELECT *, row_number() OVER (PARTITION BY grp ORDER BY k DESC) FROM numbers$$, columns => false);
+SELECT examine($$SELECT *, lag(txt, 2) OVER w, sum(id + gap) FILTER (WHERE gap > 3) OVER (w RANGE BETWEEN 50 PRECEDING AND 50 FOLLOWING),
+	(SELECT count(*) FROM parts p WHERE p.k < n.gap) FROM numbers n WINDOW w AS (PARTITION BY grp ORDER BY k)$$, columns => false);
+SELECT examine($$SELECT *, rank() OVER (PARTITION BY grp ORDER BY k), sum(id) OVER (PARTITION BY gap ORDER BY k) FROM numbers WHERE id % 3 > 0$$, columns => false);
+SELECT examine($$SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY grp ORDER BY k) place FROM numbers) s WHERE place <= 3 AND id > place$$, columns => false);
+SELECT examine($$SELECT *, row_number() OVER (PARTITION BY grp ORDER BY txt COLLATE "POSIX") FROM numbers$$, columns => false);
+CREATE TABLE pairs AS SELECT id, txt FROM numbers;
+SELECT digest('SELECT *, row_number() OVER (ORDER BY txt, id, txt COLLATE "POSIX") FROM pairs') numbered \gset
+SET gpusort.enable = off;
+SELECT digest('SELECT *, row_number() OVER (ORDER BY txt, id, txt COLLATE "POSIX") FROM pairs') = :'numbered' same;
+RESET gpusort.enable;
+ALTER TABLE pairs ADD more int DEFAULT 7;
+SELECT examine($$SELECT *, row_number() OVER (ORDER BY txt, id) FROM pairs$$, columns => false);
+ALTER TABLE pairs DROP id;
+SELECT examine($$SELECT *, row_number() OVER (ORDER BY txt, more) FROM pairs$$, columns => false);
+DROP TABLE pairs;
+
 -- init plans, sub plans, CTEs
 SELECT examine($$SELECT k FROM numbers WHERE k > (SELECT k FROM numbers ORDER BY k OFFSET 600 LIMIT 1)$$);
 SELECT examine($$SELECT o, ARRAY(SELECT k FROM numbers ORDER BY k DESC) FROM generate_series(1, 3) o$$);
