@@ -40,14 +40,6 @@ bytes_for_runs(Size limit)
 	return limit - Min(2 * merged_rows_bytes(limit), limit / 2);
 }
 
-/* An empty store in what memory there is for rows. */
-static RowStore *
-create_store(const IndexSort *sort)
-{
-	return row_store_create(sort->rows->descriptor, sort->limit -
-							sorted_runs_write_bytes(sort->limit));
-}
-
 IndexSort *
 index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
 				 double expected_rows)
@@ -63,7 +55,8 @@ index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
 	sort->limit = limit;
 	sort->limit_of_merge = limit_of_merge;
 	sort->rows = index_rows_begin(index);
-	sort->store = create_store(sort);
+	sort->store = sorted_runs_create_store(sort->rows->descriptor,
+										   sort->limit);
 	sort->order = row_order_begin(sort->store, sort->rows->descriptor,
 								  index_row_column, sort->rows->columns,
 								  sort->rows->ncolumns,
@@ -97,7 +90,8 @@ put_again(IndexSort *sort)
 	RowStore   *store = sort->store;
 	bool		good = true;
 
-	sort->store = create_store(sort);
+	sort->store = sorted_runs_create_store(sort->rows->descriptor,
+										   sort->limit);
 	row_order_restart(sort->order, sort->store);
 	for (uint64 number = 0; number < store->nrows && good; number++)
 	{
@@ -177,9 +171,7 @@ static void
 add_run(IndexSort *sort)
 {
 	begin_runs(sort);
-	sorted_runs_add(sort->runs);
-	row_store_reset(sort->store);
-	row_order_restart(sort->order, sort->store);
+	sorted_runs_add(sort->runs, sort->store);
 }
 
 /*

@@ -179,19 +179,12 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	return sort;
 }
 
-/* An empty store in what memory there is for rows that may go to files. */
-static RowStore *
-create_store(const RowSort *sort)
-{
-	return row_store_create(sort->descriptor, sort->limit -
-							sorted_runs_write_bytes(sort->limit));
-}
-
 /* Makes store and order, in the current memory context. */
 static void
 begin_by_keys(RowSort *sort)
 {
-	sort->store = sort->collector == NULL ? create_store(sort) :
+	sort->store = sort->collector == NULL ?
+		sorted_runs_create_store(sort->descriptor, sort->limit) :
 		row_store_create(sort->descriptor, sort->limit);
 	sort->order = row_order_begin(sort->store, sort->descriptor,
 								  minimal_tuple_column, sort->columns,
@@ -344,7 +337,7 @@ put_again(RowSort *sort)
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
 													&TTSOpsMinimalTuple);
 
-	sort->store = create_store(sort);
+	sort->store = sorted_runs_create_store(sort->descriptor, sort->limit);
 	row_order_restart(sort->order, sort->store);
 	for (uint64 number = 0; number < store->nrows; number++)
 	{
@@ -413,9 +406,7 @@ write_run(RowSort *sort)
 		sort->runs = sorted_runs_create(sort->order, &run_of_minimal_tuples,
 										sort->limit, sort->limit,
 										sort->random_access);
-	sorted_runs_add(sort->runs);
-	row_store_reset(sort->store);
-	row_order_restart(sort->order, sort->store);
+	sorted_runs_add(sort->runs, sort->store);
 }
 
 /*

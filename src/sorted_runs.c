@@ -120,10 +120,10 @@ shared_runs_init(SharedRuns *shared, dsm_segment *segment)
 	shared->disk = 0;
 }
 
-Size
-sorted_runs_write_bytes(Size limit)
+RowStore *
+sorted_runs_create_store(TupleDesc descriptor, Size limit)
 {
-	return run_file_limit_piece(limit);
+	return row_store_create(descriptor, limit - run_file_limit_piece(limit));
 }
 
 /* Adds a run that is complete. */
@@ -183,13 +183,16 @@ write_shared_run(SortedRuns *runs)
 }
 
 void
-sorted_runs_add(SortedRuns *runs)
+sorted_runs_add(SortedRuns *runs, RowStore *store)
 {
+	Assert(store == runs->order->store);
 	if (runs->shared != NULL)
 		write_shared_run(runs);
 	else
 		append_run(runs, write_rows(runs, runs->file));
 	runs->nadded++;
+	row_store_reset(store);
+	row_order_restart(runs->order, store);
 }
 
 void
@@ -318,7 +321,7 @@ void
 sorted_runs_merge(SortedRuns *runs)
 {
 	Size		limit = runs->limit_of_merge;
-	Size		limit_of_writer = limit - sorted_runs_write_bytes(runs->limit);
+	Size		limit_of_writer = limit - run_file_limit_piece(runs->limit);
 	int			most = most_merged_runs(runs, limit);
 	int			most_of_writer = most_merged_runs(runs, limit_of_writer);
 

@@ -50,11 +50,17 @@ extern SortedRuns *sorted_runs_create_shared(RowOrder *order,
 											 const RunFormat *format,
 											 Size limit, SharedRuns *shared);
 
-/* Of the limit, what it takes to write a run, beside the rows and their order. */
-extern Size sorted_runs_write_bytes(Size limit);
+/*
+ * An empty store for rows that may become runs: with what memory the limit
+ * leaves when a run is written.
+ */
+extern RowStore *sorted_runs_create_store(TupleDesc descriptor, Size limit);
 
-/* Writes the rows of the order's store, which has been made, as a run. */
-extern void sorted_runs_add(SortedRuns *runs);
+/*
+ * Writes the rows of the order's store, which has been made, as a run, empties
+ * the store and begins the order of others.
+ */
+extern void sorted_runs_add(SortedRuns *runs, RowStore *store);
 
 /* Adds the runs of others, which have written their last ones. */
 extern void sorted_runs_import(SortedRuns *runs, SharedRuns *shared);
