@@ -99,7 +99,7 @@ SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT id FROM numbers ORDER BY k, id LIMIT 7000 OFFSET 10',
 	'SELECT id FROM (SELECT id, k FROM numbers ORDER BY k, id OFFSET 0) s WHERE id % 3 = 0',
 	'SELECT id, row_number() OVER (ORDER BY k, id) FROM numbers',
-	'SELECT *, row_number() OVER (ORDER BY k, id) FROM numbers']) query;
+	'SELECT *, row_number() OVER (ORDER BY k, txt) FROM numbers']) query;
 
 -- done anew, in a nested loop, with and without parameters that change; ended before the last row
 SET enable_material = off;
