@@ -12,6 +12,9 @@
  * which huge pages cover nearly all: the store is filled faster, and followed
  * in the order of the sort without a miss of the TLB for each row.
  *
+ * Memory that has been touched is worth more than new memory.  So a few blocks
+ * are kept by the process when a store ends, for the next one.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -27,6 +30,9 @@
 
 #define FIRST_DIRECTORY_ROWS	((uint64) 1024)
 
+/* What a process may keep between sorts. */
+#define MAX_SPARE_BYTES		((Size) 16 * 1024 * 1024)
+
 /* After how many dear huge pages no more are asked for. */
 #define MAX_DEAR_ANSWERS	2
 
@@ -39,6 +45,85 @@ typedef struct RowBlock
 
 #define BLOCK_HEADER_BYTES	MAXALIGN(sizeof(RowBlock))
 
+/* All blocks live here; a store's own context only frees them in the end. */
+static MemoryContext block_context = NULL;
+
+static RowBlock *spare_blocks = NULL;
+static Size spare_bytes = 0;
+
+/* Frees spare blocks beyond so many bytes. */
+static void
+limit_spare_blocks(Size most)
+{
+	while (spare_bytes > most)
+	{
+		RowBlock   *block = spare_blocks;
+
+		spare_blocks = block->next;
+		spare_bytes -= block->bytes;
+		pfree(block);
+	}
+}
+
+/*
+ * A block of this size: a spare one if there is one, and then *is_new is false.
+ * Otherwise those that are left keep no more than "others".
+ */
+static RowBlock *
+get_block(Size bytes, Size others, bool *is_new)
+{
+	for (RowBlock **spare = &spare_blocks; *spare != NULL;
+		 spare = &(*spare)->next)
+	{
+		RowBlock   *block = *spare;
+
+		if (block->bytes == bytes)
+		{
+			*spare = block->next;
+			spare_bytes -= bytes;
+			*is_new = false;
+			return block;
+		}
+	}
+	limit_spare_blocks(others);
+	if (block_context == NULL)
+		block_context = AllocSetContextCreate(TopMemoryContext,
+											  "gpusort blocks of rows",
+											  ALLOCSET_SMALL_SIZES);
+	*is_new = true;
+	return MemoryContextAllocHuge(block_context, bytes);
+}
+
+/* Frees a block, or keeps it for another sort. */
+static void
+drop_block(RowBlock *block)
+{
+	block->next = spare_blocks;
+	spare_blocks = block;
+	spare_bytes += block->bytes;
+	limit_spare_blocks(MAX_SPARE_BYTES);
+}
+
+static void
+free_first_block(RowStore *store)
+{
+	RowBlock   *block = store->first_block;
+
+	store->first_block = block->next;
+	store->memory -= block->bytes;
+	drop_block(block);
+}
+
+/* Memory context callback: the store's end, whichever way it comes. */
+static void
+free_blocks(void *argument)
+{
+	RowStore   *store = argument;
+
+	while (store->first_block != NULL)
+		free_first_block(store);
+}
+
 RowStore *
 row_store_create(TupleDesc descriptor, Size limit)
 {
@@ -47,6 +132,9 @@ row_store_create(TupleDesc descriptor, Size limit)
 												  ALLOCSET_SMALL_SIZES);
 	RowStore   *store = MemoryContextAllocZero(context, sizeof(RowStore));
 
+	store->on_reset.func = free_blocks;
+	store->on_reset.arg = store;
+	MemoryContextRegisterResetCallback(context, &store->on_reset);
 	store->context = context;
 	store->descriptor = descriptor;
 	store->limit = limit;
@@ -91,12 +179,18 @@ make_block(RowStore *store, Size row_bytes, Size other_memory)
 	Size		bytes = Max(store->block_bytes,
 							BLOCK_HEADER_BYTES + row_bytes);
 	RowBlock   *block;
+	Size		room;
+	bool		is_new;
 
 	if (is_too_much(store, other_memory + bytes))
 		return false;
 
-	block = MemoryContextAllocHuge(store->context, bytes);
-	ask_for_huge_pages(store, (char *) block, bytes);
+	/* what is spare counts as well */
+	room = store->limit - Min(store->limit,
+							  store->memory + other_memory + bytes);
+	block = get_block(bytes, room, &is_new);
+	if (is_new)
+		ask_for_huge_pages(store, (char *) block, bytes);
 	block->bytes = bytes;
 	block->next = *next_block(store);
 	*next_block(store) = block;
@@ -225,16 +319,6 @@ row_store_add(RowStore *store, TupleTableSlot *slot, Size other_memory)
 		return false;
 	slot_row_write(&row, slot, store->descriptor, place);
 	return true;
-}
-
-static void
-free_first_block(RowStore *store)
-{
-	RowBlock   *block = store->first_block;
-
-	store->first_block = block->next;
-	store->memory -= block->bytes;
-	pfree(block);
 }
 
 void

@@ -19,7 +19,8 @@
 
 typedef struct RowStore
 {
-	MemoryContext context;		/* holds everything below */
+	MemoryContext context;		/* holds everything below but the blocks */
+	MemoryContextCallback on_reset; /* frees those */
 	TupleDesc	descriptor;
 	Size		limit;			/* bytes that may be used */
 	Size		memory;			/* bytes in use */

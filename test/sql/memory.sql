@@ -141,5 +141,18 @@ RESET temp_file_limit;
 \set VERBOSITY default
 SELECT sum(length(s::text)) FROM (SELECT * FROM rows ORDER BY id DESC OFFSET 0) s;
 
-DROP FUNCTION many, sort_method, sort_disk, digest, spills, spills_all_ways;
+-- a little memory stays for the next sort, and no more than that may have
+CREATE FUNCTION kept() RETURNS numeric LANGUAGE sql AS
+	$$ SELECT round(total_bytes / 1024.0 / 1024, 1) FROM pg_backend_memory_contexts WHERE name = 'gpusort blocks of rows' $$;
+SET gpusort.work_mem = '100MB';
+SELECT sort_method('SELECT * FROM many(200000) ORDER BY k');
+SELECT kept() BETWEEN 8 AND 16.1 AS kept;
+SELECT sort_method('SELECT * FROM many(200000) ORDER BY k');
+SELECT kept() BETWEEN 8 AND 16.1 AS kept;
+SET gpusort.work_mem = '1MB';
+SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ 'merge of' AS in_runs;
+SELECT kept() BETWEEN 0.5 AND 1.1 AS kept;
+RESET gpusort.work_mem;
+
+DROP FUNCTION many, kept, sort_method, sort_disk, digest, spills, spills_all_ways;
 DROP TABLE wide, rows;
