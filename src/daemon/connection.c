@@ -293,15 +293,16 @@ static bool
 begin_part(Connection *connection, MessageKind if_failed)
 {
 	Part	   *part = &connection->parts[connection->part];
+	DeviceAlgorithm algorithm = connection->algorithm;
 	DeviceError error;
 
 	part->first_row = connection->nrows;
 	part->first_word = connection->nwords;
-	/* one that is sorted in place takes no memory for anything else before */
+	/* to sort batches while keys come takes memory that is not reserved then */
+	if (connection->in_place && algorithm == DEVICE_SORT_MERGE)
+		algorithm = DEVICE_SORT_AUTO;
 	part->job = engine->begin(part->reservation.device, &connection->shape,
-							  connection->in_place ? DEVICE_SORT_BITONIC :
-							  connection->algorithm, client_is_gone,
-							  connection, &error);
+							  algorithm, client_is_gone, connection, &error);
 	return part->job != NULL ||
 		fail(connection, connection->part, if_failed, &error);
 }

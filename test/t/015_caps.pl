@@ -29,7 +29,7 @@ my $output = '';
 is($? >> 8, 0, 'all results are as without gpusort') or diag($output);
 my ($queries) = $output =~ /^# (\d+) queries, /m;
 cmp_ok($queries // 0, '>=', 1000, 'of a thousand queries');
-foreach my $counter ('sorts_device', 'sorts_host', 'sorts_spilled', 'device_full', 'indexes_device')
+foreach my $counter ('sorts_device', 'sorts_host', 'sorts_spilled', 'device_full', 'index_rows')
 {
 	my ($count) = $output =~ /^# $counter (\d+)$/m;
 	cmp_ok($count // 0, '>=', 10, "$counter counts some");
