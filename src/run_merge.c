@@ -80,12 +80,17 @@ player_key(const RunMerge *merge, int64_t run)
 		merge->keys : &merge->keys[run];
 }
 
-/* Does a come before b?  Only if their words do not tell. */
+/*
+ * Does a come before b?  Only if their words do not tell.  Of equal rows that of
+ * the earlier run does, whose rows came earlier unless runs have been merged
+ * before.
+ */
 static pg_noinline bool
 wins_in_full(const RunMerge *merge, const Player *a, const Player *b)
 {
 	const void *row_a = merge->runs[a->run]->row;
 	const void *row_b = merge->runs[b->run]->row;
+	int			result;
 
 	if (row_a == NULL || row_b == NULL)
 		return row_a != NULL;
@@ -101,9 +106,10 @@ wins_in_full(const RunMerge *merge, const Player *a, const Player *b)
 				return key_a->words[i] < key_b->words[i];
 		}
 		if (sort_keys_exact(merge->order->keys))
-			return true;
+			return a->run < b->run;
 	}
-	return compare_rows(merge, row_a, row_b) <= 0;
+	result = compare_rows(merge, row_a, row_b);
+	return result < 0 || (result == 0 && a->run < b->run);
 }
 
 /* Has the winner so far play against a node's loser; the winner goes on. */
