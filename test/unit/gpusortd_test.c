@@ -36,6 +36,7 @@
 
 #define TEST_SUBJECT		"gpusortd"
 #include "daemon_test_report.h"
+#include "daemon_test_keys.h"
 
 /* How long anything that should happen may take, sanitizers included. */
 #define PATIENCE_MS		30000
@@ -415,23 +416,13 @@ begin(const Daemon *daemon, Client *client, uint32_t fixed_words,
  * Whole jobs
  */
 
-/* Keys of a job, kept to check the order with. */
-typedef struct KeySet
-{
-	uint32_t	fixed_words;
-	uint64_t	nrows;
-	uint64_t   *words;
-	uint64_t   *ends;			/* for keys of fixed width too */
-	uint64_t	random_state;
-} KeySet;
-
 static uint64_t
-random_word(KeySet *set)
+random_word(uint64_t *state)
 {
-	set->random_state ^= set->random_state << 13;
-	set->random_state ^= set->random_state >> 7;
-	set->random_state ^= set->random_state << 17;
-	return set->random_state * UINT64_C(0x2545F4914F6CDD1D);
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state * UINT64_C(0x2545F4914F6CDD1D);
 }
 
 /*
@@ -441,11 +432,8 @@ random_word(KeySet *set)
 static KeySet
 make_keys(uint32_t fixed_words, uint64_t nrows, uint64_t seed)
 {
-	KeySet		set = {
-		.fixed_words = fixed_words,
-		.nrows = nrows,
-		.random_state = seed * 2 + 1
-	};
+	KeySet		set = {{fixed_words, true}, nrows, NULL, NULL};
+	uint64_t	state = seed * 2 + 1;
 	uint32_t	max_words = fixed_words != 0 ? fixed_words : 4;
 	uint64_t	nwords = 0;
 
@@ -456,68 +444,14 @@ make_keys(uint32_t fixed_words, uint64_t nrows, uint64_t seed)
 		uint32_t	length = fixed_words;
 
 		if (fixed_words == 0)
-			length = 1 + random_word(&set) % max_words;
+			length = 1 + random_word(&state) % max_words;
 		for (uint32_t i = 0; i < length; i++)
 			set.words[nwords + i] = i == 0 && fixed_words == 0 ? length :
-				random_word(&set) % (nrows / 2 + 1);
+				random_word(&state) % (nrows / 2 + 1);
 		nwords += length;
 		set.ends[row] = nwords;
 	}
 	return set;
-}
-
-static void
-free_keys(KeySet *set)
-{
-	free(set->words);
-	free(set->ends);
-}
-
-static uint64_t
-key_begin(const KeySet *set, uint64_t row)
-{
-	return row == 0 ? 0 : set->ends[row - 1];
-}
-
-static int
-compare_keys(const KeySet *set, uint64_t left, uint64_t right)
-{
-	uint64_t	l = key_begin(set, left);
-	uint64_t	r = key_begin(set, right);
-
-	for (; l < set->ends[left] && r < set->ends[right]; l++, r++)
-	{
-		if (set->words[l] != set->words[r])
-			return set->words[l] < set->words[r] ? -1 : 1;
-	}
-	return 0;
-}
-
-static bool
-check_order(const KeySet *set, const uint32_t *order)
-{
-	bool	   *seen = calloc(set->nrows + 1, sizeof(bool));
-	bool		good = true;
-
-	for (uint64_t i = 0; i < set->nrows && good; i++)
-	{
-		uint32_t	row = ORDER_ROW(order[i]);
-		int			comparison = -1;
-
-		if (row >= set->nrows || seen[row])
-			good = wrong("the order is not a permutation");
-		else if (i > 0)
-			comparison = compare_keys(set, ORDER_ROW(order[i - 1]), row);
-		if (good && (comparison > 0 ||
-					 (comparison == 0) != ((order[i] & ORDER_TIE) != 0)))
-			good = wrong("the order is wrong at %llu of %llu rows",
-						 (unsigned long long) i,
-						 (unsigned long long) set->nrows);
-		if (good)
-			seen[row] = true;
-	}
-	free(seen);
-	return good;
 }
 
 /* Waits until a chunk is the client's. */
@@ -541,19 +475,19 @@ await_chunk(Client *client, uint32_t chunk)
 
 /* Rows of the next batch: at random, as many as fit into a chunk at most. */
 static uint64_t
-batch_rows(KeySet *set, uint64_t first)
+batch_rows(const KeySet *set, uint64_t first, uint64_t *state)
 {
 	uint64_t	max_rows = CHUNK_BYTES / sizeof(uint64_t) /
-		(set->fixed_words != 0 ? set->fixed_words : 1);
+		(set->shape.fixed_words != 0 ? set->shape.fixed_words : 1);
 	uint64_t	rows;
 
-	if (set->fixed_words == 0)
+	if (set->shape.fixed_words == 0)
 		max_rows = CHUNK_VARIABLE_ROWS;
-	rows = random_word(set) % 4 == 0 ? max_rows :
-		1 + random_word(set) % max_rows;
+	rows = random_word(state) % 4 == 0 ? max_rows :
+		1 + random_word(state) % max_rows;
 	if (rows > set->nrows - first)
 		rows = set->nrows - first;
-	if (set->fixed_words == 0)
+	if (set->shape.fixed_words == 0)
 	{
 		while (set->ends[first + rows - 1] - key_begin(set, first) >
 			   CHUNK_BYTES / sizeof(uint64_t) - CHUNK_VARIABLE_ROWS)
@@ -564,8 +498,11 @@ batch_rows(KeySet *set, uint64_t first)
 
 /* Pushes all keys, in batches of different sizes. */
 static bool
-push_keys(Client *client, KeySet *set)
+push_keys(Client *client, const KeySet *set)
 {
+	/* other batches for other keys */
+	uint64_t	state = set->nrows == 0 ? 1 :
+		set->words[set->ends[set->nrows - 1] - 1] * 2 + 1;
 	uint32_t	chunk = 0;
 	uint64_t	rows;
 
@@ -578,10 +515,10 @@ push_keys(Client *client, KeySet *set)
 
 		if (!await_chunk(client, chunk))
 			return false;
-		rows = batch_rows(set, first);
+		rows = batch_rows(set, first, &state);
 		nwords = set->ends[first + rows - 1] - begin_word;
 		words = (uint64_t *) (client->ring + (size_t) chunk * CHUNK_BYTES);
-		if (set->fixed_words == 0)
+		if (set->shape.fixed_words == 0)
 		{
 			memcpy(words, set->ends + first, rows * sizeof(uint64_t));
 			words += CHUNK_VARIABLE_ROWS;
@@ -656,17 +593,18 @@ receive_order(Client *client, uint32_t *order, uint64_t nrows)
  * to the check of its order.
  */
 static bool
-do_job_with_keys(const Daemon *daemon, KeySet *set, uint64_t expected_rows)
+do_job_with_keys(const Daemon *daemon, const KeySet *set,
+				 uint64_t expected_rows)
 {
 	uint32_t   *order = malloc((set->nrows + 1) * sizeof(uint32_t));
 	Client		client;
-	bool		good = begin(daemon, &client, set->fixed_words,
+	bool		good = begin(daemon, &client, set->shape.fixed_words,
 							 expected_rows) &&
 		push_keys(&client, set) &&
 		send_run(&client, set->nrows) &&
 		receive_sorted(&client) &&
 		receive_order(&client, order, set->nrows) &&
-		check_order(set, order);
+		check_order(set, order, "a job");
 
 	hang_up(&client);
 	free(order);
@@ -824,23 +762,39 @@ status_number(const Daemon *daemon, const char *name)
 	return number;
 }
 
+/* What gpusortd has when it has nothing to do. */
+typedef struct IdleState
+{
+	int			descriptors;
+	long		threads;
+} IdleState;
+
+/* It may take a moment to notice that clients are gone. */
+static IdleState
+idle_state(const Daemon *daemon)
+{
+	usleep(200000);
+	return (IdleState) {count_descriptors(daemon),
+		status_number(daemon, "Threads:")};
+}
+
 /*
  * Waits until gpusortd has as few descriptors and threads as it had, or fewer,
- * but for idle rings; it may take a moment to notice that clients are gone.
+ * but for idle rings.
  */
 static void
-check_released(const Daemon *daemon, int descriptors, long threads)
+check_released(const Daemon *daemon, const IdleState *before)
 {
 	uint64_t	deadline = milliseconds() + PATIENCE_MS;
 
-	while (count_descriptors(daemon) > descriptors + MAX_IDLE_RINGS ||
-		   status_number(daemon, "Threads:") > threads)
+	while (count_descriptors(daemon) > before->descriptors + MAX_IDLE_RINGS ||
+		   status_number(daemon, "Threads:") > before->threads)
 	{
 		if (milliseconds() > deadline)
 		{
 			wrong("gpusortd has %d descriptors instead of %d, %ld threads instead of %ld",
-				  count_descriptors(daemon), descriptors,
-				  status_number(daemon, "Threads:"), threads);
+				  count_descriptors(daemon), before->descriptors,
+				  status_number(daemon, "Threads:"), before->threads);
 			return;
 		}
 		usleep(10000);
@@ -892,20 +846,17 @@ static void
 test_hang_up(void)
 {
 	Daemon		daemon = start("--device-memory=50");
-	int			descriptors;
-	long		threads;
+	IdleState	before;
 
 	(void) do_job(&daemon, 1, 1000, 1);
-	usleep(200000);
-	descriptors = count_descriptors(&daemon);
-	threads = status_number(&daemon, "Threads:");
+	before = idle_state(&daemon);
 	for (int stage = 0; stage < STAGE_COUNT; stage++)
 	{
 		for (int i = 0; i < 5; i++)
 			leave_job(&daemon, stage, i % 2 == 0 ? 100 : 300000);
 	}
 
-	check_released(&daemon, descriptors, threads);
+	check_released(&daemon, &before);
 	(void) do_job(&daemon, 1, 1000, 1);
 	stop(&daemon);
 	conclude("bears clients that hang up at any stage");
@@ -915,17 +866,14 @@ static void
 test_leaks(void)
 {
 	Daemon		daemon = start("--device-memory=50");
-	int			descriptors = 0;
-	long		threads = 0;
+	IdleState	before = {0};
 	long		memory = 0;
 
 	for (int i = 0; i < NLEAK_ROUNDS && problem[0] == '\0'; i++)
 	{
 		if (i == NLEAK_ROUNDS / 5)
 		{
-			usleep(200000);
-			descriptors = count_descriptors(&daemon);
-			threads = status_number(&daemon, "Threads:");
+			before = idle_state(&daemon);
 			memory = status_number(&daemon, "VmRSS:");
 		}
 		if (i % 2 == 0)
@@ -933,7 +881,7 @@ test_leaks(void)
 		else
 			(void) do_job(&daemon, i % 3, 50, (uint64_t) i);
 	}
-	check_released(&daemon, descriptors, threads);
+	check_released(&daemon, &before);
 	if (status_number(&daemon, "VmRSS:") > memory + 16 * 1024)
 		wrong("gpusortd has grown from %ld kB to %ld kB", memory,
 			  status_number(&daemon, "VmRSS:"));
@@ -1458,32 +1406,11 @@ change_keys(KeySet *set, uint64_t (*word) (uint64_t row, uint64_t nrows))
 {
 	for (uint64_t row = 0; row < set->nrows; row++)
 	{
-		for (uint64_t i = key_begin(set, row) + (set->fixed_words == 0);
+		for (uint64_t i = key_begin(set, row) + (set->shape.fixed_words == 0);
 			 i < set->ends[row]; i++)
 			set->words[i] = i + 1 == set->ends[row] ?
 				word(row, set->nrows) : 1;
 	}
-}
-
-static uint64_t
-ascending(uint64_t row, uint64_t nrows)
-{
-	(void) nrows;
-	return row / 3;
-}
-
-static uint64_t
-descending(uint64_t row, uint64_t nrows)
-{
-	return (nrows - row) / 3;
-}
-
-static uint64_t
-constant(uint64_t row, uint64_t nrows)
-{
-	(void) row;
-	(void) nrows;
-	return 5;
 }
 
 static uint64_t
@@ -1657,16 +1584,13 @@ test_hang_up_of_divided_job(void)
 {
 	Daemon		daemon = start_small_devices(3);
 	uint64_t	nrows = rows_for_devices(&daemon, 2, 2.2);
-	int			descriptors;
-	long		threads;
+	IdleState	before;
 
 	(void) do_job(&daemon, 1, 1000, 1);
-	usleep(200000);
-	descriptors = count_descriptors(&daemon);
-	threads = status_number(&daemon, "Threads:");
+	before = idle_state(&daemon);
 	for (int stage = STAGE_WELCOME; stage < STAGE_COUNT; stage++)
 		leave_job(&daemon, stage, nrows);
-	check_released(&daemon, descriptors, threads);
+	check_released(&daemon, &before);
 	check_small_devices(&daemon, 3, 0);
 	(void) do_job(&daemon, 2, nrows, 1);
 	stop(&daemon);

@@ -15,6 +15,7 @@
 
 #define TEST_SUBJECT	"merge"
 #include "daemon_test_report.h"
+#include "daemon_test_keys.h"
 
 /* Longest keys of varying length. */
 #define LONGEST_KEY		4
@@ -25,14 +26,6 @@ static const uint32_t counts[] = {1, 1000, 37, 3};
 /*
  * Keys
  */
-
-typedef struct KeySet
-{
-	KeyShape	shape;
-	uint64_t	nrows;
-	uint64_t   *words;
-	uint64_t   *ends;			/* for keys of fixed width too */
-} KeySet;
 
 /* A number as good as random for each one. */
 static uint64_t
@@ -62,27 +55,6 @@ static uint64_t
 pairs(uint64_t row, uint64_t nrows)
 {
 	return uniform(row, nrows) % (nrows / 2 + 1);
-}
-
-static uint64_t
-constant(uint64_t row, uint64_t nrows)
-{
-	(void) row;
-	(void) nrows;
-	return 77;
-}
-
-static uint64_t
-ascending(uint64_t row, uint64_t nrows)
-{
-	(void) nrows;
-	return row / 2;
-}
-
-static uint64_t
-descending(uint64_t row, uint64_t nrows)
-{
-	return (nrows - row) / 2;
 }
 
 /* Mostly one value, which so goes on over many ranges. */
@@ -134,33 +106,6 @@ make_keys(uint32_t fixed_words, bool mark_ties, uint64_t nrows,
 		set.ends[row] = nwords;
 	}
 	return set;
-}
-
-static void
-free_keys(KeySet *set)
-{
-	free(set->words);
-	free(set->ends);
-}
-
-static uint64_t
-key_begin(const KeySet *set, uint64_t row)
-{
-	return row == 0 ? 0 : set->ends[row - 1];
-}
-
-static int
-compare_rows(const KeySet *set, uint64_t left, uint64_t right)
-{
-	uint64_t	l = key_begin(set, left);
-	uint64_t	r = key_begin(set, right);
-
-	for (; l < set->ends[left] && r < set->ends[right]; l++, r++)
-	{
-		if (set->words[l] != set->words[r])
-			return set->words[l] < set->words[r] ? -1 : 1;
-	}
-	return 0;
 }
 
 
@@ -294,50 +239,6 @@ longest_key(const KeySet *set)
 /*
  * The tests
  */
-
-/* Is every row there once? */
-static bool
-check_rows(const KeySet *set, const uint32_t *order, const char *what)
-{
-	bool	   *seen = calloc(set->nrows, sizeof(bool));
-	bool		good = true;
-
-	for (uint64_t i = 0; i < set->nrows && good; i++)
-	{
-		uint32_t	row = ORDER_ROW(order[i]);
-
-		if (row >= set->nrows || seen[row])
-			good = wrong("%s: entry %llu is row %u, once more or of none", what,
-						 (unsigned long long) i, row);
-		else
-			seen[row] = true;
-	}
-	free(seen);
-	return good;
-}
-
-static bool
-check_order(const KeySet *set, const uint32_t *order, const char *what)
-{
-	if (!check_rows(set, order, what))
-		return false;
-	for (uint64_t i = 0; i < set->nrows; i++)
-	{
-		int			comparison = i == 0 ? -1 :
-			compare_rows(set, ORDER_ROW(order[i - 1]), ORDER_ROW(order[i]));
-
-		if (comparison > 0)
-			return wrong("%s: entry %llu of %llu is out of order", what,
-						 (unsigned long long) i,
-						 (unsigned long long) set->nrows);
-		if ((set->shape.mark_ties && comparison == 0) !=
-			((order[i] & ORDER_TIE) != 0))
-			return wrong("%s: the mark of entry %llu of %llu is wrong", what,
-						 (unsigned long long) i,
-						 (unsigned long long) set->nrows);
-	}
-	return true;
-}
 
 /* Merges so many entries, or up to the first failure. */
 static bool
