@@ -1,21 +1,15 @@
 -- Memory: rows beyond the setting go to temporary files, in sorted runs that are merged.
 SET gpusort.min_rows = 0;
 SET max_parallel_workers_per_gather = 0;
-CREATE FUNCTION sort_method(query text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION explain_sort(query text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
-	RETURN plan -> 0 -> 'Plan' ->> 'Sort Method';
+	RETURN plan -> 0 -> 'Plan';
 END $$;
-
-CREATE FUNCTION sort_disk(query text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
-	RETURN plan -> 0 -> 'Plan' ->> 'Disk';
-END $$;
+CREATE FUNCTION sort_method(query text) RETURNS text LANGUAGE sql AS $$ SELECT explain_sort(query) ->> 'Sort Method' $$;
+CREATE FUNCTION sort_disk(query text) RETURNS bigint LANGUAGE sql AS $$ SELECT (explain_sort(query) ->> 'Disk')::bigint $$;
 
 -- whether it spills is seen as the rows come, whatever was expected
 CREATE TABLE wide (k int, pad text);
@@ -154,5 +148,5 @@ SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ 'merge of' AS in_ru
 SELECT kept() BETWEEN 0.5 AND 1.1 AS kept;
 RESET gpusort.work_mem;
 
-DROP FUNCTION many, kept, sort_method, sort_disk, digest, spills, spills_all_ways;
+DROP FUNCTION many, kept, explain_sort, sort_method, sort_disk, digest, spills, spills_all_ways;
 DROP TABLE wide, rows;
