@@ -6,6 +6,7 @@ use strict;
 use warnings;
 use parent 'PostgreSQL::Test::Cluster';
 use Exporter 'import';
+use FindBin;
 # no more, or its functions would be taken for methods
 use PostgreSQL::Test::Utils qw(append_to_file slurp_file);
 use Test::More import => ['ok'];
@@ -59,6 +60,19 @@ sub counter
 {
 	my ($self, $name) = @_;
 	return $self->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = '$name'");
+}
+
+# Compares random queries on the cluster, with options of compare.pl; returns
+# its exit status, and what it prints.
+sub compare_random
+{
+	my ($self, @options) = @_;
+	my $output = '';
+	local $ENV{PGHOST} = $self->host;
+	local $ENV{PGPORT} = $self->port;
+	local $ENV{PGDATABASE} = 'postgres';
+	IPC::Run::run([ 'perl', "$FindBin::RealBin/../differential/compare.pl", @options ], '>', \$output, '2>&1');
+	return ($? >> 8, $output);
 }
 
 # Starts psql with a script, to go on by itself, as an application of this name.

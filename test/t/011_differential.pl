@@ -8,9 +8,10 @@ use strict;
 use warnings;
 use Cwd qw(abs_path);
 use FindBin;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
 
 # Build the module where this user may write.
 my $source = "$FindBin::RealBin/../wrong_orders";
@@ -19,7 +20,7 @@ my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
 system_or_bail('make', '-s', '-C', $build, '-f', "$source/Makefile",
 	"PG_CONFIG=$pg_config");
 
-my $node = PostgreSQL::Test::Cluster->new('main');
+my $node = GpusortCluster->new('main');
 $node->init(extra => [ '--locale=C.UTF-8', '--encoding=UTF8' ]);
 $node->append_conf('postgresql.conf', <<"CONF");
 shared_preload_libraries = 'gpusort, $build/wrong_orders'
@@ -27,18 +28,6 @@ gpusort.daemon_engine = host
 restart_after_crash = on
 CONF
 $node->start;
-
-# The exit status of a comparison, and what it prints.
-sub compare
-{
-	my (@options) = @_;
-	my $output = '';
-	local $ENV{PGHOST} = $node->host;
-	local $ENV{PGPORT} = $node->port;
-	local $ENV{PGDATABASE} = 'postgres';
-	IPC::Run::run([ 'perl', "$FindBin::RealBin/../differential/compare.pl", @options ], '>', \$output, '2>&1');
-	return ($? >> 8, $output);
-}
 
 sub set_fault
 {
@@ -52,7 +41,7 @@ my @some = ('--seed', 11, '--queries', 150);
 foreach my $case ([ 'host', 'sorts_host' ], [ 'cuda', 'sorts_device' ])
 {
 	my ($device, $counter) = @$case;
-	my ($status, $output) = compare(@some, '--device', $device);
+	my ($status, $output) = $node->compare_random(@some, '--device', $device);
 	is($status, 0, "gpusort passes ($device)") or diag($output);
 	like($output, qr/^ok - gpusort has sorted \d{2,} times$/m, 'with many sorts');
 	like($output, qr/^# $counter \d{2,}$/m, 'of this kind');
@@ -62,27 +51,27 @@ foreach my $case ([ 'host', 'sorts_host' ], [ 'cuda', 'sorts_device' ])
 foreach my $fault ('nulls', 'direction', 'column')
 {
 	set_fault($fault);
-	my ($status, $output) = compare(@some);
+	my ($status, $output) = $node->compare_random(@some);
 	is($status, 1, "a wrong order is noticed ($fault)") or diag($output);
 	like($output, qr/^not ok - round \d+ of seed 11$/m, 'and counted');
 
 	my ($shown, $repeat) = $output =~ /^(# Query .*?)^# Its output/ms;
 	($repeat) = ($shown // '') =~ /^# To repeat it: \S+ (.*)$/m;
 	like($shown, qr/^#   CREATE TABLE .*^#   INSERT INTO .*^# The query:\n#   (SET|SELECT|WITH|BEGIN|DO) /ms, 'tables and query are shown');
-	($status, my $again) = compare(split / /, $repeat);
+	($status, my $again) = $node->compare_random(split / /, $repeat);
 	is($status, 1, 'what is said to repeat it does');
 	is(index($again, $shown) >= 0, 1, 'with the same tables and the same query') or diag($shown, $again);
 }
 
 set_fault('native');
-my ($status, $output) = compare(@some);
+my ($status, $output) = $node->compare_random(@some);
 is($status, 1, 'so is that it is not gpusort that sorts');
 # a plan from before may still be of use when a transaction is rolled back
 like($output, qr/^not ok - gpusort has sorted \d times$/m, 'and said');
 like($output, qr/^ok - round 3 of seed 11$/m, 'although the results are right');
 
 set_fault('crash');
-($status, $output) = compare('--seed', 11, '--queries', 50);
+($status, $output) = $node->compare_random('--seed', 11, '--queries', 50);
 isnt($status, 0, 'so is a crash');
 like($output, qr/^not ok - round 1 of seed 11$/m, 'and counted');
 like($output, qr/because of crash of another server process|a session is lost/, 'and said');

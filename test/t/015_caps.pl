@@ -4,7 +4,6 @@
 use strict;
 use warnings;
 use FindBin;
-use PostgreSQL::Test::Utils;
 use Test::More;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
@@ -18,15 +17,8 @@ gpusort.daemon_engine = host
 CONF
 $node->start;
 
-my $output = '';
-{
-	local $ENV{PGHOST} = $node->host;
-	local $ENV{PGPORT} = $node->port;
-	local $ENV{PGDATABASE} = 'postgres';
-	IPC::Run::run([ 'perl', "$FindBin::RealBin/../differential/compare.pl", '--caps', '--queries', 1300, '--large', 4, '--jobs', 2 ],
-		'>', \$output, '2>&1');
-}
-is($? >> 8, 0, 'all results are as without gpusort') or diag($output);
+my ($status, $output) = $node->compare_random('--caps', '--queries', 1300, '--large', 4, '--jobs', 2);
+is($status, 0, 'all results are as without gpusort') or diag($output);
 my ($queries) = $output =~ /^# (\d+) queries, /m;
 cmp_ok($queries // 0, '>=', 1000, 'of a thousand queries');
 foreach my $counter ('sorts_device', 'sorts_host', 'sorts_spilled', 'device_full', 'index_rows')
