@@ -125,6 +125,31 @@ send_message(DeviceClient *client, const Message *message)
 	}
 }
 
+/* Ends the texts of a message, whatever gpusortd has sent. */
+static void
+end_texts(Message *message)
+{
+	const int	last = MESSAGE_TEXT_SIZE - 1;
+
+	switch (message->kind)
+	{
+		case MSG_REFUSED:
+		case MSG_FAILED:
+			message->u.failed.text[last] = '\0';
+			break;
+		case MSG_SORTED:
+			message->u.sorted.device[last] = '\0';
+			message->u.sorted.method[last] = '\0';
+			break;
+		case MSG_DEVICE:
+			message->u.device.name[last] = '\0';
+			message->u.device.reason[last] = '\0';
+			break;
+		default:
+			break;
+	}
+}
+
 /*
  * Receives a message if one has come.  A descriptor passed along with it is
  * stored in *descriptor, which must be -1 before.  *received tells whether
@@ -167,9 +192,9 @@ try_receive_message(DeviceClient *client, Message *message, int *descriptor,
 	}
 	if (length != sizeof(Message))
 		return fail(client, VERSIONS_DIFFER);
+	end_texts(message);
 	if (message->kind == MSG_FAILED || message->kind == MSG_REFUSED)
 	{
-		message->u.failed.text[MESSAGE_TEXT_SIZE - 1] = '\0';
 		client->failure.cause = message->u.failed.cause;
 		return fail(client, message->u.failed.text);
 	}
@@ -492,8 +517,6 @@ device_client_run(DeviceClient *client, uint64 nrows, uint32 *order,
 	if (message.kind != MSG_SORTED)
 		return fail_unexpected(client);
 	*sort_microseconds = message.u.sorted.sort_microseconds;
-	message.u.sorted.device[MESSAGE_TEXT_SIZE - 1] = '\0';
-	message.u.sorted.method[MESSAGE_TEXT_SIZE - 1] = '\0';
 	strlcpy(client->device, message.u.sorted.device, sizeof(client->device));
 	strlcpy(client->method, message.u.sorted.method, sizeof(client->method));
 	return receive_order(client, order, nrows);
@@ -520,8 +543,6 @@ receive_devices(DeviceClient *client, List **devices)
 			return fail_unexpected(client);
 		device = palloc(sizeof(Message));
 		*device = message;
-		device->u.device.name[MESSAGE_TEXT_SIZE - 1] = '\0';
-		device->u.device.reason[MESSAGE_TEXT_SIZE - 1] = '\0';
 		*devices = lappend(*devices, device);
 	}
 }
