@@ -139,23 +139,6 @@ width_of(uint64_t number)
  * Keys
  */
 
-/* Where the words of a row's key are, and how many it has. */
-static inline const uint64_t *
-key_words(const HostKeys *keys, uint64_t row, uint64_t *nwords)
-{
-	uint64_t	begin;
-
-	if (keys->ends == NULL)
-	{
-		*nwords = keys->shape.fixed_words;
-		return keys->words + row * keys->shape.fixed_words;
-	}
-
-	begin = row == 0 ? 0 : keys->ends[row - 1];
-	*nwords = keys->ends[row] - begin;
-	return keys->words + begin;
-}
-
 /* Like memcmp() on the keys of two rows, from the given word on. */
 static inline int
 compare_keys(const HostKeys *keys, uint64_t left_row, uint64_t right_row,
@@ -163,8 +146,8 @@ compare_keys(const HostKeys *keys, uint64_t left_row, uint64_t right_row,
 {
 	uint64_t	left_words;
 	uint64_t	right_words;
-	const uint64_t *left = key_words(keys, left_row, &left_words);
-	const uint64_t *right = key_words(keys, right_row, &right_words);
+	const uint64_t *left = host_key(keys, left_row, &left_words);
+	const uint64_t *right = host_key(keys, right_row, &right_words);
 
 	for (uint64_t i = word; i < left_words && i < right_words; i++)
 	{
@@ -179,7 +162,7 @@ static inline uint64_t
 load_word(const HostKeys *keys, const SortLevel *level, uint64_t row)
 {
 	uint64_t	nwords;
-	const uint64_t *words = key_words(keys, row, &nwords);
+	const uint64_t *words = host_key(keys, row, &nwords);
 	uint64_t	result = 0;
 
 	for (int i = 0; i < level->nslices; i++)
@@ -201,7 +184,7 @@ key_reaches_level(const HostKeys *keys, const SortLevel *level, uint64_t row)
 {
 	uint64_t	nwords;
 
-	(void) key_words(keys, row, &nwords);
+	(void) host_key(keys, row, &nwords);
 	return level->slices[0].word < nwords;
 }
 
@@ -273,7 +256,7 @@ survey_rows(const HostKeys *keys, WordSurvey *survey, uint32_t word,
 	for (uint64_t row = first; row < end; row++)
 	{
 		uint64_t	nwords;
-		const uint64_t *words = key_words(keys, row, &nwords);
+		const uint64_t *words = host_key(keys, row, &nwords);
 		uint64_t	value = word < nwords ? words[word] : 0;
 
 		any |= value;
@@ -805,7 +788,7 @@ static inline __attribute__((always_inline)) void
 fetch_key(const HostKeys *keys, const SortLevel *level, uint64_t row)
 {
 	uint64_t	nwords;
-	const uint64_t *words = key_words(keys, row, &nwords);
+	const uint64_t *words = host_key(keys, row, &nwords);
 
 	__builtin_prefetch(words + level->slices[0].word);
 }

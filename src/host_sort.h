@@ -12,6 +12,8 @@
 #ifndef GPUSORT_HOST_SORT_H
 #define GPUSORT_HOST_SORT_H
 
+#include <stddef.h>
+
 #include "key_format.h"
 
 /* Keys in memory, laid out as key_format.h says; owned by the caller. */
@@ -22,6 +24,23 @@ typedef struct HostKeys
 	const uint64_t *ends;		/* one a row; NULL for keys of fixed width */
 	uint64_t	nrows;			/* at most SORT_MAX_ROWS */
 } HostKeys;
+
+/* Where the words of a row's key are, and how many it has. */
+static inline const uint64_t *
+host_key(const HostKeys *keys, uint64_t row, uint64_t *nwords)
+{
+	uint64_t	begin;
+
+	if (keys->ends == NULL)
+	{
+		*nwords = keys->shape.fixed_words;
+		return keys->words + row * keys->shape.fixed_words;
+	}
+
+	begin = row == 0 ? 0 : keys->ends[row - 1];
+	*nwords = keys->ends[row] - begin;
+	return keys->words + begin;
+}
 
 /* What is moved while sorting: a word of a row's key, and the row's number. */
 typedef struct HostSortEntry

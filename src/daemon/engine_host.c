@@ -244,15 +244,21 @@ keep_order(EngineJob *job)
 	job->order = (uint32_t *) job->entries;
 }
 
-static bool
-host_run(EngineJob *job, uint64_t memory, DeviceError *error)
+static HostKeys
+keys_of(const EngineJob *job)
 {
-	HostKeys	keys = {
+	return (HostKeys) {
 		.shape = job->shape,
 		.words = job->words,
 		.ends = job->ends,
 		.nrows = job->nrows
 	};
+}
+
+static bool
+host_run(EngineJob *job, uint64_t memory, DeviceError *error)
+{
+	HostKeys	keys = keys_of(job);
 
 	(void) memory;				/* it takes the same anyway */
 	if (is_faulty(job->device))
@@ -294,19 +300,18 @@ static bool
 host_pull_keys(EngineJob *job, uint64_t first, uint32_t step, uint32_t count,
 			   uint32_t key_words, uint64_t *words, DeviceError *error)
 {
-	uint32_t	fixed_words = job->shape.fixed_words;
+	HostKeys	keys = keys_of(job);
 
 	(void) error;
 	for (uint32_t i = 0; i < count; i++)
 	{
-		uint64_t	row = ORDER_ROW(job->order[first + (uint64_t) i * step]);
-		uint64_t	begin = fixed_words != 0 ? row * fixed_words :
-			row == 0 ? 0 : job->ends[row - 1];
-		uint64_t	end = fixed_words != 0 ? begin + fixed_words :
-			job->ends[row];
+		uint64_t	length;
+		const uint64_t *key =
+			host_key(&keys, ORDER_ROW(job->order[first + (uint64_t) i * step]),
+					 &length);
 
 		for (uint32_t word = 0; word < key_words; word++)
-			*words++ = begin + word < end ? job->words[begin + word] : 0;
+			*words++ = word < length ? key[word] : 0;
 	}
 	return true;
 }
