@@ -96,6 +96,15 @@ hands_on(const Plan *plan)
 		list_length(plan->lefttree->targetlist);
 }
 
+/* The GpuSort whose rows a plan hands on; NULL if it is no such plan. */
+static Plan *
+gpusort_handed_on(Plan *plan)
+{
+	while (hands_on(plan))
+		plan = plan->lefttree;
+	return is_gpusort(plan) ? plan : NULL;
+}
+
 /* Has a Gather Merge compare the columns that the copies are of. */
 static void
 compare_originals(GatherMerge *merge, const List *target_list)
@@ -113,13 +122,11 @@ compare_originals(GatherMerge *merge, const List *target_list)
 void
 drop_unused_copies(Plan *plan)
 {
-	Plan	   *sort = plan;
+	Plan	   *sort = gpusort_handed_on(plan);
 	List	   *target_list;
 	int			nstored;
 
-	while (hands_on(sort))
-		sort = sort->lefttree;
-	if (!is_gpusort(sort))
+	if (sort == NULL)
 		return;
 
 	target_list = sort->targetlist;
@@ -267,13 +274,11 @@ void
 keep_table_order(WindowAgg *window, const List *range_table)
 {
 	Plan	   *plan = window->plan.lefttree;
-	Plan	   *sort = plan;
+	Plan	   *sort = gpusort_handed_on(plan);
 	Renumbering renumbering;
 	ListCell   *cell;
 
-	while (hands_on(sort))
-		sort = sort->lefttree;
-	if (!is_gpusort(sort) ||
+	if (sort == NULL ||
 		!reorders_table(sort->lefttree, range_table, &renumbering))
 		return;
 
