@@ -39,6 +39,9 @@
 #define PIECE_PART			32
 #define MOST_PIECE_BYTES	((Size) 256 * 1024)
 
+/* Most runs that have not been merged have no more pieces. */
+#define FIRST_MAX_PIECES	64
+
 struct RunFile
 {
 	MemoryContext context;		/* holds everything below */
@@ -56,10 +59,21 @@ struct RunFile
 	uint64		piece;			/* that is being filled */
 	char	   *buffer;			/* for that; NULL: not yet */
 	Size		filled;			/* of that; 0: there is no such piece */
-	uint64	   *unused;			/* pieces that were given back */
-	int			nunused;
-	int			max_unused;
+	PieceList	unused;			/* that were given back */
 };
+
+void
+piece_list_add(PieceList *list, MemoryContext context, uint64 piece)
+{
+	if (list->count == list->max)
+	{
+		list->max = Max(FIRST_MAX_PIECES, list->max * 2);
+		list->numbers = list->numbers == NULL ?
+			MemoryContextAlloc(context, list->max * sizeof(uint64)) :
+			repalloc_huge(list->numbers, list->max * sizeof(uint64));
+	}
+	list->numbers[list->count++] = piece;
+}
 
 Size
 run_file_limit_piece(Size limit)
@@ -247,8 +261,8 @@ run_file_piece(RunFile *file, char **next, char **end)
 	/* what comes next is aligned as if it were alone */
 	run_file_fill(file, file->buffer + MAXALIGN(file->filled));
 	if (file->filled == 0)
-		file->piece = file->nunused > 0 ?
-			file->unused[--file->nunused] : file->npieces++;
+		file->piece = file->unused.count > 0 ?
+			file->unused.numbers[--file->unused.count] : file->npieces++;
 	*next = file->buffer + file->filled;
 	*end = file->buffer + file->piece_bytes;
 	return file->piece;
@@ -319,15 +333,7 @@ run_file_give_back(RunFile *file, uint64 piece)
 	/* of a shared one, which has one run, nothing will be written */
 	if (file->shared != NULL)
 		return;
-	if (file->nunused == file->max_unused)
-	{
-		file->max_unused = Max(64, file->max_unused * 2);
-		file->unused = file->unused == NULL ?
-			MemoryContextAlloc(file->context,
-							   file->max_unused * sizeof(uint64)) :
-			repalloc_huge(file->unused, file->max_unused * sizeof(uint64));
-	}
-	file->unused[file->nunused++] = piece;
+	piece_list_add(&file->unused, file->context, piece);
 }
 
 Size
@@ -345,7 +351,7 @@ run_file_close(RunFile *file)
 		pfree(file->buffer);
 	if (file->segments != NULL)
 		pfree(file->segments);
-	if (file->unused != NULL)
-		pfree(file->unused);
+	if (file->unused.numbers != NULL)
+		pfree(file->unused.numbers);
 	pfree(file);
 }

@@ -12,6 +12,18 @@
 
 typedef struct RunFile RunFile;
 
+/* Numbers of pieces of a file; empty if it is all zeros. */
+typedef struct PieceList
+{
+	uint64	   *numbers;
+	uint32		count;
+	uint32		max;
+} PieceList;
+
+/* Adds one, allocating in this memory context. */
+extern void piece_list_add(PieceList *list, MemoryContext context,
+						   uint64 piece);
+
 /*
  * Makes an empty one, for a sort with so many bytes of memory.  It ends with
  * the current resource owner at the latest.  Allocates in the current memory

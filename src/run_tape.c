@@ -29,9 +29,6 @@
 #include "cache_lines.h"
 #include "run_tape.h"
 
-/* Most runs that have not been merged have no more pieces. */
-#define FIRST_MAX_PIECES	64
-
 /* Of the row that will be read next this much is fetched into the cache. */
 #define MOST_PREFETCHED_BYTES	(4 * CACHE_LINE_BYTES)
 
@@ -63,27 +60,13 @@ run_tape_create(RunFile *file, const RunFormat *format)
 	return run;
 }
 
-static void
-add_piece(RunTape *run, uint64 piece)
-{
-	if (run->npieces == run->max_pieces)
-	{
-		run->max_pieces = Max(FIRST_MAX_PIECES, run->max_pieces * 2);
-		run->pieces = run->pieces == NULL ?
-			MemoryContextAlloc(run->context,
-							   run->max_pieces * sizeof(uint64)) :
-			repalloc_huge(run->pieces, run->max_pieces * sizeof(uint64));
-	}
-	run->pieces[run->npieces++] = piece;
-}
-
 RunTape *
 run_tape_import(RunFile *file, const RunFormat *format, uint64 bytes)
 {
 	RunTape    *run = run_tape_create(file, format);
 
 	for (uint64 piece = 0; piece * run_file_piece_bytes(file) < bytes; piece++)
-		add_piece(run, piece);
+		piece_list_add(&run->pieces, run->context, piece);
 	run->finish = bytes;
 	return run;
 }
@@ -94,8 +77,9 @@ next_piece(RunTape *run)
 {
 	if (run->next != NULL)
 		run_file_fill(run->file, run->next);
-	add_piece(run, run_file_piece(run->file, &run->next, &run->end));
-	if (run->npieces == 1)
+	piece_list_add(&run->pieces, run->context,
+				   run_file_piece(run->file, &run->next, &run->end));
+	if (run->pieces.count == 1)
 		run->start = run_file_piece_bytes(run->file) - (run->end - run->next);
 }
 
@@ -136,12 +120,13 @@ run_tape_complete(RunTape *run)
 {
 	if (run->next == NULL)
 		return;
-	run->finish = run->npieces * run_file_piece_bytes(run->file) -
+	run->finish = run->pieces.count * run_file_piece_bytes(run->file) -
 		(run->end - run->next);
 	run_file_fill(run->file, run->next);
 	run->next = run->end = NULL;
-	run->pieces = repalloc_huge(run->pieces, run->npieces * sizeof(uint64));
-	run->max_pieces = run->npieces;
+	run->pieces.max = run->pieces.count;
+	run->pieces.numbers = repalloc_huge(run->pieces.numbers,
+										run->pieces.max * sizeof(uint64));
 }
 
 void
@@ -158,8 +143,8 @@ run_tape_begin_read(RunTape *run, Size buffer_bytes)
 void
 run_tape_close(RunTape *run)
 {
-	if (run->pieces != NULL)
-		pfree(run->pieces);
+	if (run->pieces.numbers != NULL)
+		pfree(run->pieces.numbers);
 	if (run->buffer != NULL)
 		pfree(run->buffer - VALUES_OFFSET);
 	if (run->space != NULL)
@@ -177,13 +162,14 @@ fill_buffer(RunTape *run)
 	Size		count = Min(run->buffer_bytes - offset % run->buffer_bytes,
 							run->finish - run->fetched);
 
-	run_file_read(run->file, run->pieces[index], offset, run->buffer, count);
+	run_file_read(run->file, run->pieces.numbers[index], offset, run->buffer,
+				  count);
 	run->fetched += count;
 	run->next = run->buffer;
 	run->end = run->buffer + count;
 	/* the first and the last one other runs may have a part of */
 	if (offset + count == piece_bytes && run->start <= index * piece_bytes)
-		run_file_give_back(run->file, run->pieces[index]);
+		run_file_give_back(run->file, run->pieces.numbers[index]);
 }
 
 /* Takes bytes of which the buffer has not all. */

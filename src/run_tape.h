@@ -27,9 +27,7 @@ typedef struct RunTape
 
 	MemoryContext context;		/* holds everything below */
 	RunFile    *file;
-	uint64	   *pieces;			/* of the file, where it is */
-	uint32		npieces;
-	uint32		max_pieces;
+	PieceList	pieces;			/* of the file, where it is */
 	uint64		start;			/* in the first one, and its end, as if the */
 	uint64		finish;			/* pieces were one behind the other */
 	Size		longest_row;	/* that was written */

@@ -77,9 +77,8 @@ struct SortedRuns
 	void	   *previous;		/* row handed out, for gpusort.verify */
 };
 
-SortedRuns *
-sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
-				   Size limit_of_merge, bool random_access)
+static SortedRuns *
+create_runs(RowOrder *order, const RunFormat *format, Size limit)
 {
 	SortedRuns *runs = palloc0(sizeof(SortedRuns));
 
@@ -87,6 +86,15 @@ sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
 	runs->order = order;
 	runs->format = format;
 	runs->limit = limit;
+	return runs;
+}
+
+SortedRuns *
+sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
+				   Size limit_of_merge, bool random_access)
+{
+	SortedRuns *runs = create_runs(order, format, limit);
+
 	runs->limit_of_merge = limit_of_merge;
 	runs->random_access = random_access;
 	runs->file = run_file_create(limit);
@@ -99,12 +107,8 @@ SortedRuns *
 sorted_runs_create_shared(RowOrder *order, const RunFormat *format,
 						  Size limit, SharedRuns *shared)
 {
-	SortedRuns *runs = palloc0(sizeof(SortedRuns));
+	SortedRuns *runs = create_runs(order, format, limit);
 
-	runs->context = CurrentMemoryContext;
-	runs->order = order;
-	runs->format = format;
-	runs->limit = limit;
 	runs->shared = shared;
 	return runs;
 }
