@@ -79,6 +79,14 @@ sorted_query() {
 	esac
 }
 
+# usage: check_keys USAGE KEY...     fails unless there is a query for each
+check_keys() {
+	local key usage=$1
+	for key in "${@:2}"; do
+		sorted_query "$key" >/dev/null || fail "there is no key $key; $usage"
+	done
+}
+
 # The columns of a key, with which a query's result is the same however rows with equal keys come.
 key_columns() {
 	case $1 in
