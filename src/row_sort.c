@@ -52,7 +52,7 @@
  * What is fetched into the cache of a row ahead of its turn: what it takes to
  * hand it on, or more if its values will be looked at.
  */
-#define ROW_HEAD_BYTES			(2 * CACHE_LINE_BYTES)
+#define ROW_HEAD_BYTES			CACHE_LINE_BYTES
 
 /*
  * The part of the memory of processes that sort together which is put aside
