@@ -20,9 +20,11 @@
 #include "mb/pg_wchar.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "storage/pg_shmem.h"
 #if PG_VERSION_NUM >= 170000
 #include "storage/read_stream.h"
 #endif
+#include "utils/guc.h"
 #include "utils/wait_event.h"
 
 /* 17 gave extensions wait events with names of their own. */
@@ -33,6 +35,23 @@
 /* 18 can have a copied tuple preceded by room for more. */
 #if PG_VERSION_NUM < 180000
 #define heap_copy_minimal_tuple(tuple, extra) heap_copy_minimal_tuple(tuple)
+#endif
+
+/* 17 tells whether the server has got the huge pages it was to try for. */
+static inline bool
+main_memory_has_huge_pages(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return strcmp(GetConfigOption("huge_pages_status", false, false),
+				  "on") == 0;
+#else
+	return huge_pages == HUGE_PAGES_ON;
+#endif
+}
+
+/* 18 keeps what it takes to find a column in a tuple apart. */
+#if PG_VERSION_NUM < 180000
+#define TupleDescCompactAttr(descriptor, i) TupleDescAttr(descriptor, i)
 #endif
 
 /* 17 has what EXPLAIN of a query does when no extension has a hook there. */

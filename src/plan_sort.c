@@ -24,6 +24,7 @@
 #include "plan_columns.h"
 #include "plan_sort.h"
 #include "settings.h"
+#include "shared_memory.h"
 #include "shared_rows.h"
 #include "sort_cost.h"
 
@@ -161,8 +162,8 @@ rewrite_plan(Plan *plan, double bound, const List *range_table)
 		plan->lefttree->parallel_aware =
 			sort_fits_memory(plan->lefttree->plan_rows,
 							 plan->lefttree->plan_width) &&
-			shared_rows_have_room(shared_rows_bytes(plan->plan_rows,
-													plan->plan_width));
+			shared_memory_suffices(shared_rows_bytes(plan->plan_rows,
+													 plan->plan_width));
 
 	count = count_left_native(plan, bound, &reason);
 	if (count > 0)

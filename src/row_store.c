@@ -13,7 +13,9 @@
  * in the order of the sort without a miss of the TLB for each row.
  *
  * Memory that has been touched is worth more than new memory.  So a few blocks
- * are kept by the process when a store ends, for the next one.
+ * are kept by the process when a store ends, for the next one, and large ones
+ * are taken of the shared memory that the server has set aside, if that has
+ * huge pages.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,12 +25,16 @@
 
 #include "huge_pages.h"
 #include "row_store.h"
+#include "shared_memory.h"
 #include "slot_row.h"
 
 #define FIRST_BLOCK_BYTES	((Size) 16 * 1024)
 #define LARGEST_BLOCK_BYTES ((Size) 32 * 1024 * 1024)
 
 #define FIRST_DIRECTORY_ROWS	((uint64) 1024)
+
+/* From which size on blocks are of the memory set aside, if they can be. */
+#define SHARED_BLOCK_BYTES	((Size) 4 * 1024 * 1024)
 
 /* What a process may keep between sorts. */
 #define MAX_SPARE_BYTES		((Size) 16 * 1024 * 1024)
@@ -39,17 +45,27 @@
 typedef struct RowBlock
 {
 	struct RowBlock *next;
+	dsm_segment *segment;		/* that it is in; NULL: in block_context */
 	Size		bytes;			/* with this header */
 	uint64		first_row;		/* number of the first row in it */
 } RowBlock;
 
 #define BLOCK_HEADER_BYTES	MAXALIGN(sizeof(RowBlock))
 
-/* All blocks live here; a store's own context only frees them in the end. */
+/* Blocks live here, or in shared memory; a store's own context only frees them. */
 static MemoryContext block_context = NULL;
 
 static RowBlock *spare_blocks = NULL;
 static Size spare_bytes = 0;
+
+/* Asks for huge pages for new memory, unless they have been dear. */
+static void
+ask_for_huge_pages(RowStore *store, char *memory, Size bytes)
+{
+	if (store->dear_answers < MAX_DEAR_ANSWERS &&
+		!huge_pages_advise(memory, bytes))
+		store->dear_answers++;
+}
 
 /* Frees spare blocks beyond so many bytes. */
 static void
@@ -65,12 +81,9 @@ limit_spare_blocks(Size most)
 	}
 }
 
-/*
- * A block of this size: a spare one if there is one, and then *is_new is false.
- * Otherwise those that are left keep no more than "others".
- */
+/* A spare block of this size; NULL if there is none. */
 static RowBlock *
-get_block(Size bytes, Size others, bool *is_new)
+get_spare_block(Size bytes)
 {
 	for (RowBlock **spare = &spare_blocks; *spare != NULL;
 		 spare = &(*spare)->next)
@@ -81,23 +94,80 @@ get_block(Size bytes, Size others, bool *is_new)
 		{
 			*spare = block->next;
 			spare_bytes -= bytes;
-			*is_new = false;
 			return block;
 		}
 	}
-	limit_spare_blocks(others);
+	return NULL;
+}
+
+/*
+ * A block of the memory set aside; NULL if there is none.  When that has been
+ * so once it is not tried again for this store.
+ */
+static RowBlock *
+make_shared_block(RowStore *store, Size bytes)
+{
+	dsm_segment *segment;
+	RowBlock   *block;
+
+	if (bytes < SHARED_BLOCK_BYTES || store->nothing_set_aside)
+		return NULL;
+	segment = shared_memory_create_huge(bytes);
+	if (segment == NULL)
+	{
+		store->nothing_set_aside = true;
+		return NULL;
+	}
+	block = dsm_segment_address(segment);
+	block->segment = segment;
+	return block;
+}
+
+/* A block of this process's own memory. */
+static RowBlock *
+make_own_block(RowStore *store, Size bytes)
+{
+	RowBlock   *block;
+
 	if (block_context == NULL)
 		block_context = AllocSetContextCreate(TopMemoryContext,
 											  "gpusort blocks of rows",
 											  ALLOCSET_SMALL_SIZES);
-	*is_new = true;
-	return MemoryContextAllocHuge(block_context, bytes);
+	block = MemoryContextAllocHuge(block_context, bytes);
+	ask_for_huge_pages(store, (char *) block, bytes);
+	block->segment = NULL;
+	return block;
+}
+
+/*
+ * A block of this size.  If it is a new one then those that are spare keep no
+ * more than "others".
+ */
+static RowBlock *
+get_block(RowStore *store, Size bytes, Size others)
+{
+	RowBlock   *block = get_spare_block(bytes);
+
+	if (block == NULL)
+	{
+		limit_spare_blocks(others);
+		block = make_shared_block(store, bytes);
+		if (block == NULL)
+			block = make_own_block(store, bytes);
+		block->bytes = bytes;
+	}
+	return block;
 }
 
 /* Frees a block, or keeps it for another sort. */
 static void
 drop_block(RowBlock *block)
 {
+	if (block->segment != NULL)
+	{
+		dsm_detach(block->segment);
+		return;
+	}
 	block->next = spare_blocks;
 	spare_blocks = block;
 	spare_bytes += block->bytes;
@@ -148,15 +218,6 @@ row_store_free(RowStore *store)
 	MemoryContextDelete(store->context);
 }
 
-/* Asks for huge pages for new memory, unless they have been dear. */
-static void
-ask_for_huge_pages(RowStore *store, char *memory, Size bytes)
-{
-	if (store->dear_answers < MAX_DEAR_ANSWERS &&
-		!huge_pages_advise(memory, bytes))
-		store->dear_answers++;
-}
-
 /* Would so much more be over the limit?  Not for the first row of all. */
 static inline bool
 is_too_much(const RowStore *store, Size more)
@@ -180,7 +241,6 @@ make_block(RowStore *store, Size row_bytes, Size other_memory)
 							BLOCK_HEADER_BYTES + row_bytes);
 	RowBlock   *block;
 	Size		room;
-	bool		is_new;
 
 	if (is_too_much(store, other_memory + bytes))
 		return false;
@@ -188,10 +248,7 @@ make_block(RowStore *store, Size row_bytes, Size other_memory)
 	/* what is spare counts as well */
 	room = store->limit - Min(store->limit,
 							  store->memory + other_memory + bytes);
-	block = get_block(bytes, room, &is_new);
-	if (is_new)
-		ask_for_huge_pages(store, (char *) block, bytes);
-	block->bytes = bytes;
+	block = get_block(store, bytes, room);
 	block->next = *next_block(store);
 	*next_block(store) = block;
 	store->memory += bytes;

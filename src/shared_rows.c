@@ -33,10 +33,8 @@
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/dsm.h"
-#include "storage/dsm_impl.h"
 #include "storage/spin.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 
 #include "compat.h"
 #include "shared_memory.h"
@@ -132,13 +130,6 @@ shared_rows_bytes(double rows, int width)
 	return rows * (MAXALIGN(width) + MAXALIGN(SizeofMinimalTupleHeader));
 }
 
-bool
-shared_rows_have_room(double bytes)
-{
-	/* memory that the server has set aside is not in the file system */
-	return shared_memory_is_set_aside(bytes) || shared_memory_has_room(bytes);
-}
-
 Size
 shared_rows_size(int nworkers)
 {
@@ -192,43 +183,9 @@ row_deposit_begin(SharedRows *shared, int worker, TupleDesc descriptor,
 }
 
 /*
- * Makes a segment, which no resource owner has; NULL if there is no memory.
- * A parallel worker keeps nothing beyond its end, so the little that is left
- * of an error is no leak.
+ * Makes a segment with room for so many bytes the last one.  A parallel worker
+ * keeps nothing beyond its end, so no error leaves one behind.
  */
-static dsm_segment *
-create_segment(Size bytes)
-{
-	MemoryContext caller_context = CurrentMemoryContext;
-	ResourceOwner caller_owner = CurrentResourceOwner;
-	dsm_segment *volatile segment = NULL;
-
-	/* how much is left of what is set aside cannot be told */
-	if (!shared_rows_have_room(bytes))
-		return NULL;
-
-	CurrentResourceOwner = NULL;
-	PG_TRY();
-	{
-		segment = dsm_create(bytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);
-	}
-	PG_CATCH();
-	{
-		int			code = geterrcode();
-
-		CurrentResourceOwner = caller_owner;
-		if (code != ERRCODE_OUT_OF_MEMORY && code != ERRCODE_DISK_FULL &&
-			code != ERRCODE_INSUFFICIENT_RESOURCES)
-			PG_RE_THROW();
-		MemoryContextSwitchTo(caller_context);
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	CurrentResourceOwner = caller_owner;
-	return segment;
-}
-
-/* Makes a segment with room for so many bytes the last one. */
 static bool
 add_segment(RowDeposit *deposit, Size needed)
 {
@@ -244,7 +201,7 @@ add_segment(RowDeposit *deposit, Size needed)
 	if (deposit->nsegments == MAX_SEGMENTS || bytes > PG_UINT32_MAX)
 		return false;
 	segment = pg_atomic_add_fetch_u64(&shared->bytes, bytes) <= shared->limit ?
-		create_segment(bytes) : NULL;
+		shared_memory_create(bytes) : NULL;
 	if (segment == NULL)
 	{
 		pg_atomic_sub_fetch_u64(&shared->bytes, bytes);

@@ -36,9 +36,6 @@ typedef struct RowBatch
 /* Bytes that so many rows of this width take, about. */
 extern double shared_rows_bytes(double rows, int width);
 
-/* Is there shared memory for so many bytes, as far as can be told? */
-extern bool shared_rows_have_room(double bytes);
-
 /* What leader and workers share, in the memory of the parallel context. */
 typedef struct SharedRows SharedRows;
 

@@ -35,6 +35,7 @@
 #include "compat.h"
 #include "left_native.h"
 #include "settings.h"
+#include "shared_memory.h"
 #include "shared_rows.h"
 #include "sort_cost.h"
 #include "sort_paths.h"
@@ -203,7 +204,7 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 	Cost		total;
 
 	if (!can_sort_together(root, ordered, partial, &size) ||
-		!shared_rows_have_room(shared_rows_bytes(rows, size.width)))
+		!shared_memory_suffices(shared_rows_bytes(rows, size.width)))
 		return NULL;
 	/* what takes long had better be left to the workers */
 	if (target->cost.per_tuple - partial->pathtarget->cost.per_tuple >
