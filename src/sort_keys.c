@@ -230,6 +230,47 @@ append_null_flag(KeyWriter *writer, const SortColumn *column, bool isnull)
 }
 
 /*
+ * Gets a column which is at one place in all rows that have no NULLs, straight
+ * from the slot's tuple; false if there is no such place or tuple.
+ */
+static inline bool
+get_fixed_column(TupleTableSlot *slot, AttrNumber attno)
+{
+	TupleDesc	descriptor = slot->tts_tupleDescriptor;
+	int			offset;
+	HeapTuple	tuple;
+
+	if (!TTS_IS_BUFFERTUPLE(slot) || slot->tts_nvalid >= attno)
+		return false;
+	offset = TupleDescCompactAttr(descriptor, attno - 1)->attcacheoff;
+	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+	if (offset < 0 || HeapTupleHasNulls(tuple) ||
+		HeapTupleHeaderGetNatts(tuple->t_data) < attno)
+		return false;
+	slot->tts_values[attno - 1] =
+		fetchatt(TupleDescCompactAttr(descriptor, attno - 1),
+				 (char *) tuple->t_data + tuple->t_data->t_hoff + offset);
+	slot->tts_isnull[attno - 1] = false;
+	return true;
+}
+
+/* Keys of a single word. */
+static inline int
+encode_word(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
+{
+	const SortColumn *column = &keys->columns[0];
+	uint64_t	value;
+
+	if (unlikely(slot->tts_isnull[column->attno - 1]))
+		return 0;
+	value = column->form->word(slot->tts_values[column->attno - 1]);
+	if (column->descending)
+		value = ~value;
+	*words = value << (64 - column->form->bytes * BITS_PER_BYTE);
+	return 1;
+}
+
+/*
  * Keys of nothing but words, which are the commonest, have a way of their own:
  * what key_append() does, with all that it needs in registers.
  */
@@ -278,9 +319,11 @@ sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 	};
 	int			i;
 
-	slot_getsomeattrs(slot, keys->max_attno);
+	if (keys->nencoded > 1 || !get_fixed_column(slot, keys->max_attno))
+		slot_getsomeattrs(slot, keys->max_attno);
 	if (keys->only_words)
-		return encode_words(keys, slot, words);
+		return keys->nencoded == 1 ? encode_word(keys, slot, words) :
+			encode_words(keys, slot, words);
 
 	for (i = 0;
 		 i < keys->nencoded && writer.next < writer.end && !writer.cut; i++)
