@@ -62,6 +62,14 @@ sub counter
 	return $self->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = '$name'");
 }
 
+# How many segments of dynamic shared memory there are, of the type "mmap",
+# beside memory set aside.
+sub segments
+{
+	my ($self) = @_;
+	return scalar(() = glob $self->data_dir . '/pg_dynshmem/mmap.*');
+}
+
 # Compares random queries on the cluster, with options of compare.pl; returns
 # its exit status, and what it prints.
 sub compare_random

@@ -77,9 +77,8 @@ sub open_door
 	return $session;
 }
 
-# The segments that there are: without queries, those of the server itself.
-sub segments { return scalar(() = glob $node->data_dir . '/pg_dynshmem/mmap.*') }
-my $idle_segments = segments();
+# without queries, those of the server itself
+my $idle_segments = $node->segments;
 
 sub check_segments
 {
@@ -87,7 +86,7 @@ sub check_segments
 	my $count;
 	for (1 .. 100)
 	{
-		$count = segments();
+		$count = $node->segments;
 		last if $count <= $idle_segments;
 		select undef, undef, undef, 0.1;
 	}
