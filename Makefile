@@ -49,6 +49,7 @@ OBJS = \
 	src/row_store.o \
 	src/run_file.o \
 	src/run_merge.o \
+	src/run_order.o \
 	src/run_tape.o \
 	src/settings.o \
 	src/shared_memory.o \

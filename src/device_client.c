@@ -46,6 +46,11 @@ struct DeviceClient
 	uint32		nchunks;
 	uint32		chunk;			/* the one being filled */
 	bool	   *chunk_is_ours;
+
+	/* while the order is received */
+	uint64		nrows;			/* that it has */
+	uint64		nordered;		/* of them, entries that have come */
+	uint32		part_chunk;		/* with the last part of it */
 };
 
 /* Notes why the client cannot go on; returns false for the caller to. */
@@ -444,63 +449,8 @@ device_client_push(DeviceClient *client, const KeyBatch *batch)
 	return send_message(client, &message);
 }
 
-/*
- * Copies a chunk of the order.  Row numbers are checked, since the rows are
- * looked up by them.
- */
-static bool
-copy_order(DeviceClient *client, uint32 *order, const uint32 *chunk,
-		   uint32 count, uint64 nrows)
-{
-	uint32		highest = 0;
-
-	for (uint32 i = 0; i < count; i++)
-	{
-		highest = Max(highest, ORDER_ROW(chunk[i]));
-		order[i] = chunk[i];
-	}
-	if (count > 0 && highest >= nrows)
-		return fail(client, "gpusortd sent an order with impossible row numbers");
-	return true;
-}
-
-/* Receives the order, chunk after chunk, giving each one back. */
-static bool
-receive_order(DeviceClient *client, uint32 *order, uint64 nrows)
-{
-	uint64		have = 0;
-
-	while (have < nrows)
-	{
-		Message		message;
-		int			descriptor = -1;
-		uint32		count;
-
-		if (!receive_message(client, &message, &descriptor))
-			return false;
-		/* chunks of keys still come back in between */
-		if (message.kind == MSG_KEYS_TAKEN)
-			continue;
-		count = message.u.order.count;
-		if (message.kind != MSG_ORDER ||
-			message.u.order.chunk >= client->nchunks ||
-			count > CHUNK_BYTES / sizeof(uint32) || count > nrows - have)
-			return fail_unexpected(client);
-
-		if (!copy_order(client, order + have,
-						(uint32 *) (client->ring + (Size) message.u.order.chunk * CHUNK_BYTES),
-						count, nrows))
-			return false;
-		have += count;
-		message.kind = MSG_ORDER_TAKEN;
-		if (have < nrows && !send_message(client, &message))
-			return false;
-	}
-	return true;
-}
-
 bool
-device_client_run(DeviceClient *client, uint64 nrows, uint32 *order,
+device_client_run(DeviceClient *client, uint64 nrows,
 				  uint64 *sort_microseconds)
 {
 	Message		message = {.kind = MSG_RUN};
@@ -519,7 +469,66 @@ device_client_run(DeviceClient *client, uint64 nrows, uint32 *order,
 	*sort_microseconds = message.u.sorted.sort_microseconds;
 	strlcpy(client->device, message.u.sorted.device, sizeof(client->device));
 	strlcpy(client->method, message.u.sorted.method, sizeof(client->method));
-	return receive_order(client, order, nrows);
+	client->nrows = nrows;
+	client->nordered = 0;
+	return true;
+}
+
+/* Gives back the chunk of the order that the caller has had. */
+static bool
+give_back_order(DeviceClient *client)
+{
+	Message		message = {.kind = MSG_ORDER_TAKEN};
+
+	message.u.order.chunk = client->part_chunk;
+	return client->nordered == 0 || send_message(client, &message);
+}
+
+/* Could these be row numbers?  Rows are looked up by them. */
+static bool
+are_rows(const uint32 *order, uint32 count, uint64 nrows)
+{
+	uint32		highest = 0;
+
+	for (uint32 i = 0; i < count; i++)
+		highest = Max(highest, ORDER_ROW(order[i]));
+	return count == 0 || highest < nrows;
+}
+
+const uint32 *
+device_client_order_part(DeviceClient *client, uint32 *count)
+{
+	Message		message;
+	int			descriptor = -1;
+	const uint32 *part;
+
+	if (!give_back_order(client))
+		return NULL;
+	/* chunks of keys still come back in between */
+	do
+	{
+		if (!receive_message(client, &message, &descriptor))
+			return NULL;
+	} while (message.kind == MSG_KEYS_TAKEN);
+	client->part_chunk = message.u.order.chunk;
+	*count = message.u.order.count;
+	if (message.kind != MSG_ORDER ||
+		message.u.order.chunk >= client->nchunks ||
+		*count > CHUNK_BYTES / sizeof(uint32) ||
+		*count > client->nrows - client->nordered)
+	{
+		(void) fail_unexpected(client);
+		return NULL;
+	}
+	part = (const uint32 *) (client->ring +
+							 (Size) message.u.order.chunk * CHUNK_BYTES);
+	if (!are_rows(part, *count, client->nrows))
+	{
+		(void) fail(client, "gpusortd sent an order with impossible row numbers");
+		return NULL;
+	}
+	client->nordered += *count;
+	return part;
 }
 
 /* Receives the answers to MSG_LIST_DEVICES. */

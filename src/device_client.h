@@ -69,9 +69,16 @@ extern bool device_client_next_batch(DeviceClient *client, KeyBatch *batch);
 /* Hands over the batch that device_client_next_batch() gave last. */
 extern bool device_client_push(DeviceClient *client, const KeyBatch *batch);
 
-/* After the last batch: sorts, and writes the order of all nrows rows. */
+/* After the last batch: sorts the nrows rows. */
 extern bool device_client_run(DeviceClient *client, uint64 nrows,
-							  uint32 *order, uint64 *sort_microseconds);
+							  uint64 *sort_microseconds);
+
+/*
+ * After that, until there were all rows: the next so many entries of the order,
+ * which are valid until the next call; NULL if gpusortd is lost.
+ */
+extern const uint32 *device_client_order_part(DeviceClient *client,
+											  uint32 *count);
 
 /* Why the last call failed. */
 extern DeviceFailure device_client_failure(const DeviceClient *client);

@@ -54,6 +54,7 @@ index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
 	sort->unique = unique;
 	sort->limit = limit;
 	sort->limit_of_merge = limit_of_merge;
+	sort->expected_rows = expected_rows;
 	sort->rows = index_rows_begin(index);
 	sort->store = sorted_runs_create_store(sort->rows->descriptor,
 										   sort->limit);
@@ -160,7 +161,7 @@ begin_runs(IndexSort *sort)
 								  sort->limit, sort->shared_runs) :
 		sorted_runs_create(sort->order, &run_of_index_tuples,
 						   sort->limit, bytes_for_runs(sort->limit_of_merge),
-						   false);
+						   false, sort->expected_rows);
 }
 
 /*

@@ -21,6 +21,7 @@ typedef struct IndexSort
 	bool		unique;			/* rows that are dead are to be known */
 	Size		limit;			/* bytes for rows and order */
 	Size		limit_of_merge; /* bytes while runs are merged, and written */
+	double		expected_rows;
 	SharedRuns *shared_runs;	/* where runs go; NULL: to files of our own */
 
 	IndexRows  *rows;

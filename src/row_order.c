@@ -96,6 +96,14 @@ typedef enum KeyOutcome
 	KEY_NOT_MADE				/* while rows came in order */
 } KeyOutcome;
 
+void
+row_order_end_runs(RowOrder *order)
+{
+	if (order->run_order != NULL)
+		run_order_free(order->run_order);
+	order->run_order = NULL;
+}
+
 static inline KeyOutcome
 add_key(RowOrder *order, TupleTableSlot *slot)
 {
@@ -108,6 +116,9 @@ add_key(RowOrder *order, TupleTableSlot *slot)
 	if (unlikely(nwords == 0))
 		return KEY_DOES_NOT_FIT;
 	sort_job_add(order->job, nwords);
+	if (unlikely(order->run_order != NULL) &&
+		!run_order_add(order->run_order, space, nwords))
+		row_order_end_runs(order);
 	return KEY_ADDED;
 }
 
@@ -177,6 +188,8 @@ make_keys_again(RowOrder *order, KeyOutcome outcome)
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 	bool		host_only = order->job->host_only;
 
+	/* which would have some keys twice, or in another layout */
+	row_order_end_runs(order);
 	while (outcome != KEY_ADDED)
 	{
 		if (outcome == KEY_DOES_NOT_FIT)
@@ -227,6 +240,28 @@ int
 row_order_encode(RowOrder *order, const void *row, uint64_t *words)
 {
 	return sort_keys_encode(order->keys, load_slot(order, row), words);
+}
+
+void
+row_order_begin_runs(RowOrder *order, double expected_rows)
+{
+	const RowStore *store = order->store;
+	uint64_t	words[KEY_MAX_WORDS];
+
+	if (!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
+		order->shared || order->host_only || store->nrows == 0)
+		return;
+	order->run_order = run_order_begin(&order->keys->shape,
+									   Max(expected_rows, store->nrows));
+	for (uint64 row = 0;
+		 row < store->nrows && order->run_order != NULL; row++)
+	{
+		int			nwords = row_order_encode(order, row_store_get(store, row),
+											  words);
+
+		if (nwords == 0 || !run_order_add(order->run_order, words, nwords))
+			row_order_end_runs(order);
+	}
 }
 
 int

@@ -11,6 +11,7 @@
 #include "cache_lines.h"
 #include "row_compare.h"
 #include "row_store.h"
+#include "run_order.h"
 #include "sort_job.h"
 #include "sort_keys.h"
 
@@ -27,6 +28,7 @@ typedef struct RowOrder
 	/* while rows are added */
 	SortKeys   *keys;
 	SortJob    *job;
+	RunOrder   *run_order;		/* is given all keys too; NULL if there is none */
 	bool		shared;			/* some keys are made by others */
 	bool		started_over;	/* on another device than the first */
 	bool		host_only;		/* since the device has failed */
@@ -88,6 +90,14 @@ extern bool row_order_make(RowOrder *order, Size limit);
 
 /* Frees the keys; called before row_order_make() it gives the order up. */
 extern void row_order_drop_keys(RowOrder *order);
+
+/*
+ * After row_order_make(): begins the order of runs, of which the stored rows
+ * will be the first; so many are expected in all.  It ends, which leaves
+ * order->run_order unset, when it cannot be made.
+ */
+extern void row_order_begin_runs(RowOrder *order, double expected_rows);
+extern void row_order_end_runs(RowOrder *order);
 
 /*
  * Begins once more, with an empty store; keys go on as they are made now, and

@@ -405,7 +405,8 @@ write_run(RowSort *sort)
 	if (sort->runs == NULL)
 		sort->runs = sorted_runs_create(sort->order, &run_of_minimal_tuples,
 										sort->limit, sort->limit,
-										sort->random_access);
+										sort->random_access,
+										sort->expected_rows);
 	sorted_runs_add(sort->runs, sort->store);
 }
 
@@ -474,8 +475,11 @@ merge_runs(RowSort *sort)
 	row_store_free(sort->store);
 	sort->store = NULL;
 	sorted_runs_merge(sort->runs);
-	sort->report.method = psprintf("%s, merge of %d runs", sort->report.method,
-								   sorted_runs_count(sort->runs));
+	sort->report.method = psprintf("%s, merge of %d runs%s",
+								   sort->report.method,
+								   sorted_runs_count(sort->runs),
+								   sorted_runs_ordered(sort->runs) ?
+								   " by gpusortd" : "");
 	sort->report.memory = sorted_runs_disk(sort->runs);
 	sort->report.on_disk = true;
 }

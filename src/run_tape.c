@@ -370,3 +370,32 @@ const RunFormat run_of_index_tuples = {
 	.write = write_index_tuple,
 	.read = read_index_tuple
 };
+
+static Size
+block_bytes(const void *row)
+{
+	return sizeof(RunBlock) + ((const RunBlock *) row)->bytes;
+}
+
+static void
+write_block(RunTape *run, const void *row)
+{
+	append(run, row, block_bytes(row));
+}
+
+static void
+read_block(RunTape *run)
+{
+	RunBlock	head;
+
+	take(run, &head, sizeof(head));
+	run->row = make_space(run, block_bytes(&head));
+	memcpy(run->row, &head, sizeof(head));
+	take(run, (char *) run->row + sizeof(head), head.bytes);
+}
+
+const RunFormat run_of_blocks = {
+	.bytes = block_bytes,
+	.write = write_block,
+	.read = read_block
+};

@@ -51,6 +51,14 @@ typedef struct RunFormat
 extern const RunFormat run_of_minimal_tuples;
 extern const RunFormat run_of_index_tuples;
 
+/* A row that is no tuple begins with this. */
+typedef struct RunBlock
+{
+	uint32		bytes;			/* that follow */
+} RunBlock;
+
+extern const RunFormat run_of_blocks;
+
 /*
  * Makes an empty one in this file, to which no other is written until this one
  * is complete; or one of all that another process has written to the file.

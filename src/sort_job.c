@@ -82,6 +82,24 @@ sort_job_begin(const KeyShape *shape, uint64 expected_rows, bool host_only)
 	return job;
 }
 
+SortJob *
+sort_job_begin_on_device(const KeyShape *shape, uint64 expected_rows)
+{
+	SortJob    *job = sort_job_begin(shape, expected_rows, false);
+	MemoryContext caller_context = MemoryContextSwitchTo(job->context);
+	DeviceFailure failure = {FAILURE_FAULT, NULL};
+
+	if (!job->host_only && are_for_device(expected_rows) &&
+		launcher_device_ready(&failure.reason))
+		job->client = device_client_begin(shape, expected_rows, &failure);
+	MemoryContextSwitchTo(caller_context);
+	if (job->client != NULL && !device_client_is_queued(job->client) &&
+		device_client_next_batch(job->client, &job->batch))
+		return job;
+	sort_job_end(job);
+	return NULL;
+}
+
 void
 sort_job_end(SortJob *job)
 {
@@ -321,27 +339,57 @@ run_in_process(SortJob *job)
 	return repalloc_huge(order, Max(keys.nrows, 1) * sizeof(uint32));
 }
 
+bool
+sort_job_run_on_device(SortJob *job)
+{
+	if ((job->batch.nrows > 0 &&
+		 !device_client_push(job->client, &job->batch)) ||
+		!device_client_run(job->client, sort_job_nrows(job),
+						   &job->device_microseconds))
+	{
+		report_device_failure(job, device_client_failure(job->client));
+		return false;
+	}
+	job->on_device = true;
+	job->device = device_client_device(job->client);
+	job->method = device_client_method(job->client);
+	return true;
+}
+
+const uint32 *
+sort_job_order_part(SortJob *job, uint32 *count)
+{
+	const uint32 *part = device_client_order_part(job->client, count);
+
+	if (part == NULL)
+		report_device_failure(job, device_client_failure(job->client));
+	return part;
+}
+
 static uint32 *
 run_on_device(SortJob *job)
 {
 	uint64		nrows = sort_job_nrows(job);
 	uint32	   *order = MemoryContextAllocHuge(CurrentMemoryContext,
 											   Max(nrows, 1) * sizeof(uint32));
+	uint64		have = 0;
+	uint32		count;
+	const uint32 *part = NULL;
 
 	(void) huge_pages_advise(order, nrows * sizeof(uint32));
-	if ((job->batch.nrows > 0 &&
-		 !device_client_push(job->client, &job->batch)) ||
-		!device_client_run(job->client, nrows, order,
-						   &job->device_microseconds))
+	if (sort_job_run_on_device(job))
 	{
-		report_device_failure(job, device_client_failure(job->client));
-		pfree(order);
-		return NULL;
+		while (have < nrows &&
+			   (part = sort_job_order_part(job, &count)) != NULL)
+		{
+			memcpy(order + have, part, count * sizeof(uint32));
+			have += count;
+		}
+		if (have == nrows)
+			return order;
 	}
-	job->on_device = true;
-	job->device = device_client_device(job->client);
-	job->method = device_client_method(job->client);
-	return order;
+	pfree(order);
+	return NULL;
 }
 
 uint32 *

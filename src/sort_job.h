@@ -42,6 +42,13 @@ extern bool sort_job_expects_gpu(double nrows);
 extern SortJob *sort_job_begin(const KeyShape *shape, uint64 expected_rows,
 							   bool host_only);
 
+/*
+ * The same for a job that only gpusortd has the keys of; NULL if it does not
+ * take it, or not at once.
+ */
+extern SortJob *sort_job_begin_on_device(const KeyShape *shape,
+										 uint64 expected_rows);
+
 /* Makes room for a key of any length.  False if the device was lost. */
 extern bool sort_job_make_room(SortJob *job);
 
@@ -50,6 +57,14 @@ extern bool sort_job_make_room(SortJob *job);
  * context; NULL if the device was lost.
  */
 extern uint32 *sort_job_run(SortJob *job);
+
+/*
+ * For a job that gpusortd has: sorts; and then, until there were all rows, the
+ * next so many entries of the order, which are valid until the next call.
+ * False, and NULL, if gpusortd was lost.
+ */
+extern bool sort_job_run_on_device(SortJob *job);
+extern const uint32 *sort_job_order_part(SortJob *job, uint32 *count);
 
 /* Ends the job, run or not.  The order stays. */
 extern void sort_job_end(SortJob *job);

@@ -13,6 +13,9 @@
  * Several processes may write runs of their rows, for one of them to merge.
  * Each of these runs is alone in a file that both can reach.
  *
+ * Where gpusortd has the keys of all rows it tells from which run each next row
+ * is (run_order.c), and the last merge is only to read the runs so.
+ *
  * The last merge goes on while rows are handed out.  When they may be wanted
  * backward or again it is written to a tuplestore instead.
  *
@@ -70,8 +73,9 @@ struct SortedRuns
 	Size		longest_row;
 	Size		disk;
 
-	/* after the last run: one of both */
+	/* after the last run: one of the first two, or the result */
 	RunMerge   *merge;
+	bool		ordered;		/* the runs are read in the order of all */
 	Tuplestorestate *result;
 
 	void	   *previous;		/* row handed out, for gpusort.verify */
@@ -91,7 +95,8 @@ create_runs(RowOrder *order, const RunFormat *format, Size limit)
 
 SortedRuns *
 sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
-				   Size limit_of_merge, bool random_access)
+				   Size limit_of_merge, bool random_access,
+				   double expected_rows)
 {
 	SortedRuns *runs = create_runs(order, format, limit);
 
@@ -100,6 +105,7 @@ sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
 	runs->file = run_file_create(limit);
 	runs->max_runs = FIRST_MAX_RUNS;
 	runs->runs = palloc(runs->max_runs * sizeof(RunTape *));
+	row_order_begin_runs(order, expected_rows);
 	return runs;
 }
 
@@ -186,6 +192,20 @@ write_shared_run(SortedRuns *runs)
 	run_file_close(file);
 }
 
+/* Writes the rows of the store to the file, as a run that is in the order of all. */
+static void
+add_own_run(SortedRuns *runs)
+{
+	RowOrder   *order = runs->order;
+
+	append_run(runs, write_rows(runs, runs->file));
+	if (order->run_order != NULL &&
+		(!sort_keys_exact(order->keys) ||
+		 !run_order_end_run(order->run_order, runs->runs[runs->nruns - 1],
+							order->store->nrows)))
+		row_order_end_runs(order);
+}
+
 void
 sorted_runs_add(SortedRuns *runs, RowStore *store)
 {
@@ -193,7 +213,7 @@ sorted_runs_add(SortedRuns *runs, RowStore *store)
 	if (runs->shared != NULL)
 		write_shared_run(runs);
 	else
-		append_run(runs, write_rows(runs, runs->file));
+		add_own_run(runs);
 	runs->nadded++;
 	row_store_reset(store);
 	row_order_restart(runs->order, store);
@@ -204,6 +224,8 @@ sorted_runs_import(SortedRuns *runs, SharedRuns *shared)
 {
 	int			nruns = pg_atomic_read_u32(&shared->nruns);
 
+	/* gpusortd has no keys of theirs */
+	row_order_end_runs(runs->order);
 	runs->imported = palloc_extended(Max(nruns, 1) * sizeof(RunFile *),
 									 MCXT_ALLOC_HUGE);
 	for (int number = 0; number < nruns; number++)
@@ -260,6 +282,8 @@ merge_first_runs(SortedRuns *runs, int count, Size limit)
 	while ((row = run_merge_next(merge)) != NULL)
 		run_tape_write(run, row);
 	run_tape_complete(run);
+	for (int i = 0; i < count && runs->order->run_order != NULL; i++)
+		run_order_replace(runs->order->run_order, runs->runs[i], run);
 	run_merge_end(merge);
 	runs->nruns -= count;
 	memmove(runs->runs, runs->runs + count, runs->nruns * sizeof(RunTape *));
@@ -288,14 +312,43 @@ verify_row(SortedRuns *runs, const void *row)
 	MemoryContextSwitchTo(caller_context);
 }
 
+/* The next row of the run that has it, by the order of all. */
+static inline void *
+next_in_order(SortedRuns *runs)
+{
+	RunTape    *run = run_order_next(runs->order->run_order);
+	void	   *row;
+
+	CHECK_FOR_INTERRUPTS();
+	if (run == NULL)
+		return NULL;
+	row = run_tape_read(run);
+	if (unlikely(row == NULL))
+		elog(ERROR, "a run has fewer rows than its order");
+	return row;
+}
+
 void *
 sorted_runs_next(SortedRuns *runs)
 {
-	void	   *row = run_merge_next(runs->merge);
+	void	   *row = runs->merge != NULL ?
+		run_merge_next(runs->merge) : next_in_order(runs);
 
 	if (unlikely(gpusort_verify) && row != NULL)
 		verify_row(runs, row);
 	return row;
+}
+
+/* Closes all that the last merge reads. */
+static void
+end_merge(SortedRuns *runs)
+{
+	if (runs->merge != NULL)
+		run_merge_end(runs->merge);
+	runs->merge = NULL;
+	row_order_end_runs(runs->order);
+	while (runs->nruns > 0)
+		run_tape_close(runs->runs[--runs->nruns]);
 }
 
 /* Writes the last merge to where rows can be had in any direction. */
@@ -317,8 +370,28 @@ store_result(SortedRuns *runs)
 		tuplestore_puttupleslot(runs->result, slot);
 	}
 	ExecDropSingleTupleTableSlot(slot);
-	run_merge_end(runs->merge);
-	runs->merge = NULL;
+	end_merge(runs);
+}
+
+/*
+ * Begins the last merge, of all runs, which are in the file; its order is if
+ * there is one.
+ */
+static void
+begin_last_merge(SortedRuns *runs)
+{
+	Size		read_bytes = bytes_read_at_once(runs, runs->nruns,
+												runs->limit_of_merge);
+
+	if (runs->order->run_order == NULL)
+	{
+		runs->merge = run_merge_begin(runs->order, runs->runs, runs->nruns,
+									  read_bytes);
+		runs->nruns = 0;
+		return;
+	}
+	for (int i = 0; i < runs->nruns; i++)
+		run_tape_begin_read(runs->runs[i], read_bytes);
 }
 
 void
@@ -335,12 +408,13 @@ sorted_runs_merge(SortedRuns *runs)
 		merge_first_runs(runs, Min(most_of_writer, runs->nruns - most + 1),
 						 limit_of_writer);
 	}
+	if (runs->order->run_order != NULL &&
+		!run_order_make(runs->order->run_order, runs->file))
+		row_order_end_runs(runs->order);
+	runs->ordered = runs->order->run_order != NULL;
 	run_file_end_write(runs->file);
 	runs->disk += run_file_bytes(runs->file);
-	runs->merge = run_merge_begin(runs->order, runs->runs, runs->nruns,
-								  bytes_read_at_once(runs, runs->nruns,
-													 limit));
-	runs->nruns = 0;
+	begin_last_merge(runs);
 	if (runs->random_access)
 		store_result(runs);
 }
@@ -408,6 +482,12 @@ sorted_runs_count(const SortedRuns *runs)
 	return runs->nadded;
 }
 
+bool
+sorted_runs_ordered(const SortedRuns *runs)
+{
+	return runs->ordered;
+}
+
 Size
 sorted_runs_disk(const SortedRuns *runs)
 {
@@ -417,6 +497,7 @@ sorted_runs_disk(const SortedRuns *runs)
 void
 sorted_runs_end(SortedRuns *runs)
 {
+	row_order_end_runs(runs->order);
 	if (runs->result != NULL)
 		tuplestore_end(runs->result);
 	if (runs->file != NULL)

@@ -34,13 +34,15 @@ extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment);
  * Begins without a run.  "order" makes the order of each, and has to stay; the
  * format is that of its rows.  The limits are bytes of all that a sort has in
  * memory, while there are rows in the store and while runs are merged.  Only
- * with random_access may rows be had backward or again.  Allocates in the
- * current memory context, in which all that follows has to be called, too.
+ * with random_access may rows be had backward or again.  Of all runs so many rows
+ * are expected.  Allocates in the current memory context, in which all that
+ * follows has to be called, too.
  */
 extern SortedRuns *sorted_runs_create(RowOrder *order,
 									  const RunFormat *format, Size limit,
 									  Size limit_of_merge,
-									  bool random_access);
+									  bool random_access,
+									  double expected_rows);
 
 /*
  * The same for one of several processes that does not merge: its runs go where
@@ -89,8 +91,12 @@ extern void sorted_runs_restore(SortedRuns *runs);
  */
 extern void *sorted_runs_take(SortedRuns *runs);
 
-/* How many runs were added, and bytes in files at the highest. */
+/*
+ * How many runs were added, whether they are read in an order that gpusortd has
+ * made, and bytes in files at the highest.
+ */
 extern int	sorted_runs_count(const SortedRuns *runs);
+extern bool sorted_runs_ordered(const SortedRuns *runs);
 extern Size sorted_runs_disk(const SortedRuns *runs);
 
 /* Closes the files. */

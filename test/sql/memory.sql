@@ -19,7 +19,9 @@ SET gpusort.work_mem = '1MB';
 SELECT sort_method('SELECT * FROM many(2000) ORDER BY k');
 SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge of [5-9] runs$' AS in_runs;
 SET gpusort.device = cuda;
-SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge of [5-9] runs$' AS in_runs;
+SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge of [5-9] runs by gpusortd$' AS in_runs;
+SET gpusort.work_mem = '64kB';
+SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge of [0-9]{3} runs by gpusortd$' AS more_than_merge_at_once;
 RESET gpusort.device;
 SET gpusort.work_mem = '64kB';
 SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge of [0-9]{3} runs$' AS more_than_merge_at_once;
@@ -87,6 +89,13 @@ SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY pair');
 SELECT * FROM spills_all_ways('SELECT * FROM rows ORDER BY pad, id');
 SELECT * FROM spills_all_ways('SELECT id, few, pad FROM rows ORDER BY few, jsonb_build_object(id, few)');
 SELECT * FROM spills_all_ways('SELECT few, repeat(few::text, 50) FROM rows ORDER BY few');
+
+-- gpusortd tells where the next row is if keys were exact and of one layout
+SET gpusort.device = cuda;
+SET gpusort.work_mem = '300kB';
+SELECT columns, sort_method('SELECT * FROM rows ORDER BY ' || columns) ~ 'by gpusortd$' AS by_gpusortd
+FROM unnest('{"txt, id", "late_null", "cut", "few, jsonb_build_object(id, few)", "txt COLLATE \"en-x-icu\""}'::text[]) columns;
+RESET gpusort.device;
 
 -- rows that are wanted again or backward
 SET gpusort.work_mem = '64kB';

@@ -1,0 +1,304 @@
+/*-------------------------------------------------------------------------
+ *
+ * run_order.c
+ *	  From which sorted run each next row is, as gpusortd knows.
+ *
+ * While the runs of a sort are made one after the other, each by a job of its
+ * own, another job is given the keys of all rows.  Its order says at the end
+ * from which run each next row is: the one that came when the row did.  So runs
+ * are merged by reading them in turn, and no keys have to be made again or
+ * compared.  (The idea is that of blocked, pipelined indexing: Capannini, "A
+ * GPU-based indexing pipeline", 2010, where keys stay on the device, too.)
+ *
+ * The order is of whole rows only where their keys are exact.  Of rows with
+ * equal keys a run may have them in another order than the job, but since these
+ * are as good as each other that does not matter.
+ *
+ * The order is fetched at once and is in the sort's file, with a byte or two
+ * for each row, so that the device is free while the rows are handed on, and
+ * cannot be lost then.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "cache_lines.h"
+#include "run_order.h"
+
+/* Numbers of runs that are written and read at once. */
+#define BLOCK_NUMBERS		4096
+
+/* As many runs as a number of two bytes, and of one, can tell apart. */
+#define MOST_RUNS			65536
+#define MOST_SHORT_RUNS		256
+
+/* Runs that there is room for at first. */
+#define FIRST_MAX_RUNS		64
+
+/* Parts of all rows, of which it is noted with which run they begin. */
+#define MOST_PARTS			4096
+
+/* How far ahead of a row what comes next of its run is fetched into the cache. */
+#define PREFETCH_ROWS		12
+#define PREFETCHED_BYTES	(3 * CACHE_LINE_BYTES)
+
+typedef struct OrderedRun
+{
+	RunTape    *tape;
+	uint64		end;			/* number of the row after its last one */
+	uint64		nordered;		/* rows of it that the order has so far */
+} OrderedRun;
+
+/* Numbers of runs, as a row of a tape. */
+typedef struct NumberBlock
+{
+	RunBlock	head;
+	char		numbers[BLOCK_NUMBERS * sizeof(uint16)];
+} NumberBlock;
+
+struct RunOrder
+{
+	SortJob    *job;			/* NULL when the order has been made */
+	OrderedRun *runs;
+	int			nruns;
+	int			max_runs;
+
+	/* the order */
+	RunTape    *tape;			/* of blocks of numbers */
+	int			number_bytes;	/* of each */
+	const char *numbers;		/* of the block that is being read */
+	uint32		count;
+	uint32		next;
+};
+
+RunOrder *
+run_order_begin(const KeyShape *shape, uint64 expected_rows)
+{
+	SortJob    *job = sort_job_begin_on_device(shape, expected_rows);
+	RunOrder   *order;
+
+	if (job == NULL)
+		return NULL;
+	order = palloc0(sizeof(RunOrder));
+	order->job = job;
+	order->max_runs = FIRST_MAX_RUNS;
+	order->runs = palloc(order->max_runs * sizeof(OrderedRun));
+	return order;
+}
+
+bool
+run_order_add(RunOrder *order, const uint64_t *words, int nwords)
+{
+	uint64_t   *space = sort_job_space(order->job);
+
+	if (unlikely(space == NULL))
+		return false;
+	for (int i = 0; i < nwords; i++)
+		space[i] = words[i];
+	sort_job_add(order->job, nwords);
+	return true;
+}
+
+/* Number of the first row of a run. */
+static inline uint64
+first_row(const RunOrder *order, int run)
+{
+	return run == 0 ? 0 : order->runs[run - 1].end;
+}
+
+bool
+run_order_end_run(RunOrder *order, RunTape *run, uint64 nrows)
+{
+	uint64		end = sort_job_nrows(order->job);
+
+	if (end - first_row(order, order->nruns) != nrows ||
+		end > SORT_MAX_ROWS || order->nruns == MOST_RUNS)
+		return false;
+	if (order->nruns == order->max_runs)
+	{
+		order->max_runs *= 2;
+		order->runs = repalloc_huge(order->runs,
+									order->max_runs * sizeof(OrderedRun));
+	}
+	order->runs[order->nruns++] = (OrderedRun) {.tape = run, .end = end};
+	return true;
+}
+
+void
+run_order_replace(RunOrder *order, const RunTape *run, RunTape *replacement)
+{
+	for (int i = 0; i < order->nruns; i++)
+	{
+		if (order->runs[i].tape == run)
+			order->runs[i].tape = replacement;
+	}
+}
+
+/*
+ * Of all rows, in parts of 2 to the power of *shift, the run in which each part
+ * begins.
+ */
+static uint16 *
+find_parts(const RunOrder *order, int *shift)
+{
+	uint64		nrows = sort_job_nrows(order->job);
+	uint16	   *parts = palloc(MOST_PARTS * sizeof(uint16));
+	int			run = 0;
+
+	*shift = 0;
+	while (nrows >> *shift >= MOST_PARTS)
+		(*shift)++;
+	for (uint64 part = 0; part << *shift < nrows; part++)
+	{
+		while (order->runs[run].end <= part << *shift)
+			run++;
+		parts[part] = run;
+	}
+	return parts;
+}
+
+/* Writes numbers of runs to the tape. */
+static void
+write_numbers(RunOrder *order, const uint16 *numbers, uint32 count)
+{
+	NumberBlock block = {.head = {.bytes = count * order->number_bytes}};
+
+	if (order->number_bytes == sizeof(uint16))
+		memcpy(block.numbers, numbers, count * sizeof(uint16));
+	else
+	{
+		for (uint32 i = 0; i < count; i++)
+			block.numbers[i] = numbers[i];
+	}
+	run_tape_write(order->tape, &block);
+}
+
+/* Writes the numbers of the runs that have these rows. */
+static void
+write_runs_of(RunOrder *order, const uint16 *parts, int shift,
+			  const uint32 *rows, uint32 count)
+{
+	uint16		numbers[BLOCK_NUMBERS];
+	uint32		filled = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		uint32		row = ORDER_ROW(rows[i]);
+		uint16		run = parts[row >> shift];
+
+		while (order->runs[run].end <= row)
+			run++;
+		order->runs[run].nordered++;
+		numbers[filled++] = run;
+		if (filled == BLOCK_NUMBERS || i + 1 == count)
+		{
+			write_numbers(order, numbers, filled);
+			filled = 0;
+		}
+	}
+}
+
+/* Writes the order that gpusortd has made to the tape. */
+static bool
+fetch_order(RunOrder *order)
+{
+	uint64		nrows = sort_job_nrows(order->job);
+	uint64		have = 0;
+	int			shift;
+	uint16	   *parts = find_parts(order, &shift);
+
+	while (have < nrows)
+	{
+		uint32		count;
+		const uint32 *rows = sort_job_order_part(order->job, &count);
+
+		if (rows == NULL)
+			break;
+		write_runs_of(order, parts, shift, rows, count);
+		have += count;
+	}
+	pfree(parts);
+	return have == nrows;
+}
+
+/* Has the order every row of each run? */
+static bool
+has_all_rows(const RunOrder *order)
+{
+	for (int i = 0; i < order->nruns; i++)
+	{
+		if (order->runs[i].nordered !=
+			order->runs[i].end - first_row(order, i))
+			return false;
+	}
+	return true;
+}
+
+bool
+run_order_make(RunOrder *order, RunFile *file)
+{
+	bool		made;
+
+	order->number_bytes = order->nruns <= MOST_SHORT_RUNS ?
+		sizeof(uint8) : sizeof(uint16);
+	order->tape = run_tape_create(file, &run_of_blocks);
+	made = sort_job_run_on_device(order->job) && fetch_order(order);
+	run_tape_complete(order->tape);
+	sort_job_end(order->job);
+	order->job = NULL;
+	if (!made || !has_all_rows(order))
+		return false;
+	run_tape_begin_read(order->tape, BLCKSZ);
+	return true;
+}
+
+/* Gets the next block of numbers; false if there is none. */
+static bool
+read_numbers(RunOrder *order)
+{
+	const NumberBlock *block = run_tape_read(order->tape);
+
+	if (block == NULL)
+		return false;
+	order->numbers = block->numbers;
+	order->count = block->head.bytes / order->number_bytes;
+	order->next = 0;
+	return true;
+}
+
+static inline RunTape *
+run_at(const RunOrder *order, uint32 place)
+{
+	return order->runs[order->number_bytes == sizeof(uint16) ?
+					   ((const uint16 *) order->numbers)[place] :
+					   (uint8) order->numbers[place]].tape;
+}
+
+RunTape *
+run_order_next(RunOrder *order)
+{
+	if (unlikely(order->next == order->count) && !read_numbers(order))
+		return NULL;
+	if (likely(order->next + PREFETCH_ROWS < order->count))
+	{
+		const char *next = run_at(order, order->next + PREFETCH_ROWS)->next;
+
+		for (Size line = 0; line < PREFETCHED_BYTES; line += CACHE_LINE_BYTES)
+			__builtin_prefetch(next + line);
+	}
+	return run_at(order, order->next++);
+}
+
+void
+run_order_free(RunOrder *order)
+{
+	if (order->job != NULL)
+		sort_job_end(order->job);
+	if (order->tape != NULL)
+		run_tape_close(order->tape);
+	pfree(order->runs);
+	pfree(order);
+}
