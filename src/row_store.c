@@ -34,7 +34,7 @@
 #define FIRST_DIRECTORY_ROWS	((uint64) 1024)
 
 /* From which size on blocks are of the memory set aside, if they can be. */
-#define SHARED_BLOCK_BYTES	((Size) 4 * 1024 * 1024)
+#define SHARED_BLOCK_BYTES	((Size) 1 * 1024 * 1024)
 
 /* What a process may keep between sorts. */
 #define MAX_SPARE_BYTES		((Size) 16 * 1024 * 1024)
