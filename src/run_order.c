@@ -7,8 +7,10 @@
  * own, another job is given the keys of all rows.  Its order says at the end
  * from which run each next row is: the one that came when the row did.  So runs
  * are merged by reading them in turn, and no keys have to be made again or
- * compared.  (The idea is that of blocked, pipelined indexing: Capannini, "A
- * GPU-based indexing pipeline", 2010, where keys stay on the device, too.)
+ * compared.  That the device works while the next run is read is from the
+ * pipelined indexer of Capannini, Silvestri and Baraglia, "Sorting on GPUs for
+ * large scale datasets: A thorough comparison" (section on indexing), whose
+ * runs are merged by the host.
  *
  * The order is of whole rows only where their keys are exact.  Of rows with
  * equal keys a run may have them in another order than the job, but since these
