@@ -9,7 +9,7 @@
  * are merged by reading them in turn, and no keys have to be made again or
  * compared.  That the device works while the next run is read is from the
  * pipelined indexer of Capannini, Silvestri and Baraglia, "Sorting on GPUs for
- * large scale datasets: A thorough comparison" (section on indexing), whose
+ * large scale datasets: A thorough comparison" (section 7), whose
  * runs are merged by the host.
  *
  * The order is of whole rows only where their keys are exact.  Of rows with
