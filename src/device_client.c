@@ -300,7 +300,7 @@ take_answer(DeviceClient *client, const Message *message, int descriptor)
 
 /* Says hello and takes the answer. */
 static bool
-introduce(DeviceClient *client, uint64 expected_rows)
+introduce(DeviceClient *client, uint64 expected_rows, bool long_lived)
 {
 	Message		message = {.kind = MSG_HELLO};
 	int			descriptor = -1;
@@ -309,6 +309,7 @@ introduce(DeviceClient *client, uint64 expected_rows)
 	message.u.hello.fixed_words = client->shape.fixed_words;
 	message.u.hello.mark_ties = client->shape.mark_ties;
 	message.u.hello.algorithm = gpusort_algorithm;
+	message.u.hello.long_lived = long_lived;
 	message.u.hello.expected_rows = expected_rows;
 
 	return send_message(client, &message) &&
@@ -318,13 +319,13 @@ introduce(DeviceClient *client, uint64 expected_rows)
 
 DeviceClient *
 device_client_begin(const KeyShape *shape, uint64 expected_rows,
-					DeviceFailure *failure)
+					bool long_lived, DeviceFailure *failure)
 {
 	DeviceClient *client = connect_client();
 
 	client->shape = *shape;
 	if (client->failure.reason == NULL &&
-		introduce(client, expected_rows))
+		introduce(client, expected_rows, long_lived))
 		return client;
 
 	failure->cause = client->failure.cause;

@@ -46,10 +46,12 @@ typedef struct DeviceFailure
  * Begins a job, in a memory context that is a child of the current one; NULL
  * if gpusortd does not take it, the reason then in *failure.  While jobs
  * before it leave too little device memory the job is queued, and all that can
- * be done with it is to look, or to end it.
+ * be done with it is to look, or to end it.  One that will last for long is
+ * not, and makes do with a small part of the memory.
  */
 extern DeviceClient *device_client_begin(const KeyShape *shape,
 										 uint64 expected_rows,
+										 bool long_lived,
 										 DeviceFailure *failure);
 extern bool device_client_is_queued(const DeviceClient *client);
 

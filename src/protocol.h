@@ -30,7 +30,9 @@
  *
  * MSG_QUEUED says that there is too little device memory for now; MSG_WELCOME
  * follows when it is the job's turn.  A client that does not want to wait, or
- * not any longer, closes the connection.
+ * not any longer, closes the connection.  A job that is going to last for long
+ * says so: it is not queued, and gets a small part of a device's memory at the
+ * most, so that it is in nobody's way.
  *
  * Instead of any answer MSG_FAILED may come, and the connection is closed.
  * Closing the connection, on either side and at any time, ends the job and
@@ -52,7 +54,7 @@
 #include "key_format.h"
 
 /* Changes whenever anything in this file or key_format.h does. */
-#define PROTOCOL_VERSION	5
+#define PROTOCOL_VERSION	6
 
 /* Said by whichever side notices. */
 #define VERSIONS_DIFFER \
@@ -126,6 +128,7 @@ typedef struct Message
 			uint32_t	fixed_words;
 			uint32_t	mark_ties;
 			uint32_t	algorithm;	/* a DeviceAlgorithm */
+			uint32_t	long_lived;
 			uint64_t	expected_rows;
 		}			hello;
 		struct

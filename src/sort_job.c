@@ -91,9 +91,9 @@ sort_job_begin_on_device(const KeyShape *shape, uint64 expected_rows)
 
 	if (!job->host_only && are_for_device(expected_rows) &&
 		launcher_device_ready(&failure.reason))
-		job->client = device_client_begin(shape, expected_rows, &failure);
+		job->client = device_client_begin(shape, expected_rows, true, &failure);
 	MemoryContextSwitchTo(caller_context);
-	if (job->client != NULL && !device_client_is_queued(job->client) &&
+	if (job->client != NULL &&
 		device_client_next_batch(job->client, &job->batch))
 		return job;
 	sort_job_end(job);
@@ -196,7 +196,7 @@ ask_for_device(SortJob *job)
 		job->queued = device_client_begin(&job->shape,
 										  Max(job->expected_rows,
 											  job->batch.nrows),
-										  &failure);
+										  false, &failure);
 	if (job->queued == NULL)
 		job->host_only = true;
 	if (failure.reason != NULL)

@@ -43,8 +43,8 @@ extern SortJob *sort_job_begin(const KeyShape *shape, uint64 expected_rows,
 							   bool host_only);
 
 /*
- * The same for a job that only gpusortd has the keys of; NULL if it does not
- * take it, or not at once.
+ * The same for a job that only gpusortd has the keys of, for long; NULL if it
+ * does not take it.
  */
 extern SortJob *sort_job_begin_on_device(const KeyShape *shape,
 										 uint64 expected_rows);

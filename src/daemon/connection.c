@@ -43,6 +43,9 @@
 /* Words of a key that varies in length, until they are counted. */
 #define GUESSED_WORDS	5
 
+/* Of a device's memory a job that lasts gets so small a part at the most. */
+#define LONG_LIVED_PART	8
+
 /* How long a client whose job has failed may take to hang up. */
 #define HANG_UP_SECONDS	2
 
@@ -73,6 +76,7 @@ typedef struct Connection
 	Ring	   *ring;
 	KeyShape	shape;
 	DeviceAlgorithm algorithm;
+	bool		long_lived;
 	uint32_t	longest_key;	/* in words */
 	uint64_t	nrows;			/* pushed so far */
 	uint64_t	nwords;
@@ -260,6 +264,14 @@ memory_needed(const Connection *connection, uint64_t nrows, uint64_t nwords)
 	return to_sort > to_merge ? to_sort : to_merge;
 }
 
+/* May the job have so much memory of a device, if there is so much? */
+static bool
+may_have(const Connection *connection, uint64_t bytes)
+{
+	return !connection->long_lived ||
+		devices_could_have((Demand) {.bytes = bytes * LONG_LIVED_PART});
+}
+
 /* Makes sure that so much memory is reserved. */
 static bool
 reserve(Reservation *reservation, uint64_t needed)
@@ -280,9 +292,10 @@ static bool
 reserve_for_keys(Connection *connection, Part *part, uint64_t nrows,
 				 uint64_t nwords)
 {
-	return reserve(&part->reservation,
-				   memory_needed(connection, part->nrows + nrows,
-								 part->nwords + nwords));
+	uint64_t	needed = memory_needed(connection, part->nrows + nrows,
+									   part->nwords + nwords);
+
+	return may_have(connection, needed) && reserve(&part->reservation, needed);
 }
 
 /*
@@ -321,7 +334,7 @@ add_part(Connection *connection, uint64_t nrows, uint64_t nwords)
 		return true;
 	for (int i = 0; i < count; i++)
 		reservations[i] = connection->parts[i].reservation;
-	if (count == MAX_PARTS ||
+	if (count == MAX_PARTS || connection->long_lived ||
 		!devices_add(reservations, count,
 					 memory_needed(connection, nrows, nwords),
 					 &connection->parts[count].reservation))
@@ -752,7 +765,14 @@ get_memory(Connection *connection, Demand demand)
 	Message		queued = {.kind = MSG_QUEUED};
 	Reservation reservations[MAX_PARTS];
 
-	if (!devices_reserve(demand, reservations))
+	if (connection->long_lived)
+	{
+		if (!may_have(connection, demand.bytes) ||
+			!devices_reserve(demand, reservations))
+			return refuse(connection, MSG_REFUSED, FAILURE_FULL,
+						  "there is too little device memory for a job that lasts");
+	}
+	else if (!devices_reserve(demand, reservations))
 	{
 		if (devices_could_have(demand) && !send_message(connection, &queued))
 			return false;
@@ -790,7 +810,7 @@ expected_demand(Connection *connection, uint64_t nrows)
 	connection->in_place = connection->algorithm == DEVICE_SORT_BITONIC;
 	demand.bytes = memory_needed(connection, nrows, nrows * key_words);
 	demand.for_part = 0;
-	if (devices_could_have(demand))
+	if (devices_could_have(demand) || connection->long_lived)
 		return demand;
 	connection->in_place = true;
 	demand.bytes = memory_needed(connection, nrows, nrows * key_words);
@@ -834,6 +854,7 @@ serve_job(Connection *connection, const Message *hello)
 	connection->shape.mark_ties = hello->u.hello.mark_ties != 0;
 	connection->longest_key = connection->shape.fixed_words;
 	connection->algorithm = hello->u.hello.algorithm;
+	connection->long_lived = hello->u.hello.long_lived != 0;
 	if (!begin_job(connection, hello->u.hello.expected_rows))
 		return false;
 

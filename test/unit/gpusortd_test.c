@@ -1539,6 +1539,76 @@ test_more_than_all_devices(void)
 	conclude("refuses what is more than all devices have");
 }
 
+/* Does gpusortd refuse a job that lasts and expects so many rows? */
+static void
+check_long_lived_refusal(const Daemon *daemon, uint64_t expected_rows,
+						 const char *what)
+{
+	Message		message = hello_message(1, expected_rows);
+	char		reason[MESSAGE_TEXT_SIZE] = "";
+	Client		client;
+
+	message.u.hello.long_lived = true;
+	if (connect_client(daemon, &client) && send_message(&client, &message) &&
+		expect_failure(&client, what, reason) &&
+		strstr(reason, "a job that lasts") == NULL)
+		wrong("%s: it is refused for \"%s\"", what, reason);
+	hang_up(&client);
+}
+
+/* Does a job that lasts, expected to be small, end well? */
+static void
+check_long_lived_job(const Daemon *daemon, uint64_t nrows, bool taken,
+					 const char *what)
+{
+	KeySet		set = make_keys(1, nrows, 1);
+	uint32_t   *order = malloc(nrows * sizeof(uint32_t));
+	Message		message = hello_message(1, 10);
+	Client		client;
+
+	message.u.hello.long_lived = true;
+	if (connect_client(daemon, &client) && send_message(&client, &message) &&
+		receive_welcome(&client))
+	{
+		bool		sorted = push_keys(&client, &set) &&
+			send_run(&client, nrows) && receive_sorted(&client) &&
+			receive_order(&client, order, nrows) &&
+			check_order(&set, order, what);
+
+		/* it tells what has failed */
+		if (!sorted && !taken)
+			problem[0] = '\0';
+		else if (sorted != taken)
+			wrong("%s: it is sorted", what);
+	}
+	hang_up(&client);
+	free(order);
+	free_keys(&set);
+}
+
+static void
+test_long_lived_jobs(void)
+{
+	Daemon		daemon = start_small_devices(2);
+	uint64_t	eighth = rows_for_devices(&daemon, 1, 0.125);
+	Client		client;
+
+	check_long_lived_job(&daemon, eighth / 2, true, "a small one");
+	check_long_lived_job(&daemon, 4 * eighth, false, "a large one");
+	check_long_lived_refusal(&daemon, 2 * eighth, "more than a part");
+	check_small_devices(&daemon, 2, 0);
+	stop(&daemon);
+
+	/* nor does it wait */
+	daemon = start_small_devices(1);
+	if (begin(&daemon, &client, 1, 15 * eighth / 2))
+		check_long_lived_refusal(&daemon, 9 * eighth / 10,
+								 "while there is another");
+	hang_up(&client);
+	stop(&daemon);
+	conclude("gives a part of a device to jobs that last, if it is to be had");
+}
+
 /* Whole divided jobs beside each other, and small ones. */
 static void *
 run_divided_worker(void *argument)
@@ -1958,6 +2028,7 @@ main(int argc, char **argv)
 	test_failing_device();
 	test_divided_jobs();
 	test_more_than_all_devices();
+	test_long_lived_jobs();
 	test_divided_jobs_at_once();
 	test_hang_up_of_divided_job();
 	test_failing_part();
