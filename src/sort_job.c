@@ -89,6 +89,7 @@ sort_job_begin_on_device(const KeyShape *shape, uint64 expected_rows)
 	MemoryContext caller_context = MemoryContextSwitchTo(job->context);
 	DeviceFailure failure = {FAILURE_FAULT, NULL};
 
+	job->long_lived = true;
 	if (!job->host_only && are_for_device(expected_rows) &&
 		launcher_device_ready(&failure.reason))
 		job->client = device_client_begin(shape, expected_rows, true, &failure);
@@ -108,20 +109,28 @@ sort_job_end(SortJob *job)
 
 /*
  * Notes that the device is of no use for this job, and tells who should know.
- * That a device is too small, or in use, is no news unless it was asked for.
+ * That a device is too small, or in use, is no news unless it was asked for;
+ * nor is the end of a job that could do without.
  */
 static void
 report_device_failure(SortJob *job, DeviceFailure failure)
 {
 	int			level = LOG;
 
+	job->host_only = true;
+	job->device_failed = true;
+	job->may_start_over = failure.cause == FAILURE_ELSEWHERE;
+	if (job->long_lived)
+	{
+		ereport(DEBUG1,
+				(errmsg_internal("gpusort: merging without the device: %s",
+								 failure.reason)));
+		return;
+	}
 	if (gpusort_device == DEVICE_CUDA)
 		level = WARNING;
 	else if (failure.cause == FAILURE_FULL)
 		level = DEBUG1;
-	job->host_only = true;
-	job->device_failed = true;
-	job->may_start_over = failure.cause == FAILURE_ELSEWHERE;
 	shared_count(failure.cause == FAILURE_FULL ? STAT_DEVICE_FULL :
 				 STAT_DEVICE_FAULTS, 1);
 	ereport(level,

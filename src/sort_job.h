@@ -17,6 +17,7 @@ typedef struct SortJob
 	KeyShape	shape;
 	uint64		expected_rows;
 	bool		host_only;		/* do not try a device, or not again */
+	bool		long_lived;		/* for the order of runs, which is not needed */
 	KeyBatch	batch;			/* where the next key goes */
 	uint64		pushed_rows;	/* handed over before this batch */
 	uint64		pushed_words;
