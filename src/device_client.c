@@ -268,6 +268,9 @@ map_ring(DeviceClient *client, uint32 nchunks, int descriptor)
 {
 	void	   *ring;
 
+	/* that of the job before */
+	if (client->ring != NULL && nchunks == client->nchunks)
+		return true;
 	if (nchunks == 0 || descriptor < 0)
 		return fail_unexpected(client);
 	ring = mmap(NULL, (Size) nchunks * CHUNK_BYTES, PROT_READ | PROT_WRITE,
@@ -335,6 +338,16 @@ device_client_begin(const KeyShape *shape, uint64 expected_rows,
 }
 
 bool
+device_client_again(DeviceClient *client, const KeyShape *shape,
+					uint64 expected_rows)
+{
+	client->shape = *shape;
+	client->chunk = 0;
+	memset(client->chunk_is_ours, true, client->nchunks);
+	return introduce(client, expected_rows, false);
+}
+
+bool
 device_client_is_queued(const DeviceClient *client)
 {
 	return client->is_queued;
@@ -379,6 +392,12 @@ DeviceFailure
 device_client_failure(const DeviceClient *client)
 {
 	return client->failure;
+}
+
+void
+device_client_move(DeviceClient *client, MemoryContext context)
+{
+	MemoryContextSetParent(client->context, context);
 }
 
 void

@@ -127,12 +127,12 @@ put_again(IndexSort *sort)
  * device was lost and there is no room for all without it; or returns false.
  */
 static bool
-make_order(IndexSort *sort)
+make_order(IndexSort *sort, bool again)
 {
-	if (row_order_make(sort->order, sort->limit))
+	if (row_order_make(sort->order, sort->limit, again))
 		return true;
 	return sort->order->keys_lost && row_store_has_rows(sort->store) &&
-		put_again(sort) && row_order_make(sort->order, sort->limit);
+		put_again(sort) && row_order_make(sort->order, sort->limit, again);
 }
 
 /*
@@ -140,9 +140,9 @@ make_order(IndexSort *sort)
  * then; false if keys are of no use.
  */
 static bool
-sort_stored_rows(IndexSort *sort)
+sort_stored_rows(IndexSort *sort, bool again)
 {
-	if (!make_order(sort))
+	if (!make_order(sort, again))
 		return false;
 	sort->nrows += sort->store->nrows;
 	sort->memory = Max(sort->memory, sort->order->memory);
@@ -182,7 +182,7 @@ add_run(IndexSort *sort)
 static bool
 write_run(IndexSort *sort)
 {
-	if (!sort_stored_rows(sort))
+	if (!sort_stored_rows(sort, true))
 		return false;
 	add_run(sort);
 	return true;
@@ -272,7 +272,7 @@ index_sort_perform(IndexSort *sort, SharedRuns *others)
 		(others != NULL && pg_atomic_read_u32(&others->nruns) > 0);
 
 	if (!sort->failed && (sort->store->nrows > 0 || !in_runs) &&
-		!sort_stored_rows(sort))
+		!sort_stored_rows(sort, false))
 		give_up(sort);
 	if (!sort->failed && (in_runs || sort->runs != NULL))
 		merge_runs(sort, others);

@@ -10,7 +10,7 @@
  * in MSG_HELLO, are in the same place in all versions; and a message of
  * another size, or a first one of unknown kind, is one of another version.
  *
- * A connection is one job.  Keys and order travel through a ring: memory that
+ * A connection is one job, or several one after the other.  Keys and order travel through a ring: memory that
  * gpusortd makes (a memfd, passed along with MSG_WELCOME), pins for the
  * device, and both sides map.  It is divided into chunks of equal size, and a
  * chunk belongs to one side at a time: to the client until it announces it
@@ -27,6 +27,10 @@
  *								<-	SORTED
  *								<-	ORDER ...
  *		ORDER_TAKEN ...	->
+ *
+ * When the whole order has come the client may say HELLO again for another job.
+ * All chunks of the ring belong to it then, and the next MSG_WELCOME comes
+ * without one.
  *
  * MSG_QUEUED says that there is too little device memory for now; MSG_WELCOME
  * follows when it is the job's turn.  A client that does not want to wait, or
@@ -54,7 +58,7 @@
 #include "key_format.h"
 
 /* Changes whenever anything in this file or key_format.h does. */
-#define PROTOCOL_VERSION	6
+#define PROTOCOL_VERSION	7
 
 /* Said by whichever side notices. */
 #define VERSIONS_DIFFER \

@@ -84,6 +84,9 @@ row_order_restart(RowOrder *order, const RowStore *store)
 	order->started_over = false;
 	order->job = sort_job_begin(&order->keys->shape, order->expected_rows,
 								order->host_only);
+	if (order->client != NULL)
+		sort_job_give_client(order->job, order->client);
+	order->client = NULL;
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -432,7 +435,7 @@ settle_order(RowOrder *order)
 }
 
 bool
-row_order_make(RowOrder *order, Size limit)
+row_order_make(RowOrder *order, Size limit, bool again)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 
@@ -449,6 +452,8 @@ row_order_make(RowOrder *order, Size limit)
 		order->device = pstrdup(order->job->device);
 		order->on_device = order->job->on_device;
 		order->device_microseconds = order->job->device_microseconds;
+		if (again)
+			order->client = sort_job_take_client(order->job, order->context);
 	}
 	row_order_drop_keys(order);
 	MemoryContextSwitchTo(caller_context);

@@ -357,15 +357,15 @@ put_again(RowSort *sort)
  * device was lost and there is no room for all without it; or returns false.
  */
 static bool
-make_order(RowSort *sort)
+make_order(RowSort *sort, bool again)
 {
-	if (row_order_make(sort->order, sort->limit))
+	if (row_order_make(sort->order, sort->limit, again))
 		return true;
 	if (!sort->order->keys_lost || sort->collector != NULL)
 		return false;
 	put_again(sort);
 	return sort->tuplesort == NULL &&
-		row_order_make(sort->order, sort->limit);
+		row_order_make(sort->order, sort->limit, again);
 }
 
 /*
@@ -373,11 +373,11 @@ make_order(RowSort *sort)
  * native.
  */
 static void
-sort_by_keys(RowSort *sort)
+sort_by_keys(RowSort *sort, bool again)
 {
 	const RowOrder *order = sort->order;
 
-	if (!make_order(sort))
+	if (!make_order(sort, again))
 	{
 		if (sort->tuplesort == NULL)
 			go_native(sort, order->memory > sort->limit ?
@@ -423,7 +423,7 @@ make_room(RowSort *sort)
 	if (sort->collector != NULL)
 		go_native(sort, TOO_MANY_ROWS);
 	else
-		sort_by_keys(sort);
+		sort_by_keys(sort, true);
 	if (sort->tuplesort == NULL)
 		write_run(sort);
 	MemoryContextSwitchTo(caller_context);
@@ -529,7 +529,7 @@ row_sort_perform(RowSort *sort)
 	INSTR_TIME_SET_CURRENT(start);
 	if (sort->tuplesort == NULL)
 	{
-		sort_by_keys(sort);
+		sort_by_keys(sort, false);
 		if (sort->runs != NULL)
 			merge_runs(sort);
 	}

@@ -144,7 +144,7 @@ static bool
 wants_device(const SortJob *job)
 {
 	return !job->host_only && job->client == NULL && job->queued == NULL &&
-		are_for_device(job->batch.nrows);
+		(job->earlier != NULL || are_for_device(job->batch.nrows));
 }
 
 /* Copies keys that were collected in this process to the ring. */
@@ -194,6 +194,20 @@ move_to_device(SortJob *job)
 	return kept;
 }
 
+/* Asks gpusortd as the job before did; false if it does not take the job so. */
+static bool
+ask_again(SortJob *job)
+{
+	DeviceClient *client = job->earlier;
+
+	job->earlier = NULL;
+	if (device_client_again(client, &job->shape, job->expected_rows))
+		job->queued = client;
+	else
+		device_client_end(client);
+	return job->queued != NULL;
+}
+
 /* Asks gpusortd to take the job; if it does not, the job stays here for good. */
 static void
 ask_for_device(SortJob *job)
@@ -201,7 +215,9 @@ ask_for_device(SortJob *job)
 	MemoryContext caller_context = MemoryContextSwitchTo(job->context);
 	DeviceFailure failure = {FAILURE_FAULT, NULL};
 
-	if (launcher_device_ready(&failure.reason))
+	if (job->earlier != NULL && ask_again(job))
+		;
+	else if (launcher_device_ready(&failure.reason))
 		job->queued = device_client_begin(&job->shape,
 										  Max(job->expected_rows,
 											  job->batch.nrows),
@@ -399,6 +415,33 @@ run_on_device(SortJob *job)
 	}
 	pfree(order);
 	return NULL;
+}
+
+DeviceClient *
+sort_job_take_client(SortJob *job, MemoryContext context)
+{
+	DeviceClient *client = job->client;
+
+	if (client == NULL || job->device_failed)
+		return NULL;
+	/* their names are the client's */
+	job->device = MemoryContextStrdup(job->context, job->device);
+	job->method = MemoryContextStrdup(job->context, job->method);
+	job->client = NULL;
+	device_client_move(client, context);
+	return client;
+}
+
+void
+sort_job_give_client(SortJob *job, DeviceClient *client)
+{
+	if (job->host_only)
+	{
+		device_client_end(client);
+		return;
+	}
+	device_client_move(client, job->context);
+	job->earlier = client;
 }
 
 uint32 *

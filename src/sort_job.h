@@ -23,6 +23,7 @@ typedef struct SortJob
 	uint64		pushed_words;
 	DeviceClient *client;		/* NULL: the batch holds all keys */
 	DeviceClient *queued;		/* waits for its turn to become the client */
+	DeviceClient *earlier;		/* of the job before; NULL if there is none */
 	bool		device_failed;	/* it was asked for in vain, or lost */
 	bool		may_start_over; /* but another one may do it */
 
@@ -66,6 +67,14 @@ extern uint32 *sort_job_run(SortJob *job);
  */
 extern bool sort_job_run_on_device(SortJob *job);
 extern const uint32 *sort_job_order_part(SortJob *job, uint32 *count);
+
+/*
+ * After sort_job_run(): takes the connection to gpusortd out of the job, to live
+ * as long as this context does; NULL if it has none.  Another job that has not
+ * begun to get keys can be given it, whose it is then.
+ */
+extern DeviceClient *sort_job_take_client(SortJob *job, MemoryContext context);
+extern void sort_job_give_client(SortJob *job, DeviceClient *client);
 
 /* Ends the job, run or not.  The order stays. */
 extern void sort_job_end(SortJob *job);

@@ -3,7 +3,8 @@
  * connection.c
  *	  Serving one client: the conversation of protocol.h, and its job.
  *
- * A connection has a thread of its own.  While keys come in, the thread
+ * A connection has a thread of its own, and may have another job when its last
+ * one has ended: to begin all anew takes longer than to sort few rows.  While keys come in, the thread
  * starts the copy of each chunk to the device and goes on; only when there is
  * nothing to receive does it wait for the oldest copy under way, to give the
  * chunk back.  So copies go on while the client fills other chunks.
@@ -89,6 +90,10 @@ typedef struct Connection
 	Push	   *pushes;			/* those under way; a queue */
 	uint32_t	first_push;
 	uint32_t	npushes;
+
+	/* chunks of the order, counted through all of it */
+	uint64_t	sent;
+	uint64_t	taken;			/* of them, those that came back */
 } Connection;
 
 static const Engine *engine;
@@ -477,22 +482,30 @@ take_keys(Connection *connection, const Message *message)
 }
 
 /*
- * Waits for the client to give back a chunk of the order.  It has those from
- * number *taken up to "sent", counted through the whole order, and gives them
- * back one after another.
+ * MSG_ORDER_TAKEN: takes back a chunk of the order.  The client gives them back
+ * one after another.
  */
 static bool
-take_back_chunk(Connection *connection, uint64_t sent, uint64_t *taken)
+take_back_chunk(Connection *connection, const Message *message)
+{
+	if (message->kind != MSG_ORDER_TAKEN ||
+		connection->taken == connection->sent ||
+		message->u.order.chunk != connection->taken %
+		connection->ring->nchunks)
+		return fail_unexpected(connection);
+	connection->taken++;
+	return true;
+}
+
+/* Waits until some chunk of the ring is not the client's. */
+static bool
+await_chunk(Connection *connection)
 {
 	Message		message;
 
-	if (receive_message(connection, &message, true) != RECEIVED)
-		return false;
-	if (message.kind != MSG_ORDER_TAKEN || *taken == sent ||
-		message.u.order.chunk != *taken % connection->ring->nchunks)
-		return fail_unexpected(connection);
-	(*taken)++;
-	return true;
+	return connection->sent - connection->taken < connection->ring->nchunks ||
+		(receive_message(connection, &message, true) == RECEIVED &&
+		 take_back_chunk(connection, &message));
 }
 
 /*
@@ -543,18 +556,14 @@ static bool
 send_order(Connection *connection, Merge *merge)
 {
 	const uint32_t chunk_entries = CHUNK_BYTES / sizeof(uint32_t);
-	uint32_t	nchunks = connection->ring->nchunks;
-	uint64_t	sent = 0;		/* chunks */
-	uint64_t	taken = 0;		/* of them, those given back */
 
 	for (uint64_t first = 0; first < connection->nrows; first += chunk_entries)
 	{
 		Message		message = {.kind = MSG_ORDER};
 		uint64_t	left = connection->nrows - first;
-		uint32_t	chunk = sent % nchunks;
+		uint32_t	chunk = connection->sent % connection->ring->nchunks;
 
-		if (sent - taken == nchunks &&
-			!take_back_chunk(connection, sent, &taken))
+		if (!await_chunk(connection))
 			return false;
 		message.u.order.chunk = chunk;
 		message.u.order.count = left < chunk_entries ? left : chunk_entries;
@@ -563,12 +572,8 @@ send_order(Connection *connection, Merge *merge)
 									  (size_t) chunk * CHUNK_BYTES)) ||
 			!send_message(connection, &message))
 			return false;
-		sent++;
+		connection->sent++;
 	}
-
-	/* the ring belongs to the client until it closes the connection */
-	while (take_back_chunk(connection, sent, &taken))
-		;
 	return true;
 }
 
@@ -730,9 +735,12 @@ run_job(Connection *connection, const Message *message)
 		 send_merged_order(connection));
 }
 
-/* Sends MSG_WELCOME, and the ring's descriptor along with it. */
+/*
+ * Sends MSG_WELCOME, and the ring's descriptor along with it if it is new to
+ * the client.
+ */
 static bool
-send_welcome(Connection *connection)
+send_welcome(Connection *connection, bool with_ring)
 {
 	Message		message = {.kind = MSG_WELCOME};
 	union
@@ -749,6 +757,8 @@ send_welcome(Connection *connection)
 	};
 
 	message.u.welcome.chunks = connection->ring->nchunks;
+	if (!with_ring)
+		return send_message(connection, &message);
 	control.header.cmsg_level = SOL_SOCKET;
 	control.header.cmsg_type = SCM_RIGHTS;
 	control.header.cmsg_len = CMSG_LEN(sizeof(int));
@@ -825,17 +835,62 @@ begin_job(Connection *connection, uint64_t expected_rows)
 {
 	DeviceError error;
 
+	bool		is_first = connection->ring == NULL;
+
 	if (!get_memory(connection, expected_demand(connection, expected_rows)))
 		return false;
-	connection->ring = ring_take(&error);
-	if (connection->ring == NULL)
-		return refuse(connection, MSG_REFUSED, FAILURE_FAULT, "%.*s",
-					  MESSAGE_TEXT_SIZE - 1, error.text);
-	connection->pushes = calloc(connection->ring->nchunks, sizeof(Push));
-	if (connection->pushes == NULL)
-		return refuse(connection, MSG_REFUSED, FAILURE_FAULT,
-					  "gpusortd is out of memory");
-	return begin_part(connection, MSG_REFUSED) && send_welcome(connection);
+	if (is_first)
+	{
+		connection->ring = ring_take(&error);
+		if (connection->ring == NULL)
+			return refuse(connection, MSG_REFUSED, FAILURE_FAULT, "%.*s",
+						  MESSAGE_TEXT_SIZE - 1, error.text);
+		connection->pushes = calloc(connection->ring->nchunks, sizeof(Push));
+		if (connection->pushes == NULL)
+			return refuse(connection, MSG_REFUSED, FAILURE_FAULT,
+						  "gpusortd is out of memory");
+	}
+	return begin_part(connection, MSG_REFUSED) &&
+		send_welcome(connection, is_first);
+}
+
+/* Frees all that the job has; the ring stays. */
+static void
+end_job(Connection *connection)
+{
+	/* ends copies from and to the ring */
+	for (int i = 0; i < connection->nparts; i++)
+	{
+		engine->end(connection->parts[i].job);
+		devices_release(&connection->parts[i].reservation);
+		connection->parts[i] = (Part) {.job = NULL};
+	}
+	connection->nparts = 0;
+	connection->part = 0;
+	connection->nrows = 0;
+	connection->nwords = 0;
+	connection->in_place = false;
+	connection->first_push = 0;
+	connection->npushes = 0;
+}
+
+/* When the order has been sent: waits for what comes next; false at the end. */
+static bool
+next_job(Connection *connection, Message *message)
+{
+	for (;;)
+	{
+		if (receive_message(connection, message, true) != RECEIVED)
+			return false;
+		if (message->kind == MSG_HELLO)
+		{
+			connection->sent = 0;
+			connection->taken = 0;
+			return true;
+		}
+		if (!take_back_chunk(connection, message))
+			return false;
+	}
 }
 
 /* MSG_HELLO: serves a job to its end. */
@@ -868,6 +923,18 @@ serve_job(Connection *connection, const Message *hello)
 			return fail_unexpected(connection);
 		if (!take_keys(connection, &message))
 			return false;
+	}
+}
+
+/* Serves one job after another. */
+static void
+serve_jobs(Connection *connection, Message *hello)
+{
+	while (serve_job(connection, hello))
+	{
+		end_job(connection);
+		if (!next_job(connection, hello))
+			break;
 	}
 }
 
@@ -908,12 +975,7 @@ wait_until_client_is_gone(Connection *connection)
 static void
 close_connection(Connection *connection)
 {
-	/* ends copies from and to the ring */
-	for (int i = 0; i < connection->nparts; i++)
-	{
-		engine->end(connection->parts[i].job);
-		devices_release(&connection->parts[i].reservation);
-	}
+	end_job(connection);
 	free(connection->pushes);
 	if (!client_is_gone(connection))
 		wait_until_client_is_gone(connection);
@@ -931,7 +993,7 @@ connection_serve(int socket)
 	if (receive_message(&connection, &message, true) == RECEIVED)
 	{
 		if (message.kind == MSG_HELLO)
-			(void) serve_job(&connection, &message);
+			serve_jobs(&connection, &message);
 		else if (message.kind == MSG_LIST_DEVICES)
 			(void) list_devices(&connection);
 		else

@@ -588,6 +588,21 @@ receive_order(Client *client, uint32_t *order, uint64_t nrows)
 	return true;
 }
 
+/* From the first key of a job that has begun to the check of its order. */
+static bool
+finish_job(Client *client, const KeySet *set)
+{
+	uint32_t   *order = malloc((set->nrows + 1) * sizeof(uint32_t));
+	bool		good = push_keys(client, set) &&
+		send_run(client, set->nrows) &&
+		receive_sorted(client) &&
+		receive_order(client, order, set->nrows) &&
+		check_order(set, order, "a job");
+
+	free(order);
+	return good;
+}
+
 /*
  * A whole job with these keys, of which so many are expected, from the beginning
  * to the check of its order.
@@ -596,18 +611,12 @@ static bool
 do_job_with_keys(const Daemon *daemon, const KeySet *set,
 				 uint64_t expected_rows)
 {
-	uint32_t   *order = malloc((set->nrows + 1) * sizeof(uint32_t));
 	Client		client;
 	bool		good = begin(daemon, &client, set->shape.fixed_words,
 							 expected_rows) &&
-		push_keys(&client, set) &&
-		send_run(&client, set->nrows) &&
-		receive_sorted(&client) &&
-		receive_order(&client, order, set->nrows) &&
-		check_order(set, order, "a job");
+		finish_job(&client, set);
 
 	hang_up(&client);
-	free(order);
 	return good;
 }
 
@@ -952,6 +961,42 @@ test_algorithms(void)
 	}
 	stop(&daemon);
 	conclude("takes all algorithms");
+}
+
+/* Begins a job where another one has ended; the ring stays. */
+static bool
+begin_again(Client *client, uint32_t fixed_words, uint64_t expected_rows)
+{
+	int			descriptor = client->ring_descriptor;
+	Message		message;
+
+	if (!say_hello(client, fixed_words, expected_rows) ||
+		!receive_kind(client, &message, MSG_WELCOME))
+		return false;
+	if (client->ring_descriptor != descriptor)
+		return wrong("another ring came");
+	memset(client->chunk_is_ours, true, client->nchunks);
+	return true;
+}
+
+static void
+test_jobs_of_one_connection(void)
+{
+	Daemon		daemon = start("--device-memory=50");
+	Client		client;
+	bool		good = begin(&daemon, &client, 0, 10);
+
+	for (uint32_t i = 0; i < 12 && good; i++)
+	{
+		KeySet		set = make_keys(i % 4, i % 3 == 0 ? 700000 : i * 100, i);
+
+		good = (i == 0 || begin_again(&client, i % 4, i * 1000)) &&
+			finish_job(&client, &set);
+		free_keys(&set);
+	}
+	hang_up(&client);
+	stop(&daemon);
+	conclude("does one job after another for a client");
 }
 
 static void
@@ -2016,6 +2061,7 @@ main(int argc, char **argv)
 	test_hang_up();
 	test_leaks();
 	test_algorithms();
+	test_jobs_of_one_connection();
 	test_bad_beginnings();
 	test_bad_keys();
 	test_bad_turns();
