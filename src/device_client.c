@@ -469,21 +469,30 @@ device_client_push(DeviceClient *client, const KeyBatch *batch)
 	return send_message(client, &message);
 }
 
+/* Receives what comes after the keys: their chunks still come back before. */
+static bool
+receive_after_keys(DeviceClient *client, Message *message)
+{
+	int			descriptor = -1;
+
+	do
+	{
+		if (!receive_message(client, message, &descriptor))
+			return false;
+	} while (message->kind == MSG_KEYS_TAKEN);
+	return true;
+}
+
 bool
 device_client_run(DeviceClient *client, uint64 nrows,
 				  uint64 *sort_microseconds)
 {
 	Message		message = {.kind = MSG_RUN};
-	int			descriptor = -1;
 
 	message.u.run.nrows = nrows;
-	if (!send_message(client, &message))
+	if (!send_message(client, &message) ||
+		!receive_after_keys(client, &message))
 		return false;
-	do
-	{
-		if (!receive_message(client, &message, &descriptor))
-			return false;
-	} while (message.kind == MSG_KEYS_TAKEN);
 	if (message.kind != MSG_SORTED)
 		return fail_unexpected(client);
 	*sort_microseconds = message.u.sorted.sort_microseconds;
@@ -519,17 +528,10 @@ const uint32 *
 device_client_order_part(DeviceClient *client, uint32 *count)
 {
 	Message		message;
-	int			descriptor = -1;
 	const uint32 *part;
 
-	if (!give_back_order(client))
+	if (!give_back_order(client) || !receive_after_keys(client, &message))
 		return NULL;
-	/* chunks of keys still come back in between */
-	do
-	{
-		if (!receive_message(client, &message, &descriptor))
-			return NULL;
-	} while (message.kind == MSG_KEYS_TAKEN);
 	client->part_chunk = message.u.order.chunk;
 	*count = message.u.order.count;
 	if (message.kind != MSG_ORDER ||

@@ -166,8 +166,9 @@ find_parts(const RunOrder *order, int *shift)
 static void
 write_numbers(RunOrder *order, const uint16 *numbers, uint32 count)
 {
-	NumberBlock block = {.head = {.bytes = count * order->number_bytes}};
+	NumberBlock block;
 
+	block.head.bytes = count * order->number_bytes;
 	if (order->number_bytes == sizeof(uint16))
 		memcpy(block.numbers, numbers, count * sizeof(uint16));
 	else

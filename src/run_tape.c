@@ -341,6 +341,18 @@ write_index_tuple(RunTape *run, const void *row)
 	append(run, row, bytes);
 }
 
+/*
+ * Reads a row of so many bytes of which the buffer may not have all, and of
+ * which the head has been taken.
+ */
+static void
+read_rest(RunTape *run, const void *head, Size head_bytes, Size bytes)
+{
+	run->row = make_space(run, bytes);
+	memcpy(run->row, head, head_bytes);
+	take(run, (char *) run->row + head_bytes, bytes - head_bytes);
+}
+
 static void
 read_index_tuple(RunTape *run)
 {
@@ -359,10 +371,7 @@ read_index_tuple(RunTape *run)
 		}
 	}
 	take(run, &head, sizeof(head));
-	bytes = index_tuple_bytes(&head);
-	run->row = make_space(run, bytes);
-	memcpy(run->row, &head, sizeof(head));
-	take(run, (char *) run->row + sizeof(head), bytes - sizeof(head));
+	read_rest(run, &head, sizeof(head), index_tuple_bytes(&head));
 }
 
 const RunFormat run_of_index_tuples = {
@@ -389,9 +398,7 @@ read_block(RunTape *run)
 	RunBlock	head;
 
 	take(run, &head, sizeof(head));
-	run->row = make_space(run, block_bytes(&head));
-	memcpy(run->row, &head, sizeof(head));
-	take(run, (char *) run->row + sizeof(head), head.bytes);
+	read_rest(run, &head, sizeof(head), block_bytes(&head));
 }
 
 const RunFormat run_of_blocks = {

@@ -194,18 +194,15 @@ move_to_device(SortJob *job)
 	return kept;
 }
 
-/* Asks gpusortd as the job before did; false if it does not take the job so. */
-static bool
+/* Asks gpusortd by the connection of the job before. */
+static void
 ask_again(SortJob *job)
 {
-	DeviceClient *client = job->earlier;
-
-	job->earlier = NULL;
-	if (device_client_again(client, &job->shape, job->expected_rows))
-		job->queued = client;
+	if (device_client_again(job->earlier, &job->shape, job->expected_rows))
+		job->queued = job->earlier;
 	else
-		device_client_end(client);
-	return job->queued != NULL;
+		device_client_end(job->earlier);
+	job->earlier = NULL;
 }
 
 /* Asks gpusortd to take the job; if it does not, the job stays here for good. */
@@ -215,9 +212,9 @@ ask_for_device(SortJob *job)
 	MemoryContext caller_context = MemoryContextSwitchTo(job->context);
 	DeviceFailure failure = {FAILURE_FAULT, NULL};
 
-	if (job->earlier != NULL && ask_again(job))
-		;
-	else if (launcher_device_ready(&failure.reason))
+	if (job->earlier != NULL)
+		ask_again(job);
+	if (job->queued == NULL && launcher_device_ready(&failure.reason))
 		job->queued = device_client_begin(&job->shape,
 										  Max(job->expected_rows,
 											  job->batch.nrows),
@@ -424,9 +421,6 @@ sort_job_take_client(SortJob *job, MemoryContext context)
 
 	if (client == NULL || job->device_failed)
 		return NULL;
-	/* their names are the client's */
-	job->device = MemoryContextStrdup(job->context, job->device);
-	job->method = MemoryContextStrdup(job->context, job->method);
 	job->client = NULL;
 	device_client_move(client, context);
 	return client;

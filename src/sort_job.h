@@ -70,7 +70,8 @@ extern const uint32 *sort_job_order_part(SortJob *job, uint32 *count);
 
 /*
  * After sort_job_run(): takes the connection to gpusortd out of the job, to live
- * as long as this context does; NULL if it has none.  Another job that has not
+ * as long as this context does; NULL if it has none.  The names of device and
+ * method are its own, and the job can only be ended.  Another job that has not
  * begun to get keys can be given it, whose it is then.
  */
 extern DeviceClient *sort_job_take_client(SortJob *job, MemoryContext context);

@@ -4,10 +4,11 @@
  *	  Serving one client: the conversation of protocol.h, and its job.
  *
  * A connection has a thread of its own, and may have another job when its last
- * one has ended: to begin all anew takes longer than to sort few rows.  While keys come in, the thread
- * starts the copy of each chunk to the device and goes on; only when there is
- * nothing to receive does it wait for the oldest copy under way, to give the
- * chunk back.  So copies go on while the client fills other chunks.
+ * one has ended: to begin all anew takes longer than to sort few rows.  While
+ * keys come in, the thread starts the copy of each chunk to the device and goes
+ * on; only when there is nothing to receive does it wait for the oldest copy
+ * under way, to give the chunk back.  So copies go on while the client fills
+ * other chunks.
  *
  * A job that has no room on one device has several parts, each a job of the
  * engine on another device.  Rows go to the first part until it is full, then
@@ -833,9 +834,8 @@ expected_demand(Connection *connection, uint64_t nrows)
 static bool
 begin_job(Connection *connection, uint64_t expected_rows)
 {
-	DeviceError error;
-
 	bool		is_first = connection->ring == NULL;
+	DeviceError error;
 
 	if (!get_memory(connection, expected_demand(connection, expected_rows)))
 		return false;

@@ -1607,7 +1607,6 @@ check_long_lived_job(const Daemon *daemon, uint64_t nrows, bool taken,
 					 const char *what)
 {
 	KeySet		set = make_keys(1, nrows, 1);
-	uint32_t   *order = malloc(nrows * sizeof(uint32_t));
 	Message		message = hello_message(1, 10);
 	Client		client;
 
@@ -1615,10 +1614,7 @@ check_long_lived_job(const Daemon *daemon, uint64_t nrows, bool taken,
 	if (connect_client(daemon, &client) && send_message(&client, &message) &&
 		receive_welcome(&client))
 	{
-		bool		sorted = push_keys(&client, &set) &&
-			send_run(&client, nrows) && receive_sorted(&client) &&
-			receive_order(&client, order, nrows) &&
-			check_order(&set, order, what);
+		bool		sorted = finish_job(&client, &set);
 
 		/* it tells what has failed */
 		if (!sorted && !taken)
@@ -1627,7 +1623,6 @@ check_long_lived_job(const Daemon *daemon, uint64_t nrows, bool taken,
 			wrong("%s: it is sorted", what);
 	}
 	hang_up(&client);
-	free(order);
 	free_keys(&set);
 }
 
