@@ -34,6 +34,18 @@ sub status_of
 	return $status =~ /^\Q$name\E:\s+(\w+)/m ? $1 : '';
 }
 
+# Adds settings to those that a cluster with gpusort has in these tests.
+sub configure
+{
+	my ($self, $settings) = @_;
+	$self->append_conf('postgresql.conf', <<"CONF");
+shared_preload_libraries = 'gpusort'
+gpusort.daemon_engine = host
+gpusort.verify = on
+$settings
+CONF
+}
+
 # The process of the cluster's gpusortd, 0 if there is none.
 sub daemon_pid
 {

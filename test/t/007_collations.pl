@@ -27,10 +27,7 @@ $ENV{LOCPATH} = $directory;
 
 my $node = GpusortCluster->new('main');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
-$node->append_conf('postgresql.conf', <<'CONF');
-shared_preload_libraries = 'gpusort'
-gpusort.daemon_engine = host
-gpusort.verify = on
+$node->configure(<<'CONF');
 gpusort.min_rows = 0
 work_mem = '64MB'
 CONF

@@ -11,10 +11,7 @@ use GpusortCluster;
 
 my $node = GpusortCluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', <<'CONF');
-shared_preload_libraries = 'gpusort'
-gpusort.daemon_engine = host
-gpusort.verify = on
+$node->configure(<<'CONF');
 gpusort.min_rows = 0
 gpusort.device = cuda
 gpusort.staging_memory = 8MB

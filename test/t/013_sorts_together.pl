@@ -13,10 +13,7 @@ use GpusortCluster;
 my $node = GpusortCluster->new('main');
 $node->init;
 # segments that are files in the data directory can be counted
-$node->append_conf('postgresql.conf', <<'CONF');
-shared_preload_libraries = 'gpusort'
-gpusort.daemon_engine = host
-gpusort.verify = on
+$node->configure(<<'CONF');
 gpusort.min_rows = 0
 gpusort.staging_memory = 8MB
 work_mem = 64MB

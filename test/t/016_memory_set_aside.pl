@@ -19,10 +19,7 @@ plan skip_all => 'there are not enough huge pages (vm.nr_hugepages)'
 my $node = GpusortCluster->new('main');
 $node->init;
 # segments that are files in the data directory can be counted
-$node->append_conf('postgresql.conf', <<'CONF');
-shared_preload_libraries = 'gpusort'
-gpusort.daemon_engine = host
-gpusort.verify = on
+$node->configure(<<'CONF');
 gpusort.staging_memory = 8MB
 shared_buffers = 16MB
 max_connections = 20
