@@ -395,6 +395,32 @@ verify_permutation(const RowOrder *order)
 	pfree(seen);
 }
 
+/*
+ * The order jumps about in memory.  To look for many rows at once, and not for
+ * a later one at each row's turn, is the group prefetching of Chen, Ailamaki,
+ * Gibbons and Mowry, "Improving Hash Join Performance through Prefetching"
+ * (section 4): where rows have more pages than the TLB, a fetch holds up what
+ * comes after it until the page has been found, and only in a loop that does
+ * nothing else do many such searches overlap.
+ */
+void
+row_order_look_ahead(RowOrder *order, uint64 entry, Size bytes)
+{
+	const RowStore *store = order->store;
+	uint64		nahead = Min(AHEAD_ROWS, store->nrows - entry);
+
+	for (uint64 i = 0; i < nahead; i++)
+	{
+		char	   *row = row_store_get(store, order->entries[entry + i]);
+
+		order->ahead[i] = row;
+		for (Size line = 0; line < bytes; line += CACHE_LINE_BYTES)
+			__builtin_prefetch(row + line);
+	}
+	order->first_ahead = entry;
+	order->nahead = nahead;
+}
+
 void
 row_order_verify(RowOrder *order, uint64 entry)
 {
@@ -439,6 +465,7 @@ row_order_make(RowOrder *order, Size limit, bool again)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 
+	order->nahead = 0;
 	order->memory = order->store->memory + row_order_memory(order);
 	if (order->in_order)
 		(void) keep_order(order, limit);

@@ -15,6 +15,9 @@
 #include "sort_job.h"
 #include "sort_keys.h"
 
+/* Rows that are found and fetched into the cache together. */
+#define AHEAD_ROWS			64
+
 typedef struct RowOrder
 {
 	MemoryContext context;		/* holds everything below */
@@ -40,6 +43,9 @@ typedef struct RowOrder
 	/* when the order has been made */
 	uint32	   *entries;		/* the numbers of all rows */
 	RowComparator *comparator;	/* made on first use */
+	void	   *ahead[AHEAD_ROWS];	/* rows that have been looked for ahead */
+	uint64		first_ahead;	/* entry of the first of them */
+	uint64		nahead;
 
 	/* how it was made, for EXPLAIN and the statistics */
 	Size		memory;			/* bytes at the highest, with the store */
@@ -136,37 +142,25 @@ row_order_get(const RowOrder *order, uint64 entry)
 	return row_store_get(order->store, order->entries[entry]);
 }
 
-/* How far ahead of a row others are fetched into the cache. */
-#define PREFETCH_PLACE		32
-#define PREFETCH_ROW		16
-
-/* What is so fetched of a row that is needed as a whole, at the most. */
+/* What is fetched into the cache of a row that is needed as a whole, at the most. */
 #define MOST_FETCHED_BYTES	(8 * CACHE_LINE_BYTES)
+
+/*
+ * Finds the rows of this entry and the next ones, and fetches the first so many
+ * bytes of each into the cache.
+ */
+extern void row_order_look_ahead(RowOrder *order, uint64 entry, Size bytes);
 
 /*
  * The row of an entry, when the entries after it will be wanted next, and of
  * each row its first so many bytes.
- *
- * The order jumps about in memory, so what later entries need is fetched into
- * the cache ahead of them.  That is not in a function of its own because gcc
- * takes one that only prefetches for one without effect, and drops the call.
  */
 static inline void *
-row_order_get_forward(const RowOrder *order, uint64 entry, Size bytes)
+row_order_get_forward(RowOrder *order, uint64 entry, Size bytes)
 {
-	const RowStore *store = order->store;
-
-	if (likely(entry + PREFETCH_PLACE < store->nrows))
-	{
-		const char *row = row_store_get(store,
-										order->entries[entry + PREFETCH_ROW]);
-
-		__builtin_prefetch(row_store_place(store,
-										   order->entries[entry + PREFETCH_PLACE]));
-		for (Size line = 0; line < bytes; line += CACHE_LINE_BYTES)
-			__builtin_prefetch(row + line);
-	}
-	return row_order_get(order, entry);
+	if (unlikely(entry - order->first_ahead >= order->nahead))
+		row_order_look_ahead(order, entry, bytes);
+	return order->ahead[entry - order->first_ahead];
 }
 
 #endif							/* GPUSORT_ROW_ORDER_H */

@@ -574,6 +574,7 @@ bool
 row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 {
 	uint64		entry;
+	void	   *row;
 
 	if (sort->tuplesort != NULL)
 		return tuplesort_gettupleslot(sort->tuplesort, forward, false, slot,
@@ -588,10 +589,13 @@ row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 	}
 	if (unlikely(gpusort_verify))
 		row_order_verify(sort->order, entry);
-	ExecStoreMinimalTuple(row_order_get_forward(sort->order, entry,
-												slot->tts_nvalid > 0 ?
-												sort->row_bytes : ROW_HEAD_BYTES),
-						  slot, false);
+	if (likely(forward))
+		row = row_order_get_forward(sort->order, entry,
+									slot->tts_nvalid > 0 ?
+									sort->row_bytes : ROW_HEAD_BYTES);
+	else
+		row = row_order_get(sort->order, entry);
+	ExecStoreMinimalTuple(row, slot, false);
 	return true;
 }
 
