@@ -2,7 +2,9 @@
 # What the benchmarks of a server share; to be sourced after `set -euo pipefail`.
 
 # changes whenever the table does
-TABLE_VERSION=2
+TABLE_VERSION=3
+# of it that a session makes at a time
+PART_ROWS=1000000
 # of the table
 rows=''
 # gpusort.device, and parallel workers beside the leader
@@ -33,25 +35,41 @@ prepare_table() {
 		psql -Xq -v ON_ERROR_STOP=1 <<-SQL
 			set client_min_messages = warning;
 			drop table if exists gpusort_bench.t;
-			select setseed(0.5) \g /dev/null
-			create table gpusort_bench.t with (autovacuum_enabled = off) as
-				select i::integer as id,
-					(hashint8extended(i, 4) >> 32)::integer as k4,
-					hashint8extended(i, 8) as k8,
-					random() as f8,
-					(random() * 1e10)::numeric(14, 2) as num,
-					timestamptz '2000-01-01 00:00:00+00' + random() * interval '7000 days' as ts,
-					md5(i::text) as txt,
-					floor(random() * 100)::integer as grp,
-					repeat('x', 40) as pad
-				from generate_series(1::bigint, $rows) as i;
+			create table gpusort_bench.t (id integer, k4 integer, k8 bigint, f8 double precision, num numeric(14, 2),
+				ts timestamptz, txt text, grp integer, pad text) with (autovacuum_enabled = off);
+		SQL
+		export -f make_part
+		seq 1 "$PART_ROWS" "$rows" |
+			xargs --max-procs="$(nproc)" --replace "$BASH" -euc "make_part {} $PART_ROWS $rows"
+		# what this leaves to be written is written now, and not while something is measured
+		psql -Xq -v ON_ERROR_STOP=1 <<-SQL
 			vacuum (freeze, analyze) gpusort_bench.t;
 			comment on table gpusort_bench.t is '$comment';
+			checkpoint;
 		SQL
+		sync
 	fi
 	# without pg_prewarm a scan brings it into memory at least
 	sql "create extension if not exists pg_prewarm; select pg_prewarm('gpusort_bench.t')" >/dev/null 2>&1 ||
 		sql "select count(*) from gpusort_bench.t" >/dev/null
+}
+
+# usage: make_part FIRST_ROW PART_ROWS ROWS     puts these rows into the table, which has so many in all
+make_part() {
+	psql -Xq -v ON_ERROR_STOP=1 <<-SQL
+		select setseed($1 / $3::double precision) \g /dev/null
+		insert into gpusort_bench.t
+			select i,
+				(hashint8extended(i, 4) >> 32)::integer,
+				hashint8extended(i, 8),
+				random(),
+				(random() * 1e10)::numeric(14, 2),
+				timestamptz '2000-01-01 00:00:00+00' + random() * interval '7000 days',
+				md5(i::text),
+				floor(random() * 100)::integer,
+				repeat('x', 40)
+			from generate_series($1::bigint, least($1 + $2 - 1, $3)) as i;
+	SQL
 }
 
 # gpusortd takes a moment to start a device.
