@@ -395,12 +395,6 @@ device_client_failure(const DeviceClient *client)
 }
 
 void
-device_client_move(DeviceClient *client, MemoryContext context)
-{
-	MemoryContextSetParent(client->context, context);
-}
-
-void
 device_client_end(DeviceClient *client)
 {
 	MemoryContextDelete(client->context);

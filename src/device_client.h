@@ -62,9 +62,6 @@ extern bool device_client_is_queued(const DeviceClient *client);
 extern bool device_client_again(DeviceClient *client, const KeyShape *shape,
 								uint64 expected_rows);
 
-/* Has it live as long as this context does, instead of its present one. */
-extern void device_client_move(DeviceClient *client, MemoryContext context);
-
 /* Looks whether it is a queued job's turn, or waits for that for so long. */
 extern bool device_client_look(DeviceClient *client, uint64 milliseconds);
 

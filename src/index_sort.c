@@ -127,12 +127,12 @@ put_again(IndexSort *sort)
  * device was lost and there is no room for all without it; or returns false.
  */
 static bool
-make_order(IndexSort *sort, bool again)
+make_order(IndexSort *sort)
 {
-	if (row_order_make(sort->order, sort->limit, again))
+	if (row_order_make(sort->order, sort->limit))
 		return true;
 	return sort->order->keys_lost && row_store_has_rows(sort->store) &&
-		put_again(sort) && row_order_make(sort->order, sort->limit, again);
+		put_again(sort) && row_order_make(sort->order, sort->limit);
 }
 
 /*
@@ -140,9 +140,9 @@ make_order(IndexSort *sort, bool again)
  * then; false if keys are of no use.
  */
 static bool
-sort_stored_rows(IndexSort *sort, bool again)
+sort_stored_rows(IndexSort *sort)
 {
-	if (!make_order(sort, again))
+	if (!make_order(sort))
 		return false;
 	sort->nrows += sort->store->nrows;
 	sort->memory = Max(sort->memory, sort->order->memory);
@@ -182,7 +182,7 @@ add_run(IndexSort *sort)
 static bool
 write_run(IndexSort *sort)
 {
-	if (!sort_stored_rows(sort, true))
+	if (!sort_stored_rows(sort))
 		return false;
 	add_run(sort);
 	return true;
@@ -272,10 +272,12 @@ index_sort_perform(IndexSort *sort, SharedRuns *others)
 		(others != NULL && pg_atomic_read_u32(&others->nruns) > 0);
 
 	if (!sort->failed && (sort->store->nrows > 0 || !in_runs) &&
-		!sort_stored_rows(sort, false))
+		!sort_stored_rows(sort))
 		give_up(sort);
 	if (!sort->failed && (in_runs || sort->runs != NULL))
 		merge_runs(sort, others);
+	else if (!sort->failed)
+		row_order_drop_keys(sort->order);
 	MemoryContextSwitchTo(caller_context);
 	return !sort->failed;
 }

@@ -82,11 +82,13 @@ row_order_restart(RowOrder *order, const RowStore *store)
 	order->entries = NULL;
 	order->in_order = false;
 	order->started_over = false;
-	order->job = sort_job_begin(&order->keys->shape, order->expected_rows,
-								order->host_only);
-	if (order->client != NULL)
-		sort_job_give_client(order->job, order->client);
-	order->client = NULL;
+	if (order->job != NULL && order->job->device_failed)
+		row_order_drop_keys(order);
+	if (order->job != NULL)
+		sort_job_restart(order->job, &order->keys->shape);
+	else
+		order->job = sort_job_begin(&order->keys->shape, order->expected_rows,
+									order->host_only);
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -461,7 +463,7 @@ settle_order(RowOrder *order)
 }
 
 bool
-row_order_make(RowOrder *order, Size limit, bool again)
+row_order_make(RowOrder *order, Size limit)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 
@@ -479,10 +481,7 @@ row_order_make(RowOrder *order, Size limit, bool again)
 		order->device = pstrdup(order->job->device);
 		order->on_device = order->job->on_device;
 		order->device_microseconds = order->job->device_microseconds;
-		if (again)
-			order->client = sort_job_take_client(order->job, order->context);
 	}
-	row_order_drop_keys(order);
 	MemoryContextSwitchTo(caller_context);
 	return order->entries != NULL;
 }

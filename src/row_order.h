@@ -31,7 +31,6 @@ typedef struct RowOrder
 	/* while rows are added */
 	SortKeys   *keys;
 	SortJob    *job;
-	DeviceClient *client;		/* of the job before, for the next one */
 	RunOrder   *run_order;		/* is given all keys too; NULL if there is none */
 	bool		shared;			/* some keys are made by others */
 	bool		started_over;	/* on another device than the first */
@@ -91,12 +90,14 @@ extern void row_order_loosen(RowOrder *order);
 /*
  * After the last row: makes the order.  False if that would take store and
  * order over the limit, in bytes (then keys_lost says whether with the device
- * it would not have), or if the keys turn out to be misleading.  "again": there
- * will be another order, after row_order_restart().
+ * it would not have), or if the keys turn out to be misleading.
  */
-extern bool row_order_make(RowOrder *order, Size limit, bool again);
+extern bool row_order_make(RowOrder *order, Size limit);
 
-/* Frees the keys; called before row_order_make() it gives the order up. */
+/*
+ * Frees what keys take, unless row_order_restart() is to have it; called before
+ * row_order_make() it gives the order up.
+ */
 extern void row_order_drop_keys(RowOrder *order);
 
 /*

@@ -357,15 +357,15 @@ put_again(RowSort *sort)
  * device was lost and there is no room for all without it; or returns false.
  */
 static bool
-make_order(RowSort *sort, bool again)
+make_order(RowSort *sort)
 {
-	if (row_order_make(sort->order, sort->limit, again))
+	if (row_order_make(sort->order, sort->limit))
 		return true;
 	if (!sort->order->keys_lost || sort->collector != NULL)
 		return false;
 	put_again(sort);
 	return sort->tuplesort == NULL &&
-		row_order_make(sort->order, sort->limit, again);
+		row_order_make(sort->order, sort->limit);
 }
 
 /*
@@ -373,11 +373,11 @@ make_order(RowSort *sort, bool again)
  * native.
  */
 static void
-sort_by_keys(RowSort *sort, bool again)
+sort_by_keys(RowSort *sort)
 {
 	const RowOrder *order = sort->order;
 
-	if (!make_order(sort, again))
+	if (!make_order(sort))
 	{
 		if (sort->tuplesort == NULL)
 			go_native(sort, order->memory > sort->limit ?
@@ -423,7 +423,7 @@ make_room(RowSort *sort)
 	if (sort->collector != NULL)
 		go_native(sort, TOO_MANY_ROWS);
 	else
-		sort_by_keys(sort, true);
+		sort_by_keys(sort);
 	if (sort->tuplesort == NULL)
 		write_run(sort);
 	MemoryContextSwitchTo(caller_context);
@@ -529,9 +529,11 @@ row_sort_perform(RowSort *sort)
 	INSTR_TIME_SET_CURRENT(start);
 	if (sort->tuplesort == NULL)
 	{
-		sort_by_keys(sort, false);
+		sort_by_keys(sort);
 		if (sort->runs != NULL)
 			merge_runs(sort);
+		else
+			row_order_drop_keys(sort->order);
 	}
 	if (sort->tuplesort != NULL)
 		tuplesort_performsort(sort->tuplesort);

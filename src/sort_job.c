@@ -47,6 +47,9 @@
 /* Keys that a job of this process makes room for at first. */
 #define FIRST_ROWS			1024
 
+/* Then for as many more as it has, up to this; and from there on an eighth. */
+#define FEW_ROWS			4096
+
 /* Words of a key that varies in length, as a first guess. */
 #define GUESSED_WORDS		4
 
@@ -147,6 +150,17 @@ wants_device(const SortJob *job)
 		(job->earlier != NULL || are_for_device(job->batch.nrows));
 }
 
+/* Frees keys that are in this process. */
+static void
+free_batch(KeyBatch *batch)
+{
+	if (batch->words != NULL)
+		pfree(batch->words);
+	if (batch->ends != NULL)
+		pfree(batch->ends);
+	*batch = (KeyBatch) {0};
+}
+
 /* Copies keys that were collected in this process to the ring. */
 static bool
 push_collected(SortJob *job, const KeyBatch *collected)
@@ -184,17 +198,14 @@ move_to_device(SortJob *job)
 	job->queued = NULL;
 	kept = device_client_next_batch(job->client, &job->batch) &&
 		push_collected(job, &collected);
-	if (collected.words != NULL)
-		pfree(collected.words);
-	if (collected.ends != NULL)
-		pfree(collected.ends);
+	free_batch(&collected);
 	if (!kept)
 		report_device_failure(job, device_client_failure(job->client));
 	MemoryContextSwitchTo(caller_context);
 	return kept;
 }
 
-/* Asks gpusortd by the connection of the job before. */
+/* Asks gpusortd by the connection of the keys before. */
 static void
 ask_again(SortJob *job)
 {
@@ -271,16 +282,16 @@ grow_batch(SortJob *job)
 	bool		varies = job->shape.fixed_words == 0;
 	uint64		key_words;
 
-	/* Up to the threshold double; then an eighth, to waste little. */
+	/* an eighth wastes little */
 	batch->max_rows = Max(FIRST_ROWS, batch->max_rows +
 						  Min(batch->max_rows,
-							  Max(DEVICE_MIN_ROWS / 2, batch->max_rows / 8)));
+							  Max(FEW_ROWS, batch->max_rows / 8)));
 	if (!varies)
 		key_words = job->shape.fixed_words;
 	else if (batch->nrows == 0)
 		key_words = GUESSED_WORDS;
 	else
-		key_words = batch->nwords / batch->nrows + 1;
+		key_words = (batch->nwords + batch->nrows - 1) / batch->nrows;
 	batch->max_words = batch->max_rows * key_words + KEY_MAX_WORDS;
 
 	if (batch->words == NULL)
@@ -414,28 +425,26 @@ run_on_device(SortJob *job)
 	return NULL;
 }
 
-DeviceClient *
-sort_job_take_client(SortJob *job, MemoryContext context)
-{
-	DeviceClient *client = job->client;
-
-	if (client == NULL || job->device_failed)
-		return NULL;
-	job->client = NULL;
-	device_client_move(client, context);
-	return client;
-}
-
 void
-sort_job_give_client(SortJob *job, DeviceClient *client)
+sort_job_restart(SortJob *job, const KeyShape *shape)
 {
-	if (job->host_only)
+	KeyBatch   *batch = &job->batch;
+
+	Assert(!job->device_failed && job->queued == NULL);
+	job->expected_rows = sort_job_nrows(job);
+	job->pushed_rows = 0;
+	job->pushed_words = 0;
+	if (job->client != NULL)
 	{
-		device_client_end(client);
-		return;
+		job->earlier = job->client;
+		job->client = NULL;
+		*batch = (KeyBatch) {0};
 	}
-	device_client_move(client, job->context);
-	job->earlier = client;
+	else if (shape->fixed_words != job->shape.fixed_words)
+		free_batch(batch);
+	batch->nrows = 0;
+	batch->nwords = 0;
+	job->shape = *shape;
 }
 
 uint32 *

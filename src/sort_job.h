@@ -23,7 +23,7 @@ typedef struct SortJob
 	uint64		pushed_words;
 	DeviceClient *client;		/* NULL: the batch holds all keys */
 	DeviceClient *queued;		/* waits for its turn to become the client */
-	DeviceClient *earlier;		/* of the job before; NULL if there is none */
+	DeviceClient *earlier;		/* of the keys before; NULL if there is none */
 	bool		device_failed;	/* it was asked for in vain, or lost */
 	bool		may_start_over; /* but another one may do it */
 
@@ -69,13 +69,11 @@ extern bool sort_job_run_on_device(SortJob *job);
 extern const uint32 *sort_job_order_part(SortJob *job, uint32 *count);
 
 /*
- * After sort_job_run(): takes the connection to gpusortd out of the job, to live
- * as long as this context does; NULL if it has none.  The names of device and
- * method are its own, and the job can only be ended.  Another job that has not
- * begun to get keys can be given it, whose it is then.
+ * After sort_job_run(), unless the device was lost: begins again, for about as
+ * many keys as there were.  The connection to gpusortd or the memory for keys
+ * stays; to have new ones takes longer than to sort few keys.
  */
-extern DeviceClient *sort_job_take_client(SortJob *job, MemoryContext context);
-extern void sort_job_give_client(SortJob *job, DeviceClient *client);
+extern void sort_job_restart(SortJob *job, const KeyShape *shape);
 
 /* Ends the job, run or not.  The order stays. */
 extern void sort_job_end(SortJob *job);
