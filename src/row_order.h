@@ -95,8 +95,8 @@ extern void row_order_loosen(RowOrder *order);
 extern bool row_order_make(RowOrder *order, Size limit);
 
 /*
- * Frees what keys take, unless row_order_restart() is to have it; called before
- * row_order_make() it gives the order up.
+ * Frees what keys take, unless row_order_restart() is to have it; called
+ * before row_order_make() it gives the order up.
  */
 extern void row_order_drop_keys(RowOrder *order);
 
@@ -143,12 +143,12 @@ row_order_get(const RowOrder *order, uint64 entry)
 	return row_store_get(order->store, order->entries[entry]);
 }
 
-/* What is fetched into the cache of a row that is needed as a whole, at the most. */
+/* What is fetched into the cache, at the most, of a row needed as a whole. */
 #define MOST_FETCHED_BYTES	(8 * CACHE_LINE_BYTES)
 
 /*
- * Finds the rows of this entry and the next ones, and fetches the first so many
- * bytes of each into the cache.
+ * Finds the rows of this entry and the next ones, and fetches the first so
+ * many bytes of each into the cache.
  */
 extern void row_order_look_ahead(RowOrder *order, uint64 entry, Size bytes);
 
