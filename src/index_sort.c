@@ -276,7 +276,7 @@ index_sort_perform(IndexSort *sort, SharedRuns *others)
 		give_up(sort);
 	if (!sort->failed && (in_runs || sort->runs != NULL))
 		merge_runs(sort, others);
-	else if (!sort->failed)
+	else
 		row_order_drop_keys(sort->order);
 	MemoryContextSwitchTo(caller_context);
 	return !sort->failed;

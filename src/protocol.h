@@ -13,10 +13,10 @@
  * A connection is one job, or several one after the other.  Keys and order
  * travel through a ring: memory that gpusortd makes (a memfd, passed along with
  * MSG_WELCOME), pins for the device, and both sides map.  It is divided into
- * chunks of equal size, and a chunk belongs to one side at a time: to the client until it announces it
- * with MSG_KEYS, then to gpusortd until MSG_KEYS_TAKEN; the other way round
- * with MSG_ORDER and MSG_ORDER_TAKEN.  After MSG_RUN all chunks belong to
- * gpusortd.
+ * chunks of equal size, and a chunk belongs to one side at a time: to the
+ * client until it announces it with MSG_KEYS, then to gpusortd until
+ * MSG_KEYS_TAKEN; the other way round with MSG_ORDER and MSG_ORDER_TAKEN.
+ * After MSG_RUN all chunks belong to gpusortd.
  *
  *		client						gpusortd
  *		HELLO		->

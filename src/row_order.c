@@ -85,7 +85,7 @@ row_order_restart(RowOrder *order, const RowStore *store)
 	if (order->job != NULL && order->job->device_failed)
 		row_order_drop_keys(order);
 	if (order->job != NULL)
-		sort_job_restart(order->job, &order->keys->shape);
+		sort_job_restart(order->job, &order->keys->shape, order->host_only);
 	else
 		order->job = sort_job_begin(&order->keys->shape, order->expected_rows,
 									order->host_only);

@@ -15,8 +15,8 @@ typedef struct RunOrder RunOrder;
 
 /*
  * Begins without a run; keys will be of this shape, and exact.  NULL if
- * gpusortd does not take so many.  Allocates in the current memory
- * context, in which all that follows has to be called, too.
+ * gpusortd does not take so many.  Allocates in the current memory context, in
+ * which all that follows has to be called, too.
  */
 extern RunOrder *run_order_begin(const KeyShape *shape, uint64 expected_rows);
 

@@ -70,6 +70,15 @@ sort_job_expects_gpu(double nrows)
 		status.has_gpu;
 }
 
+/* What a job without keys is told of them. */
+static void
+expect_keys(SortJob *job, const KeyShape *shape, uint64 nrows, bool host_only)
+{
+	job->shape = *shape;
+	job->expected_rows = nrows;
+	job->host_only = host_only || gpusort_device == DEVICE_HOST;
+}
+
 SortJob *
 sort_job_begin(const KeyShape *shape, uint64 expected_rows, bool host_only)
 {
@@ -79,9 +88,7 @@ sort_job_begin(const KeyShape *shape, uint64 expected_rows, bool host_only)
 	SortJob    *job = MemoryContextAllocZero(context, sizeof(SortJob));
 
 	job->context = context;
-	job->shape = *shape;
-	job->expected_rows = expected_rows;
-	job->host_only = host_only || gpusort_device == DEVICE_HOST;
+	expect_keys(job, shape, expected_rows, host_only);
 	return job;
 }
 
@@ -426,12 +433,13 @@ run_on_device(SortJob *job)
 }
 
 void
-sort_job_restart(SortJob *job, const KeyShape *shape)
+sort_job_restart(SortJob *job, const KeyShape *shape, bool host_only)
 {
 	KeyBatch   *batch = &job->batch;
+	bool		other_words = shape->fixed_words != job->shape.fixed_words;
 
 	Assert(!job->device_failed && job->queued == NULL);
-	job->expected_rows = sort_job_nrows(job);
+	expect_keys(job, shape, sort_job_nrows(job), host_only);
 	job->pushed_rows = 0;
 	job->pushed_words = 0;
 	if (job->client != NULL)
@@ -440,11 +448,10 @@ sort_job_restart(SortJob *job, const KeyShape *shape)
 		job->client = NULL;
 		*batch = (KeyBatch) {0};
 	}
-	else if (shape->fixed_words != job->shape.fixed_words)
+	else if (other_words)
 		free_batch(batch);
 	batch->nrows = 0;
 	batch->nwords = 0;
-	job->shape = *shape;
 }
 
 uint32 *

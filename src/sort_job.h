@@ -69,11 +69,13 @@ extern bool sort_job_run_on_device(SortJob *job);
 extern const uint32 *sort_job_order_part(SortJob *job, uint32 *count);
 
 /*
- * After sort_job_run(), unless the device was lost: begins again, for about as
- * many keys as there were.  The connection to gpusortd or the memory for keys
- * stays; to have new ones takes longer than to sort few keys.
+ * After sort_job_run(), unless the device was lost: begins again as
+ * sort_job_begin() does, for about as many keys as there were.  The connection
+ * to gpusortd or the memory for keys stays; to have new ones takes longer than
+ * to sort few keys.
  */
-extern void sort_job_restart(SortJob *job, const KeyShape *shape);
+extern void sort_job_restart(SortJob *job, const KeyShape *shape,
+							 bool host_only);
 
 /* Ends the job, run or not.  The order stays. */
 extern void sort_job_end(SortJob *job);
