@@ -57,6 +57,7 @@ extern uint64_t macaddr8_word(Datum value);
 
 /* encode_strings.c */
 extern bool encode_text(KeyWriter *writer, Datum value);
+extern int	text_key(Datum value, uint64_t complement, uint64_t *words);
 extern bool encode_bpchar(KeyWriter *writer, Datum value);
 extern bool encode_name(KeyWriter *writer, Datum value);
 extern bool encode_citext(KeyWriter *writer, Datum value);

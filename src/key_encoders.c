@@ -45,11 +45,14 @@ encode_detoast(KeyWriter *writer, struct varlena *stored, int limit)
  *
  * A type of fixed width, or a string, has one form for both layouts.
  */
-#define WORD(bytes, word)		{bytes, word, NULL}, {bytes, word, NULL}
-#define BYTES(bytes, encode)	{bytes, NULL, encode}, {bytes, NULL, encode}
-#define VARYING(encode)			{0, NULL, encode}, {0, NULL, encode}
+#define WORD(bytes, word) \
+	{bytes, word, NULL, NULL}, {bytes, word, NULL, NULL}
 #define TWO_FORMS(tight_bytes, tight, loose_bytes, loose) \
-	{tight_bytes, NULL, tight}, {loose_bytes, NULL, loose}
+	{tight_bytes, NULL, tight, NULL}, {loose_bytes, NULL, loose, NULL}
+#define BYTES(bytes, encode)	TWO_FORMS(bytes, encode, bytes, encode)
+#define VARYING(encode)			TWO_FORMS(0, encode, 0, encode)
+#define VARYING_OR_WHOLE(encode, whole) \
+	{0, NULL, encode, whole}, {0, NULL, encode, NULL}
 
 static const KeyEncoder key_encoders[] = {
 	/* type, by collation, tight and loose form */
@@ -81,7 +84,7 @@ static const KeyEncoder key_encoders[] = {
 	TWO_FORMS(8, encode_inet_tight, 0, encode_inet_loose)},
 	{MACADDROID, false, WORD(6, macaddr_word)},
 	{MACADDR8OID, false, WORD(8, macaddr8_word)},
-	{TEXTOID, true, VARYING(encode_text)},
+	{TEXTOID, true, VARYING_OR_WHOLE(encode_text, text_key)},
 	{BPCHAROID, true, VARYING(encode_bpchar)},
 	{NAMEOID, true, VARYING(encode_name)},
 	{BYTEAOID, false, VARYING(encode_bytea)},

@@ -86,12 +86,21 @@ key_room(const KeyWriter *writer)
 typedef uint64_t (*KeyWordFunction) (Datum value);
 typedef bool (*KeyEncodeFunction) (KeyWriter *writer, Datum value);
 
+/*
+ * Writes a value of which the whole key is made, without a writer, and returns
+ * the number of its words; or 0, and encode() has to do it.  For values that
+ * sort by their bytes; "complement" as in KeyWriter.
+ */
+typedef int (*KeyWholeFunction) (Datum value, uint64_t complement,
+								 uint64_t *words);
+
 /* One way to write the values of a type, by the one function or the other. */
 typedef struct KeyForm
 {
 	int			bytes;			/* of every value, 0 if they vary */
 	KeyWordFunction word;
 	KeyEncodeFunction encode;
+	KeyWholeFunction whole;		/* NULL: there is none */
 } KeyForm;
 
 /* A type's row in the table of encoders. */

@@ -125,6 +125,9 @@ set_layout(SortKeys *keys, bool loose)
 	keys->loose = loose;
 	keys->cut = false;
 	keys->only_words = only_words && words <= KEY_MAX_WORDS;
+	keys->whole = keys->nencoded == 1 &&
+		keys->columns[0].form->whole != NULL &&
+		keys->columns[0].cache->collated == NULL;
 	keys->shape.fixed_words = fixed ? Min(words, KEY_MAX_WORDS) : 0;
 
 	/* How long varying keys become is not known before the last of them. */
@@ -270,6 +273,18 @@ encode_word(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 	return 1;
 }
 
+/* Keys of a single value that is not a word; 0 if that is not to be had so. */
+static inline int
+encode_whole(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
+{
+	const SortColumn *column = &keys->columns[0];
+
+	if (unlikely(slot->tts_isnull[column->attno - 1]))
+		return 0;
+	return column->form->whole(slot->tts_values[column->attno - 1],
+							   column->descending ? PG_UINT64_MAX : 0, words);
+}
+
 /*
  * Keys of nothing but words, which are the commonest, have a way of their own:
  * what key_append() does, with all that it needs in registers.
@@ -309,8 +324,9 @@ encode_words(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 	return next - words;
 }
 
-int
-sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
+/* Keys of any columns. */
+static int
+encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 {
 	KeyWriter	writer = {
 		.next = words,
@@ -318,12 +334,6 @@ sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 		.value_context = keys->value_context
 	};
 	int			i;
-
-	if (keys->nencoded > 1 || !get_fixed_column(slot, keys->max_attno))
-		slot_getsomeattrs(slot, keys->max_attno);
-	if (keys->only_words)
-		return keys->nencoded == 1 ? encode_word(keys, slot, words) :
-			encode_words(keys, slot, words);
 
 	for (i = 0;
 		 i < keys->nencoded && writer.next < writer.end && !writer.cut; i++)
@@ -364,4 +374,19 @@ sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 	if (unlikely(writer.cut || i < keys->nencoded))
 		keys->cut = true;
 	return writer.next - words;
+}
+
+int
+sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
+{
+	int			nwords = 0;
+
+	if (keys->nencoded > 1 || !get_fixed_column(slot, keys->max_attno))
+		slot_getsomeattrs(slot, keys->max_attno);
+	if (keys->only_words)
+		return keys->nencoded == 1 ? encode_word(keys, slot, words) :
+			encode_words(keys, slot, words);
+	if (keys->whole)
+		nwords = encode_whole(keys, slot, words);
+	return nwords > 0 ? nwords : encode_columns(keys, slot, words);
 }

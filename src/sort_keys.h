@@ -58,6 +58,7 @@ typedef struct SortKeys
 	bool		same_layout;	/* will do, when keys are made again */
 	KeyShape	shape;			/* of the present layout */
 	bool		only_words;		/* keys are made of words of the columns */
+	bool		whole;			/* most are made of a single value, as it is */
 	MemoryContext value_context;	/* for what is made of one value */
 } SortKeys;
 
