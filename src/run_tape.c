@@ -255,10 +255,26 @@ padding(const char *place)
 	return MAXALIGN(place) - (uintptr_t) place;
 }
 
+/* Appends zeros up to that. */
+static inline void
+append_padding(RunTape *run)
+{
+	static const char zeros[MAXIMUM_ALIGNOF] = {0};
+	Size		count = padding(run->next);
+
+	if (unlikely(run->end - run->next < MAXIMUM_ALIGNOF))
+	{
+		append(run, zeros, count);
+		return;
+	}
+	/* as many as there may be, since these take no call */
+	memcpy(run->next, zeros, MAXIMUM_ALIGNOF);
+	run->next += count;
+}
+
 static void
 write_minimal_tuple(RunTape *run, const void *row)
 {
-	static const char zeros[MAXIMUM_ALIGNOF] = {0};
 	uint32		length = minimal_tuple_bytes(row);
 	uint16		start = length <= SHORT_LENGTH_MASK ? length : 0;
 	bool		same_header = memcmp(run->header, ROW_HEADER(row),
@@ -276,7 +292,7 @@ write_minimal_tuple(RunTape *run, const void *row)
 		append(run, run->header, RUN_HEADER_BYTES);
 	}
 	if (likely(is_aligned(start, length)))
-		append(run, zeros, padding(run->next));
+		append_padding(run);
 	append(run, ROW_VALUES(row), length - VALUES_OFFSET);
 }
 
