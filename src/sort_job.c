@@ -33,10 +33,10 @@
 
 /*
  * Rows from which on a device gains over this process, with gpusort.device =
- * auto: on an H100 10,000 take as long either way, 30,000 a twentieth to a
- * quarter less (docs/performance.md).
+ * auto: on an H100 10,000 take as long either way, or a fifth less where keys
+ * are long; 30,000 a twentieth to a quarter less (docs/performance.md).
  */
-#define DEVICE_MIN_ROWS		20000
+#define DEVICE_MIN_ROWS		10000
 
 /*
  * What it takes this process to sort a key, as a job in a queue has it: random
