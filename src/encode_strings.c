@@ -47,34 +47,25 @@ encode_text(KeyWriter *writer, Datum value)
 							 VARSIZE_ANY_EXHDR(text));
 }
 
-/*
- * What encode_text() makes of a text that is all of a key, in a loop that has
- * nothing to carry from word to word.
- */
+/* A text that is all of a key, by a writer that never leaves registers. */
 int
 text_key(Datum value, uint64_t complement, uint64_t *words)
 {
 	const struct varlena *text =
 		(const struct varlena *) DatumGetPointer(value);
-	const char *data;
-	Size		size;
-	int			nwords;
+	KeyWriter	writer = {
+		.next = words,
+		.end = words + KEY_MAX_WORDS,
+		.complement = complement
+	};
 
-	if (unlikely(is_toasted(text)))
+	/* what is toasted, and a key that is cut, are for encode_text() */
+	if (unlikely(is_toasted(text) ||
+				 VARSIZE_ANY_EXHDR(text) >= key_room(&writer)))
 		return 0;
-	data = VARDATA_ANY(text);
-	size = VARSIZE_ANY_EXHDR(text);
-	if (unlikely(size >= KEY_MAX_WORDS * sizeof(uint64_t)))
-		return 0;
-
-	nwords = size / sizeof(uint64_t);
-	for (int i = 0; i < nwords; i++)
-		words[i] = load_bytes(data + i * sizeof(uint64_t)) ^ complement;
-	size -= nwords * sizeof(uint64_t);
-	words[nwords] =
-		(load_tail(data + nwords * sizeof(uint64_t), size) << 8 ^ complement)
-		<< (64 - BYTE_BITS(size + 1));
-	return nwords + 1;
+	encode_string(&writer, VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text));
+	key_end(&writer);
+	return writer.next - words;
 }
 
 /* The length of a string without its trailing blanks. */

@@ -63,6 +63,19 @@ key_append(KeyWriter *writer, uint64_t value, int bits)
 	}
 }
 
+/* Ends the key: writes the last word, if it has but begun. */
+static inline void
+key_end(KeyWriter *writer)
+{
+	if (writer->filled > 0)
+	{
+		if (likely(writer->next < writer->end))
+			*writer->next++ = writer->partial;
+		else
+			writer->cut = true;
+	}
+}
+
 /* How many bytes can still be appended. */
 static inline Size
 key_room(const KeyWriter *writer)
@@ -87,9 +100,9 @@ typedef uint64_t (*KeyWordFunction) (Datum value);
 typedef bool (*KeyEncodeFunction) (KeyWriter *writer, Datum value);
 
 /*
- * Writes a value of which the whole key is made, without a writer, and returns
- * the number of its words; or 0, and encode() has to do it.  For values that
- * sort by their bytes; "complement" as in KeyWriter.
+ * Writes the key that is made of this value alone, and returns the number of
+ * its words; or 0, and encode() has to do it.  For values that sort by their
+ * bytes; "complement" as in KeyWriter.
  */
 typedef int (*KeyWholeFunction) (Datum value, uint64_t complement,
 								 uint64_t *words);

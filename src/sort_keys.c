@@ -364,13 +364,7 @@ encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 		}
 	}
 
-	if (writer.filled > 0)
-	{
-		if (likely(writer.next < writer.end))
-			*writer.next++ = writer.partial;
-		else
-			writer.cut = true;
-	}
+	key_end(&writer);
 	if (unlikely(writer.cut || i < keys->nencoded))
 		keys->cut = true;
 	return writer.next - words;
