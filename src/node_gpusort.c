@@ -498,7 +498,7 @@ static void
 explain_report(const RowSortReport *report, ExplainState *es)
 {
 	ExplainPropertyText("Sort Method", report->method, es);
-	if (report->device != NULL)
+	if (report->device[0] != '\0')
 	{
 		ExplainPropertyText("Device", report->device, es);
 		ExplainPropertyInteger("Rows", NULL, report->nrows, es);

@@ -367,8 +367,8 @@ keep_order(RowOrder *order, Size limit)
 	order->entries = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
 	for (uint64 row = 0; row < nrows; row++)
 		order->entries[row] = row;
-	order->method = "none, rows in order";
-	order->device = "host";
+	strlcpy(order->method, "none, rows in order", sizeof(order->method));
+	strlcpy(order->device, "host", sizeof(order->device));
 	return true;
 }
 
@@ -477,8 +477,8 @@ row_order_make(RowOrder *order, Size limit)
 			verify_permutation(order);
 		settle_order(order);
 
-		order->method = pstrdup(order->job->method);
-		order->device = pstrdup(order->job->device);
+		strlcpy(order->method, order->job->method, sizeof(order->method));
+		strlcpy(order->device, order->job->device, sizeof(order->device));
 		order->on_device = order->job->on_device;
 		order->device_microseconds = order->job->device_microseconds;
 	}

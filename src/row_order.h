@@ -18,6 +18,9 @@
 /* Rows that are found and fetched into the cache together. */
 #define AHEAD_ROWS			64
 
+/* For what gpusortd says of a sort, and a few words more. */
+#define REPORT_TEXT_SIZE	(MESSAGE_TEXT_SIZE + 64)
+
 typedef struct RowOrder
 {
 	MemoryContext context;		/* holds everything below */
@@ -49,8 +52,8 @@ typedef struct RowOrder
 	/* how it was made, for EXPLAIN and the statistics */
 	Size		memory;			/* bytes at the highest, with the store */
 	bool		on_device;		/* or in this process */
-	const char *device;
-	const char *method;
+	char		device[REPORT_TEXT_SIZE];
+	char		method[REPORT_TEXT_SIZE];
 	uint64		device_microseconds;	/* on the device alone */
 } RowOrder;
 

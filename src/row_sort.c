@@ -389,8 +389,8 @@ sort_by_keys(RowSort *sort)
 						  MOST_FETCHED_BYTES);
 	sort->report.nrows += sort->store->nrows;
 	sort->report.memory = Max(order->memory, sort->report.memory);
-	sort->report.method = order->method;
-	sort->report.device = order->device;
+	memcpy(sort->report.method, order->method, REPORT_TEXT_SIZE);
+	memcpy(sort->report.device, order->device, REPORT_TEXT_SIZE);
 	sort->report.on_device = order->on_device;
 	sort->report.device_microseconds += order->device_microseconds;
 }
@@ -475,11 +475,9 @@ merge_runs(RowSort *sort)
 	row_store_free(sort->store);
 	sort->store = NULL;
 	sorted_runs_merge(sort->runs);
-	sort->report.method = psprintf("%s, merge of %d runs%s",
-								   sort->report.method,
-								   sorted_runs_count(sort->runs),
-								   sorted_runs_ordered(sort->runs) ?
-								   " by gpusortd" : "");
+	snprintf(sort->report.method, REPORT_TEXT_SIZE, "%s, merge of %d runs%s",
+			 sort->order->method, sorted_runs_count(sort->runs),
+			 sorted_runs_ordered(sort->runs) ? " by gpusortd" : "");
 	sort->report.memory = sorted_runs_disk(sort->runs);
 	sort->report.on_disk = true;
 }
@@ -663,9 +661,9 @@ row_sort_report(RowSort *sort, RowSortReport *report)
 		TuplesortInstrumentation core;
 
 		tuplesort_get_stats(sort->tuplesort, &core);
-		report->method = psprintf("%s (native)",
-								  tuplesort_method_name(core.sortMethod));
-		report->device = NULL;
+		snprintf(report->method, REPORT_TEXT_SIZE, "%s (native)",
+				 tuplesort_method_name(core.sortMethod));
+		report->device[0] = '\0';
 		report->memory = core.spaceUsed * (Size) 1024;
 		report->on_disk = core.spaceType == SORT_SPACE_TYPE_DISK;
 	}

@@ -12,16 +12,20 @@
 
 #include "executor/tuptable.h"
 
+#include "row_order.h"
 #include "shared_rows.h"
 #include "sort_keys.h"
 
 typedef struct RowSort RowSort;
 
-/* How a sort was done, for EXPLAIN and the statistics. */
+/*
+ * How a sort was done, for EXPLAIN and the statistics.  It outlives the sort, so
+ * nothing in it points anywhere.
+ */
 typedef struct RowSortReport
 {
-	const char *method;
-	const char *device;			/* NULL: core's sort did it */
+	char		method[REPORT_TEXT_SIZE];
+	char		device[REPORT_TEXT_SIZE];	/* empty: core's sort did it */
 	bool		on_device;		/* or in this process */
 	uint64		nrows;
 	Size		memory;			/* bytes at the highest, or in files */
