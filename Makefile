@@ -43,6 +43,7 @@ OBJS = \
 	src/parallel_write.o \
 	src/plan_columns.o \
 	src/plan_sort.o \
+	src/result_tape.o \
 	src/row_compare.o \
 	src/row_order.o \
 	src/row_sort.o \

@@ -23,7 +23,8 @@
  *		sorted_runs.c		what memory cannot hold goes to files, run by run,
  *		run_tape.c			a run on a tape,
  *		run_file.c			in files written by the piece,
- *		run_merge.c			and comes back merged
+ *		run_merge.c			and comes back merged,
+ *		result_tape.c		to a tape if it may be wanted backward
  *
  * With parallel workers the rows come by shared_rows.c.
  *

@@ -15,8 +15,9 @@
  * log_temp_files and the statistics hold for them, and they end with the query
  * however that ends.  As core's they are of a gigabyte at the most each.
  *
- * Pieces that have been read can be overwritten, so that a merge that writes
- * takes little more room than the rows.
+ * Pieces that have been read are overwritten, so that a merge that writes takes
+ * little more room than the rows.  Where one run ends in the middle of a piece
+ * and the next one begins, both have to have been read.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,10 +57,13 @@ struct RunFile
 
 	Size		piece_bytes;
 	uint64		npieces;
+	uint64		max_pieces;
+	uint32	   *users;			/* of each: who have not given it back, and
+								 * whoever fills it */
 	uint64		piece;			/* that is being filled */
 	char	   *buffer;			/* for that; NULL: not yet */
 	Size		filled;			/* of that; 0: there is no such piece */
-	PieceList	unused;			/* that were given back */
+	PieceList	unused;			/* that all have given back */
 };
 
 void
@@ -253,6 +257,39 @@ write_piece(RunFile *file)
 	file->bytes = Max(file->bytes, file->piece * file->piece_bytes + count);
 }
 
+/* Notes that there is one piece more. */
+static uint64
+add_piece(RunFile *file)
+{
+	if (file->npieces == file->max_pieces)
+	{
+		file->max_pieces = Max(FIRST_MAX_PIECES, file->max_pieces * 2);
+		file->users = file->users == NULL ?
+			MemoryContextAlloc(file->context,
+							   file->max_pieces * sizeof(uint32)) :
+			repalloc_huge(file->users, file->max_pieces * sizeof(uint32));
+	}
+	file->users[file->npieces] = 0;
+	return file->npieces++;
+}
+
+/* Begins to fill a piece, one that was given back if there is any. */
+static void
+begin_piece(RunFile *file)
+{
+	file->piece = file->unused.count > 0 ?
+		file->unused.numbers[--file->unused.count] : add_piece(file);
+	file->users[file->piece]++;
+}
+
+/* Ends that; it has been written. */
+static void
+end_piece(RunFile *file)
+{
+	file->filled = 0;
+	run_file_give_back(file, file->piece);
+}
+
 uint64
 run_file_piece(RunFile *file, char **next, char **end)
 {
@@ -261,8 +298,8 @@ run_file_piece(RunFile *file, char **next, char **end)
 	/* what comes next is aligned as if it were alone */
 	run_file_fill(file, file->buffer + MAXALIGN(file->filled));
 	if (file->filled == 0)
-		file->piece = file->unused.count > 0 ?
-			file->unused.numbers[--file->unused.count] : file->npieces++;
+		begin_piece(file);
+	file->users[file->piece]++;
 	*next = file->buffer + file->filled;
 	*end = file->buffer + file->piece_bytes;
 	return file->piece;
@@ -275,7 +312,7 @@ run_file_fill(RunFile *file, char *next)
 	if (file->filled == file->piece_bytes)
 	{
 		write_piece(file);
-		file->filled = 0;
+		end_piece(file);
 	}
 }
 
@@ -290,7 +327,8 @@ void
 run_file_end_write(RunFile *file)
 {
 	run_file_flush(file);
-	file->filled = 0;
+	if (file->filled > 0)
+		end_piece(file);
 	if (file->buffer != NULL)
 		pfree(file->buffer);
 	file->buffer = NULL;
@@ -330,10 +368,9 @@ run_file_read(RunFile *file, uint64 piece, Size offset, char *bytes,
 void
 run_file_give_back(RunFile *file, uint64 piece)
 {
-	/* of a shared one, which has one run, nothing will be written */
-	if (file->shared != NULL)
-		return;
-	piece_list_add(&file->unused, file->context, piece);
+	/* to one that another process has written nothing will be */
+	if (file->users != NULL && --file->users[piece] == 0)
+		piece_list_add(&file->unused, file->context, piece);
 }
 
 Size
@@ -351,7 +388,22 @@ run_file_close(RunFile *file)
 		pfree(file->buffer);
 	if (file->segments != NULL)
 		pfree(file->segments);
+	if (file->users != NULL)
+		pfree(file->users);
 	if (file->unused.numbers != NULL)
 		pfree(file->unused.numbers);
 	pfree(file);
+}
+
+void
+run_file_delete(RunFile *file)
+{
+	for (int segment = 0; segment < file->nsegments; segment++)
+	{
+		char		name[MAXPGPATH];
+
+		name_segment(file, segment, name);
+		(void) FileSetDelete(&file->shared->fs, name, false);
+	}
+	run_file_close(file);
 }

@@ -64,12 +64,18 @@ extern void run_file_end_write(RunFile *file);
 extern void run_file_read(RunFile *file, uint64 piece, Size offset,
 						  char *bytes, Size count);
 
-/* Lets a piece be overwritten by another. */
+/*
+ * Tells that one of those for whom a piece was filled, by run_file_piece(), will
+ * not read it again.  After the last of them it is overwritten by another.
+ */
 extern void run_file_give_back(RunFile *file, uint64 piece);
 
 /* Its size at the highest. */
 extern Size run_file_bytes(const RunFile *file);
 
 extern void run_file_close(RunFile *file);
+
+/* The same for one that another process has written; it is wanted no more. */
+extern void run_file_delete(RunFile *file);
 
 #endif							/* GPUSORT_RUN_FILE_H */

@@ -43,12 +43,6 @@
 /* From so many bytes on values may be aligned.  Fewer are sooner copied. */
 #define LEAST_ALIGNED_BYTES	64
 
-/* What is ahead of the values of a minimal tuple in memory. */
-#define VALUES_OFFSET		(MINIMAL_TUPLE_DATA_OFFSET + RUN_HEADER_BYTES)
-
-#define ROW_HEADER(row)		((char *) (row) + MINIMAL_TUPLE_DATA_OFFSET)
-#define ROW_VALUES(row)		((char *) (row) + VALUES_OFFSET)
-
 RunTape *
 run_tape_create(RunFile *file, const RunFormat *format)
 {
@@ -68,6 +62,7 @@ run_tape_import(RunFile *file, const RunFormat *format, uint64 bytes)
 	for (uint64 piece = 0; piece * run_file_piece_bytes(file) < bytes; piece++)
 		piece_list_add(&run->pieces, run->context, piece);
 	run->finish = bytes;
+	run->owns_file = true;
 	return run;
 }
 
@@ -116,6 +111,12 @@ append(RunTape *run, const void *bytes, Size count)
 }
 
 void
+run_tape_append(RunTape *run, const void *bytes, Size count)
+{
+	append(run, bytes, count);
+}
+
+void
 run_tape_complete(RunTape *run)
 {
 	if (run->next == NULL)
@@ -135,20 +136,33 @@ run_tape_begin_read(RunTape *run, Size buffer_bytes)
 	run->buffer_bytes = Min(buffer_bytes, run_file_piece_bytes(run->file));
 	/* the first row in it has what is ahead of its values ahead of it */
 	run->buffer = (char *) MemoryContextAlloc(run->context,
-											  VALUES_OFFSET +
-											  run->buffer_bytes) + VALUES_OFFSET;
+											  ROW_VALUES_OFFSET +
+											  run->buffer_bytes) + ROW_VALUES_OFFSET;
 	run->fetched = run->start;
+}
+
+/* Gives back the pieces from this one on. */
+static void
+give_back_from(RunTape *run, uint64 index)
+{
+	for (; index < run->pieces.count; index++)
+		run_file_give_back(run->file, run->pieces.numbers[index]);
 }
 
 void
 run_tape_close(RunTape *run)
 {
+	/* if it has not been read to the end */
+	if (run->fetched < run->finish)
+		give_back_from(run, run->fetched / run_file_piece_bytes(run->file));
 	if (run->pieces.numbers != NULL)
 		pfree(run->pieces.numbers);
 	if (run->buffer != NULL)
-		pfree(run->buffer - VALUES_OFFSET);
+		pfree(run->buffer - ROW_VALUES_OFFSET);
 	if (run->space != NULL)
 		pfree(run->space);
+	if (run->owns_file)
+		run_file_delete(run->file);
 	pfree(run);
 }
 
@@ -167,8 +181,7 @@ fill_buffer(RunTape *run)
 	run->fetched += count;
 	run->next = run->buffer;
 	run->end = run->buffer + count;
-	/* the first and the last one other runs may have a part of */
-	if (offset + count == piece_bytes && run->start <= index * piece_bytes)
+	if (offset + count == piece_bytes || run->fetched == run->finish)
 		run_file_give_back(run->file, run->pieces.numbers[index]);
 }
 
@@ -245,7 +258,7 @@ static inline bool
 is_aligned(uint16 start, uint32 length)
 {
 	return (start & SAME_HEADER) != 0 &&
-		length >= VALUES_OFFSET + LEAST_ALIGNED_BYTES;
+		length >= ROW_VALUES_OFFSET + LEAST_ALIGNED_BYTES;
 }
 
 /* Bytes to the next multiple of the widest alignment. */
@@ -293,21 +306,21 @@ write_minimal_tuple(RunTape *run, const void *row)
 	}
 	if (likely(is_aligned(start, length)))
 		append_padding(run);
-	append(run, ROW_VALUES(row), length - VALUES_OFFSET);
+	append(run, ROW_VALUES(row), length - ROW_VALUES_OFFSET);
 }
 
 /* Gets at the values that are next, and makes a row of them. */
 static inline void *
 read_values(RunTape *run, uint32 length, bool aligned)
 {
-	Size		values_bytes = length - VALUES_OFFSET;
+	Size		values_bytes = length - ROW_VALUES_OFFSET;
 	MinimalTuple row;
 
 	if (aligned)
 		run->next += padding(run->next);
 	if (likely(aligned && run->end - run->next >= values_bytes))
 	{
-		row = (MinimalTuple) (run->next - VALUES_OFFSET);
+		row = (MinimalTuple) (run->next - ROW_VALUES_OFFSET);
 		run->next += values_bytes;
 	}
 	else

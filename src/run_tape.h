@@ -16,6 +16,12 @@
 #define RUN_HEADER_BYTES \
 	(MAXALIGN(SizeofMinimalTupleHeader) - MINIMAL_TUPLE_DATA_OFFSET)
 
+/* Its values come after that. */
+#define ROW_VALUES_OFFSET	(MINIMAL_TUPLE_DATA_OFFSET + RUN_HEADER_BYTES)
+
+#define ROW_HEADER(row)		((char *) (row) + MINIMAL_TUPLE_DATA_OFFSET)
+#define ROW_VALUES(row)		((char *) (row) + ROW_VALUES_OFFSET)
+
 typedef struct RunTape
 {
 	/* what each row takes is ahead, in few cache lines */
@@ -27,6 +33,7 @@ typedef struct RunTape
 
 	MemoryContext context;		/* holds everything below */
 	RunFile    *file;
+	bool		owns_file;		/* which goes with it */
 	PieceList	pieces;			/* of the file, where it is */
 	uint64		start;			/* in the first one, and its end, as if the */
 	uint64		finish;			/* pieces were one behind the other */
@@ -61,8 +68,8 @@ extern const RunFormat run_of_blocks;
 
 /*
  * Makes an empty one in this file, to which no other is written until this one
- * is complete; or one of all that another process has written to the file.
- * Allocates in the current memory context.
+ * is complete; or one of all that another process has written to the file, which
+ * it deletes when it is closed.  Allocates in the current memory context.
  */
 extern RunTape *run_tape_create(RunFile *file, const RunFormat *format);
 extern RunTape *run_tape_import(RunFile *file, const RunFormat *format,
@@ -73,6 +80,9 @@ run_tape_write(RunTape *run, const void *row)
 {
 	run->format->write(run, row);
 }
+
+/* The same for bytes of a row of any other form, on a tape without a format. */
+extern void run_tape_append(RunTape *run, const void *bytes, Size count);
 
 /* After the last row. */
 extern void run_tape_complete(RunTape *run);

@@ -17,7 +17,7 @@
  * is (run_order.c), and the last merge is only to read the runs so.
  *
  * The last merge goes on while rows are handed out.  When they may be wanted
- * backward or again it is written to a tuplestore instead.
+ * backward or again it is written to the file instead, over the runs.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,9 +27,9 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
-#include "utils/tuplestore.h"
 
 #include "compat.h"
+#include "result_tape.h"
 #include "run_merge.h"
 #include "settings.h"
 #include "sorted_runs.h"
@@ -43,15 +43,11 @@
  */
 #define MOST_READ_BYTES		((Size) 64 * 1024)
 
+/* Of runs in files of others this part is merged into one at once. */
+#define IMPORTED_RUNS_PART	16
+
 /* Runs that there is room for at first. */
 #define FIRST_MAX_RUNS		64
-
-/* For the tuplestore, which does not fit into memory anyway. */
-#define RESULT_MEMORY_KB	64
-
-/* Its read pointers. */
-#define POSITION			0
-#define MARKED_POSITION		1
 
 struct SortedRuns
 {
@@ -64,8 +60,7 @@ struct SortedRuns
 
 	SharedRuns *shared;			/* where runs go; NULL: to a file of our own */
 	RunFile    *file;			/* NULL: there is none */
-	RunFile   **imported;		/* those of others */
-	int			nimported;
+	bool		imported;		/* some runs are in files of others */
 	RunTape   **runs;
 	int			nruns;
 	int			max_runs;
@@ -76,7 +71,7 @@ struct SortedRuns
 	/* after the last run: one of the first two, or the result */
 	RunMerge   *merge;
 	bool		ordered;		/* the runs are read in the order of all */
-	Tuplestorestate *result;
+	ResultTape *result;
 
 	void	   *previous;		/* row handed out, for gpusort.verify */
 };
@@ -226,17 +221,15 @@ sorted_runs_import(SortedRuns *runs, SharedRuns *shared)
 
 	/* gpusortd has no keys of theirs */
 	row_order_end_runs(runs->order);
-	runs->imported = palloc_extended(Max(nruns, 1) * sizeof(RunFile *),
-									 MCXT_ALLOC_HUGE);
 	for (int number = 0; number < nruns; number++)
 	{
 		uint64		bytes;
 		RunFile    *file = run_file_open_shared(&shared->files, number,
 												runs->limit, &bytes);
 
-		runs->imported[runs->nimported++] = file;
 		append_run(runs, run_tape_import(file, runs->format, bytes));
 	}
+	runs->imported = nruns > 0;
 	runs->nadded += nruns;
 	runs->longest_row = Max(runs->longest_row, shared->longest_row);
 	runs->disk += shared->disk;
@@ -351,37 +344,14 @@ end_merge(SortedRuns *runs)
 		run_tape_close(runs->runs[--runs->nruns]);
 }
 
-/* Writes the last merge to where rows can be had in any direction. */
-static void
-store_result(SortedRuns *runs)
-{
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(runs->order->descriptor,
-													&TTSOpsMinimalTuple);
-	MinimalTuple row;
-
-	runs->result = tuplestore_begin_heap(true, false, RESULT_MEMORY_KB);
-	tuplestore_set_eflags(runs->result,
-						  EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
-	(void) tuplestore_alloc_read_pointer(runs->result,
-										 EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD);
-	while ((row = sorted_runs_next(runs)) != NULL)
-	{
-		ExecStoreMinimalTuple(row, slot, false);
-		tuplestore_puttupleslot(runs->result, slot);
-	}
-	ExecDropSingleTupleTableSlot(slot);
-	end_merge(runs);
-}
-
 /*
  * Begins the last merge, of all runs, which are in the file; its order is if
  * there is one.
  */
 static void
-begin_last_merge(SortedRuns *runs)
+begin_last_merge(SortedRuns *runs, Size limit)
 {
-	Size		read_bytes = bytes_read_at_once(runs, runs->nruns,
-												runs->limit_of_merge);
+	Size		read_bytes = bytes_read_at_once(runs, runs->nruns, limit);
 
 	if (runs->order->run_order == NULL)
 	{
@@ -394,29 +364,68 @@ begin_last_merge(SortedRuns *runs)
 		run_tape_begin_read(runs->runs[i], read_bytes);
 }
 
+/* Writes the last merge to where rows can be had in any direction. */
+static void
+store_result(SortedRuns *runs)
+{
+	ResultTape *result = result_tape_create(runs->file);
+	MinimalTuple row;
+
+	while ((row = sorted_runs_next(runs)) != NULL)
+		result_tape_write(result, row);
+	end_merge(runs);
+	result_tape_complete(result,
+						 bytes_read_at_once(runs, 1, runs->limit_of_merge));
+	runs->result = result;
+}
+
+/*
+ * How many runs are merged into one next, so that as few as will do are written
+ * again, with this number of them or fewer in the end.  What is in files of
+ * others is not written over, but each of those is deleted when all of it has
+ * been read; so it is a part of them at a time.
+ */
+static int
+next_merged_runs(const SortedRuns *runs, int most, int most_of_writer)
+{
+	int			count = Min(most_of_writer, runs->nruns - most + 1);
+
+	if (runs->imported)
+		count = Min(count, Max(LEAST_MERGED_RUNS,
+							   runs->nruns / IMPORTED_RUNS_PART));
+	return count;
+}
+
 void
 sorted_runs_merge(SortedRuns *runs)
 {
 	Size		limit = runs->limit_of_merge;
 	Size		limit_of_writer = limit - run_file_limit_piece(runs->limit);
-	int			most = most_merged_runs(runs, limit);
+	Size		limit_of_last = runs->random_access ? limit_of_writer : limit;
+	int			most = most_merged_runs(runs, limit_of_last);
 	int			most_of_writer = most_merged_runs(runs, limit_of_writer);
 
 	while (runs->nruns > most)
 	{
 		run_file_flush(runs->file);
-		merge_first_runs(runs, Min(most_of_writer, runs->nruns - most + 1),
+		merge_first_runs(runs, next_merged_runs(runs, most, most_of_writer),
 						 limit_of_writer);
 	}
 	if (runs->order->run_order != NULL &&
 		!run_order_make(runs->order->run_order, runs->file))
 		row_order_end_runs(runs->order);
 	runs->ordered = runs->order->run_order != NULL;
-	run_file_end_write(runs->file);
-	runs->disk += run_file_bytes(runs->file);
-	begin_last_merge(runs);
 	if (runs->random_access)
+		run_file_flush(runs->file);
+	else
+		run_file_end_write(runs->file);
+	begin_last_merge(runs, limit_of_last);
+	if (runs->random_access)
+	{
 		store_result(runs);
+		run_file_end_write(runs->file);
+	}
+	runs->disk += run_file_bytes(runs->file);
 }
 
 bool
@@ -424,11 +433,9 @@ sorted_runs_get(SortedRuns *runs, bool forward, TupleTableSlot *slot)
 {
 	MinimalTuple row;
 
-	if (runs->result != NULL)
-		return tuplestore_gettupleslot(runs->result, forward, false, slot);
-
-	Assert(forward);
-	row = sorted_runs_next(runs);
+	Assert(forward || runs->result != NULL);
+	row = runs->result != NULL ? result_tape_read(runs->result, forward) :
+		sorted_runs_next(runs);
 	if (row == NULL)
 	{
 		ExecClearTuple(slot);
@@ -441,19 +448,19 @@ sorted_runs_get(SortedRuns *runs, bool forward, TupleTableSlot *slot)
 void
 sorted_runs_rescan(SortedRuns *runs)
 {
-	tuplestore_rescan(runs->result);
+	result_tape_rescan(runs->result);
 }
 
 void
 sorted_runs_mark(SortedRuns *runs)
 {
-	tuplestore_copy_read_pointer(runs->result, POSITION, MARKED_POSITION);
+	result_tape_mark(runs->result);
 }
 
 void
 sorted_runs_restore(SortedRuns *runs)
 {
-	tuplestore_copy_read_pointer(runs->result, MARKED_POSITION, POSITION);
+	result_tape_restore(runs->result);
 }
 
 void *
@@ -497,11 +504,7 @@ sorted_runs_disk(const SortedRuns *runs)
 void
 sorted_runs_end(SortedRuns *runs)
 {
-	row_order_end_runs(runs->order);
-	if (runs->result != NULL)
-		tuplestore_end(runs->result);
+	end_merge(runs);
 	if (runs->file != NULL)
 		run_file_close(runs->file);
-	for (int i = 0; i < runs->nimported; i++)
-		run_file_close(runs->imported[i]);
 }
