@@ -207,7 +207,7 @@ typedef struct StoredRows
 
 static void
 find_stored_rows(const OrderedRows *rows, uint64 position, uint32 nrows,
-				 IndexTuple *tuples)
+				 const IndexRow **found)
 {
 	const RowOrder *order = ((const StoredRows *) rows)->order;
 	const uint32 *entries = order->entries;
@@ -217,7 +217,7 @@ find_stored_rows(const OrderedRows *rows, uint64 position, uint32 nrows,
 		if (likely(i + PREFETCH_PLACES < rows->nrows))
 			__builtin_prefetch(row_store_place(order->store,
 											   entries[i + PREFETCH_PLACES]));
-		*tuples++ = row_order_get(order, i);
+		*found++ = row_order_get(order, i);
 	}
 }
 

@@ -74,18 +74,51 @@ describe_rows(Relation index)
 	return result;
 }
 
+/*
+ * What index_getattr() does, for a row that is not to be taken for a tuple: the
+ * columns are passed one by one, up to the one that is wanted.
+ */
+static pg_noinline Datum
+dead_row_column(const IndexRow *row, AttrNumber attno, TupleDesc descriptor,
+				bool *isnull)
+{
+	char	   *data = (char *) row + IndexInfoFindDataOffset(row->info);
+	bits8	   *nulls = (bits8 *) row + sizeof(IndexRow);
+	Size		offset = 0;
+
+	for (int i = 0; i < attno; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+		char	   *value;
+
+		*isnull = index_row_has_nulls(row) && att_isnull(i, nulls);
+		if (*isnull)
+			continue;
+		offset = att_align_pointer(offset, attribute->attalign,
+								   attribute->attlen, data + offset);
+		value = data + offset;
+		if (i == attno - 1)
+			return fetchatt(attribute, value);
+		offset = att_addlength_pointer(offset, attribute->attlen, value);
+	}
+	return (Datum) 0;
+}
+
 Datum
 index_row_column(const void *row, AttrNumber attno, TupleDesc descriptor,
-		   bool *isnull)
+				 bool *isnull)
 {
-	IndexTuple	tuple = (IndexTuple) row;
+	const IndexRow *index_row = row;
 
 	if (attno == descriptor->natts)
 	{
 		*isnull = false;
-		return PointerGetDatum(&tuple->t_tid);
+		return PointerGetDatum(&index_row->place);
 	}
-	return index_getattr(tuple, attno, descriptor, isnull);
+	if (unlikely(index_row_is_dead(index_row)))
+		return dead_row_column(index_row, attno, descriptor, isnull);
+	return index_getattr(index_row_tuple(index_row), attno, descriptor,
+						 isnull);
 }
 
 /*
@@ -143,35 +176,35 @@ index_rows_end(IndexRows *rows)
  * are stored elsewhere, compresses large ones, and raises core's error for a
  * row too large for an index.  NULL if there is no room.
  */
-static IndexTuple
+static IndexRow *
 store_toasted_row(IndexRows *rows, Datum *values, bool *isnull,
 				  IndexRowSpace space, void *owner)
 {
 	IndexTuple	formed = index_form_tuple(RelationGetDescr(rows->index),
 										  values, isnull);
 	Size		bytes = IndexTupleSize(formed);
-	IndexTuple	tuple = space(owner, bytes);
+	IndexRow   *row = space(owner, bytes);
 
-	if (tuple != NULL)
-		memcpy(tuple, formed, bytes);
+	if (row != NULL)
+		memcpy(row, formed, bytes);
 	pfree(formed);
-	return tuple;
+	return row;
 }
 
 /* Stores a row of fixed width without a NULL; NULL if there is no room. */
-static inline IndexTuple
+static inline IndexRow *
 store_fixed_row(IndexRows *rows, Datum *values, IndexRowSpace space,
 				void *owner)
 {
 	TupleDesc	descriptor = RelationGetDescr(rows->index);
-	IndexTuple	tuple = space(owner, rows->fixed_bytes);
+	IndexRow   *row = space(owner, rows->fixed_bytes);
 	char	   *data;
 
-	if (unlikely(tuple == NULL))
+	if (unlikely(row == NULL))
 		return NULL;
-	memset(tuple, 0, rows->fixed_bytes);
-	tuple->t_info = rows->fixed_bytes;
-	data = (char *) tuple + IndexInfoFindDataOffset(0);
+	memset(row, 0, rows->fixed_bytes);
+	row->info = rows->fixed_bytes;
+	data = (char *) row + IndexInfoFindDataOffset(0);
 	for (int i = 0; i < descriptor->natts; i++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
@@ -183,7 +216,7 @@ store_fixed_row(IndexRows *rows, Datum *values, IndexRowSpace space,
 			memcpy(data + rows->fixed_places[i], DatumGetPointer(values[i]),
 				   attribute->attlen);
 	}
-	return tuple;
+	return row;
 }
 
 /*
@@ -199,22 +232,22 @@ is_short_row(const IndexRows *rows, const Datum *values, const bool *isnull)
 }
 
 /* Stores such a row; NULL if there is no room. */
-static inline IndexTuple
+static inline IndexRow *
 store_short_row(Datum value, IndexRowSpace space, void *owner)
 {
 	const char *varlena = DatumGetPointer(value);
 	Size		header_bytes = IndexInfoFindDataOffset(0);
 	Size		data_bytes = VARSIZE_SHORT(varlena);
 	Size		bytes = MAXALIGN(header_bytes + data_bytes);
-	IndexTuple	tuple = space(owner, bytes);
+	IndexRow   *row = space(owner, bytes);
 
-	if (unlikely(tuple == NULL))
+	if (unlikely(row == NULL))
 		return NULL;
 	/* the padding, which is in the last word */
-	*(uint64 *) ((char *) tuple + bytes - sizeof(uint64)) = 0;
-	memcpy((char *) tuple + header_bytes, varlena, data_bytes);
-	tuple->t_info = INDEX_VAR_MASK | bytes;
-	return tuple;
+	*(uint64 *) ((char *) row + bytes - sizeof(uint64)) = 0;
+	memcpy((char *) row + header_bytes, varlena, data_bytes);
+	row->info = INDEX_VAR_MASK | bytes;
+	return row;
 }
 
 /* Would index_form_tuple() do more with this value than copy it? */
@@ -232,7 +265,7 @@ needs_toasting(Datum value)
  * place in the table; NULL if there is no room.  What is stored is also what
  * the values are to be taken from, if *toasted.
  */
-static inline IndexTuple
+static inline IndexRow *
 store_row(IndexRows *rows, Datum *values, bool *isnull, IndexRowSpace space,
 		  void *owner, bool *toasted)
 {
@@ -242,7 +275,7 @@ store_row(IndexRows *rows, Datum *values, bool *isnull, IndexRowSpace space,
 	Size		header_bytes;
 	Size		data_bytes;
 	Size		bytes;
-	IndexTuple	tuple;
+	IndexRow   *row;
 
 	*toasted = false;
 	if (is_short_row(rows, values, isnull))
@@ -264,38 +297,38 @@ store_row(IndexRows *rows, Datum *values, bool *isnull, IndexRowSpace space,
 	if (unlikely(*toasted || bytes > INDEX_SIZE_MASK))
 		return store_toasted_row(rows, values, isnull, space, owner);
 
-	tuple = space(owner, bytes);
-	if (unlikely(tuple == NULL))
+	row = space(owner, bytes);
+	if (unlikely(row == NULL))
 		return NULL;
 
 	/* heap_fill_tuple() leaves the padding as it is */
-	memset(tuple, 0, bytes);
+	memset(row, 0, bytes);
 	heap_fill_tuple(descriptor, values, isnull,
-					(char *) tuple + header_bytes, data_bytes, &infomask,
+					(char *) row + header_bytes, data_bytes, &infomask,
 					info != 0 ?
-					(bits8 *) ((char *) tuple + sizeof(IndexTupleData)) : NULL);
+					(bits8 *) ((char *) row + sizeof(IndexTupleData)) : NULL);
 	if ((infomask & HEAP_HASVARWIDTH) != 0)
 		info |= INDEX_VAR_MASK;
-	tuple->t_info = info | bytes;
-	return tuple;
+	row->info = info | bytes;
+	return row;
 }
 
-IndexTuple
+IndexRow *
 index_rows_store(IndexRows *rows, ItemPointer tid, Datum *values, bool *isnull,
 				 IndexRowSpace space, void *owner)
 {
 	TupleDesc	descriptor = RelationGetDescr(rows->index);
 	TupleTableSlot *slot = rows->slot;
 	bool		toasted;
-	IndexTuple	tuple = store_row(rows, values, isnull, space, owner,
+	IndexRow   *row = store_row(rows, values, isnull, space, owner,
 								  &toasted);
 
-	if (unlikely(tuple == NULL))
+	if (unlikely(row == NULL))
 		return NULL;
-	tuple->t_tid = *tid;
+	row->place = *tid;
 
 	if (unlikely(toasted))
-		index_deform_tuple(tuple, descriptor, slot->tts_values,
+		index_deform_tuple(index_row_tuple(row), descriptor, slot->tts_values,
 						   slot->tts_isnull);
 	else
 	{
@@ -306,5 +339,5 @@ index_rows_store(IndexRows *rows, ItemPointer tid, Datum *values, bool *isnull,
 		}
 	}
 	slot->tts_values[descriptor->natts] = PointerGetDatum(tid);
-	return tuple;
+	return row;
 }

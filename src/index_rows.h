@@ -8,17 +8,11 @@
 #ifndef GPUSORT_INDEX_ROWS_H
 #define GPUSORT_INDEX_ROWS_H
 
-#include "access/itup.h"
 #include "executor/tuptable.h"
 #include "utils/rel.h"
 
+#include "index_row.h"
 #include "sort_keys.h"
-
-/*
- * In unique indexes the bit that is the access method's notes that a row that
- * is stored is dead to the check for uniqueness.
- */
-#define ROW_IS_DEAD			INDEX_AM_RESERVED_BIT
 
 typedef struct IndexRows
 {
@@ -48,32 +42,9 @@ extern SortColumn *index_columns(Relation index, int *ncolumns);
 /* The type of a key column, as its operator class knows it. */
 extern Oid	index_column_type(Relation index, int column);
 
-/* A column of a row that is stored, of the descriptor's columns. */
+/* A column of an IndexRow, of the descriptor's columns. */
 extern Datum index_row_column(const void *row, AttrNumber attno,
 							  TupleDesc descriptor, bool *isnull);
-
-/*
- * Are the columns of two rows the same bytes?  Rows are whole words, and their
- * first word is all that is not columns.
- */
-static inline bool
-index_rows_same_bytes(IndexTuple a, IndexTuple b)
-{
-	const uint64 *a_words = (const uint64 *) a;
-	const uint64 *b_words = (const uint64 *) b;
-	Size		nwords = IndexTupleSize(a) / sizeof(uint64);
-
-	StaticAssertStmt(sizeof(IndexTupleData) == sizeof(uint64),
-					 "the head of an index tuple is one word");
-	if (a->t_info != b->t_info)
-		return false;
-	for (Size i = 1; i < nwords; i++)
-	{
-		if (a_words[i] != b_words[i])
-			return false;
-	}
-	return true;
-}
 
 /* Allocates in the current memory context. */
 extern IndexRows *index_rows_begin(Relation index);
@@ -84,8 +55,8 @@ extern void index_rows_end(IndexRows *rows);
  * where it stays valid until the caller's values are gone.  NULL if there is
  * no room.
  */
-extern IndexTuple index_rows_store(IndexRows *rows, ItemPointer tid,
-								   Datum *values, bool *isnull,
-								   IndexRowSpace space, void *owner);
+extern IndexRow *index_rows_store(IndexRows *rows, ItemPointer tid,
+								  Datum *values, bool *isnull,
+								  IndexRowSpace space, void *owner);
 
 #endif							/* GPUSORT_INDEX_ROWS_H */

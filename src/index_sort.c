@@ -96,15 +96,15 @@ put_again(IndexSort *sort)
 	row_order_restart(sort->order, sort->store);
 	for (uint64 number = 0; number < store->nrows && good; number++)
 	{
-		IndexTuple	tuple;
+		IndexRow   *row;
 		Size		bytes;
 		void	   *space;
 
 		CHECK_FOR_INTERRUPTS();
 		row_store_forget_before(store, number);
 		sort->moving_bytes = store->memory;
-		tuple = row_store_get(store, number);
-		bytes = IndexTupleSize(tuple);
+		row = row_store_get(store, number);
+		bytes = index_row_bytes(row);
 		space = store_space(sort, bytes);
 		if (space == NULL)
 		{
@@ -113,7 +113,7 @@ put_again(IndexSort *sort)
 		}
 		if (space != NULL)
 		{
-			memcpy(space, tuple, bytes);
+			memcpy(space, row, bytes);
 			row_order_add_stored(sort->order);
 		}
 	}
@@ -157,9 +157,9 @@ begin_runs(IndexSort *sort)
 	if (sort->runs != NULL)
 		return;
 	sort->runs = sort->shared_runs != NULL ?
-		sorted_runs_create_shared(sort->order, &run_of_index_tuples,
+		sorted_runs_create_shared(sort->order, &run_of_index_rows,
 								  sort->limit, sort->shared_runs) :
-		sorted_runs_create(sort->order, &run_of_index_tuples,
+		sorted_runs_create(sort->order, &run_of_index_rows,
 						   sort->limit, bytes_for_runs(sort->limit_of_merge),
 						   false, sort->expected_rows);
 }
@@ -224,24 +224,23 @@ index_sort_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 			   bool is_alive, void *state)
 {
 	IndexSort  *sort = state;
-	IndexTuple	tuple;
+	IndexRow   *row;
 
 	if (unlikely(sort->failed))
 		return;
-	tuple = index_rows_store(sort->rows, tid, values, isnull, store_space,
-							 sort);
-	if (unlikely(tuple == NULL))
+	row = index_rows_store(sort->rows, tid, values, isnull, store_space, sort);
+	if (unlikely(row == NULL))
 	{
 		make_room(sort);
 		if (sort->failed)
 			return;
-		tuple = index_rows_store(sort->rows, tid, values, isnull, store_space,
-								 sort);
-		if (tuple == NULL)
+		row = index_rows_store(sort->rows, tid, values, isnull, store_space,
+							   sort);
+		if (row == NULL)
 			elog(ERROR, "an empty row store has no room for a row");
 	}
 	if (sort->unique && !is_alive)
-		tuple->t_info |= ROW_IS_DEAD;
+		index_row_set_dead(row);
 	row_order_add(sort->order, sort->rows->slot);
 }
 

@@ -69,20 +69,19 @@ struct LeafMaker
 	BTScanInsert insertion_key; /* what _bt_truncate() compares by */
 	bool		deduplicate;
 	int			nkeys;			/* key columns */
-	uint16		unmarked;		/* of t_info, what is kept */
 	Size		full_below;		/* bytes free, as the fill factor says */
 
 	/* the chunk at hand */
 	uint64		position;
 	uint32		nrows;
 	bool		is_last;
-	IndexTuple	duplicate;		/* must not be in the index; NULL if none */
+	const IndexRow *duplicate;	/* must not be in the index; NULL if none */
 
 	/*
 	 * The chunk's rows begin at LEAF_MAX_PENDING; those that were pending are
 	 * ahead of them.
 	 */
-	IndexTuple *tuples;
+	const IndexRow **found;
 	uint16	   *measures;
 
 	uint32	   *page_starts;	/* indexes of the first rows, and the end */
@@ -125,62 +124,62 @@ leaf_maker_begin(const LeafDefinition *definition, const IndexRows *index_rows,
 	maker->deduplicate = !definition->unique &&
 		maker->insertion_key->allequalimage && BTGetDeduplicateItems(index);
 	maker->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
-	maker->unmarked = definition->unique ? ~ROW_IS_DEAD : ~0;
 	maker->full_below = BTGetTargetPageFreeSpace(index);
-	maker->tuples = palloc(most_rows * sizeof(IndexTuple));
+	maker->found = palloc(most_rows * sizeof(IndexRow *));
 	maker->measures = palloc(most_rows * sizeof(uint16));
 	maker->page_starts = palloc((most_rows + 1) * sizeof(uint32));
 	return maker;
 }
 
 /*
- * Are all columns of the tuples equal, in such a way that one can stand for
+ * Are all columns of the rows equal, in such a way that one can stand for
  * the other?  Bytes that are equal are that always.  Other bytes may be the
  * same value in another form, if they have a length of their own: compressed
  * or not.
  */
 static inline bool
-tuples_equal(const LeafMaker *maker, IndexTuple a, IndexTuple b)
+rows_equal(const LeafMaker *maker, const IndexRow *a, const IndexRow *b)
 {
 	if (index_rows_same_bytes(a, b))
 		return true;
-	return (a->t_info & b->t_info & INDEX_VAR_MASK) != 0 &&
-		_bt_keep_natts_fast(maker->index, a, b) > maker->nkeys;
+	return index_row_varies(a) && index_row_varies(b) &&
+		_bt_keep_natts_fast(maker->index, index_row_tuple(a),
+							index_row_tuple(b)) > maker->nkeys;
 }
 
 void
 leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows)
 {
-	IndexTuple *tuples = maker->tuples + LEAF_MAX_PENDING;
+	const IndexRow **found = maker->found + LEAF_MAX_PENDING;
 	uint16	   *measures = maker->measures + LEAF_MAX_PENDING;
-	IndexTuple	previous = NULL;
+	const IndexRow *previous = NULL;
 
 	maker->position = position;
 	maker->nrows = nrows;
 	maker->is_last = position + nrows == maker->rows->nrows;
-	maker->rows->find(maker->rows, position, nrows, tuples);
+	maker->rows->find(maker->rows, position, nrows, found);
 	if (maker->deduplicate && position > 0)
 		previous = ordered_row(maker->rows, position - 1);
 
 	for (uint32 i = 0; i < nrows; i++)
 	{
-		IndexTuple	tuple = tuples[i];
+		const IndexRow *row = found[i];
 
 		if (likely(i + PREFETCH_ROWS < nrows))
 		{
-			const char *later = (const char *) tuples[i + PREFETCH_ROWS];
+			const char *later = (const char *) found[i + PREFETCH_ROWS];
 
 			__builtin_prefetch(later);
 			__builtin_prefetch(later + CACHE_LINE_BYTES);
 		}
-		measures[i] = IndexTupleSize(tuple);
-		if (previous != NULL && tuples_equal(maker, previous, tuple))
+		measures[i] = index_row_bytes(row);
+		if (previous != NULL && rows_equal(maker, previous, row))
 			measures[i] |= MEASURE_EQUAL;
 		if (maker->deduplicate)
-			previous = tuple;
+			previous = row;
 	}
 	maker->duplicate = order_check_rows(maker->check, maker->rows, position,
-										tuples, nrows);
+										found, nrows);
 }
 
 /* The end of the rows at hand. */
@@ -231,12 +230,13 @@ find_tuple(const LeafMaker *maker, uint32 row, LeafTuple *tuple)
 static void
 report_large_row(const LeafMaker *maker, uint32 row)
 {
+	IndexTuple	tuple = palloc(index_row_bytes(maker->found[row]));
 	PGAlignedBlock buffer;
 	Page		page = (Page) buffer.data;
 
+	index_row_copy(maker->found[row], tuple);
 	tree_page_begin(page, 0);
-	_bt_check_third_page(maker->index, maker->heap, true, page,
-						 maker->tuples[row]);
+	_bt_check_third_page(maker->index, maker->heap, true, page, tuple);
 }
 
 /* Takes over rows that are pending, and returns the index of the first one. */
@@ -246,7 +246,7 @@ take_pending(LeafMaker *maker, const PendingRows *pending)
 	uint32		first = LEAF_MAX_PENDING - pending->nrows;
 
 	maker->rows->find(maker->rows, maker->position - pending->nrows,
-					  pending->nrows, maker->tuples + first);
+					  pending->nrows, maker->found + first);
 	memcpy(maker->measures + first, pending->measures,
 		   pending->nrows * sizeof(uint16));
 	return first;
@@ -313,7 +313,7 @@ leaf_maker_lay_out(LeafMaker *maker, PendingRows *pending)
 static inline uint32
 put_tuple(const LeafMaker *maker, uint32 row, Page page, OffsetNumber offset)
 {
-	IndexTuple	first = maker->tuples[row];
+	const IndexRow *first = maker->found[row];
 	Size		row_bytes = maker->measures[row] & MEASURE_BYTES;
 	LeafTuple	tuple = {.nrows = 1, .bytes = row_bytes};
 	IndexTuple	put;
@@ -321,10 +321,7 @@ put_tuple(const LeafMaker *maker, uint32 row, Page page, OffsetNumber offset)
 	if (maker->deduplicate)
 		(void) find_tuple(maker, row, &tuple);
 	put = (IndexTuple) tree_page_extend(page, offset, tuple.bytes);
-	/* by words, of which there are few */
-	for (Size i = 0; i < row_bytes / sizeof(uint64); i++)
-		((uint64 *) put)[i] = ((uint64 *) first)[i];
-	put->t_info &= maker->unmarked;
+	index_row_copy(first, put);
 
 	if (tuple.nrows > 1)
 	{
@@ -334,7 +331,7 @@ put_tuple(const LeafMaker *maker, uint32 row, Page page, OffsetNumber offset)
 		BTreeTupleSetPosting(put, tuple.nrows, row_bytes);
 		places = BTreeTupleGetPosting(put);
 		for (uint32 i = 0; i < tuple.nrows; i++)
-			places[i] = maker->tuples[row + i]->t_tid;
+			places[i] = maker->found[row + i]->place;
 	}
 	return tuple.nrows;
 }
@@ -377,7 +374,7 @@ leaf_maker_fill(LeafMaker *maker, uint32 number, Page page)
 	{
 		/* what was fetched to be measured may have left the cache */
 		if (likely(row + PREFETCH_ROWS < end_row(maker)))
-			__builtin_prefetch(maker->tuples[row + PREFETCH_ROWS]);
+			__builtin_prefetch(maker->found[row + PREFETCH_ROWS]);
 		row += put_tuple(maker, row, page, offset++);
 	}
 	if (end < end_row(maker) || !maker->is_last)

@@ -12,7 +12,6 @@
  */
 #include "postgres.h"
 
-#include "access/itup.h"
 #include "utils/memutils.h"
 
 #include "merged_rows.h"
@@ -28,15 +27,15 @@ struct MergedRows
 {
 	OrderedRows rows;
 	SortedRuns *runs;
-	IndexTuple	next;			/* of the merge, not held yet; NULL at the end */
+	const IndexRow *next;		/* of the merge, not held yet; NULL at the end */
 	uint32		max_rows;
 	Size		bytes;
 
 	/* the window */
 	uint64		first;			/* position of its first row */
 	uint32		nrows;
-	uint32		max_tuples;
-	IndexTuple *tuples;			/* its rows, which are one behind the other */
+	uint32		max_held;
+	const IndexRow **held;		/* its rows, which are one behind the other */
 	char	   *space;
 	Size		space_bytes;
 	Size		used_bytes;
@@ -50,14 +49,14 @@ merged_rows_bytes(Size limit)
 
 static void
 find_merged_rows(const OrderedRows *rows, uint64 position, uint32 nrows,
-				 IndexTuple *tuples)
+				 const IndexRow **found)
 {
 	const MergedRows *merged = (const MergedRows *) rows;
 
 	Assert(position >= merged->first &&
 		   position + nrows <= merged->first + merged->nrows);
-	memcpy(tuples, merged->tuples + (position - merged->first),
-		   nrows * sizeof(IndexTuple));
+	memcpy(found, merged->held + (position - merged->first),
+		   nrows * sizeof(IndexRow *));
 }
 
 MergedRows *
@@ -71,8 +70,8 @@ merged_rows_begin(SortedRuns *runs, uint64 nrows, uint32 max_rows, Size bytes)
 	merged->next = sorted_runs_next(runs);
 	merged->max_rows = max_rows;
 	merged->bytes = bytes;
-	merged->max_tuples = max_rows;
-	merged->tuples = palloc(max_rows * sizeof(IndexTuple));
+	merged->max_held = max_rows;
+	merged->held = palloc(max_rows * sizeof(IndexRow *));
 	merged->space_bytes = bytes;
 	merged->space = palloc(bytes);
 	return merged;
@@ -88,11 +87,11 @@ merged_rows_ordered(const MergedRows *merged)
 static void
 make_room(MergedRows *merged, uint32 nrows, Size bytes)
 {
-	if (nrows > merged->max_tuples)
+	if (nrows > merged->max_held)
 	{
-		pfree(merged->tuples);
-		merged->tuples = palloc(nrows * sizeof(IndexTuple));
-		merged->max_tuples = nrows;
+		pfree(merged->held);
+		merged->held = palloc(nrows * sizeof(IndexRow *));
+		merged->max_held = nrows;
 	}
 	if (bytes > merged->space_bytes)
 	{
@@ -107,7 +106,7 @@ keep_rows(MergedRows *merged, uint32 kept)
 {
 	uint32		dropped = merged->nrows - kept;
 	Size		start = kept == 0 ? merged->used_bytes :
-		(char *) merged->tuples[dropped] - merged->space;
+		(char *) merged->held[dropped] - merged->space;
 	char	   *place;
 
 	merged->first += dropped;
@@ -119,8 +118,8 @@ keep_rows(MergedRows *merged, uint32 kept)
 	place = merged->space;
 	for (uint32 i = 0; i < kept; i++)
 	{
-		merged->tuples[i] = (IndexTuple) place;
-		place += IndexTupleSize((IndexTuple) place);
+		merged->held[i] = (const IndexRow *) place;
+		place += index_row_bytes(merged->held[i]);
 	}
 }
 
@@ -133,13 +132,13 @@ merged_rows_read(MergedRows *merged, uint32 kept)
 	most_bytes = merged->used_bytes + merged->bytes;
 	while (merged->next != NULL && merged->nrows - kept < merged->max_rows)
 	{
-		Size		bytes = IndexTupleSize(merged->next);
+		Size		bytes = index_row_bytes(merged->next);
 		char	   *place = merged->space + merged->used_bytes;
 
 		if (merged->used_bytes + bytes > most_bytes)
 			break;
 		memcpy(place, merged->next, bytes);
-		merged->tuples[merged->nrows++] = (IndexTuple) place;
+		merged->held[merged->nrows++] = (const IndexRow *) place;
 		merged->used_bytes += bytes;
 		merged->next = sorted_runs_next(merged->runs);
 	}

@@ -23,6 +23,7 @@ struct OrderCheck
 {
 	Relation	heap;
 	Relation	index;
+	TupleDesc	descriptor;		/* of rows */
 	bool		nulls_not_distinct;
 	bool		equal_images;	/* keys are equal only if their bytes are */
 	RowComparator *keys;		/* NULL unless the index is unique */
@@ -31,7 +32,7 @@ struct OrderCheck
 	/* of a unique index: the last live row, if those checked before had one */
 	uint64		live_end;		/* the position behind them */
 	bool		has_live;
-	IndexTuple	live;			/* a copy, with room for any row */
+	IndexRow   *live;			/* a copy, with room for any row */
 };
 
 OrderCheck *
@@ -42,6 +43,7 @@ order_check_begin(Relation heap, Relation index, const IndexRows *rows,
 
 	check->heap = heap;
 	check->index = index;
+	check->descriptor = rows->descriptor;
 	check->nulls_not_distinct = nulls_not_distinct;
 	if (unique)
 	{
@@ -60,14 +62,14 @@ order_check_begin(Relation heap, Relation index, const IndexRows *rows,
 }
 
 void
-order_check_report_duplicate(const OrderCheck *check, IndexTuple tuple)
+order_check_report_duplicate(const OrderCheck *check, const IndexRow *row)
 {
 	TupleDesc	descriptor = RelationGetDescr(check->index);
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 	char	   *key;
 
-	index_deform_tuple(tuple, descriptor, values, isnull);
+	index_deform_tuple(index_row_tuple(row), descriptor, values, isnull);
 	key = BuildIndexValueDescription(check->index, values, isnull);
 	ereport(ERROR,
 			(errcode(ERRCODE_UNIQUE_VIOLATION),
@@ -81,23 +83,16 @@ order_check_report_duplicate(const OrderCheck *check, IndexTuple tuple)
 
 /* Is some key column NULL, so that the row is unlike any other? */
 static bool
-has_null_key(const OrderCheck *check, IndexTuple tuple)
+has_null_key(const OrderCheck *check, const IndexRow *row)
 {
-	TupleDesc	descriptor = RelationGetDescr(check->index);
 	int			nkeys = IndexRelationGetNumberOfKeyAttributes(check->index);
 	bool		isnull = false;
 
-	if (!IndexTupleHasNulls(tuple))
+	if (!index_row_has_nulls(row))
 		return false;
 	for (int i = 1; i <= nkeys && !isnull; i++)
-		(void) index_getattr(tuple, i, descriptor, &isnull);
+		(void) index_row_column(row, i, check->descriptor, &isnull);
 	return isnull;
-}
-
-static inline bool
-is_dead(IndexTuple tuple)
-{
-	return (tuple->t_info & ROW_IS_DEAD) != 0;
 }
 
 /*
@@ -106,31 +101,31 @@ is_dead(IndexTuple tuple)
  * the same value compressed.
  */
 static inline bool
-surely_differ(const OrderCheck *check, IndexTuple a, IndexTuple b)
+surely_differ(const OrderCheck *check, const IndexRow *a, const IndexRow *b)
 {
 	return check->equal_images &&
-		((a->t_info | b->t_info) & INDEX_VAR_MASK) == 0 &&
+		!index_row_varies(a) && !index_row_varies(b) &&
 		!index_rows_same_bytes(a, b);
 }
 
 /*
  * The live row that comes last ahead of this position, if its key may be that
- * of the tuple there; else some other, or NULL.  If it was us who have checked
+ * of the row there; else some other, or NULL.  If it was us who have checked
  * the rows there, it is known, and none of them is looked at again.
  */
-static IndexTuple
+static const IndexRow *
 live_row_before(OrderCheck *check, const OrderedRows *rows,
-				uint64 position, IndexTuple tuple)
+				uint64 position, const IndexRow *row)
 {
 	if (position == check->live_end)
 		return check->has_live ? check->live : NULL;
 	while (position > 0)
 	{
-		IndexTuple	previous = ordered_row(rows, --position);
+		const IndexRow *previous = ordered_row(rows, --position);
 
-		if (!is_dead(previous))
+		if (!index_row_is_dead(previous))
 			return previous;
-		if (row_compare(check->keys, previous, tuple) != 0)
+		if (row_compare(check->keys, previous, row) != 0)
 			break;
 	}
 	return NULL;
@@ -138,63 +133,64 @@ live_row_before(OrderCheck *check, const OrderedRows *rows,
 
 /* Notes the last live row of all up to this position, or NULL. */
 static void
-note_live_row(OrderCheck *check, uint64 end, IndexTuple tuple)
+note_live_row(OrderCheck *check, uint64 end, const IndexRow *row)
 {
 	check->live_end = end;
-	check->has_live = tuple != NULL;
-	if (tuple != NULL)
-		memmove(check->live, tuple, IndexTupleSize(tuple));
+	check->has_live = row != NULL;
+	if (row != NULL)
+		memmove(check->live, row, index_row_bytes(row));
 }
 
-/* Finds the first of the tuples whose key another has, or NULL. */
-static IndexTuple
+/* Finds the first of the rows whose key another has, or NULL. */
+static const IndexRow *
 find_duplicate(OrderCheck *check, const OrderedRows *rows,
-			   uint64 position, const IndexTuple *tuples, uint32 ntuples)
+			   uint64 position, const IndexRow *const *found, uint32 nrows)
 {
-	IndexTuple	previous = live_row_before(check, rows, position, tuples[0]);
+	const IndexRow *previous = live_row_before(check, rows, position,
+											   found[0]);
 
-	for (uint32 i = 0; i < ntuples; i++)
+	for (uint32 i = 0; i < nrows; i++)
 	{
-		IndexTuple	tuple = tuples[i];
+		const IndexRow *row = found[i];
 
-		if (unlikely(is_dead(tuple)))
+		if (unlikely(index_row_is_dead(row)))
 			continue;
-		if (previous != NULL && !surely_differ(check, previous, tuple) &&
-			row_compare(check->keys, previous, tuple) == 0 &&
-			(check->nulls_not_distinct || !has_null_key(check, tuple)))
-			return tuple;
-		previous = tuple;
+		if (previous != NULL && !surely_differ(check, previous, row) &&
+			row_compare(check->keys, previous, row) == 0 &&
+			(check->nulls_not_distinct || !has_null_key(check, row)))
+			return row;
+		previous = row;
 	}
-	note_live_row(check, position + ntuples, previous);
+	note_live_row(check, position + nrows, previous);
 	return NULL;
 }
 
 static void
 verify_order(const OrderCheck *check, const OrderedRows *rows,
-			 uint64 position, const IndexTuple *tuples, uint32 ntuples)
+			 uint64 position, const IndexRow *const *found, uint32 nrows)
 {
-	IndexTuple	previous = position > 0 ?
+	const IndexRow *previous = position > 0 ?
 		ordered_row(rows, position - 1) : NULL;
 
-	for (uint32 i = 0; i < ntuples; i++)
+	for (uint32 i = 0; i < nrows; i++)
 	{
 		if (previous != NULL &&
-			row_compare(check->columns, previous, tuples[i]) > 0)
+			row_compare(check->columns, previous, found[i]) > 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),
 					 errmsg("gpusort: rows are out of order"),
 					 errdetail("Entry " UINT64_FORMAT " of the order sorts before the one ahead of it.",
 							   position + i)));
-		previous = tuples[i];
+		previous = found[i];
 	}
 }
 
-IndexTuple
+const IndexRow *
 order_check_rows(OrderCheck *check, const OrderedRows *rows,
-				 uint64 position, const IndexTuple *tuples, uint32 ntuples)
+				 uint64 position, const IndexRow *const *found, uint32 nrows)
 {
 	if (check->columns != NULL)
-		verify_order(check, rows, position, tuples, ntuples);
+		verify_order(check, rows, position, found, nrows);
 	return check->keys == NULL ? NULL :
-		find_duplicate(check, rows, position, tuples, ntuples);
+		find_duplicate(check, rows, position, found, nrows);
 }

@@ -25,12 +25,12 @@ extern OrderCheck *order_check_begin(Relation heap, Relation index,
  * has the key of a row ahead of it, if the index is unique; NULL if there is
  * none.  Raises an error if they are out of order and gpusort.verify is on.
  */
-extern IndexTuple order_check_rows(OrderCheck *check,
+extern const IndexRow *order_check_rows(OrderCheck *check,
 								   const OrderedRows *rows, uint64 position,
-								   const IndexTuple *tuples, uint32 ntuples);
+								   const IndexRow *const *found, uint32 nrows);
 
 /* Raises core's error for such a row. */
 extern void order_check_report_duplicate(const OrderCheck *check,
-										 IndexTuple tuple);
+										 const IndexRow *row);
 
 #endif							/* GPUSORT_ORDER_CHECK_H */

@@ -8,7 +8,7 @@
 #ifndef GPUSORT_ORDERED_ROWS_H
 #define GPUSORT_ORDERED_ROWS_H
 
-#include "access/itup.h"
+#include "index_row.h"
 
 typedef struct OrderedRows
 {
@@ -19,19 +19,19 @@ typedef struct OrderedRows
 	 * them.  Those of a merge are found only while they are held.
 	 */
 	void		(*find) (const struct OrderedRows *rows, uint64 position,
-						 uint32 nrows, IndexTuple *tuples);
+						 uint32 nrows, const IndexRow **found);
 } OrderedRows;
 
 /* For how many rows further on finders fetch into the cache what they need. */
 #define PREFETCH_PLACES		32
 
-static inline IndexTuple
+static inline const IndexRow *
 ordered_row(const OrderedRows *rows, uint64 position)
 {
-	IndexTuple	tuple;
+	const IndexRow *row;
 
-	rows->find(rows, position, 1, &tuple);
-	return tuple;
+	rows->find(rows, position, 1, &row);
+	return row;
 }
 
 #endif							/* GPUSORT_ORDERED_ROWS_H */

@@ -250,7 +250,7 @@ take_rows(Participant *leader, const Batch *batch)
 	order->keys->cut |= batch->cut;
 	for (uint32 i = 0; i < batch->nrows; i++)
 	{
-		Size		bytes = IndexTupleSize((IndexTuple) row);
+		Size		bytes = index_row_bytes((const IndexRow *) row);
 
 		if (unlikely(leader->store->nrows == SORT_MAX_ROWS ||
 					 !row_store_note(leader->store, row, bytes,
@@ -431,20 +431,20 @@ collect_shared(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 			   bool is_alive, void *state)
 {
 	Participant *participant = state;
-	IndexTuple	tuple;
+	IndexRow   *row;
 
 	if (unlikely(has_given_up(participant->shared)))
 		return;
-	tuple = index_rows_store(participant->rows, tid, values, isnull,
-							 shared_space, participant);
-	if (unlikely(tuple == NULL))
+	row = index_rows_store(participant->rows, tid, values, isnull,
+						   shared_space, participant);
+	if (unlikely(row == NULL))
 	{
 		give_up(participant->shared);
 		return;
 	}
 	if (participant->unique && !is_alive)
-		tuple->t_info |= ROW_IS_DEAD;
-	if (unlikely(!add_key(participant, IndexTupleSize(tuple))))
+		index_row_set_dead(row);
+	if (unlikely(!add_key(participant, index_row_bytes(row))))
 		give_up(participant->shared);
 }
 
@@ -473,7 +473,7 @@ typedef struct PlacedRows
 
 static void
 find_placed_rows(const OrderedRows *rows, uint64 position, uint32 nrows,
-				 IndexTuple *tuples)
+				 const IndexRow **found)
 {
 	const PlacedRows *placed = (const PlacedRows *) rows;
 	const uint32 *places = placed->places;
@@ -484,9 +484,9 @@ find_placed_rows(const OrderedRows *rows, uint64 position, uint32 nrows,
 
 		if (likely(i + PREFETCH_PLACES < rows->nrows))
 			__builtin_prefetch(&places[placed->order[i + PREFETCH_PLACES]]);
-		*tuples++ = (IndexTuple) (placed->blocks[place / PLACE_BLOCK_WORDS] +
-								  place % PLACE_BLOCK_WORDS *
-								  PLACE_WORD_BYTES);
+		*found++ = (const IndexRow *)
+			(placed->blocks[place / PLACE_BLOCK_WORDS] +
+			 place % PLACE_BLOCK_WORDS * PLACE_WORD_BYTES);
 	}
 }
 

@@ -15,18 +15,18 @@
  * sort has four bytes for a length, not two, and what is ahead of the values in
  * each row; so it never takes less room.
  *
- * An index tuple, whose length is a part of its head, is there as it is, and is
- * aligned by that.
+ * A row of an index, whose length is a part of its head, is there as it is, and
+ * is aligned by that.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "access/itup.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 #include "cache_lines.h"
+#include "index_row.h"
 #include "run_tape.h"
 
 /* Of the row that will be read next this much is fetched into the cache. */
@@ -356,15 +356,15 @@ const RunFormat run_of_minimal_tuples = {
 };
 
 static Size
-index_tuple_bytes(const void *row)
+index_row_size(const void *row)
 {
-	return IndexTupleSize((const IndexTupleData *) row);
+	return index_row_bytes(row);
 }
 
 static void
-write_index_tuple(RunTape *run, const void *row)
+write_index_row(RunTape *run, const void *row)
 {
-	Size		bytes = index_tuple_bytes(row);
+	Size		bytes = index_row_size(row);
 
 	run->longest_row = Max(run->longest_row, bytes);
 	append(run, row, bytes);
@@ -383,14 +383,14 @@ read_rest(RunTape *run, const void *head, Size head_bytes, Size bytes)
 }
 
 static void
-read_index_tuple(RunTape *run)
+read_index_row(RunTape *run)
 {
-	IndexTupleData head;
+	IndexRow	head;
 	Size		bytes;
 
 	if (likely(run->end - run->next >= sizeof(head)))
 	{
-		bytes = index_tuple_bytes(run->next);
+		bytes = index_row_size(run->next);
 		if (likely(run->end - run->next >= bytes))
 		{
 			run->row = run->next;
@@ -400,13 +400,13 @@ read_index_tuple(RunTape *run)
 		}
 	}
 	take(run, &head, sizeof(head));
-	read_rest(run, &head, sizeof(head), index_tuple_bytes(&head));
+	read_rest(run, &head, sizeof(head), index_row_size(&head));
 }
 
-const RunFormat run_of_index_tuples = {
-	.bytes = index_tuple_bytes,
-	.write = write_index_tuple,
-	.read = read_index_tuple
+const RunFormat run_of_index_rows = {
+	.bytes = index_row_size,
+	.write = write_index_row,
+	.read = read_index_row
 };
 
 static Size

@@ -56,7 +56,7 @@ typedef struct RunFormat
 } RunFormat;
 
 extern const RunFormat run_of_minimal_tuples;
-extern const RunFormat run_of_index_tuples;
+extern const RunFormat run_of_index_rows;
 
 /* A row that is no tuple begins with this. */
 typedef struct RunBlock

@@ -1,0 +1,109 @@
+/*-------------------------------------------------------------------------
+ *
+ * index_row.h
+ *	  A row of an index, as it is stored until it is on a page.
+ *
+ * It is the index tuple that it will be, but for a mark.  In unique indexes
+ * that notes that a row is dead to the check for uniqueness.  The bit is the
+ * one by which the access method tells what is not a plain tuple, and there is
+ * no other.  So a row is of a type of its own: what core is given is never a
+ * row, but a tuple that one of the functions here has made of it, or a value
+ * (index_rows.h).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_INDEX_ROW_H
+#define GPUSORT_INDEX_ROW_H
+
+#include "access/itup.h"
+
+/* The mark. */
+#define ROW_IS_DEAD			INDEX_AM_RESERVED_BIT
+
+/* The head of a row, behind which are its NULLs and its columns. */
+typedef struct IndexRow
+{
+	ItemPointerData place;		/* in the table */
+	uint16		info;			/* t_info of the tuple, and the mark */
+} IndexRow;
+
+StaticAssertDecl(sizeof(IndexRow) == sizeof(IndexTupleData) &&
+				 sizeof(IndexRow) == sizeof(uint64) &&
+				 offsetof(IndexRow, info) == offsetof(IndexTupleData, t_info),
+				 "the head of an index tuple is one word");
+
+/* Bytes of a row, which are whole words. */
+static inline Size
+index_row_bytes(const IndexRow *row)
+{
+	return row->info & INDEX_SIZE_MASK;
+}
+
+static inline bool
+index_row_is_dead(const IndexRow *row)
+{
+	return (row->info & ROW_IS_DEAD) != 0;
+}
+
+static inline void
+index_row_set_dead(IndexRow *row)
+{
+	row->info |= ROW_IS_DEAD;
+}
+
+/* May the row hold a NULL, or a value that has a length of its own? */
+static inline bool
+index_row_has_nulls(const IndexRow *row)
+{
+	return (row->info & INDEX_NULL_MASK) != 0;
+}
+
+static inline bool
+index_row_varies(const IndexRow *row)
+{
+	return (row->info & INDEX_VAR_MASK) != 0;
+}
+
+/*
+ * Are the columns of two rows the same bytes?  All that is not columns is in
+ * the head.
+ */
+static inline bool
+index_rows_same_bytes(const IndexRow *a, const IndexRow *b)
+{
+	const uint64 *a_words = (const uint64 *) a;
+	const uint64 *b_words = (const uint64 *) b;
+	Size		nwords = index_row_bytes(a) / sizeof(uint64);
+
+	if (a->info != b->info)
+		return false;
+	for (Size i = 1; i < nwords; i++)
+	{
+		if (a_words[i] != b_words[i])
+			return false;
+	}
+	return true;
+}
+
+/* Makes the tuple that a row is, where there is room for its bytes. */
+static inline void
+index_row_copy(const IndexRow *row, IndexTuple tuple)
+{
+	Size		nwords = index_row_bytes(row) / sizeof(uint64);
+
+	/* there are few */
+	for (Size i = 0; i < nwords; i++)
+		((uint64 *) tuple)[i] = ((const uint64 *) row)[i];
+	tuple->t_info &= ~ROW_IS_DEAD;
+}
+
+/* The same where the row is, which must not be dead. */
+static inline IndexTuple
+index_row_tuple(const IndexRow *row)
+{
+	if (unlikely(index_row_is_dead(row)))
+		elog(ERROR, "gpusort: a row that is dead was taken for a tuple");
+	return (IndexTuple) row;
+}
+
+#endif							/* GPUSORT_INDEX_ROW_H */
