@@ -118,6 +118,20 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 	get_opfamily_member((key)->pk_opfamily, type, type, (key)->pk_strategy)
 #endif
 
+/* 18 counts the disabled nodes of a path; before, each adds to its costs. */
+#if PG_VERSION_NUM >= 180000
+#define DISABLED_NODES(path) ((path)->disabled_nodes)
+#else
+#define DISABLED_NODES(path) 0
+#endif
+
+/* 16 counts outer joins among the relations of a query. */
+#if PG_VERSION_NUM >= 160000
+#define QUERY_RELIDS(root) ((root)->all_query_rels)
+#else
+#define QUERY_RELIDS(root) ((root)->all_baserels)
+#endif
+
 /* 16 leaves out what is redundant in a GROUP BY. */
 #if PG_VERSION_NUM >= 160000
 #define GROUP_CLAUSE(root) ((root)->processed_groupClause)

@@ -27,6 +27,7 @@
 #include "shared_memory.h"
 #include "shared_rows.h"
 #include "sort_cost.h"
+#include "sort_paths.h"
 
 static planner_hook_type previous_planner_hook;
 
@@ -175,18 +176,37 @@ rewrite_plan(Plan *plan, double bound, const List *range_table)
 	return plan;
 }
 
+/* What the planner makes of a query. */
+static PlannedStmt *
+plan_with_costs(Query *parse, const char *query_string, int cursor_options,
+				ParamListInfo bound_params)
+{
+	SortInput	outer = sort_paths_begin();
+	PlannedStmt *volatile result;
+
+	PG_TRY();
+	{
+		if (previous_planner_hook != NULL)
+			result = previous_planner_hook(parse, query_string, cursor_options,
+										   bound_params);
+		else
+			result = standard_planner(parse, query_string, cursor_options,
+									  bound_params);
+	}
+	PG_FINALLY();
+	{
+		sort_paths_end(outer);
+	}
+	PG_END_TRY();
+	return result;
+}
+
 static PlannedStmt *
 plan_with_gpusort(Query *parse, const char *query_string, int cursor_options,
 				  ParamListInfo bound_params)
 {
-	PlannedStmt *result;
-
-	if (previous_planner_hook != NULL)
-		result = previous_planner_hook(parse, query_string, cursor_options,
-									   bound_params);
-	else
-		result = standard_planner(parse, query_string, cursor_options,
-								  bound_params);
+	PlannedStmt *result = plan_with_costs(parse, query_string, cursor_options,
+										  bound_params);
 
 	if (gpusort_enable && gpusort_enable_sort)
 	{

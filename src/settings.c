@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include <float.h>
 #include <limits.h>
 
 #include "miscadmin.h"
@@ -64,6 +63,12 @@ static const struct config_enum_entry algorithm_options[] = {
 	{"merge", DEVICE_SORT_MERGE, false},
 	{NULL, 0, false}
 };
+
+/*
+ * More than anything takes; and of as many rows as the planner can expect,
+ * 1e100, costs are far from infinite, with which it finds no plan.
+ */
+#define LARGEST_COST	1e6
 
 /* Digits of a device's number, more than any machine needs. */
 #define LONGEST_DEVICE_NUMBER	4
@@ -141,7 +146,7 @@ static void
 define_cost(const char *name, const char *description, double *value)
 {
 	DefineCustomRealVariable(name, description, NULL,
-							 value, *value, 0, DBL_MAX,
+							 value, *value, 0, LARGEST_COST,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 }
 

@@ -23,6 +23,7 @@
 
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
+#include "optimizer/geqo.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
@@ -45,6 +46,14 @@
 
 static create_upper_paths_hook_type previous_upper_paths_hook;
 static set_join_pathlist_hook_type previous_join_paths_hook;
+static set_rel_pathlist_hook_type previous_relation_paths_hook;
+static join_search_hook_type previous_join_search_hook;
+
+/*
+ * The relation that may be the next one to be sorted for an ORDER BY, and its
+ * cheapest path that is not in that order yet, a copy.
+ */
+static SortInput noted;
 
 static bool
 are_wanted(void)
@@ -228,20 +237,186 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 		(Path *) create_projection_path(root, ordered, path, target);
 }
 
+/*
+ * Core has its paths of the input that are in order already compete with those
+ * that sort, and frees the ones that lose.  They are still in the input's list
+ * then, and may be its cheapest path.  So when core is done nothing of the
+ * input can be looked at but its partial paths.  The path to sort is
+ *	- what core itself sorts, if the path of that is still there; or
+ *	- what has been noted before: a copy of the cheapest path that is not in
+ *	  order, to which the planner may have applied a target since.
+ */
+
+/* The size of a path's node, 0 for one that is not known. */
+static size_t
+path_size(const Path *path)
+{
+	switch (nodeTag(path))
+	{
+		case T_Path:
+			return sizeof(Path);
+		case T_IndexPath:
+			return sizeof(IndexPath);
+		case T_BitmapHeapPath:
+			return sizeof(BitmapHeapPath);
+		case T_TidPath:
+			return sizeof(TidPath);
+		case T_TidRangePath:
+			return sizeof(TidRangePath);
+		case T_SubqueryScanPath:
+			return sizeof(SubqueryScanPath);
+		case T_ForeignPath:
+			return sizeof(ForeignPath);
+		case T_AppendPath:
+			return sizeof(AppendPath);
+		case T_MergeAppendPath:
+			return sizeof(MergeAppendPath);
+		case T_NestPath:
+			return sizeof(NestPath);
+		case T_MergePath:
+			return sizeof(MergePath);
+		case T_HashPath:
+			return sizeof(HashPath);
+		case T_GatherPath:
+			return sizeof(GatherPath);
+		case T_GatherMergePath:
+			return sizeof(GatherMergePath);
+		case T_ProjectionPath:
+			return sizeof(ProjectionPath);
+		case T_SortPath:
+			return sizeof(SortPath);
+		case T_IncrementalSortPath:
+			return sizeof(IncrementalSortPath);
+		case T_GroupPath:
+			return sizeof(GroupPath);
+		case T_UpperUniquePath:
+			return sizeof(UpperUniquePath);
+		case T_AggPath:
+			return sizeof(AggPath);
+		case T_GroupingSetsPath:
+			return sizeof(GroupingSetsPath);
+		case T_WindowAggPath:
+			return sizeof(WindowAggPath);
+		default:
+			return 0;
+	}
+}
+
+/* A copy of a path's node alone, NULL if it is of a kind that is not known. */
+static Path *
+copy_path(const Path *path)
+{
+	size_t		size = path_size(path);
+
+	return size == 0 ? NULL : memcpy(palloc(size), path, size);
+}
+
+/* Notes what to sort of a relation whose paths are complete. */
+static void
+note_input(PlannerInfo *root, RelOptInfo *relation)
+{
+	const Path *cheapest = NULL;
+	ListCell   *cell;
+
+	if (!are_wanted() || root->sort_pathkeys == NIL || IS_OTHER_REL(relation))
+		return;
+	foreach(cell, relation->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (path->param_info == NULL &&
+			!pathkeys_contained_in(root->sort_pathkeys, path->pathkeys) &&
+			(cheapest == NULL ||
+			 compare_path_costs(path, (Path *) cheapest, TOTAL_COST) < 0))
+			cheapest = path;
+	}
+	noted.root = root;
+	noted.relation = relation;
+	noted.path = cheapest == NULL ? NULL : copy_path(cheapest);
+}
+
+SortInput
+sort_paths_begin(void)
+{
+	SortInput	outer = noted;
+
+	memset(&noted, 0, sizeof(noted));
+	return outer;
+}
+
+void
+sort_paths_end(SortInput outer)
+{
+	noted = outer;
+}
+
+/* The input of core's own sort of this path, NULL if that is not there. */
+static Path *
+input_sorted_by_core(const RelOptInfo *ordered, const Path *input)
+{
+	ListCell   *cell;
+
+	foreach(cell, ordered->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (IsA(path, ProjectionPath))
+			path = ((ProjectionPath *) path)->subpath;
+		if ((IsA(path, SortPath) || IsA(path, IncrementalSortPath)) &&
+			((SortPath *) path)->subpath == input)
+			return ((SortPath *) path)->subpath;
+	}
+	return NULL;
+}
+
+/* The path that has been noted of this input, NULL if there is none. */
+static Path *
+noted_input(PlannerInfo *root, RelOptInfo *input)
+{
+	Path	   *path = noted.path;
+	Path	   *gather;
+
+	if (noted.root != root || noted.relation != input || path == NULL ||
+		root->parse->hasTargetSRFs)
+		return NULL;
+	if (IS_UPPER_REL(input))
+		return path;
+
+	/* a scan or join: what core has done when all of its paths were there */
+	if (equal(path->pathtarget->exprs, input->reltarget->exprs))
+		path->pathtarget = input->reltarget;
+	else
+		path = (Path *) create_projection_path(root, input, path,
+											   input->reltarget);
+	if (input->partial_pathlist == NIL)
+		return path;
+	gather = (Path *) create_gather_path(root, input,
+										 linitial(input->partial_pathlist),
+										 input->reltarget, NULL, NULL);
+	return compare_path_costs(gather, path, TOTAL_COST) < 0 ? gather : path;
+}
+
 static void
 add_ordered_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 {
-	Path	   *alone;
+	Path	   *unordered;
+	Path	   *alone = NULL;
 	Path	   *together = NULL;
 
 	/* what a set operation puts out, and its LIMIT, are not known here */
-	if (root->sort_pathkeys == NIL || root->parse->setOperations != NULL)
+	if (root->sort_pathkeys == NIL || root->parse->setOperations != NULL ||
+		ordered->pathlist == NIL)
 		return;
-	alone = make_sort_alone(root, ordered, input->cheapest_total_path);
+	unordered = input_sorted_by_core(ordered, input->cheapest_total_path);
+	if (unordered == NULL)
+		unordered = noted_input(root, input);
+	if (unordered != NULL)
+		alone = make_sort_alone(root, ordered, unordered);
 	if (input->partial_pathlist != NIL)
 		together = make_sort_together(root, ordered,
 									  linitial(input->partial_pathlist),
-									  input->cheapest_total_path->rows);
+									  unordered != NULL ? unordered->rows :
+									  ((Path *) linitial(ordered->pathlist))->rows);
 	drop_core_paths(ordered, alone != NULL, together != NULL);
 	if (alone != NULL)
 		add_path(ordered, alone);
@@ -327,6 +502,7 @@ add_path_before_hashing(const PlannerInfo *root, RelOptInfo *relation,
 		Cost		more = hashing_more(path);
 
 		if (more > 0 && root->tuple_fraction == 0 &&
+			DISABLED_NODES(path) >= DISABLED_NODES(sorted) &&
 			path->total_cost + more > sorted->total_cost)
 			relation->pathlist = foreach_delete_current(relation->pathlist,
 														cell);
@@ -412,9 +588,14 @@ add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 	{
 		case UPPERREL_GROUP_AGG:
 			add_grouping_path(root, input, output, extra);
+			note_input(root, output);
+			break;
+		case UPPERREL_WINDOW:
+			note_input(root, output);
 			break;
 		case UPPERREL_DISTINCT:
 			add_distinct_path(root, input, output);
+			note_input(root, output);
 			break;
 		case UPPERREL_ORDERED:
 			add_ordered_paths(root, input, output);
@@ -446,7 +627,7 @@ cheapest_in_order(PlannerInfo *root, RelOptInfo *relation, List *pathkeys,
 	if (sort == NULL)
 		return ordered != NULL ? ordered : (Path *)
 			create_sort_path(root, relation, cheapest, pathkeys, NO_BOUND);
-	if (ordered != NULL && ordered->total_cost <= sort->total_cost)
+	if (ordered != NULL && compare_path_costs(ordered, sort, TOTAL_COST) <= 0)
 		return ordered;
 	*sorts = true;
 	return sort;
@@ -513,9 +694,45 @@ add_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 		add_merge_join_path(root, join, outer, inner, type, extra);
 }
 
+/*
+ * ---- what is noted of scans and joins
+ */
+
+static void
+note_relation(PlannerInfo *root, RelOptInfo *relation, Index index,
+			  RangeTblEntry *entry)
+{
+	if (previous_relation_paths_hook != NULL)
+		previous_relation_paths_hook(root, relation, index, entry);
+	if (bms_equal(relation->relids, QUERY_RELIDS(root)))
+		note_input(root, relation);
+}
+
+/* The search for a join, of which only the last result is noted. */
+static RelOptInfo *
+search_join(PlannerInfo *root, int levels_needed, List *initial_rels)
+{
+	RelOptInfo *join;
+
+	if (previous_join_search_hook != NULL)
+		join = previous_join_search_hook(root, levels_needed, initial_rels);
+	else if (enable_geqo && levels_needed >= geqo_threshold)
+		join = geqo(root, levels_needed, initial_rels);
+	else
+		join = standard_join_search(root, levels_needed, initial_rels);
+
+	if (bms_equal(join->relids, QUERY_RELIDS(root)))
+		note_input(root, join);
+	return join;
+}
+
 void
 sort_paths_init(void)
 {
+	previous_relation_paths_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = note_relation;
+	previous_join_search_hook = join_search_hook;
+	join_search_hook = search_join;
 	previous_upper_paths_hook = create_upper_paths_hook;
 	create_upper_paths_hook = add_upper_paths;
 	previous_join_paths_hook = set_join_pathlist_hook;
