@@ -80,6 +80,7 @@ typedef struct Connection
 	DeviceAlgorithm algorithm;
 	bool		long_lived;
 	uint32_t	longest_key;	/* in words */
+	bool		has_all_keys;	/* MSG_RUN has come */
 	uint64_t	nrows;			/* pushed so far */
 	uint64_t	nwords;
 	bool		in_place;		/* only memory for a sort in place is reserved */
@@ -88,6 +89,7 @@ typedef struct Connection
 	int			nparts;			/* that have memory */
 	int			part;			/* the one that rows go to */
 
+	uint64_t	chunks_taken;	/* of keys */
 	Push	   *pushes;			/* those under way; a queue */
 	uint32_t	first_push;
 	uint32_t	npushes;
@@ -377,25 +379,28 @@ find_room(Connection *connection, uint64_t nrows, uint64_t nwords)
 }
 
 /*
- * Are the ends of a chunk's keys what key_format.h says they are?  Notes the
- * longest key.
+ * Copies the ends of a chunk's keys, unless they are not what key_format.h says
+ * they are.  The client can write to the ring at any time, so each is read
+ * once, and only the copy is used.  Notes the longest key.
  */
 static bool
-ends_are_right(Connection *connection, const uint64_t *ends, uint32_t nrows,
-			   uint64_t nwords)
+copy_ends(Connection *connection, const volatile uint64_t *ends,
+		  uint32_t nrows, uint64_t nwords, uint64_t *copy)
 {
 	uint64_t	previous = connection->nwords;
 
 	for (uint32_t row = 0; row < nrows; row++)
 	{
-		uint64_t	key_words = ends[row] - previous;
+		uint64_t	end = ends[row];
+		uint64_t	key_words = end - previous;
 
 		/* in this form it also catches what is not ascending */
 		if (key_words - 1 >= KEY_MAX_WORDS)
 			return false;
 		if (key_words > connection->longest_key)
 			connection->longest_key = (uint32_t) key_words;
-		previous = ends[row];
+		copy[row] = end;
+		previous = end;
 	}
 	return previous == connection->nwords + nwords;
 }
@@ -438,11 +443,36 @@ push_keys(Connection *connection, uint32_t chunk, const uint64_t *words,
 	push->chunk = chunk;
 	push->part = connection->part;
 	connection->npushes++;
+	connection->chunks_taken++;
 	part->nrows += nrows;
 	part->nwords += nwords;
 	connection->nrows += nrows;
 	connection->nwords += nwords;
 	return true;
+}
+
+/*
+ * Memory for the ends of a chunk's keys that no push under way reads from; NULL
+ * if there is none, which the client has been told.
+ */
+static uint64_t *
+room_for_ends(Connection *connection)
+{
+	DeviceError error;
+	uint64_t   *all = ring_ends(connection->ring, &error);
+
+	if (all == NULL)
+	{
+		(void) refuse(connection, MSG_FAILED, FAILURE_FAULT, "%.*s",
+					  MESSAGE_TEXT_SIZE - 1, error.text);
+		return NULL;
+	}
+	while (connection->npushes >= RING_ENDS)
+	{
+		if (!finish_push(connection))
+			return NULL;
+	}
+	return all + (connection->chunks_taken % RING_ENDS) * CHUNK_VARIABLE_ROWS;
 }
 
 /* MSG_KEYS: takes a chunk of keys. */
@@ -452,9 +482,9 @@ take_keys(Connection *connection, const Message *message)
 	uint32_t	chunk = message->u.keys.chunk;
 	uint32_t	nrows = message->u.keys.nrows;
 	uint64_t	nwords = message->u.keys.nwords;
-	uint64_t   *words;
+	uint64_t	ends_words = 0;
+	const uint64_t *in_ring;
 	uint64_t   *ends = NULL;
-	uint64_t	max_words = CHUNK_BYTES / sizeof(uint64_t);
 
 	if (chunk >= connection->ring->nchunks || nrows == 0 ||
 		is_under_way(connection, chunk))
@@ -463,23 +493,33 @@ take_keys(Connection *connection, const Message *message)
 		return refuse(connection, MSG_FAILED, FAILURE_FULL,
 					  "too many rows for one sort");
 
-	words = (uint64_t *) (connection->ring->memory +
-						  (size_t) chunk * CHUNK_BYTES);
+	in_ring = (uint64_t *) (connection->ring->memory +
+							(size_t) chunk * CHUNK_BYTES);
 	if (connection->shape.fixed_words == 0)
+		ends_words = CHUNK_VARIABLE_ROWS;
+	if (nwords > CHUNK_BYTES / sizeof(uint64_t) - ends_words)
+		return fail_unexpected(connection);
+	ring_note_use(connection->ring, chunk,
+				  (uint32_t) ((ends_words + nwords) * sizeof(uint64_t)));
+	if (connection->shape.fixed_words != 0)
 	{
-		ends = words;
-		words += CHUNK_VARIABLE_ROWS;
-		max_words -= CHUNK_VARIABLE_ROWS;
-		if (nrows > CHUNK_VARIABLE_ROWS || nwords > max_words ||
-			!ends_are_right(connection, ends, nrows, nwords))
+		if (nwords != (uint64_t) nrows * connection->shape.fixed_words)
 			return fail_unexpected(connection);
 	}
-	else if (nwords > max_words ||
-			 nwords != (uint64_t) nrows * connection->shape.fixed_words)
-		return fail_unexpected(connection);
+	else
+	{
+		if (nrows > CHUNK_VARIABLE_ROWS)
+			return fail_unexpected(connection);
+		ends = room_for_ends(connection);
+		if (ends == NULL)
+			return false;
+		if (!copy_ends(connection, in_ring, nrows, nwords, ends))
+			return fail_unexpected(connection);
+	}
 
 	return find_room(connection, nrows, nwords) &&
-		push_keys(connection, chunk, words, nwords, ends, nrows);
+		push_keys(connection, chunk, in_ring + ends_words, nwords, ends,
+				  nrows);
 }
 
 /*
@@ -568,6 +608,8 @@ send_order(Connection *connection, Merge *merge)
 			return false;
 		message.u.order.chunk = chunk;
 		message.u.order.count = left < chunk_entries ? left : chunk_entries;
+		ring_note_use(connection->ring, chunk,
+					  (uint32_t) (message.u.order.count * sizeof(uint32_t)));
 		if (!pull_order(connection, merge, first, message.u.order.count,
 						(uint32_t *) (connection->ring->memory +
 									  (size_t) chunk * CHUNK_BYTES)) ||
@@ -713,6 +755,7 @@ run_job(Connection *connection, const Message *message)
 
 	if (message->u.run.nrows != connection->nrows)
 		return fail_unexpected(connection);
+	connection->has_all_keys = true;
 	while (connection->npushes > 0)
 	{
 		if (!finish_push(connection))
@@ -744,6 +787,8 @@ static bool
 send_welcome(Connection *connection, bool with_ring)
 {
 	Message		message = {.kind = MSG_WELCOME};
+	int			descriptor;
+	bool		sent;
 	union
 	{
 		struct cmsghdr header;
@@ -760,13 +805,19 @@ send_welcome(Connection *connection, bool with_ring)
 	message.u.welcome.chunks = connection->ring->nchunks;
 	if (!with_ring)
 		return send_message(connection, &message);
+	descriptor = ring_open(connection->ring);
+	if (descriptor < 0)
+		return refuse(connection, MSG_REFUSED, FAILURE_FAULT,
+					  "could not open the staging memory: %s",
+					  strerror(errno));
 	control.header.cmsg_level = SOL_SOCKET;
 	control.header.cmsg_type = SCM_RIGHTS;
 	control.header.cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(&control.header), &connection->ring->descriptor,
-		   sizeof(int));
-	return sendmsg(connection->socket, &envelope,
+	memcpy(CMSG_DATA(&control.header), &descriptor, sizeof(int));
+	sent = sendmsg(connection->socket, &envelope,
 				   MSG_NOSIGNAL) == sizeof(message);
+	close(descriptor);
+	return sent;
 }
 
 /* Gets the job memory, for which it may have to wait. */
@@ -870,6 +921,7 @@ end_job(Connection *connection)
 	connection->nrows = 0;
 	connection->nwords = 0;
 	connection->in_place = false;
+	connection->chunks_taken = 0;
 	connection->first_push = 0;
 	connection->npushes = 0;
 }
@@ -908,6 +960,7 @@ serve_job(Connection *connection, const Message *hello)
 	connection->shape.fixed_words = hello->u.hello.fixed_words;
 	connection->shape.mark_ties = hello->u.hello.mark_ties != 0;
 	connection->longest_key = connection->shape.fixed_words;
+	connection->has_all_keys = false;
 	connection->algorithm = hello->u.hello.algorithm;
 	connection->long_lived = hello->u.hello.long_lived != 0;
 	if (!begin_job(connection, hello->u.hello.expected_rows))
@@ -971,16 +1024,30 @@ wait_until_client_is_gone(Connection *connection)
 		;
 }
 
+/*
+ * Notes that there may be keys anywhere in the ring, of which nothing has been
+ * heard, if the client was not done with them.
+ */
+static void
+note_unannounced_keys(Connection *connection)
+{
+	if (connection->ring == NULL || connection->has_all_keys)
+		return;
+	for (uint32_t chunk = 0; chunk < connection->ring->nchunks; chunk++)
+		ring_note_use(connection->ring, chunk, CHUNK_BYTES);
+}
+
 /* Frees all that the connection has, whatever it got to. */
 static void
 close_connection(Connection *connection)
 {
+	note_unannounced_keys(connection);
 	end_job(connection);
 	free(connection->pushes);
 	if (!client_is_gone(connection))
 		wait_until_client_is_gone(connection);
 	if (connection->ring != NULL)
-		ring_give_back(connection->ring, client_is_gone(connection));
+		ring_give_back(connection->ring);
 	close(connection->socket);
 }
 

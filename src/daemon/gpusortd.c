@@ -217,7 +217,7 @@ prepare_ring(void)
 	Ring	   *ring = ring_take(&error);
 
 	if (ring != NULL)
-		ring_give_back(ring, true);
+		ring_give_back(ring);
 	else
 		report("log %s", error.text);
 }

@@ -4,9 +4,14 @@
  *	  The memory through which a job exchanges keys and order.
  *
  * To make a ring and to pin it takes longer than to sort a million rows, so
- * some are kept for the jobs to come.  A client is a backend of the same server
- * and does not touch a ring after it has closed its connection; which is all
- * that keeps it from the keys of the next job.
+ * some are kept for the jobs to come.  One that a client still has in any way
+ * is not: each client gets a file of its own that is open on the memory, and a
+ * lease on the memory can be had only when no other file is.  What the job has
+ * left in a ring is cleared before the next client gets it.
+ *
+ * A client can punch holes into the memory, whose pages are not those any more
+ * then that are pinned.  It only spoils its own job so; but a ring that lacks
+ * pages is not used again.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,12 +25,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../protocol.h"
 
 /* Memory of the rings that are kept while no job uses them. */
 #define KEPT_BYTES		((size_t) 256 << 20)
+
+#define ENDS_BYTES		(RING_ENDS * CHUNK_VARIABLE_ROWS * sizeof(uint64_t))
 
 static const Engine *engine;
 static uint32_t ring_chunks;
@@ -47,17 +55,25 @@ ring_bytes(void)
 	return (size_t) ring_chunks * CHUNK_BYTES;
 }
 
+/* Frees memory that is pinned, if there is any. */
+static void
+free_pinned(void *memory, size_t bytes)
+{
+	if (memory == NULL)
+		return;
+	if (engine->unpin != NULL)
+		engine->unpin(memory);
+	munmap(memory, bytes);
+}
+
 static void
 free_ring(Ring *ring)
 {
-	if (ring->memory != NULL)
-	{
-		if (engine->unpin != NULL)
-			engine->unpin(ring->memory);
-		munmap(ring->memory, ring_bytes());
-	}
+	free_pinned(ring->ends, ENDS_BYTES);
+	free_pinned(ring->memory, ring_bytes());
 	if (ring->descriptor >= 0)
 		close(ring->descriptor);
+	free(ring->used_bytes);
 	free(ring);
 }
 
@@ -71,6 +87,47 @@ explain_failure(DeviceError *error, const char *why)
 	snprintf(error->text, sizeof(error->text),
 			 "could not make staging memory of %zu MB: %.180s",
 			 ring_bytes() >> 20, reason);
+}
+
+/* Another file that is open on the same memory; -1 on failure. */
+static int
+open_again(int descriptor)
+{
+	char		path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+/*
+ * Makes a file in memory.  The one that memfd_create() opens is not counted as
+ * open by leases, one that is opened by its path is.
+ */
+static int
+make_file(void)
+{
+	int			made = memfd_create("gpusort ring",
+									MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int			descriptor;
+	int			failure;
+
+	if (made < 0)
+		return -1;
+	descriptor = open_again(made);
+	failure = errno;
+	close(made);
+	errno = failure;
+	return descriptor;
+}
+
+/* Maps memory for reading and writing; NULL on failure. */
+static void *
+map_memory(size_t bytes, int flags, int descriptor)
+{
+	void	   *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags,
+							  descriptor, 0);
+
+	return memory != MAP_FAILED ? memory : NULL;
 }
 
 /*
@@ -90,8 +147,7 @@ make_memory(Ring *ring, DeviceError *error)
 		explain_failure(error, "that is more than half of the memory of this machine");
 		return false;
 	}
-	ring->descriptor = memfd_create("gpusort ring",
-									MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ring->descriptor = make_file();
 	if (ring->descriptor < 0)
 	{
 		explain_failure(error, strerror(errno));
@@ -111,11 +167,9 @@ make_memory(Ring *ring, DeviceError *error)
 		explain_failure(error, strerror(errno));
 		return false;
 	}
-	ring->memory = mmap(NULL, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED,
-						ring->descriptor, 0);
-	if (ring->memory == MAP_FAILED)
+	ring->memory = map_memory(ring_bytes(), MAP_SHARED, ring->descriptor);
+	if (ring->memory == NULL)
 	{
-		ring->memory = NULL;
 		explain_failure(error, strerror(errno));
 		return false;
 	}
@@ -134,6 +188,13 @@ make_ring(DeviceError *error)
 	}
 	ring->descriptor = -1;
 	ring->nchunks = ring_chunks;
+	ring->used_bytes = calloc(ring_chunks, sizeof(uint32_t));
+	if (ring->used_bytes == NULL)
+	{
+		explain_failure(error, strerror(errno));
+		free_ring(ring);
+		return NULL;
+	}
 	if (!make_memory(ring, error))
 	{
 		free_ring(ring);
@@ -142,6 +203,7 @@ make_ring(DeviceError *error)
 	if (engine->pin != NULL && !engine->pin(ring->memory, ring_bytes(), error))
 	{
 		explain_failure(error, error->text);
+		/* which free_ring() would take for pinned */
 		munmap(ring->memory, ring_bytes());
 		ring->memory = NULL;
 		free_ring(ring);
@@ -166,13 +228,75 @@ ring_take(DeviceError *error)
 	return ring != NULL ? ring : make_ring(error);
 }
 
-void
-ring_give_back(Ring *ring, bool client_is_gone)
+int
+ring_open(const Ring *ring)
 {
-	bool		kept;
+	return open_again(ring->descriptor);
+}
 
+uint64_t *
+ring_ends(Ring *ring, DeviceError *error)
+{
+	void	   *memory;
+
+	if (ring->ends != NULL)
+		return ring->ends;
+	memory = map_memory(ENDS_BYTES, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (memory == NULL)
+		snprintf(error->text, sizeof(error->text), "gpusortd is out of memory");
+	else if (engine->pin == NULL || engine->pin(memory, ENDS_BYTES, error))
+		ring->ends = memory;
+	else
+		munmap(memory, ENDS_BYTES);
+	return ring->ends;
+}
+
+void
+ring_note_use(Ring *ring, uint32_t chunk, uint32_t bytes)
+{
+	if (ring->used_bytes[chunk] < bytes)
+		ring->used_bytes[chunk] = bytes;
+}
+
+/* Has no one else the memory, neither open nor mapped? */
+static bool
+is_ours_alone(const Ring *ring)
+{
+	return fcntl(ring->descriptor, F_SETLEASE, F_WRLCK) == 0 &&
+		fcntl(ring->descriptor, F_SETLEASE, F_UNLCK) == 0;
+}
+
+/* Has the memory all its pages, or did a client punch holes into it? */
+static bool
+is_whole(const Ring *ring)
+{
+	struct stat status;
+
+	return fstat(ring->descriptor, &status) == 0 &&
+		(size_t) status.st_blocks * 512 >= ring_bytes();
+}
+
+/* Clears what is left of a job. */
+static void
+clear(Ring *ring)
+{
+	for (uint32_t chunk = 0; chunk < ring->nchunks; chunk++)
+	{
+		memset(ring->memory + (size_t) chunk * CHUNK_BYTES, 0,
+			   ring->used_bytes[chunk]);
+		ring->used_bytes[chunk] = 0;
+	}
+}
+
+void
+ring_give_back(Ring *ring)
+{
+	bool		kept = is_ours_alone(ring) && is_whole(ring);
+
+	if (kept)
+		clear(ring);
 	pthread_mutex_lock(&mutex);
-	kept = client_is_gone && (pool_count + 1) * ring_bytes() <= KEPT_BYTES;
+	kept = kept && (pool_count + 1) * ring_bytes() <= KEPT_BYTES;
 	if (kept)
 	{
 		ring->next = pool;

@@ -12,11 +12,16 @@
 
 typedef struct Ring
 {
-	int			descriptor;		/* the memfd, for the client to map */
+	int			descriptor;		/* the memfd */
 	uint32_t	nchunks;
 	char	   *memory;			/* nchunks * CHUNK_BYTES, pinned */
+	uint32_t   *used_bytes;		/* of each chunk, from its beginning */
+	uint64_t   *ends;			/* see ring_ends() */
 	struct Ring *next;			/* in the pool */
 } Ring;
+
+/* Lists of ends of keys that a ring has room for beside its chunks. */
+#define RING_ENDS	4
 
 /* Sets the size of all rings; once, before the first. */
 extern void ring_init(const Engine *engine, uint32_t nchunks);
@@ -24,10 +29,22 @@ extern void ring_init(const Engine *engine, uint32_t nchunks);
 /* Takes a ring from the pool or makes one; NULL on failure. */
 extern Ring *ring_take(DeviceError *error);
 
+/* A descriptor of the memory for a client, to be closed; -1 on failure. */
+extern int	ring_open(const Ring *ring);
+
 /*
- * Gives a ring back.  It will be used again only if the client is gone, and
- * with it any other use of the memory.
+ * Memory for RING_ENDS lists of the ends of CHUNK_VARIABLE_ROWS keys, pinned
+ * and out of reach of clients; NULL on failure.
  */
-extern void ring_give_back(Ring *ring, bool client_is_gone);
+extern uint64_t *ring_ends(Ring *ring, DeviceError *error);
+
+/* Notes that so many bytes of a chunk may hold what is of the job. */
+extern void ring_note_use(Ring *ring, uint32_t chunk, uint32_t bytes);
+
+/*
+ * Gives a ring back.  It will be used again only if no client has it any
+ * longer, and what was of the job is cleared.
+ */
+extern void ring_give_back(Ring *ring);
 
 #endif							/* GPUSORTD_RING_H */
