@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,8 +141,8 @@ typedef struct Waiting
 	pthread_t	thread;
 	Demand		demand;
 	Reservation reservations[MAX_PARTS];
-	volatile bool is_cancelled;
-	volatile bool is_done;
+	atomic_bool is_cancelled;
+	atomic_bool is_done;
 	bool		granted;
 } Waiting;
 
