@@ -7,6 +7,13 @@
  * sent or received at once does the backend wait, on its latch and the socket
  * together, as libpqwalreceiver and postgres_fdw do.
  *
+ * No wait is for ever.  Where no message has come for half a second the
+ * launcher is asked to see whether gpusortd answers, which it otherwise kills,
+ * and that ends the wait.  That may not be so, where the launcher is stopped as
+ * well or only the job's thread hangs, and then the wait ends by itself.  What
+ * a query may lose by that, it may lose once: after that gpusortd is not asked
+ * again for this statement.
+ *
  * Nothing that arrives is believed: chunk numbers, counts and row numbers are
  * checked before they are used, so that whatever a device or gpusortd does
  * costs at most this job.
@@ -20,16 +27,45 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "storage/fd.h"
 #include "storage/latch.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "device_client.h"
+#include "host_sort.h"
+#include "launcher.h"
 #include "settings.h"
+#include "shared_state.h"
+#include "timing.h"
+
+/* What a query may wait beyond the time in which the launcher should see to it. */
+#define FURTHER_MILLISECONDS	1000
+
+/*
+ * What the statement being run has lost by waiting for gpusortd.  Parallel
+ * workers have the time of the statement from their leader.
+ */
+typedef struct Losses
+{
+	TimestampTz statement;		/* its start */
+	uint64		milliseconds;
+	bool		is_enough;		/* gpusortd is not asked again */
+} Losses;
+
+static Losses losses;
+
+/* A wait, for any number of interruptions; times as milliseconds_now(). */
+typedef struct Wait
+{
+	uint64		start;
+	uint64		limit;			/* how long it may last */
+	uint64		same_here;		/* how long this process would take instead */
+	bool		launcher_is_asked;
+} Wait;
 
 struct DeviceClient
 {
@@ -41,6 +77,7 @@ struct DeviceClient
 	char		method[MESSAGE_TEXT_SIZE];
 
 	int			socket;			/* -1 when closed */
+	bool		is_brief;		/* only asks how things are */
 	bool		is_queued;
 	char	   *ring;			/* NULL before MSG_WELCOME */
 	uint32		nchunks;
@@ -92,42 +129,144 @@ close_connection(void *argument)
 	client->socket = -1;
 }
 
+/* Those of the statement being run. */
+static Losses *
+current_losses(void)
+{
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+
+	if (losses.statement != statement)
+		losses = (Losses) {.statement = statement};
+	return &losses;
+}
+
+/* What a statement may lose, in milliseconds. */
+static uint64
+may_be_lost(void)
+{
+	return gpusort_daemon_timeout + FURTHER_MILLISECONDS;
+}
+
 /*
- * Waits until the socket is ready for this, or an interrupt is served, or for
- * so many milliseconds, -1 for any time.
+ * Begins a wait.  It may last for as long as this process would take for the
+ * same, or else for what the statement may still lose.
  */
-static void
-wait_for_socket(DeviceClient *client, int socket_event, long milliseconds)
+static Wait
+begin_wait(const DeviceClient *client, uint64 same_here)
+{
+	uint64		lost = current_losses()->milliseconds;
+	Wait		wait = {.start = milliseconds_now(), .same_here = same_here};
+
+	if (gpusort_daemon_timeout == 0)
+		wait.limit = PG_UINT64_MAX;
+	else if (client->is_brief)
+		wait.limit = gpusort_daemon_timeout / 2;
+	else
+		wait.limit = Max(same_here, may_be_lost() - Min(may_be_lost(), lost));
+	return wait;
+}
+
+/*
+ * Waits until the socket is ready for this, or an interrupt is served, or the
+ * launcher is to be asked.  False once that has lasted for as long as it may.
+ */
+static bool
+wait_for_socket(DeviceClient *client, Wait *wait, int socket_event)
 {
 	static uint32 wait_event = 0;
+	uint64		waited = milliseconds_now() - wait->start;
+	uint64		rest;
+
+	if (waited >= wait->limit)
+		return false;
+	if (waited >= QUIET_MILLISECONDS && !wait->launcher_is_asked)
+	{
+		shared_ask_launcher();
+		wait->launcher_is_asked = true;
+	}
+	rest = wait->limit - waited;
+	if (!wait->launcher_is_asked)
+		rest = Min(rest, QUIET_MILLISECONDS - waited);
 
 	if (wait_event == 0)
 		wait_event = WaitEventExtensionNew("GpusortDevice");
-
 	(void) WaitLatchOrSocket(MyLatch,
-							 WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | socket_event |
-							 (milliseconds >= 0 ? WL_TIMEOUT : 0),
-							 client->socket, milliseconds, wait_event);
+							 WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT |
+							 socket_event,
+							 client->socket, Min(rest, INT_MAX), wait_event);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
+	return true;
+}
+
+/*
+ * Ends a wait: what it has cost is noted if it is more than gpusortd may take
+ * on a busy machine.  Returns whether what was waited for has come.
+ */
+static bool
+end_wait(const Wait *wait, bool has_come)
+{
+	Losses	   *all = current_losses();
+	uint64		waited = milliseconds_now() - wait->start;
+
+	if (has_come)
+		waited -= Min(waited, wait->same_here);
+	if (waited >= QUIET_MILLISECONDS)
+	{
+		all->milliseconds += waited;
+		all->is_enough = !has_come || all->milliseconds >= may_be_lost();
+	}
+	return has_come;
+}
+
+/*
+ * Gives up.  Others need not wait as long, unless it was earlier waits that
+ * have made this one short.
+ */
+static bool
+fail_silent(DeviceClient *client, const Wait *wait)
+{
+	uint64		waited = milliseconds_now() - wait->start;
+
+	if (waited >= QUIET_MILLISECONDS)
+	{
+		shared_note_silence();
+		shared_ask_launcher();
+	}
+	waited += current_losses()->milliseconds;
+	return fail(client,
+				psprintf("gpusortd has kept the query waiting for " UINT64_FORMAT " ms",
+						 waited));
+}
+
+/* Sends a message if that can be now; results as of try_receive_message(). */
+static bool
+try_send_message(DeviceClient *client, const Message *message, bool *sent)
+{
+	ssize_t		length = send(client->socket, message, sizeof(Message),
+							  MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	*sent = length == sizeof(Message);
+	return *sent || (length < 0 && (errno == EAGAIN || errno == EINTR)) ||
+		fail_with_errno(client, "could not send to gpusortd");
 }
 
 static bool
 send_message(DeviceClient *client, const Message *message)
 {
-	for (;;)
-	{
-		ssize_t		sent = send(client->socket, message, sizeof(Message),
-								MSG_DONTWAIT | MSG_NOSIGNAL);
+	Wait		wait = begin_wait(client, 0);
+	bool		good;
+	bool		sent;
 
-		if (sent == sizeof(Message))
-			return true;
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent < 0 && errno != EAGAIN)
-			return fail_with_errno(client, "could not send to gpusortd");
-		wait_for_socket(client, WL_SOCKET_WRITEABLE, -1);
+	while ((good = try_send_message(client, message, &sent)) && !sent)
+	{
+		if (!wait_for_socket(client, &wait, WL_SOCKET_WRITEABLE))
+		{
+			good = fail_silent(client, &wait);
+			break;
+		}
 	}
+	return end_wait(&wait, good);
 }
 
 /* Ends the texts of a message, whatever gpusortd has sent. */
@@ -207,19 +346,28 @@ try_receive_message(DeviceClient *client, Message *message, int *descriptor,
 	return true;
 }
 
-/* Receives a message, waiting for it. */
+/*
+ * Receives a message, waiting for it; that takes the place of what this process
+ * would need so many milliseconds for.
+ */
 static bool
-receive_message(DeviceClient *client, Message *message, int *descriptor)
+receive_message(DeviceClient *client, Message *message, int *descriptor,
+				uint64 same_here)
 {
+	Wait		wait = begin_wait(client, same_here);
+	bool		good;
 	bool		received;
 
-	while (try_receive_message(client, message, descriptor, &received))
+	while ((good = try_receive_message(client, message, descriptor,
+									   &received)) && !received)
 	{
-		if (received)
-			return true;
-		wait_for_socket(client, WL_SOCKET_READABLE, -1);
+		if (!wait_for_socket(client, &wait, WL_SOCKET_READABLE))
+		{
+			good = fail_silent(client, &wait);
+			break;
+		}
 	}
-	return false;
+	return end_wait(&wait, good);
 }
 
 /*
@@ -242,6 +390,11 @@ connect_client(void)
 	client->on_reset.arg = client;
 	MemoryContextRegisterResetCallback(context, &client->on_reset);
 
+	if (current_losses()->is_enough)
+	{
+		fail(client, "the query has waited for gpusortd in vain before");
+		return client;
+	}
 	if (!AcquireExternalFD())
 	{
 		fail(client, "too many open files");
@@ -258,7 +411,12 @@ connect_client(void)
 	strlcpy(address.sun_path, SOCKET_PATH, sizeof(address.sun_path));
 	if (connect(client->socket, (struct sockaddr *) &address,
 				sizeof(address)) < 0)
+	{
+		/* more wait to be accepted than can be, so it may be that none is */
+		if (errno == EAGAIN)
+			shared_ask_launcher();
 		fail_with_errno(client, "could not connect to gpusortd");
+	}
 	return client;
 }
 
@@ -316,7 +474,7 @@ introduce(DeviceClient *client, uint64 expected_rows, bool long_lived)
 	message.u.hello.expected_rows = expected_rows;
 
 	return send_message(client, &message) &&
-		receive_message(client, &message, &descriptor) &&
+		receive_message(client, &message, &descriptor, 0) &&
 		take_answer(client, &message, descriptor);
 }
 
@@ -356,24 +514,19 @@ device_client_is_queued(const DeviceClient *client)
 bool
 device_client_look(DeviceClient *client, uint64 milliseconds)
 {
-	TimestampTz deadline =
-		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), milliseconds);
+	Wait		wait = {.start = milliseconds_now(), .limit = milliseconds};
 	Message		message;
 	int			descriptor = -1;
 	bool		received;
 
 	while (try_receive_message(client, &message, &descriptor, &received))
 	{
-		TimestampTz now = GetCurrentTimestamp();
-
 		if (received)
 			return take_answer(client, &message, descriptor);
-		if (now >= deadline)
+		if (!wait_for_socket(client, &wait, WL_SOCKET_READABLE))
 			return true;
-		wait_for_socket(client, WL_SOCKET_READABLE,
-						TimestampDifferenceMilliseconds(now, deadline));
 	}
-	return false;
+	return end_wait(&wait, false);
 }
 
 const char *
@@ -415,18 +568,21 @@ bool
 device_client_next_batch(DeviceClient *client, KeyBatch *batch)
 {
 	char	   *chunk = client->ring + (Size) client->chunk * CHUNK_BYTES;
+	Message		message;
+	int			descriptor = -1;
 	bool		received = true;
 
 	/* all that has come is looked at, so that a failure is soon known */
-	while (received || !client->chunk_is_ours[client->chunk])
+	while (received)
 	{
-		Message		message;
-		int			descriptor = -1;
-
-		if (!received)
-			wait_for_socket(client, WL_SOCKET_READABLE, -1);
 		if (!try_receive_message(client, &message, &descriptor, &received) ||
 			(received && !take_back_chunk(client, &message)))
+			return false;
+	}
+	while (!client->chunk_is_ours[client->chunk])
+	{
+		if (!receive_message(client, &message, &descriptor, 0) ||
+			!take_back_chunk(client, &message))
 			return false;
 	}
 
@@ -465,13 +621,13 @@ device_client_push(DeviceClient *client, const KeyBatch *batch)
 
 /* Receives what comes after the keys: their chunks still come back before. */
 static bool
-receive_after_keys(DeviceClient *client, Message *message)
+receive_after_keys(DeviceClient *client, Message *message, uint64 same_here)
 {
 	int			descriptor = -1;
 
 	do
 	{
-		if (!receive_message(client, message, &descriptor))
+		if (!receive_message(client, message, &descriptor, same_here))
 			return false;
 	} while (message->kind == MSG_KEYS_TAKEN);
 	return true;
@@ -485,7 +641,7 @@ device_client_run(DeviceClient *client, uint64 nrows,
 
 	message.u.run.nrows = nrows;
 	if (!send_message(client, &message) ||
-		!receive_after_keys(client, &message))
+		!receive_after_keys(client, &message, host_sort_milliseconds(nrows)))
 		return false;
 	if (message.kind != MSG_SORTED)
 		return fail_unexpected(client);
@@ -524,7 +680,7 @@ device_client_order_part(DeviceClient *client, uint32 *count)
 	Message		message;
 	const uint32 *part;
 
-	if (!give_back_order(client) || !receive_after_keys(client, &message))
+	if (!give_back_order(client) || !receive_after_keys(client, &message, 0))
 		return NULL;
 	client->part_chunk = message.u.order.chunk;
 	*count = message.u.order.count;
@@ -560,7 +716,7 @@ receive_devices(DeviceClient *client, List **devices)
 	{
 		Message    *device;
 
-		if (!receive_message(client, &message, &descriptor))
+		if (!receive_message(client, &message, &descriptor, 0))
 			return false;
 		if (message.kind == MSG_END_OF_LIST)
 			return true;
@@ -578,6 +734,7 @@ device_client_list_devices(List **devices, const char **failure)
 	DeviceClient *client = connect_client();
 	bool		answered;
 
+	client->is_brief = true;
 	*devices = NIL;
 	answered = client->failure.reason == NULL &&
 		receive_devices(client, devices);

@@ -119,6 +119,7 @@ gpusort_devices(PG_FUNCTION_ARGS)
 		case DAEMON_UNUSABLE:
 			put_no_device(result, "unusable", status.reason);
 			break;
+		case DAEMON_SILENT:
 		case DAEMON_FAILED:
 			put_no_device(result, "failed", status.reason);
 			break;

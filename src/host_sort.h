@@ -61,4 +61,16 @@ typedef void (*HostSortPoll) (void *argument);
 extern uint32_t *host_sort(const HostKeys *keys, HostSortEntry *entries,
 						   HostSortPoll poll, void *argument);
 
+/*
+ * What it takes a process to sort a key, where that is weighed against waiting
+ * for a device: random keys of 8 bytes (docs/performance.md, "The host sort").
+ */
+#define HOST_SORT_NANOSECONDS	18
+
+static inline uint64_t
+host_sort_milliseconds(uint64_t nrows)
+{
+	return nrows * HOST_SORT_NANOSECONDS / 1000000;
+}
+
 #endif							/* GPUSORT_HOST_SORT_H */

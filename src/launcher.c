@@ -4,18 +4,31 @@
  *	  The background worker that keeps gpusortd running.
  *
  * gpusortd is the launcher's child.  Its standard input is a pipe that the
- * launcher holds open and never writes to: when the launcher ends, however it
- * ends, gpusortd sees end of file and ends too.  Its standard output is a
- * pipe on which it says how it is, a line at a time: the launcher notes that
- * in shared memory and in the server's log.  The lines are
+ * launcher holds open: when the launcher ends, however it ends, gpusortd sees
+ * end of file and ends too.  Its standard output is a pipe on which it says how
+ * it is, a line at a time: the launcher notes that in shared memory and in the
+ * server's log.  The lines are
  *
  *		ready ENGINE DEVICE...	it listens, and sorts with ENGINE on DEVICE
  *		unusable REASON...		there is no device for it, and it ends
  *		log SENTENCE...			anything else that should be known
+ *		alive					the answer to a question
+ *
+ * A byte that is written to its standard input is a question whether it is
+ * alive.  It is asked when a process that waits for gpusortd has the launcher
+ * look after it, so an idle server is never woken for that; a few times, since
+ * on a busy machine an answer may take long.  Without one gpusortd is killed,
+ * which ends all waiting for it.  A gpusortd that is stopped could not see the
+ * end of its standard input either, so it is killed by the system with the
+ * launcher.
  *
  * When gpusortd dies it is started again: at once if it had been ready for a
- * while, otherwise with a delay that doubles each time.  Without a
- * usable device it is not, until the configuration is loaded again.
+ * while, otherwise with a delay that doubles each time.  Without a usable
+ * device the delays are longer, for a driver may come later than the server.
+ *
+ * The postmaster starts the launcher that was registered in
+ * shared_preload_libraries again after an error.  Any other launcher runs only
+ * once: whoever needs it, and finds none, registers the next.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +36,9 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,32 +50,60 @@
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "utils/guc.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "launcher.h"
 #include "settings.h"
 #include "shared_state.h"
+#include "timing.h"
 
 #define LAUNCHER_RESTART_SECONDS	10
 #define LONGEST_DELAY_SECONDS		60
 #define STABLE_SECONDS				10
-#define STOP_SECONDS				5
 #define LINE_SIZE					1024
 
-/* A running gpusortd, or none. */
+/* Until it is tried again whether there is a device now. */
+#define UNUSABLE_DELAY_SECONDS			60
+#define LONGEST_UNUSABLE_DELAY_SECONDS	3600
+
+/* To make devices ready may take gpusortd so long. */
+#define START_SECONDS				60
+
+/* Questions in gpusort.daemon_timeout. */
+#define QUESTIONS					3
+
+/*
+ * How long gpusortd may take to end by itself, and when it is killed.  A
+ * shutdown waits for that, so it is short.
+ */
+#define LEAVE_MILLISECONDS			100
+#define KILL_MILLISECONDS			1000
+
+/* A running gpusortd, or none; times as milliseconds_now(). */
 typedef struct Daemon
 {
 	pid_t		pid;			/* 0: none */
 	int			life_line;		/* its standard input */
 	int			reports;		/* its standard output */
-	TimestampTz ready_since;	/* 0: not ready yet */
+	uint64		ready_since;	/* 0: not ready yet */
+	bool		is_unusable;
+	int			questions;		/* that it has not answered yet */
 	char		line[LINE_SIZE];	/* of its reports, as far as read */
 	int			line_length;
 	char		last_words[LINE_SIZE];	/* the last "log" line */
 } Daemon;
 
 static Daemon the_daemon = {.life_line = -1, .reports = -1};
+
+/*
+ * When there is something to do if nothing happens before: without a gpusortd
+ * to start it; before it is ready, to give it up; and then to ask it again.
+ */
+#define NEVER	PG_UINT64_MAX
+static uint64 next_time = 0;
+
+/* Seconds from the end of one gpusortd to the start of the next. */
+static int	delay = 0;
 
 /*
  * The worker as the postmaster has to know it.
@@ -95,9 +138,10 @@ launcher_start(void)
 
 	if (!shared_claim_launcher())
 		return;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
 	if (!RegisterDynamicBackgroundWorker(&worker, NULL))
 	{
-		shared_set_daemon_status(DAEMON_UNUSABLE, false,
+		shared_set_daemon_status(DAEMON_FAILED, false,
 								 "no background worker slot is free, see max_worker_processes");
 		ereport(LOG,
 				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
@@ -172,6 +216,11 @@ exec_daemon(const char *path, int life_line, int reports)
 	snprintf(device_memory, sizeof(device_memory), "--device-memory=%d",
 			 gpusort_device_memory);
 
+	/* the launcher's end is its own, also if it is stopped */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != MyProcPid)
+		_exit(1);
+
 	/* signals for the launcher's process group are not for gpusortd */
 	setsid();
 	for (int signal_number = 1; signal_number < NSIG; signal_number++)
@@ -199,6 +248,10 @@ start_daemon(void)
 	int			reports[2];
 	pid_t		pid;
 
+	/* one that took too long to end may have ended since */
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+
 	daemon_path(path);
 	if (pipe2(life_line, O_CLOEXEC) < 0)
 		ereport(ERROR,
@@ -209,7 +262,9 @@ start_daemon(void)
 				(errcode_for_file_access(),
 				 errmsg("gpusort: could not make a pipe: %m")));
 
-	shared_set_daemon_status(DAEMON_STARTING, false, "");
+	/* as long as it is not known better there is still no device */
+	if (shared_daemon_status().state != DAEMON_UNUSABLE)
+		shared_set_daemon_status(DAEMON_STARTING, false, "");
 	pid = fork();
 	if (pid == 0)
 		exec_daemon(path, life_line[0], reports[1]);
@@ -218,40 +273,56 @@ start_daemon(void)
 	if (pid < 0)
 		ereport(ERROR,
 				(errmsg("gpusort: could not fork gpusortd: %m")));
+	(void) fcntl(life_line[1], F_SETFL, O_NONBLOCK);
 
-	the_daemon.pid = pid;
-	the_daemon.life_line = life_line[1];
-	the_daemon.reports = reports[0];
-	the_daemon.ready_since = 0;
-	the_daemon.line_length = 0;
-	the_daemon.last_words[0] = '\0';
+	the_daemon = (Daemon) {
+		.pid = pid,
+		.life_line = life_line[1],
+		.reports = reports[0]
+	};
+	next_time = milliseconds_now() + START_SECONDS * 1000;
+}
+
+/* Waits for so long until gpusortd has ended; then *status says how it did. */
+static bool
+daemon_ends_within(int milliseconds, int *status)
+{
+	uint64		deadline = milliseconds_now() + milliseconds;
+
+	while (waitpid(the_daemon.pid, status, WNOHANG) == 0)
+	{
+		if (milliseconds_now() >= deadline)
+			return false;
+		pg_usleep(1000L);
+	}
+	return true;
 }
 
 /*
  * Ends gpusortd, if it runs, and waits for that; also the way to learn how it
- * ended by itself.  One that does not end by itself, being stuck in a driver,
- * is killed.  The result is what waitpid() says.
+ * ended by itself, which is what waitpid() then says in *status.  One that does
+ * not end by itself is killed.  False if not even that ends it, since it is
+ * stuck in a driver: it is left to itself.
  */
-static int
-stop_daemon(void)
+static bool
+stop_daemon(int *status)
 {
-	TimestampTz deadline = GetCurrentTimestamp() + STOP_SECONDS * USECS_PER_SEC;
-	int			status = 0;
+	bool		ended = true;
 
+	*status = 0;
 	if (the_daemon.pid == 0)
-		return 0;
+		return true;
 	close(the_daemon.life_line);
 	close(the_daemon.reports);
-	while (waitpid(the_daemon.pid, &status, WNOHANG) == 0)
+	if (!daemon_ends_within(LEAVE_MILLISECONDS, status))
 	{
-		if (GetCurrentTimestamp() > deadline)
-			kill(the_daemon.pid, SIGKILL);
-		pg_usleep(1000L);
+		kill(the_daemon.pid, SIGKILL);
+		ended = daemon_ends_within(KILL_MILLISECONDS, status);
 	}
 	the_daemon.pid = 0;
 	the_daemon.life_line = -1;
 	the_daemon.reports = -1;
-	return status;
+	return ended;
 }
 
 /* If the line begins with this word, what follows it, else NULL. */
@@ -265,6 +336,42 @@ after_word(const char *line, const char *word)
 	return line + length + 1;
 }
 
+/* "ready": it sorts from now on. */
+static void
+note_ready(const char *engine)
+{
+	const char *gpu = after_word(engine, "cuda");
+
+	the_daemon.ready_since = milliseconds_now();
+	next_time = NEVER;
+	shared_set_daemon_status(DAEMON_READY, gpu != NULL, "");
+	ereport(LOG, (errmsg("gpusort: gpusortd is ready, sorting on %s",
+						 gpu != NULL ? gpu : "the host")));
+}
+
+/* "unusable": there is no device for it, which the log is told once. */
+static void
+note_unusable(const char *reason)
+{
+	DaemonStatus before = shared_daemon_status();
+
+	the_daemon.is_unusable = true;
+	shared_set_daemon_status(DAEMON_UNUSABLE, false, reason);
+	if (before.state != DAEMON_UNUSABLE ||
+		strncmp(before.reason, reason, STATE_REASON_SIZE - 1) != 0)
+		ereport(LOG, (errmsg("gpusort: no usable device, sorting on the host"),
+					  errdetail("%s.", reason)));
+}
+
+/* "alive": an answer, whatever the number of questions. */
+static void
+note_answer(void)
+{
+	the_daemon.questions = 0;
+	next_time = NEVER;
+	shared_note_answer();
+}
+
 /* Does what a line of gpusortd's reports calls for. */
 static void
 handle_report(const char *line)
@@ -272,25 +379,16 @@ handle_report(const char *line)
 	const char *rest;
 
 	if ((rest = after_word(line, "ready")) != NULL)
-	{
-		const char *gpu = after_word(rest, "cuda");
-
-		shared_set_daemon_status(DAEMON_READY, gpu != NULL, "");
-		the_daemon.ready_since = GetCurrentTimestamp();
-		ereport(LOG, (errmsg("gpusort: gpusortd is ready, sorting on %s",
-							 gpu != NULL ? gpu : "the host")));
-	}
+		note_ready(rest);
 	else if ((rest = after_word(line, "unusable")) != NULL)
-	{
-		shared_set_daemon_status(DAEMON_UNUSABLE, false, rest);
-		ereport(LOG, (errmsg("gpusort: no usable device, sorting on the host"),
-					  errdetail("%s.", rest)));
-	}
+		note_unusable(rest);
 	else if ((rest = after_word(line, "log")) != NULL)
 	{
 		strlcpy(the_daemon.last_words, rest, LINE_SIZE);
 		ereport(LOG, (errmsg("gpusortd: %s", rest)));
 	}
+	else if (strcmp(line, "alive") == 0)
+		note_answer();
 	else
 		ereport(LOG, (errmsg("gpusort: unexpected report from gpusortd: \"%s\"",
 							 line)));
@@ -321,24 +419,45 @@ read_reports(void)
 	return length > 0;
 }
 
-/*
- * gpusortd is gone: says so unless it has said why itself, and returns after
- * how many seconds to start it again, -1 for never.
- */
+/* How long until the next start of gpusortd, in seconds. */
 static int
-bury_daemon(int previous_delay)
+next_delay(bool was_stable)
+{
+	if (the_daemon.is_unusable)
+		return Min(Max(UNUSABLE_DELAY_SECONDS, delay * 2),
+				   LONGEST_UNUSABLE_DELAY_SECONDS);
+	if (was_stable)
+		return 0;
+	return Min(Max(1, delay * 2), LONGEST_DELAY_SECONDS);
+}
+
+/*
+ * gpusortd is gone, or is to be for this reason: says why unless it has said so
+ * itself, and sets the time to start it again.
+ */
+static void
+bury_daemon(const char *killed_because)
 {
 	bool		was_stable = the_daemon.ready_since != 0 &&
-		TimestampDifferenceExceeds(the_daemon.ready_since,
-								   GetCurrentTimestamp(),
-								   STABLE_SECONDS * 1000);
-	int			status = stop_daemon();
+		milliseconds_now() - the_daemon.ready_since >= STABLE_SECONDS * 1000;
 	char		reason[STATE_REASON_SIZE];
+	int			status;
+	bool		ended;
 
-	if (shared_daemon_status().state == DAEMON_UNUSABLE)
-		return -1;
+	if (killed_because != NULL)
+		kill(the_daemon.pid, SIGKILL);
+	ended = stop_daemon(&status);
+	delay = next_delay(was_stable);
+	next_time = milliseconds_now() + delay * UINT64CONST(1000);
+	if (the_daemon.is_unusable)
+		return;
 
-	if (WIFSIGNALED(status))
+	if (!ended)
+		snprintf(reason, sizeof(reason), "gpusortd was killed and does not end");
+	else if (killed_because != NULL)
+		snprintf(reason, sizeof(reason), "gpusortd was killed, %s",
+				 killed_because);
+	else if (WIFSIGNALED(status))
 		snprintf(reason, sizeof(reason), "gpusortd was terminated by signal %d: %s",
 				 WTERMSIG(status), pg_strsignal(WTERMSIG(status)));
 	else
@@ -348,10 +467,78 @@ bury_daemon(int previous_delay)
 				 the_daemon.last_words);
 	shared_set_daemon_status(DAEMON_FAILED, false, reason);
 	ereport(LOG, (errmsg("gpusort: %s", reason)));
+}
 
-	if (was_stable)
-		return 0;
-	return Min(Max(1, previous_delay * 2), LONGEST_DELAY_SECONDS);
+/*
+ * Asks gpusortd whether it is alive.  With the second question nobody else is
+ * to begin to wait for it.
+ */
+static void
+ask_daemon(void)
+{
+	if (the_daemon.questions > 0)
+		shared_note_silence();
+	the_daemon.questions++;
+	if (write(the_daemon.life_line, "?", 1) < 0)
+		ereport(DEBUG1,
+				(errmsg_internal("gpusort: could not ask gpusortd: %m")));
+	next_time = milliseconds_now() + gpusort_daemon_timeout / QUESTIONS;
+}
+
+/*
+ * The next time has come, and nothing from gpusortd.  That a question went
+ * unanswered counts only after another wait, so that the time in which this
+ * process or the machine stood still is not taken for gpusortd's.
+ */
+static void
+look_after_daemon(void)
+{
+	char		reason[64];
+
+	if (the_daemon.pid == 0)
+		start_daemon();
+	else if (gpusort_daemon_timeout == 0)
+		note_answer();			/* it need not answer */
+	else if (the_daemon.ready_since == 0)
+	{
+		snprintf(reason, sizeof(reason), "it was not ready after %d seconds",
+				 START_SECONDS);
+		bury_daemon(reason);
+	}
+	else if (the_daemon.questions >= QUESTIONS)
+	{
+		snprintf(reason, sizeof(reason), "it did not answer for %d ms",
+				 gpusort_daemon_timeout);
+		bury_daemon(reason);
+	}
+	else
+		ask_daemon();
+}
+
+/* Waits until there is something to do. */
+static void
+wait_for_events(void)
+{
+	static uint32 wait_event = 0;
+	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
+	long		timeout = -1;
+
+	if (next_time != NEVER)
+	{
+		uint64		now = milliseconds_now();
+
+		events |= WL_TIMEOUT;
+		timeout = next_time > now ? next_time - now : 0;
+	}
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortLauncher");
+	if (the_daemon.pid != 0)
+		(void) WaitLatchOrSocket(MyLatch, events | WL_SOCKET_READABLE,
+								 the_daemon.reports, timeout, wait_event);
+	else
+		(void) WaitLatch(MyLatch, events, timeout, wait_event);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
 }
 
 /* Have the settings changed that gpusortd is started with? */
@@ -373,67 +560,60 @@ reload_settings(void)
 	return changed;
 }
 
-/*
- * At exit.  A launcher that ends in an error is started again by the
- * postmaster, one that was told to end by whoever needs it next.
- */
+/* At exit. */
 static void
 leave_no_daemon(int code, Datum argument)
 {
-	(void) stop_daemon();
+	int			status;
+
+	(void) stop_daemon(&status);
 	if (code == 0)
 		shared_set_daemon_status(DAEMON_NOT_STARTED, false, "");
 	else
 		shared_set_daemon_status(DAEMON_FAILED, false,
 								 "the launcher of gpusortd has failed");
+	shared_end_launcher();
+}
+
+/*
+ * The configuration has been loaded again: gpusortd is started anew if it runs
+ * with other settings, and at once if it was to be started later.
+ */
+static void
+reload(void)
+{
+	int			status;
+
+	ConfigReloadPending = false;
+	if (!reload_settings() && the_daemon.pid != 0)
+		return;
+	(void) stop_daemon(&status);
+	delay = 0;
+	next_time = 0;
 }
 
 void
 gpusort_launcher_main(Datum argument)
 {
-	uint32		wait_event = WaitEventExtensionNew("GpusortLauncher");
-	int			delay = 0;		/* seconds before the next start; -1: none */
-
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	BackgroundWorkerUnblockSignals();
+	if (!shared_begin_launcher())
+		proc_exit(0);
 	before_shmem_exit(leave_no_daemon, (Datum) 0);
 
 	while (!ShutdownRequestPending)
 	{
-		int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
-		int			happened;
-
-		if (the_daemon.pid == 0 && delay == 0)
-			start_daemon();
-
-		if (the_daemon.pid != 0)
-			happened = WaitLatchOrSocket(MyLatch, events | WL_SOCKET_READABLE,
-										 the_daemon.reports, -1L, wait_event);
-		else if (delay > 0)
-			happened = WaitLatch(MyLatch, events | WL_TIMEOUT, delay * 1000L,
-								 wait_event);
-		else
-			happened = WaitLatch(MyLatch, events, -1L, wait_event);
-
-		if (happened & WL_LATCH_SET)
-			ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-
-		if ((happened & WL_SOCKET_READABLE) && !read_reports())
-			delay = bury_daemon(delay);
-		else if (happened & WL_TIMEOUT)
-			start_daemon();
-
 		if (ConfigReloadPending)
-		{
-			ConfigReloadPending = false;
-			if (reload_settings() || delay < 0)
-			{
-				(void) stop_daemon();
-				delay = 0;
-			}
-		}
+			reload();
+		if (the_daemon.pid != 0 && !read_reports())
+			bury_daemon(NULL);
+		if (shared_launcher_is_asked() && the_daemon.pid != 0 &&
+			the_daemon.ready_since != 0 && the_daemon.questions == 0)
+			next_time = 0;
+		if (milliseconds_now() >= next_time)
+			look_after_daemon();
+		wait_for_events();
 	}
 	proc_exit(0);
 }

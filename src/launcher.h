@@ -22,6 +22,9 @@ extern void launcher_start(void);
  */
 extern bool launcher_device_ready(const char **failure);
 
+/* How long a query may go without an answer before the launcher is asked. */
+#define QUIET_MILLISECONDS	500
+
 /* The background worker's entry point. */
 extern PGDLLEXPORT void gpusort_launcher_main(Datum argument);
 

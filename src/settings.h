@@ -40,6 +40,7 @@ extern int	gpusort_daemon_engine;	/* a DaemonEngine */
 extern char *gpusort_device_list;	/* gpusort.devices: all, or numbers */
 extern int	gpusort_staging_memory; /* MB */
 extern int	gpusort_device_memory;	/* percent */
+extern int	gpusort_daemon_timeout; /* ms; 0: none */
 
 /* What a sort costs, see sort_cost.c. */
 extern double gpusort_put_row_cost;

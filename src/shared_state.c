@@ -13,15 +13,28 @@
 
 #include "miscadmin.h"
 #include "storage/ipc.h"
+#include "storage/latch.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
 #include "shared_state.h"
+#include "timing.h"
+
+/* Between two attempts to start a launcher. */
+#define FIRST_DELAY_MILLISECONDS	1000
+#define LONGEST_DELAY_MILLISECONDS	60000
+
+/* The postmaster may take so long for the one that it starts by itself. */
+#define PRELOAD_MILLISECONDS		10000
 
 typedef struct SharedState
 {
-	slock_t		mutex;			/* protects the status */
+	slock_t		mutex;			/* protects all down to the hint */
 	DaemonStatus daemon;
+	Latch	   *launcher;		/* NULL: there is none */
+	bool		launcher_is_asked;
+	uint64		next_launcher;	/* none is started before; milliseconds_now() */
+	uint64		launcher_delay; /* from the last attempt on */
 	pg_atomic_flag memory_hint; /* the log has been told, or is */
 	pg_atomic_uint64 counters[STAT_COUNT];
 } SharedState;
@@ -103,6 +116,9 @@ get_shared_state(void)
 		/* if preloaded, the postmaster is about to start the launcher */
 		shared_state->daemon.state =
 			preloaded ? DAEMON_STARTING : DAEMON_NOT_STARTED;
+		if (preloaded)
+			shared_state->next_launcher =
+				milliseconds_now() + PRELOAD_MILLISECONDS;
 		pg_atomic_init_flag(&shared_state->memory_hint);
 		for (int i = 0; i < STAT_COUNT; i++)
 			pg_atomic_init_u64(&shared_state->counters[i], 0);
@@ -133,21 +149,119 @@ shared_set_daemon_status(DaemonState daemon_state, bool has_gpu,
 	strlcpy(status.reason, reason, sizeof(status.reason));
 	SpinLockAcquire(&state->mutex);
 	state->daemon = status;
+	if (daemon_state == DAEMON_READY || daemon_state == DAEMON_UNUSABLE)
+		state->launcher_delay = 0;
 	SpinLockRelease(&state->mutex);
 }
 
+void
+shared_note_silence(void)
+{
+	SharedState *state = get_shared_state();
+
+	SpinLockAcquire(&state->mutex);
+	if (state->daemon.state == DAEMON_READY)
+	{
+		state->daemon.state = DAEMON_SILENT;
+		strlcpy(state->daemon.reason, "gpusortd does not answer",
+				STATE_REASON_SIZE);
+	}
+	SpinLockRelease(&state->mutex);
+}
+
+void
+shared_note_answer(void)
+{
+	SharedState *state = get_shared_state();
+
+	SpinLockAcquire(&state->mutex);
+	if (state->daemon.state == DAEMON_SILENT)
+	{
+		state->daemon.state = DAEMON_READY;
+		state->daemon.reason[0] = '\0';
+	}
+	SpinLockRelease(&state->mutex);
+}
+
+/*
+ * Whoever claims it may die before there is a launcher, and a launcher may not
+ * come to be or not last.  So a claim is not kept: it only puts off the next.
+ */
 bool
 shared_claim_launcher(void)
 {
 	SharedState *state = get_shared_state();
+	uint64		now = milliseconds_now();
 	bool		claimed;
 
 	SpinLockAcquire(&state->mutex);
-	claimed = state->daemon.state == DAEMON_NOT_STARTED;
+	claimed = state->launcher == NULL && now >= state->next_launcher;
 	if (claimed)
-		state->daemon.state = DAEMON_STARTING;
+	{
+		state->launcher_delay = Max(FIRST_DELAY_MILLISECONDS,
+									Min(2 * state->launcher_delay,
+										LONGEST_DELAY_MILLISECONDS));
+		state->next_launcher = now + state->launcher_delay;
+		if (state->daemon.state == DAEMON_NOT_STARTED)
+			state->daemon.state = DAEMON_STARTING;
+	}
 	SpinLockRelease(&state->mutex);
 	return claimed;
+}
+
+bool
+shared_begin_launcher(void)
+{
+	SharedState *state = get_shared_state();
+	bool		is_first;
+
+	SpinLockAcquire(&state->mutex);
+	is_first = state->launcher == NULL;
+	if (is_first)
+		state->launcher = MyLatch;
+	SpinLockRelease(&state->mutex);
+	return is_first;
+}
+
+void
+shared_end_launcher(void)
+{
+	SharedState *state = get_shared_state();
+	uint64		now = milliseconds_now();
+
+	SpinLockAcquire(&state->mutex);
+	state->launcher = NULL;
+	state->next_launcher = now + state->launcher_delay;
+	SpinLockRelease(&state->mutex);
+}
+
+void
+shared_ask_launcher(void)
+{
+	SharedState *state = get_shared_state();
+	Latch	   *launcher;
+
+	SpinLockAcquire(&state->mutex);
+	state->launcher_is_asked = true;
+	launcher = state->launcher;
+	SpinLockRelease(&state->mutex);
+
+	/* another process may have it by now, to which that does no harm */
+	if (launcher != NULL)
+		SetLatch(launcher);
+}
+
+bool
+shared_launcher_is_asked(void)
+{
+	SharedState *state = get_shared_state();
+	bool		is_asked;
+
+	SpinLockAcquire(&state->mutex);
+	is_asked = state->launcher_is_asked;
+	state->launcher_is_asked = false;
+	SpinLockRelease(&state->mutex);
+	return is_asked;
 }
 
 bool

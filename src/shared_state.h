@@ -57,7 +57,8 @@ typedef enum DaemonState
 	DAEMON_NOT_STARTED,			/* and there is no launcher */
 	DAEMON_STARTING,
 	DAEMON_READY,
-	DAEMON_UNUSABLE,			/* it found no device, and will not be back */
+	DAEMON_SILENT,				/* it was ready, and does not answer */
+	DAEMON_UNUSABLE,			/* it found no device, and is tried seldom */
 	DAEMON_FAILED				/* it died, and will be started again */
 } DaemonState;
 
@@ -81,8 +82,28 @@ extern DaemonStatus shared_daemon_status(void);
 extern void shared_set_daemon_status(DaemonState state, bool has_gpu,
 									 const char *reason);
 
-/* True for the one caller that finds no launcher and may start it. */
+/*
+ * gpusortd keeps a process waiting; or has answered.  That matters only while
+ * it counts as ready, which it is again when it has answered.
+ */
+extern void shared_note_silence(void);
+extern void shared_note_answer(void);
+
+/*
+ * True for a caller that finds no launcher and may start one: at once, then
+ * after delays that grow until a launcher has had gpusortd say how it is.
+ */
 extern bool shared_claim_launcher(void);
+
+/*
+ * For a launcher: at its start, false if there is another one; and at its end.
+ */
+extern bool shared_begin_launcher(void);
+extern void shared_end_launcher(void);
+
+/* Asks the launcher to see whether gpusortd answers; and is it asked to? */
+extern void shared_ask_launcher(void);
+extern bool shared_launcher_is_asked(void);
 
 /*
  * True for the one caller that may tell the log that memory for parallel sorts

@@ -38,12 +38,6 @@
  */
 #define DEVICE_MIN_ROWS		10000
 
-/*
- * What it takes this process to sort a key, as a job in a queue has it: random
- * keys of 8 bytes (docs/performance.md, "The host sort").
- */
-#define HOST_SORT_NANOSECONDS	18
-
 /* Keys that a job of this process makes room for at first. */
 #define FIRST_ROWS			1024
 
@@ -274,7 +268,7 @@ end_queueing(SortJob *job)
 		FAILURE_FULL, "device memory is in use by other sorts"
 	};
 
-	if (!look_at_queue(job, job->batch.nrows * HOST_SORT_NANOSECONDS / 1000000))
+	if (!look_at_queue(job, host_sort_milliseconds(job->batch.nrows)))
 		return false;
 	if (job->queued != NULL)
 		leave_queue(job, in_use);

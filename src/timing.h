@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * timing.h
- *	  How long something took.
+ *	  How long something took, and when it is time.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,6 +18,16 @@ microseconds_since(instr_time start)
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, start);
 	return INSTR_TIME_GET_MICROSEC(now);
+}
+
+/* A clock that only goes forward, the same one for all processes. */
+static inline uint64
+milliseconds_now(void)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	return INSTR_TIME_GET_MICROSEC(now) / 1000;
 }
 
 #endif							/* GPUSORT_TIMING_H */

@@ -154,13 +154,23 @@ raise_limit_of_files(void)
 	}
 }
 
-/* Waits for so long, unless standard input is closed: then the result is true. */
+/*
+ * Waits for so long, unless the launcher writes to standard input, to learn
+ * whether this process is alive; or has closed it: then the result is true.
+ */
 static bool
 launcher_is_gone_within(int milliseconds)
 {
 	struct pollfd life_line = {.fd = STDIN_FILENO, .events = POLLIN};
+	char		questions[16];
+	ssize_t		length;
 
-	return poll(&life_line, 1, milliseconds) > 0;
+	if (poll(&life_line, 1, milliseconds) <= 0)
+		return false;
+	length = read(STDIN_FILENO, questions, sizeof(questions));
+	if (length > 0)
+		report("alive");
+	return length == 0 || (length < 0 && errno != EINTR);
 }
 
 /*
@@ -303,7 +313,7 @@ serve(int listener)
 	{
 		if (poll(events, 2, -1) < 0)
 			continue;
-		if (events[1].revents != 0)
+		if (events[1].revents != 0 && launcher_is_gone_within(0))
 			return;
 
 		/* a client that has to wait would have poll() return at once */

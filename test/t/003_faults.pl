@@ -26,6 +26,8 @@ shared_preload_libraries = '$directory/gpusort'
 gpusort.daemon_engine = host
 gpusort.verify = on
 gpusort.min_rows = 0
+# gpusortd is stopped for as long as a test takes
+gpusort.daemon_timeout = 0
 gpusort.work_mem = '256MB'
 CONF
 $node->start;
