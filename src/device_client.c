@@ -77,7 +77,7 @@ struct DeviceClient
 	char		method[MESSAGE_TEXT_SIZE];
 
 	int			socket;			/* -1 when closed */
-	bool		is_brief;		/* only asks how things are */
+	bool		is_brief;		/* has no job */
 	bool		is_queued;
 	char	   *ring;			/* NULL before MSG_WELCOME */
 	uint32		nchunks;
@@ -371,11 +371,11 @@ receive_message(DeviceClient *client, Message *message, int *descriptor,
 }
 
 /*
- * Makes a client, connected to gpusortd unless it has a failure.  The context
- * becomes a child of the current one.
+ * Makes a client, for a job or only to ask briefly, connected to gpusortd unless
+ * it has a failure.  The context becomes a child of the current one.
  */
 static DeviceClient *
-connect_client(void)
+connect_client(bool is_brief)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpusort device client",
@@ -386,11 +386,12 @@ connect_client(void)
 
 	client->context = context;
 	client->socket = -1;
+	client->is_brief = is_brief;
 	client->on_reset.func = close_connection;
 	client->on_reset.arg = client;
 	MemoryContextRegisterResetCallback(context, &client->on_reset);
 
-	if (current_losses()->is_enough)
+	if (current_losses()->is_enough && !is_brief)
 	{
 		fail(client, "the query has waited for gpusortd in vain before");
 		return client;
@@ -482,7 +483,7 @@ DeviceClient *
 device_client_begin(const KeyShape *shape, uint64 expected_rows,
 					bool long_lived, DeviceFailure *failure)
 {
-	DeviceClient *client = connect_client();
+	DeviceClient *client = connect_client(false);
 
 	client->shape = *shape;
 	if (client->failure.reason == NULL &&
@@ -731,10 +732,9 @@ receive_devices(DeviceClient *client, List **devices)
 bool
 device_client_list_devices(List **devices, const char **failure)
 {
-	DeviceClient *client = connect_client();
+	DeviceClient *client = connect_client(true);
 	bool		answered;
 
-	client->is_brief = true;
 	*devices = NIL;
 	answered = client->failure.reason == NULL &&
 		receive_devices(client, devices);

@@ -12,7 +12,8 @@ DAEMON_OBJS = \
 	src/daemon/host_sort.o \
 	src/daemon/merge.o \
 	src/daemon/report.o \
-	src/daemon/ring.o
+	src/daemon/ring.o \
+	src/daemon/watch.o
 
 DAEMON_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Wmissing-prototypes -pthread
 

@@ -41,6 +41,7 @@
 #include "merge.h"
 #include "report.h"
 #include "ring.h"
+#include "watch.h"
 
 /* Words of a key that varies in length, until they are counted. */
 #define GUESSED_WORDS	5
@@ -75,6 +76,7 @@ typedef struct Push
 typedef struct Connection
 {
 	int			socket;
+	Watch		watch;
 	Ring	   *ring;
 	KeyShape	shape;
 	DeviceAlgorithm algorithm;
@@ -123,10 +125,12 @@ send_message(Connection *connection, const Message *message)
 {
 	ssize_t		sent;
 
+	watch_wait(&connection->watch);
 	do
 		sent = send(connection->socket, message, sizeof(Message),
 					MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
+	watch_go_on(&connection->watch, connection->nrows);
 	return sent == sizeof(Message);
 }
 
@@ -201,10 +205,12 @@ receive_message(Connection *connection, Message *message, bool wait)
 {
 	ssize_t		length;
 
+	watch_wait(&connection->watch);
 	do
 		length = recv(connection->socket, message, sizeof(Message),
 					  MSG_TRUNC | (wait ? 0 : MSG_DONTWAIT));
 	while (length < 0 && errno == EINTR);
+	watch_go_on(&connection->watch, connection->nrows);
 	if (length < 0 && errno == EAGAIN)
 		return NOTHING_YET;
 	if (length == 0 || length < 0)
@@ -826,6 +832,7 @@ get_memory(Connection *connection, Demand demand)
 {
 	Message		queued = {.kind = MSG_QUEUED};
 	Reservation reservations[MAX_PARTS];
+	bool		has_come;
 
 	if (connection->long_lived)
 	{
@@ -838,7 +845,11 @@ get_memory(Connection *connection, Demand demand)
 	{
 		if (devices_could_have(demand) && !send_message(connection, &queued))
 			return false;
-		if (!devices_wait(demand, client_is_gone, connection, reservations))
+		watch_wait(&connection->watch);
+		has_come = devices_wait(demand, client_is_gone, connection,
+								reservations);
+		watch_go_on(&connection->watch, 0);
+		if (!has_come)
 			return refuse(connection, MSG_REFUSED, FAILURE_FULL,
 						  "the sort is expected to need %llu MB of device memory, more than there is",
 						  (unsigned long long) demand.bytes >> 20);
@@ -1049,6 +1060,7 @@ close_connection(Connection *connection)
 	if (connection->ring != NULL)
 		ring_give_back(connection->ring);
 	close(connection->socket);
+	watch_end(&connection->watch);
 }
 
 void
@@ -1057,6 +1069,7 @@ connection_serve(int socket)
 	Connection	connection = {.socket = socket};
 	Message		message;
 
+	watch_begin(&connection.watch);
 	if (receive_message(&connection, &message, true) == RECEIVED)
 	{
 		if (message.kind == MSG_HELLO)

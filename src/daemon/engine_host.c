@@ -8,6 +8,7 @@
  *
  *		GPUSORTD_HOST_DEVICES=100,50	the memory of each, in MB
  *		GPUSORTD_HOST_FAULT=0			the number of one whose jobs fail
+ *		GPUSORTD_HOST_HANG=0			and of one whose jobs hang
  *
  *-------------------------------------------------------------------------
  */
@@ -99,11 +100,11 @@ host_start(int number, DeviceError *error)
 	return true;
 }
 
-/* Is this the device that fails? */
+/* Is this the device that the environment names so? */
 static bool
-is_faulty(int device)
+is_named(int device, const char *name)
 {
-	const char *number = getenv("GPUSORTD_HOST_FAULT");
+	const char *number = getenv(name);
 
 	return number != NULL && atoi(number) == device;
 }
@@ -261,7 +262,9 @@ host_run(EngineJob *job, uint64_t memory, DeviceError *error)
 	HostKeys	keys = keys_of(job);
 
 	(void) memory;				/* it takes the same anyway */
-	if (is_faulty(job->device))
+	while (is_named(job->device, "GPUSORTD_HOST_HANG"))
+		pause();
+	if (is_named(job->device, "GPUSORTD_HOST_FAULT"))
 	{
 		snprintf(error->text, sizeof(error->text),
 				 "GPUSORTD_HOST_FAULT has it so");

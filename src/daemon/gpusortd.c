@@ -35,11 +35,13 @@
 #include <unistd.h>
 
 #include "../protocol.h"
+#include "clock.h"
 #include "connection.h"
 #include "devices.h"
 #include "engine.h"
 #include "report.h"
 #include "ring.h"
+#include "watch.h"
 
 /* How long to wait for the gpusortd before this one to be gone. */
 #define LOCK_WAIT_SECONDS	5
@@ -300,6 +302,26 @@ accept_client(int listener)
 	return true;
 }
 
+/*
+ * Looks after the jobs when it is time again.  If one hangs in its device this
+ * process ends, with all connections.
+ */
+static void
+look_after_jobs(void)
+{
+	static uint64_t last_look = 0;
+	uint64_t	now = microseconds_now();
+
+	if (now - last_look < WATCH_MILLISECONDS * 1000)
+		return;
+	last_look = now;
+	if (watch_finds_hanging())
+	{
+		report("log a job hangs in its device, and gpusortd ends to be started again");
+		leave(EXIT_LOST);
+	}
+}
+
 /* Serves clients until standard input is closed. */
 static void
 serve(int listener)
@@ -309,10 +331,15 @@ serve(int listener)
 		{.fd = STDIN_FILENO, .events = POLLIN}
 	};
 
+	bool		has_clients = false;
+
 	for (;;)
 	{
-		if (poll(events, 2, -1) < 0)
+		/* without clients nothing wakes it but the next one */
+		if (poll(events, 2, has_clients ? WATCH_MILLISECONDS : -1) < 0)
 			continue;
+		look_after_jobs();
+		has_clients = events[0].revents != 0 || watch_is_needed();
 		if (events[1].revents != 0 && launcher_is_gone_within(0))
 			return;
 

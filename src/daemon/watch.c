@@ -1,0 +1,92 @@
+/*-------------------------------------------------------------------------
+ *
+ * watch.c
+ *	  Noticing that a job hangs in its device.
+ *
+ * A kernel that never ends, or a driver that does not return, cannot be helped
+ * from within the process, and would have the memory of the job taken for ever.
+ * So gpusortd ends, and is started anew.
+ *
+ * How long a step may take depends on how large the job is, and on what else
+ * there is to do: as long as one processor would take to sort all jobs under
+ * way, and ten seconds more.  Time is counted in looks, one a second, and not by
+ * a clock: a process that was stopped has made no step either.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "watch.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "../host_sort.h"
+
+/* Looks without a step of a thread that has nothing to sort. */
+#define PATIENT_LOOKS	10
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static Watch *watches;
+
+void
+watch_begin(Watch *watch)
+{
+	pthread_mutex_lock(&mutex);
+	watch->next = watches;
+	watch->link = &watches;
+	if (watch->next != NULL)
+		watch->next->link = &watch->next;
+	watches = watch;
+	pthread_mutex_unlock(&mutex);
+}
+
+void
+watch_end(Watch *watch)
+{
+	pthread_mutex_lock(&mutex);
+	*watch->link = watch->next;
+	if (watch->next != NULL)
+		watch->next->link = watch->link;
+	pthread_mutex_unlock(&mutex);
+}
+
+bool
+watch_is_needed(void)
+{
+	bool		is_needed;
+
+	pthread_mutex_lock(&mutex);
+	is_needed = watches != NULL;
+	pthread_mutex_unlock(&mutex);
+	return is_needed;
+}
+
+/* Does the thread work, and on what it did at the last look? */
+static bool
+has_made_no_step(Watch *watch)
+{
+	unsigned long long steps = atomic_load(&watch->steps);
+	bool		is_same = steps == watch->seen_steps;
+
+	watch->seen_steps = steps;
+	return is_same && steps % 2 == 0;
+}
+
+bool
+watch_finds_hanging(void)
+{
+	uint64_t	rows = 0;
+	unsigned int most_looks = 0;
+
+	pthread_mutex_lock(&mutex);
+	for (Watch *watch = watches; watch != NULL; watch = watch->next)
+	{
+		if (!has_made_no_step(watch))
+			watch->looks = 0;
+		else if (++watch->looks > most_looks)
+			most_looks = watch->looks;
+		rows += atomic_load(&watch->rows);
+	}
+	pthread_mutex_unlock(&mutex);
+	return most_looks > PATIENT_LOOKS +
+		host_sort_milliseconds(rows) / WATCH_MILLISECONDS;
+}
