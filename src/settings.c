@@ -31,7 +31,7 @@ int			gpusort_daemon_engine = ENGINE_AUTO;
 char	   *gpusort_device_list;
 int			gpusort_staging_memory = 16;
 int			gpusort_device_memory = 90;
-int			gpusort_daemon_timeout = 3000;
+int			gpusort_daemon_timeout = 2500;
 double		gpusort_put_row_cost = 0.006;
 double		gpusort_put_kilobyte_cost = 0.12;
 double		gpusort_key_word_cost = 0.0025;
@@ -228,7 +228,7 @@ settings_define(void)
 	DefineCustomIntVariable("gpusort.daemon_timeout",
 							"Time after which a gpusortd that does not answer is killed and started anew.",
 							"A query waits no more than a second longer for it. 0 waits for any time.",
-							&gpusort_daemon_timeout, 3000, 0, 3600000,
+							&gpusort_daemon_timeout, 2500, 0, 3600000,
 							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
 	define_cost("gpusort.put_row_cost",
 				"Sets the planner's estimate of the cost of a sort taking a row, with a key of 8 bytes.",

@@ -128,7 +128,7 @@ foreach my $phase (sort keys %phases)
 	like($err, qr/^WARNING:  gpusort: sorting without the device\nDETAIL:  [^\n]*\.$/, 'with one warning');
 	wait_until_gone($pid, 'it is killed');
 	wait_until_replaced('and replaced');
-	like(log_since($log), qr/LOG:  gpusort: gpusortd was killed, it did not answer for 3000 ms\n/, 'the log says so');
+	like(log_since($log), qr/LOG:  gpusort: gpusortd was killed, it did not answer for 2500 ms\n/, 'the log says so');
 	($out, $err) = psql($digest);
 	is("$out$err", $native, 'the next sort has a device');
 	delete $stopped{$pid};

@@ -1,0 +1,154 @@
+# The launcher of gpusortd where it cannot be had at once, or does not last: it
+# is tried again, not too often, and there is never more than one.
+use strict;
+use warnings;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
+
+my $node = GpusortCluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', <<'CONF');
+session_preload_libraries = 'gpusort'
+gpusort.daemon_engine = host
+gpusort.verify = on
+gpusort.min_rows = 0
+max_worker_processes = 4
+max_parallel_workers = 8
+max_parallel_workers_per_gather = 8
+max_logical_replication_workers = 0
+CONF
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION gpusort;
+CREATE TABLE t AS SELECT hashint4(i) k FROM generate_series(1, 20000) i;
+ALTER TABLE t SET (parallel_workers = 8);
+ANALYZE t;
+CREATE FUNCTION hold(k int) RETURNS int LANGUAGE plpgsql PARALLEL SAFE AS $$
+BEGIN
+	PERFORM pg_advisory_lock_shared(1);
+	RETURN k;
+END $$;
+SQL
+my $digest = "SELECT md5(string_agg(k::text, ',')) FROM (SELECT k FROM t ORDER BY k) s";
+my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; $digest");
+
+# What a session prints that wants gpusortd to sort.
+sub psql
+{
+	my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY default\nSET gpusort.device = cuda; SET max_parallel_workers_per_gather = 0; $digest");
+	$err =~ s/^psql:\S+: //mg;
+	return ($out, $err);
+}
+
+# The processes that are launchers.
+sub launchers
+{
+	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+	return map { m{/(\d+)$} } grep {
+		status_of($_ =~ s{.*/}{}r, 'PPid') eq $postmaster
+		  && (eval { slurp_file("$_/cmdline") } // '') =~ /gpusort launcher/
+	} glob '/proc/[0-9]*';
+}
+
+sub wait_until
+{
+	my ($condition) = @_;
+	for (1 .. 50 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return 1 if $condition->();
+		select(undef, undef, undef, 0.02);
+	}
+	return 0;
+}
+
+#
+# No worker slot is free
+#
+
+# Parallel workers take them all, and wait for a lock.
+my $door = $node->background_psql('postgres');
+$door->query_safe('SELECT pg_advisory_lock(1)');
+my $holder = $node->start_psql('holder', <<'SQL');
+SET gpusort.enable = off;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET parallel_leader_participation = off;
+SELECT count(hold(k)) FROM t;
+SQL
+ok( $node->poll_query_until('postgres',
+		"SELECT count(*) = 4 FROM pg_stat_activity WHERE backend_type = 'parallel worker' AND wait_event = 'advisory'"),
+	'parallel workers have all slots');
+my ($out, $err) = psql();
+is($out, $native, 'a sort without a launcher is right');
+like($err, qr/^WARNING:  gpusort: sorting without the device\nDETAIL:  no background worker slot is free, see max_worker_processes\.$/, 'and says why');
+is($node->safe_psql('postgres', 'SELECT state, reason FROM gpusort_devices'),
+	'failed|no background worker slot is free, see max_worker_processes', 'so does who looks');
+
+# many sorts
+my $before = () = slurp_file($node->logfile) =~ /could not start the launcher/g;
+my $start = time;
+psql() foreach 1 .. 20;
+my $failed = (() = slurp_file($node->logfile) =~ /could not start the launcher/g) - $before;
+cmp_ok($failed, '<=', 1 + (time - $start), 'it is not tried with each sort');
+
+$door->quit;
+$holder->{handle}->finish;
+is($holder->{out}, "20000\n", 'the slots are free again');
+$node->wait_until_ready('gpusortd comes, without a restart');
+($out, $err) = psql();
+is("$out$err", $native, 'and sorts');
+is(scalar(launchers()), 1, 'there is one launcher');
+
+#
+# The launcher ends
+#
+
+my ($launcher) = launchers();
+kill 'TERM', $launcher;
+ok(wait_until(sub { my ($now) = launchers(); return !defined $now || $now != $launcher; }), 'the launcher is told to end');
+$node->wait_until_ready('there is another one');
+
+# by an error: it can open nothing, so there is no other gpusortd
+($launcher) = launchers();
+system_or_bail('prlimit', '--pid', $launcher, '--nofile=3:');
+my $log = -s $node->logfile;
+kill 'KILL', $node->daemon_pid;
+ok(wait_until(sub { return substr(slurp_file($node->logfile), $log) =~ /"gpusort launcher" \(PID $launcher\) exited with exit code 1/ }), 'the launcher fails');
+is($node->safe_psql('postgres', $digest), $native, 'sorts go on');
+$node->wait_until_ready('and there is another one');
+is(scalar(launchers()), 1, 'one only');
+
+# the server's restart after a crash: shared memory is new, and so is all
+($launcher) = launchers();
+$node->append_conf('postgresql.conf', 'restart_after_crash = on');
+$node->reload;
+$node->poll_query_until('postgres', "SELECT current_setting('restart_after_crash')::bool");
+my $victim = $node->background_psql('postgres', on_error_stop => 0);
+my $pid = $victim->query('SELECT pg_backend_pid()');
+kill 'KILL', $pid;
+ok(wait_until(sub { return status_of($launcher, 'State') =~ /^[ZX]?$/ }), 'a backend is killed, and the launcher ends with all others');
+eval { $victim->quit };
+$node->poll_query_until('postgres', 'SELECT true');
+$node->wait_until_ready('gpusortd is back');
+($out, $err) = psql();
+is("$out$err", $native, 'and sorts');
+is(scalar(launchers()), 1, 'there is one launcher');
+
+# the same with the library preloaded, when the postmaster starts the launcher
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'gpusort'");
+$node->restart;
+psql() foreach 1 .. 3;
+$node->wait_until_ready('preloaded, gpusortd is ready');
+is(scalar(launchers()), 1, 'there is one launcher');
+($launcher) = launchers();
+kill 'TERM', $launcher;
+ok(wait_until(sub { my ($now) = launchers(); return !defined $now || $now != $launcher; }), 'the launcher is told to end');
+$node->wait_until_ready('there is another one');
+is(scalar(launchers()), 1, 'one only');
+
+$node->stop;
+done_testing();
