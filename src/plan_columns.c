@@ -14,7 +14,10 @@
  *	  Here a table's rows keep the order of columns that they have.
  *
  * Both change a finished plan, in which nodes name the columns of their child
- * by numbers.
+ * by numbers: in expressions, and some nodes in arrays beside these.  So only
+ * nodes are touched of which all fields are known, those that are named here;
+ * from any other the rewriting keeps off.  A TAP test compares what is known
+ * with the server's headers.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,12 +26,105 @@
 #include "catalog/pg_class.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/planmain.h"
 #include "parser/parsetree.h"
 #include "utils/syscache.h"
 
 #include "node_gpusort.h"
 #include "plan_columns.h"
+
+/* New numbers of columns. */
+typedef struct Renumbering
+{
+	int			ncolumns;
+	AttrNumber *numbers;		/* of each column, the first at [1] */
+} Renumbering;
+
+static AttrNumber
+new_number(const Renumbering *renumbering, AttrNumber column)
+{
+	/* what was added behind the columns stays there */
+	return column <= renumbering->ncolumns ? renumbering->numbers[column] :
+		column;
+}
+
+static void
+renumber(AttrNumber *columns, int ncolumns, const Renumbering *renumbering)
+{
+	for (int i = 0; i < ncolumns; i++)
+		columns[i] = new_number(renumbering, columns[i]);
+}
+
+/* Renumbers the columns of its child that a node has beside expressions. */
+static void
+renumber_arrays(Plan *plan, const Renumbering *renumbering)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Limit:
+			{
+				Limit	   *limit = (Limit *) plan;
+
+				renumber(limit->uniqColIdx, limit->uniqNumCols, renumbering);
+				break;
+			}
+		case T_GatherMerge:
+			{
+				GatherMerge *merge = (GatherMerge *) plan;
+
+				renumber(merge->sortColIdx, merge->numCols, renumbering);
+				break;
+			}
+		case T_WindowAgg:
+			{
+				WindowAgg  *window = (WindowAgg *) plan;
+
+				renumber(window->partColIdx, window->partNumCols, renumbering);
+				renumber(window->ordColIdx, window->ordNumCols, renumbering);
+				break;
+			}
+		default:
+			elog(ERROR, "unexpected node type %d", (int) nodeTag(plan));
+	}
+}
+
+/*
+ * Can columns be taken off the end of what a node puts out?  It must form its
+ * rows by its target list, and have no numbers of these columns; a WindowAgg
+ * has, in its run condition, but of window functions only.
+ */
+static bool
+can_put_out_less(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Result:
+		case T_SeqScan:
+		case T_SampleScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_TidScan:
+		case T_TidRangeScan:
+		case T_SubqueryScan:
+		case T_FunctionScan:
+		case T_ValuesScan:
+		case T_TableFuncScan:
+		case T_CteScan:
+		case T_NamedTuplestoreScan:
+		case T_WorkTableScan:
+		case T_NestLoop:
+		case T_MergeJoin:
+		case T_HashJoin:
+		case T_Group:
+		case T_Agg:
+		case T_WindowAgg:
+		case T_Gather:
+		case T_GatherMerge:
+			return true;
+		default:
+			return false;
+	}
+}
 
 /*
  * The number of the column which has the value of this one, that differs in
@@ -61,7 +157,7 @@ drop_copies(Sort *sort)
 	int			nkept = list_length(columns);
 	List	   *sources = NIL;
 
-	if (is_projection_capable_plan(child))
+	if (can_put_out_less(child))
 		while (nkept > 0 &&
 			   original_of(list_nth(columns, nkept - 1), columns) != 0)
 			nkept--;
@@ -75,7 +171,10 @@ drop_copies(Sort *sort)
 	return sources;
 }
 
-/* Does a node hand on the columns of its child as they are? */
+/*
+ * Does a node hand on the columns of its child as they are?  Of the nodes that
+ * may, some are not worth going through.
+ */
 static bool
 hands_on(const Plan *plan)
 {
@@ -105,61 +204,38 @@ gpusort_handed_on(Plan *plan)
 	return is_gpusort(plan) ? plan : NULL;
 }
 
-/* Has a Gather Merge compare the columns that the copies are of. */
-static void
-compare_originals(GatherMerge *merge, const List *target_list)
-{
-	for (int i = 0; i < merge->numCols; i++)
-	{
-		const TargetEntry *entry = list_nth(target_list,
-											merge->sortColIdx[i] - 1);
-
-		if (IsA(entry->expr, Var))
-			merge->sortColIdx[i] = ((Var *) entry->expr)->varattno;
-	}
-}
-
 void
 drop_unused_copies(Plan *plan)
 {
 	Plan	   *sort = gpusort_handed_on(plan);
-	List	   *target_list;
+	Renumbering originals;
 	int			nstored;
 
 	if (sort == NULL)
 		return;
 
-	target_list = sort->targetlist;
 	nstored = list_length(((CustomScan *) sort)->custom_scan_tlist);
-	for (int i = nstored; i < list_length(plan->targetlist); i++)
+	originals.ncolumns = list_length(sort->targetlist);
+	originals.numbers = palloc((originals.ncolumns + 1) * sizeof(AttrNumber));
+	for (int column = 1; column <= originals.ncolumns; column++)
 	{
-		if (!((TargetEntry *) list_nth(plan->targetlist, i))->resjunk)
+		const TargetEntry *entry = list_nth(plan->targetlist, column - 1);
+		const TargetEntry *sorted = list_nth(sort->targetlist, column - 1);
+
+		if (column > nstored &&
+			(!entry->resjunk || !IsA(sorted->expr, Var)))
 			return;
+		originals.numbers[column] = column <= nstored ? column :
+			((const Var *) sorted->expr)->varattno;
 	}
-	for (;;)
+
+	for (;; plan = plan->lefttree)
 	{
-		if (IsA(plan, GatherMerge))
-			compare_originals((GatherMerge *) plan, target_list);
 		plan->targetlist = list_truncate(list_copy(plan->targetlist), nstored);
 		if (plan == sort)
 			break;
-		plan = plan->lefttree;
+		renumber_arrays(plan, &originals);
 	}
-}
-
-/* New numbers of columns. */
-typedef struct Renumbering
-{
-	int			ncolumns;
-	AttrNumber *numbers;		/* of each column, the first at [1] */
-} Renumbering;
-
-static AttrNumber
-new_number(const Renumbering *renumbering, AttrNumber column)
-{
-	/* what was added behind the columns stays there */
-	return column <= renumbering->ncolumns ? renumbering->numbers[column] :
-		column;
 }
 
 static int
@@ -247,7 +323,7 @@ reorder(List *columns, const Renumbering *renumbering)
 
 	foreach(cell, columns)
 	{
-		TargetEntry *entry = lfirst(cell);
+		TargetEntry *entry = flatCopyTargetEntry(lfirst(cell));
 
 		entry->resno = new_number(renumbering, entry->resno);
 		lfirst(list_nth_cell(result, entry->resno - 1)) = entry;
@@ -261,13 +337,6 @@ reorder_handed_on(List *columns, Renumbering *renumbering)
 {
 	return (List *) renumber_child((Node *) reorder(columns, renumbering),
 								   renumbering);
-}
-
-static void
-renumber(AttrNumber *columns, int ncolumns, const Renumbering *renumbering)
-{
-	for (int i = 0; i < ncolumns; i++)
-		columns[i] = new_number(renumbering, columns[i]);
 }
 
 void
@@ -292,17 +361,14 @@ keep_table_order(WindowAgg *window, const List *range_table)
 	for (;; plan = plan->lefttree)
 	{
 		plan->targetlist = reorder_handed_on(plan->targetlist, &renumbering);
-		if (IsA(plan, GatherMerge))
-			renumber(((GatherMerge *) plan)->sortColIdx,
-					 ((GatherMerge *) plan)->numCols, &renumbering);
 		if (plan == sort)
 			break;
+		renumber_arrays(plan, &renumbering);
 	}
 
 	window->plan.targetlist = (List *)
 		renumber_child((Node *) window->plan.targetlist, &renumbering);
 	window->plan.qual = (List *)
 		renumber_child((Node *) window->plan.qual, &renumbering);
-	renumber(window->partColIdx, window->partNumCols, &renumbering);
-	renumber(window->ordColIdx, window->ordNumCols, &renumbering);
+	renumber_arrays(&window->plan, &renumbering);
 }

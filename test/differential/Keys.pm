@@ -10,7 +10,7 @@ use Draw;
 use Types;
 use Exporter 'import';
 
-our @EXPORT = qw(draw_source draw_key draw_keys draw_plain_keys order_by total_order is_out_of_order output_columns table_source limited);
+our @EXPORT = qw(draw_source draw_key draw_keys draw_plain_keys order_by total_order is_out_of_order output_columns table_source limited draw_first_rows);
 
 # More rows than this from a join would take too long.
 use constant MOST_PAIRS => 20000;
@@ -80,6 +80,22 @@ sub draw_join
 		ids => [ 'a.id', 'b.id' ], size => MOST_PAIRS, rows => [ 'a', 'b' ] };
 }
 
+# The first rows of a table in an order, with its columns in an order, too; and
+# the former.
+sub draw_first_rows
+{
+	my ($table) = @_;
+	my $columns = join ', ', shuffled('id', 'g', map { $_->{name} } @{ $table->{columns} });
+	my $key = draw_key(table_source($table, 'a'));
+	my $order = "ORDER BY $key->{sql}$key->{order}";
+	my $count = between(1, $table->{size} + 1);
+	my $rows = "SELECT $columns FROM $table->{name} a $order";
+
+	# which rows have the same key as others depends on nothing else
+	return ("($rows FETCH FIRST $count ROWS WITH TIES) a", $order) if chance(0.6);
+	return ("($rows, id OFFSET " . between(0, 5) . pick(" LIMIT $count", " FETCH FIRST $count ROWS WITH TIES") . ') a', $order);
+}
+
 # Something to read from, under the alias a (and b).
 sub draw_source
 {
@@ -102,6 +118,11 @@ sub draw_source
 		my ($first, $second) = map { join ', ', "id * 2::bigint + $_ AS id", 'g', @names } 0, 1;
 		$source->{from} = "(SELECT $first FROM $table->{name} UNION ALL SELECT $second FROM $table->{name} WHERE g > 1) a";
 		$source->{size} *= 2;
+		return $source;
+	}
+	if (chance(0.3))
+	{
+		($source->{from}) = draw_first_rows($table);
 		return $source;
 	}
 	$source->{from} = pick(

@@ -28,8 +28,13 @@ sub digest_of_sequence
 
 	return "WITH q AS MATERIALIZED ($query) SELECT $digest FROM (SELECT q::text r, row_number() OVER () n FROM q) w;\n" if chance(0.3);
 	return "SELECT $digest FROM (SELECT q::text r, row_number() OVER () n FROM ($query) q) w;\n" if chance(0.6) || $query =~ /^SELECT  FROM/;
+	return digest_alone($query);
+}
 
-	# as a query that is not a part of another one, some in the midst of subtransactions
+# The same, of a query that is not a part of another one, some in the midst of subtransactions.
+sub digest_alone
+{
+	my ($query) = @_;
 	my $failing = chance(0.3) ? ' BEGIN n := n + 1 / (n % 50 - 7); EXCEPTION WHEN division_by_zero THEN NULL; END;' : '';
 	return <<"SQL";
 DO \$\$
@@ -92,7 +97,7 @@ sub draw_limit
 {
 	my ($size) = @_;
 	my $limit = chance(0.7) ? pick(' LIMIT ', ' FETCH FIRST ') . between(0, $size + 1) : '';
-	$limit .= ' ROWS ONLY' if $limit =~ /FETCH/;
+	$limit .= pick(' ROWS ONLY', ' ROWS WITH TIES') if $limit =~ /FETCH/;
 	my $offset = chance(0.5) ? ' OFFSET ' . between(0, $size + 1) : '';
 	return $limit =~ /FETCH/ ? $offset . $limit : $limit . $offset;
 }
@@ -111,6 +116,19 @@ sub with_ties
 	my @keys = draw_keys($source);
 	my $count = between(1, $source->{size} + 1);
 	return digest_of_set('SELECT ' . output_columns($source) . " FROM $source->{from} " . order_by(@keys) . " FETCH FIRST $count ROWS WITH TIES");
+}
+
+# The first rows by another collation than that of the column, which is handed on with them.
+sub collated
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	my ($column) = pick_some(1, grep { $_->{type}{collatable} } @{ $source->{columns} });
+
+	return ordered_totally($tables) unless $column;
+	my %key = (sql => "$column->{sql} COLLATE " . pick(collations_of($column->{type})), order => pick('', ' DESC'), type => $column->{type});
+	my $outputs = join ', ', map { "$_ AS o" . ($_ =~ s/\W/_/gr) } shuffled($column->{sql}, @{ $source->{ids} });
+	return digest_alone("SELECT $outputs FROM $source->{from} " . total_order($source, \%key) . draw_limit($source->{size}));
 }
 
 sub canonical_columns
@@ -207,6 +225,18 @@ sub window
 	}
 	return digest_of_set("SELECT $ids AS i, " . join(', ', map { "$outputs[$_] AS f$_" } 0 .. $#outputs) . " FROM $source->{from} WINDOW " . join(', ', @windows)) if @{ $source->{ids} } == 1;
 	return digest_of_set('SELECT ' . join(', ', map { "$outputs[$_] AS f$_" } 0 .. $#outputs) . " FROM $source->{from} WINDOW " . join(', ', @windows));
+}
+
+# Windows of rows that are the first ones in an order, also in that order.
+sub window_of_first_rows
+{
+	my ($tables) = @_;
+	my ($from, $order) = draw_first_rows($tables->{ pick('t', 'u') });
+	my $window = pick('', '', $order, 'PARTITION BY g', "PARTITION BY g $order");
+	my @functions = pick_some(2, 'count(*)', 'sum(id)', 'min(g)', 'max(id)', $window =~ /ORDER/ ? ('rank()', 'dense_rank()') : ());
+	my $query = 'SELECT *, ' . join(', ', map { "$functions[$_] OVER ($window) AS f$_" } 0 .. $#functions) . " FROM $from";
+
+	return chance(0.3) ? digest_of_set("SELECT * FROM ($query) w WHERE f0 < " . between(1, 100)) : digest_of_set($query);
 }
 
 # Merge joins, if the planner can be brought to them; with duplicates they go back to marks.
@@ -461,7 +491,7 @@ sub nested
 
 # Each is drawn as often as its weight has it.
 my @kinds = (
-	[ 24, \&ordered ], [ 16, \&ordered_totally ], [ 3, \&with_ties ], [ 9, \&distinct ], [ 6, \&set_operation ], [ 9, \&grouped ], [ 10, \&window ],
+	[ 24, \&ordered ], [ 16, \&ordered_totally ], [ 3, \&with_ties ], [ 8, \&collated ], [ 9, \&distinct ], [ 6, \&set_operation ], [ 9, \&grouped ], [ 10, \&window ], [ 8, \&window_of_first_rows ],
 	[ 9, \&merge_join ], [ 8, \&cursor ], [ 6, \&prepared ], [ 7, \&subplan ], [ 2, \&recursive ], [ 6, \&stored ], [ 3, \&copied ], [ 7, \&aggregated ],
 	[ 4, \&function ], [ 4, \&changed ], [ 4, \&indexed ], [ 6, \&nested ]);
 
