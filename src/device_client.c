@@ -16,14 +16,18 @@
  *
  * Nothing that arrives is believed: chunk numbers, counts and row numbers are
  * checked before they are used, so that whatever a device or gpusortd does
- * costs at most this job.
+ * costs at most this job.  What is in the ring may change at any time, so it is
+ * copied before it is checked; and the ring must not become shorter, which would
+ * be a signal.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -295,9 +299,36 @@ end_texts(Message *message)
 }
 
 /*
- * Receives a message if one has come.  A descriptor passed along with it is
- * stored in *descriptor, which must be -1 before.  *received tells whether
- * there was a message; the result is false if the connection is lost.
+ * The descriptor passed along with a message, or -1; others, if there are any,
+ * are closed.
+ */
+static int
+take_descriptor(struct msghdr *envelope)
+{
+	int			taken = -1;
+
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(envelope); header != NULL;
+		 header = CMSG_NXTHDR(envelope, header))
+	{
+		if (header->cmsg_level != SOL_SOCKET ||
+			header->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (Size at = CMSG_LEN(0); at + sizeof(int) <= header->cmsg_len;
+			 at += sizeof(int))
+		{
+			if (taken >= 0)
+				close(taken);
+			memcpy(&taken, (char *) header + at, sizeof(int));
+		}
+	}
+	return taken;
+}
+
+/*
+ * Receives a message if one has come.  A descriptor passed along with
+ * MSG_WELCOME is stored in *descriptor, which must be -1 before, unless it is
+ * NULL, where none is expected.  *received tells whether there was a message;
+ * the result is false if the connection is lost.
  */
 static bool
 try_receive_message(DeviceClient *client, Message *message, int *descriptor,
@@ -311,6 +342,7 @@ try_receive_message(DeviceClient *client, Message *message, int *descriptor,
 	struct iovec part = {message, sizeof(Message)};
 	struct msghdr envelope = {0};
 	ssize_t		length;
+	int			passed;
 
 	envelope.msg_iov = &part;
 	envelope.msg_iovlen = 1;
@@ -327,13 +359,12 @@ try_receive_message(DeviceClient *client, Message *message, int *descriptor,
 	if (length == 0)
 		return fail(client, "gpusortd closed the connection");
 
-	for (struct cmsghdr *header = CMSG_FIRSTHDR(&envelope); header != NULL;
-		 header = CMSG_NXTHDR(&envelope, header))
-	{
-		if (header->cmsg_level == SOL_SOCKET &&
-			header->cmsg_type == SCM_RIGHTS)
-			memcpy(descriptor, CMSG_DATA(header), sizeof(int));
-	}
+	passed = take_descriptor(&envelope);
+	if (descriptor != NULL && length == sizeof(Message) &&
+		message->kind == MSG_WELCOME)
+		*descriptor = passed;
+	else if (passed >= 0)
+		close(passed);
 	if (length != sizeof(Message))
 		return fail(client, VERSIONS_DIFFER);
 	end_texts(message);
@@ -421,6 +452,17 @@ connect_client(bool is_brief)
 	return client;
 }
 
+/* Has the memory of a ring so many bytes, for good? */
+static bool
+is_ring(int descriptor, Size bytes)
+{
+	struct stat status;
+	int			seals = fcntl(descriptor, F_GET_SEALS);
+
+	return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 &&
+		fstat(descriptor, &status) == 0 && status.st_size >= bytes;
+}
+
 /* Maps the ring that came with MSG_WELCOME. */
 static bool
 map_ring(DeviceClient *client, uint32 nchunks, int descriptor)
@@ -430,8 +472,10 @@ map_ring(DeviceClient *client, uint32 nchunks, int descriptor)
 	/* that of the job before */
 	if (client->ring != NULL && nchunks == client->nchunks)
 		return true;
-	if (nchunks == 0 || descriptor < 0)
+	if (client->ring != NULL || nchunks == 0 || descriptor < 0)
 		return fail_unexpected(client);
+	if (!is_ring(descriptor, (Size) nchunks * CHUNK_BYTES))
+		return fail(client, "gpusortd sent staging memory that may be too short");
 	ring = mmap(NULL, (Size) nchunks * CHUNK_BYTES, PROT_READ | PROT_WRITE,
 				MAP_SHARED, descriptor, 0);
 	if (ring == MAP_FAILED)
@@ -570,19 +614,18 @@ device_client_next_batch(DeviceClient *client, KeyBatch *batch)
 {
 	char	   *chunk = client->ring + (Size) client->chunk * CHUNK_BYTES;
 	Message		message;
-	int			descriptor = -1;
 	bool		received = true;
 
 	/* all that has come is looked at, so that a failure is soon known */
 	while (received)
 	{
-		if (!try_receive_message(client, &message, &descriptor, &received) ||
+		if (!try_receive_message(client, &message, NULL, &received) ||
 			(received && !take_back_chunk(client, &message)))
 			return false;
 	}
 	while (!client->chunk_is_ours[client->chunk])
 	{
-		if (!receive_message(client, &message, &descriptor, 0) ||
+		if (!receive_message(client, &message, NULL, 0) ||
 			!take_back_chunk(client, &message))
 			return false;
 	}
@@ -624,11 +667,9 @@ device_client_push(DeviceClient *client, const KeyBatch *batch)
 static bool
 receive_after_keys(DeviceClient *client, Message *message, uint64 same_here)
 {
-	int			descriptor = -1;
-
 	do
 	{
-		if (!receive_message(client, message, &descriptor, same_here))
+		if (!receive_message(client, message, NULL, same_here))
 			return false;
 	} while (message->kind == MSG_KEYS_TAKEN);
 	return true;
@@ -675,33 +716,31 @@ are_rows(const uint32 *order, uint32 count, uint64 nrows)
 	return count == 0 || highest < nrows;
 }
 
-const uint32 *
-device_client_order_part(DeviceClient *client, uint32 *count)
+bool
+device_client_order_part(DeviceClient *client, uint32 *part, uint32 *count)
 {
 	Message		message;
-	const uint32 *part;
 
+	*count = 0;
 	if (!give_back_order(client) || !receive_after_keys(client, &message, 0))
-		return NULL;
-	client->part_chunk = message.u.order.chunk;
-	*count = message.u.order.count;
+		return false;
 	if (message.kind != MSG_ORDER ||
 		message.u.order.chunk >= client->nchunks ||
-		*count > CHUNK_BYTES / sizeof(uint32) ||
-		*count > client->nrows - client->nordered)
-	{
-		(void) fail_unexpected(client);
-		return NULL;
-	}
-	part = (const uint32 *) (client->ring +
-							 (Size) message.u.order.chunk * CHUNK_BYTES);
+		message.u.order.count == 0 ||
+		message.u.order.count > ORDER_PART_ENTRIES ||
+		message.u.order.count > client->nrows - client->nordered)
+		return fail_unexpected(client);
+	client->part_chunk = message.u.order.chunk;
+	*count = message.u.order.count;
+
+	/* what is in the ring may change at any time */
+	memcpy(part,
+		   client->ring + (Size) message.u.order.chunk * CHUNK_BYTES,
+		   *count * sizeof(uint32));
 	if (!are_rows(part, *count, client->nrows))
-	{
-		(void) fail(client, "gpusortd sent an order with impossible row numbers");
-		return NULL;
-	}
+		return fail(client, "gpusortd sent an order with impossible row numbers");
 	client->nordered += *count;
-	return part;
+	return true;
 }
 
 /* Receives the answers to MSG_LIST_DEVICES. */
@@ -709,7 +748,6 @@ static bool
 receive_devices(DeviceClient *client, List **devices)
 {
 	Message		message = {.kind = MSG_LIST_DEVICES};
-	int			descriptor = -1;
 
 	if (!send_message(client, &message))
 		return false;
@@ -717,7 +755,7 @@ receive_devices(DeviceClient *client, List **devices)
 	{
 		Message    *device;
 
-		if (!receive_message(client, &message, &descriptor, 0))
+		if (!receive_message(client, &message, NULL, 0))
 			return false;
 		if (message.kind == MSG_END_OF_LIST)
 			return true;

@@ -82,12 +82,17 @@ extern bool device_client_push(DeviceClient *client, const KeyBatch *batch);
 extern bool device_client_run(DeviceClient *client, uint64 nrows,
 							  uint64 *sort_microseconds);
 
+/* Entries of the order that come at a time, at the most. */
+#define ORDER_PART_ENTRIES	(CHUNK_BYTES / sizeof(uint32))
+
 /*
- * After that, until there were all rows: the next so many entries of the order,
- * which are valid until the next call; NULL if gpusortd is lost.
+ * After that, until there were all rows: copies the next so many entries of the
+ * order, for all of which or ORDER_PART_ENTRIES there is room.  Each is the
+ * number of a row, but the same may have come before.  False if gpusortd is
+ * lost.
  */
-extern const uint32 *device_client_order_part(DeviceClient *client,
-											  uint32 *count);
+extern bool device_client_order_part(DeviceClient *client, uint32 *part,
+									 uint32 *count);
 
 /* Why the last call failed. */
 extern DeviceFailure device_client_failure(const DeviceClient *client);

@@ -10,7 +10,8 @@
  * rows than memory, with all but the pages (parallel_collect.c).
  *
  * Should the keys turn out to be of no use, what has been collected is dropped,
- * and core builds the index as ever.
+ * and core builds the index as ever.  Should a device have made a wrong order,
+ * all begins once more without it.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,6 +19,7 @@
 
 #include "access/nbtree.h"
 #include "catalog/index.h"
+#include "catalog/storage.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "utils/backend_progress.h"
@@ -48,6 +50,8 @@ typedef struct IndexLoad
 	IndexInfo  *info;
 	Size		limit;			/* bytes for all of it */
 	double		expected_rows;
+	bool		host_only;		/* a device has made a wrong order before */
+	bool		out_of_order;	/* rows have turned out to be */
 	double		heap_tuples;	/* that the scan has seen */
 
 	IndexSort  *sort;
@@ -135,7 +139,8 @@ static void
 begin_sort(IndexLoad *load, Size limit, double expected_rows)
 {
 	load->sort = index_sort_begin(load->index, load->info->ii_Unique, limit,
-								  load->limit, expected_rows);
+								  load->limit, expected_rows,
+								  load->host_only);
 }
 
 /* Starts workers, for all of whom the limit is, or for each. */
@@ -145,7 +150,7 @@ begin_parallel(IndexLoad *load, Size limit, bool separately,
 {
 	load->parallel = parallel_collect_begin(load->heap, load->index,
 											load->info, limit, separately,
-											expected_rows);
+											load->host_only, expected_rows);
 	return load->parallel != NULL;
 }
 
@@ -221,8 +226,11 @@ find_stored_rows(const OrderedRows *rows, uint64 position, uint32 nrows,
 	}
 }
 
-/* Writes all rows in their order, in this process alone. */
-static void
+/*
+ * Writes all rows in their order, in this process alone; false if they are not
+ * in order.
+ */
+static bool
 write_alone(const IndexLoad *load, const LeafDefinition *definition,
 			TreeWriter *writer)
 {
@@ -256,16 +264,18 @@ write_alone(const IndexLoad *load, const LeafDefinition *definition,
 			elog(ERROR, "gpusort: rows are missing from sorted runs");
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
 									 position);
-		leaf_maker_take(maker, position, nrows);
+		if (!leaf_maker_take(maker, position, nrows))
+			return false;
 		npages = leaf_maker_lay_out(maker, pending);
 		for (uint32 page = 0; page < npages; page++)
 			(void) leaf_maker_fill(maker, page, tree_writer_next_leaf(writer));
 		position += nrows;
 	}
+	return true;
 }
 
-/* Writes all rows in their order. */
-static void
+/* Writes all rows in their order; false if they are not in order. */
+static bool
 write_in_order(const IndexLoad *load)
 {
 	const IndexSort *sort = load->sort;
@@ -273,17 +283,22 @@ write_in_order(const IndexLoad *load)
 		.heap = load->heap,
 		.index = load->index,
 		.unique = load->info->ii_Unique,
-		.nulls_not_distinct = load->info->ii_NullsNotDistinct
+		.nulls_not_distinct = load->info->ii_NullsNotDistinct,
+		.unproved = index_sort_is_unproved(sort)
 	};
 	TreeWriter *writer = tree_writer_begin(load->heap, load->index);
-
 	/* rows of workers that sorted for themselves are not shared */
-	if (load->parallel == NULL || load->others != NULL ||
-		!parallel_collect_write(load->parallel, &definition, sort->rows,
-								sort->order, load->limit, writer))
-		write_alone(load, &definition, writer);
+	bool		together = load->parallel != NULL && load->others == NULL &&
+		parallel_collect_share(load->parallel, sort->order, load->limit);
+
+	if (!(together ?
+		  parallel_collect_write(load->parallel, &definition, sort->rows,
+								 writer) :
+		  write_alone(load, &definition, writer)))
+		return false;
 	tree_writer_finish(writer);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, sort->nrows);
+	return true;
 }
 
 /* Tells those who watch that all rows have come and are being sorted. */
@@ -320,14 +335,15 @@ sort_rows(IndexLoad *load)
 	return sorted;
 }
 
-/* Writes the index. */
-static void
+/* Writes the index; false if the rows are not in order. */
+static bool
 write_index(IndexLoad *load)
 {
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_LEAF_LOAD);
-	write_in_order(load);
+	load->out_of_order = !write_in_order(load);
 	take_time(&load->since, &load->write_microseconds);
+	return !load->out_of_order;
 }
 
 /* Adds a build to the server's statistics. */
@@ -364,11 +380,63 @@ build(IndexLoad *load)
 								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
 	collect_rows(load);
 	take_time(&load->since, &load->collect_microseconds);
-	if (!sort_rows(load))
+	if (!sort_rows(load) || !write_index(load))
 		return false;
-	write_index(load);
 	count_build(load);
 	return true;
+}
+
+/* Builds the index, and frees all that took; false as build(). */
+static bool
+build_once(IndexLoad *load, IndexBuildResult *result)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(caller_context,
+												  "gpusort index build",
+												  ALLOCSET_SMALL_SIZES);
+	bool		built;
+
+	MemoryContextSwitchTo(context);
+	built = build(load);
+	result->heap_tuples = load->heap_tuples;
+	result->index_tuples = load->sort->nrows;
+	drop_rows(load);
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextDelete(context);
+	return built;
+}
+
+/*
+ * Empties the index, in which there may be pages of rows that have turned out
+ * to be out of order.
+ */
+static void
+empty_index(const IndexLoad *load)
+{
+	if (RelationGetNumberOfBlocks(load->index) > 0)
+		RelationTruncate(load->index, 0);
+}
+
+/*
+ * The same without a device, if that has made a wrong order.  What can be wrong
+ * with it otherwise has been seen before (sort_job.c).
+ */
+static bool
+build_without_device(IndexLoad *load, IndexBuildResult *result)
+{
+	IndexLoad	again = {
+		.heap = load->heap,
+		.index = load->index,
+		.info = load->info,
+		.limit = load->limit,
+		.expected_rows = load->expected_rows,
+		.host_only = true
+	};
+
+	empty_index(load);
+	sort_job_report_wrong_order();
+	*load = again;
+	return build_once(load, result);
 }
 
 IndexBuildResult *
@@ -382,8 +450,6 @@ index_load_build(Relation heap, Relation index, IndexInfo *info,
 		.limit = gpusort_index_memory_limit(),
 		.expected_rows = expected_rows
 	};
-	MemoryContext caller_context = CurrentMemoryContext;
-	MemoryContext context;
 	IndexBuildResult *result;
 	bool		built;
 
@@ -392,15 +458,9 @@ index_load_build(Relation heap, Relation index, IndexInfo *info,
 		return btbuild(heap, index, info);
 
 	result = palloc(sizeof(IndexBuildResult));
-	context = AllocSetContextCreate(caller_context, "gpusort index build",
-									ALLOCSET_SMALL_SIZES);
-	MemoryContextSwitchTo(context);
-	built = build(&load);
-	result->heap_tuples = load.heap_tuples;
-	result->index_tuples = load.sort->nrows;
-	drop_rows(&load);
-	MemoryContextSwitchTo(caller_context);
-	MemoryContextDelete(context);
+	built = build_once(&load, result);
+	if (!built && load.out_of_order)
+		built = build_without_device(&load, result);
 	if (!built)
 	{
 		shared_count(STAT_INDEXES_NATIVE, 1);

@@ -42,7 +42,7 @@ bytes_for_runs(Size limit)
 
 IndexSort *
 index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
-				 double expected_rows)
+				 double expected_rows, bool host_only)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpusort index build",
@@ -62,6 +62,8 @@ index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
 								  index_row_column, sort->rows->columns,
 								  sort->rows->ncolumns,
 								  Min(expected_rows, limit / LEAST_ROW_BYTES));
+	if (host_only)
+		row_order_leave_device(sort->order);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
@@ -279,6 +281,13 @@ index_sort_perform(IndexSort *sort, SharedRuns *others)
 		row_order_drop_keys(sort->order);
 	MemoryContextSwitchTo(caller_context);
 	return !sort->failed;
+}
+
+bool
+index_sort_is_unproved(const IndexSort *sort)
+{
+	return sort->on_device ||
+		(sort->runs != NULL && sorted_runs_ordered(sort->runs));
 }
 
 bool

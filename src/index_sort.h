@@ -42,11 +42,12 @@ extern double index_sort_least_memory(double rows);
 
 /*
  * Begins a sort of an index's rows, of which so many bytes are held in memory,
- * or if there are more, so many while they are merged.  Allocates in a memory
- * context that is a child of the current one.
+ * or if there are more, so many while they are merged.  With host_only no device
+ * is asked.  Allocates in a memory context that is a child of the current one.
  */
 extern IndexSort *index_sort_begin(Relation index, bool unique, Size limit,
-								   Size limit_of_merge, double expected_rows);
+								   Size limit_of_merge, double expected_rows,
+								   bool host_only);
 
 /* An IndexBuildCallback: takes a row.  The state is the IndexSort. */
 extern void index_sort_put(Relation index, ItemPointer tid, Datum *values,
@@ -57,6 +58,9 @@ extern void index_sort_put(Relation index, ItemPointer tid, Datum *values,
  * with those of others if they have written any.  False if keys are of no use.
  */
 extern bool index_sort_perform(IndexSort *sort, SharedRuns *others);
+
+/* After that: has a device had a hand in the order? */
+extern bool index_sort_is_unproved(const IndexSort *sort);
 
 /* Instead of that, where runs go to another process: writes the last one. */
 extern bool index_sort_write_last_run(IndexSort *sort);

@@ -117,7 +117,8 @@ leaf_maker_begin(const LeafDefinition *definition, const IndexRows *index_rows,
 	maker->rows = rows;
 	maker->check = order_check_begin(definition->heap, index, index_rows,
 									 definition->unique,
-									 definition->nulls_not_distinct);
+									 definition->nulls_not_distinct,
+									 definition->unproved);
 	maker->insertion_key = _bt_mkscankey(index, NULL);
 	/* only known to _bt_mkscankey() when there is an index already */
 	maker->insertion_key->allequalimage = _bt_allequalimage(index, false);
@@ -147,7 +148,7 @@ rows_equal(const LeafMaker *maker, const IndexRow *a, const IndexRow *b)
 							index_row_tuple(b)) > maker->nkeys;
 }
 
-void
+bool
 leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows)
 {
 	const IndexRow **found = maker->found + LEAF_MAX_PENDING;
@@ -178,8 +179,11 @@ leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows)
 		if (maker->deduplicate)
 			previous = row;
 	}
-	maker->duplicate = order_check_rows(maker->check, maker->rows, position,
-										found, nrows);
+	if (!order_check_rows(maker->check, maker->rows, position, found, nrows))
+		return false;
+	maker->duplicate = order_check_duplicate(maker->check, maker->rows,
+											 position, found, nrows);
+	return true;
 }
 
 /* The end of the rows at hand. */

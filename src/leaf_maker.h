@@ -36,6 +36,7 @@ typedef struct LeafDefinition
 	Relation	index;
 	bool		unique;
 	bool		nulls_not_distinct;
+	bool		unproved;		/* whether the rows are in order */
 } LeafDefinition;
 
 /* How many rows are best taken at a time. */
@@ -52,9 +53,9 @@ extern LeafMaker *leaf_maker_begin(const LeafDefinition *definition,
 
 /*
  * Takes the chunk of rows that begins at this position: checks and measures
- * them.
+ * them.  False if they are not in order.
  */
-extern void leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows);
+extern bool leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows);
 
 /*
  * Finds which rows each page has, of those that are pending from the chunks

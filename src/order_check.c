@@ -8,26 +8,58 @@
  * will use the index.  Equal keys are neighbours in the order, or have dead
  * rows between them whose keys are equal too.
  *
+ * An order that gpusortd has had a hand in is not believed.  That it has every
+ * row once is known (sort_job.c, run_order.c).  That it is in order is seen
+ * here, where the rows are in the cache anyway, by comparing each with the one
+ * ahead of it.  If the leading column is a word, or sorts by its bytes, its
+ * values are compared.  Otherwise the keys are made again, which takes less
+ * than the types' own comparators; these are only asked where keys are equal
+ * and not exact.  Doubtful keys need neither: by then the comparators have
+ * looked at all rows of an order (row_compare.c), or have merged them.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/genam.h"
 #include "access/nbtree.h"
+#include "executor/executor.h"
 
+#include "key_encoders.h"
 #include "order_check.h"
 #include "row_compare.h"
 #include "settings.h"
+
+/* How rows are compared with the one ahead of each. */
+typedef enum NeighbourCheck
+{
+	CHECK_NOTHING,
+	CHECK_VALUES,
+	CHECK_KEYS
+} NeighbourCheck;
+
+typedef struct RowKey
+{
+	int			nwords;
+	uint64_t	words[KEY_MAX_WORDS];
+} RowKey;
 
 struct OrderCheck
 {
 	Relation	heap;
 	Relation	index;
 	TupleDesc	descriptor;		/* of rows */
+	bool		unique;
 	bool		nulls_not_distinct;
 	bool		equal_images;	/* keys are equal only if their bytes are */
-	RowComparator *keys;		/* NULL unless the index is unique */
-	RowComparator *columns;		/* keys and places; NULL: no verification */
+	RowComparator *columns;		/* compares key columns */
+
+	/* of neighbours */
+	NeighbourCheck neighbours;
+	SortKeys   *keys;			/* made of what is in the slot */
+	TupleTableSlot *slot;
+	RowKey		previous_key;
+	RowKey		key;
 
 	/* of a unique index: the last live row, if those checked before had one */
 	uint64		live_end;		/* the position behind them */
@@ -35,29 +67,52 @@ struct OrderCheck
 	IndexRow   *live;			/* a copy, with room for any row */
 };
 
+/* Decides how neighbours are compared, and makes what that takes. */
+static void
+prepare_neighbours(OrderCheck *check, const IndexRows *rows)
+{
+	int			ncolumns;
+	/* columns note the form of their keys, which may not be the sort's */
+	SortColumn *columns = index_columns(check->index, &ncolumns);
+	Form_pg_attribute attribute = TupleDescAttr(rows->descriptor, 0);
+
+	check->keys = sort_keys_create(rows->descriptor, columns, ncolumns);
+	if (sort_keys_doubtful(check->keys))
+		return;
+	if (!sort_keys_costly(check->keys) &&
+		(attribute->attbyval || columns[0].encoder->tight.whole != NULL))
+	{
+		check->neighbours = CHECK_VALUES;
+		return;
+	}
+	check->neighbours = CHECK_KEYS;
+	check->slot = MakeSingleTupleTableSlot(rows->descriptor, &TTSOpsVirtual);
+	/* of its columns only those are looked at that are replaced */
+	ExecStoreAllNullTuple(check->slot);
+}
+
 OrderCheck *
 order_check_begin(Relation heap, Relation index, const IndexRows *rows,
-				  bool unique, bool nulls_not_distinct)
+				  bool unique, bool nulls_not_distinct, bool unproved)
 {
 	OrderCheck *check = palloc0(sizeof(OrderCheck));
 
 	check->heap = heap;
 	check->index = index;
 	check->descriptor = rows->descriptor;
+	check->unique = unique;
 	check->nulls_not_distinct = nulls_not_distinct;
+	check->columns =
+		row_comparator_create(rows->descriptor, index_row_column,
+							  rows->columns,
+							  IndexRelationGetNumberOfKeyAttributes(index));
+	if (unproved)
+		prepare_neighbours(check, rows);
 	if (unique)
 	{
-		check->keys =
-			row_comparator_create(rows->descriptor, index_row_column,
-								  rows->columns,
-								  IndexRelationGetNumberOfKeyAttributes(index));
 		check->equal_images = _bt_allequalimage(index, false);
 		check->live = palloc(INDEX_SIZE_MASK + 1);
 	}
-	if (gpusort_verify)
-		check->columns = row_comparator_create(rows->descriptor,
-											   index_row_column, rows->columns,
-											   rows->ncolumns);
 	return check;
 }
 
@@ -125,7 +180,7 @@ live_row_before(OrderCheck *check, const OrderedRows *rows,
 
 		if (!index_row_is_dead(previous))
 			return previous;
-		if (row_compare(check->keys, previous, row) != 0)
+		if (row_compare(check->columns, previous, row) != 0)
 			break;
 	}
 	return NULL;
@@ -156,7 +211,7 @@ find_duplicate(OrderCheck *check, const OrderedRows *rows,
 		if (unlikely(index_row_is_dead(row)))
 			continue;
 		if (previous != NULL && !surely_differ(check, previous, row) &&
-			row_compare(check->keys, previous, row) == 0 &&
+			row_compare(check->columns, previous, row) == 0 &&
 			(check->nulls_not_distinct || !has_null_key(check, row)))
 			return row;
 		previous = row;
@@ -165,17 +220,135 @@ find_duplicate(OrderCheck *check, const OrderedRows *rows,
 	return NULL;
 }
 
+/* Compares two rows of which so many leading columns are known to be equal. */
+static int
+compare_rows(const OrderCheck *check, int first, const IndexRow *a,
+			 const IndexRow *b)
+{
+	int			result = row_compare_from(check->columns, first, a, b);
+
+	return result != 0 ? result :
+		ItemPointerCompare((ItemPointer) &a->place, (ItemPointer) &b->place);
+}
+
+/* Are the rows in order, by their values? */
+static bool
+are_values_in_order(OrderCheck *check, const IndexRow *previous,
+					const IndexRow *const *found, uint32 nrows)
+{
+	SortSupport support = &check->columns->columns[0];
+	Datum		previous_value = (Datum) 0;
+	bool		previous_isnull = false;
+
+	if (previous != NULL)
+		previous_value = index_row_column(previous, 1, check->descriptor,
+										  &previous_isnull);
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		const IndexRow *row = found[i];
+		bool		isnull;
+		Datum		value = index_row_column(row, 1, check->descriptor,
+											 &isnull);
+
+		if (likely(previous != NULL))
+		{
+			int			result = ApplySortComparator(previous_value,
+													 previous_isnull, value,
+													 isnull, support);
+
+			if (result == 0)
+				result = compare_rows(check, 1, previous, row);
+			if (unlikely(result > 0))
+				return false;
+		}
+		previous = row;
+		previous_value = value;
+		previous_isnull = isnull;
+	}
+	return true;
+}
+
+/* Makes a row's key; false if it does not fit those before. */
+static bool
+make_key(const OrderCheck *check, const IndexRow *row, RowKey *key)
+{
+	const SortKeys *keys = check->keys;
+	TupleTableSlot *slot = check->slot;
+
+	for (int i = 0; i < keys->nencoded; i++)
+	{
+		AttrNumber	attno = keys->columns[i].attno;
+
+		slot->tts_values[attno - 1] =
+			index_row_column(row, attno, check->descriptor,
+							 &slot->tts_isnull[attno - 1]);
+	}
+	key->nwords = sort_keys_encode(check->keys, slot, key->words);
+	return key->nwords > 0;
+}
+
+/* Makes a row's key, and if need be that of the row ahead of it once more. */
 static void
-verify_order(const OrderCheck *check, const OrderedRows *rows,
+make_keys(OrderCheck *check, const IndexRow *previous, const IndexRow *row)
+{
+	while (unlikely(!make_key(check, row, &check->key)))
+	{
+		do
+			sort_keys_loosen(check->keys);
+		while (previous != NULL &&
+			   !make_key(check, previous, &check->previous_key));
+	}
+}
+
+/* Compares a row with the one ahead of it, by their keys. */
+static int
+compare_keys(const OrderCheck *check, const IndexRow *previous,
+			 const IndexRow *row)
+{
+	const RowKey *a = &check->previous_key;
+	const RowKey *b = &check->key;
+
+	/* no key begins another */
+	for (int i = 0; i < Min(a->nwords, b->nwords); i++)
+	{
+		if (a->words[i] != b->words[i])
+			return a->words[i] < b->words[i] ? -1 : 1;
+	}
+	return sort_keys_exact(check->keys) ? 0 :
+		compare_rows(check, 0, previous, row);
+}
+
+/* Are the rows in order, by their keys? */
+static bool
+are_keys_in_order(OrderCheck *check, const IndexRow *previous,
+				  const IndexRow *const *found, uint32 nrows)
+{
+	if (previous != NULL)
+	{
+		make_keys(check, NULL, previous);
+		check->previous_key = check->key;
+	}
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		make_keys(check, previous, found[i]);
+		if (previous != NULL && compare_keys(check, previous, found[i]) > 0)
+			return false;
+		previous = found[i];
+		check->previous_key.nwords = check->key.nwords;
+		memcpy(check->previous_key.words, check->key.words,
+			   check->key.nwords * sizeof(uint64_t));
+	}
+	return true;
+}
+
+static void
+verify_order(const OrderCheck *check, const IndexRow *previous,
 			 uint64 position, const IndexRow *const *found, uint32 nrows)
 {
-	const IndexRow *previous = position > 0 ?
-		ordered_row(rows, position - 1) : NULL;
-
 	for (uint32 i = 0; i < nrows; i++)
 	{
 		if (previous != NULL &&
-			row_compare(check->columns, previous, found[i]) > 0)
+			compare_rows(check, 0, previous, found[i]) > 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),
 					 errmsg("gpusort: rows are out of order"),
@@ -185,12 +358,29 @@ verify_order(const OrderCheck *check, const OrderedRows *rows,
 	}
 }
 
-const IndexRow *
+bool
 order_check_rows(OrderCheck *check, const OrderedRows *rows,
 				 uint64 position, const IndexRow *const *found, uint32 nrows)
 {
-	if (check->columns != NULL)
-		verify_order(check, rows, position, found, nrows);
-	return check->keys == NULL ? NULL :
-		find_duplicate(check, rows, position, found, nrows);
+	const IndexRow *previous = position > 0 ?
+		ordered_row(rows, position - 1) : NULL;
+
+	if (check->neighbours == CHECK_VALUES &&
+		!are_values_in_order(check, previous, found, nrows))
+		return false;
+	if (check->neighbours == CHECK_KEYS &&
+		!are_keys_in_order(check, previous, found, nrows))
+		return false;
+	if (gpusort_verify)
+		verify_order(check, previous, position, found, nrows);
+	return true;
+}
+
+const IndexRow *
+order_check_duplicate(OrderCheck *check, const OrderedRows *rows,
+					  uint64 position, const IndexRow *const *found,
+					  uint32 nrows)
+{
+	return check->unique ?
+		find_duplicate(check, rows, position, found, nrows) : NULL;
 }

@@ -15,19 +15,32 @@
 
 typedef struct OrderCheck OrderCheck;
 
-/* Allocates in the current memory context. */
+/*
+ * Whether rows are in order is checked if that is "unproved".  Allocates in the
+ * current memory context.
+ */
 extern OrderCheck *order_check_begin(Relation heap, Relation index,
 									 const IndexRows *rows, bool unique,
-									 bool nulls_not_distinct);
+									 bool nulls_not_distinct, bool unproved);
 
 /*
- * Returns the first of these rows, which are those from the position on, that
- * has the key of a row ahead of it, if the index is unique; NULL if there is
- * none.  Raises an error if they are out of order and gpusort.verify is on.
+ * Does each of these rows, which are those from the position on, come after
+ * the one ahead of it?  If that is not checked, but gpusort.verify is on,
+ * raises an error if not.
  */
-extern const IndexRow *order_check_rows(OrderCheck *check,
-								   const OrderedRows *rows, uint64 position,
-								   const IndexRow *const *found, uint32 nrows);
+extern bool order_check_rows(OrderCheck *check, const OrderedRows *rows,
+							 uint64 position, const IndexRow *const *found,
+							 uint32 nrows);
+
+/*
+ * After that: the first of these rows that has the key of a row ahead of it, if
+ * the index is unique; NULL if there is none.
+ */
+extern const IndexRow *order_check_duplicate(OrderCheck *check,
+											 const OrderedRows *rows,
+											 uint64 position,
+											 const IndexRow *const *found,
+											 uint32 nrows);
 
 /* Raises core's error for such a row. */
 extern void order_check_report_duplicate(const OrderCheck *check,

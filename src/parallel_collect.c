@@ -112,6 +112,7 @@ typedef struct CollectShared
 	uint64		limit;			/* bytes of the area */
 	bool		separately;		/* each participant sorts its rows; */
 	double		expected_rows;	/* then these two are of a participant */
+	bool		host_only;		/* then no device is asked */
 
 	pg_atomic_uint64 bytes;		/* of the area that are in use */
 	pg_atomic_uint32 nblocks;
@@ -130,6 +131,7 @@ typedef struct CollectShared
 	pg_atomic_uint32 phase;
 	ConditionVariable phase_changed;
 	uint64		nrows;			/* when they are written */
+	bool		unproved;		/* whether they are in order */
 	dsa_pointer order;			/* numbers of rows */
 	dsa_pointer places;			/* of rows, by number */
 	WriteShared write;
@@ -490,8 +492,8 @@ find_placed_rows(const OrderedRows *rows, uint64 position, uint32 nrows,
 	}
 }
 
-/* Takes part in making pages. */
-static void
+/* Takes part in making pages; false if rows are not in order. */
+static bool
 write_share(CollectShared *shared, dsa_area *area, const dsa_pointer *blocks,
 			const LeafDefinition *definition, const IndexRows *index_rows,
 			TreeWriter *writer)
@@ -506,8 +508,8 @@ write_share(CollectShared *shared, dsa_area *area, const dsa_pointer *blocks,
 
 	for (uint32 i = 0; i < nblocks; i++)
 		rows.blocks[i] = dsa_get_address(area, blocks[i]);
-	parallel_write_share(&shared->write, area, definition, index_rows,
-						 &rows.rows, writer);
+	return parallel_write_share(&shared->write, area, definition, index_rows,
+								&rows.rows, writer);
 }
 
 /* Tells workers what to do now. */
@@ -555,7 +557,8 @@ sort_separately(CollectShared *shared, dsm_segment *segment,
 {
 	IndexSort  *sort = index_sort_begin(definition->index, shared->unique,
 										shared->limit, shared->limit,
-										shared->expected_rows);
+										shared->expected_rows,
+										shared->host_only);
 	double		heap_tuples;
 
 	SharedFileSetAttach(&shared->runs.files, segment);
@@ -619,8 +622,11 @@ gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
 	ConditionVariableSignal(&shared->deposited);
 
 	if (!shared->separately && wait_for_order(shared))
-		write_share(shared, participant.area, participant.blocks, &definition,
-					participant.rows, NULL);
+	{
+		definition.unproved = shared->unproved;
+		(void) write_share(shared, participant.area, participant.blocks,
+						   &definition, participant.rows, NULL);
+	}
 
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
 						  &wal[ParallelWorkerNumber]);
@@ -695,7 +701,7 @@ make_shared_memory(ParallelCollect *collect, IndexInfo *info, Size limit)
 
 static void
 init_shared(ParallelCollect *collect, const IndexInfo *info, Size limit,
-			bool separately, double expected_rows)
+			bool separately, bool host_only, double expected_rows)
 {
 	CollectShared *shared = collect->shared;
 
@@ -708,6 +714,7 @@ init_shared(ParallelCollect *collect, const IndexInfo *info, Size limit,
 	shared->nulls_not_distinct = info->ii_NullsNotDistinct;
 	shared->limit = limit;
 	shared->separately = separately;
+	shared->host_only = host_only;
 	shared->expected_rows = expected_rows;
 	shared->max_blocks = most_blocks(limit);
 	pg_atomic_init_u64(&shared->bytes, 0);
@@ -738,7 +745,8 @@ end_context(ParallelCollect *collect)
 
 ParallelCollect *
 parallel_collect_begin(Relation heap, Relation index, IndexInfo *info,
-					   Size limit, bool separately, double expected_rows)
+					   Size limit, bool separately, bool host_only,
+					   double expected_rows)
 {
 	ParallelCollect *collect = palloc0(sizeof(ParallelCollect));
 
@@ -755,7 +763,8 @@ parallel_collect_begin(Relation heap, Relation index, IndexInfo *info,
 		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
 	if (make_shared_memory(collect, info, limit))
 	{
-		init_shared(collect, info, limit, separately, expected_rows);
+		init_shared(collect, info, limit, separately, host_only,
+					expected_rows);
 		LaunchParallelWorkers(collect->context);
 		if (collect->context->nworkers_launched > 0)
 			return collect;
@@ -909,19 +918,21 @@ share_order(ParallelCollect *collect, const RowOrder *order, Size limit)
 }
 
 bool
+parallel_collect_share(ParallelCollect *collect, const RowOrder *order,
+					   Size limit)
+{
+	return order->store->nrows > 0 && share_order(collect, order, limit);
+}
+
+bool
 parallel_collect_write(ParallelCollect *collect,
 					   const LeafDefinition *definition,
-					   const IndexRows *index_rows, const RowOrder *order,
-					   Size limit, TreeWriter *writer)
+					   const IndexRows *index_rows, TreeWriter *writer)
 {
-	CollectShared *shared = collect->shared;
-
-	if (order->store->nrows == 0 || !share_order(collect, order, limit))
-		return false;
-	begin_phase(shared, PHASE_WRITE);
-	write_share(shared, collect->area, collect->blocks, definition, index_rows,
-				writer);
-	return true;
+	collect->shared->unproved = definition->unproved;
+	begin_phase(collect->shared, PHASE_WRITE);
+	return write_share(collect->shared, collect->area, collect->blocks,
+					   definition, index_rows, writer);
 }
 
 uint64

@@ -24,12 +24,13 @@ typedef struct ParallelCollect ParallelCollect;
 /*
  * Enters parallel mode and starts the workers that core has planned for the
  * build; NULL if not a single one can be had.  All of them may take so many
- * bytes; or if they are to sort separately, each, with so many rows.  Allocates
- * in the current memory context.
+ * bytes; or if they are to sort separately, each, with so many rows, and with
+ * host_only without a device.  Allocates in the current memory context.
  */
 extern ParallelCollect *parallel_collect_begin(Relation heap, Relation index,
 											   IndexInfo *info, Size limit,
 											   bool separately,
+											   bool host_only,
 											   double expected_rows);
 
 /*
@@ -50,14 +51,19 @@ extern SharedRuns *parallel_collect_separately(ParallelCollect *collect,
 											   double *heap_tuples);
 
 /*
- * Makes the leaves of the index together with the workers, and writes them.
- * False, and nothing is written, if there is no room within the limit for what
- * that takes.
+ * Readies the rows, which are in the order's store, for all to make leaves of
+ * them.  False if there is no room within the limit for what that takes.
+ */
+extern bool parallel_collect_share(ParallelCollect *collect,
+								   const RowOrder *order, Size limit);
+
+/*
+ * After that: makes the leaves of the index together with the workers, and
+ * writes them.  False if the rows turn out not to be in order.
  */
 extern bool parallel_collect_write(ParallelCollect *collect,
 								   const LeafDefinition *definition,
 								   const IndexRows *index_rows,
-								   const RowOrder *order, Size limit,
 								   TreeWriter *writer);
 
 /* How many leaves workers have made. */

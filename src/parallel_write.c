@@ -53,6 +53,7 @@ parallel_write_init(WriteShared *shared)
 	pg_atomic_init_u32(&shared->turn, 0);
 	pg_atomic_init_u32(&shared->nwritten, 0);
 	pg_atomic_init_u32(&shared->worker_pages, 0);
+	pg_atomic_init_u32(&shared->in_vain, 0);
 	shared->pending.nrows = 0;
 	shared->npages = 0;
 	ConditionVariableInit(&shared->turn_passed);
@@ -78,6 +79,12 @@ static inline bool
 all_laid_out(WriteShared *shared)
 {
 	return pg_atomic_read_u32(&shared->turn) == shared->nchunks;
+}
+
+static inline bool
+is_in_vain(WriteShared *shared)
+{
+	return pg_atomic_read_u32(&shared->in_vain) != 0;
 }
 
 static inline char *
@@ -128,6 +135,17 @@ write_pages(Participant *leader)
 	return true;
 }
 
+/* Has all participants end, as the rows are not in order. */
+static void
+end_in_vain(WriteShared *shared)
+{
+	pg_atomic_write_u32(&shared->in_vain, 1);
+	pg_memory_barrier();
+	ConditionVariableBroadcast(&shared->turn_passed);
+	ConditionVariableBroadcast(&shared->slots_freed);
+	ConditionVariableBroadcast(&shared->for_leader);
+}
+
 static void
 wake_leader(Participant *participant)
 {
@@ -162,19 +180,19 @@ is_complete(Participant *leader, uint32 number)
 
 /*
  * Waits for the condition, which is signalled by this variable, or by the
- * leader's, which itself writes while it waits.
+ * leader's, which itself writes while it waits.  False if all is in vain.
  */
-static void
+static bool
 wait_for(Participant *participant, WriteCondition condition, uint32 number,
 		 ConditionVariable *variable)
 {
 	bool		leads = participant->writer != NULL;
 
 	if (condition(participant, number))
-		return;
+		return true;
 	/* it may not have been told of all pages that there are */
 	wake_leader(participant);
-	while (!condition(participant, number))
+	while (!condition(participant, number) && !is_in_vain(participant->shared))
 	{
 		if (leads && write_pages(participant))
 			continue;
@@ -184,27 +202,30 @@ wait_for(Participant *participant, WriteCondition condition, uint32 number,
 	}
 	ConditionVariableCancelSleep();
 	pg_read_barrier();
+	return !is_in_vain(participant->shared);
 }
 
-/* Lays the chunk out, in its turn; returns the number of its first page. */
-static uint32
-lay_out_chunk(Participant *participant, uint32 chunk, uint32 *npages)
+/* Lays the chunk out, in its turn, from *first_page on; false as wait_for(). */
+static bool
+lay_out_chunk(Participant *participant, uint32 chunk, uint32 *first_page,
+			  uint32 *npages)
 {
 	WriteShared *shared = participant->shared;
-	uint32		first_page;
 
-	wait_for(participant, has_turn, chunk, &shared->turn_passed);
-	first_page = shared->npages;
+	if (!wait_for(participant, has_turn, chunk, &shared->turn_passed))
+		return false;
+	*first_page = shared->npages;
 	*npages = leaf_maker_lay_out(participant->maker, &shared->pending);
 	shared->npages += *npages;
 	pg_memory_barrier();
 	pg_atomic_write_u32(&shared->turn, chunk + 1);
 	ConditionVariableBroadcast(&shared->turn_passed);
 	wake_leader(participant);
-	return first_page;
+	return true;
 }
 
-static void
+/* Fills the pages of a chunk; false as wait_for(). */
+static bool
 fill_pages(Participant *participant, uint32 first_page, uint32 npages)
 {
 	WriteShared *shared = participant->shared;
@@ -215,7 +236,8 @@ fill_pages(Participant *participant, uint32 first_page, uint32 npages)
 		uint32		number = page % shared->nslots;
 		LeafSlot   *slot = &participant->slots[number];
 
-		wait_for(participant, has_slot, page, &shared->slots_freed);
+		if (!wait_for(participant, has_slot, page, &shared->slots_freed))
+			return false;
 		slot->nrows = leaf_maker_fill(participant->maker, i,
 									  slot_page(participant, number));
 		pg_write_barrier();
@@ -226,9 +248,13 @@ fill_pages(Participant *participant, uint32 first_page, uint32 npages)
 	wake_leader(participant);
 	if (participant->writer == NULL)
 		pg_atomic_fetch_add_u32(&shared->worker_pages, npages);
+	return true;
 }
 
-/* Takes a chunk and makes its pages; false if there is none left. */
+/*
+ * Takes a chunk and makes its pages; false if there is none left, or all is in
+ * vain.
+ */
 static bool
 make_chunk(Participant *participant)
 {
@@ -240,14 +266,18 @@ make_chunk(Participant *participant)
 
 	if (chunk >= shared->nchunks)
 		return false;
-	leaf_maker_take(participant->maker, position,
-					Min(shared->chunk_rows, participant->nrows - position));
-	first_page = lay_out_chunk(participant, chunk, &npages);
-	fill_pages(participant, first_page, npages);
-	return true;
+	if (!leaf_maker_take(participant->maker, position,
+						 Min(shared->chunk_rows,
+							 participant->nrows - position)))
+	{
+		end_in_vain(shared);
+		return false;
+	}
+	return lay_out_chunk(participant, chunk, &first_page, &npages) &&
+		fill_pages(participant, first_page, npages);
 }
 
-void
+bool
 parallel_write_share(WriteShared *shared, dsa_area *area,
 					 const LeafDefinition *definition,
 					 const IndexRows *index_rows, const OrderedRows *rows,
@@ -267,12 +297,12 @@ parallel_write_share(WriteShared *shared, dsa_area *area,
 	{
 		while (make_chunk(&participant))
 			;
-		return;
+		return !is_in_vain(shared);
 	}
 	for (;;)
 	{
 		if (!write_pages(&participant) && !make_chunk(&participant))
 			break;
 	}
-	wait_for(&participant, is_complete, 0, NULL);
+	return wait_for(&participant, is_complete, 0, NULL);
 }

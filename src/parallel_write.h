@@ -36,6 +36,7 @@ typedef struct WriteShared
 	pg_atomic_uint32 turn;		/* the chunk that may be laid out */
 	pg_atomic_uint32 nwritten;	/* pages that have left the ring */
 	pg_atomic_uint32 worker_pages;	/* that workers have filled */
+	pg_atomic_uint32 in_vain;	/* rows are out of order: all may end */
 
 	/* for the participant whose turn it is; for all when all have had theirs */
 	PendingRows pending;
@@ -59,9 +60,10 @@ extern void parallel_write_plan(WriteShared *shared, uint64 nrows,
 
 /*
  * Makes pages together with the other participants.  "rows" are the same for
- * all; the leader has a writer, and gets all pages into it.
+ * all; the leader has a writer, and gets all pages into it.  False if rows turn
+ * out not to be in order; then some pages may have been written.
  */
-extern void parallel_write_share(WriteShared *shared, dsa_area *area,
+extern bool parallel_write_share(WriteShared *shared, dsa_area *area,
 								 const LeafDefinition *definition,
 								 const IndexRows *index_rows,
 								 const OrderedRows *rows, TreeWriter *writer);

@@ -65,7 +65,14 @@ minimal_tuple_column(const void *row, AttrNumber attno, TupleDesc descriptor,
 int
 row_compare(const RowComparator *comparator, const void *a, const void *b)
 {
-	for (int i = 0; i < comparator->ncolumns; i++)
+	return row_compare_from(comparator, 0, a, b);
+}
+
+int
+row_compare_from(const RowComparator *comparator, int first,
+				 const void *a, const void *b)
+{
+	for (int i = first; i < comparator->ncolumns; i++)
 	{
 		SortSupport support = &comparator->columns[i];
 		bool		null_a;
@@ -153,7 +160,8 @@ row_settle_ties(const RowComparator *comparator, const RowStore *store,
 			order[end] = ORDER_ROW(order[end]);
 			end++;
 		}
-		if (end - start > 1 && !exact)
+		/* where keys are doubtful, so are the marks */
+		if (end - start > 1 && (!exact || doubtful))
 			sort_run(order + start, end - start, &context);
 		if (doubtful && start > 0)
 		{

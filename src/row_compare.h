@@ -39,6 +39,10 @@ extern RowComparator *row_comparator_create(TupleDesc descriptor,
 extern int	row_compare(const RowComparator *comparator,
 						const void *a, const void *b);
 
+/* The same if so many leading columns are known to be equal. */
+extern int	row_compare_from(const RowComparator *comparator, int first,
+							 const void *a, const void *b);
+
 /*
  * Sorts the rows of every run of entries with equal keys, unless the keys are
  * exact, and removes the marks of ties from the order.  If the keys are

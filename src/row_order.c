@@ -50,6 +50,13 @@ row_order_begin(const RowStore *store, TupleDesc descriptor,
 	return order;
 }
 
+void
+row_order_leave_device(RowOrder *order)
+{
+	order->host_only = true;
+	order->job->host_only = true;
+}
+
 bool
 row_order_share(RowOrder *order)
 {

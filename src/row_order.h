@@ -73,6 +73,9 @@ extern RowOrder *row_order_begin(const RowStore *store, TupleDesc descriptor,
  */
 extern bool row_order_share(RowOrder *order);
 
+/* Right after row_order_begin(): no device is asked. */
+extern void row_order_leave_device(RowOrder *order);
+
 /*
  * Takes the row that came to the store last, and makes its key; the slot has
  * the same row.

@@ -212,22 +212,23 @@ fetch_order(RunOrder *order)
 	uint64		have = 0;
 	int			shift;
 	uint16	   *parts = find_parts(order, &shift);
+	uint32	   *rows = palloc(Min(nrows, ORDER_PART_ENTRIES) * sizeof(uint32));
+	uint32		count;
 
-	while (have < nrows)
+	while (have < nrows && sort_job_order_part(order->job, rows, &count))
 	{
-		uint32		count;
-		const uint32 *rows = sort_job_order_part(order->job, &count);
-
-		if (rows == NULL)
-			break;
 		write_runs_of(order, parts, shift, rows, count);
 		have += count;
 	}
+	pfree(rows);
 	pfree(parts);
 	return have == nrows;
 }
 
-/* Has the order every row of each run? */
+/*
+ * Has the order every row of each run?  So it has if it has as many of each, for
+ * which of them is meant makes no difference: a run is read in turn.
+ */
 static bool
 has_all_rows(const RunOrder *order)
 {

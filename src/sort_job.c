@@ -112,25 +112,14 @@ sort_job_end(SortJob *job)
 }
 
 /*
- * Notes that the device is of no use for this job, and tells who should know.
- * That a device is too small, or in use, is no news unless it was asked for;
- * nor is the end of a job that could do without.
+ * Counts a failure, and tells who should know.  That a device is too small, or in
+ * use, is no news unless it was asked for.
  */
 static void
-report_device_failure(SortJob *job, DeviceFailure failure)
+tell_failure(DeviceFailure failure)
 {
 	int			level = LOG;
 
-	job->host_only = true;
-	job->device_failed = true;
-	job->may_start_over = failure.cause == FAILURE_ELSEWHERE;
-	if (job->long_lived)
-	{
-		ereport(DEBUG1,
-				(errmsg_internal("gpusort: merging without the device: %s",
-								 failure.reason)));
-		return;
-	}
 	if (gpusort_device == DEVICE_CUDA)
 		level = WARNING;
 	else if (failure.cause == FAILURE_FULL)
@@ -143,6 +132,35 @@ report_device_failure(SortJob *job, DeviceFailure failure)
 			 errdetail("%s.", failure.reason)));
 }
 
+/*
+ * Notes that the device is of no use for this job, and tells who should know.
+ * The end of a job that could do without is no news.
+ */
+static void
+report_device_failure(SortJob *job, DeviceFailure failure)
+{
+	job->host_only = true;
+	job->device_failed = true;
+	job->may_start_over = failure.cause == FAILURE_ELSEWHERE;
+	if (job->long_lived)
+	{
+		ereport(DEBUG1,
+				(errmsg_internal("gpusort: merging without the device: %s",
+								 failure.reason)));
+		return;
+	}
+	tell_failure(failure);
+}
+
+void
+sort_job_report_wrong_order(void)
+{
+	static const DeviceFailure wrong = {
+		FAILURE_FAULT, "gpusortd sent an order that is wrong"
+	};
+
+	tell_failure(wrong);
+}
 /* Is it time to ask gpusortd to take the job? */
 static bool
 wants_device(const SortJob *job)
@@ -390,14 +408,61 @@ sort_job_run_on_device(SortJob *job)
 	return true;
 }
 
-const uint32 *
-sort_job_order_part(SortJob *job, uint32 *count)
+bool
+sort_job_order_part(SortJob *job, uint32 *part, uint32 *count)
 {
-	const uint32 *part = device_client_order_part(job->client, count);
+	if (device_client_order_part(job->client, part, count))
+		return true;
+	report_device_failure(job, device_client_failure(job->client));
+	return false;
+}
 
-	if (part == NULL)
-		report_device_failure(job, device_client_failure(job->client));
-	return part;
+/*
+ * Notes the rows of a part of the order, a bit each; false if one has come
+ * before.  So an order of as many entries as there are rows has each of them.
+ */
+static bool
+note_rows(uint64 *seen, const uint32 *part, uint32 count)
+{
+	uint64		twice = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		uint32		row = ORDER_ROW(part[i]);
+		uint64		bit = UINT64CONST(1) << (row % 64);
+
+		twice |= seen[row / 64] & bit;
+		seen[row / 64] |= bit;
+	}
+	return twice == 0;
+}
+
+/* Fetches the order of all rows; false if that cannot be had, or is none. */
+static bool
+fetch_order(SortJob *job, uint32 *order, uint64 nrows)
+{
+	static const DeviceFailure twice = {
+		FAILURE_FAULT, "gpusortd sent an order in which a row comes twice"
+	};
+	Size		seen_bytes = sort_job_seen_bytes(nrows);
+	uint64	   *seen = MemoryContextAllocHuge(CurrentMemoryContext, seen_bytes);
+	uint64		have = 0;
+	uint32		count;
+	bool		good = true;
+
+	memset(seen, 0, seen_bytes);
+	while (good && have < nrows)
+	{
+		good = sort_job_order_part(job, order + have, &count);
+		if (good && !note_rows(seen, order + have, count))
+		{
+			report_device_failure(job, twice);
+			good = false;
+		}
+		have += count;
+	}
+	pfree(seen);
+	return good;
 }
 
 static uint32 *
@@ -406,22 +471,10 @@ run_on_device(SortJob *job)
 	uint64		nrows = sort_job_nrows(job);
 	uint32	   *order = MemoryContextAllocHuge(CurrentMemoryContext,
 											   Max(nrows, 1) * sizeof(uint32));
-	uint64		have = 0;
-	uint32		count;
-	const uint32 *part = NULL;
 
 	(void) huge_pages_advise(order, nrows * sizeof(uint32));
-	if (sort_job_run_on_device(job))
-	{
-		while (have < nrows &&
-			   (part = sort_job_order_part(job, &count)) != NULL)
-		{
-			memcpy(order + have, part, count * sizeof(uint32));
-			have += count;
-		}
-		if (have == nrows)
-			return order;
-	}
+	if (sort_job_run_on_device(job) && fetch_order(job, order, nrows))
+		return order;
 	pfree(order);
 	return NULL;
 }

@@ -61,12 +61,12 @@ extern bool sort_job_make_room(SortJob *job);
 extern uint32 *sort_job_run(SortJob *job);
 
 /*
- * For a job that gpusortd has: sorts; and then, until there were all rows, the
- * next so many entries of the order, which are valid until the next call.
- * False, and NULL, if gpusortd was lost.
+ * For a job that gpusortd has: sorts; and then, until there were all rows, copies
+ * the next so many entries of the order, as device_client_order_part() does.
+ * False if gpusortd was lost.
  */
 extern bool sort_job_run_on_device(SortJob *job);
-extern const uint32 *sort_job_order_part(SortJob *job, uint32 *count);
+extern bool sort_job_order_part(SortJob *job, uint32 *part, uint32 *count);
 
 /*
  * After sort_job_run(), unless the device was lost: begins again as
@@ -76,6 +76,12 @@ extern const uint32 *sort_job_order_part(SortJob *job, uint32 *count);
  */
 extern void sort_job_restart(SortJob *job, const KeyShape *shape,
 							 bool host_only);
+
+/*
+ * Tells, as of a device that is lost, that an order which gpusortd has made has
+ * turned out to be wrong.
+ */
+extern void sort_job_report_wrong_order(void);
 
 /* Ends the job, run or not.  The order stays. */
 extern void sort_job_end(SortJob *job);
@@ -120,9 +126,16 @@ sort_job_nrows(const SortJob *job)
 	return job->pushed_rows + job->batch.nrows;
 }
 
+/* Of an order that comes from gpusortd, a bit for each row. */
+static inline Size
+sort_job_seen_bytes(uint64 nrows)
+{
+	return (nrows / 64 + 1) * sizeof(uint64);
+}
+
 /*
  * Bytes of this process that the job has or will need to sort what it has:
- * with a device only the order, otherwise the keys and what is sorted.  The
+ * with a device only the order and what checks it, otherwise the keys and what is sorted.  The
  * ring is not counted, it has a setting of its own.
  */
 static inline Size
@@ -131,7 +144,8 @@ sort_job_memory(const SortJob *job)
 	const KeyBatch *batch = &job->batch;
 
 	if (job->client != NULL)
-		return sort_job_nrows(job) * sizeof(uint32);
+		return sort_job_nrows(job) * sizeof(uint32) +
+			sort_job_seen_bytes(sort_job_nrows(job));
 	return batch->max_words * sizeof(uint64_t) +
 		(batch->ends != NULL ? batch->max_rows * sizeof(uint64_t) : 0) +
 		batch->nrows * sizeof(HostSortEntry);
