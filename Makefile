@@ -61,6 +61,7 @@ OBJS = \
 	src/sort_keys.o \
 	src/sort_paths.o \
 	src/sorted_runs.o \
+	src/spare_memory.o \
 	src/tree_writer.o
 
 SHLIB_LINK = -Wl,--version-script=src/exports.map

@@ -11,6 +11,7 @@
  *		node_gpusort.c		which takes rows from its child and hands them on
  *		row_sort.c			sorted
  *		row_store.c			the rows stay here
+ *		spare_memory.c		in memory of earlier ones
  *		row_order.c			until their order is known
  *		sort_keys.c			for which keys are made, column by column
  *		key_encoders.c		each type in its own way, in encode_*.c
@@ -63,6 +64,7 @@
 #include "settings.h"
 #include "shared_state.h"
 #include "sort_paths.h"
+#include "spare_memory.h"
 
 PG_MODULE_MAGIC;
 
@@ -119,6 +121,7 @@ _PG_init(void)
 	sort_paths_init();
 	explain_native_init();
 	index_build_init();
+	spare_memory_init();
 	if (process_shared_preload_libraries_in_progress)
 		launcher_register();
 	else if (creating_extension &&

@@ -13,9 +13,9 @@
  * in the order of the sort without a miss of the TLB for each row.
  *
  * Memory that has been touched is worth more than new memory.  So a few blocks
- * are kept by the process when a store ends, for the next one, and large ones
- * are taken of the shared memory that the server has set aside, if that has
- * huge pages.
+ * are kept by the process when a store ends, for the next one (spare_memory.c),
+ * and large ones are taken of the shared memory that the server has set aside,
+ * if that has huge pages.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,6 +27,7 @@
 #include "row_store.h"
 #include "shared_memory.h"
 #include "slot_row.h"
+#include "spare_memory.h"
 
 #define FIRST_BLOCK_BYTES	((Size) 16 * 1024)
 #define LARGEST_BLOCK_BYTES ((Size) 32 * 1024 * 1024)
@@ -36,27 +37,18 @@
 /* From which size on blocks are of the memory set aside, if they can be. */
 #define SHARED_BLOCK_BYTES	((Size) 1 * 1024 * 1024)
 
-/* What a process may keep between sorts. */
-#define MAX_SPARE_BYTES		((Size) 16 * 1024 * 1024)
-
 /* After how many dear huge pages no more are asked for. */
 #define MAX_DEAR_ANSWERS	2
 
 typedef struct RowBlock
 {
 	struct RowBlock *next;
-	dsm_segment *segment;		/* that it is in; NULL: in block_context */
+	dsm_segment *segment;		/* that it is in; NULL: in this process's memory */
 	Size		bytes;			/* with this header */
 	uint64		first_row;		/* number of the first row in it */
 } RowBlock;
 
 #define BLOCK_HEADER_BYTES	MAXALIGN(sizeof(RowBlock))
-
-/* Blocks live here, or in shared memory; a store's own context only frees them. */
-static MemoryContext block_context = NULL;
-
-static RowBlock *spare_blocks = NULL;
-static Size spare_bytes = 0;
 
 /* Asks for huge pages for new memory, unless they have been dear. */
 static void
@@ -65,39 +57,6 @@ ask_for_huge_pages(RowStore *store, char *memory, Size bytes)
 	if (store->dear_answers < MAX_DEAR_ANSWERS &&
 		!huge_pages_advise(memory, bytes))
 		store->dear_answers++;
-}
-
-/* Frees spare blocks beyond so many bytes. */
-static void
-limit_spare_blocks(Size most)
-{
-	while (spare_bytes > most)
-	{
-		RowBlock   *block = spare_blocks;
-
-		spare_blocks = block->next;
-		spare_bytes -= block->bytes;
-		pfree(block);
-	}
-}
-
-/* A spare block of this size; NULL if there is none. */
-static RowBlock *
-get_spare_block(Size bytes)
-{
-	for (RowBlock **spare = &spare_blocks; *spare != NULL;
-		 spare = &(*spare)->next)
-	{
-		RowBlock   *block = *spare;
-
-		if (block->bytes == bytes)
-		{
-			*spare = block->next;
-			spare_bytes -= bytes;
-			return block;
-		}
-	}
-	return NULL;
 }
 
 /*
@@ -127,13 +86,8 @@ make_shared_block(RowStore *store, Size bytes)
 static RowBlock *
 make_own_block(RowStore *store, Size bytes)
 {
-	RowBlock   *block;
+	RowBlock   *block = spare_memory_create(bytes);
 
-	if (block_context == NULL)
-		block_context = AllocSetContextCreate(TopMemoryContext,
-											  "gpusort blocks of rows",
-											  ALLOCSET_SMALL_SIZES);
-	block = MemoryContextAllocHuge(block_context, bytes);
 	ask_for_huge_pages(store, (char *) block, bytes);
 	block->segment = NULL;
 	return block;
@@ -146,16 +100,18 @@ make_own_block(RowStore *store, Size bytes)
 static RowBlock *
 get_block(RowStore *store, Size bytes, Size others)
 {
-	RowBlock   *block = get_spare_block(bytes);
+	RowBlock   *block = spare_memory_get(bytes);
 
-	if (block == NULL)
+	if (block != NULL)
+		block->segment = NULL;
+	else
 	{
-		limit_spare_blocks(others);
+		spare_memory_limit(others);
 		block = make_shared_block(store, bytes);
 		if (block == NULL)
 			block = make_own_block(store, bytes);
-		block->bytes = bytes;
 	}
+	block->bytes = bytes;
 	return block;
 }
 
@@ -164,14 +120,9 @@ static void
 drop_block(RowBlock *block)
 {
 	if (block->segment != NULL)
-	{
 		dsm_detach(block->segment);
-		return;
-	}
-	block->next = spare_blocks;
-	spare_blocks = block;
-	spare_bytes += block->bytes;
-	limit_spare_blocks(MAX_SPARE_BYTES);
+	else
+		spare_memory_put(block, block->bytes);
 }
 
 static void
@@ -192,6 +143,7 @@ free_blocks(void *argument)
 
 	while (store->first_block != NULL)
 		free_first_block(store);
+	spare_memory_watch();
 }
 
 RowStore *
