@@ -1,0 +1,154 @@
+# What may be left of a round when all of its sessions have ended: crashes in the
+# log, indexes that are wrong, files, processes, descriptors, shared memory,
+# slots, memory of the device.  Each check returns what it found, a line for each.
+package Leaks;
+use strict;
+use warnings;
+use Time::HiRes 'sleep';
+use Session;
+use Server;
+use Exporter 'import';
+
+our @EXPORT = qw(crashes_in_log wrong_indexes things_left);
+
+use constant {
+	# what is on its way out may take so long on a busy machine
+	SECONDS_TO_SETTLE => 60,
+	# rings that gpusortd keeps for the jobs to come
+	KEPT_RING_BYTES => 256 << 20,
+	# the server's own statistics grow
+	MOST_SEGMENTS => 12,
+	MOST_DESCRIPTORS => 64
+};
+
+# ---- crashes
+
+# What in this part of the log nobody here has brought about.
+sub crashes_in_log
+{
+	my ($server, $log) = @_;
+	my %signals = (KILL => 9, SEGV => 11, TERM => 15, QUIT => 3, INT => 2);
+	my (%made, @found);
+	$made{$1}{ $signals{$2} // 0 } = 1 while Server::read_text("$server->{directory}/kills") =~ /^(\d+) (\w+)$/mg;
+	my $impatient = $log =~ /issuing SIGKILL to recalcitrant children|sending SIGKILL to children/;
+	my %daemon_signals = map { $_ => 1 } map { keys %$_ } values %made;
+
+	foreach my $line (split /\n/, $log)
+	{
+		if ($line =~ /\(PID (\d+)\) was terminated by signal (\d+)/)
+		{
+			push @found, $line unless $made{$1}{$2} || ($2 == 9 && $impatient) || $2 == 6 && $impatient;
+		}
+		elsif ($line =~ /gpusortd was terminated by signal (\d+)/)
+		{
+			push @found, $line unless $daemon_signals{$1} || $1 == 9;
+		}
+		elsif ($line =~ /TRAP:|PANIC:|gpusort: (?:rows are out of order|the order is not)|\bXX00[012]\b/)
+		{
+			push @found, $line unless $line =~ /Too many open files|Cannot allocate memory|No space left on device|out of memory|indexes that are wrong/;
+		}
+	}
+	return @found;
+}
+
+# ---- indexes
+
+sub ask
+{
+	my ($database, $script) = @_;
+	my $session = Session->new($database, 'gpusort.enable=off', 'application_name=checks', 'client_min_messages=warning');
+	my $answer = $session->run($script);
+	$session->end;
+	return $answer;
+}
+
+# All indexes that the workers, and PostgreSQL's own tests, have built.  One that
+# is wrong as PostgreSQL builds it, too, is not counted.
+sub wrong_indexes
+{
+	my $list = ask('torture', <<'SQL');
+SELECT i.indexrelid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid JOIN pg_am a ON a.oid = c.relam
+WHERE a.amname = 'btree' AND i.indisvalid AND c.relkind = 'i' AND c.relpersistence = 'p' AND t.relkind IN ('r', 'm') AND c.oid >= 16384 ORDER BY 1;
+SQL
+	return "the indexes cannot be listed: $list" if $list =~ /ERROR|FATAL|ended/;
+	my (@checks, @found);
+	my @indexes = split /\n/, $list;
+	my $answers = ask('torture', join '', map { "SELECT $_;\nSELECT bt_index_parent_check($_, true, true);\n" } @indexes);
+	my $index;
+	foreach my $line (split /\n/, $answers)
+	{
+		$index = $1 if $line =~ /^(\d+)$/;
+		push @checks, [ $index, $line ] if $line =~ /^(?:ERROR|FATAL)/;
+		return "the indexes cannot be checked: $line" if $line =~ /session has ended/;
+	}
+	foreach my $check (@checks)
+	{
+		my ($wrong, $error) = @$check;
+		my $own = ask('torture', "SET search_path = types, public;\nDO \$\$ BEGIN EXECUTE format('REINDEX INDEX %s', $wrong\::regclass); END \$\$;\nSELECT bt_index_parent_check($wrong, true, true);\n");
+		push @found, ask('torture', "SELECT pg_get_indexdef($wrong);") =~ s/\n//r . ": $error" unless $own =~ /ERROR/;
+	}
+	return @found;
+}
+
+# ---- what is left
+
+# Descriptors of a process, by what they are.
+sub descriptors { return map { readlink // () } glob "/proc/$_[0]/fd/*"; }
+
+sub temporary_files
+{
+	my ($server) = @_;
+	return grep { !m{/filler$} } map { glob "$_/*" } "$server->{data}/base/pgsql_tmp", glob("$server->{small}/*/pgsql_tmp"), glob("$server->{data}/pg_tblspc/*/PG_*/pgsql_tmp");
+}
+
+# Everything that should not be there; with time to go away.
+sub things_left
+{
+	my ($server, $mounts) = @_;
+	my @found;
+	Server::wait_until(sub { @found = look_for_things($server, $mounts); return !@found }, SECONDS_TO_SETTLE);
+	return @found;
+}
+
+sub look_for_things
+{
+	my ($server, $mounts) = @_;
+	my @found = map { "file $_" } temporary_files($server);
+	my @daemons = $server->daemons;
+	my $usual = qr/^(?:\S*postgres |checkpointer|background writer|walwriter|autovacuum|logical replication launcher|stats|archiver|walsummarizer|io worker|slotsync|gpusort launcher|startup|walsender|\S*gpusortd)/;
+
+	push @found, map { "process $_->[0], $_->[1]" } grep { $_->[1] !~ $usual } $server->processes;
+	push @found, scalar(@daemons) . ' processes of gpusortd' if @daemons > 1;
+	push @found, scalar($server->launchers) . ' launchers' if (() = $server->launchers) > 1;
+
+	# that it sorts again, whatever was done to it
+	my $answer = ask('torture', "LOAD 'gpusort';\nSET gpusort.enable = on;\nSET gpusort.min_rows = 0;\nSET gpusort.device = cuda;\nSET client_min_messages = error;\n"
+		  . "SELECT count(*) FROM (SELECT i FROM generate_series(1, 100) i ORDER BY i % 7, -i) s;\nSELECT string_agg(DISTINCT state, ' '), coalesce(sum(jobs), 0), coalesce(sum(memory_used), 0) FROM gpusort_devices;\n"
+		  . "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';\nSELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid() AND locktype = 'relation' AND pid NOT IN (SELECT pid FROM pg_stat_activity WHERE backend_type LIKE 'autovacuum%');\n");
+	my ($rows, $device, $workers, $locks) = split /\n/, $answer;
+	push @found, 'no answer: ' . $answer =~ s/\n/ /gr unless ($rows // '') eq '100' && defined $locks;
+	push @found, "gpusortd is \"$device\"" unless ($device // '') =~ /^(?:failed )?ready(?: failed)?\|0\|0$/;
+	push @found, "$workers parallel workers" if $workers;
+	push @found, "$locks locks" if $locks;
+
+	foreach my $daemon (@daemons)
+	{
+		my @held = descriptors($daemon);
+		my $bytes = 0;
+		my %seen;
+		$bytes += -s $_ // 0 foreach grep { (readlink // '') =~ /memfd:/ } glob "/proc/$daemon/fd/*";
+		push @found, "gpusortd holds $bytes bytes of rings" if $bytes > KEPT_RING_BYTES + (64 << 20);
+		push @found, 'gpusortd has ' . @held . ' descriptors' if @held > MOST_DESCRIPTORS;
+		push @found, 'gpusortd is connected' if (() = grep { /^socket:/ } @held) > 2;
+	}
+	foreach my $process ($server->postmaster, $server->launchers)
+	{
+		my $held = () = descriptors($process);
+		push @found, "process $process has $held descriptors" if $held > MOST_DESCRIPTORS;
+	}
+	my @segments = (glob("$server->{data}/pg_dynshmem/*"), $mounts ? glob('/dev/shm/PostgreSQL.*') : ());
+	push @found, scalar(@segments) . ' segments of shared memory' if @segments > MOST_SEGMENTS;
+	return @found;
+}
+
+1;

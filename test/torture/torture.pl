@@ -1,0 +1,287 @@
+#!/usr/bin/perl
+# Maltreats a server with gpusort, and looks whether it can be broken.
+#
+# usage: perl test/torture/torture.pl [OPTION...]
+#	--directory NAME	where the cluster is made; empty, and of the user who runs the server
+#	--source NAME		src/test/regress of the server's version
+#	--major N			which that is
+#	--minutes N			how long
+#	--seed N			where to begin; drawn and printed if it is not given
+#	--jobs N			how many statements at once, by default 2
+#	--round R[:W:S]		only this round, or only statement S of its worker W
+#
+# Called by scripts/torture, which prepares all that.
+#
+# A round has a server of its own settings, started anew.  In it some workers run
+# statements, see Worker.pm, to which something is done, see Sabotage.pm.  When
+# they have ended, the log is searched for crashes that are none of these deeds,
+# all indexes are checked, and it is looked for what is left, see Leaks.pm.  All
+# of it is drawn from the seed; when exactly what happens is up to the machine.
+#
+# Prints a line for each of these checks, as TAP, and a line with sums at the end.
+use strict;
+use warnings;
+use Getopt::Long;
+use POSIX ':sys_wait_h';
+use Time::HiRes qw(sleep time);
+my $here;
+BEGIN { $here = $0 =~ m{^(.*)/} ? $1 : '.'; }
+use lib "$here/../differential", $here;
+use Draw;
+use Session;
+use Types;
+use Server;
+use Settings;
+use RegressFiles;
+use Worker;
+use Leaks;
+
+use constant {
+	STATEMENTS_OF_ROUND => 40,
+	# what is loaded of PostgreSQL's tests, by the time there is
+	FILES_OF_SHORT_RUN => 8,
+	FILES_OF_LONG_RUN => 100,
+	LONG_MINUTES => 15,
+	# sizes of what can be filled
+	SMALL_DISK => '48m',
+	SHARED_MEMORY => '256m'
+};
+
+my %options = (minutes => 3, jobs => 2);
+GetOptions(\%options, 'directory=s', 'source=s', 'major=i', 'minutes=f', 'seed=i', 'jobs=i', 'round=s') && !@ARGV && $options{directory} && $options{source} && $options{major}
+  or die "usage: see the head of $0\n";
+$options{seed} //= time() % 1000000;
+my $run = $$;
+my $server = Server->new($options{directory});
+my $mounts = 0;
+my $tests = 0;
+my %sums = (rounds => 0, statements => 0, compared => 0, excused => 0, kills => 0, crashes => 0, differences => 0, leaks => 0);
+
+# Nothing stays, however this ends.
+END { $server->stop('immediate') if $server && $$ == $run && $server->postmaster; }
+$SIG{$_} = sub { exit 1 } foreach 'INT', 'TERM', 'HUP';
+$| = 1;
+main();
+
+sub main
+{
+	print "# seed $options{seed}\n";
+	my $end = time() + 60 * $options{minutes};
+	$mounts = make_mounts();
+	$server->make;
+	start_draws("$options{seed} files");
+	make_databases(choose_files($options{source}, $options{minutes} < LONG_MINUTES ? FILES_OF_SHORT_RUN : FILES_OF_LONG_RUN));
+	my ($first, $worker, $statement) = defined $options{round} ? split(/:/, $options{round}) : (1);
+	for (my $round = $first; time() < $end || $round == $first; $round++)
+	{
+		last unless run_round($round, $end, $worker, $statement);
+		last if defined $options{round};
+	}
+	$server->stop('fast') or verdict('the server stops', 'crashes', 'it does not');
+	print "# $sums{compared} answers compared, $sums{excused} errors that were brought about, seed $options{seed}\n";
+	print "1..$tests\n";
+	print "$sums{rounds} rounds, $sums{statements} statements, $sums{kills} kills, $sums{crashes} crashes, $sums{differences} differences, $sums{leaks} leaks\n";
+	$? = $sums{crashes} + $sums{differences} + $sums{leaks} ? 1 : 0;
+	exit $?;
+}
+
+# One more line of TAP: what was found counts as that.
+sub verdict
+{
+	my ($name, $sum, @found) = @_;
+	$sums{$sum} += @found if $sum;
+	$tests++;
+	print map({ "# $_\n" } map { split /\n/ } @found), @found ? 'not ok' : 'ok', " $tests - $name\n";
+}
+
+# Directories that can be full without harm to others: where this process may
+# mount, and what it mounts is seen by itself only, see scripts/torture.
+sub make_mounts
+{
+	my ($uid, $gid) = (stat $options{directory})[ 4, 5 ];
+	mkdir $server->{small};
+	chown $uid, $gid, $server->{small};
+	mkdir "$options{directory}/classes";
+	foreach my $mount ([ SMALL_DISK, $server->{small}, "uid=$uid,gid=$gid,mode=700" ], [ SHARED_MEMORY, '/dev/shm', 'mode=1777' ])
+	{
+		my ($size, $where, $mode) = @$mount;
+		my ($status) = $ENV{TORTURE_MAY_MOUNT} ? Server::run_command('mount', '-t', 'tmpfs', '-o', "size=$size,$mode", 'tmpfs', $where) : 1;
+		next unless $status;
+		print "# no disk is full in this run: that takes root, and a mount namespace\n";
+		return 0;
+	}
+	return 1;
+}
+
+# ---- databases
+
+sub ask
+{
+	my ($database, $script) = @_;
+	my $session = Session->new($database, 'gpusort.enable=off', 'client_min_messages=error');
+	my $answer = $session->run($script);
+	die "the server says: $answer" if $session->is_lost;
+	$session->end;
+	return $answer;
+}
+
+# One with what the workers need, and a copy in which all rows lie elsewhere.
+sub make_databases
+{
+	my @files = @_;
+	$server->set_weather({ settings => { shared_preload_libraries => 'gpusort', shared_buffers => '128MB', autovacuum => 'off' }, environment => {} });
+	$server->start or die 'the server does not start';
+	ask('postgres', "CREATE DATABASE torture TEMPLATE template0;\nCREATE TABLESPACE small LOCATION '$server->{small}';\n");
+	ask('torture', "CREATE EXTENSION gpusort;\nCREATE EXTENSION amcheck;\n");
+	{
+		local @ENV{ 'PG_ABS_SRCDIR', 'PG_LIBDIR', 'PG_DLSUFFIX' } = ($options{source}, $options{source}, '.so');
+		ask('torture', Server::read_text("$options{source}/sql/test_setup.sql"));
+	}
+	my $session = Session->new('torture', 'gpusort.enable=off', 'client_min_messages=error');
+	my $queries = load_files($session, $options{source}, @files);
+	learn_settings($session);
+	$options{settings_known} = [ split /\n/, $session->run('SELECT name FROM pg_settings;') ];
+	$session->run("CREATE SCHEMA types;\nSET search_path = types, public;\n");
+	definitions($session, $options{major}, 'UTF8');
+	$session->end;
+	ask('postgres', "CREATE DATABASE shuffled TEMPLATE torture;\n");
+	ask('shuffled', <<'SQL');
+SET session_replication_role = replica;
+DO $$
+DECLARE
+	t record;
+	columns text;
+BEGIN
+	FOR t IN SELECT oid::regclass AS name, oid FROM pg_class WHERE relkind = 'r' AND relpersistence = 'p' AND oid >= 16384 LOOP
+		SELECT string_agg(quote_ident(attname), ', ') INTO columns FROM pg_attribute WHERE attrelid = t.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '';
+		BEGIN
+			EXECUTE format('CREATE TEMPORARY TABLE kept AS SELECT * FROM ONLY %s ORDER BY hashtext(ctid::text)', t.name);
+			EXECUTE format('DELETE FROM ONLY %s', t.name);
+			EXECUTE format('INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM kept', t.name, columns, columns);
+			DROP TABLE kept;
+		EXCEPTION WHEN OTHERS THEN
+			NULL;
+		END;
+	END LOOP;
+END $$;
+VACUUM ANALYZE;
+SQL
+	print "# $queries queries of PostgreSQL's tests: @files\n";
+	$server->stop('fast') or die 'the server does not stop';
+	$server->new_log;
+}
+
+# ---- rounds
+
+# Returns whether it makes sense to go on.
+sub run_round
+{
+	my ($round, $end, $only_worker, $only_statement) = @_;
+	start_draws("$options{seed} $round");
+	my $weather = Server::draw_weather();
+	my $sabotage_share = pick(0, 0.3, 0.6, 0.9);
+
+	$server->set_weather($weather);
+	unlink "$options{directory}/kills";
+	if (!$server->start)
+	{
+		verdict("round $round: the server starts", 'crashes', 'it does not');
+		return 0;
+	}
+	my (@readers, %workers);
+	foreach my $number (defined $only_worker ? $only_worker : 1 .. $options{jobs})
+	{
+		pipe(my $reader, my $writer) or die "pipe: $!";
+		my $process = fork() // die "fork: $!";
+		if ($process == 0)
+		{
+			close $reader;
+			my $worker = Worker->new(seed => $options{seed}, major => $options{major}, round => $round, number => $number, server => $server, mounts => $mounts,
+				settings_known => $options{settings_known}, statements => STATEMENTS_OF_ROUND, until => $end, sabotage_share => $sabotage_share);
+			my %done = $worker->run_round($only_statement);
+			print $writer join(' ', %done), "\n";
+			close $writer;
+			POSIX::_exit(0);
+		}
+		close $writer;
+		$workers{$process} = 1;
+		push @readers, $reader;
+	}
+	keep_server(\%workers);
+	my $broken = 0;
+	my %done = (statements => 0, kills => 0, differences => 0, leaks => 0);
+	foreach my $reader (@readers)
+	{
+		my %one = split / /, (<$reader> // '') =~ s/\n//r;
+		$broken++ unless %one;
+		$done{$_} += $one{$_} foreach keys %one;
+	}
+	$sums{$_} += $done{$_} foreach grep { $_ ne 'leaks' } keys %done;
+	$sums{rounds}++;
+	my $settings = join ', ', map { "$_ $weather->{settings}{$_}" } 'shared_preload_libraries', 'dynamic_shared_memory_type', 'max_worker_processes';
+	verdict("round $round: $done{statements} statements, $done{kills} kills", 'crashes', ('a worker has broken off') x $broken);
+	verdict("round $round: the answers are right", undef, ("differences: $done{differences}") x !!$done{differences});
+	check($round, $done{leaks});
+	return 1;
+}
+
+# Waits for the workers, and starts a server that they have ended.
+sub keep_server
+{
+	my ($workers) = @_;
+	while (%$workers)
+	{
+		delete $workers->{$_} foreach grep { waitpid($_, WNOHANG) != 0 } keys %$workers;
+		if (!$server->postmaster)
+		{
+			# what it leaves has to go by itself
+			my @left;
+			my $gone = Server::wait_until(sub { @left = $server->processes; return !@left }, 60);
+			if (!$gone)
+			{
+				verdict('nothing outlives the postmaster', 'leaks', map { "process $_->[0], $_->[1]" } @left);
+				kill 'KILL', map { $_->[0] } @left;
+			}
+			$server->start or last;
+		}
+		sleep 0.1;
+	}
+}
+
+sub check
+{
+	my ($round, $leaks) = @_;
+	$server->continue_all;
+	$server->start unless $server->postmaster;
+	verdict("round $round: nothing else has crashed", 'crashes', 'the server accepts no sessions') unless Server::wait_until(\&Server::accepts);
+	my @wrong = wrong_indexes();
+	verdict("round $round: the indexes are right", 'differences', @wrong);
+	my @left = things_left($server, $mounts);
+	verdict("round $round: nothing is left", 'leaks', @left, ("of $leaks sessions") x !!$leaks);
+	$server->stop('fast') or verdict("round $round: the server stops", 'leaks', 'it does not');
+	my $log = $server->new_log;
+	my @crashes = crashes_in_log($server, $log);
+	if (@crashes && open(my $kept, '>', "$options{directory}/log.$round"))
+	{
+		print $kept $log;
+		close $kept;
+		push @crashes, backtraces();
+	}
+	verdict("round $round: no crash", 'crashes', @crashes);
+	my @processes = $server->processes;
+	verdict("round $round: no process is left", 'leaks', map { "process $_->[0], $_->[1]" } @processes) if @processes;
+	kill 'KILL', map { $_->[0] } @processes;
+	unlink glob "$server->{data}/core*";
+}
+
+# Where the processes were that have left a core, if there is a debugger.
+sub backtraces
+{
+	my @lines;
+	foreach my $core (glob "$server->{data}/core*")
+	{
+		my ($status, $text) = Server::run_command('gdb', '-batch', '-ex', 'bt 25', 'postgres', $core);
+		push @lines, map { "  $_" } grep { /^#/ } split /\n/, $text;
+	}
+	return @lines;
+}
