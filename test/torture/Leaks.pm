@@ -29,7 +29,7 @@ sub crashes_in_log
 	my ($server, $log) = @_;
 	my %signals = (KILL => 9, SEGV => 11, TERM => 15, QUIT => 3, INT => 2);
 	my (%made, @found);
-	$made{$1}{ $signals{$2} // 0 } = 1 while Server::read_text("$server->{directory}/kills") =~ /^(\d+) (\w+)$/mg;
+	$made{ $_->[0] }{ $signals{ $_->[1] } // 0 } = 1 foreach map { [ split / / ] } split /\n/, Server::read_text("$server->{directory}/kills");
 	my $impatient = $log =~ /issuing SIGKILL to recalcitrant children|sending SIGKILL to children/;
 	my %daemon_signals = map { $_ => 1 } map { keys %$_ } values %made;
 
