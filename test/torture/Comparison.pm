@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use Exporter 'import';
 
-our @EXPORT = qw(cleaned canonical_output is_lost_to_crash is_excused);
+our @EXPORT = qw(cleaned canonical_output differ_by_ties is_lost_to_crash is_excused);
 
 # Without what is said of a device that was lost, which is no fault.
 sub cleaned
@@ -27,6 +27,21 @@ sub canonical_output
 	$output =~ s/^(ERROR: +)(?:division by zero|.*\bout of range\b.*)/$1no such value/mg;
 	return $output if $class eq 'sequence';
 	return join "\n", sort split /\n/, $output;
+}
+
+# Whether two outputs have the same rows, in sequences that may be that of one
+# ORDER BY: a column is the same from the first row to the last.
+sub differ_by_ties
+{
+	my ($one, $other) = @_;
+	return 0 if canonical_output($one, 'set') ne canonical_output($other, 'set');
+	my @one = map { [ split /\|/, $_, -1 ] } split /\n/, $one;
+	my @other = map { [ split /\|/, $_, -1 ] } split /\n/, $other;
+	foreach my $column (0 .. $#{ $one[0] })
+	{
+		return 1 unless grep { ($one[$_][$column] // '') ne ($other[$_][$column] // '') } 0 .. $#one;
+	}
+	return 0;
 }
 
 # A session was lost to what happened to another one, or to the server: of that

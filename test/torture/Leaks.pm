@@ -32,20 +32,26 @@ sub crashes_in_log
 	$made{ $_->[0] }{ $signals{ $_->[1] } // 0 } = 1 foreach map { [ split / / ] } split /\n/, Server::read_text("$server->{directory}/kills");
 	my $impatient = $log =~ /issuing SIGKILL to recalcitrant children|sending SIGKILL to children/;
 	my %daemon_signals = map { $_ => 1 } map { keys %$_ } values %made;
+	my %statements = map { split / / } split /\n/, Server::read_text("$server->{directory}/statements");
+	my @lines = split /\n/, $log;
 
-	foreach my $line (split /\n/, $log)
+	foreach my $number (0 .. $#lines)
 	{
+		my $line = $lines[$number];
+		# with the statement and how to repeat it
+		my $detail = ($lines[ $number + 1 ] // '') =~ /DETAIL: +(Failed process was running.*)/ ? "; $1" : '';
+		$detail .= "; repeat with -r $statements{$1}" if $line =~ /PID:? (\d+)/ && $statements{$1};
 		if ($line =~ /\(PID (\d+)\) was terminated by signal (\d+)/)
 		{
-			push @found, $line unless $made{$1}{$2} || ($2 == 9 && $impatient) || $2 == 6 && $impatient;
+			push @found, $line . $detail unless $made{$1}{$2} || ($2 == 9 && $impatient) || $2 == 6 && $impatient;
 		}
 		elsif ($line =~ /gpusortd was terminated by signal (\d+)/)
 		{
-			push @found, $line unless $daemon_signals{$1} || $1 == 9;
+			push @found, $line . $detail unless $daemon_signals{$1} || $1 == 9;
 		}
 		elsif ($line =~ /TRAP:|PANIC:|gpusort: (?:rows are out of order|the order is not)|\bXX00[012]\b/)
 		{
-			push @found, $line unless $line =~ /Too many open files|Cannot allocate memory|No space left on device|out of memory|indexes that are wrong/;
+			push @found, $line . $detail unless $line =~ /Too many open files|Cannot allocate memory|No space left on device|out of memory|indexes that are wrong/;
 		}
 	}
 	return @found;
@@ -62,32 +68,54 @@ sub ask
 	return $answer;
 }
 
+# The B-tree indexes of the database that stay, by their numbers.
+sub indexes
+{
+	return split /\n/, ask('torture', <<'SQL');
+SELECT i.indexrelid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid JOIN pg_am a ON a.oid = c.relam
+WHERE a.amname = 'btree' AND i.indisvalid AND c.relkind = 'i' AND c.relpersistence = 'p' AND t.relkind IN ('r', 'm') AND c.oid >= 16384 ORDER BY 1;
+SQL
+}
+
+# Those of which a check of amcheck says something, in lines "number: what".
+sub indexes_with_errors
+{
+	my ($check) = @_;
+	my @indexes = indexes();
+	my ($index, @found) = ('none');
+
+	return "none: the indexes cannot be listed: @indexes" if grep { !/^\d+$/ } @indexes;
+	foreach my $line (split /\n/, ask('torture', join '', map { "SELECT $_;\nSELECT " . sprintf($check, $_) . ";\n" } @indexes))
+	{
+		$index = $1 if $line =~ /^(\d+)$/;
+		push @found, "$index: $line" if $line =~ /^(?:ERROR|FATAL)|session has ended/;
+	}
+	return @found;
+}
+
 # All indexes that the workers, and PostgreSQL's own tests, have built.  One that
 # is wrong as PostgreSQL builds it, too, is not counted.
 sub wrong_indexes
 {
-	my $list = ask('torture', <<'SQL');
-SELECT i.indexrelid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid JOIN pg_am a ON a.oid = c.relam
-WHERE a.amname = 'btree' AND i.indisvalid AND c.relkind = 'i' AND c.relpersistence = 'p' AND t.relkind IN ('r', 'm') AND c.oid >= 16384 ORDER BY 1;
-SQL
-	return "the indexes cannot be listed: $list" if $list =~ /ERROR|FATAL|ended/;
-	my (@checks, @found);
-	my @indexes = split /\n/, $list;
-	my $answers = ask('torture', join '', map { "SELECT $_;\nSELECT bt_index_parent_check($_, true, true);\n" } @indexes);
-	my $index;
-	foreach my $line (split /\n/, $answers)
+	my @found;
+	foreach my $wrong (indexes_with_errors('bt_index_parent_check(%s, true, true)'))
 	{
-		$index = $1 if $line =~ /^(\d+)$/;
-		push @checks, [ $index, $line ] if $line =~ /^(?:ERROR|FATAL)/;
-		return "the indexes cannot be checked: $line" if $line =~ /session has ended/;
-	}
-	foreach my $check (@checks)
-	{
-		my ($wrong, $error) = @$check;
-		my $own = ask('torture', "SET search_path = types, public;\nDO \$\$ BEGIN EXECUTE format('REINDEX INDEX %s', $wrong\::regclass); END \$\$;\nSELECT bt_index_parent_check($wrong, true, true);\n");
-		push @found, ask('torture', "SELECT pg_get_indexdef($wrong);") =~ s/\n//r . ": $error" unless $own =~ /ERROR/;
+		my ($index) = $wrong =~ /^(\d+): /;
+		my $own = $index ? ask('torture', "SET search_path = types, public;\nDO \$\$ BEGIN EXECUTE format('REINDEX INDEX %s', $index\::regclass); END \$\$;\n"
+			  . "SELECT bt_index_parent_check($index, true, true);\n") : '';
+		push @found, ($index ? ask('torture', "SELECT pg_get_indexdef($index);") =~ s/\n/: /r : '') . $wrong unless $own =~ /ERROR/;
 	}
 	return @found;
+}
+
+# How many rows of which content each table has.
+sub digest_of_tables
+{
+	my $tables = ask('torture', <<'SQL');
+SELECT format('SELECT %L, count(*), sum(hashtextextended(t::text, 0)::numeric) FROM ONLY %s t;', oid::regclass, oid::regclass) FROM pg_class
+WHERE relkind = 'r' AND relpersistence = 'p' AND oid >= 16384 ORDER BY oid;
+SQL
+	return ask('torture', $tables);
 }
 
 # ---- what is left

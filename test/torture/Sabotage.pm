@@ -16,7 +16,7 @@ use Exporter 'import';
 our @EXPORT = qw(draw_sabotage sabotage undo was_full kills_made);
 
 my %errors = (
-	cancel => qr/canceling statement due to (?:user request|statement timeout)/,
+	cancel => qr/canceling statement due to (?:user request|statement timeout|lock timeout)/,
 	worker => qr/canceling statement due to user request|due to administrator command|lost connection to parallel worker|parallel worker failed to initialize/,
 	backend => qr/due to administrator command/,
 	launcher => qr/^$/,
@@ -31,6 +31,7 @@ my %errors = (
 my @actions = (
 	[ 8, 'cancel', 'INT to backend', sub { signal('INT', $_[0]{backend}) } ],
 	[ 5, 'cancel', 'statement_timeout', undef ],
+	[ 4, 'cancel', 'lock_timeout', sub { lock_tables($_[0]) } ],
 	[ 6, 'daemon', 'KILL to gpusortd', sub { signal('KILL', $_[0]{server}->daemons) } ],
 	[ 3, 'daemon', 'SEGV to gpusortd', sub { signal('SEGV', $_[0]{server}->daemons) } ],
 	[ 2, 'daemon', 'TERM to gpusortd', sub { signal('TERM', $_[0]{server}->daemons) } ],
@@ -90,16 +91,18 @@ sub preparation
 {
 	my ($sabotage, $duration) = @_;
 	return "SET statement_timeout = " . (1 + int(1000 * $duration * $sabotage->{share})) . ";\n" if $sabotage->{name} eq 'statement_timeout';
+	return "SET lock_timeout = " . int(1000 * $sabotage->{pause}) . ";\n" if $sabotage->{name} eq 'lock_timeout';
 	return "SET temp_tablespaces = small;\nSET default_tablespace = small;\n" if $sabotage->{name} eq 'full disk';
 	return '';
 }
 
 # Does it to the statement that a backend has just been sent, and that takes
-# "duration" by itself; "is_done" says whether it has ended.
+# "duration" by itself; "is_done" says whether it has ended, and "other" runs
+# commands in another session.
 sub sabotage
 {
-	my ($sabotage, $server, $backend, $duration, $is_done) = @_;
-	$context = { server => $server, backend => $backend, is_done => $is_done, end => time() + $duration, %$sabotage, undo => [] };
+	my ($sabotage, $server, $backend, $duration, $is_done, $other) = @_;
+	$context = { server => $server, backend => $backend, is_done => $is_done, other => $other, end => time() + $duration, %$sabotage, undo => [] };
 	return unless $sabotage->{act};
 	sleep $duration * $sabotage->{share};
 	$sabotage->{act}->($context);
@@ -153,6 +156,17 @@ sub stop_for_a_while
 	signal('STOP', @processes);
 	sleep $context->{pause};
 	kill 'CONT', grep { $_ } @processes;
+}
+
+# ---- locks
+
+# Another session locks the tables, if it can, and has a snapshot.
+sub lock_tables
+{
+	my ($context) = @_;
+	push @{ $context->{undo} }, sub { $context->{other}->("ROLLBACK;\nDISCARD ALL;") };
+	$context->{other}->("BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT 1;\nLOCK TABLE t, u, p IN ROW EXCLUSIVE MODE NOWAIT;");
+	$kills++;
 }
 
 # ---- resources

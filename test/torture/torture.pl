@@ -35,6 +35,7 @@ use Settings;
 use RegressFiles;
 use Worker;
 use Leaks;
+use Standby;
 
 use constant {
 	STATEMENTS_OF_ROUND => 40,
@@ -42,6 +43,8 @@ use constant {
 	FILES_OF_SHORT_RUN => 8,
 	FILES_OF_LONG_RUN => 100,
 	LONG_MINUTES => 15,
+	# how many rounds have a standby
+	STANDBY_SHARE => 0.15,
 	# sizes of what can be filled
 	SMALL_DISK => '48m',
 	SHARED_MEMORY => '256m'
@@ -77,7 +80,6 @@ sub main
 		last unless run_round($round, $end, $worker, $statement);
 		last if defined $options{round};
 	}
-	$server->stop('fast') or verdict('the server stops', 'crashes', 'it does not');
 	print "# $sums{compared} answers compared, $sums{excused} errors that were brought about, seed $options{seed}\n";
 	print "1..$tests\n";
 	print "$sums{rounds} rounds, $sums{statements} statements, $sums{kills} kills, $sums{crashes} crashes, $sums{differences} differences, $sums{leaks} leaks\n";
@@ -180,14 +182,17 @@ sub run_round
 	start_draws("$options{seed} $round");
 	my $weather = Server::draw_weather();
 	my $sabotage_share = pick(0, 0.3, 0.6, 0.9);
+	my $standby = chance(STANDBY_SHARE);
 
+	$weather->{settings} = { %{ $weather->{settings} }, %{ Standby::settings() } } if $standby;
 	$server->set_weather($weather);
-	unlink "$options{directory}/kills";
+	unlink "$options{directory}/kills", "$options{directory}/statements";
 	if (!$server->start)
 	{
 		verdict("round $round: the server starts", 'crashes', 'it does not');
 		return 0;
 	}
+	$standby &&= make_standby($server);
 	my (@readers, %workers);
 	foreach my $number (defined $only_worker ? $only_worker : 1 .. $options{jobs})
 	{
@@ -221,7 +226,7 @@ sub run_round
 	my $settings = join ', ', map { "$_ $weather->{settings}{$_}" } 'shared_preload_libraries', 'dynamic_shared_memory_type', 'max_worker_processes';
 	verdict("round $round: $done{statements} statements, $done{kills} kills", 'crashes', ('a worker has broken off') x $broken);
 	verdict("round $round: the answers are right", undef, ("differences: $done{differences}") x !!$done{differences});
-	check($round, $done{leaks});
+	check($round, $done{leaks}, $standby);
 	return 1;
 }
 
@@ -250,23 +255,19 @@ sub keep_server
 
 sub check
 {
-	my ($round, $leaks) = @_;
+	my ($round, $leaks, $standby) = @_;
 	$server->continue_all;
 	$server->start unless $server->postmaster;
 	verdict("round $round: nothing else has crashed", 'crashes', 'the server accepts no sessions') unless Server::wait_until(\&Server::accepts);
 	my @wrong = wrong_indexes();
 	verdict("round $round: the indexes are right", 'differences', @wrong);
+	verdict("round $round: the standby is like it", 'differences', check_standby($server, $standby)) if $standby;
 	my @left = things_left($server, $mounts);
 	verdict("round $round: nothing is left", 'leaks', @left, ("of $leaks sessions") x !!$leaks);
 	$server->stop('fast') or verdict("round $round: the server stops", 'leaks', 'it does not');
 	my $log = $server->new_log;
 	my @crashes = crashes_in_log($server, $log);
-	if (@crashes && open(my $kept, '>', "$options{directory}/log.$round"))
-	{
-		print $kept $log;
-		close $kept;
-		push @crashes, backtraces();
-	}
+	print map { "# $_\n" } backtraces() if @crashes;
 	verdict("round $round: no crash", 'crashes', @crashes);
 	my @processes = $server->processes;
 	verdict("round $round: no process is left", 'leaks', map { "process $_->[0], $_->[1]" } @processes) if @processes;

@@ -1,0 +1,56 @@
+# A standby of a round's server, with wal_consistency_checking: it compares each
+# page that it has replayed with what the primary has made of it, and ends when
+# they are not alike.  At the end of the round it has the same rows and, in
+# PostgreSQL's eyes, good indexes.
+package Standby;
+use strict;
+use warnings;
+use Leaks;
+use Server;
+use Exporter 'import';
+
+our @EXPORT = qw(make_standby check_standby);
+
+my %of_primary = (wal_consistency_checking => 'all', wal_keep_size => '2GB');
+
+# What a primary has to have been started with.
+sub settings { return \%of_primary; }
+
+sub make_standby
+{
+	my ($server) = @_;
+	my $standby = Server->new("$server->{directory}/standby");
+	Server::run_command('rm', '-rf', $standby->{directory});
+	Server::must_run(Server::as_server_user(), 'mkdir', '-m', '700', $standby->{directory});
+	# as who runs the server: the files have to be that user's
+	Server::must_run(Server::as_server_user(), "PGHOST=$server->{directory}", 'PGUSER=postgres', 'pg_basebackup', '-D', $standby->{data}, '-R', '-c', 'fast', '--no-sync',
+		'-T', "$server->{small}=$standby->{small}");
+	unlink "$standby->{data}/round.conf";
+	Server::append("$standby->{data}/postgresql.conf",
+		"unix_socket_directories = '$standby->{directory}'\nmax_connections = 100\nmax_worker_processes = 32\nmax_wal_senders = 20\nwal_retrieve_retry_interval = 200ms\n");
+	$standby->start or die 'the standby does not start';
+	return $standby;
+}
+
+# Waits until the standby has what the server has; ends it, and returns what is
+# wrong with it.
+sub check_standby
+{
+	my ($server, $standby) = @_;
+	my @found;
+	my $written = Leaks::ask('torture', 'SELECT pg_current_wal_insert_lsn();') =~ s/\n//r;
+	my $digest = Leaks::digest_of_tables();
+	{
+		local $ENV{PGHOST} = $standby->{directory};
+		my $replayed = Server::wait_until(sub { Leaks::ask('torture', "SELECT pg_last_wal_replay_lsn() >= '$written';") eq "t\n" });
+		push @found, 'the standby does not replay what the server has written' unless $replayed;
+		push @found, Leaks::indexes_with_errors('bt_index_check(%s, true)') if $replayed;
+		push @found, 'the standby has other rows' if $replayed && Leaks::digest_of_tables() ne $digest;
+	}
+	$standby->stop('fast') or push @found, 'the standby does not stop';
+	push @found, grep { /TRAP:|PANIC:|inconsistent page|was terminated by signal/ } split /\n/, $standby->new_log;
+	push @found, map { "  $_" } @found ? Server::last_lines($standby->{log}, 10) : ();
+	return @found;
+}
+
+1;
