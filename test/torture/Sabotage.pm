@@ -124,6 +124,8 @@ sub signal
 	{
 		# before it is sent, or the log would be ahead
 		Server::append("$context->{server}{directory}/kills", "$process $signal\n");
+		# cores are for those that crash by themselves
+		Server::run_command('prlimit', '--pid', $process, '--core=0:') if $signal eq 'SEGV';
 		$kills += kill $signal, $process;
 	}
 }
