@@ -603,7 +603,8 @@ static bool
 take_back_chunk(DeviceClient *client, const Message *message)
 {
 	if (message->kind != MSG_KEYS_TAKEN ||
-		message->u.keys.chunk >= client->nchunks)
+		message->u.keys.chunk >= client->nchunks ||
+		client->chunk_is_ours[message->u.keys.chunk])
 		return fail_unexpected(client);
 	client->chunk_is_ours[message->u.keys.chunk] = true;
 	return true;
@@ -671,8 +672,9 @@ receive_after_keys(DeviceClient *client, Message *message, uint64 same_here)
 	{
 		if (!receive_message(client, message, NULL, same_here))
 			return false;
-	} while (message->kind == MSG_KEYS_TAKEN);
-	return true;
+	} while (message->kind == MSG_KEYS_TAKEN &&
+			 take_back_chunk(client, message));
+	return client->failure.reason == NULL;
 }
 
 bool

@@ -1,0 +1,319 @@
+/*-------------------------------------------------------------------------
+ *
+ * lying_gpusortd.c
+ *	  A gpusortd that now and then says what it should not.
+ *
+ * It is gpusortd, linked so that what connection.c sends comes by here.  One
+ * message of so many is changed, cut, lengthened, repeated or left out; brings
+ * descriptors, or a ring that is smaller than it says or gets smaller; or the
+ * order that it announces has a row twice or one that is none, from the
+ * beginning or a moment later.  After a lie the connection is closed, a moment
+ * later too, so that nobody waits for what will not come.
+ *
+ * Which lie it is depends on the seed that is in GPUSORTD_LIES, on the number of
+ * the message in this process, and on nothing else; but threads share numbers.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../src/protocol.h"
+
+#define LIE_EVERY			20
+#define LIE_EVERY_WELCOME	6
+#define MOMENT_MICROSECONDS	3000
+
+typedef enum Lie
+{
+	LIE_NUMBERS,
+	LIE_KIND,
+	LIE_CUT,
+	LIE_LONG,
+	LIE_TWICE,
+	LIE_SILENCE,
+	LIE_DESCRIPTORS,
+	LIE_TEXTS,
+	LIE_ORDER,
+	LIE_ORDER_LATER,
+	LIE_RING,
+	LIES
+} Lie;
+
+/* What is done a moment after a lie. */
+typedef struct Later
+{
+	int			socket;			/* a copy, to shut down */
+	int			ring;			/* a copy, or -1 */
+	bool		shrinks;		/* the ring, or else */
+	bool		changes;
+	uint64_t	place;			/* in the ring */
+	uint32_t	entry;
+} Later;
+
+extern ssize_t __real_send(int socket, const void *buffer, size_t size,
+						   int flags);
+extern ssize_t __real_sendmsg(int socket, const struct msghdr *message,
+							  int flags);
+extern ssize_t __wrap_send(int socket, const void *buffer, size_t size,
+						   int flags);
+extern ssize_t __wrap_sendmsg(int socket, const struct msghdr *message,
+							  int flags);
+
+/* The ring of the connection that the thread serves. */
+static __thread int ring = -1;
+static atomic_uint_fast64_t messages;
+
+/* A number as good as random for each one. */
+static uint64_t
+scatter(uint64_t number)
+{
+	number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return number ^ (number >> 31);
+}
+
+/* The next random number of a message. */
+static uint64_t
+draw(uint64_t *state)
+{
+	*state += UINT64_C(0x9e3779b97f4a7c15);
+	return scatter(*state);
+}
+
+/* Random numbers for a message; false if it is not a lie. */
+static bool
+is_lie(uint64_t *state, int every)
+{
+	const char *seed = getenv("GPUSORTD_LIES");
+
+	*state = scatter(seed != NULL ? strtoull(seed, NULL, 10) : 0) +
+		scatter(atomic_fetch_add(&messages, 1) + 1);
+	return draw(state) % every == 0;
+}
+
+static void *
+finish_lie(void *argument)
+{
+	Later	   *later = argument;
+
+	usleep(MOMENT_MICROSECONDS);
+	if (later->shrinks)
+		(void) !ftruncate(later->ring, 0);
+	else if (later->changes)
+		(void) !pwrite(later->ring, &later->entry, sizeof(later->entry),
+					   later->place);
+	shutdown(later->socket, SHUT_RDWR);
+	close(later->socket);
+	if (later->ring >= 0)
+		close(later->ring);
+	free(later);
+	return NULL;
+}
+
+static void
+finish_later(Later later)
+{
+	Later	   *copy = malloc(sizeof(Later));
+	pthread_t	thread;
+
+	*copy = later;
+	if (pthread_create(&thread, NULL, finish_lie, copy) == 0)
+		pthread_detach(thread);
+}
+
+/* Changes an entry of the order that is announced: now, or later. */
+static void
+change_order(const Message *message, uint64_t *state, Later *later)
+{
+	uint64_t	first = (uint64_t) message->u.order.chunk * CHUNK_BYTES;
+	uint64_t	count = message->u.order.count;
+	uint64_t	place = first + draw(state) % count * sizeof(uint32_t);
+	uint32_t	entry = (uint32_t) draw(state);
+
+	if (ring < 0)
+		return;
+	if (entry % 2 == 0)
+		(void) !pread(ring, &entry, sizeof(entry),
+					  first + draw(state) % count * sizeof(uint32_t));
+	if (later == NULL)
+		(void) !pwrite(ring, &entry, sizeof(entry), place);
+	else
+	{
+		later->ring = fcntl(ring, F_DUPFD_CLOEXEC, 0);
+		later->changes = true;
+		later->place = place;
+		later->entry = entry;
+	}
+}
+
+/* Numbers that may just pass, or just not, what they are compared with. */
+static uint64_t
+odd_number(uint64_t *state)
+{
+	static const uint64_t numbers[] = {
+		0, 1, 8, 16, 64, 65, CHUNK_BYTES / 4, CHUNK_BYTES / 4 + 1, INT32_MAX,
+		UINT32_MAX, UINT64_C(1) << 32, INT64_MAX, UINT64_MAX
+	};
+	uint64_t	number = draw(state);
+
+	return number % 4 == 0 ? draw(state) :
+		numbers[number / 4 % (sizeof(numbers) / sizeof(*numbers))];
+}
+
+static void
+send_with_descriptors(int socket, const Message *message, int descriptor,
+					  int count)
+{
+	char		control[CMSG_SPACE(3 * sizeof(int))] __attribute__((aligned(8))) = {0};
+	struct iovec part = {(void *) message, sizeof(*message)};
+	struct msghdr envelope = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = CMSG_SPACE(count * sizeof(int))
+	};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&envelope);
+	int			descriptors[3] = {descriptor, descriptor, descriptor};
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(count * sizeof(int));
+	memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
+	(void) __real_sendmsg(socket, &envelope, MSG_NOSIGNAL);
+}
+
+/* Sends, with MSG_WELCOME, a ring that is not as large as it says, or will not be. */
+static void
+send_bad_ring(int socket, Message *message, uint64_t *state, Later *later)
+{
+	off_t		size = (off_t) message->u.welcome.chunks * CHUNK_BYTES;
+	int			bad = memfd_create("gpusort ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	switch (draw(state) % 4)
+	{
+		case 0:					/* too small */
+			(void) !ftruncate(bad, size / 2);
+			(void) fcntl(bad, F_ADD_SEALS, F_SEAL_SHRINK);
+			break;
+		case 1:					/* soon too small */
+			(void) !ftruncate(bad, size);
+			later->ring = fcntl(bad, F_DUPFD_CLOEXEC, 0);
+			later->shrinks = true;
+			break;
+		case 2:					/* more is said of it */
+			(void) !ftruncate(bad, size);
+			(void) fcntl(bad, F_ADD_SEALS, F_SEAL_SHRINK);
+			message->u.welcome.chunks = (uint32_t) odd_number(state);
+			break;
+		default:				/* no memory */
+			close(bad);
+			bad = open("/dev/null", O_RDWR | O_CLOEXEC);
+			break;
+	}
+	send_with_descriptors(socket, message, bad, 1);
+	close(bad);
+}
+
+/* Says something else than the message. */
+static void
+lie(int socket, const Message *message, int descriptor, uint64_t *state)
+{
+	struct
+	{
+		Message		message;
+		char		more[64];
+	}			changed = {.message = *message};
+	Later		later = {.socket = fcntl(socket, F_DUPFD_CLOEXEC, 0), .ring = -1};
+	uint64_t	number = odd_number(state);
+	Lie			kind = draw(state) % LIES;
+	size_t		size = sizeof(Message);
+
+	if (message->kind == MSG_WELCOME && draw(state) % 2 == 0)
+		kind = LIE_RING;
+	if (message->kind == MSG_ORDER && draw(state) % 2 == 0)
+		kind = draw(state) % 2 == 0 ? LIE_ORDER : LIE_ORDER_LATER;
+	switch (kind)
+	{
+		case LIE_NUMBERS:
+			memcpy((char *) &changed.message + 8 * (draw(state) % 4), &number,
+				   draw(state) % 2 == 0 ? 4 : 8);
+			break;
+		case LIE_KIND:
+			changed.message.kind = draw(state) % (MSG_END_OF_LIST + 2);
+			break;
+		case LIE_CUT:
+			size = draw(state) % sizeof(Message);
+			break;
+		case LIE_LONG:
+			size += 1 + draw(state) % sizeof(changed.more);
+			break;
+		case LIE_TWICE:
+			(void) __real_send(socket, message, sizeof(Message), MSG_NOSIGNAL);
+			break;
+		case LIE_SILENCE:
+			finish_later(later);
+			return;
+		case LIE_DESCRIPTORS:
+			later.ring = memfd_create("gpusort lie", MFD_CLOEXEC);
+			send_with_descriptors(socket, message, later.ring,
+								  1 + draw(state) % 3);
+			finish_later(later);
+			return;
+		case LIE_TEXTS:
+			memset((char *) &changed.message + sizeof(uint32_t),
+				   'a' + draw(state) % 26,
+				   sizeof(Message) - sizeof(uint32_t));
+			break;
+		case LIE_ORDER:
+		case LIE_ORDER_LATER:
+			if (message->kind == MSG_ORDER)
+				change_order(message, state, kind == LIE_ORDER ? NULL : &later);
+			break;
+		default:
+			if (message->kind != MSG_WELCOME)
+				break;
+			send_bad_ring(socket, &changed.message, state, &later);
+			finish_later(later);
+			return;
+	}
+	if (descriptor >= 0)
+		send_with_descriptors(socket, &changed.message, descriptor, 1);
+	else
+		(void) __real_send(socket, &changed, size, MSG_NOSIGNAL);
+	finish_later(later);
+}
+
+ssize_t
+__wrap_send(int socket, const void *buffer, size_t size, int flags)
+{
+	uint64_t	state;
+
+	if (size != sizeof(Message) || !is_lie(&state, LIE_EVERY))
+		return __real_send(socket, buffer, size, flags);
+	lie(socket, buffer, -1, &state);
+	return (ssize_t) size;
+}
+
+/* Only MSG_WELCOME with a ring is sent so. */
+ssize_t
+__wrap_sendmsg(int socket, const struct msghdr *message, int flags)
+{
+	uint64_t	state;
+	int			descriptor;
+
+	memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(message)), sizeof(int));
+	ring = descriptor;
+	if (!is_lie(&state, LIE_EVERY_WELCOME))
+		return __real_sendmsg(socket, message, flags);
+	lie(socket, message->msg_iov[0].iov_base, descriptor, &state);
+	return sizeof(Message);
+}

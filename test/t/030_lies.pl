@@ -1,0 +1,86 @@
+# Backends do not believe gpusortd: one that now and then says what it should
+# not, see test/fuzz/lying_gpusortd.c, costs them jobs but neither a result nor a
+# process, nor anything that they would keep.
+use strict;
+use warnings;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
+
+my $seed = $ENV{GPUSORTD_LIES} // time;
+note "GPUSORTD_LIES=$seed";
+$ENV{GPUSORTD_LIES} = $seed;
+
+# gpusortd is looked for beside the link to the library.
+my $pkglibdir = `pg_config --pkglibdir`;
+chomp $pkglibdir;
+my $directory = PostgreSQL::Test::Utils::tempdir;
+my $source = "$FindBin::RealBin/../../src";
+symlink("$pkglibdir/gpusort.so", "$directory/gpusort.so") or die "symlink: $!";
+system_or_bail($ENV{CC} // 'cc', '-std=gnu11', '-O1', '-g', '-pthread', '-Wl,--wrap=send', '-Wl,--wrap=sendmsg',
+	'-o', "$directory/gpusortd", "$FindBin::RealBin/../fuzz/lying_gpusortd.c", "$source/host_sort.c",
+	grep { !/engine_cuda/ } glob "$source/daemon/*.c");
+
+my $node = GpusortCluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', <<"CONF");
+shared_preload_libraries = '$directory/gpusort'
+gpusort.daemon_engine = host
+gpusort.staging_memory = '8MB'
+gpusort.verify = on
+gpusort.min_rows = 0
+gpusort.work_mem = '64MB'
+CONF
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION gpusort;' . GpusortCluster::HELD_FUNCTION . <<'SQL');
+CREATE TABLE r AS SELECT hashint4(i) k, repeat(chr(65 + i % 23), 1 + i % 90) || i % 5000 t FROM generate_series(1, 20000) i;
+CREATE TABLE many AS SELECT hashint4(i) k FROM generate_series(1, 300000) i;
+ANALYZE;
+SQL
+
+# One line each.
+my $queries = <<'SQL';
+SELECT count(*), md5(string_agg(k::text, ',')) FROM (SELECT k FROM r ORDER BY k OFFSET 0) s;
+SELECT count(*), md5(string_agg(t, ',')) FROM (SELECT t FROM r ORDER BY t COLLATE "C" DESC OFFSET 0) s;
+SELECT count(*), sum(n % 1000 * k) FROM (SELECT k, row_number() OVER (ORDER BY k) n FROM many) s;
+SET gpusort.work_mem = '512kB';
+SELECT count(*), md5(string_agg(t, ',')) FROM (SELECT t, k FROM r ORDER BY k, t OFFSET 0) s;
+RESET gpusort.work_mem;
+BEGIN;
+CREATE INDEX ON r (t COLLATE "C", k);
+SET LOCAL enable_seqscan = off;
+SET LOCAL enable_sort = off;
+SELECT count(*), md5(string_agg(t, ',')) FROM (SELECT t FROM r ORDER BY t COLLATE "C", k OFFSET 0) s;
+ROLLBACK;
+SELECT count(*) > 0 FROM gpusort_devices;
+SQL
+my $native = $node->safe_psql('postgres', "SET gpusort.enable = off;\n$queries");
+$node->wait_until_ready('gpusortd runs');
+
+my $rounds = 8;
+my @sessions = map { $node->start_psql("session $_", <<"SQL") } 1 .. 3;
+SET client_min_messages = error;
+SET gpusort.device = cuda;
+BEGIN; SELECT held(); ROLLBACK;
+@{[ $queries x $rounds ]}
+BEGIN; SELECT held(); ROLLBACK;
+SQL
+foreach my $session (@sessions)
+{
+	$session->{handle}->finish;
+	my @lines = split /\n/, $session->{out};
+	my $held_before = shift @lines;
+	my $held_after = pop @lines;
+	is($session->{err}, '', "$session->{name}: no error");
+	is(join("\n", @lines), join("\n", ($native) x $rounds), 'all answers are right');
+	is($held_after, $held_before, 'and the backend keeps nothing');
+}
+
+cmp_ok($node->counter('device_faults'), '>', 0, 'gpusortd has lied');
+cmp_ok($node->counter('sorts_device'), '>', 0, 'and has sorted');
+unlike(slurp_file($node->logfile), qr/terminated by signal|exited with|TRAP/, 'no process has crashed');
+
+$node->stop;
+done_testing();
