@@ -707,15 +707,19 @@ give_back_order(DeviceClient *client)
 	return client->nordered == 0 || send_message(client, &message);
 }
 
-/* Could these be row numbers?  Rows are looked up by them. */
+/*
+ * Could these be the next entries of the order?  Rows are looked up by them.
+ * There are marks of ties only if these were asked for, and none on the first.
+ */
 static bool
-are_rows(const uint32 *order, uint32 count, uint64 nrows)
+are_entries(const DeviceClient *client, const uint32 *part, uint32 count)
 {
-	uint32		highest = 0;
+	uint32		mask = client->shape.mark_ties ? ~ORDER_TIE : ~0;
+	uint32		highest = client->nordered == 0 ? part[0] : 0;
 
 	for (uint32 i = 0; i < count; i++)
-		highest = Max(highest, ORDER_ROW(order[i]));
-	return count == 0 || highest < nrows;
+		highest = Max(highest, part[i] & mask);
+	return highest < client->nrows;
 }
 
 bool
@@ -739,7 +743,7 @@ device_client_order_part(DeviceClient *client, uint32 *part, uint32 *count)
 	memcpy(part,
 		   client->ring + (Size) message.u.order.chunk * CHUNK_BYTES,
 		   *count * sizeof(uint32));
-	if (!are_rows(part, *count, client->nrows))
+	if (!are_entries(client, part, *count))
 		return fail(client, "gpusortd sent an order with impossible row numbers");
 	client->nordered += *count;
 	return true;
