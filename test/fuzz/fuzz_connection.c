@@ -895,9 +895,9 @@ say_keys(void)
 	uint64_t	nwords = 0;
 	uint32_t	row = 0;
 
-	/* a client waits for its chunk */
+	/* a client waits for its chunk, and stops when its job has failed */
 	if (client.ring == NULL || client.nwords > MOST_WORDS ||
-		client.is_announced[client.chunk])
+		client.is_announced[client.chunk] || client.is_ended)
 		return;
 	words = (uint64_t *) (client.ring + client.chunk * CHUNK_BYTES);
 	if (client.shape.fixed_words == 0)
