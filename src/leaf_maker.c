@@ -57,6 +57,9 @@
 /* Chunks for each participant, so that all end at about the same time. */
 #define CHUNKS_EACH			8
 
+/* Rows that are measured and then checked, still in the first-level cache. */
+#define MEASURED_ROWS		128
+
 /* How far ahead of a row others are fetched into the cache. */
 #define PREFETCH_ROWS		16
 
@@ -148,25 +151,19 @@ rows_equal(const LeafMaker *maker, const IndexRow *a, const IndexRow *b)
 							index_row_tuple(b)) > maker->nkeys;
 }
 
-bool
-leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows)
+/* Measures rows of the chunk; "previous" is ahead of the first one, or NULL. */
+static inline void
+measure_rows(LeafMaker *maker, const IndexRow *previous, uint32 start,
+			 uint32 end)
 {
-	const IndexRow **found = maker->found + LEAF_MAX_PENDING;
+	const IndexRow *const *found = maker->found + LEAF_MAX_PENDING;
 	uint16	   *measures = maker->measures + LEAF_MAX_PENDING;
-	const IndexRow *previous = NULL;
 
-	maker->position = position;
-	maker->nrows = nrows;
-	maker->is_last = position + nrows == maker->rows->nrows;
-	maker->rows->find(maker->rows, position, nrows, found);
-	if (maker->deduplicate && position > 0)
-		previous = ordered_row(maker->rows, position - 1);
-
-	for (uint32 i = 0; i < nrows; i++)
+	for (uint32 i = start; i < end; i++)
 	{
 		const IndexRow *row = found[i];
 
-		if (likely(i + PREFETCH_ROWS < nrows))
+		if (likely(i + PREFETCH_ROWS < maker->nrows))
 		{
 			const char *later = (const char *) found[i + PREFETCH_ROWS];
 
@@ -174,13 +171,38 @@ leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows)
 			__builtin_prefetch(later + CACHE_LINE_BYTES);
 		}
 		measures[i] = index_row_bytes(row);
-		if (previous != NULL && rows_equal(maker, previous, row))
-			measures[i] |= MEASURE_EQUAL;
 		if (maker->deduplicate)
+		{
+			if (previous != NULL && rows_equal(maker, previous, row))
+				measures[i] |= MEASURE_EQUAL;
 			previous = row;
+		}
 	}
-	if (!order_check_rows(maker->check, maker->rows, position, found, nrows))
-		return false;
+}
+
+bool
+leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows)
+{
+	const IndexRow **found = maker->found + LEAF_MAX_PENDING;
+	const IndexRow *previous = NULL;
+
+	maker->position = position;
+	maker->nrows = nrows;
+	maker->is_last = position + nrows == maker->rows->nrows;
+	maker->rows->find(maker->rows, position, nrows, found);
+	if (position > 0)
+		previous = ordered_row(maker->rows, position - 1);
+
+	for (uint32 start = 0; start < nrows; start += MEASURED_ROWS)
+	{
+		uint32		end = Min(start + MEASURED_ROWS, nrows);
+
+		measure_rows(maker, previous, start, end);
+		if (!order_check_rows(maker->check, previous, position + start,
+							  found + start, end - start))
+			return false;
+		previous = found[end - 1];
+	}
 	maker->duplicate = order_check_duplicate(maker->check, maker->rows,
 											 position, found, nrows);
 	return true;

@@ -11,10 +11,10 @@
  * An order that gpusortd has had a hand in is not believed.  That it has every
  * row once is known (sort_job.c, run_order.c).  That it is in order is seen
  * here, where the rows are in the cache anyway, by comparing each with the one
- * ahead of it.  If the leading column is a word, or sorts by its bytes, its
- * values are compared.  Otherwise the keys are made again, which takes less
- * than the types' own comparators; these are only asked where keys are equal
- * and not exact.  Doubtful keys need neither: by then the comparators have
+ * ahead of it.  If the leading column is a word, or a text that sorts by its
+ * bytes, its values are compared.  Otherwise the keys are made again, which takes
+ * less than the types' own comparators; these are only asked where keys are
+ * equal and not exact.  Doubtful keys need neither: by then the comparators have
  * looked at all rows of an order (row_compare.c), or have merged them.
  *
  *-------------------------------------------------------------------------
@@ -56,6 +56,7 @@ struct OrderCheck
 
 	/* of neighbours */
 	NeighbourCheck neighbours;
+	SortSupportData first_column;	/* with the cheapest comparator of it */
 	SortKeys   *keys;			/* made of what is in the slot */
 	TupleTableSlot *slot;
 	RowKey		previous_key;
@@ -67,6 +68,29 @@ struct OrderCheck
 	IndexRow   *live;			/* a copy, with room for any row */
 };
 
+/*
+ * A comparator of SortSupport's for texts that sort by their bytes.  The type's
+ * own may ask the C library, which takes many times as long.
+ */
+static int
+compare_bytes(Datum a, Datum b, SortSupport support)
+{
+	struct varlena *text_a = PG_DETOAST_DATUM_PACKED(a);
+	struct varlena *text_b = PG_DETOAST_DATUM_PACKED(b);
+	Size		bytes_a = VARSIZE_ANY_EXHDR(text_a);
+	Size		bytes_b = VARSIZE_ANY_EXHDR(text_b);
+	int			result = memcmp(VARDATA_ANY(text_a), VARDATA_ANY(text_b),
+								Min(bytes_a, bytes_b));
+
+	if (result == 0 && bytes_a != bytes_b)
+		result = bytes_a < bytes_b ? -1 : 1;
+	if (unlikely((Pointer) text_a != DatumGetPointer(a)))
+		pfree(text_a);
+	if (unlikely((Pointer) text_b != DatumGetPointer(b)))
+		pfree(text_b);
+	return result;
+}
+
 /* Decides how neighbours are compared, and makes what that takes. */
 static void
 prepare_neighbours(OrderCheck *check, const IndexRows *rows)
@@ -75,14 +99,19 @@ prepare_neighbours(OrderCheck *check, const IndexRows *rows)
 	/* columns note the form of their keys, which may not be the sort's */
 	SortColumn *columns = index_columns(check->index, &ncolumns);
 	Form_pg_attribute attribute = TupleDescAttr(rows->descriptor, 0);
+	const KeyForm *form;
 
 	check->keys = sort_keys_create(rows->descriptor, columns, ncolumns);
 	if (sort_keys_doubtful(check->keys))
 		return;
+	form = &columns[0].encoder->tight;
 	if (!sort_keys_costly(check->keys) &&
-		(attribute->attbyval || columns[0].encoder->tight.whole != NULL))
+		(form->whole != NULL || (form->word != NULL && attribute->attbyval)))
 	{
 		check->neighbours = CHECK_VALUES;
+		check->first_column = check->columns->columns[0];
+		if (form->whole != NULL)
+			check->first_column.comparator = compare_bytes;
 		return;
 	}
 	check->neighbours = CHECK_KEYS;
@@ -236,7 +265,7 @@ static bool
 are_values_in_order(OrderCheck *check, const IndexRow *previous,
 					const IndexRow *const *found, uint32 nrows)
 {
-	SortSupport support = &check->columns->columns[0];
+	SortSupport support = &check->first_column;
 	Datum		previous_value = (Datum) 0;
 	bool		previous_isnull = false;
 
@@ -359,12 +388,9 @@ verify_order(const OrderCheck *check, const IndexRow *previous,
 }
 
 bool
-order_check_rows(OrderCheck *check, const OrderedRows *rows,
-				 uint64 position, const IndexRow *const *found, uint32 nrows)
+order_check_rows(OrderCheck *check, const IndexRow *previous, uint64 position,
+				 const IndexRow *const *found, uint32 nrows)
 {
-	const IndexRow *previous = position > 0 ?
-		ordered_row(rows, position - 1) : NULL;
-
 	if (check->neighbours == CHECK_VALUES &&
 		!are_values_in_order(check, previous, found, nrows))
 		return false;

@@ -24,11 +24,11 @@ extern OrderCheck *order_check_begin(Relation heap, Relation index,
 									 bool nulls_not_distinct, bool unproved);
 
 /*
- * Does each of these rows, which are those from the position on, come after
- * the one ahead of it?  If that is not checked, but gpusort.verify is on,
- * raises an error if not.
+ * Does each of these rows, which are those from the position on, come after the
+ * one ahead of it?  Ahead of the first one is "previous", if not NULL.  If that
+ * is not checked, but gpusort.verify is on, raises an error if not.
  */
-extern bool order_check_rows(OrderCheck *check, const OrderedRows *rows,
+extern bool order_check_rows(OrderCheck *check, const IndexRow *previous,
 							 uint64 position, const IndexRow *const *found,
 							 uint32 nrows);
 
