@@ -78,7 +78,8 @@ foreach my $name (sort keys %shapes)
 	{
 		# the least of maintenance_work_mem is more, before PostgreSQL 18
 		next if $memory eq '64kB' && $name =~ /index/;
-		my $settings = "SET work_mem = '$memory'; SET maintenance_work_mem = '$memory'; $shapes{$name}";
+		my $setting = $name =~ /index/ ? 'maintenance_work_mem' : 'work_mem';
+		my $settings = "SET $setting = '$memory'; $shapes{$name}";
 		my $native = files_of("SET gpusort.enable = off; $settings");
 		foreach my $device ($memory eq '1MB' && $name =~ /scrolls|wide/ ? ('host', 'cuda') : 'host')
 		{
@@ -91,7 +92,8 @@ foreach my $name (sort keys %shapes)
 				next;
 			}
 			cmp_ok($ours, '<=', $native * 1.03 + 16384, "$what: no more files than PostgreSQL's own");
-			cmp_ok($node->counter('sorts_spilled'), '>', $spilled, "$what: gpusort has spilled") if $name !~ /index/;
+			cmp_ok($node->counter('sorts_spilled'), '>', $spilled, "$what: gpusort has spilled")
+				if $ours > 0 && $name !~ /index/;
 		}
 	}
 }
