@@ -27,7 +27,7 @@ sub make_standby
 		'-T', "$server->{small}=$standby->{small}");
 	unlink "$standby->{data}/round.conf";
 	Server::append("$standby->{data}/postgresql.conf",
-		"unix_socket_directories = '$standby->{directory}'\nmax_connections = 100\nmax_worker_processes = 32\nmax_wal_senders = 20\nwal_retrieve_retry_interval = 200ms\n");
+		"unix_socket_directories = '$standby->{directory}'\nmax_connections = 100\nmax_worker_processes = 32\nmax_wal_senders = 20\nwal_retrieve_retry_interval = 200ms\nallow_in_place_tablespaces = on\n");
 	$standby->start or die 'the standby does not start';
 	return $standby;
 }

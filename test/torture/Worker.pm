@@ -183,13 +183,14 @@ sub run_statement
 	my $preparation = $sabotage ? Sabotage::preparation($sabotage, $reference->{duration}) : '';
 	my $script = script_of($statement, $statement->{planner}, $statement->{own}, $preparation);
 	my $began = time();
+
+	$self->{script} = $script;
 	# for who looks at a crash
 	$self->session('forced');
 	Server::append("$self->{server}{directory}/statements", "$self->{backends}{forced} $self->{round}:$self->{number}:$self->{statement}\n");
-	$self->report("# The tables:\n", commented($self->{commands}), "# The statement:\n", commented($script)) if $self->{only};
+	$self->report($self->shown($statement, $reference)) if $self->{only};
 	my $output = $self->disturbed($script, $sabotage, $reference->{duration});
 
-	$self->{shown} = $script;
 	return $self->check_build($statement) if $statement->{kind} eq 'build' && $output eq $reference->{output} && $output !~ /ERROR/;
 	if ($output =~ /^nothing came for/m)
 	{
@@ -328,18 +329,25 @@ SQL
 
 # ---- what is shown
 
+# What a statement is, and what is done to it.
+sub shown
+{
+	my ($self, $statement, $reference) = @_;
+	my $sabotage = $statement->{sabotage};
+	return ('# Done to it: ' . ($sabotage ? sprintf('%s after %.3f s', $sabotage->{name}, $sabotage->{share} * ($reference->{duration} // 0)) : 'nothing') . "\n",
+		$statement->{kind} =~ /file|large/ || $self->{has_shown_tables}++ ? () : ("# The tables of this worker:\n", commented($self->{commands})),
+		"# The statement:\n", commented($self->{script}));
+}
+
 sub fail
 {
 	my ($self, $statement, $what, $reference, $output) = @_;
 	my $query = $statement->{query} ? "query $statement->{query}{name} of PostgreSQL's tests" : $statement->{kind};
-	my $sabotage = $statement->{sabotage};
 
 	$self->{sums}{differences}++;
 	$self->report("# Statement $self->{statement} of worker $self->{number} in round $self->{round}, $query, $what.\n",
-		"# Done to it: " . ($sabotage ? sprintf("%s after %.3f s", $sabotage->{name}, $sabotage->{share} * ($reference->{duration} // 0)) : 'nothing') . "\n",
 		"# To repeat it: scripts/torture -m $self->{major} -s $self->{seed} -r $self->{round}:$self->{number}:$self->{statement}\n",
-		$statement->{kind} =~ /file|large/ || $self->{has_shown_tables}++ ? () : ("# The tables of this worker:\n", commented($self->{commands})),
-		"# The statement:\n", commented($self->{shown} // ''),
+		$self->shown($statement, $reference),
 		"# Without gpusort:\n", commented(first_lines($reference->{output})), "# With it:\n", commented(first_lines($output)));
 }
 

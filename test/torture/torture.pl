@@ -45,6 +45,8 @@ use constant {
 	LONG_MINUTES => 15,
 	# how many rounds have a standby
 	STANDBY_SHARE => 0.15,
+	# of a line of a backtrace
+	SHOWN_CHARACTERS => 160,
 	# sizes of what can be filled
 	SMALL_DISK => '48m',
 	SHARED_MEMORY => '256m'
@@ -279,10 +281,12 @@ sub check
 sub backtraces
 {
 	my @lines;
+	my ($status, $binary) = Server::run_command('sh', '-c', 'command -v postgres');
+	chomp $binary;
 	foreach my $core (glob "$server->{data}/core*")
 	{
-		my ($status, $text) = Server::run_command('gdb', '-batch', '-ex', 'bt 25', 'postgres', $core);
-		push @lines, map { "  $_" } grep { /^#/ } split /\n/, $text;
+		my ($status, $text) = Server::run_command('gdb', '-batch', '-ex', 'print $_siginfo.si_code', '-ex', 'bt 25', $binary, $core);
+		push @lines, map { "  " . substr($_, 0, SHOWN_CHARACTERS) } grep { /^#|^\$|^Core was|^Program term|^\[New LWP/ } split /\n/, $text;
 	}
 	return @lines;
 }
