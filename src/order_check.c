@@ -24,6 +24,7 @@
 #include "access/genam.h"
 #include "access/nbtree.h"
 #include "executor/executor.h"
+#include "port/pg_bswap.h"
 
 #include "key_encoders.h"
 #include "order_check.h"
@@ -57,6 +58,8 @@ struct OrderCheck
 	/* of neighbours */
 	NeighbourCheck neighbours;
 	SortSupportData first_column;	/* with the cheapest comparator of it */
+	bool		first_by_value;
+	int16		first_bytes;	/* its length, as its type's */
 	SortKeys   *keys;			/* made of what is in the slot */
 	TupleTableSlot *slot;
 	RowKey		previous_key;
@@ -68,12 +71,9 @@ struct OrderCheck
 	IndexRow   *live;			/* a copy, with room for any row */
 };
 
-/*
- * A comparator of SortSupport's for texts that sort by their bytes.  The type's
- * own may ask the C library, which takes many times as long.
- */
-static int
-compare_bytes(Datum a, Datum b, SortSupport support)
+/* Compares texts in full; these may be compressed. */
+static pg_noinline int
+compare_texts(Datum a, Datum b)
 {
 	struct varlena *text_a = PG_DETOAST_DATUM_PACKED(a);
 	struct varlena *text_b = PG_DETOAST_DATUM_PACKED(b);
@@ -84,11 +84,41 @@ compare_bytes(Datum a, Datum b, SortSupport support)
 
 	if (result == 0 && bytes_a != bytes_b)
 		result = bytes_a < bytes_b ? -1 : 1;
-	if (unlikely((Pointer) text_a != DatumGetPointer(a)))
+	if ((Pointer) text_a != DatumGetPointer(a))
 		pfree(text_a);
-	if (unlikely((Pointer) text_b != DatumGetPointer(b)))
+	if ((Pointer) text_b != DatumGetPointer(b))
 		pfree(text_b);
 	return result;
+}
+
+/* The first word of a text with a header of one byte; false if it is shorter. */
+static inline bool
+first_word(Datum value, uint64 *word)
+{
+	const char *text = DatumGetPointer(value);
+
+	if (!VARATT_IS_SHORT(text) || VARATT_IS_EXTERNAL(text) ||
+		VARSIZE_SHORT(text) < VARHDRSZ_SHORT + sizeof(uint64))
+		return false;
+	memcpy(word, VARDATA_SHORT(text), sizeof(uint64));
+	*word = pg_ntoh64(*word);
+	return true;
+}
+
+/*
+ * A comparator of SortSupport's for texts that sort by their bytes.  The type's
+ * own may ask the C library, which takes many times as long.
+ */
+static int
+compare_bytes(Datum a, Datum b, SortSupport support)
+{
+	uint64		word_a;
+	uint64		word_b;
+
+	if (likely(first_word(a, &word_a) && first_word(b, &word_b) &&
+			   word_a != word_b))
+		return word_a < word_b ? -1 : 1;
+	return compare_texts(a, b);
 }
 
 /* Decides how neighbours are compared, and makes what that takes. */
@@ -110,6 +140,8 @@ prepare_neighbours(OrderCheck *check, const IndexRows *rows)
 	{
 		check->neighbours = CHECK_VALUES;
 		check->first_column = check->columns->columns[0];
+		check->first_by_value = attribute->attbyval;
+		check->first_bytes = attribute->attlen;
 		if (form->whole != NULL)
 			check->first_column.comparator = compare_bytes;
 		return;
@@ -260,6 +292,17 @@ compare_rows(const OrderCheck *check, int first, const IndexRow *a,
 		ItemPointerCompare((ItemPointer) &a->place, (ItemPointer) &b->place);
 }
 
+/* A row's first column, whose place is the same in all rows without NULLs. */
+static inline Datum
+first_value(const OrderCheck *check, const IndexRow *row, bool *isnull)
+{
+	if (unlikely(index_row_has_nulls(row)))
+		return index_row_column(row, 1, check->descriptor, isnull);
+	*isnull = false;
+	return fetch_att((const char *) row + IndexInfoFindDataOffset(0),
+					 check->first_by_value, check->first_bytes);
+}
+
 /* Are the rows in order, by their values? */
 static bool
 are_values_in_order(OrderCheck *check, const IndexRow *previous,
@@ -270,14 +313,12 @@ are_values_in_order(OrderCheck *check, const IndexRow *previous,
 	bool		previous_isnull = false;
 
 	if (previous != NULL)
-		previous_value = index_row_column(previous, 1, check->descriptor,
-										  &previous_isnull);
+		previous_value = first_value(check, previous, &previous_isnull);
 	for (uint32 i = 0; i < nrows; i++)
 	{
 		const IndexRow *row = found[i];
 		bool		isnull;
-		Datum		value = index_row_column(row, 1, check->descriptor,
-											 &isnull);
+		Datum		value = first_value(check, row, &isnull);
 
 		if (likely(previous != NULL))
 		{
