@@ -136,7 +136,7 @@ foreach my $phase (sort keys %phases)
 
 # index builds
 my $pid = stop_process($node->daemon_pid);
-my ($out, $err) = psql("CREATE INDEX built ON t (k); SET enable_seqscan = off; SET enable_sort = off; SET gpusort.enable = off; $digest");
+my ($out, $err) = psql("CREATE INDEX built ON t (k); SET enable_seqscan = off; SET enable_sort = off; SET gpusort.enable = off; $digest; DROP INDEX built");
 is($out, $native, 'an index is built while gpusortd is stopped');
 like($err, qr/^WARNING:  gpusort: sorting without the device\n/, 'with a warning');
 wait_until_replaced('gpusortd is replaced');
