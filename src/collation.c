@@ -14,9 +14,11 @@
  * first characters, and sort keys are costly to make, a caller can have just
  * the beginning of one.
  *
- * ICU's sort keys are what core's own sort and its hashes of strings rely on.
- * Those of libc have been in another order than strcoll() before, which is
- * why core does not use them.  So they are not to be trusted: who uses them
+ * Sort keys are not always in the order in which the provider compares the
+ * strings.  Those of libc are not to be trusted at all, which is why core does
+ * not use them.  Of ICU's core uses the first eight bytes only; they contradict
+ * its comparisons under some attributes of a collation, and about some strings
+ * that are not in normal form (icu_keys.c).  Who uses keys that are not trusted
  * has to compare neighbours when all is sorted.
  *
  *-------------------------------------------------------------------------
@@ -54,6 +56,7 @@ struct CollationTransform
 {
 	pg_locale_t locale;			/* NULL: libc's, of the whole process */
 	IcuKeys    *icu_keys;		/* NULL if this is not of ICU */
+	bool		doubtful;		/* the keys of some strings so far */
 	MemoryContext context;		/* that of this struct */
 	char	   *source;			/* a string, ended as libc wants it */
 	char	   *result;			/* its sort key */
@@ -161,6 +164,8 @@ collation_transform_create(Oid collation)
 	transform->locale = pg_newlocale_from_collation(collation);
 	if (provider == COLLPROVIDER_ICU)
 		transform->icu_keys = icu_keys_get(transform->locale);
+	else
+		transform->doubtful = true;
 	transform->context = CurrentMemoryContext;
 	return transform;
 }
@@ -174,7 +179,7 @@ collation_breaks_ties(const CollationTransform *transform)
 bool
 collation_is_trusted(const CollationTransform *transform)
 {
-	return transform->icu_keys != NULL;
+	return !transform->doubtful && icu_keys_trusted(transform->icu_keys);
 }
 
 
@@ -262,6 +267,7 @@ collation_transform(CollationTransform *transform, const char *string,
 					Size size, char *bytes, Size limit)
 {
 	if (likely(transform->icu_keys != NULL))
-		return icu_keys_write(transform->icu_keys, string, size, bytes, limit);
+		return icu_keys_write(transform->icu_keys, string, size, bytes, limit,
+							  &transform->doubtful);
 	return transform_by_libc(transform, string, size, bytes, limit);
 }

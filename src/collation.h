@@ -44,8 +44,8 @@ extern Size collation_transform(CollationTransform *transform,
 extern bool collation_breaks_ties(const CollationTransform *transform);
 
 /*
- * Are the sort keys certain to be in the order in which the server compares
- * the strings?
+ * Are the sort keys made so far certain to be in the order in which the server
+ * compares the strings?
  */
 extern bool collation_is_trusted(const CollationTransform *transform);
 

@@ -84,7 +84,7 @@ extern bool encode_collated_has_grown(CollatedColumn *column);
 /* Ends all growing of the keys, at a length that will mostly do. */
 extern void encode_collated_fix(CollatedColumn *column);
 
-/* Are the keys certain to be in the order in which the server compares? */
+/* Are the keys so far certain to be in the order in which the server compares? */
 extern bool encode_collated_trusted(const CollatedColumn *column);
 
 /* encode_arrays.c */

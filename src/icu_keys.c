@@ -34,6 +34,14 @@
  * have the same bytes below the first level.  Those are kept from the strings
  * for which ICU had to be asked, and are used when it has said the same twice.
  *
+ * Should ICU's key of a string not be the one put together, what was learned
+ * is dropped, and ICU makes all keys from then on.
+ *
+ * ICU's keys and its comparisons do not always agree.  They contradict each
+ * other under some attributes, and, in UTF-8, about strings with characters
+ * that normalization may move or change.  All others, such as those whose keys
+ * are put together, are called plain here.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -49,6 +57,7 @@
 
 #include <unicode/uchar.h>
 #include <unicode/unorm2.h>
+#include <unicode/utf8.h>
 #include <unicode/uset.h>
 
 /* How ICU writes primary weights. */
@@ -74,6 +83,15 @@
 
 #define PAGE_CHARACTERS		64
 #define NPAGES				(0x10000 / PAGE_CHARACTERS)
+
+/* Below it none can be moved or changed by normalization to NFC. */
+#define FIRST_NOT_PLAIN		0x0300
+
+/* Most UTF-16 units that a character of the basic plane decomposes into. */
+#define MAX_DECOMPOSITION	8
+
+/* Longest string that is listed to join, likewise. */
+#define MAX_JOINING			64
 
 /* What keeps two characters apart and has no weight, if no rule gives it one. */
 #define IGNORED_CHARACTER	0x01
@@ -139,13 +157,16 @@ struct IcuKeys
 	MemoryContext context;
 	bool		in_utf8;		/* or an encoding that has ASCII in common */
 	bool		numeric;		/* digits are numbers */
+	bool		trusted;		/* see icu_keys_trusted() */
 	bool		lower_usable;
 
 	uint32		learned_end;	/* characters below it may be learned */
 	int			nasked;			/* keys that ICU made because it is so low */
 	bool		given_up;		/* it stays where it is */
-	uint32	   *pairs;			/* that what joins begins with, in order */
+	uint32	   *pairs;			/* neighbours in what joins, in order */
 	int			npairs;
+	int			max_pairs;
+	const UNormalizer2 *decomposer;
 	uint8		joins_next[BASIC_PLANE_END / BITS_PER_BYTE + 1];
 	uint8		joins_last[BASIC_PLANE_END / BITS_PER_BYTE + 1];
 
@@ -170,6 +191,53 @@ typedef struct ClassSequence
 /* All that there are. */
 static IcuKeys *all_keys = NULL;
 
+/*
+ * Under these values of its attributes, whether they are from the locale's
+ * rules or from elsewhere, ICU has never been found to compare plain strings
+ * otherwise than their keys.  Under others, and attributes that are to come,
+ * it has or may.
+ */
+static bool
+has_trusted_attributes(const UCollator *collator)
+{
+	static const struct
+	{
+		UColAttribute attribute;
+		UColAttributeValue values[4];
+		int			nvalues;
+	}			trusted[] = {
+		{UCOL_ALTERNATE_HANDLING, {UCOL_NON_IGNORABLE}, 1},
+		{UCOL_FRENCH_COLLATION, {UCOL_OFF}, 1},
+		{UCOL_NUMERIC_COLLATION, {UCOL_OFF}, 1},
+		{UCOL_NORMALIZATION_MODE, {UCOL_OFF}, 1},
+		{UCOL_CASE_LEVEL, {UCOL_OFF, UCOL_ON}, 2},
+		{UCOL_CASE_FIRST, {UCOL_OFF, UCOL_UPPER_FIRST, UCOL_LOWER_FIRST}, 3},
+		{UCOL_STRENGTH, {UCOL_PRIMARY, UCOL_SECONDARY, UCOL_TERTIARY,
+		UCOL_QUATERNARY}, 4}
+	};
+
+	for (int i = 0; i < lengthof(trusted); i++)
+	{
+		UErrorCode	status = U_ZERO_ERROR;
+		UColAttributeValue value = ucol_getAttribute(collator,
+													 trusted[i].attribute,
+													 &status);
+		int			j = 0;
+
+		while (j < trusted[i].nvalues && trusted[i].values[j] != value)
+			j++;
+		if (U_FAILURE(status) || j == trusted[i].nvalues)
+			return false;
+	}
+	return true;
+}
+
+bool
+icu_keys_trusted(const IcuKeys *keys)
+{
+	return keys->trusted;
+}
+
 IcuKeys *
 icu_keys_get(pg_locale_t locale)
 {
@@ -191,6 +259,7 @@ icu_keys_get(pg_locale_t locale)
 	keys->locale = locale;
 	keys->context = context;
 	keys->in_utf8 = GetDatabaseEncoding() == PG_UTF8;
+	keys->trusted = has_trusted_attributes(collator);
 	keys->numeric = ucol_getAttribute(collator, UCOL_NUMERIC_COLLATION,
 									  &status) != UCOL_OFF;
 
@@ -217,8 +286,10 @@ icu_keys_get(pg_locale_t locale)
 /*
  * What joins
  *
- * Of characters that have a weight together the first two are noted, as a
- * pair.  There may be more characters in between, but none that is usable.
+ * Of characters that have a weight together each two neighbours are noted, as
+ * a pair.  Characters join as what they decompose into does: so the first jamo
+ * of a syllable can join one that stands ahead of it.  Others may stand in
+ * between, but none that is usable.
  */
 
 static inline void
@@ -250,14 +321,100 @@ compare_pairs(const void *a, const void *b)
 	return pair_a < pair_b ? -1 : pair_a > pair_b ? 1 : 0;
 }
 
-/* Do two characters begin something, each of which does with some other? */
 static bool
-is_pair(const IcuKeys *keys, uint32 first, uint32 second)
+has_pair(const IcuKeys *keys, uint32 first, uint32 second)
 {
 	uint32		pair = make_pair(first, second);
 
 	return bsearch(&pair, keys->pairs, keys->npairs, sizeof(uint32),
 				   compare_pairs) != NULL;
+}
+
+/*
+ * The first and the last of what a character of the basic plane decomposes
+ * into, which is the character itself for most.
+ */
+static void
+find_ends(const IcuKeys *keys, uint32 character, uint32 *first, uint32 *last)
+{
+	UErrorCode	status = U_ZERO_ERROR;
+	UChar		decomposed[MAX_DECOMPOSITION];
+	int			length = unorm2_getDecomposition(keys->decomposer, character,
+												 decomposed,
+												 lengthof(decomposed),
+												 &status);
+
+	*first = *last = character;
+	if (length > 0 && U_SUCCESS(status))
+	{
+		*first = decomposed[0];
+		*last = decomposed[length - 1];
+	}
+}
+
+/* May two neighbours join, as they are or decomposed? */
+static bool
+is_pair(const IcuKeys *keys, uint32 left, uint32 right)
+{
+	uint32		left_first;
+	uint32		left_last;
+	uint32		right_first;
+	uint32		right_last;
+
+	find_ends(keys, left, &left_first, &left_last);
+	find_ends(keys, right, &right_first, &right_last);
+	return has_pair(keys, left, right) ||
+		has_pair(keys, left_last, right) ||
+		has_pair(keys, left, right_first) ||
+		has_pair(keys, left_last, right_first);
+}
+
+/* The flags that tell whether is_pair() has to be asked about a character. */
+static uint8
+joining_flags(const IcuKeys *keys, uint32 character)
+{
+	uint32		first;
+	uint32		last;
+	uint8		flags = 0;
+
+	find_ends(keys, character, &first, &last);
+	if (get_bit(keys->joins_next, character) || get_bit(keys->joins_next, last))
+		flags |= WEIGHT_JOINS_NEXT;
+	if (get_bit(keys->joins_last, character) ||
+		get_bit(keys->joins_last, first))
+		flags |= WEIGHT_JOINS_LAST;
+	return flags;
+}
+
+/* Notes all neighbours in a string that joins; false if there is no memory. */
+static bool
+note_neighbours(IcuKeys *keys, const UChar *string, int length)
+{
+	if (keys->npairs + length > keys->max_pairs)
+	{
+		int			max_pairs = 2 * (keys->npairs + length);
+		uint32	   *pairs =
+			MemoryContextAllocExtended(keys->context,
+									   max_pairs * sizeof(uint32),
+									   MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+
+		if (pairs == NULL)
+			return false;
+		if (keys->pairs != NULL)
+		{
+			memcpy(pairs, keys->pairs, keys->npairs * sizeof(uint32));
+			pfree(keys->pairs);
+		}
+		keys->pairs = pairs;
+		keys->max_pairs = max_pairs;
+	}
+	for (int i = 1; i < length; i++)
+	{
+		set_bit(keys->joins_next, string[i - 1]);
+		set_bit(keys->joins_last, string[i]);
+		keys->pairs[keys->npairs++] = make_pair(string[i - 1], string[i]);
+	}
+	return true;
 }
 
 /* Notes what joins of the strings in a set; false if that cannot be done. */
@@ -266,19 +423,12 @@ note_joining(IcuKeys *keys, const USet *set)
 {
 	int			nitems = uset_getItemCount(set);
 
-	if (keys->pairs != NULL)
-		pfree(keys->pairs);
 	keys->npairs = 0;
-	keys->pairs = MemoryContextAllocExtended(keys->context,
-											 (nitems + 1) * sizeof(uint32),
-											 MCXT_ALLOC_NO_OOM);
-	if (keys->pairs == NULL)
-		return false;
-
 	for (int item = 0; item < nitems; item++)
 	{
 		UErrorCode	status = U_ZERO_ERROR;
-		UChar		string[64];
+		UChar		string[MAX_JOINING];
+		UChar		decomposed[MAX_JOINING * MAX_DECOMPOSITION];
 		UChar32		range_start;
 		UChar32		range_end;
 		int			length = uset_getItem(set, item, &range_start, &range_end,
@@ -289,9 +439,12 @@ note_joining(IcuKeys *keys, const USet *set)
 		/* a range of characters has length 0 */
 		if (length < 2)
 			continue;
-		set_bit(keys->joins_next, string[0]);
-		set_bit(keys->joins_last, string[1]);
-		keys->pairs[keys->npairs++] = make_pair(string[0], string[1]);
+		if (!note_neighbours(keys, string, length))
+			return false;
+		length = unorm2_normalize(keys->decomposer, string, length,
+								  decomposed, lengthof(decomposed), &status);
+		if (U_FAILURE(status) || !note_neighbours(keys, decomposed, length))
+			return false;
 	}
 	qsort(keys->pairs, keys->npairs, sizeof(uint32), compare_pairs);
 	return true;
@@ -303,9 +456,10 @@ find_joining(IcuKeys *keys, uint32 end)
 {
 	const UCollator *collator = keys->locale->info.icu.ucol;
 	UErrorCode	status = U_ZERO_ERROR;
-	USet	   *set;
+	USet	   *set = NULL;
 	bool		found;
 
+	keys->decomposer = unorm2_getNFDInstance(&status);
 	if (end == ASCII_END)
 		set = ucol_getTailoredSet(collator, &status);
 	else
@@ -443,13 +597,45 @@ find_class(IcuKeys *keys, const char *bytes, Size length)
 	return keys->nclasses++;
 }
 
+/* Does normalization leave it as it is, and where it is, whatever follows? */
+static inline bool
+is_plain(UChar32 character)
+{
+	return character < FIRST_NOT_PLAIN ||
+		(u_getIntPropertyValue(character, UCHAR_NFC_QUICK_CHECK) == UNORM_YES &&
+		 u_getIntPropertyValue(character,
+							   UCHAR_LEAD_CANONICAL_COMBINING_CLASS) == 0);
+}
+
+/*
+ * Is the string plain?  In encodings other than UTF-8 all are, as the server
+ * has ICU compare them in UTF-16.
+ */
+static bool
+is_plain_string(const IcuKeys *keys, const char *string, Size size)
+{
+	const char *end = string + size;
+
+	if (!keys->in_utf8)
+		return true;
+	while (string < end)
+	{
+		int			length = 0;
+		UChar32		character;
+
+		U8_NEXT(string, length, Min(end - string, PG_INT32_MAX), character);
+		if (character < 0 || !is_plain(character))
+			return false;
+		string += length;
+	}
+	return true;
+}
+
 /* May what the character becomes depend on others, whatever its weight? */
 static bool
 is_special(const IcuKeys *keys, uint32 character)
 {
-	return !U_IS_UNICODE_CHAR(character) ||
-		u_getIntPropertyValue(character, UCHAR_NFC_QUICK_CHECK) != UNORM_YES ||
-		u_getIntPropertyValue(character, UCHAR_LEAD_CANONICAL_COMBINING_CLASS) != 0 ||
+	return !U_IS_UNICODE_CHAR(character) || !is_plain(character) ||
 		(keys->numeric && u_charDigitValue(character) >= 0);
 }
 
@@ -473,11 +659,7 @@ learn_weight(IcuKeys *keys, CharacterWeight *weight, uint32 character)
 		weight->nrest = primary - 1;
 		memcpy(weight->rest, bytes + 1, weight->nrest);
 	}
-	if (get_bit(keys->joins_next, character))
-		weight->flags |= WEIGHT_JOINS_NEXT;
-	if (get_bit(keys->joins_last, character))
-		weight->flags |= WEIGHT_JOINS_LAST;
-
+	weight->flags |= joining_flags(keys, character);
 	lower_class = find_class(keys, bytes + primary, length - primary);
 	if (lower_class < 0)
 		return false;
@@ -727,7 +909,10 @@ note_lower(IcuKeys *keys, LowerLevels **slot, const ClassSequence *sequence,
 		/* this should be the same as for the string before */
 		if (lower->nbytes != length || lower->complete != complete ||
 			memcmp(lower->bytes, bytes, length) != 0)
+		{
 			keys->lower_usable = false;
+			keys->trusted = false;
+		}
 		lower->confirmed = true;
 		return;
 	}
@@ -742,7 +927,32 @@ note_lower(IcuKeys *keys, LowerLevels **slot, const ClassSequence *sequence,
 	lower->confirmed = false;
 }
 
-/* Has ICU make a key, and learns from that what is below the primary level. */
+/*
+ * Keys have turned out not to be ICU's, be it those of this string or earlier
+ * ones: none are put together any more, and those that were are not trusted.
+ */
+static void
+stop_learning(IcuKeys *keys)
+{
+	keys->trusted = false;
+	keys->learned_end = 0;
+	keys->given_up = true;
+	forget_characters(keys);
+	for (int page = 0; page < NPAGES; page++)
+	{
+		if (keys->pages[page] != NULL)
+			pfree(keys->pages[page]);
+		keys->pages[page] = NULL;
+	}
+	ereport(LOG,
+			(errmsg("gpusort: a sort key put together from those of characters is not the one that ICU makes"),
+			 errdetail("In this session ICU makes all sort keys under the collation from now on.")));
+}
+
+/*
+ * Has ICU make a key, and learns from that what is below the primary level, if
+ * that is the one that was put together.
+ */
 static Size
 ask_and_note(IcuKeys *keys, const char *string, Size size,
 			 char *bytes, Size limit, Size primary,
@@ -754,18 +964,12 @@ ask_and_note(IcuKeys *keys, const char *string, Size size,
 											 string, size, keys->locale);
 	bool		complete = length < asked;
 
-	if (primary > length || memcmp(bytes, whole, primary) != 0 ||
-		(primary < length && whole[primary] != LEVEL_END))
-	{
-		keys->learned_end = 0;
-		keys->given_up = true;
-		forget_characters(keys);
-		for (int page = 0; page < NPAGES; page++)
-			keys->pages[page] = NULL;
-		elog(ERROR, "gpusort: the sort key that ICU makes of a string is not that of its characters");
-	}
-	note_lower(keys, slot, sequence, whole + primary,
-			   Min(length, asked) - primary, complete);
+	if (unlikely(primary > length || memcmp(bytes, whole, primary) != 0 ||
+				 (primary < length && whole[primary] != LEVEL_END)))
+		stop_learning(keys);
+	else
+		note_lower(keys, slot, sequence, whole + primary,
+				   Min(length, asked) - primary, complete);
 
 	length = Min(length, limit);
 	memcpy(bytes, whole, length);
@@ -798,7 +1002,7 @@ write_lower(IcuKeys *keys, const char *string, Size size,
 
 Size
 icu_keys_write(IcuKeys *keys, const char *string, Size size,
-			   char *bytes, Size limit)
+			   char *bytes, Size limit, bool *doubtful)
 {
 	ClassSequence sequence;
 	int			primary = write_primary(keys, string, size, bytes, limit,
@@ -806,6 +1010,8 @@ icu_keys_write(IcuKeys *keys, const char *string, Size size,
 
 	if (likely(primary >= (int) limit))
 		return limit;
+	if (primary < 0 && !*doubtful)
+		*doubtful = !is_plain_string(keys, string, size);
 	if (primary < 0 || !keys->lower_usable || sequence.length > MAX_SEQUENCE)
 		return icu_sort_key_prefix(bytes, limit, string, size, keys->locale);
 	return write_lower(keys, string, size, bytes, limit, primary, &sequence);
@@ -820,9 +1026,15 @@ icu_keys_get(pg_locale_t locale)
 	return NULL;
 }
 
+bool
+icu_keys_trusted(const IcuKeys *keys)
+{
+	return false;
+}
+
 Size
 icu_keys_write(IcuKeys *keys, const char *string, Size size,
-			   char *bytes, Size limit)
+			   char *bytes, Size limit, bool *doubtful)
 {
 	return 0;
 }

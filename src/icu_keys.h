@@ -22,10 +22,17 @@ typedef struct IcuKeys IcuKeys;
 extern IcuKeys *icu_keys_get(pg_locale_t locale);
 
 /*
+ * Are the keys of plain strings certain to be in the order in which ICU
+ * compares the strings?  What was certain may turn out not to be.
+ */
+extern bool icu_keys_trusted(const IcuKeys *keys);
+
+/*
  * Writes the first "limit" bytes of a string's sort key, and returns how many
- * these are: fewer than the limit if that is all of it.
+ * these are: fewer than the limit if that is all of it.  Sets *doubtful if the
+ * string is not a plain one; otherwise leaves it as it is.
  */
 extern Size icu_keys_write(IcuKeys *keys, const char *string, Size size,
-						   char *bytes, Size limit);
+						   char *bytes, Size limit, bool *doubtful);
 
 #endif							/* GPUSORT_ICU_KEYS_H */

@@ -88,6 +88,7 @@ typedef struct Batch
 	uint32		nwords;
 	bool		loose;			/* layout of the keys */
 	bool		cut;			/* some key was cut */
+	bool		doubtful;		/* as are keys so far */
 	uint8		key_words[BATCH_ROWS];	/* length of each key */
 	uint64_t	words[BATCH_WORDS];
 } Batch;
@@ -250,6 +251,7 @@ take_rows(Participant *leader, const Batch *batch)
 	if (batch->loose)
 		row_order_loosen(order);
 	order->keys->cut |= batch->cut;
+	order->keys->doubtful |= batch->doubtful;
 	for (uint32 i = 0; i < batch->nrows; i++)
 	{
 		Size		bytes = index_row_bytes((const IndexRow *) row);
@@ -306,6 +308,7 @@ deposit_batch(Participant *participant)
 	if (batch == NULL)
 		return;
 	batch->cut = participant->keys->cut;
+	batch->doubtful = sort_keys_doubtful(participant->keys);
 	SpinLockAcquire(&shared->mutex);
 	batch->next = shared->batches;
 	shared->batches = participant->batch_place;

@@ -142,8 +142,8 @@ row_settle_ties(const RowComparator *comparator, const RowStore *store,
 				const SortKeys *keys, uint32 *order, uint64 nrows)
 {
 	TieContext	context = {comparator, store};
-	bool		exact = sort_keys_exact(keys);
 	bool		doubtful = sort_keys_doubtful(keys);
+	bool		settled = sort_keys_exact(keys) && !doubtful;
 	MemoryContext run_context = AllocSetContextCreate(CurrentMemoryContext,
 													  "gpusort ties",
 													  ALLOCSET_DEFAULT_SIZES);
@@ -160,8 +160,7 @@ row_settle_ties(const RowComparator *comparator, const RowStore *store,
 			order[end] = ORDER_ROW(order[end]);
 			end++;
 		}
-		/* where keys are doubtful, so are the marks */
-		if (end - start > 1 && (!exact || doubtful))
+		if (end - start > 1 && !settled)
 			sort_run(order + start, end - start, &context);
 		if (doubtful && start > 0)
 		{

@@ -45,9 +45,9 @@ extern int	row_compare_from(const RowComparator *comparator, int first,
 
 /*
  * Sorts the rows of every run of entries with equal keys, unless the keys are
- * exact, and removes the marks of ties from the order.  If the keys are
- * doubtful, each run is compared with the one before it; false, and the order
- * is of no use, if one does not come after the other.
+ * exact and not doubtful, and removes the marks of ties from the order.  If the
+ * keys are doubtful, each run is compared with the one before it; false, and
+ * the order is of no use, if one does not come after the other.
  */
 extern bool row_settle_ties(const RowComparator *comparator,
 							const RowStore *store, const SortKeys *keys,

@@ -463,7 +463,7 @@ settle_order(RowOrder *order)
 	{
 		ereport(LOG,
 				(errmsg("gpusort: sorting natively"),
-				 errdetail("The C library's strxfrm() contradicts its strcoll() under the collation of this sort.")));
+				 errdetail("Sort keys contradict comparisons under a collation of this sort.")));
 		pfree(order->entries);
 		order->entries = NULL;
 	}

@@ -302,6 +302,7 @@ take_batch(RowSort *sort, const RowBatch *batch, char *base)
 		if (batch->loose)
 			row_order_loosen(sort->order);
 		sort->order->keys->cut |= batch->cut;
+		sort->order->keys->doubtful |= batch->doubtful;
 		while (i < batch->nrows && note_row(sort, batch, i, key, base))
 			key += batch->key_words[i++];
 		if (i < batch->nrows)

@@ -141,7 +141,10 @@ play(RunMerge *merge, Player winner)
 	losers[0] = winner;
 }
 
-/* Makes a run's row a player; false if its key does not fit the others. */
+/*
+ * Makes a run's row a player; false if its key does not fit the others, or is
+ * not to be relied on.
+ */
 static inline bool
 make_player(RunMerge *merge, int64_t run, Player *player)
 {
@@ -157,7 +160,8 @@ make_player(RunMerge *merge, int64_t run, Player *player)
 		PlayerKey  *key = player_key(merge, run);
 
 		key->nwords = row_order_encode(merge->order, row, key->words);
-		if (unlikely(key->nwords == 0))
+		if (unlikely(key->nwords == 0 ||
+					 sort_keys_doubtful(merge->order->keys)))
 			return false;
 		player->word = key->words[0];
 	}
@@ -187,12 +191,25 @@ play_all(RunMerge *merge)
 	return true;
 }
 
+/*
+ * After a row that could not be made a player: goes on in another layout, or
+ * by the comparators, which agree with the keys of the rows so far.
+ */
+static void
+change_keys(RunMerge *merge)
+{
+	if (sort_keys_doubtful(merge->order->keys))
+		merge->by_keys = false;
+	else
+		sort_keys_loosen(merge->order->keys);
+}
+
 /* Makes all keys, in a layout that they fit, and plays with them. */
 static void
 begin_tournament(RunMerge *merge)
 {
 	while (!play_all(merge))
-		sort_keys_loosen(merge->order->keys);
+		change_keys(merge);
 }
 
 RunMerge *
@@ -233,7 +250,7 @@ move_on(RunMerge *merge)
 		play(merge, player);
 	else
 	{
-		sort_keys_loosen(merge->order->keys);
+		change_keys(merge);
 		begin_tournament(merge);
 	}
 }

@@ -227,6 +227,8 @@ hand_over(RowDeposit *deposit)
 	if (batch == NULL)
 		return;
 	batch->cut = deposit->keys != NULL && deposit->keys->cut;
+	batch->doubtful = deposit->keys != NULL &&
+		sort_keys_doubtful(deposit->keys);
 	SpinLockAcquire(&shared->mutex);
 	batch->next = shared->batches;
 	shared->batches = deposit->batch_place;

@@ -28,6 +28,7 @@ typedef struct RowBatch
 	uint32		nwords;
 	bool		loose;			/* layout of the keys */
 	bool		cut;			/* some key was cut */
+	bool		doubtful;		/* as are keys so far */
 	uint8		key_words[BATCH_ROWS];	/* length of each key, 0: there is none */
 	uint32		places[BATCH_ROWS + 1];
 	uint64_t	words[BATCH_WORDS];

@@ -175,11 +175,7 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 		column->cache = create_cache(column, attribute->atttypid,
 									 i == ncolumns - 1);
 		if (column->cache->collated != NULL)
-		{
 			keys->costly = true;
-			if (!encode_collated_trusted(column->cache->collated))
-				keys->doubtful = true;
-		}
 		keys->max_attno = Max(keys->max_attno, column->attno);
 		keys->nencoded++;
 	}
@@ -207,6 +203,20 @@ sort_keys_share(SortKeys *keys)
 			encode_collated_fix(cache->collated);
 	}
 	return true;
+}
+
+bool
+sort_keys_doubtful(const SortKeys *keys)
+{
+	bool		doubtful = keys->doubtful;
+
+	for (int i = 0; i < keys->nencoded && keys->costly && !doubtful; i++)
+	{
+		const CollatedColumn *collated = keys->columns[i].cache->collated;
+
+		doubtful = collated != NULL && !encode_collated_trusted(collated);
+	}
+	return doubtful;
 }
 
 void

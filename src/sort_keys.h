@@ -43,7 +43,7 @@ typedef struct SortColumn
  * comparators have to settle their order.
  *
  * Doubtful keys may contradict the comparators, if very rarely.  Then it is
- * the comparators that are right.
+ * the comparators that are right.  Keys can become so with any row.
  */
 typedef struct SortKeys
 {
@@ -53,7 +53,7 @@ typedef struct SortKeys
 	AttrNumber	max_attno;		/* of those */
 	bool		loose;			/* the layout */
 	bool		cut;			/* some key is only a beginning */
-	bool		doubtful;		/* see sort_keys_doubtful() */
+	bool		doubtful;		/* as made by others, in the same sort */
 	bool		costly;			/* keys take longer than a comparison each */
 	bool		same_layout;	/* will do, when keys are made again */
 	KeyShape	shape;			/* of the present layout */
@@ -124,11 +124,10 @@ sort_keys_exact(const SortKeys *keys)
 	return keys->nencoded == keys->ncolumns && !keys->cut;
 }
 
-/* May rows with different keys be in the wrong order? */
-static inline bool
-sort_keys_doubtful(const SortKeys *keys)
-{
-	return keys->doubtful;
-}
+/*
+ * May rows be in the wrong order by the keys made so far, or not be equal where
+ * their keys are?
+ */
+extern bool sort_keys_doubtful(const SortKeys *keys);
 
 #endif							/* GPUSORT_SORT_KEYS_H */

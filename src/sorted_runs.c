@@ -195,7 +195,7 @@ add_own_run(SortedRuns *runs)
 
 	append_run(runs, write_rows(runs, runs->file));
 	if (order->run_order != NULL &&
-		(!sort_keys_exact(order->keys) ||
+		(!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
 		 !run_order_end_run(order->run_order, runs->runs[runs->nruns - 1],
 							order->store->nrows)))
 		row_order_end_runs(order);
