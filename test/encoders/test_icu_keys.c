@@ -19,6 +19,7 @@
 #include "test_icu_keys.h"
 
 PG_FUNCTION_INFO_V1(check_icu_keys);
+PG_FUNCTION_INFO_V1(check_icu_fallback);
 
 #ifdef USE_ICU
 
@@ -33,16 +34,17 @@ static void
 learn_all(IcuKeys *keys)
 {
 	char		bytes[LONGEST + ICU_KEYS_SLACK];
+	bool		doubtful = false;
 
 	if (keys->learned_end == 0)
 	{
 		keys->nasked = ASCII_AFTER;
-		(void) icu_keys_write(keys, "a", 1, bytes, 8);
+		(void) icu_keys_write(keys, "a", 1, bytes, 8, &doubtful);
 	}
 	if (keys->learned_end == ASCII_END && keys->in_utf8)
 	{
 		keys->nasked = BASIC_PLANE_AFTER;
-		(void) icu_keys_write(keys, "\u00e4", 2, bytes, 8);
+		(void) icu_keys_write(keys, "\u00e4", 2, bytes, 8, &doubtful);
 	}
 	if (keys->learned_end != (keys->in_utf8 ? BASIC_PLANE_END : ASCII_END))
 		elog(ERROR, "only characters below %u are learned", keys->learned_end);
@@ -58,6 +60,21 @@ test_learn_icu_keys(Oid collation)
 	locale = pg_newlocale_from_collation(collation);
 	if (locale != NULL && locale->provider == COLLPROVIDER_ICU)
 		learn_all(icu_keys_get(locale));
+}
+
+bool
+test_put_together(IcuKeys *keys, const char *string, Size size)
+{
+	char		bytes[8 + ICU_KEYS_SLACK];
+	ClassSequence sequence;
+
+	return write_primary(keys, string, size, bytes, 8, &sequence) >= 0;
+}
+
+bool
+test_is_learning(const IcuKeys *keys)
+{
+	return keys->learned_end != 0;
 }
 
 static char *
@@ -79,9 +96,10 @@ check_string(IcuKeys *keys, const char *string, Size size, Size limit)
 	char		by_icu[LONGEST];
 	Size		length;
 	Size		length_by_icu;
+	bool		doubtful = false;
 
 	memset(bytes, GUARD, sizeof(bytes));
-	length = icu_keys_write(keys, string, size, bytes, limit);
+	length = icu_keys_write(keys, string, size, bytes, limit, &doubtful);
 	length_by_icu = icu_sort_key_prefix(by_icu, limit, string, size,
 										keys->locale);
 	if (length != length_by_icu || memcmp(bytes, by_icu, length) != 0)
@@ -121,8 +139,6 @@ check_icu_keys(PG_FUNCTION_ARGS)
 	{
 		char	   *string = SPI_getvalue(SPI_tuptable->vals[i],
 										  SPI_tuptable->tupdesc, 1);
-		char		bytes[LONGEST + ICU_KEYS_SLACK];
-		ClassSequence sequence;
 
 		CHECK_FOR_INTERRUPTS();
 		/* more than twice, for the levels below the first */
@@ -131,13 +147,40 @@ check_icu_keys(PG_FUNCTION_ARGS)
 			for (int limit = 0; limit < lengthof(limits); limit++)
 				check_string(keys, string, strlen(string), limits[limit]);
 		}
-		if (write_primary(keys, string, strlen(string), bytes, 8,
-						  &sequence) >= 0)
+		if (test_put_together(keys, string, strlen(string)))
 			nput_together++;
 		pfree(string);
 	}
 	SPI_finish();
 	PG_RETURN_INT32(nput_together * 100 / Max(nstrings, 1));
+}
+
+/*
+ * check_icu_fallback(collation oid)
+ *
+ * What is known of a character is spoilt: as soon as ICU has made another key
+ * of a string than is put together, all keys have to be ICU's, and those that
+ * have been made are not trusted.
+ */
+Datum
+check_icu_fallback(PG_FUNCTION_ARGS)
+{
+	static const char *const strings[] = {"xyzzy", "y", "x", "xyzzy, and more"};
+	IcuKeys    *keys = icu_keys_get(pg_newlocale_from_collation(PG_GETARG_OID(0)));
+
+	learn_all(keys);
+	if (!test_put_together(keys, "xyz", 3) || !icu_keys_trusted(keys))
+		elog(ERROR, "no keys are put together");
+	find_weight(keys, 'y')->first ^= 1;
+	for (int i = 0; i < lengthof(strings); i++)
+	{
+		check_string(keys, strings[i], strlen(strings[i]), LONGEST);
+		if (test_put_together(keys, "xyz", 3))
+			elog(ERROR, "keys are still put together");
+		if (icu_keys_trusted(keys))
+			elog(ERROR, "keys are still trusted");
+	}
+	PG_RETURN_VOID();
 }
 
 #else
@@ -147,8 +190,27 @@ test_learn_icu_keys(Oid collation)
 {
 }
 
+bool
+test_put_together(IcuKeys *keys, const char *string, Size size)
+{
+	return false;
+}
+
+bool
+test_is_learning(const IcuKeys *keys)
+{
+	return false;
+}
+
 Datum
 check_icu_keys(PG_FUNCTION_ARGS)
+{
+	elog(ERROR, "a server without ICU");
+	PG_RETURN_NULL();
+}
+
+Datum
+check_icu_fallback(PG_FUNCTION_ARGS)
 {
 	elog(ERROR, "a server without ICU");
 	PG_RETURN_NULL();
