@@ -263,8 +263,9 @@ row_order_begin_runs(RowOrder *order, double expected_rows)
 	if (!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
 		order->shared || order->host_only || store->nrows == 0)
 		return;
-	order->run_order = run_order_begin(&order->keys->shape,
-									   Max(expected_rows, store->nrows));
+	/* the planner may expect more than a number of rows can be */
+	expected_rows = Min(Max(expected_rows, store->nrows), SORT_MAX_ROWS);
+	order->run_order = run_order_begin(&order->keys->shape, expected_rows);
 	for (uint64 row = 0;
 		 row < store->nrows && order->run_order != NULL; row++)
 	{
