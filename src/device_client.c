@@ -49,6 +49,9 @@
 /* What a query may wait beyond the time in which the launcher should see to it. */
 #define FURTHER_MILLISECONDS	1000
 
+/* Waits beyond that are counted: gpusortd may take less on a busy machine. */
+#define SHORT_MILLISECONDS		50
+
 /*
  * What the statement being run has lost by waiting for gpusortd.  Parallel
  * workers have the time of the statement from their leader.
@@ -148,6 +151,8 @@ current_losses(void)
 static uint64
 may_be_lost(void)
 {
+	if (gpusort_daemon_timeout == 0)
+		return PG_UINT64_MAX;
 	return gpusort_daemon_timeout + FURTHER_MILLISECONDS;
 }
 
@@ -161,12 +166,9 @@ begin_wait(const DeviceClient *client, uint64 same_here)
 	uint64		lost = current_losses()->milliseconds;
 	Wait		wait = {.start = milliseconds_now(), .same_here = same_here};
 
-	if (gpusort_daemon_timeout == 0)
-		wait.limit = PG_UINT64_MAX;
-	else if (client->is_brief)
-		wait.limit = gpusort_daemon_timeout / 2;
-	else
-		wait.limit = Max(same_here, may_be_lost() - Min(may_be_lost(), lost));
+	wait.limit = Max(same_here, may_be_lost() - Min(may_be_lost(), lost));
+	if (client->is_brief)
+		wait.limit = may_be_lost() / 2;
 	return wait;
 }
 
@@ -204,8 +206,8 @@ wait_for_socket(DeviceClient *client, Wait *wait, int socket_event)
 }
 
 /*
- * Ends a wait: what it has cost is noted if it is more than gpusortd may take
- * on a busy machine.  Returns whether what was waited for has come.
+ * Ends a wait: what it has cost is counted.  Returns whether what was waited for
+ * has come.
  */
 static bool
 end_wait(const Wait *wait, bool has_come)
@@ -215,11 +217,11 @@ end_wait(const Wait *wait, bool has_come)
 
 	if (has_come)
 		waited -= Min(waited, wait->same_here);
-	if (waited >= QUIET_MILLISECONDS)
-	{
+	if (waited >= SHORT_MILLISECONDS)
 		all->milliseconds += waited;
-		all->is_enough = !has_come || all->milliseconds >= may_be_lost();
-	}
+	if (all->milliseconds >= may_be_lost() ||
+		(!has_come && waited >= QUIET_MILLISECONDS))
+		all->is_enough = true;
 	return has_come;
 }
 
@@ -424,7 +426,7 @@ connect_client(bool is_brief)
 
 	if (current_losses()->is_enough && !is_brief)
 	{
-		fail(client, "the query has waited for gpusortd in vain before");
+		fail(client, "the query has waited too long for gpusortd before");
 		return client;
 	}
 	if (!AcquireExternalFD())

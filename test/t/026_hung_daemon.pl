@@ -185,7 +185,7 @@ my ($sum) = $native =~ /\|(.*)/;
 is($out, join("\n", ($sum) x 4), 'a query whose gpusortd is stopped, and then the next one');
 my ($next) = $err =~ /NOTICE:  stopped (\d+)/;
 $stopped{$next} = 1;
-is(scalar(() = $err =~ /DETAIL:  the query has waited for gpusortd in vain before\.$/mg), 3,
+is(scalar(() = $err =~ /DETAIL:  the query has waited too long for gpusortd before\.$/mg), 3,
 	'does not ask the next one');
 is(status_of($next, 'State'), 'T', 'which so is not missed');
 resume_process($next);
