@@ -5,8 +5,9 @@
  *	  direction.
  *
  * Where rows may be wanted backward or again the last merge writes them to a
- * tape like that of a run (run_tape.c), in the same file, over the runs as they
- * are read.  So it takes no more room than core's own sort, which does the same.
+ * tape like that of a run (run_tape.c), in the same file, over the runs as
+ * they are read.  So it takes no more room than core's own sort, which does the
+ * same.
  *
  * A row is on the tape as its length, its values and its length.  What is ahead
  * of the values is there only if it is not that of the first row of all.

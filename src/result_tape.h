@@ -24,15 +24,15 @@ extern ResultTape *result_tape_create(RunFile *file);
 extern void result_tape_write(ResultTape *result, MinimalTuple row);
 
 /*
- * After the last row, and before run_file_flush(): so many bytes will be read at
- * once, which is a power of two, and a page at least.
+ * After the last row, and before run_file_flush(): so many bytes will be read
+ * at once, which is a power of two, and a page at least.
  */
 extern void result_tape_complete(ResultTape *result, Size buffer_bytes);
 
 /*
- * After both: the next row, or the previous one, valid until the next call; NULL
- * when there is none.  As of tuplesort: back to the start; note and restore the
- * position.
+ * After both: the next row, or the previous one, valid until the next call;
+ * NULL when there is none.  As of tuplesort: back to the start; note and restore
+ * the position.
  */
 extern MinimalTuple result_tape_read(ResultTape *result, bool forward);
 extern void result_tape_rescan(ResultTape *result);

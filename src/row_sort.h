@@ -19,8 +19,8 @@
 typedef struct RowSort RowSort;
 
 /*
- * How a sort was done, for EXPLAIN and the statistics.  It outlives the sort, so
- * nothing in it points anywhere.
+ * How a sort was done, for EXPLAIN and the statistics.  It outlives the sort,
+ * so nothing in it points anywhere.
  */
 typedef struct RowSortReport
 {

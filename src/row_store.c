@@ -43,7 +43,7 @@
 typedef struct RowBlock
 {
 	struct RowBlock *next;
-	dsm_segment *segment;		/* that it is in; NULL: in this process's memory */
+	dsm_segment *segment;		/* that it is in; NULL: in our own memory */
 	Size		bytes;			/* with this header */
 	uint64		first_row;		/* number of the first row in it */
 } RowBlock;

@@ -65,8 +65,8 @@ extern void run_file_read(RunFile *file, uint64 piece, Size offset,
 						  char *bytes, Size count);
 
 /*
- * Tells that one of those for whom a piece was filled, by run_file_piece(), will
- * not read it again.  After the last of them it is overwritten by another.
+ * Tells that one of those for whom a piece was filled, by run_file_piece(),
+ * will not read it again.  After the last of them it is overwritten by another.
  */
 extern void run_file_give_back(RunFile *file, uint64 piece);
 

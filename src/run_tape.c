@@ -137,7 +137,8 @@ run_tape_begin_read(RunTape *run, Size buffer_bytes)
 	/* the first row in it has what is ahead of its values ahead of it */
 	run->buffer = (char *) MemoryContextAlloc(run->context,
 											  ROW_VALUES_OFFSET +
-											  run->buffer_bytes) + ROW_VALUES_OFFSET;
+											  run->buffer_bytes);
+	run->buffer += ROW_VALUES_OFFSET;
 	run->fetched = run->start;
 }
 

@@ -68,8 +68,8 @@ extern const RunFormat run_of_blocks;
 
 /*
  * Makes an empty one in this file, to which no other is written until this one
- * is complete; or one of all that another process has written to the file, which
- * it deletes when it is closed.  Allocates in the current memory context.
+ * is complete; or one of all that another process has written to the file,
+ * which it deletes when it is closed.  Allocates in the current memory context.
  */
 extern RunTape *run_tape_create(RunFile *file, const RunFormat *format);
 extern RunTape *run_tape_import(RunFile *file, const RunFormat *format,
