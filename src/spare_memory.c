@@ -9,10 +9,10 @@
  *
  * An idle process waits for its client, and nothing that an extension could ask
  * for is called then but the handler of a timeout, in the middle of anything.
- * Memory cannot be freed there.  What can be done is to tell the kernel that the
- * pages are not needed: the memory stays allocated, and where it is wanted again
- * it is like new.  So the handler only looks at the list of what is kept, which
- * stands in the first page of each, while nobody is changing it.
+ * Memory cannot be freed there.  What can be done is to tell the kernel that
+ * the pages are not needed: the memory stays allocated, and where it is wanted
+ * again it is like new.  So the handler only looks at the list of what is kept,
+ * which stands in the first page of each, while nobody is changing it.
  *
  *-------------------------------------------------------------------------
  */
@@ -59,9 +59,9 @@ give_pages_back(void)
 	for (Spare *spare = spares; spare != NULL; spare = spare->next)
 	{
 		char	   *start = (char *) TYPEALIGN(page_bytes, spare + 1);
-		char	   *end = (char *) TYPEALIGN_DOWN(page_bytes,
-												  (char *) spare + spare->bytes);
+		char	   *end = (char *) spare + spare->bytes;
 
+		end = (char *) TYPEALIGN_DOWN(page_bytes, end);
 		if (start < end)
 			(void) madvise(start, end - start, MADV_DONTNEED);
 	}
