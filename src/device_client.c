@@ -79,6 +79,7 @@ struct DeviceClient
 	MemoryContext context;		/* holds this */
 	MemoryContextCallback on_reset; /* closes everything below */
 	DeviceFailure failure;		/* no reason: none */
+	bool		is_told;		/* it is what gpusortd has said */
 	KeyShape	shape;
 	char		device[MESSAGE_TEXT_SIZE];
 	char		method[MESSAGE_TEXT_SIZE];
@@ -94,7 +95,6 @@ struct DeviceClient
 	/* while the order is received */
 	uint64		nrows;			/* that it has */
 	uint64		nordered;		/* of them, entries that have come */
-	uint32		part_chunk;		/* with the last part of it */
 };
 
 /* Notes why the client cannot go on; returns false for the caller to. */
@@ -245,36 +245,6 @@ fail_silent(DeviceClient *client, const Wait *wait)
 						 waited));
 }
 
-/* Sends a message if that can be now; results as of try_receive_message(). */
-static bool
-try_send_message(DeviceClient *client, const Message *message, bool *sent)
-{
-	ssize_t		length = send(client->socket, message, sizeof(Message),
-							  MSG_DONTWAIT | MSG_NOSIGNAL);
-
-	*sent = length == sizeof(Message);
-	return *sent || (length < 0 && (errno == EAGAIN || errno == EINTR)) ||
-		fail_with_errno(client, "could not send to gpusortd");
-}
-
-static bool
-send_message(DeviceClient *client, const Message *message)
-{
-	Wait		wait = begin_wait(client, 0);
-	bool		good;
-	bool		sent;
-
-	while ((good = try_send_message(client, message, &sent)) && !sent)
-	{
-		if (!wait_for_socket(client, &wait, WL_SOCKET_WRITEABLE))
-		{
-			good = fail_silent(client, &wait);
-			break;
-		}
-	}
-	return end_wait(&wait, good);
-}
-
 /* Ends the texts of a message, whatever gpusortd has sent. */
 static void
 end_texts(Message *message)
@@ -372,11 +342,64 @@ try_receive_message(DeviceClient *client, Message *message, int *descriptor,
 	end_texts(message);
 	if (message->kind == MSG_FAILED || message->kind == MSG_REFUSED)
 	{
+		client->is_told = true;
 		client->failure.cause = message->u.failed.cause;
 		return fail(client, message->u.failed.text);
 	}
 	*received = true;
 	return true;
+}
+
+/*
+ * Notes why a message could not be sent.  If gpusortd has said why it closed the
+ * connection, that is the reason.
+ */
+static bool
+fail_to_send(DeviceClient *client)
+{
+	int			send_error = errno;
+	bool		received = true;
+
+	while (received)
+	{
+		Message		message;
+
+		if (!try_receive_message(client, &message, NULL, &received) &&
+			client->is_told)
+			return false;
+	}
+	errno = send_error;
+	return fail_with_errno(client, "could not send to gpusortd");
+}
+
+/* Sends a message if that can be now; results as of try_receive_message(). */
+static bool
+try_send_message(DeviceClient *client, const Message *message, bool *sent)
+{
+	ssize_t		length = send(client->socket, message, sizeof(Message),
+							  MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	*sent = length == sizeof(Message);
+	return *sent || (length < 0 && (errno == EAGAIN || errno == EINTR)) ||
+		fail_to_send(client);
+}
+
+static bool
+send_message(DeviceClient *client, const Message *message)
+{
+	Wait		wait = begin_wait(client, 0);
+	bool		good;
+	bool		sent;
+
+	while ((good = try_send_message(client, message, &sent)) && !sent)
+	{
+		if (!wait_for_socket(client, &wait, WL_SOCKET_WRITEABLE))
+		{
+			good = fail_silent(client, &wait);
+			break;
+		}
+	}
+	return end_wait(&wait, good);
 }
 
 /*
@@ -699,14 +722,14 @@ device_client_run(DeviceClient *client, uint64 nrows,
 	return true;
 }
 
-/* Gives back the chunk of the order that the caller has had. */
+/* Gives back a chunk of the order, which has been copied. */
 static bool
-give_back_order(DeviceClient *client)
+give_back_order(DeviceClient *client, uint32 chunk)
 {
 	Message		message = {.kind = MSG_ORDER_TAKEN};
 
-	message.u.order.chunk = client->part_chunk;
-	return client->nordered == 0 || send_message(client, &message);
+	message.u.order.chunk = chunk;
+	return send_message(client, &message);
 }
 
 /*
@@ -730,7 +753,7 @@ device_client_order_part(DeviceClient *client, uint32 *part, uint32 *count)
 	Message		message;
 
 	*count = 0;
-	if (!give_back_order(client) || !receive_after_keys(client, &message, 0))
+	if (!receive_after_keys(client, &message, 0))
 		return false;
 	if (message.kind != MSG_ORDER ||
 		message.u.order.chunk >= client->nchunks ||
@@ -738,7 +761,6 @@ device_client_order_part(DeviceClient *client, uint32 *part, uint32 *count)
 		message.u.order.count > ORDER_PART_ENTRIES ||
 		message.u.order.count > client->nrows - client->nordered)
 		return fail_unexpected(client);
-	client->part_chunk = message.u.order.chunk;
 	*count = message.u.order.count;
 
 	/* what is in the ring may change at any time */
@@ -748,7 +770,10 @@ device_client_order_part(DeviceClient *client, uint32 *part, uint32 *count)
 	if (!are_entries(client, part, *count))
 		return fail(client, "gpusortd sent an order with impossible row numbers");
 	client->nordered += *count;
-	return true;
+
+	/* once all of the order is here, gpusortd may be gone */
+	return give_back_order(client, message.u.order.chunk) ||
+		client->nordered == client->nrows;
 }
 
 /* Receives the answers to MSG_LIST_DEVICES. */
