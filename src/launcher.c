@@ -205,6 +205,7 @@ exec_daemon(const char *path, int life_line, int reports)
 	char		engine[32];
 	char	   *devices;
 	char		staging_memory[32];
+	char		staging_memory_limit[48];
 	char		device_memory[32];
 	sigset_t	no_signals;
 
@@ -213,6 +214,8 @@ exec_daemon(const char *path, int life_line, int reports)
 	remove_spaces(devices);
 	snprintf(staging_memory, sizeof(staging_memory), "--staging-memory=%d",
 			 gpusort_staging_memory);
+	snprintf(staging_memory_limit, sizeof(staging_memory_limit),
+			 "--staging-memory-limit=%d", gpusort_staging_memory_limit);
 	snprintf(device_memory, sizeof(device_memory), "--device-memory=%d",
 			 gpusort_device_memory);
 
@@ -233,8 +236,8 @@ exec_daemon(const char *path, int life_line, int reports)
 	dup2(reports, STDOUT_FILENO);
 	(void) syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
 
-	execl(path, path, engine, devices, staging_memory, device_memory,
-		  (char *) NULL);
+	execl(path, path, engine, devices, staging_memory, staging_memory_limit,
+		  device_memory, (char *) NULL);
 	dprintf(STDOUT_FILENO, "log could not execute \"%s\": %s\n", path,
 			strerror(errno));
 	_exit(127);
@@ -548,6 +551,7 @@ reload_settings(void)
 	int			engine = gpusort_daemon_engine;
 	char	   *devices = pstrdup(gpusort_device_list);
 	int			staging_memory = gpusort_staging_memory;
+	int			staging_memory_limit = gpusort_staging_memory_limit;
 	int			device_memory = gpusort_device_memory;
 	bool		changed;
 
@@ -555,6 +559,7 @@ reload_settings(void)
 	changed = engine != gpusort_daemon_engine ||
 		strcmp(devices, gpusort_device_list) != 0 ||
 		staging_memory != gpusort_staging_memory ||
+		staging_memory_limit != gpusort_staging_memory_limit ||
 		device_memory != gpusort_device_memory;
 	pfree(devices);
 	return changed;

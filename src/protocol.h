@@ -30,13 +30,18 @@
  *
  * When the whole order has come the client may say HELLO again for another job.
  * All chunks of the ring belong to it then, and the next MSG_WELCOME comes
- * without one.
+ * without one.  Until then gpusortd may close the connection if it has given
+ * back the last chunk of the order too.
  *
  * MSG_QUEUED says that there is too little device memory for now; MSG_WELCOME
  * follows when it is the job's turn.  A client that does not want to wait, or
  * not any longer, closes the connection.  A job that is going to last for long
  * says so: it is not queued, and gets a small part of a device's memory at the
  * most, so that it is in nobody's way.
+ *
+ * Device memory is reserved as keys come.  If there is no more the job fails;
+ * and so it does if its client says nothing for a second while others wait for
+ * what the job has.  The first message has to come within a few seconds.
  *
  * Instead of any answer MSG_FAILED may come, and the connection is closed.
  * Closing the connection, on either side and at any time, ends the job and
@@ -50,6 +55,9 @@
  * words from the first key of the job, and their words follow.  A chunk of
  * the order holds uint32_t entries.  See key_format.h.
  *
+ * Either side can write to all of the ring at any time, so what is in it is
+ * copied before it is believed.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_PROTOCOL_H
@@ -58,7 +66,7 @@
 #include "key_format.h"
 
 /* Changes whenever anything in this file or key_format.h does. */
-#define PROTOCOL_VERSION	7
+#define PROTOCOL_VERSION	8
 
 /* Said by whichever side notices. */
 #define VERSIONS_DIFFER \

@@ -30,6 +30,7 @@ bool		gpusort_verify = false;
 int			gpusort_daemon_engine = ENGINE_AUTO;
 char	   *gpusort_device_list;
 int			gpusort_staging_memory = 16;
+int			gpusort_staging_memory_limit = 1024;
 int			gpusort_device_memory = 90;
 int			gpusort_daemon_timeout = 2500;
 double		gpusort_put_row_cost = 0.006;
@@ -219,6 +220,11 @@ settings_define(void)
 							"Memory through which one sort exchanges keys and order with gpusortd.",
 							"It is pinned for the device.",
 							&gpusort_staging_memory, 16, 8, LARGEST_RING_MB,
+							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.staging_memory_limit",
+							"Staging memory of all sorts together.",
+							"Where it is in use, further sorts are done by their backends.",
+							&gpusort_staging_memory_limit, 1024, 8, MAX_KILOBYTES / 1024,
 							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.device_memory",
 							"Percentage of the memory of a device that may be used.",

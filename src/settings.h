@@ -39,6 +39,7 @@ extern bool gpusort_verify;
 extern int	gpusort_daemon_engine;	/* a DaemonEngine */
 extern char *gpusort_device_list;	/* gpusort.devices: all, or numbers */
 extern int	gpusort_staging_memory; /* MB */
+extern int	gpusort_staging_memory_limit;	/* MB */
 extern int	gpusort_device_memory;	/* percent */
 extern int	gpusort_daemon_timeout; /* ms; 0: none */
 

@@ -13,6 +13,7 @@ DAEMON_OBJS = \
 	src/daemon/merge.o \
 	src/daemon/report.o \
 	src/daemon/ring.o \
+	src/daemon/shortage.o \
 	src/daemon/watch.o
 
 DAEMON_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Wmissing-prototypes -pthread

@@ -32,7 +32,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../protocol.h"
@@ -41,6 +40,8 @@
 #include "merge.h"
 #include "report.h"
 #include "ring.h"
+#include "shortage.h"
+#include "thread.h"
 #include "watch.h"
 
 /* Words of a key that varies in length, until they are counted. */
@@ -49,8 +50,11 @@
 /* Of a device's memory a job that lasts gets so small a part at the most. */
 #define LONG_LIVED_PART	8
 
-/* How long a client whose job has failed may take to hang up. */
-#define HANG_UP_SECONDS	2
+/* How long a client may take to say what it wants. */
+#define GREETING_MILLISECONDS	5000
+
+/* How long one whose job has failed may take to hang up. */
+#define HANG_UP_MILLISECONDS	2000
 
 /* What one device has of a job. */
 typedef struct Part
@@ -99,6 +103,7 @@ typedef struct Connection
 	/* chunks of the order, counted through all of it */
 	uint64_t	sent;
 	uint64_t	taken;			/* of them, those that came back */
+	bool		gives_way;		/* what it has to others */
 } Connection;
 
 static const Engine *engine;
@@ -120,18 +125,42 @@ client_is_gone(void *argument)
 		(events.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
+/*
+ * Waits until the socket is ready for these events of poll().  False if the job
+ * is to give way to others, of which the client has not been told.
+ */
+static bool
+wait_for_client(Connection *connection, short events)
+{
+	const bool	has[SCARCE_COUNT] = {
+		[SCARCE_DEVICE_MEMORY] = connection->nparts > 0,
+		/* what the client may be reading cannot be taken away */
+		[SCARCE_STAGING] = connection->ring != NULL &&
+			connection->sent == connection->taken
+	};
+	Waited		waited;
+
+	watch_wait(&connection->watch);
+	waited = shortage_wait(connection->socket, events, has);
+	watch_go_on(&connection->watch, connection->nrows);
+	return waited == WAITED_READY;
+}
+
 static bool
 send_message(Connection *connection, const Message *message)
 {
 	ssize_t		sent;
 
-	watch_wait(&connection->watch);
-	do
+	for (;;)
+	{
 		sent = send(connection->socket, message, sizeof(Message),
-					MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	watch_go_on(&connection->watch, connection->nrows);
-	return sent == sizeof(Message);
+					MSG_NOSIGNAL | MSG_DONTWAIT);
+		watch_go_on(&connection->watch, connection->nrows);
+		if (sent >= 0 || (errno != EINTR && errno != EAGAIN))
+			return sent == sizeof(Message);
+		if (errno == EAGAIN && !wait_for_client(connection, POLLOUT))
+			return false;
+	}
 }
 
 /* Tells the client why its job ends; returns false for the caller to. */
@@ -197,27 +226,71 @@ typedef enum Received
 {
 	RECEIVED,
 	NOTHING_YET,				/* only if not to wait */
-	CLIENT_GONE
+	CLIENT_GONE,
+	TO_GIVE_WAY					/* nothing has come, and others wait */
 } Received;
 
 static Received
-receive_message(Connection *connection, Message *message, bool wait)
+try_receive_message(Connection *connection, Message *message)
 {
 	ssize_t		length;
 
-	watch_wait(&connection->watch);
 	do
 		length = recv(connection->socket, message, sizeof(Message),
-					  MSG_TRUNC | (wait ? 0 : MSG_DONTWAIT));
+					  MSG_TRUNC | MSG_DONTWAIT);
 	while (length < 0 && errno == EINTR);
 	watch_go_on(&connection->watch, connection->nrows);
 	if (length < 0 && errno == EAGAIN)
 		return NOTHING_YET;
-	if (length == 0 || length < 0)
+	if (length <= 0)
 		return CLIENT_GONE;
 	if (length != sizeof(Message))
 		message->kind = 0;		/* of no kind that is expected */
 	return RECEIVED;
+}
+
+static Received
+receive_message(Connection *connection, Message *message, bool wait)
+{
+	Received	received;
+
+	while ((received = try_receive_message(connection, message)) ==
+		   NOTHING_YET && wait)
+	{
+		if (!wait_for_client(connection, POLLIN))
+			return TO_GIVE_WAY;
+	}
+	return received;
+}
+
+/* Receives a message, or waits for so long; false if none comes. */
+static bool
+receive_within(Connection *connection, Message *message,
+			   uint64_t milliseconds)
+{
+	uint64_t	deadline = microseconds_now() + milliseconds * 1000;
+	struct pollfd events = {.fd = connection->socket, .events = POLLIN};
+	Received	received;
+	uint64_t	now;
+
+	while ((received = try_receive_message(connection, message)) ==
+		   NOTHING_YET)
+	{
+		now = microseconds_now();
+		if (now >= deadline)
+			return false;
+		(void) poll(&events, 1, (int) ((deadline - now) / 1000) + 1);
+	}
+	return received == RECEIVED;
+}
+
+/* The job ends because its client is idle and others wait. */
+static bool
+give_way(Connection *connection)
+{
+	connection->gives_way = true;
+	return refuse(connection, MSG_FAILED, FAILURE_FULL,
+				  "the sort was idle while others waited for what it had");
 }
 
 /*
@@ -253,6 +326,8 @@ next_message(Connection *connection, Message *message)
 				return true;
 			case CLIENT_GONE:
 				return false;
+			case TO_GIVE_WAY:
+				return give_way(connection);
 			case NOTHING_YET:
 				if (!finish_push(connection))
 					return false;
@@ -335,8 +410,8 @@ begin_part(Connection *connection, MessageKind if_failed)
 }
 
 /*
- * Gets another part for the job, with memory for so many keys if it has not
- * been reserved beforehand.  False if there is none.
+ * Gets another part for the job, with memory for so many keys.  False if there
+ * is none.
  */
 static bool
 add_part(Connection *connection, uint64_t nrows, uint64_t nwords)
@@ -344,8 +419,6 @@ add_part(Connection *connection, uint64_t nrows, uint64_t nwords)
 	Reservation reservations[MAX_PARTS];
 	int			count = connection->nparts;
 
-	if (connection->part + 1 < count)
-		return true;
 	for (int i = 0; i < count; i++)
 		reservations[i] = connection->parts[i].reservation;
 	if (count == MAX_PARTS || connection->long_lived ||
@@ -374,8 +447,12 @@ find_room(Connection *connection, uint64_t nrows, uint64_t nwords)
 		/* what it has must do for keys that it has to keep */
 		if ((part->nrows > 0 && !reserve_for_keys(connection, part, 0, 0)) ||
 			!add_part(connection, nrows, nwords))
+		{
+			if (devices_have_idle_give_way())
+				continue;
 			return refuse(connection, MSG_FAILED, FAILURE_FULL,
 						  "device memory is full, it is in use by other sorts");
+		}
 		connection->part++;
 		if (!begin_part(connection, MSG_FAILED))
 			return false;
@@ -481,6 +558,30 @@ room_for_ends(Connection *connection)
 	return all + (connection->chunks_taken % RING_ENDS) * CHUNK_VARIABLE_ROWS;
 }
 
+/*
+ * Takes the ends of a chunk's keys: a copy of them, or NULL if they are not
+ * right or there is no room for them, which the client has been told.
+ */
+static uint64_t *
+take_ends(Connection *connection, const uint64_t *in_ring, uint32_t nrows,
+		  uint64_t nwords)
+{
+	uint64_t   *ends;
+
+	if (nrows > CHUNK_VARIABLE_ROWS)
+	{
+		(void) fail_unexpected(connection);
+		return NULL;
+	}
+	ends = room_for_ends(connection);
+	if (ends != NULL && !copy_ends(connection, in_ring, nrows, nwords, ends))
+	{
+		(void) fail_unexpected(connection);
+		return NULL;
+	}
+	return ends;
+}
+
 /* MSG_KEYS: takes a chunk of keys. */
 static bool
 take_keys(Connection *connection, const Message *message)
@@ -514,15 +615,10 @@ take_keys(Connection *connection, const Message *message)
 	}
 	else
 	{
-		if (nrows > CHUNK_VARIABLE_ROWS)
-			return fail_unexpected(connection);
-		ends = room_for_ends(connection);
+		ends = take_ends(connection, in_ring, nrows, nwords);
 		if (ends == NULL)
 			return false;
-		if (!copy_ends(connection, in_ring, nrows, nwords, ends))
-			return fail_unexpected(connection);
 	}
-
 	return find_room(connection, nrows, nwords) &&
 		push_keys(connection, chunk, in_ring + ends_words, nwords, ends,
 				  nrows);
@@ -550,9 +646,17 @@ await_chunk(Connection *connection)
 {
 	Message		message;
 
-	return connection->sent - connection->taken < connection->ring->nchunks ||
-		(receive_message(connection, &message, true) == RECEIVED &&
-		 take_back_chunk(connection, &message));
+	if (connection->sent - connection->taken < connection->ring->nchunks)
+		return true;
+	switch (receive_message(connection, &message, true))
+	{
+		case RECEIVED:
+			return take_back_chunk(connection, &message);
+		case TO_GIVE_WAY:
+			return give_way(connection);
+		default:
+			return false;
+	}
 }
 
 /*
@@ -679,8 +783,8 @@ sort_parts(Connection *connection)
 	bool		is_running[MAX_PARTS];
 
 	for (int i = 1; i < connection->nparts; i++)
-		is_running[i] = pthread_create(&threads[i], NULL, sort_part,
-									   &connection->parts[i]) == 0;
+		is_running[i] = start_thread(&threads[i], sort_part,
+									 &connection->parts[i]);
 	(void) sort_part(&connection->parts[0]);
 	for (int i = 1; i < connection->nparts; i++)
 	{
@@ -752,6 +856,27 @@ name_methods(const Connection *connection, char *names, size_t size)
 				 connection->nparts);
 }
 
+/*
+ * Reserves what it takes not to sort in place, if there is so much now: fewer
+ * keys may have come than expected, or others may have gone.
+ */
+static void
+reserve_to_sort(Connection *connection)
+{
+	if (connection->algorithm == DEVICE_SORT_BITONIC)
+		return;
+	for (int i = 0; i < connection->nparts; i++)
+	{
+		Part	   *part = &connection->parts[i];
+		uint64_t	needed = engine->job_memory(&connection->shape,
+												part->nrows, part->nwords);
+
+		if (needed > part->reservation.bytes && may_have(connection, needed))
+			(void) devices_grow(&part->reservation,
+								needed - part->reservation.bytes);
+	}
+}
+
 /* MSG_RUN: sorts and sends the order. */
 static bool
 run_job(Connection *connection, const Message *message)
@@ -771,6 +896,7 @@ run_job(Connection *connection, const Message *message)
 	drop_empty_parts(connection);
 	for (int i = 0; i < connection->nparts && connection->nparts > 1; i++)
 		engine->keep_keys(connection->parts[i].job);
+	reserve_to_sort(connection);
 	start = microseconds_now();
 	if (!sort_parts(connection))
 		return false;
@@ -826,70 +952,88 @@ send_welcome(Connection *connection, bool with_ring)
 	return sent;
 }
 
-/* Gets the job memory, for which it may have to wait. */
-static bool
-get_memory(Connection *connection, Demand demand)
-{
-	Message		queued = {.kind = MSG_QUEUED};
-	Reservation reservations[MAX_PARTS];
-	bool		has_come;
-
-	if (connection->long_lived)
-	{
-		if (!may_have(connection, demand.bytes) ||
-			!devices_reserve(demand, reservations))
-			return refuse(connection, MSG_REFUSED, FAILURE_FULL,
-						  "there is too little device memory for a job that lasts");
-	}
-	else if (!devices_reserve(demand, reservations))
-	{
-		if (devices_could_have(demand) && !send_message(connection, &queued))
-			return false;
-		watch_wait(&connection->watch);
-		has_come = devices_wait(demand, client_is_gone, connection,
-								reservations);
-		watch_go_on(&connection->watch, 0);
-		if (!has_come)
-			return refuse(connection, MSG_REFUSED, FAILURE_FULL,
-						  "the sort is expected to need %llu MB of device memory, more than there is",
-						  (unsigned long long) demand.bytes >> 20);
-	}
-	while (connection->nparts < MAX_PARTS &&
-		   reservations[connection->nparts].device >= 0)
-	{
-		connection->parts[connection->nparts].reservation =
-			reservations[connection->nparts];
-		connection->nparts++;
-	}
-	return true;
-}
-
 /*
- * What the job needs if it is as large as expected.  It sorts in place if there
+ * May the job begin, if it is as large as expected?  It sorts in place if there
  * is no device for anything else.  A part takes some memory by itself, and at
- * its end there may be too little left for a chunk.
+ * its end there may be too little left for a chunk.  If it may not the client
+ * has been told.
  */
-static Demand
-expected_demand(Connection *connection, uint64_t nrows)
+static bool
+is_possible(Connection *connection, uint64_t nrows, uint64_t key_words)
 {
 	const uint64_t chunk_words = CHUNK_BYTES / sizeof(uint64_t);
-	uint64_t	key_words = connection->shape.fixed_words;
-	Demand		demand;
+	Demand		demand = {.for_part = 0};
 
-	if (key_words == 0)
-		key_words = GUESSED_WORDS;
-	if (nrows > SORT_MAX_ROWS)
-		nrows = SORT_MAX_ROWS;
 	connection->in_place = connection->algorithm == DEVICE_SORT_BITONIC;
 	demand.bytes = memory_needed(connection, nrows, nrows * key_words);
-	demand.for_part = 0;
-	if (devices_could_have(demand) || connection->long_lived)
-		return demand;
+	if (connection->long_lived)
+		return may_have(connection, demand.bytes) ||
+			refuse(connection, MSG_REFUSED, FAILURE_FULL,
+				   "there is too little device memory for a job that lasts");
+	if (devices_could_have(demand))
+		return true;
 	connection->in_place = true;
 	demand.bytes = memory_needed(connection, nrows, nrows * key_words);
 	demand.for_part = memory_needed(connection, chunk_words / key_words,
 									chunk_words);
-	return demand;
+	return devices_could_have(demand) ||
+		refuse(connection, MSG_REFUSED, FAILURE_FULL,
+			   "the sort is expected to need %llu MB of device memory, more than there is",
+			   (unsigned long long) demand.bytes >> 20);
+}
+
+/*
+ * Gets the job memory for its first keys, for which it may have to wait.  More
+ * is reserved as they come, whatever is expected.
+ */
+static bool
+get_memory(Connection *connection, uint64_t nrows, uint64_t key_words)
+{
+	const uint64_t chunk_rows = CHUNK_BYTES / sizeof(uint64_t) / key_words;
+	Message		queued = {.kind = MSG_QUEUED};
+	Reservation *reservation = &connection->parts[0].reservation;
+	uint64_t	bytes;
+	bool		has_come;
+
+	if (nrows > chunk_rows)
+		nrows = chunk_rows;
+	bytes = memory_needed(connection, nrows, nrows * key_words);
+	if (!devices_reserve(bytes, reservation))
+	{
+		if (connection->long_lived)
+			return refuse(connection, MSG_REFUSED, FAILURE_FULL,
+						  "there is too little device memory for a job that lasts");
+		if (!send_message(connection, &queued))
+			return false;
+		watch_wait(&connection->watch);
+		has_come = devices_wait(bytes, client_is_gone, connection,
+								reservation);
+		watch_go_on(&connection->watch, 0);
+		if (!has_come)
+			return refuse(connection, MSG_REFUSED, FAILURE_FULL,
+						  "there is no device any longer that has memory for the sort");
+	}
+	connection->nparts = 1;
+	return true;
+}
+
+/*
+ * Takes a ring.  False if there is none, which the client has been told.
+ */
+static bool
+get_ring(Connection *connection)
+{
+	DeviceError error;
+	FailureCause cause;
+
+	connection->ring = ring_take(&cause, &error);
+	if (connection->ring == NULL)
+		return refuse(connection, MSG_REFUSED, cause, "%.*s",
+					  MESSAGE_TEXT_SIZE - 1, error.text);
+	connection->pushes = calloc(connection->ring->nchunks, sizeof(Push));
+	return connection->pushes != NULL ||
+		refuse(connection, MSG_REFUSED, FAILURE_FAULT,
+			   "gpusortd is out of memory");
 }
 
 /* Gets all that the job needs: memory, a ring, a job of the engine. */
@@ -897,22 +1041,16 @@ static bool
 begin_job(Connection *connection, uint64_t expected_rows)
 {
 	bool		is_first = connection->ring == NULL;
-	DeviceError error;
+	uint64_t	key_words = connection->shape.fixed_words;
 
-	if (!get_memory(connection, expected_demand(connection, expected_rows)))
-		return false;
-	if (is_first)
-	{
-		connection->ring = ring_take(&error);
-		if (connection->ring == NULL)
-			return refuse(connection, MSG_REFUSED, FAILURE_FAULT, "%.*s",
-						  MESSAGE_TEXT_SIZE - 1, error.text);
-		connection->pushes = calloc(connection->ring->nchunks, sizeof(Push));
-		if (connection->pushes == NULL)
-			return refuse(connection, MSG_REFUSED, FAILURE_FAULT,
-						  "gpusortd is out of memory");
-	}
-	return begin_part(connection, MSG_REFUSED) &&
+	if (key_words == 0)
+		key_words = GUESSED_WORDS;
+	if (expected_rows > SORT_MAX_ROWS)
+		expected_rows = SORT_MAX_ROWS;
+	return is_possible(connection, expected_rows, key_words) &&
+		get_memory(connection, expected_rows, key_words) &&
+		(!is_first || get_ring(connection)) &&
+		begin_part(connection, MSG_REFUSED) &&
 		send_welcome(connection, is_first);
 }
 
@@ -937,14 +1075,22 @@ end_job(Connection *connection)
 	connection->npushes = 0;
 }
 
-/* When the order has been sent: waits for what comes next; false at the end. */
+/*
+ * When the order has been sent: waits for what comes next; false at the end.  A
+ * client whose ring others wait for needs no reason: it has no job.
+ */
 static bool
 next_job(Connection *connection, Message *message)
 {
 	for (;;)
 	{
-		if (receive_message(connection, message, true) != RECEIVED)
+		Received	received = receive_message(connection, message, true);
+
+		if (received != RECEIVED)
+		{
+			connection->gives_way = received == TO_GIVE_WAY;
 			return false;
+		}
 		if (message->kind == MSG_HELLO)
 		{
 			connection->sent = 0;
@@ -1024,14 +1170,14 @@ list_devices(Connection *connection)
  * read yet would be lost if it had sent more and the socket was closed now.
  */
 static void
-wait_until_client_is_gone(Connection *connection)
+wait_until_client_is_gone(const Connection *connection)
 {
-	struct timeval patience = {.tv_sec = HANG_UP_SECONDS};
+	uint64_t	deadline = microseconds_now() + HANG_UP_MILLISECONDS * 1000;
+	uint64_t	now;
 	Message		message;
 
-	setsockopt(connection->socket, SOL_SOCKET, SO_RCVTIMEO, &patience,
-			   sizeof(patience));
-	while (receive_message(connection, &message, true) == RECEIVED)
+	while ((now = microseconds_now()) < deadline &&
+		   receive_within(connection, &message, (deadline - now) / 1000 + 1))
 		;
 }
 
@@ -1048,17 +1194,27 @@ note_unannounced_keys(Connection *connection)
 		ring_note_use(connection->ring, chunk, CHUNK_BYTES);
 }
 
-/* Frees all that the connection has, whatever it got to. */
+/*
+ * Frees all that the connection has, whatever it got to.  What others wait for
+ * is free before the client knows.
+ */
 static void
 close_connection(Connection *connection)
 {
+	bool		is_read = connection->sent != connection->taken;
+
 	note_unannounced_keys(connection);
 	end_job(connection);
 	free(connection->pushes);
+	if (connection->ring != NULL && connection->gives_way)
+	{
+		ring_give_back(connection->ring, is_read);
+		connection->ring = NULL;
+	}
 	if (!client_is_gone(connection))
 		wait_until_client_is_gone(connection);
 	if (connection->ring != NULL)
-		ring_give_back(connection->ring);
+		ring_give_back(connection->ring, is_read);
 	close(connection->socket);
 	watch_end(&connection->watch);
 }
@@ -1070,7 +1226,7 @@ connection_serve(int socket)
 	Message		message;
 
 	watch_begin(&connection.watch);
-	if (receive_message(&connection, &message, true) == RECEIVED)
+	if (receive_within(&connection, &message, GREETING_MILLISECONDS))
 	{
 		if (message.kind == MSG_HELLO)
 			serve_jobs(&connection, &message);

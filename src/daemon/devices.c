@@ -3,20 +3,22 @@
  * devices.c
  *	  The devices that jobs go to: their memory, and the queue for it.
  *
- * A job goes to one device, and stays there.  It reserves what it is expected
- * to need before it begins, on the device of which the least memory is
- * reserved, of two alike the one with fewer jobs.  If none has that much, jobs
- * wait in the order of arrival, all in one queue: the first one takes
- * whichever device has room for it first, and none overtakes it, however
- * small.  A job that then needs more either gets that at once or fails: a job
- * that has memory never waits for memory, so no jobs can wait for each other.
- * (Before it fails it makes do with a sort in place, and then goes on on
- * another device, which connection.c decides.)  Once it has sorted it gives
- * back all but what its order takes, and its keys if it has several parts.
+ * A job goes to one device, and stays there as long as that has room for it.  It
+ * reserves what its first keys need before it begins, on the device of which
+ * the least memory is reserved, of two alike the one with fewer jobs, and more
+ * as its keys come.  What the planner expects reserves nothing: it may be
+ * wrong, and the rows may take as long as they like.  If no device has room for
+ * first keys, jobs wait in the order of arrival, all in one queue: the first
+ * one takes whichever device has room for it first, and none overtakes it.
  *
- * Only a job for which no device would ever do is divided from the start.  When
- * it is first in the queue it waits until enough is free of all devices
- * together, and reserves that at once.
+ * A job that needs more either gets that at once or not at all: a job that has
+ * memory never waits for memory, so no jobs can wait for each other.  (Without
+ * more it makes do with a sort in place, then goes on on another device, and
+ * then has idle jobs give way, which connection.c decides.)  The last part of a device's memory is not for
+ * jobs to grow into as long as there are others, so that there is room for
+ * those that begin.  Jobs whose clients are idle give way to those that wait,
+ * see shortage.c.  Once a job has sorted it gives back all but what its order
+ * takes, and its keys if it has several parts.
  *
  * A device whose job has failed gets no others for a while, if there is
  * another one that could do them; then it is tried again.  The last one is
@@ -36,9 +38,13 @@
 
 #include "clock.h"
 #include "report.h"
+#include "shortage.h"
 
 /* More than any machine has. */
 #define MAX_DEVICES		64
+
+/* What part of a device jobs leave to those that begin. */
+#define PART_TO_BEGIN	8
 
 /* How often a waiting job looks whether it is still wanted. */
 #define CANCEL_CHECK_NANOSECONDS	50000000
@@ -264,15 +270,24 @@ wait_for_change(void)
 }
 
 /*
- * What a device has left for jobs, or would have without any.  This and what
- * follows, with the mutex held.
+ * What a device has left for jobs.  This and what follows, with the mutex held.
  */
 static uint64_t
-available(const Device *device, bool without_jobs)
+available(const Device *device)
 {
-	if (!is_in(device))
-		return 0;
-	return without_jobs ? device->total : device->total - device->reserved;
+	return is_in(device) ? device->total - device->reserved : 0;
+}
+
+/* The same for jobs that have begun, of which this device has some or none. */
+static uint64_t
+available_to_grow(const Device *device, uint32_t jobs)
+{
+	uint64_t	kept = 0;
+	uint64_t	left = device->total - device->reserved;
+
+	if (device->jobs > jobs || first_waiter != NULL)
+		kept = device->total / PART_TO_BEGIN;
+	return left > kept ? left - kept : 0;
 }
 
 static bool
@@ -286,80 +301,45 @@ has_device(const Reservation *reservations, int count, int number)
 	return false;
 }
 
-/* The device that has most, beside those; -1 if none has anything. */
+/* The largest device beside those; -1 if there is none. */
 static int
-one_with_most(const Reservation *beside, int count, bool without_jobs)
+largest(const Reservation *beside, int count)
 {
-	uint64_t	most = 0;
 	int			best = -1;
 
 	for (int number = 0; number < ndevices; number++)
 	{
-		uint64_t	bytes = available(&devices[number], without_jobs);
-
-		if (bytes > most && !has_device(beside, count, number))
-		{
-			most = bytes;
+		if (is_in(&devices[number]) && !has_device(beside, count, number) &&
+			(best < 0 || devices[number].total > devices[best].total))
 			best = number;
-		}
 	}
 	return best;
 }
 
-/* Could, or can, one device have so much? */
-static bool
-one_has(uint64_t bytes, bool without_jobs)
-{
-	int			number = one_with_most(NULL, 0, without_jobs);
-
-	return number >= 0 && bytes <= available(&devices[number], without_jobs);
-}
-
 /*
- * Divides a job among as few devices as have what it needs; false if all
- * together do not.  Nothing is reserved yet.
+ * Could a job have all that it needs, if it was the only one: of one device, or
+ * in parts of as few as together have it?
  */
-static bool
-divide(Demand demand, bool without_jobs, Reservation *reservations)
-{
-	uint64_t	missing = demand.bytes;
-
-	if (demand.for_part == 0)
-		return false;
-	for (int count = 0; missing > 0; count++)
-	{
-		int			number = one_with_most(reservations, count, without_jobs);
-		uint64_t	bytes;
-
-		if (count > 0)
-			missing += demand.for_part;
-		if (count == MAX_PARTS || number < 0)
-			return false;
-		bytes = available(&devices[number], without_jobs);
-		if (bytes <= demand.for_part)
-			return false;
-		if (bytes > missing)
-			bytes = missing;
-		reservations[count] = (Reservation) {number, bytes};
-		missing -= bytes;
-	}
-	return true;
-}
-
-static void
-clear(Reservation *reservations)
-{
-	for (int i = 0; i < MAX_PARTS; i++)
-		reservations[i] = NO_RESERVATION;
-}
-
-/* Could there be so much for a job, if it was the only one? */
 static bool
 is_possible(Demand demand)
 {
-	Reservation ignored[MAX_PARTS];
+	Reservation parts[MAX_PARTS] = {NO_RESERVATION};
+	uint64_t	missing = demand.bytes;
 
-	return one_has(demand.bytes, true) || divide(demand, true, ignored);
+	for (int count = 0; count < MAX_PARTS; count++)
+	{
+		int			number = largest(parts, count);
+
+		if (number < 0)
+			return false;
+		if (missing <= devices[number].total)
+			return true;
+		if (demand.for_part == 0 || devices[number].total <= demand.for_part)
+			return false;
+		missing += demand.for_part - devices[number].total;
+		parts[count].device = number;
+	}
+	return false;
 }
 
 bool
@@ -391,7 +371,7 @@ one_with_least_load(uint64_t bytes)
 	{
 		Device	   *device = &devices[number];
 
-		if (is_in(device) && bytes <= available(device, false) &&
+		if (is_in(device) && bytes <= available(device) &&
 			(best == NULL || has_less_load(device, best)))
 			best = device;
 	}
@@ -408,55 +388,52 @@ note_reserved(const Reservation *reservation)
 
 /* Reserves memory if there is enough. */
 static bool
-reserve(Demand demand, Reservation *reservations)
+reserve(uint64_t bytes, Reservation *reservation)
 {
-	clear(reservations);
-	if (one_has(demand.bytes, true))
+	*reservation = (Reservation) {one_with_least_load(bytes), bytes};
+	if (reservation->device < 0)
 	{
-		reservations[0].device = one_with_least_load(demand.bytes);
-		reservations[0].bytes = demand.bytes;
-		if (reservations[0].device < 0)
-			return false;
-	}
-	else if (!divide(demand, false, reservations))
-	{
-		clear(reservations);
+		*reservation = NO_RESERVATION;
 		return false;
 	}
-	for (int i = 0; i < MAX_PARTS && reservations[i].device >= 0; i++)
-		note_reserved(&reservations[i]);
+	note_reserved(reservation);
 	return true;
 }
 
 bool
-devices_reserve(Demand demand, Reservation *reservations)
+devices_reserve(uint64_t bytes, Reservation *reservation)
 {
-	bool		granted;
+	bool		granted = false;
 
+	*reservation = NO_RESERVATION;
 	pthread_mutex_lock(&mutex);
-	granted = first_waiter == NULL && reserve(demand, reservations);
+	if (first_waiter == NULL)
+		granted = reserve(bytes, reservation);
 	pthread_mutex_unlock(&mutex);
 	return granted;
 }
 
 bool
-devices_wait(Demand demand, bool (*cancelled) (void *), void *argument,
-			 Reservation *reservations)
+devices_wait(uint64_t bytes, bool (*cancelled) (void *), void *argument,
+			 Reservation *reservation)
 {
 	Waiter		self;
 	bool		granted;
 
+	*reservation = NO_RESERVATION;
+	shortage_begin(SCARCE_DEVICE_MEMORY);
 	pthread_mutex_lock(&mutex);
 	enqueue(&self);
 	for (;;)
 	{
-		granted = first_waiter == &self && reserve(demand, reservations);
-		if (granted || !is_possible(demand) || cancelled(argument))
+		granted = first_waiter == &self && reserve(bytes, reservation);
+		if (granted || !is_possible((Demand) {bytes, 0}) || cancelled(argument))
 			break;
 		wait_for_change();
 	}
 	dequeue(&self);
 	pthread_mutex_unlock(&mutex);
+	shortage_end(SCARCE_DEVICE_MEMORY);
 	return granted;
 }
 
@@ -464,19 +441,26 @@ bool
 devices_add(const Reservation *reservations, int count, uint64_t bytes,
 			Reservation *added)
 {
-	bool		granted;
+	uint64_t	most = 0;
 
+	*added = NO_RESERVATION;
 	pthread_mutex_lock(&mutex);
-	added->device = one_with_most(reservations, count, false);
-	added->bytes = bytes;
-	granted = added->device >= 0 &&
-		bytes <= available(&devices[added->device], false);
-	if (granted)
+	for (int number = 0; number < ndevices; number++)
+	{
+		const Device *device = &devices[number];
+		uint64_t	left = is_in(device) ? available_to_grow(device, 0) : 0;
+
+		if (left > most && bytes <= left &&
+			!has_device(reservations, count, number))
+		{
+			*added = (Reservation) {number, bytes};
+			most = left;
+		}
+	}
+	if (added->device >= 0)
 		note_reserved(added);
 	pthread_mutex_unlock(&mutex);
-	if (!granted)
-		*added = NO_RESERVATION;
-	return granted;
+	return added->device >= 0;
 }
 
 bool
@@ -486,7 +470,7 @@ devices_grow(Reservation *reservation, uint64_t bytes)
 	bool		granted;
 
 	pthread_mutex_lock(&mutex);
-	granted = bytes <= device->total - device->reserved;
+	granted = bytes <= available_to_grow(device, 1);
 	if (granted)
 	{
 		device->reserved += bytes;
@@ -494,6 +478,19 @@ devices_grow(Reservation *reservation, uint64_t bytes)
 	}
 	pthread_mutex_unlock(&mutex);
 	return granted;
+}
+
+bool
+devices_have_idle_give_way(void)
+{
+	if (shortage_idle(SCARCE_DEVICE_MEMORY) == 0)
+		return false;
+	shortage_begin(SCARCE_DEVICE_MEMORY);
+	pthread_mutex_lock(&mutex);
+	wait_for_change();
+	pthread_mutex_unlock(&mutex);
+	shortage_end(SCARCE_DEVICE_MEMORY);
+	return true;
 }
 
 /* Gives back all but so many bytes, with the mutex held. */

@@ -49,9 +49,9 @@ extern int	devices_count(void);
 extern void devices_describe(int number, Message *message);
 
 /*
- * What a new job needs: so much memory of one device.  If no device has that,
- * also without other jobs, the job is divided among as few as together have it,
- * each beyond the first with "for_part" more; if that is 0 it cannot be.
+ * What a job needs: so much memory of one device; or, if no device has that, of
+ * several, on each beyond the first with "for_part" more; if that is 0 it
+ * cannot be divided.
  */
 typedef struct Demand
 {
@@ -63,22 +63,23 @@ typedef struct Demand
 extern bool devices_could_have(Demand demand);
 
 /*
- * Reserves memory for a new job: on the device with the least load, or where
- * most is left if it takes several.  Of the MAX_PARTS reservations those that
- * are not needed have no device.  False if there is too little memory, or if
- * others wait.
+ * Reserves memory for a new job, on the device with the least load.  False if
+ * there is too little memory, or if others wait.
  */
-extern bool devices_reserve(Demand demand, Reservation *reservations);
+extern bool devices_reserve(uint64_t bytes, Reservation *reservation);
 
 /*
  * The same, waiting behind the jobs that came before.  Asks "cancelled" now
  * and then, and returns false if that is true; also false, at once, if there
  * could never be so much.
  */
-extern bool devices_wait(Demand demand, bool (*cancelled) (void *),
-						 void *argument, Reservation *reservations);
+extern bool devices_wait(uint64_t bytes, bool (*cancelled) (void *),
+						 void *argument, Reservation *reservation);
 
-/* Reserves more for a job that has begun, or returns false.  Never waits. */
+/*
+ * Reserves more for a job that has begun, or returns false; something is left
+ * for jobs that begin unless it is the only one.  Never waits.
+ */
 extern bool devices_grow(Reservation *reservation, uint64_t bytes);
 
 /*
@@ -87,6 +88,12 @@ extern bool devices_grow(Reservation *reservation, uint64_t bytes);
  */
 extern bool devices_add(const Reservation *reservations, int count,
 						uint64_t bytes, Reservation *added);
+
+/*
+ * If there are jobs with idle clients, has the first of them give way; false if
+ * there are none.  Waits for that for a moment.
+ */
+extern bool devices_have_idle_give_way(void);
 
 /* Gives back all but so many bytes. */
 extern void devices_shrink(Reservation *reservation, uint64_t kept);

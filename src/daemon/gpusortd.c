@@ -4,7 +4,8 @@
  *	  The process that owns the GPUs of a server: start, life and end.
  *
  *		gpusortd --engine=auto|cuda|host --devices=all|NUMBER,...
- *				 --staging-memory=MB --device-memory=PERCENT
+ *				 --staging-memory=MB --staging-memory-limit=MB
+ *				 --device-memory=PERCENT
  *
  * It is started by the extension's launcher, in the data directory, and lives
  * as long as its standard input is open.  It listens on a unix socket there;
@@ -23,6 +24,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +43,8 @@
 #include "engine.h"
 #include "report.h"
 #include "ring.h"
+#include "shortage.h"
+#include "thread.h"
 #include "watch.h"
 
 /* How long to wait for the gpusortd before this one to be gone. */
@@ -48,6 +52,9 @@
 #define LOCK_RETRY_MILLISECONDS	10
 
 #define LISTEN_BACKLOG		1024
+
+/* Clients that are served at the same time; others wait to be accepted. */
+#define MOST_CLIENTS		1000
 
 /* After a client could not be accepted: when to try again, and say so again. */
 #define ACCEPT_RETRY_MILLISECONDS	100
@@ -58,6 +65,7 @@ typedef struct Options
 	const char *engine;
 	const char *devices;
 	int			staging_megabytes;
+	int			staging_limit_megabytes;
 	int			device_percent;
 } Options;
 
@@ -100,6 +108,7 @@ parse_options(int argc, char **argv, Options *options)
 		{"engine", required_argument, NULL, 'e'},
 		{"devices", required_argument, NULL, 'n'},
 		{"staging-memory", required_argument, NULL, 's'},
+		{"staging-memory-limit", required_argument, NULL, 'l'},
 		{"device-memory", required_argument, NULL, 'd'},
 		{NULL, 0, NULL, 0}
 	};
@@ -118,6 +127,9 @@ parse_options(int argc, char **argv, Options *options)
 			case 's':
 				options->staging_megabytes = atoi(optarg);
 				break;
+			case 'l':
+				options->staging_limit_megabytes = atoi(optarg);
+				break;
 			case 'd':
 				options->device_percent = atoi(optarg);
 				break;
@@ -131,11 +143,12 @@ parse_options(int argc, char **argv, Options *options)
 		!are_devices(options->devices) ||
 		options->staging_megabytes < 8 ||
 		options->staging_megabytes > LARGEST_RING_MB ||
+		options->staging_limit_megabytes < 8 ||
 		options->device_percent < 1 || options->device_percent > 100)
 	{
 		fprintf(stderr, "usage: %s --engine=auto|cuda|host "
 				"--devices=all|NUMBER,... --staging-memory=MB "
-				"--device-memory=PERCENT\n", argv[0]);
+				"--staging-memory-limit=MB --device-memory=PERCENT\n", argv[0]);
 		leave(EXIT_ERROR);
 	}
 }
@@ -226,10 +239,11 @@ static void
 prepare_ring(void)
 {
 	DeviceError error;
-	Ring	   *ring = ring_take(&error);
+	FailureCause ignored;
+	Ring	   *ring = ring_take(&ignored, &error);
 
 	if (ring != NULL)
-		ring_give_back(ring);
+		ring_give_back(ring, false);
 	else
 		report("log %s", error.text);
 }
@@ -256,19 +270,21 @@ listen_on_socket(void)
 	return listener;
 }
 
+static atomic_int client_count;
+
 static void *
 connection_thread(void *argument)
 {
 	connection_serve((int) (intptr_t) argument);
+	atomic_fetch_sub(&client_count, 1);
 	return NULL;
 }
 
 /* Says why clients wait, but not each time that one cannot be accepted. */
 static void
-report_accept_failure(void)
+report_accept_failure(const char *reason)
 {
 	static time_t next_report = 0;
-	const char *reason = strerror(errno);
 	time_t		now = time(NULL);
 
 	if (now >= next_report)
@@ -279,10 +295,7 @@ report_accept_failure(void)
 	}
 }
 
-/*
- * Serves a new client in a thread of its own.  False if it has to wait, most
- * likely for a descriptor.
- */
+/* Serves a new client in a thread of its own. */
 static bool
 accept_client(int listener)
 {
@@ -291,15 +304,46 @@ accept_client(int listener)
 
 	if (client < 0)
 	{
-		report_accept_failure();
+		report_accept_failure(strerror(errno));
 		return false;
 	}
-	if (pthread_create(&thread, NULL, connection_thread,
-					   (void *) (intptr_t) client) != 0)
-		close(client);
-	else
+	atomic_fetch_add(&client_count, 1);
+	if (start_thread(&thread, connection_thread, (void *) (intptr_t) client))
 		pthread_detach(thread);
+	else
+	{
+		atomic_fetch_sub(&client_count, 1);
+		close(client);
+	}
 	return true;
+}
+
+/*
+ * The same, if there may be another one.  False if the client has to wait, for
+ * that or most likely for a descriptor.
+ */
+static bool
+admit_client(int listener)
+{
+	if (atomic_load(&client_count) < MOST_CLIENTS)
+		return accept_client(listener);
+	report_accept_failure("there are too many");
+	return false;
+}
+
+/*
+ * Lets clients wait for a while, in which idle ones give way.  True if standard
+ * input is closed.
+ */
+static bool
+launcher_is_gone_meanwhile(void)
+{
+	bool		is_gone;
+
+	shortage_begin(SCARCE_STAGING);
+	is_gone = launcher_is_gone_within(ACCEPT_RETRY_MILLISECONDS);
+	shortage_end(SCARCE_STAGING);
+	return is_gone;
 }
 
 /*
@@ -330,7 +374,6 @@ serve(int listener)
 		{.fd = listener, .events = POLLIN},
 		{.fd = STDIN_FILENO, .events = POLLIN}
 	};
-
 	bool		has_clients = false;
 
 	for (;;)
@@ -344,8 +387,8 @@ serve(int listener)
 			return;
 
 		/* a client that has to wait would have poll() return at once */
-		if (events[0].revents != 0 && !accept_client(listener) &&
-			launcher_is_gone_within(ACCEPT_RETRY_MILLISECONDS))
+		if (events[0].revents != 0 && !admit_client(listener) &&
+			launcher_is_gone_meanwhile())
 			return;
 	}
 }
@@ -357,6 +400,7 @@ main(int argc, char **argv)
 		.engine = "auto",
 		.devices = "all",
 		.staging_megabytes = 16,
+		.staging_limit_megabytes = 1024,
 		.device_percent = 90
 	};
 	const Engine *engine;
@@ -371,8 +415,11 @@ main(int argc, char **argv)
 	raise_limit_of_files();
 	take_lock();
 	engine = start_engine(&options);
-	ring_init(engine, (uint32_t) (((uint64_t) options.staging_megabytes << 20) / CHUNK_BYTES));
+	ring_init(engine,
+			  (uint32_t) (((uint64_t) options.staging_megabytes << 20) / CHUNK_BYTES),
+			  (uint64_t) options.staging_limit_megabytes << 20);
 	connection_init(engine);
+	shortage_init();
 	prepare_ring();
 	listener = listen_on_socket();
 	devices_name(names, sizeof(names));

@@ -35,6 +35,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "thread.h"
+
 /* Threads that merge, and ranges that are merged or wait to be handed on. */
 #define MERGE_THREADS	4
 
@@ -608,7 +610,7 @@ start_workers(Merge *merge, MergeFailure *failure)
 
 		worker->merge = merge;
 		worker->first_range = i;
-		if (pthread_create(&worker->thread, NULL, run_worker, worker) != 0)
+		if (!start_thread(&worker->thread, run_worker, worker))
 			return out_of_memory(failure);
 		worker->is_running = true;
 	}

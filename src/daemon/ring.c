@@ -9,9 +9,10 @@
  * lease on the memory can be had only when no other file is.  What the job has
  * left in a ring is cleared before the next client gets it.
  *
- * A client can punch holes into the memory, whose pages are not those any more
- * then that are pinned.  It only spoils its own job so; but a ring that lacks
- * pages is not used again.
+ * A client can punch holes into the memory, and the pages that come in their
+ * place are not those that are pinned.  It only spoils its own job so, and a
+ * ring that lacks pages is not used again.  (No seal forbids it that leaves the
+ * memory to be mapped for writing.)
  *
  *-------------------------------------------------------------------------
  */
@@ -26,33 +27,44 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../protocol.h"
+#include "shortage.h"
 
 /* Memory of the rings that are kept while no job uses them. */
 #define KEPT_BYTES		((size_t) 256 << 20)
 
 #define ENDS_BYTES		(RING_ENDS * CHUNK_VARIABLE_ROWS * sizeof(uint64_t))
 
+/* How long to wait for what idle clients have. */
+#define WAIT_MILLISECONDS	100
+
 static const Engine *engine;
 static uint32_t ring_chunks;
+static size_t most_rings;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t given_back = PTHREAD_COND_INITIALIZER;
+static size_t ring_count;		/* those that there are */
 static Ring *pool;
 static size_t pool_count;
-
-void
-ring_init(const Engine *used_engine, uint32_t nchunks)
-{
-	engine = used_engine;
-	ring_chunks = nchunks;
-}
 
 static size_t
 ring_bytes(void)
 {
 	return (size_t) ring_chunks * CHUNK_BYTES;
+}
+
+void
+ring_init(const Engine *used_engine, uint32_t nchunks, uint64_t limit_bytes)
+{
+	engine = used_engine;
+	ring_chunks = nchunks;
+	most_rings = limit_bytes / (ring_bytes() + ENDS_BYTES);
+	if (most_rings == 0)
+		most_rings = 1;
 }
 
 /* Frees memory that is pinned, if there is any. */
@@ -67,6 +79,15 @@ free_pinned(void *memory, size_t bytes)
 }
 
 static void
+uncount_ring(void)
+{
+	pthread_mutex_lock(&mutex);
+	ring_count--;
+	pthread_cond_signal(&given_back);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void
 free_ring(Ring *ring)
 {
 	free_pinned(ring->ends, ENDS_BYTES);
@@ -75,6 +96,7 @@ free_ring(Ring *ring)
 		close(ring->descriptor);
 	free(ring->used_bytes);
 	free(ring);
+	uncount_ring();
 }
 
 /* Says what size of ring could not be made, and why. */
@@ -176,6 +198,7 @@ make_memory(Ring *ring, DeviceError *error)
 	return true;
 }
 
+/* Makes a ring, which has been counted. */
 static Ring *
 make_ring(DeviceError *error)
 {
@@ -184,6 +207,7 @@ make_ring(DeviceError *error)
 	if (ring == NULL)
 	{
 		explain_failure(error, strerror(errno));
+		uncount_ring();
 		return NULL;
 	}
 	ring->descriptor = -1;
@@ -212,19 +236,63 @@ make_ring(DeviceError *error)
 	return ring;
 }
 
+/*
+ * Takes a ring from the pool, or counts one that may be made.  False if neither
+ * is possible.  With the mutex held.
+ */
+static bool
+find_ring(Ring **ring)
+{
+	*ring = pool;
+	if (pool != NULL)
+	{
+		pool = pool->next;
+		pool_count--;
+		return true;
+	}
+	if (ring_count == most_rings)
+		return false;
+	ring_count++;
+	return true;
+}
+
+/* The same, waiting for what idle clients have.  With the mutex held. */
+static bool
+wait_for_ring(Ring **ring)
+{
+	struct timespec deadline;
+	bool		found;
+
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_nsec += WAIT_MILLISECONDS * 1000000;
+	deadline.tv_sec += deadline.tv_nsec / 1000000000;
+	deadline.tv_nsec %= 1000000000;
+	shortage_begin(SCARCE_STAGING);
+	while (!(found = find_ring(ring)) &&
+		   pthread_cond_timedwait(&given_back, &mutex, &deadline) == 0)
+		;
+	shortage_end(SCARCE_STAGING);
+	return found;
+}
+
 Ring *
-ring_take(DeviceError *error)
+ring_take(FailureCause *cause, DeviceError *error)
 {
 	Ring	   *ring;
+	bool		found;
 
 	pthread_mutex_lock(&mutex);
-	ring = pool;
-	if (ring != NULL)
-	{
-		pool = ring->next;
-		pool_count--;
-	}
+	found = find_ring(&ring) ||
+		(shortage_idle(SCARCE_STAGING) > 0 && wait_for_ring(&ring));
 	pthread_mutex_unlock(&mutex);
+	if (!found)
+	{
+		*cause = FAILURE_FULL;
+		snprintf(error->text, sizeof(error->text),
+				 "all staging memory is in use by other sorts");
+		return NULL;
+	}
+	*cause = FAILURE_FAULT;
 	return ring != NULL ? ring : make_ring(error);
 }
 
@@ -288,8 +356,20 @@ clear(Ring *ring)
 	}
 }
 
+/*
+ * Frees the pages, which a client that still has the memory mapped would keep
+ * otherwise: it finds zeros there.
+ */
+static void
+free_pages(const Ring *ring)
+{
+	(void) fallocate(ring->descriptor,
+					 FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+					 ring_bytes());
+}
+
 void
-ring_give_back(Ring *ring)
+ring_give_back(Ring *ring, bool is_read)
 {
 	bool		kept = is_ours_alone(ring) && is_whole(ring);
 
@@ -302,8 +382,12 @@ ring_give_back(Ring *ring)
 		ring->next = pool;
 		pool = ring;
 		pool_count++;
+		pthread_cond_signal(&given_back);
 	}
 	pthread_mutex_unlock(&mutex);
-	if (!kept)
-		free_ring(ring);
+	if (kept)
+		return;
+	if (!is_read)
+		free_pages(ring);
+	free_ring(ring);
 }

@@ -8,6 +8,7 @@
 #ifndef GPUSORTD_RING_H
 #define GPUSORTD_RING_H
 
+#include "../protocol.h"
 #include "engine.h"
 
 typedef struct Ring
@@ -23,11 +24,18 @@ typedef struct Ring
 /* Lists of ends of keys that a ring has room for beside its chunks. */
 #define RING_ENDS	4
 
-/* Sets the size of all rings; once, before the first. */
-extern void ring_init(const Engine *engine, uint32_t nchunks);
+/*
+ * Sets the size of all rings, and what all of them together may take, which is
+ * that of one at least; once, before the first.
+ */
+extern void ring_init(const Engine *engine, uint32_t nchunks,
+					  uint64_t limit_bytes);
 
-/* Takes a ring from the pool or makes one; NULL on failure. */
-extern Ring *ring_take(DeviceError *error);
+/*
+ * Takes a ring from the pool or makes one; NULL on failure.  Clients that are
+ * idle give way if there are as many as there may be.
+ */
+extern Ring *ring_take(FailureCause *cause, DeviceError *error);
 
 /* A descriptor of the memory for a client, to be closed; -1 on failure. */
 extern int	ring_open(const Ring *ring);
@@ -43,8 +51,9 @@ extern void ring_note_use(Ring *ring, uint32_t chunk, uint32_t bytes);
 
 /*
  * Gives a ring back.  It will be used again only if no client has it any
- * longer, and what was of the job is cleared.
+ * longer, and what was of the job is cleared.  Otherwise its memory is freed
+ * under the client, unless that may still be reading an order.
  */
-extern void ring_give_back(Ring *ring);
+extern void ring_give_back(Ring *ring, bool is_read);
 
 #endif							/* GPUSORTD_RING_H */

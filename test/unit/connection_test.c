@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -33,14 +34,25 @@
 
 #define ROW_BYTES			10
 #define ROW_BYTES_IN_PLACE	1
-#define BUDGET_BYTES		UINT64_C(1000000)
+#define BUDGET_BYTES		UINT64_C(10000000)
 
 /* Rows for which the budget suffices, in either way. */
 #define MOST_ROWS			(BUDGET_BYTES / ROW_BYTES)
 #define MOST_ROWS_IN_PLACE	(BUDGET_BYTES / ROW_BYTES_IN_PLACE)
 
-/* Rows of a chunk, at most. */
-#define CHUNK_ROWS			50000
+/*
+ * Rows of a chunk, at most.  A job has memory for so many when it begins, or a
+ * few more: for what a chunk could hold.
+ */
+#define CHUNK_ROWS			125000
+
+/* Rows for which a job can have memory where there are others. */
+#define MOST_ROWS_BESIDE	(MOST_ROWS / 8 * 7)
+
+/* An idle client is one that says nothing for so long, in most of the tests. */
+#define NEVER_MS			"3600000"
+#define SOON_MS				"100"
+#define SOON_US				100000
 
 static int	ndevices;
 
@@ -304,6 +316,9 @@ expect(Job *job, MessageKind kind)
 	return true;
 }
 
+/* Can gpusortd send a few messages only that the client does not read? */
+static bool has_small_buffers = false;
+
 /* A connection that a thread serves. */
 static Job
 connect_job(void)
@@ -315,6 +330,8 @@ connect_job(void)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets) < 0)
 		exit(2);
 	job.socket = sockets[0];
+	if (has_small_buffers)
+		setsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &(int) {1}, sizeof(int));
 	setsockopt(job.socket, SOL_SOCKET, SO_RCVTIMEO, &patience,
 			   sizeof(patience));
 	pthread_create(&job.server, NULL, serve, (void *) (intptr_t) sockets[1]);
@@ -355,6 +372,33 @@ add_rows(Job *job, uint64_t nrows, MessageKind kind)
 			return false;
 	}
 	return true;
+}
+
+/* Adds rows until there is no memory for more of them. */
+static void
+fill(Job *job)
+{
+	Message		message = {.kind = MSG_KEYS};
+
+	message.u.keys.nrows = CHUNK_ROWS;
+	message.u.keys.nwords = CHUNK_ROWS;
+	for (;;)
+	{
+		if (!send_message(job, &message) ||
+			recv(job->socket, &job->answer, sizeof(Message), 0) !=
+			sizeof(Message))
+		{
+			wrong("no answer came");
+			return;
+		}
+		if (job->answer.kind == MSG_KEYS_TAKEN)
+			continue;
+		if (job->answer.kind != MSG_FAILED ||
+			job->answer.u.failed.cause != FAILURE_FULL)
+			wrong("kind %u, cause %u, with all devices full",
+				  job->answer.kind, job->answer.u.failed.cause);
+		return;
+	}
 }
 
 /* Sorts, and looks whether it was done in this way. */
@@ -477,24 +521,20 @@ test_growth(void)
 static void
 test_growth_beside_others(void)
 {
-	Job			holder = begin(DEVICE_SORT_AUTO, MOST_ROWS / 10 * 9,
-							   MSG_WELCOME);
+	Job			holder = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
 	Job			grower = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
-	const uint32_t left = MOST_ROWS / 10;
+	const uint32_t left = MOST_ROWS_BESIDE - MOST_ROWS / 2;
 
+	(void) add_rows(&holder, MOST_ROWS / 2, MSG_KEYS_TAKEN);
 	if (add_rows(&grower, left, MSG_KEYS_TAKEN) &&
 		add_rows(&grower, 5 * left, MSG_KEYS_TAKEN))
 		run(&grower, "in place");
 	end(&grower);
 
 	grower = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
-	if (add_rows(&grower, 10 * left + 1, MSG_FAILED) &&
-		grower.answer.u.failed.cause != FAILURE_FULL)
-		wrong("it is not said that memory is what it lacks");
+	fill(&grower);
 	end(&grower);
-
-	if (add_rows(&holder, MOST_ROWS / 10 * 9, MSG_KEYS_TAKEN))
-		run(&holder, "in full");
+	run(&holder, "in full");
 	end(&holder);
 	conclude("sorts in place what grows into memory of others");
 }
@@ -503,14 +543,14 @@ test_growth_beside_others(void)
 static void
 test_asked_for(void)
 {
+	const uint64_t nrows = MOST_ROWS_IN_PLACE / 8;
 	Job			jobs[5];
 
 	for (int i = 0; i < 5; i++)
-		jobs[i] = begin(DEVICE_SORT_BITONIC, MOST_ROWS_IN_PLACE / 5,
-						MSG_WELCOME);
+		jobs[i] = begin(DEVICE_SORT_BITONIC, nrows, MSG_WELCOME);
 	for (int i = 0; i < 5; i++)
 	{
-		if (add_rows(&jobs[i], MOST_ROWS_IN_PLACE / 5, MSG_KEYS_TAKEN))
+		if (add_rows(&jobs[i], nrows, MSG_KEYS_TAKEN))
 			run(&jobs[i], "in place");
 	}
 	for (int i = 0; i < 5; i++)
@@ -638,20 +678,19 @@ static void
 test_growth_on_several(void)
 {
 	Job			grower = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
-	Job			second = begin(DEVICE_SORT_AUTO, MOST_ROWS, MSG_WELCOME);
-	Job			holder = begin(DEVICE_SORT_AUTO, MOST_ROWS - 20, MSG_WELCOME);
+	Job			second = begin(DEVICE_SORT_AUTO, 20, MSG_WELCOME);
+	Job			holder = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
 
-	if (add_rows(&grower, 1000, MSG_FAILED) &&
-		grower.answer.u.failed.cause != FAILURE_FULL)
-		wrong("cause %u with both devices full",
-			  grower.answer.u.failed.cause);
+	(void) add_rows(&second, MOST_ROWS, MSG_KEYS_TAKEN);
+	(void) add_rows(&holder, MOST_ROWS_BESIDE - CHUNK_ROWS, MSG_KEYS_TAKEN);
+	fill(&grower);
 	end(&grower);
 
 	grower = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
 	end(&second);
 	if (add_rows(&grower, 20, MSG_KEYS_TAKEN) &&
 		add_rows(&grower, MOST_ROWS_IN_PLACE, MSG_KEYS_TAKEN))
-		run(&grower, "in full and in place, 2 parts merged");
+		run(&grower, "in place, 2 parts merged");
 	check_device(&grower, BOTH_DEVICES);
 	receive_order(&grower);
 	end(&grower);
@@ -691,8 +730,8 @@ test_several_parts(void)
 
 	/* more than expected */
 	do_divided_job(10, MOST_ROWS_IN_PLACE, "in place", "device 0, device 0");
-	do_divided_job(10, MOST_ROWS_IN_PLACE + 1, "in place, 2 parts merged",
-				   BOTH_DEVICES);
+	do_divided_job(10, MOST_ROWS_IN_PLACE + 1,
+				   "in place and in full, 2 parts merged", BOTH_DEVICES);
 	do_divided_job(MOST_ROWS_IN_PLACE + 1, 2 * MOST_ROWS_IN_PLACE,
 				   "in place, 2 parts merged", BOTH_DEVICES);
 	job = begin(DEVICE_SORT_AUTO, MOST_ROWS_IN_PLACE + 1, MSG_WELCOME);
@@ -725,34 +764,177 @@ test_three_parts(void)
 	conclude("has parts on three devices");
 }
 
-/* A job that needs both devices waits for both. */
-static void
-test_queue_for_several(void)
+/* Bytes that jobs have of a device. */
+static uint64_t
+reserved_bytes(int number)
 {
-	Job			first = begin(DEVICE_SORT_AUTO, MOST_ROWS, MSG_WELCOME);
-	Job			large = begin(DEVICE_SORT_AUTO, MOST_ROWS_IN_PLACE + 500000,
-							  MSG_QUEUED);
-	Job			small = begin(DEVICE_SORT_AUTO, 10, MSG_QUEUED);
+	Message		message = {.kind = MSG_LIST_DEVICES};
+	Job			job = connect_job();
 
-	end(&first);
-	if (expect(&large, MSG_WELCOME) && expect(&small, MSG_WELCOME) &&
-		add_rows(&large, MOST_ROWS_IN_PLACE + 1, MSG_KEYS_TAKEN))
-		run(&large, "in place and in full, 2 parts merged");
-	end(&large);
-	end(&small);
+	(void) send_message(&job, &message);
+	for (int i = 0; i <= number; i++)
+		(void) expect(&job, MSG_DEVICE);
+	end(&job);
+	return job.answer.u.device.reserved_bytes;
+}
 
-	/* what it was expected to have and has not, others have as soon as it runs */
-	large = begin(DEVICE_SORT_AUTO, 2 * MOST_ROWS_IN_PLACE - 131072,
-				  MSG_WELCOME);
-	first = begin(DEVICE_SORT_AUTO, MOST_ROWS, MSG_QUEUED);
-	if (add_rows(&large, MOST_ROWS_IN_PLACE, MSG_KEYS_TAKEN))
-		run(&large, "in place");
-	(void) expect(&first, MSG_WELCOME);
-	end(&large);
-	end(&first);
-	check_state(0, DEVICE_READY, 2);
-	check_state(1, DEVICE_READY, 1);
-	conclude("lets a job wait for both devices if it needs them");
+/* What is expected of a job reserves no more than its first keys take. */
+static void
+test_expectations(void)
+{
+	Job			jobs[3];
+
+	for (int i = 0; i < 3; i++)
+		jobs[i] = begin(DEVICE_SORT_AUTO, MOST_ROWS / 10 * 9, MSG_WELCOME);
+	if (reserved_bytes(0) > 3 * (CHUNK_BYTES / sizeof(uint64_t)) * ROW_BYTES)
+		wrong("jobs without keys have %llu bytes",
+			  (unsigned long long) reserved_bytes(0));
+	if (add_rows(&jobs[1], MOST_ROWS / 2, MSG_KEYS_TAKEN))
+		run(&jobs[1], "in full");
+	for (int i = 0; i < 3; i++)
+		end(&jobs[i]);
+	conclude("reserves nothing for keys that have not come");
+}
+
+/*
+ * One that nobody waits for keeps what it has, however idle its client is, and
+ * gives way as soon as another one waits.
+ */
+static void
+test_idle(void)
+{
+	Job			idle = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	Job			other;
+
+	(void) add_rows(&idle, MOST_ROWS / 2, MSG_KEYS_TAKEN);
+	usleep(3 * SOON_US);
+	(void) add_rows(&idle, MOST_ROWS / 2, MSG_KEYS_TAKEN);
+	other = begin(DEVICE_SORT_AUTO, MOST_ROWS / 10, MSG_QUEUED);
+	if (expect(&other, MSG_WELCOME) &&
+		add_rows(&other, MOST_ROWS / 10, MSG_KEYS_TAKEN))
+		run(&other, "in full");
+	if (expect(&idle, MSG_FAILED) &&
+		idle.answer.u.failed.cause != FAILURE_FULL)
+		wrong("the cause is %u", idle.answer.u.failed.cause);
+	end(&idle);
+	end(&other);
+	check_state(0, DEVICE_READY, 1);
+	conclude("lets an idle job give way to one that waits");
+}
+
+/* A job that cannot grow otherwise does not fail for an idle one. */
+static void
+test_idle_beside_growth(void)
+{
+	Job			idle = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	Job			grower;
+
+	(void) add_rows(&idle, MOST_ROWS - CHUNK_ROWS, MSG_KEYS_TAKEN);
+	usleep(2 * SOON_US);
+	grower = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	if (add_rows(&grower, MOST_ROWS, MSG_KEYS_TAKEN) &&
+		add_rows(&grower, MOST_ROWS, MSG_KEYS_TAKEN))
+		run(&grower, "in place");
+	(void) expect(&idle, MSG_FAILED);
+	end(&idle);
+	end(&grower);
+
+	/* in memory that is all its own it does, as ever */
+	grower = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	fill(&grower);
+	end(&grower);
+	check_state(0, DEVICE_READY, 1);
+	conclude("lets an idle job give way to one that grows");
+}
+
+/* Jobs give way one by one, until there is enough. */
+static void
+test_many_idle(void)
+{
+	Job			idle[16];
+	Job			other;
+	int			failed = 0;
+
+	for (int i = 0; i < 16; i++)
+		idle[i] = begin(DEVICE_SORT_AUTO, MOST_ROWS / 16, MSG_WELCOME);
+	usleep(2 * SOON_US);
+	other = begin(DEVICE_SORT_AUTO, MOST_ROWS / 16, MSG_QUEUED);
+	(void) expect(&other, MSG_WELCOME);
+	for (int i = 0; i < 16; i++)
+	{
+		if (recv(idle[i].socket, &idle[i].answer, sizeof(Message),
+				 MSG_DONTWAIT) > 0)
+			failed++;
+		end(&idle[i]);
+	}
+	end(&other);
+	if (failed == 0 || failed == 16)
+		wrong("%d of 16 idle jobs have given way", failed);
+	conclude("lets no more idle jobs give way than it takes");
+}
+
+/* A client that does not fetch its order. */
+static void
+test_idle_with_order(void)
+{
+	const uint64_t nrows = 3 * (CHUNK_BYTES / sizeof(uint32_t));
+	Job			idle = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	Job			other;
+
+	/* of the memory that it had for fewer rows it needs all for its order */
+	(void) add_rows(&idle, MOST_ROWS, MSG_KEYS_TAKEN);
+	(void) add_rows(&idle, nrows - MOST_ROWS + MOST_ROWS_IN_PLACE / 4,
+					MSG_KEYS_TAKEN);
+	run(&idle, "in place");
+	other = begin(DEVICE_SORT_AUTO, CHUNK_ROWS, MSG_QUEUED);
+	(void) expect(&other, MSG_WELCOME);
+	if (expect(&idle, MSG_ORDER) && expect(&idle, MSG_ORDER))
+		(void) expect(&idle, MSG_FAILED);
+	end(&other);
+	end(&idle);
+	conclude("lets a job give way whose order is not fetched");
+}
+
+/* Waits for more to have arrived than so many bytes; false if nothing does. */
+static bool
+has_more_arrived(const Job *job, int bytes)
+{
+	for (int i = 0; i < 1000; i++)
+	{
+		int			arrived = 0;
+
+		(void) ioctl(job->socket, FIONREAD, &arrived);
+		if (arrived > bytes)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+/* A client that sends, but reads nothing, until gpusortd cannot send any more. */
+static void
+test_deaf_client(void)
+{
+	Message		message = {.kind = MSG_KEYS};
+	Job			deaf;
+	Job			other;
+	int			count = 0;
+
+	has_small_buffers = true;
+	deaf = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	has_small_buffers = false;
+	(void) add_rows(&deaf, MOST_ROWS - CHUNK_ROWS, MSG_KEYS_TAKEN);
+	message.u.keys.nrows = 1;
+	message.u.keys.nwords = 1;
+	do
+		message.u.keys.chunk = count % 2;
+	while (send_message(&deaf, &message) &&
+		   has_more_arrived(&deaf, count++ * (int) sizeof(Message)));
+	other = begin(DEVICE_SORT_AUTO, 2 * CHUNK_ROWS, MSG_QUEUED);
+	(void) expect(&other, MSG_WELCOME);
+	end(&other);
+	end(&deaf);
+	conclude("lets the job of a client give way that reads nothing");
 }
 
 /* Takes a job of two parts to the step that fails in the second one. */
@@ -817,7 +999,7 @@ test_divided_job_given_up(void)
 		if (phase == 3)
 			(void) send_message(&job, &message);
 		if (phase >= 4)
-			run(&job, "in place, 2 parts merged");
+			run(&job, "in place and in full, 2 parts merged");
 		if (phase == 5)
 			(void) expect(&job, MSG_ORDER);
 		end(&job);
@@ -831,9 +1013,11 @@ test_divided_job_given_up(void)
 static void
 test_queue(void)
 {
-	Job			first = begin(DEVICE_SORT_AUTO, MOST_ROWS, MSG_WELCOME);
-	Job			second = begin(DEVICE_SORT_AUTO, 10, MSG_QUEUED);
+	Job			first = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	Job			second;
 
+	(void) add_rows(&first, MOST_ROWS, MSG_KEYS_TAKEN);
+	second = begin(DEVICE_SORT_AUTO, 10, MSG_QUEUED);
 	end(&first);
 	if (expect(&second, MSG_WELCOME) &&
 		add_rows(&second, 10, MSG_KEYS_TAKEN))
@@ -855,9 +1039,13 @@ test_memory(void)
 	test_enough("has all memory again at the end");
 }
 
-/* Runs a test in a process of its own, with so many devices. */
+/*
+ * Runs a test in a process of its own, with so many devices, and with clients
+ * that are idle when they have said nothing for so long.
+ */
 static void
-with_devices(int number, Step step, void (*test) (void))
+with_idle_clients(int number, Step step, const char *idle_milliseconds,
+				  void (*test) (void))
 {
 	pid_t		child;
 	DeviceError error;
@@ -869,9 +1057,10 @@ with_devices(int number, Step step, void (*test) (void))
 	{
 		ndevices = number;
 		failing_step = step;
+		setenv("GPUSORTD_IDLE_MILLISECONDS", idle_milliseconds, 1);
 		if (!devices_start(&test_engine, "all", 100, &error))
 			exit(2);
-		ring_init(&test_engine, 2);
+		ring_init(&test_engine, 2, UINT64_C(1) << 30);
 		connection_init(&test_engine);
 		test();
 		exit(failures > 0);
@@ -880,10 +1069,23 @@ with_devices(int number, Step step, void (*test) (void))
 		failures++;
 }
 
+/* The same without idle clients. */
+static void
+with_devices(int number, Step step, void (*test) (void))
+{
+	with_idle_clients(number, step, NEVER_MS, test);
+}
+
 int
 main(void)
 {
 	with_devices(1, STEP_NONE, test_memory);
+	with_devices(1, STEP_NONE, test_expectations);
+	with_idle_clients(1, STEP_NONE, SOON_MS, test_idle);
+	with_idle_clients(1, STEP_NONE, SOON_MS, test_idle_beside_growth);
+	with_idle_clients(1, STEP_NONE, SOON_MS, test_many_idle);
+	with_idle_clients(1, STEP_NONE, SOON_MS, test_idle_with_order);
+	with_idle_clients(1, STEP_NONE, SOON_MS, test_deaf_client);
 	for (Step step = STEP_BEGIN; step < STEP_GIVEN_UP; step++)
 	{
 		if (step != STEP_PULL_KEYS)
@@ -897,7 +1099,6 @@ main(void)
 	with_devices(2, STEP_NONE, test_growth_on_several);
 	with_devices(2, STEP_NONE, test_several_parts);
 	with_devices(3, STEP_NONE, test_three_parts);
-	with_devices(2, STEP_NONE, test_queue_for_several);
 	with_devices(2, STEP_NONE, test_divided_job_given_up);
 	return failures > 0;
 }

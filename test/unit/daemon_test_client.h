@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,17 @@ static const char *host_devices = NULL;
 static const char *host_fault = NULL;
 static const char *wanted_devices = "--devices=all";
 
+/* What all rings may take. */
+static const char *staging_limit = "--staging-memory-limit=1024";
+
+/*
+ * How long its clients may say nothing before they are idle, as its environment
+ * has it; in most tests none ever is.
+ */
+#define NEVER_IDLE		"3600000"
+#define SOON_IDLE		"100"
+static const char *idle_milliseconds = NEVER_IDLE;
+
 /* Starts gpusortd in the daemon's directory. */
 static void
 spawn(Daemon *daemon, const char *engine, const char *staging_memory,
@@ -121,8 +133,9 @@ spawn(Daemon *daemon, const char *engine, const char *staging_memory,
 			setenv("GPUSORTD_HOST_DEVICES", host_devices, 1);
 		if (host_fault != NULL)
 			setenv("GPUSORTD_HOST_FAULT", host_fault, 1);
+		setenv("GPUSORTD_IDLE_MILLISECONDS", idle_milliseconds, 1);
 		execl(gpusortd_path, gpusortd_path, engine, wanted_devices,
-			  staging_memory, device_memory, (char *) NULL);
+			  staging_memory, staging_limit, device_memory, (char *) NULL);
 		_exit(99);
 	}
 	close(life_line[0]);
@@ -239,6 +252,7 @@ typedef struct Client
 	char	   *ring;			/* NULL before MSG_WELCOME */
 	uint32_t	nchunks;
 	bool	   *chunk_is_ours;
+	bool		may_fail;		/* for lack of memory, or of a connection then */
 } Client;
 
 static bool
@@ -281,7 +295,7 @@ send_message(Client *client, const Message *message)
 {
 	if (send(client->socket, message, sizeof(Message), MSG_NOSIGNAL) !=
 		sizeof(Message))
-		return wrong("could not send: %s", strerror(errno));
+		return !client->may_fail && wrong("could not send: %s", strerror(errno));
 	return true;
 }
 
@@ -318,7 +332,11 @@ static bool
 receive_message(Client *client, Message *message)
 {
 	if (!try_receive(client, message))
-		return wrong("gpusortd closed the connection");
+		return !client->may_fail && wrong("gpusortd closed the connection");
+	if (client->may_fail &&
+		(message->kind == MSG_FAILED || message->kind == MSG_REFUSED) &&
+		message->u.failed.cause == FAILURE_FULL)
+		return false;
 	if (message->kind == MSG_FAILED || message->kind == MSG_REFUSED)
 		return wrong("gpusortd says: %s", message->u.failed.text);
 	return true;
@@ -622,5 +640,13 @@ do_job(const Daemon *daemon, uint32_t fixed_words, uint64_t nrows,
 	free_keys(&set);
 	return good;
 }
+
+/* A client in a thread of its own, among others. */
+typedef struct Worker
+{
+	pthread_t	thread;
+	const Daemon *daemon;
+	uint64_t	number;
+} Worker;
 
 #endif							/* DAEMON_TEST_CLIENT_H */

@@ -105,13 +105,13 @@ never(void *argument)
 static Reservation
 reserve(uint64_t bytes, int device)
 {
-	Reservation reservations[MAX_PARTS] = {NO_RESERVATION};
+	Reservation reservation;
 
-	(void) devices_reserve((Demand) {bytes, 0}, reservations);
-	if (reservations[0].device != device)
+	(void) devices_reserve(bytes, &reservation);
+	if (reservation.device != device)
 		wrong("%llu bytes are reserved on device %d instead of %d",
-			  (unsigned long long) bytes, reservations[0].device, device);
-	return reservations[0];
+			  (unsigned long long) bytes, reservation.device, device);
+	return reservation;
 }
 
 static Message
@@ -139,8 +139,8 @@ check_state(int number, DeviceState state, const char *reason)
 typedef struct Waiting
 {
 	pthread_t	thread;
-	Demand		demand;
-	Reservation reservations[MAX_PARTS];
+	uint64_t	bytes;
+	Reservation reservation;
 	atomic_bool is_cancelled;
 	atomic_bool is_done;
 	bool		granted;
@@ -157,28 +157,22 @@ wait_in_turn(void *argument)
 {
 	Waiting    *waiting = argument;
 
-	waiting->granted = devices_wait(waiting->demand, is_cancelled, waiting,
-									waiting->reservations);
+	waiting->granted = devices_wait(waiting->bytes, is_cancelled, waiting,
+									&waiting->reservation);
 	waiting->is_done = true;
 	return NULL;
 }
 
 /* Lets a job wait, behind those before. */
 static void
-begin_waiting_for(Waiting *waiting, Demand demand)
+begin_waiting(Waiting *waiting, uint64_t bytes)
 {
-	*waiting = (Waiting) {.demand = demand};
+	*waiting = (Waiting) {.bytes = bytes};
 	pthread_create(&waiting->thread, NULL, wait_in_turn, waiting);
 	usleep(QUIET_MS * 1000);
 	if (waiting->is_done)
 		wrong("a job of %llu bytes does not wait",
-			  (unsigned long long) demand.bytes);
-}
-
-static void
-begin_waiting(Waiting *waiting, uint64_t bytes)
-{
-	begin_waiting_for(waiting, (Demand) {bytes, 0});
+			  (unsigned long long) bytes);
 }
 
 /* Waits for its end; -1 if it was not granted anything. */
@@ -190,11 +184,11 @@ end_waiting(Waiting *waiting)
 	if (!waiting->is_done)
 	{
 		wrong("a job of %llu bytes waits for too long",
-			  (unsigned long long) waiting->demand.bytes);
+			  (unsigned long long) waiting->bytes);
 		waiting->is_cancelled = true;
 	}
 	pthread_join(waiting->thread, NULL);
-	return waiting->granted ? waiting->reservations[0].device : -1;
+	return waiting->granted ? waiting->reservation.device : -1;
 }
 
 
@@ -283,7 +277,11 @@ test_load(void)
 	small[0] = reserve(50, 1);
 	small[2] = reserve(150, 1);
 	if (!devices_grow(&small[1], 700) || devices_grow(&small[1], 1))
-		wrong("a job does not get what its device has");
+		wrong("the only job of a device does not get what that has");
+	if (!devices_grow(&small[0], 1000 - 300 - 125) ||
+		devices_grow(&small[0], 1))
+		wrong("a job does not leave an eighth of a device to others");
+	devices_shrink(&small[0], 50);
 	if (!devices_other_has(&small[1], 700) ||
 		!devices_other_has(&small[1], 1750) ||
 		devices_other_has(&small[1], 1751))
@@ -341,7 +339,7 @@ test_queue(void)
 {
 	DeviceError error;
 	Reservation holders[3];
-	Reservation small[MAX_PARTS];
+	Reservation small;
 	Waiting		jobs[4];
 
 	(void) start("all", &error);
@@ -352,7 +350,7 @@ test_queue(void)
 	begin_waiting(&jobs[1], 5);
 	begin_waiting(&jobs[2], 2 * BYTES);
 	begin_waiting(&jobs[3], 5);
-	if (devices_reserve((Demand) {5, 0}, small))
+	if (devices_reserve(5, &small))
 		wrong("a job has overtaken those that wait");
 
 	/* the first goes to whichever is free, and then all up to the third */
@@ -377,7 +375,7 @@ test_cancel(void)
 {
 	DeviceError error;
 	Reservation holder;
-	Reservation none[MAX_PARTS];
+	Reservation none;
 	Waiting		jobs[2];
 
 	(void) start("1", &error);
@@ -388,7 +386,7 @@ test_cancel(void)
 	if (end_waiting(&jobs[0]) != -1 || end_waiting(&jobs[1]) != 1)
 		wrong("the wrong job has begun");
 	devices_release(&holder);
-	if (devices_wait((Demand) {BYTES + 1, 0}, never, NULL, none))
+	if (devices_wait(BYTES + 1, never, NULL, &none))
 		wrong("a job has more than there is");
 	conclude("notices when a job that waits is given up");
 }
@@ -442,26 +440,9 @@ test_failure_while_waiting(void)
 	begin_waiting(&job, BYTES + 1);
 	devices_blame(&large, "it burns");
 	if (end_waiting(&job) != -1)
-		wrong("it is granted on device %d", job.reservations[0].device);
+		wrong("it is granted on device %d", job.reservation.device);
 	devices_release(&large);
 	conclude("lets no job wait for a device that has failed");
-}
-
-/* Looks whether a job has these bytes on these devices, and ends it. */
-static void
-check_parts(Reservation *reservations, int count, const Reservation *expected)
-{
-	for (int i = 0; i < MAX_PARTS; i++)
-	{
-		Reservation expects = i < count ? expected[i] : NO_RESERVATION;
-
-		if (reservations[i].device != expects.device ||
-			reservations[i].bytes != expects.bytes)
-			wrong("part %d has %llu bytes of device %d", i,
-				  (unsigned long long) reservations[i].bytes,
-				  reservations[i].device);
-		devices_release(&reservations[i]);
-	}
 }
 
 /* Devices 0 to 2 have 2000, 1000 and 1000 bytes. */
@@ -469,51 +450,27 @@ static void
 test_several(void)
 {
 	DeviceError error;
-	Reservation parts[MAX_PARTS];
 	Reservation holder;
-	Reservation second;
+	Reservation none;
 
 	(void) start("all", &error);
+	holder = reserve(1500, 0);
 	if (!devices_could_have((Demand) {3000 - 7, 7}) ||
 		!devices_could_have((Demand) {4000 - 14, 7}) ||
 		devices_could_have((Demand) {4000 - 13, 7}) ||
+		!devices_could_have((Demand) {2000, 0}) ||
 		devices_could_have((Demand) {2001, 0}))
 		wrong("all devices together have more or less than they have");
-
-	/* as few as possible */
-	if (!devices_reserve((Demand) {2000, 7}, parts))
-		wrong("one that needs a single device gets none");
-	check_parts(parts, 1, (Reservation[]) {{0, 2000}});
-	if (!devices_reserve((Demand) {2001, 7}, parts))
-		wrong("one that needs two devices gets none");
-	check_parts(parts, 2, (Reservation[]) {{0, 2000}, {1, 8}});
-	if (!devices_reserve((Demand) {4000 - 14, 7}, parts))
-		wrong("one that needs all devices gets none");
-	check_parts(parts, 3, (Reservation[]) {{0, 2000}, {1, 1000}, {2, 1000}});
-	if (devices_reserve((Demand) {4000 - 13, 7}, parts))
-		wrong("one gets more than there is");
-
-	/* what is left of them, but none that could have no part */
-	holder = reserve(1500, 0);
-	second = reserve(994, 1);
-	if (devices_reserve((Demand) {2001, 7}, parts))
-		wrong("one gets more than is left");
-	devices_shrink(&holder, 500);
-	if (!devices_reserve((Demand) {2001, 7}, parts))
-		wrong("one does not get what is left");
-	check_parts(parts, 2, (Reservation[]) {{0, 1500}, {2, 508}});
-	if (!devices_reserve((Demand) {1000, 7}, parts))
-		wrong("one that needs a single device gets none beside others");
-	check_parts(parts, 1, (Reservation[]) {{2, 1000}});
+	if (devices_could_have((Demand) {2001, 1000}))
+		wrong("a part takes all of a device");
+	if (devices_reserve(2001, &none))
+		wrong("a job has more than a device");
+	devices_blame(&holder, "it burns");
+	if (devices_could_have((Demand) {2000 - 6, 7}) ||
+		!devices_could_have((Demand) {2000 - 7, 7}))
+		wrong("a device that has failed is counted");
 	devices_release(&holder);
-	devices_release(&second);
-	for (int number = 0; number < 3; number++)
-	{
-		if (describe(number).u.device.reserved_bytes != 0 ||
-			describe(number).u.device.jobs != 0)
-			wrong("device %d is left with something", number);
-	}
-	conclude("divides a job among as few devices as it takes");
+	conclude("knows what all devices together have");
 }
 
 /* A job that has begun gets another part wherever most is left. */
@@ -527,12 +484,14 @@ test_another_part(void)
 	(void) start("all", &error);
 	parts[0] = reserve(2000, 0);
 	other = reserve(100, 1);
-	if (!devices_add(parts, 1, 900, &parts[1]) || parts[1].device != 2 ||
-		parts[1].bytes != 900)
+	if (!devices_add(parts, 1, 1000, &parts[1]) || parts[1].device != 2 ||
+		parts[1].bytes != 1000)
 		wrong("the second part is on device %d", parts[1].device);
-	if (devices_add(parts, 2, 901, &parts[2]) || parts[2].device != -1)
+
+	/* an eighth beside those of another job is for jobs that begin */
+	if (devices_add(parts, 2, 776, &parts[2]) || parts[2].device != -1)
 		wrong("a part has more than is left");
-	if (!devices_add(parts, 2, 900, &parts[2]) || parts[2].device != 1)
+	if (!devices_add(parts, 2, 775, &parts[2]) || parts[2].device != 1)
 		wrong("the third part is on device %d", parts[2].device);
 	devices_release(&other);
 	if (devices_add(parts, 3, 1, &other) || other.device != -1)
@@ -545,40 +504,27 @@ test_another_part(void)
 	conclude("has another part for a job on another device");
 }
 
-/* A job that needs all waits for all, and is not overtaken meanwhile. */
+/* As long as a job waits, others do not take what it waits for. */
 static void
-test_queue_for_several(void)
+test_growth_while_waiting(void)
 {
 	DeviceError error;
-	Reservation holders[2];
-	Waiting		jobs[3];
+	Reservation holder;
+	Waiting		job;
 
-	(void) start("all", &error);
-	holders[0] = reserve(10, 0);
-	holders[1] = reserve(10, 1);
-	begin_waiting_for(&jobs[0], (Demand) {4000 - 14, 7});
-	begin_waiting(&jobs[1], 10);
-	begin_waiting_for(&jobs[2], (Demand) {4000 - 14, 7});
-	devices_release(&holders[1]);
-	usleep(QUIET_MS * 1000);
-	if (jobs[0].is_done || jobs[1].is_done)
-		wrong("a job does not wait for all devices");
-	devices_release(&holders[0]);
-	if (end_waiting(&jobs[0]) != 0)
-		wrong("the first job has not begun");
-	usleep(QUIET_MS * 1000);
-	if (jobs[1].is_done)
-		wrong("there is something left for the second job");
-	devices_release(&jobs[0].reservations[1]);
-	if (end_waiting(&jobs[1]) != 1)
-		wrong("the second job has not begun");
-	devices_release(&jobs[1].reservations[0]);
-
-	/* one of the devices fails, without which it is not possible */
-	devices_blame(&jobs[0].reservations[2], "it burns");
-	if (end_waiting(&jobs[2]) != -1)
-		wrong("a job is granted more than there is");
-	conclude("lets a job wait for several devices");
+	(void) start("1", &error);
+	holder = reserve(800, 1);
+	begin_waiting(&job, 300);
+	if (devices_grow(&holder, 200) || !devices_grow(&holder, 75))
+		wrong("it grows as if no job waited");
+	devices_shrink(&holder, 700);
+	if (end_waiting(&job) != 1)
+		wrong("the job that waited has not begun");
+	devices_release(&holder);
+	devices_release(&job.reservation);
+	if (describe(1).u.device.reserved_bytes != 0)
+		wrong("the device is left with something");
+	conclude("leaves memory to a job that waits");
 }
 
 /* Runs a test in a process of its own, for devices are started only once. */
@@ -613,6 +559,6 @@ main(void)
 	in_process(test_failure_while_waiting);
 	in_process(test_several);
 	in_process(test_another_part);
-	in_process(test_queue_for_several);
+	in_process(test_growth_while_waiting);
 	return failures > 0;
 }

@@ -106,13 +106,6 @@ test_jobs(void)
 	conclude("uses the chunks of a ring over and over");
 }
 
-typedef struct Worker
-{
-	pthread_t	thread;
-	const Daemon *daemon;
-	uint64_t	number;
-} Worker;
-
 static void *
 run_worker(void *argument)
 {
@@ -684,21 +677,60 @@ is_queued(Client *client, uint32_t fixed_words, uint64_t expected_rows)
 		receive_kind(client, &message, MSG_QUEUED) && is_quiet(client);
 }
 
+/*
+ * More rows than one of the devices has memory for, by so many times.  A word of
+ * a key takes the host engine 9 bytes, its end as much, and a row 16.
+ */
+static uint64_t
+rows_for_devices(const Daemon *daemon, uint32_t fixed_words, double times)
+{
+	double		row_bytes = fixed_words == 0 ? 2.5 * 9 + 9 + 16 :
+		9 * fixed_words + 16;
+
+	return (uint64_t) (times * 50 * (double) budget_bytes(daemon) / row_bytes);
+}
+
+/* Starts gpusortd with so many devices that have room for 15 MB each. */
+static Daemon
+start_small_devices(int count)
+{
+	static const char *const lists[] = {"", "30", "30,30", "30,30,30"};
+	Daemon		daemon;
+
+	host_devices = lists[count];
+	daemon = start("--device-memory=50");
+	host_devices = NULL;
+	return daemon;
+}
+
+/* Begins a job, and pushes keys that take nearly all memory of a device. */
+static bool
+begin_to_hold(const Daemon *daemon, Client *client, KeySet *set)
+{
+	*set = make_keys(1, rows_for_devices(daemon, 1, 0.95), 1);
+	if (!begin(daemon, client, 1, 10) || !push_keys(client, set))
+		return false;
+	for (uint32_t chunk = 0; chunk < client->nchunks; chunk++)
+	{
+		if (!await_chunk(client, chunk))
+			return false;
+	}
+	return true;
+}
+
 static void
 test_queue(void)
 {
-	Daemon		daemon = start("--device-memory=1");
-
-	/* a row with a word takes from 24 to 30 bytes, so this is about 60 % */
-	uint64_t	most_rows = budget_bytes(&daemon) / 10 * 6 / 27;
+	Daemon		daemon = start_small_devices(1);
+	KeySet		set;
 	uint64_t	begin_time;
 	Client		first;
 	Client		second;
 	Client		third;
 
-	if (begin(&daemon, &first, 1, most_rows) &&
+	if (begin_to_hold(&daemon, &first, &set) &&
 		connect_client(&daemon, &second) &&
-		is_queued(&second, 1, most_rows) &&
+		is_queued(&second, 1, set.nrows) &&
 		connect_client(&daemon, &third))
 	{
 		if (!is_queued(&third, 1, 10))
@@ -712,7 +744,7 @@ test_queue(void)
 
 		if (connect_client(&daemon, &second))
 		{
-			if (!is_queued(&second, 1, most_rows))
+			if (!is_queued(&second, 1, set.nrows))
 				wrong("two jobs have got more than there is");
 			hang_up(&first);
 			(void) receive_welcome(&second);
@@ -721,6 +753,7 @@ test_queue(void)
 	}
 	else
 		wrong("jobs do not wait for memory");
+	free_keys(&set);
 	stop(&daemon);
 	conclude("lets jobs wait for memory in order");
 }
@@ -729,18 +762,16 @@ test_queue(void)
 static void
 test_release_after_run(void)
 {
-	Daemon		daemon = start("--device-memory=1");
-	uint64_t	most_rows = budget_bytes(&daemon) / 10 * 6 / 27;
-	KeySet		set = make_keys(1, 1000, 1);
+	Daemon		daemon = start_small_devices(1);
+	KeySet		set;
 	Message		message;
 	Client		fetching;
 	Client		next;
 
-	if (begin(&daemon, &fetching, 1, most_rows) &&
-		push_keys(&fetching, &set) && send_run(&fetching, set.nrows) &&
-		receive_sorted(&fetching))
+	if (begin_to_hold(&daemon, &fetching, &set) &&
+		send_run(&fetching, set.nrows) && receive_sorted(&fetching))
 	{
-		if (connect_client(&daemon, &next) && say_hello(&next, 1, most_rows) &&
+		if (connect_client(&daemon, &next) && say_hello(&next, 1, set.nrows) &&
 			!receive_kind(&next, &message, MSG_WELCOME))
 			wrong("a job that has sorted keeps the memory for sorting");
 		hang_up(&next);
@@ -844,19 +875,6 @@ test_failing_device(void)
 	conclude("goes on without a device that has failed");
 }
 
-/*
- * More rows than one of the devices has memory for, by so many times.  A word of
- * a key takes the host engine 9 bytes, its end as much, and a row 16.
- */
-static uint64_t
-rows_for_devices(const Daemon *daemon, uint32_t fixed_words, double times)
-{
-	double		row_bytes = fixed_words == 0 ? 2.5 * 9 + 9 + 16 :
-		9 * fixed_words + 16;
-
-	return (uint64_t) (times * 50 * (double) budget_bytes(daemon) / row_bytes);
-}
-
 /* Gives all keys another last word, made of the number of their row. */
 static void
 change_keys(KeySet *set, uint64_t (*word) (uint64_t row, uint64_t nrows))
@@ -875,19 +893,6 @@ few(uint64_t row, uint64_t nrows)
 {
 	(void) nrows;
 	return row * 7919 % 13 % 4;
-}
-
-/* Starts gpusortd with so many devices that have room for 15 MB each. */
-static Daemon
-start_small_devices(int count)
-{
-	static const char *const lists[] = {"", "30", "30,30", "30,30,30"};
-	Daemon		daemon;
-
-	host_devices = lists[count];
-	daemon = start("--device-memory=50");
-	host_devices = NULL;
-	return daemon;
 }
 
 /* Have jobs left nothing on the devices, which have done so many at least? */
@@ -1043,6 +1048,7 @@ test_long_lived_jobs(void)
 {
 	Daemon		daemon = start_small_devices(2);
 	uint64_t	eighth = rows_for_devices(&daemon, 1, 0.125);
+	KeySet		set;
 	Client		client;
 
 	check_long_lived_job(&daemon, eighth / 2, true, "a small one");
@@ -1053,15 +1059,44 @@ test_long_lived_jobs(void)
 
 	/* nor does it wait */
 	daemon = start_small_devices(1);
-	if (begin(&daemon, &client, 1, 15 * eighth / 2))
+	if (begin_to_hold(&daemon, &client, &set))
 		check_long_lived_refusal(&daemon, 9 * eighth / 10,
 								 "while there is another");
 	hang_up(&client);
+	free_keys(&set);
 	stop(&daemon);
 	conclude("gives a part of a device to jobs that last, if it is to be had");
 }
 
-/* Whole divided jobs beside each other, and small ones. */
+/*
+ * Does a job; false, without a complaint, if it fails for memory that others
+ * have.
+ */
+static bool
+try_job(const Daemon *daemon, const KeySet *set)
+{
+	uint32_t   *order = malloc((set->nrows + 1) * sizeof(uint32_t));
+	Client		client;
+	bool		sorted = false;
+
+	if (connect_client(daemon, &client))
+	{
+		client.may_fail = true;
+		sorted = say_hello(&client, 1, set->nrows) &&
+			receive_welcome(&client) && push_keys(&client, set) &&
+			send_run(&client, set->nrows) && receive_sorted(&client) &&
+			receive_order(&client, order, set->nrows) &&
+			check_order(set, order, "a job");
+	}
+	hang_up(&client);
+	free(order);
+	return sorted;
+}
+
+/*
+ * Whole divided jobs beside each other, and small ones.  All together do not
+ * have room, so that some fail, and are tried again.
+ */
 static void *
 run_divided_worker(void *argument)
 {
@@ -1072,9 +1107,12 @@ run_divided_worker(void *argument)
 	{
 		KeySet		set = make_keys(1, worker->number % 2 == 0 ? nrows : 1000,
 									worker->number * 10 + i);
+		uint64_t	deadline = milliseconds() + PATIENCE_MS;
 
-		if (!do_job_with_keys(worker->daemon, &set, set.nrows))
-			break;
+		while (!try_job(worker->daemon, &set) && milliseconds() < deadline)
+			usleep(1000 * (worker->number + 1));
+		if (milliseconds() >= deadline)
+			wrong("a job does not get memory");
 		free_keys(&set);
 	}
 	return NULL;
@@ -1097,7 +1135,7 @@ test_divided_jobs_at_once(void)
 		pthread_join(workers[i].thread, NULL);
 	check_small_devices(&daemon, 2, 9);
 	stop(&daemon);
-	conclude("does divided jobs one after the other, and others beside");
+	conclude("does divided jobs beside each other, and others beside");
 }
 
 /* The client of a divided job hangs up at any stage. */
@@ -1111,7 +1149,10 @@ test_hang_up_of_divided_job(void)
 	(void) do_job(&daemon, 1, 1000, 1);
 	before = idle_state(&daemon);
 	for (int stage = STAGE_WELCOME; stage < STAGE_COUNT; stage++)
+	{
+		check_small_devices(&daemon, 3, 0);
 		leave_job(&daemon, stage, nrows);
+	}
 	check_released(&daemon, &before);
 	check_small_devices(&daemon, 3, 0);
 	(void) do_job(&daemon, 2, nrows, 1);
@@ -1164,8 +1205,7 @@ test_growth(void)
 
 	message.u.keys.nrows = (uint32_t) set.nrows;
 	message.u.keys.nwords = set.nrows;
-	if (begin(&daemon, &holder, 1, bytes / 10 * 9 / 27) &&
-		begin(&daemon, &grower, 1, 0))
+	if (begin(&daemon, &holder, 1, 10) && begin(&daemon, &grower, 1, 0))
 	{
 		for (uint64_t sent = 0; sent < bytes; sent += CHUNK_BYTES)
 		{

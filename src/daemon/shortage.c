@@ -1,0 +1,168 @@
+/*-------------------------------------------------------------------------
+ *
+ * shortage.c
+ *	  Jobs whose client is idle, and others that lack what these have.
+ *
+ * A client may take as long as it likes: its query may wait for a lock, for the
+ * network, or sleep.  As long as nobody else lacks what its job has, that is
+ * all right.  But nobody is to wait for it.  So whoever waits for something
+ * makes a descriptor readable, and jobs whose clients have been idle for some
+ * time look at that along with their own socket, and give up what they have.
+ * They do so one after the other, with a moment in between, in which it may
+ * turn out that there is enough.
+ *
+ * For tests, GPUSORTD_IDLE_MILLISECONDS in the environment says when a client is
+ * idle.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+#include "shortage.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+
+#include "clock.h"
+
+/* A client that has not been heard of for so long is idle, unless it is said. */
+#define IDLE_MILLISECONDS	1000
+
+/* Between one job that gives way and the next one. */
+#define TURN_MILLISECONDS	20
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static uint64_t idle_microseconds;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int	descriptors[SCARCE_COUNT];	/* readable as long as someone waits */
+static int	nwaiting[SCARCE_COUNT];
+static int	nidle[SCARCE_COUNT];
+static uint64_t next_turn;		/* in microseconds */
+
+/* Without a descriptor, which poll() then ignores, nobody gives way. */
+static void
+prepare(void)
+{
+	const char *milliseconds = getenv("GPUSORTD_IDLE_MILLISECONDS");
+
+	idle_microseconds = UINT64_C(1000) *
+		(milliseconds != NULL ? atoi(milliseconds) : IDLE_MILLISECONDS);
+	for (int what = 0; what < SCARCE_COUNT; what++)
+		descriptors[what] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+void
+shortage_init(void)
+{
+	pthread_once(&once, prepare);
+}
+
+void
+shortage_begin(Scarce what)
+{
+	shortage_init();
+	pthread_mutex_lock(&mutex);
+	if (nwaiting[what]++ == 0)
+		(void) eventfd_write(descriptors[what], 1);
+	pthread_mutex_unlock(&mutex);
+}
+
+void
+shortage_end(Scarce what)
+{
+	eventfd_t	ignored;
+
+	pthread_mutex_lock(&mutex);
+	if (--nwaiting[what] == 0)
+		(void) eventfd_read(descriptors[what], &ignored);
+	pthread_mutex_unlock(&mutex);
+}
+
+int
+shortage_idle(Scarce what)
+{
+	int			count;
+
+	pthread_mutex_lock(&mutex);
+	count = nidle[what];
+	pthread_mutex_unlock(&mutex);
+	return count;
+}
+
+/* Counts one client as idle, or no more. */
+static void
+count_idle(const bool *has, int change)
+{
+	pthread_mutex_lock(&mutex);
+	for (int what = 0; what < SCARCE_COUNT; what++)
+	{
+		if (has[what])
+			nidle[what] += change;
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+/* Does anyone still wait for what is had, and is it time for the next turn? */
+static bool
+take_turn(const bool *has)
+{
+	uint64_t	now = microseconds_now();
+	bool		is_wanted = false;
+
+	pthread_mutex_lock(&mutex);
+	for (int what = 0; what < SCARCE_COUNT; what++)
+		is_wanted |= has[what] && nwaiting[what] > 0;
+	is_wanted = is_wanted && now >= next_turn;
+	if (is_wanted)
+		next_turn = now + TURN_MILLISECONDS * 1000;
+	pthread_mutex_unlock(&mutex);
+	return is_wanted;
+}
+
+/* Waits as an idle client's job. */
+static Waited
+wait_idle(struct pollfd *polled, const bool *has)
+{
+	for (;;)
+	{
+		/* when woken out of turn, a moment without looking who waits */
+		if (poll(polled, 1 + SCARCE_COUNT, -1) > 0)
+		{
+			if (polled[0].revents != 0)
+				return WAITED_READY;
+			if (take_turn(has))
+				return WAITED_GIVE_WAY;
+			if (poll(polled, 1, TURN_MILLISECONDS) > 0)
+				return WAITED_READY;
+		}
+	}
+}
+
+Waited
+shortage_wait(int socket, short events, const bool *has)
+{
+	struct pollfd polled[1 + SCARCE_COUNT] = {{.fd = socket, .events = events}};
+	uint64_t	deadline;
+	uint64_t	now;
+	Waited		waited;
+
+	shortage_init();
+	deadline = microseconds_now() + idle_microseconds;
+	while ((now = microseconds_now()) < deadline)
+	{
+		if (poll(polled, 1, (int) ((deadline - now) / 1000) + 1) > 0)
+			return WAITED_READY;
+	}
+
+	for (int what = 0; what < SCARCE_COUNT; what++)
+	{
+		polled[1 + what].fd = has[what] ? descriptors[what] : -1;
+		polled[1 + what].events = POLLIN;
+	}
+	count_idle(has, 1);
+	waited = wait_idle(polled, has);
+	count_idle(has, -1);
+	return waited;
+}
