@@ -1170,7 +1170,7 @@ list_devices(Connection *connection)
  * read yet would be lost if it had sent more and the socket was closed now.
  */
 static void
-wait_until_client_is_gone(const Connection *connection)
+wait_until_client_is_gone(Connection *connection)
 {
 	uint64_t	deadline = microseconds_now() + HANG_UP_MILLISECONDS * 1000;
 	uint64_t	now;

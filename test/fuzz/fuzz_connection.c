@@ -566,7 +566,7 @@ start_engine(void)
 	engine.pull_keys = pull_keys;
 	engine.end = end_job;
 	must(devices_start(&engine, "all", 100, &error));
-	ring_init(&engine, RING_CHUNKS);
+	ring_init(&engine, RING_CHUNKS, (uint64_t) MOST_RINGS * RING_CHUNKS * CHUNK_BYTES);
 	connection_init(&engine);
 }
 
