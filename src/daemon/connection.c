@@ -215,9 +215,12 @@ fail_merge(Connection *connection, const MergeFailure *failure)
 				  MESSAGE_TEXT_SIZE - 1, failure->error.text);
 }
 
+/* The same for a client that does not keep to the protocol. */
 static bool
 fail_unexpected(Connection *connection)
 {
+	/* it may have written to the ring when that was not its own */
+	connection->has_all_keys = false;
 	return refuse(connection, MSG_FAILED, FAILURE_FAULT,
 				  "gpusortd received an unexpected message");
 }
@@ -1093,6 +1096,7 @@ next_job(Connection *connection, Message *message)
 		}
 		if (message->kind == MSG_HELLO)
 		{
+			connection->has_all_keys = false;
 			connection->sent = 0;
 			connection->taken = 0;
 			return true;
@@ -1117,7 +1121,6 @@ serve_job(Connection *connection, const Message *hello)
 	connection->shape.fixed_words = hello->u.hello.fixed_words;
 	connection->shape.mark_ties = hello->u.hello.mark_ties != 0;
 	connection->longest_key = connection->shape.fixed_words;
-	connection->has_all_keys = false;
 	connection->algorithm = hello->u.hello.algorithm;
 	connection->long_lived = hello->u.hello.long_lived != 0;
 	if (!begin_job(connection, hello->u.hello.expected_rows))
