@@ -62,7 +62,8 @@ OBJS = \
 	src/sort_paths.o \
 	src/sorted_runs.o \
 	src/spare_memory.o \
-	src/tree_writer.o
+	src/tree_writer.o \
+	src/worker_setting.o
 
 SHLIB_LINK = -Wl,--version-script=src/exports.map
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -Wmissing-prototypes

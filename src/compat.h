@@ -54,6 +54,24 @@ main_memory_has_huge_pages(void)
 #define TupleDescCompactAttr(descriptor, i) TupleDescAttr(descriptor, i)
 #endif
 
+/* 16 finds a setting by its name. */
+#if PG_VERSION_NUM < 160000
+#include "utils/guc_tables.h"
+
+static inline struct config_generic *
+find_core_setting(const char *name)
+{
+	struct config_generic **settings = get_guc_variables();
+	int			i = 0;
+
+	while (strcmp(settings[i]->name, name) != 0)
+		i++;
+	return settings[i];
+}
+#else
+#define find_core_setting(name) find_option(name, false, false, ERROR)
+#endif
+
 /* 17 has what EXPLAIN of a query does when no extension has a hook there. */
 #if PG_VERSION_NUM < 170000
 #include "executor/instrument.h"

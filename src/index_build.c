@@ -39,12 +39,10 @@
 #include "index_rows.h"
 #include "settings.h"
 #include "shared_state.h"
+#include "worker_setting.h"
 
 static get_relation_info_hook_type previous_get_relation_info_hook;
 static ProcessUtility_hook_type previous_process_utility_hook;
-
-/* Does max_parallel_maintenance_workers hide a zero?  See run_utility(). */
-static bool workers_disallowed;
 
 /* Should this build stay as it is?  If so, *reason is why. */
 static bool
@@ -138,7 +136,7 @@ see_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
 	/* CLUSTER asks in the same way whether to sort, but without inheritance */
 	if (root->parse->jointree != NULL || !inhparent)
 		return;
-	if (workers_disallowed)
+	if (worker_setting_is_lent())
 		rel->rel_parallel_workers = 0;
 	if (gpusort_enable && gpusort_enable_index_build &&
 		relation >= FirstNormalObjectId)
@@ -195,8 +193,8 @@ run_next_utility(PlannedStmt *statement, const char *query_string,
 /*
  * With max_parallel_maintenance_workers = 0 core does not plan index builds,
  * and see_relation() would not be called.  So for statements that may build
- * indexes it is 1 in that case, and see_relation() tells core that the table
- * is not for workers.
+ * indexes it is lent another value in that case, and see_relation() tells core
+ * that the table is not for workers.
  */
 static void
 run_utility(PlannedStmt *statement, const char *query_string,
@@ -204,9 +202,8 @@ run_utility(PlannedStmt *statement, const char *query_string,
 			ParamListInfo params, QueryEnvironment *environment,
 			DestReceiver *destination, QueryCompletion *completion)
 {
-	if (max_parallel_maintenance_workers > 0 || !gpusort_enable ||
-		!gpusort_enable_index_build ||
-		!builds_indexes(statement->utilityStmt))
+	if (!gpusort_enable || !gpusort_enable_index_build ||
+		!builds_indexes(statement->utilityStmt) || !worker_setting_lend())
 	{
 		run_next_utility(statement, query_string, read_only_tree, context,
 						 params, environment, destination, completion);
@@ -215,15 +212,12 @@ run_utility(PlannedStmt *statement, const char *query_string,
 
 	PG_TRY();
 	{
-		max_parallel_maintenance_workers = 1;
-		workers_disallowed = true;
 		run_next_utility(statement, query_string, read_only_tree, context,
 						 params, environment, destination, completion);
 	}
 	PG_FINALLY();
 	{
-		max_parallel_maintenance_workers = 0;
-		workers_disallowed = false;
+		worker_setting_take_back();
 	}
 	PG_END_TRY();
 }
@@ -231,6 +225,7 @@ run_utility(PlannedStmt *statement, const char *query_string,
 void
 index_build_init(void)
 {
+	worker_setting_init();
 	previous_get_relation_info_hook = get_relation_info_hook;
 	get_relation_info_hook = see_relation;
 	previous_process_utility_hook = ProcessUtility_hook;
