@@ -164,7 +164,8 @@ collect_together(IndexLoad *load)
 	if (!can_share(load) || expected_memory(load) > load->limit)
 		return false;
 	begin_sort(load, load->limit, load->expected_rows);
-	if (sort_keys_share(load->sort->order->keys) &&
+	if (!load->sort->failed &&
+		sort_keys_share(load->sort->order->keys) &&
 		begin_parallel(load, load->limit, false, load->expected_rows) &&
 		parallel_collect_rows(load->parallel, load->info, load->sort,
 							  &load->heap_tuples))

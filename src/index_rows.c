@@ -22,6 +22,32 @@
 #include "compat.h"
 #include "index_rows.h"
 
+/*
+ * The operator that orders a key column, if what goes by operators compares as
+ * the index does.  An operator can be in several families, which may have
+ * comparators of their own.
+ */
+static Oid
+ordering_operator(Relation index, int column)
+{
+	bool		descending = (index->rd_indoption[column] &
+							  INDOPTION_DESC) != 0;
+	Oid			type = index->rd_opcintype[column];
+	Oid			operator =
+		get_opfamily_member(index->rd_opfamily[column], type, type,
+							descending ? BTGreaterStrategyNumber :
+							BTLessStrategyNumber);
+	Oid			family;
+	Oid			operand_type;
+	CompareType direction;
+
+	if (!get_ordering_op_properties(operator, &family, &operand_type,
+									&direction) ||
+		family != index->rd_opfamily[column] || operand_type != type)
+		return InvalidOid;
+	return operator;
+}
+
 SortColumn *
 index_columns(Relation index, int *ncolumns)
 {
@@ -30,16 +56,11 @@ index_columns(Relation index, int *ncolumns)
 
 	for (int i = 0; i < nkeys; i++)
 	{
-		int16		option = index->rd_indoption[i];
-		Oid			type = index->rd_opcintype[i];
-
 		columns[i].attno = i + 1;
-		columns[i].sort_operator =
-			get_opfamily_member(index->rd_opfamily[i], type, type,
-								(option & INDOPTION_DESC) != 0 ?
-								BTGreaterStrategyNumber : BTLessStrategyNumber);
+		columns[i].sort_operator = ordering_operator(index, i);
 		columns[i].collation = index->rd_indcollation[i];
-		columns[i].nulls_first = (option & INDOPTION_NULLS_FIRST) != 0;
+		columns[i].nulls_first = (index->rd_indoption[i] &
+								  INDOPTION_NULLS_FIRST) != 0;
 	}
 	columns[nkeys].attno = IndexRelationGetNumberOfAttributes(index) + 1;
 	columns[nkeys].sort_operator = TIDLessOperator;

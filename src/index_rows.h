@@ -35,7 +35,8 @@ typedef void *(*IndexRowSpace) (void *owner, Size bytes);
 /*
  * The columns that order an index: its key columns and, last, the place of
  * the row in the table, for which the attribute after the index's own stands.
- * A palloc'd array; sort operators that do not exist are InvalidOid.
+ * A palloc'd array; sort operators that do not exist, or do not compare as the
+ * index does, are InvalidOid.
  */
 extern SortColumn *index_columns(Relation index, int *ncolumns);
 

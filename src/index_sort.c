@@ -40,6 +40,8 @@ bytes_for_runs(Size limit)
 	return limit - Min(2 * merged_rows_bytes(limit), limit / 2);
 }
 
+static void give_up(IndexSort *sort);
+
 IndexSort *
 index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
 				 double expected_rows, bool host_only)
@@ -62,7 +64,9 @@ index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
 								  index_row_column, sort->rows->columns,
 								  sort->rows->ncolumns,
 								  Min(expected_rows, limit / LEAST_ROW_BYTES));
-	if (host_only)
+	if (sort->order == NULL)
+		give_up(sort);
+	else if (host_only)
 		row_order_leave_device(sort->order);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
@@ -198,7 +202,8 @@ give_up(IndexSort *sort)
 	if (sort->runs != NULL)
 		sorted_runs_end(sort->runs);
 	sort->runs = NULL;
-	row_order_drop_keys(sort->order);
+	if (sort->order != NULL)
+		row_order_drop_keys(sort->order);
 	row_store_free(sort->store);
 	sort->store = NULL;
 }
@@ -277,7 +282,7 @@ index_sort_perform(IndexSort *sort, SharedRuns *others)
 		give_up(sort);
 	if (!sort->failed && (in_runs || sort->runs != NULL))
 		merge_runs(sort, others);
-	else
+	else if (!sort->failed)
 		row_order_drop_keys(sort->order);
 	MemoryContextSwitchTo(caller_context);
 	return !sort->failed;

@@ -132,6 +132,12 @@ prepare_neighbours(OrderCheck *check, const IndexRows *rows)
 	const KeyForm *form;
 
 	check->keys = sort_keys_create(rows->descriptor, columns, ncolumns);
+	if (check->keys == NULL)
+	{
+		check->neighbours = CHECK_VALUES;
+		check->first_column = check->columns->columns[0];
+		return;
+	}
 	if (sort_keys_doubtful(check->keys))
 		return;
 	form = &columns[0].encoder->tight;

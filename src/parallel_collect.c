@@ -538,16 +538,28 @@ wait_for_order(CollectShared *shared)
 	return phase == PHASE_WRITE;
 }
 
+/* Makes what makes the keys of a participant; gives up if there can be none. */
+static SortKeys *
+make_keys(CollectShared *shared, const IndexRows *rows, SortColumn *columns)
+{
+	SortKeys   *keys = sort_keys_create(rows->descriptor, columns,
+										rows->ncolumns);
+
+	if (keys == NULL)
+		give_up(shared);
+	else
+		(void) sort_keys_share(keys);
+	return keys;
+}
+
 /* A worker collects rows for the leader; returns how many it saw. */
 static double
 collect_for_leader(Participant *participant, const LeafDefinition *definition,
 				   IndexInfo *info, ParallelTableScanDesc scan)
 {
 	participant->rows = index_rows_begin(definition->index);
-	participant->keys = sort_keys_create(participant->rows->descriptor,
-										 participant->rows->columns,
-										 participant->rows->ncolumns);
-	(void) sort_keys_share(participant->keys);
+	participant->keys = make_keys(participant->shared, participant->rows,
+								  participant->rows->columns);
 	return scan_share(participant, definition->heap, definition->index, info,
 					  scan, false);
 }
@@ -829,14 +841,13 @@ parallel_collect_rows(ParallelCollect *collect, IndexInfo *info,
 		.shared = shared,
 		.area = collect->area,
 		.rows = rows,
-		.keys = sort_keys_create(rows->descriptor, columns, ncolumns),
+		.keys = make_keys(shared, rows, columns),
 		.blocks = collect->blocks,
 		.collect = collect,
 		.store = sort->store,
 		.order = sort->order
 	};
 
-	(void) sort_keys_share(leader.keys);
 	*heap_tuples = scan_share(&leader, collect->heap, collect->index, info,
 							  collect->scan, true);
 

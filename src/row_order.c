@@ -36,8 +36,12 @@ row_order_begin(const RowStore *store, TupleDesc descriptor,
 				RowColumnFunction column, SortColumn *columns, int ncolumns,
 				double expected_rows)
 {
-	RowOrder   *order = palloc0(sizeof(RowOrder));
+	SortKeys   *keys = sort_keys_create(descriptor, columns, ncolumns);
+	RowOrder   *order;
 
+	if (keys == NULL)
+		return NULL;
+	order = palloc0(sizeof(RowOrder));
 	order->context = CurrentMemoryContext;
 	order->store = store;
 	order->descriptor = descriptor;
@@ -45,7 +49,7 @@ row_order_begin(const RowStore *store, TupleDesc descriptor,
 	order->columns = columns;
 	order->ncolumns = ncolumns;
 	order->expected_rows = expected_rows;
-	order->keys = sort_keys_create(descriptor, columns, ncolumns);
+	order->keys = keys;
 	order->job = sort_job_begin(&order->keys->shape, expected_rows, false);
 	return order;
 }

@@ -179,7 +179,10 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	return sort;
 }
 
-/* Makes store and order, in the current memory context. */
+/*
+ * Makes store and order, in the current memory context; or the sort goes
+ * native.
+ */
 static void
 begin_by_keys(RowSort *sort)
 {
@@ -191,6 +194,12 @@ begin_by_keys(RowSort *sort)
 								  sort->ncolumns,
 								  Min(sort->expected_rows,
 									  sort->limit / LEAST_ROW_BYTES));
+	if (sort->order == NULL)
+	{
+		row_store_free(sort->store);
+		sort->store = NULL;
+		go_native(sort, "its order has changed since the query was planned");
+	}
 }
 
 RowSort *
@@ -237,7 +246,8 @@ row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	sort->native_limit = kept_rows_limit();
 	sort->collector = row_collector_begin(shared);
 	begin_by_keys(sort);
-	(void) row_order_share(sort->order);
+	if (sort->tuplesort == NULL)
+		(void) row_order_share(sort->order);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }

@@ -177,7 +177,7 @@ row_deposit_begin(SharedRows *shared, int worker, TupleDesc descriptor,
 	deposit->own = &shared->workers[worker];
 	deposit->descriptor = descriptor;
 	deposit->keys = sort_keys_create(descriptor, columns, ncolumns);
-	if (!sort_keys_share(deposit->keys))
+	if (deposit->keys != NULL && !sort_keys_share(deposit->keys))
 		deposit->keys = NULL;
 	return deposit;
 }

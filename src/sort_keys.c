@@ -52,18 +52,22 @@ find_encoder(Oid type, SortColumn *column)
 	Oid			family;
 	Oid			operand_type;
 	CompareType direction;
-	TypeCacheEntry *type_entry = lookup_type_cache(getBaseType(type),
-												   TYPECACHE_BTREE_OPFAMILY);
 
 	/*
-	 * A type without an ordering of its own has that of a type it is stored
-	 * like: varchar that of text, regclass that of oid.
+	 * What the operator compares is what core will take the values for: those
+	 * of a type without an ordering of its own for those of the type that it
+	 * is stored like, varchar for text, regclass for oid.  The default
+	 * ordering of the type itself may have changed since the query was
+	 * planned.
 	 */
-	column->encoder = key_encoder_find(type_entry->btree_opintype);
+	if (!get_ordering_op_properties(column->sort_operator, &family,
+									&operand_type, &direction))
+		return KEY_OPERATOR;
+	column->encoder = key_encoder_find(operand_type);
 	if (column->encoder == NULL)
 		return KEY_TYPE;
 	column->by_collation = column->encoder->by_collation;
-	if (type_entry->btree_opintype == ANYARRAYOID)
+	if (operand_type == ANYARRAYOID)
 	{
 		const KeyEncoder *element = encode_array_element(type);
 
@@ -73,14 +77,11 @@ find_encoder(Oid type, SortColumn *column)
 	}
 
 	/* The operator has to be of the default ordering, or of one by bytes. */
-	if (!get_ordering_op_properties(column->sort_operator, &family,
-									&operand_type, &direction) ||
-		operand_type != type_entry->btree_opintype)
-		return KEY_OPERATOR;
 	column->descending = direction == COMPARE_GT;
 	if (is_pattern_family(family, operand_type))
 		column->by_collation = false;
-	else if (family != type_entry->btree_opf)
+	else if (family != lookup_type_cache(operand_type,
+										 TYPECACHE_BTREE_OPFAMILY)->btree_opf)
 		return KEY_OPERATOR;
 
 	if (column->by_collation && !collation_can_sort(column->collation))
@@ -179,7 +180,11 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 		keys->max_attno = Max(keys->max_attno, column->attno);
 		keys->nencoded++;
 	}
-	Assert(keys->nencoded > 0);
+	if (keys->nencoded == 0)
+	{
+		pfree(keys);
+		return NULL;
+	}
 
 	keys->value_context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpusort value",

@@ -77,8 +77,9 @@ extern KeyObstacle sort_keys_obstacle(Oid type, Oid sort_operator,
 
 /*
  * Makes the tight layout for rows of this descriptor.  "columns" is kept and
- * completed; its first column must be encodable.  Allocates in the current
- * memory context.
+ * completed.  NULL if the first of them cannot be encoded, which can happen
+ * also where it was found that it can: the order of elements of arrays is that
+ * of the moment.  Allocates in the current memory context.
  */
 extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
 								  int ncolumns);
