@@ -89,7 +89,7 @@ libc_c_utf8_is_bytewise(void)
 
 /*
  * Who compares under this collation: one of COLLPROVIDER_xxx.  For libc the
- * locale is given, too.
+ * locale is given, too, or NULL if it is not known.
  */
 static char
 find_provider(Oid collation, char **libc_locale)
@@ -114,7 +114,11 @@ find_provider(Oid collation, char **libc_locale)
 		cache = COLLOID;
 		tuple = SearchSysCache1(cache, ObjectIdGetDatum(collation));
 		if (!HeapTupleIsValid(tuple))
-			elog(ERROR, "cache lookup failed for collation %u", collation);
+		{
+			/* dropped since the plan was made, but core goes on to use it */
+			*libc_locale = NULL;
+			return pg_newlocale_from_collation(collation)->provider;
+		}
 		provider = ((Form_pg_collation) GETSTRUCT(tuple))->collprovider;
 		attno = Anum_pg_collation_collcollate;
 	}
