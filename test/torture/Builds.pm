@@ -56,17 +56,18 @@ sub draw_large_rows
 sub draw_with_ties
 {
 	my ($tables) = @_;
-	my $source = draw_source($tables);
-	my ($key, @others) = draw_keys($source, 2);
-	my $order = order_by($key, @others);
-	my $columns = join ', ', map { "$_->[0] AS o$_->[1]" } do { my $n = 0; map { [ $_, ++$n ] } shuffled(pick_some(3, map { $_->{sql} } @{ $source->{columns} })) };
-	my $query = "SELECT $columns FROM $source->{from} $order" . (chance(0.3) ? ' OFFSET ' . between(0, $source->{size}) : '')
-	  . ' FETCH FIRST ' . between(1, $source->{size} + 1) . ' ROWS WITH TIES';
+	my $source = chance(0.5) ? draw_source($tables) : table_source($tables->{ pick('t', 'u') }, 'a');
+	my @keys = chance(0.5) ? draw_keys($source, 2) : draw_plain_keys($source, 2);
+	my $order = order_by(@keys);
+	my @columns = shuffled(pick_some(3, map { $_->{sql} } @{ $source->{columns} }), chance(0.7) ? map { $_->{sql} } @keys : ());
+	my $columns = join ', ', map { "$columns[$_] AS o$_" } 0 .. $#columns;
+	my $offset = chance(0.3) ? ' OFFSET ' . between(0, $source->{size}) : '';
+	my $query = "SELECT $columns FROM $source->{from} $order$offset FETCH FIRST " . between(1, $source->{size} + 1) . ' ROWS WITH TIES';
+	my $counted = "SELECT *, count(*) OVER () n FROM ($query) q";
 
-	# how many rows there are is the same, whichever they are
-	return "SELECT count(*) FROM ($query) q;\n" if chance(0.3);
-	return "SELECT count(*), max(n) FROM (SELECT *, count(*) OVER () n FROM ($query) q) r;\n" if chance(0.5);
-	return "SELECT n FROM (SELECT *, count(*) OVER () n FROM ($query) q LIMIT 3) r;\n";
+	return "SELECT n FROM ($counted LIMIT 3) r;\n" if chance(0.2);
+	# how many rows there are is the same, whichever they are; and without an offset these are, too
+	return 'SELECT count(*), max(n), ' . ($offset ? 'count(r.*)' : 'sum(hashtextextended(r::text, 0)::numeric)') . ' FROM (' . pick("$counted OFFSET 0", $counted, "SELECT *, 1 n FROM ($query) q") . ") r;\n";
 }
 
 1;

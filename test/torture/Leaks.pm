@@ -25,12 +25,13 @@ use constant {
 
 # What PostgreSQL does by itself when its postmaster is killed: a leader that
 # ends while it waits for its workers waits for the disk, and ends once more.
-my $own_of_postmaster_death = qr/TRAP: failed Assert\("!IsTransactionOrTransactionBlock\(\)"\), File: "pgstat\.c"/;
+my $own_of_postmaster_death = qr/TRAP: .*"!IsTransactionOrTransactionBlock\(\)".*File: "pgstat\.c"/;
 
-# What in this part of the log nobody here has brought about.
+# What in this part of the log nobody here has brought about, with or without the
+# postmaster having ended.
 sub crashes_in_log
 {
-	my ($server, $log) = @_;
+	my ($server, $log, $postmaster_died) = @_;
 	my %signals = (KILL => 9, SEGV => 11, TERM => 15, QUIT => 3, INT => 2);
 	my (%made, @found);
 	$made{ $_->[0] }{ $signals{ $_->[1] } // 0 } = 1 foreach map { [ split / / ] } split /\n/, Server::read_text("$server->{directory}/kills");
@@ -38,11 +39,13 @@ sub crashes_in_log
 	my %daemon_signals = map { $_ => 1 } map { keys %$_ } values %made;
 	my %statements = map { split / / } split /\n/, Server::read_text("$server->{directory}/statements");
 	my @lines = split /\n/, $log;
-	my $postmaster_killed = $log =~ /postmaster exited during a parallel transaction/;
+
+	my ($process, %printed) = (0);
 
 	foreach my $number (0 .. $#lines)
 	{
 		my $line = $lines[$number];
+		$process = $1 if $line =~ /^\S+ \S+ \S+ \[(\d+)\] /;
 		# with the statement and how to repeat it
 		my $detail = ($lines[ $number + 1 ] // '') =~ /DETAIL: +(Failed process was running.*)/ ? "; $1" : '';
 		$detail .= "; repeat with -r $statements{$1}" if $line =~ /PID:? (\d+)/ && $statements{$1};
@@ -54,9 +57,14 @@ sub crashes_in_log
 		{
 			push @found, $line . $detail unless $daemon_signals{$1} || $1 == 9;
 		}
+		elsif ($line =~ /[\x7f\xf8-\xff]{4}/)
+		{
+			push @found, "freed memory is printed by process $process: " . substr($line =~ s/[^ -~]/?/gr, 0, 100) . ($statements{$process} ? "; repeat with -r $statements{$process}" : '')
+			  unless $printed{$process}++;
+		}
 		elsif ($line =~ /TRAP:|PANIC:|gpusort: (?:rows are out of order|the order is not)|\bXX00[012]\b/)
 		{
-			push @found, $line . $detail unless $postmaster_killed && $line =~ $own_of_postmaster_death || $line =~ /Too many open files|Cannot allocate memory|No space left on device|out of memory|indexes that are wrong/;
+			push @found, $line . $detail unless $postmaster_died && $line =~ $own_of_postmaster_death || $line =~ /Too many open files|Cannot allocate memory|No space left on device|out of memory|indexes that are wrong/;
 		}
 	}
 	return @found;
@@ -156,11 +164,11 @@ sub look_for_things
 
 	# that it sorts again, whatever was done to it
 	my $answer = ask('torture', "LOAD 'gpusort';\nSET gpusort.enable = on;\nSET gpusort.min_rows = 0;\nSET gpusort.device = cuda;\nSET client_min_messages = error;\n"
-		  . "SELECT count(*) FROM (SELECT i FROM generate_series(1, 100) i ORDER BY i % 7, -i) s;\nSELECT string_agg(DISTINCT state, ' '), coalesce(sum(jobs), 0), coalesce(sum(memory_used), 0) FROM gpusort_devices;\n"
+		  . "SELECT count(*) FROM (SELECT i FROM generate_series(1, 100) i ORDER BY i % 7, -i) s;\nSELECT string_agg(DISTINCT state, ' '), coalesce(sum(jobs), 0), coalesce(sum(memory_used), 0), string_agg(DISTINCT reason, ' ') FROM gpusort_devices;\n"
 		  . "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';\nSELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid() AND locktype = 'relation' AND pid NOT IN (SELECT pid FROM pg_stat_activity WHERE backend_type LIKE 'autovacuum%');\n");
 	my ($rows, $device, $workers, $locks) = split /\n/, $answer;
 	push @found, 'no answer: ' . $answer =~ s/\n/ /gr unless ($rows // '') eq '100' && defined $locks;
-	push @found, "gpusortd is \"$device\"" unless ($device // '') =~ /^(?:failed )?ready(?: failed)?\|0\|0$/;
+	push @found, "gpusortd is \"$device\"" unless ($device // '') =~ /^(?:failed )?ready(?: failed)?\|0\|0\|/;
 	push @found, "$workers parallel workers" if $workers;
 	push @found, "$locks locks" if $locks;
 

@@ -13,7 +13,7 @@ use Draw;
 use Server;
 use Exporter 'import';
 
-our @EXPORT = qw(draw_sabotage sabotage undo was_full kills_made);
+our @EXPORT = qw(draw_sabotage sabotage undo was_full signals_since kills_made);
 
 my %errors = (
 	cancel => qr/canceling statement due to (?:user request|statement timeout|lock timeout)/,
@@ -101,8 +101,8 @@ sub preparation
 # commands in another session.
 sub sabotage
 {
-	my ($sabotage, $server, $backend, $duration, $is_done, $other) = @_;
-	$context = { server => $server, backend => $backend, is_done => $is_done, other => $other, end => time() + $duration, %$sabotage, undo => [] };
+	my ($sabotage, $worker, $server, $backend, $duration, $is_done, $other) = @_;
+	$context = { worker => $worker, server => $server, backend => $backend, is_done => $is_done, other => $other, end => time() + $duration, %$sabotage, undo => [] };
 	return unless $sabotage->{act};
 	sleep $duration * $sabotage->{share};
 	$sabotage->{act}->($context);
@@ -123,9 +123,7 @@ sub signal
 	foreach my $process (grep { $_ } @processes)
 	{
 		# before it is sent, or the log would be ahead
-		Server::append("$context->{server}{directory}/kills", "$process $signal\n");
-		# cores are for those that crash by themselves
-		Server::run_command('prlimit', '--pid', $process, '--core=0:') if $signal eq 'SEGV';
+		Server::append("$context->{server}{directory}/kills", sprintf("%d %s at %.3f by worker %d\n", $process, $signal, time(), $context->{worker} // 0));
 		$kills += kill $signal, $process;
 	}
 }
@@ -208,6 +206,13 @@ sub fill
 	note_full($server);
 	Server::run_command('fallocate', '-l', "${kilobytes}K", $filler);
 	$kills++;
+}
+
+# All signals that were sent since then, by whichever worker.
+sub signals_since
+{
+	my ($server, $since) = @_;
+	return grep { / at (\S+)/ && $1 >= $since } split /\n/, Server::read_text("$server->{directory}/kills");
 }
 
 sub note_full { Server::append("$_[0]{directory}/full", "\n"); }

@@ -91,7 +91,8 @@ sub draw_weather
 	# then gpusort is loaded by each session, and its launcher started by the first that wants it
 	@weather{ 'shared_preload_libraries', 'session_preload_libraries' } = ('', 'gpusort') if chance(0.2);
 
-	my %environment = (MALLOC_PERTURB_ => between(1, 255));
+	# what is freed has bytes that no text has
+	my %environment = (MALLOC_PERTURB_ => between(0xf8, 0xff));
 	$environment{GPUSORTD_HOST_DEVICES} = pick('100,50', '3', '20,20,20') if chance(0.3);
 	$environment{GPUSORTD_HOST_FAULT} = 1 if ($environment{GPUSORTD_HOST_DEVICES} // '') =~ /,/ && chance(0.5);
 	return { settings => \%weather, environment => \%environment };

@@ -35,7 +35,8 @@ use constant {
 my @always = ('jit=off', 'timezone=UTC', 'extra_float_digits=1', 'client_min_messages=notice', 'statement_timeout=' . STATEMENT_SECONDS . 's');
 my %sides = (
 	native => [ 'torture', 'gpusort.enable=off', 'application_name=native' ],
-	control => [ 'shuffled', 'gpusort.enable=off', 'application_name=native' ],
+	reversed => [ 'reversed', 'gpusort.enable=off', 'application_name=native' ],
+	shuffled => [ 'shuffled', 'gpusort.enable=off', 'application_name=native' ],
 	forced => [ 'torture', 'gpusort.enable=on', 'application_name=forced' ]);
 
 sub new
@@ -97,7 +98,7 @@ sub disturbed
 	my $is_done = sub { my $readable = ''; vec($readable, $out, 1) = 1; return select($readable, undef, undef, 0) > 0 };
 
 	$session->send("$script\nDISCARD ALL;");
-	sabotage($sabotage, $self->{server}, $self->{backends}{forced}, $duration, $is_done,
+	sabotage($sabotage, $self->{number}, $self->{server}, $self->{backends}{forced}, $duration, $is_done,
 		sub { $self->session('native')->run("SET search_path = $self->{schema};\n$_[0]") }) if $sabotage;
 	my $output = $session->receive(PATIENCE_SECONDS);
 	undo();
@@ -135,7 +136,7 @@ sub run_round
 sub draw_statement
 {
 	my ($self) = @_;
-	my $kind = pick(('file') x 9, ('query') x 6, ('build') x 3, 'reindex', 'large rows', 'ties');
+	my $kind = pick(('file') x 9, ('query') x 6, ('build') x 3, 'reindex', 'large rows', ('ties') x 2);
 	my %statement = (kind => $kind, search_path => "$self->{schema}, types, public");
 
 	if ($kind eq 'file')
@@ -160,8 +161,8 @@ sub draw_statement
 	$statement{planner} = draw_planner_settings();
 	$statement{control} = draw_planner_settings();
 	$statement{own} = ($statement{own} // '') . draw_gpusort_settings();
-	# the plan is told, with what each node took, to nobody
-	$statement{own} .= "LOAD 'auto_explain';\nSET auto_explain.log_level = debug5;\nSET auto_explain.log_min_duration = 0;\nSET auto_explain.log_analyze = on;\n"
+	# the plan is told, with what each node took, to the log, where nobody reads it but Leaks.pm
+	$statement{own} .= "LOAD 'auto_explain';\nSET auto_explain.log_min_duration = 0;\nSET auto_explain.log_analyze = on;\n"
 	  . "SET auto_explain.log_nested_statements = on;\nSET auto_explain.log_verbose = " . pick('on', 'off') . ";\nSET auto_explain.log_format = " . pick('text', 'json') . ";\n"
 	  if chance(0.2);
 	$statement{sabotage} = draw_sabotage($self->{sabotage_share}, $self->{mounts});
@@ -184,7 +185,7 @@ sub run_statement
 	my $script = script_of($statement, $statement->{planner}, $statement->{own}, $preparation);
 	my $began = time();
 
-	$self->{script} = $script;
+	@$self{ 'script', 'began' } = ($script, $began);
 	# for who looks at a crash
 	$self->session('forced');
 	Server::append("$self->{server}{directory}/statements", "$self->{backends}{forced} $self->{round}:$self->{number}:$self->{statement}\n");
@@ -239,7 +240,7 @@ sub reference_of_file
 	if (!defined $class)
 	{
 		($output, $duration) = $self->undisturbed('native', script_of($statement));
-		my ($other) = $self->undisturbed('control', script_of($statement, $statement->{control}));
+		my ($other) = $self->undisturbed('reversed', script_of($statement, $statement->{control}));
 		return undef unless defined $output && defined $other;
 		$class = $output eq $other ? 'sequence' : 'set';
 		$class = 'none' if $output =~ /statement timeout/ || !same($other, { output => $output, class => $class });
@@ -272,7 +273,7 @@ sub is_undetermined
 {
 	my ($self, $statement, $reference, $output) = @_;
 	my @settings = ($statement->{planner}, '', map { draw_planner_settings() } 3 .. CONFIRMATIONS);
-	my @others = grep { defined } map { ($self->undisturbed(pick('native', $statement->{kind} eq 'file' ? 'control' : ()), script_of($statement, $_)))[0] } @settings;
+	my @others = grep { defined } map { ($self->undisturbed(pick('native', $statement->{kind} eq 'file' ? ('reversed', 'shuffled') : ()), script_of($statement, $_)))[0] } @settings;
 
 	# PostgreSQL's tests do not name all that they have in an order
 	if ($statement->{kind} eq 'file' && differ_by_ties($output, $reference->{output}))
@@ -347,7 +348,7 @@ sub fail
 	$self->{sums}{differences}++;
 	$self->report("# Statement $self->{statement} of worker $self->{number} in round $self->{round}, $query, $what.\n",
 		"# To repeat it: scripts/torture -m $self->{major} -s $self->{seed} -r $self->{round}:$self->{number}:$self->{statement}\n",
-		$self->shown($statement, $reference),
+		$self->shown($statement, $reference), map({ "# Signal to $_\n" } signals_since($self->{server}, $self->{began})),
 		"# Without gpusort:\n", commented(first_lines($reference->{output})), "# With it:\n", commented(first_lines($output)));
 }
 

@@ -60,6 +60,7 @@ my $run = $$;
 my $server = Server->new($options{directory});
 my $mounts = 0;
 my $tests = 0;
+my $cores = 0;
 my %sums = (rounds => 0, statements => 0, compared => 0, excused => 0, kills => 0, crashes => 0, differences => 0, leaks => 0);
 
 # Nothing stays, however this ends.
@@ -129,7 +130,7 @@ sub ask
 	return $answer;
 }
 
-# One with what the workers need, and a copy in which all rows lie elsewhere.
+# One with what the workers need, and copies in which all rows lie elsewhere.
 sub make_databases
 {
 	my @files = @_;
@@ -148,10 +149,22 @@ sub make_databases
 	$session->run("CREATE SCHEMA types;\nSET search_path = types, public;\n");
 	definitions($session, $options{major}, 'UTF8');
 	$session->end;
-	ask('postgres', "CREATE DATABASE shuffled TEMPLATE torture;\n");
-	ask('shuffled', <<'SQL');
+	copy_database('reversed', 'ctid DESC');
+	copy_database('shuffled', 'hashtext(ctid::text)');
+	print "# $queries queries of PostgreSQL's tests: @files\n";
+	$server->stop('fast') or die 'the server does not stop';
+	$server->new_log;
+}
+
+# A copy in which the rows of each table lie in that order.  Where this cannot
+# be done they stay as they are.
+sub copy_database
+{
+	my ($name, $order) = @_;
+	ask('postgres', "CREATE DATABASE $name TEMPLATE torture;\n");
+	ask($name, <<"SQL");
 SET session_replication_role = replica;
-DO $$
+DO \$\$
 DECLARE
 	t record;
 	columns text;
@@ -159,7 +172,7 @@ BEGIN
 	FOR t IN SELECT oid::regclass AS name, oid FROM pg_class WHERE relkind = 'r' AND relpersistence = 'p' AND oid >= 16384 LOOP
 		SELECT string_agg(quote_ident(attname), ', ') INTO columns FROM pg_attribute WHERE attrelid = t.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '';
 		BEGIN
-			EXECUTE format('CREATE TEMPORARY TABLE kept AS SELECT * FROM ONLY %s ORDER BY hashtext(ctid::text)', t.name);
+			EXECUTE format('CREATE TEMPORARY TABLE kept AS SELECT * FROM ONLY %s ORDER BY $order', t.name);
 			EXECUTE format('DELETE FROM ONLY %s', t.name);
 			EXECUTE format('INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM kept', t.name, columns, columns);
 			DROP TABLE kept;
@@ -167,12 +180,9 @@ BEGIN
 			NULL;
 		END;
 	END LOOP;
-END $$;
+END \$\$;
 VACUUM ANALYZE;
 SQL
-	print "# $queries queries of PostgreSQL's tests: @files\n";
-	$server->stop('fast') or die 'the server does not stop';
-	$server->new_log;
 }
 
 # ---- rounds
@@ -188,6 +198,7 @@ sub run_round
 
 	$weather->{settings} = { %{ $weather->{settings} }, %{ Standby::settings() } } if $standby;
 	$server->set_weather($weather);
+	print "# round $round: ", join(', ', map { my $part = $_; map { "$_=$weather->{$part}{$_}" } sort keys %{ $weather->{$part} } } 'settings', 'environment'), "\n";
 	unlink "$options{directory}/kills", "$options{directory}/statements";
 	if (!$server->start)
 	{
@@ -214,7 +225,7 @@ sub run_round
 		$workers{$process} = 1;
 		push @readers, $reader;
 	}
-	keep_server(\%workers);
+	my $postmaster_died = keep_server(\%workers);
 	my $broken = 0;
 	my %done = (statements => 0, kills => 0, differences => 0, leaks => 0);
 	foreach my $reader (@readers)
@@ -225,22 +236,24 @@ sub run_round
 	}
 	$sums{$_} += $done{$_} foreach grep { $_ ne 'leaks' } keys %done;
 	$sums{rounds}++;
-	my $settings = join ', ', map { "$_ $weather->{settings}{$_}" } 'shared_preload_libraries', 'dynamic_shared_memory_type', 'max_worker_processes';
 	verdict("round $round: $done{statements} statements, $done{kills} kills", 'crashes', ('a worker has broken off') x $broken);
 	verdict("round $round: the answers are right", undef, ("differences: $done{differences}") x !!$done{differences});
-	check($round, $done{leaks}, $standby);
+	check($round, $done{leaks}, $standby, $postmaster_died);
 	return 1;
 }
 
-# Waits for the workers, and starts a server that they have ended.
+# Waits for the workers, and starts a server that they have ended; returns
+# whether they have.
 sub keep_server
 {
 	my ($workers) = @_;
+	my $ended = 0;
 	while (%$workers)
 	{
 		delete $workers->{$_} foreach grep { waitpid($_, WNOHANG) != 0 } keys %$workers;
 		if (!$server->postmaster)
 		{
+			$ended = 1;
 			# what it leaves has to go by itself
 			my @left;
 			my $gone = Server::wait_until(sub { @left = $server->processes; return !@left }, 60);
@@ -251,13 +264,16 @@ sub keep_server
 			}
 			$server->start or last;
 		}
+		# or the next one would take its place
+		rename "$server->{data}/core", "$server->{data}/core." . ++$cores if -e "$server->{data}/core";
 		sleep 0.1;
 	}
+	return $ended;
 }
 
 sub check
 {
-	my ($round, $leaks, $standby) = @_;
+	my ($round, $leaks, $standby, $postmaster_died) = @_;
 	$server->continue_all;
 	$server->start unless $server->postmaster;
 	verdict("round $round: nothing else has crashed", 'crashes', 'the server accepts no sessions') unless Server::wait_until(\&Server::accepts);
@@ -268,16 +284,18 @@ sub check
 	verdict("round $round: nothing is left", 'leaks', @left, ("of $leaks sessions") x !!$leaks);
 	$server->stop('fast') or verdict("round $round: the server stops", 'leaks', 'it does not');
 	my $log = $server->new_log;
-	my @crashes = crashes_in_log($server, $log);
+	my @crashes = crashes_in_log($server, $log, $postmaster_died);
 	print map { "# $_\n" } backtraces() if @crashes;
 	verdict("round $round: no crash", 'crashes', @crashes);
+	Server::append("$ENV{TORTURE_LOG}.$round", $log . Server::read_text("$server->{directory}/kills")) if $ENV{TORTURE_LOG};
 	my @processes = $server->processes;
 	verdict("round $round: no process is left", 'leaks', map { "process $_->[0], $_->[1]" } @processes) if @processes;
 	kill 'KILL', map { $_->[0] } @processes;
 	unlink glob "$server->{data}/core*";
 }
 
-# Where the processes were that have left a core, if there is a debugger.
+# Where the processes were that have left a core, other than by a signal from
+# here, if there is a debugger.
 sub backtraces
 {
 	my @lines;
@@ -286,6 +304,7 @@ sub backtraces
 	foreach my $core (glob "$server->{data}/core*")
 	{
 		my ($status, $text) = Server::run_command('gdb', '-batch', '-ex', 'print $_siginfo.si_code', '-ex', 'bt 25', $binary, $core);
+		next if $text =~ /^\$1 = 0$/m || $text !~ /generated by `postgres/;
 		push @lines, map { "  " . substr($_, 0, SHOWN_CHARACTERS) } grep { /^#|^\$|^Core was|^Program term|^\[New LWP/ } split /\n/, $text;
 	}
 	return @lines;
