@@ -60,6 +60,8 @@ sub draw_with_ties
 	my @keys = chance(0.5) ? draw_keys($source, 2) : draw_plain_keys($source, 2);
 	my $order = order_by(@keys);
 	my @columns = shuffled(pick_some(3, map { $_->{sql} } @{ $source->{columns} }), chance(0.7) ? map { $_->{sql} } @keys : ());
+	# a whole table with its columns in another order
+	@columns = shuffled('a.id', map { $_->{sql} } @{ $source->{columns} }) if $source->{from} =~ /^\w+ a$/ && chance(0.5);
 	my $columns = join ', ', map { "$columns[$_] AS o$_" } 0 .. $#columns;
 	my $offset = chance(0.3) ? ' OFFSET ' . between(0, $source->{size}) : '';
 	my $query = "SELECT $columns FROM $source->{from} $order$offset FETCH FIRST " . between(1, $source->{size} + 1) . ' ROWS WITH TIES';
