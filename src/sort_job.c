@@ -23,6 +23,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 #include "huge_pages.h"
@@ -417,27 +418,22 @@ sort_job_order_part(SortJob *job, uint32 *part, uint32 *count)
 	return false;
 }
 
-/*
- * Notes the rows of a part of the order, a bit each; false if one has come
- * before.  So an order of as many entries as there are rows has each of them.
- */
-static bool
+/* Notes the rows of a part of the order, a bit each. */
+static void
 note_rows(uint64 *seen, const uint32 *part, uint32 count)
 {
-	uint64		twice = 0;
-
 	for (uint32 i = 0; i < count; i++)
 	{
 		uint32		row = ORDER_ROW(part[i]);
-		uint64		bit = UINT64CONST(1) << (row % 64);
 
-		twice |= seen[row / 64] & bit;
-		seen[row / 64] |= bit;
+		seen[row / 64] |= UINT64CONST(1) << (row % 64);
 	}
-	return twice == 0;
 }
 
-/* Fetches the order of all rows; false if that cannot be had, or is none. */
+/*
+ * Fetches the order of all rows; false if that cannot be had, or is none.  It
+ * has as many entries as there are rows, so it has each row if as many are seen.
+ */
 static bool
 fetch_order(SortJob *job, uint32 *order, uint64 nrows)
 {
@@ -454,12 +450,14 @@ fetch_order(SortJob *job, uint32 *order, uint64 nrows)
 	while (good && have < nrows)
 	{
 		good = sort_job_order_part(job, order + have, &count);
-		if (good && !note_rows(seen, order + have, count))
-		{
-			report_device_failure(job, twice);
-			good = false;
-		}
+		if (good)
+			note_rows(seen, order + have, count);
 		have += count;
+	}
+	if (good && pg_popcount((const char *) seen, seen_bytes) != nrows)
+	{
+		report_device_failure(job, twice);
+		good = false;
 	}
 	pfree(seen);
 	return good;
