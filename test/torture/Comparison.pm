@@ -12,7 +12,8 @@ sub cleaned
 {
 	my ($output) = @_;
 	$output =~ s/^WARNING: +gpusort: .*\n(?:(?:DETAIL|HINT): .*\n)*//mg;
-	# which duplicate is found first is not determined, nor where a row is
+	# which duplicate, or row too large, is found first is not determined, nor where a row is
+	$output =~ s/^(ERROR: +index row (?:size|requires)) \d+/$1 .../mg;
 	$output =~ s/^(DETAIL: +Key \(.*)=\(.*\) is duplicated\.$/$1 is duplicated./mg;
 	$output =~ s/^(DETAIL: +Index row references tuple )\(\d+,\d+\)/$1(...)/mg;
 	$output =~ s/^LINE \d+: .*\n *\^\n//mg;

@@ -348,7 +348,7 @@ sub fail
 	$self->{sums}{differences}++;
 	$self->report("# Statement $self->{statement} of worker $self->{number} in round $self->{round}, $query, $what.\n",
 		"# To repeat it: scripts/torture -m $self->{major} -s $self->{seed} -r $self->{round}:$self->{number}:$self->{statement}\n",
-		$self->shown($statement, $reference), map({ "# Signal to $_\n" } signals_since($self->{server}, $self->{began})),
+		$self->shown($statement, $reference), map({ "# Signal to $_\n" } signals_since($self->{server}, $self->{began} - STATEMENT_SECONDS)),
 		"# Without gpusort:\n", commented(first_lines($reference->{output})), "# With it:\n", commented(first_lines($output)));
 }
 

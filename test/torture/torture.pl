@@ -10,7 +10,9 @@
 #	--jobs N			how many statements at once, by default 2
 #	--round R[:W:S]		only this round, or only statement S of its worker W
 #
-# Called by scripts/torture, which prepares all that.
+# Called by scripts/torture, which prepares all that.  With TORTURE_LOG in the
+# environment, the log of each round and the signals that were sent are left in
+# files of that name.
 #
 # A round has a server of its own settings, started anew.  In it some workers run
 # statements, see Worker.pm, to which something is done, see Sabotage.pm.  When
