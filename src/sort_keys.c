@@ -24,6 +24,7 @@
 #include "access/stratnum.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
+#include "parser/parse_coerce.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
@@ -61,7 +62,8 @@ find_encoder(Oid type, SortColumn *column)
 	 * planned.
 	 */
 	if (!get_ordering_op_properties(column->sort_operator, &family,
-									&operand_type, &direction))
+									&operand_type, &direction) ||
+		!IsBinaryCoercible(getBaseType(type), operand_type))
 		return KEY_OPERATOR;
 	column->encoder = key_encoder_find(operand_type);
 	if (column->encoder == NULL)
