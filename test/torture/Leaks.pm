@@ -121,14 +121,14 @@ sub wrong_indexes
 	return @found;
 }
 
-# How many rows of which content each table has.
+# How many rows of which content each table has, by its name.
 sub digest_of_tables
 {
 	my $tables = ask('torture', <<'SQL');
 SELECT format('SELECT %L, count(*), sum(hashtextextended(t::text, 0)::numeric) FROM ONLY %s t;', oid::regclass, oid::regclass) FROM pg_class
 WHERE relkind = 'r' AND relpersistence = 'p' AND oid >= 16384 ORDER BY oid;
 SQL
-	return ask('torture', $tables);
+	return map { /^(\S+\|)/ ? ($1 => $_) : () } split /\n/, ask('torture', $tables);
 }
 
 # ---- what is left

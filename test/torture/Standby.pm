@@ -39,13 +39,16 @@ sub check_standby
 	my ($server, $standby) = @_;
 	my @found;
 	my $written = Leaks::ask('torture', 'SELECT pg_current_wal_insert_lsn();') =~ s/\n//r;
-	my $digest = Leaks::digest_of_tables();
+	my %digests = Leaks::digest_of_tables();
 	{
 		local $ENV{PGHOST} = $standby->{directory};
 		my $replayed = Server::wait_until(sub { Leaks::ask('torture', "SELECT pg_last_wal_replay_lsn() >= '$written';") eq "t\n" });
 		push @found, 'the standby does not replay what the server has written' unless $replayed;
-		push @found, Leaks::indexes_with_errors('bt_index_check(%s, true)') if $replayed;
-		push @found, 'the standby has other rows' if $replayed && Leaks::digest_of_tables() ne $digest;
+		# a function in an index of PostgreSQL's tests asks for a transaction, which a standby has none of
+		push @found, grep { !/during recovery/ } Leaks::indexes_with_errors('bt_index_check(%s, true)') if $replayed;
+		my %replayed = $replayed ? Leaks::digest_of_tables() : ();
+		push @found, map { "the standby has other rows: $replayed{$_} instead of $digests{$_}" } grep { defined $digests{$_} && $replayed{$_} ne $digests{$_} } sort keys %replayed;
+		push @found, 'the standby has few of the tables' if $replayed && keys %replayed < keys(%digests) / 2;
 	}
 	$standby->stop('fast') or push @found, 'the standby does not stop';
 	push @found, grep { /TRAP:|PANIC:|inconsistent page|was terminated by signal/ } split /\n/, $standby->new_log;
