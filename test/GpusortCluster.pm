@@ -15,7 +15,7 @@ our @EXPORT = qw(status_of);
 
 # SQL: how many sockets, files of shared memory and rings a backend has.
 use constant HELD_FUNCTION => <<'SQL';
-CREATE FUNCTION held() RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION held() RETURNS bigint LANGUAGE plpgsql SET work_mem = '4MB' AS $$
 BEGIN
 	CREATE TEMP TABLE descriptors (line text);
 	-- some are gone while they are listed

@@ -12,6 +12,8 @@ sub cleaned
 {
 	my ($output) = @_;
 	$output =~ s/^WARNING: +gpusort: .*\n(?:(?:DETAIL|HINT): .*\n)*//mg;
+	# a session hears of that when its statement is through
+	$output =~ s/^WARNING: +terminating connection due to immediate shutdown command\n//mg;
 	# which duplicate, or row too large, is found first is not determined, nor where a row is
 	$output =~ s/^(ERROR: +index row (?:size|requires)) \d+/$1 .../mg;
 	$output =~ s/^(DETAIL: +Key \(.*)=\(.*\) is duplicated\.$/$1 is duplicated./mg;
