@@ -64,7 +64,7 @@ sub crashes_in_log
 		}
 		elsif ($line =~ /TRAP:|PANIC:|gpusort: (?:rows are out of order|the order is not)|\bXX00[012]\b/)
 		{
-			push @found, $line . $detail unless $postmaster_died && $line =~ $own_of_postmaster_death || $line =~ /Too many open files|Cannot allocate memory|No space left on device|out of memory|indexes that are wrong/;
+			push @found, $line . $detail unless $postmaster_died && $line =~ $own_of_postmaster_death || $line =~ /Too many open files|Cannot allocate memory|No space left on device|out of memory|indexes that are wrong|cannot reindex invalid index|geqo failed to make a valid plan/;
 		}
 	}
 	return @found;

@@ -108,7 +108,29 @@ sub set_weather
 	close $file;
 }
 
+# Whether the server comes up; what its log says if it does not.
 sub start
+{
+	my ($self) = @_;
+	do
+	{
+		return 1 if $self->launch;
+	} while ($self->remove_left_file);
+	print map { "# $_\n" } last_lines($self->{log}, 20);
+	return 0;
+}
+
+# An unlogged relation whose transaction is rolled back leaves an empty file. If
+# WAL has then the relation but not the end of its transaction, recovery wants to
+# make that file and fails: PostgreSQL's own fault, so the file goes.
+sub remove_left_file
+{
+	my ($self) = @_;
+	my ($file) = join("\n", last_lines($self->{log}, 20)) =~ /.*FATAL: +could not create file "(base\/\d+\/\d+)": File exists/s;
+	return defined $file && -z "$self->{data}/$file" && unlink "$self->{data}/$file";
+}
+
+sub launch
 {
 	my ($self) = @_;
 	my @limit = $> == 0 ? ('prlimit', '--core=unlimited:unlimited') : ();
@@ -126,9 +148,7 @@ sub start
 		exec @command or POSIX::_exit(1);
 	}
 	$self->{child} = $process;
-	return 1 if wait_until(sub { $self->reap; return !$self->{child} || accepts() }) && $self->{child};
-	print map { "# $_\n" } last_lines($self->{log}, 20);
-	return 0;
+	return wait_until(sub { $self->reap; return !$self->{child} || accepts() }) && $self->{child};
 }
 
 # A postmaster that has ended is there until its parent, this process, has
