@@ -62,9 +62,10 @@ sub crashes_in_log
 			push @found, "freed memory is printed by process $process: " . substr($line =~ s/[^ -~]/?/gr, 0, 100) . ($statements{$process} ? "; repeat with -r $statements{$process}" : '')
 			  unless $printed{$process}++;
 		}
-		elsif ($line =~ /TRAP:|PANIC:|gpusort: (?:rows are out of order|the order is not)|\bXX00[012]\b/)
+		# an internal error of a session is a difference, unless there is one without gpusort too
+		elsif ($line =~ /TRAP:|PANIC:|gpusort: (?:rows are out of order|the order is not)|\bXX00[12]\b|\bXX000 (?!psql )/)
 		{
-			push @found, $line . $detail unless $postmaster_died && $line =~ $own_of_postmaster_death || $line =~ /Too many open files|Cannot allocate memory|No space left on device|out of memory|indexes that are wrong|cannot reindex invalid index|geqo failed to make a valid plan/;
+			push @found, $line . $detail unless $postmaster_died && $line =~ $own_of_postmaster_death || $line =~ /Too many open files|Cannot allocate memory|No space left on device|out of memory|indexes that are wrong|cannot reindex invalid index/;
 		}
 	}
 	return @found;
