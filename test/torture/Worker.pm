@@ -67,6 +67,7 @@ sub session
 		($self->{backends}{$side}) = $answer =~ /^(\d+)$/m;
 		return $session if $self->{backends}{$side} && !$session->is_lost;
 		die "the server does not come back: $answer" if time() > $end;
+		$self->{server}->hurry_shutdown if $answer =~ /is shutting down/ && time() > $end - Server::PATIENCE_SECONDS / 2;
 		$session->end;
 		sleep 0.3;
 	}
