@@ -649,4 +649,23 @@ typedef struct Worker
 	uint64_t	number;
 } Worker;
 
+/* Takes the path of gpusortd, which is a test's only argument. */
+static bool
+begin_tests(int argc, char **argv)
+{
+	if (argc != 2)
+	{
+		fprintf(stderr, "usage: %s PATH_OF_GPUSORTD\n", argv[0]);
+		return false;
+	}
+	gpusortd_path = realpath(argv[1], NULL);
+	if (gpusortd_path == NULL)
+	{
+		printf("Bail out! there is no %s\n", argv[1]);
+		return false;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	return true;
+}
+
 #endif							/* DAEMON_TEST_CLIENT_H */

@@ -1488,18 +1488,8 @@ test_bad_starts(void)
 int
 main(int argc, char **argv)
 {
-	if (argc != 2)
-	{
-		fprintf(stderr, "usage: %s PATH_OF_GPUSORTD\n", argv[0]);
+	if (!begin_tests(argc, argv))
 		return 2;
-	}
-	gpusortd_path = realpath(argv[1], NULL);
-	if (gpusortd_path == NULL)
-	{
-		printf("Bail out! there is no %s\n", argv[1]);
-		return 2;
-	}
-	signal(SIGPIPE, SIG_IGN);
 
 	test_start();
 	test_devices();
