@@ -26,6 +26,16 @@ BEGIN
 END $$;
 SQL
 
+# SQL: all pages of an index, but for the place in the log of their last change
+# and the sum that includes it.
+use constant PAGES_FUNCTION => <<'SQL';
+CREATE EXTENSION pageinspect;
+CREATE FUNCTION pages(index regclass) RETURNS text LANGUAGE sql AS $$
+	SELECT count(*) || ' ' || md5(string_agg(substring(get_raw_page(index::text, block::int) FROM 11), ''))
+	FROM generate_series(0, pg_relation_size(index) / current_setting('block_size')::int - 1) block
+$$;
+SQL
+
 # What the kernel says of a process, nothing if there is none.
 sub status_of
 {

@@ -22,16 +22,10 @@ my $node = GpusortCluster->new('main');
 $node->init(allows_streaming => 1, extra => ['--data-checksums']);
 $node->append_conf('postgresql.conf', $settings);
 $node->start;
+$node->safe_psql('postgres', GpusortCluster::PAGES_FUNCTION);
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION gpusort;
 CREATE EXTENSION amcheck;
-CREATE EXTENSION pageinspect;
-
--- All pages of an index, but for the place in the log of their last change and the sum that includes it.
-CREATE FUNCTION pages(index regclass) RETURNS text LANGUAGE sql AS $$
-	SELECT count(*) || ' ' || md5(string_agg(substring(get_raw_page(index::text, block::int) FROM 11), ''))
-	FROM generate_series(0, pg_relation_size(index) / current_setting('block_size')::int - 1) block
-$$;
 
 -- Builds an index without gpusort and with it, and compares them; an error, of which there must be the same, is a result too.
 CREATE FUNCTION built(definition text, enable text) RETURNS text LANGUAGE plpgsql AS $$

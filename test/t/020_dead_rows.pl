@@ -19,16 +19,10 @@ max_parallel_workers = 8
 autovacuum = off
 CONF
 $node->start;
+$node->safe_psql('postgres', GpusortCluster::PAGES_FUNCTION);
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION gpusort;
 CREATE EXTENSION amcheck;
-CREATE EXTENSION pageinspect;
-
--- All pages of an index, but for the place in the log of their last change.
-CREATE FUNCTION pages(index regclass) RETURNS text LANGUAGE sql AS $$
-	SELECT count(*) || ' ' || md5(string_agg(substring(get_raw_page(index::text, block::int) FROM 11), ''))
-	FROM generate_series(0, pg_relation_size(index) / current_setting('block_size')::int - 1) block
-$$;
 
 CREATE TABLE rows (id int, t text COLLATE "C", n numeric) WITH (parallel_workers = 2);
 INSERT INTO rows SELECT i, md5(i::text), i / 7.0 FROM generate_series(1, 30000) i;

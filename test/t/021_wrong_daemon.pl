@@ -35,16 +35,10 @@ max_worker_processes = 16
 autovacuum = off
 CONF
 $node->start;
+$node->safe_psql('postgres', GpusortCluster::PAGES_FUNCTION);
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION gpusort;
 CREATE EXTENSION amcheck;
-CREATE EXTENSION pageinspect;
-
--- All pages of an index, but for the place in the log of their last change.
-CREATE FUNCTION pages(index regclass) RETURNS text LANGUAGE sql AS $$
-	SELECT count(*) || ' ' || md5(string_agg(substring(get_raw_page(index::text, block::int) FROM 11), ''))
-	FROM generate_series(0, pg_relation_size(index) / current_setting('block_size')::int - 1) block
-$$;
 
 CREATE TABLE rows (id int, k bigint, few int, t text COLLATE "C", icu text COLLATE "en-x-icu", n numeric, u uuid, long text COLLATE "C", icu_long text COLLATE "en-x-icu")
 	WITH (parallel_workers = 2);
