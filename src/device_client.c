@@ -86,6 +86,7 @@ struct DeviceClient
 
 	int			socket;			/* -1 when closed */
 	bool		is_brief;		/* has no job */
+	bool		long_lived;		/* is never queued */
 	bool		is_queued;
 	char	   *ring;			/* NULL before MSG_WELCOME */
 	uint32		nchunks;
@@ -522,7 +523,7 @@ take_answer(DeviceClient *client, const Message *message, int descriptor)
 	client->is_queued = message->kind == MSG_QUEUED;
 	if (message->kind == MSG_WELCOME)
 		good = map_ring(client, message->u.welcome.chunks, descriptor);
-	else if (message->kind != MSG_QUEUED)
+	else if (!client->is_queued || client->long_lived)
 		good = fail_unexpected(client);
 	if (descriptor >= 0)
 		close(descriptor);
@@ -531,7 +532,7 @@ take_answer(DeviceClient *client, const Message *message, int descriptor)
 
 /* Says hello and takes the answer. */
 static bool
-introduce(DeviceClient *client, uint64 expected_rows, bool long_lived)
+introduce(DeviceClient *client, uint64 expected_rows)
 {
 	Message		message = {.kind = MSG_HELLO};
 	int			descriptor = -1;
@@ -540,7 +541,7 @@ introduce(DeviceClient *client, uint64 expected_rows, bool long_lived)
 	message.u.hello.fixed_words = client->shape.fixed_words;
 	message.u.hello.mark_ties = client->shape.mark_ties;
 	message.u.hello.algorithm = gpusort_algorithm;
-	message.u.hello.long_lived = long_lived;
+	message.u.hello.long_lived = client->long_lived;
 	message.u.hello.expected_rows = expected_rows;
 
 	return send_message(client, &message) &&
@@ -555,8 +556,8 @@ device_client_begin(const KeyShape *shape, uint64 expected_rows,
 	DeviceClient *client = connect_client(false);
 
 	client->shape = *shape;
-	if (client->failure.reason == NULL &&
-		introduce(client, expected_rows, long_lived))
+	client->long_lived = long_lived;
+	if (client->failure.reason == NULL && introduce(client, expected_rows))
 		return client;
 
 	failure->cause = client->failure.cause;
@@ -572,7 +573,7 @@ device_client_again(DeviceClient *client, const KeyShape *shape,
 	client->shape = *shape;
 	client->chunk = 0;
 	memset(client->chunk_is_ours, true, client->nchunks);
-	return introduce(client, expected_rows, false);
+	return introduce(client, expected_rows);
 }
 
 bool

@@ -54,7 +54,7 @@ SET LOCAL enable_seqscan = off;
 SET LOCAL enable_sort = off;
 SELECT count(*), md5(string_agg(t, ',')) FROM (SELECT t FROM r ORDER BY t COLLATE "C", k OFFSET 0) s;
 ROLLBACK;
-SELECT count(*) > 0 FROM gpusort_devices;
+SELECT count(*) < 4 FROM gpusort_devices;
 SQL
 my $native = $node->safe_psql('postgres', "SET gpusort.enable = off;\n$queries");
 $node->wait_until_ready('gpusortd runs');
@@ -77,6 +77,29 @@ foreach my $session (@sessions)
 	is(join("\n", @lines), join("\n", ($native) x $rounds), 'all answers are right');
 	is($held_after, $held_before, 'and the backend keeps nothing');
 }
+
+# Each kind of message that gpusortd sends, as one of each other kind.
+my $file = $node->data_dir . '/lie';
+$queries = <<'SQL';
+SELECT md5(string_agg(k::text, ',')) FROM (SELECT k FROM r ORDER BY k OFFSET 0) s;
+SET gpusort.work_mem = '512kB';
+SELECT md5(string_agg(t, ',')) FROM (SELECT t, k FROM r ORDER BY k, t OFFSET 0) s;
+RESET gpusort.work_mem;
+SELECT count(*) < 4 FROM gpusort_devices;
+SQL
+$native = $node->safe_psql('postgres', "SET gpusort.enable = off;\n$queries");
+my ($sent, $said) = ('QUEUED|WELCOME|KEYS_TAKEN|SORTED|ORDER|DEVICE|END_OF_LIST', 0);
+my @kinds = slurp_file("$source/protocol.h") =~ /^\tMSG_(\w+)/mg;
+my $script = "SET client_min_messages = error; SET gpusort.device = cuda;\n";
+foreach my $kind (grep { $kinds[ $_ - 1 ] =~ /^($sent)$/ } 1 .. @kinds)
+{
+	$script .= "\\! echo $kind $_ > $file\n$queries" for grep { $_ != $kind } 0 .. @kinds + 1;
+	$said += @kinds + 1;
+}
+my ($status, $out, $err) = $node->psql('postgres', $script);
+is($err, '', 'no error, whatever a message is said to be');
+is($out, join("\n", ($native) x $said), 'and all answers are right');
+unlink $file;
 
 cmp_ok($node->counter('device_faults'), '>', 0, 'gpusortd has lied');
 cmp_ok($node->counter('sorts_device'), '>', 0, 'and has sorted');
