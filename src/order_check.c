@@ -12,9 +12,9 @@
  * row once is known (sort_job.c, run_order.c).  That it is in order is seen
  * here, where the rows are in the cache anyway, by comparing each with the one
  * ahead of it.  If the leading column is a word, or a text that sorts by its
- * bytes, its values are compared.  Otherwise the keys are made again, which takes
- * less than the types' own comparators; these are only asked where keys are
- * equal and not exact.  Doubtful keys need neither: by then the comparators have
+ * bytes, mostly the first word of its key tells; else its values are compared.
+ * For other columns the keys are made again, which takes less than the types'
+ * own comparators; these are only asked where keys are equal and not exact.  Doubtful keys need neither: by then the comparators have
  * looked at all rows of an order (row_compare.c), or have merged them.
  *
  *-------------------------------------------------------------------------
@@ -26,7 +26,7 @@
 #include "executor/executor.h"
 #include "port/pg_bswap.h"
 
-#include "key_encoders.h"
+#include "encode.h"
 #include "order_check.h"
 #include "row_compare.h"
 #include "settings.h"
@@ -38,6 +38,26 @@ typedef enum NeighbourCheck
 	CHECK_VALUES,
 	CHECK_KEYS
 } NeighbourCheck;
+
+/* How the word of a column is made; the commonest ways take no call. */
+typedef enum WordKind
+{
+	WORD_NONE,
+	WORD_INT4,					/* as by int4_word() */
+	WORD_INT8,
+	WORD_BY_FUNCTION,
+	WORD_OF_TEXT				/* its first bytes: equal words do not tell */
+} WordKind;
+
+/* A column that has a word, as keys have it, and where it is in all rows. */
+typedef struct WordColumn
+{
+	WordKind	kind;
+	KeyWordFunction function;
+	uint16		place;			/* in rows that have no NULL */
+	int16		bytes;			/* of its values */
+	uint64		complement;		/* all ones if it descends */
+} WordColumn;
 
 typedef struct RowKey
 {
@@ -57,9 +77,9 @@ struct OrderCheck
 
 	/* of neighbours */
 	NeighbourCheck neighbours;
-	SortSupportData first_column;	/* with the cheapest comparator of it */
-	bool		first_by_value;
-	int16		first_bytes;	/* its length, as its type's */
+	RowComparator *cheapest;	/* compares them as "columns", in less time */
+	WordColumn	words[INDEX_MAX_KEYS];	/* of leading columns */
+	int			nwords;
 	SortKeys   *keys;			/* made of what is in the slot */
 	TupleTableSlot *slot;
 	RowKey		previous_key;
@@ -93,7 +113,7 @@ compare_texts(Datum a, Datum b)
 
 /* The first word of a text with a header of one byte; false if it is shorter. */
 static inline bool
-first_word(Datum value, uint64 *word)
+text_word(Datum value, uint64 *word)
 {
 	const char *text = DatumGetPointer(value);
 
@@ -115,10 +135,58 @@ compare_bytes(Datum a, Datum b, SortSupport support)
 	uint64		word_a;
 	uint64		word_b;
 
-	if (likely(first_word(a, &word_a) && first_word(b, &word_b) &&
+	if (likely(text_word(a, &word_a) && text_word(b, &word_b) &&
 			   word_a != word_b))
 		return word_a < word_b ? -1 : 1;
 	return compare_texts(a, b);
+}
+
+/* How is the word of a column made, if there is one? */
+static WordKind
+kind_of_word(const KeyForm *form, Form_pg_attribute attribute)
+{
+	if (form->whole != NULL)
+		return WORD_OF_TEXT;
+	if (form->word == NULL || !attribute->attbyval)
+		return WORD_NONE;
+	if (form->word == int4_word)
+		return WORD_INT4;
+	return form->word == int8_word ? WORD_INT8 : WORD_BY_FUNCTION;
+}
+
+/*
+ * Finds the leading columns that have words.  Behind a text the place of a column
+ * is another in each row, and its own depends on its length but at the start.
+ */
+static void
+find_words(OrderCheck *check, const SortColumn *columns)
+{
+	int			place = IndexInfoFindDataOffset(0);
+	int			nkeys = check->cheapest->ncolumns;
+
+	for (int i = 0; i < Min(nkeys, check->keys->nencoded); i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(check->descriptor, i);
+		const KeyForm *form = &columns[i].encoder->tight;
+		WordKind	kind = kind_of_word(form, attribute);
+
+		if (kind == WORD_NONE || (kind == WORD_OF_TEXT && i > 0))
+			break;
+		place = att_align_nominal(place, attribute->attalign);
+		check->words[check->nwords++] = (WordColumn) {
+			.kind = kind,
+			.function = form->word,
+			.place = place,
+			.bytes = attribute->attlen,
+			.complement = columns[i].descending ? PG_UINT64_MAX : 0
+		};
+		if (kind == WORD_OF_TEXT)
+		{
+			check->cheapest->columns[i].comparator = compare_bytes;
+			break;
+		}
+		place += attribute->attlen;
+	}
 }
 
 /* Decides how neighbours are compared, and makes what that takes. */
@@ -128,28 +196,21 @@ prepare_neighbours(OrderCheck *check, const IndexRows *rows)
 	int			ncolumns;
 	/* columns note the form of their keys, which may not be the sort's */
 	SortColumn *columns = index_columns(check->index, &ncolumns);
-	Form_pg_attribute attribute = TupleDescAttr(rows->descriptor, 0);
-	const KeyForm *form;
 
+	check->cheapest = row_comparator_create(rows->descriptor,
+											index_row_column, columns,
+											ncolumns - 1);
+	check->neighbours = CHECK_VALUES;
 	check->keys = sort_keys_create(rows->descriptor, columns, ncolumns);
 	if (check->keys == NULL)
-	{
-		check->neighbours = CHECK_VALUES;
-		check->first_column = check->columns->columns[0];
 		return;
-	}
+	check->neighbours = CHECK_NOTHING;
 	if (sort_keys_doubtful(check->keys))
 		return;
-	form = &columns[0].encoder->tight;
-	if (!sort_keys_costly(check->keys) &&
-		(form->whole != NULL || (form->word != NULL && attribute->attbyval)))
+	find_words(check, columns);
+	if (check->nwords > 0 && !sort_keys_costly(check->keys))
 	{
 		check->neighbours = CHECK_VALUES;
-		check->first_column = check->columns->columns[0];
-		check->first_by_value = attribute->attbyval;
-		check->first_bytes = attribute->attlen;
-		if (form->whole != NULL)
-			check->first_column.comparator = compare_bytes;
 		return;
 	}
 	check->neighbours = CHECK_KEYS;
@@ -289,57 +350,97 @@ find_duplicate(OrderCheck *check, const OrderedRows *rows,
 
 /* Compares two rows of which so many leading columns are known to be equal. */
 static int
-compare_rows(const OrderCheck *check, int first, const IndexRow *a,
+compare_rows(const RowComparator *columns, int first, const IndexRow *a,
 			 const IndexRow *b)
 {
-	int			result = row_compare_from(check->columns, first, a, b);
+	int			result = row_compare_from(columns, first, a, b);
 
 	return result != 0 ? result :
 		ItemPointerCompare((ItemPointer) &a->place, (ItemPointer) &b->place);
 }
 
-/* A row's first column, whose place is the same in all rows without NULLs. */
-static inline Datum
-first_value(const OrderCheck *check, const IndexRow *row, bool *isnull)
+/* The word of a column, if the row is known to have one. */
+static pg_attribute_always_inline bool
+get_word(const WordColumn *column, WordKind kind, const IndexRow *row,
+		 uint64 *word)
 {
+	const char *place = (const char *) row + column->place;
+
+	*word = 0;
 	if (unlikely(index_row_has_nulls(row)))
-		return index_row_column(row, 1, check->descriptor, isnull);
-	*isnull = false;
-	return fetch_att((const char *) row + IndexInfoFindDataOffset(0),
-					 check->first_by_value, check->first_bytes);
+		return false;
+	switch (kind)
+	{
+		case WORD_NONE:
+			return false;
+		case WORD_INT4:
+			*word = *(const uint32 *) place ^ SIGN_BIT(32);
+			break;
+		case WORD_INT8:
+			*word = *(const uint64 *) place ^ SIGN_BIT(64);
+			break;
+		case WORD_BY_FUNCTION:
+			*word = column->function(fetch_att(place, true, column->bytes));
+			break;
+		case WORD_OF_TEXT:
+			if (!text_word(PointerGetDatum(place), word))
+				return false;
+			break;
+	}
+	*word ^= column->complement;
+	return true;
 }
 
-/* Are the rows in order, by their values? */
+/* Does a row come after the one ahead of it? */
 static bool
-are_values_in_order(OrderCheck *check, const IndexRow *previous,
-					const IndexRow *const *found, uint32 nrows)
+is_after(const OrderCheck *check, const IndexRow *row,
+		 const IndexRow *previous)
 {
-	SortSupport support = &check->first_column;
-	Datum		previous_value = (Datum) 0;
-	bool		previous_isnull = false;
+	int			equal;
 
-	if (previous != NULL)
-		previous_value = first_value(check, previous, &previous_isnull);
+	for (equal = 0; equal < check->nwords; equal++)
+	{
+		const WordColumn *column = &check->words[equal];
+		uint64		a;
+		uint64		b;
+
+		if (!get_word(column, column->kind, previous, &a) ||
+			!get_word(column, column->kind, row, &b))
+			break;
+		if (a != b)
+			return a < b;
+		if (column->kind == WORD_OF_TEXT)
+			break;
+	}
+	return compare_rows(check->cheapest, equal, previous, row) <= 0;
+}
+
+/*
+ * Are the rows in order, by their values?  "Kind", that of the first word, is a
+ * constant: mostly that word tells.
+ */
+static pg_attribute_always_inline bool
+are_values_in_order(const OrderCheck *check, WordKind kind,
+					const IndexRow *previous, const IndexRow *const *found,
+					uint32 nrows)
+{
+	const WordColumn *column = &check->words[0];
+	uint64		previous_word = 0;
+	bool		has_previous_word = previous != NULL &&
+		get_word(column, kind, previous, &previous_word);
+
 	for (uint32 i = 0; i < nrows; i++)
 	{
 		const IndexRow *row = found[i];
-		bool		isnull;
-		Datum		value = first_value(check, row, &isnull);
+		uint64		word = 0;
+		bool		has_word = get_word(column, kind, row, &word);
 
-		if (likely(previous != NULL))
-		{
-			int			result = ApplySortComparator(previous_value,
-													 previous_isnull, value,
-													 isnull, support);
-
-			if (result == 0)
-				result = compare_rows(check, 1, previous, row);
-			if (unlikely(result > 0))
-				return false;
-		}
+		if (!(has_previous_word && has_word && previous_word < word) &&
+			previous != NULL && !is_after(check, row, previous))
+			return false;
 		previous = row;
-		previous_value = value;
-		previous_isnull = isnull;
+		previous_word = word;
+		has_previous_word = has_word;
 	}
 	return true;
 }
@@ -391,7 +492,7 @@ compare_keys(const OrderCheck *check, const IndexRow *previous,
 			return a->words[i] < b->words[i] ? -1 : 1;
 	}
 	return sort_keys_exact(check->keys) ? 0 :
-		compare_rows(check, 0, previous, row);
+		compare_rows(check->cheapest, 0, previous, row);
 }
 
 /* Are the rows in order, by their keys? */
@@ -424,7 +525,7 @@ verify_order(const OrderCheck *check, const IndexRow *previous,
 	for (uint32 i = 0; i < nrows; i++)
 	{
 		if (previous != NULL &&
-			compare_rows(check, 0, previous, found[i]) > 0)
+			compare_rows(check->columns, 0, previous, found[i]) > 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),
 					 errmsg("gpusort: rows are out of order"),
@@ -434,12 +535,37 @@ verify_order(const OrderCheck *check, const IndexRow *previous,
 	}
 }
 
+/* The same, whatever the kind. */
+static bool
+are_neighbours_in_order(const OrderCheck *check, const IndexRow *previous,
+						const IndexRow *const *found, uint32 nrows)
+{
+	switch (check->words[0].kind)
+	{
+		case WORD_INT4:
+			return are_values_in_order(check, WORD_INT4, previous, found,
+									   nrows);
+		case WORD_INT8:
+			return are_values_in_order(check, WORD_INT8, previous, found,
+									   nrows);
+		case WORD_BY_FUNCTION:
+			return are_values_in_order(check, WORD_BY_FUNCTION, previous,
+									   found, nrows);
+		case WORD_OF_TEXT:
+			return are_values_in_order(check, WORD_OF_TEXT, previous, found,
+									   nrows);
+		case WORD_NONE:
+			break;
+	}
+	return are_values_in_order(check, WORD_NONE, previous, found, nrows);
+}
+
 bool
 order_check_rows(OrderCheck *check, const IndexRow *previous, uint64 position,
 				 const IndexRow *const *found, uint32 nrows)
 {
 	if (check->neighbours == CHECK_VALUES &&
-		!are_values_in_order(check, previous, found, nrows))
+		!are_neighbours_in_order(check, previous, found, nrows))
 		return false;
 	if (check->neighbours == CHECK_KEYS &&
 		!are_keys_in_order(check, previous, found, nrows))

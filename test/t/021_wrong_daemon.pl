@@ -40,9 +40,9 @@ $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION gpusort;
 CREATE EXTENSION amcheck;
 
-CREATE TABLE rows (id int, k bigint, few int, t text COLLATE "C", icu text COLLATE "en-x-icu", n numeric, u uuid, long text COLLATE "C", icu_long text COLLATE "en-x-icu")
+CREATE TABLE rows (id int, k bigint, few int, t text COLLATE "C", icu text COLLATE "en-x-icu", n numeric, u uuid, f float8, long text COLLATE "C", icu_long text COLLATE "en-x-icu")
 	WITH (parallel_workers = 2);
-INSERT INTO rows SELECT i, hashint8extended(i, 1), i % 7, md5(i::text), md5(i::text), i * 7919 % 10007 / 7.0, md5(i::text)::uuid,
+INSERT INTO rows SELECT i, hashint8extended(i, 1), i % 7, md5(i::text), md5(i::text), i * 7919 % 10007 / 7.0, md5(i::text)::uuid, hashint8extended(i, 2) / 7.0::float8,
 	repeat('long ', 30) || hashint4(i) % 5000, repeat('long ', 30) || hashint4(i) % 5000
 FROM generate_series(1, 8000) i;
 SQL
@@ -102,7 +102,7 @@ my %builds = (
 	'through files' => "SET gpusort.work_mem = '256kB';",
 	'with workers' => 'SET max_parallel_maintenance_workers = 2;',
 	'with workers that write files' => "SET max_parallel_maintenance_workers = 2; SET gpusort.work_mem = '1MB';");
-my @columns = ('k', 'k DESC', 'few, k', 'few', 't', 'few, t DESC', 'icu', 'few, icu', 'n, id', 'u');
+my @columns = ('k', 'k DESC', 'few, k', 'few', 't', 'few, t DESC', 'icu', 'few, icu', 'n, id', 'u', 'f', 'few DESC, f DESC');
 # keys that do not tell all rows apart
 my @tied_columns = ('long', 'icu_long', 'few, long DESC', 'few, icu_long');
 

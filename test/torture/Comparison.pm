@@ -29,7 +29,7 @@ sub canonical_output
 	# of several rows of which no value can be had, any one may be the first
 	$output =~ s/^(ERROR: +)(?:division by zero|.*\bout of range\b.*)/$1no such value/mg;
 	return $output if $class eq 'sequence';
-	return join "\n", sort split /\n/, $output;
+	return join "\n", sort split /\n/, $output, -1;
 }
 
 # Whether two outputs have the same rows, in sequences that may be that of one
@@ -38,8 +38,8 @@ sub differ_by_ties
 {
 	my ($one, $other) = @_;
 	return 0 if canonical_output($one, 'set') ne canonical_output($other, 'set');
-	my @one = map { [ split /\|/, $_, -1 ] } split /\n/, $one;
-	my @other = map { [ split /\|/, $_, -1 ] } split /\n/, $other;
+	my @one = map { [ split /\|/, $_, -1 ] } split /\n/, $one, -1;
+	my @other = map { [ split /\|/, $_, -1 ] } split /\n/, $other, -1;
 	foreach my $column (0 .. $#{ $one[0] })
 	{
 		return 1 unless grep { ($one[$_][$column] // '') ne ($other[$_][$column] // '') } 0 .. $#one;

@@ -157,7 +157,7 @@ sub look_for_things
 	my ($server, $mounts) = @_;
 	my @found = map { "file $_" } temporary_files($server);
 	my @daemons = $server->daemons;
-	my $usual = qr/^(?:\S*postgres |checkpointer|background writer|walwriter|autovacuum|logical replication launcher|stats|archiver|walsummarizer|io worker|slotsync|gpusort launcher|startup|walsender|\S*gpusortd)/;
+	my $usual = qr/^(?:$|\S*postgres |checkpointer|background writer|walwriter|autovacuum|logical replication launcher|stats|archiver|walsummarizer|io worker|slotsync|gpusort launcher|startup|walsender|\S*gpusortd)/;
 
 	push @found, map { "process $_->[0], $_->[1]" } grep { $_->[1] !~ $usual } $server->processes;
 	push @found, scalar(@daemons) . ' processes of gpusortd' if @daemons > 1;

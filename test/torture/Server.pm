@@ -215,7 +215,8 @@ sub accepts
 
 # ---- processes
 
-# All processes of the cluster, as [ pid, what it is ].
+# All processes of the cluster, as [ pid, what it is ]; that is empty while one
+# ends, and still has memory of the server.
 sub processes
 {
 	my ($self) = @_;
@@ -225,7 +226,7 @@ sub processes
 		my $working = readlink("$process/cwd") // next;
 		next if $working ne $self->{data};
 		my $what = read_text("$process/cmdline") =~ s/\0+/ /gr =~ s/^postgres: | +$//gr;
-		push @found, [ $1, $what ] if $process =~ /(\d+)$/ && $what ne '';
+		push @found, [ $1, $what ] if $process =~ /(\d+)$/;
 	}
 	return @found;
 }

@@ -290,7 +290,9 @@ sub check
 	print map { "# $_\n" } backtraces() if @crashes;
 	verdict("round $round: no crash", 'crashes', @crashes);
 	Server::append("$ENV{TORTURE_LOG}.$round", $log . Server::read_text("$server->{directory}/kills")) if $ENV{TORTURE_LOG};
-	my @processes = $server->processes;
+	# that of the postmaster ends a moment after its file has gone
+	my @processes;
+	Server::wait_until(sub { $server->reap; @processes = $server->processes; return !@processes }, 10);
 	verdict("round $round: no process is left", 'leaks', map { "process $_->[0], $_->[1]" } @processes) if @processes;
 	kill 'KILL', map { $_->[0] } @processes;
 	unlink glob "$server->{data}/core*";
