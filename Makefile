@@ -85,6 +85,9 @@ include $(PGXS)
 # Headers are few and shared by most files: any change compiles all.
 $(OBJS): $(wildcard src/*.h kernels/device_sort.h)
 
+# It looks at all entries of an order.
+src/device_client.o: CFLAGS += $(CFLAGS_VECTORIZE)
+
 # So does another PostgreSQL than last time.
 $(OBJS): .postgres-version
 .postgres-version: force

@@ -736,16 +736,22 @@ give_back_order(DeviceClient *client, uint32 chunk)
 /*
  * Could these be the next entries of the order?  Rows are looked up by them.
  * There are marks of ties only if these were asked for, and none on the first.
+ * What is wrong sets the bit of the mark, so that the loop has no branch.
  */
 static bool
 are_entries(const DeviceClient *client, const uint32 *part, uint32 count)
 {
 	uint32		mask = client->shape.mark_ties ? ~ORDER_TIE : ~0;
-	uint32		highest = client->nordered == 0 ? part[0] : 0;
+	uint32		last_row = client->nrows - 1;
+	uint32		wrong = client->nordered == 0 ? part[0] : 0;
 
 	for (uint32 i = 0; i < count; i++)
-		highest = Max(highest, part[i] & mask);
-	return highest < client->nrows;
+	{
+		uint32		row = part[i] & mask;
+
+		wrong |= row | (last_row - row);
+	}
+	return (wrong & ORDER_TIE) == 0;
 }
 
 bool
