@@ -29,6 +29,8 @@ use constant {
 	QUICK_SECONDS => 2,
 	# how often an answer is had again before another one is called wrong
 	CONFIRMATIONS => 6,
+	# how often what others have disturbed is tried again
+	ATTEMPTS => 20,
 	SHOWN_LINES => 40
 };
 
@@ -78,7 +80,7 @@ sub session
 sub undisturbed
 {
 	my ($self, $side, $script) = @_;
-	foreach (1 .. 5)
+	foreach (1 .. ATTEMPTS)
 	{
 		my $session = $self->session($side);
 		my $began = time();
