@@ -35,13 +35,13 @@
 static char *
 why_native(const Plan *plan, List *ancestors)
 {
-	double		bound = NO_BOUND;
+	PlanPlace	place = TOP_PLACE;
 	Statistic	reason;
 
 	for (int i = list_length(ancestors) - 1; i >= 0; i--)
-		bound = bound_of_child(list_nth(ancestors, i), bound);
+		place = place_of_child(list_nth(ancestors, i), place);
 
-	if (count_left_native(plan, bound, &reason) > 0)
+	if (count_left_native(plan, place, &reason) > 0)
 		return describe_reason(plan, reason);
 	if (IsA(plan, Sort))
 		return pstrdup("the plan was made with other settings");

@@ -9,7 +9,9 @@
  *	- if its first column's type, collation or ordering has no key encoding;
  *	- if the estimates say that it is too small to gain;
  *	- where only the first rows are wanted and they are few: core keeps just
- *	  those in a heap, which takes less time then (sort_cost.c).
+ *	  those in a heap, which takes less time then (sort_cost.c);
+ *	- below a node of another extension, which may look at what its children
+ *	  are, and knows nothing of a GpuSort.
  *
  * All of it is read off the finished plan and the settings, so that EXPLAIN
  * finds the same reason as did the planner, see explain_native.c.
@@ -24,9 +26,41 @@
 #include "utils/regproc.h"
 
 #include "left_native.h"
+#include "node_gpusort.h"
 #include "settings.h"
 #include "sort_cost.h"
 #include "sort_keys.h"
+
+/*
+ * Custom scans of other extensions that do nothing with the nodes below them
+ * but begin, run, rescan and end them, as their source has it.  All are
+ * TimescaleDB's, whose others exclude chunks by the scans that they find right
+ * below a Sort.
+ */
+static const char *const bearing_nodes[] = {
+	"HypertableModify",			/* above the ModifyTable of a hypertable */
+	"ChunkDispatch",			/* below it, above the rows of an INSERT */
+	"GapFill"					/* above a grouping by time, and its Sort */
+};
+
+/*
+ * Does a node belong to another extension, which may mind what is below it?  A
+ * ForeignScan has a plan there to join the one row anew that it has locked.
+ */
+static bool
+may_mind(const Plan *plan)
+{
+	const CustomScan *scan = (const CustomScan *) plan;
+
+	if (IsA(plan, ForeignScan))
+		return true;
+	if (!IsA(plan, CustomScan) || is_gpusort(plan))
+		return false;
+	for (int i = 0; i < lengthof(bearing_nodes); i++)
+		if (strcmp(scan->methods->CustomName, bearing_nodes[i]) == 0)
+			return false;
+	return true;
+}
 
 /* The rows a Limit asks its child for, as the planner sees it. */
 static double
@@ -42,8 +76,11 @@ limit_bound(const Limit *limit)
 	return bound;
 }
 
-/* Apart from a Limit, what passes a bound on is what ExecSetTupleBound() has. */
-double
+/*
+ * How many rows a node may stop after reading from its child.  Apart from a
+ * Limit, what passes a bound on is what ExecSetTupleBound() has.
+ */
+static double
 bound_of_child(const Plan *plan, double bound)
 {
 	switch (nodeTag(plan))
@@ -61,6 +98,17 @@ bound_of_child(const Plan *plan, double bound)
 		default:
 			return NO_BOUND;
 	}
+}
+
+PlanPlace
+place_of_child(const Plan *plan, PlanPlace place)
+{
+	/* a subquery's plan is nobody's child, though EXPLAIN has it below a node */
+	if (IsA(plan, SubPlan))
+		return TOP_PLACE;
+	place.bound = bound_of_child(plan, place.bound);
+	place.below_foreign |= may_mind(plan);
+	return place;
 }
 
 /* The expression that a sort orders by as its n-th. */
@@ -136,7 +184,7 @@ count_sorts_inside(const Agg *agg)
 }
 
 int
-count_left_native(const Plan *plan, double bound, Statistic *reason)
+count_left_native(const Plan *plan, PlanPlace place, Statistic *reason)
 {
 	const Sort *sort = (const Sort *) plan;
 	SortSize	size;
@@ -144,11 +192,16 @@ count_left_native(const Plan *plan, double bound, Statistic *reason)
 	switch (nodeTag(plan))
 	{
 		case T_Sort:
+			if (place.below_foreign)
+			{
+				*reason = STAT_NATIVE_FOREIGN;
+				return 1;
+			}
 			size = sort_size(sort);
 			return sort_left_native(exprType(sort_column(sort, 0)),
 									sort->sortOperators[0],
 									sort->collations[0],
-									&size, bound, reason);
+									&size, place.bound, reason);
 		case T_IncrementalSort:
 			*reason = STAT_NATIVE_INCREMENTAL;
 			return 1;
@@ -194,6 +247,8 @@ describe_reason(const Plan *plan, Statistic reason)
 			return pstrdup("the rows come sorted by the first columns");
 		case STAT_NATIVE_AGGREGATE:
 			return pstrdup("the further sorts of grouping sets are the aggregate's own");
+		case STAT_NATIVE_FOREIGN:
+			return pstrdup("a node of another extension above it may look at it");
 		default:
 			elog(ERROR, "unexpected reason %d", (int) reason);
 	}

@@ -16,11 +16,18 @@
 /* How many rows a node's parent may stop after: it takes all. */
 #define NO_BOUND			(-1.0)
 
-/*
- * How many rows this node may stop after reading from its child, when its own
- * parent may stop after "bound" rows.
- */
-extern double bound_of_child(const Plan *plan, double bound);
+/* What the nodes above one mean for its sort. */
+typedef struct PlanPlace
+{
+	double		bound;			/* how many rows its parent may stop after */
+	bool		below_foreign;	/* one is of another extension, and may mind */
+} PlanPlace;
+
+/* At the top of a plan. */
+#define TOP_PLACE			((PlanPlace) {NO_BOUND, false})
+
+/* The place of all children of the node in this place. */
+extern PlanPlace place_of_child(const Plan *plan, PlanPlace place);
 
 /*
  * Does a sort of this size by a first column of this type stay native?
@@ -33,7 +40,7 @@ extern bool sort_left_native(Oid type, Oid sort_operator, Oid collation,
  * How many sorts this one node does that stay native, and by the name of
  * their counter, why.
  */
-extern int	count_left_native(const Plan *plan, double bound,
+extern int	count_left_native(const Plan *plan, PlanPlace place,
 							  Statistic *reason);
 
 /* The same reason in words. */

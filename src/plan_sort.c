@@ -31,7 +31,8 @@
 
 static planner_hook_type previous_planner_hook;
 
-static Plan *rewrite_plan(Plan *plan, double bound, const List *range_table);
+static Plan *rewrite_plan(Plan *plan, PlanPlace place,
+						  const List *range_table);
 
 /* The GpuSort that does what this Sort does, which is of no use any more. */
 static Plan *
@@ -96,12 +97,12 @@ replace_sort(Sort *sort)
 }
 
 static void
-rewrite_plans(List *plans, double bound, const List *range_table)
+rewrite_plans(List *plans, PlanPlace place, const List *range_table)
 {
 	ListCell   *cell;
 
 	foreach(cell, plans)
-		lfirst(cell) = rewrite_plan(lfirst(cell), bound, range_table);
+		lfirst(cell) = rewrite_plan(lfirst(cell), place, range_table);
 }
 
 /* Counts sorts that stay native, and tells the log. */
@@ -114,41 +115,37 @@ note_left_native(const Plan *plan, int count, Statistic reason)
 							 describe_reason(plan, reason))));
 }
 
-/*
- * Rewrites a plan tree.  Its parent may stop after "bound" rows, or takes all
- * of them if that is NO_BOUND.
- */
+/* Rewrites a plan tree, that of a node in this place. */
 static Plan *
-rewrite_plan(Plan *plan, double bound, const List *range_table)
+rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 {
-	double		child_bound;
+	PlanPlace	below;
 	int			count;
 	Statistic	reason;
 
 	if (plan == NULL)
 		return NULL;
 
-	child_bound = bound_of_child(plan, bound);
-	plan->lefttree = rewrite_plan(plan->lefttree, child_bound, range_table);
-	plan->righttree = rewrite_plan(plan->righttree, NO_BOUND, range_table);
+	below = place_of_child(plan, place);
+	plan->lefttree = rewrite_plan(plan->lefttree, below, range_table);
+	plan->righttree = rewrite_plan(plan->righttree, below, range_table);
 
 	switch (nodeTag(plan))
 	{
 		case T_Append:
-			rewrite_plans(((Append *) plan)->appendplans, child_bound,
-						  range_table);
+			rewrite_plans(((Append *) plan)->appendplans, below, range_table);
 			break;
 		case T_MergeAppend:
-			rewrite_plans(((MergeAppend *) plan)->mergeplans, child_bound,
+			rewrite_plans(((MergeAppend *) plan)->mergeplans, below,
 						  range_table);
 			break;
 		case T_SubqueryScan:
 			((SubqueryScan *) plan)->subplan =
-				rewrite_plan(((SubqueryScan *) plan)->subplan, child_bound,
+				rewrite_plan(((SubqueryScan *) plan)->subplan, below,
 							 range_table);
 			break;
 		case T_CustomScan:
-			rewrite_plans(((CustomScan *) plan)->custom_plans, NO_BOUND,
+			rewrite_plans(((CustomScan *) plan)->custom_plans, below,
 						  range_table);
 			break;
 		default:
@@ -166,7 +163,7 @@ rewrite_plan(Plan *plan, double bound, const List *range_table)
 			shared_memory_suffices(shared_rows_bytes(plan->plan_rows,
 													 plan->plan_width));
 
-	count = count_left_native(plan, bound, &reason);
+	count = count_left_native(plan, place, &reason);
 	if (count > 0)
 		note_left_native(plan, count, reason);
 	else if (IsA(plan, Sort))
@@ -210,10 +207,10 @@ plan_with_gpusort(Query *parse, const char *query_string, int cursor_options,
 
 	if (gpusort_enable && gpusort_enable_sort)
 	{
-		result->planTree = rewrite_plan(result->planTree, NO_BOUND,
+		result->planTree = rewrite_plan(result->planTree, TOP_PLACE,
 										result->rtable);
 		drop_unused_copies(result->planTree);
-		rewrite_plans(result->subplans, NO_BOUND, result->rtable);
+		rewrite_plans(result->subplans, TOP_PLACE, result->rtable);
 	}
 	return result;
 }

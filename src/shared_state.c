@@ -59,6 +59,7 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_NATIVE_OPERATOR] = "left_native_operator",
 	[STAT_NATIVE_INCREMENTAL] = "left_native_incremental",
 	[STAT_NATIVE_AGGREGATE] = "left_native_aggregate",
+	[STAT_NATIVE_FOREIGN] = "left_native_foreign",
 	[STAT_INDEXES_DEVICE] = "indexes_device",
 	[STAT_INDEXES_HOST] = "indexes_host",
 	[STAT_INDEXES_SPILLED] = "indexes_spilled",

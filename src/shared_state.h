@@ -34,6 +34,7 @@ typedef enum Statistic
 	STAT_NATIVE_OPERATOR,
 	STAT_NATIVE_INCREMENTAL,
 	STAT_NATIVE_AGGREGATE,
+	STAT_NATIVE_FOREIGN,
 	STAT_INDEXES_DEVICE,		/* index builds by what sorted their rows */
 	STAT_INDEXES_HOST,
 	STAT_INDEXES_SPILLED,		/* those of both that used files */

@@ -245,6 +245,9 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
  *	- what core itself sorts, if the path of that is still there; or
  *	- what has been noted before: a copy of the cheapest path that is not in
  *	  order, to which the planner may have applied a target since.
+ *
+ * Nothing is noted where the hook of another extension comes after ours: it may
+ * put a node above all paths, or replace them.
  */
 
 /* The size of a path's node, 0 for one that is not known. */
@@ -576,26 +579,16 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 }
 
 static void
-add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
-				RelOptInfo *output, void *extra)
+add_paths_of_stage(PlannerInfo *root, UpperRelationKind stage,
+				   RelOptInfo *input, RelOptInfo *output, void *extra)
 {
-	if (previous_upper_paths_hook != NULL)
-		previous_upper_paths_hook(root, stage, input, output, extra);
-
-	if (!are_wanted())
-		return;
 	switch (stage)
 	{
 		case UPPERREL_GROUP_AGG:
 			add_grouping_path(root, input, output, extra);
-			note_input(root, output);
-			break;
-		case UPPERREL_WINDOW:
-			note_input(root, output);
 			break;
 		case UPPERREL_DISTINCT:
 			add_distinct_path(root, input, output);
-			note_input(root, output);
 			break;
 		case UPPERREL_ORDERED:
 			add_ordered_paths(root, input, output);
@@ -603,6 +596,22 @@ add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 		default:
 			break;
 	}
+}
+
+static void
+add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+				RelOptInfo *output, void *extra)
+{
+	/* first: an extension that puts a node above all paths has to find ours */
+	if (are_wanted())
+		add_paths_of_stage(root, stage, input, output, extra);
+	if (previous_upper_paths_hook != NULL)
+		previous_upper_paths_hook(root, stage, input, output, extra);
+
+	if (create_upper_paths_hook == add_upper_paths &&
+		(stage == UPPERREL_GROUP_AGG || stage == UPPERREL_WINDOW ||
+		 stage == UPPERREL_DISTINCT))
+		note_input(root, output);
 }
 
 /*
@@ -704,7 +713,8 @@ note_relation(PlannerInfo *root, RelOptInfo *relation, Index index,
 {
 	if (previous_relation_paths_hook != NULL)
 		previous_relation_paths_hook(root, relation, index, entry);
-	if (bms_equal(relation->relids, QUERY_RELIDS(root)))
+	if (set_rel_pathlist_hook == note_relation &&
+		bms_equal(relation->relids, QUERY_RELIDS(root)))
 		note_input(root, relation);
 }
 
@@ -721,7 +731,8 @@ search_join(PlannerInfo *root, int levels_needed, List *initial_rels)
 	else
 		join = standard_join_search(root, levels_needed, initial_rels);
 
-	if (bms_equal(join->relids, QUERY_RELIDS(root)))
+	if (join_search_hook == search_join &&
+		bms_equal(join->relids, QUERY_RELIDS(root)))
 		note_input(root, join);
 	return join;
 }
