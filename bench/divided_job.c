@@ -305,6 +305,7 @@ begin_job(void)
 	message.u.hello.version = PROTOCOL_VERSION;
 	message.u.hello.fixed_words = key_words;
 	message.u.hello.mark_ties = 1;
+	message.u.hello.role_limit = UINT64_MAX;
 	message.u.hello.expected_rows = nrows;
 	send_message(&message);
 	receive_message(&message);

@@ -6,7 +6,7 @@
  * A device is made ready once a process and stays so.  Its default memory
  * pool, from which jobs take their memory, is told to keep what is freed:
  * taking it from the system anew would cost each job far more than the sort
- * itself.
+ * itself.  What no job has needed of late goes back, see device_release().
  *
  *-------------------------------------------------------------------------
  */
@@ -23,6 +23,12 @@ namespace gpusort
 /* More than any machine has. */
 constexpr int max_devices = 64;
 
+/*
+ * Of the memory that the driver has left: the pool takes it in steps, and the
+ * driver some for itself.
+ */
+constexpr uint64_t spare_bytes = UINT64_C(64) << 20;
+
 static std::mutex ready_mutex;
 static std::atomic<unsigned> ready_multiprocessors[max_devices];	/* 0 if not ready */
 
@@ -35,6 +41,7 @@ bool
 refuse(DeviceError *error, const char *reason)
 {
 	snprintf(error->text, sizeof(error->text), "%s", reason);
+	error->is_full = false;
 	return false;
 }
 
@@ -55,7 +62,8 @@ is_device_ready()
 /*
  * An error that has poisoned a context comes back from every call, whatever
  * it does.  So once a device was ready, asking after its default stream,
- * which we never use, tells such an error from an ordinary one.
+ * which we never use, tells such an error from an ordinary one.  That there is
+ * too little memory is ordinary in any case.
  */
 bool
 succeeded(cudaError_t code, DeviceError *error, const char *what)
@@ -65,9 +73,10 @@ succeeded(cudaError_t code, DeviceError *error, const char *what)
 
 	snprintf(error->text, sizeof(error->text), "%s: %s", what,
 			 cudaGetErrorString(code));
+	error->is_full = code == cudaErrorMemoryAllocation;
 	(void) cudaGetLastError();
 
-	if (is_device_ready())
+	if (!error->is_full && is_device_ready())
 	{
 		cudaError_t probe = cudaStreamQuery(nullptr);
 
@@ -149,6 +158,17 @@ device_count(DeviceError *error)
 	return count < max_devices ? count : max_devices;
 }
 
+/* Writes a UUID as nvidia-smi does. */
+static void
+write_uuid(const cudaUUID_t &uuid, char *text)
+{
+	char	   *end = text + sprintf(text, "GPU-");
+
+	for (int i = 0; i < 16; i++)
+		end += sprintf(end, "%s%02x", i >= 4 && i <= 10 && i % 2 == 0 ? "-" : "",
+					   static_cast<unsigned char>(uuid.bytes[i]));
+}
+
 bool
 device_describe(int device, DeviceInfo *info, DeviceError *error)
 {
@@ -163,6 +183,7 @@ device_describe(int device, DeviceInfo *info, DeviceError *error)
 
 	snprintf(info->name, sizeof(info->name), "%.*s", DEVICE_NAME_SIZE - 1,
 			 properties.name);
+	write_uuid(properties.uuid, info->uuid);
 	info->memory_bytes = properties.totalGlobalMem;
 	info->capability_major = properties.major;
 	info->capability_minor = properties.minor;
@@ -179,6 +200,48 @@ bool
 device_is_lost(void)
 {
 	return lost;
+}
+
+/*
+ * What the pool has is asked for first: memory that goes to the pool in between
+ * is not counted twice then.
+ */
+bool
+device_memory(int device, uint64_t *bytes, DeviceError *error)
+{
+	cudaMemPool_t pool;
+	uint64_t	pool_bytes;
+	size_t		free_bytes;
+	size_t		total_bytes;
+
+	if (!succeeded(cudaSetDevice(device), error, "choosing a device") ||
+		!succeeded(cudaDeviceGetDefaultMemPool(&pool, device), error,
+				   "finding the device's memory pool") ||
+		!succeeded(cudaMemPoolGetAttribute(pool,
+										   cudaMemPoolAttrReservedMemCurrent,
+										   &pool_bytes), error,
+				   "asking for the size of the device's memory pool") ||
+		!succeeded(cudaMemGetInfo(&free_bytes, &total_bytes), error,
+				   "asking for the device's free memory"))
+		return false;
+	*bytes = pool_bytes;
+	if (free_bytes > spare_bytes)
+		*bytes += free_bytes - spare_bytes;
+	return true;
+}
+
+/* What does not go back is there for the next job. */
+void
+device_release(int device, uint64_t kept_bytes)
+{
+	cudaMemPool_t pool;
+	DeviceError ignored;
+
+	(void) (succeeded(cudaSetDevice(device), &ignored, "choosing a device") &&
+			succeeded(cudaDeviceGetDefaultMemPool(&pool, device), &ignored,
+					  "finding the device's memory pool") &&
+			succeeded(cudaMemPoolTrimTo(pool, kept_bytes), &ignored,
+					  "giving memory back"));
 }
 
 /*

@@ -551,6 +551,22 @@ open_workspace(DeviceSort *sort, const Queue &queue, uint64_t nrows,
 	return store_tables(sort, queue, *space);
 }
 
+/*
+ * Makes the workspace for a sort of all keys; if there is less memory than was
+ * thought, that of a sort in place.
+ */
+static bool
+open_whole_workspace(DeviceSort *sort, const Queue &queue, Workspace *space)
+{
+	if (open_workspace(sort, queue, sort->nrows, space))
+		return true;
+	if (!queue.error->is_full || sort->algorithm == DEVICE_SORT_BITONIC)
+		return false;
+	sort->algorithm = DEVICE_SORT_BITONIC;
+	sort->workspace.release(queue.stream);
+	return open_workspace(sort, queue, sort->nrows, space);
+}
+
 /* So many of the job's keys from the first one of a batch on. */
 static Keys
 keys_from(const DeviceSort *sort, const Workspace &space, uint64_t first_row,
@@ -616,7 +632,7 @@ sort_at_once(DeviceSort *sort, const Queue &queue)
 	SortOutcome outcome;
 
 	if (entries == nullptr ||
-		!open_workspace(sort, queue, sort->nrows, &space) ||
+		!open_whole_workspace(sort, queue, &space) ||
 		!sort_keys(queue, keys_from(sort, space, 0, sort->nrows),
 				   sort->shape.mark_ties, sort->algorithm, space, entries,
 				   &outcome))
@@ -889,7 +905,8 @@ device_sort_pull_keys(DeviceSort *sort, uint64_t first, uint32_t step,
 
 /*
  * The stream is waited for, since copies under way may still read from memory
- * that the caller is about to unpin.  Nothing here can do anything about a
+ * that the caller is about to unpin; and what is freed can go back to the driver
+ * only when it is known here to be free.  Nothing here can do anything about a
  * failure: if the context is gone, so is all that was in it.
  */
 void
@@ -900,13 +917,13 @@ device_sort_end(DeviceSort *sort)
 	if (sort == nullptr)
 		return;
 	(void) enter(sort, &ignored);
-	(void) succeeded(cudaStreamSynchronize(sort->stream), &ignored,
-					 "ending a job");
 	release_keys(sort);
 	sort->gathered.release(sort->stream);
 	sort->workspace.release(sort->stream);
 	release_batches(sort);
 	sort->order.release(sort->stream);
+	(void) succeeded(cudaStreamSynchronize(sort->stream), &ignored,
+					 "ending a job");
 	while (!sort->pushes.empty())
 	{
 		(void) cudaEventDestroy(sort->pushes.front());

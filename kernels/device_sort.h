@@ -13,7 +13,8 @@
  * run in different threads at once; each has a CUDA stream of its own.
  *
  * Functions that return bool return false on failure and then leave the
- * reason, a sentence without full stop, in "error".  After a failure the only
+ * reason, a sentence without full stop, in "error"; "is_full" says whether
+ * there was too little memory, which others may have.  After a failure the only
  * thing to do with a job is device_sort_end().  An error that has poisoned
  * the CUDA context (a fault in a kernel) makes every later call in the
  * process fail too: see device_is_lost().
@@ -33,16 +34,19 @@ extern "C"
 #endif
 
 #define DEVICE_NAME_SIZE	64
+#define DEVICE_UUID_SIZE	41
 #define DEVICE_ERROR_SIZE	256
 
 typedef struct DeviceError
 {
 	char		text[DEVICE_ERROR_SIZE];
+	bool		is_full;		/* all that is wrong is too little memory */
 } DeviceError;
 
 typedef struct DeviceInfo
 {
 	char		name[DEVICE_NAME_SIZE];
+	char		uuid[DEVICE_UUID_SIZE]; /* with its prefix */
 	uint64_t	memory_bytes;	/* all memory of the device */
 	int			capability_major;
 	int			capability_minor;
@@ -76,6 +80,16 @@ extern bool device_start(int device, DeviceError *error);
 
 /* True after an error that only a new process can cure. */
 extern bool device_is_lost(void);
+
+/*
+ * Device memory, in bytes, that all jobs of a device that was started could
+ * have together just now: what they have, what is kept for others to come, and
+ * what the driver has left.
+ */
+extern bool device_memory(int device, uint64_t *bytes, DeviceError *error);
+
+/* Gives memory back to the driver that no job has, but for so much of all. */
+extern void device_release(int device, uint64_t kept_bytes);
 
 /*
  * Pins memory that jobs of any device push from and pull into; it must stay

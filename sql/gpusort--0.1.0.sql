@@ -4,6 +4,7 @@
 CREATE FUNCTION gpusort_devices(
 	OUT device integer,
 	OUT name text,
+	OUT uuid text,
 	OUT memory bigint,
 	OUT capability text,
 	OUT driver text,

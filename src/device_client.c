@@ -264,6 +264,7 @@ end_texts(Message *message)
 			break;
 		case MSG_DEVICE:
 			message->u.device.name[last] = '\0';
+			message->u.device.uuid[last] = '\0';
 			message->u.device.reason[last] = '\0';
 			break;
 		default:
@@ -542,6 +543,8 @@ introduce(DeviceClient *client, uint64 expected_rows)
 	message.u.hello.mark_ties = client->shape.mark_ties;
 	message.u.hello.algorithm = gpusort_algorithm;
 	message.u.hello.long_lived = client->long_lived;
+	message.u.hello.role = GetSessionUserId();
+	message.u.hello.role_limit = gpusort_role_limit();
 	message.u.hello.expected_rows = expected_rows;
 
 	return send_message(client, &message) &&

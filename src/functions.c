@@ -23,6 +23,7 @@ enum
 {
 	DEVICE_NUMBER,
 	DEVICE_NAME,
+	DEVICE_UUID,
 	DEVICE_MEMORY,
 	DEVICE_CAPABILITY,
 	DEVICE_DRIVER,
@@ -47,6 +48,8 @@ put_device(ReturnSetInfo *result, const Message *message)
 
 	values[DEVICE_NUMBER] = Int32GetDatum(message->u.device.number);
 	values[DEVICE_NAME] = CStringGetTextDatum(message->u.device.name);
+	values[DEVICE_UUID] = CStringGetTextDatum(message->u.device.uuid);
+	nulls[DEVICE_UUID] = message->u.device.uuid[0] == '\0';
 	values[DEVICE_MEMORY] = Int64GetDatum(message->u.device.memory_bytes);
 	values[DEVICE_STATE] = CStringGetTextDatum(state == DEVICE_READY ? "ready" :
 											   state == DEVICE_UNUSED ? "unused" :

@@ -207,6 +207,7 @@ exec_daemon(const char *path, int life_line, int reports)
 	char		staging_memory[32];
 	char		staging_memory_limit[48];
 	char		device_memory[32];
+	char		release_delay[48];
 	sigset_t	no_signals;
 
 	snprintf(engine, sizeof(engine), "--engine=%s", gpusort_engine_name());
@@ -218,6 +219,8 @@ exec_daemon(const char *path, int life_line, int reports)
 			 "--staging-memory-limit=%d", gpusort_staging_memory_limit);
 	snprintf(device_memory, sizeof(device_memory), "--device-memory=%d",
 			 gpusort_device_memory);
+	snprintf(release_delay, sizeof(release_delay), "--memory-release-delay=%d",
+			 gpusort_memory_release_delay);
 
 	/* the launcher's end is its own, also if it is stopped */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -237,7 +240,7 @@ exec_daemon(const char *path, int life_line, int reports)
 	(void) syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
 
 	execl(path, path, engine, devices, staging_memory, staging_memory_limit,
-		  device_memory, (char *) NULL);
+		  device_memory, release_delay, (char *) NULL);
 	dprintf(STDOUT_FILENO, "log could not execute \"%s\": %s\n", path,
 			strerror(errno));
 	_exit(127);
@@ -553,6 +556,7 @@ reload_settings(void)
 	int			staging_memory = gpusort_staging_memory;
 	int			staging_memory_limit = gpusort_staging_memory_limit;
 	int			device_memory = gpusort_device_memory;
+	int			release_delay = gpusort_memory_release_delay;
 	bool		changed;
 
 	ProcessConfigFile(PGC_SIGHUP);
@@ -560,7 +564,8 @@ reload_settings(void)
 		strcmp(devices, gpusort_device_list) != 0 ||
 		staging_memory != gpusort_staging_memory ||
 		staging_memory_limit != gpusort_staging_memory_limit ||
-		device_memory != gpusort_device_memory;
+		device_memory != gpusort_device_memory ||
+		release_delay != gpusort_memory_release_delay;
 	pfree(devices);
 	return changed;
 }

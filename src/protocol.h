@@ -41,7 +41,10 @@
  *
  * Device memory is reserved as keys come.  If there is no more the job fails;
  * and so it does if its client says nothing for a second while others wait for
- * what the job has.  The first message has to come within a few seconds.
+ * what the job has.  All jobs of a role have no more of it together, on all
+ * devices, than the job that asks for more says in MSG_HELLO; one that begins is
+ * refused beyond that, not queued.  The first message has to come within a few
+ * seconds.
  *
  * Instead of any answer MSG_FAILED may come, and the connection is closed.
  * Closing the connection, on either side and at any time, ends the job and
@@ -66,7 +69,7 @@
 #include "key_format.h"
 
 /* Changes whenever anything in this file or key_format.h does. */
-#define PROTOCOL_VERSION	8
+#define PROTOCOL_VERSION	9
 
 /* Said by whichever side notices. */
 #define VERSIONS_DIFFER \
@@ -141,6 +144,8 @@ typedef struct Message
 			uint32_t	mark_ties;
 			uint32_t	algorithm;	/* a DeviceAlgorithm */
 			uint32_t	long_lived;
+			uint32_t	role;	/* of the session */
+			uint64_t	role_limit; /* bytes; UINT64_MAX is none */
 			uint64_t	expected_rows;
 		}			hello;
 		struct
@@ -186,6 +191,7 @@ typedef struct Message
 			int32_t		capability_minor;
 			int32_t		driver_version;
 			char		name[MESSAGE_TEXT_SIZE];
+			char		uuid[MESSAGE_TEXT_SIZE];	/* empty if it has none */
 			char		reason[MESSAGE_TEXT_SIZE];	/* if unusable or failed */
 		}			device;
 	}			u;

@@ -10,11 +10,10 @@
 #include <limits.h>
 
 #include "miscadmin.h"
-#include "nodes/pg_list.h"
 #include "utils/guc.h"
-#include "utils/varlena.h"
 
 #include "../kernels/device_sort.h"
+#include "device_list.h"
 #include "protocol.h"
 #include "settings.h"
 
@@ -32,6 +31,8 @@ char	   *gpusort_device_list;
 int			gpusort_staging_memory = 16;
 int			gpusort_staging_memory_limit = 1024;
 int			gpusort_device_memory = 90;
+int			gpusort_device_memory_limit = -1;
+int			gpusort_memory_release_delay = 5;
 int			gpusort_daemon_timeout = 2500;
 double		gpusort_put_row_cost = 0.006;
 double		gpusort_put_kilobyte_cost = 0.12;
@@ -72,9 +73,6 @@ static const struct config_enum_entry algorithm_options[] = {
  */
 #define LARGEST_COST	1e6
 
-/* Digits of a device's number, more than any machine needs. */
-#define LONGEST_DEVICE_NUMBER	4
-
 /* The value of gpusort.work_mem in bytes, where -1 takes another setting's. */
 static Size
 memory_limit(int other_setting)
@@ -97,6 +95,13 @@ gpusort_index_memory_limit(void)
 	return memory_limit(maintenance_work_mem);
 }
 
+uint64
+gpusort_role_limit(void)
+{
+	return gpusort_device_memory_limit < 0 ? PG_UINT64_MAX :
+		(uint64) gpusort_device_memory_limit << 20;
+}
+
 const char *
 gpusort_engine_name(void)
 {
@@ -113,34 +118,14 @@ check_work_mem(int *value, void **extra, GucSource source)
 	return false;
 }
 
-/* gpusort.devices is "all" or a list of numbers. */
+/* gpusort.devices is "all" or a list of numbers or of UUIDs. */
 static bool
 check_devices(char **value, void **extra, GucSource source)
 {
-	char	   *list = pstrdup(*value);
-	List	   *numbers = NIL;
-	bool		good = strcmp(list, "all") == 0;
-
-	if (!good && SplitIdentifierString(list, ',', &numbers))
-	{
-		ListCell   *cell;
-
-		good = numbers != NIL;
-		foreach(cell, numbers)
-		{
-			const char *number = lfirst(cell);
-			size_t		digits = strspn(number, "0123456789");
-
-			if (digits == 0 || digits > LONGEST_DEVICE_NUMBER ||
-				number[digits] != '\0')
-				good = false;
-		}
-	}
-	if (!good)
-		GUC_check_errdetail("It must be \"all\" or a list of device numbers, as \"0,1\".");
-	list_free(numbers);
-	pfree(list);
-	return good;
+	if (device_list_is_valid(*value))
+		return true;
+	GUC_check_errdetail("It must be \"all\", or a list either of device numbers, as \"0,1\", or of UUIDs, which begin with \"GPU-\" or \"MIG-\".");
+	return false;
 }
 
 /* One of the planner's costs. */
@@ -213,7 +198,7 @@ settings_define(void)
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.devices",
 							   "Devices that gpusortd uses.",
-							   "\"all\" takes each that can be used; otherwise a list of their numbers.",
+							   "\"all\" takes each that can be used; otherwise a list of their numbers or UUIDs.",
 							   &gpusort_device_list, "all",
 							   PGC_SIGHUP, GUC_LIST_INPUT, check_devices, NULL, NULL);
 	DefineCustomIntVariable("gpusort.staging_memory",
@@ -228,9 +213,19 @@ settings_define(void)
 							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.device_memory",
 							"Percentage of the memory of a device that may be used.",
-							NULL,
+							"It is less where other processes use the device.",
 							&gpusort_device_memory, 90, 1, 100,
 							PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.device_memory_limit",
+							"Device memory that all sorts of the role may use at the same time.",
+							"Further ones are done by their backends. -1 is no limit.",
+							&gpusort_device_memory_limit, -1, -1, MAX_KILOBYTES / 1024,
+							PGC_SUSET, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.memory_release_delay",
+							"Time after which gpusortd gives back device memory and staging memory that no sort has needed.",
+							"-1 keeps it for ever.",
+							&gpusort_memory_release_delay, 5, -1, 86400,
+							PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.daemon_timeout",
 							"Time after which a gpusortd that does not answer is killed and started anew.",
 							"A query waits no more than a second longer for it. 0 waits for any time.",

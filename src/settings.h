@@ -37,10 +37,12 @@ extern int	gpusort_work_mem;	/* kB, or -1 */
 extern int	gpusort_algorithm;	/* a DeviceAlgorithm */
 extern bool gpusort_verify;
 extern int	gpusort_daemon_engine;	/* a DaemonEngine */
-extern char *gpusort_device_list;	/* gpusort.devices: all, or numbers */
+extern char *gpusort_device_list;	/* gpusort.devices, see device_list.h */
 extern int	gpusort_staging_memory; /* MB */
 extern int	gpusort_staging_memory_limit;	/* MB */
 extern int	gpusort_device_memory;	/* percent */
+extern int	gpusort_device_memory_limit;	/* MB, or -1 */
+extern int	gpusort_memory_release_delay;	/* seconds, or -1 */
 extern int	gpusort_daemon_timeout; /* ms; 0: none */
 
 /* What a sort costs, see sort_cost.c. */
@@ -61,6 +63,9 @@ extern Size gpusort_memory_limit(void);
 
 /* Bytes that an index build may use. */
 extern Size gpusort_index_memory_limit(void);
+
+/* Bytes of device memory that all jobs of the role may have. */
+extern uint64 gpusort_role_limit(void);
 
 /* The value of gpusort.daemon_engine. */
 extern const char *gpusort_engine_name(void);

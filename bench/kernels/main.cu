@@ -127,7 +127,7 @@ main(int argc, char **argv)
 	Options		options;
 	std::string reason;
 	std::string description;
-	DeviceError error = {""};
+	DeviceError error = {};
 	Queue		queue = {};
 	FILE	   *csv = nullptr;
 	double		copy_rate;

@@ -13,6 +13,7 @@ DAEMON_OBJS = \
 	src/daemon/merge.o \
 	src/daemon/report.o \
 	src/daemon/ring.o \
+	src/daemon/roles.o \
 	src/daemon/shortage.o \
 	src/daemon/watch.o
 
@@ -23,7 +24,7 @@ DAEMON_OBJS += src/daemon/engine_cuda.o
 DAEMON_CFLAGS += -DHAVE_CUDA
 endif
 
-DAEMON_HEADERS = $(wildcard src/daemon/*.h) src/host_sort.h src/key_format.h \
+DAEMON_HEADERS = $(wildcard src/daemon/*.h) src/device_list.h src/host_sort.h src/key_format.h \
 	src/protocol.h kernels/device_sort.h
 
 $(DAEMON): $(DAEMON_OBJS) $(KERNEL_OBJS)

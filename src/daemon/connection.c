@@ -84,6 +84,7 @@ typedef struct Connection
 	Ring	   *ring;
 	KeyShape	shape;
 	DeviceAlgorithm algorithm;
+	Owner		owner;
 	bool		long_lived;
 	uint32_t	longest_key;	/* in words */
 	bool		has_all_keys;	/* MSG_RUN has come */
@@ -183,7 +184,8 @@ refuse(Connection *connection, MessageKind kind, FailureCause cause,
 /*
  * The same for an error of the engine, for which the device of this part is to
  * blame unless the client is gone: then the job may have been given up.  Where
- * a job of several parts could go will be found out when it begins anew.
+ * a job of several parts could go will be found out when it begins anew.  That
+ * others have taken the memory of a device is no fault of it.
  */
 static bool
 fail(Connection *connection, int part, MessageKind kind,
@@ -194,7 +196,12 @@ fail(Connection *connection, int part, MessageKind kind,
 
 	if (client_is_gone(connection))
 		return false;
-	if (!engine->is_lost())
+	if (error->is_full)
+	{
+		cause = FAILURE_FULL;
+		devices_note_full(reservation);
+	}
+	else if (!engine->is_lost())
 	{
 		if (devices_other_has(reservation, connection->nparts == 1 ?
 							  reservation->bytes : 0))
@@ -205,14 +212,29 @@ fail(Connection *connection, int part, MessageKind kind,
 				  error->text);
 }
 
+/* Why a job fails by an error for which no device is to blame. */
+static FailureCause
+cause_of(const DeviceError *error)
+{
+	return error->is_full ? FAILURE_FULL : FAILURE_FAULT;
+}
+
 /* The same for a merge, which may have failed without a device. */
 static bool
 fail_merge(Connection *connection, const MergeFailure *failure)
 {
 	if (failure->part >= 0)
 		return fail(connection, failure->part, MSG_FAILED, &failure->error);
-	return refuse(connection, MSG_FAILED, FAILURE_FAULT, "%.*s",
+	return refuse(connection, MSG_FAILED, cause_of(&failure->error), "%.*s",
 				  MESSAGE_TEXT_SIZE - 1, failure->error.text);
+}
+
+/* The same for a job whose role has what it may have. */
+static bool
+refuse_for_role(Connection *connection, MessageKind kind)
+{
+	return refuse(connection, kind, FAILURE_FULL,
+				  "the sort would exceed the device memory that its role may use (gpusort.device_memory_limit)");
 }
 
 /* The same for a client that does not keep to the protocol. */
@@ -304,7 +326,7 @@ finish_push(Connection *connection)
 {
 	Push	   *push = &connection->pushes[connection->first_push];
 	Message		message = {.kind = MSG_KEYS_TAKEN};
-	DeviceError error;
+	DeviceError error = {.is_full = false};
 
 	if (!engine->wait_pushed(connection->parts[push->part].job, push->ticket,
 							 &error))
@@ -364,30 +386,35 @@ may_have(const Connection *connection, uint64_t bytes)
 		devices_could_have((Demand) {.bytes = bytes * LONG_LIVED_PART});
 }
 
-/* Makes sure that so much memory is reserved. */
+/* Makes sure that so much memory is reserved, which is more than there is. */
 static bool
 reserve(Reservation *reservation, uint64_t needed)
 {
-	uint64_t	more;
-
-	if (needed <= reservation->bytes)
-		return true;
-	more = needed - reservation->bytes;
+	uint64_t	more = needed - reservation->bytes;
 
 	/* some more than needed, so as not to ask with every chunk */
 	return devices_grow(reservation, more + needed / 8) ||
 		devices_grow(reservation, more);
 }
 
-/* Makes sure that a part has enough memory for its keys and so many more. */
+/* What a part needs for its keys and so many more. */
+static uint64_t
+memory_for_keys(const Connection *connection, const Part *part, uint64_t nrows,
+				uint64_t nwords)
+{
+	return memory_needed(connection, part->nrows + nrows,
+						 part->nwords + nwords);
+}
+
+/* Makes sure that a part has enough memory for them. */
 static bool
 reserve_for_keys(Connection *connection, Part *part, uint64_t nrows,
 				 uint64_t nwords)
 {
-	uint64_t	needed = memory_needed(connection, part->nrows + nrows,
-									   part->nwords + nwords);
+	uint64_t	needed = memory_for_keys(connection, part, nrows, nwords);
 
-	return may_have(connection, needed) && reserve(&part->reservation, needed);
+	return needed <= part->reservation.bytes ||
+		(may_have(connection, needed) && reserve(&part->reservation, needed));
 }
 
 /*
@@ -399,7 +426,7 @@ begin_part(Connection *connection, MessageKind if_failed)
 {
 	Part	   *part = &connection->parts[connection->part];
 	DeviceAlgorithm algorithm = connection->algorithm;
-	DeviceError error;
+	DeviceError error = {.is_full = false};
 
 	part->first_row = connection->nrows;
 	part->first_word = connection->nwords;
@@ -425,12 +452,31 @@ add_part(Connection *connection, uint64_t nrows, uint64_t nwords)
 	for (int i = 0; i < count; i++)
 		reservations[i] = connection->parts[i].reservation;
 	if (count == MAX_PARTS || connection->long_lived ||
-		!devices_add(reservations, count,
+		!devices_add(connection->owner, reservations, count,
 					 memory_needed(connection, nrows, nwords),
 					 &connection->parts[count].reservation))
 		return false;
 	connection->nparts++;
 	return true;
+}
+
+/*
+ * When there is no memory for more keys: may there be some after idle jobs have
+ * given way?  They are of no use to a job whose role may not have more.  If not
+ * the client has been told.
+ */
+static bool
+may_find_room(Connection *connection, const Part *part, uint64_t nrows,
+			  uint64_t nwords)
+{
+	uint64_t	more = memory_for_keys(connection, part, nrows, nwords) -
+		part->reservation.bytes;
+
+	if (!devices_may_have(connection->owner, more))
+		return refuse_for_role(connection, MSG_FAILED);
+	return devices_have_idle_give_way() ||
+		refuse(connection, MSG_FAILED, FAILURE_FULL,
+			   "device memory is full, it is in use by other sorts");
 }
 
 /*
@@ -451,10 +497,9 @@ find_room(Connection *connection, uint64_t nrows, uint64_t nwords)
 		if ((part->nrows > 0 && !reserve_for_keys(connection, part, 0, 0)) ||
 			!add_part(connection, nrows, nwords))
 		{
-			if (devices_have_idle_give_way())
-				continue;
-			return refuse(connection, MSG_FAILED, FAILURE_FULL,
-						  "device memory is full, it is in use by other sorts");
+			if (!may_find_room(connection, part, nrows, nwords))
+				return false;
+			continue;
 		}
 		connection->part++;
 		if (!begin_part(connection, MSG_FAILED))
@@ -515,7 +560,7 @@ push_keys(Connection *connection, uint32_t chunk, const uint64_t *words,
 	Push	   *push = &connection->pushes[(connection->first_push +
 											connection->npushes) %
 										   connection->ring->nchunks];
-	DeviceError error;
+	DeviceError error = {.is_full = false};
 
 	/* the engine counts from the first key of the part */
 	if (ends != NULL && part->first_word > 0)
@@ -544,12 +589,12 @@ push_keys(Connection *connection, uint32_t chunk, const uint64_t *words,
 static uint64_t *
 room_for_ends(Connection *connection)
 {
-	DeviceError error;
+	DeviceError error = {.is_full = false};
 	uint64_t   *all = ring_ends(connection->ring, &error);
 
 	if (all == NULL)
 	{
-		(void) refuse(connection, MSG_FAILED, FAILURE_FAULT, "%.*s",
+		(void) refuse(connection, MSG_FAILED, cause_of(&error), "%.*s",
 					  MESSAGE_TEXT_SIZE - 1, error.text);
 		return NULL;
 	}
@@ -670,7 +715,7 @@ static Merge *
 begin_merge(Connection *connection)
 {
 	MergePart	parts[MAX_PARTS];
-	MergeFailure failure;
+	MergeFailure failure = {.part = 0};
 	Merge	   *merge;
 
 	for (int i = 0; i < connection->nparts; i++)
@@ -955,6 +1000,14 @@ send_welcome(Connection *connection, bool with_ring)
 	return sent;
 }
 
+/* Could it be met if there was no other job, neither of its role? */
+static bool
+is_possible_for(const Connection *connection, Demand demand)
+{
+	return demand.bytes <= connection->owner.limit &&
+		devices_could_have(demand);
+}
+
 /*
  * May the job begin, if it is as large as expected?  It sorts in place if there
  * is no device for anything else.  A part takes some memory by itself, and at
@@ -973,12 +1026,14 @@ is_possible(Connection *connection, uint64_t nrows, uint64_t key_words)
 		return may_have(connection, demand.bytes) ||
 			refuse(connection, MSG_REFUSED, FAILURE_FULL,
 				   "there is too little device memory for a job that lasts");
-	if (devices_could_have(demand))
+	if (is_possible_for(connection, demand))
 		return true;
 	connection->in_place = true;
 	demand.bytes = memory_needed(connection, nrows, nrows * key_words);
 	demand.for_part = memory_needed(connection, chunk_words / key_words,
 									chunk_words);
+	if (demand.bytes > connection->owner.limit)
+		return refuse_for_role(connection, MSG_REFUSED);
 	return devices_could_have(demand) ||
 		refuse(connection, MSG_REFUSED, FAILURE_FULL,
 			   "the sort is expected to need %llu MB of device memory, more than there is",
@@ -1001,7 +1056,9 @@ get_memory(Connection *connection, uint64_t nrows, uint64_t key_words)
 	if (nrows > chunk_rows)
 		nrows = chunk_rows;
 	bytes = memory_needed(connection, nrows, nrows * key_words);
-	if (!devices_reserve(bytes, reservation))
+	if (!devices_may_have(connection->owner, bytes))
+		return refuse_for_role(connection, MSG_REFUSED);
+	if (!devices_reserve(connection->owner, bytes, reservation))
 	{
 		if (connection->long_lived)
 			return refuse(connection, MSG_REFUSED, FAILURE_FULL,
@@ -1009,8 +1066,8 @@ get_memory(Connection *connection, uint64_t nrows, uint64_t key_words)
 		if (!send_message(connection, &queued))
 			return false;
 		watch_wait(&connection->watch);
-		has_come = devices_wait(bytes, client_is_gone, connection,
-								reservation);
+		has_come = devices_wait(connection->owner, bytes, client_is_gone,
+								connection, reservation);
 		watch_go_on(&connection->watch, 0);
 		if (!has_come)
 			return refuse(connection, MSG_REFUSED, FAILURE_FULL,
@@ -1026,12 +1083,13 @@ get_memory(Connection *connection, uint64_t nrows, uint64_t key_words)
 static bool
 get_ring(Connection *connection)
 {
-	DeviceError error;
+	DeviceError error = {.is_full = false};
 	FailureCause cause;
 
 	connection->ring = ring_take(&cause, &error);
 	if (connection->ring == NULL)
-		return refuse(connection, MSG_REFUSED, cause, "%.*s",
+		return refuse(connection, MSG_REFUSED,
+					  error.is_full ? FAILURE_FULL : cause, "%.*s",
 					  MESSAGE_TEXT_SIZE - 1, error.text);
 	connection->pushes = calloc(connection->ring->nchunks, sizeof(Push));
 	return connection->pushes != NULL ||
@@ -1122,6 +1180,10 @@ serve_job(Connection *connection, const Message *hello)
 	connection->shape.mark_ties = hello->u.hello.mark_ties != 0;
 	connection->longest_key = connection->shape.fixed_words;
 	connection->algorithm = hello->u.hello.algorithm;
+	connection->owner = (Owner) {
+		.role = hello->u.hello.role,
+		.limit = hello->u.hello.role_limit
+	};
 	connection->long_lived = hello->u.hello.long_lived != 0;
 	if (!begin_job(connection, hello->u.hello.expected_rows))
 		return false;

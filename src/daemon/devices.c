@@ -20,6 +20,15 @@
  * see shortage.c.  Once a job has sorted it gives back all but what its order
  * takes, and its keys if it has several parts.
  *
+ * Other processes use the devices too.  So what jobs may have of one is asked
+ * from its driver, which takes a part of a millisecond, and is taken for true
+ * for some time, in which it may get wrong; a job that then does not get what
+ * it has reserved is done by its backend.  What no job has needed of late goes
+ * back to the driver.
+ *
+ * What the jobs of a role have, on all devices, has a limit as well.  A job that
+ * would exceed it is not queued, since others would wait behind it for nothing.
+ *
  * A device whose job has failed gets no others for a while, if there is
  * another one that could do them; then it is tried again.  The last one is
  * never left out: its jobs would have nowhere else to go, and backends do
@@ -34,9 +43,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
+#include "../device_list.h"
 #include "clock.h"
+#include "peak.h"
 #include "report.h"
 #include "shortage.h"
 
@@ -49,13 +61,24 @@
 /* How often a waiting job looks whether it is still wanted. */
 #define CANCEL_CHECK_NANOSECONDS	50000000
 
+/* How long what a driver has said of its memory is taken for true. */
+#define TRUE_MICROSECONDS	50000
+
+/* Device memory that is kept for the next job, which need not be large. */
+#define KEPT_BYTES			(UINT64_C(64) << 20)
+
 typedef struct Device
 {
 	DeviceInfo	info;
 	DeviceState state;			/* DEVICE_FAILED is found by out_until */
 	DeviceError reason;			/* why it is not ready, or was not last time */
-	uint64_t	total;			/* bytes that all its jobs may use */
+	uint64_t	share;			/* bytes that its jobs may use if they can */
+	uint64_t	total;			/* bytes that they can, as far as is known */
+	uint64_t	asked_at;		/* in microseconds; 0 if it is to be asked */
+	bool		is_asked;		/* by a thread, just now */
 	uint64_t	reserved;
+	Peak		peak;			/* of that */
+	bool		may_keep;		/* memory beyond KEPT_BYTES */
 	uint32_t	jobs;
 	uint32_t	sorting;		/* of those, the ones that sort */
 	uint64_t	sorting_since;	/* if there are any */
@@ -70,31 +93,61 @@ typedef struct Waiter
 	struct Waiter *next;
 } Waiter;
 
+static const Engine *engine;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static Device devices[MAX_DEVICES];
 static int	ndevices;
 static Waiter *first_waiter;
 
-/* Takes the first number off a list of such, as "0,2". */
-static int
-next_listed(const char **list)
+/* Is this entry of a list the device? */
+static bool
+is_entry(const ListedDevice *entry, int number)
 {
-	char	   *end;
-	long		number = strtol(*list, &end, 10);
-
-	*list = *end == ',' ? end + 1 : end;
-	return number < MAX_DEVICES ? (int) number : MAX_DEVICES;
+	if (entry->number >= 0)
+		return entry->number == number;
+	return strncasecmp(entry->name, devices[number].info.uuid,
+					   DEVICE_UUID_LENGTH) == 0;
 }
 
 static bool
 is_wanted(const char *wanted, int number)
 {
+	ListedDevice entry;
+
 	if (strcmp(wanted, "all") == 0)
 		return true;
-	while (*wanted != '\0')
+	while (wanted != NULL && device_list_next(&wanted, &entry))
 	{
-		if (next_listed(&wanted) == number)
+		if (is_entry(&entry, number))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where slices are named CUDA has the devices of the list only, in its order,
+ * and says of a slice whose it is.
+ */
+static void
+name_slice(const char *wanted, int number)
+{
+	ListedDevice entry;
+
+	for (int i = 0; wanted != NULL && device_list_next(&wanted, &entry); i++)
+	{
+		if (i == number)
+			snprintf(devices[number].info.uuid, DEVICE_UUID_SIZE, "%.*s",
+					 entry.length, entry.name);
+	}
+}
+
+static bool
+exists(const ListedDevice *entry)
+{
+	for (int number = 0; number < ndevices; number++)
+	{
+		if (is_entry(entry, number))
 			return true;
 	}
 	return false;
@@ -104,13 +157,13 @@ is_wanted(const char *wanted, int number)
 static void
 report_missing(const char *wanted)
 {
-	while (*wanted != '\0' && strcmp(wanted, "all") != 0)
-	{
-		const char *number = wanted;
+	ListedDevice entry;
 
-		if (next_listed(&wanted) >= ndevices)
-			report("log there is no device %.*s",
-				   (int) strspn(number, "0123456789"), number);
+	while (wanted != NULL && strcmp(wanted, "all") != 0 &&
+		   device_list_next(&wanted, &entry))
+	{
+		if (!exists(&entry))
+			report("log there is no device %.*s", entry.length, entry.name);
 	}
 	for (int number = 0; number < ndevices; number++)
 	{
@@ -122,27 +175,31 @@ report_missing(const char *wanted)
 
 /* Finds out about a device, and makes it ready if it is wanted. */
 static void
-start_device(const Engine *engine, int number, const char *wanted,
-			 int memory_percent)
+start_device(int number, const char *wanted, int memory_percent)
 {
 	Device	   *device = &devices[number];
+	bool		is_described = engine->describe(number, &device->info,
+												&device->reason);
 
+	if (device_list_has_slice(wanted))
+		name_slice(wanted, number);
 	device->state = is_wanted(wanted, number) ? DEVICE_UNUSABLE : DEVICE_UNUSED;
-	if (engine->describe(number, &device->info, &device->reason) &&
-		device->state != DEVICE_UNUSED &&
+	if (is_described && device->state != DEVICE_UNUSED &&
 		engine->start(number, &device->reason))
 	{
 		device->state = DEVICE_READY;
-		device->total = device->info.memory_bytes / 100 * memory_percent;
+		device->share = device->info.memory_bytes / 100 * memory_percent;
+		device->total = device->share;
 	}
 }
 
 bool
-devices_start(const Engine *engine, const char *wanted, int memory_percent,
-			  DeviceError *error)
+devices_start(const Engine *used_engine, const char *wanted,
+			  int memory_percent, DeviceError *error)
 {
 	bool		is_any_ready = false;
 
+	engine = used_engine;
 	ndevices = engine->count(error);
 	if (ndevices == 0)
 		return false;
@@ -152,7 +209,7 @@ devices_start(const Engine *engine, const char *wanted, int memory_percent,
 			 wanted);
 	for (int number = 0; number < ndevices; number++)
 	{
-		start_device(engine, number, wanted, memory_percent);
+		start_device(number, wanted, memory_percent);
 		if (devices[number].state == DEVICE_READY)
 			is_any_ready = true;
 		else if (devices[number].state == DEVICE_UNUSABLE)
@@ -226,6 +283,8 @@ devices_describe(int number, Message *message)
 	message->u.device.driver_version = device->info.driver_version;
 	snprintf(message->u.device.name, sizeof(message->u.device.name), "%s",
 			 device->info.name);
+	snprintf(message->u.device.uuid, sizeof(message->u.device.uuid), "%s",
+			 device->info.uuid);
 	snprintf(message->u.device.reason, sizeof(message->u.device.reason), "%s",
 			 device->reason.text);
 	pthread_mutex_unlock(&mutex);
@@ -269,13 +328,67 @@ wait_for_change(void)
 	pthread_cond_timedwait(&changed, &mutex, &deadline);
 }
 
+/* Is it time to ask a driver what jobs may have? */
+static bool
+is_to_be_asked(const Device *device)
+{
+	return engine->memory != NULL && device->state == DEVICE_READY &&
+		!device->is_asked &&
+		(device->asked_at == 0 ||
+		 microseconds_now() - device->asked_at >= TRUE_MICROSECONDS);
+}
+
 /*
- * What a device has left for jobs.  This and what follows, with the mutex held.
+ * Asks it if so.  That does not take long, but takes as long as it takes; so the
+ * mutex, which is held before and after, is not held meanwhile.
  */
+static void
+look_at_memory(int number)
+{
+	Device	   *device = &devices[number];
+	DeviceError ignored;
+	uint64_t	bytes;
+	bool		is_known;
+
+	if (!is_to_be_asked(device))
+		return;
+	device->is_asked = true;
+	pthread_mutex_unlock(&mutex);
+	is_known = engine->memory(number, &bytes, &ignored);
+	pthread_mutex_lock(&mutex);
+	device->is_asked = false;
+	device->asked_at = microseconds_now();
+	if (!is_known)
+		return;
+	if (bytes > device->total)
+		pthread_cond_broadcast(&changed);
+	device->total = bytes < device->share ? bytes : device->share;
+}
+
+/* The same for all. */
+static void
+look_at_all_memory(void)
+{
+	for (int number = 0; number < ndevices; number++)
+		look_at_memory(number);
+}
+
+/*
+ * What a device has left.  Others may have taken what jobs have reserved.  This
+ * and what follows, with the mutex held.
+ */
+static uint64_t
+left_of(const Device *device)
+{
+	return device->total > device->reserved ?
+		device->total - device->reserved : 0;
+}
+
+/* The same for jobs, of which it may get none. */
 static uint64_t
 available(const Device *device)
 {
-	return is_in(device) ? device->total - device->reserved : 0;
+	return is_in(device) ? left_of(device) : 0;
 }
 
 /* The same for jobs that have begun, of which this device has some or none. */
@@ -283,7 +396,7 @@ static uint64_t
 available_to_grow(const Device *device, uint32_t jobs)
 {
 	uint64_t	kept = 0;
-	uint64_t	left = device->total - device->reserved;
+	uint64_t	left = left_of(device);
 
 	if (device->jobs > jobs || first_waiter != NULL)
 		kept = device->total / PART_TO_BEGIN;
@@ -348,6 +461,7 @@ devices_could_have(Demand demand)
 	bool		possible;
 
 	pthread_mutex_lock(&mutex);
+	look_at_all_memory();
 	possible = is_possible(demand);
 	pthread_mutex_unlock(&mutex);
 	return possible;
@@ -378,44 +492,70 @@ one_with_least_load(uint64_t bytes)
 	return best != NULL ? (int) (best - devices) : -1;
 }
 
-/* Notes what a job, or a part of it, has. */
-static void
-note_reserved(const Reservation *reservation)
+/* May the role have so much more? */
+static bool
+may_have(Owner owner, uint64_t bytes)
 {
-	devices[reservation->device].reserved += reservation->bytes;
-	devices[reservation->device].jobs++;
+	uint64_t	has = roles_bytes(owner.role);
+
+	return has <= owner.limit && bytes <= owner.limit - has;
 }
 
-/* Reserves memory if there is enough. */
-static bool
-reserve(uint64_t bytes, Reservation *reservation)
+bool
+devices_may_have(Owner owner, uint64_t bytes)
 {
-	*reservation = (Reservation) {one_with_least_load(bytes), bytes};
-	if (reservation->device < 0)
-	{
-		*reservation = NO_RESERVATION;
+	bool		may;
+
+	pthread_mutex_lock(&mutex);
+	may = may_have(owner, bytes);
+	pthread_mutex_unlock(&mutex);
+	return may;
+}
+
+/* Notes that a job has so much more. */
+static void
+add_reserved(const Reservation *reservation, uint64_t bytes)
+{
+	Device	   *device = &devices[reservation->device];
+
+	reservation->role->bytes += bytes;
+	device->reserved += bytes;
+	peak_note(&device->peak, device->reserved);
+	device->may_keep = true;
+}
+
+/* Gives a job, or a part of it, memory of a device, -1 for none. */
+static bool
+grant(int number, Owner owner, uint64_t bytes, Reservation *reservation)
+{
+	Role	   *role;
+
+	*reservation = NO_RESERVATION;
+	if (number < 0 || !may_have(owner, bytes) ||
+		(role = roles_use(owner.role)) == NULL)
 		return false;
-	}
-	note_reserved(reservation);
+	*reservation = (Reservation) {number, bytes, owner, role};
+	add_reserved(reservation, bytes);
+	devices[number].jobs++;
 	return true;
 }
 
 bool
-devices_reserve(uint64_t bytes, Reservation *reservation)
+devices_reserve(Owner owner, uint64_t bytes, Reservation *reservation)
 {
 	bool		granted = false;
 
 	*reservation = NO_RESERVATION;
 	pthread_mutex_lock(&mutex);
 	if (first_waiter == NULL)
-		granted = reserve(bytes, reservation);
+		granted = grant(one_with_least_load(bytes), owner, bytes, reservation);
 	pthread_mutex_unlock(&mutex);
 	return granted;
 }
 
 bool
-devices_wait(uint64_t bytes, bool (*cancelled) (void *), void *argument,
-			 Reservation *reservation)
+devices_wait(Owner owner, uint64_t bytes, bool (*cancelled) (void *),
+			 void *argument, Reservation *reservation)
 {
 	Waiter		self;
 	bool		granted;
@@ -426,8 +566,11 @@ devices_wait(uint64_t bytes, bool (*cancelled) (void *), void *argument,
 	enqueue(&self);
 	for (;;)
 	{
-		granted = first_waiter == &self && reserve(bytes, reservation);
-		if (granted || !is_possible((Demand) {bytes, 0}) || cancelled(argument))
+		look_at_all_memory();
+		granted = first_waiter == &self &&
+			grant(one_with_least_load(bytes), owner, bytes, reservation);
+		if (granted || !is_possible((Demand) {bytes, 0}) ||
+			!may_have(owner, bytes) || cancelled(argument))
 			break;
 		wait_for_change();
 	}
@@ -438,13 +581,15 @@ devices_wait(uint64_t bytes, bool (*cancelled) (void *), void *argument,
 }
 
 bool
-devices_add(const Reservation *reservations, int count, uint64_t bytes,
-			Reservation *added)
+devices_add(Owner owner, const Reservation *reservations, int count,
+			uint64_t bytes, Reservation *added)
 {
 	uint64_t	most = 0;
+	int			best = -1;
+	bool		granted;
 
-	*added = NO_RESERVATION;
 	pthread_mutex_lock(&mutex);
+	look_at_all_memory();
 	for (int number = 0; number < ndevices; number++)
 	{
 		const Device *device = &devices[number];
@@ -453,14 +598,13 @@ devices_add(const Reservation *reservations, int count, uint64_t bytes,
 		if (left > most && bytes <= left &&
 			!has_device(reservations, count, number))
 		{
-			*added = (Reservation) {number, bytes};
+			best = number;
 			most = left;
 		}
 	}
-	if (added->device >= 0)
-		note_reserved(added);
+	granted = grant(best, owner, bytes, added);
 	pthread_mutex_unlock(&mutex);
-	return added->device >= 0;
+	return granted;
 }
 
 bool
@@ -470,10 +614,12 @@ devices_grow(Reservation *reservation, uint64_t bytes)
 	bool		granted;
 
 	pthread_mutex_lock(&mutex);
-	granted = bytes <= available_to_grow(device, 1);
+	look_at_memory(reservation->device);
+	granted = bytes <= available_to_grow(device, 1) &&
+		may_have(reservation->owner, bytes);
 	if (granted)
 	{
-		device->reserved += bytes;
+		add_reserved(reservation, bytes);
 		reservation->bytes += bytes;
 	}
 	pthread_mutex_unlock(&mutex);
@@ -498,6 +644,7 @@ static void
 shrink(Reservation *reservation, uint64_t kept)
 {
 	devices[reservation->device].reserved -= reservation->bytes - kept;
+	reservation->role->bytes -= reservation->bytes - kept;
 	reservation->bytes = kept;
 	pthread_cond_broadcast(&changed);
 }
@@ -517,6 +664,7 @@ devices_release(Reservation *reservation)
 		return;
 	pthread_mutex_lock(&mutex);
 	shrink(reservation, 0);
+	roles_leave(reservation->role);
 	devices[reservation->device].jobs--;
 	pthread_mutex_unlock(&mutex);
 	*reservation = NO_RESERVATION;
@@ -553,7 +701,7 @@ other_has(int number, uint64_t bytes)
 	for (int other = 0; other < ndevices; other++)
 	{
 		if (other != number && is_in(&devices[other]) &&
-			bytes <= devices[other].total - devices[other].reserved)
+			bytes <= left_of(&devices[other]))
 			return true;
 	}
 	return false;
@@ -568,6 +716,53 @@ devices_other_has(const Reservation *reservation, uint64_t bytes)
 	has = other_has(reservation->device, bytes);
 	pthread_mutex_unlock(&mutex);
 	return has;
+}
+
+void
+devices_note_full(const Reservation *reservation)
+{
+	pthread_mutex_lock(&mutex);
+	devices[reservation->device].asked_at = 0;
+	pthread_mutex_unlock(&mutex);
+}
+
+/* The same as devices_release_idle() for one device. */
+static uint64_t
+release_idle(int number, uint64_t delay)
+{
+	Device	   *device = &devices[number];
+	uint64_t	now = microseconds_now();
+	uint64_t	left = UINT64_MAX;
+	uint64_t	needed;
+	bool		ends = false;
+
+	pthread_mutex_lock(&mutex);
+	if (device->may_keep)
+	{
+		ends = peak_ends(&device->peak, device->reserved, now, delay, &needed);
+		device->may_keep = !ends || needed > 0;
+		if (device->may_keep)
+			left = device->peak.since + delay - now;
+	}
+	pthread_mutex_unlock(&mutex);
+	if (ends)
+		engine->release(number, needed > KEPT_BYTES ? needed : KEPT_BYTES);
+	return left;
+}
+
+uint64_t
+devices_release_idle(uint64_t delay)
+{
+	uint64_t	least = UINT64_MAX;
+
+	for (int number = 0; number < ndevices && engine->release != NULL; number++)
+	{
+		uint64_t	left = release_idle(number, delay);
+
+		if (left < least)
+			least = left;
+	}
+	return least;
 }
 
 void

@@ -10,6 +10,7 @@
 
 #include "../protocol.h"
 #include "engine.h"
+#include "roles.h"
 
 /* How long a device that has failed gets no jobs if there are others. */
 #define OUT_SECONDS		60
@@ -17,20 +18,32 @@
 /* Devices that one job can have memory of. */
 #define MAX_PARTS		8
 
+/*
+ * Whose a job is, and bytes that all jobs of that role may have together for it
+ * to get more.
+ */
+typedef struct Owner
+{
+	uint32_t	role;
+	uint64_t	limit;
+} Owner;
+
 /* What a job, or a part of it, has: some of the memory of a device. */
 typedef struct Reservation
 {
 	int			device;			/* its number, -1 for none */
 	uint64_t	bytes;
+	Owner		owner;
+	Role	   *role;
 } Reservation;
 
 #define NO_RESERVATION	((Reservation) {.device = -1})
 
 /*
- * Makes devices ready: those whose numbers "wanted" lists, as "0,2", or with
+ * Makes devices ready: those of a list as device_list.h has it, or with
  * "all" each that can be used.  Jobs may use so many percent of the memory of
- * each.  False if there is none then, with the reason in "error".  Once,
- * before the first job.
+ * each, or what other processes leave of it.  False if there is none then, with
+ * the reason in "error".  Once, before the first job.
  */
 extern bool devices_start(const Engine *engine, const char *wanted,
 						  int memory_percent, DeviceError *error);
@@ -62,19 +75,24 @@ typedef struct Demand
 /* Could it be met just now if there was no other job? */
 extern bool devices_could_have(Demand demand);
 
+/* May the role have so much more, wherever it is? */
+extern bool devices_may_have(Owner owner, uint64_t bytes);
+
 /*
  * Reserves memory for a new job, on the device with the least load.  False if
  * there is too little memory, or if others wait.
  */
-extern bool devices_reserve(uint64_t bytes, Reservation *reservation);
+extern bool devices_reserve(Owner owner, uint64_t bytes,
+							Reservation *reservation);
 
 /*
  * The same, waiting behind the jobs that came before.  Asks "cancelled" now
  * and then, and returns false if that is true; also false, at once, if there
- * could never be so much.
+ * could never be so much, or the role may not have it.
  */
-extern bool devices_wait(uint64_t bytes, bool (*cancelled) (void *),
-						 void *argument, Reservation *reservation);
+extern bool devices_wait(Owner owner, uint64_t bytes,
+						 bool (*cancelled) (void *), void *argument,
+						 Reservation *reservation);
 
 /*
  * Reserves more for a job that has begun, or returns false; something is left
@@ -86,8 +104,8 @@ extern bool devices_grow(Reservation *reservation, uint64_t bytes);
  * Reserves memory for another part of a job that has begun, on the device that
  * has most left of those that it has not, or returns false.  Never waits.
  */
-extern bool devices_add(const Reservation *reservations, int count,
-						uint64_t bytes, Reservation *added);
+extern bool devices_add(Owner owner, const Reservation *reservations,
+						int count, uint64_t bytes, Reservation *added);
 
 /*
  * If there are jobs with idle clients, has the first of them give way; false if
@@ -107,6 +125,19 @@ extern void devices_end_sort(const Reservation *reservation, bool sorted);
 
 /* Does another device have so much memory left? */
 extern bool devices_other_has(const Reservation *reservation, uint64_t bytes);
+
+/*
+ * A job did not get what it had reserved: others have taken it since the driver
+ * was asked last.
+ */
+extern void devices_note_full(const Reservation *reservation);
+
+/*
+ * Gives back to the driver what no job has needed for so long, in microseconds,
+ * but for a little for the next one.  Returns how long it is until there may be
+ * more to give back, UINT64_MAX as long as there is no other job.
+ */
+extern uint64_t devices_release_idle(uint64_t delay);
 
 /*
  * A job has failed, and its device is to blame: it gets no others for some

@@ -7,8 +7,8 @@
  * around the engine can be run and tested where there is no GPU.
  *
  * Functions that return bool return false on failure, with the reason, a
- * sentence without full stop, in "error".  A job that has failed can only be
- * ended.  A job is used by one thread at a time.
+ * sentence without full stop, in "error", which is all zeros before.  A job
+ * that has failed can only be ended.  A job is used by one thread at a time.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,6 +36,14 @@ typedef struct Engine
 	int			(*count) (DeviceError *error);
 	bool		(*describe) (int number, DeviceInfo *info, DeviceError *error);
 	bool		(*start) (int number, DeviceError *error);
+
+	/*
+	 * Bytes that all jobs of a device could have together just now, since other
+	 * processes may have some; and giving back to the system what no job has,
+	 * but for so many bytes of all.  NULL where memory is not shared so.
+	 */
+	bool		(*memory) (int number, uint64_t *bytes, DeviceError *error);
+	void		(*release) (int number, uint64_t kept_bytes);
 
 	/* Prepares memory for transfers; NULL where nothing is needed. */
 	bool		(*pin) (void *memory, size_t bytes, DeviceError *error);

@@ -6,7 +6,7 @@
  * It is one device, but for tests it can be several, any of which may fail, as
  * the environment has it:
  *
- *		GPUSORTD_HOST_DEVICES=100,50	the memory of each, in MB
+ *		GPUSORTD_HOST_DEVICES=100,50	the memory of each, in MB; they have UUIDs
  *		GPUSORTD_HOST_FAULT=0			the number of one whose jobs fail
  *		GPUSORTD_HOST_HANG=0			and of one whose jobs hang
  *
@@ -89,6 +89,9 @@ host_describe(int number, DeviceInfo *info, DeviceError *error)
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "gpusortd (host)");
 	info->memory_bytes = memory_bytes[number];
+	if (getenv("GPUSORTD_HOST_DEVICES") != NULL)
+		snprintf(info->uuid, sizeof(info->uuid),
+				 "GPU-00000000-0000-0000-0000-%012d", number);
 	return true;
 }
 

@@ -3,9 +3,9 @@
  * gpusortd.c
  *	  The process that owns the GPUs of a server: start, life and end.
  *
- *		gpusortd --engine=auto|cuda|host --devices=all|NUMBER,...
+ *		gpusortd --engine=auto|cuda|host --devices=all|NUMBER,...|UUID,...
  *				 --staging-memory=MB --staging-memory-limit=MB
- *				 --device-memory=PERCENT
+ *				 --device-memory=PERCENT --memory-release-delay=SECONDS
  *
  * It is started by the extension's launcher, in the data directory, and lives
  * as long as its standard input is open.  It listens on a unix socket there;
@@ -36,6 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../device_list.h"
 #include "../protocol.h"
 #include "clock.h"
 #include "connection.h"
@@ -67,6 +68,7 @@ typedef struct Options
 	int			staging_megabytes;
 	int			staging_limit_megabytes;
 	int			device_percent;
+	int			release_delay;	/* seconds, -1 for never */
 } Options;
 
 /* Signal handler: all that leave() does is allowed in one. */
@@ -84,23 +86,6 @@ leave_with_errno(const char *what)
 	leave(EXIT_ERROR);
 }
 
-/* "all", or numbers as in "0,2"? */
-static bool
-are_devices(const char *devices)
-{
-	if (strcmp(devices, "all") == 0)
-		return true;
-	while (*devices >= '0' && *devices <= '9')
-	{
-		devices += strspn(devices, "0123456789");
-		if (*devices == '\0')
-			return true;
-		if (*devices++ != ',')
-			return false;
-	}
-	return false;
-}
-
 static void
 parse_options(int argc, char **argv, Options *options)
 {
@@ -110,6 +95,7 @@ parse_options(int argc, char **argv, Options *options)
 		{"staging-memory", required_argument, NULL, 's'},
 		{"staging-memory-limit", required_argument, NULL, 'l'},
 		{"device-memory", required_argument, NULL, 'd'},
+		{"memory-release-delay", required_argument, NULL, 'r'},
 		{NULL, 0, NULL, 0}
 	};
 	int			option;
@@ -133,6 +119,9 @@ parse_options(int argc, char **argv, Options *options)
 			case 'd':
 				options->device_percent = atoi(optarg);
 				break;
+			case 'r':
+				options->release_delay = atoi(optarg);
+				break;
 			default:
 				leave(EXIT_ERROR);	/* getopt has said why */
 		}
@@ -140,15 +129,17 @@ parse_options(int argc, char **argv, Options *options)
 	if ((strcmp(options->engine, "auto") != 0 &&
 		 strcmp(options->engine, "cuda") != 0 &&
 		 strcmp(options->engine, "host") != 0) ||
-		!are_devices(options->devices) ||
+		!device_list_is_valid(options->devices) ||
 		options->staging_megabytes < 8 ||
 		options->staging_megabytes > LARGEST_RING_MB ||
 		options->staging_limit_megabytes < 8 ||
-		options->device_percent < 1 || options->device_percent > 100)
+		options->device_percent < 1 || options->device_percent > 100 ||
+		options->release_delay < -1)
 	{
 		fprintf(stderr, "usage: %s --engine=auto|cuda|host "
-				"--devices=all|NUMBER,... --staging-memory=MB "
-				"--staging-memory-limit=MB --device-memory=PERCENT\n", argv[0]);
+				"--devices=all|NUMBER,...|UUID,... --staging-memory=MB "
+				"--staging-memory-limit=MB --device-memory=PERCENT "
+				"--memory-release-delay=SECONDS\n", argv[0]);
 		leave(EXIT_ERROR);
 	}
 }
@@ -213,13 +204,26 @@ take_lock(void)
 	}
 }
 
+/*
+ * CUDA shows no slice of a GPU to a process that does not name it beforehand,
+ * and then nothing else.
+ */
+static void
+name_slices(const char *devices)
+{
+	if (device_list_has_slice(devices) &&
+		setenv("CUDA_VISIBLE_DEVICES", devices, 1) < 0)
+		leave_with_errno("could not name the devices");
+}
+
 /* The engine to use, started; does not return if there is none. */
 static const Engine *
 start_engine(const Options *options)
 {
-	DeviceError error = {"gpusortd was built without CUDA"};
+	DeviceError error = {.text = "gpusortd was built without CUDA"};
 	const Engine *engine = NULL;
 
+	name_slices(options->devices);
 	if (strcmp(options->engine, "host") == 0)
 		engine = &host_engine;
 #ifdef HAVE_CUDA
@@ -366,23 +370,45 @@ look_after_jobs(void)
 	}
 }
 
+/*
+ * Gives back memory that has not been needed for so many seconds.  Returns when
+ * to look again, in milliseconds; -1 for not before there are clients.
+ */
+static int
+release_idle_memory(int delay)
+{
+	uint64_t	microseconds = UINT64_C(1000000) * delay;
+	uint64_t	devices_left;
+	uint64_t	rings_left;
+	uint64_t	left;
+
+	if (delay < 0)
+		return -1;
+	devices_left = devices_release_idle(microseconds);
+	rings_left = ring_release_idle(microseconds);
+	left = devices_left < rings_left ? devices_left : rings_left;
+	return left == UINT64_MAX ? -1 : (int) (left / 1000) + 1;
+}
+
 /* Serves clients until standard input is closed. */
 static void
-serve(int listener)
+serve(int listener, int release_delay)
 {
 	struct pollfd events[] = {
 		{.fd = listener, .events = POLLIN},
 		{.fd = STDIN_FILENO, .events = POLLIN}
 	};
-	bool		has_clients = false;
+	int			timeout = -1;
 
 	for (;;)
 	{
-		/* without clients nothing wakes it but the next one */
-		if (poll(events, 2, has_clients ? WATCH_MILLISECONDS : -1) < 0)
+		/* without clients nothing wakes it for long but the next one */
+		if (poll(events, 2, timeout) < 0)
 			continue;
 		look_after_jobs();
-		has_clients = events[0].revents != 0 || watch_is_needed();
+		timeout = release_idle_memory(release_delay);
+		if (events[0].revents != 0 || watch_is_needed())
+			timeout = WATCH_MILLISECONDS;
 		if (events[1].revents != 0 && launcher_is_gone_within(0))
 			return;
 
@@ -401,7 +427,8 @@ main(int argc, char **argv)
 		.devices = "all",
 		.staging_megabytes = 16,
 		.staging_limit_megabytes = 1024,
-		.device_percent = 90
+		.device_percent = 90,
+		.release_delay = 5
 	};
 	const Engine *engine;
 	char		names[MESSAGE_TEXT_SIZE];
@@ -424,6 +451,6 @@ main(int argc, char **argv)
 	listener = listen_on_socket();
 	devices_name(names, sizeof(names));
 	report("ready %s %s", engine->name, names);
-	serve(listener);
+	serve(listener, options.release_delay);
 	leave(EXIT_STOPPED);
 }

@@ -472,7 +472,7 @@ run_worker(void *argument)
 {
 	Worker	   *worker = argument;
 	Merge	   *merge = worker->merge;
-	MergeFailure failure;
+	MergeFailure failure = {.part = -1};
 
 	for (uint64_t range = worker->first_range; range < merge->nranges;
 		 range += merge->nworkers)

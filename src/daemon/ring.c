@@ -31,10 +31,15 @@
 #include <unistd.h>
 
 #include "../protocol.h"
+#include "clock.h"
+#include "peak.h"
 #include "shortage.h"
 
 /* Memory of the rings that are kept while no job uses them. */
 #define KEPT_BYTES		((size_t) 256 << 20)
+
+/* Rings that are kept however long no job uses them. */
+#define KEPT_RINGS		2
 
 #define ENDS_BYTES		(RING_ENDS * CHUNK_VARIABLE_ROWS * sizeof(uint64_t))
 
@@ -50,6 +55,7 @@ static pthread_cond_t given_back = PTHREAD_COND_INITIALIZER;
 static size_t ring_count;		/* those that there are */
 static Ring *pool;
 static size_t pool_count;
+static Peak in_use;				/* rings that are not in the pool */
 
 static size_t
 ring_bytes(void)
@@ -248,11 +254,12 @@ find_ring(Ring **ring)
 	{
 		pool = pool->next;
 		pool_count--;
-		return true;
 	}
-	if (ring_count == most_rings)
+	else if (ring_count == most_rings)
 		return false;
-	ring_count++;
+	else
+		ring_count++;
+	peak_note(&in_use, ring_count - pool_count);
 	return true;
 }
 
@@ -354,6 +361,51 @@ clear(Ring *ring)
 			   ring->used_bytes[chunk]);
 		ring->used_bytes[chunk] = 0;
 	}
+}
+
+/* Takes those off the pool that make more rings than so many; a list of them. */
+static Ring *
+take_surplus(uint64_t most)
+{
+	Ring	   *surplus = NULL;
+	size_t		left = ring_count;
+
+	for (; left > most && pool != NULL; left--)
+	{
+		Ring	   *ring = pool;
+
+		pool = ring->next;
+		pool_count--;
+		ring->next = surplus;
+		surplus = ring;
+	}
+	return surplus;
+}
+
+uint64_t
+ring_release_idle(uint64_t delay)
+{
+	uint64_t	now = microseconds_now();
+	uint64_t	left = UINT64_MAX;
+	uint64_t	needed;
+	Ring	   *surplus = NULL;
+
+	pthread_mutex_lock(&mutex);
+	if (pool_count > 0 && ring_count > KEPT_RINGS)
+	{
+		if (peak_ends(&in_use, ring_count - pool_count, now, delay, &needed))
+			surplus = take_surplus(needed > KEPT_RINGS ? needed : KEPT_RINGS);
+		left = in_use.since + delay - now;
+	}
+	pthread_mutex_unlock(&mutex);
+	while (surplus != NULL)
+	{
+		Ring	   *ring = surplus;
+
+		surplus = ring->next;
+		free_ring(ring);
+	}
+	return left;
 }
 
 /*

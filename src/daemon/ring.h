@@ -37,6 +37,13 @@ extern void ring_init(const Engine *engine, uint32_t nchunks,
  */
 extern Ring *ring_take(FailureCause *cause, DeviceError *error);
 
+/*
+ * Frees rings that no job has needed for so long, in microseconds, but for a few
+ * for the next one.  Returns how long it is until there may be more to free,
+ * UINT64_MAX as long as there is no other job.
+ */
+extern uint64_t ring_release_idle(uint64_t delay);
+
 /* A descriptor of the memory for a client, to be closed; -1 on failure. */
 extern int	ring_open(const Ring *ring);
 

@@ -369,6 +369,7 @@ fails_now(DeviceError *error)
 		engine_failure-- > 0)
 		return false;
 	snprintf(error->text, sizeof(error->text), "the input has it so");
+	error->is_full = actions % 2 == 0;
 	return true;
 }
 
@@ -663,6 +664,7 @@ take_device(const Message *message)
 	must(message->u.device.number >= 0 && message->u.device.number < NDEVICES);
 	must(message->u.device.reserved_bytes <= message->u.device.memory_bytes);
 	check_text(message->u.device.name);
+	check_text(message->u.device.uuid);
 	check_text(message->u.device.reason);
 }
 
@@ -821,13 +823,18 @@ say_hello(void)
 {
 	Message		message = {.kind = MSG_HELLO};
 	uint8_t		shape = (uint8_t) script_number(&script, 1);
+	uint8_t		algorithm;
 
 	message.u.hello.version = PROTOCOL_VERSION;
 	message.u.hello.fixed_words = (shape >> 2) % (KEY_MAX_WORDS + 1);
 	message.u.hello.mark_ties = shape & 1;
 	message.u.hello.long_lived = (shape & 2) != 0 &&
 		script_below(&script, 1, 4) == 0;
-	message.u.hello.algorithm = script_below(&script, 1, DEVICE_SORT_MERGE + 1);
+	algorithm = (uint8_t) script_number(&script, 1);
+	message.u.hello.algorithm = algorithm % (DEVICE_SORT_MERGE + 1);
+	message.u.hello.role = algorithm % 2;
+	message.u.hello.role_limit = (algorithm & 0xC0) != 0xC0 ? UINT64_MAX :
+		(uint64_t) (algorithm & 0x3F) << 16;
 	message.u.hello.expected_rows = script_number(&script, 3);
 	client.shape.fixed_words = message.u.hello.fixed_words;
 	client.shape.mark_ties = message.u.hello.mark_ties;
@@ -1104,7 +1111,8 @@ change_others_memory(void)
 	if (other->device >= 0)
 		devices_release(other);
 	else
-		(void) devices_add(NULL, 0, (uint64_t) (how >> 2) << 16, other);
+		(void) devices_add((Owner) {how % 2, UINT64_MAX}, NULL, 0,
+						   (uint64_t) (how >> 2) << 16, other);
 }
 
 /* What the first of the actions that are left says; false if there is none. */

@@ -26,10 +26,14 @@ typedef struct Seed
 #define SEED(name, ...) \
 	{name, sizeof((const uint8_t[]) {__VA_ARGS__}), (const uint8_t[]) {__VA_ARGS__}}
 
-/* Shape, flag of a job that lasts, algorithm, expected rows. */
+/*
+ * Shape, flag of a job that lasts, algorithm, which from 0xC0 on is also the
+ * limit of its role, expected rows.
+ */
 #define FIXED(words)		(uint8_t) ((words) << 2 | 1)
 #define VARIABLE			1
 #define HELLO(shape)		CLIENT_HELLO, shape, 0, 0, 1, 0
+#define LIMITED_HELLO(shape)	CLIENT_HELLO, shape, 0xC6, 0, 1, 0
 #define LARGE_HELLO(shape)	CLIENT_HELLO, shape, 0, 0xFF, 0xFF, 3
 
 /* All memory of the largest device is others'. */
@@ -58,6 +62,7 @@ static const Seed client_seeds[] = {
 		 KEYS(231, KEYS_FEW), KEYS(231, KEYS_RANDOM), END_OF_JOB),
 	SEED("divided", CLIENT_HELLO, FIXED(16), 0, 0, 2, 1, KEYS(224, KEYS_RANDOM), KEYS(224, KEYS_FEW), END_OF_JOB),
 	SEED("lasting", CLIENT_HELLO, FIXED(1) | 2, 0, 0, 9, 0, 0, KEYS(20, KEYS_RANDOM), END_OF_JOB),
+	SEED("limited", LIMITED_HELLO(FIXED(1)), KEYS(100, KEYS_RANDOM), KEYS(255, KEYS_RANDOM), END_OF_JOB),
 	/* device memory that others have */
 	SEED("queued", LARGEST_IS_FULL, LARGE_HELLO(FIXED(1)), CLIENT_YIELD, CLIENT_YIELD, OTHERS_MEMORY, 0, OTHERS_MEMORY, 1,
 		 KEYS(30, KEYS_RANDOM), END_OF_JOB),

@@ -47,6 +47,9 @@ sub set_devices
 	wait_for_devices($expected, $what);
 }
 
+# The name that a device of the host engine has anywhere.
+sub uuid { return "GPU-00000000-0000-0000-0000-00000000000$_[0]"; }
+
 # What a counter becomes more by.
 sub counted(&$)
 {
@@ -83,9 +86,16 @@ is($node->safe_psql('postgres', 'SELECT sum(sorts) FROM gpusort_devices'), '1', 
 set_devices("'2,7'", '0 unused, 1 unused, 2 ready', 'a device that does not exist is no hindrance');
 ok(slurp_file($node->logfile) =~ /LOG:  gpusortd: there is no device 7\n/, 'the log tells of it');
 
-foreach my $list ('none', '0,,1', '0,-1', '0 1', '99999', '')
+is($node->safe_psql('postgres', 'SELECT uuid FROM gpusort_devices WHERE device = 2'), uuid(2), 'the devices have UUIDs');
+set_devices("'" . uuid(0) . "', '" . uuid(2) . "'", '0 ready, 1 unused, 2 ready', 'by which they can be chosen');
+set_devices("'" . uuid(1) . ',' . uuid(9) . "'", '0 unused, 1 ready, 2 unused', 'one that does not exist is no hindrance then');
+ok(slurp_file($node->logfile) =~ /LOG:  gpusortd: there is no device \Q@{[uuid(9)]}\E\n/, 'the log tells of it');
+
+foreach my $list ('none', '0,,1', '0,-1', '0 1', '99999', 'GPU-1', uuid(0) . ',1', '')
 {
 	my ($status, $out, $err) = $node->psql('postgres', "ALTER SYSTEM SET gpusort.devices = '$list'");
+	like($err, qr/DETAIL:  It must be "all", or a list either of device numbers, as "0,1", or of UUIDs, which begin with "GPU-" or "MIG-"\.$/, 'with the reason')
+	  if $list ne '';
 	like($err, qr/invalid value for parameter "gpusort.devices": "\Q$list\E"/, "\"$list\" is refused") if $list ne '';
 	isnt($status, 0, "\"$list\" is an error") if $list ne '';
 }

@@ -12,6 +12,7 @@
  *-------------------------------------------------------------------------
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,9 +74,13 @@ typedef enum Step
 	STEP_NONE
 } Step;
 
-/* The one that fails, on one device. */
+/* The one that fails, on one device; for the lack of memory or otherwise. */
 static Step failing_step = STEP_NONE;
 static int	failing_device;
+static bool fails_for_memory;
+
+/* What jobs could have of each device beside other processes. */
+static atomic_ullong memory_left = UINT64_MAX;
 
 static bool
 test_step(Step step, int device, DeviceError *error)
@@ -83,6 +88,7 @@ test_step(Step step, int device, DeviceError *error)
 	if (step != failing_step || device != failing_device)
 		return true;
 	snprintf(error->text, sizeof(error->text), "step %d fails", step);
+	error->is_full = fails_for_memory;
 	return false;
 }
 
@@ -108,6 +114,15 @@ test_start(int number, DeviceError *error)
 {
 	(void) number;
 	(void) error;
+	return true;
+}
+
+static bool
+test_memory_left(int number, uint64_t *bytes, DeviceError *error)
+{
+	(void) number;
+	(void) error;
+	*bytes = memory_left;
 	return true;
 }
 
@@ -250,6 +265,7 @@ static const Engine test_engine = {
 	.count = test_count,
 	.describe = test_describe,
 	.start = test_start,
+	.memory = test_memory_left,
 	.job_memory = test_job_memory,
 	.job_memory_in_place = test_job_memory_in_place,
 	.job_memory_kept = test_job_memory_in_place,
@@ -338,6 +354,10 @@ connect_job(void)
 	return job;
 }
 
+/* Whose jobs begin, and what all of a role may have. */
+static uint32_t role = 1;
+static uint64_t role_limit = UINT64_MAX;
+
 /* Begins a job, and receives a first answer of this kind. */
 static Job
 begin(DeviceAlgorithm algorithm, uint64_t expected_rows, MessageKind kind)
@@ -348,6 +368,8 @@ begin(DeviceAlgorithm algorithm, uint64_t expected_rows, MessageKind kind)
 	message.u.hello.version = PROTOCOL_VERSION;
 	message.u.hello.fixed_words = 1;
 	message.u.hello.algorithm = algorithm;
+	message.u.hello.role = role;
+	message.u.hello.role_limit = role_limit;
 	message.u.hello.expected_rows = expected_rows;
 	if (send_message(&job, &message))
 		(void) expect(&job, kind);
@@ -655,6 +677,94 @@ test_only_device_fails(void)
 	failing_step = STEP_NONE;
 	do_job("device 0");
 	conclude("goes on with the only device");
+}
+
+/* Others have taken what the job had reserved, which is no fault. */
+static void
+test_full_device(void)
+{
+	fails_for_memory = true;
+	fail_job(FAILURE_FULL);
+	check_state(0, DEVICE_READY, failing_step == STEP_PULL ? 1 : 0);
+	check_state(1, DEVICE_READY, 0);
+	failing_step = STEP_NONE;
+	do_job("device 0, device 0");
+	conclude("does not blame a device whose memory others have");
+}
+
+/* Is a job done by its backend as long as others have the memory? */
+static void
+test_neighbour(void)
+{
+	Job			running = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	Job			job;
+
+	(void) add_rows(&running, CHUNK_ROWS, MSG_KEYS_TAKEN);
+	memory_left = BUDGET_BYTES / 20;
+	usleep(SOON_US);
+	job = begin(DEVICE_SORT_AUTO, BUDGET_BYTES / 20 + 1, MSG_REFUSED);
+	if (job.answer.u.failed.cause != FAILURE_FULL)
+		wrong("it is refused for cause %u", job.answer.u.failed.cause);
+	end(&job);
+
+	/* the one that has begun gets no more, and then sorts in what it has */
+	(void) add_rows(&running, CHUNK_ROWS, MSG_KEYS_TAKEN);
+	run(&running, "in place");
+	end(&running);
+	job = begin(DEVICE_SORT_AUTO, MOST_ROWS / 20, MSG_WELCOME);
+	end(&job);
+	memory_left = UINT64_MAX;
+	usleep(SOON_US);
+	test_enough("has all memory when others have gone");
+	check_state(0, DEVICE_READY, 2);
+	conclude("goes on with what others leave");
+}
+
+static void
+check_refused(Job *job)
+{
+	if (job->answer.u.failed.cause != FAILURE_FULL ||
+		strstr(job->answer.u.failed.text, "its role may use") == NULL)
+		wrong("it is refused for \"%s\", cause %u",
+			  job->answer.u.failed.text, job->answer.u.failed.cause);
+	end(job);
+}
+
+/* What the jobs of one role have together. */
+static void
+test_role(void)
+{
+	Job			first;
+	Job			second;
+	Job			others;
+
+	/* what is expected, in place if need be */
+	role_limit = BUDGET_BYTES / 4;
+	first = begin(DEVICE_SORT_AUTO, BUDGET_BYTES / 4 + 1, MSG_REFUSED);
+	check_refused(&first);
+	first = begin(DEVICE_SORT_AUTO, BUDGET_BYTES / 4, MSG_WELCOME);
+	end(&first);
+
+	/* at the beginning, and as keys come */
+	first = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	(void) add_rows(&first, MOST_ROWS / 4, MSG_KEYS_TAKEN);
+	second = begin(DEVICE_SORT_AUTO, MOST_ROWS / 20, MSG_REFUSED);
+	check_refused(&second);
+	role = 2;
+	others = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	(void) add_rows(&others, MOST_ROWS / 4, MSG_KEYS_TAKEN);
+	role = 1;
+	usleep(2 * SOON_US);
+	(void) add_rows(&first, MOST_ROWS, MSG_KEYS_TAKEN);
+	fill(&first);
+	check_refused(&first);
+
+	/* for which nobody else had to give way */
+	run(&others, "in full");
+	end(&others);
+	second = begin(DEVICE_SORT_AUTO, MOST_ROWS / 20, MSG_WELCOME);
+	end(&second);
+	conclude("bounds the memory of a role");
 }
 
 /* A job that is given up has not failed. */
@@ -1092,10 +1202,13 @@ main(void)
 		{
 			with_devices(2, step, test_failing_device);
 			with_devices(1, step, test_only_device_fails);
+			with_devices(2, step, test_full_device);
 		}
 		with_devices(2, step, test_failing_part);
 	}
 	with_devices(2, STEP_GIVEN_UP, test_given_up);
+	with_devices(1, STEP_NONE, test_neighbour);
+	with_idle_clients(1, STEP_NONE, SOON_MS, test_role);
 	with_devices(2, STEP_NONE, test_growth_on_several);
 	with_devices(2, STEP_NONE, test_several_parts);
 	with_devices(3, STEP_NONE, test_three_parts);

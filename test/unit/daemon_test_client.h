@@ -370,6 +370,7 @@ hello_message(uint32_t fixed_words, uint64_t expected_rows)
 	message.u.hello.version = PROTOCOL_VERSION;
 	message.u.hello.fixed_words = fixed_words;
 	message.u.hello.mark_ties = 1;
+	message.u.hello.role_limit = UINT64_MAX;
 	message.u.hello.expected_rows = expected_rows;
 	return message;
 }

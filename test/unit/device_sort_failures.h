@@ -27,7 +27,7 @@ check_nothing_left(const char *what)
 inline void
 test_no_device()
 {
-	DeviceError error = {""};
+	DeviceError error = {};
 	KeyShape	shape = {1, false};
 
 	cuda_on_cpu::set_device_present(false);
@@ -52,7 +52,7 @@ fail_each_call(const TestKeys &keys)
 		 */
 		constexpr unsigned pinned_calls = 5;
 		std::vector<uint32_t> order;
-		DeviceError error = {""};
+		DeviceError error = {};
 		bool		was_reached;
 
 		cuda_on_cpu::fail_call(nth + pinned_calls, cudaErrorMemoryAllocation);
@@ -86,12 +86,13 @@ test_failing_calls_with_kept_keys()
 	std::copy(keys.words.begin(), keys.words.end(), words.get());
 	for (uint64_t nth = 1; was_reached; nth++)
 	{
-		DeviceError error = {""};
+		DeviceError error = {};
 		DeviceSort *sort;
 		uint64_t	ticket;
 		bool		good;
 
-		cuda_on_cpu::fail_call(nth, cudaErrorMemoryAllocation);
+		/* one that is about memory could be made good for */
+		cuda_on_cpu::fail_call(nth, cudaErrorUnknown);
 		sort = device_sort_begin(0, &keys.shape, DEVICE_SORT_AUTO, &error);
 		if (sort != nullptr)
 			device_sort_keep_keys(sort);
@@ -106,7 +107,7 @@ test_failing_calls_with_kept_keys()
 		was_reached = cuda_on_cpu::calls_made() >= nth;
 		CHECK(good == !was_reached, "call %llu: %s", (unsigned long long) nth,
 			  error.text);
-		CHECK(good || strstr(error.text, ": out of memory") != nullptr,
+		CHECK(good || strstr(error.text, ": unknown error") != nullptr,
 			  "call %llu: %s", (unsigned long long) nth, error.text);
 		device_sort_end(sort);
 		cuda_on_cpu::fail_call(0, cudaSuccess);
@@ -171,13 +172,14 @@ test_memory_exhaustion()
 				(void) check_order(keys, order, "little memory");
 			else
 			{
-				CHECK(strstr(error.text, ": out of memory") != nullptr, "%s",
-					  error.text);
+				CHECK(strstr(error.text, ": out of memory") != nullptr &&
+					  error.is_full, "%s", error.text);
 				refused++;
 			}
 			check_nothing_left("after memory ran out");
 		}
-		CHECK(refused > 30, "memory was enough %u times", 40 - refused);
+		/* where it is too little to sort otherwise it may do to sort in place */
+		CHECK(refused > 10, "memory was enough %u times", 40 - refused);
 
 		cuda_on_cpu::limit_memory(bound);
 		sort_and_check(keys, "just enough memory");
@@ -280,7 +282,7 @@ test_memory_after_run()
 {
 	TestKeys	keys = fixed_keys(5000, 3, {few});
 	PinnedArray<uint64_t> words(keys.words.size());
-	DeviceError error = {""};
+	DeviceError error = {};
 	DeviceSort *sort = device_sort_begin(0, &keys.shape, DEVICE_SORT_AUTO,
 										 &error);
 	uint64_t	ticket;
@@ -339,7 +341,7 @@ inline void
 test_lost_context()
 {
 	KeyShape	shape = {1, false};
-	DeviceError error = {""};
+	DeviceError error = {};
 	DeviceSort *sort = device_sort_begin(0, &shape, DEVICE_SORT_AUTO, &error);
 	PinnedArray<uint64_t> words(1);
 	uint64_t	ticket;

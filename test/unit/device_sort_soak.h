@@ -199,7 +199,7 @@ inline bool
 do_soak_job(const SoakJob &job, Staging &staging)
 {
 	std::vector<uint32_t> order;
-	DeviceError error = {""};
+	DeviceError error = {};
 
 	if (!sort_keys(job.keys, job.way, staging, order, &error))
 		return fail("%s: %s", job.name.c_str(), error.text);

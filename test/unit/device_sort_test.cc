@@ -624,7 +624,7 @@ test_refused_keys()
 static void
 test_device()
 {
-	DeviceError error = {""};
+	DeviceError error = {};
 	DeviceInfo	info;
 	std::vector<unsigned char> memory(10000);
 

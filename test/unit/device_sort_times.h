@@ -94,7 +94,7 @@ time_sort(const char *name, const TestKeys &keys)
 	PinnedArray<uint32_t> order(n);
 	std::vector<double> run_times;
 	std::vector<double> job_times;
-	DeviceError error = {""};
+	DeviceError error = {};
 	bool		good = true;
 
 	std::copy(keys.words.begin(), keys.words.end(), words.get());

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "../../src/daemon/devices.h"
+#include "../../src/device_list.h"
 
 #define TEST_SUBJECT		"devices"
 #include "daemon_test_report.h"
@@ -47,8 +48,39 @@ clock_gettime(clockid_t clock, struct timespec *now)
 
 
 /*
- * The engine: its last device cannot be used
+ * The engine: its last device cannot be used.  In some tests other processes use
+ * the devices, too.
  */
+
+/* Of the first device jobs may have twice as much as this, of others that. */
+static uint64_t device_bytes = BYTES;
+
+/* What jobs could have of each device, if its driver is asked. */
+static atomic_ullong memory_left = UINT64_MAX;
+static atomic_int questions;
+
+/* What was said when memory went back last, and how often. */
+static int	released_device;
+static uint64_t kept_bytes;
+static int	releases;
+
+static bool
+test_memory(int number, uint64_t *bytes, DeviceError *error)
+{
+	(void) number;
+	(void) error;
+	questions++;
+	*bytes = memory_left;
+	return true;
+}
+
+static void
+test_release(int number, uint64_t kept)
+{
+	released_device = number;
+	kept_bytes = kept;
+	releases++;
+}
 
 static int
 test_count(DeviceError *error)
@@ -63,7 +95,9 @@ test_describe(int number, DeviceInfo *info, DeviceError *error)
 	(void) error;
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "name %d", number);
-	info->memory_bytes = number == 0 ? 4 * BYTES : 2 * BYTES;
+	snprintf(info->uuid, sizeof(info->uuid),
+			 "GPU-0a0b0c0d-0000-1111-2222-00000000000%d", number);
+	info->memory_bytes = number == 0 ? 4 * device_bytes : 2 * device_bytes;
 	return true;
 }
 
@@ -76,12 +110,20 @@ test_start(int number, DeviceError *error)
 	return false;
 }
 
-static const Engine test_engine = {
+static Engine test_engine = {
 	.name = "test",
 	.count = test_count,
 	.describe = test_describe,
 	.start = test_start
 };
+
+/* Has the drivers asked, and memory given back to them. */
+static void
+share_devices(void)
+{
+	test_engine.memory = test_memory;
+	test_engine.release = test_release;
+}
 
 static bool
 start(const char *wanted, DeviceError *error)
@@ -94,6 +136,8 @@ start(const char *wanted, DeviceError *error)
  * Jobs
  */
 
+static const Owner anyone = {.limit = UINT64_MAX};
+
 static bool
 never(void *argument)
 {
@@ -101,17 +145,24 @@ never(void *argument)
 	return false;
 }
 
-/* Reserves memory, on this device; -1 for none. */
+/* Reserves memory for a job of a role, on this device; -1 for none. */
 static Reservation
-reserve(uint64_t bytes, int device)
+reserve_for(Owner owner, uint64_t bytes, int device)
 {
 	Reservation reservation;
 
-	(void) devices_reserve(bytes, &reservation);
+	(void) devices_reserve(owner, bytes, &reservation);
 	if (reservation.device != device)
 		wrong("%llu bytes are reserved on device %d instead of %d",
 			  (unsigned long long) bytes, reservation.device, device);
 	return reservation;
+}
+
+/* The same for a role without a limit. */
+static Reservation
+reserve(uint64_t bytes, int device)
+{
+	return reserve_for(anyone, bytes, device);
 }
 
 static Message
@@ -139,6 +190,7 @@ check_state(int number, DeviceState state, const char *reason)
 typedef struct Waiting
 {
 	pthread_t	thread;
+	Owner		owner;
 	uint64_t	bytes;
 	Reservation reservation;
 	atomic_bool is_cancelled;
@@ -157,22 +209,29 @@ wait_in_turn(void *argument)
 {
 	Waiting    *waiting = argument;
 
-	waiting->granted = devices_wait(waiting->bytes, is_cancelled, waiting,
+	waiting->granted = devices_wait(waiting->owner, waiting->bytes,
+									is_cancelled, waiting,
 									&waiting->reservation);
 	waiting->is_done = true;
 	return NULL;
 }
 
-/* Lets a job wait, behind those before. */
+/* Lets a job of a role wait, behind those before. */
 static void
-begin_waiting(Waiting *waiting, uint64_t bytes)
+begin_waiting_for(Owner owner, Waiting *waiting, uint64_t bytes)
 {
-	*waiting = (Waiting) {.bytes = bytes};
+	*waiting = (Waiting) {.owner = owner, .bytes = bytes};
 	pthread_create(&waiting->thread, NULL, wait_in_turn, waiting);
 	usleep(QUIET_MS * 1000);
 	if (waiting->is_done)
 		wrong("a job of %llu bytes does not wait",
 			  (unsigned long long) bytes);
+}
+
+static void
+begin_waiting(Waiting *waiting, uint64_t bytes)
+{
+	begin_waiting_for(anyone, waiting, bytes);
 }
 
 /* Waits for its end; -1 if it was not granted anything. */
@@ -350,7 +409,7 @@ test_queue(void)
 	begin_waiting(&jobs[1], 5);
 	begin_waiting(&jobs[2], 2 * BYTES);
 	begin_waiting(&jobs[3], 5);
-	if (devices_reserve(5, &small))
+	if (devices_reserve(anyone, 5, &small))
 		wrong("a job has overtaken those that wait");
 
 	/* the first goes to whichever is free, and then all up to the third */
@@ -386,7 +445,7 @@ test_cancel(void)
 	if (end_waiting(&jobs[0]) != -1 || end_waiting(&jobs[1]) != 1)
 		wrong("the wrong job has begun");
 	devices_release(&holder);
-	if (devices_wait(BYTES + 1, never, NULL, &none))
+	if (devices_wait(anyone, BYTES + 1, never, NULL, &none))
 		wrong("a job has more than there is");
 	conclude("notices when a job that waits is given up");
 }
@@ -463,7 +522,7 @@ test_several(void)
 		wrong("all devices together have more or less than they have");
 	if (devices_could_have((Demand) {2001, 1000}))
 		wrong("a part takes all of a device");
-	if (devices_reserve(2001, &none))
+	if (devices_reserve(anyone, 2001, &none))
 		wrong("a job has more than a device");
 	devices_blame(&holder, "it burns");
 	if (devices_could_have((Demand) {2000 - 6, 7}) ||
@@ -484,17 +543,17 @@ test_another_part(void)
 	(void) start("all", &error);
 	parts[0] = reserve(2000, 0);
 	other = reserve(100, 1);
-	if (!devices_add(parts, 1, 1000, &parts[1]) || parts[1].device != 2 ||
+	if (!devices_add(anyone, parts, 1, 1000, &parts[1]) || parts[1].device != 2 ||
 		parts[1].bytes != 1000)
 		wrong("the second part is on device %d", parts[1].device);
 
 	/* an eighth beside those of another job is for jobs that begin */
-	if (devices_add(parts, 2, 776, &parts[2]) || parts[2].device != -1)
+	if (devices_add(anyone, parts, 2, 776, &parts[2]) || parts[2].device != -1)
 		wrong("a part has more than is left");
-	if (!devices_add(parts, 2, 775, &parts[2]) || parts[2].device != 1)
+	if (!devices_add(anyone, parts, 2, 775, &parts[2]) || parts[2].device != 1)
 		wrong("the third part is on device %d", parts[2].device);
 	devices_release(&other);
-	if (devices_add(parts, 3, 1, &other) || other.device != -1)
+	if (devices_add(anyone, parts, 3, 1, &other) || other.device != -1)
 		wrong("a job has two parts on device %d", other.device);
 	for (int i = 0; i < 3; i++)
 		devices_release(&parts[i]);
@@ -525,6 +584,274 @@ test_growth_while_waiting(void)
 	if (describe(1).u.device.reserved_bytes != 0)
 		wrong("the device is left with something");
 	conclude("leaves memory to a job that waits");
+}
+
+#define UUID(number)	"GPU-0a0b0c0d-0000-1111-2222-00000000000" #number
+#define SLICE(number)	"MIG-0a0b0c0d-0000-1111-2222-00000000000" #number
+
+static void
+test_lists(void)
+{
+	static const char *const good[] = {
+		"all", "0", "0,2", " 3 , 1 ", "9999", UUID(1), UUID(1) ", " SLICE(2),
+		"GPU-ABCDEFab-0123-4567-89aB-cdefABCDEF01"
+	};
+	static const char *const bad[] = {
+		"", "none", "all,0", "0,,1", "0,", ",0", "0 1", "-1", "99999",
+		"0," UUID(1), UUID(1) ",0", UUID(1) "0", UUID(1) " " UUID(2),
+		"GPU-0a0b0c0d", "gpu-0a0b0c0d-0000-1111-2222-000000000001",
+		"0a0b0c0d-0000-1111-2222-000000000001",
+		"GPU-0a0b0c0d-0000-1111-2222-00000000000g",
+		"GPU-0a0b0c0d00000-1111-2222-000000000001",
+		"MIG-GPU-0a0b0c0d-0000-1111-2222-000000000001/1/0"
+	};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+	{
+		if (!device_list_is_valid(good[i]))
+			wrong("\"%s\" is refused", good[i]);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+	{
+		if (device_list_is_valid(bad[i]))
+			wrong("\"%s\" is not refused", bad[i]);
+	}
+	conclude("tells lists of devices from others");
+}
+
+static void
+test_start_by_uuid(void)
+{
+	DeviceError error;
+
+	if (!start("GPU-0A0B0C0D-0000-1111-2222-000000000002," UUID(0) "," UUID(7),
+			   &error))
+		wrong("it does not start: %s", error.text);
+	check_state(0, DEVICE_READY, NULL);
+	check_state(1, DEVICE_UNUSED, NULL);
+	check_state(2, DEVICE_READY, NULL);
+	check_state(3, DEVICE_UNUSED, NULL);
+	if (strcmp(describe(1).u.device.uuid, UUID(1)) != 0)
+		wrong("a UUID is \"%s\"", describe(1).u.device.uuid);
+	conclude("uses those that are wanted by their UUIDs");
+}
+
+/* CUDA shows only these, in their order. */
+static void
+test_start_slices(void)
+{
+	DeviceError error;
+
+	if (!start(SLICE(9) "," UUID(8) "," SLICE(7), &error))
+		wrong("it does not start: %s", error.text);
+	check_state(0, DEVICE_READY, NULL);
+	check_state(1, DEVICE_READY, NULL);
+	check_state(2, DEVICE_READY, NULL);
+	if (strcmp(describe(0).u.device.uuid, SLICE(9)) != 0 ||
+		strcmp(describe(1).u.device.uuid, UUID(8)) != 0 ||
+		strcmp(describe(2).u.device.uuid, SLICE(7)) != 0)
+		wrong("slices are called by other names");
+	conclude("uses slices of devices");
+}
+
+/* Time passes in which a driver is not asked again. */
+static void
+forget_answers(void)
+{
+	seconds_ahead++;
+}
+
+static void
+test_neighbour(void)
+{
+	DeviceError error;
+	Reservation holder;
+	Reservation none;
+
+	share_devices();
+	(void) start("1", &error);
+	memory_left = 600;
+	if (!devices_could_have((Demand) {600, 0}) ||
+		devices_could_have((Demand) {601, 0}))
+		wrong("jobs have what others have");
+	if (questions != 1)
+		wrong("the driver was asked %d times", questions);
+	holder = reserve(500, 1);
+	forget_answers();
+
+	/* others take what the job has reserved, and more */
+	memory_left = 300;
+	if (devices_grow(&holder, 1) || devices_could_have((Demand) {301, 0}))
+		wrong("a job grows where there is nothing");
+	if (devices_reserve(anyone, 1, &none))
+		wrong("a job begins where there is nothing");
+	if (devices_other_has(&holder, 0))
+		wrong("another device has appeared");
+	devices_release(&holder);
+	holder = reserve(300, 1);
+	devices_release(&holder);
+
+	/* and give it back */
+	memory_left = 5000;
+	forget_answers();
+	if (!devices_could_have((Demand) {1000, 0}) ||
+		devices_could_have((Demand) {1001, 0}))
+		wrong("jobs do not have their share again");
+	conclude("leaves to others what they have");
+}
+
+static void
+test_wrong_answer(void)
+{
+	DeviceError error;
+	Reservation job;
+
+	share_devices();
+	(void) start("1", &error);
+	(void) devices_could_have((Demand) {1, 0});
+	job = reserve(1000, 1);
+	memory_left = 10;
+	if (!devices_could_have((Demand) {1000, 0}))
+		wrong("the driver is asked each time");
+	devices_note_full(&job);
+	if (devices_could_have((Demand) {11, 0}))
+		wrong("the driver is not asked when it should be");
+	check_state(1, DEVICE_READY, NULL);
+	devices_release(&job);
+	conclude("asks a driver again that others have taken memory from");
+}
+
+static void
+test_waiting_beside_neighbour(void)
+{
+	DeviceError error;
+	Reservation holder;
+	Waiting		jobs[2];
+
+	share_devices();
+	(void) start("1", &error);
+	holder = reserve(800, 1);
+	begin_waiting(&jobs[0], 300);
+	begin_waiting(&jobs[1], 100);
+
+	/* the first one could never have it any longer */
+	memory_left = 150;
+	if (end_waiting(&jobs[0]) != -1)
+		wrong("it is granted what others have");
+	usleep(QUIET_MS * 1000);
+	if (jobs[1].is_done)
+		wrong("the next one does not wait");
+
+	/* they give back more than there was when it began to wait */
+	memory_left = 901;
+	if (end_waiting(&jobs[1]) != 1)
+		wrong("it does not notice that others have gone");
+	devices_release(&jobs[1].reservation);
+	devices_release(&holder);
+	conclude("lets no job wait for what others have");
+}
+
+/* Looks what went back to the driver of device 1, and when to look again. */
+static void
+check_release(const char *when, int expected_releases, uint64_t expected_kept,
+			  int expected_seconds)
+{
+	uint64_t	left = devices_release_idle(5000000);
+	int			seconds = left == UINT64_MAX ? -1 :
+		(int) ((left + 999999) / 1000000);
+
+	if (releases != expected_releases ||
+		(releases > 0 && (released_device != 1 || kept_bytes != expected_kept)))
+		wrong("%s: the release %d of device %d has kept %llu bytes", when,
+			  releases, released_device, (unsigned long long) kept_bytes);
+	if (seconds != expected_seconds)
+		wrong("%s: look again in %d seconds", when, seconds);
+}
+
+static void
+test_release_idle(void)
+{
+	const uint64_t little = UINT64_C(64) << 20;
+	DeviceError error;
+	Reservation large;
+	Reservation small;
+
+	share_devices();
+	device_bytes = UINT64_C(1000) << 20;
+	(void) start("1", &error);
+	check_release("before the first job", 0, 0, -1);
+	large = reserve(UINT64_C(400) << 20, 1);
+	check_release("at the first look", 1, UINT64_C(400) << 20, 5);
+	devices_release(&large);
+	seconds_ahead += 3;
+	check_release("soon after the job", 1, UINT64_C(400) << 20, 2);
+
+	/* it was needed in this period, but not in the next one */
+	small = reserve(UINT64_C(100) << 20, 1);
+	seconds_ahead += 3;
+	check_release("at the end of a period", 2, UINT64_C(400) << 20, 5);
+	seconds_ahead += 6;
+	check_release("with a small job", 3, UINT64_C(100) << 20, 5);
+	devices_release(&small);
+	seconds_ahead += 6;
+	check_release("after that", 4, UINT64_C(100) << 20, 5);
+	seconds_ahead += 6;
+	check_release("without any job", 5, little, -1);
+	seconds_ahead += 60;
+	check_release("much later", 5, little, -1);
+	small = reserve(10, 1);
+	devices_release(&small);
+	check_release("with another job", 6, little, 5);
+	seconds_ahead += 6;
+	check_release("without one again", 7, little, -1);
+	conclude("gives back what was not needed for a while");
+}
+
+static void
+test_roles(void)
+{
+	const Owner limited = {.role = 7, .limit = 500};
+	const Owner other = {.role = 8, .limit = 500};
+	DeviceError error;
+	Reservation jobs[4];
+	Waiting		waiting;
+
+	(void) start("0,1", &error);
+	if (!devices_may_have(limited, 500) || devices_may_have(limited, 501))
+		wrong("a role may have another amount than its limit");
+	jobs[0] = reserve_for(limited, 300, 0);
+	jobs[1] = reserve_for(limited, 200, 1);
+	jobs[2] = reserve_for(limited, 1, -1);
+	if (devices_grow(&jobs[1], 1) || devices_may_have(limited, 1) ||
+		devices_add(limited, jobs, 1, 1, &jobs[2]))
+		wrong("a role has more than its limit");
+	jobs[2] = reserve_for(other, 500, 1);
+	devices_shrink(&jobs[0], 200);
+	if (!devices_grow(&jobs[1], 100) || devices_grow(&jobs[1], 1))
+		wrong("a role has another amount after one of its jobs has shrunk");
+
+	/* what counts is the limit of who asks */
+	jobs[3] = reserve_for((Owner) {7, UINT64_MAX}, 10, 0);
+	if (devices_may_have(limited, 0))
+		wrong("a role with more than its limit may have something");
+	devices_release(&jobs[3]);
+
+	/* nobody waits behind a job that may not begin */
+	if (devices_wait(limited, 1, never, NULL, &jobs[3]))
+		wrong("a job begins that may not");
+	devices_release(&jobs[0]);
+	jobs[0] = reserve(2000, 0);
+	jobs[3] = reserve(200, 1);
+	begin_waiting_for(limited, &waiting, 200);
+	devices_release(&jobs[0]);
+	if (end_waiting(&waiting) != 0)
+		wrong("a job that may begin does not");
+	devices_release(&waiting.reservation);
+	for (int i = 1; i < 4; i++)
+		devices_release(&jobs[i]);
+	if (roles_bytes(7) != 0 || roles_bytes(8) != 0)
+		wrong("a role is left with something");
+	conclude("bounds what the jobs of a role have");
 }
 
 /* Runs a test in a process of its own, for devices are started only once. */
@@ -560,5 +887,13 @@ main(void)
 	in_process(test_several);
 	in_process(test_another_part);
 	in_process(test_growth_while_waiting);
+	in_process(test_lists);
+	in_process(test_start_by_uuid);
+	in_process(test_start_slices);
+	in_process(test_neighbour);
+	in_process(test_wrong_answer);
+	in_process(test_waiting_beside_neighbour);
+	in_process(test_release_idle);
+	in_process(test_roles);
 	return failures > 0;
 }

@@ -108,6 +108,8 @@ test_start()
 	{
 		CHECK(cuda_engine.describe(device, &info, &error), "describe: %s", error.text);
 		CHECK(info.name[0] != '\0' && info.memory_bytes > 0, "device %d is not described", device);
+		CHECK(strcmp(info.uuid, device == 0 ? "GPU-00112233-4455-6677-8899-aabbccddeeff" :
+					 "GPU-01122334-4556-6778-899a-abbccddeef00") == 0, "device %d is %s", device, info.uuid);
 		CHECK(cuda_engine.start(device, &error), "start: %s", error.text);
 	}
 	CHECK(!cuda_engine.start(2, &error), "a device that is none");
@@ -217,15 +219,68 @@ test_failures()
 	calls = calls_of_job;
 	for (uint64_t call = 1; call <= calls; call++)
 	{
-		cuda_on_cpu::fail_call(call, cudaErrorMemoryAllocation);
+		cuda_on_cpu::fail_call(call, cudaErrorUnknown);
 		error.text[0] = '\0';
 		CHECK(!sort(memory), "call %d is not missed", (int) call);
-		CHECK(error.text[0] != '\0', "there is no reason when call %d fails", (int) call);
+		CHECK(error.text[0] != '\0' && !error.is_full, "there is no reason when call %d fails", (int) call);
+
+		cuda_on_cpu::fail_call(call, cudaErrorMemoryAllocation);
+		CHECK(sort(memory) || error.is_full, "call %d: %s", (int) call, error.text);
 	}
 	cuda_on_cpu::fail_call(0, cudaSuccess);
 	CHECK(!cuda_engine.is_lost(), "it is lost though all can go on");
 	CHECK(sort(memory), "afterwards: %s", error.text);
 	CHECK(cuda_on_cpu::usage().bytes == before.bytes, "memory is left behind");
+}
+
+/* Other processes take what a job had reserved when its keys are there. */
+void
+test_neighbour()
+{
+	JobMemory	memory;
+	EngineJob  *job = cuda_engine.begin(0, &shape, DEVICE_SORT_AUTO, never, nullptr, &error);
+	uint64_t	ticket;
+	uint64_t	bytes;
+
+	for (uint32_t row = 0; row < nrows; row++)
+		memory.words.items[row] = row * UINT64_C(7919) % 1000;
+	CHECK(cuda_engine.push(job, memory.words.items.data(), nrows, nullptr, nrows, &ticket, &error) &&
+		  cuda_engine.wait_pushed(job, ticket, &error), "push: %s", error.text);
+	cuda_on_cpu::limit_memory(cuda_engine.job_memory_in_place(&shape, nrows, nrows));
+	CHECK(cuda_engine.run(job, cuda_engine.job_memory(&shape, nrows, nrows), &error), "run: %s", error.text);
+	CHECK(strcmp(cuda_engine.method(job), "bitonic sort, in place") == 0, "it sorts by %s", cuda_engine.method(job));
+	cuda_engine.end(job);
+
+	cuda_on_cpu::limit_memory(1000);
+	CHECK(!sort(memory) && error.is_full, "without memory: %s", error.text);
+	CHECK(!cuda_engine.is_lost(), "it is lost though all can go on");
+	cuda_on_cpu::limit_memory(UINT64_MAX);
+	CHECK(sort(memory), "when they have gone: %s", error.text);
+
+	/* a little is left to the driver */
+	cuda_engine.release(0, 0);
+	cuda_on_cpu::limit_memory(UINT64_C(100) << 20);
+	CHECK(cuda_engine.memory(0, &bytes, &error) && bytes == UINT64_C(36) << 20, "jobs could have %llu bytes",
+		  (unsigned long long) bytes);
+	cuda_on_cpu::limit_memory(UINT64_MAX);
+	CHECK(cuda_engine.memory(0, &bytes, &error) && bytes == UINT64_C(960) << 20, "jobs could have %llu bytes",
+		  (unsigned long long) bytes);
+}
+
+/* What a job has had is kept until it is given back. */
+void
+test_release()
+{
+	JobMemory	memory;
+	uint64_t	kept;
+
+	CHECK(sort(memory), "%s", error.text);
+	kept = cuda_on_cpu::usage().pool_bytes;
+	CHECK(kept >= cuda_engine.job_memory(&shape, nrows, nrows) / 2, "only %llu bytes are kept", (unsigned long long) kept);
+	cuda_engine.release(0, kept);
+	CHECK(cuda_on_cpu::usage().pool_bytes == kept, "more is given back than was to be");
+	cuda_engine.release(0, 100);
+	CHECK(cuda_on_cpu::usage().pool_bytes == 100, "%llu bytes are kept", (unsigned long long) cuda_on_cpu::usage().pool_bytes);
 }
 
 void
@@ -260,6 +315,8 @@ main()
 	run_test("cuda engine: sorts, and marks ties", test_job);
 	run_test("cuda engine: sorts parts on two devices, which are merged", test_merge);
 	run_test("cuda engine: a call that fails ends the job", test_failures);
+	run_test("cuda engine: makes do with what others leave", test_neighbour);
+	run_test("cuda engine: gives memory back", test_release);
 	run_test("cuda engine: says when there is no device", test_no_device);
 	run_test("cuda engine: knows when it is lost", test_lost);
 	return failed_tests > 0;

@@ -1472,8 +1472,13 @@ test_bad_starts(void)
 	try_devices("no devices", "--devices=", 1, "");
 	try_devices("a list with a gap", "--devices=0,,1", 1, "");
 	try_devices("no numbers", "--devices=none", 1, "");
+	try_devices("a number and a UUID",
+				"--devices=0,GPU-00000000-0000-0000-0000-000000000000", 1, "");
 	try_devices("no such device", "--devices=1", 2,
 				"unusable there is no device 1");
+	try_devices("no such UUID",
+				"--devices=GPU-00000000-0000-0000-0000-000000000000", 2,
+				"unusable there is no device GPU-00000000-0000-0000-0000-000000000000");
 	try_start("no staging memory", "--engine=host", "--staging-memory=0",
 			  "--device-memory=50", 1, "");
 	try_start("too much device memory", "--engine=host",

@@ -531,6 +531,8 @@ random_message(Client *client, uint32_t fixed_words, uint64_t *nrows,
 	{
 		message.u.hello.fixed_words = (uint32_t) random_number(state);
 		message.u.hello.algorithm = (uint32_t) (random_word(state) % 8);
+		message.u.hello.role = (uint32_t) random_number(state);
+		message.u.hello.role_limit = random_number(state);
 		message.u.hello.expected_rows = random_number(state);
 		return message;
 	}

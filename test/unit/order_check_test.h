@@ -69,7 +69,7 @@ public:
 	void
 	check() const
 	{
-		DeviceError error = {""};
+		DeviceError error = {};
 		gpusort::Queue queue = {stream, multiprocessors, &error};
 
 		(void) cudaMemsetAsync(result, 0, sizeof(*result), stream);
@@ -372,7 +372,7 @@ test_failed_check()
 {
 	TestKeys	keys;
 	std::vector<uint32_t> order;
-	DeviceError error = {""};
+	DeviceError error = {};
 
 	keys.shape = {0, true};
 	keys.nrows = 4;

@@ -50,12 +50,16 @@ struct Usage
 	unsigned	streams;
 	unsigned	events;
 	unsigned	pinned;			/* ranges of pinned memory */
+	uint64_t	pool_bytes;		/* device memory with what was freed and kept */
 };
 
 extern Usage usage();
 extern void reset_peak();
 
-/* Device memory there is; allocations beyond it fail.  No limit at first. */
+/*
+ * Device memory that other processes leave; allocations beyond it fail.  No
+ * limit at first.
+ */
 extern void limit_memory(uint64_t bytes);
 
 /*

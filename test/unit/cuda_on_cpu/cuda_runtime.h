@@ -61,7 +61,8 @@ enum cudaDeviceAttr
 
 enum cudaMemPoolAttr
 {
-	cudaMemPoolAttrReleaseThreshold = 4
+	cudaMemPoolAttrReleaseThreshold = 4,
+	cudaMemPoolAttrReservedMemCurrent = 5
 };
 
 enum cudaLimit
@@ -79,9 +80,15 @@ constexpr unsigned cudaEventBlockingSync = 1;
 constexpr unsigned cudaEventDisableTiming = 2;
 constexpr unsigned cudaHostRegisterPortable = 1;
 
+struct cudaUUID_t
+{
+	char		bytes[16];
+};
+
 struct cudaDeviceProp
 {
 	char		name[256];
+	cudaUUID_t	uuid;
 	size_t		totalGlobalMem;
 	int			major;
 	int			minor;
@@ -113,6 +120,10 @@ extern cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool,
 extern cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool,
 										   cudaMemPoolAttr attribute,
 										   void *value);
+extern cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool,
+										   cudaMemPoolAttr attribute,
+										   void *value);
+extern cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes);
 extern cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep_bytes);
 
 extern cudaError_t cudaDeviceGetLimit(size_t *value, cudaLimit limit);

@@ -52,6 +52,7 @@ namespace cuda_on_cpu
 
 constexpr int device_count = 2;
 constexpr int multiprocessors = 2;
+constexpr size_t device_bytes = size_t(1) << 30;
 constexpr size_t allocation_alignment = 256;
 constexpr unsigned char memory_pattern = 0xcd;
 
@@ -66,6 +67,7 @@ static std::map<cudaStream_t, std::shared_ptr<CudaOnCpuStream>> streams;
 static std::vector<std::shared_ptr<CudaOnCpuStream>> destroyed_streams;
 static uint64_t live_bytes;
 static uint64_t peak_bytes;
+static uint64_t pool_bytes;
 static uint64_t memory_limit = UINT64_MAX;
 static unsigned live_events;
 static uint64_t calls;
@@ -231,7 +233,7 @@ usage()
 
 	return {live_bytes, peak_bytes, static_cast<unsigned>(allocations.size()),
 		static_cast<unsigned>(streams.size()), live_events,
-		static_cast<unsigned>(pinned.size())};
+		static_cast<unsigned>(pinned.size()), pool_bytes};
 }
 
 void
@@ -367,7 +369,9 @@ cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 	{
 		*properties = {};
 		snprintf(properties->name, sizeof(properties->name), "CUDA on CPU");
-		properties->totalGlobalMem = size_t(1) << 30;
+		for (int i = 0; i < 16; i++)
+			properties->uuid.bytes[i] = static_cast<char>(device + 17 * i);
+		properties->totalGlobalMem = device_bytes;
 		properties->major = 9;
 		properties->multiProcessorCount = multiprocessors;
 	}
@@ -396,9 +400,37 @@ cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int)
 }
 
 cudaError_t
-cudaMemPoolTrimTo(cudaMemPool_t, size_t)
+cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *value)
 {
-	return result(fault());
+	cudaError_t code = fault();
+	std::lock_guard<std::mutex> guard(mutex);
+
+	*static_cast<uint64_t *>(value) = pool_bytes;
+	return result(code);
+}
+
+cudaError_t
+cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+	cudaError_t code = fault();
+	std::lock_guard<std::mutex> guard(mutex);
+	uint64_t	left = memory_limit < device_bytes ? memory_limit : device_bytes;
+
+	*total_bytes = device_bytes;
+	*free_bytes = left > pool_bytes ? left - pool_bytes : 0;
+	return result(code);
+}
+
+/* What nobody has waited to see freed does not go back. */
+cudaError_t
+cudaMemPoolTrimTo(cudaMemPool_t, size_t keep_bytes)
+{
+	cudaError_t code = fault();
+	std::lock_guard<std::mutex> guard(mutex);
+
+	if (code == cudaSuccess && pool_bytes > keep_bytes)
+		pool_bytes = live_bytes > keep_bytes ? live_bytes : keep_bytes;
+	return result(code);
 }
 
 cudaError_t
@@ -573,7 +605,8 @@ cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream)
 
 	std::lock_guard<std::mutex> guard(mutex);
 
-	if (code == cudaSuccess && bytes > memory_limit - live_bytes)
+	if (code == cudaSuccess &&
+		(live_bytes > memory_limit || bytes > memory_limit - live_bytes))
 		code = cudaErrorMemoryAllocation;
 	if (code == cudaSuccess &&
 		posix_memalign(memory, allocation_alignment, bytes) != 0)
@@ -585,6 +618,8 @@ cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream)
 		live_bytes += bytes;
 		if (peak_bytes < live_bytes)
 			peak_bytes = live_bytes;
+		if (pool_bytes < live_bytes)
+			pool_bytes = live_bytes;
 	}
 	return result(code);
 }

@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * roles.c
+ *	  What the jobs of a role of the server have together.
+ *
+ * A role is known as long as it has jobs; so there are no more of them than
+ * there are jobs, whatever clients say.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "roles.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+static Role *roles;
+
+/* What points to the role, or where it would be. */
+static Role **
+find_link(uint32_t id)
+{
+	Role	  **link = &roles;
+
+	while (*link != NULL && (*link)->id != id)
+		link = &(*link)->next;
+	return link;
+}
+
+uint64_t
+roles_bytes(uint32_t id)
+{
+	const Role *role = *find_link(id);
+
+	return role != NULL ? role->bytes : 0;
+}
+
+Role *
+roles_use(uint32_t id)
+{
+	Role	  **link = find_link(id);
+
+	if (*link == NULL)
+	{
+		*link = calloc(1, sizeof(Role));
+		if (*link == NULL)
+			return NULL;
+		(*link)->id = id;
+	}
+	(*link)->users++;
+	return *link;
+}
+
+void
+roles_leave(Role *role)
+{
+	Role	  **link = find_link(role->id);
+
+	if (--role->users > 0)
+		return;
+	*link = role->next;
+	free(role);
+}
