@@ -37,6 +37,7 @@ OBJS = \
 	src/leaf_maker.o \
 	src/left_native.o \
 	src/merged_rows.o \
+	src/native_sort.o \
 	src/node_gpusort.o \
 	src/order_check.o \
 	src/parallel_collect.o \
@@ -56,6 +57,7 @@ OBJS = \
 	src/shared_memory.o \
 	src/shared_rows.o \
 	src/shared_state.o \
+	src/sort_bound.o \
 	src/sort_cost.o \
 	src/sort_job.o \
 	src/sort_keys.o \

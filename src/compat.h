@@ -32,9 +32,26 @@
 #define WaitEventExtensionNew(name) PG_WAIT_EXTENSION
 #endif
 
-/* 18 can have a copied tuple preceded by room for more. */
+/* 18 can have a minimal tuple preceded by room for more. */
 #if PG_VERSION_NUM < 180000
 #define heap_copy_minimal_tuple(tuple, extra) heap_copy_minimal_tuple(tuple)
+#define heap_form_minimal_tuple(descriptor, values, isnull, extra) \
+	heap_form_minimal_tuple(descriptor, values, isnull)
+#endif
+
+/* 16 lets it be chosen whether a sorted value is copied. */
+#if PG_VERSION_NUM < 160000
+#define tuplesort_getdatum(sort, forward, copy, value, isnull, key) \
+	tuplesort_getdatum(sort, forward, value, isnull, key)
+#endif
+
+/* 18 does not tell a run of the executor whether it is to be the only one. */
+#if PG_VERSION_NUM >= 180000
+#define EXECUTE_ONCE_PARAMETER
+#define EXECUTE_ONCE_ARGUMENT
+#else
+#define EXECUTE_ONCE_PARAMETER , bool execute_once
+#define EXECUTE_ONCE_ARGUMENT , execute_once
 #endif
 
 /* 17 tells whether the server has got the huge pages it was to try for. */

@@ -9,6 +9,7 @@
  *		plan_sort.c			the Sort in its plan becomes a GpuSort
  *		plan_columns.c		of rows that need not be formed for it
  *		node_gpusort.c		which takes rows from its child and hands them on
+ *		sort_bound.c		as many as a LIMIT lets through
  *		row_sort.c			sorted
  *		row_store.c			the rows stay here
  *		spare_memory.c		in memory of earlier ones
@@ -26,6 +27,7 @@
  *		run_file.c			in files written by the piece,
  *		run_merge.c			and comes back merged,
  *		result_tape.c		to a tape if it may be wanted backward
+ *		native_sort.c		or all is left to core's sort, so few first rows
  *
  * With parallel workers the rows come by shared_rows.c.
  *
@@ -63,6 +65,7 @@
 #include "plan_sort.h"
 #include "settings.h"
 #include "shared_state.h"
+#include "sort_bound.h"
 #include "sort_paths.h"
 #include "spare_memory.h"
 
@@ -119,6 +122,7 @@ _PG_init(void)
 	shared_state_init();
 	plan_sort_init();
 	sort_paths_init();
+	sort_bound_init();
 	explain_native_init();
 	index_build_init();
 	spare_memory_init();

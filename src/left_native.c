@@ -62,18 +62,39 @@ may_mind(const Plan *plan)
 	return true;
 }
 
-/* The rows a Limit asks its child for, as the planner sees it. */
+/* What LIMIT or OFFSET says; false if that is not known before it runs. */
+static bool
+is_known(const Node *number, double *value)
+{
+	const Const *constant = (const Const *) number;
+
+	*value = 0;
+	if (number == NULL)
+		return true;
+	if (!IsA(number, Const))
+		return false;
+	if (!constant->constisnull)
+		*value = DatumGetInt64(constant->constvalue);
+	return true;
+}
+
+/*
+ * The rows a Limit asks its child for, no more than there are.  Of one that is
+ * not known before it runs the planner has but a guess.  So the sort is taken
+ * over, and looks at it then (sort_bound.c).
+ */
 static double
 limit_bound(const Limit *limit)
 {
-	const Const *offset = (Const *) limit->limitOffset;
-	double		bound = limit->plan.plan_rows;
+	double		count;
+	double		offset;
 
-	if (limit->limitCount == NULL || limit->limitOption != LIMIT_OPTION_COUNT)
+	if (limit->limitCount == NULL ||
+		limit->limitOption != LIMIT_OPTION_COUNT ||
+		!is_known(limit->limitCount, &count) ||
+		!is_known(limit->limitOffset, &offset))
 		return NO_BOUND;
-	if (offset != NULL && IsA(offset, Const) && !offset->constisnull)
-		bound += DatumGetInt64(offset->constvalue);
-	return bound;
+	return limit->plan.plan_rows + offset;
 }
 
 /*
@@ -119,24 +140,6 @@ sort_column(const Sort *sort, int n)
 										sort->sortColIdx[n] - 1);
 
 	return (Node *) entry->expr;
-}
-
-/* Does core take less time to find only the first rows? */
-static bool
-first_rows_are_few(const SortSize *size, double bound)
-{
-	Cost		startup;
-	Cost		total;
-
-	/* core keeps a heap of them up to half of the rows, if it fits memory */
-	if (bound == NO_BOUND || bound * 2 >= size->rows ||
-		!sort_fits_memory(bound, size->width))
-		return false;
-	if (!gpusort_enable_costs)
-		return true;
-	cost_sort_alone(size, &startup, &total);
-	return cost_first_rows(size, bound) <=
-		startup + (total - startup) * bound / size->rows;
 }
 
 bool

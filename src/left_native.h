@@ -13,9 +13,6 @@
 #include "shared_state.h"
 #include "sort_cost.h"
 
-/* How many rows a node's parent may stop after: it takes all. */
-#define NO_BOUND			(-1.0)
-
 /* What the nodes above one mean for its sort. */
 typedef struct PlanPlace
 {

@@ -6,14 +6,15 @@
  * It behaves as nodeSort.c does in every respect: rows are taken from the
  * child at the first fetch, whatever the direction; marks are of no effect
  * before that; a rescan sorts anew only if the child's parameters have changed
- * or the result could not be kept.  All the work is in row_sort.c.
+ * or the result could not be kept, or had fewer rows than are wanted now.  All
+ * the work is in row_sort.c.
  *
  * Directly below a Gather Merge the leader and its workers sort together.  The
  * node is parallel-aware then: each takes its share of the child's rows, the
  * workers hand theirs over to the leader (shared_rows.c), and the leader
  * returns all of them.  A worker returns only rows that it could not hand over.
- * Without workers, or where the leader does not run the plan, each process
- * sorts for itself.
+ * Without workers, where the leader does not run the plan, or where only the
+ * first rows are wanted and few, each process sorts for itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,6 +34,7 @@
 #include "row_sort.h"
 #include "settings.h"
 #include "shared_rows.h"
+#include "sort_cost.h"
 
 typedef struct GpuSortState
 {
@@ -40,6 +42,7 @@ typedef struct GpuSortState
 	SortColumn *columns;
 	int			ncolumns;
 	bool		random_access;	/* rows may be wanted again or backward */
+	SortBound	bound;			/* how many are wanted */
 	TupleTableSlot *row;		/* as it is sorted */
 	AttrNumber *copied;			/* of it, what is added to hand it on */
 	int			ncopied;
@@ -60,6 +63,12 @@ is_gpusort(const Plan *plan)
 {
 	return IsA(plan, CustomScan) &&
 		((const CustomScan *) plan)->methods == &gpusort_scan_methods;
+}
+
+SortBound *
+gpusort_bound(PlanState *node)
+{
+	return &((GpuSortState *) node)->bound;
 }
 
 List *
@@ -176,6 +185,24 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 										eflags & ~again);
 
 	init_result(state);
+	sort_bound_await();
+}
+
+/* Are only so few rows wanted of it that core's sort takes less time? */
+static bool
+few_are_wanted(const GpuSortState *state, double bound)
+{
+	CustomScan *plan = (CustomScan *) state->css.ss.ps.plan;
+	SortSize	size = {outerPlan(plan)->plan_rows, plan->scan.plan.plan_width};
+
+	for (int i = 0; i < state->ncolumns; i++)
+	{
+		TargetEntry *entry = list_nth(plan->custom_scan_tlist,
+									  state->columns[i].attno - 1);
+
+		size.key_words += sort_key_words((Node *) entry->expr);
+	}
+	return first_rows_are_few(&size, bound);
 }
 
 /* Is this process one of several that sort together? */
@@ -194,23 +221,27 @@ begin_sort(GpuSortState *state)
 	PlanState  *child = outerPlanState(node);
 	TupleDesc	descriptor = ExecGetResultType(child);
 	double		rows = child->plan->plan_rows;
+	double		bound = sort_bound_rows(&state->bound);
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(node->state->es_query_cxt);
 	RowSort    *sort;
 
-	if (!sorts_together(state))
+	if (!sorts_together(state) && few_are_wanted(state, bound))
+		sort = row_sort_begin_few(descriptor, state->columns, state->ncolumns,
+								  bound, state->random_access);
+	else if (!sorts_together(state))
 		sort = row_sort_begin(descriptor, state->columns, state->ncolumns,
-							  rows, state->random_access);
+							  rows, bound, state->random_access);
 	else if (IsParallelWorker())
 		sort = row_sort_begin_worker(descriptor, state->columns,
-									 state->ncolumns);
+									 state->ncolumns, bound);
 	else
 	{
 		int			nworkers = state->context->nworkers;
 
 		sort = row_sort_begin_leader(descriptor, state->columns,
 									 state->ncolumns, rows * (nworkers + 1),
-									 state->shared, nworkers);
+									 bound, state->shared, nworkers);
 	}
 	MemoryContextSwitchTo(caller_context);
 	return sort;
@@ -220,17 +251,8 @@ begin_sort(GpuSortState *state)
 static void
 sort_child(GpuSortState *state)
 {
-	PlanState  *child = outerPlanState(&state->css);
-
 	state->sort = begin_sort(state);
-	for (;;)
-	{
-		TupleTableSlot *slot = ExecProcNode(child);
-
-		if (TupIsNull(slot))
-			break;
-		row_sort_put(state->sort, slot);
-	}
+	row_sort_take(state->sort, outerPlanState(&state->css));
 	row_sort_perform(state->sort);
 	row_sort_report(state->sort, &state->report);
 	state->reported = true;
@@ -284,6 +306,9 @@ take_child(GpuSortState *state)
 	ScanDirection direction = estate->es_direction;
 
 	estate->es_direction = ForwardScanDirection;
+	/* a plan that rechecks rows does not begin as a query does */
+	if (unlikely(estate->es_epq_active != NULL))
+		sort_bound_find(estate->es_epq_active->recheckplanstate);
 	if (IsParallelWorker() && sorts_together(state))
 		hand_over_child(state);
 	else
@@ -343,7 +368,8 @@ rescan_gpusort(CustomScanState *node)
 		return;
 
 	if (child->chgParam == NULL && state->random_access &&
-		state->shared == NULL && state->sort != NULL)
+		state->shared == NULL && state->sort != NULL &&
+		row_sort_suffices(state->sort, sort_bound_rows(&state->bound)))
 	{
 		clear_row(state);
 		row_sort_rescan(state->sort);
@@ -389,7 +415,8 @@ init_shared(CustomScanState *node, ParallelContext *context, void *place)
 {
 	GpuSortState *state = (GpuSortState *) node;
 	bool		together = gpusort_enable && gpusort_enable_sort &&
-		parallel_leader_participation;
+		parallel_leader_participation &&
+		!few_are_wanted(state, sort_bound_rows(&state->bound));
 
 	shared_rows_init(place, context->nworkers, together ?
 					 row_sort_shared_limit(context->nworkers) : 0);

@@ -11,6 +11,7 @@
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
+#include "sort_bound.h"
 #include "sort_keys.h"
 
 struct ExplainState;
@@ -18,6 +19,9 @@ struct ExplainState;
 extern const CustomScanMethods gpusort_scan_methods;
 
 extern bool is_gpusort(const Plan *plan);
+
+/* What tells a GpuSort how many of its rows are wanted. */
+extern SortBound *gpusort_bound(PlanState *node);
 
 /* What a GpuSort in the place of this Sort has as custom_private. */
 extern List *gpusort_scan_private(const Sort *sort);

@@ -19,6 +19,10 @@
  * Should the device be lost when there is no room to sort without, the rows
  * are put once more, one by one, and so become smaller runs.
  *
+ * If only the first rows are wanted, and few, core's heap of these does it.  So
+ * it does from where the memory is full, if these fit there well: then there
+ * are more rows than was expected.
+ *
  * Should the keys turn out to be of no use, all rows are handed to core's
  * tuplesort one by one, the store shrinking as they go.
  *
@@ -35,13 +39,14 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
-#include "utils/tuplesort.h"
 
+#include "native_sort.h"
 #include "row_order.h"
 #include "row_sort.h"
 #include "row_store.h"
 #include "settings.h"
 #include "shared_state.h"
+#include "sort_cost.h"
 #include "sorted_runs.h"
 #include "timing.h"
 
@@ -63,6 +68,9 @@
 /* Why a sort of several processes is handed back. */
 #define TOO_MANY_ROWS	"there are more rows than memory for all processes"
 
+/* Why a sort is handed to core's heap of the first rows. */
+#define FEW_FIRST_ROWS	"only the first rows are wanted"
+
 struct RowSort
 {
 	MemoryContext context;		/* holds everything below */
@@ -70,17 +78,18 @@ struct RowSort
 	SortColumn *columns;
 	int			ncolumns;
 	double		expected_rows;
+	double		bound;			/* no more rows are wanted, or NO_BOUND */
 	bool		random_access;
 	Size		limit;			/* bytes */
 	Size		native_limit;	/* bytes when the sort is native */
 	RowCollector *collector;	/* of workers' rows, if there are workers */
 	Size		moving_bytes;	/* of a store whose rows are put once more */
 
-	/* while rows are put; with "tuplesort" set the sort is native */
+	/* while rows are put; with "native" set the sort is that */
 	RowStore   *store;
 	RowOrder   *order;
 	SortedRuns *runs;			/* of rows before those; NULL if there are none */
-	Tuplesortstate *tuplesort;
+	NativeSort *native;
 
 	/* when sorted in memory */
 	Size		row_bytes;		/* of a row to be fetched into the cache */
@@ -107,7 +116,7 @@ put_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
 {
 	CHECK_FOR_INTERRUPTS();
 	ExecStoreMinimalTuple(row, slot, false);
-	tuplesort_puttupleslot(sort->tuplesort, slot);
+	native_sort_put(sort->native, slot);
 }
 
 /*
@@ -117,27 +126,14 @@ put_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
 static void
 go_native(RowSort *sort, const char *reason)
 {
-	AttrNumber *attnos = palloc(sort->ncolumns * sizeof(AttrNumber));
-	Oid		   *operators = palloc(sort->ncolumns * sizeof(Oid));
-	Oid		   *collations = palloc(sort->ncolumns * sizeof(Oid));
-	bool	   *nulls_first = palloc(sort->ncolumns * sizeof(bool));
 	TupleTableSlot *slot;
 	MinimalTuple row;
 
 	ereport(DEBUG1,
 			(errmsg_internal("gpusort hands a sort back: %s", reason)));
-	for (int i = 0; i < sort->ncolumns; i++)
-	{
-		attnos[i] = sort->columns[i].attno;
-		operators[i] = sort->columns[i].sort_operator;
-		collations[i] = sort->columns[i].collation;
-		nulls_first[i] = sort->columns[i].nulls_first;
-	}
-	sort->tuplesort =
-		tuplesort_begin_heap(sort->descriptor, sort->ncolumns, attnos,
-							 operators, collations, nulls_first,
-							 sort->native_limit / 1024, NULL,
-							 sort->random_access ? TUPLESORT_RANDOMACCESS : TUPLESORT_NONE);
+	sort->native = native_sort_begin(sort->descriptor, sort->columns,
+									 sort->ncolumns, sort->native_limit,
+									 sort->bound, sort->random_access);
 
 	/* workers had better sort their rows for themselves now */
 	if (sort->collector != NULL)
@@ -162,7 +158,7 @@ go_native(RowSort *sort, const char *reason)
 /* A sort that has no rows yet, nor anything to put them to. */
 static RowSort *
 create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-			double expected_rows, bool random_access)
+			double expected_rows, double bound, bool random_access)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpusort",
@@ -175,6 +171,7 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	sort->columns = columns;
 	sort->ncolumns = ncolumns;
 	sort->expected_rows = expected_rows;
+	sort->bound = bound;
 	sort->random_access = random_access;
 	return sort;
 }
@@ -204,10 +201,10 @@ begin_by_keys(RowSort *sort)
 
 RowSort *
 row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-			   double expected_rows, bool random_access)
+			   double expected_rows, double bound, bool random_access)
 {
 	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
-								   expected_rows, random_access);
+								   expected_rows, bound, random_access);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->limit = sort->native_limit = gpusort_memory_limit();
@@ -217,6 +214,20 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 		go_native(sort, "it has been switched off since the query was planned");
 	else
 		begin_by_keys(sort);
+	MemoryContextSwitchTo(caller_context);
+	return sort;
+}
+
+RowSort *
+row_sort_begin_few(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+				   double bound, bool random_access)
+{
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns, 0, bound,
+								   random_access);
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort->native_limit = gpusort_memory_limit();
+	go_native(sort, FEW_FIRST_ROWS);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
@@ -236,26 +247,29 @@ row_sort_shared_limit(int nworkers)
 
 RowSort *
 row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-					  double expected_rows, SharedRows *shared, int nworkers)
+					  double expected_rows, double bound, SharedRows *shared,
+					  int nworkers)
 {
 	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
-								   expected_rows, false);
+								   expected_rows, bound, false);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->limit = row_sort_shared_limit(nworkers);
 	sort->native_limit = kept_rows_limit();
 	sort->collector = row_collector_begin(shared);
 	begin_by_keys(sort);
-	if (sort->tuplesort == NULL)
+	if (sort->native == NULL)
 		(void) row_order_share(sort->order);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
 
 RowSort *
-row_sort_begin_worker(TupleDesc descriptor, SortColumn *columns, int ncolumns)
+row_sort_begin_worker(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+					  double bound)
 {
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns, 0, false);
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns, 0, bound,
+								   false);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->native_limit = kept_rows_limit();
@@ -307,7 +321,7 @@ take_batch(RowSort *sort, const RowBatch *batch, char *base)
 	const uint64_t *key = batch->words;
 	int			i = 0;
 
-	if (sort->tuplesort == NULL)
+	if (sort->native == NULL)
 	{
 		if (batch->loose)
 			row_order_loosen(sort->order);
@@ -318,7 +332,7 @@ take_batch(RowSort *sort, const RowBatch *batch, char *base)
 		if (i < batch->nrows)
 			go_native(sort, TOO_MANY_ROWS);
 	}
-	if (sort->tuplesort != NULL)
+	if (sort->native != NULL)
 		put_batch_natively(sort, batch, i, base);
 }
 
@@ -375,7 +389,7 @@ make_order(RowSort *sort)
 	if (!sort->order->keys_lost || sort->collector != NULL)
 		return false;
 	put_again(sort);
-	return sort->tuplesort == NULL &&
+	return sort->native == NULL &&
 		row_order_make(sort->order, sort->limit);
 }
 
@@ -390,7 +404,7 @@ sort_by_keys(RowSort *sort)
 
 	if (!make_order(sort))
 	{
-		if (sort->tuplesort == NULL)
+		if (sort->native == NULL)
 			go_native(sort, order->memory > sort->limit ?
 					  "the device was lost, and the memory for a sort is full" :
 					  "its keys were misleading");
@@ -422,6 +436,17 @@ write_run(RowSort *sort)
 }
 
 /*
+ * Are so few rows wanted that core's sort, which makes a heap of them when it
+ * has twice as many, has room for that?  Its rows take up to twice the memory.
+ */
+static bool
+few_are_wanted(const RowSort *sort)
+{
+	return sort->bound != NO_BOUND && sort->runs == NULL &&
+		sort->bound * 4 < sort->store->nrows;
+}
+
+/*
  * Makes room for rows by writing those in the store to a file; or the sort goes
  * native.  So does one of several processes: the rows of workers stay where
  * they are when their order is known, so a run of them would make no room.
@@ -433,9 +458,11 @@ make_room(RowSort *sort)
 
 	if (sort->collector != NULL)
 		go_native(sort, TOO_MANY_ROWS);
+	else if (few_are_wanted(sort))
+		go_native(sort, FEW_FIRST_ROWS);
 	else
 		sort_by_keys(sort);
-	if (sort->tuplesort == NULL)
+	if (sort->native == NULL)
 		write_run(sort);
 	MemoryContextSwitchTo(caller_context);
 }
@@ -457,14 +484,14 @@ put_in_store(RowSort *sort, TupleTableSlot *slot)
 static inline void
 put_row(RowSort *sort, TupleTableSlot *slot)
 {
-	if (likely(sort->tuplesort == NULL))
+	if (likely(sort->native == NULL))
 	{
 		if (likely(put_in_store(sort, slot)))
 			return;
 		make_room(sort);
 	}
-	if (sort->tuplesort != NULL)
-		tuplesort_puttupleslot(sort->tuplesort, slot);
+	if (sort->native != NULL)
+		native_sort_put(sort->native, slot);
 	else if (!put_in_store(sort, slot))
 		elog(ERROR, "an empty row store has no room for a row");
 }
@@ -475,6 +502,21 @@ row_sort_put(RowSort *sort, TupleTableSlot *slot)
 	if (unlikely(sort->collector != NULL))
 		take_batches(sort);
 	put_row(sort, slot);
+}
+
+void
+row_sort_take(RowSort *sort, PlanState *source)
+{
+	/* one that sorts natively has nothing else to do between rows */
+	while (sort->native == NULL || sort->collector != NULL)
+	{
+		TupleTableSlot *slot = ExecProcNode(source);
+
+		if (TupIsNull(slot))
+			return;
+		row_sort_put(sort, slot);
+	}
+	native_sort_take(sort->native, source);
 }
 
 /* Merges the runs, the rows in the store being the last one. */
@@ -500,7 +542,7 @@ count_sort(const RowSort *sort)
 	if (sort->collector != NULL)
 		shared_count(STAT_SORTS_TOGETHER, 1);
 	shared_count(STAT_SORT_WORKERS, sort->report.workers);
-	if (sort->tuplesort != NULL)
+	if (sort->native != NULL)
 	{
 		shared_count(STAT_SORTS_NATIVE, 1);
 		return;
@@ -536,7 +578,7 @@ row_sort_perform(RowSort *sort)
 		take_rest(sort);
 	sort->report.fill_microseconds = microseconds_since(sort->started);
 	INSTR_TIME_SET_CURRENT(start);
-	if (sort->tuplesort == NULL)
+	if (sort->native == NULL)
 	{
 		sort_by_keys(sort);
 		if (sort->runs != NULL)
@@ -544,8 +586,8 @@ row_sort_perform(RowSort *sort)
 		else
 			row_order_drop_keys(sort->order);
 	}
-	if (sort->tuplesort != NULL)
-		tuplesort_performsort(sort->tuplesort);
+	if (sort->native != NULL)
+		tuplesort_performsort(sort->native->state);
 	sort->report.sort_microseconds = microseconds_since(start);
 	count_sort(sort);
 	MemoryContextSwitchTo(caller_context);
@@ -587,9 +629,8 @@ row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 	uint64		entry;
 	void	   *row;
 
-	if (sort->tuplesort != NULL)
-		return tuplesort_gettupleslot(sort->tuplesort, forward, false, slot,
-									  NULL);
+	if (sort->native != NULL)
+		return native_sort_get(sort->native, forward, slot);
 	if (sort->runs != NULL)
 		return sorted_runs_get(sort->runs, forward, slot);
 
@@ -610,12 +651,20 @@ row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 	return true;
 }
 
+bool
+row_sort_suffices(const RowSort *sort, double bound)
+{
+	/* those that are sorted by keys are all kept */
+	return sort->native == NULL || sort->bound == NO_BOUND ||
+		(bound != NO_BOUND && bound <= sort->bound);
+}
+
 void
 row_sort_rescan(RowSort *sort)
 {
-	if (sort->tuplesort != NULL)
+	if (sort->native != NULL)
 	{
-		tuplesort_rescan(sort->tuplesort);
+		tuplesort_rescan(sort->native->state);
 		return;
 	}
 	if (sort->runs != NULL)
@@ -632,9 +681,9 @@ row_sort_rescan(RowSort *sort)
 void
 row_sort_mark(RowSort *sort)
 {
-	if (sort->tuplesort != NULL)
+	if (sort->native != NULL)
 	{
-		tuplesort_markpos(sort->tuplesort);
+		tuplesort_markpos(sort->native->state);
 		return;
 	}
 	if (sort->runs != NULL)
@@ -649,9 +698,9 @@ row_sort_mark(RowSort *sort)
 void
 row_sort_restore(RowSort *sort)
 {
-	if (sort->tuplesort != NULL)
+	if (sort->native != NULL)
 	{
-		tuplesort_restorepos(sort->tuplesort);
+		tuplesort_restorepos(sort->native->state);
 		return;
 	}
 	if (sort->runs != NULL)
@@ -667,11 +716,11 @@ void
 row_sort_report(RowSort *sort, RowSortReport *report)
 {
 	*report = sort->report;
-	if (sort->tuplesort != NULL)
+	if (sort->native != NULL)
 	{
 		TuplesortInstrumentation core;
 
-		tuplesort_get_stats(sort->tuplesort, &core);
+		tuplesort_get_stats(sort->native->state, &core);
 		snprintf(report->method, REPORT_TEXT_SIZE, "%s (native)",
 				 tuplesort_method_name(core.sortMethod));
 		report->device[0] = '\0';
@@ -683,8 +732,8 @@ row_sort_report(RowSort *sort, RowSortReport *report)
 void
 row_sort_end(RowSort *sort)
 {
-	if (sort->tuplesort != NULL)
-		tuplesort_end(sort->tuplesort);
+	if (sort->native != NULL)
+		tuplesort_end(sort->native->state);
 	drop_runs(sort);
 	if (sort->collector != NULL)
 		row_collector_end(sort->collector);

@@ -10,7 +10,7 @@
 #ifndef GPUSORT_ROW_SORT_H
 #define GPUSORT_ROW_SORT_H
 
-#include "executor/tuptable.h"
+#include "nodes/execnodes.h"
 
 #include "row_order.h"
 #include "shared_rows.h"
@@ -39,12 +39,18 @@ typedef struct RowSortReport
 
 /*
  * Begins a sort of rows of this descriptor.  The columns are kept and must
- * stay.  Only with random_access may rows be had backward or again.  Allocates
- * in a memory context that is a child of the current one.
+ * stay.  Only with random_access may rows be had backward or again.  Of the
+ * rows no more than the first "bound" may be had, all if that is NO_BOUND.
+ * Allocates in a memory context that is a child of the current one.
  */
 extern RowSort *row_sort_begin(TupleDesc descriptor, SortColumn *columns,
 							   int ncolumns, double expected_rows,
-							   bool random_access);
+							   double bound, bool random_access);
+
+/* The same where it is known that core's sort takes less time for so few. */
+extern RowSort *row_sort_begin_few(TupleDesc descriptor, SortColumn *columns,
+								   int ncolumns, double bound,
+								   bool random_access);
 
 /*
  * The same for one of several processes that sort together: for the leader,
@@ -52,15 +58,19 @@ extern RowSort *row_sort_begin(TupleDesc descriptor, SortColumn *columns,
  */
 extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
 									  SortColumn *columns, int ncolumns,
-									  double expected_rows,
+									  double expected_rows, double bound,
 									  SharedRows *shared, int nworkers);
 extern RowSort *row_sort_begin_worker(TupleDesc descriptor,
-									  SortColumn *columns, int ncolumns);
+									  SortColumn *columns, int ncolumns,
+									  double bound);
 
 /* Bytes for the rows that so many workers hand over. */
 extern Size row_sort_shared_limit(int nworkers);
 
 extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);
+
+/* The same for all rows of this node. */
+extern void row_sort_take(RowSort *sort, PlanState *source);
 
 /* After the last row. */
 extern void row_sort_perform(RowSort *sort);
@@ -71,6 +81,9 @@ extern void row_sort_perform(RowSort *sort);
  * there is none.  The row is valid until the next call.
  */
 extern bool row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot);
+
+/* Can so many of the first rows be had, all if that is NO_BOUND? */
+extern bool row_sort_suffices(const RowSort *sort, double bound);
 
 /* As of tuplesort: back to the start; note and restore the position. */
 extern void row_sort_rescan(RowSort *sort);

@@ -36,6 +36,10 @@
 /* As in core: of pages of temporary files, these are not read in sequence. */
 #define RANDOM_PAGES_PART	0.25
 
+/* What core's heap of the first rows needs beside a row's block. */
+#define HEAP_ENTRY_BYTES	24
+#define ALLOC_HEAD_BYTES	8
+
 /*
  * Of core's heap of the first rows, what a comparison costs, each time that of
  * an operator: twice what core charges, since it is all over the heap.
@@ -135,11 +139,31 @@ cost_sort_together(const SortSize *size, double participants,
 }
 
 /*
+ * Core makes a heap of the first rows when it has twice as many.  Each has an
+ * entry and a block of 2^n bytes, with a head; a value may be in its entry.  If
+ * they take more than this core sorts all rows, in files.
+ */
+static bool
+heap_fits_memory(double bound, int width)
+{
+	double		bytes = HEAP_ENTRY_BYTES;
+	double		block = 1;
+
+	if (width > sizeof(Datum))
+	{
+		while (block < SizeofMinimalTupleHeader + width)
+			block *= 2;
+		bytes += ALLOC_HEAD_BYTES + block;
+	}
+	return 2 * bound * bytes <= gpusort_memory_limit();
+}
+
+/*
  * Core compares each row with the last of those that it keeps.  The n-th row
  * takes its place with a chance of bound / n, and each time the heap is put in
  * order again.  Core itself charges as much for each row as if it always were.
  */
-Cost
+static Cost
 cost_first_rows(const SortSize *size, double bound)
 {
 	double		kept = Max(bound, 2);
@@ -147,6 +171,22 @@ cost_first_rows(const SortSize *size, double bound)
 
 	return HEAP_OPERATORS * cpu_operator_cost *
 		(size->rows + replaced * log2(kept));
+}
+
+bool
+first_rows_are_few(const SortSize *size, double bound)
+{
+	Cost		startup;
+	Cost		total;
+
+	if (bound == NO_BOUND || bound * 2 >= size->rows ||
+		!heap_fits_memory(bound, size->width))
+		return false;
+	if (!gpusort_enable_costs)
+		return true;
+	cost_sort_alone(size, &startup, &total);
+	return cost_first_rows(size, bound) <=
+		startup + (total - startup) * bound / size->rows;
 }
 
 /*

@@ -10,6 +10,9 @@
 
 #include "nodes/nodes.h"
 
+/* How many rows may be wanted of a sort: all. */
+#define NO_BOUND			(-1.0)
+
 /* What the cost of a sort depends on. */
 typedef struct SortSize
 {
@@ -37,8 +40,8 @@ extern void cost_sort_alone(const SortSize *size, Cost *startup, Cost *total);
 extern void cost_sort_together(const SortSize *size, double participants,
 							   Cost *startup, Cost *total);
 
-/* Core's sort of which only the first "bound" rows are kept. */
-extern Cost cost_first_rows(const SortSize *size, double bound);
+/* Does core take less time to find only the first "bound" rows? */
+extern bool first_rows_are_few(const SortSize *size, double bound);
 
 /*
  * What core's hashing costs more than core expects, when rows are looked up so

@@ -163,6 +163,18 @@ skip_projection(Path *path)
 		((ProjectionPath *) path)->subpath : path;
 }
 
+/* Is this one of core's own paths of sorts, and one with parallel workers? */
+static bool
+is_core_sort(Path *path, bool *together)
+{
+	if (IsA(path, ProjectionPath))
+		path = ((ProjectionPath *) path)->subpath;
+	*together = IsA(path, GatherMergePath);
+	if (*together)
+		path = skip_projection(((GatherMergePath *) path)->subpath);
+	return IsA(path, SortPath);
+}
+
 /*
  * Drops core's own paths of sorts in one process, of such together, or of both.
  */
@@ -173,19 +185,35 @@ drop_core_paths(RelOptInfo *ordered, bool alone, bool together)
 
 	foreach(cell, ordered->pathlist)
 	{
-		Path	   *path = lfirst(cell);
-		bool		drop = alone;
+		bool		is_together;
 
-		if (IsA(path, ProjectionPath))
-			path = ((ProjectionPath *) path)->subpath;
-		if (IsA(path, GatherMergePath))
-		{
-			path = skip_projection(((GatherMergePath *) path)->subpath);
-			drop = together;
-		}
-		if (drop && IsA(path, SortPath))
+		if (is_core_sort(lfirst(cell), &is_together) &&
+			(is_together ? together : alone))
 			ordered->pathlist = foreach_delete_current(ordered->pathlist, cell);
 	}
+}
+
+/*
+ * May all of the sort's time be that of core's heap of the first rows, of which
+ * workers have a share each?  So it is if the LIMIT is not known before it runs,
+ * and core would have workers.  Then our costs are not those that it will have.
+ */
+static bool
+workers_may_spare_time(const PlannerInfo *root, const RelOptInfo *ordered)
+{
+	ListCell   *cell;
+
+	if (root->parse->limitCount == NULL ||
+		IsA(root->parse->limitCount, Const) || root->limit_tuples >= 0)
+		return false;
+	foreach(cell, ordered->pathlist)
+	{
+		bool		is_together;
+
+		if (is_core_sort(lfirst(cell), &is_together) && is_together)
+			return true;
+	}
+	return false;
 }
 
 /* The path that sorts these rows in one process, NULL if there is none. */
@@ -408,7 +436,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 
 	/* what a set operation puts out, and its LIMIT, are not known here */
 	if (root->sort_pathkeys == NIL || root->parse->setOperations != NULL ||
-		ordered->pathlist == NIL)
+		ordered->pathlist == NIL || workers_may_spare_time(root, ordered))
 		return;
 	unordered = input_sorted_by_core(ordered, input->cheapest_total_path);
 	if (unordered == NULL)

@@ -96,9 +96,9 @@ SET gpusort.put_row_cost = 0.02;
 SET gpusort.host_sort_row_cost = 0.005;
 -- nor is all kept where memory does not suffice for it, but for the first rows
 SET gpusort.work_mem = '1MB';
-SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 10000');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 5000');
 RESET gpusort.work_mem;
-SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 10000');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 5000');
 
 -- rows that come in order by the first column
 SET gpusort.put_row_cost = 1;
@@ -138,6 +138,13 @@ RESET parallel_leader_participation;
 SET gpusort.enable_sort = off;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 RESET gpusort.enable_sort;
+-- core has workers where a limit that is known only when it runs may be small: there the choice is core's own
+SET gpusort.new_shared_kilobyte_cost = 10;
+SET parallel_tuple_cost = 0.01;
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT (SELECT 60000)');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 60000');
+SET gpusort.new_shared_kilobyte_cost = 0;
+SET parallel_tuple_cost = 0;
 -- by core's costs alone
 SET gpusort.enable_costs = off;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
