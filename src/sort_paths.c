@@ -194,17 +194,34 @@ drop_core_paths(RelOptInfo *ordered, bool alone, bool together)
 }
 
 /*
+ * Is there a LIMIT that is not known before it runs, of this query or of one that
+ * it is a part of?
+ */
+static bool
+is_below_unknown_limit(const PlannerInfo *root)
+{
+	for (; root != NULL; root = root->parent_root)
+	{
+		if (root->parse->limitCount != NULL &&
+			!IsA(root->parse->limitCount, Const))
+			return true;
+	}
+	return false;
+}
+
+/*
  * May all of the sort's time be that of core's heap of the first rows, of which
- * workers have a share each?  So it is if the LIMIT is not known before it runs,
- * and core would have workers.  Then our costs are not those that it will have.
+ * workers have a share each?  So it may below such a LIMIT, where core would have
+ * workers.  Then our costs are not those that it will have.  Nor should it have
+ * workers where core has none: of a LIMIT that is more in a rescan core tells
+ * workers only what it was at first.
  */
 static bool
 workers_may_spare_time(const PlannerInfo *root, const RelOptInfo *ordered)
 {
 	ListCell   *cell;
 
-	if (root->parse->limitCount == NULL ||
-		IsA(root->parse->limitCount, Const) || root->limit_tuples >= 0)
+	if (root->limit_tuples >= 0 || !is_below_unknown_limit(root))
 		return false;
 	foreach(cell, ordered->pathlist)
 	{

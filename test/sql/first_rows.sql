@@ -169,6 +169,9 @@ ALTER TABLE numbers SET (parallel_workers = 2);
 SET work_mem = '64MB';
 SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k LIMIT $1', '0', '10', '15000', 'NULL', '20');
 SELECT * FROM examine('SELECT o, s.* FROM (VALUES (18000), (9), (2), (11000), (5)) v (o), LATERAL (SELECT k, txt FROM numbers ORDER BY k LIMIT o + $1) s', '0');
+-- no workers where PostgreSQL has none: in a rescan they would know only what was wanted at first
+SET parallel_tuple_cost = 1;
+SELECT * FROM examine('SELECT o, s.* FROM (VALUES (5), (2000), (10000)) v (o), LATERAL (SELECT * FROM (SELECT k, id FROM numbers ORDER BY k, id) n LIMIT o + $1) s', '0');
 
 DROP TABLE numbers, parts CASCADE;
 DROP FUNCTION nodes, examine, digest, first_in_sql, first_in_plpgsql, sorts_native;
