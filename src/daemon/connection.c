@@ -87,7 +87,7 @@ typedef struct Connection
 	Owner		owner;
 	bool		long_lived;
 	uint32_t	longest_key;	/* in words */
-	bool		has_all_keys;	/* MSG_RUN has come */
+	bool		was_sorted;		/* all of the order has been sent */
 	uint64_t	nrows;			/* pushed so far */
 	uint64_t	nwords;
 	bool		in_place;		/* only memory for a sort in place is reserved */
@@ -242,7 +242,7 @@ static bool
 fail_unexpected(Connection *connection)
 {
 	/* it may have written to the ring when that was not its own */
-	connection->has_all_keys = false;
+	connection->was_sorted = false;
 	return refuse(connection, MSG_FAILED, FAILURE_FAULT,
 				  "gpusortd received an unexpected message");
 }
@@ -934,7 +934,6 @@ run_job(Connection *connection, const Message *message)
 
 	if (message->u.run.nrows != connection->nrows)
 		return fail_unexpected(connection);
-	connection->has_all_keys = true;
 	while (connection->npushes > 0)
 	{
 		if (!finish_push(connection))
@@ -954,9 +953,10 @@ run_job(Connection *connection, const Message *message)
 	name_methods(connection, answer.u.sorted.method,
 				 sizeof(answer.u.sorted.method));
 	shrink_parts(connection);
-	return send_message(connection, &answer) &&
+	connection->was_sorted = send_message(connection, &answer) &&
 		(connection->nparts == 1 ? send_order(connection, NULL) :
 		 send_merged_order(connection));
+	return connection->was_sorted;
 }
 
 /*
@@ -1154,7 +1154,7 @@ next_job(Connection *connection, Message *message)
 		}
 		if (message->kind == MSG_HELLO)
 		{
-			connection->has_all_keys = false;
+			connection->was_sorted = false;
 			connection->sent = 0;
 			connection->taken = 0;
 			return true;
@@ -1248,12 +1248,12 @@ wait_until_client_is_gone(Connection *connection)
 
 /*
  * Notes that there may be keys anywhere in the ring, of which nothing has been
- * heard, if the client was not done with them.
+ * heard, unless the job came to its end.
  */
 static void
 note_unannounced_keys(Connection *connection)
 {
-	if (connection->ring == NULL || connection->has_all_keys)
+	if (connection->ring == NULL || connection->was_sorted)
 		return;
 	for (uint32_t chunk = 0; chunk < connection->ring->nchunks; chunk++)
 		ring_note_use(connection->ring, chunk, CHUNK_BYTES);
