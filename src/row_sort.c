@@ -218,18 +218,28 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	return sort;
 }
 
-RowSort *
-row_sort_begin_few(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-				   double bound, bool random_access)
+/* A sort that is native from the start, with so many bytes. */
+static RowSort *
+begin_natively(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+			   double bound, bool random_access, Size limit,
+			   const char *reason)
 {
 	RowSort    *sort = create_sort(descriptor, columns, ncolumns, 0, bound,
 								   random_access);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
-	sort->native_limit = gpusort_memory_limit();
-	go_native(sort, FEW_FIRST_ROWS);
+	sort->native_limit = limit;
+	go_native(sort, reason);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
+}
+
+RowSort *
+row_sort_begin_few(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+				   double bound, bool random_access)
+{
+	return begin_natively(descriptor, columns, ncolumns, bound, random_access,
+						  gpusort_memory_limit(), FEW_FIRST_ROWS);
 }
 
 /* Of each process's memory: for rows that it sorts natively. */
@@ -268,14 +278,8 @@ RowSort *
 row_sort_begin_worker(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 					  double bound)
 {
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns, 0, bound,
-								   false);
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-
-	sort->native_limit = kept_rows_limit();
-	go_native(sort, TOO_MANY_ROWS);
-	MemoryContextSwitchTo(caller_context);
-	return sort;
+	return begin_natively(descriptor, columns, ncolumns, bound, false,
+						  kept_rows_limit(), TOO_MANY_ROWS);
 }
 
 /*

@@ -4,7 +4,7 @@
  *	  How many rows are wanted of a GpuSort, when it runs.
  *
  * When a Limit knows how many rows it will ask for, ExecSetTupleBound() tells
- * the Sorts below it, through all nodes that hand on each row they get.  It
+ * the Sorts below it, through all nodes that emit each row they get.  It
  * knows no custom scan.  So when a query begins each GpuSort is told of the
  * Limit above it, by the same ways, and looks there when it is to sort.
  *

@@ -26,6 +26,18 @@ BEGIN
 END $$;
 SQL
 
+# SQL: what has a query wait at one of its rows until the table has its name.
+use constant WAIT_FUNCTION => <<'SQL';
+CREATE TABLE go_on (who text);
+CREATE FUNCTION wait_at(i int, place int, who text) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	WHILE i = place AND NOT EXISTS (SELECT FROM go_on g WHERE g.who = wait_at.who) LOOP
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+	RETURN hashint4(i);
+END $$;
+SQL
+
 # SQL: all pages of an index, but for the place in the log of their last change
 # and the sum that includes it.
 use constant PAGES_FUNCTION => <<'SQL';

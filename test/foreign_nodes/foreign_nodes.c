@@ -3,7 +3,7 @@
  * foreign_nodes.c
  *	  Nodes of another extension, above those of core.
  *
- * They hand on the rows of the node below them, and put themselves above all
+ * They emit the rows of the node below them, and put themselves above all
  * paths of
  *	- tables with children, of which those in an order are preferred;
  *	- what is grouped;

@@ -177,15 +177,7 @@ SQL
 #
 
 # Sorts that stop at a row until they are told to go on, which takes memory all the while.
-$node->safe_psql('postgres', <<'SQL');
-CREATE TABLE go_on (who text);
-CREATE FUNCTION wait_at(i int, place int, who text) RETURNS int LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-	WHILE i = place AND NOT EXISTS (SELECT FROM go_on g WHERE g.who = wait_at.who) LOOP
-		PERFORM pg_sleep(0.01);
-	END LOOP;
-	RETURN hashint4(i);
-END $$;
+$node->safe_psql('postgres', GpusortCluster::WAIT_FUNCTION . <<'SQL');
 CREATE TABLE many AS SELECT i FROM generate_series(1, 200000) i;
 CREATE TABLE more AS SELECT i FROM generate_series(1, 500000) i;
 ANALYZE many, more;

@@ -20,16 +20,8 @@ work_mem = '1GB'
 max_parallel_workers_per_gather = 0
 CONF
 $node->start;
-$node->safe_psql('postgres', <<'SQL');
+$node->safe_psql('postgres', GpusortCluster::WAIT_FUNCTION . <<'SQL');
 CREATE EXTENSION gpusort;
-CREATE TABLE go_on (who text);
-CREATE FUNCTION wait_at(i int, place int, who text) RETURNS int LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-	WHILE i = place AND NOT EXISTS (SELECT FROM go_on g WHERE g.who = wait_at.who) LOOP
-		PERFORM pg_sleep(0.01);
-	END LOOP;
-	RETURN hashint4(i);
-END $$;
 SQL
 $node->wait_until_ready('gpusortd is ready');
 

@@ -22,22 +22,14 @@ work_mem = 64MB
 max_parallel_workers_per_gather = 0
 CONF
 $node->start;
-$node->safe_psql('postgres', <<'SQL');
+$node->safe_psql('postgres', GpusortCluster::WAIT_FUNCTION . <<'SQL');
 CREATE EXTENSION gpusort;
 CREATE ROLE capped LOGIN;
 CREATE ROLE member LOGIN IN ROLE capped;
 CREATE ROLE kept_off LOGIN;
 ALTER ROLE capped SET gpusort.device_memory_limit = '6MB';
 ALTER ROLE kept_off SET gpusort.device_memory_limit = 0;
-CREATE TABLE go_on (who text);
 GRANT SELECT ON go_on TO PUBLIC;
-CREATE FUNCTION wait_at(i int, place int, who text) RETURNS int LANGUAGE plpgsql AS $$
-BEGIN
-	WHILE i = place AND NOT EXISTS (SELECT FROM go_on g WHERE g.who = wait_at.who) LOOP
-		PERFORM pg_sleep(0.01);
-	END LOOP;
-	RETURN hashint4(i);
-END $$;
 CREATE TABLE many AS SELECT i FROM generate_series(1, 200000) i;
 CREATE TABLE more AS SELECT i FROM generate_series(1, 400000) i;
 GRANT SELECT ON many, more TO PUBLIC;
