@@ -88,6 +88,7 @@ struct DeviceClient
 	bool		is_brief;		/* has no job */
 	bool		long_lived;		/* is never queued */
 	bool		is_queued;
+	bool		is_counted;		/* among the jobs under way */
 	char	   *ring;			/* NULL before MSG_WELCOME */
 	uint32		nchunks;
 	uint32		chunk;			/* the one being filled */
@@ -120,12 +121,24 @@ fail_unexpected(DeviceClient *client)
 	return fail(client, "gpusortd sent an unexpected message");
 }
 
+/* Counts the client's job among those under way, or no longer. */
+static void
+count_job(DeviceClient *client, bool is_under_way)
+{
+	if (is_under_way && !client->is_counted)
+		shared_begin_device_job();
+	else if (!is_under_way && client->is_counted)
+		shared_end_device_job();
+	client->is_counted = is_under_way;
+}
+
 /* Memory context callback: the job's end, whichever way it comes. */
 static void
 close_connection(void *argument)
 {
 	DeviceClient *client = argument;
 
+	count_job(client, false);
 	if (client->ring != NULL)
 		munmap(client->ring, (Size) client->nchunks * CHUNK_BYTES);
 	client->ring = NULL;
@@ -538,6 +551,7 @@ introduce(DeviceClient *client, uint64 expected_rows)
 	Message		message = {.kind = MSG_HELLO};
 	int			descriptor = -1;
 
+	count_job(client, true);
 	message.u.hello.version = PROTOCOL_VERSION;
 	message.u.hello.fixed_words = client->shape.fixed_words;
 	message.u.hello.mark_ties = client->shape.mark_ties;
@@ -723,6 +737,7 @@ device_client_run(DeviceClient *client, uint64 nrows,
 	strlcpy(client->method, message.u.sorted.method, sizeof(client->method));
 	client->nrows = nrows;
 	client->nordered = 0;
+	count_job(client, false);
 	return true;
 }
 

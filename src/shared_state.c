@@ -36,6 +36,7 @@ typedef struct SharedState
 	uint64		next_launcher;	/* none is started before; milliseconds_now() */
 	uint64		launcher_delay; /* from the last attempt on */
 	pg_atomic_flag memory_hint; /* the log has been told, or is */
+	pg_atomic_uint32 device_jobs;	/* under way, of all processes */
 	pg_atomic_uint64 counters[STAT_COUNT];
 } SharedState;
 
@@ -80,6 +81,7 @@ static const char *const counter_names[STAT_COUNT] = {
 static shmem_request_hook_type previous_shmem_request_hook;
 static SharedState *shared_state;
 static bool preloaded;			/* in shared_preload_libraries */
+static uint32 own_device_jobs;	/* of them, those of this process */
 
 static void
 request_shared_state(void)
@@ -121,6 +123,7 @@ get_shared_state(void)
 			shared_state->next_launcher =
 				milliseconds_now() + PRELOAD_MILLISECONDS;
 		pg_atomic_init_flag(&shared_state->memory_hint);
+		pg_atomic_init_u32(&shared_state->device_jobs, 0);
 		for (int i = 0; i < STAT_COUNT; i++)
 			pg_atomic_init_u64(&shared_state->counters[i], 0);
 	}
@@ -269,6 +272,41 @@ bool
 shared_claim_memory_hint(void)
 {
 	return pg_atomic_test_set_flag(&get_shared_state()->memory_hint);
+}
+
+/* At exit: jobs that nobody has ended by then. */
+static void
+end_own_device_jobs(int code, Datum argument)
+{
+	while (own_device_jobs > 0)
+		shared_end_device_job();
+}
+
+void
+shared_begin_device_job(void)
+{
+	static bool is_registered = false;
+
+	if (!is_registered)
+		on_shmem_exit(end_own_device_jobs, (Datum) 0);
+	is_registered = true;
+	pg_atomic_fetch_add_u32(&get_shared_state()->device_jobs, 1);
+	own_device_jobs++;
+}
+
+void
+shared_end_device_job(void)
+{
+	if (own_device_jobs == 0)
+		return;
+	own_device_jobs--;
+	pg_atomic_fetch_sub_u32(&get_shared_state()->device_jobs, 1);
+}
+
+uint32
+shared_device_jobs(void)
+{
+	return pg_atomic_read_u32(&get_shared_state()->device_jobs);
 }
 
 void

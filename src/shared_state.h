@@ -112,6 +112,14 @@ extern bool shared_launcher_is_asked(void);
  */
 extern bool shared_claim_memory_hint(void);
 
+/*
+ * Jobs that gpusortd has of all processes, until it has sorted them.  Those that
+ * a process has when it exits end then.
+ */
+extern void shared_begin_device_job(void);
+extern void shared_end_device_job(void);
+extern uint32 shared_device_jobs(void);
+
 /* Adds to a counter. */
 extern void shared_count(Statistic statistic, uint64 amount);
 

@@ -9,6 +9,9 @@
  * straight into it.  So a wrong estimate of the number of rows costs nothing,
  * and small sorts never leave the process.
  *
+ * While gpusortd has as many jobs as the processors can serve, a job of few rows
+ * stays here, and is asked for again as it grows.
+ *
  * While other jobs take all of the device's memory a job is queued there, and
  * its keys are collected on, so that waiting costs no time.  It goes over when
  * its turn comes.  When the last key is here and its turn has not come it waits
@@ -21,6 +24,8 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <unistd.h>
 
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
@@ -39,6 +44,14 @@
  */
 #define DEVICE_MIN_ROWS		10000
 
+/*
+ * The same while gpusortd has as many jobs as half the processors.  Then each
+ * message waits for a processor, and that costs a short job more than a device
+ * saves: of 128 sessions a hundredth waited five times as long (docs/performance.md,
+ * "Many sessions").
+ */
+#define BUSY_MIN_ROWS		1000000
+
 /* Keys that a job of this process makes room for at first. */
 #define FIRST_ROWS			1024
 
@@ -48,12 +61,32 @@
 /* Words of a key that varies in length, as a first guess. */
 #define GUESSED_WORDS		4
 
-/* Are so many rows the device's, by gpusort.device? */
+/* Are so many rows the device's, by gpusort.device, when it is idle? */
 static bool
 are_for_device(double nrows)
 {
 	return gpusort_device == DEVICE_CUDA ||
 		(gpusort_device == DEVICE_AUTO && nrows >= DEVICE_MIN_ROWS);
+}
+
+/* Has gpusortd as much to do as the processors can serve? */
+static bool
+is_device_busy(void)
+{
+	static long processors = 0;
+
+	if (processors == 0)
+		processors = Max(sysconf(_SC_NPROCESSORS_ONLN), 2);
+	return shared_device_jobs() >= processors / 2;
+}
+
+/* Are so many rows the device's just now? */
+static bool
+are_for_device_now(uint64 nrows)
+{
+	return are_for_device(nrows) &&
+		(gpusort_device == DEVICE_CUDA || nrows >= BUSY_MIN_ROWS ||
+		 !is_device_busy());
 }
 
 bool
@@ -95,7 +128,7 @@ sort_job_begin_on_device(const KeyShape *shape, uint64 expected_rows)
 	DeviceFailure failure = {FAILURE_FAULT, NULL};
 
 	job->long_lived = true;
-	if (!job->host_only && are_for_device(expected_rows) &&
+	if (!job->host_only && are_for_device_now(expected_rows) &&
 		launcher_device_ready(&failure.reason))
 		job->client = device_client_begin(shape, expected_rows, true, &failure);
 	MemoryContextSwitchTo(caller_context);
@@ -162,12 +195,13 @@ sort_job_report_wrong_order(void)
 
 	tell_failure(wrong);
 }
+
 /* Is it time to ask gpusortd to take the job? */
 static bool
 wants_device(const SortJob *job)
 {
 	return !job->host_only && job->client == NULL && job->queued == NULL &&
-		(job->earlier != NULL || are_for_device(job->batch.nrows));
+		(job->earlier != NULL || are_for_device_now(job->batch.nrows));
 }
 
 /* Frees keys that are in this process. */
