@@ -45,6 +45,7 @@ OBJS = \
 	src/plan_columns.o \
 	src/plan_sort.o \
 	src/result_tape.o \
+	src/row_batch.o \
 	src/row_compare.o \
 	src/row_order.o \
 	src/row_sort.o \

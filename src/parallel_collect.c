@@ -4,17 +4,11 @@
  *	  Building an index with parallel workers.
  *
  * The participants, which are the workers and the leader, share one scan of
- * the table.  Each forms its rows in shared memory, where they stay, and makes
- * their keys.  Rows go in batches: one behind the other in a block, with their
- * keys in a block of their own.  The leader takes the batches of all, its own
- * too, as they get full: it notes the place of each row and passes the key on
- * to the sort, and frees the key block.
- *
- * Keys are in one of two layouts (sort_keys.h).  A participant that finds a
- * row which does not fit the tight one goes on in the loose one, and so do
- * all others from their next batch on.  When the first such batch arrives the
- * leader makes the keys that it has anew, and where batches still come in the
- * tight layout, their rows' keys.
+ * the table.  Each forms its rows in shared memory, one behind the other in a
+ * block, where they stay, and hands their places and keys over in batches
+ * (row_batch.h).  The leader takes the batches of all, its own too, as they get
+ * full: it notes the place of each row, passes the key on to the sort, and frees
+ * the batch.
  *
  * The order is the leader's.  When it has it, it shares it, and all make pages
  * together (parallel_write.c).  In shared memory the order is a list of row
@@ -43,8 +37,6 @@
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "storage/condition_variable.h"
-#include "storage/spin.h"
 #include "tcop/tcopprot.h"
 #include "utils/dsa.h"
 #include "utils/memutils.h"
@@ -54,6 +46,7 @@
 #include "heap_scan.h"
 #include "parallel_collect.h"
 #include "parallel_write.h"
+#include "row_batch.h"
 #include "shared_memory.h"
 
 #define KEY_SHARED		UINT64CONST(0x6770757300000001)
@@ -67,31 +60,14 @@
 /* Of the area itself, in the parallel context's memory. */
 #define AREA_BYTES		((Size) 64 * 1024)
 
-/* A block of rows; no row is larger. */
+/* A block of rows, which begins with its number; no row is larger. */
 #define BLOCK_BYTES		((Size) 1024 * 1024)
+#define BLOCK_ROWS		MAXALIGN(sizeof(uint32))	/* where they begin */
 
 /* The place of a row: the number of its block, and then a word there. */
 #define PLACE_WORD_BYTES	MAXIMUM_ALIGNOF
 #define PLACE_BLOCK_WORDS	(BLOCK_BYTES / PLACE_WORD_BYTES)
 #define PLACE_MAX_BLOCKS	((UINT64CONST(1) << 32) / PLACE_BLOCK_WORDS)
-
-#define BATCH_ROWS		16384
-#define BATCH_WORDS		(2 * BATCH_ROWS)
-
-/* The keys of some rows, and where these are. */
-typedef struct Batch
-{
-	dsa_pointer next;			/* a list */
-	dsa_pointer first_row;		/* the others come behind it */
-	uint32		first_place;	/* the same, if there are no more blocks */
-	uint32		nrows;
-	uint32		nwords;
-	bool		loose;			/* layout of the keys */
-	bool		cut;			/* some key was cut */
-	bool		doubtful;		/* as are keys so far */
-	uint8		key_words[BATCH_ROWS];	/* length of each key */
-	uint64_t	words[BATCH_WORDS];
-} Batch;
 
 /* What workers are to do when their scan has ended. */
 typedef enum CollectPhase
@@ -117,13 +93,8 @@ typedef struct CollectShared
 
 	pg_atomic_uint64 bytes;		/* of the area that are in use */
 	pg_atomic_uint32 nblocks;
-	pg_atomic_uint32 given_up;	/* no more rows are wanted */
-	pg_atomic_uint32 loose;		/* the tight layout is of no use */
 
-	ConditionVariable deposited;	/* a batch, or a worker's last one */
-
-	slock_t		mutex;			/* for all that follows */
-	dsa_pointer batches;		/* for the leader, a list */
+	RowExchange exchange;		/* its mutex is for all that follows */
 	int			nfinished;		/* workers whose scan has ended */
 	double		heap_tuples;	/* that these have seen */
 	bool		broken_hot_chain;	/* as they have */
@@ -156,17 +127,16 @@ typedef struct Participant
 	IndexRows  *rows;
 	SortKeys   *keys;
 
-	/* the block at hand, and the rest of it */
+	/* the block at hand */
 	dsa_pointer *blocks;		/* of all participants */
-	uint32		block_number;
 	dsa_pointer block;
-	dsa_pointer free_space;
-	char	   *free_address;
+	char	   *base;			/* its address */
+	uint32		free_place;		/* what is behind it is free */
 	Size		free_bytes;
 
 	/* the batch at hand, NULL if there is none */
-	dsa_pointer batch_place;
-	Batch	   *batch;
+	BatchPlace	batch_place;
+	RowBatch   *batch;
 
 	/* of the leader */
 	ParallelCollect *collect;
@@ -206,22 +176,12 @@ allocate(CollectShared *shared, dsa_area *area, Size bytes)
 	return dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
 }
 
-static inline bool
-has_given_up(CollectShared *shared)
-{
-	return pg_atomic_read_u32(&shared->given_up) != 0;
-}
-
-static void
-give_up(CollectShared *shared)
-{
-	pg_atomic_write_u32(&shared->given_up, 1);
-}
-
 /* The leader notes where the rows of a batch are to all. */
 static void
-note_sequence(ParallelCollect *collect, const Batch *batch, const char *address)
+note_sequence(ParallelCollect *collect, const RowBatch *batch, char *base)
 {
+	uint32		block_number = *(uint32 *) base;
+
 	if (collect->nsequences == collect->max_sequences)
 	{
 		collect->max_sequences *= 2;
@@ -231,8 +191,9 @@ note_sequence(ParallelCollect *collect, const Batch *batch, const char *address)
 	}
 	collect->sequences[collect->nsequences++] = (RowSequence) {
 		.nrows = batch->nrows,
-		.first_place = batch->first_place,
-		.first_address = address
+		.first_place = block_number * PLACE_BLOCK_WORDS +
+			batch->places[0] / PLACE_WORD_BYTES,
+		.first_address = base + batch->places[0]
 	};
 }
 
@@ -241,26 +202,25 @@ note_sequence(ParallelCollect *collect, const Batch *batch, const char *address)
  * the loose layout; then it makes their keys itself.
  */
 static void
-take_rows(Participant *leader, const Batch *batch)
+take_rows(Participant *leader, const RowBatch *batch)
 {
 	RowOrder   *order = leader->order;
-	char	   *row = dsa_get_address(leader->area, batch->first_row);
+	char	   *base = dsa_get_address(leader->area, batch->segment);
 	const uint64_t *key = batch->words;
 
-	note_sequence(leader->collect, batch, row);
+	note_sequence(leader->collect, batch, base);
 	if (batch->loose)
 		row_order_loosen(order);
 	order->keys->cut |= batch->cut;
 	order->keys->doubtful |= batch->doubtful;
 	for (uint32 i = 0; i < batch->nrows; i++)
 	{
-		Size		bytes = index_row_bytes((const IndexRow *) row);
-
 		if (unlikely(leader->store->nrows == SORT_MAX_ROWS ||
-					 !row_store_note(leader->store, row, bytes,
+					 !row_store_note(leader->store, base + batch->places[i],
+									 batch->places[i + 1] - batch->places[i],
 									 row_order_memory(order))))
 		{
-			give_up(leader->shared);
+			row_exchange_close(&leader->shared->exchange);
 			return;
 		}
 		if (likely(batch->loose == order->keys->loose))
@@ -268,7 +228,6 @@ take_rows(Participant *leader, const Batch *batch)
 		else
 			row_order_add_stored(order);
 		key += batch->key_words[i];
-		row += bytes;
 	}
 }
 
@@ -277,72 +236,47 @@ static void
 take_batches(Participant *leader)
 {
 	CollectShared *shared = leader->shared;
-	dsa_pointer place;
+	BatchPlace	place = row_exchange_take(&shared->exchange);
 
-	SpinLockAcquire(&shared->mutex);
-	place = shared->batches;
-	shared->batches = InvalidDsaPointer;
-	SpinLockRelease(&shared->mutex);
-
-	while (DsaPointerIsValid(place))
+	while (place != NO_BATCH)
 	{
-		Batch	   *batch = dsa_get_address(leader->area, place);
-		dsa_pointer next = batch->next;
+		RowBatch   *batch = dsa_get_address(leader->area, place);
+		BatchPlace	next = batch->next;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!has_given_up(shared))
+		if (!row_exchange_is_closed(&shared->exchange))
 			take_rows(leader, batch);
 		dsa_free(leader->area, place);
-		pg_atomic_sub_fetch_u64(&shared->bytes, sizeof(Batch));
+		pg_atomic_sub_fetch_u64(&shared->bytes, sizeof(RowBatch));
 		place = next;
 	}
 }
 
-/* Hands the batch at hand to the leader. */
+/* Hands the batch at hand over; the leader takes it at once if it is its own. */
 static void
-deposit_batch(Participant *participant)
+hand_over(Participant *participant)
 {
-	CollectShared *shared = participant->shared;
-	Batch	   *batch = participant->batch;
-
-	if (batch == NULL)
+	if (participant->batch == NULL)
 		return;
-	batch->cut = participant->keys->cut;
-	batch->doubtful = sort_keys_doubtful(participant->keys);
-	SpinLockAcquire(&shared->mutex);
-	batch->next = shared->batches;
-	shared->batches = participant->batch_place;
-	SpinLockRelease(&shared->mutex);
+	row_exchange_hand_over(&participant->shared->exchange, participant->batch,
+						   participant->batch_place, participant->keys);
 	participant->batch = NULL;
-
 	if (participant->order != NULL)
 		take_batches(participant);
-	else
-		ConditionVariableSignal(&shared->deposited);
 }
 
-/* Begins a batch whose rows will be put from this place on. */
+/* Begins a batch whose rows are in the block at hand, from this place on. */
 static bool
-begin_batch(Participant *participant, dsa_pointer first_row)
+begin_batch(Participant *participant, uint32 place)
 {
-	CollectShared *shared = participant->shared;
-	Batch	   *batch;
-
-	participant->batch_place = allocate(shared, participant->area,
-										sizeof(Batch));
-	if (!DsaPointerIsValid(participant->batch_place))
+	participant->batch_place = allocate(participant->shared,
+										participant->area, sizeof(RowBatch));
+	if (participant->batch_place == NO_BATCH)
 		return false;
-	if (!participant->keys->loose && pg_atomic_read_u32(&shared->loose) != 0)
-		sort_keys_loosen(participant->keys);
-
-	batch = dsa_get_address(participant->area, participant->batch_place);
-	batch->first_row = first_row;
-	batch->first_place = participant->block_number * PLACE_BLOCK_WORDS +
-		(first_row - participant->block) / PLACE_WORD_BYTES;
-	batch->nrows = 0;
-	batch->nwords = 0;
-	batch->loose = participant->keys->loose;
-	participant->batch = batch;
+	participant->batch = dsa_get_address(participant->area,
+										 participant->batch_place);
+	row_batch_begin(participant->batch, &participant->shared->exchange,
+					participant->keys, participant->block, place);
 	return true;
 }
 
@@ -351,25 +285,19 @@ begin_block(Participant *participant)
 {
 	CollectShared *shared = participant->shared;
 	dsa_pointer block = allocate(shared, participant->area, BLOCK_BYTES);
+	uint32		number;
 
 	if (!DsaPointerIsValid(block))
 		return false;
+	number = pg_atomic_fetch_add_u32(&shared->nblocks, 1);
+	if (number < shared->max_blocks)
+		participant->blocks[number] = block;
 	participant->block = block;
-	participant->block_number = pg_atomic_fetch_add_u32(&shared->nblocks, 1);
-	if (participant->block_number < shared->max_blocks)
-		participant->blocks[participant->block_number] = block;
-	participant->free_space = block;
-	participant->free_address = dsa_get_address(participant->area, block);
-	participant->free_bytes = BLOCK_BYTES;
+	participant->base = dsa_get_address(participant->area, block);
+	*(uint32 *) participant->base = number;
+	participant->free_place = BLOCK_ROWS;
+	participant->free_bytes = BLOCK_BYTES - BLOCK_ROWS;
 	return true;
-}
-
-/* Is there room for another key, whatever its length? */
-static inline bool
-batch_is_full(const Batch *batch)
-{
-	return batch->nrows == BATCH_ROWS ||
-		batch->nwords + KEY_MAX_WORDS > BATCH_WORDS;
 }
 
 /* Where a participant has room for a row, with room for its key. */
@@ -380,54 +308,36 @@ shared_space(void *owner, Size bytes)
 	void	   *row;
 
 	if (participant->batch != NULL &&
-		(bytes > participant->free_bytes || batch_is_full(participant->batch)))
-		deposit_batch(participant);
+		(bytes > participant->free_bytes ||
+		 row_batch_is_full(participant->batch)))
+		hand_over(participant);
 	if (unlikely(bytes > participant->free_bytes) &&
 		!begin_block(participant))
 		return NULL;
 	if (unlikely(participant->batch == NULL) &&
-		!begin_batch(participant, participant->free_space))
+		!begin_batch(participant, participant->free_place))
 		return NULL;
 
-	row = participant->free_address;
-	participant->free_space += bytes;
-	participant->free_address += bytes;
+	row = participant->base + participant->free_place;
+	participant->free_place += bytes;
 	participant->free_bytes -= bytes;
 	return row;
 }
 
-/*
- * Goes on in the loose layout, with a batch that begins with the row at hand.
- * False if there is no memory.
- */
+/* Adds the row at hand, which has been put, to the batch; false if there is no memory. */
 static bool
-go_loose(Participant *participant, Size row_bytes)
+add_row(Participant *participant, Size row_bytes)
 {
-	pg_atomic_write_u32(&participant->shared->loose, 1);
-	deposit_batch(participant);
-	return begin_batch(participant, participant->free_space - row_bytes);
-}
-
-/* Makes the key of the row at hand; false if there is no memory. */
-static bool
-add_key(Participant *participant, Size row_bytes)
-{
-	for (;;)
+	while (unlikely(!row_batch_add(participant->batch,
+								   &participant->shared->exchange,
+								   participant->keys, participant->rows->slot,
+								   participant->free_place)))
 	{
-		Batch	   *batch = participant->batch;
-		int			nwords = sort_keys_encode(participant->keys,
-											  participant->rows->slot,
-											  batch->words + batch->nwords);
-
-		if (likely(nwords > 0))
-		{
-			batch->key_words[batch->nrows++] = nwords;
-			batch->nwords += nwords;
-			return true;
-		}
-		if (!go_loose(participant, row_bytes))
+		hand_over(participant);
+		if (!begin_batch(participant, participant->free_place - row_bytes))
 			return false;
 	}
+	return true;
 }
 
 /* The scan's callback; see collect() in index_load.c. */
@@ -438,19 +348,19 @@ collect_shared(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	Participant *participant = state;
 	IndexRow   *row;
 
-	if (unlikely(has_given_up(participant->shared)))
+	if (unlikely(row_exchange_is_closed(&participant->shared->exchange)))
 		return;
 	row = index_rows_store(participant->rows, tid, values, isnull,
 						   shared_space, participant);
 	if (unlikely(row == NULL))
 	{
-		give_up(participant->shared);
+		row_exchange_close(&participant->shared->exchange);
 		return;
 	}
 	if (participant->unique && !is_alive)
 		index_row_set_dead(row);
-	if (unlikely(!add_key(participant, index_row_bytes(row))))
-		give_up(participant->shared);
+	if (unlikely(!add_row(participant, index_row_bytes(row))))
+		row_exchange_close(&participant->shared->exchange);
 }
 
 /* Takes part in the scan; returns how many rows it saw. */
@@ -463,7 +373,7 @@ scan_share(Participant *participant, Relation heap, Relation index,
 	participant->unique = participant->shared->unique;
 	heap_tuples = heap_scan_for_build(heap, index, info, parallel_scan,
 									  progress, collect_shared, participant);
-	deposit_batch(participant);
+	hand_over(participant);
 	return heap_tuples;
 }
 
@@ -546,7 +456,7 @@ make_keys(CollectShared *shared, const IndexRows *rows, SortColumn *columns)
 										rows->ncolumns);
 
 	if (keys == NULL)
-		give_up(shared);
+		row_exchange_close(&shared->exchange);
 	else
 		(void) sort_keys_share(keys);
 	return keys;
@@ -581,10 +491,10 @@ sort_separately(CollectShared *shared, dsm_segment *segment,
 	heap_tuples = heap_scan_for_build(definition->heap, definition->index,
 									  info, scan, false, index_sort_put, sort);
 	if (!index_sort_write_last_run(sort))
-		give_up(shared);
-	SpinLockAcquire(&shared->mutex);
+		row_exchange_close(&shared->exchange);
+	SpinLockAcquire(&shared->exchange.mutex);
 	shared->on_device |= sort->on_device;
-	SpinLockRelease(&shared->mutex);
+	SpinLockRelease(&shared->exchange.mutex);
 	index_sort_end(sort);
 	return heap_tuples;
 }
@@ -629,12 +539,12 @@ gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
 		sort_separately(shared, segment, &definition, info, scan) :
 		collect_for_leader(&participant, &definition, info, scan);
 
-	SpinLockAcquire(&shared->mutex);
+	SpinLockAcquire(&shared->exchange.mutex);
 	shared->nfinished++;
 	shared->heap_tuples += heap_tuples;
 	shared->broken_hot_chain |= info->ii_BrokenHotChain;
-	SpinLockRelease(&shared->mutex);
-	ConditionVariableSignal(&shared->deposited);
+	SpinLockRelease(&shared->exchange.mutex);
+	ConditionVariableSignal(&shared->exchange.handed);
 
 	if (!shared->separately && wait_for_order(shared))
 	{
@@ -734,11 +644,7 @@ init_shared(ParallelCollect *collect, const IndexInfo *info, Size limit,
 	shared->max_blocks = most_blocks(limit);
 	pg_atomic_init_u64(&shared->bytes, 0);
 	pg_atomic_init_u32(&shared->nblocks, 0);
-	pg_atomic_init_u32(&shared->given_up, 0);
-	pg_atomic_init_u32(&shared->loose, 0);
-	ConditionVariableInit(&shared->deposited);
-	SpinLockInit(&shared->mutex);
-	shared->batches = InvalidDsaPointer;
+	row_exchange_init(&shared->exchange);
 	pg_atomic_init_u32(&shared->phase, PHASE_COLLECT);
 	ConditionVariableInit(&shared->phase_changed);
 	parallel_write_init(&shared->write);
@@ -800,13 +706,13 @@ wait_for_workers(Participant *leader, int nworkers)
 	while (!finished)
 	{
 		/* what comes after this look ends the wait that may follow */
-		ConditionVariablePrepareToSleep(&shared->deposited);
-		SpinLockAcquire(&shared->mutex);
+		ConditionVariablePrepareToSleep(&shared->exchange.handed);
+		SpinLockAcquire(&shared->exchange.mutex);
 		finished = shared->nfinished == nworkers;
-		SpinLockRelease(&shared->mutex);
+		SpinLockRelease(&shared->exchange.mutex);
 		take_batches(leader);
 		if (!finished)
-			ConditionVariableSleep(&shared->deposited,
+			ConditionVariableSleep(&shared->exchange.handed,
 								   WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
 	ConditionVariableCancelSleep();
@@ -852,7 +758,7 @@ parallel_collect_rows(ParallelCollect *collect, IndexInfo *info,
 							  collect->scan, true);
 
 	*heap_tuples += finish_scan(collect, info, &leader);
-	return !has_given_up(shared);
+	return !row_exchange_is_closed(&shared->exchange);
 }
 
 SharedRuns *
@@ -867,7 +773,7 @@ parallel_collect_separately(ParallelCollect *collect, IndexInfo *info,
 									   sort);
 	*heap_tuples += finish_scan(collect, info, &leader);
 	sort->on_device |= shared->on_device;
-	return has_given_up(shared) ? NULL : &shared->runs;
+	return row_exchange_is_closed(&shared->exchange) ? NULL : &shared->runs;
 }
 
 /* Notes the place of each row, by its number. */

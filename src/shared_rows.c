@@ -4,18 +4,14 @@
  *	  Rows that parallel workers hand over to their leader.
  *
  * A worker puts its rows one behind the other into shared memory, where they
- * stay, and notes their places and their keys in batches.  The leader takes
- * the batches of all as they get full, between rows of its own; what it has
- * taken is used again.  Nobody waits while there are rows to be had: the
+ * stay, and hands their places and keys over in batches (row_batch.h).  The
+ * leader takes the batches of all as they get full, between rows of its own;
+ * what it has taken is used again.  Nobody waits while there are rows to be had: the
  * leader waits for the workers when it has had all of its own, and a worker
  * that has handed over its last batch waits for the leader to take it.
  *
  * Workers that come after the leader has ceased to wait are not needed, since
  * those who took part have had all rows.
- *
- * Keys are in one of two layouts (sort_keys.h).  A worker that finds a row
- * which does not fit the tight one goes on in the loose one, and so do all
- * others from their next batch on.
  *
  * The memory is in segments which grow with the worker's rows.  They are its
  * own, and not those of a DSA area: to allocate these takes a lock that all
@@ -30,10 +26,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "port/atomics.h"
-#include "storage/condition_variable.h"
 #include "storage/dsm.h"
-#include "storage/spin.h"
 #include "utils/memutils.h"
 
 #include "compat.h"
@@ -50,19 +43,12 @@
 /* From which on it is worth a line in the log that this memory is new. */
 #define HINT_BYTES				((uint64) 16 * 1024 * 1024)
 
-/*
- * Where a batch is: the worker, the number of its segment, and the place in
- * it, which is never 0.
- */
-typedef uint64 BatchPlace;
-
+/* Of a batch: the worker, the number of its segment, and where it is there, never 0. */
 #define BATCH_PLACE(worker, segment, place) \
 	((uint64) (worker) << 48 | (uint64) (segment) << 32 | (place))
 #define PLACE_WORKER(batch_place) ((int) ((batch_place) >> 48))
 #define PLACE_SEGMENT(batch_place) ((uint32) ((batch_place) >> 32) & 0xffff)
 #define PLACE_IN_SEGMENT(batch_place) ((uint32) (batch_place))
-
-#define NO_BATCH			((BatchPlace) 0)
 
 /* What is shared of one worker. */
 typedef struct SharedWorker
@@ -79,14 +65,9 @@ struct SharedRows
 	int			nworkers;
 	Size		limit;			/* bytes of all segments */
 	pg_atomic_uint64 bytes;		/* that there are */
-	pg_atomic_uint32 refused;	/* no more rows are wanted */
-	pg_atomic_uint32 loose;		/* the tight layout is of no use */
-
-	ConditionVariable handed;	/* a batch, or a worker's last one */
 	ConditionVariable taken;	/* the last batch of some worker */
 
-	slock_t		mutex;			/* for all that follows */
-	volatile BatchPlace batches;	/* for the leader, a list */
+	RowExchange exchange;		/* its mutex is for all that follows */
 	int			njoined;		/* workers that take part */
 	int			nfinished;		/* of these, that will hand over no more */
 	bool		closed;			/* the leader does not wait for others */
@@ -143,11 +124,8 @@ shared_rows_init(SharedRows *shared, int nworkers, Size limit)
 	shared->nworkers = nworkers;
 	shared->limit = limit;
 	pg_atomic_init_u64(&shared->bytes, 0);
-	pg_atomic_init_u32(&shared->refused, 0);
-	pg_atomic_init_u32(&shared->loose, 0);
-	ConditionVariableInit(&shared->handed);
 	ConditionVariableInit(&shared->taken);
-	SpinLockInit(&shared->mutex);
+	row_exchange_init(&shared->exchange);
 }
 
 bool
@@ -163,11 +141,11 @@ row_deposit_begin(SharedRows *shared, int worker, TupleDesc descriptor,
 	RowDeposit *deposit;
 	bool		late;
 
-	SpinLockAcquire(&shared->mutex);
+	SpinLockAcquire(&shared->exchange.mutex);
 	late = shared->closed;
 	if (!late)
 		shared->njoined++;
-	SpinLockRelease(&shared->mutex);
+	SpinLockRelease(&shared->exchange.mutex);
 	if (late)
 		return NULL;
 
@@ -222,20 +200,15 @@ static void
 hand_over(RowDeposit *deposit)
 {
 	SharedRows *shared = deposit->shared;
-	RowBatch   *batch = deposit->batch;
 
-	if (batch == NULL)
+	if (deposit->batch == NULL)
 		return;
-	batch->cut = deposit->keys != NULL && deposit->keys->cut;
-	batch->doubtful = deposit->keys != NULL &&
-		sort_keys_doubtful(deposit->keys);
-	SpinLockAcquire(&shared->mutex);
-	batch->next = shared->batches;
-	shared->batches = deposit->batch_place;
+	SpinLockAcquire(&shared->exchange.mutex);
 	deposit->own->nwaiting++;
-	deposit->own->nrows += batch->nrows;
-	SpinLockRelease(&shared->mutex);
-	ConditionVariableSignal(&shared->handed);
+	deposit->own->nrows += deposit->batch->nrows;
+	SpinLockRelease(&shared->exchange.mutex);
+	row_exchange_hand_over(&shared->exchange, deposit->batch,
+						   deposit->batch_place, deposit->keys);
 	deposit->batch = NULL;
 }
 
@@ -263,49 +236,25 @@ take_space(RowDeposit *deposit, Size bytes)
 	return place;
 }
 
-/* Begins a batch; one that the leader has taken will do. */
-static bool
-begin_batch(RowDeposit *deposit)
+/* Finds room for a batch; one that the leader has taken will do. */
+static BatchPlace
+find_batch(RowDeposit *deposit)
 {
 	SharedRows *shared = deposit->shared;
-	RowBatch   *batch;
 	BatchPlace	place;
+	uint32		space;
 
-	if (pg_atomic_read_u32(&shared->refused) != 0)
-		return false;
-
-	SpinLockAcquire(&shared->mutex);
+	SpinLockAcquire(&shared->exchange.mutex);
 	place = deposit->own->taken;
 	if (place != NO_BATCH)
 		deposit->own->taken = own_batch(deposit, place)->next;
-	SpinLockRelease(&shared->mutex);
-	if (place == NO_BATCH)
-	{
-		uint32		space = take_space(deposit, MAXALIGN(sizeof(RowBatch)));
+	SpinLockRelease(&shared->exchange.mutex);
+	if (place != NO_BATCH)
+		return place;
 
-		if (space == 0)
-			return false;
-		place = BATCH_PLACE(deposit->worker, deposit->nsegments - 1, space);
-	}
-
-	if (deposit->keys != NULL && !deposit->keys->loose &&
-		pg_atomic_read_u32(&shared->loose) != 0)
-		sort_keys_loosen(deposit->keys);
-	batch = own_batch(deposit, place);
-	batch->nrows = 0;
-	batch->nwords = 0;
-	batch->loose = deposit->keys != NULL && deposit->keys->loose;
-	deposit->batch_place = place;
-	deposit->batch = batch;
-	return true;
-}
-
-/* Is there room for another key, whatever its length? */
-static inline bool
-batch_is_full(const RowBatch *batch)
-{
-	return batch->nrows == BATCH_ROWS ||
-		batch->nwords + KEY_MAX_WORDS > BATCH_WORDS;
+	space = take_space(deposit, MAXALIGN(sizeof(RowBatch)));
+	return space == 0 ? NO_BATCH :
+		BATCH_PLACE(deposit->worker, deposit->nsegments - 1, space);
 }
 
 /*
@@ -315,46 +264,21 @@ batch_is_full(const RowBatch *batch)
 static bool
 prepare(RowDeposit *deposit, Size bytes)
 {
-	RowBatch   *batch = deposit->batch;
+	BatchPlace	place;
 
-	if (likely(batch != NULL && !batch_is_full(batch) &&
+	if (likely(deposit->batch != NULL && !row_batch_is_full(deposit->batch) &&
 			   bytes <= deposit->free_bytes))
 		return true;
 
 	hand_over(deposit);
-	if (!begin_batch(deposit))
+	if (row_exchange_is_closed(&deposit->shared->exchange) ||
+		(place = find_batch(deposit)) == NO_BATCH ||
+		(bytes > deposit->free_bytes && !add_segment(deposit, bytes)))
 		return false;
-	if (bytes > deposit->free_bytes && !add_segment(deposit, bytes))
-	{
-		deposit->batch = NULL;
-		return false;
-	}
-	deposit->batch->segment = deposit->nsegments - 1;
-	deposit->batch->places[0] = deposit->free_place;
-	return true;
-}
-
-/* Makes the key of the row at hand; false if there is no memory. */
-static bool
-make_key(RowDeposit *deposit, TupleTableSlot *slot, Size row_bytes,
-		 int *nwords)
-{
-	*nwords = 0;
-	while (deposit->keys != NULL)
-	{
-		RowBatch   *batch = deposit->batch;
-
-		*nwords = sort_keys_encode(deposit->keys, slot,
-								   batch->words + batch->nwords);
-		if (likely(*nwords > 0))
-			break;
-
-		/* in the loose layout, which a new batch begins with */
-		pg_atomic_write_u32(&deposit->shared->loose, 1);
-		hand_over(deposit);
-		if (!prepare(deposit, row_bytes))
-			return false;
-	}
+	deposit->batch_place = place;
+	deposit->batch = own_batch(deposit, place);
+	row_batch_begin(deposit->batch, &deposit->shared->exchange, deposit->keys,
+					deposit->nsegments - 1, deposit->free_place);
 	return true;
 }
 
@@ -363,24 +287,24 @@ row_deposit_put(RowDeposit *deposit, TupleTableSlot *slot)
 {
 	SlotRow		row = slot_row_find(slot, deposit->descriptor);
 	Size		bytes = MAXALIGN(row.bytes);
-	RowBatch   *batch;
 	char	   *place;
-	int			nwords;
 
-	if (unlikely(!prepare(deposit, bytes)) ||
-		unlikely(!make_key(deposit, slot, bytes, &nwords)))
+	if (unlikely(!prepare(deposit, bytes)))
 		return false;
+	while (unlikely(!row_batch_add(deposit->batch, &deposit->shared->exchange,
+								   deposit->keys, slot,
+								   deposit->free_place + bytes)))
+	{
+		hand_over(deposit);
+		if (!prepare(deposit, bytes))
+			return false;
+	}
 
-	batch = deposit->batch;
 	place = deposit->base + deposit->free_place;
 	slot_row_write(&row, slot, deposit->descriptor, (MinimalTuple) place);
 	PREFETCH_WRITE(place, bytes);
 	deposit->free_place += bytes;
 	deposit->free_bytes -= bytes;
-
-	batch->key_words[batch->nrows++] = nwords;
-	batch->nwords += nwords;
-	batch->places[batch->nrows] = deposit->free_place;
 	return true;
 }
 
@@ -390,11 +314,11 @@ row_deposit_finish(RowDeposit *deposit, uint64 nkept)
 	SharedRows *shared = deposit->shared;
 
 	hand_over(deposit);
-	SpinLockAcquire(&shared->mutex);
+	SpinLockAcquire(&shared->exchange.mutex);
 	deposit->own->nkept = nkept;
 	shared->nfinished++;
-	SpinLockRelease(&shared->mutex);
-	ConditionVariableSignal(&shared->handed);
+	SpinLockRelease(&shared->exchange.mutex);
+	ConditionVariableSignal(&shared->exchange.handed);
 }
 
 void
@@ -410,9 +334,9 @@ row_deposit_end(RowDeposit *deposit)
 		bool		taken;
 
 		ConditionVariablePrepareToSleep(&shared->taken);
-		SpinLockAcquire(&shared->mutex);
+		SpinLockAcquire(&shared->exchange.mutex);
 		taken = deposit->own->nwaiting == 0;
-		SpinLockRelease(&shared->mutex);
+		SpinLockRelease(&shared->exchange.mutex);
 		if (taken)
 			break;
 		ConditionVariableSleep(&shared->taken, wait_event);
@@ -474,11 +398,11 @@ give_back_batch(RowCollector *collector)
 		return;
 	worker = &shared->workers[PLACE_WORKER(place)];
 	batch = batch_address(collector, place);
-	SpinLockAcquire(&shared->mutex);
+	SpinLockAcquire(&shared->exchange.mutex);
 	batch->next = worker->taken;
 	worker->taken = place;
 	was_last = --worker->nwaiting == 0;
-	SpinLockRelease(&shared->mutex);
+	SpinLockRelease(&shared->exchange.mutex);
 	if (was_last)
 		ConditionVariableBroadcast(&shared->taken);
 	collector->current = NO_BATCH;
@@ -492,14 +416,9 @@ row_collector_next(RowCollector *collector, char **base)
 
 	give_back_batch(collector);
 	if (collector->list == NO_BATCH)
-	{
-		if (likely(shared->batches == NO_BATCH))
-			return NULL;
-		SpinLockAcquire(&shared->mutex);
-		collector->list = shared->batches;
-		shared->batches = NO_BATCH;
-		SpinLockRelease(&shared->mutex);
-	}
+		collector->list = row_exchange_take(&shared->exchange);
+	if (likely(collector->list == NO_BATCH))
+		return NULL;
 	CHECK_FOR_INTERRUPTS();
 	collector->current = collector->list;
 	batch = batch_address(collector, collector->current);
@@ -538,15 +457,15 @@ row_collector_wait(RowCollector *collector)
 	for (;;)
 	{
 		/* what comes after this look ends the wait that may follow */
-		ConditionVariablePrepareToSleep(&shared->handed);
-		SpinLockAcquire(&shared->mutex);
-		handed = shared->batches != NO_BATCH;
+		ConditionVariablePrepareToSleep(&shared->exchange.handed);
+		SpinLockAcquire(&shared->exchange.mutex);
+		handed = shared->exchange.batches != NO_BATCH;
 		if (!handed && shared->nfinished == shared->njoined)
 			shared->closed = true;
-		SpinLockRelease(&shared->mutex);
+		SpinLockRelease(&shared->exchange.mutex);
 		if (handed || shared->closed)
 			break;
-		ConditionVariableSleep(&shared->handed, wait_event);
+		ConditionVariableSleep(&shared->exchange.handed, wait_event);
 	}
 	ConditionVariableCancelSleep();
 	if (!handed)
@@ -557,7 +476,7 @@ row_collector_wait(RowCollector *collector)
 void
 row_collector_refuse(RowCollector *collector)
 {
-	pg_atomic_write_u32(&collector->shared->refused, 1);
+	row_exchange_close(&collector->shared->exchange);
 }
 
 int

@@ -10,29 +10,7 @@
 
 #include "executor/tuptable.h"
 
-#include "sort_keys.h"
-
-/* Of rows in a batch, and of words of their keys. */
-#define BATCH_ROWS		1024
-#define BATCH_WORDS		(2 * BATCH_ROWS)
-
-/*
- * Some rows of one worker, and their keys.  The rows lie one behind the other,
- * from places[i] to places[i + 1] from where the leader is told.
- */
-typedef struct RowBatch
-{
-	uint64		next;			/* of a list */
-	uint32		segment;		/* that has the rows */
-	uint32		nrows;
-	uint32		nwords;
-	bool		loose;			/* layout of the keys */
-	bool		cut;			/* some key was cut */
-	bool		doubtful;		/* as are keys so far */
-	uint8		key_words[BATCH_ROWS];	/* length of each key, 0: there is none */
-	uint32		places[BATCH_ROWS + 1];
-	uint64_t	words[BATCH_WORDS];
-} RowBatch;
+#include "row_batch.h"
 
 /* Bytes that so many rows of this width take, about. */
 extern double shared_rows_bytes(double rows, int width);
