@@ -58,7 +58,7 @@ void
 row_order_leave_device(RowOrder *order)
 {
 	order->host_only = true;
-	order->job->host_only = true;
+	sort_job_stay(order->job);
 }
 
 bool
@@ -202,7 +202,7 @@ static void
 make_keys_again(RowOrder *order, KeyOutcome outcome)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
-	bool		host_only = order->job->host_only;
+	bool		host_only = order->job->state == JOB_HERE;
 
 	/* which would have some keys twice, or in another layout */
 	row_order_end_runs(order);

@@ -104,7 +104,8 @@ expect_keys(SortJob *job, const KeyShape *shape, uint64 nrows, bool host_only)
 {
 	job->shape = *shape;
 	job->expected_rows = nrows;
-	job->host_only = host_only || gpusort_device == DEVICE_HOST;
+	job->state = host_only || gpusort_device == DEVICE_HOST ?
+		JOB_HERE : JOB_UNDECIDED;
 }
 
 SortJob *
@@ -128,13 +129,16 @@ sort_job_begin_on_device(const KeyShape *shape, uint64 expected_rows)
 	DeviceFailure failure = {FAILURE_FAULT, NULL};
 
 	job->long_lived = true;
-	if (!job->host_only && are_for_device_now(expected_rows) &&
+	if (job->state == JOB_UNDECIDED && are_for_device_now(expected_rows) &&
 		launcher_device_ready(&failure.reason))
 		job->client = device_client_begin(shape, expected_rows, true, &failure);
 	MemoryContextSwitchTo(caller_context);
 	if (job->client != NULL &&
 		device_client_next_batch(job->client, &job->batch))
+	{
+		job->state = JOB_ON_DEVICE;
 		return job;
+	}
 	sort_job_end(job);
 	return NULL;
 }
@@ -167,13 +171,14 @@ tell_failure(DeviceFailure failure)
 }
 
 /*
- * Notes that the device is of no use for this job, and tells who should know.
- * The end of a job that could do without is no news.
+ * Notes that the device is of no use for this job, which is here from now on, or
+ * lost, and tells who should know.  The end of a job that could do without is no
+ * news.
  */
 static void
-report_device_failure(SortJob *job, DeviceFailure failure)
+report_device_failure(SortJob *job, SortJobState state, DeviceFailure failure)
 {
-	job->host_only = true;
+	job->state = state;
 	job->device_failed = true;
 	job->may_start_over = failure.cause == FAILURE_ELSEWHERE;
 	if (job->long_lived)
@@ -196,12 +201,30 @@ sort_job_report_wrong_order(void)
 	tell_failure(wrong);
 }
 
+/* Notes that the job's keys are lost with the device. */
+static void
+report_lost(SortJob *job)
+{
+	report_device_failure(job, JOB_LOST, device_client_failure(job->client));
+}
+
+void
+sort_job_stay(SortJob *job)
+{
+	if (job->state == JOB_ON_DEVICE || job->state == JOB_LOST)
+		return;
+	if (job->client != NULL)
+		device_client_end(job->client);
+	job->client = NULL;
+	job->state = JOB_HERE;
+}
+
 /* Is it time to ask gpusortd to take the job? */
 static bool
 wants_device(const SortJob *job)
 {
-	return !job->host_only && job->client == NULL && job->queued == NULL &&
-		(job->earlier != NULL || are_for_device_now(job->batch.nrows));
+	return job->state == JOB_AGAIN ||
+		(job->state == JOB_UNDECIDED && are_for_device_now(job->batch.nrows));
 }
 
 /* Frees keys that are in this process. */
@@ -248,26 +271,24 @@ move_to_device(SortJob *job)
 	MemoryContext caller_context = MemoryContextSwitchTo(job->context);
 	bool		kept;
 
-	job->client = job->queued;
-	job->queued = NULL;
+	job->state = JOB_ON_DEVICE;
 	kept = device_client_next_batch(job->client, &job->batch) &&
 		push_collected(job, &collected);
 	free_batch(&collected);
 	if (!kept)
-		report_device_failure(job, device_client_failure(job->client));
+		report_lost(job);
 	MemoryContextSwitchTo(caller_context);
 	return kept;
 }
 
-/* Asks gpusortd by the connection of the keys before. */
+/* Asks gpusortd by the connection of the keys before, and keeps it if it answers. */
 static void
 ask_again(SortJob *job)
 {
-	if (device_client_again(job->earlier, &job->shape, job->expected_rows))
-		job->queued = job->earlier;
-	else
-		device_client_end(job->earlier);
-	job->earlier = NULL;
+	if (device_client_again(job->client, &job->shape, job->expected_rows))
+		return;
+	device_client_end(job->client);
+	job->client = NULL;
 }
 
 /* Asks gpusortd to take the job; if it does not, the job stays here for good. */
@@ -277,17 +298,16 @@ ask_for_device(SortJob *job)
 	MemoryContext caller_context = MemoryContextSwitchTo(job->context);
 	DeviceFailure failure = {FAILURE_FAULT, NULL};
 
-	if (job->earlier != NULL)
+	if (job->state == JOB_AGAIN)
 		ask_again(job);
-	if (job->queued == NULL && launcher_device_ready(&failure.reason))
-		job->queued = device_client_begin(&job->shape,
+	if (job->client == NULL && launcher_device_ready(&failure.reason))
+		job->client = device_client_begin(&job->shape,
 										  Max(job->expected_rows,
 											  job->batch.nrows),
 										  false, &failure);
-	if (job->queued == NULL)
-		job->host_only = true;
+	job->state = job->client != NULL ? JOB_QUEUED : JOB_HERE;
 	if (failure.reason != NULL)
-		report_device_failure(job, failure);
+		report_device_failure(job, JOB_HERE, failure);
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -295,9 +315,9 @@ ask_for_device(SortJob *job)
 static void
 leave_queue(SortJob *job, DeviceFailure failure)
 {
-	report_device_failure(job, failure);
-	device_client_end(job->queued);
-	job->queued = NULL;
+	report_device_failure(job, JOB_HERE, failure);
+	device_client_end(job->client);
+	job->client = NULL;
 }
 
 /*
@@ -307,9 +327,9 @@ leave_queue(SortJob *job, DeviceFailure failure)
 static bool
 look_at_queue(SortJob *job, uint64 milliseconds)
 {
-	if (device_client_look(job->queued, milliseconds))
-		return device_client_is_queued(job->queued) || move_to_device(job);
-	leave_queue(job, device_client_failure(job->queued));
+	if (device_client_look(job->client, milliseconds))
+		return device_client_is_queued(job->client) || move_to_device(job);
+	leave_queue(job, device_client_failure(job->client));
 	return true;
 }
 
@@ -323,7 +343,7 @@ end_queueing(SortJob *job)
 
 	if (!look_at_queue(job, host_sort_milliseconds(job->batch.nrows)))
 		return false;
-	if (job->queued != NULL)
+	if (job->state == JOB_QUEUED)
 		leave_queue(job, in_use);
 	return true;
 }
@@ -381,18 +401,18 @@ sort_job_make_room(SortJob *job)
 {
 	if (wants_device(job))
 		ask_for_device(job);
-	if (job->queued != NULL && !look_at_queue(job, 0))
+	if (job->state == JOB_QUEUED && !look_at_queue(job, 0))
 		return false;
 	if (!sort_job_is_full(job))
 		return true;
-	if (job->client == NULL)
+	if (job->state != JOB_ON_DEVICE)
 	{
 		grow_batch(job);
 		return true;
 	}
 	if (push_batch(job))
 		return true;
-	report_device_failure(job, device_client_failure(job->client));
+	report_lost(job);
 	return false;
 }
 
@@ -434,7 +454,7 @@ sort_job_run_on_device(SortJob *job)
 		!device_client_run(job->client, sort_job_nrows(job),
 						   &job->device_microseconds))
 	{
-		report_device_failure(job, device_client_failure(job->client));
+		report_lost(job);
 		return false;
 	}
 	job->on_device = true;
@@ -448,7 +468,7 @@ sort_job_order_part(SortJob *job, uint32 *part, uint32 *count)
 {
 	if (device_client_order_part(job->client, part, count))
 		return true;
-	report_device_failure(job, device_client_failure(job->client));
+	report_lost(job);
 	return false;
 }
 
@@ -490,7 +510,7 @@ fetch_order(SortJob *job, uint32 *order, uint64 nrows)
 	}
 	if (good && pg_popcount((const char *) seen, seen_bytes) != nrows)
 	{
-		report_device_failure(job, twice);
+		report_device_failure(job, JOB_LOST, twice);
 		good = false;
 	}
 	pfree(seen);
@@ -515,28 +535,29 @@ void
 sort_job_restart(SortJob *job, const KeyShape *shape, bool host_only)
 {
 	KeyBatch   *batch = &job->batch;
+	uint64		nrows = sort_job_nrows(job);
 	bool		other_words = shape->fixed_words != job->shape.fixed_words;
 
-	Assert(!job->device_failed && job->queued == NULL);
-	expect_keys(job, shape, sort_job_nrows(job), host_only);
-	job->pushed_rows = 0;
-	job->pushed_words = 0;
-	if (job->client != NULL)
-	{
-		job->earlier = job->client;
-		job->client = NULL;
+	Assert(!job->device_failed && job->state != JOB_QUEUED);
+	if (job->state == JOB_ON_DEVICE)
 		*batch = (KeyBatch) {0};
-	}
 	else if (other_words)
 		free_batch(batch);
 	batch->nrows = 0;
 	batch->nwords = 0;
+	expect_keys(job, shape, nrows, host_only);
+	job->pushed_rows = 0;
+	job->pushed_words = 0;
+	if (job->state == JOB_HERE)
+		sort_job_stay(job);
+	else if (job->client != NULL)
+		job->state = JOB_AGAIN;
 }
 
 uint32 *
 sort_job_run(SortJob *job)
 {
-	if (job->queued != NULL && !end_queueing(job))
+	if (job->state == JOB_QUEUED && !end_queueing(job))
 		return NULL;
-	return job->client != NULL ? run_on_device(job) : run_in_process(job);
+	return job->state == JOB_ON_DEVICE ? run_on_device(job) : run_in_process(job);
 }

@@ -11,19 +11,29 @@
 #include "device_client.h"
 #include "host_sort.h"
 
+/* Who has the keys of a job, or will have them. */
+typedef enum SortJobState
+{
+	JOB_UNDECIDED,				/* this process; gpusortd, if they get many */
+	JOB_AGAIN,					/* this process; gpusortd with the next key, as for
+								 * the keys before */
+	JOB_QUEUED,					/* this process, until its turn comes */
+	JOB_HERE,					/* this process to the end */
+	JOB_ON_DEVICE,				/* gpusortd */
+	JOB_LOST					/* nobody: gpusortd was lost with them */
+} SortJobState;
+
 typedef struct SortJob
 {
 	MemoryContext context;		/* holds everything below */
+	SortJobState state;
 	KeyShape	shape;
 	uint64		expected_rows;
-	bool		host_only;		/* do not try a device, or not again */
 	bool		long_lived;		/* for the order of runs, which is not needed */
 	KeyBatch	batch;			/* where the next key goes */
 	uint64		pushed_rows;	/* handed over before this batch */
 	uint64		pushed_words;
-	DeviceClient *client;		/* NULL: the batch holds all keys */
-	DeviceClient *queued;		/* waits for its turn to become the client */
-	DeviceClient *earlier;		/* of the keys before; NULL if there is none */
+	DeviceClient *client;		/* JOB_AGAIN, JOB_QUEUED, JOB_ON_DEVICE */
 	bool		device_failed;	/* it was asked for in vain, or lost */
 	bool		may_start_over; /* but another one may do it */
 
@@ -50,6 +60,9 @@ extern SortJob *sort_job_begin(const KeyShape *shape, uint64 expected_rows,
  */
 extern SortJob *sort_job_begin_on_device(const KeyShape *shape,
 										 uint64 expected_rows);
+
+/* The job is not to go to a device any more; what has gone stays there. */
+extern void sort_job_stay(SortJob *job);
 
 /* Makes room for a key of any length.  False if the device was lost. */
 extern bool sort_job_make_room(SortJob *job);
@@ -143,7 +156,7 @@ sort_job_memory(const SortJob *job)
 {
 	const KeyBatch *batch = &job->batch;
 
-	if (job->client != NULL)
+	if (job->state == JOB_ON_DEVICE)
 		return sort_job_nrows(job) * sizeof(uint32) +
 			sort_job_seen_bytes(sort_job_nrows(job));
 	return batch->max_words * sizeof(uint64_t) +
