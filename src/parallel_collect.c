@@ -571,7 +571,7 @@ most_blocks(Size limit)
 
 /* Makes the memory of the parallel context; false if there is none. */
 static bool
-make_shared_memory(ParallelCollect *collect, IndexInfo *info, Size limit)
+make_shared_memory(ParallelCollect *collect, Size limit)
 {
 	ParallelContext *context = collect->context;
 	Size		scan_bytes = table_parallelscan_estimate(collect->heap,
@@ -682,7 +682,7 @@ parallel_collect_begin(Relation heap, Relation index, IndexInfo *info,
 	/* a concurrent build has the rows of a snapshot, others all */
 	collect->snapshot = info->ii_Concurrent ?
 		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
-	if (make_shared_memory(collect, info, limit))
+	if (make_shared_memory(collect, limit))
 	{
 		init_shared(collect, info, limit, separately, host_only,
 					expected_rows);

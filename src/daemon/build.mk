@@ -5,17 +5,23 @@
 
 DAEMON = src/daemon/gpusortd
 DAEMON_OBJS = \
+	src/daemon/admission.o \
 	src/daemon/connection.o \
 	src/daemon/devices.o \
 	src/daemon/engine_host.o \
 	src/daemon/gpusortd.o \
 	src/daemon/host_sort.o \
+	src/daemon/job.o \
 	src/daemon/merge.o \
 	src/daemon/report.o \
 	src/daemon/ring.o \
 	src/daemon/roles.o \
+	src/daemon/send_order.o \
 	src/daemon/shortage.o \
-	src/daemon/watch.o
+	src/daemon/sort_parts.o \
+	src/daemon/take_keys.o \
+	src/daemon/watch.o \
+	src/daemon/wire.o
 
 DAEMON_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Wmissing-prototypes -pthread
 

@@ -357,8 +357,7 @@ clear(Ring *ring)
 {
 	for (uint32_t chunk = 0; chunk < ring->nchunks; chunk++)
 	{
-		memset(ring->memory + (size_t) chunk * CHUNK_BYTES, 0,
-			   ring->used_bytes[chunk]);
+		memset(ring_chunk(ring, chunk), 0, ring->used_bytes[chunk]);
 		ring->used_bytes[chunk] = 0;
 	}
 }

@@ -16,9 +16,9 @@ typedef struct Ring
 	int			descriptor;		/* the memfd */
 	uint32_t	nchunks;
 	char	   *memory;			/* nchunks * CHUNK_BYTES, pinned */
-	uint32_t   *used_bytes;		/* of each chunk, from its beginning */
-	uint64_t   *ends;			/* see ring_ends() */
-	struct Ring *next;			/* in the pool */
+	uint32_t   *used_bytes;		/* bytes in use at the start of each chunk */
+	uint64_t   *ends;			/* memory of ring_ends(), NULL before */
+	struct Ring *next;			/* the next ring in the pool */
 } Ring;
 
 /* Lists of ends of keys that a ring has room for beside its chunks. */
@@ -43,6 +43,13 @@ extern Ring *ring_take(FailureCause *cause, DeviceError *error);
  * UINT64_MAX as long as there is no other job.
  */
 extern uint64_t ring_release_idle(uint64_t delay);
+
+/* A chunk's memory. */
+static inline void *
+ring_chunk(const Ring *ring, uint32_t chunk)
+{
+	return ring->memory + (size_t) chunk * CHUNK_BYTES;
+}
 
 /* A descriptor of the memory for a client, to be closed; -1 on failure. */
 extern int	ring_open(const Ring *ring);

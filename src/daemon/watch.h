@@ -19,18 +19,25 @@
 typedef struct Watch
 {
 	struct Watch *next;
-	struct Watch **link;		/* what points to this one */
-	atomic_ullong steps;		/* an odd number while it waits */
-	atomic_ullong rows;			/* of its job */
-	unsigned long long seen_steps;	/* at the last look */
-	unsigned int looks;			/* since they were seen to change */
+	struct Watch **link;		/* pointer to this watch */
+	atomic_ullong steps;		/* an odd number while the thread waits */
+	atomic_ullong rows;			/* rows of the thread's job */
+	unsigned long long seen_steps;	/* steps at the last look */
+	unsigned int looks;			/* looks since steps were seen to change */
 } Watch;
 
 /* From now on, and no more, there is this connection. */
 extern void watch_begin(Watch *watch);
 extern void watch_end(Watch *watch);
 
-/* Its thread begins to wait, and goes on. */
+/* The job that the thread serves has so many rows now. */
+static inline void
+watch_note_rows(Watch *watch, uint64_t rows)
+{
+	atomic_store(&watch->rows, rows);
+}
+
+/* The thread begins to wait, and goes on. */
 static inline void
 watch_wait(Watch *watch)
 {
@@ -38,9 +45,8 @@ watch_wait(Watch *watch)
 }
 
 static inline void
-watch_go_on(Watch *watch, uint64_t rows)
+watch_go_on(Watch *watch)
 {
-	atomic_store(&watch->rows, rows);
 	atomic_store(&watch->steps, (atomic_load(&watch->steps) | 1) + 1);
 }
 

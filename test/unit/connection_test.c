@@ -25,6 +25,7 @@
 #include "../../src/daemon/connection.h"
 #include "../../src/daemon/devices.h"
 #include "../../src/daemon/ring.h"
+#include "../../src/daemon/watch.h"
 #include "../../src/protocol.h"
 
 #define TEST_SUBJECT		"connection"
@@ -983,6 +984,50 @@ test_many_idle(void)
 	conclude("lets no more idle jobs give way than it takes");
 }
 
+/* Looks for jobs that hang, more often than gpusortd does. */
+static atomic_bool has_looked_enough;
+static atomic_bool found_hanging;
+
+static void *
+look_for_hanging(void *argument)
+{
+	(void) argument;
+	while (!has_looked_enough)
+	{
+		usleep(50000);
+		if (watch_finds_hanging())
+			found_hanging = true;
+	}
+	return NULL;
+}
+
+/*
+ * So many have to give way to a job that it takes far longer than a step may,
+ * and they have too little for it in the end.
+ */
+static void
+test_watch_beside_growth(void)
+{
+	Job			idle[64];
+	Job			grower;
+	pthread_t	watcher;
+
+	for (int i = 0; i < 64; i++)
+		idle[i] = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	usleep(2 * SOON_US);
+	grower = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
+	pthread_create(&watcher, NULL, look_for_hanging, NULL);
+	fill(&grower);
+	has_looked_enough = true;
+	pthread_join(watcher, NULL);
+	if (found_hanging)
+		wrong("it is taken for one that hangs");
+	for (int i = 0; i < 64; i++)
+		end(&idle[i]);
+	end(&grower);
+	conclude("does not take a job that waits for idle ones for one that hangs");
+}
+
 /* A client that does not fetch its order. */
 static void
 test_idle_with_order(void)
@@ -1194,6 +1239,7 @@ main(void)
 	with_idle_clients(1, STEP_NONE, SOON_MS, test_idle);
 	with_idle_clients(1, STEP_NONE, SOON_MS, test_idle_beside_growth);
 	with_idle_clients(1, STEP_NONE, SOON_MS, test_many_idle);
+	with_idle_clients(1, STEP_NONE, SOON_MS, test_watch_beside_growth);
 	with_idle_clients(1, STEP_NONE, SOON_MS, test_idle_with_order);
 	with_idle_clients(1, STEP_NONE, SOON_MS, test_deaf_client);
 	for (Step step = STEP_BEGIN; step < STEP_GIVEN_UP; step++)
