@@ -27,8 +27,10 @@
  *		make -C bench CUDA_ARCH=90 build/gpusortd build/divided_job
  *		bench/build/divided_job -p 15 bench/build/gpusortd 2^31
  *
- * and without a GPU, on two simulated devices of 60 MB:
+ * and without a GPU, on two simulated devices of 60 MB, with the gpusortd that
+ * tests have:
  *
+ *		make -C bench/build -f ../../test/gpusortd/Makefile
  *		GPUSORTD_HOST_DEVICES=60,60 bench/build/divided_job -e host \
  *			bench/build/gpusortd 3000000
  *

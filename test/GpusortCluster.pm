@@ -5,10 +5,11 @@ package GpusortCluster;
 use strict;
 use warnings;
 use parent 'PostgreSQL::Test::Cluster';
+use Cwd qw(abs_path);
 use Exporter 'import';
 use FindBin;
 # no more, or its functions would be taken for methods
-use PostgreSQL::Test::Utils qw(append_to_file slurp_file);
+use PostgreSQL::Test::Utils qw(append_to_file slurp_file system_or_bail);
 use Test::More import => ['ok'];
 
 our @EXPORT = qw(status_of);
@@ -66,6 +67,29 @@ gpusort.daemon_engine = host
 gpusort.verify = on
 $settings
 CONF
+}
+
+# A link to the installed library in this directory, to be loaded in its place.
+# To the server both are the same one, but gpusortd is looked for beside the link.
+sub link_library
+{
+	my ($directory) = @_;
+	my $pkglibdir = `pg_config --pkglibdir`;
+	chomp $pkglibdir;
+	unlink "$directory/gpusort.so";
+	symlink("$pkglibdir/gpusort.so", "$directory/gpusort.so") or die "symlink: $!";
+	return "$directory/gpusort";
+}
+
+# The same with the gpusortd that tests have, see test/gpusortd.  It is built once
+# for all of them.
+sub library_with_test_gpusortd
+{
+	my $directory = "$PostgreSQL::Test::Utils::tmp_check/gpusortd";
+	mkdir $directory;
+	$directory = abs_path($directory);
+	system_or_bail('make', '-s', '-C', $directory, '-f', "$FindBin::RealBin/../gpusortd/Makefile");
+	return link_library($directory);
 }
 
 # The process of the cluster's gpusortd, 0 if there is none.

@@ -3,12 +3,7 @@
  * engine_host.c
  *	  The engine that sorts on the CPU, with the code that backends use.
  *
- * It is one device, but for tests it can be several, any of which may fail, as
- * the environment has it:
- *
- *		GPUSORTD_HOST_DEVICES=100,50	the memory of each, in MB; they have UUIDs
- *		GPUSORTD_HOST_FAULT=0			the number of one whose jobs fail
- *		GPUSORTD_HOST_HANG=0			and of one whose jobs hang
+ * It is one device, with the memory of the machine.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,21 +17,18 @@
 
 #include "../host_sort.h"
 
-/* More than a test needs. */
-#define MAX_HOST_DEVICES	8
-
 struct EngineJob
 {
 	int			device;
 	KeyShape	shape;
 	uint64_t   *words;
-	uint64_t	nwords;
-	uint64_t	max_words;
-	uint64_t   *ends;			/* only keys of varying width have them */
-	uint64_t	nrows;
-	uint64_t	max_rows;
+	uint64_t	nwords;			/* words in use */
+	uint64_t	max_words;		/* room for words */
+	uint64_t   *ends;			/* ends of keys of varying width */
+	uint64_t	nrows;			/* rows, and ends in use */
+	uint64_t	max_rows;		/* room for ends */
 	HostSortEntry *entries;
-	uint32_t   *order;			/* in the memory of the entries */
+	uint32_t   *order;			/* the order, in the memory of the entries */
 	bool		keeps_keys;
 	EngineCancelled cancelled;
 	void	   *argument;
@@ -50,48 +42,22 @@ out_of_memory(DeviceError *error)
 	return false;
 }
 
-/* The memory of each device; returns how many there are. */
-static int
-read_devices(uint64_t *memory_bytes)
-{
-	const char *list = getenv("GPUSORTD_HOST_DEVICES");
-	int			count = 0;
-
-	while (list != NULL && *list != '\0' && count < MAX_HOST_DEVICES)
-	{
-		char	   *end;
-
-		memory_bytes[count++] = strtoull(list, &end, 10) << 20;
-		list = *end == ',' ? end + 1 : "";
-	}
-	if (count == 0)
-		memory_bytes[count++] = (uint64_t) sysconf(_SC_PHYS_PAGES) *
-			sysconf(_SC_PAGESIZE);
-	return count;
-}
-
 static int
 host_count(DeviceError *error)
 {
-	uint64_t	memory_bytes[MAX_HOST_DEVICES];
-
 	(void) error;
-	return read_devices(memory_bytes);
+	return 1;
 }
 
 static bool
 host_describe(int number, DeviceInfo *info, DeviceError *error)
 {
-	uint64_t	memory_bytes[MAX_HOST_DEVICES];
-
+	(void) number;
 	(void) error;
-	(void) read_devices(memory_bytes);
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "gpusortd (host)");
-	info->memory_bytes = memory_bytes[number];
-	if (getenv("GPUSORTD_HOST_DEVICES") != NULL)
-		snprintf(info->uuid, sizeof(info->uuid),
-				 "GPU-00000000-0000-0000-0000-%012d", number);
+	info->memory_bytes = (uint64_t) sysconf(_SC_PHYS_PAGES) *
+		sysconf(_SC_PAGESIZE);
 	return true;
 }
 
@@ -101,15 +67,6 @@ host_start(int number, DeviceError *error)
 	(void) number;
 	(void) error;
 	return true;
-}
-
-/* Is this the device that the environment names so? */
-static bool
-is_named(int device, const char *name)
-{
-	const char *number = getenv(name);
-
-	return number != NULL && atoi(number) == device;
 }
 
 /* Memory grows by an eighth, so that much is what may be unused of it. */
@@ -265,14 +222,6 @@ host_run(EngineJob *job, uint64_t memory, DeviceError *error)
 	HostKeys	keys = keys_of(job);
 
 	(void) memory;				/* it takes the same anyway */
-	while (is_named(job->device, "GPUSORTD_HOST_HANG"))
-		pause();
-	if (is_named(job->device, "GPUSORTD_HOST_FAULT"))
-	{
-		snprintf(error->text, sizeof(error->text),
-				 "GPUSORTD_HOST_FAULT has it so");
-		return false;
-	}
 	job->entries = malloc((job->nrows + 1) * sizeof(HostSortEntry));
 	if (job->entries == NULL)
 		return out_of_memory(error);

@@ -11,9 +11,6 @@
  * They do so one after the other, with a moment in between, in which it may
  * turn out that there is enough.
  *
- * For tests, GPUSORTD_IDLE_MILLISECONDS in the environment says when a client is
- * idle.
- *
  *-------------------------------------------------------------------------
  */
 #define _GNU_SOURCE
@@ -22,33 +19,29 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 
 #include "clock.h"
 
-/* A client that has not been heard of for so long is idle, unless it is said. */
+/* A client that has not been heard of for so long is idle; tests have another. */
+#ifndef IDLE_MILLISECONDS
 #define IDLE_MILLISECONDS	1000
+#endif
 
 /* Between one job that gives way and the next one. */
 #define TURN_MILLISECONDS	20
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static uint64_t idle_microseconds;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int	descriptors[SCARCE_COUNT];	/* readable as long as someone waits */
-static int	nwaiting[SCARCE_COUNT];
-static int	nidle[SCARCE_COUNT];
-static uint64_t next_turn;		/* in microseconds */
+static int	nwaiting[SCARCE_COUNT]; /* threads that wait for it */
+static int	nidle[SCARCE_COUNT];	/* idle clients that have some */
+static uint64_t next_turn;		/* time of the next, in microseconds */
 
 /* Without a descriptor, which poll() then ignores, nobody gives way. */
 static void
 prepare(void)
 {
-	const char *milliseconds = getenv("GPUSORTD_IDLE_MILLISECONDS");
-
-	idle_microseconds = UINT64_C(1000) *
-		(milliseconds != NULL ? atoi(milliseconds) : IDLE_MILLISECONDS);
 	for (int what = 0; what < SCARCE_COUNT; what++)
 		descriptors[what] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
@@ -149,7 +142,7 @@ shortage_wait(int socket, short events, const bool *has)
 	Waited		waited;
 
 	shortage_init();
-	deadline = microseconds_now() + idle_microseconds;
+	deadline = microseconds_now() + UINT64_C(1000) * IDLE_MILLISECONDS;
 	while ((now = microseconds_now()) < deadline)
 	{
 		if (poll(polled, 1, (int) ((deadline - now) / 1000) + 1) > 0)

@@ -13,16 +13,15 @@ use GpusortCluster;
 my $pkglibdir = `pg_config --pkglibdir`;
 chomp $pkglibdir;
 
-# What is loaded is a link to the installed library.  To the server both are
-# the same one, but gpusortd is looked for beside the link.
+# gpusortd is looked for beside the link.
 my $directory = PostgreSQL::Test::Utils::tempdir;
+my $library = GpusortCluster::link_library($directory);
 my $program = "$directory/gpusortd";
-symlink("$pkglibdir/gpusort.so", "$directory/gpusort.so") or die "symlink: $!";
 
 my $node = GpusortCluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', <<"CONF");
-shared_preload_libraries = '$directory/gpusort'
+shared_preload_libraries = '$library'
 gpusort.daemon_engine = host
 gpusort.verify = on
 gpusort.min_rows = 0

@@ -13,10 +13,11 @@ $ENV{GPUSORTD_HOST_DEVICES} = '100,100,200';
 # those that are stuck in here are not to give way, see 028_idle_sorts.pl
 $ENV{GPUSORTD_IDLE_MILLISECONDS} = '3600000';
 $ENV{GPUSORTD_HOST_FAULT} = '1';
+my $library = GpusortCluster::library_with_test_gpusortd;
 my $node = GpusortCluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', <<'CONF');
-shared_preload_libraries = 'gpusort'
+$node->append_conf('postgresql.conf', <<"CONF");
+shared_preload_libraries = '$library'
 gpusort.daemon_engine = host
 gpusort.device_memory = 50
 gpusort.verify = on

@@ -9,10 +9,11 @@ use lib "$FindBin::RealBin/..";
 use GpusortCluster;
 
 $ENV{GPUSORTD_HOST_DEVICES} = '3,5';
+my $library = GpusortCluster::library_with_test_gpusortd;
 my $node = GpusortCluster->new('main');
 $node->init(extra => [ '--locale=C.UTF-8', '--encoding=UTF8' ]);
-$node->append_conf('postgresql.conf', <<'CONF');
-shared_preload_libraries = 'gpusort'
+$node->append_conf('postgresql.conf', <<"CONF");
+shared_preload_libraries = '$library'
 gpusort.daemon_engine = host
 CONF
 $node->start;

@@ -1,29 +1,20 @@
 # A gpusortd that is not to be believed: it sends orders that are none, or wrong,
 # changes them after they have been sent, or passes memory that is not there.
 # No answer but that of an ORDER BY is wrong in its order, and no index at all.
-# The program is in test/wrong_daemon, built here from the product's own sources.
+# The program is that of test/gpusortd.
 use strict;
 use warnings;
-use Cwd qw(abs_path);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
 
-my $pkglibdir = `pg_config --pkglibdir`;
-chomp $pkglibdir;
-
-# What is loaded is a link to the installed library.  To the server both are
-# the same one, but gpusortd is looked for beside the link.
-my $directory = abs_path(PostgreSQL::Test::Utils::tempdir);
-symlink("$pkglibdir/gpusort.so", "$directory/gpusort.so") or die "symlink: $!";
-system_or_bail('make', '-s', '-C', $directory, '-f', "$FindBin::RealBin/../wrong_daemon/Makefile");
-
+my $library = GpusortCluster::library_with_test_gpusortd;
 my $node = GpusortCluster->new('main');
 $node->init;
 $node->configure(<<"CONF");
-shared_preload_libraries = '$directory/gpusort'
+shared_preload_libraries = '$library'
 gpusort.verify = off
 gpusort.min_rows = 0
 gpusort.device = cuda

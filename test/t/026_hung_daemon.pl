@@ -290,7 +290,8 @@ foreach my $process ('launcher', 'postmaster')
 $node->stop;
 $ENV{GPUSORTD_HOST_DEVICES} = '100,100';
 $ENV{GPUSORTD_HOST_HANG} = '1';
-$node->append_conf('postgresql.conf', "gpusort.devices = '1'");
+my $library = GpusortCluster::library_with_test_gpusortd;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = '$library'\ngpusort.devices = '1'");
 $node->start;
 $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'");
 $pid = $node->daemon_pid;

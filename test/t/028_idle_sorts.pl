@@ -10,9 +10,11 @@ use GpusortCluster;
 
 # a device of which sorts have 20 MB, for about 800,000 rows
 $ENV{GPUSORTD_HOST_DEVICES} = '40';
+my $library = GpusortCluster::library_with_test_gpusortd;
 my $node = GpusortCluster->new('main');
 $node->init;
-$node->configure(<<'CONF');
+$node->configure(<<"CONF");
+shared_preload_libraries = '$library'
 gpusort.device_memory = 50
 gpusort.min_rows = 0
 gpusort.device = cuda

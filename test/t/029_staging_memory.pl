@@ -10,9 +10,11 @@ use GpusortCluster;
 
 # those that wait for the innermost of them are not idle in here
 $ENV{GPUSORTD_IDLE_MILLISECONDS} = '3600000';
+my $library = GpusortCluster::library_with_test_gpusortd;
 my $node = GpusortCluster->new('main');
 $node->init;
-$node->configure(<<'CONF');
+$node->configure(<<"CONF");
+shared_preload_libraries = '$library'
 gpusort.staging_memory = 8MB
 gpusort.staging_memory_limit = 30MB
 gpusort.min_rows = 0

@@ -1,5 +1,5 @@
 # Backends do not believe gpusortd: one that now and then says what it should
-# not, see test/fuzz/lying_gpusortd.c, costs them jobs but neither a result nor a
+# not, see test/gpusortd/lies.c, costs them jobs but neither a result nor a
 # process, nor anything that they would keep.
 use strict;
 use warnings;
@@ -13,20 +13,11 @@ my $seed = $ENV{GPUSORTD_LIES} // time;
 note "GPUSORTD_LIES=$seed";
 $ENV{GPUSORTD_LIES} = $seed;
 
-# gpusortd is looked for beside the link to the library.
-my $pkglibdir = `pg_config --pkglibdir`;
-chomp $pkglibdir;
-my $directory = PostgreSQL::Test::Utils::tempdir;
-my $source = "$FindBin::RealBin/../../src";
-symlink("$pkglibdir/gpusort.so", "$directory/gpusort.so") or die "symlink: $!";
-system_or_bail($ENV{CC} // 'cc', '-std=gnu11', '-O1', '-g', '-pthread', '-Wl,--wrap=send', '-Wl,--wrap=sendmsg',
-	'-o', "$directory/gpusortd", "$FindBin::RealBin/../fuzz/lying_gpusortd.c", "$source/host_sort.c",
-	grep { !/engine_cuda/ } glob "$source/daemon/*.c");
-
+my $library = GpusortCluster::library_with_test_gpusortd;
 my $node = GpusortCluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', <<"CONF");
-shared_preload_libraries = '$directory/gpusort'
+shared_preload_libraries = '$library'
 gpusort.daemon_engine = host
 gpusort.staging_memory = '8MB'
 gpusort.verify = on
@@ -89,7 +80,7 @@ SELECT count(*) < 4 FROM gpusort_devices;
 SQL
 $native = $node->safe_psql('postgres', "SET gpusort.enable = off;\n$queries");
 my ($sent, $said) = ('QUEUED|WELCOME|KEYS_TAKEN|SORTED|ORDER|DEVICE|END_OF_LIST', 0);
-my @kinds = slurp_file("$source/protocol.h") =~ /^\tMSG_(\w+)/mg;
+my @kinds = slurp_file("$FindBin::RealBin/../../src/protocol.h") =~ /^\tMSG_(\w+)/mg;
 my $script = "SET client_min_messages = error; SET gpusort.device = cuda;\n";
 foreach my $kind (grep { $kinds[ $_ - 1 ] =~ /^($sent)$/ } 1 .. @kinds)
 {

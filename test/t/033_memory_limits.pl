@@ -11,9 +11,11 @@ use GpusortCluster;
 $ENV{GPUSORTD_HOST_DEVICES} = '100';
 # those that wait in here are not to give way
 $ENV{GPUSORTD_IDLE_MILLISECONDS} = '3600000';
+my $library = GpusortCluster::library_with_test_gpusortd;
 my $node = GpusortCluster->new('main');
 $node->init;
-$node->configure(<<'CONF');
+$node->configure(<<"CONF");
+shared_preload_libraries = '$library'
 gpusort.staging_memory = 8MB
 gpusort.memory_release_delay = 1s
 gpusort.min_rows = 0

@@ -19,7 +19,7 @@ my $most_jobs = $processors < 4 ? 1 : int($processors / 2);
 # gpusortd beside a link to the library sorts on the host, and says that it has
 # a GPU, without which gpusort.device = auto would not ask it.
 my $directory = abs_path(PostgreSQL::Test::Utils::tempdir);
-symlink("$pkglibdir/gpusort.so", "$directory/gpusort.so") or die "symlink: $!";
+my $library = GpusortCluster::link_library($directory);
 append_to_file("$directory/gpusortd",
 	"#!/bin/bash\nexec '$pkglibdir/gpusortd' \"\$@\" > >(exec sed --unbuffered 's/^ready .*/ready cuda of no kind/')\n");
 chmod(0755, "$directory/gpusortd") or die "chmod: $!";
@@ -27,7 +27,7 @@ chmod(0755, "$directory/gpusortd") or die "chmod: $!";
 my $node = GpusortCluster->new('main');
 $node->init;
 $node->configure(<<"CONF");
-shared_preload_libraries = '$directory/gpusort'
+shared_preload_libraries = '$library'
 gpusort.min_rows = 0
 gpusort.device = auto
 work_mem = '1GB'

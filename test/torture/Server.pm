@@ -73,9 +73,11 @@ sub read_text
 
 # ---- starting and stopping
 
-# Settings that a server has from its start to its end.
+# Settings that a server has from its start to its end.  The library is the one that
+# has the gpusortd of tests.
 sub draw_weather
 {
+	my ($library) = @_;
 	my %weather = (
 		shared_preload_libraries => 'gpusort',
 		autovacuum => pick('on', 'off'),
@@ -94,8 +96,12 @@ sub draw_weather
 
 	# what is freed has bytes that no text has
 	my %environment = (MALLOC_PERTURB_ => between(0xf8, 0xff));
-	$environment{GPUSORTD_HOST_DEVICES} = pick('100,50', '3', '20,20,20') if chance(0.3);
-	$environment{GPUSORTD_HOST_FAULT} = 1 if ($environment{GPUSORTD_HOST_DEVICES} // '') =~ /,/ && chance(0.5);
+	if (chance(0.3))
+	{
+		$environment{GPUSORTD_HOST_DEVICES} = pick('100,50', '3', '20,20,20');
+		$environment{GPUSORTD_HOST_FAULT} = 1 if $environment{GPUSORTD_HOST_DEVICES} =~ /,/ && chance(0.5);
+		$weather{$_} =~ s/^gpusort$/$library/ foreach grep { /_preload_/ } keys %weather;
+	}
 	return { settings => \%weather, environment => \%environment };
 }
 

@@ -3,6 +3,7 @@
 #
 # usage: perl test/torture/torture.pl [OPTION...]
 #	--directory NAME	where the cluster is made; empty, and of the user who runs the server
+#	--library NAME		the library with the gpusortd of test/gpusortd beside it
 #	--source NAME		src/test/regress of the server's version
 #	--major N			which that is
 #	--minutes N			how long
@@ -55,7 +56,7 @@ use constant {
 };
 
 my %options = (minutes => 3, jobs => 2);
-GetOptions(\%options, 'directory=s', 'source=s', 'major=i', 'minutes=f', 'seed=i', 'jobs=i', 'round=s') && !@ARGV && $options{directory} && $options{source} && $options{major}
+GetOptions(\%options, 'directory=s', 'library=s', 'source=s', 'major=i', 'minutes=f', 'seed=i', 'jobs=i', 'round=s') && !@ARGV && $options{directory} && $options{library} && $options{source} && $options{major}
   or die "usage: see the head of $0\n";
 $options{seed} //= time() % 1000000;
 my $run = $$;
@@ -194,7 +195,7 @@ sub run_round
 {
 	my ($round, $end, $only_worker, $only_statement) = @_;
 	start_draws("$options{seed} $round");
-	my $weather = Server::draw_weather();
+	my $weather = Server::draw_weather($options{library});
 	my $sabotage_share = pick(0, 0.3, 0.6, 0.9);
 	my $standby = chance(STANDBY_SHARE);
 

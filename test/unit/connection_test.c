@@ -27,6 +27,7 @@
 #include "../../src/daemon/ring.h"
 #include "../../src/daemon/watch.h"
 #include "../../src/protocol.h"
+#include "../gpusortd/hooks.h"
 
 #define TEST_SUBJECT		"connection"
 #include "daemon_test_report.h"
@@ -52,11 +53,18 @@
 #define MOST_ROWS_BESIDE	(MOST_ROWS / 8 * 7)
 
 /* An idle client is one that says nothing for so long, in most of the tests. */
-#define NEVER_MS			"3600000"
-#define SOON_MS				"100"
-#define SOON_US				100000
+#define NEVER_MS			3600000
+#define SOON_MS				100
+#define SOON_US				(SOON_MS * 1000)
 
+static int	idle_milliseconds;
 static int	ndevices;
+
+int
+test_idle_milliseconds(void)
+{
+	return idle_milliseconds;
+}
 
 /*
  * The engine
@@ -1199,7 +1207,7 @@ test_memory(void)
  * that are idle when they have said nothing for so long.
  */
 static void
-with_idle_clients(int number, Step step, const char *idle_milliseconds,
+with_idle_clients(int number, Step step, int milliseconds,
 				  void (*test) (void))
 {
 	pid_t		child;
@@ -1212,7 +1220,7 @@ with_idle_clients(int number, Step step, const char *idle_milliseconds,
 	{
 		ndevices = number;
 		failing_step = step;
-		setenv("GPUSORTD_IDLE_MILLISECONDS", idle_milliseconds, 1);
+		idle_milliseconds = milliseconds;
 		if (!devices_start(&test_engine, "all", 100, &error))
 			exit(2);
 		ring_init(&test_engine, 2, UINT64_C(1) << 30);

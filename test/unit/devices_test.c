@@ -21,6 +21,7 @@
 
 #include "../../src/daemon/devices.h"
 #include "../../src/device_list.h"
+#include "../gpusortd/hooks.h"
 
 #define TEST_SUBJECT		"devices"
 #include "daemon_test_report.h"
@@ -32,6 +33,13 @@
 /* How long anything that should happen may take, and something is watched. */
 #define PATIENCE_MS		30000
 #define QUIET_MS		200
+
+/* No client is idle here. */
+int
+test_idle_milliseconds(void)
+{
+	return PATIENCE_MS;
+}
 
 /* Takes the place of the C library's. */
 static volatile time_t seconds_ahead = 0;

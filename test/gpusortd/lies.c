@@ -1,25 +1,29 @@
 /*-------------------------------------------------------------------------
  *
- * lying_gpusortd.c
+ * lies.c
  *	  A gpusortd that now and then says what it should not.
  *
- * It is gpusortd, linked so that what connection.c sends comes by here.  One
+ * gpusortd is linked so that what it sends comes by here, and what it makes
+ * rings with.  It lies if GPUSORTD_LIES in its environment has a seed.  One
  * message of so many is changed, cut, lengthened, repeated or left out; brings
  * descriptors, or a ring that is smaller than it says or gets smaller; or the
  * order that it announces has a row twice or one that is none, from the
  * beginning or a moment later.  After a lie the connection is closed, a moment
  * later too, so that nobody waits for what will not come.
  *
- * Which lie it is depends on the seed that is in GPUSORTD_LIES, on the number of
- * the message in this process, and on nothing else; but threads share numbers.
- * A file named "lie" in the working directory, with two numbers, has all messages
- * of the first kind be of the second, and no other lie told.
+ * Which lie it is depends on the seed, on the number of the message in this
+ * process, and on nothing else; but threads share numbers.  A file named "lie"
+ * in the working directory, with two numbers, has all messages of the first kind
+ * be of the second, and no other lie told.
+ *
+ * Rings that are none are made when the file "wrong" says so, see test_engine.c.
  *
  *-------------------------------------------------------------------------
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +34,7 @@
 #include <unistd.h>
 
 #include "../../src/protocol.h"
+#include "wrong.h"
 
 #define LIE_EVERY			20
 #define LIE_EVERY_WELCOME	6
@@ -70,6 +75,10 @@ extern ssize_t __wrap_send(int socket, const void *buffer, size_t size,
 						   int flags);
 extern ssize_t __wrap_sendmsg(int socket, const struct msghdr *message,
 							  int flags);
+extern int	__real_posix_fallocate(int descriptor, off_t offset, off_t length);
+extern int	__wrap_posix_fallocate(int descriptor, off_t offset, off_t length);
+extern int	__real_fcntl(int descriptor, int command,...);
+extern int	__wrap_fcntl(int descriptor, int command,...);
 
 /* The ring of the connection that the thread serves. */
 static __thread int ring = -1;
@@ -109,11 +118,9 @@ kind_is_given(const Message *message, uint32_t *kind)
 
 /* Random numbers for a message; false if it is not a lie. */
 static bool
-is_lie(uint64_t *state, int every)
+is_lie(const char *seed, int every, uint64_t *state)
 {
-	const char *seed = getenv("GPUSORTD_LIES");
-
-	*state = scatter(seed != NULL ? strtoull(seed, NULL, 10) : 0) +
+	*state = scatter(strtoull(seed, NULL, 10)) +
 		scatter(atomic_fetch_add(&messages, 1) + 1);
 	return draw(state) % every == 0;
 }
@@ -328,39 +335,66 @@ send_as(int socket, const Message *message, int descriptor, uint32_t kind)
 		(void) __real_send(socket, &changed, sizeof(Message), MSG_NOSIGNAL);
 }
 
-ssize_t
-__wrap_send(int socket, const void *buffer, size_t size, int flags)
+/*
+ * Says something else than the message, if that is to be: one of so many is a
+ * lie.  The descriptor that it brings is -1 if it brings none.
+ */
+static bool
+say_something_else(int socket, const Message *message, int descriptor,
+				   int every)
 {
+	const char *seed = getenv("GPUSORTD_LIES");
 	uint64_t	state;
 	uint32_t	kind;
 
-	if (size != sizeof(Message))
-		return __real_send(socket, buffer, size, flags);
-	if (kind_is_given(buffer, &kind))
-		send_as(socket, buffer, -1, kind);
-	else if (is_lie(&state, LIE_EVERY))
-		lie(socket, buffer, -1, &state);
+	if (seed == NULL)
+		return false;
+	if (kind_is_given(message, &kind))
+		send_as(socket, message, descriptor, kind);
+	else if (is_lie(seed, every, &state))
+		lie(socket, message, descriptor, &state);
 	else
-		return __real_send(socket, buffer, size, flags);
-	return (ssize_t) size;
+		return false;
+	return true;
+}
+
+ssize_t
+__wrap_send(int socket, const void *buffer, size_t size, int flags)
+{
+	if (size == sizeof(Message) &&
+		say_something_else(socket, buffer, -1, LIE_EVERY))
+		return (ssize_t) size;
+	return __real_send(socket, buffer, size, flags);
 }
 
 /* Only MSG_WELCOME with a ring is sent so. */
 ssize_t
 __wrap_sendmsg(int socket, const struct msghdr *message, int flags)
 {
-	const Message *said = message->msg_iov[0].iov_base;
-	uint64_t	state;
-	uint32_t	kind;
-	int			descriptor;
+	memcpy(&ring, CMSG_DATA(CMSG_FIRSTHDR(message)), sizeof(int));
+	if (say_something_else(socket, message->msg_iov[0].iov_base, ring,
+						   LIE_EVERY_WELCOME))
+		return sizeof(Message);
+	return __real_sendmsg(socket, message, flags);
+}
 
-	memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(message)), sizeof(int));
-	ring = descriptor;
-	if (kind_is_given(said, &kind))
-		send_as(socket, said, descriptor, kind);
-	else if (is_lie(&state, LIE_EVERY_WELCOME))
-		lie(socket, said, descriptor, &state);
-	else
-		return __real_sendmsg(socket, message, flags);
-	return sizeof(Message);
+/* What a ring is made with. */
+int
+__wrap_posix_fallocate(int descriptor, off_t offset, off_t length)
+{
+	return does_wrong("short") ? 0 :
+		__real_posix_fallocate(descriptor, offset, length);
+}
+
+int
+__wrap_fcntl(int descriptor, int command,...)
+{
+	va_list		arguments;
+	long		argument;
+
+	va_start(arguments, command);
+	argument = va_arg(arguments, long);
+	va_end(arguments);
+	return command == F_ADD_SEALS && does_wrong("unsealed") ? 0 :
+		__real_fcntl(descriptor, command, argument);
 }

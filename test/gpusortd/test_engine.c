@@ -1,0 +1,218 @@
+/*-------------------------------------------------------------------------
+ *
+ * test_engine.c
+ *	  The host engine with several devices, some of which fail, and with orders
+ *	  that are not to be believed.
+ *
+ * In the environment of gpusortd, or of the server that it belongs to:
+ *
+ *		GPUSORTD_HOST_DEVICES=100,50	the memory of each, in MB; they have UUIDs
+ *		GPUSORTD_HOST_FAULT=0			the number of one whose jobs fail
+ *		GPUSORTD_HOST_HANG=0			and of one whose jobs hang
+ *		GPUSORTD_IDLE_MILLISECONDS=100	when a client that says nothing is idle
+ *
+ * What it does wrong is in a file named "wrong", in the working directory, and
+ * is read each time a part of an order is fetched, or, for lies.c, a ring made:
+ *
+ *	repeat		one row comes twice, and another not at all
+ *	swap		two neighbours have changed places
+ *	impossible	one row's number is that of none
+ *	first tie	the first key is said to equal the one before it
+ *	ties		keys are said to be equal that are not, and the other way round
+ *	change		an impossible number, but at times only, after the order has been sent
+ *	short		rings have no memory
+ *	unsealed	rings have memory that could be taken away
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+#define host_engine right_engine
+#include "../../src/daemon/engine_host.c"
+#undef host_engine
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "../../src/daemon/clock.h"
+#include "hooks.h"
+#include "wrong.h"
+
+/* More than a test needs. */
+#define MOST_DEVICES	8
+
+#define IMPOSSIBLE_ROW	UINT32_C(0x7ffffff0)
+
+/* For how long an order that has been sent is changed. */
+#define CHANGING_MILLISECONDS	50
+
+int
+test_idle_milliseconds(void)
+{
+	const char *milliseconds = getenv("GPUSORTD_IDLE_MILLISECONDS");
+
+	return milliseconds != NULL ? atoi(milliseconds) : 1000;
+}
+
+
+/*
+ * Devices
+ */
+
+/* The memory of each device; returns how many there are, 0 for the product's. */
+static int
+read_devices(uint64_t *memory_bytes)
+{
+	const char *list = getenv("GPUSORTD_HOST_DEVICES");
+	int			count = 0;
+
+	while (list != NULL && *list != '\0' && count < MOST_DEVICES)
+	{
+		char	   *end;
+
+		memory_bytes[count++] = strtoull(list, &end, 10) << 20;
+		list = *end == ',' ? end + 1 : "";
+	}
+	return count;
+}
+
+static int
+test_count(DeviceError *error)
+{
+	uint64_t	memory_bytes[MOST_DEVICES];
+	int			count = read_devices(memory_bytes);
+
+	return count > 0 ? count : host_count(error);
+}
+
+static bool
+test_describe(int number, DeviceInfo *info, DeviceError *error)
+{
+	uint64_t	memory_bytes[MOST_DEVICES];
+
+	(void) host_describe(number, info, error);
+	if (read_devices(memory_bytes) > 0)
+	{
+		info->memory_bytes = memory_bytes[number];
+		snprintf(info->uuid, sizeof(info->uuid),
+				 "GPU-00000000-0000-0000-0000-%012d", number);
+	}
+	return true;
+}
+
+/* Is this the device that the environment names so? */
+static bool
+is_named(int device, const char *name)
+{
+	const char *number = getenv(name);
+
+	return number != NULL && atoi(number) == device;
+}
+
+static bool
+test_run(EngineJob *job, uint64_t memory, DeviceError *error)
+{
+	while (is_named(job->device, "GPUSORTD_HOST_HANG"))
+		pause();
+	if (is_named(job->device, "GPUSORTD_HOST_FAULT"))
+	{
+		snprintf(error->text, sizeof(error->text),
+				 "GPUSORTD_HOST_FAULT has it so");
+		return false;
+	}
+	return host_run(job, memory, error);
+}
+
+
+/*
+ * Orders
+ */
+
+bool
+does_wrong(const char *what)
+{
+	char		line[32] = "";
+	FILE	   *file = fopen("wrong", "r");
+
+	if (file != NULL)
+	{
+		if (fgets(line, sizeof(line), file) == NULL)
+			line[0] = '\0';
+		fclose(file);
+	}
+	line[strcspn(line, "\n")] = '\0';
+	return strcmp(line, what) == 0;
+}
+
+/* A thread: has an entry be right and wrong by turns. */
+static void *
+change(void *argument)
+{
+	volatile uint32_t *entry = argument;
+	uint32_t	right = *entry;
+	uint64_t	end = microseconds_now() + CHANGING_MILLISECONDS * 1000;
+
+	while (microseconds_now() < end)
+	{
+		for (int i = 0; i < 1000; i++)
+		{
+			*entry = IMPOSSIBLE_ROW;
+			*entry = right;
+		}
+	}
+	return NULL;
+}
+
+static bool
+test_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
+		   DeviceError *error)
+{
+	uint32_t	middle = count / 2;
+	pthread_t	thread;
+
+	if (!right_engine.pull(job, first, count, order, error))
+		return false;
+	if (count < 2)
+		return true;
+	if (does_wrong("repeat"))
+		order[middle] = (order[middle] & ORDER_TIE) | ORDER_ROW(order[0]);
+	else if (does_wrong("impossible"))
+		order[middle] = IMPOSSIBLE_ROW;
+	else if (does_wrong("swap"))
+	{
+		uint32_t	row = order[middle];
+
+		order[middle] = order[middle - 1];
+		order[middle - 1] = row;
+	}
+	else if (does_wrong("first tie"))
+		order[0] |= ORDER_TIE;
+	else if (does_wrong("ties"))
+	{
+		for (uint32_t i = 1; i < count; i++)
+			order[i] ^= ORDER_TIE;
+	}
+	else if (does_wrong("change") &&
+			 pthread_create(&thread, NULL, change, &order[middle]) == 0)
+		pthread_detach(thread);
+	return true;
+}
+
+const Engine host_engine = {
+	.name = "host",
+	.count = test_count,
+	.describe = test_describe,
+	.start = host_start,
+	.job_memory = host_job_memory,
+	.job_memory_in_place = host_job_memory,
+	.job_memory_kept = host_job_memory_kept,
+	.begin = host_begin,
+	.push = host_push,
+	.wait_pushed = host_wait_pushed,
+	.keep_keys = host_keep_keys,
+	.run = test_run,
+	.method = host_method,
+	.pull = test_pull,
+	.pull_keys = host_pull_keys,
+	.end = host_end,
+	.is_lost = host_is_lost
+};
