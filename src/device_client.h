@@ -3,8 +3,8 @@
  * device_client.h
  *	  A backend's side of the conversation with gpusortd.
  *
- * See protocol.h for what is said.  A client is one connection and so one
- * job.  It lives in a memory context: deleting that, as an aborted query
+ * See protocol.h for what is said.  A client is one connection, which may have
+ * another job when its last one has ended.  It lives in a memory context: deleting that, as an aborted query
  * does, closes the connection and unmaps the ring.
  *
  * Whatever goes wrong with gpusortd or the device is not an error here: the

@@ -27,9 +27,9 @@
 /* An entry of a list. */
 typedef struct ListedDevice
 {
-	int			number;			/* -1 if it is named by its UUID */
-	const char *name;			/* in the list */
-	int			length;			/* of the name */
+	int			number;			/* number, -1 if the name is a UUID */
+	const char *name;			/* name, within the list */
+	int			length;			/* length of the name */
 } ListedDevice;
 
 /* Length of the UUID with its prefix that the text begins with; 0 for none. */
@@ -52,16 +52,27 @@ device_uuid_length(const char *text)
 	return DEVICE_UUID_LENGTH;
 }
 
+/* Is this each device that can be used, and so no list? */
+static inline bool
+device_list_is_all(const char *list)
+{
+	return strcmp(list, "all") == 0;
+}
+
 /*
  * Takes the first entry off a list, which is NULL when that was the last one.
- * False if it is none.
+ * False if there is none, or what is there is none.
  */
 static inline bool
 device_list_next(const char **list, ListedDevice *device)
 {
-	const char *end = *list + strspn(*list, " \t\n\r\f\v");
-	size_t		digits = strspn(end, "0123456789");
+	const char *end;
+	size_t		digits;
 
+	if (*list == NULL)
+		return false;
+	end = *list + strspn(*list, " \t\n\r\f\v");
+	digits = strspn(end, "0123456789");
 	device->name = end;
 	device->number = digits > 0 ? atoi(end) : -1;
 	device->length = digits > 0 ? (int) digits : device_uuid_length(end);
@@ -81,7 +92,7 @@ device_list_is_valid(const char *list)
 	int			numbers = 0;
 	int			uuids = 0;
 
-	if (strcmp(list, "all") == 0)
+	if (device_list_is_all(list))
 		return true;
 	while (list != NULL)
 	{

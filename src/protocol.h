@@ -46,9 +46,10 @@
  * refused beyond that, not queued.  The first message has to come within a few
  * seconds.
  *
- * Instead of any answer MSG_FAILED may come, and the connection is closed.
- * Closing the connection, on either side and at any time, ends the job and
- * frees everything it had; there is no other way to end one.
+ * Instead of any answer MSG_FAILED may come, and the connection ends: gpusortd
+ * closes it when the client has, or after two seconds.  Closing the connection,
+ * on either side and at any time, ends the job and frees everything it had.  A
+ * job whose order has not come in full ends in no other way.
  *
  * A client that only wants to know the devices sends MSG_LIST_DEVICES and
  * gets one MSG_DEVICE for each and then MSG_END_OF_LIST.

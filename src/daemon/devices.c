@@ -12,11 +12,10 @@
  * one takes whichever device has room for it first, and none overtakes it.
  *
  * A job that needs more either gets that at once or not at all: a job that has
- * memory never waits for memory, so no jobs can wait for each other.  (Without
- * more it makes do with a sort in place, then goes on on another device, and
- * then has idle jobs give way, which connection.c decides.)  The last part of a device's memory is not for
- * jobs to grow into as long as there are others, so that there is room for
- * those that begin.  Jobs whose clients are idle give way to those that wait,
+ * memory never waits for memory, so no jobs can wait for each other.  (What a
+ * job does without more is decided by admission.c.)  The last part of a device's
+ * memory is not for jobs to grow into as long as there are others, so that there
+ * is room for those that begin.  Jobs whose clients are idle give way to those that wait,
  * see shortage.c.  Once a job has sorted it gives back all but what its order
  * takes, and its keys if it has several parts.
  *
@@ -67,24 +66,25 @@
 /* Device memory that is kept for the next job, which need not be large. */
 #define KEPT_BYTES			(UINT64_C(64) << 20)
 
+/* Times are in microseconds. */
 typedef struct Device
 {
 	DeviceInfo	info;
-	DeviceState state;			/* DEVICE_FAILED is found by out_until */
-	DeviceError reason;			/* why it is not ready, or was not last time */
-	uint64_t	share;			/* bytes that its jobs may use if they can */
-	uint64_t	total;			/* bytes that they can, as far as is known */
-	uint64_t	asked_at;		/* in microseconds; 0 if it is to be asked */
-	bool		is_asked;		/* by a thread, just now */
-	uint64_t	reserved;
-	Peak		peak;			/* of that */
-	bool		may_keep;		/* memory beyond KEPT_BYTES */
-	uint32_t	jobs;
-	uint32_t	sorting;		/* of those, the ones that sort */
-	uint64_t	sorting_since;	/* if there are any */
-	uint64_t	busy_microseconds;
-	uint64_t	sorts;			/* done */
-	uint64_t	out_until;		/* no jobs before this, in microseconds */
+	DeviceState state;			/* state at the start; out_until has failures */
+	DeviceError reason;			/* the last reason why it was not ready */
+	uint64_t	share;			/* bytes that jobs may use */
+	uint64_t	total;			/* bytes that jobs can use, as far as is known */
+	uint64_t	asked_at;		/* time of the last question; 0 to ask anew */
+	bool		is_asked;		/* a thread is asking the driver now */
+	uint64_t	reserved;		/* bytes that jobs have */
+	Peak		peak;			/* peak of reserved */
+	bool		may_keep;		/* the driver may have given more than KEPT_BYTES */
+	uint32_t	jobs;			/* jobs that have memory */
+	uint32_t	sorting;		/* jobs that sort now */
+	uint64_t	sorting_since;	/* time since which any job sorts */
+	uint64_t	busy_microseconds;	/* time in which any job sorted, until then */
+	uint64_t	sorts;			/* sorts done */
+	uint64_t	out_until;		/* time before which it gets no jobs */
 } Device;
 
 /* A job in the queue; lives on its thread's stack. */
@@ -115,9 +115,9 @@ is_wanted(const char *wanted, int number)
 {
 	ListedDevice entry;
 
-	if (strcmp(wanted, "all") == 0)
+	if (device_list_is_all(wanted))
 		return true;
-	while (wanted != NULL && device_list_next(&wanted, &entry))
+	while (device_list_next(&wanted, &entry))
 	{
 		if (is_entry(&entry, number))
 			return true;
@@ -134,7 +134,7 @@ name_slice(const char *wanted, int number)
 {
 	ListedDevice entry;
 
-	for (int i = 0; wanted != NULL && device_list_next(&wanted, &entry); i++)
+	for (int i = 0; device_list_next(&wanted, &entry); i++)
 	{
 		if (i == number)
 			snprintf(devices[number].info.uuid, DEVICE_UUID_SIZE, "%.*s",
@@ -157,10 +157,10 @@ exists(const ListedDevice *entry)
 static void
 report_missing(const char *wanted)
 {
+	const char *list = device_list_is_all(wanted) ? NULL : wanted;
 	ListedDevice entry;
 
-	while (wanted != NULL && strcmp(wanted, "all") != 0 &&
-		   device_list_next(&wanted, &entry))
+	while (device_list_next(&list, &entry))
 	{
 		if (!exists(&entry))
 			report("log there is no device %.*s", entry.length, entry.name);

@@ -25,13 +25,13 @@
 typedef struct Owner
 {
 	uint32_t	role;
-	uint64_t	limit;
+	uint64_t	limit;			/* bytes, UINT64_MAX for none */
 } Owner;
 
 /* What a job, or a part of it, has: some of the memory of a device. */
 typedef struct Reservation
 {
-	int			device;			/* its number, -1 for none */
+	int			device;			/* number of the device, -1 for none */
 	uint64_t	bytes;
 	Owner		owner;
 	Role	   *role;

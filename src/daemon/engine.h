@@ -29,48 +29,53 @@ typedef struct Engine
 {
 	const char *name;			/* value of --engine */
 
-	/*
-	 * The number of devices, none with a reason in "error"; the description of
-	 * one, which takes nothing of it; and making it ready for jobs.
-	 */
+	/* Number of devices; if it is 0, "error" says why there is none. */
 	int			(*count) (DeviceError *error);
+
+	/* Description of a device, for which none of its memory is used. */
 	bool		(*describe) (int number, DeviceInfo *info, DeviceError *error);
+
+	/* Preparation of a device for jobs. */
 	bool		(*start) (int number, DeviceError *error);
 
 	/*
-	 * Bytes that all jobs of a device could have together just now, since other
-	 * processes may have some; and giving back to the system what no job has,
-	 * but for so many bytes of all.  NULL where memory is not shared so.
+	 * Bytes of a device that all jobs could have together just now, as other
+	 * processes may have some; NULL where no other process has any.
 	 */
 	bool		(*memory) (int number, uint64_t *bytes, DeviceError *error);
+
+	/*
+	 * Return of unused memory of a device to the system, but for what makes so
+	 * many bytes together with that of jobs.  NULL like "memory".
+	 */
 	void		(*release) (int number, uint64_t kept_bytes);
 
-	/* Prepares memory for transfers; NULL where nothing is needed. */
+	/* Preparation of memory for transfers; NULL where none is needed. */
 	bool		(*pin) (void *memory, size_t bytes, DeviceError *error);
 	void		(*unpin) (void *memory);
 
 	/*
-	 * Bytes a job takes at its highest, which is during run.  A job that has
-	 * run keeps sizeof(uint32_t) a row, its order, and has freed all else
+	 * Bytes that a job takes while it runs, when it takes most.  A job that has
+	 * run keeps its order, of sizeof(uint32_t) a row, and has freed all else
 	 * unless it keeps its keys.
 	 */
 	uint64_t	(*job_memory) (const KeyShape *shape, uint64_t nrows,
 							   uint64_t nwords);
 
 	/*
-	 * The same for a job that is sorted in place; what it takes anyway if the
-	 * engine has no such sort.
+	 * Bytes that a job takes which is sorted in place; the same as job_memory
+	 * if the engine has no such sort.
 	 */
 	uint64_t	(*job_memory_in_place) (const KeyShape *shape, uint64_t nrows,
 										uint64_t nwords);
 
-	/* The same for a job that has run and keeps its keys. */
+	/* Bytes that a job takes which has run and keeps its keys. */
 	uint64_t	(*job_memory_kept) (const KeyShape *shape, uint64_t nrows,
 									uint64_t nwords);
 
 	/*
-	 * A job, on a device that is ready: see device_sort.h, whose functions
-	 * these are like.
+	 * A job on a device that is ready, from its beginning to its end.  The
+	 * functions of device_sort.h with these names say what each does.
 	 */
 	EngineJob  *(*begin) (int device, const KeyShape *shape,
 						  DeviceAlgorithm algorithm, EngineCancelled cancelled,
@@ -83,7 +88,7 @@ typedef struct Engine
 	void		(*keep_keys) (EngineJob *job);
 	bool		(*run) (EngineJob *job, uint64_t memory, DeviceError *error);
 
-	/* How a job that has run was sorted, for EXPLAIN; a constant. */
+	/* Name of the way in which a job was sorted, for EXPLAIN; a constant. */
 	const char *(*method) (const EngineJob *job);
 	bool		(*pull) (EngineJob *job, uint64_t first, uint32_t count,
 						 uint32_t *order, DeviceError *error);
@@ -92,7 +97,7 @@ typedef struct Engine
 							  uint64_t *words, DeviceError *error);
 	void		(*end) (EngineJob *job);
 
-	/* Has an error made the engine unusable for the rest of this process? */
+	/* Whether an error has made the engine unusable by this process. */
 	bool		(*is_lost) (void);
 } Engine;
 

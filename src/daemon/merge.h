@@ -16,7 +16,7 @@ typedef struct MergePart
 {
 	EngineJob  *job;
 	uint64_t	nrows;			/* at least one */
-	uint64_t	first_row;		/* number that its row 0 has in the whole job */
+	uint64_t	first_row;		/* number of the part's row 0 in the whole job */
 } MergePart;
 
 typedef struct Merge Merge;
@@ -24,7 +24,7 @@ typedef struct Merge Merge;
 /* Why a merge has failed. */
 typedef struct MergeFailure
 {
-	int			part;			/* whose device is to blame, -1 for none */
+	int			part;			/* the part whose device is to blame, or -1 */
 	DeviceError error;
 } MergeFailure;
 

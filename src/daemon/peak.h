@@ -16,8 +16,8 @@
 
 typedef struct Peak
 {
-	uint64_t	most;			/* in this period so far */
-	uint64_t	since;			/* its beginning, in microseconds */
+	uint64_t	most;			/* the most in this period so far */
+	uint64_t	since;			/* the period's beginning, in microseconds */
 } Peak;
 
 /* So much is in use now. */

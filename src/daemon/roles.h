@@ -17,8 +17,8 @@ typedef struct Role
 {
 	struct Role *next;
 	uint32_t	id;
-	uint32_t	users;			/* who found it, and did not leave it */
-	uint64_t	bytes;			/* that its jobs have */
+	uint32_t	users;			/* reservations that use it */
+	uint64_t	bytes;			/* bytes that the role's jobs have */
 } Role;
 
 /* Bytes that the jobs of a role have. */
