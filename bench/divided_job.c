@@ -30,15 +30,13 @@
  * and without a GPU, on two simulated devices of 60 MB, with the gpusortd that
  * tests have:
  *
- *		make -C bench/build -f ../../test/gpusortd/Makefile
+ *		make -C test/unit build/gpusortd
  *		GPUSORTD_HOST_DEVICES=60,60 bench/build/divided_job -e host \
- *			bench/build/gpusortd 3000000
+ *			test/unit/build/gpusortd 3000000
  *
  *-------------------------------------------------------------------------
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -47,38 +45,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../src/daemon/clock.h"
-#include "../src/protocol.h"
+#include "../test/unit/daemon_client.h"
 
 #define MOST_CHECKERS	64
 
 /* What the arguments say. */
 static const char *engine = "cuda";
 static int	percent = 90;
-static const char *gpusortd;
+static const char *program;
 static uint64_t nrows;
 static uint32_t key_words = 1;
 
-/* gpusortd. */
-static char directory[64] = "/tmp/divided_job.XXXXXX";
-static pid_t daemon_pid;
-static int	life_line;
-static FILE *reports;
-
-/* The connection. */
-static int	connection;
-static int	ring_descriptor = -1;
-static char *ring;
-static uint32_t nchunks;
+static Daemon gpusortd;
 static uint32_t *order;
-
-static void remove_directory(void);
 
 static void __attribute__((noreturn, format(printf, 1, 2)))
 fail(const char *format,...)
@@ -90,8 +73,15 @@ fail(const char *format,...)
 	vfprintf(stderr, format, arguments);
 	va_end(arguments);
 	fprintf(stderr, "\n");
-	remove_directory();
+	if (gpusortd.directory[0] != '\0')
+		remove_directory(&gpusortd);
 	exit(1);
+}
+
+bool
+daemon_client_wrong(const char *problem)
+{
+	fail("%s", problem);
 }
 
 /* Memory that is there at once. */
@@ -161,104 +151,40 @@ compare_keys(const uint64_t *left, const uint64_t *right)
  * gpusortd
  */
 
-static void
-remove_directory(void)
-{
-	if (chdir(directory) == 0)
-	{
-		(void) unlink(SOCKET_PATH);
-		(void) unlink(LOCK_PATH);
-		(void) rmdir("pg_stat_tmp");
-		(void) rmdir(directory);
-	}
-}
-
 /* Starts it, and waits until it is ready. */
 static void
 start_daemon(void)
 {
 	char		options[3][64];
-	char		line[1024];
-	int			input[2];
-	int			output[2];
+	char		line[LINE_SIZE];
+	char	   *const arguments[] = {
+		(char *) program, options[0], options[1], options[2], NULL
+	};
 
-	if (mkdtemp(directory) == NULL || chdir(directory) < 0 ||
-		mkdir("pg_stat_tmp", 0700) < 0 || pipe2(input, O_CLOEXEC) < 0 ||
-		pipe2(output, O_CLOEXEC) < 0)
-		fail("could not make a directory: %s", strerror(errno));
 	snprintf(options[0], sizeof(options[0]), "--engine=%s", engine);
 	snprintf(options[1], sizeof(options[1]), "--device-memory=%d", percent);
 	snprintf(options[2], sizeof(options[2]), "--staging-memory=%d",
 			 LARGEST_RING_MB);
-	daemon_pid = fork();
-	if (daemon_pid == 0)
-	{
-		dup2(input[0], STDIN_FILENO);
-		dup2(output[1], STDOUT_FILENO);
-		execl(gpusortd, gpusortd, options[0], options[1], options[2],
-			  (char *) NULL);
-		_exit(99);
-	}
-	close(input[0]);
-	close(output[1]);
-	life_line = input[1];
-	reports = fdopen(output[0], "r");
+	make_directory(&gpusortd);
+	spawn_program(&gpusortd, arguments);
 	do
 	{
-		if (fgets(line, sizeof(line), reports) == NULL)
+		if (!read_report(&gpusortd, line))
 			fail("gpusortd did not start");
-		fputs(line, stdout);
+		puts(line);
 	} while (strncmp(line, "ready ", 6) != 0);
 }
 
 static void
 stop_daemon(void)
 {
-	char		line[1024];
+	char		line[LINE_SIZE];
 
-	close(life_line);
-	while (fgets(line, sizeof(line), reports) != NULL)
-		fputs(line, stdout);
-	waitpid(daemon_pid, NULL, 0);
-	remove_directory();
-}
-
-static void
-send_message(const Message *message)
-{
-	if (send(connection, message, sizeof(*message), MSG_NOSIGNAL) !=
-		sizeof(*message))
-		fail("could not send: %s", strerror(errno));
-}
-
-/* Receives a message, and the ring if it comes along. */
-static void
-receive_message(Message *message)
-{
-	char		control[CMSG_SPACE(sizeof(int))];
-	struct iovec part = {message, sizeof(*message)};
-	struct msghdr envelope = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control)
-	};
-
-	if (recvmsg(connection, &envelope, 0) != sizeof(*message))
-		fail("gpusortd closed the connection");
-	if (CMSG_FIRSTHDR(&envelope) != NULL)
-		memcpy(&ring_descriptor, CMSG_DATA(CMSG_FIRSTHDR(&envelope)),
-			   sizeof(int));
-	if (message->kind == MSG_FAILED || message->kind == MSG_REFUSED)
-		fail("gpusortd says: %s", message->u.failed.text);
-}
-
-static void
-expect(const Message *message, MessageKind kind)
-{
-	if (message->kind != kind)
-		fail("received a message of kind %u instead of %d", message->kind,
-			 kind);
+	close(gpusortd.life_line);
+	while (read_report(&gpusortd, line))
+		puts(line);
+	(void) exit_status(&gpusortd);
+	remove_directory(&gpusortd);
 }
 
 
@@ -267,139 +193,78 @@ expect(const Message *message, MessageKind kind)
  */
 
 static void
-connect_to_daemon(void)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-	connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	strcpy(address.sun_path, SOCKET_PATH);
-	if (connect(connection, (struct sockaddr *) &address,
-				sizeof(address)) < 0)
-		fail("could not connect: %s", strerror(errno));
-}
-
-static void
 print_devices(void)
 {
 	Message		message = {.kind = MSG_LIST_DEVICES};
+	Client		client;
 
-	connect_to_daemon();
-	send_message(&message);
-	for (;;)
-	{
-		receive_message(&message);
-		if (message.kind != MSG_DEVICE)
-			break;
+	(void) connect_client(&gpusortd, &client);
+	(void) send_message(&client, &message);
+	while (receive_message(&client, &message) && message.kind == MSG_DEVICE)
 		printf("device %d: %s, %.1f GB, of which jobs may use %d%%\n",
 			   message.u.device.number, message.u.device.name,
 			   message.u.device.memory_bytes / 1e9, percent);
-	}
-	expect(&message, MSG_END_OF_LIST);
-	close(connection);
+	hang_up(&client);
 }
 
-static void
-begin_job(void)
-{
-	Message		message = {.kind = MSG_HELLO};
-
-	connect_to_daemon();
-	message.u.hello.version = PROTOCOL_VERSION;
-	message.u.hello.fixed_words = key_words;
-	message.u.hello.mark_ties = 1;
-	message.u.hello.role_limit = UINT64_MAX;
-	message.u.hello.expected_rows = nrows;
-	send_message(&message);
-	receive_message(&message);
-	expect(&message, MSG_WELCOME);
-	nchunks = message.u.welcome.chunks;
-	ring = mmap(NULL, (size_t) nchunks * CHUNK_BYTES, PROT_READ | PROT_WRITE,
-				MAP_SHARED, ring_descriptor, 0);
-	if (ring == MAP_FAILED)
-		fail("could not map the ring: %s", strerror(errno));
-}
-
-static void
-push_keys(void)
+/* Makes keys in the ring, from this row on, as many as a chunk has room for. */
+static uint32_t
+make_chunk(const Client *client, uint32_t chunk, uint64_t row)
 {
 	const uint32_t chunk_rows = CHUNK_BYTES / sizeof(uint64_t) / key_words;
-	uint64_t	sent = 0;		/* chunks */
-	uint64_t	taken = 0;		/* of them, those given back */
+	uint64_t   *words = (uint64_t *) (client->ring +
+									  (size_t) chunk * CHUNK_BYTES);
+	uint64_t	left = nrows - row;
+	uint32_t	count = left < chunk_rows ? (uint32_t) left : chunk_rows;
+
+	for (uint32_t i = 0; i < count; i++)
+		make_key(row + i, words + (size_t) i * key_words);
+	return count;
+}
+
+static void
+push_keys(Client *client)
+{
+	uint32_t	chunk = 0;
 
 	for (uint64_t row = 0; row < nrows;)
 	{
 		Message		message = {.kind = MSG_KEYS};
-		uint32_t	chunk = sent % nchunks;
-		uint64_t   *words = (uint64_t *) (ring + (size_t) chunk * CHUNK_BYTES);
-		uint64_t	left = nrows - row;
 
-		for (; sent - taken == nchunks; taken++)
-		{
-			Message		answer;
-
-			receive_message(&answer);
-			expect(&answer, MSG_KEYS_TAKEN);
-		}
+		(void) await_chunk(client, chunk);
 		message.u.keys.chunk = chunk;
-		message.u.keys.nrows = left < chunk_rows ? left : chunk_rows;
+		message.u.keys.nrows = make_chunk(client, chunk, row);
 		message.u.keys.nwords = (uint64_t) message.u.keys.nrows * key_words;
-		for (uint32_t i = 0; i < message.u.keys.nrows; i++)
-			make_key(row++, words + (size_t) i * key_words);
-		send_message(&message);
-		sent++;
+		client->chunk_is_ours[chunk] = false;
+		(void) send_message(client, &message);
+		row += message.u.keys.nrows;
+		chunk = (chunk + 1) % client->nchunks;
 	}
-	for (; taken < sent; taken++)
-	{
-		Message		answer;
-
-		receive_message(&answer);
-		expect(&answer, MSG_KEYS_TAKEN);
-	}
-}
-
-static void
-fetch_order(void)
-{
-	Message		message;
-	uint64_t	have = 0;
-
-	while (have < nrows)
-	{
-		receive_message(&message);
-		expect(&message, MSG_ORDER);
-		if (message.u.order.count > nrows - have)
-			fail("the order has more entries than there are rows");
-		memcpy(order + have,
-			   ring + (size_t) message.u.order.chunk * CHUNK_BYTES,
-			   message.u.order.count * sizeof(uint32_t));
-		have += message.u.order.count;
-		message.kind = MSG_ORDER_TAKEN;
-		send_message(&message);
-	}
+	for (chunk = 0; chunk < client->nchunks; chunk++)
+		(void) await_chunk(client, chunk);
 }
 
 static void
 do_job(void)
 {
-	Message		message = {.kind = MSG_RUN};
+	Message		message;
 	uint64_t	start;
+	Client		client;
 
-	begin_job();
+	(void) begin(&gpusortd, &client, key_words, nrows);
 	start = microseconds_now();
-	push_keys();
+	push_keys(&client);
 	print_rate("pushing", microseconds_now() - start);
 
-	message.u.run.nrows = nrows;
-	send_message(&message);
-	receive_message(&message);
-	expect(&message, MSG_SORTED);
+	(void) send_run(&client, nrows);
+	(void) receive_kind(&client, &message, MSG_SORTED);
 	start = microseconds_now();
 	print_rate("sorting", message.u.sorted.sort_microseconds);
 	printf("           by %s\n           %s\n", message.u.sorted.device,
 		   message.u.sorted.method);
-	fetch_order();
+	(void) receive_order(&client, order, nrows);
 	print_rate("fetching", microseconds_now() - start);
-	close(connection);
+	hang_up(&client);
 }
 
 
@@ -521,13 +386,13 @@ read_arguments(int argc, char **argv)
 	}
 	if (argc - optind < 2 || argc - optind > 3)
 		usage();
-	gpusortd = realpath(argv[optind], NULL);
+	program = realpath(argv[optind], NULL);
 	nrows = strncmp(argv[optind + 1], "2^", 2) == 0 ?
 		UINT64_C(1) << (atoi(argv[optind + 1] + 2) % 64) :
 		strtoull(argv[optind + 1], NULL, 10);
 	if (argc - optind == 3)
 		key_words = (uint32_t) atoi(argv[optind + 2]);
-	if (gpusortd == NULL || nrows == 0 || nrows > SORT_MAX_ROWS ||
+	if (program == NULL || nrows == 0 || nrows > SORT_MAX_ROWS ||
 		key_words == 0 || key_words > KEY_MAX_WORDS)
 		usage();
 }
@@ -539,6 +404,7 @@ main(int argc, char **argv)
 
 	read_arguments(argc, argv);
 	signal(SIGPIPE, SIG_IGN);
+	patience_ms = -1;
 	order = make_memory(nrows * sizeof(uint32_t));
 	start_daemon();
 	print_devices();

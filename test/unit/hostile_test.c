@@ -11,11 +11,13 @@
  *-------------------------------------------------------------------------
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 #define TEST_SUBJECT		"hostile client"
-#include "daemon_test_client.h"
+#include "daemon_test.h"
 
 /* Attempts to have keys read while they change. */
 #define NRACES			300
@@ -91,7 +93,7 @@ race_with_ends(const Daemon *daemon, uint32_t row, uint64_t bad)
 static void
 test_changing_ends(void)
 {
-	Daemon		daemon = start("--device-memory=50");
+	Daemon		daemon = start(HALF_OF_MEMORY);
 
 	for (int i = 0; i < NRACES && problem[0] == '\0'; i++)
 		race_with_ends(&daemon, (uint32_t) (i * 109 % CHUNK_VARIABLE_ROWS),
@@ -133,7 +135,7 @@ static void
 test_left_keys(void)
 {
 	static const uint32_t widths[] = {1, 3, KEY_MAX_WORDS, 0};
-	Daemon		daemon = start("--device-memory=50");
+	Daemon		daemon = start(HALF_OF_MEMORY);
 	Client		client;
 
 	check_clear(&daemon, "no job");
@@ -185,7 +187,7 @@ test_left_keys(void)
 static void
 test_kept_ring(void)
 {
-	Daemon		daemon = start("--device-memory=50");
+	Daemon		daemon = start(HALF_OF_MEMORY);
 
 	for (int mapped = 0; mapped <= 1; mapped++)
 	{
@@ -244,7 +246,7 @@ memory_number(int descriptor)
 static void
 test_holes(void)
 {
-	Daemon		daemon = start("--device-memory=50");
+	Daemon		daemon = start(HALF_OF_MEMORY);
 	ino_t		punched = 0;
 	Client		client;
 
@@ -322,7 +324,7 @@ check_refused(const Daemon *daemon)
 static void
 begin_in_time(const Daemon *daemon, Client *client)
 {
-	uint64_t	deadline = milliseconds() + PATIENCE_MS;
+	uint64_t	deadline = milliseconds() + patience_ms;
 
 	while (connect_client(daemon, client) && milliseconds() < deadline)
 	{
@@ -343,7 +345,7 @@ test_staging_limit(void)
 
 	/* a ring takes 8 MB, and 1 MB beside it */
 	staging_limit = "--staging-memory-limit=30";
-	daemon = start("--device-memory=50");
+	daemon = start(HALF_OF_MEMORY);
 	for (int i = 0; i < 3; i++)
 		(void) begin(&daemon, &clients[i], 1, 10);
 	check_refused(&daemon);
@@ -359,7 +361,7 @@ test_staging_limit(void)
 
 	/* less than one ring is one */
 	staging_limit = "--staging-memory-limit=8";
-	daemon = start("--device-memory=50");
+	daemon = start(HALF_OF_MEMORY);
 	(void) do_job(&daemon, 0, 1000, 1);
 	stop(&daemon);
 	staging_limit = "--staging-memory-limit=1024";
@@ -396,12 +398,12 @@ test_idle_rings(void)
 	Client		reading;
 	bool		filling_failed = false;
 	bool		between_closed = false;
-	uint64_t	deadline = milliseconds() + PATIENCE_MS;
+	uint64_t	deadline = milliseconds() + patience_ms;
 	Daemon		daemon;
 
 	staging_limit = "--staging-memory-limit=30";
 	idle_milliseconds = SOON_IDLE;
-	daemon = start("--device-memory=50");
+	daemon = start(HALF_OF_MEMORY);
 
 	/* one has done a job, one has keys to come, one does not fetch its order */
 	if (!begin(&daemon, &between, 1, 10) || !finish_job(&between, &set) ||
@@ -445,7 +447,7 @@ test_idle_rings(void)
 static void
 test_silent_clients(void)
 {
-	Daemon		daemon = start("--device-memory=50");
+	Daemon		daemon = start(HALF_OF_MEMORY);
 	Client		clients[20];
 	Message		message;
 
@@ -614,18 +616,9 @@ run_random_clients(void *argument)
 static void
 test_random(void)
 {
-	Daemon		daemon = start("--device-memory=50");
-	Worker		workers[4];
+	Daemon		daemon = start(HALF_OF_MEMORY);
 
-	for (int i = 0; i < 4; i++)
-	{
-		workers[i].daemon = &daemon;
-		workers[i].number = (uint64_t) i;
-		pthread_create(&workers[i].thread, NULL, run_random_clients,
-					   &workers[i]);
-	}
-	for (int i = 0; i < 4; i++)
-		pthread_join(workers[i].thread, NULL);
+	run_workers(&daemon, 4, run_random_clients);
 	(void) do_job(&daemon, 0, 1000, 1);
 	stop(&daemon);
 	conclude("bears clients that send anything");

@@ -1,0 +1,103 @@
+/*-------------------------------------------------------------------------
+ *
+ * daemon_client.h
+ *	  gpusortd and its clients, for programs without PostgreSQL.
+ *
+ * A program starts a gpusortd in a directory of its own and is its launcher and
+ * its clients.  What is false has gone wrong, unless it says otherwise, and has
+ * been told to daemon_client_wrong(), which each program has.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_DAEMON_CLIENT_H
+#define GPUSORT_DAEMON_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../../src/protocol.h"
+
+/* Notes what has gone wrong; returns false for the caller to, if at all. */
+extern bool daemon_client_wrong(const char *problem);
+
+/* How long anything that should happen may take; -1 for ever. */
+extern int	patience_ms;
+
+extern uint64_t milliseconds(void);
+
+
+/*
+ * gpusortd
+ */
+
+#define LINE_SIZE		1024
+
+typedef struct Daemon
+{
+	char		directory[64];
+	pid_t		pid;
+	int			life_line;		/* what its standard input reads from */
+	int			reports;		/* what its standard output writes to */
+} Daemon;
+
+extern void make_directory(Daemon *daemon);
+extern void remove_directory(const Daemon *daemon);
+
+/* Starts a program with these arguments, and NULL, in the daemon's directory. */
+extern void spawn_program(Daemon *daemon, char *const *arguments);
+
+/* Reads a line of gpusortd's reports; false, without a word, at their end. */
+extern bool read_report(Daemon *daemon, char *line);
+
+/* Waits for the end of gpusortd; -1 if it was not an exit. */
+extern int	exit_status(Daemon *daemon);
+
+
+/*
+ * Clients
+ */
+
+typedef struct Client
+{
+	int			socket;
+	int			ring_descriptor;
+	char	   *ring;			/* the ring, NULL before MSG_WELCOME */
+	uint32_t	nchunks;
+	bool	   *chunk_is_ours;	/* chunks that gpusortd does not have */
+	bool		may_fail;		/* too little memory is nothing wrong */
+} Client;
+
+extern bool connect_client(const Daemon *daemon, Client *client);
+extern void hang_up(Client *client);
+extern bool send_message(Client *client, const Message *message);
+
+/* Receives a message; false without a word at the end. */
+extern bool try_receive(Client *client, Message *message);
+
+/* Receives a message that is no refusal, or one of this kind. */
+extern bool receive_message(Client *client, Message *message);
+extern bool receive_kind(Client *client, Message *message, MessageKind kind);
+
+/* What a job of well-behaved clients begins with. */
+extern Message hello_message(uint32_t fixed_words, uint64_t expected_rows);
+extern bool say_hello(Client *client, uint32_t fixed_words,
+					  uint64_t expected_rows);
+
+/* Takes the ring that comes with MSG_WELCOME, when it is the job's turn. */
+extern bool receive_welcome(Client *client);
+
+/* Connects and begins a job. */
+extern bool begin(const Daemon *daemon, Client *client, uint32_t fixed_words,
+				  uint64_t expected_rows);
+
+/* Waits until a chunk is the client's. */
+extern bool await_chunk(Client *client, uint32_t chunk);
+
+extern bool send_run(Client *client, uint64_t nrows);
+
+/* Receives up to MSG_SORTED. */
+extern bool receive_sorted(Client *client);
+extern bool receive_order(Client *client, uint32_t *order, uint64_t nrows);
+
+#endif							/* GPUSORT_DAEMON_CLIENT_H */
