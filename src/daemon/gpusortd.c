@@ -86,6 +86,30 @@ leave_with_errno(const char *what)
 	leave(EXIT_ERROR);
 }
 
+static bool
+are_valid(const Options *options)
+{
+	return (strcmp(options->engine, "auto") == 0 ||
+			strcmp(options->engine, "cuda") == 0 ||
+			strcmp(options->engine, "host") == 0) &&
+		device_list_is_valid(options->devices) &&
+		options->staging_megabytes >= 8 &&
+		options->staging_megabytes <= LARGEST_RING_MB &&
+		options->staging_limit_megabytes >= 8 &&
+		options->device_percent >= 1 && options->device_percent <= 100 &&
+		options->release_delay >= -1;
+}
+
+static void
+leave_with_usage(const char *program)
+{
+	fprintf(stderr, "usage: %s --engine=auto|cuda|host "
+			"--devices=all|NUMBER,...|UUID,... --staging-memory=MB "
+			"--staging-memory-limit=MB --device-memory=PERCENT "
+			"--memory-release-delay=SECONDS\n", program);
+	leave(EXIT_ERROR);
+}
+
 static void
 parse_options(int argc, char **argv, Options *options)
 {
@@ -125,22 +149,6 @@ parse_options(int argc, char **argv, Options *options)
 			default:
 				leave(EXIT_ERROR);	/* getopt has said why */
 		}
-	}
-	if ((strcmp(options->engine, "auto") != 0 &&
-		 strcmp(options->engine, "cuda") != 0 &&
-		 strcmp(options->engine, "host") != 0) ||
-		!device_list_is_valid(options->devices) ||
-		options->staging_megabytes < 8 ||
-		options->staging_megabytes > LARGEST_RING_MB ||
-		options->staging_limit_megabytes < 8 ||
-		options->device_percent < 1 || options->device_percent > 100 ||
-		options->release_delay < -1)
-	{
-		fprintf(stderr, "usage: %s --engine=auto|cuda|host "
-				"--devices=all|NUMBER,...|UUID,... --staging-memory=MB "
-				"--staging-memory-limit=MB --device-memory=PERCENT "
-				"--memory-release-delay=SECONDS\n", argv[0]);
-		leave(EXIT_ERROR);
 	}
 }
 
@@ -439,6 +447,8 @@ main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGTERM, leave_on_signal);
 	parse_options(argc, argv, &options);
+	if (!are_valid(&options))
+		leave_with_usage(argv[0]);
 	raise_limit_of_files();
 	take_lock();
 	engine = start_engine(&options);

@@ -54,7 +54,7 @@
 typedef struct Part
 {
 	EngineJob  *job;
-	pthread_mutex_t mutex;		/* for the job */
+	pthread_mutex_t mutex;		/* held while the job is used */
 	uint64_t	nrows;
 	uint32_t	first_row;
 	uint32_t	nsamples;
@@ -67,12 +67,12 @@ typedef struct Worker
 	struct Merge *merge;
 	pthread_t	thread;
 	bool		is_running;
-	uint64_t	first_range;	/* and every nworkers-th after it */
-	uint64_t   *keys;			/* fetched, of one range */
-	uint32_t   *entries;
-	uint32_t   *merged;
-	uint64_t	count;			/* of merged entries */
-	bool		is_full;		/* they are to be handed on */
+	uint64_t	first_range;	/* first of its ranges, every nworkers-th */
+	uint64_t   *keys;			/* keys fetched for a range */
+	uint32_t   *entries;		/* entries fetched for a range */
+	uint32_t   *merged;			/* entries of the range in order */
+	uint64_t	count;			/* entries merged */
+	bool		is_full;		/* merged entries are to be handed on */
 } Worker;
 
 /* Rows of a part, in sorted order, that are to be merged. */
@@ -82,7 +82,7 @@ typedef struct Run
 	const uint32_t *entries;
 	uint64_t	count;
 	int			part;
-	uint32_t	first_row;		/* of the part */
+	uint32_t	first_row;		/* number of the part's row 0 in the job */
 } Run;
 
 struct Merge
@@ -97,18 +97,17 @@ struct Merge
 	uint64_t	step;			/* rows from sample to sample of a part */
 	uint64_t	nranges;
 	uint32_t   *before;			/* samples before each range, by part */
-	uint8_t    *splitter_parts; /* which part its first sample is of */
+	uint8_t    *splitter_parts; /* part that each range's first sample is of */
 
-	void	   *memory;			/* of samples and workers, pinned */
+	void	   *memory;			/* memory of samples and workers, pinned */
 	size_t		memory_bytes;
 	bool		is_pinned;
 	Worker		workers[MERGE_THREADS];
 	int			nworkers;
 
-	/* Who hands on. */
-	uint64_t	range;
-	uint64_t	taken;			/* entries of it */
-	uint64_t	handed_on;		/* of all */
+	uint64_t	range;			/* the range that is handed on */
+	uint64_t	taken;			/* entries of the range handed on */
+	uint64_t	handed_on;		/* entries of all ranges handed on */
 
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;

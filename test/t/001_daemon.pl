@@ -21,6 +21,10 @@ my $sort = 'SELECT k FROM (SELECT hashint4(i) k FROM generate_series(1, 300000) 
 my $digest = "SELECT count(*), md5(string_agg(k::text, ',')) FROM ($sort) s";
 my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; $digest");
 
+my $pkglibdir = `pg_config --pkglibdir`;
+chomp $pkglibdir;
+unlike(slurp_file("$pkglibdir/gpusortd"), qr/GPUSORTD_/, 'what is installed takes nothing from its environment that is for tests');
+
 $node->wait_until_ready('gpusortd starts with the server');
 isnt($node->daemon_pid, 0, 'it works in the data directory');
 is((stat($node->data_dir . '/pg_stat_tmp/gpusortd.sock'))[2] & 0777, 0600, "its socket is the server's own");
