@@ -16,9 +16,9 @@
 
 typedef enum JobStage
 {
-	JOB_TAKES_KEYS,				/* or there is none yet */
-	JOB_SENDS_ORDER,			/* it has all its keys: sorts and sends */
-	JOB_DONE,					/* all of its order has been sent */
+	JOB_TAKES_KEYS,				/* keys may come; so it is before the first job */
+	JOB_SENDS_ORDER,			/* all keys have come: the order is made and sent */
+	JOB_DONE,					/* all of the order has been sent */
 	JOB_BROKEN					/* the client does not keep to the protocol */
 } JobStage;
 
@@ -26,7 +26,7 @@ typedef enum JobStage
 typedef struct Part
 {
 	Reservation reservation;	/* memory of the device */
-	EngineJob  *job;			/* the engine's, NULL before rows go here */
+	EngineJob  *job;			/* the engine's job, NULL before rows go here */
 	uint64_t	first_row;		/* rows in the parts before */
 	uint64_t	first_word;		/* words in the parts before */
 	uint64_t	nrows;			/* rows pushed so far */
@@ -39,8 +39,8 @@ typedef struct Part
 typedef struct Push
 {
 	uint32_t	chunk;
-	int			part;			/* where it is copied to */
-	uint64_t	ticket;			/* the engine's name of it */
+	int			part;			/* part that has the keys */
+	uint64_t	ticket;			/* what wait_pushed() of the engine takes */
 } Push;
 
 typedef struct Job
@@ -65,13 +65,13 @@ typedef struct Job
 	int			part;			/* the part that rows go to */
 	bool		in_place;		/* memory is for a sort in place only */
 
-	Push	   *pushes;			/* a queue, with room for all chunks */
-	uint32_t	first_push;		/* the oldest */
+	Push	   *pushes;			/* queue with room for all chunks of the ring */
+	uint32_t	first_push;		/* the oldest push under way */
 	uint32_t	npushes;		/* pushes under way */
 	uint64_t	chunks_taken;	/* chunks of keys so far */
 
 	uint64_t	sent;			/* chunks of the order sent so far */
-	uint64_t	returned;		/* chunks of it that the client gave back */
+	uint64_t	returned;		/* chunks of the order that came back */
 } Job;
 
 /*
