@@ -46,7 +46,7 @@ gather_words(const __grid_constant__ PlanSource source, uint64_t *words)
 
 /* Makes one segment of all rows, with its tiles. */
 static __global__ void __launch_bounds__(simple_threads)
-open_whole(Level level, uint32_t nrows, bool two_way)
+open_whole(Level level, uint32_t nrows)
 {
 	uint32_t	number = blockIdx.x * simple_threads + threadIdx.x;
 	uint32_t	tiles = static_cast<uint32_t>(divide_up(nrows, tile_rows));
@@ -55,7 +55,7 @@ open_whole(Level level, uint32_t nrows, bool two_way)
 		level.tiles[number] = {0, number};
 	if (number == 0)
 	{
-		unsigned	log_buckets = choose_log_buckets(nrows, two_way);
+		unsigned	log_buckets = choose_log_buckets(nrows);
 
 		level.segments[0] = {0, nrows, 0, log_buckets};
 		*level.counts = {1, 1u << log_buckets, tiles};
@@ -64,13 +64,12 @@ open_whole(Level level, uint32_t nrows, bool two_way)
 
 /* Makes a segment of each range longer than a leaf. */
 static __global__ void __launch_bounds__(simple_threads)
-open_ranges(const Range *ranges, uint32_t count, Level level, bool two_way)
+open_ranges(const Range *ranges, uint32_t count, Level level)
 {
 	uint32_t	index = blockIdx.x * simple_threads + threadIdx.x;
 
 	if (index < count)
-		list_segment(ranges[index].begin, ranges[index].length, two_way,
-					 level);
+		list_segment(ranges[index].begin, ranges[index].length, level);
 }
 
 /* Reads the control block; the queue is empty afterwards. */
@@ -87,9 +86,8 @@ look(const Queue &queue, const Workspace &space, Control *control)
 class DeviceQuicksort
 {
 public:
-	DeviceQuicksort(const Queue &job_queue, const Workspace &job_space,
-					bool job_two_way)
-		: queue(job_queue), space(job_space), two_way(job_two_way)
+	DeviceQuicksort(const Queue &job_queue, const Workspace &job_space)
+		: queue(job_queue), space(job_space)
 	{
 	}
 
@@ -119,7 +117,7 @@ public:
 		return queue.launch("opening the first level", open_whole,
 							divide_up(divide_up(nrows, tile_rows),
 									  simple_threads),
-							simple_threads, space.levels[0], nrows, two_way) &&
+							simple_threads, space.levels[0], nrows) &&
 			sort_levels(source, nrows, order);
 	}
 
@@ -141,7 +139,7 @@ public:
 			queue.launch("opening the first level", open_ranges,
 						 divide_up(counts.longs, simple_threads),
 						 simple_threads, lists.longs, counts.longs,
-						 space.levels[0], two_way) &&
+						 space.levels[0]) &&
 			sort_levels(PairSource{space.pairs[0]}, nrows, order);
 	}
 
@@ -160,8 +158,7 @@ private:
 		unsigned	levels = 1;
 
 		for (; length > leaf_rows && levels < max_levels_per_look; levels++)
-			length >>= choose_log_buckets(static_cast<uint32_t>(length),
-										  two_way);
+			length >>= choose_log_buckets(static_cast<uint32_t>(length));
 		return levels;
 	}
 
@@ -214,14 +211,14 @@ private:
 										  choose_splitters<Source>,
 										  blocks_for(segments, 4),
 										  splitter_threads, level, next.counts,
-										  source, two_way) &&
+										  source) &&
 			queue.launch<CountShared>("counting buckets",
 									  count_buckets<Source>,
 									  blocks_for(tiles, 2 * partition_blocks),
 									  partition_threads, level, source) &&
 			queue.launch<ScanShared<simple_threads>>(
 				"placing buckets", open_buckets, blocks_for(segments, 8),
-				simple_threads, level, next, two_way, array, space.leaves,
+				simple_threads, level, next, array, space.leaves,
 				&space.control->leaves) &&
 			queue.launch<ScatterShared>("scattering", scatter_tiles<Source>,
 										blocks_for(tiles, partition_blocks),
@@ -278,7 +275,6 @@ private:
 
 	const Queue &queue;
 	const Workspace &space;
-	bool		two_way;
 };
 
 }								/* namespace gpusort */

@@ -14,12 +14,6 @@
  * All is done on the job's own stream, so that a push needs to wait for
  * nothing, and run only where it looks at counters.
  *
- * DEVICE_SORT_MERGE does not leave the device idle while keys come.  When a
- * push completes a batch, that is sorted like a job of its own, and its order
- * is kept; run sorts the rest and merges.  The batches' orders take no more
- * than the job's own, which is made when they are gone, and a batch's
- * workspace less than that of all keys, so its memory is that of any job.
- *
  *-------------------------------------------------------------------------
  */
 #include <cstddef>
@@ -32,7 +26,6 @@
 #include "in_place_sort.cuh"
 #include "kept_keys.cuh"
 #include "key_survey.cuh"
-#include "merge_runs.cuh"
 #include "order_check.cuh"
 #include "radix_sort.cuh"
 #include "runs.cuh"
@@ -49,7 +42,6 @@ struct DeviceSort
 	SlabArray	words;
 	SlabArray	ends;
 	uint64_t	nrows;
-	uint64_t	batched_rows;	/* that are in sorted batches */
 	bool		keeps_keys;
 	bool		has_run;
 	bool		has_order;
@@ -59,7 +51,6 @@ struct DeviceSort
 	DeviceBlock workspace;		/* afterwards the tables of kept keys */
 	DeviceBlock order;
 	DeviceBlock gathered;		/* kept keys on their way to the host */
-	std::deque<DeviceBlock> batches;	/* orders of those that are sorted */
 
 	/* One event a push that nobody has waited for, oldest first. */
 	std::deque<cudaEvent_t> pushes;
@@ -115,11 +106,6 @@ gpusort::load_kernels(void)
 		reinterpret_cast<const void *>(mark_ties<false>),
 		reinterpret_cast<const void *>(mark_ties<true>),
 		reinterpret_cast<const void *>(gather_keys),
-		reinterpret_cast<const void *>(load_run),
-		reinterpret_cast<const void *>(find_splits<NoTail>),
-		reinterpret_cast<const void *>(find_splits<KeyTail>),
-		reinterpret_cast<const void *>(merge_tiles<NoTail>),
-		reinterpret_cast<const void *>(merge_tiles<KeyTail>),
 	};
 
 	for (const void *kernel : kernels)
@@ -191,7 +177,7 @@ device_sort_begin(int device, const KeyShape *shape,
 
 	if (multiprocessors == 0)
 		return nullptr;
-	if (algorithm > DEVICE_SORT_MERGE)
+	if (algorithm > DEVICE_SORT_BITONIC)
 	{
 		(void) refuse(error, "there is no such algorithm");
 		return nullptr;
@@ -225,8 +211,6 @@ enter(const DeviceSort *sort, DeviceError *error)
 	return succeeded(cudaSetDevice(sort->device), error,
 					 "choosing the job's device");
 }
-
-static bool sort_batch(DeviceSort *sort, const Queue &queue, uint64_t nrows);
 
 /* Records that a push is complete when all work put on the stream so far is. */
 static bool
@@ -285,11 +269,6 @@ device_sort_push(DeviceSort *sort, const uint64_t *words, uint64_t nwords,
 	}
 	sort->nrows += nrows;
 	*ticket = ++sort->last_ticket;
-
-	while (sort->algorithm == DEVICE_SORT_MERGE &&
-		   sort->nrows - sort->batched_rows >= merge_batch_rows)
-		if (!sort_batch(sort, queue, merge_batch_rows))
-			return false;
 	return true;
 }
 
@@ -323,7 +302,7 @@ survey(const Queue &queue, const Keys &keys, const Workspace &space,
 	   Control *control)
 {
 	unsigned	words = keys.fixed_words != 0 ? keys.fixed_words :
-		static_cast<unsigned>(keys.nwords / (keys.first_row + keys.nrows)) + 1;
+		static_cast<unsigned>(keys.nwords / keys.nrows) + 1;
 	unsigned	rows_per_thread = words <= survey_words ?
 		survey_words / words : 1;
 	uint64_t	blocks = divide_up(keys.nrows, rows_per_thread * simple_threads);
@@ -368,9 +347,9 @@ put_in_order(const Queue &queue, const Keys &keys, const KeySurvey &survey,
  */
 static bool
 refine_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,
-			WordPlan plan, bool two_way, const Workspace &space, Order order)
+			WordPlan plan, const Workspace &space, Order order)
 {
-	DeviceQuicksort quicksort(queue, space, two_way);
+	DeviceQuicksort quicksort(queue, space);
 	RunLists	runs = space.run_lists(keys.nrows);
 	uint64_t	start_tiles = divide_up(keys.nrows, starts_tile_rows);
 	uint64_t	row_blocks = divide_up(keys.nrows, simple_threads);
@@ -422,9 +401,9 @@ takes_radix_sort(DeviceAlgorithm algorithm, uint64_t nrows,
 /* Sorts all rows by one working word with CUDA-quicksort. */
 static bool
 quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
-				  bool two_way, const Workspace &space, const Order &order)
+				  const Workspace &space, const Order &order)
 {
-	DeviceQuicksort quicksort(queue, space, two_way);
+	DeviceQuicksort quicksort(queue, space);
 	uint64_t   *words = space.pairs[0].words;
 
 	if (keys.nrows > leaf_rows && FieldSource::suffices(keys, plan))
@@ -458,7 +437,6 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 		  DeviceAlgorithm algorithm, const Workspace &space, uint32_t *entries,
 		  SortOutcome *outcome)
 {
-	bool		two_way = algorithm == DEVICE_SORT_QUICKSORT2;
 	Order		order = {entries, ORDER_TIE, &space.control->has_ties};
 	Control		control;
 	WordPlan	plan;
@@ -497,8 +475,8 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 	}
 	else
 	{
-		outcome->method = two_way ? "two-way quicksort" : "quicksort";
-		if (!quicksort_by_plan(queue, keys, plan, two_way, space, order))
+		outcome->method = "quicksort";
+		if (!quicksort_by_plan(queue, keys, plan, space, order))
 			return false;
 	}
 	if (!has_next)
@@ -507,27 +485,26 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 		return false;
 	if (control.has_ties == 0)
 		return true;
-	return refine_ties(queue, keys, planner, next_plan, two_way, space,
-					   order) &&
+	return refine_ties(queue, keys, planner, next_plan, space, order) &&
 		(want_ties ||
 		 queue.launch("clearing ties", clear_ties,
 					  divide_up(keys.nrows, simple_threads), simple_threads,
 					  entries, keys.nrows));
 }
 
-/* Lays out a workspace for so many rows as the job's algorithm needs it. */
+/* Lays out a workspace as the job's algorithm needs it. */
 static uint64_t
-lay_out(Workspace &space, void *base, const DeviceSort *sort, uint64_t nrows)
+lay_out(Workspace &space, void *base, const DeviceSort *sort)
 {
 	uint64_t	nwords = sort->words.size();
 	uint64_t	nends = sort->ends.size();
 
 	return sort->algorithm == DEVICE_SORT_BITONIC ?
 		space.lay_out_in_place(base, nwords, nends) :
-		space.lay_out(base, nrows, nwords, nends);
+		space.lay_out(base, sort->nrows, nwords, nends);
 }
 
-/* Copies the tables of all keys there are to a workspace. */
+/* Copies the tables of the keys to a workspace. */
 static bool
 store_tables(const DeviceSort *sort, const Queue &queue,
 			 const Workspace &space)
@@ -536,54 +513,36 @@ store_tables(const DeviceSort *sort, const Queue &queue,
 		sort->ends.store_table(queue, space.end_slabs);
 }
 
-/*
- * Makes the workspace for a sort of so many of the job's rows, with the tables
- * of all keys there are.
- */
+/* Makes the workspace, with the tables of the keys. */
 static bool
-open_workspace(DeviceSort *sort, const Queue &queue, uint64_t nrows,
-			   Workspace *space)
+open_workspace(DeviceSort *sort, const Queue &queue, Workspace *space)
 {
-	if (!sort->workspace.allocate(queue, lay_out(*space, nullptr, sort, nrows),
+	if (!sort->workspace.allocate(queue, lay_out(*space, nullptr, sort),
 								  "allocating device memory to sort in"))
 		return false;
-	(void) lay_out(*space, sort->workspace.address(), sort, nrows);
+	(void) lay_out(*space, sort->workspace.address(), sort);
 	return store_tables(sort, queue, *space);
 }
 
-/*
- * Makes the workspace for a sort of all keys; if there is less memory than was
- * thought, that of a sort in place.
- */
+/* The same; if there is less memory than was thought, that of a sort in place. */
 static bool
-open_whole_workspace(DeviceSort *sort, const Queue &queue, Workspace *space)
+open_possible_workspace(DeviceSort *sort, const Queue &queue, Workspace *space)
 {
-	if (open_workspace(sort, queue, sort->nrows, space))
+	if (open_workspace(sort, queue, space))
 		return true;
 	if (!queue.error->is_full || sort->algorithm == DEVICE_SORT_BITONIC)
 		return false;
 	sort->algorithm = DEVICE_SORT_BITONIC;
 	sort->workspace.release(queue.stream);
-	return open_workspace(sort, queue, sort->nrows, space);
+	return open_workspace(sort, queue, space);
 }
 
-/* So many of the job's keys from the first one of a batch on. */
+/* The job's keys, by the tables of a workspace. */
 static Keys
-keys_from(const DeviceSort *sort, const Workspace &space, uint64_t first_row,
-		  uint64_t nrows)
+keys_of(const DeviceSort *sort, const Workspace &space)
 {
 	return {{space.word_slabs}, {space.end_slabs}, sort->words.size(),
-		static_cast<uint32_t>(nrows), sort->shape.fixed_words,
-		static_cast<uint32_t>(first_row), first_row + nrows == sort->nrows};
-}
-
-/* Makes an order's memory; null on failure. */
-static uint32_t *
-allocate_order(DeviceBlock &block, const Queue &queue, uint64_t nrows)
-{
-	(void) block.allocate(queue, order_bytes(nrows),
-						  "allocating device memory for the order");
-	return static_cast<uint32_t *>(block.address());
+		static_cast<uint32_t>(sort->nrows), sort->shape.fixed_words};
 }
 
 static void
@@ -623,130 +582,23 @@ pass_check(DeviceSort *sort, const Queue &queue, const SortedKeys &sorted,
 	return true;
 }
 
-/* Sorts all of a job's keys together. */
+/* Sorts the keys, and checks the order. */
 static bool
-sort_at_once(DeviceSort *sort, const Queue &queue)
+sort_job(DeviceSort *sort, const Queue &queue)
 {
-	uint32_t   *entries = allocate_order(sort->order, queue, sort->nrows);
 	Workspace	space;
 	SortOutcome outcome;
 
-	if (entries == nullptr ||
-		!open_whole_workspace(sort, queue, &space) ||
-		!sort_keys(queue, keys_from(sort, space, 0, sort->nrows),
-				   sort->shape.mark_ties, sort->algorithm, space, entries,
-				   &outcome))
+	if (!sort->order.allocate(queue, order_bytes(sort->nrows),
+							  "allocating device memory for the order") ||
+		!open_possible_workspace(sort, queue, &space) ||
+		!sort_keys(queue, keys_of(sort, space), sort->shape.mark_ties,
+				   sort->algorithm, space,
+				   static_cast<uint32_t *>(sort->order.address()), &outcome))
 		return false;
 	sort->method = outcome.method;
 	sort->first_words = outcome.first_words;
 	return pass_check(sort, queue, outcome.keys, space);
-}
-
-/*
- * Sorts the next rows that are in no batch yet, and keeps their order.  All
- * other memory that this took is free when it returns.
- */
-static bool
-sort_batch(DeviceSort *sort, const Queue &queue, uint64_t nrows)
-{
-	uint32_t   *entries;
-	Workspace	space;
-	SortOutcome outcome;
-
-	try
-	{
-		sort->batches.emplace_back();
-	}
-	catch (const std::bad_alloc &)
-	{
-		return refuse(queue.error, "out of memory");
-	}
-	entries = allocate_order(sort->batches.back(), queue, nrows);
-	if (entries == nullptr ||
-		!open_workspace(sort, queue, nrows, &space) ||
-		!sort_keys(queue, keys_from(sort, space, sort->batched_rows, nrows),
-				   true, DEVICE_SORT_QUICKSORT, space, entries, &outcome))
-		return false;
-	sort->workspace.release(sort->stream);
-	sort->batched_rows += nrows;
-	return queue.did(cudaStreamSynchronize(queue.stream), "sorting a batch");
-}
-
-static void
-release_batches(DeviceSort *sort)
-{
-	for (DeviceBlock &batch : sort->batches)
-		batch.release(sort->stream);
-	sort->batches.clear();
-}
-
-/* Makes runs of all batches, by one working word. */
-static bool
-load_runs(const DeviceSort *sort, const Queue &queue, const WordPlan &plan,
-		  const Workspace &space)
-{
-	uint64_t	first_row = 0;
-
-	for (const DeviceBlock &batch : sort->batches)
-	{
-		uint64_t	left = sort->nrows - first_row;
-		uint64_t	nrows = left < merge_batch_rows ? left : merge_batch_rows;
-
-		if (!queue.launch("loading sorted keys", load_run,
-						  divide_up(nrows, simple_threads), simple_threads,
-						  keys_from(sort, space, first_row, nrows), plan,
-						  static_cast<const uint32_t *>(batch.address()),
-						  space.pairs[0]))
-			return false;
-		first_row += nrows;
-	}
-	return true;
-}
-
-/* Merges the sorted batches, which have all of a job's keys. */
-static bool
-merge_batches(DeviceSort *sort, const Queue &queue)
-{
-	bool		want_ties = sort->shape.mark_ties;
-	Workspace	space;
-	Keys		keys;
-	Control		control;
-	Order		order;
-	WordPlan	plan;
-	WordPlan	next_plan;
-	bool		has_tail;
-	bool		is_ordered;
-
-	if (!open_workspace(sort, queue, sort->nrows, &space))
-		return false;
-	keys = keys_from(sort, space, 0, sort->nrows);
-	if (!survey(queue, keys, space, &control))
-		return false;
-
-	WordPlanner planner(control.survey);
-
-	(void) planner.next(&plan);
-	has_tail = planner.next(&next_plan);
-	is_ordered = are_ordered(control.survey);
-	sort->method = is_ordered ? keys_in_order : "merge sort of batches";
-	if (!is_ordered && !load_runs(sort, queue, plan, space))
-		return false;
-
-	/* They must be gone for the order: device_sort_memory() has one of both. */
-	release_batches(sort);
-	if (!queue.did(cudaStreamSynchronize(queue.stream), "loading batches"))
-		return false;
-	order = {allocate_order(sort->order, queue, sort->nrows),
-		want_ties ? ORDER_TIE : 0, &space.control->has_ties};
-	if (order.entries == nullptr)
-		return false;
-	return (is_ordered ?
-			put_in_order(queue, keys, control.survey, want_ties, order) :
-			has_tail ?
-			merge_runs(queue, keys.nrows,
-					   KeyTail{keys, next_plan.first_word()}, space, order) :
-			merge_runs(queue, keys.nrows, NoTail{}, space, order)) &&
-		pass_check(sort, queue, {keys, false, 0, is_ordered}, space);
 }
 
 /*
@@ -768,7 +620,7 @@ keep_keys(DeviceSort *sort, const Queue &queue)
 								  "allocating device memory to keep keys"))
 		return false;
 	(void) space.lay_out_in_place(sort->workspace.address(), nwords, nends);
-	sort->kept = {keys_from(sort, space, 0, sort->nrows), sort->first_words,
+	sort->kept = {keys_of(sort, space), sort->first_words,
 		static_cast<const uint32_t *>(sort->order.address())};
 	return store_tables(sort, queue, space);
 }
@@ -785,7 +637,6 @@ device_sort_run(DeviceSort *sort, uint64_t memory, DeviceError *error)
 	Queue		queue = sort->queue(error);
 	uint64_t	nrows = sort->nrows;
 	uint64_t	nwords = sort->words.size();
-	uint64_t	unbatched_rows = nrows - sort->batched_rows;
 
 	if (sort->has_run)
 		return refuse(error, "a sort runs only once");
@@ -800,13 +651,8 @@ device_sort_run(DeviceSort *sort, uint64_t memory, DeviceError *error)
 	if (!enter(sort, error))
 		return false;
 	if (device_sort_memory(&sort->shape, nrows, nwords) > memory)
-	{
 		sort->algorithm = DEVICE_SORT_BITONIC;
-		release_batches(sort);
-	}
-	if (sort->batches.empty() ? !sort_at_once(sort, queue) :
-		(unbatched_rows > 0 && !sort_batch(sort, queue, unbatched_rows)) ||
-		!merge_batches(sort, queue))
+	if (!sort_job(sort, queue))
 		return false;
 
 	if (sort->keeps_keys)
@@ -920,7 +766,6 @@ device_sort_end(DeviceSort *sort)
 	release_keys(sort);
 	sort->gathered.release(sort->stream);
 	sort->workspace.release(sort->stream);
-	release_batches(sort);
 	sort->order.release(sort->stream);
 	(void) succeeded(cudaStreamSynchronize(sort->stream), &ignored,
 					 "ending a job");

@@ -60,10 +60,8 @@ typedef enum DeviceAlgorithm
 {
 	DEVICE_SORT_AUTO = 0,		/* the fastest one known for the input */
 	DEVICE_SORT_QUICKSORT,		/* CUDA-quicksort with many buckets */
-	DEVICE_SORT_QUICKSORT2,		/* two-way CUDA-quicksort */
 	DEVICE_SORT_RADIX,			/* CUB's radix sort, by the first 64 bits */
-	DEVICE_SORT_BITONIC,		/* bitonic sort, in place */
-	DEVICE_SORT_MERGE			/* quicksort of batches as they come, merged */
+	DEVICE_SORT_BITONIC			/* bitonic sort, in place */
 } DeviceAlgorithm;
 
 /* Number of devices; zero with a reason in "error" if there is no driver. */
@@ -127,9 +125,8 @@ extern DeviceSort *device_sort_begin(int device, const KeyShape *shape,
 /*
  * Adds nrows keys of nwords words together.  "ends" counts from the first key
  * of the job (not of the batch) and is NULL for keys of fixed width.  Returns
- * at once, except that DEVICE_SORT_MERGE sorts a batch when there are keys
- * enough for one; words and ends, in pinned memory, must stay as they are
- * until device_sort_wait_pushed() has been given the same ticket.
+ * at once; words and ends, in pinned memory, must stay as they are until
+ * device_sort_wait_pushed() has been given the same ticket.
  */
 extern bool device_sort_push(DeviceSort *sort, const uint64_t *words,
 							 uint64_t nwords, const uint64_t *ends,

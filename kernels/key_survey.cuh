@@ -66,7 +66,7 @@ is_broken_key(const Keys &keys, uint32_t row)
 
 	return begin >= end || end > keys.nwords ||
 		end - begin > KEY_MAX_WORDS ||
-		(keys.has_last_row && row == keys.nrows - 1 && end != keys.nwords);
+		(row == keys.nrows - 1 && end != keys.nwords);
 }
 
 /* What a thread finds out about its rows, beside bits. */
@@ -131,7 +131,7 @@ static __device__ __forceinline__ bool
 is_whole_tile(const Keys &keys, uint64_t first, uint64_t end)
 {
 	return keys.fixed_words == 1 && end - first == survey_tile_rows &&
-		(keys.first_row + first) % survey_tile_rows == 0;
+		first % survey_tile_rows == 0;
 }
 
 /*
@@ -146,7 +146,7 @@ survey_whole_tile(const Keys &keys, uint64_t first, RowFindings &findings,
 	constexpr unsigned warp_words = survey_words * warp_threads;
 
 	uint64_t	warp_first = first + threadIdx.x / warp_threads * warp_words;
-	const uint64_t *words = keys.words.address(keys.first_row + warp_first);
+	const uint64_t *words = keys.words.address(warp_first);
 	WordPair	pairs[survey_words / 2];
 	bool		is_first = warp_first == 0 && warp_lane() == 0;
 	uint64_t	last;			/* word of those before */
@@ -155,8 +155,7 @@ survey_whole_tile(const Keys &keys, uint64_t first, RowFindings &findings,
 	for (unsigned i = 0; i < survey_words / 2; i++)
 		pairs[i] = reinterpret_cast<const WordPair *>(words)
 			[i * warp_threads + warp_lane()];
-	last = warp_first == 0 ? words[0] :
-		keys.words[keys.first_row + warp_first - 1];
+	last = warp_first == 0 ? words[0] : keys.words[warp_first - 1];
 
 #pragma unroll
 	for (unsigned i = 0; i < survey_words / 2; i++)

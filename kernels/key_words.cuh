@@ -26,34 +26,26 @@
 namespace gpusort
 {
 
-/*
- * The keys of a job as kernels see them, or a batch of them: neighbouring rows
- * that are sorted like a job of their own, and are numbered from zero then.
- */
+/* The keys of a job as kernels see them. */
 struct Keys
 {
 	SlabView	words;
 	SlabView	ends;			/* not used if fixed_words is not 0 */
-	uint64_t	nwords;			/* that the job has */
+	uint64_t	nwords;
 	uint32_t	nrows;
 	uint32_t	fixed_words;
-	uint32_t	first_row;		/* number that row 0 has in the job */
-	bool		has_last_row;	/* of the job */
 
 	__device__ __forceinline__ uint64_t
 	begin(uint32_t row) const
 	{
-		uint32_t	job_row = first_row + row;
-
-		return fixed_words != 0 ? static_cast<uint64_t>(job_row) * fixed_words :
-			job_row == 0 ? 0 : ends[job_row - 1];
+		return fixed_words != 0 ? static_cast<uint64_t>(row) * fixed_words :
+			row == 0 ? 0 : ends[row - 1];
 	}
 
 	__device__ __forceinline__ uint64_t
 	end(uint32_t row) const
 	{
-		return fixed_words != 0 ? begin(row) + fixed_words :
-			ends[first_row + row];
+		return fixed_words != 0 ? begin(row) + fixed_words : ends[row];
 	}
 
 	/*
@@ -162,9 +154,7 @@ struct FieldSource
 	}
 
 	FieldSource(const Keys &keys, const WordPlan &plan)
-		: words(keys.words),
-		  first(static_cast<uint64_t>(keys.first_row) * keys.fixed_words +
-				plan.fields[0].word),
+		: words(keys.words), first(plan.fields[0].word),
 		  distance(keys.fixed_words), field(plan.fields[0])
 	{
 	}

@@ -211,9 +211,9 @@ struct Destination
 
 /* Adds a segment to a level. */
 static __device__ __forceinline__ void
-list_segment(uint32_t begin, uint32_t length, bool two_way, Level level)
+list_segment(uint32_t begin, uint32_t length, Level level)
 {
-	unsigned	log_buckets = choose_log_buckets(length, two_way);
+	unsigned	log_buckets = choose_log_buckets(length);
 	uint32_t	tiles = static_cast<uint32_t>(divide_up(length, tile_rows));
 	uint32_t	index = atomicAdd(&level.counts->segments, 1u);
 	uint32_t	first_bucket = atomicAdd(&level.counts->buckets,
@@ -243,8 +243,8 @@ list_leaf(uint32_t begin, uint32_t length, uint32_t array, LeafLists leaves,
 
 /* Places the buckets of a level, a block a segment, and lists what they are. */
 static __global__ void __launch_bounds__(simple_threads)
-open_buckets(Level level, Level next, bool two_way, uint32_t array,
-			 LeafLists leaves, LeafCounts *leaf_counts)
+open_buckets(Level level, Level next, uint32_t array, LeafLists leaves,
+			 LeafCounts *leaf_counts)
 {
 	ScanShared<simple_threads> &shared =
 		block_shared<ScanShared<simple_threads>>();
@@ -270,7 +270,7 @@ open_buckets(Level level, Level next, bool two_way, uint32_t array,
 							   segment.log_buckets, bucket))
 			continue;
 		if (length > leaf_rows)
-			list_segment(begin, length, two_way, next);
+			list_segment(begin, length, next);
 		else
 			list_leaf(begin, length, array, leaves, leaf_counts);
 	}

@@ -19,8 +19,7 @@
  * Any segment with four buckets or more loses something to each level: all
  * of its rows in one bucket would have to lie between the first and the last
  * splitter, which are rows of it, unless these are equal, and then their word
- * has an equality bucket.  With two_way set there is one pivot, and three
- * buckets are used: less, equal and greater.
+ * has an equality bucket.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,13 +41,11 @@ constexpr unsigned min_log_buckets = 2;
  * this level the last; and if one more is needed anyway, both do half of it.
  */
 static __host__ __device__ __forceinline__ unsigned
-choose_log_buckets(uint32_t length, bool two_way)
+choose_log_buckets(uint32_t length)
 {
 	uint64_t	leaves = divide_up(length, wanted_leaf_rows);
 	unsigned	log_leaves = min_log_buckets;
 
-	if (two_way)
-		return min_log_buckets;
 	while (UINT64_C(1) << log_leaves < leaves)
 		log_leaves++;
 	if (log_leaves <= max_log_buckets)
@@ -92,7 +89,7 @@ sample_place(const Segment &segment, unsigned sample, unsigned samples)
  */
 template <typename Source>
 static __global__ void __launch_bounds__(splitter_threads)
-choose_splitters(Level level, LevelCounts *next, Source source, bool two_way)
+choose_splitters(Level level, LevelCounts *next, Source source)
 {
 	SampleShared &shared = block_shared<SampleShared>();
 
@@ -121,10 +118,9 @@ choose_splitters(Level level, LevelCounts *next, Source source, bool two_way)
 		for (unsigned bucket = threadIdx.x; bucket < buckets;
 			 bucket += splitter_threads)
 		{
-			uint64_t	splitter =
-				shared.splitters[two_way ? buckets / 2 : bucket];
+			uint64_t	splitter = shared.splitters[bucket];
 			bool		is_heavy = bucket > 1 &&
-				(two_way || shared.splitters[bucket - 1] == splitter);
+				shared.splitters[bucket - 1] == splitter;
 
 			if (is_heavy && splitter != UINT64_MAX)
 				splitter++;

@@ -46,10 +46,6 @@ constexpr unsigned crowded_rows = 6;
 constexpr unsigned most_rows_for_warp = 40;
 constexpr unsigned wanted_leaf_rows = 48;
 constexpr unsigned acceptable_leaf_rows = 160;
-constexpr unsigned merge_threads = 64;
-constexpr unsigned merge_items = 3;
-constexpr unsigned merge_blocks = 2;
-constexpr unsigned merge_batch_tiles = 6;
 constexpr unsigned simple_threads = 64;
 constexpr unsigned checked_pairs = 512;
 constexpr unsigned lane_item_bits = 2;
@@ -106,18 +102,6 @@ constexpr unsigned most_rows_for_warp = 512;
 constexpr unsigned wanted_leaf_rows = 1536;
 constexpr unsigned acceptable_leaf_rows = 4096;
 
-/*
- * A tile of 256 * 15 pairs takes 54 KB of shared memory, so that four blocks
- * live on an SM of 227 KiB.  With an odd number a thread, neighbours begin in
- * different banks.
- */
-constexpr unsigned merge_threads = 256;
-constexpr unsigned merge_items = 15;
-constexpr unsigned merge_blocks = 4;	/* resident on an SM */
-
-/* Tiles of a batch: 15.7 million rows. */
-constexpr unsigned merge_batch_tiles = 4096;
-
 /* Kernels in which every thread has one element and no neighbour. */
 constexpr unsigned simple_threads = 256;
 
@@ -171,10 +155,6 @@ constexpr unsigned survey_tile_rows = survey_words * simple_threads;
 /* Rows of a partition's tile. */
 constexpr unsigned tile_rows = partition_threads * partition_items;
 
-/* Rows of a merge's tile, and of the batches that are merged. */
-constexpr unsigned merge_tile_rows = merge_threads * merge_items;
-constexpr unsigned merge_batch_rows = merge_batch_tiles * merge_tile_rows;
-
 /* The most buckets that a segment is split into. */
 constexpr unsigned max_buckets = 1u << max_log_buckets;
 
@@ -183,9 +163,6 @@ constexpr unsigned leaf_rows = huge_leaf_rows;
 
 /* Leaves of up to so many rows are sorted by one warp, in registers. */
 constexpr unsigned tiny_leaf_rows = warp_threads;
-
-/* Levels of two-way quicksort launched before the host looks. */
-constexpr unsigned two_way_levels_per_look = 4;
 
 /* The most levels that are ever launched before the host looks. */
 constexpr unsigned max_levels_per_look = 4;

@@ -70,7 +70,7 @@
 #include "key_format.h"
 
 /* Changes whenever anything in this file or key_format.h does. */
-#define PROTOCOL_VERSION	9
+#define PROTOCOL_VERSION	10
 
 /* Said by whichever side notices. */
 #define VERSIONS_DIFFER \

@@ -60,10 +60,8 @@ static const struct config_enum_entry engine_options[] = {
 static const struct config_enum_entry algorithm_options[] = {
 	{"auto", DEVICE_SORT_AUTO, false},
 	{"quicksort", DEVICE_SORT_QUICKSORT, false},
-	{"quicksort2", DEVICE_SORT_QUICKSORT2, false},
 	{"radix", DEVICE_SORT_RADIX, false},
 	{"bitonic", DEVICE_SORT_BITONIC, false},
-	{"merge", DEVICE_SORT_MERGE, false},
 	{NULL, 0, false}
 };
 

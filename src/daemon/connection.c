@@ -130,7 +130,7 @@ begin_job(Job *job, const Message *hello)
 		return wire_refuse(job->wire, MSG_REFUSED, FAILURE_FAULT,
 						   VERSIONS_DIFFER);
 	if (hello->u.hello.fixed_words > KEY_MAX_WORDS ||
-		hello->u.hello.algorithm > DEVICE_SORT_MERGE)
+		hello->u.hello.algorithm > DEVICE_SORT_BITONIC)
 		return job_fail_unexpected(job);
 	return admission_begin(job, hello->u.hello.expected_rows) &&
 		(!is_first || get_ring(job)) &&

@@ -17,17 +17,13 @@ bool
 job_begin_part(Job *job, MessageKind if_failed)
 {
 	Part	   *part = &job->parts[job->part];
-	DeviceAlgorithm algorithm = job->algorithm;
 	DeviceError error = {.is_full = false};
 
 	part->first_row = job->nrows;
 	part->first_word = job->nwords;
-	/* to sort batches while keys come takes memory that is not reserved then */
-	if (job->in_place && algorithm == DEVICE_SORT_MERGE)
-		algorithm = DEVICE_SORT_AUTO;
 	part->job = job->engine->begin(part->reservation.device, &job->shape,
-								   algorithm, wire_client_is_gone, job->wire,
-								   &error);
+								   job->algorithm, wire_client_is_gone,
+								   job->wire, &error);
 	return part->job != NULL || job_fail(job, job->part, if_failed, &error);
 }
 

@@ -562,7 +562,7 @@ sub draw_settings
 	push @settings, 'gpusort.device = ' . pick(@devices);
 	# the comparison has to notice by itself what verifying would
 	push @settings, 'gpusort.verify = off' if chance(0.3);
-	push @settings, 'gpusort.algorithm = ' . pick(qw(quicksort quicksort2 radix bitonic merge)) if chance(0.3);
+	push @settings, 'gpusort.algorithm = ' . pick(qw(quicksort radix bitonic)) if chance(0.3);
 	push @settings, 'cursor_tuple_fraction = 1.0' if chance(0.5);
 	push @settings, 'hash_mem_multiplier = 1.0' if chance(0.1);
 	return join '', map { "SET $_;\n" } grep { /^(\S+)/ && ($1 =~ /^gpusort/ || $known_settings{$1}) } @settings;

@@ -831,7 +831,7 @@ say_hello(void)
 	message.u.hello.long_lived = (shape & 2) != 0 &&
 		script_below(&script, 1, 4) == 0;
 	algorithm = (uint8_t) script_number(&script, 1);
-	message.u.hello.algorithm = algorithm % (DEVICE_SORT_MERGE + 1);
+	message.u.hello.algorithm = algorithm % (DEVICE_SORT_BITONIC + 1);
 	message.u.hello.role = algorithm % 2;
 	message.u.hello.role_limit = (algorithm & 0xC0) != 0xC0 ? UINT64_MAX :
 		(uint64_t) (algorithm & 0x3F) << 16;

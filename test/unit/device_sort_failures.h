@@ -126,8 +126,7 @@ test_failing_calls()
 
 	for (unsigned i = 0; i < 2 * tile_rows; i++)
 		strings.push_back(random_text(random, random.below(30), 2));
-	for (DeviceAlgorithm each : {DEVICE_SORT_AUTO, DEVICE_SORT_BITONIC,
-								 DEVICE_SORT_MERGE})
+	for (DeviceAlgorithm each : {DEVICE_SORT_AUTO, DEVICE_SORT_BITONIC})
 	{
 		algorithm = each;
 		fail_each_call(fixed_keys(3 * tile_rows, 2, {few, uniform}));
@@ -145,7 +144,6 @@ inline const struct
 	DeviceAlgorithm algorithm;
 }			memory_bounds[] = {
 	{device_sort_memory, DEVICE_SORT_AUTO},
-	{device_sort_memory, DEVICE_SORT_MERGE},
 	{device_sort_memory_in_place, DEVICE_SORT_BITONIC},
 };
 

@@ -305,88 +305,6 @@ test_short_memory()
 	memory = UINT64_MAX;
 }
 
-/* Random in the first batch, then constant, in order, and reversed. */
-static uint64_t
-changing_with_batch(Random &random, uint64_t row, uint64_t n)
-{
-	switch (row / merge_batch_rows % 4)
-	{
-		case 0:
-			return random.next();
-		case 1:
-			return constant(random, row, n);
-		case 2:
-			return sorted(random, row, n);
-		default:
-			return reversed(random, row, n);
-	}
-}
-
-/* Keys of the shapes that a merge compares differently. */
-static std::vector<TestKeys>
-keys_to_merge(uint64_t nrows)
-{
-	std::vector<TestKeys> all;
-
-	for (bool mark_ties : {false, true})
-	{
-		std::vector<std::string> strings;
-		Random		random = {nrows};
-
-		all.push_back(fixed_keys(nrows, 1, {uniform}, mark_ties));
-		all.push_back(fixed_keys(nrows, 1, {few}, mark_ties));
-		all.push_back(fixed_keys(nrows, 2, {pairs, uniform}, mark_ties));
-		all.push_back(fixed_keys(nrows, 2, {two_valued, pairs}, mark_ties));
-		all.push_back(fixed_keys(nrows, 5, {two_valued}, mark_ties));
-		all.push_back(fixed_keys(nrows, 1, {changing_with_batch}, mark_ties));
-		all.push_back(fixed_keys(nrows, 2, {changing_with_batch}, mark_ties));
-		for (uint64_t i = 0; i < nrows; i++)
-			strings.push_back(random_text(random, random.below(30), 2));
-		all.push_back(string_keys(strings, mark_ties));
-	}
-	return all;
-}
-
-/* Batches that are sorted while others come, and merged. */
-static void
-test_merge()
-{
-	std::vector<uint64_t> merged_rows = {merge_batch_rows + 1000};
-
-#ifdef CUDA_ON_CPU
-	merged_rows = {3 * merge_batch_rows, 11 * merge_batch_rows + 7};
-	for (uint64_t boundary : {merge_batch_rows, 2 * merge_batch_rows,
-							  4 * merge_batch_rows,
-							  merge_batch_rows + merge_tile_rows,
-							  3 * merge_batch_rows + 2 * merge_tile_rows})
-		for (uint64_t nrows : {boundary - 1, boundary, boundary + 1})
-			merged_rows.push_back(nrows);
-#endif
-	algorithm = DEVICE_SORT_MERGE;
-	for (uint64_t nrows : merged_rows)
-		if (nrows <= most_rows)
-			for (const TestKeys &keys : keys_to_merge(nrows))
-				sort_and_check(keys, "batches");
-
-	/* Every batch in a push of its own, in many, and several in one. */
-	for (uint64_t pushed : {100u, merge_batch_rows, 3 * merge_batch_rows})
-		sort_and_check(fixed_keys(large(100000, 6 * merge_batch_rows + 100), 2,
-								  {few, uniform}), pushed, "pushes");
-
-	for (const auto &distribution : distributions)
-		for (bool mark_ties : {false, true})
-		{
-			uint64_t	nrows = large(3 * merge_batch_rows / 2,
-									  5 * merge_batch_rows / 2);
-
-			sort_and_check(fixed_keys(nrows, 1, {distribution.value},
-									  mark_ties), distribution.name);
-			sort_and_check(fixed_keys(nrows, 2, {few, distribution.value},
-									  mark_ties), distribution.name);
-		}
-	algorithm = DEVICE_SORT_AUTO;
-}
-
 static void
 test_without_ties()
 {
@@ -529,7 +447,7 @@ test_refusals()
 							static_cast<DeviceAlgorithm>(77), &error) ==
 		  nullptr, "an algorithm that is none");
 
-	sort = device_sort_begin(0, &keys.shape, DEVICE_SORT_QUICKSORT2, &error);
+	sort = device_sort_begin(0, &keys.shape, DEVICE_SORT_QUICKSORT, &error);
 	CHECK(sort != nullptr, "%s", error.text);
 	std::copy(keys.words.begin(), keys.words.end(), words.get());
 	CHECK(!device_sort_push(sort, words.get(), 199, nullptr, 100, &ticket,
@@ -689,7 +607,6 @@ main(int argc, char **argv)
 	run_test("runs", test_runs);
 	run_test("longest run", test_longest_run);
 	run_test("algorithms", test_algorithms);
-	run_test("merge", test_merge);
 	run_test("in place", test_in_place);
 	run_test("order of equal keys", test_order_of_equal_keys);
 	run_test("kept keys", test_kept_keys);

@@ -55,7 +55,7 @@ test_bad_beginnings(void)
 	try_first_message(&daemon, "too long keys", &message, sizeof(message),
 					  "unexpected");
 	message = hello_message(1, 10);
-	message.u.hello.algorithm = DEVICE_SORT_MERGE + 1;
+	message.u.hello.algorithm = DEVICE_SORT_BITONIC + 1;
 	try_first_message(&daemon, "unknown algorithm", &message,
 					  sizeof(message), "unexpected");
 	message = hello_message(1, UINT64_MAX);

@@ -76,8 +76,7 @@ public:
 		CHECK(gpusort::check_order(queue,
 								   {{{word_slabs}, {end_slabs},
 									 keys.words.size(), nrows,
-									 keys.shape.fixed_words, 0, true}, false, 0,
-									false},
+									 keys.shape.fixed_words}, false, 0, false},
 								   keys.shape.mark_ties, order, result),
 			  "%s", error.text);
 	}

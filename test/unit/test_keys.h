@@ -19,8 +19,6 @@
 
 using gpusort::leaf_rows;
 using gpusort::medium_leaf_rows;
-using gpusort::merge_batch_rows;
-using gpusort::merge_tile_rows;
 using gpusort::small_leaf_rows;
 using gpusort::tile_rows;
 using gpusort::tiny_leaf_rows;

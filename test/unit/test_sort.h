@@ -92,10 +92,8 @@ inline const struct
 }			algorithms[] = {
 	{"auto", DEVICE_SORT_AUTO},
 	{"quicksort", DEVICE_SORT_QUICKSORT},
-	{"two-way quicksort", DEVICE_SORT_QUICKSORT2},
 	{"radix sort", DEVICE_SORT_RADIX},
 	{"bitonic sort, in place", DEVICE_SORT_BITONIC},
-	{"merge sort of batches", DEVICE_SORT_MERGE},
 };
 
 /* How a sort is done. */

@@ -248,10 +248,7 @@ private:
 static const GpusortContender gpusort("gpusort", DEVICE_SORT_AUTO);
 static const GpusortContender quicksort("gpusort quicksort",
 										DEVICE_SORT_QUICKSORT);
-static const GpusortContender quicksort2("gpusort quicksort2",
-										 DEVICE_SORT_QUICKSORT2);
 static const GpusortContender radix("gpusort radix", DEVICE_SORT_RADIX);
 static const GpusortContender bitonic("gpusort bitonic", DEVICE_SORT_BITONIC);
-static const GpusortContender merge("gpusort merge", DEVICE_SORT_MERGE);
 
 }								/* namespace bench */
