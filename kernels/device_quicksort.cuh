@@ -18,7 +18,7 @@
  *
  * Three levels are enough for 2^30 rows, and two for 100 million.  The host
  * launches as many as there should be and one more, and the sorts of leaves,
- * without a look at the device, and only then looks whether segments are left.
+ * without reading anything back, and only then asks whether segments are left.
  * Grids are as large as the device can hold at once.
  *
  * It always ends: splitters.cuh says why.
@@ -72,16 +72,6 @@ open_ranges(const Range *ranges, uint32_t count, Level level)
 		list_segment(ranges[index].begin, ranges[index].length, level);
 }
 
-/* Reads the control block; the queue is empty afterwards. */
-static inline bool
-look(const Queue &queue, const Workspace &space, Control *control)
-{
-	return queue.did(cudaMemcpyAsync(control, space.control, sizeof(*control),
-									 cudaMemcpyDeviceToHost, queue.stream),
-					 "reading a sort's counters") &&
-		queue.did(cudaStreamSynchronize(queue.stream), "sorting");
-}
-
 /* The host's side.  One object a job; its functions only put work on a queue. */
 class DeviceQuicksort
 {
@@ -122,15 +112,15 @@ public:
 	}
 
 	/*
-	 * Sorts runs by their working words, which are in the first array of
+	 * Sorts tie groups by their working words, which are in the first array of
 	 * pairs, into the order.
 	 */
 	bool
-	sort_runs(const RunCounts &counts, uint32_t nrows, const Order &order)
+	sort_tie_groups(const TieGroupCounts &counts, uint32_t nrows, const Order &order)
 	{
-		RunLists	lists = space.run_lists(nrows);
+		TieGroupLists	lists = space.tie_group_lists(nrows);
 
-		if (!sort_leaf_lists(lists.shorts, &space.control->runs.shorts, nrows,
+		if (!sort_leaf_lists(lists.shorts, &space.control->tie_groups.shorts, nrows,
 							 order))
 			return false;
 		if (counts.longs == 0)
@@ -157,7 +147,7 @@ private:
 	{
 		unsigned	levels = 1;
 
-		for (; length > leaf_rows && levels < max_levels_per_look; levels++)
+		for (; length > leaf_rows && levels < max_levels_per_read; levels++)
 			length >>= choose_log_buckets(static_cast<uint32_t>(length));
 		return levels;
 	}
@@ -182,13 +172,13 @@ private:
 			{
 				PairSource	pairs = {space.pairs[i % 2]};
 
-				if (!(i == 0 ? run_level(i, source, nrows, order) :
-					  run_level(i, pairs, nrows, order)))
+				if (!(i == 0 ? partition_level(i, source, nrows, order) :
+					  partition_level(i, pairs, nrows, order)))
 					return false;
 			}
 			if (!sort_leaf_lists(space.leaves, &space.control->leaves, nrows,
 								 order) ||
-				!look(queue, space, &control))
+				!read_control(queue, space, &control))
 				return false;
 			if (control.levels[(number + levels) % 2].segments == 0)
 				return true;
@@ -197,7 +187,7 @@ private:
 
 	template <typename Source>
 	bool
-	run_level(unsigned number, const Source &source, uint32_t nrows,
+	partition_level(unsigned number, const Source &source, uint32_t nrows,
 			  const Order &order)
 	{
 		Level		level = space.levels[number % 2];

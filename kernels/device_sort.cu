@@ -28,7 +28,7 @@
 #include "key_survey.cuh"
 #include "order_check.cuh"
 #include "radix_sort.cuh"
-#include "runs.cuh"
+#include "tie_groups.cuh"
 
 using namespace gpusort;
 
@@ -93,16 +93,16 @@ gpusort::load_kernels(void)
 									   large_leaf_threads>),
 		reinterpret_cast<const void *>(sort_leaves<huge_leaf_rows,
 									   huge_leaf_threads>),
-		reinterpret_cast<const void *>(mark_starts),
-		reinterpret_cast<const void *>(collect_runs),
+		reinterpret_cast<const void *>(mark_group_starts),
+		reinterpret_cast<const void *>(collect_tie_groups),
 		reinterpret_cast<const void *>(load_next_words),
 		reinterpret_cast<const void *>(clear_ties),
 		reinterpret_cast<const void *>(check_entries),
 		reinterpret_cast<const void *>(place_words),
 		reinterpret_cast<const void *>(sort_parts<false>),
 		reinterpret_cast<const void *>(sort_parts<true>),
-		reinterpret_cast<const void *>(run_superstep<false>),
-		reinterpret_cast<const void *>(run_superstep<true>),
+		reinterpret_cast<const void *>(make_superstep<false>),
+		reinterpret_cast<const void *>(make_superstep<true>),
 		reinterpret_cast<const void *>(mark_ties<false>),
 		reinterpret_cast<const void *>(mark_ties<true>),
 		reinterpret_cast<const void *>(gather_keys),
@@ -314,7 +314,7 @@ survey(const Queue &queue, const Keys &keys, const Workspace &space,
 									blocks < resident ? blocks : resident,
 									simple_threads, keys, rows_per_thread,
 									&space.control->survey) ||
-		!look(queue, space, control))
+		!read_control(queue, space, control))
 		return false;
 	return control->survey.is_broken == 0 ||
 		refuse(queue.error, "the keys do not end where they are said to");
@@ -350,7 +350,7 @@ refine_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,
 			WordPlan plan, const Workspace &space, Order order)
 {
 	DeviceQuicksort quicksort(queue, space);
-	RunLists	runs = space.run_lists(keys.nrows);
+	TieGroupLists	runs = space.tie_group_lists(keys.nrows);
 	uint64_t	start_tiles = divide_up(keys.nrows, starts_tile_rows);
 	uint64_t	row_blocks = divide_up(keys.nrows, simple_threads);
 	Control		control;
@@ -358,29 +358,29 @@ refine_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,
 
 	do
 	{
-		if (!queue.launch<StartsShared>("finding runs", mark_starts,
+		if (!queue.launch<StartsShared>("finding runs", mark_group_starts,
 										start_tiles, simple_threads,
 										order.entries, keys.nrows, is_first,
 										space.starts, space.first_starts) ||
-			!queue.did(cudaMemsetAsync(&space.control->runs, 0,
-									   sizeof(RunCounts), queue.stream),
+			!queue.did(cudaMemsetAsync(&space.control->tie_groups, 0,
+									   sizeof(TieGroupCounts), queue.stream),
 					   "clearing counters") ||
 			!queue.did(cudaMemsetAsync(order.has_ties, 0, sizeof(uint32_t),
 									   queue.stream), "clearing counters") ||
-			!queue.launch<StartsShared>("collecting runs", collect_runs,
+			!queue.launch<StartsShared>("collecting runs", collect_tie_groups,
 										start_tiles, simple_threads, keys,
 										plan.first_word(), order.entries,
 										space.starts, space.first_starts, runs,
-										&space.control->runs) ||
-			!look(queue, space, &control))
+										&space.control->tie_groups) ||
+			!read_control(queue, space, &control))
 			return false;
-		if (control.runs.none())
+		if (control.tie_groups.none())
 			return true;
 		if (!queue.launch("loading the next words", load_next_words,
 						  row_blocks, simple_threads, keys, plan,
 						  order.entries, space.starts, space.pairs[0]) ||
-			!quicksort.sort_runs(control.runs, keys.nrows, order) ||
-			!look(queue, space, &control))
+			!quicksort.sort_tie_groups(control.tie_groups, keys.nrows, order) ||
+			!read_control(queue, space, &control))
 			return false;
 		is_first = false;
 	} while (control.has_ties != 0 && planner.next(&plan));
@@ -481,7 +481,7 @@ sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 	}
 	if (!has_next)
 		return true;
-	if (!look(queue, space, &control))
+	if (!read_control(queue, space, &control))
 		return false;
 	if (control.has_ties == 0)
 		return true;
@@ -571,7 +571,7 @@ pass_check(DeviceSort *sort, const Queue &queue, const SortedKeys &sorted,
 		return false;
 	if (!sort->keeps_keys)
 		release_keys(sort);
-	if (!look(queue, space, &control))
+	if (!read_control(queue, space, &control))
 		return false;
 	if (control.check.excess != 0)
 		return refuse(queue.error,

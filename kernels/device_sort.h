@@ -163,7 +163,7 @@ extern bool device_sort_pull(DeviceSort *sort, uint64_t first, uint32_t count,
  * Copies keys that were kept to pinned memory: that of entry "first" of the
  * order and those "step" entries apart after it, "count" of them.  Each takes
  * key_words words there, of which zero words are added to shorter keys; longer
- * ones are cut.
+ * ones are truncated.
  */
 extern bool device_sort_pull_keys(DeviceSort *sort, uint64_t first,
 								  uint32_t step, uint32_t count,

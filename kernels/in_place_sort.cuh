@@ -201,12 +201,13 @@ sort_parts(const __grid_constant__ Keys keys, unsigned rest, uint32_t *rows)
 /* Makes a superstep, one part a block. */
 template <bool has_rest>
 static __global__ void __launch_bounds__(part_threads, part_blocks)
-run_superstep(const __grid_constant__ Keys keys, unsigned rest,
-			  uint32_t *rows, Superstep superstep)
+make_superstep(const __grid_constant__ Keys keys, unsigned rest,
+			   uint32_t *rows, Superstep superstep)
 {
-	run_part<part_threads>(PairOrdering<has_rest>{keys, rest},
-						   PlacedPairs{keys, rows}, keys.nrows, superstep,
-						   PartPairs{block_shared<PartShared>()});
+	make_part_steps<part_threads>(PairOrdering<has_rest>{keys, rest},
+								  PlacedPairs{keys, rows}, keys.nrows,
+								  superstep,
+								  PartPairs{block_shared<PartShared>()});
 }
 
 /* Marks every entry of the order whose row's key equals the one before. */
@@ -246,10 +247,10 @@ sort_pairs_in_place(const Queue &queue, const Keys &keys, unsigned rest,
 	while (!step.is_beyond(nrows))
 	{
 		Superstep	superstep = plan_superstep(step, nrows, part_bits,
-											   part_run_bits);
+											   part_coalesced_bits);
 
 		if (!queue.launch<PartShared>("bitonic superstep",
-									  run_superstep<has_rest>,
+									  make_superstep<has_rest>,
 									  superstep.parts(nrows), part_threads,
 									  keys, rest, order, superstep))
 			return false;

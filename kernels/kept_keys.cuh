@@ -5,7 +5,7 @@
  *
  * A job that is one part of a larger one keeps its keys when it has run, so
  * that the parts can be merged.  Then it takes what a sort in place takes, and
- * a buffer: keys are gathered there, each filled up with zero words to one
+ * a buffer: keys are gathered there, each padded with zero words to one
  * length, and copied to the host from there.
  *
  * A sort in place has put working words where the keys' first words were, in

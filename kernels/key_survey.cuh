@@ -5,10 +5,10 @@
  *	  their bits vary, and whether they are in order already.
  *
  * One pass over the keys.  The bits that are set in some keys and not in
- * others are what a sort has to look at (WordPlan); where no key is less than
+ * others are what a sort has to compare (WordPlan); where no key is less than
  * the one before, or none greater, there is nothing to sort.  (That few bits
  * may vary, and what that saves, is in the radix sort of Satish, Harris and
- * Garland 2009; looking for order first, in Chen et al. 2009, section 3.4.)
+ * Garland 2009; testing for order first, in Chen et al. 2009, section 3.4.)
  *
  * The ends of keys come from another process, and a wrong one would make a
  * kernel read where nothing is and cost every job its context.  So they are
@@ -78,7 +78,7 @@ struct RowFindings
 	bool		is_broken;
 };
 
-/* Looks at a row's first word, and compares the row to the one before. */
+/* Surveys a row's first word, and compares the row to the one before. */
 static __device__ __forceinline__ void
 survey_row(const Keys &keys, uint32_t row, RowFindings &findings,
 		   uint64_t &any, uint64_t &all_but, unsigned &most_words)
@@ -135,7 +135,7 @@ is_whole_tile(const Keys &keys, uint64_t first, uint64_t end)
 }
 
 /*
- * Looks at a tile of rows from "first" on whose keys are one word and lie in
+ * Surveys a tile of rows from "first" on whose keys are one word and lie in
  * one slab.  Each word is read once: a warp has words that stand together, and
  * what comes before those of one lane is asked of another.
  */
@@ -177,7 +177,7 @@ survey_whole_tile(const Keys &keys, uint64_t first, RowFindings &findings,
 }
 
 /*
- * Looks at all keys.  A block takes rows_per_thread rows for each thread at a
+ * Surveys all keys.  A block takes rows_per_thread rows for each thread at a
  * time; where keys are long these are to be fewer, so that what is read of
  * them for the first word is still in the cache for the last.
  */

@@ -26,7 +26,7 @@
  * compare them all would be to read all keys in the order's order, a sector of
  * memory each, which takes a third of the time of the sort.  Beyond that the
  * rows are divided into so many stretches of equal length, and one place in
- * each is looked at, not the same one, so that no regular fault hides.  If a
+ * each is checked, not the same one, so that no regular fault hides.  If a
  * share f of all neighbours is wrong, that goes unnoticed with probability
  * (1 - f)^checked_pairs: with 2^16 pairs one time in 700 if it is every ten
  * thousandth pair.  So a partition, a level or a kernel that goes wrong is
@@ -35,9 +35,9 @@
  *
  * Predicted for one H100 at 3.0 TB/s: 100 million rows are 400 MB and take
  * 135 us, the pairs some 5 us of which most is waiting for memory three times
- * in a row, and the launch and the host's looking once more 8 us: 2.8% of a
+ * in a row, and the launch and reading the control block 8 us: 2.8% of a
  * sort of 8-byte keys in 5.23 ms.  10 million rows: 26 us of 668, 4%; 1 million:
- * 13 us of 179, 7%, nearly all of it the launch and the look.
+ * 13 us of 179, 7%, nearly all of it the launch and that reading.
  *
  * Measured beside a build without it: 100 million rows 5.36 ms and 5.29, 1.2%,
  * as the memory of the keys is given back meanwhile (the kernel alone takes 148
@@ -65,7 +65,7 @@ struct alignas(quad_entries * sizeof(uint32_t)) EntryQuad
 	uint32_t	entries[quad_entries];
 };
 
-/* Quads that each thread reads before it looks at the first. */
+/* Quads that each thread reads before it uses the first. */
 constexpr unsigned check_quads = 4;
 
 constexpr unsigned check_tile_rows =

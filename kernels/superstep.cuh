@@ -6,14 +6,14 @@
  *
  * As mapped by Capannini, Silvestri and Baraglia, "Sorting on GPUs for large
  * scale datasets" (2010), section 5.  A step compares places that differ in
- * one bit, so a run of steps over some set of bits (the paper's Gamma
+ * one bit, so a sequence of steps over some set of bits (the paper's Gamma
  * sequence) never leaves the places that agree in all the other bits: such
  * places are a part, which a block loads, takes through these steps and puts
  * back.  2^local_bits items fit into shared memory, so the set may have so
  * many bits.  Steps are added until the set is full (a superstep); that may be
  * the end of one merge together with the beginning of the next.  The lowest
  * bits, coalesced_bits of them, are always in the set, because then a part
- * consists of runs of neighbouring places, and its loads and stores are
+ * consists of sequences of neighbouring places, and its loads and stores are
  * coalesced.  Before all supersteps, parts of neighbouring places are sorted
  * (the paper's Gamma_0).
  *
@@ -188,8 +188,8 @@ sort_part(const Ordering &ordering, const Source &source, const Items &items,
 template <unsigned threads, typename Ordering, typename Items,
 		  typename SharedItems>
 static __device__ __forceinline__ void
-run_part(const Ordering &ordering, const Items &items, uint32_t n,
-		 const Superstep &superstep, const SharedItems &local)
+make_part_steps(const Ordering &ordering, const Items &items, uint32_t n,
+				const Superstep &superstep, const SharedItems &local)
 {
 	const uint32_t part = blockIdx.x;
 	const uint32_t length = superstep.length(part, n);

@@ -52,7 +52,7 @@ constexpr unsigned lane_item_bits = 2;
 constexpr unsigned part_bits = 8;
 constexpr unsigned part_threads = 64;
 constexpr unsigned part_blocks = 2;
-constexpr unsigned part_run_bits = 2;
+constexpr unsigned part_coalesced_bits = 2;
 constexpr unsigned kept_buffer_words = 300;
 
 #else
@@ -113,13 +113,13 @@ constexpr unsigned lane_item_bits = 3;
 
 /*
  * A sort in place has parts of 2^part_bits pairs: 96 KiB, so that two live on
- * an SM, with 64 registers for each of their threads.  They consist of runs of
- * 2^part_run_bits pairs: 64 bytes of row numbers.
+ * an SM, with 64 registers for each of their threads.  They consist of
+ * sequences of 2^part_coalesced_bits pairs: 64 bytes of row numbers.
  */
 constexpr unsigned part_bits = 13;
 constexpr unsigned part_threads = 512;
 constexpr unsigned part_blocks = 2;	/* resident on an SM */
-constexpr unsigned part_run_bits = 4;
+constexpr unsigned part_coalesced_bits = 4;
 
 /* Words of keys that are gathered to be copied to the host at once: 1 MiB. */
 constexpr unsigned kept_buffer_words = 1u << 17;
@@ -128,8 +128,7 @@ constexpr unsigned kept_buffer_words = 1u << 17;
 
 /*
  * CUB's radix sort is taken for keys of which up to so many bits vary.
- * Milliseconds of device_sort_run() on an H100, uniform keys, medians of 5 in
- * one run:
+ * Milliseconds of device_sort_run() on an H100, uniform keys, medians of 5:
  *
  *				32 bits					64 bits
  *		rows	quicksort	radix		quicksort	radix
@@ -146,7 +145,7 @@ constexpr unsigned kept_buffer_words = 1u << 17;
  */
 constexpr unsigned radix_sort_bits = 32;
 
-/* Words that a thread looks at before its warp adds up what it found. */
+/* Words that a thread surveys before its warp reduces what it found. */
 constexpr unsigned survey_words = 16;
 
 /* Rows of a tile of the survey, where keys are one word. */
@@ -164,8 +163,8 @@ constexpr unsigned leaf_rows = huge_leaf_rows;
 /* Leaves of up to so many rows are sorted by one warp, in registers. */
 constexpr unsigned tiny_leaf_rows = warp_threads;
 
-/* The most levels that are ever launched before the host looks. */
-constexpr unsigned max_levels_per_look = 4;
+/* The most levels that are launched before the host reads the control block. */
+constexpr unsigned max_levels_per_read = 4;
 
 static_assert(partition_threads % warp_threads == 0, "whole warps");
 static_assert(max_buckets <= 256, "a bucket's number is a byte");

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * workspace.cuh
- *	  What a sort works on: pairs, segments, buckets, tiles, leaves, runs, and
- *	  where each of them lies in device memory.
+ *	  What a sort works on: pairs, segments, buckets, tiles, leaves, tie
+ *	  groups, and where each of them lies in device memory.
  *
  * The terms, from the bottom up:
  *
@@ -12,7 +12,7 @@
  *	segment		neighbouring pairs that are to be partitioned by splitters
  *	bucket		those of a segment's pairs that lie between two splitters
  *	leaf		a bucket so small that it is finished in shared memory
- *	run			neighbouring rows whose keys agree in all that was looked at
+ *	tie group	neighbouring rows whose keys agree in all words compared so far
  *
  * Partitioning moves pairs from one of two arrays to the other, level after
  * level; a place belongs to the same bucket in both, and in the order, to
@@ -143,16 +143,16 @@ struct Level
 };
 
 /*
- * Runs that are to be sorted by their next word: those of a leaf's length by
- * class, and the others.
+ * Tie groups that are to be sorted by their next word: those of a leaf's length
+ * by class, and the others.
  */
-struct RunLists
+struct TieGroupLists
 {
 	LeafLists	shorts;
 	Range	   *longs;
 };
 
-struct RunCounts
+struct TieGroupCounts
 {
 	LeafCounts	shorts;
 	uint32_t	longs;
@@ -192,7 +192,7 @@ struct Control
 	OrderCheck	check;
 	LevelCounts levels[2];
 	LeafCounts	leaves;
-	RunCounts	runs;
+	TieGroupCounts tie_groups;
 	uint32_t	has_ties;
 };
 
@@ -235,8 +235,8 @@ struct Workspace
 	Pairs		pairs[2];
 	Level		levels[2];		/* even and odd ones */
 	LeafLists	leaves;
-	Range	   *long_runs;
-	uint32_t   *starts;			/* one bit a row, see runs.cuh */
+	Range	   *long_groups;
+	uint32_t   *starts;			/* one bit a row, see tie_groups.cuh */
 	uint32_t   *first_starts;	/* one a tile of start bits */
 	Control    *control;
 	uint64_t  **word_slabs;
@@ -263,11 +263,11 @@ struct Workspace
 		return 2 * (nrows / wanted_leaf_rows) + 4 * max_segments(nrows);
 	}
 
-	/* Leaves of a class that the levels between two looks can yield. */
+	/* Leaves of a class that the levels between two reads can yield. */
 	static uint64_t
 	max_leaves(uint64_t nrows)
 	{
-		return max_levels_per_look * max_level_buckets(nrows);
+		return max_levels_per_read * max_level_buckets(nrows);
 	}
 
 	/*
@@ -300,7 +300,7 @@ struct Workspace
 		}
 		for (Leaf *&list : leaves.leaves)
 			list = carver.take<Leaf>(max_leaves(nrows) + 1);
-		long_runs = carver.take<Range>(max_segments(nrows));
+		long_groups = carver.take<Range>(max_segments(nrows));
 		starts = carver.take<uint32_t>(divide_up(nrows, 32));
 		first_starts = carver.take<uint32_t>(divide_up(nrows,
 													   starts_tile_rows));
@@ -318,16 +318,16 @@ struct Workspace
 	}
 
 	/*
-	 * Lists for runs.  Between two sorts nothing lives in the second array of
-	 * pairs, and its words have room for any number of short runs there can
-	 * be: a run has two rows at least, and one of a higher class more than
-	 * the class below allows.
+	 * Lists for tie groups.  Between two sorts nothing lives in the second
+	 * array of pairs, and its words have room for any number of short groups
+	 * there can be: one that is listed has two rows at least, and one of a
+	 * higher class more than the class below allows.
 	 */
-	RunLists
-	run_lists(uint64_t nrows) const
+	TieGroupLists
+	tie_group_lists(uint64_t nrows) const
 	{
 		Leaf	   *room = reinterpret_cast<Leaf *>(pairs[1].words);
-		RunLists	lists;
+		TieGroupLists	lists;
 
 		static_assert(sizeof(Leaf) == sizeof(*pairs[1].words),
 					  "one a row fits");
@@ -340,7 +340,7 @@ struct Workspace
 		lists.shorts.leaves[LARGE_LEAF] = room;
 		room += nrows / (medium_leaf_rows + 1);
 		lists.shorts.leaves[HUGE_LEAF] = room;
-		lists.longs = long_runs;
+		lists.longs = long_groups;
 		return lists;
 	}
 
@@ -354,6 +354,16 @@ private:
 		end_slabs = carver.take<uint64_t *>(SlabArray::table_entries(nends));
 	}
 };
+
+/* Reads the control block; the queue is empty afterwards. */
+static inline bool
+read_control(const Queue &queue, const Workspace &space, Control *control)
+{
+	return queue.did(cudaMemcpyAsync(control, space.control, sizeof(*control),
+									 cudaMemcpyDeviceToHost, queue.stream),
+					 "reading a sort's counters") &&
+		queue.did(cudaStreamSynchronize(queue.stream), "sorting");
+}
 
 }								/* namespace gpusort */
 

@@ -103,16 +103,16 @@ sort_parts(Items<Key, has_values> items, uint32_t n)
 /* Makes a superstep, one part a block. */
 template <typename Key, bool has_values>
 static __global__ void __launch_bounds__(local_threads, resident_parts)
-run_superstep(Items<Key, has_values> items, uint32_t n,
-			  gpusort::Superstep superstep)
+make_superstep(Items<Key, has_values> items, uint32_t n,
+			   gpusort::Superstep superstep)
 {
 	using Kept = network::KeptItems<Key, has_values>;
 
 	auto	   &shared = block_shared<PartShared<Key, has_values>>();
 
-	gpusort::run_part<local_threads>(network::KeyOrdering<Key, has_values>{},
-									 Kept{items}, n, superstep,
-									 Kept{shared.items()});
+	gpusort::make_part_steps<local_threads>(
+		network::KeyOrdering<Key, has_values>{}, Kept{items}, n, superstep,
+		Kept{shared.items()});
 }
 
 }								/* namespace bitonic */
@@ -173,7 +173,7 @@ struct KModelBitonicSort
 				gpusort::plan_superstep(step, n, bits, coalesced_bits);
 
 			if (!queue.launch<Shared>("bitonic superstep",
-									  run_superstep<Key, has_values>,
+									  make_superstep<Key, has_values>,
 									  superstep.parts(n), local_threads,
 									  items, n, superstep))
 				return false;

@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
- * runs.cuh
- *	  Runs of rows whose keys agree as far as they were compared, and what to
- *	  do about them: sort them by their next working word.
+ * tie_groups.cuh
+ *	  Groups of rows whose keys agree as far as they were compared: finding
+ *	  them, and loading the next working words of their rows.
  *
  * The order's ties say which rows agree with the one before in all working
  * words so far.  From them a bit a place is made that says whether its row
- * starts a run.  Bits are only ever added.  A place whose bit and whose
- * follower's bit are set is settled for good and is not looked at again: later
+ * starts a tie group.  Bits are only ever added.  A place whose bit and whose
+ * follower's bit are set is settled for good and is not read again: later
  * rounds read the bits, an eighth of a byte a row, and beyond them only the
- * rows still in runs.
+ * rows that are still tied.
  *
- * A round: mark_starts() adds bits where entries are no ties; collect_runs()
- * lists the runs whose keys go on; load_next_words() makes pairs of their rows
- * and next words; DeviceQuicksort sorts each run.
+ * The kernels of a round (tie_rounds.cuh): mark_group_starts() adds bits where
+ * entries are no ties; collect_tie_groups() lists the groups whose keys go on;
+ * load_next_words() makes pairs of their rows and next words.
  *
  * That strings are best sorted by a prefix of a word, and then only what is
  * tied by the next, is how multikey quicksort goes about it (Bentley and
@@ -22,8 +22,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUSORT_RUNS_CUH
-#define GPUSORT_RUNS_CUH
+#ifndef GPUSORT_TIE_GROUPS_CUH
+#define GPUSORT_TIE_GROUPS_CUH
 
 #include "key_words.cuh"
 #include "warp_sort.cuh"
@@ -38,7 +38,7 @@ struct StartsShared
 {
 	uint32_t	bits[simple_threads];
 	uint32_t	found;			/* the smallest start yet, or no_start */
-	bool		is_open;		/* the last run goes on beyond the tile */
+	bool		is_open;		/* the last group goes on beyond the tile */
 };
 
 /* The start bit of a place; beyond the end everything starts. */
@@ -54,8 +54,8 @@ is_start(const uint32_t *starts, uint32_t nrows, uint32_t place)
  * last row are set.
  */
 static __global__ void __launch_bounds__(simple_threads)
-mark_starts(const uint32_t *order, uint32_t nrows, bool is_first_round,
-			uint32_t *starts, uint32_t *first_starts)
+mark_group_starts(const uint32_t *order, uint32_t nrows, bool is_first_round,
+				  uint32_t *starts, uint32_t *first_starts)
 {
 	StartsShared &shared = block_shared<StartsShared>();
 	uint32_t	bits_word = blockIdx.x * simple_threads + threadIdx.x;
@@ -96,7 +96,7 @@ mark_starts(const uint32_t *order, uint32_t nrows, bool is_first_round,
 }
 
 /*
- * Where the run ends that is open at the end of the calling block's tile.
+ * Where the tie group ends that is open at the end of the calling block's tile.
  * Called by all threads of the block, after a barrier.
  */
 static __device__ __forceinline__ uint32_t
@@ -144,13 +144,13 @@ warp_append(Element *list, uint32_t *count, bool is_active, Element element)
 }
 
 /*
- * Lists all runs of two rows and more whose keys go on to a word.  Of keys that
- * agree so far either all go on or none does (key_format.h).
+ * Lists all tie groups of two rows and more whose keys go on to a word.  Of
+ * keys that agree so far either all go on or none does (key_format.h).
  */
 static __global__ void __launch_bounds__(simple_threads)
-collect_runs(Keys keys, uint32_t next_word, const uint32_t *order,
-			 const uint32_t *starts, const uint32_t *first_starts,
-			 RunLists runs, RunCounts *counts)
+collect_tie_groups(Keys keys, uint32_t next_word, const uint32_t *order,
+				   const uint32_t *starts, const uint32_t *first_starts,
+				   TieGroupLists groups, TieGroupCounts *counts)
 {
 	StartsShared &shared = block_shared<StartsShared>();
 	uint32_t	nrows = keys.nrows;
@@ -167,7 +167,7 @@ collect_runs(Keys keys, uint32_t next_word, const uint32_t *order,
 	}
 	__syncthreads();
 
-	/* Heads start a run and have a follower that does not. */
+	/* Heads start a group and have a follower that does not. */
 	bool		is_last_thread = threadIdx.x == simple_threads - 1;
 	bool		next_starts = is_last_thread ?
 		is_start(starts, nrows, first_place + 32) :
@@ -175,7 +175,7 @@ collect_runs(Keys keys, uint32_t next_word, const uint32_t *order,
 	uint32_t	heads = bits & ~(bits >> 1 | (next_starts ? 1u << 31 : 0));
 
 	/*
-	 * Only the run of the last head can go on beyond this word of bits: then
+	 * Only the group of the last head can go on beyond this word of bits: then
 	 * it ends at the next start in the tile, or beyond the tile.
 	 */
 	bool		is_open = heads != 0 && (bits >> (31 - __clz(heads))) == 1;
@@ -228,15 +228,15 @@ collect_runs(Keys keys, uint32_t next_word, const uint32_t *order,
 
 #pragma unroll
 		for (int number = 0; number < LEAF_CLASSES; number++)
-			warp_append(runs.shorts.leaves[number],
+			warp_append(groups.shorts.leaves[number],
 						&counts->shorts.count[number],
 						is_active && is_short && its_class == number, leaf);
-		warp_append(runs.longs, &counts->longs, is_active && !is_short,
+		warp_append(groups.longs, &counts->longs, is_active && !is_short,
 					Range{begin, length});
 	}
 }
 
-/* Makes pairs of the rows in runs and their next working words. */
+/* Makes pairs of the rows in tie groups and their next working words. */
 static __global__ void __launch_bounds__(simple_threads)
 load_next_words(Keys keys, const __grid_constant__ WordPlan plan,
 				const uint32_t *order,
@@ -267,4 +267,4 @@ clear_ties(uint32_t *order, uint32_t nrows)
 
 }								/* namespace gpusort */
 
-#endif							/* GPUSORT_RUNS_CUH */
+#endif							/* GPUSORT_TIE_GROUPS_CUH */
