@@ -43,7 +43,7 @@ ifneq ($(filter -Werror,$(COPT)),)
 NVCCFLAGS += -Werror all-warnings -Xcompiler -Werror
 endif
 
-KERNEL_OBJS = $(addprefix $(kernels_directory)/,device.o device_sort.o radix_sort.o)
+KERNEL_OBJS = $(patsubst %.cu,%.o,$(wildcard $(kernels_directory)/*.cu))
 
 # The directories that nvcc itself would search for libraries, without those
 # of stubs.

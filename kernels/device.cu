@@ -8,12 +8,20 @@
  * taking it from the system anew would cost each job far more than the sort
  * itself.  What no job has needed of late goes back, see device_release().
  *
+ * Kernels are loaded then, too, so that no job waits for that, nor finds that
+ * there is no machine code or no memory for them.  From 12.2 on CUDA loads a
+ * kernel when it is first used, unless the environment says EAGER when CUDA is
+ * initialised; all toolkits from 11.7 on know that.  Then all kernels of an
+ * object, CUB's among them, are loaded on a device not later than any one of
+ * them is asked after; so one of each object is.
+ *
  *-------------------------------------------------------------------------
  */
 #include "device.cuh"
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 
@@ -36,6 +44,13 @@ static std::atomic<unsigned> ready_multiprocessors[max_devices];	/* 0 if not rea
 static std::atomic<int> first_ready_device(-1);
 
 static std::atomic<bool> lost(false);
+
+/* Runs before main(), as CUDA may be initialised by any later call. */
+static void __attribute__((constructor))
+load_kernels_eagerly()
+{
+	(void) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+}
 
 bool
 refuse(DeviceError *error, const char *reason)
@@ -106,7 +121,9 @@ prepare_device(int device, DeviceError *error)
 		(void) refuse(error, "its driver has no memory pools");
 		return 0;
 	}
-	if (!succeeded(load_kernels(), error, "loading the kernels") ||
+	if (!succeeded(probe_job_kernels(), error, "loading the kernels") ||
+		!succeeded(probe_sort_kernels(), error, "loading the kernels") ||
+		!succeeded(probe_radix_sort(), error, "loading the kernels") ||
 		!succeeded(cudaDeviceGetDefaultMemPool(&pool, device), error,
 				   "finding the device's memory pool") ||
 		!succeeded(cudaMemPoolSetAttribute(pool,

@@ -21,10 +21,13 @@ namespace gpusort
 extern unsigned use_device(int device, DeviceError *error);
 
 /*
- * Loads the machine code of all kernels on the current device; fails if there
- * is none that runs on it.  In device_sort.cu, which has the kernels.
+ * One for each object with kernels, in device_sort.cu, key_sort.cu and
+ * radix_sort.cu: fails if the object has no machine code for the current
+ * device.  device.cu says why that loads all of its kernels.
  */
-extern cudaError_t load_kernels(void);
+extern cudaError_t probe_job_kernels(void);
+extern cudaError_t probe_sort_kernels(void);
+extern cudaError_t probe_radix_sort(void);
 
 }								/* namespace gpusort */
 

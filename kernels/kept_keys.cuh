@@ -8,48 +8,21 @@
  * a buffer: keys are gathered there, each padded with zero words to one
  * length, and copied to the host from there.
  *
- * A sort in place has put working words where the keys' first words were, in
- * the order.  But all bits of the first words that vary are in them, so these
- * can be told again.  Other words are where they were.
+ * Where a sort in place has put working words, all bits of the keys' first
+ * words that vary are in them, so these can be restored.  Other words are where
+ * they were.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_KEPT_KEYS_CUH
 #define GPUSORT_KEPT_KEYS_CUH
 
-#include "key_words.cuh"
+#include "sorted_keys.cuh"
 
 namespace gpusort
 {
 
 static_assert(kept_buffer_words >= KEY_MAX_WORDS, "a key fits into the buffer");
-
-/* Where the first words of keys are, and what of them. */
-struct FirstWords
-{
-	bool		are_placed;		/* where the order has their rows */
-	bool		are_made;		/* working words by this plan */
-	WordPlan	plan;
-	uint64_t	common;			/* bits that are set in all first words */
-
-	__device__ __forceinline__ uint64_t
-	restore(uint64_t word) const
-	{
-		unsigned	below = plan.bits;
-		uint64_t	restored = common;
-
-		if (!are_made)
-			return word;
-		for (unsigned i = 0; i < plan.nfields && plan.fields[i].word == 0; i++)
-		{
-			Field		field = plan.fields[i];
-
-			below -= field.width;
-			restored |= (word >> below & field.mask()) << field.shift;
-		}
-		return restored;
-	}
-};
 
 /* The keys of a job that has run. */
 struct KeptKeys
@@ -87,6 +60,25 @@ gather_keys(const __grid_constant__ KeptKeys kept, uint32_t first,
 	if (index < count * key_words)
 		gathered[index] = kept.word(first + index / key_words * step,
 									index % key_words);
+}
+
+/*
+ * The host's side: gathers "count" keys in a buffer that has room for them,
+ * and copies them to pinned memory.
+ */
+static inline bool
+copy_kept_keys(const Queue &queue, const KeptKeys &kept, uint32_t first,
+			   uint32_t step, uint32_t count, uint32_t key_words,
+			   uint64_t *buffer, uint64_t *words)
+{
+	uint64_t	nwords = static_cast<uint64_t>(count) * key_words;
+
+	return queue.launch("gathering keys", gather_keys,
+						divide_up(nwords, simple_threads), simple_threads,
+						kept, first, step, count, key_words, buffer) &&
+		queue.did(cudaMemcpyAsync(words, buffer, nwords * sizeof(uint64_t),
+								  cudaMemcpyDeviceToHost, queue.stream),
+				  "copying keys from the device");
 }
 
 }								/* namespace gpusort */

@@ -274,8 +274,8 @@ put_ordered(Keys keys, bool is_reversed, bool has_repeats, Order order)
 }
 
 /*
- * The host's side: the plans of all working words, one after the other, from
- * the bits that vary.
+ * The host's side, first the plans of all working words, one after the other,
+ * from the bits that vary.
  */
 class WordPlanner
 {
@@ -326,6 +326,51 @@ private:
 	uint64_t	varying[KEY_MAX_WORDS];
 	unsigned	word = 0;
 };
+
+/*
+ * Surveys the keys, and refuses those that make no sense; the control block is
+ * cleared before.
+ */
+static inline bool
+survey(const Queue &queue, const Keys &keys, const Workspace &space,
+	   Control *control)
+{
+	unsigned	words = keys.fixed_words != 0 ? keys.fixed_words :
+		static_cast<unsigned>(keys.nwords / keys.nrows) + 1;
+	unsigned	rows_per_thread = words <= survey_words ?
+		survey_words / words : 1;
+	uint64_t	blocks = divide_up(keys.nrows, rows_per_thread * simple_threads);
+	uint64_t	resident = queue.multiprocessors * 8;
+
+	if (!queue.did(cudaMemsetAsync(space.control, 0, sizeof(Control),
+								   queue.stream), "clearing counters") ||
+		!queue.launch<SurveyShared>("surveying the keys", survey_keys,
+									blocks < resident ? blocks : resident,
+									simple_threads, keys, rows_per_thread,
+									&space.control->survey) ||
+		!read_control(queue, space, control))
+		return false;
+	return control->survey.is_broken == 0 ||
+		refuse(queue.error, "the keys do not end where they are said to");
+}
+
+/* Whether keys are in order already, or in the opposite one. */
+static inline bool
+are_ordered(const KeySurvey &survey)
+{
+	return survey.falls == 0 || survey.rises == 0;
+}
+
+/* Makes the order of such keys. */
+static inline bool
+put_in_order(const Queue &queue, const Keys &keys, const KeySurvey &survey,
+			 bool want_ties, const Order &order)
+{
+	return queue.launch("making an order of ordered keys", put_ordered,
+						divide_up(keys.nrows, simple_threads), simple_threads,
+						keys, survey.falls != 0,
+						want_ties && survey.repeats != 0, order);
+}
 
 }								/* namespace gpusort */
 

@@ -104,6 +104,20 @@ struct Queue
 	}
 };
 
+/*
+ * Whether the object of a kernel can be used on the current device: not if it
+ * has no machine code for that.
+ */
+template <typename... Parameters>
+static inline cudaError_t
+probe_kernel(void (*kernel) (Parameters...))
+{
+	cudaFuncAttributes attributes;
+
+	return cudaFuncGetAttributes(&attributes,
+								 reinterpret_cast<const void *>(kernel));
+}
+
 /* Blocks (or tiles, or warps) of "size" that cover "count". */
 static constexpr __host__ __device__ uint64_t
 divide_up(uint64_t count, uint64_t size)

@@ -51,7 +51,7 @@
 #ifndef GPUSORT_ORDER_CHECK_CUH
 #define GPUSORT_ORDER_CHECK_CUH
 
-#include "key_words.cuh"
+#include "sorted_keys.cuh"
 #include "warp_sort.cuh"
 
 namespace gpusort
@@ -70,43 +70,6 @@ constexpr unsigned check_quads = 4;
 
 constexpr unsigned check_tile_rows =
 	simple_threads * check_quads * quad_entries;
-
-/*
- * The keys of a sort that has been done.  One in place has put the first
- * working words where the order has their rows; what there is beside these is
- * in the words of the keys from number "rest" on.
- */
-struct SortedKeys
-{
-	Keys		keys;
-	bool		are_placed;
-	unsigned	rest;
-	bool		is_simple;		/* the order is, and needs no check */
-
-	/*
-	 * As Keys::compare(), for the rows at a place and at the one before it.
-	 * Keys of which one begins with the other are not equal, and not allowed.
-	 */
-	__device__ __forceinline__ int
-	compare(uint32_t row_before, uint32_t row, uint32_t place) const
-	{
-		uint64_t	length_before = keys.end(row_before) - keys.begin(row_before);
-		uint64_t	length = keys.end(row) - keys.begin(row);
-		int			comparison;
-
-		if (are_placed)
-		{
-			uint64_t	before = keys.words[keys.begin(place - 1)];
-			uint64_t	word = keys.words[keys.begin(place)];
-
-			if (before != word)
-				return before < word ? -1 : 1;
-		}
-		comparison = keys.compare(row_before, row, are_placed ? rest : 0);
-		return comparison != 0 || length_before == length ? comparison :
-			length_before < length ? -1 : 1;
-	}
-};
 
 struct OrderCheckShared
 {

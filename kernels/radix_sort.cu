@@ -11,6 +11,7 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
+#include "device.cuh"
 #include "radix_sort.cuh"
 
 namespace gpusort
@@ -122,6 +123,12 @@ sort_words(const Queue &queue, const Keys &keys, const WordPlan &plan,
 		(order.tie == 0 ||
 		 queue.launch("marking ties", mark_equal<Word>, row_blocks,
 					  simple_threads, words.Current(), nrows, order));
+}
+
+cudaError_t
+probe_radix_sort(void)
+{
+	return probe_kernel(gather_pairs<uint32_t, PlanSource>);
 }
 
 bool

@@ -15,11 +15,6 @@
  * entries are no ties; collect_tie_groups() lists the groups whose keys go on;
  * load_next_words() makes pairs of their rows and next words.
  *
- * That strings are best sorted by a prefix of a word, and then only what is
- * tied by the next, is how multikey quicksort goes about it (Bentley and
- * Sedgewick 1997); the flags of segment heads come from segmented scans
- * (Sengupta, Harris, Zhang, Owens 2007).
- *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_TIE_GROUPS_CUH

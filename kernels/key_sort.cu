@@ -1,0 +1,142 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_sort.cu
+ *	  Which algorithm sorts the keys of a job, and its steps.
+ *
+ * The survey decides: keys in order, or in the opposite one, need no sort.  If
+ * the first working word has all bits that vary, and these are few, CUB's
+ * radix sort takes fewest moves; otherwise the quicksort sorts by the first
+ * word, and then rows that are tied by it by the next ones.  Where memory is
+ * short the bitonic sort in place compares all words at once.
+ *
+ * The kernels of all of these but CUB's are in this object.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "key_sort.cuh"
+
+#include "device.cuh"
+#include "device_quicksort.cuh"
+#include "in_place_sort.cuh"
+#include "key_survey.cuh"
+#include "radix_sort.cuh"
+#include "tie_rounds.cuh"
+
+using namespace gpusort;
+
+cudaError_t
+gpusort::probe_sort_kernels(void)
+{
+	return probe_kernel(survey_keys);
+}
+
+/* The method for keys that need no sort. */
+static const char *const keys_in_order = "none, keys in order";
+
+/* Whether to sort by CUB's radix sort. */
+static bool
+takes_radix_sort(DeviceAlgorithm algorithm, uint64_t nrows,
+				 const WordPlan &plan, bool is_whole_key)
+{
+	return (algorithm == DEVICE_SORT_RADIX ||
+			(algorithm == DEVICE_SORT_AUTO && is_whole_key &&
+			 radix_sort_gains(nrows, plan.bits))) &&
+		radix_sort_fits(nrows, plan.bits);
+}
+
+/* Sorts all rows by one working word with CUDA-quicksort. */
+static bool
+quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
+				  const Workspace &space, const Order &order)
+{
+	DeviceQuicksort quicksort(queue, space);
+	uint64_t   *words = space.pairs[0].words;
+
+	if (keys.nrows > leaf_rows && FieldSource::suffices(keys, plan))
+		return quicksort.sort_all(FieldSource(keys, plan), keys.nrows, order);
+	return queue.launch("making working words", gather_words,
+						divide_up(keys.nrows, simple_threads), simple_threads,
+						PlanSource{keys, plan}, words) &&
+		(keys.nrows > leaf_rows ?
+		 quicksort.sort_all(WordSource{words}, keys.nrows, order) :
+		 quicksort.sort_few(keys.nrows, order));
+}
+
+/* Where the first words are that a sort in place has left. */
+static FirstWords
+placed_words(const KeySurvey &survey, const WordPlan &plan)
+{
+	return {true, plan.last_word() > 0, plan, ~survey.all_but[0]};
+}
+
+/* Sorts all rows by the first working word. */
+static bool
+sort_by_word(const Queue &queue, const Keys &keys, const WordPlan &plan,
+			 bool is_whole_key, DeviceAlgorithm algorithm,
+			 const Workspace &space, const Order &order, SortOutcome *outcome)
+{
+	outcome->keys.is_simple = takes_radix_sort(algorithm, keys.nrows, plan,
+											   is_whole_key);
+	outcome->method = outcome->keys.is_simple ? "radix sort" : "quicksort";
+	return outcome->keys.is_simple ?
+		radix_sort(queue, keys, plan, space, order) :
+		quicksort_by_plan(queue, keys, plan, space, order);
+}
+
+/* Sorts rows that the first working word has left tied by the others. */
+static bool
+sort_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,
+		  const WordPlan &next_plan, bool want_ties, const Workspace &space,
+		  const Order &order)
+{
+	Control		control;
+
+	if (!read_control(queue, space, &control))
+		return false;
+	if (control.has_ties == 0)
+		return true;
+	return refine_ties(queue, keys, planner, next_plan, space, order) &&
+		(want_ties ||
+		 queue.launch("clearing ties", clear_ties,
+					  divide_up(keys.nrows, simple_threads), simple_threads,
+					  order.entries, keys.nrows));
+}
+
+bool
+gpusort::sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
+				   DeviceAlgorithm algorithm, const Workspace &space,
+				   uint32_t *entries, SortOutcome *outcome)
+{
+	Order		order = {entries, ORDER_TIE, &space.control->has_ties};
+	Control		control;
+	WordPlan	plan;
+	WordPlan	next_plan;
+	bool		has_next;
+
+	if (!survey(queue, keys, space, &control))
+		return false;
+	*outcome = {keys_in_order, {keys, false, 0, true}, {}};
+	if (are_ordered(control.survey))
+		return put_in_order(queue, keys, control.survey, want_ties, order);
+
+	WordPlanner planner(control.survey);
+
+	(void) planner.next(&plan);
+	has_next = planner.next(&next_plan);
+	if (algorithm == DEVICE_SORT_BITONIC)
+	{
+		outcome->method = "bitonic sort, in place";
+		outcome->keys = {keys, true,
+			has_next ? next_plan.first_word() : KEY_MAX_WORDS, false};
+		outcome->first_words = placed_words(control.survey, plan);
+		return sort_in_place(queue, keys, plan,
+							 has_next ? &next_plan : nullptr, want_ties,
+							 entries);
+	}
+	if (!has_next && !want_ties)
+		order.tie = 0;
+	return sort_by_word(queue, keys, plan, !has_next, algorithm, space, order,
+						outcome) &&
+		(!has_next || sort_ties(queue, keys, planner, next_plan, want_ties,
+								space, order));
+}

@@ -1,0 +1,34 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_sort.cuh
+ *	  Sorting the keys of a job by the algorithm that suits them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_KEY_SORT_CUH
+#define GPUSORT_KEY_SORT_CUH
+
+#include "sorted_keys.cuh"
+
+namespace gpusort
+{
+
+/* How keys were sorted, and where they are then. */
+struct SortOutcome
+{
+	const char *method;
+	SortedKeys	keys;
+	FirstWords	first_words;
+};
+
+/*
+ * Makes the order of the keys in a workspace with their tables; one for a sort
+ * in place does for DEVICE_SORT_BITONIC.  Waits for some of the work only.
+ */
+extern bool sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
+					  DeviceAlgorithm algorithm, const Workspace &space,
+					  uint32_t *entries, SortOutcome *outcome);
+
+}								/* namespace gpusort */
+
+#endif							/* GPUSORT_KEY_SORT_CUH */
