@@ -44,7 +44,7 @@
 #include "script.h"
 
 #define TEST_SUBJECT		"connection"
-#include "../unit/daemon_test_report.h"
+#include "../unit/test_report.h"
 #include "../unit/daemon_test_keys.h"
 
 #define RING_CHUNKS			2

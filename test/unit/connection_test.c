@@ -30,7 +30,7 @@
 #include "../gpusortd/hooks.h"
 
 #define TEST_SUBJECT		"connection"
-#include "daemon_test_report.h"
+#include "test_report.h"
 
 /* How long anything that should happen may take. */
 #define PATIENCE_SECONDS	30

@@ -3,7 +3,7 @@
  * daemon_test_keys.h
  *	  Keys for tests of gpusortd, kept to check orders with.
  *
- * To be included after daemon_test_report.h.
+ * To be included after test_report.h.
  *
  *-------------------------------------------------------------------------
  */

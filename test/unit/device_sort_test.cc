@@ -18,15 +18,9 @@
 #include <ctime>
 #include <thread>
 
-#include "device_sort_soak.h"
-#include "order_check_test.h"
+#define TEST_SUBJECT	"kernels"
+#include "device_sort_tests.h"
 #include "test_sort.h"
-
-#ifdef CUDA_ON_CPU
-#include "device_sort_failures.h"
-#else
-#include "device_sort_times.h"
-#endif
 
 static void
 test_sizes()
@@ -119,44 +113,44 @@ test_common_prefix()
 	}
 }
 
-/* Runs of all classes beside each other, and long ones. */
+/* Tie groups of all classes beside each other, and long ones. */
 static void
-test_runs()
+test_tie_groups()
 {
-	for (uint64_t most_run : {2u, tiny_leaf_rows, medium_leaf_rows, leaf_rows,
+	for (uint64_t longest : {2u, tiny_leaf_rows, medium_leaf_rows, leaf_rows,
 							  3 * tile_rows, 64 * tile_rows})
 	{
 		uint64_t	nrows = large(1 << 20, 30000);
 		TestKeys	keys = fixed_keys(nrows, 2, {uniform});
-		Random		random = {most_run};
+		Random		random = {longest};
 
 		for (uint64_t row = 0; row < nrows;)
 		{
-			uint64_t	end = std::min(nrows, row + 1 + random.below(most_run));
+			uint64_t	end = std::min(nrows, row + 1 + random.below(longest));
 			uint64_t	word = random.next();
 
 			for (; row < end; row++)
 				keys.words[row * 2] = word;
 		}
-		sort_and_check(keys, "runs");
+		sort_and_check(keys, "tie groups");
 	}
 }
 
 /*
- * A run over more tiles of start bits than a block looks at at once, that
+ * A tie group over more tiles of start bits than a block reads at once, that
  * ends before the last row.
  */
 static void
-test_longest_run()
+test_longest_tie_group()
 {
-	uint64_t	looked_at = gpusort::simple_threads *
+	uint64_t	read = gpusort::simple_threads *
 		gpusort::simple_threads * 32;
-	TestKeys	keys = fixed_keys(large(2 * looked_at, looked_at + 5000), 2,
+	TestKeys	keys = fixed_keys(large(2 * read, read + 5000), 2,
 								  {constant, few});
 
 	for (uint64_t row = 0; row < keys.nrows; row += 50)
 		keys.words[row * 2] = 43;
-	sort_and_check(keys, "longest run");
+	sort_and_check(keys, "longest tie group");
 }
 
 static void test_strings();
@@ -340,7 +334,7 @@ test_strings()
 
 /* Strings that differ only beyond the longest key. */
 static void
-test_cut_strings()
+test_truncated_strings()
 {
 	Random		random = {2};
 
@@ -351,7 +345,7 @@ test_cut_strings()
 		for (uint64_t i = large(50000, 3000); i > 0; i--)
 			strings.push_back(std::string(common - random.below(2), 'x') +
 							  random_text(random, random.below(40), 2));
-		sort_and_check(string_keys(strings), "cut strings");
+		sort_and_check(string_keys(strings), "truncated strings");
 	}
 }
 
@@ -573,7 +567,8 @@ main(int argc, char **argv)
 #ifdef CUDA_ON_CPU
 		check_nothing_left("after a soak");
 #endif
-		return test_failed ? 1 : 0;
+		conclude("soak");
+		return failures > 0;
 	}
 #ifndef CUDA_ON_CPU
 	if (argc > 1 && strcmp(argv[1], "times") == 0)
@@ -585,56 +580,57 @@ main(int argc, char **argv)
 		if (row_counts.empty())
 			row_counts = {100000, 1000000, 10000000, 100000000};
 		time_sorts(row_counts);
-		return test_failed ? 1 : 0;
+		conclude("times");
+		return failures > 0;
 	}
 #endif
 	if (argc > 2)
 		most_rows = strtoull(argv[2], nullptr, 10);
 
 #ifdef CUDA_ON_CPU
-	run_test("no device", test_no_device);
-	run_test("failing calls", test_failing_calls);
-	run_test("failing calls with kept keys",
+	RUN_TEST("no device", test_no_device);
+	RUN_TEST("failing calls", test_failing_calls);
+	RUN_TEST("failing calls with kept keys",
 			 test_failing_calls_with_kept_keys);
 #endif
-	run_test("device", test_device);
-	run_test("sizes", test_sizes);
-	run_test("distributions", test_distributions);
-	run_test("large", test_large);
-	run_test("several words", test_several_words);
-	run_test("one exception", test_one_exception);
-	run_test("common prefix", test_common_prefix);
-	run_test("runs", test_runs);
-	run_test("longest run", test_longest_run);
-	run_test("algorithms", test_algorithms);
-	run_test("in place", test_in_place);
-	run_test("order of equal keys", test_order_of_equal_keys);
-	run_test("kept keys", test_kept_keys);
-	run_test("refused keys", test_refused_keys);
-	run_test("short memory", test_short_memory);
-	run_test("without ties", test_without_ties);
-	run_test("strings", test_strings);
-	run_test("cut strings", test_cut_strings);
-	run_test("equal strings", test_equal_strings);
-	run_test("batches", test_batches);
-	run_test("concurrent jobs", test_concurrent_jobs);
-	run_test("mixture", test_mixture);
-	run_test("refusals", test_refusals);
-	run_test("right orders", test_right_orders);
-	run_test("missing rows", test_missing_rows);
-	run_test("disorder of few rows", test_disorder_of_few);
-	run_test("disorder of many rows", test_disorder_of_many);
-	run_test("a failed check", test_failed_check);
-	run_test("soak", test_soak);
+	RUN_TEST("device", test_device);
+	RUN_TEST("sizes", test_sizes);
+	RUN_TEST("distributions", test_distributions);
+	RUN_TEST("large", test_large);
+	RUN_TEST("several words", test_several_words);
+	RUN_TEST("one exception", test_one_exception);
+	RUN_TEST("common prefix", test_common_prefix);
+	RUN_TEST("tie groups", test_tie_groups);
+	RUN_TEST("longest tie group", test_longest_tie_group);
+	RUN_TEST("algorithms", test_algorithms);
+	RUN_TEST("in place", test_in_place);
+	RUN_TEST("order of equal keys", test_order_of_equal_keys);
+	RUN_TEST("kept keys", test_kept_keys);
+	RUN_TEST("refused keys", test_refused_keys);
+	RUN_TEST("short memory", test_short_memory);
+	RUN_TEST("without ties", test_without_ties);
+	RUN_TEST("strings", test_strings);
+	RUN_TEST("truncated strings", test_truncated_strings);
+	RUN_TEST("equal strings", test_equal_strings);
+	RUN_TEST("batches", test_batches);
+	RUN_TEST("concurrent jobs", test_concurrent_jobs);
+	RUN_TEST("mixture", test_mixture);
+	RUN_TEST("refusals", test_refusals);
+	RUN_TEST("right orders", test_right_orders);
+	RUN_TEST("missing rows", test_missing_rows);
+	RUN_TEST("disorder of few rows", test_disorder_of_few);
+	RUN_TEST("disorder of many rows", test_disorder_of_many);
+	RUN_TEST("a failed check", test_failed_check);
+	RUN_TEST("soak", test_soak);
 #ifdef CUDA_ON_CPU
-	run_test("memory exhaustion", test_memory_exhaustion);
-	run_test("memory bound", test_memory_bound);
-	run_test("monotonic bounds", test_monotonic_bounds);
-	run_test("bound in place", test_bound_in_place);
-	run_test("memory after run", test_memory_after_run);
-	run_test("memory of kept keys", test_memory_of_kept_keys);
+	RUN_TEST("memory exhaustion", test_memory_exhaustion);
+	RUN_TEST("memory bound", test_memory_bound);
+	RUN_TEST("monotonic bounds", test_monotonic_bounds);
+	RUN_TEST("bound in place", test_bound_in_place);
+	RUN_TEST("memory after run", test_memory_after_run);
+	RUN_TEST("memory of kept keys", test_memory_of_kept_keys);
 	check_nothing_left("at the end");
-	run_test("lost context", test_lost_context);
+	RUN_TEST("lost context", test_lost_context);
 #endif
-	return failed_tests == 0 ? 0 : 1;
+	return failures > 0;
 }

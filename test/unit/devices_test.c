@@ -24,7 +24,7 @@
 #include "../gpusortd/hooks.h"
 
 #define TEST_SUBJECT		"devices"
-#include "daemon_test_report.h"
+#include "test_report.h"
 
 /* Bytes that jobs may have of each device; of the first one twice as much. */
 #define BYTES			UINT64_C(1000)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cuda_on_cpu/cuda_on_cpu.h"
+#define TEST_SUBJECT	"cuda engine"
 #include "test_report.h"
 
 #define HAVE_CUDA
@@ -128,7 +129,7 @@ test_job_on(int device)
 		words[row] = row * UINT64_C(7919) % 1000;
 	if (!sort_on(device, memory))
 	{
-		fail("%s", error.text);
+		wrong("%s", error.text);
 		return;
 	}
 	for (uint32_t entry = 0; entry < nrows; entry++)
@@ -311,13 +312,13 @@ test_lost()
 int
 main()
 {
-	run_test("cuda engine: starts all devices", test_start);
-	run_test("cuda engine: sorts, and marks ties", test_job);
-	run_test("cuda engine: sorts parts on two devices, which are merged", test_merge);
-	run_test("cuda engine: a call that fails ends the job", test_failures);
-	run_test("cuda engine: makes do with what others leave", test_neighbour);
-	run_test("cuda engine: gives memory back", test_release);
-	run_test("cuda engine: says when there is no device", test_no_device);
-	run_test("cuda engine: knows when it is lost", test_lost);
-	return failed_tests > 0;
+	RUN_TEST("starts all devices", test_start);
+	RUN_TEST("sorts, and marks ties", test_job);
+	RUN_TEST("sorts parts on two devices, which are merged", test_merge);
+	RUN_TEST("a call that fails ends the job", test_failures);
+	RUN_TEST("makes do with what others leave", test_neighbour);
+	RUN_TEST("gives memory back", test_release);
+	RUN_TEST("says when there is no device", test_no_device);
+	RUN_TEST("knows when it is lost", test_lost);
+	return failures > 0;
 }

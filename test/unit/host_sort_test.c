@@ -17,6 +17,9 @@
 
 #include "../../src/host_sort.h"
 
+#define TEST_SUBJECT	"host sort"
+#include "test_report.h"
+
 /* Keys under construction. */
 typedef struct KeySet
 {
@@ -37,7 +40,6 @@ typedef struct Distribution
 	MakeKey		make_key;
 } Distribution;
 
-static int	failures = 0;
 static uint64_t random_state;
 
 static uint64_t
@@ -361,25 +363,25 @@ check_order(const KeySet *set, const uint32_t *order, const uint32_t *expected,
 			bool mark_ties)
 {
 	bool	   *seen = calloc(set->nrows + 1, sizeof(bool));
-	const char *wrong = NULL;
+	const char *fault = NULL;
 
-	for (uint64_t i = 0; i < set->nrows && wrong == NULL; i++)
+	for (uint64_t i = 0; i < set->nrows && fault == NULL; i++)
 	{
 		uint32_t	row = ORDER_ROW(order[i]);
 		bool		tie = (order[i] & ORDER_TIE) != 0;
 
 		if (row >= set->nrows || seen[row])
-			wrong = "not a permutation of the rows";
+			fault = "not a permutation of the rows";
 		else if (compare_rows(row, expected[i]) != 0)
-			wrong = "not in order";
+			fault = "not in order";
 		else if (tie != (mark_ties && i > 0 &&
 						 compare_rows(expected[i - 1], expected[i]) == 0))
-			wrong = "a tie is not marked, or something else is";
+			fault = "a tie is not marked, or something else is";
 		else
 			seen[row] = true;
 	}
 	free(seen);
-	return wrong;
+	return fault;
 }
 
 static HostKeys
@@ -395,8 +397,8 @@ host_keys(const KeySet *set, bool mark_ties)
 	return keys;
 }
 
-/* Sorts one set of keys both ways and compares; prints only what is wrong. */
-static bool
+/* Sorts one set of keys both ways and compares. */
+static void
 test_size(const Distribution *distribution, uint64_t nrows, bool mark_ties)
 {
 	KeySet		set = make_keys(distribution, nrows);
@@ -404,33 +406,23 @@ test_size(const Distribution *distribution, uint64_t nrows, bool mark_ties)
 	uint32_t   *expected = allocate(nrows * sizeof(uint32_t));
 	HostSortEntry *entries = allocate(nrows * sizeof(HostSortEntry));
 	uint64_t	polls = 0;
-	const char *wrong;
+	const char *fault;
 
 	compared_set = &set;
 	for (uint64_t row = 0; row < nrows; row++)
 		expected[row] = (uint32_t) row;
 	qsort(expected, nrows, sizeof(uint32_t), compare_for_qsort);
 
-	wrong = check_order(&set, host_sort(&keys, entries, count_poll, &polls),
+	fault = check_order(&set, host_sort(&keys, entries, count_poll, &polls),
 						expected, mark_ties);
-	if (wrong == NULL && polls < nrows / 65536)
-		wrong = "the poll function was not called often enough";
-	if (wrong != NULL)
-		printf("# %llu rows, ties %smarked: %s\n", (unsigned long long) nrows,
-			   mark_ties ? "" : "not ", wrong);
+	if (fault == NULL && polls < nrows / 65536)
+		fault = "the poll function was not called often enough";
+	CHECK(fault == NULL, "%llu rows, ties %smarked: %s",
+		  (unsigned long long) nrows, mark_ties ? "" : "not ", fault);
 
 	free(entries);
 	free(expected);
 	free_keys(&set);
-	return wrong == NULL;
-}
-
-static void
-conclude(bool good, const char *name)
-{
-	printf("%s - host sort: %s\n", good ? "ok" : "not ok", name);
-	if (!good)
-		failures++;
 }
 
 /* A sort that is left from its poll function, at any of its calls. */
@@ -474,7 +466,9 @@ test_interruption(void)
 		poll++;
 
 	/* there are more passes over the rows than that, and each must poll */
-	conclude(poll > 4 * set.nrows / 32768, "can be left at every poll");
+	CHECK(poll > 4 * set.nrows / 32768, "only %llu polls",
+		  (unsigned long long) poll);
+	conclude("can be left at every poll");
 	free(entries);
 	free_keys(&set);
 }
@@ -484,14 +478,12 @@ main(void)
 {
 	for (size_t i = 0; i < LENGTH_OF(distributions); i++)
 	{
-		bool		good = true;
-
 		for (size_t j = 0; j < LENGTH_OF(sizes); j++)
 		{
-			good = test_size(&distributions[i], sizes[j], true) && good;
-			good = test_size(&distributions[i], sizes[j], false) && good;
+			test_size(&distributions[i], sizes[j], true);
+			test_size(&distributions[i], sizes[j], false);
 		}
-		conclude(good, distributions[i].name);
+		conclude(distributions[i].name);
 	}
 	test_interruption();
 	return failures > 0;

@@ -21,31 +21,10 @@
 #include "../../bench/kernels/report.h"
 #include "cuda_on_cpu.h"
 
+#define TEST_SUBJECT	"kernel benchmark"
+#include "test_report.h"
+
 using namespace bench;
-
-static unsigned failed_tests = 0;
-static bool test_failed;
-
-#define CHECK(condition, ...) \
-	do { \
-		if (!(condition)) \
-		{ \
-			printf("# line %d: ", __LINE__); \
-			printf(__VA_ARGS__); \
-			printf("\n"); \
-			test_failed = true; \
-		} \
-	} while (0)
-
-static void
-run_test(const char *name, void (*test) ())
-{
-	test_failed = false;
-	test();
-	printf("%s - kernel benchmark: %s\n", test_failed ? "not ok" : "ok", name);
-	fflush(stdout);
-	failed_tests += test_failed;
-}
 
 static DeviceError error;
 static Queue queue;
@@ -784,27 +763,27 @@ main()
 		return 2;
 	queue.multiprocessors = static_cast<unsigned>(multiprocessors);
 
-	run_test("uniform", test_uniform);
-	run_test("gaussian", test_gaussian);
-	run_test("zero", test_zero);
-	run_test("bucket", test_bucket);
-	run_test("staggered", test_staggered);
-	run_test("sorted and reversed", test_sorted);
-	run_test("swapped", test_swapped);
-	run_test("duplicates", test_duplicates);
-	run_test("zipf", test_zipf);
-	run_test("composite", test_composite);
-	run_test("texts", test_texts);
-	run_test("the same keys again", test_repeatable);
-	run_test("checking rows", test_check_of_rows);
-	run_test("checking keys alone", test_check_of_keys_alone);
-	run_test("contenders", test_contenders);
-	run_test("measuring", test_measuring);
-	run_test("options", test_options);
-	run_test("CSV", test_csv);
+	RUN_TEST("uniform", test_uniform);
+	RUN_TEST("gaussian", test_gaussian);
+	RUN_TEST("zero", test_zero);
+	RUN_TEST("bucket", test_bucket);
+	RUN_TEST("staggered", test_staggered);
+	RUN_TEST("sorted and reversed", test_sorted);
+	RUN_TEST("swapped", test_swapped);
+	RUN_TEST("duplicates", test_duplicates);
+	RUN_TEST("zipf", test_zipf);
+	RUN_TEST("composite", test_composite);
+	RUN_TEST("texts", test_texts);
+	RUN_TEST("the same keys again", test_repeatable);
+	RUN_TEST("checking rows", test_check_of_rows);
+	RUN_TEST("checking keys alone", test_check_of_keys_alone);
+	RUN_TEST("contenders", test_contenders);
+	RUN_TEST("measuring", test_measuring);
+	RUN_TEST("options", test_options);
+	RUN_TEST("CSV", test_csv);
 
-	run_test("nothing left", test_nothing_left);
+	RUN_TEST("nothing left", test_nothing_left);
 
 	(void) cudaStreamDestroy(queue.stream);
-	return failed_tests == 0 ? 0 : 1;
+	return failures > 0;
 }

@@ -14,7 +14,7 @@
 #include "../../src/daemon/merge.c"
 
 #define TEST_SUBJECT	"merge"
-#include "daemon_test_report.h"
+#include "test_report.h"
 #include "daemon_test_keys.h"
 
 /* Longest keys of varying length. */

@@ -225,7 +225,7 @@ fixed_keys(uint64_t nrows, uint32_t width,
 }
 
 /*
- * Keys of strings: their bytes, a zero byte, filled up to a word, and cut at
+ * Keys of strings: their bytes, a zero byte, padded to a word, and truncated at
  * the longest key there may be.
  */
 inline TestKeys

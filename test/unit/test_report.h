@@ -1,47 +1,77 @@
 /*-------------------------------------------------------------------------
  *
  * test_report.h
- *	  How tests say what is right and what is not: a line "ok - name" or
- *	  "not ok - name" for each, before it lines "# why".
+ *	  How unit tests say what is right and what is not.
+ *
+ * A test notes what is wrong, from any thread, and is concluded by a line
+ * "ok - subject: name" or "not ok - subject: name", after which the first
+ * problem is told.  A program defines TEST_SUBJECT before it includes this;
+ * one in C++ may have several files, of which that need be only the one that
+ * concludes tests.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_TEST_REPORT_H
 #define GPUSORT_TEST_REPORT_H
 
-#include <atomic>
-#include <cstdarg>
-#include <cstdio>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
 
-inline unsigned failed_tests = 0;
-inline std::atomic<bool> test_failed;
+/* One of each in a program; those in C have one file. */
+#ifdef __cplusplus
+#define TEST_GLOBAL inline
+#else
+#define TEST_GLOBAL static
+#endif
 
-/* Says why the test at work fails, in any thread; returns false. */
-inline bool
-fail(const char *format, ...)
+TEST_GLOBAL int failures = 0;
+
+/* What went wrong in the test that is running; empty as long as nothing. */
+TEST_GLOBAL char problem[512];
+TEST_GLOBAL pthread_mutex_t problem_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Notes the first problem; returns false for the caller to. */
+TEST_GLOBAL bool __attribute__((format(printf, 1, 2)))
+wrong(const char *format,...)
 {
-	char		text[500];
 	va_list		arguments;
 
-	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	printf("# %s\n", text);
-	test_failed = true;
+	pthread_mutex_lock(&problem_lock);
+	if (problem[0] == '\0')
+	{
+		va_start(arguments, format);
+		vsnprintf(problem, sizeof(problem), format, arguments);
+		va_end(arguments);
+	}
+	pthread_mutex_unlock(&problem_lock);
 	return false;
 }
 
+/* Notes a problem unless something is as it should be. */
 #define CHECK(condition, ...) \
-	do { if (!(condition)) (void) fail(__VA_ARGS__); } while (0)
+	do { if (!(condition)) (void) wrong(__VA_ARGS__); } while (0)
 
-inline void
-run_test(const char *name, void (*test) ())
+TEST_GLOBAL void
+conclude_test(const char *subject, const char *name)
 {
-	test_failed = false;
-	test();
-	printf("%s - %s\n", test_failed ? "not ok" : "ok", name);
+	bool		good = problem[0] == '\0';
+
+	printf("%s - %s: %s\n", good ? "ok" : "not ok", subject, name);
+	if (!good)
+	{
+		printf("# %s\n", problem);
+		failures++;
+	}
+	problem[0] = '\0';
 	fflush(stdout);
-	failed_tests += test_failed;
 }
+
+#define conclude(name)	conclude_test(TEST_SUBJECT, name)
+
+/* Runs a test and concludes it. */
+#define RUN_TEST(name, test) \
+	do { test(); conclude(name); } while (0)
 
 #endif							/* GPUSORT_TEST_REPORT_H */

@@ -135,14 +135,14 @@ pull_and_check_keys(DeviceSort *sort, const TestKeys &keys,
 		uint64_t	at = keys.begin(row) + i % key_words;
 
 		if (pulled.get()[i] != (at < keys.end(row) ? keys.words[at] : 0))
-			return fail("word %llu of %u keys of %u words from %llu on is wrong",
+			return wrong("word %llu of %u keys of %u words from %llu on is wrong",
 						(unsigned long long) i, count, key_words,
 						(unsigned long long) first);
 	}
 	return true;
 }
 
-/* All of them, and every seventh, as they are and cut or filled up. */
+/* All of them, and every seventh, as they are and truncated or padded. */
 inline bool
 check_kept_keys(DeviceSort *sort, const TestKeys &keys,
 				const std::vector<uint32_t> &order, DeviceError *error)
@@ -237,14 +237,14 @@ check_order(const TestKeys &keys, const std::vector<uint32_t> &order,
 	std::vector<bool> seen(keys.nrows, false);
 
 	if (order.size() != keys.nrows)
-		return fail("%s: %zu entries", what, order.size());
+		return wrong("%s: %zu entries", what, order.size());
 	for (uint64_t i = 0; i < keys.nrows; i++)
 	{
 		uint32_t	row = ORDER_ROW(order[i]);
 		bool		is_tie = (order[i] & ORDER_TIE) != 0;
 
 		if (row >= keys.nrows || seen[row])
-			return fail("%s, %llu rows: entry %llu is row %u, %s", what,
+			return wrong("%s, %llu rows: entry %llu is row %u, %s", what,
 						(unsigned long long) keys.nrows,
 						(unsigned long long) i, row,
 						row >= keys.nrows ? "which is none" : "again");
@@ -254,11 +254,11 @@ check_order(const TestKeys &keys, const std::vector<uint32_t> &order,
 			keys.compare(ORDER_ROW(order[i - 1]), row);
 
 		if (comparison > 0)
-			return fail("%s, %llu rows: entry %llu is out of order", what,
+			return wrong("%s, %llu rows: entry %llu is out of order", what,
 						(unsigned long long) keys.nrows,
 						(unsigned long long) i);
 		if (is_tie != (keys.shape.mark_ties && comparison == 0))
-			return fail("%s, %llu rows: entry %llu is%s marked as a tie",
+			return wrong("%s, %llu rows: entry %llu is%s marked as a tie",
 						what, (unsigned long long) keys.nrows,
 						(unsigned long long) i, is_tie ? "" : " not");
 	}
@@ -274,7 +274,7 @@ sort_and_check(const TestKeys &keys, uint64_t batch_rows, const char *what)
 	if (sort_keys(keys, batch_rows, order, &error))
 		(void) check_order(keys, order, what);
 	else
-		(void) fail("%s: %s", what, error.text);
+		(void) wrong("%s: %s", what, error.text);
 }
 
 inline void

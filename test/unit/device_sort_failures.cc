@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
- * device_sort_failures.h
+ * device_sort_failures.cc
  *	  Tests of what only the emulator can bring about: calls that fail, little
  *	  memory, no device or a lost one; and that nothing is ever left behind.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUSORT_DEVICE_SORT_FAILURES_H
-#define GPUSORT_DEVICE_SORT_FAILURES_H
+#include <cstring>
 
 #include "cuda_on_cpu.h"
+#include "device_sort_tests.h"
 #include "test_sort.h"
 
-inline void
+void
 check_nothing_left(const char *what)
 {
 	cuda_on_cpu::Usage usage = cuda_on_cpu::usage();
@@ -24,7 +24,7 @@ check_nothing_left(const char *what)
 		  usage.streams, usage.events);
 }
 
-inline void
+void
 test_no_device()
 {
 	DeviceError error = {};
@@ -41,7 +41,7 @@ test_no_device()
 }
 
 /* Lets each call of a sort of these keys fail in turn. */
-inline void
+static void
 fail_each_call(const TestKeys &keys)
 {
 	for (uint64_t nth = 1;; nth++)
@@ -75,7 +75,7 @@ fail_each_call(const TestKeys &keys)
 }
 
 /* The calls that keeping keys makes, and pulling them. */
-inline void
+void
 test_failing_calls_with_kept_keys()
 {
 	TestKeys	keys = fixed_keys(tile_rows, 2, {few, uniform});
@@ -118,7 +118,7 @@ test_failing_calls_with_kept_keys()
 }
 
 /* The first sort of these also has the calls that make the device ready. */
-inline void
+void
 test_failing_calls()
 {
 	std::vector<std::string> strings;
@@ -137,7 +137,7 @@ test_failing_calls()
 }
 
 /* What says how much memory a sort takes, and whether it is one in place. */
-inline const struct
+static const struct
 {
 	uint64_t	(*bytes) (const KeyShape *shape, uint64_t nrows,
 						  uint64_t nwords);
@@ -148,7 +148,7 @@ inline const struct
 };
 
 /* Too little memory, more of it each time. */
-inline void
+void
 test_memory_exhaustion()
 {
 	TestKeys	keys = fixed_keys(5000, 3, {few});
@@ -190,7 +190,7 @@ test_memory_exhaustion()
  * What a job takes is never more than device_sort_memory() says, or
  * device_sort_memory_in_place() if there is no more.
  */
-inline void
+void
 test_memory_bound()
 {
 	Random		random = {6};
@@ -234,7 +234,7 @@ test_memory_bound()
 }
 
 /* The bounds are monotonic in rows and in words. */
-inline void
+void
 test_monotonic_bounds()
 {
 	for (const auto &bounds : memory_bounds)
@@ -256,7 +256,7 @@ test_monotonic_bounds()
 }
 
 /* In place takes 1.05 times the keys and their row numbers, whatever keys. */
-inline void
+void
 test_bound_in_place()
 {
 	for (uint32_t width : {0, 1, 2, 5, 16})
@@ -275,7 +275,7 @@ test_bound_in_place()
 }
 
 /* A job that has run keeps its order and nothing else. */
-inline void
+void
 test_memory_after_run()
 {
 	TestKeys	keys = fixed_keys(5000, 3, {few});
@@ -304,7 +304,7 @@ test_memory_after_run()
  * One that keeps its keys takes no more than device_sort_memory_kept() says
  * from the end of run on, nor than any other job before that.
  */
-inline void
+void
 test_memory_of_kept_keys()
 {
 	keeps_keys = true;
@@ -335,7 +335,7 @@ test_memory_of_kept_keys()
 }
 
 /* The last test: nothing works any more after it. */
-inline void
+void
 test_lost_context()
 {
 	KeyShape	shape = {1, false};
@@ -355,5 +355,3 @@ test_lost_context()
 	device_sort_end(sort);
 	check_nothing_left("after the context was lost");
 }
-
-#endif							/* GPUSORT_DEVICE_SORT_FAILURES_H */

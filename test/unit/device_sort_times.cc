@@ -1,29 +1,27 @@
 /*-------------------------------------------------------------------------
  *
- * device_sort_times.h
+ * device_sort_times.cc
  *	  How long sorts take on a device, beside CUB's radix sort.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUSORT_DEVICE_SORT_TIMES_H
-#define GPUSORT_DEVICE_SORT_TIMES_H
-
 #include <chrono>
 #include <cmath>
 
 #include <cub/cub.cuh>
 
-#include "order_check_test.h"
+#include "device_sort_tests.h"
+#include "order_checker.h"
 #include "test_sort.h"
 
-inline double
+static double
 milliseconds_since(std::chrono::steady_clock::time_point start)
 {
 	return std::chrono::duration<double, std::milli>(
 		std::chrono::steady_clock::now() - start).count();
 }
 
-inline double
+static double
 median(std::vector<double> values)
 {
 	std::sort(values.begin(), values.end());
@@ -33,7 +31,7 @@ median(std::vector<double> values)
 constexpr unsigned repeats = 7;
 
 /* CUB's radix sort of the same keys, by the device's clock. */
-inline double
+static double
 time_cub(const TestKeys &keys)
 {
 	uint64_t	n = keys.nrows;
@@ -85,7 +83,7 @@ time_cub(const TestKeys &keys)
  * Times run() and the whole job by the host's clock, medians, and checks the
  * last order.
  */
-inline void
+static void
 time_sort(const char *name, const TestKeys &keys)
 {
 	uint64_t	n = keys.nrows;
@@ -129,7 +127,7 @@ time_sort(const char *name, const TestKeys &keys)
 	}
 	if (!good)
 	{
-		(void) fail("%s: %s", name, error.text);
+		(void) wrong("%s: %s", name, error.text);
 		return;
 	}
 	(void) check_order(keys, std::vector<uint32_t>(order.get(), order.get() + n),
@@ -151,7 +149,7 @@ time_sort(const char *name, const TestKeys &keys)
 }
 
 /* Times the check of an order alone, by the device's clock. */
-inline void
+static void
 time_check(uint64_t n)
 {
 	TestKeys	keys = fixed_keys(n, 1, {constant}, false);
@@ -193,7 +191,7 @@ time_check(uint64_t n)
 	fflush(stdout);
 }
 
-inline void
+void
 time_sorts(const std::vector<uint64_t> &row_counts)
 {
 	uint64_t	n = row_counts.back();
@@ -225,5 +223,3 @@ time_sorts(const std::vector<uint64_t> &row_counts)
 		strings.push_back(random_text(random, 4 + random.below(24), 4));
 	time_sort("strings", string_keys(strings));
 }
-
-#endif							/* GPUSORT_DEVICE_SORT_TIMES_H */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * order_check_test.h
+ * order_check_test.cc
  *	  Tests of kernels/order_check.cuh: right orders pass, wrong ones do not.
  *
  * The kernel is given orders made here.  Whether a job fails by it is tested
@@ -8,163 +8,17 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUSORT_ORDER_CHECK_TEST_H
-#define GPUSORT_ORDER_CHECK_TEST_H
-
 #include <cstring>
-#include <functional>
-#include <numeric>
 #include <utility>
 
-#include "../../kernels/order_check.cuh"
-#include "test_sort.h"
+#include "device_sort_tests.h"
+#include "order_checker.h"
 
-using gpusort::OrderCheck;
 using gpusort::check_tile_rows;
 using gpusort::checked_pairs;
 
-/* Keys in device memory, whose order may be checked many times. */
-class OrderChecker
-{
-public:
-	explicit OrderChecker(const TestKeys &test_keys)
-		: keys(test_keys), nrows(static_cast<uint32_t>(keys.nrows))
-	{
-		int			count = 1;
-
-		(void) cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount,
-									  0);
-		multiprocessors = static_cast<unsigned>(count);
-		(void) cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-		words = copy(keys.words.data(), keys.words.size());
-		ends = copy(keys.ends.data(), keys.ends.size());
-		word_slabs = copy_slabs(words, keys.words.size());
-		end_slabs = copy_slabs(ends, keys.ends.size());
-		order = copy<uint32_t>(nullptr, nrows);
-		result = copy<OrderCheck>(nullptr, 1);
-	}
-
-	OrderChecker(const OrderChecker &) = delete;
-	OrderChecker &operator=(const OrderChecker &) = delete;
-
-	~OrderChecker()
-	{
-		for (void *memory : memories)
-			(void) cudaFreeAsync(memory, stream);
-		(void) cudaStreamSynchronize(stream);
-		(void) cudaStreamDestroy(stream);
-	}
-
-	/* Copies an order to the device. */
-	void
-	put(const std::vector<uint32_t> &entries)
-	{
-		(void) cudaMemcpyAsync(order, entries.data(),
-							   nrows * sizeof(uint32_t),
-							   cudaMemcpyHostToDevice, stream);
-		(void) cudaStreamSynchronize(stream);
-	}
-
-	/* Lets the device check what was put there, by the stream. */
-	void
-	check() const
-	{
-		DeviceError error = {};
-		gpusort::Queue queue = {stream, multiprocessors, &error};
-
-		(void) cudaMemsetAsync(result, 0, sizeof(*result), stream);
-		CHECK(gpusort::check_order(queue,
-								   {{{word_slabs}, {end_slabs},
-									 keys.words.size(), nrows,
-									 keys.shape.fixed_words}, false, 0, false},
-								   keys.shape.mark_ties, order, result),
-			  "%s", error.text);
-	}
-
-	/* What it found. */
-	OrderCheck
-	found() const
-	{
-		OrderCheck	check = {1, 1};
-
-		(void) cudaMemcpyAsync(&check, result, sizeof(check),
-							   cudaMemcpyDeviceToHost, stream);
-		CHECK(cudaStreamSynchronize(stream) == cudaSuccess,
-			  "checking an order fails");
-		return check;
-	}
-
-	OrderCheck
-	find(const std::vector<uint32_t> &entries)
-	{
-		put(entries);
-		check();
-		return found();
-	}
-
-	/* The right order, by the host, with ties marked if that is asked for. */
-	std::vector<uint32_t>
-	right_order() const
-	{
-		std::vector<uint32_t> rows(nrows);
-		std::vector<uint32_t> entries;
-
-		std::iota(rows.begin(), rows.end(), 0);
-		std::sort(rows.begin(), rows.end(), [this](uint32_t a, uint32_t b) {
-			return keys.compare(a, b) < 0;
-		});
-		for (uint32_t i = 0; i < nrows; i++)
-			entries.push_back(rows[i] |
-							  (keys.shape.mark_ties && i > 0 &&
-							   keys.compare(rows[i - 1], rows[i]) == 0 ?
-							   ORDER_TIE : 0));
-		return entries;
-	}
-
-	const TestKeys &keys;
-	cudaStream_t stream;
-
-private:
-	/* Device memory with these elements, or with any. */
-	template <typename Element>
-	Element *
-	copy(const Element *elements, uint64_t count)
-	{
-		void	   *memory = nullptr;
-
-		(void) cudaMallocAsync(&memory, (count + 1) * sizeof(Element), stream);
-		if (elements != nullptr)
-			(void) cudaMemcpyAsync(memory, elements, count * sizeof(Element),
-								   cudaMemcpyHostToDevice, stream);
-		(void) cudaStreamSynchronize(stream);
-		memories.push_back(memory);
-		return static_cast<Element *>(memory);
-	}
-
-	/* A table as of slabs, although all are one. */
-	uint64_t *const *
-	copy_slabs(uint64_t *start, uint64_t count)
-	{
-		std::vector<uint64_t *> slabs;
-
-		for (uint64_t at = 0; at < count; at += gpusort::slab_words)
-			slabs.push_back(start + at);
-		return copy(slabs.data(), slabs.size());
-	}
-
-	uint32_t	nrows;
-	unsigned	multiprocessors;
-	std::vector<void *> memories;
-	uint64_t   *words;
-	uint64_t   *ends;
-	uint64_t *const *word_slabs;
-	uint64_t *const *end_slabs;
-	uint32_t   *order;
-	OrderCheck *result;
-};
-
 /* Sizes around those at which the check changes its ways. */
-inline std::vector<uint64_t>
+static std::vector<uint64_t>
 checked_sizes()
 {
 	std::vector<uint64_t> sizes = {1, 2, 3};
@@ -177,7 +31,7 @@ checked_sizes()
 	return sizes;
 }
 
-inline void
+void
 test_right_orders()
 {
 	for (uint64_t nrows : checked_sizes())
@@ -209,7 +63,7 @@ test_right_orders()
 }
 
 /* Whatever the number of rows, they must all be there, and nothing else. */
-inline void
+void
 test_missing_rows()
 {
 	for (uint64_t nrows : checked_sizes())
@@ -272,7 +126,7 @@ test_missing_rows()
 }
 
 /* Of few rows every pair of neighbours is looked at. */
-inline void
+void
 test_disorder_of_few()
 {
 	uint32_t	n = checked_pairs;
@@ -324,7 +178,7 @@ test_disorder_of_few()
 }
 
 /* Of many rows, gross disorder is found. */
-inline void
+void
 test_disorder_of_many()
 {
 	uint32_t	n = 20 * checked_pairs + 17;
@@ -366,7 +220,7 @@ test_disorder_of_many()
  * A job that fails by the check.  Of its keys one is the beginning of the
  * other, which no encoder makes: to the sort they are equal, not to the check.
  */
-inline void
+void
 test_failed_check()
 {
 	TestKeys	keys;
@@ -383,5 +237,3 @@ test_failed_check()
 	CHECK(order.empty(), "a part of a wrong order was handed out");
 	CHECK(!device_is_lost(), "a failed check lost the device");
 }
-
-#endif							/* GPUSORT_ORDER_CHECK_TEST_H */

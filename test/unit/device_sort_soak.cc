@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * device_sort_soak.h
+ * device_sort_soak.cc
  *	  Sorting random keys in random ways, for as long as one likes.
  *
  * What a job is follows from its seed alone, and job number i of a soak with
@@ -15,15 +15,13 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUSORT_DEVICE_SORT_SOAK_H
-#define GPUSORT_DEVICE_SORT_SOAK_H
-
 #include <chrono>
 #include <cmath>
 #include <mutex>
 #include <numeric>
 #include <thread>
 
+#include "device_sort_tests.h"
 #include "test_sort.h"
 
 #ifdef CUDA_ON_CPU
@@ -56,7 +54,7 @@ struct SoakJob
 };
 
 /* A number from "least" to "most", as likely 10 to 100 as 100 to 1000. */
-inline uint64_t
+static uint64_t
 log_uniform(Random &random, uint64_t least, uint64_t most)
 {
 	double		share = static_cast<double>(random.next() >> 11) * 0x1p-53;
@@ -68,7 +66,7 @@ log_uniform(Random &random, uint64_t least, uint64_t most)
 }
 
 template <typename Element, size_t count>
-const Element &
+static const Element &
 any_of(Random &random, const Element (&elements)[count])
 {
 	return elements[random.below(count)];
@@ -78,7 +76,7 @@ any_of(Random &random, const Element (&elements)[count])
  * Keys of fixed width, each word of any distribution; of half of them the
  * first words are such that rows are tied by them.
  */
-inline TestKeys
+static TestKeys
 soak_fixed_keys(Random &random, uint64_t nrows, bool mark_ties,
 				std::string &name)
 {
@@ -107,7 +105,7 @@ soak_fixed_keys(Random &random, uint64_t nrows, bool mark_ties,
 }
 
 /* Strings of some letters, behind a prefix that all have; some more than once. */
-inline TestKeys
+static TestKeys
 soak_string_keys(Random &random, uint64_t nrows, bool mark_ties,
 				 std::string &name)
 {
@@ -135,7 +133,7 @@ soak_string_keys(Random &random, uint64_t nrows, bool mark_ties,
 }
 
 /* As much memory as a sort needs at least, or more. */
-inline uint64_t
+static uint64_t
 soak_memory(Random &random, const TestKeys &keys)
 {
 	uint64_t	least = device_sort_memory_in_place(&keys.shape, keys.nrows,
@@ -146,7 +144,7 @@ soak_memory(Random &random, const TestKeys &keys)
 	return least + random.below(enough - least + 1);
 }
 
-inline SoakJob
+static SoakJob
 make_soak_job(uint64_t seed)
 {
 	Random		random = {seed};
@@ -177,7 +175,7 @@ make_soak_job(uint64_t seed)
 }
 
 /* Fails the test unless std::sort brings the same keys to the same places. */
-inline bool
+static bool
 compare_with_std_sort(const TestKeys &keys,
 					  const std::vector<uint32_t> &order, const char *what)
 {
@@ -189,20 +187,20 @@ compare_with_std_sort(const TestKeys &keys,
 	});
 	for (uint64_t place = 0; place < keys.nrows; place++)
 		if (keys.compare(rows[place], ORDER_ROW(order[place])) != 0)
-			return fail("%s: std::sort has another key at place %llu", what,
+			return wrong("%s: std::sort has another key at place %llu", what,
 						(unsigned long long) place);
 	return true;
 }
 
 /* Does a job; true if its order is right. */
-inline bool
+static bool
 do_soak_job(const SoakJob &job, Staging &staging)
 {
 	std::vector<uint32_t> order;
 	DeviceError error = {};
 
 	if (!sort_keys(job.keys, job.way, staging, order, &error))
-		return fail("%s: %s", job.name.c_str(), error.text);
+		return wrong("%s: %s", job.name.c_str(), error.text);
 	return check_order(job.keys, order, job.name.c_str()) &&
 		compare_with_std_sort(job.keys, order, job.name.c_str());
 }
@@ -221,7 +219,7 @@ struct Soak
 };
 
 /* Says now and then how far the soak is. */
-inline void
+static void
 note_soak_job(Soak &soak, uint64_t nrows, bool good)
 {
 	std::lock_guard<std::mutex> lock(soak.mutex);
@@ -240,7 +238,7 @@ note_soak_job(Soak &soak, uint64_t nrows, bool good)
 }
 
 /* The number of the next job, or that there is none. */
-inline bool
+static bool
 take_soak_job(Soak &soak, uint64_t *number)
 {
 	std::lock_guard<std::mutex> lock(soak.mutex);
@@ -252,7 +250,7 @@ take_soak_job(Soak &soak, uint64_t *number)
 }
 
 /* Does so many jobs; fails the test at the first that goes wrong. */
-inline void
+void
 run_soak(uint64_t jobs, uint64_t seed)
 {
 	Soak		soak;
@@ -279,5 +277,3 @@ run_soak(uint64_t jobs, uint64_t seed)
 	for (std::thread &thread : threads)
 		thread.join();
 }
-
-#endif							/* GPUSORT_DEVICE_SORT_SOAK_H */
