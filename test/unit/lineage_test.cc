@@ -27,6 +27,7 @@
 #include "../../bench/lineage/cuda_quicksort.cuh"
 #include "../../bench/lineage/cuda_r_quicksort.cuh"
 #include "../../bench/lineage/gpu_quicksort.cuh"
+#include "../../bench/lineage/merge_path_sort.cuh"
 #include "../../bench/lineage/sample_sort.cuh"
 #include "cuda_on_cpu.h"
 #include "test_keys.h"
@@ -212,6 +213,7 @@ main()
 		{64, 128, 3000});
 	test_algorithm<lineage::GpuQuicksortAtomic>(
 		{64, 128, 3000});
+	test_algorithm<lineage::MergePathSort>({192, 384, 768, 1500, 3000});
 	test_algorithm<lineage::SampleSort>(
 		{16, 48, 160, 192, 384, 1000, 6000});
 
@@ -222,6 +224,7 @@ main()
 	test_failures<lineage::CudaRQuicksort>(500);
 	test_failures<lineage::GpuQuicksort>(500);
 	test_failures<lineage::GpuQuicksortAtomic>(500);
+	test_failures<lineage::MergePathSort>(1000);
 	test_failures<lineage::SampleSort>(1000);
 
 	return failures > 0;
