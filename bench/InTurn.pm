@@ -1,0 +1,135 @@
+# Statements that run without gpusort and with it in turn, in one session, on the server of the PG* environment; what is compared
+# is the least time of each side. A ratio is stock's time by gpusort's: below 1 gpusort is slower.
+package InTurn;
+use strict;
+use warnings;
+# beside this directory
+use lib (__FILE__ =~ m{^(.*)/} ? $1 : '.') . '/../test/differential';
+use Session;
+
+use constant {
+	BAR => 0.95,
+	# nothing takes longer
+	PATIENCE_SECONDS => 3600
+};
+
+# setup		what a session begins with
+# repeats	how often each side runs
+sub new
+{
+	my ($class, %turns) = @_;
+	return bless { %turns, cases => 0, failed => 0 }, $class;
+}
+
+sub session { return Session->new($ENV{PGDATABASE} // 'postgres', 'client_min_messages=warning'); }
+
+# What a psql of its own prints for a script.
+sub ask
+{
+	my ($script) = @_;
+	my $session = session();
+	my $answer = $session->run($script, PATIENCE_SECONDS);
+	$session->end;
+	chomp $answer;
+	return $answer;
+}
+
+# As ask(), but an error is the end.
+sub ask_or_die
+{
+	my $answer = ask($_[0]);
+	die "$answer\n" if is_error($answer);
+	return $answer;
+}
+
+sub is_error { return $_[0] =~ /^(?:ERROR|FATAL|PANIC|nothing came|the session)/m; }
+
+# gpusortd takes a moment to start a device.
+sub wait_for_devices
+{
+	foreach (1 .. 120)
+	{
+		return if ask("SELECT count(*) FROM gpusort_devices WHERE state = 'starting';") eq '0';
+		select undef, undef, undef, 0.5;
+	}
+}
+
+sub print_head
+{
+	my ($about) = @_;
+	print '# ', ask('SELECT version();'), "\n# ", ask("SELECT string_agg(name || ' ' || state, ', ') FROM gpusort_devices;"), ", $about\n";
+	printf "%-52s %10s %10s %6s\n", 'milliseconds', 'stock', 'gpusort', 'ratio';
+}
+
+# How long a statement took as psql measures it, results included, or its planning alone, by what EXPLAIN says of it.
+sub time_of
+{
+	my ($session, $case) = @_;
+	my $output = $session->run(
+		$case->{planning} ? "EXPLAIN (SUMMARY) $case->{statement};" : "\\timing on\n\\o /dev/null\n$case->{statement};\n\\o\n\\timing off", PATIENCE_SECONDS);
+	die substr($output, 0, 500) . "\n" if is_error($output);
+	my $time = 0;
+	$time += $1 while $output =~ /^(?:Planning )?Time: ([\d.]+) ms/mg;
+	return $time;
+}
+
+# The least times of both sides, each of so many runs after one to warm up.
+sub least_times
+{
+	my ($self, $case, $count) = @_;
+	my $session = session();
+	my %least;
+
+	$session->run("LOAD 'gpusort'; $self->{setup}");
+	foreach my $repeat (0 .. $count)
+	{
+		foreach my $enable ('off', 'on')
+		{
+			# a plan made on one side is not for the other
+			my $output = $session->run("DEALLOCATE ALL;\nSET gpusort.enable = $enable;\n$case->{before}", PATIENCE_SECONDS);
+			die "$output\n" if is_error($output);
+			my $time = time_of($session, $case);
+			$least{$enable} = $time if $repeat > 0 && (!defined $least{$enable} || $time < $least{$enable});
+		}
+	}
+	$session->end;
+	return @least{ 'off', 'on' };
+}
+
+# Prints the line of a case, which has a name, what comes before it on each side, and a statement, of which only the planning counts if
+# it says so. One that is below the bar is measured once more, with three times as many repeats, and that counts. Returns the ratio,
+# undef if the case has failed.
+sub compare
+{
+	my ($self, $case) = @_;
+	my $repeats = $case->{repeats} // $self->{repeats};
+	my ($stock, $own) = eval { $self->least_times($case, $repeats) };
+	($stock, $own) = eval { $self->least_times($case, 3 * $repeats) } if !$@ && $stock / $own < BAR;
+	return $self->fail($case->{name}, $@) if $@;
+	my $ratio = $stock / $own;
+	printf "%-52s %10.3f %10.3f %6.2f%s\n", $case->{name}, $stock, $own, $ratio, $ratio < BAR ? ' slower' : '';
+	$self->{cases}++;
+	$self->{failed}++ if $ratio < BAR;
+	$self->{worst} = { name => $case->{name}, ratio => $ratio } if !$self->{worst} || $ratio < $self->{worst}{ratio};
+	return $ratio;
+}
+
+sub fail
+{
+	my ($self, $name, $why) = @_;
+	chomp $why;
+	print "$name failed: $why\n";
+	$self->{cases}++;
+	$self->{failed}++;
+	return undef;
+}
+
+# Prints the last line, and returns the exit status.
+sub report
+{
+	my ($self) = @_;
+	printf "%d cases, %d slower or failed, the worst %s: %.2f\n", $self->{cases}, $self->{failed}, $self->{worst}{name} // 'none', $self->{worst}{ratio} // 0;
+	return $self->{failed} > 0 ? 1 : 0;
+}
+
+1;
