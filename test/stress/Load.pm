@@ -74,6 +74,7 @@ sub make_database
 	$self->ask("ALTER SYSTEM SET gpusort.daemon_engine = $engine; SELECT pg_reload_conf();");
 	$self->{admin}->end;
 	$self->{admin} = Session->new($self->{database}, 'client_min_messages=error', 'gpusort.enable=off', 'work_mem=256MB', 'jit=off');
+	name_index($self->{admin}, 0);
 	$self->ask('CREATE EXTENSION gpusort;');
 	$self->ask("CREATE TABLE t AS SELECT i id, hashint8(i) % 100000 k, md5((i % 50000)::text) txt FROM generate_series(1, $rows) i; VACUUM ANALYZE t; CHECKPOINT;");
 	$self->wait_for_daemon or die "gpusortd does not start\n";
@@ -121,10 +122,35 @@ sub use_queries
 		'files' => 'SET LOCAL gpusort.work_mem = ' . int(1024 + $rows / 100) . '; ' . ordered('k, id'),
 		'parallel' => "$in_parallel SET LOCAL max_parallel_workers_per_gather = 2; " . ordered('k, id'),
 		'many' => "SELECT md5(string_agg(ids, ',' ORDER BY g)) FROM generate_series(1, 10) g, LATERAL (SELECT string_agg(id::text, ',') ids FROM (SELECT id FROM t WHERE id % 10 + 1 = g ORDER BY txt COLLATE \"C\", id OFFSET 0) s) l;",
-		'index' => "SET LOCAL max_parallel_maintenance_workers = 0; CREATE INDEX ON t (k, id); $by_index " . ordered('k, id'),
-		'parallel index' => "$in_parallel SET LOCAL max_parallel_maintenance_workers = 2; CREATE INDEX ON t (txt COLLATE \"C\", id); $by_index " . ordered('txt COLLATE "C", id'));
+		'index' => "SET LOCAL max_parallel_maintenance_workers = 0; CREATE INDEX :own ON t (k, id); $by_index " . ordered('k, id'),
+		'parallel index' => "$in_parallel SET LOCAL max_parallel_maintenance_workers = 2; CREATE INDEX :own ON t (txt COLLATE \"C\", id); $by_index " . ordered('txt COLLATE "C", id'));
 	@names = sort keys %sql unless @names;
 	$self->{queries} = [ map { { name => $_, sql => "BEGIN; $sql{$_} ROLLBACK;" } } @names ];
+}
+
+# Each session's index has a name of its own, or one would wait for another's transaction.
+sub name_index
+{
+	my ($session, $number) = @_;
+	$session->run("\\set own index_$number");
+}
+
+sub new_session
+{
+	my ($self, $number) = @_;
+	my $session = Session->new($self->{database}, @{ $self->{settings} });
+	$session->{number} = $number;
+	name_index($session, $number);
+	return $session;
+}
+
+# A session ends, and is one that has just begun. If it is in the middle of a query its client is killed.
+sub reconnect
+{
+	my ($self, $session) = @_;
+	kill 'KILL', $session->{pid};
+	$session->end;
+	%$session = %{ $self->new_session($session->{number}) };
 }
 
 # Starts all sessions, each with this to do; gather() has what they note.
@@ -140,7 +166,7 @@ sub in_sessions
 		{
 			close $reader;
 			srand($self->{seed} * 1000 + $number);
-			my $session = Session->new($self->{database}, @{ $self->{settings} });
+			my $session = $self->new_session($number);
 			print $writer "end\n" if $work->($session, $writer);
 			$session->end;
 			close $writer;
