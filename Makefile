@@ -33,6 +33,7 @@ OBJS = \
 	src/index_rows.o \
 	src/index_sort.o \
 	src/key_encoders.o \
+	src/known_order.o \
 	src/launcher.o \
 	src/leaf_maker.o \
 	src/left_native.o \

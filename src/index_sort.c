@@ -222,6 +222,24 @@ make_room(IndexSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
+/* Takes a row with those that are sorted by keys, if there is room. */
+static inline bool
+put_in_store(IndexSort *sort, ItemPointer tid, Datum *values, bool *isnull,
+			 bool is_alive)
+{
+	IndexRow   *row = index_rows_store(sort->rows, tid, values, isnull,
+									   store_space, sort);
+
+	if (unlikely(row == NULL))
+		return false;
+	if (sort->unique && !is_alive)
+		index_row_set_dead(row);
+	if (likely(row_order_add(sort->order, sort->rows->slot)))
+		return true;
+	row_store_take_back(sort->store);
+	return false;
+}
+
 /*
  * When the sort has failed the scan goes on, for it cannot be ended, but its
  * rows are not looked at.
@@ -231,24 +249,13 @@ index_sort_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 			   bool is_alive, void *state)
 {
 	IndexSort  *sort = state;
-	IndexRow   *row;
 
-	if (unlikely(sort->failed))
+	if (unlikely(sort->failed) ||
+		likely(put_in_store(sort, tid, values, isnull, is_alive)))
 		return;
-	row = index_rows_store(sort->rows, tid, values, isnull, store_space, sort);
-	if (unlikely(row == NULL))
-	{
-		make_room(sort);
-		if (sort->failed)
-			return;
-		row = index_rows_store(sort->rows, tid, values, isnull, store_space,
-							   sort);
-		if (row == NULL)
-			elog(ERROR, "an empty row store has no room for a row");
-	}
-	if (sort->unique && !is_alive)
-		index_row_set_dead(row);
-	row_order_add(sort->order, sort->rows->slot);
+	make_room(sort);
+	if (!sort->failed && !put_in_store(sort, tid, values, isnull, is_alive))
+		elog(ERROR, "an empty row store has no room for a row");
 }
 
 /* Merges all runs, the rows in the store being one if there are any. */

@@ -11,9 +11,11 @@
  * That is done when a row does not fit the layout of the keys so far, and when
  * the device is lost.
  *
- * Where keys take longer to make and sort than a comparison each, none are
- * made for as long as the rows come in order.  If they do to the end that is
- * their order; otherwise not much is lost, and with rows in any order nothing.
+ * To make and sort keys takes longer than a comparison each.  So none are made
+ * for as long as the rows come in order.  If they do to the end that is their
+ * order; otherwise not much is lost, and with rows in any order nothing.  Where
+ * there is no room for the keys when the order ends, the rows so far become a
+ * run of their own.
  *
  * The whole order is fetched before the first row is looked up.  That costs
  * under a nanosecond a row, frees the device for others while the rows are
@@ -28,6 +30,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "row_order.h"
 #include "settings.h"
 
@@ -183,10 +186,13 @@ has_room_for_keys(const RowOrder *order)
 	uint64		nrows = order->store->nrows;
 	uint64		key_words = job->shape.fixed_words;
 
-	/* with where each ends */
+	/* with where each ends; most of a row may be its key */
 	if (key_words == 0)
-		key_words = 2 + (job->pushed_words + job->batch.nwords) /
-			Max(sort_job_nrows(job), 1);
+		key_words = 2 + (sort_job_nrows(job) == 0 ?
+						 Min(row_store_row_bytes(order->store) / sizeof(uint64_t),
+							 KEY_MAX_WORDS) :
+						 (job->pushed_words + job->batch.nwords) /
+						 sort_job_nrows(job));
 	return order->store->memory +
 		nrows * (key_words * sizeof(uint64_t) * 9 / 8 +
 				 sizeof(HostSortEntry)) <= order->store->limit;
@@ -287,28 +293,60 @@ row_order_compare(RowOrder *order, const void *a, const void *b)
 	return row_compare(get_comparator(order), a, b);
 }
 
-/* Is the row that came last not less than the one before it, if any? */
-static bool
-came_in_order(RowOrder *order)
+/* The first sort column of the row that came last, as long as that is stored. */
+static inline Datum
+first_column(const RowOrder *order, const TupleTableSlot *slot,
+			 const void *row, bool *isnull)
 {
-	const RowStore *store = order->store;
+	AttrNumber	attno = order->columns[0].attno;
 
-	return store->nrows == 1 ||
-		row_order_compare(order, row_store_get(store, store->nrows - 2),
-						  row_store_get(store, store->nrows - 1)) <= 0;
+	if (slot->tts_nvalid < attno ||
+		!TupleDescCompactAttr(order->descriptor, attno - 1)->attbyval)
+		return order->column(row, attno, order->descriptor, isnull);
+	*isnull = slot->tts_isnull[attno - 1];
+	return slot->tts_values[attno - 1];
 }
 
-void
+/*
+ * Is the row that came last not less than the one before it, if any?  Mostly
+ * its first column tells.
+ */
+static bool
+came_in_order(RowOrder *order, const TupleTableSlot *slot)
+{
+	const RowStore *store = order->store;
+	const RowComparator *comparator = get_comparator(order);
+	const void *row = row_store_get(store, store->nrows - 1);
+	Datum		before = order->last_value;
+	bool		before_isnull = order->last_isnull;
+	int			comparison;
+
+	order->last_value = first_column(order, slot, row, &order->last_isnull);
+	if (store->nrows == 1)
+		return true;
+	comparison = ApplySortComparator(before, before_isnull,
+									 order->last_value, order->last_isnull,
+									 &comparator->columns[0]);
+	if (comparison == 0)
+		comparison = row_compare_from(comparator, 1,
+									  row_store_get(store, store->nrows - 2),
+									  row);
+	return comparison <= 0;
+}
+
+bool
 row_order_add(RowOrder *order, TupleTableSlot *slot)
 {
 	KeyOutcome	outcome;
 
 	if (unlikely(order->store->nrows == 1))
-		order->in_order = sort_keys_costly(order->keys) && !order->shared;
-	if (unlikely(order->in_order))
+		order->in_order = !order->shared && order->run_order == NULL;
+	if (order->in_order)
 	{
-		if (came_in_order(order))
-			return;
+		if (likely(came_in_order(order, slot)))
+			return true;
+		if (!has_room_for_keys(order))
+			return false;
 		order->in_order = false;
 		outcome = KEY_NOT_MADE;
 	}
@@ -316,6 +354,7 @@ row_order_add(RowOrder *order, TupleTableSlot *slot)
 		outcome = add_key(order, slot);
 	if (unlikely(outcome != KEY_ADDED))
 		make_keys_again(order, outcome);
+	return true;
 }
 
 void

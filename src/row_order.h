@@ -40,6 +40,8 @@ typedef struct RowOrder
 	bool		host_only;		/* since the device has failed */
 	bool		keys_lost;		/* with it, and there is no room for others */
 	bool		in_order;		/* all came in order, and have no keys yet */
+	Datum		last_value;		/* then of the last row the first column */
+	bool		last_isnull;
 	TupleTableSlot *slot;		/* for keys made of stored rows; on first use */
 
 	/* when the order has been made */
@@ -78,9 +80,10 @@ extern void row_order_leave_device(RowOrder *order);
 
 /*
  * Takes the row that came to the store last, and makes its key; the slot has
- * the same row.
+ * the same row.  False if there is no room for keys, which those before it have
+ * not needed: these are to be ordered without it.
  */
-extern void row_order_add(RowOrder *order, TupleTableSlot *slot);
+extern bool row_order_add(RowOrder *order, TupleTableSlot *slot);
 
 /*
  * Instead of that: takes a key that was made elsewhere, in the present layout;
@@ -138,7 +141,9 @@ extern void row_order_verify(RowOrder *order, uint64 entry);
 static inline Size
 row_order_memory(const RowOrder *order)
 {
-	return unlikely(order->keys_lost) ? order->store->limit :
+	if (unlikely(order->keys_lost))
+		return order->store->limit;
+	return order->in_order ? order->store->nrows * sizeof(uint32) :
 		sort_job_memory(order->job);
 }
 

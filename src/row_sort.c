@@ -40,12 +40,14 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "compat.h"
 #include "native_sort.h"
 #include "row_order.h"
 #include "row_sort.h"
 #include "row_store.h"
 #include "settings.h"
 #include "shared_state.h"
+#include "slot_row.h"
 #include "sort_cost.h"
 #include "sorted_runs.h"
 #include "timing.h"
@@ -80,6 +82,7 @@ struct RowSort
 	double		expected_rows;
 	double		bound;			/* no more rows are wanted, or NO_BOUND */
 	bool		random_access;
+	bool		of_values;		/* rows are of one column, by value */
 	Size		limit;			/* bytes */
 	Size		native_limit;	/* bytes when the sort is native */
 	RowCollector *collector;	/* of workers' rows, if there are workers */
@@ -168,6 +171,8 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	INSTR_TIME_SET_CURRENT(sort->started);
 	sort->context = context;
 	sort->descriptor = descriptor;
+	sort->of_values = descriptor->natts == 1 &&
+		TupleDescAttr(descriptor, 0)->attbyval;
 	sort->columns = columns;
 	sort->ncolumns = ncolumns;
 	sort->expected_rows = expected_rows;
@@ -480,8 +485,10 @@ put_in_store(RowSort *sort, TupleTableSlot *slot)
 								row_order_memory(sort->order) +
 								sort->moving_bytes)))
 		return false;
-	row_order_add(sort->order, slot);
-	return true;
+	if (likely(row_order_add(sort->order, slot)))
+		return true;
+	row_store_take_back(sort->store);
+	return false;
 }
 
 /* Takes a row of this process. */
@@ -627,6 +634,24 @@ step_backward(RowSort *sort, uint64 *entry)
 	return true;
 }
 
+/*
+ * Takes the only column out of a row, unless it is NULL or younger than the
+ * row.  Whoever wants the row will look at it, and would go through the row by
+ * all the rules.
+ */
+static inline void
+take_value(TupleTableSlot *slot, MinimalTuple row)
+{
+	if ((row->t_infomask & HEAP_HASNULL) != 0 ||
+		HeapTupleHeaderGetNatts(row) == 0)
+		return;
+	slot->tts_values[0] =
+		fetchatt(TupleDescCompactAttr(slot->tts_tupleDescriptor, 0),
+				 (char *) row + PLAIN_HEADER_BYTES);
+	slot->tts_isnull[0] = false;
+	slot->tts_nvalid = 1;
+}
+
 bool
 row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 {
@@ -652,6 +677,8 @@ row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 	else
 		row = row_order_get(sort->order, entry);
 	ExecStoreMinimalTuple(row, slot, false);
+	if (sort->of_values)
+		take_value(slot, row);
 	return true;
 }
 

@@ -331,6 +331,15 @@ row_store_add(RowStore *store, TupleTableSlot *slot, Size other_memory)
 }
 
 void
+row_store_take_back(RowStore *store)
+{
+	char	   *row = row_store_get(store, --store->nrows);
+
+	store->free_bytes += store->free_space - row;
+	store->free_space = row;
+}
+
+void
 row_store_forget_before(RowStore *store, uint64 row)
 {
 	while (store->first_block != store->last_block &&

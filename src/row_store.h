@@ -69,6 +69,9 @@ extern void *row_store_reserve(RowStore *store, Size row_bytes,
 extern bool row_store_note(RowStore *store, void *row, Size row_bytes,
 						   Size other_memory);
 
+/* Takes the last row out again, which the store has copied or reserved. */
+extern void row_store_take_back(RowStore *store);
+
 /* Are the rows in memory of the store, or only noted? */
 static inline bool
 row_store_has_rows(const RowStore *store)

@@ -4,7 +4,8 @@
  *	  The row of a slot, as it is stored: a minimal tuple.
  *
  * Copied once, straight from the slot's own form: a tuple in a shared buffer
- * gives its bytes, a virtual row is formed in place.
+ * gives its bytes, a virtual row is formed in place.  Of such rows many are but
+ * a few numbers.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,6 +13,7 @@
 #define GPUSORT_SLOT_ROW_H
 
 #include "access/htup_details.h"
+#include "access/tupmacs.h"
 #include "executor/tuptable.h"
 
 #include "cache_lines.h"
@@ -24,7 +26,31 @@ typedef struct SlotRow
 	Size		bytes;			/* of the minimal tuple */
 	const char *tuple;			/* such a one, but for its length, if any */
 	bool		has_nulls;		/* of a row without a tuple */
+	bool		by_value;		/* so are all columns of one, and it has none */
 } SlotRow;
+
+/* What comes ahead of the values of a row without a NULL. */
+#define PLAIN_HEADER_BYTES	MAXALIGN(SizeofMinimalTupleHeader)
+
+/* Bytes of the values, if all are by value; otherwise something else. */
+static inline Size
+slot_row_find_values(SlotRow *row, const TupleTableSlot *slot,
+					 TupleDesc descriptor)
+{
+	Size		end = 0;
+
+	row->by_value = true;
+	for (int i = 0; i < descriptor->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+
+		row->has_nulls |= slot->tts_isnull[i];
+		row->by_value &= attribute->attbyval;
+		end = att_align_nominal(end, attribute->attalign) + attribute->attlen;
+	}
+	row->by_value &= !row->has_nulls;
+	return end;
+}
 
 /* What the slot has, for rows of this descriptor. */
 static inline SlotRow
@@ -59,8 +85,10 @@ slot_row_find(TupleTableSlot *slot, TupleDesc descriptor)
 	}
 
 	slot_getallattrs(slot);
-	for (int i = 0; i < descriptor->natts && !row.has_nulls; i++)
-		row.has_nulls = slot->tts_isnull[i];
+	row.bytes = PLAIN_HEADER_BYTES +
+		slot_row_find_values(&row, slot, descriptor);
+	if (likely(row.by_value))
+		return row;
 	if (row.has_nulls)
 		header_bytes += BITMAPLEN(descriptor->natts);
 	row.bytes = MAXALIGN(header_bytes) +
@@ -69,7 +97,31 @@ slot_row_find(TupleTableSlot *slot, TupleDesc descriptor)
 	return row;
 }
 
-/* Writes it to where there is room for its bytes. */
+/* Writes a row of values. */
+static inline void
+slot_row_write_values(const SlotRow *row, const TupleTableSlot *slot,
+					  TupleDesc descriptor, MinimalTuple place)
+{
+	char	   *data = (char *) place + PLAIN_HEADER_BYTES;
+	Size		end = 0;
+
+	/* the padding, too; it takes whole words, which are few */
+	for (Size i = 0; i < MAXALIGN(row->bytes) / sizeof(uint64); i++)
+		((uint64 *) place)[i] = 0;
+	place->t_len = row->bytes;
+	HeapTupleHeaderSetNatts(place, descriptor->natts);
+	place->t_hoff = PLAIN_HEADER_BYTES + MINIMAL_TUPLE_OFFSET;
+	for (int i = 0; i < descriptor->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+
+		end = att_align_nominal(end, attribute->attalign);
+		store_att_byval(data + end, slot->tts_values[i], attribute->attlen);
+		end += attribute->attlen;
+	}
+}
+
+/* Writes it to where there is room for its bytes, in whole words. */
 static inline void
 slot_row_write(const SlotRow *row, TupleTableSlot *slot, TupleDesc descriptor,
 			   MinimalTuple place)
@@ -80,6 +132,11 @@ slot_row_write(const SlotRow *row, TupleTableSlot *slot, TupleDesc descriptor,
 	{
 		memcpy(place, row->tuple, row->bytes);
 		place->t_len = row->bytes;
+		return;
+	}
+	if (likely(row->by_value))
+	{
+		slot_row_write_values(row, slot, descriptor, place);
 		return;
 	}
 

@@ -34,6 +34,7 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
+#include "known_order.h"
 #include "left_native.h"
 #include "settings.h"
 #include "shared_memory.h"
@@ -142,25 +143,50 @@ ordered_bound(const PlannerInfo *root)
 		root->limit_tuples : NO_BOUND;
 }
 
-/* Can a leader and its workers sort the rows of this path together? */
-static bool
-can_sort_together(const PlannerInfo *root, const RelOptInfo *ordered,
-				  const Path *partial, SortSize *size)
-{
-	return ordered->consider_parallel && enable_gathermerge &&
-		parallel_leader_participation &&
-		!pathkeys_contained_in(root->sort_pathkeys, partial->pathkeys) &&
-		will_be_taken_over(partial, root->sort_pathkeys, ordered_bound(root),
-						   size) &&
-		sort_fits_memory(size->rows, size->width);
-}
-
 /* What a projection that takes no node of its own is of. */
 static Path *
 skip_projection(Path *path)
 {
 	return IsA(path, ProjectionPath) && ((ProjectionPath *) path)->dummypp ?
 		((ProjectionPath *) path)->subpath : path;
+}
+
+/*
+ * Do rows come from a table in which they are in order by each of these keys,
+ * as far as is known?  To sort them takes a single process next to nothing.
+ */
+static bool
+come_in_order(PlannerInfo *root, Path *input, List *pathkeys)
+{
+	Relids		relids = input->parent->relids;
+	bool		result = skip_projection(input)->pathtype == T_SeqScan;
+	ListCell   *cell;
+
+	foreach(cell, pathkeys)
+	{
+		const PathKey *key = lfirst(cell);
+		const EquivalenceMember *member = pathkey_member(key, relids);
+
+		result = result &&
+			lies_in_order(root, (Node *) member->em_expr,
+						  PATHKEY_OPERATOR(key, member->em_datatype),
+						  key->pk_eclass->ec_collation);
+	}
+	return result;
+}
+
+/* Should a leader and its workers sort the rows of this path together? */
+static bool
+can_sort_together(PlannerInfo *root, const RelOptInfo *ordered,
+				  Path *partial, SortSize *size)
+{
+	return ordered->consider_parallel && enable_gathermerge &&
+		parallel_leader_participation &&
+		!pathkeys_contained_in(root->sort_pathkeys, partial->pathkeys) &&
+		will_be_taken_over(partial, root->sort_pathkeys, ordered_bound(root),
+						   size) &&
+		sort_fits_memory(size->rows, size->width) &&
+		!come_in_order(root, partial, root->sort_pathkeys);
 }
 
 /* Is this one of core's own paths of sorts, and one with parallel workers? */
