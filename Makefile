@@ -19,6 +19,7 @@ OBJS = \
 	src/encode_identifiers.o \
 	src/encode_network.o \
 	src/encode_numbers.o \
+	src/encode_prefix.o \
 	src/encode_strings.o \
 	src/encode_times.o \
 	src/explain_native.o \

@@ -87,6 +87,21 @@ extern void encode_collated_fix(CollatedColumn *column);
 /* Are the keys so far certain to be in the order in which the server compares? */
 extern bool encode_collated_trusted(const CollatedColumn *column);
 
+/* encode_prefix.c */
+typedef struct StringPrefix StringPrefix;
+
+/* Begins a column of strings that sort by their bytes. */
+extern StringPrefix *encode_prefix_begin(void);
+
+/* Appends such a string; may refuse it. */
+extern bool encode_prefixed(KeyWriter *writer, const char *string, Size size);
+
+/* Was the last refusal because other keys are wanted of the column? */
+extern bool encode_prefix_has_changed(StringPrefix *prefix);
+
+/* How many bytes keys leave out of a string at the most. */
+extern Size encode_prefix_size(const StringPrefix *prefix);
+
 /* encode_arrays.c */
 typedef struct ArrayColumn ArrayColumn;
 

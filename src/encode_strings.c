@@ -26,10 +26,28 @@
 static inline bool
 append_characters(KeyWriter *writer, const char *data, Size size)
 {
+	const StringPrefix *prefix = writer->cache->prefix;
+
 	if (unlikely(writer->cache->collated != NULL))
 		return encode_collated(writer, data, size);
+	if (prefix != NULL &&
+		(encode_prefix_size(prefix) > 0 || size >= key_room(writer)))
+		return encode_prefixed(writer, data, size);
 	encode_string(writer, data, size);
 	return true;
+}
+
+/* Of a string, all that can matter to its key; -1 if that is all. */
+static inline int
+bytes_that_matter(const KeyWriter *writer)
+{
+	const KeyCache *cache = writer->cache;
+
+	/* To a collation the end may matter even for the first characters. */
+	if (cache->collated != NULL)
+		return -1;
+	return key_room(writer) + 1 +
+		(cache->prefix != NULL ? encode_prefix_size(cache->prefix) : 0);
 }
 
 /* text and varchar */
@@ -38,11 +56,8 @@ encode_text(KeyWriter *writer, Datum value)
 {
 	struct varlena *text = (struct varlena *) DatumGetPointer(value);
 
-	/* To a collation the end may matter even for the first characters. */
 	if (unlikely(is_toasted(text)))
-		text = encode_detoast(writer, text,
-							  writer->cache->collated != NULL ? -1 :
-							  key_room(writer) + 1);
+		text = encode_detoast(writer, text, bytes_that_matter(writer));
 	return append_characters(writer, VARDATA_ANY(text),
 							 VARSIZE_ANY_EXHDR(text));
 }

@@ -19,6 +19,7 @@ typedef struct KeyCache
 	MemoryContext context;		/* as long as the sort lasts */
 	struct EnumOrder *enum_order;	/* see encode_enums.c */
 	struct CollatedColumn *collated;	/* NULL: strings sort by their bytes */
+	struct StringPrefix *prefix;	/* and may leave that out, unless NULL */
 	struct ArrayColumn *array;	/* see encode_arrays.c */
 } KeyCache;
 

@@ -282,6 +282,9 @@ row_order_begin_runs(RowOrder *order, double expected_rows)
 		int			nwords = row_order_encode(order, row_store_get(store, row),
 											  words);
 
+		/* rows that came in order had no keys yet */
+		if (nwords == 0)
+			sort_keys_loosen(order->keys);
 		if (nwords == 0 || !run_order_add(order->run_order, words, nwords))
 			row_order_end_runs(order);
 	}

@@ -102,6 +102,14 @@ sort_keys_obstacle(Oid type, Oid sort_operator, Oid collation)
 	return find_encoder(type, &column);
 }
 
+/* Are strings of a column their own keys? */
+static bool
+strings_are_whole(const KeyCache *cache)
+{
+	return cache->collated == NULL &&
+		(cache->prefix == NULL || encode_prefix_size(cache->prefix) == 0);
+}
+
 /* Chooses the forms for a layout, and finds out the shape of its keys. */
 static void
 set_layout(SortKeys *keys, bool loose)
@@ -130,7 +138,7 @@ set_layout(SortKeys *keys, bool loose)
 	keys->only_words = only_words && words <= KEY_MAX_WORDS;
 	keys->whole = keys->nencoded == 1 &&
 		keys->columns[0].form->whole != NULL &&
-		keys->columns[0].cache->collated == NULL;
+		strings_are_whole(keys->columns[0].cache);
 	keys->shape.fixed_words = fixed ? Min(words, KEY_MAX_WORDS) : 0;
 
 	/* How long varying keys become is not known before the last of them. */
@@ -155,6 +163,8 @@ create_cache(const SortColumn *column, Oid type, bool is_last)
 			cache->collated = encode_collated_begin(transform,
 													is_last && !is_array);
 	}
+	if (column->encoder->by_collation && cache->collated == NULL)
+		cache->prefix = encode_prefix_begin();
 	if (is_array)
 		cache->array = encode_array_begin(type, cache->collated);
 	return cache;
@@ -208,6 +218,7 @@ sort_keys_share(SortKeys *keys)
 			return false;
 		if (cache->collated != NULL)
 			encode_collated_fix(cache->collated);
+		cache->prefix = NULL;
 	}
 	return true;
 }
@@ -341,6 +352,15 @@ encode_words(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 	return next - words;
 }
 
+/* Does a column that has refused a value want the same layout, of other keys? */
+static bool
+asks_for_same_layout(const KeyCache *cache)
+{
+	return (cache->collated != NULL &&
+			encode_collated_has_grown(cache->collated)) ||
+		(cache->prefix != NULL && encode_prefix_has_changed(cache->prefix));
+}
+
 /* Keys of any columns. */
 static int
 encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
@@ -375,8 +395,7 @@ encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 					   column->form->bytes * BITS_PER_BYTE);
 		else if (!column->form->encode(&writer, value))
 		{
-			keys->same_layout = column->cache->collated != NULL &&
-				encode_collated_has_grown(column->cache->collated);
+			keys->same_layout = asks_for_same_layout(column->cache);
 			return 0;
 		}
 	}
