@@ -103,7 +103,7 @@ extern void sort_keys_loosen(SortKeys *keys);
  * row's, and all have to be made again after sort_keys_loosen().  Such is the
  * end of the tight layout, when a row does not fit it.  Otherwise it is rare:
  * an enum has got a new value since the sort began, or strings turn out to
- * need longer keys.
+ * need longer keys, or keys without what all begin with.
  */
 extern int	sort_keys_encode(SortKeys *keys, TupleTableSlot *slot,
 							 uint64_t *words);

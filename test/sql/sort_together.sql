@@ -78,7 +78,7 @@ SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT list, id FROM numbers ORDER BY list, id',
 	'SELECT grp, pair, id FROM numbers ORDER BY grp, pair, id',
 	'SELECT grp FROM numbers ORDER BY grp',
-	'SELECT later, id FROM numbers ORDER BY later, id',
+	'SELECT later, id FROM numbers ORDER BY later DESC, id DESC',
 	'SELECT numbers, id FROM numbers ORDER BY k, id',
 	'SELECT id FROM numbers ORDER BY k, id']) query;
 

@@ -1,0 +1,93 @@
+-- Long strings that begin alike, of which keys leave the beginning out.
+SET gpusort.min_rows = 0;
+SET work_mem = '64MB';
+SET max_parallel_workers_per_gather = 0;
+CREATE FUNCTION strings(prefix text, n integer) RETURNS TABLE (t text) LANGUAGE sql AS $$
+	SELECT prefix || md5(i::text) FROM generate_series(1, n) i
+$$;
+-- Those with the prefixes come first, so that others are met when it has been left out.
+CREATE TABLE addresses AS
+SELECT row_number() OVER () id, t COLLATE "C" t, convert_to(t, 'UTF8') b, (t || repeat(' ', length(t) % 3))::char(2000) COLLATE "C" c, left(t, 170)::varchar COLLATE "C" v
+FROM (SELECT t FROM strings(repeat('https://www.example.com/', 6), 1500)
+	UNION ALL SELECT t FROM strings(repeat('https://www.example.com/', 60), 300)
+	UNION ALL SELECT t FROM strings(repeat('https://www.example.com/', 6) || 'long', 1500)
+	UNION ALL SELECT repeat(t, 40) FROM strings('', 300)
+	UNION ALL SELECT repeat(t, 10) FROM strings('zz', 300)
+	UNION ALL SELECT t FROM strings('', 300)
+	UNION ALL SELECT left(repeat('https://www.example.com/', 70), i) FROM generate_series(0, 1650) i
+	UNION ALL SELECT left(repeat('https://www.example.com/', 6), i) || 'a' FROM generate_series(0, 144) i
+	UNION ALL SELECT left(repeat('https://www.example.com/', 6), i) || '~' FROM generate_series(0, 144) i
+	UNION ALL SELECT repeat('https://www.example.com/', 6) FROM generate_series(1, 5)
+	UNION ALL SELECT NULL FROM generate_series(1, 2)) s;
+-- some are compressed, some elsewhere
+CREATE TABLE toasted AS SELECT id, repeat('common prefix ', 300) || t t FROM addresses;
+CREATE TABLE elsewhere (id integer, t text COLLATE "C");
+ALTER TABLE elsewhere ALTER t SET STORAGE EXTERNAL;
+INSERT INTO elsewhere SELECT id, repeat(md5('common'), 80) || t FROM addresses WHERE id % 4 = 0;
+
+-- The first row that is not in its place, if any.
+CREATE FUNCTION wrong_place(source text, sort text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	result bigint;
+	expected bigint[];
+	found bigint[];
+	query text := format('SELECT array_agg(id) FROM (SELECT id FROM %s ORDER BY %s OFFSET 0) s', source, sort);
+BEGIN
+	EXECUTE query INTO found;
+	SET LOCAL gpusort.enable = off;
+	EXECUTE query INTO expected;
+	SET LOCAL gpusort.enable = on;
+	SELECT min(i) INTO result FROM generate_subscripts(expected, 1) i WHERE found[i] IS DISTINCT FROM expected[i];
+	RETURN result;
+END $$;
+
+CREATE VIEW cases AS SELECT * FROM (VALUES
+	('addresses', 't, id'),
+	('addresses', 't DESC, id'),
+	('addresses', 't NULLS FIRST, id'),
+	('addresses', 'id % 3, t, id'),
+	('addresses', 'length(t) % 2, t DESC, c, id'),
+	('addresses', 'v, t, id'),
+	('addresses', 'c, id'),
+	('addresses', 'c DESC NULLS LAST, id'),
+	('addresses', 'b, id'),
+	('addresses', 't COLLATE "en-x-icu", id'),
+	('addresses', 'ARRAY[t], id'),
+	('addresses', 'ARRAY[''a'', t] DESC, id'),
+	('(SELECT * FROM addresses WHERE t > ''https'' ORDER BY md5(t) OFFSET 0) s', 't, id'),
+	('(SELECT * FROM addresses ORDER BY id DESC OFFSET 0) s', 't, id'),
+	('toasted', 't COLLATE "C", id'),
+	('elsewhere', 't, id'),
+	('elsewhere', 't DESC, id')) cases (source, sort);
+SELECT source, sort, wrong_place(source, sort) FROM cases;
+
+-- the same in runs
+SET gpusort.work_mem = '64kB';
+SELECT source, sort, wrong_place(source, sort) FROM cases;
+RESET gpusort.work_mem;
+
+-- with workers, who leave nothing out
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET min_parallel_table_scan_size = 0;
+ALTER TABLE addresses SET (parallel_workers = 2);
+SELECT source, sort, wrong_place(source, sort) FROM cases WHERE source = 'addresses';
+SET max_parallel_workers_per_gather = 0;
+
+-- indexes
+CREATE INDEX of_t ON addresses (left(t, 1000));
+CREATE INDEX of_two ON addresses ((id % 3), left(t, 500) DESC NULLS LAST);
+CREATE UNIQUE INDEX ON addresses (left(t, 200));
+CREATE UNIQUE INDEX of_both ON addresses (t, id);
+SET maintenance_work_mem = '1MB';
+SET gpusort.work_mem = '64kB';
+CREATE UNIQUE INDEX of_both_in_runs ON addresses (t, id);
+CREATE UNIQUE INDEX ON addresses (t) WHERE id > 5000;
+RESET maintenance_work_mem;
+RESET gpusort.work_mem;
+CREATE EXTENSION amcheck;
+SELECT indexrelid::regclass, bt_index_check(indexrelid, true) FROM pg_index WHERE indrelid = 'addresses'::regclass ORDER BY indexrelid;
+DROP EXTENSION amcheck;
+DROP VIEW cases;
+DROP TABLE addresses, toasted, elsewhere;
+DROP FUNCTION strings, wrong_place;
