@@ -342,8 +342,10 @@ row_order_add(RowOrder *order, TupleTableSlot *slot)
 {
 	KeyOutcome	outcome;
 
+	/* with no device there may be rows elsewhere that are put once more */
 	if (unlikely(order->store->nrows == 1))
-		order->in_order = !order->shared && order->run_order == NULL;
+		order->in_order = !order->shared && !order->host_only &&
+			order->run_order == NULL;
 	if (order->in_order)
 	{
 		if (likely(came_in_order(order, slot)))

@@ -34,7 +34,7 @@ RESET gpusort.work_mem;
 CREATE TABLE rows AS
 SELECT i id, i % 7 few, CASE WHEN i > 6000 AND i % 10 = 0 THEN NULL ELSE hashint4(i) END late_null,
 	CASE WHEN i < 5000 THEN i * 1.5 ELSE i * 1e20 END::numeric late_long,
-	md5((i % 3500)::text) txt, repeat('common', 40) || hashint4(i) % 1000 cut, ARRAY[hashint4(i) % 5, i] pair,
+	md5((i % 3500)::text) txt, repeat(chr(97 + i % 2), 240) || hashint4(i) % 1000 cut, ARRAY[hashint4(i) % 5, i] pair,
 	CASE WHEN i % 2500 = 0 THEN repeat(md5(i::text), 4000) WHEN i % 500 = 0 THEN repeat(i::text || ' ', 700) ELSE repeat('p', i % 90) END pad
 FROM generate_series(1, 8000) i;
 ALTER TABLE rows ALTER pad SET STORAGE EXTERNAL;
