@@ -34,7 +34,6 @@ OBJS = \
 	src/index_rows.o \
 	src/index_sort.o \
 	src/key_encoders.o \
-	src/known_order.o \
 	src/launcher.o \
 	src/leaf_maker.o \
 	src/left_native.o \
@@ -67,6 +66,7 @@ OBJS = \
 	src/sort_paths.o \
 	src/sorted_runs.o \
 	src/spare_memory.o \
+	src/table_order.o \
 	src/tree_writer.o \
 	src/worker_setting.o
 

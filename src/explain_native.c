@@ -33,7 +33,7 @@
  * the node that it belongs to.
  */
 static char *
-why_native(const Plan *plan, List *ancestors)
+why_native(const Plan *plan, List *ancestors, const List *range_table)
 {
 	PlanPlace	place = TOP_PLACE;
 	Statistic	reason;
@@ -41,7 +41,7 @@ why_native(const Plan *plan, List *ancestors)
 	for (int i = list_length(ancestors) - 1; i >= 0; i--)
 		place = place_of_child(list_nth(ancestors, i), place);
 
-	if (count_left_native(plan, place, &reason) > 0)
+	if (count_left_native(plan, place, range_table, &reason) > 0)
 		return describe_reason(plan, reason);
 	if (IsA(plan, Sort))
 		return pstrdup("the plan was made with other settings");
@@ -67,7 +67,7 @@ explain_node(PlanState *node, List *ancestors, const char *relationship,
 									   plan_name, es);
 	if (is_wanted(es))
 	{
-		char	   *reason = why_native(node->plan, ancestors);
+		char	   *reason = why_native(node->plan, ancestors, es->rtable);
 
 		if (reason != NULL)
 			ExplainPropertyText(WHY_NOT, reason, es);
@@ -152,7 +152,7 @@ collect_reasons(PlanState *node, Walk *walk)
 		find_subplan(walk->parent, node);
 	List	   *ancestors = subplan == NULL ? walk->ancestors :
 		lcons(subplan, list_copy(walk->ancestors));
-	char	   *reason = why_native(node->plan, ancestors);
+	char	   *reason = why_native(node->plan, ancestors, explaining->rtable);
 	Walk		below = {node, lcons(node->plan, list_copy(ancestors)), NIL};
 
 	if (reason != NULL)

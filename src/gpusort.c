@@ -6,7 +6,7 @@
  * A row's way through the files, in order:
  *
  *		sort_paths.c		the planner learns what sorting costs (sort_cost.c)
- *		known_order.c		and that it is little where rows lie in order
+ *		table_order.c		of rows that may lie in order
  *		plan_sort.c			the Sort in its plan becomes a GpuSort
  *		plan_columns.c		of rows that need not be formed for it
  *		node_gpusort.c		which takes rows from its child and hands them on

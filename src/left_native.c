@@ -156,7 +156,7 @@ sort_left_native(Oid type, Oid sort_operator, Oid collation,
 		*reason = STAT_NATIVE_OPERATOR;
 	else if (size->rows < gpusort_min_rows)
 		*reason = STAT_NATIVE_SMALL;
-	else if (first_rows_are_few(size, bound))
+	else if (first_rows_are_few(size, 1, bound))
 		*reason = STAT_NATIVE_BOUNDED;
 	else
 		return false;
@@ -164,10 +164,15 @@ sort_left_native(Oid type, Oid sort_operator, Oid collation,
 }
 
 static SortSize
-sort_size(const Sort *sort)
+sort_size(const Sort *sort, const List *range_table)
 {
 	SortSize	size = {sort->plan.lefttree->plan_rows, sort->plan.plan_width};
+	TableOrder	order;
 
+	if (order_of_plan(sort->plan.lefttree, sort->sortColIdx[0], range_table,
+					  &order))
+		sort_size_order(&size, &order, sort->sortOperators[0],
+						sort->collations[0], sort->numCols == 1);
 	for (int n = 0; n < sort->numCols; n++)
 		size.key_words += sort_key_words(sort_column(sort, n));
 	return size;
@@ -187,7 +192,8 @@ count_sorts_inside(const Agg *agg)
 }
 
 int
-count_left_native(const Plan *plan, PlanPlace place, Statistic *reason)
+count_left_native(const Plan *plan, PlanPlace place, const List *range_table,
+				  Statistic *reason)
 {
 	const Sort *sort = (const Sort *) plan;
 	SortSize	size;
@@ -200,7 +206,7 @@ count_left_native(const Plan *plan, PlanPlace place, Statistic *reason)
 				*reason = STAT_NATIVE_FOREIGN;
 				return 1;
 			}
-			size = sort_size(sort);
+			size = sort_size(sort, range_table);
 			return sort_left_native(exprType(sort_column(sort, 0)),
 									sort->sortOperators[0],
 									sort->collations[0],

@@ -38,7 +38,7 @@ extern bool sort_left_native(Oid type, Oid sort_operator, Oid collation,
  * their counter, why.
  */
 extern int	count_left_native(const Plan *plan, PlanPlace place,
-							  Statistic *reason);
+							  const List *range_table, Statistic *reason);
 
 /* The same reason in words. */
 extern char *describe_reason(const Plan *plan, Statistic reason);

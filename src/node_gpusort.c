@@ -95,6 +95,30 @@ gpusort_sort_columns(const CustomScan *scan)
 	return linitial(scan->custom_private);
 }
 
+SortSize
+gpusort_size(const CustomScan *scan, const List *range_table)
+{
+	const Plan *child = outerPlan(scan);
+	SortSize	size = {child->plan_rows, scan->scan.plan.plan_width};
+	List	   *attnos = gpusort_sort_columns(scan);
+	TableOrder	order;
+	ListCell   *cell;
+
+	if (order_of_plan(child, linitial_int(attnos), range_table, &order))
+		sort_size_order(&size, &order,
+						linitial_oid(lsecond(scan->custom_private)),
+						linitial_oid(lthird(scan->custom_private)),
+						list_length(attnos) == 1);
+	foreach(cell, attnos)
+	{
+		TargetEntry *entry = list_nth(scan->custom_scan_tlist,
+									  lfirst_int(cell) - 1);
+
+		size.key_words += sort_key_words((Node *) entry->expr);
+	}
+	return size;
+}
+
 static Node *
 create_gpusort_state(CustomScan *scan)
 {
@@ -188,21 +212,22 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 	sort_bound_await();
 }
 
-/* Are only so few rows wanted of it that core's sort takes less time? */
+/*
+ * Are only so few rows wanted that core's sort in each of the processes takes less
+ * time?
+ */
 static bool
-few_are_wanted(const GpuSortState *state, double bound)
+few_are_wanted(const GpuSortState *state, double participants)
 {
-	CustomScan *plan = (CustomScan *) state->css.ss.ps.plan;
-	SortSize	size = {outerPlan(plan)->plan_rows, plan->scan.plan.plan_width};
+	const PlanState *node = &state->css.ss.ps;
+	double		bound = sort_bound_rows(&state->bound);
+	SortSize	size;
 
-	for (int i = 0; i < state->ncolumns; i++)
-	{
-		TargetEntry *entry = list_nth(plan->custom_scan_tlist,
-									  state->columns[i].attno - 1);
-
-		size.key_words += sort_key_words((Node *) entry->expr);
-	}
-	return first_rows_are_few(&size, bound);
+	if (bound == NO_BOUND)
+		return false;
+	size = gpusort_size((CustomScan *) node->plan,
+						node->state->es_range_table);
+	return first_rows_are_few(&size, participants, bound);
 }
 
 /* Is this process one of several that sort together? */
@@ -226,7 +251,7 @@ begin_sort(GpuSortState *state)
 		MemoryContextSwitchTo(node->state->es_query_cxt);
 	RowSort    *sort;
 
-	if (!sorts_together(state) && few_are_wanted(state, bound))
+	if (!sorts_together(state) && few_are_wanted(state, 1))
 		sort = row_sort_begin_few(descriptor, state->columns, state->ncolumns,
 								  bound, state->random_access);
 	else if (!sorts_together(state))
@@ -416,7 +441,7 @@ init_shared(CustomScanState *node, ParallelContext *context, void *place)
 	GpuSortState *state = (GpuSortState *) node;
 	bool		together = gpusort_enable && gpusort_enable_sort &&
 		parallel_leader_participation &&
-		!few_are_wanted(state, sort_bound_rows(&state->bound));
+		!few_are_wanted(state, sort_participants(context->nworkers));
 
 	shared_rows_init(place, context->nworkers, together ?
 					 row_sort_shared_limit(context->nworkers) : 0);

@@ -12,6 +12,7 @@
 #include "nodes/plannodes.h"
 
 #include "sort_bound.h"
+#include "sort_cost.h"
 #include "sort_keys.h"
 
 struct ExplainState;
@@ -28,6 +29,9 @@ extern List *gpusort_scan_private(const Sort *sort);
 
 /* The numbers of the columns by which it sorts. */
 extern List *gpusort_sort_columns(const CustomScan *scan);
+
+/* What its cost depends on, in a plan with this range table. */
+extern SortSize gpusort_size(const CustomScan *scan, const List *range_table);
 
 /*
  * The keys of a node that sorts, as EXPLAIN shows them, a string each; to be

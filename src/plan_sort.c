@@ -115,6 +115,25 @@ note_left_native(const Plan *plan, int count, Statistic reason)
 							 describe_reason(plan, reason))));
 }
 
+/*
+ * Will the processes below a Gather Merge sort together?  Its child is partial, so
+ * they can if all rows can be in memory.
+ */
+static bool
+will_sort_together(const GatherMerge *gather, PlanPlace place,
+				   const List *range_table)
+{
+	const Plan *plan = &gather->plan;
+	const Plan *sort = plan->lefttree;
+	SortSize	size = gpusort_size((CustomScan *) sort, range_table);
+
+	return sort_fits_memory(size.rows, size.width) &&
+		shared_memory_suffices(shared_rows_bytes(plan->plan_rows,
+												 plan->plan_width)) &&
+		!first_rows_are_few(&size, sort_participants(gather->num_workers),
+							place.bound);
+}
+
 /* Rewrites a plan tree, that of a node in this place. */
 static Plan *
 rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
@@ -152,18 +171,11 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 			break;
 	}
 
-	/*
-	 * Its child is partial: the processes can sort together, if all rows can
-	 * be in memory.
-	 */
 	if (IsA(plan, GatherMerge) && is_gpusort(plan->lefttree))
 		plan->lefttree->parallel_aware =
-			sort_fits_memory(plan->lefttree->plan_rows,
-							 plan->lefttree->plan_width) &&
-			shared_memory_suffices(shared_rows_bytes(plan->plan_rows,
-													 plan->plan_width));
+			will_sort_together((GatherMerge *) plan, place, range_table);
 
-	count = count_left_native(plan, place, &reason);
+	count = count_left_native(plan, place, range_table, &reason);
 	if (count > 0)
 		note_left_native(plan, count, reason);
 	else if (IsA(plan, Sort))

@@ -20,8 +20,9 @@
  * are put once more, one by one, and so become smaller runs.
  *
  * If only the first rows are wanted, and few, core's heap of these does it.  So
- * it does from where the memory is full, if these fit there well: then there
- * are more rows than was expected.
+ * it does if there are more rows than was expected: from where so many are there
+ * that those wanted are few of them, or the memory is full and they fit there
+ * well.
  *
  * Should the keys turn out to be of no use, all rows are handed to core's
  * tuplesort one by one, the store shrinking as they go.
@@ -67,6 +68,13 @@
  */
 #define KEPT_ROWS_PART		5
 
+/*
+ * If only the first rows are wanted, that they are few is seen when there are so
+ * many times as many: the least part for which core's heap of them was found to
+ * take as long as sorting all.
+ */
+#define FEW_ROWS_PART		32
+
 /* Why a sort of several processes is handed back. */
 #define TOO_MANY_ROWS	"there are more rows than memory for all processes"
 
@@ -84,6 +92,7 @@ struct RowSort
 	bool		random_access;
 	bool		of_values;		/* rows are of one column, by value */
 	Size		limit;			/* bytes */
+	double		most_rows;		/* to be in memory at a time */
 	Size		native_limit;	/* bytes when the sort is native */
 	RowCollector *collector;	/* of workers' rows, if there are workers */
 	Size		moving_bytes;	/* of a store whose rows are put once more */
@@ -178,6 +187,7 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	sort->expected_rows = expected_rows;
 	sort->bound = bound;
 	sort->random_access = random_access;
+	sort->most_rows = SORT_MAX_ROWS;
 	return sort;
 }
 
@@ -213,6 +223,11 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->limit = sort->native_limit = gpusort_memory_limit();
+	/* estimates are not so good that twice as many would be unexpected */
+	if (bound != NO_BOUND)
+		sort->most_rows = Min(sort->most_rows,
+							  Max(2 * expected_rows,
+								  FEW_ROWS_PART * (bound + 1)));
 
 	/* the plan may be older than a change of the setting */
 	if (!gpusort_enable || !gpusort_enable_sort)
@@ -480,7 +495,7 @@ make_room(RowSort *sort)
 static inline bool
 put_in_store(RowSort *sort, TupleTableSlot *slot)
 {
-	if (unlikely(sort->store->nrows >= SORT_MAX_ROWS ||
+	if (unlikely(sort->store->nrows >= sort->most_rows ||
 				 !row_store_add(sort->store, slot,
 								row_order_memory(sort->order) +
 								sort->moving_bytes)))

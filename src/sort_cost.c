@@ -60,6 +60,26 @@ sort_key_words(const Node *column)
 		(double) sizeof(uint64);
 }
 
+void
+sort_size_order(SortSize *size, const TableOrder *order, Oid sort_operator,
+				Oid collation, bool decides)
+{
+	double		correlation = table_order_correlation(order, sort_operator,
+													  collation);
+
+	if (correlation <= 0)
+		return;
+	/* as core has it for the pages that an index scan reads */
+	size->ordered_part = correlation * correlation;
+	size->tied_rows = decides ? 0 : order->group_rows;
+}
+
+double
+sort_participants(int nworkers)
+{
+	return nworkers + Max(1 - 0.3 * nworkers, 0);
+}
+
 static double
 memory_bytes(double rows, int width)
 {
@@ -161,32 +181,46 @@ heap_fits_memory(double bound, int width)
 /*
  * Core compares each row with the last of those that it keeps.  The n-th row
  * takes its place with a chance of bound / n, and each time the heap is put in
- * order again.  Core itself charges as much for each row as if it always were.
+ * order again.  If rows come in order this ends with those that tie with the
+ * last one.  Core itself charges as much for each row as if it always were.
  */
 static Cost
 cost_first_rows(const SortSize *size, double bound)
 {
 	double		kept = Max(bound, 2);
-	double		replaced = kept * (1 + log(Max(size->rows / kept, 1)));
+	double		competing = Min(kept + size->tied_rows, size->rows);
+	double		replaced = kept *
+		(1 + size->ordered_part * log(Max(competing / kept, 1)) +
+		 (1 - size->ordered_part) * log(Max(size->rows / kept, 1)));
 
 	return HEAP_OPERATORS * cpu_operator_cost *
 		(size->rows + replaced * log2(kept));
 }
 
-bool
-first_rows_are_few(const SortSize *size, double bound)
+/* May core make a heap of the first rows? */
+static bool
+heap_is_made(const SortSize *size, double bound)
 {
+	return bound != NO_BOUND && bound * 2 < size->rows &&
+		heap_fits_memory(bound, size->width);
+}
+
+bool
+first_rows_are_few(const SortSize *size, double participants, double bound)
+{
+	SortSize	all = *size;
 	Cost		startup;
 	Cost		total;
 
-	if (bound == NO_BOUND || bound * 2 >= size->rows ||
-		!heap_fits_memory(bound, size->width))
-		return false;
-	if (!gpusort_enable_costs)
-		return true;
-	cost_sort_alone(size, &startup, &total);
+	if (!heap_is_made(size, bound) || !gpusort_enable_costs)
+		return heap_is_made(size, bound);
+	all.rows *= participants;
+	if (participants > 1)
+		cost_sort_together(&all, participants, &startup, &total);
+	else
+		cost_sort_alone(&all, &startup, &total);
 	return cost_first_rows(size, bound) <=
-		startup + (total - startup) * bound / size->rows;
+		startup + (total - startup) * bound / all.rows;
 }
 
 /*

@@ -10,6 +10,8 @@
 
 #include "nodes/nodes.h"
 
+#include "table_order.h"
+
 /* How many rows may be wanted of a sort: all. */
 #define NO_BOUND			(-1.0)
 
@@ -19,10 +21,19 @@ typedef struct SortSize
 	double		rows;
 	int			width;			/* bytes of a row's values */
 	double		key_words;		/* words of 8 bytes in a key */
+	double		ordered_part;	/* of the rows, come in the order wanted */
+	double		tied_rows;		/* among these may be in any order */
 } SortSize;
 
 /* Words that this column adds to a key, about. */
 extern double sort_key_words(const Node *column);
+
+/*
+ * Notes the order in which the rows come, to be sorted first by this operator,
+ * and only by that if it "decides".
+ */
+extern void sort_size_order(SortSize *size, const TableOrder *order,
+							Oid sort_operator, Oid collation, bool decides);
 
 /* Do so many rows of this width fit the memory for a sort? */
 extern bool sort_fits_memory(double rows, int width);
@@ -40,8 +51,16 @@ extern void cost_sort_alone(const SortSize *size, Cost *startup, Cost *total);
 extern void cost_sort_together(const SortSize *size, double participants,
 							   Cost *startup, Cost *total);
 
-/* Does core take less time to find only the first "bound" rows? */
-extern bool first_rows_are_few(const SortSize *size, double bound);
+/*
+ * Does core take less time to find only the first "bound" rows?  "participants"
+ * processes that could sort together, with so many rows each, find those of their
+ * own at the same time; of one process it is 1.
+ */
+extern bool first_rows_are_few(const SortSize *size, double participants,
+							   double bound);
+
+/* By what core divides the rows that so many workers and their leader take. */
+extern double sort_participants(int nworkers);
 
 /*
  * What core's hashing costs more than core expects, when rows are looked up so

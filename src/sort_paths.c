@@ -34,7 +34,6 @@
 #include "utils/selfuncs.h"
 
 #include "compat.h"
-#include "known_order.h"
 #include "left_native.h"
 #include "settings.h"
 #include "shared_memory.h"
@@ -44,6 +43,12 @@
 
 /* An expression that costs more than this core, too, takes for a dear one. */
 #define DEAR_OPERATORS		10
+
+/*
+ * The part of what core charges for an incremental sort that it takes: its groups
+ * stay in the cache, and core expects half as many rows more in each.
+ */
+#define INCREMENTAL_PART	0.4
 
 static create_upper_paths_hook_type previous_upper_paths_hook;
 static set_join_pathlist_hook_type previous_join_paths_hook;
@@ -85,25 +90,29 @@ pathkey_member(const PathKey *key, Relids relids)
  * wanted?  Sets the sort's size.
  */
 static bool
-will_be_taken_over(const Path *input, List *pathkeys, double bound,
-				   SortSize *size)
+will_be_taken_over(PlannerInfo *root, const Path *input, List *pathkeys,
+				   double bound, SortSize *size)
 {
 	Relids		relids = input->parent->relids;
 	const PathKey *first = linitial(pathkeys);
 	const EquivalenceMember *member = pathkey_member(first, relids);
+	Oid			sort_operator = PATHKEY_OPERATOR(first, member->em_datatype);
+	Oid			collation = first->pk_eclass->ec_collation;
+	TableOrder	order;
 	ListCell   *cell;
 	Statistic	reason;
 
+	memset(size, 0, sizeof(SortSize));
 	size->rows = input->rows;
 	size->width = input->pathtarget->width;
-	size->key_words = 0;
+	if (order_of_path(root, input, (Node *) member->em_expr, &order))
+		sort_size_order(size, &order, sort_operator, collation,
+						list_length(pathkeys) == 1);
 	foreach(cell, pathkeys)
 		size->key_words += sort_key_words((Node *) pathkey_member(lfirst(cell),
 																  relids)->em_expr);
-	return !sort_left_native(exprType((Node *) member->em_expr),
-							 PATHKEY_OPERATOR(first, member->em_datatype),
-							 first->pk_eclass->ec_collation, size, bound,
-							 &reason);
+	return !sort_left_native(exprType((Node *) member->em_expr), sort_operator,
+							 collation, size, bound, &reason);
 }
 
 /*
@@ -120,7 +129,7 @@ make_sort(PlannerInfo *root, RelOptInfo *relation, Path *input, List *pathkeys,
 	Cost		total;
 
 	if (pathkeys_contained_in(pathkeys, input->pathkeys) ||
-		!will_be_taken_over(input, pathkeys, bound, &size))
+		!will_be_taken_over(root, input, pathkeys, bound, &size))
 		return NULL;
 
 	cost_sort_alone(&size, &startup, &total);
@@ -156,35 +165,37 @@ skip_projection(Path *path)
  * as far as is known?  To sort them takes a single process next to nothing.
  */
 static bool
-come_in_order(PlannerInfo *root, Path *input, List *pathkeys)
+come_in_order(PlannerInfo *root, const Path *input, List *pathkeys)
 {
-	Relids		relids = input->parent->relids;
-	bool		result = skip_projection(input)->pathtype == T_SeqScan;
 	ListCell   *cell;
 
 	foreach(cell, pathkeys)
 	{
 		const PathKey *key = lfirst(cell);
-		const EquivalenceMember *member = pathkey_member(key, relids);
+		const EquivalenceMember *member = pathkey_member(key, input->parent->relids);
+		TableOrder	order;
 
-		result = result &&
-			lies_in_order(root, (Node *) member->em_expr,
-						  PATHKEY_OPERATOR(key, member->em_datatype),
-						  key->pk_eclass->ec_collation);
+		if (!order_of_path(root, input, (Node *) member->em_expr, &order) ||
+			table_order_correlation(&order,
+									PATHKEY_OPERATOR(key, member->em_datatype),
+									key->pk_eclass->ec_collation) < SORTED_CORRELATION)
+			return false;
 	}
-	return result;
+	return true;
 }
 
 /* Should a leader and its workers sort the rows of this path together? */
 static bool
 can_sort_together(PlannerInfo *root, const RelOptInfo *ordered,
-				  Path *partial, SortSize *size)
+				  const Path *partial, SortSize *size)
 {
 	return ordered->consider_parallel && enable_gathermerge &&
 		parallel_leader_participation &&
 		!pathkeys_contained_in(root->sort_pathkeys, partial->pathkeys) &&
-		will_be_taken_over(partial, root->sort_pathkeys, ordered_bound(root),
-						   size) &&
+		will_be_taken_over(root, partial, root->sort_pathkeys,
+						   ordered_bound(root), size) &&
+		!first_rows_are_few(size, sort_participants(partial->parallel_workers),
+							ordered_bound(root)) &&
 		sort_fits_memory(size->rows, size->width) &&
 		!come_in_order(root, partial, root->sort_pathkeys);
 }
@@ -470,6 +481,28 @@ noted_input(PlannerInfo *root, RelOptInfo *input)
 	return compare_path_costs(gather, path, TOTAL_COST) < 0 ? gather : path;
 }
 
+/* Does an incremental sort of core's probably take less time than this path? */
+static bool
+incremental_is_better(const RelOptInfo *ordered, const Path *own)
+{
+	ListCell   *cell;
+
+	foreach(cell, ordered->pathlist)
+	{
+		const Path *path = skip_projection(lfirst(cell));
+		const Path *input;
+
+		if (!IsA(path, IncrementalSortPath))
+			continue;
+		input = ((const IncrementalSortPath *) path)->spath.subpath;
+		if (DISABLED_NODES(path) <= DISABLED_NODES(own) &&
+			input->total_cost + INCREMENTAL_PART *
+			(path->total_cost - input->total_cost) <= own->total_cost)
+			return true;
+	}
+	return false;
+}
+
 static void
 add_ordered_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 {
@@ -491,6 +524,10 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 									  linitial(input->partial_pathlist),
 									  unordered != NULL ? unordered->rows :
 									  ((Path *) linitial(ordered->pathlist))->rows);
+	if (alone != NULL && incremental_is_better(ordered, alone))
+		alone = NULL;
+	if (together != NULL && incremental_is_better(ordered, together))
+		together = NULL;
 	drop_core_paths(ordered, alone != NULL, together != NULL);
 	if (alone != NULL)
 		add_path(ordered, alone);
@@ -536,16 +573,48 @@ rows_are_known(const RelOptInfo *relation)
 		relation->baserestrictinfo == NIL;
 }
 
+/*
+ * How many of a path's rows are looked up by this expression where the table has
+ * not just been looked at, as it is for rows of the same value that come one
+ * behind the other.
+ */
+static double
+scattered_lookups(PlannerInfo *root, const Path *path, const Node *expr)
+{
+	TableOrder	order;
+	double		ordered;
+
+	if (!order_of_path(root, path, expr, &order))
+		return path->rows;
+	ordered = order.correlation * order.correlation;
+	return path->rows * (1 - ordered + ordered / order.group_rows);
+}
+
+/* The same for one side of a join, by the first of its clauses. */
+static double
+scattered_lookups_of_side(PlannerInfo *root, const HashPath *join,
+						  const Path *side)
+{
+	const RestrictInfo *clause = linitial(join->path_hashclauses);
+	bool		is_left = bms_is_subset(clause->left_relids,
+										side->parent->relids);
+
+	return scattered_lookups(root, side, is_left ? get_leftop(clause->clause) :
+							 get_rightop(clause->clause));
+}
+
 /* What hashing in this path costs more than core expects, 0 if it has none. */
 static Cost
-hashing_more(const Path *path)
+hashing_more(PlannerInfo *root, const Path *path)
 {
 	if (IsA(path, HashPath))
 	{
-		const JoinPath *join = &((const HashPath *) path)->jpath;
-		const Path *table = join->innerjoinpath;
+		const HashPath *join = (const HashPath *) path;
+		const Path *table = join->jpath.innerjoinpath;
 
-		return cost_hashing_more(join->outerjoinpath->rows + table->rows,
+		return cost_hashing_more(scattered_lookups_of_side(root, join,
+														   join->jpath.outerjoinpath) +
+								 scattered_lookups_of_side(root, join, table),
 								 table->rows, table->pathtarget->width);
 	}
 	if (IsA(path, AggPath))
@@ -565,7 +634,7 @@ hashing_more(const Path *path)
  * may be the ones that give the first rows sooner.
  */
 static void
-add_path_before_hashing(const PlannerInfo *root, RelOptInfo *relation,
+add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
 						Path *sorted)
 {
 	ListCell   *cell;
@@ -573,7 +642,7 @@ add_path_before_hashing(const PlannerInfo *root, RelOptInfo *relation,
 	foreach(cell, relation->pathlist)
 	{
 		const Path *path = lfirst(cell);
-		Cost		more = hashing_more(path);
+		Cost		more = hashing_more(root, path);
 
 		if (more > 0 && root->tuple_fraction == 0 &&
 			DISABLED_NODES(path) >= DISABLED_NODES(sorted) &&

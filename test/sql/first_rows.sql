@@ -105,6 +105,10 @@ SELECT * FROM examine('SELECT k, txt FROM numbers WHERE id + 0 > $1 ORDER BY k L
 
 -- more rows than the 100 that are expected: when the memory is full core's heap has room for some
 SELECT * FROM examine('SELECT k FROM numbers WHERE id % 1 = 0 ORDER BY k LIMIT $1', '10', '60', '900', '15000');
+-- and so it has before, when those wanted are few of them
+SET work_mem = '64MB';
+SELECT * FROM examine('SELECT k FROM numbers WHERE id % 1 = 0 ORDER BY k LIMIT $1', '1', '60', '500', '900', '15000');
+SET work_mem = '256kB';
 
 -- what was planned runs without it too
 PREPARE first (bigint) AS SELECT k, txt FROM numbers ORDER BY k LIMIT $1;

@@ -111,6 +111,32 @@ SET gpusort.put_row_cost = 0.02;
 SET gpusort.host_sort_row_cost = 0.005;
 SET gpusort.get_row_cost = 0.01;
 
+-- of an incremental sort core expects too much, so one has to cost far more to be left out
+SET gpusort.host_sort_row_cost = 0;
+SET gpusort.put_row_cost = 0.013;
+SELECT nodes('SELECT * FROM numbers ORDER BY ten, k');
+SET gpusort.put_row_cost = 0;
+SELECT nodes('SELECT * FROM numbers ORDER BY ten, k');
+SET gpusort.put_row_cost = 0.02;
+SET gpusort.host_sort_row_cost = 0.005;
+
+-- the first rows of a table in the order of the first column, but for ties: core's heap is done with the first of them
+CREATE TABLE in_order AS SELECT i / 10 up, -i / 10 down, 1 one, CASE WHEN i % 7 > 0 THEN i END gap, lpad(i::text, 6, '0') COLLATE "C" txt, hashint4(i) k
+FROM generate_series(1, 100000) i;
+VACUUM ANALYZE in_order;
+SELECT nodes('SELECT * FROM in_order ORDER BY k LIMIT 12000');
+SELECT nodes('SELECT * FROM in_order ORDER BY up, k LIMIT 12000');
+SELECT nodes('SELECT * FROM in_order ORDER BY down DESC, k LIMIT 12000');
+SELECT nodes('SELECT * FROM in_order ORDER BY txt, k LIMIT 12000');
+SELECT nodes('SELECT k FROM in_order ORDER BY up, k LIMIT 12000 OFFSET 10');
+-- not if it is another order, has too many ties, or is not known
+SELECT nodes('SELECT * FROM in_order ORDER BY up DESC, k LIMIT 12000');
+SELECT nodes('SELECT * FROM in_order ORDER BY one, k LIMIT 12000');
+SELECT nodes('SELECT * FROM in_order ORDER BY one LIMIT 12000');
+SELECT nodes('SELECT * FROM in_order ORDER BY gap, k LIMIT 12000');
+SELECT nodes('SELECT * FROM in_order ORDER BY txt COLLATE "ucs_basic", k LIMIT 12000');
+SELECT nodes('SELECT * FROM in_order ORDER BY up + 1, k LIMIT 12000');
+
 -- the result of a set operation, functions that return sets
 SELECT split_part(nodes('SELECT other FROM numbers INTERSECT ALL SELECT other FROM numbers ORDER BY other DESC'), ' -> ', 1) node;
 SELECT nodes('SELECT other, generate_series(1, 10) FROM numbers ORDER BY other LIMIT 100');
@@ -130,6 +156,12 @@ SET parallel_tuple_cost = 0;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 SET gpusort.get_shared_row_cost = 0.01;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
+-- not together where core finds the first rows in each of them sooner, which GpuSort may find even sooner
+SET gpusort.new_shared_kilobyte_cost = 1;
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 4000');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 10000');
+SELECT nodes('SELECT * FROM in_order ORDER BY up, k LIMIT 12000');
+SET gpusort.new_shared_kilobyte_cost = 0;
 -- an expression that is dear is left to the workers, as core has it
 SELECT nodes('SELECT id, sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(txt::bytea)))))))))))) FROM numbers ORDER BY other LIMIT 60000');
 SET parallel_leader_participation = off;
@@ -182,6 +214,9 @@ SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT other FROM
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT other FROM numbers LIMIT 10');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
+-- nor have rows that come one behind the other with the same value
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.k, b.txt FROM in_order a JOIN in_order b ON a.k = b.k');
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.k, b.txt FROM in_order a JOIN in_order b ON a.up = b.up');
 
-DROP TABLE numbers, settings;
+DROP TABLE numbers, in_order, settings;
 DROP FUNCTION nodes, costs, nodes_by;

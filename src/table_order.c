@@ -1,0 +1,106 @@
+/*-------------------------------------------------------------------------
+ *
+ * table_order.c
+ *	  How far a table's rows lie in the order of a column.
+ *
+ * Statistics have it as the correlation of a column's values with the places of
+ * their rows.  The rows of a sequential scan come so.  Rows that come in order
+ * replace none in core's heap of the first rows; and those with the same value,
+ * one behind the other, are looked up where a hash table has just been looked
+ * at.
+ *
+ * NULLs have no part in the correlation.  So of a column that has some nothing is
+ * known.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "table_order.h"
+
+/* How many of so many rows have the same value. */
+static double
+rows_of_value(const FormData_pg_statistic *statistic, double rows)
+{
+	if (statistic->stadistinct < 0)
+		return -1 / statistic->stadistinct;
+	return statistic->stadistinct == 0 ? rows : rows / statistic->stadistinct;
+}
+
+/* The order of a table by the column that this is, of a scan of so many rows. */
+static bool
+order_by_variable(const Node *expr, Index table, const RangeTblEntry *entry,
+				  double rows, TableOrder *order)
+{
+	const Var  *variable = (const Var *) expr;
+	HeapTuple	tuple;
+	const FormData_pg_statistic *statistic;
+	AttStatsSlot slot;
+	bool		is_known;
+
+	if (!IsA(expr, Var) || variable->varno != table ||
+		entry->rtekind != RTE_RELATION)
+		return false;
+	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(entry->relid),
+							Int16GetDatum(variable->varattno),
+							BoolGetDatum(false));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	statistic = (const FormData_pg_statistic *) GETSTRUCT(tuple);
+	is_known = statistic->stanullfrac == 0 &&
+		get_attstatsslot(&slot, tuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS);
+	if (is_known)
+	{
+		order->sort_operator = slot.staop;
+		order->collation = slot.stacoll;
+		order->correlation = slot.numbers[0];
+		order->group_rows = rows_of_value(statistic, rows);
+		free_attstatsslot(&slot);
+	}
+	ReleaseSysCache(tuple);
+	return is_known;
+}
+
+bool
+order_of_path(PlannerInfo *root, const Path *path, const Node *expr,
+			  TableOrder *order)
+{
+	if (IsA(path, ProjectionPath))
+		path = ((const ProjectionPath *) path)->subpath;
+	return path->pathtype == T_SeqScan &&
+		order_by_variable(expr, path->parent->relid,
+						  planner_rt_fetch(path->parent->relid, root),
+						  path->rows, order);
+}
+
+bool
+order_of_plan(const Plan *plan, AttrNumber column, const List *range_table,
+			  TableOrder *order)
+{
+	const TargetEntry *entry = list_nth(plan->targetlist, column - 1);
+	Index		table = ((const Scan *) plan)->scanrelid;
+
+	return IsA(plan, SeqScan) &&
+		order_by_variable((const Node *) entry->expr, table,
+						  rt_fetch(table, range_table), plan->plan_rows,
+						  order);
+}
+
+double
+table_order_correlation(const TableOrder *order, Oid sort_operator,
+						Oid collation)
+{
+	if (order->collation != collation)
+		return 0;
+	if (order->sort_operator == sort_operator)
+		return order->correlation;
+	return order->sort_operator == get_commutator(sort_operator) ?
+		-order->correlation : 0;
+}

@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ *
+ * table_order.h
+ *	  How far a table's rows lie in the order of a column.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_TABLE_ORDER_H
+#define GPUSORT_TABLE_ORDER_H
+
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+
+/* A correlation of rows that are in order but for one in ten thousand. */
+#define SORTED_CORRELATION	0.9999
+
+typedef struct TableOrder
+{
+	Oid			sort_operator;	/* by which the column was found to be */
+	Oid			collation;
+	double		correlation;	/* from 1, in that order, to -1, in the reverse */
+	double		group_rows;		/* to each value of the column */
+} TableOrder;
+
+/*
+ * The order of the rows that come from a path, or from a node of a plan, by this
+ * expression, which may be a column.  False if nothing is known.
+ */
+extern bool order_of_path(PlannerInfo *root, const Path *path,
+						  const Node *expr, TableOrder *order);
+extern bool order_of_plan(const Plan *plan, AttrNumber column,
+						  const List *range_table, TableOrder *order);
+
+/*
+ * The correlation with the order by this operator, under this collation; 0 where
+ * nothing is known of that.
+ */
+extern double table_order_correlation(const TableOrder *order,
+									  Oid sort_operator, Oid collation);
+
+#endif							/* GPUSORT_TABLE_ORDER_H */
