@@ -37,6 +37,7 @@
 #include "settings.h"
 #include "shared_memory.h"
 #include "shared_state.h"
+#include "table_order.h"
 #include "timing.h"
 #include "tree_writer.h"
 
@@ -191,11 +192,25 @@ collect_separately(IndexLoad *load)
 	return true;
 }
 
+/*
+ * Do all keys begin alike, as far as there is room in them?  A process can leave
+ * that out, but participants cannot agree on it while they make keys.
+ */
+static bool
+begin_alike(const IndexLoad *load)
+{
+	AttrNumber	attno = load->info->ii_IndexAttrNumbers[0];
+
+	return AttributeNumberIsValid(attno) &&
+		column_common_prefix(RelationGetRelid(load->heap), attno) >=
+		(KEY_MAX_WORDS - 1) * sizeof(uint64_t);
+}
+
 /* Scans the table, with workers if there are to be any. */
 static void
 collect_rows(IndexLoad *load)
 {
-	if (load->info->ii_ParallelWorkers > 0 &&
+	if (load->info->ii_ParallelWorkers > 0 && !begin_alike(load) &&
 		(collect_together(load) || collect_separately(load)))
 		return;
 	begin_sort(load, load->limit, load->expected_rows);

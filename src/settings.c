@@ -22,7 +22,7 @@ bool		gpusort_enable_sort = true;
 bool		gpusort_enable_index_build = true;
 bool		gpusort_enable_costs = true;
 int			gpusort_device = DEVICE_AUTO;
-int			gpusort_min_rows = 1000;
+int			gpusort_min_rows = 2000;
 int			gpusort_work_mem = -1;
 int			gpusort_algorithm = DEVICE_SORT_AUTO;
 bool		gpusort_verify = false;
@@ -168,7 +168,7 @@ settings_define(void)
 	DefineCustomIntVariable("gpusort.min_rows",
 							"Sorts and index builds of fewer estimated rows are left native.",
 							NULL,
-							&gpusort_min_rows, 1000, 0, INT_MAX,
+							&gpusort_min_rows, 2000, 0, INT_MAX,
 							PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.work_mem",
 							"Memory for one sort or index build.",

@@ -46,6 +46,9 @@
  */
 #define HEAP_OPERATORS		4
 
+/* The part of a heap's cost at which a sort of all rows is sure to take less. */
+#define SURE_PART			0.65
+
 /*
  * Core's hash tables: what an entry has beside its row, about, and how large a
  * table is for which a look-up takes what core expects.
@@ -116,9 +119,18 @@ cost_sorting(const SortSize *size)
 		size->rows * gpusort_host_sort_row_cost;
 }
 
+/* How often all rows are merged: a page of each run and a row have to fit. */
+static double
+merge_passes(const SortSize *size, double runs)
+{
+	double		order = gpusort_memory_limit() / (double) (BLCKSZ + size->width);
+
+	return Max(ceil(log(runs) / log(Max(order, 2))), 1);
+}
+
 /*
  * Writing what exceeds the memory to temporary files as sorted runs, reading
- * and merging them.
+ * and merging them; and with each further pass taking all rows once more.
  */
 static Cost
 cost_spilling(const SortSize *size)
@@ -126,11 +138,14 @@ cost_spilling(const SortSize *size)
 	double		pages = kilobytes(size->rows, size->width) * 1024 / BLCKSZ;
 	double		runs = memory_bytes(size->rows, size->width) /
 		gpusort_memory_limit();
+	double		passes;
 
 	if (sort_fits_memory(size->rows, size->width))
 		return 0;
-	return 2 * pages * ((1 - RANDOM_PAGES_PART) * seq_page_cost +
-						RANDOM_PAGES_PART * random_page_cost) +
+	passes = merge_passes(size, runs);
+	return passes * 2 * pages * ((1 - RANDOM_PAGES_PART) * seq_page_cost +
+								 RANDOM_PAGES_PART * random_page_cost) +
+		(passes - 1) * size->rows * (gpusort_put_row_cost + gpusort_get_row_cost) +
 		size->rows * log2(runs) * cpu_operator_cost;
 }
 
@@ -219,7 +234,7 @@ first_rows_are_few(const SortSize *size, double participants, double bound)
 		cost_sort_together(&all, participants, &startup, &total);
 	else
 		cost_sort_alone(&all, &startup, &total);
-	return cost_first_rows(size, bound) <=
+	return SURE_PART * cost_first_rows(size, bound) <=
 		startup + (total - startup) * bound / all.rows;
 }
 

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * table_order.h
- *	  How far a table's rows lie in the order of a column.
+ *	  What statistics tell of a column: how far rows lie in its order, and how
+ *	  its strings begin.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,5 +38,8 @@ extern bool order_of_plan(const Plan *plan, AttrNumber column,
  */
 extern double table_order_correlation(const TableOrder *order,
 									  Oid sort_operator, Oid collation);
+
+/* Bytes that all strings of a table's column begin with; 0 where that is unknown. */
+extern Size column_common_prefix(Oid table, AttrNumber column);
 
 #endif							/* GPUSORT_TABLE_ORDER_H */

@@ -86,6 +86,28 @@ CREATE UNIQUE INDEX of_both_in_runs ON addresses (t, id);
 CREATE UNIQUE INDEX ON addresses (t) WHERE id > 5000;
 RESET maintenance_work_mem;
 RESET gpusort.work_mem;
+-- participants cannot agree on what to leave out, so there are none where statistics tell that all keys begin alike
+CREATE TABLE alike (t text COLLATE "C", other text COLLATE "C") WITH (parallel_workers = 2);
+INSERT INTO alike SELECT repeat('same ', 30) || md5(i::text), repeat('same ', 10) || md5(i::text) FROM generate_series(1, 5000) i;
+CREATE FUNCTION workers(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	before bigint := value FROM gpusort_stats WHERE name = 'index_workers';
+BEGIN
+	EXECUTE statement;
+	RETURN value - before FROM gpusort_stats WHERE name = 'index_workers';
+END $$;
+SET min_parallel_table_scan_size = 0;
+SET maintenance_work_mem = '256MB';
+SET max_parallel_maintenance_workers = 2;
+SELECT workers('CREATE INDEX ON alike (t)') AS nothing_known;
+ANALYZE alike;
+SELECT workers('CREATE INDEX ON alike (t)') AS alike, workers('CREATE INDEX ON alike (other)') AS shorter,
+	workers('CREATE INDEX ON alike (lower(t))') AS expression;
+DROP TABLE alike;
+DROP FUNCTION workers;
+RESET maintenance_work_mem;
+RESET min_parallel_table_scan_size;
+SET max_parallel_maintenance_workers = 0;
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS amcheck;
 RESET client_min_messages;

@@ -55,7 +55,7 @@ INSERT INTO rows
 SELECT i, i % 3 = 0, h % 1000, h % 100000, h::bigint * 1000003, abs(h), h / 7.0, h / 7.0::float8,
 	date '2000-01-01' + h % 10000, timestamp '2000-01-01' + h * interval '1 second',
 	timestamptz '2000-01-01 00:00+00' + h * interval '1 minute', md5(h::text)::uuid, md5(h::text), left(md5(h::text), h % 30 + 1),
-	left(md5(h::text), 9), left(md5(h::text), 12), h / 100.0, h % 1000, repeat('long ', 30) || h % 100, h, to_jsonb(h),
+	left(md5(h::text), 9), left(md5(h::text), 12), h / 100.0, h % 1000, CASE WHEN h % 500 = 1 THEN 'short ' || h ELSE repeat('long ', 30) || h % 100 END, h, to_jsonb(h),
 	(ARRAY['sad', 'ok', 'happy'])[abs(h) % 3 + 1]::mood, ('(' || abs(h) % 7 || ',' || i % 11 || ')')::tid, ARRAY[h % 5, i]
 FROM (SELECT i, hashint4(i) % 3000 h FROM generate_series(1, 6000) i) s;
 INSERT INTO rows (id) SELECT i FROM generate_series(6001, 6100) i;

@@ -91,14 +91,14 @@ SET gpusort.put_row_cost = 1;
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 30000');
 SET gpusort.put_row_cost = 0;
 SET gpusort.host_sort_row_cost = 0;
-SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 100');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 500');
 SET gpusort.put_row_cost = 0.02;
 SET gpusort.host_sort_row_cost = 0.005;
 -- nor is all kept where memory does not suffice for it, but for the first rows
 SET gpusort.work_mem = '1MB';
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 5000');
 RESET gpusort.work_mem;
-SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 5000');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 10000');
 
 -- rows that come in order by the first column
 SET gpusort.put_row_cost = 1;
@@ -124,18 +124,18 @@ SET gpusort.host_sort_row_cost = 0.005;
 CREATE TABLE in_order AS SELECT i / 10 up, -i / 10 down, 1 one, CASE WHEN i % 7 > 0 THEN i END gap, lpad(i::text, 6, '0') COLLATE "C" txt, hashint4(i) k
 FROM generate_series(1, 100000) i;
 VACUUM ANALYZE in_order;
-SELECT nodes('SELECT * FROM in_order ORDER BY k LIMIT 12000');
-SELECT nodes('SELECT * FROM in_order ORDER BY up, k LIMIT 12000');
-SELECT nodes('SELECT * FROM in_order ORDER BY down DESC, k LIMIT 12000');
-SELECT nodes('SELECT * FROM in_order ORDER BY txt, k LIMIT 12000');
-SELECT nodes('SELECT k FROM in_order ORDER BY up, k LIMIT 12000 OFFSET 10');
+SELECT nodes('SELECT * FROM in_order ORDER BY k LIMIT 20000');
+SELECT nodes('SELECT * FROM in_order ORDER BY up, k LIMIT 20000');
+SELECT nodes('SELECT * FROM in_order ORDER BY down DESC, k LIMIT 20000');
+SELECT nodes('SELECT * FROM in_order ORDER BY txt, k LIMIT 20000');
+SELECT nodes('SELECT k FROM in_order ORDER BY up, k LIMIT 20000 OFFSET 10');
 -- not if it is another order, has too many ties, or is not known
-SELECT nodes('SELECT * FROM in_order ORDER BY up DESC, k LIMIT 12000');
-SELECT nodes('SELECT * FROM in_order ORDER BY one, k LIMIT 12000');
-SELECT nodes('SELECT * FROM in_order ORDER BY one LIMIT 12000');
-SELECT nodes('SELECT * FROM in_order ORDER BY gap, k LIMIT 12000');
-SELECT nodes('SELECT * FROM in_order ORDER BY txt COLLATE "ucs_basic", k LIMIT 12000');
-SELECT nodes('SELECT * FROM in_order ORDER BY up + 1, k LIMIT 12000');
+SELECT nodes('SELECT * FROM in_order ORDER BY up DESC, k LIMIT 20000');
+SELECT nodes('SELECT * FROM in_order ORDER BY one, k LIMIT 20000');
+SELECT nodes('SELECT * FROM in_order ORDER BY one LIMIT 20000');
+SELECT nodes('SELECT * FROM in_order ORDER BY gap, k LIMIT 20000');
+SELECT nodes('SELECT * FROM in_order ORDER BY txt COLLATE "ucs_basic", k LIMIT 20000');
+SELECT nodes('SELECT * FROM in_order ORDER BY up + 1, k LIMIT 20000');
 
 -- the result of a set operation, functions that return sets
 SELECT split_part(nodes('SELECT other FROM numbers INTERSECT ALL SELECT other FROM numbers ORDER BY other DESC'), ' -> ', 1) node;
@@ -158,9 +158,9 @@ SET gpusort.get_shared_row_cost = 0.01;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 -- not together where core finds the first rows in each of them sooner, which GpuSort may find even sooner
 SET gpusort.new_shared_kilobyte_cost = 1;
-SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 4000');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 7000');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 10000');
-SELECT nodes('SELECT * FROM in_order ORDER BY up, k LIMIT 12000');
+SELECT nodes('SELECT * FROM in_order ORDER BY up, k LIMIT 20000');
 SET gpusort.new_shared_kilobyte_cost = 0;
 -- an expression that is dear is left to the workers, as core has it
 SELECT nodes('SELECT id, sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(txt::bytea)))))))))))) FROM numbers ORDER BY other LIMIT 60000');
