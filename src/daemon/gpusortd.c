@@ -413,17 +413,18 @@ serve(int listener, int release_delay)
 		/* without clients nothing wakes it for long but the next one */
 		if (poll(events, 2, timeout) < 0)
 			continue;
-		look_after_jobs();
-		timeout = release_idle_memory(release_delay);
-		if (events[0].revents != 0 || watch_is_needed())
-			timeout = WATCH_MILLISECONDS;
+		/* the launcher's question first: what else there is may take long */
 		if (events[1].revents != 0 && launcher_is_gone_within(0))
 			return;
+		look_after_jobs();
 
 		/* a client that has to wait would have poll() return at once */
 		if (events[0].revents != 0 && !admit_client(listener) &&
 			launcher_is_gone_meanwhile())
 			return;
+		timeout = release_idle_memory(release_delay);
+		if (events[0].revents != 0 || watch_is_needed())
+			timeout = WATCH_MILLISECONDS;
 	}
 }
 
