@@ -163,19 +163,37 @@ sort_left_native(Oid type, Oid sort_operator, Oid collation,
 	return true;
 }
 
-static SortSize
-sort_size(const Sort *sort, const List *range_table)
+/* Adds to the size of a sort what its keys and the order of the rows make of it. */
+static void
+add_keys(const Sort *sort, const List *range_table, SortSize *size)
 {
-	SortSize	size = {sort->plan.lefttree->plan_rows, sort->plan.plan_width};
 	TableOrder	order;
 
 	if (order_of_plan(sort->plan.lefttree, sort->sortColIdx[0], range_table,
 					  &order))
-		sort_size_order(&size, &order, sort->sortOperators[0],
+		sort_size_order(size, &order, sort->sortOperators[0],
 						sort->collations[0], sort->numCols == 1);
 	for (int n = 0; n < sort->numCols; n++)
-		size.key_words += sort_key_words(sort_column(sort, n));
-	return size;
+		size->key_words += sort_key_words(sort_column(sort, n));
+}
+
+/*
+ * Is this Sort left native?  Mostly it is so whatever the keys are, to look at
+ * which takes longer than to sort a few rows.
+ */
+static bool
+is_left_native(const Sort *sort, double bound, const List *range_table,
+			   Statistic *reason)
+{
+	Oid			type = exprType(sort_column(sort, 0));
+	SortSize	size = {sort->plan.lefttree->plan_rows, sort->plan.plan_width};
+
+	if (sort_left_native(type, sort->sortOperators[0], sort->collations[0],
+						 &size, bound, reason))
+		return true;
+	add_keys(sort, range_table, &size);
+	return sort_left_native(type, sort->sortOperators[0], sort->collations[0],
+							&size, bound, reason);
 }
 
 /* The sorts that grouping sets need beside the one below the Agg. */
@@ -196,7 +214,6 @@ count_left_native(const Plan *plan, PlanPlace place, const List *range_table,
 				  Statistic *reason)
 {
 	const Sort *sort = (const Sort *) plan;
-	SortSize	size;
 
 	switch (nodeTag(plan))
 	{
@@ -206,11 +223,7 @@ count_left_native(const Plan *plan, PlanPlace place, const List *range_table,
 				*reason = STAT_NATIVE_FOREIGN;
 				return 1;
 			}
-			size = sort_size(sort, range_table);
-			return sort_left_native(exprType(sort_column(sort, 0)),
-									sort->sortOperators[0],
-									sort->collations[0],
-									&size, place.bound, reason);
+			return is_left_native(sort, place.bound, range_table, reason);
 		case T_IncrementalSort:
 			*reason = STAT_NATIVE_INCREMENTAL;
 			return 1;

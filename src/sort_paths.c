@@ -105,6 +105,9 @@ will_be_taken_over(PlannerInfo *root, const Path *input, List *pathkeys,
 	memset(size, 0, sizeof(SortSize));
 	size->rows = input->rows;
 	size->width = input->pathtarget->width;
+	/* whatever the keys are: to look at them takes longer than a few rows */
+	if (size->rows < gpusort_min_rows || first_rows_are_few(size, 1, bound))
+		return false;
 	if (order_of_path(root, input, (Node *) member->em_expr, &order))
 		sort_size_order(size, &order, sort_operator, collation,
 						list_length(pathkeys) == 1);
