@@ -48,7 +48,6 @@
 #include "row_store.h"
 #include "settings.h"
 #include "shared_state.h"
-#include "slot_row.h"
 #include "sort_cost.h"
 #include "sorted_runs.h"
 #include "timing.h"
@@ -662,7 +661,7 @@ take_value(TupleTableSlot *slot, MinimalTuple row)
 		return;
 	slot->tts_values[0] =
 		fetchatt(TupleDescCompactAttr(slot->tts_tupleDescriptor, 0),
-				 (char *) row + PLAIN_HEADER_BYTES);
+				 (char *) row + row->t_hoff - MINIMAL_TUPLE_OFFSET);
 	slot->tts_isnull[0] = false;
 	slot->tts_nvalid = 1;
 }

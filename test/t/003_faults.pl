@@ -239,16 +239,17 @@ foreach my $setting (sort keys %refused)
 restart_daemon('--fsize=unlimited:', '8MB');
 
 # A query for each phase that gets stuck in it: the backend itself sleeps, or
-# it waits for a gpusortd that is stopped.
+# it waits for a gpusortd that is stopped.  Rows that came in order would have no
+# keys.
 my $sleep = '$$SELECT pg_sleep(600)$$';
 # a signal takes a moment to stop all threads, in which one of them could sort
 my $running = "grep -L State:.T /proc/$daemon/task/*/status";
 my $stop = "\$\$COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; kill -STOP $daemon; until test -z \"\$($running)\"; do sleep 0.01; done'\$\$";
 my %phases = (
-	'filling' => "SELECT at(i, 15000, $sleep) k FROM generate_series(1, 20000) i ORDER BY k",
-	'asking for staging memory' => "SELECT at(i, 1, $stop) k FROM generate_series(1, 20000) i ORDER BY k",
-	'waiting for a chunk' => "SELECT repeat(at(i, 1000, $stop)::text, 20) COLLATE \"C\" k FROM generate_series(1, 200000) i ORDER BY k",
-	'sorting' => "SELECT at(i, 20000, $stop) k FROM generate_series(1, 20000) i ORDER BY k",
+	'filling' => "SELECT at(i, 15000, $sleep) k FROM generate_series(1, 20000) i ORDER BY k DESC",
+	'asking for staging memory' => "SELECT at(i, 1, $stop) k FROM generate_series(1, 20000) i ORDER BY k DESC",
+	'waiting for a chunk' => "SELECT repeat(at(i, 1000, $stop)::text, 20) COLLATE \"C\" k FROM generate_series(1, 200000) i ORDER BY k DESC",
+	'sorting' => "SELECT at(i, 20000, $stop) k FROM generate_series(1, 20000) i ORDER BY k DESC",
 	'settling ties' => "SELECT i % 10 k, i FROM generate_series(1, 20000) i ORDER BY k, i USING <<<",
 	'emitting' => "SELECT at(k, 1000, $sleep) FROM (SELECT k FROM generate_series(1, 20000) k ORDER BY k DESC OFFSET 0) s");
 
