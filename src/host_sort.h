@@ -63,7 +63,8 @@ extern uint32_t *host_sort(const HostKeys *keys, HostSortEntry *entries,
 
 /*
  * What it takes a process to sort a key, where that is weighed against waiting
- * for a device: random keys of 8 bytes (docs/performance.md, "The host sort").
+ * for a device: random keys of 8 bytes (docs/notes/2026-11-host-engine.md,
+ * "The host sort").
  */
 #define HOST_SORT_NANOSECONDS	18
 

@@ -4,9 +4,9 @@
  *	  Large memory that is about to be filled.
  *
  * The first touch of memory is a large part of the cost of filling it, and
- * huge pages take a third of that (docs/performance.md).  But where memory is
- * fragmented the kernel first has to make room for each of them, and a
- * virtual machine may have to get its memory from the host; then they cost
+ * huge pages take a third of that (docs/notes/2026-11-memory.md).  But where
+ * memory is fragmented the kernel first has to make room for each of them, and
+ * a virtual machine may have to get its memory from the host; then they cost
  * more than the small pages they replace.  Nothing tells beforehand, so the
  * first one is tried, and the caller is told whether to ask for more.  The
  * others are left to be touched when they are filled: what the kernel has

@@ -26,7 +26,7 @@ typedef enum DaemonEngine
 	ENGINE_HOST
 } DaemonEngine;
 
-/* What they are for is said in settings.c, and in the README. */
+/* What they are for is said in settings.c, and in docs/settings.md. */
 extern bool gpusort_enable;
 extern bool gpusort_enable_sort;
 extern bool gpusort_enable_index_build;

@@ -40,15 +40,16 @@
 /*
  * Rows from which on a device gains over this process, with gpusort.device =
  * auto: on an H100 10,000 take as long either way, or a fifth less where keys
- * are long; 30,000 a twentieth to a quarter less (docs/performance.md).
+ * are long; 30,000 a twentieth to a quarter less
+ * (docs/notes/2026-11-small-sorts.md).
  */
 #define DEVICE_MIN_ROWS		10000
 
 /*
  * The same while gpusortd has as many jobs as half the processors.  Then each
  * message waits for a processor, and that costs a short job more than a device
- * saves: of 128 sessions a hundredth waited five times as long (docs/performance.md,
- * "Many sessions").
+ * saves: of 128 sessions a hundredth waited five times as long
+ * (docs/notes/2026-11-many-sessions.md, "Many sessions").
  */
 #define BUSY_MIN_ROWS		1000000
 
