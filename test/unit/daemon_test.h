@@ -26,8 +26,8 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-variable"
 
-#include "daemon_test_keys.h"
 #include "test_report.h"
+#include "daemon_test_keys.h"
 
 /* How long to watch that something does not happen. */
 #define QUIET_MS		300
