@@ -26,13 +26,14 @@
 
 #include "table_order.h"
 
-/* How many of so many rows have the same value. */
+/* How many of so many rows have the same value; where few are left it is one. */
 static double
 rows_of_value(const FormData_pg_statistic *statistic, double rows)
 {
 	if (statistic->stadistinct < 0)
 		return -1 / statistic->stadistinct;
-	return statistic->stadistinct == 0 ? rows : rows / statistic->stadistinct;
+	return statistic->stadistinct == 0 ? rows :
+		Max(rows / statistic->stadistinct, 1);
 }
 
 /* The order of a table by the column that this is, of a scan of so many rows. */
@@ -86,13 +87,16 @@ bool
 order_of_plan(const Plan *plan, AttrNumber column, const List *range_table,
 			  TableOrder *order)
 {
-	const TargetEntry *entry = list_nth(plan->targetlist, column - 1);
-	Index		table = ((const Scan *) plan)->scanrelid;
+	const TargetEntry *entry;
+	Index		table;
 
-	return IsA(plan, SeqScan) &&
-		order_by_variable((const Node *) entry->expr, table,
-						  rt_fetch(table, range_table), plan->plan_rows,
-						  order);
+	if (!IsA(plan, SeqScan))
+		return false;
+	entry = list_nth(plan->targetlist, column - 1);
+	table = ((const Scan *) plan)->scanrelid;
+	return order_by_variable((const Node *) entry->expr, table,
+							 rt_fetch(table, range_table), plan->plan_rows,
+							 order);
 }
 
 double
