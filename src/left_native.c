@@ -143,18 +143,29 @@ sort_column(const Sort *sort, int n)
 }
 
 bool
-sort_left_native(Oid type, Oid sort_operator, Oid collation,
-				 const SortSize *size, double bound, Statistic *reason)
+sort_lacks_keys(Oid type, Oid sort_operator, Oid collation, Statistic *reason)
 {
-	KeyObstacle obstacle = sort_keys_obstacle(type, sort_operator, collation);
+	switch (sort_keys_obstacle(type, sort_operator, collation))
+	{
+		case KEY_ENCODABLE:
+			return false;
+		case KEY_TYPE:
+			*reason = STAT_NATIVE_TYPE;
+			break;
+		case KEY_COLLATION:
+			*reason = STAT_NATIVE_COLLATION;
+			break;
+		case KEY_OPERATOR:
+			*reason = STAT_NATIVE_OPERATOR;
+			break;
+	}
+	return true;
+}
 
-	if (obstacle == KEY_TYPE)
-		*reason = STAT_NATIVE_TYPE;
-	else if (obstacle == KEY_COLLATION)
-		*reason = STAT_NATIVE_COLLATION;
-	else if (obstacle == KEY_OPERATOR)
-		*reason = STAT_NATIVE_OPERATOR;
-	else if (size->rows < gpusort_min_rows)
+bool
+sort_is_small(const SortSize *size, double bound, Statistic *reason)
+{
+	if (size->rows < gpusort_min_rows)
 		*reason = STAT_NATIVE_SMALL;
 	else if (first_rows_are_few(size, 1, bound))
 		*reason = STAT_NATIVE_BOUNDED;
@@ -178,22 +189,21 @@ add_keys(const Sort *sort, const List *range_table, SortSize *size)
 }
 
 /*
- * Is this Sort left native?  Mostly it is so whatever the keys are, to look at
- * which takes longer than to sort a few rows.
+ * Is this Sort left native?  Its keys are looked at last: that takes longer than
+ * to sort a few rows.
  */
 static bool
 is_left_native(const Sort *sort, double bound, const List *range_table,
 			   Statistic *reason)
 {
-	Oid			type = exprType(sort_column(sort, 0));
 	SortSize	size = {sort->plan.lefttree->plan_rows, sort->plan.plan_width};
 
-	if (sort_left_native(type, sort->sortOperators[0], sort->collations[0],
-						 &size, bound, reason))
+	if (sort_lacks_keys(exprType(sort_column(sort, 0)), sort->sortOperators[0],
+						sort->collations[0], reason) ||
+		sort_is_small(&size, bound, reason))
 		return true;
 	add_keys(sort, range_table, &size);
-	return sort_left_native(type, sort->sortOperators[0], sort->collations[0],
-							&size, bound, reason);
+	return sort_is_small(&size, bound, reason);
 }
 
 /* The sorts that grouping sets need beside the one below the Agg. */

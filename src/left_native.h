@@ -27,11 +27,15 @@ typedef struct PlanPlace
 extern PlanPlace place_of_child(const Plan *plan, PlanPlace place);
 
 /*
- * Does a sort of this size by a first column of this type stay native?
+ * Does a sort stay native since there are no keys for its first column?  Or
+ * since that takes less time, by its size?  A size without the words of the keys
+ * and the order of the rows may do: a sort that stays native by that does so by
+ * all of it.
  */
-extern bool sort_left_native(Oid type, Oid sort_operator, Oid collation,
-							 const SortSize *size, double bound,
-							 Statistic *reason);
+extern bool sort_lacks_keys(Oid type, Oid sort_operator, Oid collation,
+							Statistic *reason);
+extern bool sort_is_small(const SortSize *size, double bound,
+						  Statistic *reason);
 
 /*
  * How many sorts this one node does that stay native, and by the name of

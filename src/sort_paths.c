@@ -106,7 +106,9 @@ will_be_taken_over(PlannerInfo *root, const Path *input, List *pathkeys,
 	size->rows = input->rows;
 	size->width = input->pathtarget->width;
 	/* whatever the keys are: to look at them takes longer than a few rows */
-	if (size->rows < gpusort_min_rows || first_rows_are_few(size, 1, bound))
+	if (sort_is_small(size, bound, &reason) ||
+		sort_lacks_keys(exprType((Node *) member->em_expr), sort_operator,
+						collation, &reason))
 		return false;
 	if (order_of_path(root, input, (Node *) member->em_expr, &order))
 		sort_size_order(size, &order, sort_operator, collation,
@@ -114,8 +116,7 @@ will_be_taken_over(PlannerInfo *root, const Path *input, List *pathkeys,
 	foreach(cell, pathkeys)
 		size->key_words += sort_key_words((Node *) pathkey_member(lfirst(cell),
 																  relids)->em_expr);
-	return !sort_left_native(exprType((Node *) member->em_expr), sort_operator,
-							 collation, size, bound, &reason);
+	return !sort_is_small(size, bound, &reason);
 }
 
 /*
