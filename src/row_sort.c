@@ -91,7 +91,7 @@ struct RowSort
 	bool		random_access;
 	bool		of_values;		/* rows are of one column, by value */
 	Size		limit;			/* bytes */
-	double		most_rows;		/* to be in memory at a time */
+	uint64		most_rows;		/* to be in memory at a time */
 	Size		native_limit;	/* bytes when the sort is native */
 	RowCollector *collector;	/* of workers' rows, if there are workers */
 	Size		moving_bytes;	/* of a store whose rows are put once more */
@@ -224,9 +224,9 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	sort->limit = sort->native_limit = gpusort_memory_limit();
 	/* estimates are not so good that twice as many would be unexpected */
 	if (bound != NO_BOUND)
-		sort->most_rows = Min(sort->most_rows,
-							  Max(2 * expected_rows,
-								  FEW_ROWS_PART * (bound + 1)));
+		sort->most_rows = (uint64) Min((double) SORT_MAX_ROWS,
+									   Max(2 * expected_rows,
+										   FEW_ROWS_PART * (bound + 1)));
 
 	/* the plan may be older than a change of the setting */
 	if (!gpusort_enable || !gpusort_enable_sort)

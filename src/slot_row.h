@@ -32,24 +32,24 @@ typedef struct SlotRow
 /* What comes ahead of the values of a row without a NULL. */
 #define PLAIN_HEADER_BYTES	MAXALIGN(SizeofMinimalTupleHeader)
 
-/* Bytes of the values, if all are by value; otherwise something else. */
-static inline Size
+/* Finds a row without a NULL all of whose columns are by value; false if it is none. */
+static inline bool
 slot_row_find_values(SlotRow *row, const TupleTableSlot *slot,
 					 TupleDesc descriptor)
 {
 	Size		end = 0;
 
-	row->by_value = true;
 	for (int i = 0; i < descriptor->natts; i++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
 
-		row->has_nulls |= slot->tts_isnull[i];
-		row->by_value &= attribute->attbyval;
+		if (!attribute->attbyval || slot->tts_isnull[i])
+			return false;
 		end = att_align_nominal(end, attribute->attalign) + attribute->attlen;
 	}
-	row->by_value &= !row->has_nulls;
-	return end;
+	row->by_value = true;
+	row->bytes = PLAIN_HEADER_BYTES + end;
+	return true;
 }
 
 /* What the slot has, for rows of this descriptor. */
@@ -85,10 +85,10 @@ slot_row_find(TupleTableSlot *slot, TupleDesc descriptor)
 	}
 
 	slot_getallattrs(slot);
-	row.bytes = PLAIN_HEADER_BYTES +
-		slot_row_find_values(&row, slot, descriptor);
-	if (likely(row.by_value))
+	if (slot_row_find_values(&row, slot, descriptor))
 		return row;
+	for (int i = 0; i < descriptor->natts && !row.has_nulls; i++)
+		row.has_nulls = slot->tts_isnull[i];
 	if (row.has_nulls)
 		header_bytes += BITMAPLEN(descriptor->natts);
 	row.bytes = MAXALIGN(header_bytes) +
