@@ -47,7 +47,7 @@ typedef struct DeviceFailure
  * if gpusortd does not take it, the reason then in *failure.  While jobs
  * before it leave too little device memory the job is queued, and all that can
  * be done with it is to look, or to end it.  One that will last for long is
- * not, and makes do with a small part of the memory.
+ * not, and takes a small part of the memory.
  */
 extern DeviceClient *device_client_begin(const KeyShape *shape,
 										 uint64 expected_rows,

@@ -13,7 +13,7 @@
  * ranges and searched.  So what is fetched for a range are the rows that its
  * samples stand for, and as many of each part as lie between two.
  *
- * Ranges are merged by a few threads, in turn, and handed on in order.  Rows
+ * Ranges are merged by a few threads, in turn, and emitted in order.  Rows
  * whose keys are equal come in the order of their parts, which makes cuts exact
  * whatever the keys are.
  *
@@ -37,7 +37,7 @@
 
 #include "thread.h"
 
-/* Threads that merge, and ranges that are merged or wait to be handed on. */
+/* Threads that merge, and ranges that are merged or wait to be emitted. */
 #define MERGE_THREADS	4
 
 /*
@@ -72,7 +72,7 @@ typedef struct Worker
 	uint32_t   *entries;		/* entries fetched for a range */
 	uint32_t   *merged;			/* entries of the range in order */
 	uint64_t	count;			/* entries merged */
-	bool		is_full;		/* merged entries are to be handed on */
+	bool		is_full;		/* merged entries are to be emitted */
 } Worker;
 
 /* Rows of a part, in sorted order, that are to be merged. */
@@ -105,9 +105,9 @@ struct Merge
 	Worker		workers[MERGE_THREADS];
 	int			nworkers;
 
-	uint64_t	range;			/* the range that is handed on */
-	uint64_t	taken;			/* entries of the range handed on */
-	uint64_t	handed_on;		/* entries of all ranges handed on */
+	uint64_t	range;			/* the range that is emitted */
+	uint64_t	taken;			/* entries of the range emitted */
+	uint64_t	emitted;		/* entries of all ranges emitted */
 
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
@@ -427,7 +427,7 @@ merge_range(Worker *worker, uint64_t range, MergeFailure *failure)
 	return true;
 }
 
-/* Waits until what a worker has merged is handed on; false at the end. */
+/* Waits until what a worker has merged is emitted; false at the end. */
 static bool
 wait_for_room(Worker *worker)
 {
@@ -442,7 +442,7 @@ wait_for_room(Worker *worker)
 	return goes_on;
 }
 
-/* Says whether what a worker has merged is to be handed on. */
+/* Says whether what a worker has merged is to be emitted. */
 static void
 set_full(Worker *worker, bool is_full)
 {
@@ -693,7 +693,7 @@ merge_next(Merge *merge, uint32_t count, uint32_t *order,
 		order += copied;
 		count -= copied;
 		merge->taken += copied;
-		merge->handed_on += copied;
+		merge->emitted += copied;
 		if (merge->taken == worker->count)
 		{
 			set_full(worker, false);
@@ -702,7 +702,7 @@ merge_next(Merge *merge, uint32_t count, uint32_t *order,
 		}
 	}
 	if (count > 0 ||
-		(merge->handed_on == merge->nrows && merge->range < merge->nranges))
+		(merge->emitted == merge->nrows && merge->range < merge->nranges))
 		return fail_missing(failure);
 	return true;
 }
