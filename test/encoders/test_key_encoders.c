@@ -95,13 +95,16 @@ report(const Check *check, const char *what, const CheckedRow *a,
 					   b != NULL ? row_text(check, b) : "")));
 }
 
-/* Has a column strings whose keys may be longer than a word, or shorter? */
+/* May a column have asked for other keys of the same layout, by its strings? */
 static bool
-is_collated(const Check *check)
+may_change_keys(const Check *check)
 {
 	for (int i = 0; i < check->keys->nencoded; i++)
 	{
-		if (check->columns[i].cache->collated != NULL)
+		const KeyCache *cache = check->columns[i].cache;
+
+		if (cache->collated != NULL ||
+			(cache->prefix != NULL && encode_prefix_size(cache->prefix) > 0))
 			return true;
 	}
 	return false;
@@ -138,7 +141,7 @@ make_key(const Check *check, CheckedRow *row, TupleTableSlot *slot)
 
 	if (row->refused)
 	{
-		if (keys->same_layout ? !is_collated(check) :
+		if (keys->same_layout ? !may_change_keys(check) :
 			keys->loose || !may_be_refused(check, row))
 			report(check, "row refused", row, NULL);
 		return;
@@ -150,7 +153,7 @@ make_key(const Check *check, CheckedRow *row, TupleTableSlot *slot)
 	if (keys->shape.fixed_words != 0 &&
 		row->nwords != (int) keys->shape.fixed_words)
 		report(check, "key is not of the fixed width", row, NULL);
-	if (row->cut && row->nwords != KEY_MAX_WORDS && !is_collated(check))
+	if (row->cut && row->nwords != KEY_MAX_WORDS && !may_change_keys(check))
 		report(check, "key cut short", row, NULL);
 	if (row->cut && !keys->shape.mark_ties)
 		report(check, "key cut that should not need it", row, NULL);
