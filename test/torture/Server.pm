@@ -122,7 +122,7 @@ sub start
 	do
 	{
 		return 1 if $self->launch;
-	} while ($self->remove_left_file);
+	} while ($self->remove_left_file || $self->was_killed);
 	print map { "# $_\n" } last_lines($self->{log}, 20);
 	return 0;
 }
@@ -135,6 +135,13 @@ sub remove_left_file
 	my ($self) = @_;
 	my ($file) = join("\n", last_lines($self->{log}, 20)) =~ /.*FATAL: +could not create file "(base\/\d+\/\d+)": File exists/s;
 	return defined $file && -z "$self->{data}/$file" && unlink "$self->{data}/$file";
+}
+
+# Another worker may have killed it while it started.
+sub was_killed
+{
+	my ($self) = @_;
+	return read_text("$self->{directory}/kills") =~ /^$self->{launched} /m;
 }
 
 sub launch
@@ -154,7 +161,7 @@ sub launch
 		open STDERR, '>&', \*STDOUT;
 		exec @command or POSIX::_exit(1);
 	}
-	$self->{child} = $process;
+	$self->{child} = $self->{launched} = $process;
 	return wait_until(sub { $self->reap; return !$self->{child} || accepts() }) && $self->{child};
 }
 
