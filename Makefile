@@ -11,65 +11,66 @@ EXTENSION = gpusort
 MODULE_big = gpusort
 DATA = sql/gpusort--0.1.0.sql
 OBJS = \
-	src/collation.o \
-	src/device_client.o \
-	src/encode_arrays.o \
-	src/encode_collated.o \
-	src/encode_enums.o \
-	src/encode_identifiers.o \
-	src/encode_network.o \
-	src/encode_numbers.o \
-	src/encode_prefix.o \
-	src/encode_strings.o \
-	src/encode_times.o \
-	src/explain_native.o \
 	src/functions.o \
 	src/gpusort.o \
-	src/heap_scan.o \
-	src/host_sort.o \
-	src/huge_pages.o \
-	src/icu_keys.o \
-	src/index_build.o \
-	src/index_load.o \
-	src/index_rows.o \
-	src/index_sort.o \
-	src/key_encoders.o \
-	src/launcher.o \
-	src/leaf_maker.o \
-	src/left_native.o \
-	src/merged_rows.o \
-	src/native_sort.o \
-	src/node_gpusort.o \
-	src/order_check.o \
-	src/parallel_collect.o \
-	src/parallel_write.o \
-	src/plan_columns.o \
-	src/plan_sort.o \
-	src/result_tape.o \
-	src/row_batch.o \
-	src/row_compare.o \
-	src/row_order.o \
-	src/row_sort.o \
-	src/row_store.o \
-	src/run_file.o \
-	src/run_merge.o \
-	src/run_order.o \
-	src/run_tape.o \
 	src/settings.o \
-	src/shared_memory.o \
-	src/shared_rows.o \
 	src/shared_state.o \
-	src/sort_bound.o \
-	src/sort_cost.o \
-	src/sort_job.o \
-	src/sort_keys.o \
-	src/sort_paths.o \
-	src/sorted_runs.o \
-	src/spare_memory.o \
-	src/table_order.o \
-	src/tree_writer.o \
-	src/worker_setting.o
+	src/common/host_sort.o \
+	src/cost/sort_cost.o \
+	src/cost/table_order.o \
+	src/device/device_client.o \
+	src/device/launcher.o \
+	src/device/sort_job.o \
+	src/executor/native_sort.o \
+	src/executor/node_gpusort.o \
+	src/executor/row_sort.o \
+	src/executor/shared_rows.o \
+	src/executor/sort_bound.o \
+	src/index/heap_scan.o \
+	src/index/index_build.o \
+	src/index/index_hooks.o \
+	src/index/index_rows.o \
+	src/index/index_sort.o \
+	src/index/leaf_maker.o \
+	src/index/merged_rows.o \
+	src/index/parallel_build.o \
+	src/index/parallel_write.o \
+	src/index/tree_writer.o \
+	src/index/unique_check.o \
+	src/index/worker_setting.o \
+	src/keys/collation.o \
+	src/keys/encode_arrays.o \
+	src/keys/encode_collated.o \
+	src/keys/encode_enums.o \
+	src/keys/encode_identifiers.o \
+	src/keys/encode_network.o \
+	src/keys/encode_numbers.o \
+	src/keys/encode_prefix.o \
+	src/keys/encode_strings.o \
+	src/keys/encode_times.o \
+	src/keys/icu_keys.o \
+	src/keys/key_encoders.o \
+	src/keys/sort_keys.o \
+	src/planner/explain_native.o \
+	src/planner/left_native.o \
+	src/planner/plan_columns.o \
+	src/planner/plan_sort.o \
+	src/planner/sort_paths.o \
+	src/port/huge_pages.o \
+	src/port/shared_memory.o \
+	src/sort/row_batch.o \
+	src/sort/row_compare.o \
+	src/sort/row_order.o \
+	src/sort/row_store.o \
+	src/sort/spare_memory.o \
+	src/spill/merge_plan.o \
+	src/spill/result_tape.o \
+	src/spill/run_file.o \
+	src/spill/run_merge.o \
+	src/spill/run_tape.o \
+	src/spill/sorted_runs.o
 
+PG_CPPFLAGS = -I$(srcdir)/src
 SHLIB_LINK = -Wl,--version-script=src/exports.map
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -Wmissing-prototypes
 
@@ -88,10 +89,10 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # Headers are few and shared by most files: any change compiles all.
-$(OBJS): $(wildcard src/*.h kernels/device_sort.h)
+$(OBJS): $(wildcard src/*.h src/*/*.h) kernels/device_sort.h
 
 # It looks at all entries of an order.
-src/device_client.o: CFLAGS += $(CFLAGS_VECTORIZE)
+src/device/device_client.o: CFLAGS += $(CFLAGS_VECTORIZE)
 
 # So does another PostgreSQL than last time.
 $(OBJS): .postgres-version

@@ -26,7 +26,7 @@
 
 #include <stddef.h>
 
-#include "../src/key_format.h"
+#include "../src/common/key_format.h"
 
 #ifdef __cplusplus
 extern "C"

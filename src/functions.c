@@ -11,8 +11,8 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 
-#include "device_client.h"
-#include "launcher.h"
+#include "device/device_client.h"
+#include "device/launcher.h"
 #include "shared_state.h"
 
 PG_FUNCTION_INFO_V1(gpusort_devices);

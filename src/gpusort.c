@@ -34,12 +34,12 @@
  *
  * The rows of an index build come another way:
  *
- *		index_build.c		the build of a B-tree index becomes ours
- *		index_load.c		which takes rows, in parallel_collect.c by workers
+ *		index_hooks.c		the build of a B-tree index becomes ours
+ *		index_build.c		which takes rows, in parallel_build.c by workers
  *		heap_scan.c			from the table
  *		index_rows.c		as they will be in the index
  *		row_store.c			and so on, until they are in order
- *		order_check.c		which for a unique index has no two alike
+ *		unique_check.c		which for a unique index has no two alike
  *		leaf_maker.c		when they are put on pages, in parallel_write.c by workers
  *		tree_writer.c		of which a tree is made
  *
@@ -60,15 +60,15 @@
 #include "utils/builtins.h"
 #include "utils/varlena.h"
 
-#include "explain_native.h"
-#include "index_build.h"
-#include "launcher.h"
-#include "plan_sort.h"
+#include "device/launcher.h"
+#include "executor/sort_bound.h"
+#include "index/index_hooks.h"
+#include "planner/explain_native.h"
+#include "planner/plan_sort.h"
+#include "planner/sort_paths.h"
 #include "settings.h"
 #include "shared_state.h"
-#include "sort_bound.h"
-#include "sort_paths.h"
-#include "spare_memory.h"
+#include "sort/spare_memory.h"
 
 PG_MODULE_MAGIC;
 
@@ -125,7 +125,7 @@ _PG_init(void)
 	sort_paths_init();
 	sort_bound_init();
 	explain_native_init();
-	index_build_init();
+	index_hooks_init();
 	spare_memory_init();
 	if (process_shared_preload_libraries_in_progress)
 		launcher_register();

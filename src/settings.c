@@ -13,8 +13,8 @@
 #include "utils/guc.h"
 
 #include "../kernels/device_sort.h"
-#include "device_list.h"
-#include "protocol.h"
+#include "common/device_list.h"
+#include "common/protocol.h"
 #include "settings.h"
 
 bool		gpusort_enable = true;

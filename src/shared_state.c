@@ -17,8 +17,8 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
+#include "port/timing.h"
 #include "shared_state.h"
-#include "timing.h"
 
 /* Between two attempts to start a launcher. */
 #define FIRST_DELAY_MILLISECONDS	1000

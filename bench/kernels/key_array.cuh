@@ -5,7 +5,7 @@
  *
  * A key is an unsigned number of 4, 8, 16 or 32 bytes, in words of 64 bits with
  * the most significant one first where it has more than 8; or it is a text of
- * any length, in the words that src/key_format.h describes.  Keys of 8 bytes
+ * any length, in the words that src/common/key_format.h describes.  Keys of 8 bytes
  * and more are thus in memory what the product sorts.
  *
  *-------------------------------------------------------------------------

@@ -11,7 +11,7 @@
 #ifndef GPUSORT_BENCH_TEXTS_CUH
 #define GPUSORT_BENCH_TEXTS_CUH
 
-#include "../../src/key_format.h"
+#include "../../src/common/key_format.h"
 #include "distributions.h"
 #include "random_bits.cuh"
 

@@ -30,8 +30,7 @@ DAEMON_OBJS += src/daemon/engine_cuda.o
 DAEMON_CFLAGS += -DHAVE_CUDA
 endif
 
-DAEMON_HEADERS = $(wildcard src/daemon/*.h) src/device_list.h src/host_sort.h src/key_format.h \
-	src/protocol.h kernels/device_sort.h
+DAEMON_HEADERS = $(wildcard src/daemon/*.h) $(wildcard src/common/*.h) kernels/device_sort.h
 
 $(DAEMON): $(DAEMON_OBJS) $(KERNEL_OBJS)
 	$(CC) -pthread $(COPT) -o $@ $^ $(KERNEL_LIBS)
@@ -42,7 +41,7 @@ $(DAEMON_OBJS): $(DAEMON_HEADERS) src/daemon/build.mk .engines
 .engines: force
 	@echo "$(DAEMON_OBJS)" | cmp -s - $@ || echo "$(DAEMON_OBJS)" > $@
 
-src/daemon/host_sort.o: src/host_sort.c
+src/daemon/host_sort.o: src/common/host_sort.c
 	$(CC) $(DAEMON_CFLAGS) $(COPT) -c -o $@ $<
 
 src/daemon/%.o: src/daemon/%.c

@@ -45,7 +45,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "../device_list.h"
+#include "../common/device_list.h"
 #include "clock.h"
 #include "peak.h"
 #include "report.h"

@@ -8,7 +8,7 @@
 #ifndef GPUSORTD_DEVICES_H
 #define GPUSORTD_DEVICES_H
 
-#include "../protocol.h"
+#include "../common/protocol.h"
 #include "engine.h"
 #include "roles.h"
 

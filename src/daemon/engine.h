@@ -18,7 +18,7 @@
 #include <stddef.h>
 
 #include "../../kernels/device_sort.h"
-#include "../key_format.h"
+#include "../common/key_format.h"
 
 typedef struct EngineJob EngineJob;
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../host_sort.h"
+#include "../common/host_sort.h"
 
 struct EngineJob
 {

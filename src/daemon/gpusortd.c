@@ -36,8 +36,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../device_list.h"
-#include "../protocol.h"
+#include "../common/device_list.h"
+#include "../common/protocol.h"
 #include "clock.h"
 #include "connection.h"
 #include "devices.h"

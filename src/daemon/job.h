@@ -8,7 +8,7 @@
 #ifndef GPUSORTD_JOB_H
 #define GPUSORTD_JOB_H
 
-#include "../protocol.h"
+#include "../common/protocol.h"
 #include "devices.h"
 #include "engine.h"
 #include "ring.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../protocol.h"
+#include "../common/protocol.h"
 #include "report.h"
 
 static volatile bool socket_exists;

@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../protocol.h"
+#include "../common/protocol.h"
 #include "clock.h"
 #include "peak.h"
 #include "shortage.h"

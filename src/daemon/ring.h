@@ -8,7 +8,7 @@
 #ifndef GPUSORTD_RING_H
 #define GPUSORTD_RING_H
 
-#include "../protocol.h"
+#include "../common/protocol.h"
 #include "engine.h"
 
 typedef struct Ring

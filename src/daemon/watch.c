@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
-#include "../host_sort.h"
+#include "../common/host_sort.h"
 
 /* Looks without a step of a thread that has nothing to sort. */
 #define PATIENT_LOOKS	10

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../protocol.h"
+#include "../common/protocol.h"
 #include "shortage.h"
 #include "watch.h"
 

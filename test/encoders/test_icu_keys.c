@@ -8,7 +8,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "icu_keys.c"
+#include "keys/icu_keys.c"
 
 #include "catalog/pg_collation.h"
 #include "executor/spi.h"

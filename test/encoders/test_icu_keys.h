@@ -8,7 +8,7 @@
 #ifndef TEST_ICU_KEYS_H
 #define TEST_ICU_KEYS_H
 
-#include "icu_keys.h"
+#include "keys/icu_keys.h"
 
 /*
  * If this is a collation of ICU, has its characters be learned, which

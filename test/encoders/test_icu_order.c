@@ -25,7 +25,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "icu_keys.h"
+#include "keys/icu_keys.h"
 #include "test_icu_keys.h"
 
 PG_FUNCTION_INFO_V1(check_icu_order);

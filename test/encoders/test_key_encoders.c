@@ -23,8 +23,8 @@
 #include "utils/sortsupport.h"
 #include "utils/typcache.h"
 
-#include "encode.h"
-#include "sort_keys.h"
+#include "keys/encode.h"
+#include "keys/sort_keys.h"
 #include "test_icu_keys.h"
 
 PG_MODULE_MAGIC;

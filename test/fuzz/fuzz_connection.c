@@ -40,7 +40,7 @@
 #include "../../src/daemon/connection.h"
 #include "../../src/daemon/devices.h"
 #include "../../src/daemon/ring.h"
-#include "../../src/protocol.h"
+#include "../../src/common/protocol.h"
 #include "script.h"
 
 #define TEST_SUBJECT		"connection"

@@ -33,7 +33,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../src/protocol.h"
+#include "../../src/common/protocol.h"
 #include "wrong.h"
 
 #define LIE_EVERY			20

@@ -1,7 +1,7 @@
 # The numbers by which the nodes of a plan name columns, when gpusort has
 # rewritten it.
 #
-# src/plan_columns.c touches certain nodes only.  Here it is compared with the
+# src/planner/plan_columns.c touches certain nodes only.  Here it is compared with the
 # server's headers whether all fields of these are known, so that none that a
 # new PostgreSQL adds is overlooked.  Then the module in test/plan_walk follows
 # each number in plans of all kinds, before and after.
@@ -18,7 +18,7 @@ my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
 
 # ---- the fields of nodes
 
-my $source = slurp_file("$FindBin::RealBin/../../src/plan_columns.c");
+my $source = slurp_file("$FindBin::RealBin/../../src/planner/plan_columns.c");
 chomp(my $headers = `$pg_config --includedir-server`);
 my $plannodes = slurp_file("$headers/nodes/plannodes.h") =~ s{/\*.*?\*/}{}gsr;
 

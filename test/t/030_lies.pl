@@ -80,7 +80,7 @@ SELECT count(*) < 4 FROM gpusort_devices;
 SQL
 $native = $node->safe_psql('postgres', "SET gpusort.enable = off;\n$queries");
 my ($sent, $said) = ('QUEUED|WELCOME|KEYS_TAKEN|SORTED|ORDER|DEVICE|END_OF_LIST', 0);
-my @kinds = slurp_file("$FindBin::RealBin/../../src/protocol.h") =~ /^\tMSG_(\w+)/mg;
+my @kinds = slurp_file("$FindBin::RealBin/../../src/common/protocol.h") =~ /^\tMSG_(\w+)/mg;
 my $script = "SET client_min_messages = error; SET gpusort.device = cuda;\n";
 foreach my $kind (grep { $kinds[ $_ - 1 ] =~ /^($sent)$/ } 1 .. @kinds)
 {

@@ -26,7 +26,7 @@
 #include "../../src/daemon/devices.h"
 #include "../../src/daemon/ring.h"
 #include "../../src/daemon/watch.h"
-#include "../../src/protocol.h"
+#include "../../src/common/protocol.h"
 #include "../gpusortd/hooks.h"
 
 #define TEST_SUBJECT		"connection"

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../../src/protocol.h"
+#include "../../src/common/protocol.h"
 
 /* Notes what has gone wrong; returns false for the caller to, if at all. */
 extern bool daemon_client_wrong(const char *problem);

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "../../src/key_format.h"
+#include "../../src/common/key_format.h"
 
 typedef struct KeySet
 {

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "../../src/daemon/devices.h"
-#include "../../src/device_list.h"
+#include "../../src/common/device_list.h"
 #include "../gpusortd/hooks.h"
 
 #define TEST_SUBJECT		"devices"

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/host_sort.h"
+#include "../../src/common/host_sort.h"
 
 #define TEST_SUBJECT	"host sort"
 #include "test_report.h"

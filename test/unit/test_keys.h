@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "../../kernels/tuning.cuh"
-#include "../../src/key_format.h"
+#include "../../src/common/key_format.h"
 
 using gpusort::leaf_rows;
 using gpusort::medium_leaf_rows;

@@ -1,0 +1,260 @@
+/*-------------------------------------------------------------------------
+ *
+ * sort_cost.c
+ *	  What a sort costs, in the planner's units.
+ *
+ * Time goes into three things, each by the row: taking it, that is copying it
+ * and making its key; sorting, of which little is left if a device does it;
+ * and handing it on, from this process's own memory or from a worker's.  What
+ * these cost are settings, with what was measured as their defaults, so that
+ * bench/calibrate can fit them to a server.  The unit is the planner's, at the
+ * rate of core's own sort: gpusort.put_row_cost is to cpu_operator_cost, two
+ * of which core charges for a comparison, as the times are to each other.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
+
+#include "common/key_format.h"
+#include "cost/sort_cost.h"
+#include "device/sort_job.h"
+#include "port/shared_memory.h"
+#include "settings.h"
+
+/* What core's sort and ours need a row beside its data, about. */
+#define ROW_OVERHEAD_BYTES	(SizeofMinimalTupleHeader + 32)
+
+/* As in core: of pages of temporary files, these are not read in sequence. */
+#define RANDOM_PAGES_PART	0.25
+
+/* What core's heap of the first rows needs beside a row's block. */
+#define HEAP_ENTRY_BYTES	24
+#define ALLOC_HEAD_BYTES	8
+
+/*
+ * Of core's heap of the first rows, what a comparison costs, each time that of
+ * an operator: twice what core charges, since it is all over the heap.
+ */
+#define HEAP_OPERATORS		4
+
+/* The part of a heap's cost at which a sort of all rows is sure to take less. */
+#define SURE_PART			0.65
+
+/*
+ * Core's hash tables: what an entry has beside its row, about, and how large a
+ * table is for which a look-up takes what core expects.
+ */
+#define HASH_ENTRY_BYTES	48
+#define FAST_HASH_BYTES		(2.0 * 1024 * 1024)
+
+double
+sort_key_words(const Node *column)
+{
+	return get_typavgwidth(exprType(column), exprTypmod(column)) /
+		(double) sizeof(uint64);
+}
+
+void
+sort_size_order(SortSize *size, const TableOrder *order, Oid sort_operator,
+				Oid collation, bool decides)
+{
+	double		correlation = table_order_correlation(order, sort_operator,
+													  collation);
+
+	if (correlation <= 0)
+		return;
+	/* as core has it for the pages that an index scan reads */
+	size->ordered_part = correlation * correlation;
+	size->tied_rows = decides ? 0 : order->group_rows;
+}
+
+double
+sort_participants(int nworkers)
+{
+	return nworkers + Max(1 - 0.3 * nworkers, 0);
+}
+
+static double
+memory_bytes(double rows, int width)
+{
+	return rows * (width + ROW_OVERHEAD_BYTES);
+}
+
+double
+sort_rows_bytes(double rows, int width)
+{
+	return rows * (MAXALIGN(width) + MAXALIGN(SizeofMinimalTupleHeader));
+}
+
+bool
+sort_fits_memory(double rows, int width)
+{
+	return memory_bytes(rows, width) <= gpusort_memory_limit();
+}
+
+static double
+kilobytes(double rows, int width)
+{
+	return sort_rows_bytes(rows, width) / 1024;
+}
+
+/* Taking so many of the rows, by one process. */
+static Cost
+cost_putting(const SortSize *size, double rows)
+{
+	double		words = Min(Max(size->key_words, 1), KEY_MAX_WORDS);
+
+	return rows * (gpusort_put_row_cost + (words - 1) * gpusort_key_word_cost) +
+		kilobytes(rows, size->width) * gpusort_put_kilobyte_cost;
+}
+
+static Cost
+cost_sorting(const SortSize *size)
+{
+	/* the device sorts while rows are taken, and at the end in no time */
+	return sort_job_expects_gpu(size->rows) ? 0 :
+		size->rows * gpusort_host_sort_row_cost;
+}
+
+/* How often all rows are merged: a page of each run and a row have to fit. */
+static double
+merge_passes(const SortSize *size, double runs)
+{
+	double		order = gpusort_memory_limit() / (double) (BLCKSZ + size->width);
+
+	return Max(ceil(log(runs) / log(Max(order, 2))), 1);
+}
+
+/*
+ * Writing what exceeds the memory to temporary files as sorted runs, reading
+ * and merging them; and with each further pass taking all rows once more.
+ */
+static Cost
+cost_spilling(const SortSize *size)
+{
+	double		pages = kilobytes(size->rows, size->width) * 1024 / BLCKSZ;
+	double		runs = memory_bytes(size->rows, size->width) /
+		gpusort_memory_limit();
+	double		passes;
+
+	if (sort_fits_memory(size->rows, size->width))
+		return 0;
+	passes = merge_passes(size, runs);
+	return passes * 2 * pages * ((1 - RANDOM_PAGES_PART) * seq_page_cost +
+								 RANDOM_PAGES_PART * random_page_cost) +
+		(passes - 1) * size->rows * (gpusort_put_row_cost + gpusort_get_row_cost) +
+		size->rows * log2(runs) * cpu_operator_cost;
+}
+
+void
+cost_sort_alone(const SortSize *size, Cost *startup, Cost *total)
+{
+	*startup = cost_putting(size, size->rows) + cost_sorting(size) +
+		cost_spilling(size);
+	*total = *startup + size->rows * gpusort_get_row_cost;
+}
+
+void
+cost_sort_together(const SortSize *size, double participants,
+				   Cost *startup, Cost *total)
+{
+	double		share = size->rows / participants;
+	double		workers_rows = size->rows - share;
+
+	*startup = cost_putting(size, share) + cost_sorting(size);
+	/* memory that the server has set aside is not new */
+	if (!shared_memory_is_set_aside(sort_rows_bytes(workers_rows, size->width)))
+		*startup += kilobytes(workers_rows, size->width) *
+			gpusort_new_shared_kilobyte_cost;
+	*total = *startup + share * gpusort_get_row_cost +
+		workers_rows * gpusort_get_shared_row_cost;
+}
+
+/*
+ * Core makes a heap of the first rows when it has twice as many.  Each has an
+ * entry and a block of 2^n bytes, with a head; a value may be in its entry.  If
+ * they take more than this core sorts all rows, in files.
+ */
+static bool
+heap_fits_memory(double bound, int width)
+{
+	double		bytes = HEAP_ENTRY_BYTES;
+	double		block = 1;
+
+	if (width > sizeof(Datum))
+	{
+		while (block < SizeofMinimalTupleHeader + width)
+			block *= 2;
+		bytes += ALLOC_HEAD_BYTES + block;
+	}
+	return 2 * bound * bytes <= gpusort_memory_limit();
+}
+
+/*
+ * Core compares each row with the last of those that it keeps.  The n-th row
+ * takes its place with a chance of bound / n, and each time the heap is put in
+ * order again.  If rows come in order this ends with those that tie with the
+ * last one.  Core itself charges as much for each row as if it always were.
+ */
+static Cost
+cost_first_rows(const SortSize *size, double bound)
+{
+	double		kept = Max(bound, 2);
+	double		competing = Min(kept + size->tied_rows, size->rows);
+	double		replaced = kept *
+		(1 + size->ordered_part * log(Max(competing / kept, 1)) +
+		 (1 - size->ordered_part) * log(Max(size->rows / kept, 1)));
+
+	return HEAP_OPERATORS * cpu_operator_cost *
+		(size->rows + replaced * log2(kept));
+}
+
+/* May core make a heap of the first rows? */
+static bool
+heap_is_made(const SortSize *size, double bound)
+{
+	return bound != NO_BOUND && bound * 2 < size->rows &&
+		heap_fits_memory(bound, size->width);
+}
+
+bool
+first_rows_are_few(const SortSize *size, double participants, double bound)
+{
+	SortSize	all = *size;
+	Cost		startup;
+	Cost		total;
+
+	if (!heap_is_made(size, bound) || !gpusort_enable_costs)
+		return heap_is_made(size, bound);
+	all.rows *= participants;
+	if (participants > 1)
+		cost_sort_together(&all, participants, &startup, &total);
+	else
+		cost_sort_alone(&all, &startup, &total);
+	return SURE_PART * cost_first_rows(size, bound) <=
+		startup + (total - startup) * bound / all.rows;
+}
+
+/*
+ * To core all tables are alike.  But the larger one is, the more of its look-ups
+ * miss the caches: each doubling was found to take the same time more.
+ */
+Cost
+cost_hashing_more(double lookups, double entries, int width)
+{
+	double		bytes = sort_rows_bytes(entries, width) +
+		entries * HASH_ENTRY_BYTES;
+
+	/* what exceeds the memory for it is hashed in parts */
+	bytes = Min(bytes, get_hash_memory_limit());
+	return bytes <= FAST_HASH_BYTES ? 0 :
+		lookups * log2(bytes / FAST_HASH_BYTES) * gpusort_hash_row_cost;
+}

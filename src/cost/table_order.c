@@ -1,0 +1,155 @@
+/*-------------------------------------------------------------------------
+ *
+ * table_order.c
+ *	  What statistics tell of a column: how far rows lie in its order, and how
+ *	  its strings begin.
+ *
+ * Statistics have it as the correlation of a column's values with the places of
+ * their rows.  The rows of a sequential scan come so.  Rows that come in order
+ * replace none in core's heap of the first rows; and those with the same value,
+ * one behind the other, are looked up where a hash table has just been looked
+ * at.
+ *
+ * NULLs have no part in the correlation.  So of a column that has some nothing is
+ * known.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
+#include "parser/parsetree.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "cost/table_order.h"
+
+/* How many of so many rows have the same value; where few are left it is one. */
+static double
+rows_of_value(const FormData_pg_statistic *statistic, double rows)
+{
+	if (statistic->stadistinct < 0)
+		return -1 / statistic->stadistinct;
+	return statistic->stadistinct == 0 ? rows :
+		Max(rows / statistic->stadistinct, 1);
+}
+
+/* The order of a table by the column that this is, of a scan of so many rows. */
+static bool
+order_by_variable(const Node *expr, Index table, const RangeTblEntry *entry,
+				  double rows, TableOrder *order)
+{
+	const Var  *variable = (const Var *) expr;
+	HeapTuple	tuple;
+	const FormData_pg_statistic *statistic;
+	AttStatsSlot slot;
+	bool		is_known;
+
+	if (!IsA(expr, Var) || variable->varno != table ||
+		entry->rtekind != RTE_RELATION)
+		return false;
+	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(entry->relid),
+							Int16GetDatum(variable->varattno),
+							BoolGetDatum(false));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	statistic = (const FormData_pg_statistic *) GETSTRUCT(tuple);
+	is_known = statistic->stanullfrac == 0 &&
+		get_attstatsslot(&slot, tuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS);
+	if (is_known)
+	{
+		order->sort_operator = slot.staop;
+		order->collation = slot.stacoll;
+		order->correlation = slot.numbers[0];
+		order->group_rows = rows_of_value(statistic, rows);
+		free_attstatsslot(&slot);
+	}
+	ReleaseSysCache(tuple);
+	return is_known;
+}
+
+bool
+order_of_path(PlannerInfo *root, const Path *path, const Node *expr,
+			  TableOrder *order)
+{
+	if (IsA(path, ProjectionPath))
+		path = ((const ProjectionPath *) path)->subpath;
+	return path->pathtype == T_SeqScan &&
+		order_by_variable(expr, path->parent->relid,
+						  planner_rt_fetch(path->parent->relid, root),
+						  path->rows, order);
+}
+
+bool
+order_of_plan(const Plan *plan, AttrNumber column, const List *range_table,
+			  TableOrder *order)
+{
+	const TargetEntry *entry;
+	Index		table;
+
+	if (!IsA(plan, SeqScan))
+		return false;
+	entry = list_nth(plan->targetlist, column - 1);
+	table = ((const Scan *) plan)->scanrelid;
+	return order_by_variable((const Node *) entry->expr, table,
+							 rt_fetch(table, range_table), plan->plan_rows,
+							 order);
+}
+
+double
+table_order_correlation(const TableOrder *order, Oid sort_operator,
+						Oid collation)
+{
+	if (order->collation != collation)
+		return 0;
+	if (order->sort_operator == sort_operator)
+		return order->correlation;
+	return order->sort_operator == get_commutator(sort_operator) ?
+		-order->correlation : 0;
+}
+
+/* Bytes that two strings begin with alike. */
+static Size
+common_prefix(Datum a, Datum b)
+{
+	const text *first = DatumGetTextPP(a);
+	const text *last = DatumGetTextPP(b);
+	Size		most = Min(VARSIZE_ANY_EXHDR(first), VARSIZE_ANY_EXHDR(last));
+	Size		size = 0;
+
+	while (size < most &&
+		   VARDATA_ANY(first)[size] == VARDATA_ANY(last)[size])
+		size++;
+	return size;
+}
+
+/*
+ * What the first and the last string of the histogram have in common all have in
+ * between, by most collations.
+ */
+Size
+column_common_prefix(Oid table, AttrNumber column)
+{
+	HeapTuple	tuple = SearchSysCache3(STATRELATTINH,
+										ObjectIdGetDatum(table),
+										Int16GetDatum(column),
+										BoolGetDatum(false));
+	AttStatsSlot slot;
+	Size		size = 0;
+
+	if (!HeapTupleIsValid(tuple))
+		return 0;
+	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_HISTOGRAM, InvalidOid,
+						 ATTSTATSSLOT_VALUES))
+	{
+		if (slot.nvalues > 1 && get_typlen(slot.valuetype) == -1)
+			size = common_prefix(slot.values[0],
+								 slot.values[slot.nvalues - 1]);
+		free_attstatsslot(&slot);
+	}
+	ReleaseSysCache(tuple);
+	return size;
+}

@@ -1,0 +1,841 @@
+/*-------------------------------------------------------------------------
+ *
+ * device_client.c
+ *	  A backend's side of the conversation with gpusortd.
+ *
+ * The socket never blocks: a message is tried first, and only if it cannot be
+ * sent or received at once does the backend wait, on its latch and the socket
+ * together, as libpqwalreceiver and postgres_fdw do.
+ *
+ * No wait is for ever.  Where no message has come for half a second the
+ * launcher is asked to see whether gpusortd answers, which it otherwise kills,
+ * and that ends the wait.  That may not be so, where the launcher is stopped as
+ * well or only the job's thread hangs, and then the wait ends by itself.  What
+ * a query may lose by that, it may lose once: after that gpusortd is not asked
+ * again for this statement.
+ *
+ * Nothing that arrives is believed: chunk numbers, counts and row numbers are
+ * checked before they are used, so that whatever a device or gpusortd does
+ * costs at most this job.  What is in the ring may change at any time, so it is
+ * copied before it is checked; and the ring must not become shorter, which would
+ * be a signal.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
+#include "storage/fd.h"
+#include "storage/latch.h"
+#include "utils/memutils.h"
+
+#include "common/host_sort.h"
+#include "device/device_client.h"
+#include "device/launcher.h"
+#include "port/compat.h"
+#include "port/timing.h"
+#include "settings.h"
+#include "shared_state.h"
+
+/* What a query may wait beyond the time in which the launcher should see to it. */
+#define FURTHER_MILLISECONDS	1000
+
+/* Waits beyond that are counted: gpusortd may take less on a busy machine. */
+#define SHORT_MILLISECONDS		50
+
+/*
+ * What the statement being run has lost by waiting for gpusortd.  Parallel
+ * workers have the time of the statement from their leader.
+ */
+typedef struct Losses
+{
+	TimestampTz statement;		/* its start */
+	uint64		milliseconds;
+	bool		is_enough;		/* gpusortd is not asked again */
+} Losses;
+
+static Losses losses;
+
+/* A wait, for any number of interruptions; times as milliseconds_now(). */
+typedef struct Wait
+{
+	uint64		start;
+	uint64		limit;			/* how long it may last */
+	uint64		same_here;		/* how long this process would take instead */
+	bool		launcher_is_asked;
+} Wait;
+
+struct DeviceClient
+{
+	MemoryContext context;		/* holds this */
+	MemoryContextCallback on_reset; /* closes everything below */
+	DeviceFailure failure;		/* no reason: none */
+	bool		is_told;		/* it is what gpusortd has said */
+	KeyShape	shape;
+	char		device[MESSAGE_TEXT_SIZE];
+	char		method[MESSAGE_TEXT_SIZE];
+
+	int			socket;			/* -1 when closed */
+	bool		is_brief;		/* has no job */
+	bool		long_lived;		/* is never queued */
+	bool		is_queued;
+	bool		is_counted;		/* among the jobs under way */
+	char	   *ring;			/* NULL before MSG_WELCOME */
+	uint32		nchunks;
+	uint32		chunk;			/* the one being filled */
+	bool	   *chunk_is_ours;
+
+	/* while the order is received */
+	uint64		nrows;			/* that it has */
+	uint64		nordered;		/* of them, entries that have come */
+};
+
+/* Notes why the client cannot go on; returns false for the caller to. */
+static bool
+fail(DeviceClient *client, const char *failure)
+{
+	client->failure.reason = MemoryContextStrdup(client->context, failure);
+	return false;
+}
+
+static bool
+fail_with_errno(DeviceClient *client, const char *what)
+{
+	client->failure.reason = MemoryContextStrdup(client->context,
+												 psprintf("%s: %m", what));
+	return false;
+}
+
+static bool
+fail_unexpected(DeviceClient *client)
+{
+	return fail(client, "gpusortd sent an unexpected message");
+}
+
+/* Counts the client's job among those under way, or no longer. */
+static void
+count_job(DeviceClient *client, bool is_under_way)
+{
+	if (is_under_way && !client->is_counted)
+		shared_begin_device_job();
+	else if (!is_under_way && client->is_counted)
+		shared_end_device_job();
+	client->is_counted = is_under_way;
+}
+
+/* Memory context callback: the job's end, whichever way it comes. */
+static void
+close_connection(void *argument)
+{
+	DeviceClient *client = argument;
+
+	count_job(client, false);
+	if (client->ring != NULL)
+		munmap(client->ring, (Size) client->nchunks * CHUNK_BYTES);
+	client->ring = NULL;
+	if (client->socket >= 0)
+	{
+		close(client->socket);
+		ReleaseExternalFD();
+	}
+	client->socket = -1;
+}
+
+/* Those of the statement being run. */
+static Losses *
+current_losses(void)
+{
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+
+	if (losses.statement != statement)
+		losses = (Losses) {.statement = statement};
+	return &losses;
+}
+
+/* What a statement may lose, in milliseconds. */
+static uint64
+may_be_lost(void)
+{
+	if (gpusort_daemon_timeout == 0)
+		return PG_UINT64_MAX;
+	return gpusort_daemon_timeout + FURTHER_MILLISECONDS;
+}
+
+/*
+ * Begins a wait.  It may last for as long as this process would take for the
+ * same, or else for what the statement may still lose.
+ */
+static Wait
+begin_wait(const DeviceClient *client, uint64 same_here)
+{
+	uint64		lost = current_losses()->milliseconds;
+	Wait		wait = {.start = milliseconds_now(), .same_here = same_here};
+
+	wait.limit = Max(same_here, may_be_lost() - Min(may_be_lost(), lost));
+	if (client->is_brief)
+		wait.limit = may_be_lost() / 2;
+	return wait;
+}
+
+/*
+ * Waits until the socket is ready for this, or an interrupt is served, or the
+ * launcher is to be asked.  False once that has lasted for as long as it may.
+ */
+static bool
+wait_for_socket(DeviceClient *client, Wait *wait, int socket_event)
+{
+	static uint32 wait_event = 0;
+	uint64		waited = milliseconds_now() - wait->start;
+	uint64		rest;
+
+	if (waited >= wait->limit)
+		return false;
+	if (waited >= QUIET_MILLISECONDS && !wait->launcher_is_asked)
+	{
+		shared_ask_launcher();
+		wait->launcher_is_asked = true;
+	}
+	rest = wait->limit - waited;
+	if (!wait->launcher_is_asked)
+		rest = Min(rest, QUIET_MILLISECONDS - waited);
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortDevice");
+	(void) WaitLatchOrSocket(MyLatch,
+							 WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_TIMEOUT |
+							 socket_event,
+							 client->socket, Min(rest, INT_MAX), wait_event);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+	return true;
+}
+
+/*
+ * Ends a wait: what it has cost is counted.  Returns whether what was waited for
+ * has come.
+ */
+static bool
+end_wait(const Wait *wait, bool has_come)
+{
+	Losses	   *all = current_losses();
+	uint64		waited = milliseconds_now() - wait->start;
+
+	if (has_come)
+		waited -= Min(waited, wait->same_here);
+	if (waited >= SHORT_MILLISECONDS)
+		all->milliseconds += waited;
+	if (all->milliseconds >= may_be_lost() ||
+		(!has_come && waited >= QUIET_MILLISECONDS))
+		all->is_enough = true;
+	return has_come;
+}
+
+/*
+ * Gives up.  Others need not wait as long, unless it was earlier waits that
+ * have made this one short.
+ */
+static bool
+fail_silent(DeviceClient *client, const Wait *wait)
+{
+	uint64		waited = milliseconds_now() - wait->start;
+
+	if (waited >= QUIET_MILLISECONDS)
+	{
+		shared_note_silence();
+		shared_ask_launcher();
+	}
+	waited += current_losses()->milliseconds;
+	return fail(client,
+				psprintf("gpusortd has kept the query waiting for " UINT64_FORMAT " ms",
+						 waited));
+}
+
+/* Ends the texts of a message, whatever gpusortd has sent. */
+static void
+end_texts(Message *message)
+{
+	const int	last = MESSAGE_TEXT_SIZE - 1;
+
+	switch (message->kind)
+	{
+		case MSG_REFUSED:
+		case MSG_FAILED:
+			message->u.failed.text[last] = '\0';
+			break;
+		case MSG_SORTED:
+			message->u.sorted.device[last] = '\0';
+			message->u.sorted.method[last] = '\0';
+			break;
+		case MSG_DEVICE:
+			message->u.device.name[last] = '\0';
+			message->u.device.uuid[last] = '\0';
+			message->u.device.reason[last] = '\0';
+			break;
+		default:
+			break;
+	}
+}
+
+/*
+ * The descriptor passed along with a message, or -1; others, if there are any,
+ * are closed.
+ */
+static int
+take_descriptor(struct msghdr *envelope)
+{
+	int			taken = -1;
+
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(envelope); header != NULL;
+		 header = CMSG_NXTHDR(envelope, header))
+	{
+		if (header->cmsg_level != SOL_SOCKET ||
+			header->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (Size at = CMSG_LEN(0); at + sizeof(int) <= header->cmsg_len;
+			 at += sizeof(int))
+		{
+			if (taken >= 0)
+				close(taken);
+			memcpy(&taken, (char *) header + at, sizeof(int));
+		}
+	}
+	return taken;
+}
+
+/*
+ * Receives a message if one has come.  A descriptor passed along with
+ * MSG_WELCOME is stored in *descriptor, which must be -1 before, unless it is
+ * NULL, where none is expected.  *received tells whether there was a message;
+ * the result is false if the connection is lost.
+ */
+static bool
+try_receive_message(DeviceClient *client, Message *message, int *descriptor,
+					bool *received)
+{
+	union
+	{
+		struct cmsghdr header;
+		char		space[CMSG_SPACE(sizeof(int))];
+	}			control;
+	struct iovec part = {message, sizeof(Message)};
+	struct msghdr envelope = {0};
+	ssize_t		length;
+	int			passed;
+
+	envelope.msg_iov = &part;
+	envelope.msg_iovlen = 1;
+	envelope.msg_control = control.space;
+	envelope.msg_controllen = sizeof(control.space);
+
+	*received = false;
+	length = recvmsg(client->socket, &envelope,
+					 MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
+	if (length < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (length < 0)
+		return fail_with_errno(client, "could not receive from gpusortd");
+	if (length == 0)
+		return fail(client, "gpusortd closed the connection");
+
+	passed = take_descriptor(&envelope);
+	if (descriptor != NULL && length == sizeof(Message) &&
+		message->kind == MSG_WELCOME)
+		*descriptor = passed;
+	else if (passed >= 0)
+		close(passed);
+	if (length != sizeof(Message))
+		return fail(client, VERSIONS_DIFFER);
+	end_texts(message);
+	if (message->kind == MSG_FAILED || message->kind == MSG_REFUSED)
+	{
+		client->is_told = true;
+		client->failure.cause = message->u.failed.cause;
+		return fail(client, message->u.failed.text);
+	}
+	*received = true;
+	return true;
+}
+
+/*
+ * Notes why a message could not be sent.  If gpusortd has said why it closed the
+ * connection, that is the reason.
+ */
+static bool
+fail_to_send(DeviceClient *client)
+{
+	int			send_error = errno;
+	bool		received = true;
+
+	while (received)
+	{
+		Message		message;
+
+		if (!try_receive_message(client, &message, NULL, &received) &&
+			client->is_told)
+			return false;
+	}
+	errno = send_error;
+	return fail_with_errno(client, "could not send to gpusortd");
+}
+
+/* Sends a message if that can be now; results as of try_receive_message(). */
+static bool
+try_send_message(DeviceClient *client, const Message *message, bool *sent)
+{
+	ssize_t		length = send(client->socket, message, sizeof(Message),
+							  MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	*sent = length == sizeof(Message);
+	return *sent || (length < 0 && (errno == EAGAIN || errno == EINTR)) ||
+		fail_to_send(client);
+}
+
+static bool
+send_message(DeviceClient *client, const Message *message)
+{
+	Wait		wait = begin_wait(client, 0);
+	bool		good;
+	bool		sent;
+
+	while ((good = try_send_message(client, message, &sent)) && !sent)
+	{
+		if (!wait_for_socket(client, &wait, WL_SOCKET_WRITEABLE))
+		{
+			good = fail_silent(client, &wait);
+			break;
+		}
+	}
+	return end_wait(&wait, good);
+}
+
+/*
+ * Receives a message, waiting for it; that takes the place of what this process
+ * would need so many milliseconds for.
+ */
+static bool
+receive_message(DeviceClient *client, Message *message, int *descriptor,
+				uint64 same_here)
+{
+	Wait		wait = begin_wait(client, same_here);
+	bool		good;
+	bool		received;
+
+	while ((good = try_receive_message(client, message, descriptor,
+									   &received)) && !received)
+	{
+		if (!wait_for_socket(client, &wait, WL_SOCKET_READABLE))
+		{
+			good = fail_silent(client, &wait);
+			break;
+		}
+	}
+	return end_wait(&wait, good);
+}
+
+/*
+ * Makes a client, for a job or only to ask briefly, connected to gpusortd unless
+ * it has a failure.  The context becomes a child of the current one.
+ */
+static DeviceClient *
+connect_client(bool is_brief)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort device client",
+												  ALLOCSET_SMALL_SIZES);
+	DeviceClient *client = MemoryContextAllocZero(context,
+												  sizeof(DeviceClient));
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	client->context = context;
+	client->socket = -1;
+	client->is_brief = is_brief;
+	client->on_reset.func = close_connection;
+	client->on_reset.arg = client;
+	MemoryContextRegisterResetCallback(context, &client->on_reset);
+
+	if (current_losses()->is_enough && !is_brief)
+	{
+		fail(client, "the query has waited too long for gpusortd before");
+		return client;
+	}
+	if (!AcquireExternalFD())
+	{
+		fail(client, "too many open files");
+		return client;
+	}
+	client->socket = socket(AF_UNIX,
+							SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (client->socket < 0)
+	{
+		ReleaseExternalFD();
+		fail_with_errno(client, "could not make a socket");
+		return client;
+	}
+	strlcpy(address.sun_path, SOCKET_PATH, sizeof(address.sun_path));
+	if (connect(client->socket, (struct sockaddr *) &address,
+				sizeof(address)) < 0)
+	{
+		/* more wait to be accepted than can be, so it may be that none is */
+		if (errno == EAGAIN)
+			shared_ask_launcher();
+		fail_with_errno(client, "could not connect to gpusortd");
+	}
+	return client;
+}
+
+/* Has the memory of a ring so many bytes, for good? */
+static bool
+is_ring(int descriptor, Size bytes)
+{
+	struct stat status;
+	int			seals = fcntl(descriptor, F_GET_SEALS);
+
+	return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 &&
+		fstat(descriptor, &status) == 0 && status.st_size >= bytes;
+}
+
+/* Maps the ring that came with MSG_WELCOME. */
+static bool
+map_ring(DeviceClient *client, uint32 nchunks, int descriptor)
+{
+	void	   *ring;
+
+	/* that of the job before */
+	if (client->ring != NULL && nchunks == client->nchunks)
+		return true;
+	if (client->ring != NULL || nchunks == 0 || descriptor < 0)
+		return fail_unexpected(client);
+	if (!is_ring(descriptor, (Size) nchunks * CHUNK_BYTES))
+		return fail(client, "gpusortd sent staging memory that may be too short");
+	ring = mmap(NULL, (Size) nchunks * CHUNK_BYTES, PROT_READ | PROT_WRITE,
+				MAP_SHARED, descriptor, 0);
+	if (ring == MAP_FAILED)
+		return fail_with_errno(client, "could not map the staging memory");
+	client->ring = ring;
+	client->nchunks = nchunks;
+	client->chunk = 0;
+	client->chunk_is_ours = MemoryContextAlloc(client->context, nchunks);
+	memset(client->chunk_is_ours, true, nchunks);
+	return true;
+}
+
+/* Takes the answer to MSG_HELLO, and the ring that may have come with it. */
+static bool
+take_answer(DeviceClient *client, const Message *message, int descriptor)
+{
+	bool		good = true;
+
+	client->is_queued = message->kind == MSG_QUEUED;
+	if (message->kind == MSG_WELCOME)
+		good = map_ring(client, message->u.welcome.chunks, descriptor);
+	else if (!client->is_queued || client->long_lived)
+		good = fail_unexpected(client);
+	if (descriptor >= 0)
+		close(descriptor);
+	return good;
+}
+
+/* Says hello and takes the answer. */
+static bool
+introduce(DeviceClient *client, uint64 expected_rows)
+{
+	Message		message = {.kind = MSG_HELLO};
+	int			descriptor = -1;
+
+	count_job(client, true);
+	message.u.hello.version = PROTOCOL_VERSION;
+	message.u.hello.fixed_words = client->shape.fixed_words;
+	message.u.hello.mark_ties = client->shape.mark_ties;
+	message.u.hello.algorithm = gpusort_algorithm;
+	message.u.hello.long_lived = client->long_lived;
+	message.u.hello.role = GetSessionUserId();
+	message.u.hello.role_limit = gpusort_role_limit();
+	message.u.hello.expected_rows = expected_rows;
+
+	return send_message(client, &message) &&
+		receive_message(client, &message, &descriptor, 0) &&
+		take_answer(client, &message, descriptor);
+}
+
+DeviceClient *
+device_client_begin(const KeyShape *shape, uint64 expected_rows,
+					bool long_lived, DeviceFailure *failure)
+{
+	DeviceClient *client = connect_client(false);
+
+	client->shape = *shape;
+	client->long_lived = long_lived;
+	if (client->failure.reason == NULL && introduce(client, expected_rows))
+		return client;
+
+	failure->cause = client->failure.cause;
+	failure->reason = pstrdup(client->failure.reason);
+	device_client_end(client);
+	return NULL;
+}
+
+bool
+device_client_again(DeviceClient *client, const KeyShape *shape,
+					uint64 expected_rows)
+{
+	client->shape = *shape;
+	client->chunk = 0;
+	memset(client->chunk_is_ours, true, client->nchunks);
+	return introduce(client, expected_rows);
+}
+
+bool
+device_client_is_queued(const DeviceClient *client)
+{
+	return client->is_queued;
+}
+
+bool
+device_client_look(DeviceClient *client, uint64 milliseconds)
+{
+	Wait		wait = {.start = milliseconds_now(), .limit = milliseconds};
+	Message		message;
+	int			descriptor = -1;
+	bool		received;
+
+	while (try_receive_message(client, &message, &descriptor, &received))
+	{
+		if (received)
+			return take_answer(client, &message, descriptor);
+		if (!wait_for_socket(client, &wait, WL_SOCKET_READABLE))
+			return true;
+	}
+	return end_wait(&wait, false);
+}
+
+const char *
+device_client_device(const DeviceClient *client)
+{
+	return client->device;
+}
+
+const char *
+device_client_method(const DeviceClient *client)
+{
+	return client->method;
+}
+
+DeviceFailure
+device_client_failure(const DeviceClient *client)
+{
+	return client->failure;
+}
+
+void
+device_client_end(DeviceClient *client)
+{
+	MemoryContextDelete(client->context);
+}
+
+/* Takes back a chunk whose keys gpusortd has copied. */
+static bool
+take_back_chunk(DeviceClient *client, const Message *message)
+{
+	if (message->kind != MSG_KEYS_TAKEN ||
+		message->u.keys.chunk >= client->nchunks ||
+		client->chunk_is_ours[message->u.keys.chunk])
+		return fail_unexpected(client);
+	client->chunk_is_ours[message->u.keys.chunk] = true;
+	return true;
+}
+
+bool
+device_client_next_batch(DeviceClient *client, KeyBatch *batch)
+{
+	char	   *chunk = client->ring + (Size) client->chunk * CHUNK_BYTES;
+	Message		message;
+	bool		received = true;
+
+	/* all that has come is looked at, so that a failure is soon known */
+	while (received)
+	{
+		if (!try_receive_message(client, &message, NULL, &received) ||
+			(received && !take_back_chunk(client, &message)))
+			return false;
+	}
+	while (!client->chunk_is_ours[client->chunk])
+	{
+		if (!receive_message(client, &message, NULL, 0) ||
+			!take_back_chunk(client, &message))
+			return false;
+	}
+
+	batch->nwords = 0;
+	batch->nrows = 0;
+	if (client->shape.fixed_words > 0)
+	{
+		batch->ends = NULL;
+		batch->words = (uint64_t *) chunk;
+		batch->max_words = CHUNK_BYTES / sizeof(uint64_t);
+		batch->max_rows = batch->max_words / client->shape.fixed_words;
+	}
+	else
+	{
+		batch->ends = (uint64_t *) chunk;
+		batch->max_rows = CHUNK_VARIABLE_ROWS;
+		batch->words = batch->ends + CHUNK_VARIABLE_ROWS;
+		batch->max_words = CHUNK_BYTES / sizeof(uint64_t) -
+			CHUNK_VARIABLE_ROWS;
+	}
+	return true;
+}
+
+bool
+device_client_push(DeviceClient *client, const KeyBatch *batch)
+{
+	Message		message = {.kind = MSG_KEYS};
+
+	message.u.keys.chunk = client->chunk;
+	message.u.keys.nrows = batch->nrows;
+	message.u.keys.nwords = batch->nwords;
+	client->chunk_is_ours[client->chunk] = false;
+	client->chunk = (client->chunk + 1) % client->nchunks;
+	return send_message(client, &message);
+}
+
+/* Receives what comes after the keys: their chunks still come back before. */
+static bool
+receive_after_keys(DeviceClient *client, Message *message, uint64 same_here)
+{
+	do
+	{
+		if (!receive_message(client, message, NULL, same_here))
+			return false;
+	} while (message->kind == MSG_KEYS_TAKEN &&
+			 take_back_chunk(client, message));
+	return client->failure.reason == NULL;
+}
+
+bool
+device_client_run(DeviceClient *client, uint64 nrows,
+				  uint64 *sort_microseconds)
+{
+	Message		message = {.kind = MSG_RUN};
+
+	message.u.run.nrows = nrows;
+	if (!send_message(client, &message) ||
+		!receive_after_keys(client, &message, host_sort_milliseconds(nrows)))
+		return false;
+	if (message.kind != MSG_SORTED)
+		return fail_unexpected(client);
+	*sort_microseconds = message.u.sorted.sort_microseconds;
+	strlcpy(client->device, message.u.sorted.device, sizeof(client->device));
+	strlcpy(client->method, message.u.sorted.method, sizeof(client->method));
+	client->nrows = nrows;
+	client->nordered = 0;
+	count_job(client, false);
+	return true;
+}
+
+/* Gives back a chunk of the order, which has been copied. */
+static bool
+give_back_order(DeviceClient *client, uint32 chunk)
+{
+	Message		message = {.kind = MSG_ORDER_TAKEN};
+
+	message.u.order.chunk = chunk;
+	return send_message(client, &message);
+}
+
+/*
+ * Could these be the next entries of the order?  Rows are looked up by them.
+ * There are marks of ties only if these were asked for, and none on the first.
+ * What is wrong sets the bit of the mark, so that the loop has no branch.
+ */
+static bool
+are_entries(const DeviceClient *client, const uint32 *part, uint32 count)
+{
+	uint32		mask = client->shape.mark_ties ? ~ORDER_TIE : ~0;
+	uint32		last_row = client->nrows - 1;
+	uint32		wrong = client->nordered == 0 ? part[0] : 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		uint32		row = part[i] & mask;
+
+		wrong |= row | (last_row - row);
+	}
+	return (wrong & ORDER_TIE) == 0;
+}
+
+bool
+device_client_order_part(DeviceClient *client, uint32 *part, uint32 *count)
+{
+	Message		message;
+
+	*count = 0;
+	if (!receive_after_keys(client, &message, 0))
+		return false;
+	if (message.kind != MSG_ORDER ||
+		message.u.order.chunk >= client->nchunks ||
+		message.u.order.count == 0 ||
+		message.u.order.count > ORDER_PART_ENTRIES ||
+		message.u.order.count > client->nrows - client->nordered)
+		return fail_unexpected(client);
+	*count = message.u.order.count;
+
+	/* what is in the ring may change at any time */
+	memcpy(part,
+		   client->ring + (Size) message.u.order.chunk * CHUNK_BYTES,
+		   *count * sizeof(uint32));
+	if (!are_entries(client, part, *count))
+		return fail(client, "gpusortd sent an order with impossible row numbers");
+	client->nordered += *count;
+
+	/* once all of the order is here, gpusortd may be gone */
+	return give_back_order(client, message.u.order.chunk) ||
+		client->nordered == client->nrows;
+}
+
+/* Receives the answers to MSG_LIST_DEVICES. */
+static bool
+receive_devices(DeviceClient *client, List **devices)
+{
+	Message		message = {.kind = MSG_LIST_DEVICES};
+
+	if (!send_message(client, &message))
+		return false;
+	for (;;)
+	{
+		Message    *device;
+
+		if (!receive_message(client, &message, NULL, 0))
+			return false;
+		if (message.kind == MSG_END_OF_LIST)
+			return true;
+		if (message.kind != MSG_DEVICE)
+			return fail_unexpected(client);
+		device = palloc(sizeof(Message));
+		*device = message;
+		*devices = lappend(*devices, device);
+	}
+}
+
+bool
+device_client_list_devices(List **devices, const char **failure)
+{
+	DeviceClient *client = connect_client(true);
+	bool		answered;
+
+	*devices = NIL;
+	answered = client->failure.reason == NULL &&
+		receive_devices(client, devices);
+	if (!answered)
+		*failure = pstrdup(client->failure.reason);
+	device_client_end(client);
+	return answered;
+}

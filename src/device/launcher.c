@@ -1,0 +1,629 @@
+/*-------------------------------------------------------------------------
+ *
+ * launcher.c
+ *	  The background worker that keeps gpusortd running.
+ *
+ * gpusortd is the launcher's child.  Its standard input is a pipe that the
+ * launcher holds open: when the launcher ends, however it ends, gpusortd sees
+ * end of file and ends too.  Its standard output is a pipe on which it says how
+ * it is, a line at a time: the launcher notes that in shared memory and in the
+ * server's log.  The lines are
+ *
+ *		ready ENGINE DEVICE...	it listens, and sorts with ENGINE on DEVICE
+ *		unusable REASON...		there is no device for it, and it ends
+ *		log SENTENCE...			anything else that should be known
+ *		alive					the answer to a question
+ *
+ * A byte that is written to its standard input is a question whether it is
+ * alive.  It is asked when a process that waits for gpusortd has the launcher
+ * look after it, so an idle server is never woken for that; a few times, since
+ * on a busy machine an answer may take long.  Without one gpusortd is killed,
+ * which ends all waiting for it.  A gpusortd that is stopped could not see the
+ * end of its standard input either, so it is killed by the system with the
+ * launcher.
+ *
+ * When gpusortd dies it is started again: at once if it had been ready for a
+ * while, otherwise with a delay that doubles each time.  Without a usable
+ * device the delays are longer, for a driver may come later than the server.
+ *
+ * The postmaster starts the launcher that was registered in
+ * shared_preload_libraries again after an error.  Any other launcher runs only
+ * once: whoever needs it, and finds none, registers the next.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libpq/pqsignal.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "utils/guc.h"
+
+#include "device/launcher.h"
+#include "port/compat.h"
+#include "port/timing.h"
+#include "settings.h"
+#include "shared_state.h"
+
+#define LAUNCHER_RESTART_SECONDS	10
+#define LONGEST_DELAY_SECONDS		60
+#define STABLE_SECONDS				10
+#define LINE_SIZE					1024
+
+/* Until it is tried again whether there is a device now. */
+#define UNUSABLE_DELAY_SECONDS			60
+#define LONGEST_UNUSABLE_DELAY_SECONDS	3600
+
+/* To make devices ready may take gpusortd so long. */
+#define START_SECONDS				60
+
+/* Questions in gpusort.daemon_timeout. */
+#define QUESTIONS					3
+
+/*
+ * How long gpusortd may take to end by itself, and when it is killed.  A
+ * shutdown waits for that, so it is short.
+ */
+#define LEAVE_MILLISECONDS			100
+#define KILL_MILLISECONDS			1000
+
+/* A running gpusortd, or none; times as milliseconds_now(). */
+typedef struct Daemon
+{
+	pid_t		pid;			/* 0: none */
+	int			life_line;		/* its standard input */
+	int			reports;		/* its standard output */
+	uint64		ready_since;	/* 0: not ready yet */
+	bool		is_unusable;
+	int			questions;		/* that it has not answered yet */
+	char		line[LINE_SIZE];	/* of its reports, as far as read */
+	int			line_length;
+	char		last_words[LINE_SIZE];	/* the last "log" line */
+} Daemon;
+
+static Daemon the_daemon = {.life_line = -1, .reports = -1};
+
+/*
+ * When there is something to do if nothing happens before: without a gpusortd
+ * to start it; before it is ready, to give it up; and then to ask it again.
+ */
+#define NEVER	PG_UINT64_MAX
+static uint64 next_time = 0;
+
+/* Seconds from the end of one gpusortd to the start of the next. */
+static int	delay = 0;
+
+/*
+ * The worker as the postmaster has to know it.
+ */
+static BackgroundWorker
+launcher_worker(void)
+{
+	BackgroundWorker worker = {0};
+
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
+	worker.bgw_start_time = BgWorkerStart_PostmasterStart;
+	worker.bgw_restart_time = LAUNCHER_RESTART_SECONDS;
+	strlcpy(worker.bgw_library_name, "gpusort", BGW_MAXLEN);
+	strlcpy(worker.bgw_function_name, "gpusort_launcher_main", BGW_MAXLEN);
+	strlcpy(worker.bgw_name, "gpusort launcher", BGW_MAXLEN);
+	strlcpy(worker.bgw_type, "gpusort launcher", BGW_MAXLEN);
+	return worker;
+}
+
+void
+launcher_register(void)
+{
+	BackgroundWorker worker = launcher_worker();
+
+	RegisterBackgroundWorker(&worker);
+}
+
+void
+launcher_start(void)
+{
+	BackgroundWorker worker = launcher_worker();
+
+	if (!shared_claim_launcher())
+		return;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	if (!RegisterDynamicBackgroundWorker(&worker, NULL))
+	{
+		shared_set_daemon_status(DAEMON_FAILED, false,
+								 "no background worker slot is free, see max_worker_processes");
+		ereport(LOG,
+				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+				 errmsg("gpusort: could not start the launcher of gpusortd"),
+				 errhint("Increase max_worker_processes, or add gpusort to shared_preload_libraries.")));
+	}
+}
+
+bool
+launcher_device_ready(const char **failure)
+{
+	DaemonStatus status;
+
+	launcher_start();
+	status = shared_daemon_status();
+	if (status.state == DAEMON_READY &&
+		(status.has_gpu || gpusort_device == DEVICE_CUDA))
+		return true;
+
+	if (gpusort_device != DEVICE_CUDA)
+		*failure = NULL;
+	else if (status.state == DAEMON_STARTING)
+		*failure = "gpusortd is not ready yet";
+	else
+		*failure = pstrdup(status.reason);
+	return false;
+}
+
+/* The path of gpusortd: it is installed beside this library. */
+static void
+daemon_path(char *path)
+{
+	Dl_info		library;
+
+	if (dladdr((void *) gpusort_launcher_main, &library) == 0)
+		ereport(ERROR,
+				(errmsg("gpusort: could not find the path of its own library")));
+	strlcpy(path, library.dli_fname, MAXPGPATH);
+	get_parent_directory(path);
+	join_path_components(path, path, "gpusortd");
+}
+
+/* Removes the spaces that the server allows in lists. */
+static void
+remove_spaces(char *list)
+{
+	char	   *end = list;
+
+	for (; *list != '\0'; list++)
+	{
+		if (!isspace((unsigned char) *list))
+			*end++ = *list;
+	}
+	*end = '\0';
+}
+
+/* In the child: becomes gpusortd.  Does not return. */
+static void
+exec_daemon(const char *path, int life_line, int reports)
+{
+	char		engine[32];
+	char	   *devices;
+	char		staging_memory[32];
+	char		staging_memory_limit[48];
+	char		device_memory[32];
+	char		release_delay[48];
+	sigset_t	no_signals;
+
+	snprintf(engine, sizeof(engine), "--engine=%s", gpusort_engine_name());
+	devices = psprintf("--devices=%s", gpusort_device_list);
+	remove_spaces(devices);
+	snprintf(staging_memory, sizeof(staging_memory), "--staging-memory=%d",
+			 gpusort_staging_memory);
+	snprintf(staging_memory_limit, sizeof(staging_memory_limit),
+			 "--staging-memory-limit=%d", gpusort_staging_memory_limit);
+	snprintf(device_memory, sizeof(device_memory), "--device-memory=%d",
+			 gpusort_device_memory);
+	snprintf(release_delay, sizeof(release_delay), "--memory-release-delay=%d",
+			 gpusort_memory_release_delay);
+
+	/* the launcher's end is its own, also if it is stopped */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != MyProcPid)
+		_exit(1);
+
+	/* signals for the launcher's process group are not for gpusortd */
+	setsid();
+	for (int signal_number = 1; signal_number < NSIG; signal_number++)
+		signal(signal_number, SIG_DFL);
+	sigemptyset(&no_signals);
+	sigprocmask(SIG_SETMASK, &no_signals, NULL);
+
+	/* the server's files are none of its business, its log is */
+	dup2(life_line, STDIN_FILENO);
+	dup2(reports, STDOUT_FILENO);
+	(void) syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
+
+	execl(path, path, engine, devices, staging_memory, staging_memory_limit,
+		  device_memory, release_delay, (char *) NULL);
+	dprintf(STDOUT_FILENO, "log could not execute \"%s\": %s\n", path,
+			strerror(errno));
+	_exit(127);
+}
+
+static void
+start_daemon(void)
+{
+	char		path[MAXPGPATH];
+	int			life_line[2];
+	int			reports[2];
+	pid_t		pid;
+
+	/* one that took too long to end may have ended since */
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+
+	daemon_path(path);
+	if (pipe2(life_line, O_CLOEXEC) < 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("gpusort: could not make a pipe: %m")));
+	if (pipe2(reports, O_CLOEXEC | O_NONBLOCK) < 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("gpusort: could not make a pipe: %m")));
+
+	/* as long as it is not known better there is still no device */
+	if (shared_daemon_status().state != DAEMON_UNUSABLE)
+		shared_set_daemon_status(DAEMON_STARTING, false, "");
+	pid = fork();
+	if (pid == 0)
+		exec_daemon(path, life_line[0], reports[1]);
+	close(life_line[0]);
+	close(reports[1]);
+	if (pid < 0)
+		ereport(ERROR,
+				(errmsg("gpusort: could not fork gpusortd: %m")));
+	(void) fcntl(life_line[1], F_SETFL, O_NONBLOCK);
+
+	the_daemon = (Daemon) {
+		.pid = pid,
+		.life_line = life_line[1],
+		.reports = reports[0]
+	};
+	next_time = milliseconds_now() + START_SECONDS * 1000;
+}
+
+/* Waits for so long until gpusortd has ended; then *status says how it did. */
+static bool
+daemon_ends_within(int milliseconds, int *status)
+{
+	uint64		deadline = milliseconds_now() + milliseconds;
+
+	while (waitpid(the_daemon.pid, status, WNOHANG) == 0)
+	{
+		if (milliseconds_now() >= deadline)
+			return false;
+		pg_usleep(1000L);
+	}
+	return true;
+}
+
+/*
+ * Ends gpusortd, if it runs, and waits for that; also the way to learn how it
+ * ended by itself, which is what waitpid() then says in *status.  One that does
+ * not end by itself is killed.  False if not even that ends it, since it is
+ * stuck in a driver: it is left to itself.
+ */
+static bool
+stop_daemon(int *status)
+{
+	bool		ended = true;
+
+	*status = 0;
+	if (the_daemon.pid == 0)
+		return true;
+	close(the_daemon.life_line);
+	close(the_daemon.reports);
+	if (!daemon_ends_within(LEAVE_MILLISECONDS, status))
+	{
+		kill(the_daemon.pid, SIGKILL);
+		ended = daemon_ends_within(KILL_MILLISECONDS, status);
+	}
+	the_daemon.pid = 0;
+	the_daemon.life_line = -1;
+	the_daemon.reports = -1;
+	return ended;
+}
+
+/* If the line begins with this word, what follows it, else NULL. */
+static const char *
+after_word(const char *line, const char *word)
+{
+	size_t		length = strlen(word);
+
+	if (strncmp(line, word, length) != 0 || line[length] != ' ')
+		return NULL;
+	return line + length + 1;
+}
+
+/* "ready": it sorts from now on. */
+static void
+note_ready(const char *engine)
+{
+	const char *gpu = after_word(engine, "cuda");
+
+	the_daemon.ready_since = milliseconds_now();
+	next_time = NEVER;
+	shared_set_daemon_status(DAEMON_READY, gpu != NULL, "");
+	ereport(LOG, (errmsg("gpusort: gpusortd is ready, sorting on %s",
+						 gpu != NULL ? gpu : "the host")));
+}
+
+/* "unusable": there is no device for it, which the log is told once. */
+static void
+note_unusable(const char *reason)
+{
+	DaemonStatus before = shared_daemon_status();
+
+	the_daemon.is_unusable = true;
+	shared_set_daemon_status(DAEMON_UNUSABLE, false, reason);
+	if (before.state != DAEMON_UNUSABLE ||
+		strncmp(before.reason, reason, STATE_REASON_SIZE - 1) != 0)
+		ereport(LOG, (errmsg("gpusort: no usable device, sorting on the host"),
+					  errdetail("%s.", reason)));
+}
+
+/* "alive": an answer, whatever the number of questions. */
+static void
+note_answer(void)
+{
+	the_daemon.questions = 0;
+	next_time = NEVER;
+	shared_note_answer();
+}
+
+/* Does what a line of gpusortd's reports calls for. */
+static void
+handle_report(const char *line)
+{
+	const char *rest;
+
+	if ((rest = after_word(line, "ready")) != NULL)
+		note_ready(rest);
+	else if ((rest = after_word(line, "unusable")) != NULL)
+		note_unusable(rest);
+	else if ((rest = after_word(line, "log")) != NULL)
+	{
+		strlcpy(the_daemon.last_words, rest, LINE_SIZE);
+		ereport(LOG, (errmsg("gpusortd: %s", rest)));
+	}
+	else if (strcmp(line, "alive") == 0)
+		note_answer();
+	else
+		ereport(LOG, (errmsg("gpusort: unexpected report from gpusortd: \"%s\"",
+							 line)));
+}
+
+/* Reads what gpusortd reports; false at the end, when it is gone. */
+static bool
+read_reports(void)
+{
+	Daemon	   *daemon = &the_daemon;
+	char		buffer[LINE_SIZE];
+	ssize_t		length = read(daemon->reports, buffer, sizeof(buffer));
+
+	if (length < 0)
+		return errno == EAGAIN || errno == EINTR;
+	for (ssize_t i = 0; i < length; i++)
+	{
+		if (buffer[i] != '\n')
+		{
+			if (daemon->line_length < LINE_SIZE - 1)
+				daemon->line[daemon->line_length++] = buffer[i];
+			continue;
+		}
+		daemon->line[daemon->line_length] = '\0';
+		daemon->line_length = 0;
+		handle_report(daemon->line);
+	}
+	return length > 0;
+}
+
+/* How long until the next start of gpusortd, in seconds. */
+static int
+next_delay(bool was_stable)
+{
+	if (the_daemon.is_unusable)
+		return Min(Max(UNUSABLE_DELAY_SECONDS, delay * 2),
+				   LONGEST_UNUSABLE_DELAY_SECONDS);
+	if (was_stable)
+		return 0;
+	return Min(Max(1, delay * 2), LONGEST_DELAY_SECONDS);
+}
+
+/*
+ * gpusortd is gone, or is to be for this reason: says why unless it has said so
+ * itself, and sets the time to start it again.
+ */
+static void
+bury_daemon(const char *killed_because)
+{
+	bool		was_stable = the_daemon.ready_since != 0 &&
+		milliseconds_now() - the_daemon.ready_since >= STABLE_SECONDS * 1000;
+	char		reason[STATE_REASON_SIZE];
+	int			status;
+	bool		ended;
+
+	if (killed_because != NULL)
+		kill(the_daemon.pid, SIGKILL);
+	ended = stop_daemon(&status);
+	delay = next_delay(was_stable);
+	next_time = milliseconds_now() + delay * UINT64CONST(1000);
+	if (the_daemon.is_unusable)
+		return;
+
+	if (!ended)
+		snprintf(reason, sizeof(reason), "gpusortd was killed and does not end");
+	else if (killed_because != NULL)
+		snprintf(reason, sizeof(reason), "gpusortd was killed, %s",
+				 killed_because);
+	else if (WIFSIGNALED(status))
+		snprintf(reason, sizeof(reason), "gpusortd was terminated by signal %d: %s",
+				 WTERMSIG(status), pg_strsignal(WTERMSIG(status)));
+	else
+		snprintf(reason, sizeof(reason), "gpusortd exited with status %d%s%s",
+				 WEXITSTATUS(status),
+				 the_daemon.last_words[0] != '\0' ? ": " : "",
+				 the_daemon.last_words);
+	shared_set_daemon_status(DAEMON_FAILED, false, reason);
+	ereport(LOG, (errmsg("gpusort: %s", reason)));
+}
+
+/*
+ * Asks gpusortd whether it is alive.  With the second question nobody else is
+ * to begin to wait for it.
+ */
+static void
+ask_daemon(void)
+{
+	if (the_daemon.questions > 0)
+		shared_note_silence();
+	the_daemon.questions++;
+	if (write(the_daemon.life_line, "?", 1) < 0)
+		ereport(DEBUG1,
+				(errmsg_internal("gpusort: could not ask gpusortd: %m")));
+	next_time = milliseconds_now() + gpusort_daemon_timeout / QUESTIONS;
+}
+
+/*
+ * The next time has come, and nothing from gpusortd.  That a question went
+ * unanswered counts only after another wait, so that the time in which this
+ * process or the machine stood still is not taken for gpusortd's.
+ */
+static void
+look_after_daemon(void)
+{
+	char		reason[64];
+
+	if (the_daemon.pid == 0)
+		start_daemon();
+	else if (gpusort_daemon_timeout == 0)
+		note_answer();			/* it need not answer */
+	else if (the_daemon.ready_since == 0)
+	{
+		snprintf(reason, sizeof(reason), "it was not ready after %d seconds",
+				 START_SECONDS);
+		bury_daemon(reason);
+	}
+	else if (the_daemon.questions >= QUESTIONS)
+	{
+		snprintf(reason, sizeof(reason), "it did not answer for %d ms",
+				 gpusort_daemon_timeout);
+		bury_daemon(reason);
+	}
+	else
+		ask_daemon();
+}
+
+/* Waits until there is something to do. */
+static void
+wait_for_events(void)
+{
+	static uint32 wait_event = 0;
+	int			events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH;
+	long		timeout = -1;
+
+	if (next_time != NEVER)
+	{
+		uint64		now = milliseconds_now();
+
+		events |= WL_TIMEOUT;
+		timeout = next_time > now ? next_time - now : 0;
+	}
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortLauncher");
+	if (the_daemon.pid != 0)
+		(void) WaitLatchOrSocket(MyLatch, events | WL_SOCKET_READABLE,
+								 the_daemon.reports, timeout, wait_event);
+	else
+		(void) WaitLatch(MyLatch, events, timeout, wait_event);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* Have the settings changed that gpusortd is started with? */
+static bool
+reload_settings(void)
+{
+	int			engine = gpusort_daemon_engine;
+	char	   *devices = pstrdup(gpusort_device_list);
+	int			staging_memory = gpusort_staging_memory;
+	int			staging_memory_limit = gpusort_staging_memory_limit;
+	int			device_memory = gpusort_device_memory;
+	int			release_delay = gpusort_memory_release_delay;
+	bool		changed;
+
+	ProcessConfigFile(PGC_SIGHUP);
+	changed = engine != gpusort_daemon_engine ||
+		strcmp(devices, gpusort_device_list) != 0 ||
+		staging_memory != gpusort_staging_memory ||
+		staging_memory_limit != gpusort_staging_memory_limit ||
+		device_memory != gpusort_device_memory ||
+		release_delay != gpusort_memory_release_delay;
+	pfree(devices);
+	return changed;
+}
+
+/* At exit. */
+static void
+leave_no_daemon(int code, Datum argument)
+{
+	int			status;
+
+	(void) stop_daemon(&status);
+	if (code == 0)
+		shared_set_daemon_status(DAEMON_NOT_STARTED, false, "");
+	else
+		shared_set_daemon_status(DAEMON_FAILED, false,
+								 "the launcher of gpusortd has failed");
+	shared_end_launcher();
+}
+
+/*
+ * The configuration has been loaded again: gpusortd is started anew if it runs
+ * with other settings, and at once if it was to be started later.
+ */
+static void
+reload(void)
+{
+	int			status;
+
+	ConfigReloadPending = false;
+	if (!reload_settings() && the_daemon.pid != 0)
+		return;
+	(void) stop_daemon(&status);
+	delay = 0;
+	next_time = 0;
+}
+
+void
+gpusort_launcher_main(Datum argument)
+{
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	BackgroundWorkerUnblockSignals();
+	if (!shared_begin_launcher())
+		proc_exit(0);
+	before_shmem_exit(leave_no_daemon, (Datum) 0);
+
+	while (!ShutdownRequestPending)
+	{
+		if (ConfigReloadPending)
+			reload();
+		if (the_daemon.pid != 0 && !read_reports())
+			bury_daemon(NULL);
+		if (shared_launcher_is_asked() && the_daemon.pid != 0 &&
+			the_daemon.ready_since != 0 && the_daemon.questions == 0)
+			next_time = 0;
+		if (milliseconds_now() >= next_time)
+			look_after_daemon();
+		wait_for_events();
+	}
+	proc_exit(0);
+}

@@ -1,0 +1,564 @@
+/*-------------------------------------------------------------------------
+ *
+ * sort_job.c
+ *	  Push keys, run, have the order.
+ *
+ * A job begins in this process: its keys are collected in memory.  Only when
+ * they are many enough for a device to gain is gpusortd asked to take the job
+ * over; the keys so far are copied to its ring and all others are written
+ * straight into it.  So a wrong estimate of the number of rows costs nothing,
+ * and small sorts never leave the process.
+ *
+ * While gpusortd has as many jobs as the processors can serve, a job of few rows
+ * stays here, and is asked for again as it grows.
+ *
+ * While other jobs take all of the device's memory a job is queued there, and
+ * its keys are collected on, so that waiting costs no time.  It goes over when
+ * its turn comes.  When the last key is here and its turn has not come it waits
+ * on for as long as to sort here will take, and is then sorted here.
+ *
+ * If gpusortd does not take the job it is sorted here.  If gpusortd is lost
+ * later, so are the keys: the job says so, and whoever has the rows makes the
+ * keys again, for a job of this process or for another device.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+#include "device/launcher.h"
+#include "device/sort_job.h"
+#include "port/huge_pages.h"
+#include "settings.h"
+#include "shared_state.h"
+
+/*
+ * Rows from which on a device gains over this process, with gpusort.device =
+ * auto: on an H100 10,000 take as long either way, or a fifth less where keys
+ * are long; 30,000 a twentieth to a quarter less
+ * (docs/notes/2026-11-small-sorts.md).
+ */
+#define DEVICE_MIN_ROWS		10000
+
+/*
+ * The same while gpusortd has as many jobs as half the processors.  Then each
+ * message waits for a processor, and that costs a short job more than a device
+ * saves: of 128 sessions a hundredth waited five times as long
+ * (docs/notes/2026-11-many-sessions.md, "Many sessions").
+ */
+#define BUSY_MIN_ROWS		1000000
+
+/* Keys that a job of this process makes room for at first. */
+#define FIRST_ROWS			1024
+
+/* Then for as many more as it has, up to this; and from there on an eighth. */
+#define FEW_ROWS			4096
+
+/* Words of a key that varies in length, as a first guess. */
+#define GUESSED_WORDS		4
+
+/* Are so many rows the device's, by gpusort.device, when it is idle? */
+static bool
+are_for_device(double nrows)
+{
+	return gpusort_device == DEVICE_CUDA ||
+		(gpusort_device == DEVICE_AUTO && nrows >= DEVICE_MIN_ROWS);
+}
+
+/* Has gpusortd as much to do as the processors can serve? */
+static bool
+is_device_busy(void)
+{
+	static long processors = 0;
+
+	if (processors == 0)
+		processors = Max(sysconf(_SC_NPROCESSORS_ONLN), 2);
+	return shared_device_jobs() >= processors / 2;
+}
+
+/* Are so many rows the device's just now? */
+static bool
+are_for_device_now(uint64 nrows)
+{
+	return are_for_device(nrows) &&
+		(gpusort_device == DEVICE_CUDA || nrows >= BUSY_MIN_ROWS ||
+		 !is_device_busy());
+}
+
+bool
+sort_job_expects_gpu(double nrows)
+{
+	DaemonStatus status = shared_daemon_status();
+
+	return are_for_device(nrows) && status.state == DAEMON_READY &&
+		status.has_gpu;
+}
+
+/* What a job without keys is told of them. */
+static void
+expect_keys(SortJob *job, const KeyShape *shape, uint64 nrows, bool host_only)
+{
+	job->shape = *shape;
+	job->expected_rows = nrows;
+	job->state = host_only || gpusort_device == DEVICE_HOST ?
+		JOB_HERE : JOB_UNDECIDED;
+}
+
+SortJob *
+sort_job_begin(const KeyShape *shape, uint64 expected_rows, bool host_only)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort job",
+												  ALLOCSET_SMALL_SIZES);
+	SortJob    *job = MemoryContextAllocZero(context, sizeof(SortJob));
+
+	job->context = context;
+	expect_keys(job, shape, expected_rows, host_only);
+	return job;
+}
+
+SortJob *
+sort_job_begin_on_device(const KeyShape *shape, uint64 expected_rows)
+{
+	SortJob    *job = sort_job_begin(shape, expected_rows, false);
+	MemoryContext caller_context = MemoryContextSwitchTo(job->context);
+	DeviceFailure failure = {FAILURE_FAULT, NULL};
+
+	job->long_lived = true;
+	if (job->state == JOB_UNDECIDED && are_for_device_now(expected_rows) &&
+		launcher_device_ready(&failure.reason))
+		job->client = device_client_begin(shape, expected_rows, true, &failure);
+	MemoryContextSwitchTo(caller_context);
+	if (job->client != NULL &&
+		device_client_next_batch(job->client, &job->batch))
+	{
+		job->state = JOB_ON_DEVICE;
+		return job;
+	}
+	sort_job_end(job);
+	return NULL;
+}
+
+void
+sort_job_end(SortJob *job)
+{
+	MemoryContextDelete(job->context);
+}
+
+/*
+ * Counts a failure, and tells who should know.  That a device is too small, or in
+ * use, is no news unless it was asked for.
+ */
+static void
+tell_failure(DeviceFailure failure)
+{
+	int			level = LOG;
+
+	if (gpusort_device == DEVICE_CUDA)
+		level = WARNING;
+	else if (failure.cause == FAILURE_FULL)
+		level = DEBUG1;
+	shared_count(failure.cause == FAILURE_FULL ? STAT_DEVICE_FULL :
+				 STAT_DEVICE_FAULTS, 1);
+	ereport(level,
+			(errcode(ERRCODE_SYSTEM_ERROR),
+			 errmsg("gpusort: sorting without the device"),
+			 errdetail("%s.", failure.reason)));
+}
+
+/*
+ * Notes that the device is of no use for this job, which is here from now on, or
+ * lost, and tells who should know.  The end of a job that could do without is no
+ * news.
+ */
+static void
+report_device_failure(SortJob *job, SortJobState state, DeviceFailure failure)
+{
+	job->state = state;
+	job->device_failed = true;
+	job->may_start_over = failure.cause == FAILURE_ELSEWHERE;
+	if (job->long_lived)
+	{
+		ereport(DEBUG1,
+				(errmsg_internal("gpusort: merging without the device: %s",
+								 failure.reason)));
+		return;
+	}
+	tell_failure(failure);
+}
+
+void
+sort_job_report_wrong_order(void)
+{
+	static const DeviceFailure wrong = {
+		FAILURE_FAULT, "gpusortd sent an order that is wrong"
+	};
+
+	tell_failure(wrong);
+}
+
+/* Notes that the job's keys are lost with the device. */
+static void
+report_lost(SortJob *job)
+{
+	report_device_failure(job, JOB_LOST, device_client_failure(job->client));
+}
+
+void
+sort_job_stay(SortJob *job)
+{
+	if (job->state == JOB_ON_DEVICE || job->state == JOB_LOST)
+		return;
+	if (job->client != NULL)
+		device_client_end(job->client);
+	job->client = NULL;
+	job->state = JOB_HERE;
+}
+
+/* Is it time to ask gpusortd to take the job? */
+static bool
+wants_device(const SortJob *job)
+{
+	return job->state == JOB_AGAIN ||
+		(job->state == JOB_UNDECIDED && are_for_device_now(job->batch.nrows));
+}
+
+/* Frees keys that are in this process. */
+static void
+free_batch(KeyBatch *batch)
+{
+	if (batch->words != NULL)
+		pfree(batch->words);
+	if (batch->ends != NULL)
+		pfree(batch->ends);
+	*batch = (KeyBatch) {0};
+}
+
+/* Copies keys that were collected in this process to the ring. */
+static bool
+push_collected(SortJob *job, const KeyBatch *collected)
+{
+	uint64		first_word = 0;
+
+	for (uint64 row = 0; row < collected->nrows; row++)
+	{
+		uint64		end = collected->ends != NULL ? collected->ends[row] :
+			first_word + job->shape.fixed_words;
+		uint64_t   *space = sort_job_space(job);
+
+		if (space == NULL)
+			return false;
+		memcpy(space, collected->words + first_word,
+			   (end - first_word) * sizeof(uint64_t));
+		sort_job_add(job, end - first_word);
+		first_word = end;
+	}
+	return true;
+}
+
+/*
+ * Hands the keys over to gpusortd, which has taken the job.  False if the
+ * device was lost with them.
+ */
+static bool
+move_to_device(SortJob *job)
+{
+	KeyBatch	collected = job->batch;
+	MemoryContext caller_context = MemoryContextSwitchTo(job->context);
+	bool		kept;
+
+	job->state = JOB_ON_DEVICE;
+	kept = device_client_next_batch(job->client, &job->batch) &&
+		push_collected(job, &collected);
+	free_batch(&collected);
+	if (!kept)
+		report_lost(job);
+	MemoryContextSwitchTo(caller_context);
+	return kept;
+}
+
+/* Asks gpusortd by the connection of the keys before, and keeps it if it answers. */
+static void
+ask_again(SortJob *job)
+{
+	if (device_client_again(job->client, &job->shape, job->expected_rows))
+		return;
+	device_client_end(job->client);
+	job->client = NULL;
+}
+
+/* Asks gpusortd to take the job; if it does not, the job stays here for good. */
+static void
+ask_for_device(SortJob *job)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(job->context);
+	DeviceFailure failure = {FAILURE_FAULT, NULL};
+
+	if (job->state == JOB_AGAIN)
+		ask_again(job);
+	if (job->client == NULL && launcher_device_ready(&failure.reason))
+		job->client = device_client_begin(&job->shape,
+										  Max(job->expected_rows,
+											  job->batch.nrows),
+										  false, &failure);
+	job->state = job->client != NULL ? JOB_QUEUED : JOB_HERE;
+	if (failure.reason != NULL)
+		report_device_failure(job, JOB_HERE, failure);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Leaves gpusortd's queue; the job stays in this process. */
+static void
+leave_queue(SortJob *job, DeviceFailure failure)
+{
+	report_device_failure(job, JOB_HERE, failure);
+	device_client_end(job->client);
+	job->client = NULL;
+}
+
+/*
+ * Hands the job over when its turn comes within so many milliseconds; false as
+ * move_to_device().
+ */
+static bool
+look_at_queue(SortJob *job, uint64 milliseconds)
+{
+	if (device_client_look(job->client, milliseconds))
+		return device_client_is_queued(job->client) || move_to_device(job);
+	leave_queue(job, device_client_failure(job->client));
+	return true;
+}
+
+/* The last look, with all keys here. */
+static bool
+end_queueing(SortJob *job)
+{
+	static const DeviceFailure in_use = {
+		FAILURE_FULL, "device memory is in use by other sorts"
+	};
+
+	if (!look_at_queue(job, host_sort_milliseconds(job->batch.nrows)))
+		return false;
+	if (job->state == JOB_QUEUED)
+		leave_queue(job, in_use);
+	return true;
+}
+
+/* Makes room for more keys in this process. */
+static void
+grow_batch(SortJob *job)
+{
+	KeyBatch   *batch = &job->batch;
+	bool		varies = job->shape.fixed_words == 0;
+	uint64		key_words;
+
+	/* an eighth wastes little */
+	batch->max_rows = Max(FIRST_ROWS, batch->max_rows +
+						  Min(batch->max_rows,
+							  Max(FEW_ROWS, batch->max_rows / 8)));
+	if (!varies)
+		key_words = job->shape.fixed_words;
+	else if (batch->nrows == 0)
+		key_words = GUESSED_WORDS;
+	else
+		key_words = (batch->nwords + batch->nrows - 1) / batch->nrows;
+	batch->max_words = batch->max_rows * key_words + KEY_MAX_WORDS;
+
+	if (batch->words == NULL)
+		batch->words = MemoryContextAllocHuge(job->context,
+											  batch->max_words * sizeof(uint64_t));
+	else
+		batch->words = repalloc_huge(batch->words,
+									 batch->max_words * sizeof(uint64_t));
+	if (varies && batch->ends == NULL)
+		batch->ends = MemoryContextAllocHuge(job->context,
+											 batch->max_rows * sizeof(uint64_t));
+	else if (varies)
+		batch->ends = repalloc_huge(batch->ends,
+									batch->max_rows * sizeof(uint64_t));
+}
+
+/* Hands the batch over and gets an empty one. */
+static bool
+push_batch(SortJob *job)
+{
+	uint64		nrows = job->batch.nrows;
+	uint64		nwords = job->batch.nwords;
+
+	if (!device_client_push(job->client, &job->batch))
+		return false;
+	job->pushed_rows += nrows;
+	job->pushed_words += nwords;
+	return device_client_next_batch(job->client, &job->batch);
+}
+
+bool
+sort_job_make_room(SortJob *job)
+{
+	if (wants_device(job))
+		ask_for_device(job);
+	if (job->state == JOB_QUEUED && !look_at_queue(job, 0))
+		return false;
+	if (!sort_job_is_full(job))
+		return true;
+	if (job->state != JOB_ON_DEVICE)
+	{
+		grow_batch(job);
+		return true;
+	}
+	if (push_batch(job))
+		return true;
+	report_lost(job);
+	return false;
+}
+
+/* The host engine's way to let the user cancel. */
+static void
+serve_interrupts(void *argument)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
+static uint32 *
+run_in_process(SortJob *job)
+{
+	HostKeys	keys = {
+		.shape = job->shape,
+		.words = job->batch.words,
+		.ends = job->batch.ends,
+		.nrows = job->batch.nrows
+	};
+	HostSortEntry *entries;
+	uint32	   *order;
+
+	entries = MemoryContextAllocHuge(CurrentMemoryContext,
+									 Max(keys.nrows, 1) * sizeof(HostSortEntry));
+	order = host_sort(&keys, entries, serve_interrupts, NULL);
+	job->on_device = false;
+	job->device = "host";
+	job->method = "radix sort";
+
+	/* the order is at the start of the entries; give the rest back */
+	return repalloc_huge(order, Max(keys.nrows, 1) * sizeof(uint32));
+}
+
+bool
+sort_job_run_on_device(SortJob *job)
+{
+	if ((job->batch.nrows > 0 &&
+		 !device_client_push(job->client, &job->batch)) ||
+		!device_client_run(job->client, sort_job_nrows(job),
+						   &job->device_microseconds))
+	{
+		report_lost(job);
+		return false;
+	}
+	job->on_device = true;
+	job->device = device_client_device(job->client);
+	job->method = device_client_method(job->client);
+	return true;
+}
+
+bool
+sort_job_order_part(SortJob *job, uint32 *part, uint32 *count)
+{
+	if (device_client_order_part(job->client, part, count))
+		return true;
+	report_lost(job);
+	return false;
+}
+
+/* Notes the rows of a part of the order, a bit each. */
+static void
+note_rows(uint64 *seen, const uint32 *part, uint32 count)
+{
+	for (uint32 i = 0; i < count; i++)
+	{
+		uint32		row = ORDER_ROW(part[i]);
+
+		seen[row / 64] |= UINT64CONST(1) << (row % 64);
+	}
+}
+
+/*
+ * Fetches the order of all rows; false if that cannot be had, or is none.  It
+ * has as many entries as there are rows, so it has each row if as many are seen.
+ */
+static bool
+fetch_order(SortJob *job, uint32 *order, uint64 nrows)
+{
+	static const DeviceFailure twice = {
+		FAILURE_FAULT, "gpusortd sent an order in which a row comes twice"
+	};
+	Size		seen_bytes = sort_job_seen_bytes(nrows);
+	uint64	   *seen = MemoryContextAllocHuge(CurrentMemoryContext, seen_bytes);
+	uint64		have = 0;
+	uint32		count;
+	bool		good = true;
+
+	memset(seen, 0, seen_bytes);
+	while (good && have < nrows)
+	{
+		good = sort_job_order_part(job, order + have, &count);
+		if (good)
+			note_rows(seen, order + have, count);
+		have += count;
+	}
+	if (good && pg_popcount((const char *) seen, seen_bytes) != nrows)
+	{
+		report_device_failure(job, JOB_LOST, twice);
+		good = false;
+	}
+	pfree(seen);
+	return good;
+}
+
+static uint32 *
+run_on_device(SortJob *job)
+{
+	uint64		nrows = sort_job_nrows(job);
+	uint32	   *order = MemoryContextAllocHuge(CurrentMemoryContext,
+											   Max(nrows, 1) * sizeof(uint32));
+
+	(void) huge_pages_advise(order, nrows * sizeof(uint32));
+	if (sort_job_run_on_device(job) && fetch_order(job, order, nrows))
+		return order;
+	pfree(order);
+	return NULL;
+}
+
+void
+sort_job_restart(SortJob *job, const KeyShape *shape, bool host_only)
+{
+	KeyBatch   *batch = &job->batch;
+	uint64		nrows = sort_job_nrows(job);
+	bool		other_words = shape->fixed_words != job->shape.fixed_words;
+
+	Assert(!job->device_failed && job->state != JOB_QUEUED);
+	if (job->state == JOB_ON_DEVICE)
+		*batch = (KeyBatch) {0};
+	else if (other_words)
+		free_batch(batch);
+	batch->nrows = 0;
+	batch->nwords = 0;
+	expect_keys(job, shape, nrows, host_only);
+	job->pushed_rows = 0;
+	job->pushed_words = 0;
+	if (job->state == JOB_HERE)
+		sort_job_stay(job);
+	else if (job->client != NULL)
+		job->state = JOB_AGAIN;
+}
+
+uint32 *
+sort_job_run(SortJob *job)
+{
+	if (job->state == JOB_QUEUED && !end_queueing(job))
+		return NULL;
+	return job->state == JOB_ON_DEVICE ? run_on_device(job) : run_in_process(job);
+}

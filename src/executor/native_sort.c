@@ -1,0 +1,113 @@
+/*-------------------------------------------------------------------------
+ *
+ * native_sort.c
+ *	  Core's own sort, as nodeSort.c uses it.
+ *
+ * If only the first rows are wanted core keeps no more than these, in a heap.
+ * Of rows with one column it sorts the values.  From 16 on it does that also
+ * where these are elsewhere, but does not count the memory for them then; so
+ * here it does not.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "executor/executor.h"
+
+#include "cost/sort_cost.h"
+#include "executor/native_sort.h"
+#include "port/compat.h"
+
+static Tuplesortstate *
+begin_of_rows(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
+			  int kilobytes, int options)
+{
+	AttrNumber *attnos = palloc(ncolumns * sizeof(AttrNumber));
+	Oid		   *operators = palloc(ncolumns * sizeof(Oid));
+	Oid		   *collations = palloc(ncolumns * sizeof(Oid));
+	bool	   *nulls_first = palloc(ncolumns * sizeof(bool));
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		attnos[i] = columns[i].attno;
+		operators[i] = columns[i].sort_operator;
+		collations[i] = columns[i].collation;
+		nulls_first[i] = columns[i].nulls_first;
+	}
+	return tuplesort_begin_heap(descriptor, ncolumns, attnos, operators,
+								collations, nulls_first, kilobytes, NULL,
+								options);
+}
+
+NativeSort *
+native_sort_begin(TupleDesc descriptor, const SortColumn *columns,
+				  int ncolumns, Size limit, double bound, bool random_access)
+{
+	NativeSort *sort = palloc(sizeof(NativeSort));
+	int			options = random_access ? TUPLESORT_RANDOMACCESS :
+		TUPLESORT_NONE;
+	int			kilobytes = limit / 1024;
+
+	/* core makes no use of a larger one */
+	if (bound > INT_MAX / 2)
+		bound = NO_BOUND;
+	if (bound != NO_BOUND)
+		options |= TUPLESORT_ALLOWBOUNDED;
+
+	sort->descriptor = descriptor;
+	/* a column can be sorted by twice, under different collations */
+	sort->of_values = descriptor->natts == 1 && ncolumns == 1 &&
+		TupleDescAttr(descriptor, 0)->attbyval;
+	if (sort->of_values)
+		sort->state = tuplesort_begin_datum(TupleDescAttr(descriptor, 0)->atttypid,
+											columns[0].sort_operator,
+											columns[0].collation,
+											columns[0].nulls_first, kilobytes,
+											NULL, options);
+	else
+		sort->state = begin_of_rows(descriptor, columns, ncolumns, kilobytes,
+									options);
+	if (bound != NO_BOUND)
+		tuplesort_set_bound(sort->state, bound);
+	return sort;
+}
+
+void
+native_sort_take(NativeSort *sort, PlanState *source)
+{
+	for (;;)
+	{
+		TupleTableSlot *slot = ExecProcNode(source);
+
+		if (TupIsNull(slot))
+			break;
+		native_sort_put(sort, slot);
+	}
+}
+
+/* Makes a row of the next value. */
+static bool
+get_value(NativeSort *sort, bool forward, TupleTableSlot *slot)
+{
+	MemoryContext caller_context;
+	Datum		value;
+	bool		isnull;
+
+	ExecClearTuple(slot);
+	if (!tuplesort_getdatum(sort->state, forward, false, &value, &isnull,
+							NULL))
+		return false;
+	caller_context = MemoryContextSwitchTo(slot->tts_mcxt);
+	ExecStoreMinimalTuple(heap_form_minimal_tuple(sort->descriptor, &value,
+												  &isnull, 0), slot, true);
+	MemoryContextSwitchTo(caller_context);
+	return true;
+}
+
+bool
+native_sort_get(NativeSort *sort, bool forward, TupleTableSlot *slot)
+{
+	return sort->of_values ? get_value(sort, forward, slot) :
+		tuplesort_gettupleslot(sort->state, forward, false, slot, NULL);
+}

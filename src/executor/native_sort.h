@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * native_sort.h
+ *	  Core's own sort, as nodeSort.c uses it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_NATIVE_SORT_H
+#define GPUSORT_NATIVE_SORT_H
+
+#include "nodes/execnodes.h"
+#include "utils/tuplesort.h"
+
+#include "keys/sort_keys.h"
+
+typedef struct NativeSort
+{
+	Tuplesortstate *state;
+	TupleDesc	descriptor;
+	bool		of_values;		/* of the only column, not of rows */
+} NativeSort;
+
+/*
+ * Begins a sort that need only find the first "bound" rows, or all if that is
+ * NO_BOUND.  Allocates in the current memory context.
+ */
+extern NativeSort *native_sort_begin(TupleDesc descriptor,
+									 const SortColumn *columns, int ncolumns,
+									 Size limit, double bound,
+									 bool random_access);
+
+static inline void
+native_sort_put(NativeSort *sort, TupleTableSlot *slot)
+{
+	if (sort->of_values)
+	{
+		slot_getsomeattrs(slot, 1);
+		tuplesort_putdatum(sort->state, slot->tts_values[0],
+						   slot->tts_isnull[0]);
+	}
+	else
+		tuplesort_puttupleslot(sort->state, slot);
+}
+
+/* Puts all rows of this node. */
+extern void native_sort_take(NativeSort *sort, PlanState *source);
+
+/* As row_sort_get(). */
+extern bool native_sort_get(NativeSort *sort, bool forward,
+							TupleTableSlot *slot);
+
+#endif							/* GPUSORT_NATIVE_SORT_H */

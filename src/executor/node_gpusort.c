@@ -1,0 +1,610 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_gpusort.c
+ *	  The GpuSort plan node: a Sort, in the form of a custom scan.
+ *
+ * It behaves as nodeSort.c does in every respect: rows are taken from the
+ * child at the first fetch, whatever the direction; marks are of no effect
+ * before that; a rescan sorts anew only if the child's parameters have changed
+ * or the result could not be kept, or had fewer rows than are wanted now.  All
+ * the work is in row_sort.c.
+ *
+ * Directly below a Gather Merge the leader and its workers sort together.  The
+ * node is parallel-aware then: each takes its share of the child's rows, the
+ * workers hand theirs over to the leader (shared_rows.c), and the leader
+ * returns all of them.  A worker returns only rows that it could not hand over.
+ * Without workers, where the leader does not run the plan, or where only the
+ * first rows are wanted and few, each process sorts for itself.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
+#include "utils/typcache.h"
+
+#include "cost/sort_cost.h"
+#include "executor/node_gpusort.h"
+#include "executor/row_sort.h"
+#include "executor/shared_rows.h"
+#include "port/compat.h"
+#include "settings.h"
+
+typedef struct GpuSortState
+{
+	CustomScanState css;		/* must be first */
+	SortColumn *columns;
+	int			ncolumns;
+	bool		random_access;	/* rows may be wanted again or backward */
+	SortBound	bound;			/* how many are wanted */
+	TupleTableSlot *row;		/* as it is sorted */
+	AttrNumber *copied;			/* of it, what is added to hand it on */
+	int			ncopied;
+	RowSort    *sort;			/* NULL before the first fetch */
+	bool		finished;		/* there are no rows, or no more */
+
+	/* of processes that sort together */
+	SharedRows *shared;			/* NULL: there are none */
+	ParallelContext *context;	/* of the leader */
+	RowSortReport report;		/* of the last sort that was finished */
+	bool		reported;
+} GpuSortState;
+
+static const CustomExecMethods gpusort_exec_methods;
+
+bool
+is_gpusort(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &gpusort_scan_methods;
+}
+
+SortBound *
+gpusort_bound(PlanState *node)
+{
+	return &((GpuSortState *) node)->bound;
+}
+
+List *
+gpusort_scan_private(const Sort *sort)
+{
+	List	   *attnos = NIL;
+	List	   *operators = NIL;
+	List	   *collations = NIL;
+	List	   *nulls_first = NIL;
+
+	for (int i = 0; i < sort->numCols; i++)
+	{
+		attnos = lappend_int(attnos, sort->sortColIdx[i]);
+		operators = lappend_oid(operators, sort->sortOperators[i]);
+		collations = lappend_oid(collations, sort->collations[i]);
+		nulls_first = lappend_int(nulls_first, sort->nullsFirst[i]);
+	}
+	return list_make4(attnos, operators, collations, nulls_first);
+}
+
+List *
+gpusort_sort_columns(const CustomScan *scan)
+{
+	return linitial(scan->custom_private);
+}
+
+SortSize
+gpusort_size(const CustomScan *scan, const List *range_table)
+{
+	const Plan *child = outerPlan(scan);
+	SortSize	size = {child->plan_rows, scan->scan.plan.plan_width};
+	List	   *attnos = gpusort_sort_columns(scan);
+	TableOrder	order;
+	ListCell   *cell;
+
+	if (order_of_plan(child, linitial_int(attnos), range_table, &order))
+		sort_size_order(&size, &order,
+						linitial_oid(lsecond(scan->custom_private)),
+						linitial_oid(lthird(scan->custom_private)),
+						list_length(attnos) == 1);
+	foreach(cell, attnos)
+	{
+		TargetEntry *entry = list_nth(scan->custom_scan_tlist,
+									  lfirst_int(cell) - 1);
+
+		size.key_words += sort_key_words((Node *) entry->expr);
+	}
+	return size;
+}
+
+static Node *
+create_gpusort_state(CustomScan *scan)
+{
+	GpuSortState *state = palloc0(sizeof(GpuSortState));
+	List	   *attnos = gpusort_sort_columns(scan);
+	List	   *operators = lsecond(scan->custom_private);
+	List	   *collations = lthird(scan->custom_private);
+	List	   *nulls_first = lfourth(scan->custom_private);
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &gpusort_exec_methods;
+	state->ncolumns = list_length(attnos);
+	state->columns = palloc0(state->ncolumns * sizeof(SortColumn));
+	for (int i = 0; i < state->ncolumns; i++)
+	{
+		state->columns[i].attno = list_nth_int(attnos, i);
+		state->columns[i].sort_operator = list_nth_oid(operators, i);
+		state->columns[i].collation = list_nth_oid(collations, i);
+		state->columns[i].nulls_first = list_nth_int(nulls_first, i);
+	}
+	return (Node *) state;
+}
+
+/*
+ * Rows are handed on as they are stored.  If they lack columns that are copies
+ * of others, these are added.  That takes no projection, which would look at
+ * all columns one by one.
+ */
+static void
+init_result(GpuSortState *state)
+{
+	ScanState  *scan = &state->css.ss;
+	CustomScan *plan = (CustomScan *) scan->ps.plan;
+	List	   *target_list = plan->scan.plan.targetlist;
+	int			nstored = list_length(plan->custom_scan_tlist);
+
+	scan->ps.ps_ProjInfo = NULL;
+	state->ncopied = list_length(target_list) - nstored;
+	if (state->ncopied == 0)
+	{
+		ExecInitResultTupleSlotTL(&scan->ps, &TTSOpsMinimalTuple);
+		state->row = scan->ps.ps_ResultTupleSlot;
+		return;
+	}
+
+	ExecInitResultTupleSlotTL(&scan->ps, &TTSOpsVirtual);
+	state->row = ExecInitExtraTupleSlot(scan->ps.state,
+										ExecGetResultType(outerPlanState(scan)),
+										&TTSOpsMinimalTuple);
+	state->copied = palloc(state->ncopied * sizeof(AttrNumber));
+	for (int i = 0; i < state->ncopied; i++)
+	{
+		TargetEntry *entry = list_nth(target_list, nstored + i);
+
+		state->copied[i] = castNode(Var, entry->expr)->varattno;
+	}
+}
+
+/* The row at hand with the copies that were added to it. */
+static TupleTableSlot *
+add_copies(GpuSortState *state)
+{
+	TupleTableSlot *row = state->row;
+	TupleTableSlot *slot = state->css.ss.ps.ps_ResultTupleSlot;
+	int			nstored = row->tts_tupleDescriptor->natts;
+
+	ExecClearTuple(slot);
+	slot_getallattrs(row);
+	memcpy(slot->tts_values, row->tts_values, nstored * sizeof(Datum));
+	memcpy(slot->tts_isnull, row->tts_isnull, nstored * sizeof(bool));
+	for (int i = 0; i < state->ncopied; i++)
+	{
+		slot->tts_values[nstored + i] = row->tts_values[state->copied[i] - 1];
+		slot->tts_isnull[nstored + i] = row->tts_isnull[state->copied[i] - 1];
+	}
+	return ExecStoreVirtualTuple(slot);
+}
+
+static void
+begin_gpusort(CustomScanState *node, EState *estate, int eflags)
+{
+	GpuSortState *state = (GpuSortState *) node;
+	const int	again = EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK;
+
+	/* the child is read once, forward */
+	state->random_access = (eflags & again) != 0;
+	outerPlanState(node) = ExecInitNode(outerPlan(node->ss.ps.plan), estate,
+										eflags & ~again);
+
+	init_result(state);
+	sort_bound_await();
+}
+
+/*
+ * Are only so few rows wanted that core's sort in each of the processes takes less
+ * time?
+ */
+static bool
+few_are_wanted(const GpuSortState *state, double participants)
+{
+	const PlanState *node = &state->css.ss.ps;
+	double		bound = sort_bound_rows(&state->bound);
+	SortSize	size;
+
+	if (bound == NO_BOUND)
+		return false;
+	size = gpusort_size((CustomScan *) node->plan,
+						node->state->es_range_table);
+	return first_rows_are_few(&size, participants, bound);
+}
+
+/* Is this process one of several that sort together? */
+static bool
+sorts_together(const GpuSortState *state)
+{
+	return state->shared != NULL && !shared_rows_kept(state->shared) &&
+		(IsParallelWorker() || state->context->nworkers_launched > 0);
+}
+
+/* Begins a sort in the memory context of the query. */
+static RowSort *
+begin_sort(GpuSortState *state)
+{
+	PlanState  *node = &state->css.ss.ps;
+	PlanState  *child = outerPlanState(node);
+	TupleDesc	descriptor = ExecGetResultType(child);
+	double		rows = child->plan->plan_rows;
+	double		bound = sort_bound_rows(&state->bound);
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(node->state->es_query_cxt);
+	RowSort    *sort;
+
+	if (!sorts_together(state) && few_are_wanted(state, 1))
+		sort = row_sort_begin_few(descriptor, state->columns, state->ncolumns,
+								  bound, state->random_access);
+	else if (!sorts_together(state))
+		sort = row_sort_begin(descriptor, state->columns, state->ncolumns,
+							  rows, bound, state->random_access);
+	else if (IsParallelWorker())
+		sort = row_sort_begin_worker(descriptor, state->columns,
+									 state->ncolumns, bound);
+	else
+	{
+		int			nworkers = state->context->nworkers;
+
+		sort = row_sort_begin_leader(descriptor, state->columns,
+									 state->ncolumns, rows * (nworkers + 1),
+									 bound, state->shared, nworkers);
+	}
+	MemoryContextSwitchTo(caller_context);
+	return sort;
+}
+
+/* Takes all rows of the child and sorts them. */
+static void
+sort_child(GpuSortState *state)
+{
+	state->sort = begin_sort(state);
+	row_sort_take(state->sort, outerPlanState(&state->css));
+	row_sort_perform(state->sort);
+	row_sort_report(state->sort, &state->report);
+	state->reported = true;
+}
+
+/* In a worker: hands the child's rows over, and sorts those that it keeps. */
+static void
+hand_over_child(GpuSortState *state)
+{
+	PlanState  *child = outerPlanState(&state->css);
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	RowDeposit *deposit;
+	uint64		nkept = 0;
+
+	deposit = row_deposit_begin(state->shared, ParallelWorkerNumber,
+								ExecGetResultType(child), state->columns,
+								state->ncolumns);
+	MemoryContextSwitchTo(caller_context);
+	state->finished = true;
+	if (deposit == NULL)
+		return;
+
+	for (;;)
+	{
+		TupleTableSlot *slot = ExecProcNode(child);
+
+		if (TupIsNull(slot))
+			break;
+		if (likely(state->sort == NULL) && row_deposit_put(deposit, slot))
+			continue;
+		if (state->sort == NULL)
+			state->sort = begin_sort(state);
+		row_sort_put(state->sort, slot);
+		nkept++;
+	}
+	row_deposit_finish(deposit, nkept);
+	if (state->sort != NULL)
+	{
+		row_sort_perform(state->sort);
+		state->finished = false;
+	}
+	row_deposit_end(deposit);
+}
+
+/* At the first fetch: takes the child's rows, whatever the direction. */
+static void
+take_child(GpuSortState *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	ScanDirection direction = estate->es_direction;
+
+	estate->es_direction = ForwardScanDirection;
+	/* a plan that rechecks rows does not begin as a query does */
+	if (unlikely(estate->es_epq_active != NULL))
+		sort_bound_find(estate->es_epq_active->recheckplanstate);
+	if (IsParallelWorker() && sorts_together(state))
+		hand_over_child(state);
+	else
+		sort_child(state);
+	estate->es_direction = direction;
+}
+
+static TupleTableSlot *
+exec_gpusort(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+	EState	   *estate = node->ss.ps.state;
+
+	if (unlikely(state->sort == NULL) && !state->finished)
+		take_child(state);
+	if (unlikely(state->finished) ||
+		!row_sort_get(state->sort,
+					  ScanDirectionIsForward(estate->es_direction),
+					  state->row))
+		return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
+	return likely(state->ncopied == 0) ? state->row : add_copies(state);
+}
+
+/* Forgets the row that was handed on last. */
+static void
+clear_row(GpuSortState *state)
+{
+	ExecClearTuple(state->css.ss.ps.ps_ResultTupleSlot);
+	ExecClearTuple(state->row);
+}
+
+/* Ends the sort, if there is one. */
+static void
+drop_sort(GpuSortState *state)
+{
+	clear_row(state);
+	if (state->sort != NULL)
+		row_sort_end(state->sort);
+	state->sort = NULL;
+}
+
+static void
+end_gpusort(CustomScanState *node)
+{
+	drop_sort((GpuSortState *) node);
+	ExecEndNode(outerPlanState(node));
+}
+
+static void
+rescan_gpusort(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+	PlanState  *child = outerPlanState(node);
+
+	/* before the first fetch there is nothing to do */
+	if (state->sort == NULL && !state->finished)
+		return;
+
+	if (child->chgParam == NULL && state->random_access &&
+		state->shared == NULL && state->sort != NULL &&
+		row_sort_suffices(state->sort, sort_bound_rows(&state->bound)))
+	{
+		clear_row(state);
+		row_sort_rescan(state->sort);
+		return;
+	}
+	drop_sort(state);
+	state->finished = false;
+	/* with changed parameters the child is rescanned at its first fetch */
+	if (child->chgParam == NULL)
+		ExecReScan(child);
+}
+
+static void
+mark_gpusort(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	if (state->sort != NULL)
+		row_sort_mark(state->sort);
+}
+
+static void
+restore_gpusort(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	if (state->sort != NULL)
+		row_sort_restore(state->sort);
+}
+
+static Size
+estimate_shared(CustomScanState *node, ParallelContext *context)
+{
+	return shared_rows_size(context->nworkers);
+}
+
+/*
+ * Before workers are launched, for the first time or anew.  The leader has to
+ * run the plan too, and it is the leader's settings that count.
+ */
+static void
+init_shared(CustomScanState *node, ParallelContext *context, void *place)
+{
+	GpuSortState *state = (GpuSortState *) node;
+	bool		together = gpusort_enable && gpusort_enable_sort &&
+		parallel_leader_participation &&
+		!few_are_wanted(state, sort_participants(context->nworkers));
+
+	shared_rows_init(place, context->nworkers, together ?
+					 row_sort_shared_limit(context->nworkers) : 0);
+	state->shared = place;
+	state->context = context;
+}
+
+static void
+init_worker(CustomScanState *node, shm_toc *contents, void *place)
+{
+	((GpuSortState *) node)->shared = place;
+}
+
+/*
+ * When no more rows will be wanted, and before the parallel context goes.  Also
+ * called between fetches from a cursor, which has no workers.
+ */
+static void
+shutdown_gpusort(CustomScanState *node)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	if (state->sort != NULL && sorts_together(state))
+	{
+		drop_sort(state);
+		state->finished = true;
+	}
+	state->shared = NULL;
+	state->context = NULL;
+}
+
+/* A sort column as EXPLAIN shows it, in the words of ORDER BY. */
+static char *
+describe_column(const SortColumn *column, Node *expr, List *context,
+				bool use_prefix)
+{
+	StringInfoData text;
+	Oid			type = exprType(expr);
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_LT_OPR |
+											  TYPECACHE_GT_OPR);
+	bool		descending = false;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, deparse_expression(expr, context,
+													 use_prefix, true));
+
+	/* as core does, name a collation that is not the type's own */
+	if (OidIsValid(column->collation) &&
+		column->collation != get_typcollation(type))
+	{
+		char	   *collation = get_collation_name(column->collation);
+
+		if (collation == NULL)
+			elog(ERROR, "cache lookup failed for collation %u",
+				 column->collation);
+		appendStringInfo(&text, " COLLATE %s", quote_identifier(collation));
+	}
+
+	if (column->sort_operator == entry->gt_opr)
+	{
+		appendStringInfoString(&text, " DESC");
+		descending = true;
+	}
+	else if (column->sort_operator != entry->lt_opr)
+	{
+		char	   *operator = get_opname(column->sort_operator);
+
+		if (operator == NULL)
+			elog(ERROR, "cache lookup failed for operator %u",
+				 column->sort_operator);
+		appendStringInfo(&text, " USING %s", operator);
+		(void) get_equality_op_for_ordering_op(column->sort_operator,
+											   &descending);
+	}
+
+	if (column->nulls_first && !descending)
+		appendStringInfoString(&text, " NULLS FIRST");
+	else if (!column->nulls_first && descending)
+		appendStringInfoString(&text, " NULLS LAST");
+	return text.data;
+}
+
+List *
+gpusort_describe_keys(Plan *plan, const SortColumn *columns, int ncolumns,
+					  List *ancestors, ExplainState *es)
+{
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, plan,
+												   ancestors);
+	bool		use_prefix = EXPLAIN_TABLES(es) > 1 || es->verbose;
+	List	   *descriptions = NIL;
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		TargetEntry *entry = list_nth(plan->targetlist,
+									  columns[i].attno - 1);
+
+		descriptions = lappend(descriptions,
+							   describe_column(&columns[i],
+											   (Node *) entry->expr, context,
+											   use_prefix));
+	}
+	return descriptions;
+}
+
+static void
+explain_report(const RowSortReport *report, ExplainState *es)
+{
+	ExplainPropertyText("Sort Method", report->method, es);
+	if (report->device[0] != '\0')
+	{
+		ExplainPropertyText("Device", report->device, es);
+		ExplainPropertyInteger("Rows", NULL, report->nrows, es);
+	}
+	if (report->workers > 0)
+		ExplainPropertyInteger("Sorted With Workers", NULL, report->workers,
+							   es);
+	if (report->kept_rows > 0)
+		ExplainPropertyInteger("Rows Kept By Workers", NULL,
+							   report->kept_rows, es);
+	ExplainPropertyInteger(report->on_disk ? "Disk" : "Memory", "kB",
+						   (report->memory + 1023) / 1024, es);
+	if (es->timing)
+	{
+		ExplainPropertyFloat("Fill Time", "ms",
+							 report->fill_microseconds / 1000.0, 3, es);
+		ExplainPropertyFloat("Sort Time", "ms",
+							 report->sort_microseconds / 1000.0, 3, es);
+		if (report->on_device)
+			ExplainPropertyFloat("Device Time", "ms",
+								 report->device_microseconds / 1000.0, 3, es);
+	}
+}
+
+static void
+explain_gpusort(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	ExplainPropertyList("Sort Key",
+						gpusort_describe_keys(node->ss.ps.plan, state->columns,
+											  state->ncolumns, ancestors, es),
+						es);
+	if (es->analyze && state->reported)
+		explain_report(&state->report, es);
+}
+
+const CustomScanMethods gpusort_scan_methods = {
+	.CustomName = "GpuSort",
+	.CreateCustomScanState = create_gpusort_state
+};
+
+static const CustomExecMethods gpusort_exec_methods = {
+	.CustomName = "GpuSort",
+	.BeginCustomScan = begin_gpusort,
+	.ExecCustomScan = exec_gpusort,
+	.EndCustomScan = end_gpusort,
+	.ReScanCustomScan = rescan_gpusort,
+	.MarkPosCustomScan = mark_gpusort,
+	.RestrPosCustomScan = restore_gpusort,
+	.EstimateDSMCustomScan = estimate_shared,
+	.InitializeDSMCustomScan = init_shared,
+	.ReInitializeDSMCustomScan = init_shared,
+	.InitializeWorkerCustomScan = init_worker,
+	.ShutdownCustomScan = shutdown_gpusort,
+	.ExplainCustomScan = explain_gpusort
+};

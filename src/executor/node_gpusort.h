@@ -1,0 +1,44 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_gpusort.h
+ *	  The GpuSort plan node.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_NODE_GPUSORT_H
+#define GPUSORT_NODE_GPUSORT_H
+
+#include "nodes/extensible.h"
+#include "nodes/plannodes.h"
+
+#include "cost/sort_cost.h"
+#include "executor/sort_bound.h"
+#include "keys/sort_keys.h"
+
+struct ExplainState;
+
+extern const CustomScanMethods gpusort_scan_methods;
+
+extern bool is_gpusort(const Plan *plan);
+
+/* What tells a GpuSort how many of its rows are wanted. */
+extern SortBound *gpusort_bound(PlanState *node);
+
+/* What a GpuSort in the place of this Sort has as custom_private. */
+extern List *gpusort_scan_private(const Sort *sort);
+
+/* The numbers of the columns by which it sorts. */
+extern List *gpusort_sort_columns(const CustomScan *scan);
+
+/* What its cost depends on, in a plan with this range table. */
+extern SortSize gpusort_size(const CustomScan *scan, const List *range_table);
+
+/*
+ * The keys of a node that sorts, as EXPLAIN shows them, a string each; to be
+ * called while its plan is explained.  "ancestors" are the nodes above it.
+ */
+extern List *gpusort_describe_keys(Plan *plan, const SortColumn *columns,
+								   int ncolumns, List *ancestors,
+								   struct ExplainState *es);
+
+#endif							/* GPUSORT_NODE_GPUSORT_H */

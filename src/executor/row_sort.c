@@ -1,0 +1,786 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_sort.c
+ *	  Sorting rows: put them, sort, get them in order.
+ *
+ * A row that is put goes two ways.  The row itself is copied to the row store
+ * and stays there; its key is made and sorted with the others, elsewhere.
+ * What comes back is an order, a list of row numbers, and rows are handed out
+ * by looking them up in the store.
+ *
+ *		slot --+-- row_store.c ---+--> slot
+ *		       |                  |
+ *		       +-- row_order.c ---+
+ *
+ * When the rows exceed the memory setting they are put in order as far as they
+ * have come, and written to a temporary file; then the next ones are taken.
+ * Such sorted runs are merged in the end (sorted_runs.c).
+ *
+ * Should the device be lost when there is no room to sort without, the rows
+ * are put once more, one by one, and so become smaller runs.
+ *
+ * If only the first rows are wanted, and few, core's heap of these does it.  So
+ * it does if there are more rows than was expected: from where so many are there
+ * that those wanted are few of them, or the memory is full and they fit there
+ * well.
+ *
+ * Should the keys turn out to be of no use, all rows are handed to core's
+ * tuplesort one by one, the store shrinking as they go.
+ *
+ * The leader of parallel workers takes rows from these, too, which are in
+ * shared memory and stay there (shared_rows.c).  The memory is that of all
+ * processes then, but for a part of it: with that each sorts the rows for
+ * which there is no room, natively and for itself, and Gather Merge merges
+ * what they return.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "cost/sort_cost.h"
+#include "executor/native_sort.h"
+#include "executor/row_sort.h"
+#include "port/compat.h"
+#include "port/timing.h"
+#include "settings.h"
+#include "shared_state.h"
+#include "sort/row_order.h"
+#include "sort/row_store.h"
+#include "spill/sorted_runs.h"
+
+/* What a row takes in memory, at least: of the limit no more of them fit. */
+#define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
+
+/*
+ * What is fetched into the cache of a row ahead of its turn: what it takes to
+ * hand it on, or more if its values will be looked at.
+ */
+#define ROW_HEAD_BYTES			CACHE_LINE_BYTES
+
+/*
+ * The part of the memory of processes that sort together which is put aside
+ * for rows that each sorts for itself.
+ */
+#define KEPT_ROWS_PART		5
+
+/*
+ * If only the first rows are wanted, that they are few is seen when there are so
+ * many times as many: the least part for which core's heap of them was found to
+ * take as long as sorting all.
+ */
+#define FEW_ROWS_PART		32
+
+/* Why a sort of several processes is handed back. */
+#define TOO_MANY_ROWS	"there are more rows than memory for all processes"
+
+/* Why a sort is handed to core's heap of the first rows. */
+#define FEW_FIRST_ROWS	"only the first rows are wanted"
+
+struct RowSort
+{
+	MemoryContext context;		/* holds everything below */
+	TupleDesc	descriptor;
+	SortColumn *columns;
+	int			ncolumns;
+	double		expected_rows;
+	double		bound;			/* no more rows are wanted, or NO_BOUND */
+	bool		random_access;
+	bool		of_values;		/* rows are of one column, by value */
+	Size		limit;			/* bytes */
+	uint64		most_rows;		/* to be in memory at a time */
+	Size		native_limit;	/* bytes when the sort is native */
+	RowCollector *collector;	/* of workers' rows, if there are workers */
+	Size		moving_bytes;	/* of a store whose rows are put once more */
+
+	/* while rows are put; with "native" set the sort is that */
+	RowStore   *store;
+	RowOrder   *order;
+	SortedRuns *runs;			/* of rows before those; NULL if there are none */
+	NativeSort *native;
+
+	/* when sorted in memory */
+	Size		row_bytes;		/* of a row to be fetched into the cache */
+	uint64		next;			/* entry of the order to be handed out next */
+	bool		at_end;			/* someone has tried to go past the end */
+	uint64		marked_next;
+	bool		marked_at_end;
+
+	instr_time	started;
+	RowSortReport report;
+};
+
+static void
+drop_runs(RowSort *sort)
+{
+	if (sort->runs != NULL)
+		sorted_runs_end(sort->runs);
+	sort->runs = NULL;
+}
+
+/* Hands a stored row to the native sort; "slot" is for minimal tuples. */
+static inline void
+put_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
+{
+	CHECK_FOR_INTERRUPTS();
+	ExecStoreMinimalTuple(row, slot, false);
+	native_sort_put(sort->native, slot);
+}
+
+/*
+ * Hands the sort over to core's tuplesort, with the rows put so far, and tells
+ * in the log why.
+ */
+static void
+go_native(RowSort *sort, const char *reason)
+{
+	TupleTableSlot *slot;
+	MinimalTuple row;
+
+	ereport(DEBUG1,
+			(errmsg_internal("gpusort hands a sort back: %s", reason)));
+	sort->native = native_sort_begin(sort->descriptor, sort->columns,
+									 sort->ncolumns, sort->native_limit,
+									 sort->bound, sort->random_access);
+
+	/* workers had better sort their rows for themselves now */
+	if (sort->collector != NULL)
+		row_collector_refuse(sort->collector);
+	if (sort->store == NULL)
+		return;
+	row_order_drop_keys(sort->order);
+	slot = MakeSingleTupleTableSlot(sort->descriptor, &TTSOpsMinimalTuple);
+	for (uint64 number = 0; number < sort->store->nrows; number++)
+	{
+		row_store_forget_before(sort->store, number);
+		put_natively(sort, row_store_get(sort->store, number), slot);
+	}
+	while (sort->runs != NULL && (row = sorted_runs_take(sort->runs)) != NULL)
+		put_natively(sort, row, slot);
+	ExecDropSingleTupleTableSlot(slot);
+	drop_runs(sort);
+	row_store_free(sort->store);
+	sort->store = NULL;
+}
+
+/* A sort that has no rows yet, nor anything to put them to. */
+static RowSort *
+create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+			double expected_rows, double bound, bool random_access)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort",
+												  ALLOCSET_SMALL_SIZES);
+	RowSort    *sort = MemoryContextAllocZero(context, sizeof(RowSort));
+
+	INSTR_TIME_SET_CURRENT(sort->started);
+	sort->context = context;
+	sort->descriptor = descriptor;
+	sort->of_values = descriptor->natts == 1 &&
+		TupleDescAttr(descriptor, 0)->attbyval;
+	sort->columns = columns;
+	sort->ncolumns = ncolumns;
+	sort->expected_rows = expected_rows;
+	sort->bound = bound;
+	sort->random_access = random_access;
+	sort->most_rows = SORT_MAX_ROWS;
+	return sort;
+}
+
+/*
+ * Makes store and order, in the current memory context; or the sort goes
+ * native.
+ */
+static void
+begin_by_keys(RowSort *sort)
+{
+	sort->store = sort->collector == NULL ?
+		sorted_runs_create_store(sort->descriptor, sort->limit) :
+		row_store_create(sort->descriptor, sort->limit);
+	sort->order = row_order_begin(sort->store, sort->descriptor,
+								  minimal_tuple_column, sort->columns,
+								  sort->ncolumns,
+								  Min(sort->expected_rows,
+									  sort->limit / LEAST_ROW_BYTES));
+	if (sort->order == NULL)
+	{
+		row_store_free(sort->store);
+		sort->store = NULL;
+		go_native(sort, "its order has changed since the query was planned");
+	}
+}
+
+RowSort *
+row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+			   double expected_rows, double bound, bool random_access)
+{
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
+								   expected_rows, bound, random_access);
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort->limit = sort->native_limit = gpusort_memory_limit();
+	/* estimates are not so good that twice as many would be unexpected */
+	if (bound != NO_BOUND)
+		sort->most_rows = (uint64) Min((double) SORT_MAX_ROWS,
+									   Max(2 * expected_rows,
+										   FEW_ROWS_PART * (bound + 1)));
+
+	/* the plan may be older than a change of the setting */
+	if (!gpusort_enable || !gpusort_enable_sort)
+		go_native(sort, "it has been switched off since the query was planned");
+	else
+		begin_by_keys(sort);
+	MemoryContextSwitchTo(caller_context);
+	return sort;
+}
+
+/* A sort that is native from the start, with so many bytes. */
+static RowSort *
+begin_natively(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+			   double bound, bool random_access, Size limit,
+			   const char *reason)
+{
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns, 0, bound,
+								   random_access);
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort->native_limit = limit;
+	go_native(sort, reason);
+	MemoryContextSwitchTo(caller_context);
+	return sort;
+}
+
+RowSort *
+row_sort_begin_few(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+				   double bound, bool random_access)
+{
+	return begin_natively(descriptor, columns, ncolumns, bound, random_access,
+						  gpusort_memory_limit(), FEW_FIRST_ROWS);
+}
+
+/* Of each process's memory: for rows that it sorts natively. */
+static Size
+kept_rows_limit(void)
+{
+	return gpusort_memory_limit() / KEPT_ROWS_PART;
+}
+
+Size
+row_sort_shared_limit(int nworkers)
+{
+	return (nworkers + 1) * (gpusort_memory_limit() - kept_rows_limit());
+}
+
+RowSort *
+row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+					  double expected_rows, double bound, SharedRows *shared,
+					  int nworkers)
+{
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
+								   expected_rows, bound, false);
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort->limit = row_sort_shared_limit(nworkers);
+	sort->native_limit = kept_rows_limit();
+	sort->collector = row_collector_begin(shared);
+	begin_by_keys(sort);
+	if (sort->native == NULL)
+		(void) row_order_share(sort->order);
+	MemoryContextSwitchTo(caller_context);
+	return sort;
+}
+
+RowSort *
+row_sort_begin_worker(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+					  double bound)
+{
+	return begin_natively(descriptor, columns, ncolumns, bound, false,
+						  kept_rows_limit(), TOO_MANY_ROWS);
+}
+
+/*
+ * Notes a row of a worker, with its key if it has one; false if there is no
+ * room for what it takes beside itself.
+ */
+static inline bool
+note_row(RowSort *sort, const RowBatch *batch, int i, const uint64_t *key,
+		 char *base)
+{
+	RowOrder   *order = sort->order;
+
+	if (unlikely(sort->store->nrows == SORT_MAX_ROWS ||
+				 !row_store_note(sort->store, base + batch->places[i],
+								 batch->places[i + 1] - batch->places[i],
+								 row_order_memory(order))))
+		return false;
+	if (likely(batch->loose == order->keys->loose &&
+			   batch->key_words[i] > 0))
+		row_order_add_key(order, key, batch->key_words[i]);
+	else
+		row_order_add_stored(order);
+	return true;
+}
+
+/* Hands the rows of a batch, from this one on, to the native sort. */
+static void
+put_batch_natively(RowSort *sort, const RowBatch *batch, int first,
+				   char *base)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
+													&TTSOpsMinimalTuple);
+
+	for (int i = first; i < batch->nrows; i++)
+		put_natively(sort, (MinimalTuple) (base + batch->places[i]), slot);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/* Takes the rows of a batch. */
+static void
+take_batch(RowSort *sort, const RowBatch *batch, char *base)
+{
+	const uint64_t *key = batch->words;
+	int			i = 0;
+
+	if (sort->native == NULL)
+	{
+		if (batch->loose)
+			row_order_loosen(sort->order);
+		sort->order->keys->cut |= batch->cut;
+		sort->order->keys->doubtful |= batch->doubtful;
+		while (i < batch->nrows && note_row(sort, batch, i, key, base))
+			key += batch->key_words[i++];
+		if (i < batch->nrows)
+			go_native(sort, TOO_MANY_ROWS);
+	}
+	if (sort->native != NULL)
+		put_batch_natively(sort, batch, i, base);
+}
+
+/* Takes the rows that workers have handed over. */
+static void
+take_batches(RowSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	const RowBatch *batch;
+	char	   *base;
+
+	while ((batch = row_collector_next(sort->collector, &base)) != NULL)
+		take_batch(sort, batch, base);
+	MemoryContextSwitchTo(caller_context);
+}
+
+static void put_row(RowSort *sort, TupleTableSlot *slot);
+
+/*
+ * Puts the stored rows once more, into a store in what memory is left, while
+ * the one that has them shrinks.
+ */
+static void
+put_again(RowSort *sort)
+{
+	RowStore   *store = sort->store;
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
+													&TTSOpsMinimalTuple);
+
+	sort->store = sorted_runs_create_store(sort->descriptor, sort->limit);
+	row_order_restart(sort->order, sort->store);
+	for (uint64 number = 0; number < store->nrows; number++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		row_store_forget_before(store, number);
+		sort->moving_bytes = store->memory;
+		ExecStoreMinimalTuple(row_store_get(store, number), slot, false);
+		put_row(sort, slot);
+	}
+	sort->moving_bytes = 0;
+	ExecDropSingleTupleTableSlot(slot);
+	row_store_free(store);
+}
+
+/*
+ * Makes the order of the rows in the store, or of the last of them, if the
+ * device was lost and there is no room for all without it; or returns false.
+ */
+static bool
+make_order(RowSort *sort)
+{
+	if (row_order_make(sort->order, sort->limit))
+		return true;
+	if (!sort->order->keys_lost || sort->collector != NULL)
+		return false;
+	put_again(sort);
+	return sort->native == NULL &&
+		row_order_make(sort->order, sort->limit);
+}
+
+/*
+ * Makes the order of the rows in the store from their keys; or the sort goes
+ * native.
+ */
+static void
+sort_by_keys(RowSort *sort)
+{
+	const RowOrder *order = sort->order;
+
+	if (!make_order(sort))
+	{
+		if (sort->native == NULL)
+			go_native(sort, order->memory > sort->limit ?
+					  "the device was lost, and the memory for a sort is full" :
+					  "its keys were misleading");
+		return;
+	}
+	sort->row_bytes = Min(row_store_row_bytes(sort->store),
+						  MOST_FETCHED_BYTES);
+	sort->report.nrows += sort->store->nrows;
+	sort->report.memory = Max(order->memory, sort->report.memory);
+	memcpy(sort->report.method, order->method, REPORT_TEXT_SIZE);
+	memcpy(sort->report.device, order->device, REPORT_TEXT_SIZE);
+	sort->report.on_device = order->on_device;
+	sort->report.device_microseconds += order->device_microseconds;
+}
+
+/*
+ * Writes the rows in the store, whose order is known, to a file as a run, and
+ * empties the store.
+ */
+static void
+write_run(RowSort *sort)
+{
+	if (sort->runs == NULL)
+		sort->runs = sorted_runs_create(sort->order, &run_of_minimal_tuples,
+										sort->limit, sort->limit,
+										sort->random_access,
+										sort->expected_rows);
+	sorted_runs_add(sort->runs, sort->store);
+}
+
+/*
+ * Are so few rows wanted that core's sort, which makes a heap of them when it
+ * has twice as many, has room for that?  Its rows take up to twice the memory.
+ */
+static bool
+few_are_wanted(const RowSort *sort)
+{
+	return sort->bound != NO_BOUND && sort->runs == NULL &&
+		sort->bound * 4 < sort->store->nrows;
+}
+
+/*
+ * Makes room for rows by writing those in the store to a file; or the sort goes
+ * native.  So does one of several processes: the rows of workers stay where
+ * they are when their order is known, so a run of them would make no room.
+ */
+static void
+make_room(RowSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	if (sort->collector != NULL)
+		go_native(sort, TOO_MANY_ROWS);
+	else if (few_are_wanted(sort))
+		go_native(sort, FEW_FIRST_ROWS);
+	else
+		sort_by_keys(sort);
+	if (sort->native == NULL)
+		write_run(sort);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Takes the row with those that are sorted by keys, if there is room. */
+static inline bool
+put_in_store(RowSort *sort, TupleTableSlot *slot)
+{
+	if (unlikely(sort->store->nrows >= sort->most_rows ||
+				 !row_store_add(sort->store, slot,
+								row_order_memory(sort->order) +
+								sort->moving_bytes)))
+		return false;
+	if (likely(row_order_add(sort->order, slot)))
+		return true;
+	row_store_take_back(sort->store);
+	return false;
+}
+
+/* Takes a row of this process. */
+static inline void
+put_row(RowSort *sort, TupleTableSlot *slot)
+{
+	if (likely(sort->native == NULL))
+	{
+		if (likely(put_in_store(sort, slot)))
+			return;
+		make_room(sort);
+	}
+	if (sort->native != NULL)
+		native_sort_put(sort->native, slot);
+	else if (!put_in_store(sort, slot))
+		elog(ERROR, "an empty row store has no room for a row");
+}
+
+void
+row_sort_put(RowSort *sort, TupleTableSlot *slot)
+{
+	if (unlikely(sort->collector != NULL))
+		take_batches(sort);
+	put_row(sort, slot);
+}
+
+void
+row_sort_take(RowSort *sort, PlanState *source)
+{
+	/* one that sorts natively has nothing else to do between rows */
+	while (sort->native == NULL || sort->collector != NULL)
+	{
+		TupleTableSlot *slot = ExecProcNode(source);
+
+		if (TupIsNull(slot))
+			return;
+		row_sort_put(sort, slot);
+	}
+	native_sort_take(sort->native, source);
+}
+
+/* Merges the runs, the rows in the store being the last one. */
+static void
+merge_runs(RowSort *sort)
+{
+	write_run(sort);
+	row_order_drop_keys(sort->order);
+	row_store_free(sort->store);
+	sort->store = NULL;
+	sorted_runs_merge(sort->runs);
+	snprintf(sort->report.method, REPORT_TEXT_SIZE, "%s, merge of %d runs%s",
+			 sort->order->method, sorted_runs_count(sort->runs),
+			 sorted_runs_ordered(sort->runs) ? " by gpusortd" : "");
+	sort->report.memory = sorted_runs_disk(sort->runs);
+	sort->report.on_disk = true;
+}
+
+/* Adds a finished sort to the server's statistics. */
+static void
+count_sort(const RowSort *sort)
+{
+	if (sort->collector != NULL)
+		shared_count(STAT_SORTS_TOGETHER, 1);
+	shared_count(STAT_SORT_WORKERS, sort->report.workers);
+	if (sort->native != NULL)
+	{
+		shared_count(STAT_SORTS_NATIVE, 1);
+		return;
+	}
+	shared_count(sort->report.on_device ? STAT_SORTS_DEVICE : STAT_SORTS_HOST,
+				 1);
+	if (sort->runs != NULL)
+		shared_count(STAT_SORTS_SPILLED, 1);
+	shared_count(STAT_ROWS, sort->report.nrows);
+	shared_count(STAT_BYTES, sort->report.memory);
+	shared_count(STAT_FILL_MICROSECONDS, sort->report.fill_microseconds);
+	shared_count(STAT_SORT_MICROSECONDS, sort->report.sort_microseconds);
+}
+
+/* Takes the workers' rows to the last. */
+static void
+take_rest(RowSort *sort)
+{
+	do
+		take_batches(sort);
+	while (row_collector_wait(sort->collector));
+	sort->report.workers = row_collector_workers(sort->collector);
+	sort->report.kept_rows = row_collector_kept(sort->collector);
+}
+
+void
+row_sort_perform(RowSort *sort)
+{
+	instr_time	start;
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	if (sort->collector != NULL)
+		take_rest(sort);
+	sort->report.fill_microseconds = microseconds_since(sort->started);
+	INSTR_TIME_SET_CURRENT(start);
+	if (sort->native == NULL)
+	{
+		sort_by_keys(sort);
+		if (sort->runs != NULL)
+			merge_runs(sort);
+		else
+			row_order_drop_keys(sort->order);
+	}
+	if (sort->native != NULL)
+		tuplesort_performsort(sort->native->state);
+	sort->report.sort_microseconds = microseconds_since(start);
+	count_sort(sort);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Moves on to the next entry; false at the end. */
+static inline bool
+step_forward(RowSort *sort, uint64 *entry)
+{
+	if (sort->next >= sort->store->nrows)
+	{
+		sort->at_end = true;
+		return false;
+	}
+	*entry = sort->next++;
+	return true;
+}
+
+/*
+ * Moves back to the entry before the one handed out last, or to the last one
+ * if the end has been reached; false at the start.
+ */
+static bool
+step_backward(RowSort *sort, uint64 *entry)
+{
+	if (sort->at_end)
+		sort->at_end = false;
+	else if (sort->next > 0)
+		sort->next--;
+	if (sort->next == 0)
+		return false;
+	*entry = sort->next - 1;
+	return true;
+}
+
+/*
+ * Takes the only column out of a row, unless it is NULL or younger than the
+ * row.  Whoever wants the row will look at it, and would go through the row by
+ * all the rules.
+ */
+static inline void
+take_value(TupleTableSlot *slot, MinimalTuple row)
+{
+	if ((row->t_infomask & HEAP_HASNULL) != 0 ||
+		HeapTupleHeaderGetNatts(row) == 0)
+		return;
+	slot->tts_values[0] =
+		fetchatt(TupleDescCompactAttr(slot->tts_tupleDescriptor, 0),
+				 (char *) row + row->t_hoff - MINIMAL_TUPLE_OFFSET);
+	slot->tts_isnull[0] = false;
+	slot->tts_nvalid = 1;
+}
+
+bool
+row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
+{
+	uint64		entry;
+	void	   *row;
+
+	if (sort->native != NULL)
+		return native_sort_get(sort->native, forward, slot);
+	if (sort->runs != NULL)
+		return sorted_runs_get(sort->runs, forward, slot);
+
+	if (!(forward ? step_forward(sort, &entry) : step_backward(sort, &entry)))
+	{
+		ExecClearTuple(slot);
+		return false;
+	}
+	if (unlikely(gpusort_verify))
+		row_order_verify(sort->order, entry);
+	if (likely(forward))
+		row = row_order_get_forward(sort->order, entry,
+									slot->tts_nvalid > 0 ?
+									sort->row_bytes : ROW_HEAD_BYTES);
+	else
+		row = row_order_get(sort->order, entry);
+	ExecStoreMinimalTuple(row, slot, false);
+	if (sort->of_values)
+		take_value(slot, row);
+	return true;
+}
+
+bool
+row_sort_suffices(const RowSort *sort, double bound)
+{
+	/* those that are sorted by keys are all kept */
+	return sort->native == NULL || sort->bound == NO_BOUND ||
+		(bound != NO_BOUND && bound <= sort->bound);
+}
+
+void
+row_sort_rescan(RowSort *sort)
+{
+	if (sort->native != NULL)
+	{
+		tuplesort_rescan(sort->native->state);
+		return;
+	}
+	if (sort->runs != NULL)
+	{
+		sorted_runs_rescan(sort->runs);
+		return;
+	}
+	sort->next = 0;
+	sort->at_end = false;
+	sort->marked_next = 0;
+	sort->marked_at_end = false;
+}
+
+void
+row_sort_mark(RowSort *sort)
+{
+	if (sort->native != NULL)
+	{
+		tuplesort_markpos(sort->native->state);
+		return;
+	}
+	if (sort->runs != NULL)
+	{
+		sorted_runs_mark(sort->runs);
+		return;
+	}
+	sort->marked_next = sort->next;
+	sort->marked_at_end = sort->at_end;
+}
+
+void
+row_sort_restore(RowSort *sort)
+{
+	if (sort->native != NULL)
+	{
+		tuplesort_restorepos(sort->native->state);
+		return;
+	}
+	if (sort->runs != NULL)
+	{
+		sorted_runs_restore(sort->runs);
+		return;
+	}
+	sort->next = sort->marked_next;
+	sort->at_end = sort->marked_at_end;
+}
+
+void
+row_sort_report(RowSort *sort, RowSortReport *report)
+{
+	*report = sort->report;
+	if (sort->native != NULL)
+	{
+		TuplesortInstrumentation core;
+
+		tuplesort_get_stats(sort->native->state, &core);
+		snprintf(report->method, REPORT_TEXT_SIZE, "%s (native)",
+				 tuplesort_method_name(core.sortMethod));
+		report->device[0] = '\0';
+		report->memory = core.spaceUsed * (Size) 1024;
+		report->on_disk = core.spaceType == SORT_SPACE_TYPE_DISK;
+	}
+}
+
+void
+row_sort_end(RowSort *sort)
+{
+	if (sort->native != NULL)
+		tuplesort_end(sort->native->state);
+	drop_runs(sort);
+	if (sort->collector != NULL)
+		row_collector_end(sort->collector);
+	MemoryContextDelete(sort->context);
+}

@@ -1,0 +1,506 @@
+/*-------------------------------------------------------------------------
+ *
+ * shared_rows.c
+ *	  Rows that parallel workers hand over to their leader.
+ *
+ * A worker puts its rows one behind the other into shared memory, where they
+ * stay, and hands their places and keys over in batches (row_batch.h).  The
+ * leader takes the batches of all as they get full, between rows of its own;
+ * what it has taken is used again.  Nobody waits while there are rows to be had: the
+ * leader waits for the workers when it has had all of its own, and a worker
+ * that has handed over its last batch waits for the leader to take it.
+ *
+ * Workers that come after the leader has ceased to wait are not needed, since
+ * those who took part have had all rows.
+ *
+ * The memory is in segments which grow with the worker's rows.  They are its
+ * own, and not those of a DSA area: to allocate these takes a lock that all
+ * participants may want, and where shared memory is a file system that is full
+ * it raises an error.  Here that only means that the worker keeps the rows
+ * that it has not handed over.  A segment lives as long as some process has
+ * it, so it goes with the last of them, however that ends; that is why the
+ * worker waits until the leader has it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/dsm.h"
+#include "utils/memutils.h"
+
+#include "executor/shared_rows.h"
+#include "port/compat.h"
+#include "port/shared_memory.h"
+#include "shared_state.h"
+#include "sort/slot_row.h"
+
+#define MAX_SEGMENTS		1024
+
+#define FIRST_SEGMENT_BYTES		((Size) 64 * 1024)
+#define LARGEST_SEGMENT_BYTES	((Size) 64 * 1024 * 1024)
+
+/* From which on it is worth a line in the log that this memory is new. */
+#define HINT_BYTES				((uint64) 16 * 1024 * 1024)
+
+/* Of a batch: the worker, the number of its segment, and where it is there, never 0. */
+#define BATCH_PLACE(worker, segment, place) \
+	((uint64) (worker) << 48 | (uint64) (segment) << 32 | (place))
+#define PLACE_WORKER(batch_place) ((int) ((batch_place) >> 48))
+#define PLACE_SEGMENT(batch_place) ((uint32) ((batch_place) >> 32) & 0xffff)
+#define PLACE_IN_SEGMENT(batch_place) ((uint32) (batch_place))
+
+/* What is shared of one worker. */
+typedef struct SharedWorker
+{
+	dsm_handle	segments[MAX_SEGMENTS];
+	BatchPlace	taken;			/* list of batches that can be used again */
+	uint64		nwaiting;		/* batches that the leader has not taken */
+	uint64		nrows;			/* that have been handed over */
+	uint64		nkept;			/* that were not, known when it has finished */
+} SharedWorker;
+
+struct SharedRows
+{
+	int			nworkers;
+	Size		limit;			/* bytes of all segments */
+	pg_atomic_uint64 bytes;		/* that there are */
+	ConditionVariable taken;	/* the last batch of some worker */
+
+	RowExchange exchange;		/* its mutex is for all that follows */
+	int			njoined;		/* workers that take part */
+	int			nfinished;		/* of these, that will hand over no more */
+	bool		closed;			/* the leader does not wait for others */
+	SharedWorker workers[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/* A worker. */
+struct RowDeposit
+{
+	SharedRows *shared;
+	int			worker;
+	SharedWorker *own;
+	TupleDesc	descriptor;
+	SortKeys   *keys;			/* NULL: the leader makes them */
+
+	/* segments so far, of which the last one is being filled */
+	dsm_segment *segments[MAX_SEGMENTS];
+	int			nsegments;
+	Size		bytes;			/* of all */
+	char	   *base;			/* of the last one */
+	uint32		free_place;
+	Size		free_bytes;
+
+	/* the batch at hand, NULL if there is none */
+	BatchPlace	batch_place;
+	RowBatch   *batch;
+};
+
+/* The leader. */
+struct RowCollector
+{
+	SharedRows *shared;
+	dsm_segment **segments;		/* MAX_SEGMENTS for each worker */
+	BatchPlace	list;			/* batches in the order to be taken */
+	BatchPlace	current;		/* that is with the caller */
+};
+
+Size
+shared_rows_size(int nworkers)
+{
+	return offsetof(SharedRows, workers) + nworkers * sizeof(SharedWorker);
+}
+
+void
+shared_rows_init(SharedRows *shared, int nworkers, Size limit)
+{
+	memset(shared, 0, shared_rows_size(nworkers));
+	shared->nworkers = nworkers;
+	shared->limit = limit;
+	pg_atomic_init_u64(&shared->bytes, 0);
+	ConditionVariableInit(&shared->taken);
+	row_exchange_init(&shared->exchange);
+}
+
+bool
+shared_rows_kept(const SharedRows *shared)
+{
+	return shared->limit == 0;
+}
+
+RowDeposit *
+row_deposit_begin(SharedRows *shared, int worker, TupleDesc descriptor,
+				  SortColumn *columns, int ncolumns)
+{
+	RowDeposit *deposit;
+	bool		late;
+
+	SpinLockAcquire(&shared->exchange.mutex);
+	late = shared->closed;
+	if (!late)
+		shared->njoined++;
+	SpinLockRelease(&shared->exchange.mutex);
+	if (late)
+		return NULL;
+
+	deposit = palloc0(sizeof(RowDeposit));
+	deposit->shared = shared;
+	deposit->worker = worker;
+	deposit->own = &shared->workers[worker];
+	deposit->descriptor = descriptor;
+	deposit->keys = sort_keys_create(descriptor, columns, ncolumns);
+	if (deposit->keys != NULL && !sort_keys_share(deposit->keys))
+		deposit->keys = NULL;
+	return deposit;
+}
+
+/*
+ * Makes a segment with room for so many bytes the last one.  A parallel worker
+ * keeps nothing beyond its end, so no error leaves one behind.
+ */
+static bool
+add_segment(RowDeposit *deposit, Size needed)
+{
+	SharedRows *shared = deposit->shared;
+	Size		bytes = Min(deposit->bytes, LARGEST_SEGMENT_BYTES);
+	dsm_segment *segment;
+
+	/* an eighth of its share at most, so that little of it goes unused */
+	bytes = Min(bytes, shared->limit / shared->nworkers / 8);
+	bytes = Max(bytes, FIRST_SEGMENT_BYTES);
+	bytes = Max(bytes, CACHE_LINE_BYTES + needed);
+
+	if (deposit->nsegments == MAX_SEGMENTS || bytes > PG_UINT32_MAX)
+		return false;
+	segment = pg_atomic_add_fetch_u64(&shared->bytes, bytes) <= shared->limit ?
+		shared_memory_create(bytes) : NULL;
+	if (segment == NULL)
+	{
+		pg_atomic_sub_fetch_u64(&shared->bytes, bytes);
+		return false;
+	}
+
+	deposit->own->segments[deposit->nsegments] = dsm_segment_handle(segment);
+	deposit->segments[deposit->nsegments++] = segment;
+	deposit->bytes += bytes;
+	deposit->base = dsm_segment_address(segment);
+	deposit->free_place = CACHE_LINE_BYTES;
+	deposit->free_bytes = bytes - CACHE_LINE_BYTES;
+	return true;
+}
+
+/* Hands the batch at hand over. */
+static void
+hand_over(RowDeposit *deposit)
+{
+	SharedRows *shared = deposit->shared;
+
+	if (deposit->batch == NULL)
+		return;
+	SpinLockAcquire(&shared->exchange.mutex);
+	deposit->own->nwaiting++;
+	deposit->own->nrows += deposit->batch->nrows;
+	SpinLockRelease(&shared->exchange.mutex);
+	row_exchange_hand_over(&shared->exchange, deposit->batch,
+						   deposit->batch_place, deposit->keys);
+	deposit->batch = NULL;
+}
+
+/* An own batch, by its place. */
+static RowBatch *
+own_batch(const RowDeposit *deposit, BatchPlace place)
+{
+	char	   *base =
+		dsm_segment_address(deposit->segments[PLACE_SEGMENT(place)]);
+
+	return (RowBatch *) (base + PLACE_IN_SEGMENT(place));
+}
+
+/* Takes so many bytes of the last segment, or of a new one; 0: there are none. */
+static uint32
+take_space(RowDeposit *deposit, Size bytes)
+{
+	uint32		place;
+
+	if (unlikely(bytes > deposit->free_bytes) && !add_segment(deposit, bytes))
+		return 0;
+	place = deposit->free_place;
+	deposit->free_place += bytes;
+	deposit->free_bytes -= bytes;
+	return place;
+}
+
+/* Finds room for a batch; one that the leader has taken will do. */
+static BatchPlace
+find_batch(RowDeposit *deposit)
+{
+	SharedRows *shared = deposit->shared;
+	BatchPlace	place;
+	uint32		space;
+
+	SpinLockAcquire(&shared->exchange.mutex);
+	place = deposit->own->taken;
+	if (place != NO_BATCH)
+		deposit->own->taken = own_batch(deposit, place)->next;
+	SpinLockRelease(&shared->exchange.mutex);
+	if (place != NO_BATCH)
+		return place;
+
+	space = take_space(deposit, MAXALIGN(sizeof(RowBatch)));
+	return space == 0 ? NO_BATCH :
+		BATCH_PLACE(deposit->worker, deposit->nsegments - 1, space);
+}
+
+/*
+ * Sees to it that there is a batch with room for a key, whose rows are in the
+ * last segment, with room for so many bytes more.
+ */
+static bool
+prepare(RowDeposit *deposit, Size bytes)
+{
+	BatchPlace	place;
+
+	if (likely(deposit->batch != NULL && !row_batch_is_full(deposit->batch) &&
+			   bytes <= deposit->free_bytes))
+		return true;
+
+	hand_over(deposit);
+	if (row_exchange_is_closed(&deposit->shared->exchange) ||
+		(place = find_batch(deposit)) == NO_BATCH ||
+		(bytes > deposit->free_bytes && !add_segment(deposit, bytes)))
+		return false;
+	deposit->batch_place = place;
+	deposit->batch = own_batch(deposit, place);
+	row_batch_begin(deposit->batch, &deposit->shared->exchange, deposit->keys,
+					deposit->nsegments - 1, deposit->free_place);
+	return true;
+}
+
+bool
+row_deposit_put(RowDeposit *deposit, TupleTableSlot *slot)
+{
+	SlotRow		row = slot_row_find(slot, deposit->descriptor);
+	Size		bytes = MAXALIGN(row.bytes);
+	char	   *place;
+
+	if (unlikely(!prepare(deposit, bytes)))
+		return false;
+	while (unlikely(!row_batch_add(deposit->batch, &deposit->shared->exchange,
+								   deposit->keys, slot,
+								   deposit->free_place + bytes)))
+	{
+		hand_over(deposit);
+		if (!prepare(deposit, bytes))
+			return false;
+	}
+
+	place = deposit->base + deposit->free_place;
+	slot_row_write(&row, slot, deposit->descriptor, (MinimalTuple) place);
+	PREFETCH_WRITE(place, bytes);
+	deposit->free_place += bytes;
+	deposit->free_bytes -= bytes;
+	return true;
+}
+
+void
+row_deposit_finish(RowDeposit *deposit, uint64 nkept)
+{
+	SharedRows *shared = deposit->shared;
+
+	hand_over(deposit);
+	SpinLockAcquire(&shared->exchange.mutex);
+	deposit->own->nkept = nkept;
+	shared->nfinished++;
+	SpinLockRelease(&shared->exchange.mutex);
+	ConditionVariableSignal(&shared->exchange.handed);
+}
+
+void
+row_deposit_end(RowDeposit *deposit)
+{
+	static uint32 wait_event = 0;
+	SharedRows *shared = deposit->shared;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortLeader");
+	for (;;)
+	{
+		bool		taken;
+
+		ConditionVariablePrepareToSleep(&shared->taken);
+		SpinLockAcquire(&shared->exchange.mutex);
+		taken = deposit->own->nwaiting == 0;
+		SpinLockRelease(&shared->exchange.mutex);
+		if (taken)
+			break;
+		ConditionVariableSleep(&shared->taken, wait_event);
+	}
+	ConditionVariableCancelSleep();
+	for (int i = 0; i < deposit->nsegments; i++)
+		dsm_detach(deposit->segments[i]);
+	pfree(deposit);
+}
+
+RowCollector *
+row_collector_begin(SharedRows *shared)
+{
+	RowCollector *collector = palloc0(sizeof(RowCollector));
+
+	collector->shared = shared;
+	collector->segments =
+		palloc0(shared->nworkers * MAX_SEGMENTS * sizeof(dsm_segment *));
+	return collector;
+}
+
+/* The address of a segment. */
+static char *
+segment_address(RowCollector *collector, int worker, uint32 number)
+{
+	dsm_segment **segment =
+		&collector->segments[worker * MAX_SEGMENTS + number];
+
+	if (unlikely(*segment == NULL))
+	{
+		*segment =
+			dsm_attach(collector->shared->workers[worker].segments[number]);
+		if (*segment == NULL)
+			elog(ERROR, "could not map the rows of a parallel worker");
+	}
+	return dsm_segment_address(*segment);
+}
+
+static RowBatch *
+batch_address(RowCollector *collector, BatchPlace place)
+{
+	char	   *base = segment_address(collector, PLACE_WORKER(place),
+									   PLACE_SEGMENT(place));
+
+	return (RowBatch *) (base + PLACE_IN_SEGMENT(place));
+}
+
+/* Lets the worker have the batch again whose rows have been taken. */
+static void
+give_back_batch(RowCollector *collector)
+{
+	SharedRows *shared = collector->shared;
+	BatchPlace	place = collector->current;
+	SharedWorker *worker;
+	RowBatch   *batch;
+	bool		was_last;
+
+	if (place == NO_BATCH)
+		return;
+	worker = &shared->workers[PLACE_WORKER(place)];
+	batch = batch_address(collector, place);
+	SpinLockAcquire(&shared->exchange.mutex);
+	batch->next = worker->taken;
+	worker->taken = place;
+	was_last = --worker->nwaiting == 0;
+	SpinLockRelease(&shared->exchange.mutex);
+	if (was_last)
+		ConditionVariableBroadcast(&shared->taken);
+	collector->current = NO_BATCH;
+}
+
+const RowBatch *
+row_collector_next(RowCollector *collector, char **base)
+{
+	SharedRows *shared = collector->shared;
+	RowBatch   *batch;
+
+	give_back_batch(collector);
+	if (collector->list == NO_BATCH)
+		collector->list = row_exchange_take(&shared->exchange);
+	if (likely(collector->list == NO_BATCH))
+		return NULL;
+	CHECK_FOR_INTERRUPTS();
+	collector->current = collector->list;
+	batch = batch_address(collector, collector->current);
+	collector->list = batch->next;
+	*base = segment_address(collector, PLACE_WORKER(collector->current),
+							batch->segment);
+	return batch;
+}
+
+/*
+ * Tells the log, once, that new memory is what takes time, when it was much
+ * and the server has none set aside.
+ */
+static void
+hint_at_memory(SharedRows *shared)
+{
+	uint64		bytes = pg_atomic_read_u64(&shared->bytes);
+
+	if (min_dynamic_shared_memory == 0 && bytes >= HINT_BYTES &&
+		shared_claim_memory_hint())
+		ereport(LOG,
+				(errmsg("gpusort: parallel workers took " UINT64_FORMAT " MB of new shared memory for the rows of a sort",
+						bytes / (1024 * 1024)),
+				 errhint("Such sorts take less time if min_dynamic_shared_memory sets memory aside for them.")));
+}
+
+bool
+row_collector_wait(RowCollector *collector)
+{
+	static uint32 wait_event = 0;
+	SharedRows *shared = collector->shared;
+	bool		handed;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortWorkers");
+	for (;;)
+	{
+		/* what comes after this look ends the wait that may follow */
+		ConditionVariablePrepareToSleep(&shared->exchange.handed);
+		SpinLockAcquire(&shared->exchange.mutex);
+		handed = shared->exchange.batches != NO_BATCH;
+		if (!handed && shared->nfinished == shared->njoined)
+			shared->closed = true;
+		SpinLockRelease(&shared->exchange.mutex);
+		if (handed || shared->closed)
+			break;
+		ConditionVariableSleep(&shared->exchange.handed, wait_event);
+	}
+	ConditionVariableCancelSleep();
+	if (!handed)
+		hint_at_memory(shared);
+	return handed;
+}
+
+void
+row_collector_refuse(RowCollector *collector)
+{
+	row_exchange_close(&collector->shared->exchange);
+}
+
+int
+row_collector_workers(const RowCollector *collector)
+{
+	int			count = 0;
+
+	for (int i = 0; i < collector->shared->nworkers; i++)
+		count += collector->shared->workers[i].nrows > 0;
+	return count;
+}
+
+uint64
+row_collector_kept(const RowCollector *collector)
+{
+	uint64		count = 0;
+
+	for (int i = 0; i < collector->shared->nworkers; i++)
+		count += collector->shared->workers[i].nkept;
+	return count;
+}
+
+void
+row_collector_end(RowCollector *collector)
+{
+	for (int i = 0; i < collector->shared->nworkers * MAX_SEGMENTS; i++)
+	{
+		if (collector->segments[i] != NULL)
+			dsm_detach(collector->segments[i]);
+	}
+	pfree(collector->segments);
+	pfree(collector);
+}

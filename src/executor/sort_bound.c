@@ -1,0 +1,149 @@
+/*-------------------------------------------------------------------------
+ *
+ * sort_bound.c
+ *	  How many rows are wanted of a GpuSort, when it runs.
+ *
+ * When a Limit knows how many rows it will ask for, ExecSetTupleBound() tells
+ * the Sorts below it, through all nodes that emit each row they get.  It
+ * knows no custom scan.  So when a query begins each GpuSort is told of the
+ * Limit above it, by the same ways, and looks there when it is to sort.
+ *
+ * The workers of a Gather or Gather Merge get the number with their plan, and
+ * run the executor for so many rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+
+#include "cost/sort_cost.h"
+#include "executor/node_gpusort.h"
+#include "executor/sort_bound.h"
+#include "port/compat.h"
+
+static ExecutorStart_hook_type previous_start_hook;
+static ExecutorRun_hook_type previous_run_hook;
+
+/* Has a GpuSort begun in the query that is being begun? */
+static bool awaited;
+
+static void pass_on(PlanState *node, const SortBound *bound);
+
+static void
+pass_on_to_all(PlanState **nodes, int nnodes, const SortBound *bound)
+{
+	for (int i = 0; i < nnodes; i++)
+		pass_on(nodes[i], bound);
+}
+
+/* As ExecSetTupleBound() does, to GpuSorts. */
+static void
+pass_on(PlanState *node, const SortBound *bound)
+{
+	switch (node == NULL ? T_Invalid : nodeTag(node))
+	{
+		case T_CustomScanState:
+			if (is_gpusort(node->plan))
+				*gpusort_bound(node) = *bound;
+			break;
+		case T_AppendState:
+			pass_on_to_all(((AppendState *) node)->appendplans,
+						   ((AppendState *) node)->as_nplans, bound);
+			break;
+		case T_MergeAppendState:
+			pass_on_to_all(((MergeAppendState *) node)->mergeplans,
+						   ((MergeAppendState *) node)->ms_nplans, bound);
+			break;
+		case T_SubqueryScanState:
+			if (node->qual == NULL)
+				pass_on(((SubqueryScanState *) node)->subplan, bound);
+			break;
+		case T_ResultState:
+		case T_GatherState:
+		case T_GatherMergeState:
+			pass_on(outerPlanState(node), bound);
+			break;
+		default:
+			break;
+	}
+}
+
+static bool
+pass_on_limits(PlanState *node, void *context)
+{
+	if (IsA(node, LimitState))
+	{
+		SortBound	bound = {.limit = (LimitState *) node};
+
+		pass_on(outerPlanState(node), &bound);
+	}
+	return planstate_tree_walker(node, pass_on_limits, context);
+}
+
+void
+sort_bound_find(PlanState *top)
+{
+	(void) pass_on_limits(top, NULL);
+}
+
+void
+sort_bound_await(void)
+{
+	awaited = true;
+}
+
+static void
+start_executor(QueryDesc *query, int flags)
+{
+	bool		outer = awaited;
+
+	awaited = false;
+	if (previous_start_hook != NULL)
+		previous_start_hook(query, flags);
+	else
+		standard_ExecutorStart(query, flags);
+	if (awaited)
+		sort_bound_find(query->planstate);
+	awaited = outer;
+}
+
+static void
+run_executor(QueryDesc *query, ScanDirection direction,
+			 uint64 count EXECUTE_ONCE_PARAMETER)
+{
+	/* a worker's own plan, not a query of a function in it */
+	if (query->dest->mydest == DestTupleQueue && count > 0)
+	{
+		SortBound	bound = {.passed_on = count};
+
+		pass_on(query->planstate, &bound);
+	}
+	if (previous_run_hook != NULL)
+		previous_run_hook(query, direction, count EXECUTE_ONCE_ARGUMENT);
+	else
+		standard_ExecutorRun(query, direction, count EXECUTE_ONCE_ARGUMENT);
+}
+
+double
+sort_bound_rows(const SortBound *bound)
+{
+	const LimitState *limit = bound->limit;
+
+	if (limit == NULL)
+		return bound->passed_on > 0 ? bound->passed_on : NO_BOUND;
+	if (limit->lstate == LIMIT_INITIAL || limit->noCount ||
+		limit->limitOption != LIMIT_OPTION_COUNT)
+		return NO_BOUND;
+	return (double) limit->count + limit->offset;
+}
+
+void
+sort_bound_init(void)
+{
+	previous_start_hook = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
+	previous_run_hook = ExecutorRun_hook;
+	ExecutorRun_hook = run_executor;
+}

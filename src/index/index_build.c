@@ -1,0 +1,487 @@
+/*-------------------------------------------------------------------------
+ *
+ * index_build.c
+ *	  Building a B-tree in one go: its rows are collected, sorted and written.
+ *
+ * The table access method scans the table and calls back for each row that
+ * the index is to have, which goes to a sort (index_sort.c).  When the last row
+ * has come the tuples are put on leaf pages in order, straight from where they
+ * are.  Parallel workers may help with all but the sort, or, if there are more
+ * rows than memory, with all but the pages (parallel_build.c).
+ *
+ * Should the keys turn out to be of no use, what has been collected is dropped,
+ * and core builds the index as ever.  Should a device have made a wrong order,
+ * all begins once more without it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "catalog/index.h"
+#include "catalog/storage.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "utils/backend_progress.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "common/host_sort.h"
+#include "cost/table_order.h"
+#include "index/heap_scan.h"
+#include "index/index_build.h"
+#include "index/index_sort.h"
+#include "index/leaf_maker.h"
+#include "index/merged_rows.h"
+#include "index/parallel_build.h"
+#include "index/tree_writer.h"
+#include "port/compat.h"
+#include "port/shared_memory.h"
+#include "port/timing.h"
+#include "settings.h"
+#include "shared_state.h"
+
+/* For the rows of each of several processes that sort. */
+#define LEAST_SORT_BYTES	((Size) 64 * 1024)
+
+typedef struct IndexBuild
+{
+	Relation	heap;
+	Relation	index;
+	IndexInfo  *info;
+	Size		limit;			/* bytes for all of it */
+	double		expected_rows;
+	bool		host_only;		/* a device has made a wrong order before */
+	bool		out_of_order;	/* rows have turned out to be */
+	double		heap_tuples;	/* that the scan has seen */
+
+	IndexSort  *sort;
+	bool		failed;			/* keys of others are of no use */
+	ParallelBuild *parallel;	/* NULL: in this process alone */
+	SharedRuns *others;			/* of workers that sort; NULL: there are none */
+
+	instr_time	since;			/* when the present phase began */
+	uint64		collect_microseconds;
+	uint64		sort_microseconds;
+	uint64		write_microseconds;
+} IndexBuild;
+
+/* Is there shared memory for all rows, as parallel workers need? */
+static bool
+can_share(const IndexBuild *load)
+{
+	return shared_memory_has_room(2 * index_sort_least_memory(load->expected_rows));
+}
+
+/* The bytes of a column of the index, as far as is known. */
+static int32
+expected_width(const IndexBuild *load, int column)
+{
+	Form_pg_attribute attribute =
+		TupleDescAttr(RelationGetDescr(load->index), column);
+	AttrNumber	attno = load->info->ii_IndexAttrNumbers[column];
+	int32		width = attribute->attlen;
+
+	if (width <= 0 && AttributeNumberIsValid(attno))
+		width = get_attavgwidth(RelationGetRelid(load->heap), attno);
+	if (width <= 0)
+		width = get_typavgwidth(attribute->atttypid, attribute->atttypmod);
+	return width;
+}
+
+/*
+ * The memory that all rows are expected to need: for themselves, their places,
+ * their keys, which are about as long as the columns, and the order.
+ */
+static double
+expected_memory(const IndexBuild *load)
+{
+	int			ncolumns = IndexRelationGetNumberOfAttributes(load->index);
+	int			nkeys = IndexRelationGetNumberOfKeyAttributes(load->index);
+	int32		row = sizeof(IndexTupleData);
+	int32		key = 0;
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		int32		width = expected_width(load, i);
+
+		row += width;
+		if (i < nkeys)
+			key += width;
+	}
+	return load->expected_rows *
+		(MAXALIGN(row) + sizeof(void *) + MAXALIGN(key) +
+		 sizeof(HostSortEntry));
+}
+
+/* Adds to a time what has passed since "since", and moves that to now. */
+static void
+take_time(instr_time *since, uint64 *microseconds)
+{
+	*microseconds += microseconds_since(*since);
+	INSTR_TIME_SET_CURRENT(*since);
+}
+
+/* Frees all rows. */
+static void
+drop_rows(IndexBuild *load)
+{
+	/* it may have files of the workers open */
+	index_sort_end(load->sort);
+	load->sort = NULL;
+	if (load->parallel != NULL)
+		parallel_build_end(load->parallel);
+	load->parallel = NULL;
+	load->others = NULL;
+}
+
+/* Begins to sort, with so much memory for rows. */
+static void
+begin_sort(IndexBuild *load, Size limit, double expected_rows)
+{
+	load->sort = index_sort_begin(load->index, load->info->ii_Unique, limit,
+								  load->limit, expected_rows,
+								  load->host_only);
+}
+
+/* Starts workers, for all of whom the limit is, or for each. */
+static bool
+begin_parallel(IndexBuild *load, Size limit, bool separately,
+			   double expected_rows)
+{
+	load->parallel = parallel_build_begin(load->heap, load->index,
+											load->info, limit, separately,
+											load->host_only, expected_rows);
+	return load->parallel != NULL;
+}
+
+/*
+ * Scans the table with workers that hand their rows over; false if there are
+ * none, or there is no room for all rows.
+ */
+static bool
+collect_together(IndexBuild *load)
+{
+	if (!can_share(load) || expected_memory(load) > load->limit)
+		return false;
+	begin_sort(load, load->limit, load->expected_rows);
+	if (!load->sort->failed &&
+		sort_keys_share(load->sort->order->keys) &&
+		begin_parallel(load, load->limit, false, load->expected_rows) &&
+		parallel_build_rows(load->parallel, load->info, load->sort,
+							  &load->heap_tuples))
+		return true;
+	drop_rows(load);
+	return false;
+}
+
+/* Scans the table with workers that sort their rows; false if there are none. */
+static bool
+collect_separately(IndexBuild *load)
+{
+	int			nprocesses = load->info->ii_ParallelWorkers + 1;
+	Size		limit = Max(load->limit / nprocesses, LEAST_SORT_BYTES);
+	double		expected_rows = load->expected_rows / nprocesses;
+
+	if (!begin_parallel(load, limit, true, expected_rows))
+		return false;
+	begin_sort(load, limit, expected_rows);
+	load->others = parallel_build_separately(load->parallel, load->info,
+											   load->sort, &load->heap_tuples);
+	load->failed = load->others == NULL;
+	return true;
+}
+
+/*
+ * Do all keys begin alike, as far as there is room in them?  A process can leave
+ * that out, but participants cannot agree on it while they make keys.
+ */
+static bool
+begin_alike(const IndexBuild *load)
+{
+	AttrNumber	attno = load->info->ii_IndexAttrNumbers[0];
+
+	return AttributeNumberIsValid(attno) &&
+		column_common_prefix(RelationGetRelid(load->heap), attno) >=
+		(KEY_MAX_WORDS - 1) * sizeof(uint64_t);
+}
+
+/* Scans the table, with workers if there are to be any. */
+static void
+collect_rows(IndexBuild *load)
+{
+	if (load->info->ii_ParallelWorkers > 0 && !begin_alike(load) &&
+		(collect_together(load) || collect_separately(load)))
+		return;
+	begin_sort(load, load->limit, load->expected_rows);
+	load->heap_tuples = heap_scan_for_build(load->heap, load->index,
+											load->info, NULL, true,
+											index_sort_put, load->sort);
+}
+
+/* The rows of the store, in their order. */
+typedef struct StoredRows
+{
+	TupleSource rows;
+	const RowOrder *order;
+} StoredRows;
+
+static void
+find_stored_rows(const TupleSource *rows, uint64 position, uint32 nrows,
+				 const IndexRow **found)
+{
+	const RowOrder *order = ((const StoredRows *) rows)->order;
+	const uint32 *entries = order->entries;
+
+	for (uint64 i = position; i < position + nrows; i++)
+	{
+		if (likely(i + PREFETCH_PLACES < rows->nrows))
+			__builtin_prefetch(row_store_place(order->store,
+											   entries[i + PREFETCH_PLACES]));
+		*found++ = row_order_get(order, i);
+	}
+}
+
+/*
+ * Writes all rows in their order, in this process alone; false if they are not
+ * in order.
+ */
+static bool
+write_alone(const IndexBuild *load, const LeafDefinition *definition,
+			TreeWriter *writer)
+{
+	const IndexSort *sort = load->sort;
+	uint64		all_rows = sort->nrows;
+	uint32		chunk_rows = leaf_maker_chunk_rows(all_rows, 1);
+	StoredRows	stored = {
+		.rows = {.nrows = all_rows, .find = find_stored_rows},
+		.order = sort->order
+	};
+	MergedRows *merged = sort->runs == NULL ? NULL :
+		merged_rows_begin(sort->runs, all_rows, chunk_rows,
+						  merged_rows_bytes(load->limit));
+	LeafMaker  *maker = leaf_maker_begin(definition, sort->rows,
+										 merged == NULL ? &stored.rows :
+										 merged_rows_ordered(merged),
+										 chunk_rows);
+	PendingRows *pending = palloc0(sizeof(PendingRows));
+	uint64		position = 0;
+
+	while (position < all_rows)
+	{
+		uint32		nrows = Min(chunk_rows, all_rows - position);
+		uint32		npages;
+
+		/* the row ahead of the chunk is compared with its first one */
+		if (merged != NULL)
+			nrows = merged_rows_read(merged,
+									 Max(pending->nrows, position > 0));
+		if (nrows == 0)
+			elog(ERROR, "gpusort: rows are missing from sorted runs");
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
+									 position);
+		if (!leaf_maker_take(maker, position, nrows))
+			return false;
+		npages = leaf_maker_lay_out(maker, pending);
+		for (uint32 page = 0; page < npages; page++)
+			(void) leaf_maker_fill(maker, page, tree_writer_next_leaf(writer));
+		position += nrows;
+	}
+	return true;
+}
+
+/* Writes all rows in their order; false if they are not in order. */
+static bool
+write_in_order(const IndexBuild *load)
+{
+	const IndexSort *sort = load->sort;
+	const LeafDefinition definition = {
+		.heap = load->heap,
+		.index = load->index,
+		.unique = load->info->ii_Unique,
+		.nulls_not_distinct = load->info->ii_NullsNotDistinct,
+		.unproved = index_sort_is_unproved(sort)
+	};
+	TreeWriter *writer = tree_writer_begin(load->heap, load->index);
+	/* rows of workers that sorted for themselves are not shared */
+	bool		together = load->parallel != NULL && load->others == NULL &&
+		parallel_build_share(load->parallel, sort->order, load->limit);
+
+	if (!(together ?
+		  parallel_build_write(load->parallel, &definition, sort->rows,
+								 writer) :
+		  write_alone(load, &definition, writer)))
+		return false;
+	tree_writer_finish(writer);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, sort->nrows);
+	return true;
+}
+
+/* Tells those who watch that all rows have come and are being sorted. */
+static void
+report_sort_phase(const IndexBuild *load)
+{
+	const int	parameters[] = {
+		PROGRESS_CREATEIDX_SUBPHASE,
+		PROGRESS_CREATEIDX_TUPLES_TOTAL,
+		PROGRESS_SCAN_BLOCKS_TOTAL,
+		PROGRESS_SCAN_BLOCKS_DONE
+	};
+	const int64 values[] = {
+		PROGRESS_BTREE_PHASE_PERFORMSORT_1,
+		load->sort->nrows + load->sort->store->nrows +
+		(load->others != NULL ? load->others->nrows : 0), 0, 0
+	};
+
+	pgstat_progress_update_multi_param(lengthof(parameters), parameters,
+									   values);
+}
+
+/* Sorts all rows; false if the keys are of no use. */
+static bool
+sort_rows(IndexBuild *load)
+{
+	bool		sorted;
+
+	if (load->failed || load->sort->failed)
+		return false;
+	report_sort_phase(load);
+	sorted = index_sort_perform(load->sort, load->others);
+	take_time(&load->since, &load->sort_microseconds);
+	return sorted;
+}
+
+/* Writes the index; false if the rows are not in order. */
+static bool
+write_index(IndexBuild *load)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 PROGRESS_BTREE_PHASE_LEAF_LOAD);
+	load->out_of_order = !write_in_order(load);
+	take_time(&load->since, &load->write_microseconds);
+	return !load->out_of_order;
+}
+
+/* Adds a build to the server's statistics. */
+static void
+count_build(const IndexBuild *load)
+{
+	const IndexSort *sort = load->sort;
+
+	shared_count(sort->on_device ? STAT_INDEXES_DEVICE : STAT_INDEXES_HOST, 1);
+	if (sort->runs != NULL)
+		shared_count(STAT_INDEXES_SPILLED, 1);
+	if (load->parallel != NULL)
+	{
+		shared_count(STAT_INDEX_WORKERS,
+					 parallel_build_workers(load->parallel));
+		shared_count(STAT_INDEX_WORKER_PAGES,
+					 parallel_build_worker_pages(load->parallel));
+	}
+	shared_count(STAT_INDEX_ROWS, sort->nrows);
+	shared_count(STAT_INDEX_BYTES, sort->memory);
+	shared_count(STAT_INDEX_COLLECT_MICROSECONDS,
+				 load->collect_microseconds - sort->run_microseconds);
+	shared_count(STAT_INDEX_SORT_MICROSECONDS,
+				 load->sort_microseconds + sort->run_microseconds);
+	shared_count(STAT_INDEX_WRITE_MICROSECONDS, load->write_microseconds);
+}
+
+/* The build, up to the index or until it is found that it is not for us. */
+static bool
+build(IndexBuild *load)
+{
+	INSTR_TIME_SET_CURRENT(load->since);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
+								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
+	collect_rows(load);
+	take_time(&load->since, &load->collect_microseconds);
+	if (!sort_rows(load) || !write_index(load))
+		return false;
+	count_build(load);
+	return true;
+}
+
+/* Builds the index, and frees all that took; false as build(). */
+static bool
+build_once(IndexBuild *load, IndexBuildResult *result)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+	MemoryContext context = AllocSetContextCreate(caller_context,
+												  "gpusort index build",
+												  ALLOCSET_SMALL_SIZES);
+	bool		built;
+
+	MemoryContextSwitchTo(context);
+	built = build(load);
+	result->heap_tuples = load->heap_tuples;
+	result->index_tuples = load->sort->nrows;
+	drop_rows(load);
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextDelete(context);
+	return built;
+}
+
+/*
+ * Empties the index, in which there may be pages of rows that have turned out
+ * to be out of order.
+ */
+static void
+empty_index(const IndexBuild *load)
+{
+	if (RelationGetNumberOfBlocks(load->index) > 0)
+		RelationTruncate(load->index, 0);
+}
+
+/*
+ * The same without a device, if that has made a wrong order.  What can be wrong
+ * with it otherwise has been seen before (sort_job.c).
+ */
+static bool
+build_without_device(IndexBuild *load, IndexBuildResult *result)
+{
+	IndexBuild	again = {
+		.heap = load->heap,
+		.index = load->index,
+		.info = load->info,
+		.limit = load->limit,
+		.expected_rows = load->expected_rows,
+		.host_only = true
+	};
+
+	empty_index(load);
+	sort_job_report_wrong_order();
+	*load = again;
+	return build_once(load, result);
+}
+
+IndexBuildResult *
+index_build_perform(Relation heap, Relation index, IndexInfo *info,
+				 double expected_rows)
+{
+	IndexBuild	load = {
+		.heap = heap,
+		.index = index,
+		.info = info,
+		.limit = gpusort_index_memory_limit(),
+		.expected_rows = expected_rows
+	};
+	IndexBuildResult *result;
+	bool		built;
+
+	/* core has an error for that */
+	if (RelationGetNumberOfBlocks(index) != 0)
+		return btbuild(heap, index, info);
+
+	result = palloc(sizeof(IndexBuildResult));
+	built = build_once(&load, result);
+	if (!built && load.out_of_order)
+		built = build_without_device(&load, result);
+	if (!built)
+	{
+		shared_count(STAT_INDEXES_NATIVE, 1);
+		pfree(result);
+		result = btbuild(heap, index, info);
+	}
+	return result;
+}

@@ -1,0 +1,233 @@
+/*-------------------------------------------------------------------------
+ *
+ * index_hooks.c
+ *	  Taking over the builds of B-tree indexes.
+ *
+ * Whatever builds an index (CREATE INDEX, REINDEX, constraints, CLUSTER and
+ * others, CONCURRENTLY or not) ends in core's index_build().  That plans how
+ * many parallel workers the build shall have, as the planner would plan a
+ * query, and then calls the access method's ambuild.
+ *
+ * So a hook of the planner is called just ahead of every build, with the
+ * table.  It looks for the table's B-tree index that is open, and puts our
+ * function in the place of btbuild() in that index's relcache entry.  The
+ * entry may outlive the build; our function can always call btbuild().
+ *
+ * A build stays native
+ *	- if its first column's type, collation or operator class has no key
+ *	  encoding, or another column cannot be compared;
+ *	- if the table is too small to gain.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "access/transam.h"
+#include "catalog/pg_am.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "optimizer/plancat.h"
+#include "tcop/utility.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+
+#include "index/index_build.h"
+#include "index/index_hooks.h"
+#include "index/index_rows.h"
+#include "index/worker_setting.h"
+#include "port/compat.h"
+#include "settings.h"
+#include "shared_state.h"
+
+static get_relation_info_hook_type previous_get_relation_info_hook;
+static ProcessUtility_hook_type previous_process_utility_hook;
+
+/* Should this build stay as it is?  If so, *reason is why. */
+static bool
+leave_native(Relation index, double rows, Statistic *reason)
+{
+	int			ncolumns;
+	SortColumn *columns = index_columns(index, &ncolumns);
+	KeyObstacle obstacle = sort_keys_obstacle(index_column_type(index, 0),
+											  columns[0].sort_operator,
+											  columns[0].collation);
+
+	/* comparing by other columns takes operators too */
+	for (int i = 0; i < ncolumns && obstacle == KEY_ENCODABLE; i++)
+	{
+		if (!OidIsValid(columns[i].sort_operator))
+			obstacle = KEY_OPERATOR;
+	}
+	pfree(columns);
+
+	if (obstacle == KEY_TYPE)
+		*reason = STAT_INDEX_NATIVE_TYPE;
+	else if (obstacle == KEY_COLLATION)
+		*reason = STAT_INDEX_NATIVE_COLLATION;
+	else if (obstacle == KEY_OPERATOR)
+		*reason = STAT_INDEX_NATIVE_OPERATOR;
+	else if (rows < gpusort_min_rows)
+		*reason = STAT_INDEX_NATIVE_SMALL;
+	else
+		return false;
+	return true;
+}
+
+/* Stands in the place of btbuild(). */
+static IndexBuildResult *
+build_index(Relation heap, Relation index, IndexInfo *info)
+{
+	BlockNumber pages;
+	double		rows;
+	double		visible;
+	Statistic	reason;
+
+	if (!gpusort_enable || !gpusort_enable_index_build)
+		return btbuild(heap, index, info);
+
+	estimate_rel_size(heap, NULL, &pages, &rows, &visible);
+	if (leave_native(index, rows, &reason))
+	{
+		shared_count(reason, 1);
+		return btbuild(heap, index, info);
+	}
+	return index_build_perform(heap, index, info, rows);
+}
+
+/* Has the open B-tree indexes of a table built by us. */
+static void
+take_over_builds(Oid table)
+{
+	Relation	heap = RelationIdGetRelation(table);
+	List	   *indexes;
+	ListCell   *cell;
+
+	if (heap == NULL)
+		return;
+	indexes = RelationGetIndexList(heap);
+	foreach(cell, indexes)
+	{
+		Relation	index = RelationIdGetRelation(lfirst_oid(cell));
+
+		if (index == NULL)
+			continue;
+		/* our own reference is one; an entry without another may be dropped */
+		if (index->rd_rel->relam == BTREE_AM_OID && index->rd_refcnt > 1 &&
+			index->rd_indam != NULL && index->rd_indam->ambuild == btbuild)
+			index->rd_indam->ambuild = build_index;
+		RelationClose(index);
+	}
+	list_free(indexes);
+	RelationClose(heap);
+}
+
+/*
+ * Called while the planner learns about a relation.  With a query of nothing
+ * but that relation, without so much as a FROM, core plans an index build.
+ */
+static void
+see_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+{
+	if (previous_get_relation_info_hook != NULL)
+		previous_get_relation_info_hook(root, relation, inhparent, rel);
+
+	/* CLUSTER asks in the same way whether to sort, but without inheritance */
+	if (root->parse->jointree != NULL || !inhparent)
+		return;
+	if (worker_setting_is_lent())
+		rel->rel_parallel_workers = 0;
+	if (gpusort_enable && gpusort_enable_index_build &&
+		relation >= FirstNormalObjectId)
+		take_over_builds(relation);
+}
+
+/* May this statement build indexes? */
+static bool
+builds_indexes(const Node *statement)
+{
+	switch (nodeTag(statement))
+	{
+		case T_AlterTableStmt:
+		case T_ClusterStmt:
+		case T_IndexStmt:
+		case T_RefreshMatViewStmt:
+		case T_ReindexStmt:
+			return true;
+		case T_VacuumStmt:
+			{
+				ListCell   *cell;
+
+				/* only VACUUM FULL; any other may use workers itself */
+				foreach(cell, ((const VacuumStmt *) statement)->options)
+				{
+					DefElem    *option = lfirst(cell);
+
+					if (strcmp(option->defname, "full") == 0)
+						return defGetBoolean(option);
+				}
+				return false;
+			}
+		default:
+			return false;
+	}
+}
+
+static void
+run_next_utility(PlannedStmt *statement, const char *query_string,
+				 bool read_only_tree, ProcessUtilityContext context,
+				 ParamListInfo params, QueryEnvironment *environment,
+				 DestReceiver *destination, QueryCompletion *completion)
+{
+	if (previous_process_utility_hook != NULL)
+		previous_process_utility_hook(statement, query_string, read_only_tree,
+									  context, params, environment,
+									  destination, completion);
+	else
+		standard_ProcessUtility(statement, query_string, read_only_tree,
+								context, params, environment, destination,
+								completion);
+}
+
+/*
+ * With max_parallel_maintenance_workers = 0 core does not plan index builds,
+ * and see_relation() would not be called.  So for statements that may build
+ * indexes it is lent another value in that case, and see_relation() tells core
+ * that the table is not for workers.
+ */
+static void
+run_utility(PlannedStmt *statement, const char *query_string,
+			bool read_only_tree, ProcessUtilityContext context,
+			ParamListInfo params, QueryEnvironment *environment,
+			DestReceiver *destination, QueryCompletion *completion)
+{
+	if (!gpusort_enable || !gpusort_enable_index_build ||
+		!builds_indexes(statement->utilityStmt) || !worker_setting_lend())
+	{
+		run_next_utility(statement, query_string, read_only_tree, context,
+						 params, environment, destination, completion);
+		return;
+	}
+
+	PG_TRY();
+	{
+		run_next_utility(statement, query_string, read_only_tree, context,
+						 params, environment, destination, completion);
+	}
+	PG_FINALLY();
+	{
+		worker_setting_take_back();
+	}
+	PG_END_TRY();
+}
+
+void
+index_hooks_init(void)
+{
+	worker_setting_init();
+	previous_get_relation_info_hook = get_relation_info_hook;
+	get_relation_info_hook = see_relation;
+	previous_process_utility_hook = ProcessUtility_hook;
+	ProcessUtility_hook = run_utility;
+}

@@ -1,0 +1,878 @@
+/*-------------------------------------------------------------------------
+ *
+ * parallel_build.c
+ *	  Building an index with parallel workers.
+ *
+ * The participants, which are the workers and the leader, share one scan of
+ * the table.  Each forms its rows in shared memory, one behind the other in a
+ * block, where they stay, and hands their places and keys over in batches
+ * (row_batch.h).  The leader takes the batches of all, its own too, as they get
+ * full: it notes the place of each row, passes the key on to the sort, and frees
+ * the batch.
+ *
+ * The order is the leader's.  When it has it, it shares it, and all make pages
+ * together (parallel_write.c).  In shared memory the order is a list of row
+ * numbers too.  Where a row is, which no two processes can say by an address,
+ * is said by four bytes: the number of its block, and its place there in words.
+ *
+ * When more rows are expected than the memory setting allows, or than there is
+ * shared memory for, or keys cannot be shared, each participant sorts its rows
+ * for itself instead, in its part of the memory, and writes sorted runs to
+ * files; the leader merges those of all (index_sort.c).
+ *
+ * The memory is a DSA area of the parallel context, so it goes with the
+ * transaction, however that ends.  A participant looks whether the server has
+ * any before it takes it (shared_memory.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/parallel.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "tcop/tcopprot.h"
+#include "utils/dsa.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "index/heap_scan.h"
+#include "index/parallel_build.h"
+#include "index/parallel_write.h"
+#include "port/compat.h"
+#include "port/shared_memory.h"
+#include "sort/row_batch.h"
+
+#define KEY_SHARED		UINT64CONST(0x6770757300000001)
+#define KEY_SCAN		UINT64CONST(0x6770757300000002)
+#define KEY_AREA		UINT64CONST(0x6770757300000003)
+#define KEY_QUERY		UINT64CONST(0x6770757300000004)
+#define KEY_BUFFERS		UINT64CONST(0x6770757300000005)
+#define KEY_WAL			UINT64CONST(0x6770757300000006)
+#define KEY_BLOCKS		UINT64CONST(0x6770757300000007)
+
+/* Of the area itself, in the parallel context's memory. */
+#define AREA_BYTES		((Size) 64 * 1024)
+
+/* A block of rows, which begins with its number; no row is larger. */
+#define BLOCK_BYTES		((Size) 1024 * 1024)
+#define BLOCK_ROWS		MAXALIGN(sizeof(uint32))	/* where they begin */
+
+/* The place of a row: the number of its block, and then a word there. */
+#define PLACE_WORD_BYTES	MAXIMUM_ALIGNOF
+#define PLACE_BLOCK_WORDS	(BLOCK_BYTES / PLACE_WORD_BYTES)
+#define PLACE_MAX_BLOCKS	((UINT64CONST(1) << 32) / PLACE_BLOCK_WORDS)
+
+/* What workers are to do when their scan has ended. */
+typedef enum CollectPhase
+{
+	PHASE_COLLECT,				/* wait */
+	PHASE_WRITE,				/* make pages */
+	PHASE_END					/* nothing */
+} CollectPhase;
+
+/* What all participants share. */
+typedef struct CollectShared
+{
+	Oid			heap;
+	Oid			index;
+	bool		concurrent;
+	bool		unique;			/* as this build sees it */
+	bool		nulls_not_distinct;
+	uint32		max_blocks;		/* whose places are noted */
+	uint64		limit;			/* bytes of the area */
+	bool		separately;		/* each participant sorts its rows; */
+	double		expected_rows;	/* then these two are of a participant */
+	bool		host_only;		/* then no device is asked */
+
+	pg_atomic_uint64 bytes;		/* of the area that are in use */
+	pg_atomic_uint32 nblocks;
+
+	RowExchange exchange;		/* its mutex is for all that follows */
+	int			nfinished;		/* workers whose scan has ended */
+	double		heap_tuples;	/* that these have seen */
+	bool		broken_hot_chain;	/* as they have */
+	bool		on_device;		/* one has sorted there */
+
+	pg_atomic_uint32 phase;
+	ConditionVariable phase_changed;
+	uint64		nrows;			/* when they are written */
+	bool		unproved;		/* whether they are in order */
+	dsa_pointer order;			/* numbers of rows */
+	dsa_pointer places;			/* of rows, by number */
+	WriteShared write;
+	SharedRuns	runs;			/* of workers that sort separately */
+} CollectShared;
+
+/* Rows that the leader has taken over, one behind the other. */
+typedef struct RowSequence
+{
+	uint32		nrows;
+	uint32		first_place;
+	const char *first_address;
+} RowSequence;
+
+/* What a participant has for itself. */
+typedef struct Participant
+{
+	CollectShared *shared;
+	dsa_area   *area;
+	bool		unique;
+	IndexRows  *rows;
+	SortKeys   *keys;
+
+	/* the block at hand */
+	dsa_pointer *blocks;		/* of all participants */
+	dsa_pointer block;
+	char	   *base;			/* its address */
+	uint32		free_place;		/* what is behind it is free */
+	Size		free_bytes;
+
+	/* the batch at hand, NULL if there is none */
+	BatchPlace	batch_place;
+	RowBatch   *batch;
+
+	/* of the leader */
+	ParallelBuild *collect;
+	RowStore   *store;
+	RowOrder   *order;
+} Participant;
+
+struct ParallelBuild
+{
+	Relation	heap;
+	Relation	index;
+	ParallelContext *context;
+	Snapshot	snapshot;
+	CollectShared *shared;
+	ParallelTableScanDesc scan;
+	dsa_area   *area;
+	dsa_pointer *blocks;
+	BufferUsage *buffers;		/* of each worker */
+	WalUsage   *wal;
+
+	RowSequence *sequences;		/* of all rows of the store */
+	int			nsequences;
+	int			max_sequences;
+};
+
+/*
+ * Memory that all participants can reach, or an invalid pointer.  The area
+ * grows by pieces that become as large as a good part of it.
+ */
+static dsa_pointer
+allocate(CollectShared *shared, dsa_area *area, Size bytes)
+{
+	uint64		used = pg_atomic_add_fetch_u64(&shared->bytes, bytes);
+
+	if (used > shared->limit || !shared_memory_has_room(used))
+		return InvalidDsaPointer;
+	return dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+}
+
+/* The leader notes where the rows of a batch are to all. */
+static void
+note_sequence(ParallelBuild *collect, const RowBatch *batch, char *base)
+{
+	uint32		block_number = *(uint32 *) base;
+
+	if (collect->nsequences == collect->max_sequences)
+	{
+		collect->max_sequences *= 2;
+		collect->sequences = repalloc_huge(collect->sequences,
+										   collect->max_sequences *
+										   sizeof(RowSequence));
+	}
+	collect->sequences[collect->nsequences++] = (RowSequence) {
+		.nrows = batch->nrows,
+		.first_place = block_number * PLACE_BLOCK_WORDS +
+			batch->places[0] / PLACE_WORD_BYTES,
+		.first_address = base + batch->places[0]
+	};
+}
+
+/*
+ * The leader takes over the rows of a batch.  It may already have gone on to
+ * the loose layout; then it makes their keys itself.
+ */
+static void
+take_rows(Participant *leader, const RowBatch *batch)
+{
+	RowOrder   *order = leader->order;
+	char	   *base = dsa_get_address(leader->area, batch->segment);
+	const uint64_t *key = batch->words;
+
+	note_sequence(leader->collect, batch, base);
+	if (batch->loose)
+		row_order_loosen(order);
+	order->keys->cut |= batch->cut;
+	order->keys->doubtful |= batch->doubtful;
+	for (uint32 i = 0; i < batch->nrows; i++)
+	{
+		if (unlikely(leader->store->nrows == SORT_MAX_ROWS ||
+					 !row_store_note(leader->store, base + batch->places[i],
+									 batch->places[i + 1] - batch->places[i],
+									 row_order_memory(order))))
+		{
+			row_exchange_close(&leader->shared->exchange);
+			return;
+		}
+		if (likely(batch->loose == order->keys->loose))
+			row_order_add_key(order, key, batch->key_words[i]);
+		else
+			row_order_add_stored(order);
+		key += batch->key_words[i];
+	}
+}
+
+/* The leader takes over all batches that there are. */
+static void
+take_batches(Participant *leader)
+{
+	CollectShared *shared = leader->shared;
+	BatchPlace	place = row_exchange_take(&shared->exchange);
+
+	while (place != NO_BATCH)
+	{
+		RowBatch   *batch = dsa_get_address(leader->area, place);
+		BatchPlace	next = batch->next;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!row_exchange_is_closed(&shared->exchange))
+			take_rows(leader, batch);
+		dsa_free(leader->area, place);
+		pg_atomic_sub_fetch_u64(&shared->bytes, sizeof(RowBatch));
+		place = next;
+	}
+}
+
+/* Hands the batch at hand over; the leader takes it at once if it is its own. */
+static void
+hand_over(Participant *participant)
+{
+	if (participant->batch == NULL)
+		return;
+	row_exchange_hand_over(&participant->shared->exchange, participant->batch,
+						   participant->batch_place, participant->keys);
+	participant->batch = NULL;
+	if (participant->order != NULL)
+		take_batches(participant);
+}
+
+/* Begins a batch whose rows are in the block at hand, from this place on. */
+static bool
+begin_batch(Participant *participant, uint32 place)
+{
+	participant->batch_place = allocate(participant->shared,
+										participant->area, sizeof(RowBatch));
+	if (participant->batch_place == NO_BATCH)
+		return false;
+	participant->batch = dsa_get_address(participant->area,
+										 participant->batch_place);
+	row_batch_begin(participant->batch, &participant->shared->exchange,
+					participant->keys, participant->block, place);
+	return true;
+}
+
+static bool
+begin_block(Participant *participant)
+{
+	CollectShared *shared = participant->shared;
+	dsa_pointer block = allocate(shared, participant->area, BLOCK_BYTES);
+	uint32		number;
+
+	if (!DsaPointerIsValid(block))
+		return false;
+	number = pg_atomic_fetch_add_u32(&shared->nblocks, 1);
+	if (number < shared->max_blocks)
+		participant->blocks[number] = block;
+	participant->block = block;
+	participant->base = dsa_get_address(participant->area, block);
+	*(uint32 *) participant->base = number;
+	participant->free_place = BLOCK_ROWS;
+	participant->free_bytes = BLOCK_BYTES - BLOCK_ROWS;
+	return true;
+}
+
+/* Where a participant has room for a row, with room for its key. */
+static void *
+shared_space(void *owner, Size bytes)
+{
+	Participant *participant = owner;
+	void	   *row;
+
+	if (participant->batch != NULL &&
+		(bytes > participant->free_bytes ||
+		 row_batch_is_full(participant->batch)))
+		hand_over(participant);
+	if (unlikely(bytes > participant->free_bytes) &&
+		!begin_block(participant))
+		return NULL;
+	if (unlikely(participant->batch == NULL) &&
+		!begin_batch(participant, participant->free_place))
+		return NULL;
+
+	row = participant->base + participant->free_place;
+	participant->free_place += bytes;
+	participant->free_bytes -= bytes;
+	return row;
+}
+
+/* Adds the row at hand, which has been put, to the batch; false if there is no memory. */
+static bool
+add_row(Participant *participant, Size row_bytes)
+{
+	while (unlikely(!row_batch_add(participant->batch,
+								   &participant->shared->exchange,
+								   participant->keys, participant->rows->slot,
+								   participant->free_place)))
+	{
+		hand_over(participant);
+		if (!begin_batch(participant, participant->free_place - row_bytes))
+			return false;
+	}
+	return true;
+}
+
+/* The scan's callback; see collect() in index_build.c. */
+static void
+collect_shared(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+			   bool is_alive, void *state)
+{
+	Participant *participant = state;
+	IndexRow   *row;
+
+	if (unlikely(row_exchange_is_closed(&participant->shared->exchange)))
+		return;
+	row = index_rows_store(participant->rows, tid, values, isnull,
+						   shared_space, participant);
+	if (unlikely(row == NULL))
+	{
+		row_exchange_close(&participant->shared->exchange);
+		return;
+	}
+	if (participant->unique && !is_alive)
+		index_row_set_dead(row);
+	if (unlikely(!add_row(participant, index_row_bytes(row))))
+		row_exchange_close(&participant->shared->exchange);
+}
+
+/* Takes part in the scan; returns how many rows it saw. */
+static double
+scan_share(Participant *participant, Relation heap, Relation index,
+		   IndexInfo *info, ParallelTableScanDesc parallel_scan, bool progress)
+{
+	double		heap_tuples;
+
+	participant->unique = participant->shared->unique;
+	heap_tuples = heap_scan_for_build(heap, index, info, parallel_scan,
+									  progress, collect_shared, participant);
+	hand_over(participant);
+	return heap_tuples;
+}
+
+/* The rows that lie in shared memory, in their order. */
+typedef struct PlacedRows
+{
+	TupleSource rows;
+	const uint32 *order;
+	const uint32 *places;
+	char	  **blocks;			/* in this process */
+} PlacedRows;
+
+static void
+find_placed_rows(const TupleSource *rows, uint64 position, uint32 nrows,
+				 const IndexRow **found)
+{
+	const PlacedRows *placed = (const PlacedRows *) rows;
+	const uint32 *places = placed->places;
+
+	for (uint64 i = position; i < position + nrows; i++)
+	{
+		uint32		place = places[placed->order[i]];
+
+		if (likely(i + PREFETCH_PLACES < rows->nrows))
+			__builtin_prefetch(&places[placed->order[i + PREFETCH_PLACES]]);
+		*found++ = (const IndexRow *)
+			(placed->blocks[place / PLACE_BLOCK_WORDS] +
+			 place % PLACE_BLOCK_WORDS * PLACE_WORD_BYTES);
+	}
+}
+
+/* Takes part in making pages; false if rows are not in order. */
+static bool
+write_share(CollectShared *shared, dsa_area *area, const dsa_pointer *blocks,
+			const LeafDefinition *definition, const IndexRows *index_rows,
+			TreeWriter *writer)
+{
+	uint32		nblocks = pg_atomic_read_u32(&shared->nblocks);
+	PlacedRows	rows = {
+		.rows = {.nrows = shared->nrows, .find = find_placed_rows},
+		.order = dsa_get_address(area, shared->order),
+		.places = dsa_get_address(area, shared->places),
+		.blocks = palloc(nblocks * sizeof(char *))
+	};
+
+	for (uint32 i = 0; i < nblocks; i++)
+		rows.blocks[i] = dsa_get_address(area, blocks[i]);
+	return parallel_write_share(&shared->write, area, definition, index_rows,
+								&rows.rows, writer);
+}
+
+/* Tells workers what to do now. */
+static void
+begin_phase(CollectShared *shared, CollectPhase phase)
+{
+	pg_memory_barrier();
+	pg_atomic_write_u32(&shared->phase, phase);
+	ConditionVariableBroadcast(&shared->phase_changed);
+}
+
+/* Waits for the leader to have the order; false if the worker may end. */
+static bool
+wait_for_order(CollectShared *shared)
+{
+	uint32		phase;
+
+	while ((phase = pg_atomic_read_u32(&shared->phase)) == PHASE_COLLECT)
+		ConditionVariableSleep(&shared->phase_changed,
+							   WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	ConditionVariableCancelSleep();
+	pg_read_barrier();
+	return phase == PHASE_WRITE;
+}
+
+/* Makes what makes the keys of a participant; gives up if there can be none. */
+static SortKeys *
+make_keys(CollectShared *shared, const IndexRows *rows, SortColumn *columns)
+{
+	SortKeys   *keys = sort_keys_create(rows->descriptor, columns,
+										rows->ncolumns);
+
+	if (keys == NULL)
+		row_exchange_close(&shared->exchange);
+	else
+		(void) sort_keys_share(keys);
+	return keys;
+}
+
+/* A worker collects rows for the leader; returns how many it saw. */
+static double
+collect_for_leader(Participant *participant, const LeafDefinition *definition,
+				   IndexInfo *info, ParallelTableScanDesc scan)
+{
+	participant->rows = index_rows_begin(definition->index);
+	participant->keys = make_keys(participant->shared, participant->rows,
+								  participant->rows->columns);
+	return scan_share(participant, definition->heap, definition->index, info,
+					  scan, false);
+}
+
+/* A worker sorts rows itself; returns how many it saw. */
+static double
+sort_separately(CollectShared *shared, dsm_segment *segment,
+				const LeafDefinition *definition, IndexInfo *info,
+				ParallelTableScanDesc scan)
+{
+	IndexSort  *sort = index_sort_begin(definition->index, shared->unique,
+										shared->limit, shared->limit,
+										shared->expected_rows,
+										shared->host_only);
+	double		heap_tuples;
+
+	SharedFileSetAttach(&shared->runs.files, segment);
+	sort->shared_runs = &shared->runs;
+	heap_tuples = heap_scan_for_build(definition->heap, definition->index,
+									  info, scan, false, index_sort_put, sort);
+	if (!index_sort_write_last_run(sort))
+		row_exchange_close(&shared->exchange);
+	SpinLockAcquire(&shared->exchange.mutex);
+	shared->on_device |= sort->on_device;
+	SpinLockRelease(&shared->exchange.mutex);
+	index_sort_end(sort);
+	return heap_tuples;
+}
+
+/* The entry point of a worker. */
+void
+gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
+{
+	CollectShared *shared = shm_toc_lookup(contents, KEY_SHARED, false);
+	BufferUsage *buffers = shm_toc_lookup(contents, KEY_BUFFERS, false);
+	WalUsage   *wal = shm_toc_lookup(contents, KEY_WAL, false);
+	Participant participant = {
+		.shared = shared,
+		.blocks = shm_toc_lookup(contents, KEY_BLOCKS, false)
+	};
+	LeafDefinition definition = {
+		.unique = shared->unique,
+		.nulls_not_distinct = shared->nulls_not_distinct
+	};
+	/* as the leader holds them */
+	LOCKMODE	heap_lock = shared->concurrent ?
+		ShareUpdateExclusiveLock : ShareLock;
+	LOCKMODE	index_lock = shared->concurrent ?
+		RowExclusiveLock : AccessExclusiveLock;
+	ParallelTableScanDesc scan;
+	IndexInfo  *info;
+	double		heap_tuples;
+
+	debug_query_string = shm_toc_lookup(contents, KEY_QUERY, true);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+	InstrStartParallelQuery();
+
+	definition.heap = table_open(shared->heap, heap_lock);
+	definition.index = index_open(shared->index, index_lock);
+	info = BuildIndexInfo(definition.index);
+	info->ii_Concurrent = shared->concurrent;
+	participant.area = dsa_attach_in_place(shm_toc_lookup(contents, KEY_AREA,
+														  false),
+										   segment);
+	scan = shm_toc_lookup(contents, KEY_SCAN, false);
+	heap_tuples = shared->separately ?
+		sort_separately(shared, segment, &definition, info, scan) :
+		collect_for_leader(&participant, &definition, info, scan);
+
+	SpinLockAcquire(&shared->exchange.mutex);
+	shared->nfinished++;
+	shared->heap_tuples += heap_tuples;
+	shared->broken_hot_chain |= info->ii_BrokenHotChain;
+	SpinLockRelease(&shared->exchange.mutex);
+	ConditionVariableSignal(&shared->exchange.handed);
+
+	if (!shared->separately && wait_for_order(shared))
+	{
+		definition.unproved = shared->unproved;
+		(void) write_share(shared, participant.area, participant.blocks,
+						   &definition, participant.rows, NULL);
+	}
+
+	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
+						  &wal[ParallelWorkerNumber]);
+	if (participant.rows != NULL)
+		index_rows_end(participant.rows);
+	dsa_detach(participant.area);
+	index_close(definition.index, index_lock);
+	table_close(definition.heap, heap_lock);
+}
+
+/* How many blocks can have rows. */
+static uint32
+most_blocks(Size limit)
+{
+	return Min(limit / BLOCK_BYTES, PLACE_MAX_BLOCKS);
+}
+
+/* Makes the memory of the parallel context; false if there is none. */
+static bool
+make_shared_memory(ParallelBuild *collect, Size limit)
+{
+	ParallelContext *context = collect->context;
+	Size		scan_bytes = table_parallelscan_estimate(collect->heap,
+														 collect->snapshot);
+	Size		query_bytes = debug_query_string != NULL ?
+		strlen(debug_query_string) + 1 : 0;
+	Size		buffers_bytes = mul_size(sizeof(BufferUsage),
+										 context->nworkers);
+	Size		wal_bytes = mul_size(sizeof(WalUsage), context->nworkers);
+	Size		blocks_bytes = mul_size(sizeof(dsa_pointer),
+										most_blocks(limit));
+	void	   *area;
+
+	shm_toc_estimate_chunk(&context->estimator, sizeof(CollectShared));
+	shm_toc_estimate_chunk(&context->estimator, scan_bytes);
+	shm_toc_estimate_chunk(&context->estimator, AREA_BYTES);
+	shm_toc_estimate_chunk(&context->estimator, buffers_bytes);
+	shm_toc_estimate_chunk(&context->estimator, wal_bytes);
+	shm_toc_estimate_chunk(&context->estimator, blocks_bytes);
+	shm_toc_estimate_chunk(&context->estimator, query_bytes);
+	shm_toc_estimate_keys(&context->estimator, 7);
+	InitializeParallelDSM(context);
+	if (context->seg == NULL)
+		return false;
+
+	collect->shared = shm_toc_allocate(context->toc, sizeof(CollectShared));
+	collect->scan = shm_toc_allocate(context->toc, scan_bytes);
+	collect->buffers = shm_toc_allocate(context->toc, buffers_bytes);
+	collect->wal = shm_toc_allocate(context->toc, wal_bytes);
+	collect->blocks = shm_toc_allocate(context->toc, blocks_bytes);
+	area = shm_toc_allocate(context->toc, AREA_BYTES);
+	collect->area = dsa_create_in_place(area, AREA_BYTES,
+										LWTRANCHE_PARALLEL_QUERY_DSA,
+										context->seg);
+	table_parallelscan_initialize(collect->heap, collect->scan,
+								  collect->snapshot);
+	shm_toc_insert(context->toc, KEY_SHARED, collect->shared);
+	shm_toc_insert(context->toc, KEY_SCAN, collect->scan);
+	shm_toc_insert(context->toc, KEY_BUFFERS, collect->buffers);
+	shm_toc_insert(context->toc, KEY_WAL, collect->wal);
+	shm_toc_insert(context->toc, KEY_BLOCKS, collect->blocks);
+	shm_toc_insert(context->toc, KEY_AREA, area);
+	if (query_bytes > 0)
+	{
+		char	   *query = shm_toc_allocate(context->toc, query_bytes);
+
+		memcpy(query, debug_query_string, query_bytes);
+		shm_toc_insert(context->toc, KEY_QUERY, query);
+	}
+	return true;
+}
+
+static void
+init_shared(ParallelBuild *collect, const IndexInfo *info, Size limit,
+			bool separately, bool host_only, double expected_rows)
+{
+	CollectShared *shared = collect->shared;
+
+	memset(shared, 0, sizeof(CollectShared));
+	shared->heap = RelationGetRelid(collect->heap);
+	shared->index = RelationGetRelid(collect->index);
+	shared->concurrent = info->ii_Concurrent;
+	/* not of a unique index whose rows need no check, as with VACUUM FULL */
+	shared->unique = info->ii_Unique;
+	shared->nulls_not_distinct = info->ii_NullsNotDistinct;
+	shared->limit = limit;
+	shared->separately = separately;
+	shared->host_only = host_only;
+	shared->expected_rows = expected_rows;
+	shared->max_blocks = most_blocks(limit);
+	pg_atomic_init_u64(&shared->bytes, 0);
+	pg_atomic_init_u32(&shared->nblocks, 0);
+	row_exchange_init(&shared->exchange);
+	pg_atomic_init_u32(&shared->phase, PHASE_COLLECT);
+	ConditionVariableInit(&shared->phase_changed);
+	parallel_write_init(&shared->write);
+	if (separately)
+		shared_runs_init(&shared->runs, collect->context->seg);
+}
+
+/* Leaves parallel mode, with or without shared memory and workers. */
+static void
+end_context(ParallelBuild *collect)
+{
+	if (collect->area != NULL)
+		dsa_detach(collect->area);
+	if (IsMVCCSnapshot(collect->snapshot))
+		UnregisterSnapshot(collect->snapshot);
+	DestroyParallelContext(collect->context);
+	ExitParallelMode();
+}
+
+ParallelBuild *
+parallel_build_begin(Relation heap, Relation index, IndexInfo *info,
+					   Size limit, bool separately, bool host_only,
+					   double expected_rows)
+{
+	ParallelBuild *collect = palloc0(sizeof(ParallelBuild));
+
+	collect->heap = heap;
+	collect->index = index;
+	collect->max_sequences = 64;
+	collect->sequences = palloc(collect->max_sequences * sizeof(RowSequence));
+	EnterParallelMode();
+	collect->context = CreateParallelContext("gpusort",
+											 "gpusort_collect_worker",
+											 info->ii_ParallelWorkers);
+	/* a concurrent build has the rows of a snapshot, others all */
+	collect->snapshot = info->ii_Concurrent ?
+		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
+	if (make_shared_memory(collect, limit))
+	{
+		init_shared(collect, info, limit, separately, host_only,
+					expected_rows);
+		LaunchParallelWorkers(collect->context);
+		if (collect->context->nworkers_launched > 0)
+			return collect;
+		WaitForParallelWorkersToFinish(collect->context);
+	}
+	end_context(collect);
+	pfree(collect);
+	return NULL;
+}
+
+/* Takes batches until the last worker has finished its scan. */
+static void
+wait_for_workers(Participant *leader, int nworkers)
+{
+	CollectShared *shared = leader->shared;
+	bool		finished = false;
+
+	while (!finished)
+	{
+		/* what comes after this look ends the wait that may follow */
+		ConditionVariablePrepareToSleep(&shared->exchange.handed);
+		SpinLockAcquire(&shared->exchange.mutex);
+		finished = shared->nfinished == nworkers;
+		SpinLockRelease(&shared->exchange.mutex);
+		take_batches(leader);
+		if (!finished)
+			ConditionVariableSleep(&shared->exchange.handed,
+								   WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+}
+
+/*
+ * Waits for the workers to have scanned their part; returns how many rows they
+ * saw.
+ */
+static double
+finish_scan(ParallelBuild *collect, IndexInfo *info, Participant *leader)
+{
+	CollectShared *shared = collect->shared;
+
+	/* one that could not be started would be waited for in vain */
+	WaitForParallelWorkersToAttach(collect->context);
+	wait_for_workers(leader, collect->context->nworkers_launched);
+	info->ii_BrokenHotChain |= shared->broken_hot_chain;
+	return shared->heap_tuples;
+}
+
+bool
+parallel_build_rows(ParallelBuild *collect, IndexInfo *info,
+					  IndexSort *sort, double *heap_tuples)
+{
+	IndexRows  *rows = sort->rows;
+	CollectShared *shared = collect->shared;
+	int			ncolumns;
+	/* columns note the form of their keys, which may not be the order's */
+	SortColumn *columns = index_columns(collect->index, &ncolumns);
+	Participant leader = {
+		.shared = shared,
+		.area = collect->area,
+		.rows = rows,
+		.keys = make_keys(shared, rows, columns),
+		.blocks = collect->blocks,
+		.collect = collect,
+		.store = sort->store,
+		.order = sort->order
+	};
+
+	*heap_tuples = scan_share(&leader, collect->heap, collect->index, info,
+							  collect->scan, true);
+
+	*heap_tuples += finish_scan(collect, info, &leader);
+	return !row_exchange_is_closed(&shared->exchange);
+}
+
+SharedRuns *
+parallel_build_separately(ParallelBuild *collect, IndexInfo *info,
+							IndexSort *sort, double *heap_tuples)
+{
+	CollectShared *shared = collect->shared;
+	Participant leader = {.shared = shared};
+
+	*heap_tuples = heap_scan_for_build(collect->heap, collect->index, info,
+									   collect->scan, true, index_sort_put,
+									   sort);
+	*heap_tuples += finish_scan(collect, info, &leader);
+	sort->on_device |= shared->on_device;
+	return row_exchange_is_closed(&shared->exchange) ? NULL : &shared->runs;
+}
+
+/* Notes the place of each row, by its number. */
+static void
+share_places(const ParallelBuild *collect, const RowStore *store,
+			 uint32 *places)
+{
+	uint32		row = 0;
+
+	for (int i = 0; i < collect->nsequences; i++)
+	{
+		const RowSequence *sequence = &collect->sequences[i];
+
+		for (uint32 j = 0; j < sequence->nrows; j++, row++)
+		{
+			const char *address = row_store_get(store, row);
+
+			places[row] = sequence->first_place +
+				(address - sequence->first_address) / PLACE_WORD_BYTES;
+		}
+	}
+}
+
+/*
+ * Shares the order, and makes the ring for pages.  False if there is no room
+ * for that beside what there is.
+ */
+static bool
+share_order(ParallelBuild *collect, const RowOrder *order, Size limit)
+{
+	CollectShared *shared = collect->shared;
+	WriteShared *write = &shared->write;
+	uint64		nrows = order->store->nrows;
+	Size		order_bytes = nrows * sizeof(uint32);
+	Size		used = order->store->memory + order_bytes;
+
+	parallel_write_plan(write, nrows, order->store->memory,
+						collect->context->nworkers_launched + 1);
+	if (used + 2 * order_bytes +
+		write->nslots * (BLCKSZ + sizeof(LeafSlot)) > limit ||
+		pg_atomic_read_u32(&shared->nblocks) > shared->max_blocks)
+		return false;
+	shared->order = allocate(shared, collect->area, order_bytes);
+	shared->places = allocate(shared, collect->area, order_bytes);
+	write->pages = allocate(shared, collect->area,
+							(Size) write->nslots * BLCKSZ);
+	write->slots = allocate(shared, collect->area,
+							write->nslots * sizeof(LeafSlot));
+	if (!DsaPointerIsValid(shared->order) ||
+		!DsaPointerIsValid(shared->places) ||
+		!DsaPointerIsValid(write->pages) || !DsaPointerIsValid(write->slots))
+		return false;
+
+	shared->nrows = nrows;
+	memcpy(dsa_get_address(collect->area, shared->order), order->entries,
+		   order_bytes);
+	share_places(collect, order->store,
+				 dsa_get_address(collect->area, shared->places));
+	memset(dsa_get_address(collect->area, write->slots), 0,
+		   write->nslots * sizeof(LeafSlot));
+	return true;
+}
+
+bool
+parallel_build_share(ParallelBuild *collect, const RowOrder *order,
+					   Size limit)
+{
+	return order->store->nrows > 0 && share_order(collect, order, limit);
+}
+
+bool
+parallel_build_write(ParallelBuild *collect,
+					   const LeafDefinition *definition,
+					   const IndexRows *index_rows, TreeWriter *writer)
+{
+	collect->shared->unproved = definition->unproved;
+	begin_phase(collect->shared, PHASE_WRITE);
+	return write_share(collect->shared, collect->area, collect->blocks,
+					   definition, index_rows, writer);
+}
+
+uint64
+parallel_build_worker_pages(const ParallelBuild *collect)
+{
+	return pg_atomic_read_u32(&collect->shared->write.worker_pages);
+}
+
+int
+parallel_build_workers(const ParallelBuild *collect)
+{
+	return collect->context->nworkers_launched;
+}
+
+void
+parallel_build_end(ParallelBuild *collect)
+{
+	begin_phase(collect->shared, PHASE_END);
+	WaitForParallelWorkersToFinish(collect->context);
+	for (int i = 0; i < collect->context->nworkers_launched; i++)
+		InstrAccumParallelQuery(&collect->buffers[i], &collect->wal[i]);
+	end_context(collect);
+}

@@ -1,0 +1,308 @@
+/*-------------------------------------------------------------------------
+ *
+ * parallel_write.c
+ *	  Making the leaf pages of an index with parallel workers.
+ *
+ * The rows in their order are cut into chunks.  Participants take chunk after
+ * chunk.  Each measures the rows of its chunk, lays its pages out when the
+ * chunk before has been, and fills them (leaf_maker.c).  Laying out is what
+ * goes in turn; it takes a small part of the time of the others.
+ *
+ * Pages are filled in a ring in shared memory, where each has its slot by its
+ * number.  The leader takes them from there in order, gives them their places
+ * in the tree, logs and writes them, so that all of that is as in one process.
+ * It makes pages itself when none is there to be written.  A participant whose
+ * page has no slot yet waits; the leader, meanwhile, writes.  Nobody waits for
+ * ever, since the page that is to be written next always has a slot, and the
+ * chunk whose turn it is is in somebody's hands who needs no slot for it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "utils/backend_progress.h"
+#include "utils/wait_event.h"
+
+#include "index/parallel_write.h"
+
+/* The ring, in pages: for two chunks of each participant, within bounds. */
+#define RING_MIN_PAGES		16
+#define RING_MAX_PAGES		2048
+
+/* After how many pages those who may wait for them are told. */
+#define PAGES_AT_ONCE		16
+
+typedef struct Participant
+{
+	WriteShared *shared;
+	LeafMaker  *maker;
+	uint64		nrows;
+	char	   *pages;
+	LeafSlot   *slots;
+	TreeWriter *writer;			/* of the leader */
+	uint32		npages_written;	/* by the leader, and the rows on them */
+	uint64		nrows_written;
+} Participant;
+
+void
+parallel_write_init(WriteShared *shared)
+{
+	pg_atomic_init_u32(&shared->next_chunk, 0);
+	pg_atomic_init_u32(&shared->turn, 0);
+	pg_atomic_init_u32(&shared->nwritten, 0);
+	pg_atomic_init_u32(&shared->worker_pages, 0);
+	pg_atomic_init_u32(&shared->in_vain, 0);
+	shared->pending.nrows = 0;
+	shared->npages = 0;
+	ConditionVariableInit(&shared->turn_passed);
+	ConditionVariableInit(&shared->slots_freed);
+	ConditionVariableInit(&shared->for_leader);
+}
+
+void
+parallel_write_plan(WriteShared *shared, uint64 nrows, uint64 row_bytes,
+					int nparticipants)
+{
+	double		pages;
+
+	shared->chunk_rows = leaf_maker_chunk_rows(nrows, nparticipants);
+	shared->nchunks = (nrows + shared->chunk_rows - 1) / shared->chunk_rows;
+	pages = (double) row_bytes / nrows * shared->chunk_rows / BLCKSZ;
+	shared->nslots = Min(Max(2 * nparticipants * pages, RING_MIN_PAGES),
+						 RING_MAX_PAGES);
+}
+
+/* Have all chunks been laid out? */
+static inline bool
+all_laid_out(WriteShared *shared)
+{
+	return pg_atomic_read_u32(&shared->turn) == shared->nchunks;
+}
+
+static inline bool
+is_in_vain(WriteShared *shared)
+{
+	return pg_atomic_read_u32(&shared->in_vain) != 0;
+}
+
+static inline char *
+slot_page(const Participant *participant, uint32 slot)
+{
+	return participant->pages + (Size) slot * BLCKSZ;
+}
+
+/* Of the leader: writes the next page; false if it is not there yet. */
+static bool
+write_page(Participant *leader)
+{
+	WriteShared *shared = leader->shared;
+	uint32		number = leader->npages_written % shared->nslots;
+	LeafSlot   *slot = &leader->slots[number];
+
+	if (pg_atomic_read_u32(&slot->page) != leader->npages_written + 1)
+		return false;
+	pg_read_barrier();
+	memcpy(tree_writer_next_leaf(leader->writer), slot_page(leader, number),
+		   BLCKSZ);
+	leader->nrows_written += slot->nrows;
+	leader->npages_written++;
+	pg_memory_barrier();
+	pg_atomic_write_u32(&shared->nwritten, leader->npages_written);
+	return true;
+}
+
+/* Of the leader: writes the pages that come next, as far as they are there. */
+static bool
+write_pages(Participant *leader)
+{
+	uint32		before = leader->npages_written;
+
+	while (write_page(leader))
+	{
+		if (leader->npages_written % PAGES_AT_ONCE == 0)
+		{
+			CHECK_FOR_INTERRUPTS();
+			ConditionVariableBroadcast(&leader->shared->slots_freed);
+			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
+										 leader->nrows_written);
+		}
+	}
+	if (leader->npages_written == before)
+		return false;
+	ConditionVariableBroadcast(&leader->shared->slots_freed);
+	return true;
+}
+
+/* Has all participants end, as the rows are not in order. */
+static void
+end_in_vain(WriteShared *shared)
+{
+	pg_atomic_write_u32(&shared->in_vain, 1);
+	pg_memory_barrier();
+	ConditionVariableBroadcast(&shared->turn_passed);
+	ConditionVariableBroadcast(&shared->slots_freed);
+	ConditionVariableBroadcast(&shared->for_leader);
+}
+
+static void
+wake_leader(Participant *participant)
+{
+	if (participant->writer == NULL)
+		ConditionVariableSignal(&participant->shared->for_leader);
+}
+
+/* What a participant may wait for, with the number of a chunk or a page. */
+typedef bool (*WriteCondition) (Participant *participant, uint32 number);
+
+static bool
+has_turn(Participant *participant, uint32 chunk)
+{
+	return pg_atomic_read_u32(&participant->shared->turn) == chunk;
+}
+
+static bool
+has_slot(Participant *participant, uint32 page)
+{
+	WriteShared *shared = participant->shared;
+
+	return page - pg_atomic_read_u32(&shared->nwritten) < shared->nslots;
+}
+
+/* All pages have been written; the number is of no meaning. */
+static bool
+is_complete(Participant *leader, uint32 number)
+{
+	return all_laid_out(leader->shared) &&
+		leader->npages_written == leader->shared->npages;
+}
+
+/*
+ * Waits for the condition, which is signalled by this variable, or by the
+ * leader's, which itself writes while it waits.  False if all is in vain.
+ */
+static bool
+wait_for(Participant *participant, WriteCondition condition, uint32 number,
+		 ConditionVariable *variable)
+{
+	bool		leads = participant->writer != NULL;
+
+	if (condition(participant, number))
+		return true;
+	/* it may not have been told of all pages that there are */
+	wake_leader(participant);
+	while (!condition(participant, number) && !is_in_vain(participant->shared))
+	{
+		if (leads && write_pages(participant))
+			continue;
+		ConditionVariableSleep(leads ? &participant->shared->for_leader :
+							   variable,
+							   WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+	pg_read_barrier();
+	return !is_in_vain(participant->shared);
+}
+
+/* Lays the chunk out, in its turn, from *first_page on; false as wait_for(). */
+static bool
+lay_out_chunk(Participant *participant, uint32 chunk, uint32 *first_page,
+			  uint32 *npages)
+{
+	WriteShared *shared = participant->shared;
+
+	if (!wait_for(participant, has_turn, chunk, &shared->turn_passed))
+		return false;
+	*first_page = shared->npages;
+	*npages = leaf_maker_lay_out(participant->maker, &shared->pending);
+	shared->npages += *npages;
+	pg_memory_barrier();
+	pg_atomic_write_u32(&shared->turn, chunk + 1);
+	ConditionVariableBroadcast(&shared->turn_passed);
+	wake_leader(participant);
+	return true;
+}
+
+/* Fills the pages of a chunk; false as wait_for(). */
+static bool
+fill_pages(Participant *participant, uint32 first_page, uint32 npages)
+{
+	WriteShared *shared = participant->shared;
+
+	for (uint32 i = 0; i < npages; i++)
+	{
+		uint32		page = first_page + i;
+		uint32		number = page % shared->nslots;
+		LeafSlot   *slot = &participant->slots[number];
+
+		if (!wait_for(participant, has_slot, page, &shared->slots_freed))
+			return false;
+		slot->nrows = leaf_maker_fill(participant->maker, i,
+									  slot_page(participant, number));
+		pg_write_barrier();
+		pg_atomic_write_u32(&slot->page, page + 1);
+		if (i % PAGES_AT_ONCE == PAGES_AT_ONCE - 1)
+			wake_leader(participant);
+	}
+	wake_leader(participant);
+	if (participant->writer == NULL)
+		pg_atomic_fetch_add_u32(&shared->worker_pages, npages);
+	return true;
+}
+
+/*
+ * Takes a chunk and makes its pages; false if there is none left, or all is in
+ * vain.
+ */
+static bool
+make_chunk(Participant *participant)
+{
+	WriteShared *shared = participant->shared;
+	uint32		chunk = pg_atomic_fetch_add_u32(&shared->next_chunk, 1);
+	uint64		position = (uint64) chunk * shared->chunk_rows;
+	uint32		first_page;
+	uint32		npages;
+
+	if (chunk >= shared->nchunks)
+		return false;
+	if (!leaf_maker_take(participant->maker, position,
+						 Min(shared->chunk_rows,
+							 participant->nrows - position)))
+	{
+		end_in_vain(shared);
+		return false;
+	}
+	return lay_out_chunk(participant, chunk, &first_page, &npages) &&
+		fill_pages(participant, first_page, npages);
+}
+
+bool
+parallel_write_share(WriteShared *shared, dsa_area *area,
+					 const LeafDefinition *definition,
+					 const IndexRows *index_rows, const TupleSource *rows,
+					 TreeWriter *writer)
+{
+	Participant participant = {
+		.shared = shared,
+		.maker = leaf_maker_begin(definition, index_rows, rows,
+								  shared->chunk_rows),
+		.nrows = rows->nrows,
+		.pages = dsa_get_address(area, shared->pages),
+		.slots = dsa_get_address(area, shared->slots),
+		.writer = writer
+	};
+
+	if (writer == NULL)
+	{
+		while (make_chunk(&participant))
+			;
+		return !is_in_vain(shared);
+	}
+	for (;;)
+	{
+		if (!write_pages(&participant) && !make_chunk(&participant))
+			break;
+	}
+	return wait_for(&participant, is_complete, 0, NULL);
+}

@@ -1,0 +1,192 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode.h
+ *	  The encoders of all types, by families, and what they have in common.
+ *
+ * What an encoder does is said in key_encoders.h; which one belongs to a type
+ * in the table of key_encoders.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_ENCODE_H
+#define GPUSORT_ENCODE_H
+
+#include "postgres.h"
+
+#include "port/pg_bswap.h"
+
+#include "keys/collation.h"
+#include "keys/key_encoders.h"
+#include "port/compat.h"
+
+#define BYTE_BITS(bytes)	((bytes) * BITS_PER_BYTE)
+#define SIGN_BIT(bits)		(UINT64_C(1) << ((bits) - 1))
+
+/* encode_numbers.c */
+extern uint64_t bool_word(Datum value);
+extern uint64_t char_word(Datum value);
+extern uint64_t int2_word(Datum value);
+extern uint64_t int4_word(Datum value);
+extern uint64_t int8_word(Datum value);
+extern uint64_t float4_word(Datum value);
+extern uint64_t float8_word(Datum value);
+extern bool encode_numeric_tight(KeyWriter *writer, Datum value);
+extern bool encode_numeric_loose(KeyWriter *writer, Datum value);
+
+/* encode_times.c */
+extern bool encode_timetz_tight(KeyWriter *writer, Datum value);
+extern bool encode_timetz_loose(KeyWriter *writer, Datum value);
+extern bool encode_interval_tight(KeyWriter *writer, Datum value);
+extern bool encode_interval_loose(KeyWriter *writer, Datum value);
+
+/* encode_identifiers.c */
+extern uint64_t oid_word(Datum value);
+extern uint64_t unsigned_word(Datum value);
+extern uint64_t tid_word(Datum value);
+extern bool encode_uuid(KeyWriter *writer, Datum value);
+
+/* encode_enums.c */
+extern bool encode_enum_tight(KeyWriter *writer, Datum value);
+extern bool encode_enum_loose(KeyWriter *writer, Datum value);
+
+/* encode_network.c */
+extern bool encode_inet_tight(KeyWriter *writer, Datum value);
+extern bool encode_inet_loose(KeyWriter *writer, Datum value);
+extern uint64_t macaddr_word(Datum value);
+extern uint64_t macaddr8_word(Datum value);
+
+/* encode_strings.c */
+extern bool encode_text(KeyWriter *writer, Datum value);
+extern int	text_key(Datum value, uint64_t complement, uint64_t *words);
+extern bool encode_bpchar(KeyWriter *writer, Datum value);
+extern bool encode_name(KeyWriter *writer, Datum value);
+extern bool encode_citext(KeyWriter *writer, Datum value);
+extern bool encode_bytea(KeyWriter *writer, Datum value);
+extern bool encode_bits_tight(KeyWriter *writer, Datum value);
+extern bool encode_bits_loose(KeyWriter *writer, Datum value);
+
+/* encode_collated.c */
+typedef struct CollatedColumn CollatedColumn;
+
+/*
+ * Begins a column of strings, in the current memory context.  It is the last
+ * one if no other column follows in the sort.
+ */
+extern CollatedColumn *encode_collated_begin(CollationTransform *transform,
+											 bool is_last);
+
+/* Appends a string as the column's collation has it; may refuse it. */
+extern bool encode_collated(KeyWriter *writer, const char *string, Size size);
+
+/* Was the last refusal because the column's keys are to be longer? */
+extern bool encode_collated_has_grown(CollatedColumn *column);
+
+/* Ends all growing of the keys, at a length that will mostly do. */
+extern void encode_collated_fix(CollatedColumn *column);
+
+/* Are the keys so far certain to be in the order in which the server compares? */
+extern bool encode_collated_trusted(const CollatedColumn *column);
+
+/* encode_prefix.c */
+typedef struct StringPrefix StringPrefix;
+
+/* Begins a column of strings that sort by their bytes. */
+extern StringPrefix *encode_prefix_begin(void);
+
+/* Appends such a string; may refuse it. */
+extern bool encode_prefixed(KeyWriter *writer, const char *string, Size size);
+
+/* Was the last refusal because other keys are wanted of the column? */
+extern bool encode_prefix_has_changed(StringPrefix *prefix);
+
+/* How many bytes keys leave out of a string at the most. */
+extern Size encode_prefix_size(const StringPrefix *prefix);
+
+/* encode_arrays.c */
+typedef struct ArrayColumn ArrayColumn;
+
+/* The encoder for the elements of an array type, NULL if they have none. */
+extern const KeyEncoder *encode_array_element(Oid array_type);
+
+/*
+ * Begins a column of arrays, in the current memory context; strings in them
+ * sort as "collated" has it.
+ */
+extern ArrayColumn *encode_array_begin(Oid array_type,
+									   CollatedColumn *collated);
+
+extern bool encode_array(KeyWriter *writer, Datum value);
+extern bool encode_array_has_enums(const ArrayColumn *column);
+
+/* The next eight bytes, the first of them the most significant. */
+static inline uint64_t
+load_bytes(const void *bytes)
+{
+	uint64_t	loaded;
+
+	memcpy(&loaded, bytes, sizeof(loaded));
+	return pg_ntoh64(loaded);
+}
+
+/*
+ * The "size" bytes, less than 8, in the low end of the result.  Reads nothing
+ * beyond them: they may be the last of a page.
+ */
+static inline uint64_t
+load_tail(const char *data, Size size)
+{
+	if (size >= 4)
+	{
+		uint32		head;
+		uint32		tail;
+
+		/* the two may overlap, in bytes that are the same in both */
+		memcpy(&head, data, 4);
+		memcpy(&tail, data + size - 4, 4);
+		return (uint64_t) pg_ntoh32(head) << BYTE_BITS(size - 4) |
+			pg_ntoh32(tail);
+	}
+	if (size >= 2)
+	{
+		uint16		head;
+		uint16		tail;
+
+		memcpy(&head, data, 2);
+		memcpy(&tail, data + size - 2, 2);
+		return (uint64_t) pg_ntoh16(head) << BYTE_BITS(size - 2) |
+			pg_ntoh16(tail);
+	}
+	return size == 1 ? (unsigned char) *data : 0;
+}
+
+/* Appends a string that holds no zero byte, and a zero byte. */
+static inline void
+encode_string(KeyWriter *writer, const char *data, Size size)
+{
+	KeyWriter	local = *writer;	/* for the compiler: nothing aliases it */
+	Size		room = key_room(writer);
+
+	/* The terminator finds no room then, and tells that the key is cut. */
+	size = Min(size, room);
+
+	for (; size >= 8; data += 8, size -= 8)
+		key_append(&local, load_bytes(data), 64);
+	key_append(&local, load_tail(data, size) << 8, BYTE_BITS(size + 1));
+	*writer = local;
+}
+
+static inline bool
+is_toasted(const struct varlena *value)
+{
+	return VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value);
+}
+
+/*
+ * Fetches and decompresses a value, all of it or, if "limit" is not negative,
+ * that many bytes from its beginning.  The result is good until the next
+ * call for this writer.
+ */
+extern struct varlena *encode_detoast(KeyWriter *writer,
+									  struct varlena *stored, int limit);
+
+#endif							/* GPUSORT_ENCODE_H */

@@ -1,0 +1,258 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_collated.c
+ *	  Keys of strings under collations that do not order by bytes.
+ *
+ * The key is the string's sort key and, where the collation breaks ties, the
+ * string itself, each ended by a zero byte.
+ *
+ * A whole sort key takes many times as long to make as the few bytes that
+ * core's sort has of it, and is often longer than the string.  Mostly these
+ * few decide.  So a column begins with one word, and the rows for which that
+ * is too little are left to the comparators.  When the first strings show
+ * that these would be many, longer keys are made instead, of all rows.  So
+ * they are when that shows only later, as with names that end in a number
+ * which is counted up.
+ *
+ * Longer keys are also made when equal strings come again and again while
+ * other columns are to follow in the key: nothing can follow a beginning.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+
+#include "keys/collation.h"
+#include "keys/encode.h"
+
+/* Bytes of a sort key at first, by how much there are more each time, ... */
+#define FIRST_LIMIT			8
+#define LIMIT_FACTOR		2
+#define FIXED_LIMIT			16
+#define GREATEST_LIMIT		(KEY_MAX_WORDS * sizeof(uint64_t))
+
+/*
+ * So many beginnings are looked at, and so many may be those of others.  That
+ * is few, as a million rows have many more in common than a thousand of them.
+ */
+#define SAMPLE_SIZE			1024
+#define SAMPLE_CLASHES		3
+
+/*
+ * The first sample begins with the first string that is cut, and others with
+ * the one of this number and of that times the factor, up to the last.
+ */
+#define SECOND_SAMPLE		16384
+#define SAMPLE_FACTOR		16
+#define LAST_SAMPLE			(SECOND_SAMPLE * SAMPLE_FACTOR)
+
+/* As much of a string tells it from others. */
+#define SAMPLE_BYTES		256
+
+/* A power of two, so many that two of the sample rarely share one. */
+#define SAMPLE_SLOTS		8192
+
+typedef struct SampledString
+{
+	uint32		beginning;		/* hashes; 0 if the slot is free */
+	uint32		string;
+} SampledString;
+
+struct CollatedColumn
+{
+	CollationTransform *transform;
+	bool		is_last;		/* no other column follows in the sort */
+	bool		breaks_ties;
+	Size		limit;			/* bytes of a sort key that are made */
+	bool		has_grown;		/* since encode_collated_has_grown() asked */
+	uint32		until_sample;	/* strings to come, if there is no sample */
+	uint32		next_sample;	/* number of its first string; 0: none */
+	int			nsampled;
+	int			nclashes;
+	SampledString *sample;		/* SAMPLE_SLOTS, or NULL */
+	MemoryContext context;		/* that it is in */
+};
+
+static void
+begin_sample(CollatedColumn *column)
+{
+	Size		bytes = SAMPLE_SLOTS * sizeof(SampledString);
+
+	column->nsampled = 0;
+	column->nclashes = 0;
+	if (column->sample == NULL)
+		column->sample = MemoryContextAlloc(column->context, bytes);
+	memset(column->sample, 0, bytes);
+}
+
+static void
+end_sample(CollatedColumn *column)
+{
+	pfree(column->sample);
+	column->sample = NULL;
+}
+
+/* The sample has shown that the limit will do; then there is another later. */
+static void
+accept_sample(CollatedColumn *column)
+{
+	end_sample(column);
+	column->until_sample = column->next_sample;
+	column->next_sample = column->next_sample < LAST_SAMPLE ?
+		column->next_sample * SAMPLE_FACTOR : 0;
+}
+
+CollatedColumn *
+encode_collated_begin(CollationTransform *transform, bool is_last)
+{
+	CollatedColumn *column = palloc0(sizeof(CollatedColumn));
+
+	column->transform = transform;
+	column->is_last = is_last;
+	column->breaks_ties = collation_breaks_ties(transform);
+	column->limit = FIRST_LIMIT;
+	column->context = CurrentMemoryContext;
+	column->next_sample = SECOND_SAMPLE;
+	begin_sample(column);
+	return column;
+}
+
+bool
+encode_collated_trusted(const CollatedColumn *column)
+{
+	return collation_is_trusted(column->transform);
+}
+
+bool
+encode_collated_has_grown(CollatedColumn *column)
+{
+	bool		has_grown = column->has_grown;
+
+	column->has_grown = false;
+	return has_grown;
+}
+
+void
+encode_collated_fix(CollatedColumn *column)
+{
+	column->limit = FIXED_LIMIT;
+	end_sample(column);
+}
+
+/* From now on keys are longer, and are made again of all rows. */
+static void
+grow(CollatedColumn *column)
+{
+	column->limit *= LIMIT_FACTOR;
+	column->has_grown = true;
+	if (column->limit < GREATEST_LIMIT)
+	{
+		column->next_sample = SECOND_SAMPLE;
+		begin_sample(column);
+	}
+	else
+		end_sample(column);
+}
+
+/*
+ * Adds a string to the sample, of which the key has only the beginning.
+ * False if such beginnings do not tell enough, and there shall be longer ones.
+ */
+static bool
+sample_string(CollatedColumn *column, const char *beginning, Size limit,
+			  const char *string, Size size)
+{
+	uint32		beginning_hash = hash_bytes((const unsigned char *) beginning,
+											limit) | 1;
+	uint32		string_hash = hash_bytes((const unsigned char *) string,
+										 Min(size, SAMPLE_BYTES));
+	SampledString *slot =
+		&column->sample[(beginning_hash >> 1) % SAMPLE_SLOTS];
+
+	if (slot->beginning == beginning_hash)
+	{
+		if (slot->string != string_hash || !column->is_last)
+			column->nclashes++;
+	}
+	else
+	{
+		slot->beginning = beginning_hash;
+		slot->string = string_hash;
+	}
+	column->nsampled++;
+	if (column->nclashes > SAMPLE_CLASHES)
+	{
+		grow(column);
+		return false;
+	}
+	if (column->nsampled == SAMPLE_SIZE)
+		accept_sample(column);
+	return true;
+}
+
+/* Is the string, of which the key has only the beginning, to be sampled? */
+static inline bool
+is_sampled(CollatedColumn *column)
+{
+	if (likely(column->sample == NULL && column->until_sample == 0))
+		return false;
+	if (column->sample == NULL && --column->until_sample == 0)
+		begin_sample(column);
+	return column->sample != NULL;
+}
+
+/*
+ * The limit, made such that a key that is cut there is of whole words.  It is
+ * the same for keys that are equal so far.
+ */
+static Size
+limit_in_key(const CollatedColumn *column, const KeyWriter *writer)
+{
+	Size		beyond = (writer->filled / BITS_PER_BYTE + column->limit) %
+		sizeof(uint64_t);
+	Size		limit = column->limit - beyond;
+
+	/* a byte of flags may take away one */
+	if (beyond > 1)
+		limit += sizeof(uint64_t);
+	return Min(limit, key_room(writer));
+}
+
+/* Appends the beginning of a sort key, after which the key ends. */
+static inline void
+append_cut(KeyWriter *writer, const char *bytes, Size size)
+{
+	for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t))
+	{
+		key_append(writer, load_bytes(bytes), 64);
+		bytes += sizeof(uint64_t);
+	}
+	if (size > 0)
+		key_append(writer, load_tail(bytes, size), BYTE_BITS(size));
+	writer->cut = true;
+}
+
+bool
+encode_collated(KeyWriter *writer, const char *string, Size size)
+{
+	CollatedColumn *column = writer->cache->collated;
+	char		bytes[GREATEST_LIMIT + sizeof(uint64_t) + COLLATION_SLACK];
+	Size		limit = limit_in_key(column, writer);
+	Size		length = collation_transform(column->transform, string, size,
+											 bytes, limit);
+
+	if (length < limit)
+	{
+		encode_string(writer, bytes, length);
+		if (column->breaks_ties)
+			encode_string(writer, string, size);
+		return true;
+	}
+
+	if (unlikely(is_sampled(column)) &&
+		!sample_string(column, bytes, limit, string, size))
+		return false;
+	append_cut(writer, bytes, limit);
+	return true;
+}

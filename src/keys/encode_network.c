@@ -1,0 +1,141 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_network.c
+ *	  Keys of network and hardware addresses.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/socket.h>
+
+#include "utils/inet.h"
+
+#include "keys/encode.h"
+
+/*
+ * inet and cidr
+ *
+ * IPv4 comes before IPv6.  Within a family the network comes first, then its
+ * length, then the host within it.  An address is written so: the bits of the
+ * network, filled up with zeros to the length of an address, then their
+ * number, then the other bits.  If one network begins the other, the zeros
+ * make it the smaller or leave the decision to the number.
+ */
+#define TIGHT_HOST_BITS		26
+#define TIGHT_LENGTH_BITS	6
+
+static inline const inet_struct *
+get_address(KeyWriter *writer, Datum value)
+{
+	struct varlena *address = (struct varlena *) DatumGetPointer(value);
+
+	if (unlikely(is_toasted(address)))
+		address = encode_detoast(writer, address, -1);
+	return (const inet_struct *) VARDATA_ANY(address);
+}
+
+/* A word of which the uppermost "bits" bits are set, none if negative. */
+static inline uint64_t
+upper_bits(int bits)
+{
+	return bits <= 0 ? 0 : PG_UINT64_MAX << (64 - Min(bits, 64));
+}
+
+static inline uint64_t
+ipv4_word(const inet_struct *address)
+{
+	uint32		word;
+
+	memcpy(&word, address->ipaddr, sizeof(word));
+	return pg_ntoh32(word);
+}
+
+/*
+ * The tight form: an IPv4 address in one word.  Hosts have no more room than
+ * in networks of six bits and longer.
+ */
+bool
+encode_inet_tight(KeyWriter *writer, Datum value)
+{
+	const inet_struct *address = get_address(writer, value);
+	uint64_t	whole;
+	uint64_t	host;
+
+	if (address->family != PGSQL_AF_INET)
+		return false;
+	whole = ipv4_word(address);
+	host = whole & ~upper_bits(32 + address->bits);
+	if (unlikely(host >> TIGHT_HOST_BITS != 0))
+		return false;
+	key_append(writer,
+			   (whole - host) << (TIGHT_LENGTH_BITS + TIGHT_HOST_BITS) |
+			   (uint64_t) address->bits << TIGHT_HOST_BITS | host, 64);
+	return true;
+}
+
+/*
+ * The loose form, with a byte for the family ahead.  As networks of one
+ * length leave the same room to hosts, only as many bytes of the address
+ * follow as can hold one.
+ */
+bool
+encode_inet_loose(KeyWriter *writer, Datum value)
+{
+	const inet_struct *address = get_address(writer, value);
+	int			bits = address->bits;
+	bool		is_ipv4 = address->family == PGSQL_AF_INET;
+	int			host_bytes = ((is_ipv4 ? 32 : 128) - bits + 7) / 8;
+
+	key_append(writer, address->family, 8);
+	if (is_ipv4)
+	{
+		uint64_t	whole = ipv4_word(address);
+		uint64_t	network = whole & upper_bits(32 + bits);
+
+		key_append(writer, network, 32);
+		key_append(writer, bits, 8);
+		if (host_bytes > 0)
+			key_append(writer, whole - network, BYTE_BITS(host_bytes));
+	}
+	else
+	{
+		uint64_t	upper = load_bytes(address->ipaddr);
+		uint64_t	lower = load_bytes(address->ipaddr + 8);
+		uint64_t	upper_network = upper & upper_bits(bits);
+		uint64_t	lower_network = lower & upper_bits(bits - 64);
+
+		key_append(writer, upper_network, 64);
+		key_append(writer, lower_network, 64);
+		key_append(writer, bits, 8);
+		if (host_bytes > 8)
+			key_append(writer, upper - upper_network,
+					   BYTE_BITS(host_bytes - 8));
+		if (host_bytes > 0)
+			key_append(writer, lower - lower_network,
+					   BYTE_BITS(Min(host_bytes, 8)));
+	}
+	return true;
+}
+
+
+/*
+ * Hardware addresses compare as their bytes do.
+ */
+
+uint64_t
+macaddr_word(Datum value)
+{
+	const macaddr *address = DatumGetMacaddrP(value);
+
+	return (uint64_t) address->a << 40 | (uint64_t) address->b << 32 |
+		(uint64_t) address->c << 24 | (uint64_t) address->d << 16 |
+		(uint64_t) address->e << 8 | address->f;
+}
+
+uint64_t
+macaddr8_word(Datum value)
+{
+	StaticAssertStmt(sizeof(macaddr8) == 8, "a macaddr8 is one word");
+	return load_bytes(DatumGetMacaddr8P(value));
+}

@@ -1,0 +1,291 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_numbers.c
+ *	  Keys of numbers, and of what is stored as one.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "keys/encode.h"
+
+/*
+ * Integers
+ *
+ * Signed ones compare as unsigned ones once the sign is flipped.  Money is
+ * such an integer, and so are dates, times and timestamps, their infinities
+ * the least and the greatest.  A "char" is an unsigned byte.
+ */
+
+uint64_t
+bool_word(Datum value)
+{
+	return DatumGetBool(value) ? 1 : 0;
+}
+
+uint64_t
+char_word(Datum value)
+{
+	return (uint8) DatumGetChar(value);
+}
+
+uint64_t
+int2_word(Datum value)
+{
+	return (uint16) DatumGetInt16(value) ^ SIGN_BIT(16);
+}
+
+uint64_t
+int4_word(Datum value)
+{
+	return (uint32) DatumGetInt32(value) ^ SIGN_BIT(32);
+}
+
+uint64_t
+int8_word(Datum value)
+{
+	return (uint64_t) DatumGetInt64(value) ^ SIGN_BIT(64);
+}
+
+
+/*
+ * Floating point
+ *
+ * IEEE 754 numbers of one sign compare as their bits do.  Negative ones go
+ * below, and the other way round.  The two zeros are equal, and so are all
+ * NaNs, which come after everything.
+ */
+uint64_t
+float4_word(Datum value)
+{
+	float4		number = DatumGetFloat4(value);
+	uint32		bits;
+
+	if (unlikely(isnan(number)))
+		return PG_UINT32_MAX;
+	number += 0.0f;				/* makes the negative zero positive */
+	memcpy(&bits, &number, sizeof(bits));
+	return bits ^ ((bits & SIGN_BIT(32)) != 0 ? PG_UINT32_MAX : SIGN_BIT(32));
+}
+
+uint64_t
+float8_word(Datum value)
+{
+	float8		number = DatumGetFloat8(value);
+	uint64_t	bits;
+
+	if (unlikely(isnan(number)))
+		return PG_UINT64_MAX;
+	number += 0.0;				/* makes the negative zero positive */
+	memcpy(&bits, &number, sizeof(bits));
+	return bits ^ ((bits & SIGN_BIT(64)) != 0 ? PG_UINT64_MAX : SIGN_BIT(64));
+}
+
+
+/*
+ * numeric
+ *
+ * The value of a finite numeric is +-(d0 + d1 / 10000 + ...) * 10000 ^ weight
+ * with d0 > 0, so positive ones compare by their weight and then by their
+ * digits.  A leading byte holds the weight and what is not finite, all that
+ * is positive in its upper half; a negative number is the complement of the
+ * positive one.  Display scale is left out, so 1.0 and 1.00 are equal.
+ */
+#define CODE_ZERO			0x80
+#define CODE_SMALL			0x81	/* the weight follows */
+#define CODE_LEAST_WEIGHT	0x82
+#define CODE_GREATEST_WEIGHT	0xFC
+#define CODE_LARGE			0xFD	/* the weight follows */
+#define CODE_INFINITY		0xFE
+#define CODE_NAN			0xFF
+
+#define LEAST_WEIGHT		(-61)
+#define GREATEST_WEIGHT		61
+
+StaticAssertDecl(GREATEST_WEIGHT - LEAST_WEIGHT ==
+				 CODE_GREATEST_WEIGHT - CODE_LEAST_WEIGHT,
+				 "a byte holds the weight of ordinary numbers");
+
+/*
+ * How a numeric is stored.  The struct is private to numeric.c, but it cannot
+ * change without a dump and restore of every database, and it has been this
+ * since 9.1 (the infinities since 14).
+ *
+ * After the varlena header comes a uint16.  Its upper two bits tell a long
+ * number of either sign, a short one, or something special.  A long number
+ * has its sign and display scale there, and its weight in an int16 that
+ * follows; a short one has a sign bit, the display scale and seven bits of
+ * weight, in two's complement.  The rest are digits to the base of 10000, an
+ * int16 each, the first and the last of them not zero.
+ */
+#define STORED_KIND_MASK		0xC000
+#define STORED_LONG_NEGATIVE	0x4000
+#define STORED_SHORT			0x8000
+#define STORED_SPECIAL			0xC000
+
+#define STORED_SPECIAL_MASK		0xF000
+#define STORED_NAN				0xC000
+#define STORED_MINUS_INFINITY	0xF000
+
+#define STORED_SHORT_NEGATIVE	0x2000
+#define STORED_SHORT_WEIGHT_SIGN	0x0040
+#define STORED_SHORT_WEIGHT_MASK	0x003F
+
+typedef struct NumericParts
+{
+	int			code;			/* for the leading byte */
+	bool		negative;
+	int			weight;			/* of a finite number other than zero */
+	int			ndigits;		/* none if it is not such a number */
+	const char *digits;			/* not aligned */
+} NumericParts;
+
+static inline int
+numeric_digit(const NumericParts *parts, int i)
+{
+	int16		digit;
+
+	memcpy(&digit, parts->digits + i * sizeof(digit), sizeof(digit));
+	return digit;
+}
+
+static inline void
+numeric_take_apart(struct varlena *numeric, NumericParts *parts)
+{
+	const char *data = VARDATA_ANY(numeric);
+	Size		size = VARSIZE_ANY_EXHDR(numeric);
+	uint16		header;
+
+	memcpy(&header, data, sizeof(header));
+	if ((header & STORED_KIND_MASK) == STORED_SHORT)
+	{
+		parts->negative = (header & STORED_SHORT_NEGATIVE) != 0;
+		parts->weight = header & STORED_SHORT_WEIGHT_MASK;
+		if ((header & STORED_SHORT_WEIGHT_SIGN) != 0)
+			parts->weight -= STORED_SHORT_WEIGHT_SIGN;
+		data += sizeof(header);
+		size -= sizeof(header);
+	}
+	else if ((header & STORED_KIND_MASK) == STORED_SPECIAL)
+	{
+		parts->code = (header & STORED_SPECIAL_MASK) == STORED_NAN ?
+			CODE_NAN : CODE_INFINITY;
+		parts->negative =
+			(header & STORED_SPECIAL_MASK) == STORED_MINUS_INFINITY;
+		parts->ndigits = 0;
+		return;
+	}
+	else
+	{
+		int16		weight;
+
+		memcpy(&weight, data + sizeof(header), sizeof(weight));
+		parts->negative = (header & STORED_KIND_MASK) == STORED_LONG_NEGATIVE;
+		parts->weight = weight;
+		data += sizeof(header) + sizeof(weight);
+		size -= sizeof(header) + sizeof(weight);
+	}
+
+	/*
+	 * numeric.c strips zero digits at either end before it stores a number,
+	 * but does not rely on it when it compares.
+	 */
+	parts->digits = data;
+	parts->ndigits = size / sizeof(int16);
+	while (parts->ndigits > 0 && numeric_digit(parts, 0) == 0)
+	{
+		parts->digits += sizeof(int16);
+		parts->ndigits--;
+		parts->weight--;
+	}
+	while (parts->ndigits > 0 && numeric_digit(parts, parts->ndigits - 1) == 0)
+		parts->ndigits--;
+
+	if (parts->ndigits == 0)
+	{
+		parts->code = CODE_ZERO;
+		parts->negative = false;
+	}
+	else if (parts->weight < LEAST_WEIGHT)
+		parts->code = CODE_SMALL;
+	else if (parts->weight > GREATEST_WEIGHT)
+		parts->code = CODE_LARGE;
+	else
+		parts->code = CODE_LEAST_WEIGHT + (parts->weight - LEAST_WEIGHT);
+}
+
+/*
+ * The tight form: one word of the leading byte and four digits, of 14 bits
+ * each.  It takes every numeric(14, 2), and much of what has more digits.
+ */
+bool
+encode_numeric_tight(KeyWriter *writer, Datum value)
+{
+	struct varlena *numeric = (struct varlena *) DatumGetPointer(value);
+	NumericParts parts;
+	uint64_t	word;
+
+	/* A number that was worth compressing does not fit. */
+	if (unlikely(is_toasted(numeric)))
+		return false;
+
+	numeric_take_apart(numeric, &parts);
+	if (unlikely(parts.ndigits > 4 ||
+				 parts.code == CODE_SMALL || parts.code == CODE_LARGE))
+		return false;
+
+	word = (uint64_t) parts.code << 56;
+	switch (parts.ndigits)
+	{
+		case 4:
+			word |= (uint64_t) numeric_digit(&parts, 3);
+			/* FALLTHROUGH */
+		case 3:
+			word |= (uint64_t) numeric_digit(&parts, 2) << 14;
+			/* FALLTHROUGH */
+		case 2:
+			word |= (uint64_t) numeric_digit(&parts, 1) << 28;
+			/* FALLTHROUGH */
+		case 1:
+			word |= (uint64_t) numeric_digit(&parts, 0) << 42;
+	}
+	key_append(writer, parts.negative ? ~word : word, 64);
+	return true;
+}
+
+/*
+ * The loose form: the leading byte, the weight if it is not in there, and all
+ * digits, of 16 bits each.  The lowest of these bits tells whether more
+ * digits follow, so that a number comes before those that it begins.
+ */
+bool
+encode_numeric_loose(KeyWriter *writer, Datum value)
+{
+	struct varlena *numeric = (struct varlena *) DatumGetPointer(value);
+	NumericParts parts;
+
+	if (unlikely(is_toasted(numeric)))
+		numeric = encode_detoast(writer, numeric, -1);
+	numeric_take_apart(numeric, &parts);
+
+	if (parts.negative)
+		writer->complement = ~writer->complement;
+	key_append(writer, parts.code, 8);
+	/* these weights are of one sign, so their low bits compare as they do */
+	if (unlikely(parts.code == CODE_SMALL || parts.code == CODE_LARGE))
+		key_append(writer, parts.weight, 16);
+
+	for (int i = 0; i < parts.ndigits && !writer->cut; i += 4)
+	{
+		int			ndigits = Min(parts.ndigits - i, 4);
+		uint64_t	digits = 0;
+
+		for (int j = 0; j < ndigits; j++)
+			digits = digits << 16 | numeric_digit(&parts, i + j) << 1 |
+				(i + j < parts.ndigits - 1 ? 1 : 0);
+		key_append(writer, digits, ndigits * 16);
+	}
+	return true;
+}

@@ -1,0 +1,162 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_prefix.c
+ *	  Keys of long strings that begin alike.
+ *
+ * A key has room for the first bytes of a string.  Where those are the same in
+ * all strings, as in addresses of pages, keys decide nothing.  So once many
+ * strings have found no room, what these have in common is left out of keys:
+ * a byte tells whether a string comes before all that begin so, is one of them,
+ * or comes after; behind it is the string, or what follows its beginning.
+ *
+ * The keys made so far are made again then.  A prefix need not hold for the
+ * strings to come: it only says what is left out where it is found.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "keys/encode.h"
+
+/* It is worth its while from this length on, and looked for up to that one. */
+#define LEAST_BYTES			16
+#define MOST_BYTES			8192
+
+/* Strings without room after which it is looked at, and how many times more. */
+#define FIRST_STRINGS		128
+#define MORE_STRINGS		16
+
+struct StringPrefix
+{
+	Size		size;			/* of what is left out; 0: nothing is */
+	char	   *bytes;
+	uint32		nlong;			/* strings without room, since it is so */
+	uint32		next_look;		/* when there are so many */
+	Size		common_size;	/* of what those have in common */
+	char	   *common;
+	bool		has_changed;	/* since encode_prefix_has_changed() asked */
+	MemoryContext context;		/* what all is in */
+};
+
+StringPrefix *
+encode_prefix_begin(void)
+{
+	StringPrefix *prefix = palloc0(sizeof(StringPrefix));
+
+	prefix->next_look = FIRST_STRINGS;
+	prefix->context = CurrentMemoryContext;
+	return prefix;
+}
+
+bool
+encode_prefix_has_changed(StringPrefix *prefix)
+{
+	bool		has_changed = prefix->has_changed;
+
+	prefix->has_changed = false;
+	return has_changed;
+}
+
+Size
+encode_prefix_size(const StringPrefix *prefix)
+{
+	return prefix->size;
+}
+
+/* How many bytes two strings of this length begin with are the same. */
+static Size
+count_common(const char *a, const char *b, Size size)
+{
+	Size		count = 0;
+
+	if (memcmp(a, b, size) == 0)
+		return size;
+	while (a[count] == b[count])
+		count++;
+	return count;
+}
+
+/* Notes what a string has in common with those before. */
+static void
+note_string(StringPrefix *prefix, const char *string, Size size)
+{
+	if (prefix->common == NULL)
+		prefix->common = MemoryContextAlloc(prefix->context, MOST_BYTES);
+	if (prefix->nlong++ == 0)
+	{
+		prefix->common_size = Min(size, MOST_BYTES);
+		memcpy(prefix->common, string, prefix->common_size);
+	}
+	else
+		prefix->common_size = count_common(prefix->common, string,
+										   Min(size, prefix->common_size));
+}
+
+/* Is what they have in common worth its while, and not left out already? */
+static bool
+is_better(const StringPrefix *prefix)
+{
+	return prefix->common_size >= LEAST_BYTES &&
+		(prefix->common_size != prefix->size ||
+		 memcmp(prefix->common, prefix->bytes, prefix->size) != 0);
+}
+
+/* Has it left out from now on. */
+static void
+take_common(StringPrefix *prefix)
+{
+	char	   *bytes = prefix->bytes;
+
+	prefix->bytes = prefix->common;
+	prefix->size = prefix->common_size;
+	prefix->common = bytes;
+	prefix->nlong = 0;
+	prefix->has_changed = true;
+}
+
+/* Notes a string that finds no room; does that change what is left out? */
+static bool
+note_long_string(StringPrefix *prefix, const char *string, Size size)
+{
+	note_string(prefix, string, size);
+	if (prefix->nlong != prefix->next_look)
+		return false;
+	prefix->next_look *= MORE_STRINGS;
+	if (!is_better(prefix))
+		return false;
+	take_common(prefix);
+	return true;
+}
+
+/*
+ * Less than, equal to or greater than zero, as a string comes before those with
+ * the prefix, is one, or comes after.
+ */
+static int
+place_of_string(const StringPrefix *prefix, const char *string, Size size)
+{
+	int			place = memcmp(string, prefix->bytes, Min(size, prefix->size));
+
+	return place == 0 && size < prefix->size ? -1 : place;
+}
+
+bool
+encode_prefixed(KeyWriter *writer, const char *string, Size size)
+{
+	StringPrefix *prefix = writer->cache->prefix;
+	Size		left_out = 0;
+
+	if (prefix->size > 0)
+	{
+		int			place = place_of_string(prefix, string, size);
+
+		key_append(writer, place < 0 ? 0 : place == 0 ? 1 : 2, 8);
+		if (place == 0)
+			left_out = prefix->size;
+	}
+	if (size - left_out >= key_room(writer) &&
+		note_long_string(prefix, string, size))
+		return false;
+	encode_string(writer, string + left_out, size - left_out);
+	return true;
+}

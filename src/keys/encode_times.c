@@ -1,0 +1,117 @@
+/*-------------------------------------------------------------------------
+ *
+ * encode_times.c
+ *	  Keys of times that are more than one number.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/date.h"
+#include "utils/timestamp.h"
+
+#include "keys/encode.h"
+
+/* Is this what an integer of so many bits, with its sign, can hold? */
+static inline bool
+fits_bits(int64 value, int bits)
+{
+	return value >= -(INT64CONST(1) << (bits - 1)) &&
+		value < INT64CONST(1) << (bits - 1);
+}
+
+
+/*
+ * timetz
+ *
+ * What compares first is the moment, as the time in Greenwich, then the zone,
+ * as seconds west of there.  Both are small for all that can be written as a
+ * timetz; but AT TIME ZONE takes intervals of any length.
+ */
+#define TIGHT_MOMENT_BITS	40
+#define TIGHT_ZONE_BITS		24
+
+static inline int64
+timetz_moment(const TimeTzADT *timetz)
+{
+	return timetz->time + timetz->zone * USECS_PER_SEC;
+}
+
+bool
+encode_timetz_tight(KeyWriter *writer, Datum value)
+{
+	const TimeTzADT *timetz = DatumGetTimeTzADTP(value);
+	int64		moment = timetz_moment(timetz);
+
+	if (unlikely(!fits_bits(moment, TIGHT_MOMENT_BITS) ||
+				 !fits_bits(timetz->zone, TIGHT_ZONE_BITS)))
+		return false;
+	key_append(writer,
+			   (moment + SIGN_BIT(TIGHT_MOMENT_BITS)) << TIGHT_ZONE_BITS |
+			   (timetz->zone + SIGN_BIT(TIGHT_ZONE_BITS)), 64);
+	return true;
+}
+
+bool
+encode_timetz_loose(KeyWriter *writer, Datum value)
+{
+	const TimeTzADT *timetz = DatumGetTimeTzADTP(value);
+
+	key_append(writer, timetz_moment(timetz) ^ SIGN_BIT(64), 64);
+	key_append(writer, (uint32) timetz->zone ^ SIGN_BIT(32), 32);
+	return true;
+}
+
+
+/*
+ * interval
+ *
+ * Intervals compare by their length, a month being 30 days and a day 24
+ * hours.  That length exceeds 64 bits of microseconds, so it is taken as
+ * whole days and the rest, which is never negative.  The infinities (17 and
+ * later) hold the least and the greatest in all fields, so they need no care.
+ */
+#define REST_BITS			37	/* of a day's microseconds */
+#define TIGHT_DAYS_BITS		(64 - REST_BITS)
+#define LOOSE_BITS			40
+
+StaticAssertDecl(USECS_PER_DAY < INT64CONST(1) << REST_BITS,
+				 "the rest of a day fits its bits");
+
+static inline int64
+interval_days(const Interval *interval, int64 *rest)
+{
+	int64		days = interval->time / USECS_PER_DAY;
+
+	*rest = interval->time % USECS_PER_DAY;
+	if (*rest < 0)
+	{
+		*rest += USECS_PER_DAY;
+		days--;
+	}
+	return days + interval->day + interval->month * INT64CONST(30);
+}
+
+bool
+encode_interval_tight(KeyWriter *writer, Datum value)
+{
+	int64		rest;
+	int64		days = interval_days(DatumGetIntervalP(value), &rest);
+
+	if (unlikely(!fits_bits(days, TIGHT_DAYS_BITS)))
+		return false;
+	key_append(writer,
+			   (days + SIGN_BIT(TIGHT_DAYS_BITS)) << REST_BITS | rest, 64);
+	return true;
+}
+
+bool
+encode_interval_loose(KeyWriter *writer, Datum value)
+{
+	int64		rest;
+	int64		days = interval_days(DatumGetIntervalP(value), &rest);
+
+	key_append(writer, days + SIGN_BIT(LOOSE_BITS), LOOSE_BITS);
+	key_append(writer, rest, LOOSE_BITS);
+	return true;
+}

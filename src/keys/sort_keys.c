@@ -1,0 +1,422 @@
+/*-------------------------------------------------------------------------
+ *
+ * sort_keys.c
+ *	  From the sort columns of a row to one memcmp-ordered key.
+ *
+ * A key is made of the columns' values in sequence, each encoded by its type
+ * (see key_encoders.c) so that its bytes compare as the values do and that no
+ * value's bytes begin those of another.  So the first column that differs
+ * decides.  For a descending column all bits of the value are complemented.
+ *
+ * In the loose layout a byte goes ahead of every column that tells NULL from
+ * other values.  It is never complemented: where the NULLs go does not depend
+ * on the direction.  A NULL in a column of fixed width is filled up with
+ * zeros, so that keys of fixed width keep it.
+ *
+ * Most columns never hold a NULL, and then the byte is a waste that would
+ * often make a key a word longer.  So the tight layout, with which a sort
+ * begins, does without.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "parser/parse_coerce.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "keys/encode.h"
+#include "keys/sort_keys.h"
+
+/*
+ * Is this one of the families of operators (text_pattern_ops and the like)
+ * that order strings by their bytes, under any collation?
+ */
+static bool
+is_pattern_family(Oid family, Oid operand_type)
+{
+	return (family == TEXT_PATTERN_BTREE_FAM_OID && operand_type == TEXTOID) ||
+		(family == BPCHAR_PATTERN_BTREE_FAM_OID && operand_type == BPCHAROID);
+}
+
+/*
+ * Finds the encoder for values of a type and the direction of the sort, and
+ * notes them in the column.  They are meaningful only if there is no obstacle.
+ */
+static KeyObstacle
+find_encoder(Oid type, SortColumn *column)
+{
+	Oid			family;
+	Oid			operand_type;
+	CompareType direction;
+
+	/*
+	 * What the operator compares is what core will take the values for: those
+	 * of a type without an ordering of its own for those of the type that it
+	 * is stored like, varchar for text, regclass for oid.  The default
+	 * ordering of the type itself may have changed since the query was
+	 * planned.
+	 */
+	if (!get_ordering_op_properties(column->sort_operator, &family,
+									&operand_type, &direction) ||
+		!IsBinaryCoercible(getBaseType(type), operand_type))
+		return KEY_OPERATOR;
+	column->encoder = key_encoder_find(operand_type);
+	if (column->encoder == NULL)
+		return KEY_TYPE;
+	column->by_collation = column->encoder->by_collation;
+	if (operand_type == ANYARRAYOID)
+	{
+		const KeyEncoder *element = encode_array_element(type);
+
+		if (element == NULL)
+			return KEY_TYPE;
+		column->by_collation = element->by_collation;
+	}
+
+	/* The operator has to be of the default ordering, or of one by bytes. */
+	column->descending = direction == COMPARE_GT;
+	if (is_pattern_family(family, operand_type))
+		column->by_collation = false;
+	else if (family != lookup_type_cache(operand_type,
+										 TYPECACHE_BTREE_OPFAMILY)->btree_opf)
+		return KEY_OPERATOR;
+
+	if (column->by_collation && !collation_can_sort(column->collation))
+		return KEY_COLLATION;
+	return KEY_ENCODABLE;
+}
+
+KeyObstacle
+sort_keys_obstacle(Oid type, Oid sort_operator, Oid collation)
+{
+	SortColumn	column = {
+		.sort_operator = sort_operator,
+		.collation = collation
+	};
+
+	return find_encoder(type, &column);
+}
+
+/* Are strings of a column their own keys? */
+static bool
+strings_are_whole(const KeyCache *cache)
+{
+	return cache->collated == NULL &&
+		(cache->prefix == NULL || encode_prefix_size(cache->prefix) == 0);
+}
+
+/* Chooses the forms for a layout, and finds out the shape of its keys. */
+static void
+set_layout(SortKeys *keys, bool loose)
+{
+	bool		fixed = true;
+	bool		only_words = !loose;
+	int			bytes = 0;
+	int			words;
+
+	for (int i = 0; i < keys->nencoded; i++)
+	{
+		SortColumn *column = &keys->columns[i];
+
+		column->form = loose ?
+			&column->encoder->loose : &column->encoder->tight;
+		if (column->form->bytes == 0)
+			fixed = false;
+		if (column->form->word == NULL)
+			only_words = false;
+		bytes += (loose ? 1 : 0) + column->form->bytes;
+	}
+	words = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+
+	keys->loose = loose;
+	keys->cut = false;
+	keys->only_words = only_words && words <= KEY_MAX_WORDS;
+	keys->whole = keys->nencoded == 1 &&
+		keys->columns[0].form->whole != NULL &&
+		strings_are_whole(keys->columns[0].cache);
+	keys->shape.fixed_words = fixed ? Min(words, KEY_MAX_WORDS) : 0;
+
+	/* How long varying keys become is not known before the last of them. */
+	keys->shape.mark_ties = !fixed || words > KEY_MAX_WORDS ||
+		keys->nencoded < keys->ncolumns;
+}
+
+/* Makes what the encoder of a column keeps. */
+static KeyCache *
+create_cache(const SortColumn *column, Oid type, bool is_last)
+{
+	KeyCache   *cache = palloc0(sizeof(KeyCache));
+	bool		is_array = column->encoder->type == ANYARRAYOID;
+	CollationTransform *transform;
+
+	cache->type = getBaseType(type);
+	cache->context = CurrentMemoryContext;
+	if (column->by_collation)
+	{
+		transform = collation_transform_create(column->collation);
+		if (transform != NULL)
+			cache->collated = encode_collated_begin(transform,
+													is_last && !is_array);
+	}
+	if (column->encoder->by_collation && cache->collated == NULL)
+		cache->prefix = encode_prefix_begin();
+	if (is_array)
+		cache->array = encode_array_begin(type, cache->collated);
+	return cache;
+}
+
+SortKeys *
+sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
+{
+	SortKeys   *keys = palloc0(sizeof(SortKeys));
+
+	keys->ncolumns = ncolumns;
+	keys->columns = columns;
+	for (int i = 0; i < ncolumns; i++)
+	{
+		SortColumn *column = &columns[i];
+		Form_pg_attribute attribute = TupleDescAttr(descriptor,
+													column->attno - 1);
+
+		if (find_encoder(attribute->atttypid, column) != KEY_ENCODABLE)
+			break;
+		column->cache = create_cache(column, attribute->atttypid,
+									 i == ncolumns - 1);
+		if (column->cache->collated != NULL)
+			keys->costly = true;
+		keys->max_attno = Max(keys->max_attno, column->attno);
+		keys->nencoded++;
+	}
+	if (keys->nencoded == 0)
+	{
+		pfree(keys);
+		return NULL;
+	}
+
+	keys->value_context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort value",
+												  ALLOCSET_SMALL_SIZES);
+	set_layout(keys, false);
+	return keys;
+}
+
+bool
+sort_keys_share(SortKeys *keys)
+{
+	for (int i = 0; i < keys->nencoded; i++)
+	{
+		KeyCache   *cache = keys->columns[i].cache;
+
+		/* the numbers that one process has read may not be those of another */
+		if (keys->columns[i].encoder->type == ANYENUMOID ||
+			(cache->array != NULL && encode_array_has_enums(cache->array)))
+			return false;
+		if (cache->collated != NULL)
+			encode_collated_fix(cache->collated);
+		cache->prefix = NULL;
+	}
+	return true;
+}
+
+bool
+sort_keys_doubtful(const SortKeys *keys)
+{
+	bool		doubtful = keys->doubtful;
+
+	for (int i = 0; i < keys->nencoded && keys->costly && !doubtful; i++)
+	{
+		const CollatedColumn *collated = keys->columns[i].cache->collated;
+
+		doubtful = collated != NULL && !encode_collated_trusted(collated);
+	}
+	return doubtful;
+}
+
+void
+sort_keys_loosen(SortKeys *keys)
+{
+	set_layout(keys, keys->loose || !keys->same_layout);
+	keys->same_layout = false;
+}
+
+/*
+ * Appends what stands ahead of a column in the loose layout and, for a NULL,
+ * in its place.
+ */
+static inline void
+append_null_flag(KeyWriter *writer, const SortColumn *column, bool isnull)
+{
+	writer->complement = 0;
+	key_append(writer, isnull == column->nulls_first ? 0 : 1, 8);
+	if (isnull)
+	{
+		for (int i = 0; i < column->form->bytes; i++)
+			key_append(writer, 0, 8);
+	}
+}
+
+/*
+ * Gets a column which is at one place in all rows that have no NULLs, straight
+ * from the slot's tuple; false if there is no such place or tuple.
+ */
+static inline bool
+get_fixed_column(TupleTableSlot *slot, AttrNumber attno)
+{
+	TupleDesc	descriptor = slot->tts_tupleDescriptor;
+	int			offset;
+	HeapTuple	tuple;
+
+	if (!TTS_IS_BUFFERTUPLE(slot) || slot->tts_nvalid >= attno)
+		return false;
+	offset = TupleDescCompactAttr(descriptor, attno - 1)->attcacheoff;
+	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+	if (offset < 0 || HeapTupleHasNulls(tuple) ||
+		HeapTupleHeaderGetNatts(tuple->t_data) < attno)
+		return false;
+	slot->tts_values[attno - 1] =
+		fetchatt(TupleDescCompactAttr(descriptor, attno - 1),
+				 (char *) tuple->t_data + tuple->t_data->t_hoff + offset);
+	slot->tts_isnull[attno - 1] = false;
+	return true;
+}
+
+/* Keys of a single word. */
+static inline int
+encode_word(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
+{
+	const SortColumn *column = &keys->columns[0];
+	uint64_t	value;
+
+	if (unlikely(slot->tts_isnull[column->attno - 1]))
+		return 0;
+	value = column->form->word(slot->tts_values[column->attno - 1]);
+	if (column->descending)
+		value = ~value;
+	*words = value << (64 - column->form->bytes * BITS_PER_BYTE);
+	return 1;
+}
+
+/* Keys of a single value that is not a word; 0 if that is not to be had so. */
+static inline int
+encode_whole(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
+{
+	const SortColumn *column = &keys->columns[0];
+
+	if (unlikely(slot->tts_isnull[column->attno - 1]))
+		return 0;
+	return column->form->whole(slot->tts_values[column->attno - 1],
+							   column->descending ? PG_UINT64_MAX : 0, words);
+}
+
+/*
+ * Keys of nothing but words, which are the commonest, have a way of their own:
+ * what key_append() does, with all that it needs in registers.
+ */
+static inline int
+encode_words(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
+{
+	uint64_t   *next = words;
+	uint64_t	partial = 0;
+	int			filled = 0;
+
+	for (int i = 0; i < keys->nencoded; i++)
+	{
+		const SortColumn *column = &keys->columns[i];
+		const KeyForm *form = column->form;
+		int			bits = form->bytes * BITS_PER_BYTE;
+		uint64_t	value;
+
+		if (unlikely(slot->tts_isnull[column->attno - 1]))
+			return 0;
+		value = form->word(slot->tts_values[column->attno - 1]);
+		if (column->descending)
+			value = ~value;
+		value <<= 64 - bits;
+		partial |= value >> filled;
+		filled += bits;
+		if (filled >= 64)
+		{
+			*next++ = partial;
+			filled -= 64;
+			/* as in key_append() */
+			partial = value << 1 << (bits - filled - 1);
+		}
+	}
+	if (filled > 0)
+		*next++ = partial;
+	return next - words;
+}
+
+/* Does a column that has refused a value want the same layout, of other keys? */
+static bool
+asks_for_same_layout(const KeyCache *cache)
+{
+	return (cache->collated != NULL &&
+			encode_collated_has_grown(cache->collated)) ||
+		(cache->prefix != NULL && encode_prefix_has_changed(cache->prefix));
+}
+
+/* Keys of any columns. */
+static int
+encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
+{
+	KeyWriter	writer = {
+		.next = words,
+		.end = words + KEY_MAX_WORDS,
+		.value_context = keys->value_context
+	};
+	int			i;
+
+	for (i = 0;
+		 i < keys->nencoded && writer.next < writer.end && !writer.cut; i++)
+	{
+		const SortColumn *column = &keys->columns[i];
+		bool		isnull = slot->tts_isnull[column->attno - 1];
+		Datum		value;
+
+		if (keys->loose)
+			append_null_flag(&writer, column, isnull);
+		if (unlikely(isnull))
+		{
+			if (!keys->loose)
+				return 0;
+			continue;
+		}
+		value = slot->tts_values[column->attno - 1];
+		writer.complement = column->descending ? PG_UINT64_MAX : 0;
+		writer.cache = column->cache;
+		if (column->form->word != NULL)
+			key_append(&writer, column->form->word(value),
+					   column->form->bytes * BITS_PER_BYTE);
+		else if (!column->form->encode(&writer, value))
+		{
+			keys->same_layout = asks_for_same_layout(column->cache);
+			return 0;
+		}
+	}
+
+	key_end(&writer);
+	if (unlikely(writer.cut || i < keys->nencoded))
+		keys->cut = true;
+	return writer.next - words;
+}
+
+int
+sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
+{
+	int			nwords = 0;
+
+	if (keys->nencoded > 1 || !get_fixed_column(slot, keys->max_attno))
+		slot_getsomeattrs(slot, keys->max_attno);
+	if (keys->only_words)
+		return keys->nencoded == 1 ? encode_word(keys, slot, words) :
+			encode_words(keys, slot, words);
+	if (keys->whole)
+		nwords = encode_whole(keys, slot, words);
+	return nwords > 0 ? nwords : encode_columns(keys, slot, words);
+}

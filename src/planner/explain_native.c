@@ -1,0 +1,232 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain_native.c
+ *	  EXPLAIN (VERBOSE) says why a sort was left to PostgreSQL.
+ *
+ * From 18 on an extension may add lines to a node.  Before, it can add to the
+ * end of the plan: the plan is taken down when all but the execution time has
+ * been printed, and its group in JSON, XML or YAML is still open.  There each
+ * sort is named by its keys.  To know where to print, EXPLAIN has to be met
+ * at its beginning, which is possible unless it is of EXECUTE.
+ *
+ * The reason is found anew, from the plan and the settings.  A plan can have
+ * been made while these were others, and then there may be none.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+
+#include "executor/node_gpusort.h"
+#include "planner/explain_native.h"
+#include "planner/left_native.h"
+#include "port/compat.h"
+#include "settings.h"
+
+#define WHY_NOT		"Why Not GpuSort"
+
+/*
+ * Why a node sorts natively, NULL if it does not.  "ancestors" are the nodes
+ * above it, the nearest first, with the SubPlan between a subquery's plan and
+ * the node that it belongs to.
+ */
+static char *
+why_native(const Plan *plan, List *ancestors, const List *range_table)
+{
+	PlanPlace	place = TOP_PLACE;
+	Statistic	reason;
+
+	for (int i = list_length(ancestors) - 1; i >= 0; i--)
+		place = place_of_child(list_nth(ancestors, i), place);
+
+	if (count_left_native(plan, place, range_table, &reason) > 0)
+		return describe_reason(plan, reason);
+	if (IsA(plan, Sort))
+		return pstrdup("the plan was made with other settings");
+	return NULL;
+}
+
+static bool
+is_wanted(const ExplainState *es)
+{
+	return es->verbose && gpusort_enable && gpusort_enable_sort;
+}
+
+#if PG_VERSION_NUM >= 180000
+
+static explain_per_node_hook_type previous_explain_per_node_hook;
+
+static void
+explain_node(PlanState *node, List *ancestors, const char *relationship,
+			 const char *plan_name, ExplainState *es)
+{
+	if (previous_explain_per_node_hook != NULL)
+		previous_explain_per_node_hook(node, ancestors, relationship,
+									   plan_name, es);
+	if (is_wanted(es))
+	{
+		char	   *reason = why_native(node->plan, ancestors, es->rtable);
+
+		if (reason != NULL)
+			ExplainPropertyText(WHY_NOT, reason, es);
+	}
+}
+
+void
+explain_native_init(void)
+{
+	previous_explain_per_node_hook = explain_per_node_hook;
+	explain_per_node_hook = explain_node;
+}
+
+#else
+
+/* The EXPLAIN that is going on, NULL if there is none. */
+static ExplainState *explaining;
+
+static ExplainOneQuery_hook_type previous_explain_hook;
+static ExecutorEnd_hook_type previous_executor_end_hook;
+
+/* A walk through a plan. */
+typedef struct Walk
+{
+	PlanState  *parent;
+	List	   *ancestors;
+	List	   *lines;			/* what has been found */
+} Walk;
+
+/* The SubPlan by which a node belongs to its parent, NULL for other children. */
+static SubPlan *
+find_subplan(const PlanState *parent, const PlanState *node)
+{
+	List	   *subplans = list_concat_copy(parent->initPlan, parent->subPlan);
+	ListCell   *cell;
+
+	foreach(cell, subplans)
+	{
+		SubPlanState *state = lfirst(cell);
+
+		if (state->planstate == node)
+			return state->subplan;
+	}
+	return NULL;
+}
+
+/* What a node that sorts natively is called. */
+static char *
+name_sorting_node(Plan *plan, List *ancestors)
+{
+	const Sort *sort = (const Sort *) plan;
+	SortColumn *columns;
+	List	   *keys;
+	StringInfoData name;
+	ListCell   *cell;
+
+	if (IsA(plan, Agg))
+		return pstrdup("Aggregate");
+
+	columns = palloc0(sort->numCols * sizeof(SortColumn));
+	for (int i = 0; i < sort->numCols; i++)
+	{
+		columns[i].attno = sort->sortColIdx[i];
+		columns[i].sort_operator = sort->sortOperators[i];
+		columns[i].collation = sort->collations[i];
+		columns[i].nulls_first = sort->nullsFirst[i];
+	}
+	keys = gpusort_describe_keys(plan, columns, sort->numCols, ancestors,
+								 explaining);
+	initStringInfo(&name);
+	appendStringInfoString(&name, IsA(plan, Sort) ? "Sort" : "Incremental Sort");
+	foreach(cell, keys)
+		appendStringInfo(&name, "%s %s", cell == list_head(keys) ? " by" : ",",
+						 (char *) lfirst(cell));
+	return name.data;
+}
+
+static bool
+collect_reasons(PlanState *node, Walk *walk)
+{
+	SubPlan    *subplan = walk->parent == NULL ? NULL :
+		find_subplan(walk->parent, node);
+	List	   *ancestors = subplan == NULL ? walk->ancestors :
+		lcons(subplan, list_copy(walk->ancestors));
+	char	   *reason = why_native(node->plan, ancestors, explaining->rtable);
+	Walk		below = {node, lcons(node->plan, list_copy(ancestors)), NIL};
+
+	if (reason != NULL)
+		walk->lines = lappend(walk->lines,
+							  psprintf("%s: %s",
+									   name_sorting_node(node->plan,
+														 ancestors),
+									   reason));
+	(void) planstate_tree_walker(node, collect_reasons, &below);
+	walk->lines = list_concat(walk->lines, below.lines);
+	return false;
+}
+
+static void
+print_reasons(QueryDesc *query)
+{
+	Walk		walk = {0};
+	ListCell   *cell;
+
+	(void) collect_reasons(query->planstate, &walk);
+	if (explaining->format != EXPLAIN_FORMAT_TEXT && walk.lines != NIL)
+		ExplainPropertyList(WHY_NOT, walk.lines, explaining);
+	else
+		foreach(cell, walk.lines)
+			ExplainPropertyText(WHY_NOT, lfirst(cell), explaining);
+}
+
+/* The plan that has just been printed is known by EXPLAIN's reference to it. */
+static void
+end_executor(QueryDesc *query)
+{
+	if (explaining != NULL && explaining->pstmt == query->plannedstmt &&
+		is_wanted(explaining))
+		print_reasons(query);
+
+	if (previous_executor_end_hook != NULL)
+		previous_executor_end_hook(query);
+	else
+		standard_ExecutorEnd(query);
+}
+
+static void
+explain_query(Query *query, int cursor_options, IntoClause *into,
+			  ExplainState *es, const char *query_string,
+			  ParamListInfo parameters, QueryEnvironment *environment)
+{
+	ExplainState *outer = explaining;
+
+	/* whichever plan it has printed before */
+	es->pstmt = NULL;
+	explaining = es;
+	PG_TRY();
+	{
+		if (previous_explain_hook != NULL)
+			previous_explain_hook(query, cursor_options, into, es,
+								  query_string, parameters, environment);
+		else
+			standard_ExplainOneQuery(query, cursor_options, into, es,
+									 query_string, parameters, environment);
+	}
+	PG_FINALLY();
+	{
+		explaining = outer;
+	}
+	PG_END_TRY();
+}
+
+void
+explain_native_init(void)
+{
+	previous_explain_hook = ExplainOneQuery_hook;
+	ExplainOneQuery_hook = explain_query;
+	previous_executor_end_hook = ExecutorEnd_hook;
+	ExecutorEnd_hook = end_executor;
+}
+
+#endif

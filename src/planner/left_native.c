@@ -1,0 +1,287 @@
+/*-------------------------------------------------------------------------
+ *
+ * left_native.c
+ *	  Which sorts of a plan are left to PostgreSQL, and why.
+ *
+ * A sort stays native
+ *	- in an Agg that drives its sorts itself (Agg->chain), and if it is an
+ *	  IncrementalSort;
+ *	- if its first column's type, collation or ordering has no key encoding;
+ *	- if the estimates say that it is too small to gain;
+ *	- where only the first rows are wanted and they are few: core keeps just
+ *	  those in a heap, which takes less time then (sort_cost.c);
+ *	- below a node of another extension, which may look at what its children
+ *	  are, and knows nothing of a GpuSort.
+ *
+ * All of it is read off the finished plan and the settings, so that EXPLAIN
+ * finds the same reason as did the planner, see explain_native.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+
+#include "cost/sort_cost.h"
+#include "executor/node_gpusort.h"
+#include "keys/sort_keys.h"
+#include "planner/left_native.h"
+#include "settings.h"
+
+/*
+ * Custom scans of other extensions that do nothing with the nodes below them
+ * but begin, run, rescan and end them, as their source has it.  All are
+ * TimescaleDB's, whose others exclude chunks by the scans that they find right
+ * below a Sort.
+ */
+static const char *const bearing_nodes[] = {
+	"HypertableModify",			/* above the ModifyTable of a hypertable */
+	"ChunkDispatch",			/* below it, above the rows of an INSERT */
+	"GapFill"					/* above a grouping by time, and its Sort */
+};
+
+/*
+ * Does a node belong to another extension, which may mind what is below it?  A
+ * ForeignScan has a plan there to join the one row anew that it has locked.
+ */
+static bool
+may_mind(const Plan *plan)
+{
+	const CustomScan *scan = (const CustomScan *) plan;
+
+	if (IsA(plan, ForeignScan))
+		return true;
+	if (!IsA(plan, CustomScan) || is_gpusort(plan))
+		return false;
+	for (int i = 0; i < lengthof(bearing_nodes); i++)
+		if (strcmp(scan->methods->CustomName, bearing_nodes[i]) == 0)
+			return false;
+	return true;
+}
+
+/* What LIMIT or OFFSET says; false if that is not known before it runs. */
+static bool
+is_known(const Node *number, double *value)
+{
+	const Const *constant = (const Const *) number;
+
+	*value = 0;
+	if (number == NULL)
+		return true;
+	if (!IsA(number, Const))
+		return false;
+	if (!constant->constisnull)
+		*value = DatumGetInt64(constant->constvalue);
+	return true;
+}
+
+/*
+ * The rows a Limit asks its child for, no more than there are.  Of one that is
+ * not known before it runs the planner has but a guess.  So the sort is taken
+ * over, and looks at it then (sort_bound.c).
+ */
+static double
+limit_bound(const Limit *limit)
+{
+	double		count;
+	double		offset;
+
+	if (limit->limitCount == NULL ||
+		limit->limitOption != LIMIT_OPTION_COUNT ||
+		!is_known(limit->limitCount, &count) ||
+		!is_known(limit->limitOffset, &offset))
+		return NO_BOUND;
+	return limit->plan.plan_rows + offset;
+}
+
+/*
+ * How many rows a node may stop after reading from its child.  Apart from a
+ * Limit, what passes a bound on is what ExecSetTupleBound() has.
+ */
+static double
+bound_of_child(const Plan *plan, double bound)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Limit:
+			return limit_bound((const Limit *) plan);
+		case T_Append:
+		case T_MergeAppend:
+		case T_Result:
+		case T_Gather:
+		case T_GatherMerge:
+			return bound;
+		case T_SubqueryScan:
+			return plan->qual == NIL ? bound : NO_BOUND;
+		default:
+			return NO_BOUND;
+	}
+}
+
+PlanPlace
+place_of_child(const Plan *plan, PlanPlace place)
+{
+	/* a subquery's plan is nobody's child, though EXPLAIN has it below a node */
+	if (IsA(plan, SubPlan))
+		return TOP_PLACE;
+	place.bound = bound_of_child(plan, place.bound);
+	place.below_foreign |= may_mind(plan);
+	return place;
+}
+
+/* The expression that a sort orders by as its n-th. */
+static Node *
+sort_column(const Sort *sort, int n)
+{
+	const TargetEntry *entry = list_nth(sort->plan.targetlist,
+										sort->sortColIdx[n] - 1);
+
+	return (Node *) entry->expr;
+}
+
+bool
+sort_lacks_keys(Oid type, Oid sort_operator, Oid collation, Statistic *reason)
+{
+	switch (sort_keys_obstacle(type, sort_operator, collation))
+	{
+		case KEY_ENCODABLE:
+			return false;
+		case KEY_TYPE:
+			*reason = STAT_NATIVE_TYPE;
+			break;
+		case KEY_COLLATION:
+			*reason = STAT_NATIVE_COLLATION;
+			break;
+		case KEY_OPERATOR:
+			*reason = STAT_NATIVE_OPERATOR;
+			break;
+	}
+	return true;
+}
+
+bool
+sort_is_small(const SortSize *size, double bound, Statistic *reason)
+{
+	if (size->rows < gpusort_min_rows)
+		*reason = STAT_NATIVE_SMALL;
+	else if (first_rows_are_few(size, 1, bound))
+		*reason = STAT_NATIVE_BOUNDED;
+	else
+		return false;
+	return true;
+}
+
+/* Adds to the size of a sort what its keys and the order of the rows make of it. */
+static void
+add_keys(const Sort *sort, const List *range_table, SortSize *size)
+{
+	TableOrder	order;
+
+	if (order_of_plan(sort->plan.lefttree, sort->sortColIdx[0], range_table,
+					  &order))
+		sort_size_order(size, &order, sort->sortOperators[0],
+						sort->collations[0], sort->numCols == 1);
+	for (int n = 0; n < sort->numCols; n++)
+		size->key_words += sort_key_words(sort_column(sort, n));
+}
+
+/*
+ * Is this Sort left native?  Its keys are looked at last: that takes longer than
+ * to sort a few rows.
+ */
+static bool
+is_left_native(const Sort *sort, double bound, const List *range_table,
+			   Statistic *reason)
+{
+	SortSize	size = {sort->plan.lefttree->plan_rows, sort->plan.plan_width};
+
+	if (sort_lacks_keys(exprType(sort_column(sort, 0)), sort->sortOperators[0],
+						sort->collations[0], reason) ||
+		sort_is_small(&size, bound, reason))
+		return true;
+	add_keys(sort, range_table, &size);
+	return sort_is_small(&size, bound, reason);
+}
+
+/* The sorts that grouping sets need beside the one below the Agg. */
+static int
+count_sorts_inside(const Agg *agg)
+{
+	int			count = 0;
+	ListCell   *cell;
+
+	/* what is hashed has none */
+	foreach(cell, agg->chain)
+		count += outerPlan(lfirst(cell)) != NULL;
+	return count;
+}
+
+int
+count_left_native(const Plan *plan, PlanPlace place, const List *range_table,
+				  Statistic *reason)
+{
+	const Sort *sort = (const Sort *) plan;
+
+	switch (nodeTag(plan))
+	{
+		case T_Sort:
+			if (place.below_foreign)
+			{
+				*reason = STAT_NATIVE_FOREIGN;
+				return 1;
+			}
+			return is_left_native(sort, place.bound, range_table, reason);
+		case T_IncrementalSort:
+			*reason = STAT_NATIVE_INCREMENTAL;
+			return 1;
+		case T_Agg:
+			*reason = STAT_NATIVE_AGGREGATE;
+			return count_sorts_inside((const Agg *) plan);
+		default:
+			return 0;
+	}
+}
+
+/* A collation's name; its number, should it have been dropped meanwhile. */
+static char *
+name_collation(Oid collation)
+{
+	char	   *name = get_collation_name(collation);
+
+	return name == NULL ? psprintf("%u", collation) :
+		(char *) quote_identifier(name);
+}
+
+char *
+describe_reason(const Plan *plan, Statistic reason)
+{
+	const Sort *sort = (const Sort *) plan;
+
+	switch (reason)
+	{
+		case STAT_NATIVE_SMALL:
+			return pstrdup("fewer rows are expected than gpusort.min_rows");
+		case STAT_NATIVE_BOUNDED:
+			return pstrdup("only the first rows are wanted");
+		case STAT_NATIVE_TYPE:
+			return psprintf("there are no keys for the type %s",
+							format_type_be(exprType(sort_column(sort, 0))));
+		case STAT_NATIVE_COLLATION:
+			return psprintf("there are no keys for the collation %s",
+							name_collation(sort->collations[0]));
+		case STAT_NATIVE_OPERATOR:
+			return psprintf("there are no keys for the order of the operator %s",
+							format_operator(sort->sortOperators[0]));
+		case STAT_NATIVE_INCREMENTAL:
+			return pstrdup("the rows come sorted by the first columns");
+		case STAT_NATIVE_AGGREGATE:
+			return pstrdup("the further sorts of grouping sets are the aggregate's own");
+		case STAT_NATIVE_FOREIGN:
+			return pstrdup("a node of another extension above it may look at it");
+		default:
+			elog(ERROR, "unexpected reason %d", (int) reason);
+	}
+}

@@ -1,0 +1,235 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan_sort.c
+ *	  Putting GpuSort nodes in the place of Sort nodes.
+ *
+ * The planner only knows what these cost, in many places (sort_paths.c).  Its
+ * finished plan is walked, and every Sort that can be taken over is replaced by
+ * a CustomScan with the same child, costs and target list: at that point all
+ * sort columns are resolved, and also the Sorts are there that the planner
+ * makes without any path, below merge joins, Append, Unique and grouping sets.
+ *
+ * Which Sorts are left as they are is decided in left_native.c.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/planner.h"
+
+#include "cost/sort_cost.h"
+#include "executor/node_gpusort.h"
+#include "planner/left_native.h"
+#include "planner/plan_columns.h"
+#include "planner/plan_sort.h"
+#include "planner/sort_paths.h"
+#include "port/shared_memory.h"
+#include "settings.h"
+
+static planner_hook_type previous_planner_hook;
+
+static Plan *rewrite_plan(Plan *plan, PlanPlace place,
+						  const List *range_table);
+
+/* The GpuSort that does what this Sort does, which is of no use any more. */
+static Plan *
+replace_sort(Sort *sort)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	List	   *sources = drop_copies(sort);
+	List	   *target_list = NIL;
+	ListCell   *cell;
+
+	/* costs, identity, parameters, the child as lefttree */
+	scan->scan.plan = sort->plan;
+	scan->scan.plan.type = T_CustomScan;
+	scan->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN |
+		CUSTOMPATH_SUPPORT_MARK_RESTORE;
+	scan->methods = &gpusort_scan_methods;
+	scan->custom_private = gpusort_scan_private(sort);
+
+	/*
+	 * The rows handed on are the child's, with their dropped columns.  For the
+	 * executor that is a scan of rows of custom_scan_tlist, without projection
+	 * if nothing was dropped; for EXPLAIN the variables lead back to the
+	 * expressions of the Sort.  Constants stay constants, as the planner
+	 * leaves them in a Sort.
+	 */
+	scan->custom_scan_tlist =
+		list_truncate(list_copy(sort->plan.targetlist),
+					  list_length(sort->plan.lefttree->targetlist));
+	foreach(cell, sort->plan.targetlist)
+	{
+		TargetEntry *entry = flatCopyTargetEntry(lfirst(cell));
+		Node	   *expr = (Node *) entry->expr;
+		Var		   *var;
+
+		target_list = lappend(target_list, entry);
+		if (IsA(expr, Const))
+			continue;
+		var = makeVar(INDEX_VAR, list_nth_int(sources, entry->resno - 1),
+					  exprType(expr), exprTypmod(expr), exprCollation(expr),
+					  0);
+		var->varnosyn = IsA(expr, Var) ? ((Var *) expr)->varnosyn : 0;
+		var->varattnosyn = IsA(expr, Var) ? ((Var *) expr)->varattnosyn : 0;
+		entry->expr = (Expr *) var;
+	}
+	scan->scan.plan.targetlist = target_list;
+
+#if PG_VERSION_NUM >= 180000
+
+	/*
+	 * EXPLAIN adds up disabled nodes over custom_plans only, and would call
+	 * this node disabled if something below it is.  This plan is never run.
+	 */
+	if (sort->plan.lefttree->disabled_nodes > 0)
+	{
+		Result	   *count = makeNode(Result);
+
+		count->plan.disabled_nodes = sort->plan.lefttree->disabled_nodes;
+		scan->custom_plans = list_make1(count);
+	}
+#endif
+	return (Plan *) scan;
+}
+
+static void
+rewrite_plans(List *plans, PlanPlace place, const List *range_table)
+{
+	ListCell   *cell;
+
+	foreach(cell, plans)
+		lfirst(cell) = rewrite_plan(lfirst(cell), place, range_table);
+}
+
+/* Counts sorts that stay native, and tells the log. */
+static void
+note_left_native(const Plan *plan, int count, Statistic reason)
+{
+	shared_count(reason, count);
+	ereport(DEBUG1,
+			(errmsg_internal("gpusort leaves a sort native: %s",
+							 describe_reason(plan, reason))));
+}
+
+/*
+ * Will the processes below a Gather Merge sort together?  Its child is partial, so
+ * they can if all rows can be in memory.
+ */
+static bool
+will_sort_together(const GatherMerge *gather, PlanPlace place,
+				   const List *range_table)
+{
+	const Plan *plan = &gather->plan;
+	const Plan *sort = plan->lefttree;
+	SortSize	size = gpusort_size((CustomScan *) sort, range_table);
+
+	return sort_fits_memory(size.rows, size.width) &&
+		shared_memory_suffices(sort_rows_bytes(plan->plan_rows,
+												 plan->plan_width)) &&
+		!first_rows_are_few(&size, sort_participants(gather->num_workers),
+							place.bound);
+}
+
+/* Rewrites a plan tree, that of a node in this place. */
+static Plan *
+rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
+{
+	PlanPlace	below;
+	int			count;
+	Statistic	reason;
+
+	if (plan == NULL)
+		return NULL;
+
+	below = place_of_child(plan, place);
+	plan->lefttree = rewrite_plan(plan->lefttree, below, range_table);
+	plan->righttree = rewrite_plan(plan->righttree, below, range_table);
+
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			rewrite_plans(((Append *) plan)->appendplans, below, range_table);
+			break;
+		case T_MergeAppend:
+			rewrite_plans(((MergeAppend *) plan)->mergeplans, below,
+						  range_table);
+			break;
+		case T_SubqueryScan:
+			((SubqueryScan *) plan)->subplan =
+				rewrite_plan(((SubqueryScan *) plan)->subplan, below,
+							 range_table);
+			break;
+		case T_CustomScan:
+			rewrite_plans(((CustomScan *) plan)->custom_plans, below,
+						  range_table);
+			break;
+		default:
+			break;
+	}
+
+	if (IsA(plan, GatherMerge) && is_gpusort(plan->lefttree))
+		plan->lefttree->parallel_aware =
+			will_sort_together((GatherMerge *) plan, place, range_table);
+
+	count = count_left_native(plan, place, range_table, &reason);
+	if (count > 0)
+		note_left_native(plan, count, reason);
+	else if (IsA(plan, Sort))
+		return replace_sort((Sort *) plan);
+	if (IsA(plan, WindowAgg))
+		keep_table_order((WindowAgg *) plan, range_table);
+	return plan;
+}
+
+/* What the planner makes of a query. */
+static PlannedStmt *
+plan_with_costs(Query *parse, const char *query_string, int cursor_options,
+				ParamListInfo bound_params)
+{
+	SortInput	outer = sort_paths_begin();
+	PlannedStmt *volatile result;
+
+	PG_TRY();
+	{
+		if (previous_planner_hook != NULL)
+			result = previous_planner_hook(parse, query_string, cursor_options,
+										   bound_params);
+		else
+			result = standard_planner(parse, query_string, cursor_options,
+									  bound_params);
+	}
+	PG_FINALLY();
+	{
+		sort_paths_end(outer);
+	}
+	PG_END_TRY();
+	return result;
+}
+
+static PlannedStmt *
+plan_with_gpusort(Query *parse, const char *query_string, int cursor_options,
+				  ParamListInfo bound_params)
+{
+	PlannedStmt *result = plan_with_costs(parse, query_string, cursor_options,
+										  bound_params);
+
+	if (gpusort_enable && gpusort_enable_sort)
+	{
+		result->planTree = rewrite_plan(result->planTree, TOP_PLACE,
+										result->rtable);
+		drop_unused_copies(result->planTree);
+		rewrite_plans(result->subplans, TOP_PLACE, result->rtable);
+	}
+	return result;
+}
+
+void
+plan_sort_init(void)
+{
+	RegisterCustomScanMethods(&gpusort_scan_methods);
+	previous_planner_hook = planner_hook;
+	planner_hook = plan_with_gpusort;
+}

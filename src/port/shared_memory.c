@@ -1,0 +1,100 @@
+/*-------------------------------------------------------------------------
+ *
+ * shared_memory.c
+ *	  Dynamic shared memory: how much can be had, and taking it.
+ *
+ * Where shared memory is a file system of limited size, as it is in
+ * containers, taking more of it than there is would be an error, and others
+ * may need some: so whoever can do without looks before it takes any.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/statvfs.h>
+
+#include "storage/dsm_impl.h"
+#include "storage/shmem.h"
+#include "utils/resowner.h"
+
+#include "port/compat.h"
+#include "port/shared_memory.h"
+
+/* Where POSIX shared memory is, on Linux. */
+#define SHARED_MEMORY_DIRECTORY		"/dev/shm"
+
+/* What is left of it to others. */
+#define SPARED_BYTES	((double) 16 * 1024 * 1024)
+
+bool
+shared_memory_is_set_aside(double bytes)
+{
+	return bytes <= min_dynamic_shared_memory * 1024.0 * 1024.0;
+}
+
+bool
+shared_memory_has_room(double bytes)
+{
+	struct statvfs status;
+
+	if (dynamic_shared_memory_type != DSM_IMPL_POSIX ||
+		statvfs(SHARED_MEMORY_DIRECTORY, &status) != 0)
+		return true;
+	return (double) status.f_bavail * status.f_frsize >= bytes + SPARED_BYTES;
+}
+
+bool
+shared_memory_suffices(double bytes)
+{
+	/* memory that the server has set aside is not in the file system */
+	return shared_memory_is_set_aside(bytes) || shared_memory_has_room(bytes);
+}
+
+dsm_segment *
+shared_memory_create(Size bytes)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+	ResourceOwner caller_owner = CurrentResourceOwner;
+	dsm_segment *volatile segment = NULL;
+
+	/* how much is left of what is set aside cannot be told */
+	if (!shared_memory_suffices(bytes))
+		return NULL;
+
+	CurrentResourceOwner = NULL;
+	PG_TRY();
+	{
+		segment = dsm_create(bytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	}
+	PG_CATCH();
+	{
+		int			code = geterrcode();
+
+		CurrentResourceOwner = caller_owner;
+		if (code != ERRCODE_OUT_OF_MEMORY && code != ERRCODE_DISK_FULL &&
+			code != ERRCODE_INSUFFICIENT_RESOURCES)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(caller_context);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	CurrentResourceOwner = caller_owner;
+	return segment;
+}
+
+dsm_segment *
+shared_memory_create_huge(Size bytes)
+{
+	dsm_segment *segment;
+
+	if (!main_memory_has_huge_pages() || !shared_memory_is_set_aside(bytes))
+		return NULL;
+	segment = shared_memory_create(bytes);
+	if (segment != NULL && !ShmemAddrIsValid(dsm_segment_address(segment)))
+	{
+		/* there was not so much left, and it is somewhere else */
+		dsm_detach(segment);
+		segment = NULL;
+	}
+	return segment;
+}

@@ -1,0 +1,69 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_batch.c
+ *	  Rows and their keys on the way from one process to another.
+ *
+ * See row_batch.h, which has what is done for each row.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "sort/row_batch.h"
+
+void
+row_exchange_init(RowExchange *exchange)
+{
+	pg_atomic_init_u32(&exchange->closed, 0);
+	pg_atomic_init_u32(&exchange->loose, 0);
+	ConditionVariableInit(&exchange->handed);
+	SpinLockInit(&exchange->mutex);
+	exchange->batches = NO_BATCH;
+}
+
+void
+row_exchange_close(RowExchange *exchange)
+{
+	pg_atomic_write_u32(&exchange->closed, 1);
+}
+
+void
+row_batch_begin(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
+				uint64 segment, uint32 place)
+{
+	if (keys != NULL && !keys->loose &&
+		pg_atomic_read_u32(&exchange->loose) != 0)
+		sort_keys_loosen(keys);
+	batch->segment = segment;
+	batch->nrows = 0;
+	batch->nwords = 0;
+	batch->loose = keys != NULL && keys->loose;
+	batch->places[0] = place;
+}
+
+void
+row_exchange_hand_over(RowExchange *exchange, RowBatch *batch,
+					   BatchPlace place, const SortKeys *keys)
+{
+	batch->cut = keys != NULL && keys->cut;
+	batch->doubtful = keys != NULL && sort_keys_doubtful(keys);
+	SpinLockAcquire(&exchange->mutex);
+	batch->next = exchange->batches;
+	exchange->batches = place;
+	SpinLockRelease(&exchange->mutex);
+	ConditionVariableSignal(&exchange->handed);
+}
+
+BatchPlace
+row_exchange_take(RowExchange *exchange)
+{
+	BatchPlace	batches;
+
+	if (likely(exchange->batches == NO_BATCH))
+		return NO_BATCH;
+	SpinLockAcquire(&exchange->mutex);
+	batches = exchange->batches;
+	exchange->batches = NO_BATCH;
+	SpinLockRelease(&exchange->mutex);
+	return batches;
+}

@@ -1,0 +1,184 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_compare.c
+ *	  Comparing rows by their types' own comparators.
+ *
+ * Almost everything is decided by the keys.  Comparators are needed where
+ * keys are only prefixes, for the runs of rows whose keys are equal, and to
+ * verify an order.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "sort/row_compare.h"
+
+/* What qsort_arg() hands to the comparison of two row numbers. */
+typedef struct TieContext
+{
+	const RowComparator *comparator;
+	const RowStore *store;
+} TieContext;
+
+/* How far ahead of a comparison its row is fetched into the cache. */
+#define PREFETCH_DISTANCE	16
+
+RowComparator *
+row_comparator_create(TupleDesc descriptor, RowColumnFunction column,
+					  const SortColumn *columns, int ncolumns)
+{
+	RowComparator *comparator = palloc(sizeof(RowComparator));
+
+	comparator->descriptor = descriptor;
+	comparator->column = column;
+	comparator->ncolumns = ncolumns;
+	comparator->columns = palloc0(ncolumns * sizeof(SortSupportData));
+	for (int i = 0; i < ncolumns; i++)
+	{
+		SortSupport support = &comparator->columns[i];
+
+		support->ssup_cxt = CurrentMemoryContext;
+		support->ssup_collation = columns[i].collation;
+		support->ssup_nulls_first = columns[i].nulls_first;
+		support->ssup_attno = columns[i].attno;
+		PrepareSortSupportFromOrderingOp(columns[i].sort_operator, support);
+	}
+	return comparator;
+}
+
+Datum
+minimal_tuple_column(const void *row, AttrNumber attno, TupleDesc descriptor,
+					 bool *isnull)
+{
+	/* the heap tuple whose body the minimal tuple is */
+	HeapTupleData tuple = {
+		.t_len = ((MinimalTuple) row)->t_len + MINIMAL_TUPLE_OFFSET,
+		.t_data = (HeapTupleHeader) ((char *) row - MINIMAL_TUPLE_OFFSET)
+	};
+
+	return heap_getattr(&tuple, attno, descriptor, isnull);
+}
+
+int
+row_compare(const RowComparator *comparator, const void *a, const void *b)
+{
+	return row_compare_from(comparator, 0, a, b);
+}
+
+int
+row_compare_from(const RowComparator *comparator, int first,
+				 const void *a, const void *b)
+{
+	for (int i = first; i < comparator->ncolumns; i++)
+	{
+		SortSupport support = &comparator->columns[i];
+		bool		null_a;
+		bool		null_b;
+		Datum		value_a = comparator->column(a, support->ssup_attno,
+												 comparator->descriptor,
+												 &null_a);
+		Datum		value_b = comparator->column(b, support->ssup_attno,
+												 comparator->descriptor,
+												 &null_b);
+		int			result = ApplySortComparator(value_a, null_a,
+												 value_b, null_b, support);
+
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+static int
+compare_tied_rows(const void *a, const void *b, void *argument)
+{
+	const TieContext *context = argument;
+
+	CHECK_FOR_INTERRUPTS();
+	return row_compare(context->comparator,
+					   row_store_get(context->store, *(const uint32 *) a),
+					   row_store_get(context->store, *(const uint32 *) b));
+}
+
+/* Brings a row that will be compared soon into the cache. */
+#define PREFETCH_COMPARED(store, order, entry, nrows) \
+	do { \
+		if ((entry) + PREFETCH_DISTANCE < (nrows)) \
+			__builtin_prefetch(row_store_get(store, \
+								ORDER_ROW((order)[(entry) + PREFETCH_DISTANCE]))); \
+	} while (0)
+
+/* Runs of fewer rows than this are sorted without a look at them first. */
+#define LONG_RUN			8
+
+/*
+ * Sorts rows whose keys are equal.  Where these are many they are mostly equal
+ * themselves; to see that takes a comparison each, of rows that lie far apart.
+ */
+static void
+sort_run(uint32 *order, uint64 nrows, TieContext *context)
+{
+	uint64		entry = 1;
+
+	if (nrows >= LONG_RUN)
+	{
+		while (entry < nrows &&
+			   compare_tied_rows(&order[entry - 1], &order[entry],
+								 context) <= 0)
+		{
+			entry++;
+			PREFETCH_COMPARED(context->store, order, entry, nrows);
+		}
+	}
+	if (entry < nrows)
+		qsort_arg(order, nrows, sizeof(uint32), compare_tied_rows, context);
+}
+
+bool
+row_settle_ties(const RowComparator *comparator, const RowStore *store,
+				const SortKeys *keys, uint32 *order, uint64 nrows)
+{
+	TieContext	context = {comparator, store};
+	bool		doubtful = sort_keys_doubtful(keys);
+	bool		settled = sort_keys_exact(keys) && !doubtful;
+	MemoryContext run_context = AllocSetContextCreate(CurrentMemoryContext,
+													  "gpusort ties",
+													  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller_context = MemoryContextSwitchTo(run_context);
+	uint64		start = 0;
+	bool		in_order = true;
+
+	while (start < nrows && in_order)
+	{
+		uint64		end = start + 1;
+
+		while (end < nrows && (order[end] & ORDER_TIE) != 0)
+		{
+			order[end] = ORDER_ROW(order[end]);
+			end++;
+		}
+		if (end - start > 1 && !settled)
+			sort_run(order + start, end - start, &context);
+		if (doubtful && start > 0)
+		{
+			PREFETCH_COMPARED(store, order, start, nrows);
+			in_order = compare_tied_rows(&order[start - 1], &order[start],
+										 &context) <= 0;
+		}
+		MemoryContextReset(run_context);
+		start = end;
+	}
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextDelete(run_context);
+	return in_order;
+}
+
+void
+row_accept_ties(uint32 *order, uint64 nrows)
+{
+	for (uint64 i = 0; i < nrows; i++)
+		order[i] = ORDER_ROW(order[i]);
+}

@@ -1,0 +1,59 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_compare.h
+ *	  Comparing rows by their types' own comparators.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_ROW_COMPARE_H
+#define GPUSORT_ROW_COMPARE_H
+
+#include "utils/sortsupport.h"
+
+#include "keys/sort_keys.h"
+#include "sort/row_store.h"
+
+/* The value of a column of a stored row. */
+typedef Datum (*RowColumnFunction) (const void *row, AttrNumber attno,
+									TupleDesc descriptor, bool *isnull);
+
+/* That of rows which are minimal tuples. */
+extern Datum minimal_tuple_column(const void *row, AttrNumber attno,
+								  TupleDesc descriptor, bool *isnull);
+
+typedef struct RowComparator
+{
+	TupleDesc	descriptor;
+	RowColumnFunction column;
+	int			ncolumns;
+	SortSupport columns;
+} RowComparator;
+
+/* Allocates in the current memory context. */
+extern RowComparator *row_comparator_create(TupleDesc descriptor,
+											RowColumnFunction column,
+											const SortColumn *columns,
+											int ncolumns);
+
+/* Less than, equal to or greater than zero, as "a" sorts against "b". */
+extern int	row_compare(const RowComparator *comparator,
+						const void *a, const void *b);
+
+/* The same if so many leading columns are known to be equal. */
+extern int	row_compare_from(const RowComparator *comparator, int first,
+							 const void *a, const void *b);
+
+/*
+ * Sorts the rows of every run of entries with equal keys, unless the keys are
+ * exact and not doubtful, and removes the marks of ties from the order.  If the
+ * keys are doubtful, each run is compared with the one before it; false, and
+ * the order is of no use, if one does not come after the other.
+ */
+extern bool row_settle_ties(const RowComparator *comparator,
+							const RowStore *store, const SortKeys *keys,
+							uint32 *order, uint64 nrows);
+
+/* Removes the marks of ties from the order; where equal keys mean equal rows. */
+extern void row_accept_ties(uint32 *order, uint64 nrows);
+
+#endif							/* GPUSORT_ROW_COMPARE_H */

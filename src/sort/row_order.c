@@ -1,0 +1,539 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_order.c
+ *	  The order of the rows of a store, by their sort columns.
+ *
+ * The key of each row is made when the row comes, and pushed to the sort job,
+ * which may be in another process and on a device.  What comes back is an
+ * order, a list of row numbers.
+ *
+ * Since the rows are in the store, the keys can be made again at any time.
+ * That is done when a row does not fit the layout of the keys so far, and when
+ * the device is lost.
+ *
+ * To make and sort keys takes longer than a comparison each.  So none are made
+ * for as long as the rows come in order.  If they do to the end that is their
+ * order; otherwise not much is lost, and with rows in any order nothing.  Where
+ * there is no room for the keys when the order ends, the rows so far become a
+ * run of their own.
+ *
+ * The whole order is fetched before the first row is looked up.  That costs
+ * under a nanosecond a row, frees the device for others while the rows are
+ * handed on, and means that a lost device never finds a result half
+ * delivered, when sorting anew could bring equal keys in another order.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "port/compat.h"
+#include "settings.h"
+#include "sort/row_order.h"
+
+RowOrder *
+row_order_begin(const RowStore *store, TupleDesc descriptor,
+				RowColumnFunction column, SortColumn *columns, int ncolumns,
+				double expected_rows)
+{
+	SortKeys   *keys = sort_keys_create(descriptor, columns, ncolumns);
+	RowOrder   *order;
+
+	if (keys == NULL)
+		return NULL;
+	order = palloc0(sizeof(RowOrder));
+	order->context = CurrentMemoryContext;
+	order->store = store;
+	order->descriptor = descriptor;
+	order->column = column;
+	order->columns = columns;
+	order->ncolumns = ncolumns;
+	order->expected_rows = expected_rows;
+	order->keys = keys;
+	order->job = sort_job_begin(&order->keys->shape, expected_rows, false);
+	return order;
+}
+
+void
+row_order_leave_device(RowOrder *order)
+{
+	order->host_only = true;
+	sort_job_stay(order->job);
+}
+
+bool
+row_order_share(RowOrder *order)
+{
+	order->shared = true;
+	return sort_keys_share(order->keys);
+}
+
+void
+row_order_drop_keys(RowOrder *order)
+{
+	if (order->job != NULL)
+	{
+		order->host_only |= order->job->device_failed &&
+			!order->job->may_start_over;
+		sort_job_end(order->job);
+	}
+	order->job = NULL;
+}
+
+void
+row_order_restart(RowOrder *order, const RowStore *store)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+
+	Assert(store->nrows == 0);
+	order->store = store;
+	order->keys_lost = false;
+	if (order->entries != NULL)
+		pfree(order->entries);
+	order->entries = NULL;
+	order->in_order = false;
+	order->started_over = false;
+	if (order->job != NULL && order->job->device_failed)
+		row_order_drop_keys(order);
+	if (order->job != NULL)
+		sort_job_restart(order->job, &order->keys->shape, order->host_only);
+	else
+		order->job = sort_job_begin(&order->keys->shape, order->expected_rows,
+									order->host_only);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* What became of a row's key. */
+typedef enum KeyOutcome
+{
+	KEY_ADDED,
+	KEY_DOES_NOT_FIT,			/* the tight layout, or those so far */
+	KEY_JOB_LOST,				/* with the device */
+	KEY_NOT_MADE				/* while rows came in order */
+} KeyOutcome;
+
+void
+row_order_close_sink(RowOrder *order)
+{
+	KeySink    *sink = order->sink;
+
+	order->sink = NULL;
+	if (sink != NULL)
+		sink->close(sink);
+}
+
+static inline KeyOutcome
+add_key(RowOrder *order, TupleTableSlot *slot)
+{
+	uint64_t   *space = sort_job_space(order->job);
+	int			nwords;
+
+	if (unlikely(space == NULL))
+		return KEY_JOB_LOST;
+	nwords = sort_keys_encode(order->keys, slot, space);
+	if (unlikely(nwords == 0))
+		return KEY_DOES_NOT_FIT;
+	sort_job_add(order->job, nwords);
+	if (unlikely(order->sink != NULL) &&
+		!order->sink->take(order->sink, space, nwords))
+		row_order_close_sink(order);
+	return KEY_ADDED;
+}
+
+/* A virtual slot with what the key of a stored row is made of. */
+static TupleTableSlot *
+load_slot(RowOrder *order, const void *row)
+{
+	TupleTableSlot *slot = order->slot;
+
+	if (slot == NULL)
+	{
+		MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+
+		slot = MakeSingleTupleTableSlot(order->descriptor, &TTSOpsVirtual);
+		/* of its columns only those are looked at that are replaced below */
+		ExecStoreAllNullTuple(slot);
+		order->slot = slot;
+		MemoryContextSwitchTo(caller_context);
+	}
+	for (int i = 0; i < order->keys->nencoded; i++)
+	{
+		AttrNumber	attno = order->columns[i].attno;
+
+		slot->tts_values[attno - 1] =
+			order->column(row, attno, order->descriptor,
+						  &slot->tts_isnull[attno - 1]);
+	}
+	return slot;
+}
+
+/* Makes the key of a row that is in the store. */
+static KeyOutcome
+add_key_again(RowOrder *order, uint32 row)
+{
+	return add_key(order, load_slot(order, row_store_get(order->store, row)));
+}
+
+/*
+ * Is there room for the keys of the stored rows and what is sorted in this
+ * process?  They will not be much longer than the ones so far.
+ */
+static bool
+has_room_for_keys(const RowOrder *order)
+{
+	const SortJob *job = order->job;
+	uint64		nrows = order->store->nrows;
+	uint64		key_words = job->shape.fixed_words;
+
+	/* with where each ends; most of a row may be its key */
+	if (key_words == 0)
+		key_words = 2 + (sort_job_nrows(job) == 0 ?
+						 Min(row_store_row_bytes(order->store) / sizeof(uint64_t),
+							 KEY_MAX_WORDS) :
+						 (job->pushed_words + job->batch.nwords) /
+						 sort_job_nrows(job));
+	return order->store->memory +
+		nrows * (key_words * sizeof(uint64_t) * 9 / 8 +
+				 sizeof(HostSortEntry)) <= order->store->limit;
+}
+
+/*
+ * Begins the job anew, with the keys of all rows in the store: in the loose
+ * layout if some key does not fit, in this process if the device was lost.  If
+ * another device may do it that is tried, but only once.  Where there is no
+ * room for the keys in this process none are made, and keys_lost is set.
+ */
+static void
+make_keys_again(RowOrder *order, KeyOutcome outcome)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+	bool		host_only = order->job->state == JOB_HERE;
+
+	/* which would have some keys twice, or in another layout */
+	row_order_close_sink(order);
+	while (outcome != KEY_ADDED)
+	{
+		if (outcome == KEY_DOES_NOT_FIT)
+			sort_keys_loosen(order->keys);
+		else if (outcome == KEY_JOB_LOST)
+		{
+			host_only = order->started_over || !order->job->may_start_over;
+			order->started_over = true;
+			order->host_only |= host_only;
+			order->keys_lost = host_only && !has_room_for_keys(order);
+		}
+
+		row_order_drop_keys(order);
+		order->job = sort_job_begin(&order->keys->shape,
+									Max(order->expected_rows,
+										order->store->nrows),
+									host_only);
+		outcome = KEY_ADDED;
+		if (order->keys_lost)
+			break;
+		for (uint64 row = 0;
+			 row < order->store->nrows && outcome == KEY_ADDED; row++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			outcome = add_key_again(order, row);
+		}
+	}
+	MemoryContextSwitchTo(caller_context);
+}
+
+static const RowComparator *
+get_comparator(RowOrder *order)
+{
+	if (order->comparator == NULL)
+	{
+		MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+
+		order->comparator = row_comparator_create(order->descriptor,
+												  order->column,
+												  order->columns,
+												  order->ncolumns);
+		MemoryContextSwitchTo(caller_context);
+	}
+	return order->comparator;
+}
+
+int
+row_order_encode(RowOrder *order, const void *row, uint64_t *words)
+{
+	return sort_keys_encode(order->keys, load_slot(order, row), words);
+}
+
+void
+row_order_open_sink(RowOrder *order, KeySink *sink)
+{
+	const RowStore *store = order->store;
+	uint64_t	words[KEY_MAX_WORDS];
+
+	order->sink = sink;
+	for (uint64 row = 0; row < store->nrows && order->sink != NULL; row++)
+	{
+		int			nwords = row_order_encode(order, row_store_get(store, row),
+											  words);
+
+		/* rows that came in order had no keys yet */
+		if (nwords == 0)
+			sort_keys_loosen(order->keys);
+		if (nwords == 0 || !sink->take(sink, words, nwords))
+			row_order_close_sink(order);
+	}
+}
+
+int
+row_order_compare(RowOrder *order, const void *a, const void *b)
+{
+	return row_compare(get_comparator(order), a, b);
+}
+
+/* The first sort column of the row that came last, as long as that is stored. */
+static inline Datum
+first_column(const RowOrder *order, const TupleTableSlot *slot,
+			 const void *row, bool *isnull)
+{
+	AttrNumber	attno = order->columns[0].attno;
+
+	if (slot->tts_nvalid < attno ||
+		!TupleDescCompactAttr(order->descriptor, attno - 1)->attbyval)
+		return order->column(row, attno, order->descriptor, isnull);
+	*isnull = slot->tts_isnull[attno - 1];
+	return slot->tts_values[attno - 1];
+}
+
+/*
+ * Is the row that came last not less than the one before it, if any?  Mostly
+ * its first column tells.
+ */
+static bool
+came_in_order(RowOrder *order, const TupleTableSlot *slot)
+{
+	const RowStore *store = order->store;
+	const RowComparator *comparator = get_comparator(order);
+	const void *row = row_store_get(store, store->nrows - 1);
+	Datum		before = order->last_value;
+	bool		before_isnull = order->last_isnull;
+	int			comparison;
+
+	order->last_value = first_column(order, slot, row, &order->last_isnull);
+	if (store->nrows == 1)
+		return true;
+	comparison = ApplySortComparator(before, before_isnull,
+									 order->last_value, order->last_isnull,
+									 &comparator->columns[0]);
+	if (comparison == 0)
+		comparison = row_compare_from(comparator, 1,
+									  row_store_get(store, store->nrows - 2),
+									  row);
+	return comparison <= 0;
+}
+
+bool
+row_order_add(RowOrder *order, TupleTableSlot *slot)
+{
+	KeyOutcome	outcome;
+
+	/* with no device there may be rows elsewhere that are put once more */
+	if (unlikely(order->store->nrows == 1))
+		order->in_order = !order->shared && !order->host_only &&
+			order->sink == NULL;
+	if (order->in_order)
+	{
+		if (likely(came_in_order(order, slot)))
+			return true;
+		if (!has_room_for_keys(order))
+			return false;
+		order->in_order = false;
+		outcome = KEY_NOT_MADE;
+	}
+	else
+		outcome = add_key(order, slot);
+	if (unlikely(outcome != KEY_ADDED))
+		make_keys_again(order, outcome);
+	return true;
+}
+
+void
+row_order_add_key(RowOrder *order, const uint64_t *words, int nwords)
+{
+	uint64_t   *space = sort_job_space(order->job);
+
+	if (unlikely(space == NULL))
+	{
+		make_keys_again(order, KEY_JOB_LOST);
+		return;
+	}
+	for (int i = 0; i < nwords; i++)
+		space[i] = words[i];
+	sort_job_add(order->job, nwords);
+}
+
+void
+row_order_add_stored(RowOrder *order)
+{
+	KeyOutcome	outcome = add_key_again(order, order->store->nrows - 1);
+
+	if (unlikely(outcome != KEY_ADDED))
+		make_keys_again(order, outcome);
+}
+
+void
+row_order_loosen(RowOrder *order)
+{
+	if (!order->keys->loose)
+		make_keys_again(order, KEY_DOES_NOT_FIT);
+}
+
+/*
+ * Runs the job; if the device is lost, once more on another or in this process.
+ * False if that takes more memory than the limit allows.
+ */
+static bool
+run_job(RowOrder *order, Size limit)
+{
+	do
+	{
+		order->entries = sort_job_run(order->job);
+		if (order->entries == NULL)
+			make_keys_again(order, KEY_JOB_LOST);
+		order->memory = order->store->memory + row_order_memory(order);
+	} while (order->entries == NULL && order->memory <= limit);
+	return order->entries != NULL;
+}
+
+/* Makes the order of rows that came in order; false as run_job() does. */
+static bool
+keep_order(RowOrder *order, Size limit)
+{
+	uint64		nrows = order->store->nrows;
+	Size		bytes = nrows * sizeof(uint32);
+
+	order->memory = order->store->memory + bytes;
+	if (order->memory > limit)
+		return false;
+	order->entries = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	for (uint64 row = 0; row < nrows; row++)
+		order->entries[row] = row;
+	strlcpy(order->method, "none, rows in order", sizeof(order->method));
+	strlcpy(order->device, "host", sizeof(order->device));
+	return true;
+}
+
+/* Raises an error unless the order has every row once. */
+static void
+verify_permutation(const RowOrder *order)
+{
+	uint64		nrows = order->store->nrows;
+	Size		bytes = nrows / 8 + 1;
+	uint8	   *seen = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+
+	memset(seen, 0, bytes);
+	for (uint64 i = 0; i < nrows; i++)
+	{
+		uint32		row = ORDER_ROW(order->entries[i]);
+		uint8		bit = 1 << (row % 8);
+
+		if (row >= nrows || (seen[row / 8] & bit) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("gpusort: the order is not a permutation of the rows"),
+					 errdetail("Entry " UINT64_FORMAT " of " UINT64_FORMAT " is row %u.",
+							   i, nrows, row)));
+		seen[row / 8] |= bit;
+	}
+	pfree(seen);
+}
+
+/*
+ * The order jumps about in memory.  To look for many rows at once, and not for
+ * a later one at each row's turn, is the group prefetching of Chen, Ailamaki,
+ * Gibbons and Mowry, "Improving Hash Join Performance through Prefetching"
+ * (section 4): where rows have more pages than the TLB, a fetch holds up what
+ * comes after it until the page has been found, and only in a loop that does
+ * nothing else do many such searches overlap.
+ */
+void
+row_order_look_ahead(RowOrder *order, uint64 entry, Size bytes)
+{
+	const RowStore *store = order->store;
+	uint64		nahead = Min(AHEAD_ROWS, store->nrows - entry);
+
+	for (uint64 i = 0; i < nahead; i++)
+	{
+		char	   *row = row_store_get(store, order->entries[entry + i]);
+
+		order->ahead[i] = row;
+		for (Size line = 0; line < bytes; line += CACHE_LINE_BYTES)
+			__builtin_prefetch(row + line);
+	}
+	order->first_ahead = entry;
+	order->nahead = nahead;
+}
+
+void
+row_order_verify(RowOrder *order, uint64 entry)
+{
+	if (entry > 0 &&
+		row_order_compare(order, row_order_get(order, entry - 1),
+						  row_order_get(order, entry)) > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("gpusort: rows are out of order"),
+				 errdetail("Entry " UINT64_FORMAT " of the order, row %u, sorts before the one ahead of it, row %u.",
+						   entry, order->entries[entry],
+						   order->entries[entry - 1])));
+}
+
+/*
+ * Has the comparators do what keys have not done, which may show that the
+ * keys are not to be used; the order is left unset then.
+ */
+static void
+settle_order(RowOrder *order)
+{
+	const SortKeys *keys = order->keys;
+
+	if (sort_keys_exact(keys) && !sort_keys_doubtful(keys))
+	{
+		if (keys->shape.mark_ties)
+			row_accept_ties(order->entries, order->store->nrows);
+	}
+	else if (!row_settle_ties(get_comparator(order), order->store, keys,
+							  order->entries, order->store->nrows))
+	{
+		ereport(LOG,
+				(errmsg("gpusort: sorting natively"),
+				 errdetail("Sort keys contradict comparisons under a collation of this sort.")));
+		pfree(order->entries);
+		order->entries = NULL;
+	}
+}
+
+bool
+row_order_make(RowOrder *order, Size limit)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+
+	order->nahead = 0;
+	order->memory = order->store->memory + row_order_memory(order);
+	if (order->in_order)
+		(void) keep_order(order, limit);
+	else if (!order->keys_lost && run_job(order, limit))
+	{
+		if (gpusort_verify)
+			verify_permutation(order);
+		settle_order(order);
+
+		strlcpy(order->method, order->job->method, sizeof(order->method));
+		strlcpy(order->device, order->job->device, sizeof(order->device));
+		order->on_device = order->job->on_device;
+		order->device_microseconds = order->job->device_microseconds;
+	}
+	MemoryContextSwitchTo(caller_context);
+	return order->entries != NULL;
+}

@@ -1,0 +1,360 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_store.c
+ *	  The rows of a sort, in memory, in the order in which they came.
+ *
+ * Rows are put one behind the other into large blocks, with no allocation and
+ * no header for a single row; those that come in slots as minimal tuples.  A
+ * directory notes where each row begins, so that the order which the sort
+ * returns, a list of row numbers, can be followed.
+ *
+ * Blocks and the pages of the directory grow with the store, up to a size of
+ * which huge pages cover nearly all: the store is filled faster, and followed
+ * in the order of the sort without a miss of the TLB for each row.
+ *
+ * Memory that has been touched is worth more than new memory.  So a few blocks
+ * are kept by the process when a store ends, for the next one (spare_memory.c),
+ * and large ones are taken of the shared memory that the server has set aside,
+ * if that has huge pages.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "port/huge_pages.h"
+#include "port/shared_memory.h"
+#include "sort/row_store.h"
+#include "sort/slot_row.h"
+#include "sort/spare_memory.h"
+
+#define FIRST_BLOCK_BYTES	((Size) 16 * 1024)
+#define LARGEST_BLOCK_BYTES ((Size) 32 * 1024 * 1024)
+
+#define FIRST_DIRECTORY_ROWS	((uint64) 1024)
+
+/* From which size on blocks are of the memory set aside, if they can be. */
+#define SHARED_BLOCK_BYTES	((Size) 1 * 1024 * 1024)
+
+/* After how many dear huge pages no more are asked for. */
+#define MAX_DEAR_ANSWERS	2
+
+typedef struct RowBlock
+{
+	struct RowBlock *next;
+	dsm_segment *segment;		/* that it is in; NULL: in our own memory */
+	Size		bytes;			/* with this header */
+	uint64		first_row;		/* number of the first row in it */
+} RowBlock;
+
+#define BLOCK_HEADER_BYTES	MAXALIGN(sizeof(RowBlock))
+
+/* Asks for huge pages for new memory, unless they have been dear. */
+static void
+ask_for_huge_pages(RowStore *store, char *memory, Size bytes)
+{
+	if (store->dear_answers < MAX_DEAR_ANSWERS &&
+		!huge_pages_advise(memory, bytes))
+		store->dear_answers++;
+}
+
+/*
+ * A block of the memory set aside; NULL if there is none.  When that has been
+ * so once it is not tried again for this store.
+ */
+static RowBlock *
+make_shared_block(RowStore *store, Size bytes)
+{
+	dsm_segment *segment;
+	RowBlock   *block;
+
+	if (bytes < SHARED_BLOCK_BYTES || store->nothing_set_aside)
+		return NULL;
+	segment = shared_memory_create_huge(bytes);
+	if (segment == NULL)
+	{
+		store->nothing_set_aside = true;
+		return NULL;
+	}
+	block = dsm_segment_address(segment);
+	block->segment = segment;
+	return block;
+}
+
+/* A block of this process's own memory. */
+static RowBlock *
+make_own_block(RowStore *store, Size bytes)
+{
+	RowBlock   *block = spare_memory_create(bytes);
+
+	ask_for_huge_pages(store, (char *) block, bytes);
+	block->segment = NULL;
+	return block;
+}
+
+/*
+ * A block of this size.  If it is a new one then those that are spare keep no
+ * more than "others".
+ */
+static RowBlock *
+get_block(RowStore *store, Size bytes, Size others)
+{
+	RowBlock   *block = spare_memory_get(bytes);
+
+	if (block != NULL)
+		block->segment = NULL;
+	else
+	{
+		spare_memory_limit(others);
+		block = make_shared_block(store, bytes);
+		if (block == NULL)
+			block = make_own_block(store, bytes);
+	}
+	block->bytes = bytes;
+	return block;
+}
+
+/* Frees a block, or keeps it for another sort. */
+static void
+drop_block(RowBlock *block)
+{
+	if (block->segment != NULL)
+		dsm_detach(block->segment);
+	else
+		spare_memory_put(block, block->bytes);
+}
+
+static void
+free_first_block(RowStore *store)
+{
+	RowBlock   *block = store->first_block;
+
+	store->first_block = block->next;
+	store->memory -= block->bytes;
+	drop_block(block);
+}
+
+/* Memory context callback: the store's end, whichever way it comes. */
+static void
+free_blocks(void *argument)
+{
+	RowStore   *store = argument;
+
+	while (store->first_block != NULL)
+		free_first_block(store);
+	spare_memory_watch();
+}
+
+RowStore *
+row_store_create(TupleDesc descriptor, Size limit)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort rows",
+												  ALLOCSET_SMALL_SIZES);
+	RowStore   *store = MemoryContextAllocZero(context, sizeof(RowStore));
+
+	store->on_reset.func = free_blocks;
+	store->on_reset.arg = store;
+	MemoryContextRegisterResetCallback(context, &store->on_reset);
+	store->context = context;
+	store->descriptor = descriptor;
+	store->limit = limit;
+	store->block_bytes = FIRST_BLOCK_BYTES;
+	return store;
+}
+
+void
+row_store_free(RowStore *store)
+{
+	MemoryContextDelete(store->context);
+}
+
+/* Would so much more be over the limit?  Not for the first row of all. */
+static inline bool
+is_too_much(const RowStore *store, Size more)
+{
+	return store->memory + more > store->limit && store->nrows > 0;
+}
+
+/* The place of the pointer to the block that follows the last one. */
+static RowBlock **
+next_block(RowStore *store)
+{
+	return store->last_block == NULL ?
+		&store->first_block : &store->last_block->next;
+}
+
+/* Makes a new block, to follow the last one; false if over the limit. */
+static bool
+make_block(RowStore *store, Size row_bytes, Size other_memory)
+{
+	Size		bytes = Max(store->block_bytes,
+							BLOCK_HEADER_BYTES + row_bytes);
+	RowBlock   *block;
+	Size		room;
+
+	if (is_too_much(store, other_memory + bytes))
+		return false;
+
+	/* what is spare counts as well */
+	room = store->limit - Min(store->limit,
+							  store->memory + other_memory + bytes);
+	block = get_block(store, bytes, room);
+	block->next = *next_block(store);
+	*next_block(store) = block;
+	store->memory += bytes;
+
+	/* A small part of the limit, so that little of it goes unused. */
+	store->block_bytes = Min(store->block_bytes * 2, LARGEST_BLOCK_BYTES);
+	store->block_bytes = Min(store->block_bytes,
+							 Max(store->limit / 32, FIRST_BLOCK_BYTES));
+	return true;
+}
+
+/*
+ * Makes a block with room for a row of this size the last one.  False if that
+ * would exceed the limit.
+ */
+static bool
+add_block(RowStore *store, Size row_bytes, Size other_memory)
+{
+	RowBlock   *block = *next_block(store);
+
+	if (block != NULL && is_too_much(store, other_memory))
+		return false;
+	if (block == NULL || block->bytes < BLOCK_HEADER_BYTES + row_bytes)
+	{
+		if (!make_block(store, row_bytes, other_memory))
+			return false;
+		block = *next_block(store);
+	}
+	store->last_block = block;
+	block->first_row = store->nrows;
+	store->free_space = (char *) block + BLOCK_HEADER_BYTES;
+	store->free_bytes = block->bytes - BLOCK_HEADER_BYTES;
+	return true;
+}
+
+/*
+ * Makes room in the directory for more rows; false if over the limit.  Its
+ * first page grows, so that few rows take little.
+ */
+static bool
+grow_directory(RowStore *store, Size other_memory)
+{
+	int			page = store->max_rows >> DIRECTORY_PAGE_BITS;
+	bool		first_grows = page == 0 && store->max_rows > 0;
+	uint64		rows = page > 0 ? DIRECTORY_PAGE_ROWS :
+		Max(store->max_rows, FIRST_DIRECTORY_ROWS);
+	Size		bytes = rows * sizeof(void *);
+	Size		old_bytes = first_grows ? bytes : 0;
+
+	if (is_too_much(store, other_memory + bytes))
+		return false;
+
+	if (page == store->max_pages)
+	{
+		int			max_pages = Max(64, store->max_pages * 2);
+
+		store->directory = store->directory == NULL ?
+			MemoryContextAlloc(store->context,
+							   max_pages * sizeof(void **)) :
+			repalloc_huge(store->directory,
+						  max_pages * sizeof(void **));
+		store->max_pages = max_pages;
+	}
+	store->directory[page] = first_grows ?
+		repalloc(store->directory[page], old_bytes + bytes) :
+		MemoryContextAlloc(store->context, bytes);
+	ask_for_huge_pages(store, (char *) store->directory[page] + old_bytes,
+					   bytes);
+	store->max_rows += rows;
+	store->memory += bytes;
+	return true;
+}
+
+/*
+ * Room for a row of this size, noted in the directory as the next row; NULL
+ * if over the limit.
+ */
+static inline void *
+row_space(RowStore *store, Size row_bytes, Size other_memory)
+{
+	void	   *row;
+
+	row_bytes = MAXALIGN(row_bytes);
+	if (unlikely(row_bytes > store->free_bytes) &&
+		!add_block(store, row_bytes, other_memory))
+		return NULL;
+	if (unlikely(store->nrows == store->max_rows) &&
+		!grow_directory(store, other_memory))
+		return NULL;
+
+	row = store->free_space;
+	store->free_space += row_bytes;
+	store->free_bytes -= row_bytes;
+	*row_store_place(store, store->nrows++) = row;
+	PREFETCH_WRITE(row, row_bytes);
+	return row;
+}
+
+void *
+row_store_reserve(RowStore *store, Size row_bytes, Size other_memory)
+{
+	return row_space(store, row_bytes, other_memory);
+}
+
+bool
+row_store_note(RowStore *store, void *row, Size row_bytes, Size other_memory)
+{
+	if (is_too_much(store, other_memory + row_bytes))
+		return false;
+	if (unlikely(store->nrows == store->max_rows) &&
+		!grow_directory(store, other_memory + row_bytes))
+		return false;
+	*row_store_place(store, store->nrows++) = row;
+	store->memory += row_bytes;
+	return true;
+}
+
+bool
+row_store_add(RowStore *store, TupleTableSlot *slot, Size other_memory)
+{
+	SlotRow		row = slot_row_find(slot, store->descriptor);
+	MinimalTuple place = row_space(store, row.bytes, other_memory);
+
+	if (unlikely(place == NULL))
+		return false;
+	slot_row_write(&row, slot, store->descriptor, place);
+	return true;
+}
+
+void
+row_store_take_back(RowStore *store)
+{
+	char	   *row = row_store_get(store, --store->nrows);
+
+	store->free_bytes += store->free_space - row;
+	store->free_space = row;
+}
+
+void
+row_store_forget_before(RowStore *store, uint64 row)
+{
+	while (store->first_block != store->last_block &&
+		   store->first_block->next->first_row <= row)
+		free_first_block(store);
+}
+
+void
+row_store_reset(RowStore *store)
+{
+	store->nrows = 0;
+	store->last_block = NULL;
+	store->free_bytes = 0;
+
+	/* one row has been larger than all may be */
+	while (store->memory > store->limit && store->first_block != NULL)
+		free_first_block(store);
+}

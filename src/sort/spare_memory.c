@@ -1,0 +1,191 @@
+/*-------------------------------------------------------------------------
+ *
+ * spare_memory.c
+ *	  Memory of sorts that the process keeps for its next one.
+ *
+ * Memory that has been touched is worth more than new memory.  But a session
+ * may be idle for long, so what it keeps goes with DISCARD ALL, and its pages
+ * when it has not sorted for a minute.
+ *
+ * An idle process waits for its client, and nothing that an extension could ask
+ * for is called then but the handler of a timeout, in the middle of anything.
+ * Memory cannot be freed there.  What can be done is to tell the kernel that
+ * the pages are not needed: the memory stays allocated, and where it is wanted
+ * again it is like new.  So the handler only looks at the list of what is kept,
+ * which stands in the first page of each, while nobody is changing it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "access/xact.h"
+#include "tcop/utility.h"
+#include "utils/memutils.h"
+#include "utils/timeout.h"
+
+#include "sort/spare_memory.h"
+
+/* What a process may keep between sorts, and for how long. */
+#define MOST_BYTES			((Size) 16 * 1024 * 1024)
+#define KEPT_MILLISECONDS	(60 * 1000)
+
+/* What is kept begins with this. */
+typedef struct Spare
+{
+	struct Spare *next;
+	Size		bytes;
+} Spare;
+
+static MemoryContext context = NULL;
+
+static Spare *spares = NULL;
+static Size spare_bytes = 0;
+
+/* Does the list stay as it is? */
+static volatile sig_atomic_t watched = false;
+static TimeoutId timeout;
+static Size page_bytes;
+
+static ProcessUtility_hook_type previous_process_utility_hook;
+
+/* Has the kernel take the pages of what is kept, but for each first one. */
+static void
+give_pages_back(void)
+{
+	for (Spare *spare = spares; spare != NULL; spare = spare->next)
+	{
+		char	   *start = (char *) TYPEALIGN(page_bytes, spare + 1);
+		char	   *end = (char *) spare + spare->bytes;
+
+		end = (char *) TYPEALIGN_DOWN(page_bytes, end);
+		if (start < end)
+			(void) madvise(start, end - start, MADV_DONTNEED);
+	}
+}
+
+/* The handler of the timeout, to which a signal handler's rules apply. */
+static void
+end_watch(void)
+{
+	if (watched)
+		give_pages_back();
+}
+
+void
+spare_memory_watch(void)
+{
+	if (spares == NULL)
+		return;
+	watched = true;
+	enable_timeout_after(timeout, KEPT_MILLISECONDS);
+}
+
+/* An error has put an end to all timeouts. */
+static void
+watch_after_error(XactEvent event, void *argument)
+{
+	if (event == XACT_EVENT_ABORT)
+		spare_memory_watch();
+}
+
+/* At the first use, where an error does no harm. */
+static void
+begin(void)
+{
+	context = AllocSetContextCreate(TopMemoryContext,
+									"gpusort blocks of rows",
+									ALLOCSET_SMALL_SIZES);
+	page_bytes = sysconf(_SC_PAGESIZE);
+	timeout = RegisterTimeout(USER_TIMEOUT, end_watch);
+	RegisterXactCallback(watch_after_error, NULL);
+}
+
+void *
+spare_memory_create(Size bytes)
+{
+	if (context == NULL)
+		begin();
+	return MemoryContextAllocHuge(context, bytes);
+}
+
+void *
+spare_memory_get(Size bytes)
+{
+	watched = false;
+	for (Spare **spare = &spares; *spare != NULL; spare = &(*spare)->next)
+	{
+		Spare	   *found = *spare;
+
+		if (found->bytes == bytes)
+		{
+			*spare = found->next;
+			spare_bytes -= bytes;
+			return found;
+		}
+	}
+	return NULL;
+}
+
+void
+spare_memory_limit(Size most)
+{
+	watched = false;
+	while (spare_bytes > most)
+	{
+		Spare	   *spare = spares;
+
+		spares = spare->next;
+		spare_bytes -= spare->bytes;
+		pfree(spare);
+	}
+}
+
+void
+spare_memory_put(void *memory, Size bytes)
+{
+	Spare	   *spare = memory;
+
+	watched = false;
+	spare->next = spares;
+	spare->bytes = bytes;
+	spares = spare;
+	spare_bytes += bytes;
+	spare_memory_limit(MOST_BYTES);
+}
+
+static void
+run_utility(PlannedStmt *statement, const char *query_string,
+			bool read_only_tree, ProcessUtilityContext utility_context,
+			ParamListInfo params, QueryEnvironment *environment,
+			DestReceiver *destination, QueryCompletion *completion)
+{
+	Node	   *utility = statement->utilityStmt;
+	bool		discards_all = IsA(utility, DiscardStmt) &&
+		castNode(DiscardStmt, utility)->target == DISCARD_ALL;
+
+	if (previous_process_utility_hook != NULL)
+		previous_process_utility_hook(statement, query_string, read_only_tree,
+									  utility_context, params, environment,
+									  destination, completion);
+	else
+		standard_ProcessUtility(statement, query_string, read_only_tree,
+								utility_context, params, environment,
+								destination, completion);
+	if (discards_all)
+	{
+		/* free() alone may leave them with the process */
+		give_pages_back();
+		spare_memory_limit(0);
+	}
+}
+
+void
+spare_memory_init(void)
+{
+	previous_process_utility_hook = ProcessUtility_hook;
+	ProcessUtility_hook = run_utility;
+}

@@ -1,0 +1,278 @@
+/*-------------------------------------------------------------------------
+ *
+ * run_merge.c
+ *	  Many sorted runs as one.
+ *
+ * The runs play a tournament with their next rows, as in Knuth's tree of
+ * losers (The Art of Computer Programming, volume 3, section 5.4.1): every
+ * inner node of a binary tree notes who lost there, so when the winner's run
+ * has moved on to its next row only the games on the path from its leaf to
+ * the root are played again.
+ *
+ * Rows are compared by keys, which are made again as the rows are read: that
+ * takes less than to write and to read them.  The first word of a loser's key
+ * is in its node, and mostly decides.  Who wins is a toss-up that no processor
+ * can foresee, so the two players of a game change places without a jump.  The
+ * types' comparators are asked where keys are equal and not exact, or doubtful.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "spill/run_merge.h"
+
+/* The next row of a run, in the tournament. */
+typedef struct Player
+{
+	uint64_t	word;			/* its key's first; the greatest after the end */
+	int64_t		run;
+} Player;
+
+/* Its key, where that has more than one word. */
+typedef struct PlayerKey
+{
+	int			nwords;
+	uint64_t	words[KEY_MAX_WORDS];
+} PlayerKey;
+
+struct RunMerge
+{
+	RowOrder   *order;
+	MemoryContext compare_context;	/* for what comparators leave behind */
+	bool		by_keys;		/* or by comparators alone */
+	bool		started;
+	int			nruns;
+	RunTape   **runs;
+	PlayerKey  *keys;			/* of their rows */
+	Player	   *losers;			/* of the nodes 1 to nruns - 1; at 0 the winner
+								 * of all */
+};
+
+#define NOBODY				(-1)
+
+Size
+run_merge_bytes(void)
+{
+	return sizeof(RunTape) + sizeof(RunTape *) + sizeof(PlayerKey) +
+		sizeof(Player);
+}
+
+static int
+compare_rows(const RunMerge *merge, const void *a, const void *b)
+{
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(merge->compare_context);
+	int			result = row_order_compare(merge->order, a, b);
+
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextReset(merge->compare_context);
+	return result;
+}
+
+/* A run's key; keys of one word have one place, for nobody looks there. */
+static inline PlayerKey *
+player_key(const RunMerge *merge, int64_t run)
+{
+	return merge->order->keys->shape.fixed_words == 1 ?
+		merge->keys : &merge->keys[run];
+}
+
+/*
+ * Does a come before b?  Only if their words do not tell.  Of equal rows that of
+ * the earlier run does, whose rows came earlier unless runs have been merged
+ * before.
+ */
+static pg_noinline bool
+wins_in_full(const RunMerge *merge, const Player *a, const Player *b)
+{
+	const void *row_a = merge->runs[a->run]->row;
+	const void *row_b = merge->runs[b->run]->row;
+	int			result;
+
+	if (row_a == NULL || row_b == NULL)
+		return row_a != NULL;
+	if (merge->by_keys)
+	{
+		const PlayerKey *key_a = player_key(merge, a->run);
+		const PlayerKey *key_b = player_key(merge, b->run);
+
+		/* no key begins another */
+		for (int i = 1; i < Min(key_a->nwords, key_b->nwords); i++)
+		{
+			if (key_a->words[i] != key_b->words[i])
+				return key_a->words[i] < key_b->words[i];
+		}
+		if (sort_keys_exact(merge->order->keys))
+			return a->run < b->run;
+	}
+	result = compare_rows(merge, row_a, row_b);
+	return result < 0 || (result == 0 && a->run < b->run);
+}
+
+/* Has the winner so far play against a node's loser; the winner goes on. */
+static inline void
+play_game(const RunMerge *merge, Player *loser, Player *winner)
+{
+	uint64_t	change = -(uint64_t) (loser->word < winner->word);
+	uint64_t	words;
+	int64_t		runs;
+
+	if (unlikely(loser->word == winner->word))
+		change = -(uint64_t) wins_in_full(merge, loser, winner);
+	words = (loser->word ^ winner->word) & change;
+	runs = (loser->run ^ winner->run) & change;
+	loser->word ^= words;
+	loser->run ^= runs;
+	winner->word ^= words;
+	winner->run ^= runs;
+}
+
+/* Plays all the games on the way of a run to the root. */
+static inline void
+play(RunMerge *merge, Player winner)
+{
+	Player	   *losers = merge->losers;
+
+	for (uint64 node = (winner.run + merge->nruns) / 2; node > 0; node /= 2)
+		play_game(merge, &losers[node], &winner);
+	losers[0] = winner;
+}
+
+/*
+ * Makes a run's row a player; false if its key does not fit the others, or is
+ * not to be relied on.
+ */
+static inline bool
+make_player(RunMerge *merge, int64_t run, Player *player)
+{
+	const void *row = merge->runs[run]->row;
+
+	player->run = run;
+	if (unlikely(row == NULL))
+		player->word = PG_UINT64_MAX;
+	else if (unlikely(!merge->by_keys))
+		player->word = 0;
+	else
+	{
+		PlayerKey  *key = player_key(merge, run);
+
+		key->nwords = row_order_encode(merge->order, row, key->words);
+		if (unlikely(key->nwords == 0 ||
+					 sort_keys_doubtful(merge->order->keys)))
+			return false;
+		player->word = key->words[0];
+	}
+	return true;
+}
+
+/* Plays all games, a node's first comer waiting there for the other. */
+static bool
+play_all(RunMerge *merge)
+{
+	for (int node = 0; node < merge->nruns; node++)
+		merge->losers[node].run = NOBODY;
+	for (int run = 0; run < merge->nruns; run++)
+	{
+		Player		winner;
+		int			node = (run + merge->nruns) / 2;
+
+		if (!make_player(merge, run, &winner))
+			return false;
+		while (node > 0 && merge->losers[node].run != NOBODY)
+		{
+			play_game(merge, &merge->losers[node], &winner);
+			node /= 2;
+		}
+		merge->losers[node] = winner;
+	}
+	return true;
+}
+
+/*
+ * After a row that could not be made a player: goes on in another layout, or
+ * by the comparators, which agree with the keys of the rows so far.
+ */
+static void
+change_keys(RunMerge *merge)
+{
+	if (sort_keys_doubtful(merge->order->keys))
+		merge->by_keys = false;
+	else
+		sort_keys_loosen(merge->order->keys);
+}
+
+/* Makes all keys, in a layout that they fit, and plays with them. */
+static void
+begin_tournament(RunMerge *merge)
+{
+	while (!play_all(merge))
+		change_keys(merge);
+}
+
+RunMerge *
+run_merge_begin(RowOrder *order, RunTape **runs, int nruns, Size read_bytes)
+{
+	RunMerge   *merge = palloc0(sizeof(RunMerge));
+
+	merge->order = order;
+	merge->compare_context = AllocSetContextCreate(CurrentMemoryContext,
+												   "gpusort comparisons",
+												   ALLOCSET_SMALL_SIZES);
+	merge->by_keys = !sort_keys_doubtful(order->keys);
+	merge->nruns = nruns;
+	merge->runs = palloc_extended(nruns * sizeof(RunTape *), MCXT_ALLOC_HUGE);
+	merge->keys = palloc_extended(nruns * sizeof(PlayerKey), MCXT_ALLOC_HUGE);
+	merge->losers = palloc_extended(nruns * sizeof(Player), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < nruns; i++)
+	{
+		merge->runs[i] = runs[i];
+		run_tape_begin_read(runs[i], read_bytes);
+		(void) run_tape_read(runs[i]);
+	}
+	begin_tournament(merge);
+	return merge;
+}
+
+/* Goes on to the next row of the run whose row came first. */
+static void
+move_on(RunMerge *merge)
+{
+	int64_t		run = merge->losers[0].run;
+	Player		player;
+
+	if (unlikely(merge->runs[run]->row == NULL))
+		return;
+	(void) run_tape_read(merge->runs[run]);
+	if (likely(make_player(merge, run, &player)))
+		play(merge, player);
+	else
+	{
+		change_keys(merge);
+		begin_tournament(merge);
+	}
+}
+
+void *
+run_merge_next(RunMerge *merge)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (likely(merge->started))
+		move_on(merge);
+	merge->started = true;
+	return merge->runs[merge->losers[0].run]->row;
+}
+
+void
+run_merge_end(RunMerge *merge)
+{
+	for (int i = 0; i < merge->nruns; i++)
+		run_tape_close(merge->runs[i]);
+	MemoryContextDelete(merge->compare_context);
+	pfree(merge->runs);
+	pfree(merge->keys);
+	pfree(merge->losers);
+	pfree(merge);
+}

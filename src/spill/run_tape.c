@@ -1,0 +1,438 @@
+/*-------------------------------------------------------------------------
+ *
+ * run_tape.c
+ *	  One sorted run of rows, in a temporary file.
+ *
+ * The rows are one behind the other, and written by the piece (run_file.c).
+ * When a run is read that is done by smaller parts, as memory is shared by all
+ * that are read at the same time.
+ *
+ * A minimal tuple is on the tape as its length and its values.  What is ahead
+ * of these follows the length only if it is not that of the row before, as it
+ * mostly is.  If so, and unless the row is short, its values are aligned, and
+ * it is handed on where it has been read: what is ahead of the values in memory
+ * is then put over the row before, which nobody wants any more.  Core's own
+ * sort has four bytes for a length, not two, and what is ahead of the values in
+ * each row; so it never takes less room.
+ *
+ * A row of an index, whose length is a part of its head, is there as it is, and
+ * is aligned by that.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+#include "port/cache_lines.h"
+#include "sort/index_row.h"
+#include "spill/run_tape.h"
+
+/* Of the row that will be read next this much is fetched into the cache. */
+#define MOST_PREFETCHED_BYTES	(4 * CACHE_LINE_BYTES)
+
+/*
+ * A minimal tuple begins with its length, in two bytes, with a bit that says
+ * whether its header is the same as that of the row before.  0 stands for a
+ * length that takes four bytes more.
+ */
+#define SAME_HEADER			0x8000
+#define SHORT_LENGTH_MASK	0x7fff
+
+/* From so many bytes on values may be aligned.  Fewer are sooner copied. */
+#define LEAST_ALIGNED_BYTES	64
+
+RunTape *
+run_tape_create(RunFile *file, const RunFormat *format)
+{
+	RunTape    *run = palloc0(sizeof(RunTape));
+
+	run->context = CurrentMemoryContext;
+	run->file = file;
+	run->format = format;
+	return run;
+}
+
+RunTape *
+run_tape_import(RunFile *file, const RunFormat *format, uint64 bytes)
+{
+	RunTape    *run = run_tape_create(file, format);
+
+	for (uint64 piece = 0; piece * run_file_piece_bytes(file) < bytes; piece++)
+		piece_list_add(&run->pieces, run->context, piece);
+	run->finish = bytes;
+	run->owns_file = true;
+	return run;
+}
+
+/* Goes on to the next piece of the file, the one before being full. */
+static void
+next_piece(RunTape *run)
+{
+	if (run->next != NULL)
+		run_file_fill(run->file, run->next);
+	piece_list_add(&run->pieces, run->context,
+				   run_file_piece(run->file, &run->next, &run->end));
+	if (run->pieces.count == 1)
+		run->start = run_file_piece_bytes(run->file) - (run->end - run->next);
+}
+
+/* Appends bytes for which the file's buffer has no room, or is not there. */
+static pg_noinline void
+append_across_pieces(RunTape *run, const char *bytes, Size count)
+{
+	while (count > 0)
+	{
+		Size		part = Min(count, run->end - run->next);
+
+		if (part > 0)
+		{
+			memcpy(run->next, bytes, part);
+			run->next += part;
+			bytes += part;
+			count -= part;
+			continue;
+		}
+		next_piece(run);
+	}
+}
+
+static inline void
+append(RunTape *run, const void *bytes, Size count)
+{
+	if (unlikely(run->end - run->next < count))
+	{
+		append_across_pieces(run, bytes, count);
+		return;
+	}
+	memcpy(run->next, bytes, count);
+	run->next += count;
+}
+
+void
+run_tape_append(RunTape *run, const void *bytes, Size count)
+{
+	append(run, bytes, count);
+}
+
+void
+run_tape_complete(RunTape *run)
+{
+	if (run->next == NULL)
+		return;
+	run->finish = run->pieces.count * run_file_piece_bytes(run->file) -
+		(run->end - run->next);
+	run_file_fill(run->file, run->next);
+	run->next = run->end = NULL;
+	run->pieces.max = run->pieces.count;
+	run->pieces.numbers = repalloc_huge(run->pieces.numbers,
+										run->pieces.max * sizeof(uint64));
+}
+
+void
+run_tape_begin_read(RunTape *run, Size buffer_bytes)
+{
+	run->buffer_bytes = Min(buffer_bytes, run_file_piece_bytes(run->file));
+	/* the first row in it has what is ahead of its values ahead of it */
+	run->buffer = (char *) MemoryContextAlloc(run->context,
+											  ROW_VALUES_OFFSET +
+											  run->buffer_bytes);
+	run->buffer += ROW_VALUES_OFFSET;
+	run->fetched = run->start;
+}
+
+/* Gives back the pieces from this one on. */
+static void
+give_back_from(RunTape *run, uint64 index)
+{
+	for (; index < run->pieces.count; index++)
+		run_file_give_back(run->file, run->pieces.numbers[index]);
+}
+
+void
+run_tape_close(RunTape *run)
+{
+	/* if it has not been read to the end */
+	if (run->fetched < run->finish)
+		give_back_from(run, run->fetched / run_file_piece_bytes(run->file));
+	if (run->pieces.numbers != NULL)
+		pfree(run->pieces.numbers);
+	if (run->buffer != NULL)
+		pfree(run->buffer - ROW_VALUES_OFFSET);
+	if (run->space != NULL)
+		pfree(run->space);
+	if (run->owns_file)
+		run_file_delete(run->file);
+	pfree(run);
+}
+
+/* Fetches the next bytes into the empty buffer; there must be some. */
+static void
+fill_buffer(RunTape *run)
+{
+	Size		piece_bytes = run_file_piece_bytes(run->file);
+	uint64		index = run->fetched / piece_bytes;
+	Size		offset = run->fetched % piece_bytes;
+	Size		count = Min(run->buffer_bytes - offset % run->buffer_bytes,
+							run->finish - run->fetched);
+
+	run_file_read(run->file, run->pieces.numbers[index], offset, run->buffer,
+				  count);
+	run->fetched += count;
+	run->next = run->buffer;
+	run->end = run->buffer + count;
+	if (offset + count == piece_bytes || run->fetched == run->finish)
+		run_file_give_back(run->file, run->pieces.numbers[index]);
+}
+
+/* Takes bytes of which the buffer has not all. */
+static pg_noinline void
+take_across_buffers(RunTape *run, char *bytes, Size count)
+{
+	while (count > 0)
+	{
+		Size		part = Min(count, run->end - run->next);
+
+		if (part > 0)
+		{
+			memcpy(bytes, run->next, part);
+			run->next += part;
+			bytes += part;
+			count -= part;
+			continue;
+		}
+		if (run->fetched == run->finish)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("gpusort: a temporary file ends in the middle of a row")));
+		fill_buffer(run);
+	}
+}
+
+static inline void
+take(RunTape *run, void *bytes, Size count)
+{
+	if (unlikely(run->end - run->next < count))
+	{
+		take_across_buffers(run, bytes, count);
+		return;
+	}
+	memcpy(bytes, run->next, count);
+	run->next += count;
+}
+
+/*
+ * Fetches into the cache what is read next, which is likely to be as long as
+ * the last row.  Until it is wanted many other runs may have their turn.
+ */
+static inline void
+prefetch_next(const RunTape *run, Size row_bytes)
+{
+	for (Size line = 0; line < Min(row_bytes, MOST_PREFETCHED_BYTES);
+		 line += CACHE_LINE_BYTES)
+		__builtin_prefetch(run->next + line);
+}
+
+/* Room for a row of which the buffer has not all. */
+static char *
+make_space(RunTape *run, Size bytes)
+{
+	if (bytes > run->space_bytes)
+	{
+		if (run->space != NULL)
+			pfree(run->space);
+		run->space_bytes = pg_nextpower2_size_t(bytes);
+		run->space = MemoryContextAllocHuge(run->context, run->space_bytes);
+	}
+	return run->space;
+}
+
+static Size
+minimal_tuple_bytes(const void *row)
+{
+	return ((const MinimalTupleData *) row)->t_len;
+}
+
+/* Are the values of a row that starts so, of such a length, aligned? */
+static inline bool
+is_aligned(uint16 start, uint32 length)
+{
+	return (start & SAME_HEADER) != 0 &&
+		length >= ROW_VALUES_OFFSET + LEAST_ALIGNED_BYTES;
+}
+
+/* Bytes to the next multiple of the widest alignment. */
+static inline Size
+padding(const char *place)
+{
+	return MAXALIGN(place) - (uintptr_t) place;
+}
+
+/* Appends zeros up to that. */
+static inline void
+append_padding(RunTape *run)
+{
+	static const char zeros[MAXIMUM_ALIGNOF] = {0};
+	Size		count = padding(run->next);
+
+	if (unlikely(run->end - run->next < MAXIMUM_ALIGNOF))
+	{
+		append(run, zeros, count);
+		return;
+	}
+	/* as many as there may be, since these take no call */
+	memcpy(run->next, zeros, MAXIMUM_ALIGNOF);
+	run->next += count;
+}
+
+static void
+write_minimal_tuple(RunTape *run, const void *row)
+{
+	uint32		length = minimal_tuple_bytes(row);
+	uint16		start = length <= SHORT_LENGTH_MASK ? length : 0;
+	bool		same_header = memcmp(run->header, ROW_HEADER(row),
+									 RUN_HEADER_BYTES) == 0;
+
+	run->longest_row = Max(run->longest_row, length);
+	if (likely(same_header))
+		start |= SAME_HEADER;
+	append(run, &start, sizeof(start));
+	if (unlikely((start & SHORT_LENGTH_MASK) == 0))
+		append(run, &length, sizeof(length));
+	if (unlikely(!same_header))
+	{
+		memcpy(run->header, ROW_HEADER(row), RUN_HEADER_BYTES);
+		append(run, run->header, RUN_HEADER_BYTES);
+	}
+	if (likely(is_aligned(start, length)))
+		append_padding(run);
+	append(run, ROW_VALUES(row), length - ROW_VALUES_OFFSET);
+}
+
+/* Gets at the values that are next, and makes a row of them. */
+static inline void *
+read_values(RunTape *run, uint32 length, bool aligned)
+{
+	Size		values_bytes = length - ROW_VALUES_OFFSET;
+	MinimalTuple row;
+
+	if (aligned)
+		run->next += padding(run->next);
+	if (likely(aligned && run->end - run->next >= values_bytes))
+	{
+		row = (MinimalTuple) (run->next - ROW_VALUES_OFFSET);
+		run->next += values_bytes;
+	}
+	else
+	{
+		row = (MinimalTuple) make_space(run, length);
+		take(run, ROW_VALUES(row), values_bytes);
+	}
+	row->t_len = length;
+	memcpy(ROW_HEADER(row), run->header, RUN_HEADER_BYTES);
+	return row;
+}
+
+static void
+read_minimal_tuple(RunTape *run)
+{
+	uint16		start;
+	uint32		length;
+
+	take(run, &start, sizeof(start));
+	length = start & SHORT_LENGTH_MASK;
+	if (unlikely(length == 0))
+		take(run, &length, sizeof(length));
+	if (unlikely((start & SAME_HEADER) == 0))
+		take(run, run->header, RUN_HEADER_BYTES);
+	run->row = read_values(run, length, is_aligned(start, length));
+	prefetch_next(run, length);
+}
+
+const RunFormat run_of_minimal_tuples = {
+	.bytes = minimal_tuple_bytes,
+	.write = write_minimal_tuple,
+	.read = read_minimal_tuple
+};
+
+static Size
+index_row_size(const void *row)
+{
+	return index_row_bytes(row);
+}
+
+static void
+write_index_row(RunTape *run, const void *row)
+{
+	Size		bytes = index_row_size(row);
+
+	run->longest_row = Max(run->longest_row, bytes);
+	append(run, row, bytes);
+}
+
+/*
+ * Reads a row of so many bytes of which the buffer may not have all, and of
+ * which the head has been taken.
+ */
+static void
+read_rest(RunTape *run, const void *head, Size head_bytes, Size bytes)
+{
+	run->row = make_space(run, bytes);
+	memcpy(run->row, head, head_bytes);
+	take(run, (char *) run->row + head_bytes, bytes - head_bytes);
+}
+
+static void
+read_index_row(RunTape *run)
+{
+	IndexRow	head;
+	Size		bytes;
+
+	if (likely(run->end - run->next >= sizeof(head)))
+	{
+		bytes = index_row_size(run->next);
+		if (likely(run->end - run->next >= bytes))
+		{
+			run->row = run->next;
+			run->next += bytes;
+			prefetch_next(run, bytes);
+			return;
+		}
+	}
+	take(run, &head, sizeof(head));
+	read_rest(run, &head, sizeof(head), index_row_size(&head));
+}
+
+const RunFormat run_of_index_rows = {
+	.bytes = index_row_size,
+	.write = write_index_row,
+	.read = read_index_row
+};
+
+static Size
+block_bytes(const void *row)
+{
+	return sizeof(RunBlock) + ((const RunBlock *) row)->bytes;
+}
+
+static void
+write_block(RunTape *run, const void *row)
+{
+	append(run, row, block_bytes(row));
+}
+
+static void
+read_block(RunTape *run)
+{
+	RunBlock	head;
+
+	take(run, &head, sizeof(head));
+	read_rest(run, &head, sizeof(head), block_bytes(&head));
+}
+
+const RunFormat run_of_blocks = {
+	.bytes = block_bytes,
+	.write = write_block,
+	.read = read_block
+};

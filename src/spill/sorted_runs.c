@@ -1,0 +1,555 @@
+/*-------------------------------------------------------------------------
+ *
+ * sorted_runs.c
+ *	  The rows of a sort that exceed its memory: in temporary files.
+ *
+ * Each time the memory is full its rows are put in order and written as one
+ * run.  In the end the runs are merged, all at once if there is memory to read
+ * from all of them.  A run needs little more than one page for that, since it
+ * is the operating system that reads ahead; so 4 MB are enough for some
+ * hundred runs.  When there are fewer, more of each is read at once; when there
+ * are more, some are merged into longer ones first, as few as will do.
+ *
+ * Several processes may write runs of their rows, for one of them to merge.
+ * Each of these runs is alone in a file that both can reach.
+ *
+ * Where gpusortd has the keys of all rows it tells from which run each next row
+ * is (merge_plan.c), and the last merge is only to read the runs so.
+ *
+ * The last merge goes on while rows are handed out.  When they may be wanted
+ * backward or again it is written to the file instead, over the runs.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+
+#include "port/compat.h"
+#include "settings.h"
+#include "spill/merge_plan.h"
+#include "spill/result_tape.h"
+#include "spill/run_merge.h"
+#include "spill/sorted_runs.h"
+
+/* Even if they need more memory than there is; core has the same. */
+#define LEAST_MERGED_RUNS	6
+
+/*
+ * What is read of a run at once at the most: calls of the operating system are
+ * few then, and the cache nearest to a core holds it for many runs.
+ */
+#define MOST_READ_BYTES		((Size) 64 * 1024)
+
+/* Of runs in files of others this part is merged into one at once. */
+#define IMPORTED_RUNS_PART	16
+
+/* Runs that there is room for at first. */
+#define FIRST_MAX_RUNS		64
+
+struct SortedRuns
+{
+	KeySink		sink;			/* the plan's, while it takes keys */
+	MergePlan  *plan;			/* of the last merge; NULL: there is none */
+	MemoryContext context;		/* holds everything below */
+	RowOrder   *order;
+	const RunFormat *format;
+	Size		limit;
+	Size		limit_of_merge;
+	bool		random_access;
+
+	SharedRuns *shared;			/* where runs go; NULL: to a file of our own */
+	RunFile    *file;			/* NULL: there is none */
+	bool		imported;		/* some runs are in files of others */
+	RunTape   **runs;
+	int			nruns;
+	int			max_runs;
+	int			nadded;
+	Size		longest_row;
+	Size		disk;
+
+	/* after the last run: one of the first two, or the result */
+	RunMerge   *merge;
+	bool		ordered;		/* the runs are read in the order of all */
+	ResultTape *result;
+
+	void	   *previous;		/* row handed out, for gpusort.verify */
+};
+
+/* Gives the plan up: the runs will be merged by comparisons. */
+static void
+end_plan(SortedRuns *runs)
+{
+	if (runs->plan != NULL)
+		merge_plan_free(runs->plan);
+	runs->plan = NULL;
+}
+
+static bool
+take_key(KeySink *sink, const uint64_t *words, int nwords)
+{
+	return merge_plan_add(((SortedRuns *) sink)->plan, words, nwords);
+}
+
+static void
+close_sink(KeySink *sink)
+{
+	end_plan((SortedRuns *) sink);
+}
+
+/*
+ * Begins the plan, with the rows in the store, where the keys that gpusortd
+ * gets will decide alone.
+ */
+static void
+begin_plan(SortedRuns *runs, double expected_rows)
+{
+	RowOrder   *order = runs->order;
+
+	if (!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
+		order->shared || order->host_only || order->store->nrows == 0)
+		return;
+	/* the planner may expect more than a number of rows can be */
+	expected_rows = Min(Max(expected_rows, order->store->nrows), SORT_MAX_ROWS);
+	runs->plan = merge_plan_begin(&order->keys->shape, expected_rows);
+	if (runs->plan != NULL)
+		row_order_open_sink(order, &runs->sink);
+}
+
+static SortedRuns *
+create_runs(RowOrder *order, const RunFormat *format, Size limit)
+{
+	SortedRuns *runs = palloc0(sizeof(SortedRuns));
+
+	runs->sink.take = take_key;
+	runs->sink.close = close_sink;
+	runs->context = CurrentMemoryContext;
+	runs->order = order;
+	runs->format = format;
+	runs->limit = limit;
+	return runs;
+}
+
+SortedRuns *
+sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
+				   Size limit_of_merge, bool random_access,
+				   double expected_rows)
+{
+	SortedRuns *runs = create_runs(order, format, limit);
+
+	runs->limit_of_merge = limit_of_merge;
+	runs->random_access = random_access;
+	runs->file = run_file_create(limit);
+	runs->max_runs = FIRST_MAX_RUNS;
+	runs->runs = palloc(runs->max_runs * sizeof(RunTape *));
+	begin_plan(runs, expected_rows);
+	return runs;
+}
+
+SortedRuns *
+sorted_runs_create_shared(RowOrder *order, const RunFormat *format,
+						  Size limit, SharedRuns *shared)
+{
+	SortedRuns *runs = create_runs(order, format, limit);
+
+	runs->shared = shared;
+	return runs;
+}
+
+void
+shared_runs_init(SharedRuns *shared, dsm_segment *segment)
+{
+	SharedFileSetInit(&shared->files, segment);
+	pg_atomic_init_u32(&shared->nruns, 0);
+	SpinLockInit(&shared->mutex);
+	shared->nrows = 0;
+	shared->longest_row = 0;
+	shared->disk = 0;
+}
+
+RowStore *
+sorted_runs_create_store(TupleDesc descriptor, Size limit)
+{
+	return row_store_create(descriptor, limit - run_file_limit_piece(limit));
+}
+
+/* Adds a run that is complete. */
+static void
+append_run(SortedRuns *runs, RunTape *run)
+{
+	if (runs->nruns == runs->max_runs)
+	{
+		runs->max_runs *= 2;
+		runs->runs = repalloc_huge(runs->runs,
+								   runs->max_runs * sizeof(RunTape *));
+	}
+	runs->runs[runs->nruns++] = run;
+}
+
+/* Writes the rows of the store to this file, as a run. */
+static RunTape *
+write_rows(SortedRuns *runs, RunFile *file)
+{
+	RowOrder   *order = runs->order;
+	Size		row_bytes = Min(row_store_row_bytes(order->store),
+								MOST_FETCHED_BYTES);
+	RunTape    *run = run_tape_create(file, runs->format);
+
+	for (uint64 entry = 0; entry < order->store->nrows; entry++)
+	{
+		const void *row = row_order_get_forward(order, entry, row_bytes);
+
+		CHECK_FOR_INTERRUPTS();
+		if (unlikely(gpusort_verify))
+			row_order_verify(order, entry);
+		run_tape_write(run, row);
+	}
+	run_tape_complete(run);
+	runs->longest_row = Max(runs->longest_row, run->longest_row);
+	return run;
+}
+
+/* Writes the rows of the store to a file that others can read. */
+static void
+write_shared_run(SortedRuns *runs)
+{
+	SharedRuns *shared = runs->shared;
+	uint32		number = pg_atomic_fetch_add_u32(&shared->nruns, 1);
+	RunFile    *file = run_file_create_shared(&shared->files, number,
+											  runs->limit);
+	RunTape    *run = write_rows(runs, file);
+
+	run_file_end_write(file);
+	SpinLockAcquire(&shared->mutex);
+	shared->nrows += runs->order->store->nrows;
+	shared->longest_row = Max(shared->longest_row, runs->longest_row);
+	shared->disk += run_file_bytes(file);
+	SpinLockRelease(&shared->mutex);
+	run_tape_close(run);
+	run_file_close(file);
+}
+
+/* Writes the rows of the store to the file, as a run that is in the order of all. */
+static void
+add_own_run(SortedRuns *runs)
+{
+	RowOrder   *order = runs->order;
+
+	append_run(runs, write_rows(runs, runs->file));
+	if (runs->plan != NULL &&
+		(!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
+		 !merge_plan_end_run(runs->plan, runs->runs[runs->nruns - 1],
+							 order->store->nrows)))
+		row_order_close_sink(order);
+}
+
+void
+sorted_runs_add(SortedRuns *runs, RowStore *store)
+{
+	Assert(store == runs->order->store);
+	if (runs->shared != NULL)
+		write_shared_run(runs);
+	else
+		add_own_run(runs);
+	runs->nadded++;
+	row_store_reset(store);
+	row_order_restart(runs->order, store);
+}
+
+void
+sorted_runs_import(SortedRuns *runs, SharedRuns *shared)
+{
+	int			nruns = pg_atomic_read_u32(&shared->nruns);
+
+	/* gpusortd has no keys of theirs */
+	row_order_close_sink(runs->order);
+	for (int number = 0; number < nruns; number++)
+	{
+		uint64		bytes;
+		RunFile    *file = run_file_open_shared(&shared->files, number,
+												runs->limit, &bytes);
+
+		append_run(runs, run_tape_import(file, runs->format, bytes));
+	}
+	runs->imported = nruns > 0;
+	runs->nadded += nruns;
+	runs->longest_row = Max(runs->longest_row, shared->longest_row);
+	runs->disk += shared->disk;
+}
+
+/* What a run takes while it is merged, beside what is read of it at once. */
+static Size
+bytes_for_run(const SortedRuns *runs)
+{
+	return run_merge_bytes() + pg_nextpower2_size_t(runs->longest_row);
+}
+
+/* How many runs so much memory is enough to merge at once. */
+static int
+most_merged_runs(const SortedRuns *runs, Size limit)
+{
+	Size		most = limit / (bytes_for_run(runs) + BLCKSZ);
+
+	return Max(LEAST_MERGED_RUNS, Min(most, INT_MAX));
+}
+
+/* How much is read at once of each of so many runs; a power of two. */
+static Size
+bytes_read_at_once(const SortedRuns *runs, int nruns, Size limit)
+{
+	Size		share = limit / Max(nruns, 1);
+	Size		used = bytes_for_run(runs);
+
+	share = share > used + BLCKSZ ? share - used : BLCKSZ;
+	return pg_prevpower2_size_t(Min(share, MOST_READ_BYTES));
+}
+
+/* Merges the first "count" runs, which are among the shortest, into one. */
+static void
+merge_first_runs(SortedRuns *runs, int count, Size limit)
+{
+	RunMerge   *merge = run_merge_begin(runs->order, runs->runs, count,
+										bytes_read_at_once(runs, count,
+														   limit));
+	RunTape    *run = run_tape_create(runs->file, runs->format);
+	const void *row;
+
+	while ((row = run_merge_next(merge)) != NULL)
+		run_tape_write(run, row);
+	run_tape_complete(run);
+	for (int i = 0; i < count && runs->plan != NULL; i++)
+		merge_plan_replace(runs->plan, runs->runs[i], run);
+	run_merge_end(merge);
+	runs->nruns -= count;
+	memmove(runs->runs, runs->runs + count, runs->nruns * sizeof(RunTape *));
+	append_run(runs, run);
+}
+
+/* Raises an error if the row sorts before the one handed out before it. */
+static void
+verify_row(SortedRuns *runs, const void *row)
+{
+	Size		bytes = runs->format->bytes(row);
+	MemoryContext caller_context = MemoryContextSwitchTo(runs->context);
+
+	if (runs->previous != NULL)
+	{
+		if (row_order_compare(runs->order, runs->previous, row) > 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("gpusort: rows are out of order"),
+					 errdetail("The merge of %d runs gave a row that sorts before the one ahead of it.",
+							   runs->nadded)));
+		pfree(runs->previous);
+	}
+	runs->previous = palloc(bytes);
+	memcpy(runs->previous, row, bytes);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* The next row of the run that has it, by the order of all. */
+static inline void *
+next_in_order(SortedRuns *runs)
+{
+	RunTape    *run = merge_plan_next(runs->plan);
+	void	   *row;
+
+	CHECK_FOR_INTERRUPTS();
+	if (run == NULL)
+		return NULL;
+	row = run_tape_read(run);
+	if (unlikely(row == NULL))
+		elog(ERROR, "a run has fewer rows than its order");
+	return row;
+}
+
+void *
+sorted_runs_next(SortedRuns *runs)
+{
+	void	   *row = runs->merge != NULL ?
+		run_merge_next(runs->merge) : next_in_order(runs);
+
+	if (unlikely(gpusort_verify) && row != NULL)
+		verify_row(runs, row);
+	return row;
+}
+
+/* Closes all that the last merge reads. */
+static void
+end_merge(SortedRuns *runs)
+{
+	if (runs->merge != NULL)
+		run_merge_end(runs->merge);
+	runs->merge = NULL;
+	row_order_close_sink(runs->order);
+	end_plan(runs);
+	while (runs->nruns > 0)
+		run_tape_close(runs->runs[--runs->nruns]);
+}
+
+/*
+ * Begins the last merge, of all runs, which are in the file; its order is if
+ * there is one.
+ */
+static void
+begin_last_merge(SortedRuns *runs, Size limit)
+{
+	Size		read_bytes = bytes_read_at_once(runs, runs->nruns, limit);
+
+	if (runs->plan == NULL)
+	{
+		runs->merge = run_merge_begin(runs->order, runs->runs, runs->nruns,
+									  read_bytes);
+		runs->nruns = 0;
+		return;
+	}
+	for (int i = 0; i < runs->nruns; i++)
+		run_tape_begin_read(runs->runs[i], read_bytes);
+}
+
+/* Writes the last merge to where rows can be had in any direction. */
+static void
+store_result(SortedRuns *runs)
+{
+	ResultTape *result = result_tape_create(runs->file);
+	MinimalTuple row;
+
+	while ((row = sorted_runs_next(runs)) != NULL)
+		result_tape_write(result, row);
+	end_merge(runs);
+	result_tape_complete(result,
+						 bytes_read_at_once(runs, 1, runs->limit_of_merge));
+	runs->result = result;
+}
+
+/*
+ * How many runs are merged into one next, so that as few as will do are written
+ * again, with this number of them or fewer in the end.  What is in files of
+ * others is not written over, but each of those is deleted when all of it has
+ * been read; so it is a part of them at a time.
+ */
+static int
+next_merged_runs(const SortedRuns *runs, int most, int most_of_writer)
+{
+	int			count = Min(most_of_writer, runs->nruns - most + 1);
+
+	if (runs->imported)
+		count = Min(count, Max(LEAST_MERGED_RUNS,
+							   runs->nruns / IMPORTED_RUNS_PART));
+	return count;
+}
+
+void
+sorted_runs_merge(SortedRuns *runs)
+{
+	Size		limit = runs->limit_of_merge;
+	Size		limit_of_writer = limit - run_file_limit_piece(runs->limit);
+	Size		limit_of_last = runs->random_access ? limit_of_writer : limit;
+	int			most = most_merged_runs(runs, limit_of_last);
+	int			most_of_writer = most_merged_runs(runs, limit_of_writer);
+
+	while (runs->nruns > most)
+	{
+		run_file_flush(runs->file);
+		merge_first_runs(runs, next_merged_runs(runs, most, most_of_writer),
+						 limit_of_writer);
+	}
+	if (runs->plan != NULL && !merge_plan_make(runs->plan, runs->file))
+		end_plan(runs);
+	runs->ordered = runs->plan != NULL;
+	if (runs->random_access)
+		run_file_flush(runs->file);
+	else
+		run_file_end_write(runs->file);
+	begin_last_merge(runs, limit_of_last);
+	if (runs->random_access)
+	{
+		store_result(runs);
+		run_file_end_write(runs->file);
+	}
+	runs->disk += run_file_bytes(runs->file);
+}
+
+bool
+sorted_runs_get(SortedRuns *runs, bool forward, TupleTableSlot *slot)
+{
+	MinimalTuple row;
+
+	Assert(forward || runs->result != NULL);
+	row = runs->result != NULL ? result_tape_read(runs->result, forward) :
+		sorted_runs_next(runs);
+	if (row == NULL)
+	{
+		ExecClearTuple(slot);
+		return false;
+	}
+	ExecStoreMinimalTuple(row, slot, false);
+	return true;
+}
+
+void
+sorted_runs_rescan(SortedRuns *runs)
+{
+	result_tape_rescan(runs->result);
+}
+
+void
+sorted_runs_mark(SortedRuns *runs)
+{
+	result_tape_mark(runs->result);
+}
+
+void
+sorted_runs_restore(SortedRuns *runs)
+{
+	result_tape_restore(runs->result);
+}
+
+void *
+sorted_runs_take(SortedRuns *runs)
+{
+	run_file_end_write(runs->file);
+	while (runs->nruns > 0)
+	{
+		RunTape    *run = runs->runs[runs->nruns - 1];
+		void	   *row;
+
+		if (run->buffer == NULL)
+			run_tape_begin_read(run, BLCKSZ);
+		row = run_tape_read(run);
+		if (row != NULL)
+			return row;
+		run_tape_close(run);
+		runs->nruns--;
+	}
+	return NULL;
+}
+
+int
+sorted_runs_count(const SortedRuns *runs)
+{
+	return runs->nadded;
+}
+
+bool
+sorted_runs_ordered(const SortedRuns *runs)
+{
+	return runs->ordered;
+}
+
+Size
+sorted_runs_disk(const SortedRuns *runs)
+{
+	return runs->disk;
+}
+
+void
+sorted_runs_end(SortedRuns *runs)
+{
+	end_merge(runs);
+	if (runs->file != NULL)
+		run_file_close(runs->file);
+}
