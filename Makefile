@@ -63,6 +63,7 @@ OBJS = \
 	src/sort/row_order.o \
 	src/sort/row_store.o \
 	src/sort/spare_memory.o \
+	src/spill/external_sort.o \
 	src/spill/merge_plan.o \
 	src/spill/result_tape.o \
 	src/spill/run_file.o \

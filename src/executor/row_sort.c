@@ -5,19 +5,15 @@
  *
  * A row that is put goes two ways.  The row itself is copied to the row store
  * and stays there; its key is made and sorted with the others, elsewhere.
- * What comes back is an order, a list of row numbers, and rows are handed out
+ * What comes back is an order, a list of row numbers, and rows are emitted
  * by looking them up in the store.
  *
  *		slot --+-- row_store.c ---+--> slot
  *		       |                  |
  *		       +-- row_order.c ---+
  *
- * When the rows exceed the memory setting they are put in order as far as they
- * have come, and written to a temporary file; then the next ones are taken.
- * Such sorted runs are merged in the end (sorted_runs.c).
- *
- * Should the device be lost when there is no room to sort without, the rows
- * are put once more, one by one, and so become smaller runs.
+ * Rows that exceed the memory setting go to sorted runs in a temporary file,
+ * which are merged in the end (external_sort.c).
  *
  * If only the first rows are wanted, and few, core's heap of these does it.  So
  * it does if there are more rows than was expected: from where so many are there
@@ -50,7 +46,7 @@
 #include "shared_state.h"
 #include "sort/row_order.h"
 #include "sort/row_store.h"
-#include "spill/sorted_runs.h"
+#include "spill/external_sort.h"
 
 /* What a row takes in memory, at least: of the limit no more of them fit. */
 #define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
@@ -80,8 +76,26 @@
 /* Why a sort is handed to core's heap of the first rows. */
 #define FEW_FIRST_ROWS	"only the first rows are wanted"
 
+/* How far a sort has come, and who has its rows. */
+typedef enum RowSortStatus
+{
+	TAKES_ROWS,					/* they are sorted by keys */
+	EMITS_FROM_MEMORY,			/* in the order of the store */
+	EMITS_FROM_RUNS,			/* which are merged */
+	SORTS_NATIVELY				/* core's tuplesort has all rows */
+} RowSortStatus;
+
+static const ExternalSortVariant minimal_tuples = {
+	.column = minimal_tuple_column,
+	.format = &run_of_minimal_tuples,
+	.least_row_bytes = LEAST_ROW_BYTES
+};
+
 struct RowSort
 {
+	RowSortStatus status;
+	ExternalSort external;		/* by keys */
+	NativeSort *native;			/* when it sorts natively */
 	MemoryContext context;		/* holds everything below */
 	TupleDesc	descriptor;
 	SortColumn *columns;
@@ -92,19 +106,12 @@ struct RowSort
 	bool		of_values;		/* rows are of one column, by value */
 	Size		limit;			/* bytes */
 	uint64		most_rows;		/* to be in memory at a time */
-	Size		native_limit;	/* bytes when the sort is native */
+	Size		native_limit;	/* bytes when it sorts natively */
 	RowCollector *collector;	/* of workers' rows, if there are workers */
-	Size		moving_bytes;	/* of a store whose rows are put once more */
 
-	/* while rows are put; with "native" set the sort is that */
-	RowStore   *store;
-	RowOrder   *order;
-	SortedRuns *runs;			/* of rows before those; NULL if there are none */
-	NativeSort *native;
-
-	/* when sorted in memory */
+	/* when it emits from memory */
 	Size		row_bytes;		/* of a row to be fetched into the cache */
-	uint64		next;			/* entry of the order to be handed out next */
+	uint64		next;			/* entry of the order to be emitted next */
 	bool		at_end;			/* someone has tried to go past the end */
 	uint64		marked_next;
 	bool		marked_at_end;
@@ -112,14 +119,6 @@ struct RowSort
 	instr_time	started;
 	RowSortReport report;
 };
-
-static void
-drop_runs(RowSort *sort)
-{
-	if (sort->runs != NULL)
-		sorted_runs_end(sort->runs);
-	sort->runs = NULL;
-}
 
 /* Hands a stored row to the native sort; "slot" is for minimal tuples. */
 static inline void
@@ -145,25 +144,17 @@ go_native(RowSort *sort, const char *reason)
 	sort->native = native_sort_begin(sort->descriptor, sort->columns,
 									 sort->ncolumns, sort->native_limit,
 									 sort->bound, sort->random_access);
+	sort->status = SORTS_NATIVELY;
 
 	/* workers had better sort their rows for themselves now */
 	if (sort->collector != NULL)
 		row_collector_refuse(sort->collector);
-	if (sort->store == NULL)
-		return;
-	row_order_drop_keys(sort->order);
+	external_sort_give_up(&sort->external);
 	slot = MakeSingleTupleTableSlot(sort->descriptor, &TTSOpsMinimalTuple);
-	for (uint64 number = 0; number < sort->store->nrows; number++)
-	{
-		row_store_forget_before(sort->store, number);
-		put_natively(sort, row_store_get(sort->store, number), slot);
-	}
-	while (sort->runs != NULL && (row = sorted_runs_take(sort->runs)) != NULL)
+	while ((row = external_sort_take_back(&sort->external)) != NULL)
 		put_natively(sort, row, slot);
 	ExecDropSingleTupleTableSlot(slot);
-	drop_runs(sort);
-	row_store_free(sort->store);
-	sort->store = NULL;
+	external_sort_end(&sort->external);
 }
 
 /* A sort that has no rows yet, nor anything to put them to. */
@@ -190,27 +181,17 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	return sort;
 }
 
-/*
- * Makes store and order, in the current memory context; or the sort goes
- * native.
- */
+/* Begins to sort by keys, in the current memory context; or natively. */
 static void
 begin_by_keys(RowSort *sort)
 {
-	sort->store = sort->collector == NULL ?
-		sorted_runs_create_store(sort->descriptor, sort->limit) :
-		row_store_create(sort->descriptor, sort->limit);
-	sort->order = row_order_begin(sort->store, sort->descriptor,
-								  minimal_tuple_column, sort->columns,
-								  sort->ncolumns,
-								  Min(sort->expected_rows,
-									  sort->limit / LEAST_ROW_BYTES));
-	if (sort->order == NULL)
-	{
-		row_store_free(sort->store);
-		sort->store = NULL;
+	if (external_sort_begin(&sort->external, &minimal_tuples,
+							sort->descriptor, sort->columns, sort->ncolumns,
+							sort->limit, sort->expected_rows,
+							sort->collector == NULL))
+		sort->external.random_access = sort->random_access;
+	else
 		go_native(sort, "its order has changed since the query was planned");
-	}
 }
 
 RowSort *
@@ -287,8 +268,8 @@ row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	sort->native_limit = kept_rows_limit();
 	sort->collector = row_collector_begin(shared);
 	begin_by_keys(sort);
-	if (sort->native == NULL)
-		(void) row_order_share(sort->order);
+	if (sort->status == TAKES_ROWS)
+		(void) row_order_share(sort->external.order);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
@@ -309,10 +290,11 @@ static inline bool
 note_row(RowSort *sort, const RowBatch *batch, int i, const uint64_t *key,
 		 char *base)
 {
-	RowOrder   *order = sort->order;
+	RowOrder   *order = sort->external.order;
+	RowStore   *store = sort->external.store;
 
-	if (unlikely(sort->store->nrows == SORT_MAX_ROWS ||
-				 !row_store_note(sort->store, base + batch->places[i],
+	if (unlikely(store->nrows == SORT_MAX_ROWS ||
+				 !row_store_note(store, base + batch->places[i],
 								 batch->places[i + 1] - batch->places[i],
 								 row_order_memory(order))))
 		return false;
@@ -344,18 +326,20 @@ take_batch(RowSort *sort, const RowBatch *batch, char *base)
 	const uint64_t *key = batch->words;
 	int			i = 0;
 
-	if (sort->native == NULL)
+	if (sort->status == TAKES_ROWS)
 	{
+		RowOrder   *order = sort->external.order;
+
 		if (batch->loose)
-			row_order_loosen(sort->order);
-		sort->order->keys->cut |= batch->cut;
-		sort->order->keys->doubtful |= batch->doubtful;
+			row_order_loosen(order);
+		order->keys->cut |= batch->cut;
+		order->keys->doubtful |= batch->doubtful;
 		while (i < batch->nrows && note_row(sort, batch, i, key, base))
 			key += batch->key_words[i++];
 		if (i < batch->nrows)
 			go_native(sort, TOO_MANY_ROWS);
 	}
-	if (sort->native != NULL)
+	if (sort->status == SORTS_NATIVELY)
 		put_batch_natively(sort, batch, i, base);
 }
 
@@ -372,90 +356,13 @@ take_batches(RowSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
-static void put_row(RowSort *sort, TupleTableSlot *slot);
-
-/*
- * Puts the stored rows once more, into a store in what memory is left, while
- * the one that has them shrinks.
- */
+/* Hands the sort over to core's tuplesort after keys were of no use. */
 static void
-put_again(RowSort *sort)
+go_native_without_keys(RowSort *sort)
 {
-	RowStore   *store = sort->store;
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
-													&TTSOpsMinimalTuple);
-
-	sort->store = sorted_runs_create_store(sort->descriptor, sort->limit);
-	row_order_restart(sort->order, sort->store);
-	for (uint64 number = 0; number < store->nrows; number++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		row_store_forget_before(store, number);
-		sort->moving_bytes = store->memory;
-		ExecStoreMinimalTuple(row_store_get(store, number), slot, false);
-		put_row(sort, slot);
-	}
-	sort->moving_bytes = 0;
-	ExecDropSingleTupleTableSlot(slot);
-	row_store_free(store);
-}
-
-/*
- * Makes the order of the rows in the store, or of the last of them, if the
- * device was lost and there is no room for all without it; or returns false.
- */
-static bool
-make_order(RowSort *sort)
-{
-	if (row_order_make(sort->order, sort->limit))
-		return true;
-	if (!sort->order->keys_lost || sort->collector != NULL)
-		return false;
-	put_again(sort);
-	return sort->native == NULL &&
-		row_order_make(sort->order, sort->limit);
-}
-
-/*
- * Makes the order of the rows in the store from their keys; or the sort goes
- * native.
- */
-static void
-sort_by_keys(RowSort *sort)
-{
-	const RowOrder *order = sort->order;
-
-	if (!make_order(sort))
-	{
-		if (sort->native == NULL)
-			go_native(sort, order->memory > sort->limit ?
-					  "the device was lost, and the memory for a sort is full" :
-					  "its keys were misleading");
-		return;
-	}
-	sort->row_bytes = Min(row_store_row_bytes(sort->store),
-						  MOST_FETCHED_BYTES);
-	sort->report.nrows += sort->store->nrows;
-	sort->report.memory = Max(order->memory, sort->report.memory);
-	memcpy(sort->report.method, order->method, REPORT_TEXT_SIZE);
-	memcpy(sort->report.device, order->device, REPORT_TEXT_SIZE);
-	sort->report.on_device = order->on_device;
-	sort->report.device_microseconds += order->device_microseconds;
-}
-
-/*
- * Writes the rows in the store, whose order is known, to a file as a run, and
- * empties the store.
- */
-static void
-write_run(RowSort *sort)
-{
-	if (sort->runs == NULL)
-		sort->runs = sorted_runs_create(sort->order, &run_of_minimal_tuples,
-										sort->limit, sort->limit,
-										sort->random_access,
-										sort->expected_rows);
-	sorted_runs_add(sort->runs, sort->store);
+	go_native(sort, sort->external.order->memory > sort->limit ?
+			  "the device was lost, and the memory for a sort is full" :
+			  "its keys were misleading");
 }
 
 /*
@@ -465,8 +372,8 @@ write_run(RowSort *sort)
 static bool
 few_are_wanted(const RowSort *sort)
 {
-	return sort->bound != NO_BOUND && sort->runs == NULL &&
-		sort->bound * 4 < sort->store->nrows;
+	return sort->bound != NO_BOUND && sort->external.runs == NULL &&
+		sort->bound * 4 < sort->external.store->nrows;
 }
 
 /*
@@ -483,10 +390,8 @@ make_room(RowSort *sort)
 		go_native(sort, TOO_MANY_ROWS);
 	else if (few_are_wanted(sort))
 		go_native(sort, FEW_FIRST_ROWS);
-	else
-		sort_by_keys(sort);
-	if (sort->native == NULL)
-		write_run(sort);
+	else if (!external_sort_spill(&sort->external))
+		go_native_without_keys(sort);
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -494,14 +399,15 @@ make_room(RowSort *sort)
 static inline bool
 put_in_store(RowSort *sort, TupleTableSlot *slot)
 {
-	if (unlikely(sort->store->nrows >= sort->most_rows ||
-				 !row_store_add(sort->store, slot,
-								row_order_memory(sort->order) +
-								sort->moving_bytes)))
+	RowStore   *store = sort->external.store;
+
+	if (unlikely(store->nrows >= sort->most_rows ||
+				 !row_store_add(store, slot,
+								external_sort_memory(&sort->external))))
 		return false;
-	if (likely(row_order_add(sort->order, slot)))
+	if (likely(row_order_add(sort->external.order, slot)))
 		return true;
-	row_store_take_back(sort->store);
+	row_store_take_back(store);
 	return false;
 }
 
@@ -509,13 +415,13 @@ put_in_store(RowSort *sort, TupleTableSlot *slot)
 static inline void
 put_row(RowSort *sort, TupleTableSlot *slot)
 {
-	if (likely(sort->native == NULL))
+	if (likely(sort->status == TAKES_ROWS))
 	{
 		if (likely(put_in_store(sort, slot)))
 			return;
 		make_room(sort);
 	}
-	if (sort->native != NULL)
+	if (sort->status == SORTS_NATIVELY)
 		native_sort_put(sort->native, slot);
 	else if (!put_in_store(sort, slot))
 		elog(ERROR, "an empty row store has no room for a row");
@@ -533,7 +439,7 @@ void
 row_sort_take(RowSort *sort, PlanState *source)
 {
 	/* one that sorts natively has nothing else to do between rows */
-	while (sort->native == NULL || sort->collector != NULL)
+	while (sort->status == TAKES_ROWS || sort->collector != NULL)
 	{
 		TupleTableSlot *slot = ExecProcNode(source);
 
@@ -544,20 +450,48 @@ row_sort_take(RowSort *sort, PlanState *source)
 	native_sort_take(sort->native, source);
 }
 
-/* Merges the runs, the rows in the store being the last one. */
+/* Tells of a sort by keys how it was done. */
 static void
-merge_runs(RowSort *sort)
+report_keys(RowSort *sort)
 {
-	write_run(sort);
-	row_order_drop_keys(sort->order);
-	row_store_free(sort->store);
-	sort->store = NULL;
-	sorted_runs_merge(sort->runs);
-	snprintf(sort->report.method, REPORT_TEXT_SIZE, "%s, merge of %d runs%s",
-			 sort->order->method, sorted_runs_count(sort->runs),
-			 sorted_runs_ordered(sort->runs) ? " by gpusortd" : "");
-	sort->report.memory = sorted_runs_disk(sort->runs);
-	sort->report.on_disk = true;
+	const ExternalSort *external = &sort->external;
+	const RowOrder *order = external->order;
+	RowSortReport *report = &sort->report;
+
+	report->nrows = external->nrows;
+	report->memory = external->memory;
+	report->on_device = order->on_device;
+	report->device_microseconds = external->device_microseconds;
+	memcpy(report->device, order->device, REPORT_TEXT_SIZE);
+	memcpy(report->method, order->method, REPORT_TEXT_SIZE);
+	if (external->runs == NULL)
+		return;
+	snprintf(report->method, REPORT_TEXT_SIZE, "%s, merge of %d runs%s",
+			 order->method, sorted_runs_count(external->runs),
+			 sorted_runs_ordered(external->runs) ? " by gpusortd" : "");
+	report->on_disk = true;
+}
+
+/* Sorts the rows that have been put, by their keys; or goes native. */
+static void
+sort_by_keys(RowSort *sort)
+{
+	ExternalSort *external = &sort->external;
+
+	if (!external_sort_perform(external, NULL))
+	{
+		go_native_without_keys(sort);
+		return;
+	}
+	report_keys(sort);
+	if (external->status == EXTERNAL_SORT_IN_RUNS)
+		sort->status = EMITS_FROM_RUNS;
+	else
+	{
+		sort->status = EMITS_FROM_MEMORY;
+		sort->row_bytes = Min(row_store_row_bytes(external->store),
+							  MOST_FETCHED_BYTES);
+	}
 }
 
 /* Adds a finished sort to the server's statistics. */
@@ -567,14 +501,14 @@ count_sort(const RowSort *sort)
 	if (sort->collector != NULL)
 		shared_count(STAT_SORTS_TOGETHER, 1);
 	shared_count(STAT_SORT_WORKERS, sort->report.workers);
-	if (sort->native != NULL)
+	if (sort->status == SORTS_NATIVELY)
 	{
 		shared_count(STAT_SORTS_NATIVE, 1);
 		return;
 	}
 	shared_count(sort->report.on_device ? STAT_SORTS_DEVICE : STAT_SORTS_HOST,
 				 1);
-	if (sort->runs != NULL)
+	if (sort->status == EMITS_FROM_RUNS)
 		shared_count(STAT_SORTS_SPILLED, 1);
 	shared_count(STAT_ROWS, sort->report.nrows);
 	shared_count(STAT_BYTES, sort->report.memory);
@@ -603,15 +537,9 @@ row_sort_perform(RowSort *sort)
 		take_rest(sort);
 	sort->report.fill_microseconds = microseconds_since(sort->started);
 	INSTR_TIME_SET_CURRENT(start);
-	if (sort->native == NULL)
-	{
+	if (sort->status == TAKES_ROWS)
 		sort_by_keys(sort);
-		if (sort->runs != NULL)
-			merge_runs(sort);
-		else
-			row_order_drop_keys(sort->order);
-	}
-	if (sort->native != NULL)
+	if (sort->status == SORTS_NATIVELY)
 		tuplesort_performsort(sort->native->state);
 	sort->report.sort_microseconds = microseconds_since(start);
 	count_sort(sort);
@@ -622,7 +550,7 @@ row_sort_perform(RowSort *sort)
 static inline bool
 step_forward(RowSort *sort, uint64 *entry)
 {
-	if (sort->next >= sort->store->nrows)
+	if (sort->next >= sort->external.store->nrows)
 	{
 		sort->at_end = true;
 		return false;
@@ -666,16 +594,13 @@ take_value(TupleTableSlot *slot, MinimalTuple row)
 	slot->tts_nvalid = 1;
 }
 
-bool
-row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
+/* As row_sort_get(), from memory. */
+static inline bool
+get_from_memory(RowSort *sort, bool forward, TupleTableSlot *slot)
 {
+	RowOrder   *order = sort->external.order;
 	uint64		entry;
 	void	   *row;
-
-	if (sort->native != NULL)
-		return native_sort_get(sort->native, forward, slot);
-	if (sort->runs != NULL)
-		return sorted_runs_get(sort->runs, forward, slot);
 
 	if (!(forward ? step_forward(sort, &entry) : step_backward(sort, &entry)))
 	{
@@ -683,13 +608,13 @@ row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 		return false;
 	}
 	if (unlikely(gpusort_verify))
-		row_order_verify(sort->order, entry);
+		row_order_verify(order, entry);
 	if (likely(forward))
-		row = row_order_get_forward(sort->order, entry,
+		row = row_order_get_forward(order, entry,
 									slot->tts_nvalid > 0 ?
 									sort->row_bytes : ROW_HEAD_BYTES);
 	else
-		row = row_order_get(sort->order, entry);
+		row = row_order_get(order, entry);
 	ExecStoreMinimalTuple(row, slot, false);
 	if (sort->of_values)
 		take_value(slot, row);
@@ -697,71 +622,91 @@ row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 }
 
 bool
+row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
+{
+	if (likely(sort->status == EMITS_FROM_MEMORY))
+		return get_from_memory(sort, forward, slot);
+	if (sort->status == EMITS_FROM_RUNS)
+		return sorted_runs_get(sort->external.runs, forward, slot);
+	Assert(sort->status == SORTS_NATIVELY);
+	return native_sort_get(sort->native, forward, slot);
+}
+
+bool
 row_sort_suffices(const RowSort *sort, double bound)
 {
 	/* those that are sorted by keys are all kept */
-	return sort->native == NULL || sort->bound == NO_BOUND ||
+	return sort->status != SORTS_NATIVELY || sort->bound == NO_BOUND ||
 		(bound != NO_BOUND && bound <= sort->bound);
 }
 
 void
 row_sort_rescan(RowSort *sort)
 {
-	if (sort->native != NULL)
+	switch (sort->status)
 	{
-		tuplesort_rescan(sort->native->state);
-		return;
+		case EMITS_FROM_MEMORY:
+			sort->next = 0;
+			sort->at_end = false;
+			sort->marked_next = 0;
+			sort->marked_at_end = false;
+			break;
+		case EMITS_FROM_RUNS:
+			sorted_runs_rescan(sort->external.runs);
+			break;
+		case SORTS_NATIVELY:
+			tuplesort_rescan(sort->native->state);
+			break;
+		case TAKES_ROWS:
+			Assert(false);
 	}
-	if (sort->runs != NULL)
-	{
-		sorted_runs_rescan(sort->runs);
-		return;
-	}
-	sort->next = 0;
-	sort->at_end = false;
-	sort->marked_next = 0;
-	sort->marked_at_end = false;
 }
 
 void
 row_sort_mark(RowSort *sort)
 {
-	if (sort->native != NULL)
+	switch (sort->status)
 	{
-		tuplesort_markpos(sort->native->state);
-		return;
+		case EMITS_FROM_MEMORY:
+			sort->marked_next = sort->next;
+			sort->marked_at_end = sort->at_end;
+			break;
+		case EMITS_FROM_RUNS:
+			sorted_runs_mark(sort->external.runs);
+			break;
+		case SORTS_NATIVELY:
+			tuplesort_markpos(sort->native->state);
+			break;
+		case TAKES_ROWS:
+			Assert(false);
 	}
-	if (sort->runs != NULL)
-	{
-		sorted_runs_mark(sort->runs);
-		return;
-	}
-	sort->marked_next = sort->next;
-	sort->marked_at_end = sort->at_end;
 }
 
 void
 row_sort_restore(RowSort *sort)
 {
-	if (sort->native != NULL)
+	switch (sort->status)
 	{
-		tuplesort_restorepos(sort->native->state);
-		return;
+		case EMITS_FROM_MEMORY:
+			sort->next = sort->marked_next;
+			sort->at_end = sort->marked_at_end;
+			break;
+		case EMITS_FROM_RUNS:
+			sorted_runs_restore(sort->external.runs);
+			break;
+		case SORTS_NATIVELY:
+			tuplesort_restorepos(sort->native->state);
+			break;
+		case TAKES_ROWS:
+			Assert(false);
 	}
-	if (sort->runs != NULL)
-	{
-		sorted_runs_restore(sort->runs);
-		return;
-	}
-	sort->next = sort->marked_next;
-	sort->at_end = sort->marked_at_end;
 }
 
 void
 row_sort_report(RowSort *sort, RowSortReport *report)
 {
 	*report = sort->report;
-	if (sort->native != NULL)
+	if (sort->status == SORTS_NATIVELY)
 	{
 		TuplesortInstrumentation core;
 
@@ -777,9 +722,9 @@ row_sort_report(RowSort *sort, RowSortReport *report)
 void
 row_sort_end(RowSort *sort)
 {
-	if (sort->native != NULL)
+	if (sort->status == SORTS_NATIVELY)
 		tuplesort_end(sort->native->state);
-	drop_runs(sort);
+	external_sort_end(&sort->external);
 	if (sort->collector != NULL)
 		row_collector_end(sort->collector);
 	MemoryContextDelete(sort->context);

@@ -165,8 +165,8 @@ collect_together(IndexBuild *load)
 	if (!can_share(load) || expected_memory(load) > load->limit)
 		return false;
 	begin_sort(load, load->limit, load->expected_rows);
-	if (!load->sort->failed &&
-		sort_keys_share(load->sort->order->keys) &&
+	if (!index_sort_has_failed(load->sort) &&
+		sort_keys_share(load->sort->external.order->keys) &&
 		begin_parallel(load, load->limit, false, load->expected_rows) &&
 		parallel_build_rows(load->parallel, load->info, load->sort,
 							  &load->heap_tuples))
@@ -251,14 +251,14 @@ write_alone(const IndexBuild *load, const LeafDefinition *definition,
 			TreeWriter *writer)
 {
 	const IndexSort *sort = load->sort;
-	uint64		all_rows = sort->nrows;
+	uint64		all_rows = sort->external.nrows;
 	uint32		chunk_rows = leaf_maker_chunk_rows(all_rows, 1);
 	StoredRows	stored = {
 		.rows = {.nrows = all_rows, .find = find_stored_rows},
-		.order = sort->order
+		.order = sort->external.order
 	};
-	MergedRows *merged = sort->runs == NULL ? NULL :
-		merged_rows_begin(sort->runs, all_rows, chunk_rows,
+	MergedRows *merged = sort->external.runs == NULL ? NULL :
+		merged_rows_begin(sort->external.runs, all_rows, chunk_rows,
 						  merged_rows_bytes(load->limit));
 	LeafMaker  *maker = leaf_maker_begin(definition, sort->rows,
 										 merged == NULL ? &stored.rows :
@@ -305,7 +305,7 @@ write_in_order(const IndexBuild *load)
 	TreeWriter *writer = tree_writer_begin(load->heap, load->index);
 	/* rows of workers that sorted for themselves are not shared */
 	bool		together = load->parallel != NULL && load->others == NULL &&
-		parallel_build_share(load->parallel, sort->order, load->limit);
+		parallel_build_share(load->parallel, sort->external.order, load->limit);
 
 	if (!(together ?
 		  parallel_build_write(load->parallel, &definition, sort->rows,
@@ -313,7 +313,7 @@ write_in_order(const IndexBuild *load)
 		  write_alone(load, &definition, writer)))
 		return false;
 	tree_writer_finish(writer);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, sort->nrows);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, sort->external.nrows);
 	return true;
 }
 
@@ -329,7 +329,7 @@ report_sort_phase(const IndexBuild *load)
 	};
 	const int64 values[] = {
 		PROGRESS_BTREE_PHASE_PERFORMSORT_1,
-		load->sort->nrows + load->sort->store->nrows +
+		load->sort->external.nrows + load->sort->external.store->nrows +
 		(load->others != NULL ? load->others->nrows : 0), 0, 0
 	};
 
@@ -343,7 +343,7 @@ sort_rows(IndexBuild *load)
 {
 	bool		sorted;
 
-	if (load->failed || load->sort->failed)
+	if (load->failed || index_sort_has_failed(load->sort))
 		return false;
 	report_sort_phase(load);
 	sorted = index_sort_perform(load->sort, load->others);
@@ -368,8 +368,8 @@ count_build(const IndexBuild *load)
 {
 	const IndexSort *sort = load->sort;
 
-	shared_count(sort->on_device ? STAT_INDEXES_DEVICE : STAT_INDEXES_HOST, 1);
-	if (sort->runs != NULL)
+	shared_count(sort->external.on_device ? STAT_INDEXES_DEVICE : STAT_INDEXES_HOST, 1);
+	if (sort->external.runs != NULL)
 		shared_count(STAT_INDEXES_SPILLED, 1);
 	if (load->parallel != NULL)
 	{
@@ -378,8 +378,8 @@ count_build(const IndexBuild *load)
 		shared_count(STAT_INDEX_WORKER_PAGES,
 					 parallel_build_worker_pages(load->parallel));
 	}
-	shared_count(STAT_INDEX_ROWS, sort->nrows);
-	shared_count(STAT_INDEX_BYTES, sort->memory);
+	shared_count(STAT_INDEX_ROWS, sort->external.nrows);
+	shared_count(STAT_INDEX_BYTES, sort->external.memory);
 	shared_count(STAT_INDEX_COLLECT_MICROSECONDS,
 				 load->collect_microseconds - sort->run_microseconds);
 	shared_count(STAT_INDEX_SORT_MICROSECONDS,
@@ -415,7 +415,7 @@ build_once(IndexBuild *load, IndexBuildResult *result)
 	MemoryContextSwitchTo(context);
 	built = build(load);
 	result->heap_tuples = load->heap_tuples;
-	result->index_tuples = load->sort->nrows;
+	result->index_tuples = load->sort->external.nrows;
 	drop_rows(load);
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(context);

@@ -11,29 +11,14 @@
 #include "utils/rel.h"
 
 #include "index/index_rows.h"
-#include "sort/row_order.h"
-#include "sort/row_store.h"
-#include "spill/sorted_runs.h"
+#include "spill/external_sort.h"
 
 typedef struct IndexSort
 {
+	ExternalSort external;
 	MemoryContext context;		/* holds everything below */
 	bool		unique;			/* rows that are dead are to be known */
-	Size		limit;			/* bytes for rows and order */
-	Size		limit_of_merge; /* bytes while runs are merged, and written */
-	double		expected_rows;
-	SharedRuns *shared_runs;	/* where runs go; NULL: to files of our own */
-
 	IndexRows  *rows;
-	RowStore   *store;			/* NULL: all rows are in runs */
-	Size		moving_bytes;	/* of a store whose rows are put once more */
-	RowOrder   *order;
-	SortedRuns *runs;			/* NULL: all rows are in the store */
-	bool		failed;			/* keys are of no use; there are no rows */
-
-	uint64		nrows;			/* that have been sorted, also by others */
-	Size		memory;			/* bytes at the highest, or in files */
-	bool		on_device;		/* some were sorted there */
 	uint64		run_microseconds;	/* for the runs before the last one */
 } IndexSort;
 
@@ -59,7 +44,14 @@ extern void index_sort_put(Relation index, ItemPointer tid, Datum *values,
  */
 extern bool index_sort_perform(IndexSort *sort, SharedRuns *others);
 
-/* After that: has a device had a hand in the order? */
+/* Have keys been of no use?  Then there are no rows. */
+static inline bool
+index_sort_has_failed(const IndexSort *sort)
+{
+	return sort->external.status == EXTERNAL_SORT_GIVEN_UP;
+}
+
+/* After index_sort_perform(): has a device had a hand in the order? */
 extern bool index_sort_is_unproved(const IndexSort *sort);
 
 /* Instead of that, where runs go to another process: writes the last one. */

@@ -487,13 +487,13 @@ sort_separately(CollectShared *shared, dsm_segment *segment,
 	double		heap_tuples;
 
 	SharedFileSetAttach(&shared->runs.files, segment);
-	sort->shared_runs = &shared->runs;
+	sort->external.shared_runs = &shared->runs;
 	heap_tuples = heap_scan_for_build(definition->heap, definition->index,
 									  info, scan, false, index_sort_put, sort);
 	if (!index_sort_write_last_run(sort))
 		row_exchange_close(&shared->exchange);
 	SpinLockAcquire(&shared->exchange.mutex);
-	shared->on_device |= sort->on_device;
+	shared->on_device |= sort->external.on_device;
 	SpinLockRelease(&shared->exchange.mutex);
 	index_sort_end(sort);
 	return heap_tuples;
@@ -750,8 +750,8 @@ parallel_build_rows(ParallelBuild *collect, IndexInfo *info,
 		.keys = make_keys(shared, rows, columns),
 		.blocks = collect->blocks,
 		.collect = collect,
-		.store = sort->store,
-		.order = sort->order
+		.store = sort->external.store,
+		.order = sort->external.order
 	};
 
 	*heap_tuples = scan_share(&leader, collect->heap, collect->index, info,
@@ -772,7 +772,7 @@ parallel_build_separately(ParallelBuild *collect, IndexInfo *info,
 									   collect->scan, true, index_sort_put,
 									   sort);
 	*heap_tuples += finish_scan(collect, info, &leader);
-	sort->on_device |= shared->on_device;
+	sort->external.on_device |= shared->on_device;
 	return row_exchange_is_closed(&shared->exchange) ? NULL : &shared->runs;
 }
 

@@ -1,0 +1,288 @@
+/*-------------------------------------------------------------------------
+ *
+ * external_sort.c
+ *	  Sorting rows by their keys: in memory and, of more rows, in runs.
+ *
+ * Rows are put to a store, and their keys to the order of the store's rows,
+ * which is made by a device or in this process.  When the rows exceed the
+ * memory setting they are put in order as far as they have come, and written
+ * to a temporary file as a sorted run; then the next ones are taken.  The runs
+ * are merged in the end (sorted_runs.c).
+ *
+ * Should the device be lost when there is no room to sort without, the rows are
+ * put once more, one by one, and so become smaller runs.
+ *
+ * Should the keys turn out to be of no use, the sort is given up, and whoever
+ * has begun it takes the rows back or drops them.
+ *
+ * Rows of queries (row_sort.c) and of indexes (index_sort.c) are sorted so.
+ * They differ in what a row is: that is the variant.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "spill/external_sort.h"
+
+/* An empty store, in the current memory context. */
+static RowStore *
+create_store(const ExternalSort *sort)
+{
+	return sort->spills ?
+		sorted_runs_create_store(sort->descriptor, sort->limit) :
+		row_store_create(sort->descriptor, sort->limit);
+}
+
+bool
+external_sort_begin(ExternalSort *sort, const ExternalSortVariant *variant,
+					TupleDesc descriptor, SortColumn *columns, int ncolumns,
+					Size limit, double expected_rows, bool spills)
+{
+	memset(sort, 0, sizeof(ExternalSort));
+	sort->context = CurrentMemoryContext;
+	sort->variant = variant;
+	sort->descriptor = descriptor;
+	sort->spills = spills;
+	sort->limit = limit;
+	sort->limit_of_merge = limit;
+	sort->expected_rows = expected_rows;
+	sort->store = create_store(sort);
+	sort->order = row_order_begin(sort->store, descriptor, variant->column,
+								  columns, ncolumns,
+								  Min(expected_rows,
+									  limit / variant->least_row_bytes));
+	if (sort->order == NULL)
+		external_sort_drop_rows(sort);
+	return sort->order != NULL;
+}
+
+static void
+free_store(RowStore **store)
+{
+	if (*store != NULL)
+		row_store_free(*store);
+	*store = NULL;
+}
+
+static bool spill(ExternalSort *sort);
+
+/* Puts a row that is elsewhere; false if the sort has to be given up. */
+static bool
+put_copy(ExternalSort *sort, const void *row)
+{
+	Size		bytes = sort->variant->format->bytes(row);
+	void	   *space = external_sort_reserve(sort, bytes);
+
+	if (space == NULL)
+	{
+		if (!spill(sort))
+			return false;
+		space = external_sort_reserve(sort, bytes);
+		if (space == NULL)
+			elog(ERROR, "an empty row store has no room for a row");
+	}
+	memcpy(space, row, bytes);
+	row_order_add_stored(sort->order);
+	return true;
+}
+
+/*
+ * Puts the stored rows once more, into a store in what memory is left, while
+ * the one that has them shrinks; false if the sort has to be given up.
+ */
+static bool
+put_again(ExternalSort *sort)
+{
+	RowStore   *moved = sort->store;
+
+	sort->moved = moved;
+	sort->store = create_store(sort);
+	row_order_restart(sort->order, sort->store);
+	for (sort->next_row = 0; sort->next_row < moved->nrows; sort->next_row++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		row_store_forget_before(moved, sort->next_row);
+		sort->moved_bytes = moved->memory;
+		if (!put_copy(sort, row_store_get(moved, sort->next_row)))
+			return false;
+	}
+	free_store(&sort->moved);
+	sort->moved_bytes = 0;
+	sort->next_row = 0;
+	return true;
+}
+
+/* Can the stored rows be put once more?  Those that are only noted cannot. */
+static bool
+may_put_again(const ExternalSort *sort)
+{
+	return sort->order->keys_lost && sort->spills && sort->moved == NULL &&
+		row_store_has_rows(sort->store);
+}
+
+/*
+ * Makes the order of the rows in the store, or of the last of them, if the
+ * device was lost and there is no room for all without it; or returns false.
+ */
+static bool
+make_order(ExternalSort *sort)
+{
+	if (!row_order_make(sort->order, sort->limit) &&
+		!(may_put_again(sort) && put_again(sort) &&
+		  row_order_make(sort->order, sort->limit)))
+		return false;
+	sort->nrows += sort->store->nrows;
+	sort->memory = Max(sort->memory, sort->order->memory);
+	sort->on_device |= sort->order->on_device;
+	sort->device_microseconds += sort->order->device_microseconds;
+	return true;
+}
+
+/* Makes what runs are added to. */
+static void
+begin_runs(ExternalSort *sort)
+{
+	if (sort->runs != NULL)
+		return;
+	sort->runs = sort->shared_runs != NULL ?
+		sorted_runs_create_shared(sort->order, sort->variant->format,
+								  sort->limit, sort->shared_runs) :
+		sorted_runs_create(sort->order, sort->variant->format, sort->limit,
+						   sort->limit_of_merge, sort->random_access,
+						   sort->expected_rows);
+}
+
+/* Writes the rows in the store, whose order is made, as a run. */
+static void
+add_run(ExternalSort *sort)
+{
+	begin_runs(sort);
+	sorted_runs_add(sort->runs, sort->store);
+}
+
+/* As external_sort_spill(), in the sort's memory context. */
+static bool
+spill(ExternalSort *sort)
+{
+	if (!make_order(sort))
+		return false;
+	add_run(sort);
+	return true;
+}
+
+bool
+external_sort_spill(ExternalSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	bool		done = spill(sort);
+
+	MemoryContextSwitchTo(caller_context);
+	return done;
+}
+
+/* Begins to merge all runs, the rows in the store being one if there are any. */
+static void
+merge_runs(ExternalSort *sort, SharedRuns *others)
+{
+	if (sort->store->nrows > 0)
+		add_run(sort);
+	begin_runs(sort);
+	row_order_drop_keys(sort->order);
+	free_store(&sort->store);
+	if (others != NULL)
+	{
+		sorted_runs_import(sort->runs, others);
+		sort->nrows += others->nrows;
+	}
+	sorted_runs_merge(sort->runs);
+	sort->memory = sorted_runs_disk(sort->runs);
+	sort->status = EXTERNAL_SORT_IN_RUNS;
+}
+
+static bool
+perform(ExternalSort *sort, SharedRuns *others)
+{
+	bool		others_have_runs = others != NULL &&
+		pg_atomic_read_u32(&others->nruns) > 0;
+
+	/* of no rows at all there is an order, too */
+	if ((sort->store->nrows > 0 || (sort->runs == NULL && !others_have_runs)) &&
+		!make_order(sort))
+		return false;
+	if (sort->runs != NULL || others_have_runs)
+		merge_runs(sort, others);
+	else
+	{
+		row_order_drop_keys(sort->order);
+		sort->status = EXTERNAL_SORT_IN_MEMORY;
+	}
+	return true;
+}
+
+bool
+external_sort_perform(ExternalSort *sort, SharedRuns *others)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	bool		done = perform(sort, others);
+
+	MemoryContextSwitchTo(caller_context);
+	return done;
+}
+
+void
+external_sort_give_up(ExternalSort *sort)
+{
+	if (sort->order != NULL)
+		row_order_drop_keys(sort->order);
+	if (sort->moved == NULL)
+		sort->next_row = 0;
+	sort->status = EXTERNAL_SORT_GIVEN_UP;
+}
+
+/* The next row of a store, which is freed after the last one. */
+static void *
+take_from_store(RowStore **store, uint64 *next)
+{
+	if (*next < (*store)->nrows)
+	{
+		row_store_forget_before(*store, *next);
+		return row_store_get(*store, (*next)++);
+	}
+	free_store(store);
+	*next = 0;
+	return NULL;
+}
+
+void *
+external_sort_take_back(ExternalSort *sort)
+{
+	void	   *row = NULL;
+
+	if (sort->moved != NULL)
+		row = take_from_store(&sort->moved, &sort->next_row);
+	if (row == NULL && sort->store != NULL)
+		row = take_from_store(&sort->store, &sort->next_row);
+	if (row == NULL && sort->runs != NULL)
+		row = sorted_runs_take(sort->runs);
+	return row;
+}
+
+void
+external_sort_drop_rows(ExternalSort *sort)
+{
+	external_sort_give_up(sort);
+	external_sort_end(sort);
+	free_store(&sort->moved);
+	free_store(&sort->store);
+}
+
+void
+external_sort_end(ExternalSort *sort)
+{
+	if (sort->runs != NULL)
+		sorted_runs_end(sort->runs);
+	sort->runs = NULL;
+}
