@@ -9,8 +9,9 @@ use Cwd qw(abs_path);
 use Exporter 'import';
 use FindBin;
 # no more, or its functions would be taken for methods
-use PostgreSQL::Test::Utils qw(append_to_file slurp_file system_or_bail);
+use PostgreSQL::Test::Utils qw(append_to_file run_log slurp_file system_or_bail);
 use Test::More import => ['ok'];
+use Time::HiRes qw(sleep);
 
 our @EXPORT = qw(status_of);
 
@@ -111,6 +112,19 @@ sub wait_until_ready
 {
 	my ($self, $what) = @_;
 	ok($self->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), $what);
+}
+
+# Whether the server accepts sessions again.  poll_query_until() does not do for
+# that: psql may have ended before it is given the query.
+sub wait_until_up
+{
+	my ($self) = @_;
+	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return 1 if run_log([ 'pg_isready', '-q', '-h', $self->host, '-p', $self->port ]);
+		sleep 0.1;
+	}
+	return 0;
 }
 
 # One of gpusort_stats.

@@ -455,19 +455,18 @@ static void
 report_keys(RowSort *sort)
 {
 	const ExternalSort *external = &sort->external;
-	const RowOrder *order = external->order;
 	RowSortReport *report = &sort->report;
 
 	report->nrows = external->nrows;
 	report->memory = external->memory;
-	report->on_device = order->on_device;
+	report->on_device = external->on_device;
 	report->device_microseconds = external->device_microseconds;
-	memcpy(report->device, order->device, REPORT_TEXT_SIZE);
-	memcpy(report->method, order->method, REPORT_TEXT_SIZE);
+	memcpy(report->device, external->device, REPORT_TEXT_SIZE);
+	memcpy(report->method, external->method, REPORT_TEXT_SIZE);
 	if (external->runs == NULL)
 		return;
 	snprintf(report->method, REPORT_TEXT_SIZE, "%s, merge of %d runs%s",
-			 order->method, sorted_runs_count(external->runs),
+			 external->method, sorted_runs_count(external->runs),
 			 sorted_runs_ordered(external->runs) ? " by gpusortd" : "");
 	report->on_disk = true;
 }

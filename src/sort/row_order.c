@@ -35,7 +35,7 @@
 #include "sort/row_order.h"
 
 RowOrder *
-row_order_begin(const RowStore *store, TupleDesc descriptor,
+row_order_begin(RowStore *store, TupleDesc descriptor,
 				RowColumnFunction column, SortColumn *columns, int ncolumns,
 				double expected_rows)
 {
@@ -84,7 +84,7 @@ row_order_drop_keys(RowOrder *order)
 }
 
 void
-row_order_restart(RowOrder *order, const RowStore *store)
+row_order_restart(RowOrder *order, RowStore *store)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 
@@ -195,9 +195,9 @@ has_room_for_keys(const RowOrder *order)
 							 KEY_MAX_WORDS) :
 						 (job->pushed_words + job->batch.nwords) /
 						 sort_job_nrows(job));
-	return order->store->memory +
-		nrows * (key_words * sizeof(uint64_t) * 9 / 8 +
-				 sizeof(HostSortEntry)) <= order->store->limit;
+	return row_store_make_room(order->store,
+							   nrows * (key_words * sizeof(uint64_t) * 9 / 8 +
+										sizeof(HostSortEntry)));
 }
 
 /*
@@ -421,6 +421,8 @@ keep_order(RowOrder *order, Size limit)
 		order->entries[row] = row;
 	strlcpy(order->method, "none, rows in order", sizeof(order->method));
 	strlcpy(order->device, "host", sizeof(order->device));
+	order->on_device = false;
+	order->device_microseconds = 0;
 	return true;
 }
 

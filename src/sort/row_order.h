@@ -34,7 +34,7 @@ typedef struct KeySink
 typedef struct RowOrder
 {
 	MemoryContext context;		/* holds everything below */
-	const RowStore *store;		/* the caller's */
+	RowStore   *store;			/* the caller's */
 	TupleDesc	descriptor;
 	RowColumnFunction column;	/* of the store's rows */
 	SortColumn *columns;
@@ -74,7 +74,7 @@ typedef struct RowOrder
  * kept and must stay, and so must the descriptor.  Allocates in the current
  * memory context.
  */
-extern RowOrder *row_order_begin(const RowStore *store, TupleDesc descriptor,
+extern RowOrder *row_order_begin(RowStore *store, TupleDesc descriptor,
 								 RowColumnFunction column,
 								 SortColumn *columns, int ncolumns,
 								 double expected_rows);
@@ -132,7 +132,7 @@ extern void row_order_close_sink(RowOrder *order);
  * Begins once more, with an empty store; keys go on as they are made now, and
  * are sorted in this process if the device has failed before.
  */
-extern void row_order_restart(RowOrder *order, const RowStore *store);
+extern void row_order_restart(RowOrder *order, RowStore *store);
 
 /*
  * Makes the key of any such row, as sort_keys_encode() does; compares two, as

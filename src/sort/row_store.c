@@ -170,19 +170,55 @@ row_store_free(RowStore *store)
 	MemoryContextDelete(store->context);
 }
 
-/* Would so much more be over the limit?  Not for the first row of all. */
-static inline bool
-is_too_much(const RowStore *store, Size more)
-{
-	return store->memory + more > store->limit && store->nrows > 0;
-}
-
 /* The place of the pointer to the block that follows the last one. */
 static RowBlock **
 next_block(RowStore *store)
 {
 	return store->last_block == NULL ?
 		&store->first_block : &store->last_block->next;
+}
+
+/* Does so much more fit the limit?  For the first row of all it does. */
+static inline bool
+fits(const RowStore *store, Size more)
+{
+	return store->memory + more <= store->limit || store->nrows == 0;
+}
+
+/*
+ * Frees blocks that have no rows until so much more fits; the one that will be
+ * filled next is the last to go.
+ */
+static void
+free_empty_blocks(RowStore *store, Size more)
+{
+	while (*next_block(store) != NULL && store->memory + more > store->limit)
+	{
+		RowBlock  **place = next_block(store);
+		RowBlock   *block;
+
+		if ((*place)->next != NULL)
+			place = &(*place)->next;
+		block = *place;
+		*place = block->next;
+		store->memory -= block->bytes;
+		drop_block(block);
+	}
+	/* what is spare counts as well */
+	spare_memory_limit(store->limit -
+					   Min(store->limit, store->memory + more));
+}
+
+/*
+ * Runs keep blocks for the rows of the next one, which may need memory for
+ * something else.
+ */
+bool
+row_store_make_room(RowStore *store, Size more)
+{
+	if (unlikely(!fits(store, more)))
+		free_empty_blocks(store, more);
+	return fits(store, more);
 }
 
 /* Makes a new block, to follow the last one; false if over the limit. */
@@ -194,7 +230,7 @@ make_block(RowStore *store, Size row_bytes, Size other_memory)
 	RowBlock   *block;
 	Size		room;
 
-	if (is_too_much(store, other_memory + bytes))
+	if (!row_store_make_room(store, other_memory + bytes))
 		return false;
 
 	/* what is spare counts as well */
@@ -219,10 +255,11 @@ make_block(RowStore *store, Size row_bytes, Size other_memory)
 static bool
 add_block(RowStore *store, Size row_bytes, Size other_memory)
 {
-	RowBlock   *block = *next_block(store);
+	RowBlock   *block;
 
-	if (block != NULL && is_too_much(store, other_memory))
+	if (!row_store_make_room(store, other_memory))
 		return false;
+	block = *next_block(store);
 	if (block == NULL || block->bytes < BLOCK_HEADER_BYTES + row_bytes)
 	{
 		if (!make_block(store, row_bytes, other_memory))
@@ -250,7 +287,7 @@ grow_directory(RowStore *store, Size other_memory)
 	Size		bytes = rows * sizeof(void *);
 	Size		old_bytes = first_grows ? bytes : 0;
 
-	if (is_too_much(store, other_memory + bytes))
+	if (!row_store_make_room(store, other_memory + bytes))
 		return false;
 
 	if (page == store->max_pages)
@@ -308,7 +345,7 @@ row_store_reserve(RowStore *store, Size row_bytes, Size other_memory)
 bool
 row_store_note(RowStore *store, void *row, Size row_bytes, Size other_memory)
 {
-	if (is_too_much(store, other_memory + row_bytes))
+	if (!row_store_make_room(store, other_memory + row_bytes))
 		return false;
 	if (unlikely(store->nrows == store->max_rows) &&
 		!grow_directory(store, other_memory + row_bytes))

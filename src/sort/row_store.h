@@ -69,6 +69,12 @@ extern void *row_store_reserve(RowStore *store, Size row_bytes,
 extern bool row_store_note(RowStore *store, void *row, Size row_bytes,
 						   Size other_memory);
 
+/*
+ * Is so much more within the limit?  Memory that the store keeps for more rows
+ * is given up for that.
+ */
+extern bool row_store_make_room(RowStore *store, Size more);
+
 /* Takes the last row out again, which the store has copied or reserved. */
 extern void row_store_take_back(RowStore *store);
 

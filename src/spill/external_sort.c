@@ -123,6 +123,24 @@ may_put_again(const ExternalSort *sort)
 		row_store_has_rows(sort->store);
 }
 
+/* Notes how the order of the rows in the store was made. */
+static void
+note_order(ExternalSort *sort)
+{
+	const RowOrder *order = sort->order;
+
+	/* of rows in order there is nothing to tell if others have been sorted */
+	if (!order->in_order || sort->nrows == 0)
+	{
+		memcpy(sort->method, order->method, REPORT_TEXT_SIZE);
+		memcpy(sort->device, order->device, REPORT_TEXT_SIZE);
+	}
+	sort->nrows += sort->store->nrows;
+	sort->memory = Max(sort->memory, order->memory);
+	sort->on_device |= order->on_device;
+	sort->device_microseconds += order->device_microseconds;
+}
+
 /*
  * Makes the order of the rows in the store, or of the last of them, if the
  * device was lost and there is no room for all without it; or returns false.
@@ -134,10 +152,7 @@ make_order(ExternalSort *sort)
 		!(may_put_again(sort) && put_again(sort) &&
 		  row_order_make(sort->order, sort->limit)))
 		return false;
-	sort->nrows += sort->store->nrows;
-	sort->memory = Max(sort->memory, sort->order->memory);
-	sort->on_device |= sort->order->on_device;
-	sort->device_microseconds += sort->order->device_microseconds;
+	note_order(sort);
 	return true;
 }
 

@@ -59,6 +59,8 @@ typedef struct ExternalSort
 	/* of what has been sorted */
 	uint64		nrows;			/* with those in runs of others */
 	Size		memory;			/* bytes at the highest, or in files */
+	char		method[REPORT_TEXT_SIZE];	/* of the last run sorted */
+	char		device[REPORT_TEXT_SIZE];
 	bool		on_device;		/* some rows were sorted there */
 	uint64		device_microseconds;
 } ExternalSort;

@@ -156,5 +156,18 @@ FETCH LAST FROM c;
 FETCH PRIOR FROM c;
 FETCH ABSOLUTE 2500 FROM c;
 COMMIT;
-DROP TABLE words, sorted;
+
+-- Memory that rows in order have had is there for the keys of others: runs of rows
+-- that came in order do not make those after them shorter.
+SET gpusort.device = host;
+SET work_mem = '1MB';
+CREATE TABLE late AS SELECT i place, CASE WHEN i <= 8000 THEN repeat('a', 300) || lpad(i::text, 32, '0') ELSE repeat('m', 300) || md5(i::text) END word
+FROM generate_series(1, 20000) i;
+SELECT runs[1], runs[2]::integer < 30 AS few, wrong_place('SELECT * FROM late', 'word COLLATE "C"')
+FROM regexp_match(method('SELECT * FROM late ORDER BY word COLLATE "C"'), '^(.*), merge of (\d+) runs') runs;
+-- and of rows in no order with others behind them it is told how those were sorted
+SELECT runs[1], runs[2]::integer < 30 AS few, wrong_place('SELECT * FROM late', 'word COLLATE "C"')
+FROM regexp_match(method('SELECT * FROM (SELECT * FROM late ORDER BY place <= 8000, place OFFSET 0) s ORDER BY place <= 8000, word COLLATE "C"'), '^(.*), merge of (\d+) runs') runs;
+
+DROP TABLE words, sorted, late;
 DROP FUNCTION method, wrong_place, digest, stock_digest, shows;

@@ -77,6 +77,6 @@ like($output, qr/^not ok - round 1 of seed 11$/m, 'and counted');
 like($output, qr/because of crash of another server process|a session is lost/, 'and said');
 
 # the server may have to recover first
-$node->poll_query_until('postgres', 'SELECT true');
+$node->wait_until_up;
 $node->stop;
 done_testing();

@@ -282,7 +282,7 @@ like($session->{out}, qr/\Q$native_large\E\n$/, 'and they are merged');
 kill 'KILL', $worker;
 eval { $session->{handle}->finish };
 eval { $door->quit };
-ok($node->poll_query_until('postgres', 'SELECT true'), 'a worker is killed, and the server comes up again');
+ok($node->wait_until_up, 'a worker is killed, and the server comes up again');
 is($node->safe_psql('postgres', $query), $native, 'the next sort is right');
 check_segments('a worker is killed');
 
