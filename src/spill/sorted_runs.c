@@ -50,10 +50,19 @@
 /* Runs that there is room for at first. */
 #define FIRST_MAX_RUNS		64
 
+typedef enum SortedRunsStatus
+{
+	ADDS_RUNS,
+	MERGES_BY_COMPARISON,		/* the last merge goes on while rows are had */
+	MERGES_BY_PLAN,				/* so it does, in the order that gpusortd made */
+	HAS_RESULT					/* it has been written */
+} SortedRunsStatus;
+
 struct SortedRuns
 {
 	KeySink		sink;			/* the plan's, while it takes keys */
 	MergePlan  *plan;			/* of the last merge; NULL: there is none */
+	SortedRunsStatus status;
 	MemoryContext context;		/* holds everything below */
 	RowOrder   *order;
 	const RunFormat *format;
@@ -71,10 +80,9 @@ struct SortedRuns
 	Size		longest_row;
 	Size		disk;
 
-	/* after the last run: one of the first two, or the result */
-	RunMerge   *merge;
-	bool		ordered;		/* the runs are read in the order of all */
-	ResultTape *result;
+	RunMerge   *merge;			/* by comparison, or NULL */
+	bool		ordered;		/* the last merge has had a plan */
+	ResultTape *result;			/* of the last merge, or NULL */
 
 	void	   *previous;		/* row handed out, for gpusort.verify */
 };
@@ -369,7 +377,7 @@ next_in_order(SortedRuns *runs)
 void *
 sorted_runs_next(SortedRuns *runs)
 {
-	void	   *row = runs->merge != NULL ?
+	void	   *row = runs->status == MERGES_BY_COMPARISON ?
 		run_merge_next(runs->merge) : next_in_order(runs);
 
 	if (unlikely(gpusort_verify) && row != NULL)
@@ -399,7 +407,8 @@ begin_last_merge(SortedRuns *runs, Size limit)
 {
 	Size		read_bytes = bytes_read_at_once(runs, runs->nruns, limit);
 
-	if (runs->plan == NULL)
+	runs->status = runs->plan != NULL ? MERGES_BY_PLAN : MERGES_BY_COMPARISON;
+	if (runs->status == MERGES_BY_COMPARISON)
 	{
 		runs->merge = run_merge_begin(runs->order, runs->runs, runs->nruns,
 									  read_bytes);
@@ -423,6 +432,7 @@ store_result(SortedRuns *runs)
 	result_tape_complete(result,
 						 bytes_read_at_once(runs, 1, runs->limit_of_merge));
 	runs->result = result;
+	runs->status = HAS_RESULT;
 }
 
 /*
@@ -478,8 +488,8 @@ sorted_runs_get(SortedRuns *runs, bool forward, TupleTableSlot *slot)
 {
 	MinimalTuple row;
 
-	Assert(forward || runs->result != NULL);
-	row = runs->result != NULL ? result_tape_read(runs->result, forward) :
+	Assert(forward || runs->status == HAS_RESULT);
+	row = runs->status == HAS_RESULT ? result_tape_read(runs->result, forward) :
 		sorted_runs_next(runs);
 	if (row == NULL)
 	{
