@@ -13,6 +13,7 @@ DATA = sql/gpusort--0.1.0.sql
 OBJS = \
 	src/functions.o \
 	src/gpusort.o \
+	src/refusal.o \
 	src/settings.o \
 	src/shared_state.o \
 	src/common/host_sort.o \
@@ -51,11 +52,11 @@ OBJS = \
 	src/keys/icu_keys.o \
 	src/keys/key_encoders.o \
 	src/keys/sort_keys.o \
-	src/planner/explain_native.o \
-	src/planner/left_native.o \
+	src/planner/explain_refusal.o \
 	src/planner/plan_columns.o \
 	src/planner/plan_sort.o \
 	src/planner/sort_paths.o \
+	src/planner/sort_refusal.o \
 	src/port/huge_pages.o \
 	src/port/shared_memory.o \
 	src/sort/row_batch.o \

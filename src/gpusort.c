@@ -43,8 +43,8 @@
  *		leaf_maker.c		when they are put on pages, in parallel_write.c by workers
  *		tree_writer.c		of which a tree is made
  *
- * Beside it: left_native.c decides which sorts stay as they are, for plan_sort.c
- * and for explain_native.c, which says why; settings.c has the settings,
+ * Beside it: sort_refusal.c decides which sorts stay as they are, for plan_sort.c
+ * and for explain_refusal.c, which says why; settings.c has the settings,
  * launcher.c keeps gpusortd running, shared_state.c knows how it is and counts,
  * functions.c shows both in SQL.
  *
@@ -63,7 +63,7 @@
 #include "device/launcher.h"
 #include "executor/sort_bound.h"
 #include "index/index_hooks.h"
-#include "planner/explain_native.h"
+#include "planner/explain_refusal.h"
 #include "planner/plan_sort.h"
 #include "planner/sort_paths.h"
 #include "settings.h"
@@ -124,7 +124,7 @@ _PG_init(void)
 	plan_sort_init();
 	sort_paths_init();
 	sort_bound_init();
-	explain_native_init();
+	explain_refusal_init();
 	index_hooks_init();
 	spare_memory_init();
 	if (process_shared_preload_libraries_in_progress)

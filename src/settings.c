@@ -166,7 +166,7 @@ settings_define(void)
 							 &gpusort_device, DEVICE_AUTO, device_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.min_rows",
-							"Sorts and index builds of fewer estimated rows are left native.",
+							"Sorts and index builds of fewer estimated rows are left to PostgreSQL.",
 							NULL,
 							&gpusort_min_rows, 2000, 0, INT_MAX,
 							PGC_USERSET, 0, NULL, NULL, NULL);

@@ -38,41 +38,33 @@
 #include "index/index_rows.h"
 #include "index/worker_setting.h"
 #include "port/compat.h"
+#include "refusal.h"
 #include "settings.h"
-#include "shared_state.h"
 
 static get_relation_info_hook_type previous_get_relation_info_hook;
 static ProcessUtility_hook_type previous_process_utility_hook;
 
-/* Should this build stay as it is?  If so, *reason is why. */
-static bool
-leave_native(Relation index, double rows, Statistic *reason)
+/* Why this build stays as it is, if it does. */
+static Refusal
+refuse_build(Relation index, double rows)
 {
 	int			ncolumns;
 	SortColumn *columns = index_columns(index, &ncolumns);
-	KeyObstacle obstacle = sort_keys_obstacle(index_column_type(index, 0),
-											  columns[0].sort_operator,
-											  columns[0].collation);
+	Refusal		refusal = sort_keys_refuse(index_column_type(index, 0),
+										   columns[0].sort_operator,
+										   columns[0].collation);
 
 	/* comparing by other columns takes operators too */
-	for (int i = 0; i < ncolumns && obstacle == KEY_ENCODABLE; i++)
+	for (int i = 0; i < ncolumns && refusal == REFUSAL_NONE; i++)
 	{
 		if (!OidIsValid(columns[i].sort_operator))
-			obstacle = KEY_OPERATOR;
+			refusal = REFUSAL_OPERATOR;
 	}
 	pfree(columns);
 
-	if (obstacle == KEY_TYPE)
-		*reason = STAT_INDEX_NATIVE_TYPE;
-	else if (obstacle == KEY_COLLATION)
-		*reason = STAT_INDEX_NATIVE_COLLATION;
-	else if (obstacle == KEY_OPERATOR)
-		*reason = STAT_INDEX_NATIVE_OPERATOR;
-	else if (rows < gpusort_min_rows)
-		*reason = STAT_INDEX_NATIVE_SMALL;
-	else
-		return false;
-	return true;
+	if (refusal == REFUSAL_NONE && rows < gpusort_min_rows)
+		refusal = REFUSAL_SMALL;
+	return refusal;
 }
 
 /* Stands in the place of btbuild(). */
@@ -82,15 +74,16 @@ build_index(Relation heap, Relation index, IndexInfo *info)
 	BlockNumber pages;
 	double		rows;
 	double		visible;
-	Statistic	reason;
+	Refusal		refusal;
 
 	if (!gpusort_enable || !gpusort_enable_index_build)
 		return btbuild(heap, index, info);
 
 	estimate_rel_size(heap, NULL, &pages, &rows, &visible);
-	if (leave_native(index, rows, &reason))
+	refusal = refuse_build(index, rows);
+	if (refusal != REFUSAL_NONE)
 	{
-		shared_count(reason, 1);
+		refusal_count_index_build(refusal);
 		return btbuild(heap, index, info);
 	}
 	return index_build_perform(heap, index, info, rows);

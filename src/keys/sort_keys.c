@@ -45,9 +45,9 @@ is_pattern_family(Oid family, Oid operand_type)
 
 /*
  * Finds the encoder for values of a type and the direction of the sort, and
- * notes them in the column.  They are meaningful only if there is no obstacle.
+ * notes them in the column.  They are meaningful only if it is not refused.
  */
-static KeyObstacle
+static Refusal
 find_encoder(Oid type, SortColumn *column)
 {
 	Oid			family;
@@ -64,17 +64,17 @@ find_encoder(Oid type, SortColumn *column)
 	if (!get_ordering_op_properties(column->sort_operator, &family,
 									&operand_type, &direction) ||
 		!IsBinaryCoercible(getBaseType(type), operand_type))
-		return KEY_OPERATOR;
+		return REFUSAL_OPERATOR;
 	column->encoder = key_encoder_find(operand_type);
 	if (column->encoder == NULL)
-		return KEY_TYPE;
+		return REFUSAL_TYPE;
 	column->by_collation = column->encoder->by_collation;
 	if (operand_type == ANYARRAYOID)
 	{
 		const KeyEncoder *element = encode_array_element(type);
 
 		if (element == NULL)
-			return KEY_TYPE;
+			return REFUSAL_TYPE;
 		column->by_collation = element->by_collation;
 	}
 
@@ -84,15 +84,15 @@ find_encoder(Oid type, SortColumn *column)
 		column->by_collation = false;
 	else if (family != lookup_type_cache(operand_type,
 										 TYPECACHE_BTREE_OPFAMILY)->btree_opf)
-		return KEY_OPERATOR;
+		return REFUSAL_OPERATOR;
 
 	if (column->by_collation && !collation_can_sort(column->collation))
-		return KEY_COLLATION;
-	return KEY_ENCODABLE;
+		return REFUSAL_COLLATION;
+	return REFUSAL_NONE;
 }
 
-KeyObstacle
-sort_keys_obstacle(Oid type, Oid sort_operator, Oid collation)
+Refusal
+sort_keys_refuse(Oid type, Oid sort_operator, Oid collation)
 {
 	SortColumn	column = {
 		.sort_operator = sort_operator,
@@ -183,7 +183,7 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 		Form_pg_attribute attribute = TupleDescAttr(descriptor,
 													column->attno - 1);
 
-		if (find_encoder(attribute->atttypid, column) != KEY_ENCODABLE)
+		if (find_encoder(attribute->atttypid, column) != REFUSAL_NONE)
 			break;
 		column->cache = create_cache(column, attribute->atttypid,
 									 i == ncolumns - 1);

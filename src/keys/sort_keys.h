@@ -12,6 +12,7 @@
 #include "nodes/pg_list.h"
 
 #include "common/key_format.h"
+#include "refusal.h"
 
 /* One column of the sort, as the plan names it. */
 typedef struct SortColumn
@@ -62,18 +63,8 @@ typedef struct SortKeys
 	MemoryContext value_context;	/* for what is made of one value */
 } SortKeys;
 
-/* Why a first sort column cannot be encoded. */
-typedef enum KeyObstacle
-{
-	KEY_ENCODABLE = 0,
-	KEY_TYPE,					/* no encoder for the type */
-	KEY_COLLATION,				/* there is none */
-	KEY_OPERATOR				/* not an ordering that keys have */
-} KeyObstacle;
-
-/* Can values of this type, sorted so, be encoded? */
-extern KeyObstacle sort_keys_obstacle(Oid type, Oid sort_operator,
-									  Oid collation);
+/* Why values of this type, sorted so, cannot be encoded. */
+extern Refusal sort_keys_refuse(Oid type, Oid sort_operator, Oid collation);
 
 /*
  * Makes the tight layout for rows of this descriptor.  "columns" is kept and

@@ -9,7 +9,7 @@
  * sort columns are resolved, and also the Sorts are there that the planner
  * makes without any path, below merge joins, Append, Unique and grouping sets.
  *
- * Which Sorts are left as they are is decided in left_native.c.
+ * Which Sorts are left as they are is decided in sort_refusal.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,10 +21,10 @@
 
 #include "cost/sort_cost.h"
 #include "executor/node_gpusort.h"
-#include "planner/left_native.h"
 #include "planner/plan_columns.h"
 #include "planner/plan_sort.h"
 #include "planner/sort_paths.h"
+#include "planner/sort_refusal.h"
 #include "port/shared_memory.h"
 #include "settings.h"
 
@@ -104,14 +104,14 @@ rewrite_plans(List *plans, PlanPlace place, const List *range_table)
 		lfirst(cell) = rewrite_plan(lfirst(cell), place, range_table);
 }
 
-/* Counts sorts that stay native, and tells the log. */
+/* Counts sorts that are refused, and tells the log. */
 static void
-note_left_native(const Plan *plan, int count, Statistic reason)
+note_refusal(const Plan *plan, int count, Refusal refusal)
 {
-	shared_count(reason, count);
+	refusal_count_sorts(refusal, count);
 	ereport(DEBUG1,
-			(errmsg_internal("gpusort leaves a sort native: %s",
-							 describe_reason(plan, reason))));
+			(errmsg_internal("gpusort leaves a sort to PostgreSQL: %s",
+							 describe_refusal(plan, refusal))));
 }
 
 /*
@@ -139,7 +139,7 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 {
 	PlanPlace	below;
 	int			count;
-	Statistic	reason;
+	Refusal		refusal;
 
 	if (plan == NULL)
 		return NULL;
@@ -174,9 +174,9 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 		plan->lefttree->parallel_aware =
 			will_sort_together((GatherMerge *) plan, place, range_table);
 
-	count = count_left_native(plan, place, range_table, &reason);
+	count = count_refused(plan, place, range_table, &refusal);
 	if (count > 0)
-		note_left_native(plan, count, reason);
+		note_refusal(plan, count, refusal);
 	else if (IsA(plan, Sort))
 		return replace_sort((Sort *) plan);
 	if (IsA(plan, WindowAgg))

@@ -34,8 +34,9 @@
 #include "utils/selfuncs.h"
 
 #include "cost/sort_cost.h"
-#include "planner/left_native.h"
+#include "keys/sort_keys.h"
 #include "planner/sort_paths.h"
+#include "planner/sort_refusal.h"
 #include "port/compat.h"
 #include "port/shared_memory.h"
 #include "settings.h"
@@ -99,15 +100,14 @@ will_be_taken_over(PlannerInfo *root, const Path *input, List *pathkeys,
 	Oid			collation = first->pk_eclass->ec_collation;
 	TableOrder	order;
 	ListCell   *cell;
-	Statistic	reason;
 
 	memset(size, 0, sizeof(SortSize));
 	size->rows = input->rows;
 	size->width = input->pathtarget->width;
 	/* whatever the keys are: to look at them takes longer than a few rows */
-	if (sort_is_small(size, bound, &reason) ||
-		sort_lacks_keys(exprType((Node *) member->em_expr), sort_operator,
-						collation, &reason))
+	if (refuse_size(size, bound) != REFUSAL_NONE ||
+		sort_keys_refuse(exprType((Node *) member->em_expr), sort_operator,
+						 collation) != REFUSAL_NONE)
 		return false;
 	if (order_of_path(root, input, (Node *) member->em_expr, &order))
 		sort_size_order(size, &order, sort_operator, collation,
@@ -115,7 +115,7 @@ will_be_taken_over(PlannerInfo *root, const Path *input, List *pathkeys,
 	foreach(cell, pathkeys)
 		size->key_words += sort_key_words((Node *) pathkey_member(lfirst(cell),
 																  relids)->em_expr);
-	return !sort_is_small(size, bound, &reason);
+	return refuse_size(size, bound) == REFUSAL_NONE;
 }
 
 /*

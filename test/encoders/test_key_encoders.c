@@ -399,15 +399,15 @@ Datum
 sort_key_obstacle(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {
-		[KEY_ENCODABLE] = "none",
-		[KEY_TYPE] = "type",
-		[KEY_COLLATION] = "collation",
-		[KEY_OPERATOR] = "operator"
+		[REFUSAL_NONE] = "none",
+		[REFUSAL_TYPE] = "type",
+		[REFUSAL_COLLATION] = "collation",
+		[REFUSAL_OPERATOR] = "operator"
 	};
 
-	KeyObstacle obstacle = sort_keys_obstacle(PG_GETARG_OID(0),
-											  PG_GETARG_OID(1),
-											  PG_GETARG_OID(2));
+	Refusal		refusal = sort_keys_refuse(PG_GETARG_OID(0),
+										   PG_GETARG_OID(1),
+										   PG_GETARG_OID(2));
 
-	PG_RETURN_TEXT_P(cstring_to_text(names[obstacle]));
+	PG_RETURN_TEXT_P(cstring_to_text(names[refusal]));
 }

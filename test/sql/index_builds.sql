@@ -90,7 +90,7 @@ FROM unnest(ARRAY['k', 'few', 't', 'few, t DESC', 'wide']) key;
 RESET gpusort.work_mem;
 DROP TABLE many;
 
--- left native, and other access methods
+-- left to PostgreSQL, and other access methods
 CREATE FUNCTION reverse_compare(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT btint4cmp($2, $1)';
 CREATE OPERATOR <# (FUNCTION = int4gt, LEFTARG = int, RIGHTARG = int);
 CREATE OPERATOR CLASS reverse_ops FOR TYPE int USING btree AS OPERATOR 1 <#, OPERATOR 3 =, FUNCTION 1 reverse_compare(int, int);

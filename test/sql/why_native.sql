@@ -1,4 +1,4 @@
--- Why a sort was left native: EXPLAIN (VERBOSE) says it at the node from PostgreSQL 18 on, before that below the plan.
+-- Why a sort was left to PostgreSQL: EXPLAIN (VERBOSE) says it at the node from PostgreSQL 18 on, before that below the plan.
 SET gpusort.min_rows = 0;
 SET work_mem = '64MB';
 SET max_parallel_workers_per_gather = 0;

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
- * left_native.c
+ * sort_refusal.c
  *	  Which sorts of a plan are left to PostgreSQL, and why.
  *
- * A sort stays native
+ * A sort is refused
  *	- in an Agg that drives its sorts itself (Agg->chain), and if it is an
  *	  IncrementalSort;
  *	- if its first column's type, collation or ordering has no key encoding;
@@ -14,7 +14,7 @@
  *	  are, and knows nothing of a GpuSort.
  *
  * All of it is read off the finished plan and the settings, so that EXPLAIN
- * finds the same reason as did the planner, see explain_native.c.
+ * finds the same reason as did the planner, see explain_refusal.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +28,7 @@
 #include "cost/sort_cost.h"
 #include "executor/node_gpusort.h"
 #include "keys/sort_keys.h"
-#include "planner/left_native.h"
+#include "planner/sort_refusal.h"
 #include "settings.h"
 
 /*
@@ -142,36 +142,12 @@ sort_column(const Sort *sort, int n)
 	return (Node *) entry->expr;
 }
 
-bool
-sort_lacks_keys(Oid type, Oid sort_operator, Oid collation, Statistic *reason)
-{
-	switch (sort_keys_obstacle(type, sort_operator, collation))
-	{
-		case KEY_ENCODABLE:
-			return false;
-		case KEY_TYPE:
-			*reason = STAT_NATIVE_TYPE;
-			break;
-		case KEY_COLLATION:
-			*reason = STAT_NATIVE_COLLATION;
-			break;
-		case KEY_OPERATOR:
-			*reason = STAT_NATIVE_OPERATOR;
-			break;
-	}
-	return true;
-}
-
-bool
-sort_is_small(const SortSize *size, double bound, Statistic *reason)
+Refusal
+refuse_size(const SortSize *size, double bound)
 {
 	if (size->rows < gpusort_min_rows)
-		*reason = STAT_NATIVE_SMALL;
-	else if (first_rows_are_few(size, 1, bound))
-		*reason = STAT_NATIVE_BOUNDED;
-	else
-		return false;
-	return true;
+		return REFUSAL_SMALL;
+	return first_rows_are_few(size, 1, bound) ? REFUSAL_BOUNDED : REFUSAL_NONE;
 }
 
 /* Adds to the size of a sort what its keys and the order of the rows make of it. */
@@ -189,21 +165,23 @@ add_keys(const Sort *sort, const List *range_table, SortSize *size)
 }
 
 /*
- * Is this Sort left native?  Its keys are looked at last: that takes longer than
- * to sort a few rows.
+ * Why this Sort is refused, if it is.  Its keys are looked at last: that takes
+ * longer than to sort a few rows.
  */
-static bool
-is_left_native(const Sort *sort, double bound, const List *range_table,
-			   Statistic *reason)
+static Refusal
+refuse_sort(const Sort *sort, double bound, const List *range_table)
 {
 	SortSize	size = {sort->plan.lefttree->plan_rows, sort->plan.plan_width};
+	Refusal		refusal = sort_keys_refuse(exprType(sort_column(sort, 0)),
+										   sort->sortOperators[0],
+										   sort->collations[0]);
 
-	if (sort_lacks_keys(exprType(sort_column(sort, 0)), sort->sortOperators[0],
-						sort->collations[0], reason) ||
-		sort_is_small(&size, bound, reason))
-		return true;
+	if (refusal == REFUSAL_NONE)
+		refusal = refuse_size(&size, bound);
+	if (refusal != REFUSAL_NONE)
+		return refusal;
 	add_keys(sort, range_table, &size);
-	return sort_is_small(&size, bound, reason);
+	return refuse_size(&size, bound);
 }
 
 /* The sorts that grouping sets need beside the one below the Agg. */
@@ -220,25 +198,20 @@ count_sorts_inside(const Agg *agg)
 }
 
 int
-count_left_native(const Plan *plan, PlanPlace place, const List *range_table,
-				  Statistic *reason)
+count_refused(const Plan *plan, PlanPlace place, const List *range_table,
+			  Refusal *refusal)
 {
-	const Sort *sort = (const Sort *) plan;
-
 	switch (nodeTag(plan))
 	{
 		case T_Sort:
-			if (place.below_foreign)
-			{
-				*reason = STAT_NATIVE_FOREIGN;
-				return 1;
-			}
-			return is_left_native(sort, place.bound, range_table, reason);
+			*refusal = place.below_foreign ? REFUSAL_FOREIGN :
+				refuse_sort((const Sort *) plan, place.bound, range_table);
+			return *refusal != REFUSAL_NONE;
 		case T_IncrementalSort:
-			*reason = STAT_NATIVE_INCREMENTAL;
+			*refusal = REFUSAL_INCREMENTAL;
 			return 1;
 		case T_Agg:
-			*reason = STAT_NATIVE_AGGREGATE;
+			*refusal = REFUSAL_AGGREGATE;
 			return count_sorts_inside((const Agg *) plan);
 		default:
 			return 0;
@@ -256,32 +229,33 @@ name_collation(Oid collation)
 }
 
 char *
-describe_reason(const Plan *plan, Statistic reason)
+describe_refusal(const Plan *plan, Refusal refusal)
 {
 	const Sort *sort = (const Sort *) plan;
 
-	switch (reason)
+	switch (refusal)
 	{
-		case STAT_NATIVE_SMALL:
+		case REFUSAL_SMALL:
 			return pstrdup("fewer rows are expected than gpusort.min_rows");
-		case STAT_NATIVE_BOUNDED:
+		case REFUSAL_BOUNDED:
 			return pstrdup("only the first rows are wanted");
-		case STAT_NATIVE_TYPE:
+		case REFUSAL_TYPE:
 			return psprintf("there are no keys for the type %s",
 							format_type_be(exprType(sort_column(sort, 0))));
-		case STAT_NATIVE_COLLATION:
+		case REFUSAL_COLLATION:
 			return psprintf("there are no keys for the collation %s",
 							name_collation(sort->collations[0]));
-		case STAT_NATIVE_OPERATOR:
+		case REFUSAL_OPERATOR:
 			return psprintf("there are no keys for the order of the operator %s",
 							format_operator(sort->sortOperators[0]));
-		case STAT_NATIVE_INCREMENTAL:
+		case REFUSAL_INCREMENTAL:
 			return pstrdup("the rows come sorted by the first columns");
-		case STAT_NATIVE_AGGREGATE:
+		case REFUSAL_AGGREGATE:
 			return pstrdup("the further sorts of grouping sets are the aggregate's own");
-		case STAT_NATIVE_FOREIGN:
+		case REFUSAL_FOREIGN:
 			return pstrdup("a node of another extension above it may look at it");
-		default:
-			elog(ERROR, "unexpected reason %d", (int) reason);
+		case REFUSAL_NONE:
+			break;
 	}
+	elog(ERROR, "unexpected reason %d", (int) refusal);
 }

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * explain_native.c
+ * explain_refusal.c
  *	  EXPLAIN (VERBOSE) says why a sort was left to PostgreSQL.
  *
  * From 18 on an extension may add lines to a node.  Before, it can add to the
@@ -20,8 +20,8 @@
 #include "nodes/nodeFuncs.h"
 
 #include "executor/node_gpusort.h"
-#include "planner/explain_native.h"
-#include "planner/left_native.h"
+#include "planner/explain_refusal.h"
+#include "planner/sort_refusal.h"
 #include "port/compat.h"
 #include "settings.h"
 
@@ -33,16 +33,16 @@
  * the node that it belongs to.
  */
 static char *
-why_native(const Plan *plan, List *ancestors, const List *range_table)
+why_refused(const Plan *plan, List *ancestors, const List *range_table)
 {
 	PlanPlace	place = TOP_PLACE;
-	Statistic	reason;
+	Refusal		refusal;
 
 	for (int i = list_length(ancestors) - 1; i >= 0; i--)
 		place = place_of_child(list_nth(ancestors, i), place);
 
-	if (count_left_native(plan, place, range_table, &reason) > 0)
-		return describe_reason(plan, reason);
+	if (count_refused(plan, place, range_table, &refusal) > 0)
+		return describe_refusal(plan, refusal);
 	if (IsA(plan, Sort))
 		return pstrdup("the plan was made with other settings");
 	return NULL;
@@ -67,7 +67,7 @@ explain_node(PlanState *node, List *ancestors, const char *relationship,
 									   plan_name, es);
 	if (is_wanted(es))
 	{
-		char	   *reason = why_native(node->plan, ancestors, es->rtable);
+		char	   *reason = why_refused(node->plan, ancestors, es->rtable);
 
 		if (reason != NULL)
 			ExplainPropertyText(WHY_NOT, reason, es);
@@ -75,7 +75,7 @@ explain_node(PlanState *node, List *ancestors, const char *relationship,
 }
 
 void
-explain_native_init(void)
+explain_refusal_init(void)
 {
 	previous_explain_per_node_hook = explain_per_node_hook;
 	explain_per_node_hook = explain_node;
@@ -152,7 +152,7 @@ collect_reasons(PlanState *node, Walk *walk)
 		find_subplan(walk->parent, node);
 	List	   *ancestors = subplan == NULL ? walk->ancestors :
 		lcons(subplan, list_copy(walk->ancestors));
-	char	   *reason = why_native(node->plan, ancestors, explaining->rtable);
+	char	   *reason = why_refused(node->plan, ancestors, explaining->rtable);
 	Walk		below = {node, lcons(node->plan, list_copy(ancestors)), NIL};
 
 	if (reason != NULL)
@@ -221,7 +221,7 @@ explain_query(Query *query, int cursor_options, IntoClause *into,
 }
 
 void
-explain_native_init(void)
+explain_refusal_init(void)
 {
 	previous_explain_hook = ExplainOneQuery_hook;
 	ExplainOneQuery_hook = explain_query;

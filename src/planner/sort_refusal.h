@@ -1,0 +1,43 @@
+/*-------------------------------------------------------------------------
+ *
+ * sort_refusal.h
+ *	  Which sorts of a plan are left to PostgreSQL, and why.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_SORT_REFUSAL_H
+#define GPUSORT_SORT_REFUSAL_H
+
+#include "nodes/plannodes.h"
+
+#include "cost/sort_cost.h"
+#include "refusal.h"
+
+/* What the nodes above one mean for its sort. */
+typedef struct PlanPlace
+{
+	double		bound;			/* how many rows its parent may stop after */
+	bool		below_foreign;	/* one is of another extension, and may mind */
+} PlanPlace;
+
+/* At the top of a plan. */
+#define TOP_PLACE			((PlanPlace) {NO_BOUND, false})
+
+/* The place of all children of the node in this place. */
+extern PlanPlace place_of_child(const Plan *plan, PlanPlace place);
+
+/*
+ * Is a sort refused because PostgreSQL's takes less time, by its size?  A size
+ * without the words of the keys and the order of the rows may do: a sort that is
+ * refused by that is refused by all of it.
+ */
+extern Refusal refuse_size(const SortSize *size, double bound);
+
+/* How many sorts this one node does that are refused, and if any, why. */
+extern int	count_refused(const Plan *plan, PlanPlace place,
+						  const List *range_table, Refusal *refusal);
+
+/* The same reason in words. */
+extern char *describe_refusal(const Plan *plan, Refusal refusal);
+
+#endif							/* GPUSORT_SORT_REFUSAL_H */

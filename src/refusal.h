@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * refusal.h
+ *	  Why a sort or an index build is left to PostgreSQL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_REFUSAL_H
+#define GPUSORT_REFUSAL_H
+
+typedef enum Refusal
+{
+	REFUSAL_NONE = 0,			/* it is taken over */
+	REFUSAL_SMALL,				/* fewer rows than gpusort.min_rows */
+	REFUSAL_BOUNDED,			/* few first rows are wanted */
+
+	/* of the first column */
+	REFUSAL_TYPE,				/* no encoder for the type */
+	REFUSAL_COLLATION,			/* there is none */
+	REFUSAL_OPERATOR,			/* not an ordering that keys have */
+
+	/* of sorts in plans only */
+	REFUSAL_INCREMENTAL,		/* sorted by the first columns already */
+	REFUSAL_AGGREGATE,			/* sorted by an Agg itself */
+	REFUSAL_FOREIGN				/* below a node of another extension */
+} Refusal;
+
+/* Counts such sorts of a plan, and such an index build. */
+extern void refusal_count_sorts(Refusal refusal, int count);
+extern void refusal_count_index_build(Refusal refusal);
+
+#endif							/* GPUSORT_REFUSAL_H */
