@@ -55,25 +55,70 @@
 #define HASH_ENTRY_BYTES	48
 #define FAST_HASH_BYTES		(2.0 * 1024 * 1024)
 
-double
-sort_key_words(const Node *column)
+/*
+ * Adds to the size of a sort what its keys make of it.  "order" is that in which
+ * the rows come, by the first of the columns; NULL if nothing is known of it.
+ */
+static void
+add_keys(SortSize *size, const List *columns, Oid sort_operator,
+		 Oid collation, const TableOrder *order)
 {
-	return get_typavgwidth(exprType(column), exprTypmod(column)) /
-		(double) sizeof(uint64);
-}
+	double		correlation = order == NULL ? 0 :
+		table_order_correlation(order, sort_operator, collation);
+	ListCell   *cell;
 
-void
-sort_size_order(SortSize *size, const TableOrder *order, Oid sort_operator,
-				Oid collation, bool decides)
-{
-	double		correlation = table_order_correlation(order, sort_operator,
-													  collation);
+	foreach(cell, columns)
+	{
+		const Node *column = lfirst(cell);
 
+		size->key_words += get_typavgwidth(exprType(column),
+										   exprTypmod(column)) /
+			(double) sizeof(uint64);
+	}
 	if (correlation <= 0)
 		return;
 	/* as core has it for the pages that an index scan reads */
 	size->ordered_part = correlation * correlation;
-	size->tied_rows = decides ? 0 : order->group_rows;
+	size->tied_rows = list_length(columns) == 1 ? 0 : order->group_rows;
+}
+
+SortSize
+sort_size_of_path(PlannerInfo *root, const Path *input, const List *columns,
+				  Oid sort_operator, Oid collation)
+{
+	SortSize	size = {input->rows, input->pathtarget->width};
+	TableOrder	order;
+	bool		is_known = order_of_path(root, input, linitial(columns),
+										 &order);
+
+	add_keys(&size, columns, sort_operator, collation,
+			 is_known ? &order : NULL);
+	return size;
+}
+
+SortSize
+sort_size_of_plan(const Plan *sort, const List *attnos, Oid sort_operator,
+				  Oid collation, const List *range_table)
+{
+	const Plan *input = sort->lefttree;
+	SortSize	size = {input->plan_rows, sort->plan_width};
+	List	   *columns = NIL;
+	ListCell   *cell;
+	TableOrder	order;
+	bool		is_known;
+
+	foreach(cell, attnos)
+	{
+		const TargetEntry *entry = list_nth(input->targetlist,
+											lfirst_int(cell) - 1);
+
+		columns = lappend(columns, entry->expr);
+	}
+	is_known = order_of_plan(input, linitial(columns), range_table, &order);
+	add_keys(&size, columns, sort_operator, collation,
+			 is_known ? &order : NULL);
+	list_free(columns);
+	return size;
 }
 
 double

@@ -25,15 +25,17 @@ typedef struct SortSize
 	double		tied_rows;		/* among these may be in any order */
 } SortSize;
 
-/* Words that this column adds to a key, about. */
-extern double sort_key_words(const Node *column);
-
 /*
- * Notes the order in which the rows come, to be sorted first by this operator,
- * and only by that if it "decides".
+ * The size of a sort of a path's rows by these expressions, and of a node that
+ * sorts by columns of these numbers.  The operator and the collation are those
+ * of the first.
  */
-extern void sort_size_order(SortSize *size, const TableOrder *order,
-							Oid sort_operator, Oid collation, bool decides);
+extern SortSize sort_size_of_path(PlannerInfo *root, const Path *input,
+								  const List *columns, Oid sort_operator,
+								  Oid collation);
+extern SortSize sort_size_of_plan(const Plan *sort, const List *attnos,
+								  Oid sort_operator, Oid collation,
+								  const List *range_table);
 
 /* Bytes that so many rows of this width take in memory, about. */
 extern double sort_rows_bytes(double rows, int width);

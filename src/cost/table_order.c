@@ -84,19 +84,16 @@ order_of_path(PlannerInfo *root, const Path *path, const Node *expr,
 }
 
 bool
-order_of_plan(const Plan *plan, AttrNumber column, const List *range_table,
+order_of_plan(const Plan *plan, const Node *expr, const List *range_table,
 			  TableOrder *order)
 {
-	const TargetEntry *entry;
 	Index		table;
 
 	if (!IsA(plan, SeqScan))
 		return false;
-	entry = list_nth(plan->targetlist, column - 1);
 	table = ((const Scan *) plan)->scanrelid;
-	return order_by_variable((const Node *) entry->expr, table,
-							 rt_fetch(table, range_table), plan->plan_rows,
-							 order);
+	return order_by_variable(expr, table, rt_fetch(table, range_table),
+							 plan->plan_rows, order);
 }
 
 double

@@ -29,7 +29,7 @@ typedef struct TableOrder
  */
 extern bool order_of_path(PlannerInfo *root, const Path *path,
 						  const Node *expr, TableOrder *order);
-extern bool order_of_plan(const Plan *plan, AttrNumber column,
+extern bool order_of_plan(const Plan *plan, const Node *expr,
 						  const List *range_table, TableOrder *order);
 
 /*

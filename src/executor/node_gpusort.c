@@ -98,25 +98,10 @@ gpusort_sort_columns(const CustomScan *scan)
 SortSize
 gpusort_size(const CustomScan *scan, const List *range_table)
 {
-	const Plan *child = outerPlan(scan);
-	SortSize	size = {child->plan_rows, scan->scan.plan.plan_width};
-	List	   *attnos = gpusort_sort_columns(scan);
-	TableOrder	order;
-	ListCell   *cell;
-
-	if (order_of_plan(child, linitial_int(attnos), range_table, &order))
-		sort_size_order(&size, &order,
-						linitial_oid(lsecond(scan->custom_private)),
-						linitial_oid(lthird(scan->custom_private)),
-						list_length(attnos) == 1);
-	foreach(cell, attnos)
-	{
-		TargetEntry *entry = list_nth(scan->custom_scan_tlist,
-									  lfirst_int(cell) - 1);
-
-		size.key_words += sort_key_words((Node *) entry->expr);
-	}
-	return size;
+	return sort_size_of_plan(&scan->scan.plan, gpusort_sort_columns(scan),
+							 linitial_oid(lsecond(scan->custom_private)),
+							 linitial_oid(lthird(scan->custom_private)),
+							 range_table);
 }
 
 static Node *

@@ -85,6 +85,18 @@ pathkey_member(const PathKey *key, Relids relids)
 	return linitial(members);
 }
 
+/* What these path keys stand for in these relations. */
+static List *
+pathkey_columns(const List *pathkeys, Relids relids)
+{
+	List	   *columns = NIL;
+	ListCell   *cell;
+
+	foreach(cell, pathkeys)
+		columns = lappend(columns, pathkey_member(lfirst(cell), relids)->em_expr);
+	return columns;
+}
+
 /*
  * Will plan_sort.c take over a sort of this path's rows, of which so many are
  * wanted?  Sets the sort's size.
@@ -98,23 +110,15 @@ will_be_taken_over(PlannerInfo *root, const Path *input, List *pathkeys,
 	const EquivalenceMember *member = pathkey_member(first, relids);
 	Oid			sort_operator = PATHKEY_OPERATOR(first, member->em_datatype);
 	Oid			collation = first->pk_eclass->ec_collation;
-	TableOrder	order;
-	ListCell   *cell;
+	SortSize	rows = {input->rows, input->pathtarget->width};
 
-	memset(size, 0, sizeof(SortSize));
-	size->rows = input->rows;
-	size->width = input->pathtarget->width;
 	/* whatever the keys are: to look at them takes longer than a few rows */
-	if (refuse_size(size, bound) != REFUSAL_NONE ||
+	if (refuse_size(&rows, bound) != REFUSAL_NONE ||
 		sort_keys_refuse(exprType((Node *) member->em_expr), sort_operator,
 						 collation) != REFUSAL_NONE)
 		return false;
-	if (order_of_path(root, input, (Node *) member->em_expr, &order))
-		sort_size_order(size, &order, sort_operator, collation,
-						list_length(pathkeys) == 1);
-	foreach(cell, pathkeys)
-		size->key_words += sort_key_words((Node *) pathkey_member(lfirst(cell),
-																  relids)->em_expr);
+	*size = sort_size_of_path(root, input, pathkey_columns(pathkeys, relids),
+							  sort_operator, collation);
 	return refuse_size(size, bound) == REFUSAL_NONE;
 }
 

@@ -150,18 +150,16 @@ refuse_size(const SortSize *size, double bound)
 	return first_rows_are_few(size, 1, bound) ? REFUSAL_BOUNDED : REFUSAL_NONE;
 }
 
-/* Adds to the size of a sort what its keys and the order of the rows make of it. */
-static void
-add_keys(const Sort *sort, const List *range_table, SortSize *size)
+/* What the cost of a Sort depends on, in all. */
+static SortSize
+size_of_sort(const Sort *sort, const List *range_table)
 {
-	TableOrder	order;
+	List	   *attnos = NIL;
 
-	if (order_of_plan(sort->plan.lefttree, sort->sortColIdx[0], range_table,
-					  &order))
-		sort_size_order(size, &order, sort->sortOperators[0],
-						sort->collations[0], sort->numCols == 1);
 	for (int n = 0; n < sort->numCols; n++)
-		size->key_words += sort_key_words(sort_column(sort, n));
+		attnos = lappend_int(attnos, sort->sortColIdx[n]);
+	return sort_size_of_plan(&sort->plan, attnos, sort->sortOperators[0],
+							 sort->collations[0], range_table);
 }
 
 /*
@@ -180,7 +178,7 @@ refuse_sort(const Sort *sort, double bound, const List *range_table)
 		refusal = refuse_size(&size, bound);
 	if (refusal != REFUSAL_NONE)
 		return refusal;
-	add_keys(sort, range_table, &size);
+	size = size_of_sort(sort, range_table);
 	return refuse_size(&size, bound);
 }
 
