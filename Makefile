@@ -91,7 +91,7 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # Headers are few and shared by most files: any change compiles all.
-$(OBJS): $(wildcard src/*.h src/*/*.h) kernels/device_sort.h
+$(OBJS): $(wildcard src/*.h src/*/*.h)
 
 # It looks at all entries of an order.
 src/device/device_client.o: CFLAGS += $(CFLAGS_VECTORIZE)

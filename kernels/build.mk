@@ -20,7 +20,8 @@ kernels_directory := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 # Each object needs most of them.  As prerequisites of a pattern they make no
 # target that could become the default one.
 KERNEL_HEADERS := $(wildcard $(kernels_directory)/*.cuh $(kernels_directory)/*.h) \
-	$(kernels_directory)/../src/common/key_format.h $(kernels_directory)/build.mk
+	$(addprefix $(kernels_directory)/../src/common/,device.h key_format.h) \
+	$(kernels_directory)/build.mk
 
 ifndef NVCC
 NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) \

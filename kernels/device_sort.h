@@ -26,6 +26,7 @@
 
 #include <stddef.h>
 
+#include "../src/common/device.h"
 #include "../src/common/key_format.h"
 
 #ifdef __cplusplus
@@ -34,7 +35,6 @@ extern "C"
 #endif
 
 #define DEVICE_NAME_SIZE	64
-#define DEVICE_UUID_SIZE	41
 #define DEVICE_ERROR_SIZE	256
 
 typedef struct DeviceError
@@ -54,15 +54,6 @@ typedef struct DeviceInfo
 } DeviceInfo;
 
 typedef struct DeviceSort DeviceSort;
-
-/* What a sort does; values of gpusort.algorithm. */
-typedef enum DeviceAlgorithm
-{
-	DEVICE_SORT_AUTO = 0,		/* the fastest one known for the input */
-	DEVICE_SORT_QUICKSORT,		/* CUDA-quicksort with many buckets */
-	DEVICE_SORT_RADIX,			/* CUB's radix sort, by the first 64 bits */
-	DEVICE_SORT_BITONIC			/* bitonic sort, in place */
-} DeviceAlgorithm;
 
 /* Number of devices; zero with a reason in "error" if there is no driver. */
 extern int	device_count(DeviceError *error);

@@ -12,7 +12,7 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
-#include "../kernels/device_sort.h"
+#include "common/device.h"
 #include "common/device_list.h"
 #include "common/protocol.h"
 #include "settings.h"
@@ -120,7 +120,9 @@ check_work_mem(int *value, void **extra, GucSource source)
 static bool
 check_devices(char **value, void **extra, GucSource source)
 {
-	if (device_list_is_valid(*value))
+	DeviceList	list;
+
+	if (device_list_read(*value, &list))
 		return true;
 	GUC_check_errdetail("It must be \"all\", or a list either of device numbers, as \"0,1\", or of UUIDs, which begin with \"GPU-\" or \"MIG-\".");
 	return false;

@@ -17,9 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kernels/device_sort.h"
-
-#define DEVICE_UUID_LENGTH		(DEVICE_UUID_SIZE - 1)
+#include "device.h"
 
 /* Digits of a device's number, more than any machine needs. */
 #define LONGEST_DEVICE_NUMBER	4
@@ -28,89 +26,85 @@
 typedef struct ListedDevice
 {
 	int			number;			/* number, -1 if the name is a UUID */
-	const char *name;			/* name, within the list */
-	int			length;			/* length of the name */
+	char		name[DEVICE_UUID_SIZE]; /* name, as it is listed */
 } ListedDevice;
 
-/* Length of the UUID with its prefix that the text begins with; 0 for none. */
-static inline int
-device_uuid_length(const char *text)
+typedef struct DeviceList
+{
+	const char *text;			/* the list as a string, the caller's */
+	bool		is_all;			/* each device that can be used; no entries */
+	bool		has_slices;		/* some of the entries are slices of GPUs */
+	int			count;
+	ListedDevice entries[MAX_DEVICES];
+} DeviceList;
+
+static inline const char *
+skip_spaces(const char *string)
+{
+	return string + strspn(string, " \t\n\r\f\v");
+}
+
+/* Length of the UUID with its prefix that the string begins with; 0 for none. */
+static inline size_t
+device_uuid_length(const char *string)
 {
 	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 	const size_t prefix = 4;
 
-	if (strncmp(text, "GPU-", prefix) != 0 && strncmp(text, "MIG-", prefix) != 0)
+	if (strncmp(string, "GPU-", prefix) != 0 && strncmp(string, "MIG-", prefix) != 0)
 		return 0;
-	text += prefix;
+	string += prefix;
 	for (size_t i = 0; i < sizeof(form) - 1; i++)
 	{
-		if (form[i] == 'x' ? text[i] == '\0' ||
-			strchr("0123456789abcdefABCDEF", text[i]) == NULL :
-			text[i] != form[i])
+		if (form[i] == 'x' ? string[i] == '\0' ||
+			strchr("0123456789abcdefABCDEF", string[i]) == NULL :
+			string[i] != form[i])
 			return 0;
 	}
-	return DEVICE_UUID_LENGTH;
+	return DEVICE_UUID_SIZE - 1;
 }
 
-/* Is this each device that can be used, and so no list? */
+/* Reads an entry, all zeros before, and moves to its end; false if it is none. */
 static inline bool
-device_list_is_all(const char *list)
+read_listed_device(const char **string, ListedDevice *device)
 {
-	return strcmp(list, "all") == 0;
-}
+	const char *name = skip_spaces(*string);
+	size_t		digits = strspn(name, "0123456789");
+	size_t		length = digits > 0 ? digits : device_uuid_length(name);
 
-/*
- * Takes the first entry off a list, which is NULL when that was the last one.
- * False if there is none, or what is there is none.
- */
-static inline bool
-device_list_next(const char **list, ListedDevice *device)
-{
-	const char *end;
-	size_t		digits;
-
-	if (*list == NULL)
+	if (length == 0 || digits > LONGEST_DEVICE_NUMBER)
 		return false;
-	end = *list + strspn(*list, " \t\n\r\f\v");
-	digits = strspn(end, "0123456789");
-	device->name = end;
-	device->number = digits > 0 ? atoi(end) : -1;
-	device->length = digits > 0 ? (int) digits : device_uuid_length(end);
-	if (device->length == 0 || digits > LONGEST_DEVICE_NUMBER)
-		return false;
-	end += device->length;
-	end += strspn(end, " \t\n\r\f\v");
-	*list = *end == ',' ? end + 1 : NULL;
-	return *end == ',' || *end == '\0';
+	device->number = digits > 0 ? atoi(name) : -1;
+	memcpy(device->name, name, length);
+	*string = skip_spaces(name + length);
+	return **string == ',' || **string == '\0';
 }
 
-/* Is this a value for gpusort.devices? */
+/* Reads the value of gpusort.devices; false if it is not valid. */
 static inline bool
-device_list_is_valid(const char *list)
+device_list_read(const char *string, DeviceList *list)
 {
-	ListedDevice device;
-	int			numbers = 0;
-	int			uuids = 0;
+	const char *rest = string;
 
-	if (device_list_is_all(list))
+	memset(list, 0, sizeof(DeviceList));
+	list->text = string;
+	list->is_all = strcmp(string, "all") == 0;
+	if (list->is_all)
 		return true;
-	while (list != NULL)
+	do
 	{
-		if (!device_list_next(&list, &device))
-			return false;
-		if (device.number >= 0)
-			numbers++;
-		else
-			uuids++;
-	}
-	return numbers == 0 || uuids == 0;
-}
+		ListedDevice *device = &list->entries[list->count];
 
-/* Is there a slice in this list, which is valid? */
-static inline bool
-device_list_has_slice(const char *list)
-{
-	return strstr(list, "MIG-") != NULL;
+		if (list->count == MAX_DEVICES || !read_listed_device(&rest, device))
+			return false;
+		/* either all are numbers, or none is */
+		if ((device->number < 0) != (list->entries[0].number < 0))
+			return false;
+		if (strncmp(device->name, "MIG-", 4) == 0)
+			list->has_slices = true;
+		list->count++;
+	} while (*rest++ == ',');
+	return true;
 }
 
 #endif							/* GPUSORT_DEVICE_LIST_H */

@@ -45,14 +45,10 @@
 #include <strings.h>
 #include <time.h>
 
-#include "../common/device_list.h"
 #include "clock.h"
 #include "peak.h"
 #include "report.h"
 #include "shortage.h"
-
-/* More than any machine has. */
-#define MAX_DEVICES		64
 
 /* What part of a device jobs leave to those that begin. */
 #define PART_TO_BEGIN	8
@@ -106,23 +102,18 @@ is_entry(const ListedDevice *entry, int number)
 {
 	if (entry->number >= 0)
 		return entry->number == number;
-	return strncasecmp(entry->name, devices[number].info.uuid,
-					   DEVICE_UUID_LENGTH) == 0;
+	return strcasecmp(entry->name, devices[number].info.uuid) == 0;
 }
 
 static bool
-is_wanted(const char *wanted, int number)
+is_wanted(const DeviceList *wanted, int number)
 {
-	ListedDevice entry;
-
-	if (device_list_is_all(wanted))
-		return true;
-	while (device_list_next(&wanted, &entry))
+	for (int i = 0; i < wanted->count; i++)
 	{
-		if (is_entry(&entry, number))
+		if (is_entry(&wanted->entries[i], number))
 			return true;
 	}
-	return false;
+	return wanted->is_all;
 }
 
 /*
@@ -130,16 +121,11 @@ is_wanted(const char *wanted, int number)
  * and says of a slice whose it is.
  */
 static void
-name_slice(const char *wanted, int number)
+name_slice(const DeviceList *wanted, int number)
 {
-	ListedDevice entry;
-
-	for (int i = 0; device_list_next(&wanted, &entry); i++)
-	{
-		if (i == number)
-			snprintf(devices[number].info.uuid, DEVICE_UUID_SIZE, "%.*s",
-					 entry.length, entry.name);
-	}
+	if (wanted->has_slices && number < wanted->count)
+		memcpy(devices[number].info.uuid, wanted->entries[number].name,
+			   DEVICE_UUID_SIZE);
 }
 
 static bool
@@ -155,15 +141,12 @@ exists(const ListedDevice *entry)
 
 /* Says which devices cannot be used though they are wanted. */
 static void
-report_missing(const char *wanted)
+report_missing(const DeviceList *wanted)
 {
-	const char *list = device_list_is_all(wanted) ? NULL : wanted;
-	ListedDevice entry;
-
-	while (device_list_next(&list, &entry))
+	for (int i = 0; i < wanted->count; i++)
 	{
-		if (!exists(&entry))
-			report("log there is no device %.*s", entry.length, entry.name);
+		if (!exists(&wanted->entries[i]))
+			report("log there is no device %s", wanted->entries[i].name);
 	}
 	for (int number = 0; number < ndevices; number++)
 	{
@@ -175,14 +158,13 @@ report_missing(const char *wanted)
 
 /* Finds out about a device, and makes it ready if it is wanted. */
 static void
-start_device(int number, const char *wanted, int memory_percent)
+start_device(int number, const DeviceList *wanted, int memory_percent)
 {
 	Device	   *device = &devices[number];
 	bool		is_described = engine->describe(number, &device->info,
 												&device->reason);
 
-	if (device_list_has_slice(wanted))
-		name_slice(wanted, number);
+	name_slice(wanted, number);
 	device->state = is_wanted(wanted, number) ? DEVICE_UNUSABLE : DEVICE_UNUSED;
 	if (is_described && device->state != DEVICE_UNUSED &&
 		engine->start(number, &device->reason))
@@ -194,7 +176,7 @@ start_device(int number, const char *wanted, int memory_percent)
 }
 
 bool
-devices_start(const Engine *used_engine, const char *wanted,
+devices_start(const Engine *used_engine, const DeviceList *wanted,
 			  int memory_percent, DeviceError *error)
 {
 	bool		is_any_ready = false;
@@ -206,7 +188,7 @@ devices_start(const Engine *used_engine, const char *wanted,
 	if (ndevices > MAX_DEVICES)
 		ndevices = MAX_DEVICES;
 	snprintf(error->text, sizeof(error->text), "there is no device %s",
-			 wanted);
+			 wanted->text);
 	for (int number = 0; number < ndevices; number++)
 	{
 		start_device(number, wanted, memory_percent);

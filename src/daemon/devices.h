@@ -8,6 +8,7 @@
 #ifndef GPUSORTD_DEVICES_H
 #define GPUSORTD_DEVICES_H
 
+#include "../common/device_list.h"
 #include "../common/protocol.h"
 #include "engine.h"
 #include "roles.h"
@@ -40,12 +41,11 @@ typedef struct Reservation
 #define NO_RESERVATION	((Reservation) {.device = -1})
 
 /*
- * Makes devices ready: those of a list as device_list.h has it, or with
- * "all" each that can be used.  Jobs may use so many percent of the memory of
- * each, or what other processes leave of it.  False if there is none then, with
- * the reason in "error".  Once, before the first job.
+ * Makes the listed devices ready.  Jobs may use so many percent of the memory of
+ * each, or what other processes leave of it.  False if no device is ready then,
+ * with the reason in "error".  Once, before the first job.
  */
-extern bool devices_start(const Engine *engine, const char *wanted,
+extern bool devices_start(const Engine *engine, const DeviceList *wanted,
 						  int memory_percent, DeviceError *error);
 
 /* Writes the names of the devices that are ready. */

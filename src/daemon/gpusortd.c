@@ -92,7 +92,6 @@ are_valid(const Options *options)
 	return (strcmp(options->engine, "auto") == 0 ||
 			strcmp(options->engine, "cuda") == 0 ||
 			strcmp(options->engine, "host") == 0) &&
-		device_list_is_valid(options->devices) &&
 		options->staging_megabytes >= 8 &&
 		options->staging_megabytes <= LARGEST_RING_MB &&
 		options->staging_limit_megabytes >= 8 &&
@@ -217,21 +216,21 @@ take_lock(void)
  * and then nothing else.
  */
 static void
-name_slices(const char *devices)
+name_slices(const DeviceList *devices)
 {
-	if (device_list_has_slice(devices) &&
-		setenv("CUDA_VISIBLE_DEVICES", devices, 1) < 0)
+	if (devices->has_slices &&
+		setenv("CUDA_VISIBLE_DEVICES", devices->text, 1) < 0)
 		leave_with_errno("could not name the devices");
 }
 
 /* The engine to use, started; does not return if there is none. */
 static const Engine *
-start_engine(const Options *options)
+start_engine(const Options *options, const DeviceList *devices)
 {
 	DeviceError error = {.text = "gpusortd was built without CUDA"};
 	const Engine *engine = NULL;
 
-	name_slices(options->devices);
+	name_slices(devices);
 	if (strcmp(options->engine, "host") == 0)
 		engine = &host_engine;
 #ifdef HAVE_CUDA
@@ -239,8 +238,7 @@ start_engine(const Options *options)
 		engine = &cuda_engine;
 #endif
 	if (engine != NULL &&
-		devices_start(engine, options->devices, options->device_percent,
-					  &error))
+		devices_start(engine, devices, options->device_percent, &error))
 		return engine;
 	report("unusable %s", error.text);
 	leave(EXIT_UNUSABLE);
@@ -439,6 +437,7 @@ main(int argc, char **argv)
 		.device_percent = 90,
 		.release_delay = 5
 	};
+	DeviceList	devices;
 	const Engine *engine;
 	char		names[MESSAGE_TEXT_SIZE];
 	int			listener;
@@ -448,11 +447,11 @@ main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGTERM, leave_on_signal);
 	parse_options(argc, argv, &options);
-	if (!are_valid(&options))
+	if (!are_valid(&options) || !device_list_read(options.devices, &devices))
 		leave_with_usage(argv[0]);
 	raise_limit_of_files();
 	take_lock();
-	engine = start_engine(&options);
+	engine = start_engine(&options, &devices);
 	ring_init(engine,
 			  (uint32_t) (((uint64_t) options.staging_megabytes << 20) / CHUNK_BYTES),
 			  (uint64_t) options.staging_limit_megabytes << 20);

@@ -551,6 +551,7 @@ end_job(EngineJob *job)
 static void
 start_engine(void)
 {
+	static const DeviceList all_devices = {.text = "all", .is_all = true};
 	DeviceError error;
 
 	engine = host_engine;
@@ -566,7 +567,7 @@ start_engine(void)
 	engine.pull = pull;
 	engine.pull_keys = pull_keys;
 	engine.end = end_job;
-	must(devices_start(&engine, "all", 100, &error));
+	must(devices_start(&engine, &all_devices, 100, &error));
 	ring_init(&engine, RING_CHUNKS, (uint64_t) MOST_RINGS * RING_CHUNKS * CHUNK_BYTES);
 	connection_init(&engine);
 }

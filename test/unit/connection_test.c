@@ -1210,6 +1210,7 @@ static void
 with_idle_clients(int number, Step step, int milliseconds,
 				  void (*test) (void))
 {
+	static const DeviceList all_devices = {.text = "all", .is_all = true};
 	pid_t		child;
 	DeviceError error;
 	int			status = -1;
@@ -1221,7 +1222,7 @@ with_idle_clients(int number, Step step, int milliseconds,
 		ndevices = number;
 		failing_step = step;
 		idle_milliseconds = milliseconds;
-		if (!devices_start(&test_engine, "all", 100, &error))
+		if (!devices_start(&test_engine, &all_devices, 100, &error))
 			exit(2);
 		ring_init(&test_engine, 2, UINT64_C(1) << 30);
 		connection_init(&test_engine);

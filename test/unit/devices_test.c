@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "../../src/daemon/devices.h"
-#include "../../src/common/device_list.h"
 #include "../gpusortd/hooks.h"
 
 #define TEST_SUBJECT		"devices"
@@ -136,7 +135,10 @@ share_devices(void)
 static bool
 start(const char *wanted, DeviceError *error)
 {
-	return devices_start(&test_engine, wanted, 50, error);
+	DeviceList	list;
+
+	return device_list_read(wanted, &list) &&
+		devices_start(&test_engine, &list, 50, error);
 }
 
 
@@ -614,14 +616,16 @@ test_lists(void)
 		"MIG-GPU-0a0b0c0d-0000-1111-2222-000000000001/1/0"
 	};
 
+	DeviceList	list;
+
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
 	{
-		if (!device_list_is_valid(good[i]))
+		if (!device_list_read(good[i], &list))
 			wrong("\"%s\" is refused", good[i]);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 	{
-		if (device_list_is_valid(bad[i]))
+		if (device_list_read(bad[i], &list))
 			wrong("\"%s\" is not refused", bad[i]);
 	}
 	conclude("tells lists of devices from others");

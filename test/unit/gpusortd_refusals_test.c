@@ -11,7 +11,7 @@
  *-------------------------------------------------------------------------
  */
 #define _GNU_SOURCE
-#include "../../kernels/device_sort.h"
+#include "../../src/common/device.h"
 
 #define TEST_SUBJECT		"gpusortd"
 #include "daemon_test.h"

@@ -1,0 +1,26 @@
+/*-------------------------------------------------------------------------
+ *
+ * device.h
+ *	  What the extension, gpusortd and the kernels say of devices.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_DEVICE_H
+#define GPUSORT_DEVICE_H
+
+/* Devices of a machine at the most. */
+#define MAX_DEVICES			64
+
+/* Size of a UUID with its prefix, as a string. */
+#define DEVICE_UUID_SIZE	41
+
+/* What a sort does; values of gpusort.algorithm. */
+typedef enum DeviceAlgorithm
+{
+	DEVICE_SORT_AUTO = 0,		/* the fastest one known for the input */
+	DEVICE_SORT_QUICKSORT,		/* CUDA-quicksort with many buckets */
+	DEVICE_SORT_RADIX,			/* CUB's radix sort, by the first 64 bits */
+	DEVICE_SORT_BITONIC			/* bitonic sort, in place */
+} DeviceAlgorithm;
+
+#endif							/* GPUSORT_DEVICE_H */
