@@ -166,7 +166,7 @@ collect_together(IndexBuild *load)
 		return false;
 	begin_sort(load, load->limit, load->expected_rows);
 	if (!index_sort_has_failed(load->sort) &&
-		sort_keys_share(load->sort->external.order->keys) &&
+		row_order_share(load->sort->external.order) &&
 		begin_parallel(load, load->limit, false, load->expected_rows) &&
 		parallel_build_rows(load->parallel, load->info, load->sort,
 							  &load->heap_tuples))
