@@ -181,12 +181,4 @@ is_toasted(const struct varlena *value)
 	return VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value);
 }
 
-/*
- * Fetches and decompresses a value, all of it or, if "limit" is not negative,
- * that many bytes from its beginning.  The result is good until the next
- * call for this writer.
- */
-extern struct varlena *encode_detoast(KeyWriter *writer,
-									  struct varlena *stored, int limit);
-
 #endif							/* GPUSORT_ENCODE_H */

@@ -88,6 +88,14 @@ key_room(const KeyWriter *writer)
 }
 
 /*
+ * Fetches and decompresses a value, all of it or, if "limit" is not negative,
+ * that many bytes from its beginning.  The result is good until the next
+ * call for this writer.
+ */
+extern struct varlena *encode_detoast(KeyWriter *writer,
+									  struct varlena *stored, int limit);
+
+/*
  * How the values of a type become bytes.  The bytes of a smaller value are
  * smaller, those of equal values are equal, and the bytes of one value never
  * begin those of another.  Values are never NULL.
