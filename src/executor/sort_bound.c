@@ -100,13 +100,21 @@ start_executor(QueryDesc *query, int flags)
 	bool		outer = awaited;
 
 	awaited = false;
-	if (previous_start_hook != NULL)
-		previous_start_hook(query, flags);
-	else
-		standard_ExecutorStart(query, flags);
-	if (awaited)
-		sort_bound_find(query->planstate);
-	awaited = outer;
+	PG_TRY();
+	{
+		if (previous_start_hook != NULL)
+			previous_start_hook(query, flags);
+		else
+			standard_ExecutorStart(query, flags);
+		if (awaited)
+			sort_bound_find(query->planstate);
+	}
+	PG_FINALLY();
+	{
+		/* an outer query that catches the error goes on as it was */
+		awaited = outer;
+	}
+	PG_END_TRY();
 }
 
 static void
