@@ -282,30 +282,6 @@ row_sort_begin_worker(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 						  kept_rows_limit(), TOO_MANY_ROWS);
 }
 
-/*
- * Notes a row of a worker, with its key if it has one; false if there is no
- * room for what it takes beside itself.
- */
-static inline bool
-note_row(RowSort *sort, const RowBatch *batch, int i, const uint64_t *key,
-		 char *base)
-{
-	RowOrder   *order = sort->external.order;
-	RowStore   *store = sort->external.store;
-
-	if (unlikely(store->nrows == SORT_MAX_ROWS ||
-				 !row_store_note(store, base + batch->places[i],
-								 batch->places[i + 1] - batch->places[i],
-								 row_order_memory(order))))
-		return false;
-	if (likely(batch->loose == order->keys->loose &&
-			   batch->key_words[i] > 0))
-		row_order_add_key(order, key, batch->key_words[i]);
-	else
-		row_order_add_stored(order);
-	return true;
-}
-
 /* Hands the rows of a batch, from this one on, to the native sort. */
 static void
 put_batch_natively(RowSort *sort, const RowBatch *batch, int first,
@@ -323,24 +299,17 @@ put_batch_natively(RowSort *sort, const RowBatch *batch, int first,
 static void
 take_batch(RowSort *sort, const RowBatch *batch, char *base)
 {
-	const uint64_t *key = batch->words;
-	int			i = 0;
+	uint32		taken = 0;
 
 	if (sort->status == TAKES_ROWS)
 	{
-		RowOrder   *order = sort->external.order;
-
-		if (batch->loose)
-			row_order_loosen(order);
-		order->keys->cut |= batch->cut;
-		order->keys->doubtful |= batch->doubtful;
-		while (i < batch->nrows && note_row(sort, batch, i, key, base))
-			key += batch->key_words[i++];
-		if (i < batch->nrows)
+		taken = row_batch_take(batch, base, sort->external.store,
+							   sort->external.order);
+		if (taken < batch->nrows)
 			go_native(sort, TOO_MANY_ROWS);
 	}
 	if (sort->status == SORTS_NATIVELY)
-		put_batch_natively(sort, batch, i, base);
+		put_batch_natively(sort, batch, taken, base);
 }
 
 /* Takes the rows that workers have handed over. */

@@ -197,38 +197,15 @@ note_sequence(ParallelBuild *collect, const RowBatch *batch, char *base)
 	};
 }
 
-/*
- * The leader takes over the rows of a batch.  It may already have gone on to
- * the loose layout; then it makes their keys itself.
- */
+/* The leader takes over the rows of a batch. */
 static void
 take_rows(Participant *leader, const RowBatch *batch)
 {
-	RowOrder   *order = leader->order;
 	char	   *base = dsa_get_address(leader->area, batch->segment);
-	const uint64_t *key = batch->words;
 
 	note_sequence(leader->collect, batch, base);
-	if (batch->loose)
-		row_order_loosen(order);
-	order->keys->cut |= batch->cut;
-	order->keys->doubtful |= batch->doubtful;
-	for (uint32 i = 0; i < batch->nrows; i++)
-	{
-		if (unlikely(leader->store->nrows == SORT_MAX_ROWS ||
-					 !row_store_note(leader->store, base + batch->places[i],
-									 batch->places[i + 1] - batch->places[i],
-									 row_order_memory(order))))
-		{
-			row_exchange_close(&leader->shared->exchange);
-			return;
-		}
-		if (likely(batch->loose == order->keys->loose))
-			row_order_add_key(order, key, batch->key_words[i]);
-		else
-			row_order_add_stored(order);
-		key += batch->key_words[i];
-	}
+	if (row_batch_take(batch, base, leader->store, leader->order) < batch->nrows)
+		row_exchange_close(&leader->shared->exchange);
 }
 
 /* The leader takes over all batches that there are. */

@@ -67,3 +67,30 @@ row_exchange_take(RowExchange *exchange)
 	SpinLockRelease(&exchange->mutex);
 	return batches;
 }
+
+uint32
+row_batch_take(const RowBatch *batch, char *base, RowStore *store,
+			   RowOrder *order)
+{
+	const uint64_t *key = batch->words;
+
+	if (batch->loose)
+		row_order_loosen(order);
+	order->keys->cut |= batch->cut;
+	order->keys->doubtful |= batch->doubtful;
+	for (uint32 i = 0; i < batch->nrows; i++)
+	{
+		if (unlikely(store->nrows == SORT_MAX_ROWS ||
+					 !row_store_note(store, base + batch->places[i],
+									 batch->places[i + 1] - batch->places[i],
+									 row_order_memory(order))))
+			return i;
+		if (likely(batch->loose == order->keys->loose &&
+				   batch->key_words[i] > 0))
+			row_order_add_key(order, key, batch->key_words[i]);
+		else
+			row_order_add_stored(order);
+		key += batch->key_words[i];
+	}
+	return batch->nrows;
+}

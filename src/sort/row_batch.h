@@ -26,6 +26,8 @@
 #include "storage/spin.h"
 
 #include "keys/sort_keys.h"
+#include "sort/row_order.h"
+#include "sort/row_store.h"
 
 /* Of rows in a batch, and of words of their keys. */
 #define BATCH_ROWS		1024
@@ -123,5 +125,13 @@ extern void row_exchange_hand_over(RowExchange *exchange, RowBatch *batch,
 
 /* Takes all batches that there are, as a list. */
 extern BatchPlace row_exchange_take(RowExchange *exchange);
+
+/*
+ * The leader's: notes the rows of a batch, the segment of which begins at "base",
+ * and takes their keys.  Where it has gone on to the loose layout, or there are
+ * no keys, it makes them itself.  Returns for how many rows there was room.
+ */
+extern uint32 row_batch_take(const RowBatch *batch, char *base,
+							 RowStore *store, RowOrder *order);
 
 #endif							/* GPUSORT_ROW_BATCH_H */
