@@ -26,21 +26,9 @@ CREATE TABLE elsewhere (id integer, t text COLLATE "C");
 ALTER TABLE elsewhere ALTER t SET STORAGE EXTERNAL;
 INSERT INTO elsewhere SELECT id, repeat(md5('common'), 80) || t FROM addresses WHERE id % 4 = 0;
 
--- The first row that is not in its place, if any.
-CREATE FUNCTION wrong_place(source text, sort text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	result bigint;
-	expected bigint[];
-	found bigint[];
-	query text := format('SELECT array_agg(id) FROM (SELECT id FROM %s ORDER BY %s OFFSET 0) s', source, sort);
-BEGIN
-	EXECUTE query INTO found;
-	SET LOCAL gpusort.enable = off;
-	EXECUTE query INTO expected;
-	SET LOCAL gpusort.enable = on;
-	SELECT min(i) INTO result FROM generate_subscripts(expected, 1) i WHERE found[i] IS DISTINCT FROM expected[i];
-	RETURN result;
-END $$;
+\getenv test PG_ABS_SRCDIR
+\set include :test '/include/wrong_place.sql'
+\i :include
 
 CREATE VIEW cases AS SELECT * FROM (VALUES
 	('addresses', 't, id'),
@@ -60,11 +48,11 @@ CREATE VIEW cases AS SELECT * FROM (VALUES
 	('toasted', 't COLLATE "C", id'),
 	('elsewhere', 't, id'),
 	('elsewhere', 't DESC, id')) cases (source, sort);
-SELECT source, sort, wrong_place(source, sort) FROM cases;
+SELECT source, sort, wrong_place(format('SELECT id FROM %s ORDER BY %s', source, sort)) FROM cases;
 
 -- the same in runs
 SET gpusort.work_mem = '64kB';
-SELECT source, sort, wrong_place(source, sort) FROM cases;
+SELECT source, sort, wrong_place(format('SELECT id FROM %s ORDER BY %s', source, sort)) FROM cases;
 RESET gpusort.work_mem;
 
 -- with workers, who leave nothing out
@@ -72,7 +60,7 @@ SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET min_parallel_table_scan_size = 0;
 ALTER TABLE addresses SET (parallel_workers = 2);
-SELECT source, sort, wrong_place(source, sort) FROM cases WHERE source = 'addresses';
+SELECT source, sort, wrong_place(format('SELECT id FROM %s ORDER BY %s', source, sort)) FROM cases WHERE source = 'addresses';
 SET max_parallel_workers_per_gather = 0;
 
 -- indexes

@@ -16,20 +16,9 @@ BEGIN
 		END IF;
 	END LOOP;
 END $$;
-CREATE FUNCTION wrong_place(rows text, sort text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	result bigint;
-	expected bigint[];
-	found bigint[];
-	query text := format('SELECT array_agg(place) FROM (SELECT place FROM (%s) r ORDER BY %s OFFSET 0) s', rows, sort);
-BEGIN
-	EXECUTE query INTO found;
-	SET LOCAL gpusort.enable = off;
-	EXECUTE query INTO expected;
-	SET LOCAL gpusort.enable = on;
-	SELECT min(i) INTO result FROM generate_subscripts(expected, 1) i WHERE found[i] IS DISTINCT FROM expected[i];
-	RETURN result;
-END $$;
+\getenv test PG_ABS_SRCDIR
+\set include :test '/include/wrong_place.sql'
+\i :include
 
 -- What the rows are in their order.
 CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -55,7 +44,7 @@ BEGIN
 	RETURN false;
 END $$;
 
-SELECT rows, sort, method(format('SELECT * FROM (%s) r ORDER BY %s', rows, sort)), wrong_place(rows, sort)
+SELECT rows, sort, method(format('SELECT * FROM (%s) r ORDER BY %s', rows, sort)), wrong_place(format('SELECT place FROM (%s) r ORDER BY %s', rows, sort))
 FROM (VALUES
 	('SELECT * FROM sorted ORDER BY place OFFSET 0', 'word COLLATE "en-x-icu", id'),
 	('SELECT * FROM sorted ORDER BY place DESC OFFSET 0', 'word COLLATE "en-x-icu" DESC, id DESC'),
@@ -163,10 +152,10 @@ SET gpusort.device = host;
 SET work_mem = '1MB';
 CREATE TABLE late AS SELECT i place, CASE WHEN i <= 8000 THEN repeat('a', 300) || lpad(i::text, 32, '0') ELSE repeat('m', 300) || md5(i::text) END word
 FROM generate_series(1, 20000) i;
-SELECT runs[1], runs[2]::integer < 30 AS few, wrong_place('SELECT * FROM late', 'word COLLATE "C"')
+SELECT runs[1], runs[2]::integer < 30 AS few, wrong_place('SELECT place FROM late ORDER BY word COLLATE "C"')
 FROM regexp_match(method('SELECT * FROM late ORDER BY word COLLATE "C"'), '^(.*), merge of (\d+) runs') runs;
 -- and of rows in no order with others behind them it is told how those were sorted
-SELECT runs[1], runs[2]::integer < 30 AS few, wrong_place('SELECT * FROM late', 'word COLLATE "C"')
+SELECT runs[1], runs[2]::integer < 30 AS few, wrong_place('SELECT place FROM late ORDER BY word COLLATE "C"')
 FROM regexp_match(method('SELECT * FROM (SELECT * FROM late ORDER BY place <= 8000, place OFFSET 0) s ORDER BY place <= 8000, word COLLATE "C"'), '^(.*), merge of (\d+) runs') runs;
 
 DROP TABLE words, sorted, late;
