@@ -34,13 +34,9 @@ int			gpusort_device_memory = 90;
 int			gpusort_device_memory_limit = -1;
 int			gpusort_memory_release_delay = 5;
 int			gpusort_daemon_timeout = 2500;
-double		gpusort_put_row_cost = 0.006;
-double		gpusort_put_kilobyte_cost = 0.12;
 double		gpusort_key_word_cost = 0.0025;
 double		gpusort_host_sort_row_cost = 0.01;
-double		gpusort_get_row_cost = 0.0125;
 double		gpusort_get_shared_row_cost = 0.018;
-double		gpusort_new_shared_kilobyte_cost = 0.13;
 double		gpusort_hash_row_cost = 0.025;
 
 static const struct config_enum_entry device_options[] = {
@@ -231,27 +227,15 @@ settings_define(void)
 							"A query waits no more than a second longer for it. 0 waits for any time.",
 							&gpusort_daemon_timeout, 2500, 0, 3600000,
 							PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL, NULL);
-	define_cost("gpusort.put_row_cost",
-				"Sets the planner's estimate of the cost of a sort taking a row, with a key of 8 bytes.",
-				&gpusort_put_row_cost);
-	define_cost("gpusort.put_kilobyte_cost",
-				"Sets the planner's estimate of the cost of copying each kilobyte of these rows.",
-				&gpusort_put_kilobyte_cost);
 	define_cost("gpusort.key_word_cost",
 				"Sets the planner's estimate of the cost of each further 8 bytes of a row's key.",
 				&gpusort_key_word_cost);
 	define_cost("gpusort.host_sort_row_cost",
 				"Sets the planner's estimate of the cost of sorting a row's key where no GPU does it.",
 				&gpusort_host_sort_row_cost);
-	define_cost("gpusort.get_row_cost",
-				"Sets the planner's estimate of the cost of handing a sorted row on.",
-				&gpusort_get_row_cost);
 	define_cost("gpusort.get_shared_row_cost",
 				"Sets the planner's estimate of the cost of taking a parallel worker's row from it and handing it on.",
 				&gpusort_get_shared_row_cost);
-	define_cost("gpusort.new_shared_kilobyte_cost",
-				"Sets the planner's estimate of the further cost of each kilobyte of such rows beyond min_dynamic_shared_memory.",
-				&gpusort_new_shared_kilobyte_cost);
 	define_cost("gpusort.hash_row_cost",
 				"Sets the planner's estimate of what looking up a row in a hash table costs more with each doubling of the table beyond 2 MB.",
 				&gpusort_hash_row_cost);

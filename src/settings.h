@@ -46,13 +46,9 @@ extern int	gpusort_memory_release_delay;	/* seconds, or -1 */
 extern int	gpusort_daemon_timeout; /* ms; 0: none */
 
 /* What a sort costs, see sort_cost.c. */
-extern double gpusort_put_row_cost;
-extern double gpusort_put_kilobyte_cost;
 extern double gpusort_key_word_cost;
 extern double gpusort_host_sort_row_cost;
-extern double gpusort_get_row_cost;
 extern double gpusort_get_shared_row_cost;
-extern double gpusort_new_shared_kilobyte_cost;
 extern double gpusort_hash_row_cost;
 
 /* Makes them known to PostgreSQL. */

@@ -5,11 +5,13 @@
  *
  * Time goes into three things, each by the row: taking it, that is copying it
  * and making its key; sorting, of which little is left if a device does it;
- * and handing it on, from this process's own memory or from a worker's.  What
- * these cost are settings, with what was measured as their defaults, so that
- * bench/calibrate can fit them to a server.  The unit is the planner's, at the
- * rate of core's own sort: gpusort.put_row_cost is to cpu_operator_cost, two
- * of which core charges for a comparison, as the times are to each other.
+ * and emitting it, from this process's own memory or from a worker's.  The
+ * unit is the planner's, at the rate of core's own sort: PUT_ROW_COST is to
+ * cpu_operator_cost, two of which core charges for a comparison, as the times
+ * are to each other.
+ *
+ * bench/calibrate measures them.  What differed between machines by less than a
+ * factor of two is a constant (docs/notes/2026-11-costs.md), the rest settings.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,6 +30,16 @@
 #include "device/sort_job.h"
 #include "port/shared_memory.h"
 #include "settings.h"
+
+/* Taking a row, with a key of 8 bytes, and copying each kilobyte of the rows. */
+#define PUT_ROW_COST		0.006
+#define PUT_KILOBYTE_COST	0.12
+
+/* Emitting a row from this process's own memory. */
+#define EMIT_ROW_COST		0.0125
+
+/* Each kilobyte of workers' rows in memory that has not been set aside. */
+#define NEW_SHARED_KILOBYTE_COST	0.13
 
 /* What core's sort and ours need a row beside its data, about. */
 #define ROW_OVERHEAD_BYTES	(SizeofMinimalTupleHeader + 32)
@@ -157,8 +169,8 @@ cost_putting(const SortSize *size, double rows)
 {
 	double		words = Min(Max(size->key_words, 1), KEY_MAX_WORDS);
 
-	return rows * (gpusort_put_row_cost + (words - 1) * gpusort_key_word_cost) +
-		kilobytes(rows, size->width) * gpusort_put_kilobyte_cost;
+	return rows * (PUT_ROW_COST + (words - 1) * gpusort_key_word_cost) +
+		kilobytes(rows, size->width) * PUT_KILOBYTE_COST;
 }
 
 static Cost
@@ -195,7 +207,7 @@ cost_spilling(const SortSize *size)
 	passes = merge_passes(size, runs);
 	return passes * 2 * pages * ((1 - RANDOM_PAGES_PART) * seq_page_cost +
 								 RANDOM_PAGES_PART * random_page_cost) +
-		(passes - 1) * size->rows * (gpusort_put_row_cost + gpusort_get_row_cost) +
+		(passes - 1) * size->rows * (PUT_ROW_COST + EMIT_ROW_COST) +
 		size->rows * log2(runs) * cpu_operator_cost;
 }
 
@@ -204,7 +216,7 @@ cost_sort_alone(const SortSize *size, Cost *startup, Cost *total)
 {
 	*startup = cost_putting(size, size->rows) + cost_sorting(size) +
 		cost_spilling(size);
-	*total = *startup + size->rows * gpusort_get_row_cost;
+	*total = *startup + size->rows * EMIT_ROW_COST;
 }
 
 void
@@ -218,8 +230,8 @@ cost_sort_together(const SortSize *size, double participants,
 	/* memory that the server has set aside is not new */
 	if (!shared_memory_is_set_aside(sort_rows_bytes(workers_rows, size->width)))
 		*startup += kilobytes(workers_rows, size->width) *
-			gpusort_new_shared_kilobyte_cost;
-	*total = *startup + share * gpusort_get_row_cost +
+			NEW_SHARED_KILOBYTE_COST;
+	*total = *startup + share * EMIT_ROW_COST +
 		workers_rows * gpusort_get_shared_row_cost;
 }
 

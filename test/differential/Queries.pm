@@ -523,7 +523,7 @@ my @planner_settings = qw(
 
 my @parallel_settings = (
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'min_parallel_index_scan_size = 0',
-	'max_parallel_workers_per_gather = 2', 'gpusort.get_shared_row_cost = 0', 'gpusort.new_shared_kilobyte_cost = 0');
+	'max_parallel_workers_per_gather = 2', 'gpusort.get_shared_row_cost = 0');
 
 # A size of memory in between, small ones as often as large ones.
 sub draw_memory
@@ -558,7 +558,7 @@ sub draw_settings
 	push @settings, 'work_mem = ' . draw_memory(64, 16384, 'kB'), 'gpusort.work_mem = ' . pick(-1, draw_memory(64, 16384, 'kB')),
 	  'maintenance_work_mem = ' . draw_memory(1024, 16384, 'kB')
 	  if $caps;
-	push @settings, 'gpusort.put_row_cost = ' . pick(0, 1) if chance(0.2);
+	push @settings, 'gpusort.host_sort_row_cost = ' . pick(0, 1) if chance(0.2);
 	push @settings, 'gpusort.device = ' . pick(@devices);
 	# the comparison has to notice by itself what verifying would
 	push @settings, 'gpusort.verify = off' if chance(0.3);

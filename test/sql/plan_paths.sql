@@ -56,7 +56,7 @@ BEGIN
 		PERFORM set_config(name, value[1 + floor(random() * 2)], true) FROM (VALUES
 			('max_parallel_workers_per_gather', '{0, 2}'::text[]), ('parallel_setup_cost', '{0, 1000}'), ('parallel_tuple_cost', '{0, 0.1}'),
 			('min_parallel_table_scan_size', '{0, 8MB}'), ('geqo_threshold', '{2, 12}'), ('from_collapse_limit', '{1, 8}'), ('cursor_tuple_fraction', '{0, 1}'),
-			('work_mem', '{64kB, 64MB}'), ('gpusort.put_row_cost', '{0.006, 1e6}'), ('gpusort.get_row_cost', '{0, 0.0125}'), ('gpusort.hash_row_cost', '{0.025, 1e6}')) s (name, value);
+			('work_mem', '{64kB, 64MB}'), ('gpusort.host_sort_row_cost', '{0.01, 1e6}'), ('gpusort.get_shared_row_cost', '{0, 0.018}'), ('gpusort.hash_row_cost', '{0.025, 1e6}')) s (name, value);
 		query := sources[1 + floor(random() * array_length(sources, 1))];
 		IF random() < 0.25 THEN
 			columns := groups[1 + floor(random() * array_length(groups, 1))];
@@ -81,12 +81,12 @@ END $$;
 SELECT plan_queries(1500, seed / 10.0) FROM generate_series(1, 2) seed;
 
 -- costs have a limit, at which they are still far from infinite
-SET gpusort.put_row_cost = 1e7;
+SET gpusort.host_sort_row_cost = 1e7;
 SET gpusort.hash_row_cost = 1e308;
 SET geqo_threshold = 2;
-SET gpusort.put_row_cost = 1e6;
-SET gpusort.put_kilobyte_cost = 1e6;
 SET gpusort.host_sort_row_cost = 1e6;
+SET gpusort.key_word_cost = 1e6;
+SET gpusort.get_shared_row_cost = 1e6;
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
 SELECT plan_has('Infinity|NaN', 'SELECT FROM x l JOIN x m ON l.a = m.b JOIN x r ON m.c = r.b ORDER BY l.d');
@@ -106,9 +106,9 @@ SET enable_indexonlyscan = off;
 SET gpusort.hash_row_cost = 1;
 SELECT join_type, plan_has(:'disabled', 'SELECT * FROM large l ' || join_type || ' large r ON l.a = r.b')
 FROM unnest('{JOIN, LEFT JOIN}'::text[]) join_type;
-SET gpusort.put_row_cost = 1;
+SET gpusort.host_sort_row_cost = 1;
 SELECT plan_has(:'disabled', 'SELECT * FROM large l JOIN large r ON l.a = r.b');
-RESET gpusort.put_row_cost;
+RESET gpusort.host_sort_row_cost;
 -- an index that is not in the way of anything else
 SELECT plan_has(:'disabled', 'SELECT * FROM large ORDER BY a'), plan_has(:'disabled', 'SELECT a, count(*) FROM large GROUP BY a ORDER BY a');
 -- nor is a hash join dropped for a merge join of ours that is disabled

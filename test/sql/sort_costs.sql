@@ -2,13 +2,9 @@
 -- parallel workers, indexes, and core's own sorts.
 SET gpusort.device = host;
 SET gpusort.min_rows = 0;
-SET gpusort.put_row_cost = 0.02;
-SET gpusort.put_kilobyte_cost = 0.1;
 SET gpusort.key_word_cost = 0.002;
-SET gpusort.host_sort_row_cost = 0.005;
-SET gpusort.get_row_cost = 0.01;
-SET gpusort.get_shared_row_cost = 0.02;
-SET gpusort.new_shared_kilobyte_cost = 0;
+SET gpusort.host_sort_row_cost = 0.015;
+SET gpusort.get_shared_row_cost = 0.01;
 SET work_mem = '64MB';
 SET max_parallel_workers_per_gather = 0;
 
@@ -45,24 +41,15 @@ BEGIN
 	total := (plan #>> '{0,Plan,Total Cost}')::numeric - child;
 END $$;
 
--- each setting by itself: 100,000 rows of 49 bytes are 7031 kB as they are kept
+-- the constants, and each setting by itself: 100,000 rows of 49 bytes are 7031 kB as they are kept
 CREATE TABLE settings AS SELECT name, setting FROM pg_settings WHERE name LIKE 'gpusort.%\_cost';
 UPDATE pg_settings SET setting = 0 WHERE name LIKE 'gpusort.%\_cost' \g /dev/null
 SELECT * FROM costs('SELECT * FROM numbers ORDER BY other');
-SET gpusort.put_row_cost = 1;
-SELECT * FROM costs('SELECT * FROM numbers ORDER BY other');
-SET gpusort.put_row_cost = 0;
-SET gpusort.put_kilobyte_cost = 1;
-SELECT * FROM costs('SELECT * FROM numbers ORDER BY other');
-SET gpusort.put_kilobyte_cost = 0;
 SET gpusort.key_word_cost = 1;
 SELECT * FROM costs('SELECT * FROM numbers ORDER BY other');
 SELECT * FROM costs('SELECT * FROM numbers ORDER BY other, txt');
 SET gpusort.key_word_cost = 0;
 SET gpusort.host_sort_row_cost = 1;
-SELECT * FROM costs('SELECT * FROM numbers ORDER BY other');
-SET gpusort.host_sort_row_cost = 0;
-SET gpusort.get_row_cost = 1;
 SELECT * FROM costs('SELECT * FROM numbers ORDER BY other');
 UPDATE pg_settings p SET setting = s.setting FROM settings s WHERE p.name = s.name \g /dev/null
 
@@ -77,23 +64,22 @@ SELECT nodes('SELECT * FROM numbers ORDER BY k');
 SET gpusort.enable = off;
 SELECT nodes('SELECT * FROM numbers ORDER BY k');
 RESET gpusort.enable;
-SET gpusort.put_row_cost = 0.2;
+SET gpusort.host_sort_row_cost = 0.2;
 SELECT nodes('SELECT * FROM numbers ORDER BY k');
-RESET gpusort.put_row_cost;
+SET gpusort.host_sort_row_cost = 0.015;
 RESET random_page_cost;
-SET gpusort.put_row_cost = 0.02;
 
 -- the first rows: few by a heap, many with all the others, or what the costs say
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 100');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 30000');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 60000');
-SET gpusort.put_row_cost = 1;
+SET gpusort.host_sort_row_cost = 1;
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 30000');
-SET gpusort.put_row_cost = 0;
 SET gpusort.host_sort_row_cost = 0;
+SET cpu_operator_cost = 0.01;
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 500');
-SET gpusort.put_row_cost = 0.02;
-SET gpusort.host_sort_row_cost = 0.005;
+RESET cpu_operator_cost;
+SET gpusort.host_sort_row_cost = 0.015;
 -- nor is all kept where memory does not suffice for it, but for the first rows
 SET gpusort.work_mem = '1MB';
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 5000');
@@ -101,24 +87,22 @@ RESET gpusort.work_mem;
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 10000');
 
 -- rows that come in order by the first column
-SET gpusort.put_row_cost = 1;
+SET gpusort.host_sort_row_cost = 1;
 SELECT nodes('SELECT * FROM numbers ORDER BY ten, k LIMIT 60000');
-SET gpusort.put_row_cost = 0;
 SET gpusort.host_sort_row_cost = 0;
-SET gpusort.get_row_cost = 0;
+SET cpu_operator_cost = 0.01;
 SELECT nodes('SELECT * FROM numbers ORDER BY ten, k LIMIT 60000');
-SET gpusort.put_row_cost = 0.02;
-SET gpusort.host_sort_row_cost = 0.005;
-SET gpusort.get_row_cost = 0.01;
+RESET cpu_operator_cost;
+SET gpusort.host_sort_row_cost = 0.015;
 
 -- of an incremental sort core expects too much, so one has to cost far more to be left out
+SET cpu_operator_cost = 0.005;
+SET gpusort.host_sort_row_cost = 0.02;
+SELECT nodes('SELECT * FROM numbers ORDER BY ten, k');
 SET gpusort.host_sort_row_cost = 0;
-SET gpusort.put_row_cost = 0.013;
 SELECT nodes('SELECT * FROM numbers ORDER BY ten, k');
-SET gpusort.put_row_cost = 0;
-SELECT nodes('SELECT * FROM numbers ORDER BY ten, k');
-SET gpusort.put_row_cost = 0.02;
-SET gpusort.host_sort_row_cost = 0.005;
+RESET cpu_operator_cost;
+SET gpusort.host_sort_row_cost = 0.015;
 
 -- the first rows of a table in the order of the first column, but for ties: core's heap is done with the first of them
 CREATE TABLE in_order AS SELECT i / 10 up, -i / 10 down, 1 one, CASE WHEN i % 7 > 0 THEN i END gap, lpad(i::text, 6, '0') COLLATE "C" txt, hashint4(i) k
@@ -157,11 +141,13 @@ SELECT nodes('SELECT * FROM numbers ORDER BY other');
 SET gpusort.get_shared_row_cost = 0.01;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 -- not together where core finds the first rows in each of them sooner, which GpuSort may find even sooner
-SET gpusort.new_shared_kilobyte_cost = 1;
+SET gpusort.get_shared_row_cost = 0.8;
+SET gpusort.host_sort_row_cost = 0.02;
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 7000');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 10000');
 SELECT nodes('SELECT * FROM in_order ORDER BY up, k LIMIT 20000');
-SET gpusort.new_shared_kilobyte_cost = 0;
+SET gpusort.get_shared_row_cost = 0.01;
+SET gpusort.host_sort_row_cost = 0.015;
 -- an expression that is dear is left to the workers, as core has it
 SELECT nodes('SELECT id, sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(txt::bytea)))))))))))) FROM numbers ORDER BY other LIMIT 60000');
 SET parallel_leader_participation = off;
@@ -171,11 +157,11 @@ SET gpusort.enable_sort = off;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 RESET gpusort.enable_sort;
 -- core has workers where a limit that is known only when it runs may be small: there the choice is core's own
-SET gpusort.new_shared_kilobyte_cost = 10;
+SET gpusort.get_shared_row_cost = 1;
 SET parallel_tuple_cost = 0.01;
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT (SELECT 60000)');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 60000');
-SET gpusort.new_shared_kilobyte_cost = 0;
+SET gpusort.get_shared_row_cost = 0.01;
 SET parallel_tuple_cost = 0;
 -- by core's costs alone
 SET gpusort.enable_costs = off;
@@ -193,22 +179,28 @@ BEGIN
 		RETURN NEXT;
 	END LOOP;
 END $$;
-SET gpusort.put_kilobyte_cost = 0;
-SET gpusort.host_sort_row_cost = 0;
-SET gpusort.get_row_cost = 0;
-SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT other, count(*), sum(id) FROM numbers GROUP BY other');
-SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT other FROM numbers GROUP BY other HAVING other > 0');
-SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT DISTINCT other, txt FROM numbers');
-SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT DISTINCT other FROM numbers ORDER BY other DESC');
-SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT DISTINCT ON (other) other, txt FROM numbers ORDER BY other, txt DESC');
-SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
-SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
-SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT id FROM numbers a WHERE NOT EXISTS (SELECT FROM numbers b WHERE a.other = b.other AND a.txt < b.txt)');
-SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT id FROM numbers a WHERE other + 1 IN (SELECT other FROM numbers b)');
-SELECT * FROM nodes_by('gpusort.put_row_cost', '10', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.id = b.other');
+-- where all else costs a hundred times as much
+SET seq_page_cost = 100;
+SET random_page_cost = 400;
+SET cpu_tuple_cost = 1;
+SET cpu_index_tuple_cost = 0.5;
+SET cpu_operator_cost = 0.25;
+SELECT * FROM nodes_by('gpusort.host_sort_row_cost', '100', 'SELECT other, count(*), sum(id) FROM numbers GROUP BY other');
+SELECT * FROM nodes_by('gpusort.host_sort_row_cost', '100', 'SELECT other FROM numbers GROUP BY other HAVING other > 0');
+SELECT * FROM nodes_by('gpusort.host_sort_row_cost', '100', 'SELECT DISTINCT other, txt FROM numbers');
+SELECT * FROM nodes_by('gpusort.host_sort_row_cost', '100', 'SELECT DISTINCT other FROM numbers ORDER BY other DESC');
+SELECT * FROM nodes_by('gpusort.host_sort_row_cost', '100', 'SELECT DISTINCT ON (other) other, txt FROM numbers ORDER BY other, txt DESC');
+SELECT * FROM nodes_by('gpusort.host_sort_row_cost', '100', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
+SELECT * FROM nodes_by('gpusort.host_sort_row_cost', '100', 'SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
+SELECT * FROM nodes_by('gpusort.host_sort_row_cost', '100', 'SELECT id FROM numbers a WHERE NOT EXISTS (SELECT FROM numbers b WHERE a.other = b.other AND a.txt < b.txt)');
+SELECT * FROM nodes_by('gpusort.host_sort_row_cost', '100', 'SELECT id FROM numbers a WHERE other + 1 IN (SELECT other FROM numbers b)');
+SELECT * FROM nodes_by('gpusort.host_sort_row_cost', '100', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.id = b.other');
+RESET seq_page_cost;
+RESET random_page_cost;
+RESET cpu_tuple_cost;
+RESET cpu_index_tuple_cost;
+RESET cpu_operator_cost;
 -- what core expects of large hash tables is not all of it, unless only the first rows are wanted
-SET gpusort.put_row_cost = 0.02;
-SET gpusort.get_row_cost = 0.01;
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT other, count(*) FROM numbers GROUP BY other');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT other FROM numbers');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT other FROM numbers LIMIT 10');

@@ -7,7 +7,6 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET gpusort.get_shared_row_cost = 0;
-SET gpusort.new_shared_kilobyte_cost = 0;
 SET enable_incremental_sort = off;
 
 CREATE TYPE color AS ENUM ('red', 'green', 'blue');

@@ -33,9 +33,11 @@ SELECT why_not('SELECT id FROM numbers ORDER BY k');
 SELECT why_not('CREATE TABLE sorted AS SELECT id FROM numbers ORDER BY k');
 SET gpusort.min_rows = 0;
 SELECT why_not('SELECT id FROM numbers ORDER BY k');
-SET gpusort.put_row_cost = 1;
+SET gpusort.device = host;
+SET gpusort.host_sort_row_cost = 1;
 SELECT why_not('SELECT id FROM (SELECT id, grp, k FROM numbers ORDER BY grp OFFSET 0) s ORDER BY grp, k');
-RESET gpusort.put_row_cost;
+RESET gpusort.host_sort_row_cost;
+RESET gpusort.device;
 
 -- each of several, but not those that are taken over; a limit reaches no subquery's sorts
 SELECT why_not($$SELECT ARRAY(SELECT k FROM numbers ORDER BY k), ARRAY(SELECT id FROM numbers n WHERE n.k <> s.k ORDER BY words, n.k + s.k OFFSET 1)

@@ -23,7 +23,6 @@ max_parallel_workers = 8
 parallel_setup_cost = 0
 parallel_tuple_cost = 0
 gpusort.get_shared_row_cost = 0
-gpusort.new_shared_kilobyte_cost = 0
 min_parallel_table_scan_size = 0
 restart_after_crash = on
 autovacuum = off

@@ -22,7 +22,6 @@ parallel_setup_cost = 0
 parallel_tuple_cost = 0
 min_parallel_table_scan_size = 0
 gpusort.get_shared_row_cost = 0
-gpusort.new_shared_kilobyte_cost = 0
 enable_incremental_sort = off
 auto_explain.log_min_duration = 0
 auto_explain.log_analyze = on

@@ -35,8 +35,10 @@ CREATE TABLE g AS SELECT i % 1000 AS k, hashint4(i) AS v FROM generate_series(1,
 ANALYZE;
 SQL
 
-# gpusort's paths are the cheapest.
-my $cheap = join '', map { "SET gpusort.${_}_cost = 0;" } qw(put_row put_kilobyte key_word host_sort_row get_row);
+# gpusort's paths are the cheapest, as all else costs a hundred times as much.
+my %costs = (seq_page => 100, random_page => 400, cpu_tuple => 1, cpu_index_tuple => 0.5, cpu_operator => 0.25,
+	'gpusort.key_word' => 0, 'gpusort.host_sort_row' => 0);
+my $cheap = join '', map { "SET ${_}_cost = $costs{$_};" } sort keys %costs;
 my $sort = qr/^ *(?:->  )?Sort(?:  \(.*\))?$/m;
 my $gpusort = qr/Custom Scan \(GpuSort\)/;
 my $foreign = qr/Custom Scan \(ForeignNode\)/;
