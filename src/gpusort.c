@@ -61,6 +61,7 @@
 #include "utils/varlena.h"
 
 #include "device/launcher.h"
+#include "executor/node_gpusort.h"
 #include "executor/sort_bound.h"
 #include "index/index_hooks.h"
 #include "planner/explain_refusal.h"
@@ -123,7 +124,7 @@ _PG_init(void)
 	shared_state_init();
 	plan_sort_init();
 	sort_paths_init();
-	sort_bound_init();
+	sort_bound_init(&gpusort_exec_methods);
 	explain_refusal_init();
 	index_hooks_init();
 	spare_memory_init();

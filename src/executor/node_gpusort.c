@@ -32,17 +32,17 @@
 #include "cost/sort_cost.h"
 #include "executor/node_gpusort.h"
 #include "executor/row_sort.h"
+#include "executor/sort_bound.h"
 #include "executor/shared_rows.h"
 #include "port/compat.h"
 #include "settings.h"
 
 typedef struct GpuSortState
 {
-	CustomScanState css;		/* must be first */
+	BoundedScanState scan;		/* must be first; with how many rows are wanted */
 	SortColumn *columns;
 	int			ncolumns;
 	bool		random_access;	/* rows may be wanted again or backward */
-	SortBound	bound;			/* how many are wanted */
 	TupleTableSlot *row;		/* as it is sorted */
 	AttrNumber *copied;			/* of it, what is added to hand it on */
 	int			ncopied;
@@ -56,19 +56,11 @@ typedef struct GpuSortState
 	bool		reported;
 } GpuSortState;
 
-static const CustomExecMethods gpusort_exec_methods;
-
 bool
 is_gpusort(const Plan *plan)
 {
 	return IsA(plan, CustomScan) &&
 		((const CustomScan *) plan)->methods == &gpusort_scan_methods;
-}
-
-SortBound *
-gpusort_bound(PlanState *node)
-{
-	return &((GpuSortState *) node)->bound;
 }
 
 List *
@@ -114,7 +106,7 @@ create_gpusort_state(CustomScan *scan)
 	List	   *nulls_first = lfourth(scan->custom_private);
 
 	NodeSetTag(state, T_CustomScanState);
-	state->css.methods = &gpusort_exec_methods;
+	state->scan.css.methods = &gpusort_exec_methods;
 	state->ncolumns = list_length(attnos);
 	state->columns = palloc0(state->ncolumns * sizeof(SortColumn));
 	for (int i = 0; i < state->ncolumns; i++)
@@ -135,7 +127,7 @@ create_gpusort_state(CustomScan *scan)
 static void
 init_result(GpuSortState *state)
 {
-	ScanState  *scan = &state->css.ss;
+	ScanState  *scan = &state->scan.css.ss;
 	CustomScan *plan = (CustomScan *) scan->ps.plan;
 	List	   *target_list = plan->scan.plan.targetlist;
 	int			nstored = list_length(plan->custom_scan_tlist);
@@ -167,7 +159,7 @@ static TupleTableSlot *
 add_copies(GpuSortState *state)
 {
 	TupleTableSlot *row = state->row;
-	TupleTableSlot *slot = state->css.ss.ps.ps_ResultTupleSlot;
+	TupleTableSlot *slot = state->scan.css.ss.ps.ps_ResultTupleSlot;
 	int			nstored = row->tts_tupleDescriptor->natts;
 
 	ExecClearTuple(slot);
@@ -204,8 +196,8 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 static bool
 few_are_wanted(const GpuSortState *state, double participants)
 {
-	const PlanState *node = &state->css.ss.ps;
-	double		bound = sort_bound_rows(&state->bound);
+	const PlanState *node = &state->scan.css.ss.ps;
+	double		bound = sort_bound_rows(&state->scan.bound);
 	SortSize	size;
 
 	if (bound == NO_BOUND)
@@ -227,11 +219,11 @@ sorts_together(const GpuSortState *state)
 static RowSort *
 begin_sort(GpuSortState *state)
 {
-	PlanState  *node = &state->css.ss.ps;
+	PlanState  *node = &state->scan.css.ss.ps;
 	PlanState  *child = outerPlanState(node);
 	TupleDesc	descriptor = ExecGetResultType(child);
 	double		rows = child->plan->plan_rows;
-	double		bound = sort_bound_rows(&state->bound);
+	double		bound = sort_bound_rows(&state->scan.bound);
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(node->state->es_query_cxt);
 	RowSort    *sort;
@@ -262,7 +254,7 @@ static void
 sort_child(GpuSortState *state)
 {
 	state->sort = begin_sort(state);
-	row_sort_take(state->sort, outerPlanState(&state->css));
+	row_sort_take(state->sort, outerPlanState(&state->scan.css));
 	row_sort_perform(state->sort);
 	row_sort_report(state->sort, &state->report);
 	state->reported = true;
@@ -272,9 +264,9 @@ sort_child(GpuSortState *state)
 static void
 hand_over_child(GpuSortState *state)
 {
-	PlanState  *child = outerPlanState(&state->css);
+	PlanState  *child = outerPlanState(&state->scan.css);
 	MemoryContext caller_context =
-		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+		MemoryContextSwitchTo(state->scan.css.ss.ps.state->es_query_cxt);
 	RowDeposit *deposit;
 	uint64		nkept = 0;
 
@@ -312,7 +304,7 @@ hand_over_child(GpuSortState *state)
 static void
 take_child(GpuSortState *state)
 {
-	EState	   *estate = state->css.ss.ps.state;
+	EState	   *estate = state->scan.css.ss.ps.state;
 	ScanDirection direction = estate->es_direction;
 
 	estate->es_direction = ForwardScanDirection;
@@ -346,7 +338,7 @@ exec_gpusort(CustomScanState *node)
 static void
 clear_row(GpuSortState *state)
 {
-	ExecClearTuple(state->css.ss.ps.ps_ResultTupleSlot);
+	ExecClearTuple(state->scan.css.ss.ps.ps_ResultTupleSlot);
 	ExecClearTuple(state->row);
 }
 
@@ -379,7 +371,7 @@ rescan_gpusort(CustomScanState *node)
 
 	if (child->chgParam == NULL && state->random_access &&
 		state->shared == NULL && state->sort != NULL &&
-		row_sort_suffices(state->sort, sort_bound_rows(&state->bound)))
+		row_sort_suffices(state->sort, sort_bound_rows(&state->scan.bound)))
 	{
 		clear_row(state);
 		row_sort_rescan(state->sort);
@@ -578,7 +570,7 @@ const CustomScanMethods gpusort_scan_methods = {
 	.CreateCustomScanState = create_gpusort_state
 };
 
-static const CustomExecMethods gpusort_exec_methods = {
+const CustomExecMethods gpusort_exec_methods = {
 	.CustomName = "GpuSort",
 	.BeginCustomScan = begin_gpusort,
 	.ExecCustomScan = exec_gpusort,

@@ -12,17 +12,14 @@
 #include "nodes/plannodes.h"
 
 #include "cost/sort_cost.h"
-#include "executor/sort_bound.h"
 #include "keys/sort_keys.h"
 
 struct ExplainState;
 
 extern const CustomScanMethods gpusort_scan_methods;
+extern const CustomExecMethods gpusort_exec_methods;
 
 extern bool is_gpusort(const Plan *plan);
-
-/* What tells a GpuSort how many of its rows are wanted. */
-extern SortBound *gpusort_bound(PlanState *node);
 
 /* What a GpuSort in the place of this Sort has as custom_private. */
 extern List *gpusort_scan_private(const Sort *sort);

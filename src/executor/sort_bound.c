@@ -19,10 +19,10 @@
 #include "nodes/nodeFuncs.h"
 
 #include "cost/sort_cost.h"
-#include "executor/node_gpusort.h"
 #include "executor/sort_bound.h"
 #include "port/compat.h"
 
+static const CustomExecMethods *bounded_methods;
 static ExecutorStart_hook_type previous_start_hook;
 static ExecutorRun_hook_type previous_run_hook;
 
@@ -45,8 +45,8 @@ pass_on(PlanState *node, const SortBound *bound)
 	switch (node == NULL ? T_Invalid : nodeTag(node))
 	{
 		case T_CustomScanState:
-			if (is_gpusort(node->plan))
-				*gpusort_bound(node) = *bound;
+			if (((CustomScanState *) node)->methods == bounded_methods)
+				((BoundedScanState *) node)->bound = *bound;
 			break;
 		case T_AppendState:
 			pass_on_to_all(((AppendState *) node)->appendplans,
@@ -148,8 +148,9 @@ sort_bound_rows(const SortBound *bound)
 }
 
 void
-sort_bound_init(void)
+sort_bound_init(const CustomExecMethods *methods)
 {
+	bounded_methods = methods;
 	previous_start_hook = ExecutorStart_hook;
 	ExecutorStart_hook = start_executor;
 	previous_run_hook = ExecutorRun_hook;

@@ -9,6 +9,7 @@
 #define GPUSORT_SORT_BOUND_H
 
 #include "nodes/execnodes.h"
+#include "nodes/extensible.h"
 
 /* Where it is to be found; all zeros: all rows are wanted. */
 typedef struct SortBound
@@ -17,7 +18,15 @@ typedef struct SortBound
 	uint64		passed_on;		/* or what one in the leader has let through */
 } SortBound;
 
-extern void sort_bound_init(void);
+/* What the state of a GpuSort begins with. */
+typedef struct BoundedScanState
+{
+	CustomScanState css;		/* must be first */
+	SortBound	bound;
+} BoundedScanState;
+
+/* Nodes with these methods are told their bounds. */
+extern void sort_bound_init(const CustomExecMethods *methods);
 
 /*
  * To be called where a GpuSort begins: sets the bounds of the GpuSorts in its
