@@ -54,7 +54,7 @@ struct DeviceSort
 	JobMemory	memory;
 	PushTickets	tickets;
 	bool		keeps_keys = false;
-	bool		has_run = false;
+	bool		performed = false;
 	bool		has_order = false;
 	const char *method = "none, no keys";
 	KeptKeys	kept = {};		/* if it keeps keys, when it has run */
@@ -135,7 +135,7 @@ device_sort_push(DeviceSort *sort, const uint64_t *words, uint64_t nwords,
 	Queue		queue = sort->queue(error);
 	uint32_t	fixed_words = sort->shape.fixed_words;
 
-	if (sort->has_run)
+	if (sort->performed)
 		return refuse(error, "keys were added to a sort that has run");
 	if (nrows > SORT_MAX_ROWS - sort->memory.rows())
 		return refuse(error, "too many rows for one sort");
@@ -250,16 +250,16 @@ device_sort_keep_keys(DeviceSort *sort)
 }
 
 bool
-device_sort_run(DeviceSort *sort, uint64_t memory, DeviceError *error)
+device_sort_perform(DeviceSort *sort, uint64_t memory, DeviceError *error)
 {
 	Queue		queue = sort->queue(error);
 	uint64_t	nrows = sort->memory.rows();
 	uint64_t	nwords = sort->memory.key_words();
 	SortOutcome outcome;
 
-	if (sort->has_run)
+	if (sort->performed)
 		return refuse(error, "a sort runs only once");
-	sort->has_run = true;
+	sort->performed = true;
 	if (nrows == 0)
 	{
 		sort->has_order = true;

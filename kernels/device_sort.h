@@ -140,8 +140,8 @@ extern void device_sort_keep_keys(DeviceSort *sort);
  * was asked for; if it is less even than device_sort_memory_in_place() it
  * fails.
  */
-extern bool device_sort_run(DeviceSort *sort, uint64_t memory,
-							DeviceError *error);
+extern bool device_sort_perform(DeviceSort *sort, uint64_t memory,
+								DeviceError *error);
 
 /* How a job that has run was sorted, in a few words; a constant. */
 extern const char *device_sort_method(const DeviceSort *sort);

@@ -128,7 +128,7 @@ constexpr unsigned kept_buffer_words = 1u << 17;
 
 /*
  * CUB's radix sort is taken for keys of which up to so many bits vary.
- * Milliseconds of device_sort_run() on an H100, uniform keys, medians of 5:
+ * Milliseconds of device_sort_perform() on an H100, uniform keys, medians of 5:
  *
  *				32 bits					64 bits
  *		rows	quicksort	radix		quicksort	radix

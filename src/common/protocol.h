@@ -16,7 +16,7 @@
  * chunks of equal size, and a chunk belongs to one side at a time: to the
  * client until it announces it with MSG_KEYS, then to gpusortd until
  * MSG_KEYS_TAKEN; the other way round with MSG_ORDER and MSG_ORDER_TAKEN.
- * After MSG_RUN all chunks belong to gpusortd.
+ * After MSG_SORT all chunks belong to gpusortd.
  *
  *		client						gpusortd
  *		HELLO		->
@@ -106,7 +106,7 @@ typedef enum MessageKind
 	MSG_REFUSED,
 	MSG_KEYS,
 	MSG_KEYS_TAKEN,
-	MSG_RUN,
+	MSG_SORT,
 	MSG_SORTED,
 	MSG_ORDER,
 	MSG_ORDER_TAKEN,
@@ -162,7 +162,7 @@ typedef struct Message
 		struct
 		{
 			uint64_t	nrows;	/* of the whole job */
-		}			run;
+		}			sort;
 		struct
 		{
 			uint64_t	sort_microseconds;	/* on the device alone */

@@ -165,7 +165,7 @@ next_message(Job *job, Message *message)
 	}
 }
 
-/* Takes keys until MSG_RUN comes, with the number of rows there are. */
+/* Takes keys until MSG_SORT comes, with the number of rows there are. */
 static bool
 take_all_keys(Job *job)
 {
@@ -175,7 +175,7 @@ take_all_keys(Job *job)
 	{
 		if (!next_message(job, &message))
 			return false;
-		if (message.kind == MSG_RUN && message.u.run.nrows == job->nrows)
+		if (message.kind == MSG_SORT && message.u.sort.nrows == job->nrows)
 			return take_keys_finish(job);
 		if (message.kind != MSG_KEYS)
 			return job_fail_unexpected(job);

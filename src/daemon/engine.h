@@ -86,7 +86,7 @@ typedef struct Engine
 	bool		(*wait_pushed) (EngineJob *job, uint64_t ticket,
 								DeviceError *error);
 	void		(*keep_keys) (EngineJob *job);
-	bool		(*run) (EngineJob *job, uint64_t memory, DeviceError *error);
+	bool		(*perform) (EngineJob *job, uint64_t memory, DeviceError *error);
 
 	/* Name of the way in which a job was sorted, for EXPLAIN; a constant. */
 	const char *(*method) (const EngineJob *job);

@@ -39,9 +39,9 @@ cuda_keep_keys(EngineJob *job)
 }
 
 static bool
-cuda_run(EngineJob *job, uint64_t memory, DeviceError *error)
+cuda_perform(EngineJob *job, uint64_t memory, DeviceError *error)
 {
-	return device_sort_run((DeviceSort *) job, memory, error);
+	return device_sort_perform((DeviceSort *) job, memory, error);
 }
 
 static const char *
@@ -87,7 +87,7 @@ const Engine cuda_engine = {
 	.push = cuda_push,
 	.wait_pushed = cuda_wait_pushed,
 	.keep_keys = cuda_keep_keys,
-	.run = cuda_run,
+	.perform = cuda_perform,
 	.method = cuda_method,
 	.pull = cuda_pull,
 	.pull_keys = cuda_pull_keys,

@@ -217,7 +217,7 @@ keys_of(const EngineJob *job)
 }
 
 static bool
-host_run(EngineJob *job, uint64_t memory, DeviceError *error)
+host_perform(EngineJob *job, uint64_t memory, DeviceError *error)
 {
 	HostKeys	keys = keys_of(job);
 
@@ -289,7 +289,7 @@ const Engine host_engine = {
 	.push = host_push,
 	.wait_pushed = host_wait_pushed,
 	.keep_keys = host_keep_keys,
-	.run = host_run,
+	.perform = host_perform,
 	.method = host_method,
 	.pull = host_pull,
 	.pull_keys = host_pull_keys,

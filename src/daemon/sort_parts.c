@@ -35,8 +35,8 @@ sort_part(void *argument)
 	Part	   *part = sort->part;
 
 	devices_begin_sort(&part->reservation);
-	part->is_sorted = sort->engine->run(part->job, part->reservation.bytes,
-										&part->error);
+	part->is_sorted = sort->engine->perform(part->job, part->reservation.bytes,
+											&part->error);
 	devices_end_sort(&part->reservation, part->is_sorted);
 	return NULL;
 }

@@ -600,7 +600,7 @@ device_client_is_queued(const DeviceClient *client)
 }
 
 bool
-device_client_look(DeviceClient *client, uint64 milliseconds)
+device_client_await_turn(DeviceClient *client, uint64 milliseconds)
 {
 	Wait		wait = {.start = milliseconds_now(), .limit = milliseconds};
 	Message		message;
@@ -721,12 +721,12 @@ receive_after_keys(DeviceClient *client, Message *message, uint64 same_here)
 }
 
 bool
-device_client_run(DeviceClient *client, uint64 nrows,
-				  uint64 *sort_microseconds)
+device_client_perform(DeviceClient *client, uint64 nrows,
+					  uint64 *sort_microseconds)
 {
-	Message		message = {.kind = MSG_RUN};
+	Message		message = {.kind = MSG_SORT};
 
-	message.u.run.nrows = nrows;
+	message.u.sort.nrows = nrows;
 	if (!send_message(client, &message) ||
 		!receive_after_keys(client, &message, host_sort_milliseconds(nrows)))
 		return false;

@@ -63,7 +63,7 @@ extern bool device_client_again(DeviceClient *client, const KeyShape *shape,
 								uint64 expected_rows);
 
 /* Looks whether it is a queued job's turn, or waits for that for so long. */
-extern bool device_client_look(DeviceClient *client, uint64 milliseconds);
+extern bool device_client_await_turn(DeviceClient *client, uint64 milliseconds);
 
 /*
  * When it has sorted: the names of the devices and of how; they live as long as
@@ -79,8 +79,8 @@ extern bool device_client_next_batch(DeviceClient *client, KeyBatch *batch);
 extern bool device_client_push(DeviceClient *client, const KeyBatch *batch);
 
 /* After the last batch: sorts the nrows rows. */
-extern bool device_client_run(DeviceClient *client, uint64 nrows,
-							  uint64 *sort_microseconds);
+extern bool device_client_perform(DeviceClient *client, uint64 nrows,
+								  uint64 *sort_microseconds);
 
 /* Entries of the order that come at a time, at the most. */
 #define ORDER_PART_ENTRIES	(CHUNK_BYTES / sizeof(uint32))

@@ -328,7 +328,7 @@ leave_queue(SortJob *job, DeviceFailure failure)
 static bool
 look_at_queue(SortJob *job, uint64 milliseconds)
 {
-	if (device_client_look(job->client, milliseconds))
+	if (device_client_await_turn(job->client, milliseconds))
 		return device_client_is_queued(job->client) || move_to_device(job);
 	leave_queue(job, device_client_failure(job->client));
 	return true;
@@ -425,7 +425,7 @@ serve_interrupts(void *argument)
 }
 
 static uint32 *
-run_in_process(SortJob *job)
+sort_in_process(SortJob *job)
 {
 	HostKeys	keys = {
 		.shape = job->shape,
@@ -448,12 +448,12 @@ run_in_process(SortJob *job)
 }
 
 bool
-sort_job_run_on_device(SortJob *job)
+sort_job_perform_on_device(SortJob *job)
 {
 	if ((job->batch.nrows > 0 &&
 		 !device_client_push(job->client, &job->batch)) ||
-		!device_client_run(job->client, sort_job_nrows(job),
-						   &job->device_microseconds))
+		!device_client_perform(job->client, sort_job_nrows(job),
+							   &job->device_microseconds))
 	{
 		report_lost(job);
 		return false;
@@ -519,14 +519,14 @@ fetch_order(SortJob *job, uint32 *order, uint64 nrows)
 }
 
 static uint32 *
-run_on_device(SortJob *job)
+sort_on_device(SortJob *job)
 {
 	uint64		nrows = sort_job_nrows(job);
 	uint32	   *order = MemoryContextAllocHuge(CurrentMemoryContext,
 											   Max(nrows, 1) * sizeof(uint32));
 
 	(void) huge_pages_advise(order, nrows * sizeof(uint32));
-	if (sort_job_run_on_device(job) && fetch_order(job, order, nrows))
+	if (sort_job_perform_on_device(job) && fetch_order(job, order, nrows))
 		return order;
 	pfree(order);
 	return NULL;
@@ -556,9 +556,9 @@ sort_job_restart(SortJob *job, const KeyShape *shape, bool host_only)
 }
 
 uint32 *
-sort_job_run(SortJob *job)
+sort_job_perform(SortJob *job)
 {
 	if (job->state == JOB_QUEUED && !end_queueing(job))
 		return NULL;
-	return job->state == JOB_ON_DEVICE ? run_on_device(job) : run_in_process(job);
+	return job->state == JOB_ON_DEVICE ? sort_on_device(job) : sort_in_process(job);
 }

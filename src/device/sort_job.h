@@ -37,7 +37,7 @@ typedef struct SortJob
 	bool		device_failed;	/* it was asked for in vain, or lost */
 	bool		may_start_over; /* but another one may do it */
 
-	/* for EXPLAIN and the statistics, after sort_job_run() */
+	/* for EXPLAIN and the statistics, after sort_job_perform() */
 	bool		on_device;		/* or in this process */
 	const char *device;			/* name of what sorted */
 	const char *method;			/* and how */
@@ -71,18 +71,18 @@ extern bool sort_job_make_room(SortJob *job);
  * Sorts, and returns the order of all rows, allocated in the current memory
  * context; NULL if the device was lost.
  */
-extern uint32 *sort_job_run(SortJob *job);
+extern uint32 *sort_job_perform(SortJob *job);
 
 /*
  * For a job that gpusortd has: sorts; and then, until there were all rows, copies
  * the next so many entries of the order, as device_client_order_part() does.
  * False if gpusortd was lost.
  */
-extern bool sort_job_run_on_device(SortJob *job);
+extern bool sort_job_perform_on_device(SortJob *job);
 extern bool sort_job_order_part(SortJob *job, uint32 *part, uint32 *count);
 
 /*
- * After sort_job_run(), unless the device was lost: begins again as
+ * After sort_job_perform(), unless the device was lost: begins again as
  * sort_job_begin() does, for about as many keys as there were.  The connection
  * to gpusortd or the memory for keys stays; to have new ones takes longer than
  * to sort few keys.

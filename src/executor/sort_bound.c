@@ -118,8 +118,8 @@ start_executor(QueryDesc *query, int flags)
 }
 
 static void
-run_executor(QueryDesc *query, ScanDirection direction,
-			 uint64 count EXECUTE_ONCE_PARAMETER)
+execute_query(QueryDesc *query, ScanDirection direction,
+			  uint64 count EXECUTE_ONCE_PARAMETER)
 {
 	/* a worker's own plan, not a query of a function in it */
 	if (query->dest->mydest == DestTupleQueue && count > 0)
@@ -154,5 +154,5 @@ sort_bound_init(const CustomExecMethods *methods)
 	previous_start_hook = ExecutorStart_hook;
 	ExecutorStart_hook = start_executor;
 	previous_run_hook = ExecutorRun_hook;
-	ExecutorRun_hook = run_executor;
+	ExecutorRun_hook = execute_query;
 }

@@ -168,10 +168,10 @@ builds_indexes(const Node *statement)
 }
 
 static void
-run_next_utility(PlannedStmt *statement, const char *query_string,
-				 bool read_only_tree, ProcessUtilityContext context,
-				 ParamListInfo params, QueryEnvironment *environment,
-				 DestReceiver *destination, QueryCompletion *completion)
+process_next_utility(PlannedStmt *statement, const char *query_string,
+					 bool read_only_tree, ProcessUtilityContext context,
+					 ParamListInfo params, QueryEnvironment *environment,
+					 DestReceiver *destination, QueryCompletion *completion)
 {
 	if (previous_process_utility_hook != NULL)
 		previous_process_utility_hook(statement, query_string, read_only_tree,
@@ -190,23 +190,23 @@ run_next_utility(PlannedStmt *statement, const char *query_string,
  * that the table is not for workers.
  */
 static void
-run_utility(PlannedStmt *statement, const char *query_string,
-			bool read_only_tree, ProcessUtilityContext context,
-			ParamListInfo params, QueryEnvironment *environment,
-			DestReceiver *destination, QueryCompletion *completion)
+process_utility(PlannedStmt *statement, const char *query_string,
+				bool read_only_tree, ProcessUtilityContext context,
+				ParamListInfo params, QueryEnvironment *environment,
+				DestReceiver *destination, QueryCompletion *completion)
 {
 	if (!gpusort_enable || !gpusort_enable_index_build ||
 		!builds_indexes(statement->utilityStmt) || !worker_setting_lend())
 	{
-		run_next_utility(statement, query_string, read_only_tree, context,
-						 params, environment, destination, completion);
+		process_next_utility(statement, query_string, read_only_tree, context,
+							 params, environment, destination, completion);
 		return;
 	}
 
 	PG_TRY();
 	{
-		run_next_utility(statement, query_string, read_only_tree, context,
-						 params, environment, destination, completion);
+		process_next_utility(statement, query_string, read_only_tree, context,
+							 params, environment, destination, completion);
 	}
 	PG_FINALLY();
 	{
@@ -222,5 +222,5 @@ index_hooks_init(void)
 	previous_get_relation_info_hook = get_relation_info_hook;
 	get_relation_info_hook = see_relation;
 	previous_process_utility_hook = ProcessUtility_hook;
-	ProcessUtility_hook = run_utility;
+	ProcessUtility_hook = process_utility;
 }

@@ -167,7 +167,7 @@ find_words(UniqueCheck *check, const SortColumn *columns)
 	for (int i = 0; i < Min(nkeys, check->keys->nencoded); i++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(check->descriptor, i);
-		const KeyForm *form = &columns[i].encoder->tight;
+		const KeyForm *form = &columns[i].encoder->compact;
 		WordKind	kind = kind_of_word(form, attribute);
 
 		if (kind == WORD_NONE || (kind == WORD_OF_TEXT && i > 0))
@@ -471,7 +471,7 @@ make_keys(UniqueCheck *check, const IndexRow *previous, const IndexRow *row)
 	while (unlikely(!make_key(check, row, &check->key)))
 	{
 		do
-			sort_keys_loosen(check->keys);
+			sort_keys_change_layout(check->keys);
 		while (previous != NULL &&
 			   !make_key(check, previous, &check->previous_key));
 	}

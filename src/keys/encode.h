@@ -30,14 +30,14 @@ extern uint64_t int4_word(Datum value);
 extern uint64_t int8_word(Datum value);
 extern uint64_t float4_word(Datum value);
 extern uint64_t float8_word(Datum value);
-extern bool encode_numeric_tight(KeyWriter *writer, Datum value);
-extern bool encode_numeric_loose(KeyWriter *writer, Datum value);
+extern bool encode_numeric_compact(KeyWriter *writer, Datum value);
+extern bool encode_numeric_general(KeyWriter *writer, Datum value);
 
 /* encode_times.c */
-extern bool encode_timetz_tight(KeyWriter *writer, Datum value);
-extern bool encode_timetz_loose(KeyWriter *writer, Datum value);
-extern bool encode_interval_tight(KeyWriter *writer, Datum value);
-extern bool encode_interval_loose(KeyWriter *writer, Datum value);
+extern bool encode_timetz_compact(KeyWriter *writer, Datum value);
+extern bool encode_timetz_general(KeyWriter *writer, Datum value);
+extern bool encode_interval_compact(KeyWriter *writer, Datum value);
+extern bool encode_interval_general(KeyWriter *writer, Datum value);
 
 /* encode_identifiers.c */
 extern uint64_t oid_word(Datum value);
@@ -46,12 +46,12 @@ extern uint64_t tid_word(Datum value);
 extern bool encode_uuid(KeyWriter *writer, Datum value);
 
 /* encode_enums.c */
-extern bool encode_enum_tight(KeyWriter *writer, Datum value);
-extern bool encode_enum_loose(KeyWriter *writer, Datum value);
+extern bool encode_enum_compact(KeyWriter *writer, Datum value);
+extern bool encode_enum_general(KeyWriter *writer, Datum value);
 
 /* encode_network.c */
-extern bool encode_inet_tight(KeyWriter *writer, Datum value);
-extern bool encode_inet_loose(KeyWriter *writer, Datum value);
+extern bool encode_inet_compact(KeyWriter *writer, Datum value);
+extern bool encode_inet_general(KeyWriter *writer, Datum value);
 extern uint64_t macaddr_word(Datum value);
 extern uint64_t macaddr8_word(Datum value);
 
@@ -62,8 +62,8 @@ extern bool encode_bpchar(KeyWriter *writer, Datum value);
 extern bool encode_name(KeyWriter *writer, Datum value);
 extern bool encode_citext(KeyWriter *writer, Datum value);
 extern bool encode_bytea(KeyWriter *writer, Datum value);
-extern bool encode_bits_tight(KeyWriter *writer, Datum value);
-extern bool encode_bits_loose(KeyWriter *writer, Datum value);
+extern bool encode_bits_compact(KeyWriter *writer, Datum value);
+extern bool encode_bits_general(KeyWriter *writer, Datum value);
 
 /* encode_collated.c */
 typedef struct CollatedColumn CollatedColumn;

@@ -62,7 +62,7 @@ encode_array_begin(Oid array_type, CollatedColumn *collated)
 	column->element.type = getBaseType(column->type);
 	column->element.context = CurrentMemoryContext;
 	column->element.collated = collated;
-	column->form = &encode_array_element(array_type)->loose;
+	column->form = &encode_array_element(array_type)->general;
 	get_typlenbyvalalign(column->type, &column->length, &column->by_value,
 						 &column->alignment);
 	column->context = AllocSetContextCreate(CurrentMemoryContext,
@@ -74,7 +74,7 @@ encode_array_begin(Oid array_type, CollatedColumn *collated)
 bool
 encode_array_has_enums(const ArrayColumn *column)
 {
-	return column->form->encode == encode_enum_loose;
+	return column->form->encode == encode_enum_general;
 }
 
 static inline bool
@@ -98,7 +98,7 @@ append_elements(KeyWriter *writer, ArrayColumn *column, AnyArrayType *array)
 	array_iter	iterator;
 
 	array_iter_setup(&iterator, array);
-	for (int i = 0; i < nelements && !writer->cut; i++)
+	for (int i = 0; i < nelements && !writer->truncated; i++)
 	{
 		bool		isnull;
 		Datum		element = array_iter_next(&iterator, &isnull, i,
@@ -148,7 +148,7 @@ encode_array(KeyWriter *writer, Datum value)
 	writer->cache = &column->element;
 	taken = append_elements(writer, column, array);
 	writer->cache = cache;
-	if (taken && !writer->cut)
+	if (taken && !writer->truncated)
 		append_dimensions(writer, array);
 	return taken;
 }

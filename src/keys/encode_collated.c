@@ -230,7 +230,7 @@ append_cut(KeyWriter *writer, const char *bytes, Size size)
 	}
 	if (size > 0)
 		key_append(writer, load_tail(bytes, size), BYTE_BITS(size));
-	writer->cut = true;
+	writer->truncated = true;
 }
 
 bool

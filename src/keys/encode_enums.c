@@ -20,9 +20,9 @@
 
 #include "keys/encode.h"
 
-/* The tight form: the OID, if it is even. */
+/* The compact form: the OID, if it is even. */
 bool
-encode_enum_tight(KeyWriter *writer, Datum value)
+encode_enum_compact(KeyWriter *writer, Datum value)
 {
 	Oid			oid = DatumGetObjectId(value);
 
@@ -33,7 +33,7 @@ encode_enum_tight(KeyWriter *writer, Datum value)
 }
 
 /*
- * The loose form: the number in the order of the type, as pg_enum has it.
+ * The general form: the number in the order of the type, as pg_enum has it.
  * The type's rows are read when the first value comes, and kept for the rest
  * of the sort, by their OIDs.
  */
@@ -123,7 +123,7 @@ find_enum_value(const EnumOrder *order, Oid oid)
  * have got new numbers then, which do not go with the keys made so far.
  */
 bool
-encode_enum_loose(KeyWriter *writer, Datum value)
+encode_enum_general(KeyWriter *writer, Datum value)
 {
 	KeyCache   *cache = writer->cache;
 	Oid			oid = DatumGetObjectId(value);

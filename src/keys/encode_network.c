@@ -22,8 +22,8 @@
  * number, then the other bits.  If one network begins the other, the zeros
  * make it the smaller or leave the decision to the number.
  */
-#define TIGHT_HOST_BITS		26
-#define TIGHT_LENGTH_BITS	6
+#define COMPACT_HOST_BITS	26
+#define COMPACT_LENGTH_BITS 6
 
 static inline const inet_struct *
 get_address(KeyWriter *writer, Datum value)
@@ -52,11 +52,11 @@ ipv4_word(const inet_struct *address)
 }
 
 /*
- * The tight form: an IPv4 address in one word.  Hosts have no more room than
+ * The compact form: an IPv4 address in one word.  Hosts have no more room than
  * in networks of six bits and longer.
  */
 bool
-encode_inet_tight(KeyWriter *writer, Datum value)
+encode_inet_compact(KeyWriter *writer, Datum value)
 {
 	const inet_struct *address = get_address(writer, value);
 	uint64_t	whole;
@@ -66,21 +66,21 @@ encode_inet_tight(KeyWriter *writer, Datum value)
 		return false;
 	whole = ipv4_word(address);
 	host = whole & ~upper_bits(32 + address->bits);
-	if (unlikely(host >> TIGHT_HOST_BITS != 0))
+	if (unlikely(host >> COMPACT_HOST_BITS != 0))
 		return false;
 	key_append(writer,
-			   (whole - host) << (TIGHT_LENGTH_BITS + TIGHT_HOST_BITS) |
-			   (uint64_t) address->bits << TIGHT_HOST_BITS | host, 64);
+			   (whole - host) << (COMPACT_LENGTH_BITS + COMPACT_HOST_BITS) |
+			   (uint64_t) address->bits << COMPACT_HOST_BITS | host, 64);
 	return true;
 }
 
 /*
- * The loose form, with a byte for the family ahead.  As networks of one
+ * The general form, with a byte for the family ahead.  As networks of one
  * length leave the same room to hosts, only as many bytes of the address
  * follow as can hold one.
  */
 bool
-encode_inet_loose(KeyWriter *writer, Datum value)
+encode_inet_general(KeyWriter *writer, Datum value)
 {
 	const inet_struct *address = get_address(writer, value);
 	int			bits = address->bits;

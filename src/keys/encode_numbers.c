@@ -217,11 +217,11 @@ numeric_take_apart(struct varlena *numeric, NumericParts *parts)
 }
 
 /*
- * The tight form: one word of the leading byte and four digits, of 14 bits
+ * The compact form: one word of the leading byte and four digits, of 14 bits
  * each.  It takes every numeric(14, 2), and much of what has more digits.
  */
 bool
-encode_numeric_tight(KeyWriter *writer, Datum value)
+encode_numeric_compact(KeyWriter *writer, Datum value)
 {
 	struct varlena *numeric = (struct varlena *) DatumGetPointer(value);
 	NumericParts parts;
@@ -256,12 +256,12 @@ encode_numeric_tight(KeyWriter *writer, Datum value)
 }
 
 /*
- * The loose form: the leading byte, the weight if it is not in there, and all
+ * The general form: the leading byte, the weight if it is not in there, and all
  * digits, of 16 bits each.  The lowest of these bits tells whether more
  * digits follow, so that a number comes before those that it begins.
  */
 bool
-encode_numeric_loose(KeyWriter *writer, Datum value)
+encode_numeric_general(KeyWriter *writer, Datum value)
 {
 	struct varlena *numeric = (struct varlena *) DatumGetPointer(value);
 	NumericParts parts;
@@ -277,7 +277,7 @@ encode_numeric_loose(KeyWriter *writer, Datum value)
 	if (unlikely(parts.code == CODE_SMALL || parts.code == CODE_LARGE))
 		key_append(writer, parts.weight, 16);
 
-	for (int i = 0; i < parts.ndigits && !writer->cut; i += 4)
+	for (int i = 0; i < parts.ndigits && !writer->truncated; i += 4)
 	{
 		int			ndigits = Min(parts.ndigits - i, 4);
 		uint64_t	digits = 0;

@@ -234,9 +234,9 @@ get_bits(struct varlena *stored)
 	return bits;
 }
 
-/* The tight form: seven bytes, filled up with zeros, and the number of bits. */
+/* The compact form: seven bytes, filled up with zeros, and the number of bits. */
 bool
-encode_bits_tight(KeyWriter *writer, Datum value)
+encode_bits_compact(KeyWriter *writer, Datum value)
 {
 	struct varlena *stored = (struct varlena *) DatumGetPointer(value);
 	StoredBits	bits;
@@ -254,11 +254,11 @@ encode_bits_tight(KeyWriter *writer, Datum value)
 }
 
 /*
- * The loose form: all bytes, escaped and ended, and how many bits of the last
+ * The general form: all bytes, escaped and ended, and how many bits of the last
  * one count.
  */
 bool
-encode_bits_loose(KeyWriter *writer, Datum value)
+encode_bits_general(KeyWriter *writer, Datum value)
 {
 	struct varlena *stored = (struct varlena *) DatumGetPointer(value);
 	StoredBits	bits;

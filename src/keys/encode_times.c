@@ -28,8 +28,8 @@ fits_bits(int64 value, int bits)
  * as seconds west of there.  Both are small for all that can be written as a
  * timetz; but AT TIME ZONE takes intervals of any length.
  */
-#define TIGHT_MOMENT_BITS	40
-#define TIGHT_ZONE_BITS		24
+#define COMPACT_MOMENT_BITS	40
+#define COMPACT_ZONE_BITS	24
 
 static inline int64
 timetz_moment(const TimeTzADT *timetz)
@@ -38,22 +38,22 @@ timetz_moment(const TimeTzADT *timetz)
 }
 
 bool
-encode_timetz_tight(KeyWriter *writer, Datum value)
+encode_timetz_compact(KeyWriter *writer, Datum value)
 {
 	const TimeTzADT *timetz = DatumGetTimeTzADTP(value);
 	int64		moment = timetz_moment(timetz);
 
-	if (unlikely(!fits_bits(moment, TIGHT_MOMENT_BITS) ||
-				 !fits_bits(timetz->zone, TIGHT_ZONE_BITS)))
+	if (unlikely(!fits_bits(moment, COMPACT_MOMENT_BITS) ||
+				 !fits_bits(timetz->zone, COMPACT_ZONE_BITS)))
 		return false;
 	key_append(writer,
-			   (moment + SIGN_BIT(TIGHT_MOMENT_BITS)) << TIGHT_ZONE_BITS |
-			   (timetz->zone + SIGN_BIT(TIGHT_ZONE_BITS)), 64);
+			   (moment + SIGN_BIT(COMPACT_MOMENT_BITS)) << COMPACT_ZONE_BITS |
+			   (timetz->zone + SIGN_BIT(COMPACT_ZONE_BITS)), 64);
 	return true;
 }
 
 bool
-encode_timetz_loose(KeyWriter *writer, Datum value)
+encode_timetz_general(KeyWriter *writer, Datum value)
 {
 	const TimeTzADT *timetz = DatumGetTimeTzADTP(value);
 
@@ -72,8 +72,8 @@ encode_timetz_loose(KeyWriter *writer, Datum value)
  * later) hold the least and the greatest in all fields, so they need no care.
  */
 #define REST_BITS			37	/* of a day's microseconds */
-#define TIGHT_DAYS_BITS		(64 - REST_BITS)
-#define LOOSE_BITS			40
+#define COMPACT_DAYS_BITS	(64 - REST_BITS)
+#define GENERAL_BITS		40
 
 StaticAssertDecl(USECS_PER_DAY < INT64CONST(1) << REST_BITS,
 				 "the rest of a day fits its bits");
@@ -93,25 +93,25 @@ interval_days(const Interval *interval, int64 *rest)
 }
 
 bool
-encode_interval_tight(KeyWriter *writer, Datum value)
+encode_interval_compact(KeyWriter *writer, Datum value)
 {
 	int64		rest;
 	int64		days = interval_days(DatumGetIntervalP(value), &rest);
 
-	if (unlikely(!fits_bits(days, TIGHT_DAYS_BITS)))
+	if (unlikely(!fits_bits(days, COMPACT_DAYS_BITS)))
 		return false;
 	key_append(writer,
-			   (days + SIGN_BIT(TIGHT_DAYS_BITS)) << REST_BITS | rest, 64);
+			   (days + SIGN_BIT(COMPACT_DAYS_BITS)) << REST_BITS | rest, 64);
 	return true;
 }
 
 bool
-encode_interval_loose(KeyWriter *writer, Datum value)
+encode_interval_general(KeyWriter *writer, Datum value)
 {
 	int64		rest;
 	int64		days = interval_days(DatumGetIntervalP(value), &rest);
 
-	key_append(writer, days + SIGN_BIT(LOOSE_BITS), LOOSE_BITS);
-	key_append(writer, rest, LOOSE_BITS);
+	key_append(writer, days + SIGN_BIT(GENERAL_BITS), GENERAL_BITS);
+	key_append(writer, rest, GENERAL_BITS);
 	return true;
 }

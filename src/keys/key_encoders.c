@@ -47,15 +47,15 @@ encode_detoast(KeyWriter *writer, struct varlena *stored, int limit)
  */
 #define WORD(bytes, word) \
 	{bytes, word, NULL, NULL}, {bytes, word, NULL, NULL}
-#define TWO_FORMS(tight_bytes, tight, loose_bytes, loose) \
-	{tight_bytes, NULL, tight, NULL}, {loose_bytes, NULL, loose, NULL}
+#define TWO_FORMS(compact_bytes, compact, general_bytes, general) \
+	{compact_bytes, NULL, compact, NULL}, {general_bytes, NULL, general, NULL}
 #define BYTES(bytes, encode)	TWO_FORMS(bytes, encode, bytes, encode)
 #define VARYING(encode)			TWO_FORMS(0, encode, 0, encode)
 #define VARYING_OR_WHOLE(encode, whole) \
 	{0, NULL, encode, whole}, {0, NULL, encode, NULL}
 
 static const KeyEncoder key_encoders[] = {
-	/* type, by collation, tight and loose form */
+	/* type, by collation, compact and general form */
 	{BOOLOID, false, WORD(1, bool_word)},
 	{CHAROID, false, WORD(1, char_word)},
 	{INT2OID, false, WORD(2, int2_word)},
@@ -64,32 +64,32 @@ static const KeyEncoder key_encoders[] = {
 	{FLOAT4OID, false, WORD(4, float4_word)},
 	{FLOAT8OID, false, WORD(8, float8_word)},
 	{NUMERICOID, false,
-	TWO_FORMS(8, encode_numeric_tight, 0, encode_numeric_loose)},
+	TWO_FORMS(8, encode_numeric_compact, 0, encode_numeric_general)},
 	{MONEYOID, false, WORD(8, int8_word)},
 	{DATEOID, false, WORD(4, int4_word)},
 	{TIMEOID, false, WORD(8, int8_word)},
 	{TIMETZOID, false,
-	TWO_FORMS(8, encode_timetz_tight, 12, encode_timetz_loose)},
+	TWO_FORMS(8, encode_timetz_compact, 12, encode_timetz_general)},
 	{TIMESTAMPOID, false, WORD(8, int8_word)},
 	{TIMESTAMPTZOID, false, WORD(8, int8_word)},
 	{INTERVALOID, false,
-	TWO_FORMS(8, encode_interval_tight, 10, encode_interval_loose)},
+	TWO_FORMS(8, encode_interval_compact, 10, encode_interval_general)},
 	{OIDOID, false, WORD(4, oid_word)},
 	{XID8OID, false, WORD(8, unsigned_word)},
 	{PG_LSNOID, false, WORD(8, unsigned_word)},
 	{TIDOID, false, WORD(6, tid_word)},
 	{UUIDOID, false, BYTES(16, encode_uuid)},
-	{ANYENUMOID, false, TWO_FORMS(4, encode_enum_tight, 4, encode_enum_loose)},
+	{ANYENUMOID, false, TWO_FORMS(4, encode_enum_compact, 4, encode_enum_general)},
 	{INETOID, false,
-	TWO_FORMS(8, encode_inet_tight, 0, encode_inet_loose)},
+	TWO_FORMS(8, encode_inet_compact, 0, encode_inet_general)},
 	{MACADDROID, false, WORD(6, macaddr_word)},
 	{MACADDR8OID, false, WORD(8, macaddr8_word)},
 	{TEXTOID, true, VARYING_OR_WHOLE(encode_text, text_key)},
 	{BPCHAROID, true, VARYING(encode_bpchar)},
 	{NAMEOID, true, VARYING(encode_name)},
 	{BYTEAOID, false, VARYING(encode_bytea)},
-	{BITOID, false, TWO_FORMS(8, encode_bits_tight, 0, encode_bits_loose)},
-	{VARBITOID, false, TWO_FORMS(8, encode_bits_tight, 0, encode_bits_loose)},
+	{BITOID, false, TWO_FORMS(8, encode_bits_compact, 0, encode_bits_general)},
+	{VARBITOID, false, TWO_FORMS(8, encode_bits_compact, 0, encode_bits_general)},
 	{ANYARRAYOID, false, VARYING(encode_array)},
 };
 

@@ -35,7 +35,7 @@ typedef struct KeyWriter
 	uint64_t	partial;		/* the word being filled */
 	int			filled;			/* its bits in use, less than 64 */
 	uint64_t	complement;		/* all ones within a descending value */
-	bool		cut;			/* something found no room */
+	bool		truncated;		/* something found no room */
 	KeyCache   *cache;			/* of the column at hand */
 	MemoryContext value_context;	/* for what is made of the value at hand */
 } KeyWriter;
@@ -56,7 +56,7 @@ key_append(KeyWriter *writer, uint64_t value, int bits)
 		if (likely(writer->next < writer->end))
 			*writer->next++ = writer->partial;
 		else
-			writer->cut = true;
+			writer->truncated = true;
 		writer->filled -= 64;
 
 		/* The last "filled" bits are left over; shifting by 64 won't do. */
@@ -73,7 +73,7 @@ key_end(KeyWriter *writer)
 		if (likely(writer->next < writer->end))
 			*writer->next++ = writer->partial;
 		else
-			writer->cut = true;
+			writer->truncated = true;
 	}
 }
 
@@ -102,8 +102,8 @@ extern struct varlena *encode_detoast(KeyWriter *writer,
  *
  * A type of 1 to 8 bytes gives them as the low bytes of a word.  Any other
  * appends them by key_append(); it may refuse a value, with false, whatever it
- * has appended by then.  In the tight layout that means that the value does
- * not fit its form; in the loose one, that all keys have to be made again.
+ * has appended by then.  In the compact layout that means that the value does
+ * not fit its form; in the general one, that all keys have to be made again.
  */
 typedef uint64_t (*KeyWordFunction) (Datum value);
 typedef bool (*KeyEncodeFunction) (KeyWriter *writer, Datum value);
@@ -130,8 +130,8 @@ typedef struct KeyEncoder
 {
 	Oid			type;			/* whose default ordering this is */
 	bool		by_collation;	/* or the same under any */
-	KeyForm		tight;			/* may refuse values */
-	KeyForm		loose;			/* takes all values, if not at once */
+	KeyForm		compact;		/* may refuse values */
+	KeyForm		general;		/* takes all values, if not at once */
 } KeyEncoder;
 
 /* The encoder for a type's default ordering, or NULL. */

@@ -8,13 +8,13 @@
  * value's bytes begin those of another.  So the first column that differs
  * decides.  For a descending column all bits of the value are complemented.
  *
- * In the loose layout a byte goes ahead of every column that tells NULL from
+ * In the general layout a byte goes ahead of every column that tells NULL from
  * other values.  It is never complemented: where the NULLs go does not depend
  * on the direction.  A NULL in a column of fixed width is filled up with
  * zeros, so that keys of fixed width keep it.
  *
  * Most columns never hold a NULL, and then the byte is a waste that would
- * often make a key a word longer.  So the tight layout, with which a sort
+ * often make a key a word longer.  So the compact layout, with which a sort
  * begins, does without.
  *
  *-------------------------------------------------------------------------
@@ -112,10 +112,10 @@ strings_are_whole(const KeyCache *cache)
 
 /* Chooses the forms for a layout, and finds out the shape of its keys. */
 static void
-set_layout(SortKeys *keys, bool loose)
+set_layout(SortKeys *keys, bool general)
 {
 	bool		fixed = true;
-	bool		only_words = !loose;
+	bool		only_words = !general;
 	int			bytes = 0;
 	int			words;
 
@@ -123,18 +123,18 @@ set_layout(SortKeys *keys, bool loose)
 	{
 		SortColumn *column = &keys->columns[i];
 
-		column->form = loose ?
-			&column->encoder->loose : &column->encoder->tight;
+		column->form = general ?
+			&column->encoder->general : &column->encoder->compact;
 		if (column->form->bytes == 0)
 			fixed = false;
 		if (column->form->word == NULL)
 			only_words = false;
-		bytes += (loose ? 1 : 0) + column->form->bytes;
+		bytes += (general ? 1 : 0) + column->form->bytes;
 	}
 	words = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
 
-	keys->loose = loose;
-	keys->cut = false;
+	keys->general = general;
+	keys->truncated = false;
 	keys->only_words = only_words && words <= KEY_MAX_WORDS;
 	keys->whole = keys->nencoded == 1 &&
 		keys->columns[0].form->whole != NULL &&
@@ -238,14 +238,14 @@ sort_keys_doubtful(const SortKeys *keys)
 }
 
 void
-sort_keys_loosen(SortKeys *keys)
+sort_keys_change_layout(SortKeys *keys)
 {
-	set_layout(keys, keys->loose || !keys->same_layout);
+	set_layout(keys, keys->general || !keys->same_layout);
 	keys->same_layout = false;
 }
 
 /*
- * Appends what stands ahead of a column in the loose layout and, for a NULL,
+ * Appends what stands ahead of a column in the general layout and, for a NULL,
  * in its place.
  */
 static inline void
@@ -373,17 +373,17 @@ encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 	int			i;
 
 	for (i = 0;
-		 i < keys->nencoded && writer.next < writer.end && !writer.cut; i++)
+		 i < keys->nencoded && writer.next < writer.end && !writer.truncated; i++)
 	{
 		const SortColumn *column = &keys->columns[i];
 		bool		isnull = slot->tts_isnull[column->attno - 1];
 		Datum		value;
 
-		if (keys->loose)
+		if (keys->general)
 			append_null_flag(&writer, column, isnull);
 		if (unlikely(isnull))
 		{
-			if (!keys->loose)
+			if (!keys->general)
 				return 0;
 			continue;
 		}
@@ -401,8 +401,8 @@ encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 	}
 
 	key_end(&writer);
-	if (unlikely(writer.cut || i < keys->nencoded))
-		keys->cut = true;
+	if (unlikely(writer.truncated || i < keys->nencoded))
+		keys->truncated = true;
 	return writer.next - words;
 }
 

@@ -34,9 +34,9 @@ typedef struct SortColumn
 /*
  * How the keys of one sort are made.
  *
- * A sort starts with the tight layout, which has no place for NULLs and only
+ * A sort starts with the compact layout, which has no place for NULLs and only
  * takes values that fit their type's compact form.  When a row does not fit,
- * the sort is changed to the loose layout, which takes everything, and the
+ * the sort is changed to the general layout, which takes everything, and the
  * keys made so far have to be made again.
  *
  * Keys are exact while every column is encoded and no key had to be cut.
@@ -52,8 +52,8 @@ typedef struct SortKeys
 	SortColumn *columns;
 	int			nencoded;		/* leading columns that can be encoded, > 0 */
 	AttrNumber	max_attno;		/* of those */
-	bool		loose;			/* the layout */
-	bool		cut;			/* some key is only a beginning */
+	bool		general;		/* the layout */
+	bool		truncated;		/* some key is only a beginning */
 	bool		doubtful;		/* as made by others, in the same sort */
 	bool		costly;			/* keys take longer than a comparison each */
 	bool		same_layout;	/* will do, when keys are made again */
@@ -67,7 +67,7 @@ typedef struct SortKeys
 extern Refusal sort_keys_refuse(Oid type, Oid sort_operator, Oid collation);
 
 /*
- * Makes the tight layout for rows of this descriptor.  "columns" is kept and
+ * Makes the compact layout for rows of this descriptor.  "columns" is kept and
  * completed.  NULL if the first of them cannot be encoded, which can happen
  * also where it was found that it can: the order of elements of arrays is that
  * of the moment.  Allocates in the current memory context.
@@ -83,16 +83,16 @@ extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
 extern bool sort_keys_share(SortKeys *keys);
 
 /*
- * Changes to the loose layout, or begins once more with the same, whichever
+ * Changes to the general layout, or begins once more with the same, whichever
  * the last row that did not fit asked for.  The shape may change.
  */
-extern void sort_keys_loosen(SortKeys *keys);
+extern void sort_keys_change_layout(SortKeys *keys);
 
 /*
  * Encodes the slot's key into "words" (KEY_MAX_WORDS of them) and returns how
  * many it took.  If that is 0 then the keys made so far cannot go with this
- * row's, and all have to be made again after sort_keys_loosen().  Such is the
- * end of the tight layout, when a row does not fit it.  Otherwise it is rare:
+ * row's, and all have to be made again after sort_keys_change_layout().  Such is the
+ * end of the compact layout, when a row does not fit it.  Otherwise it is rare:
  * an enum has got a new value since the sort began, or strings turn out to
  * need longer keys, or keys without what all begin with.
  */
@@ -113,7 +113,7 @@ sort_keys_costly(const SortKeys *keys)
 static inline bool
 sort_keys_exact(const SortKeys *keys)
 {
-	return keys->nencoded == keys->ncolumns && !keys->cut;
+	return keys->nencoded == keys->ncolumns && !keys->truncated;
 }
 
 /*

@@ -42,7 +42,7 @@
 #include "settings.h"
 
 /* An expression that costs more than this core, too, takes for a dear one. */
-#define DEAR_OPERATORS		10
+#define EXPENSIVE_OPERATORS	10
 
 /*
  * The part of what core charges for an incremental sort that it takes: its groups
@@ -306,7 +306,7 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 		return NULL;
 	/* what takes long had better be left to the workers */
 	if (target->cost.per_tuple - partial->pathtarget->cost.per_tuple >
-		DEAR_OPERATORS * cpu_operator_cost)
+		EXPENSIVE_OPERATORS * cpu_operator_cost)
 		return NULL;
 
 	size.rows = rows;

@@ -28,7 +28,7 @@
  * A huge page took 200 us where nothing hindered, and the 512 small ones in
  * its place 700 to 1000 us, on all machines where that was measured.
  */
-#define DEAR_HUGE_PAGE_MICROSECONDS 700
+#define SLOW_HUGE_PAGE_MICROSECONDS 700
 
 bool
 huge_pages_advise(void *memory, Size bytes)
@@ -48,5 +48,5 @@ huge_pages_advise(void *memory, Size bytes)
 	*(volatile char *) start = 0;
 	INSTR_TIME_SET_CURRENT(after);
 	INSTR_TIME_SUBTRACT(after, before);
-	return INSTR_TIME_GET_MICROSEC(after) < DEAR_HUGE_PAGE_MICROSECONDS;
+	return INSTR_TIME_GET_MICROSEC(after) < SLOW_HUGE_PAGE_MICROSECONDS;
 }

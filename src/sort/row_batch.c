@@ -15,7 +15,7 @@ void
 row_exchange_init(RowExchange *exchange)
 {
 	pg_atomic_init_u32(&exchange->closed, 0);
-	pg_atomic_init_u32(&exchange->loose, 0);
+	pg_atomic_init_u32(&exchange->general, 0);
 	ConditionVariableInit(&exchange->handed);
 	SpinLockInit(&exchange->mutex);
 	exchange->batches = NO_BATCH;
@@ -31,13 +31,13 @@ void
 row_batch_begin(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
 				uint64 segment, uint32 place)
 {
-	if (keys != NULL && !keys->loose &&
-		pg_atomic_read_u32(&exchange->loose) != 0)
-		sort_keys_loosen(keys);
+	if (keys != NULL && !keys->general &&
+		pg_atomic_read_u32(&exchange->general) != 0)
+		sort_keys_change_layout(keys);
 	batch->segment = segment;
 	batch->nrows = 0;
 	batch->nwords = 0;
-	batch->loose = keys != NULL && keys->loose;
+	batch->general = keys != NULL && keys->general;
 	batch->places[0] = place;
 }
 
@@ -45,7 +45,7 @@ void
 row_exchange_hand_over(RowExchange *exchange, RowBatch *batch,
 					   BatchPlace place, const SortKeys *keys)
 {
-	batch->cut = keys != NULL && keys->cut;
+	batch->truncated = keys != NULL && keys->truncated;
 	batch->doubtful = keys != NULL && sort_keys_doubtful(keys);
 	SpinLockAcquire(&exchange->mutex);
 	batch->next = exchange->batches;
@@ -74,9 +74,9 @@ row_batch_take(const RowBatch *batch, char *base, RowStore *store,
 {
 	const uint64_t *key = batch->words;
 
-	if (batch->loose)
-		row_order_loosen(order);
-	order->keys->cut |= batch->cut;
+	if (batch->general)
+		row_order_generalize(order);
+	order->keys->truncated |= batch->truncated;
 	order->keys->doubtful |= batch->doubtful;
 	for (uint32 i = 0; i < batch->nrows; i++)
 	{
@@ -85,7 +85,7 @@ row_batch_take(const RowBatch *batch, char *base, RowStore *store,
 									 batch->places[i + 1] - batch->places[i],
 									 row_order_memory(order))))
 			return i;
-		if (likely(batch->loose == order->keys->loose &&
+		if (likely(batch->general == order->keys->general &&
 				   batch->key_words[i] > 0))
 			row_order_add_key(order, key, batch->key_words[i]);
 		else

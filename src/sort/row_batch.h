@@ -11,9 +11,9 @@
  * (shared_rows.c, parallel_build.c).
  *
  * Keys are in one of two layouts (sort_keys.h), the same for a whole batch.  A
- * process that finds a row which does not fit the tight one goes on in the
- * loose one, and so do all others from their next batch on.  The leader makes
- * keys again where batches still come in the tight one.
+ * process that finds a row which does not fit the compact one goes on in the
+ * general one, and so do all others from their next batch on.  The leader makes
+ * keys again where batches still come in the compact one.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,8 +48,8 @@ typedef struct RowBatch
 	uint64		segment;		/* of the rows, as its owner calls it */
 	uint32		nrows;
 	uint32		nwords;
-	bool		loose;			/* layout of the keys */
-	bool		cut;			/* some key was cut */
+	bool		general;		/* layout of the keys */
+	bool		truncated;		/* some key was cut */
 	bool		doubtful;		/* as are keys so far */
 	uint8		key_words[BATCH_ROWS];	/* length of each key, 0: there is none */
 	uint32		places[BATCH_ROWS + 1];
@@ -60,7 +60,7 @@ typedef struct RowBatch
 typedef struct RowExchange
 {
 	pg_atomic_uint32 closed;	/* no more rows are wanted */
-	pg_atomic_uint32 loose;		/* the tight layout is of no use */
+	pg_atomic_uint32 general;	/* the compact layout is of no use */
 	ConditionVariable handed;	/* a batch has been handed over */
 	slock_t		mutex;			/* for the list, and what its user says */
 	volatile BatchPlace batches;	/* that nobody has taken */
@@ -79,7 +79,7 @@ row_exchange_is_closed(RowExchange *exchange)
 
 /*
  * Begins a batch for rows of this segment, from this place on.  The keys, which
- * are the process's own, change to the loose layout if others have.  Without
+ * are the process's own, change to the general layout if others have.  Without
  * keys (NULL) the leader has to make them.
  */
 extern void row_batch_begin(RowBatch *batch, RowExchange *exchange,
@@ -96,7 +96,7 @@ row_batch_is_full(const RowBatch *batch)
 /*
  * Adds a row that ends at this place, with its key.  False if the key does not
  * fit the layout: then the row belongs into a new batch, for which all go on in
- * the loose one.
+ * the general one.
  */
 static inline bool
 row_batch_add(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
@@ -109,7 +109,7 @@ row_batch_add(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
 		nwords = sort_keys_encode(keys, slot, batch->words + batch->nwords);
 		if (unlikely(nwords == 0))
 		{
-			pg_atomic_write_u32(&exchange->loose, 1);
+			pg_atomic_write_u32(&exchange->general, 1);
 			return false;
 		}
 	}
@@ -128,7 +128,7 @@ extern BatchPlace row_exchange_take(RowExchange *exchange);
 
 /*
  * The leader's: notes the rows of a batch, the segment of which begins at "base",
- * and takes their keys.  Where it has gone on to the loose layout, or there are
+ * and takes their keys.  Where it has gone on to the general layout, or there are
  * no keys, it makes them itself.  Returns for how many rows there was room.
  */
 extern uint32 row_batch_take(const RowBatch *batch, char *base,

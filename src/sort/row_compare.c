@@ -119,7 +119,7 @@ compare_tied_rows(const void *a, const void *b, void *argument)
  * themselves; to see that takes a comparison each, of rows that lie far apart.
  */
 static void
-sort_run(uint32 *order, uint64 nrows, TieContext *context)
+sort_ties(uint32 *order, uint64 nrows, TieContext *context)
 {
 	uint64		entry = 1;
 
@@ -144,10 +144,10 @@ row_settle_ties(const RowComparator *comparator, const RowStore *store,
 	TieContext	context = {comparator, store};
 	bool		doubtful = sort_keys_doubtful(keys);
 	bool		settled = sort_keys_exact(keys) && !doubtful;
-	MemoryContext run_context = AllocSetContextCreate(CurrentMemoryContext,
-													  "gpusort ties",
-													  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller_context = MemoryContextSwitchTo(run_context);
+	MemoryContext ties_context = AllocSetContextCreate(CurrentMemoryContext,
+													   "gpusort ties",
+													   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller_context = MemoryContextSwitchTo(ties_context);
 	uint64		start = 0;
 	bool		in_order = true;
 
@@ -161,18 +161,18 @@ row_settle_ties(const RowComparator *comparator, const RowStore *store,
 			end++;
 		}
 		if (end - start > 1 && !settled)
-			sort_run(order + start, end - start, &context);
+			sort_ties(order + start, end - start, &context);
 		if (doubtful && start > 0)
 		{
 			PREFETCH_COMPARED(store, order, start, nrows);
 			in_order = compare_tied_rows(&order[start - 1], &order[start],
 										 &context) <= 0;
 		}
-		MemoryContextReset(run_context);
+		MemoryContextReset(ties_context);
 		start = end;
 	}
 	MemoryContextSwitchTo(caller_context);
-	MemoryContextDelete(run_context);
+	MemoryContextDelete(ties_context);
 	return in_order;
 }
 

@@ -110,7 +110,7 @@ row_order_restart(RowOrder *order, RowStore *store)
 typedef enum KeyOutcome
 {
 	KEY_ADDED,
-	KEY_DOES_NOT_FIT,			/* the tight layout, or those so far */
+	KEY_DOES_NOT_FIT,			/* the compact layout, or those so far */
 	KEY_JOB_LOST,				/* with the device */
 	KEY_NOT_MADE				/* while rows came in order */
 } KeyOutcome;
@@ -201,7 +201,7 @@ has_room_for_keys(const RowOrder *order)
 }
 
 /*
- * Begins the job anew, with the keys of all rows in the store: in the loose
+ * Begins the job anew, with the keys of all rows in the store: in the general
  * layout if some key does not fit, in this process if the device was lost.  If
  * another device may do it that is tried, but only once.  Where there is no
  * room for the keys in this process none are made, and keys_lost is set.
@@ -217,7 +217,7 @@ make_keys_again(RowOrder *order, KeyOutcome outcome)
 	while (outcome != KEY_ADDED)
 	{
 		if (outcome == KEY_DOES_NOT_FIT)
-			sort_keys_loosen(order->keys);
+			sort_keys_change_layout(order->keys);
 		else if (outcome == KEY_JOB_LOST)
 		{
 			host_only = order->started_over || !order->job->may_start_over;
@@ -280,7 +280,7 @@ row_order_open_sink(RowOrder *order, KeySink *sink)
 
 		/* rows that came in order had no keys yet */
 		if (nwords == 0)
-			sort_keys_loosen(order->keys);
+			sort_keys_change_layout(order->keys);
 		if (nwords == 0 || !sink->take(sink, words, nwords))
 			row_order_close_sink(order);
 	}
@@ -383,9 +383,9 @@ row_order_add_stored(RowOrder *order)
 }
 
 void
-row_order_loosen(RowOrder *order)
+row_order_generalize(RowOrder *order)
 {
-	if (!order->keys->loose)
+	if (!order->keys->general)
 		make_keys_again(order, KEY_DOES_NOT_FIT);
 }
 
@@ -394,11 +394,11 @@ row_order_loosen(RowOrder *order)
  * False if that takes more memory than the limit allows.
  */
 static bool
-run_job(RowOrder *order, Size limit)
+perform_job(RowOrder *order, Size limit)
 {
 	do
 	{
-		order->entries = sort_job_run(order->job);
+		order->entries = sort_job_perform(order->job);
 		if (order->entries == NULL)
 			make_keys_again(order, KEY_JOB_LOST);
 		order->memory = order->store->memory + row_order_memory(order);
@@ -406,7 +406,7 @@ run_job(RowOrder *order, Size limit)
 	return order->entries != NULL;
 }
 
-/* Makes the order of rows that came in order; false as run_job() does. */
+/* Makes the order of rows that came in order; false as perform_job() does. */
 static bool
 keep_order(RowOrder *order, Size limit)
 {
@@ -460,21 +460,21 @@ verify_permutation(const RowOrder *order)
  * nothing else do many such searches overlap.
  */
 void
-row_order_look_ahead(RowOrder *order, uint64 entry, Size bytes)
+row_order_prefetch(RowOrder *order, uint64 entry, Size bytes)
 {
 	const RowStore *store = order->store;
-	uint64		nahead = Min(AHEAD_ROWS, store->nrows - entry);
+	uint64		nprefetched = Min(PREFETCHED_ROWS, store->nrows - entry);
 
-	for (uint64 i = 0; i < nahead; i++)
+	for (uint64 i = 0; i < nprefetched; i++)
 	{
 		char	   *row = row_store_get(store, order->entries[entry + i]);
 
-		order->ahead[i] = row;
+		order->prefetched[i] = row;
 		for (Size line = 0; line < bytes; line += CACHE_LINE_BYTES)
 			__builtin_prefetch(row + line);
 	}
-	order->first_ahead = entry;
-	order->nahead = nahead;
+	order->first_prefetched = entry;
+	order->nprefetched = nprefetched;
 }
 
 void
@@ -521,11 +521,11 @@ row_order_make(RowOrder *order, Size limit)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 
-	order->nahead = 0;
+	order->nprefetched = 0;
 	order->memory = order->store->memory + row_order_memory(order);
 	if (order->in_order)
 		(void) keep_order(order, limit);
-	else if (!order->keys_lost && run_job(order, limit))
+	else if (!order->keys_lost && perform_job(order, limit))
 	{
 		if (gpusort_verify)
 			verify_permutation(order);

@@ -15,7 +15,7 @@
 #include "sort/row_store.h"
 
 /* Rows that are found and fetched into the cache together. */
-#define AHEAD_ROWS			64
+#define PREFETCHED_ROWS		64
 
 /* For what gpusortd says of a sort, and a few words more. */
 #define REPORT_TEXT_SIZE	(MESSAGE_TEXT_SIZE + 64)
@@ -57,9 +57,9 @@ typedef struct RowOrder
 	/* when the order has been made */
 	uint32	   *entries;		/* the numbers of all rows */
 	RowComparator *comparator;	/* made on first use */
-	void	   *ahead[AHEAD_ROWS];	/* rows that have been looked for ahead */
-	uint64		first_ahead;	/* entry of the first of them */
-	uint64		nahead;
+	void	   *prefetched[PREFETCHED_ROWS];	/* rows whose places are known */
+	uint64		first_prefetched;	/* entry of the first of them */
+	uint64		nprefetched;
 
 	/* how it was made, for EXPLAIN and the statistics */
 	Size		memory;			/* bytes at the highest, with the store */
@@ -103,8 +103,8 @@ extern void row_order_add_key(RowOrder *order, const uint64_t *words,
 							  int nwords);
 extern void row_order_add_stored(RowOrder *order);
 
-/* Changes to the loose layout (sort_keys.h) unless that is the present one. */
-extern void row_order_loosen(RowOrder *order);
+/* Changes to the general layout (sort_keys.h) unless that is the present one. */
+extern void row_order_generalize(RowOrder *order);
 
 /*
  * After the last row: makes the order.  False if that would take store and
@@ -172,7 +172,7 @@ row_order_get(const RowOrder *order, uint64 entry)
  * Finds the rows of this entry and the next ones, and fetches the first so
  * many bytes of each into the cache.
  */
-extern void row_order_look_ahead(RowOrder *order, uint64 entry, Size bytes);
+extern void row_order_prefetch(RowOrder *order, uint64 entry, Size bytes);
 
 /*
  * The row of an entry, when the entries after it will be wanted next, and of
@@ -181,9 +181,9 @@ extern void row_order_look_ahead(RowOrder *order, uint64 entry, Size bytes);
 static inline void *
 row_order_get_forward(RowOrder *order, uint64 entry, Size bytes)
 {
-	if (unlikely(entry - order->first_ahead >= order->nahead))
-		row_order_look_ahead(order, entry, bytes);
-	return order->ahead[entry - order->first_ahead];
+	if (unlikely(entry - order->first_prefetched >= order->nprefetched))
+		row_order_prefetch(order, entry, bytes);
+	return order->prefetched[entry - order->first_prefetched];
 }
 
 #endif							/* GPUSORT_ROW_ORDER_H */

@@ -38,7 +38,7 @@
 #define SHARED_BLOCK_BYTES	((Size) 1 * 1024 * 1024)
 
 /* After how many dear huge pages no more are asked for. */
-#define MAX_DEAR_ANSWERS	2
+#define MAX_SLOW_ANSWERS	2
 
 typedef struct RowBlock
 {
@@ -54,9 +54,9 @@ typedef struct RowBlock
 static void
 ask_for_huge_pages(RowStore *store, char *memory, Size bytes)
 {
-	if (store->dear_answers < MAX_DEAR_ANSWERS &&
+	if (store->slow_answers < MAX_SLOW_ANSWERS &&
 		!huge_pages_advise(memory, bytes))
-		store->dear_answers++;
+		store->slow_answers++;
 }
 
 /*

@@ -35,7 +35,7 @@ typedef struct RowStore
 	char	   *free_space;		/* in the last block */
 	Size		free_bytes;
 	Size		block_bytes;	/* size of the next block */
-	int			dear_answers;	/* of huge_pages_advise() */
+	int			slow_answers;	/* of huge_pages_advise() */
 	bool		nothing_set_aside;	/* of shared memory, or no more */
 } RowStore;
 

@@ -158,10 +158,10 @@ spare_memory_put(void *memory, Size bytes)
 }
 
 static void
-run_utility(PlannedStmt *statement, const char *query_string,
-			bool read_only_tree, ProcessUtilityContext utility_context,
-			ParamListInfo params, QueryEnvironment *environment,
-			DestReceiver *destination, QueryCompletion *completion)
+process_utility(PlannedStmt *statement, const char *query_string,
+				bool read_only_tree, ProcessUtilityContext utility_context,
+				ParamListInfo params, QueryEnvironment *environment,
+				DestReceiver *destination, QueryCompletion *completion)
 {
 	Node	   *utility = statement->utilityStmt;
 	bool		discards_all = IsA(utility, DiscardStmt) &&
@@ -187,5 +187,5 @@ void
 spare_memory_init(void)
 {
 	previous_process_utility_hook = ProcessUtility_hook;
-	ProcessUtility_hook = run_utility;
+	ProcessUtility_hook = process_utility;
 }

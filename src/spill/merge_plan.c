@@ -249,7 +249,7 @@ merge_plan_make(MergePlan *plan, RunFile *file)
 	plan->number_bytes = plan->nruns <= MOST_SHORT_RUNS ?
 		sizeof(uint8) : sizeof(uint16);
 	plan->tape = run_tape_create(file, &run_of_blocks);
-	made = sort_job_run_on_device(plan->job) && fetch_order(plan);
+	made = sort_job_perform_on_device(plan->job) && fetch_order(plan);
 	run_tape_complete(plan->tape);
 	sort_job_end(plan->job);
 	plan->job = NULL;

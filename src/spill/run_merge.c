@@ -201,7 +201,7 @@ change_keys(RunMerge *merge)
 	if (sort_keys_doubtful(merge->order->keys))
 		merge->by_keys = false;
 	else
-		sort_keys_loosen(merge->order->keys);
+		sort_keys_change_layout(merge->order->keys);
 }
 
 /* Makes all keys, in a layout that they fit, and plays with them. */

@@ -38,8 +38,8 @@ PG_FUNCTION_INFO_V1(sort_key_obstacle);
 typedef struct CheckedRow
 {
 	HeapTuple	tuple;
-	bool		refused;		/* by the tight layout */
-	bool		cut;
+	bool		refused;		/* by the compact layout */
+	bool		truncated;
 	int			nwords;
 	uint64_t	words[KEY_MAX_WORDS + 1];
 } CheckedRow;
@@ -89,7 +89,7 @@ report(const Check *check, const char *what, const CheckedRow *a,
 {
 	ereport(ERROR,
 			(errmsg("%s in the %s layout", what,
-					check->keys->loose ? "loose" : "tight"),
+					check->keys->general ? "general" : "compact"),
 			 errdetail("%s%s%s", row_text(check, a),
 					   b != NULL ? " <-> " : "",
 					   b != NULL ? row_text(check, b) : "")));
@@ -110,7 +110,7 @@ may_change_keys(const Check *check)
 	return false;
 }
 
-/* Has a row what the tight layout may refuse? */
+/* Has a row what the compact layout may refuse? */
 static bool
 may_be_refused(const Check *check, const CheckedRow *row)
 {
@@ -118,7 +118,7 @@ may_be_refused(const Check *check, const CheckedRow *row)
 	{
 		const KeyEncoder *encoder = check->columns[i].encoder;
 
-		if (encoder->tight.encode != encoder->loose.encode ||
+		if (encoder->compact.encode != encoder->general.encode ||
 			heap_attisnull(row->tuple, i + 1, check->descriptor))
 			return true;
 	}
@@ -134,15 +134,15 @@ make_key(const Check *check, CheckedRow *row, TupleTableSlot *slot)
 	ExecStoreHeapTuple(row->tuple, slot, false);
 	for (int i = 0; i <= KEY_MAX_WORDS; i++)
 		row->words[i] = GUARD;
-	keys->cut = false;
+	keys->truncated = false;
 	row->nwords = sort_keys_encode(keys, slot, row->words);
-	row->cut = keys->cut;
+	row->truncated = keys->truncated;
 	row->refused = row->nwords == 0;
 
 	if (row->refused)
 	{
 		if (keys->same_layout ? !may_change_keys(check) :
-			keys->loose || !may_be_refused(check, row))
+			keys->general || !may_be_refused(check, row))
 			report(check, "row refused", row, NULL);
 		return;
 	}
@@ -153,10 +153,10 @@ make_key(const Check *check, CheckedRow *row, TupleTableSlot *slot)
 	if (keys->shape.fixed_words != 0 &&
 		row->nwords != (int) keys->shape.fixed_words)
 		report(check, "key is not of the fixed width", row, NULL);
-	if (row->cut && row->nwords != KEY_MAX_WORDS && !may_change_keys(check))
-		report(check, "key cut short", row, NULL);
-	if (row->cut && !keys->shape.mark_ties)
-		report(check, "key cut that should not need it", row, NULL);
+	if (row->truncated && row->nwords != KEY_MAX_WORDS && !may_change_keys(check))
+		report(check, "key truncated early", row, NULL);
+	if (row->truncated && !keys->shape.mark_ties)
+		report(check, "key truncated that should not need it", row, NULL);
 }
 
 static int
@@ -224,7 +224,7 @@ compare_rows(Check *check, int nrows)
 					report(check, "wrong order", a, b);
 				check->ncontradicted++;
 			}
-			else if (keys->nencoded == keys->ncolumns && !a->cut && !b->cut)
+			else if (keys->nencoded == keys->ncolumns && !a->truncated && !b->truncated)
 			{
 				if (compare_values(check, a, b) == 0)
 					continue;
@@ -263,9 +263,9 @@ static void
 check_layout(Check *check, StringInfo summary)
 {
 	SortKeys   *keys = check->keys;
-	bool		loose = keys->loose;
+	bool		general = keys->general;
 	int			nrefused = 0;
-	int			ncut = 0;
+	int			ntruncated = 0;
 	int			nmade;
 
 	if (!keys->shape.mark_ties && keys->nencoded < keys->ncolumns)
@@ -274,8 +274,8 @@ check_layout(Check *check, StringInfo summary)
 	while ((nmade = make_keys(check)) < check->nrows)
 	{
 		compare_rows(check, nmade);
-		sort_keys_loosen(keys);
-		if (keys->loose != loose)
+		sort_keys_change_layout(keys);
+		if (keys->general != general)
 			elog(ERROR, "longer keys are of another layout");
 	}
 	compare_rows(check, nmade);
@@ -283,11 +283,11 @@ check_layout(Check *check, StringInfo summary)
 	for (int i = 0; i < check->nrows; i++)
 	{
 		nrefused += check->rows[i].refused;
-		ncut += check->rows[i].cut;
+		ntruncated += check->rows[i].truncated;
 	}
-	appendStringInfo(summary, "%s: words %u, refused %d, cut %d",
-					 keys->loose ? "; loose" : "tight",
-					 keys->shape.fixed_words, nrefused, ncut);
+	appendStringInfo(summary, "%s: words %u, refused %d, truncated %d",
+					 keys->general ? "; general" : "compact",
+					 keys->shape.fixed_words, nrefused, ntruncated);
 }
 
 /* The flag for a column, from an array that may be shorter. */
@@ -321,7 +321,7 @@ column_operator(ArrayType *operators, int column)
  * Sorts by all columns of the query, by the operators that are given or the
  * types' default orderings.  Returns a summary: of each layout the
  * words of a key, 0 if they vary, how many rows it refused, and how many keys
- * it cut; and how many columns are in the keys.  If these are doubtful, also
+ * it truncated; and how many columns are in the keys.  If these are doubtful, also
  * of how many pairs of rows the order was wrong.
  */
 Datum
@@ -380,7 +380,7 @@ check_sort_keys(PG_FUNCTION_ARGS)
 	check.keys = sort_keys_create(check.descriptor, check.columns,
 								  check.ncolumns);
 	check_layout(&check, &summary);
-	sort_keys_loosen(check.keys);
+	sort_keys_change_layout(check.keys);
 	check_layout(&check, &summary);
 	appendStringInfo(&summary, "; columns %d of %d", check.keys->nencoded,
 					 check.ncolumns);

@@ -513,12 +513,12 @@ wait_pushed(EngineJob *job, uint64_t ticket, DeviceError *error)
 }
 
 static bool
-run(EngineJob *job, uint64_t memory, DeviceError *error)
+perform(EngineJob *job, uint64_t memory, DeviceError *error)
 {
 	pass_event();
 	if (pthread_equal(pthread_self(), main_thread))
 		client.order_is_changed = false;
-	return !fails_now(error) && host_engine.run(job, memory, error);
+	return !fails_now(error) && host_engine.perform(job, memory, error);
 }
 
 static bool
@@ -563,7 +563,7 @@ start_engine(void)
 	engine.begin = begin_job;
 	engine.push = push;
 	engine.wait_pushed = wait_pushed;
-	engine.run = run;
+	engine.perform = perform;
 	engine.pull = pull;
 	engine.pull_keys = pull_keys;
 	engine.end = end_job;
@@ -944,9 +944,9 @@ say_keys(void)
 static void
 say_run(void)
 {
-	Message		message = {.kind = MSG_RUN};
+	Message		message = {.kind = MSG_SORT};
 
-	message.u.run.nrows = client.nrows;
+	message.u.sort.nrows = client.nrows;
 	say(&message);
 }
 

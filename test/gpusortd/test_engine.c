@@ -109,7 +109,7 @@ is_named(int device, const char *name)
 }
 
 static bool
-test_run(EngineJob *job, uint64_t memory, DeviceError *error)
+test_perform(EngineJob *job, uint64_t memory, DeviceError *error)
 {
 	while (is_named(job->device, "GPUSORTD_HOST_HANG"))
 		pause();
@@ -119,7 +119,7 @@ test_run(EngineJob *job, uint64_t memory, DeviceError *error)
 				 "GPUSORTD_HOST_FAULT has it so");
 		return false;
 	}
-	return host_run(job, memory, error);
+	return host_perform(job, memory, error);
 }
 
 
@@ -210,6 +210,6 @@ make_engine(void)
 	host_engine = right_engine;
 	host_engine.count = test_count;
 	host_engine.describe = test_describe;
-	host_engine.run = test_run;
+	host_engine.run = test_perform;
 	host_engine.pull = test_pull;
 }

@@ -202,7 +202,7 @@ my %edges = (
 		  24:00:00-15:59:59 23:00:00-02 01:00:00+00 03:00:00+02)
 	],
 	# one length in many ways; then the edges of the fields, of what fits the
-	# tight layout, and of 64 bits of microseconds
+	# compact layout, and of 64 bits of microseconds
 	interval => [
 		'0', '1 microsecond', '-1 microsecond', '1 month', '30 days',
 		'720 hours', '29 days 24:00:00', '2 months -30 days', '1 year',
@@ -432,7 +432,7 @@ sub make_values
 	$sql .= "INSERT INTO v_cidr SELECT network(v) FROM v_inet"
 	  . " WHERE random() < 0.3;\n";
 
-	# zones beyond those that can be written, around the edge of the tight
+	# zones beyond those that can be written, around the edge of the compact
 	# layout, and as far as they go
 	$sql .= "INSERT INTO v_timetz SELECT v AT TIME ZONE (hours * interval '1 hour')"
 	  . " FROM (SELECT v FROM v_timetz LIMIT 16) AS few, unnest(ARRAY[150, 151, 152, 153, 154, 595000]"
@@ -476,19 +476,19 @@ my %words = (
 	numeric => [ 1, 0 ],
 );
 
-# types of which the tight layout refuses some values
+# types of which the compact layout refuses some values
 my %choosy = map { $_ => 1 } qw(numeric timetz interval inet cidr varbit
 	disorderly crowded);
 
 foreach my $type (sort keys %edges)
 {
 	my $refused = $choosy{$type} ? '\d+' : '2';
-	my $cut = $type eq 'bytea' ? '\d+' : '0';
+	my $truncated = $type eq 'bytea' ? '\d+' : '0';
 
 	check_column(
 		'postgres',
 		"SELECT v FROM v_$type",
-		qr/^tight: words $words{$type}[0], refused $refused, cut $cut; loose: words $words{$type}[1], refused 0,/,
+		qr/^compact: words $words{$type}[0], refused $refused, truncated $truncated; general: words $words{$type}[1], refused 0,/,
 		$type);
 }
 foreach my $name (sort keys %string_type)
@@ -496,21 +496,21 @@ foreach my $name (sort keys %string_type)
 	check_column(
 		'postgres',
 		"SELECT v FROM v_$name",
-		qr/^tight: words 0, refused 2, cut \d+; loose: words 0, refused 0,/,
+		qr/^compact: words 0, refused 2, truncated \d+; general: words 0, refused 0,/,
 		"$name, default collation C");
 }
 
 # As expressions make them: headers of four bytes, compressed by nobody.
 like(check('postgres', "SELECT v FROM v_inet UNION ALL SELECT v + 0 FROM v_inet"),
-	qr/^tight/, 'inet of both header lengths');
+	qr/^compact/, 'inet of both header lengths');
 like(check('postgres', "SELECT v FROM v_text UNION ALL SELECT v || '' FROM v_text"),
-	qr/^tight/, 'text of both header lengths');
+	qr/^compact/, 'text of both header lengths');
 like(check('postgres', "SELECT v FROM v_bytea UNION ALL SELECT v || '' FROM v_bytea"),
-	qr/^tight/, 'bytea of both header lengths');
+	qr/^compact/, 'bytea of both header lengths');
 like(check('postgres', "SELECT v FROM v_varbit UNION ALL SELECT v || '' FROM v_varbit"),
-	qr/^tight/, 'varbit of both header lengths');
+	qr/^compact/, 'varbit of both header lengths');
 like(check('postgres', "SELECT v FROM v_numeric UNION ALL SELECT v + 0 FROM v_numeric"),
-	qr/^tight/, 'numeric of both header lengths');
+	qr/^compact/, 'numeric of both header lengths');
 
 
 # ----------
@@ -522,65 +522,65 @@ is( check(
 		SELECT v::numeric(14, 2) FROM (VALUES
 			('999999999999.99'), ('-999999999999.99'), ('0.01'), ('-0.01'),
 			('100000000000.01'), ('0'), ('NaN'), ('12345678.9')) AS l (v)}),
-	'tight: words 1, refused 0, cut 0; loose: words 0, refused 0, cut 0; columns 1 of 1',
-	'every numeric(14, 2) fits the tight layout');
+	'compact: words 1, refused 0, truncated 0; general: words 0, refused 0, truncated 0; columns 1 of 1',
+	'every numeric(14, 2) fits the compact layout');
 is( check(
 		'postgres', q{
 		SELECT v::numeric FROM (VALUES ('10000000000000001'), ('1e248'),
 			('1e-248'), ('1'), ('Infinity'), ('-Infinity')) AS l (v)}),
-	'tight: words 1, refused 3, cut 0; loose: words 0, refused 0, cut 0; columns 1 of 1',
+	'compact: words 1, refused 3, truncated 0; general: words 0, refused 0, truncated 0; columns 1 of 1',
 	'other numerics do not');
 is( check(
 		'postgres', q{
 		SELECT v::timetz FROM (VALUES ('00:00+15:59:59'), ('24:00-15:59:59'))
 			AS l (v)}),
-	'tight: words 1, refused 0, cut 0; loose: words 2, refused 0, cut 0; columns 1 of 1',
+	'compact: words 1, refused 0, truncated 0; general: words 2, refused 0, truncated 0; columns 1 of 1',
 	'every timetz that can be written fits');
 is( check(
 		'postgres', q{
 		SELECT timetz '00:00+00' AT TIME ZONE v::interval
 		FROM (VALUES ('150 hours'), ('200 hours'), ('-200 hours')) AS l (v)}),
-	'tight: words 1, refused 2, cut 0; loose: words 2, refused 0, cut 0; columns 1 of 1',
+	'compact: words 1, refused 2, truncated 0; general: words 2, refused 0, truncated 0; columns 1 of 1',
 	'farther zones do not');
 is( check(
 		'postgres', q{
 		SELECT v::interval FROM (VALUES ('183000 years'), ('-183000 years'),
 			('67108863 days 23:59:59.999999'), ('67108864 days'),
 			('-67108864 days'), ('-67108864 days -1 microsecond')) AS l (v)}),
-	'tight: words 1, refused 2, cut 0; loose: words 2, refused 0, cut 0; columns 1 of 1',
+	'compact: words 1, refused 2, truncated 0; general: words 2, refused 0, truncated 0; columns 1 of 1',
 	'intervals of up to 183000 years fit');
 is( check(
 		'postgres', q{
 		SELECT v::inet FROM (VALUES ('0.0.0.0/0'), ('255.255.255.255'),
 			('255.255.255.255/6'), ('3.255.255.255/0'), ('255.255.255.255/5'),
 			('4.0.0.0/0'), ('::1')) AS l (v)}),
-	'tight: words 1, refused 3, cut 0; loose: words 0, refused 0, cut 0; columns 1 of 1',
+	'compact: words 1, refused 3, truncated 0; general: words 0, refused 0, truncated 0; columns 1 of 1',
 	'IPv4 addresses fit, in large networks the first of them');
 is( check('postgres', "SELECT repeat('1', n)::varbit FROM generate_series(50, 60) n"),
-	'tight: words 1, refused 4, cut 0; loose: words 0, refused 0, cut 0; columns 1 of 1',
+	'compact: words 1, refused 4, truncated 0; general: words 0, refused 0, truncated 0; columns 1 of 1',
 	'bit strings of up to 56 bits fit');
 is( check(
 		'postgres', q{
 		SELECT decode(repeat(byte, n), 'hex') FROM generate_series(60, 64) n,
 			unnest(ARRAY['00', '01']) byte}),
-	'tight: words 0, refused 0, cut 2; loose: words 0, refused 0, cut 2; columns 1 of 1',
+	'compact: words 0, refused 0, truncated 2; general: words 0, refused 0, truncated 2; columns 1 of 1',
 	'bytes that are escaped take twice the room');
 is( check('postgres', "SELECT repeat('x', n) FROM generate_series(120, 135) n"),
-	'tight: words 0, refused 0, cut 8; loose: words 0, refused 0, cut 9; columns 1 of 1',
-	'strings are cut where the key ends');
+	'compact: words 0, refused 0, truncated 8; general: words 0, refused 0, truncated 9; columns 1 of 1',
+	'strings are truncated where the key ends');
 is( check(
 		'postgres',
 		'SELECT '
 		  . join(', ', ('v') x 8)
 		  . ' FROM v_uuid WHERE v IS NOT NULL LIMIT 50'),
-	'tight: words 16, refused 0, cut 0; loose: words 16, refused 0, cut 50; columns 8 of 8',
+	'compact: words 16, refused 0, truncated 0; general: words 16, refused 0, truncated 50; columns 8 of 8',
 	'a key of fixed width as long as can be, and one that is longer');
 is( check(
 		'postgres',
 		'SELECT '
 		  . join(', ', ("'00000000-0000-0000-0000-000000000000'::uuid") x 8)
 		  . ', v FROM v_uuid WHERE v IS NOT NULL LIMIT 50'),
-	'tight: words 16, refused 0, cut 50; loose: words 16, refused 0, cut 50; columns 9 of 9',
+	'compact: words 16, refused 0, truncated 50; general: words 16, refused 0, truncated 50; columns 9 of 9',
 	'a column beyond the end of the key');
 
 
@@ -627,22 +627,22 @@ foreach my $element (sort keys %elements)
 	check_column(
 		'postgres',
 		"SELECT v FROM arrays UNION ALL SELECT v::${element}[] FROM ($values) s",
-		qr/^tight: words 0, refused \d+, cut \d+; loose: words 0, refused 0, cut \d+; columns 1 of 1$/,
+		qr/^compact: words 0, refused \d+, truncated \d+; general: words 0, refused 0, truncated \d+; columns 1 of 1$/,
 		"arrays of $element");
 	$node->safe_psql('postgres', 'DROP TABLE arrays');
 }
 check_column('postgres', q{
 	SELECT array_append(ARRAY[n % 3], CASE WHEN n % 5 > 0 THEN n % 7 END) FROM generate_series(1, 100) n
 	UNION ALL SELECT array_fill(n % 3, ARRAY[3000 + n]) FROM generate_series(1, 10) n},
-	qr/^tight: words 0, refused 0, cut 10; .* columns 1 of 1$/,
+	qr/^compact: words 0, refused 0, truncated 10; .* columns 1 of 1$/,
 	'arrays as expressions make them');
 $node->safe_psql('postgres', q{
 	CREATE DOMAIN small AS int4 CHECK (VALUE < 100);
 	CREATE DOMAIN smalls AS small[];
 	CREATE TABLE stored AS SELECT array_fill(n % 3, ARRAY[5000]) || n AS v, ARRAY[n % 3, -n]::smalls AS d, '1 2'::int2vector AS i
 	FROM generate_series(1, 20) n;});
-check_column('postgres', 'SELECT v FROM stored', qr/^tight: words 0, .* columns 1 of 1$/, 'compressed arrays');
-like(check('postgres', 'SELECT d, v, i, d FROM stored'), qr/^tight: words 0, .* columns 4 of 4$/, 'domains of arrays and over them');
+check_column('postgres', 'SELECT v FROM stored', qr/^compact: words 0, .* columns 1 of 1$/, 'compressed arrays');
+like(check('postgres', 'SELECT d, v, i, d FROM stored'), qr/^compact: words 0, .* columns 4 of 4$/, 'domains of arrays and over them');
 
 
 # ----------
@@ -706,14 +706,14 @@ foreach my $column (
 	bytes compressed_bytes bits compressed_bits))
 {
 	check_column('postgres', "SELECT $column FROM toasted",
-		qr/^tight: .* columns 1 of 1$/,
+		qr/^compact: .* columns 1 of 1$/,
 		"toasted: $column");
 }
 like(
 	check(
 		'postgres',
 		'SELECT left(plain, 3), compressed_digits, plain, compressed FROM toasted'),
-	qr/^tight: words 0, refused 33, .* columns 4 of 4$/,
+	qr/^compact: words 0, refused 33, .* columns 4 of 4$/,
 	'toasted: several columns');
 
 
@@ -778,7 +778,7 @@ foreach my $case (1 .. 150)
 	my @nulls_first = map { int(rand(2)) } @chosen;
 	my $ncolumns = @chosen;
 
-	# every other case without NULLs, so that the tight layout is tried
+	# every other case without NULLs, so that the compact layout is tried
 	my $where = '';
 	$where = ' WHERE ' . join(' AND ', map { "$_ IS NOT NULL" } @chosen)
 	  if $case % 2 == 0;
@@ -788,7 +788,7 @@ foreach my $case (1 .. 150)
 			'postgres', 'SELECT ' . join(', ', @chosen) . ' FROM several' . $where,
 			descending => \@descending,
 			nulls_first => \@nulls_first),
-		qr/^tight: .* columns $ncolumns of $ncolumns$/,
+		qr/^compact: .* columns $ncolumns of $ncolumns$/,
 		"columns @chosen, descending @descending, nulls first @nulls_first"
 		  . ($where ne '' ? ', no nulls' : ''));
 }
@@ -798,7 +798,7 @@ like(
 		'postgres',
 		q{SELECT a_int2, a_text::tsvector, a_int4 FROM several},
 		descending => [ 1, 0, 0 ]),
-	qr/^tight: words 1, .*; loose: words 1, .*; columns 1 of 3$/,
+	qr/^compact: words 1, .*; general: words 1, .*; columns 1 of 3$/,
 	'keys end before a column that cannot be encoded');
 
 
@@ -840,7 +840,7 @@ foreach my $collation (@bytewise)
 	foreach my $name (sort keys %string_type)
 	{
 		check_column('postgres', "SELECT v COLLATE $collation FROM v_$name",
-			qr/^tight/, "$name collate $collation");
+			qr/^compact/, "$name collate $collation");
 	}
 	is($obstacle->('text', '<(text,text)', $oid->($collation)),
 		'none', "collation $collation is ordered by bytes");
@@ -885,7 +885,7 @@ foreach my $collation (@other)
 	foreach my $name (sort keys %string_type)
 	{
 		check_column('postgres', "SELECT v COLLATE $collation FROM v_$name",
-			qr/^tight: words 0, .* columns 1 of 1$/,
+			qr/^compact: words 0, .* columns 1 of 1$/,
 			"$name collate $collation");
 	}
 	foreach my $type (qw(text citext text[]))
@@ -893,7 +893,7 @@ foreach my $collation (@other)
 		check_column(
 			'postgres',
 			'SELECT ' . ($type eq 'text[]' ? "ARRAY[left(s, 1), s]" : "s::$type") . " COLLATE $collation FROM ($usual_strings) strings (s)",
-			qr/^tight: words 0, .* columns 1 of 1$/,
+			qr/^compact: words 0, .* columns 1 of 1$/,
 			"usual strings as $type collate $collation");
 	}
 	like(
@@ -902,10 +902,10 @@ foreach my $collation (@other)
 			"SELECT n % 5, s COLLATE $collation, n, left(s, 9) COLLATE $collation"
 			  . " FROM (SELECT s, row_number() OVER () n FROM ($usual_strings) strings (s)) s",
 			descending => [ 0, 1, 1, 0 ]),
-		qr/^tight: words 0, .* columns 4 of 4$/,
+		qr/^compact: words 0, .* columns 4 of 4$/,
 		"several columns, two of them collate $collation");
 	check_column('postgres', "SELECT $_ COLLATE $collation FROM toasted",
-		qr/^tight: words 0, .* columns 1 of 1$/,
+		qr/^compact: words 0, .* columns 1 of 1$/,
 		"toasted: $_ collate $collation")
 	  foreach qw(plain compressed);
 	is($obstacle->('text', '<(text,text)', $oid->($collation)),
@@ -940,7 +940,7 @@ foreach my $locale (@icu_locales)
 			CREATE COLLATION "$locale $deterministic" (provider = icu, locale = '$locale', deterministic = $deterministic)});
 		like(
 			check('postgres', "SELECT s COLLATE \"$locale $deterministic\" FROM ($mixed_scripts) strings (s)"),
-			qr/^tight: words 0, .* columns 1 of 1$/,
+			qr/^compact: words 0, .* columns 1 of 1$/,
 			"mixed scripts under ICU's $locale" . ($deterministic eq 'true' ? '' : ', nondeterministic'));
 	}
 }
@@ -1021,7 +1021,7 @@ foreach my $collation (@other)
 		check_column(
 			'postgres',
 			"SELECT v COLLATE $collation FROM v_$type",
-			qr/^tight/,
+			qr/^compact/,
 			"$type collate $collation, by pattern operators",
 			"~<~($operand,$operand)",
 			"~>~($operand,$operand)");
@@ -1073,7 +1073,7 @@ foreach my $database (@databases)
 	foreach my $type (qw(text bpchar name))
 	{
 		check_column($name, "SELECT v::$type FROM ($values) AS s (v)",
-			qr/^tight/, "database $name, $type");
+			qr/^compact/, "database $name, $type");
 	}
 
 	# citext is lowered as the database does, and sorted as it is told to
@@ -1085,20 +1085,20 @@ foreach my $database (@databases)
 		"citext under the default collation of database $name");
 	check_column($name,
 		"SELECT v::citext FROM ($values) AS s (v)",
-		qr/^tight: words 0, .* columns 1 of 1/, "database $name, citext");
+		qr/^compact: words 0, .* columns 1 of 1/, "database $name, citext");
 	check_column($name,
 		"SELECT v::citext COLLATE \"C\" FROM ($values UNION ALL SELECT 'x' || upper(v) FROM ($values) AS t (v)) AS s (v)",
-		qr/^tight: words 0, .* columns 1 of 1/, "database $name, citext collate C");
+		qr/^compact: words 0, .* columns 1 of 1/, "database $name, citext collate C");
 }
 
 
 check_column('postgres', "SELECT $_\::citext FROM toasted",
-	qr/^tight: words 0, .* columns 1 of 1/, "citext, toasted: $_")
+	qr/^compact: words 0, .* columns 1 of 1/, "citext, toasted: $_")
   foreach qw(plain compressed);
 check_column(
 	'postgres',
 	"SELECT v::citext FROM ($random_strings UNION ALL SELECT random_text('aAbB ', 4) FROM generate_series(1, 200)) AS s (v)",
-	qr/^tight: words 0, .* columns 1 of 1/, 'citext');
+	qr/^compact: words 0, .* columns 1 of 1/, 'citext');
 $node->safe_psql('postgres', 'CREATE DOMAIN short_citext AS citext CHECK (length(VALUE) < 9)');
 is($obstacle->('short_citext', '<(citext,citext)', $oid->('"C"')),
 	'none', 'domain over citext');

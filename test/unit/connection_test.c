@@ -208,7 +208,7 @@ test_keep_keys(EngineJob *job)
 }
 
 static bool
-test_run(EngineJob *job, uint64_t memory, DeviceError *error)
+test_perform(EngineJob *job, uint64_t memory, DeviceError *error)
 {
 	while (failing_step == STEP_GIVEN_UP && !job->cancelled(job->argument))
 		usleep(1000);
@@ -282,7 +282,7 @@ static const Engine test_engine = {
 	.push = test_push,
 	.wait_pushed = test_wait_pushed,
 	.keep_keys = test_keep_keys,
-	.run = test_run,
+	.perform = test_perform,
 	.method = test_method,
 	.pull = test_pull,
 	.pull_keys = test_pull_keys,
@@ -436,9 +436,9 @@ fill(Job *job)
 static void
 run(Job *job, const char *method)
 {
-	Message		message = {.kind = MSG_RUN};
+	Message		message = {.kind = MSG_SORT};
 
-	message.u.run.nrows = job->nrows;
+	message.u.sort.nrows = job->nrows;
 	if (send_message(job, &message) && expect(job, MSG_SORTED) &&
 		strcmp(job->answer.u.sorted.method, method) != 0)
 		wrong("%llu rows were sorted %s", (unsigned long long) job->nrows,
@@ -619,7 +619,7 @@ fail_job(FailureCause cause)
 	Job			job = begin(DEVICE_SORT_AUTO, 10,
 							failing_step == STEP_BEGIN ? MSG_REFUSED :
 							MSG_WELCOME);
-	Message		message = {.kind = MSG_RUN, .u.run.nrows = 10};
+	Message		message = {.kind = MSG_SORT, .u.sort.nrows = 10};
 
 	if (failing_step == STEP_PUSH || failing_step == STEP_WAIT_PUSHED)
 		(void) add_rows(&job, 10, MSG_FAILED);
@@ -781,7 +781,7 @@ static void
 test_given_up(void)
 {
 	Job			job = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
-	Message		message = {.kind = MSG_RUN, .u.run.nrows = 10};
+	Message		message = {.kind = MSG_SORT, .u.sort.nrows = 10};
 
 	if (add_rows(&job, 10, MSG_KEYS_TAKEN))
 		(void) send_message(&job, &message);
@@ -1104,13 +1104,13 @@ test_deaf_client(void)
 static void
 test_failing_part(void)
 {
-	Message		message = {.kind = MSG_RUN};
+	Message		message = {.kind = MSG_SORT};
 	bool		fails_early = failing_step < STEP_RUN;
 	Job			job;
 
 	failing_device = 1;
 	job = begin(DEVICE_SORT_AUTO, MOST_ROWS_IN_PLACE + 1, MSG_WELCOME);
-	message.u.run.nrows = MOST_ROWS_IN_PLACE + 1;
+	message.u.sort.nrows = MOST_ROWS_IN_PLACE + 1;
 	if (add_rows(&job, MOST_ROWS_IN_PLACE, MSG_KEYS_TAKEN) &&
 		add_rows(&job, 1, fails_early ? MSG_FAILED : MSG_KEYS_TAKEN) &&
 		!fails_early && send_message(&job, &message))
@@ -1152,9 +1152,9 @@ test_divided_job_given_up(void)
 	{
 		Job			job = begin(DEVICE_SORT_AUTO, MOST_ROWS_IN_PLACE + 500000,
 								MSG_WELCOME);
-		Message		message = {.kind = MSG_RUN};
+		Message		message = {.kind = MSG_SORT};
 
-		message.u.run.nrows = MOST_ROWS_IN_PLACE + 500000;
+		message.u.sort.nrows = MOST_ROWS_IN_PLACE + 500000;
 		if (phase >= 1)
 			(void) add_rows(&job, MOST_ROWS_IN_PLACE, MSG_KEYS_TAKEN);
 		if (phase >= 2)

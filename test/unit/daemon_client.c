@@ -326,9 +326,9 @@ await_chunk(Client *client, uint32_t chunk)
 bool
 send_run(Client *client, uint64_t nrows)
 {
-	Message		message = {.kind = MSG_RUN};
+	Message		message = {.kind = MSG_SORT};
 
-	message.u.run.nrows = nrows;
+	message.u.sort.nrows = nrows;
 	return send_message(client, &message);
 }
 

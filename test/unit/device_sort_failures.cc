@@ -100,7 +100,7 @@ test_failing_calls_with_kept_keys()
 			device_sort_push(sort, words.get(), keys.words.size(), nullptr,
 							 static_cast<uint32_t>(keys.nrows), &ticket,
 							 &error) &&
-			device_sort_run(sort, UINT64_MAX, &error) &&
+			device_sort_perform(sort, UINT64_MAX, &error) &&
 			device_sort_pull_keys(sort, 0, 1,
 								  static_cast<uint32_t>(keys.nrows), 2,
 								  pulled.get(), &error);
@@ -291,7 +291,7 @@ test_memory_after_run()
 		  device_sort_push(sort, words.get(), keys.words.size(), nullptr,
 						   static_cast<uint32_t>(keys.nrows), &ticket,
 						   &error) &&
-		  device_sort_run(sort, UINT64_MAX, &error), "%s", error.text);
+		  device_sort_perform(sort, UINT64_MAX, &error), "%s", error.text);
 	kept = cuda_on_cpu::usage().bytes;
 	CHECK(kept >= keys.nrows * sizeof(uint32_t) &&
 		  kept < keys.nrows * sizeof(uint32_t) + 256,
@@ -348,7 +348,7 @@ test_lost_context()
 	CHECK(device_sort_push(sort, words.get(), 1, nullptr, 1, &ticket, &error),
 		  "%s", error.text);
 	cuda_on_cpu::lose_context(cudaErrorIllegalAddress);
-	CHECK(!device_sort_run(sort, UINT64_MAX, &error) &&
+	CHECK(!device_sort_perform(sort, UINT64_MAX, &error) &&
 		  strstr(error.text, "illegal memory access") != nullptr, "%s",
 		  error.text);
 	CHECK(device_is_lost(), "the device is not called lost");

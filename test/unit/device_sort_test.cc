@@ -452,7 +452,7 @@ test_refusals()
 		  "waiting for a push to come");
 	CHECK(!device_sort_pull(sort, 0, 1, order.get(), &error),
 		  "pulling before the sort");
-	CHECK(device_sort_run(sort, UINT64_MAX, &error), "%s", error.text);
+	CHECK(device_sort_perform(sort, UINT64_MAX, &error), "%s", error.text);
 	CHECK(!device_sort_pull(sort, 1, 100, order.get(), &error),
 		  "pulling too much");
 	CHECK(device_sort_pull(sort, 100, 0, order.get(), &error), "%s",
@@ -461,7 +461,7 @@ test_refusals()
 		  "pulling keys that are not kept");
 	CHECK(!device_sort_push(sort, words.get(), 200, nullptr, 100, &ticket,
 							&error), "a push after the sort");
-	CHECK(!device_sort_run(sort, UINT64_MAX, &error), "a second sort");
+	CHECK(!device_sort_perform(sort, UINT64_MAX, &error), "a second sort");
 	device_sort_end(sort);
 
 	for (int way = 0; way < 4; way++)
@@ -479,7 +479,7 @@ test_refusals()
 		sort = device_sort_begin(0, &variable, DEVICE_SORT_AUTO, &error);
 		CHECK(device_sort_push(sort, words.get(), 200, ends.get(), 100,
 							   &ticket, &error), "%s", error.text);
-		CHECK(!device_sort_run(sort, UINT64_MAX, &error) &&
+		CHECK(!device_sort_perform(sort, UINT64_MAX, &error) &&
 			  strstr(error.text, "do not end") != nullptr,
 			  "wrong ends were not noticed");
 		CHECK(!device_sort_pull(sort, 0, 1, order.get(), &error),
@@ -513,7 +513,7 @@ test_refused_keys()
 						   &error), "%s", error.text);
 	CHECK(!device_sort_pull_keys(sort, 0, 1, 1, 2, words.get(), &error),
 		  "before the sort");
-	CHECK(device_sort_run(sort, UINT64_MAX, &error), "%s", error.text);
+	CHECK(device_sort_perform(sort, UINT64_MAX, &error), "%s", error.text);
 	CHECK(!device_sort_pull_keys(sort, 0, 1, 101, 2, words.get(), &error),
 		  "too many");
 	CHECK(!device_sort_pull_keys(sort, 100, 1, 1, 2, words.get(), &error),

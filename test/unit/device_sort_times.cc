@@ -111,7 +111,7 @@ time_sort(const char *name, const TestKeys &keys)
 
 		auto		run_start = std::chrono::steady_clock::now();
 
-		good = good && device_sort_run(sort, UINT64_MAX, &error);
+		good = good && device_sort_perform(sort, UINT64_MAX, &error);
 		double		run_time = milliseconds_since(run_start);
 
 		good = good && device_sort_pull(sort, 0, static_cast<uint32_t>(n),

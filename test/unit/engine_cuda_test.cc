@@ -78,7 +78,7 @@ sort_on(int device, JobMemory &memory)
 	cuda_engine.keep_keys(job);
 	sorted = cuda_engine.push(job, memory.words.items.data(), nrows, nullptr, nrows, &ticket, &error) &&
 		cuda_engine.wait_pushed(job, ticket, &error) &&
-		cuda_engine.run(job, bytes, &error) &&
+		cuda_engine.perform(job, bytes, &error) &&
 		cuda_engine.pull(job, 0, nrows / 2, order, &error) &&
 		cuda_engine.pull(job, nrows / 2, nrows - nrows / 2, order + nrows / 2, &error) &&
 		cuda_engine.pull_keys(job, 1, 2, nrows / 2, 1, memory.keys.items.data(), &error);
@@ -164,7 +164,7 @@ sort_part(int device, DeviceAlgorithm algorithm, const KeyShape &part_shape, con
 
 	cuda_engine.keep_keys(job);
 	CHECK(cuda_engine.push(job, words, nwords, nullptr, rows, &ticket, &error), "push: %s", error.text);
-	CHECK(cuda_engine.run(job, cuda_engine.job_memory(&part_shape, rows, nwords), &error), "run: %s", error.text);
+	CHECK(cuda_engine.perform(job, cuda_engine.job_memory(&part_shape, rows, nwords), &error), "run: %s", error.text);
 	return job;
 }
 
@@ -248,7 +248,7 @@ test_neighbour()
 	CHECK(cuda_engine.push(job, memory.words.items.data(), nrows, nullptr, nrows, &ticket, &error) &&
 		  cuda_engine.wait_pushed(job, ticket, &error), "push: %s", error.text);
 	cuda_on_cpu::limit_memory(cuda_engine.job_memory_in_place(&shape, nrows, nrows));
-	CHECK(cuda_engine.run(job, cuda_engine.job_memory(&shape, nrows, nrows), &error), "run: %s", error.text);
+	CHECK(cuda_engine.perform(job, cuda_engine.job_memory(&shape, nrows, nrows), &error), "run: %s", error.text);
 	CHECK(strcmp(cuda_engine.method(job), "bitonic sort, in place") == 0, "it sorts by %s", cuda_engine.method(job));
 	cuda_engine.end(job);
 

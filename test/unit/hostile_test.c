@@ -523,8 +523,8 @@ random_message(Client *client, uint32_t fixed_words, uint64_t *nrows,
 	}
 	if (choice < 12)
 	{
-		message.kind = MSG_RUN;
-		message.u.run.nrows = *nrows;
+		message.kind = MSG_SORT;
+		message.u.sort.nrows = *nrows;
 		return message;
 	}
 	message.kind = (uint32_t) (random_word(state) % (MSG_END_OF_LIST + 2));

@@ -178,7 +178,7 @@ sort_rows(const KeySet *set, uint64_t first, uint64_t nrows)
 	if (!host_engine.push(job, set->words + begin, ends[nrows - 1],
 						  set->shape.fixed_words == 0 ? ends : NULL,
 						  (uint32_t) nrows, &ticket, &error) ||
-		!host_engine.run(job, UINT64_MAX, &error))
+		!host_engine.perform(job, UINT64_MAX, &error))
 		wrong("%s", error.text);
 	free(ends);
 	return job;

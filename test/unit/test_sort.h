@@ -197,7 +197,7 @@ sort_keys(const TestKeys &keys, const SortWay &way, Staging &staging,
 
 	if (good && keeps_keys)
 		device_sort_keep_keys(sort);
-	good = good && device_sort_run(sort, way.memory, error);
+	good = good && device_sort_perform(sort, way.memory, error);
 	if (good)
 		method = device_sort_method(sort);
 	while (good && order.size() < keys.nrows)

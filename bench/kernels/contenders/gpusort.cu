@@ -5,7 +5,7 @@
  *
  * The interface takes keys from pinned memory, so restore() begins a new job
  * and takes all keys through the host, and find_result() fetches the order the
- * same way.  Neither is timed.  What is, device_sort_run(), goes from keys that
+ * same way.  Neither is timed.  What is, device_sort_perform(), goes from keys that
  * lie on the device to their order on the device; it makes the row numbers
  * itself and waits for the device at its end.
  *
@@ -141,7 +141,7 @@ public:
 	bool
 	sort() override
 	{
-		return device_sort_run(sort_job, UINT64_MAX, queue.error);
+		return device_sort_perform(sort_job, UINT64_MAX, queue.error);
 	}
 
 	bool
