@@ -68,22 +68,22 @@ typedef struct IndexBuild
 
 /* Is there shared memory for all rows, as parallel workers need? */
 static bool
-can_share(const IndexBuild *load)
+can_share(const IndexBuild *build)
 {
-	return shared_memory_has_room(2 * index_sort_least_memory(load->expected_rows));
+	return shared_memory_has_room(2 * index_sort_least_memory(build->expected_rows));
 }
 
 /* The bytes of a column of the index, as far as is known. */
 static int32
-expected_width(const IndexBuild *load, int column)
+expected_width(const IndexBuild *build, int column)
 {
 	Form_pg_attribute attribute =
-		TupleDescAttr(RelationGetDescr(load->index), column);
-	AttrNumber	attno = load->info->ii_IndexAttrNumbers[column];
+		TupleDescAttr(RelationGetDescr(build->index), column);
+	AttrNumber	attno = build->info->ii_IndexAttrNumbers[column];
 	int32		width = attribute->attlen;
 
 	if (width <= 0 && AttributeNumberIsValid(attno))
-		width = get_attavgwidth(RelationGetRelid(load->heap), attno);
+		width = get_attavgwidth(RelationGetRelid(build->heap), attno);
 	if (width <= 0)
 		width = get_typavgwidth(attribute->atttypid, attribute->atttypmod);
 	return width;
@@ -94,22 +94,22 @@ expected_width(const IndexBuild *load, int column)
  * their keys, which are about as long as the columns, and the order.
  */
 static double
-expected_memory(const IndexBuild *load)
+expected_memory(const IndexBuild *build)
 {
-	int			ncolumns = IndexRelationGetNumberOfAttributes(load->index);
-	int			nkeys = IndexRelationGetNumberOfKeyAttributes(load->index);
+	int			ncolumns = IndexRelationGetNumberOfAttributes(build->index);
+	int			nkeys = IndexRelationGetNumberOfKeyAttributes(build->index);
 	int32		row = sizeof(IndexTupleData);
 	int32		key = 0;
 
 	for (int i = 0; i < ncolumns; i++)
 	{
-		int32		width = expected_width(load, i);
+		int32		width = expected_width(build, i);
 
 		row += width;
 		if (i < nkeys)
 			key += width;
 	}
-	return load->expected_rows *
+	return build->expected_rows *
 		(MAXALIGN(row) + sizeof(void *) + MAXALIGN(key) +
 		 sizeof(HostSortEntry));
 }
@@ -124,35 +124,35 @@ take_time(instr_time *since, uint64 *microseconds)
 
 /* Frees all rows. */
 static void
-drop_rows(IndexBuild *load)
+drop_rows(IndexBuild *build)
 {
 	/* it may have files of the workers open */
-	index_sort_end(load->sort);
-	load->sort = NULL;
-	if (load->parallel != NULL)
-		parallel_build_end(load->parallel);
-	load->parallel = NULL;
-	load->others = NULL;
+	index_sort_end(build->sort);
+	build->sort = NULL;
+	if (build->parallel != NULL)
+		parallel_build_end(build->parallel);
+	build->parallel = NULL;
+	build->others = NULL;
 }
 
 /* Begins to sort, with so much memory for rows. */
 static void
-begin_sort(IndexBuild *load, Size limit, double expected_rows)
+begin_sort(IndexBuild *build, Size limit, double expected_rows)
 {
-	load->sort = index_sort_begin(load->index, load->info->ii_Unique, limit,
-								  load->limit, expected_rows,
-								  load->host_only);
+	build->sort = index_sort_begin(build->index, build->info->ii_Unique, limit,
+								  build->limit, expected_rows,
+								  build->host_only);
 }
 
 /* Starts workers, for all of whom the limit is, or for each. */
 static bool
-begin_parallel(IndexBuild *load, Size limit, bool separately,
+begin_parallel(IndexBuild *build, Size limit, bool separately,
 			   double expected_rows)
 {
-	load->parallel = parallel_build_begin(load->heap, load->index,
-											load->info, limit, separately,
-											load->host_only, expected_rows);
-	return load->parallel != NULL;
+	build->parallel = parallel_build_begin(build->heap, build->index,
+											build->info, limit, separately,
+											build->host_only, expected_rows);
+	return build->parallel != NULL;
 }
 
 /*
@@ -160,35 +160,35 @@ begin_parallel(IndexBuild *load, Size limit, bool separately,
  * none, or there is no room for all rows.
  */
 static bool
-collect_together(IndexBuild *load)
+collect_together(IndexBuild *build)
 {
-	if (!can_share(load) || expected_memory(load) > load->limit)
+	if (!can_share(build) || expected_memory(build) > build->limit)
 		return false;
-	begin_sort(load, load->limit, load->expected_rows);
-	if (!index_sort_has_failed(load->sort) &&
-		row_order_share(load->sort->external.order) &&
-		begin_parallel(load, load->limit, false, load->expected_rows) &&
-		parallel_build_rows(load->parallel, load->info, load->sort,
-							  &load->heap_tuples))
+	begin_sort(build, build->limit, build->expected_rows);
+	if (!index_sort_has_failed(build->sort) &&
+		row_order_share(build->sort->external.order) &&
+		begin_parallel(build, build->limit, false, build->expected_rows) &&
+		parallel_build_collect(build->parallel, build->info, build->sort,
+							  &build->heap_tuples))
 		return true;
-	drop_rows(load);
+	drop_rows(build);
 	return false;
 }
 
 /* Scans the table with workers that sort their rows; false if there are none. */
 static bool
-collect_separately(IndexBuild *load)
+collect_separately(IndexBuild *build)
 {
-	int			nprocesses = load->info->ii_ParallelWorkers + 1;
-	Size		limit = Max(load->limit / nprocesses, LEAST_SORT_BYTES);
-	double		expected_rows = load->expected_rows / nprocesses;
+	int			nprocesses = build->info->ii_ParallelWorkers + 1;
+	Size		limit = Max(build->limit / nprocesses, LEAST_SORT_BYTES);
+	double		expected_rows = build->expected_rows / nprocesses;
 
-	if (!begin_parallel(load, limit, true, expected_rows))
+	if (!begin_parallel(build, limit, true, expected_rows))
 		return false;
-	begin_sort(load, limit, expected_rows);
-	load->others = parallel_build_separately(load->parallel, load->info,
-											   load->sort, &load->heap_tuples);
-	load->failed = load->others == NULL;
+	begin_sort(build, limit, expected_rows);
+	build->others = parallel_build_collect_separately(build->parallel, build->info,
+											   build->sort, &build->heap_tuples);
+	build->failed = build->others == NULL;
 	return true;
 }
 
@@ -197,26 +197,26 @@ collect_separately(IndexBuild *load)
  * that out, but participants cannot agree on it while they make keys.
  */
 static bool
-begin_alike(const IndexBuild *load)
+begin_alike(const IndexBuild *build)
 {
-	AttrNumber	attno = load->info->ii_IndexAttrNumbers[0];
+	AttrNumber	attno = build->info->ii_IndexAttrNumbers[0];
 
 	return AttributeNumberIsValid(attno) &&
-		column_common_prefix(RelationGetRelid(load->heap), attno) >=
+		column_common_prefix(RelationGetRelid(build->heap), attno) >=
 		(KEY_MAX_WORDS - 1) * sizeof(uint64_t);
 }
 
 /* Scans the table, with workers if there are to be any. */
 static void
-collect_rows(IndexBuild *load)
+collect_rows(IndexBuild *build)
 {
-	if (load->info->ii_ParallelWorkers > 0 && !begin_alike(load) &&
-		(collect_together(load) || collect_separately(load)))
+	if (build->info->ii_ParallelWorkers > 0 && !begin_alike(build) &&
+		(collect_together(build) || collect_separately(build)))
 		return;
-	begin_sort(load, load->limit, load->expected_rows);
-	load->heap_tuples = heap_scan_for_build(load->heap, load->index,
-											load->info, NULL, true,
-											index_sort_put, load->sort);
+	begin_sort(build, build->limit, build->expected_rows);
+	build->heap_tuples = heap_scan_for_build(build->heap, build->index,
+											build->info, NULL, true,
+											index_sort_put, build->sort);
 }
 
 /* The rows of the store, in their order. */
@@ -247,10 +247,10 @@ find_stored_rows(const TupleSource *rows, uint64 position, uint32 nrows,
  * in order.
  */
 static bool
-write_alone(const IndexBuild *load, const LeafDefinition *definition,
+write_alone(const IndexBuild *build, const LeafDefinition *definition,
 			TreeWriter *writer)
 {
-	const IndexSort *sort = load->sort;
+	const IndexSort *sort = build->sort;
 	uint64		all_rows = sort->external.nrows;
 	uint32		chunk_rows = leaf_maker_chunk_rows(all_rows, 1);
 	StoredRows	stored = {
@@ -259,10 +259,10 @@ write_alone(const IndexBuild *load, const LeafDefinition *definition,
 	};
 	MergedRows *merged = sort->external.runs == NULL ? NULL :
 		merged_rows_begin(sort->external.runs, all_rows, chunk_rows,
-						  merged_rows_bytes(load->limit));
+						  merged_rows_bytes(build->limit));
 	LeafMaker  *maker = leaf_maker_begin(definition, sort->rows,
 										 merged == NULL ? &stored.rows :
-										 merged_rows_ordered(merged),
+										 merged_rows_source(merged),
 										 chunk_rows);
 	PendingRows *pending = palloc0(sizeof(PendingRows));
 	uint64		position = 0;
@@ -292,25 +292,25 @@ write_alone(const IndexBuild *load, const LeafDefinition *definition,
 
 /* Writes all rows in their order; false if they are not in order. */
 static bool
-write_in_order(const IndexBuild *load)
+write_in_order(const IndexBuild *build)
 {
-	const IndexSort *sort = load->sort;
+	const IndexSort *sort = build->sort;
 	const LeafDefinition definition = {
-		.heap = load->heap,
-		.index = load->index,
-		.unique = load->info->ii_Unique,
-		.nulls_not_distinct = load->info->ii_NullsNotDistinct,
+		.heap = build->heap,
+		.index = build->index,
+		.unique = build->info->ii_Unique,
+		.nulls_not_distinct = build->info->ii_NullsNotDistinct,
 		.unproved = index_sort_is_unproved(sort)
 	};
-	TreeWriter *writer = tree_writer_begin(load->heap, load->index);
+	TreeWriter *writer = tree_writer_begin(build->heap, build->index);
 	/* rows of workers that sorted for themselves are not shared */
-	bool		together = load->parallel != NULL && load->others == NULL &&
-		parallel_build_share(load->parallel, sort->external.order, load->limit);
+	bool		together = build->parallel != NULL && build->others == NULL &&
+		parallel_build_share(build->parallel, sort->external.order, build->limit);
 
 	if (!(together ?
-		  parallel_build_write(load->parallel, &definition, sort->rows,
+		  parallel_build_write(build->parallel, &definition, sort->rows,
 								 writer) :
-		  write_alone(load, &definition, writer)))
+		  write_alone(build, &definition, writer)))
 		return false;
 	tree_writer_finish(writer);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, sort->external.nrows);
@@ -319,7 +319,7 @@ write_in_order(const IndexBuild *load)
 
 /* Tells those who watch that all rows have come and are being sorted. */
 static void
-report_sort_phase(const IndexBuild *load)
+report_sort_phase(const IndexBuild *build)
 {
 	const int	parameters[] = {
 		PROGRESS_CREATEIDX_SUBPHASE,
@@ -329,8 +329,8 @@ report_sort_phase(const IndexBuild *load)
 	};
 	const int64 values[] = {
 		PROGRESS_BTREE_PHASE_PERFORMSORT_1,
-		load->sort->external.nrows + load->sort->external.store->nrows +
-		(load->others != NULL ? load->others->nrows : 0), 0, 0
+		build->sort->external.nrows + build->sort->external.store->nrows +
+		(build->others != NULL ? build->others->nrows : 0), 0, 0
 	};
 
 	pgstat_progress_update_multi_param(lengthof(parameters), parameters,
@@ -339,72 +339,72 @@ report_sort_phase(const IndexBuild *load)
 
 /* Sorts all rows; false if the keys are of no use. */
 static bool
-sort_rows(IndexBuild *load)
+sort_rows(IndexBuild *build)
 {
 	bool		sorted;
 
-	if (load->failed || index_sort_has_failed(load->sort))
+	if (build->failed || index_sort_has_failed(build->sort))
 		return false;
-	report_sort_phase(load);
-	sorted = index_sort_perform(load->sort, load->others);
-	take_time(&load->since, &load->sort_microseconds);
+	report_sort_phase(build);
+	sorted = index_sort_perform(build->sort, build->others);
+	take_time(&build->since, &build->sort_microseconds);
 	return sorted;
 }
 
 /* Writes the index; false if the rows are not in order. */
 static bool
-write_index(IndexBuild *load)
+write_index(IndexBuild *build)
 {
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_LEAF_LOAD);
-	load->out_of_order = !write_in_order(load);
-	take_time(&load->since, &load->write_microseconds);
-	return !load->out_of_order;
+	build->out_of_order = !write_in_order(build);
+	take_time(&build->since, &build->write_microseconds);
+	return !build->out_of_order;
 }
 
 /* Adds a build to the server's statistics. */
 static void
-count_build(const IndexBuild *load)
+count_build(const IndexBuild *build)
 {
-	const IndexSort *sort = load->sort;
+	const IndexSort *sort = build->sort;
 
 	shared_count(sort->external.on_device ? STAT_INDEXES_DEVICE : STAT_INDEXES_HOST, 1);
 	if (sort->external.runs != NULL)
 		shared_count(STAT_INDEXES_SPILLED, 1);
-	if (load->parallel != NULL)
+	if (build->parallel != NULL)
 	{
 		shared_count(STAT_INDEX_WORKERS,
-					 parallel_build_workers(load->parallel));
+					 parallel_build_workers(build->parallel));
 		shared_count(STAT_INDEX_WORKER_PAGES,
-					 parallel_build_worker_pages(load->parallel));
+					 parallel_build_worker_pages(build->parallel));
 	}
 	shared_count(STAT_INDEX_ROWS, sort->external.nrows);
 	shared_count(STAT_INDEX_BYTES, sort->external.memory);
 	shared_count(STAT_INDEX_COLLECT_MICROSECONDS,
-				 load->collect_microseconds - sort->run_microseconds);
+				 build->collect_microseconds - sort->run_microseconds);
 	shared_count(STAT_INDEX_SORT_MICROSECONDS,
-				 load->sort_microseconds + sort->run_microseconds);
-	shared_count(STAT_INDEX_WRITE_MICROSECONDS, load->write_microseconds);
+				 build->sort_microseconds + sort->run_microseconds);
+	shared_count(STAT_INDEX_WRITE_MICROSECONDS, build->write_microseconds);
 }
 
 /* The build, up to the index or until it is found that it is not for us. */
 static bool
-build(IndexBuild *load)
+build_index(IndexBuild *build)
 {
-	INSTR_TIME_SET_CURRENT(load->since);
+	INSTR_TIME_SET_CURRENT(build->since);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
-	collect_rows(load);
-	take_time(&load->since, &load->collect_microseconds);
-	if (!sort_rows(load) || !write_index(load))
+	collect_rows(build);
+	take_time(&build->since, &build->collect_microseconds);
+	if (!sort_rows(build) || !write_index(build))
 		return false;
-	count_build(load);
+	count_build(build);
 	return true;
 }
 
-/* Builds the index, and frees all that took; false as build(). */
+/* Builds the index, and frees all that took; false as build_index(). */
 static bool
-build_once(IndexBuild *load, IndexBuildResult *result)
+build_once(IndexBuild *build, IndexBuildResult *result)
 {
 	MemoryContext caller_context = CurrentMemoryContext;
 	MemoryContext context = AllocSetContextCreate(caller_context,
@@ -413,10 +413,10 @@ build_once(IndexBuild *load, IndexBuildResult *result)
 	bool		built;
 
 	MemoryContextSwitchTo(context);
-	built = build(load);
-	result->heap_tuples = load->heap_tuples;
-	result->index_tuples = load->sort->external.nrows;
-	drop_rows(load);
+	built = build_index(build);
+	result->heap_tuples = build->heap_tuples;
+	result->index_tuples = build->sort->external.nrows;
+	drop_rows(build);
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextDelete(context);
 	return built;
@@ -427,10 +427,10 @@ build_once(IndexBuild *load, IndexBuildResult *result)
  * to be out of order.
  */
 static void
-empty_index(const IndexBuild *load)
+empty_index(const IndexBuild *build)
 {
-	if (RelationGetNumberOfBlocks(load->index) > 0)
-		RelationTruncate(load->index, 0);
+	if (RelationGetNumberOfBlocks(build->index) > 0)
+		RelationTruncate(build->index, 0);
 }
 
 /*
@@ -438,28 +438,28 @@ empty_index(const IndexBuild *load)
  * with it otherwise has been seen before (sort_job.c).
  */
 static bool
-build_without_device(IndexBuild *load, IndexBuildResult *result)
+build_without_device(IndexBuild *build, IndexBuildResult *result)
 {
 	IndexBuild	again = {
-		.heap = load->heap,
-		.index = load->index,
-		.info = load->info,
-		.limit = load->limit,
-		.expected_rows = load->expected_rows,
+		.heap = build->heap,
+		.index = build->index,
+		.info = build->info,
+		.limit = build->limit,
+		.expected_rows = build->expected_rows,
 		.host_only = true
 	};
 
-	empty_index(load);
+	empty_index(build);
 	sort_job_report_wrong_order();
-	*load = again;
-	return build_once(load, result);
+	*build = again;
+	return build_once(build, result);
 }
 
 IndexBuildResult *
 index_build_perform(Relation heap, Relation index, IndexInfo *info,
 				 double expected_rows)
 {
-	IndexBuild	load = {
+	IndexBuild	build = {
 		.heap = heap,
 		.index = index,
 		.info = info,
@@ -474,9 +474,9 @@ index_build_perform(Relation heap, Relation index, IndexInfo *info,
 		return btbuild(heap, index, info);
 
 	result = palloc(sizeof(IndexBuildResult));
-	built = build_once(&load, result);
-	if (!built && load.out_of_order)
-		built = build_without_device(&load, result);
+	built = build_once(&build, result);
+	if (!built && build.out_of_order)
+		built = build_without_device(&build, result);
 	if (!built)
 	{
 		shared_count(STAT_INDEXES_NATIVE, 1);

@@ -17,7 +17,7 @@
  * calls that.
  */
 extern struct IndexBuildResult *index_build_perform(Relation heap, Relation index,
-												 IndexInfo *info,
-												 double expected_rows);
+													IndexInfo *info,
+													double expected_rows);
 
 #endif							/* GPUSORT_INDEX_BUILD_H */

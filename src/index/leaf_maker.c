@@ -119,9 +119,9 @@ leaf_maker_begin(const LeafDefinition *definition, const IndexRows *index_rows,
 	maker->index = index;
 	maker->rows = rows;
 	maker->check = unique_check_begin(definition->heap, index, index_rows,
-									 definition->unique,
-									 definition->nulls_not_distinct,
-									 definition->unproved);
+									  definition->unique,
+									  definition->nulls_not_distinct,
+									  definition->unproved);
 	maker->insertion_key = _bt_mkscankey(index, NULL);
 	/* only known to _bt_mkscankey() when there is an index already */
 	maker->insertion_key->allequalimage = _bt_allequalimage(index, false);
@@ -191,7 +191,7 @@ leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows)
 	maker->is_last = position + nrows == maker->rows->nrows;
 	maker->rows->find(maker->rows, position, nrows, found);
 	if (position > 0)
-		previous = ordered_row(maker->rows, position - 1);
+		previous = tuple_source_row(maker->rows, position - 1);
 
 	for (uint32 start = 0; start < nrows; start += MEASURED_ROWS)
 	{
@@ -199,12 +199,12 @@ leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows)
 
 		measure_rows(maker, previous, start, end);
 		if (!unique_check_rows(maker->check, previous, position + start,
-							  found + start, end - start))
+							   found + start, end - start))
 			return false;
 		previous = found[end - 1];
 	}
 	maker->duplicate = unique_check_duplicate(maker->check, maker->rows,
-											 position, found, nrows);
+											  position, found, nrows);
 	return true;
 }
 

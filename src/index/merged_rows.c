@@ -78,7 +78,7 @@ merged_rows_begin(SortedRuns *runs, uint64 nrows, uint32 max_rows, Size bytes)
 }
 
 const TupleSource *
-merged_rows_ordered(const MergedRows *merged)
+merged_rows_source(const MergedRows *merged)
 {
 	return &merged->rows;
 }

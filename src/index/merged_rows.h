@@ -25,7 +25,7 @@ extern MergedRows *merged_rows_begin(SortedRuns *runs, uint64 nrows,
 									 uint32 max_rows, Size bytes);
 
 /* The rows, of which only those can be found that are held at the time. */
-extern const TupleSource *merged_rows_ordered(const MergedRows *merged);
+extern const TupleSource *merged_rows_source(const MergedRows *merged);
 
 /*
  * Reads the rows that come next, and returns how many, 0 after the last one.

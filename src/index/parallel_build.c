@@ -70,15 +70,15 @@
 #define PLACE_MAX_BLOCKS	((UINT64CONST(1) << 32) / PLACE_BLOCK_WORDS)
 
 /* What workers are to do when their scan has ended. */
-typedef enum CollectPhase
+typedef enum BuildPhase
 {
 	PHASE_COLLECT,				/* wait */
 	PHASE_WRITE,				/* make pages */
 	PHASE_END					/* nothing */
-} CollectPhase;
+} BuildPhase;
 
 /* What all participants share. */
-typedef struct CollectShared
+typedef struct BuildShared
 {
 	Oid			heap;
 	Oid			index;
@@ -108,7 +108,7 @@ typedef struct CollectShared
 	dsa_pointer places;			/* of rows, by number */
 	WriteShared write;
 	SharedRuns	runs;			/* of workers that sort separately */
-} CollectShared;
+} BuildShared;
 
 /* Rows that the leader has taken over, one behind the other. */
 typedef struct RowSequence
@@ -121,7 +121,7 @@ typedef struct RowSequence
 /* What a participant has for itself. */
 typedef struct Participant
 {
-	CollectShared *shared;
+	BuildShared *shared;
 	dsa_area   *area;
 	bool		unique;
 	IndexRows  *rows;
@@ -139,7 +139,7 @@ typedef struct Participant
 	RowBatch   *batch;
 
 	/* of the leader */
-	ParallelBuild *collect;
+	ParallelBuild *build;
 	RowStore   *store;
 	RowOrder   *order;
 } Participant;
@@ -150,7 +150,7 @@ struct ParallelBuild
 	Relation	index;
 	ParallelContext *context;
 	Snapshot	snapshot;
-	CollectShared *shared;
+	BuildShared *shared;
 	ParallelTableScanDesc scan;
 	dsa_area   *area;
 	dsa_pointer *blocks;
@@ -167,7 +167,7 @@ struct ParallelBuild
  * grows by pieces that become as large as a good part of it.
  */
 static dsa_pointer
-allocate(CollectShared *shared, dsa_area *area, Size bytes)
+allocate(BuildShared *shared, dsa_area *area, Size bytes)
 {
 	uint64		used = pg_atomic_add_fetch_u64(&shared->bytes, bytes);
 
@@ -178,18 +178,18 @@ allocate(CollectShared *shared, dsa_area *area, Size bytes)
 
 /* The leader notes where the rows of a batch are to all. */
 static void
-note_sequence(ParallelBuild *collect, const RowBatch *batch, char *base)
+note_sequence(ParallelBuild *build, const RowBatch *batch, char *base)
 {
 	uint32		block_number = *(uint32 *) base;
 
-	if (collect->nsequences == collect->max_sequences)
+	if (build->nsequences == build->max_sequences)
 	{
-		collect->max_sequences *= 2;
-		collect->sequences = repalloc_huge(collect->sequences,
-										   collect->max_sequences *
+		build->max_sequences *= 2;
+		build->sequences = repalloc_huge(build->sequences,
+										   build->max_sequences *
 										   sizeof(RowSequence));
 	}
-	collect->sequences[collect->nsequences++] = (RowSequence) {
+	build->sequences[build->nsequences++] = (RowSequence) {
 		.nrows = batch->nrows,
 		.first_place = block_number * PLACE_BLOCK_WORDS +
 			batch->places[0] / PLACE_WORD_BYTES,
@@ -203,7 +203,7 @@ take_rows(Participant *leader, const RowBatch *batch)
 {
 	char	   *base = dsa_get_address(leader->area, batch->segment);
 
-	note_sequence(leader->collect, batch, base);
+	note_sequence(leader->build, batch, base);
 	if (row_batch_take(batch, base, leader->store, leader->order) < batch->nrows)
 		row_exchange_close(&leader->shared->exchange);
 }
@@ -212,7 +212,7 @@ take_rows(Participant *leader, const RowBatch *batch)
 static void
 take_batches(Participant *leader)
 {
-	CollectShared *shared = leader->shared;
+	BuildShared *shared = leader->shared;
 	BatchPlace	place = row_exchange_take(&shared->exchange);
 
 	while (place != NO_BATCH)
@@ -260,7 +260,7 @@ begin_batch(Participant *participant, uint32 place)
 static bool
 begin_block(Participant *participant)
 {
-	CollectShared *shared = participant->shared;
+	BuildShared *shared = participant->shared;
 	dsa_pointer block = allocate(shared, participant->area, BLOCK_BYTES);
 	uint32		number;
 
@@ -319,7 +319,7 @@ add_row(Participant *participant, Size row_bytes)
 
 /* The scan's callback; see collect() in index_build.c. */
 static void
-collect_shared(Relation index, ItemPointer tid, Datum *values, bool *isnull,
+collect_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 			   bool is_alive, void *state)
 {
 	Participant *participant = state;
@@ -349,7 +349,7 @@ scan_share(Participant *participant, Relation heap, Relation index,
 
 	participant->unique = participant->shared->unique;
 	heap_tuples = heap_scan_for_build(heap, index, info, parallel_scan,
-									  progress, collect_shared, participant);
+									  progress, collect_row, participant);
 	hand_over(participant);
 	return heap_tuples;
 }
@@ -384,7 +384,7 @@ find_placed_rows(const TupleSource *rows, uint64 position, uint32 nrows,
 
 /* Takes part in making pages; false if rows are not in order. */
 static bool
-write_share(CollectShared *shared, dsa_area *area, const dsa_pointer *blocks,
+write_share(BuildShared *shared, dsa_area *area, const dsa_pointer *blocks,
 			const LeafDefinition *definition, const IndexRows *index_rows,
 			TreeWriter *writer)
 {
@@ -404,7 +404,7 @@ write_share(CollectShared *shared, dsa_area *area, const dsa_pointer *blocks,
 
 /* Tells workers what to do now. */
 static void
-begin_phase(CollectShared *shared, CollectPhase phase)
+begin_phase(BuildShared *shared, BuildPhase phase)
 {
 	pg_memory_barrier();
 	pg_atomic_write_u32(&shared->phase, phase);
@@ -413,7 +413,7 @@ begin_phase(CollectShared *shared, CollectPhase phase)
 
 /* Waits for the leader to have the order; false if the worker may end. */
 static bool
-wait_for_order(CollectShared *shared)
+wait_for_order(BuildShared *shared)
 {
 	uint32		phase;
 
@@ -427,7 +427,7 @@ wait_for_order(CollectShared *shared)
 
 /* Makes what makes the keys of a participant; gives up if there can be none. */
 static SortKeys *
-make_keys(CollectShared *shared, const IndexRows *rows, SortColumn *columns)
+make_keys(BuildShared *shared, const IndexRows *rows, SortColumn *columns)
 {
 	SortKeys   *keys = sort_keys_create(rows->descriptor, columns,
 										rows->ncolumns);
@@ -453,7 +453,7 @@ collect_for_leader(Participant *participant, const LeafDefinition *definition,
 
 /* A worker sorts rows itself; returns how many it saw. */
 static double
-sort_separately(CollectShared *shared, dsm_segment *segment,
+sort_separately(BuildShared *shared, dsm_segment *segment,
 				const LeafDefinition *definition, IndexInfo *info,
 				ParallelTableScanDesc scan)
 {
@@ -478,9 +478,9 @@ sort_separately(CollectShared *shared, dsm_segment *segment,
 
 /* The entry point of a worker. */
 void
-gpusort_collect_worker(dsm_segment *segment, shm_toc *contents)
+gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
 {
-	CollectShared *shared = shm_toc_lookup(contents, KEY_SHARED, false);
+	BuildShared *shared = shm_toc_lookup(contents, KEY_SHARED, false);
 	BufferUsage *buffers = shm_toc_lookup(contents, KEY_BUFFERS, false);
 	WalUsage   *wal = shm_toc_lookup(contents, KEY_WAL, false);
 	Participant participant = {
@@ -548,11 +548,11 @@ most_blocks(Size limit)
 
 /* Makes the memory of the parallel context; false if there is none. */
 static bool
-make_shared_memory(ParallelBuild *collect, Size limit)
+make_shared_memory(ParallelBuild *build, Size limit)
 {
-	ParallelContext *context = collect->context;
-	Size		scan_bytes = table_parallelscan_estimate(collect->heap,
-														 collect->snapshot);
+	ParallelContext *context = build->context;
+	Size		scan_bytes = table_parallelscan_estimate(build->heap,
+														 build->snapshot);
 	Size		query_bytes = debug_query_string != NULL ?
 		strlen(debug_query_string) + 1 : 0;
 	Size		buffers_bytes = mul_size(sizeof(BufferUsage),
@@ -562,7 +562,7 @@ make_shared_memory(ParallelBuild *collect, Size limit)
 										most_blocks(limit));
 	void	   *area;
 
-	shm_toc_estimate_chunk(&context->estimator, sizeof(CollectShared));
+	shm_toc_estimate_chunk(&context->estimator, sizeof(BuildShared));
 	shm_toc_estimate_chunk(&context->estimator, scan_bytes);
 	shm_toc_estimate_chunk(&context->estimator, AREA_BYTES);
 	shm_toc_estimate_chunk(&context->estimator, buffers_bytes);
@@ -574,22 +574,22 @@ make_shared_memory(ParallelBuild *collect, Size limit)
 	if (context->seg == NULL)
 		return false;
 
-	collect->shared = shm_toc_allocate(context->toc, sizeof(CollectShared));
-	collect->scan = shm_toc_allocate(context->toc, scan_bytes);
-	collect->buffers = shm_toc_allocate(context->toc, buffers_bytes);
-	collect->wal = shm_toc_allocate(context->toc, wal_bytes);
-	collect->blocks = shm_toc_allocate(context->toc, blocks_bytes);
+	build->shared = shm_toc_allocate(context->toc, sizeof(BuildShared));
+	build->scan = shm_toc_allocate(context->toc, scan_bytes);
+	build->buffers = shm_toc_allocate(context->toc, buffers_bytes);
+	build->wal = shm_toc_allocate(context->toc, wal_bytes);
+	build->blocks = shm_toc_allocate(context->toc, blocks_bytes);
 	area = shm_toc_allocate(context->toc, AREA_BYTES);
-	collect->area = dsa_create_in_place(area, AREA_BYTES,
+	build->area = dsa_create_in_place(area, AREA_BYTES,
 										LWTRANCHE_PARALLEL_QUERY_DSA,
 										context->seg);
-	table_parallelscan_initialize(collect->heap, collect->scan,
-								  collect->snapshot);
-	shm_toc_insert(context->toc, KEY_SHARED, collect->shared);
-	shm_toc_insert(context->toc, KEY_SCAN, collect->scan);
-	shm_toc_insert(context->toc, KEY_BUFFERS, collect->buffers);
-	shm_toc_insert(context->toc, KEY_WAL, collect->wal);
-	shm_toc_insert(context->toc, KEY_BLOCKS, collect->blocks);
+	table_parallelscan_initialize(build->heap, build->scan,
+								  build->snapshot);
+	shm_toc_insert(context->toc, KEY_SHARED, build->shared);
+	shm_toc_insert(context->toc, KEY_SCAN, build->scan);
+	shm_toc_insert(context->toc, KEY_BUFFERS, build->buffers);
+	shm_toc_insert(context->toc, KEY_WAL, build->wal);
+	shm_toc_insert(context->toc, KEY_BLOCKS, build->blocks);
 	shm_toc_insert(context->toc, KEY_AREA, area);
 	if (query_bytes > 0)
 	{
@@ -602,14 +602,14 @@ make_shared_memory(ParallelBuild *collect, Size limit)
 }
 
 static void
-init_shared(ParallelBuild *collect, const IndexInfo *info, Size limit,
+init_shared(ParallelBuild *build, const IndexInfo *info, Size limit,
 			bool separately, bool host_only, double expected_rows)
 {
-	CollectShared *shared = collect->shared;
+	BuildShared *shared = build->shared;
 
-	memset(shared, 0, sizeof(CollectShared));
-	shared->heap = RelationGetRelid(collect->heap);
-	shared->index = RelationGetRelid(collect->index);
+	memset(shared, 0, sizeof(BuildShared));
+	shared->heap = RelationGetRelid(build->heap);
+	shared->index = RelationGetRelid(build->index);
 	shared->concurrent = info->ii_Concurrent;
 	/* not of a unique index whose rows need no check, as with VACUUM FULL */
 	shared->unique = info->ii_Unique;
@@ -626,18 +626,18 @@ init_shared(ParallelBuild *collect, const IndexInfo *info, Size limit,
 	ConditionVariableInit(&shared->phase_changed);
 	parallel_write_init(&shared->write);
 	if (separately)
-		shared_runs_init(&shared->runs, collect->context->seg);
+		shared_runs_init(&shared->runs, build->context->seg);
 }
 
 /* Leaves parallel mode, with or without shared memory and workers. */
 static void
-end_context(ParallelBuild *collect)
+end_context(ParallelBuild *build)
 {
-	if (collect->area != NULL)
-		dsa_detach(collect->area);
-	if (IsMVCCSnapshot(collect->snapshot))
-		UnregisterSnapshot(collect->snapshot);
-	DestroyParallelContext(collect->context);
+	if (build->area != NULL)
+		dsa_detach(build->area);
+	if (IsMVCCSnapshot(build->snapshot))
+		UnregisterSnapshot(build->snapshot);
+	DestroyParallelContext(build->context);
 	ExitParallelMode();
 }
 
@@ -646,30 +646,30 @@ parallel_build_begin(Relation heap, Relation index, IndexInfo *info,
 					   Size limit, bool separately, bool host_only,
 					   double expected_rows)
 {
-	ParallelBuild *collect = palloc0(sizeof(ParallelBuild));
+	ParallelBuild *build = palloc0(sizeof(ParallelBuild));
 
-	collect->heap = heap;
-	collect->index = index;
-	collect->max_sequences = 64;
-	collect->sequences = palloc(collect->max_sequences * sizeof(RowSequence));
+	build->heap = heap;
+	build->index = index;
+	build->max_sequences = 64;
+	build->sequences = palloc(build->max_sequences * sizeof(RowSequence));
 	EnterParallelMode();
-	collect->context = CreateParallelContext("gpusort",
-											 "gpusort_collect_worker",
+	build->context = CreateParallelContext("gpusort",
+											 "gpusort_build_worker",
 											 info->ii_ParallelWorkers);
 	/* a concurrent build has the rows of a snapshot, others all */
-	collect->snapshot = info->ii_Concurrent ?
+	build->snapshot = info->ii_Concurrent ?
 		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
-	if (make_shared_memory(collect, limit))
+	if (make_shared_memory(build, limit))
 	{
-		init_shared(collect, info, limit, separately, host_only,
+		init_shared(build, info, limit, separately, host_only,
 					expected_rows);
-		LaunchParallelWorkers(collect->context);
-		if (collect->context->nworkers_launched > 0)
-			return collect;
-		WaitForParallelWorkersToFinish(collect->context);
+		LaunchParallelWorkers(build->context);
+		if (build->context->nworkers_launched > 0)
+			return build;
+		WaitForParallelWorkersToFinish(build->context);
 	}
-	end_context(collect);
-	pfree(collect);
+	end_context(build);
+	pfree(build);
 	return NULL;
 }
 
@@ -677,7 +677,7 @@ parallel_build_begin(Relation heap, Relation index, IndexInfo *info,
 static void
 wait_for_workers(Participant *leader, int nworkers)
 {
-	CollectShared *shared = leader->shared;
+	BuildShared *shared = leader->shared;
 	bool		finished = false;
 
 	while (!finished)
@@ -700,69 +700,69 @@ wait_for_workers(Participant *leader, int nworkers)
  * saw.
  */
 static double
-finish_scan(ParallelBuild *collect, IndexInfo *info, Participant *leader)
+finish_scan(ParallelBuild *build, IndexInfo *info, Participant *leader)
 {
-	CollectShared *shared = collect->shared;
+	BuildShared *shared = build->shared;
 
 	/* one that could not be started would be waited for in vain */
-	WaitForParallelWorkersToAttach(collect->context);
-	wait_for_workers(leader, collect->context->nworkers_launched);
+	WaitForParallelWorkersToAttach(build->context);
+	wait_for_workers(leader, build->context->nworkers_launched);
 	info->ii_BrokenHotChain |= shared->broken_hot_chain;
 	return shared->heap_tuples;
 }
 
 bool
-parallel_build_rows(ParallelBuild *collect, IndexInfo *info,
+parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 					  IndexSort *sort, double *heap_tuples)
 {
 	IndexRows  *rows = sort->rows;
-	CollectShared *shared = collect->shared;
+	BuildShared *shared = build->shared;
 	int			ncolumns;
 	/* columns note the form of their keys, which may not be the order's */
-	SortColumn *columns = index_columns(collect->index, &ncolumns);
+	SortColumn *columns = index_columns(build->index, &ncolumns);
 	Participant leader = {
 		.shared = shared,
-		.area = collect->area,
+		.area = build->area,
 		.rows = rows,
 		.keys = make_keys(shared, rows, columns),
-		.blocks = collect->blocks,
-		.collect = collect,
+		.blocks = build->blocks,
+		.build = build,
 		.store = sort->external.store,
 		.order = sort->external.order
 	};
 
-	*heap_tuples = scan_share(&leader, collect->heap, collect->index, info,
-							  collect->scan, true);
+	*heap_tuples = scan_share(&leader, build->heap, build->index, info,
+							  build->scan, true);
 
-	*heap_tuples += finish_scan(collect, info, &leader);
+	*heap_tuples += finish_scan(build, info, &leader);
 	return !row_exchange_is_closed(&shared->exchange);
 }
 
 SharedRuns *
-parallel_build_separately(ParallelBuild *collect, IndexInfo *info,
+parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
 							IndexSort *sort, double *heap_tuples)
 {
-	CollectShared *shared = collect->shared;
+	BuildShared *shared = build->shared;
 	Participant leader = {.shared = shared};
 
-	*heap_tuples = heap_scan_for_build(collect->heap, collect->index, info,
-									   collect->scan, true, index_sort_put,
+	*heap_tuples = heap_scan_for_build(build->heap, build->index, info,
+									   build->scan, true, index_sort_put,
 									   sort);
-	*heap_tuples += finish_scan(collect, info, &leader);
+	*heap_tuples += finish_scan(build, info, &leader);
 	sort->external.on_device |= shared->on_device;
 	return row_exchange_is_closed(&shared->exchange) ? NULL : &shared->runs;
 }
 
 /* Notes the place of each row, by its number. */
 static void
-share_places(const ParallelBuild *collect, const RowStore *store,
+share_places(const ParallelBuild *build, const RowStore *store,
 			 uint32 *places)
 {
 	uint32		row = 0;
 
-	for (int i = 0; i < collect->nsequences; i++)
+	for (int i = 0; i < build->nsequences; i++)
 	{
-		const RowSequence *sequence = &collect->sequences[i];
+		const RowSequence *sequence = &build->sequences[i];
 
 		for (uint32 j = 0; j < sequence->nrows; j++, row++)
 		{
@@ -779,25 +779,25 @@ share_places(const ParallelBuild *collect, const RowStore *store,
  * for that beside what there is.
  */
 static bool
-share_order(ParallelBuild *collect, const RowOrder *order, Size limit)
+share_order(ParallelBuild *build, const RowOrder *order, Size limit)
 {
-	CollectShared *shared = collect->shared;
+	BuildShared *shared = build->shared;
 	WriteShared *write = &shared->write;
 	uint64		nrows = order->store->nrows;
 	Size		order_bytes = nrows * sizeof(uint32);
 	Size		used = order->store->memory + order_bytes;
 
 	parallel_write_plan(write, nrows, order->store->memory,
-						collect->context->nworkers_launched + 1);
+						build->context->nworkers_launched + 1);
 	if (used + 2 * order_bytes +
 		write->nslots * (BLCKSZ + sizeof(LeafSlot)) > limit ||
 		pg_atomic_read_u32(&shared->nblocks) > shared->max_blocks)
 		return false;
-	shared->order = allocate(shared, collect->area, order_bytes);
-	shared->places = allocate(shared, collect->area, order_bytes);
-	write->pages = allocate(shared, collect->area,
+	shared->order = allocate(shared, build->area, order_bytes);
+	shared->places = allocate(shared, build->area, order_bytes);
+	write->pages = allocate(shared, build->area,
 							(Size) write->nslots * BLCKSZ);
-	write->slots = allocate(shared, collect->area,
+	write->slots = allocate(shared, build->area,
 							write->nslots * sizeof(LeafSlot));
 	if (!DsaPointerIsValid(shared->order) ||
 		!DsaPointerIsValid(shared->places) ||
@@ -805,51 +805,51 @@ share_order(ParallelBuild *collect, const RowOrder *order, Size limit)
 		return false;
 
 	shared->nrows = nrows;
-	memcpy(dsa_get_address(collect->area, shared->order), order->entries,
+	memcpy(dsa_get_address(build->area, shared->order), order->entries,
 		   order_bytes);
-	share_places(collect, order->store,
-				 dsa_get_address(collect->area, shared->places));
-	memset(dsa_get_address(collect->area, write->slots), 0,
+	share_places(build, order->store,
+				 dsa_get_address(build->area, shared->places));
+	memset(dsa_get_address(build->area, write->slots), 0,
 		   write->nslots * sizeof(LeafSlot));
 	return true;
 }
 
 bool
-parallel_build_share(ParallelBuild *collect, const RowOrder *order,
+parallel_build_share(ParallelBuild *build, const RowOrder *order,
 					   Size limit)
 {
-	return order->store->nrows > 0 && share_order(collect, order, limit);
+	return order->store->nrows > 0 && share_order(build, order, limit);
 }
 
 bool
-parallel_build_write(ParallelBuild *collect,
+parallel_build_write(ParallelBuild *build,
 					   const LeafDefinition *definition,
 					   const IndexRows *index_rows, TreeWriter *writer)
 {
-	collect->shared->unproved = definition->unproved;
-	begin_phase(collect->shared, PHASE_WRITE);
-	return write_share(collect->shared, collect->area, collect->blocks,
+	build->shared->unproved = definition->unproved;
+	begin_phase(build->shared, PHASE_WRITE);
+	return write_share(build->shared, build->area, build->blocks,
 					   definition, index_rows, writer);
 }
 
 uint64
-parallel_build_worker_pages(const ParallelBuild *collect)
+parallel_build_worker_pages(const ParallelBuild *build)
 {
-	return pg_atomic_read_u32(&collect->shared->write.worker_pages);
+	return pg_atomic_read_u32(&build->shared->write.worker_pages);
 }
 
 int
-parallel_build_workers(const ParallelBuild *collect)
+parallel_build_workers(const ParallelBuild *build)
 {
-	return collect->context->nworkers_launched;
+	return build->context->nworkers_launched;
 }
 
 void
-parallel_build_end(ParallelBuild *collect)
+parallel_build_end(ParallelBuild *build)
 {
-	begin_phase(collect->shared, PHASE_END);
-	WaitForParallelWorkersToFinish(collect->context);
-	for (int i = 0; i < collect->context->nworkers_launched; i++)
-		InstrAccumParallelQuery(&collect->buffers[i], &collect->wal[i]);
-	end_context(collect);
+	begin_phase(build->shared, PHASE_END);
+	WaitForParallelWorkersToFinish(build->context);
+	for (int i = 0; i < build->context->nworkers_launched; i++)
+		InstrAccumParallelQuery(&build->buffers[i], &build->wal[i]);
+	end_context(build);
 }

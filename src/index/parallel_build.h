@@ -23,59 +23,63 @@ typedef struct ParallelBuild ParallelBuild;
 
 /*
  * Enters parallel mode and starts the workers that core has planned for the
- * build; NULL if not a single one can be had.  All of them may take so many
- * bytes; or if they are to sort separately, each, with so many rows, and with
- * host_only without a device.  Allocates in the current memory context.
+ * build; NULL if not a single one can be had.  "limit" is bytes: of all
+ * participants together, or with "separately" of the sort of each, of which
+ * expected_rows rows are expected.  With host_only separate sorts use no device.
+ * Allocates in the current memory context.
  */
 extern ParallelBuild *parallel_build_begin(Relation heap, Relation index,
-											   IndexInfo *info, Size limit,
-											   bool separately,
-											   bool host_only,
-											   double expected_rows);
+										   IndexInfo *info, Size limit,
+										   bool separately,
+										   bool host_only,
+										   double expected_rows);
 
 /*
- * Scans the table together with the workers.  The sort's store gets the places
- * of all rows, which lie in shared memory, and its order their keys.  False if
- * that exceeds the store's limit.
+ * Collect: scans the table together with the workers.  The sort's store gets the
+ * places of all rows, which lie in shared memory, and its order their keys.
+ * Sets *heap_tuples to the rows that were seen.  False if the rows exceed the
+ * limit, or the shared memory that there is.
  */
-extern bool parallel_build_rows(ParallelBuild *collect, IndexInfo *info,
-								  IndexSort *sort, double *heap_tuples);
+extern bool parallel_build_collect(ParallelBuild *build, IndexInfo *info,
+								   IndexSort *sort, double *heap_tuples);
 
 /*
- * The same where they sort separately: puts the rows of this process, and
- * returns the runs of the others; NULL if one of them could not sort.
+ * The same for participants that sort separately: puts the leader's rows into
+ * the sort, and returns the runs of the workers; NULL if a worker could not
+ * sort.
  */
-extern SharedRuns *parallel_build_separately(ParallelBuild *collect,
-											   IndexInfo *info,
-											   IndexSort *sort,
-											   double *heap_tuples);
+extern SharedRuns *parallel_build_collect_separately(ParallelBuild *build,
+													 IndexInfo *info,
+													 IndexSort *sort,
+													 double *heap_tuples);
 
 /*
- * Readies the rows, which are in the order's store, for all to make leaves of
- * them.  False if there is no room within the limit for what that takes.
+ * Between sort and write: copies the order, and the places of the rows of its
+ * store, to shared memory.  False if that has no room within the limit, in
+ * bytes.
  */
-extern bool parallel_build_share(ParallelBuild *collect,
-								   const RowOrder *order, Size limit);
+extern bool parallel_build_share(ParallelBuild *build,
+								 const RowOrder *order, Size limit);
 
 /*
- * After that: makes the leaves of the index together with the workers, and
- * writes them.  False if the rows turn out not to be in order.
+ * Write, after parallel_build_share(): makes the leaves of the index together
+ * with the workers, and writes them.  False if the rows turn out not to be in
+ * order.
  */
-extern bool parallel_build_write(ParallelBuild *collect,
-								   const LeafDefinition *definition,
-								   const IndexRows *index_rows,
-								   TreeWriter *writer);
+extern bool parallel_build_write(ParallelBuild *build,
+								 const LeafDefinition *definition,
+								 const IndexRows *index_rows,
+								 TreeWriter *writer);
 
-/* How many leaves workers have made. */
-extern uint64 parallel_build_worker_pages(const ParallelBuild *collect);
+/* Leaves that workers have made, and workers that were started. */
+extern uint64 parallel_build_worker_pages(const ParallelBuild *build);
+extern int	parallel_build_workers(const ParallelBuild *build);
 
-extern int	parallel_build_workers(const ParallelBuild *collect);
-
-/* Frees the rows and leaves parallel mode. */
-extern void parallel_build_end(ParallelBuild *collect);
+/* Ends the workers, frees the rows in shared memory, leaves parallel mode. */
+extern void parallel_build_end(ParallelBuild *build);
 
 /* The workers' entry point. */
-extern PGDLLEXPORT void gpusort_collect_worker(dsm_segment *segment,
-											   shm_toc *contents);
+extern PGDLLEXPORT void gpusort_build_worker(dsm_segment *segment,
+											 shm_toc *contents);
 
 #endif							/* GPUSORT_PARALLEL_BUILD_H */

@@ -26,7 +26,7 @@ typedef struct TupleSource
 #define PREFETCH_PLACES		32
 
 static inline const IndexRow *
-ordered_row(const TupleSource *rows, uint64 position)
+tuple_source_row(const TupleSource *rows, uint64 position)
 {
 	const IndexRow *row;
 

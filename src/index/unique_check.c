@@ -221,7 +221,7 @@ prepare_neighbours(UniqueCheck *check, const IndexRows *rows)
 
 UniqueCheck *
 unique_check_begin(Relation heap, Relation index, const IndexRows *rows,
-				  bool unique, bool nulls_not_distinct, bool unproved)
+				   bool unique, bool nulls_not_distinct, bool unproved)
 {
 	UniqueCheck *check = palloc0(sizeof(UniqueCheck));
 
@@ -304,7 +304,7 @@ live_row_before(UniqueCheck *check, const TupleSource *rows,
 		return check->has_live ? check->live : NULL;
 	while (position > 0)
 	{
-		const IndexRow *previous = ordered_row(rows, --position);
+		const IndexRow *previous = tuple_source_row(rows, --position);
 
 		if (!index_row_is_dead(previous))
 			return previous;
@@ -562,7 +562,7 @@ are_neighbours_in_order(const UniqueCheck *check, const IndexRow *previous,
 
 bool
 unique_check_rows(UniqueCheck *check, const IndexRow *previous, uint64 position,
-				 const IndexRow *const *found, uint32 nrows)
+				  const IndexRow *const *found, uint32 nrows)
 {
 	if (check->neighbours == CHECK_VALUES &&
 		!are_neighbours_in_order(check, previous, found, nrows))
@@ -577,8 +577,8 @@ unique_check_rows(UniqueCheck *check, const IndexRow *previous, uint64 position,
 
 const IndexRow *
 unique_check_duplicate(UniqueCheck *check, const TupleSource *rows,
-					  uint64 position, const IndexRow *const *found,
-					  uint32 nrows)
+					   uint64 position, const IndexRow *const *found,
+					   uint32 nrows)
 {
 	return check->unique ?
 		find_duplicate(check, rows, position, found, nrows) : NULL;

@@ -20,8 +20,8 @@ typedef struct UniqueCheck UniqueCheck;
  * current memory context.
  */
 extern UniqueCheck *unique_check_begin(Relation heap, Relation index,
-									 const IndexRows *rows, bool unique,
-									 bool nulls_not_distinct, bool unproved);
+									   const IndexRows *rows, bool unique,
+									   bool nulls_not_distinct, bool unproved);
 
 /*
  * Does each of these rows, which are those from the position on, come after the
@@ -29,21 +29,21 @@ extern UniqueCheck *unique_check_begin(Relation heap, Relation index,
  * is not checked, but gpusort.verify is on, raises an error if not.
  */
 extern bool unique_check_rows(UniqueCheck *check, const IndexRow *previous,
-							 uint64 position, const IndexRow *const *found,
-							 uint32 nrows);
+							  uint64 position, const IndexRow *const *found,
+							  uint32 nrows);
 
 /*
  * After that: the first of these rows that has the key of a row ahead of it, if
  * the index is unique; NULL if there is none.
  */
 extern const IndexRow *unique_check_duplicate(UniqueCheck *check,
-											 const TupleSource *rows,
-											 uint64 position,
-											 const IndexRow *const *found,
-											 uint32 nrows);
+											  const TupleSource *rows,
+											  uint64 position,
+											  const IndexRow *const *found,
+											  uint32 nrows);
 
 /* Raises core's error for such a row. */
 extern void unique_check_report_duplicate(const UniqueCheck *check,
-										 const IndexRow *row);
+										  const IndexRow *row);
 
 #endif							/* GPUSORT_UNIQUE_CHECK_H */

@@ -79,7 +79,8 @@ static const KeyEncoder key_encoders[] = {
 	{PG_LSNOID, false, WORD(8, unsigned_word)},
 	{TIDOID, false, WORD(6, tid_word)},
 	{UUIDOID, false, BYTES(16, encode_uuid)},
-	{ANYENUMOID, false, TWO_FORMS(4, encode_enum_compact, 4, encode_enum_general)},
+	{ANYENUMOID, false,
+	TWO_FORMS(4, encode_enum_compact, 4, encode_enum_general)},
 	{INETOID, false,
 	TWO_FORMS(8, encode_inet_compact, 0, encode_inet_general)},
 	{MACADDROID, false, WORD(6, macaddr_word)},
@@ -88,8 +89,10 @@ static const KeyEncoder key_encoders[] = {
 	{BPCHAROID, true, VARYING(encode_bpchar)},
 	{NAMEOID, true, VARYING(encode_name)},
 	{BYTEAOID, false, VARYING(encode_bytea)},
-	{BITOID, false, TWO_FORMS(8, encode_bits_compact, 0, encode_bits_general)},
-	{VARBITOID, false, TWO_FORMS(8, encode_bits_compact, 0, encode_bits_general)},
+	{BITOID, false,
+	TWO_FORMS(8, encode_bits_compact, 0, encode_bits_general)},
+	{VARBITOID, false,
+	TWO_FORMS(8, encode_bits_compact, 0, encode_bits_general)},
 	{ANYARRAYOID, false, VARYING(encode_array)},
 };
 

@@ -372,8 +372,8 @@ encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 	};
 	int			i;
 
-	for (i = 0;
-		 i < keys->nencoded && writer.next < writer.end && !writer.truncated; i++)
+	for (i = 0; i < keys->nencoded && writer.next < writer.end &&
+		 !writer.truncated; i++)
 	{
 		const SortColumn *column = &keys->columns[i];
 		bool		isnull = slot->tts_isnull[column->attno - 1];

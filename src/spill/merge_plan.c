@@ -123,7 +123,7 @@ merge_plan_end_run(MergePlan *plan, RunTape *run, uint64 nrows)
 	{
 		plan->max_runs *= 2;
 		plan->runs = repalloc_huge(plan->runs,
-									plan->max_runs * sizeof(OrderedRun));
+								   plan->max_runs * sizeof(OrderedRun));
 	}
 	plan->runs[plan->nruns++] = (OrderedRun) {.tape = run, .end = end};
 	return true;
