@@ -4,9 +4,9 @@
  *	  The value of gpusort.devices: "all", or a list of devices.
  *
  * A list names devices by their numbers, as "0,2", or by their UUIDs as
- * nvidia-smi prints them, as "GPU-..." or "MIG-...".  It does not do both: a
- * slice of a GPU (MIG) is there only for a process that CUDA has been told of
- * it, and then devices have other numbers.
+ * nvidia-smi prints them, as "GPU-..." or "MIG-...", and never by both: CUDA
+ * shows a slice of a GPU (MIG) only to a process that names it in
+ * CUDA_VISIBLE_DEVICES, and numbers the devices anew then.
  *
  *-------------------------------------------------------------------------
  */

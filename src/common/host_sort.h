@@ -21,11 +21,12 @@ typedef struct HostKeys
 {
 	KeyShape	shape;
 	const uint64_t *words;
-	const uint64_t *ends;		/* one a row; NULL for keys of fixed width */
+	const uint64_t *ends;		/* ends[i] is as in key_format.h; NULL for keys of
+								 * fixed width */
 	uint64_t	nrows;			/* at most SORT_MAX_ROWS */
 } HostKeys;
 
-/* Where the words of a row's key are, and how many it has. */
+/* The words of a row's key, and in *nwords their number. */
 static inline const uint64_t *
 host_key(const HostKeys *keys, uint64_t row, uint64_t *nwords)
 {
@@ -42,29 +43,29 @@ host_key(const HostKeys *keys, uint64_t row, uint64_t *nwords)
 	return keys->words + begin;
 }
 
-/* What is moved while sorting: a word of a row's key, and the row's number. */
+/* An entry that is sorted: a word of a row's key, and the row's number. */
 typedef struct HostSortEntry
 {
 	uint64_t	word;
 	uint32_t	row;
 } HostSortEntry;
 
-/* Called every few milliseconds of work; it may leave by longjmp(). */
+/* A function called every few milliseconds of work; may leave by longjmp(). */
 typedef void (*HostSortPoll) (void *argument);
 
 /*
  * Sorts the keys and returns the order: nrows entries at the start of the
- * memory of "entries", which must have room for nrows HostSortEntry and is
- * otherwise scratch.  Needs no other memory that grows with the input, but
- * about 150 kB of stack.
+ * memory of "entries".  That memory is the caller's, has room for nrows
+ * HostSortEntry, and is overwritten.  Takes about 150 kB of stack beside it.
+ * Never fails; "poll" is called with "argument".
  */
 extern uint32_t *host_sort(const HostKeys *keys, HostSortEntry *entries,
 						   HostSortPoll poll, void *argument);
 
 /*
- * What it takes a process to sort a key, where that is weighed against waiting
- * for a device: random keys of 8 bytes (docs/notes/2026-11-host-engine.md,
- * "The host sort").
+ * Nanoseconds in which a process sorts a row, to be compared with those of
+ * waiting for a device: measured with random keys of 8 bytes
+ * (docs/notes/2026-11-host-engine.md, "The host sort").
  */
 #define HOST_SORT_NANOSECONDS	18
 

@@ -14,8 +14,8 @@
  * ends[i] is the number of words of the keys 0 to i together, so that key i
  * is words[ends[i - 1]] to words[ends[i] - 1].  Every key has at least one
  * word.  Keys of varying length are prefix-free unless equal, also those that
- * were cut, at KEY_MAX_WORDS words or before: two keys that agree as far as
- * the shorter one goes have the same length and are equal.
+ * were truncated, at KEY_MAX_WORDS words or before: two keys that agree as far
+ * as the shorter one goes have the same length and are equal.
  *
  * Rows are numbered from zero in the order in which their keys were added.
  * The result of a sort is an order: the row numbers, smallest key first.  In
@@ -34,7 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Longest key in words; the encoder cuts what is longer. */
+/* Longest key in words; the encoder truncates longer ones. */
 #define KEY_MAX_WORDS		16
 
 /* An order's entry: a row number, and whether its key equals the previous. */

@@ -10,46 +10,46 @@
  * in MSG_HELLO, are in the same place in all versions; and a message of
  * another size, or a first one of unknown kind, is one of another version.
  *
- * A connection is one job, or several one after the other.  Keys and order
- * travel through a ring: memory that gpusortd makes (a memfd, passed along with
- * MSG_WELCOME), pins for the device, and both sides map.  It is divided into
- * chunks of equal size, and a chunk belongs to one side at a time: to the
- * client until it announces it with MSG_KEYS, then to gpusortd until
- * MSG_KEYS_TAKEN; the other way round with MSG_ORDER and MSG_ORDER_TAKEN.
- * After MSG_SORT all chunks belong to gpusortd.
+ * A connection has one job after another.  Keys and order travel through a
+ * ring: memory that gpusortd makes (a memfd, passed along with MSG_WELCOME), pins
+ * for the device, and both sides map.  The ring is divided into chunks of equal
+ * size, each of which belongs to one side at a time: to the client until the
+ * client announces it with MSG_KEYS, then to gpusortd until MSG_KEYS_TAKEN; the
+ * other way round with MSG_ORDER and MSG_ORDER_TAKEN.  After MSG_SORT all chunks
+ * belong to gpusortd.
  *
  *		client						gpusortd
  *		HELLO		->
- *								<-	QUEUED, if it is not its turn
+ *								<-	QUEUED, if others are first
  *								<-	WELCOME (with the ring) or REFUSED
  *		KEYS ...	->			<-	KEYS_TAKEN ...
- *		RUN			->
+ *		SORT		->
  *								<-	SORTED
  *								<-	ORDER ...
  *		ORDER_TAKEN ...	->
  *
  * When the whole order has come the client may say HELLO again for another job.
- * All chunks of the ring belong to it then, and the next MSG_WELCOME comes
- * without one.  Until then gpusortd may close the connection if it has given
- * back the last chunk of the order too.
+ * All chunks of the ring belong to the client then, and the next MSG_WELCOME
+ * comes without a ring.  Before that HELLO, and after the last chunk of the order
+ * was given back, gpusortd may close the connection.
  *
  * MSG_QUEUED says that there is too little device memory for now; MSG_WELCOME
- * follows when it is the job's turn.  A client that does not want to wait, or
- * not any longer, closes the connection.  A job that is going to last for long
- * says so: it is not queued, and gets a small part of a device's memory at the
- * most, so that it is in nobody's way.
+ * follows when it is the job's turn.  A client that gives up waiting closes the
+ * connection.  A job that is going to last says so in MSG_HELLO (long_lived): it
+ * is not queued, and gets a small part of a device's memory at the most, so that
+ * other jobs find memory beside it.
  *
- * Device memory is reserved as keys come.  If there is no more the job fails;
- * and so it does if its client says nothing for a second while others wait for
- * what the job has.  All jobs of a role have no more of it together, on all
- * devices, than the job that asks for more says in MSG_HELLO; one that begins is
- * refused beyond that, not queued.  The first message has to come within a few
- * seconds.
+ * Device memory is reserved as keys come.  A job fails when there is no more
+ * device memory, and when its client says nothing for a second while others wait
+ * for memory that the job has.  The jobs of a role share a limit, on all devices
+ * together: a job that needs more memory than its MSG_HELLO allows the role
+ * fails, or is refused, not queued, when it begins.  The first message has to
+ * come within a few seconds.
  *
  * Instead of any answer MSG_FAILED may come, and the connection ends: gpusortd
  * closes it when the client has, or after two seconds.  Closing the connection,
- * on either side and at any time, ends the job and frees everything it had.  A
- * job whose order has not come in full ends in no other way.
+ * on either side and at any time, ends the job and frees everything it had.
+ * There is no other way to end a job before its whole order has come.
  *
  * A client that only wants to know the devices sends MSG_LIST_DEVICES and
  * gets one MSG_DEVICE for each and then MSG_END_OF_LIST.
@@ -59,8 +59,8 @@
  * words from the first key of the job, and their words follow.  A chunk of
  * the order holds uint32_t entries.  See key_format.h.
  *
- * Either side can write to all of the ring at any time, so what is in it is
- * copied before it is believed.
+ * Either side can write to all of the ring at any time.  So data in the ring is
+ * copied, and the copy is checked and used.
  *
  *-------------------------------------------------------------------------
  */
@@ -72,7 +72,7 @@
 /* Changes whenever anything in this file or key_format.h does. */
 #define PROTOCOL_VERSION	10
 
-/* Said by whichever side notices. */
+/* The text of an error when HELLO has another version, on either side. */
 #define VERSIONS_DIFFER \
 	"gpusortd and the extension are of different versions, restart the server"
 
@@ -93,7 +93,7 @@
  */
 #define LARGEST_RING_MB		64
 
-/* Keys a chunk can hold: their ends must fit into its first quarter. */
+/* Keys of varying width in a chunk: their ends must fit its first quarter. */
 #define CHUNK_VARIABLE_ROWS	(CHUNK_BYTES / 4 / sizeof(uint64_t))
 
 #define MESSAGE_TEXT_SIZE	256
@@ -120,17 +120,17 @@ typedef enum MessageKind
 typedef enum DeviceState
 {
 	DEVICE_READY = 1,
-	DEVICE_UNUSED,				/* gpusort.devices is without it */
+	DEVICE_UNUSED,				/* gpusort.devices does not name it */
 	DEVICE_UNUSABLE,
-	DEVICE_FAILED				/* a job on it has: it gets no others now */
+	DEVICE_FAILED				/* a job on it has failed: no other jobs now */
 } DeviceState;
 
-/* Why a job failed or was refused, as far as it matters what to do now. */
+/* Why a job failed or was refused, as far as the client acts on it. */
 typedef enum FailureCause
 {
-	FAILURE_FAULT,				/* something is wrong */
-	FAILURE_FULL,				/* it needs more memory than it can have */
-	FAILURE_ELSEWHERE			/* on another device it may succeed */
+	FAILURE_FAULT,				/* an error of gpusortd, a device or a client */
+	FAILURE_FULL,				/* too little memory for the job */
+	FAILURE_ELSEWHERE			/* the job may succeed on another device */
 } FailureCause;
 
 typedef struct Message
@@ -144,35 +144,35 @@ typedef struct Message
 			uint32_t	fixed_words;
 			uint32_t	mark_ties;
 			uint32_t	algorithm;	/* a DeviceAlgorithm */
-			uint32_t	long_lived;
-			uint32_t	role;	/* of the session */
-			uint64_t	role_limit; /* bytes; UINT64_MAX is none */
+			uint32_t	long_lived; /* a bool */
+			uint32_t	role;	/* OID of the session's role */
+			uint64_t	role_limit; /* bytes of the role's jobs, or UINT64_MAX */
 			uint64_t	expected_rows;
 		}			hello;
 		struct
 		{
-			uint32_t	chunks; /* in the ring, of CHUNK_BYTES each */
+			uint32_t	chunks; /* chunks of the ring, CHUNK_BYTES each */
 		}			welcome;
 		struct
 		{
-			uint32_t	chunk;	/* which one of the ring */
+			uint32_t	chunk;	/* number in the ring */
 			uint32_t	nrows;
-			uint64_t	nwords; /* of all keys in the chunk */
+			uint64_t	nwords; /* words of all keys in the chunk */
 		}			keys;		/* also keys_taken: chunk only */
 		struct
 		{
-			uint64_t	nrows;	/* of the whole job */
+			uint64_t	nrows;	/* rows of the whole job */
 		}			sort;
 		struct
 		{
-			uint64_t	sort_microseconds;	/* on the device alone */
-			char		device[MESSAGE_TEXT_SIZE];	/* what has sorted */
-			char		method[MESSAGE_TEXT_SIZE];	/* how it was sorted */
+			uint64_t	sort_microseconds;	/* time on the device alone */
+			char		device[MESSAGE_TEXT_SIZE];	/* names of the devices */
+			char		method[MESSAGE_TEXT_SIZE];	/* the way of sorting, for EXPLAIN */
 		}			sorted;
 		struct
 		{
 			uint32_t	chunk;
-			uint32_t	count;	/* entries; they follow the ones before */
+			uint32_t	count;	/* entries, which follow those sent before */
 		}			order;		/* also order_taken: chunk only */
 		struct
 		{
@@ -184,16 +184,16 @@ typedef struct Message
 			int32_t		number;
 			uint32_t	state;	/* a DeviceState */
 			uint64_t	memory_bytes;
-			uint64_t	reserved_bytes; /* by the jobs that it has */
+			uint64_t	reserved_bytes; /* bytes reserved by jobs */
 			uint32_t	jobs;
-			uint64_t	sorts;	/* that it has done */
-			uint64_t	busy_microseconds;	/* in which it did any */
+			uint64_t	sorts;	/* jobs sorted since gpusortd started */
+			uint64_t	busy_microseconds;	/* time in which any job sorted */
 			int32_t		capability_major;
 			int32_t		capability_minor;
 			int32_t		driver_version;
 			char		name[MESSAGE_TEXT_SIZE];
-			char		uuid[MESSAGE_TEXT_SIZE];	/* empty if it has none */
-			char		reason[MESSAGE_TEXT_SIZE];	/* if unusable or failed */
+			char		uuid[MESSAGE_TEXT_SIZE];	/* empty for a device without one */
+			char		reason[MESSAGE_TEXT_SIZE];	/* of DEVICE_UNUSABLE and DEVICE_FAILED */
 		}			device;
 	}			u;
 } Message;

@@ -12,17 +12,17 @@
 
 #include "cost/table_order.h"
 
-/* How many rows may be wanted of a sort: all. */
+/* A bound of a sort, in rows: all rows are wanted. */
 #define NO_BOUND			(-1.0)
 
-/* What the cost of a sort depends on. */
+/* The input of a sort, as far as the cost depends on it. */
 typedef struct SortSize
 {
 	double		rows;
 	int			width;			/* bytes of a row's values */
 	double		key_words;		/* words of 8 bytes in a key */
-	double		ordered_part;	/* of the rows, come in the order wanted */
-	double		tied_rows;		/* among these may be in any order */
+	double		ordered_part;	/* fraction of the rows that come in order */
+	double		tied_rows;		/* rows of one value of the first column */
 } SortSize;
 
 /*
@@ -37,39 +37,39 @@ extern SortSize sort_size_of_plan(const Plan *sort, const List *attnos,
 								  Oid sort_operator, Oid collation,
 								  const List *range_table);
 
-/* Bytes that so many rows of this width take in memory, about. */
+/* Bytes of memory of so many rows of this width: an estimate. */
 extern double sort_rows_bytes(double rows, int width);
 
 /* Do so many rows of this width fit the memory for a sort? */
 extern bool sort_fits_memory(double rows, int width);
 
 /*
- * A GpuSort in one process: until its first row can be handed on, and in all.
- * That of its input is not in it.
+ * The cost of a GpuSort in one process: until its first row can be emitted, and
+ * in all.  The cost of its input is not included.
  */
 extern void cost_sort_alone(const SortSize *size, Cost *startup, Cost *total);
 
 /*
- * The same by a leader and its workers, who take their rows in the time in
- * which one process takes a "participants"th of them.
+ * The cost of a GpuSort of a leader and its workers, which take their rows in
+ * the time in which one process takes a fraction 1 / participants of them.
  */
 extern void cost_sort_together(const SortSize *size, double participants,
 							   Cost *startup, Cost *total);
 
 /*
- * Does core take less time to find only the first "bound" rows?  "participants"
- * processes that could sort together, with so many rows each, find those of their
- * own at the same time; of one process it is 1.
+ * Does core's sort find the first "bound" rows in less time than a GpuSort of
+ * all?  "participants" is the number of processes that could sort together, each
+ * of which has a sort of this size; it is 1 for a sort in one process.
  */
 extern bool first_rows_are_few(const SortSize *size, double participants,
 							   double bound);
 
-/* By what core divides the rows that so many workers and their leader take. */
+/* The divisor by which core estimates the rows of each participant. */
 extern double sort_participants(int nworkers);
 
 /*
- * What core's hashing costs more than core expects, when rows are looked up so
- * many times in a table of so many entries of this width.
+ * The cost of hashing beyond what core expects: of so many lookups in a table of
+ * so many entries of this width, in bytes.
  */
 extern Cost cost_hashing_more(double lookups, double entries, int width);
 

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * table_order.h
- *	  What statistics tell of a column: how far rows lie in its order, and how
- *	  its strings begin.
+ *	  What statistics tell of a column: the order of the table's rows by the
+ *	  column, and the common prefix of its strings.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,20 +12,20 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
-/* A correlation of rows that are in order but for one in ten thousand. */
+/* The correlation where one row in ten thousand is out of order. */
 #define SORTED_CORRELATION	0.9999
 
 typedef struct TableOrder
 {
-	Oid			sort_operator;	/* by which the column was found to be */
+	Oid			sort_operator;	/* order that the correlation is about */
 	Oid			collation;
-	double		correlation;	/* from 1, in that order, to -1, in the reverse */
-	double		group_rows;		/* to each value of the column */
+	double		correlation;	/* 1 in that order, -1 in the reverse */
+	double		group_rows;		/* rows of one value of the column, on average */
 } TableOrder;
 
 /*
- * The order of the rows that come from a path, or from a node of a plan, by this
- * expression, which may be a column.  False if nothing is known.
+ * Sets *order for the rows that come from a path, or from a node of a plan, by
+ * this expression or column.  False if nothing is known.
  */
 extern bool order_of_path(PlannerInfo *root, const Path *path,
 						  const Node *expr, TableOrder *order);
@@ -33,13 +33,13 @@ extern bool order_of_plan(const Plan *plan, const Node *expr,
 						  const List *range_table, TableOrder *order);
 
 /*
- * The correlation with the order by this operator, under this collation; 0 where
- * nothing is known of that.
+ * The correlation with the order by this operator and collation; 0 if it is not
+ * known.
  */
 extern double table_order_correlation(const TableOrder *order,
 									  Oid sort_operator, Oid collation);
 
-/* Bytes that all strings of a table's column begin with; 0 where that is unknown. */
+/* Bytes of the common prefix of a column's strings; 0 if it is not known. */
 extern Size column_common_prefix(Oid table, AttrNumber column);
 
 #endif							/* GPUSORT_TABLE_ORDER_H */

@@ -11,21 +11,23 @@
 #include "job.h"
 
 /*
- * Gets a job memory for its first keys, for which it may have to wait, unless it
- * could never be as large as expected.
+ * Reserves memory for the first keys of a job, which may wait in the queue for
+ * it.  False if the expected rows could never have enough, if the client is gone,
+ * or if the job ends otherwise; the client has been told why, as in all that
+ * follows.
  */
 extern bool admission_begin(Job *job, uint64_t expected_rows);
 
 /*
- * Makes sure that the part that rows go to has enough memory for these keys
- * too; or goes on to another part.
+ * Reserves memory for more keys, in the part that takes rows or in another part,
+ * which takes rows from then on.
  */
 extern bool admission_find_room(Job *job, uint64_t nrows, uint64_t nwords);
 
-/* Reserves what it takes not to sort in place, if there is so much. */
+/* Reserves memory for a sort that is not in place, if there is enough. */
 extern void admission_before_sort(Job *job);
 
-/* Gives back the memory that parts that have sorted need no more. */
+/* Gives back memory that parts do not need after their sort. */
 extern void admission_after_sort(Job *job);
 
 #endif							/* GPUSORTD_ADMISSION_H */

@@ -10,10 +10,10 @@
 
 #include "engine.h"
 
-/* Sets what all connections use; once, before the first. */
+/* Sets the engine of all connections; once, before the first. */
 extern void connection_init(const Engine *engine);
 
-/* Serves the client behind this socket until either side ends it. */
+/* Serves the client of this socket until either side ends the connection. */
 extern void connection_serve(int socket);
 
 #endif							/* GPUSORTD_CONNECTION_H */

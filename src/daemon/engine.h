@@ -7,8 +7,9 @@
  * around the engine can be run and tested where there is no GPU.
  *
  * Functions that return bool return false on failure, with the reason, a
- * sentence without full stop, in "error", which is all zeros before.  A job
- * that has failed can only be ended.  A job is used by one thread at a time.
+ * sentence without full stop, in "error"; the caller passes an "error" of zeros.
+ * A job that has failed can only be ended.  A job is used by one thread at a
+ * time.  Units of memory are bytes.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,60 +23,60 @@
 
 typedef struct EngineJob EngineJob;
 
-/* Asked during long work in this process: should it be given up? */
+/* Called during long work in this process: true if it is to be given up. */
 typedef bool (*EngineCancelled) (void *argument);
 
 typedef struct Engine
 {
 	const char *name;			/* value of --engine */
 
-	/* Number of devices; if it is 0, "error" says why there is none. */
+	/* Number of devices; if that is 0, "error" has the reason. */
 	int			(*count) (DeviceError *error);
 
-	/* Description of a device, for which none of its memory is used. */
+	/* Description of a device; takes none of the memory of the device. */
 	bool		(*describe) (int number, DeviceInfo *info, DeviceError *error);
 
 	/* Preparation of a device for jobs. */
 	bool		(*start) (int number, DeviceError *error);
 
 	/*
-	 * Bytes of a device that all jobs could have together just now, as other
-	 * processes may have some; NULL where no other process has any.
+	 * Memory of a device that all jobs could have together now, beside other
+	 * processes.  A NULL function: no other process takes memory of a device.
 	 */
 	bool		(*memory) (int number, uint64_t *bytes, DeviceError *error);
 
 	/*
-	 * Return of unused memory of a device to the system, but for what makes so
-	 * many bytes together with that of jobs.  NULL like "memory".
+	 * Return of unused memory of a device to the driver, until used and unused
+	 * memory together are kept_bytes at the most.  NULL where "memory" is.
 	 */
 	void		(*release) (int number, uint64_t kept_bytes);
 
-	/* Preparation of memory for transfers; NULL where none is needed. */
+	/* Pinning of the caller's memory for transfers; NULL if not needed. */
 	bool		(*pin) (void *memory, size_t bytes, DeviceError *error);
 	void		(*unpin) (void *memory);
 
 	/*
-	 * Bytes that a job takes while it runs, when it takes most.  A job that has
-	 * run keeps its order, of sizeof(uint32_t) a row, and has freed all else
-	 * unless it keeps its keys.
+	 * Memory of a job at the highest, which is while it sorts.  After its sort a
+	 * job has its order, of sizeof(uint32_t) a row, and its keys only if they
+	 * are kept.
 	 */
 	uint64_t	(*job_memory) (const KeyShape *shape, uint64_t nrows,
 							   uint64_t nwords);
 
 	/*
-	 * Bytes that a job takes which is sorted in place; the same as job_memory
-	 * if the engine has no such sort.
+	 * The same of a job that is sorted in place; equal to job_memory in an
+	 * engine that cannot sort in place.
 	 */
 	uint64_t	(*job_memory_in_place) (const KeyShape *shape, uint64_t nrows,
 										uint64_t nwords);
 
-	/* Bytes that a job takes which has run and keeps its keys. */
+	/* Memory of a job that is sorted and keeps its keys. */
 	uint64_t	(*job_memory_kept) (const KeyShape *shape, uint64_t nrows,
 									uint64_t nwords);
 
 	/*
-	 * A job on a device that is ready, from its beginning to its end.  The
-	 * functions of device_sort.h with these names say what each does.
+	 * The steps of a job on a device that is ready.  Each is what the function
+	 * device_sort_...() of that name in device_sort.h does, with its errors.
 	 */
 	EngineJob  *(*begin) (int device, const KeyShape *shape,
 						  DeviceAlgorithm algorithm, EngineCancelled cancelled,
@@ -88,7 +89,7 @@ typedef struct Engine
 	void		(*keep_keys) (EngineJob *job);
 	bool		(*perform) (EngineJob *job, uint64_t memory, DeviceError *error);
 
-	/* Name of the way in which a job was sorted, for EXPLAIN; a constant. */
+	/* Name of the method by which a job was sorted, for EXPLAIN; a constant. */
 	const char *(*method) (const EngineJob *job);
 	bool		(*pull) (EngineJob *job, uint64_t first, uint32_t count,
 						 uint32_t *order, DeviceError *error);
@@ -97,7 +98,7 @@ typedef struct Engine
 							  uint64_t *words, DeviceError *error);
 	void		(*end) (EngineJob *job);
 
-	/* Whether an error has made the engine unusable by this process. */
+	/* Has an error made the engine unusable for the whole process? */
 	bool		(*is_lost) (void);
 } Engine;
 

@@ -16,45 +16,45 @@
 
 typedef enum JobStage
 {
-	JOB_TAKES_KEYS,				/* keys may come; so it is before the first job */
-	JOB_SENDS_ORDER,			/* all keys have come: the order is made and sent */
-	JOB_DONE,					/* all of the order has been sent */
-	JOB_BROKEN					/* the client does not keep to the protocol */
+	JOB_TAKES_KEYS,				/* keys may come; also before the first job */
+	JOB_SENDS_ORDER,			/* the order is made and sent */
+	JOB_DONE,					/* the whole order has been sent */
+	JOB_BROKEN					/* the client has broken the protocol */
 } JobStage;
 
-/* What one device has of a job. */
+/* The part of a job that one device has. */
 typedef struct Part
 {
 	Reservation reservation;	/* memory of the device */
-	EngineJob  *job;			/* the engine's job, NULL before rows go here */
+	EngineJob  *job;			/* the engine's job, NULL before the first row */
 	uint64_t	first_row;		/* rows in the parts before */
 	uint64_t	first_word;		/* words in the parts before */
 	uint64_t	nrows;			/* rows pushed so far */
 	uint64_t	nwords;			/* words pushed so far */
 	bool		is_sorted;
-	DeviceError error;			/* why it is not sorted */
+	DeviceError error;			/* error of a part that could not be sorted */
 } Part;
 
-/* A chunk of keys that is being copied. */
+/* The copy of a chunk of keys to a device, under way. */
 typedef struct Push
 {
 	uint32_t	chunk;
-	int			part;			/* part that has the keys */
-	uint64_t	ticket;			/* what wait_pushed() of the engine takes */
+	int			part;			/* part that takes the keys */
+	uint64_t	ticket;			/* argument of the engine's wait_pushed() */
 } Push;
 
 typedef struct Job
 {
 	const Engine *engine;
 	Wire	   *wire;
-	Ring	   *ring;			/* memory that the next job has too */
+	Ring	   *ring;			/* ring of the connection, also for the next job */
 	JobStage	stage;
 
 	KeyShape	shape;
 	DeviceAlgorithm algorithm;
 	Owner		owner;
 	bool		long_lived;
-	bool		gives_way;		/* the job ends for others that wait */
+	bool		gives_way;		/* the job ends, for others that wait */
 
 	uint64_t	nrows;			/* rows pushed so far */
 	uint64_t	nwords;			/* words pushed so far */
@@ -62,8 +62,8 @@ typedef struct Job
 
 	Part		parts[MAX_PARTS];
 	int			nparts;			/* parts that have memory */
-	int			part;			/* the part that rows go to */
-	bool		in_place;		/* memory is for a sort in place only */
+	int			part;			/* number of the part that takes rows */
+	bool		in_place;		/* memory suffices for a sort in place only */
 
 	Push	   *pushes;			/* queue with room for all chunks of the ring */
 	uint32_t	first_push;		/* the oldest push under way */
@@ -75,15 +75,15 @@ typedef struct Job
 } Job;
 
 /*
- * Makes a job of the engine for the part that rows go to from now on.  Whatever
- * is false here and in the headers of the stages, the client has been told why.
+ * Begins the engine's job of the part that takes rows.  A function here, or in
+ * the headers of the stages, that returns false has told the client why.
  */
 extern bool job_begin_part(Job *job, MessageKind if_failed);
 
-/* Leaves out parts that got no rows, but for one if none has any. */
+/* Removes parts without rows, except one if no part has any. */
 extern void job_drop_empty_parts(Job *job);
 
-/* Frees all that the job has; the ring stays. */
+/* Frees everything of the job but the ring. */
 extern void job_end(Job *job);
 
 /* The job ends by an error of the device of one of its parts. */

@@ -11,7 +11,7 @@
 #include "devices.h"
 #include "engine.h"
 
-/* A part of a job that has run, and keeps its keys. */
+/* A part of a job that is sorted, and keeps its keys. */
 typedef struct MergePart
 {
 	EngineJob  *job;
@@ -24,26 +24,28 @@ typedef struct Merge Merge;
 /* Why a merge has failed. */
 typedef struct MergeFailure
 {
-	int			part;			/* the part whose device is to blame, or -1 */
+	int			part;			/* number of the part whose device failed, or -1 */
 	DeviceError error;
 } MergeFailure;
 
 /*
  * Begins to merge parts whose keys have up to key_words words.  Until the merge
- * ends, their jobs are used by its threads.  NULL on failure.
+ * ends its threads use the jobs of the parts, and nobody else may.  NULL on
+ * failure, which is then in *failure.
  */
 extern Merge *merge_begin(const Engine *engine, const MergePart *parts,
 						  int nparts, uint32_t key_words, bool mark_ties,
 						  MergeFailure *failure);
 
 /*
- * Writes the next entries of the order.  All are right only if the last ones
- * have come without failure.
+ * Writes the next "count" entries of the order.  False on failure, which is then
+ * in *failure.  A wrong entry may be noticed by a later call only: the order is
+ * right when the last entries have come without failure.
  */
 extern bool merge_next(Merge *merge, uint32_t count, uint32_t *order,
 					   MergeFailure *failure);
 
-/* Ends a merge, finished or not.  Allowed for NULL. */
+/* Ends a merge, at any time, and its threads.  Allowed for NULL. */
 extern void merge_end(Merge *merge);
 
 #endif							/* GPUSORTD_MERGE_H */

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * peak.h
- *	  The most that was in use of late, so that the rest can be given back.
+ *	  The highest use of a resource in a period, so that the rest can be freed.
  *
- * Time is cut into periods.  At the end of each, what was not needed in it is
- * not kept: so something is kept for a period at least, and for two at most.
+ * Time is divided into periods.  At the end of each the owner of the resource
+ * frees all beyond the highest use in it.  So a free unit is kept for one period
+ * at least and for two at the most.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,11 +17,11 @@
 
 typedef struct Peak
 {
-	uint64_t	most;			/* the most in this period so far */
-	uint64_t	since;			/* the period's beginning, in microseconds */
+	uint64_t	most;			/* highest use in this period so far */
+	uint64_t	since;			/* beginning of the period, microseconds */
 } Peak;
 
-/* So much is in use now. */
+/* Notes the present use. */
 static inline void
 peak_note(Peak *peak, uint64_t in_use)
 {
@@ -29,8 +30,8 @@ peak_note(Peak *peak, uint64_t in_use)
 }
 
 /*
- * Begins the next period if this one has lasted for so long; then *needed is
- * the most that was in use in it.
+ * Ends the period if it has lasted for "period" microseconds: sets *needed to the
+ * highest use in it, begins the next one, and returns true.
  */
 static inline bool
 peak_ends(Peak *peak, uint64_t in_use, uint64_t now, uint64_t period,

@@ -17,30 +17,30 @@ typedef struct Ring
 	uint32_t	nchunks;
 	char	   *memory;			/* nchunks * CHUNK_BYTES, pinned */
 	uint32_t   *used_bytes;		/* bytes in use at the start of each chunk */
-	uint64_t   *ends;			/* memory of ring_ends(), NULL before */
+	uint64_t   *ends;			/* memory that ring_ends() has made, or NULL */
 	struct Ring *next;			/* the next ring in the pool */
 } Ring;
 
-/* Lists of ends of keys that a ring has room for beside its chunks. */
+/* Lists of ends of keys in the memory of ring_ends(). */
 #define RING_ENDS	4
 
 /*
- * Sets the size of all rings, and what all of them together may take, which is
- * that of one at least; once, before the first.
+ * Sets the size of all rings, in chunks, and the limit of all rings together, in
+ * bytes, within which there may always be one.  Once, before the first ring.
  */
 extern void ring_init(const Engine *engine, uint32_t nchunks,
 					  uint64_t limit_bytes);
 
 /*
- * Takes a ring from the pool or makes one; NULL on failure.  Clients that are
- * idle give way if there are as many as there may be.
+ * Takes a ring from the pool or makes one; NULL on failure, with *cause and
+ * *error set.  At the limit of all rings, jobs with idle clients give way.
  */
 extern Ring *ring_take(FailureCause *cause, DeviceError *error);
 
 /*
- * Frees rings that no job has needed for so long, in microseconds, but for a few
- * for the next one.  Returns how long it is until there may be more to free,
- * UINT64_MAX as long as there is no other job.
+ * Frees rings that no job has needed for "delay" microseconds, except a few for
+ * the next jobs.  Returns the microseconds until there may be more to free,
+ * UINT64_MAX if only another job can change that.
  */
 extern uint64_t ring_release_idle(uint64_t delay);
 
@@ -56,17 +56,17 @@ extern int	ring_open(const Ring *ring);
 
 /*
  * Memory for RING_ENDS lists of the ends of CHUNK_VARIABLE_ROWS keys, pinned
- * and out of reach of clients; NULL on failure.
+ * and not shared with a client; owned by the ring.  NULL on failure.
  */
 extern uint64_t *ring_ends(Ring *ring, DeviceError *error);
 
-/* Notes that so many bytes of a chunk may hold what is of the job. */
+/* Notes that the first "bytes" bytes of a chunk may hold data of the job. */
 extern void ring_note_use(Ring *ring, uint32_t chunk, uint32_t bytes);
 
 /*
- * Gives a ring back.  It will be used again only if no client has it any
- * longer, and what was of the job is cleared.  Otherwise its memory is freed
- * under the client, unless that may still be reading an order.
+ * Gives a ring back to the pool, its data cleared, if no client has its memory
+ * open or mapped.  Otherwise the ring is freed, and its memory is taken from the
+ * client too, unless the client may still be reading an order (is_read).
  */
 extern void ring_give_back(Ring *ring, bool is_read);
 

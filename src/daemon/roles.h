@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * roles.h
- *	  What the jobs of a role of the server have together.
+ *	  The device memory of all jobs of a role of the server.
  *
- * Without a lock of its own: devices.c has one.
+ * The functions take no lock: they are called under that of devices.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,15 +16,15 @@
 typedef struct Role
 {
 	struct Role *next;
-	uint32_t	id;
-	uint32_t	users;			/* reservations that use it */
+	uint32_t	id;				/* OID of the role */
+	uint32_t	users;			/* reservations that use the entry */
 	uint64_t	bytes;			/* bytes that the role's jobs have */
 } Role;
 
 /* Bytes that the jobs of a role have. */
 extern uint64_t roles_bytes(uint32_t id);
 
-/* The role, to be left again; NULL without memory. */
+/* Begin and end of using the entry of a role; NULL without memory. */
 extern Role *roles_use(uint32_t id);
 extern void roles_leave(Role *role);
 

@@ -10,13 +10,13 @@
 
 #include "job.h"
 
-/* Sends the order of a job that has been sorted. */
+/* Sends the order of a sorted job, as chunks of the ring become free. */
 extern bool send_order(Job *job);
 
-/* MSG_ORDER_TAKEN: takes back a chunk of the order. */
+/* MSG_ORDER_TAKEN: notes that the client has given back a chunk. */
 extern bool send_order_take_back(Job *job, const Message *message);
 
-/* May the client be reading what is in the ring? */
+/* May the client be reading a chunk of the order? */
 static inline bool
 send_order_is_read(const Job *job)
 {

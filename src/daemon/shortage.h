@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * shortage.h
- *	  Jobs whose client is idle, and others that lack what these have.
+ *	  Jobs of idle clients, which give way to others that wait for a resource.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,34 +10,34 @@
 
 #include <stdbool.h>
 
-/* What there may be too little of. */
+/* The resources that may be scarce. */
 typedef enum Scarce
 {
 	SCARCE_DEVICE_MEMORY,
-	SCARCE_STAGING,				/* rings, and the connections that have them */
+	SCARCE_STAGING,				/* rings, each of which a connection has */
 	SCARCE_COUNT
 } Scarce;
 
-/* Makes what it takes; otherwise that is made when it is needed. */
+/* Sets up the module early; otherwise its first use does. */
 extern void shortage_init(void);
 
-/* From now on someone waits for it; and does no more. */
+/* Begin and end of a thread's wait for a resource. */
 extern void shortage_begin(Scarce what);
 extern void shortage_end(Scarce what);
 
-/* How many clients have been idle for so long that they would give it up? */
+/* Clients that have been idle long enough to give up the resource. */
 extern int	shortage_idle(Scarce what);
 
 typedef enum Waited
 {
-	WAITED_READY,				/* the client is heard of, or gone */
-	WAITED_GIVE_WAY				/* what it has is to be given up */
+	WAITED_READY,				/* the socket is ready, or the client gone */
+	WAITED_GIVE_WAY				/* the client is to give up what it has */
 } Waited;
 
 /*
- * Waits until a client's socket is ready for these events of poll(); or until
- * it has been idle for some time while others wait for something of which
- * "has", an array by what it is, says that it has some.
+ * Waits until a client's socket is ready for these events of poll(); or until the
+ * client has been idle for some time, while others wait for a resource that it
+ * has.  "has" is an array by Scarce.
  */
 extern Waited shortage_wait(int socket, short events, const bool *has);
 

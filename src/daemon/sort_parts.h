@@ -10,7 +10,7 @@
 
 #include "job.h"
 
-/* Sorts the parts of a job, and sends MSG_SORTED. */
+/* Sorts the parts of a job at the same time, and sends MSG_SORTED. */
 extern bool sort_parts(Job *job);
 
 #endif							/* GPUSORTD_SORT_PARTS_H */

@@ -16,7 +16,7 @@ extern bool take_keys(Job *job, const Message *message);
 /* Waits for the oldest copy under way, and gives its chunk back. */
 extern bool take_keys_finish_one(Job *job);
 
-/* The same for all. */
+/* The same for all copies under way. */
 extern bool take_keys_finish(Job *job);
 
 #endif							/* GPUSORTD_TAKE_KEYS_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * watch.c
- *	  Noticing that a job hangs in its device.
+ *	  Detecting a job that hangs in its device.
  *
  * A kernel that never ends, or a driver that does not return, cannot be helped
  * from within the process, and would have the memory of the job taken for ever.
@@ -9,7 +9,7 @@
  *
  * How long a step may take depends on how large the job is, and on what else
  * there is to do: as long as one processor would take to sort all jobs under
- * way, and ten seconds more.  Time is counted in looks, one a second, and not by
+ * way, and ten seconds more.  Time is counted in checks, one a second, not by
  * a clock: a process that was stopped has made no step either.
  *
  *-------------------------------------------------------------------------
@@ -21,8 +21,8 @@
 
 #include "../common/host_sort.h"
 
-/* Looks without a step of a thread that has nothing to sort. */
-#define PATIENT_LOOKS	10
+/* Checks without a step, of a thread that has nothing to sort, before it hangs. */
+#define PATIENT_CHECKS	10
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static Watch *watches;
@@ -60,7 +60,7 @@ watch_is_needed(void)
 	return is_needed;
 }
 
-/* Does the thread work, and on what it did at the last look? */
+/* Does the thread work, in the same step as at the last check? */
 static bool
 has_made_no_step(Watch *watch)
 {
@@ -75,18 +75,18 @@ bool
 watch_finds_hanging(void)
 {
 	uint64_t	rows = 0;
-	unsigned int most_looks = 0;
+	unsigned int most_checks = 0;
 
 	pthread_mutex_lock(&mutex);
 	for (Watch *watch = watches; watch != NULL; watch = watch->next)
 	{
 		if (!has_made_no_step(watch))
-			watch->looks = 0;
-		else if (++watch->looks > most_looks)
-			most_looks = watch->looks;
+			watch->checks = 0;
+		else if (++watch->checks > most_checks)
+			most_checks = watch->checks;
 		rows += atomic_load(&watch->rows);
 	}
 	pthread_mutex_unlock(&mutex);
-	return most_looks > PATIENT_LOOKS +
+	return most_checks > PATIENT_CHECKS +
 		host_sort_milliseconds(rows) / WATCH_MILLISECONDS;
 }

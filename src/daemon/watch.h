@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * watch.h
- *	  Noticing that a job hangs in its device.
+ *	  Detecting a job that hangs in its device.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,31 +13,31 @@
 #include <stdint.h>
 
 /*
- * What is known of a connection's thread.  Each step ends with one in which it
- * waits for its client, or in the queue, which may take any time.
+ * The steps of a connection's thread, which alternate: in one it works, in the
+ * next it waits for its client or in the queue, which may take any time.
  */
 typedef struct Watch
 {
 	struct Watch *next;
 	struct Watch **link;		/* pointer to this watch */
-	atomic_ullong steps;		/* an odd number while the thread waits */
+	atomic_ullong steps;		/* steps so far; odd while the thread waits */
 	atomic_ullong rows;			/* rows of the thread's job */
-	unsigned long long seen_steps;	/* steps at the last look */
-	unsigned int looks;			/* looks since steps were seen to change */
+	unsigned long long seen_steps;	/* steps at the last check */
+	unsigned int checks;		/* checks since the steps changed */
 } Watch;
 
-/* From now on, and no more, there is this connection. */
+/* Begin and end of watching a connection's thread, which owns the watch. */
 extern void watch_begin(Watch *watch);
 extern void watch_end(Watch *watch);
 
-/* The job that the thread serves has so many rows now. */
+/* Notes the rows of the thread's job, by which its time is estimated. */
 static inline void
 watch_note_rows(Watch *watch, uint64_t rows)
 {
 	atomic_store(&watch->rows, rows);
 }
 
-/* The thread begins to wait, and goes on. */
+/* Begin and end of a wait of the thread. */
 static inline void
 watch_wait(Watch *watch)
 {
@@ -50,16 +50,16 @@ watch_go_on(Watch *watch)
 	atomic_store(&watch->steps, (atomic_load(&watch->steps) | 1) + 1);
 }
 
-/* Is there any connection? */
+/* Is there any connection to be watched? */
 extern bool watch_is_needed(void);
 
 /*
- * Looks at all connections.  True if the thread of one has made no step for so
- * long that it hangs.
+ * Checks all threads, every WATCH_MILLISECONDS.  True if one has made no step for
+ * so long that it hangs.
  */
 extern bool watch_finds_hanging(void);
 
-/* Between two looks. */
+/* Milliseconds between two checks. */
 #define WATCH_MILLISECONDS	1000
 
 #endif							/* GPUSORTD_WATCH_H */

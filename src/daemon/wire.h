@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * wire.h
- *	  The line to one client: messages, and waiting for them.
+ *	  The socket of one client: sending, receiving and waiting for messages.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,49 +19,49 @@ typedef struct Wire
 {
 	int			socket;
 	Watch		watch;			/* steps of the thread that serves the client */
-	bool		has[SCARCE_COUNT];	/* what the client could give up now */
+	bool		has[SCARCE_COUNT];	/* scarce resources that the client has */
 } Wire;
 
 typedef enum Received
 {
 	RECEIVED,
-	RECEIVED_NOTHING,			/* nothing yet, where that is not waited for */
-	RECEIVED_END,				/* the client has hung up */
-	RECEIVED_GIVE_WAY			/* nothing, and others wait for what it has */
+	RECEIVED_NOTHING,			/* no message yet, without waiting */
+	RECEIVED_END,				/* the client has closed the connection */
+	RECEIVED_GIVE_WAY			/* no message, and the client is to give way */
 } Received;
 
-/* The line is there from now on, and no more. */
+/* Begin and end of a connection; the end closes the socket. */
 extern void wire_begin(Wire *wire, int socket);
 extern void wire_end(Wire *wire);
 
-/* Has the client hung up?  For those who wait for something else. */
+/* Has the client closed the connection?  A callback of other waits. */
 extern bool wire_client_is_gone(void *wire);
 
 /*
- * Sends a message; false if the client is gone, or if what it has is to be
- * given up, of which it has not been told.
+ * Sends a message; false if the client is gone, or if the client is to give way,
+ * of which it has not been told.
  */
 extern bool wire_send(Wire *wire, const Message *message);
 
-/* The same for the first message of a job, with a descriptor. */
+/* The same with a descriptor, which stays the caller's. */
 extern bool wire_send_descriptor(Wire *wire, const Message *message,
 								 int descriptor);
 
 /*
- * Tells the client why its job ends.  This, and whatever calls it, returns
- * false for the caller to.
+ * Tells the client why its job ends.  Always returns false, so that callers can
+ * return that.
  */
 extern bool wire_refuse(Wire *wire, MessageKind kind, FailureCause cause,
 						const char *format,...)
 			__attribute__((format(printf, 4, 5)));
 
 /*
- * Receives a message, waiting for it if so.  One of another size than all have
- * gets a kind that none has.
+ * Receives a message, and waits for it if "wait".  A message of a wrong size gets
+ * the kind 0, which is none.
  */
 extern Received wire_receive(Wire *wire, Message *message, bool wait);
 
-/* Receives a message, or waits for so long; false if none comes. */
+/* Waits so long for a message; false if none comes. */
 extern bool wire_receive_within(Wire *wire, Message *message,
 								uint64_t milliseconds);
 
