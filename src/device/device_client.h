@@ -3,14 +3,13 @@
  * device_client.h
  *	  A backend's side of the conversation with gpusortd.
  *
- * See protocol.h for what is said.  A client is one connection, which may have
- * another job when its last one has ended.  It lives in a memory context: deleting that, as an aborted query
- * does, closes the connection and unmaps the ring.
+ * The messages are in protocol.h.  A client is one connection, which has one job
+ * after another.  A client lives in a memory context of its own: deleting the
+ * context, as an aborted query does, closes the connection and unmaps the ring.
  *
- * Whatever goes wrong with gpusortd or the device is not an error here: the
- * functions return false or NULL, and device_client_failure() has a sentence
- * that says why.  While waiting they serve interrupts as any wait in a
- * backend does.
+ * A failure of gpusortd or of the device raises no error: the functions return
+ * false or NULL, and device_client_failure() has the reason.  While they wait
+ * they serve interrupts, as any wait in a backend.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,18 +23,18 @@
 
 typedef struct DeviceClient DeviceClient;
 
-/* Where keys are written: a chunk of the ring, or memory of this process. */
+/* A batch of keys: a chunk of the ring, or memory of this process. */
 typedef struct KeyBatch
 {
 	uint64_t   *words;
 	uint64_t   *ends;			/* NULL for keys of fixed width */
-	uint64		nwords;			/* in use */
-	uint64		nrows;
-	uint64		max_words;		/* room */
-	uint64		max_rows;
+	uint64		nwords;			/* words written so far */
+	uint64		nrows;			/* keys written so far */
+	uint64		max_words;		/* room for words */
+	uint64		max_rows;		/* room for keys */
 } KeyBatch;
 
-/* Why a job is not done by gpusortd. */
+/* The reason why gpusortd does not do a job. */
 typedef struct DeviceFailure
 {
 	FailureCause cause;
@@ -43,11 +42,11 @@ typedef struct DeviceFailure
 } DeviceFailure;
 
 /*
- * Begins a job, in a memory context that is a child of the current one; NULL
- * if gpusortd does not take it, the reason then in *failure.  While jobs
- * before it leave too little device memory the job is queued, and all that can
- * be done with it is to look, or to end it.  One that will last for long is
- * not, and takes a small part of the memory.
+ * Begins a job, in a memory context that is a child of the current one; NULL if
+ * gpusortd does not take the job, with the reason in *failure.  A job is queued
+ * while there is too little device memory; a queued job can only await its turn
+ * or be ended.  A job with long_lived is never queued, and gets a small part of
+ * the memory.
  */
 extern DeviceClient *device_client_begin(const KeyShape *shape,
 										 uint64 expected_rows,
@@ -56,18 +55,21 @@ extern DeviceClient *device_client_begin(const KeyShape *shape,
 extern bool device_client_is_queued(const DeviceClient *client);
 
 /*
- * When the whole order of its job has come: begins another one, which takes
- * less than with another client.  False if gpusortd does not take it.
+ * Begins another job, when the whole order of the last one has come.  That takes
+ * less time than a new client.  False if gpusortd does not take the job.
  */
 extern bool device_client_again(DeviceClient *client, const KeyShape *shape,
 								uint64 expected_rows);
 
-/* Looks whether it is a queued job's turn, or waits for that for so long. */
+/*
+ * Waits up to so long for a queued job's turn, after which it may still be
+ * queued.  False if gpusortd does not take the job.
+ */
 extern bool device_client_await_turn(DeviceClient *client, uint64 milliseconds);
 
 /*
- * When it has sorted: the names of the devices and of how; they live as long as
- * the client.
+ * The names of the devices that have sorted, and of the method, after
+ * device_client_perform(); they live as long as the client.
  */
 extern const char *device_client_device(const DeviceClient *client);
 extern const char *device_client_method(const DeviceClient *client);
@@ -75,34 +77,35 @@ extern const char *device_client_method(const DeviceClient *client);
 /* Makes *batch an empty chunk of the ring. */
 extern bool device_client_next_batch(DeviceClient *client, KeyBatch *batch);
 
-/* Hands over the batch that device_client_next_batch() gave last. */
+/* Sends the batch that device_client_next_batch() has made last. */
 extern bool device_client_push(DeviceClient *client, const KeyBatch *batch);
 
-/* After the last batch: sorts the nrows rows. */
+/* Sorts the nrows rows, after the last batch was sent. */
 extern bool device_client_perform(DeviceClient *client, uint64 nrows,
 								  uint64 *sort_microseconds);
 
-/* Entries of the order that come at a time, at the most. */
+/* Entries of the order in one part, at the most. */
 #define ORDER_PART_ENTRIES	(CHUNK_BYTES / sizeof(uint32))
 
 /*
- * After that, until there were all rows: copies the next so many entries of the
- * order, for all of which or ORDER_PART_ENTRIES there is room.  Each is the
- * number of a row, but the same may have come before.  False if gpusortd is
- * lost.
+ * Copies the next part of the order to "part", which has room for all rows or
+ * for ORDER_PART_ENTRIES, and sets *count to its entries; to be called until all
+ * rows have come.  Each entry is the number of a row; the caller checks that none
+ * comes twice.  False if gpusortd is lost.
  */
 extern bool device_client_order_part(DeviceClient *client, uint32 *part,
 									 uint32 *count);
 
-/* Why the last call failed. */
+/* The reason why the last call failed. */
 extern DeviceFailure device_client_failure(const DeviceClient *client);
 
 /* Ends the job and frees everything; allowed at any time. */
 extern void device_client_end(DeviceClient *client);
 
 /*
- * Asks gpusortd for its devices: a list of palloc'd Message of kind
- * MSG_DEVICE.  False, with the reason, if it does not answer.
+ * Asks gpusortd for its devices: sets *devices to a list of palloc'd Message of
+ * kind MSG_DEVICE.  False if gpusortd does not answer, with the reason in
+ * *failure.
  */
 extern bool device_client_list_devices(List **devices, const char **failure);
 

@@ -8,21 +8,21 @@
 #ifndef GPUSORT_LAUNCHER_H
 #define GPUSORT_LAUNCHER_H
 
-/* In shared_preload_libraries: makes the launcher start with the server. */
+/* Has the server start the launcher; from shared_preload_libraries only. */
 extern void launcher_register(void);
 
 /* Starts the launcher if there is none yet; does not wait for it. */
 extern void launcher_start(void);
 
 /*
- * Would gpusortd take a job that the settings let it have?  If not, *failure
- * is the reason, or NULL where that is nothing to be told: no GPU, or not
- * yet, and gpusort.device = auto.  Starts the launcher if there is none yet;
- * never waits.
+ * Can gpusortd be asked to take a job, by the settings and by its state?  If not,
+ * *failure is the reason, or NULL if that is no failure: with gpusort.device =
+ * auto there is no GPU, or gpusortd is starting.  Starts the launcher if there is
+ * none; never waits.
  */
 extern bool launcher_device_ready(const char **failure);
 
-/* How long a query may go without an answer before the launcher is asked. */
+/* Milliseconds without an answer after which a query asks the launcher. */
 #define QUIET_MILLISECONDS	500
 
 /* The background worker's entry point. */

@@ -17,12 +17,13 @@ typedef struct NativeSort
 {
 	Tuplesortstate *state;
 	TupleDesc	descriptor;
-	bool		of_values;		/* of the only column, not of rows */
+	bool		of_values;		/* sorts values of the only column, not rows */
 } NativeSort;
 
 /*
- * Begins a sort that need only find the first "bound" rows, or all if that is
- * NO_BOUND.  Allocates in the current memory context.
+ * Begins a sort of which only the first "bound" rows are wanted, or all if that
+ * is NO_BOUND.  The limit is in bytes.  Only with random_access may rows be
+ * fetched backward or again.  Allocates in the current memory context.
  */
 extern NativeSort *native_sort_begin(TupleDesc descriptor,
 									 const SortColumn *columns, int ncolumns,
@@ -45,7 +46,7 @@ native_sort_put(NativeSort *sort, TupleTableSlot *slot)
 /* Puts all rows of this node. */
 extern void native_sort_take(NativeSort *sort, PlanState *source);
 
-/* As row_sort_get(). */
+/* Fetches a row as row_sort_get() does. */
 extern bool native_sort_get(NativeSort *sort, bool forward,
 							TupleTableSlot *slot);
 

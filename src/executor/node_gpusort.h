@@ -24,10 +24,10 @@ extern bool is_gpusort(const Plan *plan);
 /* What a GpuSort in the place of this Sort has as custom_private. */
 extern List *gpusort_scan_private(const Sort *sort);
 
-/* The numbers of the columns by which it sorts. */
+/* The numbers of the columns by which a GpuSort sorts. */
 extern List *gpusort_sort_columns(const CustomScan *scan);
 
-/* What its cost depends on, in a plan with this range table. */
+/* The size of a GpuSort's input, in a plan with this range table. */
 extern SortSize gpusort_size(const CustomScan *scan, const List *range_table);
 
 /*

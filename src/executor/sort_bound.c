@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * sort_bound.c
- *	  How many rows are wanted of a GpuSort, when it runs.
+ *	  The number of rows that are wanted of a GpuSort, when it is executed.
  *
- * When a Limit knows how many rows it will ask for, ExecSetTupleBound() tells
- * the Sorts below it, through all nodes that emit each row they get.  It
- * knows no custom scan.  So when a query begins each GpuSort is told of the
- * Limit above it, by the same ways, and looks there when it is to sort.
+ * A Limit tells the Sorts below it how many rows it will fetch, by
+ * ExecSetTupleBound(), which knows the nodes that emit each row they get, but no
+ * custom scan.  So when a query begins each GpuSort gets a pointer to the Limit
+ * above it, through the same nodes, and reads the number when it sorts.
  *
- * The workers of a Gather or Gather Merge get the number with their plan, and
- * run the executor for so many rows.
+ * The workers of a Gather or Gather Merge get the number with their plan, as the
+ * count of rows for which they execute it.
  *
  *-------------------------------------------------------------------------
  */
@@ -124,7 +124,7 @@ execute_query(QueryDesc *query, ScanDirection direction,
 	/* a worker's own plan, not a query of a function in it */
 	if (query->dest->mydest == DestTupleQueue && count > 0)
 	{
-		SortBound	bound = {.passed_on = count};
+		SortBound	bound = {.leader_count = count};
 
 		pass_on(query->planstate, &bound);
 	}
@@ -140,7 +140,7 @@ sort_bound_rows(const SortBound *bound)
 	const LimitState *limit = bound->limit;
 
 	if (limit == NULL)
-		return bound->passed_on > 0 ? bound->passed_on : NO_BOUND;
+		return bound->leader_count > 0 ? bound->leader_count : NO_BOUND;
 	if (limit->lstate == LIMIT_INITIAL || limit->noCount ||
 		limit->limitOption != LIMIT_OPTION_COUNT)
 		return NO_BOUND;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sort_bound.h
- *	  How many rows are wanted of a GpuSort, when it runs.
+ *	  The number of rows that are wanted of a GpuSort, when it is executed.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,11 +11,11 @@
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 
-/* Where it is to be found; all zeros: all rows are wanted. */
+/* The source of the number; all zeros if all rows are wanted. */
 typedef struct SortBound
 {
-	const LimitState *limit;	/* by which the rows go, */
-	uint64		passed_on;		/* or what one in the leader has let through */
+	const LimitState *limit;	/* Limit node of this process above the GpuSort */
+	uint64		leader_count;	/* rows that the leader told its workers, or 0 */
 } SortBound;
 
 /* What the state of a GpuSort begins with. */
@@ -29,16 +29,16 @@ typedef struct BoundedScanState
 extern void sort_bound_init(const CustomExecMethods *methods);
 
 /*
- * To be called where a GpuSort begins: sets the bounds of the GpuSorts in its
- * query when all of that has begun.
+ * Has the bounds of all GpuSorts of the query set as soon as the whole plan has
+ * been initialized; to be called by a GpuSort at its initialization.
  */
 extern void sort_bound_await(void);
 
-/* Sets those below this node at once. */
+/* Sets the bounds of all GpuSorts below this node at once. */
 extern void sort_bound_find(PlanState *top);
 
 /*
- * The rows that are wanted, or NO_BOUND.  Valid whenever rows are fetched, and
+ * The number of rows that are wanted, or NO_BOUND.  Valid while rows are fetched;
  * may change with each rescan.
  */
 extern double sort_bound_rows(const SortBound *bound);

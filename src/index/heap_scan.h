@@ -11,10 +11,10 @@
 #include "access/tableam.h"
 
 /*
- * Scans the table for an index build that takes all rows that are not dead to
- * everybody, together with others if "parallel" is not NULL.  The callback is
- * called for each row that the index is to have, and "progress" is reported.
- * Returns how many live rows were seen.
+ * Scans the table for an index build: calls back with "state" for each row that
+ * is not dead to everybody, and that belongs into the index.  With "parallel" the
+ * scan is shared with other processes; with "progress" it is reported.  Returns
+ * the number of live rows that this process has seen.
  */
 extern double heap_scan_for_build(Relation heap, Relation index,
 								  IndexInfo *info,

@@ -8,7 +8,7 @@
 #ifndef GPUSORT_INDEX_HOOKS_H
 #define GPUSORT_INDEX_HOOKS_H
 
-/* Puts a hook where every build begins. */
+/* Installs the hooks; once, when the library is loaded. */
 extern void index_hooks_init(void);
 
 #endif							/* GPUSORT_INDEX_HOOKS_H */

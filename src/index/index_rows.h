@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * index_rows.h
- *	  The rows of an index: as they are stored, and as they are sorted.
+ *	  Forming the rows of an index, to be stored and sorted.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,19 +17,19 @@
 typedef struct IndexRows
 {
 	Relation	index;
-	TupleDesc	descriptor;		/* the index's columns, and the place */
+	TupleDesc	descriptor;		/* columns of the index, then the row's place */
 	SortColumn *columns;
 	int			ncolumns;
-	TupleTableSlot *slot;		/* the row that was stored last, for its key */
+	TupleTableSlot *slot;		/* row that was stored last, for its key */
 
-	bool		one_varlena;	/* the only column, of values of any length */
+	bool		one_varlena;	/* the only column is of varying length */
 
-	/* of rows without a NULL, if all columns are of fixed width */
-	Size		fixed_bytes;	/* 0 if not */
-	uint16		fixed_places[INDEX_MAX_KEYS];	/* of the columns' values */
+	/* the form of rows without a NULL, if all columns are of fixed width */
+	Size		fixed_bytes;	/* size of the row, else 0 */
+	uint16		fixed_places[INDEX_MAX_KEYS];	/* offsets of the values */
 } IndexRows;
 
-/* Room for a row of this size, aligned as widely as any value, or NULL. */
+/* A function that gives MAXALIGNed room for a row of this size, or NULL. */
 typedef void *(*IndexRowSpace) (void *owner, Size bytes);
 
 /*
@@ -40,10 +40,10 @@ typedef void *(*IndexRowSpace) (void *owner, Size bytes);
  */
 extern SortColumn *index_columns(Relation index, int *ncolumns);
 
-/* The type of a key column, as its operator class knows it. */
+/* The type by which the operator class compares a key column. */
 extern Oid	index_column_type(Relation index, int column);
 
-/* A column of an IndexRow, of the descriptor's columns. */
+/* The value of a column of an IndexRow: a RowColumnFunction (row_compare.h). */
 extern Datum index_row_column(const void *row, AttrNumber attno,
 							  TupleDesc descriptor, bool *isnull);
 
@@ -52,9 +52,8 @@ extern IndexRows *index_rows_begin(Relation index);
 extern void index_rows_end(IndexRows *rows);
 
 /*
- * Stores a row where "space" finds room for it, and puts it into the slot,
- * where it stays valid until the caller's values are gone.  NULL if there is
- * no room.
+ * Stores a row in the room that "space" gives, and puts its values into the slot,
+ * which is valid as long as the caller's values are.  NULL if there is no room.
  */
 extern IndexRow *index_rows_store(IndexRows *rows, ItemPointer tid,
 								  Datum *values, bool *isnull,

@@ -16,12 +16,12 @@
 
 typedef struct LeafMaker LeafMaker;
 
-/* The most rows that do not fill a page; a place in a posting list is least. */
+/* Rows that do not fill a page, at the most; each takes 6 bytes or more. */
 #define LEAF_MAX_PENDING	(BLCKSZ / 4)
 
 /*
- * Rows that are measured, and are the first ones of a page that has not been
- * laid out yet.  Zero at the beginning.
+ * Rows that are measured, and begin a page that has not been laid out yet.  All
+ * zeros at the beginning.
  */
 typedef struct PendingRows
 {
@@ -29,17 +29,17 @@ typedef struct PendingRows
 	uint16		measures[LEAF_MAX_PENDING];
 } PendingRows;
 
-/* What is to be built. */
+/* The index whose leaves are made. */
 typedef struct LeafDefinition
 {
 	Relation	heap;
 	Relation	index;
 	bool		unique;
 	bool		nulls_not_distinct;
-	bool		unproved;		/* whether the rows are in order */
+	bool		unproved;		/* the order is of a device: check the rows */
 } LeafDefinition;
 
-/* How many rows are best taken at a time. */
+/* The best number of rows in a chunk. */
 extern uint32 leaf_maker_chunk_rows(uint64 nrows, int nparticipants);
 
 /*
@@ -52,24 +52,22 @@ extern LeafMaker *leaf_maker_begin(const LeafDefinition *definition,
 								   uint32 chunk_rows);
 
 /*
- * Takes the chunk of rows that begins at this position: checks and measures
- * them.  False if they are not in order.
+ * Takes the chunk of rows that begins at this position of the order: checks and
+ * measures the rows.  False if they are not in order.
  */
 extern bool leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows);
 
 /*
- * Finds which rows each page has, of those that are pending from the chunks
- * before, which are taken over, and of the chunk; those of the last page,
- * which is not full, become pending, unless they are the very last.  Returns
- * the number of pages.  Raises core's error if one of the chunk's rows must not
- * be in the index.
+ * Divides rows into pages: first the pending ones of the chunks before, then
+ * those of the chunk.  Rows that do not fill a page become pending, unless they
+ * are the last of the index.  Returns the number of pages.  Raises core's error
+ * if a row of the chunk is a duplicate or too large.
  */
 extern uint32 leaf_maker_lay_out(LeafMaker *maker, PendingRows *pending);
 
 /*
- * Fills one of the pages.  The very last has no high key, but room for the
- * pointer to one, as pages do that are being filled.  Returns how many rows
- * it has.
+ * Fills one of these pages, and returns the number of its rows.  The last page of
+ * the index has no high key, but a line pointer that is free for one.
  */
 extern uint32 leaf_maker_fill(LeafMaker *maker, uint32 number, Page page);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * merged_rows.h
- *	  The rows of an index as they come from the merge of sorted runs.
+ *	  A window on the rows of an index that come from the merge of sorted runs.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,23 +13,23 @@
 
 typedef struct MergedRows MergedRows;
 
-/* Bytes of the rows that are best read at a time, within a build's limit. */
+/* The best number of bytes to read at a time, within a build's limit. */
 extern Size merged_rows_bytes(Size limit);
 
 /*
- * Begins ahead of the first of so many rows, which the runs have, merged.
- * They are read at most max_rows and "bytes" at a time.  Allocates in the
- * current memory context.
+ * Begins with an empty window, before the first of the nrows rows of the runs,
+ * whose merge has begun (sorted_runs_merge()).  At most max_rows rows and "bytes"
+ * bytes are read at a time.  Allocates in the current memory context.
  */
 extern MergedRows *merged_rows_begin(SortedRuns *runs, uint64 nrows,
 									 uint32 max_rows, Size bytes);
 
-/* The rows, of which only those can be found that are held at the time. */
+/* The rows as a source of tuples, which finds only rows of the window. */
 extern const TupleSource *merged_rows_source(const MergedRows *merged);
 
 /*
- * Reads the rows that come next, and returns how many, 0 after the last one.
- * They are held from then on; of those before only the last "kept" are.
+ * Moves the window: reads the next rows, and returns how many, 0 after the last
+ * one.  Of the rows before, the window keeps only the last "kept".
  */
 extern uint32 merged_rows_read(MergedRows *merged, uint32 kept);
 

@@ -15,53 +15,54 @@
 #include "index/leaf_maker.h"
 #include "index/tree_writer.h"
 
-/* What is in a slot of the ring. */
+/* A slot of the ring: a page on its way to the leader. */
 typedef struct LeafSlot
 {
-	pg_atomic_uint32 page;		/* number of the page, plus one */
-	uint32		nrows;			/* that it has */
+	pg_atomic_uint32 page;		/* number of the page, plus 1; 0 before */
+	uint32		nrows;			/* rows of the page */
 } LeafSlot;
 
-/* What all participants share. */
+/* The state that all participants share. */
 typedef struct WriteShared
 {
-	/* set before workers are told to begin */
-	uint32		chunk_rows;
+	/* set before the workers begin to write */
+	uint32		chunk_rows;		/* rows of a chunk */
 	uint32		nchunks;
-	uint32		nslots;
-	dsa_pointer pages;			/* on their way to the leader, a ring */
-	dsa_pointer slots;			/* of each of them */
+	uint32		nslots;			/* slots of the ring */
+	dsa_pointer pages;			/* the ring: nslots pages */
+	dsa_pointer slots;			/* a LeafSlot for each page of the ring */
 
-	pg_atomic_uint32 next_chunk;	/* that nobody has taken */
-	pg_atomic_uint32 turn;		/* the chunk that may be laid out */
+	pg_atomic_uint32 next_chunk;	/* first chunk that nobody has taken */
+	pg_atomic_uint32 turn;		/* chunk that may be laid out */
 	pg_atomic_uint32 nwritten;	/* pages that have left the ring */
-	pg_atomic_uint32 worker_pages;	/* that workers have filled */
+	pg_atomic_uint32 worker_pages;	/* pages that workers have filled */
 	pg_atomic_uint32 in_vain;	/* rows are out of order: all may end */
 
-	/* for the participant whose turn it is; for all when all have had theirs */
+	/* of the participant that lays out; of all after the last chunk */
 	PendingRows pending;
-	uint32		npages;			/* laid out so far */
+	uint32		npages;			/* pages laid out so far */
 
 	ConditionVariable turn_passed;
 	ConditionVariable slots_freed;
-	ConditionVariable for_leader;	/* one of these, or a page is there */
+	ConditionVariable for_leader;	/* both of these, and pages that are full */
 } WriteShared;
 
-/* Sets up what is there before it is known whether there will be anything. */
+/* Initializes the locks and counters, before the rows are known. */
 extern void parallel_write_init(WriteShared *shared);
 
 /*
- * Of so many rows in so many bytes: how they are cut into chunks, and how many
- * slots the ring has, for each of which there is to be a page and a LeafSlot,
- * all zero.
+ * Divides so many rows, of row_bytes bytes together, into chunks, and sets the
+ * number of slots.  The caller then allocates the ring: for each slot a page, and
+ * a LeafSlot of zeros.
  */
 extern void parallel_write_plan(WriteShared *shared, uint64 nrows,
 								uint64 row_bytes, int nparticipants);
 
 /*
- * Makes pages together with the other participants.  "rows" are the same for
- * all; the leader has a writer, and gets all pages into it.  False if rows turn
- * out not to be in order; then some pages may have been written.
+ * Makes pages together with the other participants, which have the same rows.
+ * Only the leader has a writer, which gets all pages in order; it is NULL in a
+ * worker.  False if rows turn out not to be in order, when some pages may have
+ * been written.
  */
 extern bool parallel_write_share(WriteShared *shared, dsa_area *area,
 								 const LeafDefinition *definition,

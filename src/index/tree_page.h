@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * tree_page.h
- *	  What the pages of all levels of a new B-tree have in common.
+ *	  Building a page of a B-tree, of any level.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,7 +10,7 @@
 
 #include "access/nbtree.h"
 
-/* Makes it an empty page, with room for the pointer to a high key. */
+/* Initializes an empty page, with a free line pointer for the high key. */
 static inline void
 tree_page_begin(Page page, uint32 height)
 {
@@ -32,8 +32,8 @@ tree_page_tuple(Page page, OffsetNumber offset)
 }
 
 /*
- * Makes room behind the last tuple on the page, where there is some, for one
- * of so many bytes, which will have this offset.
+ * Makes room for a tuple of so many bytes, which has this offset, the next one on
+ * the page.  The caller has checked that the page has room.
  */
 static inline char *
 tree_page_extend(Page page, OffsetNumber offset, Size bytes)
@@ -57,7 +57,7 @@ tree_page_last_to_high_key(Page page, OffsetNumber last)
 	((PageHeader) page)->pd_lower -= sizeof(ItemIdData);
 }
 
-/* Removes the pointer to the high key, which the last page of a level has not. */
+/* Removes the line pointer for the high key, from the last page of a level. */
 static inline void
 tree_page_remove_high_key(Page page)
 {

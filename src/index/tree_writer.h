@@ -14,19 +14,19 @@
 typedef struct TreeWriter TreeWriter;
 
 /*
- * Begins to write an index that has no pages yet.  Allocates in the current
- * memory context, which must last until tree_writer_finish().
+ * Begins to write an index that has no pages.  Allocates in the current memory
+ * context, which must last until tree_writer_finish().
  */
 extern TreeWriter *tree_writer_begin(Relation heap, Relation index);
 
 /*
- * A new leaf, the rightmost of the tree so far, which the caller is to fill:
- * when it asks for the next one the leaf must have its high key, and when it
- * finishes room for the pointer to one.
+ * The next leaf, to the right of all others, for the caller to fill.  At the next
+ * call the leaf must have its high key; at tree_writer_finish() it must have a
+ * free line pointer for one.
  */
 extern Page tree_writer_next_leaf(TreeWriter *writer);
 
-/* Writes all that is left, and sees to it that the index will be on disk. */
+/* Writes the remaining pages, and syncs the index where WAL does not. */
 extern void tree_writer_finish(TreeWriter *writer);
 
 #endif							/* GPUSORT_TREE_WRITER_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * tuple_source.h
- *	  The rows of an index in their order, wherever they are.
+ *	  The rows of an index in their order: in a store, shared memory or a merge.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,14 +15,15 @@ typedef struct TupleSource
 	uint64		nrows;
 
 	/*
-	 * Finds the rows from this position of the order on, without looking at
-	 * them.  Those of a merge are found only while they are held.
+	 * Sets "found" to the addresses of nrows rows from this position of the
+	 * order on, without reading the rows.  Rows of a merge are found only while
+	 * they are in its window (merged_rows.h).
 	 */
 	void		(*find) (const struct TupleSource *rows, uint64 position,
 						 uint32 nrows, const IndexRow **found);
 } TupleSource;
 
-/* For how many rows further on finders fetch into the cache what they need. */
+/* Rows by which implementations of find() prefetch places. */
 #define PREFETCH_PLACES		32
 
 static inline const IndexRow *

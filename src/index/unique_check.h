@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * unique_check.h
- *	  Checking the rows of an index as they are taken in order.
+ *	  Checking that rows of an index are in order, and unique.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,25 +16,26 @@
 typedef struct UniqueCheck UniqueCheck;
 
 /*
- * Whether rows are in order is checked if that is "unproved".  Allocates in the
- * current memory context.
+ * Begins the checks: of uniqueness if "unique", of the order if "unproved".
+ * Allocates in the current memory context.
  */
 extern UniqueCheck *unique_check_begin(Relation heap, Relation index,
 									   const IndexRows *rows, bool unique,
 									   bool nulls_not_distinct, bool unproved);
 
 /*
- * Does each of these rows, which are those from the position on, come after the
- * one ahead of it?  Ahead of the first one is "previous", if not NULL.  If that
- * is not checked, but gpusort.verify is on, raises an error if not.
+ * Does each of these rows sort after the row before it?  "found" are the rows from
+ * the position on, and "previous" is the row before them, or NULL.  Always true
+ * if the order is not checked; but with gpusort.verify a wrong order raises an
+ * error then.
  */
 extern bool unique_check_rows(UniqueCheck *check, const IndexRow *previous,
 							  uint64 position, const IndexRow *const *found,
 							  uint32 nrows);
 
 /*
- * After that: the first of these rows that has the key of a row ahead of it, if
- * the index is unique; NULL if there is none.
+ * The first of these rows that is a duplicate of a row before it, after
+ * unique_check_rows(); NULL if there is none, or if the index is not unique.
  */
 extern const IndexRow *unique_check_duplicate(UniqueCheck *check,
 											  const TupleSource *rows,
@@ -42,7 +43,7 @@ extern const IndexRow *unique_check_duplicate(UniqueCheck *check,
 											  const IndexRow *const *found,
 											  uint32 nrows);
 
-/* Raises core's error for such a row. */
+/* Raises core's error for a duplicate. */
 extern void unique_check_report_duplicate(const UniqueCheck *check,
 										  const IndexRow *row);
 

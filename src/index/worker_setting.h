@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * worker_setting.h
- *	  Lending max_parallel_maintenance_workers another value than 0.
+ *	  Another value of max_parallel_maintenance_workers, where that is 0.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,11 +10,11 @@
 
 extern void worker_setting_init(void);
 
-/* Lends it a value, if it is 0, which then has to be taken back. */
+/* Lends the setting a value if it is 0; true if so, to be taken back. */
 extern bool worker_setting_lend(void);
 extern void worker_setting_take_back(void);
 
-/* Has it the lent value now, and is 0 to everybody else? */
+/* Does the setting have the lent value, while others find 0? */
 extern bool worker_setting_is_lent(void);
 
 #endif							/* GPUSORT_WORKER_SETTING_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * collation.h
- *	  From strings to bytes that compare as a collation has it.
+ *	  Sort keys of strings under a collation.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,19 +12,19 @@
 
 #include "keys/icu_keys.h"
 
-/* A collation that does not order by bytes, with what is needed to apply it. */
+/* The state for making sort keys under a collation that does not sort by bytes. */
 typedef struct CollationTransform CollationTransform;
 
 /*
- * Can strings be sorted under this collation?  InvalidOid, which says that
- * there is none, gives false.
+ * Can strings be sorted under this collation?  False for InvalidOid, which is
+ * none.
  */
 extern bool collation_can_sort(Oid collation);
 
 /*
- * Makes a transform, in the current memory context; NULL if strings sort as
- * their bytes do, and only equal bytes are equal.  The collation must be one
- * that can sort.
+ * Makes a transform, in the current memory context; NULL if strings sort by their
+ * bytes under the collation, and only equal bytes are equal.  The collation must
+ * be one that can sort.
  */
 extern CollationTransform *collation_transform_create(Oid collation);
 
@@ -32,20 +32,20 @@ extern CollationTransform *collation_transform_create(Oid collation);
 #define COLLATION_SLACK		ICU_KEYS_SLACK
 
 /*
- * Writes the first "limit" bytes of a string's sort key, and returns how many
- * these are: fewer than the limit if that is all of it.  None is zero, other
- * than such as fill up to the limit.
+ * Writes a string's sort key, truncated to "limit" bytes, and returns the bytes
+ * written: fewer than the limit if the key is whole.  No byte of a sort key is
+ * zero; zeros may follow it up to the limit.
  */
 extern Size collation_transform(CollationTransform *transform,
 								const char *string, Size size,
 								char *bytes, Size limit);
 
-/* May strings be different that have equal sort keys? */
+/* Do strings with equal sort keys sort by their bytes? */
 extern bool collation_breaks_ties(const CollationTransform *transform);
 
 /*
- * Are the sort keys made so far certain to be in the order in which the server
- * compares the strings?
+ * Are the sort keys made so far certain to be in the order of the server's
+ * comparison of the strings?
  */
 extern bool collation_is_trusted(const CollationTransform *transform);
 

@@ -3,8 +3,8 @@
  * encode.h
  *	  The encoders of all types, by families, and what they have in common.
  *
- * What an encoder does is said in key_encoders.h; which one belongs to a type
- * in the table of key_encoders.c.
+ * The interface of an encoder is in key_encoders.h, the table of types and their
+ * encoders in key_encoders.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -69,22 +69,22 @@ extern bool encode_bits_general(KeyWriter *writer, Datum value);
 typedef struct CollatedColumn CollatedColumn;
 
 /*
- * Begins a column of strings, in the current memory context.  It is the last
- * one if no other column follows in the sort.
+ * Begins a column of strings, in the current memory context; "is_last" if no
+ * other sort column follows.
  */
 extern CollatedColumn *encode_collated_begin(CollationTransform *transform,
 											 bool is_last);
 
-/* Appends a string as the column's collation has it; may refuse it. */
+/* Appends a string's sort key under the column's collation; may refuse it. */
 extern bool encode_collated(KeyWriter *writer, const char *string, Size size);
 
-/* Was the last refusal because the column's keys are to be longer? */
+/* Was the last string refused since the column's keys have to be longer? */
 extern bool encode_collated_has_grown(CollatedColumn *column);
 
-/* Ends all growing of the keys, at a length that will mostly do. */
+/* Fixes the length of the column's keys, which then never refuse a string. */
 extern void encode_collated_fix(CollatedColumn *column);
 
-/* Are the keys so far certain to be in the order in which the server compares? */
+/* Are the keys so far certain to be in the order of the server's comparison? */
 extern bool encode_collated_trusted(const CollatedColumn *column);
 
 /* encode_prefix.c */
@@ -96,10 +96,10 @@ extern StringPrefix *encode_prefix_begin(void);
 /* Appends such a string; may refuse it. */
 extern bool encode_prefixed(KeyWriter *writer, const char *string, Size size);
 
-/* Was the last refusal because other keys are wanted of the column? */
+/* Was the last string refused since the common prefix has changed? */
 extern bool encode_prefix_has_changed(StringPrefix *prefix);
 
-/* How many bytes keys leave out of a string at the most. */
+/* Bytes of the common prefix that keys leave out, 0 if none. */
 extern Size encode_prefix_size(const StringPrefix *prefix);
 
 /* encode_arrays.c */
@@ -109,8 +109,8 @@ typedef struct ArrayColumn ArrayColumn;
 extern const KeyEncoder *encode_array_element(Oid array_type);
 
 /*
- * Begins a column of arrays, in the current memory context; strings in them
- * sort as "collated" has it.
+ * Begins a column of arrays, in the current memory context; their strings are
+ * encoded as of the column "collated", or by their bytes if that is NULL.
  */
 extern ArrayColumn *encode_array_begin(Oid array_type,
 									   CollatedColumn *collated);
@@ -130,7 +130,7 @@ load_bytes(const void *bytes)
 
 /*
  * The "size" bytes, less than 8, in the low end of the result.  Reads nothing
- * beyond them: they may be the last of a page.
+ * behind them, since they may be the last bytes of a mapped page.
  */
 static inline uint64_t
 load_tail(const char *data, Size size)
@@ -166,7 +166,7 @@ encode_string(KeyWriter *writer, const char *data, Size size)
 	KeyWriter	local = *writer;	/* for the compiler: nothing aliases it */
 	Size		room = key_room(writer);
 
-	/* The terminator finds no room then, and tells that the key is cut. */
+	/* the terminator finds no room then, and marks the key as truncated */
 	size = Min(size, room);
 
 	for (; size >= 8; data += 8, size -= 8)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * icu_keys.h
- *	  Sort keys as ICU makes them, mostly without asking it.
+ *	  Sort keys that are equal to ICU's, mostly made without calling ICU.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,25 +12,25 @@
 
 #include "port/compat.h"
 
-/* What is known of a collation of ICU. */
+/* The weights of characters under a collation of ICU, as far as learned. */
 typedef struct IcuKeys IcuKeys;
 
 /* Bytes beyond the limit that icu_keys_write() may overwrite. */
 #define ICU_KEYS_SLACK		16
 
-/* For this locale, which must be one of ICU; lives as long as the process. */
+/* The keys of this locale of ICU, which live as long as the process. */
 extern IcuKeys *icu_keys_get(pg_locale_t locale);
 
 /*
- * Are the keys of plain strings certain to be in the order in which ICU
- * compares the strings?  What was certain may turn out not to be.
+ * Are the keys of plain strings certain to be in the order of ICU's comparison?
+ * May change from true to false.
  */
 extern bool icu_keys_trusted(const IcuKeys *keys);
 
 /*
- * Writes the first "limit" bytes of a string's sort key, and returns how many
- * these are: fewer than the limit if that is all of it.  Sets *doubtful if the
- * string is not a plain one; otherwise leaves it as it is.
+ * Writes a string's sort key, truncated to "limit" bytes, and returns the bytes
+ * written: fewer than the limit if the key is whole.  Sets *doubtful if the string
+ * is not plain, and leaves it unchanged otherwise.
  */
 extern Size icu_keys_write(IcuKeys *keys, const char *string, Size size,
 						   char *bytes, Size limit, bool *doubtful);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * key_encoders.h
- *	  From one value to its part of a sort key, a type at a time.
+ *	  Encoders: the part of a sort key that one value of a type becomes.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,37 +12,37 @@
 
 #include "common/key_format.h"
 
-/* What an encoder may keep for a column from one value to the next. */
+/* The state of a column's encoder, from one value to the next. */
 typedef struct KeyCache
 {
-	Oid			type;			/* of the values, not a domain */
-	MemoryContext context;		/* as long as the sort lasts */
-	struct EnumOrder *enum_order;	/* see encode_enums.c */
-	struct CollatedColumn *collated;	/* NULL: strings sort by their bytes */
-	struct StringPrefix *prefix;	/* and may leave that out, unless NULL */
-	struct ArrayColumn *array;	/* see encode_arrays.c */
+	Oid			type;			/* type of the values, not a domain */
+	MemoryContext context;		/* memory for the whole sort */
+	struct EnumOrder *enum_order;	/* numbers of enum values (encode_enums.c) */
+	struct CollatedColumn *collated;	/* sort keys of strings; NULL: by bytes */
+	struct StringPrefix *prefix;	/* common prefix of strings by bytes */
+	struct ArrayColumn *array;	/* elements of arrays (encode_arrays.c) */
 } KeyCache;
 
 /*
- * A key while it is being written.  Bytes are gathered in "partial", from its
- * most significant one on, and go out as whole words; no byte of the key is
- * ever read or swapped afterwards.
+ * A key that is being written.  Bytes are collected in "partial", from its most
+ * significant byte on, and are written as whole words; no byte of the key is
+ * read or swapped afterwards.
  */
 typedef struct KeyWriter
 {
-	uint64_t   *next;			/* where the next whole word goes */
-	uint64_t   *end;			/* of the room for the key */
+	uint64_t   *next;			/* place of the next whole word */
+	uint64_t   *end;			/* end of the room for the key */
 	uint64_t	partial;		/* the word being filled */
-	int			filled;			/* its bits in use, less than 64 */
+	int			filled;			/* bits of "partial" in use, less than 64 */
 	uint64_t	complement;		/* all ones within a descending value */
-	bool		truncated;		/* something found no room */
-	KeyCache   *cache;			/* of the column at hand */
-	MemoryContext value_context;	/* for what is made of the value at hand */
+	bool		truncated;		/* the key is longer than its room */
+	KeyCache   *cache;			/* state of the present column */
+	MemoryContext value_context;	/* memory for the present value */
 } KeyWriter;
 
 /*
  * Appends the low "bits" bits (whole bytes, 1 to 8 of them) of the value,
- * complemented if the column descends.  What finds no room is left out.
+ * complemented if the column descends.  Bits beyond the room are dropped.
  */
 static inline void
 key_append(KeyWriter *writer, uint64_t value, int bits)
@@ -64,7 +64,7 @@ key_append(KeyWriter *writer, uint64_t value, int bits)
 	}
 }
 
-/* Ends the key: writes the last word, if it has but begun. */
+/* Ends the key: writes the last word, filled up with zeros. */
 static inline void
 key_end(KeyWriter *writer)
 {
@@ -77,7 +77,7 @@ key_end(KeyWriter *writer)
 	}
 }
 
-/* How many bytes can still be appended. */
+/* Bytes that can still be appended. */
 static inline Size
 key_room(const KeyWriter *writer)
 {
@@ -100,38 +100,39 @@ extern struct varlena *encode_detoast(KeyWriter *writer,
  * smaller, those of equal values are equal, and the bytes of one value never
  * begin those of another.  Values are never NULL.
  *
- * A type of 1 to 8 bytes gives them as the low bytes of a word.  Any other
- * appends them by key_append(); it may refuse a value, with false, whatever it
- * has appended by then.  In the compact layout that means that the value does
- * not fit its form; in the general one, that all keys have to be made again.
+ * A KeyWordFunction returns the bytes, 1 to 8, in the low end of a word.  A
+ * KeyEncodeFunction appends them by key_append(), or returns false to refuse the
+ * value, whatever has been appended by then.  In the compact layout a refusal
+ * means that the value does not fit its form; in the general layout, that all
+ * keys have to be made again.
  */
 typedef uint64_t (*KeyWordFunction) (Datum value);
 typedef bool (*KeyEncodeFunction) (KeyWriter *writer, Datum value);
 
 /*
- * Writes the key that is made of this value alone, and returns the number of
- * its words; or 0, and encode() has to do it.  For values that sort by their
- * bytes; "complement" as in KeyWriter.
+ * A function that writes the whole key of a sort by one column, where values sort
+ * by their bytes.  Returns the words of the key, or 0 if encode() has to write
+ * it.  "complement" is that of the KeyWriter.
  */
 typedef int (*KeyWholeFunction) (Datum value, uint64_t complement,
 								 uint64_t *words);
 
-/* One way to write the values of a type, by the one function or the other. */
+/* A form of a type's values: "word" writes it, or if that is NULL "encode". */
 typedef struct KeyForm
 {
-	int			bytes;			/* of every value, 0 if they vary */
+	int			bytes;			/* bytes of every value, 0 if they vary */
 	KeyWordFunction word;
 	KeyEncodeFunction encode;
-	KeyWholeFunction whole;		/* NULL: there is none */
+	KeyWholeFunction whole;		/* or NULL */
 } KeyForm;
 
 /* A type's row in the table of encoders. */
 typedef struct KeyEncoder
 {
-	Oid			type;			/* whose default ordering this is */
-	bool		by_collation;	/* or the same under any */
+	Oid			type;			/* type whose default ordering is encoded */
+	bool		by_collation;	/* the order depends on the collation */
 	KeyForm		compact;		/* may refuse values */
-	KeyForm		general;		/* takes all values, if not at once */
+	KeyForm		general;		/* takes all values, some at a second try */
 } KeyEncoder;
 
 /* The encoder for a type's default ordering, or NULL. */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sort_keys.h
- *	  From the sort columns of a row to one memcmp-ordered key.
+ *	  Sort keys: one memcmp-ordered key of the sort columns of a row.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,91 +17,91 @@
 /* One column of the sort, as the plan names it. */
 typedef struct SortColumn
 {
-	AttrNumber	attno;			/* in the input row, from 1 */
+	AttrNumber	attno;			/* number in the input row, from 1 */
 	Oid			sort_operator;
 	Oid			collation;
 	bool		nulls_first;
 
-	/* filled in by sort_keys_create(), for columns that are encoded */
+	/* set by sort_keys_create(), for columns that are encoded (key_encoders.h) */
 	bool		descending;
-	bool		by_collation;	/* or the same under any */
-	/* see key_encoders.h */
+	bool		by_collation;	/* the order depends on the collation */
 	const struct KeyEncoder *encoder;
-	const struct KeyForm *form; /* of the present layout */
+	const struct KeyForm *form; /* form of the present layout */
 	struct KeyCache *cache;
 } SortColumn;
 
 /*
- * How the keys of one sort are made.
+ * The layout of the keys of one sort.
  *
- * A sort starts with the compact layout, which has no place for NULLs and only
- * takes values that fit their type's compact form.  When a row does not fit,
- * the sort is changed to the general layout, which takes everything, and the
- * keys made so far have to be made again.
+ * A sort begins with the compact layout, which has no place for NULLs and takes
+ * only values that fit their type's compact form.  When a row does not fit, the
+ * sort changes to the general layout, which takes all rows, and the keys so far
+ * have to be made again.
  *
- * Keys are exact while every column is encoded and no key had to be cut.
- * Otherwise rows with equal keys need not be equal, and the types' own
- * comparators have to settle their order.
+ * Keys are exact while every column is encoded and no key was truncated.
+ * Otherwise rows with equal keys need not be equal, and the types' comparators
+ * have to decide.
  *
- * Doubtful keys may contradict the comparators, if very rarely.  Then it is
- * the comparators that are right.  Keys can become so with any row.
+ * Doubtful keys may contradict the comparators, in rare cases.  Then the
+ * comparators are right.  Keys can become doubtful with any row.
  */
 typedef struct SortKeys
 {
 	int			ncolumns;
 	SortColumn *columns;
 	int			nencoded;		/* leading columns that can be encoded, > 0 */
-	AttrNumber	max_attno;		/* of those */
-	bool		general;		/* the layout */
-	bool		truncated;		/* some key is only a beginning */
-	bool		doubtful;		/* as made by others, in the same sort */
-	bool		costly;			/* keys take longer than a comparison each */
-	bool		same_layout;	/* will do, when keys are made again */
-	KeyShape	shape;			/* of the present layout */
-	bool		only_words;		/* keys are made of words of the columns */
-	bool		whole;			/* most are made of a single value, as it is */
-	MemoryContext value_context;	/* for what is made of one value */
+	AttrNumber	max_attno;		/* largest number of those columns */
+	bool		general;		/* layout: general, or compact */
+	bool		truncated;		/* some key is only a prefix */
+	bool		doubtful;		/* other processes made doubtful keys */
+	bool		costly;			/* a key takes longer than a comparison */
+	bool		same_layout;	/* the next change keeps the layout */
+	KeyShape	shape;			/* shape of the keys of this layout */
+	bool		only_words;		/* all columns are encoded as words */
+	bool		whole;			/* a KeyWholeFunction makes most keys */
+	MemoryContext value_context;	/* memory for one value at a time */
 } SortKeys;
 
 /* Why values of this type, sorted so, cannot be encoded. */
 extern Refusal sort_keys_refuse(Oid type, Oid sort_operator, Oid collation);
 
 /*
- * Makes the compact layout for rows of this descriptor.  "columns" is kept and
- * completed.  NULL if the first of them cannot be encoded, which can happen
- * also where it was found that it can: the order of elements of arrays is that
- * of the moment.  Allocates in the current memory context.
+ * Makes keys in the compact layout, for rows of this descriptor.  The columns are
+ * kept and completed, and must stay.  NULL if the first column cannot be encoded:
+ * also after sort_keys_obstacle() found none, since the ordering of an array's
+ * elements may have changed.  Allocates in the current memory context.
  */
 extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
 								  int ncolumns);
 
 /*
- * Right after their creation: lets several processes make keys of one sort,
- * if each calls this.  Then keys do not adapt to the rows that one of them has
- * seen, but for the change of the layout.  False if they cannot do without.
+ * Prepares keys, right after their creation, for a sort of which several
+ * processes make keys; each has to call this.  Such keys do not adapt to rows,
+ * except by the change to the general layout.  False if the keys of a column have
+ * to adapt.
  */
 extern bool sort_keys_share(SortKeys *keys);
 
 /*
- * Changes to the general layout, or begins once more with the same, whichever
- * the last row that did not fit asked for.  The shape may change.
+ * Changes the layout, after sort_keys_encode() has returned 0 for a row: to the
+ * general layout, or to other keys in the same layout.  The shape may change.
  */
 extern void sort_keys_change_layout(SortKeys *keys);
 
 /*
- * Encodes the slot's key into "words" (KEY_MAX_WORDS of them) and returns how
- * many it took.  If that is 0 then the keys made so far cannot go with this
- * row's, and all have to be made again after sort_keys_change_layout().  Such is the
- * end of the compact layout, when a row does not fit it.  Otherwise it is rare:
- * an enum has got a new value since the sort began, or strings turn out to
- * need longer keys, or keys without what all begin with.
+ * Encodes the slot's key into "words", room for KEY_MAX_WORDS words, and returns
+ * the number of words.  0 if the row does not fit: then the layout has to be
+ * changed by sort_keys_change_layout(), and all keys have to be made again.  In
+ * the compact layout any value may not fit.  In the general layout that is rare:
+ * an enum has got a new value since the sort began, or strings turn out to need
+ * longer keys, or keys without their common prefix.
  */
 extern int	sort_keys_encode(SortKeys *keys, TupleTableSlot *slot,
 							 uint64_t *words);
 
 /*
- * Does it take longer to make the rows' keys and sort them than to compare
- * each row with the one before?  So it is with collations that have sort keys.
+ * Does it take longer to make and sort the keys of rows than to compare each row
+ * with the one before?  True under collations that have sort keys.
  */
 static inline bool
 sort_keys_costly(const SortKeys *keys)
@@ -109,7 +109,7 @@ sort_keys_costly(const SortKeys *keys)
 	return keys->costly;
 }
 
-/* Do rows with equal keys, among the keys made so far, sort equal? */
+/* Are all rows equal whose keys, of those made so far, are equal? */
 static inline bool
 sort_keys_exact(const SortKeys *keys)
 {
@@ -117,8 +117,8 @@ sort_keys_exact(const SortKeys *keys)
 }
 
 /*
- * May rows be in the wrong order by the keys made so far, or not be equal where
- * their keys are?
+ * May the keys made so far contradict the comparators: order rows wrongly, or be
+ * equal for different rows?
  */
 extern bool sort_keys_doubtful(const SortKeys *keys);
 
