@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settings.h
- *	  The settings.
+ *	  The settings of the extension.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,15 +10,15 @@
 
 #include "postgres.h"
 
-/* gpusort.device: who may sort */
+/* gpusort.device: the process that sorts */
 typedef enum DeviceChoice
 {
-	DEVICE_AUTO,				/* the GPU where there is one and rows enough */
+	DEVICE_AUTO,				/* gpusortd, with a GPU and rows enough */
 	DEVICE_CUDA,				/* gpusortd, whatever the number of rows */
 	DEVICE_HOST					/* this process */
 } DeviceChoice;
 
-/* gpusort.daemon_engine: what gpusortd sorts with */
+/* gpusort.daemon_engine: the engine of gpusortd */
 typedef enum DaemonEngine
 {
 	ENGINE_AUTO,				/* cuda, or no gpusortd without a GPU */
@@ -26,7 +26,7 @@ typedef enum DaemonEngine
 	ENGINE_HOST
 } DaemonEngine;
 
-/* What they are for is said in settings.c, and in docs/settings.md. */
+/* Each is described in settings.c and in docs/settings.md. */
 extern bool gpusort_enable;
 extern bool gpusort_enable_sort;
 extern bool gpusort_enable_index_build;
@@ -51,7 +51,7 @@ extern double gpusort_host_sort_row_cost;
 extern double gpusort_get_shared_row_cost;
 extern double gpusort_hash_row_cost;
 
-/* Makes them known to PostgreSQL. */
+/* Defines the settings in PostgreSQL. */
 extern void settings_define(void);
 
 /* Bytes that a sort may use. */

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * shared_state.h
- *	  What all processes of the server know together: how gpusortd is, and
- *	  what has been counted.
+ *	  The state that all processes of the server share: the status of gpusortd,
+ *	  and the counters.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,13 +15,13 @@
 /* Counters of gpusort_stats(); their names are in shared_state.c. */
 typedef enum Statistic
 {
-	STAT_SORTS_DEVICE,			/* sorts by what did them */
+	STAT_SORTS_DEVICE,			/* sorts, by the engine */
 	STAT_SORTS_HOST,
-	STAT_SORTS_SPILLED,			/* those of both that exceeded their memory */
+	STAT_SORTS_SPILLED,			/* sorts of both that exceeded their memory */
 	STAT_SORTS_NATIVE,			/* taken over, then given to core's sort */
 	STAT_ROWS,
-	STAT_SORTS_TOGETHER,		/* with parallel workers, of any of these */
-	STAT_SORT_WORKERS,			/* that handed over rows in these */
+	STAT_SORTS_TOGETHER,		/* sorts with parallel workers, of any kind */
+	STAT_SORT_WORKERS,			/* workers that sent rows in these */
 	STAT_BYTES,
 	STAT_FILL_MICROSECONDS,
 	STAT_SORT_MICROSECONDS,
@@ -35,12 +35,12 @@ typedef enum Statistic
 	STAT_NATIVE_INCREMENTAL,
 	STAT_NATIVE_AGGREGATE,
 	STAT_NATIVE_FOREIGN,
-	STAT_INDEXES_DEVICE,		/* index builds by what sorted their rows */
+	STAT_INDEXES_DEVICE,		/* index builds, by the engine */
 	STAT_INDEXES_HOST,
-	STAT_INDEXES_SPILLED,		/* those of both that used files */
+	STAT_INDEXES_SPILLED,		/* builds of both that spilled to files */
 	STAT_INDEXES_NATIVE,		/* taken over, then given to core's sort */
-	STAT_INDEX_WORKERS,			/* that collected rows beside the leaders */
-	STAT_INDEX_WORKER_PAGES,	/* leaves that they made */
+	STAT_INDEX_WORKERS,			/* workers that collected rows in these */
+	STAT_INDEX_WORKER_PAGES,	/* leaf pages that they made */
 	STAT_INDEX_ROWS,
 	STAT_INDEX_BYTES,
 	STAT_INDEX_COLLECT_MICROSECONDS,
@@ -55,27 +55,27 @@ typedef enum Statistic
 
 typedef enum DaemonState
 {
-	DAEMON_NOT_STARTED,			/* and there is no launcher */
+	DAEMON_NOT_STARTED,			/* there is no launcher */
 	DAEMON_STARTING,
 	DAEMON_READY,
-	DAEMON_SILENT,				/* it was ready, and does not answer */
-	DAEMON_UNUSABLE,			/* it found no device, and is tried seldom */
-	DAEMON_FAILED				/* it died, and will be started again */
+	DAEMON_SILENT,				/* ready before, but does not answer */
+	DAEMON_UNUSABLE,			/* found no device; started again, seldom */
+	DAEMON_FAILED				/* died; will be started again */
 } DaemonState;
 
 #define STATE_REASON_SIZE	256
 
-/* A copy of the state of gpusortd. */
+/* The status of gpusortd, a copy. */
 typedef struct DaemonStatus
 {
 	DaemonState state;
-	bool		has_gpu;		/* it sorts on a GPU */
-	char		reason[STATE_REASON_SIZE];	/* why it is not ready */
+	bool		has_gpu;		/* gpusortd sorts on a GPU */
+	char		reason[STATE_REASON_SIZE];	/* the reason of a state that is not ready */
 } DaemonStatus;
 
 /*
- * Asks for the shared memory: the whole of it in shared_preload_libraries, on
- * first use out of the server's reserve if loaded later.
+ * Reserves the shared memory, if the library is in shared_preload_libraries.
+ * Otherwise the first use takes it from the server's reserve.
  */
 extern void shared_state_init(void);
 
@@ -84,25 +84,25 @@ extern void shared_set_daemon_status(DaemonState state, bool has_gpu,
 									 const char *reason);
 
 /*
- * gpusortd keeps a process waiting; or has answered.  That matters only while
- * it counts as ready, which it is again when it has answered.
+ * Change the state of gpusortd from ready to silent, when a process waits for its
+ * answer; and back, when the answer has come.
  */
 extern void shared_note_silence(void);
 extern void shared_note_answer(void);
 
 /*
- * True for a caller that finds no launcher and may start one: at once, then
- * after delays that grow until a launcher has had gpusortd say how it is.
+ * True for a caller that may start a launcher, since there is none: at first at
+ * once, then after delays that grow until a launcher has had a status of gpusortd.
  */
 extern bool shared_claim_launcher(void);
 
 /*
- * For a launcher: at its start, false if there is another one; and at its end.
+ * Begin and end of a launcher; false if there is another one.
  */
 extern bool shared_begin_launcher(void);
 extern void shared_end_launcher(void);
 
-/* Asks the launcher to see whether gpusortd answers; and is it asked to? */
+/* Ask the launcher to check that gpusortd answers; and has it been asked? */
 extern void shared_ask_launcher(void);
 extern bool shared_launcher_is_asked(void);
 
@@ -113,8 +113,8 @@ extern bool shared_launcher_is_asked(void);
 extern bool shared_claim_memory_hint(void);
 
 /*
- * Jobs that gpusortd has of all processes, until it has sorted them.  Those that
- * a process has when it exits end then.
+ * Begin, end and number of the jobs of all processes that gpusortd has to sort.
+ * Jobs of a process that exits end by themselves.
  */
 extern void shared_begin_device_job(void);
 extern void shared_end_device_job(void);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * shared_rows.h
- *	  Rows that parallel workers hand over to their leader.
+ *	  Rows that parallel workers send to their leader.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,14 +12,14 @@
 
 #include "sort/row_batch.h"
 
-/* What leader and workers share, in the memory of the parallel context. */
+/* The state that leader and workers share, in the parallel context. */
 typedef struct SharedRows SharedRows;
 
 extern Size shared_rows_size(int nworkers);
 
 /*
- * Begins, or begins anew when all workers have ended.  The workers' rows may
- * take so many bytes; with 0 they keep them.
+ * Initializes the state, or resets it when all workers have ended.  The workers
+ * may send "limit" bytes of rows; with 0 they keep their rows.
  */
 extern void shared_rows_init(SharedRows *shared, int nworkers, Size limit);
 
@@ -33,22 +33,22 @@ typedef struct RowDeposit RowDeposit;
 extern bool shared_rows_kept(const SharedRows *shared);
 
 /*
- * Takes part, before it takes any row from where all participants have them.
- * NULL if that is too late: the others have had all.  Keys are made of the
- * columns, unless they cannot be made by several processes.  Allocates in the
- * current memory context.
+ * Begins a worker's part, before the worker has taken a row of the shared scan.
+ * NULL if that is too late, since the others have had all rows.  The worker makes
+ * keys of the columns, unless only one process can.  Allocates in the current
+ * memory context.
  */
 extern RowDeposit *row_deposit_begin(SharedRows *shared, int worker,
 									 TupleDesc descriptor,
 									 SortColumn *columns, int ncolumns);
 
-/* False if the row cannot be had there, and neither can later ones. */
+/* Sends a row; false if the worker has to keep this and all later rows. */
 extern bool row_deposit_put(RowDeposit *deposit, TupleTableSlot *slot);
 
-/* After the last row; so many were not handed over. */
+/* Ends the sending, after the last row; the worker has kept nkept rows. */
 extern void row_deposit_finish(RowDeposit *deposit, uint64 nkept);
 
-/* Waits until the leader has all of them. */
+/* Waits until the leader has all rows that were sent. */
 extern void row_deposit_end(RowDeposit *deposit);
 
 /*
@@ -61,26 +61,27 @@ typedef struct RowCollector RowCollector;
 extern RowCollector *row_collector_begin(SharedRows *shared);
 
 /*
- * The next batch, and where its places are counted from; NULL if there is none
- * at the moment.  A batch is valid until the next call, its rows to the end.
+ * The next batch, with *base set to the address of its segment; NULL if there is
+ * none at the moment.  A batch is valid until the next call, its rows until
+ * row_collector_end().
  */
 extern const RowBatch *row_collector_next(RowCollector *collector,
 										  char **base);
 
 /*
- * When the leader has had all rows of its own: waits for another batch.  False
- * if there will be none.
+ * Waits for another batch, when the leader has had all of its own rows.  False if
+ * no batch will come.
  */
 extern bool row_collector_wait(RowCollector *collector);
 
-/* Lets the workers keep what they have not handed over yet. */
+/* Has the workers keep the rows that they have not sent yet. */
 extern void row_collector_refuse(RowCollector *collector);
 
-/* How many workers have handed over rows, and how many rows those kept. */
+/* Workers that have sent rows, and rows that workers have kept. */
 extern int	row_collector_workers(const RowCollector *collector);
 extern uint64 row_collector_kept(const RowCollector *collector);
 
-/* Gives the rows up. */
+/* Frees the batches, the rows and the collector. */
 extern void row_collector_end(RowCollector *collector);
 
 #endif							/* GPUSORT_SHARED_ROWS_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan_columns.h
- *	  Which columns the rows have that a GpuSort takes.
+ *	  The columns of the rows that a GpuSort takes.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,23 +11,23 @@
 #include "nodes/plannodes.h"
 
 /*
- * ORDER BY x COLLATE y has the child of a Sort hand on x twice, the second
- * time for the order alone.  Takes such columns off the end of the child's
- * rows, and has the Sort sort by the others.  Returns for each column the
- * number of the one that has its value.
+ * For ORDER BY x COLLATE y the child of a Sort emits x twice, the second time for
+ * the order alone.  Removes such copies from the end of the child's rows, and has
+ * the Sort sort by their originals.  Returns a list: for each column of the
+ * unchanged rows, the number of the column that has its value now.
  */
 extern List *drop_copies(Sort *sort);
 
 /*
- * At the top of a plan, columns that only a sort has needed are taken off by
- * the executor, which looks at all columns of each row for that.  Those that a
- * GpuSort there adds, since they are copies, need not be there at all.
+ * The executor removes columns that only a sort needs from the rows of a plan,
+ * which takes forming each row anew.  So at the top of a plan a GpuSort leaves out
+ * the copies that it would add.
  */
 extern void drop_unused_copies(Plan *plan);
 
 /*
- * If a GpuSort below window functions takes all columns of a table in another
- * order than the table's, it takes them in the table's from now on.
+ * Has a GpuSort below window functions take the rows of a table with their columns
+ * in the table's order, if it takes all of the columns in another order.
  */
 extern void keep_table_order(WindowAgg *window, const List *range_table);
 

@@ -8,7 +8,7 @@
 #ifndef GPUSORT_PLAN_SORT_H
 #define GPUSORT_PLAN_SORT_H
 
-/* Puts the rewrite behind the planner and all other planner hooks. */
+/* Installs the planner hook that rewrites finished plans. */
 extern void plan_sort_init(void);
 
 #endif							/* GPUSORT_PLAN_SORT_H */

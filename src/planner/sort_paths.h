@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sort_paths.h
- *	  Lets the planner know what sorts cost.
+ *	  Paths with the costs of the sorts that GpuSort nodes will do.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,7 +10,7 @@
 
 #include "nodes/pathnodes.h"
 
-/* What may be sorted for an ORDER BY. */
+/* The input of an ORDER BY: a path that may be sorted. */
 typedef struct SortInput
 {
 	const PlannerInfo *root;
@@ -18,12 +18,13 @@ typedef struct SortInput
 	Path	   *path;
 } SortInput;
 
-/* Adds itself to the planner's hooks. */
+/* Installs the hooks that add paths. */
 extern void sort_paths_init(void);
 
 /*
- * Around the planning of a query, within which others may be planned: nothing
- * that is noted outlives the memory it is about.
+ * Begin and end of planning a query, within which other queries may be planned.
+ * The input that was noted for the outer query is returned, and restored at the
+ * end; so no path is used after its query's memory was freed.
  */
 extern SortInput sort_paths_begin(void);
 extern void sort_paths_end(SortInput outer);

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * cache_lines.h
- *	  What the processor fetches at once.
+ *	  The cache lines of the processor.
  *
- * Rows are visited in an order that no processor foresees, so what will be
- * wanted is named ahead of time, by __builtin_prefetch().
+ * Rows are read in an order that no processor predicts, so their lines are
+ * prefetched by __builtin_prefetch().
  *
  *-------------------------------------------------------------------------
  */

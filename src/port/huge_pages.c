@@ -25,8 +25,9 @@
 #define HUGE_PAGE_BYTES		((Size) 2 * 1024 * 1024)
 
 /*
- * A huge page took 200 us where nothing hindered, and the 512 small ones in
- * its place 700 to 1000 us, on all machines where that was measured.
+ * Microseconds of a huge page that is more expensive than small ones.  A huge page
+ * took 200 us where memory was not fragmented, and the 512 small pages in its
+ * place 700 to 1000 us, on all machines measured.
  */
 #define SLOW_HUGE_PAGE_MICROSECONDS 700
 

@@ -9,9 +9,10 @@
 #define GPUSORT_HUGE_PAGES_H
 
 /*
- * Asks for huge pages to back new memory as far as it covers some.  Returns
- * false if they turn out dear: dearer than small ones.  One answer proves
- * little, since a process that has to wait for its turn takes longer too.
+ * Asks the system to back new memory by huge pages, where it covers some.  Returns
+ * false if a huge page turns out expensive: if it takes longer than small pages.
+ * One such answer proves little, since the process may have lost the processor
+ * meanwhile.
  */
 extern bool huge_pages_advise(void *memory, Size bytes);
 

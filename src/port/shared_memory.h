@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * shared_memory.h
- *	  Dynamic shared memory: how much can be had, and taking it.
+ *	  Dynamic shared memory: the room for it, and segments of it.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,24 +10,23 @@
 
 #include "storage/dsm.h"
 
-/* Is there so much that the server has set aside? */
+/* Are so many bytes left of the memory that the server has set aside? */
 extern bool shared_memory_is_set_aside(double bytes);
 
-/* Is there room beside that for so many bytes more, as far as can be told? */
+/* Is there room for so many bytes beside that memory, as far as is known? */
 extern bool shared_memory_has_room(double bytes);
 
-/* Can so much be had, of the one or the other? */
+/* Can so many bytes be had, of either kind? */
 extern bool shared_memory_suffices(double bytes);
 
 /*
- * Makes a segment, which no resource owner has: it lives until it is detached.
- * NULL if there is no memory.
+ * Makes a segment that no resource owner has: it lives until it is detached.  NULL
+ * without memory.
  */
 extern dsm_segment *shared_memory_create(Size bytes);
 
 /*
- * The same, but only of memory that the server has set aside and that is in
- * huge pages.
+ * The same, but only of memory that the server has set aside in huge pages.
  */
 extern dsm_segment *shared_memory_create_huge(Size bytes);
 

@@ -3,12 +3,11 @@
  * index_row.h
  *	  A row of an index, as it is stored until it is on a page.
  *
- * It is the index tuple that it will be, but for a mark.  In unique indexes
- * that notes that a row is dead to the check for uniqueness.  The bit is the
- * one by which the access method tells what is not a plain tuple, and there is
- * no other.  So a row is of a type of its own: what core is given is never a
- * row, but a tuple that one of the functions here has made of it, or a value
- * (index_rows.h).
+ * A row is an index tuple with one bit more, the mark of a row in a unique index
+ * that is dead to the check for uniqueness.  The mark is the only free bit of the
+ * header, by which core's B-trees tell pivot tuples.  So a row has a type of its
+ * own: core never gets a row, but a tuple that one of the functions here makes of
+ * it, or a value (index_rows.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -17,14 +16,14 @@
 
 #include "access/itup.h"
 
-/* The mark. */
+/* The mark of a dead row. */
 #define ROW_IS_DEAD			INDEX_AM_RESERVED_BIT
 
-/* The head of a row, behind which are its NULLs and its columns. */
+/* The header of a row, before its null bitmap and its columns. */
 typedef struct IndexRow
 {
-	ItemPointerData place;		/* in the table */
-	uint16		info;			/* t_info of the tuple, and the mark */
+	ItemPointerData place;		/* place in the table */
+	uint16		info;			/* t_info of the tuple, with the mark */
 } IndexRow;
 
 StaticAssertDecl(sizeof(IndexRow) == sizeof(IndexTupleData) &&
@@ -51,7 +50,7 @@ index_row_set_dead(IndexRow *row)
 	row->info |= ROW_IS_DEAD;
 }
 
-/* May the row hold a NULL, or a value that has a length of its own? */
+/* Does the row have a NULL?  A value of varying length? */
 static inline bool
 index_row_has_nulls(const IndexRow *row)
 {
@@ -65,8 +64,7 @@ index_row_varies(const IndexRow *row)
 }
 
 /*
- * Are the columns of two rows the same bytes?  All that is not columns is in
- * the head.
+ * Have two rows the same bytes in all columns?  The first word is the header.
  */
 static inline bool
 index_rows_same_bytes(const IndexRow *a, const IndexRow *b)
@@ -85,19 +83,19 @@ index_rows_same_bytes(const IndexRow *a, const IndexRow *b)
 	return true;
 }
 
-/* Makes the tuple that a row is, where there is room for its bytes. */
+/* Copies a row as a tuple, to room for its bytes. */
 static inline void
 index_row_copy(const IndexRow *row, IndexTuple tuple)
 {
 	Size		nwords = index_row_bytes(row) / sizeof(uint64);
 
-	/* there are few */
+	/* a loop, since the words are few */
 	for (Size i = 0; i < nwords; i++)
 		((uint64 *) tuple)[i] = ((const uint64 *) row)[i];
 	tuple->t_info &= ~ROW_IS_DEAD;
 }
 
-/* The same where the row is, which must not be dead. */
+/* The tuple of a row that is not dead, in place; an error for a dead one. */
 static inline IndexTuple
 index_row_tuple(const IndexRow *row)
 {

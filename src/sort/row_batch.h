@@ -3,17 +3,17 @@
  * row_batch.h
  *	  Rows and their keys on the way from one process to another.
  *
- * Parallel processes that sort together have one that collects the rows of
- * all: their leader.  A row stays where it was put in shared memory.  What goes
- * to the leader is a batch: the places of some rows, one behind the other in
- * one segment of memory, and their keys.  Batches are handed over by a list,
- * in no order; who makes batches, and where, is up to those who use this
- * (shared_rows.c, parallel_build.c).
+ * Of parallel processes that sort together the leader collects the rows of all.
+ * A row stays where it was put in shared memory.  The leader gets batches: a batch
+ * has the places of some rows, which lie one behind the other in one segment of
+ * memory, and their keys.  Batches are sent by a list, in no order.  The users
+ * (shared_rows.c, parallel_build.c) decide who makes batches, and in which
+ * memory.
  *
  * Keys are in one of two layouts (sort_keys.h), the same for a whole batch.  A
- * process that finds a row which does not fit the compact one goes on in the
+ * process that has a row which does not fit the compact layout goes on in the
  * general one, and so do all others from their next batch on.  The leader makes
- * keys again where batches still come in the compact one.
+ * the keys of batches again that still come in the compact layout.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,46 +29,46 @@
 #include "sort/row_order.h"
 #include "sort/row_store.h"
 
-/* Of rows in a batch, and of words of their keys. */
+/* Rows of a batch at the most, and words of their keys. */
 #define BATCH_ROWS		1024
 #define BATCH_WORDS		(2 * BATCH_ROWS)
 
-/* A place of shared memory by which all processes find a batch; 0 is none. */
+/* The place of a batch in shared memory, the same for all processes. */
 typedef uint64 BatchPlace;
 
 #define NO_BATCH		((BatchPlace) 0)
 
 /*
- * Some rows of one process.  They lie from places[i] to places[i + 1], counted
- * from the start of their segment.
+ * A batch: rows of one process.  Row i is from places[i] to places[i + 1], in bytes
+ * from the start of the segment.
  */
 typedef struct RowBatch
 {
-	BatchPlace	next;			/* of a list */
-	uint64		segment;		/* of the rows, as its owner calls it */
+	BatchPlace	next;			/* next batch of a list */
+	uint64		segment;		/* segment of the rows, as its owner names it */
 	uint32		nrows;
 	uint32		nwords;
-	bool		general;		/* layout of the keys */
-	bool		truncated;		/* some key was cut */
-	bool		doubtful;		/* as are keys so far */
-	uint8		key_words[BATCH_ROWS];	/* length of each key, 0: there is none */
+	bool		general;		/* layout of the keys: general, or compact */
+	bool		truncated;		/* some key was truncated */
+	bool		doubtful;		/* the keys are doubtful */
+	uint8		key_words[BATCH_ROWS];	/* words of each key, 0 for none */
 	uint32		places[BATCH_ROWS + 1];
 	uint64_t	words[BATCH_WORDS];
 } RowBatch;
 
-/* What processes share that hand over batches. */
+/* The state that processes share which exchange batches. */
 typedef struct RowExchange
 {
-	pg_atomic_uint32 closed;	/* no more rows are wanted */
-	pg_atomic_uint32 general;	/* the compact layout is of no use */
-	ConditionVariable handed;	/* a batch has been handed over */
-	slock_t		mutex;			/* for the list, and what its user says */
-	volatile BatchPlace batches;	/* that nobody has taken */
+	pg_atomic_uint32 closed;	/* a bool: no more rows are wanted */
+	pg_atomic_uint32 general;	/* a bool: the general layout is needed */
+	ConditionVariable handed;	/* signalled when a batch was sent */
+	slock_t		mutex;			/* protects the list, and fields of the user */
+	volatile BatchPlace batches;	/* list of batches that nobody has taken */
 } RowExchange;
 
 extern void row_exchange_init(RowExchange *exchange);
 
-/* No more rows are wanted.  And is it so?  Both at any time, by anyone. */
+/* Set and read that no more rows are wanted; at any time, by any process. */
 extern void row_exchange_close(RowExchange *exchange);
 
 static inline bool
@@ -78,14 +78,14 @@ row_exchange_is_closed(RowExchange *exchange)
 }
 
 /*
- * Begins a batch for rows of this segment, from this place on.  The keys, which
- * are the process's own, change to the general layout if others have.  Without
- * keys (NULL) the leader has to make them.
+ * Begins a batch for rows of this segment, from this place on.  The keys are the
+ * process's own, and change to the general layout if others have.  They may be
+ * NULL: then the leader makes the keys.
  */
 extern void row_batch_begin(RowBatch *batch, RowExchange *exchange,
 							SortKeys *keys, uint64 segment, uint32 place);
 
-/* Is there no room for another key, which may be of any length? */
+/* Is there too little room for another key of any length? */
 static inline bool
 row_batch_is_full(const RowBatch *batch)
 {
@@ -94,9 +94,9 @@ row_batch_is_full(const RowBatch *batch)
 }
 
 /*
- * Adds a row that ends at this place, with its key.  False if the key does not
- * fit the layout: then the row belongs into a new batch, for which all go on in
- * the general one.
+ * Adds a row that ends at this place, and its key.  False if the row does not fit
+ * the layout: then the row belongs into a new batch, and all processes go on in
+ * the general layout.
  */
 static inline bool
 row_batch_add(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
@@ -119,11 +119,11 @@ row_batch_add(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
 	return true;
 }
 
-/* Hands a batch over to whoever takes it first; it is that process's then. */
+/* Sends a batch, which belongs to the process that takes it. */
 extern void row_exchange_hand_over(RowExchange *exchange, RowBatch *batch,
 								   BatchPlace place, const SortKeys *keys);
 
-/* Takes all batches that there are, as a list. */
+/* Takes all batches that were sent, as a list. */
 extern BatchPlace row_exchange_take(RowExchange *exchange);
 
 /*

@@ -111,8 +111,8 @@ compare_tied_rows(const void *a, const void *b, void *argument)
 								ORDER_ROW((order)[(entry) + PREFETCH_DISTANCE]))); \
 	} while (0)
 
-/* Runs of fewer rows than this are sorted without a look at them first. */
-#define LONG_RUN			8
+/* Ties of fewer rows than this are sorted without a check of their order. */
+#define MANY_TIES			8
 
 /*
  * Sorts rows whose keys are equal.  Where these are many they are mostly equal
@@ -123,7 +123,7 @@ sort_ties(uint32 *order, uint64 nrows, TieContext *context)
 {
 	uint64		entry = 1;
 
-	if (nrows >= LONG_RUN)
+	if (nrows >= MANY_TIES)
 	{
 		while (entry < nrows &&
 			   compare_tied_rows(&order[entry - 1], &order[entry],

@@ -13,11 +13,11 @@
 #include "keys/sort_keys.h"
 #include "sort/row_store.h"
 
-/* The value of a column of a stored row. */
+/* A function that returns the value of a column of a stored row. */
 typedef Datum (*RowColumnFunction) (const void *row, AttrNumber attno,
 									TupleDesc descriptor, bool *isnull);
 
-/* That of rows which are minimal tuples. */
+/* The RowColumnFunction of minimal tuples. */
 extern Datum minimal_tuple_column(const void *row, AttrNumber attno,
 								  TupleDesc descriptor, bool *isnull);
 
@@ -39,21 +39,22 @@ extern RowComparator *row_comparator_create(TupleDesc descriptor,
 extern int	row_compare(const RowComparator *comparator,
 						const void *a, const void *b);
 
-/* The same if so many leading columns are known to be equal. */
+/* The same if the first "first" columns are known to be equal. */
 extern int	row_compare_from(const RowComparator *comparator, int first,
 							 const void *a, const void *b);
 
 /*
- * Sorts the rows of every run of entries with equal keys, unless the keys are
- * exact and not doubtful, and removes the marks of ties from the order.  If the
- * keys are doubtful, each run is compared with the one before it; false, and
- * the order is of no use, if one does not come after the other.
+ * Sorts the rows of each group of ties, which are entries with equal keys, by the
+ * comparators, unless the keys are exact and not doubtful; and removes the marks
+ * of ties from the order.  If the keys are doubtful, each group is compared with
+ * the one before it; false if they are in the wrong order, when the whole order
+ * is of no use.
  */
 extern bool row_settle_ties(const RowComparator *comparator,
 							const RowStore *store, const SortKeys *keys,
 							uint32 *order, uint64 nrows);
 
-/* Removes the marks of ties from the order; where equal keys mean equal rows. */
+/* Removes the marks of ties from the order of rows whose keys are exact. */
 extern void row_accept_ties(uint32 *order, uint64 nrows);
 
 #endif							/* GPUSORT_ROW_COMPARE_H */

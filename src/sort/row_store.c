@@ -37,7 +37,7 @@
 /* From which size on blocks are of the memory set aside, if they can be. */
 #define SHARED_BLOCK_BYTES	((Size) 1 * 1024 * 1024)
 
-/* After how many dear huge pages no more are asked for. */
+/* Expensive huge pages after which no more are asked for. */
 #define MAX_SLOW_ANSWERS	2
 
 typedef struct RowBlock
@@ -50,7 +50,7 @@ typedef struct RowBlock
 
 #define BLOCK_HEADER_BYTES	MAXALIGN(sizeof(RowBlock))
 
-/* Asks for huge pages for new memory, unless they have been dear. */
+/* Asks for huge pages for new memory, unless they have been expensive. */
 static void
 ask_for_huge_pages(RowStore *store, char *memory, Size bytes)
 {

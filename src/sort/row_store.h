@@ -11,32 +11,32 @@
 #include "executor/tuptable.h"
 
 /*
- * Rows whose places are noted in one page of the directory: 16 MB, most of
- * which huge pages can cover.
+ * Rows of one page of the directory, as a power of two: the page has 16 MB, most
+ * of which huge pages can cover.
  */
 #define DIRECTORY_PAGE_BITS		21
 #define DIRECTORY_PAGE_ROWS		(1 << DIRECTORY_PAGE_BITS)
 
 typedef struct RowStore
 {
-	MemoryContext context;		/* holds everything below but the blocks */
-	MemoryContextCallback on_reset; /* frees those */
+	MemoryContext context;		/* owns everything below but the blocks */
+	MemoryContextCallback on_reset; /* frees the blocks */
 	TupleDesc	descriptor;
-	Size		limit;			/* bytes that may be used */
-	Size		memory;			/* bytes in use */
+	Size		limit;			/* bytes that the store may take */
+	Size		memory;			/* bytes that the store takes */
 	uint64		nrows;
 
-	void	 ***directory;		/* pages of the places of the rows */
-	int			max_pages;
-	uint64		max_rows;		/* that the pages made so far can note */
+	void	 ***directory;		/* pages of the rows' addresses */
+	int			max_pages;		/* room for pages */
+	uint64		max_rows;		/* rows that the pages so far have room for */
 
-	struct RowBlock *first_block;	/* oldest; the blocks are a list */
-	struct RowBlock *last_block;	/* that has rows; empty ones may follow */
-	char	   *free_space;		/* in the last block */
-	Size		free_bytes;
+	struct RowBlock *first_block;	/* oldest block; the blocks are a list */
+	struct RowBlock *last_block;	/* last one with rows; empty ones may follow */
+	char	   *free_space;		/* first free byte of the last block */
+	Size		free_bytes;		/* free bytes of the last block */
 	Size		block_bytes;	/* size of the next block */
-	int			slow_answers;	/* of huge_pages_advise() */
-	bool		nothing_set_aside;	/* of shared memory, or no more */
+	int			slow_answers;	/* times that huge_pages_advise() was false */
+	bool		nothing_set_aside;	/* the server's memory set aside is used up */
 } RowStore;
 
 /*
@@ -47,53 +47,52 @@ typedef struct RowStore
 extern RowStore *row_store_create(TupleDesc descriptor, Size limit);
 
 /*
- * Copies the slot's row into the store, as number store->nrows, and returns
- * true; or returns false, and the store is as before, if that would take the
- * store and "other_memory" (what the caller has beside it) over the limit.  A
- * first row is taken whatever its size.
+ * Copies the slot's row into the store, as number store->nrows, and returns true.
+ * Returns false, with the store unchanged, if the store and the caller's
+ * other_memory bytes would exceed the limit.  A first row of any size is taken.
  */
 extern bool row_store_add(RowStore *store, TupleTableSlot *slot,
 						  Size other_memory);
 
 /*
- * The same for a row of any other form: room for so many bytes, aligned as
- * widely as any value, or NULL.
+ * The same for a row of any other form: MAXALIGNed room for so many bytes, or
+ * NULL.
  */
 extern void *row_store_reserve(RowStore *store, Size row_bytes,
 							   Size other_memory);
 
 /*
- * Notes a row that the caller has elsewhere as the next one; false if that,
- * with its bytes, is over the limit.
+ * Adds the address of a row in other memory, which must stay there; its bytes count
+ * as the store's.  False if the limit would be exceeded.
  */
 extern bool row_store_note(RowStore *store, void *row, Size row_bytes,
 						   Size other_memory);
 
 /*
- * Is so much more within the limit?  Memory that the store keeps for more rows
- * is given up for that.
+ * Are "more" bytes beside the store within the limit?  Memory that the store keeps
+ * for more rows is freed for that.
  */
 extern bool row_store_make_room(RowStore *store, Size more);
 
-/* Takes the last row out again, which the store has copied or reserved. */
+/* Removes the last row, which the store has copied or reserved. */
 extern void row_store_take_back(RowStore *store);
 
-/* Are the rows in memory of the store, or only noted? */
+/* Are the rows in blocks of the store, and not in other memory? */
 static inline bool
 row_store_has_rows(const RowStore *store)
 {
 	return store->first_block != NULL;
 }
 
-/* Empties the store.  It keeps memory for as many rows as it had. */
+/* Empties the store, and keeps its memory for as many rows. */
 extern void row_store_reset(RowStore *store);
 
-/* Frees what only rows before this one need; those cannot be had again. */
+/* Frees the memory of rows before this one, which cannot be read again. */
 extern void row_store_forget_before(RowStore *store, uint64 row);
 
 extern void row_store_free(RowStore *store);
 
-/* Where the row's place is noted. */
+/* The entry of a row in the directory. */
 static inline void **
 row_store_place(const RowStore *store, uint32 row)
 {
@@ -107,7 +106,7 @@ row_store_get(const RowStore *store, uint32 row)
 	return *row_store_place(store, row);
 }
 
-/* Bytes of a row, on average and more or less. */
+/* Bytes of a row, on average, with its share of the directory. */
 static inline Size
 row_store_row_bytes(const RowStore *store)
 {

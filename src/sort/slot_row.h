@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * slot_row.h
- *	  The row of a slot, as it is stored: a minimal tuple.
+ *	  Storing the row of a slot as a minimal tuple.
  *
- * Copied once, straight from the slot's own form: a tuple in a shared buffer
- * gives its bytes, a virtual row is formed in place.  Of such rows many are but
- * a few numbers.
+ * The row is copied once, straight from the slot's own form: the bytes of a tuple
+ * in a shared buffer, or the values of a virtual row, of which the tuple is formed
+ * where it is stored.  Many virtual rows are but a few numbers.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,21 +18,21 @@
 
 #include "port/cache_lines.h"
 
-/* How far ahead of a row memory is fetched into the cache to be written. */
+/* Bytes behind a row from which on memory is prefetched to be written. */
 #define PREFETCH_WRITE_BYTES	1024
 
 typedef struct SlotRow
 {
-	Size		bytes;			/* of the minimal tuple */
-	const char *tuple;			/* such a one, but for its length, if any */
-	bool		has_nulls;		/* of a row without a tuple */
-	bool		by_value;		/* so are all columns of one, and it has none */
+	Size		bytes;			/* size of the minimal tuple */
+	const char *tuple;			/* minimal tuple without its length, or NULL */
+	bool		has_nulls;		/* a virtual row with NULLs */
+	bool		by_value;		/* a virtual row of by-value columns, no NULLs */
 } SlotRow;
 
-/* What comes ahead of the values of a row without a NULL. */
+/* Bytes of the header of a row without a NULL. */
 #define PLAIN_HEADER_BYTES	MAXALIGN(SizeofMinimalTupleHeader)
 
-/* Finds a row without a NULL all of whose columns are by value; false if it is none. */
+/* Sizes a row of by-value columns without a NULL; false for other rows. */
 static inline bool
 slot_row_find_values(SlotRow *row, const TupleTableSlot *slot,
 					 TupleDesc descriptor)
@@ -52,7 +52,7 @@ slot_row_find_values(SlotRow *row, const TupleTableSlot *slot,
 	return true;
 }
 
-/* What the slot has, for rows of this descriptor. */
+/* The form and size of the slot's row, which has this descriptor. */
 static inline SlotRow
 slot_row_find(TupleTableSlot *slot, TupleDesc descriptor)
 {
@@ -97,7 +97,7 @@ slot_row_find(TupleTableSlot *slot, TupleDesc descriptor)
 	return row;
 }
 
-/* Writes a row of values. */
+/* Writes a row of by-value columns. */
 static inline void
 slot_row_write_values(const SlotRow *row, const TupleTableSlot *slot,
 					  TupleDesc descriptor, MinimalTuple place)
@@ -121,7 +121,7 @@ slot_row_write_values(const SlotRow *row, const TupleTableSlot *slot,
 	}
 }
 
-/* Writes it to where there is room for its bytes, in whole words. */
+/* Writes the row to "place", MAXALIGNed room for its bytes in whole words. */
 static inline void
 slot_row_write(const SlotRow *row, TupleTableSlot *slot, TupleDesc descriptor,
 			   MinimalTuple place)
@@ -155,8 +155,8 @@ slot_row_write(const SlotRow *row, TupleTableSlot *slot, TupleDesc descriptor,
 }
 
 /*
- * Fetches what comes behind a row at this place into the cache, to be written.
- * The processor's own prefetching ends with each 4 kB.
+ * Prefetches memory behind a row at this place, to be written.  The processor's
+ * own prefetching ends at each 4 kB.
  */
 #define PREFETCH_WRITE(place, bytes) \
 	do { \

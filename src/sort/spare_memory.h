@@ -8,21 +8,21 @@
 #ifndef GPUSORT_SPARE_MEMORY_H
 #define GPUSORT_SPARE_MEMORY_H
 
-/* New memory, of so many bytes, which may be more than palloc() has. */
+/* New memory of so many bytes, which may exceed palloc()'s limit. */
 extern void *spare_memory_create(Size bytes);
 
-/* Memory of this size that is kept; NULL if there is none. */
+/* Kept memory of this size; NULL if there is none. */
 extern void *spare_memory_get(Size bytes);
 
-/* Takes memory that came from either back, to keep it or to free it. */
+/* Gives memory of either function back, to be kept or freed. */
 extern void spare_memory_put(void *memory, Size bytes);
 
-/* Frees what is kept beyond so many bytes. */
+/* Frees kept memory beyond so many bytes. */
 extern void spare_memory_limit(Size most);
 
 /*
- * Has what is kept given back to the operating system if it is not wanted for a
- * minute; to be called after the last of the calls above, for a while.
+ * Begins the minute after which kept memory is given back to the operating system,
+ * unless it is used before; to be called after giving memory back.
  */
 extern void spare_memory_watch(void);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * merge_plan.h
- *	  From which sorted run each next row is, as gpusortd knows.
+ *	  A merge of sorted runs in an order that gpusortd has made of all keys.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,38 +14,38 @@
 typedef struct MergePlan MergePlan;
 
 /*
- * Begins without a run; keys will be of this shape, and exact.  NULL if
- * gpusortd does not take so many.  Allocates in the current memory context, in
- * which all that follows has to be called, too.
+ * Begins a plan without runs; all keys have this shape and are exact.  NULL if
+ * gpusortd does not take a job of so many rows.  Allocates in the current memory
+ * context, in which the functions below have to be called, too.
  */
 extern MergePlan *merge_plan_begin(const KeyShape *shape, uint64 expected_rows);
 
-/* The key of the next row; false if gpusortd has been lost, and all keys. */
+/* Adds the key of the next row; false if gpusortd, and all keys, are lost. */
 extern bool merge_plan_add(MergePlan *plan, const uint64_t *words, int nwords);
 
 /*
- * The rows since the last call are in this run; false if there are not so many
- * of them.
+ * Ends a run, which has the nrows rows since the last call; false if that is not
+ * the number of keys added since, or if there are too many rows or runs.
  */
 extern bool merge_plan_end_run(MergePlan *plan, RunTape *run, uint64 nrows);
 
-/* Rows that were in the one run are in the other now. */
+/* Notes that the rows of "run" are in "replacement" now. */
 extern void merge_plan_replace(MergePlan *plan, const RunTape *run,
 							   RunTape *replacement);
 
 /*
- * After the last run: makes the order, and writes it to the file; false if
- * gpusortd has been lost.
+ * Makes the order, after the last run, and writes it to the file; false if
+ * gpusortd is lost.
  */
 extern bool merge_plan_make(MergePlan *plan, RunFile *file);
 
 /*
- * After that, and run_file_flush(): the run that has the next row, NULL after
- * the last one.  All runs must be being read.
+ * The run that has the next row, NULL after the last row; after
+ * merge_plan_make() and run_file_flush().  Reading has to have begun in all runs.
  */
 extern RunTape *merge_plan_next(MergePlan *plan);
 
-/* Ends it, made or not.  The runs stay. */
+/* Frees a plan, at any time.  The runs stay. */
 extern void merge_plan_free(MergePlan *plan);
 
 #endif							/* GPUSORT_MERGE_PLAN_H */

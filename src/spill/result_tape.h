@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * result_tape.h
- *	  Rows in their final order, in a temporary file, to be read in any
- *	  direction.
+ *	  Rows in their final order, in a temporary file, to be read forward and
+ *	  backward.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,23 +16,25 @@
 typedef struct ResultTape ResultTape;
 
 /*
- * Makes an empty one in this file, to which nothing else is written until it is
- * complete.  Allocates in the current memory context.
+ * Makes an empty tape in this file, which stays the caller's, and to which nothing
+ * else is written until the tape is complete.  Allocates in the current memory
+ * context.
  */
 extern ResultTape *result_tape_create(RunFile *file);
 
 extern void result_tape_write(ResultTape *result, MinimalTuple row);
 
 /*
- * After the last row, and before run_file_flush(): so many bytes will be read
- * at once, which is a power of two, and a page at least.
+ * Completes the tape, after the last row and before run_file_flush().
+ * buffer_bytes are read at once: a power of two, BLCKSZ at least.
  */
 extern void result_tape_complete(ResultTape *result, Size buffer_bytes);
 
 /*
- * After both: the next row, or the previous one, valid until the next call;
- * NULL when there is none.  As of tuplesort: back to the start; note and restore
- * the position.
+ * Fetches the next row, or the previous one, valid until the next call; NULL at the
+ * end or the beginning.  The three functions behind it are those of tuplesort:
+ * back to the beginning, note the position, restore it.  All of them after
+ * run_file_flush().
  */
 extern MinimalTuple result_tape_read(ResultTape *result, bool forward);
 extern void result_tape_rescan(ResultTape *result);

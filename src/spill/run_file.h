@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * run_file.h
- *	  The temporary file that has the runs of a sort.
+ *	  A temporary file of sorted runs, in pieces.
+ *
+ * A file is written and read in pieces of one size, a power of two, all of which
+ * are full but the last.  A piece that all of its readers have given back is
+ * overwritten by the next piece that is filled.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,7 +16,7 @@
 
 typedef struct RunFile RunFile;
 
-/* Numbers of pieces of a file; empty if it is all zeros. */
+/* Numbers of pieces of a file; an empty list is all zeros. */
 typedef struct PieceList
 {
 	uint64	   *numbers;
@@ -20,20 +24,20 @@ typedef struct PieceList
 	uint32		max;
 } PieceList;
 
-/* Adds one, allocating in this memory context. */
+/* Adds a piece's number to a list, which is allocated in this context. */
 extern void piece_list_add(PieceList *list, MemoryContext context,
 						   uint64 piece);
 
 /*
- * Makes an empty one, for a sort with so many bytes of memory.  It ends with
- * the current resource owner at the latest.  Allocates in the current memory
- * context.
+ * Makes an empty file, for a sort with "limit" bytes of memory.  The current
+ * resource owner closes it, if nobody else does.  Allocates in the current memory
+ * context.  Errors of the file system are raised, here and below.
  */
 extern RunFile *run_file_create(Size limit);
 
 /*
- * The same by a number, for one run, which another process will read; and for
- * that process, which is told how many bytes it has.
+ * Makes a file of one run, with this number in the set, for another process to
+ * read; and opens the file in that process, setting *bytes to its size.
  */
 extern RunFile *run_file_create_shared(SharedFileSet *files, uint32 number,
 									   Size limit);
@@ -41,41 +45,42 @@ extern RunFile *run_file_open_shared(SharedFileSet *files, uint32 number,
 									 Size limit, uint64 *bytes);
 
 /*
- * Bytes of a piece, which is what is written at once, by the sort's memory.  A
- * power of two.  All pieces of a file are full but the last.
+ * Bytes of a piece, for a sort with "limit" bytes of memory, or of this file.  As
+ * much is written at once.
  */
 extern Size run_file_limit_piece(Size limit);
 extern Size run_file_piece_bytes(const RunFile *file);
 
 /*
- * The piece that is to be filled, by its number, and where there is room for
- * that; and how far it has been filled, with which it may be written.
+ * Returns the number of the piece that is being filled, and sets *next and *end to
+ * its free memory.  run_file_fill() notes the memory before "next" as filled, and
+ * writes the piece when it is full.
  */
 extern uint64 run_file_piece(RunFile *file, char **next, char **end);
 extern void run_file_fill(RunFile *file, char *next);
 
-/* Writes a piece that is not full too, so that all there is can be read. */
+/* Writes the last piece, full or not, so that all pieces can be read. */
 extern void run_file_flush(RunFile *file);
 
-/* Frees memory, when nothing more will be written. */
+/* Frees the memory for writing, after the last piece. */
 extern void run_file_end_write(RunFile *file);
 
-/* Reads from a piece. */
+/* Reads "count" bytes from this offset of a piece to "bytes". */
 extern void run_file_read(RunFile *file, uint64 piece, Size offset,
 						  char *bytes, Size count);
 
 /*
- * Tells that one of those for whom a piece was filled, by run_file_piece(),
- * will not read it again.  After the last of them it is overwritten by another.
+ * Gives back a piece, which the caller does not read again.  Each caller that has
+ * got the piece from run_file_piece() gives it back once.
  */
 extern void run_file_give_back(RunFile *file, uint64 piece);
 
-/* Its size at the highest. */
+/* Bytes of the file at the highest. */
 extern Size run_file_bytes(const RunFile *file);
 
 extern void run_file_close(RunFile *file);
 
-/* The same for one that another process has written; it is wanted no more. */
+/* Closes and deletes a file that another process has written. */
 extern void run_file_delete(RunFile *file);
 
 #endif							/* GPUSORT_RUN_FILE_H */

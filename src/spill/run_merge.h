@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * run_merge.h
- *	  Many sorted runs as one.
+ *	  Merging sorted runs by a tree of losers.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,21 +13,21 @@
 
 typedef struct RunMerge RunMerge;
 
-/* Bytes for each run, beside its longest row and what is read at once. */
+/* Bytes of memory for each run, beside its buffer and its longest row. */
 extern Size run_merge_bytes(void);
 
 /*
- * Begins with complete runs, at least one, which were put in order by "order";
- * both must stay.  Of each so many bytes are read at once (run_tape.h).
+ * Begins a merge of complete runs, at least one, by the keys and comparators of
+ * "order"; both must stay.  read_bytes are read of a run at once (run_tape.h).
  * Allocates in the current memory context.
  */
 extern RunMerge *run_merge_begin(RowOrder *order, RunTape **runs, int nruns,
 								 Size read_bytes);
 
-/* The next row of all, valid until the next call; NULL after the last one. */
+/* The next row of all runs, valid until the next call; NULL at the end. */
 extern void *run_merge_next(RunMerge *merge);
 
-/* Closes the runs too. */
+/* Ends the merge, and closes its runs. */
 extern void run_merge_end(RunMerge *merge);
 
 #endif							/* GPUSORT_RUN_MERGE_H */

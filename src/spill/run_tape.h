@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * run_tape.h
- *	  One sorted run of rows, in a temporary file.
+ *	  A tape: one sorted run of rows, in a temporary file.
+ *
+ * A tape is written row by row, then completed, then read row by row, once.
+ * Its bytes are in pieces of the file (run_file.h), which other tapes share.
+ * Positions on a tape are counted as if its pieces lay one behind the other.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,11 +16,14 @@
 
 #include "spill/run_file.h"
 
-/* What is ahead of the values of a minimal tuple: of its nulls the first byte. */
+/*
+ * Bytes of a minimal tuple from t_infomask2 to its values, with one byte of its
+ * null bitmap: they are on the tape only where they differ from the row before.
+ */
 #define RUN_HEADER_BYTES \
 	(MAXALIGN(SizeofMinimalTupleHeader) - MINIMAL_TUPLE_DATA_OFFSET)
 
-/* Its values come after that. */
+/* Offset of the values. */
 #define ROW_VALUES_OFFSET	(MINIMAL_TUPLE_DATA_OFFSET + RUN_HEADER_BYTES)
 
 #define ROW_HEADER(row)		((char *) (row) + MINIMAL_TUPLE_DATA_OFFSET)
@@ -24,52 +31,53 @@
 
 typedef struct RunTape
 {
-	/* what each row takes is ahead, in few cache lines */
-	void	   *row;			/* that was read last; NULL at the end */
-	char	   *next;			/* of the buffer what is not read; or, while */
-	char	   *end;			/* it is written, of the file's what is free */
-	const struct RunFormat *format;
-	char		header[RUN_HEADER_BYTES];	/* of the last minimal tuple */
+	/* the fields that each row needs, in few cache lines */
+	void	   *row;			/* row that was read last; NULL at the end */
+	char	   *next;			/* first byte to be read, or to be written */
+	char	   *end;			/* end of the bytes in memory, or of free ones */
+	const struct RunFormat *format; /* form of the rows; NULL: bytes only */
+	char		header[RUN_HEADER_BYTES];	/* header of the last minimal tuple */
 
-	MemoryContext context;		/* holds everything below */
+	MemoryContext context;		/* owns everything below but the file */
 	RunFile    *file;
-	bool		owns_file;		/* which goes with it */
-	PieceList	pieces;			/* of the file, where it is */
-	uint64		start;			/* in the first one, and its end, as if the */
-	uint64		finish;			/* pieces were one behind the other */
-	Size		longest_row;	/* that was written */
+	bool		owns_file;		/* the file is closed with the tape */
+	PieceList	pieces;			/* pieces of the file that have the tape */
+	uint64		start;			/* position of the first byte */
+	uint64		finish;			/* position behind the last byte */
+	Size		longest_row;	/* bytes of the longest row */
 
-	/* while it is read */
-	uint64		fetched;		/* so far, as above */
-	Size		buffer_bytes;
+	/* while the tape is read */
+	uint64		fetched;		/* position behind the bytes read so far */
+	Size		buffer_bytes;	/* bytes that are read at once */
 	char	   *buffer;
-	char	   *space;			/* for a row of which it has not all */
-	Size		space_bytes;
+	char	   *space;			/* memory for a row that spans two reads */
+	Size		space_bytes;	/* bytes of that memory */
 } RunTape;
 
-/* What rows are, and how they go to a tape and come back. */
+/* The form of the rows on a tape. */
 typedef struct RunFormat
 {
-	Size		(*bytes) (const void *row);
+	Size		(*bytes) (const void *row); /* bytes of a row in memory */
 	void		(*write) (RunTape *run, const void *row);
-	void		(*read) (RunTape *run);	/* the next row; there is one */
+	void		(*read) (RunTape *run); /* sets run->row; not at the end */
 } RunFormat;
 
 extern const RunFormat run_of_minimal_tuples;
 extern const RunFormat run_of_index_rows;
 
-/* A row that is no tuple begins with this. */
+/* The header of a row that is no tuple. */
 typedef struct RunBlock
 {
-	uint32		bytes;			/* that follow */
+	uint32		bytes;			/* bytes that follow */
 } RunBlock;
 
 extern const RunFormat run_of_blocks;
 
 /*
- * Makes an empty one in this file, to which no other is written until this one
- * is complete; or one of all that another process has written to the file,
- * which it deletes when it is closed.  Allocates in the current memory context.
+ * Makes an empty tape in this file, to which no other tape is written until this
+ * one is complete; or a complete tape of the whole file, "bytes" bytes that
+ * another process has written, and which is deleted with the tape.  Allocates in
+ * the current memory context.
  */
 extern RunTape *run_tape_create(RunFile *file, const RunFormat *format);
 extern RunTape *run_tape_import(RunFile *file, const RunFormat *format,
@@ -81,16 +89,16 @@ run_tape_write(RunTape *run, const void *row)
 	run->format->write(run, row);
 }
 
-/* The same for bytes of a row of any other form, on a tape without a format. */
+/* Writes bytes of a row of any form, on a tape without a format. */
 extern void run_tape_append(RunTape *run, const void *bytes, Size count);
 
-/* After the last row. */
+/* Completes the tape, after the last row. */
 extern void run_tape_complete(RunTape *run);
 
 /*
- * After that, and run_file_flush(): so many bytes will be read at once, which
- * is a power of two, and a page at least.  The file's pieces are given back as
- * they are read.
+ * Begins to read the tape, after run_file_flush().  buffer_bytes are read at once:
+ * a power of two, BLCKSZ at least.  Pieces are given back to the file as they are
+ * read.
  */
 extern void run_tape_begin_read(RunTape *run, Size buffer_bytes);
 
