@@ -4,13 +4,13 @@
  *	  A sort job on a device: the functions of device_sort.h.
  *
  * A job is its stream, its memory (job_memory.cuh), the pushes that are under
- * way (push_tickets.cuh), and how far it is: it takes keys until it has run,
- * and then has an order.  How keys are sorted is key_sort.cu's; what is done
- * here is to give that its memory, or less if there is not enough, to check
- * the order, and to release what is not needed any more.
+ * way (push_tickets.cuh), and its stage: it takes keys until it is performed, and
+ * then has an order.  key_sort.cu sorts the keys; this file allocates its memory,
+ * or less if there is not enough, checks the order, and frees memory that is not
+ * needed any more.
  *
  * All is done on the job's own stream, so that a push needs to wait for
- * nothing, and run only where it reads counters.
+ * nothing, and device_sort_perform() only where it reads counters.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,7 +57,7 @@ struct DeviceSort
 	bool		performed = false;
 	bool		has_order = false;
 	const char *method = "none, no keys";
-	KeptKeys	kept = {};		/* if it keeps keys, when it has run */
+	KeptKeys	kept = {};		/* after the sort, if keys are kept */
 	DeviceBlock gathered;		/* kept keys on their way to the host */
 };
 
@@ -136,7 +136,7 @@ device_sort_push(DeviceSort *sort, const uint64_t *words, uint64_t nwords,
 	uint32_t	fixed_words = sort->shape.fixed_words;
 
 	if (sort->performed)
-		return refuse(error, "keys were added to a sort that has run");
+		return refuse(error, "keys were added to a sort that was performed");
 	if (nrows > SORT_MAX_ROWS - sort->memory.rows())
 		return refuse(error, "too many rows for one sort");
 	if (fixed_words != 0 && nwords != static_cast<uint64_t>(nrows) * fixed_words)
@@ -258,7 +258,7 @@ device_sort_perform(DeviceSort *sort, uint64_t memory, DeviceError *error)
 	SortOutcome outcome;
 
 	if (sort->performed)
-		return refuse(error, "a sort runs only once");
+		return refuse(error, "a sort is performed only once");
 	sort->performed = true;
 	if (nrows == 0)
 	{

@@ -1,23 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * device_sort.h
- *	  The way into the kernels: sorting keys on a CUDA device, for C.
+ *	  The interface of the kernels, in C: sorting keys on a CUDA device.
  *
- * Only gpusortd's cuda engine, the unit tests and the benchmarks include
- * this.  Nothing of CUDA shows through.
+ * Only gpusortd's cuda engine, the unit tests and the benchmarks include this
+ * header, which does without CUDA's own.
  *
- * A DeviceSort is one job.  Keys are pushed in batches while they come into
- * being, each push an asynchronous copy; run sorts them; pull copies parts of
- * the order back, and, of a job that keeps them, of the keys in that order.  A
- * job belongs to one thread at a time, different jobs may
- * run in different threads at once; each has a CUDA stream of its own.
+ * A DeviceSort is one job.  Keys are pushed in batches while they are made, each
+ * push an asynchronous copy; perform sorts the keys; pull copies parts of the
+ * order back, and pull_keys keys in that order, if the job keeps them.  A job is
+ * used by one thread at a time, different jobs by different threads at once; each
+ * has a CUDA stream of its own.
  *
- * Functions that return bool return false on failure and then leave the
- * reason, a sentence without full stop, in "error"; "is_full" says whether
- * there was too little memory, which others may have.  After a failure the only
- * thing to do with a job is device_sort_end().  An error that has poisoned
- * the CUDA context (a fault in a kernel) makes every later call in the
- * process fail too: see device_is_lost().
+ * Functions that return bool return false on failure, with the reason, a sentence
+ * without full stop, in "error"; is_full tells that there was too little memory,
+ * which other jobs or processes may have.  A job that has failed can only be
+ * ended.  An error that poisons the CUDA context (a fault in a kernel) makes all
+ * later calls in the process fail too: see device_is_lost().
  *
  *-------------------------------------------------------------------------
  */
@@ -40,7 +39,7 @@ extern "C"
 typedef struct DeviceError
 {
 	char		text[DEVICE_ERROR_SIZE];
-	bool		is_full;		/* all that is wrong is too little memory */
+	bool		is_full;		/* the only reason is too little memory */
 } DeviceError;
 
 typedef struct DeviceInfo
@@ -71,13 +70,12 @@ extern bool device_start(int device, DeviceError *error);
 extern bool device_is_lost(void);
 
 /*
- * Device memory, in bytes, that all jobs of a device that was started could
- * have together just now: what they have, what is kept for others to come, and
- * what the driver has left.
+ * Device memory, in bytes, that all jobs of a started device could have together
+ * now: what jobs have, what is kept for later jobs, and what the driver has left.
  */
 extern bool device_memory(int device, uint64_t *bytes, DeviceError *error);
 
-/* Gives memory back to the driver that no job has, but for so much of all. */
+/* Gives unused memory back to the driver, down to kept_bytes of all. */
 extern void device_release(int device, uint64_t kept_bytes);
 
 /*
@@ -89,8 +87,9 @@ extern void device_unpin(void *memory);
 
 /*
  * Device memory, in bytes, that a job takes at its highest for nrows keys of
- * nwords words together.  Monotonic in both.  The highest is during run; when
- * that has returned, a job keeps 4 bytes a row, its order, rounded up to 256.
+ * nwords words together.  Monotonic in both.  The highest is during
+ * device_sort_perform(); after that a job has 4 bytes a row, its order, rounded up
+ * to 256.
  */
 extern uint64_t device_sort_memory(const KeyShape *shape,
 								   uint64_t nrows, uint64_t nwords);
@@ -103,7 +102,7 @@ extern uint64_t device_sort_memory_in_place(const KeyShape *shape,
 											uint64_t nrows, uint64_t nwords);
 
 /*
- * The same for a job that keeps its keys, from the end of run on.
+ * The same for a job that keeps its keys, after device_sort_perform().
  */
 extern uint64_t device_sort_memory_kept(const KeyShape *shape,
 										uint64_t nrows, uint64_t nwords);
@@ -128,12 +127,13 @@ extern bool device_sort_push(DeviceSort *sort, const uint64_t *words,
 extern bool device_sort_wait_pushed(DeviceSort *sort, uint64_t ticket,
 									DeviceError *error);
 
-/* The job is to keep its keys when it runs. */
+/* Has the job keep its keys, for device_sort_pull_keys(). */
 extern void device_sort_keep_keys(DeviceSort *sort);
 
 /*
- * Sorts what was pushed; returns when the order is ready, and all other memory
- * of the job but for keys that it keeps free for others.  Once a job.
+ * Sorts the keys that were pushed; returns when the order is ready, and when all
+ * other memory of the job has been freed, but that of keys to be kept.  Once a
+ * job.
  *
  * The job takes no more than "memory" bytes in all.  If that is less than
  * device_sort_memory() of its keys it is sorted in place, whatever algorithm
@@ -143,7 +143,7 @@ extern void device_sort_keep_keys(DeviceSort *sort);
 extern bool device_sort_perform(DeviceSort *sort, uint64_t memory,
 								DeviceError *error);
 
-/* How a job that has run was sorted, in a few words; a constant. */
+/* The method by which a job was sorted, in a few words; a constant. */
 extern const char *device_sort_method(const DeviceSort *sort);
 
 /* Copies entries first to first + count - 1 of the order to pinned memory. */

@@ -3,9 +3,9 @@
  * kept_keys.cuh
  *	  Reading keys in the order that a sort has made of them.
  *
- * A job that is one part of a larger one keeps its keys when it has run, so
- * that the parts can be merged.  Then it takes what a sort in place takes, and
- * a buffer: keys are gathered there, each padded with zero words to one
+ * A job that is one part of a larger one keeps its keys after its sort, so that
+ * the parts can be merged.  Then it has the memory of a sort in place, and a
+ * buffer: keys are gathered there, each padded with zero words to one
  * length, and copied to the host from there.
  *
  * Where a sort in place has put working words, all bits of the keys' first
@@ -24,7 +24,7 @@ namespace gpusort
 
 static_assert(kept_buffer_words >= KEY_MAX_WORDS, "a key fits into the buffer");
 
-/* The keys of a job that has run. */
+/* The keys of a job that was sorted. */
 struct KeptKeys
 {
 	Keys		keys;

@@ -196,7 +196,7 @@ struct Control
 	uint32_t	has_ties;
 };
 
-/* Hands out parts of one allocation, or only adds up what they take. */
+/* Allots parts of one allocation, or only adds up their sizes. */
 class Carver
 {
 public:

@@ -181,7 +181,7 @@ settings_define(void)
 							 algorithm_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpusort.verify",
-							 "Checks the order of all rows that are handed on.",
+							 "Checks the order of all rows that are emitted.",
 							 "Each row is compared with the one before it; an error is raised if they are out of order.",
 							 &gpusort_verify, false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
@@ -234,7 +234,7 @@ settings_define(void)
 				"Sets the planner's estimate of the cost of sorting a row's key where no GPU does it.",
 				&gpusort_host_sort_row_cost);
 	define_cost("gpusort.get_shared_row_cost",
-				"Sets the planner's estimate of the cost of taking a parallel worker's row from it and handing it on.",
+				"Sets the planner's estimate of the cost of emitting a sorted row of a parallel worker.",
 				&gpusort_get_shared_row_cost);
 	define_cost("gpusort.hash_row_cost",
 				"Sets the planner's estimate of what looking up a row in a hash table costs more with each doubling of the table beyond 2 MB.",

@@ -4,7 +4,7 @@
  *	  Texts as keys: English words, and addresses with prefixes in common.
  *
  * A text becomes a key as columns of type text do: its bytes, a zero byte, and
- * as many more as fill the last word.  None is so long that a key were cut.
+ * as many more as fill the last word.  None is so long that a key is truncated.
  *
  *-------------------------------------------------------------------------
  */
@@ -135,7 +135,7 @@ draw_word(const Vocabulary &vocabulary, uint64_t random)
  */
 constexpr unsigned max_text_words = 10;
 
-static_assert(max_text_words <= KEY_MAX_WORDS, "no key is cut");
+static_assert(max_text_words <= KEY_MAX_WORDS, "no key is truncated");
 
 /* Writes the text of a place; returns the words of the key. */
 static __device__ __forceinline__ unsigned

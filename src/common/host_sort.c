@@ -48,10 +48,10 @@
 #define LEAF_MAX_BITS	13
 #define INSERTION_MAX	12
 
-/* How many entries ahead keys that lie scattered in memory are fetched. */
+/* Entries by which keys that lie scattered in memory are prefetched. */
 #define FETCH_AHEAD		16
 
-/* Keys looked at to see how many of their words will be needed. */
+/* Keys in the sample that tells how many of their words are needed. */
 #define SAMPLE_ROWS		1024
 
 /*
@@ -470,7 +470,7 @@ merge_runs(const HostSortEntry *runs, uint64_t nleft, uint64_t nright,
 }
 
 /*
- * Sorts a small piece, whatever its values.  The piece is cut into a power of
+ * Sorts a small piece, whatever its values.  The piece is divided into a power of
  * two of runs of two or three entries; adjacent ones are merged between the
  * piece and the buffer, from one into the other and back.
  */

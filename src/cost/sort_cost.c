@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sort_cost.c
- *	  What a sort costs, in the planner's units.
+ *	  The cost of a sort, in the planner's units.
  *
  * Time goes into three things, each by the row: taking it, that is copying it
  * and making its key; sorting, of which little is left if a device does it;

@@ -8,19 +8,19 @@
  * needed here.  Every so many rows of each part a key is fetched beforehand;
  * these samples, merged, tell where to divide all rows into ranges, of which
  * each can be merged by itself (regular sampling, Shi and Schaeffer 1992).  A
- * range begins with a sample: its splitter.  Where the others have their cut
- * is known but for the rows between two samples, which are fetched in both
- * ranges and searched.  So what is fetched for a range are the rows that its
- * samples stand for, and as many of each part as lie between two.
+ * range begins with a sample: its splitter.  The place where another part is
+ * split is known except for the rows between two of its samples, which are
+ * fetched in both ranges and searched.  So for a range those rows are fetched for
+ * which its samples stand, and of each part as many as lie between two samples.
  *
  * Ranges are merged by a few threads, in turn, and emitted in order.  Rows
- * whose keys are equal come in the order of their parts, which makes cuts exact
+ * whose keys are equal come in the order of their parts, which makes splits exact
  * whatever the keys are.
  *
  * Every key is compared with the one before, which tells where ties are, and
  * that keys are in order.  That each row is there once follows from the check of
- * each part's order, and from the cuts: what one range leaves out of a part the
- * next one begins with.  If the keys of a part are not in order the cuts may
+ * each part's order, and from the splits: what one range leaves out of a part the
+ * next one begins with.  If the keys of a part are not in order the splits may
  * contradict each other, which is found, or ranges have too few or too many
  * rows, which is found at the end.
  *
@@ -213,12 +213,12 @@ divide_into_ranges(Merge *merge)
 }
 
 /*
- * The cut of a part at the beginning of a range is a place from the first of
+ * The split of a part at the beginning of a range is a place from the first of
  * these to the second one.  It is known at the splitter, at the beginning of all
  * ranges and at the end of all.
  */
 static uint64_t
-least_cut(const Merge *merge, uint64_t range, int part)
+least_split(const Merge *merge, uint64_t range, int part)
 {
 	uint32_t	samples = samples_before(merge, range, part);
 
@@ -230,7 +230,7 @@ least_cut(const Merge *merge, uint64_t range, int part)
 }
 
 static uint64_t
-most_cut(const Merge *merge, uint64_t range, int part)
+most_split(const Merge *merge, uint64_t range, int part)
 {
 	uint64_t	most = samples_before(merge, range, part) * merge->step;
 
@@ -238,15 +238,15 @@ most_cut(const Merge *merge, uint64_t range, int part)
 }
 
 /*
- * Finds the cut of a part at the beginning of a range: the first row that does
+ * Finds the split of a part at the beginning of a range: the first row that does
  * not come before the splitter.  "keys" has those from row "first" on.
  */
 static uint64_t
-find_cut(const Merge *merge, uint64_t range, int part, const uint64_t *keys,
+find_split(const Merge *merge, uint64_t range, int part, const uint64_t *keys,
 		 uint64_t first)
 {
-	uint64_t	least = least_cut(merge, range, part);
-	uint64_t	most = most_cut(merge, range, part);
+	uint64_t	least = least_split(merge, range, part);
+	uint64_t	most = most_split(merge, range, part);
 
 	while (least < most)
 	{
@@ -266,11 +266,11 @@ find_cut(const Merge *merge, uint64_t range, int part, const uint64_t *keys,
 	return least;
 }
 
-/* The first row of a part that is fetched for a range: one before its cut. */
+/* The first row of a part that is fetched for a range: one before its split. */
 static uint64_t
 first_fetched(const Merge *merge, uint64_t range, int part)
 {
-	uint64_t	least = least_cut(merge, range, part);
+	uint64_t	least = least_split(merge, range, part);
 
 	return least > 0 ? least - 1 : 0;
 }
@@ -324,22 +324,22 @@ fetch_range(Worker *worker, uint64_t range, Run *runs,
 	for (int i = 0; i < merge->nparts; i++)
 	{
 		uint64_t	first = first_fetched(merge, range, i);
-		uint64_t	count = most_cut(merge, range + 1, i) - first;
-		uint64_t	cut;
-		uint64_t	next_cut;
+		uint64_t	count = most_split(merge, range + 1, i) - first;
+		uint64_t	split;
+		uint64_t	next_split;
 
 		if (!fetch(merge, i, first, (uint32_t) count, keys, entries, failure))
 			return false;
-		cut = find_cut(merge, range, i, keys, first);
-		next_cut = find_cut(merge, range + 1, i, keys, first);
-		if (next_cut < cut)
+		split = find_split(merge, range, i, keys, first);
+		next_split = find_split(merge, range + 1, i, keys, first);
+		if (next_split < split)
 			return fail_missing(failure);
-		runs[i].keys = keys + (cut - first) * merge->key_words;
-		runs[i].entries = entries + (cut - first);
-		runs[i].count = next_cut - cut;
+		runs[i].keys = keys + (split - first) * merge->key_words;
+		runs[i].entries = entries + (split - first);
+		runs[i].count = next_split - split;
 		runs[i].part = i;
 		runs[i].first_row = merge->parts[i].first_row;
-		if (cut > 0 &&
+		if (split > 0 &&
 			(*before == NULL ||
 			 compare_keys(merge, runs[i].keys - merge->key_words,
 						  *before) > 0))

@@ -49,10 +49,10 @@ typedef struct GpuSortState
 	RowSort    *sort;			/* NULL before the first fetch */
 	bool		finished;		/* there are no rows, or no more */
 
-	/* of processes that sort together */
-	SharedRows *shared;			/* NULL: there are none */
-	ParallelContext *context;	/* of the leader */
-	RowSortReport report;		/* of the last sort that was finished */
+	/* in processes that sort together */
+	SharedRows *shared;			/* NULL in a single process */
+	ParallelContext *context;	/* parallel context, in the leader */
+	RowSortReport report;		/* report of the last finished sort */
 	bool		reported;
 } GpuSortState;
 
@@ -120,9 +120,9 @@ create_gpusort_state(CustomScan *scan)
 }
 
 /*
- * Rows are handed on as they are stored.  If they lack columns that are copies
- * of others, these are added.  That takes no projection, which would look at
- * all columns one by one.
+ * Rows are emitted as they are stored.  Columns that are copies of others, which
+ * they lack, are added.  That takes no projection, which would read all columns
+ * one by one.
  */
 static void
 init_result(GpuSortState *state)
@@ -334,7 +334,7 @@ exec_gpusort(CustomScanState *node)
 	return likely(state->ncopied == 0) ? state->row : add_copies(state);
 }
 
-/* Forgets the row that was handed on last. */
+/* Clears the row that was emitted last. */
 static void
 clear_row(GpuSortState *state)
 {

@@ -528,7 +528,7 @@ step_forward(RowSort *sort, uint64 *entry)
 }
 
 /*
- * Moves back to the entry before the one handed out last, or to the last one
+ * Moves back to the entry before the one emitted last, or to the last one
  * if the end has been reached; false at the start.
  */
 static bool

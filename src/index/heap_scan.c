@@ -265,7 +265,7 @@ scan_pages(HeapScan *scan, bool progress)
 	block_reader_end(reader);
 }
 
-/* Makes what gives out blocks to this process alone. */
+/* A "parallel" scan of this process alone, which allots its blocks. */
 static ParallelTableScanDesc
 share_alone(Relation heap)
 {

@@ -7,20 +7,20 @@
  * they follow the rules of PostgreSQL's README for nbtree, and of the code
  * that builds indexes there:
  *
- * A run of equal rows becomes a posting list, one tuple with the places of
- * all of them, or several when it is long.  Any other row is a tuple itself.
+ * Rows that are equal become a posting list, one tuple with the places of all of
+ * them, or several lists when they are many.  Any other row is a tuple itself.
  *
  * That a page is full is found when a tuple comes that has no room on it, or
  * when less is free than the fill factor leaves.  Then the last tuple on the
  * page moves to the next one, and what remains of it becomes the high key: as
- * many columns as tell it from the tuple ahead of it.
+ * many columns as tell it from the tuple before.
  *
  * So where pages begin depends on how large rows are, and which ones equal the
- * row ahead of them, and on nothing else.  These are their measures, two bytes
+ * row before them, and on nothing else.  These are their measures, two bytes
  * for each.  Rows are taken by chunks, and for each chunk there are three
  * steps: measuring its rows, laying the pages out by the measures, and filling
  * the pages.  Only the second has to wait for the chunk before, and it is by
- * far the shortest: it looks at no row.  Thus several processes can make
+ * far the shortest: it reads no row.  Thus several processes can make
  * pages of one index.
  *
  * What makes this faster than core's also in one process is that the tuples
@@ -49,7 +49,7 @@
 
 /*
  * Rows of a chunk: as many as the second-level cache holds, with a few cache
- * lines each, between the two steps that look at them.
+ * lines each, between the two steps that read them.
  */
 #define CHUNK_MAX_ROWS		8192
 #define CHUNK_MIN_ROWS		512
@@ -60,7 +60,7 @@
 /* Rows that are measured and then checked, still in the first-level cache. */
 #define MEASURED_ROWS		128
 
-/* How far ahead of a row others are fetched into the cache. */
+/* Rows by which rows are prefetched. */
 #define PREFETCH_ROWS		16
 
 struct LeafMaker
@@ -81,8 +81,8 @@ struct LeafMaker
 	const IndexRow *duplicate;	/* must not be in the index; NULL if none */
 
 	/*
-	 * The chunk's rows begin at LEAF_MAX_PENDING; those that were pending are
-	 * ahead of them.
+	 * The chunk's rows begin at LEAF_MAX_PENDING; the pending rows are before
+	 * them.
 	 */
 	const IndexRow **found;
 	uint16	   *measures;
@@ -151,7 +151,7 @@ rows_equal(const LeafMaker *maker, const IndexRow *a, const IndexRow *b)
 							index_row_tuple(b)) > maker->nkeys;
 }
 
-/* Measures rows of the chunk; "previous" is ahead of the first one, or NULL. */
+/* Measures rows of the chunk; "previous" is the row before them, or NULL. */
 static inline void
 measure_rows(LeafMaker *maker, const IndexRow *previous, uint32 start,
 			 uint32 end)

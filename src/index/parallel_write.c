@@ -3,7 +3,7 @@
  * parallel_write.c
  *	  Making the leaf pages of an index with parallel workers.
  *
- * The rows in their order are cut into chunks.  Participants take chunk after
+ * The rows in their order are divided into chunks.  Participants take chunk after
  * chunk.  Each measures the rows of its chunk, lays its pages out when the
  * chunk before has been, and fills them (leaf_maker.c).  Laying out is what
  * goes in turn; it takes a small part of the time of the others.

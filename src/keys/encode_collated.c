@@ -33,15 +33,15 @@
 #define GREATEST_LIMIT		(KEY_MAX_WORDS * sizeof(uint64_t))
 
 /*
- * So many beginnings are looked at, and so many may be those of others.  That
- * is few, as a million rows have many more in common than a thousand of them.
+ * Beginnings of truncated strings in a sample, and how many of them may be equal.
+ * That is few, as a million rows have many more in common than a thousand.
  */
 #define SAMPLE_SIZE			1024
 #define SAMPLE_CLASHES		3
 
 /*
- * The first sample begins with the first string that is cut, and others with
- * the one of this number and of that times the factor, up to the last.
+ * Numbers of the strings with which samples begin: the first truncated one, then
+ * this one, and this times the factor, up to the last.
  */
 #define SECOND_SAMPLE		16384
 #define SAMPLE_FACTOR		16
@@ -203,8 +203,8 @@ is_sampled(CollatedColumn *column)
 }
 
 /*
- * The limit, made such that a key that is cut there is of whole words.  It is
- * the same for keys that are equal so far.
+ * The limit, in bytes, at which a truncated key ends with a whole word.  The limit
+ * is the same for keys that are equal so far.
  */
 static Size
 limit_in_key(const CollatedColumn *column, const KeyWriter *writer)

@@ -74,7 +74,7 @@ text_key(Datum value, uint64_t complement, uint64_t *words)
 		.complement = complement
 	};
 
-	/* what is toasted, and a key that is cut, are for encode_text() */
+	/* toasted values, and truncated keys, are for encode_text() */
 	if (unlikely(is_toasted(text) ||
 				 VARSIZE_ANY_EXHDR(text) >= key_room(&writer)))
 		return 0;
@@ -184,7 +184,7 @@ append_bytes(KeyWriter *writer, const char *data, Size size)
 {
 	Size		room = key_room(writer);
 
-	/* The terminator finds no room then, and tells that the key is cut. */
+	/* the terminator finds no room then, and marks the key as truncated */
 	size = Min(size, room);
 
 	for (; size >= 8; data += 8, size -= 8)

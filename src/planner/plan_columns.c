@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * plan_columns.c
- *	  Which columns the rows have that a GpuSort takes.
+ *	  The columns of the rows that a GpuSort takes.
  *
- * The planner has a Sort's child hand on just the columns that are needed
- * above it, so there is little to narrow.  But it does not mind whether the
- * child can hand on its rows as they are or has to form each of them anew,
- * which takes about as long as the rest of a sort does for a row:
+ * The planner has a Sort's child emit just the columns that are needed above
+ * it, so there is little to narrow.  But it does not count whether the child can
+ * emit its rows as they are or has to form each of them anew, which takes about
+ * as long as the rest of a sort does for a row:
  *
  *	- ORDER BY x COLLATE y adds a copy of x to the rows.  Here it is added
- *	  when rows are handed on, or not at all where nobody looks at it.
- *	- A window function has the columns that it compares ahead of the others.
+ *	  when rows are emitted, or not at all where nobody reads it.
+ *	- A window function has the columns that it compares before the others.
  *	  Here a table's rows keep the order of columns that they have.
  *
  * Both change a finished plan, in which nodes name the columns of their child
@@ -172,11 +172,11 @@ drop_copies(Sort *sort)
 }
 
 /*
- * Does a node hand on the columns of its child as they are?  Of the nodes that
- * may, some are not worth going through.
+ * Does a node emit the columns of its child as they are?  Some of the nodes that
+ * may are not worth going through.
  */
 static bool
-hands_on(const Plan *plan)
+emits_child(const Plan *plan)
 {
 	ListCell   *cell;
 	int			column = 1;
@@ -195,11 +195,11 @@ hands_on(const Plan *plan)
 		list_length(plan->lefttree->targetlist);
 }
 
-/* The GpuSort whose rows a plan hands on; NULL if it is no such plan. */
+/* The GpuSort whose rows a plan emits; NULL if there is none. */
 static Plan *
-gpusort_handed_on(Plan *plan)
+emitted_gpusort(Plan *plan)
 {
-	while (hands_on(plan))
+	while (emits_child(plan))
 		plan = plan->lefttree;
 	return is_gpusort(plan) ? plan : NULL;
 }
@@ -207,7 +207,7 @@ gpusort_handed_on(Plan *plan)
 void
 drop_unused_copies(Plan *plan)
 {
-	Plan	   *sort = gpusort_handed_on(plan);
+	Plan	   *sort = emitted_gpusort(plan);
 	Renumbering originals;
 	int			nstored;
 
@@ -252,7 +252,7 @@ count_table_columns(Oid table)
 }
 
 /*
- * Does a plan hand on all columns of a table, in an order of its own?  Sets the
+ * Does a plan emit all columns of a table, in an order of its own?  Sets the
  * numbers that they have in the table then.
  */
 static bool
@@ -331,9 +331,9 @@ reorder(List *columns, const Renumbering *renumbering)
 	return result;
 }
 
-/* The same for columns that are handed on from a node's child. */
+/* The same for columns that a node emits from its child. */
 static List *
-reorder_handed_on(List *columns, Renumbering *renumbering)
+reorder_emitted(List *columns, Renumbering *renumbering)
 {
 	return (List *) renumber_child((Node *) reorder(columns, renumbering),
 								   renumbering);
@@ -343,7 +343,7 @@ void
 keep_table_order(WindowAgg *window, const List *range_table)
 {
 	Plan	   *plan = window->plan.lefttree;
-	Plan	   *sort = gpusort_handed_on(plan);
+	Plan	   *sort = emitted_gpusort(plan);
 	Renumbering renumbering;
 	ListCell   *cell;
 
@@ -354,13 +354,13 @@ keep_table_order(WindowAgg *window, const List *range_table)
 	sort->lefttree->targetlist = reorder(sort->lefttree->targetlist,
 										 &renumbering);
 	((CustomScan *) sort)->custom_scan_tlist =
-		reorder_handed_on(((CustomScan *) sort)->custom_scan_tlist,
+		reorder_emitted(((CustomScan *) sort)->custom_scan_tlist,
 						  &renumbering);
 	foreach(cell, gpusort_sort_columns((CustomScan *) sort))
 		lfirst_int(cell) = new_number(&renumbering, lfirst_int(cell));
 	for (;; plan = plan->lefttree)
 	{
-		plan->targetlist = reorder_handed_on(plan->targetlist, &renumbering);
+		plan->targetlist = reorder_emitted(plan->targetlist, &renumbering);
 		if (plan == sort)
 			break;
 		renumber_arrays(plan, &renumbering);

@@ -51,7 +51,7 @@ replace_sort(Sort *sort)
 	scan->custom_private = gpusort_scan_private(sort);
 
 	/*
-	 * The rows handed on are the child's, with their dropped columns.  For the
+	 * The rows emitted are the child's, with their dropped columns.  For the
 	 * executor that is a scan of rows of custom_scan_tlist, without projection
 	 * if nothing was dropped; for EXPLAIN the variables lead back to the
 	 * expressions of the Sort.  Constants stay constants, as the planner

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * sort_paths.c
- *	  Lets the planner know what sorts cost.
+ *	  Paths with the costs of the sorts that GpuSort nodes will do.
  *
  * Core's own Sort is charged for each comparison, and its Gather Merge for the
  * passage of each row through a tuple queue and for comparing it again there.
  * With GpuSort there is none of that.  So paths are added with the costs of
  * what plan_sort.c will make of them.  They are of core's own nodes, and
  * compete with all that core has found: indexes, incremental sorts, workers
- * that evaluate dear expressions, and hashing, of which core expects too much
- * where tables are large.
+ * that evaluate expensive expressions, and hashing, of which core expects too
+ * much where tables are large.
  *
  *	- For an ORDER BY: the sort of its input in one process, and with parallel
  *	  workers together.  Core's own paths of these two kinds are dropped, since
@@ -41,7 +41,7 @@
 #include "port/shared_memory.h"
 #include "settings.h"
 
-/* An expression that costs more than this core, too, takes for a dear one. */
+/* Operators from which on an expression is expensive, as in core. */
 #define EXPENSIVE_OPERATORS	10
 
 /*
@@ -304,7 +304,7 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 	if (!can_sort_together(root, ordered, partial, &size) ||
 		!shared_memory_suffices(sort_rows_bytes(rows, size.width)))
 		return NULL;
-	/* what takes long had better be left to the workers */
+	/* expensive expressions are left to the workers */
 	if (target->cost.per_tuple - partial->pathtarget->cost.per_tuple >
 		EXPENSIVE_OPERATORS * cpu_operator_cost)
 		return NULL;
@@ -327,16 +327,18 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 }
 
 /*
- * Core has its paths of the input that are in order already compete with those
- * that sort, and frees the ones that lose.  They are still in the input's list
- * then, and may be its cheapest path.  So when core is done nothing of the
- * input can be looked at but its partial paths.  The path to sort is
- *	- what core itself sorts, if the path of that is still there; or
- *	- what has been noted before: a copy of the cheapest path that is not in
- *	  order, to which the planner may have applied a target since.
+ * The input of an ORDER BY.
  *
- * Nothing is noted where the hook of another extension comes after ours: it may
- * put a node above all paths, or replace them.
+ * Core adds to the ordered relation both paths of the input that are in order and
+ * sorts of its cheapest path, and frees those that lose.  A freed path stays in
+ * the input's list, and may be its cheapest path.  So after core has added its
+ * paths only the partial paths of the input may be read.  The path to sort is
+ *	- the path below core's own Sort, if that path of core is still there; or
+ *	- a copy of the cheapest path that is not in order, noted when the input was
+ *	  made, to which the planner may have applied a target since.
+ *
+ * No path is noted where the hook of another extension comes after ours: that hook
+ * may put a node above all paths, or replace them.
  */
 
 /* The size of a path's node, 0 for one that is not known. */
@@ -636,9 +638,9 @@ hashing_more(PlannerInfo *root, const Path *path)
 }
 
 /*
- * Adds a path with our sorts.  Those of core's that hash are dropped if they are
- * dearer but for what core expects of hashing.  If not all rows are wanted these
- * may be the ones that give the first rows sooner.
+ * Adds a path with our sorts.  A path of core that hashes is dropped if it is more
+ * expensive by what hashing really costs.  Where not all rows are wanted nothing
+ * is dropped, since hashing may give the first rows sooner.
  */
 static void
 add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,

@@ -19,7 +19,7 @@
  *
  * The whole order is fetched before the first row is looked up.  That costs
  * under a nanosecond a row, frees the device for others while the rows are
- * handed on, and means that a lost device never finds a result half
+ * emitted, and means that a lost device never finds a result half
  * delivered, when sorting anew could bring equal keys in another order.
  *
  *-------------------------------------------------------------------------

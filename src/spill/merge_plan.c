@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * merge_plan.c
- *	  From which sorted run each next row is, as gpusortd knows.
+ *	  A merge of sorted runs in an order that gpusortd has made of all keys.
  *
  * While the runs of a sort are made one after the other, each by a job of its
  * own, another job is given the keys of all rows.  Its order says at the end
@@ -17,7 +17,7 @@
  * are as good as each other that does not matter.
  *
  * The order is fetched at once and is in the sort's file, with a byte or two
- * for each row, so that the device is free while the rows are handed on, and
+ * for each row, so that the device is free while the rows are emitted, and
  * cannot be lost then.
  *
  *-------------------------------------------------------------------------
@@ -43,7 +43,7 @@
 /* Parts of all rows, of which it is noted with which run they begin. */
 #define MOST_PARTS			4096
 
-/* How far ahead of a row what comes next of its run is fetched into the cache. */
+/* Rows by which the next row of a run is prefetched, and bytes of it. */
 #define PREFETCH_ROWS		12
 #define PREFETCHED_BYTES	(3 * CACHE_LINE_BYTES)
 

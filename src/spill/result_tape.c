@@ -9,8 +9,8 @@
  * they are read.  So it takes no more room than core's own sort, which does the
  * same.
  *
- * A row is on the tape as its length, its values and its length.  What is ahead
- * of the values is there only if it is not that of the first row of all.
+ * A row is on the tape as its length, its values and its length.  The header of a
+ * row precedes its values only if it differs from that of the first row.
  *
  *-------------------------------------------------------------------------
  */
@@ -59,7 +59,7 @@ struct ResultTape
 	Size		buffer_bytes;
 	char	   *buffer;
 
-	MinimalTuple row;			/* that was handed out last */
+	MinimalTuple row;			/* row that was emitted last */
 	Size		row_bytes;		/* for which there is room */
 };
 
@@ -159,18 +159,18 @@ bytes_on_tape(RowEnd end)
 		((end.mark & FIRST_HEADER) == 0 ? RUN_HEADER_BYTES : 0);
 }
 
-/* Reads what a row begins with at the place, or ends with ahead of it. */
+/* Reads the beginning of the row at this place, or the end of the row before. */
 static RowEnd
-read_end(ResultTape *result, uint64 place, bool ahead)
+read_end(ResultTape *result, uint64 place, bool before)
 {
 	RowEnd		end;
 
-	copy_bytes(result, ahead ? place - sizeof(end.mark) : place,
+	copy_bytes(result, before ? place - sizeof(end.mark) : place,
 			   &end.mark, sizeof(end.mark));
 	end.length = end.mark & SHORT_LENGTH_MASK;
 	if (end.length == 0)
 		copy_bytes(result,
-				   ahead ? place - sizeof(end.mark) - sizeof(end.length) :
+				   before ? place - sizeof(end.mark) - sizeof(end.length) :
 				   place + sizeof(end.mark),
 				   &end.length, sizeof(end.length));
 	return end;
@@ -229,7 +229,7 @@ read_forward(ResultTape *result)
 }
 
 /*
- * The row before the one handed out last, or the last one if the end has been
+ * The row before the one emitted last, or the last one if the end has been
  * reached.
  */
 static MinimalTuple

@@ -3,20 +3,19 @@
  * run_tape.c
  *	  One sorted run of rows, in a temporary file.
  *
- * The rows are one behind the other, and written by the piece (run_file.c).
- * When a run is read that is done by smaller parts, as memory is shared by all
- * that are read at the same time.
+ * Rows lie one behind the other, and are written in whole pieces (run_file.c).
+ * They are read in smaller parts, since all tapes that are read at the same time
+ * share the memory for that.
  *
- * A minimal tuple is on the tape as its length and its values.  What is ahead
- * of these follows the length only if it is not that of the row before, as it
- * mostly is.  If so, and unless the row is short, its values are aligned, and
- * it is handed on where it has been read: what is ahead of the values in memory
- * is then put over the row before, which nobody wants any more.  Core's own
- * sort has four bytes for a length, not two, and what is ahead of the values in
- * each row; so it never takes less room.
+ * A minimal tuple is on the tape as its length, its header and its values.  The
+ * header is left out where it equals that of the row before, as it mostly does.
+ * Then, unless the row is short, its values are aligned, and the row is emitted
+ * in the buffer: its header is written before the values, over the row before,
+ * which nobody needs any more.  Core's own sort writes four bytes of length, not
+ * two, and the header of each row; so its tapes are never smaller.
  *
- * A row of an index, whose length is a part of its head, is there as it is, and
- * is aligned by that.
+ * A row of an index has its length in its header.  It is on the tape as it is,
+ * and is aligned, since its length is.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +28,7 @@
 #include "sort/index_row.h"
 #include "spill/run_tape.h"
 
-/* Of the row that will be read next this much is fetched into the cache. */
+/* Bytes of the next row that are prefetched, at the most. */
 #define MOST_PREFETCHED_BYTES	(4 * CACHE_LINE_BYTES)
 
 /*
@@ -40,7 +39,7 @@
 #define SAME_HEADER			0x8000
 #define SHORT_LENGTH_MASK	0x7fff
 
-/* From so many bytes on values may be aligned.  Fewer are sooner copied. */
+/* Bytes from which on values are aligned; fewer are copied in less time. */
 #define LEAST_ALIGNED_BYTES	64
 
 RunTape *
@@ -134,7 +133,7 @@ void
 run_tape_begin_read(RunTape *run, Size buffer_bytes)
 {
 	run->buffer_bytes = Min(buffer_bytes, run_file_piece_bytes(run->file));
-	/* the first row in it has what is ahead of its values ahead of it */
+	/* before the buffer is room for the header of its first row */
 	run->buffer = (char *) MemoryContextAlloc(run->context,
 											  ROW_VALUES_OFFSET +
 											  run->buffer_bytes);

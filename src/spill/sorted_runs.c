@@ -16,7 +16,7 @@
  * Where gpusortd has the keys of all rows it tells from which run each next row
  * is (merge_plan.c), and the last merge is only to read the runs so.
  *
- * The last merge goes on while rows are handed out.  When they may be wanted
+ * The last merge goes on while rows are emitted.  When they may be wanted
  * backward or again it is written to the file instead, over the runs.
  *
  *-------------------------------------------------------------------------
@@ -84,7 +84,7 @@ struct SortedRuns
 	bool		ordered;		/* the last merge has had a plan */
 	ResultTape *result;			/* of the last merge, or NULL */
 
-	void	   *previous;		/* row handed out, for gpusort.verify */
+	void	   *previous;		/* row emitted, for gpusort.verify */
 };
 
 /* Gives the plan up: the runs will be merged by comparisons. */
@@ -336,7 +336,7 @@ merge_first_runs(SortedRuns *runs, int count, Size limit)
 	append_run(runs, run);
 }
 
-/* Raises an error if the row sorts before the one handed out before it. */
+/* Raises an error if the row sorts before the one emitted before it. */
 static void
 verify_row(SortedRuns *runs, const void *row)
 {

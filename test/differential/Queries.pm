@@ -118,7 +118,7 @@ sub with_ties
 	return digest_of_set('SELECT ' . output_columns($source) . " FROM $source->{from} " . order_by(@keys) . " FETCH FIRST $count ROWS WITH TIES");
 }
 
-# The first rows by another collation than that of the column, which is handed on with them.
+# The first rows by another collation than that of the column, which is emitted with them.
 sub collated
 {
 	my ($tables) = @_;

@@ -29,7 +29,7 @@ SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge
 SELECT sort_disk('SELECT * FROM many(50000) ORDER BY k') BETWEEN 5000 AND 10000 AS written_over;
 RESET gpusort.work_mem;
 
--- Rows that come in another way each time: keys of all kinds, some of them cut, or not of the layout that sufficed for earlier runs;
+-- Rows that come in another way each time: keys of all kinds, some of them truncated, or not of the layout that sufficed for earlier runs;
 -- rows that are larger than all the memory; toasted ones.
 CREATE TABLE rows AS
 SELECT i id, i % 7 few, CASE WHEN i > 6000 AND i % 10 = 0 THEN NULL ELSE hashint4(i) END late_null,

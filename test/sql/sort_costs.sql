@@ -58,7 +58,7 @@ SELECT nodes('SELECT * FROM numbers ORDER BY id');
 SELECT nodes('SELECT * FROM numbers WHERE id < 5000 ORDER BY id');
 SELECT nodes('SELECT * FROM numbers ORDER BY k LIMIT 100');
 SELECT nodes('SELECT k FROM numbers ORDER BY k');
--- one that does not: sorting is cheaper than core's sort, which is dearer than the index
+-- one that does not: sorting is cheaper than core's sort, which is more expensive than the index
 SET random_page_cost = 6;
 SELECT nodes('SELECT * FROM numbers ORDER BY k');
 SET gpusort.enable = off;

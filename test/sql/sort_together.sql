@@ -62,7 +62,7 @@ END $$;
 
 EXPLAIN (COSTS OFF, VERBOSE) SELECT id, k FROM numbers ORDER BY k, id;
 
--- types, directions, NULLs, ties, cut keys; keys that only the leader makes
+-- types, directions, NULLs, ties, truncated keys; keys that only the leader makes
 SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT k, id FROM numbers ORDER BY k, id',
 	'SELECT k, id FROM numbers ORDER BY k DESC, id DESC',

@@ -130,7 +130,7 @@ foreach my $way (sort keys %builds)
 	foreach my $lie ('ties', 'swap')
 	{
 		have_it($lie);
-		is(build_all($builds{$way}, @tied_columns), $all_pages, "indexes with keys that are cut, too ($lie)");
+		is(build_all($builds{$way}, @tied_columns), $all_pages, "indexes with truncated keys, too ($lie)");
 		have_it('');
 	}
 }

@@ -168,7 +168,7 @@ SQL
 my %failures = (
 	'while rows are put' => [ 3000, 'SELECT 1/(id - 500) x, k FROM small ORDER BY x, k' ],
 	'while rows are put on the device' => [ 100, 'SELECT 1/(id - 15000) x, k FROM wide WHERE id <= 15000 ORDER BY x, k', 'cuda' ],
-	'while rows are handed on' => [ 1000, 'SELECT count(1/(1000 - row)) FROM (SELECT row_number() OVER (ORDER BY k) row FROM small) s' ],
+	'while rows are emitted' => [ 1000, 'SELECT count(1/(1000 - row)) FROM (SELECT row_number() OVER (ORDER BY k) row FROM small) s' ],
 	'with runs in files' => [ 300, 'SELECT 1/(id - 2000) x, pad FROM small ORDER BY x, pad' ],
 	'while runs are merged' => [ 300, 'SELECT count(1/(1000 - row)) FROM (SELECT row_number() OVER (ORDER BY k) row, pad FROM small) s WHERE pad > \'\'' ],
 	'for want of files' => [ 1000, 'SELECT * FROM small ORDER BY k, pad' ],

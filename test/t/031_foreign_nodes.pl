@@ -74,7 +74,7 @@ foreach my $libraries ("$build/foreign_nodes, gpusort", "gpusort, $build/foreign
 	like($plan, qr/Custom Scan \(ChunkDispatch\).*$gpusort/s, 'has a GpuSort below it');
 
 	$plan = plan_of("$order, the cheapest sort", "$cheap SET foreign_nodes.above = parents;", 'SELECT t, k FROM p ORDER BY t');
-	like($plan, $foreign, 'is one of what the node hands on');
+	like($plan, $foreign, 'is one of what the node emits');
 
 	foreach my $query ('SELECT k, count(*), sum(v) FROM g GROUP BY k ORDER BY k', 'SELECT k FROM g GROUP BY k ORDER BY k', 'SELECT DISTINCT k, count(*) FROM g GROUP BY k ORDER BY k, count')
 	{

@@ -220,7 +220,7 @@ make_urls(uint64_t row, uint64_t nrows, uint64_t *key)
 	return text_key(text, key);
 }
 
-/* Any length, few letters; the longest are cut. */
+/* Any length, few letters; the longest are truncated. */
 static uint32_t
 make_ragged_text(uint64_t row, uint64_t nrows, uint64_t *key)
 {

@@ -20,7 +20,7 @@
 /* Longest keys of varying length. */
 #define LONGEST_KEY		4
 
-/* Entries that are handed on at once, in turn. */
+/* Entries that are emitted at once, in turn. */
 static const uint32_t counts[] = {1, 1000, 37, 3};
 
 /*

@@ -234,6 +234,6 @@ test_failed_check()
 	CHECK(!sort_keys(keys, 10, order, &error) &&
 		  strstr(error.text, "failed its check") != nullptr,
 		  "a wrong order was taken for right: %s", error.text);
-	CHECK(order.empty(), "a part of a wrong order was handed out");
+	CHECK(order.empty(), "a part of a wrong order was emitted");
 	CHECK(!device_is_lost(), "a failed check lost the device");
 }
