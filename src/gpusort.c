@@ -3,34 +3,20 @@
  * gpusort.c
  *	  Loading the extension.
  *
- * A row's way through the files, in order:
+ * A row's way through the folders, in order:
  *
- *		sort_paths.c		the planner learns what sorting costs (sort_cost.c)
- *		table_order.c		of rows that may lie in order
- *		plan_sort.c			the Sort in its plan becomes a GpuSort
- *		plan_columns.c		of rows that need not be formed for it
- *		node_gpusort.c		which takes rows from its child and hands them on
- *		sort_bound.c		as many as a LIMIT lets through
- *		row_sort.c			sorted
- *		row_store.c			the rows stay here
- *		spare_memory.c		in memory of earlier ones
- *		row_order.c			until their order is known
- *		sort_keys.c			for which keys are made, column by column
- *		key_encoders.c		each type in its own way, in encode_*.c
- *		collation.c			and strings as their collation has it
- *		icu_keys.c			mostly without asking ICU, if it is one of ICU
- *		sort_job.c			and sent to be sorted
- *		device_client.c		on the GPU, by gpusortd (daemon/, ../kernels/)
- *		host_sort.c			or on the CPU
- *		row_compare.c		what keys cannot decide is decided by comparing
- *		sorted_runs.c		what memory cannot hold goes to files, run by run,
- *		run_tape.c			a run on a tape,
- *		run_file.c			in files written by the piece,
- *		run_merge.c			and comes back merged,
- *		result_tape.c		to a tape if it may be wanted backward
- *		native_sort.c		or all is left to core's sort, so few first rows
+ *		planner/	paths with the costs (cost/) of our sorts; Sort becomes GpuSort
+ *		executor/	the node takes rows and emits them, row_sort.c sorts them
+ *		spill/		external_sort.c: rows that exceed the memory become runs
+ *		sort/		rows are stored, and put in order
+ *		keys/		a key is made of each row, column by column
+ *		device/		keys are sent to gpusortd (daemon/, ../kernels/)
+ *		common/		or are sorted on the CPU, in this process (host_sort.c)
+ *		spill/		runs are written to tapes, and merged
  *
- * With parallel workers the rows come by shared_rows.c.
+ * A row of an index comes another way: index/ has the hooks and the phases of a
+ * build, and goes by spill/ and so on as above; then the rows are put on leaf
+ * pages, of which the tree is written.
  *
  * The rows of an index build come another way:
  *
