@@ -210,6 +210,6 @@ make_engine(void)
 	host_engine = right_engine;
 	host_engine.count = test_count;
 	host_engine.describe = test_describe;
-	host_engine.run = test_perform;
+	host_engine.perform = test_perform;
 	host_engine.pull = test_pull;
 }
