@@ -776,7 +776,8 @@ sort_first_level(HostSort *sort, HostSortEntry *entries)
  * Functions that only prefetch have to be inlined early: later gcc takes them
  * for functions without effect, and drops the calls.
  */
-static inline __attribute__((always_inline)) void
+static inline void
+__attribute__((always_inline))
 fetch_end(const HostKeys *keys, uint64_t row)
 {
 	if (keys->ends != NULL)
@@ -784,7 +785,8 @@ fetch_end(const HostKeys *keys, uint64_t row)
 }
 
 /* Begins to fetch what a level takes of a row's key. */
-static inline __attribute__((always_inline)) void
+static inline void
+__attribute__((always_inline))
 fetch_key(const HostKeys *keys, const SortLevel *level, uint64_t row)
 {
 	uint64_t	nwords;
@@ -865,7 +867,8 @@ is_tied(const HostSortEntry *entries, uint64_t nentries, uint64_t i)
  * Begins to fetch the keys of entries some way behind entry i, if they tie.
  * Without this, many small ties would each wait for the memory.
  */
-static inline __attribute__((always_inline)) void
+static inline void
+__attribute__((always_inline))
 fetch_ties(const HostKeys *keys, const HostSortEntry *entries,
 		   uint64_t nentries, uint64_t i, const SortLevel *level)
 {

@@ -112,8 +112,8 @@ table_order_correlation(const TableOrder *order, Oid sort_operator,
 static Size
 common_prefix(Datum a, Datum b)
 {
-	const text *first = DatumGetTextPP(a);
-	const text *last = DatumGetTextPP(b);
+	text	   *first = DatumGetTextPP(a);
+	text	   *last = DatumGetTextPP(b);
 	Size		most = Min(VARSIZE_ANY_EXHDR(first), VARSIZE_ANY_EXHDR(last));
 	Size		size = 0;
 

@@ -48,8 +48,9 @@ memory_needed(const Job *job, uint64_t nrows, uint64_t nwords)
 static bool
 may_have(const Job *job, uint64_t bytes)
 {
-	return !job->long_lived ||
-		devices_could_have((Demand) {.bytes = bytes * LONG_LIVED_PART});
+	Demand		demand = {.bytes = bytes * LONG_LIVED_PART};
+
+	return !job->long_lived || devices_could_have(demand);
 }
 
 /* The role of the job has what it may have. */

@@ -109,10 +109,8 @@ read_hello(Job *job, const Message *hello)
 	job->shape.mark_ties = hello->u.hello.mark_ties != 0;
 	job->longest_key = job->shape.fixed_words;
 	job->algorithm = hello->u.hello.algorithm;
-	job->owner = (Owner) {
-		.role = hello->u.hello.role,
-		.limit = hello->u.hello.role_limit
-	};
+	job->owner.role = hello->u.hello.role;
+	job->owner.limit = hello->u.hello.role_limit;
 	job->long_lived = hello->u.hello.long_lived != 0;
 	job->sent = 0;
 	job->returned = 0;

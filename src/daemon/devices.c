@@ -516,7 +516,10 @@ grant(int number, Owner owner, uint64_t bytes, Reservation *reservation)
 	if (number < 0 || !may_have(owner, bytes) ||
 		(role = roles_use(owner.role)) == NULL)
 		return false;
-	*reservation = (Reservation) {number, bytes, owner, role};
+	reservation->device = number;
+	reservation->bytes = bytes;
+	reservation->owner = owner;
+	reservation->role = role;
 	add_reserved(reservation, bytes);
 	devices[number].jobs++;
 	return true;
@@ -539,6 +542,7 @@ bool
 devices_wait(Owner owner, uint64_t bytes, bool (*cancelled) (void *),
 			 void *argument, Reservation *reservation)
 {
+	Demand		demand = {.bytes = bytes};
 	Waiter		self;
 	bool		granted;
 
@@ -551,7 +555,7 @@ devices_wait(Owner owner, uint64_t bytes, bool (*cancelled) (void *),
 		look_at_all_memory();
 		granted = first_waiter == &self &&
 			grant(one_with_least_load(bytes), owner, bytes, reservation);
-		if (granted || !is_possible((Demand) {bytes, 0}) ||
+		if (granted || !is_possible(demand) ||
 			!may_have(owner, bytes) || cancelled(argument))
 			break;
 		wait_for_change();

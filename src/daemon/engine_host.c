@@ -208,12 +208,14 @@ keep_order(EngineJob *job)
 static HostKeys
 keys_of(const EngineJob *job)
 {
-	return (HostKeys) {
+	HostKeys	keys = {
 		.shape = job->shape,
 		.words = job->words,
 		.ends = job->ends,
 		.nrows = job->nrows
 	};
+
+	return keys;
 }
 
 static bool

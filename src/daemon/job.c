@@ -11,6 +11,8 @@
  *
  *-------------------------------------------------------------------------
  */
+#include <string.h>
+
 #include "job.h"
 
 bool
@@ -58,7 +60,7 @@ job_end(Job *job)
 	for (int i = 0; i < job->nparts; i++)
 	{
 		end_part(job, &job->parts[i]);
-		job->parts[i] = (Part) {.job = NULL};
+		memset(&job->parts[i], 0, sizeof(Part));
 	}
 	job->nparts = 0;
 	job->part = 0;

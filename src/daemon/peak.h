@@ -40,7 +40,8 @@ peak_ends(Peak *peak, uint64_t in_use, uint64_t now, uint64_t period,
 	if (now - peak->since < period)
 		return false;
 	*needed = peak->most;
-	*peak = (Peak) {.most = in_use, .since = now};
+	peak->most = in_use;
+	peak->since = now;
 	return true;
 }
 

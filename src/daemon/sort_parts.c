@@ -51,7 +51,8 @@ sort_all(Job *job)
 	{
 		PartSort   *sort = &sorts[i];
 
-		*sort = (PartSort) {.engine = job->engine, .part = &job->parts[i]};
+		sort->engine = job->engine;
+		sort->part = &job->parts[i];
 		sort->has_thread = i > 0 && start_thread(&sort->thread, sort_part, sort);
 	}
 	for (int i = 0; i < job->nparts; i++)

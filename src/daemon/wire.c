@@ -26,7 +26,8 @@
 void
 wire_begin(Wire *wire, int socket)
 {
-	*wire = (Wire) {.socket = socket};
+	memset(wire, 0, sizeof(Wire));
+	wire->socket = socket;
 	watch_begin(&wire->watch);
 }
 

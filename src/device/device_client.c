@@ -157,7 +157,10 @@ current_losses(void)
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
 
 	if (losses.statement != statement)
-		losses = (Losses) {.statement = statement};
+	{
+		memset(&losses, 0, sizeof(losses));
+		losses.statement = statement;
+	}
 	return &losses;
 }
 

@@ -281,11 +281,10 @@ start_daemon(void)
 				(errmsg("gpusort: could not fork gpusortd: %m")));
 	(void) fcntl(life_line[1], F_SETFL, O_NONBLOCK);
 
-	the_daemon = (Daemon) {
-		.pid = pid,
-		.life_line = life_line[1],
-		.reports = reports[0]
-	};
+	memset(&the_daemon, 0, sizeof(the_daemon));
+	the_daemon.pid = pid;
+	the_daemon.life_line = life_line[1];
+	the_daemon.reports = reports[0];
 	next_time = milliseconds_now() + START_SECONDS * 1000;
 }
 

@@ -236,7 +236,7 @@ free_batch(KeyBatch *batch)
 		pfree(batch->words);
 	if (batch->ends != NULL)
 		pfree(batch->ends);
-	*batch = (KeyBatch) {0};
+	memset(batch, 0, sizeof(KeyBatch));
 }
 
 /* Copies keys that were collected in this process to the ring. */
@@ -541,7 +541,7 @@ sort_job_restart(SortJob *job, const KeyShape *shape, bool host_only)
 
 	Assert(!job->device_failed && job->state != JOB_QUEUED);
 	if (job->state == JOB_ON_DEVICE)
-		*batch = (KeyBatch) {0};
+		memset(batch, 0, sizeof(KeyBatch));
 	else if (other_words)
 		free_batch(batch);
 	batch->nrows = 0;

@@ -181,6 +181,7 @@ static void
 note_sequence(ParallelBuild *build, const RowBatch *batch, char *base)
 {
 	uint32		block_number = *(uint32 *) base;
+	RowSequence *sequence;
 
 	if (build->nsequences == build->max_sequences)
 	{
@@ -189,12 +190,11 @@ note_sequence(ParallelBuild *build, const RowBatch *batch, char *base)
 										   build->max_sequences *
 										   sizeof(RowSequence));
 	}
-	build->sequences[build->nsequences++] = (RowSequence) {
-		.nrows = batch->nrows,
-		.first_place = block_number * PLACE_BLOCK_WORDS +
-			batch->places[0] / PLACE_WORD_BYTES,
-		.first_address = base + batch->places[0]
-	};
+	sequence = &build->sequences[build->nsequences++];
+	sequence->nrows = batch->nrows;
+	sequence->first_place = block_number * PLACE_BLOCK_WORDS +
+		batch->places[0] / PLACE_WORD_BYTES;
+	sequence->first_address = base + batch->places[0];
 }
 
 /* The leader takes over the rows of a batch. */

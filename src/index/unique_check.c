@@ -169,17 +169,17 @@ find_words(UniqueCheck *check, const SortColumn *columns)
 		Form_pg_attribute attribute = TupleDescAttr(check->descriptor, i);
 		const KeyForm *form = &columns[i].encoder->compact;
 		WordKind	kind = kind_of_word(form, attribute);
+		WordColumn *word;
 
 		if (kind == WORD_NONE || (kind == WORD_OF_TEXT && i > 0))
 			break;
 		place = att_align_nominal(place, attribute->attalign);
-		check->words[check->nwords++] = (WordColumn) {
-			.kind = kind,
-			.function = form->word,
-			.place = place,
-			.bytes = attribute->attlen,
-			.complement = columns[i].descending ? PG_UINT64_MAX : 0
-		};
+		word = &check->words[check->nwords++];
+		word->kind = kind;
+		word->function = form->word;
+		word->place = place;
+		word->bytes = attribute->attlen;
+		word->complement = columns[i].descending ? PG_UINT64_MAX : 0;
 		if (kind == WORD_OF_TEXT)
 		{
 			check->cheapest->columns[i].comparator = compare_bytes;

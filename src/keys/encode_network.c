@@ -126,7 +126,7 @@ encode_inet_general(KeyWriter *writer, Datum value)
 uint64_t
 macaddr_word(Datum value)
 {
-	const macaddr *address = DatumGetMacaddrP(value);
+	macaddr    *address = DatumGetMacaddrP(value);
 
 	return (uint64_t) address->a << 40 | (uint64_t) address->b << 32 |
 		(uint64_t) address->c << 24 | (uint64_t) address->d << 16 |

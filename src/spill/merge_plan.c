@@ -115,6 +115,7 @@ bool
 merge_plan_end_run(MergePlan *plan, RunTape *run, uint64 nrows)
 {
 	uint64		end = sort_job_nrows(plan->job);
+	OrderedRun *ordered;
 
 	if (end - first_row(plan, plan->nruns) != nrows ||
 		end > SORT_MAX_ROWS || plan->nruns == MOST_RUNS)
@@ -125,7 +126,10 @@ merge_plan_end_run(MergePlan *plan, RunTape *run, uint64 nrows)
 		plan->runs = repalloc_huge(plan->runs,
 								   plan->max_runs * sizeof(OrderedRun));
 	}
-	plan->runs[plan->nruns++] = (OrderedRun) {.tape = run, .end = end};
+	ordered = &plan->runs[plan->nruns++];
+	ordered->tape = run;
+	ordered->end = end;
+	ordered->nordered = 0;
 	return true;
 }
 

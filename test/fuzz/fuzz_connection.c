@@ -1108,12 +1108,12 @@ change_others_memory(void)
 {
 	uint8_t		how = (uint8_t) script_number(&script, 1);
 	Reservation *other = &others[how % NDEVICES];
+	Owner		owner = {how % 2, UINT64_MAX};
 
 	if (other->device >= 0)
 		devices_release(other);
 	else
-		(void) devices_add((Owner) {how % 2, UINT64_MAX}, NULL, 0,
-						   (uint64_t) (how >> 2) << 16, other);
+		(void) devices_add(owner, NULL, 0, (uint64_t) (how >> 2) << 16, other);
 }
 
 /* What the first of the actions that are left says; false if there is none. */
@@ -1231,13 +1231,13 @@ serve_client(const uint8_t *data, size_t size)
 {
 	int			sockets[2];
 
-	script = (Script) {data, data + size};
+	script.next = data;
+	script.end = data + size;
 	must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) == 0);
-	client = (Client) {
-		.socket = sockets[0],
-		.ring_descriptor = -1,
-		.may_find_anything = keys_are_changed
-	};
+	memset(&client, 0, sizeof(client));
+	client.socket = sockets[0];
+	client.ring_descriptor = -1;
+	client.may_find_anything = keys_are_changed;
 	server_socket = sockets[1];
 	for (int i = 0; i < NDEVICES; i++)
 		others[i] = NO_RESERVATION;

@@ -349,6 +349,7 @@ static Job
 connect_job(void)
 {
 	struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
+	int			least = 1;
 	int			sockets[2];
 	Job			job = {.ring = -1};
 
@@ -356,7 +357,7 @@ connect_job(void)
 		exit(2);
 	job.socket = sockets[0];
 	if (has_small_buffers)
-		setsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &(int) {1}, sizeof(int));
+		setsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
 	setsockopt(job.socket, SOL_SOCKET, SO_RCVTIMEO, &patience,
 			   sizeof(patience));
 	pthread_create(&job.server, NULL, serve, (void *) (intptr_t) sockets[1]);

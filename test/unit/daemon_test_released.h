@@ -64,9 +64,12 @@ typedef struct IdleState
 static IdleState
 idle_state(const Daemon *daemon)
 {
+	IdleState	state;
+
 	usleep(200000);
-	return (IdleState) {count_descriptors(daemon),
-		status_number(daemon, "Threads:")};
+	state.descriptors = count_descriptors(daemon);
+	state.threads = status_number(daemon, "Threads:");
+	return state;
 }
 
 /*

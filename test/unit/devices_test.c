@@ -149,6 +149,14 @@ start(const char *wanted, DeviceError *error)
 static const Owner anyone = {.limit = UINT64_MAX};
 
 static bool
+could_have(uint64_t bytes, uint64_t for_part)
+{
+	Demand		demand = {bytes, for_part};
+
+	return devices_could_have(demand);
+}
+
+static bool
 never(void *argument)
 {
 	(void) argument;
@@ -230,7 +238,9 @@ wait_in_turn(void *argument)
 static void
 begin_waiting_for(Owner owner, Waiting *waiting, uint64_t bytes)
 {
-	*waiting = (Waiting) {.owner = owner, .bytes = bytes};
+	memset(waiting, 0, sizeof(Waiting));
+	waiting->owner = owner;
+	waiting->bytes = bytes;
 	pthread_create(&waiting->thread, NULL, wait_in_turn, waiting);
 	usleep(QUIET_MS * 1000);
 	if (waiting->is_done)
@@ -282,8 +292,8 @@ test_start_all(void)
 	check_state(0, DEVICE_READY, NULL);
 	check_state(2, DEVICE_READY, NULL);
 	check_state(3, DEVICE_UNUSABLE, "it is broken");
-	if (!devices_could_have((Demand) {2 * BYTES, 0}) ||
-		devices_could_have((Demand) {2 * BYTES + 1, 0}))
+	if (!could_have(2 * BYTES, 0) ||
+		could_have(2 * BYTES + 1, 0))
 		wrong("a job may have more or less than there is");
 	conclude("starts all that can be used");
 }
@@ -524,19 +534,19 @@ test_several(void)
 
 	(void) start("all", &error);
 	holder = reserve(1500, 0);
-	if (!devices_could_have((Demand) {3000 - 7, 7}) ||
-		!devices_could_have((Demand) {4000 - 14, 7}) ||
-		devices_could_have((Demand) {4000 - 13, 7}) ||
-		!devices_could_have((Demand) {2000, 0}) ||
-		devices_could_have((Demand) {2001, 0}))
+	if (!could_have(3000 - 7, 7) ||
+		!could_have(4000 - 14, 7) ||
+		could_have(4000 - 13, 7) ||
+		!could_have(2000, 0) ||
+		could_have(2001, 0))
 		wrong("all devices together have more or less than they have");
-	if (devices_could_have((Demand) {2001, 1000}))
+	if (could_have(2001, 1000))
 		wrong("a part takes all of a device");
 	if (devices_reserve(anyone, 2001, &none))
 		wrong("a job has more than a device");
 	devices_blame(&holder, "it burns");
-	if (devices_could_have((Demand) {2000 - 6, 7}) ||
-		!devices_could_have((Demand) {2000 - 7, 7}))
+	if (could_have(2000 - 6, 7) ||
+		!could_have(2000 - 7, 7))
 		wrong("a device that has failed is counted");
 	devices_release(&holder);
 	conclude("knows what all devices together have");
@@ -683,8 +693,8 @@ test_neighbour(void)
 	share_devices();
 	(void) start("1", &error);
 	memory_left = 600;
-	if (!devices_could_have((Demand) {600, 0}) ||
-		devices_could_have((Demand) {601, 0}))
+	if (!could_have(600, 0) ||
+		could_have(601, 0))
 		wrong("jobs have what others have");
 	if (questions != 1)
 		wrong("the driver was asked %d times", questions);
@@ -693,7 +703,7 @@ test_neighbour(void)
 
 	/* others take what the job has reserved, and more */
 	memory_left = 300;
-	if (devices_grow(&holder, 1) || devices_could_have((Demand) {301, 0}))
+	if (devices_grow(&holder, 1) || could_have(301, 0))
 		wrong("a job grows where there is nothing");
 	if (devices_reserve(anyone, 1, &none))
 		wrong("a job begins where there is nothing");
@@ -706,8 +716,8 @@ test_neighbour(void)
 	/* and give it back */
 	memory_left = 5000;
 	forget_answers();
-	if (!devices_could_have((Demand) {1000, 0}) ||
-		devices_could_have((Demand) {1001, 0}))
+	if (!could_have(1000, 0) ||
+		could_have(1001, 0))
 		wrong("jobs do not have their share again");
 	conclude("leaves to others what they have");
 }
@@ -720,13 +730,13 @@ test_wrong_answer(void)
 
 	share_devices();
 	(void) start("1", &error);
-	(void) devices_could_have((Demand) {1, 0});
+	(void) could_have(1, 0);
 	job = reserve(1000, 1);
 	memory_left = 10;
-	if (!devices_could_have((Demand) {1000, 0}))
+	if (!could_have(1000, 0))
 		wrong("the driver is asked each time");
 	devices_note_full(&job);
-	if (devices_could_have((Demand) {11, 0}))
+	if (could_have(11, 0))
 		wrong("the driver is not asked when it should be");
 	check_state(1, DEVICE_READY, NULL);
 	devices_release(&job);
@@ -824,6 +834,7 @@ test_roles(void)
 {
 	const Owner limited = {.role = 7, .limit = 500};
 	const Owner other = {.role = 8, .limit = 500};
+	const Owner unlimited = {.role = 7, .limit = UINT64_MAX};
 	DeviceError error;
 	Reservation jobs[4];
 	Waiting		waiting;
@@ -843,7 +854,7 @@ test_roles(void)
 		wrong("a role has another amount after one of its jobs has shrunk");
 
 	/* what counts is the limit of who asks */
-	jobs[3] = reserve_for((Owner) {7, UINT64_MAX}, 10, 0);
+	jobs[3] = reserve_for(unlimited, 10, 0);
 	if (devices_may_have(limited, 0))
 		wrong("a role with more than its limit may have something");
 	devices_release(&jobs[3]);

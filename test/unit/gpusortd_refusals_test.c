@@ -37,6 +37,14 @@ try_first_message(const Daemon *daemon, const char *what,
 	hang_up(&client);
 }
 
+static Message
+empty_message(MessageKind kind)
+{
+	Message		message = {.kind = kind};
+
+	return message;
+}
+
 static void
 test_bad_beginnings(void)
 {
@@ -66,7 +74,7 @@ test_bad_beginnings(void)
 					  "device memory");
 	for (uint32_t kind = 0; kind < 20; kind++)
 	{
-		message = (Message) {.kind = kind};
+		message = empty_message(kind);
 		if (kind != MSG_HELLO && kind != MSG_LIST_DEVICES)
 			try_first_message(&daemon, "wrong first message", &message,
 							  sizeof(message), VERSIONS_DIFFER);
@@ -158,7 +166,7 @@ test_bad_turns(void)
 
 	if (begin(&daemon, &client, 1, 10))
 	{
-		message = (Message) {.kind = MSG_ORDER_TAKEN};
+		message = empty_message(MSG_ORDER_TAKEN);
 		if (send_message(&client, &message))
 			(void) expect_failure(&client, "order taken too early", NULL);
 	}
@@ -175,7 +183,9 @@ test_bad_turns(void)
 	if (begin(&daemon, &client, 1, 10) && push_keys(&client, &set) &&
 		send_run(&client, set.nrows) && receive_sorted(&client))
 	{
-		message = (Message) {.kind = MSG_KEYS, .u.keys = {0, 1, 1}};
+		message = empty_message(MSG_KEYS);
+		message.u.keys.nrows = 1;
+		message.u.keys.nwords = 1;
 		if (send_message(&client, &message))
 			(void) expect_failure(&client, "keys after run", NULL);
 	}
@@ -208,7 +218,7 @@ try_order_taken(const Daemon *daemon, const char *what, uint64_t nrows,
 		message.kind = MSG_ORDER_TAKEN;
 		good = good && send_message(&client, &message);
 	}
-	message = (Message) {.kind = MSG_ORDER_TAKEN};
+	message = empty_message(MSG_ORDER_TAKEN);
 	message.u.order.chunk = wrong_chunk;
 	if (good && send_message(&client, &message))
 		(void) expect_failure(&client, what, NULL);
