@@ -157,6 +157,29 @@ build_gpusort() {
 		as_root make -s -C "$CHECKOUT" install PG_CONFIG="$pg_config" "$@"
 }
 
+# What tests add to the configuration of all servers.
+CONFIGURATION=('gpusort.daemon_engine = host' 'gpusort.verify = on')
+
+# A part of the tests that takes longer than this hangs.
+LIMIT=(timeout --foreground 20m)
+
+# usage: prove_tests PG_CONFIG DIRECTORY TEST...
+# Runs TAP tests, named as in test/. They make clusters, and modules, of their own: they run as the user who may, on a copy in that
+# directory, which this user can read.
+prove_tests() {
+	local pg_config=$1 directory=$2 support
+	shift 2
+	support=$(dirname "$("$pg_config" --pgxs)")/..
+	make_directory_of_server_user "$directory"
+	cp --recursive "$CHECKOUT"/{src,kernels,test} "$directory"
+	printf '%s\n' "${CONFIGURATION[@]}" >"$directory/every_cluster.conf"
+	# TESTDIR is for PostgreSQL 15; later ones have TESTDATADIR and TESTLOGDIR in its place
+	as_server_user "${LIMIT[@]}" env --chdir="$directory/test" PATH="$("$pg_config" --bindir):$PATH" \
+		TESTDIR="$directory" TESTDATADIR="$directory/tmp_check" TESTLOGDIR="$directory/tmp_check/log" \
+		TEMP_CONFIG="$directory/every_cluster.conf" PG_CONFIG="$pg_config" PG_REGRESS="$support/test/regress/pg_regress" \
+		prove --verbose --ext=.pl -I "$support/test/perl" "$@"
+}
+
 # usage: start_cluster PG_CONFIG [CONFIGURATION_LINE...]
 # Makes a new cluster in the work directory, starts it, and points the client programs at it.
 start_cluster() {
