@@ -63,7 +63,8 @@ static uint32_t key_words = 1;
 static Daemon gpusortd;
 static uint32_t *order;
 
-static void __attribute__((noreturn, format(printf, 1, 2)))
+static void
+__attribute__((noreturn, format(printf, 1, 2)))
 fail(const char *format,...)
 {
 	va_list		arguments;
@@ -362,7 +363,8 @@ check_order(void)
 	return is_right;
 }
 
-static void __attribute__((noreturn))
+static void
+__attribute__((noreturn))
 usage(void)
 {
 	fprintf(stderr, "usage: divided_job [-e ENGINE] [-p PERCENT] GPUSORTD "

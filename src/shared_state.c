@@ -148,7 +148,7 @@ shared_set_daemon_status(DaemonState daemon_state, bool has_gpu,
 						 const char *reason)
 {
 	SharedState *state = get_shared_state();
-	DaemonStatus status = {.state = daemon_state, .has_gpu = has_gpu};
+	DaemonStatus status = {.state = daemon_state,.has_gpu = has_gpu};
 
 	strlcpy(status.reason, reason, sizeof(status.reason));
 	SpinLockAcquire(&state->mutex);

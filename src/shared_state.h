@@ -70,7 +70,8 @@ typedef struct DaemonStatus
 {
 	DaemonState state;
 	bool		has_gpu;		/* gpusortd sorts on a GPU */
-	char		reason[STATE_REASON_SIZE];	/* the reason of a state that is not ready */
+	char		reason[STATE_REASON_SIZE];	/* the reason of a state that is
+											 * not ready */
 } DaemonStatus;
 
 /*

@@ -21,8 +21,8 @@ typedef struct HostKeys
 {
 	KeyShape	shape;
 	const uint64_t *words;
-	const uint64_t *ends;		/* ends[i] is as in key_format.h; NULL for keys of
-								 * fixed width */
+	const uint64_t *ends;		/* ends[i] is as in key_format.h; NULL for
+								 * keys of fixed width */
 	uint64_t	nrows;			/* at most SORT_MAX_ROWS */
 } HostKeys;
 

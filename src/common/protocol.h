@@ -167,7 +167,8 @@ typedef struct Message
 		{
 			uint64_t	sort_microseconds;	/* time on the device alone */
 			char		device[MESSAGE_TEXT_SIZE];	/* names of the devices */
-			char		method[MESSAGE_TEXT_SIZE];	/* the way of sorting, for EXPLAIN */
+			char		method[MESSAGE_TEXT_SIZE];	/* the way of sorting, for
+													 * EXPLAIN */
 		}			sorted;
 		struct
 		{
@@ -177,7 +178,8 @@ typedef struct Message
 		struct
 		{
 			uint32_t	cause;	/* a FailureCause */
-			char		text[MESSAGE_TEXT_SIZE];	/* a sentence, no full stop */
+			char		text[MESSAGE_TEXT_SIZE];	/* a sentence, no full
+													 * stop */
 		}			failed;		/* also refused */
 		struct
 		{
@@ -192,8 +194,10 @@ typedef struct Message
 			int32_t		capability_minor;
 			int32_t		driver_version;
 			char		name[MESSAGE_TEXT_SIZE];
-			char		uuid[MESSAGE_TEXT_SIZE];	/* empty for a device without one */
-			char		reason[MESSAGE_TEXT_SIZE];	/* of DEVICE_UNUSABLE and DEVICE_FAILED */
+			char		uuid[MESSAGE_TEXT_SIZE];	/* empty for a device
+													 * without one */
+			char		reason[MESSAGE_TEXT_SIZE];	/* of DEVICE_UNUSABLE and
+													 * DEVICE_FAILED */
 		}			device;
 	}			u;
 } Message;

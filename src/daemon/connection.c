@@ -327,7 +327,7 @@ void
 connection_serve(int socket)
 {
 	Wire		wire;
-	Job			job = {.engine = engine, .wire = &wire};
+	Job			job = {.engine = engine,.wire = &wire};
 
 	wire_begin(&wire, socket);
 	greet(&job);

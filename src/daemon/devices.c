@@ -74,11 +74,13 @@ typedef struct Device
 	bool		is_asked;		/* a thread is asking the driver now */
 	uint64_t	reserved;		/* bytes that jobs have */
 	Peak		peak;			/* peak of reserved */
-	bool		may_keep;		/* the driver may have given more than KEPT_BYTES */
+	bool		may_keep;		/* the driver may have given more than
+								 * KEPT_BYTES */
 	uint32_t	jobs;			/* jobs that have memory */
 	uint32_t	sorting;		/* jobs that sort now */
 	uint64_t	sorting_since;	/* time since which any job sorts */
-	uint64_t	busy_microseconds;	/* time in which any job sorted, until then */
+	uint64_t	busy_microseconds;	/* time in which any job sorted, until
+									 * then */
 	uint64_t	sorts;			/* sorts done */
 	uint64_t	out_until;		/* time before which it gets no jobs */
 } Device;

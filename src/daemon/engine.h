@@ -46,8 +46,9 @@ typedef struct Engine
 	bool		(*memory) (int number, uint64_t *bytes, DeviceError *error);
 
 	/*
-	 * Return of unused memory of a device to the driver, until used and unused
-	 * memory together are kept_bytes at the most.  NULL where "memory" is.
+	 * Return of unused memory of a device to the driver, until used and
+	 * unused memory together are kept_bytes at the most.  NULL where "memory"
+	 * is.
 	 */
 	void		(*release) (int number, uint64_t kept_bytes);
 
@@ -56,9 +57,9 @@ typedef struct Engine
 	void		(*unpin) (void *memory);
 
 	/*
-	 * Memory of a job at the highest, which is while it sorts.  After its sort a
-	 * job has its order, of sizeof(uint32_t) a row, and its keys only if they
-	 * are kept.
+	 * Memory of a job at the highest, which is while it sorts.  After its
+	 * sort a job has its order, of sizeof(uint32_t) a row, and its keys only
+	 * if they are kept.
 	 */
 	uint64_t	(*job_memory) (const KeyShape *shape, uint64_t nrows,
 							   uint64_t nwords);
@@ -75,8 +76,9 @@ typedef struct Engine
 									uint64_t nwords);
 
 	/*
-	 * The steps of a job on a device that is ready.  Each is what the function
-	 * device_sort_...() of that name in device_sort.h does, with its errors.
+	 * The steps of a job on a device that is ready.  Each is what the
+	 * function device_sort_...() of that name in device_sort.h does, with its
+	 * errors.
 	 */
 	EngineJob  *(*begin) (int device, const KeyShape *shape,
 						  DeviceAlgorithm algorithm, EngineCancelled cancelled,

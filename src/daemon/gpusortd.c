@@ -174,7 +174,7 @@ raise_limit_of_files(void)
 static bool
 launcher_is_gone_within(int milliseconds)
 {
-	struct pollfd life_line = {.fd = STDIN_FILENO, .events = POLLIN};
+	struct pollfd life_line = {.fd = STDIN_FILENO,.events = POLLIN};
 	char		questions[16];
 	ssize_t		length;
 
@@ -401,8 +401,8 @@ static void
 serve(int listener, int release_delay)
 {
 	struct pollfd events[] = {
-		{.fd = listener, .events = POLLIN},
-		{.fd = STDIN_FILENO, .events = POLLIN}
+		{.fd = listener,.events = POLLIN},
+		{.fd = STDIN_FILENO,.events = POLLIN}
 	};
 	int			timeout = -1;
 

@@ -47,7 +47,8 @@ typedef struct Job
 {
 	const Engine *engine;
 	Wire	   *wire;
-	Ring	   *ring;			/* ring of the connection, also for the next job */
+	Ring	   *ring;			/* ring of the connection, also for the next
+								 * job */
 	JobStage	stage;
 
 	KeyShape	shape;

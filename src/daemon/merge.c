@@ -243,7 +243,7 @@ most_split(const Merge *merge, uint64_t range, int part)
  */
 static uint64_t
 find_split(const Merge *merge, uint64_t range, int part, const uint64_t *keys,
-		 uint64_t first)
+		   uint64_t first)
 {
 	uint64_t	least = least_split(merge, range, part);
 	uint64_t	most = most_split(merge, range, part);

@@ -24,7 +24,8 @@ typedef struct Merge Merge;
 /* Why a merge has failed. */
 typedef struct MergeFailure
 {
-	int			part;			/* number of the part whose device failed, or -1 */
+	int			part;			/* number of the part whose device failed, or
+								 * -1 */
 	DeviceError error;
 } MergeFailure;
 

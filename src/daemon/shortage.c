@@ -136,7 +136,7 @@ wait_idle(struct pollfd *polled, const bool *has)
 Waited
 shortage_wait(int socket, short events, const bool *has)
 {
-	struct pollfd polled[1 + SCARCE_COUNT] = {{.fd = socket, .events = events}};
+	struct pollfd polled[1 + SCARCE_COUNT] = {{.fd = socket,.events = events}};
 	uint64_t	deadline;
 	uint64_t	now;
 	Waited		waited;

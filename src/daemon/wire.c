@@ -42,7 +42,7 @@ bool
 wire_client_is_gone(void *argument)
 {
 	const Wire *wire = argument;
-	struct pollfd events = {.fd = wire->socket, .events = POLLRDHUP};
+	struct pollfd events = {.fd = wire->socket,.events = POLLRDHUP};
 
 	return poll(&events, 1, 0) > 0 &&
 		(events.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
@@ -155,7 +155,7 @@ bool
 wire_receive_within(Wire *wire, Message *message, uint64_t milliseconds)
 {
 	uint64_t	deadline = microseconds_now() + milliseconds * 1000;
-	struct pollfd events = {.fd = wire->socket, .events = POLLIN};
+	struct pollfd events = {.fd = wire->socket,.events = POLLIN};
 	Received	received;
 	uint64_t	now;
 

@@ -181,7 +181,7 @@ static Wait
 begin_wait(const DeviceClient *client, uint64 same_here)
 {
 	uint64		lost = current_losses()->milliseconds;
-	Wait		wait = {.start = milliseconds_now(), .same_here = same_here};
+	Wait		wait = {.start = milliseconds_now(),.same_here = same_here};
 
 	wait.limit = Max(same_here, may_be_lost() - Min(may_be_lost(), lost));
 	if (client->is_brief)
@@ -605,7 +605,7 @@ device_client_is_queued(const DeviceClient *client)
 bool
 device_client_await_turn(DeviceClient *client, uint64 milliseconds)
 {
-	Wait		wait = {.start = milliseconds_now(), .limit = milliseconds};
+	Wait		wait = {.start = milliseconds_now(),.limit = milliseconds};
 	Message		message;
 	int			descriptor = -1;
 	bool		received;

@@ -93,7 +93,7 @@ typedef struct Daemon
 	char		last_words[LINE_SIZE];	/* the last "log" line */
 } Daemon;
 
-static Daemon the_daemon = {.life_line = -1, .reports = -1};
+static Daemon the_daemon = {.life_line = -1,.reports = -1};
 
 /*
  * When there is something to do if nothing happens before: without a gpusortd

@@ -15,8 +15,8 @@
 typedef enum SortJobState
 {
 	JOB_UNDECIDED,				/* this process; gpusortd, if they get many */
-	JOB_AGAIN,					/* this process; gpusortd with the next key, as for
-								 * the keys before */
+	JOB_AGAIN,					/* this process; gpusortd with the next key,
+								 * as for the keys before */
 	JOB_QUEUED,					/* this process, until its turn comes */
 	JOB_HERE,					/* this process to the end */
 	JOB_ON_DEVICE,				/* gpusortd */

@@ -39,7 +39,8 @@
 
 typedef struct GpuSortState
 {
-	BoundedScanState scan;		/* must be first; with how many rows are wanted */
+	BoundedScanState scan;		/* must be first; with how many rows are
+								 * wanted */
 	SortColumn *columns;
 	int			ncolumns;
 	bool		random_access;	/* rows may be wanted again or backward */

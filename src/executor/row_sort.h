@@ -30,7 +30,8 @@ typedef struct RowSortReport
 	uint64		nrows;
 	Size		memory;			/* bytes at the highest, or in files */
 	bool		on_disk;		/* which of both */
-	uint64		fill_microseconds;	/* taking rows, and the time of their source */
+	uint64		fill_microseconds;	/* taking rows, and the time of their
+									 * source */
 	uint64		sort_microseconds;	/* from the last row to the order */
 	uint64		device_microseconds;	/* of that, on the device */
 	int			workers;		/* that have handed over rows */

@@ -14,7 +14,8 @@
 /* The source of the number; all zeros if all rows are wanted. */
 typedef struct SortBound
 {
-	const LimitState *limit;	/* Limit node of this process above the GpuSort */
+	const LimitState *limit;	/* Limit node of this process above the
+								 * GpuSort */
 	uint64		leader_count;	/* rows that the leader told its workers, or 0 */
 } SortBound;
 

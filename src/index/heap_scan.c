@@ -288,7 +288,7 @@ scan_heap(Relation heap, Relation index, IndexInfo *info,
 		.callback = callback,
 		.state = state,
 		.shared = (ParallelBlockTableScanDesc)
-			(parallel != NULL ? parallel : share_alone(heap)),
+		(parallel != NULL ? parallel : share_alone(heap)),
 		.execution = CreateExecutorState(),
 		.slot = table_slot_create(heap, NULL)
 	};

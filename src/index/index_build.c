@@ -140,8 +140,8 @@ static void
 begin_sort(IndexBuild *build, Size limit, double expected_rows)
 {
 	build->sort = index_sort_begin(build->index, build->info->ii_Unique, limit,
-								  build->limit, expected_rows,
-								  build->host_only);
+								   build->limit, expected_rows,
+								   build->host_only);
 }
 
 /* Starts workers, for all of whom the limit is, or for each. */
@@ -150,8 +150,8 @@ begin_parallel(IndexBuild *build, Size limit, bool separately,
 			   double expected_rows)
 {
 	build->parallel = parallel_build_begin(build->heap, build->index,
-											build->info, limit, separately,
-											build->host_only, expected_rows);
+										   build->info, limit, separately,
+										   build->host_only, expected_rows);
 	return build->parallel != NULL;
 }
 
@@ -169,7 +169,7 @@ collect_together(IndexBuild *build)
 		row_order_share(build->sort->external.order) &&
 		begin_parallel(build, build->limit, false, build->expected_rows) &&
 		parallel_build_collect(build->parallel, build->info, build->sort,
-							  &build->heap_tuples))
+							   &build->heap_tuples))
 		return true;
 	drop_rows(build);
 	return false;
@@ -187,7 +187,7 @@ collect_separately(IndexBuild *build)
 		return false;
 	begin_sort(build, limit, expected_rows);
 	build->others = parallel_build_collect_separately(build->parallel, build->info,
-											   build->sort, &build->heap_tuples);
+													  build->sort, &build->heap_tuples);
 	build->failed = build->others == NULL;
 	return true;
 }
@@ -215,8 +215,8 @@ collect_rows(IndexBuild *build)
 		return;
 	begin_sort(build, build->limit, build->expected_rows);
 	build->heap_tuples = heap_scan_for_build(build->heap, build->index,
-											build->info, NULL, true,
-											index_sort_put, build->sort);
+											 build->info, NULL, true,
+											 index_sort_put, build->sort);
 }
 
 /* The rows of the store, in their order. */
@@ -254,7 +254,7 @@ write_alone(const IndexBuild *build, const LeafDefinition *definition,
 	uint64		all_rows = sort->external.nrows;
 	uint32		chunk_rows = leaf_maker_chunk_rows(all_rows, 1);
 	StoredRows	stored = {
-		.rows = {.nrows = all_rows, .find = find_stored_rows},
+		.rows = {.nrows = all_rows,.find = find_stored_rows},
 		.order = sort->external.order
 	};
 	MergedRows *merged = sort->external.runs == NULL ? NULL :
@@ -303,13 +303,14 @@ write_in_order(const IndexBuild *build)
 		.unproved = index_sort_is_unproved(sort)
 	};
 	TreeWriter *writer = tree_writer_begin(build->heap, build->index);
+
 	/* rows of workers that sorted for themselves are not shared */
 	bool		together = build->parallel != NULL && build->others == NULL &&
 		parallel_build_share(build->parallel, sort->external.order, build->limit);
 
 	if (!(together ?
 		  parallel_build_write(build->parallel, &definition, sort->rows,
-								 writer) :
+							   writer) :
 		  write_alone(build, &definition, writer)))
 		return false;
 	tree_writer_finish(writer);
@@ -457,7 +458,7 @@ build_without_device(IndexBuild *build, IndexBuildResult *result)
 
 IndexBuildResult *
 index_build_perform(Relation heap, Relation index, IndexInfo *info,
-				 double expected_rows)
+					double expected_rows)
 {
 	IndexBuild	build = {
 		.heap = heap,

@@ -342,7 +342,7 @@ index_rows_store(IndexRows *rows, ItemPointer tid, Datum *values, bool *isnull,
 	TupleTableSlot *slot = rows->slot;
 	bool		toasted;
 	IndexRow   *row = store_row(rows, values, isnull, space, owner,
-								  &toasted);
+								&toasted);
 
 	if (unlikely(row == NULL))
 		return NULL;

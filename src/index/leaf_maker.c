@@ -341,7 +341,7 @@ put_tuple(const LeafMaker *maker, uint32 row, Page page, OffsetNumber offset)
 {
 	const IndexRow *first = maker->found[row];
 	Size		row_bytes = maker->measures[row] & MEASURE_BYTES;
-	LeafTuple	tuple = {.nrows = 1, .bytes = row_bytes};
+	LeafTuple	tuple = {.nrows = 1,.bytes = row_bytes};
 	IndexTuple	put;
 
 	if (maker->deduplicate)

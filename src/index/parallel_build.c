@@ -187,8 +187,8 @@ note_sequence(ParallelBuild *build, const RowBatch *batch, char *base)
 	{
 		build->max_sequences *= 2;
 		build->sequences = repalloc_huge(build->sequences,
-										   build->max_sequences *
-										   sizeof(RowSequence));
+										 build->max_sequences *
+										 sizeof(RowSequence));
 	}
 	sequence = &build->sequences[build->nsequences++];
 	sequence->nrows = batch->nrows;
@@ -320,7 +320,7 @@ add_row(Participant *participant, Size row_bytes)
 /* The scan's callback; see collect() in index_build.c. */
 static void
 collect_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
-			   bool is_alive, void *state)
+			bool is_alive, void *state)
 {
 	Participant *participant = state;
 	IndexRow   *row;
@@ -390,7 +390,7 @@ write_share(BuildShared *shared, dsa_area *area, const dsa_pointer *blocks,
 {
 	uint32		nblocks = pg_atomic_read_u32(&shared->nblocks);
 	PlacedRows	rows = {
-		.rows = {.nrows = shared->nrows, .find = find_placed_rows},
+		.rows = {.nrows = shared->nrows,.find = find_placed_rows},
 		.order = dsa_get_address(area, shared->order),
 		.places = dsa_get_address(area, shared->places),
 		.blocks = palloc(nblocks * sizeof(char *))
@@ -491,6 +491,7 @@ gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
 		.unique = shared->unique,
 		.nulls_not_distinct = shared->nulls_not_distinct
 	};
+
 	/* as the leader holds them */
 	LOCKMODE	heap_lock = shared->concurrent ?
 		ShareUpdateExclusiveLock : ShareLock;
@@ -581,8 +582,8 @@ make_shared_memory(ParallelBuild *build, Size limit)
 	build->blocks = shm_toc_allocate(context->toc, blocks_bytes);
 	area = shm_toc_allocate(context->toc, AREA_BYTES);
 	build->area = dsa_create_in_place(area, AREA_BYTES,
-										LWTRANCHE_PARALLEL_QUERY_DSA,
-										context->seg);
+									  LWTRANCHE_PARALLEL_QUERY_DSA,
+									  context->seg);
 	table_parallelscan_initialize(build->heap, build->scan,
 								  build->snapshot);
 	shm_toc_insert(context->toc, KEY_SHARED, build->shared);
@@ -643,8 +644,8 @@ end_context(ParallelBuild *build)
 
 ParallelBuild *
 parallel_build_begin(Relation heap, Relation index, IndexInfo *info,
-					   Size limit, bool separately, bool host_only,
-					   double expected_rows)
+					 Size limit, bool separately, bool host_only,
+					 double expected_rows)
 {
 	ParallelBuild *build = palloc0(sizeof(ParallelBuild));
 
@@ -654,8 +655,8 @@ parallel_build_begin(Relation heap, Relation index, IndexInfo *info,
 	build->sequences = palloc(build->max_sequences * sizeof(RowSequence));
 	EnterParallelMode();
 	build->context = CreateParallelContext("gpusort",
-											 "gpusort_build_worker",
-											 info->ii_ParallelWorkers);
+										   "gpusort_build_worker",
+										   info->ii_ParallelWorkers);
 	/* a concurrent build has the rows of a snapshot, others all */
 	build->snapshot = info->ii_Concurrent ?
 		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
@@ -713,11 +714,12 @@ finish_scan(ParallelBuild *build, IndexInfo *info, Participant *leader)
 
 bool
 parallel_build_collect(ParallelBuild *build, IndexInfo *info,
-					  IndexSort *sort, double *heap_tuples)
+					   IndexSort *sort, double *heap_tuples)
 {
 	IndexRows  *rows = sort->rows;
 	BuildShared *shared = build->shared;
 	int			ncolumns;
+
 	/* columns note the form of their keys, which may not be the order's */
 	SortColumn *columns = index_columns(build->index, &ncolumns);
 	Participant leader = {
@@ -740,7 +742,7 @@ parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 
 SharedRuns *
 parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
-							IndexSort *sort, double *heap_tuples)
+								  IndexSort *sort, double *heap_tuples)
 {
 	BuildShared *shared = build->shared;
 	Participant leader = {.shared = shared};
@@ -816,15 +818,15 @@ share_order(ParallelBuild *build, const RowOrder *order, Size limit)
 
 bool
 parallel_build_share(ParallelBuild *build, const RowOrder *order,
-					   Size limit)
+					 Size limit)
 {
 	return order->store->nrows > 0 && share_order(build, order, limit);
 }
 
 bool
 parallel_build_write(ParallelBuild *build,
-					   const LeafDefinition *definition,
-					   const IndexRows *index_rows, TreeWriter *writer)
+					 const LeafDefinition *definition,
+					 const IndexRows *index_rows, TreeWriter *writer)
 {
 	build->shared->unproved = definition->unproved;
 	begin_phase(build->shared, PHASE_WRITE);

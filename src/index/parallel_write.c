@@ -42,7 +42,7 @@ typedef struct Participant
 	char	   *pages;
 	LeafSlot   *slots;
 	TreeWriter *writer;			/* of the leader */
-	uint32		npages_written;	/* by the leader, and the rows on them */
+	uint32		npages_written; /* by the leader, and the rows on them */
 	uint64		nrows_written;
 } Participant;
 

@@ -16,8 +16,8 @@ typedef struct TupleSource
 
 	/*
 	 * Sets "found" to the addresses of nrows rows from this position of the
-	 * order on, without reading the rows.  Rows of a merge are found only while
-	 * they are in its window (merged_rows.h).
+	 * order on, without reading the rows.  Rows of a merge are found only
+	 * while they are in its window (merged_rows.h).
 	 */
 	void		(*find) (const struct TupleSource *rows, uint64 position,
 						 uint32 nrows, const IndexRow **found);

@@ -194,6 +194,7 @@ static void
 prepare_neighbours(UniqueCheck *check, const IndexRows *rows)
 {
 	int			ncolumns;
+
 	/* columns note the form of their keys, which may not be the sort's */
 	SortColumn *columns = index_columns(check->index, &ncolumns);
 

@@ -18,7 +18,8 @@ typedef struct KeyCache
 	Oid			type;			/* type of the values, not a domain */
 	MemoryContext context;		/* memory for the whole sort */
 	struct EnumOrder *enum_order;	/* numbers of enum values (encode_enums.c) */
-	struct CollatedColumn *collated;	/* sort keys of strings; NULL: by bytes */
+	struct CollatedColumn *collated;	/* sort keys of strings; NULL: by
+										 * bytes */
 	struct StringPrefix *prefix;	/* common prefix of strings by bytes */
 	struct ArrayColumn *array;	/* elements of arrays (encode_arrays.c) */
 } KeyCache;

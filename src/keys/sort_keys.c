@@ -199,8 +199,8 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 	}
 
 	keys->value_context = AllocSetContextCreate(CurrentMemoryContext,
-												  "gpusort value",
-												  ALLOCSET_SMALL_SIZES);
+												"gpusort value",
+												ALLOCSET_SMALL_SIZES);
 	set_layout(keys, false);
 	return keys;
 }

@@ -22,7 +22,10 @@ typedef struct SortColumn
 	Oid			collation;
 	bool		nulls_first;
 
-	/* set by sort_keys_create(), for columns that are encoded (key_encoders.h) */
+	/*
+	 * set by sort_keys_create(), for columns that are encoded
+	 * (key_encoders.h)
+	 */
 	bool		descending;
 	bool		by_collation;	/* the order depends on the collation */
 	const struct KeyEncoder *encoder;

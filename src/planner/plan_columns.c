@@ -355,7 +355,7 @@ keep_table_order(WindowAgg *window, const List *range_table)
 										 &renumbering);
 	((CustomScan *) sort)->custom_scan_tlist =
 		reorder_emitted(((CustomScan *) sort)->custom_scan_tlist,
-						  &renumbering);
+						&renumbering);
 	foreach(cell, gpusort_sort_columns((CustomScan *) sort))
 		lfirst_int(cell) = new_number(&renumbering, lfirst_int(cell));
 	for (;; plan = plan->lefttree)

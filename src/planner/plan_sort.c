@@ -52,10 +52,10 @@ replace_sort(Sort *sort)
 
 	/*
 	 * The rows emitted are the child's, with their dropped columns.  For the
-	 * executor that is a scan of rows of custom_scan_tlist, without projection
-	 * if nothing was dropped; for EXPLAIN the variables lead back to the
-	 * expressions of the Sort.  Constants stay constants, as the planner
-	 * leaves them in a Sort.
+	 * executor that is a scan of rows of custom_scan_tlist, without
+	 * projection if nothing was dropped; for EXPLAIN the variables lead back
+	 * to the expressions of the Sort.  Constants stay constants, as the
+	 * planner leaves them in a Sort.
 	 */
 	scan->custom_scan_tlist =
 		list_truncate(list_copy(sort->plan.targetlist),
@@ -128,7 +128,7 @@ will_sort_together(const GatherMerge *gather, PlanPlace place,
 
 	return sort_fits_memory(size.rows, size.width) &&
 		shared_memory_suffices(sort_rows_bytes(plan->plan_rows,
-												 plan->plan_width)) &&
+											   plan->plan_width)) &&
 		!first_rows_are_few(&size, sort_participants(gather->num_workers),
 							place.bound);
 }

@@ -823,9 +823,9 @@ add_merge_join_path(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 							  NULL, clauses, NIL, NIL, 0);
 
 	/*
-	 * Core tries a join from both sides, one after the other.  Only of an inner
-	 * join both can be merged here; of others a hashing path would be left that
-	 * may be the worse one.
+	 * Core tries a join from both sides, one after the other.  Only of an
+	 * inner join both can be merged here; of others a hashing path would be
+	 * left that may be the worse one.
 	 */
 	if (type == JOIN_INNER)
 		add_path_before_hashing(root, join, path);

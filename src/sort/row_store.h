@@ -31,12 +31,14 @@ typedef struct RowStore
 	uint64		max_rows;		/* rows that the pages so far have room for */
 
 	struct RowBlock *first_block;	/* oldest block; the blocks are a list */
-	struct RowBlock *last_block;	/* last one with rows; empty ones may follow */
+	struct RowBlock *last_block;	/* last one with rows; empty ones may
+									 * follow */
 	char	   *free_space;		/* first free byte of the last block */
 	Size		free_bytes;		/* free bytes of the last block */
 	Size		block_bytes;	/* size of the next block */
 	int			slow_answers;	/* times that huge_pages_advise() was false */
-	bool		nothing_set_aside;	/* the server's memory set aside is used up */
+	bool		nothing_set_aside;	/* the server's memory set aside is used
+									 * up */
 } RowStore;
 
 /*

@@ -281,8 +281,8 @@ static inline RunTape *
 run_at(const MergePlan *plan, uint32 place)
 {
 	return plan->runs[plan->number_bytes == sizeof(uint16) ?
-					   ((const uint16 *) plan->numbers)[place] :
-					   (uint8) plan->numbers[place]].tape;
+					  ((const uint16 *) plan->numbers)[place] :
+					  (uint8) plan->numbers[place]].tape;
 }
 
 RunTape *

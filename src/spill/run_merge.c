@@ -47,8 +47,8 @@ struct RunMerge
 	int			nruns;
 	RunTape   **runs;
 	PlayerKey  *keys;			/* of their rows */
-	Player	   *losers;			/* of the nodes 1 to nruns - 1; at 0 the winner
-								 * of all */
+	Player	   *losers;			/* of the nodes 1 to nruns - 1; at 0 the
+								 * winner of all */
 };
 
 #define NOBODY				(-1)

@@ -36,7 +36,8 @@ typedef struct RunTape
 	char	   *next;			/* first byte to be read, or to be written */
 	char	   *end;			/* end of the bytes in memory, or of free ones */
 	const struct RunFormat *format; /* form of the rows; NULL: bytes only */
-	char		header[RUN_HEADER_BYTES];	/* header of the last minimal tuple */
+	char		header[RUN_HEADER_BYTES];	/* header of the last minimal
+											 * tuple */
 
 	MemoryContext context;		/* owns everything below but the file */
 	RunFile    *file;

@@ -144,7 +144,7 @@ typedef struct OrderCheck
 	IcuKeys    *keys;
 	bool		trusted;		/* at first */
 	pg_prng_state prng;
-	UChar32	   *own;			/* what joins under the collation */
+	UChar32    *own;			/* what joins under the collation */
 	int			nown;
 
 	const Alphabet *mixed[MAX_MIXED];	/* of the string; NULL: the own one */

@@ -138,7 +138,8 @@ static bool keys_are_changed;	/* they may be, behind gpusortd's back */
 static Reservation others[NDEVICES];
 
 /* What must not be. */
-static void __attribute__((format(printf, 1, 2), noreturn))
+static void
+__attribute__((format(printf, 1, 2), noreturn))
 found(const char *format,...)
 {
 	va_list		arguments;
@@ -551,7 +552,7 @@ end_job(EngineJob *job)
 static void
 start_engine(void)
 {
-	static const DeviceList all_devices = {.text = "all", .is_all = true};
+	static const DeviceList all_devices = {.text = "all",.is_all = true};
 	DeviceError error;
 
 	engine = host_engine;
@@ -790,7 +791,7 @@ say_bytes(const void *bytes, size_t size, int ndescriptors)
 {
 	char		control[CMSG_SPACE(3 * sizeof(int))] __attribute__((aligned(8))) = {0};
 	struct iovec part = {(void *) bytes, size};
-	struct msghdr envelope = {.msg_iov = &part, .msg_iovlen = 1};
+	struct msghdr envelope = {.msg_iov = &part,.msg_iovlen = 1};
 	int			descriptors[3] = {STDERR_FILENO, STDERR_FILENO, STDERR_FILENO};
 
 	if (client.socket < 0)
@@ -1214,6 +1215,7 @@ static void
 check_nothing_is_left(int descriptors)
 {
 	Message		device;
+
 	must(engine_jobs == 0);
 	for (int number = 0; number < NDEVICES; number++)
 	{

@@ -262,7 +262,7 @@ lie(int socket, const Message *message, int descriptor, uint64_t *state)
 		Message		message;
 		char		more[64];
 	}			changed = {.message = *message};
-	Later		later = {.socket = fcntl(socket, F_DUPFD_CLOEXEC, 0), .ring = -1};
+	Later		later = {.socket = fcntl(socket, F_DUPFD_CLOEXEC, 0),.ring = -1};
 	uint64_t	number = odd_number(state);
 	Lie			kind = draw(state) % LIES;
 	size_t		size = sizeof(Message);

@@ -164,7 +164,7 @@ change(void *argument)
 
 static bool
 test_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
-		   DeviceError *error)
+		  DeviceError *error)
 {
 	uint32_t	middle = count / 2;
 	pthread_t	thread;

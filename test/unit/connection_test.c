@@ -620,7 +620,7 @@ fail_job(FailureCause cause)
 	Job			job = begin(DEVICE_SORT_AUTO, 10,
 							failing_step == STEP_BEGIN ? MSG_REFUSED :
 							MSG_WELCOME);
-	Message		message = {.kind = MSG_SORT, .u.sort.nrows = 10};
+	Message		message = {.kind = MSG_SORT,.u.sort.nrows = 10};
 
 	if (failing_step == STEP_PUSH || failing_step == STEP_WAIT_PUSHED)
 		(void) add_rows(&job, 10, MSG_FAILED);
@@ -782,7 +782,7 @@ static void
 test_given_up(void)
 {
 	Job			job = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
-	Message		message = {.kind = MSG_SORT, .u.sort.nrows = 10};
+	Message		message = {.kind = MSG_SORT,.u.sort.nrows = 10};
 
 	if (add_rows(&job, 10, MSG_KEYS_TAKEN))
 		(void) send_message(&job, &message);
@@ -1211,7 +1211,7 @@ static void
 with_idle_clients(int number, Step step, int milliseconds,
 				  void (*test) (void))
 {
-	static const DeviceList all_devices = {.text = "all", .is_all = true};
+	static const DeviceList all_devices = {.text = "all",.is_all = true};
 	pid_t		child;
 	DeviceError error;
 	int			status = -1;

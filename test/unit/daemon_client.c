@@ -27,7 +27,8 @@
 
 int			patience_ms = 30000;
 
-static bool __attribute__((format(printf, 1, 2)))
+static bool
+__attribute__((format(printf, 1, 2)))
 wrong(const char *format,...)
 {
 	char		problem[512];
@@ -111,7 +112,7 @@ bool
 read_report(Daemon *daemon, char *line)
 {
 	int			length = 0;
-	struct pollfd state = {.fd = daemon->reports, .events = POLLIN};
+	struct pollfd state = {.fd = daemon->reports,.events = POLLIN};
 
 	while (length < LINE_SIZE - 1)
 	{

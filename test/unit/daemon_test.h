@@ -156,7 +156,7 @@ stop(Daemon *daemon)
 static bool
 is_quiet(Client *client)
 {
-	struct pollfd state = {.fd = client->socket, .events = POLLIN};
+	struct pollfd state = {.fd = client->socket,.events = POLLIN};
 
 	return poll(&state, 1, QUIET_MS) == 0;
 }

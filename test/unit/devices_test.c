@@ -832,9 +832,9 @@ test_release_idle(void)
 static void
 test_roles(void)
 {
-	const Owner limited = {.role = 7, .limit = 500};
-	const Owner other = {.role = 8, .limit = 500};
-	const Owner unlimited = {.role = 7, .limit = UINT64_MAX};
+	const Owner limited = {.role = 7,.limit = 500};
+	const Owner other = {.role = 8,.limit = 500};
+	const Owner unlimited = {.role = 7,.limit = UINT64_MAX};
 	DeviceError error;
 	Reservation jobs[4];
 	Waiting		waiting;

@@ -99,8 +99,8 @@ static void
 test_out_of_descriptors(void)
 {
 	Daemon		daemon = start(HALF_OF_MEMORY);
-	struct rlimit limit = {.rlim_cur = NCLIENTS, .rlim_max = NCLIENTS};
-	struct pollfd reports = {.fd = daemon.reports, .events = POLLIN};
+	struct rlimit limit = {.rlim_cur = NCLIENTS,.rlim_max = NCLIENTS};
+	struct pollfd reports = {.fd = daemon.reports,.events = POLLIN};
 	Client		clients[NCLIENTS];
 	char		line[LINE_SIZE] = "";
 

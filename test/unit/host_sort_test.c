@@ -388,7 +388,7 @@ static HostKeys
 host_keys(const KeySet *set, bool mark_ties)
 {
 	HostKeys	keys = {
-		.shape = {.fixed_words = set->fixed_words, .mark_ties = mark_ties},
+		.shape = {.fixed_words = set->fixed_words,.mark_ties = mark_ties},
 		.words = set->words,
 		.ends = set->fixed_words == 0 ? set->ends : NULL,
 		.nrows = set->nrows

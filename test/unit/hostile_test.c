@@ -61,7 +61,7 @@ race_with_ends(const Daemon *daemon, uint32_t row, uint64_t bad)
 {
 	const uint32_t nrows = CHUNK_VARIABLE_ROWS;
 	Message		message = {.kind = MSG_KEYS};
-	Scribbler	scribbler = {.good = row + 1, .bad = bad};
+	Scribbler	scribbler = {.good = row + 1,.bad = bad};
 	Client		client;
 
 	message.u.keys.nrows = nrows;

@@ -33,7 +33,8 @@ TEST_GLOBAL char problem[512];
 TEST_GLOBAL pthread_mutex_t problem_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Notes the first problem; returns false for the caller to. */
-TEST_GLOBAL bool __attribute__((format(printf, 1, 2)))
+TEST_GLOBAL bool
+__attribute__((format(printf, 1, 2)))
 wrong(const char *format,...)
 {
 	va_list		arguments;
