@@ -4,6 +4,10 @@
 #	make CUDA_ARCH=90		machine code for one chip only, a quick build
 #	make install			gpusort and, beside its library, gpusortd
 #	make installcheck		regression tests, on the server of the PG* environment
+#
+# With gpusortd_path=/a/path gpusort starts the gpusortd of that path, which
+# may serve servers of all majors: all and install leave it out, and make
+# install-daemon builds and installs it.
 
 all:
 
@@ -72,7 +76,7 @@ OBJS = \
 	src/spill/run_tape.o \
 	src/spill/sorted_runs.o
 
-PG_CPPFLAGS = -I$(srcdir)/src
+PG_CPPFLAGS = -I$(srcdir)/src $(if $(gpusortd_path),-DGPUSORTD_PATH='"$(gpusortd_path)"')
 SHLIB_LINK = -Wl,--version-script=src/exports.map
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -Wmissing-prototypes
 
@@ -81,7 +85,7 @@ REGRESS = $(sort $(basename $(notdir $(wildcard test/sql/*.sql))))
 REGRESS_OPTS = --inputdir=test --load-extension=gpusort \
 	$(if $(filter 15, $(MAJORVERSION)),,--expecteddir=.)
 
-EXTRA_CLEAN = .postgres-version .engines $(DAEMON) $(DAEMON_OBJS) $(KERNEL_OBJS)
+EXTRA_CLEAN = .built-for .engines $(DAEMON) $(DAEMON_OBJS) $(KERNEL_OBJS)
 
 include kernels/build.mk
 include src/daemon/build.mk
@@ -96,20 +100,25 @@ $(OBJS): $(wildcard src/*.h src/*/*.h)
 # It looks at all entries of an order.
 src/device/device_client.o: CFLAGS += $(CFLAGS_VECTORIZE)
 
-# So does another PostgreSQL than last time.
-$(OBJS): .postgres-version
-.postgres-version: force
-	@$(PG_CONFIG) --version --includedir-server | cmp -s - $@ || \
-		$(PG_CONFIG) --version --includedir-server > $@
+# So does another PostgreSQL than last time, or another path.
+$(OBJS): .built-for
+.built-for: built_for = $(shell $(PG_CONFIG) --version --includedir-server) $(gpusortd_path)
+.built-for: force
+	@echo '$(built_for)' | cmp -s - $@ || echo '$(built_for)' > $@
 .PHONY: force
 
+ifndef gpusortd_path
 all: $(DAEMON)
-
 install: install-daemon
-install-daemon: $(DAEMON) installdirs
-	$(INSTALL_PROGRAM) $(DAEMON) '$(DESTDIR)$(pkglibdir)/gpusortd'
-
 uninstall: uninstall-daemon
+endif
+
+installed_daemon = $(DESTDIR)$(or $(gpusortd_path),$(pkglibdir)/gpusortd)
+
+install-daemon: $(DAEMON)
+	$(MKDIR_P) '$(dir $(installed_daemon))'
+	$(INSTALL_PROGRAM) $(DAEMON) '$(installed_daemon)'
+
 uninstall-daemon:
-	rm -f '$(DESTDIR)$(pkglibdir)/gpusortd'
+	rm -f '$(installed_daemon)'
 .PHONY: install-daemon uninstall-daemon

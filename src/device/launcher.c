@@ -170,10 +170,16 @@ launcher_device_ready(const char **failure)
 	return false;
 }
 
-/* The path of gpusortd: it is installed beside this library. */
+/*
+ * The path of gpusortd: the one that gpusort was built for, otherwise beside
+ * this library.
+ */
 static void
 daemon_path(char *path)
 {
+#ifdef GPUSORTD_PATH
+	strlcpy(path, GPUSORTD_PATH, MAXPGPATH);
+#else
 	Dl_info		library;
 
 	if (dladdr((void *) gpusort_launcher_main, &library) == 0)
@@ -182,6 +188,7 @@ daemon_path(char *path)
 	strlcpy(path, library.dli_fname, MAXPGPATH);
 	get_parent_directory(path);
 	join_path_components(path, path, "gpusortd");
+#endif
 }
 
 /* Removes the spaces that the server allows in lists. */
