@@ -130,6 +130,16 @@ debian_sources() {
 
 debian_codename() (. /etc/os-release && echo "$VERSION_CODENAME")
 
+# usage: make_debian_root RELEASE DIRECTORY
+make_debian_root() {
+	install_packages debootstrap
+	quietly debootstrap --variant=minbase "$1" "$2" "$(debian_mirror)"
+	# the same way to the mirror as here: proxies, and how old its lists may be
+	apt-config dump | grep '^Acquire::' >"$2/etc/apt/apt.conf.d/00as-outside"
+	# shared memory of any user
+	chmod 1777 "$2/dev/shm"
+}
+
 # ---- locales
 
 # Makes some locales of libc in the work directory, beside those of the machine, for the servers that are started from now on.
