@@ -4,6 +4,7 @@
 #	make CUDA_ARCH=90		machine code for one chip only, a quick build
 #	make install			gpusort and, beside its library, gpusortd
 #	make installcheck		regression tests, on the server of the PG* environment
+#	make dist				an archive of the last commit, for PGXN
 #
 # With gpusortd_path=/a/path gpusort starts the gpusortd of that path, which
 # may serve servers of all majors: all and install leave it out, and make
@@ -122,3 +123,9 @@ install-daemon: $(DAEMON)
 uninstall-daemon:
 	rm -f '$(installed_daemon)'
 .PHONY: install-daemon uninstall-daemon
+
+DIST = $(EXTENSION)-$(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(EXTENSION).control)
+dist:
+	scripts/check_meta
+	git archive --format=zip --prefix=$(DIST)/ --output=$(DIST).zip HEAD
+.PHONY: dist
