@@ -50,6 +50,14 @@
  */
 #define INCREMENTAL_PART	0.4
 
+/*
+ * What each scan below an Append costs processes that share the scans, beside
+ * the rows: core charges for none of it.  All of them begin all scans, and take
+ * turns at those of few pages.  A thousand tables of a page each, scanned by two
+ * processes, took 40 us a table more than by one.
+ */
+#define APPENDED_SCAN_COST	10.0
+
 static create_upper_paths_hook_type previous_upper_paths_hook;
 static set_join_pathlist_hook_type previous_join_paths_hook;
 static set_rel_pathlist_hook_type previous_relation_paths_hook;
@@ -289,6 +297,26 @@ make_sort_alone(PlannerInfo *root, RelOptInfo *ordered, Path *input)
 		apply_projection_to_path(root, ordered, path, target);
 }
 
+/* How many scans Append nodes in a path have below them. */
+static int
+count_appended_scans(const Path *path)
+{
+	switch (nodeTag(path))
+	{
+		case T_AppendPath:
+			return list_length(((const AppendPath *) path)->subpaths);
+		case T_ProjectionPath:
+			return count_appended_scans(((const ProjectionPath *) path)->subpath);
+		case T_NestPath:
+		case T_MergePath:
+		case T_HashPath:
+			return count_appended_scans(((const JoinPath *) path)->outerjoinpath) +
+				count_appended_scans(((const JoinPath *) path)->innerjoinpath);
+		default:
+			return 0;
+	}
+}
+
 /* The path that sorts so many rows, a part of which is "partial", together. */
 static Path *
 make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
@@ -311,6 +339,8 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 
 	size.rows = rows;
 	cost_sort_together(&size, rows / partial->rows, &startup, &total);
+	startup += count_appended_scans(partial) * APPENDED_SCAN_COST;
+	total += count_appended_scans(partial) * APPENDED_SCAN_COST;
 	sort = (Path *) create_sort_path(root, ordered, partial,
 									 root->sort_pathkeys, root->limit_tuples);
 	sort->startup_cost = partial->total_cost + startup;
