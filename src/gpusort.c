@@ -18,21 +18,9 @@
  * build, and goes by spill/ and so on as above; then the rows are put on leaf
  * pages, of which the tree is written.
  *
- * The rows of an index build come another way:
- *
- *		index_hooks.c		the build of a B-tree index becomes ours
- *		index_build.c		which takes rows, in parallel_build.c by workers
- *		heap_scan.c			from the table
- *		index_rows.c		as they will be in the index
- *		row_store.c			and so on, until they are in order
- *		unique_check.c		which for a unique index has no two alike
- *		leaf_maker.c		when they are put on pages, in parallel_write.c by workers
- *		tree_writer.c		of which a tree is made
- *
- * Beside it: sort_refusal.c decides which sorts stay as they are, for plan_sort.c
- * and for explain_refusal.c, which says why; settings.c has the settings,
- * launcher.c keeps gpusortd running, shared_state.c knows how it is and counts,
- * functions.c shows both in SQL.
+ * In this folder: settings.c has the settings, shared_state.c the counters and
+ * the status of gpusortd, functions.c the functions in SQL, refusal.c the reasons
+ * why a sort is left to core.  port/ has what differs between servers and systems.
  *
  *-------------------------------------------------------------------------
  */

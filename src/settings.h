@@ -45,7 +45,7 @@ extern int	gpusort_device_memory_limit;	/* MB, or -1 */
 extern int	gpusort_memory_release_delay;	/* seconds, or -1 */
 extern int	gpusort_daemon_timeout; /* ms; 0: none */
 
-/* What a sort costs, see sort_cost.c. */
+/* Costs of a sort, in the planner's units (sort_cost.c). */
 extern double gpusort_key_word_cost;
 extern double gpusort_host_sort_row_cost;
 extern double gpusort_get_shared_row_cost;
@@ -54,13 +54,13 @@ extern double gpusort_hash_row_cost;
 /* Defines the settings in PostgreSQL. */
 extern void settings_define(void);
 
-/* Bytes that a sort may use. */
+/* Bytes that a sort may use in one process. */
 extern Size gpusort_memory_limit(void);
 
 /* Bytes that an index build may use. */
 extern Size gpusort_index_memory_limit(void);
 
-/* Bytes of device memory that all jobs of the role may have. */
+/* Bytes of device memory that all jobs of the role may have together. */
 extern uint64 gpusort_role_limit(void);
 
 /* The value of gpusort.daemon_engine. */

@@ -8,13 +8,13 @@
 #ifndef GPUSORT_DEVICE_H
 #define GPUSORT_DEVICE_H
 
-/* Devices of a machine at the most. */
+/* Largest number of devices of a machine. */
 #define MAX_DEVICES			64
 
 /* Size of a UUID with its prefix, as a string. */
 #define DEVICE_UUID_SIZE	41
 
-/* What a sort does; values of gpusort.algorithm. */
+/* The algorithm of a sort; values of gpusort.algorithm. */
 typedef enum DeviceAlgorithm
 {
 	DEVICE_SORT_AUTO = 0,		/* the fastest one known for the input */

@@ -25,15 +25,15 @@
 /* An entry of a list. */
 typedef struct ListedDevice
 {
-	int			number;			/* number, -1 if the name is a UUID */
-	char		name[DEVICE_UUID_SIZE]; /* name, as it is listed */
+	int			number;			/* number, -1 if the entry is a UUID */
+	char		name[DEVICE_UUID_SIZE]; /* text of the entry */
 } ListedDevice;
 
 typedef struct DeviceList
 {
-	const char *text;			/* the list as a string, the caller's */
-	bool		is_all;			/* each device that can be used; no entries */
-	bool		has_slices;		/* some of the entries are slices of GPUs */
+	const char *text;			/* the value itself, owned by the caller */
+	bool		is_all;			/* every device that can be used; no entries */
+	bool		has_slices;		/* some entries are slices of GPUs */
 	int			count;
 	ListedDevice entries[MAX_DEVICES];
 } DeviceList;
@@ -64,7 +64,10 @@ device_uuid_length(const char *string)
 	return DEVICE_UUID_SIZE - 1;
 }
 
-/* Reads an entry, all zeros before, and moves to its end; false if it is none. */
+/*
+ * Reads the entry at *string into *device, which is all zeros, and moves
+ * *string to the end of the entry.  False if there is no valid entry.
+ */
 static inline bool
 read_listed_device(const char **string, ListedDevice *device)
 {
@@ -80,7 +83,10 @@ read_listed_device(const char **string, ListedDevice *device)
 	return **string == ',' || **string == '\0';
 }
 
-/* Reads the value of gpusort.devices; false if it is not valid. */
+/*
+ * Reads a value of gpusort.devices; false if it is not valid.  The list points
+ * to the string, which has to stay.
+ */
 static inline bool
 device_list_read(const char *string, DeviceList *list)
 {
@@ -97,7 +103,7 @@ device_list_read(const char *string, DeviceList *list)
 
 		if (list->count == MAX_DEVICES || !read_listed_device(&rest, device))
 			return false;
-		/* either all are numbers, or none is */
+		/* either all entries are numbers, or none is */
 		if ((device->number < 0) != (list->entries[0].number < 0))
 			return false;
 		if (strncmp(device->name, "MIG-", 4) == 0)

@@ -55,7 +55,7 @@
  * gets one MSG_DEVICE for each and then MSG_END_OF_LIST.
  *
  * A chunk of keys of fixed width holds their words.  With keys of varying
- * width the first chunk_bytes / 4 bytes hold the ends of its keys, counted in
+ * width the first quarter of the chunk holds the ends of its keys, counted in
  * words from the first key of the job, and their words follow.  A chunk of
  * the order holds uint32_t entries.  See key_format.h.
  *
@@ -158,7 +158,7 @@ typedef struct Message
 			uint32_t	chunk;	/* number in the ring */
 			uint32_t	nrows;
 			uint64_t	nwords; /* words of all keys in the chunk */
-		}			keys;		/* also keys_taken: chunk only */
+		}			keys;		/* MSG_KEYS_TAKEN has the chunk only */
 		struct
 		{
 			uint64_t	nrows;	/* rows of the whole job */
@@ -174,7 +174,7 @@ typedef struct Message
 		{
 			uint32_t	chunk;
 			uint32_t	count;	/* entries, which follow those sent before */
-		}			order;		/* also order_taken: chunk only */
+		}			order;		/* MSG_ORDER_TAKEN has the chunk only */
 		struct
 		{
 			uint32_t	cause;	/* a FailureCause */

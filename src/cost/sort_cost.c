@@ -3,15 +3,15 @@
  * sort_cost.c
  *	  The cost of a sort, in the planner's units.
  *
- * Time goes into three things, each by the row: taking it, that is copying it
- * and making its key; sorting, of which little is left if a device does it;
- * and emitting it, from this process's own memory or from a worker's.  The
- * unit is the planner's, at the rate of core's own sort: PUT_ROW_COST is to
- * cpu_operator_cost, two of which core charges for a comparison, as the times
- * are to each other.
+ * A row takes time in three steps: taking it, that is copying it and making its
+ * key; sorting, of which little is left if a device does it; and emitting it,
+ * from this process's own memory or from a worker's.  The unit is the planner's,
+ * at the rate of core's own sort: PUT_ROW_COST is to cpu_operator_cost, two of
+ * which core charges for a comparison, as the times are to each other.
  *
- * bench/calibrate measures them.  What differed between machines by less than a
- * factor of two is a constant (docs/notes/2026-11-costs.md), the rest settings.
+ * bench/calibrate measures the costs of the steps.  Those that differed between
+ * machines by less than a factor of two are constants
+ * (docs/notes/2026-11-costs.md), the others are settings.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,19 +41,22 @@
 /* Each kilobyte of workers' rows in memory that has not been set aside. */
 #define NEW_SHARED_KILOBYTE_COST	0.13
 
-/* What core's sort and ours need a row beside its data, about. */
+/* Bytes that core's sort and ours need a row beside its data, about. */
 #define ROW_OVERHEAD_BYTES	(SizeofMinimalTupleHeader + 32)
 
-/* As in core: of pages of temporary files, these are not read in sequence. */
+/*
+ * The part of the pages of temporary files that is not read in sequence, as in
+ * core.
+ */
 #define RANDOM_PAGES_PART	0.25
 
-/* What core's heap of the first rows needs beside a row's block. */
+/* Bytes that core's heap of the first rows needs beside a row's block. */
 #define HEAP_ENTRY_BYTES	24
 #define ALLOC_HEAD_BYTES	8
 
 /*
- * Of core's heap of the first rows, what a comparison costs, each time that of
- * an operator: twice what core charges, since it is all over the heap.
+ * The cost of a comparison in core's heap of the first rows, in costs of an
+ * operator: twice what core charges, since its rows lie anywhere in memory.
  */
 #define HEAP_OPERATORS		4
 

@@ -12,7 +12,7 @@
 
 #include "cost/table_order.h"
 
-/* A bound of a sort, in rows: all rows are wanted. */
+/* The bound of a sort of which all rows are wanted; others are in rows. */
 #define NO_BOUND			(-1.0)
 
 /* The input of a sort, as far as the cost depends on it. */
@@ -20,7 +20,7 @@ typedef struct SortSize
 {
 	double		rows;
 	int			width;			/* bytes of a row's values */
-	double		key_words;		/* words of 8 bytes in a key */
+	double		key_words;		/* words of 8 bytes in a key, about */
 	double		ordered_part;	/* fraction of the rows that come in order */
 	double		tied_rows;		/* rows of one value of the first column */
 } SortSize;
@@ -28,7 +28,8 @@ typedef struct SortSize
 /*
  * The size of a sort of a path's rows by these expressions, and of a node that
  * sorts by columns of these numbers.  The operator and the collation are those
- * of the first.
+ * of the first sort column, by which it is estimated how many rows come in
+ * order.
  */
 extern SortSize sort_size_of_path(PlannerInfo *root, const Path *input,
 								  const List *columns, Oid sort_operator,

@@ -243,8 +243,9 @@ have_idle_give_way(Job *job)
 }
 
 /*
- * When there is no memory for more keys: may there be some after idle jobs have
- * given way?  They are of no use to a job whose role may not have more.
+ * When there is no memory for more keys: may there be some after idle jobs
+ * have given way?  Their memory does not help a job whose role may not have
+ * more.
  */
 static bool
 may_find_room(Job *job, const Part *part, uint64_t nrows, uint64_t nwords)

@@ -41,9 +41,11 @@ typedef struct Reservation
 #define NO_RESERVATION	((Reservation) {.device = -1})
 
 /*
- * Makes the listed devices ready.  Jobs may use so many percent of the memory of
- * each, or what other processes leave of it.  False if no device is ready then,
- * with the reason in "error".  Once, before the first job.
+ * Makes devices ready: those of the list (device_list.h), or with "all" every
+ * device that can be used.  Jobs may use so many percent of the memory of each
+ * device, or what other processes leave of it if that is less.  False if no
+ * device is ready then, with the reason in "error".  Once, before the first
+ * job.
  */
 extern bool devices_start(const Engine *engine, const DeviceList *wanted,
 						  int memory_percent, DeviceError *error);

@@ -11,8 +11,8 @@
  *
  * Directly below a Gather Merge the leader and its workers sort together.  The
  * node is parallel-aware then: each takes its share of the child's rows, the
- * workers hand theirs over to the leader (shared_rows.c), and the leader
- * returns all of them.  A worker returns only rows that it could not hand over.
+ * workers send theirs to the leader (shared_rows.c), and the leader returns all
+ * of them.  A worker returns only rows that it could not send.
  * Without workers, where the leader does not run the plan, or where only the
  * first rows are wanted and few, each process sorts for itself.
  *
@@ -39,16 +39,15 @@
 
 typedef struct GpuSortState
 {
-	BoundedScanState scan;		/* must be first; with how many rows are
-								 * wanted */
+	BoundedScanState scan;		/* must be first; has the bound */
 	SortColumn *columns;
 	int			ncolumns;
 	bool		random_access;	/* rows may be wanted again or backward */
-	TupleTableSlot *row;		/* as it is sorted */
-	AttrNumber *copied;			/* of it, what is added to hand it on */
+	TupleTableSlot *row;		/* row as it is sorted */
+	AttrNumber *copied;			/* columns of the row that are added as copies */
 	int			ncopied;
 	RowSort    *sort;			/* NULL before the first fetch */
-	bool		finished;		/* there are no rows, or no more */
+	bool		finished;		/* all rows have been emitted */
 
 	/* in processes that sort together */
 	SharedRows *shared;			/* NULL in a single process */
@@ -155,7 +154,7 @@ init_result(GpuSortState *state)
 	}
 }
 
-/* The row at hand with the copies that were added to it. */
+/* The present row, with the copies added. */
 static TupleTableSlot *
 add_copies(GpuSortState *state)
 {
@@ -261,7 +260,7 @@ sort_child(GpuSortState *state)
 	state->reported = true;
 }
 
-/* In a worker: hands the child's rows over, and sorts those that it keeps. */
+/* In a worker: sends the child's rows, and sorts those that it keeps. */
 static void
 hand_over_child(GpuSortState *state)
 {

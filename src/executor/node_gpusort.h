@@ -21,7 +21,7 @@ extern const CustomExecMethods gpusort_exec_methods;
 
 extern bool is_gpusort(const Plan *plan);
 
-/* What a GpuSort in the place of this Sort has as custom_private. */
+/* The custom_private of a GpuSort in the place of this Sort. */
 extern List *gpusort_scan_private(const Sort *sort);
 
 /* The numbers of the columns by which a GpuSort sorts. */

@@ -5,8 +5,8 @@
  *
  * A row that is put goes two ways.  The row itself is copied to the row store
  * and stays there; its key is made and sorted with the others, elsewhere.
- * What comes back is an order, a list of row numbers, and rows are emitted
- * by looking them up in the store.
+ * The order comes back, a permutation of row numbers, by which rows are emitted
+ * from the store.
  *
  *		slot --+-- row_store.c ---+--> slot
  *		       |                  |
@@ -15,19 +15,18 @@
  * Rows that exceed the memory setting go to sorted runs in a temporary file,
  * which are merged in the end (external_sort.c).
  *
- * If only the first rows are wanted, and few, core's heap of these does it.  So
- * it does if there are more rows than was expected: from where so many are there
- * that those wanted are few of them, or the memory is full and they fit there
- * well.
+ * If only few first rows are wanted, core's heap of the first rows sorts them.
+ * So it does if there are more rows than expected: from where the rows that are
+ * wanted are few of them, or the memory is full and has room for those.
  *
- * Should the keys turn out to be of no use, all rows are handed to core's
- * tuplesort one by one, the store shrinking as they go.
+ * If the rows turn out not to be sortable by keys, they are put to core's
+ * tuplesort one by one, while the store shrinks.
  *
- * The leader of parallel workers takes rows from these, too, which are in
- * shared memory and stay there (shared_rows.c).  The memory is that of all
- * processes then, but for a part of it: with that each sorts the rows for
- * which there is no room, natively and for itself, and Gather Merge merges
- * what they return.
+ * The leader of parallel workers takes their rows, too, which are in shared
+ * memory and stay there (shared_rows.c).  The limit is then the memory of all
+ * processes, except a part of each: in that part a process sorts the rows for
+ * which there is no room, natively and alone, and Gather Merge merges the rows
+ * that the processes return.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,40 +47,40 @@
 #include "sort/row_store.h"
 #include "spill/external_sort.h"
 
-/* What a row takes in memory, at least: of the limit no more of them fit. */
+/* Least bytes of a row in memory. */
 #define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
 
 /*
- * What is fetched into the cache of a row ahead of its turn: what it takes to
- * hand it on, or more if its values will be looked at.
+ * Bytes of a row that are prefetched to emit it; more are if its values are
+ * read.
  */
 #define ROW_HEAD_BYTES			CACHE_LINE_BYTES
 
 /*
- * The part of the memory of processes that sort together which is put aside
- * for rows that each sorts for itself.
+ * The part of its memory that a process which sorts together with others keeps
+ * for rows that it sorts alone: one in so many.
  */
 #define KEPT_ROWS_PART		5
 
 /*
- * If only the first rows are wanted, that they are few is seen when there are so
- * many times as many: the least part for which core's heap of them was found to
- * take as long as sorting all.
+ * The first rows that are wanted are few when there are so many times as many
+ * rows: then core's heap of the first rows was found to take no longer than a
+ * sort of all.
  */
 #define FEW_ROWS_PART		32
 
-/* Why a sort of several processes is handed back. */
+/* The reason why a sort of several processes goes native. */
 #define TOO_MANY_ROWS	"there are more rows than memory for all processes"
 
-/* Why a sort is handed to core's heap of the first rows. */
+/* The reason why a sort goes to core's heap of the first rows. */
 #define FEW_FIRST_ROWS	"only the first rows are wanted"
 
-/* How far a sort has come, and who has its rows. */
+/* The phase of a sort, and the place of its rows. */
 typedef enum RowSortStatus
 {
-	TAKES_ROWS,					/* they are sorted by keys */
-	EMITS_FROM_MEMORY,			/* in the order of the store */
-	EMITS_FROM_RUNS,			/* which are merged */
+	TAKES_ROWS,					/* rows are put, to be sorted by keys */
+	EMITS_FROM_MEMORY,			/* rows are emitted from the store */
+	EMITS_FROM_RUNS,			/* rows are emitted by the merge of the runs */
 	SORTS_NATIVELY				/* core's tuplesort has all rows */
 } RowSortStatus;
 
@@ -94,25 +93,25 @@ static const ExternalSortVariant minimal_tuples = {
 struct RowSort
 {
 	RowSortStatus status;
-	ExternalSort external;		/* by keys */
-	NativeSort *native;			/* when it sorts natively */
-	MemoryContext context;		/* holds everything below */
+	ExternalSort external;		/* sort by keys */
+	NativeSort *native;			/* core's sort, if SORTS_NATIVELY */
+	MemoryContext context;		/* owns everything below */
 	TupleDesc	descriptor;
 	SortColumn *columns;
 	int			ncolumns;
 	double		expected_rows;
-	double		bound;			/* no more rows are wanted, or NO_BOUND */
+	double		bound;			/* first rows that are wanted, or NO_BOUND */
 	bool		random_access;
 	bool		of_values;		/* rows are of one column, by value */
 	Size		limit;			/* bytes */
-	uint64		most_rows;		/* to be in memory at a time */
-	Size		native_limit;	/* bytes when it sorts natively */
-	RowCollector *collector;	/* of workers' rows, if there are workers */
+	uint64		most_rows;		/* largest number of rows in memory */
+	Size		native_limit;	/* bytes of core's sort */
+	RowCollector *collector;	/* workers' rows; NULL without workers */
 
-	/* when it emits from memory */
-	Size		row_bytes;		/* of a row to be fetched into the cache */
+	/* if EMITS_FROM_MEMORY */
+	Size		row_bytes;		/* bytes of a row to be prefetched */
 	uint64		next;			/* entry of the order to be emitted next */
-	bool		at_end;			/* someone has tried to go past the end */
+	bool		at_end;			/* a fetch has gone past the last row */
 	uint64		marked_next;
 	bool		marked_at_end;
 
@@ -120,7 +119,7 @@ struct RowSort
 	RowSortReport report;
 };
 
-/* Hands a stored row to the native sort; "slot" is for minimal tuples. */
+/* Puts a stored row to the native sort; "slot" is for minimal tuples. */
 static inline void
 put_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
 {
@@ -130,8 +129,7 @@ put_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
 }
 
 /*
- * Hands the sort over to core's tuplesort, with the rows put so far, and tells
- * in the log why.
+ * Goes on by core's tuplesort, with the rows put so far; the reason is logged.
  */
 static void
 go_native(RowSort *sort, const char *reason)
@@ -157,7 +155,7 @@ go_native(RowSort *sort, const char *reason)
 	external_sort_end(&sort->external);
 }
 
-/* A sort that has no rows yet, nor anything to put them to. */
+/* Makes a sort that can take no rows yet. */
 static RowSort *
 create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 			double expected_rows, double bound, bool random_access)
@@ -218,7 +216,7 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	return sort;
 }
 
-/* A sort that is native from the start, with so many bytes. */
+/* Begins a sort that is native from the start; the limit is in bytes. */
 static RowSort *
 begin_natively(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 			   double bound, bool random_access, Size limit,
@@ -242,7 +240,7 @@ row_sort_begin_few(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 						  gpusort_memory_limit(), FEW_FIRST_ROWS);
 }
 
-/* Of each process's memory: for rows that it sorts natively. */
+/* Bytes of a process's memory for rows that it sorts natively. */
 static Size
 kept_rows_limit(void)
 {
@@ -282,7 +280,7 @@ row_sort_begin_worker(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 						  kept_rows_limit(), TOO_MANY_ROWS);
 }
 
-/* Hands the rows of a batch, from this one on, to the native sort. */
+/* Puts the rows of a batch, from this one on, to the native sort. */
 static void
 put_batch_natively(RowSort *sort, const RowBatch *batch, int first,
 				   char *base)
@@ -312,7 +310,7 @@ take_batch(RowSort *sort, const RowBatch *batch, char *base)
 		put_batch_natively(sort, batch, taken, base);
 }
 
-/* Takes the rows that workers have handed over. */
+/* Takes the rows that workers have sent. */
 static void
 take_batches(RowSort *sort)
 {
@@ -325,7 +323,7 @@ take_batches(RowSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Hands the sort over to core's tuplesort after keys were of no use. */
+/* Goes native after rows could not be sorted by keys. */
 static void
 go_native_without_keys(RowSort *sort)
 {
@@ -335,8 +333,9 @@ go_native_without_keys(RowSort *sort)
 }
 
 /*
- * Are so few rows wanted that core's sort, which makes a heap of them when it
- * has twice as many, has room for that?  Its rows take up to twice the memory.
+ * Are so few rows wanted that core's sort has room for its heap of them?  Core
+ * makes the heap when it has twice as many rows, and a row takes up to twice
+ * the memory there.
  */
 static bool
 few_are_wanted(const RowSort *sort)
@@ -419,7 +418,7 @@ row_sort_take(RowSort *sort, PlanState *source)
 	native_sort_take(sort->native, source);
 }
 
-/* Tells of a sort by keys how it was done. */
+/* Fills the report of a sort by keys. */
 static void
 report_keys(RowSort *sort)
 {

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * shared_rows.c
- *	  Rows that parallel workers hand over to their leader.
+ *	  Rows that parallel workers send to their leader.
  *
  * A worker puts its rows one behind the other into shared memory, where they
- * stay, and hands their places and keys over in batches (row_batch.h).  The
- * leader takes the batches of all as they get full, between rows of its own;
- * what it has taken is used again.  Nobody waits while there are rows to be had: the
- * leader waits for the workers when it has had all of its own, and a worker
- * that has handed over its last batch waits for the leader to take it.
+ * stay, and sends their places and keys in batches (row_batch.h).  The leader
+ * takes the batches of all as they get full, between rows of its own; a batch
+ * that it has taken is used again.  No process waits while there are rows to
+ * take: the leader waits for the workers after the last row of its own, and a
+ * worker that has sent its last batch waits for the leader to take it.
  *
  * Workers that come after the leader has ceased to wait are not needed, since
  * those who took part have had all rows.
@@ -17,9 +17,9 @@
  * own, and not those of a DSA area: to allocate these takes a lock that all
  * participants may want, and where shared memory is a file system that is full
  * it raises an error.  Here that only means that the worker keeps the rows
- * that it has not handed over.  A segment lives as long as some process has
- * it, so it goes with the last of them, however that ends; that is why the
- * worker waits until the leader has it.
+ * that it has not sent.  A segment lives as long as some process has mapped it,
+ * so it goes with the last of them, however that ends; that is why the worker
+ * waits until the leader has mapped the segment.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,20 +56,20 @@ typedef struct SharedWorker
 	dsm_handle	segments[MAX_SEGMENTS];
 	BatchPlace	taken;			/* list of batches that can be used again */
 	uint64		nwaiting;		/* batches that the leader has not taken */
-	uint64		nrows;			/* that have been handed over */
-	uint64		nkept;			/* that were not, known when it has finished */
+	uint64		nrows;			/* rows that were sent */
+	uint64		nkept;			/* rows that were kept, set when finished */
 } SharedWorker;
 
 struct SharedRows
 {
 	int			nworkers;
 	Size		limit;			/* bytes of all segments */
-	pg_atomic_uint64 bytes;		/* that there are */
+	pg_atomic_uint64 bytes;		/* bytes of the segments so far */
 	ConditionVariable taken;	/* the last batch of some worker */
 
-	RowExchange exchange;		/* its mutex is for all that follows */
+	RowExchange exchange;		/* the mutex is for all fields below */
 	int			njoined;		/* workers that take part */
-	int			nfinished;		/* of these, that will hand over no more */
+	int			nfinished;		/* workers that have sent all their rows */
 	bool		closed;			/* the leader does not wait for others */
 	SharedWorker workers[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -81,17 +81,17 @@ struct RowDeposit
 	int			worker;
 	SharedWorker *own;
 	TupleDesc	descriptor;
-	SortKeys   *keys;			/* NULL: the leader makes them */
+	SortKeys   *keys;			/* NULL: the leader makes the keys */
 
 	/* segments so far, of which the last one is being filled */
 	dsm_segment *segments[MAX_SEGMENTS];
 	int			nsegments;
-	Size		bytes;			/* of all */
-	char	   *base;			/* of the last one */
+	Size		bytes;			/* bytes of all segments */
+	char	   *base;			/* address of the last segment */
 	uint32		free_place;
 	Size		free_bytes;
 
-	/* the batch at hand, NULL if there is none */
+	/* the batch that takes keys, NULL before there is one */
 	BatchPlace	batch_place;
 	RowBatch   *batch;
 };
@@ -102,7 +102,7 @@ struct RowCollector
 	SharedRows *shared;
 	dsm_segment **segments;		/* MAX_SEGMENTS for each worker */
 	BatchPlace	list;			/* batches in the order to be taken */
-	BatchPlace	current;		/* that is with the caller */
+	BatchPlace	current;		/* batch that the caller has */
 };
 
 Size
@@ -189,7 +189,7 @@ add_segment(RowDeposit *deposit, Size needed)
 	return true;
 }
 
-/* Hands the batch at hand over. */
+/* Sends the present batch to the leader. */
 static void
 hand_over(RowDeposit *deposit)
 {

@@ -3,15 +3,16 @@
  * index_build.c
  *	  Building a B-tree in one go: its rows are collected, sorted and written.
  *
- * The table access method scans the table and calls back for each row that
- * the index is to have, which goes to a sort (index_sort.c).  When the last row
- * has come the tuples are put on leaf pages in order, straight from where they
- * are.  Parallel workers may help with all but the sort, or, if there are more
- * rows than memory, with all but the pages (parallel_build.c).
+ * The phases of a build: collect, sort, write.  The scan of the table
+ * (heap_scan.c) calls back for each row that the index is to have, which goes to
+ * a sort (index_sort.c).  After the last row the sort makes the order, and the
+ * tuples are put on leaf pages in that order, straight from where they are
+ * (leaf_maker.c).  Parallel workers may help with all but the sort, or, if there
+ * are more rows than memory, with all but the pages (parallel_build.c).
  *
- * Should the keys turn out to be of no use, what has been collected is dropped,
- * and core builds the index as ever.  Should a device have made a wrong order,
- * all begins once more without it.
+ * If the rows turn out not to be sortable by keys, the collected rows are
+ * dropped, and core builds the index.  If a device has made a wrong order, the
+ * build begins once more without the device.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +42,7 @@
 #include "settings.h"
 #include "shared_state.h"
 
-/* For the rows of each of several processes that sort. */
+/* Least bytes for the rows of a process that sorts separately. */
 #define LEAST_SORT_BYTES	((Size) 64 * 1024)
 
 typedef struct IndexBuild
@@ -49,18 +50,19 @@ typedef struct IndexBuild
 	Relation	heap;
 	Relation	index;
 	IndexInfo  *info;
-	Size		limit;			/* bytes for all of it */
+	Size		limit;			/* bytes for the whole build */
 	double		expected_rows;
-	bool		host_only;		/* a device has made a wrong order before */
-	bool		out_of_order;	/* rows have turned out to be */
-	double		heap_tuples;	/* that the scan has seen */
+	bool		host_only;		/* no device: one has made a wrong order */
+	bool		out_of_order;	/* the rows turned out to be in a wrong order */
+	double		heap_tuples;	/* rows that the scan has seen */
 
 	IndexSort  *sort;
-	bool		failed;			/* keys of others are of no use */
-	ParallelBuild *parallel;	/* NULL: in this process alone */
-	SharedRuns *others;			/* of workers that sort; NULL: there are none */
+	bool		failed;			/* a worker could not sort by keys */
+	ParallelBuild *parallel;	/* NULL in a build without workers */
+	SharedRuns *others;			/* runs of workers that sort separately, or
+								 * NULL */
 
-	instr_time	since;			/* when the present phase began */
+	instr_time	since;			/* beginning of the present phase */
 	uint64		collect_microseconds;
 	uint64		sort_microseconds;
 	uint64		write_microseconds;
@@ -73,7 +75,7 @@ can_share(const IndexBuild *build)
 	return shared_memory_has_room(2 * index_sort_least_memory(build->expected_rows));
 }
 
-/* The bytes of a column of the index, as far as is known. */
+/* Bytes of a column's value, on average, as far as is known. */
 static int32
 expected_width(const IndexBuild *build, int column)
 {
@@ -90,8 +92,8 @@ expected_width(const IndexBuild *build, int column)
 }
 
 /*
- * The memory that all rows are expected to need: for themselves, their places,
- * their keys, which are about as long as the columns, and the order.
+ * Bytes that all rows are expected to need: the rows, their places, their keys,
+ * which are about as long as the columns, and the order.
  */
 static double
 expected_memory(const IndexBuild *build)
@@ -114,7 +116,7 @@ expected_memory(const IndexBuild *build)
 		 sizeof(HostSortEntry));
 }
 
-/* Adds to a time what has passed since "since", and moves that to now. */
+/* Adds the time since "since" to *microseconds, and sets "since" to now. */
 static void
 take_time(instr_time *since, uint64 *microseconds)
 {
@@ -126,7 +128,7 @@ take_time(instr_time *since, uint64 *microseconds)
 static void
 drop_rows(IndexBuild *build)
 {
-	/* it may have files of the workers open */
+	/* the sort may have files of the workers open */
 	index_sort_end(build->sort);
 	build->sort = NULL;
 	if (build->parallel != NULL)
@@ -135,7 +137,7 @@ drop_rows(IndexBuild *build)
 	build->others = NULL;
 }
 
-/* Begins to sort, with so much memory for rows. */
+/* Begins the sort; the limit is bytes for its rows. */
 static void
 begin_sort(IndexBuild *build, Size limit, double expected_rows)
 {
@@ -144,7 +146,7 @@ begin_sort(IndexBuild *build, Size limit, double expected_rows)
 								   build->host_only);
 }
 
-/* Starts workers, for all of whom the limit is, or for each. */
+/* Starts workers; the limit is bytes for all, or "separately" for each. */
 static bool
 begin_parallel(IndexBuild *build, Size limit, bool separately,
 			   double expected_rows)
@@ -156,8 +158,8 @@ begin_parallel(IndexBuild *build, Size limit, bool separately,
 }
 
 /*
- * Scans the table with workers that hand their rows over; false if there are
- * none, or there is no room for all rows.
+ * Scans the table with workers that send their rows to this process; false if
+ * there are no workers, or no room for all rows.
  */
 static bool
 collect_together(IndexBuild *build)
@@ -175,7 +177,7 @@ collect_together(IndexBuild *build)
 	return false;
 }
 
-/* Scans the table with workers that sort their rows; false if there are none. */
+/* Scans the table with workers that sort separately; false without workers. */
 static bool
 collect_separately(IndexBuild *build)
 {
@@ -193,8 +195,8 @@ collect_separately(IndexBuild *build)
 }
 
 /*
- * Do all keys begin alike, as far as there is room in them?  A process can leave
- * that out, but participants cannot agree on it while they make keys.
+ * Do all strings begin with a prefix as long as a key?  A process can leave a
+ * common prefix out, but participants cannot agree on one while they make keys.
  */
 static bool
 begin_alike(const IndexBuild *build)
@@ -219,7 +221,7 @@ collect_rows(IndexBuild *build)
 											 index_sort_put, build->sort);
 }
 
-/* The rows of the store, in their order. */
+/* The rows of the store as a source of tuples, in their order. */
 typedef struct StoredRows
 {
 	TupleSource rows;
@@ -272,7 +274,7 @@ write_alone(const IndexBuild *build, const LeafDefinition *definition,
 		uint32		nrows = Min(chunk_rows, all_rows - position);
 		uint32		npages;
 
-		/* the row ahead of the chunk is compared with its first one */
+		/* the first row of the chunk is compared with the row before it */
 		if (merged != NULL)
 			nrows = merged_rows_read(merged,
 									 Max(pending->nrows, position > 0));
@@ -304,7 +306,7 @@ write_in_order(const IndexBuild *build)
 	};
 	TreeWriter *writer = tree_writer_begin(build->heap, build->index);
 
-	/* rows of workers that sorted for themselves are not shared */
+	/* rows of workers that sorted separately are not in shared memory */
 	bool		together = build->parallel != NULL && build->others == NULL &&
 		parallel_build_share(build->parallel, sort->external.order, build->limit);
 
@@ -318,7 +320,7 @@ write_in_order(const IndexBuild *build)
 	return true;
 }
 
-/* Tells those who watch that all rows have come and are being sorted. */
+/* Reports the progress: all rows have come and are being sorted. */
 static void
 report_sort_phase(const IndexBuild *build)
 {
@@ -338,7 +340,7 @@ report_sort_phase(const IndexBuild *build)
 									   values);
 }
 
-/* Sorts all rows; false if the keys are of no use. */
+/* Sorts all rows; false if they cannot be sorted by keys. */
 static bool
 sort_rows(IndexBuild *build)
 {
@@ -388,7 +390,7 @@ count_build(const IndexBuild *build)
 	shared_count(STAT_INDEX_WRITE_MICROSECONDS, build->write_microseconds);
 }
 
-/* The build, up to the index or until it is found that it is not for us. */
+/* The phases of the build; false if it has to be done in another way. */
 static bool
 build_index(IndexBuild *build)
 {
@@ -403,7 +405,7 @@ build_index(IndexBuild *build)
 	return true;
 }
 
-/* Builds the index, and frees all that took; false as build_index(). */
+/* Builds the index, and frees the rows; false as build_index(). */
 static bool
 build_once(IndexBuild *build, IndexBuildResult *result)
 {
@@ -424,8 +426,8 @@ build_once(IndexBuild *build, IndexBuildResult *result)
 }
 
 /*
- * Empties the index, in which there may be pages of rows that have turned out
- * to be out of order.
+ * Empties the index, which may have pages of rows that turned out to be out of
+ * order.
  */
 static void
 empty_index(const IndexBuild *build)
@@ -435,8 +437,8 @@ empty_index(const IndexBuild *build)
 }
 
 /*
- * The same without a device, if that has made a wrong order.  What can be wrong
- * with it otherwise has been seen before (sort_job.c).
+ * Builds the index once more without a device, which has made a wrong order.
+ * All other failures of a device have been dealt with before (sort_job.c).
  */
 static bool
 build_without_device(IndexBuild *build, IndexBuildResult *result)
@@ -470,7 +472,7 @@ index_build_perform(Relation heap, Relation index, IndexInfo *info,
 	IndexBuildResult *result;
 	bool		built;
 
-	/* core has an error for that */
+	/* core raises an error for an index that has pages */
 	if (RelationGetNumberOfBlocks(index) != 0)
 		return btbuild(heap, index, info);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * index_sort.c
- *	  Sorting the rows of an index: put them, sort, have them in order.
+ *	  Sorting the rows of an index: put them, sort, get them in order.
  *
  * A row is stored as the index tuple that it will be, and its key goes to the
  * sort (external_sort.c).

@@ -3,26 +3,30 @@
  * parallel_build.c
  *	  Building an index with parallel workers.
  *
- * The participants, which are the workers and the leader, share one scan of
- * the table.  Each forms its rows in shared memory, one behind the other in a
- * block, where they stay, and hands their places and keys over in batches
- * (row_batch.h).  The leader takes the batches of all, its own too, as they get
- * full: it notes the place of each row, passes the key on to the sort, and frees
- * the batch.
+ * A build goes through the phases of index_build.c: the rows are collected,
+ * sorted and written.  The participants are the leader and its workers.
  *
- * The order is the leader's.  When it has it, it shares it, and all make pages
- * together (parallel_write.c).  In shared memory the order is a list of row
- * numbers too.  Where a row is, which no two processes can say by an address,
- * is said by four bytes: the number of its block, and its place there in words.
+ * Collect: the participants share one scan of the table.  Each forms its rows
+ * in shared memory, one behind the other in a block, where they stay, and sends
+ * their places and keys to the leader in batches (row_batch.h).  The leader
+ * takes the batches of all, its own too, as they get full: it notes the place of
+ * each row, adds the key to the sort, and frees the batch.
  *
- * When more rows are expected than the memory setting allows, or than there is
- * shared memory for, or keys cannot be shared, each participant sorts its rows
- * for itself instead, in its part of the memory, and writes sorted runs to
- * files; the leader merges those of all (index_sort.c).
+ * Sort: the leader makes the order (index_sort.c), and the workers wait.
  *
- * The memory is a DSA area of the parallel context, so it goes with the
- * transaction, however that ends.  A participant looks whether the server has
- * any before it takes it (shared_memory.c).
+ * Write: the leader copies the order to shared memory, and all make leaf pages
+ * of it (parallel_write.c).  The order there is a permutation of row numbers,
+ * as in the leader.  No address of a row is the same in two processes; so its
+ * place is four bytes, the number of its block and a word there.
+ *
+ * Separate sorts: when more rows are expected than the memory setting allows,
+ * or than there is shared memory for, or when keys cannot be shared, each
+ * participant sorts its own rows, in its part of the memory, and writes sorted
+ * runs to files.  The leader merges the runs of all, and makes the pages alone.
+ *
+ * Shared memory is a DSA area of the parallel context, which is freed with the
+ * transaction, however that ends.  A participant asks whether the server has
+ * memory left before it allocates some (shared_memory.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -57,24 +61,24 @@
 #define KEY_WAL			UINT64CONST(0x6770757300000006)
 #define KEY_BLOCKS		UINT64CONST(0x6770757300000007)
 
-/* Of the area itself, in the parallel context's memory. */
+/* First bytes of the DSA area, in the segment of the parallel context. */
 #define AREA_BYTES		((Size) 64 * 1024)
 
-/* A block of rows, which begins with its number; no row is larger. */
+/* Bytes of a block of rows, which begins with its number; no row is larger. */
 #define BLOCK_BYTES		((Size) 1024 * 1024)
-#define BLOCK_ROWS		MAXALIGN(sizeof(uint32))	/* where they begin */
+#define BLOCK_ROWS		MAXALIGN(sizeof(uint32))	/* offset of the rows */
 
 /* The place of a row: the number of its block, and then a word there. */
 #define PLACE_WORD_BYTES	MAXIMUM_ALIGNOF
 #define PLACE_BLOCK_WORDS	(BLOCK_BYTES / PLACE_WORD_BYTES)
 #define PLACE_MAX_BLOCKS	((UINT64CONST(1) << 32) / PLACE_BLOCK_WORDS)
 
-/* What workers are to do when their scan has ended. */
+/* The phase of the build, for workers whose scan has ended. */
 typedef enum BuildPhase
 {
-	PHASE_COLLECT,				/* wait */
-	PHASE_WRITE,				/* make pages */
-	PHASE_END					/* nothing */
+	PHASE_COLLECT,				/* wait: others scan, or the leader sorts */
+	PHASE_WRITE,				/* make leaf pages */
+	PHASE_END					/* end */
 } BuildPhase;
 
 /* What all participants share. */
@@ -83,34 +87,34 @@ typedef struct BuildShared
 	Oid			heap;
 	Oid			index;
 	bool		concurrent;
-	bool		unique;			/* as this build sees it */
+	bool		unique;			/* rows are checked for duplicates */
 	bool		nulls_not_distinct;
-	uint32		max_blocks;		/* whose places are noted */
-	uint64		limit;			/* bytes of the area */
-	bool		separately;		/* each participant sorts its rows; */
-	double		expected_rows;	/* then these two are of a participant */
-	bool		host_only;		/* then no device is asked */
+	uint32		max_blocks;		/* room for places of blocks */
+	uint64		limit;			/* bytes of the area, or of one separate sort */
+	bool		separately;		/* each participant sorts its own rows */
+	double		expected_rows;	/* rows of one separate sort */
+	bool		host_only;		/* separate sorts use no device */
 
-	pg_atomic_uint64 bytes;		/* of the area that are in use */
+	pg_atomic_uint64 bytes;		/* bytes of the area that are in use */
 	pg_atomic_uint32 nblocks;
 
-	RowExchange exchange;		/* its mutex is for all that follows */
+	RowExchange exchange;		/* the mutex is for the next four fields */
 	int			nfinished;		/* workers whose scan has ended */
-	double		heap_tuples;	/* that these have seen */
-	bool		broken_hot_chain;	/* as they have */
-	bool		on_device;		/* one has sorted there */
+	double		heap_tuples;	/* rows that their scans have seen */
+	bool		broken_hot_chain;	/* their scans have seen a broken chain */
+	bool		on_device;		/* a device has sorted rows of a worker */
 
 	pg_atomic_uint32 phase;
 	ConditionVariable phase_changed;
-	uint64		nrows;			/* when they are written */
-	bool		unproved;		/* whether they are in order */
-	dsa_pointer order;			/* numbers of rows */
-	dsa_pointer places;			/* of rows, by number */
+	uint64		nrows;			/* rows to be written, from PHASE_WRITE on */
+	bool		unproved;		/* the order is of a device: check the rows */
+	dsa_pointer order;			/* numbers of the rows, in order */
+	dsa_pointer places;			/* places of the rows, by number */
 	WriteShared write;
-	SharedRuns	runs;			/* of workers that sort separately */
+	SharedRuns	runs;			/* runs of workers that sort separately */
 } BuildShared;
 
-/* Rows that the leader has taken over, one behind the other. */
+/* Rows of a batch that the leader has taken: they lie one behind the other. */
 typedef struct RowSequence
 {
 	uint32		nrows;
@@ -127,18 +131,18 @@ typedef struct Participant
 	IndexRows  *rows;
 	SortKeys   *keys;
 
-	/* the block at hand */
-	dsa_pointer *blocks;		/* of all participants */
+	/* the block that takes rows */
+	dsa_pointer *blocks;		/* blocks of all participants, by number */
 	dsa_pointer block;
-	char	   *base;			/* its address */
-	uint32		free_place;		/* what is behind it is free */
+	char	   *base;			/* address of the block */
+	uint32		free_place;		/* first free place of the block */
 	Size		free_bytes;
 
-	/* the batch at hand, NULL if there is none */
+	/* the batch that takes keys, NULL before there is one */
 	BatchPlace	batch_place;
 	RowBatch   *batch;
 
-	/* of the leader */
+	/* of the leader only, NULL in a worker */
 	ParallelBuild *build;
 	RowStore   *store;
 	RowOrder   *order;
@@ -154,10 +158,10 @@ struct ParallelBuild
 	ParallelTableScanDesc scan;
 	dsa_area   *area;
 	dsa_pointer *blocks;
-	BufferUsage *buffers;		/* of each worker */
+	BufferUsage *buffers;		/* usage of each worker */
 	WalUsage   *wal;
 
-	RowSequence *sequences;		/* of all rows of the store */
+	RowSequence *sequences;		/* all rows of the store, in its order */
 	int			nsequences;
 	int			max_sequences;
 };
@@ -176,7 +180,7 @@ allocate(BuildShared *shared, dsa_area *area, Size bytes)
 	return dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
 }
 
-/* The leader notes where the rows of a batch are to all. */
+/* Notes, in the leader, the places of a batch's rows in shared memory. */
 static void
 note_sequence(ParallelBuild *build, const RowBatch *batch, char *base)
 {
@@ -197,7 +201,10 @@ note_sequence(ParallelBuild *build, const RowBatch *batch, char *base)
 	sequence->first_address = base + batch->places[0];
 }
 
-/* The leader takes over the rows of a batch. */
+/*
+ * Takes the rows of a batch, in the leader.  Closes the exchange if there is
+ * no room for all of them.
+ */
 static void
 take_rows(Participant *leader, const RowBatch *batch)
 {
@@ -208,7 +215,7 @@ take_rows(Participant *leader, const RowBatch *batch)
 		row_exchange_close(&leader->shared->exchange);
 }
 
-/* The leader takes over all batches that there are. */
+/* Takes all batches that there are, in the leader. */
 static void
 take_batches(Participant *leader)
 {
@@ -229,7 +236,7 @@ take_batches(Participant *leader)
 	}
 }
 
-/* Hands the batch at hand over; the leader takes it at once if it is its own. */
+/* Sends the present batch to the leader, which takes its own at once. */
 static void
 hand_over(Participant *participant)
 {
@@ -242,7 +249,7 @@ hand_over(Participant *participant)
 		take_batches(participant);
 }
 
-/* Begins a batch whose rows are in the block at hand, from this place on. */
+/* Begins a batch of rows in the present block, from this place on. */
 static bool
 begin_batch(Participant *participant, uint32 place)
 {
@@ -277,7 +284,7 @@ begin_block(Participant *participant)
 	return true;
 }
 
-/* Where a participant has room for a row, with room for its key. */
+/* Room for a row in a block, when there is room for its key in a batch. */
 static void *
 shared_space(void *owner, Size bytes)
 {
@@ -301,7 +308,7 @@ shared_space(void *owner, Size bytes)
 	return row;
 }
 
-/* Adds the row at hand, which has been put, to the batch; false if there is no memory. */
+/* Adds the row that was stored last to the batch; false without memory. */
 static bool
 add_row(Participant *participant, Size row_bytes)
 {
@@ -317,7 +324,7 @@ add_row(Participant *participant, Size row_bytes)
 	return true;
 }
 
-/* The scan's callback; see collect() in index_build.c. */
+/* An IndexBuildCallback, as index_sort_put(): the state is the Participant. */
 static void
 collect_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 			bool is_alive, void *state)
@@ -354,13 +361,13 @@ scan_share(Participant *participant, Relation heap, Relation index,
 	return heap_tuples;
 }
 
-/* The rows that lie in shared memory, in their order. */
+/* The rows in shared memory, in their order. */
 typedef struct PlacedRows
 {
 	TupleSource rows;
 	const uint32 *order;
 	const uint32 *places;
-	char	  **blocks;			/* in this process */
+	char	  **blocks;			/* addresses in this process */
 } PlacedRows;
 
 static void
@@ -402,7 +409,7 @@ write_share(BuildShared *shared, dsa_area *area, const dsa_pointer *blocks,
 								&rows.rows, writer);
 }
 
-/* Tells workers what to do now. */
+/* Begins a phase for all workers. */
 static void
 begin_phase(BuildShared *shared, BuildPhase phase)
 {
@@ -425,7 +432,7 @@ wait_for_order(BuildShared *shared)
 	return phase == PHASE_WRITE;
 }
 
-/* Makes what makes the keys of a participant; gives up if there can be none. */
+/* Keys of a participant; closes the exchange if there can be none. */
 static SortKeys *
 make_keys(BuildShared *shared, const IndexRows *rows, SortColumn *columns)
 {
@@ -439,7 +446,7 @@ make_keys(BuildShared *shared, const IndexRows *rows, SortColumn *columns)
 	return keys;
 }
 
-/* A worker collects rows for the leader; returns how many it saw. */
+/* A worker's part of collecting rows together; returns how many it saw. */
 static double
 collect_for_leader(Participant *participant, const LeafDefinition *definition,
 				   IndexInfo *info, ParallelTableScanDesc scan)
@@ -451,7 +458,7 @@ collect_for_leader(Participant *participant, const LeafDefinition *definition,
 					  scan, false);
 }
 
-/* A worker sorts rows itself; returns how many it saw. */
+/* A worker's separate sort; returns how many rows it saw. */
 static double
 sort_separately(BuildShared *shared, dsm_segment *segment,
 				const LeafDefinition *definition, IndexInfo *info,
@@ -540,14 +547,14 @@ gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
 	table_close(definition.heap, heap_lock);
 }
 
-/* How many blocks can have rows. */
+/* Blocks that a build with this limit, in bytes, can have. */
 static uint32
 most_blocks(Size limit)
 {
 	return Min(limit / BLOCK_BYTES, PLACE_MAX_BLOCKS);
 }
 
-/* Makes the memory of the parallel context; false if there is none. */
+/* Makes the segment of the parallel context; false without memory. */
 static bool
 make_shared_memory(ParallelBuild *build, Size limit)
 {
@@ -683,7 +690,7 @@ wait_for_workers(Participant *leader, int nworkers)
 
 	while (!finished)
 	{
-		/* what comes after this look ends the wait that may follow */
+		/* a batch that comes after this check ends the wait that may follow */
 		ConditionVariablePrepareToSleep(&shared->exchange.handed);
 		SpinLockAcquire(&shared->exchange.mutex);
 		finished = shared->nfinished == nworkers;
@@ -755,7 +762,7 @@ parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
 	return row_exchange_is_closed(&shared->exchange) ? NULL : &shared->runs;
 }
 
-/* Notes the place of each row, by its number. */
+/* Writes the place of each row, by its number. */
 static void
 share_places(const ParallelBuild *build, const RowStore *store,
 			 uint32 *places)
@@ -777,8 +784,8 @@ share_places(const ParallelBuild *build, const RowStore *store,
 }
 
 /*
- * Shares the order, and makes the ring for pages.  False if there is no room
- * for that beside what there is.
+ * Copies the order to shared memory, and makes the ring for pages.  False if
+ * there is no room within the limit for both.
  */
 static bool
 share_order(ParallelBuild *build, const RowOrder *order, Size limit)

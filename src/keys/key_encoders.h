@@ -60,7 +60,7 @@ key_append(KeyWriter *writer, uint64_t value, int bits)
 			writer->truncated = true;
 		writer->filled -= 64;
 
-		/* The last "filled" bits are left over; shifting by 64 won't do. */
+		/* the last "filled" bits remain; a shift by 64 is undefined */
 		writer->partial = left << 1 << (bits - writer->filled - 1);
 	}
 }
@@ -97,15 +97,15 @@ extern struct varlena *encode_detoast(KeyWriter *writer,
 									  struct varlena *stored, int limit);
 
 /*
- * How the values of a type become bytes.  The bytes of a smaller value are
- * smaller, those of equal values are equal, and the bytes of one value never
- * begin those of another.  Values are never NULL.
+ * An encoder makes bytes of a value.  A smaller value has smaller bytes, equal
+ * values have equal bytes, and no value's bytes are a prefix of another's.
+ * Values are never NULL.
  *
  * A KeyWordFunction returns the bytes, 1 to 8, in the low end of a word.  A
- * KeyEncodeFunction appends them by key_append(), or returns false to refuse the
- * value, whatever has been appended by then.  In the compact layout a refusal
- * means that the value does not fit its form; in the general layout, that all
- * keys have to be made again.
+ * KeyEncodeFunction appends them by key_append(), or returns false to refuse
+ * the value, whatever has been appended by then.  In the compact layout a
+ * refusal means that the value does not fit its form; in the general layout,
+ * that all keys have to be made again.
  */
 typedef uint64_t (*KeyWordFunction) (Datum value);
 typedef bool (*KeyEncodeFunction) (KeyWriter *writer, Datum value);

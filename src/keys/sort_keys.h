@@ -65,14 +65,18 @@ typedef struct SortKeys
 	MemoryContext value_context;	/* memory for one value at a time */
 } SortKeys;
 
-/* Why values of this type, sorted so, cannot be encoded. */
+/*
+ * The reason why values of this type, sorted so, cannot be encoded;
+ * REFUSAL_NONE if they can.
+ */
 extern Refusal sort_keys_refuse(Oid type, Oid sort_operator, Oid collation);
 
 /*
- * Makes keys in the compact layout, for rows of this descriptor.  The columns are
- * kept and completed, and must stay.  NULL if the first column cannot be encoded:
- * also after sort_keys_obstacle() found none, since the ordering of an array's
- * elements may have changed.  Allocates in the current memory context.
+ * Makes keys in the compact layout, for rows of this descriptor.  The columns
+ * are kept and completed, and must stay.  NULL if the first column cannot be
+ * encoded: also after sort_keys_refuse() found no reason, since the ordering
+ * of an array's elements may have changed.  Allocates in the current memory
+ * context.
  */
 extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
 								  int ncolumns);

@@ -33,7 +33,7 @@ static planner_hook_type previous_planner_hook;
 static Plan *rewrite_plan(Plan *plan, PlanPlace place,
 						  const List *range_table);
 
-/* The GpuSort that does what this Sort does, which is of no use any more. */
+/* The GpuSort that takes the place of this Sort. */
 static Plan *
 replace_sort(Sort *sort)
 {

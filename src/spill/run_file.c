@@ -4,7 +4,7 @@
  *	  The temporary file that has the runs of a sort.
  *
  * Runs are written one behind the other, and read many at a time.  Core's
- * logtape.c and buffile.c, which do the same for its own sorts, hand over a
+ * logtape.c and buffile.c, which do the same for its own sorts, pass a
  * page with each call of the operating system, after copying it twice.  A
  * call takes as long as some ten rows, so here it has a whole piece: pages that
  * are put together where they are written from, as many as there is memory for.
