@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sort_job.c
- *	  Push keys, run, have the order.
+ *	  A sort job: keys are added, and their order comes back.
  *
  * A job begins in this process: its keys are collected in memory.  Only when
  * they are many enough for a device to gain is gpusortd asked to take the job
@@ -13,13 +13,13 @@
  * stays here, and is asked for again as it grows.
  *
  * While other jobs take all of the device's memory a job is queued there, and
- * its keys are collected on, so that waiting costs no time.  It goes over when
- * its turn comes.  When the last key is here and its turn has not come it waits
- * on for as long as to sort here will take, and is then sorted here.
+ * its keys are collected here meanwhile, so that waiting costs no time.  The job
+ * moves to the device when its turn comes.  If the last key is here before that,
+ * the job waits for as long as a sort here takes, and is then sorted here.
  *
  * If gpusortd does not take the job it is sorted here.  If gpusortd is lost
- * later, so are the keys: the job says so, and whoever has the rows makes the
- * keys again, for a job of this process or for another device.
+ * later, so are the keys: the job tells its caller, who has the rows and makes
+ * the keys again, for a job of this process or of another device.
  *
  *-------------------------------------------------------------------------
  */
@@ -99,7 +99,7 @@ sort_job_expects_gpu(double nrows)
 		status.has_gpu;
 }
 
-/* What a job without keys is told of them. */
+/* Sets the fields of a job that has no keys yet. */
 static void
 expect_keys(SortJob *job, const KeyShape *shape, uint64 nrows, bool host_only)
 {
@@ -151,8 +151,8 @@ sort_job_end(SortJob *job)
 }
 
 /*
- * Counts a failure, and tells who should know.  That a device is too small, or in
- * use, is no news unless it was asked for.
+ * Counts a failure and reports it.  A device that is too small, or in use, is
+ * reported at DEBUG1 only, unless gpusort.device demands it.
  */
 static void
 tell_failure(DeviceFailure failure)
@@ -172,9 +172,8 @@ tell_failure(DeviceFailure failure)
 }
 
 /*
- * Notes that the device is of no use for this job, which is here from now on, or
- * lost, and tells who should know.  The end of a job that could do without is no
- * news.
+ * Notes the failure of the device: the job is here from now on, or lost.
+ * Reports it, unless the sort can do without the job.
  */
 static void
 report_device_failure(SortJob *job, SortJobState state, DeviceFailure failure)
@@ -262,8 +261,8 @@ push_collected(SortJob *job, const KeyBatch *collected)
 }
 
 /*
- * Hands the keys over to gpusortd, which has taken the job.  False if the
- * device was lost with them.
+ * Sends the keys to gpusortd, which has taken the job.  False if the keys were
+ * lost with the device.
  */
 static bool
 move_to_device(SortJob *job)
@@ -322,8 +321,8 @@ leave_queue(SortJob *job, DeviceFailure failure)
 }
 
 /*
- * Hands the job over when its turn comes within so many milliseconds; false as
- * move_to_device().
+ * Moves the job to the device if its turn comes within so many milliseconds;
+ * false as move_to_device().
  */
 static bool
 look_at_queue(SortJob *job, uint64 milliseconds)
@@ -334,7 +333,10 @@ look_at_queue(SortJob *job, uint64 milliseconds)
 	return true;
 }
 
-/* The last look, with all keys here. */
+/*
+ * Waits in the queue for the last time, with all keys here; false as
+ * move_to_device().
+ */
 static bool
 end_queueing(SortJob *job)
 {
@@ -383,7 +385,7 @@ grow_batch(SortJob *job)
 									batch->max_rows * sizeof(uint64_t));
 }
 
-/* Hands the batch over and gets an empty one. */
+/* Sends the batch to gpusortd, and gets an empty one. */
 static bool
 push_batch(SortJob *job)
 {

@@ -1,7 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * sort_job.h
- *	  Push keys, run, have the order.
+ *	  A sort job: keys are added, and their order comes back.
+ *
+ * A job takes keys one after the other, each written straight to its place, and
+ * returns their order as a permutation of their numbers, 0 for the first key.
+ * It begins in this process.  When it has many keys gpusortd is asked to take
+ * it, and has all keys from then on; otherwise the host sort does it here.
+ *
+ * A job that fails on the device is reported by the job itself, in the log and
+ * the statistics.  No error is raised: the caller has the rows, and can make
+ * all keys once more for another job.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,95 +20,99 @@
 #include "common/host_sort.h"
 #include "device/device_client.h"
 
-/* Who has the keys of a job, or will have them. */
+/* The process that has the keys of a job, now and in the end. */
 typedef enum SortJobState
 {
-	JOB_UNDECIDED,				/* this process; gpusortd, if they get many */
-	JOB_AGAIN,					/* this process; gpusortd with the next key,
-								 * as for the keys before */
-	JOB_QUEUED,					/* this process, until its turn comes */
-	JOB_HERE,					/* this process to the end */
+	JOB_UNDECIDED,				/* this process; gpusortd if it gets many */
+	JOB_AGAIN,					/* this process; gpusortd with the first key */
+	JOB_QUEUED,					/* this process; gpusortd at its turn */
+	JOB_HERE,					/* this process, to the end */
 	JOB_ON_DEVICE,				/* gpusortd */
-	JOB_LOST					/* nobody: gpusortd was lost with them */
+	JOB_LOST					/* no process: lost with gpusortd */
 } SortJobState;
 
 typedef struct SortJob
 {
 	MemoryContext context;		/* holds everything below */
 	SortJobState state;
-	KeyShape	shape;
-	uint64		expected_rows;
-	bool		long_lived;		/* for the order of runs, which is not needed */
-	KeyBatch	batch;			/* where the next key goes */
-	uint64		pushed_rows;	/* handed over before this batch */
-	uint64		pushed_words;
-	DeviceClient *client;		/* JOB_AGAIN, JOB_QUEUED, JOB_ON_DEVICE */
-	bool		device_failed;	/* it was asked for in vain, or lost */
-	bool		may_start_over; /* but another one may do it */
+	KeyShape	shape;			/* shape of all keys of the job */
+	uint64		expected_rows;	/* estimate */
+	bool		long_lived;		/* has the keys of all runs; can be spared */
+	KeyBatch	batch;			/* keys here, or in the chunk being filled */
+	uint64		pushed_rows;	/* rows in gpusortd, before those of the batch */
+	uint64		pushed_words;	/* words of the keys of these rows */
+	DeviceClient *client;		/* in JOB_AGAIN, JOB_QUEUED, JOB_ON_DEVICE */
+	bool		device_failed;	/* the device has refused the job, or was lost */
+	bool		may_start_over; /* another device may do the job */
 
 	/* for EXPLAIN and the statistics, after sort_job_perform() */
-	bool		on_device;		/* or in this process */
-	const char *device;			/* name of what sorted */
-	const char *method;			/* and how */
-	uint64		device_microseconds;	/* on the device alone */
+	bool		on_device;		/* sorted by gpusortd, or in this process */
+	const char *device;			/* name of the device, or "host" */
+	const char *method;			/* method of the sort, in a few words */
+	uint64		device_microseconds;	/* time of the sort on the device */
 } SortJob;
 
-/* Would a GPU sort so many rows, as things are now? */
+/* Would a GPU sort so many rows, by the settings and the state of gpusortd? */
 extern bool sort_job_expects_gpu(double nrows);
 
 /*
- * Begins a job, in a memory context that is a child of the current one.  The
- * device is chosen as gpusort.device says, never if host_only.
+ * Begins a job, in a memory context that is a child of the current one.
+ * gpusort.device says whether gpusortd may take it; with host_only it may not.
  */
 extern SortJob *sort_job_begin(const KeyShape *shape, uint64 expected_rows,
 							   bool host_only);
 
 /*
- * The same for a job that only gpusortd has the keys of, for long; NULL if it
- * does not take it.
+ * Begins a long-lived job whose keys gpusortd has from the first one on; NULL
+ * if gpusortd does not take it.
  */
 extern SortJob *sort_job_begin_on_device(const KeyShape *shape,
 										 uint64 expected_rows);
 
-/* The job is not to go to a device any more; what has gone stays there. */
+/* Keeps the job in this process, unless gpusortd has it already. */
 extern void sort_job_stay(SortJob *job);
 
-/* Makes room for a key of any length.  False if the device was lost. */
+/*
+ * Makes room for a key of any length, and asks for the device when there are
+ * keys enough.  False if the keys were lost with the device.
+ */
 extern bool sort_job_make_room(SortJob *job);
 
 /*
- * Sorts, and returns the order of all rows, allocated in the current memory
- * context; NULL if the device was lost.
+ * Sorts, and returns the order: sort_job_nrows() entries, allocated in the
+ * current memory context.  NULL if the keys were lost with the device, or if
+ * its order does not have each row once.  The user can cancel meanwhile.
  */
 extern uint32 *sort_job_perform(SortJob *job);
 
 /*
- * For a job that gpusortd has: sorts; and then, until there were all rows, copies
- * the next so many entries of the order, as device_client_order_part() does.
- * False if gpusortd was lost.
+ * The same for a job that gpusortd has, in steps: sorts; and then copies the
+ * next entries of the order, *count of them, as device_client_order_part()
+ * does, until there were all.  The entries are not checked.  False if gpusortd
+ * was lost.
  */
 extern bool sort_job_perform_on_device(SortJob *job);
 extern bool sort_job_order_part(SortJob *job, uint32 *part, uint32 *count);
 
 /*
- * After sort_job_perform(), unless the device was lost: begins again as
- * sort_job_begin() does, for about as many keys as there were.  The connection
- * to gpusortd or the memory for keys stays; to have new ones takes longer than
- * to sort few keys.
+ * Begins the job anew after sort_job_perform(), unless the device has failed,
+ * as sort_job_begin() does, for about as many keys as there were.  The
+ * connection to gpusortd or the memory for keys is kept: to get new ones takes
+ * longer than to sort few keys.
  */
 extern void sort_job_restart(SortJob *job, const KeyShape *shape,
 							 bool host_only);
 
 /*
- * Tells, as of a device that is lost, that an order which gpusortd has made has
- * turned out to be wrong.
+ * Reports that an order of gpusortd turned out to be wrong, as the loss of a
+ * device is reported: in the log and the statistics.
  */
 extern void sort_job_report_wrong_order(void);
 
-/* Ends the job, run or not.  The order stays. */
+/* Ends the job, at any time, and frees its memory; the order stays. */
 extern void sort_job_end(SortJob *job);
 
-/* Is there no room for another key, whatever its length? */
+/* Is there no room for another key of the greatest length? */
 static inline bool
 sort_job_is_full(const SortJob *job)
 {
@@ -110,8 +123,8 @@ sort_job_is_full(const SortJob *job)
 }
 
 /*
- * Where the next key is to be written, KEY_MAX_WORDS words; NULL if the device
- * was lost, and with it the keys: the job can only be ended.
+ * Room for the next key, KEY_MAX_WORDS words.  NULL if the keys were lost with
+ * the device: then the job can only be ended.
  */
 static inline uint64_t *
 sort_job_space(SortJob *job)
@@ -121,7 +134,7 @@ sort_job_space(SortJob *job)
 	return job->batch.words + job->batch.nwords;
 }
 
-/* Adds the key of nwords words that has been written there. */
+/* Adds the key that was written to sort_job_space(), of nwords words. */
 static inline void
 sort_job_add(SortJob *job, int nwords)
 {
@@ -133,13 +146,14 @@ sort_job_add(SortJob *job, int nwords)
 	batch->nrows++;
 }
 
+/* Keys that the job has. */
 static inline uint64
 sort_job_nrows(const SortJob *job)
 {
 	return job->pushed_rows + job->batch.nrows;
 }
 
-/* Of an order that comes from gpusortd, a bit for each row. */
+/* Bytes of a bit for each row, by which an order of gpusortd is checked. */
 static inline Size
 sort_job_seen_bytes(uint64 nrows)
 {
@@ -147,9 +161,10 @@ sort_job_seen_bytes(uint64 nrows)
 }
 
 /*
- * Bytes of this process that the job has or will need to sort what it has:
- * with a device only the order and what checks it, otherwise the keys and what is sorted.  The
- * ring is not counted, it has a setting of its own.
+ * Bytes of this process that the job takes, with those that it will need to
+ * sort its keys: on a device the order and its check, otherwise the keys and
+ * the entries of the host sort.  The ring, which has a setting of its own, is
+ * not counted.
  */
 static inline Size
 sort_job_memory(const SortJob *job)

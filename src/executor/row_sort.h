@@ -3,7 +3,9 @@
  * row_sort.h
  *	  Sorting rows: put them, sort, get them in order.
  *
- * The counterpart of core's tuplesort, and used in the same way.
+ * The counterpart of core's tuplesort, and used in the same way: begin, put all
+ * rows, perform, get the rows in order, end.  A sort that can go on by keys no
+ * longer is given to core's tuplesort; users need not know.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,46 +18,48 @@
 #include "keys/sort_keys.h"
 #include "sort/row_order.h"
 
+/* A sort, with a memory context of its own. */
 typedef struct RowSort RowSort;
 
 /*
- * How a sort was done, for EXPLAIN and the statistics.  It outlives the sort,
- * so nothing in it points anywhere.
+ * The report of a sort, for EXPLAIN and the statistics.  It has no pointers,
+ * for it outlives the sort, and is copied between processes.
  */
 typedef struct RowSortReport
 {
-	char		method[REPORT_TEXT_SIZE];
-	char		device[REPORT_TEXT_SIZE];	/* empty: core's sort did it */
-	bool		on_device;		/* or in this process */
-	uint64		nrows;
-	Size		memory;			/* bytes at the highest, or in files */
-	bool		on_disk;		/* which of both */
-	uint64		fill_microseconds;	/* taking rows, and the time of their
-									 * source */
-	uint64		sort_microseconds;	/* from the last row to the order */
-	uint64		device_microseconds;	/* of that, on the device */
-	int			workers;		/* that have handed over rows */
-	uint64		kept_rows;		/* that they did not hand over */
+	char		method[REPORT_TEXT_SIZE];	/* method, in a few words */
+	char		device[REPORT_TEXT_SIZE];	/* device; empty for core's sort */
+	bool		on_device;		/* some rows were sorted by gpusortd */
+	uint64		nrows;			/* rows sorted by keys */
+	Size		memory;			/* most bytes in memory, or bytes in files */
+	bool		on_disk;		/* the bytes are those in files */
+	uint64		fill_microseconds;	/* time of the source and of taking rows */
+	uint64		sort_microseconds;	/* time from the last row to the order */
+	uint64		device_microseconds;	/* part of that time on the device */
+	int			workers;		/* workers that have sent rows */
+	uint64		kept_rows;		/* rows that workers have kept */
 } RowSortReport;
 
 /*
- * Begins a sort of rows of this descriptor.  The columns are kept and must
- * stay.  Only with random_access may rows be had backward or again.  Of the
- * rows no more than the first "bound" may be had, all if that is NO_BOUND.
- * Allocates in a memory context that is a child of the current one.
+ * Begins a sort of rows of this descriptor, in the memory that
+ * gpusort_memory_limit() allows.  The descriptor and the columns must stay.
+ * Rows can be fetched backward or again only with random_access, and only the
+ * first "bound" of them, unless that is NO_BOUND.  Allocates in a memory
+ * context that is a child of the current one.
  */
 extern RowSort *row_sort_begin(TupleDesc descriptor, SortColumn *columns,
 							   int ncolumns, double expected_rows,
 							   double bound, bool random_access);
 
-/* The same where it is known that core's sort takes less time for so few. */
+/* The same for so few rows that core's sort is used from the beginning. */
 extern RowSort *row_sort_begin_few(TupleDesc descriptor, SortColumn *columns,
 								   int ncolumns, double bound,
 								   bool random_access);
 
 /*
  * The same for one of several processes that sort together: for the leader,
- * with what it shares with its workers, or for a worker that keeps rows.
+ * which shares "shared" with nworkers workers; or for a worker, which sorts
+ * the rows that it keeps by core's sort.
  */
 extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
 									  SortColumn *columns, int ncolumns,
@@ -65,34 +69,40 @@ extern RowSort *row_sort_begin_worker(TupleDesc descriptor,
 									  SortColumn *columns, int ncolumns,
 									  double bound);
 
-/* Bytes for the rows that so many workers hand over. */
+/* Bytes of the rows that a leader and so many workers can sort together. */
 extern Size row_sort_shared_limit(int nworkers);
 
+/* Puts a row. */
 extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);
 
-/* The same for all rows of this node. */
+/* Puts all rows of this node. */
 extern void row_sort_take(RowSort *sort, PlanState *source);
 
-/* After the last row. */
+/* Sorts, after the last row; only then can rows be fetched. */
 extern void row_sort_perform(RowSort *sort);
 
 /*
- * Stores the next row, or the previous one, in the slot, which must be one for
- * minimal tuples, and returns true; clears the slot and returns false when
+ * Stores the next row, or the previous one, in the slot, which is one for
+ * minimal tuples, and returns true; or clears the slot and returns false when
  * there is none.  The row is valid until the next call.
  */
 extern bool row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot);
 
-/* Can so many of the first rows be had, all if that is NO_BOUND? */
+/* Can the first "bound" rows be fetched, or all if that is NO_BOUND? */
 extern bool row_sort_suffices(const RowSort *sort, double bound);
 
-/* As of tuplesort: back to the start; note and restore the position. */
+/*
+ * Goes back to the first row; marks the position, and goes back to the mark.
+ * As core's tuplesort, only with random_access.
+ */
 extern void row_sort_rescan(RowSort *sort);
 extern void row_sort_mark(RowSort *sort);
 extern void row_sort_restore(RowSort *sort);
 
+/* Fills the report, after row_sort_perform(). */
 extern void row_sort_report(RowSort *sort, RowSortReport *report);
 
+/* Ends the sort, at any time: closes files, frees memory and the rows. */
 extern void row_sort_end(RowSort *sort);
 
 #endif							/* GPUSORT_ROW_SORT_H */

@@ -1,7 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * index_sort.h
- *	  Sorting the rows of an index: put them, sort, have them in order.
+ *	  Sorting the rows of an index: put them, sort, get them in order.
+ *
+ * A sort whose rows cannot be sorted by keys fails: it drops its rows, and the
+ * index has to be built by core.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,50 +16,63 @@
 #include "index/index_rows.h"
 #include "spill/external_sort.h"
 
+/* The rows in order are in external.store, or in external.runs. */
 typedef struct IndexSort
 {
-	ExternalSort external;
-	MemoryContext context;		/* holds everything below */
-	bool		unique;			/* rows that are dead are to be known */
-	IndexRows  *rows;
-	uint64		run_microseconds;	/* for the runs before the last one */
+	ExternalSort external;		/* sort of the rows by keys */
+	MemoryContext context;		/* owns everything below */
+	bool		unique;			/* rows are marked that are dead */
+	IndexRows  *rows;			/* form of the rows */
+	uint64		run_microseconds;	/* time of runs written while rows come */
 } IndexSort;
 
-/* The least memory that so many rows need, in bytes. */
+/* Bytes that so many rows need at least. */
 extern double index_sort_least_memory(double rows);
 
 /*
- * Begins a sort of an index's rows, of which so many bytes are held in memory,
- * or if there are more, so many while they are merged.  With host_only no device
- * is asked.  Allocates in a memory context that is a child of the current one.
+ * Begins a sort of an index's rows.  The limits are in bytes: for the sort
+ * while rows are put, and while runs are merged.  With host_only no device is
+ * asked.  May fail at once.  Allocates in a memory context that is a child of
+ * the current one.
  */
 extern IndexSort *index_sort_begin(Relation index, bool unique, Size limit,
 								   Size limit_of_merge, double expected_rows,
 								   bool host_only);
 
-/* An IndexBuildCallback: takes a row.  The state is the IndexSort. */
+/*
+ * Puts a row: an IndexBuildCallback, whose state is the IndexSort.  Rows are
+ * ignored after the sort has failed.
+ */
 extern void index_sort_put(Relation index, ItemPointer tid, Datum *values,
 						   bool *isnull, bool is_alive, void *state);
 
 /*
- * After the last row: makes the order of the store, or has the runs merged,
- * with those of others if they have written any.  False if keys are of no use.
+ * Sorts, after the last row: makes the order of the store, or begins to merge
+ * the runs, with those of "others" if that is not NULL; false if the sort has
+ * failed.
  */
 extern bool index_sort_perform(IndexSort *sort, SharedRuns *others);
 
-/* Have keys been of no use?  Then there are no rows. */
+/* Has the sort failed, and so dropped its rows? */
 static inline bool
 index_sort_has_failed(const IndexSort *sort)
 {
 	return sort->external.status == EXTERNAL_SORT_GIVEN_UP;
 }
 
-/* After index_sort_perform(): has a device had a hand in the order? */
+/*
+ * Is the order of a device, so that it has to be checked?  After
+ * index_sort_perform().
+ */
 extern bool index_sort_is_unproved(const IndexSort *sort);
 
-/* Instead of that, where runs go to another process: writes the last one. */
+/*
+ * Writes the last run, where another process merges the runs, in the place of
+ * index_sort_perform().  False if the sort has failed.
+ */
 extern bool index_sort_write_last_run(IndexSort *sort);
 
+/* Ends the sort, at any time: closes files and frees memory. */
 extern void index_sort_end(IndexSort *sort);
 
 #endif							/* GPUSORT_INDEX_SORT_H */

@@ -44,11 +44,11 @@ extern int	row_compare_from(const RowComparator *comparator, int first,
 							 const void *a, const void *b);
 
 /*
- * Sorts the rows of each group of ties, which are entries with equal keys, by the
- * comparators, unless the keys are exact and not doubtful; and removes the marks
- * of ties from the order.  If the keys are doubtful, each group is compared with
- * the one before it; false if they are in the wrong order, when the whole order
- * is of no use.
+ * Sorts the rows of each group of ties, which are entries with equal keys, by
+ * the comparators, unless the keys are exact and not doubtful; and removes the
+ * marks of ties from the order.  If the keys are doubtful, each group is
+ * compared with the group before it.  False if groups are in the wrong order:
+ * then the whole order is wrong.
  */
 extern bool row_settle_ties(const RowComparator *comparator,
 							const RowStore *store, const SortKeys *keys,

@@ -3,6 +3,10 @@
  * row_order.h
  *	  The order of the rows of a store, by their sort columns.
  *
+ * Each row is put to the store first, and then to its order.  After the last
+ * row the order is made: a permutation of row numbers.  If a device is lost the
+ * keys of the stored rows are made again here.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_ROW_ORDER_H
@@ -14,64 +18,66 @@
 #include "sort/row_compare.h"
 #include "sort/row_store.h"
 
-/* Rows that are found and fetched into the cache together. */
+/* Rows that are prefetched together. */
 #define PREFETCHED_ROWS		64
 
-/* For what gpusortd says of a sort, and a few words more. */
+/* Size of a text of gpusortd, with a few words added. */
 #define REPORT_TEXT_SIZE	(MESSAGE_TEXT_SIZE + 64)
 
-/* Who is given all keys, too, in the order in which rows come. */
+/* A second receiver of all keys, in the order in which rows come. */
 typedef struct KeySink
 {
-	/* takes a key; false if it wants no more of them */
+	/* takes a key, of nwords words; false if it takes no more */
 	bool		(*take) (struct KeySink *sink, const uint64_t *words,
 						 int nwords);
 
-	/* the keys that it has taken are of no use any more, and none follow */
+	/* drops the keys taken so far, which are void; none follow */
 	void		(*close) (struct KeySink *sink);
 } KeySink;
 
+/* The order of a store, and what makes it. */
 typedef struct RowOrder
 {
-	MemoryContext context;		/* holds everything below */
-	RowStore   *store;			/* the caller's */
+	MemoryContext context;		/* owns everything below */
+	RowStore   *store;			/* store of the rows, owned by the caller */
 	TupleDesc	descriptor;
-	RowColumnFunction column;	/* of the store's rows */
-	SortColumn *columns;
+	RowColumnFunction column;	/* reads a column of a row in the store */
+	SortColumn *columns;		/* sort columns, owned by the caller */
 	int			ncolumns;
-	double		expected_rows;
+	double		expected_rows;	/* estimate */
 
 	/* while rows are added */
-	SortKeys   *keys;
-	SortJob    *job;
-	KeySink    *sink;			/* the caller's; NULL: nobody else wants keys */
-	bool		shared;			/* some keys are made by others */
-	bool		started_over;	/* on another device than the first */
-	bool		host_only;		/* since the device has failed */
-	bool		keys_lost;		/* with it, and there is no room for others */
-	bool		in_order;		/* all came in order, and have no keys yet */
-	Datum		last_value;		/* then of the last row the first column */
+	SortKeys   *keys;			/* layout of the keys */
+	SortJob    *job;			/* job that has the keys, or NULL */
+	KeySink    *sink;			/* second receiver of keys, or NULL */
+	bool		shared;			/* other processes make keys, too */
+	bool		started_over;	/* a second device has been tried */
+	bool		host_only;		/* jobs stay in this process */
+	bool		keys_lost;		/* no keys: lost, and no room for new ones */
+	bool		in_order;		/* all rows came in order; they have no keys */
+	Datum		last_value;		/* first column of the last row, if in_order */
 	bool		last_isnull;
-	TupleTableSlot *slot;		/* for keys made of stored rows; on first use */
+	TupleTableSlot *slot;		/* slot for keys of stored rows, or NULL */
 
 	/* when the order has been made */
-	uint32	   *entries;		/* the numbers of all rows */
-	RowComparator *comparator;	/* made on first use */
-	void	   *prefetched[PREFETCHED_ROWS];	/* rows whose places are known */
-	uint64		first_prefetched;	/* entry of the first of them */
+	uint32	   *entries;		/* numbers of all rows, in order; NULL before */
+	RowComparator *comparator;	/* comparators, NULL before the first use */
+	void	   *prefetched[PREFETCHED_ROWS];	/* prefetched rows */
+	uint64		first_prefetched;	/* entry of the first prefetched row */
 	uint64		nprefetched;
 
 	/* how it was made, for EXPLAIN and the statistics */
-	Size		memory;			/* bytes at the highest, with the store */
-	bool		on_device;		/* or in this process */
-	char		device[REPORT_TEXT_SIZE];
-	char		method[REPORT_TEXT_SIZE];
-	uint64		device_microseconds;	/* on the device alone */
+	Size		memory;			/* largest number of bytes, with the store */
+	bool		on_device;		/* sorted by gpusortd, or in this process */
+	char		device[REPORT_TEXT_SIZE];	/* name of the device, or "host" */
+	char		method[REPORT_TEXT_SIZE];	/* method, in a few words */
+	uint64		device_microseconds;	/* time of the sort on the device */
 } RowOrder;
 
 /*
- * Begins with an empty store.  "column" reads its rows; the sort columns are
- * kept and must stay, and so must the descriptor.  Allocates in the current
+ * Makes an order for an empty store, whose rows "column" reads.  The
+ * descriptor and the sort columns are kept and must stay.  NULL if the first
+ * column cannot be encoded (sort_keys_create()).  Allocates in the current
  * memory context.
  */
 extern RowOrder *row_order_begin(RowStore *store, TupleDesc descriptor,
@@ -80,48 +86,52 @@ extern RowOrder *row_order_begin(RowStore *store, TupleDesc descriptor,
 								 double expected_rows);
 
 /*
- * Right after that: other processes will make keys, too (sort_keys_share()).
- * False if they cannot.
+ * Prepares an order, right after row_order_begin(), for keys that other
+ * processes make, too; false if they cannot (sort_keys_share()).
  */
 extern bool row_order_share(RowOrder *order);
 
-/* Right after row_order_begin(): no device is asked. */
+/* Keeps all jobs in this process; right after row_order_begin(). */
 extern void row_order_leave_device(RowOrder *order);
 
 /*
- * Takes the row that came to the store last, and makes its key; the slot has
- * the same row.  False if there is no room for keys, which those before it have
- * not needed: these are to be ordered without it.
+ * Adds the row that came to the store last; the slot has the same row.  False
+ * if the rows before it came in order, without keys, this one does not, and
+ * there is no room for keys: then the order is to be made without this row.
  */
 extern bool row_order_add(RowOrder *order, TupleTableSlot *slot);
 
 /*
- * Instead of that: takes a key that was made elsewhere, in the present layout;
- * or makes it of the row as it is in the store.
+ * Adds the row in another way: by its key, of nwords words, which was made
+ * elsewhere in the present layout; or by a key that is made of the stored row.
  */
 extern void row_order_add_key(RowOrder *order, const uint64_t *words,
 							  int nwords);
 extern void row_order_add_stored(RowOrder *order);
 
-/* Changes to the general layout (sort_keys.h) unless that is the present one. */
+/*
+ * Changes to the general layout (sort_keys.h), if it is not the present one,
+ * and makes all keys again.
+ */
 extern void row_order_generalize(RowOrder *order);
 
 /*
- * After the last row: makes the order.  False if that would take store and
- * order over the limit, in bytes (then keys_lost says whether with the device
- * it would not have), or if the keys turn out to be misleading.
+ * Makes the order, after the last row.  False if the store and the order would
+ * exceed the limit, in bytes, and then keys_lost is set if the reason is the
+ * loss of the device; or if the keys contradict the comparators.
  */
 extern bool row_order_make(RowOrder *order, Size limit);
 
 /*
- * Frees what keys take, unless row_order_restart() is to have it; called
- * before row_order_make() it gives the order up.
+ * Ends the job and frees the keys.  Before row_order_make() that gives the
+ * order up; after it, row_order_restart() begins another job.
  */
 extern void row_order_drop_keys(RowOrder *order);
 
 /*
- * After row_order_make(): the keys of the stored rows, and all others from now
- * on, go to a sink, too.
+ * Sends the keys of the stored rows, after row_order_make(), and all later
+ * keys, to a sink, too, which must stay until it is closed: by itself, by
+ * row_order_close_sink(), or because keys have to be made again.
  */
 extern void row_order_open_sink(RowOrder *order, KeySink *sink);
 
@@ -129,25 +139,25 @@ extern void row_order_open_sink(RowOrder *order, KeySink *sink);
 extern void row_order_close_sink(RowOrder *order);
 
 /*
- * Begins once more, with an empty store; keys go on as they are made now, and
- * are sorted in this process if the device has failed before.
+ * Begins another order, with an empty store.  The keys have the same layout,
+ * and the job stays in this process if the device has failed.
  */
 extern void row_order_restart(RowOrder *order, RowStore *store);
 
 /*
- * Makes the key of any such row, as sort_keys_encode() does; compares two, as
- * row_compare() does.
+ * Makes the key of a row, which need not be stored, as sort_keys_encode()
+ * does; compares two rows, as row_compare() does.
  */
 extern int	row_order_encode(RowOrder *order, const void *row,
 							 uint64_t *words);
 extern int	row_order_compare(RowOrder *order, const void *a, const void *b);
 
-/* Raises an error if the row of this entry sorts before the previous one's. */
+/* Raises an error if this entry and the one before it are out of order. */
 extern void row_order_verify(RowOrder *order, uint64 entry);
 
 /*
- * Bytes that the rows added so far take beside the store; as much as leaves no
- * room for another one if their keys have been lost.
+ * Bytes that the rows added so far take beside the store.  If their keys were
+ * lost it is the limit of the store, so that it has no room for another row.
  */
 static inline Size
 row_order_memory(const RowOrder *order)
@@ -165,18 +175,18 @@ row_order_get(const RowOrder *order, uint64 entry)
 	return row_store_get(order->store, order->entries[entry]);
 }
 
-/* What is fetched into the cache, at the most, of a row needed as a whole. */
+/* Most bytes that are prefetched of a row that is read as a whole. */
 #define MOST_FETCHED_BYTES	(8 * CACHE_LINE_BYTES)
 
 /*
- * Finds the rows of this entry and the next ones, and fetches the first so
- * many bytes of each into the cache.
+ * Finds the rows of this entry and the next ones, and prefetches the first
+ * "bytes" bytes of each.
  */
 extern void row_order_prefetch(RowOrder *order, uint64 entry, Size bytes);
 
 /*
- * The row of an entry, when the entries after it will be wanted next, and of
- * each row its first so many bytes.
+ * The row of an entry, when entries are read one after the other, and of each
+ * row the first "bytes" bytes.
  */
 static inline void *
 row_order_get_forward(RowOrder *order, uint64 entry, Size bytes)

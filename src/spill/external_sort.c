@@ -9,11 +9,11 @@
  * to a temporary file as a sorted run; then the next ones are taken.  The runs
  * are merged in the end (sorted_runs.c).
  *
- * Should the device be lost when there is no room to sort without, the rows are
- * put once more, one by one, and so become smaller runs.
+ * If the device is lost, and the memory has no room to sort without it, the
+ * rows are put once more, one by one, and so become smaller runs.
  *
- * Should the keys turn out to be of no use, the sort is given up, and whoever
- * has begun it takes the rows back or drops them.
+ * If the rows turn out not to be sortable by keys, the sort is given up, and its
+ * user takes the rows back or drops them.
  *
  * Rows of queries (row_sort.c) and of indexes (index_sort.c) are sorted so.
  * They differ in what a row is: that is the variant.

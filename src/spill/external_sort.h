@@ -3,6 +3,10 @@
  * external_sort.h
  *	  Sorting rows by their keys: in memory and, of more rows, in runs.
  *
+ * The user puts each row to the store and to the order; when the store has no
+ * room the user spills the rows.  If rows turn out not to be sortable by keys
+ * the sort is given up, and returns the rows.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_EXTERNAL_SORT_H
@@ -12,63 +16,65 @@
 #include "sort/row_store.h"
 #include "spill/sorted_runs.h"
 
-/* What the rows of a sort are. */
+/* The form of the rows of a sort. */
 typedef struct ExternalSortVariant
 {
 	RowColumnFunction column;	/* reads a column of a row in the store */
-	const RunFormat *format;	/* of rows in runs */
-	Size		least_row_bytes;	/* that a row takes in memory */
+	const RunFormat *format;	/* form of the rows in runs */
+	Size		least_row_bytes;	/* least bytes of a row in memory */
 } ExternalSortVariant;
 
+/* The phase of a sort. */
 typedef enum ExternalSortStatus
 {
-	EXTERNAL_SORT_TAKES_ROWS,	/* to the store, and from there to runs */
-	EXTERNAL_SORT_IN_MEMORY,	/* the order of the rows in the store is made */
-	EXTERNAL_SORT_IN_RUNS,		/* the runs are merged, all rows being in them */
-	EXTERNAL_SORT_GIVEN_UP		/* keys are of no use */
+	EXTERNAL_SORT_TAKES_ROWS,	/* rows go to the store, then to runs */
+	EXTERNAL_SORT_IN_MEMORY,	/* rows are in the store, with their order */
+	EXTERNAL_SORT_IN_RUNS,		/* rows are in runs, which are merged */
+	EXTERNAL_SORT_GIVEN_UP		/* rows cannot be sorted by keys */
 } ExternalSortStatus;
 
 /*
- * A part of the sort of whoever takes rows, who puts them to the store and to
- * the order; so these two are open.
+ * A sort: a part of its user's sort.  Users put rows to the store and to the
+ * order themselves, so that no call lies between.
  */
 typedef struct ExternalSort
 {
-	MemoryContext context;		/* holds everything below */
-	const ExternalSortVariant *variant;
+	MemoryContext context;		/* owns everything below */
+	const ExternalSortVariant *variant; /* form of the rows */
 	TupleDesc	descriptor;
 	ExternalSortStatus status;
-	bool		spills;			/* or rows have to stay in the store */
+	bool		spills;			/* the store may be spilled to runs */
 	Size		limit;			/* bytes for rows and order */
-	double		expected_rows;
+	double		expected_rows;	/* estimate */
 
-	/* for runs; the caller may change it before there is one */
-	Size		limit_of_merge; /* bytes while they are merged */
-	bool		random_access;	/* rows may be had backward or again */
-	SharedRuns *shared_runs;	/* where runs go; NULL: to files of our own */
+	/* for runs; the user may set these before there is a run */
+	Size		limit_of_merge; /* bytes while runs are merged */
+	bool		random_access;	/* rows may be fetched backward or again */
+	SharedRuns *shared_runs;	/* runs for another process to merge, or NULL */
 
-	RowStore   *store;			/* NULL: no rows are in memory */
-	RowOrder   *order;			/* of these */
-	SortedRuns *runs;			/* NULL: no rows are in runs */
+	RowStore   *store;			/* rows in memory, or NULL */
+	RowOrder   *order;			/* order of the rows in memory */
+	SortedRuns *runs;			/* rows in runs, or NULL */
 
-	/* rows that are put once more, from the store that they leave */
-	RowStore   *moved;			/* NULL: there are none */
-	Size		moved_bytes;	/* in use there */
-	uint64		next_row;		/* to be moved, or taken back */
+	/* while rows move from one store to another, to become smaller runs */
+	RowStore   *moved;			/* store that the rows leave, or NULL */
+	Size		moved_bytes;	/* bytes that this store takes */
+	uint64		next_row;		/* next row to be moved, or to be taken back */
 
-	/* of what has been sorted */
-	uint64		nrows;			/* with those in runs of others */
-	Size		memory;			/* bytes at the highest, or in files */
-	char		method[REPORT_TEXT_SIZE];	/* of the last run sorted */
-	char		device[REPORT_TEXT_SIZE];
-	bool		on_device;		/* some rows were sorted there */
-	uint64		device_microseconds;
+	/* report of the rows that have been sorted */
+	uint64		nrows;			/* rows, with those of other processes */
+	Size		memory;			/* most bytes in memory, or bytes in files */
+	char		method[REPORT_TEXT_SIZE];	/* method of the last run */
+	char		device[REPORT_TEXT_SIZE];	/* name of the device, or "host" */
+	bool		on_device;		/* some rows were sorted by gpusortd */
+	uint64		device_microseconds;	/* time of the sorts on the device */
 } ExternalSort;
 
 /*
- * Begins a sort of rows of this descriptor.  The columns are kept and must
- * stay.  The limit is in bytes.  Unless it spills rows are as many as fit.
- * False if these columns have no keys.  Allocates in the current memory context.
+ * Begins a sort of rows of this descriptor.  The columns and the descriptor
+ * are kept and must stay.  The limit is in bytes.  A sort that does not spill
+ * takes as many rows as fit.  False if the first column cannot be encoded
+ * (sort_keys_create()).  Allocates in the current memory context.
  */
 extern bool external_sort_begin(ExternalSort *sort,
 								const ExternalSortVariant *variant,
@@ -76,14 +82,14 @@ extern bool external_sort_begin(ExternalSort *sort,
 								int ncolumns, Size limit,
 								double expected_rows, bool spills);
 
-/* Bytes that the rows so far take beside the store. */
+/* Bytes that the rows in the store take beside it. */
 static inline Size
 external_sort_memory(const ExternalSort *sort)
 {
 	return row_order_memory(sort->order) + sort->moved_bytes;
 }
 
-/* Space in the store for a row of so many bytes; NULL if there is none. */
+/* Space in the store for a row of so many bytes; NULL if the store is full. */
 static inline void *
 external_sort_reserve(ExternalSort *sort, Size bytes)
 {
@@ -93,28 +99,29 @@ external_sort_reserve(ExternalSort *sort, Size bytes)
 }
 
 /*
- * Writes the rows in the store as a sorted run, which empties it.  False if
- * the sort has to be given up.
+ * Spills the rows in the store: writes them as a sorted run, and empties the
+ * store.  False if the sort has to be given up.
  */
 extern bool external_sort_spill(ExternalSort *sort);
 
 /*
- * After the last row: makes the order of the store, or begins to merge the runs,
- * with those of others if these have written any.  False if the sort has to be
- * given up.
+ * Sorts, after the last row: makes the order of the store, or begins to merge
+ * the runs, with those of "others" if that is not NULL; false if the sort has
+ * to be given up.
  */
 extern bool external_sort_perform(ExternalSort *sort, SharedRuns *others);
 
 /*
- * At any time before rows are had: drops the keys.  The rows can be taken back
- * then, in any order, each valid until the next call; NULL after the last one.
- * Or they can be dropped, too.
+ * Gives the sort up, at any time before rows are fetched, and drops the keys.
+ * Then the rows can be taken back, in any order, one a call: a row is valid
+ * until the next call; NULL after the last one.  Or gives the sort up and
+ * drops the rows, too.
  */
 extern void external_sort_give_up(ExternalSort *sort);
 extern void *external_sort_take_back(ExternalSort *sort);
 extern void external_sort_drop_rows(ExternalSort *sort);
 
-/* Closes files; memory goes with the memory context. */
+/* Ends the sort, at any time: closes files.  Its context frees the memory. */
 extern void external_sort_end(ExternalSort *sort);
 
 #endif							/* GPUSORT_EXTERNAL_SORT_H */

@@ -3,6 +3,9 @@
  * sorted_runs.h
  *	  The rows of a sort that exceed its memory: in temporary files.
  *
+ * Rows are written as sorted runs, and merged in the end.  Functions raise an
+ * error if a file cannot be written or read.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_SORTED_RUNS_H
@@ -14,29 +17,30 @@
 #include "sort/row_order.h"
 #include "spill/run_tape.h"
 
+/* The runs of a process, and their merge. */
 typedef struct SortedRuns SortedRuns;
 
-/* Runs that several processes write, for one of them to merge. */
+/* Shared memory of processes that write runs for one of them to merge. */
 typedef struct SharedRuns
 {
-	SharedFileSet files;		/* named by the numbers of the runs */
-	pg_atomic_uint32 nruns;
-	slock_t		mutex;			/* for all that follows */
-	uint64		nrows;			/* in all of them */
-	Size		longest_row;
-	Size		disk;
+	SharedFileSet files;		/* files of the runs, named by their numbers */
+	pg_atomic_uint32 nruns;		/* runs that were begun */
+	slock_t		mutex;			/* protects all fields below */
+	uint64		nrows;			/* rows of all runs */
+	Size		longest_row;	/* bytes of the longest row */
+	Size		disk;			/* bytes of all files */
 } SharedRuns;
 
-/* Sets them up in this segment, which all are to have attached. */
+/* Initializes shared runs in a segment that all processes attach. */
 extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment);
 
 /*
- * Begins without a run.  "order" makes the order of each, and has to stay; the
- * format is that of its rows.  The limits are bytes of all that a sort has in
- * memory, while there are rows in the store and while runs are merged.  Only
- * with random_access may rows be had backward or again.  Of all runs so many rows
- * are expected.  Allocates in the current memory context, in which all that
- * follows has to be called, too.
+ * Makes runs, none at first.  The order, which must stay, is that of each
+ * run's rows; the format is that of the rows.  The limits are bytes of all
+ * memory of the sort, while rows are in the store and while runs are merged.
+ * Rows can be fetched backward or again only with random_access.
+ * expected_rows is an estimate for all runs.  Allocates in the current memory context, which
+ * has to be the same in all later calls.
  */
 extern SortedRuns *sorted_runs_create(RowOrder *order,
 									  const RunFormat *format, Size limit,
@@ -45,39 +49,40 @@ extern SortedRuns *sorted_runs_create(RowOrder *order,
 									  double expected_rows);
 
 /*
- * The same for one of several processes that does not merge: its runs go where
- * the one that does finds them.
+ * The same for a process whose runs another process merges: they are added to
+ * the shared runs.
  */
 extern SortedRuns *sorted_runs_create_shared(RowOrder *order,
 											 const RunFormat *format,
 											 Size limit, SharedRuns *shared);
 
 /*
- * An empty store for rows that may become runs: with what memory the limit
- * leaves when a run is written.
+ * Makes an empty store for rows that may become runs.  Its limit is the limit,
+ * in bytes, less the memory that writing a run takes.
  */
 extern RowStore *sorted_runs_create_store(TupleDesc descriptor, Size limit);
 
 /*
- * Writes the rows of the order's store, which has been made, as a run, empties
- * the store and begins the order of others.
+ * Writes the rows of the store as a run, after row_order_make().  Empties the
+ * store, and restarts its order.
  */
 extern void sorted_runs_add(SortedRuns *runs, RowStore *store);
 
-/* Adds the runs of others, which have written their last ones. */
+/* Adds the shared runs of other processes, after their last ones. */
 extern void sorted_runs_import(SortedRuns *runs, SharedRuns *shared);
 
-/* After the last run: merges them as far as needed to get at the first row. */
+/* Merges the runs, after the last one, as far as the first row needs. */
 extern void sorted_runs_merge(SortedRuns *runs);
 
 /*
- * After that, without random_access: the next row, valid until the next call;
+ * The next row of the merge, without random_access, valid until the next call;
  * NULL after the last one.
  */
 extern void *sorted_runs_next(SortedRuns *runs);
 
 /*
- * Or, of minimal tuples, as row_sort_get() and its companions.
+ * The same for minimal tuples, in a slot, as row_sort_get() in row_sort.h and
+ * the functions behind it; backward and again only with random_access.
  */
 extern bool sorted_runs_get(SortedRuns *runs, bool forward,
 							TupleTableSlot *slot);
@@ -86,20 +91,20 @@ extern void sorted_runs_mark(SortedRuns *runs);
 extern void sorted_runs_restore(SortedRuns *runs);
 
 /*
- * Instead of merging: gives back all rows, in any order, each valid until the
- * next call; NULL after the last one.
+ * Gives up the merge: returns all rows, in any order, one a call.  A row is
+ * valid until the next call; NULL after the last one.
  */
 extern void *sorted_runs_take(SortedRuns *runs);
 
 /*
- * How many runs were added, whether they are read in an order that gpusortd has
- * made, and bytes in files at the highest.
+ * The number of runs that were added; whether the last merge reads them in an
+ * order of gpusortd; and the largest number of bytes in files.
  */
 extern int	sorted_runs_count(const SortedRuns *runs);
 extern bool sorted_runs_ordered(const SortedRuns *runs);
 extern Size sorted_runs_disk(const SortedRuns *runs);
 
-/* Closes the files. */
+/* Closes the files, and so deletes them; memory stays with its context. */
 extern void sorted_runs_end(SortedRuns *runs);
 
 #endif							/* GPUSORT_SORTED_RUNS_H */
