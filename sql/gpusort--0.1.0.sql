@@ -20,7 +20,10 @@ LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION gpusort_devices() IS 'devices that gpusortd sees';
 
-CREATE VIEW gpusort_devices AS SELECT * FROM gpusort_devices();
+CREATE VIEW gpusort_devices AS
+	SELECT device, name, uuid, memory, capability, driver, state, reason,
+		memory_used, jobs, sorts, busy_microseconds
+	FROM gpusort_devices();
 
 COMMENT ON VIEW gpusort_devices IS 'devices that gpusortd sees';
 
@@ -33,7 +36,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
 
 COMMENT ON FUNCTION gpusort_stats() IS 'what gpusort has done since the server started';
 
-CREATE VIEW gpusort_stats AS SELECT * FROM gpusort_stats();
+CREATE VIEW gpusort_stats AS SELECT name, value FROM gpusort_stats();
 
 COMMENT ON VIEW gpusort_stats IS 'what gpusort has done since the server started';
 
