@@ -173,6 +173,15 @@ CONFIGURATION=('gpusort.daemon_engine = host' 'gpusort.verify = on')
 # A part of the tests that takes longer than this hangs.
 LIMIT=(timeout --foreground 20m)
 
+# usage: installcheck PG_CONFIG DIRECTORY
+# Runs the regression tests on the server that start_cluster has started. What they leave goes to a new directory.
+installcheck() {
+	mkdir "$2"
+	# where pg_regress looked for expected results before PostgreSQL 16
+	ln -s "$CHECKOUT/expected" "$2/expected"
+	"${LIMIT[@]}" make -s -C "$CHECKOUT" installcheck PG_CONFIG="$1" "${BUILD_OPTIONS[@]}" EXTRA_REGRESS_OPTS="--outputdir=$2"
+}
+
 # usage: prove_tests PG_CONFIG DIRECTORY TEST...
 # Runs TAP tests, named as in test/. They make clusters, and modules, of their own: they run as the user who may, on a copy in that
 # directory, which this user can read.
