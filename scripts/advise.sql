@@ -1,0 +1,181 @@
+-- What scripts/advise asks of the server.
+--
+-- psql variables: "is_given", or else the statements are those of pg_stat_statements; "directory", which has those given in the file
+-- "statements", and gets the number of those that cannot be planned in "unplanned".
+--
+-- Each statement is planned three times: without gpusort, with it and no GPU, and with it as if there were one, since with a GPU the
+-- cost of sorting keys (gpusort.host_sort_row_cost) is taken as 0. The difference of the total costs is the gain. Where
+-- gpusort replaces a sort in the finished plan, as for windows, that node still has the cost of PostgreSQL's own sort. Such a node
+-- returns rows at cpu_operator_cost each. Its cost is replaced by that of another sort that the planner does know, of as many rows of
+-- the same width, by a bigint.
+--
+-- Results are kept in settings of the session, since nothing can be written in a read-only transaction.
+\set VERBOSITY terse
+SET default_transaction_read_only = on;
+SET statement_timeout = '10s';
+SET lock_timeout = '2s';
+SET plan_cache_mode = force_generic_plan;
+SET client_min_messages = warning;
+
+SELECT NOT EXISTS (SELECT FROM pg_settings WHERE name = 'gpusort.enable') AS is_missing \gset
+\if :is_missing
+LOAD 'gpusort';
+\endif
+
+-- ---- the statements, each with its calls and time if these are known
+
+\if :is_given
+\set statements `cat :'directory'/statements`
+SELECT coalesce(jsonb_agg(jsonb_build_object('statement', statement)), '[]') AS statements
+FROM regexp_split_to_table(:'statements', ';[ \t\r]*(\n|$)') statement
+WHERE statement ~ '\S' \gset
+\else
+SELECT coalesce(
+	(SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements'),
+	'the_extension_pg_stat_statements_is_not_there') AS schema \gset
+SELECT coalesce(jsonb_agg(jsonb_build_object('statement', statement, 'calls', calls, 'time', time)), '[]') AS statements
+FROM (
+	SELECT /* of scripts/advise */ min(query) AS statement, sum(calls) AS calls, sum(total_exec_time) AS time
+	FROM :schema.pg_stat_statements
+	WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND query NOT LIKE '%/* of scripts/advise */%'
+		AND query ~* '^(\s|\(|/\*.*?\*/|--[^\n]*\n)*(select|with|values|table|insert|update|delete|merge)\M'
+	GROUP BY queryid
+	ORDER BY time DESC
+	LIMIT 100) s \gset
+\endif
+
+-- ---- planning
+
+-- Statements and results pass through settings, so the text of DO is always the same: one entry in pg_stat_statements.
+SELECT set_config('advise.results', '[]', false) \g /dev/null
+\o /dev/null
+SELECT format('SELECT set_config(''advise.statement'', %L, false)', statement), $do$
+DO $block$
+DECLARE
+	result		jsonb := current_setting('advise.statement');
+	statement	text := result ->> 'statement';
+	key_cost	text := current_setting('gpusort.host_sort_row_cost');
+	major		int := current_setting('server_version_num')::int / 10000;
+	parameters	int := 0;
+	mode		text;
+	plan		jsonb;
+	node		jsonb;
+	probe		jsonb;
+	cost		numeric;
+BEGIN
+	-- What is no query fails as a cursor, and nothing is executed: a single command for being a PREPARE, several for being so.
+	BEGIN
+		FOR plan IN EXECUTE 'PREPARE gpusort_advise AS ' || statement LOOP
+		END LOOP;
+	EXCEPTION WHEN invalid_cursor_definition THEN
+		IF SQLERRM NOT LIKE '%PREPARE%' THEN
+			RAISE 'these are several commands';
+		END IF;
+	END;
+
+	PERFORM set_config('gpusort.device', 'host', true);
+	FOREACH mode IN ARRAY ARRAY['stock', 'gpu', 'host'] LOOP
+		PERFORM set_config('gpusort.enable', (mode <> 'stock')::text, true);
+		PERFORM set_config('gpusort.host_sort_row_cost', CASE mode WHEN 'gpu' THEN '0' ELSE key_cost END, true);
+
+		-- before 16 EXPLAIN knows values of parameters only
+		IF major < 16 THEN
+			DEALLOCATE ALL;
+			EXECUTE 'PREPARE gpusort_advise AS ' || statement;
+			SELECT cardinality(parameter_types) INTO parameters FROM pg_prepared_statements WHERE name = 'gpusort_advise';
+		END IF;
+		IF parameters > 0 THEN
+			EXECUTE 'EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE gpusort_advise(NULL' || repeat(', NULL', parameters - 1) || ')' INTO plan;
+		ELSIF major < 16 THEN
+			EXECUTE 'EXPLAIN (VERBOSE, FORMAT JSON) ' || statement INTO plan;
+		ELSE
+			EXECUTE 'EXPLAIN (VERBOSE, FORMAT JSON, GENERIC_PLAN) ' || statement INTO plan;
+		END IF;
+
+		cost := plan #> '{0,Plan,Total Cost}';
+		FOR node IN SELECT jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" == "GpuSort")') LOOP
+			CONTINUE WHEN abs((node -> 'Total Cost')::numeric - (node -> 'Startup Cost')::numeric -
+				(node -> 'Plan Rows')::numeric * current_setting('cpu_operator_cost')::numeric) > 0.02;
+			EXECUTE format('EXPLAIN (FORMAT JSON) SELECT i%s FROM generate_series(1, %s::bigint) i ORDER BY i',
+				(SELECT string_agg(', i + ' || n, '') FROM generate_series(1, least((node -> 'Plan Width')::int / 8 - 1, 1000)) n),
+				node -> 'Plan Rows') INTO probe;
+			CONTINUE WHEN probe #>> '{0,Plan,Custom Plan Provider}' IS DISTINCT FROM 'GpuSort';
+			cost := cost - (node -> 'Total Cost')::numeric + (node #> '{Plans,0,Total Cost}')::numeric
+				+ (probe #> '{0,Plan,Total Cost}')::numeric - (probe #> '{0,Plan,Plans,0,Total Cost}')::numeric;
+		END LOOP;
+		result := result || jsonb_build_object(mode, cost);
+	END LOOP;
+
+	-- that of the last mode
+	result := result || jsonb_build_object('plan', plan, 'no_reasons', parameters > 0);
+	PERFORM set_config('advise.results', (current_setting('advise.results')::jsonb || result)::text, false);
+EXCEPTION WHEN query_canceled OR OTHERS THEN
+	result := result || jsonb_build_object('problem', SQLERRM);
+	PERFORM set_config('advise.results', (current_setting('advise.results')::jsonb || result)::text, false);
+END $block$
+$do$
+FROM jsonb_array_elements(:'statements') statement \gexec
+\o
+
+-- ---- the tables
+
+\pset footer off
+\pset null ''
+\if :is_given
+\set columns ''
+\else
+\set columns 'calls, round(time / 1000) AS seconds,'
+\endif
+
+-- Before PostgreSQL 18 reasons are in a list beside the plan, and EXPLAIN EXECUTE has none.
+SELECT $with$
+WITH /* of scripts/advise */ result AS MATERIALIZED (
+	SELECT regexp_replace(regexp_replace(btrim(r.statement, E' \t\r\n'), '\s+', ' ', 'g'), '^(.{60}).{4,}', '\1...') AS statement,
+		r.calls, r.time, r.problem, coalesce(r.time, r.stock) AS weight,
+		1 - r.host / nullif(r.stock, 0) AS host_gain, 1 - r.gpu / nullif(r.stock, 0) AS gpu_gain, taken, "left"
+	FROM jsonb_to_recordset(current_setting('advise.results')::jsonb)
+			AS r(statement text, calls numeric, time numeric, problem text, stock numeric, gpu numeric, host numeric, plan jsonb,
+				no_reasons boolean),
+		LATERAL (
+			SELECT string_agg(format('%s (%s rows)', keys, node ->> 'Plan Rows'), E'\n')
+				FILTER (WHERE node ->> 'Custom Plan Provider' = 'GpuSort') AS taken,
+			string_agg(concat_ws(': ', keys, coalesce(node ->> 'Why Not GpuSort', 'PostgreSQL 15 does not say why')), E'\n')
+				FILTER (WHERE node ? 'Why Not GpuSort' OR r.no_reasons AND node ->> 'Node Type' LIKE '%Sort') AS left_nodes
+			FROM jsonb_path_query(r.plan, 'strict $.** ? (exists(@."Node Type"))') node,
+				LATERAL (SELECT string_agg(key, ', ') AS keys FROM jsonb_array_elements_text(node -> 'Sort Key') key) k) n,
+		LATERAL (
+			SELECT concat_ws(E'\n', left_nodes, string_agg(regexp_replace(line, '^Sort by ', ''), E'\n')) AS "left"
+			FROM jsonb_array_elements_text(r.plan #> '{0,Why Not GpuSort}') line) l)
+$with$ AS results \gset
+
+:results
+SELECT count(*) FILTER (WHERE problem <> '') AS unplanned, count(problem) > 0 AS is_any_unplanned,
+	count(taken) > 0 AS is_any_taken, count(*) FILTER (WHERE taken IS NULL AND "left" <> '') > 0 AS is_any_left,
+	count(*) FILTER (WHERE problem IS NULL AND taken IS NULL AND "left" = '') AS unsorted
+FROM result \gset
+\if :is_any_taken
+:results
+SELECT :columns
+	CASE WHEN host_gain > 0.005 THEN round(100 * host_gain) || ' %' ELSE '?' END AS "gain without GPU",
+	CASE WHEN gpu_gain > 0.005 THEN round(100 * gpu_gain) || ' %' ELSE '?' END AS "with GPU",
+	taken AS "taken over", "left" AS "left to PostgreSQL", statement
+FROM result WHERE taken <> ''
+ORDER BY weight * greatest(host_gain, gpu_gain) DESC NULLS LAST;
+\endif
+
+\if :is_any_left
+:results
+SELECT :columns "left" AS "left to PostgreSQL", statement
+FROM result WHERE taken IS NULL AND "left" <> ''
+ORDER BY weight DESC;
+\endif
+
+\if :is_any_unplanned
+:results
+SELECT :columns problem AS "cannot be planned", statement
+FROM result WHERE problem <> ''
+ORDER BY weight DESC;
+\endif
+\echo Statements without a sort: :unsorted
+\o :directory/unplanned
+\qecho :unplanned

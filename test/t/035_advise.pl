@@ -1,0 +1,134 @@
+# scripts/advise: which sorts of statements would be taken over, and why not
+# others, for statements that are given and for those of pg_stat_statements.
+# Nothing is executed.
+use strict;
+use warnings;
+use FindBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
+
+my $node = GpusortCluster->new('main');
+$node->init(allows_streaming => 1);
+$node->configure('max_parallel_workers_per_gather = 0');
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE t AS SELECT i k, md5(i::text) s, to_tsvector('simple', i::text) words FROM generate_series(1, 20000) i;
+ANALYZE t;
+CREATE SEQUENCE executed;
+SQL
+
+# Which server is asked.
+my $asked = $node;
+
+# Calls it; returns its exit status, what it prints, and errors.
+sub advise
+{
+	my (@arguments) = @_;
+	my ($out, $err) = ('', '');
+	local $ENV{PGHOST} = $asked->host;
+	local $ENV{PGPORT} = $asked->port;
+	local $ENV{PGDATABASE} = 'postgres';
+	IPC::Run::run([ "$FindBin::RealBin/../../scripts/advise", @arguments ], '>', \$out, '2>', \$err);
+	return ($? >> 8, $out, $err);
+}
+
+# A test: a line of a table has these, in turn.
+sub line_is
+{
+	my ($out, $what, @parts) = @_;
+	my $pattern = join('.*', map { quotemeta } @parts);
+	like($out, qr/^.*$pattern.*$/m, $what);
+}
+
+# ---- given statements
+
+my ($status, $out, $err) = advise(
+	'SELECT k FROM t ORDER BY s',
+	'SELECT k FROM t WHERE k > $1 ORDER BY s, k',
+	'SELECT row_number() OVER (ORDER BY s) FROM t',
+	'SELECT k FROM t ORDER BY words',
+	'SELECT k FROM t WHERE k < $1 ORDER BY words',
+	"INSERT INTO t SELECT nextval('executed') FROM t ORDER BY k DESC",
+	'SELECT 1');
+is($status, 0, 'all can be planned') or diag($out, $err);
+line_is($out, 'a sort', ' %', ' %', 't.s (20000 rows)', 'SELECT k FROM t ORDER BY s');
+line_is($out, 'with a parameter', ' %', ' %', 't.s, t.k (6667 rows)', 'k > $1');
+line_is($out, 'a window, whose cost the planner does not know', ' %', ' %', 't.s (20000 rows)', 'OVER');
+line_is($out, 'of a statement that writes', ' %', ' %', 't_1.k DESC (20000 rows)', 'INSERT');
+line_is($out, 'a type without keys', 't.words: there are no keys for the type tsvector', 'FROM t ORDER BY words');
+line_is($out, 'with a parameter too',
+	't.words: ' . ($node->pg_version < 16 ? 'PostgreSQL 15 does not say why' : 'there are no keys for the type tsvector'), 'k < $1');
+like($out, qr/^Statements without a sort: 1$/m, 'a statement without');
+like($out, qr/20000 rows.*6667 rows/s, 'the most promising ones come first');
+
+# ---- statements that cannot be planned
+
+($status, $out) = advise('SELEC 1', 'SELECT 1; DROP TABLE t', 'SELECT 1; SELECT $1; DROP TABLE t', 'DROP TABLE t', 'COMMIT', 'ANALYZE SELECT 1',
+	"SELECT '; k", 'SELECT k FROM t ORDER BY k');
+is($status, 2, 'some cannot be planned');
+like($out, qr/syntax error.*SELEC 1$/m, 'a syntax error');
+line_is($out, 'several commands', 'these are several commands', 'SELECT 1; DROP TABLE t');
+line_is($out, 'several of which one has a parameter', 'there is no parameter $1', 'SELECT 1; SELECT $1; DROP');
+like($out, qr/syntax error.*\| DROP TABLE t$/m, 'no query');
+line_is($out, 'a string without its end', 'unterminated quoted string', "SELECT '; k");
+line_is($out, 'others are planned all the same', 't.k (20000 rows)', 'SELECT k FROM t ORDER BY k');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM t'), 20000, 'nothing was executed');
+is($node->safe_psql('postgres', 'SELECT is_called FROM executed'), 'f', 'not even a nextval()');
+
+my $file = PostgreSQL::Test::Utils::tempdir . '/statements';
+append_to_file($file, "SELECT k\nFROM t ORDER BY s;\n\nSELECT ';' FROM t ORDER BY k DESC;\n");
+($status, $out) = advise('-f', $file);
+is($status, 0, 'a file');
+line_is($out, 'its first statement', 't.s (20000 rows)', 'SELECT k FROM t ORDER BY s');
+line_is($out, 'and its second', 't.k DESC (20000 rows)', "SELECT ';'");
+
+# ---- what ends otherwise
+
+is((advise('-f'))[0], 1, 'no file');
+is((advise('-x'))[0], 1, 'an option that there is not');
+($status, $out, $err) = advise();
+is($status, 1, 'without pg_stat_statements');
+like($err, qr/pg_stat_statements/, 'which the error says');
+
+# ---- those of pg_stat_statements
+
+SKIP:
+{
+	my $is_there = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements'");
+	skip 'pg_stat_statements is not installed', 4 unless $is_there;
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements, gpusort'");
+	$node->restart;
+	$node->safe_psql('postgres', <<'SQL');
+CREATE SCHEMA "other Schema";
+CREATE EXTENSION pg_stat_statements SCHEMA "other Schema";
+SELECT count(*) FROM (SELECT s FROM t WHERE k > 10 ORDER BY s OFFSET 0) s;
+SELECT count(*) FROM (SELECT s FROM t WHERE k > 20 ORDER BY s OFFSET 0) s;
+SELECT count(*) FROM (SELECT s FROM t ORDER BY words OFFSET 0) s;
+SQL
+	advise();
+	($status, $out, $err) = advise();
+	is($status, 0, 'pg_stat_statements') or diag($err);
+	line_is($out, 'both calls', ' 2 | ', ' %', 't.s (6667 rows)', 'SELECT count(*)');
+	like($out, qr/^ +1 \|.*t\.words: /m, 'one that is left');
+	unlike($out, qr/advise/, 'its own queries are left out');
+}
+
+# ---- on a replica, which sorts as well
+
+$node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
+$node->backup('backup');
+$asked = GpusortCluster->new('replica');
+$asked->init_from_backup($node, 'backup', has_streaming => 1);
+$asked->start;
+$node->wait_for_catchup($asked);
+($status, $out, $err) = advise('SELECT k FROM t ORDER BY s');
+is($status, 0, 'a replica') or diag($err);
+line_is($out, 'its sort', ' %', ' %', 't.s (20000 rows)', 'SELECT k');
+$asked->safe_psql('postgres', 'SELECT count(*) FROM (SELECT k FROM t ORDER BY s OFFSET 0) s');
+cmp_ok($asked->counter('sorts_device') + $asked->counter('sorts_host'), '>=', 1, 'which it does by itself');
+
+$asked->stop;
+$node->stop;
+done_testing();
