@@ -297,24 +297,17 @@ make_sort_alone(PlannerInfo *root, RelOptInfo *ordered, Path *input)
 		apply_projection_to_path(root, ordered, path, target);
 }
 
-/* How many scans Append nodes in a path have below them. */
+/*
+ * How many scans an Append on top of a path has below it.  Below joins such scans
+ * are but a part of the plan.
+ */
 static int
 count_appended_scans(const Path *path)
 {
-	switch (nodeTag(path))
-	{
-		case T_AppendPath:
-			return list_length(((const AppendPath *) path)->subpaths);
-		case T_ProjectionPath:
-			return count_appended_scans(((const ProjectionPath *) path)->subpath);
-		case T_NestPath:
-		case T_MergePath:
-		case T_HashPath:
-			return count_appended_scans(((const JoinPath *) path)->outerjoinpath) +
-				count_appended_scans(((const JoinPath *) path)->innerjoinpath);
-		default:
-			return 0;
-	}
+	while (IsA(path, ProjectionPath))
+		path = ((const ProjectionPath *) path)->subpath;
+	return IsA(path, AppendPath) ?
+		list_length(((const AppendPath *) path)->subpaths) : 0;
 }
 
 /* The path that sorts so many rows, a part of which is "partial", together. */

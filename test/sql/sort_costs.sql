@@ -210,5 +210,27 @@ SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM nu
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.k, b.txt FROM in_order a JOIN in_order b ON a.k = b.k');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.k, b.txt FROM in_order a JOIN in_order b ON a.up = b.up');
 
+-- processes that share very many scans get in each other's way
+CREATE TABLE many (id integer, k integer, txt text) PARTITION BY RANGE (id);
+CREATE TABLE few (LIKE many) PARTITION BY RANGE (id);
+DO $$
+BEGIN
+	FOR i IN 0..299 LOOP
+		EXECUTE format('CREATE TABLE many_%s PARTITION OF many FOR VALUES FROM (%s) TO (%s)', i, i * 200, (i + 1) * 200);
+	END LOOP;
+	FOR i IN 0..2 LOOP
+		EXECUTE format('CREATE TABLE few_%s PARTITION OF few FOR VALUES FROM (%s) TO (%s)', i, i * 20000, (i + 1) * 20000);
+	END LOOP;
+END $$;
+INSERT INTO many SELECT i, hashint4(i), md5(i::text) FROM generate_series(0, 59999) i;
+INSERT INTO few SELECT * FROM many;
+ANALYZE many, few;
+SET max_parallel_workers_per_gather = 2;
+SET min_parallel_table_scan_size = 0;
+SELECT name, split_part(nodes(format('SELECT * FROM %I ORDER BY k', name)), ' ->', 1) FROM unnest(ARRAY['few', 'many']) name;
+RESET max_parallel_workers_per_gather;
+RESET min_parallel_table_scan_size;
+DROP TABLE many, few;
+
 DROP TABLE numbers, in_order, settings;
 DROP FUNCTION nodes, costs, nodes_by;
