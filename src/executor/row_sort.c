@@ -99,11 +99,9 @@ struct RowSort
 	TupleDesc	descriptor;
 	SortColumn *columns;
 	int			ncolumns;
-	double		expected_rows;
 	double		bound;			/* first rows that are wanted, or NO_BOUND */
 	bool		random_access;
 	bool		of_values;		/* rows are of one column, by value */
-	Size		limit;			/* bytes */
 	uint64		most_rows;		/* largest number of rows in memory */
 	Size		native_limit;	/* bytes of core's sort */
 	RowCollector *collector;	/* workers' rows; NULL without workers */
@@ -128,15 +126,27 @@ put_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
 	native_sort_put(sort->native, slot);
 }
 
+/* Hands core's tuplesort the rows that have been put to be sorted by keys. */
+static void
+put_again_natively(RowSort *sort)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
+													&TTSOpsMinimalTuple);
+	MinimalTuple row;
+
+	external_sort_give_up(&sort->external);
+	while ((row = external_sort_take_back(&sort->external)) != NULL)
+		put_natively(sort, row, slot);
+	ExecDropSingleTupleTableSlot(slot);
+	external_sort_end(&sort->external);
+}
+
 /*
  * Goes on by core's tuplesort, with the rows put so far; the reason is logged.
  */
 static void
 go_native(RowSort *sort, const char *reason)
 {
-	TupleTableSlot *slot;
-	MinimalTuple row;
-
 	ereport(DEBUG1,
 			(errmsg_internal("gpusort hands a sort back: %s", reason)));
 	sort->native = native_sort_begin(sort->descriptor, sort->columns,
@@ -147,18 +157,14 @@ go_native(RowSort *sort, const char *reason)
 	/* workers had better sort their rows for themselves now */
 	if (sort->collector != NULL)
 		row_collector_refuse(sort->collector);
-	external_sort_give_up(&sort->external);
-	slot = MakeSingleTupleTableSlot(sort->descriptor, &TTSOpsMinimalTuple);
-	while ((row = external_sort_take_back(&sort->external)) != NULL)
-		put_natively(sort, row, slot);
-	ExecDropSingleTupleTableSlot(slot);
-	external_sort_end(&sort->external);
+	if (sort->external.order != NULL)
+		put_again_natively(sort);
 }
 
 /* Makes a sort that can take no rows yet. */
 static RowSort *
 create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-			double expected_rows, double bound, bool random_access)
+			double bound, bool random_access)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpusort",
@@ -172,7 +178,6 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 		TupleDescAttr(descriptor, 0)->attbyval;
 	sort->columns = columns;
 	sort->ncolumns = ncolumns;
-	sort->expected_rows = expected_rows;
 	sort->bound = bound;
 	sort->random_access = random_access;
 	sort->most_rows = SORT_MAX_ROWS;
@@ -181,11 +186,11 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 
 /* Begins to sort by keys, in the current memory context; or natively. */
 static void
-begin_by_keys(RowSort *sort)
+begin_by_keys(RowSort *sort, Size limit, double expected_rows)
 {
 	if (external_sort_begin(&sort->external, &minimal_tuples,
 							sort->descriptor, sort->columns, sort->ncolumns,
-							sort->limit, sort->expected_rows,
+							limit, expected_rows,
 							sort->collector == NULL))
 		sort->external.random_access = sort->random_access;
 	else
@@ -196,11 +201,11 @@ RowSort *
 row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 			   double expected_rows, double bound, bool random_access)
 {
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
-								   expected_rows, bound, random_access);
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns, bound,
+								   random_access);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
-	sort->limit = sort->native_limit = gpusort_memory_limit();
+	sort->native_limit = gpusort_memory_limit();
 	/* estimates are not so good that twice as many would be unexpected */
 	if (bound != NO_BOUND)
 		sort->most_rows = (uint64) Min((double) SORT_MAX_ROWS,
@@ -211,7 +216,7 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	if (!gpusort_enable || !gpusort_enable_sort)
 		go_native(sort, "it has been switched off since the query was planned");
 	else
-		begin_by_keys(sort);
+		begin_by_keys(sort, sort->native_limit, expected_rows);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
@@ -222,7 +227,7 @@ begin_natively(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 			   double bound, bool random_access, Size limit,
 			   const char *reason)
 {
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns, 0, bound,
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns, bound,
 								   random_access);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
@@ -258,14 +263,12 @@ row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 					  double expected_rows, double bound, SharedRows *shared,
 					  int nworkers)
 {
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
-								   expected_rows, bound, false);
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns, bound, false);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
-	sort->limit = row_sort_shared_limit(nworkers);
 	sort->native_limit = kept_rows_limit();
 	sort->collector = row_collector_begin(shared);
-	begin_by_keys(sort);
+	begin_by_keys(sort, row_sort_shared_limit(nworkers), expected_rows);
 	if (sort->status == TAKES_ROWS)
 		(void) row_order_share(sort->external.order);
 	MemoryContextSwitchTo(caller_context);
@@ -327,7 +330,7 @@ take_batches(RowSort *sort)
 static void
 go_native_without_keys(RowSort *sort)
 {
-	go_native(sort, sort->external.order->memory > sort->limit ?
+	go_native(sort, sort->external.order->memory > sort->external.limit ?
 			  "the device was lost, and the memory for a sort is full" :
 			  "its keys were misleading");
 }

@@ -321,6 +321,7 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 	Path	   *path;
 	Cost		startup;
 	Cost		total;
+	Cost		shared_scans;
 
 	if (!can_sort_together(root, ordered, partial, &size) ||
 		!shared_memory_suffices(sort_rows_bytes(rows, size.width)))
@@ -332,12 +333,11 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 
 	size.rows = rows;
 	cost_sort_together(&size, rows / partial->rows, &startup, &total);
-	startup += count_appended_scans(partial) * APPENDED_SCAN_COST;
-	total += count_appended_scans(partial) * APPENDED_SCAN_COST;
+	shared_scans = count_appended_scans(partial) * APPENDED_SCAN_COST;
 	sort = (Path *) create_sort_path(root, ordered, partial,
 									 root->sort_pathkeys, root->limit_tuples);
-	sort->startup_cost = partial->total_cost + startup;
-	sort->total_cost = partial->total_cost + total;
+	sort->startup_cost = partial->total_cost + shared_scans + startup;
+	sort->total_cost = partial->total_cost + shared_scans + total;
 	path = (Path *) create_gather_merge_path(root, ordered, sort,
 											 sort->pathtarget,
 											 root->sort_pathkeys, NULL, &rows);
