@@ -58,12 +58,15 @@ OBJS = \
 	src/keys/key_encoders.o \
 	src/keys/sort_keys.o \
 	src/planner/explain_refusal.o \
+	src/planner/group_limits.o \
 	src/planner/plan_columns.o \
 	src/planner/plan_sort.o \
 	src/planner/sort_paths.o \
 	src/planner/sort_refusal.o \
 	src/port/huge_pages.o \
 	src/port/shared_memory.o \
+	src/sort/group_keys.o \
+	src/sort/group_limit.o \
 	src/sort/row_batch.o \
 	src/sort/row_compare.o \
 	src/sort/row_order.o \

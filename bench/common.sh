@@ -168,6 +168,31 @@ prepare_runs() {
 	SQL
 }
 
+# ---- DuckDB
+
+duckdb_directory=''
+
+prepare_duckdb() {
+	command -v duckdb >/dev/null || { progress "there is no program duckdb, and so none of its times" && return; }
+	progress "copying the table for $(duckdb --version)"
+	duckdb_directory=$(mktemp -d)
+	trap 'rm -rf "$duckdb_directory"' EXIT
+	sql "copy (select id, k4, k8, f8, num, ts at time zone 'UTC', txt, grp, pad from gpusort_bench.t) to stdout (format csv)" |
+		duckdb "$duckdb_directory/t" -c "create table t (id integer, k4 integer, k8 bigint, f8 double, num decimal(14, 2),
+			ts timestamp, txt varchar, grp integer, pad varchar); copy t from '/dev/stdin' (format csv, header false)"
+}
+
+# usage: duckdb_ms STATEMENT     its median, or null
+duckdb_ms() {
+	local repeat
+	[ -n "$duckdb_directory" ] || { echo null && return; }
+	for ((repeat = 0; repeat <= repeats; repeat++)); do
+		echo "explain analyze ${1//gpusort_bench./};"
+	done | duckdb "$duckdb_directory/t" -cmd "set threads = $((workers + 1))" |
+		sed -nE 's/.*Total Time: ([0-9.]+)s.*/\1/p' | sed 1d | sort -n |
+		sed -n "$(((repeats + 1) / 2))s/.*/1000 * &/p"
+}
+
 # ---- what is told about the server
 
 # usage: describe_server SETTINGS

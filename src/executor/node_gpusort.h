@@ -12,7 +12,7 @@
 #include "nodes/plannodes.h"
 
 #include "cost/sort_cost.h"
-#include "keys/sort_keys.h"
+#include "sort/group_limit.h"
 
 struct ExplainState;
 
@@ -26,6 +26,21 @@ extern List *gpusort_scan_private(const Sort *sort);
 
 /* The numbers of the columns by which a GpuSort sorts. */
 extern List *gpusort_sort_columns(const CustomScan *scan);
+
+/* A limit of the rows of each group, as a plan has it. */
+typedef struct PlannedGroupLimit
+{
+	GroupLimitUnit unit;
+	int			ngroup_columns; /* first sort columns, which make a group */
+	List	   *equal;			/* equality operators of the first sort
+								 * columns, which make peers */
+	Expr	   *count;			/* units that are wanted, an integer */
+	bool		fewer;			/* one less than that */
+} PlannedGroupLimit;
+
+/* Lets a GpuSort leave out rows that are not among the first of their group. */
+extern void gpusort_limit_groups(CustomScan *scan,
+								 const PlannedGroupLimit *limit);
 
 /* The size of a GpuSort's input, in a plan with this range table. */
 extern SortSize gpusort_size(const CustomScan *scan, const List *range_table);

@@ -221,6 +221,13 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	return sort;
 }
 
+void
+row_sort_limit_groups(RowSort *sort, const GroupLimit *limit)
+{
+	if (sort->status == TAKES_ROWS)
+		row_order_limit_groups(sort->external.order, limit);
+}
+
 /* Begins a sort that is native from the start; the limit is in bytes. */
 static RowSort *
 begin_natively(TupleDesc descriptor, SortColumn *columns, int ncolumns,
@@ -520,7 +527,7 @@ row_sort_perform(RowSort *sort)
 static inline bool
 step_forward(RowSort *sort, uint64 *entry)
 {
-	if (sort->next >= sort->external.store->nrows)
+	if (sort->next >= sort->external.order->nentries)
 	{
 		sort->at_end = true;
 		return false;

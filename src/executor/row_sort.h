@@ -16,7 +16,7 @@
 
 #include "executor/shared_rows.h"
 #include "keys/sort_keys.h"
-#include "sort/row_order.h"
+#include "sort/group_limit.h"
 
 /* A sort, with a memory context of its own. */
 typedef struct RowSort RowSort;
@@ -68,6 +68,12 @@ extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
 extern RowSort *row_sort_begin_worker(TupleDesc descriptor,
 									  SortColumn *columns, int ncolumns,
 									  double bound);
+
+/*
+ * Lets the sort leave out rows that are not among the first of their group;
+ * right after one of the above.  The limit must stay as it is.
+ */
+extern void row_sort_limit_groups(RowSort *sort, const GroupLimit *limit);
 
 /* Bytes of the rows that a leader and so many workers can sort together. */
 extern Size row_sort_shared_limit(int nworkers);

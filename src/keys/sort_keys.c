@@ -223,6 +223,22 @@ sort_keys_share(SortKeys *keys)
 	return true;
 }
 
+int
+sort_keys_fixed_bits(const SortKeys *keys, int ncolumns)
+{
+	int			bytes = 0;
+
+	if (ncolumns > keys->nencoded)
+		return 0;
+	for (int i = 0; i < ncolumns; i++)
+	{
+		if (keys->columns[i].form->bytes == 0 || keys->columns[i].by_collation)
+			return 0;
+		bytes += (keys->general ? 1 : 0) + keys->columns[i].form->bytes;
+	}
+	return bytes * BITS_PER_BYTE;
+}
+
 bool
 sort_keys_doubtful(const SortKeys *keys)
 {

@@ -116,6 +116,12 @@ sort_keys_costly(const SortKeys *keys)
 	return keys->costly;
 }
 
+/*
+ * Bits that the first columns take at the beginning of each key, in the present
+ * layout, and that are equal only for equal values; 0 if there are no such bits.
+ */
+extern int	sort_keys_fixed_bits(const SortKeys *keys, int ncolumns);
+
 /* Are all rows equal whose keys, of those made so far, are equal? */
 static inline bool
 sort_keys_exact(const SortKeys *keys)

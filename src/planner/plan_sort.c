@@ -21,6 +21,7 @@
 
 #include "cost/sort_cost.h"
 #include "executor/node_gpusort.h"
+#include "planner/group_limits.h"
 #include "planner/plan_columns.h"
 #include "planner/plan_sort.h"
 #include "planner/sort_paths.h"
@@ -179,6 +180,7 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 		note_refusal(plan, count, refusal);
 	else if (IsA(plan, Sort))
 		return replace_sort((Sort *) plan);
+	limit_groups_below(plan);
 	if (IsA(plan, WindowAgg))
 		keep_table_order((WindowAgg *) plan, range_table);
 	return plan;

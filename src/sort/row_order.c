@@ -32,6 +32,7 @@
 
 #include "port/compat.h"
 #include "settings.h"
+#include "sort/group_limit.h"
 #include "sort/row_order.h"
 
 RowOrder *
@@ -62,6 +63,27 @@ row_order_leave_device(RowOrder *order)
 {
 	order->host_only = true;
 	sort_job_stay(order->job);
+}
+
+/* Keeps group keys, none so far, of the keys in their present layout. */
+static void
+restart_group_keys(RowOrder *order)
+{
+	if (order->group_keys != NULL)
+		group_keys_restart(order->group_keys, order->keys,
+						   order->limit->ngroup_columns,
+						   order->limit->npeer_columns);
+}
+
+void
+row_order_limit_groups(RowOrder *order, const GroupLimit *limit)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+
+	order->limit = limit;
+	order->group_keys = group_keys_create();
+	restart_group_keys(order);
+	MemoryContextSwitchTo(caller_context);
 }
 
 bool
@@ -96,6 +118,7 @@ row_order_restart(RowOrder *order, RowStore *store)
 	order->entries = NULL;
 	order->in_order = false;
 	order->started_over = false;
+	restart_group_keys(order);
 	if (order->job != NULL && order->job->device_failed)
 		row_order_drop_keys(order);
 	if (order->job != NULL)
@@ -137,6 +160,8 @@ add_key(RowOrder *order, TupleTableSlot *slot)
 	if (unlikely(nwords == 0))
 		return KEY_DOES_NOT_FIT;
 	sort_job_add(order->job, nwords);
+	if (unlikely(order->group_keys != NULL))
+		group_keys_add(order->group_keys, space);
 	if (unlikely(order->sink != NULL) &&
 		!order->sink->take(order->sink, space, nwords))
 		row_order_close_sink(order);
@@ -195,6 +220,8 @@ has_room_for_keys(const RowOrder *order)
 							 KEY_MAX_WORDS) :
 						 (job->pushed_words + job->batch.nwords) /
 						 sort_job_nrows(job));
+	if (order->group_keys != NULL)
+		key_words += order->group_keys->nwords;
 	return row_store_make_room(order->store,
 							   nrows * (key_words * sizeof(uint64_t) * 9 / 8 +
 										sizeof(HostSortEntry)));
@@ -227,6 +254,7 @@ make_keys_again(RowOrder *order, KeyOutcome outcome)
 		}
 
 		row_order_drop_keys(order);
+		restart_group_keys(order);
 		order->job = sort_job_begin(&order->keys->shape,
 									Max(order->expected_rows,
 										order->store->nrows),
@@ -371,6 +399,8 @@ row_order_add_key(RowOrder *order, const uint64_t *words, int nwords)
 	for (int i = 0; i < nwords; i++)
 		space[i] = words[i];
 	sort_job_add(order->job, nwords);
+	if (unlikely(order->group_keys != NULL))
+		group_keys_add(order->group_keys, words);
 }
 
 void
@@ -463,7 +493,7 @@ void
 row_order_prefetch(RowOrder *order, uint64 entry, Size bytes)
 {
 	const RowStore *store = order->store;
-	uint64		nprefetched = Min(PREFETCHED_ROWS, store->nrows - entry);
+	uint64		nprefetched = Min(PREFETCHED_ROWS, order->nentries - entry);
 
 	for (uint64 i = 0; i < nprefetched; i++)
 	{
@@ -516,6 +546,18 @@ settle_order(RowOrder *order)
 	}
 }
 
+/* Counts the entries, of which the limit may leave out some. */
+static void
+count_entries(RowOrder *order)
+{
+	order->nentries = order->store->nrows;
+	if (order->limit != NULL)
+	{
+		order->nentries = group_limit_apply(order->limit, order);
+		order->nprefetched = 0;
+	}
+}
+
 bool
 row_order_make(RowOrder *order, Size limit)
 {
@@ -536,6 +578,8 @@ row_order_make(RowOrder *order, Size limit)
 		order->on_device = order->job->on_device;
 		order->device_microseconds = order->job->device_microseconds;
 	}
+	if (order->entries != NULL)
+		count_entries(order);
 	MemoryContextSwitchTo(caller_context);
 	return order->entries != NULL;
 }

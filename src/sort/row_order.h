@@ -15,6 +15,7 @@
 #include "device/sort_job.h"
 #include "keys/sort_keys.h"
 #include "port/cache_lines.h"
+#include "sort/group_keys.h"
 #include "sort/row_compare.h"
 #include "sort/row_store.h"
 
@@ -53,6 +54,8 @@ typedef struct RowOrder
 	bool		shared;			/* other processes make keys, too */
 	bool		started_over;	/* a second device has been tried */
 	bool		host_only;		/* jobs stay in this process */
+	const struct GroupLimit *limit; /* limit of each group's rows, or NULL */
+	GroupKeys  *group_keys;		/* what tells groups apart, or NULL */
 	bool		keys_lost;		/* no keys: lost, and no room for new ones */
 	bool		in_order;		/* all rows came in order; they have no keys */
 	Datum		last_value;		/* first column of the last row, if in_order */
@@ -60,7 +63,8 @@ typedef struct RowOrder
 	TupleTableSlot *slot;		/* slot for keys of stored rows, or NULL */
 
 	/* when the order has been made */
-	uint32	   *entries;		/* numbers of all rows, in order; NULL before */
+	uint32	   *entries;		/* numbers of the rows, in order; NULL before */
+	uint64		nentries;		/* all rows, or those that the limit leaves */
 	RowComparator *comparator;	/* comparators, NULL before the first use */
 	void	   *prefetched[PREFETCHED_ROWS];	/* prefetched rows */
 	uint64		first_prefetched;	/* entry of the first prefetched row */
@@ -93,6 +97,13 @@ extern bool row_order_share(RowOrder *order);
 
 /* Keeps all jobs in this process; right after row_order_begin(). */
 extern void row_order_leave_device(RowOrder *order);
+
+/*
+ * Lets orders have only the first rows of each group, as far as that is worth
+ * its while; right after row_order_begin().  The limit must stay.
+ */
+extern void row_order_limit_groups(RowOrder *order,
+								   const struct GroupLimit *limit);
 
 /*
  * Adds the row that came to the store last; the slot has the same row.  False
@@ -165,7 +176,8 @@ row_order_memory(const RowOrder *order)
 	if (unlikely(order->keys_lost))
 		return order->store->limit;
 	return order->in_order ? order->store->nrows * sizeof(uint32) :
-		sort_job_memory(order->job);
+		sort_job_memory(order->job) +
+		(order->group_keys != NULL ? group_keys_memory(order->group_keys) : 0);
 }
 
 /* The row of an entry. */

@@ -110,7 +110,7 @@ close_sink(KeySink *sink)
 
 /*
  * Begins the plan, with the rows in the store, where the keys that gpusortd
- * gets will decide alone.
+ * gets will decide alone, and runs will have all rows.
  */
 static void
 begin_plan(SortedRuns *runs, double expected_rows)
@@ -118,7 +118,8 @@ begin_plan(SortedRuns *runs, double expected_rows)
 	RowOrder   *order = runs->order;
 
 	if (!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
-		order->shared || order->host_only || order->store->nrows == 0)
+		order->shared || order->host_only || order->limit != NULL ||
+		order->store->nrows == 0)
 		return;
 	/* the planner may expect more than a number of rows can be */
 	expected_rows = Min(Max(expected_rows, order->store->nrows), SORT_MAX_ROWS);
@@ -206,7 +207,7 @@ write_rows(SortedRuns *runs, RunFile *file)
 								MOST_FETCHED_BYTES);
 	RunTape    *run = run_tape_create(file, runs->format);
 
-	for (uint64 entry = 0; entry < order->store->nrows; entry++)
+	for (uint64 entry = 0; entry < order->nentries; entry++)
 	{
 		const void *row = row_order_get_forward(order, entry, row_bytes);
 

@@ -227,6 +227,27 @@ sub window
 	return digest_of_set('SELECT ' . join(', ', map { "$outputs[$_] AS f$_" } 0 .. $#outputs) . " FROM $source->{from} WINDOW " . join(', ', @windows));
 }
 
+# The first rows of each group, of which windows count rows, ranks or peers, beside functions that look at other rows.
+sub first_rows_of_groups
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	my @partition = draw_plain_keys($source, 2);
+	my @keys = draw_keys($source, 2);
+	my $total = chance(0.5);
+	my $function = $total ? pick('row_number()', 'rank()', 'dense_rank()') : pick('rank()', 'dense_rank()');
+	my $condition = chance(0.7) ? 'n ' . pick('<', '<=', '=') . ' ' . between(0, 6) : between(0, 6) . ' ' . pick('>', '>=') . ' n';
+	my $frame = pick('', '', '', ' ROWS UNBOUNDED PRECEDING', ' ROWS BETWEEN 1 PRECEDING AND CURRENT ROW', ' GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW', ' ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING');
+	my ($id) = @{ $source->{ids} };
+	my $other = pick('', '', ', count(*) OVER w AS o', ', ' . ($total ? "lag($id) OVER w AS o" : "max($id) OVER (PARTITION BY " . $partition[0]{sql} . ') AS o'));
+	# of peers it is not said which ones a frame of rows has
+	$frame = '' if !$total && $frame =~ /ROWS/;
+
+	my $ids = join ', ', map { "$source->{ids}[$_] AS i$_" } 0 .. $#{ $source->{ids} };
+	return digest_of_set("SELECT * FROM (SELECT $ids, $function OVER w AS n$other FROM $source->{from} WINDOW w AS (PARTITION BY "
+		  . join(', ', map { $_->{sql} } @partition) . ' ' . ($total ? total_order($source, @keys) : order_by(@keys)) . "$frame)) s WHERE $condition");
+}
+
 # Windows of rows that are the first ones in an order, also in that order.
 sub window_of_first_rows
 {
@@ -491,7 +512,7 @@ sub nested
 
 # Each is drawn as often as its weight has it.
 my @kinds = (
-	[ 24, \&ordered ], [ 16, \&ordered_totally ], [ 3, \&with_ties ], [ 8, \&collated ], [ 9, \&distinct ], [ 6, \&set_operation ], [ 9, \&grouped ], [ 10, \&window ], [ 8, \&window_of_first_rows ],
+	[ 24, \&ordered ], [ 16, \&ordered_totally ], [ 3, \&with_ties ], [ 8, \&collated ], [ 9, \&distinct ], [ 6, \&set_operation ], [ 9, \&grouped ], [ 10, \&window ], [ 8, \&window_of_first_rows ], [ 8, \&first_rows_of_groups ],
 	[ 9, \&merge_join ], [ 8, \&cursor ], [ 6, \&prepared ], [ 7, \&subplan ], [ 2, \&recursive ], [ 6, \&stored ], [ 3, \&copied ], [ 7, \&aggregated ],
 	[ 4, \&function ], [ 4, \&changed ], [ 4, \&indexed ], [ 6, \&nested ]);
 

@@ -1,0 +1,315 @@
+/*-------------------------------------------------------------------------
+ *
+ * group_limits.c
+ *	  Nodes of a plan that look only at the first rows of each group.
+ *
+ * Unique and Group take one row of each.  WindowAgg takes few where a run
+ * condition, such as row_number() <= 3, ends its work on a partition; the rows
+ * behind are read and dropped then, up to the next partition.
+ *
+ * A GpuSort right below is told so (group_limit.c), if the columns that make a
+ * group are its first ones, and compared by the same equality.  It may emit
+ * more rows than are wanted, so whatever is not understood here has no limit.
+ * Between them may be nodes that merge rows in order: the first rows of all are
+ * among the first rows of each process or child.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_operator.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "executor/node_gpusort.h"
+#include "planner/group_limits.h"
+
+/* Columns that a node compares, in any order. */
+typedef struct ComparedColumns
+{
+	int			ncolumns;
+	const AttrNumber *columns;
+	const Oid  *operators;		/* equality operators */
+	const Oid  *collations;
+} ComparedColumns;
+
+/* What a node wants of each group. */
+typedef struct WantedRows
+{
+	ComparedColumns group;
+	ComparedColumns peers;		/* further columns, if units are peers */
+	GroupLimitUnit unit;
+	Expr	   *count;			/* NULL: all rows */
+	bool		fewer;			/* one less than that */
+} WantedRows;
+
+/* What the window functions of a node need beside its wanted rows. */
+typedef struct WindowNeeds
+{
+	int			frame;			/* frame options */
+	bool		peers;			/* the peers of wanted rows */
+	bool		later_rows;		/* any rows behind them */
+} WindowNeeds;
+
+/* The position of an unused column, or -1. */
+static int
+find_column(const ComparedColumns *compared, AttrNumber attno,
+			const Bitmapset *used)
+{
+	for (int i = 0; i < compared->ncolumns; i++)
+	{
+		if (compared->columns[i] == attno && !bms_is_member(i, used))
+			return i;
+	}
+	return -1;
+}
+
+/*
+ * Are the sort columns from "first" on those of a node, compared in the same
+ * way?  Then their equality operators are added to "equal".
+ */
+static bool
+match_columns(const CustomScan *scan, int first,
+			  const ComparedColumns *compared, List **equal)
+{
+	const List *attnos = gpusort_sort_columns(scan);
+	const List *operators = lsecond(scan->custom_private);
+	const List *collations = lthird(scan->custom_private);
+	Bitmapset  *used = NULL;
+
+	if (list_length(attnos) < first + compared->ncolumns)
+		return false;
+	for (int i = first; i < first + compared->ncolumns; i++)
+	{
+		int			found = find_column(compared, list_nth_int(attnos, i),
+										used);
+		Oid			operator = get_equality_op_for_ordering_op(list_nth_oid(operators,
+																			i),
+															   NULL);
+
+		if (found < 0 || compared->operators[found] != operator ||
+			compared->collations[found] != list_nth_oid(collations, i))
+			return false;
+		used = bms_add_member(used, found);
+		*equal = lappend_oid(*equal, operator);
+	}
+	return true;
+}
+
+/* Tells a GpuSort which rows are wanted, if its columns suit. */
+static void
+limit_sort(CustomScan *scan, const WantedRows *wanted)
+{
+	PlannedGroupLimit limit = {
+		.unit = wanted->unit,
+		.ngroup_columns = wanted->group.ncolumns,
+		.count = wanted->count,
+		.fewer = wanted->fewer
+	};
+
+	if (match_columns(scan, 0, &wanted->group, &limit.equal) &&
+		(wanted->unit == LIMITS_ROWS ||
+		 match_columns(scan, wanted->group.ncolumns, &wanted->peers,
+					   &limit.equal)))
+		gpusort_limit_groups(scan, &limit);
+}
+
+static bool
+has_executor_parameter(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		return true;
+	return expression_tree_walker(node, has_executor_parameter, context);
+}
+
+/* Tells the GpuSorts that this node's rows come from. */
+static void
+limit_sorts(Plan *plan, const WantedRows *wanted)
+{
+	ListCell   *cell;
+
+	switch (nodeTag(plan))
+	{
+		case T_CustomScan:
+			if (is_gpusort(plan))
+				limit_sort((CustomScan *) plan, wanted);
+			break;
+		case T_GatherMerge:
+			/* a worker gets only the parameters that its plan had before */
+			if (!has_executor_parameter((Node *) wanted->count, NULL))
+				limit_sorts(plan->lefttree, wanted);
+			break;
+		case T_MergeAppend:
+			foreach(cell, ((MergeAppend *) plan)->mergeplans)
+				limit_sorts(lfirst(cell), wanted);
+			break;
+		default:
+			break;
+	}
+}
+
+/* One row of each group is wanted. */
+static WantedRows
+want_one_row(int ncolumns, const AttrNumber *columns, const Oid *operators,
+			 const Oid *collations)
+{
+	WantedRows	wanted = {
+		.group = {ncolumns, columns, operators, collations},
+		.unit = LIMITS_ROWS
+	};
+
+	wanted.count = (Expr *) makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
+									  Int32GetDatum(1), false, true);
+	return wanted;
+}
+
+/* Notes what a window function needs beside the rows before and its own. */
+static void
+note_function(const WindowFunc *function, WindowNeeds *needs)
+{
+	const int	bounded = FRAMEOPTION_END_CURRENT_ROW;
+
+	switch (function->winfnoid)
+	{
+		case F_ROW_NUMBER:
+		case F_RANK_:
+		case F_DENSE_RANK_:
+		case F_LAG_ANYELEMENT:
+			return;
+		default:
+			break;
+	}
+	if ((!function->winagg && function->winfnoid != F_FIRST_VALUE) ||
+		(needs->frame & bounded) == 0 ||
+		(needs->frame & FRAMEOPTION_EXCLUSION) != 0)
+		needs->later_rows = true;
+	else if ((needs->frame & FRAMEOPTION_ROWS) == 0)
+		needs->peers = true;
+}
+
+static bool
+note_functions(Node *node, WindowNeeds *needs)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, WindowFunc))
+		note_function((WindowFunc *) node, needs);
+	return expression_tree_walker(node, note_functions, needs);
+}
+
+/*
+ * Takes from a condition on a window function how many rows are wanted; false
+ * if that cannot be told.
+ */
+static bool
+want_by_condition(const OpExpr *condition, WantedRows *wanted)
+{
+	Node	   *function;
+	int			below = BTLessStrategyNumber;
+	int			up_to = BTLessEqualStrategyNumber;
+	int			strategy;
+
+	if (!IsA(condition, OpExpr) || list_length(condition->args) != 2)
+		return false;
+	function = linitial(condition->args);
+	wanted->count = lsecond(condition->args);
+	if (!IsA(function, WindowFunc))
+	{
+		function = lsecond(condition->args);
+		wanted->count = linitial(condition->args);
+		below = BTGreaterStrategyNumber;
+		up_to = BTGreaterEqualStrategyNumber;
+	}
+	if (!IsA(function, WindowFunc))
+		return false;
+
+	switch (((WindowFunc *) function)->winfnoid)
+	{
+		case F_ROW_NUMBER:
+			wanted->unit = LIMITS_ROWS;
+			break;
+		case F_RANK_:
+			wanted->unit = LIMITS_ROWS_WITH_PEERS;
+			break;
+		case F_DENSE_RANK_:
+			wanted->unit = LIMITS_PEER_GROUPS;
+			break;
+		default:
+			return false;
+	}
+	strategy = get_op_opfamily_strategy(condition->opno, INTEGER_BTREE_FAM_OID);
+	wanted->fewer = strategy == below;
+	return strategy == below || strategy == up_to;
+}
+
+/* The rows that a WindowAgg wants. */
+static WantedRows
+want_by_window(const WindowAgg *window)
+{
+	WantedRows	wanted = {
+		.group = {window->partNumCols, window->partColIdx,
+		window->partOperators, window->partCollations},
+		.peers = {window->ordNumCols, window->ordColIdx,
+		window->ordOperators, window->ordCollations}
+	};
+	WindowNeeds needs = {.frame = window->frameOptions};
+	ListCell   *cell;
+
+	/* one below another passes on the rows behind those that it counts */
+	if (!window->topWindow || window->partNumCols == 0)
+		return wanted;
+	(void) note_functions((Node *) window->plan.targetlist, &needs);
+	(void) note_functions((Node *) window->plan.qual, &needs);
+	if (needs.later_rows)
+		return wanted;
+
+	/* each condition is a limit by itself */
+	foreach(cell, window->runConditionOrig)
+	{
+		if (!want_by_condition(lfirst(cell), &wanted))
+			wanted.count = NULL;
+		else
+			break;
+	}
+	if (needs.peers && wanted.unit == LIMITS_ROWS)
+		wanted.unit = LIMITS_ROWS_WITH_PEERS;
+	return wanted;
+}
+
+/* The rows that this node wants of those that its child emits. */
+static WantedRows
+want_rows(const Plan *plan)
+{
+	static const WantedRows nothing;
+	const Unique *unique = (const Unique *) plan;
+	const Group *group = (const Group *) plan;
+
+	switch (nodeTag(plan))
+	{
+		case T_Unique:
+			return want_one_row(unique->numCols, unique->uniqColIdx,
+								unique->uniqOperators, unique->uniqCollations);
+		case T_Group:
+			return want_one_row(group->numCols, group->grpColIdx,
+								group->grpOperators, group->grpCollations);
+		case T_WindowAgg:
+			return want_by_window((const WindowAgg *) plan);
+		default:
+			return nothing;
+	}
+}
+
+void
+limit_groups_below(const Plan *plan)
+{
+	WantedRows	wanted = want_rows(plan);
+
+	if (wanted.count != NULL)
+		limit_sorts(plan->lefttree, &wanted);
+}

@@ -1,0 +1,19 @@
+/*-------------------------------------------------------------------------
+ *
+ * group_limits.h
+ *	  Nodes of a plan that look only at the first rows of each group.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_GROUP_LIMITS_H
+#define GPUSORT_GROUP_LIMITS_H
+
+#include "nodes/plannodes.h"
+
+/*
+ * Lets the GpuSorts that feed this node leave out rows at which it would not
+ * look, if it is such a node.
+ */
+extern void limit_groups_below(const Plan *plan);
+
+#endif							/* GPUSORT_GROUP_LIMITS_H */

@@ -1,0 +1,79 @@
+/*-------------------------------------------------------------------------
+ *
+ * group_keys.h
+ *	  The beginnings of keys, by which groups and peers are told apart.
+ *
+ * Where the first sort columns are of fixed width, and short, the first words
+ * of a row's key tell its group.  They are kept in the order in which rows come,
+ * so that the rows need not be looked at.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_GROUP_KEYS_H
+#define GPUSORT_GROUP_KEYS_H
+
+#include "keys/sort_keys.h"
+
+/* Words that are kept of a key at the most. */
+#define MOST_GROUP_WORDS	2
+
+typedef struct GroupKeys
+{
+	MemoryContext context;		/* holds the words */
+	int			nwords;			/* words kept of each key; 0: none */
+	uint64_t	group_mask[MOST_GROUP_WORDS];	/* bits that make a group */
+	uint64_t	peer_mask[MOST_GROUP_WORDS];	/* bits that make peers */
+	uint64_t   *words;			/* nwords of each row */
+	uint64		nrows;
+	uint64		max_rows;		/* rows that there is room for */
+} GroupKeys;
+
+/* Keeps none, in the current memory context. */
+extern GroupKeys *group_keys_create(void);
+
+/*
+ * Begins anew, with no rows, for keys in their present layout, of which so many
+ * columns make a group and so many peers.
+ */
+extern void group_keys_restart(GroupKeys *keys, const SortKeys *layout,
+							   int ngroup_columns, int npeer_columns);
+
+/* Makes room for more rows. */
+extern void group_keys_grow(GroupKeys *keys);
+
+/* Adds the next row, by its whole key. */
+static inline void
+group_keys_add(GroupKeys *keys, const uint64_t *words)
+{
+	uint64_t   *place;
+
+	if (keys->nwords == 0)
+		return;
+	if (unlikely(keys->nrows == keys->max_rows))
+		group_keys_grow(keys);
+	place = keys->words + keys->nrows++ * keys->nwords;
+	for (int i = 0; i < keys->nwords; i++)
+		place[i] = words[i];
+}
+
+/* Bytes that the words take. */
+static inline Size
+group_keys_memory(const GroupKeys *keys)
+{
+	return keys->max_rows * keys->nwords * sizeof(uint64_t);
+}
+
+/* Are two rows equal in the bits of a mask? */
+static inline bool
+group_keys_equal(const GroupKeys *keys, const uint64_t *mask, uint32 a, uint32 b)
+{
+	const uint64_t *words_a = keys->words + (uint64) a * keys->nwords;
+	const uint64_t *words_b = keys->words + (uint64) b * keys->nwords;
+	uint64_t	difference = 0;
+
+	for (int i = 0; i < keys->nwords; i++)
+		difference |= (words_a[i] ^ words_b[i]) & mask[i];
+	return difference == 0;
+}
+
+#endif							/* GPUSORT_GROUP_KEYS_H */

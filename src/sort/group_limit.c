@@ -1,0 +1,315 @@
+/*-------------------------------------------------------------------------
+ *
+ * group_limit.c
+ *	  The first rows of each group of an order.
+ *
+ * DISTINCT ON takes one row of each group, and a window function that counts
+ * rows, with a limit on its result, the first few.  The others need not be
+ * emitted, nor be written to runs.
+ *
+ * In an order the rows of a group follow one another.  Where the beginnings of
+ * their keys tell groups apart (group_keys.c) all of these are read in turn.
+ *
+ * Otherwise rows are compared, by the equality that the node above compares
+ * them by.  The end of a group is found by steps that double, and then by
+ * bisection: so of a large group most rows are never looked at.  Nobody minds if
+ * too many rows are kept.  So where groups turn out to be so small that hardly
+ * any row is left out, which takes longer than to emit it, a stretch of the order
+ * is kept as it is, before the next groups are tried.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "sort/group_limit.h"
+
+/* Groups after which it is looked whether the limit is worth its while. */
+#define TRIED_GROUPS		256
+
+/*
+ * It is if at most this part of the rows, one in so many, is kept: with strings
+ * in groups of three rows, one of them kept, it took a tenth longer than to
+ * emit all, in groups of five about as long, in groups of ten a sixth less
+ * (docs/notes/2026-11-consumers.md).
+ */
+#define KEPT_PART			6
+
+/*
+ * Entries that are kept as they are where it is not; and between looks at
+ * interrupts.
+ */
+#define STRETCH_ENTRIES		16384
+
+/* Groups of fewer rows than these are found by fetching rows ahead. */
+#define SMALL_GROUP			16
+
+/* Entries whose keys are prefetched. */
+#define PREFETCHED_ENTRIES	16
+
+/* A walk through the groups of an order. */
+typedef struct GroupWalk
+{
+	const GroupLimit *limit;
+	RowOrder   *order;
+	MemoryContext value_context;	/* values that are detoasted */
+	uint64		nrows;
+	uint64		nkept;			/* entries that have been moved */
+	bool		small_groups;	/* the last group was small */
+} GroupWalk;
+
+/* Is a column of two rows equal, or NULL in both? */
+static bool
+is_column_equal(const GroupWalk *walk, int column, const void *a,
+				const void *b)
+{
+	const RowOrder *order = walk->order;
+	const SortColumn *sorted = &order->columns[column];
+	bool		null_a;
+	bool		null_b;
+	Datum		value_a = order->column(a, sorted->attno, order->descriptor,
+										&null_a);
+	Datum		value_b = order->column(b, sorted->attno, order->descriptor,
+										&null_b);
+
+	if (null_a || null_b)
+		return null_a && null_b;
+	return DatumGetBool(FunctionCall2Coll(&walk->limit->equal[column],
+										  sorted->collation, value_a,
+										  value_b));
+}
+
+/* Are these sort columns, from "first" on, equal in the rows of two entries? */
+static bool
+are_equal(GroupWalk *walk, int first, int ncolumns, uint64 a, uint64 b)
+{
+	const void *row_a = row_order_get(walk->order, a);
+	const void *row_b = walk->small_groups ?
+		row_order_get_forward(walk->order, b, CACHE_LINE_BYTES) :
+		row_order_get(walk->order, b);
+	int			column = first;
+
+	while (column < ncolumns && is_column_equal(walk, column, row_a, row_b))
+		column++;
+	return column == ncolumns;
+}
+
+/*
+ * The end of the rows, before "end", that are equal to that of entry "start" in
+ * these columns: the first entry behind them.
+ */
+static uint64
+find_end(GroupWalk *walk, int first, int ncolumns, uint64 start, uint64 end)
+{
+	uint64		inside = start;
+	uint64		step = 1;
+
+	while (step < end - inside &&
+		   are_equal(walk, first, ncolumns, start, inside + step))
+	{
+		inside += step;
+		step *= 2;
+	}
+	end = Min(end, inside + step);
+	while (end - inside > 1)
+	{
+		uint64		middle = inside + (end - inside) / 2;
+
+		if (are_equal(walk, first, ncolumns, start, middle))
+			inside = middle;
+		else
+			end = middle;
+	}
+	return end;
+}
+
+/* The end of the peers of an entry, in a group that ends at "group_end". */
+static uint64
+find_peers_end(GroupWalk *walk, uint64 entry, uint64 group_end)
+{
+	const GroupLimit *limit = walk->limit;
+
+	return find_end(walk, limit->ngroup_columns, limit->npeer_columns, entry,
+					group_end);
+}
+
+/* The end of the wanted entries of a group. */
+static uint64
+find_wanted_end(GroupWalk *walk, uint64 start, uint64 group_end)
+{
+	const GroupLimit *limit = walk->limit;
+	uint64		wanted_end = start;
+
+	switch (limit->unit)
+	{
+		case LIMITS_ROWS:
+			wanted_end += Min(limit->count, group_end - start);
+			break;
+		case LIMITS_ROWS_WITH_PEERS:
+			wanted_end = limit->count >= group_end - start ? group_end :
+				find_peers_end(walk, start + limit->count - 1, group_end);
+			break;
+		case LIMITS_PEER_GROUPS:
+			for (uint64 i = 0; i < limit->count && wanted_end < group_end; i++)
+				wanted_end = find_peers_end(walk, wanted_end, group_end);
+			break;
+	}
+	return wanted_end;
+}
+
+/* Moves entries behind those that have been moved. */
+static void
+keep_entries(GroupWalk *walk, uint64 start, uint64 end)
+{
+	uint32	   *entries = walk->order->entries;
+
+	if (start > walk->nkept)
+		memmove(entries + walk->nkept, entries + start,
+				(end - start) * sizeof(uint32));
+	walk->nkept += end - start;
+}
+
+/* Keeps the wanted entries of the group that begins here; returns its end. */
+static uint64
+keep_group(GroupWalk *walk, uint64 start)
+{
+	uint64		group_end = find_end(walk, 0, walk->limit->ngroup_columns,
+									 start, walk->nrows);
+
+	CHECK_FOR_INTERRUPTS();
+	keep_entries(walk, start, find_wanted_end(walk, start, group_end));
+	walk->small_groups = group_end - start < SMALL_GROUP;
+	MemoryContextReset(walk->value_context);
+	return group_end;
+}
+
+/*
+ * Keeps the wanted entries of some groups, and all of the next entries if most
+ * of those were wanted; returns where it got.
+ */
+static uint64
+keep_groups(GroupWalk *walk, uint64 start)
+{
+	uint64		nkept = walk->nkept;
+	uint64		end = start;
+
+	for (int i = 0; i < TRIED_GROUPS && end < walk->nrows; i++)
+		end = keep_group(walk, end);
+	if ((walk->nkept - nkept) * KEPT_PART > end - start)
+	{
+		start = end;
+		end = Min(walk->nrows, start + STRETCH_ENTRIES);
+		keep_entries(walk, start, end);
+	}
+	return end;
+}
+
+/* As group_limit_apply(), by rows. */
+static uint64
+apply_by_rows(const GroupLimit *limit, RowOrder *order)
+{
+	GroupWalk	walk = {
+		.limit = limit,
+		.order = order,
+		.nrows = order->store->nrows,
+		.small_groups = true
+	};
+	MemoryContext caller_context;
+	uint64		entry = 0;
+
+	walk.value_context = AllocSetContextCreate(CurrentMemoryContext,
+											   "gpusort groups",
+											   ALLOCSET_SMALL_SIZES);
+	caller_context = MemoryContextSwitchTo(walk.value_context);
+	while (entry < walk.nrows)
+		entry = keep_groups(&walk, entry);
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextDelete(walk.value_context);
+	return walk.nkept;
+}
+
+/* What has been counted in a group, up to a row. */
+typedef struct GroupCount
+{
+	uint64		nrows;			/* rows */
+	uint64		rank;			/* rows up to the first of its peers */
+	uint64		npeer_groups;	/* groups of peers */
+} GroupCount;
+
+static const GroupCount first_row = {1, 1, 1};
+
+/* Is a row wanted up to which so much has been counted? */
+static inline bool
+is_wanted(const GroupLimit *limit, const GroupCount *count)
+{
+	switch (limit->unit)
+	{
+		case LIMITS_ROWS:
+			return count->nrows <= limit->count;
+		case LIMITS_ROWS_WITH_PEERS:
+			return count->rank <= limit->count;
+		default:
+			return count->npeer_groups <= limit->count;
+	}
+}
+
+/* Counts the row of an entry that is not the first one of the order. */
+static inline void
+count_row(GroupCount *count, const GroupKeys *keys, uint32 previous, uint32 row)
+{
+	if (!group_keys_equal(keys, keys->group_mask, previous, row))
+		*count = first_row;
+	else
+	{
+		count->nrows++;
+		if (!group_keys_equal(keys, keys->peer_mask, previous, row))
+		{
+			count->rank = count->nrows;
+			count->npeer_groups++;
+		}
+	}
+}
+
+/* As group_limit_apply(), by the beginnings of keys. */
+static uint64
+apply_by_keys(const GroupLimit *limit, RowOrder *order)
+{
+	const GroupKeys *keys = order->group_keys;
+	uint64		nrows = order->store->nrows;
+	uint32	   *entries = order->entries;
+	uint32		previous = entries[0];
+	uint64		nkept = 1;
+	GroupCount	count = first_row;
+
+	for (uint64 entry = 1; entry < nrows; entry++)
+	{
+		uint32		row = entries[entry];
+
+		if (entry % STRETCH_ENTRIES == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (entry + PREFETCHED_ENTRIES < nrows)
+			__builtin_prefetch(keys->words +
+							   (uint64) entries[entry + PREFETCHED_ENTRIES] *
+							   keys->nwords);
+		count_row(&count, keys, previous, row);
+		previous = row;
+		if (is_wanted(limit, &count))
+			entries[nkept++] = row;
+	}
+	return nkept;
+}
+
+uint64
+group_limit_apply(const GroupLimit *limit, RowOrder *order)
+{
+	uint64		nrows = order->store->nrows;
+
+	if (nrows == 0)
+		return 0;
+	/* rows that came in order have no keys */
+	if (order->group_keys->nrows == nrows)
+		return apply_by_keys(limit, order);
+	return apply_by_rows(limit, order);
+}

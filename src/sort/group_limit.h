@@ -1,0 +1,43 @@
+/*-------------------------------------------------------------------------
+ *
+ * group_limit.h
+ *	  The first rows of each group of an order.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_GROUP_LIMIT_H
+#define GPUSORT_GROUP_LIMIT_H
+
+#include "fmgr.h"
+
+#include "sort/row_order.h"
+
+/* What is counted in a group. */
+typedef enum GroupLimitUnit
+{
+	LIMITS_ROWS,				/* rows, as row_number() */
+	LIMITS_ROWS_WITH_PEERS,		/* rows and the peers of the last, as rank() */
+	LIMITS_PEER_GROUPS			/* groups of peers, as dense_rank() */
+} GroupLimitUnit;
+
+/*
+ * How many rows of a group are wanted.  The rows of a group are equal in the
+ * first sort columns, and peers are equal in some more of them.
+ */
+typedef struct GroupLimit
+{
+	GroupLimitUnit unit;
+	int			ngroup_columns; /* sort columns that make a group, > 0 */
+	int			npeer_columns;	/* sort columns that make peers, those of the
+								 * group included */
+	FmgrInfo   *equal;			/* equality of each of these columns */
+	uint64		count;			/* units that are wanted of a group, > 0 */
+} GroupLimit;
+
+/*
+ * Moves the wanted entries of an order to its beginning, and returns how many
+ * they are.  All that are wanted are among them; there may be others.
+ */
+extern uint64 group_limit_apply(const GroupLimit *limit, RowOrder *order);
+
+#endif							/* GPUSORT_GROUP_LIMIT_H */
