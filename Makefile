@@ -57,6 +57,7 @@ OBJS = \
 	src/keys/icu_keys.o \
 	src/keys/key_encoders.o \
 	src/keys/sort_keys.o \
+	src/planner/aggregate_paths.o \
 	src/planner/explain_refusal.o \
 	src/planner/group_limits.o \
 	src/planner/plan_columns.o \

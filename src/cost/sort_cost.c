@@ -20,6 +20,7 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "catalog/pg_collation.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -28,6 +29,7 @@
 #include "common/key_format.h"
 #include "cost/sort_cost.h"
 #include "device/sort_job.h"
+#include "port/compat.h"
 #include "port/shared_memory.h"
 #include "settings.h"
 
@@ -62,6 +64,21 @@
 
 /* The part of a heap's cost at which a sort of all rows is sure to take less. */
 #define SURE_PART			0.65
+
+/*
+ * Comparisons in core's sorts inside an aggregate, in costs of an operator: of
+ * values that lie in the array that is sorted; of others, mostly by abbreviated
+ * keys; of others in rows that are too many for the caches; and of strings by
+ * libc, which has no such keys.
+ */
+#define INLINE_OPERATORS	0.3
+#define POINTER_OPERATORS	0.2
+#define ROW_OPERATORS		1.0
+#define LIBC_OPERATORS		2
+#define MANY_ROWS			50000
+
+/* Values in the last pieces of such a sort, which take next to nothing. */
+#define PIECE_VALUES		8
 
 /*
  * Core's hash tables: what an entry has beside its row, about, and how large a
@@ -301,6 +318,36 @@ first_rows_are_few(const SortSize *size, double participants, double bound)
 		cost_sort_alone(&all, &startup, &total);
 	return SURE_PART * cost_first_rows(size, bound) <=
 		startup + (total - startup) * bound / all.rows;
+}
+
+/* Are strings compared by libc under this collation? */
+static bool
+is_of_libc(Oid collation)
+{
+	pg_locale_t locale;
+
+	if (!OidIsValid(collation) || COLLATION_IS_C(collation))
+		return false;
+	locale = pg_newlocale_from_collation(collation);
+	return locale == NULL || locale->provider == COLLPROVIDER_LIBC;
+}
+
+Cost
+cost_comparisons_inside(const InnerSize *size, Oid type, Oid collation)
+{
+	double		operators;
+
+	if (size->group_values <= PIECE_VALUES)
+		return 0;
+	if (get_typbyval(type))
+		operators = INLINE_OPERATORS;
+	else if (is_of_libc(collation))
+		operators = LIBC_OPERATORS;
+	else
+		operators = size->is_of_rows && size->group_rows > MANY_ROWS ?
+			ROW_OPERATORS : POINTER_OPERATORS;
+	return size->rows * log2(size->group_values / PIECE_VALUES) * operators *
+		cpu_operator_cost;
 }
 
 /*

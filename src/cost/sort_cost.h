@@ -65,6 +65,22 @@ extern void cost_sort_together(const SortSize *size, double participants,
 extern bool first_rows_are_few(const SortSize *size, double participants,
 							   double bound);
 
+/* The sorts of core's inside an aggregate, one of each group. */
+typedef struct InnerSize
+{
+	double		rows;			/* in all groups */
+	double		group_rows;		/* in each, on average */
+	double		group_values;	/* different ones in each, on average */
+	bool		is_of_rows;		/* of several columns, not of single values */
+} InnerSize;
+
+/*
+ * What these sorts cost less if each group comes in order: the comparisons that
+ * are spared.  The type and the collation are those of the first sort column.
+ */
+extern Cost cost_comparisons_inside(const InnerSize *size, Oid type,
+									Oid collation);
+
 /* The divisor by which core estimates the rows of each participant. */
 extern double sort_participants(int nworkers);
 

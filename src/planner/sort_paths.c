@@ -15,6 +15,7 @@
  *	  workers together.  Core's own paths of these two kinds are dropped, since
  *	  their costs are not those that they will have.
  *	- For GROUP BY and DISTINCT: grouping and uniqueness of sorted input.
+ *	- For aggregates that sort their input: see aggregate_paths.c.
  *	- For joins: merge joins of sorted input.
  *
  *-------------------------------------------------------------------------
@@ -35,6 +36,7 @@
 
 #include "cost/sort_cost.h"
 #include "keys/sort_keys.h"
+#include "planner/aggregate_paths.h"
 #include "planner/sort_paths.h"
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
@@ -130,13 +132,9 @@ will_be_taken_over(PlannerInfo *root, const Path *input, List *pathkeys,
 	return refuse_size(size, bound) == REFUSAL_NONE;
 }
 
-/*
- * The path of "relation" that sorts these rows in one process, of which so many
- * are wanted.  NULL if that is none of ours.
- */
-static Path *
-make_sort(PlannerInfo *root, RelOptInfo *relation, Path *input, List *pathkeys,
-		  double bound)
+Path *
+sort_paths_make(PlannerInfo *root, RelOptInfo *relation, Path *input,
+				List *pathkeys, double bound)
 {
 	SortSize	size;
 	Path	   *path;
@@ -175,12 +173,9 @@ skip_projection(Path *path)
 		((ProjectionPath *) path)->subpath : path;
 }
 
-/*
- * Do rows come from a table in which they are in order by each of these keys,
- * as far as is known?  To sort them takes a single process next to nothing.
- */
-static bool
-come_in_order(PlannerInfo *root, const Path *input, List *pathkeys)
+/* To sort such rows takes a single process next to nothing. */
+bool
+sort_paths_come_in_order(PlannerInfo *root, const Path *input, List *pathkeys)
 {
 	ListCell   *cell;
 
@@ -212,7 +207,7 @@ can_sort_together(PlannerInfo *root, const RelOptInfo *ordered,
 		!first_rows_are_few(size, sort_participants(partial->parallel_workers),
 							ordered_bound(root)) &&
 		sort_fits_memory(size->rows, size->width) &&
-		!come_in_order(root, partial, root->sort_pathkeys);
+		!sort_paths_come_in_order(root, partial, root->sort_pathkeys);
 }
 
 /* Is this one of core's own paths of sorts, and one with parallel workers? */
@@ -290,8 +285,8 @@ static Path *
 make_sort_alone(PlannerInfo *root, RelOptInfo *ordered, Path *input)
 {
 	PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
-	Path	   *path = make_sort(root, ordered, input, root->sort_pathkeys,
-								 ordered_bound(root));
+	Path	   *path = sort_paths_make(root, ordered, input, root->sort_pathkeys,
+									   ordered_bound(root));
 
 	return path == NULL || path->pathtarget == target ? path :
 		apply_projection_to_path(root, ordered, path, target);
@@ -708,7 +703,7 @@ add_grouping_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 	exprs = get_sortgrouplist_exprs(clause, extra->targetList);
 	if (!groups_are_known(root, exprs))
 		return;
-	path = make_sort(root, grouped, cheapest, root->group_pathkeys, NO_BOUND);
+	path = sort_paths_make(root, grouped, cheapest, root->group_pathkeys, NO_BOUND);
 	if (path == NULL)
 		return;
 
@@ -738,8 +733,8 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 						  get_sortgrouplist_exprs(root->parse->distinctClause,
 												  root->processed_tlist)))
 		return;
-	path = make_sort(root, distinct, input->cheapest_total_path,
-					 root->distinct_pathkeys, NO_BOUND);
+	path = sort_paths_make(root, distinct, input->cheapest_total_path,
+						   root->distinct_pathkeys, NO_BOUND);
 	if (path == NULL)
 		return;
 	/* all paths yield as many rows */
@@ -768,6 +763,9 @@ add_paths_of_stage(PlannerInfo *root, UpperRelationKind stage,
 		default:
 			break;
 	}
+	/* when all others are there, some of which it drops */
+	if (stage == UPPERREL_GROUP_AGG)
+		aggregate_paths_add(root, input, output, extra);
 }
 
 static void
@@ -804,7 +802,7 @@ cheapest_in_order(PlannerInfo *root, RelOptInfo *relation, List *pathkeys,
 
 	ordered = get_cheapest_path_for_pathkeys(relation->pathlist, pathkeys,
 											 NULL, TOTAL_COST, false);
-	sort = make_sort(root, relation, cheapest, pathkeys, NO_BOUND);
+	sort = sort_paths_make(root, relation, cheapest, pathkeys, NO_BOUND);
 	if (sort == NULL)
 		return ordered != NULL ? ordered : (Path *)
 			create_sort_path(root, relation, cheapest, pathkeys, NO_BOUND);

@@ -29,4 +29,18 @@ extern void sort_paths_init(void);
 extern SortInput sort_paths_begin(void);
 extern void sort_paths_end(SortInput outer);
 
+/*
+ * The path of "relation" that sorts the rows of "input" in one process, of which
+ * so many are wanted.  NULL if that is none of ours, or if they come in this order.
+ */
+extern Path *sort_paths_make(PlannerInfo *root, RelOptInfo *relation,
+							 Path *input, List *pathkeys, double bound);
+
+/*
+ * Do rows come from a table in which they are in order by each of these keys,
+ * as far as is known?
+ */
+extern bool sort_paths_come_in_order(PlannerInfo *root, const Path *input,
+									 List *pathkeys);
+
 #endif							/* GPUSORT_SORT_PATHS_H */

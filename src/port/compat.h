@@ -174,6 +174,13 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define GROUP_CLAUSE(root) ((root)->parse->groupClause)
 #endif
 
+/* 16 has keys of aggregates' own ORDER BYs follow those of the groups. */
+#if PG_VERSION_NUM >= 160000
+#define NUM_GROUP_KEYS(root) ((root)->num_groupby_pathkeys)
+#else
+#define NUM_GROUP_KEYS(root) list_length((root)->group_pathkeys)
+#endif
+
 /* 18 can sort the outer side of a merge join by increments. */
 #if PG_VERSION_NUM < 180000
 #define initial_cost_mergejoin(root, workspace, type, clauses, outer, inner, \

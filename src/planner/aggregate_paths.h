@@ -1,0 +1,23 @@
+/*-------------------------------------------------------------------------
+ *
+ * aggregate_paths.h
+ *	  Paths that sort the input of aggregates which would sort it themselves.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_AGGREGATE_PATHS_H
+#define GPUSORT_AGGREGATE_PATHS_H
+
+#include "nodes/pathnodes.h"
+
+/*
+ * Adds to a grouped relation whose own paths are there the path that sorts by the
+ * groups and by what an aggregate sorts by, if that costs less than its own sorts
+ * of input in any order.  Core's paths that are more expensive by these sorts,
+ * which core takes to cost nothing, are dropped then.
+ */
+extern void aggregate_paths_add(PlannerInfo *root, RelOptInfo *input,
+								RelOptInfo *grouped,
+								const GroupPathExtraData *extra);
+
+#endif							/* GPUSORT_AGGREGATE_PATHS_H */
