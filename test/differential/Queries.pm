@@ -389,6 +389,7 @@ sub aggregated
 	my $source = draw_source($tables);
 	my @keys = draw_keys($source, 2);
 	my $key = $keys[0];
+	my $other = draw_key($source, plain => 1);
 	my $ids = join " || '/' || ", map { "$_\::text" } @{ $source->{ids} };
 	my $total = total_order($source, map { { %$_ } } @keys);
 	my $group = chance(0.5) ? ' GROUP BY a.g' : '';
@@ -401,6 +402,9 @@ sub aggregated
 		"SELECT count(DISTINCT $key->{sql}) AS s FROM $source->{from}$group",
 		"SELECT n, (SELECT array_agg($distinct) FROM unnest(s) x) AS v FROM (SELECT count(*) AS n, array_agg(DISTINCT $key->{sql}) AS s FROM $source->{from}$group) d",
 		"SELECT percentile_disc(0.3) WITHIN GROUP (ORDER BY $source->{ids}[0] DESC) AS s, mode() WITHIN GROUP (ORDER BY a.g) AS m FROM $source->{from}$group",
+		"SELECT $distinct AS s, n, l FROM (SELECT " . pick('percentile_disc(' . rand() . ')', 'mode()') . ' WITHIN GROUP (' . order_by($key) . "), count(DISTINCT $other->{sql}), array_agg($source->{ids}[0] $total) FROM $source->{from}$group) d (x, n, l)",
+		"SELECT percentile_cont(ARRAY[0.1, " . rand() . "]) WITHIN GROUP (ORDER BY $source->{ids}[0] % 100 * 1.5) AS s, count(DISTINCT $key->{sql}) AS n, array_agg(DISTINCT $source->{ids}[0]) AS l FROM $source->{from}$group"
+		  . ' HAVING count(*) > ' . below(3),
 		"SELECT rank($key->{constant}) WITHIN GROUP (" . order_by($key) . ") AS s FROM $source->{from}$group"));
 }
 
@@ -580,6 +584,8 @@ sub draw_settings
 	  'maintenance_work_mem = ' . draw_memory(1024, 16384, 'kB')
 	  if $caps;
 	push @settings, 'gpusort.host_sort_row_cost = ' . pick(0, 1) if chance(0.2);
+	# aggregates that would sort have their input sorted
+	push @settings, 'cpu_operator_cost = 1' if chance(0.2);
 	push @settings, 'gpusort.device = ' . pick(@devices);
 	# the comparison has to notice by itself what verifying would
 	push @settings, 'gpusort.verify = off' if chance(0.3);
