@@ -29,9 +29,11 @@ OBJS = \
 	src/device/sort_job.o \
 	src/executor/native_sort.o \
 	src/executor/node_gpusort.o \
+	src/executor/node_groups.o \
 	src/executor/row_sort.o \
 	src/executor/shared_rows.o \
 	src/executor/sort_bound.o \
+	src/executor/sorted_slices.o \
 	src/index/heap_scan.o \
 	src/index/index_build.o \
 	src/index/index_hooks.o \
@@ -60,6 +62,7 @@ OBJS = \
 	src/planner/aggregate_paths.o \
 	src/planner/explain_refusal.o \
 	src/planner/group_limits.o \
+	src/planner/group_paths.o \
 	src/planner/plan_columns.o \
 	src/planner/plan_sort.o \
 	src/planner/sort_paths.o \

@@ -39,6 +39,7 @@
 #include "executor/sort_bound.h"
 #include "index/index_hooks.h"
 #include "planner/explain_refusal.h"
+#include "planner/group_paths.h"
 #include "planner/plan_sort.h"
 #include "planner/sort_paths.h"
 #include "settings.h"
@@ -97,6 +98,7 @@ _PG_init(void)
 	settings_define();
 	shared_state_init();
 	plan_sort_init();
+	group_paths_init();
 	sort_paths_init();
 	sort_bound_init(&gpusort_exec_methods);
 	explain_refusal_init();

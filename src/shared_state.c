@@ -48,6 +48,7 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_ROWS] = "rows",
 	[STAT_SORTS_TOGETHER] = "sorts_together",
 	[STAT_SORT_WORKERS] = "sort_workers",
+	[STAT_SORTS_IN_SLICES] = "sorts_in_slices",
 	[STAT_BYTES] = "bytes",
 	[STAT_FILL_MICROSECONDS] = "fill_microseconds",
 	[STAT_SORT_MICROSECONDS] = "sort_microseconds",

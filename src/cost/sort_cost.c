@@ -40,6 +40,9 @@
 /* Emitting a row from this process's own memory. */
 #define EMIT_ROW_COST		0.0125
 
+/* Writing the place of a row, where all processes emit rows. */
+#define SHARE_ROW_COST		0.001
+
 /* Each kilobyte of workers' rows in memory that has not been set aside. */
 #define NEW_SHARED_KILOBYTE_COST	0.13
 
@@ -253,6 +256,18 @@ cost_sort_together(const SortSize *size, double participants,
 			NEW_SHARED_KILOBYTE_COST;
 	*total = *startup + share * EMIT_ROW_COST +
 		workers_rows * gpusort_get_shared_row_cost;
+}
+
+void
+cost_sort_in_groups(const SortSize *size, double participants,
+					double busiest, Cost *startup, Cost *total)
+{
+	*startup = cost_putting(size, size->rows / participants) +
+		cost_sorting(size) + size->rows * SHARE_ROW_COST;
+	if (!shared_memory_is_set_aside(sort_rows_bytes(size->rows, size->width)))
+		*startup += kilobytes(size->rows, size->width) *
+			NEW_SHARED_KILOBYTE_COST;
+	*total = *startup + size->rows * busiest * gpusort_get_shared_row_cost;
 }
 
 /*

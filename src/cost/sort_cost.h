@@ -58,6 +58,13 @@ extern void cost_sort_together(const SortSize *size, double participants,
 							   Cost *startup, Cost *total);
 
 /*
+ * The same where all of them emit rows, by groups, and one emits a fraction
+ * "busiest" of them, more than any other.
+ */
+extern void cost_sort_in_groups(const SortSize *size, double participants,
+								double busiest, Cost *startup, Cost *total);
+
+/*
  * Does core's sort find the first "bound" rows in less time than a GpuSort of
  * all?  "participants" is the number of processes that could sort together, each
  * of which has a sort of this size; it is 1 for a sort in one process.

@@ -146,26 +146,35 @@ set_limit(GpuSortState *state, const List *planned)
 		fmgr_info(get_opcode(list_nth_oid(operators, i)), &limit->equal[i]);
 }
 
-static Node *
-create_gpusort_state(CustomScan *scan)
+SortColumn *
+gpusort_make_columns(const CustomScan *scan, int *ncolumns)
 {
-	GpuSortState *state = palloc0(sizeof(GpuSortState));
 	List	   *attnos = gpusort_sort_columns(scan);
 	List	   *operators = lsecond(scan->custom_private);
 	List	   *collations = lthird(scan->custom_private);
 	List	   *nulls_first = lfourth(scan->custom_private);
+	SortColumn *columns;
+
+	*ncolumns = list_length(attnos);
+	columns = palloc0(*ncolumns * sizeof(SortColumn));
+	for (int i = 0; i < *ncolumns; i++)
+	{
+		columns[i].attno = list_nth_int(attnos, i);
+		columns[i].sort_operator = list_nth_oid(operators, i);
+		columns[i].collation = list_nth_oid(collations, i);
+		columns[i].nulls_first = list_nth_int(nulls_first, i);
+	}
+	return columns;
+}
+
+static Node *
+create_gpusort_state(CustomScan *scan)
+{
+	GpuSortState *state = palloc0(sizeof(GpuSortState));
 
 	NodeSetTag(state, T_CustomScanState);
 	state->scan.css.methods = &gpusort_exec_methods;
-	state->ncolumns = list_length(attnos);
-	state->columns = palloc0(state->ncolumns * sizeof(SortColumn));
-	for (int i = 0; i < state->ncolumns; i++)
-	{
-		state->columns[i].attno = list_nth_int(attnos, i);
-		state->columns[i].sort_operator = list_nth_oid(operators, i);
-		state->columns[i].collation = list_nth_oid(collations, i);
-		state->columns[i].nulls_first = list_nth_int(nulls_first, i);
-	}
+	state->columns = gpusort_make_columns(scan, &state->ncolumns);
 	set_limit(state, planned_limit(scan));
 	return (Node *) state;
 }
@@ -330,7 +339,9 @@ begin_sort(GpuSortState *state)
 
 		sort = row_sort_begin_leader(descriptor, state->columns,
 									 state->ncolumns, rows * (nworkers + 1),
-									 bound, state->shared, nworkers);
+									 bound,
+									 row_collector_begin(state->shared, NULL),
+									 nworkers);
 	}
 	MemoryContextSwitchTo(caller_context);
 	return sort;
@@ -368,7 +379,7 @@ hand_over_child(GpuSortState *state)
 	RowDeposit *deposit;
 	uint64		nkept = 0;
 
-	deposit = row_deposit_begin(state->shared, ParallelWorkerNumber,
+	deposit = row_deposit_begin(state->shared, NULL, ParallelWorkerNumber,
 								ExecGetResultType(child), state->columns,
 								state->ncolumns);
 	MemoryContextSwitchTo(caller_context);
@@ -671,8 +682,8 @@ explain_limit(GpuSortState *state, List *ancestors, ExplainState *es)
 						describe_limit(state, ancestors, es), es);
 }
 
-static void
-explain_report(const RowSortReport *report, ExplainState *es)
+void
+gpusort_explain_report(const RowSortReport *report, ExplainState *es)
 {
 	ExplainPropertyText("Sort Method", report->method, es);
 	if (report->device[0] != '\0')
@@ -712,7 +723,7 @@ explain_gpusort(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (state->limit.ngroup_columns > 0)
 		explain_limit(state, ancestors, es);
 	if (es->analyze && state->reported)
-		explain_report(&state->report, es);
+		gpusort_explain_report(&state->report, es);
 }
 
 const CustomScanMethods gpusort_scan_methods = {

@@ -15,6 +15,7 @@
 #include "sort/group_limit.h"
 
 struct ExplainState;
+struct RowSortReport;
 
 extern const CustomScanMethods gpusort_scan_methods;
 extern const CustomExecMethods gpusort_exec_methods;
@@ -42,6 +43,10 @@ typedef struct PlannedGroupLimit
 extern void gpusort_limit_groups(CustomScan *scan,
 								 const PlannedGroupLimit *limit);
 
+/* The columns by which it sorts, and their number. */
+extern SortColumn *gpusort_make_columns(const CustomScan *scan,
+										int *ncolumns);
+
 /* The size of a GpuSort's input, in a plan with this range table. */
 extern SortSize gpusort_size(const CustomScan *scan, const List *range_table);
 
@@ -51,6 +56,10 @@ extern SortSize gpusort_size(const CustomScan *scan, const List *range_table);
  */
 extern List *gpusort_describe_keys(Plan *plan, const SortColumn *columns,
 								   int ncolumns, List *ancestors,
+								   struct ExplainState *es);
+
+/* Has EXPLAIN show what a finished sort was like. */
+extern void gpusort_explain_report(const struct RowSortReport *report,
 								   struct ExplainState *es);
 
 #endif							/* GPUSORT_NODE_GPUSORT_H */

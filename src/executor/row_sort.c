@@ -188,10 +188,13 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 static void
 begin_by_keys(RowSort *sort, Size limit, double expected_rows)
 {
-	if (external_sort_begin(&sort->external, &minimal_tuples,
-							sort->descriptor, sort->columns, sort->ncolumns,
-							limit, expected_rows,
-							sort->collector == NULL))
+	/* the plan may be older than a change of the setting */
+	if (!gpusort_enable || !gpusort_enable_sort)
+		go_native(sort, "it has been switched off since the query was planned");
+	else if (external_sort_begin(&sort->external, &minimal_tuples,
+								 sort->descriptor, sort->columns,
+								 sort->ncolumns, limit, expected_rows,
+								 sort->collector == NULL))
 		sort->external.random_access = sort->random_access;
 	else
 		go_native(sort, "its order has changed since the query was planned");
@@ -212,11 +215,7 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 									   Max(2 * expected_rows,
 										   FEW_ROWS_PART * (bound + 1)));
 
-	/* the plan may be older than a change of the setting */
-	if (!gpusort_enable || !gpusort_enable_sort)
-		go_native(sort, "it has been switched off since the query was planned");
-	else
-		begin_by_keys(sort, sort->native_limit, expected_rows);
+	begin_by_keys(sort, sort->native_limit, expected_rows);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
@@ -267,14 +266,14 @@ row_sort_shared_limit(int nworkers)
 
 RowSort *
 row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-					  double expected_rows, double bound, SharedRows *shared,
-					  int nworkers)
+					  double expected_rows, double bound,
+					  RowCollector *collector, int nworkers)
 {
 	RowSort    *sort = create_sort(descriptor, columns, ncolumns, bound, false);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->native_limit = kept_rows_limit();
-	sort->collector = row_collector_begin(shared);
+	sort->collector = collector;
 	begin_by_keys(sort, row_sort_shared_limit(nworkers), expected_rows);
 	if (sort->status == TAKES_ROWS)
 		(void) row_order_share(sort->external.order);
@@ -406,6 +405,12 @@ put_row(RowSort *sort, TupleTableSlot *slot)
 }
 
 void
+row_sort_take_sent(RowSort *sort)
+{
+	take_batches(sort);
+}
+
+void
 row_sort_put(RowSort *sort, TupleTableSlot *slot)
 {
 	if (unlikely(sort->collector != NULL))
@@ -493,15 +498,15 @@ count_sort(const RowSort *sort)
 	shared_count(STAT_SORT_MICROSECONDS, sort->report.sort_microseconds);
 }
 
-/* Takes the workers' rows to the last. */
-static void
-take_rest(RowSort *sort)
+uint64
+row_sort_take_rest(RowSort *sort)
 {
 	do
 		take_batches(sort);
 	while (row_collector_wait(sort->collector));
 	sort->report.workers = row_collector_workers(sort->collector);
 	sort->report.kept_rows = row_collector_kept(sort->collector);
+	return sort->report.kept_rows;
 }
 
 void
@@ -511,7 +516,7 @@ row_sort_perform(RowSort *sort)
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	if (sort->collector != NULL)
-		take_rest(sort);
+		(void) row_sort_take_rest(sort);
 	sort->report.fill_microseconds = microseconds_since(sort->started);
 	INSTR_TIME_SET_CURRENT(start);
 	if (sort->status == TAKES_ROWS)
@@ -521,6 +526,14 @@ row_sort_perform(RowSort *sort)
 	sort->report.sort_microseconds = microseconds_since(start);
 	count_sort(sort);
 	MemoryContextSwitchTo(caller_context);
+}
+
+RowOrder *
+row_sort_shared_order(RowSort *sort)
+{
+	return sort->status == EMITS_FROM_MEMORY &&
+		!row_store_has_rows(sort->external.store) ?
+		sort->external.order : NULL;
 }
 
 /* Moves on to the next entry; false at the end. */

@@ -58,13 +58,13 @@ extern RowSort *row_sort_begin_few(TupleDesc descriptor, SortColumn *columns,
 
 /*
  * The same for one of several processes that sort together: for the leader,
- * which shares "shared" with nworkers workers; or for a worker, which sorts
- * the rows that it keeps by core's sort.
+ * with the rows of nworkers workers, whose collector ends with the sort; or for a
+ * worker, which sorts the rows that it keeps by core's sort.
  */
 extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
 									  SortColumn *columns, int ncolumns,
 									  double expected_rows, double bound,
-									  SharedRows *shared, int nworkers);
+									  RowCollector *collector, int nworkers);
 extern RowSort *row_sort_begin_worker(TupleDesc descriptor,
 									  SortColumn *columns, int ncolumns,
 									  double bound);
@@ -83,6 +83,21 @@ extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);
 
 /* Puts all rows of this node. */
 extern void row_sort_take(RowSort *sort, PlanState *source);
+
+/* Takes the rows that workers have sent so far, in the leader. */
+extern void row_sort_take_sent(RowSort *sort);
+
+/*
+ * Takes their rows to the last, and returns how many they have kept.
+ * row_sort_perform() does that as well.
+ */
+extern uint64 row_sort_take_rest(RowSort *sort);
+
+/*
+ * The order, after row_sort_perform(), if it is of rows in memory of which none
+ * were put: all are the workers'.  Otherwise NULL.
+ */
+extern RowOrder *row_sort_shared_order(RowSort *sort);
 
 /* Sorts, after the last row; only then can rows be fetched. */
 extern void row_sort_perform(RowSort *sort);

@@ -13,6 +13,11 @@
  * Workers that come after the leader has ceased to wait are not needed, since
  * those who took part have had all rows.
  *
+ * Below, a worker is any process that sends rows, and the leader the one that
+ * collects them.  Of processes that all emit rows (node_groups.c) any may be
+ * elected to collect, and sends its own rows as well; then the others find all
+ * rows by their places.
+ *
  * The memory is in segments which grow with the worker's rows.  They are its
  * own, and not those of a DSA area: to allocate these takes a lock that all
  * participants may want, and where shared memory is a file system that is full
@@ -50,10 +55,16 @@
 #define PLACE_SEGMENT(batch_place) ((uint32) ((batch_place) >> 32) & 0xffff)
 #define PLACE_IN_SEGMENT(batch_place) ((uint32) (batch_place))
 
+/* Of a row: the number of its segment among those of all workers, and where it is there. */
+#define SEGMENT_NUMBER(worker, segment) ((worker) * MAX_SEGMENTS + (segment))
+#define ROW_PLACE(worker, segment, place) \
+	((uint64) SEGMENT_NUMBER(worker, segment) << 32 | (place))
+
 /* What is shared of one worker. */
 typedef struct SharedWorker
 {
 	dsm_handle	segments[MAX_SEGMENTS];
+	int			nsegments;
 	BatchPlace	taken;			/* list of batches that can be used again */
 	uint64		nwaiting;		/* batches that the leader has not taken */
 	uint64		nrows;			/* rows that were sent */
@@ -70,6 +81,7 @@ struct SharedRows
 	RowExchange exchange;		/* the mutex is for all fields below */
 	int			njoined;		/* workers that take part */
 	int			nfinished;		/* workers that have sent all their rows */
+	bool		elected;		/* somebody is to collect the rows */
 	bool		closed;			/* the leader does not wait for others */
 	SharedWorker workers[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -83,8 +95,9 @@ struct RowDeposit
 	TupleDesc	descriptor;
 	SortKeys   *keys;			/* NULL: the leader makes the keys */
 
-	/* segments so far, of which the last one is being filled */
-	dsm_segment *segments[MAX_SEGMENTS];
+	/* own segments so far, of which the last one is being filled */
+	RowSegments *segments;
+	bool		owns_segments;
 	int			nsegments;
 	Size		bytes;			/* bytes of all segments */
 	char	   *base;			/* address of the last segment */
@@ -100,9 +113,11 @@ struct RowDeposit
 struct RowCollector
 {
 	SharedRows *shared;
-	dsm_segment **segments;		/* MAX_SEGMENTS for each worker */
+	RowSegments *segments;
+	bool		owns_segments;
 	BatchPlace	list;			/* batches in the order to be taken */
 	BatchPlace	current;		/* batch that the caller has */
+	RowSequences sequences;		/* rows of all batches so far */
 };
 
 Size
@@ -128,9 +143,85 @@ shared_rows_kept(const SharedRows *shared)
 	return shared->limit == 0;
 }
 
+bool
+shared_rows_elect(SharedRows *shared)
+{
+	bool		elected;
+
+	SpinLockAcquire(&shared->exchange.mutex);
+	elected = !shared->elected;
+	shared->elected = true;
+	SpinLockRelease(&shared->exchange.mutex);
+	return elected;
+}
+
+RowSegments *
+row_segments_begin(SharedRows *shared)
+{
+	RowSegments *segments = palloc0(sizeof(RowSegments));
+	int			count = shared->nworkers * MAX_SEGMENTS;
+
+	segments->shared = shared;
+	segments->mapped = palloc0(count * sizeof(dsm_segment *));
+	segments->addresses = palloc0(count * sizeof(char *));
+	return segments;
+}
+
+/* Notes a mapped segment. */
+static void
+note_segment(RowSegments *segments, int worker, uint32 number,
+			 dsm_segment *segment)
+{
+	int			i = SEGMENT_NUMBER(worker, number);
+
+	segments->mapped[i] = segment;
+	segments->addresses[i] = dsm_segment_address(segment);
+}
+
+/* The address of a segment; NULL if no process has it any more. */
+static inline char *
+segment_address(RowSegments *segments, int worker, uint32 number)
+{
+	int			i = SEGMENT_NUMBER(worker, number);
+
+	if (unlikely(segments->addresses[i] == NULL))
+	{
+		dsm_segment *segment =
+			dsm_attach(segments->shared->workers[worker].segments[number]);
+
+		if (segment == NULL)
+			return NULL;
+		note_segment(segments, worker, number, segment);
+	}
+	return segments->addresses[i];
+}
+
+bool
+row_segments_map(RowSegments *segments)
+{
+	const SharedRows *shared = segments->shared;
+
+	for (int worker = 0; worker < shared->nworkers; worker++)
+		for (int i = 0; i < shared->workers[worker].nsegments; i++)
+			if (segment_address(segments, worker, i) == NULL)
+				return false;
+	return true;
+}
+
+void
+row_segments_end(RowSegments *segments)
+{
+	for (int i = 0; i < segments->shared->nworkers * MAX_SEGMENTS; i++)
+		if (segments->mapped[i] != NULL)
+			dsm_detach(segments->mapped[i]);
+	pfree(segments->mapped);
+	pfree(segments->addresses);
+	pfree(segments);
+}
+
 RowDeposit *
-row_deposit_begin(SharedRows *shared, int worker, TupleDesc descriptor,
-				  SortColumn *columns, int ncolumns)
+row_deposit_begin(SharedRows *shared, RowSegments *segments, int worker,
+				  TupleDesc descriptor, SortColumn *columns, int ncolumns)
 {
 	RowDeposit *deposit;
 	bool		late;
@@ -145,6 +236,9 @@ row_deposit_begin(SharedRows *shared, int worker, TupleDesc descriptor,
 
 	deposit = palloc0(sizeof(RowDeposit));
 	deposit->shared = shared;
+	deposit->owns_segments = segments == NULL;
+	deposit->segments = segments != NULL ? segments :
+		row_segments_begin(shared);
 	deposit->worker = worker;
 	deposit->own = &shared->workers[worker];
 	deposit->descriptor = descriptor;
@@ -154,10 +248,7 @@ row_deposit_begin(SharedRows *shared, int worker, TupleDesc descriptor,
 	return deposit;
 }
 
-/*
- * Makes a segment with room for so many bytes the last one.  A parallel worker
- * keeps nothing beyond its end, so no error leaves one behind.
- */
+/* Makes a segment with room for so many bytes the last one. */
 static bool
 add_segment(RowDeposit *deposit, Size needed)
 {
@@ -180,8 +271,12 @@ add_segment(RowDeposit *deposit, Size needed)
 		return false;
 	}
 
+	/* so that no error leaves it behind */
+	dsm_unpin_mapping(segment);
+	note_segment(deposit->segments, deposit->worker, deposit->nsegments,
+				 segment);
 	deposit->own->segments[deposit->nsegments] = dsm_segment_handle(segment);
-	deposit->segments[deposit->nsegments++] = segment;
+	deposit->own->nsegments = ++deposit->nsegments;
 	deposit->bytes += bytes;
 	deposit->base = dsm_segment_address(segment);
 	deposit->free_place = CACHE_LINE_BYTES;
@@ -210,8 +305,8 @@ hand_over(RowDeposit *deposit)
 static RowBatch *
 own_batch(const RowDeposit *deposit, BatchPlace place)
 {
-	char	   *base =
-		dsm_segment_address(deposit->segments[PLACE_SEGMENT(place)]);
+	char	   *base = segment_address(deposit->segments, deposit->worker,
+									   PLACE_SEGMENT(place));
 
 	return (RowBatch *) (base + PLACE_IN_SEGMENT(place));
 }
@@ -336,44 +431,46 @@ row_deposit_end(RowDeposit *deposit)
 		ConditionVariableSleep(&shared->taken, wait_event);
 	}
 	ConditionVariableCancelSleep();
-	for (int i = 0; i < deposit->nsegments; i++)
-		dsm_detach(deposit->segments[i]);
+	row_deposit_drop(deposit);
+}
+
+void
+row_deposit_drop(RowDeposit *deposit)
+{
+	if (deposit->owns_segments)
+		row_segments_end(deposit->segments);
 	pfree(deposit);
 }
 
 RowCollector *
-row_collector_begin(SharedRows *shared)
+row_collector_begin(SharedRows *shared, RowSegments *segments)
 {
 	RowCollector *collector = palloc0(sizeof(RowCollector));
 
 	collector->shared = shared;
-	collector->segments =
-		palloc0(shared->nworkers * MAX_SEGMENTS * sizeof(dsm_segment *));
+	row_sequences_init(&collector->sequences);
+	collector->owns_segments = segments == NULL;
+	collector->segments = segments != NULL ? segments :
+		row_segments_begin(shared);
 	return collector;
 }
 
-/* The address of a segment. */
+/* The address of a segment, which its worker keeps. */
 static char *
-segment_address(RowCollector *collector, int worker, uint32 number)
+kept_segment(RowCollector *collector, int worker, uint32 number)
 {
-	dsm_segment **segment =
-		&collector->segments[worker * MAX_SEGMENTS + number];
+	char	   *address = segment_address(collector->segments, worker, number);
 
-	if (unlikely(*segment == NULL))
-	{
-		*segment =
-			dsm_attach(collector->shared->workers[worker].segments[number]);
-		if (*segment == NULL)
-			elog(ERROR, "could not map the rows of a parallel worker");
-	}
-	return dsm_segment_address(*segment);
+	if (address == NULL)
+		elog(ERROR, "could not map the rows of a parallel worker");
+	return address;
 }
 
 static RowBatch *
 batch_address(RowCollector *collector, BatchPlace place)
 {
-	char	   *base = segment_address(collector, PLACE_WORKER(place),
-									   PLACE_SEGMENT(place));
+	char	   *base = kept_segment(collector, PLACE_WORKER(place),
+									PLACE_SEGMENT(place));
 
 	return (RowBatch *) (base + PLACE_IN_SEGMENT(place));
 }
@@ -406,6 +503,7 @@ const RowBatch *
 row_collector_next(RowCollector *collector, char **base)
 {
 	SharedRows *shared = collector->shared;
+	int			worker;
 	RowBatch   *batch;
 
 	give_back_batch(collector);
@@ -417,8 +515,11 @@ row_collector_next(RowCollector *collector, char **base)
 	collector->current = collector->list;
 	batch = batch_address(collector, collector->current);
 	collector->list = batch->next;
-	*base = segment_address(collector, PLACE_WORKER(collector->current),
-							batch->segment);
+	worker = PLACE_WORKER(collector->current);
+	*base = kept_segment(collector, worker, batch->segment);
+	row_sequences_note(&collector->sequences, batch->nrows,
+					   ROW_PLACE(worker, batch->segment, batch->places[0]),
+					   *base + batch->places[0]);
 	return batch;
 }
 
@@ -494,13 +595,29 @@ row_collector_kept(const RowCollector *collector)
 }
 
 void
+row_collector_places(const RowCollector *collector, const RowStore *store,
+					 uint64 *places)
+{
+	const RowSequences *sequences = &collector->sequences;
+	uint64		row = 0;
+
+	for (int i = 0; i < sequences->count; i++)
+	{
+		const RowSequence *sequence = &sequences->list[i];
+
+		CHECK_FOR_INTERRUPTS();
+		for (uint32 j = 0; j < sequence->nrows; j++, row++)
+			places[row] = sequence->first_place +
+				((char *) row_store_get(store, row) - sequence->first_address);
+	}
+	Assert(row == store->nrows);
+}
+
+void
 row_collector_end(RowCollector *collector)
 {
-	for (int i = 0; i < collector->shared->nworkers * MAX_SEGMENTS; i++)
-	{
-		if (collector->segments[i] != NULL)
-			dsm_detach(collector->segments[i]);
-	}
-	pfree(collector->segments);
+	if (collector->owns_segments)
+		row_segments_end(collector->segments);
+	pfree(collector->sequences.list);
 	pfree(collector);
 }

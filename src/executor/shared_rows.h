@@ -3,6 +3,8 @@
  * shared_rows.h
  *	  Rows that parallel workers send to their leader.
  *
+ * The leader is whichever process collects the rows, and may send rows, too.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_SHARED_ROWS_H
@@ -24,6 +26,43 @@ extern Size shared_rows_size(int nworkers);
 extern void shared_rows_init(SharedRows *shared, int nworkers, Size limit);
 
 /*
+ * True for the first caller only: of processes that are all alike, the one that
+ * is to be the leader.  To be called before row_deposit_begin().
+ */
+extern bool shared_rows_elect(SharedRows *shared);
+
+/*
+ * ---- the segments of the rows, in any process
+ */
+
+/* The segments of all workers that a process has mapped. */
+typedef struct RowSegments
+{
+	SharedRows *shared;
+	dsm_segment **mapped;		/* as many for each worker */
+	char	  **addresses;
+} RowSegments;
+
+/* Allocates in the current memory context. */
+extern RowSegments *row_segments_begin(SharedRows *shared);
+
+/*
+ * Maps the segments of all workers, after the last row was sent.  False if some
+ * are gone, because all processes that had mapped them have ended.
+ */
+extern bool row_segments_map(RowSegments *segments);
+
+/* The address of a row, by its place, when all segments are mapped. */
+static inline void *
+row_segments_row(const RowSegments *segments, uint64 place)
+{
+	return segments->addresses[place >> 32] + (uint32) place;
+}
+
+/* Unmaps the segments, and frees what row_segments_begin() made. */
+extern void row_segments_end(RowSegments *segments);
+
+/*
  * ---- a worker
  */
 
@@ -35,10 +74,12 @@ extern bool shared_rows_kept(const SharedRows *shared);
 /*
  * Begins a worker's part, before the worker has taken a row of the shared scan.
  * NULL if that is too late, since the others have had all rows.  The worker makes
- * keys of the columns, unless only one process can.  Allocates in the current
- * memory context.
+ * keys of the columns, unless only one process can.  Its segments are added to
+ * "segments", or, if that is NULL, end with the deposit.  Allocates in the
+ * current memory context.
  */
-extern RowDeposit *row_deposit_begin(SharedRows *shared, int worker,
+extern RowDeposit *row_deposit_begin(SharedRows *shared,
+									 RowSegments *segments, int worker,
 									 TupleDesc descriptor,
 									 SortColumn *columns, int ncolumns);
 
@@ -48,8 +89,11 @@ extern bool row_deposit_put(RowDeposit *deposit, TupleTableSlot *slot);
 /* Ends the sending, after the last row; the worker has kept nkept rows. */
 extern void row_deposit_finish(RowDeposit *deposit, uint64 nkept);
 
-/* Waits until the leader has all rows that were sent. */
+/* Waits until the leader has all rows that were sent, and ends the deposit. */
 extern void row_deposit_end(RowDeposit *deposit);
+
+/* Ends it without waiting, if the segments do not end with it. */
+extern void row_deposit_drop(RowDeposit *deposit);
 
 /*
  * ---- the leader
@@ -57,8 +101,12 @@ extern void row_deposit_end(RowDeposit *deposit);
 
 typedef struct RowCollector RowCollector;
 
-/* Allocates in the current memory context. */
-extern RowCollector *row_collector_begin(SharedRows *shared);
+/*
+ * Maps segments into "segments", or, if that is NULL, into ones that end with
+ * the collector.  Allocates in the current memory context.
+ */
+extern RowCollector *row_collector_begin(SharedRows *shared,
+										 RowSegments *segments);
 
 /*
  * The next batch, with *base set to the address of its segment; NULL if there is
@@ -80,6 +128,13 @@ extern void row_collector_refuse(RowCollector *collector);
 /* Workers that have sent rows, and rows that workers have kept. */
 extern int	row_collector_workers(const RowCollector *collector);
 extern uint64 row_collector_kept(const RowCollector *collector);
+
+/*
+ * Writes the places of the rows of all batches, which have all been added to this
+ * store, and no other rows, to an array with room for so many.
+ */
+extern void row_collector_places(const RowCollector *collector,
+								 const RowStore *store, uint64 *places);
 
 /* Frees the batches, the rows and the collector. */
 extern void row_collector_end(RowCollector *collector);

@@ -114,14 +114,6 @@ typedef struct BuildShared
 	SharedRuns	runs;			/* runs of workers that sort separately */
 } BuildShared;
 
-/* Rows of a batch that the leader has taken: they lie one behind the other. */
-typedef struct RowSequence
-{
-	uint32		nrows;
-	uint32		first_place;
-	const char *first_address;
-} RowSequence;
-
 /* What a participant has for itself. */
 typedef struct Participant
 {
@@ -161,9 +153,7 @@ struct ParallelBuild
 	BufferUsage *buffers;		/* usage of each worker */
 	WalUsage   *wal;
 
-	RowSequence *sequences;		/* all rows of the store, in its order */
-	int			nsequences;
-	int			max_sequences;
+	RowSequences sequences;		/* all rows of the store, in its order */
 };
 
 /*
@@ -180,27 +170,6 @@ allocate(BuildShared *shared, dsa_area *area, Size bytes)
 	return dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
 }
 
-/* Notes, in the leader, the places of a batch's rows in shared memory. */
-static void
-note_sequence(ParallelBuild *build, const RowBatch *batch, char *base)
-{
-	uint32		block_number = *(uint32 *) base;
-	RowSequence *sequence;
-
-	if (build->nsequences == build->max_sequences)
-	{
-		build->max_sequences *= 2;
-		build->sequences = repalloc_huge(build->sequences,
-										 build->max_sequences *
-										 sizeof(RowSequence));
-	}
-	sequence = &build->sequences[build->nsequences++];
-	sequence->nrows = batch->nrows;
-	sequence->first_place = block_number * PLACE_BLOCK_WORDS +
-		batch->places[0] / PLACE_WORD_BYTES;
-	sequence->first_address = base + batch->places[0];
-}
-
 /*
  * Takes the rows of a batch, in the leader.  Closes the exchange if there is
  * no room for all of them.
@@ -210,7 +179,10 @@ take_rows(Participant *leader, const RowBatch *batch)
 {
 	char	   *base = dsa_get_address(leader->area, batch->segment);
 
-	note_sequence(leader->build, batch, base);
+	row_sequences_note(&leader->build->sequences, batch->nrows,
+					   *(uint32 *) base * PLACE_BLOCK_WORDS +
+					   batch->places[0] / PLACE_WORD_BYTES,
+					   base + batch->places[0]);
 	if (row_batch_take(batch, base, leader->store, leader->order) < batch->nrows)
 		row_exchange_close(&leader->shared->exchange);
 }
@@ -658,8 +630,7 @@ parallel_build_begin(Relation heap, Relation index, IndexInfo *info,
 
 	build->heap = heap;
 	build->index = index;
-	build->max_sequences = 64;
-	build->sequences = palloc(build->max_sequences * sizeof(RowSequence));
+	row_sequences_init(&build->sequences);
 	EnterParallelMode();
 	build->context = CreateParallelContext("gpusort",
 										   "gpusort_build_worker",
@@ -769,9 +740,9 @@ share_places(const ParallelBuild *build, const RowStore *store,
 {
 	uint32		row = 0;
 
-	for (int i = 0; i < build->nsequences; i++)
+	for (int i = 0; i < build->sequences.count; i++)
 	{
-		const RowSequence *sequence = &build->sequences[i];
+		const RowSequence *sequence = &build->sequences.list[i];
 
 		for (uint32 j = 0; j < sequence->nrows; j++, row++)
 		{

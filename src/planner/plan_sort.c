@@ -21,7 +21,9 @@
 
 #include "cost/sort_cost.h"
 #include "executor/node_gpusort.h"
+#include "executor/node_groups.h"
 #include "planner/group_limits.h"
+#include "planner/group_paths.h"
 #include "planner/plan_columns.h"
 #include "planner/plan_sort.h"
 #include "planner/sort_paths.h"
@@ -164,6 +166,8 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 							 range_table);
 			break;
 		case T_CustomScan:
+			if (is_gpusort_groups(plan))
+				groups_refer_to_child((CustomScan *) plan);
 			rewrite_plans(((CustomScan *) plan)->custom_plans, below,
 						  range_table);
 			break;

@@ -37,6 +37,7 @@
 #include "cost/sort_cost.h"
 #include "keys/sort_keys.h"
 #include "planner/aggregate_paths.h"
+#include "planner/group_paths.h"
 #include "planner/sort_paths.h"
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
@@ -95,9 +96,8 @@ pathkey_member(const PathKey *key, Relids relids)
 	return linitial(members);
 }
 
-/* What these path keys stand for in these relations. */
-static List *
-pathkey_columns(const List *pathkeys, Relids relids)
+List *
+sort_paths_columns(const List *pathkeys, Relids relids)
 {
 	List	   *columns = NIL;
 	ListCell   *cell;
@@ -107,13 +107,9 @@ pathkey_columns(const List *pathkeys, Relids relids)
 	return columns;
 }
 
-/*
- * Will plan_sort.c take over a sort of this path's rows, of which so many are
- * wanted?  Sets the sort's size.
- */
-static bool
-will_be_taken_over(PlannerInfo *root, const Path *input, List *pathkeys,
-				   double bound, SortSize *size)
+bool
+sort_paths_take_over(PlannerInfo *root, const Path *input, List *pathkeys,
+					 double bound, SortSize *size)
 {
 	Relids		relids = input->parent->relids;
 	const PathKey *first = linitial(pathkeys);
@@ -127,7 +123,7 @@ will_be_taken_over(PlannerInfo *root, const Path *input, List *pathkeys,
 		sort_keys_refuse(exprType((Node *) member->em_expr), sort_operator,
 						 collation) != REFUSAL_NONE)
 		return false;
-	*size = sort_size_of_path(root, input, pathkey_columns(pathkeys, relids),
+	*size = sort_size_of_path(root, input, sort_paths_columns(pathkeys, relids),
 							  sort_operator, collation);
 	return refuse_size(size, bound) == REFUSAL_NONE;
 }
@@ -142,7 +138,7 @@ sort_paths_make(PlannerInfo *root, RelOptInfo *relation, Path *input,
 	Cost		total;
 
 	if (pathkeys_contained_in(pathkeys, input->pathkeys) ||
-		!will_be_taken_over(root, input, pathkeys, bound, &size))
+		!sort_paths_take_over(root, input, pathkeys, bound, &size))
 		return NULL;
 
 	cost_sort_alone(&size, &startup, &total);
@@ -202,7 +198,7 @@ can_sort_together(PlannerInfo *root, const RelOptInfo *ordered,
 	return ordered->consider_parallel && enable_gathermerge &&
 		parallel_leader_participation &&
 		!pathkeys_contained_in(root->sort_pathkeys, partial->pathkeys) &&
-		will_be_taken_over(root, partial, root->sort_pathkeys,
+		sort_paths_take_over(root, partial, root->sort_pathkeys,
 						   ordered_bound(root), size) &&
 		!first_rows_are_few(size, sort_participants(partial->parallel_workers),
 							ordered_bound(root)) &&
@@ -571,10 +567,10 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
  * core's choice stays.
  */
 
-/* Do statistics tell how many groups these expressions make? */
-static bool
-groups_are_known(PlannerInfo *root, List *exprs)
+bool
+sort_paths_know_groups(PlannerInfo *root, List *clause, List *target_list)
 {
+	List	   *exprs = get_sortgrouplist_exprs(clause, target_list);
 	bool		are_known = exprs != NIL;
 	ListCell   *cell;
 
@@ -700,13 +696,13 @@ add_grouping_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 		root->parse->groupingSets != NIL || IS_OTHER_REL(grouped) ||
 		(extra->flags & GROUPING_CAN_USE_SORT) == 0)
 		return;
-	exprs = get_sortgrouplist_exprs(clause, extra->targetList);
-	if (!groups_are_known(root, exprs))
+	if (!sort_paths_know_groups(root, clause, extra->targetList))
 		return;
 	path = sort_paths_make(root, grouped, cheapest, root->group_pathkeys, NO_BOUND);
 	if (path == NULL)
 		return;
 
+	exprs = get_sortgrouplist_exprs(clause, extra->targetList);
 	ngroups = estimate_num_groups(root, exprs, cheapest->rows, NULL, NULL);
 	if (root->parse->hasAggs)
 	{
@@ -729,9 +725,8 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 	/* DISTINCT ON takes the first rows of the ORDER BY */
 	if (root->parse->hasDistinctOn || root->distinct_pathkeys == NIL ||
 		distinct->pathlist == NIL ||
-		!groups_are_known(root,
-						  get_sortgrouplist_exprs(root->parse->distinctClause,
-												  root->processed_tlist)))
+		!sort_paths_know_groups(root, root->parse->distinctClause,
+								root->processed_tlist))
 		return;
 	path = sort_paths_make(root, distinct, input->cheapest_total_path,
 						   root->distinct_pathkeys, NO_BOUND);
@@ -763,6 +758,7 @@ add_paths_of_stage(PlannerInfo *root, UpperRelationKind stage,
 		default:
 			break;
 	}
+	group_paths_add(root, stage, input, output, extra);
 	/* when all others are there, some of which it drops */
 	if (stage == UPPERREL_GROUP_AGG)
 		aggregate_paths_add(root, input, output, extra);

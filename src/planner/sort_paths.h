@@ -10,6 +10,8 @@
 
 #include "nodes/pathnodes.h"
 
+#include "cost/sort_cost.h"
+
 /* The input of an ORDER BY: a path that may be sorted. */
 typedef struct SortInput
 {
@@ -29,6 +31,17 @@ extern void sort_paths_init(void);
 extern SortInput sort_paths_begin(void);
 extern void sort_paths_end(SortInput outer);
 
+/* What these path keys stand for in these relations. */
+extern List *sort_paths_columns(const List *pathkeys, Relids relids);
+
+/*
+ * Will plan_sort.c take over a sort of this path's rows, of which so many are
+ * wanted?  Sets the sort's size.
+ */
+extern bool sort_paths_take_over(PlannerInfo *root, const Path *input,
+								 List *pathkeys, double bound,
+								 SortSize *size);
+
 /*
  * The path of "relation" that sorts the rows of "input" in one process, of which
  * so many are wanted.  NULL if that is none of ours, or if they come in this order.
@@ -42,5 +55,9 @@ extern Path *sort_paths_make(PlannerInfo *root, RelOptInfo *relation,
  */
 extern bool sort_paths_come_in_order(PlannerInfo *root, const Path *input,
 									 List *pathkeys);
+
+/* Do statistics tell how many groups this clause makes? */
+extern bool sort_paths_know_groups(PlannerInfo *root, List *clause,
+								   List *target_list);
 
 #endif							/* GPUSORT_SORT_PATHS_H */

@@ -27,6 +27,7 @@
 
 #include "cost/sort_cost.h"
 #include "executor/node_gpusort.h"
+#include "executor/node_groups.h"
 #include "keys/sort_keys.h"
 #include "planner/sort_refusal.h"
 #include "settings.h"
@@ -54,7 +55,7 @@ may_mind(const Plan *plan)
 
 	if (IsA(plan, ForeignScan))
 		return true;
-	if (!IsA(plan, CustomScan) || is_gpusort(plan))
+	if (!IsA(plan, CustomScan) || is_gpusort(plan) || is_gpusort_groups(plan))
 		return false;
 	for (int i = 0; i < lengthof(bearing_nodes); i++)
 		if (strcmp(scan->methods->CustomName, bearing_nodes[i]) == 0)

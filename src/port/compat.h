@@ -160,6 +160,13 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define DISABLED_NODES(path) 0
 #endif
 
+#if PG_VERSION_NUM >= 180000
+#define COPY_DISABLED_NODES(to, from) \
+	((to)->disabled_nodes = (from)->disabled_nodes)
+#else
+#define COPY_DISABLED_NODES(to, from) ((void) 0)
+#endif
+
 /* 16 counts outer joins among the relations of a query. */
 #if PG_VERSION_NUM >= 160000
 #define QUERY_RELIDS(root) ((root)->all_query_rels)
@@ -179,6 +186,13 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define NUM_GROUP_KEYS(root) ((root)->num_groupby_pathkeys)
 #else
 #define NUM_GROUP_KEYS(root) list_length((root)->group_pathkeys)
+#endif
+
+/* 17 has a window's run conditions in its path. */
+#if PG_VERSION_NUM >= 170000
+#define RUN_CONDITIONS(path) ((path)->runCondition)
+#else
+#define RUN_CONDITIONS(path) ((path)->winclause->runCondition)
 #endif
 
 /* 18 can sort the outer side of a merge join by increments. */

@@ -94,3 +94,29 @@ row_batch_take(const RowBatch *batch, char *base, RowStore *store,
 	}
 	return batch->nrows;
 }
+
+void
+row_sequences_init(RowSequences *sequences)
+{
+	sequences->count = 0;
+	sequences->max = 64;
+	sequences->list = palloc(sequences->max * sizeof(RowSequence));
+}
+
+void
+row_sequences_note(RowSequences *sequences, uint32 nrows, uint64 first_place,
+				   const char *first_address)
+{
+	RowSequence *sequence;
+
+	if (sequences->count == sequences->max)
+	{
+		sequences->max *= 2;
+		sequences->list = repalloc_huge(sequences->list,
+										sequences->max * sizeof(RowSequence));
+	}
+	sequence = &sequences->list[sequences->count++];
+	sequence->nrows = nrows;
+	sequence->first_place = first_place;
+	sequence->first_address = first_address;
+}

@@ -56,6 +56,22 @@ typedef struct RowBatch
 	uint64_t	words[BATCH_WORDS];
 } RowBatch;
 
+/* Rows of a batch that the leader has taken: they lie one behind the other. */
+typedef struct RowSequence
+{
+	uint32		nrows;
+	uint64		first_place;	/* place of the first row, as the user has it */
+	const char *first_address;	/* its address in the leader */
+} RowSequence;
+
+/* The rows of all batches so far. */
+typedef struct RowSequences
+{
+	RowSequence *list;
+	int			count;
+	int			max;
+} RowSequences;
+
 /* The state that processes share which exchange batches. */
 typedef struct RowExchange
 {
@@ -133,5 +149,12 @@ extern BatchPlace row_exchange_take(RowExchange *exchange);
  */
 extern uint32 row_batch_take(const RowBatch *batch, char *base,
 							 RowStore *store, RowOrder *order);
+
+/* Allocates in the current memory context. */
+extern void row_sequences_init(RowSequences *sequences);
+
+/* Adds the rows of a batch, which the leader has taken. */
+extern void row_sequences_note(RowSequences *sequences, uint32 nrows,
+							   uint64 first_place, const char *first_address);
 
 #endif							/* GPUSORT_ROW_BATCH_H */

@@ -1,0 +1,278 @@
+/*-------------------------------------------------------------------------
+ *
+ * sorted_slices.c
+ *	  The order of rows in shared memory, and its slices.
+ *
+ * The rows of all participants lie where these have put them (shared_rows.c).
+ * One has their order, the numbers of the rows, and copies it to shared memory,
+ * with the place of each row by its number.  So nobody has to look for all of
+ * the rows, which takes a cache miss each.
+ *
+ * Each participant takes the next slice of the order when it has emitted one.
+ * Slices nominally have the same number of rows, but are cut only between groups:
+ * a slice really begins with the first group that begins at or behind its nominal
+ * position.  So whole groups are emitted by one participant, and its rows ascend.
+ * A group that is larger than a slice leaves others empty.  Where a group ends is
+ * found by galloping and bisection.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "executor/sorted_slices.h"
+#include "port/cache_lines.h"
+#include "port/shared_memory.h"
+#include "settings.h"
+
+/* Slices that there are for each participant, if groups are small. */
+#define SLICES_PER_PARTICIPANT	64
+
+/* Least nominal rows of a slice. */
+#define LEAST_SLICE_ROWS		64
+
+struct SliceReader
+{
+	SharedSlices *shared;
+	const RowSegments *segments;
+	const RowComparator *groups;
+	dsm_segment *segment;		/* segment of the order; NULL without rows */
+	const uint32 *order;
+	const uint64 *places;
+
+	uint64		position;		/* next row of the slice */
+	uint64		end;			/* end of the slice */
+	uint64		rows_taken;		/* rows of all slices so far */
+
+	void	   *prefetched[PREFETCHED_ROWS];
+	uint64		first_prefetched;	/* position of the first of these */
+	uint64		nprefetched;
+};
+
+void
+shared_slices_init(SharedSlices *shared)
+{
+	memset(shared, 0, sizeof(SharedSlices));
+	pg_atomic_init_u64(&shared->next, 0);
+	pg_atomic_init_u64(&shared->nslices, 0);
+	pg_atomic_init_u32(&shared->nparticipants, 0);
+	pg_atomic_init_u64(&shared->most_rows, 0);
+}
+
+/* Bytes of the order of so many rows, in a segment ahead of their places. */
+static Size
+order_bytes(uint64 nrows)
+{
+	return MAXALIGN(nrows * sizeof(uint32));
+}
+
+/* Raises an error if the order is wrong. */
+static void
+verify_order(RowOrder *order)
+{
+	for (uint64 entry = 0; entry < order->store->nrows; entry++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		row_order_verify(order, entry);
+	}
+}
+
+bool
+shared_slices_share(SharedSlices *shared, RowOrder *order,
+					const RowCollector *collector, int nparticipants,
+					Size limit)
+{
+	uint64		nrows = order->store->nrows;
+	Size		bytes = order_bytes(nrows) + nrows * sizeof(uint64);
+	dsm_segment *segment;
+	char	   *address;
+
+	if (gpusort_verify)
+		verify_order(order);
+	shared->nrows = nrows;
+	shared->row_bytes = row_store_row_bytes(order->store);
+	shared->slice_rows = Max(nrows / (nparticipants * SLICES_PER_PARTICIPANT),
+							 LEAST_SLICE_ROWS);
+	if (nrows == 0)
+		return true;
+
+	if (order->memory + bytes > limit)
+		return false;
+	segment = shared_memory_create(bytes);
+	if (segment == NULL)
+		return false;
+	/* slice_reader_begin() finds it */
+	dsm_unpin_mapping(segment);
+	shared->segment = dsm_segment_handle(segment);
+	address = dsm_segment_address(segment);
+	memcpy(address, order->entries, nrows * sizeof(uint32));
+	row_collector_places(collector, order->store,
+						 (uint64 *) (address + order_bytes(nrows)));
+	return true;
+}
+
+SliceReader *
+slice_reader_begin(SharedSlices *shared, RowSegments *segments,
+				   const RowComparator *groups)
+{
+	SliceReader *reader = palloc0(sizeof(SliceReader));
+
+	reader->shared = shared;
+	reader->segments = segments;
+	reader->groups = groups;
+	if (shared->nrows == 0)
+		return reader;
+
+	/* the participant that has made it has it already */
+	reader->segment = dsm_find_mapping(shared->segment);
+	if (reader->segment == NULL)
+		reader->segment = dsm_attach(shared->segment);
+	if (reader->segment == NULL || !row_segments_map(segments))
+	{
+		slice_reader_end(reader);
+		return NULL;
+	}
+	reader->order = dsm_segment_address(reader->segment);
+	reader->places = (uint64 *)
+		((char *) reader->order + order_bytes(shared->nrows));
+	return reader;
+}
+
+static inline void *
+row_at(const SliceReader *reader, uint64 position)
+{
+	return row_segments_row(reader->segments,
+							reader->places[reader->order[position]]);
+}
+
+static inline bool
+is_same_group(const SliceReader *reader, const void *row, uint64 position)
+{
+	return row_compare(reader->groups, row, row_at(reader, position)) == 0;
+}
+
+/* Where the first group begins that begins at or behind this position. */
+static uint64
+find_group(const SliceReader *reader, uint64 position)
+{
+	uint64		nrows = reader->shared->nrows;
+	uint64		same = position - 1;	/* a row of the group before */
+	uint64		other = position;	/* a row that may be of another group */
+	const void *row;
+
+	if (position == 0 || position >= nrows)
+		return Min(position, nrows);
+	row = row_at(reader, same);
+	while (other < nrows && is_same_group(reader, row, other))
+	{
+		uint64		step = 2 * (other - position) + 1;
+
+		same = other;
+		other += step;
+	}
+	other = Min(other, nrows);
+	while (other - same > 1)
+	{
+		uint64		middle = same + (other - same) / 2;
+
+		if (is_same_group(reader, row, middle))
+			same = middle;
+		else
+			other = middle;
+	}
+	return other;
+}
+
+/* Counts a slice that has been taken. */
+static void
+count_slice(SliceReader *reader)
+{
+	SharedSlices *shared = reader->shared;
+	uint64		most = pg_atomic_read_u64(&shared->most_rows);
+
+	if (reader->rows_taken == 0)
+		pg_atomic_fetch_add_u32(&shared->nparticipants, 1);
+	pg_atomic_fetch_add_u64(&shared->nslices, 1);
+	reader->rows_taken += reader->end - reader->position;
+	while (reader->rows_taken > most &&
+		   !pg_atomic_compare_exchange_u64(&shared->most_rows, &most,
+										   reader->rows_taken))
+		;
+}
+
+/* Takes the next slice that has rows; false if there is none. */
+static bool
+take_slice(SliceReader *reader)
+{
+	SharedSlices *shared = reader->shared;
+
+	for (;;)
+	{
+		uint64		begin = pg_atomic_fetch_add_u64(&shared->next,
+													shared->slice_rows);
+		uint64		end = begin + shared->slice_rows;
+
+		if (begin >= shared->nrows)
+			return false;
+		CHECK_FOR_INTERRUPTS();
+		reader->position = find_group(reader, begin);
+		/* a group that is longer belongs to the slice in which it begins */
+		if (reader->position >= Min(end, shared->nrows))
+			continue;
+		reader->end = find_group(reader, end);
+		count_slice(reader);
+		return true;
+	}
+}
+
+/*
+ * Finds the next rows, and prefetches the first bytes of each, as
+ * row_order_prefetch() does.
+ */
+static void
+prefetch(SliceReader *reader, Size bytes)
+{
+	const uint32 *order = reader->order + reader->position;
+	uint64		count = Min(PREFETCHED_ROWS, reader->end - reader->position);
+
+	for (uint64 i = 0; i < count; i++)
+		__builtin_prefetch(&reader->places[order[i]]);
+	for (uint64 i = 0; i < count; i++)
+	{
+		char	   *row = row_segments_row(reader->segments,
+										   reader->places[order[i]]);
+
+		reader->prefetched[i] = row;
+		for (Size line = 0; line < bytes; line += CACHE_LINE_BYTES)
+			__builtin_prefetch(row + line);
+	}
+	reader->first_prefetched = reader->position;
+	reader->nprefetched = count;
+}
+
+void *
+slice_reader_next(SliceReader *reader, bool whole)
+{
+	uint64		i;
+
+	if (unlikely(reader->position >= reader->end) && !take_slice(reader))
+		return NULL;
+	i = reader->position - reader->first_prefetched;
+	if (unlikely(i >= reader->nprefetched))
+	{
+		prefetch(reader, whole ? Min(reader->shared->row_bytes,
+									 MOST_FETCHED_BYTES) : CACHE_LINE_BYTES);
+		i = 0;
+	}
+	reader->position++;
+	return reader->prefetched[i];
+}
+
+void
+slice_reader_end(SliceReader *reader)
+{
+	if (reader->segment != NULL)
+		dsm_detach(reader->segment);
+	pfree(reader);
+}

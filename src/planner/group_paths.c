@@ -1,0 +1,512 @@
+/*-------------------------------------------------------------------------
+ *
+ * group_paths.c
+ *	  Paths in which sorted groups are consumed by all parallel workers.
+ *
+ * Core has a WindowAgg, a sorted grouping and a Unique run in one process.  A
+ * GpuSortGroups (node_groups.c) gives each process whole groups, so they can run
+ * in all:
+ *
+ *		Gather -> WindowAgg -> GpuSortGroups -> partial path of the input
+ *
+ * Such a path is added to what core has found for windows, GROUP BY and DISTINCT,
+ * with a Gather and without: what is above may be done by the workers, too.  It is
+ * a path from the beginning, since a plan with a plain Sort in the place of the
+ * node would be wrong.
+ *
+ * Rows that workers return cost the leader the passage through a tuple queue; and
+ * the largest group takes one process as long as ever.  Statistics know both.  Beside
+ * it goes the path for one process, with the cost that a GpuSort has there, as
+ * core's own path is too dear to be compared with.
+ *
+ * Window functions count as parallel restricted in core, since rows that are equal
+ * might come in another order in another process.  No group is in two processes
+ * here.  All else has to be parallel safe.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_proc.h"
+#include "catalog/pg_statistic.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+#include "cost/sort_cost.h"
+#include "executor/node_groups.h"
+#include "planner/group_paths.h"
+#include "planner/sort_paths.h"
+#include "port/compat.h"
+#include "port/shared_memory.h"
+
+/* A row that passes a tuple queue: 0.15 us, at the rate of sort_cost.c. */
+#define QUEUE_ROW_COST		0.043
+
+/* The rows that are to be grouped. */
+typedef struct Grouped
+{
+	PlannerInfo *root;
+	RelOptInfo *relation;		/* relation of the groups */
+	Path	   *serial;			/* cheapest path of the input */
+	Path	   *partial;		/* cheapest partial path of the input */
+} Grouped;
+
+/* The participants of a partial path, by the rows of each. */
+static double
+participants_of(const Grouped *grouped)
+{
+	return Max(grouped->serial->rows / Max(grouped->partial->rows, 1), 1);
+}
+
+static Plan *
+plan_groups(PlannerInfo *root, RelOptInfo *relation, CustomPath *path,
+			List *target_list, List *clauses, List *custom_plans)
+{
+	return &groups_make_plan(linitial_node(Sort, custom_plans), target_list,
+							 linitial_int(path->custom_private))->scan.plan;
+}
+
+static const CustomPathMethods groups_path_methods = {
+	.CustomName = "GpuSortGroups",
+	.PlanCustomPath = plan_groups
+};
+
+/* The part of all rows that the largest group by this expression has. */
+static double
+largest_part(PlannerInfo *root, Node *expr)
+{
+	VariableStatData variable;
+	AttStatsSlot values;
+	bool		is_default;
+	double		part;
+
+	examine_variable(root, expr, 0, &variable);
+	part = 1 / Max(get_variable_numdistinct(&variable, &is_default), 1);
+	if (HeapTupleIsValid(variable.statsTuple))
+	{
+		Form_pg_statistic statistics =
+			(Form_pg_statistic) GETSTRUCT(variable.statsTuple);
+
+		part = Max(part, statistics->stanullfrac);
+		if (get_attstatsslot(&values, variable.statsTuple,
+							 STATISTIC_KIND_MCV, InvalidOid,
+							 ATTSTATSSLOT_NUMBERS))
+		{
+			if (values.nnumbers > 0)
+				part = Max(part, values.numbers[0]);
+			free_attstatsslot(&values);
+		}
+	}
+	ReleaseVariableStats(variable);
+	return part;
+}
+
+/* The part of all rows that the participant has which has the most. */
+static double
+busiest_part(const Grouped *grouped, List *group_columns)
+{
+	double		participants = participants_of(grouped);
+	double		ngroups = estimate_num_groups(grouped->root, group_columns,
+											  grouped->serial->rows, NULL,
+											  NULL);
+	double		part = 1;
+	ListCell   *cell;
+
+	foreach(cell, group_columns)
+		part = Min(part, largest_part(grouped->root, lfirst(cell)));
+	part = Max(part, 1 / participants);
+	return Min(Max(part, ceil(ngroups / participants) / ngroups), 1);
+}
+
+/*
+ * The partial path that sorts the rows of "input" and of its likes in other
+ * participants, and keeps groups together: rows that are equal in the first
+ * ngroup_keys of the keys.  NULL if that is none of ours.  Sets *busiest to the part
+ * of all rows that one participant has.
+ *
+ * Core's own Sort is a child of it, of which the plan gets the columns.
+ */
+static Path *
+make_groups(const Grouped *grouped, Path *input, List *pathkeys,
+			int ngroup_keys, double *busiest)
+{
+	PlannerInfo *root = grouped->root;
+	double		participants = participants_of(grouped);
+	double		rows = input->rows * participants;
+	List	   *group_columns =
+		sort_paths_columns(list_truncate(list_copy(pathkeys), ngroup_keys),
+						   input->parent->relids);
+	CustomPath *path;
+	SortPath   *sort;
+	SortSize	size;
+	Cost		startup;
+	Cost		total;
+
+	if (!sort_paths_take_over(root, input, pathkeys, NO_BOUND, &size) ||
+		!sort_fits_memory(size.rows, size.width) ||
+		!shared_memory_suffices(sort_rows_bytes(rows, size.width)))
+		return NULL;
+
+	*busiest = busiest_part(grouped, group_columns);
+	size.rows = rows;
+	cost_sort_in_groups(&size, participants, *busiest, &startup, &total);
+	sort = create_sort_path(root, grouped->relation, input, pathkeys,
+							NO_BOUND);
+	path = makeNode(CustomPath);
+	path->path = sort->path;
+	path->path.type = T_CustomPath;
+	path->path.pathtype = T_CustomScan;
+	path->path.parallel_aware = true;
+	path->path.parallel_safe = true;
+	path->path.startup_cost = input->total_cost + startup;
+	path->path.total_cost = input->total_cost + total;
+	path->custom_paths = list_make1(sort);
+	path->custom_private = list_make1_int(ngroup_keys);
+	path->methods = &groups_path_methods;
+	return &path->path;
+}
+
+/*
+ * Makes what a consumer takes, in a path of its own cost for the share of a process,
+ * what the busiest takes.
+ */
+static void
+charge_busiest(const Grouped *grouped, Path *consumer, const Path *input,
+			   double busiest)
+{
+	consumer->total_cost = input->total_cost +
+		(consumer->total_cost - input->total_cost) * busiest *
+		participants_of(grouped);
+}
+
+/* Adds a partial path, and what gathers the rows of all participants. */
+static void
+add_with_gather(const Grouped *grouped, Path *partial)
+{
+	double		rows = clamp_row_est(partial->rows * participants_of(grouped));
+	Path	   *gather;
+
+	add_partial_path(grouped->relation, partial);
+	gather = (Path *) create_gather_path(grouped->root, grouped->relation,
+										 partial, partial->pathtarget, NULL,
+										 &rows);
+	gather->total_cost = partial->total_cost + parallel_setup_cost +
+		rows * Min(QUEUE_ROW_COST, parallel_tuple_cost);
+	add_path(grouped->relation, gather);
+}
+
+/*
+ * ---- windows
+ */
+
+static Node *
+replace_window_functions(Node *node, bool *unsafe)
+{
+	const WindowFunc *function = (const WindowFunc *) node;
+
+	if (node == NULL || !IsA(node, WindowFunc))
+		return expression_tree_mutator(node, replace_window_functions,
+									   (void *) unsafe);
+	*unsafe |= func_parallel(function->winfnoid) != PROPARALLEL_SAFE;
+	return (Node *) list_make2(function->args, function->aggfilter);
+}
+
+/* Is all of it parallel safe, other than that it has window functions? */
+static bool
+is_safe_in_groups(PlannerInfo *root, Node *node)
+{
+	bool		unsafe = false;
+
+	node = replace_window_functions(node, &unsafe);
+	return !unsafe && is_parallel_safe(root, node);
+}
+
+static bool
+is_window_safe(PlannerInfo *root, const WindowAggPath *window)
+{
+	return is_safe_in_groups(root, (Node *) window->path.pathtarget->exprs) &&
+		is_safe_in_groups(root, (Node *) RUN_CONDITIONS(window)) &&
+		is_safe_in_groups(root, (Node *) window->qual) &&
+		is_parallel_safe(root, window->winclause->startOffset) &&
+		is_parallel_safe(root, window->winclause->endOffset);
+}
+
+/*
+ * Core's paths of the windows of a query, in the order in which they are computed:
+ * nothing else tells that.  NIL if something is unknown.
+ */
+static List *
+find_windows(const RelOptInfo *input, const RelOptInfo *relation)
+{
+	List	   *windows = NIL;
+	Path	   *path = linitial(relation->pathlist);
+
+	while (path->parent == relation)
+	{
+		if (IsA(path, WindowAggPath))
+		{
+			windows = lcons(path, windows);
+			path = ((WindowAggPath *) path)->subpath;
+		}
+		else if (IsA(path, SortPath))
+			path = ((SortPath *) path)->subpath;
+		else if (IsA(path, IncrementalSortPath))
+			path = ((IncrementalSortPath *) path)->spath.subpath;
+		else
+			return NIL;
+	}
+	return path->parent == input ? windows : NIL;
+}
+
+/* The keys of the partitions of a window, and of all that it needs in order. */
+static List *
+partition_keys(PlannerInfo *root, const WindowAggPath *window)
+{
+	return make_pathkeys_for_sortclauses(root,
+										 window->winclause->partitionClause,
+										 root->processed_tlist);
+}
+
+static List *
+window_keys(PlannerInfo *root, const WindowAggPath *window)
+{
+	return make_pathkeys_for_sortclauses(root,
+										 list_concat_copy(window->winclause->partitionClause,
+														  window->winclause->orderClause),
+										 root->processed_tlist);
+}
+
+/*
+ * By how many keys a sort for the windows from this one on has to keep groups
+ * together: the fewest of those that make use of its order.
+ */
+static int
+count_group_keys(PlannerInfo *root, List *windows, ListCell *first)
+{
+	List	   *sorted = window_keys(root, lfirst(first));
+	int			count = list_length(sorted);
+	ListCell   *cell;
+
+	for_each_cell(cell, windows, first)
+	{
+		if (!pathkeys_contained_in(window_keys(root, lfirst(cell)), sorted))
+			break;
+		count = Min(count, list_length(partition_keys(root, lfirst(cell))));
+	}
+	return count;
+}
+
+/*
+ * The windows above a path of the input, as in core's paths: in one process, or, if
+ * "partial", in all.  NULL if there is a sort that is none of ours.
+ */
+static Path *
+make_windows(const Grouped *grouped, List *windows, bool partial)
+{
+	PlannerInfo *root = grouped->root;
+	Path	   *path = partial ? grouped->partial : grouped->serial;
+	double		part = 1;
+	bool		sorted = false;
+	ListCell   *cell;
+
+	foreach(cell, windows)
+	{
+		const WindowAggPath *model = lfirst(cell);
+		WindowAggPath *window;
+		List	   *keys = window_keys(root, model);
+		int			ngroup_keys = count_group_keys(root, windows, cell);
+
+		/* rows that are not partitioned are one group */
+		if (partition_keys(root, model) == NIL)
+			return NULL;
+		if (!sorted || !pathkeys_contained_in(keys, path->pathkeys))
+		{
+			if (ngroup_keys == 0)
+				return NULL;
+			path = partial ?
+				make_groups(grouped, path, keys, ngroup_keys, &part) :
+				sort_paths_make(root, grouped->relation, path, keys, NO_BOUND);
+			if (path == NULL)
+				return NULL;
+			sorted = true;
+		}
+
+		/* a copy has all fields of this version of the server */
+		window = makeNode(WindowAggPath);
+		*window = *model;
+		window->subpath = path;
+		window->path.rows = path->rows;
+		window->path.startup_cost = path->startup_cost +
+			(model->path.startup_cost - model->subpath->startup_cost) * part;
+		window->path.total_cost = path->total_cost +
+			(model->path.total_cost - model->subpath->total_cost) * part;
+		window->path.pathkeys = path->pathkeys;
+		window->path.parallel_safe = partial;
+		window->path.parallel_workers = path->parallel_workers;
+		COPY_DISABLED_NODES(&window->path, path);
+		path = &window->path;
+	}
+	return path;
+}
+
+static void
+add_window_paths(const Grouped *grouped)
+{
+	RelOptInfo *relation = grouped->relation;
+	List	   *windows = find_windows(grouped->serial->parent, relation);
+	Path	   *alone;
+	Path	   *partial;
+	ListCell   *cell;
+
+	if (windows == NIL)
+		return;
+	foreach(cell, windows)
+		if (!is_window_safe(grouped->root, lfirst(cell)))
+			return;
+
+	partial = make_windows(grouped, windows, true);
+	if (partial == NULL)
+		return;
+	/* core's paths, and this one, stay unsafe: no worker may run one as a whole */
+	alone = make_windows(grouped, windows, false);
+	if (alone != NULL)
+		add_path(relation, alone);
+	relation->consider_parallel = true;
+	add_with_gather(grouped, partial);
+}
+
+/*
+ * ---- DISTINCT
+ */
+
+static void
+add_distinct_paths(const Grouped *grouped)
+{
+	PlannerInfo *root = grouped->root;
+	RelOptInfo *relation = grouped->relation;
+	List	   *keys = root->distinct_pathkeys;
+	int			ngroup_keys = list_length(keys);
+	double		rows = ((Path *) linitial(relation->pathlist))->rows;
+	double		busiest;
+	Path	   *sorted;
+	Path	   *path;
+
+	if (keys == NIL || !relation->consider_parallel ||
+		(!root->parse->hasDistinctOn &&
+		 !sort_paths_know_groups(root, root->parse->distinctClause,
+								 root->processed_tlist)))
+		return;
+	if (pathkeys_contained_in(keys, root->sort_pathkeys))
+		keys = root->sort_pathkeys;
+	sorted = make_groups(grouped, grouped->partial, keys, ngroup_keys,
+						 &busiest);
+	if (sorted == NULL)
+		return;
+
+	path = (Path *)
+		create_upper_unique_path(root, relation, sorted, ngroup_keys,
+								 clamp_row_est(rows / participants_of(grouped)));
+	charge_busiest(grouped, path, sorted, busiest);
+	add_with_gather(grouped, path);
+
+	sorted = sort_paths_make(root, relation, grouped->serial, keys, NO_BOUND);
+	if (sorted != NULL && root->parse->hasDistinctOn)
+		add_path(relation, (Path *)
+				 create_upper_unique_path(root, relation, sorted, ngroup_keys,
+										  rows));
+}
+
+/*
+ * ---- GROUP BY
+ */
+
+static void
+add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
+{
+	PlannerInfo *root = grouped->root;
+	RelOptInfo *relation = grouped->relation;
+	List	   *clause = GROUP_CLAUSE(root);
+	List	   *having = (List *) extra->havingQual;
+	int			ngroup_keys = NUM_GROUP_KEYS(root);
+	AggClauseCosts costs = {0};
+	double		ngroups;
+	double		busiest;
+	Path	   *sorted;
+	Path	   *path;
+
+	if (ngroup_keys == 0 || clause == NIL || !relation->consider_parallel ||
+		root->parse->groupingSets != NIL ||
+		extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL ||
+		(extra->flags & GROUPING_CAN_USE_SORT) == 0 ||
+		!sort_paths_know_groups(root, clause, extra->targetList))
+		return;
+	/* with those of aggregates that want their input in order */
+	sorted = make_groups(grouped, grouped->partial, root->group_pathkeys,
+						 ngroup_keys, &busiest);
+	if (sorted == NULL)
+		return;
+
+	ngroups = estimate_num_groups(root,
+								  get_sortgrouplist_exprs(clause,
+														  extra->targetList),
+								  grouped->serial->rows, NULL, NULL);
+	ngroups = clamp_row_est(ngroups / participants_of(grouped));
+	if (root->parse->hasAggs)
+	{
+		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+		path = (Path *) create_agg_path(root, relation, sorted,
+										relation->reltarget, AGG_SORTED,
+										AGGSPLIT_SIMPLE, clause, having,
+										&costs, ngroups);
+	}
+	else
+		path = (Path *) create_group_path(root, relation, sorted, clause,
+										  having, ngroups);
+	/* before 16 core takes those of aggregates for keys of the result */
+	path->pathkeys = list_truncate(list_copy(root->group_pathkeys),
+								   ngroup_keys);
+	charge_busiest(grouped, path, sorted, busiest);
+	add_with_gather(grouped, path);
+}
+
+void
+group_paths_add(PlannerInfo *root, UpperRelationKind stage,
+				RelOptInfo *input, RelOptInfo *output, void *extra)
+{
+	Grouped		grouped;
+
+	if ((stage != UPPERREL_WINDOW && stage != UPPERREL_DISTINCT &&
+		 stage != UPPERREL_GROUP_AGG) ||
+		!input->consider_parallel || input->partial_pathlist == NIL ||
+		output->pathlist == NIL || IS_OTHER_REL(output))
+		return;
+	grouped.root = root;
+	grouped.relation = output;
+	grouped.serial = input->cheapest_total_path;
+	grouped.partial = linitial(input->partial_pathlist);
+
+	if (stage == UPPERREL_WINDOW)
+		add_window_paths(&grouped);
+	else if (stage == UPPERREL_DISTINCT)
+		add_distinct_paths(&grouped);
+	else
+		add_grouping_paths(&grouped, extra);
+}
+
+void
+group_paths_init(void)
+{
+	RegisterCustomScanMethods(&groups_scan_methods);
+}
