@@ -597,6 +597,8 @@ note_report(GpuSortGroupsState *state)
 		return;
 	report->sorted = true;
 	report->sort = state->shared->report;
+	/* these do not tell who is a worker; the participants are shown instead */
+	report->sort.workers = 0;
 	report->nslices = pg_atomic_read_u64(&slices->nslices);
 	report->nparticipants = pg_atomic_read_u32(&slices->nparticipants);
 	report->most_rows = pg_atomic_read_u64(&slices->most_rows);

@@ -432,37 +432,18 @@ add_distinct_paths(const Grouped *grouped)
  * ---- GROUP BY
  */
 
-static void
-add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
+/* The grouping of sorted rows into so many groups. */
+static Path *
+make_grouping(const Grouped *grouped, Path *sorted,
+			  const GroupPathExtraData *extra, double ngroups)
 {
 	PlannerInfo *root = grouped->root;
 	RelOptInfo *relation = grouped->relation;
 	List	   *clause = GROUP_CLAUSE(root);
 	List	   *having = (List *) extra->havingQual;
-	int			ngroup_keys = NUM_GROUP_KEYS(root);
 	AggClauseCosts costs = {0};
-	double		ngroups;
-	double		busiest;
-	Path	   *sorted;
 	Path	   *path;
 
-	if (ngroup_keys == 0 || clause == NIL || !relation->consider_parallel ||
-		root->parse->groupingSets != NIL ||
-		extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL ||
-		(extra->flags & GROUPING_CAN_USE_SORT) == 0 ||
-		!sort_paths_know_groups(root, clause, extra->targetList))
-		return;
-	/* with those of aggregates that want their input in order */
-	sorted = make_groups(grouped, grouped->partial, root->group_pathkeys,
-						 ngroup_keys, &busiest);
-	if (sorted == NULL)
-		return;
-
-	ngroups = estimate_num_groups(root,
-								  get_sortgrouplist_exprs(clause,
-														  extra->targetList),
-								  grouped->serial->rows, NULL, NULL);
-	ngroups = clamp_row_est(ngroups / participants_of(grouped));
 	if (root->parse->hasAggs)
 	{
 		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
@@ -476,9 +457,50 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 										  having, ngroups);
 	/* before 16 core takes those of aggregates for keys of the result */
 	path->pathkeys = list_truncate(list_copy(root->group_pathkeys),
-								   ngroup_keys);
+								   NUM_GROUP_KEYS(root));
+	return path;
+}
+
+static void
+add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
+{
+	PlannerInfo *root = grouped->root;
+	RelOptInfo *relation = grouped->relation;
+	List	   *clause = GROUP_CLAUSE(root);
+	bool		hashable = (extra->flags & GROUPING_CAN_USE_HASH) != 0;
+	double		ngroups;
+	double		busiest;
+	Path	   *sorted;
+	Path	   *path;
+
+	if (clause == NIL || NUM_GROUP_KEYS(root) == 0 ||
+		!relation->consider_parallel || root->parse->groupingSets != NIL ||
+		extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL ||
+		(extra->flags & GROUPING_CAN_USE_SORT) == 0 ||
+		(hashable &&
+		 !sort_paths_know_groups(root, clause, extra->targetList)))
+		return;
+	/* with those of aggregates that want their input in order */
+	sorted = make_groups(grouped, grouped->partial, root->group_pathkeys,
+						 NUM_GROUP_KEYS(root), &busiest);
+	if (sorted == NULL)
+		return;
+
+	ngroups = estimate_num_groups(root,
+								  get_sortgrouplist_exprs(clause,
+														  extra->targetList),
+								  grouped->serial->rows, NULL, NULL);
+	path = make_grouping(grouped, sorted, extra,
+						 clamp_row_est(ngroups / participants_of(grouped)));
 	charge_busiest(grouped, path, sorted, busiest);
 	add_with_gather(grouped, path);
+
+	/* what can be hashed has this path already */
+	sorted = hashable ? NULL :
+		sort_paths_make(root, relation, grouped->serial, root->group_pathkeys,
+						NO_BOUND);
+	if (sorted != NULL)
+		add_path(relation, make_grouping(grouped, sorted, extra, ngroups));
 }
 
 void

@@ -1,0 +1,198 @@
+-- Sorted groups that the leader and its workers consume: GpuSortGroups below
+-- windows, GROUP BY and DISTINCT.
+SET gpusort.min_rows = 0;
+SET work_mem = '64MB';
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+-- so that what is done by one process alone is expensive
+SET cpu_tuple_cost = 1;
+SET gpusort.get_shared_row_cost = 0;
+SET enable_hashagg = off;
+SET enable_gathermerge = off;
+SET max_parallel_workers_per_gather = 8;
+
+CREATE TYPE color AS ENUM ('red', 'green', 'blue');
+CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+-- g: many groups, h: few, s: one of two rows is in one group
+CREATE TABLE t WITH (parallel_workers = 2) AS
+SELECT i id, nullif(abs(hashint4(i)) % 300, 7) g, i % 7 h,
+	CASE WHEN i % 2 = 0 THEN 0 ELSE i % 500 END s,
+	nullif(abs(hashint4(-i)) % 100, 3) x, hashint4(i)::float8 f,
+	(abs(hashint4(i)) % 200)::numeric / 10 num, 'text ' || i % 200 txt,
+	repeat('prefix ', 40) || i % 50 long,
+	(CASE WHEN i % 3 = 0 THEN 'Name ' ELSE 'NAME ' END || i % 40) COLLATE any_case name,
+	(ARRAY['red', 'green', 'blue'])[1 + i % 3]::color color
+FROM generate_series(1, 12000) i;
+CREATE TABLE small (k int);
+INSERT INTO small VALUES (1), (2), (3);
+ANALYZE t, small;
+
+-- The nodes of a plan, from the top, and what GpuSortGroups shows.
+CREATE FUNCTION plan_of(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF, TIMING OFF, SUMMARY OFF%s) %s', CASE WHEN run THEN ', ANALYZE' END, query) LOOP
+		line := regexp_replace(line, ' \(actual.*', '');
+		IF line !~ 'Window: |Storage: |Workers Planned|Buffers: |Planning:' THEN
+			RETURN NEXT line;
+		END IF;
+	END LOOP;
+END $$;
+
+CREATE FUNCTION in_slices() RETURNS bigint LANGUAGE sql AS
+	$$ SELECT value FROM gpusort_stats WHERE name = 'sorts_in_slices' $$;
+
+-- Is the query's result the same as without gpusort: with several workers, with
+-- one, with none that starts, and without a leader that takes part?
+CREATE FUNCTION examine(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	variant text;
+	before bigint;
+	counted bigint;
+	different bigint;
+	line text;
+	planned bool;
+	result text := 'same';
+BEGIN
+	PERFORM set_config('gpusort.enable', 'off', true);
+	PERFORM set_config('max_parallel_workers_per_gather', '0', true);
+	EXECUTE 'CREATE TEMP TABLE stock AS ' || query;
+	PERFORM set_config('gpusort.enable', 'on', true);
+	PERFORM set_config('max_parallel_workers_per_gather', '8', true);
+	FOREACH variant IN ARRAY '{workers,"no workers","no leader"}'::text[] LOOP
+		PERFORM set_config('max_parallel_workers', CASE variant WHEN 'no workers' THEN '0' ELSE '8' END, true);
+		PERFORM set_config('parallel_leader_participation', CASE variant WHEN 'no leader' THEN 'off' ELSE 'on' END, true);
+		planned := false;
+		FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+			planned := planned OR line ~ 'GpuSortGroups';
+		END LOOP;
+		IF NOT planned THEN
+			result := 'not planned';
+		END IF;
+		before := in_slices();
+		EXECUTE 'CREATE TEMP TABLE ours AS ' || query;
+		counted := in_slices() - before;
+		SELECT count(*) INTO different
+		FROM ((TABLE ours EXCEPT ALL TABLE stock) UNION ALL (TABLE stock EXCEPT ALL TABLE ours)) d;
+		DROP TABLE ours;
+		IF different > 0 THEN
+			result := format('%s other rows: %s', different, variant);
+			EXIT;
+		ELSIF planned AND (counted > 0) = (variant = 'no workers') THEN
+			result := format('%s sorts in slices: %s', counted, variant);
+			EXIT;
+		END IF;
+	END LOOP;
+	DROP TABLE stock;
+	RETURN result;
+END $$;
+
+SELECT plan_of('SELECT count(*), sum(r) FROM (SELECT row_number() OVER (PARTITION BY g ORDER BY f) r FROM t) q');
+SELECT plan_of('SELECT DISTINCT ON (g) g, id, txt FROM t ORDER BY g, id DESC');
+SELECT plan_of('SELECT s, array_agg(id) FROM t GROUP BY s HAVING count(*) > 5');
+SELECT plan_of('SELECT id, lead(id) OVER (PARTITION BY s ORDER BY id), rank() OVER (PARTITION BY txt ORDER BY x NULLS FIRST) FROM t');
+-- what was done; how much each participant had is a matter of chance
+SELECT regexp_replace(line, '(Participants|Most Rows of One|Memory): \d+', '\1: ...')
+FROM plan_of('SELECT s, array_agg(id) FROM t GROUP BY s', true) line;
+
+-- windows
+SELECT query, examine(query) FROM unnest(ARRAY[
+	'SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) FROM t',
+	'SELECT id, rank() OVER (PARTITION BY g ORDER BY x), count(*) OVER (PARTITION BY g ORDER BY x) FROM t',
+	'SELECT id, sum(x) OVER (PARTITION BY g), lag(id) OVER (PARTITION BY g ORDER BY id) FROM t',
+	'SELECT id, sum(x) OVER (PARTITION BY g, h), lag(id) OVER (PARTITION BY g ORDER BY h, id) FROM t',
+	'SELECT id, lead(id) OVER (PARTITION BY s ORDER BY id), rank() OVER (PARTITION BY txt ORDER BY x NULLS FIRST) FROM t',
+	'SELECT id, rank() OVER (PARTITION BY txt COLLATE "C" ORDER BY x DESC) FROM t WHERE h < 3',
+	'SELECT id, sum(x) OVER (PARTITION BY g ORDER BY id ROWS BETWEEN 2 PRECEDING AND 3 FOLLOWING) FROM t',
+	'SELECT id, sum(x) FILTER (WHERE h = 1) OVER (PARTITION BY g ORDER BY x RANGE BETWEEN 5 PRECEDING AND CURRENT ROW) FROM t',
+	'SELECT h, row_number() OVER (PARTITION BY h ORDER BY id) FROM t',
+	'SELECT id, g * 2 + row_number() OVER (PARTITION BY g + 1 ORDER BY id) FROM t',
+	'SELECT id, rank() OVER (PARTITION BY num ORDER BY id DESC) FROM t',
+	'SELECT id, row_number() OVER (PARTITION BY long ORDER BY long DESC, id) FROM t',
+	'SELECT id, row_number() OVER (PARTITION BY name ORDER BY id) FROM t',
+	'SELECT id, row_number() OVER (PARTITION BY color, g ORDER BY id) FROM t',
+	'SELECT id, row_number() OVER (PARTITION BY id ORDER BY x) FROM t',
+	'SELECT id, row_number() OVER (PARTITION BY 1 + h % 1 ORDER BY id) FROM t',
+	'SELECT g, h, sum(x), rank() OVER (PARTITION BY g ORDER BY sum(x), h) FROM t GROUP BY g, h',
+	'SELECT generate_series(1, 2) AS a, id, row_number() OVER (PARTITION BY g ORDER BY id) FROM t',
+	'SELECT id, (SELECT max(k) FROM small) + row_number() OVER (PARTITION BY g ORDER BY id) FROM t']) query;
+
+-- above them: filters, aggregates, other windows, joins, sets, order
+SELECT query, examine(query) FROM unnest(ARRAY[
+	'SELECT count(*), sum(r) FROM (SELECT row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q',
+	'SELECT r, count(*) FROM (SELECT row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q GROUP BY r',
+	'SELECT DISTINCT rank() OVER (PARTITION BY g ORDER BY x) FROM t',
+	'SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q WHERE r <= 2',
+	'SELECT * FROM (SELECT id, rank() OVER (PARTITION BY s ORDER BY x) r FROM t) q WHERE r <= 3',
+	'SELECT * FROM (SELECT id, dense_rank() OVER (PARTITION BY h ORDER BY x DESC) r FROM t) q WHERE r <= 3',
+	'SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM t ORDER BY r, id LIMIT 1000',
+	'SELECT id, r - 1 AS q FROM (SELECT id, x, 1 + rank() OVER (PARTITION BY g ORDER BY x) r FROM t ORDER BY f, id LIMIT 2000) p',
+	'SELECT q.id, r, u.h FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q JOIN t u ON u.id = q.id WHERE r = 2',
+	'SELECT id, row_number() OVER (PARTITION BY g ORDER BY id), 1 FROM t UNION ALL SELECT id, rank() OVER (PARTITION BY h ORDER BY id), 2 FROM t',
+	'SELECT k, (SELECT sum(r * id) FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q) FROM small',
+	'SELECT t.id, rank() OVER (PARTITION BY t.g ORDER BY u.f) FROM t JOIN t u ON u.id = t.id + 1']) query;
+
+-- done again for each row of another table
+SELECT query, examine(query) FROM unnest(ARRAY[
+	'SELECT k, (SELECT count(*) FROM (SELECT row_number() OVER (PARTITION BY g ORDER BY f) r FROM t OFFSET 0) q WHERE r <= k) FROM small',
+	'SELECT k, s FROM small, LATERAL (SELECT sum(r * id) s FROM (SELECT id, rank() OVER (PARTITION BY h ORDER BY id) r FROM t OFFSET 0) q WHERE r > k) p',
+	'SELECT k, s FROM small, LATERAL (SELECT sum(r) s FROM (SELECT row_number() OVER (PARTITION BY g ORDER BY id) r FROM t LIMIT 5000) q WHERE r > k - 5) p WHERE s < 0']) query;
+
+-- DISTINCT
+SELECT query, examine(query) FROM unnest(ARRAY[
+	'SELECT DISTINCT ON (g) g, id, txt FROM t ORDER BY g, id DESC',
+	'SELECT DISTINCT ON (g, h) g, h, id FROM t ORDER BY h, g, id',
+	'SELECT DISTINCT ON (s) s, id FROM t ORDER BY s, id',
+	'SELECT DISTINCT txt, x FROM t',
+	'SELECT DISTINCT ON (lower(txt)) lower(txt), x, id FROM t ORDER BY lower(txt), x NULLS FIRST, id',
+	'SELECT DISTINCT ON (num) num, id FROM t ORDER BY num DESC NULLS LAST, id',
+	'SELECT DISTINCT ON (long) long, id FROM t ORDER BY long, id',
+	'SELECT DISTINCT ON (name) id FROM t ORDER BY name, id',
+	'SELECT count(*), sum(id) FROM (SELECT DISTINCT ON (g) g, id FROM t ORDER BY g, id DESC) q']) query;
+
+-- GROUP BY
+SELECT query, examine(query) FROM unnest(ARRAY[
+	'SELECT g, count(*), min(txt), max(f) FROM t GROUP BY g',
+	'SELECT s, array_agg(id ORDER BY f DESC, id), string_agg(DISTINCT txt, '','' ORDER BY txt) FROM t GROUP BY s',
+	'SELECT g, mode() WITHIN GROUP (ORDER BY x), percentile_disc(0.3) WITHIN GROUP (ORDER BY f) FROM t GROUP BY g HAVING count(*) > 20',
+	'SELECT g, h FROM t GROUP BY g, h',
+	'SELECT g, array_agg(id ORDER BY f * 2, id) FROM t GROUP BY g',
+	'SELECT g + 1 AS a, sum(x) > 0 AS b, string_agg(DISTINCT txt || x, '','') FROM t GROUP BY g + 1 HAVING count(*) > 5',
+	'SELECT h = 1 AND g > 5 AS a, count(DISTINCT x) FROM t GROUP BY 1',
+	'SELECT g, percentile_cont(0.5) WITHIN GROUP (ORDER BY f), count(*) FROM t GROUP BY g',
+	'SELECT num, count(DISTINCT x) FROM t GROUP BY num',
+	'SELECT lower(name) COLLATE "C", count(DISTINCT x) FROM t GROUP BY name, lower(name) COLLATE "C"',
+	'SELECT long, array_agg(id ORDER BY id) FROM t GROUP BY long',
+	'SELECT color, array_agg(id ORDER BY id) FROM t GROUP BY color']) query;
+
+-- no rows, and few
+SELECT query, examine(query) FROM unnest(ARRAY[
+	'SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) FROM t WHERE f + id < f',
+	'SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) FROM t WHERE id + 0 IN (3, 5, 7)']) query;
+
+-- left to one process: what is one group, or not parallel safe
+SELECT query, examine(query) FROM unnest(ARRAY[
+	'SELECT id, row_number() OVER (ORDER BY id) FROM t',
+	'SELECT id, row_number() OVER (PARTITION BY g ORDER BY id), sum(x) OVER () FROM t',
+	'SELECT id, (SELECT max(k) FROM small WHERE k < t.h) + row_number() OVER (PARTITION BY g ORDER BY id) FROM t']) query;
+
+-- a plan that is older than a setting
+SET plan_cache_mode = force_generic_plan;
+PREPARE counted (int) AS SELECT count(*), sum(r) FROM (SELECT row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q WHERE r <= $1;
+EXECUTE counted (2);
+SET gpusort.enable = off;
+EXECUTE counted (2);
+EXECUTE counted (NULL);
+RESET gpusort.enable;
+SET gpusort.work_mem = '64kB';
+EXECUTE counted (2);
+RESET gpusort.work_mem;
+
+-- a cursor, which has no workers and is read in steps
+BEGIN;
+DECLARE c CURSOR FOR SELECT DISTINCT ON (g) g, id FROM t ORDER BY g, id;
+FETCH 3 FROM c;
+FETCH 2 FROM c;
+COMMIT;
