@@ -20,7 +20,7 @@ SELECT i id, nullif(abs(hashint4(i)) % 300, 7) g, i % 7 h,
 	CASE WHEN i % 2 = 0 THEN 0 ELSE i % 500 END s,
 	nullif(abs(hashint4(-i)) % 100, 3) x, hashint4(i)::float8 f,
 	(abs(hashint4(i)) % 200)::numeric / 10 num, 'text ' || i % 200 txt,
-	repeat('prefix ', 40) || i % 50 long,
+	repeat('prefix ', 10) || i % 50 long,
 	(CASE WHEN i % 3 = 0 THEN 'Name ' ELSE 'NAME ' END || i % 40) COLLATE any_case name,
 	(ARRAY['red', 'green', 'blue'])[1 + i % 3]::color color
 FROM generate_series(1, 12000) i;
