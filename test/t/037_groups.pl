@@ -1,0 +1,327 @@
+# Sorted groups that all processes consume, and that are disturbed: by the end of
+# any process while one waits for another, by errors, by workers that come late or
+# never, by a lack of memory, by the loss of gpusortd.  Each time the result is
+# right or there is one clear error, and no shared memory and no file is left.
+use strict;
+use warnings;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
+
+my $node = GpusortCluster->new('main');
+$node->init;
+# segments that are files in the data directory can be counted
+$node->configure(<<'CONF');
+gpusort.min_rows = 0
+gpusort.staging_memory = 8MB
+work_mem = 64MB
+dynamic_shared_memory_type = mmap
+max_worker_processes = 16
+max_parallel_workers_per_gather = 8
+max_parallel_workers = 12
+parallel_setup_cost = 0
+cpu_tuple_cost = 1
+gpusort.get_shared_row_cost = 0
+min_parallel_table_scan_size = 0
+enable_hashagg = off
+enable_gathermerge = off
+restart_after_crash = on
+autovacuum = off
+CONF
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION gpusort;
+
+-- Lets the leader through when door 2 is open, workers when door 1 is.
+CREATE FUNCTION pass(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+	IF current_setting('my.leader', true) = pg_backend_pid()::text THEN
+		PERFORM pg_advisory_xact_lock_shared(2);
+	ELSE
+		PERFORM pg_advisory_xact_lock_shared(1);
+	END IF;
+	RETURN i;
+END $$;
+
+CREATE FUNCTION fail_in_worker(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+	IF current_setting('my.leader', true) <> pg_backend_pid()::text THEN
+		RAISE 'a worker has failed';
+	END IF;
+	RETURN i;
+END $$;
+
+CREATE TABLE t WITH (parallel_workers = 2) AS
+SELECT i id, abs(hashint4(i)) % 500 g, hashint4(i) k, md5(i::text) txt FROM generate_series(1, 6000) i;
+CREATE TABLE large WITH (parallel_workers = 2) AS
+SELECT i id, abs(hashint4(i)) % 9000 g, hashint4(i) k, repeat(md5(i::text), 5) txt FROM generate_series(1, 60000) i;
+VACUUM ANALYZE t, large;
+SQL
+$node->wait_until_ready('gpusortd is ready');
+
+# Consumers of each kind, all rows of which are in the result.
+sub windows
+{
+	my ($table, $condition) = @_;
+	return "SELECT count(*), sum(r), sum(hashtext(txt || r)::bigint) FROM "
+	  . "(SELECT txt, row_number() OVER (PARTITION BY g ORDER BY k, id) r FROM $table WHERE $condition) s;\n";
+}
+
+sub groups
+{
+	my ($table, $condition) = @_;
+	return "SELECT count(*), sum(hashtext(a)::bigint) FROM (SELECT g, string_agg(txt, ',' ORDER BY k, id) a FROM $table WHERE $condition GROUP BY g) s;\n";
+}
+
+sub distinct
+{
+	my ($table, $condition) = @_;
+	return "SELECT count(*), sum(hashtext(txt || k)::bigint) FROM (SELECT DISTINCT ON (g) k, txt FROM $table WHERE $condition ORDER BY g, k, id) s;\n";
+}
+my %consumers = (windows => \&windows, 'group by' => \&groups, 'distinct on' => \&distinct);
+my $stock = "SET gpusort.enable = off; SET max_parallel_workers_per_gather = 0;\n";
+my %native = map { ($_ => $node->safe_psql('postgres', $stock . $consumers{$_}->('t', 'true'))) } keys %consumers;
+my %native_large = map { ($_ => $node->safe_psql('postgres', $stock . $consumers{$_}->('large', 'true'))) } keys %consumers;
+my $idle_segments = $node->segments;
+
+# Nothing is left of shared memory and temporary files.
+sub check_left
+{
+	my ($what) = @_;
+	my ($segments, @files);
+	for (1 .. 100)
+	{
+		$segments = $node->segments;
+		@files = glob $node->data_dir . '/base/pgsql_tmp/*';
+		last if $segments <= $idle_segments && !@files;
+		select undef, undef, undef, 0.1;
+	}
+	is("$segments @files", "$idle_segments ", "$what: no shared memory and no file is left");
+}
+
+#
+# Any number of workers, with and without the leader
+#
+
+foreach my $name (sort keys %consumers)
+{
+	foreach my $leader ('on', 'off')
+	{
+		foreach my $workers (0 .. 8)
+		{
+			my ($planned, $started) = ($workers || 2, $workers);
+			my $settings = "SET parallel_leader_participation = $leader; ALTER TABLE t SET (parallel_workers = $planned); SET max_parallel_workers = $started;\n";
+			my $before = $node->counter('sorts_in_slices');
+			is($node->safe_psql('postgres', $settings . $consumers{$name}->('t', 'true')), $native{$name}, "$name, $workers workers, leader $leader");
+			# a single worker alone gains nothing
+			next if $leader eq 'off' && $workers == 1;
+			is($node->counter('sorts_in_slices') - $before, $workers == 0 ? 0 : 1, 'they emit slices');
+		}
+	}
+}
+$node->safe_psql('postgres', 'ALTER TABLE t SET (parallel_workers = 2)');
+check_left('any number of workers');
+
+#
+# Disturbed while they wait
+#
+
+my $door = open_door();
+
+# A session for the locks; its patience is for each of its queries anew.
+sub open_door
+{
+	my $session = $node->background_psql('postgres');
+	$session->set_query_timer_restart;
+	return $session;
+}
+
+sub start_consumer
+{
+	my ($script) = @_;
+	return $node->start_psql('consumer', "SELECT FROM set_config('my.leader', pg_backend_pid()::text, false);\n$script");
+}
+
+# Waits until so many processes of the consumer wait so; returns the ids of these.
+sub wait_for
+{
+	my ($leaders, $workers, $wait_event_type) = @_;
+	my $waiting = "FROM pg_stat_activity WHERE application_name = 'consumer' AND wait_event_type ~ '$wait_event_type'";
+	$node->poll_query_until('postgres', "SELECT count(*) FILTER (WHERE leader_pid IS NULL) >= $leaders AND count(leader_pid) >= $workers $waiting")
+	  or die "never so: $leaders leaders and $workers workers wait for $wait_event_type";
+	return split /\n/, $node->safe_psql('postgres', "SELECT pid $waiting ORDER BY leader_pid NULLS FIRST, pid");
+}
+
+sub finish
+{
+	my ($session) = @_;
+	$door->query_safe('SELECT pg_advisory_unlock_all()');
+	eval { $session->{handle}->finish };
+}
+
+sub start_at_first_rows
+{
+	my ($script) = @_;
+	$door->query_safe('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
+	my $session = start_consumer($script);
+	return ($session, wait_for(1, 2, 'Lock'));
+}
+
+# Two moments: workers have put all of their rows, and the leader has not; or the
+# other way round.  Each comes with the leader and a worker.
+my %moments = (
+	'the leader is late' => sub {
+		my ($script) = @_;
+		my ($session, $leader, $worker) = start_at_first_rows($script);
+		$door->query_safe('SELECT pg_advisory_unlock(1)');
+		wait_for(0, 2, 'Extension');
+		return ($session, $leader, $worker);
+	},
+	'workers are late' => sub {
+		my ($script) = @_;
+		my ($session, $leader, $worker) = start_at_first_rows($script);
+		$door->query_safe('SELECT pg_advisory_unlock(2)');
+		wait_for(1, 0, 'Extension');
+		return ($session, $leader, $worker);
+	});
+
+foreach my $device ('host', 'cuda')
+{
+	foreach my $name (sort keys %consumers)
+	{
+		my $set = "SET gpusort.device = $device;\n";
+		my $query = $consumers{$name}->('t', 'pass(id) > 0');
+
+		foreach my $moment (sort keys %moments)
+		{
+			my $begin = $moments{$moment};
+			my $what = "$name, $moment ($device)";
+			my ($session) = $begin->($set . $query);
+			finish($session);
+			is($session->{err} . $session->{out}, "$native{$name}\n", $what);
+
+			($session, my $leader, my $worker) = $begin->($set . $query x 2);
+			$node->safe_psql('postgres', "SELECT pg_cancel_backend($leader)");
+			finish($session);
+			is($session->{err}, "ERROR:  canceling statement due to user request\n", "$what, cancelled");
+			is($session->{out}, "$native{$name}\n", 'and the next one is right');
+
+			($session, $leader, $worker) = $begin->($set . $query x 2);
+			$node->safe_psql('postgres', "SELECT pg_terminate_backend($worker)");
+			finish($session);
+			like($session->{err}, qr/^(ERROR|FATAL):  terminating (connection|background worker "parallel worker") due to administrator command$/m, "$what, a worker is terminated");
+			is($session->{out}, "$native{$name}\n", 'and the next one is right');
+
+			($session, $leader, $worker) = $begin->($set . $query);
+			$node->safe_psql('postgres', "SELECT pg_terminate_backend($leader)");
+			finish($session);
+			ok($node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'consumer'"),
+				"$what, the leader is terminated, and all are gone");
+			check_left($what);
+		}
+	}
+}
+
+# gpusortd is lost with the keys
+foreach my $moment (sort keys %moments)
+{
+	my ($session) = $moments{$moment}->("SET gpusort.device = cuda;\n" . windows('t', 'pass(id) > 0'));
+	kill 'KILL', $node->daemon_pid || die 'there is no gpusortd';
+	finish($session);
+	like($session->{err}, qr/\A(WARNING:  gpusort: sorting without the device\n)*\z/, "$moment: gpusortd is killed");
+	is($session->{out}, "$native{windows}\n", 'and the keys are made again');
+	$node->wait_until_ready('gpusortd is back');
+}
+
+#
+# Errors: in a worker, and above the groups, when some rows have been emitted
+#
+
+my $session = start_consumer(windows('t', 'fail_in_worker(id) > 0') . windows('t', 'true'));
+$session->{handle}->finish;
+like($session->{err} . $session->{out}, qr/\A(ERROR:  a worker has failed\n)?\Q$native{windows}\E\n\z/, 'a worker fails in the child');
+my $failing = windows('large', 'true') =~ s/hashtext\(txt \|\| r\)/(1 \/ (r - 14))/r;
+my ($status, $out, $err) = $node->psql('postgres', $failing . windows('large', 'true'), on_error_stop => 0);
+like($err, qr/division by zero/, 'an error above the groups');
+is($out, $native_large{windows}, 'and the next one is right');
+
+# at any time
+my $script = "\\set VERBOSITY terse\n";
+foreach my $i (1 .. 60)
+{
+	my $name = (sort keys %consumers)[ $i % 3 ];
+	$script .= "SET statement_timeout = " . (3 * $i) . ";\n" . $consumers{$name}->('large', 'true') . "RESET statement_timeout;\n";
+}
+($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
+is(join("\n", grep { !/canceling statement due to statement timeout/ } split /\n/, $err), '', 'they can be cancelled at any time');
+check_left('cancelled at any time');
+
+#
+# Workers that come when the others have had all rows
+#
+
+my $postmaster = $node->safe_psql('postgres', "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
+$session = start_consumer("\\! (sleep 2; kill -CONT $postmaster) > /dev/null 2>&1 & kill -STOP $postmaster\n" . join '', map { $consumers{$_}->('t', 'true') } sort keys %consumers);
+$session->{handle}->finish;
+is($session->{err} . $session->{out}, join('', map { "$native{$_}\n" } sort keys %consumers), 'workers come late');
+check_left('workers come late');
+
+#
+# Memory that does not suffice, or cannot be had
+#
+
+# Plans that were made with memory enough, in another.
+sub consume_large
+{
+	my ($what, $settings) = @_;
+	my $prepare = '';
+	my $execute = '';
+	foreach my $name (sort keys %consumers)
+	{
+		my $id = $name =~ s/ //r;
+		# all processes begin before any of them goes on
+		$prepare .= "PREPARE $id AS " . $consumers{$name}->('large', 'pass(id) > 0') . "EXPLAIN EXECUTE $id \\g /dev/null\n";
+		$execute .= "EXECUTE $id;\n";
+	}
+	my ($session) = start_at_first_rows("SET plan_cache_mode = force_generic_plan;\n$prepare$settings\n$execute");
+	finish($session);
+	is($session->{err} . $session->{out}, join('', map { "$native_large{$_}\n" } sort keys %consumers), $what);
+	check_left($what);
+}
+
+# What is shown of a sort that has taken place in this memory.
+sub report_in
+{
+	my ($work_mem) = @_;
+	return $node->safe_psql('postgres', "SET plan_cache_mode = force_generic_plan; PREPARE w AS " . windows('large', 'true')
+		  . "EXPLAIN EXECUTE w \\g /dev/null\nSET gpusort.work_mem = '$work_mem'; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE w;");
+}
+like(report_in('64MB'), qr/GpuSortGroups.*Group Key: large.g\n.*Sort Method: radix sort\n.*Rows: 60000\n.*Slices: \d+\n.*Participants: [123]\n/s, 'there is memory');
+my $shown = report_in('1MB');
+like($shown, qr/Sort Method: external merge \(native\)\n.*Disk: /s, 'there is too little');
+unlike($shown, qr/Slices/, 'so one process emits all rows');
+cmp_ok($shown =~ /Rows Kept By Workers: (\d+)/ ? $1 : 0, '>', 0, 'and some were in files');
+consume_large("with $_", "SET gpusort.work_mem = '$_';") foreach ('64MB', '4MB', '1MB', '64kB');
+consume_large('switched off since', 'SET gpusort.enable_sort = off;');
+
+# segments and files of two megabytes at most
+system_or_bail('prlimit', '--pid', $postmaster, '--fsize=2097152:');
+consume_large('shared memory that cannot be had', "SET gpusort.work_mem = '512MB';");
+system_or_bail('prlimit', '--pid', $postmaster, '--fsize=unlimited:');
+
+#
+# A worker that is killed takes the server down, and no shared memory stays
+#
+
+($session, my $leader, my $worker) = $moments{'the leader is late'}->(windows('t', 'pass(id) > 0'));
+kill 'KILL', $worker;
+eval { $session->{handle}->finish };
+eval { $door->quit };
+ok($node->wait_until_up, 'a worker is killed, and the server comes up again');
+is($node->safe_psql('postgres', windows('t', 'true')), $native{windows}, 'the next one is right');
+check_left('a worker is killed');
+
+$node->stop;
+done_testing();
