@@ -58,6 +58,8 @@ use constant {
 	LEAST_SORTS_OF_QUERY => 0.3,
 	# and so often together with parallel workers, where these cost nothing
 	LEAST_TOGETHER_OF_PARALLEL => 0.05,
+	# and so often for consumers in all of these
+	LEAST_IN_SLICES_OF_PARALLEL => 0.01,
 	SHOWN_LINES => 60
 };
 
@@ -108,7 +110,10 @@ sub main
 		my $together = $after{sorts_together} - $before{sorts_together};
 		my $often = $together >= int($done{queries} * $options{parallel} / 100 * LEAST_TOGETHER_OF_PARALLEL);
 		print $often ? 'ok' : 'not ok', " - $together times together with parallel workers\n";
-		$enough &&= $often;
+		my $in_slices = $after{sorts_in_slices} - $before{sorts_in_slices};
+		my $consumed = $in_slices >= int($done{queries} * $options{parallel} / 100 * LEAST_IN_SLICES_OF_PARALLEL);
+		print $consumed ? 'ok' : 'not ok', " - $in_slices times for consumers in all of them\n";
+		$enough &&= $often && $consumed;
 	}
 	print "# $done{queries} queries, of which $done{errors} are errors on both sides, $done{failures} failures, seed $options{seed}\n";
 	exit($done{failures} || !$enough || $done{broken} ? 1 : 0);
