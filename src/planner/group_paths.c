@@ -156,7 +156,8 @@ make_groups(const Grouped *grouped, Path *input, List *pathkeys,
 
 	if (!sort_paths_take_over(root, input, pathkeys, NO_BOUND, &size) ||
 		!sort_fits_memory(size.rows, size.width) ||
-		!shared_memory_suffices(sort_rows_bytes(rows, size.width)))
+		!shared_memory_suffices(sort_rows_bytes(rows, size.width)) ||
+		sort_paths_come_in_order(root, input, pathkeys))
 		return NULL;
 
 	*busiest = busiest_part(grouped, group_columns);
@@ -374,12 +375,16 @@ add_window_paths(const Grouped *grouped)
 		return;
 	foreach(cell, windows)
 		if (!is_window_safe(grouped->root, lfirst(cell)))
-			return;
+		return;
 
 	partial = make_windows(grouped, windows, true);
 	if (partial == NULL)
 		return;
-	/* core's paths, and this one, stay unsafe: no worker may run one as a whole */
+
+	/*
+	 * core's paths, and this one, stay unsafe: no worker may run one as a
+	 * whole
+	 */
 	alone = make_windows(grouped, windows, false);
 	if (alone != NULL)
 		add_path(relation, alone);
@@ -503,6 +508,53 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 		add_path(relation, make_grouping(grouped, sorted, extra, ngroups));
 }
 
+/* Does a consumer get its rows by an incremental sort? */
+static bool
+sorts_by_increments(const Path *path)
+{
+	while (path != NULL)
+	{
+		switch (nodeTag(path))
+		{
+			case T_IncrementalSortPath:
+				return true;
+			case T_WindowAggPath:
+				path = ((const WindowAggPath *) path)->subpath;
+				break;
+			case T_AggPath:
+				path = ((const AggPath *) path)->subpath;
+				break;
+			case T_GroupPath:
+				path = ((const GroupPath *) path)->subpath;
+				break;
+			case T_UpperUniquePath:
+				path = ((const UpperUniquePath *) path)->subpath;
+				break;
+			default:
+				return false;
+		}
+	}
+	return false;
+}
+
+/* The cheapest path that core has found. */
+static const Path *
+cheapest_path(const RelOptInfo *relation)
+{
+	const Path *cheapest = NULL;
+	ListCell   *cell;
+
+	foreach(cell, relation->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (cheapest == NULL ||
+			compare_path_costs(path, (Path *) cheapest, TOTAL_COST) < 0)
+			cheapest = path;
+	}
+	return cheapest;
+}
+
 void
 group_paths_add(PlannerInfo *root, UpperRelationKind stage,
 				RelOptInfo *input, RelOptInfo *output, void *extra)
@@ -512,7 +564,9 @@ group_paths_add(PlannerInfo *root, UpperRelationKind stage,
 	if ((stage != UPPERREL_WINDOW && stage != UPPERREL_DISTINCT &&
 		 stage != UPPERREL_GROUP_AGG) ||
 		!input->consider_parallel || input->partial_pathlist == NIL ||
-		output->pathlist == NIL || IS_OTHER_REL(output))
+		output->pathlist == NIL || IS_OTHER_REL(output) ||
+		/* which takes less time than core expects, see sort_paths.c */
+		sorts_by_increments(cheapest_path(output)))
 		return;
 	grouped.root = root;
 	grouped.relation = output;

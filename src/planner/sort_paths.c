@@ -199,7 +199,7 @@ can_sort_together(PlannerInfo *root, const RelOptInfo *ordered,
 		parallel_leader_participation &&
 		!pathkeys_contained_in(root->sort_pathkeys, partial->pathkeys) &&
 		sort_paths_take_over(root, partial, root->sort_pathkeys,
-						   ordered_bound(root), size) &&
+							 ordered_bound(root), size) &&
 		!first_rows_are_few(size, sort_participants(partial->parallel_workers),
 							ordered_bound(root)) &&
 		sort_fits_memory(size->rows, size->width) &&

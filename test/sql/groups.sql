@@ -196,3 +196,8 @@ DECLARE c CURSOR FOR SELECT DISTINCT ON (g) g, id FROM t ORDER BY g, id;
 FETCH 3 FROM c;
 FETCH 2 FROM c;
 COMMIT;
+
+DROP TABLE t, small;
+DROP FUNCTION plan_of, in_slices, examine;
+DROP TYPE color;
+DROP COLLATION any_case;
