@@ -30,6 +30,7 @@ OBJS = \
 	src/executor/native_sort.o \
 	src/executor/node_gpusort.o \
 	src/executor/node_groups.o \
+	src/executor/node_limit.o \
 	src/executor/row_sort.o \
 	src/executor/shared_rows.o \
 	src/executor/sort_bound.o \

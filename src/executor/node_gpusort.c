@@ -25,7 +25,6 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -53,10 +52,7 @@ typedef struct GpuSortState
 	int			ncopied;
 	RowSort    *sort;			/* NULL before the first fetch */
 	bool		finished;		/* all rows have been emitted */
-	GroupLimit	limit;			/* limit of each group's rows; without columns
-								 * there is none */
-	ExprState  *limit_count;	/* its count */
-	bool		limit_fewer;	/* one less than that is wanted */
+	NodeLimit	limit;			/* limit of each group's rows */
 
 	/* in processes that sort together */
 	SharedRows *shared;			/* NULL in a single process */
@@ -87,27 +83,20 @@ gpusort_scan_private(const Sort *sort)
 		collations = lappend_oid(collations, sort->collations[i]);
 		nulls_first = lappend_int(nulls_first, sort->nullsFirst[i]);
 	}
-	return list_make4(attnos, operators, collations, nulls_first);
+	return list_make5(attnos, operators, collations, nulls_first, NIL);
 }
 
 void
 gpusort_limit_groups(CustomScan *scan, const PlannedGroupLimit *limit)
 {
-	List	   *numbers = list_make3_int(limit->unit, limit->ngroup_columns,
-										 limit->fewer);
-
-	Assert(list_length(scan->custom_private) == 4);
-	scan->custom_private = lappend(scan->custom_private,
-								   list_make2(numbers, limit->equal));
-	scan->custom_exprs = list_make1(limit->count);
+	lfirst(list_nth_cell(scan->custom_private, 4)) = node_limit_add(scan,
+																	limit);
 }
 
-/* The limit of a plan, if it has one: two lists, of numbers and operators. */
-static List *
-planned_limit(const CustomScan *scan)
+List *
+gpusort_planned_limit(const CustomScan *scan)
 {
-	return list_length(scan->custom_private) > 4 ?
-		list_nth(scan->custom_private, 4) : NIL;
+	return list_nth(scan->custom_private, 4);
 }
 
 List *
@@ -123,27 +112,6 @@ gpusort_size(const CustomScan *scan, const List *range_table)
 							 linitial_oid(lsecond(scan->custom_private)),
 							 linitial_oid(lthird(scan->custom_private)),
 							 range_table);
-}
-
-/* Sets what is known of the limit before it is evaluated. */
-static void
-set_limit(GpuSortState *state, const List *planned)
-{
-	GroupLimit *limit = &state->limit;
-	const List *numbers;
-	const List *operators;
-
-	if (planned == NIL)
-		return;
-	numbers = linitial(planned);
-	operators = lsecond(planned);
-	limit->unit = linitial_int(numbers);
-	limit->ngroup_columns = lsecond_int(numbers);
-	state->limit_fewer = lthird_int(numbers);
-	limit->npeer_columns = list_length(operators);
-	limit->equal = palloc(limit->npeer_columns * sizeof(FmgrInfo));
-	for (int i = 0; i < limit->npeer_columns; i++)
-		fmgr_info(get_opcode(list_nth_oid(operators, i)), &limit->equal[i]);
 }
 
 SortColumn *
@@ -175,7 +143,7 @@ create_gpusort_state(CustomScan *scan)
 	NodeSetTag(state, T_CustomScanState);
 	state->scan.css.methods = &gpusort_exec_methods;
 	state->columns = gpusort_make_columns(scan, &state->ncolumns);
-	set_limit(state, planned_limit(scan));
+	node_limit_set(&state->limit, gpusort_planned_limit(scan));
 	return (Node *) state;
 }
 
@@ -246,43 +214,8 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 										eflags & ~again);
 
 	init_result(state);
-	if (state->limit.ngroup_columns > 0)
-		state->limit_count =
-			ExecInitExpr(linitial(((CustomScan *) node->ss.ps.plan)->custom_exprs),
-						 &node->ss.ps);
+	node_limit_begin(&state->limit, node);
 	sort_bound_await();
-}
-
-/* The value of an integer of any of the three types. */
-static int64
-integer_of(Datum value, Oid type)
-{
-	switch (type)
-	{
-		case INT2OID:
-			return DatumGetInt16(value);
-		case INT4OID:
-			return DatumGetInt32(value);
-		default:
-			Assert(type == INT8OID);
-			return DatumGetInt64(value);
-	}
-}
-
-/* How many rows of a group are wanted now; one is always left. */
-static uint64
-group_limit_count(GpuSortState *state)
-{
-	bool		isnull;
-	Datum		value = ExecEvalExprSwitchContext(state->limit_count,
-												  state->scan.css.ss.ps.ps_ExprContext,
-												  &isnull);
-	int64		count;
-
-	if (isnull)
-		return 1;
-	count = integer_of(value, exprType((Node *) state->limit_count->expr));
-	return count > 1 ? count - state->limit_fewer : 1;
 }
 
 /*
@@ -347,22 +280,12 @@ begin_sort(GpuSortState *state)
 	return sort;
 }
 
-/* Lets the sort leave out rows, if the node has a limit. */
-static void
-limit_groups(GpuSortState *state)
-{
-	if (state->limit.ngroup_columns == 0)
-		return;
-	state->limit.count = group_limit_count(state);
-	row_sort_limit_groups(state->sort, &state->limit);
-}
-
 /* Takes all rows of the child and sorts them. */
 static void
 sort_child(GpuSortState *state)
 {
 	state->sort = begin_sort(state);
-	limit_groups(state);
+	node_limit_apply(&state->limit, &state->scan.css, state->sort);
 	row_sort_take(state->sort, outerPlanState(&state->scan.css));
 	row_sort_perform(state->sort);
 	row_sort_report(state->sort, &state->report);
@@ -468,14 +391,6 @@ end_gpusort(CustomScanState *node)
 	ExecEndNode(outerPlanState(node));
 }
 
-/* Has the sort as many rows of each group as are wanted now? */
-static bool
-limit_suffices(GpuSortState *state)
-{
-	return state->limit.ngroup_columns == 0 ||
-		group_limit_count(state) <= state->limit.count;
-}
-
 static void
 rescan_gpusort(CustomScanState *node)
 {
@@ -489,7 +404,7 @@ rescan_gpusort(CustomScanState *node)
 	if (child->chgParam == NULL && state->random_access &&
 		state->shared == NULL && state->sort != NULL &&
 		row_sort_suffices(state->sort, sort_bound_rows(&state->scan.bound)) &&
-		limit_suffices(state))
+		node_limit_suffices(&state->limit, node))
 	{
 		clear_row(state);
 		row_sort_rescan(state->sort);
@@ -641,45 +556,21 @@ gpusort_describe_keys(Plan *plan, const SortColumn *columns, int ncolumns,
 	return descriptions;
 }
 
-/* The limit of each group's rows, in words. */
-static char *
-describe_limit(const GpuSortState *state, List *ancestors, ExplainState *es)
+void
+gpusort_explain_keys(const char *name, const CustomScanState *node,
+					 const SortColumn *columns, int ncolumns, List *ancestors,
+					 ExplainState *es)
 {
-	static const char *const forms[] = {
-		[LIMITS_ROWS] = "%s",
-		[LIMITS_ROWS_WITH_PEERS] = "%s and their peers",
-		[LIMITS_PEER_GROUPS] = "%s groups of peers"
-	};
-	const PlanState *node = &state->scan.css.ss.ps;
-	Node	   *count = linitial(((CustomScan *) node->plan)->custom_exprs);
-	char	   *text;
+	/* columns that are sorted by need not be emitted */
+	CustomScan	scan = *(CustomScan *) node->ss.ps.plan;
 
-	if (IsA(count, Const) && !((Const *) count)->constisnull)
-		text = psprintf(INT64_FORMAT,
-						Max(integer_of(((Const *) count)->constvalue,
-									   exprType(count)),
-							1) - state->limit_fewer);
-	else
-		text = psprintf("%s%s", state->limit_fewer ? "fewer than " : "",
-						deparse_expression(count,
-										   set_deparse_context_plan(es->deparse_cxt,
-																	node->plan,
-																	ancestors),
-										   false, false));
-	return psprintf(forms[state->limit.unit], text);
-}
-
-static void
-explain_limit(GpuSortState *state, List *ancestors, ExplainState *es)
-{
-	ExplainPropertyList("Group Key",
-						gpusort_describe_keys(state->scan.css.ss.ps.plan,
-											  state->columns,
-											  state->limit.ngroup_columns,
-											  ancestors, es),
+	if (list_length(scan.scan.plan.targetlist) <
+		list_length(scan.custom_scan_tlist))
+		scan.scan.plan.targetlist = scan.custom_scan_tlist;
+	ExplainPropertyList(name,
+						gpusort_describe_keys(&scan.scan.plan, columns,
+											  ncolumns, ancestors, es),
 						es);
-	ExplainPropertyText("Rows per Group",
-						describe_limit(state, ancestors, es), es);
 }
 
 void
@@ -716,12 +607,14 @@ explain_gpusort(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GpuSortState *state = (GpuSortState *) node;
 
-	ExplainPropertyList("Sort Key",
-						gpusort_describe_keys(node->ss.ps.plan, state->columns,
-											  state->ncolumns, ancestors, es),
-						es);
-	if (state->limit.ngroup_columns > 0)
-		explain_limit(state, ancestors, es);
+	gpusort_explain_keys("Sort Key", node, state->columns, state->ncolumns,
+						 ancestors, es);
+	if (node_has_limit(&state->limit))
+	{
+		gpusort_explain_keys("Group Key", node, state->columns,
+							 state->limit.limit.ngroup_columns, ancestors, es);
+		node_limit_explain(&state->limit, node, ancestors, es);
+	}
 	if (es->analyze && state->reported)
 		gpusort_explain_report(&state->report, es);
 }

@@ -12,36 +12,31 @@
 #include "nodes/plannodes.h"
 
 #include "cost/sort_cost.h"
-#include "sort/group_limit.h"
+#include "executor/node_limit.h"
 
 struct ExplainState;
-struct RowSortReport;
 
 extern const CustomScanMethods gpusort_scan_methods;
 extern const CustomExecMethods gpusort_exec_methods;
 
 extern bool is_gpusort(const Plan *plan);
 
-/* The custom_private of a GpuSort in the place of this Sort. */
+/*
+ * The custom_private of a GpuSort in the place of this Sort; that of a
+ * GpuSortGroups begins with it.
+ */
 extern List *gpusort_scan_private(const Sort *sort);
 
 /* The numbers of the columns by which a GpuSort sorts. */
 extern List *gpusort_sort_columns(const CustomScan *scan);
 
-/* A limit of the rows of each group, as a plan has it. */
-typedef struct PlannedGroupLimit
-{
-	GroupLimitUnit unit;
-	int			ngroup_columns; /* first sort columns, which make a group */
-	List	   *equal;			/* equality operators of the first sort
-								 * columns, which make peers */
-	Expr	   *count;			/* units that are wanted, an integer */
-	bool		fewer;			/* one less than that */
-} PlannedGroupLimit;
-
-/* Lets a GpuSort leave out rows that are not among the first of their group. */
+/*
+ * Lets a GpuSort leave out rows that are not among the first of their group; and
+ * the limit that it has, NIL without one.
+ */
 extern void gpusort_limit_groups(CustomScan *scan,
 								 const PlannedGroupLimit *limit);
+extern List *gpusort_planned_limit(const CustomScan *scan);
 
 /* The columns by which it sorts, and their number. */
 extern SortColumn *gpusort_make_columns(const CustomScan *scan,
@@ -58,8 +53,14 @@ extern List *gpusort_describe_keys(Plan *plan, const SortColumn *columns,
 								   int ncolumns, List *ancestors,
 								   struct ExplainState *es);
 
+/* Has EXPLAIN show the first columns by which a node sorts. */
+extern void gpusort_explain_keys(const char *name,
+								 const CustomScanState *node,
+								 const SortColumn *columns, int ncolumns,
+								 List *ancestors, struct ExplainState *es);
+
 /* Has EXPLAIN show what a finished sort was like. */
-extern void gpusort_explain_report(const struct RowSortReport *report,
+extern void gpusort_explain_report(const RowSortReport *report,
 								   struct ExplainState *es);
 
 #endif							/* GPUSORT_NODE_GPUSORT_H */

@@ -26,7 +26,7 @@
  * sorts all rows, if need be by core's sort, and emits them alone.  That is right,
  * too: its groups are whole.
  *
- * A leader without workers sorts for itself, and emits all rows as one slice.
+ * A leader without workers sorts for itself, and emits all rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -86,6 +86,7 @@ typedef struct GpuSortGroupsState
 	SortColumn *columns;
 	int			ncolumns;
 	int			ngroup_columns; /* the first ones, which make a group */
+	NodeLimit	limit;			/* limit of each group's rows */
 	TupleTableSlot *row;		/* row as it is sorted */
 	MemoryContext memory;		/* owns what is below */
 
@@ -144,6 +145,7 @@ create_groups_state(CustomScan *scan)
 	state->css.methods = &groups_exec_methods;
 	state->columns = gpusort_make_columns(scan, &state->ncolumns);
 	state->ngroup_columns = linitial_int(llast(scan->custom_private));
+	node_limit_set(&state->limit, gpusort_planned_limit(scan));
 	return (Node *) state;
 }
 
@@ -180,6 +182,7 @@ begin_groups(CustomScanState *node, EState *estate, int eflags)
 										  "gpusort groups",
 										  ALLOCSET_SMALL_SIZES);
 	init_result(state);
+	node_limit_begin(&state->limit, node);
 }
 
 /* The parts of the shared memory behind the SharedGroups. */
@@ -224,6 +227,7 @@ sort_alone(GpuSortGroupsState *state)
 								 state->ncolumns, child->plan->plan_rows,
 								 NO_BOUND, false);
 	MemoryContextSwitchTo(caller_context);
+	node_limit_apply(&state->limit, &state->css, state->sort);
 	row_sort_take(state->sort, child);
 	row_sort_perform(state->sort);
 	row_sort_report(state->sort, &state->report.sort);
@@ -244,6 +248,7 @@ begin_collecting(GpuSortGroupsState *state)
 										child->plan->plan_rows * nparticipants,
 										NO_BOUND, collector,
 										nparticipants - 1);
+	node_limit_apply(&state->limit, &state->css, state->sort);
 	return collector;
 }
 
@@ -629,17 +634,12 @@ explain_groups(CustomScanState *node, List *ancestors, ExplainState *es)
 	GpuSortGroupsState *state = (GpuSortGroupsState *) node;
 	const GroupsReport *report = &state->report;
 
-	/* columns that are sorted by need not be emitted */
-	CustomScan	scan = *(CustomScan *) node->ss.ps.plan;
-	List	   *keys;
-
-	scan.scan.plan.targetlist = scan.custom_scan_tlist;
-	keys = gpusort_describe_keys(&scan.scan.plan, state->columns,
-								 state->ncolumns, ancestors, es);
-	ExplainPropertyList("Sort Key", keys, es);
-	ExplainPropertyList("Group Key",
-						list_truncate(list_copy(keys), state->ngroup_columns),
-						es);
+	gpusort_explain_keys("Sort Key", node, state->columns, state->ncolumns,
+						 ancestors, es);
+	gpusort_explain_keys("Group Key", node, state->columns,
+						 state->ngroup_columns, ancestors, es);
+	if (node_has_limit(&state->limit))
+		node_limit_explain(&state->limit, node, ancestors, es);
 	if (!es->analyze || !report->sorted)
 		return;
 	gpusort_explain_report(&report->sort, es);

@@ -5,8 +5,8 @@
  *
  * The rows of all participants lie where these have put them (shared_rows.c).
  * One has their order, the numbers of the rows, and copies it to shared memory,
- * with the place of each row by its number.  So nobody has to look for all of
- * the rows, which takes a cache miss each.
+ * with the place of each row by its number, also of those that the order leaves
+ * out.  So nobody has to look for all of the rows, which takes a cache miss each.
  *
  * Each participant takes the next slice of the order when it has emitted one.
  * Slices nominally have the same number of rows, but are cut only between groups:
@@ -71,7 +71,7 @@ order_bytes(uint64 nrows)
 static void
 verify_order(RowOrder *order)
 {
-	for (uint64 entry = 0; entry < order->store->nrows; entry++)
+	for (uint64 entry = 0; entry < order->nentries; entry++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		row_order_verify(order, entry);
@@ -83,8 +83,9 @@ shared_slices_share(SharedSlices *shared, RowOrder *order,
 					const RowCollector *collector, int nparticipants,
 					Size limit)
 {
-	uint64		nrows = order->store->nrows;
-	Size		bytes = order_bytes(nrows) + nrows * sizeof(uint64);
+	uint64		nrows = order->nentries;
+	uint64		nplaced = order->store->nrows;
+	Size		bytes = order_bytes(nrows) + nplaced * sizeof(uint64);
 	dsm_segment *segment;
 	char	   *address;
 

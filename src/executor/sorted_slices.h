@@ -20,7 +20,7 @@ typedef struct SharedSlices
 {
 	/* set by the participant that has the order */
 	dsm_handle	segment;		/* segment of the order, and of the places */
-	uint64		nrows;
+	uint64		nrows;			/* rows of the order */
 	uint64		slice_rows;		/* nominal rows of a slice */
 	Size		row_bytes;		/* bytes of a row, on average */
 
@@ -35,7 +35,7 @@ typedef struct SharedSlices
 extern void shared_slices_init(SharedSlices *shared);
 
 /*
- * Shares an order, of all rows that were collected and of no others, with so many
+ * Shares an order of the rows that were collected, and of no others, with so many
  * participants.  False if there is no memory for that, of which order and rows
  * may take "limit" bytes.
  */

@@ -7,7 +7,7 @@
  * condition, such as row_number() <= 3, ends its work on a partition; the rows
  * behind are read and dropped then, up to the next partition.
  *
- * A GpuSort right below is told so (group_limit.c), if the columns that make a
+ * A GpuSort or GpuSortGroups right below is told so (group_limit.c), if the columns that make a
  * group are its first ones, and compared by the same equality.  It may emit
  * more rows than are wanted, so whatever is not understood here has no limit.
  * Between them may be nodes that merge rows in order: the first rows of all are
@@ -26,6 +26,7 @@
 #include "utils/lsyscache.h"
 
 #include "executor/node_gpusort.h"
+#include "executor/node_groups.h"
 #include "planner/group_limits.h"
 
 /* Columns that a node compares, in any order. */
@@ -128,6 +129,13 @@ has_executor_parameter(Node *node, void *context)
 	return expression_tree_walker(node, has_executor_parameter, context);
 }
 
+/* A worker gets only the parameters that its plan had before. */
+static bool
+suits_workers(const WantedRows *wanted)
+{
+	return !has_executor_parameter((Node *) wanted->count, NULL);
+}
+
 /* Tells the GpuSorts that this node's rows come from. */
 static void
 limit_sorts(Plan *plan, const WantedRows *wanted)
@@ -137,12 +145,12 @@ limit_sorts(Plan *plan, const WantedRows *wanted)
 	switch (nodeTag(plan))
 	{
 		case T_CustomScan:
-			if (is_gpusort(plan))
+			if (is_gpusort(plan) ||
+				(is_gpusort_groups(plan) && suits_workers(wanted)))
 				limit_sort((CustomScan *) plan, wanted);
 			break;
 		case T_GatherMerge:
-			/* a worker gets only the parameters that its plan had before */
-			if (!has_executor_parameter((Node *) wanted->count, NULL))
+			if (suits_workers(wanted))
 				limit_sorts(plan->lefttree, wanted);
 			break;
 		case T_MergeAppend:

@@ -92,6 +92,7 @@ END $$;
 SELECT plan_of('SELECT count(*), sum(r) FROM (SELECT row_number() OVER (PARTITION BY g ORDER BY f) r FROM t) q');
 SELECT plan_of('SELECT DISTINCT ON (g) g, id, txt FROM t ORDER BY g, id DESC');
 SELECT plan_of('SELECT s, array_agg(id) FROM t GROUP BY s HAVING count(*) > 5');
+SELECT plan_of('SELECT g, h FROM t GROUP BY g, h');
 SELECT plan_of('SELECT id, lead(id) OVER (PARTITION BY s ORDER BY id), rank() OVER (PARTITION BY txt ORDER BY x NULLS FIRST) FROM t');
 -- what was done; how much each participant had is a matter of chance
 SELECT regexp_replace(line, '(Participants|Most Rows of One|Memory): \d+', '\1: ...')
@@ -127,6 +128,11 @@ SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q WHERE r <= 2',
 	'SELECT * FROM (SELECT id, rank() OVER (PARTITION BY s ORDER BY x) r FROM t) q WHERE r <= 3',
 	'SELECT * FROM (SELECT id, dense_rank() OVER (PARTITION BY h ORDER BY x DESC) r FROM t) q WHERE r <= 3',
+	'SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY long ORDER BY name, id) r FROM t) q WHERE 3 > r',
+	'SELECT * FROM (SELECT id, row_number() OVER w r, lead(id) OVER w n FROM t WINDOW w AS (PARTITION BY h ORDER BY id)) q WHERE r <= 3',
+	'SELECT * FROM (SELECT id, rank() OVER w r, count(*) OVER w n FROM t WINDOW w AS (PARTITION BY h ORDER BY x)) q WHERE r <= 3',
+	'SELECT * FROM (SELECT id, row_number() OVER w r, count(*) OVER (PARTITION BY h) n FROM t WINDOW w AS (PARTITION BY h ORDER BY id)) q WHERE r <= 3',
+	'SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q WHERE r <= 0',
 	'SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM t ORDER BY r, id LIMIT 1000',
 	'SELECT id, r - 1 AS q FROM (SELECT id, x, 1 + rank() OVER (PARTITION BY g ORDER BY x) r FROM t ORDER BY f, id LIMIT 2000) p',
 	'SELECT q.id, r, u.h FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q JOIN t u ON u.id = q.id WHERE r = 2',

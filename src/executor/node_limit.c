@@ -1,0 +1,141 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_limit.c
+ *	  The limit of each group's rows, of a plan node that sorts.
+ *
+ * Below a node that looks only at the first rows of each group the sort may leave
+ * out the others (group_limit.c).  How many are wanted is an expression, evaluated
+ * when rows are sorted.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
+
+#include "executor/node_limit.h"
+#include "port/compat.h"
+
+List *
+node_limit_add(CustomScan *scan, const PlannedGroupLimit *limit)
+{
+	Assert(scan->custom_exprs == NIL);
+	scan->custom_exprs = list_make1(limit->count);
+	return list_make2(list_make3_int(limit->unit, limit->ngroup_columns,
+									 limit->fewer),
+					  limit->equal);
+}
+
+void
+node_limit_set(NodeLimit *node_limit, const List *planned)
+{
+	GroupLimit *limit = &node_limit->limit;
+	const List *numbers;
+	const List *operators;
+
+	if (planned == NIL)
+		return;
+	numbers = linitial(planned);
+	operators = lsecond(planned);
+	limit->unit = linitial_int(numbers);
+	limit->ngroup_columns = lsecond_int(numbers);
+	node_limit->fewer = lthird_int(numbers);
+	limit->npeer_columns = list_length(operators);
+	limit->equal = palloc(limit->npeer_columns * sizeof(FmgrInfo));
+	for (int i = 0; i < limit->npeer_columns; i++)
+		fmgr_info(get_opcode(list_nth_oid(operators, i)), &limit->equal[i]);
+}
+
+/* The expression of the count. */
+static Expr *
+count_expression(const CustomScanState *node)
+{
+	return linitial(((CustomScan *) node->ss.ps.plan)->custom_exprs);
+}
+
+void
+node_limit_begin(NodeLimit *limit, CustomScanState *node)
+{
+	if (node_has_limit(limit))
+		limit->count = ExecInitExpr(count_expression(node), &node->ss.ps);
+}
+
+/* The value of an integer of any of the three types. */
+static int64
+integer_of(Datum value, Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return DatumGetInt16(value);
+		case INT4OID:
+			return DatumGetInt32(value);
+		default:
+			Assert(type == INT8OID);
+			return DatumGetInt64(value);
+	}
+}
+
+/* How many rows of a group are wanted now; one is always left. */
+static uint64
+current_count(const NodeLimit *limit, const CustomScanState *node)
+{
+	bool		isnull;
+	Datum		value = ExecEvalExprSwitchContext(limit->count,
+												  node->ss.ps.ps_ExprContext,
+												  &isnull);
+	int64		count;
+
+	if (isnull)
+		return 1;
+	count = integer_of(value, exprType((Node *) limit->count->expr));
+	return count > 1 ? count - limit->fewer : 1;
+}
+
+void
+node_limit_apply(NodeLimit *limit, const CustomScanState *node, RowSort *sort)
+{
+	if (!node_has_limit(limit))
+		return;
+	limit->limit.count = current_count(limit, node);
+	row_sort_limit_groups(sort, &limit->limit);
+}
+
+bool
+node_limit_suffices(const NodeLimit *limit, const CustomScanState *node)
+{
+	return !node_has_limit(limit) ||
+		current_count(limit, node) <= limit->limit.count;
+}
+
+void
+node_limit_explain(const NodeLimit *limit, const CustomScanState *node,
+				   List *ancestors, ExplainState *es)
+{
+	static const char *const forms[] = {
+		[LIMITS_ROWS] = "%s",
+		[LIMITS_ROWS_WITH_PEERS] = "%s and their peers",
+		[LIMITS_PEER_GROUPS] = "%s groups of peers"
+	};
+	Node	   *count = (Node *) count_expression(node);
+	char	   *text;
+
+	if (IsA(count, Const) && !((Const *) count)->constisnull)
+		text = psprintf(INT64_FORMAT,
+						Max(integer_of(((Const *) count)->constvalue,
+									   exprType(count)),
+							1) - limit->fewer);
+	else
+		text = psprintf("%s%s", limit->fewer ? "fewer than " : "",
+						deparse_expression(count,
+										   set_deparse_context_plan(es->deparse_cxt,
+																	node->ss.ps.plan,
+																	ancestors),
+										   false, false));
+	ExplainPropertyText("Rows per Group",
+						psprintf(forms[limit->limit.unit], text), es);
+}

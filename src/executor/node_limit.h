@@ -1,0 +1,69 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_limit.h
+ *	  The limit of each group's rows, of a plan node that sorts.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_NODE_LIMIT_H
+#define GPUSORT_NODE_LIMIT_H
+
+#include "nodes/execnodes.h"
+#include "nodes/plannodes.h"
+
+#include "executor/row_sort.h"
+#include "sort/group_limit.h"
+
+struct ExplainState;
+
+/* A limit as a plan has it. */
+typedef struct PlannedGroupLimit
+{
+	GroupLimitUnit unit;
+	int			ngroup_columns; /* first sort columns, which make a group */
+	List	   *equal;			/* equality operators of the first sort
+								 * columns, which make peers */
+	Expr	   *count;			/* units that are wanted, an integer */
+	bool		fewer;			/* one less than that */
+} PlannedGroupLimit;
+
+/* The limit of a node. */
+typedef struct NodeLimit
+{
+	GroupLimit	limit;			/* without columns there is none */
+	ExprState  *count;			/* its count */
+	bool		fewer;			/* one less than that is wanted */
+} NodeLimit;
+
+/*
+ * Of a limit in a plan two lists, of numbers and operators, are kept, and its count
+ * is the plan's expression.  Adding one returns the lists.
+ */
+extern List *node_limit_add(CustomScan *scan, const PlannedGroupLimit *limit);
+
+/* Sets what is known of the limit in a plan, NIL if it has none. */
+extern void node_limit_set(NodeLimit *limit, const List *planned);
+
+/* Prepares the count, when the node is begun. */
+extern void node_limit_begin(NodeLimit *limit, CustomScanState *node);
+
+static inline bool
+node_has_limit(const NodeLimit *limit)
+{
+	return limit->limit.ngroup_columns > 0;
+}
+
+/* Lets a sort, which has just begun, leave out rows, if there is a limit. */
+extern void node_limit_apply(NodeLimit *limit, const CustomScanState *node,
+							 RowSort *sort);
+
+/* Has that sort as many rows of each group as are wanted now? */
+extern bool node_limit_suffices(const NodeLimit *limit,
+								const CustomScanState *node);
+
+/* Has EXPLAIN show the limit. */
+extern void node_limit_explain(const NodeLimit *limit,
+							   const CustomScanState *node, List *ancestors,
+							   struct ExplainState *es);
+
+#endif							/* GPUSORT_NODE_LIMIT_H */
