@@ -31,6 +31,7 @@
 
 #include "catalog/pg_proc.h"
 #include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -41,6 +42,7 @@
 #include "optimizer/planner.h"
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
@@ -180,6 +182,18 @@ make_groups(const Grouped *grouped, Path *input, List *pathkeys,
 }
 
 /*
+ * Has a sort emit only this part of its rows, since the consumer looks at no others
+ * (group_limits.c).
+ */
+static void
+emit_part(Path *sorted, double part)
+{
+	sorted->rows = clamp_row_est(sorted->rows * part);
+	sorted->total_cost = sorted->startup_cost +
+		(sorted->total_cost - sorted->startup_cost) * part;
+}
+
+/*
  * Makes what a consumer takes, in a path of its own cost for the share of a process,
  * what the busiest takes.
  */
@@ -309,6 +323,66 @@ count_group_keys(PlannerInfo *root, List *windows, ListCell *first)
 	return count;
 }
 
+/* How many rows of each partition a run condition lets through; 0: all. */
+static double
+condition_limit(const OpExpr *condition)
+{
+	Node	   *function;
+	Node	   *limit;
+
+	if (!IsA(condition, OpExpr) || list_length(condition->args) != 2)
+		return 0;
+	function = linitial(condition->args);
+	limit = lsecond(condition->args);
+	if (!IsA(function, WindowFunc))
+	{
+		function = lsecond(condition->args);
+		limit = linitial(condition->args);
+	}
+	if (!IsA(function, WindowFunc) || !IsA(limit, Const) ||
+		((Const *) limit)->constisnull ||
+		(((WindowFunc *) function)->winfnoid != F_ROW_NUMBER &&
+		 ((WindowFunc *) function)->winfnoid != F_RANK_ &&
+		 ((WindowFunc *) function)->winfnoid != F_DENSE_RANK_))
+		return 0;
+	switch (((Const *) limit)->consttype)
+	{
+		case INT4OID:
+			return Max(DatumGetInt32(((Const *) limit)->constvalue), 1);
+		case INT8OID:
+			return Max(DatumGetInt64(((Const *) limit)->constvalue), 1);
+		default:
+			return 0;
+	}
+}
+
+/* The part of all rows that the run conditions of a single window let through. */
+static double
+part_of_limit(const Grouped *grouped, List *windows)
+{
+	PlannerInfo *root = grouped->root;
+	const WindowAggPath *window = linitial(windows);
+	double		rows = Max(grouped->serial->rows, 1);
+	double		ngroups;
+	double		part = 1;
+	ListCell   *cell;
+
+	if (list_length(windows) > 1 || RUN_CONDITIONS(window) == NIL)
+		return 1;
+	ngroups = estimate_num_groups(root,
+								  get_sortgrouplist_exprs(window->winclause->partitionClause,
+														  root->processed_tlist),
+								  rows, NULL, NULL);
+	foreach(cell, RUN_CONDITIONS(window))
+	{
+		double		limit = condition_limit(lfirst(cell));
+
+		if (limit > 0)
+			part = Min(part, limit * ngroups / rows);
+	}
+	return part;
+}
+
 /*
  * The windows above a path of the input, as in core's paths: in one process, or, if
  * "partial", in all.  NULL if there is a sort that is none of ours.
@@ -318,6 +392,7 @@ make_windows(const Grouped *grouped, List *windows, bool partial)
 {
 	PlannerInfo *root = grouped->root;
 	Path	   *path = partial ? grouped->partial : grouped->serial;
+	double		limited = part_of_limit(grouped, windows);
 	double		part = 1;
 	bool		sorted = false;
 	ListCell   *cell;
@@ -341,6 +416,7 @@ make_windows(const Grouped *grouped, List *windows, bool partial)
 				sort_paths_make(root, grouped->relation, path, keys, NO_BOUND);
 			if (path == NULL)
 				return NULL;
+			emit_part(path, limited);
 			sorted = true;
 		}
 
@@ -350,9 +426,11 @@ make_windows(const Grouped *grouped, List *windows, bool partial)
 		window->subpath = path;
 		window->path.rows = path->rows;
 		window->path.startup_cost = path->startup_cost +
-			(model->path.startup_cost - model->subpath->startup_cost) * part;
+			(model->path.startup_cost - model->subpath->startup_cost) *
+			part * limited;
 		window->path.total_cost = path->total_cost +
-			(model->path.total_cost - model->subpath->total_cost) * part;
+			(model->path.total_cost - model->subpath->total_cost) *
+			part * limited;
 		window->path.pathkeys = path->pathkeys;
 		window->path.parallel_safe = partial;
 		window->path.parallel_workers = path->parallel_workers;
@@ -405,6 +483,7 @@ add_distinct_paths(const Grouped *grouped)
 	int			ngroup_keys = list_length(keys);
 	double		rows = ((Path *) linitial(relation->pathlist))->rows;
 	double		busiest;
+	double		part;
 	Path	   *sorted;
 	Path	   *path;
 
@@ -420,6 +499,8 @@ add_distinct_paths(const Grouped *grouped)
 	if (sorted == NULL)
 		return;
 
+	part = Min(rows / Max(grouped->serial->rows, 1), 1);
+	emit_part(sorted, part);
 	path = (Path *)
 		create_upper_unique_path(root, relation, sorted, ngroup_keys,
 								 clamp_row_est(rows / participants_of(grouped)));
@@ -427,10 +508,12 @@ add_distinct_paths(const Grouped *grouped)
 	add_with_gather(grouped, path);
 
 	sorted = sort_paths_make(root, relation, grouped->serial, keys, NO_BOUND);
-	if (sorted != NULL && root->parse->hasDistinctOn)
-		add_path(relation, (Path *)
-				 create_upper_unique_path(root, relation, sorted, ngroup_keys,
-										  rows));
+	if (sorted == NULL || !root->parse->hasDistinctOn)
+		return;
+	emit_part(sorted, part);
+	add_path(relation, (Path *)
+			 create_upper_unique_path(root, relation, sorted, ngroup_keys,
+									  rows));
 }
 
 /*
