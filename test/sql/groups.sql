@@ -3,7 +3,6 @@
 SET gpusort.min_rows = 0;
 SET work_mem = '64MB';
 SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 -- so that what is done by one process alone is expensive
 SET cpu_tuple_cost = 1;
