@@ -346,35 +346,52 @@ estimate_groups(PlannerInfo *root, const Path *input,
 		estimate_num_groups(root, exprs, input->rows, NULL, NULL);
 }
 
+List *
+aggregate_paths_order(PlannerInfo *root, RelOptInfo *input,
+					  RelOptInfo *grouped, const GroupPathExtraData *extra,
+					  Cost *spared)
+{
+	Path	   *cheapest = input->cheapest_total_path;
+	List	   *aggregates;
+	List	   *pathkeys;
+	Path	   *sort;
+
+	*spared = 0;
+	if (root->numOrderedAggs == 0 || input_is_presorted(root) ||
+		root->parse->groupingSets != NIL || IS_OTHER_REL(grouped) ||
+		(extra->flags & GROUPING_CAN_USE_SORT) == 0 ||
+		cheapest->rows < gpusort_min_rows)
+		return NIL;
+	aggregates = list_aggregates(grouped, extra);
+	if (!may_come_in_any_order(root, cheapest, aggregates))
+		return NIL;
+	pathkeys = choose_order(list_sorts(root, cheapest,
+									   estimate_groups(root, cheapest, extra),
+									   aggregates),
+							spared);
+	if (pathkeys == NIL || sort_paths_come_in_order(root, cheapest, pathkeys))
+		return NIL;
+	sort = sort_paths_make(root, grouped, cheapest, pathkeys, NO_BOUND);
+	return sort != NULL &&
+		sort->total_cost - cheapest->total_cost -
+		cost_group_order(root, grouped, cheapest) < *spared ? pathkeys : NIL;
+}
+
 void
 aggregate_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 					const GroupPathExtraData *extra)
 {
 	Path	   *cheapest = input->cheapest_total_path;
-	List	   *aggregates;
-	List	   *pathkeys;
-	double		ngroups;
 	Cost		spared;
-	Path	   *sort;
+	List	   *pathkeys = aggregate_paths_order(root, input, grouped, extra,
+												 &spared);
 
-	if (root->numOrderedAggs == 0 || input_is_presorted(root) ||
-		root->parse->groupingSets != NIL || IS_OTHER_REL(grouped) ||
-		(extra->flags & GROUPING_CAN_USE_SORT) == 0 ||
-		cheapest->rows < gpusort_min_rows)
-		return;
-	aggregates = list_aggregates(grouped, extra);
-	if (!may_come_in_any_order(root, cheapest, aggregates))
-		return;
-	ngroups = estimate_groups(root, cheapest, extra);
-	pathkeys = choose_order(list_sorts(root, cheapest, ngroups, aggregates),
-							&spared);
-	if (pathkeys == NIL || sort_paths_come_in_order(root, cheapest, pathkeys))
-		return;
-	sort = sort_paths_make(root, grouped, cheapest, pathkeys, NO_BOUND);
-	if (sort != NULL &&
-		sort->total_cost - cheapest->total_cost -
-		cost_group_order(root, grouped, cheapest) < spared)
+	if (pathkeys != NIL)
 		add_sparing_path(root, grouped,
-						 make_aggregate(root, grouped, sort, extra, ngroups),
+						 make_aggregate(root, grouped,
+										sort_paths_make(root, grouped, cheapest,
+														pathkeys, NO_BOUND),
+										extra,
+										estimate_groups(root, cheapest, extra)),
 						 spared);
 }

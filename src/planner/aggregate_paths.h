@@ -20,4 +20,14 @@ extern void aggregate_paths_add(PlannerInfo *root, RelOptInfo *input,
 								RelOptInfo *grouped,
 								const GroupPathExtraData *extra);
 
+/*
+ * The order in which the rows of "input" had better be sorted, so that aggregates
+ * of this grouped relation need not sort: by the columns of the groups, and more.
+ * Sets what that spares in the aggregates.  NIL if it does not pay.
+ */
+extern List *aggregate_paths_order(PlannerInfo *root, RelOptInfo *input,
+								   RelOptInfo *grouped,
+								   const GroupPathExtraData *extra,
+								   Cost *spared);
+
 #endif							/* GPUSORT_AGGREGATE_PATHS_H */

@@ -48,6 +48,7 @@
 
 #include "cost/sort_cost.h"
 #include "executor/node_groups.h"
+#include "planner/aggregate_paths.h"
 #include "planner/group_paths.h"
 #include "planner/sort_paths.h"
 #include "port/compat.h"
@@ -556,6 +557,8 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 	RelOptInfo *relation = grouped->relation;
 	List	   *clause = GROUP_CLAUSE(root);
 	bool		hashable = (extra->flags & GROUPING_CAN_USE_HASH) != 0;
+	List	   *keys;
+	Cost		spared;
 	double		ngroups;
 	double		busiest;
 	Path	   *sorted;
@@ -568,8 +571,12 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 		(hashable &&
 		 !sort_paths_know_groups(root, clause, extra->targetList)))
 		return;
-	/* with those of aggregates that want their input in order */
-	sorted = make_groups(grouped, grouped->partial, root->group_pathkeys,
+	keys = aggregate_paths_order(root, grouped->serial->parent, relation,
+								 extra, &spared);
+	/* with those that core has appended for aggregates */
+	if (keys == NIL)
+		keys = root->group_pathkeys;
+	sorted = make_groups(grouped, grouped->partial, keys,
 						 NUM_GROUP_KEYS(root), &busiest);
 	if (sorted == NULL)
 		return;
@@ -648,7 +655,7 @@ group_paths_add(PlannerInfo *root, UpperRelationKind stage,
 		 stage != UPPERREL_GROUP_AGG) ||
 		!input->consider_parallel || input->partial_pathlist == NIL ||
 		output->pathlist == NIL || IS_OTHER_REL(output) ||
-		/* which takes less time than core expects, see sort_paths.c */
+	/* which takes less time than core expects, see sort_paths.c */
 		sorts_by_increments(cheapest_path(output)))
 		return;
 	grouped.root = root;
