@@ -35,10 +35,23 @@ static List *planned;
 static List *walk_plan(Plan *plan, List *meanings);
 
 static bool
-is_gpusort(const Plan *plan)
+is_custom_scan(const Plan *plan, const char *name)
 {
 	return IsA(plan, CustomScan) &&
-		strcmp(((const CustomScan *) plan)->methods->CustomName, "GpuSort") == 0;
+		strcmp(((const CustomScan *) plan)->methods->CustomName, name) == 0;
+}
+
+static bool
+is_gpusort(const Plan *plan)
+{
+	return is_custom_scan(plan, "GpuSort");
+}
+
+/* The node that is in a plan from the beginning, and has its child's columns. */
+static bool
+is_groups(const Plan *plan)
+{
+	return is_custom_scan(plan, "GpuSortGroups");
 }
 
 /* A plan in which the columns of an expression are looked for. */
@@ -113,6 +126,8 @@ resolve_var(const Var *var, Plan *plan)
 		return resolve_child(first_child(plan), var->varattno, var->vartype);
 	if (var->varno == INNER_VAR)
 		return resolve_child(plan->righttree, var->varattno, var->vartype);
+	if (var->varno == INDEX_VAR && is_groups(plan))
+		return resolve_child(plan->lefttree, var->varattno, var->vartype);
 	if (var->varno == INDEX_VAR)
 		return resolve_column(scanned_columns(plan), var->varattno,
 							  var->vartype, plan);
@@ -251,7 +266,7 @@ walk_plan(Plan *plan, List *meanings)
 			meanings = walk_plan(((SubqueryScan *) plan)->subplan, meanings);
 			break;
 		case T_CustomScan:
-			if (!is_gpusort(plan))
+			if (!is_gpusort(plan) && !is_groups(plan))
 				elog(ERROR, "a custom scan of another extension");
 			meanings = note_gpusort(meanings, (CustomScan *) plan);
 			break;

@@ -57,7 +57,8 @@ CREATE TABLE t WITH (parallel_workers = 2) AS
 SELECT i id, abs(hashint4(i)) % 500 g, hashint4(i) k, md5(i::text) txt FROM generate_series(1, 6000) i;
 CREATE TABLE large WITH (parallel_workers = 2) AS
 SELECT i id, abs(hashint4(i)) % 9000 g, hashint4(i) k, repeat(md5(i::text), 5) txt FROM generate_series(1, 60000) i;
-VACUUM ANALYZE t, large;
+CREATE TABLE medium WITH (parallel_workers = 2) AS SELECT * FROM large WHERE id <= 25000;
+VACUUM ANALYZE t, large, medium;
 SQL
 $node->wait_until_ready('gpusortd is ready');
 
@@ -83,6 +84,7 @@ sub distinct
 my %consumers = (windows => \&windows, 'group by' => \&groups, 'distinct on' => \&distinct);
 my $stock = "SET gpusort.enable = off; SET max_parallel_workers_per_gather = 0;\n";
 my %native = map { ($_ => $node->safe_psql('postgres', $stock . $consumers{$_}->('t', 'true'))) } keys %consumers;
+my %native_medium = map { ($_ => $node->safe_psql('postgres', $stock . $consumers{$_}->('medium', 'true'))) } keys %consumers;
 my %native_large = map { ($_ => $node->safe_psql('postgres', $stock . $consumers{$_}->('large', 'true'))) } keys %consumers;
 my $idle_segments = $node->segments;
 
@@ -306,9 +308,16 @@ cmp_ok($shown =~ /Rows Kept By Workers: (\d+)/ ? $1 : 0, '>', 0, 'and some were 
 consume_large("with $_", "SET gpusort.work_mem = '$_';") foreach ('64MB', '4MB', '1MB', '64kB');
 consume_large('switched off since', 'SET gpusort.enable_sort = off;');
 
-# segments and files of two megabytes at most
+# segments and files of two megabytes at most, and nearly all rows are the leader's
 system_or_bail('prlimit', '--pid', $postmaster, '--fsize=2097152:');
-consume_large('shared memory that cannot be had', "SET gpusort.work_mem = '512MB';");
+foreach my $name (sort keys %consumers)
+{
+	my $query = $consumers{$name}->('medium', 'pass(id) > 0');
+	($session) = $moments{'workers are late'}->("SET gpusort.work_mem = '512MB';\n$query");
+	finish($session);
+	is($session->{err} . $session->{out}, "$native_medium{$name}\n", "$name, shared memory that cannot be had");
+	check_left($name);
+}
 system_or_bail('prlimit', '--pid', $postmaster, '--fsize=unlimited:');
 
 #
