@@ -119,12 +119,12 @@ add_keys(SortSize *size, const List *columns, Oid sort_operator,
 
 SortSize
 sort_size_of_path(PlannerInfo *root, const Path *input, const List *columns,
-				  Oid sort_operator, Oid collation)
+				  Oid sort_operator, Oid collation, double bound)
 {
 	SortSize	size = {input->rows, input->pathtarget->width};
 	TableOrder	order;
-	bool		is_known = order_of_path(root, input, linitial(columns),
-										 &order);
+	bool		is_known = bound != NO_BOUND &&
+		order_of_path(root, input, linitial(columns), &order);
 
 	add_keys(&size, columns, sort_operator, collation,
 			 is_known ? &order : NULL);

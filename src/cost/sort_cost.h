@@ -29,11 +29,11 @@ typedef struct SortSize
  * The size of a sort of a path's rows by these expressions, and of a node that
  * sorts by columns of these numbers.  The operator and the collation are those
  * of the first sort column, by which it is estimated how many rows come in
- * order.
+ * order; of a path only if some rows are wanted, as of all it makes no difference.
  */
 extern SortSize sort_size_of_path(PlannerInfo *root, const Path *input,
 								  const List *columns, Oid sort_operator,
-								  Oid collation);
+								  Oid collation, double bound);
 extern SortSize sort_size_of_plan(const Plan *sort, const List *attnos,
 								  Oid sort_operator, Oid collation,
 								  const List *range_table);

@@ -150,7 +150,7 @@ create_gpusort_state(CustomScan *scan)
 /*
  * Rows are emitted as they are stored.  Columns that are copies of others, which
  * they lack, are added.  That takes no projection, which would read all columns
- * one by one.
+ * one by one, but the slot of values that core has made for one.
  */
 static void
 init_result(GpuSortState *state)
@@ -164,12 +164,11 @@ init_result(GpuSortState *state)
 	state->ncopied = list_length(target_list) - nstored;
 	if (state->ncopied == 0)
 	{
-		ExecInitResultTupleSlotTL(&scan->ps, &TTSOpsMinimalTuple);
+		ExecInitResultSlot(&scan->ps, &TTSOpsMinimalTuple);
 		state->row = scan->ps.ps_ResultTupleSlot;
 		return;
 	}
 
-	ExecInitResultTupleSlotTL(&scan->ps, &TTSOpsVirtual);
 	state->row = ExecInitExtraTupleSlot(scan->ps.state,
 										ExecGetResultType(outerPlanState(scan)),
 										&TTSOpsMinimalTuple);

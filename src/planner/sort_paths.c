@@ -61,6 +61,14 @@
  */
 #define APPENDED_SCAN_COST	10.0
 
+/*
+ * The part of the cost without workers that a sort together may have at most.
+ * Where less is gained the workers are better used by others, and they may be in
+ * each other's way: a gain of 2% was expected where a sort took 1.4 times as long
+ * with a worker, on two busy cores (docs/notes/2026-11-costs.md).
+ */
+#define TOGETHER_PART		0.95
+
 static create_upper_paths_hook_type previous_upper_paths_hook;
 static set_join_pathlist_hook_type previous_join_paths_hook;
 static set_rel_pathlist_hook_type previous_relation_paths_hook;
@@ -124,7 +132,7 @@ sort_paths_take_over(PlannerInfo *root, const Path *input, List *pathkeys,
 						 collation) != REFUSAL_NONE)
 		return false;
 	*size = sort_size_of_path(root, input, sort_paths_columns(pathkeys, relids),
-							  sort_operator, collation);
+							  sort_operator, collation, bound);
 	return refuse_size(size, bound) == REFUSAL_NONE;
 }
 
@@ -526,6 +534,33 @@ incremental_is_better(const RelOptInfo *ordered, const Path *own)
 	return false;
 }
 
+/* The cost of the rows that are wanted of a path. */
+static Cost
+cost_of_wanted_rows(const PlannerInfo *root, const Path *path)
+{
+	double		part = root->tuple_fraction;
+
+	/* a number of rows, if it is not a part of them */
+	if (part >= 1 && path->rows > 0)
+		part /= path->rows;
+	return part <= 0 || part >= 1 ? path->total_cost :
+		path->startup_cost + part * (path->total_cost - path->startup_cost);
+}
+
+/*
+ * Is a sort together expected to gain too little by its workers?  "alone" is the
+ * sort of "input" in one process, which may have workers below it.
+ */
+static bool
+workers_hardly_gain(const PlannerInfo *root, Path *input, const Path *alone,
+					const Path *together)
+{
+	return !IsA(skip_projection(input), GatherPath) &&
+		DISABLED_NODES(alone) <= DISABLED_NODES(together) &&
+		cost_of_wanted_rows(root, together) >
+		TOGETHER_PART * cost_of_wanted_rows(root, alone);
+}
+
 static void
 add_ordered_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 {
@@ -552,6 +587,9 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 	if (together != NULL && incremental_is_better(ordered, together))
 		together = NULL;
 	drop_core_paths(ordered, alone != NULL, together != NULL);
+	if (alone != NULL && together != NULL &&
+		workers_hardly_gain(root, unordered, alone, together))
+		together = NULL;
 	if (alone != NULL)
 		add_path(ordered, alone);
 	if (together != NULL)
