@@ -410,12 +410,19 @@ row_sort_take_sent(RowSort *sort)
 	take_batches(sort);
 }
 
-void
-row_sort_put(RowSort *sort, TupleTableSlot *slot)
+/* Takes a row of this process, and what workers have sent until now. */
+static pg_attribute_always_inline void
+put_rows(RowSort *sort, TupleTableSlot *slot)
 {
 	if (unlikely(sort->collector != NULL))
 		take_batches(sort);
 	put_row(sort, slot);
+}
+
+void
+row_sort_put(RowSort *sort, TupleTableSlot *slot)
+{
+	put_rows(sort, slot);
 }
 
 void
@@ -428,7 +435,7 @@ row_sort_take(RowSort *sort, PlanState *source)
 
 		if (TupIsNull(slot))
 			return;
-		row_sort_put(sort, slot);
+		put_rows(sort, slot);
 	}
 	native_sort_take(sort->native, source);
 }
