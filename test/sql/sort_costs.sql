@@ -133,6 +133,12 @@ SELECT nodes('SELECT id FROM numbers WHERE id % 7 > 2 ORDER BY other');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 60000');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 100');
 SELECT nodes('SELECT * FROM numbers ORDER BY id LIMIT 100');
+-- not those that are expected to gain less than 5%, of what is wanted
+SET gpusort.get_shared_row_cost = 0.0185;
+SELECT nodes('SELECT * FROM numbers ORDER BY other');
+SET gpusort.get_shared_row_cost = 0.023;
+SELECT nodes('SELECT * FROM numbers ORDER BY other');
+SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 60000');
 SET gpusort.get_shared_row_cost = 0.1;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 -- also where core's own Gather Merge would cost less
