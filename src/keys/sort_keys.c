@@ -115,7 +115,7 @@ static void
 set_layout(SortKeys *keys, bool general)
 {
 	bool		fixed = true;
-	bool		only_words = !general;
+	bool		only_words = true;
 	int			bytes = 0;
 	int			words;
 
@@ -260,15 +260,19 @@ sort_keys_change_layout(SortKeys *keys)
 	keys->same_layout = false;
 }
 
-/*
- * Appends what stands ahead of a column in the general layout and, for a NULL,
- * in its place.
- */
+/* What stands ahead of a column in the general layout. */
+static inline uint64_t
+null_flag(const SortColumn *column, bool isnull)
+{
+	return isnull == column->nulls_first ? 0 : 1;
+}
+
+/* Appends that and, for a NULL, what stands in its place. */
 static inline void
 append_null_flag(KeyWriter *writer, const SortColumn *column, bool isnull)
 {
 	writer->complement = 0;
-	key_append(writer, isnull == column->nulls_first ? 0 : 1, 8);
+	key_append(writer, null_flag(column, isnull), BITS_PER_BYTE);
 	if (isnull)
 	{
 		for (int i = 0; i < column->form->bytes; i++)
@@ -301,7 +305,7 @@ get_fixed_column(TupleTableSlot *slot, AttrNumber attno)
 	return true;
 }
 
-/* Keys of a single word. */
+/* Keys of a single word, in the compact layout. */
 static inline int
 encode_word(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 {
@@ -329,43 +333,61 @@ encode_whole(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 							   column->descending ? PG_UINT64_MAX : 0, words);
 }
 
+/* A key that is being written, all of it in registers. */
+typedef struct WordWriter
+{
+	uint64_t   *next;			/* where the next full word goes */
+	uint64_t	partial;		/* what there is of it, in the highest bits */
+	int			filled;			/* how many bits that is, less than 64 */
+} WordWriter;
+
+/* Appends the lowest bits of a value: 1 to 64 bits. */
+static inline void
+append_bits(WordWriter *writer, uint64_t value, int bits)
+{
+	value <<= 64 - bits;
+	writer->partial |= value >> writer->filled;
+	writer->filled += bits;
+	if (writer->filled >= 64)
+	{
+		*writer->next++ = writer->partial;
+		writer->filled -= 64;
+		/* as in key_append() */
+		writer->partial = value << 1 << (bits - writer->filled - 1);
+	}
+}
+
 /*
- * Keys of nothing but words, which are the commonest, have a way of their own:
- * what key_append() does, with all that it needs in registers.
+ * Keys of nothing but words, which are the commonest, have a way of their own,
+ * that of key_append() in registers.
  */
 static inline int
 encode_words(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 {
-	uint64_t   *next = words;
-	uint64_t	partial = 0;
-	int			filled = 0;
+	WordWriter	writer = {.next = words};
 
 	for (int i = 0; i < keys->nencoded; i++)
 	{
 		const SortColumn *column = &keys->columns[i];
 		const KeyForm *form = column->form;
-		int			bits = form->bytes * BITS_PER_BYTE;
-		uint64_t	value;
+		bool		isnull = slot->tts_isnull[column->attno - 1];
+		uint64_t	value = 0;
 
-		if (unlikely(slot->tts_isnull[column->attno - 1]))
+		if (keys->general)
+			append_bits(&writer, null_flag(column, isnull), BITS_PER_BYTE);
+		else if (unlikely(isnull))
 			return 0;
-		value = form->word(slot->tts_values[column->attno - 1]);
-		if (column->descending)
-			value = ~value;
-		value <<= 64 - bits;
-		partial |= value >> filled;
-		filled += bits;
-		if (filled >= 64)
+		if (!isnull)
 		{
-			*next++ = partial;
-			filled -= 64;
-			/* as in key_append() */
-			partial = value << 1 << (bits - filled - 1);
+			value = form->word(slot->tts_values[column->attno - 1]);
+			if (column->descending)
+				value = ~value;
 		}
+		append_bits(&writer, value, form->bytes * BITS_PER_BYTE);
 	}
-	if (filled > 0)
-		*next++ = partial;
-	return next - words;
+	if (writer.filled > 0)
+		*writer.next++ = writer.partial;
+	return writer.next - words;
 }
 
 /* Does a column that has refused a value want the same layout, of other keys? */
@@ -430,7 +452,8 @@ sort_keys_encode(SortKeys *keys, TupleTableSlot *slot, uint64_t *words)
 	if (keys->nencoded > 1 || !get_fixed_column(slot, keys->max_attno))
 		slot_getsomeattrs(slot, keys->max_attno);
 	if (keys->only_words)
-		return keys->nencoded == 1 ? encode_word(keys, slot, words) :
+		return keys->nencoded == 1 && !keys->general ?
+			encode_word(keys, slot, words) :
 			encode_words(keys, slot, words);
 	if (keys->whole)
 		nwords = encode_whole(keys, slot, words);
