@@ -177,7 +177,11 @@ refuse_sort(const Sort *sort, double bound, const List *range_table)
 
 	if (refusal == REFUSAL_NONE)
 		refusal = refuse_size(&size, bound);
-	/* what else the cost depends on matters where only the first rows are wanted */
+
+	/*
+	 * what else the cost depends on matters where only the first rows are
+	 * wanted
+	 */
 	if (refusal != REFUSAL_NONE || bound == NO_BOUND)
 		return refusal;
 	size = size_of_sort(sort, range_table);
