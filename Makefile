@@ -64,6 +64,8 @@ OBJS = \
 	src/planner/explain_refusal.o \
 	src/planner/group_limits.o \
 	src/planner/group_paths.o \
+	src/planner/order_paths.o \
+	src/planner/path_hooks.o \
 	src/planner/plan_columns.o \
 	src/planner/plan_sort.o \
 	src/planner/sort_paths.o \

@@ -41,7 +41,7 @@
 #include "planner/explain_refusal.h"
 #include "planner/group_paths.h"
 #include "planner/plan_sort.h"
-#include "planner/sort_paths.h"
+#include "planner/path_hooks.h"
 #include "settings.h"
 #include "shared_state.h"
 #include "sort/spare_memory.h"
@@ -99,7 +99,7 @@ _PG_init(void)
 	shared_state_init();
 	plan_sort_init();
 	group_paths_init();
-	sort_paths_init();
+	path_hooks_init();
 	sort_bound_init(&gpusort_exec_methods);
 	explain_refusal_init();
 	index_hooks_init();

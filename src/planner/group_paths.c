@@ -655,7 +655,7 @@ group_paths_add(PlannerInfo *root, UpperRelationKind stage,
 		 stage != UPPERREL_GROUP_AGG) ||
 		!input->consider_parallel || input->partial_pathlist == NIL ||
 		output->pathlist == NIL || IS_OTHER_REL(output) ||
-	/* which takes less time than core expects, see sort_paths.c */
+	/* which takes less time than core expects, see path_hooks.c */
 		sorts_by_increments(cheapest_path(output)))
 		return;
 	grouped.root = root;

@@ -3,7 +3,7 @@
  * plan_sort.c
  *	  Putting GpuSort nodes in the place of Sort nodes.
  *
- * The planner only knows what these cost, in many places (sort_paths.c).  Its
+ * The planner only knows what these cost, in many places (path_hooks.c).  Its
  * finished plan is walked, and every Sort that can be taken over is replaced by
  * a CustomScan with the same child, costs and target list: at that point all
  * sort columns are resolved, and also the Sorts are there that the planner
@@ -24,9 +24,9 @@
 #include "executor/node_groups.h"
 #include "planner/group_limits.h"
 #include "planner/group_paths.h"
+#include "planner/order_paths.h"
 #include "planner/plan_columns.h"
 #include "planner/plan_sort.h"
-#include "planner/sort_paths.h"
 #include "planner/sort_refusal.h"
 #include "port/shared_memory.h"
 #include "settings.h"
@@ -195,7 +195,7 @@ static PlannedStmt *
 plan_with_costs(Query *parse, const char *query_string, int cursor_options,
 				ParamListInfo bound_params)
 {
-	SortInput	outer = sort_paths_begin();
+	SortInput	outer = order_paths_begin();
 	PlannedStmt *volatile result;
 
 	PG_TRY();
@@ -209,7 +209,7 @@ plan_with_costs(Query *parse, const char *query_string, int cursor_options,
 	}
 	PG_FINALLY();
 	{
-		sort_paths_end(outer);
+		order_paths_end(outer);
 	}
 	PG_END_TRY();
 	return result;

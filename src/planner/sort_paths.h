@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sort_paths.h
- *	  Paths with the costs of the sorts that GpuSort nodes will do.
+ *	  The path of a sort that a GpuSort node will do.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,25 +11,6 @@
 #include "nodes/pathnodes.h"
 
 #include "cost/sort_cost.h"
-
-/* The input of an ORDER BY: a path that may be sorted. */
-typedef struct SortInput
-{
-	const PlannerInfo *root;
-	const RelOptInfo *relation;
-	Path	   *path;
-} SortInput;
-
-/* Installs the hooks that add paths. */
-extern void sort_paths_init(void);
-
-/*
- * Begin and end of planning a query, within which other queries may be planned.
- * The input that was noted for the outer query is returned, and restored at the
- * end; so no path is used after its query's memory was freed.
- */
-extern SortInput sort_paths_begin(void);
-extern void sort_paths_end(SortInput outer);
 
 /* What these path keys stand for in these relations. */
 extern List *sort_paths_columns(const List *pathkeys, Relids relids);

@@ -1,0 +1,470 @@
+/*-------------------------------------------------------------------------
+ *
+ * order_paths.c
+ *	  Paths for an ORDER BY: by a GpuSort in one process, and with workers.
+ *
+ * Core's own paths of these two kinds are dropped, since their costs are not
+ * those that they will have.  All others compete with ours: indexes, incremental
+ * sorts, workers that evaluate expensive expressions.
+ *
+ * When core asks for more paths it may have freed the cheapest one of the input,
+ * for one that is in order.  So that is noted before, while all paths are there.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+
+#include "planner/order_paths.h"
+#include "planner/sort_refusal.h"
+#include "port/compat.h"
+#include "port/shared_memory.h"
+
+/* Operators from which on an expression is expensive, as in core. */
+#define EXPENSIVE_OPERATORS	10
+
+/*
+ * The part of what core charges for an incremental sort that it takes: its groups
+ * stay in the cache, and core expects half as many rows more in each.
+ */
+#define INCREMENTAL_PART	0.4
+
+/*
+ * What each scan below an Append costs processes that share the scans, beside
+ * the rows: core charges for none of it.  All of them begin all scans, and take
+ * turns at those of few pages.  A thousand tables of a page each, scanned by two
+ * processes, took 40 us a table more than by one.
+ */
+#define APPENDED_SCAN_COST	10.0
+
+/*
+ * The part of the cost without workers that a sort together may have at most.
+ * Where less is gained the workers are better used by others, and they may be in
+ * each other's way: a gain of 2% was expected where a sort took 1.4 times as long
+ * with a worker, on two busy cores (docs/notes/2026-11-costs.md).
+ */
+#define TOGETHER_PART		0.95
+
+/*
+ * The relation that may be the next one to be sorted for an ORDER BY, and its
+ * cheapest path that is not in that order yet, a copy.
+ */
+static SortInput noted;
+
+/* How many rows are wanted of an ORDER BY. */
+static double
+ordered_bound(const PlannerInfo *root)
+{
+	/* functions that return sets may make more of each */
+	return root->limit_tuples >= 0 && !root->parse->hasTargetSRFs ?
+		root->limit_tuples : NO_BOUND;
+}
+
+/* What a projection that takes no node of its own is of. */
+static Path *
+skip_projection(Path *path)
+{
+	return IsA(path, ProjectionPath) && ((ProjectionPath *) path)->dummypp ?
+		((ProjectionPath *) path)->subpath : path;
+}
+
+/* Should a leader and its workers sort the rows of this path together? */
+static bool
+can_sort_together(PlannerInfo *root, const RelOptInfo *ordered,
+				  const Path *partial, SortSize *size)
+{
+	return ordered->consider_parallel && enable_gathermerge &&
+		parallel_leader_participation &&
+		!pathkeys_contained_in(root->sort_pathkeys, partial->pathkeys) &&
+		sort_paths_take_over(root, partial, root->sort_pathkeys,
+							 ordered_bound(root), size) &&
+		!first_rows_are_few(size, sort_participants(partial->parallel_workers),
+							ordered_bound(root)) &&
+		sort_fits_memory(size->rows, size->width) &&
+		!sort_paths_come_in_order(root, partial, root->sort_pathkeys);
+}
+
+/* Is this one of core's own paths of sorts, and one with parallel workers? */
+static bool
+is_core_sort(Path *path, bool *together)
+{
+	if (IsA(path, ProjectionPath))
+		path = ((ProjectionPath *) path)->subpath;
+	*together = IsA(path, GatherMergePath);
+	if (*together)
+		path = skip_projection(((GatherMergePath *) path)->subpath);
+	return IsA(path, SortPath);
+}
+
+/*
+ * Drops core's own paths of sorts in one process, of such together, or of both.
+ */
+static void
+drop_core_paths(RelOptInfo *ordered, bool alone, bool together)
+{
+	ListCell   *cell;
+
+	foreach(cell, ordered->pathlist)
+	{
+		bool		is_together;
+
+		if (is_core_sort(lfirst(cell), &is_together) &&
+			(is_together ? together : alone))
+			ordered->pathlist = foreach_delete_current(ordered->pathlist, cell);
+	}
+}
+
+/*
+ * Is there a LIMIT that is not known before it runs, of this query or of one that
+ * it is a part of?
+ */
+static bool
+is_below_unknown_limit(const PlannerInfo *root)
+{
+	for (; root != NULL; root = root->parent_root)
+	{
+		if (root->parse->limitCount != NULL &&
+			!IsA(root->parse->limitCount, Const))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * May all of the sort's time be that of core's heap of the first rows, of which
+ * workers have a share each?  So it may below such a LIMIT, where core would have
+ * workers.  Then our costs are not those that it will have.  Nor should it have
+ * workers where core has none: of a LIMIT that is more in a rescan core tells
+ * workers only what it was at first.
+ */
+static bool
+workers_may_spare_time(const PlannerInfo *root, const RelOptInfo *ordered)
+{
+	ListCell   *cell;
+
+	if (root->limit_tuples >= 0 || !is_below_unknown_limit(root))
+		return false;
+	foreach(cell, ordered->pathlist)
+	{
+		bool		is_together;
+
+		if (is_core_sort(lfirst(cell), &is_together) && is_together)
+			return true;
+	}
+	return false;
+}
+
+/* The path that sorts these rows in one process, NULL if there is none. */
+static Path *
+make_sort_alone(PlannerInfo *root, RelOptInfo *ordered, Path *input)
+{
+	PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
+	Path	   *path = sort_paths_make(root, ordered, input, root->sort_pathkeys,
+									   ordered_bound(root));
+
+	return path == NULL || path->pathtarget == target ? path :
+		apply_projection_to_path(root, ordered, path, target);
+}
+
+/*
+ * How many scans an Append on top of a path has below it.  Below joins such scans
+ * are but a part of the plan.
+ */
+static int
+count_appended_scans(const Path *path)
+{
+	while (IsA(path, ProjectionPath))
+		path = ((const ProjectionPath *) path)->subpath;
+	return IsA(path, AppendPath) ?
+		list_length(((const AppendPath *) path)->subpaths) : 0;
+}
+
+/* The path that sorts so many rows, a part of which is "partial", together. */
+static Path *
+make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
+				   double rows)
+{
+	PathTarget *target = root->upper_targets[UPPERREL_ORDERED];
+	SortSize	size;
+	Path	   *sort;
+	Path	   *path;
+	Cost		startup;
+	Cost		total;
+	Cost		shared_scans;
+
+	if (!can_sort_together(root, ordered, partial, &size) ||
+		!shared_memory_suffices(sort_rows_bytes(rows, size.width)))
+		return NULL;
+	/* expensive expressions are left to the workers */
+	if (target->cost.per_tuple - partial->pathtarget->cost.per_tuple >
+		EXPENSIVE_OPERATORS * cpu_operator_cost)
+		return NULL;
+
+	size.rows = rows;
+	cost_sort_together(&size, rows / partial->rows, &startup, &total);
+	shared_scans = count_appended_scans(partial) * APPENDED_SCAN_COST;
+	sort = (Path *) create_sort_path(root, ordered, partial,
+									 root->sort_pathkeys, root->limit_tuples);
+	sort->startup_cost = partial->total_cost + shared_scans + startup;
+	sort->total_cost = partial->total_cost + shared_scans + total;
+	path = (Path *) create_gather_merge_path(root, ordered, sort,
+											 sort->pathtarget,
+											 root->sort_pathkeys, NULL, &rows);
+	path->startup_cost = sort->startup_cost + parallel_setup_cost;
+	path->total_cost = sort->total_cost + parallel_setup_cost;
+
+	/* not pushed below the Gather Merge: it would come between the two */
+	return equal(path->pathtarget->exprs, target->exprs) ? path :
+		(Path *) create_projection_path(root, ordered, path, target);
+}
+
+/*
+ * The input of an ORDER BY.
+ *
+ * Core adds to the ordered relation both paths of the input that are in order and
+ * sorts of its cheapest path, and frees those that lose.  A freed path stays in
+ * the input's list, and may be its cheapest path.  So after core has added its
+ * paths only the partial paths of the input may be read.  The path to sort is
+ *	- the path below core's own Sort, if that path of core is still there; or
+ *	- a copy of the cheapest path that is not in order, noted when the input was
+ *	  made, to which the planner may have applied a target since.
+ *
+ * No path is noted where the hook of another extension comes after ours: that hook
+ * may put a node above all paths, or replace them.
+ */
+
+/* The size of a path's node, 0 for one that is not known. */
+static size_t
+path_size(const Path *path)
+{
+	switch (nodeTag(path))
+	{
+		case T_Path:
+			return sizeof(Path);
+		case T_IndexPath:
+			return sizeof(IndexPath);
+		case T_BitmapHeapPath:
+			return sizeof(BitmapHeapPath);
+		case T_TidPath:
+			return sizeof(TidPath);
+		case T_TidRangePath:
+			return sizeof(TidRangePath);
+		case T_SubqueryScanPath:
+			return sizeof(SubqueryScanPath);
+		case T_ForeignPath:
+			return sizeof(ForeignPath);
+		case T_AppendPath:
+			return sizeof(AppendPath);
+		case T_MergeAppendPath:
+			return sizeof(MergeAppendPath);
+		case T_NestPath:
+			return sizeof(NestPath);
+		case T_MergePath:
+			return sizeof(MergePath);
+		case T_HashPath:
+			return sizeof(HashPath);
+		case T_GatherPath:
+			return sizeof(GatherPath);
+		case T_GatherMergePath:
+			return sizeof(GatherMergePath);
+		case T_ProjectionPath:
+			return sizeof(ProjectionPath);
+		case T_SortPath:
+			return sizeof(SortPath);
+		case T_IncrementalSortPath:
+			return sizeof(IncrementalSortPath);
+		case T_GroupPath:
+			return sizeof(GroupPath);
+		case T_UpperUniquePath:
+			return sizeof(UpperUniquePath);
+		case T_AggPath:
+			return sizeof(AggPath);
+		case T_GroupingSetsPath:
+			return sizeof(GroupingSetsPath);
+		case T_WindowAggPath:
+			return sizeof(WindowAggPath);
+		default:
+			return 0;
+	}
+}
+
+/* A copy of a path's node alone, NULL if it is of a kind that is not known. */
+static Path *
+copy_path(const Path *path)
+{
+	size_t		size = path_size(path);
+
+	return size == 0 ? NULL : memcpy(palloc(size), path, size);
+}
+
+void
+order_paths_note(PlannerInfo *root, RelOptInfo *relation)
+{
+	const Path *cheapest = NULL;
+	ListCell   *cell;
+
+	if (root->sort_pathkeys == NIL || IS_OTHER_REL(relation))
+		return;
+	foreach(cell, relation->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (path->param_info == NULL &&
+			!pathkeys_contained_in(root->sort_pathkeys, path->pathkeys) &&
+			(cheapest == NULL ||
+			 compare_path_costs(path, (Path *) cheapest, TOTAL_COST) < 0))
+			cheapest = path;
+	}
+	noted.root = root;
+	noted.relation = relation;
+	noted.path = cheapest == NULL ? NULL : copy_path(cheapest);
+}
+
+SortInput
+order_paths_begin(void)
+{
+	SortInput	outer = noted;
+
+	memset(&noted, 0, sizeof(noted));
+	return outer;
+}
+
+void
+order_paths_end(SortInput outer)
+{
+	noted = outer;
+}
+
+/* The input of core's own sort of this path, NULL if that is not there. */
+static Path *
+input_sorted_by_core(const RelOptInfo *ordered, const Path *input)
+{
+	ListCell   *cell;
+
+	foreach(cell, ordered->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (IsA(path, ProjectionPath))
+			path = ((ProjectionPath *) path)->subpath;
+		if ((IsA(path, SortPath) || IsA(path, IncrementalSortPath)) &&
+			((SortPath *) path)->subpath == input)
+			return ((SortPath *) path)->subpath;
+	}
+	return NULL;
+}
+
+/* The path that has been noted of this input, NULL if there is none. */
+static Path *
+noted_input(PlannerInfo *root, RelOptInfo *input)
+{
+	Path	   *path = noted.path;
+	Path	   *gather;
+
+	if (noted.root != root || noted.relation != input || path == NULL ||
+		root->parse->hasTargetSRFs)
+		return NULL;
+	if (IS_UPPER_REL(input))
+		return path;
+
+	/* a scan or join: what core has done when all of its paths were there */
+	if (equal(path->pathtarget->exprs, input->reltarget->exprs))
+		path->pathtarget = input->reltarget;
+	else
+		path = (Path *) create_projection_path(root, input, path,
+											   input->reltarget);
+	if (input->partial_pathlist == NIL)
+		return path;
+	gather = (Path *) create_gather_path(root, input,
+										 linitial(input->partial_pathlist),
+										 input->reltarget, NULL, NULL);
+	return compare_path_costs(gather, path, TOTAL_COST) < 0 ? gather : path;
+}
+
+/* Does an incremental sort of core's probably take less time than this path? */
+static bool
+incremental_is_better(const RelOptInfo *ordered, const Path *own)
+{
+	ListCell   *cell;
+
+	foreach(cell, ordered->pathlist)
+	{
+		const Path *path = skip_projection(lfirst(cell));
+		const Path *input;
+
+		if (!IsA(path, IncrementalSortPath))
+			continue;
+		input = ((const IncrementalSortPath *) path)->spath.subpath;
+		if (DISABLED_NODES(path) <= DISABLED_NODES(own) &&
+			input->total_cost + INCREMENTAL_PART *
+			(path->total_cost - input->total_cost) <= own->total_cost)
+			return true;
+	}
+	return false;
+}
+
+/* The cost of the rows that are wanted of a path. */
+static Cost
+cost_of_wanted_rows(const PlannerInfo *root, const Path *path)
+{
+	double		part = root->tuple_fraction;
+
+	/* a number of rows, if it is not a part of them */
+	if (part >= 1 && path->rows > 0)
+		part /= path->rows;
+	return part <= 0 || part >= 1 ? path->total_cost :
+		path->startup_cost + part * (path->total_cost - path->startup_cost);
+}
+
+/*
+ * Is a sort together expected to gain too little by its workers?  "alone" is the
+ * sort of "input" in one process, which may have workers below it.
+ */
+static bool
+workers_hardly_gain(const PlannerInfo *root, Path *input, const Path *alone,
+					const Path *together)
+{
+	return !IsA(skip_projection(input), GatherPath) &&
+		DISABLED_NODES(alone) <= DISABLED_NODES(together) &&
+		cost_of_wanted_rows(root, together) >
+		TOGETHER_PART * cost_of_wanted_rows(root, alone);
+}
+
+void
+order_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
+{
+	Path	   *unordered;
+	Path	   *alone = NULL;
+	Path	   *together = NULL;
+
+	/* what a set operation puts out, and its LIMIT, are not known here */
+	if (root->sort_pathkeys == NIL || root->parse->setOperations != NULL ||
+		ordered->pathlist == NIL || workers_may_spare_time(root, ordered))
+		return;
+	unordered = input_sorted_by_core(ordered, input->cheapest_total_path);
+	if (unordered == NULL)
+		unordered = noted_input(root, input);
+	if (unordered != NULL)
+		alone = make_sort_alone(root, ordered, unordered);
+	if (input->partial_pathlist != NIL)
+		together = make_sort_together(root, ordered,
+									  linitial(input->partial_pathlist),
+									  unordered != NULL ? unordered->rows :
+									  ((Path *) linitial(ordered->pathlist))->rows);
+	if (alone != NULL && incremental_is_better(ordered, alone))
+		alone = NULL;
+	if (together != NULL && incremental_is_better(ordered, together))
+		together = NULL;
+	drop_core_paths(ordered, alone != NULL, together != NULL);
+	if (alone != NULL && together != NULL &&
+		workers_hardly_gain(root, unordered, alone, together))
+		together = NULL;
+	if (alone != NULL)
+		add_path(ordered, alone);
+	if (together != NULL)
+		add_path(ordered, together);
+}

@@ -1,0 +1,391 @@
+/*-------------------------------------------------------------------------
+ *
+ * path_hooks.c
+ *	  Paths with the costs of the sorts that GpuSort nodes will do.
+ *
+ * Core's own Sort is charged for each comparison, and its Gather Merge for the
+ * passage of each row through a tuple queue and for comparing it again there.
+ * With GpuSort there is none of that.  So paths are added with the costs of
+ * what plan_sort.c will make of them.  They are of core's own nodes, and
+ * compete with all that core has found, also with hashing, of which core
+ * expects too much where tables are large.
+ *
+ *	- For an ORDER BY: see order_paths.c.
+ *	- For GROUP BY and DISTINCT: grouping and uniqueness of sorted input; in all
+ *	  processes, for windows, too: see group_paths.c.
+ *	- For aggregates that sort their input: see aggregate_paths.c.
+ *	- For joins: merge joins of sorted input.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/geqo.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "utils/selfuncs.h"
+
+#include "cost/sort_cost.h"
+#include "planner/aggregate_paths.h"
+#include "planner/group_paths.h"
+#include "planner/order_paths.h"
+#include "planner/path_hooks.h"
+#include "planner/sort_paths.h"
+#include "port/compat.h"
+#include "settings.h"
+
+static create_upper_paths_hook_type previous_upper_paths_hook;
+static set_join_pathlist_hook_type previous_join_paths_hook;
+static set_rel_pathlist_hook_type previous_relation_paths_hook;
+static join_search_hook_type previous_join_search_hook;
+
+static bool
+are_wanted(void)
+{
+	return gpusort_enable && gpusort_enable_sort && gpusort_enable_costs &&
+		enable_sort;
+}
+
+/*
+ * ---- hashing, or sorting
+ *
+ * How long hashing takes depends on the size of the table that it makes, and so
+ * on a guess of how many rows or groups differ.  A sort takes about as long
+ * whatever these are.  So where the guess is of nothing but a rule of thumb,
+ * core's choice stays.
+ */
+
+/* Is the number of rows that of a table? */
+static bool
+rows_are_known(const RelOptInfo *relation)
+{
+	return relation->reloptkind == RELOPT_BASEREL &&
+		relation->rtekind == RTE_RELATION &&
+		relation->baserestrictinfo == NIL;
+}
+
+/*
+ * How many of a path's rows are looked up by this expression where the table has
+ * not just been looked at, as it is for rows of the same value that come one
+ * behind the other.
+ */
+static double
+scattered_lookups(PlannerInfo *root, const Path *path, const Node *expr)
+{
+	TableOrder	order;
+	double		ordered;
+
+	if (!order_of_path(root, path, expr, &order))
+		return path->rows;
+	ordered = order.correlation * order.correlation;
+	return path->rows * (1 - ordered + ordered / order.group_rows);
+}
+
+/* The same for one side of a join, by the first of its clauses. */
+static double
+scattered_lookups_of_side(PlannerInfo *root, const HashPath *join,
+						  const Path *side)
+{
+	const RestrictInfo *clause = linitial(join->path_hashclauses);
+	bool		is_left = bms_is_subset(clause->left_relids,
+										side->parent->relids);
+
+	return scattered_lookups(root, side, is_left ? get_leftop(clause->clause) :
+							 get_rightop(clause->clause));
+}
+
+/* What hashing in this path costs more than core expects, 0 if it has none. */
+static Cost
+hashing_more(PlannerInfo *root, const Path *path)
+{
+	if (IsA(path, HashPath))
+	{
+		const HashPath *join = (const HashPath *) path;
+		const Path *table = join->jpath.innerjoinpath;
+
+		return cost_hashing_more(scattered_lookups_of_side(root, join,
+														   join->jpath.outerjoinpath) +
+								 scattered_lookups_of_side(root, join, table),
+								 table->rows, table->pathtarget->width);
+	}
+	if (IsA(path, AggPath))
+	{
+		const AggPath *agg = (const AggPath *) path;
+
+		if (agg->aggstrategy == AGG_HASHED && agg->aggsplit == AGGSPLIT_SIMPLE)
+			return cost_hashing_more(agg->subpath->rows, agg->numGroups,
+									 path->pathtarget->width);
+	}
+	return 0;
+}
+
+/*
+ * Adds a path with our sorts.  A path of core that hashes is dropped if it is more
+ * expensive by what hashing really costs.  Where not all rows are wanted nothing
+ * is dropped, since hashing may give the first rows sooner.
+ */
+static void
+add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
+						Path *sorted)
+{
+	ListCell   *cell;
+
+	foreach(cell, relation->pathlist)
+	{
+		const Path *path = lfirst(cell);
+		Cost		more = hashing_more(root, path);
+
+		if (more > 0 && root->tuple_fraction == 0 &&
+			DISABLED_NODES(path) >= DISABLED_NODES(sorted) &&
+			path->total_cost + more > sorted->total_cost)
+			relation->pathlist = foreach_delete_current(relation->pathlist,
+														cell);
+	}
+	add_path(relation, sorted);
+}
+
+/*
+ * ---- GROUP BY and DISTINCT
+ */
+
+static void
+add_grouping_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
+				  const GroupPathExtraData *extra)
+{
+	List	   *clause = GROUP_CLAUSE(root);
+	List	   *having = (List *) extra->havingQual;
+	Path	   *cheapest = input->cheapest_total_path;
+	AggClauseCosts costs = {0};
+	List	   *exprs;
+	double		ngroups;
+	Path	   *path;
+
+	if (clause == NIL || root->group_pathkeys == NIL ||
+		root->parse->groupingSets != NIL || IS_OTHER_REL(grouped) ||
+		(extra->flags & GROUPING_CAN_USE_SORT) == 0)
+		return;
+	if (!sort_paths_know_groups(root, clause, extra->targetList))
+		return;
+	path = sort_paths_make(root, grouped, cheapest, root->group_pathkeys, NO_BOUND);
+	if (path == NULL)
+		return;
+
+	exprs = get_sortgrouplist_exprs(clause, extra->targetList);
+	ngroups = estimate_num_groups(root, exprs, cheapest->rows, NULL, NULL);
+	if (root->parse->hasAggs)
+	{
+		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+		path = (Path *) create_agg_path(root, grouped, path, grouped->reltarget,
+										AGG_SORTED, AGGSPLIT_SIMPLE, clause,
+										having, &costs, ngroups);
+	}
+	else
+		path = (Path *) create_group_path(root, grouped, path, clause, having,
+										  ngroups);
+	add_path_before_hashing(root, grouped, path);
+}
+
+static void
+add_distinct_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
+{
+	Path	   *path;
+
+	/* DISTINCT ON takes the first rows of the ORDER BY */
+	if (root->parse->hasDistinctOn || root->distinct_pathkeys == NIL ||
+		distinct->pathlist == NIL ||
+		!sort_paths_know_groups(root, root->parse->distinctClause,
+								root->processed_tlist))
+		return;
+	path = sort_paths_make(root, distinct, input->cheapest_total_path,
+						   root->distinct_pathkeys, NO_BOUND);
+	if (path == NULL)
+		return;
+	/* all paths yield as many rows */
+	path = (Path *)
+		create_upper_unique_path(root, distinct, path,
+								 list_length(root->distinct_pathkeys),
+								 ((Path *) linitial(distinct->pathlist))->rows);
+	add_path_before_hashing(root, distinct, path);
+}
+
+/*
+ * ---- joins
+ */
+
+/*
+ * The cheapest path of a relation in this order.  Sets *sorts if it is one of
+ * our sorts.
+ */
+static Path *
+cheapest_in_order(PlannerInfo *root, RelOptInfo *relation, List *pathkeys,
+				  bool *sorts)
+{
+	Path	   *cheapest = relation->cheapest_total_path;
+	Path	   *ordered;
+	Path	   *sort;
+
+	ordered = get_cheapest_path_for_pathkeys(relation->pathlist, pathkeys,
+											 NULL, TOTAL_COST, false);
+	sort = sort_paths_make(root, relation, cheapest, pathkeys, NO_BOUND);
+	if (sort == NULL)
+		return ordered != NULL ? ordered : (Path *)
+			create_sort_path(root, relation, cheapest, pathkeys, NO_BOUND);
+	if (ordered != NULL && compare_path_costs(ordered, sort, TOTAL_COST) <= 0)
+		return ordered;
+	*sorts = true;
+	return sort;
+}
+
+static void
+add_merge_join_path(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+					RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	JoinCostWorkspace costs;
+	List	   *clauses;
+	List	   *outer_keys;
+	List	   *inner_keys;
+	Path	   *outer_path;
+	Path	   *inner_path;
+	Path	   *path;
+	bool		sorts = false;
+
+	outer_keys = select_outer_pathkeys_for_merge(root, extra->mergeclause_list,
+												 join);
+	clauses = find_mergeclauses_for_outer_pathkeys(root, outer_keys,
+												   extra->mergeclause_list);
+	inner_keys = make_inner_pathkeys_for_merge(root, clauses, outer_keys);
+	outer_path = cheapest_in_order(root, outer, outer_keys, &sorts);
+	inner_path = cheapest_in_order(root, inner, inner_keys, &sorts);
+	if (!sorts)
+		return;
+
+	initial_cost_mergejoin(root, &costs, type, clauses, outer_path, inner_path,
+						   NIL, NIL, 0, extra);
+	path = (Path *)
+		create_mergejoin_path(root, join, type, &costs, extra, outer_path,
+							  inner_path, extra->restrictlist,
+							  build_join_pathkeys(root, join, type, outer_keys),
+							  NULL, clauses, NIL, NIL, 0);
+
+	/*
+	 * Core tries a join from both sides, one after the other.  Only of an
+	 * inner join both can be merged here; of others a hashing path would be
+	 * left that may be the worse one.
+	 */
+	if (type == JOIN_INNER)
+		add_path_before_hashing(root, join, path);
+	else
+		add_path(join, path);
+}
+
+static void
+add_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+			   RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	if (previous_join_paths_hook != NULL)
+		previous_join_paths_hook(root, join, outer, inner, type, extra);
+
+	/* of the other types not all can be merged, or not by all clauses */
+	if (are_wanted() && enable_mergejoin && extra->mergeclause_list != NIL &&
+		!IS_OTHER_REL(join) &&
+		Max(outer->rows, inner->rows) >= gpusort_min_rows &&
+		rows_are_known(outer) && rows_are_known(inner) &&
+		(type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI ||
+		 type == JOIN_ANTI) &&
+		outer->cheapest_total_path->param_info == NULL &&
+		inner->cheapest_total_path->param_info == NULL)
+		add_merge_join_path(root, join, outer, inner, type, extra);
+}
+
+/*
+ * ---- hooks
+ */
+
+static void
+add_paths_of_stage(PlannerInfo *root, UpperRelationKind stage,
+				   RelOptInfo *input, RelOptInfo *output, void *extra)
+{
+	switch (stage)
+	{
+		case UPPERREL_GROUP_AGG:
+			add_grouping_path(root, input, output, extra);
+			break;
+		case UPPERREL_DISTINCT:
+			add_distinct_path(root, input, output);
+			break;
+		case UPPERREL_ORDERED:
+			order_paths_add(root, input, output);
+			break;
+		default:
+			break;
+	}
+	group_paths_add(root, stage, input, output, extra);
+	/* when all others are there, some of which it drops */
+	if (stage == UPPERREL_GROUP_AGG)
+		aggregate_paths_add(root, input, output, extra);
+}
+
+static void
+add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+				RelOptInfo *output, void *extra)
+{
+	/* first: an extension that puts a node above all paths has to find ours */
+	if (are_wanted())
+		add_paths_of_stage(root, stage, input, output, extra);
+	if (previous_upper_paths_hook != NULL)
+		previous_upper_paths_hook(root, stage, input, output, extra);
+
+	if (create_upper_paths_hook == add_upper_paths && are_wanted() &&
+		(stage == UPPERREL_GROUP_AGG || stage == UPPERREL_WINDOW ||
+		 stage == UPPERREL_DISTINCT))
+		order_paths_note(root, output);
+}
+
+static void
+note_relation(PlannerInfo *root, RelOptInfo *relation, Index index,
+			  RangeTblEntry *entry)
+{
+	if (previous_relation_paths_hook != NULL)
+		previous_relation_paths_hook(root, relation, index, entry);
+	if (set_rel_pathlist_hook == note_relation && are_wanted() &&
+		bms_equal(relation->relids, QUERY_RELIDS(root)))
+		order_paths_note(root, relation);
+}
+
+/* The search for a join, of which only the last result is noted. */
+static RelOptInfo *
+search_join(PlannerInfo *root, int levels_needed, List *initial_rels)
+{
+	RelOptInfo *join;
+
+	if (previous_join_search_hook != NULL)
+		join = previous_join_search_hook(root, levels_needed, initial_rels);
+	else if (enable_geqo && levels_needed >= geqo_threshold)
+		join = geqo(root, levels_needed, initial_rels);
+	else
+		join = standard_join_search(root, levels_needed, initial_rels);
+
+	if (join_search_hook == search_join && are_wanted() &&
+		bms_equal(join->relids, QUERY_RELIDS(root)))
+		order_paths_note(root, join);
+	return join;
+}
+
+void
+path_hooks_init(void)
+{
+	previous_relation_paths_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = note_relation;
+	previous_join_search_hook = join_search_hook;
+	join_search_hook = search_join;
+	previous_upper_paths_hook = create_upper_paths_hook;
+	create_upper_paths_hook = add_upper_paths;
+	previous_join_paths_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = add_join_paths;
+}
