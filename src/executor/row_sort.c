@@ -224,7 +224,7 @@ void
 row_sort_limit_groups(RowSort *sort, const GroupLimit *limit)
 {
 	if (sort->status == TAKES_ROWS)
-		row_order_limit_groups(sort->external.order, limit);
+		external_sort_limit_groups(&sort->external, limit);
 }
 
 /* Begins a sort that is native from the start; the limit is in bytes. */

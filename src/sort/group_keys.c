@@ -23,11 +23,13 @@
 #define WORD_BITS			64
 
 GroupKeys *
-group_keys_create(void)
+group_keys_create(int ngroup_columns, int npeer_columns)
 {
 	GroupKeys  *keys = palloc0(sizeof(GroupKeys));
 
 	keys->context = CurrentMemoryContext;
+	keys->ngroup_columns = ngroup_columns;
+	keys->npeer_columns = npeer_columns;
 	return keys;
 }
 
@@ -45,11 +47,10 @@ set_bits(uint64_t *mask, int bits)
 }
 
 void
-group_keys_restart(GroupKeys *keys, const SortKeys *layout,
-				   int ngroup_columns, int npeer_columns)
+group_keys_restart(GroupKeys *keys, const SortKeys *layout)
 {
-	int			group_bits = sort_keys_fixed_bits(layout, ngroup_columns);
-	int			peer_bits = sort_keys_fixed_bits(layout, npeer_columns);
+	int			group_bits = sort_keys_fixed_bits(layout, keys->ngroup_columns);
+	int			peer_bits = sort_keys_fixed_bits(layout, keys->npeer_columns);
 	int			nwords = (peer_bits + WORD_BITS - 1) / WORD_BITS;
 
 	if (group_bits == 0 || nwords > MOST_GROUP_WORDS)

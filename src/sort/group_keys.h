@@ -20,6 +20,8 @@
 typedef struct GroupKeys
 {
 	MemoryContext context;		/* holds the words */
+	int			ngroup_columns; /* first sort columns, which make a group */
+	int			npeer_columns;	/* first sort columns, which make peers */
 	int			nwords;			/* words kept of each key; 0: none */
 	uint64_t	group_mask[MOST_GROUP_WORDS];	/* bits that make a group */
 	uint64_t	peer_mask[MOST_GROUP_WORDS];	/* bits that make peers */
@@ -28,15 +30,14 @@ typedef struct GroupKeys
 	uint64		max_rows;		/* rows that there is room for */
 } GroupKeys;
 
-/* Keeps none, in the current memory context. */
-extern GroupKeys *group_keys_create(void);
-
 /*
- * Begins anew, with no rows, for keys in their present layout, of which so many
- * columns make a group and so many peers.
+ * Keeps no words yet, in the current memory context; so many of the first sort
+ * columns make a group, and so many peers.
  */
-extern void group_keys_restart(GroupKeys *keys, const SortKeys *layout,
-							   int ngroup_columns, int npeer_columns);
+extern GroupKeys *group_keys_create(int ngroup_columns, int npeer_columns);
+
+/* Begins anew, with no rows, for keys in their present layout. */
+extern void group_keys_restart(GroupKeys *keys, const SortKeys *layout);
 
 /* Makes room for more rows. */
 extern void group_keys_grow(GroupKeys *keys);

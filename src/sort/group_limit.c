@@ -206,7 +206,7 @@ keep_groups(GroupWalk *walk, uint64 start)
 	return end;
 }
 
-/* As group_limit_apply(), by rows. */
+/* Moves the wanted entries to the beginning, by rows; returns their number. */
 static uint64
 apply_by_rows(const GroupLimit *limit, RowOrder *order)
 {
@@ -272,7 +272,7 @@ count_row(GroupCount *count, const GroupKeys *keys, uint32 previous, uint32 row)
 	}
 }
 
-/* As group_limit_apply(), by the beginnings of keys. */
+/* The same by the beginnings of keys. */
 static uint64
 apply_by_keys(const GroupLimit *limit, RowOrder *order)
 {
@@ -301,15 +301,15 @@ apply_by_keys(const GroupLimit *limit, RowOrder *order)
 	return nkept;
 }
 
-uint64
+void
 group_limit_apply(const GroupLimit *limit, RowOrder *order)
 {
 	uint64		nrows = order->store->nrows;
 
 	if (nrows == 0)
-		return 0;
+		return;
 	/* rows that came in order have no keys */
-	if (order->group_keys->nrows == nrows)
-		return apply_by_keys(limit, order);
-	return apply_by_rows(limit, order);
+	order->nentries = order->group_keys->nrows == nrows ?
+		apply_by_keys(limit, order) : apply_by_rows(limit, order);
+	order->nprefetched = 0;
 }

@@ -35,9 +35,9 @@ typedef struct GroupLimit
 } GroupLimit;
 
 /*
- * Moves the wanted entries of an order to its beginning, and returns how many
- * they are.  All that are wanted are among them; there may be others.
+ * Leaves of an order, which keeps what tells these groups apart
+ * (row_order_keep_groups()), the wanted entries.  There may be others among them.
  */
-extern uint64 group_limit_apply(const GroupLimit *limit, RowOrder *order);
+extern void group_limit_apply(const GroupLimit *limit, RowOrder *order);
 
 #endif							/* GPUSORT_GROUP_LIMIT_H */

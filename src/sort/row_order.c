@@ -32,7 +32,6 @@
 
 #include "port/compat.h"
 #include "settings.h"
-#include "sort/group_limit.h"
 #include "sort/row_order.h"
 
 RowOrder *
@@ -65,25 +64,22 @@ row_order_leave_device(RowOrder *order)
 	sort_job_stay(order->job);
 }
 
-/* Keeps group keys, none so far, of the keys in their present layout. */
+void
+row_order_keep_groups(RowOrder *order, int ngroup_columns, int npeer_columns)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+
+	order->group_keys = group_keys_create(ngroup_columns, npeer_columns);
+	group_keys_restart(order->group_keys, order->keys);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Keeps no group keys of rows before, as keys are made anew. */
 static void
 restart_group_keys(RowOrder *order)
 {
 	if (order->group_keys != NULL)
-		group_keys_restart(order->group_keys, order->keys,
-						   order->limit->ngroup_columns,
-						   order->limit->npeer_columns);
-}
-
-void
-row_order_limit_groups(RowOrder *order, const GroupLimit *limit)
-{
-	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
-
-	order->limit = limit;
-	order->group_keys = group_keys_create();
-	restart_group_keys(order);
-	MemoryContextSwitchTo(caller_context);
+		group_keys_restart(order->group_keys, order->keys);
 }
 
 bool
@@ -547,18 +543,6 @@ settle_order(RowOrder *order)
 	}
 }
 
-/* Counts the entries, of which the limit may leave out some. */
-static void
-count_entries(RowOrder *order)
-{
-	order->nentries = order->store->nrows;
-	if (order->limit != NULL)
-	{
-		order->nentries = group_limit_apply(order->limit, order);
-		order->nprefetched = 0;
-	}
-}
-
 bool
 row_order_make(RowOrder *order, Size limit)
 {
@@ -579,8 +563,7 @@ row_order_make(RowOrder *order, Size limit)
 		order->on_device = order->job->on_device;
 		order->device_microseconds = order->job->device_microseconds;
 	}
-	if (order->entries != NULL)
-		count_entries(order);
+	order->nentries = order->store->nrows;
 	MemoryContextSwitchTo(caller_context);
 	return order->entries != NULL;
 }

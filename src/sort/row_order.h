@@ -54,7 +54,6 @@ typedef struct RowOrder
 	bool		shared;			/* other processes make keys, too */
 	bool		started_over;	/* a second device has been tried */
 	bool		host_only;		/* jobs stay in this process */
-	const struct GroupLimit *limit; /* limit of each group's rows, or NULL */
 	GroupKeys  *group_keys;		/* what tells groups apart, or NULL */
 	bool		keys_lost;		/* no keys: lost, and no room for new ones */
 	bool		in_order;		/* all rows came in order; they have no keys */
@@ -64,7 +63,7 @@ typedef struct RowOrder
 
 	/* when the order has been made */
 	uint32	   *entries;		/* numbers of the rows, in order; NULL before */
-	uint64		nentries;		/* all rows, or those that the limit leaves */
+	uint64		nentries;		/* all rows, or those that are to be emitted */
 	RowComparator *comparator;	/* comparators, NULL before the first use */
 	void	   *prefetched[PREFETCHED_ROWS];	/* prefetched rows */
 	uint64		first_prefetched;	/* entry of the first prefetched row */
@@ -99,11 +98,11 @@ extern bool row_order_share(RowOrder *order);
 extern void row_order_leave_device(RowOrder *order);
 
 /*
- * Lets orders have only the first rows of each group, as far as that is worth
- * its while; right after row_order_begin().  The limit must stay.
+ * Keeps what tells groups and peers apart, by their first columns; right after
+ * row_order_begin().
  */
-extern void row_order_limit_groups(RowOrder *order,
-								   const struct GroupLimit *limit);
+extern void row_order_keep_groups(RowOrder *order, int ngroup_columns,
+								  int npeer_columns);
 
 /*
  * Adds the row that came to the store last; the slot has the same row.  False

@@ -59,6 +59,14 @@ external_sort_begin(ExternalSort *sort, const ExternalSortVariant *variant,
 	return sort->order != NULL;
 }
 
+void
+external_sort_limit_groups(ExternalSort *sort, const GroupLimit *limit)
+{
+	sort->group_limit = limit;
+	row_order_keep_groups(sort->order, limit->ngroup_columns,
+						  limit->npeer_columns);
+}
+
 static void
 free_store(RowStore **store)
 {
@@ -153,6 +161,8 @@ make_order(ExternalSort *sort)
 		  row_order_make(sort->order, sort->limit)))
 		return false;
 	note_order(sort);
+	if (sort->group_limit != NULL)
+		group_limit_apply(sort->group_limit, sort->order);
 	return true;
 }
 

@@ -12,7 +12,7 @@
 #ifndef GPUSORT_EXTERNAL_SORT_H
 #define GPUSORT_EXTERNAL_SORT_H
 
-#include "sort/row_order.h"
+#include "sort/group_limit.h"
 #include "sort/row_store.h"
 #include "spill/sorted_runs.h"
 
@@ -46,6 +46,7 @@ typedef struct ExternalSort
 	bool		spills;			/* the store may be spilled to runs */
 	Size		limit;			/* bytes for rows and order */
 	double		expected_rows;	/* estimate */
+	const GroupLimit *group_limit;	/* limit of each group's rows, or NULL */
 
 	/* for runs; the user may set these before there is a run */
 	Size		limit_of_merge; /* bytes while runs are merged */
@@ -81,6 +82,13 @@ extern bool external_sort_begin(ExternalSort *sort,
 								TupleDesc descriptor, SortColumn *columns,
 								int ncolumns, Size limit,
 								double expected_rows, bool spills);
+
+/*
+ * Lets the order, and runs, have only the first rows of each group, as far as that
+ * is worth its while; right after external_sort_begin().  The limit must stay.
+ */
+extern void external_sort_limit_groups(ExternalSort *sort,
+									   const GroupLimit *limit);
 
 /* Bytes that the rows in the store take beside it. */
 static inline Size

@@ -118,7 +118,7 @@ begin_plan(SortedRuns *runs, double expected_rows)
 	RowOrder   *order = runs->order;
 
 	if (!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
-		order->shared || order->host_only || order->limit != NULL ||
+		order->shared || order->host_only || order->group_keys != NULL ||
 		order->store->nrows == 0)
 		return;
 	/* the planner may expect more than a number of rows can be */
