@@ -115,6 +115,7 @@ sub changed
 is(verdict(plan_table(@native), plan_table(@forced)), 'same', 'a GpuSort for a Sort');
 is( verdict(plan_table(@native), plan_table(changed('Custom Scan', 'Parallel Custom Scan', @forced[ 0 .. 5 ], '        Sorted With Workers: 2', @forced[ 6 .. 11 ]))),
 	'same', 'one that sorts with workers');
+is(verdict(plan_table(@native), plan_table(@forced[ 0 .. 2 ], '        Group Key: a', '        Rows per Group: 1', @forced[ 3 .. 11 ])), 'same', 'one that leaves rows of groups out');
 is(verdict(plan_table(@native), plan_table(changed('cost=1', 'cost=2', @forced))), 'different', 'other costs');
 is(verdict(plan_table(@native), plan_table(changed('Sort Key: a', 'Sort Key: b', @forced))), 'different', 'another key');
 is(verdict(plan_table(@native), plan_table(changed('quicksort', 'external merge', @forced))), 'different', 'how a Sort sorted');
