@@ -284,7 +284,7 @@ static void
 sort_child(GpuSortState *state)
 {
 	state->sort = begin_sort(state);
-	node_limit_apply(&state->limit, &state->scan.css, state->sort);
+	node_limit_apply(&state->limit, state->sort);
 	row_sort_take(state->sort, outerPlanState(&state->scan.css));
 	row_sort_perform(state->sort);
 	row_sort_report(state->sort, &state->report);
@@ -403,7 +403,7 @@ rescan_gpusort(CustomScanState *node)
 	if (child->chgParam == NULL && state->random_access &&
 		state->shared == NULL && state->sort != NULL &&
 		row_sort_suffices(state->sort, sort_bound_rows(&state->scan.bound)) &&
-		node_limit_suffices(&state->limit, node))
+		node_limit_suffices(&state->limit))
 	{
 		clear_row(state);
 		row_sort_rescan(state->sort);

@@ -227,7 +227,7 @@ sort_alone(GpuSortGroupsState *state)
 								 state->ncolumns, child->plan->plan_rows,
 								 NO_BOUND, false);
 	MemoryContextSwitchTo(caller_context);
-	node_limit_apply(&state->limit, &state->css, state->sort);
+	node_limit_apply(&state->limit, state->sort);
 	row_sort_take(state->sort, child);
 	row_sort_perform(state->sort);
 	row_sort_report(state->sort, &state->report.sort);
@@ -248,7 +248,7 @@ begin_collecting(GpuSortGroupsState *state)
 										child->plan->plan_rows * nparticipants,
 										NO_BOUND, collector,
 										nparticipants - 1);
-	node_limit_apply(&state->limit, &state->css, state->sort);
+	node_limit_apply(&state->limit, state->sort);
 	return collector;
 }
 

@@ -5,7 +5,7 @@
  *
  * Below a node that looks only at the first rows of each group the sort may leave
  * out the others (group_limit.c).  How many are wanted is an expression, evaluated
- * when rows are sorted.
+ * when rows are sorted, and never where there are none, as core does.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,13 +57,6 @@ count_expression(const CustomScanState *node)
 	return linitial(((CustomScan *) node->ss.ps.plan)->custom_exprs);
 }
 
-void
-node_limit_begin(NodeLimit *limit, CustomScanState *node)
-{
-	if (node_has_limit(limit))
-		limit->count = ExecInitExpr(count_expression(node), &node->ss.ps);
-}
-
 /* The value of an integer of any of the three types. */
 static int64
 integer_of(Datum value, Oid type)
@@ -82,11 +75,12 @@ integer_of(Datum value, Oid type)
 
 /* How many rows of a group are wanted now; one is always left. */
 static uint64
-current_count(const NodeLimit *limit, const CustomScanState *node)
+current_count(void *finder)
 {
+	const NodeLimit *limit = finder;
 	bool		isnull;
 	Datum		value = ExecEvalExprSwitchContext(limit->count,
-												  node->ss.ps.ps_ExprContext,
+												  limit->node->ss.ps.ps_ExprContext,
 												  &isnull);
 	int64		count;
 
@@ -97,19 +91,31 @@ current_count(const NodeLimit *limit, const CustomScanState *node)
 }
 
 void
-node_limit_apply(NodeLimit *limit, const CustomScanState *node, RowSort *sort)
+node_limit_begin(NodeLimit *limit, CustomScanState *node)
 {
 	if (!node_has_limit(limit))
 		return;
-	limit->limit.count = current_count(limit, node);
+	limit->node = node;
+	limit->count = ExecInitExpr(count_expression(node), &node->ss.ps);
+	limit->limit.find_count = current_count;
+	limit->limit.finder = limit;
+}
+
+void
+node_limit_apply(NodeLimit *limit, RowSort *sort)
+{
+	if (!node_has_limit(limit))
+		return;
+	limit->limit.count = 0;
 	row_sort_limit_groups(sort, &limit->limit);
 }
 
 bool
-node_limit_suffices(const NodeLimit *limit, const CustomScanState *node)
+node_limit_suffices(NodeLimit *limit)
 {
-	return !node_has_limit(limit) ||
-		current_count(limit, node) <= limit->limit.count;
+	/* where it has not been asked for nothing has been left out */
+	return !node_has_limit(limit) || limit->limit.count == 0 ||
+		current_count(limit) <= limit->limit.count;
 }
 
 void

@@ -31,6 +31,7 @@ typedef struct PlannedGroupLimit
 typedef struct NodeLimit
 {
 	GroupLimit	limit;			/* without columns there is none */
+	const CustomScanState *node;	/* the node */
 	ExprState  *count;			/* its count */
 	bool		fewer;			/* one less than that is wanted */
 } NodeLimit;
@@ -54,12 +55,10 @@ node_has_limit(const NodeLimit *limit)
 }
 
 /* Lets a sort, which has just begun, leave out rows, if there is a limit. */
-extern void node_limit_apply(NodeLimit *limit, const CustomScanState *node,
-							 RowSort *sort);
+extern void node_limit_apply(NodeLimit *limit, RowSort *sort);
 
 /* Has that sort as many rows of each group as are wanted now? */
-extern bool node_limit_suffices(const NodeLimit *limit,
-								const CustomScanState *node);
+extern bool node_limit_suffices(NodeLimit *limit);
 
 /* Has EXPLAIN show the limit. */
 extern void node_limit_explain(const NodeLimit *limit,

@@ -221,7 +221,7 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 }
 
 void
-row_sort_limit_groups(RowSort *sort, const GroupLimit *limit)
+row_sort_limit_groups(RowSort *sort, GroupLimit *limit)
 {
 	if (sort->status == TAKES_ROWS)
 		external_sort_limit_groups(&sort->external, limit);

@@ -73,7 +73,7 @@ extern RowSort *row_sort_begin_worker(TupleDesc descriptor,
  * Lets the sort leave out rows that are not among the first of their group;
  * right after one of the above.  The limit must stay as it is.
  */
-extern void row_sort_limit_groups(RowSort *sort, const GroupLimit *limit);
+extern void row_sort_limit_groups(RowSort *sort, GroupLimit *limit);
 
 /* Bytes of the rows that a leader and so many workers can sort together. */
 extern Size row_sort_shared_limit(int nworkers);

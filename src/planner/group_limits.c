@@ -19,6 +19,7 @@
 
 #include "catalog/pg_operator.h"
 #include "catalog/pg_opfamily.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -120,20 +121,32 @@ limit_sort(CustomScan *scan, const WantedRows *wanted)
 }
 
 static bool
-has_executor_parameter(Node *node, void *context)
+is_function_unsafe(Oid function, void *context)
+{
+	return func_parallel(function) != PROPARALLEL_SAFE;
+}
+
+/* Has an expression something that only the leader can evaluate? */
+static bool
+needs_leader(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
+	/* the checks of a domain may do anything */
+	if (IsA(node, CoerceToDomain) ||
+		check_functions_in_node(node, is_function_unsafe, context))
+		return true;
+	/* a worker gets only the parameters that its plan had before */
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
 		return true;
-	return expression_tree_walker(node, has_executor_parameter, context);
+	return expression_tree_walker(node, needs_leader, context);
 }
 
-/* A worker gets only the parameters that its plan had before. */
+/* Can workers tell how many rows are wanted? */
 static bool
 suits_workers(const WantedRows *wanted)
 {
-	return !has_executor_parameter((Node *) wanted->count, NULL);
+	return !needs_leader((Node *) wanted->count, NULL);
 }
 
 /* Tells the GpuSorts that this node's rows come from. */

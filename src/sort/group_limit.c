@@ -302,12 +302,14 @@ apply_by_keys(const GroupLimit *limit, RowOrder *order)
 }
 
 void
-group_limit_apply(const GroupLimit *limit, RowOrder *order)
+group_limit_apply(GroupLimit *limit, RowOrder *order)
 {
 	uint64		nrows = order->store->nrows;
 
 	if (nrows == 0)
 		return;
+	if (limit->count == 0)
+		limit->count = limit->find_count(limit->finder);
 	/* rows that came in order have no keys */
 	order->nentries = order->group_keys->nrows == nrows ?
 		apply_by_keys(limit, order) : apply_by_rows(limit, order);

@@ -31,13 +31,19 @@ typedef struct GroupLimit
 	int			npeer_columns;	/* sort columns that make peers, those of the
 								 * group included */
 	FmgrInfo   *equal;			/* equality of each of these columns */
-	uint64		count;			/* units that are wanted of a group, > 0 */
+	uint64		count;			/* units that are wanted of a group; 0: not
+								 * known yet */
+	uint64		(*find_count) (void *finder);	/* tells them, > 0 */
+	void	   *finder;			/* its argument */
 } GroupLimit;
 
 /*
  * Leaves of an order, which keeps what tells these groups apart
  * (row_order_keep_groups()), the wanted entries.  There may be others among them.
+ *
+ * The count is asked for when there are rows for the first time, since it may
+ * raise an error where core, without rows, would not evaluate it.
  */
-extern void group_limit_apply(const GroupLimit *limit, RowOrder *order);
+extern void group_limit_apply(GroupLimit *limit, RowOrder *order);
 
 #endif							/* GPUSORT_GROUP_LIMIT_H */

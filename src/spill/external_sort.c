@@ -60,7 +60,7 @@ external_sort_begin(ExternalSort *sort, const ExternalSortVariant *variant,
 }
 
 void
-external_sort_limit_groups(ExternalSort *sort, const GroupLimit *limit)
+external_sort_limit_groups(ExternalSort *sort, GroupLimit *limit)
 {
 	sort->group_limit = limit;
 	row_order_keep_groups(sort->order, limit->ngroup_columns,

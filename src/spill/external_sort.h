@@ -46,7 +46,7 @@ typedef struct ExternalSort
 	bool		spills;			/* the store may be spilled to runs */
 	Size		limit;			/* bytes for rows and order */
 	double		expected_rows;	/* estimate */
-	const GroupLimit *group_limit;	/* limit of each group's rows, or NULL */
+	GroupLimit *group_limit;	/* limit of each group's rows, or NULL */
 
 	/* for runs; the user may set these before there is a run */
 	Size		limit_of_merge; /* bytes while runs are merged */
@@ -88,7 +88,7 @@ extern bool external_sort_begin(ExternalSort *sort,
  * is worth its while; right after external_sort_begin().  The limit must stay.
  */
 extern void external_sort_limit_groups(ExternalSort *sort,
-									   const GroupLimit *limit);
+									   GroupLimit *limit);
 
 /* Bytes that the rows in the store take beside it. */
 static inline Size

@@ -92,6 +92,14 @@ SELECT limits('SELECT DISTINCT ON (g) * FROM grouped ORDER BY g, id', false);
 SELECT number, wrong_place(query), query FROM cases WHERE number % 5 = 0 AND wrong_place(query) IS NOT NULL;
 -- a limit that comes from another plan does not reach workers
 SELECT wrong_place('SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM grouped) s WHERE r <= (SELECT min(p) + 2 FROM grouped) ORDER BY id');
+-- nor does one that only the leader can tell
+CREATE TEMP TABLE of_leader AS SELECT 2 AS n;
+CREATE FUNCTION told_by_leader() RETURNS integer STABLE PARALLEL RESTRICTED LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT n FROM of_leader); END';
+SET parallel_leader_participation = off;
+SELECT wrong_place('SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM grouped) s WHERE r <= told_by_leader() ORDER BY id');
+RESET parallel_leader_participation;
+DROP FUNCTION told_by_leader;
+DROP TABLE of_leader;
 SET max_parallel_workers_per_gather = 0;
 
 -- limits that are not known before, and change
@@ -107,6 +115,9 @@ SET gpusort.enable = off;
 EXECUTE first_rows (3);
 EXECUTE first_rows (9223372036854775807);
 RESET gpusort.enable;
+-- without rows nobody asks for the limit
+PREPARE divided (integer) AS SELECT count(*) FROM (SELECT row_number() OVER (PARTITION BY g ORDER BY id) r FROM grouped WHERE id < 0) s WHERE r <= 10 / $1;
+EXECUTE divided (0);
 SELECT wrong_place('SELECT s.id FROM (VALUES (3), (1), (NULL), (40), (2)) v (k), LATERAL (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM grouped) s WHERE r <= k ORDER BY k, s.id');
 SELECT wrong_place('SELECT (SELECT sum(id) FROM (SELECT id, rank() OVER (PARTITION BY txt ORDER BY p) r FROM grouped) s WHERE r <= v.k)::bigint FROM generate_series(1, 40, 3) v (k) ORDER BY k % 3, k');
 
