@@ -126,9 +126,8 @@ is_function_unsafe(Oid function, void *context)
 	return func_parallel(function) != PROPARALLEL_SAFE;
 }
 
-/* Has an expression something that only the leader can evaluate? */
 static bool
-needs_leader(Node *node, void *context)
+has_part_for_leader(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
@@ -139,14 +138,20 @@ needs_leader(Node *node, void *context)
 	/* a worker gets only the parameters that its plan had before */
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
 		return true;
-	return expression_tree_walker(node, needs_leader, context);
+	return expression_tree_walker(node, has_part_for_leader, context);
+}
+
+bool
+needs_leader(Node *expression)
+{
+	return has_part_for_leader(expression, NULL);
 }
 
 /* Can workers tell how many rows are wanted? */
 static bool
 suits_workers(const WantedRows *wanted)
 {
-	return !needs_leader((Node *) wanted->count, NULL);
+	return !needs_leader((Node *) wanted->count);
 }
 
 /* Tells the GpuSorts that this node's rows come from. */

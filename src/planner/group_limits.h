@@ -16,4 +16,10 @@
  */
 extern void limit_groups_below(const Plan *plan);
 
+/*
+ * Has an expression, of a limit or a run condition, something that only the leader
+ * can evaluate?  Parameters of other plans are such.
+ */
+extern bool needs_leader(Node *expression);
+
 #endif							/* GPUSORT_GROUP_LIMITS_H */

@@ -49,6 +49,7 @@
 #include "cost/sort_cost.h"
 #include "executor/node_groups.h"
 #include "planner/aggregate_paths.h"
+#include "planner/group_limits.h"
 #include "planner/group_paths.h"
 #include "planner/sort_paths.h"
 #include "port/compat.h"
@@ -254,6 +255,8 @@ is_window_safe(PlannerInfo *root, const WindowAggPath *window)
 {
 	return is_safe_in_groups(root, (Node *) window->path.pathtarget->exprs) &&
 		is_safe_in_groups(root, (Node *) RUN_CONDITIONS(window)) &&
+	/* whose parameters core does not pass to workers, before 17 */
+		!needs_leader((Node *) RUN_CONDITIONS(window)) &&
 		is_safe_in_groups(root, (Node *) window->qual) &&
 		is_parallel_safe(root, window->winclause->startOffset) &&
 		is_parallel_safe(root, window->winclause->endOffset);
