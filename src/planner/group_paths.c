@@ -208,20 +208,30 @@ charge_busiest(const Grouped *grouped, Path *consumer, const Path *input,
 		participants_of(grouped);
 }
 
-/* Adds a partial path, and what gathers the rows of all participants. */
+/* Adds what gathers the rows of a partial path of all participants. */
 static void
-add_with_gather(const Grouped *grouped, Path *partial)
+add_gather(const Grouped *grouped, Path *partial)
 {
 	double		rows = clamp_row_est(partial->rows * participants_of(grouped));
 	Path	   *gather;
 
-	add_partial_path(grouped->relation, partial);
 	gather = (Path *) create_gather_path(grouped->root, grouped->relation,
 										 partial, partial->pathtarget, NULL,
 										 &rows);
 	gather->total_cost = partial->total_cost + parallel_setup_cost +
 		rows * Min(QUEUE_ROW_COST, parallel_tuple_cost);
 	add_path(grouped->relation, gather);
+}
+
+/* Adds a partial path, too; one that is refused is freed. */
+static void
+add_with_gather(const Grouped *grouped, Path *partial)
+{
+	RelOptInfo *relation = grouped->relation;
+
+	add_partial_path(relation, partial);
+	if (list_member_ptr(relation->partial_pathlist, partial))
+		add_gather(grouped, partial);
 }
 
 /*
@@ -470,8 +480,18 @@ add_window_paths(const Grouped *grouped)
 	alone = make_windows(grouped, windows, false);
 	if (alone != NULL)
 		add_path(relation, alone);
-	relation->consider_parallel = true;
-	add_with_gather(grouped, partial);
+
+	/*
+	 * where the target list has set-returning functions core puts a path for
+	 * these on top, and takes that for unsafe, as there are window functions
+	 */
+	if (grouped->root->parse->hasTargetSRFs)
+		add_gather(grouped, partial);
+	else
+	{
+		relation->consider_parallel = true;
+		add_with_gather(grouped, partial);
+	}
 }
 
 /*

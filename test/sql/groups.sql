@@ -124,6 +124,8 @@ SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT count(*), sum(r) FROM (SELECT row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q',
 	'SELECT r, count(*) FROM (SELECT row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q GROUP BY r',
 	'SELECT DISTINCT rank() OVER (PARTITION BY g ORDER BY x) FROM t',
+	'SELECT a, sum(r * id) FROM (SELECT generate_series(1, 2) AS a, id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q GROUP BY a',
+	'SELECT DISTINCT generate_series(1, 2), rank() OVER (PARTITION BY g ORDER BY x) FROM t',
 	'SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q WHERE r <= 2',
 	'SELECT * FROM (SELECT id, rank() OVER (PARTITION BY s ORDER BY x) r FROM t) q WHERE r <= 3',
 	'SELECT * FROM (SELECT id, dense_rank() OVER (PARTITION BY h ORDER BY x DESC) r FROM t) q WHERE r <= 3',
