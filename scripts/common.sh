@@ -177,7 +177,7 @@ LIMIT=(timeout --foreground 20m)
 # Runs the regression tests on the server that start_cluster has started. What they leave goes to a new directory.
 installcheck() {
 	mkdir "$2"
-	# where pg_regress looked for expected results before PostgreSQL 16
+	# where pg_regress looked for expected results in PostgreSQL 15 and in 16.2
 	ln -s "$CHECKOUT/expected" "$2/expected"
 	"${LIMIT[@]}" make -s -C "$CHECKOUT" installcheck PG_CONFIG="$1" "${BUILD_OPTIONS[@]}" EXTRA_REGRESS_OPTS="--outputdir=$2"
 }
