@@ -155,6 +155,9 @@ make_locales() {
 
 # ---- PostgreSQL
 
+# Whether there is no source of a major, but a built server, see scripts/postgres.
+comes_as_wheel() { [ "$1" -eq 16 ]; }
+
 # How tests build gpusort: warnings are errors. COPT, in the environment, has further options for the C compiler.
 export BUILD_OPTIONS=(CUDA_ARCH=90 COPT="-Werror ${COPT:-}")
 

@@ -70,6 +70,9 @@ $settings
 CONF
 }
 
+# Whether the server has ICU.  One that has not may list a collation of it.
+sub has_icu { return `pg_config --configure` !~ /--without-icu/; }
+
 # A link to the installed library in this directory, to be loaded in its place.
 # To the server both are the same one, but gpusortd is looked for beside the link.
 sub link_library

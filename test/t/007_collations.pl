@@ -15,6 +15,8 @@ use FindBin;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
 
+plan skip_all => 'a server without ICU' unless GpusortCluster::has_icu();
+
 # The locales are made here; not every machine has what they are made from.
 my $directory = abs_path(PostgreSQL::Test::Utils::tempdir);
 foreach my $locale ('en_US.UTF-8', 'hu_HU.UTF-8', 'de_DE.ISO-8859-1')

@@ -10,6 +10,8 @@ use FindBin;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
 
+plan skip_all => 'a server without ICU' unless GpusortCluster::has_icu();
+
 my $library = GpusortCluster::library_with_test_gpusortd;
 my $node = GpusortCluster->new('main');
 $node->init;
