@@ -236,10 +236,11 @@ sub first_rows_of_groups
 	my @keys = draw_keys($source, 2);
 	my $total = chance(0.5);
 	my $function = $total ? pick('row_number()', 'rank()', 'dense_rank()') : pick('rank()', 'dense_rank()');
-	my $condition = chance(0.7) ? 'n ' . pick('<', '<=', '=') . ' ' . between(0, 6) : between(0, 6) . ' ' . pick('>', '>=') . ' n';
+	my $limit = chance(0.3) ? '(SELECT ' . between(0, 6) . ')' : between(0, 6);
+	my $condition = chance(0.7) ? 'n ' . pick('<', '<=', '=') . " $limit" : "$limit " . pick('>', '>=') . ' n';
 	my $frame = pick('', '', '', ' ROWS UNBOUNDED PRECEDING', ' ROWS BETWEEN 1 PRECEDING AND CURRENT ROW', ' GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW', ' ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING');
 	my ($id) = @{ $source->{ids} };
-	my $other = pick('', '', ', count(*) OVER w AS o', ', ' . ($total ? "lag($id) OVER w AS o" : "max($id) OVER (PARTITION BY " . $partition[0]{sql} . ') AS o'));
+	my $other = pick('', '', ', generate_series(1, 2) AS o', ', count(*) OVER w AS o', ', ' . ($total ? "lag($id) OVER w AS o" : "max($id) OVER (PARTITION BY " . $partition[0]{sql} . ') AS o'));
 	# of peers it is not said which ones a frame of rows has
 	$frame = '' if !$total && $frame =~ /ROWS/;
 

@@ -202,7 +202,7 @@ sub fill
 	my ($status, $free) = Server::run_command('df', '--output=avail', '-k', $directory);
 	my $kilobytes = ($free =~ /(\d+)\s*$/ ? $1 : 0) - $context->{left} * 1024;
 	return if $kilobytes <= 0;
-	push @{ $context->{undo} }, sub { unlink $filler; note_full($server) };
+	push @{ $context->{undo} }, sub { note_full($server); unlink $filler; note_full($server) };
 	note_full($server);
 	Server::run_command('fallocate', '-l', "${kilobytes}K", $filler);
 	$kills++;
