@@ -57,9 +57,8 @@ count_expression(const CustomScanState *node)
 	return linitial(((CustomScan *) node->ss.ps.plan)->custom_exprs);
 }
 
-/* The value of an integer of any of the three types. */
-static int64
-integer_of(Datum value, Oid type)
+int64
+node_limit_integer(Datum value, Oid type)
 {
 	switch (type)
 	{
@@ -86,7 +85,7 @@ current_count(void *finder)
 
 	if (isnull)
 		return 1;
-	count = integer_of(value, exprType((Node *) limit->count->expr));
+	count = node_limit_integer(value, exprType((Node *) limit->count->expr));
 	return count > 1 ? count - limit->fewer : 1;
 }
 
@@ -132,8 +131,8 @@ node_limit_explain(const NodeLimit *limit, const CustomScanState *node,
 
 	if (IsA(count, Const) && !((Const *) count)->constisnull)
 		text = psprintf(INT64_FORMAT,
-						Max(integer_of(((Const *) count)->constvalue,
-									   exprType(count)),
+						Max(node_limit_integer(((Const *) count)->constvalue,
+											   exprType(count)),
 							1) - limit->fewer);
 	else
 		text = psprintf("%s%s", limit->fewer ? "fewer than " : "",

@@ -54,6 +54,9 @@ node_has_limit(const NodeLimit *limit)
 	return limit->limit.ngroup_columns > 0;
 }
 
+/* The value of an integer of any of the three types. */
+extern int64 node_limit_integer(Datum value, Oid type);
+
 /* Lets a sort, which has just begun, leave out rows, if there is a limit. */
 extern void node_limit_apply(NodeLimit *limit, RowSort *sort);
 

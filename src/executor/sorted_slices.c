@@ -13,7 +13,7 @@
  * a slice really begins with the first group that begins at or behind its nominal
  * position.  So whole groups are emitted by one participant, and its rows ascend.
  * A group that is larger than a slice leaves others empty.  Where a group ends is
- * found by galloping and bisection.
+ * found by galloping and bisection (equal_rows.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -25,6 +25,7 @@
 #include "port/cache_lines.h"
 #include "port/shared_memory.h"
 #include "settings.h"
+#include "sort/equal_rows.h"
 
 /* Slices that there are for each participant, if groups are small. */
 #define SLICES_PER_PARTICIPANT	64
@@ -147,10 +148,20 @@ row_at(const SliceReader *reader, uint64 position)
 							reader->places[reader->order[position]]);
 }
 
-static inline bool
-is_same_group(const SliceReader *reader, const void *row, uint64 position)
+/* A row of a group, as a slice reader has it. */
+typedef struct GroupRow
 {
-	return row_compare(reader->groups, row, row_at(reader, position)) == 0;
+	const SliceReader *reader;
+	const void *row;
+} GroupRow;
+
+static inline bool
+is_same_group(void *argument, uint64 position)
+{
+	const GroupRow *group = argument;
+
+	return row_compare(group->reader->groups, group->row,
+					   row_at(group->reader, position)) == 0;
 }
 
 /* Where the first group begins that begins at or behind this position. */
@@ -158,31 +169,12 @@ static uint64
 find_group(const SliceReader *reader, uint64 position)
 {
 	uint64		nrows = reader->shared->nrows;
-	uint64		same = position - 1;	/* a row of the group before */
-	uint64		other = position;	/* a row that may be of another group */
-	const void *row;
+	GroupRow	before = {.reader = reader};
 
 	if (position == 0 || position >= nrows)
 		return Min(position, nrows);
-	row = row_at(reader, same);
-	while (other < nrows && is_same_group(reader, row, other))
-	{
-		uint64		step = 2 * (other - position) + 1;
-
-		same = other;
-		other += step;
-	}
-	other = Min(other, nrows);
-	while (other - same > 1)
-	{
-		uint64		middle = same + (other - same) / 2;
-
-		if (is_same_group(reader, row, middle))
-			same = middle;
-		else
-			other = middle;
-	}
-	return other;
+	before.row = row_at(reader, position - 1);
+	return equal_rows_end(position - 1, nrows, is_same_group, &before);
 }
 
 /* Counts a slice that has been taken. */

@@ -37,7 +37,6 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
-#include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "utils/fmgroids.h"
 #include "utils/selfuncs.h"
@@ -281,25 +280,6 @@ cost_group_order(PlannerInfo *root, RelOptInfo *grouped, Path *input)
 	return sort == NULL ? 0 : sort->total_cost - input->total_cost;
 }
 
-/* The Agg on top of sorted input. */
-static Path *
-make_aggregate(PlannerInfo *root, RelOptInfo *grouped, Path *input,
-			   const GroupPathExtraData *extra, double ngroups)
-{
-	AggClauseCosts costs = {0};
-	Path	   *path;
-
-	get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
-	path = (Path *)
-		create_agg_path(root, grouped, input, grouped->reltarget,
-						root->parse->groupClause != NIL ? AGG_SORTED : AGG_PLAIN,
-						AGGSPLIT_SIMPLE, GROUP_CLAUSE(root),
-						(List *) extra->havingQual, &costs, ngroups);
-	/* before 16 core says that all of the order is left */
-	path->pathkeys = root->parse->groupClause != NIL ? root->group_pathkeys : NIL;
-	return path;
-}
-
 /*
  * Adds a path in which aggregates spare so much.  Where not all groups are wanted
  * nothing is dropped.
@@ -334,18 +314,6 @@ input_is_presorted(const PlannerInfo *root)
 	return list_length(root->group_pathkeys) > NUM_GROUP_KEYS(root);
 }
 
-/* How many groups rows of this path make. */
-static double
-estimate_groups(PlannerInfo *root, const Path *input,
-				const GroupPathExtraData *extra)
-{
-	List	   *exprs = get_sortgrouplist_exprs(GROUP_CLAUSE(root),
-												extra->targetList);
-
-	return exprs == NIL ? 1 :
-		estimate_num_groups(root, exprs, input->rows, NULL, NULL);
-}
-
 List *
 aggregate_paths_order(PlannerInfo *root, RelOptInfo *input,
 					  RelOptInfo *grouped, const GroupPathExtraData *extra,
@@ -366,7 +334,7 @@ aggregate_paths_order(PlannerInfo *root, RelOptInfo *input,
 	if (!may_come_in_any_order(root, cheapest, aggregates))
 		return NIL;
 	pathkeys = choose_order(list_sorts(root, cheapest,
-									   estimate_groups(root, cheapest, extra),
+									   sort_paths_count_groups(root, cheapest, extra),
 									   aggregates),
 							spared);
 	if (pathkeys == NIL || sort_paths_come_in_order(root, cheapest, pathkeys))
@@ -388,10 +356,10 @@ aggregate_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 
 	if (pathkeys != NIL)
 		add_sparing_path(root, grouped,
-						 make_aggregate(root, grouped,
-										sort_paths_make(root, grouped, cheapest,
-														pathkeys, NO_BOUND),
-										extra,
-										estimate_groups(root, cheapest, extra)),
+						 sort_paths_group(root, grouped,
+										  sort_paths_make(root, grouped, cheapest,
+														  pathkeys, NO_BOUND),
+										  extra,
+										  sort_paths_count_groups(root, cheapest, extra)),
 						 spared);
 }

@@ -274,6 +274,19 @@ want_by_condition(const OpExpr *condition, WantedRows *wanted)
 	return strategy == below || strategy == up_to;
 }
 
+double
+limit_of_condition(const OpExpr *condition)
+{
+	WantedRows	wanted = {.count = NULL};
+	const Const *count;
+
+	if (!want_by_condition(condition, &wanted) || !IsA(wanted.count, Const))
+		return 0;
+	count = (const Const *) wanted.count;
+	return count->constisnull ? 0 :
+		Max(node_limit_integer(count->constvalue, count->consttype), 1);
+}
+
 /* The rows that a WindowAgg wants. */
 static WantedRows
 want_by_window(const WindowAgg *window)

@@ -22,4 +22,10 @@ extern void limit_groups_below(const Plan *plan);
  */
 extern bool needs_leader(Node *expression);
 
+/*
+ * How many rows of each partition, or ranks, a run condition of a window lets
+ * through by a constant; 0 if that is not known.
+ */
+extern double limit_of_condition(const OpExpr *condition);
+
 #endif							/* GPUSORT_GROUP_LIMITS_H */

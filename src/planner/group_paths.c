@@ -17,7 +17,7 @@
  * Rows that workers return cost the leader the passage through a tuple queue; and
  * the largest group takes one process as long as ever.  Statistics know both.  Beside
  * it goes the path for one process, with the cost that a GpuSort has there, as
- * core's own path is too dear to be compared with.
+ * core's own path is too expensive to be compared with.
  *
  * Window functions count as parallel restricted in core, since rows that are equal
  * might come in another order in another process.  No group is in two processes
@@ -31,7 +31,6 @@
 
 #include "catalog/pg_proc.h"
 #include "catalog/pg_statistic.h"
-#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -40,9 +39,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
-#include "optimizer/prep.h"
 #include "optimizer/tlist.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
@@ -337,39 +334,6 @@ count_group_keys(PlannerInfo *root, List *windows, ListCell *first)
 	return count;
 }
 
-/* How many rows of each partition a run condition lets through; 0: all. */
-static double
-condition_limit(const OpExpr *condition)
-{
-	Node	   *function;
-	Node	   *limit;
-
-	if (!IsA(condition, OpExpr) || list_length(condition->args) != 2)
-		return 0;
-	function = linitial(condition->args);
-	limit = lsecond(condition->args);
-	if (!IsA(function, WindowFunc))
-	{
-		function = lsecond(condition->args);
-		limit = linitial(condition->args);
-	}
-	if (!IsA(function, WindowFunc) || !IsA(limit, Const) ||
-		((Const *) limit)->constisnull ||
-		(((WindowFunc *) function)->winfnoid != F_ROW_NUMBER &&
-		 ((WindowFunc *) function)->winfnoid != F_RANK_ &&
-		 ((WindowFunc *) function)->winfnoid != F_DENSE_RANK_))
-		return 0;
-	switch (((Const *) limit)->consttype)
-	{
-		case INT4OID:
-			return Max(DatumGetInt32(((Const *) limit)->constvalue), 1);
-		case INT8OID:
-			return Max(DatumGetInt64(((Const *) limit)->constvalue), 1);
-		default:
-			return 0;
-	}
-}
-
 /* The part of all rows that the run conditions of a single window let through. */
 static double
 part_of_limit(const Grouped *grouped, List *windows)
@@ -389,7 +353,7 @@ part_of_limit(const Grouped *grouped, List *windows)
 								  rows, NULL, NULL);
 	foreach(cell, RUN_CONDITIONS(window))
 	{
-		double		limit = condition_limit(lfirst(cell));
+		double		limit = limit_of_condition(lfirst(cell));
 
 		if (limit > 0)
 			part = Min(part, limit * ngroups / rows);
@@ -544,35 +508,6 @@ add_distinct_paths(const Grouped *grouped)
  * ---- GROUP BY
  */
 
-/* The grouping of sorted rows into so many groups. */
-static Path *
-make_grouping(const Grouped *grouped, Path *sorted,
-			  const GroupPathExtraData *extra, double ngroups)
-{
-	PlannerInfo *root = grouped->root;
-	RelOptInfo *relation = grouped->relation;
-	List	   *clause = GROUP_CLAUSE(root);
-	List	   *having = (List *) extra->havingQual;
-	AggClauseCosts costs = {0};
-	Path	   *path;
-
-	if (root->parse->hasAggs)
-	{
-		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
-		path = (Path *) create_agg_path(root, relation, sorted,
-										relation->reltarget, AGG_SORTED,
-										AGGSPLIT_SIMPLE, clause, having,
-										&costs, ngroups);
-	}
-	else
-		path = (Path *) create_group_path(root, relation, sorted, clause,
-										  having, ngroups);
-	/* before 16 core takes those of aggregates for keys of the result */
-	path->pathkeys = list_truncate(list_copy(root->group_pathkeys),
-								   NUM_GROUP_KEYS(root));
-	return path;
-}
-
 static void
 add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 {
@@ -604,12 +539,9 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 	if (sorted == NULL)
 		return;
 
-	ngroups = estimate_num_groups(root,
-								  get_sortgrouplist_exprs(clause,
-														  extra->targetList),
-								  grouped->serial->rows, NULL, NULL);
-	path = make_grouping(grouped, sorted, extra,
-						 clamp_row_est(ngroups / participants_of(grouped)));
+	ngroups = sort_paths_count_groups(root, grouped->serial, extra);
+	path = sort_paths_group(root, relation, sorted, extra,
+							clamp_row_est(ngroups / participants_of(grouped)));
 	charge_busiest(grouped, path, sorted, busiest);
 	add_with_gather(grouped, path);
 
@@ -618,7 +550,8 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 		sort_paths_make(root, relation, grouped->serial, root->group_pathkeys,
 						NO_BOUND);
 	if (sorted != NULL)
-		add_path(relation, make_grouping(grouped, sorted, extra, ngroups));
+		add_path(relation,
+				 sort_paths_group(root, relation, sorted, extra, ngroups));
 }
 
 /* Does a consumer get its rows by an incremental sort? */

@@ -27,7 +27,6 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
-#include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "utils/selfuncs.h"
 
@@ -159,10 +158,7 @@ add_grouping_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 				  const GroupPathExtraData *extra)
 {
 	List	   *clause = GROUP_CLAUSE(root);
-	List	   *having = (List *) extra->havingQual;
 	Path	   *cheapest = input->cheapest_total_path;
-	AggClauseCosts costs = {0};
-	List	   *exprs;
 	double		ngroups;
 	Path	   *path;
 
@@ -176,18 +172,8 @@ add_grouping_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 	if (path == NULL)
 		return;
 
-	exprs = get_sortgrouplist_exprs(clause, extra->targetList);
-	ngroups = estimate_num_groups(root, exprs, cheapest->rows, NULL, NULL);
-	if (root->parse->hasAggs)
-	{
-		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
-		path = (Path *) create_agg_path(root, grouped, path, grouped->reltarget,
-										AGG_SORTED, AGGSPLIT_SIMPLE, clause,
-										having, &costs, ngroups);
-	}
-	else
-		path = (Path *) create_group_path(root, grouped, path, clause, having,
-										  ngroups);
+	ngroups = sort_paths_count_groups(root, cheapest, extra);
+	path = sort_paths_group(root, grouped, path, extra, ngroups);
 	add_path_before_hashing(root, grouped, path);
 }
 

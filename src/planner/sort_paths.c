@@ -14,6 +14,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
@@ -111,6 +112,45 @@ sort_paths_come_in_order(PlannerInfo *root, const Path *input, List *pathkeys)
 			return false;
 	}
 	return true;
+}
+
+Path *
+sort_paths_group(PlannerInfo *root, RelOptInfo *grouped, Path *sorted,
+				 const GroupPathExtraData *extra, double ngroups)
+{
+	List	   *clause = GROUP_CLAUSE(root);
+	List	   *having = (List *) extra->havingQual;
+	AggClauseCosts costs = {0};
+	Path	   *path;
+
+	if (root->parse->hasAggs)
+	{
+		get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+		path = (Path *) create_agg_path(root, grouped, sorted,
+										grouped->reltarget,
+										root->parse->groupClause != NIL ?
+										AGG_SORTED : AGG_PLAIN,
+										AGGSPLIT_SIMPLE, clause, having,
+										&costs, ngroups);
+	}
+	else
+		path = (Path *) create_group_path(root, grouped, sorted, clause,
+										  having, ngroups);
+	/* before 16 core says that all of the order is left */
+	path->pathkeys = list_truncate(list_copy(root->group_pathkeys),
+								   NUM_GROUP_KEYS(root));
+	return path;
+}
+
+double
+sort_paths_count_groups(PlannerInfo *root, const Path *input,
+						const GroupPathExtraData *extra)
+{
+	List	   *exprs = get_sortgrouplist_exprs(GROUP_CLAUSE(root),
+												extra->targetList);
+
+	return exprs == NIL ? 1 :
+		estimate_num_groups(root, exprs, input->rows, NULL, NULL);
 }
 
 bool

@@ -37,6 +37,18 @@ extern Path *sort_paths_make(PlannerInfo *root, RelOptInfo *relation,
 extern bool sort_paths_come_in_order(PlannerInfo *root, const Path *input,
 									 List *pathkeys);
 
+/*
+ * The grouping of sorted rows into so many groups, or their aggregation if there
+ * is no GROUP BY.
+ */
+extern Path *sort_paths_group(PlannerInfo *root, RelOptInfo *grouped,
+							  Path *sorted, const GroupPathExtraData *extra,
+							  double ngroups);
+
+/* How many groups rows of this path make. */
+extern double sort_paths_count_groups(PlannerInfo *root, const Path *input,
+									  const GroupPathExtraData *extra);
+
 /* Do statistics tell how many groups this clause makes? */
 extern bool sort_paths_know_groups(PlannerInfo *root, List *clause,
 								   List *target_list);

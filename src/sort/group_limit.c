@@ -11,11 +11,10 @@
  * their keys tell groups apart (group_keys.c) all of these are read in turn.
  *
  * Otherwise rows are compared, by the equality that the node above compares
- * them by.  The end of a group is found by steps that double, and then by
- * bisection: so of a large group most rows are never looked at.  Nobody minds if
- * too many rows are kept.  So where groups turn out to be so small that hardly
- * any row is left out, which takes longer than to emit it, a stretch of the order
- * is kept as it is, before the next groups are tried.
+ * them by; of a large group most are never looked at (equal_rows.h).  Nobody
+ * minds if too many rows are kept.  So where groups turn out to be so small that
+ * hardly any row is left out, which takes longer than to emit it, a stretch of
+ * the order is kept as it is, before the next groups are tried.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,6 +23,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "sort/equal_rows.h"
 #include "sort/group_limit.h"
 
 /* Groups after which it is looked whether the limit is worth its while. */
@@ -81,19 +81,30 @@ is_column_equal(const GroupWalk *walk, int column, const void *a,
 										  value_b));
 }
 
-/* Are these sort columns, from "first" on, equal in the rows of two entries? */
-static bool
-are_equal(GroupWalk *walk, int first, int ncolumns, uint64 a, uint64 b)
+/* A row, and the sort columns in which others are to be equal to it. */
+typedef struct EqualRows
 {
-	const void *row_a = row_order_get(walk->order, a);
-	const void *row_b = walk->small_groups ?
-		row_order_get_forward(walk->order, b, CACHE_LINE_BYTES) :
-		row_order_get(walk->order, b);
-	int			column = first;
+	GroupWalk  *walk;
+	uint64		entry;			/* entry of the row */
+	int			first;			/* first of these columns */
+	int			ncolumns;		/* end of these columns */
+} EqualRows;
 
-	while (column < ncolumns && is_column_equal(walk, column, row_a, row_b))
+static inline bool
+is_row_equal(void *argument, uint64 entry)
+{
+	const EqualRows *rows = argument;
+	RowOrder   *order = rows->walk->order;
+	const void *row_a = row_order_get(order, rows->entry);
+	const void *row_b = rows->walk->small_groups ?
+		row_order_get_forward(order, entry, CACHE_LINE_BYTES) :
+		row_order_get(order, entry);
+	int			column = rows->first;
+
+	while (column < rows->ncolumns &&
+		   is_column_equal(rows->walk, column, row_a, row_b))
 		column++;
-	return column == ncolumns;
+	return column == rows->ncolumns;
 }
 
 /*
@@ -103,26 +114,9 @@ are_equal(GroupWalk *walk, int first, int ncolumns, uint64 a, uint64 b)
 static uint64
 find_end(GroupWalk *walk, int first, int ncolumns, uint64 start, uint64 end)
 {
-	uint64		inside = start;
-	uint64		step = 1;
+	EqualRows	rows = {walk, start, first, ncolumns};
 
-	while (step < end - inside &&
-		   are_equal(walk, first, ncolumns, start, inside + step))
-	{
-		inside += step;
-		step *= 2;
-	}
-	end = Min(end, inside + step);
-	while (end - inside > 1)
-	{
-		uint64		middle = inside + (end - inside) / 2;
-
-		if (are_equal(walk, first, ncolumns, start, middle))
-			inside = middle;
-		else
-			end = middle;
-	}
-	return end;
+	return equal_rows_end(start, end, is_row_equal, &rows);
 }
 
 /* The end of the peers of an entry, in a group that ends at "group_end". */
