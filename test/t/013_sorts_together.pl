@@ -9,6 +9,7 @@ use Test::More;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
+use HeldQueries;
 
 my $node = GpusortCluster->new('main');
 $node->init;
@@ -28,19 +29,8 @@ restart_after_crash = on
 autovacuum = off
 CONF
 $node->start;
-$node->safe_psql('postgres', <<'SQL');
+$node->safe_psql('postgres', HeldQueries::PASS_FUNCTION . <<'SQL');
 CREATE EXTENSION gpusort;
-
--- Lets the leader through when door 2 is open, workers when door 1 is.
-CREATE FUNCTION pass(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-BEGIN
-	IF current_setting('my.leader', true) = pg_backend_pid()::text THEN
-		PERFORM pg_advisory_xact_lock_shared(2);
-	ELSE
-		PERFORM pg_advisory_xact_lock_shared(1);
-	END IF;
-	RETURN i;
-END $$;
 
 CREATE FUNCTION fail_in_worker(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -63,15 +53,7 @@ sub digest_of
 }
 my $query = digest_of('t', 'pass(id) > 0');
 my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; SET max_parallel_workers_per_gather = 0; " . digest_of('t', 'true'));
-my $door = open_door();
-
-# A session for the locks; its patience is for each of its queries anew.
-sub open_door
-{
-	my $session = $node->background_psql('postgres');
-	$session->set_query_timer_restart;
-	return $session;
-}
+my $held = HeldQueries->new($node, 'sorter');
 
 # without queries, those of the server itself
 my $idle_segments = $node->segments;
@@ -89,57 +71,10 @@ sub check_segments
 	cmp_ok($count, '<=', $idle_segments, "$what: no shared memory is left");
 }
 
-# Starts a session with a script, to go on by itself.
-sub start_sorter
-{
-	my ($script) = @_;
-	return $node->start_psql('sorter', "SELECT FROM set_config('my.leader', pg_backend_pid()::text, false);\n$script");
-}
-
-# Waits until so many processes of the sorter wait so; returns the ids of these.
-sub wait_for
-{
-	my ($leaders, $workers, $wait_event_type) = @_;
-	my $waiting = "FROM pg_stat_activity WHERE application_name = 'sorter' AND wait_event_type ~ '$wait_event_type'";
-	$node->poll_query_until('postgres', "SELECT count(*) FILTER (WHERE leader_pid IS NULL) >= $leaders AND count(leader_pid) >= $workers $waiting")
-	  or die "never so: $leaders leaders and $workers workers wait for $wait_event_type";
-	return split /\n/, $node->safe_psql('postgres', "SELECT pid $waiting ORDER BY leader_pid NULLS FIRST, pid");
-}
-
-sub finish
-{
-	my ($session) = @_;
-	$door->query_safe('SELECT pg_advisory_unlock_all()');
-	eval { $session->{handle}->finish };
-}
-
-# Starts a sort, and waits until each process has got its first row.
-sub start_at_first_rows
-{
-	my ($script) = @_;
-	$door->query_safe('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
-	my $session = start_sorter($script);
-	return ($session, wait_for(1, 2, 'Lock'));
-}
-
 # Two moments: the workers have handed over all of their rows and wait for the
 # leader to take them; the leader has had all of its own and waits for them.
 # Each comes with the leader and a worker.
-my %moments = (
-	'workers wait for the leader' => sub {
-		my ($script) = @_;
-		my ($session, $leader, $worker) = start_at_first_rows($script);
-		$door->query_safe('SELECT pg_advisory_unlock(1)');
-		wait_for(0, 2, 'Extension');
-		return ($session, $leader, $worker);
-	},
-	'the leader waits for workers' => sub {
-		my ($script) = @_;
-		my ($session, $leader, $worker) = start_at_first_rows($script);
-		$door->query_safe('SELECT pg_advisory_unlock(2)');
-		wait_for(1, 0, 'Extension');
-		return ($session, $leader, $worker);
-	});
+my %moments = ('workers wait for the leader' => \&HeldQueries::start_with_late_leader, 'the leader waits for workers' => \&HeldQueries::start_with_late_workers);
 
 foreach my $device ('host', 'cuda')
 {
@@ -149,37 +84,37 @@ foreach my $device ('host', 'cuda')
 	{
 		my $begin = $moments{$moment};
 		my ($together, $workers) = ($node->counter('sorts_together'), $node->counter('sort_workers'));
-		my ($session) = $begin->("SET gpusort.device = $device;\n$query");
-		finish($session);
+		my ($session) = $begin->($held, "SET gpusort.device = $device;\n$query");
+		$held->finish($session);
 		is($session->{err} . $session->{out}, "$native\n", "$moment ($device)");
 		is($node->counter('sorts_together'), $together + 1, 'they sort together');
 		is($node->counter('sort_workers'), $workers + 2, 'all rows are handed over');
 		check_segments('it ends');
 
-		($session, my $leader, my $worker) = $begin->($script);
+		($session, my $leader, my $worker) = $begin->($held, $script);
 		$node->safe_psql('postgres', "SELECT pg_cancel_backend($leader)");
-		finish($session);
+		$held->finish($session);
 		is($session->{err}, "ERROR:  canceling statement due to user request\n", 'it is cancelled');
 		is($session->{out}, "$native\n", 'and the next one is right');
 		check_segments('it is cancelled');
 
-		($session, $leader, $worker) = $begin->($script);
+		($session, $leader, $worker) = $begin->($held, $script);
 		$node->safe_psql('postgres', "SELECT pg_terminate_backend($leader)");
-		finish($session);
+		$held->finish($session);
 		ok($node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'sorter'"),
 			'the leader is terminated, and all are gone');
 		check_segments('it is terminated');
 
-		($session, $leader, $worker) = $begin->($script);
+		($session, $leader, $worker) = $begin->($held, $script);
 		$node->safe_psql('postgres', "SELECT pg_terminate_backend($worker)");
-		finish($session);
+		$held->finish($session);
 		like($session->{err}, qr/^(ERROR|FATAL):  terminating (connection|background worker "parallel worker") due to administrator command$/m, 'a worker is terminated');
 		is($session->{out}, "$native\n", 'and the next one is right');
 		check_segments('a worker is terminated');
 
-		($session) = $begin->("SET statement_timeout = '3s';\n$query RESET statement_timeout;\n$query");
+		($session) = $begin->($held, "SET statement_timeout = '3s';\n$query RESET statement_timeout;\n$query");
 		$session->{handle}->pump until $session->{err} =~ /timeout/;
-		finish($session);
+		$held->finish($session);
 		is($session->{err}, "ERROR:  canceling statement due to statement timeout\n", 'it takes too long');
 		is($session->{out}, "$native\n", 'and the next one is right');
 		check_segments('it takes too long');
@@ -187,10 +122,10 @@ foreach my $device ('host', 'cuda')
 }
 
 # A worker that fails, while the leader has not begun.
-$door->query_safe('SELECT pg_advisory_lock(2)');
-my $session = start_sorter(digest_of('t', 'fail_in_worker(id) > 0') . $query);
-wait_for(1, 0, 'Lock');
-finish($session);
+$held->shut_doors(2);
+my $session = $held->start(digest_of('t', 'fail_in_worker(id) > 0') . $query);
+$held->wait_for(1, 0, 'Lock');
+$held->finish($session);
 is($session->{err}, "ERROR:  a worker has failed\n", 'a worker fails');
 is($session->{out}, "$native\n", 'and the next sort is right');
 check_segments('a worker fails');
@@ -208,7 +143,7 @@ check_segments('cancelled at any time');
 
 my $postmaster = $node->safe_psql('postgres', "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
 my ($together, $workers) = ($node->counter('sorts_together'), $node->counter('sort_workers'));
-$session = start_sorter("\\! (sleep 2; kill -CONT $postmaster) > /dev/null 2>&1 & kill -STOP $postmaster\n$query");
+$session = $held->start("\\! (sleep 2; kill -CONT $postmaster) > /dev/null 2>&1 & kill -STOP $postmaster\n$query");
 $session->{handle}->finish;
 is($session->{err} . $session->{out}, "$native\n", 'workers come late');
 is($node->counter('sorts_together'), $together + 1, 'they were waited for');
@@ -218,9 +153,9 @@ is($node->counter('sort_workers'), $workers, 'but not needed');
 # gpusortd lost, with keys of rows that are in shared memory
 #
 
-($session) = $moments{'the leader waits for workers'}->("SET gpusort.device = cuda;\n$query");
+($session) = $moments{'the leader waits for workers'}->($held, "SET gpusort.device = cuda;\n$query");
 kill 'KILL', $node->daemon_pid || die 'there is no gpusortd';
-finish($session);
+$held->finish($session);
 is($session->{err}, "WARNING:  gpusort: sorting without the device\n", 'gpusortd is killed');
 is($session->{out}, "$native\n", 'and keys of all rows are made again');
 $node->wait_until_ready('gpusortd is back');
@@ -237,13 +172,13 @@ my $hint = qr/LOG:  gpusort: parallel workers took \d+ MB of new shared memory/;
 sub sort_large
 {
 	my ($settings) = @_;
-	my ($session) = start_at_first_rows("SET plan_cache_mode = force_generic_plan;\nPREPARE p AS $report" =~ s/EXPLAIN \(.*?\) //r
+	my ($session) = $held->start_at_first_rows("SET plan_cache_mode = force_generic_plan;\nPREPARE p AS $report" =~ s/EXPLAIN \(.*?\) //r
 		  . "PREPARE d AS " . digest_of('large', 'pass(id) > 0') . "EXPLAIN EXECUTE p \\g /dev/null\nEXPLAIN EXECUTE d \\g /dev/null\n"
 		  . "$settings\nEXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE p;\nEXECUTE d;\n");
-	$door->query_safe('SELECT pg_advisory_unlock(1)');
+	$held->open_doors(1);
 	# for the leader, or with rows that it has to merge
-	wait_for(0, 2, 'Extension|IPC');
-	finish($session);
+	$held->wait_for(0, 2, 'Extension|IPC');
+	$held->finish($session);
 	check_segments("large ($settings)");
 	return $session;
 }
@@ -277,10 +212,10 @@ like($session->{out}, qr/\Q$native_large\E\n$/, 'and they are merged');
 # A worker that is killed takes the server down, and no shared memory stays
 #
 
-($session, my $leader, my $worker) = $moments{'workers wait for the leader'}->($query);
+($session, my $leader, my $worker) = $moments{'workers wait for the leader'}->($held, $query);
 kill 'KILL', $worker;
 eval { $session->{handle}->finish };
-eval { $door->quit };
+eval { $held->end };
 ok($node->wait_until_up, 'a worker is killed, and the server comes up again');
 is($node->safe_psql('postgres', $query), $native, 'the next sort is right');
 check_segments('a worker is killed');
@@ -292,11 +227,11 @@ check_segments('a worker is killed');
 $node->append_conf('postgresql.conf', "min_dynamic_shared_memory = 64MB\ndynamic_shared_memory_type = posix\n");
 $node->restart;
 my $restarted = -s $node->logfile;
-$door = open_door();
+$held->make_doors;
 $session = sort_large('');
 like($session->{out}, qr/Rows: 150000\n.*Sorted With Workers: 2\n.*\Q$native_large\E\n$/s, 'with memory set aside');
 unlike(substr(slurp_file($node->logfile), $restarted), $hint, 'the log has nothing to tell');
-$door->quit;
+$held->end;
 
 $node->stop;
 done_testing();

@@ -9,6 +9,7 @@ use Test::More;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
+use HeldQueries;
 
 my $node = GpusortCluster->new('main');
 $node->init;
@@ -31,19 +32,8 @@ restart_after_crash = on
 autovacuum = off
 CONF
 $node->start;
-$node->safe_psql('postgres', <<'SQL');
+$node->safe_psql('postgres', HeldQueries::PASS_FUNCTION . <<'SQL');
 CREATE EXTENSION gpusort;
-
--- Lets the leader through when door 2 is open, workers when door 1 is.
-CREATE FUNCTION pass(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-BEGIN
-	IF current_setting('my.leader', true) = pg_backend_pid()::text THEN
-		PERFORM pg_advisory_xact_lock_shared(2);
-	ELSE
-		PERFORM pg_advisory_xact_lock_shared(1);
-	END IF;
-	RETURN i;
-END $$;
 
 CREATE FUNCTION fail_in_worker(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
@@ -130,64 +120,11 @@ check_left('any number of workers');
 # Disturbed while they wait
 #
 
-my $door = open_door();
-
-# A session for the locks; its patience is for each of its queries anew.
-sub open_door
-{
-	my $session = $node->background_psql('postgres');
-	$session->set_query_timer_restart;
-	return $session;
-}
-
-sub start_consumer
-{
-	my ($script) = @_;
-	return $node->start_psql('consumer', "SELECT FROM set_config('my.leader', pg_backend_pid()::text, false);\n$script");
-}
-
-# Waits until so many processes of the consumer wait so; returns the ids of these.
-sub wait_for
-{
-	my ($leaders, $workers, $wait_event_type) = @_;
-	my $waiting = "FROM pg_stat_activity WHERE application_name = 'consumer' AND wait_event_type ~ '$wait_event_type'";
-	$node->poll_query_until('postgres', "SELECT count(*) FILTER (WHERE leader_pid IS NULL) >= $leaders AND count(leader_pid) >= $workers $waiting")
-	  or die "never so: $leaders leaders and $workers workers wait for $wait_event_type";
-	return split /\n/, $node->safe_psql('postgres', "SELECT pid $waiting ORDER BY leader_pid NULLS FIRST, pid");
-}
-
-sub finish
-{
-	my ($session) = @_;
-	$door->query_safe('SELECT pg_advisory_unlock_all()');
-	eval { $session->{handle}->finish };
-}
-
-sub start_at_first_rows
-{
-	my ($script) = @_;
-	$door->query_safe('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
-	my $session = start_consumer($script);
-	return ($session, wait_for(1, 2, 'Lock'));
-}
+my $held = HeldQueries->new($node, 'consumer');
 
 # Two moments: workers have put all of their rows, and the leader has not; or the
 # other way round.  Each comes with the leader and a worker.
-my %moments = (
-	'the leader is late' => sub {
-		my ($script) = @_;
-		my ($session, $leader, $worker) = start_at_first_rows($script);
-		$door->query_safe('SELECT pg_advisory_unlock(1)');
-		wait_for(0, 2, 'Extension');
-		return ($session, $leader, $worker);
-	},
-	'workers are late' => sub {
-		my ($script) = @_;
-		my ($session, $leader, $worker) = start_at_first_rows($script);
-		$door->query_safe('SELECT pg_advisory_unlock(2)');
-		wait_for(1, 0, 'Extension');
-		return ($session, $leader, $worker);
-	});
+my %moments = ('the leader is late' => \&HeldQueries::start_with_late_leader, 'workers are late' => \&HeldQueries::start_with_late_workers);
 
 foreach my $device ('host', 'cuda')
 {
@@ -200,25 +137,25 @@ foreach my $device ('host', 'cuda')
 		{
 			my $begin = $moments{$moment};
 			my $what = "$name, $moment ($device)";
-			my ($session) = $begin->($set . $query);
-			finish($session);
+			my ($session) = $begin->($held, $set . $query);
+			$held->finish($session);
 			is($session->{err} . $session->{out}, "$native{$name}\n", $what);
 
-			($session, my $leader, my $worker) = $begin->($set . $query x 2);
+			($session, my $leader, my $worker) = $begin->($held, $set . $query x 2);
 			$node->safe_psql('postgres', "SELECT pg_cancel_backend($leader)");
-			finish($session);
+			$held->finish($session);
 			is($session->{err}, "ERROR:  canceling statement due to user request\n", "$what, cancelled");
 			is($session->{out}, "$native{$name}\n", 'and the next one is right');
 
-			($session, $leader, $worker) = $begin->($set . $query x 2);
+			($session, $leader, $worker) = $begin->($held, $set . $query x 2);
 			$node->safe_psql('postgres', "SELECT pg_terminate_backend($worker)");
-			finish($session);
+			$held->finish($session);
 			like($session->{err}, qr/^(ERROR|FATAL):  terminating (connection|background worker "parallel worker") due to administrator command$/m, "$what, a worker is terminated");
 			is($session->{out}, "$native{$name}\n", 'and the next one is right');
 
-			($session, $leader, $worker) = $begin->($set . $query);
+			($session, $leader, $worker) = $begin->($held, $set . $query);
 			$node->safe_psql('postgres', "SELECT pg_terminate_backend($leader)");
-			finish($session);
+			$held->finish($session);
 			ok($node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'consumer'"),
 				"$what, the leader is terminated, and all are gone");
 			check_left($what);
@@ -229,9 +166,9 @@ foreach my $device ('host', 'cuda')
 # gpusortd is lost with the keys
 foreach my $moment (sort keys %moments)
 {
-	my ($session) = $moments{$moment}->("SET gpusort.device = cuda;\n" . windows('t', 'pass(id) > 0'));
+	my ($session) = $moments{$moment}->($held, "SET gpusort.device = cuda;\n" . windows('t', 'pass(id) > 0'));
 	kill 'KILL', $node->daemon_pid || die 'there is no gpusortd';
-	finish($session);
+	$held->finish($session);
 	like($session->{err}, qr/\A(WARNING:  gpusort: sorting without the device\n)*\z/, "$moment: gpusortd is killed");
 	is($session->{out}, "$native{windows}\n", 'and the keys are made again');
 	$node->wait_until_ready('gpusortd is back');
@@ -241,7 +178,7 @@ foreach my $moment (sort keys %moments)
 # Errors: in a worker, and above the groups, when some rows have been emitted
 #
 
-my $session = start_consumer(windows('t', 'fail_in_worker(id) > 0') . windows('t', 'true'));
+my $session = $held->start(windows('t', 'fail_in_worker(id) > 0') . windows('t', 'true'));
 $session->{handle}->finish;
 like($session->{err} . $session->{out}, qr/\A(ERROR:  a worker has failed\n)?\Q$native{windows}\E\n\z/, 'a worker fails in the child');
 my $failing = windows('large', 'true') =~ s/hashtext\(txt \|\| r\)/(1 \/ (r - 14))/r;
@@ -265,7 +202,7 @@ check_left('cancelled at any time');
 #
 
 my $postmaster = $node->safe_psql('postgres', "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
-$session = start_consumer("\\! (sleep 2; kill -CONT $postmaster) > /dev/null 2>&1 & kill -STOP $postmaster\n" . join '', map { $consumers{$_}->('t', 'true') } sort keys %consumers);
+$session = $held->start("\\! (sleep 2; kill -CONT $postmaster) > /dev/null 2>&1 & kill -STOP $postmaster\n" . join '', map { $consumers{$_}->('t', 'true') } sort keys %consumers);
 $session->{handle}->finish;
 is($session->{err} . $session->{out}, join('', map { "$native{$_}\n" } sort keys %consumers), 'workers come late');
 check_left('workers come late');
@@ -287,8 +224,8 @@ sub consume_large
 		$prepare .= "PREPARE $id AS " . $consumers{$name}->('large', 'pass(id) > 0') . "EXPLAIN EXECUTE $id \\g /dev/null\n";
 		$execute .= "EXECUTE $id;\n";
 	}
-	my ($session) = start_at_first_rows("SET plan_cache_mode = force_generic_plan;\n$prepare$settings\n$execute");
-	finish($session);
+	my ($session) = $held->start_at_first_rows("SET plan_cache_mode = force_generic_plan;\n$prepare$settings\n$execute");
+	$held->finish($session);
 	is($session->{err} . $session->{out}, join('', map { "$native_large{$_}\n" } sort keys %consumers), $what);
 	check_left($what);
 }
@@ -313,8 +250,8 @@ system_or_bail('prlimit', '--pid', $postmaster, '--fsize=2097152:');
 foreach my $name (sort keys %consumers)
 {
 	my $query = $consumers{$name}->('medium', 'pass(id) > 0');
-	($session) = $moments{'workers are late'}->("SET gpusort.work_mem = '512MB';\n$query");
-	finish($session);
+	($session) = $moments{'workers are late'}->($held, "SET gpusort.work_mem = '512MB';\n$query");
+	$held->finish($session);
 	is($session->{err} . $session->{out}, "$native_medium{$name}\n", "$name, shared memory that cannot be had");
 	check_left($name);
 }
@@ -324,10 +261,10 @@ system_or_bail('prlimit', '--pid', $postmaster, '--fsize=unlimited:');
 # A worker that is killed takes the server down, and no shared memory stays
 #
 
-($session, my $leader, my $worker) = $moments{'the leader is late'}->(windows('t', 'pass(id) > 0'));
+($session, my $leader, my $worker) = $moments{'the leader is late'}->($held, windows('t', 'pass(id) > 0'));
 kill 'KILL', $worker;
 eval { $session->{handle}->finish };
-eval { $door->quit };
+eval { $held->end };
 ok($node->wait_until_up, 'a worker is killed, and the server comes up again');
 is($node->safe_psql('postgres', windows('t', 'true')), $native{windows}, 'the next one is right');
 check_left('a worker is killed');

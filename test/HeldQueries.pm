@@ -1,0 +1,106 @@
+# Parallel queries that are held at two doors, which are advisory locks of a session: one for workers, one for leaders.
+package HeldQueries;
+use strict;
+use warnings;
+
+# SQL: lets the leader through when door 2 is open, workers when door 1 is.
+use constant PASS_FUNCTION => <<'SQL';
+CREATE FUNCTION pass(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+	IF current_setting('my.leader', true) = pg_backend_pid()::text THEN
+		PERFORM pg_advisory_xact_lock_shared(2);
+	ELSE
+		PERFORM pg_advisory_xact_lock_shared(1);
+	END IF;
+	RETURN i;
+END $$;
+SQL
+
+# On this cluster, with this name for the sessions that are held.
+sub new
+{
+	my ($class, $node, $name) = @_;
+	my $self = bless { node => $node, name => $name }, $class;
+	$self->make_doors;
+	return $self;
+}
+
+# Makes the session for the locks, also anew; its patience is for each of its queries anew.
+sub make_doors
+{
+	my ($self) = @_;
+	$self->{doors} = $self->{node}->background_psql('postgres');
+	$self->{doors}->set_query_timer_restart;
+}
+
+# Shuts, or opens, these doors.
+sub shut_doors { return $_[0]->query('lock', @_[ 1 .. $#_ ]); }
+sub open_doors { return $_[0]->query('unlock', @_[ 1 .. $#_ ]); }
+
+sub query
+{
+	my ($self, $function, @doors) = @_;
+	$self->{doors}->query_safe('SELECT ' . join(', ', map { "pg_advisory_$function($_)" } @doors));
+}
+
+# Ends the session for the locks.
+sub end
+{
+	my ($self) = @_;
+	$self->{doors}->quit;
+}
+
+# Starts a session with a script, to go on by itself.
+sub start
+{
+	my ($self, $script) = @_;
+	return $self->{node}->start_psql($self->{name}, "SELECT FROM set_config('my.leader', pg_backend_pid()::text, false);\n$script");
+}
+
+# Waits until so many processes of the sessions wait so; returns the ids of these.
+sub wait_for
+{
+	my ($self, $leaders, $workers, $wait_event_type) = @_;
+	my $waiting = "FROM pg_stat_activity WHERE application_name = '$self->{name}' AND wait_event_type ~ '$wait_event_type'";
+	$self->{node}->poll_query_until('postgres', "SELECT count(*) FILTER (WHERE leader_pid IS NULL) >= $leaders AND count(leader_pid) >= $workers $waiting")
+	  or die "never so: $leaders leaders and $workers workers wait for $wait_event_type";
+	return split /\n/, $self->{node}->safe_psql('postgres', "SELECT pid $waiting ORDER BY leader_pid NULLS FIRST, pid");
+}
+
+# Opens all doors, and waits until a session has ended.
+sub finish
+{
+	my ($self, $session) = @_;
+	$self->{doors}->query_safe('SELECT pg_advisory_unlock_all()');
+	eval { $session->{handle}->finish };
+}
+
+# Starts a query, and waits until each process has got its first row. Returns the session, the leader and the workers.
+sub start_at_first_rows
+{
+	my ($self, $script) = @_;
+	$self->shut_doors(1, 2);
+	my $session = $self->start($script);
+	return ($session, $self->wait_for(1, 2, 'Lock'));
+}
+
+# The same, and then until workers have sent all of their rows, and the leader has not; or the other way round.
+sub start_with_late_leader
+{
+	my ($self, $script) = @_;
+	my ($session, $leader, $worker) = $self->start_at_first_rows($script);
+	$self->open_doors(1);
+	$self->wait_for(0, 2, 'Extension');
+	return ($session, $leader, $worker);
+}
+
+sub start_with_late_workers
+{
+	my ($self, $script) = @_;
+	my ($session, $leader, $worker) = $self->start_at_first_rows($script);
+	$self->open_doors(2);
+	$self->wait_for(1, 0, 'Extension');
+	return ($session, $leader, $worker);
+}
+
+1;
