@@ -121,10 +121,10 @@ foreach my $device ('host', 'cuda')
 	}
 }
 
-# A worker that fails, while the leader has not begun.
+# A worker that fails, while the leader is held at its first row.
 $held->shut_doors(2);
 my $session = $held->start(digest_of('t', 'fail_in_worker(id) > 0') . $query);
-$held->wait_for(1, 0, 'Lock');
+$session->{handle}->pump until $session->{err} =~ /has failed/;
 $held->finish($session);
 is($session->{err}, "ERROR:  a worker has failed\n", 'a worker fails');
 is($session->{out}, "$native\n", 'and the next sort is right');
