@@ -28,9 +28,12 @@ OBJS = \
 	src/device/launcher.o \
 	src/device/sort_job.o \
 	src/executor/native_sort.o \
+	src/executor/node_aggregate.o \
 	src/executor/node_gpusort.o \
 	src/executor/node_groups.o \
 	src/executor/node_limit.o \
+	src/executor/parallel_sort.o \
+	src/executor/percentile.o \
 	src/executor/row_sort.o \
 	src/executor/shared_rows.o \
 	src/executor/sort_bound.o \
@@ -70,6 +73,7 @@ OBJS = \
 	src/planner/plan_sort.o \
 	src/planner/sort_paths.o \
 	src/planner/sort_refusal.o \
+	src/planner/value_paths.o \
 	src/port/huge_pages.o \
 	src/port/shared_memory.o \
 	src/sort/group_keys.o \

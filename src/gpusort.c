@@ -41,6 +41,7 @@
 #include "planner/explain_refusal.h"
 #include "planner/group_paths.h"
 #include "planner/plan_sort.h"
+#include "planner/value_paths.h"
 #include "planner/path_hooks.h"
 #include "settings.h"
 #include "shared_state.h"
@@ -99,6 +100,7 @@ _PG_init(void)
 	shared_state_init();
 	plan_sort_init();
 	group_paths_init();
+	value_paths_init();
 	path_hooks_init();
 	sort_bound_init(&gpusort_exec_methods);
 	explain_refusal_init();

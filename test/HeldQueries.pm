@@ -63,7 +63,8 @@ sub wait_for
 	my ($self, $leaders, $workers, $wait_event_type) = @_;
 	my $waiting = "FROM pg_stat_activity WHERE application_name = '$self->{name}' AND wait_event_type ~ '$wait_event_type'";
 	$self->{node}->poll_query_until('postgres', "SELECT count(*) FILTER (WHERE leader_pid IS NULL) >= $leaders AND count(leader_pid) >= $workers $waiting")
-	  or die "never so: $leaders leaders and $workers workers wait for $wait_event_type";
+	  or die "never so: $leaders leaders and $workers workers wait for $wait_event_type, but:\n"
+	  . $self->{node}->safe_psql('postgres', "SELECT pid, leader_pid, state, wait_event_type, wait_event, query FROM pg_stat_activity WHERE application_name = '$self->{name}'");
 	return split /\n/, $self->{node}->safe_psql('postgres', "SELECT pid $waiting ORDER BY leader_pid NULLS FIRST, pid");
 }
 

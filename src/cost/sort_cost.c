@@ -80,6 +80,10 @@
 #define LIBC_OPERATORS		2
 #define MANY_ROWS			50000
 
+/* The way of a number into such a sort and out again, and of another value. */
+#define INLINE_VALUE_COST	0.0175
+#define POINTER_VALUE_COST	0.043
+
 /* Values in the last pieces of such a sort, which take next to nothing. */
 #define PIECE_VALUES		8
 
@@ -363,6 +367,20 @@ cost_comparisons_inside(const InnerSize *size, Oid type, Oid collation)
 			ROW_OPERATORS : POINTER_OPERATORS;
 	return size->rows * log2(size->group_values / PIECE_VALUES) * operators *
 		cpu_operator_cost;
+}
+
+Cost
+cost_sorts_inside(const InnerSize *size, Oid type, Oid collation)
+{
+	return size->rows * (get_typbyval(type) ? INLINE_VALUE_COST :
+						 POINTER_VALUE_COST) +
+		cost_comparisons_inside(size, type, collation);
+}
+
+Cost
+cost_counting(double values)
+{
+	return values * EMIT_ROW_COST;
 }
 
 /*

@@ -88,6 +88,12 @@ typedef struct InnerSize
 extern Cost cost_comparisons_inside(const InnerSize *size, Oid type,
 									Oid collation);
 
+/* What these sorts cost in all, beside what core charges an aggregate. */
+extern Cost cost_sorts_inside(const InnerSize *size, Oid type, Oid collation);
+
+/* What it costs to compare each of so many sorted values with the one before. */
+extern Cost cost_counting(double values);
+
 /* The divisor by which core estimates the rows of each participant. */
 extern double sort_participants(int nworkers);
 

@@ -629,6 +629,38 @@ row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 	return native_sort_get(sort->native, forward, slot);
 }
 
+void
+row_sort_skip(RowSort *sort, uint64 nrows)
+{
+	switch (sort->status)
+	{
+		case EMITS_FROM_MEMORY:
+			sort->next = Min(sort->next + nrows,
+							 sort->external.order->nentries);
+			break;
+		case EMITS_FROM_RUNS:
+			sorted_runs_skip(sort->external.runs, nrows);
+			break;
+		case SORTS_NATIVELY:
+			(void) tuplesort_skiptuples(sort->native->state, nrows, true);
+			break;
+		case TAKES_ROWS:
+			Assert(false);
+	}
+}
+
+bool
+row_sort_count_groups(const RowSort *sort, uint64 *ngroups)
+{
+	const RowOrder *order = sort->external.order;
+
+	if (sort->status != EMITS_FROM_MEMORY ||
+		(order->nentries > 0 && !order->limited_exactly))
+		return false;
+	*ngroups = order->nentries;
+	return true;
+}
+
 bool
 row_sort_suffices(const RowSort *sort, double bound)
 {

@@ -109,6 +109,15 @@ extern void row_sort_perform(RowSort *sort);
  */
 extern bool row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot);
 
+/* Leaves out the next rows, so many at the most. */
+extern void row_sort_skip(RowSort *sort, uint64 nrows);
+
+/*
+ * Sets the number of groups, if that is known after row_sort_perform() without
+ * looking at rows: with a limit of one row of each group.  False if it is not.
+ */
+extern bool row_sort_count_groups(const RowSort *sort, uint64 *ngroups);
+
 /* Can the first "bound" rows be fetched, or all if that is NO_BOUND? */
 extern bool row_sort_suffices(const RowSort *sort, double bound);
 

@@ -262,6 +262,12 @@ slice_reader_next(SliceReader *reader, bool whole)
 	return reader->prefetched[i];
 }
 
+uint64
+slice_reader_rows(const SliceReader *reader)
+{
+	return reader->rows_taken;
+}
+
 void
 slice_reader_end(SliceReader *reader)
 {

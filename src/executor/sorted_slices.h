@@ -62,6 +62,9 @@ extern SliceReader *slice_reader_begin(SharedSlices *shared,
  */
 extern void *slice_reader_next(SliceReader *reader, bool whole);
 
+/* The rows of the slices that it has taken. */
+extern uint64 slice_reader_rows(const SliceReader *reader);
+
 extern void slice_reader_end(SliceReader *reader);
 
 #endif							/* GPUSORT_SORTED_SLICES_H */

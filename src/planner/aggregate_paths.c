@@ -21,6 +21,8 @@
  * the way of each value into a tuplesort and out again, some 40 ns for a number
  * and 150 for a string.
  *
+ * Without groups some aggregates need not get the values at all (value_paths.c).
+ *
  * What is visible of the order of the input is left as it is: nothing is done
  * where an aggregate may depend on it that has no ORDER BY, since rows may come
  * from a subquery in the order that is wanted.
@@ -280,13 +282,10 @@ cost_group_order(PlannerInfo *root, RelOptInfo *grouped, Path *input)
 	return sort == NULL ? 0 : sort->total_cost - input->total_cost;
 }
 
-/*
- * Adds a path in which aggregates spare so much.  Where not all groups are wanted
- * nothing is dropped.
- */
-static void
-add_sparing_path(PlannerInfo *root, RelOptInfo *grouped, Path *path,
-				 Cost spared)
+/* Where not all groups are wanted nothing is dropped. */
+void
+aggregate_paths_add_sparing(PlannerInfo *root, RelOptInfo *grouped,
+							Path *path, Cost spared)
 {
 	ListCell   *cell;
 
@@ -304,12 +303,8 @@ add_sparing_path(PlannerInfo *root, RelOptInfo *grouped, Path *path,
 	add_path(grouped, path);
 }
 
-/*
- * Has core keys of aggregates behind those of the groups?  These do not sort then,
- * and rely on it.
- */
-static bool
-input_is_presorted(const PlannerInfo *root)
+bool
+aggregate_paths_are_presorted(const PlannerInfo *root)
 {
 	return list_length(root->group_pathkeys) > NUM_GROUP_KEYS(root);
 }
@@ -325,7 +320,7 @@ aggregate_paths_order(PlannerInfo *root, RelOptInfo *input,
 	Path	   *sort;
 
 	*spared = 0;
-	if (root->numOrderedAggs == 0 || input_is_presorted(root) ||
+	if (root->numOrderedAggs == 0 || aggregate_paths_are_presorted(root) ||
 		root->parse->groupingSets != NIL || IS_OTHER_REL(grouped) ||
 		(extra->flags & GROUPING_CAN_USE_SORT) == 0 ||
 		cheapest->rows < gpusort_min_rows)
@@ -353,13 +348,12 @@ aggregate_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 	Cost		spared;
 	List	   *pathkeys = aggregate_paths_order(root, input, grouped, extra,
 												 &spared);
+	Path	   *path;
 
-	if (pathkeys != NIL)
-		add_sparing_path(root, grouped,
-						 sort_paths_group(root, grouped,
-										  sort_paths_make(root, grouped, cheapest,
-														  pathkeys, NO_BOUND),
-										  extra,
-										  sort_paths_count_groups(root, cheapest, extra)),
-						 spared);
+	if (pathkeys == NIL)
+		return;
+	path = sort_paths_make(root, grouped, cheapest, pathkeys, NO_BOUND);
+	path = sort_paths_group(root, grouped, path, extra,
+							sort_paths_count_groups(root, cheapest, extra));
+	aggregate_paths_add_sparing(root, grouped, path, spared);
 }

@@ -30,4 +30,18 @@ extern List *aggregate_paths_order(PlannerInfo *root, RelOptInfo *input,
 								   const GroupPathExtraData *extra,
 								   Cost *spared);
 
+/*
+ * Adds a path in which aggregates spare so much of what core takes to cost nothing,
+ * and drops those of core's that cost more by that.
+ */
+extern void aggregate_paths_add_sparing(PlannerInfo *root,
+										RelOptInfo *grouped, Path *path,
+										Cost spared);
+
+/*
+ * Has core keys of aggregates behind those of the groups?  These do not sort then,
+ * and rely on it.
+ */
+extern bool aggregate_paths_are_presorted(const PlannerInfo *root);
+
 #endif							/* GPUSORT_AGGREGATE_PATHS_H */

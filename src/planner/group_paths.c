@@ -50,7 +50,6 @@
 #include "planner/group_paths.h"
 #include "planner/sort_paths.h"
 #include "port/compat.h"
-#include "port/shared_memory.h"
 
 /* A row that passes a tuple queue: 0.15 us, at the rate of sort_cost.c. */
 #define QUEUE_ROW_COST		0.043
@@ -155,14 +154,10 @@ make_groups(const Grouped *grouped, Path *input, List *pathkeys,
 	Cost		startup;
 	Cost		total;
 
-	if (!sort_paths_take_over(root, input, pathkeys, NO_BOUND, &size) ||
-		!sort_fits_memory(size.rows, size.width) ||
-		!shared_memory_suffices(sort_rows_bytes(rows, size.width)) ||
-		sort_paths_come_in_order(root, input, pathkeys))
+	if (!sort_paths_share(root, input, pathkeys, rows, &size))
 		return NULL;
 
 	*busiest = busiest_part(grouped, group_columns);
-	size.rows = rows;
 	cost_sort_in_groups(&size, participants, *busiest, &startup, &total);
 	sort = create_sort_path(root, grouped->relation, input, pathkeys,
 							NO_BOUND);

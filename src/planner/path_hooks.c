@@ -13,7 +13,8 @@
  *	- For an ORDER BY: see order_paths.c.
  *	- For GROUP BY and DISTINCT: grouping and uniqueness of sorted input; in all
  *	  processes, for windows, too: see group_paths.c.
- *	- For aggregates that sort their input: see aggregate_paths.c.
+ *	- For aggregates that sort their input: see aggregate_paths.c; and for those
+ *	  that are known by the places of sorted values: see value_paths.c.
  *	- For joins: merge joins of sorted input.
  *
  *-------------------------------------------------------------------------
@@ -36,6 +37,7 @@
 #include "planner/order_paths.h"
 #include "planner/path_hooks.h"
 #include "planner/sort_paths.h"
+#include "planner/value_paths.h"
 #include "port/compat.h"
 #include "settings.h"
 
@@ -314,7 +316,10 @@ add_paths_of_stage(PlannerInfo *root, UpperRelationKind stage,
 	group_paths_add(root, stage, input, output, extra);
 	/* when all others are there, some of which it drops */
 	if (stage == UPPERREL_GROUP_AGG)
+	{
 		aggregate_paths_add(root, input, output, extra);
+		value_paths_add(root, input, output, extra);
+	}
 }
 
 static void

@@ -23,6 +23,7 @@
 #include "planner/sort_paths.h"
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
+#include "port/shared_memory.h"
 
 /* What a path key stands for in these relations. */
 static const EquivalenceMember *
@@ -111,6 +112,19 @@ sort_paths_come_in_order(PlannerInfo *root, const Path *input, List *pathkeys)
 									key->pk_eclass->ec_collation) < SORTED_CORRELATION)
 			return false;
 	}
+	return true;
+}
+
+bool
+sort_paths_share(PlannerInfo *root, const Path *partial, List *pathkeys,
+				 double rows, SortSize *size)
+{
+	if (!sort_paths_take_over(root, partial, pathkeys, NO_BOUND, size) ||
+		!sort_fits_memory(size->rows, size->width) ||
+		!shared_memory_suffices(sort_rows_bytes(rows, size->width)) ||
+		sort_paths_come_in_order(root, partial, pathkeys))
+		return false;
+	size->rows = rows;
 	return true;
 }
 

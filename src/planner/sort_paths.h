@@ -31,6 +31,13 @@ extern Path *sort_paths_make(PlannerInfo *root, RelOptInfo *relation,
 							 Path *input, List *pathkeys, double bound);
 
 /*
+ * Will all participants that run this partial path, of so many rows in all, sort
+ * them together in memory?  Sets the sort's size.
+ */
+extern bool sort_paths_share(PlannerInfo *root, const Path *partial,
+							 List *pathkeys, double rows, SortSize *size);
+
+/*
  * Do rows come from a table in which they are in order by each of these keys,
  * as far as is known?
  */

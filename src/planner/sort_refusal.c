@@ -26,6 +26,7 @@
 #include "utils/regproc.h"
 
 #include "cost/sort_cost.h"
+#include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"
 #include "executor/node_groups.h"
 #include "keys/sort_keys.h"
@@ -55,7 +56,8 @@ may_mind(const Plan *plan)
 
 	if (IsA(plan, ForeignScan))
 		return true;
-	if (!IsA(plan, CustomScan) || is_gpusort(plan) || is_gpusort_groups(plan))
+	if (!IsA(plan, CustomScan) || is_gpusort(plan) ||
+		is_gpusort_groups(plan) || is_gpusort_aggregate(plan))
 		return false;
 	for (int i = 0; i < lengthof(bearing_nodes); i++)
 		if (strcmp(scan->methods->CustomName, bearing_nodes[i]) == 0)

@@ -181,6 +181,15 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define GROUP_CLAUSE(root) ((root)->parse->groupClause)
 #endif
 
+/* 16 has one function for the permissions on objects of all kinds. */
+#if PG_VERSION_NUM >= 160000
+#define function_aclcheck(function, role) \
+	object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE)
+#else
+#define function_aclcheck(function, role) \
+	pg_proc_aclcheck(function, role, ACL_EXECUTE)
+#endif
+
 /* 16 has keys of aggregates' own ORDER BYs follow those of the groups. */
 #if PG_VERSION_NUM >= 160000
 #define NUM_GROUP_KEYS(root) ((root)->num_groupby_pathkeys)

@@ -305,7 +305,8 @@ group_limit_apply(GroupLimit *limit, RowOrder *order)
 	if (limit->count == 0)
 		limit->count = limit->find_count(limit->finder);
 	/* rows that came in order have no keys */
-	order->nentries = order->group_keys->nrows == nrows ?
+	order->limited_exactly = order->group_keys->nrows == nrows;
+	order->nentries = order->limited_exactly ?
 		apply_by_keys(limit, order) : apply_by_rows(limit, order);
 	order->nprefetched = 0;
 }

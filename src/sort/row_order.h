@@ -64,6 +64,7 @@ typedef struct RowOrder
 	/* when the order has been made */
 	uint32	   *entries;		/* numbers of the rows, in order; NULL before */
 	uint64		nentries;		/* all rows, or those that are to be emitted */
+	bool		limited_exactly;	/* none that a limit of groups leaves out */
 	RowComparator *comparator;	/* comparators, NULL before the first use */
 	void	   *prefetched[PREFETCHED_ROWS];	/* prefetched rows */
 	uint64		first_prefetched;	/* entry of the first prefetched row */

@@ -484,14 +484,20 @@ sorted_runs_merge(SortedRuns *runs)
 	runs->disk += run_file_bytes(runs->file);
 }
 
+/* The next minimal tuple, or the previous one; NULL if there is none. */
+static MinimalTuple
+read_row(SortedRuns *runs, bool forward)
+{
+	Assert(forward || runs->status == HAS_RESULT);
+	return runs->status == HAS_RESULT ?
+		result_tape_read(runs->result, forward) : sorted_runs_next(runs);
+}
+
 bool
 sorted_runs_get(SortedRuns *runs, bool forward, TupleTableSlot *slot)
 {
-	MinimalTuple row;
+	MinimalTuple row = read_row(runs, forward);
 
-	Assert(forward || runs->status == HAS_RESULT);
-	row = runs->status == HAS_RESULT ? result_tape_read(runs->result, forward) :
-		sorted_runs_next(runs);
 	if (row == NULL)
 	{
 		ExecClearTuple(slot);
@@ -499,6 +505,13 @@ sorted_runs_get(SortedRuns *runs, bool forward, TupleTableSlot *slot)
 	}
 	ExecStoreMinimalTuple(row, slot, false);
 	return true;
+}
+
+void
+sorted_runs_skip(SortedRuns *runs, uint64 nrows)
+{
+	while (nrows-- > 0 && read_row(runs, true) != NULL)
+		CHECK_FOR_INTERRUPTS();
 }
 
 void

@@ -86,6 +86,7 @@ extern void *sorted_runs_next(SortedRuns *runs);
  */
 extern bool sorted_runs_get(SortedRuns *runs, bool forward,
 							TupleTableSlot *slot);
+extern void sorted_runs_skip(SortedRuns *runs, uint64 nrows);
 extern void sorted_runs_rescan(SortedRuns *runs);
 extern void sorted_runs_mark(SortedRuns *runs);
 extern void sorted_runs_restore(SortedRuns *runs);

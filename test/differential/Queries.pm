@@ -406,7 +406,28 @@ sub aggregated
 		"SELECT $distinct AS s, n, l FROM (SELECT " . pick('percentile_disc(' . rand() . ')', 'mode()') . ' WITHIN GROUP (' . order_by($key) . "), count(DISTINCT $other->{sql}), array_agg($source->{ids}[0] $total) FROM $source->{from}$group) d (x, n, l)",
 		"SELECT percentile_cont(ARRAY[0.1, " . rand() . "]) WITHIN GROUP (ORDER BY $source->{ids}[0] % 100 * 1.5) AS s, count(DISTINCT $key->{sql}) AS n, array_agg(DISTINCT $source->{ids}[0]) AS l FROM $source->{from}$group"
 		  . ' HAVING count(*) > ' . below(3),
-		"SELECT rank($key->{constant}) WITHIN GROUP (" . order_by($key) . ") AS s FROM $source->{from}$group"));
+		"SELECT rank($key->{constant}) WITHIN GROUP (" . order_by($key) . ") AS s FROM $source->{from}$group",
+		values_of($source, $key)));
+}
+
+# Aggregates of one and the same value, without groups.
+sub values_of
+{
+	my ($source, $key) = @_;
+	my $number = pick('1.5', "interval '1 hour'") . " * nullif($source->{ids}[0] % " . between(2, 500) . ', 1)';
+	my $canonical = canonical($key->{type}, $key->{collation}, 'x');
+	my $fraction = pick(rand(), '0', '1', 'NULL', '(SELECT 0.25)', '1.25');
+	my $fractions = pick("ARRAY[$fraction, 0.5]", "ARRAY[[0, NULL], [$fraction, 0.75]]", "'{}'::float8[]", 'NULL::float8[]');
+	my $direction = pick('', ' DESC');
+	my $having = pick('', '', ' HAVING count(*) > ' . below(300));
+
+	return pick(
+		"SELECT count(DISTINCT $key->{sql}) AS s, count(*), count($key->{sql}) + 1 AS n FROM $source->{from}$having",
+		"SELECT $canonical AS s, n, (SELECT array_agg($canonical) FROM unnest(l) x) AS v FROM "
+		  . "(SELECT percentile_disc($fraction) WITHIN GROUP (" . order_by($key) . "), count(*), percentile_disc($fractions) WITHIN GROUP (" . order_by($key)
+		  . ") FROM $source->{from}$having) d (x, n, l)",
+		"SELECT percentile_cont($fraction) WITHIN GROUP (ORDER BY $number$direction) AS s, percentile_cont($fractions) WITHIN GROUP (ORDER BY $number$direction) AS v, "
+		  . "count($number), count(DISTINCT $number) AS n FROM $source->{from}$having");
 }
 
 # SQL functions and loops of PL/pgSQL, to the end or not.

@@ -23,7 +23,7 @@ DECLARE
 BEGIN
 	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
 	RETURN (SELECT string_agg(node ->> 'Sort Key', ' and ' ORDER BY place)
-		FROM jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" == "GpuSort")') WITH ORDINALITY found (node, place));
+		FROM jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" starts with "GpuSort")') WITH ORDINALITY found (node, place));
 END $$;
 
 -- What a query gives, as a set.
@@ -101,20 +101,20 @@ SELECT sorted_by('SELECT g, mode() WITHIN GROUP (ORDER BY k) FROM measures GROUP
 -- nor is anything where the rows are in order, or few values differ, or by these settings
 CREATE TABLE measures_in_order AS SELECT id, txt, id % 2 two FROM measures ORDER BY id;
 VACUUM ANALYZE measures_in_order;
-SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY id) FROM measures_in_order');
-SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY two) FROM measures_in_order');
-SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY txt) FROM measures_in_order');
+SELECT sorted_by('SELECT mode() WITHIN GROUP (ORDER BY id) FROM measures_in_order');
+SELECT sorted_by('SELECT mode() WITHIN GROUP (ORDER BY two) FROM measures_in_order');
+SELECT sorted_by('SELECT mode() WITHIN GROUP (ORDER BY txt) FROM measures_in_order');
 SET gpusort.enable_costs = off;
-SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY txt) FROM measures_in_order');
+SELECT sorted_by('SELECT mode() WITHIN GROUP (ORDER BY txt) FROM measures_in_order');
 RESET gpusort.enable_costs;
 SET gpusort.min_rows = 100000;
-SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY txt) FROM measures_in_order');
+SELECT sorted_by('SELECT mode() WITHIN GROUP (ORDER BY txt) FROM measures_in_order');
 SET gpusort.min_rows = 0;
 
 -- by the costs: strings in groups, but not numbers without them
 RESET cpu_operator_cost;
 SELECT sorted_by('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM measures GROUP BY g');
-SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM measures');
+SELECT sorted_by('SELECT mode() WITHIN GROUP (ORDER BY k) FROM measures');
 -- an index that has the groups together is used for them instead
 CREATE INDEX ON measures_in_order (id);
 SELECT sorted_by('SELECT id, percentile_disc(0.5) WITHIN GROUP (ORDER BY txt) FROM measures_in_order GROUP BY id');

@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_aggregate.h
+ *	  The GpuSortAggregate plan node.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_NODE_AGGREGATE_H
+#define GPUSORT_NODE_AGGREGATE_H
+
+#include "nodes/extensible.h"
+#include "nodes/plannodes.h"
+#include "nodes/primnodes.h"
+
+/* What the node makes of an aggregate. */
+typedef enum ValueAggregateKind
+{
+	NO_VALUE_AGGREGATE,			/* it is none of the node's */
+	COUNT_ROWS,
+	COUNT_VALUES,
+	COUNT_DISTINCT_VALUES,
+	PERCENTILE,					/* of one fraction */
+	PERCENTILE_ARRAY			/* of an array of fractions */
+} ValueAggregateKind;
+
+extern const CustomScanMethods aggregate_scan_methods;
+
+/* The filter, the place of the aggregate and its other arguments do not matter. */
+extern ValueAggregateKind value_aggregate_kind(const Aggref *aggregate);
+
+extern bool is_gpusort_aggregate(const Plan *plan);
+
+/*
+ * Makes a GpuSortAggregate that computes these aggregates, each different from the
+ * others, of the values by which the Sort sorts what is below it: its only column.
+ * "equal" is the equality operator of these.
+ */
+extern CustomScan *aggregate_make_plan(const Sort *sort, List *target_list,
+									   List *having, List *aggregates,
+									   Oid equal);
+
+#endif							/* GPUSORT_NODE_AGGREGATE_H */

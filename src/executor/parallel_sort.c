@@ -1,0 +1,562 @@
+/*-------------------------------------------------------------------------
+ *
+ * parallel_sort.c
+ *	  Sorting the rows of a partial plan, by all processes that run it.
+ *
+ * The node is parallel-aware, and stands in a partial plan, that is below a Gather:
+ * in the leader and in its workers, which are all participants alike.  Each puts
+ * its share of the child's rows into shared memory.  One of them, the first to
+ * come, is elected to collect them as well, and to sort their keys, as the leader
+ * of a GpuSort does (row_sort.c).  Then it shares the order, and each participant
+ * emits the next slice of it, when it has emitted one (sorted_slices.c).
+ *
+ * The phases:
+ *	- Collect: the participants that come take rows of the child.  The elected one
+ *	  goes on when all of them have had their last row.
+ *	- Emit: everybody, also who comes only now.  Or the elected one alone.
+ *
+ * A participant waits only before it has emitted its first row: nobody is waited
+ * for that could wait, in turn, for room in a tuple queue, or for an end of those
+ * who wait.  Workers that never start are not known here, and not waited for.
+ *
+ * Where memory does not suffice, or keys are of no use, no slices are shared.
+ * Rows that cannot be put into shared memory go to files.  The elected participant
+ * sorts all rows, if need be by core's sort, and emits them alone.  That is right
+ * for every node above, whose groups are whole then, too.
+ *
+ * A leader without workers sorts for itself, and emits all rows.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "storage/condition_variable.h"
+#include "storage/sharedfileset.h"
+#include "utils/memutils.h"
+#include "utils/sharedtuplestore.h"
+
+#include "executor/node_gpusort.h"
+#include "executor/parallel_sort.h"
+#include "executor/shared_rows.h"
+#include "port/compat.h"
+#include "shared_state.h"
+
+typedef enum SortPhase
+{
+	PHASE_COLLECT,
+	PHASE_EMIT_SLICES,			/* all participants emit */
+	PHASE_EMIT_ALONE			/* only the elected one does */
+} SortPhase;
+
+/*
+ * Behind it are the SharedRows and, in a SharedTuplestore, the rows for which there
+ * was no room in these.
+ */
+struct SharedSort
+{
+	int			nparticipants;	/* leader and planned workers */
+	dsm_handle	context_segment;	/* segment of the parallel context */
+	pg_atomic_uint32 phase;		/* a SortPhase */
+	ConditionVariable phase_changed;
+	SharedSlices slices;
+	SharedFileSet files;
+	RowSortReport report;		/* when there is an order */
+	pg_atomic_uint64 nrows;		/* rows that participants have had */
+	pg_atomic_uint64 nnulls;	/* those that they have left out */
+	pg_atomic_uint64 ngroups;	/* groups that they have counted */
+	pg_atomic_uint64 nread;		/* rows of these */
+};
+
+/* The parts of the shared memory behind the SharedSort. */
+static SharedRows *
+shared_rows(SharedSort *shared)
+{
+	return (SharedRows *) ((char *) shared + MAXALIGN(sizeof(SharedSort)));
+}
+
+static SharedTuplestore *
+kept_rows(SharedSort *shared)
+{
+	return (SharedTuplestore *)
+		((char *) shared_rows(shared) +
+		 MAXALIGN(shared_rows_size(shared->nparticipants)));
+}
+
+/* The number of this participant. */
+static int
+own_number(const ParallelSort *sort)
+{
+	return IsParallelWorker() ? ParallelWorkerNumber :
+		sort->shared->nparticipants - 1;
+}
+
+/* Is this process one of several? */
+static bool
+has_others(const ParallelSort *sort)
+{
+	return sort->shared != NULL &&
+		(IsParallelWorker() || sort->context->nworkers_launched > 0);
+}
+
+void
+parallel_sort_begin(ParallelSort *sort)
+{
+	sort->memory =
+		AllocSetContextCreate(sort->node->ss.ps.state->es_query_cxt,
+							  "gpusort parallel sort",
+							  ALLOCSET_SMALL_SIZES);
+	node_limit_begin(&sort->limit, sort->node);
+}
+
+/* The next row of the child that is to be sorted; NULL if there is none. */
+static inline TupleTableSlot *
+next_row(ParallelSort *sort, PlanState *child)
+{
+	for (;;)
+	{
+		TupleTableSlot *slot = ExecProcNode(child);
+
+		if (TupIsNull(slot))
+			return NULL;
+		sort->nrows++;
+		if (!sort->leaves_out_nulls ||
+			!slot_attisnull(slot, sort->columns[0].attno))
+			return slot;
+		sort->nnulls++;
+	}
+}
+
+/* Begins the sort of a process that has no others beside it. */
+static void
+sort_alone(ParallelSort *sort)
+{
+	PlanState  *child = outerPlanState(sort->node);
+	TupleTableSlot *slot;
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
+
+	sort->sort = row_sort_begin(ExecGetResultType(child), sort->columns,
+								sort->ncolumns, child->plan->plan_rows,
+								NO_BOUND, false);
+	MemoryContextSwitchTo(caller_context);
+	node_limit_apply(&sort->limit, sort->sort);
+	while ((slot = next_row(sort, child)) != NULL)
+		row_sort_put(sort->sort, slot);
+	row_sort_perform(sort->sort);
+	row_sort_report(sort->sort, &sort->report.sort);
+	sort->report.sorted = true;
+}
+
+/* Begins the sort of all rows, in the elected participant. */
+static RowCollector *
+begin_collecting(ParallelSort *sort)
+{
+	PlanState  *child = outerPlanState(sort->node);
+	int			nparticipants = sort->shared->nparticipants;
+	RowCollector *collector = row_collector_begin(shared_rows(sort->shared),
+												  sort->segments);
+
+	sort->sort = row_sort_begin_leader(ExecGetResultType(child),
+									   sort->columns, sort->ncolumns,
+									   child->plan->plan_rows * nparticipants,
+									   NO_BOUND, collector,
+									   nparticipants - 1);
+	node_limit_apply(&sort->limit, sort->sort);
+	return collector;
+}
+
+/* Begins to put rows; NULL if the others have had all rows. */
+static RowDeposit *
+begin_deposit(ParallelSort *sort)
+{
+	/* they note the form of their keys, which may not be the sort's */
+	SortColumn *columns = palloc(sort->ncolumns * sizeof(SortColumn));
+
+	memcpy(columns, sort->columns, sort->ncolumns * sizeof(SortColumn));
+	return row_deposit_begin(shared_rows(sort->shared), sort->segments,
+							 own_number(sort),
+							 ExecGetResultType(outerPlanState(sort->node)),
+							 columns, sort->ncolumns);
+}
+
+/* Writes a row to the files. */
+static void
+keep_row(SharedTuplestoreAccessor *files, TupleTableSlot *slot)
+{
+	bool		is_copy;
+	MinimalTuple row = ExecFetchSlotMinimalTuple(slot, &is_copy);
+
+	sts_puttuple(files, NULL, row);
+	if (is_copy)
+		pfree(row);
+}
+
+/* Puts all rows that the child has for this participant. */
+static void
+put_rows(ParallelSort *sort, RowDeposit *deposit,
+		 SharedTuplestoreAccessor *files)
+{
+	PlanState  *child = outerPlanState(sort->node);
+	uint64		nkept = 0;
+	TupleTableSlot *slot;
+
+	while ((slot = next_row(sort, child)) != NULL)
+	{
+		if (unlikely(nkept > 0) || unlikely(!row_deposit_put(deposit, slot)))
+		{
+			keep_row(files, slot);
+			nkept++;
+		}
+		if (sort->sort != NULL)
+			row_sort_take_sent(sort->sort);
+	}
+	sts_end_write(files);
+	pg_atomic_fetch_add_u64(&sort->shared->nrows, sort->nrows);
+	pg_atomic_fetch_add_u64(&sort->shared->nnulls, sort->nnulls);
+	row_deposit_finish(deposit, nkept);
+}
+
+/* Puts the rows from the files to the sort. */
+static void
+take_kept_rows(ParallelSort *sort, SharedTuplestoreAccessor *files)
+{
+	TupleTableSlot *slot =
+		MakeSingleTupleTableSlot(ExecGetResultType(outerPlanState(sort->node)),
+								 &TTSOpsMinimalTuple);
+	MinimalTuple row;
+
+	sts_begin_parallel_scan(files);
+	while ((row = sts_parallel_scan_next(files, NULL)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ExecStoreMinimalTuple(row, slot, false);
+		row_sort_put(sort->sort, slot);
+	}
+	sts_end_parallel_scan(files);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/* Begins to emit, in all participants. */
+static void
+begin_phase(SharedSort *shared, SortPhase phase)
+{
+	pg_memory_barrier();
+	pg_atomic_write_u32(&shared->phase, phase);
+	ConditionVariableBroadcast(&shared->phase_changed);
+}
+
+/* Should all participants emit the rows of this sort? */
+static bool
+wants_slices(const ParallelSort *sort)
+{
+	uint64		ngroups;
+
+	switch (sort->emission)
+	{
+		case EMIT_SLICES:
+			return true;
+		case EMIT_SLICES_TO_COUNT:
+			return !row_sort_count_groups(sort->sort, &ngroups);
+		default:
+			return false;
+	}
+}
+
+/* Shares the order among the participants; false if one has to emit all rows. */
+static bool
+share_order(ParallelSort *sort, const RowCollector *collector)
+{
+	SharedSort *shared = sort->shared;
+	RowOrder   *order = row_sort_shared_order(sort->sort);
+
+	return order != NULL && wants_slices(sort) &&
+		shared_slices_share(&shared->slices, order, collector,
+							shared->nparticipants,
+							row_sort_shared_limit(shared->nparticipants - 1));
+}
+
+/* In the elected participant: sorts, and begins the emission of rows. */
+static void
+make_order(ParallelSort *sort, const RowCollector *collector,
+		   SharedTuplestoreAccessor *files)
+{
+	SharedSort *shared = sort->shared;
+
+	if (row_sort_take_rest(sort->sort) > 0)
+		take_kept_rows(sort, files);
+	row_sort_perform(sort->sort);
+	row_sort_report(sort->sort, &shared->report);
+	if (!share_order(sort, collector))
+	{
+		begin_phase(shared, PHASE_EMIT_ALONE);
+		return;
+	}
+	row_sort_end(sort->sort);
+	sort->sort = NULL;
+	shared_count(STAT_SORTS_IN_SLICES, 1);
+	begin_phase(shared, PHASE_EMIT_SLICES);
+}
+
+/* Waits until rows can be emitted; returns the phase. */
+static SortPhase
+wait_for_order(SharedSort *shared)
+{
+	static uint32 wait_event = 0;
+	uint32		phase;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortGroups");
+	while ((phase = pg_atomic_read_u32(&shared->phase)) == PHASE_COLLECT)
+		ConditionVariableSleep(&shared->phase_changed, wait_event);
+	ConditionVariableCancelSleep();
+	pg_read_barrier();
+	return phase;
+}
+
+/* Takes part in collecting the rows, as long as that goes on. */
+static void
+collect_rows(ParallelSort *sort)
+{
+	SharedSort *shared = sort->shared;
+	bool		elected = shared_rows_elect(shared_rows(shared));
+	RowDeposit *deposit;
+	RowCollector *collector = NULL;
+	SharedTuplestoreAccessor *files;
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
+
+	deposit = begin_deposit(sort);
+	files = sts_attach(kept_rows(shared), own_number(sort), &shared->files);
+	if (elected)
+		collector = begin_collecting(sort);
+	MemoryContextSwitchTo(caller_context);
+
+	if (deposit != NULL)
+		put_rows(sort, deposit, files);
+	if (elected)
+	{
+		MemoryContextSwitchTo(sort->memory);
+		make_order(sort, collector, files);
+		MemoryContextSwitchTo(caller_context);
+	}
+	(void) wait_for_order(shared);
+	if (deposit != NULL)
+		row_deposit_end(deposit);
+}
+
+/* Begins to emit slices, if there are any left. */
+static void
+begin_slices(ParallelSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
+	RowComparator *groups =
+		row_comparator_create(ExecGetResultType(outerPlanState(sort->node)),
+							  minimal_tuple_column, sort->columns,
+							  sort->ngroup_columns);
+
+	sort->slices = slice_reader_begin(&sort->shared->slices, sort->segments,
+									  groups);
+	MemoryContextSwitchTo(caller_context);
+}
+
+static void
+begin_segments(ParallelSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
+
+	sort->segments = row_segments_begin(shared_rows(sort->shared));
+	MemoryContextSwitchTo(caller_context);
+}
+
+void
+parallel_sort_get_ready(ParallelSort *sort)
+{
+	if (sort->ready)
+		return;
+	sort->ready = true;
+	if (!has_others(sort))
+	{
+		sort_alone(sort);
+		return;
+	}
+	begin_segments(sort);
+	if (pg_atomic_read_u32(&sort->shared->phase) == PHASE_COLLECT)
+		collect_rows(sort);
+	if (wait_for_order(sort->shared) == PHASE_EMIT_SLICES)
+		begin_slices(sort);
+}
+
+uint64
+parallel_sort_rows(const ParallelSort *sort)
+{
+	return has_others(sort) ? pg_atomic_read_u64(&sort->shared->nrows) :
+		sort->nrows;
+}
+
+uint64
+parallel_sort_nulls(const ParallelSort *sort)
+{
+	return has_others(sort) ? pg_atomic_read_u64(&sort->shared->nnulls) :
+		sort->nnulls;
+}
+
+bool
+parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups)
+{
+	SharedSort *shared = sort->shared;
+	uint64		nread = slice_reader_rows(sort->slices);
+
+	if (nread == 0)
+		return false;
+	/* who counts the last rows finds all groups counted */
+	pg_atomic_fetch_add_u64(&shared->ngroups, *ngroups);
+	if (pg_atomic_fetch_add_u64(&shared->nread, nread) + nread <
+		shared->slices.nrows)
+		return false;
+	*ngroups = pg_atomic_read_u64(&shared->ngroups);
+	return true;
+}
+
+void
+parallel_sort_forget(ParallelSort *sort)
+{
+	ExecClearTuple(sort->row);
+	if (sort->slices != NULL)
+		slice_reader_end(sort->slices);
+	if (sort->sort != NULL)
+		row_sort_end(sort->sort);
+	if (sort->segments != NULL)
+		row_segments_end(sort->segments);
+	sort->slices = NULL;
+	sort->sort = NULL;
+	sort->segments = NULL;
+	sort->ready = false;
+	sort->nrows = 0;
+	sort->nnulls = 0;
+	MemoryContextReset(sort->memory);
+}
+
+Size
+parallel_sort_shared_size(const ParallelContext *context)
+{
+	int			nparticipants = context->nworkers + 1;
+
+	return MAXALIGN(sizeof(SharedSort)) +
+		MAXALIGN(shared_rows_size(nparticipants)) +
+		sts_estimate(nparticipants);
+}
+
+/* Begins a sort in the leader, before workers are launched. */
+static void
+reset_shared(ParallelSort *sort, SharedSort *shared)
+{
+	int			nparticipants = shared->nparticipants;
+
+	parallel_sort_forget(sort);
+	pg_atomic_write_u32(&shared->phase, PHASE_COLLECT);
+	ConditionVariableInit(&shared->phase_changed);
+	pg_atomic_init_u64(&shared->nrows, 0);
+	pg_atomic_init_u64(&shared->nnulls, 0);
+	pg_atomic_init_u64(&shared->ngroups, 0);
+	pg_atomic_init_u64(&shared->nread, 0);
+	shared_slices_init(&shared->slices);
+	shared_rows_init(shared_rows(shared), nparticipants,
+					 row_sort_shared_limit(nparticipants - 1));
+	/* all participants attach to it, the leader as well */
+	(void) sts_initialize(kept_rows(shared), nparticipants, nparticipants - 1,
+						  0, SHARED_TUPLESTORE_SINGLE_PASS, &shared->files,
+						  "rows");
+	sort->shared = shared;
+}
+
+void
+parallel_sort_init_shared(ParallelSort *sort, ParallelContext *context,
+						  void *place)
+{
+	SharedSort *shared = place;
+
+	/* without shared memory there will be no workers */
+	sort->context = context;
+	if (context->seg == NULL)
+		return;
+	shared->nparticipants = context->nworkers + 1;
+	shared->context_segment = dsm_segment_handle(context->seg);
+	pg_atomic_init_u32(&shared->phase, PHASE_COLLECT);
+	SharedFileSetInit(&shared->files, context->seg);
+	reset_shared(sort, shared);
+}
+
+/* When the workers of the last launch have ended. */
+void
+parallel_sort_init_shared_again(ParallelSort *sort, ParallelContext *context,
+								void *place)
+{
+	SharedSort *shared = place;
+
+	if (context->seg == NULL)
+		return;
+	SharedFileSetDeleteAll(&shared->files);
+	reset_shared(sort, shared);
+}
+
+void
+parallel_sort_init_worker(ParallelSort *sort, void *place)
+{
+	SharedSort *shared = place;
+
+	sort->shared = shared;
+	SharedFileSetAttach(&shared->files,
+						dsm_find_mapping(shared->context_segment));
+}
+
+/* Notes what a sort was like before the memory goes that has it. */
+static void
+note_report(ParallelSort *sort)
+{
+	SharedSlices *slices = &sort->shared->slices;
+	ParallelSortReport *report = &sort->report;
+
+	if (pg_atomic_read_u32(&sort->shared->phase) == PHASE_COLLECT)
+		return;
+	report->sorted = true;
+	report->sort = sort->shared->report;
+	/* these do not tell who is a worker; the participants are shown instead */
+	report->sort.workers = 0;
+	report->nslices = pg_atomic_read_u64(&slices->nslices);
+	report->nparticipants = pg_atomic_read_u32(&slices->nparticipants);
+	report->most_rows = pg_atomic_read_u64(&slices->most_rows);
+}
+
+/*
+ * When no more rows will be wanted, and before the parallel context goes.  Also
+ * called between fetches from a cursor, which has no workers.
+ */
+void
+parallel_sort_shutdown(ParallelSort *sort)
+{
+	if (sort->shared != NULL && has_others(sort))
+	{
+		note_report(sort);
+		parallel_sort_forget(sort);
+		sort->ready = true;
+	}
+	sort->shared = NULL;
+	sort->context = NULL;
+}
+
+void
+parallel_sort_explain(const ParallelSort *sort, ExplainState *es)
+{
+	const ParallelSortReport *report = &sort->report;
+
+	if (!es->analyze || !report->sorted)
+		return;
+	gpusort_explain_report(&report->sort, es);
+	if (report->nslices > 0)
+	{
+		ExplainPropertyUInteger("Slices", NULL, report->nslices, es);
+		ExplainPropertyInteger("Participants", NULL, report->nparticipants,
+							   es);
+		ExplainPropertyUInteger("Most Rows of One", NULL, report->most_rows,
+								es);
+	}
+}

@@ -1,0 +1,207 @@
+-- Percentiles and numbers of different values, of all rows of a query:
+-- GpuSortAggregate in the place of an Agg, in one process and in several.
+SET gpusort.min_rows = 0;
+SET work_mem = '64MB';
+SET parallel_setup_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET gpusort.get_shared_row_cost = 0;
+SET seq_page_cost = 0;
+SET random_page_cost = 0;
+-- so that sorts inside an aggregate are expensive
+SET cpu_operator_cost = 0.1;
+
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE COLLATION ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE DOMAIN positive AS int CHECK (VALUE > 0);
+-- id and sorted come in order
+CREATE TABLE v WITH (parallel_workers = 2) AS
+SELECT i id, i / 3 sorted, nullif(hashint4(i) % 50, 3) few, hashint4(i) k, CASE WHEN i % 5 > 0 THEN hashint4(-i) / 3.0::float8 END f8,
+	(hashint4(i) % 1000)::numeric(9, 2) / 10 num, make_interval(mins => hashint4(i) % 10000) span, timestamptz '2000-01-01 UTC' + make_interval(secs => hashint4(-i)) ts,
+	md5(i::text) txt, repeat('prefix ', 10) || hashint4(i) % 90 long, CASE i % 2 WHEN 0 THEN 'City ' ELSE 'city ' END || hashint4(i) % 9 city,
+	(ARRAY['sad', 'ok', 'happy'])[1 + abs(hashint4(i) % 3)]::mood feeling, ARRAY[i % 10, i % 3] list, (1 + abs(hashint4(i) % 70))::positive dom,
+	point(i, i) spot, NULL::float8 nothing
+FROM generate_series(1, 12000) i;
+CREATE TABLE empty WITH (parallel_workers = 2) AS SELECT * FROM v WHERE false;
+VACUUM ANALYZE v, empty;
+
+-- The nodes of a plan, from the top, and what a GpuSortAggregate shows.
+CREATE FUNCTION plan_lines(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF, TIMING OFF, SUMMARY OFF%s) %s', CASE WHEN run THEN ', ANALYZE' END, query) LOOP
+		line := regexp_replace(line, ' \(actual.*', '');
+		IF line !~ 'Workers Planned|Buffers: |Planning:' THEN
+			RETURN NEXT line;
+		END IF;
+	END LOOP;
+END $$;
+
+-- What a query gives, or its error.
+CREATE FUNCTION outcome_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	EXECUTE format('SELECT coalesce(string_agg(q::text, chr(10) ORDER BY q::text COLLATE "C"), ''no row'') FROM (%s) q', query) INTO result;
+	RETURN result;
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLERRM;
+END $$;
+
+-- Is the query planned so, and is its result the same as without gpusort: in one
+-- process, with little memory, with workers, with none that starts, and without a
+-- leader that takes part?
+CREATE FUNCTION examine_values(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	variant text;
+	wanted text;
+	line text;
+	planned bool;
+	result text := 'same';
+BEGIN
+	PERFORM set_config('max_parallel_workers_per_gather', '0', true);
+	PERFORM set_config('gpusort.enable', 'off', true);
+	wanted := outcome_of(query);
+	PERFORM set_config('gpusort.enable', 'on', true);
+	FOREACH variant IN ARRAY '{alone,"little memory",workers,"no workers","no leader"}'::text[] LOOP
+		PERFORM set_config('max_parallel_workers_per_gather', CASE variant WHEN 'alone' THEN '0' WHEN 'little memory' THEN '0' ELSE '8' END, true);
+		PERFORM set_config('gpusort.work_mem', CASE variant WHEN 'little memory' THEN '256kB' ELSE '64MB' END, true);
+		PERFORM set_config('max_parallel_workers', CASE variant WHEN 'no workers' THEN '0' ELSE '8' END, true);
+		PERFORM set_config('parallel_leader_participation', CASE variant WHEN 'no leader' THEN 'off' ELSE 'on' END, true);
+		planned := false;
+		FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+			planned := planned OR line ~ 'GpuSortAggregate';
+		END LOOP;
+		IF outcome_of(query) IS DISTINCT FROM wanted THEN
+			RETURN format('%s: %s, not %s', variant, outcome_of(query), wanted);
+		-- with that the planner may have it otherwise
+		ELSIF NOT planned AND variant <> 'little memory' THEN
+			result := 'not planned: ' || variant;
+		END IF;
+	END LOOP;
+	RETURN result;
+END $$;
+
+SELECT plan_lines('SELECT count(DISTINCT txt), count(*) FROM v');
+SELECT plan_lines('SELECT percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY num DESC NULLS LAST) FROM v HAVING count(*) > 5');
+-- of rows in order nobody's share is worth anything
+SELECT plan_lines('SELECT count(DISTINCT sorted) FROM v');
+-- what was done; how much each participant had is a matter of chance
+SELECT regexp_replace(line, '(Participants|Most Rows of One|Memory|Slices): \d+', '\1: ...') FROM plan_lines('SELECT count(DISTINCT txt), count(*) FROM v', true) line;
+SET max_parallel_workers_per_gather = 0;
+SELECT regexp_replace(line, '(Memory): \d+', '\1: ...') FROM plan_lines('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), count(f8) FROM v', true) line;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT 1 + count(DISTINCT k + 1), percentile_disc(0.5) WITHIN GROUP (ORDER BY k + 1) FROM v HAVING count(k + 1) > 2;
+RESET max_parallel_workers_per_gather;
+
+-- different values of all kinds
+SELECT query, examine_values(query) FROM unnest(ARRAY[
+	'SELECT count(DISTINCT id) FROM v',
+	'SELECT count(DISTINCT sorted), count(*) FROM v',
+	'SELECT count(DISTINCT few), count(*), count(few) FROM v',
+	'SELECT count(DISTINCT f8) FROM v',
+	'SELECT count(DISTINCT num) FROM v',
+	'SELECT count(DISTINCT span) FROM v',
+	'SELECT count(DISTINCT ts) FROM v',
+	'SELECT count(DISTINCT txt) FROM v',
+	'SELECT count(DISTINCT txt COLLATE "C") FROM v',
+	'SELECT count(DISTINCT long) FROM v',
+	'SELECT count(DISTINCT city) FROM v',
+	'SELECT count(DISTINCT city COLLATE ignoring_case) FROM v',
+	'SELECT count(DISTINCT feeling) FROM v',
+	'SELECT count(DISTINCT list) FROM v',
+	'SELECT count(DISTINCT dom) FROM v',
+	'SELECT count(DISTINCT nothing), count(*) FROM v',
+	'SELECT count(DISTINCT txt) FROM empty',
+	'SELECT count(DISTINCT txt), count(*) FROM v WHERE id < 0',
+	'SELECT count(DISTINCT lower(city)), count(lower(city)) FROM v WHERE k > 0',
+	'SELECT count(DISTINCT few ORDER BY few DESC) FROM v']) query;
+-- percentiles
+SELECT query, examine_values(query) FROM unnest(ARRAY[
+	'SELECT percentile_cont(0.3) WITHIN GROUP (ORDER BY num) FROM v',
+	'SELECT percentile_cont(0.123456789) WITHIN GROUP (ORDER BY f8), count(*) FROM v',
+	'SELECT percentile_cont(0.3) WITHIN GROUP (ORDER BY span DESC) FROM v',
+	'SELECT percentile_cont(ARRAY[[1, 0, NULL], [0.5, 0.999, 0.1]]) WITHIN GROUP (ORDER BY f8 DESC NULLS LAST) FROM v',
+	'SELECT percentile_cont(ARRAY[0.7, 0.2]) WITHIN GROUP (ORDER BY span NULLS FIRST) FROM v',
+	'SELECT percentile_disc(0) WITHIN GROUP (ORDER BY ts), percentile_disc(1) WITHIN GROUP (ORDER BY ts) FROM v',
+	'SELECT percentile_disc(ARRAY[0.1, 0.9, 0.1]) WITHIN GROUP (ORDER BY txt) FROM v',
+	'SELECT percentile_disc(''[7:8]={0.5,NULL}''::float8[]) WITHIN GROUP (ORDER BY feeling) FROM v',
+	'SELECT lower(percentile_disc(0.4) WITHIN GROUP (ORDER BY city COLLATE ignoring_case)) FROM v',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY list), count(list) FROM v',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few), count(DISTINCT few), count(few), count(*) FROM v',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k % 7), percentile_disc(0.6) WITHIN GROUP (ORDER BY k % 7) FROM v',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY nothing), percentile_cont(ARRAY[0.5]) WITHIN GROUP (ORDER BY nothing), count(*) FROM v',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY txt), percentile_disc(ARRAY[2]) WITHIN GROUP (ORDER BY txt) FROM empty',
+	'SELECT percentile_disc(''{}''::float8[]) WITHIN GROUP (ORDER BY f8), percentile_cont(NULL::float8[]) WITHIN GROUP (ORDER BY f8) FROM v',
+	'SELECT percentile_disc(NULL) WITHIN GROUP (ORDER BY f8) FROM v',
+	'SELECT percentile_disc(1.5) WITHIN GROUP (ORDER BY f8) FROM v',
+	'SELECT percentile_disc(-0.1) WITHIN GROUP (ORDER BY f8) FROM empty',
+	'SELECT percentile_cont(ARRAY[0.5, ''NaN'']) WITHIN GROUP (ORDER BY f8) FROM v']) query;
+-- above and below
+SELECT query, examine_values(query) FROM unnest(ARRAY[
+	'SELECT count(DISTINCT k) * 2, 5 FROM v HAVING count(DISTINCT k) > 5',
+	'SELECT count(DISTINCT k) FROM v HAVING count(*) < 5',
+	'SELECT rank() OVER (ORDER BY count(DISTINCT k)) FROM v',
+	'SELECT DISTINCT count(DISTINCT k) FROM v ORDER BY 1 LIMIT 1',
+	'SELECT count(DISTINCT a.txt) FROM v a JOIN v b ON b.id = a.few',
+	'SELECT count(DISTINCT x) FROM (SELECT txt || k AS x FROM v UNION ALL SELECT txt FROM v) q',
+	'SELECT count(DISTINCT x) FROM (SELECT k AS x FROM v ORDER BY txt LIMIT 5000) q',
+	'SELECT o, (SELECT count(DISTINCT k # o) FROM v WHERE id % 4 = o) FROM generate_series(1, 4) o',
+	'SELECT o, l.* FROM generate_series(1, 4) o, LATERAL (SELECT percentile_disc(o / 4.0) WITHIN GROUP (ORDER BY k) FROM v) l',
+	'SELECT (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v) + id FROM v WHERE id < 3',
+	'SELECT count(DISTINCT k) FROM v UNION ALL SELECT count(DISTINCT few) FROM v',
+	'SELECT percentile_disc((SELECT 0.5)) WITHIN GROUP (ORDER BY k) FROM v']) query;
+-- what is left to core, with the right answer
+SELECT query, examine_values(query) FROM unnest(ARRAY[
+	'SELECT count(DISTINCT k), count(DISTINCT few) FROM v',
+	'SELECT count(DISTINCT k), sum(k) FROM v',
+	'SELECT count(DISTINCT k) FILTER (WHERE few > 0) FROM v',
+	'SELECT count(DISTINCT (k, few)) FROM v',
+	'SELECT count(DISTINCT k), percentile_disc(0.5) WITHIN GROUP (ORDER BY k DESC) FROM v',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY k), count(k) FROM v',
+	'SELECT count(DISTINCT few) FROM v WHERE few = 7',
+	'SELECT count(DISTINCT random()) > 1 FROM v',
+	'SELECT count(DISTINCT (SELECT max(id) FROM v b WHERE b.few = a.few)) FROM v a WHERE id < 100',
+	'SELECT count(DISTINCT spot::text) + generate_series(1, 2) FROM v',
+	'SELECT count(DISTINCT k) FROM v GROUP BY ()']) query;
+
+-- again with other parameters, from a cursor, and with a view
+SET plan_cache_mode = force_generic_plan;
+PREPARE p(float8, int) AS SELECT percentile_disc($1) WITHIN GROUP (ORDER BY k), count(*) FROM v WHERE id > $2;
+EXECUTE p(0.5, 0);
+EXECUTE p(NULL, 100);
+EXECUTE p(7, 100);
+EXECUTE p(0.1, 20000);
+SELECT plan_lines('EXECUTE p(0.5, 0)');
+BEGIN;
+DECLARE c CURSOR FOR SELECT count(DISTINCT txt), percentile_disc(0.5) WITHIN GROUP (ORDER BY txt) FROM v;
+FETCH 1 FROM c;
+FETCH 1 FROM c;
+FETCH BACKWARD 1 FROM c;
+COMMIT;
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT count(DISTINCT txt) FROM v;
+FETCH 1 FROM c;
+FETCH 1 FROM c;
+FETCH BACKWARD 1 FROM c;
+FETCH ABSOLUTE 1 FROM c;
+COMMIT;
+DO $$ DECLARE n bigint; BEGIN SELECT count(DISTINCT txt) INTO n FROM v; RAISE NOTICE '%', n; END $$;
+
+-- who may not call an aggregate may not here
+CREATE ROLE regress_caller;
+GRANT SELECT ON v TO regress_caller;
+REVOKE EXECUTE ON FUNCTION count("any") FROM PUBLIC;
+SET ROLE regress_caller;
+SELECT count(DISTINCT txt) FROM v;
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION count("any") TO PUBLIC;
+SET ROLE regress_caller;
+SELECT count(DISTINCT txt) FROM v;
+RESET ROLE;
+REVOKE SELECT ON v FROM regress_caller;
+DROP ROLE regress_caller;
+DROP TABLE v, empty;
+DROP FUNCTION plan_lines, outcome_of, examine_values;
+DROP TYPE mood;
+DROP DOMAIN positive;
+DROP COLLATION ignoring_case;
