@@ -21,6 +21,13 @@
 /* Bytes behind a row from which on memory is prefetched to be written. */
 #define PREFETCH_WRITE_BYTES	1024
 
+/*
+ * The mark of a heap tuple that is a composite datum in releases since November
+ * 2026, as one from postgres_fdw may be: two bits that no other tuple has both.
+ * Who finds it looks at the tuple's type, for which a minimal tuple has no room.
+ */
+#define DATUM_MARK				(HEAP_XMAX_COMMITTED | HEAP_XMAX_INVALID)
+
 typedef struct SlotRow
 {
 	Size		bytes;			/* size of the minimal tuple */
@@ -132,6 +139,8 @@ slot_row_write(const SlotRow *row, TupleTableSlot *slot, TupleDesc descriptor,
 	{
 		memcpy(place, row->tuple, row->bytes);
 		place->t_len = row->bytes;
+		if (unlikely((place->t_infomask & DATUM_MARK) == DATUM_MARK))
+			place->t_infomask &= ~DATUM_MARK;
 		return;
 	}
 	if (likely(row->by_value))
