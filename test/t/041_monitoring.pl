@@ -1,0 +1,130 @@
+# Prometheus and Grafana: prometheus-postgres-exporter, by the commands of
+# docs/views.md, gives all that the views of gpusort have, also where there is no
+# device; and what the dashboard asks for is among it.
+use strict;
+use warnings;
+use HTTP::Tiny;
+use JSON::PP;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use DocumentCommands;
+use GpusortCluster;
+
+my $contrib = "$FindBin::RealBin/../../contrib";
+my $dashboard = decode_json(slurp_file("$contrib/grafana-dashboard.json"));
+my @expressions = map { $_->{expr} } map { @{ $_->{targets} } } @{ $dashboard->{panels} };
+cmp_ok(scalar @expressions, '>', 10, 'the dashboard is in JSON, with queries');
+my %ids = map { ($_->{id} => 1) } @{ $dashboard->{panels} };
+is(scalar keys %ids, scalar @{ $dashboard->{panels} }, 'each of its panels has a number of its own');
+
+my $exporter;
+
+SKIP:
+{
+	skip 'prometheus-postgres-exporter is not installed', 1 if system('command -v prometheus-postgres-exporter >/dev/null') != 0;
+
+	my $node = GpusortCluster->new('main');
+	$node->init;
+	$node->configure("gpusort.min_rows = 0\nautovacuum = off");
+	$node->start;
+
+	my $address = '127.0.0.1:' . PostgreSQL::Test::Cluster::get_free_port();
+	my $document = DocumentCommands->new(
+		'views.md',
+		qr/(host=\S+)/ => sub { 'host=' . $node->host . ' port=' . $node->port },
+		qr/(contrib\S+)/ => sub { "$FindBin::RealBin/../../$_[0] --web.listen-address=$address" });
+	$node->safe_psql('postgres', $document->commands('In the database that the exporter asks'));
+	$node->wait_until_ready('gpusortd is ready');
+	$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE t AS SELECT hashint4(i) AS k FROM generate_series(1, 20000) i;
+SELECT count(*) FROM (SELECT k FROM t ORDER BY k OFFSET 0) s;
+SET gpusort.device = 'cuda';
+SELECT count(*) FROM (SELECT k FROM t ORDER BY k OFFSET 0) s;
+CREATE INDEX ON t (k);
+SQL
+
+	my $log = '';
+	$exporter = IPC::Run::start([ 'bash', '-c', 'exec env ' . $document->commands('The exporter') ], '>&', \$log);
+
+	# All metrics of gpusort: their values, by name and labels in the order of the alphabet.
+	my $scrape = sub {
+		foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+		{
+			my $answer = HTTP::Tiny->new->get("http://$address/metrics");
+			return { $answer->{content} =~ /^(gpusort_\S+(?:\{.*\})?) (\S+)$/mg } if $answer->{success};
+			sleep 0.1;
+		}
+		die "no answer from the exporter: $log";
+	};
+	# Those of them with this name: their values, by the value of a label.
+	my $by_label = sub {
+		my ($metrics, $name, $label) = @_;
+		return { map { (/^$name\{.*\b$label="(.*?)"/ ? ($1 => 0 + $metrics->{$_}) : ()) } keys %$metrics };
+	};
+	my $of_query = sub {
+		my %values = map { split /\|/, $_, 2 } split /\n/, $node->safe_psql('postgres', $_[0]);
+		$_ += 0 foreach values %values;
+		return \%values;
+	};
+
+	my $metrics = $scrape->();
+	my $counters = $of_query->('SELECT * FROM gpusort_stats');
+	is_deeply($by_label->($metrics, 'gpusort_stats_total', 'name'), $counters, 'it has all counters of gpusort_stats');
+	cmp_ok($counters->{sorts_device}, '>', 0, 'and some of them have counted');
+	my %columns = (ready => "(state = 'ready')::int", memory_bytes => 'memory', memory_used_bytes => 'memory_used', jobs => 'jobs',
+		sorts_total => 'sorts', busy_seconds_total => 'busy_microseconds / 1e6::float8');
+	foreach my $column (sort keys %columns)
+	{
+		my $expected = $of_query->("SELECT device, $columns{$column} FROM gpusort_devices");
+		is_deeply($by_label->($metrics, "gpusort_devices_$column", 'device'), $expected, "gpusort_devices: $column");
+	}
+
+	# what the dashboard asks for, also in the list of servers
+	foreach my $expression (@expressions, map { $_->{query} } grep { $_->{type} eq 'query' } @{ $dashboard->{templating}{list} })
+	{
+		while ($expression =~ /\b(gpusort_\w+)(?:\{.*?\bname=~"(.*?)".*?\})?/g)
+		{
+			my ($name, $pattern) = ($1, $2);
+			my $names = $by_label->($metrics, $name, 'name');
+			isnt(scalar keys %$names, 0, "the dashboard asks for a metric: $expression");
+			# each alternative is one or more counters
+			foreach my $alternative (expand($pattern // ''))
+			{
+				ok(scalar(grep { /^(?:$alternative)$/ } keys %$names), "and a counter: $alternative");
+			}
+		}
+	}
+
+	# without a device
+	$node->append_conf('postgresql.conf', 'gpusort.daemon_engine = cuda');
+	$node->reload;
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'unusable'") or die 'gpusortd has a device';
+	is_deeply($by_label->($scrape->(), 'gpusort_devices_ready', 'device'), { '' => 0 }, 'no device is ready where there is none');
+
+	$exporter->kill_kill;
+	undef $exporter;
+	unlike($log, qr/gpusort/, 'the exporter has nothing to say about them');
+	$document->all_taken;
+	$node->stop;
+}
+
+# What a pattern of the dashboard stands for: its alternatives, on the top and in one pair of parentheses.
+sub expand
+{
+	my ($pattern) = @_;
+	return map { "$1$_$3" } split /\|/, $2 if $pattern =~ /^(.*)\((.*)\)(.*)$/;
+	return split /\|/, $pattern;
+}
+
+done_testing();
+
+END
+{
+	# also if the test has ended early
+	my $status = $?;
+	$exporter->kill_kill if $exporter;
+	$? = $status;
+}
