@@ -273,7 +273,7 @@ begin_sort(GpuSortState *state)
 									 state->ncolumns, rows * (nworkers + 1),
 									 bound,
 									 row_collector_begin(state->shared, NULL),
-									 nworkers);
+									 nworkers, NULL);
 	}
 	MemoryContextSwitchTo(caller_context);
 	return sort;

@@ -20,9 +20,11 @@
  * who wait.  Workers that never start are not known here, and not waited for.
  *
  * Where memory does not suffice, or keys are of no use, no slices are shared.
- * Rows that cannot be put into shared memory go to files.  The elected participant
- * sorts all rows, if need be by core's sort, and emits them alone.  That is right
- * for every node above, whose groups are whole then, too.
+ * Rows that cannot be put into shared memory each participant sorts itself, and
+ * writes as runs.  The elected one merges all runs, and emits the rows alone.  That
+ * is right for every node above, whose groups are whole then, too.  If a participant
+ * cannot sort by keys its rows go to files as they are, and the elected one sorts all
+ * rows by core's sort.
  *
  * A leader without workers sorts for itself, and emits all rows.
  *
@@ -60,7 +62,9 @@ struct SharedSort
 	pg_atomic_uint32 phase;		/* a SortPhase */
 	ConditionVariable phase_changed;
 	SharedSlices slices;
-	SharedFileSet files;
+	pg_atomic_uint32 takes_runs;	/* the elected one merges runs of others */
+	pg_atomic_uint32 keys_failed;	/* somebody cannot sort by keys */
+	SharedRuns	runs;			/* runs; in its files are other rows, too */
 	RowSortReport report;		/* when there is an order */
 	pg_atomic_uint64 nrows;		/* rows that participants have had */
 	pg_atomic_uint64 nnulls;	/* those that they have left out */
@@ -160,28 +164,63 @@ begin_collecting(ParallelSort *sort)
 									   sort->columns, sort->ncolumns,
 									   child->plan->plan_rows * nparticipants,
 									   NO_BOUND, collector,
-									   nparticipants - 1);
+									   nparticipants - 1,
+									   &sort->shared->runs);
 	node_limit_apply(&sort->limit, sort->sort);
+	pg_atomic_write_u32(&sort->shared->takes_runs,
+						row_sort_is_by_keys(sort->sort));
 	return collector;
+}
+
+/* Columns of a sort of their own: in them the form of its keys is noted. */
+static SortColumn *
+copy_columns(const ParallelSort *sort)
+{
+	Size		bytes = sort->ncolumns * sizeof(SortColumn);
+
+	return memcpy(palloc(bytes), sort->columns, bytes);
 }
 
 /* Begins to put rows; NULL if the others have had all rows. */
 static RowDeposit *
 begin_deposit(ParallelSort *sort)
 {
-	/* they note the form of their keys, which may not be the sort's */
-	SortColumn *columns = palloc(sort->ncolumns * sizeof(SortColumn));
-
-	memcpy(columns, sort->columns, sort->ncolumns * sizeof(SortColumn));
 	return row_deposit_begin(shared_rows(sort->shared), sort->segments,
 							 own_number(sort),
 							 ExecGetResultType(outerPlanState(sort->node)),
-							 columns, sort->ncolumns);
+							 copy_columns(sort), sort->ncolumns);
 }
 
-/* Writes a row to the files. */
+/* Rows for which a participant has no room in shared memory. */
+typedef struct KeptRows
+{
+	SharedTuplestoreAccessor *files;	/* rows that are not sorted */
+	RowSort    *runs;			/* writes runs; NULL before the first row, and
+								 * if nobody takes them */
+	uint64		nrows;
+} KeptRows;
+
+/* Begins to keep rows. */
 static void
-keep_row(SharedTuplestoreAccessor *files, TupleTableSlot *slot)
+begin_keeping(ParallelSort *sort, KeptRows *kept)
+{
+	PlanState  *child = outerPlanState(sort->node);
+	SharedSort *shared = sort->shared;
+	MemoryContext caller_context;
+
+	if (pg_atomic_read_u32(&shared->takes_runs) == 0)
+		return;
+	caller_context = MemoryContextSwitchTo(sort->memory);
+	kept->runs = row_sort_begin_runs(ExecGetResultType(child),
+									 copy_columns(sort), sort->ncolumns,
+									 child->plan->plan_rows, &shared->runs);
+	MemoryContextSwitchTo(caller_context);
+	node_limit_apply(&sort->limit, kept->runs);
+}
+
+/* Writes a row to the files as it is. */
+static void
+write_row(SharedTuplestoreAccessor *files, TupleTableSlot *slot)
 {
 	bool		is_copy;
 	MinimalTuple row = ExecFetchSlotMinimalTuple(slot, &is_copy);
@@ -191,29 +230,69 @@ keep_row(SharedTuplestoreAccessor *files, TupleTableSlot *slot)
 		pfree(row);
 }
 
+static void
+keep_row(ParallelSort *sort, KeptRows *kept, TupleTableSlot *slot)
+{
+	if (kept->nrows++ == 0)
+		begin_keeping(sort, kept);
+	if (kept->runs != NULL)
+		row_sort_put(kept->runs, slot);
+	else
+		write_row(kept->files, slot);
+}
+
+/* Writes rows that turned out not to be sortable by keys, as they are. */
+static void
+write_unsorted(ParallelSort *sort, KeptRows *kept)
+{
+	TupleTableSlot *slot =
+		MakeSingleTupleTableSlot(ExecGetResultType(outerPlanState(sort->node)),
+								 &TTSOpsMinimalTuple);
+
+	pg_atomic_write_u32(&sort->shared->keys_failed, 1);
+	row_sort_perform(kept->runs);
+	while (row_sort_get(kept->runs, true, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		write_row(kept->files, slot);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/* Writes all that is still in memory. */
+static void
+end_keeping(ParallelSort *sort, KeptRows *kept)
+{
+	if (kept->runs != NULL)
+	{
+		if (!row_sort_write_runs(kept->runs))
+			write_unsorted(sort, kept);
+		row_sort_end(kept->runs);
+	}
+	sts_end_write(kept->files);
+}
+
 /* Puts all rows that the child has for this participant. */
 static void
 put_rows(ParallelSort *sort, RowDeposit *deposit,
 		 SharedTuplestoreAccessor *files)
 {
 	PlanState  *child = outerPlanState(sort->node);
-	uint64		nkept = 0;
+	KeptRows	kept = {.files = files};
 	TupleTableSlot *slot;
 
 	while ((slot = next_row(sort, child)) != NULL)
 	{
-		if (unlikely(nkept > 0) || unlikely(!row_deposit_put(deposit, slot)))
-		{
-			keep_row(files, slot);
-			nkept++;
-		}
+		if (unlikely(kept.nrows > 0) ||
+			unlikely(!row_deposit_put(deposit, slot)))
+			keep_row(sort, &kept, slot);
 		if (sort->sort != NULL)
 			row_sort_take_sent(sort->sort);
 	}
-	sts_end_write(files);
+	end_keeping(sort, &kept);
 	pg_atomic_fetch_add_u64(&sort->shared->nrows, sort->nrows);
 	pg_atomic_fetch_add_u64(&sort->shared->nnulls, sort->nnulls);
-	row_deposit_finish(deposit, nkept);
+	row_deposit_finish(deposit, kept.nrows);
 }
 
 /* Puts the rows from the files to the sort. */
@@ -283,7 +362,11 @@ make_order(ParallelSort *sort, const RowCollector *collector,
 	SharedSort *shared = sort->shared;
 
 	if (row_sort_take_rest(sort->sort) > 0)
+	{
+		if (pg_atomic_read_u32(&shared->keys_failed) != 0)
+			row_sort_give_up_keys(sort->sort);
 		take_kept_rows(sort, files);
+	}
 	row_sort_perform(sort->sort);
 	row_sort_report(sort->sort, &shared->report);
 	if (!share_order(sort, collector))
@@ -325,7 +408,7 @@ collect_rows(ParallelSort *sort)
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
 
 	deposit = begin_deposit(sort);
-	files = sts_attach(kept_rows(shared), own_number(sort), &shared->files);
+	files = sts_attach(kept_rows(shared), own_number(sort), &shared->runs.files);
 	if (elected)
 		collector = begin_collecting(sort);
 	MemoryContextSwitchTo(caller_context);
@@ -454,6 +537,9 @@ reset_shared(ParallelSort *sort, SharedSort *shared)
 	parallel_sort_forget(sort);
 	pg_atomic_write_u32(&shared->phase, PHASE_COLLECT);
 	ConditionVariableInit(&shared->phase_changed);
+	pg_atomic_init_u32(&shared->takes_runs, 0);
+	pg_atomic_init_u32(&shared->keys_failed, 0);
+	shared_runs_reset(&shared->runs);
 	pg_atomic_init_u64(&shared->nrows, 0);
 	pg_atomic_init_u64(&shared->nnulls, 0);
 	pg_atomic_init_u64(&shared->ngroups, 0);
@@ -463,7 +549,7 @@ reset_shared(ParallelSort *sort, SharedSort *shared)
 					 row_sort_shared_limit(nparticipants - 1));
 	/* all participants attach to it, the leader as well */
 	(void) sts_initialize(kept_rows(shared), nparticipants, nparticipants - 1,
-						  0, SHARED_TUPLESTORE_SINGLE_PASS, &shared->files,
+						  0, SHARED_TUPLESTORE_SINGLE_PASS, &shared->runs.files,
 						  "rows");
 	sort->shared = shared;
 }
@@ -481,7 +567,7 @@ parallel_sort_init_shared(ParallelSort *sort, ParallelContext *context,
 	shared->nparticipants = context->nworkers + 1;
 	shared->context_segment = dsm_segment_handle(context->seg);
 	pg_atomic_init_u32(&shared->phase, PHASE_COLLECT);
-	SharedFileSetInit(&shared->files, context->seg);
+	shared_runs_init(&shared->runs, context->seg);
 	reset_shared(sort, shared);
 }
 
@@ -494,7 +580,7 @@ parallel_sort_init_shared_again(ParallelSort *sort, ParallelContext *context,
 
 	if (context->seg == NULL)
 		return;
-	SharedFileSetDeleteAll(&shared->files);
+	SharedFileSetDeleteAll(&shared->runs.files);
 	reset_shared(sort, shared);
 }
 
@@ -504,7 +590,7 @@ parallel_sort_init_worker(ParallelSort *sort, void *place)
 	SharedSort *shared = place;
 
 	sort->shared = shared;
-	SharedFileSetAttach(&shared->files,
+	SharedFileSetAttach(&shared->runs.files,
 						dsm_find_mapping(shared->context_segment));
 }
 

@@ -105,6 +105,8 @@ struct RowSort
 	uint64		most_rows;		/* largest number of rows in memory */
 	Size		native_limit;	/* bytes of core's sort */
 	RowCollector *collector;	/* workers' rows; NULL without workers */
+	SharedRuns *others;			/* workers' runs; NULL if there can be none */
+	bool		overflowed;		/* rows in shared memory have become a run */
 
 	/* if EMITS_FROM_MEMORY */
 	Size		row_bytes;		/* bytes of a row to be prefetched */
@@ -267,7 +269,7 @@ row_sort_shared_limit(int nworkers)
 RowSort *
 row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 					  double expected_rows, double bound,
-					  RowCollector *collector, int nworkers)
+					  RowCollector *collector, int nworkers, SharedRuns *runs)
 {
 	RowSort    *sort = create_sort(descriptor, columns, ncolumns, bound, false);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
@@ -276,9 +278,35 @@ row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	sort->collector = collector;
 	begin_by_keys(sort, row_sort_shared_limit(nworkers), expected_rows);
 	if (sort->status == TAKES_ROWS)
+	{
 		(void) row_order_share(sort->external.order);
+		sort->others = runs;
+		/* the others have ended then, and rows in shared memory have not */
+		sort->external.limit_of_merge = (nworkers + 1) * kept_rows_limit();
+	}
 	MemoryContextSwitchTo(caller_context);
 	return sort;
+}
+
+RowSort *
+row_sort_begin_runs(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+					double expected_rows, SharedRuns *runs)
+{
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns, NO_BOUND,
+								   false);
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort->native_limit = kept_rows_limit();
+	begin_by_keys(sort, kept_rows_limit(), expected_rows);
+	sort->external.shared_runs = runs;
+	MemoryContextSwitchTo(caller_context);
+	return sort;
+}
+
+bool
+row_sort_is_by_keys(const RowSort *sort)
+{
+	return sort->status != SORTS_NATIVELY;
 }
 
 RowSort *
@@ -287,49 +315,6 @@ row_sort_begin_worker(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 {
 	return begin_natively(descriptor, columns, ncolumns, bound, false,
 						  kept_rows_limit(), TOO_MANY_ROWS);
-}
-
-/* Puts the rows of a batch, from this one on, to the native sort. */
-static void
-put_batch_natively(RowSort *sort, const RowBatch *batch, int first,
-				   char *base)
-{
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
-													&TTSOpsMinimalTuple);
-
-	for (int i = first; i < batch->nrows; i++)
-		put_natively(sort, (MinimalTuple) (base + batch->places[i]), slot);
-	ExecDropSingleTupleTableSlot(slot);
-}
-
-/* Takes the rows of a batch. */
-static void
-take_batch(RowSort *sort, const RowBatch *batch, char *base)
-{
-	uint32		taken = 0;
-
-	if (sort->status == TAKES_ROWS)
-	{
-		taken = row_batch_take(batch, base, sort->external.store,
-							   sort->external.order);
-		if (taken < batch->nrows)
-			go_native(sort, TOO_MANY_ROWS);
-	}
-	if (sort->status == SORTS_NATIVELY)
-		put_batch_natively(sort, batch, taken, base);
-}
-
-/* Takes the rows that workers have sent. */
-static void
-take_batches(RowSort *sort)
-{
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-	const RowBatch *batch;
-	char	   *base;
-
-	while ((batch = row_collector_next(sort->collector, &base)) != NULL)
-		take_batch(sort, batch, base);
-	MemoryContextSwitchTo(caller_context);
 }
 
 /* Goes native after rows could not be sorted by keys. */
@@ -354,20 +339,39 @@ few_are_wanted(const RowSort *sort)
 }
 
 /*
+ * Writes the rows in the store as a run; false if they cannot be sorted by keys.
+ * Rows of workers stay in shared memory also then.  So after that workers have to
+ * keep theirs, and for further ones there is but this process's own memory.
+ */
+static bool
+spill_rows(RowSort *sort)
+{
+	if (!external_sort_spill(&sort->external))
+		return false;
+	if (sort->collector != NULL && !sort->overflowed)
+	{
+		row_collector_refuse(sort->collector);
+		external_sort_set_limit(&sort->external, kept_rows_limit());
+		sort->overflowed = true;
+	}
+	return true;
+}
+
+/*
  * Makes room for rows by writing those in the store to a file; or the sort goes
- * native.  So does one of several processes: the rows of workers stay where
- * they are when their order is known, so a run of them would make no room.
+ * native.  So does a leader that does not get all rows, which is to return those
+ * that it has at once.
  */
 static void
 make_room(RowSort *sort)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
-	if (sort->collector != NULL)
+	if (sort->collector != NULL && sort->others == NULL)
 		go_native(sort, TOO_MANY_ROWS);
 	else if (few_are_wanted(sort))
 		go_native(sort, FEW_FIRST_ROWS);
-	else if (!external_sort_spill(&sort->external))
+	else if (!spill_rows(sort))
 		go_native_without_keys(sort);
 	MemoryContextSwitchTo(caller_context);
 }
@@ -402,6 +406,53 @@ put_row(RowSort *sort, TupleTableSlot *slot)
 		native_sort_put(sort->native, slot);
 	else if (!put_in_store(sort, slot))
 		elog(ERROR, "an empty row store has no room for a row");
+}
+
+/* Puts the rows of a batch, from this one on, as those of this process. */
+static void
+put_batch(RowSort *sort, const RowBatch *batch, int first, char *base)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
+													&TTSOpsMinimalTuple);
+
+	for (int i = first; i < batch->nrows; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ExecStoreMinimalTuple((MinimalTuple) (base + batch->places[i]), slot,
+							  false);
+		put_row(sort, slot);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/* Takes the rows of a batch. */
+static void
+take_batch(RowSort *sort, const RowBatch *batch, char *base)
+{
+	uint32		taken = 0;
+
+	if (sort->status == TAKES_ROWS && !sort->overflowed)
+	{
+		taken = row_batch_take(batch, base, sort->external.store,
+							   sort->external.order);
+		if (taken < batch->nrows)
+			make_room(sort);
+	}
+	if (taken < batch->nrows)
+		put_batch(sort, batch, taken, base);
+}
+
+/* Takes the rows that workers have sent. */
+static void
+take_batches(RowSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	const RowBatch *batch;
+	char	   *base;
+
+	while ((batch = row_collector_next(sort->collector, &base)) != NULL)
+		take_batch(sort, batch, base);
+	MemoryContextSwitchTo(caller_context);
 }
 
 void
@@ -467,7 +518,7 @@ sort_by_keys(RowSort *sort)
 {
 	ExternalSort *external = &sort->external;
 
-	if (!external_sort_perform(external, NULL))
+	if (!external_sort_perform(external, sort->others))
 	{
 		go_native_without_keys(sort);
 		return;
@@ -481,6 +532,17 @@ sort_by_keys(RowSort *sort)
 		sort->row_bytes = Min(row_store_row_bytes(external->store),
 							  MOST_FETCHED_BYTES);
 	}
+}
+
+/* Hands core's tuplesort the rows that are in runs of others. */
+static void
+put_others_natively(RowSort *sort)
+{
+	if (sort->others == NULL ||
+		pg_atomic_read_u32(&sort->others->nruns) == 0)
+		return;
+	external_sort_take_others(&sort->external, sort->others);
+	put_again_natively(sort);
 }
 
 /* Adds a finished sort to the server's statistics. */
@@ -529,9 +591,34 @@ row_sort_perform(RowSort *sort)
 	if (sort->status == TAKES_ROWS)
 		sort_by_keys(sort);
 	if (sort->status == SORTS_NATIVELY)
+	{
+		put_others_natively(sort);
 		tuplesort_performsort(sort->native->state);
+	}
 	sort->report.sort_microseconds = microseconds_since(start);
 	count_sort(sort);
+	MemoryContextSwitchTo(caller_context);
+}
+
+bool
+row_sort_write_runs(RowSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	if (sort->status == TAKES_ROWS && sort->external.store->nrows > 0 &&
+		!external_sort_spill(&sort->external))
+		go_native_without_keys(sort);
+	MemoryContextSwitchTo(caller_context);
+	return row_sort_is_by_keys(sort);
+}
+
+void
+row_sort_give_up_keys(RowSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	if (sort->status == TAKES_ROWS)
+		go_native(sort, "keys of other processes were misleading");
 	MemoryContextSwitchTo(caller_context);
 }
 

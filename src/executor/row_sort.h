@@ -17,6 +17,7 @@
 #include "executor/shared_rows.h"
 #include "keys/sort_keys.h"
 #include "sort/group_limit.h"
+#include "spill/sorted_runs.h"
 
 /* A sort, with a memory context of its own. */
 typedef struct RowSort RowSort;
@@ -59,15 +60,38 @@ extern RowSort *row_sort_begin_few(TupleDesc descriptor, SortColumn *columns,
 /*
  * The same for one of several processes that sort together: for the leader,
  * with the rows of nworkers workers, whose collector ends with the sort; or for a
- * worker, which sorts the rows that it keeps by core's sort.
+ * worker, which sorts the rows that it keeps by core's sort.  If the leader gets
+ * all rows, those that workers keep as "runs", it spills those that exceed its
+ * memory.
  */
 extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
 									  SortColumn *columns, int ncolumns,
 									  double expected_rows, double bound,
-									  RowCollector *collector, int nworkers);
+									  RowCollector *collector, int nworkers,
+									  SharedRuns *runs);
 extern RowSort *row_sort_begin_worker(TupleDesc descriptor,
 									  SortColumn *columns, int ncolumns,
 									  double bound);
+
+/*
+ * The same for a process that adds its rows to these runs, and, after the last
+ * row, the writing of those that it still has.  Returns false if there are rows
+ * that cannot be sorted by keys: then these can be fetched after
+ * row_sort_perform().
+ */
+extern RowSort *row_sort_begin_runs(TupleDesc descriptor, SortColumn *columns,
+									int ncolumns, double expected_rows,
+									SharedRuns *runs);
+extern bool row_sort_write_runs(RowSort *sort);
+
+/*
+ * Is the sort by keys, as far as is known?  In a leader it takes the runs of others
+ * only if it has been when it was begun.
+ */
+extern bool row_sort_is_by_keys(const RowSort *sort);
+
+/* Goes on by core's sort, as others have found that keys are of no use. */
+extern void row_sort_give_up_keys(RowSort *sort);
 
 /*
  * Lets the sort leave out rows that are not among the first of their group;

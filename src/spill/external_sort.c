@@ -208,6 +208,14 @@ external_sort_spill(ExternalSort *sort)
 	return done;
 }
 
+void
+external_sort_set_limit(ExternalSort *sort, Size limit)
+{
+	Assert(sort->store->nrows == 0);
+	sort->limit = limit;
+	sort->store->limit = limit;
+}
+
 /* Begins to merge all runs, the rows in the store being one if there are any. */
 static void
 merge_runs(ExternalSort *sort, SharedRuns *others)
@@ -290,9 +298,19 @@ external_sort_take_back(ExternalSort *sort)
 		row = take_from_store(&sort->moved, &sort->next_row);
 	if (row == NULL && sort->store != NULL)
 		row = take_from_store(&sort->store, &sort->next_row);
-	if (row == NULL && sort->runs != NULL)
+	if (row == NULL && sort->runs != NULL && sort->shared_runs == NULL)
 		row = sorted_runs_take(sort->runs);
 	return row;
+}
+
+void
+external_sort_take_others(ExternalSort *sort, SharedRuns *others)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	begin_runs(sort);
+	sorted_runs_import(sort->runs, others);
+	MemoryContextSwitchTo(caller_context);
 }
 
 void

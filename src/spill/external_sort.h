@@ -112,6 +112,9 @@ external_sort_reserve(ExternalSort *sort, Size bytes)
  */
 extern bool external_sort_spill(ExternalSort *sort);
 
+/* Changes the limit, in bytes, while the store is empty. */
+extern void external_sort_set_limit(ExternalSort *sort, Size limit);
+
 /*
  * Sorts, after the last row: makes the order of the store, or begins to merge
  * the runs, with those of "others" if that is not NULL; false if the sort has
@@ -122,12 +125,18 @@ extern bool external_sort_perform(ExternalSort *sort, SharedRuns *others);
 /*
  * Gives the sort up, at any time before rows are fetched, and drops the keys.
  * Then the rows can be taken back, in any order, one a call: a row is valid
- * until the next call; NULL after the last one.  Or gives the sort up and
+ * until the next call; NULL after the last one.  Runs for another process stay.  Or gives the sort up and
  * drops the rows, too.
  */
 extern void external_sort_give_up(ExternalSort *sort);
 extern void *external_sort_take_back(ExternalSort *sort);
 extern void external_sort_drop_rows(ExternalSort *sort);
+
+/*
+ * Adds the runs of other processes to the rows that can be taken back of a sort that
+ * has been given up.
+ */
+extern void external_sort_take_others(ExternalSort *sort, SharedRuns *others);
 
 /* Ends the sort, at any time: closes files.  Its context frees the memory. */
 extern void external_sort_end(ExternalSort *sort);

@@ -172,8 +172,14 @@ void
 shared_runs_init(SharedRuns *shared, dsm_segment *segment)
 {
 	SharedFileSetInit(&shared->files, segment);
-	pg_atomic_init_u32(&shared->nruns, 0);
 	SpinLockInit(&shared->mutex);
+	shared_runs_reset(shared);
+}
+
+void
+shared_runs_reset(SharedRuns *shared)
+{
+	pg_atomic_init_u32(&shared->nruns, 0);
 	shared->nrows = 0;
 	shared->longest_row = 0;
 	shared->disk = 0;

@@ -34,6 +34,9 @@ typedef struct SharedRuns
 /* Initializes shared runs in a segment that all processes attach. */
 extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment);
 
+/* Begins again with no runs, when no process uses them and their files are gone. */
+extern void shared_runs_reset(SharedRuns *shared);
+
 /*
  * Makes runs, none at first.  The order, which must stay, is that of each
  * run's rows; the format is that of the rows.  The limits are bytes of all
