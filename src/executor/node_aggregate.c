@@ -33,6 +33,7 @@
 #include "utils/datum.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"
@@ -90,6 +91,43 @@ value_aggregate_kind(const Aggref *aggregate)
 			return PERCENTILE_ARRAY;
 		default:
 			return NO_VALUE_AGGREGATE;
+	}
+}
+
+Oid
+value_aggregate_transition(const Aggref *aggregate)
+{
+	switch (value_aggregate_kind(aggregate))
+	{
+		case COUNT_ROWS:
+			return F_INT8INC;
+		case COUNT_VALUES:
+		case COUNT_DISTINCT_VALUES:
+			return F_INT8INC_ANY;
+		default:
+			return F_ORDERED_SET_TRANSITION;
+	}
+}
+
+Oid
+value_aggregate_final(const Aggref *aggregate)
+{
+	switch (aggregate->aggfnoid)
+	{
+		case F_PERCENTILE_DISC_FLOAT8_ANYELEMENT:
+			return F_PERCENTILE_DISC_FINAL;
+		case F_PERCENTILE_CONT_FLOAT8_FLOAT8:
+			return F_PERCENTILE_CONT_FLOAT8_FINAL;
+		case F_PERCENTILE_CONT_FLOAT8_INTERVAL:
+			return F_PERCENTILE_CONT_INTERVAL_FINAL;
+		case F_PERCENTILE_DISC__FLOAT8_ANYELEMENT:
+			return F_PERCENTILE_DISC_MULTI_FINAL;
+		case F_PERCENTILE_CONT__FLOAT8_FLOAT8:
+			return F_PERCENTILE_CONT_FLOAT8_MULTI_FINAL;
+		case F_PERCENTILE_CONT__FLOAT8_INTERVAL:
+			return F_PERCENTILE_CONT_INTERVAL_MULTI_FINAL;
+		default:
+			return InvalidOid;
 	}
 }
 
@@ -152,7 +190,8 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 								   list_make1_oid(equal));
 	foreach(cell, aggregates)
 	{
-		Aggref	   *aggregate = lfirst(cell);
+		/* aggregate_refers_to_child() changes it */
+		Aggref	   *aggregate = copyObject(lfirst(cell));
 		AttrNumber	number = list_length(scan->custom_scan_tlist) + 1;
 
 		scan->custom_scan_tlist = lappend(scan->custom_scan_tlist,
@@ -175,6 +214,22 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 	}
 	scan->custom_exprs = list_concat(scan->custom_exprs, fractions);
 	return scan;
+}
+
+void
+aggregate_refers_to_child(CustomScan *scan)
+{
+	TargetEntry *value = linitial(scan->scan.plan.lefttree->targetlist);
+	ListCell   *cell;
+
+	foreach(cell, scan->custom_scan_tlist)
+	{
+		Aggref	   *aggregate = castNode(Aggref, lfirst_node(TargetEntry, cell)->expr);
+
+		if (aggregate->args != NIL)
+			linitial_node(TargetEntry, aggregate->args)->expr = (Expr *)
+				makeVarFromTargetEntry(OUTER_VAR, value);
+	}
 }
 
 static Node *
@@ -211,16 +266,40 @@ create_aggregate_state(CustomScan *scan)
 	return (Node *) state;
 }
 
-/* An error if the user may not call an aggregate, as core's Agg has it. */
+/* An error if this role may not execute a function, InvalidOid being none. */
+static void
+check_execution(Oid function, Oid role, ObjectType type)
+{
+	AclResult	result;
+
+	if (!OidIsValid(function))
+		return;
+	result = function_aclcheck(function, role);
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, type, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+}
+
+/*
+ * An error where core's Agg raises one: if the user may not call an aggregate, or
+ * its owner not the functions that it is made of.
+ */
 static void
 check_permission(const Aggref *aggregate)
 {
-	AclResult	result = function_aclcheck(aggregate->aggfnoid, GetUserId());
+	HeapTuple	tuple = SearchSysCache1(PROCOID,
+										ObjectIdGetDatum(aggregate->aggfnoid));
+	Oid			owner;
 
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_AGGREGATE,
-					   get_func_name(aggregate->aggfnoid));
-	InvokeFunctionExecuteHook(aggregate->aggfnoid);
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u",
+			 aggregate->aggfnoid);
+	owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
+	ReleaseSysCache(tuple);
+	check_execution(aggregate->aggfnoid, GetUserId(), OBJECT_AGGREGATE);
+	check_execution(value_aggregate_transition(aggregate), owner,
+					OBJECT_FUNCTION);
+	check_execution(value_aggregate_final(aggregate), owner, OBJECT_FUNCTION);
 }
 
 /* Prepares the fractions of percentiles, which are the last expressions. */
@@ -338,7 +417,8 @@ list_wanted(GpuSortAggregateState *state, uint64 nvalues)
 			if (percentile->isnull)
 				continue;
 			wanted = lappend(wanted, &percentile->first);
-			wanted = lappend(wanted, &percentile->second);
+			if (percentile->second.position > percentile->first.position)
+				wanted = lappend(wanted, &percentile->second);
 		}
 	}
 	list_sort(wanted, compare_positions);
@@ -402,6 +482,8 @@ fetch_values(GpuSortAggregateState *state, List *wanted)
 	while (cell != NULL || state->counts_distinct)
 	{
 		Datum		value;
+		Datum		copy = (Datum) 0;
+		bool		is_copied = false;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!state->counts_distinct)
@@ -422,7 +504,10 @@ fetch_values(GpuSortAggregateState *state, List *wanted)
 
 			if (one->position != position)
 				break;
-			one->value = copy_value(state, value);
+			if (!is_copied)
+				copy = copy_value(state, value);
+			is_copied = true;
+			one->value = copy;
 		}
 		position++;
 	}

@@ -28,6 +28,13 @@ extern const CustomScanMethods aggregate_scan_methods;
 /* The filter, the place of the aggregate and its other arguments do not matter. */
 extern ValueAggregateKind value_aggregate_kind(const Aggref *aggregate);
 
+/*
+ * The functions of which core makes such an aggregate; InvalidOid without a final
+ * one.
+ */
+extern Oid	value_aggregate_transition(const Aggref *aggregate);
+extern Oid	value_aggregate_final(const Aggref *aggregate);
+
 extern bool is_gpusort_aggregate(const Plan *plan);
 
 /*
@@ -38,5 +45,8 @@ extern bool is_gpusort_aggregate(const Plan *plan);
 extern CustomScan *aggregate_make_plan(const Sort *sort, List *target_list,
 									   List *having, List *aggregates,
 									   Oid equal);
+
+/* In a finished plan: has EXPLAIN find the values in the node's child. */
+extern void aggregate_refers_to_child(CustomScan *scan);
 
 #endif							/* GPUSORT_NODE_AGGREGATE_H */

@@ -92,7 +92,8 @@ percentiles_of_array(ArrayType *fractions, int *count)
 
 	deconstruct_array(fractions, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
 					  TYPALIGN_DOUBLE, &values, &nulls, count);
-	percentiles = palloc0(Max(*count, 1) * sizeof(Percentile));
+	percentiles = palloc_extended(Max(*count, 1) * sizeof(Percentile),
+								  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	for (int i = 0; i < *count; i++)
 	{
 		percentiles[i].isnull = nulls[i];

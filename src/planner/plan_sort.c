@@ -20,6 +20,7 @@
 #include "optimizer/planner.h"
 
 #include "cost/sort_cost.h"
+#include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"
 #include "executor/node_groups.h"
 #include "planner/group_limits.h"
@@ -168,6 +169,8 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 		case T_CustomScan:
 			if (is_gpusort_groups(plan))
 				groups_refer_to_child((CustomScan *) plan);
+			if (is_gpusort_aggregate(plan))
+				aggregate_refers_to_child((CustomScan *) plan);
 			rewrite_plans(((CustomScan *) plan)->custom_plans, below,
 						  range_table);
 			break;

@@ -24,6 +24,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/tlist.h"
+#include "utils/fmgroids.h"
 #include "utils/selfuncs.h"
 
 #include "cost/sort_cost.h"
@@ -32,6 +33,9 @@
 #include "planner/sort_paths.h"
 #include "planner/value_paths.h"
 #include "port/compat.h"
+
+/* Aggregates of a query that are looked at: each is compared with all others. */
+#define MOST_AGGREGATES		256
 
 /* The aggregates of a query, and what they are of. */
 typedef struct ValueAggregates
@@ -43,6 +47,22 @@ typedef struct ValueAggregates
 	int			nsorts;			/* sorts that core makes, of unsorted input */
 	bool		counts_distinct;
 } ValueAggregates;
+
+/* Is an aggregate still made as core makes it, and not replaced? */
+static bool
+is_as_in_core(const PlannerInfo *root, const Aggref *aggregate)
+{
+	const AggInfo *info = list_nth(root->agginfos, aggregate->aggno);
+	const AggTransInfo *transition = list_nth(root->aggtransinfos,
+											  aggregate->aggtransno);
+
+	if (transition->transfn_oid != value_aggregate_transition(aggregate) ||
+		info->finalfn_oid != value_aggregate_final(aggregate))
+		return false;
+	return transition->transfn_oid == F_ORDERED_SET_TRANSITION ||
+		(!transition->initValueIsNull &&
+		 DatumGetInt64(transition->initValue) == 0);
+}
 
 /* Notes what an aggregate is of; false if that is something else. */
 static bool
@@ -87,13 +107,12 @@ note_aggregate(PlannerInfo *root, ValueAggregates *all, Aggref *aggregate)
 	ValueAggregateKind kind = value_aggregate_kind(aggregate);
 
 	all->aggregates = lappend(all->aggregates, aggregate);
-	if (aggregate->aggfilter != NULL ||
+	if (kind == NO_VALUE_AGGREGATE || aggregate->aggfilter != NULL ||
+		!is_as_in_core(root, aggregate) ||
 		contain_subplans((Node *) aggregate->aggdirectargs))
 		return false;
 	switch (kind)
 	{
-		case NO_VALUE_AGGREGATE:
-			return false;
 		case COUNT_ROWS:
 			return aggregate->args == NIL;
 		case COUNT_VALUES:
@@ -124,7 +143,9 @@ find_aggregates(PlannerInfo *root, const RelOptInfo *grouped,
 
 		if (!IsA(aggregate, Aggref))
 			return false;
-		if (!list_member(all->aggregates, aggregate) &&
+		if (list_member(all->aggregates, aggregate))
+			continue;
+		if (list_length(all->aggregates) == MOST_AGGREGATES ||
 			!note_aggregate(root, all, aggregate))
 			return false;
 	}

@@ -164,6 +164,13 @@ SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT count(DISTINCT spot::text) + generate_series(1, 2) FROM v',
 	'SELECT count(DISTINCT k) FROM v GROUP BY ()']) query;
 
+-- many of them, up to a number
+SELECT n, examine_values('SELECT ' || string_agg(format('percentile_disc(%s) WITHIN GROUP (ORDER BY k)', i / 1000.0), ', ') || ' FROM v')
+FROM unnest(ARRAY[256, 257]) n, generate_series(1, n) i GROUP BY n ORDER BY n;
+-- values of records, whose columns have names only below
+EXPLAIN (VERBOSE, COSTS OFF) SELECT count(DISTINCT (q.r).f1) FROM (SELECT ROW(id, txt) r FROM v OFFSET 0) q;
+EXPLAIN (VERBOSE, COSTS OFF) WITH q AS MATERIALIZED (SELECT ROW(id, txt) r FROM v) SELECT count((r).f1) FROM q HAVING count(DISTINCT (r).f1) > 1;
+
 -- again with other parameters, from a cursor, and with a view
 SET plan_cache_mode = force_generic_plan;
 PREPARE p(float8, int) AS SELECT percentile_disc($1) WITHIN GROUP (ORDER BY k), count(*) FROM v WHERE id > $2;
@@ -198,6 +205,17 @@ GRANT EXECUTE ON FUNCTION count("any") TO PUBLIC;
 SET ROLE regress_caller;
 SELECT count(DISTINCT txt) FROM v;
 RESET ROLE;
+-- nor if the owner may not execute what it is made of
+BEGIN;
+ALTER AGGREGATE count("any") OWNER TO regress_caller;
+REVOKE EXECUTE ON FUNCTION int8inc_any(int8, "any") FROM PUBLIC;
+SELECT count(DISTINCT txt) FROM v;
+ROLLBACK;
+-- an aggregate that has been replaced is not core's
+BEGIN;
+CREATE OR REPLACE AGGREGATE pg_catalog.count("any") (sfunc = int8inc_any, stype = int8, initcond = '1000000', parallel = safe);
+SELECT count(DISTINCT few), count(few) FROM v;
+ROLLBACK;
 REVOKE SELECT ON v FROM regress_caller;
 DROP ROLE regress_caller;
 DROP TABLE v, empty;
