@@ -73,16 +73,19 @@ native_sort_begin(TupleDesc descriptor, const SortColumn *columns,
 	return sort;
 }
 
-void
+uint64
 native_sort_take(NativeSort *sort, PlanState *source)
 {
+	uint64		nrows = 0;
+
 	for (;;)
 	{
 		TupleTableSlot *slot = ExecProcNode(source);
 
 		if (TupIsNull(slot))
-			break;
+			return nrows;
 		native_sort_put(sort, slot);
+		nrows++;
 	}
 }
 

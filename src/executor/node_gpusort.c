@@ -9,6 +9,9 @@
  * or the result could not be kept, or had fewer rows than are wanted now.  All
  * the work is in row_sort.c.
  *
+ * A plan may have expected many rows where few come, time and again in a join.  So
+ * when they have been few, core's sort, which begins sooner, has the next ones.
+ *
  * Directly below a Gather Merge the leader and its workers sort together.  The
  * node is parallel-aware then: each takes its share of the child's rows, the
  * workers send theirs to the leader (shared_rows.c), and the leader returns all
@@ -51,6 +54,7 @@ typedef struct GpuSortState
 	AttrNumber *copied;			/* columns of the row that are added as copies */
 	int			ncopied;
 	RowSort    *sort;			/* NULL before the first fetch */
+	bool		few_came;		/* the last sort was of few rows */
 	bool		finished;		/* all rows have been emitted */
 	NodeLimit	limit;			/* limit of each group's rows */
 
@@ -256,7 +260,8 @@ begin_sort(GpuSortState *state)
 		MemoryContextSwitchTo(node->state->es_query_cxt);
 	RowSort    *sort;
 
-	if (!sorts_together(state) && few_are_wanted(state, 1))
+	if (!sorts_together(state) &&
+		(state->few_came || few_are_wanted(state, 1)))
 		sort = row_sort_begin_few(descriptor, state->columns, state->ncolumns,
 								  bound, state->random_access);
 	else if (!sorts_together(state))
@@ -285,7 +290,9 @@ sort_child(GpuSortState *state)
 {
 	state->sort = begin_sort(state);
 	node_limit_apply(&state->limit, state->sort);
-	row_sort_take(state->sort, outerPlanState(&state->scan.css));
+	state->few_came = row_sort_take(state->sort,
+									outerPlanState(&state->scan.css)) <
+		gpusort_min_rows;
 	row_sort_perform(state->sort);
 	row_sort_report(state->sort, &state->report);
 	state->reported = true;

@@ -42,6 +42,7 @@
 #include "executor/parallel_sort.h"
 #include "executor/shared_rows.h"
 #include "port/compat.h"
+#include "settings.h"
 #include "shared_state.h"
 
 typedef enum SortPhase
@@ -139,13 +140,19 @@ sort_alone(ParallelSort *sort)
 	TupleTableSlot *slot;
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
 
-	sort->sort = row_sort_begin(ExecGetResultType(child), sort->columns,
-								sort->ncolumns, child->plan->plan_rows,
-								NO_BOUND, false);
+	if (sort->few_came)
+		sort->sort = row_sort_begin_few(ExecGetResultType(child),
+										sort->columns, sort->ncolumns,
+										NO_BOUND, false);
+	else
+		sort->sort = row_sort_begin(ExecGetResultType(child), sort->columns,
+									sort->ncolumns, child->plan->plan_rows,
+									NO_BOUND, false);
 	MemoryContextSwitchTo(caller_context);
 	node_limit_apply(&sort->limit, sort->sort);
 	while ((slot = next_row(sort, child)) != NULL)
 		row_sort_put(sort->sort, slot);
+	sort->few_came = sort->nrows < gpusort_min_rows;
 	row_sort_perform(sort->sort);
 	row_sort_report(sort->sort, &sort->report.sort);
 	sort->report.sorted = true;

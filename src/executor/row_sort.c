@@ -72,6 +72,9 @@
 /* The reason why a sort of several processes goes native. */
 #define TOO_MANY_ROWS	"there are more rows than memory for all processes"
 
+/* The reason why a sort is native from the beginning. */
+#define FEW_ROWS	"few rows are expected, or wanted"
+
 /* The reason why a sort goes to core's heap of the first rows. */
 #define FEW_FIRST_ROWS	"only the first rows are wanted"
 
@@ -250,7 +253,7 @@ row_sort_begin_few(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 				   double bound, bool random_access)
 {
 	return begin_natively(descriptor, columns, ncolumns, bound, random_access,
-						  gpusort_memory_limit(), FEW_FIRST_ROWS);
+						  gpusort_memory_limit(), FEW_ROWS);
 }
 
 /* Bytes of a process's memory for rows that it sorts natively. */
@@ -476,19 +479,22 @@ row_sort_put(RowSort *sort, TupleTableSlot *slot)
 	put_rows(sort, slot);
 }
 
-void
+uint64
 row_sort_take(RowSort *sort, PlanState *source)
 {
+	uint64		nrows = 0;
+
 	/* one that sorts natively has nothing else to do between rows */
 	while (sort->status == TAKES_ROWS || sort->collector != NULL)
 	{
 		TupleTableSlot *slot = ExecProcNode(source);
 
 		if (TupIsNull(slot))
-			return;
+			return nrows;
 		put_rows(sort, slot);
+		nrows++;
 	}
-	native_sort_take(sort->native, source);
+	return nrows + native_sort_take(sort->native, source);
 }
 
 /* Fills the report of a sort by keys. */

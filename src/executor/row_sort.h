@@ -105,8 +105,8 @@ extern Size row_sort_shared_limit(int nworkers);
 /* Puts a row. */
 extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);
 
-/* Puts all rows of this node. */
-extern void row_sort_take(RowSort *sort, PlanState *source);
+/* Puts all rows of this node; returns how many. */
+extern uint64 row_sort_take(RowSort *sort, PlanState *source);
 
 /* Takes the rows that workers have sent so far, in the leader. */
 extern void row_sort_take_sent(RowSort *sort);

@@ -177,5 +177,16 @@ SELECT * FROM examine('SELECT o, s.* FROM (VALUES (18000), (9), (2), (11000), (5
 SET parallel_tuple_cost = 1;
 SELECT * FROM examine('SELECT o, s.* FROM (VALUES (5), (2000), (10000)) v (o), LATERAL (SELECT * FROM (SELECT k, id FROM numbers ORDER BY k, id) n LIMIT o + $1) s', '0');
 
+-- few rows where many were expected: the next time they are PostgreSQL's to sort, until there are many
+SET max_parallel_workers_per_gather = 0;
+SET gpusort.min_rows = 2000;
+SELECT sorts_native() before \gset
+SELECT sum(n) FROM generate_series(1, 20) o, LATERAL (SELECT count(*) n FROM (SELECT k FROM numbers WHERE id <= CASE WHEN o = 10 THEN 15000 ELSE o END ORDER BY k OFFSET 0) s) l;
+SELECT sorts_native() - :before native;
+SET cpu_operator_cost = 0.1;
+SELECT sorts_native() before \gset
+SELECT sum(n) FROM generate_series(1, 20) o, LATERAL (SELECT count(DISTINCT k + o) n FROM numbers WHERE id <= CASE WHEN o = 10 THEN 15000 ELSE o END) l;
+SELECT sorts_native() - :before native;
+
 DROP TABLE numbers, parts CASCADE;
 DROP FUNCTION nodes, examine, digest, first_in_sql, first_in_plpgsql, sorts_native;
