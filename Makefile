@@ -14,13 +14,14 @@ all:
 
 EXTENSION = gpusort
 MODULE_big = gpusort
-DATA = sql/gpusort--0.1.0.sql
+DATA = sql/gpusort--0.1.0.sql sql/gpusort--0.1.0--0.2.0.sql
 OBJS = \
 	src/functions.o \
 	src/gpusort.o \
 	src/refusal.o \
 	src/settings.o \
 	src/shared_state.o \
+	src/sort_progress.o \
 	src/common/host_sort.o \
 	src/cost/sort_cost.o \
 	src/cost/table_order.o \

@@ -1,22 +1,28 @@
 /*-------------------------------------------------------------------------
  *
  * functions.c
- *	  The SQL functions: what gpusortd sees, and what has been counted.
+ *	  The SQL functions: what gpusortd sees, what has been counted, and how far
+ *	  sorts have come.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "catalog/pg_authid.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 
 #include "device/device_client.h"
 #include "device/launcher.h"
 #include "shared_state.h"
+#include "sort_progress.h"
 
 PG_FUNCTION_INFO_V1(gpusort_devices);
 PG_FUNCTION_INFO_V1(gpusort_stats);
+PG_FUNCTION_INFO_V1(gpusort_progress);
 
 /* Columns of gpusort_devices() */
 enum
@@ -34,6 +40,21 @@ enum
 	DEVICE_SORTS,
 	DEVICE_BUSY,
 	DEVICE_COLUMNS
+};
+
+/* Columns of gpusort_progress() */
+enum
+{
+	SORT_PID,
+	SORT_DATABASE,
+	SORT_KIND,
+	SORT_PHASE,
+	SORT_ROWS_PUT,
+	SORT_ROWS_EXPECTED,
+	SORT_RUNS_WRITTEN,
+	SORT_ROWS_EMITTED,
+	SORT_DEVICE,
+	SORT_COLUMNS
 };
 
 /* gpusort_devices() for one device that gpusortd has described. */
@@ -152,6 +173,64 @@ gpusort_stats(PG_FUNCTION_ARGS)
 		values[1] = Int64GetDatum((int64) shared_counter(i));
 		tuplestore_putvalues(result->setResult, result->setDesc, values,
 							 nulls);
+	}
+	return (Datum) 0;
+}
+
+/* May the user know more of the role's sorts than that there are some? */
+static bool
+may_look_at(Oid role)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+		has_privs_of_role(GetUserId(), role);
+}
+
+/* gpusort_progress() for the sort of one process. */
+static void
+put_sort(ReturnSetInfo *result, const SortOfProcess *sort)
+{
+	const SortFigures *figures = &sort->figures;
+	Datum		values[SORT_COLUMNS] = {0};
+	bool		nulls[SORT_COLUMNS];
+
+	memset(nulls, !may_look_at(sort->role), sizeof(nulls));
+	nulls[SORT_PID] = nulls[SORT_DATABASE] = false;
+	values[SORT_PID] = Int32GetDatum(sort->pid);
+	values[SORT_DATABASE] = ObjectIdGetDatum(sort->database);
+	values[SORT_KIND] =
+		CStringGetTextDatum(progress_kind_name(figures->kind));
+	values[SORT_PHASE] = CStringGetTextDatum(progress_phase_name(figures->phase));
+	values[SORT_ROWS_PUT] = Int64GetDatum((int64) figures->rows_put);
+	values[SORT_ROWS_EXPECTED] = Int64GetDatum((int64) figures->rows_expected);
+	nulls[SORT_ROWS_EXPECTED] |= figures->rows_expected == 0;
+	values[SORT_RUNS_WRITTEN] = Int64GetDatum((int64) figures->runs_written);
+	values[SORT_ROWS_EMITTED] = Int64GetDatum((int64) figures->rows_emitted);
+	nulls[SORT_ROWS_EMITTED] |= !figures->emits;
+	values[SORT_DEVICE] = CStringGetTextDatum(figures->device);
+	nulls[SORT_DEVICE] |= figures->device[0] == '\0';
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/*
+ * The sorts of all processes.  Of those of other roles only the process and the
+ * database are told, as by the views of PostgreSQL.
+ */
+Datum
+gpusort_progress(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	int			nprocesses = sort_progress_processes();
+	SortOfProcess sort;
+
+	if (nprocesses == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("progress is kept only where gpusort is in \"shared_preload_libraries\"")));
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < nprocesses; i++)
+	{
+		if (sort_progress_read(i, &sort))
+			put_sort(result, &sort);
 	}
 	return (Datum) 0;
 }

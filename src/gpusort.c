@@ -19,8 +19,9 @@
  * pages, of which the tree is written.
  *
  * In this folder: settings.c has the settings, shared_state.c the counters and
- * the status of gpusortd, functions.c the functions in SQL, refusal.c the reasons
- * why a sort is left to core.  port/ has what differs between servers and systems.
+ * the status of gpusortd, sort_progress.c how far sorts have come, functions.c the
+ * functions in SQL, refusal.c the reasons why a sort is left to core.  port/ has
+ * what differs between servers and systems.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,6 +47,7 @@
 #include "settings.h"
 #include "shared_state.h"
 #include "sort/spare_memory.h"
+#include "sort_progress.h"
 
 PG_MODULE_MAGIC;
 
@@ -98,6 +100,7 @@ _PG_init(void)
 {
 	settings_define();
 	shared_state_init();
+	sort_progress_init();
 	plan_sort_init();
 	group_paths_init();
 	value_paths_init();

@@ -74,19 +74,19 @@ native_sort_begin(TupleDesc descriptor, const SortColumn *columns,
 }
 
 uint64
-native_sort_take(NativeSort *sort, PlanState *source)
+native_sort_take(NativeSort *sort, PlanState *source, uint64 most)
 {
 	uint64		nrows = 0;
 
-	for (;;)
+	for (; nrows < most; nrows++)
 	{
 		TupleTableSlot *slot = ExecProcNode(source);
 
 		if (TupIsNull(slot))
-			return nrows;
+			break;
 		native_sort_put(sort, slot);
-		nrows++;
 	}
+	return nrows;
 }
 
 /* Makes a row of the next value. */

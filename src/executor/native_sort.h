@@ -43,8 +43,9 @@ native_sort_put(NativeSort *sort, TupleTableSlot *slot)
 		tuplesort_puttupleslot(sort->state, slot);
 }
 
-/* Puts all rows of this node; returns how many. */
-extern uint64 native_sort_take(NativeSort *sort, PlanState *source);
+/* Puts the next rows of this node; fewer than so many are its last ones. */
+extern uint64 native_sort_take(NativeSort *sort, PlanState *source,
+							   uint64 most);
 
 /* Fetches a row as row_sort_get() does. */
 extern bool native_sort_get(NativeSort *sort, bool forward,

@@ -263,7 +263,7 @@ begin_sort(GpuSortState *state)
 	if (!sorts_together(state) &&
 		(state->few_came || few_are_wanted(state, 1)))
 		sort = row_sort_begin_few(descriptor, state->columns, state->ncolumns,
-								  bound, state->random_access);
+								  rows, bound, state->random_access);
 	else if (!sorts_together(state))
 		sort = row_sort_begin(descriptor, state->columns, state->ncolumns,
 							  rows, bound, state->random_access);
@@ -305,16 +305,21 @@ hand_over_child(GpuSortState *state)
 	PlanState  *child = outerPlanState(&state->scan.css);
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(state->scan.css.ss.ps.state->es_query_cxt);
+	SortProgress *progress = sort_progress_begin(PROGRESS_OF_SORT,
+												 child->plan->plan_rows, true);
 	RowDeposit *deposit;
 	uint64		nkept = 0;
 
 	deposit = row_deposit_begin(state->shared, NULL, ParallelWorkerNumber,
 								ExecGetResultType(child), state->columns,
-								state->ncolumns);
+								state->ncolumns, progress);
 	MemoryContextSwitchTo(caller_context);
 	state->finished = true;
 	if (deposit == NULL)
+	{
+		sort_progress_end(progress);
 		return;
+	}
 
 	for (;;)
 	{
@@ -335,7 +340,9 @@ hand_over_child(GpuSortState *state)
 		row_sort_perform(state->sort);
 		state->finished = false;
 	}
+	sort_progress_enter(progress, PROGRESS_WAITING_FOR_LEADER);
 	row_deposit_end(deposit);
+	sort_progress_end(progress);
 }
 
 /* At the first fetch: takes the child's rows, whatever the direction. */

@@ -143,7 +143,7 @@ sort_alone(ParallelSort *sort)
 	if (sort->few_came)
 		sort->sort = row_sort_begin_few(ExecGetResultType(child),
 										sort->columns, sort->ncolumns,
-										NO_BOUND, false);
+										child->plan->plan_rows, NO_BOUND, false);
 	else
 		sort->sort = row_sort_begin(ExecGetResultType(child), sort->columns,
 									sort->ncolumns, child->plan->plan_rows,
@@ -195,7 +195,7 @@ begin_deposit(ParallelSort *sort)
 	return row_deposit_begin(shared_rows(sort->shared), sort->segments,
 							 own_number(sort),
 							 ExecGetResultType(outerPlanState(sort->node)),
-							 copy_columns(sort), sort->ncolumns);
+							 copy_columns(sort), sort->ncolumns, sort->progress);
 }
 
 /* Rows for which a participant has no room in shared memory. */
@@ -417,7 +417,11 @@ collect_rows(ParallelSort *sort)
 	deposit = begin_deposit(sort);
 	files = sts_attach(kept_rows(shared), own_number(sort), &shared->runs.files);
 	if (elected)
+	{
+		/* the progress of the sort is shown until that is done */
+		sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
 		collector = begin_collecting(sort);
+	}
 	MemoryContextSwitchTo(caller_context);
 
 	if (deposit != NULL)
@@ -428,6 +432,8 @@ collect_rows(ParallelSort *sort)
 		make_order(sort, collector, files);
 		MemoryContextSwitchTo(caller_context);
 	}
+	else
+		sort_progress_enter(sort->progress, PROGRESS_WAITING_FOR_LEADER);
 	(void) wait_for_order(shared);
 	if (deposit != NULL)
 		row_deposit_end(deposit);
@@ -443,16 +449,21 @@ begin_slices(ParallelSort *sort)
 							  minimal_tuple_column, sort->columns,
 							  sort->ngroup_columns);
 
+	sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
 	sort->slices = slice_reader_begin(&sort->shared->slices, sort->segments,
-									  groups);
+									  groups, sort->progress);
 	MemoryContextSwitchTo(caller_context);
 }
 
+/* Begins what a participant has from its beginning to its end. */
 static void
-begin_segments(ParallelSort *sort)
+begin_participant(ParallelSort *sort)
 {
+	PlanState  *child = outerPlanState(sort->node);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
 
+	sort->progress = sort_progress_begin(PROGRESS_OF_SORT,
+										 child->plan->plan_rows, true);
 	sort->segments = row_segments_begin(shared_rows(sort->shared));
 	MemoryContextSwitchTo(caller_context);
 }
@@ -468,11 +479,13 @@ parallel_sort_get_ready(ParallelSort *sort)
 		sort_alone(sort);
 		return;
 	}
-	begin_segments(sort);
+	begin_participant(sort);
 	if (pg_atomic_read_u32(&sort->shared->phase) == PHASE_COLLECT)
 		collect_rows(sort);
 	if (wait_for_order(sort->shared) == PHASE_EMIT_SLICES)
 		begin_slices(sort);
+	else
+		sort_progress_end(sort->progress);
 }
 
 uint64
@@ -518,6 +531,7 @@ parallel_sort_forget(ParallelSort *sort)
 		row_segments_end(sort->segments);
 	sort->slices = NULL;
 	sort->sort = NULL;
+	sort->progress = NULL;
 	sort->segments = NULL;
 	sort->ready = false;
 	sort->nrows = 0;

@@ -57,6 +57,7 @@ typedef struct ParallelSort
 	SliceReader *slices;		/* emits slices; or NULL */
 
 	MemoryContext memory;		/* owns what a sort needs */
+	SortProgress *progress;		/* of this participant, one of several */
 	RowSegments *segments;		/* rows in shared memory, or NULL */
 	uint64		nrows;			/* rows of the child, in this process */
 	uint64		nnulls;			/* those that have been left out */

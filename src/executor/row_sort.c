@@ -105,26 +105,38 @@ struct RowSort
 	double		bound;			/* first rows that are wanted, or NO_BOUND */
 	bool		random_access;
 	bool		of_values;		/* rows are of one column, by value */
-	uint64		most_rows;		/* largest number of rows in memory */
 	Size		native_limit;	/* bytes of core's sort */
 	RowCollector *collector;	/* workers' rows; NULL without workers */
 	SharedRuns *others;			/* workers' runs; NULL if there can be none */
 	bool		overflowed;		/* rows in shared memory have become a run */
+	SortProgress *progress;
+
+	/* if EMITS_FROM_MEMORY, or EMITS_FROM_RUNS */
+	uint64		next;			/* row to be emitted next: entry of the order */
+	uint64		marked_next;
+	uint64		stop;			/* where the progress is shown next, or the
+								 * end */
 
 	/* if EMITS_FROM_MEMORY */
 	Size		row_bytes;		/* bytes of a row to be prefetched */
-	uint64		next;			/* entry of the order to be emitted next */
 	bool		at_end;			/* a fetch has gone past the last row */
-	uint64		marked_next;
 	bool		marked_at_end;
 
 	instr_time	started;
 	RowSortReport report;
 };
 
-/* Puts a stored row to the native sort; "slot" is for minimal tuples. */
+/* Puts a row to the native sort. */
 static inline void
-put_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
+put_natively(RowSort *sort, TupleTableSlot *slot)
+{
+	native_sort_put(sort->native, slot);
+	sort_progress_add(sort->progress, 1);
+}
+
+/* The same for a stored row; the slot is for minimal tuples. */
+static inline void
+put_stored_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
 {
 	CHECK_FOR_INTERRUPTS();
 	ExecStoreMinimalTuple(row, slot, false);
@@ -141,7 +153,7 @@ put_again_natively(RowSort *sort)
 
 	external_sort_give_up(&sort->external);
 	while ((row = external_sort_take_back(&sort->external)) != NULL)
-		put_natively(sort, row, slot);
+		put_stored_natively(sort, row, slot);
 	ExecDropSingleTupleTableSlot(slot);
 	external_sort_end(&sort->external);
 }
@@ -158,6 +170,8 @@ go_native(RowSort *sort, const char *reason)
 									 sort->ncolumns, sort->native_limit,
 									 sort->bound, sort->random_access);
 	sort->status = SORTS_NATIVELY;
+	sort_progress_set_device(sort->progress, "native");
+	sort_progress_enter(sort->progress, PROGRESS_TAKING_ROWS);
 
 	/* workers had better sort their rows for themselves now */
 	if (sort->collector != NULL)
@@ -169,12 +183,14 @@ go_native(RowSort *sort, const char *reason)
 /* Makes a sort that can take no rows yet. */
 static RowSort *
 create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-			double bound, bool random_access)
+			double expected_rows, double bound, bool random_access,
+			bool by_keys)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpusort",
 												  ALLOCSET_SMALL_SIZES);
-	RowSort    *sort = MemoryContextAllocZero(context, sizeof(RowSort));
+	MemoryContext caller_context = MemoryContextSwitchTo(context);
+	RowSort    *sort = palloc0(sizeof(RowSort));
 
 	INSTR_TIME_SET_CURRENT(sort->started);
 	sort->context = context;
@@ -185,7 +201,9 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	sort->ncolumns = ncolumns;
 	sort->bound = bound;
 	sort->random_access = random_access;
-	sort->most_rows = SORT_MAX_ROWS;
+	sort->progress = sort_progress_begin(PROGRESS_OF_SORT, expected_rows,
+										 by_keys);
+	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
 
@@ -199,7 +217,7 @@ begin_by_keys(RowSort *sort, Size limit, double expected_rows)
 	else if (external_sort_begin(&sort->external, &minimal_tuples,
 								 sort->descriptor, sort->columns,
 								 sort->ncolumns, limit, expected_rows,
-								 sort->collector == NULL))
+								 sort->collector == NULL, sort->progress))
 		sort->external.random_access = sort->random_access;
 	else
 		go_native(sort, "its order has changed since the query was planned");
@@ -209,18 +227,18 @@ RowSort *
 row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 			   double expected_rows, double bound, bool random_access)
 {
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns, bound,
-								   random_access);
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
+								   expected_rows, bound, random_access, true);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->native_limit = gpusort_memory_limit();
-	/* estimates are not so good that twice as many would be unexpected */
-	if (bound != NO_BOUND)
-		sort->most_rows = (uint64) Min((double) SORT_MAX_ROWS,
-									   Max(2 * expected_rows,
-										   FEW_ROWS_PART * (bound + 1)));
-
 	begin_by_keys(sort, sort->native_limit, expected_rows);
+	/* estimates are not so good that twice as many would be unexpected */
+	if (bound != NO_BOUND && sort->status == TAKES_ROWS)
+		external_sort_limit_rows(&sort->external,
+								 (uint64) Min((double) SORT_MAX_ROWS,
+											  Max(2 * expected_rows,
+												  FEW_ROWS_PART * (bound + 1))));
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
@@ -235,11 +253,11 @@ row_sort_limit_groups(RowSort *sort, GroupLimit *limit)
 /* Begins a sort that is native from the start; the limit is in bytes. */
 static RowSort *
 begin_natively(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-			   double bound, bool random_access, Size limit,
-			   const char *reason)
+			   double expected_rows, double bound, bool random_access,
+			   Size limit, const char *reason)
 {
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns, bound,
-								   random_access);
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
+								   expected_rows, bound, random_access, false);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->native_limit = limit;
@@ -250,10 +268,11 @@ begin_natively(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 
 RowSort *
 row_sort_begin_few(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-				   double bound, bool random_access)
+				   double expected_rows, double bound, bool random_access)
 {
-	return begin_natively(descriptor, columns, ncolumns, bound, random_access,
-						  gpusort_memory_limit(), FEW_ROWS);
+	return begin_natively(descriptor, columns, ncolumns, expected_rows, bound,
+						  random_access, gpusort_memory_limit(),
+						  FEW_ROWS);
 }
 
 /* Bytes of a process's memory for rows that it sorts natively. */
@@ -274,7 +293,8 @@ row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 					  double expected_rows, double bound,
 					  RowCollector *collector, int nworkers, SharedRuns *runs)
 {
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns, bound, false);
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
+								   expected_rows, bound, false, true);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->native_limit = kept_rows_limit();
@@ -295,8 +315,8 @@ RowSort *
 row_sort_begin_runs(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 					double expected_rows, SharedRuns *runs)
 {
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns, NO_BOUND,
-								   false);
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
+								   expected_rows, NO_BOUND, false, true);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->native_limit = kept_rows_limit();
@@ -316,7 +336,7 @@ RowSort *
 row_sort_begin_worker(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 					  double bound)
 {
-	return begin_natively(descriptor, columns, ncolumns, bound, false,
+	return begin_natively(descriptor, columns, ncolumns, 0, bound, false,
 						  kept_rows_limit(), TOO_MANY_ROWS);
 }
 
@@ -385,7 +405,7 @@ put_in_store(RowSort *sort, TupleTableSlot *slot)
 {
 	RowStore   *store = sort->external.store;
 
-	if (unlikely(store->nrows >= sort->most_rows ||
+	if (unlikely(!external_sort_takes_row(&sort->external) ||
 				 !row_store_add(store, slot,
 								external_sort_memory(&sort->external))))
 		return false;
@@ -406,7 +426,7 @@ put_row(RowSort *sort, TupleTableSlot *slot)
 		make_room(sort);
 	}
 	if (sort->status == SORTS_NATIVELY)
-		native_sort_put(sort->native, slot);
+		put_natively(sort, slot);
 	else if (!put_in_store(sort, slot))
 		elog(ERROR, "an empty row store has no room for a row");
 }
@@ -438,6 +458,7 @@ take_batch(RowSort *sort, const RowBatch *batch, char *base)
 	{
 		taken = row_batch_take(batch, base, sort->external.store,
 							   sort->external.order);
+		(void) external_sort_takes_row(&sort->external);
 		if (taken < batch->nrows)
 			make_room(sort);
 	}
@@ -483,6 +504,7 @@ uint64
 row_sort_take(RowSort *sort, PlanState *source)
 {
 	uint64		nrows = 0;
+	uint64		taken;
 
 	/* one that sorts natively has nothing else to do between rows */
 	while (sort->status == TAKES_ROWS || sort->collector != NULL)
@@ -494,7 +516,13 @@ row_sort_take(RowSort *sort, PlanState *source)
 		put_rows(sort, slot);
 		nrows++;
 	}
-	return nrows + native_sort_take(sort->native, source);
+	do
+	{
+		taken = native_sort_take(sort->native, source, PROGRESS_ROWS);
+		sort_progress_add(sort->progress, taken);
+		nrows += taken;
+	} while (taken == PROGRESS_ROWS);
+	return nrows;
 }
 
 /* Fills the report of a sort by keys. */
@@ -518,6 +546,33 @@ report_keys(RowSort *sort)
 	report->on_disk = true;
 }
 
+/* Sorts natively, after the last row. */
+static void
+sort_natively(RowSort *sort)
+{
+	sort_progress_enter(sort->progress, PROGRESS_SORTING);
+	tuplesort_performsort(sort->native->state);
+	sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
+}
+
+/* Shows that rows are emitted, the first ones next. */
+static void
+show_emitting(RowSort *sort)
+{
+	sort->stop = sort->status == EMITS_FROM_MEMORY ?
+		Min(PROGRESS_ROWS, sort->external.order->nentries) : PROGRESS_ROWS;
+	sort->progress->figures.emits = true;
+	sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
+}
+
+/* Shows that so many rows have been emitted, or more at an earlier scan. */
+static void
+show_emitted(RowSort *sort)
+{
+	if (sort->next > sort->progress->figures.rows_emitted)
+		sort_progress_emitted(sort->progress, sort->next);
+}
+
 /* Sorts the rows that have been put, by their keys; or goes native. */
 static void
 sort_by_keys(RowSort *sort)
@@ -538,6 +593,7 @@ sort_by_keys(RowSort *sort)
 		sort->row_bytes = Min(row_store_row_bytes(external->store),
 							  MOST_FETCHED_BYTES);
 	}
+	show_emitting(sort);
 }
 
 /* Hands core's tuplesort the rows that are in runs of others. */
@@ -549,6 +605,7 @@ put_others_natively(RowSort *sort)
 		return;
 	external_sort_take_others(&sort->external, sort->others);
 	put_again_natively(sort);
+	sort_progress_add(sort->progress, sort->others->nrows);
 }
 
 /* Adds a finished sort to the server's statistics. */
@@ -599,7 +656,7 @@ row_sort_perform(RowSort *sort)
 	if (sort->status == SORTS_NATIVELY)
 	{
 		put_others_natively(sort);
-		tuplesort_performsort(sort->native->state);
+		sort_natively(sort);
 	}
 	sort->report.sort_microseconds = microseconds_since(start);
 	count_sort(sort);
@@ -636,11 +693,29 @@ row_sort_shared_order(RowSort *sort)
 		sort->external.order : NULL;
 }
 
+/* At a stop, or the end: shows the progress; false at the end. */
+static pg_noinline bool
+emit_on(RowSort *sort)
+{
+	show_emitted(sort);
+	sort->stop = Min(sort->next + PROGRESS_ROWS,
+					 sort->external.order->nentries);
+	return sort->next < sort->stop;
+}
+
+/* At a stop, before the next row of the merge is fetched. */
+static pg_noinline void
+show_runs_emitted(RowSort *sort)
+{
+	show_emitted(sort);
+	sort->stop = sort->next + PROGRESS_ROWS;
+}
+
 /* Moves on to the next entry; false at the end. */
 static inline bool
 step_forward(RowSort *sort, uint64 *entry)
 {
-	if (sort->next >= sort->external.order->nentries)
+	if (unlikely(sort->next >= sort->stop) && !emit_on(sort))
 	{
 		sort->at_end = true;
 		return false;
@@ -711,13 +786,24 @@ get_from_memory(RowSort *sort, bool forward, TupleTableSlot *slot)
 	return true;
 }
 
+/* As row_sort_get(), by the merge of the runs. */
+static pg_noinline bool
+get_from_runs(RowSort *sort, bool forward, TupleTableSlot *slot)
+{
+	if (unlikely(sort->next >= sort->stop))
+		show_runs_emitted(sort);
+	/* rows that are fetched backward are not counted */
+	sort->next += forward;
+	return sorted_runs_get(sort->external.runs, forward, slot);
+}
+
 bool
 row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 {
 	if (likely(sort->status == EMITS_FROM_MEMORY))
 		return get_from_memory(sort, forward, slot);
 	if (sort->status == EMITS_FROM_RUNS)
-		return sorted_runs_get(sort->external.runs, forward, slot);
+		return get_from_runs(sort, forward, slot);
 	Assert(sort->status == SORTS_NATIVELY);
 	return native_sort_get(sort->native, forward, slot);
 }
@@ -733,6 +819,7 @@ row_sort_skip(RowSort *sort, uint64 nrows)
 			break;
 		case EMITS_FROM_RUNS:
 			sorted_runs_skip(sort->external.runs, nrows);
+			sort->next += nrows;
 			break;
 		case SORTS_NATIVELY:
 			(void) tuplesort_skiptuples(sort->native->state, nrows, true);
@@ -765,12 +852,12 @@ row_sort_suffices(const RowSort *sort, double bound)
 void
 row_sort_rescan(RowSort *sort)
 {
+	sort->next = 0;
+	sort->marked_next = 0;
 	switch (sort->status)
 	{
 		case EMITS_FROM_MEMORY:
-			sort->next = 0;
 			sort->at_end = false;
-			sort->marked_next = 0;
 			sort->marked_at_end = false;
 			break;
 		case EMITS_FROM_RUNS:
@@ -787,10 +874,10 @@ row_sort_rescan(RowSort *sort)
 void
 row_sort_mark(RowSort *sort)
 {
+	sort->marked_next = sort->next;
 	switch (sort->status)
 	{
 		case EMITS_FROM_MEMORY:
-			sort->marked_next = sort->next;
 			sort->marked_at_end = sort->at_end;
 			break;
 		case EMITS_FROM_RUNS:
@@ -807,10 +894,10 @@ row_sort_mark(RowSort *sort)
 void
 row_sort_restore(RowSort *sort)
 {
+	sort->next = sort->marked_next;
 	switch (sort->status)
 	{
 		case EMITS_FROM_MEMORY:
-			sort->next = sort->marked_next;
 			sort->at_end = sort->marked_at_end;
 			break;
 		case EMITS_FROM_RUNS:

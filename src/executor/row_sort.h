@@ -54,8 +54,8 @@ extern RowSort *row_sort_begin(TupleDesc descriptor, SortColumn *columns,
 
 /* The same for so few rows that core's sort is used from the beginning. */
 extern RowSort *row_sort_begin_few(TupleDesc descriptor, SortColumn *columns,
-								   int ncolumns, double bound,
-								   bool random_access);
+								   int ncolumns, double expected_rows,
+								   double bound, bool random_access);
 
 /*
  * The same for one of several processes that sort together: for the leader,

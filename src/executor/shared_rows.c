@@ -94,6 +94,7 @@ struct RowDeposit
 	SharedWorker *own;
 	TupleDesc	descriptor;
 	SortKeys   *keys;			/* NULL: the leader makes the keys */
+	SortProgress *progress;		/* the caller's */
 
 	/* own segments so far, of which the last one is being filled */
 	RowSegments *segments;
@@ -221,7 +222,8 @@ row_segments_end(RowSegments *segments)
 
 RowDeposit *
 row_deposit_begin(SharedRows *shared, RowSegments *segments, int worker,
-				  TupleDesc descriptor, SortColumn *columns, int ncolumns)
+				  TupleDesc descriptor, SortColumn *columns, int ncolumns,
+				  SortProgress *progress)
 {
 	RowDeposit *deposit;
 	bool		late;
@@ -242,6 +244,7 @@ row_deposit_begin(SharedRows *shared, RowSegments *segments, int worker,
 	deposit->worker = worker;
 	deposit->own = &shared->workers[worker];
 	deposit->descriptor = descriptor;
+	deposit->progress = progress;
 	deposit->keys = sort_keys_create(descriptor, columns, ncolumns);
 	if (deposit->keys != NULL && !sort_keys_share(deposit->keys))
 		deposit->keys = NULL;
@@ -296,6 +299,7 @@ hand_over(RowDeposit *deposit)
 	deposit->own->nwaiting++;
 	deposit->own->nrows += deposit->batch->nrows;
 	SpinLockRelease(&shared->exchange.mutex);
+	sort_progress_add(deposit->progress, deposit->batch->nrows);
 	row_exchange_hand_over(&shared->exchange, deposit->batch,
 						   deposit->batch_place, deposit->keys);
 	deposit->batch = NULL;

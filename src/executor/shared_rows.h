@@ -13,6 +13,7 @@
 #include "executor/tuptable.h"
 
 #include "sort/row_batch.h"
+#include "sort_progress.h"
 
 /* The state that leader and workers share, in the parallel context. */
 typedef struct SharedRows SharedRows;
@@ -75,13 +76,15 @@ extern bool shared_rows_kept(const SharedRows *shared);
  * Begins a worker's part, before the worker has taken a row of the shared scan.
  * NULL if that is too late, since the others have had all rows.  The worker makes
  * keys of the columns, unless only one process can.  Its segments are added to
- * "segments", or, if that is NULL, end with the deposit.  Allocates in the
- * current memory context.
+ * "segments", or, if that is NULL, end with the deposit.  The progress, which
+ * has to stay, gets the rows that are sent.  Allocates in the current memory
+ * context.
  */
 extern RowDeposit *row_deposit_begin(SharedRows *shared,
 									 RowSegments *segments, int worker,
 									 TupleDesc descriptor,
-									 SortColumn *columns, int ncolumns);
+									 SortColumn *columns, int ncolumns,
+									 SortProgress *progress);
 
 /* Sends a row; false if the worker has to keep this and all later rows. */
 extern bool row_deposit_put(RowDeposit *deposit, TupleTableSlot *slot);

@@ -38,6 +38,7 @@ struct SliceReader
 	SharedSlices *shared;
 	const RowSegments *segments;
 	const RowComparator *groups;
+	SortProgress *progress;		/* the caller's */
 	dsm_segment *segment;		/* segment of the order; NULL without rows */
 	const uint32 *order;
 	const uint64 *places;
@@ -116,13 +117,14 @@ shared_slices_share(SharedSlices *shared, RowOrder *order,
 
 SliceReader *
 slice_reader_begin(SharedSlices *shared, RowSegments *segments,
-				   const RowComparator *groups)
+				   const RowComparator *groups, SortProgress *progress)
 {
 	SliceReader *reader = palloc0(sizeof(SliceReader));
 
 	reader->shared = shared;
 	reader->segments = segments;
 	reader->groups = groups;
+	reader->progress = progress;
 	if (shared->nrows == 0)
 		return reader;
 
@@ -200,6 +202,7 @@ take_slice(SliceReader *reader)
 {
 	SharedSlices *shared = reader->shared;
 
+	sort_progress_emitted(reader->progress, reader->rows_taken);
 	for (;;)
 	{
 		uint64		begin = pg_atomic_fetch_add_u64(&shared->next,

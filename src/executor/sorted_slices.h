@@ -14,6 +14,7 @@
 #include "executor/shared_rows.h"
 #include "sort/row_compare.h"
 #include "sort/row_order.h"
+#include "sort_progress.h"
 
 /* The state that all participants share. */
 typedef struct SharedSlices
@@ -49,12 +50,14 @@ typedef struct SliceReader SliceReader;
 /*
  * Begins to take slices, which are cut where rows differ by this comparator.  Maps
  * the rows into "segments".  NULL if they are gone, since all others have ended:
- * then there are no slices left that anybody wants.  Allocates in the current
+ * then there are no slices left that anybody wants.  The progress, which has to
+ * stay, gets the rows of slices that have been emitted.  Allocates in the current
  * memory context.
  */
 extern SliceReader *slice_reader_begin(SharedSlices *shared,
 									   RowSegments *segments,
-									   const RowComparator *groups);
+									   const RowComparator *groups,
+									   SortProgress *progress);
 
 /*
  * The next row, a minimal tuple, valid until the segments end; NULL if no slice

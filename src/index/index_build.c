@@ -146,7 +146,10 @@ begin_sort(IndexBuild *build, Size limit, double expected_rows)
 								   build->host_only);
 }
 
-/* Starts workers; the limit is bytes for all, or "separately" for each. */
+/*
+ * Starts workers; the limit is bytes for all, or "separately" for each, and so many
+ * rows are expected of each.
+ */
 static bool
 begin_parallel(IndexBuild *build, Size limit, bool separately,
 			   double expected_rows)
@@ -164,12 +167,15 @@ begin_parallel(IndexBuild *build, Size limit, bool separately,
 static bool
 collect_together(IndexBuild *build)
 {
+	int			nprocesses = build->info->ii_ParallelWorkers + 1;
+
 	if (!can_share(build) || expected_memory(build) > build->limit)
 		return false;
 	begin_sort(build, build->limit, build->expected_rows);
 	if (!index_sort_has_failed(build->sort) &&
 		row_order_share(build->sort->external.order) &&
-		begin_parallel(build, build->limit, false, build->expected_rows) &&
+		begin_parallel(build, build->limit, false,
+					   build->expected_rows / nprocesses) &&
 		parallel_build_collect(build->parallel, build->info, build->sort,
 							   &build->heap_tuples))
 		return true;
@@ -274,14 +280,15 @@ write_alone(const IndexBuild *build, const LeafDefinition *definition,
 		uint32		nrows = Min(chunk_rows, all_rows - position);
 		uint32		npages;
 
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
+									 position);
+		sort_progress_emitted(sort->external.progress, position);
 		/* the first row of the chunk is compared with the row before it */
 		if (merged != NULL)
 			nrows = merged_rows_read(merged,
 									 Max(pending->nrows, position > 0));
 		if (nrows == 0)
 			elog(ERROR, "gpusort: rows are missing from sorted runs");
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
-									 position);
 		if (!leaf_maker_take(maker, position, nrows))
 			return false;
 		npages = leaf_maker_lay_out(maker, pending);
@@ -312,7 +319,7 @@ write_in_order(const IndexBuild *build)
 
 	if (!(together ?
 		  parallel_build_write(build->parallel, &definition, sort->rows,
-							   writer) :
+							   writer, sort->external.progress) :
 		  write_alone(build, &definition, writer)))
 		return false;
 	tree_writer_finish(writer);
@@ -360,6 +367,7 @@ write_index(IndexBuild *build)
 {
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE,
 								 PROGRESS_BTREE_PHASE_LEAF_LOAD);
+	sort_progress_enter(build->sort->external.progress, PROGRESS_WRITING_INDEX);
 	build->out_of_order = !write_in_order(build);
 	take_time(&build->since, &build->write_microseconds);
 	return !build->out_of_order;

@@ -55,7 +55,8 @@ index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
 	sort->rows = index_rows_begin(index);
 	if (external_sort_begin(external, &index_tuples, sort->rows->descriptor,
 							sort->rows->columns, sort->rows->ncolumns, limit,
-							expected_rows, true))
+							expected_rows, true,
+							sort_progress_begin(PROGRESS_OF_INDEX_BUILD, expected_rows, true)))
 	{
 		external->limit_of_merge = bytes_for_runs(limit_of_merge);
 		if (host_only)

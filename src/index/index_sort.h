@@ -30,10 +30,10 @@ typedef struct IndexSort
 extern double index_sort_least_memory(double rows);
 
 /*
- * Begins a sort of an index's rows.  The limits are in bytes: for the sort
- * while rows are put, and while runs are merged.  With host_only no device is
- * asked.  May fail at once.  Allocates in a memory context that is a child of
- * the current one.
+ * Begins a sort of an index's rows, and shows its progress.  The limits are in
+ * bytes: for the sort while rows are put, and while runs are merged.  With
+ * host_only no device is asked.  May fail at once.  Allocates in a memory context
+ * that is a child of the current one.
  */
 extern IndexSort *index_sort_begin(Relation index, bool unique, Size limit,
 								   Size limit_of_merge, double expected_rows,

@@ -92,7 +92,7 @@ typedef struct BuildShared
 	uint32		max_blocks;		/* room for places of blocks */
 	uint64		limit;			/* bytes of the area, or of one separate sort */
 	bool		separately;		/* each participant sorts its own rows */
-	double		expected_rows;	/* rows of one separate sort */
+	double		expected_rows;	/* rows of one participant */
 	bool		host_only;		/* separate sorts use no device */
 
 	pg_atomic_uint64 bytes;		/* bytes of the area that are in use */
@@ -136,8 +136,10 @@ typedef struct Participant
 
 	/* of the leader only, NULL in a worker */
 	ParallelBuild *build;
-	RowStore   *store;
-	RowOrder   *order;
+	ExternalSort *sort;
+
+	/* of a worker only, NULL in the leader */
+	SortProgress *progress;
 } Participant;
 
 struct ParallelBuild
@@ -183,8 +185,10 @@ take_rows(Participant *leader, const RowBatch *batch)
 					   *(uint32 *) base * PLACE_BLOCK_WORDS +
 					   batch->places[0] / PLACE_WORD_BYTES,
 					   base + batch->places[0]);
-	if (row_batch_take(batch, base, leader->store, leader->order) < batch->nrows)
+	if (row_batch_take(batch, base, leader->sort->store,
+					   leader->sort->order) < batch->nrows)
 		row_exchange_close(&leader->shared->exchange);
+	(void) external_sort_takes_row(leader->sort);
 }
 
 /* Takes all batches that there are, in the leader. */
@@ -214,10 +218,12 @@ hand_over(Participant *participant)
 {
 	if (participant->batch == NULL)
 		return;
+	if (participant->progress != NULL)
+		sort_progress_add(participant->progress, participant->batch->nrows);
 	row_exchange_hand_over(&participant->shared->exchange, participant->batch,
 						   participant->batch_place, participant->keys);
 	participant->batch = NULL;
-	if (participant->order != NULL)
+	if (participant->sort != NULL)
 		take_batches(participant);
 }
 
@@ -365,7 +371,7 @@ find_placed_rows(const TupleSource *rows, uint64 position, uint32 nrows,
 static bool
 write_share(BuildShared *shared, dsa_area *area, const dsa_pointer *blocks,
 			const LeafDefinition *definition, const IndexRows *index_rows,
-			TreeWriter *writer)
+			TreeWriter *writer, SortProgress *progress)
 {
 	uint32		nblocks = pg_atomic_read_u32(&shared->nblocks);
 	PlacedRows	rows = {
@@ -378,7 +384,7 @@ write_share(BuildShared *shared, dsa_area *area, const dsa_pointer *blocks,
 	for (uint32 i = 0; i < nblocks; i++)
 		rows.blocks[i] = dsa_get_address(area, blocks[i]);
 	return parallel_write_share(&shared->write, area, definition, index_rows,
-								&rows.rows, writer);
+								&rows.rows, writer, progress);
 }
 
 /* Begins a phase for all workers. */
@@ -423,6 +429,8 @@ static double
 collect_for_leader(Participant *participant, const LeafDefinition *definition,
 				   IndexInfo *info, ParallelTableScanDesc scan)
 {
+	participant->progress =
+		sort_progress_begin(PROGRESS_OF_INDEX_BUILD, participant->shared->expected_rows, true);
 	participant->rows = index_rows_begin(definition->index);
 	participant->keys = make_keys(participant->shared, participant->rows,
 								  participant->rows->columns);
@@ -503,11 +511,18 @@ gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
 	SpinLockRelease(&shared->exchange.mutex);
 	ConditionVariableSignal(&shared->exchange.handed);
 
-	if (!shared->separately && wait_for_order(shared))
+	if (!shared->separately)
 	{
-		definition.unproved = shared->unproved;
-		(void) write_share(shared, participant.area, participant.blocks,
-						   &definition, participant.rows, NULL);
+		sort_progress_enter(participant.progress, PROGRESS_WAITING_FOR_LEADER);
+		if (wait_for_order(shared))
+		{
+			sort_progress_enter(participant.progress, PROGRESS_WRITING_INDEX);
+			definition.unproved = shared->unproved;
+			(void) write_share(shared, participant.area, participant.blocks,
+							   &definition, participant.rows, NULL,
+							   participant.progress);
+		}
+		sort_progress_end(participant.progress);
 	}
 
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
@@ -707,8 +722,7 @@ parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 		.keys = make_keys(shared, rows, columns),
 		.blocks = build->blocks,
 		.build = build,
-		.store = sort->external.store,
-		.order = sort->external.order
+		.sort = &sort->external
 	};
 
 	*heap_tuples = scan_share(&leader, build->heap, build->index, info,
@@ -804,12 +818,13 @@ parallel_build_share(ParallelBuild *build, const RowOrder *order,
 bool
 parallel_build_write(ParallelBuild *build,
 					 const LeafDefinition *definition,
-					 const IndexRows *index_rows, TreeWriter *writer)
+					 const IndexRows *index_rows, TreeWriter *writer,
+					 SortProgress *progress)
 {
 	build->shared->unproved = definition->unproved;
 	begin_phase(build->shared, PHASE_WRITE);
 	return write_share(build->shared, build->area, build->blocks,
-					   definition, index_rows, writer);
+					   definition, index_rows, writer, progress);
 }
 
 uint64

@@ -24,7 +24,7 @@ typedef struct ParallelBuild ParallelBuild;
 /*
  * Enters parallel mode and starts the workers that core has planned for the
  * build; NULL if not a single one can be had.  "limit" is bytes: of all
- * participants together, or with "separately" of the sort of each, of which
+ * participants together, or with "separately" of the sort of each.  Of each
  * expected_rows rows are expected.  With host_only separate sorts use no device.
  * Allocates in the current memory context.
  */
@@ -63,13 +63,13 @@ extern bool parallel_build_share(ParallelBuild *build,
 
 /*
  * Write, after parallel_build_share(): makes the leaves of the index together
- * with the workers, and writes them.  False if the rows turn out not to be in
- * order.
+ * with the workers, and writes them; the progress gets the rows written.  False if
+ * the rows turn out not to be in order.
  */
 extern bool parallel_build_write(ParallelBuild *build,
 								 const LeafDefinition *definition,
 								 const IndexRows *index_rows,
-								 TreeWriter *writer);
+								 TreeWriter *writer, SortProgress *progress);
 
 /* Leaves that workers have made, and workers that were started. */
 extern uint64 parallel_build_worker_pages(const ParallelBuild *build);

@@ -44,6 +44,8 @@ typedef struct Participant
 	TreeWriter *writer;			/* of the leader */
 	uint32		npages_written; /* by the leader, and the rows on them */
 	uint64		nrows_written;
+	uint64		nrows_made;		/* rows on the pages of a worker */
+	SortProgress *progress;
 } Participant;
 
 void
@@ -127,6 +129,7 @@ write_pages(Participant *leader)
 			ConditionVariableBroadcast(&leader->shared->slots_freed);
 			pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
 										 leader->nrows_written);
+			sort_progress_emitted(leader->progress, leader->nrows_written);
 		}
 	}
 	if (leader->npages_written == before)
@@ -229,6 +232,7 @@ static bool
 fill_pages(Participant *participant, uint32 first_page, uint32 npages)
 {
 	WriteShared *shared = participant->shared;
+	uint64		nrows = 0;
 
 	for (uint32 i = 0; i < npages; i++)
 	{
@@ -240,6 +244,7 @@ fill_pages(Participant *participant, uint32 first_page, uint32 npages)
 			return false;
 		slot->nrows = leaf_maker_fill(participant->maker, i,
 									  slot_page(participant, number));
+		nrows += slot->nrows;
 		pg_write_barrier();
 		pg_atomic_write_u32(&slot->page, page + 1);
 		if (i % PAGES_AT_ONCE == PAGES_AT_ONCE - 1)
@@ -247,7 +252,11 @@ fill_pages(Participant *participant, uint32 first_page, uint32 npages)
 	}
 	wake_leader(participant);
 	if (participant->writer == NULL)
+	{
 		pg_atomic_fetch_add_u32(&shared->worker_pages, npages);
+		participant->nrows_made += nrows;
+		sort_progress_emitted(participant->progress, participant->nrows_made);
+	}
 	return true;
 }
 
@@ -281,7 +290,7 @@ bool
 parallel_write_share(WriteShared *shared, dsa_area *area,
 					 const LeafDefinition *definition,
 					 const IndexRows *index_rows, const TupleSource *rows,
-					 TreeWriter *writer)
+					 TreeWriter *writer, SortProgress *progress)
 {
 	Participant participant = {
 		.shared = shared,
@@ -290,9 +299,11 @@ parallel_write_share(WriteShared *shared, dsa_area *area,
 		.nrows = rows->nrows,
 		.pages = dsa_get_address(area, shared->pages),
 		.slots = dsa_get_address(area, shared->slots),
-		.writer = writer
+		.writer = writer,
+		.progress = progress
 	};
 
+	sort_progress_emitted(progress, 0);
 	if (writer == NULL)
 	{
 		while (make_chunk(&participant))

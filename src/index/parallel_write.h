@@ -14,6 +14,7 @@
 
 #include "index/leaf_maker.h"
 #include "index/tree_writer.h"
+#include "sort_progress.h"
 
 /* A slot of the ring: a page on its way to the leader. */
 typedef struct LeafSlot
@@ -61,12 +62,14 @@ extern void parallel_write_plan(WriteShared *shared, uint64 nrows,
 /*
  * Makes pages together with the other participants, which have the same rows.
  * Only the leader has a writer, which gets all pages in order; it is NULL in a
- * worker.  False if rows turn out not to be in order, when some pages may have
- * been written.
+ * worker.  The progress gets the rows that the leader has written, or the worker
+ * has put on pages.  False if rows turn out not to be in order, when some pages
+ * may have been written.
  */
 extern bool parallel_write_share(WriteShared *shared, dsa_area *area,
 								 const LeafDefinition *definition,
 								 const IndexRows *index_rows,
-								 const TupleSource *rows, TreeWriter *writer);
+								 const TupleSource *rows, TreeWriter *writer,
+								 SortProgress *progress);
 
 #endif							/* GPUSORT_PARALLEL_WRITE_H */

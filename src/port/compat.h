@@ -32,6 +32,12 @@
 #define WaitEventExtensionNew(name) PG_WAIT_EXTENSION
 #endif
 
+/* 17 names the number of a process, which those of a server have below MaxBackends. */
+#if PG_VERSION_NUM < 170000
+#include "storage/proc.h"
+#define MyProcNumber (MyProc->pgprocno)
+#endif
+
 /* 18 can have a minimal tuple preceded by room for more. */
 #if PG_VERSION_NUM < 180000
 #define heap_copy_minimal_tuple(tuple, extra) heap_copy_minimal_tuple(tuple)

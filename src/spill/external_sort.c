@@ -36,10 +36,52 @@ create_store(const ExternalSort *sort)
 		row_store_create(sort->descriptor, sort->limit);
 }
 
+/* Has the next stop be after some more rows, or at the last one. */
+static void
+set_stop(ExternalSort *sort)
+{
+	sort->stop_rows = Min(sort->store->nrows + PROGRESS_ROWS, sort->most_rows);
+}
+
+/* Counts the rows that have been put, until they are counted as sorted. */
+static void
+count_rows(ExternalSort *sort)
+{
+	sort->progress->figures.rows_put = sort->nrows + sort->store->nrows +
+		(sort->moved != NULL ? sort->moved->nrows - sort->next_row : 0);
+}
+
+bool
+external_sort_go_on(ExternalSort *sort)
+{
+	if (sort->store->nrows >= sort->most_rows)
+		return false;
+	set_stop(sort);
+	count_rows(sort);
+	if (sort->order->job->state == JOB_ON_DEVICE)
+		sort_progress_set_device(sort->progress, "gpusortd");
+	sort_progress_show(sort->progress);
+	return true;
+}
+
+/* Shows that the rows in the store are being sorted, and by whom. */
+static void
+show_sorting(ExternalSort *sort)
+{
+	const SortJob *job = sort->order->job;
+
+	count_rows(sort);
+	sort_progress_set_device(sort->progress,
+							 job->state == JOB_ON_DEVICE ||
+							 job->state == JOB_QUEUED ? "gpusortd" : "host");
+	sort_progress_enter(sort->progress, PROGRESS_SORTING);
+}
+
 bool
 external_sort_begin(ExternalSort *sort, const ExternalSortVariant *variant,
 					TupleDesc descriptor, SortColumn *columns, int ncolumns,
-					Size limit, double expected_rows, bool spills)
+					Size limit, double expected_rows, bool spills,
+					SortProgress *progress)
 {
 	memset(sort, 0, sizeof(ExternalSort));
 	sort->context = CurrentMemoryContext;
@@ -49,7 +91,9 @@ external_sort_begin(ExternalSort *sort, const ExternalSortVariant *variant,
 	sort->limit = limit;
 	sort->limit_of_merge = limit;
 	sort->expected_rows = expected_rows;
+	sort->progress = progress;
 	sort->store = create_store(sort);
+	external_sort_limit_rows(sort, SORT_MAX_ROWS);
 	sort->order = row_order_begin(sort->store, descriptor, variant->column,
 								  columns, ncolumns,
 								  Min(expected_rows,
@@ -57,6 +101,13 @@ external_sort_begin(ExternalSort *sort, const ExternalSortVariant *variant,
 	if (sort->order == NULL)
 		external_sort_drop_rows(sort);
 	return sort->order != NULL;
+}
+
+void
+external_sort_limit_rows(ExternalSort *sort, uint64 most_rows)
+{
+	sort->most_rows = most_rows;
+	set_stop(sort);
 }
 
 void
@@ -108,6 +159,7 @@ put_again(ExternalSort *sort)
 
 	sort->moved = moved;
 	sort->store = create_store(sort);
+	set_stop(sort);
 	row_order_restart(sort->order, sort->store);
 	for (sort->next_row = 0; sort->next_row < moved->nrows; sort->next_row++)
 	{
@@ -147,6 +199,7 @@ note_order(ExternalSort *sort)
 	sort->memory = Max(sort->memory, order->memory);
 	sort->on_device |= order->on_device;
 	sort->device_microseconds += order->device_microseconds;
+	sort_progress_set_device(sort->progress, order->device);
 }
 
 /*
@@ -156,6 +209,7 @@ note_order(ExternalSort *sort)
 static bool
 make_order(ExternalSort *sort)
 {
+	show_sorting(sort);
 	if (!row_order_make(sort->order, sort->limit) &&
 		!(may_put_again(sort) && put_again(sort) &&
 		  row_order_make(sort->order, sort->limit)))
@@ -184,8 +238,11 @@ begin_runs(ExternalSort *sort)
 static void
 add_run(ExternalSort *sort)
 {
+	sort_progress_enter(sort->progress, PROGRESS_WRITING_RUN);
 	begin_runs(sort);
 	sorted_runs_add(sort->runs, sort->store);
+	sort->progress->figures.runs_written = sorted_runs_count(sort->runs);
+	set_stop(sort);
 }
 
 /* As external_sort_spill(), in the sort's memory context. */
@@ -204,6 +261,7 @@ external_sort_spill(ExternalSort *sort)
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 	bool		done = spill(sort);
 
+	sort_progress_enter(sort->progress, PROGRESS_TAKING_ROWS);
 	MemoryContextSwitchTo(caller_context);
 	return done;
 }
@@ -230,6 +288,9 @@ merge_runs(ExternalSort *sort, SharedRuns *others)
 		sorted_runs_import(sort->runs, others);
 		sort->nrows += others->nrows;
 	}
+	sort->progress->figures.rows_put = sort->nrows;
+	sort->progress->figures.runs_written = sorted_runs_count(sort->runs);
+	sort_progress_enter(sort->progress, PROGRESS_MERGING_RUNS);
 	sorted_runs_merge(sort->runs);
 	sort->memory = sorted_runs_disk(sort->runs);
 	sort->status = EXTERNAL_SORT_IN_RUNS;
@@ -268,6 +329,8 @@ external_sort_perform(ExternalSort *sort, SharedRuns *others)
 void
 external_sort_give_up(ExternalSort *sort)
 {
+	if (sort->store != NULL)
+		count_rows(sort);
 	if (sort->order != NULL)
 		row_order_drop_keys(sort->order);
 	if (sort->moved == NULL)

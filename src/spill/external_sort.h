@@ -14,6 +14,7 @@
 
 #include "sort/group_limit.h"
 #include "sort/row_store.h"
+#include "sort_progress.h"
 #include "spill/sorted_runs.h"
 
 /* The form of the rows of a sort. */
@@ -47,6 +48,7 @@ typedef struct ExternalSort
 	Size		limit;			/* bytes for rows and order */
 	double		expected_rows;	/* estimate */
 	GroupLimit *group_limit;	/* limit of each group's rows, or NULL */
+	SortProgress *progress;		/* the user's */
 
 	/* for runs; the user may set these before there is a run */
 	Size		limit_of_merge; /* bytes while runs are merged */
@@ -54,6 +56,9 @@ typedef struct ExternalSort
 	SharedRuns *shared_runs;	/* runs for another process to merge, or NULL */
 
 	RowStore   *store;			/* rows in memory, or NULL */
+	uint64		most_rows;		/* most rows that the store may have */
+	uint64		stop_rows;		/* rows from which external_sort_go_on() is
+								 * asked */
 	RowOrder   *order;			/* order of the rows in memory */
 	SortedRuns *runs;			/* rows in runs, or NULL */
 
@@ -74,14 +79,19 @@ typedef struct ExternalSort
 /*
  * Begins a sort of rows of this descriptor.  The columns and the descriptor
  * are kept and must stay.  The limit is in bytes.  A sort that does not spill
- * takes as many rows as fit.  False if the first column cannot be encoded
- * (sort_keys_create()).  Allocates in the current memory context.
+ * takes as many rows as fit.  The progress is shown up to the last row.  False
+ * if the first column cannot be encoded (sort_keys_create()).  Allocates in the
+ * current memory context.
  */
 extern bool external_sort_begin(ExternalSort *sort,
 								const ExternalSortVariant *variant,
 								TupleDesc descriptor, SortColumn *columns,
 								int ncolumns, Size limit,
-								double expected_rows, bool spills);
+								double expected_rows, bool spills,
+								SortProgress *progress);
+
+/* Lets the store have no more than so many rows; before the first row. */
+extern void external_sort_limit_rows(ExternalSort *sort, uint64 most_rows);
 
 /*
  * Lets the order, and runs, have only the first rows of each group, as far as that
@@ -97,11 +107,25 @@ external_sort_memory(const ExternalSort *sort)
 	return row_order_memory(sort->order) + sort->moved_bytes;
 }
 
+/* At a stop: shows the progress; false if the store may have no more rows. */
+extern bool external_sort_go_on(ExternalSort *sort);
+
+/*
+ * May the store have another row?  Shows the progress now and then, at no cost to
+ * the other rows, as the number of rows has to be looked at anyway.
+ */
+static inline bool
+external_sort_takes_row(ExternalSort *sort)
+{
+	return likely(sort->store->nrows < sort->stop_rows) ||
+		external_sort_go_on(sort);
+}
+
 /* Space in the store for a row of so many bytes; NULL if the store is full. */
 static inline void *
 external_sort_reserve(ExternalSort *sort, Size bytes)
 {
-	if (unlikely(sort->store->nrows == SORT_MAX_ROWS))
+	if (unlikely(!external_sort_takes_row(sort)))
 		return NULL;
 	return row_store_reserve(sort->store, bytes, external_sort_memory(sort));
 }

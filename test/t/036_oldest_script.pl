@@ -18,10 +18,12 @@ FROM pg_depend WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension 
 ORDER BY 1
 SQL
 
-# What the views have been since the first release: columns are only added.
+# What the views have been since their first version: columns are only added.
 my %columns = (
 	gpusort_devices => 'device, name, uuid, memory, capability, driver, state, reason, memory_used, jobs, sorts, busy_microseconds',
 	gpusort_stats => 'name, value');
+my %later_columns = (
+	gpusort_progress => 'pid, datid, kind, phase, rows_put, rows_expected, runs_written, rows_emitted, device');
 
 my $node = GpusortCluster->new('main');
 $node->init;
@@ -42,14 +44,20 @@ is($oldest, '0.1.0', 'the oldest script');
 $node->safe_psql('postgres', "CREATE EXTENSION gpusort VERSION '$oldest'");
 $node->wait_until_ready('gpusortd gets ready');
 
-foreach my $name (sort keys %columns)
+# A test: views, and the functions behind them, have so many rows at least.
+sub check_columns
 {
-	foreach my $source ($name, "$name()")
+	my ($rows, %views) = @_;
+	foreach my $name (sort keys %views)
 	{
-		cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM (SELECT $columns{$name} FROM $source OFFSET 0) s"),
-			'>=', 1, "$source has its columns");
+		foreach my $source ($name, "$name()")
+		{
+			cmp_ok($node->safe_psql('postgres', "SELECT count(*) FROM (SELECT $views{$name} FROM $source OFFSET 0) s"),
+				'>=', $rows, "$source has its columns");
+		}
 	}
 }
+check_columns(1, %columns);
 my $sorts = $node->counter('sorts_device') + $node->counter('sorts_host');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT i FROM generate_series(1, 50000) i ORDER BY -i OFFSET 0) s'),
 	50000, 'a sort');
@@ -58,6 +66,7 @@ cmp_ok($node->counter('sorts_device') + $node->counter('sorts_host'), '>', $sort
 # updated, it is what a new one is
 $node->safe_psql('postgres', 'ALTER EXTENSION gpusort UPDATE; CREATE DATABASE another');
 $node->safe_psql('another', 'CREATE EXTENSION gpusort');
+check_columns(0, %later_columns);
 is($node->safe_psql('postgres', OBJECTS), $node->safe_psql('another', OBJECTS), 'updated, it has all that a new one has');
 
 $node->stop;

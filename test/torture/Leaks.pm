@@ -174,12 +174,14 @@ sub look_for_things
 	# that it sorts again, whatever was done to it
 	my $answer = ask('torture', "LOAD 'gpusort';\nSET gpusort.enable = on;\nSET gpusort.min_rows = 0;\nSET gpusort.device = cuda;\nSET client_min_messages = error;\n"
 		  . "SELECT count(*) FROM (SELECT i FROM generate_series(1, 100) i ORDER BY i % 7, -i) s;\nSELECT string_agg(DISTINCT state, ' '), coalesce(sum(jobs), 0), coalesce(sum(memory_used), 0), string_agg(DISTINCT reason, ' ') FROM gpusort_devices;\n"
-		  . "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';\nSELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid() AND locktype = 'relation' AND pid NOT IN (SELECT pid FROM pg_stat_activity WHERE backend_type LIKE 'autovacuum%');\n");
-	my ($rows, $device, $workers, $locks) = split /\n/, $answer;
-	push @found, 'no answer: ' . $answer =~ s/\n/ /gr unless ($rows // '') eq '100' && defined $locks;
+		  . "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';\nSELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid() AND locktype = 'relation' AND pid NOT IN (SELECT pid FROM pg_stat_activity WHERE backend_type LIKE 'autovacuum%');\n"
+		  . "SELECT CASE WHEN current_setting('shared_preload_libraries') ~ 'gpusort' THEN (SELECT count(*) FROM gpusort_progress) ELSE 0 END;\n");
+	my ($rows, $device, $workers, $locks, $sorts) = split /\n/, $answer;
+	push @found, 'no answer: ' . $answer =~ s/\n/ /gr unless ($rows // '') eq '100' && defined $sorts;
 	push @found, "gpusortd is \"$device\"" unless ($device // '') =~ /^(?:failed )?ready(?: failed)?\|0\|0\|/;
 	push @found, "$workers parallel workers" if $workers;
 	push @found, "$locks locks" if $locks;
+	push @found, "$sorts sorts in gpusort_progress" if $sorts;
 
 	foreach my $daemon (@daemons)
 	{
