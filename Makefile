@@ -16,6 +16,7 @@ EXTENSION = gpusort
 MODULE_big = gpusort
 DATA = sql/gpusort--0.1.0.sql sql/gpusort--0.1.0--0.2.0.sql
 OBJS = \
+	src/database_stats.o \
 	src/functions.o \
 	src/gpusort.o \
 	src/refusal.o \

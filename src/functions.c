@@ -14,7 +14,9 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
+#include "database_stats.h"
 #include "device/device_client.h"
 #include "device/launcher.h"
 #include "shared_state.h"
@@ -23,6 +25,8 @@
 PG_FUNCTION_INFO_V1(gpusort_devices);
 PG_FUNCTION_INFO_V1(gpusort_stats);
 PG_FUNCTION_INFO_V1(gpusort_progress);
+PG_FUNCTION_INFO_V1(gpusort_stat_database);
+PG_FUNCTION_INFO_V1(gpusort_stat_database_reset);
 
 /* Columns of gpusort_devices() */
 enum
@@ -177,6 +181,16 @@ gpusort_stats(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* Raises an error without the memory that only a preloaded library has. */
+static void
+check_preloaded(int nplaces)
+{
+	if (nplaces == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("gpusort must be loaded via \"shared_preload_libraries\"")));
+}
+
 /* May the user know more of the role's sorts than that there are some? */
 static bool
 may_look_at(Oid role)
@@ -222,10 +236,7 @@ gpusort_progress(PG_FUNCTION_ARGS)
 	int			nprocesses = sort_progress_processes();
 	SortOfProcess sort;
 
-	if (nprocesses == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("progress is kept only where gpusort is in \"shared_preload_libraries\"")));
+	check_preloaded(nprocesses);
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < nprocesses; i++)
 	{
@@ -233,4 +244,41 @@ gpusort_progress(PG_FUNCTION_ARGS)
 			put_sort(result, &sort);
 	}
 	return (Datum) 0;
+}
+
+/* The counters of each database: the database, the counters, the last reset. */
+Datum
+gpusort_stat_database(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	int			nplaces = database_stats_places();
+	DatabaseStats stats;
+
+	check_preloaded(nplaces);
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < nplaces; i++)
+	{
+		Datum		values[DATABASE_STATISTICS + 2];
+		bool		nulls[DATABASE_STATISTICS + 2] = {false};
+
+		if (!database_stats_read(i, &stats))
+			continue;
+		values[0] = ObjectIdGetDatum(stats.database);
+		for (int j = 0; j < DATABASE_STATISTICS; j++)
+			values[j + 1] = Int64GetDatum((int64) stats.counters[j]);
+		values[DATABASE_STATISTICS + 1] = TimestampTzGetDatum(stats.reset);
+		nulls[DATABASE_STATISTICS + 1] = stats.reset == 0;
+		tuplestore_putvalues(result->setResult, result->setDesc, values,
+							 nulls);
+	}
+	return (Datum) 0;
+}
+
+/* Resets those of the present database. */
+Datum
+gpusort_stat_database_reset(PG_FUNCTION_ARGS)
+{
+	check_preloaded(database_stats_places());
+	database_stats_reset();
+	PG_RETURN_VOID();
 }

@@ -19,9 +19,10 @@
  * pages, of which the tree is written.
  *
  * In this folder: settings.c has the settings, shared_state.c the counters and
- * the status of gpusortd, sort_progress.c how far sorts have come, functions.c the
- * functions in SQL, refusal.c the reasons why a sort is left to core.  port/ has
- * what differs between servers and systems.
+ * the status of gpusortd, database_stats.c counters of each database,
+ * sort_progress.c how far sorts have come, functions.c the functions in SQL,
+ * refusal.c the reasons why a sort is left to core.  port/ has what differs
+ * between servers and systems.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,6 +36,7 @@
 #include "utils/builtins.h"
 #include "utils/varlena.h"
 
+#include "database_stats.h"
 #include "device/launcher.h"
 #include "executor/node_gpusort.h"
 #include "executor/sort_bound.h"
@@ -101,6 +103,7 @@ _PG_init(void)
 	settings_define();
 	shared_state_init();
 	sort_progress_init();
+	database_stats_init();
 	plan_sort_init();
 	group_paths_init();
 	value_paths_init();

@@ -17,6 +17,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
+#include "database_stats.h"
 #include "port/timing.h"
 #include "shared_state.h"
 
@@ -310,10 +311,44 @@ shared_device_jobs(void)
 	return pg_atomic_read_u32(&get_shared_state()->device_jobs);
 }
 
+/* Adds to what is counted of each database, too. */
+static void
+count_for_database(Statistic statistic, uint64 amount)
+{
+	switch (statistic)
+	{
+		case STAT_SORTS_DEVICE:
+			database_stats_count(DATABASE_SORTS_DEVICE, amount);
+			break;
+		case STAT_SORTS_HOST:
+			database_stats_count(DATABASE_SORTS_HOST, amount);
+			break;
+		case STAT_SORTS_NATIVE:
+			database_stats_count(DATABASE_SORTS_NATIVE, amount);
+			break;
+		case STAT_SORTS_SPILLED:
+			database_stats_count(DATABASE_SORTS_SPILLED, amount);
+			break;
+		case STAT_ROWS:
+			database_stats_count(DATABASE_ROWS, amount);
+			break;
+		case STAT_BYTES:
+			database_stats_count(DATABASE_BYTES, amount);
+			break;
+		case STAT_INDEXES_DEVICE:
+		case STAT_INDEXES_HOST:
+			database_stats_count(DATABASE_INDEXES, amount);
+			break;
+		default:
+			break;
+	}
+}
+
 void
 shared_count(Statistic statistic, uint64 amount)
 {
 	pg_atomic_fetch_add_u64(&get_shared_state()->counters[statistic], amount);
+	count_for_database(statistic, amount);
 }
 
 uint64

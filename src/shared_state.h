@@ -122,7 +122,7 @@ extern void shared_begin_device_job(void);
 extern void shared_end_device_job(void);
 extern uint32 shared_device_jobs(void);
 
-/* Adds to a counter. */
+/* Adds to a counter, and to that of the database if there is one for it. */
 extern void shared_count(Statistic statistic, uint64 amount);
 
 extern uint64 shared_counter(Statistic statistic);

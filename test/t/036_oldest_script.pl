@@ -23,7 +23,8 @@ my %columns = (
 	gpusort_devices => 'device, name, uuid, memory, capability, driver, state, reason, memory_used, jobs, sorts, busy_microseconds',
 	gpusort_stats => 'name, value');
 my %later_columns = (
-	gpusort_progress => 'pid, datid, kind, phase, rows_put, rows_expected, runs_written, rows_emitted, device');
+	gpusort_progress => 'pid, datid, kind, phase, rows_put, rows_expected, runs_written, rows_emitted, device',
+	gpusort_stat_database => 'datid, sorts_device, sorts_host, sorts_native, sorts_spilled, rows, bytes, indexes, stats_reset');
 
 my $node = GpusortCluster->new('main');
 $node->init;

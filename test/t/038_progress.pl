@@ -384,7 +384,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
 $node->restart;
 ($status, $out, $err) = $node->psql('postgres', "LOAD 'gpusort'; SET gpusort.min_rows = 0; SELECT count(*) FROM (SELECT k FROM t ORDER BY k OFFSET 0) s; SELECT * FROM gpusort_progress", on_error_stop => 0);
 is($out, 20000, 'without the preloaded library there are sorts');
-like($err, qr/ERROR:  progress is kept only where gpusort is in "shared_preload_libraries"/, 'and the view tells what it needs');
+like($err, qr/ERROR:  gpusort must be loaded via "shared_preload_libraries"/, 'and the view tells what it needs');
 
 $node->stop;
 done_testing();

@@ -1,0 +1,105 @@
+# gpusort_stat_database: each database has its own sorts and index builds and no other's, together all; what a reset and the end of a
+# database make of them.
+use strict;
+use warnings;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
+
+my $node = GpusortCluster->new('main');
+$node->init;
+$node->configure(<<'CONF');
+gpusort.min_rows = 10000
+gpusort.device = host
+gpusort.staging_memory = 8MB
+work_mem = 64MB
+max_parallel_workers_per_gather = 0
+parallel_setup_cost = 0
+parallel_tuple_cost = 0
+gpusort.get_shared_row_cost = 0
+min_parallel_table_scan_size = 0
+autovacuum = off
+CONF
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION gpusort; CREATE ROLE alice LOGIN');
+$node->wait_until_ready('gpusortd is ready');
+
+sub make_database
+{
+	my ($name) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->safe_psql($name, <<'SQL');
+CREATE EXTENSION gpusort;
+CREATE TABLE t WITH (parallel_workers = 2) AS SELECT i AS id, hashint4(i) AS k, repeat(md5(i::text), 4) AS txt FROM generate_series(1, 20000) i;
+VACUUM ANALYZE t;
+SQL
+}
+make_database($_) foreach 'here', 'there';
+
+sub shown
+{
+	my ($columns, $database) = @_;
+	return $node->safe_psql('postgres', "SELECT $columns FROM gpusort_stat_database WHERE datname = '$database'");
+}
+use constant COUNTS => 'sorts, sorts_device, sorts_host, sorts_native, sorts_spilled, rows, indexes';
+my $sort = 'SELECT count(*) FROM (SELECT * FROM t ORDER BY txt OFFSET 0) s;';
+
+is(shown(COUNTS, 'here'), '', 'a database in which nothing was sorted is not listed');
+$node->safe_psql('here', $sort);
+is(shown(COUNTS, 'here'), '1|0|1|0|0|20000|0', 'a sort');
+cmp_ok(shown('bytes', 'here'), '>', 20000 * 128, 'its memory');
+is(shown(COUNTS, 'there'), '', 'none in another database');
+
+$node->safe_psql('there', "SET gpusort.device = cuda; $sort");
+is(shown(COUNTS, 'there'), '1|1|0|0|0|20000|0', 'a sort on the device');
+$node->safe_psql('here', "SET gpusort.work_mem = '1MB'; $sort");
+is(shown(COUNTS, 'here'), '2|0|2|0|1|40000|0', 'a sort that has spilled');
+$node->safe_psql('here', "SET plan_cache_mode = force_generic_plan; PREPARE p AS $sort EXPLAIN EXECUTE p; SET gpusort.enable_sort = off; EXECUTE p");
+is(shown(COUNTS, 'here'), '3|0|2|1|1|40000|0', 'a sort that went native');
+$node->safe_psql('here', 'CREATE INDEX ON t (k); SET gpusort.device = cuda; CREATE INDEX ON t (txt)');
+is(shown(COUNTS, 'here'), '3|0|2|1|1|40000|2', 'index builds');
+$node->safe_psql('there', "SET gpusort.min_rows = 0; SET max_parallel_workers_per_gather = 2; $sort");
+is(shown('sorts_host, rows', 'there'), '1|40000', 'a sort with workers');
+
+# all databases, of which none has been dropped
+foreach my $name ('sorts_device', 'sorts_host', 'sorts_native', 'sorts_spilled', 'rows', 'bytes')
+{
+	is($node->safe_psql('postgres', "SELECT sum($name) FROM gpusort_stat_database"), $node->counter($name), "$name of all databases");
+}
+is($node->safe_psql('postgres', 'SELECT sum(indexes) FROM gpusort_stat_database'), $node->counter('indexes_host') + $node->counter('indexes_device'), 'indexes of all databases');
+is($node->safe_psql('postgres', "SELECT datid = (SELECT oid FROM pg_database WHERE datname = 'here') FROM gpusort_stat_database WHERE datname = 'here'"), 't', 'by number and name');
+
+# reset
+my ($status, $out, $err) = $node->psql('here', 'SET SESSION AUTHORIZATION alice; SELECT sorts > 0, stats_reset FROM gpusort_stat_database WHERE datname = current_database(); SELECT gpusort_stat_database_reset()');
+is($out, 't|', 'everyone may look');
+like($err, qr/ERROR:  permission denied for function gpusort_stat_database_reset/, 'not everyone may reset');
+my $there = shown(COUNTS, 'there');
+$node->safe_psql('here', 'SELECT gpusort_stat_database_reset()');
+is(shown(COUNTS . ", bytes, stats_reset BETWEEN now() - interval '5 minutes' AND now()", 'here'), '0|0|0|0|0|0|0|0|t', 'a database is reset');
+is(shown(COUNTS . ', stats_reset', 'there'), "$there|", 'another one is not');
+$node->safe_psql('here', $sort);
+is(shown(COUNTS, 'here'), '1|0|1|0|0|20000|0', 'and it counts again');
+
+# dropped databases make room
+my $oid = shown('datid', 'here');
+$node->safe_psql('postgres', 'DROP DATABASE here');
+is(shown(COUNTS, 'here'), '', 'a database is dropped');
+make_database('elsewhere');
+$node->safe_psql('elsewhere', $sort);
+is(shown(COUNTS . ', stats_reset', 'elsewhere'), '1|0|1|0|0|20000|0|', 'a new one begins with nothing');
+is($node->safe_psql('postgres', "SELECT count(*) FROM gpusort_stat_database() WHERE datid = $oid"), 0, 'in the place of the old one');
+is(shown(COUNTS, 'there'), $there, 'others keep theirs');
+
+$node->restart;
+is(shown(COUNTS, 'there'), '', 'counts are since the start of the server');
+
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
+$node->restart;
+($status, $out, $err) = $node->psql('there', "LOAD 'gpusort'; $sort SELECT * FROM gpusort_stat_database", on_error_stop => 0);
+is($out, 20000, 'without the preloaded library there are sorts');
+like($err, qr/ERROR:  gpusort must be loaded via "shared_preload_libraries"/, 'and the view tells what it needs');
+
+$node->stop;
+done_testing();
