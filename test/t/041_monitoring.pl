@@ -37,6 +37,8 @@ SKIP:
 		qr/(host=\S+)/ => sub { 'host=' . $node->host . ' port=' . $node->port },
 		qr/(contrib\S+)/ => sub { "$FindBin::RealBin/../../$_[0] --web.listen-address=$address" });
 	$node->safe_psql('postgres', $document->commands('In the database that the exporter asks'));
+	# its own queries are not to sort between two looks at the counters
+	$node->safe_psql('postgres', 'ALTER ROLE prometheus SET gpusort.enable = off');
 	$node->wait_until_ready('gpusortd is ready');
 	$node->safe_psql('postgres', <<'SQL');
 CREATE TABLE t AS SELECT hashint4(i) AS k FROM generate_series(1, 20000) i;
