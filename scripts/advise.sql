@@ -137,8 +137,8 @@ WITH /* of scripts/advise */ result AS MATERIALIZED (
 			AS r(statement text, calls numeric, time numeric, problem text, stock numeric, gpu numeric, host numeric, plan jsonb,
 				no_reasons boolean),
 		LATERAL (
-			SELECT string_agg(format('%s (%s rows)', keys, node ->> 'Plan Rows'), E'\n')
-				FILTER (WHERE node ->> 'Custom Plan Provider' = 'GpuSort') AS taken,
+			SELECT string_agg(format('%s (%s rows)', keys, node #>> '{Plans,0,Plan Rows}'), E'\n')
+				FILTER (WHERE node ->> 'Custom Plan Provider' LIKE 'GpuSort%') AS taken,
 			string_agg(concat_ws(': ', keys, coalesce(node ->> 'Why Not GpuSort', 'PostgreSQL 15 does not say why')), E'\n')
 				FILTER (WHERE node ? 'Why Not GpuSort' OR r.no_reasons AND node ->> 'Node Type' LIKE '%Sort') AS left_nodes
 			FROM jsonb_path_query(r.plan, 'strict $.** ? (exists(@."Node Type"))') node,

@@ -51,12 +51,14 @@ my ($status, $out, $err) = advise(
 	'SELECT k FROM t ORDER BY words',
 	'SELECT k FROM t WHERE k < $1 ORDER BY words',
 	"INSERT INTO t SELECT nextval('executed') FROM t ORDER BY k DESC",
+	"SELECT count(DISTINCT md5(s)) FROM t",
 	'SELECT 1');
 is($status, 0, 'all can be planned') or diag($out, $err);
 line_is($out, 'a sort', ' %', ' %', 't.s (20000 rows)', 'SELECT k FROM t ORDER BY s');
 line_is($out, 'with a parameter', ' %', ' %', 't.s, t.k (6667 rows)', 'k > $1');
 line_is($out, 'a window, whose cost the planner does not know', ' %', ' %', 't.s (20000 rows)', 'OVER');
 line_is($out, 'of a statement that writes', ' %', ' %', 't_1.k DESC (20000 rows)', 'INSERT');
+line_is($out, 'a sort within an aggregate', '(20000 rows)', 'count(DISTINCT md5');
 line_is($out, 'a type without keys', 't.words: there are no keys for the type tsvector', 'FROM t ORDER BY words');
 line_is($out, 'with a parameter too',
 	't.words: ' . ($node->pg_version < 16 ? 'PostgreSQL 15 does not say why' : 'there are no keys for the type tsvector'), 'k < $1');
