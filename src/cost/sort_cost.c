@@ -70,18 +70,20 @@
 
 /*
  * Comparisons in core's sorts inside an aggregate, in costs of an operator: of
- * values that lie in the array that is sorted; of others, mostly by abbreviated
+ * values that lie in the array that is sorted, which may be too large for the
+ * caches; of others, mostly by abbreviated
  * keys; of others in rows that are too many for the caches; and of strings by
  * libc, which has no such keys.
  */
 #define INLINE_OPERATORS	0.3
+#define MANY_INLINE_OPERATORS	0.75
 #define POINTER_OPERATORS	0.2
 #define ROW_OPERATORS		1.0
 #define LIBC_OPERATORS		2
 #define MANY_ROWS			50000
 
 /* The way of a number into such a sort and out again, and of another value. */
-#define INLINE_VALUE_COST	0.0175
+#define INLINE_VALUE_COST	0.0115
 #define POINTER_VALUE_COST	0.043
 
 /* Values in the last pieces of such a sort, which take next to nothing. */
@@ -359,7 +361,8 @@ cost_comparisons_inside(const InnerSize *size, Oid type, Oid collation)
 	if (size->group_values <= PIECE_VALUES)
 		return 0;
 	if (get_typbyval(type))
-		operators = INLINE_OPERATORS;
+		operators = size->group_rows > MANY_ROWS ? MANY_INLINE_OPERATORS :
+			INLINE_OPERATORS;
 	else if (is_of_libc(collation))
 		operators = LIBC_OPERATORS;
 	else

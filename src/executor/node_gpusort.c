@@ -294,6 +294,8 @@ sort_child(GpuSortState *state)
 									outerPlanState(&state->scan.css)) <
 		gpusort_min_rows;
 	row_sort_perform(state->sort);
+	if (state->scan.css.ss.ps.instrument == NULL)
+		return;
 	row_sort_report(state->sort, &state->report);
 	state->reported = true;
 }

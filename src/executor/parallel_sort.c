@@ -154,6 +154,8 @@ sort_alone(ParallelSort *sort)
 		row_sort_put(sort->sort, slot);
 	sort->few_came = sort->nrows < gpusort_min_rows;
 	row_sort_perform(sort->sort);
+	if (sort->node->ss.ps.instrument == NULL)
+		return;
 	row_sort_report(sort->sort, &sort->report.sort);
 	sort->report.sorted = true;
 }

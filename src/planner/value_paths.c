@@ -258,16 +258,56 @@ make_together(PlannerInfo *root, RelOptInfo *grouped, Path *partial,
 	return path;
 }
 
-/* What core's sorts inside its Agg cost, which it takes to cost nothing. */
-static Cost
-cost_of_core(PlannerInfo *root, const ValueAggregates *all, double rows)
+/* What a value is cast of. */
+static Node *
+skip_casts(Node *value)
 {
-	InnerSize	size = {rows, rows};
-	List	   *values = list_make1(all->value);
+	for (;;)
+	{
+		const FuncExpr *call = (const FuncExpr *) value;
+
+		if (IsA(value, RelabelType))
+			value = (Node *) ((RelabelType *) value)->arg;
+		else if (IsA(value, FuncExpr) &&
+				 (call->funcformat == COERCE_IMPLICIT_CAST ||
+				  call->funcformat == COERCE_EXPLICIT_CAST))
+			value = linitial(call->args);
+		else
+			return value;
+	}
+}
+
+/*
+ * How many values differ; where there are no statistics one, since core's sort takes
+ * least where they are few.
+ */
+static double
+estimate_values(PlannerInfo *root, const ValueAggregates *all)
+{
+	VariableStatData variable;
+	bool		is_default;
+	double		count;
+
+	examine_variable(root, skip_casts((Node *) all->value), 0, &variable);
+	count = get_variable_numdistinct(&variable, &is_default);
+	ReleaseVariableStats(variable);
+	return is_default ? 1 : count;
+}
+
+/*
+ * What core's sorts of this input inside its Agg cost, which it takes to cost
+ * nothing.
+ */
+static Cost
+cost_of_core(PlannerInfo *root, const ValueAggregates *all, const Path *input)
+{
+	InnerSize	size = {input->rows, input->rows};
 
 	if (aggregate_paths_are_presorted(root))
 		return 0;
-	size.group_values = estimate_num_groups(root, values, rows, NULL, NULL);
+	/* values in order are hardly compared */
+	size.group_values = sort_paths_come_in_order(root, input, all->pathkeys) ?
+		1 : Min(estimate_values(root, all), input->rows);
 	return all->nsorts * cost_sorts_inside(&size, exprType((Node *) all->value),
 										   exprCollation((Node *) all->value));
 }
@@ -287,7 +327,7 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 		root->numOrderedAggs == 0 || IS_OTHER_REL(grouped) ||
 		!find_aggregates(root, grouped, extra, &all))
 		return;
-	spared = cost_of_core(root, &all, cheapest->rows);
+	spared = cost_of_core(root, &all, cheapest);
 	alone = make_alone(root, grouped, cheapest, &all, extra);
 	if (grouped->consider_parallel && input->partial_pathlist != NIL)
 		together = make_together(root, grouped,
