@@ -143,10 +143,13 @@ compare_bytes(Datum a, Datum b, SortSupport support)
 
 /* How is the word of a column made, if there is one? */
 static WordKind
-kind_of_word(const KeyForm *form, Form_pg_attribute attribute)
+kind_of_word(const SortColumn *column, Form_pg_attribute attribute)
 {
+	const KeyForm *form = &column->encoder->compact;
+
+	/* under most collations the bytes of a text tell nothing */
 	if (form->whole != NULL)
-		return WORD_OF_TEXT;
+		return column->cache->collated == NULL ? WORD_OF_TEXT : WORD_NONE;
 	if (form->word == NULL || !attribute->attbyval)
 		return WORD_NONE;
 	if (form->word == int4_word)
@@ -168,7 +171,7 @@ find_words(UniqueCheck *check, const SortColumn *columns)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(check->descriptor, i);
 		const KeyForm *form = &columns[i].encoder->compact;
-		WordKind	kind = kind_of_word(form, attribute);
+		WordKind	kind = kind_of_word(&columns[i], attribute);
 		WordColumn *word;
 
 		if (kind == WORD_NONE || (kind == WORD_OF_TEXT && i > 0))

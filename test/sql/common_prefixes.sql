@@ -92,6 +92,15 @@ ANALYZE alike;
 SELECT workers('CREATE INDEX ON alike (t)') AS alike, workers('CREATE INDEX ON alike (other)') AS shorter,
 	workers('CREATE INDEX ON alike (lower(t))') AS expression;
 DROP TABLE alike;
+-- an index of a device is checked: texts that begin alike are compared as their collations have it, not by bytes
+CREATE TABLE alike AS SELECT repeat('common ', 5) || x t FROM unnest(ARRAY['Q', 'bbc', 'a', 'B', 'q', 'Z']) x;
+SET gpusort.device = cuda;
+CREATE INDEX ON alike (t COLLATE "en-x-icu");
+CREATE INDEX ON alike (t COLLATE "C", t COLLATE "en-x-icu" DESC);
+CREATE INDEX ON alike (t COLLATE "POSIX");
+RESET gpusort.device;
+SELECT t FROM alike ORDER BY t COLLATE "en-x-icu";
+DROP TABLE alike;
 DROP FUNCTION workers;
 RESET maintenance_work_mem;
 RESET min_parallel_table_scan_size;
