@@ -57,15 +57,13 @@ typedef struct ValueAggregate
 
 typedef struct GpuSortAggregateState
 {
-	CustomScanState css;		/* must be first */
-	ParallelSort sort;
+	ParallelSort sort;			/* must be first */
 	FmgrInfo	equal;			/* equality of values */
 	int16		value_length;	/* length, as in pg_type */
 	bool		value_by_value;
 	ValueAggregate *aggregates;
 	int			naggregates;
 	bool		counts_distinct;	/* different values are to be counted */
-	bool		emitted;		/* the row has been emitted */
 	MemoryContext result_memory;	/* has what the row is made of */
 } GpuSortAggregateState;
 
@@ -240,8 +238,7 @@ create_aggregate_state(CustomScan *scan)
 	ListCell   *cell;
 
 	NodeSetTag(state, T_CustomScanState);
-	state->css.methods = &aggregate_exec_methods;
-	sort->node = &state->css;
+	sort->css.methods = &aggregate_exec_methods;
 	sort->columns = gpusort_make_columns(scan, &sort->ncolumns);
 	sort->ngroup_columns = 1;
 	sort->leaves_out_nulls = true;
@@ -306,7 +303,7 @@ check_permission(const Aggref *aggregate)
 static void
 init_fractions(GpuSortAggregateState *state)
 {
-	List	   *expressions = ((CustomScan *) state->css.ss.ps.plan)->custom_exprs;
+	List	   *expressions = ((CustomScan *) state->sort.css.ss.ps.plan)->custom_exprs;
 	int			next = node_has_limit(&state->sort.limit) ? 1 : 0;
 
 	for (int i = 0; i < state->naggregates; i++)
@@ -316,7 +313,7 @@ init_fractions(GpuSortAggregateState *state)
 		check_permission(one->aggregate);
 		if (one->kind == PERCENTILE || one->kind == PERCENTILE_ARRAY)
 			one->fraction = ExecInitExpr(list_nth(expressions, next++),
-										 &state->css.ss.ps);
+										 &state->sort.css.ss.ps);
 	}
 }
 
@@ -326,10 +323,7 @@ begin_aggregate(CustomScanState *node, EState *estate, int eflags)
 	GpuSortAggregateState *state = (GpuSortAggregateState *) node;
 	TupleDesc	descriptor;
 
-	outerPlanState(node) = ExecInitNode(outerPlan(node->ss.ps.plan), estate,
-										eflags & ~(EXEC_FLAG_REWIND |
-												   EXEC_FLAG_BACKWARD |
-												   EXEC_FLAG_MARK));
+	parallel_sort_begin(node, estate, eflags);
 	descriptor = ExecGetResultType(outerPlanState(node));
 	state->value_length = TupleDescAttr(descriptor, 0)->attlen;
 	state->value_by_value = TupleDescAttr(descriptor, 0)->attbyval;
@@ -339,7 +333,6 @@ begin_aggregate(CustomScanState *node, EState *estate, int eflags)
 												 "gpusort aggregates",
 												 ALLOCSET_SMALL_SIZES);
 	init_fractions(state);
-	parallel_sort_begin(&state->sort);
 }
 
 /* The value of the present row. */
@@ -364,7 +357,7 @@ find_percentiles(GpuSortAggregateState *state, ValueAggregate *one,
 {
 	bool		isnull;
 	Datum		fraction = ExecEvalExpr(one->fraction,
-										state->css.ss.ps.ps_ExprContext,
+										state->sort.css.ss.ps.ps_ExprContext,
 										&isnull);
 
 	one->fractions = NULL;
@@ -436,7 +429,7 @@ typedef struct ValueCount
 static inline void
 count_value(GpuSortAggregateState *state, ValueCount *count, Datum value)
 {
-	ExprContext *context = state->css.ss.ps.ps_ExprContext;
+	ExprContext *context = state->sort.css.ss.ps.ps_ExprContext;
 	Oid			collation = state->sort.columns[0].collation;
 
 	if (count->ngroups > 0)
@@ -581,13 +574,14 @@ result_of(const GpuSortAggregateState *state, const ValueAggregate *one,
 static bool
 make_row(GpuSortAggregateState *state)
 {
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	TupleTableSlot *slot = state->sort.css.ss.ss_ScanTupleSlot;
 	MemoryContext caller_context;
 	uint64		ngroups = 0;
 	bool		is_made;
 
 	/* what the child allocates is its own */
 	parallel_sort_get_ready(&state->sort);
+	MemoryContextReset(state->result_memory);
 	caller_context = MemoryContextSwitchTo(state->result_memory);
 	is_made = take_values(state, &ngroups);
 	ExecClearTuple(slot);
@@ -609,9 +603,9 @@ exec_aggregate(CustomScanState *node)
 	PlanState  *plan = &node->ss.ps;
 	ExprContext *context = plan->ps_ExprContext;
 
-	if (state->emitted)
+	/* there is one row */
+	if (state->sort.ready)
 		return ExecClearTuple(plan->ps_ResultTupleSlot);
-	state->emitted = true;
 	if (!make_row(state))
 		return NULL;
 	ResetExprContext(context);
@@ -622,74 +616,10 @@ exec_aggregate(CustomScanState *node)
 		ExecProject(plan->ps_ProjInfo);
 }
 
-/* Forgets the values, and the result. */
-static void
-forget_values(GpuSortAggregateState *state)
-{
-	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
-	ExecClearTuple(state->css.ss.ps.ps_ResultTupleSlot);
-	parallel_sort_forget(&state->sort);
-	MemoryContextReset(state->result_memory);
-	state->emitted = false;
-}
-
-static void
-end_aggregate(CustomScanState *node)
-{
-	forget_values((GpuSortAggregateState *) node);
-	ExecEndNode(outerPlanState(node));
-}
-
-static void
-rescan_aggregate(CustomScanState *node)
-{
-	forget_values((GpuSortAggregateState *) node);
-	/* with changed parameters the child is rescanned at its first fetch */
-	if (outerPlanState(node)->chgParam == NULL)
-		ExecReScan(outerPlanState(node));
-}
-
-static Size
-estimate_shared(CustomScanState *node, ParallelContext *context)
-{
-	return parallel_sort_shared_size(context);
-}
-
-static void
-init_shared(CustomScanState *node, ParallelContext *context, void *place)
-{
-	GpuSortAggregateState *state = (GpuSortAggregateState *) node;
-
-	forget_values(state);
-	parallel_sort_init_shared(&state->sort, context, place);
-}
-
-static void
-init_shared_again(CustomScanState *node, ParallelContext *context,
-				  void *place)
-{
-	GpuSortAggregateState *state = (GpuSortAggregateState *) node;
-
-	forget_values(state);
-	parallel_sort_init_shared_again(&state->sort, context, place);
-}
-
-static void
-init_worker(CustomScanState *node, shm_toc *contents, void *place)
-{
-	parallel_sort_init_worker(&((GpuSortAggregateState *) node)->sort, place);
-}
-
-static void
-shutdown_aggregate(CustomScanState *node)
-{
-	parallel_sort_shutdown(&((GpuSortAggregateState *) node)->sort);
-}
-
 static void
 explain_aggregate(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	const ParallelSort *sort = &((GpuSortAggregateState *) node)->sort;
+	const ParallelSort *sort = (const ParallelSort *) node;
 	CustomScan	scan = *(CustomScan *) node->ss.ps.plan;
 	TargetEntry *value = linitial(outerPlan(&scan)->targetlist);
 	Var		   *var = makeVarFromTargetEntry(OUTER_VAR, value);
@@ -713,12 +643,12 @@ static const CustomExecMethods aggregate_exec_methods = {
 	.CustomName = "GpuSortAggregate",
 	.BeginCustomScan = begin_aggregate,
 	.ExecCustomScan = exec_aggregate,
-	.EndCustomScan = end_aggregate,
-	.ReScanCustomScan = rescan_aggregate,
-	.EstimateDSMCustomScan = estimate_shared,
-	.InitializeDSMCustomScan = init_shared,
-	.ReInitializeDSMCustomScan = init_shared_again,
-	.InitializeWorkerCustomScan = init_worker,
-	.ShutdownCustomScan = shutdown_aggregate,
+	.EndCustomScan = parallel_sort_end,
+	.ReScanCustomScan = parallel_sort_rescan,
+	.EstimateDSMCustomScan = parallel_sort_estimate,
+	.InitializeDSMCustomScan = parallel_sort_init_shared,
+	.ReInitializeDSMCustomScan = parallel_sort_init_shared_again,
+	.InitializeWorkerCustomScan = parallel_sort_init_worker,
+	.ShutdownCustomScan = parallel_sort_shutdown,
 	.ExplainCustomScan = explain_aggregate
 };

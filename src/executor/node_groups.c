@@ -20,12 +20,6 @@
 #include "executor/parallel_sort.h"
 #include "port/compat.h"
 
-typedef struct GpuSortGroupsState
-{
-	CustomScanState css;		/* must be first */
-	ParallelSort sort;
-} GpuSortGroupsState;
-
 static const CustomExecMethods groups_exec_methods;
 
 bool
@@ -65,17 +59,15 @@ groups_refer_to_child(CustomScan *scan)
 static Node *
 create_groups_state(CustomScan *scan)
 {
-	GpuSortGroupsState *state = palloc0(sizeof(GpuSortGroupsState));
-	ParallelSort *sort = &state->sort;
+	ParallelSort *sort = palloc0(sizeof(ParallelSort));
 
-	NodeSetTag(state, T_CustomScanState);
-	state->css.methods = &groups_exec_methods;
-	sort->node = &state->css;
+	NodeSetTag(sort, T_CustomScanState);
+	sort->css.methods = &groups_exec_methods;
 	sort->columns = gpusort_make_columns(scan, &sort->ncolumns);
 	sort->ngroup_columns = linitial_int(llast(scan->custom_private));
 	node_limit_set(&sort->limit, gpusort_planned_limit(scan));
 	sort->emission = EMIT_SLICES;
-	return (Node *) state;
+	return (Node *) sort;
 }
 
 /*
@@ -83,38 +75,32 @@ create_groups_state(CustomScan *scan)
  * node above does not want all columns that are sorted by.
  */
 static void
-init_result(GpuSortGroupsState *state)
+init_result(ParallelSort *sort)
 {
-	PlanState  *node = &state->css.ss.ps;
+	PlanState  *node = &sort->css.ss.ps;
 
 	if (node->ps_ProjInfo == NULL)
 	{
 		ExecInitResultTupleSlotTL(node, &TTSOpsMinimalTuple);
-		state->sort.row = node->ps_ResultTupleSlot;
+		sort->row = node->ps_ResultTupleSlot;
 	}
 	else
-		state->sort.row = ExecInitExtraTupleSlot(node->state,
-												 ExecGetResultType(outerPlanState(node)),
-												 &TTSOpsMinimalTuple);
+		sort->row = ExecInitExtraTupleSlot(node->state,
+										   ExecGetResultType(outerPlanState(node)),
+										   &TTSOpsMinimalTuple);
 }
 
 static void
 begin_groups(CustomScanState *node, EState *estate, int eflags)
 {
-	GpuSortGroupsState *state = (GpuSortGroupsState *) node;
-
-	outerPlanState(node) = ExecInitNode(outerPlan(node->ss.ps.plan), estate,
-										eflags & ~(EXEC_FLAG_REWIND |
-												   EXEC_FLAG_BACKWARD |
-												   EXEC_FLAG_MARK));
-	init_result(state);
-	parallel_sort_begin(&state->sort);
+	parallel_sort_begin(node, estate, eflags);
+	init_result((ParallelSort *) node);
 }
 
 static TupleTableSlot *
 exec_groups(CustomScanState *node)
 {
-	ParallelSort *sort = &((GpuSortGroupsState *) node)->sort;
+	ParallelSort *sort = (ParallelSort *) node;
 	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
 
 	if (unlikely(!sort->ready))
@@ -131,68 +117,10 @@ exec_groups(CustomScanState *node)
 	return ExecProject(projection);
 }
 
-/* Forgets the rows, also the one that was emitted last. */
-static void
-forget_rows(GpuSortGroupsState *state)
-{
-	ExecClearTuple(state->css.ss.ps.ps_ResultTupleSlot);
-	parallel_sort_forget(&state->sort);
-}
-
-static void
-end_groups(CustomScanState *node)
-{
-	forget_rows((GpuSortGroupsState *) node);
-	ExecEndNode(outerPlanState(node));
-}
-
-static void
-rescan_groups(CustomScanState *node)
-{
-	forget_rows((GpuSortGroupsState *) node);
-	/* with changed parameters the child is rescanned at its first fetch */
-	if (outerPlanState(node)->chgParam == NULL)
-		ExecReScan(outerPlanState(node));
-}
-
-static Size
-estimate_shared(CustomScanState *node, ParallelContext *context)
-{
-	return parallel_sort_shared_size(context);
-}
-
-static void
-init_shared(CustomScanState *node, ParallelContext *context, void *place)
-{
-	parallel_sort_init_shared(&((GpuSortGroupsState *) node)->sort, context,
-							  place);
-}
-
-static void
-init_shared_again(CustomScanState *node, ParallelContext *context,
-				  void *place)
-{
-	parallel_sort_init_shared_again(&((GpuSortGroupsState *) node)->sort,
-									context, place);
-}
-
-static void
-init_worker(CustomScanState *node, shm_toc *contents, void *place)
-{
-	parallel_sort_init_worker(&((GpuSortGroupsState *) node)->sort, place);
-}
-
-static void
-shutdown_groups(CustomScanState *node)
-{
-	ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
-	parallel_sort_shutdown(&((GpuSortGroupsState *) node)->sort);
-}
-
 static void
 explain_groups(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	const ParallelSort *sort = &((GpuSortGroupsState *) node)->sort;
+	const ParallelSort *sort = (const ParallelSort *) node;
 
 	gpusort_explain_keys("Sort Key", node, sort->columns, sort->ncolumns,
 						 ancestors, es);
@@ -212,12 +140,12 @@ static const CustomExecMethods groups_exec_methods = {
 	.CustomName = "GpuSortGroups",
 	.BeginCustomScan = begin_groups,
 	.ExecCustomScan = exec_groups,
-	.EndCustomScan = end_groups,
-	.ReScanCustomScan = rescan_groups,
-	.EstimateDSMCustomScan = estimate_shared,
-	.InitializeDSMCustomScan = init_shared,
-	.ReInitializeDSMCustomScan = init_shared_again,
-	.InitializeWorkerCustomScan = init_worker,
-	.ShutdownCustomScan = shutdown_groups,
+	.EndCustomScan = parallel_sort_end,
+	.ReScanCustomScan = parallel_sort_rescan,
+	.EstimateDSMCustomScan = parallel_sort_estimate,
+	.InitializeDSMCustomScan = parallel_sort_init_shared,
+	.ReInitializeDSMCustomScan = parallel_sort_init_shared_again,
+	.InitializeWorkerCustomScan = parallel_sort_init_worker,
+	.ShutdownCustomScan = parallel_sort_shutdown,
 	.ExplainCustomScan = explain_groups
 };

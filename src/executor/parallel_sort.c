@@ -105,13 +105,18 @@ has_others(const ParallelSort *sort)
 }
 
 void
-parallel_sort_begin(ParallelSort *sort)
+parallel_sort_begin(CustomScanState *node, EState *estate, int eflags)
 {
-	sort->memory =
-		AllocSetContextCreate(sort->node->ss.ps.state->es_query_cxt,
-							  "gpusort parallel sort",
-							  ALLOCSET_SMALL_SIZES);
-	node_limit_begin(&sort->limit, sort->node);
+	ParallelSort *sort = (ParallelSort *) node;
+
+	outerPlanState(node) = ExecInitNode(outerPlan(node->ss.ps.plan), estate,
+										eflags & ~(EXEC_FLAG_REWIND |
+												   EXEC_FLAG_BACKWARD |
+												   EXEC_FLAG_MARK));
+	sort->memory = AllocSetContextCreate(estate->es_query_cxt,
+										 "gpusort parallel sort",
+										 ALLOCSET_SMALL_SIZES);
+	node_limit_begin(&sort->limit, node);
 }
 
 /* The next row of the child that is to be sorted; NULL if there is none. */
@@ -136,7 +141,7 @@ next_row(ParallelSort *sort, PlanState *child)
 static void
 sort_alone(ParallelSort *sort)
 {
-	PlanState  *child = outerPlanState(sort->node);
+	PlanState  *child = outerPlanState(sort);
 	TupleTableSlot *slot;
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
 
@@ -154,7 +159,7 @@ sort_alone(ParallelSort *sort)
 		row_sort_put(sort->sort, slot);
 	sort->few_came = sort->nrows < gpusort_min_rows;
 	row_sort_perform(sort->sort);
-	if (sort->node->ss.ps.instrument == NULL)
+	if (sort->css.ss.ps.instrument == NULL)
 		return;
 	row_sort_report(sort->sort, &sort->report.sort);
 	sort->report.sorted = true;
@@ -164,7 +169,7 @@ sort_alone(ParallelSort *sort)
 static RowCollector *
 begin_collecting(ParallelSort *sort)
 {
-	PlanState  *child = outerPlanState(sort->node);
+	PlanState  *child = outerPlanState(sort);
 	int			nparticipants = sort->shared->nparticipants;
 	RowCollector *collector = row_collector_begin(shared_rows(sort->shared),
 												  sort->segments);
@@ -196,7 +201,7 @@ begin_deposit(ParallelSort *sort)
 {
 	return row_deposit_begin(shared_rows(sort->shared), sort->segments,
 							 own_number(sort),
-							 ExecGetResultType(outerPlanState(sort->node)),
+							 ExecGetResultType(outerPlanState(sort)),
 							 copy_columns(sort), sort->ncolumns, sort->progress);
 }
 
@@ -213,7 +218,7 @@ typedef struct KeptRows
 static void
 begin_keeping(ParallelSort *sort, KeptRows *kept)
 {
-	PlanState  *child = outerPlanState(sort->node);
+	PlanState  *child = outerPlanState(sort);
 	SharedSort *shared = sort->shared;
 	MemoryContext caller_context;
 
@@ -255,7 +260,7 @@ static void
 write_unsorted(ParallelSort *sort, KeptRows *kept)
 {
 	TupleTableSlot *slot =
-		MakeSingleTupleTableSlot(ExecGetResultType(outerPlanState(sort->node)),
+		MakeSingleTupleTableSlot(ExecGetResultType(outerPlanState(sort)),
 								 &TTSOpsMinimalTuple);
 
 	pg_atomic_write_u32(&sort->shared->keys_failed, 1);
@@ -286,7 +291,7 @@ static void
 put_rows(ParallelSort *sort, RowDeposit *deposit,
 		 SharedTuplestoreAccessor *files)
 {
-	PlanState  *child = outerPlanState(sort->node);
+	PlanState  *child = outerPlanState(sort);
 	KeptRows	kept = {.files = files};
 	TupleTableSlot *slot;
 
@@ -309,7 +314,7 @@ static void
 take_kept_rows(ParallelSort *sort, SharedTuplestoreAccessor *files)
 {
 	TupleTableSlot *slot =
-		MakeSingleTupleTableSlot(ExecGetResultType(outerPlanState(sort->node)),
+		MakeSingleTupleTableSlot(ExecGetResultType(outerPlanState(sort)),
 								 &TTSOpsMinimalTuple);
 	MinimalTuple row;
 
@@ -447,7 +452,7 @@ begin_slices(ParallelSort *sort)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
 	RowComparator *groups =
-		row_comparator_create(ExecGetResultType(outerPlanState(sort->node)),
+		row_comparator_create(ExecGetResultType(outerPlanState(sort)),
 							  minimal_tuple_column, sort->columns,
 							  sort->ngroup_columns);
 
@@ -461,7 +466,7 @@ begin_slices(ParallelSort *sort)
 static void
 begin_participant(ParallelSort *sort)
 {
-	PlanState  *child = outerPlanState(sort->node);
+	PlanState  *child = outerPlanState(sort);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
 
 	sort->progress = sort_progress_begin(PROGRESS_OF_SORT,
@@ -521,9 +526,12 @@ parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups)
 	return true;
 }
 
-void
-parallel_sort_forget(ParallelSort *sort)
+/* Forgets all that this process has of the rows, also the one emitted last. */
+static void
+forget_rows(ParallelSort *sort)
 {
+	ExecClearTuple(sort->css.ss.ss_ScanTupleSlot);
+	ExecClearTuple(sort->css.ss.ps.ps_ResultTupleSlot);
 	ExecClearTuple(sort->row);
 	if (sort->slices != NULL)
 		slice_reader_end(sort->slices);
@@ -541,8 +549,24 @@ parallel_sort_forget(ParallelSort *sort)
 	MemoryContextReset(sort->memory);
 }
 
+void
+parallel_sort_end(CustomScanState *node)
+{
+	forget_rows((ParallelSort *) node);
+	ExecEndNode(outerPlanState(node));
+}
+
+void
+parallel_sort_rescan(CustomScanState *node)
+{
+	forget_rows((ParallelSort *) node);
+	/* with changed parameters the child is rescanned at its first fetch */
+	if (outerPlanState(node)->chgParam == NULL)
+		ExecReScan(outerPlanState(node));
+}
+
 Size
-parallel_sort_shared_size(const ParallelContext *context)
+parallel_sort_estimate(CustomScanState *node, ParallelContext *context)
 {
 	int			nparticipants = context->nworkers + 1;
 
@@ -557,7 +581,7 @@ reset_shared(ParallelSort *sort, SharedSort *shared)
 {
 	int			nparticipants = shared->nparticipants;
 
-	parallel_sort_forget(sort);
+	forget_rows(sort);
 	pg_atomic_write_u32(&shared->phase, PHASE_COLLECT);
 	ConditionVariableInit(&shared->phase_changed);
 	pg_atomic_init_u32(&shared->takes_runs, 0);
@@ -578,9 +602,10 @@ reset_shared(ParallelSort *sort, SharedSort *shared)
 }
 
 void
-parallel_sort_init_shared(ParallelSort *sort, ParallelContext *context,
+parallel_sort_init_shared(CustomScanState *node, ParallelContext *context,
 						  void *place)
 {
+	ParallelSort *sort = (ParallelSort *) node;
 	SharedSort *shared = place;
 
 	/* without shared memory there will be no workers */
@@ -596,23 +621,24 @@ parallel_sort_init_shared(ParallelSort *sort, ParallelContext *context,
 
 /* When the workers of the last launch have ended. */
 void
-parallel_sort_init_shared_again(ParallelSort *sort, ParallelContext *context,
-								void *place)
+parallel_sort_init_shared_again(CustomScanState *node,
+								ParallelContext *context, void *place)
 {
 	SharedSort *shared = place;
 
 	if (context->seg == NULL)
 		return;
 	SharedFileSetDeleteAll(&shared->runs.files);
-	reset_shared(sort, shared);
+	reset_shared((ParallelSort *) node, shared);
 }
 
 void
-parallel_sort_init_worker(ParallelSort *sort, void *place)
+parallel_sort_init_worker(CustomScanState *node, shm_toc *contents,
+						  void *place)
 {
 	SharedSort *shared = place;
 
-	sort->shared = shared;
+	((ParallelSort *) node)->shared = shared;
 	SharedFileSetAttach(&shared->runs.files,
 						dsm_find_mapping(shared->context_segment));
 }
@@ -640,12 +666,14 @@ note_report(ParallelSort *sort)
  * called between fetches from a cursor, which has no workers.
  */
 void
-parallel_sort_shutdown(ParallelSort *sort)
+parallel_sort_shutdown(CustomScanState *node)
 {
+	ParallelSort *sort = (ParallelSort *) node;
+
 	if (sort->shared != NULL && has_others(sort))
 	{
 		note_report(sort);
-		parallel_sort_forget(sort);
+		forget_rows(sort);
 		sort->ready = true;
 	}
 	sort->shared = NULL;

@@ -38,11 +38,12 @@ typedef struct ParallelSortReport
 	uint64		most_rows;		/* most rows that one of them has emitted */
 } ParallelSortReport;
 
-/* A node's sort of its child's rows. */
+/* A node that sorts its child's rows; the state of such a node begins with it. */
 typedef struct ParallelSort
 {
-	/* set by the node that has it */
-	CustomScanState *node;
+	CustomScanState css;		/* must be first */
+
+	/* set by the node */
 	SortColumn *columns;
 	int			ncolumns;
 	int			ngroup_columns; /* the first ones, which make a group */
@@ -67,8 +68,9 @@ typedef struct ParallelSort
 	ParallelSortReport report;
 } ParallelSort;
 
-/* Begins, with the node. */
-extern void parallel_sort_begin(ParallelSort *sort);
+/* Begins the node, and its child; the slot of the present row is not there yet. */
+extern void parallel_sort_begin(CustomScanState *node, EState *estate,
+								int eflags);
 
 /*
  * Takes the rows of the child and sorts them, if that has not been done, with the
@@ -107,22 +109,22 @@ parallel_sort_next(ParallelSort *sort)
 	return true;
 }
 
-/* Forgets all that this process has of the rows. */
-extern void parallel_sort_forget(ParallelSort *sort);
-
 /*
- * What a node does in a parallel plan, as CustomExecMethods has it: tells the size
- * of what participants share; initializes that before workers are launched, for the
- * first time and again, and in a worker; and, before it goes, has no more rows.
+ * The node's other CustomExecMethods.  All of them, but that of a worker, forget
+ * what this process has of the rows, with the one that was emitted last.
  */
-extern Size parallel_sort_shared_size(const ParallelContext *context);
-extern void parallel_sort_init_shared(ParallelSort *sort,
+extern void parallel_sort_end(CustomScanState *node);
+extern void parallel_sort_rescan(CustomScanState *node);
+extern Size parallel_sort_estimate(CustomScanState *node,
+								   ParallelContext *context);
+extern void parallel_sort_init_shared(CustomScanState *node,
 									  ParallelContext *context, void *place);
-extern void parallel_sort_init_shared_again(ParallelSort *sort,
+extern void parallel_sort_init_shared_again(CustomScanState *node,
 											ParallelContext *context,
 											void *place);
-extern void parallel_sort_init_worker(ParallelSort *sort, void *place);
-extern void parallel_sort_shutdown(ParallelSort *sort);
+extern void parallel_sort_init_worker(CustomScanState *node, shm_toc *contents,
+									  void *place);
+extern void parallel_sort_shutdown(CustomScanState *node);
 
 /* Has EXPLAIN show what it was like. */
 extern void parallel_sort_explain(const ParallelSort *sort,

@@ -327,12 +327,14 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 		root->numOrderedAggs == 0 || IS_OTHER_REL(grouped) ||
 		!find_aggregates(root, grouped, extra, &all))
 		return;
-	spared = cost_of_core(root, &all, cheapest);
 	alone = make_alone(root, grouped, cheapest, &all, extra);
 	if (grouped->consider_parallel && input->partial_pathlist != NIL)
 		together = make_together(root, grouped,
 								 linitial(input->partial_pathlist),
 								 cheapest->rows, &all, extra);
+	if (alone == NULL && together == NULL)
+		return;
+	spared = cost_of_core(root, &all, cheapest);
 	if (alone != NULL)
 		aggregate_paths_add_sparing(root, grouped, alone, spared);
 	if (together != NULL)
