@@ -456,9 +456,7 @@ take_batch(RowSort *sort, const RowBatch *batch, char *base)
 
 	if (sort->status == TAKES_ROWS && !sort->overflowed)
 	{
-		taken = row_batch_take(batch, base, sort->external.store,
-							   sort->external.order);
-		(void) external_sort_takes_row(&sort->external);
+		taken = external_sort_take_batch(&sort->external, batch, base);
 		if (taken < batch->nrows)
 			make_room(sort);
 	}

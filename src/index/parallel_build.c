@@ -185,10 +185,8 @@ take_rows(Participant *leader, const RowBatch *batch)
 					   *(uint32 *) base * PLACE_BLOCK_WORDS +
 					   batch->places[0] / PLACE_WORD_BYTES,
 					   base + batch->places[0]);
-	if (row_batch_take(batch, base, leader->sort->store,
-					   leader->sort->order) < batch->nrows)
+	if (external_sort_take_batch(leader->sort, batch, base) < batch->nrows)
 		row_exchange_close(&leader->shared->exchange);
-	(void) external_sort_takes_row(leader->sort);
 }
 
 /* Takes all batches that there are, in the leader. */

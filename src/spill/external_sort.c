@@ -64,6 +64,17 @@ external_sort_go_on(ExternalSort *sort)
 	return true;
 }
 
+uint32
+external_sort_take_batch(ExternalSort *sort, const RowBatch *batch,
+						 char *base)
+{
+	uint32		taken = row_batch_take(batch, base, sort->store, sort->order);
+
+	if (sort->store->nrows >= sort->stop_rows)
+		(void) external_sort_go_on(sort);
+	return taken;
+}
+
 /* Shows that the rows in the store are being sorted, and by whom. */
 static void
 show_sorting(ExternalSort *sort)

@@ -13,6 +13,7 @@
 #define GPUSORT_EXTERNAL_SORT_H
 
 #include "sort/group_limit.h"
+#include "sort/row_batch.h"
 #include "sort/row_store.h"
 #include "sort_progress.h"
 #include "spill/sorted_runs.h"
@@ -120,6 +121,13 @@ external_sort_takes_row(ExternalSort *sort)
 	return likely(sort->store->nrows < sort->stop_rows) ||
 		external_sort_go_on(sort);
 }
+
+/*
+ * Takes the rows of a batch of another process, as row_batch_take(); returns for how
+ * many there was room.
+ */
+extern uint32 external_sort_take_batch(ExternalSort *sort,
+									   const RowBatch *batch, char *base);
 
 /* Space in the store for a row of so many bytes; NULL if the store is full. */
 static inline void *
