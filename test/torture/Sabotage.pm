@@ -15,6 +15,9 @@ use Exporter 'import';
 
 our @EXPORT = qw(draw_sabotage sabotage undo was_full signals_since kills_made);
 
+# a file's time is that of the kernel's last tick
+use constant TICK_SECONDS => 0.01;
+
 my %errors = (
 	cancel => qr/canceling statement due to (?:user request|statement timeout|lock timeout)/,
 	worker => qr/canceling statement due to user request|due to administrator command|lost connection to parallel worker|parallel worker failed to initialize/,
@@ -202,7 +205,8 @@ sub fill
 	my ($status, $free) = Server::run_command('df', '--output=avail', '-k', $directory);
 	my $kilobytes = ($free =~ /(\d+)\s*$/ ? $1 : 0) - $context->{left} * 1024;
 	return if $kilobytes <= 0;
-	push @{ $context->{undo} }, sub { note_full($server); unlink $filler; note_full($server) };
+	# the memory goes back before the name does: who sees no name has seen room
+	push @{ $context->{undo} }, sub { truncate $filler, 0; note_full($server); unlink $filler };
 	note_full($server);
 	Server::run_command('fallocate', '-l', "${kilobytes}K", $filler);
 	$kills++;
@@ -222,7 +226,7 @@ sub was_full
 {
 	my ($server, $since) = @_;
 	return 1 if grep { -e "$_/filler" } $server->{small}, '/dev/shm';
-	return ((Time::HiRes::stat("$server->{directory}/full"))[9] // 0) >= $since;
+	return ((Time::HiRes::stat("$server->{directory}/full"))[9] // 0) >= $since - TICK_SECONDS;
 }
 
 1;
