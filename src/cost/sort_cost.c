@@ -174,22 +174,38 @@ memory_bytes(double rows, int width)
 	return rows * (width + ROW_OVERHEAD_BYTES);
 }
 
-double
-sort_rows_bytes(double rows, int width)
+/* Bytes of memory of so many rows of this width: an estimate. */
+static double
+rows_bytes(double rows, int width)
 {
 	return rows * (MAXALIGN(width) + MAXALIGN(SizeofMinimalTupleHeader));
 }
 
-bool
-sort_fits_memory(double rows, int width)
+/* Do so many rows of this width fit the memory for a sort? */
+static bool
+fits_memory(double rows, int width)
 {
 	return memory_bytes(rows, width) <= gpusort_memory_limit();
+}
+
+bool
+sort_together_spills(const SortSize *share)
+{
+	return !fits_memory(share->rows, share->width);
+}
+
+bool
+sort_together_has_room(const SortSize *share, double participants)
+{
+	return sort_together_spills(share) ||
+		shared_memory_suffices(rows_bytes(share->rows * participants,
+										  share->width));
 }
 
 static double
 kilobytes(double rows, int width)
 {
-	return sort_rows_bytes(rows, width) / 1024;
+	return rows_bytes(rows, width) / 1024;
 }
 
 /* Taking so many of the rows, by one process. */
@@ -220,22 +236,21 @@ merge_passes(const SortSize *size, double runs)
 }
 
 /*
- * Writing what exceeds the memory to temporary files as sorted runs, reading
- * and merging them; and with each further pass taking all rows once more.
+ * Writing all rows to temporary files as sorted runs, which the participants do at
+ * the same time; and what one of them does then: reading and merging the runs, and
+ * with each further pass taking all rows once more.
  */
 static Cost
-cost_spilling(const SortSize *size)
+cost_spilling(const SortSize *size, double participants)
 {
-	double		pages = kilobytes(size->rows, size->width) * 1024 / BLCKSZ;
-	double		runs = memory_bytes(size->rows, size->width) /
-		gpusort_memory_limit();
-	double		passes;
+	Cost		pages = kilobytes(size->rows, size->width) * 1024 / BLCKSZ *
+		((1 - RANDOM_PAGES_PART) * seq_page_cost +
+		 RANDOM_PAGES_PART * random_page_cost);
+	double		runs = Max(memory_bytes(size->rows, size->width) /
+						   gpusort_memory_limit(), participants);
+	double		passes = merge_passes(size, runs);
 
-	if (sort_fits_memory(size->rows, size->width))
-		return 0;
-	passes = merge_passes(size, runs);
-	return passes * 2 * pages * ((1 - RANDOM_PAGES_PART) * seq_page_cost +
-								 RANDOM_PAGES_PART * random_page_cost) +
+	return pages / participants + (2 * passes - 1) * pages +
 		(passes - 1) * size->rows * (PUT_ROW_COST + EMIT_ROW_COST) +
 		size->rows * log2(runs) * cpu_operator_cost;
 }
@@ -243,8 +258,20 @@ cost_spilling(const SortSize *size)
 void
 cost_sort_alone(const SortSize *size, Cost *startup, Cost *total)
 {
-	*startup = cost_putting(size, size->rows) + cost_sorting(size) +
-		cost_spilling(size);
+	*startup = cost_putting(size, size->rows) + cost_sorting(size);
+	if (!fits_memory(size->rows, size->width))
+		*startup += cost_spilling(size, 1);
+	*total = *startup + size->rows * EMIT_ROW_COST;
+}
+
+/* The cost of a sort together whose rows do not fit the memory. */
+static void
+cost_sort_in_runs(const SortSize *size, double participants, Cost *startup,
+				  Cost *total)
+{
+	/* without a device each sorts its own */
+	*startup = cost_putting(size, size->rows / participants) +
+		cost_sorting(size) / participants + cost_spilling(size, participants);
 	*total = *startup + size->rows * EMIT_ROW_COST;
 }
 
@@ -254,10 +281,17 @@ cost_sort_together(const SortSize *size, double participants,
 {
 	double		share = size->rows / participants;
 	double		workers_rows = size->rows - share;
+	SortSize	part = *size;
 
+	part.rows = share;
+	if (sort_together_spills(&part))
+	{
+		cost_sort_in_runs(size, participants, startup, total);
+		return;
+	}
 	*startup = cost_putting(size, share) + cost_sorting(size);
 	/* memory that the server has set aside is not new */
-	if (!shared_memory_is_set_aside(sort_rows_bytes(workers_rows, size->width)))
+	if (!shared_memory_is_set_aside(rows_bytes(workers_rows, size->width)))
 		*startup += kilobytes(workers_rows, size->width) *
 			NEW_SHARED_KILOBYTE_COST;
 	*total = *startup + share * EMIT_ROW_COST +
@@ -270,7 +304,7 @@ cost_sort_in_groups(const SortSize *size, double participants,
 {
 	*startup = cost_putting(size, size->rows / participants) +
 		cost_sorting(size) + size->rows * SHARE_ROW_COST;
-	if (!shared_memory_is_set_aside(sort_rows_bytes(size->rows, size->width)))
+	if (!shared_memory_is_set_aside(rows_bytes(size->rows, size->width)))
 		*startup += kilobytes(size->rows, size->width) *
 			NEW_SHARED_KILOBYTE_COST;
 	*total = *startup + size->rows * busiest * gpusort_get_shared_row_cost;
@@ -393,7 +427,7 @@ cost_counting(double values)
 Cost
 cost_hashing_more(double lookups, double entries, int width)
 {
-	double		bytes = sort_rows_bytes(entries, width) +
+	double		bytes = rows_bytes(entries, width) +
 		entries * HASH_ENTRY_BYTES;
 
 	/* what exceeds the memory for it is hashed in parts */

@@ -38,11 +38,14 @@ extern SortSize sort_size_of_plan(const Plan *sort, const List *attnos,
 								  Oid sort_operator, Oid collation,
 								  const List *range_table);
 
-/* Bytes of memory of so many rows of this width: an estimate. */
-extern double sort_rows_bytes(double rows, int width);
-
-/* Do so many rows of this width fit the memory for a sort? */
-extern bool sort_fits_memory(double rows, int width);
+/*
+ * Of processes that sort together, each a sort of this size: are the rows to be
+ * written as runs, since they do not fit the memory?  And can they sort together,
+ * for which rows that are not written need shared memory?
+ */
+extern bool sort_together_spills(const SortSize *share);
+extern bool sort_together_has_room(const SortSize *share,
+								   double participants);
 
 /*
  * The cost of a GpuSort in one process: until its first row can be emitted, and

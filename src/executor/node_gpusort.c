@@ -15,7 +15,8 @@
  * Directly below a Gather Merge the leader and its workers sort together.  The
  * node is parallel-aware then: each takes its share of the child's rows, the
  * workers send theirs to the leader (shared_rows.c), and the leader returns all
- * of them.  A worker returns only rows that it could not send.
+ * of them.  Rows for which there is no memory a worker writes as runs for the
+ * leader to merge (kept_rows.c): all of its rows, where that is expected.
  * Without workers, where the leader does not run the plan, or where only the
  * first rows are wanted and few, each process sorts for itself.
  *
@@ -37,12 +38,23 @@
 #include "utils/typcache.h"
 
 #include "cost/sort_cost.h"
+#include "executor/kept_rows.h"
 #include "executor/node_gpusort.h"
 #include "executor/row_sort.h"
 #include "executor/sort_bound.h"
 #include "executor/shared_rows.h"
 #include "port/compat.h"
 #include "settings.h"
+
+/*
+ * What leader and workers share.  Behind it are the SharedRows and the
+ * SharedKeptRows, if they sort together.
+ */
+typedef struct SharedGpuSort
+{
+	int			nworkers;		/* planned workers */
+	bool		together;		/* or each for itself */
+} SharedGpuSort;
 
 typedef struct GpuSortState
 {
@@ -59,11 +71,26 @@ typedef struct GpuSortState
 	NodeLimit	limit;			/* limit of each group's rows */
 
 	/* in processes that sort together */
-	SharedRows *shared;			/* NULL in a single process */
+	SharedGpuSort *shared;		/* NULL in a single process */
 	ParallelContext *context;	/* parallel context, in the leader */
+	SharedMemoryLimits limits;	/* memory of all processes, in the leader */
 	RowSortReport report;		/* report of the last finished sort */
 	bool		reported;
 } GpuSortState;
+
+/* The parts of the shared memory behind the SharedGpuSort. */
+static SharedRows *
+shared_rows(SharedGpuSort *shared)
+{
+	return (SharedRows *) ((char *) shared + MAXALIGN(sizeof(SharedGpuSort)));
+}
+
+static SharedKeptRows *
+shared_kept_rows(SharedGpuSort *shared)
+{
+	return (SharedKeptRows *) ((char *) shared_rows(shared) +
+							   MAXALIGN(shared_rows_size(shared->nworkers)));
+}
 
 bool
 is_gpusort(const Plan *plan)
@@ -243,8 +270,24 @@ few_are_wanted(const GpuSortState *state, double participants)
 static bool
 sorts_together(const GpuSortState *state)
 {
-	return state->shared != NULL && !shared_rows_kept(state->shared) &&
+	return state->shared != NULL && state->shared->together &&
 		(IsParallelWorker() || state->context->nworkers_launched > 0);
+}
+
+/* In the leader: begins the sort of the rows of all. */
+static RowSort *
+begin_sort_of_all(GpuSortState *state)
+{
+	PlanState  *child = outerPlanState(&state->scan.css);
+	SharedGpuSort *shared = state->shared;
+
+	return row_sort_begin_leader(ExecGetResultType(child), state->columns,
+								 state->ncolumns,
+								 child->plan->plan_rows * (shared->nworkers + 1),
+								 sort_bound_rows(&state->scan.bound),
+								 &state->limits,
+								 row_collector_begin(shared_rows(shared), NULL),
+								 shared_kept_rows_runs(shared_kept_rows(shared)));
 }
 
 /* Begins a sort in the memory context of the query. */
@@ -260,26 +303,14 @@ begin_sort(GpuSortState *state)
 		MemoryContextSwitchTo(node->state->es_query_cxt);
 	RowSort    *sort;
 
-	if (!sorts_together(state) &&
-		(state->few_came || few_are_wanted(state, 1)))
+	if (sorts_together(state))
+		sort = begin_sort_of_all(state);
+	else if (state->few_came || few_are_wanted(state, 1))
 		sort = row_sort_begin_few(descriptor, state->columns, state->ncolumns,
 								  rows, bound, state->random_access);
-	else if (!sorts_together(state))
+	else
 		sort = row_sort_begin(descriptor, state->columns, state->ncolumns,
 							  rows, bound, state->random_access);
-	else if (IsParallelWorker())
-		sort = row_sort_begin_worker(descriptor, state->columns,
-									 state->ncolumns, bound);
-	else
-	{
-		int			nworkers = state->context->nworkers;
-
-		sort = row_sort_begin_leader(descriptor, state->columns,
-									 state->ncolumns, rows * (nworkers + 1),
-									 bound,
-									 row_collector_begin(state->shared, NULL),
-									 nworkers, NULL);
-	}
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
@@ -288,11 +319,15 @@ begin_sort(GpuSortState *state)
 static void
 sort_child(GpuSortState *state)
 {
+	PlanState  *child = outerPlanState(&state->scan.css);
+
 	state->sort = begin_sort(state);
 	node_limit_apply(&state->limit, state->sort);
-	state->few_came = row_sort_take(state->sort,
-									outerPlanState(&state->scan.css)) <
-		gpusort_min_rows;
+	state->few_came = row_sort_take(state->sort, child) < gpusort_min_rows;
+	if (sorts_together(state))
+		kept_rows_take(shared_kept_rows(state->shared),
+					   state->shared->nworkers, ExecGetResultType(child),
+					   state->sort);
 	row_sort_perform(state->sort);
 	if (state->scan.css.ss.ps.instrument == NULL)
 		return;
@@ -300,21 +335,26 @@ sort_child(GpuSortState *state)
 	state->reported = true;
 }
 
-/* In a worker: sends the child's rows, and sorts those that it keeps. */
+/* In a worker: sends the child's rows, and keeps those for which there is no room. */
 static void
 hand_over_child(GpuSortState *state)
 {
 	PlanState  *child = outerPlanState(&state->scan.css);
+	TupleDesc	descriptor = ExecGetResultType(child);
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(state->scan.css.ss.ps.state->es_query_cxt);
 	SortProgress *progress = sort_progress_begin(PROGRESS_OF_SORT,
 												 child->plan->plan_rows, true);
 	RowDeposit *deposit;
-	uint64		nkept = 0;
+	KeptRows	kept;
 
-	deposit = row_deposit_begin(state->shared, NULL, ParallelWorkerNumber,
-								ExecGetResultType(child), state->columns,
-								state->ncolumns, progress);
+	deposit = row_deposit_begin(shared_rows(state->shared), NULL,
+								ParallelWorkerNumber, descriptor,
+								state->columns, state->ncolumns, progress);
+	kept_rows_init(&kept, shared_kept_rows(state->shared),
+				   ParallelWorkerNumber, descriptor, state->columns,
+				   state->ncolumns, child->plan->plan_rows,
+				   sort_bound_rows(&state->scan.bound), &state->limit);
 	MemoryContextSwitchTo(caller_context);
 	state->finished = true;
 	if (deposit == NULL)
@@ -329,19 +369,12 @@ hand_over_child(GpuSortState *state)
 
 		if (TupIsNull(slot))
 			break;
-		if (likely(state->sort == NULL) && row_deposit_put(deposit, slot))
-			continue;
-		if (state->sort == NULL)
-			state->sort = begin_sort(state);
-		row_sort_put(state->sort, slot);
-		nkept++;
+		if (unlikely(kept.nrows > 0) ||
+			unlikely(!row_deposit_put(deposit, slot)))
+			kept_rows_put(&kept, slot);
 	}
-	row_deposit_finish(deposit, nkept);
-	if (state->sort != NULL)
-	{
-		row_sort_perform(state->sort);
-		state->finished = false;
-	}
+	kept_rows_end(&kept);
+	row_deposit_finish(deposit, kept.nrows);
 	sort_progress_enter(progress, PROGRESS_WAITING_FOR_LEADER);
 	row_deposit_end(deposit);
 	sort_progress_end(progress);
@@ -453,31 +486,81 @@ restore_gpusort(CustomScanState *node)
 static Size
 estimate_shared(CustomScanState *node, ParallelContext *context)
 {
-	return shared_rows_size(context->nworkers);
+	return MAXALIGN(sizeof(SharedGpuSort)) +
+		MAXALIGN(shared_rows_size(context->nworkers)) +
+		shared_kept_rows_size(context->nworkers + 1);
+}
+
+/* Will the rows that are expected have to be written to files? */
+static bool
+expects_runs(const GpuSortState *state)
+{
+	const PlanState *node = &state->scan.css.ss.ps;
+	SortSize	size = gpusort_size((CustomScan *) node->plan,
+									node->state->es_range_table);
+
+	return sort_together_spills(&size);
 }
 
 /*
- * Before workers are launched, for the first time or anew.  The leader has to
- * run the plan too, and it is the leader's settings that count.
+ * Before workers are launched.  The leader has to run the plan too, and it is the
+ * leader's settings that count.
  */
+static void
+begin_sharing(GpuSortState *state, ParallelContext *context,
+			  SharedGpuSort *shared)
+{
+	state->shared = shared;
+	state->context = context;
+	shared->nworkers = context->nworkers;
+	shared->together = gpusort_enable && gpusort_enable_sort &&
+		parallel_leader_participation &&
+		!few_are_wanted(state, sort_participants(shared->nworkers));
+	state->limits = row_sort_divide_memory(shared->nworkers,
+										   expects_runs(state));
+	shared_rows_init(shared_rows(shared), shared->nworkers,
+					 state->limits.shared_rows);
+}
+
 static void
 init_shared(CustomScanState *node, ParallelContext *context, void *place)
 {
 	GpuSortState *state = (GpuSortState *) node;
-	bool		together = gpusort_enable && gpusort_enable_sort &&
-		parallel_leader_participation &&
-		!few_are_wanted(state, sort_participants(context->nworkers));
 
-	shared_rows_init(place, context->nworkers, together ?
-					 row_sort_shared_limit(context->nworkers) : 0);
-	state->shared = place;
-	state->context = context;
+	/* without shared memory there will be no workers */
+	if (context->seg == NULL)
+		return;
+	begin_sharing(state, context, place);
+	shared_kept_rows_init(shared_kept_rows(place), context,
+						  state->limits.kept_rows);
+}
+
+/* When the workers of the last launch have ended. */
+static void
+init_shared_again(CustomScanState *node, ParallelContext *context,
+				  void *place)
+{
+	GpuSortState *state = (GpuSortState *) node;
+
+	if (context->seg == NULL)
+		return;
+	/* it may have files open; it is done anew after a rescan, which follows */
+	if (state->sort != NULL)
+	{
+		drop_sort(state);
+		state->finished = true;
+	}
+	begin_sharing(state, context, place);
+	shared_kept_rows_reset(shared_kept_rows(place), state->limits.kept_rows);
 }
 
 static void
 init_worker(CustomScanState *node, shm_toc *contents, void *place)
 {
-	((GpuSortState *) node)->shared = place;
+	GpuSortState *state = (GpuSortState *) node;
+
+	state->shared = place;
+	shared_kept_rows_attach(shared_kept_rows(place));
 }
 
 /*
@@ -649,7 +732,7 @@ const CustomExecMethods gpusort_exec_methods = {
 	.RestrPosCustomScan = restore_gpusort,
 	.EstimateDSMCustomScan = estimate_shared,
 	.InitializeDSMCustomScan = init_shared,
-	.ReInitializeDSMCustomScan = init_shared,
+	.ReInitializeDSMCustomScan = init_shared_again,
 	.InitializeWorkerCustomScan = init_worker,
 	.ShutdownCustomScan = shutdown_gpusort,
 	.ExplainCustomScan = explain_gpusort

@@ -20,11 +20,9 @@
  * who wait.  Workers that never start are not known here, and not waited for.
  *
  * Where memory does not suffice, or keys are of no use, no slices are shared.
- * Rows that cannot be put into shared memory each participant sorts itself, and
- * writes as runs.  The elected one merges all runs, and emits the rows alone.  That
- * is right for every node above, whose groups are whole then, too.  If a participant
- * cannot sort by keys its rows go to files as they are, and the elected one sorts all
- * rows by core's sort.
+ * Participants keep rows that cannot be put into shared memory (kept_rows.c).  The
+ * elected one merges their runs, and emits the rows alone.  That is right for every
+ * node above, whose groups are whole then, too.
  *
  * A leader without workers sorts for itself, and emits all rows.
  *
@@ -34,10 +32,9 @@
 
 #include "executor/executor.h"
 #include "storage/condition_variable.h"
-#include "storage/sharedfileset.h"
 #include "utils/memutils.h"
-#include "utils/sharedtuplestore.h"
 
+#include "executor/kept_rows.h"
 #include "executor/node_gpusort.h"
 #include "executor/parallel_sort.h"
 #include "executor/shared_rows.h"
@@ -52,20 +49,13 @@ typedef enum SortPhase
 	PHASE_EMIT_ALONE			/* only the elected one does */
 } SortPhase;
 
-/*
- * Behind it are the SharedRows and, in a SharedTuplestore, the rows for which there
- * was no room in these.
- */
+/* Behind it are the SharedRows and the SharedKeptRows. */
 struct SharedSort
 {
 	int			nparticipants;	/* leader and planned workers */
-	dsm_handle	context_segment;	/* segment of the parallel context */
 	pg_atomic_uint32 phase;		/* a SortPhase */
 	ConditionVariable phase_changed;
 	SharedSlices slices;
-	pg_atomic_uint32 takes_runs;	/* the elected one merges runs of others */
-	pg_atomic_uint32 keys_failed;	/* somebody cannot sort by keys */
-	SharedRuns	runs;			/* runs; in its files are other rows, too */
 	RowSortReport report;		/* when there is an order */
 	pg_atomic_uint64 nrows;		/* rows that participants have had */
 	pg_atomic_uint64 nnulls;	/* those that they have left out */
@@ -80,10 +70,10 @@ shared_rows(SharedSort *shared)
 	return (SharedRows *) ((char *) shared + MAXALIGN(sizeof(SharedSort)));
 }
 
-static SharedTuplestore *
-kept_rows(SharedSort *shared)
+static SharedKeptRows *
+shared_kept_rows(SharedSort *shared)
 {
-	return (SharedTuplestore *)
+	return (SharedKeptRows *)
 		((char *) shared_rows(shared) +
 		 MAXALIGN(shared_rows_size(shared->nparticipants)));
 }
@@ -165,34 +155,31 @@ sort_alone(ParallelSort *sort)
 	sort->report.sorted = true;
 }
 
+/* The memory of all participants. */
+static SharedMemoryLimits
+divide_memory(const SharedSort *shared)
+{
+	return row_sort_divide_memory(shared->nparticipants - 1, false);
+}
+
 /* Begins the sort of all rows, in the elected participant. */
 static RowCollector *
 begin_collecting(ParallelSort *sort)
 {
 	PlanState  *child = outerPlanState(sort);
 	int			nparticipants = sort->shared->nparticipants;
+	SharedMemoryLimits limits = divide_memory(sort->shared);
+	SharedKeptRows *kept = shared_kept_rows(sort->shared);
 	RowCollector *collector = row_collector_begin(shared_rows(sort->shared),
 												  sort->segments);
 
 	sort->sort = row_sort_begin_leader(ExecGetResultType(child),
 									   sort->columns, sort->ncolumns,
 									   child->plan->plan_rows * nparticipants,
-									   NO_BOUND, collector,
-									   nparticipants - 1,
-									   &sort->shared->runs);
+									   NO_BOUND, &limits, collector,
+									   shared_kept_rows_runs(kept));
 	node_limit_apply(&sort->limit, sort->sort);
-	pg_atomic_write_u32(&sort->shared->takes_runs,
-						row_sort_is_by_keys(sort->sort));
 	return collector;
-}
-
-/* Columns of a sort of their own: in them the form of its keys is noted. */
-static SortColumn *
-copy_columns(const ParallelSort *sort)
-{
-	Size		bytes = sort->ncolumns * sizeof(SortColumn);
-
-	return memcpy(palloc(bytes), sort->columns, bytes);
 }
 
 /* Begins to put rows; NULL if the others have had all rows. */
@@ -202,131 +189,39 @@ begin_deposit(ParallelSort *sort)
 	return row_deposit_begin(shared_rows(sort->shared), sort->segments,
 							 own_number(sort),
 							 ExecGetResultType(outerPlanState(sort)),
-							 copy_columns(sort), sort->ncolumns, sort->progress);
+							 sort->columns, sort->ncolumns, sort->progress);
 }
 
-/* Rows for which a participant has no room in shared memory. */
-typedef struct KeptRows
-{
-	SharedTuplestoreAccessor *files;	/* rows that are not sorted */
-	RowSort    *runs;			/* writes runs; NULL before the first row, and
-								 * if nobody takes them */
-	uint64		nrows;
-} KeptRows;
-
-/* Begins to keep rows. */
+/* Begins to keep rows for which there is no room. */
 static void
 begin_keeping(ParallelSort *sort, KeptRows *kept)
 {
 	PlanState  *child = outerPlanState(sort);
-	SharedSort *shared = sort->shared;
-	MemoryContext caller_context;
 
-	if (pg_atomic_read_u32(&shared->takes_runs) == 0)
-		return;
-	caller_context = MemoryContextSwitchTo(sort->memory);
-	kept->runs = row_sort_begin_runs(ExecGetResultType(child),
-									 copy_columns(sort), sort->ncolumns,
-									 child->plan->plan_rows, &shared->runs);
-	MemoryContextSwitchTo(caller_context);
-	node_limit_apply(&sort->limit, kept->runs);
-}
-
-/* Writes a row to the files as it is. */
-static void
-write_row(SharedTuplestoreAccessor *files, TupleTableSlot *slot)
-{
-	bool		is_copy;
-	MinimalTuple row = ExecFetchSlotMinimalTuple(slot, &is_copy);
-
-	sts_puttuple(files, NULL, row);
-	if (is_copy)
-		pfree(row);
-}
-
-static void
-keep_row(ParallelSort *sort, KeptRows *kept, TupleTableSlot *slot)
-{
-	if (kept->nrows++ == 0)
-		begin_keeping(sort, kept);
-	if (kept->runs != NULL)
-		row_sort_put(kept->runs, slot);
-	else
-		write_row(kept->files, slot);
-}
-
-/* Writes rows that turned out not to be sortable by keys, as they are. */
-static void
-write_unsorted(ParallelSort *sort, KeptRows *kept)
-{
-	TupleTableSlot *slot =
-		MakeSingleTupleTableSlot(ExecGetResultType(outerPlanState(sort)),
-								 &TTSOpsMinimalTuple);
-
-	pg_atomic_write_u32(&sort->shared->keys_failed, 1);
-	row_sort_perform(kept->runs);
-	while (row_sort_get(kept->runs, true, slot))
-	{
-		CHECK_FOR_INTERRUPTS();
-		write_row(kept->files, slot);
-	}
-	ExecDropSingleTupleTableSlot(slot);
-}
-
-/* Writes all that is still in memory. */
-static void
-end_keeping(ParallelSort *sort, KeptRows *kept)
-{
-	if (kept->runs != NULL)
-	{
-		if (!row_sort_write_runs(kept->runs))
-			write_unsorted(sort, kept);
-		row_sort_end(kept->runs);
-	}
-	sts_end_write(kept->files);
+	kept_rows_init(kept, shared_kept_rows(sort->shared), own_number(sort),
+				   ExecGetResultType(child), sort->columns, sort->ncolumns,
+				   child->plan->plan_rows, NO_BOUND, &sort->limit);
 }
 
 /* Puts all rows that the child has for this participant. */
 static void
-put_rows(ParallelSort *sort, RowDeposit *deposit,
-		 SharedTuplestoreAccessor *files)
+put_rows(ParallelSort *sort, RowDeposit *deposit, KeptRows *kept)
 {
 	PlanState  *child = outerPlanState(sort);
-	KeptRows	kept = {.files = files};
 	TupleTableSlot *slot;
 
 	while ((slot = next_row(sort, child)) != NULL)
 	{
-		if (unlikely(kept.nrows > 0) ||
+		if (unlikely(kept->nrows > 0) ||
 			unlikely(!row_deposit_put(deposit, slot)))
-			keep_row(sort, &kept, slot);
+			kept_rows_put(kept, slot);
 		if (sort->sort != NULL)
 			row_sort_take_sent(sort->sort);
 	}
-	end_keeping(sort, &kept);
+	kept_rows_end(kept);
 	pg_atomic_fetch_add_u64(&sort->shared->nrows, sort->nrows);
 	pg_atomic_fetch_add_u64(&sort->shared->nnulls, sort->nnulls);
-	row_deposit_finish(deposit, kept.nrows);
-}
-
-/* Puts the rows from the files to the sort. */
-static void
-take_kept_rows(ParallelSort *sort, SharedTuplestoreAccessor *files)
-{
-	TupleTableSlot *slot =
-		MakeSingleTupleTableSlot(ExecGetResultType(outerPlanState(sort)),
-								 &TTSOpsMinimalTuple);
-	MinimalTuple row;
-
-	sts_begin_parallel_scan(files);
-	while ((row = sts_parallel_scan_next(files, NULL)) != NULL)
-	{
-		CHECK_FOR_INTERRUPTS();
-		ExecStoreMinimalTuple(row, slot, false);
-		row_sort_put(sort->sort, slot);
-	}
-	sts_end_parallel_scan(files);
-	ExecDropSingleTupleTableSlot(slot);
+	row_deposit_finish(deposit, kept->nrows);
 }
 
 /* Begins to emit, in all participants. */
@@ -365,22 +260,17 @@ share_order(ParallelSort *sort, const RowCollector *collector)
 	return order != NULL && wants_slices(sort) &&
 		shared_slices_share(&shared->slices, order, collector,
 							shared->nparticipants,
-							row_sort_shared_limit(shared->nparticipants - 1));
+							divide_memory(shared).shared_rows);
 }
 
 /* In the elected participant: sorts, and begins the emission of rows. */
 static void
-make_order(ParallelSort *sort, const RowCollector *collector,
-		   SharedTuplestoreAccessor *files)
+make_order(ParallelSort *sort, const RowCollector *collector)
 {
 	SharedSort *shared = sort->shared;
 
-	if (row_sort_take_rest(sort->sort) > 0)
-	{
-		if (pg_atomic_read_u32(&shared->keys_failed) != 0)
-			row_sort_give_up_keys(sort->sort);
-		take_kept_rows(sort, files);
-	}
+	kept_rows_take(shared_kept_rows(shared), own_number(sort),
+				   ExecGetResultType(outerPlanState(sort)), sort->sort);
 	row_sort_perform(sort->sort);
 	row_sort_report(sort->sort, &shared->report);
 	if (!share_order(sort, collector))
@@ -418,11 +308,11 @@ collect_rows(ParallelSort *sort)
 	bool		elected = shared_rows_elect(shared_rows(shared));
 	RowDeposit *deposit;
 	RowCollector *collector = NULL;
-	SharedTuplestoreAccessor *files;
+	KeptRows	kept;
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
 
 	deposit = begin_deposit(sort);
-	files = sts_attach(kept_rows(shared), own_number(sort), &shared->runs.files);
+	begin_keeping(sort, &kept);
 	if (elected)
 	{
 		/* the progress of the sort is shown until that is done */
@@ -432,11 +322,11 @@ collect_rows(ParallelSort *sort)
 	MemoryContextSwitchTo(caller_context);
 
 	if (deposit != NULL)
-		put_rows(sort, deposit, files);
+		put_rows(sort, deposit, &kept);
 	if (elected)
 	{
 		MemoryContextSwitchTo(sort->memory);
-		make_order(sort, collector, files);
+		make_order(sort, collector);
 		MemoryContextSwitchTo(caller_context);
 	}
 	else
@@ -572,32 +462,22 @@ parallel_sort_estimate(CustomScanState *node, ParallelContext *context)
 
 	return MAXALIGN(sizeof(SharedSort)) +
 		MAXALIGN(shared_rows_size(nparticipants)) +
-		sts_estimate(nparticipants);
+		shared_kept_rows_size(nparticipants);
 }
 
 /* Begins a sort in the leader, before workers are launched. */
 static void
 reset_shared(ParallelSort *sort, SharedSort *shared)
 {
-	int			nparticipants = shared->nparticipants;
-
-	forget_rows(sort);
 	pg_atomic_write_u32(&shared->phase, PHASE_COLLECT);
 	ConditionVariableInit(&shared->phase_changed);
-	pg_atomic_init_u32(&shared->takes_runs, 0);
-	pg_atomic_init_u32(&shared->keys_failed, 0);
-	shared_runs_reset(&shared->runs);
 	pg_atomic_init_u64(&shared->nrows, 0);
 	pg_atomic_init_u64(&shared->nnulls, 0);
 	pg_atomic_init_u64(&shared->ngroups, 0);
 	pg_atomic_init_u64(&shared->nread, 0);
 	shared_slices_init(&shared->slices);
-	shared_rows_init(shared_rows(shared), nparticipants,
-					 row_sort_shared_limit(nparticipants - 1));
-	/* all participants attach to it, the leader as well */
-	(void) sts_initialize(kept_rows(shared), nparticipants, nparticipants - 1,
-						  0, SHARED_TUPLESTORE_SINGLE_PASS, &shared->runs.files,
-						  "rows");
+	shared_rows_init(shared_rows(shared), shared->nparticipants,
+					 divide_memory(shared).shared_rows);
 	sort->shared = shared;
 }
 
@@ -612,10 +492,11 @@ parallel_sort_init_shared(CustomScanState *node, ParallelContext *context,
 	sort->context = context;
 	if (context->seg == NULL)
 		return;
+	forget_rows(sort);
 	shared->nparticipants = context->nworkers + 1;
-	shared->context_segment = dsm_segment_handle(context->seg);
 	pg_atomic_init_u32(&shared->phase, PHASE_COLLECT);
-	shared_runs_init(&shared->runs, context->seg);
+	shared_kept_rows_init(shared_kept_rows(shared), context,
+						  divide_memory(shared).kept_rows);
 	reset_shared(sort, shared);
 }
 
@@ -624,12 +505,15 @@ void
 parallel_sort_init_shared_again(CustomScanState *node,
 								ParallelContext *context, void *place)
 {
+	ParallelSort *sort = (ParallelSort *) node;
 	SharedSort *shared = place;
 
 	if (context->seg == NULL)
 		return;
-	SharedFileSetDeleteAll(&shared->runs.files);
-	reset_shared((ParallelSort *) node, shared);
+	forget_rows(sort);
+	shared_kept_rows_reset(shared_kept_rows(shared),
+						   divide_memory(shared).kept_rows);
+	reset_shared(sort, shared);
 }
 
 void
@@ -639,8 +523,7 @@ parallel_sort_init_worker(CustomScanState *node, shm_toc *contents,
 	SharedSort *shared = place;
 
 	((ParallelSort *) node)->shared = shared;
-	SharedFileSetAttach(&shared->runs.files,
-						dsm_find_mapping(shared->context_segment));
+	shared_kept_rows_attach(shared_kept_rows(shared));
 }
 
 /* Notes what a sort was like before the memory goes that has it. */

@@ -22,11 +22,13 @@
  * If the rows turn out not to be sortable by keys, they are put to core's
  * tuplesort one by one, while the store shrinks.
  *
- * The leader of parallel workers takes their rows, too, which are in shared
- * memory and stay there (shared_rows.c).  The limit is then the memory of all
- * processes, except a part of each: in that part a process sorts the rows for
- * which there is no room, natively and alone, and Gather Merge merges the rows
- * that the processes return.
+ * Processes that sort together share their memory.  The leader takes the rows of
+ * the others, too, which are in shared memory and stay there (shared_rows.c).
+ * The limit is then the memory of all processes, except a part of each: in that
+ * part a process sorts the rows for which there is no room, and writes them as
+ * runs (kept_rows.c), and so does the leader from then on.  Where so many rows
+ * are expected that they would have to be written anyway, each process does that
+ * from the beginning, in all of its memory.  In the end the leader merges all runs.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,10 +59,13 @@
 #define ROW_HEAD_BYTES			CACHE_LINE_BYTES
 
 /*
- * The part of its memory that a process which sorts together with others keeps
- * for rows that it sorts alone: one in so many.
+ * The part of its memory that a process which sorts together with others has for
+ * rows that it keeps: one in so many.
  */
 #define KEPT_ROWS_PART		5
+
+/* The least that it keeps: core's sorts have as much, whatever the setting. */
+#define LEAST_KEPT_BYTES	((Size) 64 * 1024)
 
 /*
  * The first rows that are wanted are few when there are so many times as many
@@ -68,9 +73,6 @@
  * sort of all.
  */
 #define FEW_ROWS_PART		32
-
-/* The reason why a sort of several processes goes native. */
-#define TOO_MANY_ROWS	"there are more rows than memory for all processes"
 
 /* The reason why a sort is native from the beginning. */
 #define FEW_ROWS	"few rows are expected, or wanted"
@@ -107,8 +109,8 @@ struct RowSort
 	bool		of_values;		/* rows are of one column, by value */
 	Size		native_limit;	/* bytes of core's sort */
 	RowCollector *collector;	/* workers' rows; NULL without workers */
-	SharedRuns *others;			/* workers' runs; NULL if there can be none */
-	bool		overflowed;		/* rows in shared memory have become a run */
+	SharedRuns *others;			/* workers' runs; NULL without workers */
+	bool		kept;			/* rows do not go to shared memory any more */
 	SortProgress *progress;
 
 	/* if EMITS_FROM_MEMORY, or EMITS_FROM_RUNS */
@@ -207,17 +209,20 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	return sort;
 }
 
-/* Begins to sort by keys, in the current memory context; or natively. */
+/*
+ * Begins to sort by keys, in the current memory context; or natively.  Rows in shared
+ * memory do not spill by themselves.
+ */
 static void
-begin_by_keys(RowSort *sort, Size limit, double expected_rows)
+begin_by_keys(RowSort *sort, Size limit, double expected_rows, bool spills)
 {
 	/* the plan may be older than a change of the setting */
 	if (!gpusort_enable || !gpusort_enable_sort)
 		go_native(sort, "it has been switched off since the query was planned");
 	else if (external_sort_begin(&sort->external, &minimal_tuples,
 								 sort->descriptor, sort->columns,
-								 sort->ncolumns, limit, expected_rows,
-								 sort->collector == NULL, sort->progress))
+								 sort->ncolumns, limit, expected_rows, spills,
+								 sort->progress))
 		sort->external.random_access = sort->random_access;
 	else
 		go_native(sort, "its order has changed since the query was planned");
@@ -232,7 +237,7 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->native_limit = gpusort_memory_limit();
-	begin_by_keys(sort, sort->native_limit, expected_rows);
+	begin_by_keys(sort, sort->native_limit, expected_rows, true);
 	/* estimates are not so good that twice as many would be unexpected */
 	if (bound != NO_BOUND && sort->status == TAKES_ROWS)
 		external_sort_limit_rows(&sort->external,
@@ -250,62 +255,57 @@ row_sort_limit_groups(RowSort *sort, GroupLimit *limit)
 		external_sort_limit_groups(&sort->external, limit);
 }
 
-/* Begins a sort that is native from the start; the limit is in bytes. */
-static RowSort *
-begin_natively(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-			   double expected_rows, double bound, bool random_access,
-			   Size limit, const char *reason)
+RowSort *
+row_sort_begin_few(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+				   double expected_rows, double bound, bool random_access)
 {
 	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
 								   expected_rows, bound, random_access, false);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
-	sort->native_limit = limit;
-	go_native(sort, reason);
+	sort->native_limit = gpusort_memory_limit();
+	go_native(sort, FEW_ROWS);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
 
-RowSort *
-row_sort_begin_few(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-				   double expected_rows, double bound, bool random_access)
+SharedMemoryLimits
+row_sort_divide_memory(int nworkers, bool keep_rows)
 {
-	return begin_natively(descriptor, columns, ncolumns, expected_rows, bound,
-						  random_access, gpusort_memory_limit(),
-						  FEW_ROWS);
-}
+	Size		memory = gpusort_memory_limit();
+	SharedMemoryLimits limits;
 
-/* Bytes of a process's memory for rows that it sorts natively. */
-static Size
-kept_rows_limit(void)
-{
-	return gpusort_memory_limit() / KEPT_ROWS_PART;
-}
-
-Size
-row_sort_shared_limit(int nworkers)
-{
-	return (nworkers + 1) * (gpusort_memory_limit() - kept_rows_limit());
+	limits.kept_rows = keep_rows ? memory :
+		Min(memory, Max(memory / KEPT_ROWS_PART, LEAST_KEPT_BYTES));
+	limits.shared_rows = (nworkers + 1) * (memory - limits.kept_rows);
+	limits.merge = (nworkers + 1) * limits.kept_rows;
+	return limits;
 }
 
 RowSort *
 row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 					  double expected_rows, double bound,
-					  RowCollector *collector, int nworkers, SharedRuns *runs)
+					  const SharedMemoryLimits *limits,
+					  RowCollector *collector, SharedRuns *runs)
 {
+	bool		kept = limits->shared_rows == 0;
 	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
 								   expected_rows, bound, false, true);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
-	sort->native_limit = kept_rows_limit();
+	sort->native_limit = limits->kept_rows;
 	sort->collector = collector;
-	begin_by_keys(sort, row_sort_shared_limit(nworkers), expected_rows);
+	sort->others = runs;
+	sort->kept = kept;
+	begin_by_keys(sort, kept ? limits->kept_rows : limits->shared_rows,
+				  expected_rows, kept);
 	if (sort->status == TAKES_ROWS)
 	{
-		(void) row_order_share(sort->external.order);
-		sort->others = runs;
+		if (!kept)
+			(void) row_order_share(sort->external.order);
+		sort->external.has_others = true;
 		/* the others have ended then, and rows in shared memory have not */
-		sort->external.limit_of_merge = (nworkers + 1) * kept_rows_limit();
+		sort->external.limit_of_merge = limits->merge;
 	}
 	MemoryContextSwitchTo(caller_context);
 	return sort;
@@ -313,14 +313,15 @@ row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 
 RowSort *
 row_sort_begin_runs(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-					double expected_rows, SharedRuns *runs)
+					double expected_rows, double bound, Size limit,
+					SharedRuns *runs)
 {
 	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
-								   expected_rows, NO_BOUND, false, true);
+								   expected_rows, bound, false, true);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
-	sort->native_limit = kept_rows_limit();
-	begin_by_keys(sort, kept_rows_limit(), expected_rows);
+	sort->native_limit = limit;
+	begin_by_keys(sort, limit, expected_rows, true);
 	sort->external.shared_runs = runs;
 	MemoryContextSwitchTo(caller_context);
 	return sort;
@@ -330,14 +331,6 @@ bool
 row_sort_is_by_keys(const RowSort *sort)
 {
 	return sort->status != SORTS_NATIVELY;
-}
-
-RowSort *
-row_sort_begin_worker(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-					  double bound)
-{
-	return begin_natively(descriptor, columns, ncolumns, 0, bound, false,
-						  kept_rows_limit(), TOO_MANY_ROWS);
 }
 
 /* Goes native after rows could not be sorted by keys. */
@@ -371,28 +364,25 @@ spill_rows(RowSort *sort)
 {
 	if (!external_sort_spill(&sort->external))
 		return false;
-	if (sort->collector != NULL && !sort->overflowed)
+	if (sort->collector != NULL && !sort->kept)
 	{
 		row_collector_refuse(sort->collector);
-		external_sort_set_limit(&sort->external, kept_rows_limit());
-		sort->overflowed = true;
+		external_sort_set_limit(&sort->external, sort->native_limit);
+		sort->kept = true;
 	}
 	return true;
 }
 
 /*
  * Makes room for rows by writing those in the store to a file; or the sort goes
- * native.  So does a leader that does not get all rows, which is to return those
- * that it has at once.
+ * native.
  */
 static void
 make_room(RowSort *sort)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
-	if (sort->collector != NULL && sort->others == NULL)
-		go_native(sort, TOO_MANY_ROWS);
-	else if (few_are_wanted(sort))
+	if (few_are_wanted(sort))
 		go_native(sort, FEW_FIRST_ROWS);
 	else if (!spill_rows(sort))
 		go_native_without_keys(sort);
@@ -454,7 +444,7 @@ take_batch(RowSort *sort, const RowBatch *batch, char *base)
 {
 	uint32		taken = 0;
 
-	if (sort->status == TAKES_ROWS && !sort->overflowed)
+	if (sort->status == TAKES_ROWS && !sort->kept)
 	{
 		taken = external_sort_take_batch(&sort->external, batch, base);
 		if (taken < batch->nrows)
@@ -598,11 +588,17 @@ sort_by_keys(RowSort *sort)
 static void
 put_others_natively(RowSort *sort)
 {
-	if (sort->others == NULL ||
-		pg_atomic_read_u32(&sort->others->nruns) == 0)
-		return;
-	external_sort_take_others(&sort->external, sort->others);
-	put_again_natively(sort);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
+													&TTSOpsMinimalTuple);
+	SortedRuns *runs = sorted_runs_open_shared(&run_of_minimal_tuples,
+											   sort->native_limit,
+											   sort->others);
+	MinimalTuple row;
+
+	while ((row = sorted_runs_take(runs)) != NULL)
+		put_stored_natively(sort, row, slot);
+	sorted_runs_end(runs);
+	ExecDropSingleTupleTableSlot(slot);
 	sort_progress_add(sort->progress, sort->others->nrows);
 }
 
@@ -653,7 +649,8 @@ row_sort_perform(RowSort *sort)
 		sort_by_keys(sort);
 	if (sort->status == SORTS_NATIVELY)
 	{
-		put_others_natively(sort);
+		if (sort->others != NULL)
+			put_others_natively(sort);
 		sort_natively(sort);
 	}
 	sort->report.sort_microseconds = microseconds_since(start);
@@ -679,7 +676,7 @@ row_sort_give_up_keys(RowSort *sort)
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	if (sort->status == TAKES_ROWS)
-		go_native(sort, "keys of other processes were misleading");
+		go_native(sort, "other processes have rows that are not sorted by keys");
 	MemoryContextSwitchTo(caller_context);
 }
 

@@ -37,7 +37,7 @@ typedef struct RowSortReport
 	uint64		fill_microseconds;	/* time of the source and of taking rows */
 	uint64		sort_microseconds;	/* time from the last row to the order */
 	uint64		device_microseconds;	/* part of that time on the device */
-	int			workers;		/* workers that have sent rows */
+	int			workers;		/* workers that have had rows */
 	uint64		kept_rows;		/* rows that workers have kept */
 } RowSortReport;
 
@@ -57,37 +57,47 @@ extern RowSort *row_sort_begin_few(TupleDesc descriptor, SortColumn *columns,
 								   int ncolumns, double expected_rows,
 								   double bound, bool random_access);
 
+/* The memory of processes that sort together, in bytes. */
+typedef struct SharedMemoryLimits
+{
+	Size		shared_rows;	/* for the rows of all of them; 0: each keeps
+								 * its own */
+	Size		kept_rows;		/* for those that one of them keeps */
+	Size		merge;			/* while the leader merges runs */
+} SharedMemoryLimits;
+
 /*
- * The same for one of several processes that sort together: for the leader,
- * with the rows of nworkers workers, whose collector ends with the sort; or for a
- * worker, which sorts the rows that it keeps by core's sort.  If the leader gets
- * all rows, those that workers keep as "runs", it spills those that exceed its
- * memory.
+ * The memory of a leader and so many workers, where they keep their rows from the
+ * beginning, or only those for which there is no room in shared memory.
+ */
+extern SharedMemoryLimits row_sort_divide_memory(int nworkers,
+												 bool keep_rows);
+
+/*
+ * The same as row_sort_begin() for the leader of processes that sort together, with
+ * the rows that the workers send, whose collector ends with the sort, and the runs
+ * of those that they keep.
  */
 extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
 									  SortColumn *columns, int ncolumns,
 									  double expected_rows, double bound,
-									  RowCollector *collector, int nworkers,
+									  const SharedMemoryLimits *limits,
+									  RowCollector *collector,
 									  SharedRuns *runs);
-extern RowSort *row_sort_begin_worker(TupleDesc descriptor,
-									  SortColumn *columns, int ncolumns,
-									  double bound);
 
 /*
- * The same for a process that adds its rows to these runs, and, after the last
- * row, the writing of those that it still has.  Returns false if there are rows
- * that cannot be sorted by keys: then these can be fetched after
- * row_sort_perform().
+ * The same for a process that adds its rows to these runs, in so many bytes of
+ * memory; and, after the last row, the writing of those that it still has.  Returns
+ * false if there are rows that are not sorted by keys: then these can be fetched
+ * after row_sort_perform().
  */
 extern RowSort *row_sort_begin_runs(TupleDesc descriptor, SortColumn *columns,
 									int ncolumns, double expected_rows,
+									double bound, Size limit,
 									SharedRuns *runs);
 extern bool row_sort_write_runs(RowSort *sort);
 
-/*
- * Is the sort by keys, as far as is known?  In a leader it takes the runs of others
- * only if it has been when it was begun.
- */
+/* Is the sort by keys, as far as is known? */
 extern bool row_sort_is_by_keys(const RowSort *sort);
 
 /* Goes on by core's sort, as others have found that keys are of no use. */
@@ -98,9 +108,6 @@ extern void row_sort_give_up_keys(RowSort *sort);
  * right after one of the above.  The limit must stay as it is.
  */
 extern void row_sort_limit_groups(RowSort *sort, GroupLimit *limit);
-
-/* Bytes of the rows that a leader and so many workers can sort together. */
-extern Size row_sort_shared_limit(int nworkers);
 
 /* Puts a row. */
 extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);

@@ -139,12 +139,6 @@ shared_rows_init(SharedRows *shared, int nworkers, Size limit)
 }
 
 bool
-shared_rows_kept(const SharedRows *shared)
-{
-	return shared->limit == 0;
-}
-
-bool
 shared_rows_elect(SharedRows *shared)
 {
 	bool		elected;
@@ -222,8 +216,8 @@ row_segments_end(RowSegments *segments)
 
 RowDeposit *
 row_deposit_begin(SharedRows *shared, RowSegments *segments, int worker,
-				  TupleDesc descriptor, SortColumn *columns, int ncolumns,
-				  SortProgress *progress)
+				  TupleDesc descriptor, const SortColumn *columns,
+				  int ncolumns, SortProgress *progress)
 {
 	RowDeposit *deposit;
 	bool		late;
@@ -245,7 +239,9 @@ row_deposit_begin(SharedRows *shared, RowSegments *segments, int worker,
 	deposit->own = &shared->workers[worker];
 	deposit->descriptor = descriptor;
 	deposit->progress = progress;
-	deposit->keys = sort_keys_create(descriptor, columns, ncolumns);
+	deposit->keys = sort_keys_create(descriptor,
+									 sort_columns_copy(columns, ncolumns),
+									 ncolumns);
 	if (deposit->keys != NULL && !sort_keys_share(deposit->keys))
 		deposit->keys = NULL;
 	return deposit;
@@ -584,7 +580,11 @@ row_collector_workers(const RowCollector *collector)
 	int			count = 0;
 
 	for (int i = 0; i < collector->shared->nworkers; i++)
-		count += collector->shared->workers[i].nrows > 0;
+	{
+		const SharedWorker *worker = &collector->shared->workers[i];
+
+		count += worker->nrows > 0 || worker->nkept > 0;
+	}
 	return count;
 }
 

@@ -69,9 +69,6 @@ extern void row_segments_end(RowSegments *segments);
 
 typedef struct RowDeposit RowDeposit;
 
-/* Do the workers keep their rows? */
-extern bool shared_rows_kept(const SharedRows *shared);
-
 /*
  * Begins a worker's part, before the worker has taken a row of the shared scan.
  * NULL if that is too late, since the others have had all rows.  The worker makes
@@ -83,7 +80,7 @@ extern bool shared_rows_kept(const SharedRows *shared);
 extern RowDeposit *row_deposit_begin(SharedRows *shared,
 									 RowSegments *segments, int worker,
 									 TupleDesc descriptor,
-									 SortColumn *columns, int ncolumns,
+									 const SortColumn *columns, int ncolumns,
 									 SortProgress *progress);
 
 /* Sends a row; false if the worker has to keep this and all later rows. */
@@ -128,7 +125,7 @@ extern bool row_collector_wait(RowCollector *collector);
 /* Has the workers keep the rows that they have not sent yet. */
 extern void row_collector_refuse(RowCollector *collector);
 
-/* Workers that have sent rows, and rows that workers have kept. */
+/* Workers that have had rows, and rows that workers have kept. */
 extern int	row_collector_workers(const RowCollector *collector);
 extern uint64 row_collector_kept(const RowCollector *collector);
 

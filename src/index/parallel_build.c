@@ -102,7 +102,6 @@ typedef struct BuildShared
 	int			nfinished;		/* workers whose scan has ended */
 	double		heap_tuples;	/* rows that their scans have seen */
 	bool		broken_hot_chain;	/* their scans have seen a broken chain */
-	bool		on_device;		/* a device has sorted rows of a worker */
 
 	pg_atomic_uint32 phase;
 	ConditionVariable phase_changed;
@@ -454,9 +453,6 @@ sort_separately(BuildShared *shared, dsm_segment *segment,
 									  info, scan, false, index_sort_put, sort);
 	if (!index_sort_write_last_run(sort))
 		row_exchange_close(&shared->exchange);
-	SpinLockAcquire(&shared->exchange.mutex);
-	shared->on_device |= sort->external.on_device;
-	SpinLockRelease(&shared->exchange.mutex);
 	index_sort_end(sort);
 	return heap_tuples;
 }
@@ -737,11 +733,11 @@ parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
 	BuildShared *shared = build->shared;
 	Participant leader = {.shared = shared};
 
+	sort->external.has_others = true;
 	*heap_tuples = heap_scan_for_build(build->heap, build->index, info,
 									   build->scan, true, index_sort_put,
 									   sort);
 	*heap_tuples += finish_scan(build, info, &leader);
-	sort->external.on_device |= shared->on_device;
 	return row_exchange_is_closed(&shared->exchange) ? NULL : &shared->runs;
 }
 

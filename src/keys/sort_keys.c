@@ -170,6 +170,14 @@ create_cache(const SortColumn *column, Oid type, bool is_last)
 	return cache;
 }
 
+SortColumn *
+sort_columns_copy(const SortColumn *columns, int ncolumns)
+{
+	Size		bytes = ncolumns * sizeof(SortColumn);
+
+	return memcpy(palloc(bytes), columns, bytes);
+}
+
 SortKeys *
 sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 {

@@ -71,6 +71,9 @@ typedef struct SortKeys
  */
 extern Refusal sort_keys_refuse(Oid type, Oid sort_operator, Oid collation);
 
+/* A copy of columns, for a sort of their own: in them the form of its keys is noted. */
+extern SortColumn *sort_columns_copy(const SortColumn *columns, int ncolumns);
+
 /*
  * Makes keys in the compact layout, for rows of this descriptor.  The columns
  * are kept and completed, and must stay.  NULL if the first column cannot be

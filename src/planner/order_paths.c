@@ -22,7 +22,6 @@
 #include "planner/order_paths.h"
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
-#include "port/shared_memory.h"
 
 /* Operators from which on an expression is expensive, as in core. */
 #define EXPENSIVE_OPERATORS	10
@@ -84,7 +83,8 @@ can_sort_together(PlannerInfo *root, const RelOptInfo *ordered,
 							 ordered_bound(root), size) &&
 		!first_rows_are_few(size, sort_participants(partial->parallel_workers),
 							ordered_bound(root)) &&
-		sort_fits_memory(size->rows, size->width) &&
+		sort_together_has_room(size,
+							   sort_participants(partial->parallel_workers)) &&
 		!sort_paths_come_in_order(root, partial, root->sort_pathkeys);
 }
 
@@ -196,8 +196,7 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 	Cost		total;
 	Cost		shared_scans;
 
-	if (!can_sort_together(root, ordered, partial, &size) ||
-		!shared_memory_suffices(sort_rows_bytes(rows, size.width)))
+	if (!can_sort_together(root, ordered, partial, &size))
 		return NULL;
 	/* expensive expressions are left to the workers */
 	if (target->cost.per_tuple - partial->pathtarget->cost.per_tuple >

@@ -29,7 +29,6 @@
 #include "planner/plan_columns.h"
 #include "planner/plan_sort.h"
 #include "planner/sort_refusal.h"
-#include "port/shared_memory.h"
 #include "settings.h"
 
 static planner_hook_type previous_planner_hook;
@@ -120,21 +119,18 @@ note_refusal(const Plan *plan, int count, Refusal refusal)
 
 /*
  * Will the processes below a Gather Merge sort together?  Its child is partial, so
- * they can if all rows can be in memory.
+ * they can, with memory.
  */
 static bool
 will_sort_together(const GatherMerge *gather, PlanPlace place,
 				   const List *range_table)
 {
-	const Plan *plan = &gather->plan;
-	const Plan *sort = plan->lefttree;
+	const Plan *sort = gather->plan.lefttree;
 	SortSize	size = gpusort_size((CustomScan *) sort, range_table);
+	double		participants = sort_participants(gather->num_workers);
 
-	return sort_fits_memory(size.rows, size.width) &&
-		shared_memory_suffices(sort_rows_bytes(plan->plan_rows,
-											   plan->plan_width)) &&
-		!first_rows_are_few(&size, sort_participants(gather->num_workers),
-							place.bound);
+	return sort_together_has_room(&size, participants) &&
+		!first_rows_are_few(&size, participants, place.bound);
 }
 
 /* Rewrites a plan tree, that of a node in this place. */

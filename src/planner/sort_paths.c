@@ -23,7 +23,6 @@
 #include "planner/sort_paths.h"
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
-#include "port/shared_memory.h"
 
 /* What a path key stands for in these relations. */
 static const EquivalenceMember *
@@ -120,8 +119,8 @@ sort_paths_share(PlannerInfo *root, const Path *partial, List *pathkeys,
 				 double rows, SortSize *size)
 {
 	if (!sort_paths_take_over(root, partial, pathkeys, NO_BOUND, size) ||
-		!sort_fits_memory(size->rows, size->width) ||
-		!shared_memory_suffices(sort_rows_bytes(rows, size->width)) ||
+		sort_together_spills(size) ||
+		!sort_together_has_room(size, rows / size->rows) ||
 		sort_paths_come_in_order(root, partial, pathkeys))
 		return false;
 	size->rows = rows;

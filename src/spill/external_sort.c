@@ -242,7 +242,7 @@ begin_runs(ExternalSort *sort)
 								  sort->limit, sort->shared_runs) :
 		sorted_runs_create(sort->order, sort->variant->format, sort->limit,
 						   sort->limit_of_merge, sort->random_access,
-						   sort->expected_rows);
+						   sort->has_others, sort->expected_rows);
 }
 
 /* Writes the rows in the store, whose order is made, as a run. */
@@ -285,6 +285,21 @@ external_sort_set_limit(ExternalSort *sort, Size limit)
 	sort->store->limit = limit;
 }
 
+/* Adds the runs of other processes, and how they were made. */
+static void
+import_runs(ExternalSort *sort, SharedRuns *others)
+{
+	sorted_runs_import(sort->runs, others);
+	if (sort->nrows == 0)
+	{
+		memcpy(sort->method, others->method, REPORT_TEXT_SIZE);
+		memcpy(sort->device, others->device, REPORT_TEXT_SIZE);
+	}
+	sort->nrows += others->nrows;
+	sort->on_device |= others->on_device;
+	sort->device_microseconds += others->device_microseconds;
+}
+
 /* Begins to merge all runs, the rows in the store being one if there are any. */
 static void
 merge_runs(ExternalSort *sort, SharedRuns *others)
@@ -295,10 +310,7 @@ merge_runs(ExternalSort *sort, SharedRuns *others)
 	row_order_drop_keys(sort->order);
 	free_store(&sort->store);
 	if (others != NULL)
-	{
-		sorted_runs_import(sort->runs, others);
-		sort->nrows += others->nrows;
-	}
+		import_runs(sort, others);
 	sort->progress->figures.rows_put = sort->nrows;
 	sort->progress->figures.runs_written = sorted_runs_count(sort->runs);
 	sort_progress_enter(sort->progress, PROGRESS_MERGING_RUNS);
@@ -375,16 +387,6 @@ external_sort_take_back(ExternalSort *sort)
 	if (row == NULL && sort->runs != NULL && sort->shared_runs == NULL)
 		row = sorted_runs_take(sort->runs);
 	return row;
-}
-
-void
-external_sort_take_others(ExternalSort *sort, SharedRuns *others)
-{
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-
-	begin_runs(sort);
-	sorted_runs_import(sort->runs, others);
-	MemoryContextSwitchTo(caller_context);
 }
 
 void

@@ -53,6 +53,7 @@ typedef struct ExternalSort
 
 	/* for runs; the user may set these before there is a run */
 	Size		limit_of_merge; /* bytes while runs are merged */
+	bool		has_others;		/* runs of other processes are merged, too */
 	bool		random_access;	/* rows may be fetched backward or again */
 	SharedRuns *shared_runs;	/* runs for another process to merge, or NULL */
 
@@ -163,12 +164,6 @@ extern bool external_sort_perform(ExternalSort *sort, SharedRuns *others);
 extern void external_sort_give_up(ExternalSort *sort);
 extern void *external_sort_take_back(ExternalSort *sort);
 extern void external_sort_drop_rows(ExternalSort *sort);
-
-/*
- * Adds the runs of other processes to the rows that can be taken back of a sort that
- * has been given up.
- */
-extern void external_sort_take_others(ExternalSort *sort, SharedRuns *others);
 
 /* Ends the sort, at any time: closes files.  Its context frees the memory. */
 extern void external_sort_end(ExternalSort *sort);

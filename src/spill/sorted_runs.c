@@ -64,7 +64,7 @@ struct SortedRuns
 	MergePlan  *plan;			/* of the last merge; NULL: there is none */
 	SortedRunsStatus status;
 	MemoryContext context;		/* holds everything below */
-	RowOrder   *order;
+	RowOrder   *order;			/* NULL: rows are only taken */
 	const RunFormat *format;
 	Size		limit;
 	Size		limit_of_merge;
@@ -108,6 +108,14 @@ close_sink(KeySink *sink)
 	end_plan((SortedRuns *) sink);
 }
 
+/* Has the plan take no more keys. */
+static void
+close_order_sink(SortedRuns *runs)
+{
+	if (runs->order != NULL)
+		row_order_close_sink(runs->order);
+}
+
 /*
  * Begins the plan, with the rows in the store, where the keys that gpusortd
  * gets will decide alone, and runs will have all rows.
@@ -118,7 +126,7 @@ begin_plan(SortedRuns *runs, double expected_rows)
 	RowOrder   *order = runs->order;
 
 	if (!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
-		order->shared || order->host_only || order->group_keys != NULL ||
+		order->host_only || order->group_keys != NULL ||
 		order->store->nrows == 0)
 		return;
 	/* the planner may expect more than a number of rows can be */
@@ -128,6 +136,7 @@ begin_plan(SortedRuns *runs, double expected_rows)
 		row_order_open_sink(order, &runs->sink);
 }
 
+/* Makes what has no runs yet, and no place for them. */
 static SortedRuns *
 create_runs(RowOrder *order, const RunFormat *format, Size limit)
 {
@@ -142,19 +151,39 @@ create_runs(RowOrder *order, const RunFormat *format, Size limit)
 	return runs;
 }
 
-SortedRuns *
-sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
-				   Size limit_of_merge, bool random_access,
-				   double expected_rows)
+/* The same with room for the first runs. */
+static SortedRuns *
+create_readable_runs(RowOrder *order, const RunFormat *format, Size limit)
 {
 	SortedRuns *runs = create_runs(order, format, limit);
 
-	runs->limit_of_merge = limit_of_merge;
-	runs->random_access = random_access;
 	runs->file = run_file_create(limit);
 	runs->max_runs = FIRST_MAX_RUNS;
 	runs->runs = palloc(runs->max_runs * sizeof(RunTape *));
-	begin_plan(runs, expected_rows);
+	return runs;
+}
+
+SortedRuns *
+sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
+				   Size limit_of_merge, bool random_access, bool has_others,
+				   double expected_rows)
+{
+	SortedRuns *runs = create_readable_runs(order, format, limit);
+
+	runs->limit_of_merge = limit_of_merge;
+	runs->random_access = random_access;
+	if (!has_others)
+		begin_plan(runs, expected_rows);
+	return runs;
+}
+
+SortedRuns *
+sorted_runs_open_shared(const RunFormat *format, Size limit,
+						SharedRuns *shared)
+{
+	SortedRuns *runs = create_readable_runs(NULL, format, limit);
+
+	sorted_runs_import(runs, shared);
 	return runs;
 }
 
@@ -183,6 +212,10 @@ shared_runs_reset(SharedRuns *shared)
 	shared->nrows = 0;
 	shared->longest_row = 0;
 	shared->disk = 0;
+	shared->method[0] = '\0';
+	shared->device[0] = '\0';
+	shared->on_device = false;
+	shared->device_microseconds = 0;
 }
 
 RowStore *
@@ -232,6 +265,7 @@ static void
 write_shared_run(SortedRuns *runs)
 {
 	SharedRuns *shared = runs->shared;
+	const RowOrder *order = runs->order;
 	uint32		number = pg_atomic_fetch_add_u32(&shared->nruns, 1);
 	RunFile    *file = run_file_create_shared(&shared->files, number,
 											  runs->limit);
@@ -239,9 +273,13 @@ write_shared_run(SortedRuns *runs)
 
 	run_file_end_write(file);
 	SpinLockAcquire(&shared->mutex);
-	shared->nrows += runs->order->store->nrows;
+	shared->nrows += order->store->nrows;
 	shared->longest_row = Max(shared->longest_row, runs->longest_row);
 	shared->disk += run_file_bytes(file);
+	memcpy(shared->method, order->method, REPORT_TEXT_SIZE);
+	memcpy(shared->device, order->device, REPORT_TEXT_SIZE);
+	shared->on_device |= order->on_device;
+	shared->device_microseconds += order->device_microseconds;
 	SpinLockRelease(&shared->mutex);
 	run_tape_close(run);
 	run_file_close(file);
@@ -280,7 +318,7 @@ sorted_runs_import(SortedRuns *runs, SharedRuns *shared)
 	int			nruns = pg_atomic_read_u32(&shared->nruns);
 
 	/* gpusortd has no keys of theirs */
-	row_order_close_sink(runs->order);
+	close_order_sink(runs);
 	for (int number = 0; number < nruns; number++)
 	{
 		uint64		bytes;
@@ -399,7 +437,7 @@ end_merge(SortedRuns *runs)
 	if (runs->merge != NULL)
 		run_merge_end(runs->merge);
 	runs->merge = NULL;
-	row_order_close_sink(runs->order);
+	close_order_sink(runs);
 	end_plan(runs);
 	while (runs->nruns > 0)
 		run_tape_close(runs->runs[--runs->nruns]);

@@ -29,6 +29,10 @@ typedef struct SharedRuns
 	uint64		nrows;			/* rows of all runs */
 	Size		longest_row;	/* bytes of the longest row */
 	Size		disk;			/* bytes of all files */
+	char		method[REPORT_TEXT_SIZE];	/* how the last run was sorted */
+	char		device[REPORT_TEXT_SIZE];
+	bool		on_device;		/* some runs were sorted by gpusortd */
+	uint64		device_microseconds;	/* time of the sorts on the device */
 } SharedRuns;
 
 /* Initializes shared runs in a segment that all processes attach. */
@@ -42,13 +46,14 @@ extern void shared_runs_reset(SharedRuns *shared);
  * run's rows; the format is that of the rows.  The limits are bytes of all
  * memory of the sort, while rows are in the store and while runs are merged.
  * Rows can be fetched backward or again only with random_access.
- * expected_rows is an estimate for all runs.  Allocates in the current memory context, which
- * has to be the same in all later calls.
+ * gpusortd may make an order of all runs unless there will be runs of other
+ * processes; expected_rows is an estimate of their rows.  Allocates in the
+ * current memory context, which has to be the same in all later calls.
  */
 extern SortedRuns *sorted_runs_create(RowOrder *order,
 									  const RunFormat *format, Size limit,
 									  Size limit_of_merge,
-									  bool random_access,
+									  bool random_access, bool has_others,
 									  double expected_rows);
 
 /*
@@ -58,6 +63,13 @@ extern SortedRuns *sorted_runs_create(RowOrder *order,
 extern SortedRuns *sorted_runs_create_shared(RowOrder *order,
 											 const RunFormat *format,
 											 Size limit, SharedRuns *shared);
+
+/*
+ * The same for the runs of other processes alone, whose rows can be had by
+ * sorted_runs_take() only.
+ */
+extern SortedRuns *sorted_runs_open_shared(const RunFormat *format,
+										   Size limit, SharedRuns *shared);
 
 /*
  * Makes an empty store for rows that may become runs.  Its limit is the limit,

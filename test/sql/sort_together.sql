@@ -63,7 +63,7 @@ END $$;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT id, k FROM numbers ORDER BY k, id;
 
 -- types, directions, NULLs, ties, truncated keys; keys that only the leader makes
-SELECT query, examine(query) FROM unnest(ARRAY[
+CREATE TABLE queries AS SELECT query FROM unnest(ARRAY[
 	'SELECT k, id FROM numbers ORDER BY k, id',
 	'SELECT k, id FROM numbers ORDER BY k DESC, id DESC',
 	'SELECT gap, id FROM numbers ORDER BY gap NULLS FIRST, id',
@@ -80,6 +80,7 @@ SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT later, id FROM numbers ORDER BY later DESC, id DESC',
 	'SELECT numbers, id FROM numbers ORDER BY k, id',
 	'SELECT id FROM numbers ORDER BY k, id']) query;
+SELECT query, examine(query) FROM queries;
 
 -- expressions, among them some that are not put out; functions, joins, unions, parameters, subplans below
 CREATE FUNCTION twice(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN RETURN 2 * i; END';
@@ -138,7 +139,7 @@ SET max_parallel_workers = 1;
 SELECT * FROM report('EXECUTE sorted');
 RESET max_parallel_workers;
 
--- with too little memory what finds no room is sorted by each for itself
+-- with too little memory what finds no room is written as runs by each
 PREPARE checked AS SELECT count(*), bool_and(k >= previous), sum(id), sum(hashtextextended(txt, 0)) FROM
 	(SELECT *, lag(k, 1, k) OVER () previous FROM (SELECT id, k, txt, long FROM numbers ORDER BY k OFFSET 0) s) s;
 EXECUTE checked;
@@ -150,6 +151,31 @@ SET gpusort.work_mem = '64kB';
 EXECUTE checked;
 RESET gpusort.work_mem;
 RESET plan_cache_mode;
+
+-- runs of all rows, where the planner expects them; of what comes beyond its estimate, and where keys are of no use
+CREATE FUNCTION written(query text) RETURNS TABLE (aware text, in_runs boolean, nrows text, on_disk boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+	plan := jsonb_path_query_first(plan, '$.** ? (@."Custom Plan Provider" == "GpuSort")');
+	RETURN QUERY SELECT plan ->> 'Parallel Aware', plan ->> 'Sort Method' ~ '^[a-z].*, merge of \d+ runs$', plan ->> 'Rows',
+		(plan ->> 'Disk')::int > 0;
+END $$;
+CREATE FUNCTION fewer_expected(query text) RETURNS text LANGUAGE sql AS
+	$$ SELECT replace(query, ' FROM numbers ORDER', ' FROM numbers WHERE numbers.id % 1 = 0 ORDER') $$;
+SET gpusort.work_mem = '64kB';
+SELECT * FROM written('SELECT * FROM numbers ORDER BY k');
+SELECT * FROM written(fewer_expected('SELECT * FROM numbers ORDER BY k'));
+SELECT query, examine(query), examine(fewer_expected(query)) FROM queries;
+SELECT query, examine(query), examine(fewer_expected(query)) FROM unnest(ARRAY[
+	'SELECT k FROM numbers ORDER BY k LIMIT 7000 OFFSET 10',
+	'SELECT id, txt FROM numbers ORDER BY k, id LIMIT 3000',
+	'SELECT DISTINCT ON (grp) grp, id FROM numbers ORDER BY grp, k, id',
+	'SELECT id FROM (SELECT grp, id, row_number() OVER (PARTITION BY grp ORDER BY k, id) n FROM numbers) s WHERE n <= 3 ORDER BY grp, n']) query;
+SET gpusort.device = host;
+RESET gpusort.work_mem;
 
 -- cursors have no workers
 BEGIN;
@@ -181,7 +207,7 @@ BEGIN
 	RAISE NOTICE '%', n;
 END $$;
 
--- an error in any of the processes, and what comes after
+-- an error in any of the processes, and what comes after; also after runs have been written
 CREATE FUNCTION fail_at(i int, place int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
 	IF i = place THEN
@@ -195,6 +221,7 @@ DECLARE
 	failures int := 0;
 BEGIN
 	FOR i IN 1 .. 20 LOOP
+		PERFORM set_config('gpusort.work_mem', CASE i % 2 WHEN 0 THEN '-1' ELSE '64kB' END, true);
 		BEGIN
 			PERFORM id FROM (SELECT fail_at(id, i * 400) id FROM numbers ORDER BY k, id OFFSET 0) s;
 		EXCEPTION WHEN raise_exception THEN
@@ -221,6 +248,11 @@ CREATE TABLE many WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, md5
 CREATE INDEX ON many (id);
 VACUUM ANALYZE many;
 SELECT uses('SELECT * FROM many ORDER BY k');
+-- also in runs, and where many more rows are wanted than fit
+SET gpusort.work_mem = '1MB';
+SELECT uses('SELECT * FROM many ORDER BY k');
+SELECT uses('SELECT * FROM many ORDER BY k LIMIT 150000');
+RESET gpusort.work_mem;
 SELECT uses('SELECT * FROM many ORDER BY k LIMIT 10');
 SELECT uses('SELECT * FROM many ORDER BY id LIMIT 10');
 SELECT uses('SELECT * FROM many WHERE id < 10 ORDER BY k');
@@ -235,6 +267,6 @@ RESET enable_gathermerge;
 SET gpusort.enable_sort = off;
 SELECT uses('SELECT * FROM many ORDER BY k');
 
-DROP TABLE numbers, parts, many;
+DROP TABLE numbers, parts, many, queries;
 DROP TYPE color, pair;
-DROP FUNCTION digest, sorts_together, examine, twice, report, fail_at, uses;
+DROP FUNCTION digest, sorts_together, examine, twice, report, written, fewer_expected, fail_at, uses;

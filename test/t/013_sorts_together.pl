@@ -35,7 +35,10 @@ CREATE EXTENSION gpusort;
 CREATE FUNCTION fail_in_worker(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
 	IF current_setting('my.leader', true) <> pg_backend_pid()::text THEN
-		RAISE 'a worker has failed';
+		IF i >= current_setting('my.fails_from')::int THEN
+			RAISE 'a worker has failed';
+		END IF;
+		RETURN i;
 	END IF;
 	RETURN pass(i);
 END $$;
@@ -69,6 +72,13 @@ sub check_segments
 		select undef, undef, undef, 0.1;
 	}
 	cmp_ok($count, '<=', $idle_segments, "$what: no shared memory is left");
+	my $files = $node->data_dir . '/base/pgsql_tmp/*';
+	for (1 .. 100)
+	{
+		last unless glob $files;
+		select undef, undef, undef, 0.1;
+	}
+	is(join(' ', glob $files), '', 'nor temporary files');
 }
 
 # Two moments: the workers have handed over all of their rows and wait for the
@@ -76,18 +86,23 @@ sub check_segments
 # Each comes with the leader and a worker.
 my %moments = ('workers wait for the leader' => \&HeldQueries::start_with_late_leader, 'the leader waits for workers' => \&HeldQueries::start_with_late_workers);
 
-foreach my $device ('host', 'cuda')
-{
-	my $script = "SET gpusort.device = $device;\n$query$query";
+# And so, but that workers which write their rows as runs wait for nobody.
+my $little_memory = "SET gpusort.work_mem = '64kB';\n";
 
-	foreach my $moment (sort keys %moments)
+foreach my $settings ("SET gpusort.device = host;\n", "SET gpusort.device = cuda;\n", $little_memory)
+{
+	my $script = "$settings$query$query";
+
+	foreach my $moment ($settings eq $little_memory ? 'the leader waits for workers' : sort keys %moments)
 	{
 		my $begin = $moments{$moment};
 		my ($together, $workers) = ($node->counter('sorts_together'), $node->counter('sort_workers'));
-		my ($session) = $begin->($held, "SET gpusort.device = $device;\n$query");
+		my $spilled = $node->counter('sorts_spilled');
+		my ($session) = $begin->($held, "$settings$query");
 		$held->finish($session);
-		is($session->{err} . $session->{out}, "$native\n", "$moment ($device)");
+		is($session->{err} . $session->{out}, "$native\n", "$moment ($settings)");
 		is($node->counter('sorts_together'), $together + 1, 'they sort together');
+		is($node->counter('sorts_spilled'), $spilled + ($settings eq $little_memory), 'in runs if there is little memory');
 		is($node->counter('sort_workers'), $workers + 2, 'all rows are handed over');
 		check_segments('it ends');
 
@@ -112,7 +127,7 @@ foreach my $device ('host', 'cuda')
 		is($session->{out}, "$native\n", 'and the next one is right');
 		check_segments('a worker is terminated');
 
-		($session) = $begin->($held, "SET statement_timeout = '3s';\n$query RESET statement_timeout;\n$query");
+		($session) = $begin->($held, "${settings}SET statement_timeout = '3s';\n$query RESET statement_timeout;\n$query");
 		$session->{handle}->pump until $session->{err} =~ /timeout/;
 		$held->finish($session);
 		is($session->{err}, "ERROR:  canceling statement due to statement timeout\n", 'it takes too long');
@@ -121,18 +136,26 @@ foreach my $device ('host', 'cuda')
 	}
 }
 
-# A worker that fails, while the leader is held at its first row.
-$held->shut_doors(2);
-my $session = $held->start(digest_of('t', 'fail_in_worker(id) > 0') . $query);
-$session->{handle}->pump until $session->{err} =~ /has failed/;
-$held->finish($session);
-is($session->{err}, "ERROR:  a worker has failed\n", 'a worker fails');
-is($session->{out}, "$native\n", 'and the next sort is right');
-check_segments('a worker fails');
+# A worker that fails, while the leader is held at its first row: at once, or when it has written runs.
+my $session;
+foreach my $first (1, 5000)
+{
+	$held->shut_doors(2);
+	$session = $held->start("${little_memory}SET my.fails_from = $first;\n" . digest_of('t', 'fail_in_worker(id) > 0') . $query);
+	$session->{handle}->pump until $session->{err} =~ /has failed/;
+	$held->finish($session);
+	is($session->{err}, "ERROR:  a worker has failed\n", "a worker fails at row $first");
+	is($session->{out}, "$native\n", 'and the next sort is right');
+	check_segments('a worker fails');
+}
 
 # at any time
 my $script = "\\set VERBOSITY terse\n";
-$script .= "SET statement_timeout = " . (2 * $_) . ";\n" . digest_of('large', 'true') . "RESET statement_timeout;\n" foreach (1 .. 40);
+foreach my $memory ('64MB', '1MB')
+{
+	$script .= "SET gpusort.work_mem = '$memory';\n";
+	$script .= "SET statement_timeout = " . (2 * $_) . ";\n" . digest_of('large', 'true') . "RESET statement_timeout;\n" foreach (1 .. 40);
+}
 my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
 is(join("\n", grep { !/canceling statement due to statement timeout/ } split /\n/, $err), '', 'sorts can be cancelled at any time');
 check_segments('cancelled at any time');
@@ -176,8 +199,10 @@ sub sort_large
 		  . "PREPARE d AS " . digest_of('large', 'pass(id) > 0') . "EXPLAIN EXECUTE p \\g /dev/null\nEXPLAIN EXECUTE d \\g /dev/null\n"
 		  . "$settings\nEXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE p;\nEXECUTE d;\n");
 	$held->open_doors(1);
-	# for the leader, or with rows that it has to merge
-	$held->wait_for(0, 2, 'Extension|IPC');
+	# for the leader, unless they have written all of their rows
+	$node->poll_query_until('postgres',
+		"SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'sorter' AND leader_pid IS NOT NULL AND wait_event_type IS DISTINCT FROM 'Extension'")
+	  or die 'the workers do not come to an end';
 	$held->finish($session);
 	check_segments("large ($settings)");
 	return $session;
@@ -189,24 +214,27 @@ like($session->{out}, qr/Sort Method: radix sort\n.*Rows: 150000\n.*Sorted With 
 my $log = slurp_file($node->logfile) =~ s/.*database system is ready to accept connections//sr;
 is(scalar(() = $log =~ /$hint/g), 1, 'the log tells that memory could be set aside, once');
 
-$session = sort_large("SET gpusort.work_mem = '4MB';");
-my ($kept) = $session->{out} =~ /Rows Kept By Workers: (\d+)/;
-cmp_ok($kept, '>', 0, 'what exceeds the memory setting is kept by the workers');
-like($session->{out}, qr/\Q$native_large\E\n$/, 'and merged');
+# more than the planner expects, all that it expects, and hardly any
+my %kept;
+foreach my $memory ('8MB', '4MB', '64kB')
+{
+	$session = sort_large("SET gpusort.work_mem = '$memory';");
+	like($session->{out}, qr/Sort Method: radix sort, merge of \d+ runs\n.*Rows: 150000\n.*Sorted With Workers: 2\n.*Disk: \d+ ?kB/s, "memory for a part of the rows: $memory");
+	($kept{$memory}) = $session->{out} =~ /Rows Kept By Workers: (\d+)/;
+	like($session->{out}, qr/\Q$native_large\E\n$/, 'all rows, in order');
+}
+cmp_ok($kept{'8MB'}, '>', 0, 'what exceeds the memory setting is kept by the workers');
+cmp_ok($kept{'8MB'}, '<', 149000, 'but not what they have sent before');
+cmp_ok($kept{$_}, '>', 149000, "with $_ they send none") foreach ('4MB', '64kB');
 
-# that much beyond what is planned for, the leader too
-$session = sort_large("SET gpusort.work_mem = '64kB';");
-like($session->{out}, qr/\Q$native_large\E\n$/, 'hardly any memory');
-
-# segments of a megabyte at most, and no need of temporary files, which could not be larger either
+# segments and files of a megabyte at most, and rows of which workers keep more
 system_or_bail('prlimit', '--pid', $postmaster, '--fsize=1048576:');
 $session = sort_large("SET gpusort.work_mem = '512MB';");
+like($session->{err}, qr/^(ERROR:  could not write to file .*: File too large\n)+\z/, 'neither shared memory nor files is an error');
+unlike($session->{out}, qr/^\d/m, 'the only answer');
 system_or_bail('prlimit', '--pid', $postmaster, '--fsize=unlimited:');
-is($session->{err}, '', 'shared memory that cannot be had is no error');
-($kept) = $session->{out} =~ /Rows Kept By Workers: (\d+)/;
-cmp_ok($kept, '>', 0, 'workers keep rows');
-cmp_ok($kept, '<', 150000, 'but not all');
-like($session->{out}, qr/\Q$native_large\E\n$/, 'and they are merged');
+$session = sort_large("SET gpusort.work_mem = '512MB';");
+like($session->{out}, qr/\Q$native_large\E\n$/, 'with both again');
 
 #
 # A worker that is killed takes the server down, and no shared memory stays
