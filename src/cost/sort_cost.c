@@ -76,7 +76,7 @@
  * libc, which has no such keys.
  */
 #define INLINE_OPERATORS	0.3
-#define MANY_INLINE_OPERATORS	0.75
+#define MANY_INLINE_OPERATORS	0.5
 #define POINTER_OPERATORS	0.2
 #define ROW_OPERATORS		1.0
 #define LIBC_OPERATORS		2

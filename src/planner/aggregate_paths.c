@@ -50,6 +50,12 @@
 #include "port/compat.h"
 #include "settings.h"
 
+/*
+ * What the sort below has to spare for each part of its cost: estimates of both are
+ * not better than that, and numbers are sorted inside for about as much.
+ */
+#define LEAST_GAIN	1.5
+
 /* The sort of an aggregate's input that may be done below the Agg. */
 typedef struct InnerSort
 {
@@ -336,8 +342,9 @@ aggregate_paths_order(PlannerInfo *root, RelOptInfo *input,
 		return NIL;
 	sort = sort_paths_make(root, grouped, cheapest, pathkeys, NO_BOUND);
 	return sort != NULL &&
-		sort->total_cost - cheapest->total_cost -
-		cost_group_order(root, grouped, cheapest) < *spared ? pathkeys : NIL;
+		(sort->total_cost - cheapest->total_cost -
+		 cost_group_order(root, grouped, cheapest)) * LEAST_GAIN < *spared ?
+		pathkeys : NIL;
 }
 
 void

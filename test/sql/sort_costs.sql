@@ -104,6 +104,16 @@ SELECT nodes('SELECT * FROM numbers ORDER BY ten, k');
 RESET cpu_operator_cost;
 SET gpusort.host_sort_row_cost = 0.015;
 
+-- an aggregate sorts numbers inside for about as much as they cost to be sorted below it, and texts for more
+SET gpusort.host_sort_row_cost = 0;
+RESET gpusort.key_word_cost;
+SELECT nodes('SELECT sum(id), mode() WITHIN GROUP (ORDER BY k) FROM numbers');
+SELECT nodes('SELECT sum(id), percentile_cont(0.5) WITHIN GROUP (ORDER BY k) FROM numbers');
+SELECT nodes('SELECT sum(id), mode() WITHIN GROUP (ORDER BY txt) FROM numbers');
+SELECT nodes('SELECT sum(id), mode() WITHIN GROUP (ORDER BY k) FROM numbers GROUP BY other % 100');
+SET gpusort.key_word_cost = 0.002;
+SET gpusort.host_sort_row_cost = 0.015;
+
 -- the first rows of a table in the order of the first column, but for ties: core's heap is done with the first of them
 CREATE TABLE in_order AS SELECT i / 10 up, -i / 10 down, 1 one, CASE WHEN i % 7 > 0 THEN i END gap, lpad(i::text, 6, '0') COLLATE "C" txt, hashint4(i) k
 FROM generate_series(1, 100000) i;
