@@ -549,35 +549,6 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 				 sort_paths_group(root, relation, sorted, extra, ngroups));
 }
 
-/* Does a consumer get its rows by an incremental sort? */
-static bool
-sorts_by_increments(const Path *path)
-{
-	while (path != NULL)
-	{
-		switch (nodeTag(path))
-		{
-			case T_IncrementalSortPath:
-				return true;
-			case T_WindowAggPath:
-				path = ((const WindowAggPath *) path)->subpath;
-				break;
-			case T_AggPath:
-				path = ((const AggPath *) path)->subpath;
-				break;
-			case T_GroupPath:
-				path = ((const GroupPath *) path)->subpath;
-				break;
-			case T_UpperUniquePath:
-				path = ((const UpperUniquePath *) path)->subpath;
-				break;
-			default:
-				return false;
-		}
-	}
-	return false;
-}
-
 /* The cheapest path that core has found. */
 static const Path *
 cheapest_path(const RelOptInfo *relation)
@@ -607,7 +578,7 @@ group_paths_add(PlannerInfo *root, UpperRelationKind stage,
 		!input->consider_parallel || input->partial_pathlist == NIL ||
 		output->pathlist == NIL || IS_OTHER_REL(output) ||
 	/* which takes less time than core expects, see path_hooks.c */
-		sorts_by_increments(cheapest_path(output)))
+		sort_paths_find_incremental(cheapest_path(output)) != NULL)
 		return;
 	grouped.root = root;
 	grouped.relation = output;

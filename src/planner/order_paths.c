@@ -27,12 +27,6 @@
 #define EXPENSIVE_OPERATORS	10
 
 /*
- * The part of what core charges for an incremental sort that it takes: its groups
- * stay in the cache, and core expects half as many rows more in each.
- */
-#define INCREMENTAL_PART	0.4
-
-/*
  * What each scan below an Append costs processes that share the scans, beside
  * the rows: core charges for none of it.  All of them begin all scans, and take
  * turns at those of few pages.  A thousand tables of a page each, scanned by two
@@ -384,28 +378,6 @@ noted_input(PlannerInfo *root, RelOptInfo *input)
 	return compare_path_costs(gather, path, TOTAL_COST) < 0 ? gather : path;
 }
 
-/* Does an incremental sort of core's probably take less time than this path? */
-static bool
-incremental_is_better(const RelOptInfo *ordered, const Path *own)
-{
-	ListCell   *cell;
-
-	foreach(cell, ordered->pathlist)
-	{
-		const Path *path = skip_projection(lfirst(cell));
-		const Path *input;
-
-		if (!IsA(path, IncrementalSortPath))
-			continue;
-		input = ((const IncrementalSortPath *) path)->spath.subpath;
-		if (DISABLED_NODES(path) <= DISABLED_NODES(own) &&
-			input->total_cost + INCREMENTAL_PART *
-			(path->total_cost - input->total_cost) <= own->total_cost)
-			return true;
-	}
-	return false;
-}
-
 /* The cost of the rows that are wanted of a path. */
 static Cost
 cost_of_wanted_rows(const PlannerInfo *root, const Path *path)
@@ -454,9 +426,9 @@ order_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 									  linitial(input->partial_pathlist),
 									  unordered != NULL ? unordered->rows :
 									  ((Path *) linitial(ordered->pathlist))->rows);
-	if (alone != NULL && incremental_is_better(ordered, alone))
+	if (alone != NULL && sort_paths_incremental_is_better(ordered, alone))
 		alone = NULL;
-	if (together != NULL && incremental_is_better(ordered, together))
+	if (together != NULL && sort_paths_incremental_is_better(ordered, together))
 		together = NULL;
 	drop_core_paths(ordered, alone != NULL, together != NULL);
 	if (alone != NULL && together != NULL &&

@@ -127,8 +127,9 @@ hashing_more(PlannerInfo *root, const Path *path)
 }
 
 /*
- * Adds a path with our sorts.  A path of core that hashes is dropped if it is more
- * expensive by what hashing really costs.  Where not all rows are wanted nothing
+ * Adds a path with our sorts, unless core has a better one by an incremental sort.  A
+ * path of core that hashes is dropped if it is more expensive by what hashing really
+ * costs.  Where not all rows are wanted nothing
  * is dropped, since hashing may give the first rows sooner.
  */
 static void
@@ -137,6 +138,8 @@ add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
 {
 	ListCell   *cell;
 
+	if (sort_paths_incremental_is_better(relation, sorted))
+		return;
 	foreach(cell, relation->pathlist)
 	{
 		const Path *path = lfirst(cell);

@@ -24,6 +24,12 @@
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
 
+/*
+ * The part of what core charges for an incremental sort that it takes: its groups
+ * stay in the cache, and core expects half as many rows more in each.
+ */
+#define INCREMENTAL_PART	0.4
+
 /* What a path key stands for in these relations. */
 static const EquivalenceMember *
 pathkey_member(const PathKey *key, Relids relids)
@@ -125,6 +131,58 @@ sort_paths_share(PlannerInfo *root, const Path *partial, List *pathkeys,
 		return false;
 	size->rows = rows;
 	return true;
+}
+
+const IncrementalSortPath *
+sort_paths_find_incremental(const Path *path)
+{
+	while (path != NULL)
+	{
+		switch (nodeTag(path))
+		{
+			case T_IncrementalSortPath:
+				return (const IncrementalSortPath *) path;
+			case T_ProjectionPath:
+				path = ((const ProjectionPath *) path)->subpath;
+				break;
+			case T_WindowAggPath:
+				path = ((const WindowAggPath *) path)->subpath;
+				break;
+			case T_AggPath:
+				path = ((const AggPath *) path)->subpath;
+				break;
+			case T_GroupPath:
+				path = ((const GroupPath *) path)->subpath;
+				break;
+			case T_UpperUniquePath:
+				path = ((const UpperUniquePath *) path)->subpath;
+				break;
+			default:
+				return NULL;
+		}
+	}
+	return NULL;
+}
+
+bool
+sort_paths_incremental_is_better(const RelOptInfo *relation, const Path *own)
+{
+	ListCell   *cell;
+
+	foreach(cell, relation->pathlist)
+	{
+		const Path *path = lfirst(cell);
+		const IncrementalSortPath *sort = sort_paths_find_incremental(path);
+		Cost		too_much;
+
+		if (sort == NULL || DISABLED_NODES(path) > DISABLED_NODES(own))
+			continue;
+		too_much = (1 - INCREMENTAL_PART) *
+			(sort->spath.path.total_cost - sort->spath.subpath->total_cost);
+		if (path->total_cost - too_much <= own->total_cost)
+			return true;
+	}
+	return false;
 }
 
 Path *

@@ -44,6 +44,16 @@ extern bool sort_paths_share(PlannerInfo *root, const Path *partial,
 extern bool sort_paths_come_in_order(PlannerInfo *root, const Path *input,
 									 List *pathkeys);
 
+/* The incremental sort of core's by which a path has its rows in order, or NULL. */
+extern const IncrementalSortPath *sort_paths_find_incremental(const Path *path);
+
+/*
+ * Does a path of this relation that has one probably take less time than this path
+ * of ours?
+ */
+extern bool sort_paths_incremental_is_better(const RelOptInfo *relation,
+											 const Path *own);
+
 /*
  * The grouping of sorted rows into so many groups, or their aggregation if there
  * is no GROUP BY.

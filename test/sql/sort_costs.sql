@@ -104,6 +104,12 @@ SELECT nodes('SELECT * FROM numbers ORDER BY ten, k');
 RESET cpu_operator_cost;
 SET gpusort.host_sort_row_cost = 0.015;
 
+-- nor is one below groups, of an index in the order of the table
+SET enable_hashagg = off;
+SELECT nodes('SELECT id, other, count(*) FROM numbers GROUP BY id, other');
+SELECT nodes('SELECT k, other, count(*) FROM numbers GROUP BY k, other');
+RESET enable_hashagg;
+
 -- an aggregate sorts numbers inside for about as much as they cost to be sorted below it, and texts for more
 SET gpusort.host_sort_row_cost = 0;
 RESET gpusort.key_word_cost;
