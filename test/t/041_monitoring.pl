@@ -12,6 +12,7 @@ use FindBin;
 use lib "$FindBin::RealBin/..";
 use DocumentCommands;
 use GpusortCluster;
+use HeldQueries;
 
 my $contrib = "$FindBin::RealBin/../../contrib";
 my $dashboard = decode_json(slurp_file("$contrib/grafana-dashboard.json"));
@@ -40,12 +41,18 @@ SKIP:
 	# its own queries are not to sort between two looks at the counters
 	$node->safe_psql('postgres', 'ALTER ROLE prometheus SET gpusort.enable = off');
 	$node->wait_until_ready('gpusortd is ready');
-	$node->safe_psql('postgres', <<'SQL');
-CREATE TABLE t AS SELECT hashint4(i) AS k FROM generate_series(1, 20000) i;
+	$node->safe_psql('postgres', HeldQueries::PASS_FUNCTION . <<'SQL');
+CREATE TABLE t AS SELECT i AS id, hashint4(i) AS k FROM generate_series(1, 20000) i;
 SELECT count(*) FROM (SELECT k FROM t ORDER BY k OFFSET 0) s;
 SET gpusort.device = 'cuda';
 SELECT count(*) FROM (SELECT k FROM t ORDER BY k OFFSET 0) s;
+SET gpusort.work_mem = '64kB';
+SELECT count(*) FROM (SELECT k FROM t ORDER BY k OFFSET 0) s;
 CREATE INDEX ON t (k);
+CREATE DATABASE other;
+\c other
+SET gpusort.device = 'host';
+SELECT count(*) FROM (SELECT hashint4(i) AS k FROM generate_series(1, 20000) i ORDER BY k OFFSET 0) s;
 SQL
 
 	my $log = '';
@@ -72,6 +79,13 @@ SQL
 		return \%values;
 	};
 
+	# a sort that has been waiting for some seconds
+	my $held = HeldQueries->new($node, 'sorter');
+	$held->shut_doors(2);
+	my $session = $held->start('SET max_parallel_workers_per_gather = 0; SELECT count(*) FROM (SELECT k FROM t WHERE id < 10000 OR pass(id) > 0 ORDER BY k OFFSET 0) s');
+	my ($pid) = $held->wait_for(1, 0, 'Lock');
+	$node->poll_query_until('postgres', "SELECT query_start < clock_timestamp() - interval '5 seconds' FROM pg_stat_activity WHERE pid = $pid") or die 'it does not wait';
+
 	my $metrics = $scrape->();
 	my $counters = $of_query->('SELECT * FROM gpusort_stats');
 	is_deeply($by_label->($metrics, 'gpusort_stats_total', 'name'), $counters, 'it has all counters of gpusort_stats');
@@ -83,6 +97,21 @@ SQL
 		my $expected = $of_query->("SELECT device, $columns{$column} FROM gpusort_devices");
 		is_deeply($by_label->($metrics, "gpusort_devices_$column", 'device'), $expected, "gpusort_devices: $column");
 	}
+	is_deeply($by_label->($metrics, 'gpusort_progress_processes', 'phase'), { 'taking rows' => 1 }, 'gpusort_progress: processes');
+	is_deeply($by_label->($metrics, 'gpusort_progress_processes', 'kind'), { 'sort' => 1 }, 'by kind');
+	foreach my $column ('rows_put', 'rows_expected', 'rows_emitted', 'runs_written')
+	{
+		my $expected = $of_query->("SELECT pid, coalesce($column, 0) FROM gpusort_progress");
+		is_deeply($by_label->($metrics, "gpusort_long_sorts_$column", 'pid'), $expected, "gpusort_progress of a long sort: $column");
+	}
+	is_deeply($by_label->($metrics, 'gpusort_long_sorts_rows_put', 'pid'), { $pid => 8192 }, 'which has put rows');
+	foreach my $column ('sorts_device', 'sorts_host', 'sorts_native', 'sorts_spilled', 'rows', 'bytes', 'indexes')
+	{
+		my $expected = $of_query->("SELECT datname, $column FROM gpusort_stat_database");
+		is(join(' ', sort keys %$expected), 'other postgres', 'two databases');
+		is_deeply($by_label->($metrics, "gpusort_stat_database_${column}_total", 'datname'), $expected, "gpusort_stat_database: $column");
+	}
+	cmp_ok($by_label->($metrics, 'gpusort_stat_database_sorts_spilled_total', 'datname')->{postgres}, '>', 0, 'with sorts that have spilled');
 
 	# what the dashboard asks for, also in the list of servers
 	foreach my $expression (@expressions, map { $_->{query} } grep { $_->{type} eq 'query' } @{ $dashboard->{templating}{list} })
@@ -90,8 +119,8 @@ SQL
 		while ($expression =~ /\b(gpusort_\w+)(?:\{.*?\bname=~"(.*?)".*?\})?/g)
 		{
 			my ($name, $pattern) = ($1, $2);
+			isnt(scalar(grep { /^$name\{/ } keys %$metrics), 0, "the dashboard asks for a metric: $expression");
 			my $names = $by_label->($metrics, $name, 'name');
-			isnt(scalar keys %$names, 0, "the dashboard asks for a metric: $expression");
 			# each alternative is one or more counters
 			foreach my $alternative (expand($pattern // ''))
 			{
@@ -99,6 +128,18 @@ SQL
 			}
 		}
 	}
+
+	# a sort that has ended, and one that has not been running for long
+	$held->finish($session);
+	$held->shut_doors(2);
+	$session = $held->start('SET max_parallel_workers_per_gather = 0; SELECT count(*) FROM (SELECT k FROM t WHERE pass(id) > 0 ORDER BY k OFFSET 0) s');
+	$held->wait_for(1, 0, 'Lock');
+	$metrics = $scrape->();
+	is_deeply($by_label->($metrics, 'gpusort_progress_processes', 'phase'), { 'taking rows' => 1 }, 'a process sorts');
+	is_deeply($by_label->($metrics, 'gpusort_long_sorts_rows_put', 'pid'), {}, 'which has not for long');
+	$held->finish($session);
+	$held->end;
+	is_deeply($by_label->($scrape->(), 'gpusort_progress_processes', 'phase'), {}, 'none sorts');
 
 	# without a device
 	$node->append_conf('postgresql.conf', 'gpusort.daemon_engine = cuda');
