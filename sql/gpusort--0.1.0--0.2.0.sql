@@ -38,14 +38,14 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
 
-COMMENT ON FUNCTION gpusort_stat_database() IS 'what gpusort has done in each database since the server started';
+COMMENT ON FUNCTION gpusort_stat_database() IS 'what gpusort has done in each database';
 
 CREATE VIEW gpusort_stat_database AS
 	SELECT s.datid, d.datname, s.sorts_device + s.sorts_host + s.sorts_native AS sorts, s.sorts_device, s.sorts_host,
 		s.sorts_native, s.sorts_spilled, s.rows, s.bytes, s.indexes, s.stats_reset
 	FROM gpusort_stat_database() s JOIN pg_catalog.pg_database d ON d.oid = s.datid;
 
-COMMENT ON VIEW gpusort_stat_database IS 'what gpusort has done in each database since the server started';
+COMMENT ON VIEW gpusort_stat_database IS 'what gpusort has done in each database';
 
 CREATE FUNCTION gpusort_stat_database_reset()
 RETURNS void

@@ -11,12 +11,20 @@
  * As the places are there from the beginning, counting cannot fail.  Of more
  * databases than places those that come last are not counted.
  *
+ * When the server is shut down they go to a file, from which it takes them when
+ * it starts again.  There is no such file while it runs, so that a crash ends all
+ * counters, as those of PostgreSQL.  They are no kind of PostgreSQL's own
+ * statistics, which 18 would let an extension have: a server that finds one in
+ * its file, and not the library that has registered it, drops those of all kinds.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "port/atomics.h"
+#include "storage/fd.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
@@ -29,6 +37,11 @@
 
 #define TRANCHE		"gpusort databases"
 
+#define FILE_NAME	PGSTAT_STAT_PERMANENT_DIRECTORY "/gpusort.stat"
+
+/* Changes with what is in the file. */
+#define FILE_LAYOUT 0x20261123
+
 typedef struct DatabasePlace
 {
 	Oid			database;		/* InvalidOid: free; under the lock */
@@ -36,10 +49,17 @@ typedef struct DatabasePlace
 	pg_atomic_uint64 counters[DATABASE_STATISTICS];
 } DatabasePlace;
 
+/* The file begins with this; a DatabaseStats of each database follows. */
+typedef struct FileHeader
+{
+	uint32		layout;
+	uint32		databases;
+} FileHeader;
+
 static shmem_request_hook_type previous_shmem_request_hook;
-static bool preloaded;			/* in shared_preload_libraries */
+static shmem_startup_hook_type previous_shmem_startup_hook;
 static LWLock *lock;			/* for the databases of the places */
-static DatabasePlace *places;
+static DatabasePlace *places;	/* NULL: not in shared_preload_libraries */
 static DatabasePlace *own_place;	/* of this process's database, or NULL */
 static bool has_looked;			/* for it */
 
@@ -52,36 +72,155 @@ request_places(void)
 	RequestNamedLWLockTranche(TRANCHE, 1);
 }
 
+/* Copies the counters of a place; false if it is free. */
+static bool
+copy_place(DatabasePlace *place, DatabaseStats *copy)
+{
+	memset(copy, 0, sizeof(*copy));
+	copy->database = place->database;
+	copy->reset = (TimestampTz) pg_atomic_read_u64(&place->reset);
+	for (int i = 0; i < DATABASE_STATISTICS; i++)
+		copy->counters[i] = pg_atomic_read_u64(&place->counters[i]);
+	return OidIsValid(copy->database);
+}
+
+/* Initializes all places: those of the file's databases, and free ones. */
+static void
+init_places(const DatabaseStats *stats, uint32 databases)
+{
+	const DatabaseStats none = {0};
+
+	for (uint32 i = 0; i < PLACES; i++)
+	{
+		const DatabaseStats *source = i < databases ? &stats[i] : &none;
+
+		places[i].database = source->database;
+		pg_atomic_init_u64(&places[i].reset, (uint64) source->reset);
+		for (int j = 0; j < DATABASE_STATISTICS; j++)
+			pg_atomic_init_u64(&places[i].counters[j], source->counters[j]);
+	}
+}
+
+/* Reads the file into an array of all places; returns how many it has. */
+static uint32
+read_file(FILE *file, DatabaseStats *stats)
+{
+	FileHeader	header;
+
+	if (fread(&header, sizeof(header), 1, file) == 1 &&
+		header.layout == FILE_LAYOUT && header.databases <= PLACES &&
+		fread(stats, sizeof(*stats), header.databases, file) == header.databases)
+		return header.databases;
+	if (ferror(file))
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not read file \"%s\": %m", FILE_NAME)));
+	else
+		ereport(LOG,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("ignoring invalid data in file \"%s\"", FILE_NAME)));
+	return 0;
+}
+
+/* Takes what the last shutdown has left, and removes it. */
+static void
+load_places(void)
+{
+	DatabaseStats *stats = palloc(PLACES * sizeof(DatabaseStats));
+	uint32		databases = 0;
+	FILE	   *file = AllocateFile(FILE_NAME, PG_BINARY_R);
+
+	if (file != NULL)
+	{
+		databases = read_file(file, stats);
+		FreeFile(file);
+		unlink(FILE_NAME);
+	}
+	else if (errno != ENOENT)
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not read file \"%s\": %m", FILE_NAME)));
+	init_places(stats, databases);
+	pfree(stats);
+}
+
+/* Writes all places that are taken to the file; false if that has failed. */
+static bool
+write_file(FILE *file)
+{
+	FileHeader	header = {.layout = FILE_LAYOUT};
+	DatabaseStats stats;
+
+	for (int i = 0; i < PLACES; i++)
+		header.databases += OidIsValid(places[i].database);
+	if (fwrite(&header, sizeof(header), 1, file) != 1)
+		return false;
+	for (int i = 0; i < PLACES; i++)
+	{
+		if (copy_place(&places[i], &stats) &&
+			fwrite(&stats, sizeof(stats), 1, file) != 1)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * At the end of the postmaster, when all other processes have ended.  The lock
+ * is not taken, as one that was killed may have held it.
+ */
+static void
+save_places(int code, Datum unused)
+{
+	const char *temporary = FILE_NAME ".tmp";
+	FILE	   *file;
+	bool		written;
+
+	/* after a crash the memory may have anything in it */
+	if (code != 0)
+		return;
+	file = AllocateFile(temporary, PG_BINARY_W);
+	written = file != NULL && write_file(file);
+	if (file != NULL && FreeFile(file) != 0)
+		written = false;
+	if (written)
+		(void) durable_rename(temporary, FILE_NAME, LOG);
+	else
+	{
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not write file \"%s\": %m", temporary)));
+		unlink(temporary);
+	}
+}
+
+/* When the postmaster has made shared memory, at its start or after a crash. */
+static void
+make_places(void)
+{
+	bool		found;
+
+	if (previous_shmem_startup_hook != NULL)
+		previous_shmem_startup_hook();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	lock = &GetNamedLWLockTranche(TRANCHE)->lock;
+	places = ShmemInitStruct(TRANCHE, PLACES * sizeof(DatabasePlace), &found);
+	if (!found)
+	{
+		load_places();
+		on_shmem_exit(save_places, (Datum) 0);
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
 void
 database_stats_init(void)
 {
 	if (!process_shared_preload_libraries_in_progress)
 		return;
-	preloaded = true;
 	previous_shmem_request_hook = shmem_request_hook;
 	shmem_request_hook = request_places;
-}
-
-/* Finds the places, making them if this is the first process to; false: none. */
-static bool
-find_places(void)
-{
-	bool		found;
-
-	if (places != NULL || !preloaded)
-		return places != NULL;
-	lock = &GetNamedLWLockTranche(TRANCHE)->lock;
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	places = ShmemInitStruct(TRANCHE, PLACES * sizeof(DatabasePlace), &found);
-	for (int i = 0; i < PLACES && !found; i++)
-	{
-		places[i].database = InvalidOid;
-		pg_atomic_init_u64(&places[i].reset, 0);
-		for (int j = 0; j < DATABASE_STATISTICS; j++)
-			pg_atomic_init_u64(&places[i].counters[j], 0);
-	}
-	LWLockRelease(AddinShmemInitLock);
-	return true;
+	previous_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = make_places;
 }
 
 /* The place of a database, or with InvalidOid a free one; NULL: there is none. */
@@ -148,9 +287,10 @@ find_own_place(void)
 		own_place = find_place(InvalidOid);
 		if (own_place != NULL)
 		{
-			own_place->database = MyDatabaseId;
 			pg_atomic_write_u64(&own_place->reset, 0);
 			set_to_zero(own_place);
+			/* at last, as save_places() does not heed the lock */
+			own_place->database = MyDatabaseId;
 		}
 	}
 	LWLockRelease(lock);
@@ -160,7 +300,7 @@ find_own_place(void)
 static bool
 has_place(void)
 {
-	if (!has_looked && find_places() && OidIsValid(MyDatabaseId))
+	if (!has_looked && places != NULL && OidIsValid(MyDatabaseId))
 	{
 		find_own_place();
 		has_looked = true;
@@ -187,19 +327,16 @@ database_stats_reset(void)
 int
 database_stats_places(void)
 {
-	return find_places() ? PLACES : 0;
+	return places != NULL ? PLACES : 0;
 }
 
 bool
 database_stats_read(int place, DatabaseStats *copy)
 {
-	DatabasePlace *source = &places[place];
+	bool		taken;
 
 	LWLockAcquire(lock, LW_SHARED);
-	copy->database = source->database;
-	copy->reset = (TimestampTz) pg_atomic_read_u64(&source->reset);
-	for (int i = 0; i < DATABASE_STATISTICS; i++)
-		copy->counters[i] = pg_atomic_read_u64(&source->counters[i]);
+	taken = copy_place(&places[place], copy);
 	LWLockRelease(lock);
-	return OidIsValid(copy->database);
+	return taken;
 }

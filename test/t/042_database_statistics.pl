@@ -1,5 +1,5 @@
-# gpusort_stat_database: each database has its own sorts and index builds and no other's, together all; what a reset and the end of a
-# database make of them.
+# gpusort_stat_database: each database has its own sorts and index builds and no other's, together all; what a reset, the end of a
+# database, a restart and a crash make of them.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -21,6 +21,7 @@ parallel_tuple_cost = 0
 gpusort.get_shared_row_cost = 0
 min_parallel_table_scan_size = 0
 autovacuum = off
+restart_after_crash = on
 CONF
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION gpusort; CREATE ROLE alice LOGIN');
@@ -92,8 +93,70 @@ is(shown(COUNTS . ', stats_reset', 'elsewhere'), '1|0|1|0|0|20000|0|', 'a new on
 is($node->safe_psql('postgres', "SELECT count(*) FROM gpusort_stat_database() WHERE datid = $oid"), 0, 'in the place of the old one');
 is(shown(COUNTS, 'there'), $there, 'others keep theirs');
 
+# many sessions at once, beside others that reset another database
+my $before = shown('rows', 'there');
+my @sessions = map {
+	$node->start_psql("session $_", ($_ > 6 ? "\\c elsewhere\n" : "\\c there\n") . ($_ > 6 ? "SELECT gpusort_stat_database_reset() \\g /dev/null\n" : "$sort\n") x 20)
+} 1 .. 8;
+$_->{handle}->finish foreach @sessions;
+is(join('', map { $_->{err} } @sessions), '', 'sessions at once');
+is(shown('rows', 'there'), $before + 6 * 20 * 20000, 'each of their sorts is counted');
+is(shown(COUNTS, 'elsewhere'), '0|0|0|0|0|0|0', 'none where they are reset');
+
+# a restart, with a database fewer
+$node->safe_psql('elsewhere', $sort);
+$node->safe_psql('there', 'SELECT gpusort_stat_database_reset();' . $sort x 3);
+make_database('dropped');
+$node->safe_psql('dropped', $sort);
+$oid = shown('datid', 'dropped');
+$node->safe_psql('postgres', 'DROP DATABASE dropped');
+my $all = 'SELECT * FROM gpusort_stat_database ORDER BY datid';
+my $shown = $node->safe_psql('postgres', $all);
+like($shown, qr/\|there\|3\|0\|3\|0\|0\|60000\|\d+\|0\|\d{4}-/, 'counters, with a reset');
+my $file = $node->data_dir . '/pg_stat/gpusort.stat';
+$node->stop;
+ok(-f $file, 'a file has them while the server is down');
+my $content = slurp_file($file);
+$node->start;
+is($node->safe_psql('postgres', $all), $shown, 'they outlive a restart');
+ok(!-e $file, 'without the file');
+$node->safe_psql('there', $sort);
+is(shown(COUNTS, 'there'), '4|0|4|0|0|80000|0', 'and go on');
+make_database('another');
+$node->safe_psql('another', $sort);
+is(shown(COUNTS . ', stats_reset', 'another'), '1|0|1|0|0|20000|0|', 'a new database begins with nothing');
+is($node->safe_psql('postgres', "SELECT count(*) FROM gpusort_stat_database() WHERE datid = $oid"), 0, 'in the place of the one dropped before');
+
+# a crash
+my $offset = -s $node->logfile;
+kill 'KILL', $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
+$node->wait_for_log(qr/all server processes terminated; reinitializing/, $offset);
+ok($node->wait_until_up, 'the server has crashed');
+is($node->safe_psql('postgres', $all), '', 'a crash ends all');
+$node->safe_psql('there', $sort);
+is(shown(COUNTS . ', stats_reset', 'there'), '1|0|1|0|0|20000|0|', 'and they begin anew');
 $node->restart;
-is(shown(COUNTS, 'there'), '', 'counts are since the start of the server');
+is(shown(COUNTS . ', stats_reset', 'there'), '1|0|1|0|0|20000|0|', 'which outlives a restart');
+
+# files that are no such files
+foreach my $bad ('', 'x', substr($content, 0, -1), substr($content, 0, 8), "\0" x length $content, pack('LL', unpack('L', $content), 1025) . "\0" x 100000)
+{
+	$node->stop;
+	open my $handle, '>:raw', $file or die "$file: $!";
+	print $handle $bad;
+	close $handle;
+	$offset = -s $node->logfile;
+	$node->start;
+	is($node->safe_psql('postgres', $all), '', 'a file of ' . length($bad) . ' bytes is of no use');
+	like(slurp_file($node->logfile, $offset), qr{LOG:  ignoring invalid data in file "pg_stat/gpusort.stat"}, 'says the log');
+}
+$node->safe_psql('there', $sort);
+mkdir "$file.tmp" or die "$file.tmp: $!";
+$offset = -s $node->logfile;
+$node->restart;
+like(slurp_file($node->logfile, $offset), qr{LOG:  could not write file "pg_stat/gpusort.stat.tmp": Is a directory}, 'a file that cannot be written');
+is($node->safe_psql('postgres', $all), '', 'then they begin anew');
+rmdir "$file.tmp" or die "$file.tmp: $!";
 
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
 $node->restart;
