@@ -56,11 +56,12 @@ sub is_shown
 	is($lines, $shown, "$self->{document} shows what becomes of '$name'");
 }
 
-# A test: all have been taken.
+# A test: all have been taken, but those with names that a script by hand tries.
 sub all_taken
 {
-	my ($self) = @_;
-	is(join(', ', grep { !$self->{taken}{$_} } sort keys %{ $self->{commands} }), '', "$self->{document}: all commands were tried");
+	my ($self, $by_hand) = @_;
+	my @left = grep { !$self->{taken}{$_} && !($by_hand && /$by_hand/) } sort keys %{ $self->{commands} };
+	is(join(', ', @left), '', "$self->{document}: all commands were tried");
 }
 
 1;
