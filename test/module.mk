@@ -1,6 +1,7 @@
 # How a module for a test is built, from its one source file; for the Makefile in its
 # directory "here".
 
+PG_CPPFLAGS = -I$(here)../../src
 PG_CFLAGS = -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	-Wno-missing-field-initializers
 

@@ -384,7 +384,7 @@ is_of_libc(Oid collation)
 	if (!OidIsValid(collation) || COLLATION_IS_C(collation))
 		return false;
 	locale = pg_newlocale_from_collation(collation);
-	return locale == NULL || locale->provider == COLLPROVIDER_LIBC;
+	return locale == NULL || LOCALE_PROVIDER(locale) == COLLPROVIDER_LIBC;
 }
 
 Cost

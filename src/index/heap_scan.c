@@ -306,7 +306,9 @@ scan_heap(Relation heap, Relation index, IndexInfo *info,
 	if (progress)
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL,
 									 scan.shared->phs_nblocks);
-	table_block_parallelscan_startblock_init(heap, &scan.share, scan.shared);
+	table_block_parallelscan_startblock_init(heap, &scan.share, scan.shared,
+											 InvalidBlockNumber,
+											 InvalidBlockNumber);
 	scan_pages(&scan, progress);
 
 	if (scan.strategy != NULL)
@@ -330,5 +332,5 @@ heap_scan_for_build(Relation heap, Relation index, IndexInfo *info,
 						 state);
 	return table_index_build_scan(heap, index, info, true, progress, callback,
 								  state, parallel == NULL ? NULL :
-								  table_beginscan_parallel(heap, parallel));
+								  table_beginscan_parallel(heap, parallel, SO_NONE));
 }

@@ -28,6 +28,7 @@
 #include "commands/defrem.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "tcop/utility.h"
 #include "utils/rel.h"
@@ -41,7 +42,7 @@
 #include "refusal.h"
 #include "settings.h"
 
-static get_relation_info_hook_type previous_get_relation_info_hook;
+static RELATION_HOOK_TYPE previous_relation_hook;
 static ProcessUtility_hook_type previous_process_utility_hook;
 
 /* Why this build stays as it is, if it does. */
@@ -89,6 +90,18 @@ build_index(Relation heap, Relation index, IndexInfo *info)
 	return index_build_perform(heap, index, info, rows);
 }
 
+/* Gives an entry methods of its own, as others may share those that it has. */
+static void
+use_own_build(Relation index)
+{
+	IndexAmRoutine *methods = MemoryContextAlloc(index->rd_indexcxt,
+												 sizeof(IndexAmRoutine));
+
+	*methods = *index->rd_indam;
+	methods->ambuild = build_index;
+	index->rd_indam = methods;
+}
+
 /* Has the open B-tree indexes of a table built by us. */
 static void
 take_over_builds(Oid table)
@@ -109,7 +122,7 @@ take_over_builds(Oid table)
 		/* our own reference is one; an entry without another may be dropped */
 		if (index->rd_rel->relam == BTREE_AM_OID && index->rd_refcnt > 1 &&
 			index->rd_indam != NULL && index->rd_indam->ambuild == btbuild)
-			index->rd_indam->ambuild = build_index;
+			use_own_build(index);
 		RelationClose(index);
 	}
 	list_free(indexes);
@@ -121,19 +134,21 @@ take_over_builds(Oid table)
  * but that relation, without so much as a FROM, core plans an index build.
  */
 static void
-see_relation(PlannerInfo *root, Oid relation, bool inhparent, RelOptInfo *rel)
+see_relation(RELATION_HOOK_PARAMETERS)
 {
-	if (previous_get_relation_info_hook != NULL)
-		previous_get_relation_info_hook(root, relation, inhparent, rel);
+	RangeTblEntry *entry = root->simple_rte_array[rel->relid];
+
+	if (previous_relation_hook != NULL)
+		previous_relation_hook(RELATION_HOOK_ARGUMENTS);
 
 	/* CLUSTER asks in the same way whether to sort, but without inheritance */
-	if (root->parse->jointree != NULL || !inhparent)
+	if (root->parse->jointree != NULL || !entry->inh)
 		return;
 	if (worker_setting_is_lent())
 		rel->rel_parallel_workers = 0;
 	if (gpusort_enable && gpusort_enable_index_build &&
-		relation >= FirstNormalObjectId)
-		take_over_builds(relation);
+		entry->relid >= FirstNormalObjectId)
+		take_over_builds(entry->relid);
 }
 
 /* May this statement build indexes? */
@@ -143,10 +158,10 @@ builds_indexes(const Node *statement)
 	switch (nodeTag(statement))
 	{
 		case T_AlterTableStmt:
-		case T_ClusterStmt:
 		case T_IndexStmt:
 		case T_RefreshMatViewStmt:
 		case T_ReindexStmt:
+		case T_RepackStmt:
 			return true;
 		case T_VacuumStmt:
 			{
@@ -219,8 +234,8 @@ void
 index_hooks_init(void)
 {
 	worker_setting_init();
-	previous_get_relation_info_hook = get_relation_info_hook;
-	get_relation_info_hook = see_relation;
+	previous_relation_hook = RELATION_HOOK;
+	RELATION_HOOK = see_relation;
 	previous_process_utility_hook = ProcessUtility_hook;
 	ProcessUtility_hook = process_utility;
 }

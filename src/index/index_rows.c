@@ -92,6 +92,7 @@ describe_rows(Relation index)
 				index_column_type(index, i);
 	}
 	TupleDescInitEntry(result, result->natts, "ctid", TIDOID, -1, 0);
+	TupleDescFinalize(result);
 	return result;
 }
 
@@ -104,7 +105,7 @@ dead_row_column(const IndexRow *row, AttrNumber attno, TupleDesc descriptor,
 				bool *isnull)
 {
 	char	   *data = (char *) row + IndexInfoFindDataOffset(row->info);
-	bits8	   *nulls = (bits8 *) row + sizeof(IndexRow);
+	uint8	   *nulls = (uint8 *) row + sizeof(IndexRow);
 	Size		offset = 0;
 
 	for (int i = 0; i < attno; i++)
@@ -327,7 +328,7 @@ store_row(IndexRows *rows, Datum *values, bool *isnull, IndexRowSpace space,
 	heap_fill_tuple(descriptor, values, isnull,
 					(char *) row + header_bytes, data_bytes, &infomask,
 					info != 0 ?
-					(bits8 *) ((char *) row + sizeof(IndexTupleData)) : NULL);
+					(uint8 *) ((char *) row + sizeof(IndexTupleData)) : NULL);
 	if ((infomask & HEAP_HASVARWIDTH) != 0)
 		info |= INDEX_VAR_MASK;
 	row->info = info | bytes;

@@ -41,6 +41,7 @@
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/lwlock.h"
 #include "tcop/tcopprot.h"
 #include "utils/dsa.h"
 #include "utils/memutils.h"

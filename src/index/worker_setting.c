@@ -31,7 +31,7 @@
  */
 #define LENT_WORKERS	(MAX_PARALLEL_WORKER_LIMIT - 1)
 
-static struct config_int *setting;
+static struct config_generic *setting;
 static bool lending;
 
 static const char *
@@ -47,9 +47,8 @@ show_workers(void)
 void
 worker_setting_init(void)
 {
-	setting = (struct config_int *)
-		find_core_setting("max_parallel_maintenance_workers");
-	setting->show_hook = show_workers;
+	setting = find_core_setting("max_parallel_maintenance_workers");
+	INTEGER_SETTING(setting)->show_hook = show_workers;
 }
 
 bool
@@ -81,8 +80,7 @@ worker_setting_take_back(void)
 {
 	lending = false;
 	correct(&max_parallel_maintenance_workers);
-	for (GucStack *entry = setting->gen.stack; entry != NULL;
-		 entry = entry->prev)
+	for (GucStack *entry = setting->stack; entry != NULL; entry = entry->prev)
 	{
 		correct(&entry->prior.val.intval);
 		correct(&entry->masked.val.intval);

@@ -29,6 +29,7 @@
 #include <gnu/libc-version.h>
 #endif
 
+#include "access/htup_details.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_database.h"
 #include "mb/pg_wchar.h"
@@ -117,7 +118,7 @@ find_provider(Oid collation, char **libc_locale)
 		{
 			/* dropped since the plan was made, but core goes on to use it */
 			*libc_locale = NULL;
-			return pg_newlocale_from_collation(collation)->provider;
+			return LOCALE_PROVIDER(pg_newlocale_from_collation(collation));
 		}
 		provider = ((Form_pg_collation) GETSTRUCT(tuple))->collprovider;
 		attno = Anum_pg_collation_collcollate;
@@ -216,7 +217,7 @@ transform_whole(CollationTransform *transform, const char *string, Size size)
 		else
 			length = strxfrm_l(transform->result, transform->source,
 							   transform->result_size,
-							   transform->locale->info.lt);
+							   LOCALE_OF_LIBC(transform->locale));
 		if (length < transform->result_size)
 			return length;
 		transform->result_size = length + 1;

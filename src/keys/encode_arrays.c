@@ -20,6 +20,7 @@
 #include "utils/typcache.h"
 
 #include "keys/encode.h"
+#include "port/compat.h"
 
 /* What goes ahead of each element, and what after the last one. */
 #define CODE_END			0
@@ -97,11 +98,12 @@ append_elements(KeyWriter *writer, ArrayColumn *column, AnyArrayType *array)
 	int			nelements = ArrayGetNItems(AARR_NDIM(array), AARR_DIMS(array));
 	array_iter	iterator;
 
-	array_iter_setup(&iterator, array);
+	ARRAY_ITER_SETUP(&iterator, array, column->length, column->by_value,
+					 column->alignment);
 	for (int i = 0; i < nelements && !writer->truncated; i++)
 	{
 		bool		isnull;
-		Datum		element = array_iter_next(&iterator, &isnull, i,
+		Datum		element = ARRAY_ITER_NEXT(&iterator, &isnull, i,
 											  column->length,
 											  column->by_value,
 											  column->alignment);

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "keys/encode.h"
+#include "port/compat.h"
 
 /*
  * Integers
@@ -241,13 +242,13 @@ encode_numeric_compact(KeyWriter *writer, Datum value)
 	{
 		case 4:
 			word |= (uint64_t) numeric_digit(&parts, 3);
-			/* FALLTHROUGH */
+			pg_fallthrough;
 		case 3:
 			word |= (uint64_t) numeric_digit(&parts, 2) << 14;
-			/* FALLTHROUGH */
+			pg_fallthrough;
 		case 2:
 			word |= (uint64_t) numeric_digit(&parts, 1) << 28;
-			/* FALLTHROUGH */
+			pg_fallthrough;
 		case 1:
 			word |= (uint64_t) numeric_digit(&parts, 0) << 42;
 	}

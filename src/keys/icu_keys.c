@@ -56,6 +56,7 @@
 #ifdef USE_ICU
 
 #include <unicode/uchar.h>
+#include <unicode/ucol.h>
 #include <unicode/unorm2.h>
 #include <unicode/utf8.h>
 #include <unicode/uset.h>
@@ -241,7 +242,7 @@ icu_keys_trusted(const IcuKeys *keys)
 IcuKeys *
 icu_keys_get(pg_locale_t locale)
 {
-	const UCollator *collator = locale->info.icu.ucol;
+	const UCollator *collator = LOCALE_OF_ICU(locale);
 	UErrorCode	status = U_ZERO_ERROR;
 	MemoryContext context;
 	IcuKeys    *keys;
@@ -454,7 +455,7 @@ note_joining(IcuKeys *keys, const USet *set)
 static bool
 find_joining(IcuKeys *keys, uint32 end)
 {
-	const UCollator *collator = keys->locale->info.icu.ucol;
+	const UCollator *collator = LOCALE_OF_ICU(keys->locale);
 	UErrorCode	status = U_ZERO_ERROR;
 	USet	   *set = NULL;
 	bool		found;

@@ -29,6 +29,7 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_statistic.h"
 #include "nodes/makefuncs.h"
@@ -485,8 +486,8 @@ add_distinct_paths(const Grouped *grouped)
 	part = Min(rows / Max(grouped->serial->rows, 1), 1);
 	emit_part(sorted, part);
 	path = (Path *)
-		create_upper_unique_path(root, relation, sorted, ngroup_keys,
-								 clamp_row_est(rows / participants_of(grouped)));
+		create_unique_path(root, relation, sorted, ngroup_keys,
+						   clamp_row_est(rows / participants_of(grouped)));
 	charge_busiest(grouped, path, sorted, busiest);
 	add_with_gather(grouped, path);
 
@@ -495,8 +496,8 @@ add_distinct_paths(const Grouped *grouped)
 		return;
 	emit_part(sorted, part);
 	add_path(relation, (Path *)
-			 create_upper_unique_path(root, relation, sorted, ngroup_keys,
-									  rows));
+			 create_unique_path(root, relation, sorted, ngroup_keys,
+								rows));
 }
 
 /*

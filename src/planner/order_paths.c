@@ -272,8 +272,8 @@ path_size(const Path *path)
 			return sizeof(IncrementalSortPath);
 		case T_GroupPath:
 			return sizeof(GroupPath);
-		case T_UpperUniquePath:
-			return sizeof(UpperUniquePath);
+		case T_UniquePath:
+			return sizeof(UniquePath);
 		case T_AggPath:
 			return sizeof(AggPath);
 		case T_GroupingSetsPath:

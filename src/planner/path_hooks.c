@@ -199,9 +199,9 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 		return;
 	/* all paths yield as many rows */
 	path = (Path *)
-		create_upper_unique_path(root, distinct, path,
-								 list_length(root->distinct_pathkeys),
-								 ((Path *) linitial(distinct->pathlist))->rows);
+		create_unique_path(root, distinct, path,
+						   list_length(root->distinct_pathkeys),
+						   ((Path *) linitial(distinct->pathlist))->rows);
 	add_path_before_hashing(root, distinct, path);
 }
 

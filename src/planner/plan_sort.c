@@ -29,6 +29,7 @@
 #include "planner/plan_columns.h"
 #include "planner/plan_sort.h"
 #include "planner/sort_refusal.h"
+#include "port/compat.h"
 #include "settings.h"
 
 static planner_hook_type previous_planner_hook;
@@ -192,7 +193,7 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 /* What the planner makes of a query. */
 static PlannedStmt *
 plan_with_costs(Query *parse, const char *query_string, int cursor_options,
-				ParamListInfo bound_params)
+				ParamListInfo bound_params PLANNER_EXPLAIN_PARAMETER)
 {
 	SortInput	outer = order_paths_begin();
 	PlannedStmt *volatile result;
@@ -201,10 +202,11 @@ plan_with_costs(Query *parse, const char *query_string, int cursor_options,
 	{
 		if (previous_planner_hook != NULL)
 			result = previous_planner_hook(parse, query_string, cursor_options,
-										   bound_params);
+										   bound_params
+										   PLANNER_EXPLAIN_ARGUMENT);
 		else
 			result = standard_planner(parse, query_string, cursor_options,
-									  bound_params);
+									  bound_params PLANNER_EXPLAIN_ARGUMENT);
 	}
 	PG_FINALLY();
 	{
@@ -216,10 +218,11 @@ plan_with_costs(Query *parse, const char *query_string, int cursor_options,
 
 static PlannedStmt *
 plan_with_gpusort(Query *parse, const char *query_string, int cursor_options,
-				  ParamListInfo bound_params)
+				  ParamListInfo bound_params PLANNER_EXPLAIN_PARAMETER)
 {
 	PlannedStmt *result = plan_with_costs(parse, query_string, cursor_options,
-										  bound_params);
+										  bound_params
+										  PLANNER_EXPLAIN_ARGUMENT);
 
 	if (gpusort_enable && gpusort_enable_sort)
 	{

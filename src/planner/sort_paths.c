@@ -154,8 +154,8 @@ sort_paths_find_incremental(const Path *path)
 			case T_GroupPath:
 				path = ((const GroupPath *) path)->subpath;
 				break;
-			case T_UpperUniquePath:
-				path = ((const UpperUniquePath *) path)->subpath;
+			case T_UniquePath:
+				path = ((const UniquePath *) path)->subpath;
 				break;
 			default:
 				return NULL;

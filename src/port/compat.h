@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  Differences between PostgreSQL 15, 16, 17 and 18.
+ *	  Differences between PostgreSQL 15, 16, 17, 18 and 19.
  *
  * Everything else in the extension is written as for the newest of them.
  *
@@ -60,6 +60,40 @@
 #define EXECUTE_ONCE_ARGUMENT , execute_once
 #endif
 
+/* 19 tells the planner for which EXPLAIN it plans. */
+#if PG_VERSION_NUM >= 190000
+#define PLANNER_EXPLAIN_PARAMETER , ExplainState *explain
+#define PLANNER_EXPLAIN_ARGUMENT , explain
+#else
+#define PLANNER_EXPLAIN_PARAMETER
+#define PLANNER_EXPLAIN_ARGUMENT
+#endif
+
+/* 19 calls a hook with all relations, others with those of the catalog. */
+#if PG_VERSION_NUM >= 190000
+#define RELATION_HOOK build_simple_rel_hook
+#define RELATION_HOOK_TYPE build_simple_rel_hook_type
+#define RELATION_HOOK_PARAMETERS \
+	PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
+#define RELATION_HOOK_ARGUMENTS root, rel, rte
+#else
+#define RELATION_HOOK get_relation_info_hook
+#define RELATION_HOOK_TYPE get_relation_info_hook_type
+#define RELATION_HOOK_PARAMETERS \
+	PlannerInfo *root, Oid table, bool inherited, RelOptInfo *rel
+#define RELATION_HOOK_ARGUMENTS root, table, inherited, rel
+#endif
+
+/* 19 has CLUSTER as a kind of REPACK. */
+#if PG_VERSION_NUM < 190000
+#define T_RepackStmt T_ClusterStmt
+#endif
+
+/* 19 says by an attribute that a case goes on with the next. */
+#if PG_VERSION_NUM < 190000
+#define pg_fallthrough __attribute__((fallthrough))
+#endif
+
 /* 17 tells whether the server has got the huge pages it was to try for. */
 static inline bool
 main_memory_has_huge_pages(void)
@@ -71,6 +105,11 @@ main_memory_has_huge_pages(void)
 	return huge_pages == HUGE_PAGES_ON;
 #endif
 }
+
+/* 19 is told when a descriptor has all of its columns. */
+#if PG_VERSION_NUM < 190000
+#define TupleDescFinalize(descriptor) ((void) 0)
+#endif
 
 /* 18 keeps what it takes to find a column in a tuple apart. */
 #if PG_VERSION_NUM < 180000
@@ -93,6 +132,13 @@ find_core_setting(const char *name)
 }
 #else
 #define find_core_setting(name) find_option(name, false, false, ERROR)
+#endif
+
+/* 19 has what there is of integers alone in the setting of any type. */
+#if PG_VERSION_NUM >= 190000
+#define INTEGER_SETTING(setting) (&(setting)->_int)
+#else
+#define INTEGER_SETTING(setting) ((struct config_int *) (setting))
 #endif
 
 /* 17 has what EXPLAIN of a query does when no extension has a hook there. */
@@ -147,6 +193,33 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 /* 18 gave btree's strategy numbers names that no access method owns. */
 #define CompareType int16
 #define COMPARE_GT BTGreaterStrategyNumber
+#endif
+
+/* 19 tells the provider of a locale by its functions alone. */
+#if PG_VERSION_NUM >= 190000
+#define LOCALE_PROVIDER(locale) \
+	((locale)->collate == NULL ? COLLPROVIDER_BUILTIN : \
+	 (locale)->collate->strnxfrm_prefix != NULL ? COLLPROVIDER_ICU : \
+	 COLLPROVIDER_LIBC)
+#define LOCALE_OF_LIBC(locale) ((locale)->lt)
+#define LOCALE_OF_ICU(locale) ((locale)->icu.ucol)
+#else
+#define LOCALE_PROVIDER(locale) ((locale)->provider)
+#define LOCALE_OF_LIBC(locale) ((locale)->info.lt)
+#define LOCALE_OF_ICU(locale) ((locale)->info.icu.ucol)
+#endif
+
+/* 19 is told about the elements when an array's begin. */
+#if PG_VERSION_NUM >= 190000
+#define ARRAY_ITER_SETUP(iterator, array, length, by_value, alignment) \
+	array_iter_setup(iterator, array, length, by_value, alignment)
+#define ARRAY_ITER_NEXT(iterator, isnull, i, length, by_value, alignment) \
+	array_iter_next(iterator, isnull, i)
+#else
+#define ARRAY_ITER_SETUP(iterator, array, length, by_value, alignment) \
+	array_iter_setup(iterator, array)
+#define ARRAY_ITER_NEXT(iterator, isnull, i, length, by_value, alignment) \
+	array_iter_next(iterator, isnull, i, length, by_value, alignment)
 #endif
 
 /* The operator by which a path key sorts values of a type. */
@@ -208,6 +281,14 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define RUN_CONDITIONS(path) ((path)->runCondition)
 #else
 #define RUN_CONDITIONS(path) ((path)->winclause->runCondition)
+#endif
+
+/* 19 makes rows unique in one way only. */
+#if PG_VERSION_NUM < 190000
+#include "optimizer/pathnode.h"
+#define UniquePath UpperUniquePath
+#define T_UniquePath T_UpperUniquePath
+#define create_unique_path create_upper_unique_path
 #endif
 
 /* 18 can sort the outer side of a merge join by increments. */
@@ -394,6 +475,17 @@ block_reader_end(BlockReader *reader)
 #endif
 	pfree(reader);
 }
+
+/* 19 can scan a part of a table in parallel, and in further ways. */
+#if PG_VERSION_NUM < 190000
+#include "access/tableam.h"
+
+#define table_block_parallelscan_startblock_init(relation, worker, shared, \
+												 start, nblocks) \
+	table_block_parallelscan_startblock_init(relation, worker, shared)
+#define table_beginscan_parallel(relation, shared, flags) \
+	table_beginscan_parallel(relation, shared)
+#endif
 
 /* Takes back that a scan of the table was counted. */
 #if PG_VERSION_NUM >= 160000

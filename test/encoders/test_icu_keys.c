@@ -58,7 +58,7 @@ test_learn_icu_keys(Oid collation)
 	if (!OidIsValid(collation) || COLLATION_IS_C(collation))
 		return;
 	locale = pg_newlocale_from_collation(collation);
-	if (locale != NULL && locale->provider == COLLPROVIDER_ICU)
+	if (locale != NULL && LOCALE_PROVIDER(locale) == COLLPROVIDER_ICU)
 		learn_all(icu_keys_get(locale));
 }
 

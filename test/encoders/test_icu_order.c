@@ -26,6 +26,7 @@
 #include "utils/memutils.h"
 
 #include "keys/icu_keys.h"
+#include "port/compat.h"
 #include "test_icu_keys.h"
 
 PG_FUNCTION_INFO_V1(check_icu_order);
@@ -206,8 +207,8 @@ begin_check(OrderCheck *check, Oid collation, int64 seed)
 	pg_prng_seed(&check->prng, seed);
 
 	check->own = palloc(MAX_OWN * sizeof(UChar32));
-	tailored = ucol_getTailoredSet(check->locale->info.icu.ucol, &status);
-	ucol_getContractionsAndExpansions(check->locale->info.icu.ucol, joining,
+	tailored = ucol_getTailoredSet(LOCALE_OF_ICU(check->locale), &status);
+	ucol_getContractionsAndExpansions(LOCALE_OF_ICU(check->locale), joining,
 									  NULL, true, &status);
 	if (U_FAILURE(status))
 		elog(ERROR, "no list of what joins: %s", u_errorName(status));
@@ -338,7 +339,7 @@ compare_by_icu(const OrderCheck *check, const RandomString *a,
 {
 	UErrorCode	status = U_ZERO_ERROR;
 
-	return ucol_strcollUTF8(check->locale->info.icu.ucol, a->bytes, a->size,
+	return ucol_strcollUTF8(LOCALE_OF_ICU(check->locale), a->bytes, a->size,
 							b->bytes, b->size, &status);
 }
 

@@ -16,11 +16,14 @@
 #include "fmgr.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
+#include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/plannodes.h"
 #include "optimizer/planner.h"
 #include "parser/parse_coerce.h"
 #include "utils/lsyscache.h"
+
+#include "port/compat.h"
 
 PG_MODULE_MAGIC;
 
@@ -476,10 +479,11 @@ walk_statement(const PlannedStmt *statement)
 /* Plans with gpusort, and compares what it has made of the plan. */
 static PlannedStmt *
 plan_and_compare(Query *parse, const char *query_string, int cursor_options,
-				 ParamListInfo bound_params)
+				 ParamListInfo bound_params PLANNER_EXPLAIN_PARAMETER)
 {
 	PlannedStmt *result = hook_of_gpusort(parse, query_string, cursor_options,
-										  bound_params);
+										  bound_params
+										  PLANNER_EXPLAIN_ARGUMENT);
 	List	   *rewritten = walk_statement(result);
 	ListCell   *old;
 	ListCell   *new;
@@ -499,7 +503,8 @@ plan_and_compare(Query *parse, const char *query_string, int cursor_options,
 /* Called by gpusort, at the first time in the place of the above. */
 static PlannedStmt *
 plan_before_gpusort(Query *parse, const char *query_string,
-					int cursor_options, ParamListInfo bound_params)
+					int cursor_options, ParamListInfo bound_params
+					PLANNER_EXPLAIN_PARAMETER)
 {
 	PlannedStmt *result;
 
@@ -512,10 +517,10 @@ plan_before_gpusort(Query *parse, const char *query_string,
 	}
 	if (hook_before_gpusort != NULL)
 		result = hook_before_gpusort(parse, query_string, cursor_options,
-									 bound_params);
+									 bound_params PLANNER_EXPLAIN_ARGUMENT);
 	else
 		result = standard_planner(parse, query_string, cursor_options,
-								  bound_params);
+								  bound_params PLANNER_EXPLAIN_ARGUMENT);
 	planned = walk_statement(result);
 	return result;
 }

@@ -19,6 +19,8 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
+#include "port/compat.h"
+
 PG_MODULE_MAGIC;
 
 void		_PG_init(void);
@@ -101,10 +103,11 @@ spoil_plan(Plan *plan)
 
 static PlannedStmt *
 plan_wrongly(Query *parse, const char *query_string, int cursor_options,
-			 ParamListInfo bound_params)
+			 ParamListInfo bound_params PLANNER_EXPLAIN_PARAMETER)
 {
 	PlannedStmt *result = previous_planner_hook(parse, query_string,
-												cursor_options, bound_params);
+												cursor_options, bound_params
+												PLANNER_EXPLAIN_ARGUMENT);
 	ListCell   *cell;
 
 	spoil_plan(result->planTree);
