@@ -212,6 +212,19 @@ find_own_slot(void)
 	before_shmem_exit(end_with_process, (Datum) 0);
 }
 
+/* Lists a sort of which nothing has been done. */
+static void
+list_progress(SortProgress *progress, double expected_rows, bool at_once)
+{
+	progress->figures.rows_expected =
+		(uint64) Min(Max(expected_rows, 0), (double) PG_INT32_MAX * PG_INT32_MAX);
+	dlist_push_head(&sorts, &progress->node);
+	progress->listed = true;
+	progress->hidden = !at_once;
+	if (at_once)
+		show_one();
+}
+
 SortProgress *
 sort_progress_begin(ProgressKind kind, double expected_rows, bool at_once)
 {
@@ -219,18 +232,23 @@ sort_progress_begin(ProgressKind kind, double expected_rows, bool at_once)
 
 	find_own_slot();
 	progress->figures.kind = kind;
-	progress->figures.rows_expected =
-		(uint64) Min(Max(expected_rows, 0), (double) PG_INT32_MAX * PG_INT32_MAX);
 	progress->on_reset.func = end_with_memory;
 	progress->on_reset.arg = progress;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext,
 									   &progress->on_reset);
-	dlist_push_head(&sorts, &progress->node);
-	progress->listed = true;
-	progress->hidden = !at_once;
-	if (at_once)
-		show_one();
+	list_progress(progress, expected_rows, at_once);
 	return progress;
+}
+
+void
+sort_progress_begin_again(SortProgress *progress, double expected_rows,
+						  bool at_once)
+{
+	ProgressKind kind = progress->figures.kind;
+
+	memset(&progress->figures, 0, sizeof(SortFigures));
+	progress->figures.kind = kind;
+	list_progress(progress, expected_rows, at_once);
 }
 
 void

@@ -80,6 +80,10 @@ extern SortProgress *sort_progress_begin(ProgressKind kind,
 										 double expected_rows, bool at_once);
 extern void sort_progress_end(SortProgress *progress);
 
+/* The same once more, of another sort, after the end of the first one. */
+extern void sort_progress_begin_again(SortProgress *progress,
+									  double expected_rows, bool at_once);
+
 /* Shows the figures that have changed; with another phase, or in the present one. */
 extern void sort_progress_enter(SortProgress *progress, ProgressPhase phase);
 extern void sort_progress_show(SortProgress *progress);

@@ -40,6 +40,13 @@ begin_of_rows(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 								options);
 }
 
+/* Is a bound of use?  Core makes none of a larger one. */
+static bool
+is_bounded(double bound)
+{
+	return bound != NO_BOUND && bound <= INT_MAX / 2;
+}
+
 NativeSort *
 native_sort_begin(TupleDesc descriptor, const SortColumn *columns,
 				  int ncolumns, Size limit, double bound, bool random_access)
@@ -49,10 +56,7 @@ native_sort_begin(TupleDesc descriptor, const SortColumn *columns,
 		TUPLESORT_NONE;
 	int			kilobytes = limit / 1024;
 
-	/* core makes no use of a larger one */
-	if (bound > INT_MAX / 2)
-		bound = NO_BOUND;
-	if (bound != NO_BOUND)
+	if (is_bounded(bound))
 		options |= TUPLESORT_ALLOWBOUNDED;
 
 	sort->descriptor = descriptor;
@@ -68,9 +72,17 @@ native_sort_begin(TupleDesc descriptor, const SortColumn *columns,
 	else
 		sort->state = begin_of_rows(descriptor, columns, ncolumns, kilobytes,
 									options);
-	if (bound != NO_BOUND)
+	if (is_bounded(bound))
 		tuplesort_set_bound(sort->state, bound);
 	return sort;
+}
+
+void
+native_sort_empty(NativeSort *sort, double bound)
+{
+	tuplesort_reset(sort->state);
+	if (is_bounded(bound))
+		tuplesort_set_bound(sort->state, bound);
 }
 
 uint64

@@ -30,6 +30,12 @@ extern NativeSort *native_sort_begin(TupleDesc descriptor,
 									 Size limit, double bound,
 									 bool random_access);
 
+/*
+ * Forgets all rows, so that others can be put to a sort like this one, which had this
+ * bound: in little time, as what core has prepared stays.
+ */
+extern void native_sort_empty(NativeSort *sort, double bound);
+
 static inline void
 native_sort_put(NativeSort *sort, TupleTableSlot *slot)
 {

@@ -66,6 +66,7 @@ typedef struct GpuSortState
 	AttrNumber *copied;			/* columns of the row that are added as copies */
 	int			ncopied;
 	RowSort    *sort;			/* NULL before the first fetch */
+	RowSort    *emptied;		/* an earlier one, of few rows, or NULL */
 	bool		few_came;		/* the last sort was of few rows */
 	bool		finished;		/* all rows have been emitted */
 	NodeLimit	limit;			/* limit of each group's rows */
@@ -306,8 +307,9 @@ begin_sort(GpuSortState *state)
 	if (sorts_together(state))
 		sort = begin_sort_of_all(state);
 	else if (state->few_came || few_are_wanted(state, 1))
-		sort = row_sort_begin_few(descriptor, state->columns, state->ncolumns,
-								  rows, bound, state->random_access);
+		sort = row_sort_begin_few(&state->emptied, descriptor, state->columns,
+								  state->ncolumns, rows, bound,
+								  state->random_access);
 	else
 		sort = row_sort_begin(descriptor, state->columns, state->ncolumns,
 							  rows, bound, state->random_access);
@@ -428,14 +430,18 @@ drop_sort(GpuSortState *state)
 {
 	clear_row(state);
 	if (state->sort != NULL)
-		row_sort_end(state->sort);
+		row_sort_empty(state->sort, &state->emptied);
 	state->sort = NULL;
 }
 
 static void
 end_gpusort(CustomScanState *node)
 {
-	drop_sort((GpuSortState *) node);
+	GpuSortState *state = (GpuSortState *) node;
+
+	drop_sort(state);
+	if (state->emptied != NULL)
+		row_sort_end(state->emptied);
 	ExecEndNode(outerPlanState(node));
 }
 

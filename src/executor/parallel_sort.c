@@ -133,10 +133,12 @@ sort_alone(ParallelSort *sort)
 {
 	PlanState  *child = outerPlanState(sort);
 	TupleTableSlot *slot;
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(child->state->es_query_cxt);
 
 	if (sort->few_came)
-		sort->sort = row_sort_begin_few(ExecGetResultType(child),
+		sort->sort = row_sort_begin_few(&sort->emptied,
+										ExecGetResultType(child),
 										sort->columns, sort->ncolumns,
 										child->plan->plan_rows, NO_BOUND, false);
 	else
@@ -426,7 +428,7 @@ forget_rows(ParallelSort *sort)
 	if (sort->slices != NULL)
 		slice_reader_end(sort->slices);
 	if (sort->sort != NULL)
-		row_sort_end(sort->sort);
+		row_sort_empty(sort->sort, &sort->emptied);
 	if (sort->segments != NULL)
 		row_segments_end(sort->segments);
 	sort->slices = NULL;
@@ -442,7 +444,11 @@ forget_rows(ParallelSort *sort)
 void
 parallel_sort_end(CustomScanState *node)
 {
-	forget_rows((ParallelSort *) node);
+	ParallelSort *sort = (ParallelSort *) node;
+
+	forget_rows(sort);
+	if (sort->emptied != NULL)
+		row_sort_end(sort->emptied);
 	ExecEndNode(outerPlanState(node));
 }
 

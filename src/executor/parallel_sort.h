@@ -55,6 +55,7 @@ typedef struct ParallelSort
 	/* when rows can be emitted; without both of these there are none */
 	bool		ready;
 	RowSort    *sort;			/* emits all rows; or NULL */
+	RowSort    *emptied;		/* an earlier one, of few rows, or NULL */
 	SliceReader *slices;		/* emits slices; or NULL */
 
 	MemoryContext memory;		/* owns what a sort needs */

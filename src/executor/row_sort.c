@@ -106,6 +106,7 @@ struct RowSort
 	int			ncolumns;
 	double		bound;			/* first rows that are wanted, or NO_BOUND */
 	bool		random_access;
+	bool		of_few;			/* begun by row_sort_begin_few() */
 	bool		of_values;		/* rows are of one column, by value */
 	Size		native_limit;	/* bytes of core's sort */
 	RowCollector *collector;	/* workers' rows; NULL without workers */
@@ -255,14 +256,37 @@ row_sort_limit_groups(RowSort *sort, GroupLimit *limit)
 		external_sort_limit_groups(&sort->external, limit);
 }
 
-RowSort *
-row_sort_begin_few(TupleDesc descriptor, SortColumn *columns, int ncolumns,
-				   double expected_rows, double bound, bool random_access)
+/* Begins another sort in the place of one that has been emptied. */
+static void
+begin_again(RowSort *sort, double expected_rows)
 {
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
-								   expected_rows, bound, random_access, false);
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	INSTR_TIME_SET_CURRENT(sort->started);
+	sort_progress_begin_again(sort->progress, expected_rows, false);
+	sort_progress_set_device(sort->progress, "native");
+}
 
+RowSort *
+row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
+				   SortColumn *columns, int ncolumns, double expected_rows,
+				   double bound, bool random_access)
+{
+	RowSort    *sort = *emptied;
+	MemoryContext caller_context;
+
+	*emptied = NULL;
+	if (sort != NULL && sort->bound == bound &&
+		sort->native_limit == gpusort_memory_limit())
+	{
+		begin_again(sort, expected_rows);
+		return sort;
+	}
+	if (sort != NULL)
+		row_sort_end(sort);
+
+	sort = create_sort(descriptor, columns, ncolumns, expected_rows, bound,
+					   random_access, false);
+	caller_context = MemoryContextSwitchTo(sort->context);
+	sort->of_few = true;
 	sort->native_limit = gpusort_memory_limit();
 	go_native(sort, FEW_ROWS);
 	MemoryContextSwitchTo(caller_context);
@@ -932,4 +956,17 @@ row_sort_end(RowSort *sort)
 	if (sort->collector != NULL)
 		row_collector_end(sort->collector);
 	MemoryContextDelete(sort->context);
+}
+
+void
+row_sort_empty(RowSort *sort, RowSort **emptied)
+{
+	if (!sort->of_few)
+	{
+		row_sort_end(sort);
+		return;
+	}
+	sort_progress_end(sort->progress);
+	native_sort_empty(sort->native, sort->bound);
+	*emptied = sort;
 }

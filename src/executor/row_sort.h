@@ -52,10 +52,14 @@ extern RowSort *row_sort_begin(TupleDesc descriptor, SortColumn *columns,
 							   int ncolumns, double expected_rows,
 							   double bound, bool random_access);
 
-/* The same for so few rows that core's sort is used from the beginning. */
-extern RowSort *row_sort_begin_few(TupleDesc descriptor, SortColumn *columns,
-								   int ncolumns, double expected_rows,
-								   double bound, bool random_access);
+/*
+ * The same for so few rows that core's sort is used from the beginning.  A sort that
+ * has been emptied, if that is not NULL, is taken for it, and set to NULL.
+ */
+extern RowSort *row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
+								   SortColumn *columns, int ncolumns,
+								   double expected_rows, double bound,
+								   bool random_access);
 
 /* The memory of processes that sort together, in bytes. */
 typedef struct SharedMemoryLimits
@@ -165,5 +169,11 @@ extern void row_sort_report(RowSort *sort, RowSortReport *report);
 
 /* Ends the sort, at any time: closes files, frees memory and the rows. */
 extern void row_sort_end(RowSort *sort);
+
+/*
+ * The same, but of one for few rows only the rows go, and it is left for the next one
+ * of the same rows, which is begun in less time so.
+ */
+extern void row_sort_empty(RowSort *sort, RowSort **emptied);
 
 #endif							/* GPUSORT_ROW_SORT_H */
