@@ -378,6 +378,50 @@ noted_input(PlannerInfo *root, RelOptInfo *input)
 	return compare_path_costs(gather, path, TOTAL_COST) < 0 ? gather : path;
 }
 
+/* Are the rows of a path groups that were hashed? */
+static bool
+is_hashed(const Path *path)
+{
+	for (;;)
+	{
+		switch (nodeTag(path))
+		{
+			case T_ProjectionPath:
+				path = ((const ProjectionPath *) path)->subpath;
+				break;
+			case T_SubqueryScanPath:
+				path = ((const SubqueryScanPath *) path)->subpath;
+				break;
+			case T_AggPath:
+				return ((const AggPath *) path)->aggstrategy == AGG_HASHED;
+			default:
+				return false;
+		}
+	}
+}
+
+/*
+ * Would core rather sort rows and group them then than sort groups that it has
+ * hashed?  With a GpuSort the former gains more by far.  But how long hashing takes is
+ * known less well, so that the latter may seem to cost less.
+ */
+static bool
+sorts_before_grouping(const RelOptInfo *ordered, const Path *unordered)
+{
+	Path	   *cheapest = linitial(ordered->pathlist);
+	bool		is_together;
+	ListCell   *cell;
+
+	if (!is_hashed(unordered))
+		return false;
+	foreach(cell, ordered->pathlist)
+	{
+		if (compare_path_costs(lfirst(cell), cheapest, TOTAL_COST) < 0)
+			cheapest = lfirst(cell);
+	}
+	return !is_core_sort(cheapest, &is_together);
+}
+
 /* The cost of the rows that are wanted of a path. */
 static Cost
 cost_of_wanted_rows(const PlannerInfo *root, const Path *path)
@@ -419,7 +463,7 @@ order_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 	unordered = input_sorted_by_core(ordered, input->cheapest_total_path);
 	if (unordered == NULL)
 		unordered = noted_input(root, input);
-	if (unordered != NULL)
+	if (unordered != NULL && !sorts_before_grouping(ordered, unordered))
 		alone = make_sort_alone(root, ordered, unordered);
 	if (input->partial_pathlist != NIL)
 		together = make_sort_together(root, ordered,

@@ -110,6 +110,10 @@ SELECT nodes('SELECT id, other, count(*) FROM numbers GROUP BY id, other');
 SELECT nodes('SELECT k, other, count(*) FROM numbers GROUP BY k, other');
 RESET enable_hashagg;
 
+-- groups in their order that core would not have hashed, as nothing is known of how many there are: the sort comes first then
+SELECT nodes('SELECT id || txt e, count(*) FROM numbers GROUP BY 1 ORDER BY 1');
+SELECT nodes('SELECT other % 7 e, count(*) FROM numbers GROUP BY 1 ORDER BY 1');
+
 -- an aggregate sorts numbers inside for about as much as they cost to be sorted below it, and texts for more
 SET gpusort.host_sort_row_cost = 0;
 RESET gpusort.key_word_cost;
