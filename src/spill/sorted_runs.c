@@ -71,6 +71,7 @@ struct SortedRuns
 	bool		random_access;
 
 	SharedRuns *shared;			/* where runs go; NULL: to a file of our own */
+	List	   *shared_files;	/* those written there */
 	RunFile    *file;			/* NULL: there is none */
 	bool		imported;		/* some runs are in files of others */
 	RunTape   **runs;
@@ -260,7 +261,10 @@ write_rows(SortedRuns *runs, RunFile *file)
 	return run;
 }
 
-/* Writes the rows of the store to a file that others can read. */
+/*
+ * Writes the rows of the store to a file that others can read.  It stays open, as
+ * temp_file_limit does not count what a process has closed.
+ */
 static void
 write_shared_run(SortedRuns *runs)
 {
@@ -282,7 +286,7 @@ write_shared_run(SortedRuns *runs)
 	shared->device_microseconds += order->device_microseconds;
 	SpinLockRelease(&shared->mutex);
 	run_tape_close(run);
-	run_file_close(file);
+	runs->shared_files = lappend(runs->shared_files, file);
 }
 
 /* Writes the rows of the store to the file, as a run that is in the order of all. */
@@ -617,7 +621,11 @@ sorted_runs_disk(const SortedRuns *runs)
 void
 sorted_runs_end(SortedRuns *runs)
 {
+	ListCell   *cell;
+
 	end_merge(runs);
+	foreach(cell, runs->shared_files)
+		run_file_close(lfirst(cell));
 	if (runs->file != NULL)
 		run_file_close(runs->file);
 }

@@ -227,6 +227,11 @@ cmp_ok($kept{'8MB'}, '>', 0, 'what exceeds the memory setting is kept by the wor
 cmp_ok($kept{'8MB'}, '<', 149000, 'but not what they have sent before');
 cmp_ok($kept{$_}, '>', 149000, "with $_ they send none") foreach ('4MB', '64kB');
 
+# a limit that no run exceeds, but the runs of a worker together
+$session = sort_large("SET gpusort.work_mem = '4MB'; SET temp_file_limit = '8MB';");
+like($session->{err}, qr/^(ERROR:  temporary file size exceeds "?temp_file_limit"? \(8192kB\)\n)+\z/, 'runs count for temp_file_limit');
+unlike($session->{out}, qr/^\d/m, 'no answer');
+
 # segments and files of a megabyte at most, and rows of which workers keep more
 system_or_bail('prlimit', '--pid', $postmaster, '--fsize=1048576:');
 $session = sort_large("SET gpusort.work_mem = '512MB';");
