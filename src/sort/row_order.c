@@ -433,7 +433,10 @@ perform_job(RowOrder *order, Size limit)
 	return order->entries != NULL;
 }
 
-/* Makes the order of rows that came in order; false as perform_job() does. */
+/*
+ * Makes the order of rows that came in order; false as perform_job() does, unless
+ * there is a single row, which may be larger than the limit.
+ */
 static bool
 keep_order(RowOrder *order, Size limit)
 {
@@ -441,7 +444,7 @@ keep_order(RowOrder *order, Size limit)
 	Size		bytes = nrows * sizeof(uint32);
 
 	order->memory = order->store->memory + bytes;
-	if (order->memory > limit)
+	if (order->memory > limit && nrows > 1)
 		return false;
 	order->entries = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
 	for (uint64 row = 0; row < nrows; row++)

@@ -92,6 +92,10 @@ SELECT method('SELECT * FROM unnest((SELECT array_agg(word ORDER BY place) FROM 
 SELECT last, digest(query) = stock_digest(query) AS same
 FROM (SELECT last, format('SELECT t FROM (SELECT lpad((CASE WHEN place = %s THEN 0 ELSE place END)::text, 100, ''b'') COLLATE "C" t FROM sorted WHERE place <= %1$s ORDER BY place OFFSET 0) r ORDER BY t', last) query
 	FROM unnest(ARRAY[300, 350, 400, 450, 500, 1000, 5000]) last) queries;
+
+-- rows that exceed the memory are each in order
+SELECT method(query) ~ '^radix sort, merge of' AS in_runs, digest(query) = stock_digest(query) AS same
+FROM (VALUES ('SELECT CASE WHEN id % 1000 = 0 THEN repeat(word, 5000) ELSE word END COLLATE "C" t FROM words ORDER BY t')) queries (query);
 RESET gpusort.work_mem;
 
 -- rows of one column, some of which are NULL or younger than the row
