@@ -47,6 +47,14 @@ is_bounded(double bound)
 	return bound != NO_BOUND && bound <= INT_MAX / 2;
 }
 
+/* Tells an empty sort how many rows are wanted. */
+static void
+set_bound(NativeSort *sort, double bound)
+{
+	if (is_bounded(bound))
+		tuplesort_set_bound(sort->state, bound);
+}
+
 NativeSort *
 native_sort_begin(TupleDesc descriptor, const SortColumn *columns,
 				  int ncolumns, Size limit, double bound, bool random_access)
@@ -72,8 +80,7 @@ native_sort_begin(TupleDesc descriptor, const SortColumn *columns,
 	else
 		sort->state = begin_of_rows(descriptor, columns, ncolumns, kilobytes,
 									options);
-	if (is_bounded(bound))
-		tuplesort_set_bound(sort->state, bound);
+	set_bound(sort, bound);
 	return sort;
 }
 
@@ -81,8 +88,7 @@ void
 native_sort_empty(NativeSort *sort, double bound)
 {
 	tuplesort_reset(sort->state);
-	if (is_bounded(bound))
-		tuplesort_set_bound(sort->state, bound);
+	set_bound(sort, bound);
 }
 
 uint64

@@ -176,7 +176,7 @@ go_native(RowSort *sort, const char *reason)
 	sort_progress_set_device(sort->progress, "native");
 	sort_progress_enter(sort->progress, PROGRESS_TAKING_ROWS);
 
-	/* workers had better sort their rows for themselves now */
+	/* workers had better keep their rows now, in runs */
 	if (sort->collector != NULL)
 		row_collector_refuse(sort->collector);
 	if (sort->external.order != NULL)

@@ -550,24 +550,6 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 				 sort_paths_group(root, relation, sorted, extra, ngroups));
 }
 
-/* The cheapest path that core has found. */
-static const Path *
-cheapest_path(const RelOptInfo *relation)
-{
-	const Path *cheapest = NULL;
-	ListCell   *cell;
-
-	foreach(cell, relation->pathlist)
-	{
-		Path	   *path = lfirst(cell);
-
-		if (cheapest == NULL ||
-			compare_path_costs(path, (Path *) cheapest, TOTAL_COST) < 0)
-			cheapest = path;
-	}
-	return cheapest;
-}
-
 void
 group_paths_add(PlannerInfo *root, UpperRelationKind stage,
 				RelOptInfo *input, RelOptInfo *output, void *extra)
@@ -578,8 +560,8 @@ group_paths_add(PlannerInfo *root, UpperRelationKind stage,
 		 stage != UPPERREL_GROUP_AGG) ||
 		!input->consider_parallel || input->partial_pathlist == NIL ||
 		output->pathlist == NIL || IS_OTHER_REL(output) ||
-	/* which takes less time than core expects, see path_hooks.c */
-		sort_paths_find_incremental(cheapest_path(output)) != NULL)
+	/* which takes less time than core expects */
+		sort_paths_find_incremental(sort_paths_cheapest(output)) != NULL)
 		return;
 	grouped.root = root;
 	grouped.relation = output;

@@ -408,18 +408,10 @@ is_hashed(const Path *path)
 static bool
 sorts_before_grouping(const RelOptInfo *ordered, const Path *unordered)
 {
-	Path	   *cheapest = linitial(ordered->pathlist);
 	bool		is_together;
-	ListCell   *cell;
 
-	if (!is_hashed(unordered))
-		return false;
-	foreach(cell, ordered->pathlist)
-	{
-		if (compare_path_costs(lfirst(cell), cheapest, TOTAL_COST) < 0)
-			cheapest = lfirst(cell);
-	}
-	return !is_core_sort(cheapest, &is_together);
+	return is_hashed(unordered) &&
+		!is_core_sort(sort_paths_cheapest(ordered), &is_together);
 }
 
 /* The cost of the rows that are wanted of a path. */

@@ -133,6 +133,20 @@ sort_paths_share(PlannerInfo *root, const Path *partial, List *pathkeys,
 	return true;
 }
 
+Path *
+sort_paths_cheapest(const RelOptInfo *relation)
+{
+	Path	   *cheapest = linitial(relation->pathlist);
+	ListCell   *cell;
+
+	foreach(cell, relation->pathlist)
+	{
+		if (compare_path_costs(lfirst(cell), cheapest, TOTAL_COST) < 0)
+			cheapest = lfirst(cell);
+	}
+	return cheapest;
+}
+
 const IncrementalSortPath *
 sort_paths_find_incremental(const Path *path)
 {

@@ -44,6 +44,9 @@ extern bool sort_paths_share(PlannerInfo *root, const Path *partial,
 extern bool sort_paths_come_in_order(PlannerInfo *root, const Path *input,
 									 List *pathkeys);
 
+/* The path of a relation that costs least in all; a relation has one, at least. */
+extern Path *sort_paths_cheapest(const RelOptInfo *relation);
+
 /* The incremental sort of core's by which a path has its rows in order, or NULL. */
 extern const IncrementalSortPath *sort_paths_find_incremental(const Path *path);
 
