@@ -115,16 +115,17 @@ key_columns() {
 	esac
 }
 
-# usage: measured_settings ON|OFF WORK_MEM     the settings of the benchmark, with $device and $workers, and gpusort on or off
+# usage: measured_settings ON|OFF MEMORY     the settings of the benchmark, with $device and $workers, and gpusort on or off
 # PostgreSQL's own sorts are made to use the workers; with gpusort the planner decides by what it expects them to cost.
 measured_settings() {
 	echo "load 'gpusort'; set gpusort.enable = $1; set gpusort.device = $device; set gpusort.work_mem = -1;
-		set work_mem = '$2'; set jit = off; set max_parallel_workers_per_gather = $workers;
+		set work_mem = '$2'; set maintenance_work_mem = '$2'; set jit = off;
+		set max_parallel_workers_per_gather = $workers; set max_parallel_maintenance_workers = $workers;
 		set max_parallel_workers = $((workers > 8 ? workers : 8)); set min_parallel_table_scan_size = 0;"
 	[ "$1" = on ] || echo "set parallel_setup_cost = 0; set parallel_tuple_cost = 0"
 }
 
-# usage: measured_sql ON|OFF WORK_MEM STATEMENT     runs a statement in a new session with these settings
+# usage: measured_sql ON|OFF MEMORY STATEMENT     runs a statement in a new session with these settings
 measured_sql() { psql -XAtq -v ON_ERROR_STOP=1 -c "$(measured_settings "$1" "$2")" -c "$3"; }
 
 # usage: digest ON|OFF WORK_MEM KEY     of the sorted keys
