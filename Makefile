@@ -41,6 +41,7 @@ OBJS = \
 	src/executor/shared_rows.o \
 	src/executor/sort_bound.o \
 	src/executor/sorted_slices.o \
+	src/executor/value_cast.o \
 	src/index/heap_scan.o \
 	src/index/index_build.o \
 	src/index/index_hooks.o \
@@ -60,6 +61,7 @@ OBJS = \
 	src/keys/encode_identifiers.o \
 	src/keys/encode_network.o \
 	src/keys/encode_numbers.o \
+	src/keys/encode_numeric.o \
 	src/keys/encode_prefix.o \
 	src/keys/encode_strings.o \
 	src/keys/encode_times.o \

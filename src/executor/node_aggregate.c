@@ -39,6 +39,7 @@
 #include "executor/node_gpusort.h"
 #include "executor/parallel_sort.h"
 #include "executor/percentile.h"
+#include "executor/value_cast.h"
 #include "port/compat.h"
 
 /* An aggregate of the node. */
@@ -59,6 +60,7 @@ typedef struct GpuSortAggregateState
 {
 	ParallelSort sort;			/* must be first */
 	FmgrInfo	equal;			/* equality of values */
+	Oid			cast;			/* cast of the child's values, or InvalidOid */
 	int16		value_length;	/* length, as in pg_type */
 	bool		value_by_value;
 	ValueAggregate *aggregates;
@@ -185,7 +187,8 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 	scan->scan.plan.qual = having;
 	scan->scan.plan.lefttree = sort->plan.lefttree;
 	scan->custom_private = lappend(gpusort_scan_private(sort),
-								   list_make1_oid(equal));
+								   list_make2_oid(equal,
+												  value_cast_take(sort->plan.lefttree)));
 	foreach(cell, aggregates)
 	{
 		/* aggregate_refers_to_child() changes it */
@@ -214,10 +217,27 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 	return scan;
 }
 
+/* The function that casts values of the child before they are sorted, or InvalidOid. */
+static Oid
+planned_cast(const CustomScan *scan)
+{
+	return lsecond_oid(llast(scan->custom_private));
+}
+
+/* What is sorted, as an expression of the child's column. */
+static Expr *
+sorted_value(const CustomScan *scan)
+{
+	TargetEntry *column = linitial(scan->scan.plan.lefttree->targetlist);
+
+	return value_cast_of(planned_cast(scan),
+						 (Expr *) makeVarFromTargetEntry(OUTER_VAR, column));
+}
+
 void
 aggregate_refers_to_child(CustomScan *scan)
 {
-	TargetEntry *value = linitial(scan->scan.plan.lefttree->targetlist);
+	Expr	   *value = sorted_value(scan);
 	ListCell   *cell;
 
 	foreach(cell, scan->custom_scan_tlist)
@@ -225,8 +245,7 @@ aggregate_refers_to_child(CustomScan *scan)
 		Aggref	   *aggregate = castNode(Aggref, lfirst_node(TargetEntry, cell)->expr);
 
 		if (aggregate->args != NIL)
-			linitial_node(TargetEntry, aggregate->args)->expr = (Expr *)
-				makeVarFromTargetEntry(OUTER_VAR, value);
+			linitial_node(TargetEntry, aggregate->args)->expr = value;
 	}
 }
 
@@ -247,6 +266,7 @@ create_aggregate_state(CustomScan *scan)
 		EMIT_ALONE;
 	fmgr_info(get_opcode(linitial_oid(llast(scan->custom_private))),
 			  &state->equal);
+	state->cast = planned_cast(scan);
 
 	state->aggregates = palloc0(list_length(scan->custom_scan_tlist) *
 								sizeof(ValueAggregate));
@@ -324,7 +344,12 @@ begin_aggregate(CustomScanState *node, EState *estate, int eflags)
 	TupleDesc	descriptor;
 
 	parallel_sort_begin(node, estate, eflags);
-	descriptor = ExecGetResultType(outerPlanState(node));
+	if (OidIsValid(state->cast))
+	{
+		check_execution(state->cast, GetUserId(), OBJECT_FUNCTION);
+		value_cast_begin(&state->sort, estate);
+	}
+	descriptor = state->sort.descriptor;
 	state->value_length = TupleDescAttr(descriptor, 0)->attlen;
 	state->value_by_value = TupleDescAttr(descriptor, 0)->attbyval;
 	state->sort.row = ExecInitExtraTupleSlot(estate, descriptor,
@@ -621,12 +646,10 @@ explain_aggregate(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	const ParallelSort *sort = (const ParallelSort *) node;
 	CustomScan	scan = *(CustomScan *) node->ss.ps.plan;
-	TargetEntry *value = linitial(outerPlan(&scan)->targetlist);
-	Var		   *var = makeVarFromTargetEntry(OUTER_VAR, value);
 
 	/* the value is no column of the node */
 	scan.scan.plan.targetlist =
-		list_make1(makeTargetEntry((Expr *) var, 1, NULL, false));
+		list_make1(makeTargetEntry(sorted_value(&scan), 1, NULL, false));
 	ExplainPropertyList("Sort Key",
 						gpusort_describe_keys(&scan.scan.plan, sort->columns,
 											  sort->ncolumns, ancestors, es),

@@ -107,9 +107,10 @@ parallel_sort_begin(CustomScanState *node, EState *estate, int eflags)
 										 "gpusort parallel sort",
 										 ALLOCSET_SMALL_SIZES);
 	node_limit_begin(&sort->limit, node);
+	sort->descriptor = ExecGetResultType(outerPlanState(node));
 }
 
-/* The next row of the child that is to be sorted; NULL if there is none. */
+/* The next row that is to be sorted; NULL if there is none. */
 static inline TupleTableSlot *
 next_row(ParallelSort *sort, PlanState *child)
 {
@@ -122,7 +123,7 @@ next_row(ParallelSort *sort, PlanState *child)
 		sort->nrows++;
 		if (!sort->leaves_out_nulls ||
 			!slot_attisnull(slot, sort->columns[0].attno))
-			return slot;
+			return sort->make_row == NULL ? slot : sort->make_row(sort, slot);
 		sort->nnulls++;
 	}
 }
@@ -138,11 +139,11 @@ sort_alone(ParallelSort *sort)
 
 	if (sort->few_came)
 		sort->sort = row_sort_begin_few(&sort->emptied,
-										ExecGetResultType(child),
+										sort->descriptor,
 										sort->columns, sort->ncolumns,
 										child->plan->plan_rows, NO_BOUND, false);
 	else
-		sort->sort = row_sort_begin(ExecGetResultType(child), sort->columns,
+		sort->sort = row_sort_begin(sort->descriptor, sort->columns,
 									sort->ncolumns, child->plan->plan_rows,
 									NO_BOUND, false);
 	MemoryContextSwitchTo(caller_context);
@@ -175,7 +176,7 @@ begin_collecting(ParallelSort *sort)
 	RowCollector *collector = row_collector_begin(shared_rows(sort->shared),
 												  sort->segments);
 
-	sort->sort = row_sort_begin_leader(ExecGetResultType(child),
+	sort->sort = row_sort_begin_leader(sort->descriptor,
 									   sort->columns, sort->ncolumns,
 									   child->plan->plan_rows * nparticipants,
 									   NO_BOUND, &limits, collector,
@@ -190,7 +191,7 @@ begin_deposit(ParallelSort *sort)
 {
 	return row_deposit_begin(shared_rows(sort->shared), sort->segments,
 							 own_number(sort),
-							 ExecGetResultType(outerPlanState(sort)),
+							 sort->descriptor,
 							 sort->columns, sort->ncolumns, sort->progress);
 }
 
@@ -201,7 +202,7 @@ begin_keeping(ParallelSort *sort, KeptRows *kept)
 	PlanState  *child = outerPlanState(sort);
 
 	kept_rows_init(kept, shared_kept_rows(sort->shared), own_number(sort),
-				   ExecGetResultType(child), sort->columns, sort->ncolumns,
+				   sort->descriptor, sort->columns, sort->ncolumns,
 				   child->plan->plan_rows, NO_BOUND, &sort->limit);
 }
 
@@ -272,7 +273,7 @@ make_order(ParallelSort *sort, const RowCollector *collector)
 	SharedSort *shared = sort->shared;
 
 	kept_rows_take(shared_kept_rows(shared), own_number(sort),
-				   ExecGetResultType(outerPlanState(sort)), sort->sort);
+				   sort->descriptor, sort->sort);
 	row_sort_perform(sort->sort);
 	row_sort_report(sort->sort, &shared->report);
 	if (!share_order(sort, collector))
@@ -344,7 +345,7 @@ begin_slices(ParallelSort *sort)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
 	RowComparator *groups =
-		row_comparator_create(ExecGetResultType(outerPlanState(sort)),
+		row_comparator_create(sort->descriptor,
 							  minimal_tuple_column, sort->columns,
 							  sort->ngroup_columns);
 

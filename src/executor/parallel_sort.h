@@ -38,8 +38,13 @@ typedef struct ParallelSortReport
 	uint64		most_rows;		/* most rows that one of them has emitted */
 } ParallelSortReport;
 
+typedef struct ParallelSort ParallelSort;
+
+/* Makes of a row of the child the one that is sorted. */
+typedef TupleTableSlot *(*SortedRow) (ParallelSort *sort, TupleTableSlot *row);
+
 /* A node that sorts its child's rows; the state of such a node begins with it. */
-typedef struct ParallelSort
+struct ParallelSort
 {
 	CustomScanState css;		/* must be first */
 
@@ -50,6 +55,9 @@ typedef struct ParallelSort
 	NodeLimit	limit;			/* limit of each group's rows */
 	SortEmission emission;
 	bool		leaves_out_nulls;	/* rows whose first column is NULL */
+	SortedRow	make_row;		/* what is sorted; NULL: the child's rows */
+	TupleTableSlot *made_row;	/* for that */
+	TupleDesc	descriptor;		/* of what is sorted */
 	TupleTableSlot *row;		/* present row, in a slot for minimal tuples */
 
 	/* when rows can be emitted; without both of these there are none */
@@ -67,7 +75,7 @@ typedef struct ParallelSort
 	SharedSort *shared;			/* NULL in a single process */
 	ParallelContext *context;	/* parallel context, in the leader */
 	ParallelSortReport report;
-} ParallelSort;
+};
 
 /* Begins the node, and its child; the slot of the present row is not there yet. */
 extern void parallel_sort_begin(CustomScanState *node, EState *estate,

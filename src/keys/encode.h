@@ -30,6 +30,8 @@ extern uint64_t int4_word(Datum value);
 extern uint64_t int8_word(Datum value);
 extern uint64_t float4_word(Datum value);
 extern uint64_t float8_word(Datum value);
+
+/* encode_numeric.c */
 extern bool encode_numeric_compact(KeyWriter *writer, Datum value);
 extern bool encode_numeric_general(KeyWriter *writer, Datum value);
 

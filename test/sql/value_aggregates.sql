@@ -164,6 +164,46 @@ SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT count(DISTINCT spot::text) + generate_series(1, 2) FROM v',
 	'SELECT count(DISTINCT k) FROM v GROUP BY ()']) query;
 
+-- numerics that are cast, to the bit as core casts them: of few and many digits, around 2 ^ 53, large, small, toasted
+CREATE TABLE numerics WITH (parallel_workers = 2) AS
+SELECT CASE i % 9 WHEN 0 THEN hashint8(i) / 100.0 WHEN 1 THEN hashint8(i)::numeric(12, 2) WHEN 2 THEN i::numeric * 10000 ^ (i % 30)::numeric
+	WHEN 3 THEN hashint8extended(i, 1)::numeric / 10 ^ (i % 25)::numeric WHEN 4 THEN 9007199254740992 + (i % 100 - 50) WHEN 5 THEN hashint8extended(i, 2) / (i % 60 + 1.0)
+	WHEN 6 THEN (9007199254740992 + (i % 100 - 50)) / 10 ^ (i % 21)::numeric WHEN 7 THEN round(hashint8(i)::numeric * i, -i % 12) ELSE (i - 3000) / 1000.000 END x
+FROM generate_series(1, 6000) i
+UNION ALL SELECT x::numeric FROM unnest('{NaN,Infinity,-Infinity,0,0.0000,1e300,-1e-300,NULL,1e-307,17e307}'::text[]) x
+UNION ALL SELECT (i || repeat('3', 300) || '.' || repeat('7', 3000))::numeric FROM generate_series(1, 5) i;
+VACUUM ANALYZE numerics;
+SELECT examine_values(format('SELECT percentile_disc(%L::float8[]) WITHIN GROUP (ORDER BY x::float8) FROM numerics', array_agg(i / 6014.0))) FROM generate_series(0, 6014) i;
+SELECT query, examine_values(query) FROM unnest(ARRAY[
+	'SELECT percentile_cont(ARRAY[0, 0.001, 0.3, 0.5, 1]) WITHIN GROUP (ORDER BY x DESC) FROM numerics',
+	'SELECT count(DISTINCT x::float8), count(x::float8), count(*) FROM numerics',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x * 2) FROM numerics WHERE abs(x) < 1000',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY a.x + b.num) FROM numerics a JOIN v b ON b.id = a.x',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM (SELECT x FROM numerics UNION ALL SELECT num FROM v) q',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM (SELECT DISTINCT x FROM numerics) q',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM (SELECT x FROM numerics ORDER BY x::text LIMIT 3000) q',
+	'SELECT o, l.* FROM generate_series(1, 3) o, LATERAL (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x / o) FROM numerics) l',
+	-- out of the range of double precision
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x * 100) FROM numerics WHERE x > 0',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x * 1e-200) FROM numerics']) query;
+-- where an index has what is cast, and nothing else
+CREATE INDEX ON numerics ((x::float8));
+VACUUM numerics;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT examine_values('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM numerics');
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+-- the cast is done by the node, and shown as in the query
+EXPLAIN (VERBOSE, COSTS OFF) SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM numerics HAVING count(x::float8) > 1;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION float8(numeric) FROM PUBLIC;
+CREATE ROLE regress_caster;
+GRANT SELECT ON numerics TO regress_caster;
+SET LOCAL ROLE regress_caster;
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM numerics;
+ROLLBACK;
+
 -- many of them, up to a number
 SELECT n, examine_values('SELECT ' || string_agg(format('percentile_disc(%s) WITHIN GROUP (ORDER BY k)', i / 1000.0), ', ') || ' FROM v')
 FROM unnest(ARRAY[256, 257]) n, generate_series(1, n) i GROUP BY n ORDER BY n;
@@ -218,7 +258,7 @@ SELECT count(DISTINCT few), count(few) FROM v;
 ROLLBACK;
 REVOKE SELECT ON v FROM regress_caller;
 DROP ROLE regress_caller;
-DROP TABLE v, empty;
+DROP TABLE v, empty, numerics;
 DROP FUNCTION plan_lines, outcome_of, examine_values;
 DROP TYPE mood;
 DROP DOMAIN positive;
