@@ -3,17 +3,19 @@
  * node_aggregate.c
  *	  The GpuSortAggregate plan node: aggregates of sorted values.
  *
- * Percentiles and the number of different values, of all rows of a query, are
- * known when the values are sorted.  In core's Agg each of them passes a sort, and
- * comes out again.  This node sorts the values by their keys, and looks at those
- * that make a percentile, and at no others; different ones are counted, where
+ * Percentiles and the number of different values, of all rows of a query or of
+ * each group, are known when the values are sorted.  In core's Agg each of them
+ * passes a sort, and comes out again.  This node sorts the values by their keys,
+ * and looks at those that make a percentile; different ones are counted, where
  * their keys do not tell that, where they lie.  It stands in the place of the Agg,
- * and its child emits nothing but the values.  NULLs are none.
+ * and its child emits nothing but the columns of the groups, and the values behind
+ * them.  NULLs are none.
  *
  * In a partial plan, that is below a Gather, all processes sort their rows together
- * (parallel_sort.c).  Different values are counted by all of them, in slices of the
- * order.  A single one emits the result, a row: who has counted the last slice, or
- * who has the order, if nothing has to be counted.
+ * (parallel_sort.c).  Groups are emitted by all of them, as slices of the order
+ * have them.  Without groups different values are counted by all of them, in slices
+ * of the order.  A single one emits the result, a row: who has counted the last
+ * slice, or who has the order, if nothing has to be counted.
  *
  * Nothing of this is seen outside: the expressions of the node are the query's
  * aggregates themselves.
@@ -39,6 +41,7 @@
 #include "executor/node_gpusort.h"
 #include "executor/parallel_sort.h"
 #include "executor/percentile.h"
+#include "executor/value_buffer.h"
 #include "executor/value_cast.h"
 #include "port/compat.h"
 
@@ -56,9 +59,18 @@ typedef struct ValueAggregate
 	int			npercentiles;
 } ValueAggregate;
 
+/* What there is of a group, or of all rows. */
+typedef struct ValueCounts
+{
+	uint64		nrows;
+	uint64		nvalues;		/* rows whose value is not NULL */
+	uint64		ndistinct;		/* different values, if they are to be counted */
+} ValueCounts;
+
 typedef struct GpuSortAggregateState
 {
 	ParallelSort sort;			/* must be first */
+	AttrNumber	value_column;	/* column of values, behind those of groups */
 	FmgrInfo	equal;			/* equality of values */
 	Oid			cast;			/* cast of the child's values, or InvalidOid */
 	int16		value_length;	/* length, as in pg_type */
@@ -67,6 +79,12 @@ typedef struct GpuSortAggregateState
 	int			naggregates;
 	bool		counts_distinct;	/* different values are to be counted */
 	MemoryContext result_memory;	/* has what the row is made of */
+
+	/* with groups */
+	int			ngroup_columns; /* 0: all rows are one group */
+	ExprState  *same_group;		/* are two rows of one group? */
+	TupleTableSlot *group;		/* first row of the present group */
+	ValueBuffer *values;		/* its values; NULL if they are counted only */
 } GpuSortAggregateState;
 
 static const CustomExecMethods aggregate_exec_methods;
@@ -175,20 +193,26 @@ only_counts(const List *aggregates)
 
 CustomScan *
 aggregate_make_plan(const Sort *sort, List *target_list, List *having,
-					List *aggregates, Oid equal)
+					List *aggregates, Oid equal, List *group_equal,
+					List *group_collations)
 {
 	CustomScan *scan = makeNode(CustomScan);
+	int			ngroup_columns = list_length(group_equal);
 	List	   *fractions = NIL;
 	ListCell   *cell;
 
-	Assert(sort->numCols == 1 && sort->sortColIdx[0] == 1);
+	Assert(sort->sortColIdx[sort->numCols - 1] == ngroup_columns + 1);
 	scan->methods = &aggregate_scan_methods;
 	scan->scan.plan.targetlist = target_list;
 	scan->scan.plan.qual = having;
 	scan->scan.plan.lefttree = sort->plan.lefttree;
+	scan->custom_scan_tlist =
+		list_truncate(copyObject(sort->plan.lefttree->targetlist),
+					  ngroup_columns);
 	scan->custom_private = lappend(gpusort_scan_private(sort),
-								   list_make2_oid(equal,
-												  value_cast_take(sort->plan.lefttree)));
+								   list_make3(list_make2_oid(equal,
+															 value_cast_take(sort->plan.lefttree)),
+											  group_equal, group_collations));
 	foreach(cell, aggregates)
 	{
 		/* aggregate_refers_to_child() changes it */
@@ -200,7 +224,7 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 														  number, NULL, false));
 		fractions = list_concat(fractions, aggregate->aggdirectargs);
 	}
-	if (only_counts(aggregates))
+	if (group_equal == NIL && only_counts(aggregates))
 	{
 		PlannedGroupLimit one_of_each = {
 			.unit = LIMITS_ROWS,
@@ -217,35 +241,61 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 	return scan;
 }
 
+/* The equality operator of values. */
+static Oid
+planned_equality(const CustomScan *scan)
+{
+	return linitial_oid(linitial(llast(scan->custom_private)));
+}
+
 /* The function that casts values of the child before they are sorted, or InvalidOid. */
 static Oid
 planned_cast(const CustomScan *scan)
 {
-	return lsecond_oid(llast(scan->custom_private));
+	return lsecond_oid(linitial(llast(scan->custom_private)));
 }
 
-/* What is sorted, as an expression of the child's column. */
-static Expr *
-sorted_value(const CustomScan *scan)
+/* The equality operators of groups, and their collations. */
+static List *
+planned_group_equalities(const CustomScan *scan)
 {
-	TargetEntry *column = linitial(scan->scan.plan.lefttree->targetlist);
+	return lsecond(llast(scan->custom_private));
+}
 
-	return value_cast_of(planned_cast(scan),
-						 (Expr *) makeVarFromTargetEntry(OUTER_VAR, column));
+static List *
+planned_group_collations(const CustomScan *scan)
+{
+	return lthird(llast(scan->custom_private));
+}
+
+/* What is sorted, as a column of the child. */
+static Expr *
+sorted_column(const CustomScan *scan, int i)
+{
+	List	   *columns = scan->scan.plan.lefttree->targetlist;
+	Expr	   *column = (Expr *) makeVarFromTargetEntry(OUTER_VAR,
+														 list_nth(columns, i));
+
+	return i < list_length(columns) - 1 ? column :
+		value_cast_of(planned_cast(scan), column);
 }
 
 void
 aggregate_refers_to_child(CustomScan *scan)
 {
-	Expr	   *value = sorted_value(scan);
+	int			ngroup_columns = list_length(planned_group_equalities(scan));
 	ListCell   *cell;
 
 	foreach(cell, scan->custom_scan_tlist)
 	{
-		Aggref	   *aggregate = castNode(Aggref, lfirst_node(TargetEntry, cell)->expr);
+		TargetEntry *entry = lfirst(cell);
+		Aggref	   *aggregate = (Aggref *) entry->expr;
 
-		if (aggregate->args != NIL)
-			linitial_node(TargetEntry, aggregate->args)->expr = value;
+		if (foreach_current_index(cell) < ngroup_columns)
+			entry->expr = sorted_column(scan, foreach_current_index(cell));
+		else if (aggregate->args != NIL)
+			linitial_node(TargetEntry, aggregate->args)->expr =
+				sorted_column(scan, ngroup_columns);
 	}
 }
 
@@ -259,18 +309,27 @@ create_aggregate_state(CustomScan *scan)
 	NodeSetTag(state, T_CustomScanState);
 	sort->css.methods = &aggregate_exec_methods;
 	sort->columns = gpusort_make_columns(scan, &sort->ncolumns);
-	sort->ngroup_columns = 1;
-	sort->leaves_out_nulls = true;
+	state->ngroup_columns = list_length(planned_group_equalities(scan));
+	state->value_column = state->ngroup_columns + 1;
 	node_limit_set(&sort->limit, gpusort_planned_limit(scan));
-	sort->emission = node_has_limit(&sort->limit) ? EMIT_SLICES_TO_COUNT :
-		EMIT_ALONE;
-	fmgr_info(get_opcode(linitial_oid(llast(scan->custom_private))),
-			  &state->equal);
+	if (state->ngroup_columns > 0)
+	{
+		sort->ngroup_columns = sort->ncolumns - 1;
+		sort->emission = EMIT_SLICES;
+	}
+	else
+	{
+		sort->ngroup_columns = 1;
+		sort->leaves_out_nulls = true;
+		sort->emission = node_has_limit(&sort->limit) ? EMIT_SLICES_TO_COUNT :
+			EMIT_ALONE;
+	}
+	fmgr_info(get_opcode(planned_equality(scan)), &state->equal);
 	state->cast = planned_cast(scan);
 
 	state->aggregates = palloc0(list_length(scan->custom_scan_tlist) *
 								sizeof(ValueAggregate));
-	foreach(cell, scan->custom_scan_tlist)
+	for_each_from(cell, scan->custom_scan_tlist, state->ngroup_columns)
 	{
 		const TargetEntry *entry = lfirst(cell);
 		ValueAggregate *one = &state->aggregates[state->naggregates++];
@@ -337,11 +396,42 @@ init_fractions(GpuSortAggregateState *state)
 	}
 }
 
+/* Prepares the comparison of rows of groups, and a place for their values. */
+static void
+init_groups(GpuSortAggregateState *state, EState *estate, TupleDesc descriptor)
+{
+	CustomScanState *node = &state->sort.css;
+	const CustomScan *scan = (const CustomScan *) node->ss.ps.plan;
+	int			ncolumns = state->ngroup_columns;
+	AttrNumber *columns = palloc(ncolumns * sizeof(AttrNumber));
+	Oid		   *operators = palloc(ncolumns * sizeof(Oid));
+	Oid		   *collations = palloc(ncolumns * sizeof(Oid));
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		columns[i] = i + 1;
+		operators[i] = list_nth_oid(planned_group_equalities(scan), i);
+		collations[i] = list_nth_oid(planned_group_collations(scan), i);
+	}
+	state->same_group = execTuplesMatchPrepare(descriptor, ncolumns, columns,
+											   operators, collations,
+											   &node->ss.ps);
+	state->group = ExecInitExtraTupleSlot(estate, descriptor,
+										  &TTSOpsMinimalTuple);
+	for (int i = 0; i < state->naggregates; i++)
+	{
+		if (state->aggregates[i].fraction != NULL && state->values == NULL)
+			state->values = value_buffer_create(estate, descriptor,
+												state->value_column);
+	}
+}
+
 static void
 begin_aggregate(CustomScanState *node, EState *estate, int eflags)
 {
 	GpuSortAggregateState *state = (GpuSortAggregateState *) node;
 	TupleDesc	descriptor;
+	Form_pg_attribute value;
 
 	parallel_sort_begin(node, estate, eflags);
 	if (OidIsValid(state->cast))
@@ -350,23 +440,24 @@ begin_aggregate(CustomScanState *node, EState *estate, int eflags)
 		value_cast_begin(&state->sort, estate);
 	}
 	descriptor = state->sort.descriptor;
-	state->value_length = TupleDescAttr(descriptor, 0)->attlen;
-	state->value_by_value = TupleDescAttr(descriptor, 0)->attbyval;
+	value = TupleDescAttr(descriptor, state->value_column - 1);
+	state->value_length = value->attlen;
+	state->value_by_value = value->attbyval;
 	state->sort.row = ExecInitExtraTupleSlot(estate, descriptor,
 											 &TTSOpsMinimalTuple);
 	state->result_memory = AllocSetContextCreate(estate->es_query_cxt,
 												 "gpusort aggregates",
 												 ALLOCSET_SMALL_SIZES);
 	init_fractions(state);
+	if (state->ngroup_columns > 0)
+		init_groups(state, estate, descriptor);
 }
 
 /* The value of the present row. */
 static inline Datum
-current_value(const GpuSortAggregateState *state)
+current_value(const GpuSortAggregateState *state, bool *isnull)
 {
-	bool		isnull;
-
-	return slot_getattr(state->sort.row, 1, &isnull);
+	return slot_getattr(state->sort.row, state->value_column, isnull);
 }
 
 static Datum
@@ -446,7 +537,7 @@ list_wanted(GpuSortAggregateState *state, uint64 nvalues)
 /* Different values that follow one another are counted. */
 typedef struct ValueCount
 {
-	uint64		ngroups;
+	uint64		ndistinct;
 	Datum		last;			/* a copy of the last one */
 } ValueCount;
 
@@ -455,9 +546,9 @@ static inline void
 count_value(GpuSortAggregateState *state, ValueCount *count, Datum value)
 {
 	ExprContext *context = state->sort.css.ss.ps.ps_ExprContext;
-	Oid			collation = state->sort.columns[0].collation;
+	Oid			collation = state->sort.columns[state->sort.ncolumns - 1].collation;
 
-	if (count->ngroups > 0)
+	if (count->ndistinct > 0)
 	{
 		MemoryContext caller_context =
 			MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
@@ -472,7 +563,7 @@ count_value(GpuSortAggregateState *state, ValueCount *count, Datum value)
 			pfree(DatumGetPointer(count->last));
 	}
 	count->last = copy_value(state, value);
-	count->ngroups++;
+	count->ndistinct++;
 }
 
 /* Counts the different ones of the values that this process has still to emit. */
@@ -480,13 +571,14 @@ static uint64
 count_values(GpuSortAggregateState *state)
 {
 	ValueCount	count = {0};
+	bool		isnull;
 
 	while (parallel_sort_next(&state->sort))
 	{
 		CHECK_FOR_INTERRUPTS();
-		count_value(state, &count, current_value(state));
+		count_value(state, &count, current_value(state, &isnull));
 	}
-	return count.ngroups;
+	return count.ndistinct;
 }
 
 /* Fetches the wanted values, which are in this order, and counts if need be. */
@@ -502,6 +594,7 @@ fetch_values(GpuSortAggregateState *state, List *wanted)
 		Datum		value;
 		Datum		copy = (Datum) 0;
 		bool		is_copied = false;
+		bool		isnull;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!state->counts_distinct)
@@ -513,7 +606,7 @@ fetch_values(GpuSortAggregateState *state, List *wanted)
 		}
 		if (!parallel_sort_next(&state->sort))
 			break;
-		value = current_value(state);
+		value = current_value(state, &isnull);
 		if (state->counts_distinct)
 			count_value(state, &count, value);
 		for (; cell != NULL; cell = lnext(wanted, cell))
@@ -531,55 +624,125 @@ fetch_values(GpuSortAggregateState *state, List *wanted)
 	}
 	if (cell != NULL)
 		elog(ERROR, "fewer rows were sorted than put");
-	return count.ngroups;
+	return count.ndistinct;
 }
 
 /*
- * Finds what the aggregates need in the values that this process has; sets the
- * number of different ones of all.  False if another process emits the row.
+ * Finds what the aggregates need in the values of all rows that this process has.
+ * False if another process emits the result.
  */
 static bool
-take_values(GpuSortAggregateState *state, uint64 *ngroups)
+take_values(GpuSortAggregateState *state, ValueCounts *counts)
 {
 	ParallelSort *sort = &state->sort;
 
 	if (sort->slices != NULL)
 	{
-		*ngroups = count_values(state);
-		return parallel_sort_is_last(sort, ngroups);
+		counts->ndistinct = count_values(state);
+		if (!parallel_sort_is_last(sort, &counts->ndistinct))
+			return false;
 	}
-	if (sort->sort == NULL)
+	else if (sort->sort == NULL)
 		return false;
-	if (node_has_limit(&sort->limit))
-	{
-		if (!row_sort_count_groups(sort->sort, ngroups))
-			*ngroups = count_values(state);
-	}
-	else
-		*ngroups = fetch_values(state,
-								list_wanted(state,
-											parallel_sort_rows(sort) -
-											parallel_sort_nulls(sort)));
+	counts->nrows = parallel_sort_rows(sort);
+	counts->nvalues = counts->nrows - parallel_sort_nulls(sort);
+	if (sort->slices != NULL)
+		return true;
+	if (!node_has_limit(&sort->limit))
+		counts->ndistinct = fetch_values(state,
+										 list_wanted(state, counts->nvalues));
+	else if (!row_sort_count_groups(sort->sort, &counts->ndistinct))
+		counts->ndistinct = count_values(state);
 	return true;
+}
+
+/* Takes the value of the present row, which is of the present group. */
+static void
+take_group_value(GpuSortAggregateState *state, ValueCounts *counts,
+				 ValueCount *distinct)
+{
+	bool		isnull;
+	Datum		value = current_value(state, &isnull);
+
+	counts->nrows++;
+	if (isnull)
+		return;
+	counts->nvalues++;
+	if (state->values != NULL)
+		value_buffer_add(state->values, value);
+	if (state->counts_distinct)
+	{
+		MemoryContext caller_context =
+			MemoryContextSwitchTo(state->result_memory);
+
+		count_value(state, distinct, value);
+		MemoryContextSwitchTo(caller_context);
+	}
+}
+
+/* Is the present row of the present group? */
+static bool
+is_same_group(GpuSortAggregateState *state)
+{
+	ExprContext *context = state->sort.css.ss.ps.ps_ExprContext;
+
+	context->ecxt_innertuple = state->sort.row;
+	context->ecxt_outertuple = state->group;
+	return ExecQualAndReset(state->same_group, context);
+}
+
+/*
+ * Takes all rows of the next group, which begins with the present row; false if this
+ * process has no more.
+ */
+static bool
+take_group(GpuSortAggregateState *state, ValueCounts *counts)
+{
+	ParallelSort *sort = &state->sort;
+	ValueCount	distinct = {0};
+
+	if (TupIsNull(sort->row))
+		return false;
+	ExecCopySlot(state->group, sort->row);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		take_group_value(state, counts, &distinct);
+	} while (parallel_sort_next(sort) && is_same_group(state));
+	counts->ndistinct = distinct.ndistinct;
+	return true;
+}
+
+/* Finds the wanted ones of a group's values. */
+static void
+find_group_values(GpuSortAggregateState *state, uint64 nvalues)
+{
+	ListCell   *cell;
+
+	foreach(cell, list_wanted(state, nvalues))
+	{
+		WantedValue *one = lfirst(cell);
+
+		one->value = copy_value(state, value_buffer_get(state->values,
+														one->position));
+	}
+	if (state->values != NULL)
+		value_buffer_reset(state->values);
 }
 
 /* The result of an aggregate. */
 static Datum
-result_of(const GpuSortAggregateState *state, const ValueAggregate *one,
-		  uint64 ngroups, bool *isnull)
+result_of(const ValueAggregate *one, const ValueCounts *counts, bool *isnull)
 {
-	const ParallelSort *sort = &state->sort;
-
 	*isnull = false;
 	switch (one->kind)
 	{
 		case COUNT_ROWS:
-			return Int64GetDatum(parallel_sort_rows(sort));
+			return Int64GetDatum(counts->nrows);
 		case COUNT_VALUES:
-			return Int64GetDatum(parallel_sort_rows(sort) -
-								 parallel_sort_nulls(sort));
+			return Int64GetDatum(counts->nvalues);
 		case COUNT_DISTINCT_VALUES:
-			return Int64GetDatum(ngroups);
+			return Int64GetDatum(counts->ndistinct);
 		case PERCENTILE:
 			*isnull = one->percentiles->isnull;
 			return *isnull ? (Datum) 0 :
@@ -595,28 +758,53 @@ result_of(const GpuSortAggregateState *state, const ValueAggregate *one,
 	}
 }
 
-/* Makes the row of the results; false if this process emits none. */
+/* Stores the columns of the present group, and the results, in the node's slot. */
+static void
+store_results(GpuSortAggregateState *state, const ValueCounts *counts)
+{
+	TupleTableSlot *slot = state->sort.css.ss.ss_ScanTupleSlot;
+	int			ngroup_columns = state->ngroup_columns;
+
+	ExecClearTuple(slot);
+	for (int i = 0; i < ngroup_columns; i++)
+		slot->tts_values[i] = slot_getattr(state->group, i + 1,
+										   &slot->tts_isnull[i]);
+	for (int i = 0; i < state->naggregates; i++)
+		slot->tts_values[ngroup_columns + i] =
+			result_of(&state->aggregates[i], counts,
+					  &slot->tts_isnull[ngroup_columns + i]);
+	ExecStoreVirtualTuple(slot);
+}
+
+/* Makes the next row; false if this process emits no more. */
 static bool
 make_row(GpuSortAggregateState *state)
 {
-	TupleTableSlot *slot = state->sort.css.ss.ss_ScanTupleSlot;
+	ParallelSort *sort = &state->sort;
+	bool		is_first = !sort->ready;
+	bool		has_groups = state->ngroup_columns > 0;
 	MemoryContext caller_context;
-	uint64		ngroups = 0;
+	ValueCounts counts = {0};
 	bool		is_made;
 
-	/* what the child allocates is its own */
-	parallel_sort_get_ready(&state->sort);
+	/* without groups there is one row */
+	if (!is_first && !has_groups)
+		return false;
+	/* what the child and the sort allocate is their own */
+	parallel_sort_get_ready(sort);
+	if (is_first && has_groups)
+		(void) parallel_sort_next(sort);
+	ExecClearTuple(sort->css.ss.ss_ScanTupleSlot);
 	MemoryContextReset(state->result_memory);
+	if (has_groups && !take_group(state, &counts))
+		return false;
+
 	caller_context = MemoryContextSwitchTo(state->result_memory);
-	is_made = take_values(state, &ngroups);
-	ExecClearTuple(slot);
+	if (has_groups)
+		find_group_values(state, counts.nvalues);
+	is_made = has_groups || take_values(state, &counts);
 	if (is_made)
-	{
-		for (int i = 0; i < state->naggregates; i++)
-			slot->tts_values[i] = result_of(state, &state->aggregates[i],
-											ngroups, &slot->tts_isnull[i]);
-		ExecStoreVirtualTuple(slot);
-	}
+		store_results(state, &counts);
 	MemoryContextSwitchTo(caller_context);
 	return is_made;
 }
@@ -628,32 +816,41 @@ exec_aggregate(CustomScanState *node)
 	PlanState  *plan = &node->ss.ps;
 	ExprContext *context = plan->ps_ExprContext;
 
-	/* there is one row */
-	if (state->sort.ready)
-		return ExecClearTuple(plan->ps_ResultTupleSlot);
-	if (!make_row(state))
-		return NULL;
-	ResetExprContext(context);
-	context->ecxt_scantuple = node->ss.ss_ScanTupleSlot;
-	if (plan->qual != NULL && !ExecQual(plan->qual, context))
-		return NULL;
-	return plan->ps_ProjInfo == NULL ? node->ss.ss_ScanTupleSlot :
-		ExecProject(plan->ps_ProjInfo);
+	while (make_row(state))
+	{
+		ResetExprContext(context);
+		context->ecxt_scantuple = node->ss.ss_ScanTupleSlot;
+		if (plan->qual == NULL || ExecQual(plan->qual, context))
+			return plan->ps_ProjInfo == NULL ? node->ss.ss_ScanTupleSlot :
+				ExecProject(plan->ps_ProjInfo);
+	}
+	return ExecClearTuple(plan->ps_ResultTupleSlot);
 }
 
 static void
 explain_aggregate(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	const ParallelSort *sort = (const ParallelSort *) node;
-	CustomScan	scan = *(CustomScan *) node->ss.ps.plan;
+	const GpuSortAggregateState *state = (const GpuSortAggregateState *) node;
+	const ParallelSort *sort = &state->sort;
+	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
+	List	   *columns = NIL;
 
 	/* the value is no column of the node */
-	scan.scan.plan.targetlist =
-		list_make1(makeTargetEntry(sorted_value(&scan), 1, NULL, false));
+	for (int i = 0; i <= state->ngroup_columns; i++)
+		columns = lappend(columns, makeTargetEntry(sorted_column(scan, i),
+												   i + 1, NULL, false));
 	ExplainPropertyList("Sort Key",
-						gpusort_describe_keys(&scan.scan.plan, sort->columns,
-											  sort->ncolumns, ancestors, es),
+						gpusort_describe_keys(&scan->scan.plan, columns,
+											  sort->columns, sort->ncolumns,
+											  ancestors, es),
 						es);
+	if (state->ngroup_columns > 0)
+		ExplainPropertyList("Group Key",
+							gpusort_describe_keys(&scan->scan.plan, columns,
+												  sort->columns,
+												  sort->ngroup_columns,
+												  ancestors, es),
+							es);
 	parallel_sort_explain(sort, es);
 }
 

@@ -639,7 +639,8 @@ describe_column(const SortColumn *column, Node *expr, List *context,
 }
 
 List *
-gpusort_describe_keys(Plan *plan, const SortColumn *columns, int ncolumns,
+gpusort_describe_keys(Plan *plan, const List *target_list,
+					  const SortColumn *columns, int ncolumns,
 					  List *ancestors, ExplainState *es)
 {
 	List	   *context = set_deparse_context_plan(es->deparse_cxt, plan,
@@ -649,8 +650,7 @@ gpusort_describe_keys(Plan *plan, const SortColumn *columns, int ncolumns,
 
 	for (int i = 0; i < ncolumns; i++)
 	{
-		TargetEntry *entry = list_nth(plan->targetlist,
-									  columns[i].attno - 1);
+		TargetEntry *entry = list_nth(target_list, columns[i].attno - 1);
 
 		descriptions = lappend(descriptions,
 							   describe_column(&columns[i],
@@ -665,15 +665,16 @@ gpusort_explain_keys(const char *name, const CustomScanState *node,
 					 const SortColumn *columns, int ncolumns, List *ancestors,
 					 ExplainState *es)
 {
-	/* columns that are sorted by need not be emitted */
-	CustomScan	scan = *(CustomScan *) node->ss.ps.plan;
+	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
+	List	   *target_list = scan->scan.plan.targetlist;
 
-	if (list_length(scan.scan.plan.targetlist) <
-		list_length(scan.custom_scan_tlist))
-		scan.scan.plan.targetlist = scan.custom_scan_tlist;
+	/* columns that are sorted by need not be emitted */
+	if (list_length(target_list) < list_length(scan->custom_scan_tlist))
+		target_list = scan->custom_scan_tlist;
 	ExplainPropertyList(name,
-						gpusort_describe_keys(&scan.scan.plan, columns,
-											  ncolumns, ancestors, es),
+						gpusort_describe_keys(&scan->scan.plan, target_list,
+											  columns, ncolumns, ancestors,
+											  es),
 						es);
 }
 

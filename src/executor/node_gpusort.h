@@ -46,12 +46,13 @@ extern SortColumn *gpusort_make_columns(const CustomScan *scan,
 extern SortSize gpusort_size(const CustomScan *scan, const List *range_table);
 
 /*
- * The keys of a node that sorts, as EXPLAIN shows them, a string each; to be
- * called while its plan is explained.  "ancestors" are the nodes above it.
+ * The keys of a node that sorts these columns, as EXPLAIN shows them, a string each;
+ * to be called while its plan is explained, and with that: it is looked for in the
+ * "ancestors", the nodes above it.
  */
-extern List *gpusort_describe_keys(Plan *plan, const SortColumn *columns,
-								   int ncolumns, List *ancestors,
-								   struct ExplainState *es);
+extern List *gpusort_describe_keys(Plan *plan, const List *target_list,
+								   const SortColumn *columns, int ncolumns,
+								   List *ancestors, struct ExplainState *es);
 
 /* Has EXPLAIN show the first columns by which a node sorts. */
 extern void gpusort_explain_keys(const char *name,

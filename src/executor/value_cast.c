@@ -48,15 +48,16 @@ computes_columns(const Plan *plan)
 Oid
 value_cast_take(Plan *child)
 {
-	const TargetEntry *column = linitial(child->targetlist);
+	const TargetEntry *column = llast(child->targetlist);
 	const FuncExpr *call = (const FuncExpr *) column->expr;
+	TargetEntry *uncast;
 
 	if (!IsA(call, FuncExpr) || call->funcid != F_FLOAT8_NUMERIC ||
 		!computes_columns(child))
 		return InvalidOid;
-	Assert(list_length(child->targetlist) == 1);
-	child->targetlist = list_make1(makeTargetEntry(linitial(call->args), 1,
-												   NULL, false));
+	uncast = makeTargetEntry(linitial(call->args), column->resno, NULL, false);
+	child->targetlist = list_copy(child->targetlist);
+	llast(child->targetlist) = uncast;
 	return call->funcid;
 }
 
@@ -86,22 +87,26 @@ static TupleTableSlot *
 cast_row(ParallelSort *sort, TupleTableSlot *row)
 {
 	TupleTableSlot *cast = sort->made_row;
-	Datum		value;
+	int			last = cast->tts_tupleDescriptor->natts - 1;
 	float8		number = 0;
 
+	slot_getallattrs(row);
 	ExecClearTuple(cast);
-	value = slot_getattr(row, 1, &cast->tts_isnull[0]);
-	if (!cast->tts_isnull[0] && !numeric_as_float8(value, &number))
-		number = cast_as_core(sort, value);
-	cast->tts_values[0] = Float8GetDatumFast(number);
+	memcpy(cast->tts_values, row->tts_values, (last + 1) * sizeof(Datum));
+	memcpy(cast->tts_isnull, row->tts_isnull, (last + 1) * sizeof(bool));
+	if (!cast->tts_isnull[last] &&
+		!numeric_as_float8(cast->tts_values[last], &number))
+		number = cast_as_core(sort, cast->tts_values[last]);
+	cast->tts_values[last] = Float8GetDatumFast(number);
 	return ExecStoreVirtualTuple(cast);
 }
 
 void
 value_cast_begin(ParallelSort *sort, EState *estate)
 {
-	sort->descriptor = CreateTemplateTupleDesc(1);
-	TupleDescInitEntry(sort->descriptor, 1, NULL, FLOAT8OID, -1, 0);
+	sort->descriptor = CreateTupleDescCopy(sort->descriptor);
+	TupleDescInitEntry(sort->descriptor, sort->descriptor->natts, NULL,
+					   FLOAT8OID, -1, 0);
 	sort->made_row = ExecInitExtraTupleSlot(estate, sort->descriptor,
 											&TTSOpsVirtual);
 	sort->make_row = cast_row;

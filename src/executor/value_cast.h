@@ -13,7 +13,7 @@
 #include "executor/parallel_sort.h"
 
 /*
- * In a plan that is being made: the only column of what is below a node may be a
+ * In a plan that is being made: the last column of what is below a node may be a
  * cast that the node can do.  Then it becomes what is cast, and this returns the
  * function; otherwise InvalidOid.
  */
@@ -22,7 +22,7 @@ extern Oid	value_cast_take(Plan *child);
 /* The same cast of another expression, for EXPLAIN. */
 extern Expr *value_cast_of(Oid function, Expr *value);
 
-/* Has the sort cast its rows, after it has begun. */
+/* Has the sort cast the last column of its rows, after it has begun. */
 extern void value_cast_begin(ParallelSort *sort, EState *estate);
 
 #endif							/* GPUSORT_VALUE_CAST_H */

@@ -56,6 +56,9 @@
  */
 #define LEAST_GAIN	1.5
 
+/* A path has its first row as late as another in so many times its time. */
+#define AS_LATE		1.1
+
 /* The sort of an aggregate's input that may be done below the Agg. */
 typedef struct InnerSort
 {
@@ -288,25 +291,57 @@ cost_group_order(PlannerInfo *root, RelOptInfo *grouped, Path *input)
 	return sort == NULL ? 0 : sort->total_cost - input->total_cost;
 }
 
-/* Where not all groups are wanted nothing is dropped. */
+/*
+ * Does an Agg, or a Gather of one, cost more than this path, with what that spares in
+ * all processes?  Where not all groups are wanted it has to be as late, too.
+ */
+static bool
+is_more_expensive(const PlannerInfo *root, const Path *other, const Path *path,
+				  Cost spared)
+{
+	const Path *agg = IsA(other, GatherPath) ?
+		((const GatherPath *) other)->subpath : other;
+	Cost		its_part = spared / sort_participants(agg->parallel_workers);
+
+	return IsA(agg, AggPath) &&
+		((const AggPath *) agg)->aggsplit == AGGSPLIT_SIMPLE &&
+		(root->tuple_fraction == 0 || root->parse->groupClause == NIL ||
+		 other->startup_cost * AS_LATE > path->startup_cost) &&
+		DISABLED_NODES(other) >= DISABLED_NODES(path) &&
+		other->total_cost + its_part > path->total_cost;
+}
+
+/* These paths without more expensive ones. */
+static List *
+drop_expensive(const PlannerInfo *root, List *paths, const Path *path,
+			   Cost spared)
+{
+	ListCell   *cell;
+
+	foreach(cell, paths)
+	{
+		if (is_more_expensive(root, lfirst(cell), path, spared))
+			paths = foreach_delete_current(paths, cell);
+	}
+	return paths;
+}
+
 void
 aggregate_paths_add_sparing(PlannerInfo *root, RelOptInfo *grouped,
 							Path *path, Cost spared)
 {
-	ListCell   *cell;
-
-	foreach(cell, grouped->pathlist)
-	{
-		const Path *other = lfirst(cell);
-
-		if (IsA(other, AggPath) &&
-			((const AggPath *) other)->aggsplit == AGGSPLIT_SIMPLE &&
-			(root->tuple_fraction == 0 || root->parse->groupClause == NIL) &&
-			DISABLED_NODES(other) >= DISABLED_NODES(path) &&
-			other->total_cost + spared > path->total_cost)
-			grouped->pathlist = foreach_delete_current(grouped->pathlist, cell);
-	}
+	grouped->pathlist = drop_expensive(root, grouped->pathlist, path, spared);
 	add_path(grouped, path);
+}
+
+bool
+aggregate_paths_add_partial_sparing(PlannerInfo *root, RelOptInfo *grouped,
+									Path *path, Cost spared)
+{
+	grouped->partial_pathlist = drop_expensive(root, grouped->partial_pathlist,
+											   path, spared);
+	add_partial_path(grouped, path);
+	return list_member_ptr(grouped->partial_pathlist, path);
 }
 
 bool

@@ -39,6 +39,14 @@ extern void aggregate_paths_add_sparing(PlannerInfo *root,
 										Cost spared);
 
 /*
+ * The same of a partial path, in all processes.  False if it has been refused, and
+ * freed.
+ */
+extern bool aggregate_paths_add_partial_sparing(PlannerInfo *root,
+												RelOptInfo *grouped,
+												Path *path, Cost spared);
+
+/*
  * Has core keys of aggregates behind those of the groups?  These do not sort then,
  * and rely on it.
  */

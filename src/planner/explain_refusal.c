@@ -135,7 +135,7 @@ name_sorting_node(Plan *plan, List *ancestors)
 		columns[i].collation = sort->collations[i];
 		columns[i].nulls_first = sort->nullsFirst[i];
 	}
-	keys = gpusort_describe_keys(plan, columns, sort->numCols, ancestors,
+	keys = gpusort_describe_keys(plan, plan->targetlist, columns, sort->numCols, ancestors,
 								 explaining);
 	initStringInfo(&name);
 	appendStringInfoString(&name, IsA(plan, Sort) ? "Sort" : "Incremental Sort");

@@ -55,18 +55,8 @@
 /* A row that passes a tuple queue: 0.15 us, at the rate of sort_cost.c. */
 #define QUEUE_ROW_COST		0.043
 
-/* The rows that are to be grouped. */
-typedef struct Grouped
-{
-	PlannerInfo *root;
-	RelOptInfo *relation;		/* relation of the groups */
-	Path	   *serial;			/* cheapest path of the input */
-	Path	   *partial;		/* cheapest partial path of the input */
-} Grouped;
-
-/* The participants of a partial path, by the rows of each. */
-static double
-participants_of(const Grouped *grouped)
+double
+group_paths_participants(const Grouped *grouped)
 {
 	return Max(grouped->serial->rows / Max(grouped->partial->rows, 1), 1);
 }
@@ -114,11 +104,10 @@ largest_part(PlannerInfo *root, Node *expr)
 	return part;
 }
 
-/* The part of all rows that the participant has which has the most. */
-static double
-busiest_part(const Grouped *grouped, List *group_columns)
+double
+group_paths_busiest(const Grouped *grouped, List *group_columns)
 {
-	double		participants = participants_of(grouped);
+	double		participants = group_paths_participants(grouped);
 	double		ngroups = estimate_num_groups(grouped->root, group_columns,
 											  grouped->serial->rows, NULL,
 											  NULL);
@@ -144,7 +133,7 @@ make_groups(const Grouped *grouped, Path *input, List *pathkeys,
 			int ngroup_keys, double *busiest)
 {
 	PlannerInfo *root = grouped->root;
-	double		participants = participants_of(grouped);
+	double		participants = group_paths_participants(grouped);
 	double		rows = input->rows * participants;
 	List	   *group_columns =
 		sort_paths_columns(list_truncate(list_copy(pathkeys), ngroup_keys),
@@ -158,7 +147,7 @@ make_groups(const Grouped *grouped, Path *input, List *pathkeys,
 	if (!sort_paths_share(root, input, pathkeys, rows, &size))
 		return NULL;
 
-	*busiest = busiest_part(grouped, group_columns);
+	*busiest = group_paths_busiest(grouped, group_columns);
 	cost_sort_in_groups(&size, participants, *busiest, &startup, &total);
 	sort = create_sort_path(root, grouped->relation, input, pathkeys,
 							NO_BOUND);
@@ -198,14 +187,13 @@ charge_busiest(const Grouped *grouped, Path *consumer, const Path *input,
 {
 	consumer->total_cost = input->total_cost +
 		(consumer->total_cost - input->total_cost) * busiest *
-		participants_of(grouped);
+		group_paths_participants(grouped);
 }
 
-/* Adds what gathers the rows of a partial path of all participants. */
-static void
-add_gather(const Grouped *grouped, Path *partial)
+Path *
+group_paths_gather(const Grouped *grouped, Path *partial)
 {
-	double		rows = clamp_row_est(partial->rows * participants_of(grouped));
+	double		rows = clamp_row_est(partial->rows * group_paths_participants(grouped));
 	Path	   *gather;
 
 	gather = (Path *) create_gather_path(grouped->root, grouped->relation,
@@ -213,7 +201,7 @@ add_gather(const Grouped *grouped, Path *partial)
 										 &rows);
 	gather->total_cost = partial->total_cost + parallel_setup_cost +
 		rows * Min(QUEUE_ROW_COST, parallel_tuple_cost);
-	add_path(grouped->relation, gather);
+	return gather;
 }
 
 /* Adds a partial path, too; one that is refused is freed. */
@@ -224,7 +212,7 @@ add_with_gather(const Grouped *grouped, Path *partial)
 
 	add_partial_path(relation, partial);
 	if (list_member_ptr(relation->partial_pathlist, partial))
-		add_gather(grouped, partial);
+		add_path(relation, group_paths_gather(grouped, partial));
 }
 
 /*
@@ -446,7 +434,7 @@ add_window_paths(const Grouped *grouped)
 	 * these on top, and takes that for unsafe, as there are window functions
 	 */
 	if (grouped->root->parse->hasTargetSRFs)
-		add_gather(grouped, partial);
+		add_path(relation, group_paths_gather(grouped, partial));
 	else
 	{
 		relation->consider_parallel = true;
@@ -487,7 +475,7 @@ add_distinct_paths(const Grouped *grouped)
 	emit_part(sorted, part);
 	path = (Path *)
 		create_unique_path(root, relation, sorted, ngroup_keys,
-						   clamp_row_est(rows / participants_of(grouped)));
+						   clamp_row_est(rows / group_paths_participants(grouped)));
 	charge_busiest(grouped, path, sorted, busiest);
 	add_with_gather(grouped, path);
 
@@ -537,7 +525,7 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 
 	ngroups = sort_paths_count_groups(root, grouped->serial, extra);
 	path = sort_paths_group(root, relation, sorted, extra,
-							clamp_row_est(ngroups / participants_of(grouped)));
+							clamp_row_est(ngroups / group_paths_participants(grouped)));
 	charge_busiest(grouped, path, sorted, busiest);
 	add_with_gather(grouped, path);
 

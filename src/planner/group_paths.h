@@ -10,6 +10,27 @@
 
 #include "nodes/pathnodes.h"
 
+/* The rows that are to be grouped. */
+typedef struct Grouped
+{
+	PlannerInfo *root;
+	RelOptInfo *relation;		/* relation of the groups */
+	Path	   *serial;			/* cheapest path of the input */
+	Path	   *partial;		/* cheapest partial path of the input, or NULL */
+} Grouped;
+
+/* The participants of the partial path, by the rows of each. */
+extern double group_paths_participants(const Grouped *grouped);
+
+/*
+ * The part of all rows that the participant has which has the most, if groups by
+ * these columns stay whole.
+ */
+extern double group_paths_busiest(const Grouped *grouped, List *group_columns);
+
+/* What gathers the rows of a partial path of all participants. */
+extern Path *group_paths_gather(const Grouped *grouped, Path *partial);
+
 /* Registers the node for parallel workers. */
 extern void group_paths_init(void);
 

@@ -3,15 +3,16 @@
  * value_paths.c
  *	  Paths for aggregates that are known by the places of sorted values.
  *
- * Percentiles and count(DISTINCT) of all rows need no more of these than one value
- * each, which are sorted; see node_aggregate.c.  The node takes the place of core's
- * Agg, in one process or below a Gather:
+ * Percentiles and count(DISTINCT), of all rows or of each group, need no more of
+ * these than one value each, which are sorted; see node_aggregate.c.  The node takes
+ * the place of core's Agg, in one process or below a Gather:
  *
  *		GpuSortAggregate -> path of the input
  *		Gather -> GpuSortAggregate -> partial path of the input
  *
  * All aggregates of the query have to be such, and of the same values in the same
- * order; the numbers of all rows and of all values may be beside them.
+ * order; the numbers of all rows and of all values may be beside them, and what a
+ * query groups by.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,6 +31,7 @@
 #include "cost/sort_cost.h"
 #include "executor/node_aggregate.h"
 #include "planner/aggregate_paths.h"
+#include "planner/group_paths.h"
 #include "planner/sort_paths.h"
 #include "planner/value_paths.h"
 #include "port/compat.h"
@@ -44,6 +46,9 @@ typedef struct ValueAggregates
 	Expr	   *value;
 	const SortGroupClause *clause;	/* how it is sorted; NULL if it is not */
 	List	   *pathkeys;
+	List	   *groups;			/* what rows are grouped by; NIL: they are one */
+	double		ngroups;
+	List	   *sort_keys;		/* of the groups, and of the value */
 	int			nsorts;			/* sorts that core makes, of unsorted input */
 	bool		counts_distinct;
 } ValueAggregates;
@@ -109,7 +114,8 @@ note_aggregate(PlannerInfo *root, ValueAggregates *all, Aggref *aggregate)
 	all->aggregates = lappend(all->aggregates, aggregate);
 	if (kind == NO_VALUE_AGGREGATE || aggregate->aggfilter != NULL ||
 		!is_as_in_core(root, aggregate) ||
-		contain_subplans((Node *) aggregate->aggdirectargs))
+		contain_subplans((Node *) aggregate->aggdirectargs) ||
+		contain_var_clause((Node *) aggregate->aggdirectargs))
 		return false;
 	switch (kind)
 	{
@@ -124,32 +130,83 @@ note_aggregate(PlannerInfo *root, ValueAggregates *all, Aggref *aggregate)
 	}
 }
 
+/* What an expression is made of. */
+typedef struct Parts
+{
+	const List *groups;
+	List	   *aggregates;
+} Parts;
+
+/* Lists the aggregates; true if there are other parts than these and groups. */
+static bool
+list_parts(Node *node, Parts *parts)
+{
+	if (node == NULL || list_member(parts->groups, node))
+		return false;
+	if (IsA(node, Aggref))
+	{
+		parts->aggregates = list_append_unique(parts->aggregates, node);
+		return list_length(parts->aggregates) > MOST_AGGREGATES;
+	}
+	return IsA(node, Var) || IsA(node, PlaceHolderVar) ||
+		IsA(node, GroupingFunc) ||
+		expression_tree_walker(node, list_parts, (void *) parts);
+}
+
 /* Finds the aggregates of a query; false if they are others. */
 static bool
 find_aggregates(PlannerInfo *root, const RelOptInfo *grouped,
 				const GroupPathExtraData *extra, ValueAggregates *all)
 {
 	List	   *exprs = list_make2(grouped->reltarget->exprs, extra->havingQual);
-	List	   *found = pull_var_clause((Node *) exprs,
-										PVC_INCLUDE_AGGREGATES |
-										PVC_RECURSE_WINDOWFUNCS |
-										PVC_INCLUDE_PLACEHOLDERS);
+	Parts		parts = {.groups = all->groups};
 	ListCell   *cell;
 
-	memset(all, 0, sizeof(ValueAggregates));
-	foreach(cell, found)
+	if (list_parts((Node *) exprs, &parts))
+		return false;
+	foreach(cell, parts.aggregates)
 	{
-		Aggref	   *aggregate = lfirst(cell);
-
-		if (!IsA(aggregate, Aggref))
-			return false;
-		if (list_member(all->aggregates, aggregate))
-			continue;
-		if (list_length(all->aggregates) == MOST_AGGREGATES ||
-			!note_aggregate(root, all, aggregate))
+		if (!note_aggregate(root, all, lfirst(cell)))
 			return false;
 	}
 	return all->clause != NULL;
+}
+
+/*
+ * Notes what rows are grouped by; false if the groups, and the values in them, are
+ * not told apart by a sort.
+ */
+static bool
+find_groups(PlannerInfo *root, const Path *input,
+			const GroupPathExtraData *extra, ValueAggregates *all)
+{
+	int			nkeys = NUM_GROUP_KEYS(root);
+
+	if (root->parse->groupClause == NIL)
+		return true;
+	if (nkeys == 0 || (extra->flags & GROUPING_CAN_USE_SORT) == 0)
+		return false;
+	all->groups = get_sortgrouplist_exprs(root->parse->groupClause,
+										  extra->targetList);
+	all->ngroups = sort_paths_count_groups(root, input, extra);
+	all->sort_keys = list_truncate(list_copy(root->group_pathkeys), nkeys);
+	return !contain_volatile_functions((Node *) all->groups);
+}
+
+/* Has the sort's keys end in that of the value; false if it has that already. */
+static bool
+append_value_key(ValueAggregates *all)
+{
+	const PathKey *key = linitial(all->pathkeys);
+	ListCell   *cell;
+
+	foreach(cell, all->sort_keys)
+	{
+		if (((PathKey *) lfirst(cell))->pk_eclass == key->pk_eclass)
+			return false;
+	}
+	all->sort_keys = lappend(all->sort_keys, (void *) key);
+	return true;
 }
 
 /* Of an input all that is needed. */
@@ -157,21 +214,48 @@ static Path *
 project_value(PlannerInfo *root, Path *input, const ValueAggregates *all)
 {
 	PathTarget *target = create_empty_pathtarget();
+	ListCell   *cell;
 
+	foreach(cell, all->groups)
+		add_column_to_pathtarget(target, copyObject(lfirst(cell)), 0);
 	add_column_to_pathtarget(target, (Expr *) copyObject(all->value), 0);
 	return (Path *)
 		create_projection_path(root, input->parent, input,
 							   set_pathtarget_cost_width(root, target));
 }
 
+/* The equality operators of the groups, and their collations. */
+static List *
+group_equalities(const PlannerInfo *root, const ValueAggregates *all,
+				 List **collations)
+{
+	List	   *operators = NIL;
+	ListCell   *clause;
+	ListCell   *group;
+
+	*collations = NIL;
+	if (all->groups == NIL)
+		return NIL;
+	forboth(clause, root->parse->groupClause, group, all->groups)
+	{
+		operators = lappend_oid(operators,
+								((SortGroupClause *) lfirst(clause))->eqop);
+		*collations = lappend_oid(*collations, exprCollation(lfirst(group)));
+	}
+	return operators;
+}
+
 static Plan *
 plan_aggregate(PlannerInfo *root, RelOptInfo *relation, CustomPath *path,
 			   List *target_list, List *clauses, List *custom_plans)
 {
+	List	   *equal = lthird(path->custom_private);
+
 	return &aggregate_make_plan(linitial_node(Sort, custom_plans), target_list,
 								lsecond(path->custom_private),
 								linitial(path->custom_private),
-								linitial_oid(lthird(path->custom_private)))->scan.plan;
+								linitial_oid(linitial(equal)),
+								lsecond(equal), lthird(equal))->scan.plan;
 }
 
 static const CustomPathMethods aggregate_path_methods = {
@@ -180,81 +264,107 @@ static const CustomPathMethods aggregate_path_methods = {
 };
 
 /*
- * The path of the aggregates of sorted values.  The Sort stays a child of it only
- * for the plan to get the columns.
+ * The path of the aggregates of sorted values, which costs so much until it has its
+ * first row, and in all, and emits so many.  The Sort stays a child of it only for
+ * the plan to get the columns.
  */
 static Path *
 make_aggregate(PlannerInfo *root, RelOptInfo *grouped, Path *sort,
 			   const ValueAggregates *all, const GroupPathExtraData *extra,
-			   Cost cost)
+			   Cost startup, Cost total, double rows)
 {
 	CustomPath *path = makeNode(CustomPath);
+	const PathTarget *target = grouped->reltarget;
+	List	   *equal;
+	List	   *collations;
 	QualCost	having;
 
 	cost_qual_eval(&having, (List *) extra->havingQual, root);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = grouped;
 	path->path.pathtarget = grouped->reltarget;
-	path->path.rows = 1;
-	path->path.startup_cost = cost + having.startup + having.per_tuple +
-		grouped->reltarget->cost.startup;
-	path->path.total_cost = path->path.startup_cost +
-		grouped->reltarget->cost.per_tuple;
+	path->path.rows = clamp_row_est(rows);
+	path->path.startup_cost = startup + having.startup + target->cost.startup;
+	path->path.total_cost = total + having.startup + target->cost.startup +
+		path->path.rows * (having.per_tuple + target->cost.per_tuple);
+	path->path.pathkeys = list_truncate(list_copy(all->sort_keys),
+										list_length(all->sort_keys) - 1);
 	path->path.parallel_safe = grouped->consider_parallel &&
 		sort->parallel_safe;
 	path->path.parallel_workers = sort->parallel_workers;
 	COPY_DISABLED_NODES(&path->path, sort);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(sort);
+	equal = group_equalities(root, all, &collations);
 	path->custom_private = list_make3(all->aggregates, extra->havingQual,
-									  list_make1_oid(all->clause->eqop));
+									  list_make3(list_make1_oid(all->clause->eqop),
+												 equal, collations));
 	path->methods = &aggregate_path_methods;
 	return &path->path;
 }
 
-/* In one process; NULL if the sort is none of ours. */
-static Path *
-make_alone(PlannerInfo *root, RelOptInfo *grouped, Path *input,
-		   const ValueAggregates *all, const GroupPathExtraData *extra)
+/* What it costs to look at so many sorted values beside emitting them. */
+static Cost
+cost_values(const ValueAggregates *all, double values)
 {
-	Path	   *sort = sort_paths_make(root, input->parent,
-									   project_value(root, input, all),
-									   all->pathkeys, NO_BOUND);
-
-	return sort == NULL ? NULL :
-		make_aggregate(root, grouped, sort, all, extra,
-					   sort->startup_cost +
-					   (all->counts_distinct ? cost_counting(input->rows) : 0));
+	return all->groups != NIL || all->counts_distinct ? cost_counting(values) : 0;
 }
 
-/* In all processes that run this partial path; NULL as above. */
+/* In one process; NULL if the sort is none of ours. */
 static Path *
-make_together(PlannerInfo *root, RelOptInfo *grouped, Path *partial,
-			  double rows, const ValueAggregates *all,
+make_alone(const Grouped *grouped, const ValueAggregates *all,
+		   const GroupPathExtraData *extra)
+{
+	PlannerInfo *root = grouped->root;
+	Path	   *input = grouped->serial;
+	Path	   *sort = sort_paths_make(root, input->parent,
+									   project_value(root, input, all),
+									   all->sort_keys, NO_BOUND);
+	Cost		looking = cost_values(all, input->rows);
+
+	if (sort == NULL)
+		return NULL;
+	if (all->groups == NIL)
+		return make_aggregate(root, grouped->relation, sort, all, extra,
+							  sort->startup_cost + looking,
+							  sort->startup_cost + looking, 1);
+	return make_aggregate(root, grouped->relation, sort, all, extra,
+						  sort->startup_cost, sort->total_cost + looking,
+						  all->ngroups);
+}
+
+/* In all processes that run the partial path; NULL as above. */
+static Path *
+make_together(const Grouped *grouped, const ValueAggregates *all,
 			  const GroupPathExtraData *extra)
 {
-	Path	   *values = project_value(root, partial, all);
-	double		participants = Max(rows / Max(partial->rows, 1), 1);
+	PlannerInfo *root = grouped->root;
+	Path	   *values = project_value(root, grouped->partial, all);
+	double		rows = grouped->serial->rows;
+	double		participants = group_paths_participants(grouped);
+	double		busiest = all->groups == NIL ? 1 / participants :
+		group_paths_busiest(grouped, all->groups);
+	Cost		looking = cost_values(all, rows * busiest);
 	SortSize	size;
 	Cost		startup;
 	Cost		total;
 	Path	   *path;
 
-	if (!sort_paths_share(root, values, all->pathkeys, rows, &size))
+	if (!sort_paths_share(root, values, all->sort_keys, rows, &size))
 		return NULL;
-	cost_sort_in_groups(&size, participants, 1 / participants, &startup,
-						&total);
-	path = make_aggregate(root, grouped,
-						  (Path *) create_sort_path(root, values->parent, values,
-													all->pathkeys, NO_BOUND),
-						  all, extra,
-						  values->total_cost + startup +
-						  (all->counts_distinct ?
-						   cost_counting(rows / participants) : 0));
+	cost_sort_in_groups(&size, participants, busiest, &startup, &total);
+	startup += values->total_cost;
+	total += values->total_cost;
+	path = (Path *) create_sort_path(root, values->parent, values,
+									 all->sort_keys, NO_BOUND);
+	if (all->groups == NIL)
+		path = make_aggregate(root, grouped->relation, path, all, extra,
+							  startup + looking, startup + looking, 1);
+	else
+		path = make_aggregate(root, grouped->relation, path, all, extra,
+							  startup, total + looking,
+							  all->ngroups / participants);
 	path->parallel_aware = true;
-	rows = 1;
-	path = (Path *) create_gather_path(root, grouped, path, path->pathtarget,
-									   NULL, &rows);
 	return path;
 }
 
@@ -301,44 +411,76 @@ estimate_values(PlannerInfo *root, const ValueAggregates *all)
 static Cost
 cost_of_core(PlannerInfo *root, const ValueAggregates *all, const Path *input)
 {
-	InnerSize	size = {input->rows, input->rows};
+	InnerSize	size = {input->rows, input->rows / all->ngroups};
 
 	if (aggregate_paths_are_presorted(root))
 		return 0;
 	/* values in order are hardly compared */
 	size.group_values = sort_paths_come_in_order(root, input, all->pathkeys) ?
-		1 : Min(estimate_values(root, all), input->rows);
+		1 : Min(estimate_values(root, all), size.group_rows);
 	return all->nsorts * cost_sorts_inside(&size, exprType((Node *) all->value),
 										   exprCollation((Node *) all->value));
 }
 
+/* Adds what one of all processes emits, and drops core's paths as above. */
+static void
+add_single_row(const Grouped *grouped, Path *partial, Cost spared)
+{
+	double		rows = 1;
+	GatherPath *gather = create_gather_path(grouped->root, grouped->relation,
+											partial, partial->pathtarget, NULL,
+											&rows);
+
+	aggregate_paths_add_sparing(grouped->root, grouped->relation,
+								&gather->path, spared);
+}
+
+/* The same of groups, which processes emit; what is above may be in them, too. */
+static void
+add_groups(const Grouped *grouped, Path *partial, Cost spared)
+{
+	if (aggregate_paths_add_partial_sparing(grouped->root, grouped->relation,
+											partial, spared))
+		aggregate_paths_add_sparing(grouped->root, grouped->relation,
+									group_paths_gather(grouped, partial),
+									spared);
+}
+
 void
-value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
+value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 				const GroupPathExtraData *extra)
 {
-	Path	   *cheapest = input->cheapest_total_path;
-	ValueAggregates all;
+	Grouped		grouped = {root, relation, input->cheapest_total_path};
+	ValueAggregates all = {.ngroups = 1};
 	Cost		spared;
 	Path	   *alone;
 	Path	   *together = NULL;
 
-	if (!root->parse->hasAggs || root->parse->groupClause != NIL ||
-		root->parse->groupingSets != NIL || root->parse->hasTargetSRFs ||
-		root->numOrderedAggs == 0 || IS_OTHER_REL(grouped) ||
-		!find_aggregates(root, grouped, extra, &all))
+	if (!root->parse->hasAggs || root->parse->groupingSets != NIL ||
+		root->parse->hasTargetSRFs || root->numOrderedAggs == 0 ||
+		IS_OTHER_REL(relation) ||
+		extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL ||
+		!find_groups(root, grouped.serial, extra, &all) ||
+		!find_aggregates(root, relation, extra, &all) ||
+		!append_value_key(&all))
 		return;
-	alone = make_alone(root, grouped, cheapest, &all, extra);
-	if (grouped->consider_parallel && input->partial_pathlist != NIL)
-		together = make_together(root, grouped,
-								 linitial(input->partial_pathlist),
-								 cheapest->rows, &all, extra);
+	alone = make_alone(&grouped, &all, extra);
+	if (relation->consider_parallel && input->partial_pathlist != NIL)
+	{
+		grouped.partial = linitial(input->partial_pathlist);
+		together = make_together(&grouped, &all, extra);
+	}
 	if (alone == NULL && together == NULL)
 		return;
-	spared = cost_of_core(root, &all, cheapest);
+	spared = cost_of_core(root, &all, grouped.serial);
 	if (alone != NULL)
-		aggregate_paths_add_sparing(root, grouped, alone, spared);
-	if (together != NULL)
-		aggregate_paths_add_sparing(root, grouped, together, spared);
+		aggregate_paths_add_sparing(root, relation, alone, spared);
+	if (together == NULL)
+		return;
+	if (all.groups == NIL)
+		add_single_row(&grouped, together, spared);
+	else
+		add_groups(&grouped, together, spared);
 }
 
 void

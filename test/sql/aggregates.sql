@@ -117,7 +117,7 @@ SELECT sorted_by('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM 
 SELECT sorted_by('SELECT mode() WITHIN GROUP (ORDER BY k) FROM measures');
 -- an index that has the groups together is used for them instead
 CREATE INDEX ON measures_in_order (id);
-SELECT sorted_by('SELECT id, percentile_disc(0.5) WITHIN GROUP (ORDER BY txt) FROM measures_in_order GROUP BY id');
+SELECT sorted_by('SELECT id, percentile_disc(0.5) WITHIN GROUP (ORDER BY txt), sum(id) FROM measures_in_order GROUP BY id');
 SET cpu_operator_cost = 0.1;
 
 -- memory for a part of the rows only

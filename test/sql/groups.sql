@@ -167,10 +167,10 @@ SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT g, h FROM t GROUP BY g, h',
 	'SELECT g, array_agg(id ORDER BY f * 2, id) FROM t GROUP BY g',
 	'SELECT g + 1 AS a, sum(x) > 0 AS b, string_agg(DISTINCT txt || x, '','') FROM t GROUP BY g + 1 HAVING count(*) > 5',
-	'SELECT h = 1 AND g > 5 AS a, count(DISTINCT x) FROM t GROUP BY 1',
-	'SELECT g, percentile_cont(0.5) WITHIN GROUP (ORDER BY f), count(*) FROM t GROUP BY g',
-	'SELECT num, count(DISTINCT x) FROM t GROUP BY num',
-	'SELECT lower(name) COLLATE "C", count(DISTINCT x) FROM t GROUP BY name, lower(name) COLLATE "C"',
+	'SELECT h = 1 AND g > 5 AS a, count(DISTINCT x), max(x) FROM t GROUP BY 1',
+	'SELECT g, percentile_cont(0.5) WITHIN GROUP (ORDER BY f), max(txt) FROM t GROUP BY g',
+	'SELECT num, count(DISTINCT x), max(x) FROM t GROUP BY num',
+	'SELECT lower(name) COLLATE "C", count(DISTINCT x), max(x) FROM t GROUP BY name, lower(name) COLLATE "C"',
 	'SELECT long, array_agg(id ORDER BY id) FROM t GROUP BY long',
 	'SELECT color, array_agg(id ORDER BY id) FROM t GROUP BY color']) query;
 

@@ -184,8 +184,8 @@ SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM (SELECT x FROM numerics ORDER BY x::text LIMIT 3000) q',
 	'SELECT o, l.* FROM generate_series(1, 3) o, LATERAL (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x / o) FROM numerics) l',
 	-- out of the range of double precision
-	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x * 100) FROM numerics WHERE x > 0',
-	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x * 1e-200) FROM numerics']) query;
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x * 100) FROM numerics WHERE x = 17e307',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x * 1e-200) FROM numerics WHERE x = 1e-307']) query;
 -- where an index has what is cast, and nothing else
 CREATE INDEX ON numerics ((x::float8));
 VACUUM numerics;
@@ -203,6 +203,88 @@ GRANT SELECT ON numerics TO regress_caster;
 SET LOCAL ROLE regress_caster;
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM numerics;
 ROLLBACK;
+
+-- of each group
+SELECT plan_lines('SELECT few, percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), count(*) FROM v GROUP BY few');
+SET max_parallel_workers_per_gather = 0;
+SELECT regexp_replace(line, '(Memory): \d+', '\1: ...') FROM plan_lines('SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY txt DESC) FROM v GROUP BY few', true) line;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT k % 7 + 1, few, percentile_cont(0.5) WITHIN GROUP (ORDER BY num), count(num::float8) FROM v GROUP BY k % 7, few HAVING count(*) > 1 AND few > 3;
+-- the groups come in order
+EXPLAIN (COSTS OFF) SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v GROUP BY few ORDER BY few;
+RESET max_parallel_workers_per_gather;
+SELECT query, examine_values(query) FROM unnest(ARRAY[
+	'SELECT few, percentile_cont(0.3) WITHIN GROUP (ORDER BY f8), count(*), count(f8) FROM v GROUP BY few',
+	'SELECT few, percentile_cont(ARRAY[0, 0.3, NULL, 1]) WITHIN GROUP (ORDER BY num DESC) FROM v GROUP BY few',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY txt COLLATE "C" DESC) FROM v GROUP BY id % 2',
+	'SELECT percentile_disc(ARRAY[0.9, 0.1]) WITHIN GROUP (ORDER BY long), count(DISTINCT long), count(long) FROM v GROUP BY few % 3',
+	'SELECT few, feeling, dom, percentile_cont(0.5) WITHIN GROUP (ORDER BY span) FROM v GROUP BY feeling, few, dom',
+	'SELECT city COLLATE ignoring_case = ''CITY 1'', percentile_disc(0.4) WITHIN GROUP (ORDER BY k), count(*) FROM v GROUP BY city COLLATE ignoring_case',
+	'SELECT id, percentile_cont(0.5) WITHIN GROUP (ORDER BY f8) FROM v GROUP BY id',
+	'SELECT 1, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v GROUP BY id % 1',
+	'SELECT few * 2 + (k % 3), count(*) FROM v GROUP BY few, k % 3 HAVING percentile_cont(0.5) WITHIN GROUP (ORDER BY f8) > 0',
+	'SELECT few, count(DISTINCT txt), count(*) FROM v GROUP BY few',
+	'SELECT few, percentile_cont(0.5) WITHIN GROUP (ORDER BY nothing), count(nothing), count(DISTINCT nothing) FROM v GROUP BY few',
+	'SELECT few, percentile_disc(ARRAY[]::float8[]) WITHIN GROUP (ORDER BY k) FROM empty GROUP BY few',
+	'SELECT few, percentile_disc(2) WITHIN GROUP (ORDER BY k) FROM empty GROUP BY few',
+	'SELECT few, percentile_disc(2) WITHIN GROUP (ORDER BY k) FROM v GROUP BY few',
+	'SELECT few, sorted, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v WHERE few = 7 GROUP BY few, sorted',
+	'SELECT a.few, b.few, percentile_disc(0.5) WITHIN GROUP (ORDER BY a.k) FROM v a JOIN v b ON a.few = b.few WHERE b.id < 50 GROUP BY a.few, b.few',
+	'SELECT list, spot::text, percentile_cont(0.5) WITHIN GROUP (ORDER BY f8) FROM v GROUP BY list, spot::text',
+	'SELECT r.few, percentile_disc(0.5) WITHIN GROUP (ORDER BY ts) FROM (SELECT * FROM v ORDER BY txt LIMIT 5000) r GROUP BY r.few',
+	'SELECT floor(x)::int, percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM (SELECT num x FROM v UNION ALL SELECT few FROM v) q GROUP BY 1',
+	'SELECT count(*), max(p), max(few) FROM (SELECT few, percentile_cont(0.25) WITHIN GROUP (ORDER BY num) p FROM v GROUP BY few) q',
+	'SELECT few, p, rank() OVER (ORDER BY p) FROM (SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) p FROM v GROUP BY few) q',
+	'SELECT few, count(*), rank() OVER (ORDER BY percentile_disc(0.5) WITHIN GROUP (ORDER BY k)) FROM v GROUP BY few',
+	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v GROUP BY few ORDER BY 2 DESC LIMIT 5',
+	'SELECT o, l.* FROM generate_series(1, 3) o, LATERAL (SELECT k % o, percentile_disc(o / 4.0) WITHIN GROUP (ORDER BY k) FROM v WHERE id > o GROUP BY 1) l',
+	'SELECT DISTINCT percentile_disc(0.5) WITHIN GROUP (ORDER BY dom) FROM v GROUP BY few',
+	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v GROUP BY few UNION ALL SELECT id, percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM v GROUP BY id']) query;
+-- keys with a parameter of a join
+SET max_parallel_workers_per_gather = 0;
+EXPLAIN (COSTS OFF) SELECT * FROM generate_series(1, 3) o, LATERAL (SELECT few # o, percentile_disc(0.5) WITHIN GROUP (ORDER BY k # o) FROM v GROUP BY 1) l;
+EXPLAIN (COSTS OFF) SELECT * FROM generate_series(1, 3) o, LATERAL (SELECT id FROM v ORDER BY k # o OFFSET 0) l;
+RESET max_parallel_workers_per_gather;
+-- what is left to core of these
+SELECT query, examine_values(query) FROM unnest(ARRAY[
+	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM v GROUP BY few',
+	'SELECT few, percentile_disc(few / 50.0) WITHIN GROUP (ORDER BY k) FROM v WHERE few >= 0 GROUP BY few',
+	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(k) FROM v GROUP BY few',
+	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), grouping(few) FROM v GROUP BY few',
+	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v GROUP BY ROLLUP (few)',
+	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), generate_series(1, 2) FROM v GROUP BY few',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) IS NULL FROM v WHERE few = 7 GROUP BY few',
+	'SELECT count(*) > 0 FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v GROUP BY random() < 0.5) q']) query;
+ALTER TABLE v ADD PRIMARY KEY (id);
+SELECT examine_values('SELECT id, txt, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v GROUP BY id');
+ALTER TABLE v DROP CONSTRAINT v_pkey;
+-- groups larger than the memory, which go to a file
+SET work_mem = '64kB';
+SET gpusort.work_mem = '64kB';
+SELECT plan_lines('SELECT id % 2, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM (SELECT i id, i % 9001 k FROM generate_series(1, 60000) i OFFSET 0) q GROUP BY 1 ORDER BY 1');
+SELECT id % 2, percentile_disc(ARRAY[0.9, 0.5, 0]) WITHIN GROUP (ORDER BY k), percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM (SELECT i id, i % 9001 k FROM generate_series(1, 60000) i OFFSET 0) q GROUP BY 1 ORDER BY 1;
+SELECT n, md5(m::text) FROM (SELECT id % 2 n, percentile_disc(ARRAY[0.9, 0.5, 0]) WITHIN GROUP (ORDER BY md5(k::text) COLLATE "C") m FROM (SELECT i id, i % 9001 k FROM generate_series(1, 60000) i OFFSET 0) q GROUP BY 1) p ORDER BY 1;
+SET gpusort.enable = off;
+SELECT id % 2, percentile_disc(ARRAY[0.9, 0.5, 0]) WITHIN GROUP (ORDER BY k), percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM (SELECT i id, i % 9001 k FROM generate_series(1, 60000) i OFFSET 0) q GROUP BY 1 ORDER BY 1;
+SELECT n, md5(m::text) FROM (SELECT id % 2 n, percentile_disc(ARRAY[0.9, 0.5, 0]) WITHIN GROUP (ORDER BY md5(k::text) COLLATE "C") m FROM (SELECT i id, i % 9001 k FROM generate_series(1, 60000) i OFFSET 0) q GROUP BY 1) p ORDER BY 1;
+RESET gpusort.enable;
+RESET gpusort.work_mem;
+SET work_mem = '64MB';
+-- with a cursor, and again with other parameters
+SET plan_cache_mode = force_generic_plan;
+PREPARE g(float8, int) AS SELECT few, percentile_disc($1) WITHIN GROUP (ORDER BY k), count(*) FROM v WHERE id < $2 GROUP BY few ORDER BY few LIMIT 3;
+EXECUTE g(0.5, 12000);
+EXECUTE g(NULL, 100);
+EXECUTE g(0.1, 0);
+EXECUTE g(7, 100);
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v GROUP BY few ORDER BY few;
+FETCH 2 FROM c;
+FETCH BACKWARD 1 FROM c;
+FETCH ABSOLUTE 50 FROM c;
+FETCH 2 FROM c;
+FETCH FIRST FROM c;
+COMMIT;
+RESET plan_cache_mode;
 
 -- many of them, up to a number
 SELECT n, examine_values('SELECT ' || string_agg(format('percentile_disc(%s) WITHIN GROUP (ORDER BY k)', i / 1000.0), ', ') || ' FROM v')
