@@ -18,9 +18,11 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_operator.h"
 #include "catalog/pg_statistic.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -36,18 +38,42 @@ rows_of_value(const FormData_pg_statistic *statistic, double rows)
 		Max(rows / statistic->stadistinct, 1);
 }
 
-/* The order of a table by the column that this is, of a scan of so many rows. */
+/* Is this a number cast to double precision, which has the same order? */
+static bool
+is_cast_number(const Node *expr)
+{
+	if (!IsA(expr, FuncExpr))
+		return false;
+	switch (((const FuncExpr *) expr)->funcid)
+	{
+		case F_FLOAT8_INT2:
+		case F_FLOAT8_INT4:
+		case F_FLOAT8_INT8:
+		case F_FLOAT8_FLOAT4:
+		case F_FLOAT8_NUMERIC:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/*
+ * The order of a table by the column that this is, or is cast of, in a scan of so
+ * many rows.
+ */
 static bool
 order_by_variable(const Node *expr, Index table, const RangeTblEntry *entry,
 				  double rows, TableOrder *order)
 {
-	const Var  *variable = (const Var *) expr;
+	bool		is_cast = is_cast_number(expr);
+	const Var  *variable = is_cast ?
+		linitial(((const FuncExpr *) expr)->args) : (const Var *) expr;
 	HeapTuple	tuple;
 	const FormData_pg_statistic *statistic;
 	AttStatsSlot slot;
 	bool		is_known;
 
-	if (!IsA(expr, Var) || variable->varno != table ||
+	if (!IsA(variable, Var) || variable->varno != table ||
 		entry->rtekind != RTE_RELATION)
 		return false;
 	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(entry->relid),
@@ -61,7 +87,7 @@ order_by_variable(const Node *expr, Index table, const RangeTblEntry *entry,
 						 ATTSTATSSLOT_NUMBERS);
 	if (is_known)
 	{
-		order->sort_operator = slot.staop;
+		order->sort_operator = is_cast ? Float8LessOperator : slot.staop;
 		order->collation = slot.stacoll;
 		order->correlation = slot.numbers[0];
 		order->group_rows = rows_of_value(statistic, rows);
