@@ -64,7 +64,8 @@ find_encoder(Oid type, SortColumn *column)
 	 */
 	if (!get_ordering_op_properties(column->sort_operator, &family,
 									&operand_type, &direction) ||
-		!IsBinaryCoercible(getBaseType(type), operand_type))
+		(type != operand_type &&
+		 !IsBinaryCoercible(getBaseType(type), operand_type)))
 		return REFUSAL_OPERATOR;
 	column->encoder = key_encoder_find(operand_type);
 	if (column->encoder == NULL)

@@ -160,8 +160,8 @@ make_sort_alone(PlannerInfo *root, RelOptInfo *ordered, Path *input)
 	Path	   *path = sort_paths_make(root, ordered, input, root->sort_pathkeys,
 									   ordered_bound(root));
 
-	return path == NULL || path->pathtarget == target ? path :
-		apply_projection_to_path(root, ordered, path, target);
+	return path == NULL || equal(path->pathtarget->exprs, target->exprs) ?
+		path : apply_projection_to_path(root, ordered, path, target);
 }
 
 /*

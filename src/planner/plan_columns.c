@@ -149,13 +149,13 @@ original_of(const TargetEntry *copy, List *target_list)
 	return 0;
 }
 
-List *
+AttrNumber *
 drop_copies(Sort *sort)
 {
 	Plan	   *child = sort->plan.lefttree;
 	List	   *columns = child->targetlist;
 	int			nkept = list_length(columns);
-	List	   *sources = NIL;
+	AttrNumber *sources = palloc(nkept * sizeof(AttrNumber));
 
 	if (can_put_out_less(child))
 		while (nkept > 0 &&
@@ -163,11 +163,12 @@ drop_copies(Sort *sort)
 			nkept--;
 
 	for (int i = 0; i < list_length(columns); i++)
-		sources = lappend_int(sources, i < nkept ? i + 1 :
-							  original_of(list_nth(columns, i), columns));
+		sources[i] = i < nkept ? i + 1 :
+			original_of(list_nth(columns, i), columns);
 	for (int i = 0; i < sort->numCols; i++)
-		sort->sortColIdx[i] = list_nth_int(sources, sort->sortColIdx[i] - 1);
-	child->targetlist = list_truncate(list_copy(columns), nkept);
+		sort->sortColIdx[i] = sources[sort->sortColIdx[i] - 1];
+	if (nkept < list_length(columns))
+		child->targetlist = list_truncate(list_copy(columns), nkept);
 	return sources;
 }
 
@@ -215,6 +216,8 @@ drop_unused_copies(Plan *plan)
 		return;
 
 	nstored = list_length(((CustomScan *) sort)->custom_scan_tlist);
+	if (nstored == list_length(sort->targetlist))
+		return;
 	originals.ncolumns = list_length(sort->targetlist);
 	originals.numbers = palloc((originals.ncolumns + 1) * sizeof(AttrNumber));
 	for (int column = 1; column <= originals.ncolumns; column++)

@@ -13,10 +13,10 @@
 /*
  * For ORDER BY x COLLATE y the child of a Sort emits x twice, the second time for
  * the order alone.  Removes such copies from the end of the child's rows, and has
- * the Sort sort by their originals.  Returns a list: for each column of the
+ * the Sort sort by their originals.  Returns an array: for each column of the
  * unchanged rows, the number of the column that has its value now.
  */
-extern List *drop_copies(Sort *sort);
+extern AttrNumber *drop_copies(Sort *sort);
 
 /*
  * The executor removes columns that only a sort needs from the rows of a plan,

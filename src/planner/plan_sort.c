@@ -42,7 +42,7 @@ static Plan *
 replace_sort(Sort *sort)
 {
 	CustomScan *scan = makeNode(CustomScan);
-	List	   *sources = drop_copies(sort);
+	AttrNumber *sources = drop_copies(sort);
 	List	   *target_list = NIL;
 	ListCell   *cell;
 
@@ -59,21 +59,23 @@ replace_sort(Sort *sort)
 	 * executor that is a scan of rows of custom_scan_tlist, without
 	 * projection if nothing was dropped; for EXPLAIN the variables lead back
 	 * to the expressions of the Sort.  Constants stay constants, as the
-	 * planner leaves them in a Sort.
+	 * planner leaves them in a Sort.  Names are of use only above.
 	 */
 	scan->custom_scan_tlist =
 		list_truncate(list_copy(sort->plan.targetlist),
 					  list_length(sort->plan.lefttree->targetlist));
 	foreach(cell, sort->plan.targetlist)
 	{
-		TargetEntry *entry = flatCopyTargetEntry(lfirst(cell));
+		TargetEntry *scanned = lfirst(cell);
+		TargetEntry *entry = flatCopyTargetEntry(scanned);
 		Node	   *expr = (Node *) entry->expr;
 		Var		   *var;
 
+		scanned->resname = NULL;
 		target_list = lappend(target_list, entry);
 		if (IsA(expr, Const))
 			continue;
-		var = makeVar(INDEX_VAR, list_nth_int(sources, entry->resno - 1),
+		var = makeVar(INDEX_VAR, sources[entry->resno - 1],
 					  exprType(expr), exprTypmod(expr), exprCollation(expr),
 					  0);
 		var->varnosyn = IsA(expr, Var) ? ((Var *) expr)->varnosyn : 0;

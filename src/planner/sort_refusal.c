@@ -173,12 +173,12 @@ static Refusal
 refuse_sort(const Sort *sort, double bound, const List *range_table)
 {
 	SortSize	size = {sort->plan.lefttree->plan_rows, sort->plan.plan_width};
-	Refusal		refusal = sort_keys_refuse(exprType(sort_column(sort, 0)),
-										   sort->sortOperators[0],
-										   sort->collations[0]);
+	Refusal		refusal = refuse_size(&size, bound);
 
 	if (refusal == REFUSAL_NONE)
-		refusal = refuse_size(&size, bound);
+		refusal = sort_keys_refuse(exprType(sort_column(sort, 0)),
+								   sort->sortOperators[0],
+								   sort->collations[0]);
 
 	/*
 	 * what else the cost depends on matters where only the first rows are
