@@ -13,8 +13,9 @@ use constant {
 	PATIENCE_SECONDS => 3600
 };
 
-# setup		what a session begins with
-# repeats	how often each side runs
+# setup			what a session begins with
+# repeats		how often each side runs
+# of_processor	what counts is the processor time of the backend, on this machine
 sub new
 {
 	my ($class, %turns) = @_;
@@ -61,13 +62,25 @@ sub print_head
 	printf "%-52s %10s %10s %6s\n", 'milliseconds', 'stock', 'gpusort', 'ratio';
 }
 
-# How long a statement took as psql measures it, results included, or its planning alone, by what EXPLAIN says of it.
+# The processor time that a session's backend has taken, in milliseconds.
+sub processor_time
+{
+	my ($session) = @_;
+	$session->{backend} //= $session->run('SELECT pg_backend_pid();') =~ s/\n//r;
+	open my $file, '<', "/proc/$session->{backend}/schedstat" or die "/proc/$session->{backend}/schedstat: $!\n";
+	my ($nanoseconds) = split ' ', <$file>;
+	return $nanoseconds / 1e6;
+}
+
+# How long a statement took as psql measures it, results included, or its planning alone, by what EXPLAIN says of it; or its processor time.
 sub time_of
 {
-	my ($session, $case) = @_;
+	my ($self, $session, $case) = @_;
+	my $start = $self->{of_processor} ? processor_time($session) : undef;
 	my $output = $session->run(
 		$case->{planning} ? "EXPLAIN (SUMMARY) $case->{statement};" : "\\timing on\n\\o /dev/null\n$case->{statement};\n\\o\n\\timing off", PATIENCE_SECONDS);
 	die substr($output, 0, 500) . "\n" if is_error($output);
+	return processor_time($session) - $start if defined $start;
 	my $time = 0;
 	$time += $1 while $output =~ /^(?:Planning )?Time: ([\d.]+) ms/mg;
 	return $time;
@@ -88,7 +101,7 @@ sub least_times
 			# a plan made on one side is not for the other
 			my $output = $session->run("DEALLOCATE ALL;\nSET gpusort.enable = $enable;\n$case->{before}", PATIENCE_SECONDS);
 			die "$output\n" if is_error($output);
-			my $time = time_of($session, $case);
+			my $time = $self->time_of($session, $case);
 			$least{$enable} = $time if $repeat > 0 && (!defined $least{$enable} || $time < $least{$enable});
 		}
 	}
