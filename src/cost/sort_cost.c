@@ -57,6 +57,7 @@
 
 /* Bytes that core's heap of the first rows needs beside a row's block. */
 #define HEAP_ENTRY_BYTES	24
+#define LEAST_HEAP_ENTRIES	1024
 #define ALLOC_HEAD_BYTES	8
 
 /*
@@ -311,23 +312,25 @@ cost_sort_in_groups(const SortSize *size, double participants,
 }
 
 /*
- * Core makes a heap of the first rows when it has twice as many.  Each has an
- * entry and a block of 2^n bytes, with a head; a value may be in its entry.  If
- * they take more than this core sorts all rows, in files.
+ * Core makes a heap of the first rows when it has twice as many, or when its
+ * memory is full of more: there it depends on the sizes of single rows whether it
+ * does, or sorts all in files.  Each has an entry, of which there are some in any
+ * case, and a block of 2^n bytes, with a head; a value may be in its entry.
  */
 static bool
 heap_fits_memory(double bound, int width)
 {
-	double		bytes = HEAP_ENTRY_BYTES;
+	double		entries = Max(bound, LEAST_HEAP_ENTRIES);
+	double		bytes = 0;
 	double		block = 1;
 
 	if (width > sizeof(Datum))
 	{
 		while (block < SizeofMinimalTupleHeader + width)
 			block *= 2;
-		bytes += ALLOC_HEAD_BYTES + block;
+		bytes = ALLOC_HEAD_BYTES + block;
 	}
-	return 2 * bound * bytes <= gpusort_memory_limit();
+	return entries * HEAP_ENTRY_BYTES + bound * bytes <= gpusort_memory_limit();
 }
 
 /*
@@ -353,7 +356,9 @@ cost_first_rows(const SortSize *size, double bound)
 static bool
 heap_is_made(const SortSize *size, double bound)
 {
-	return bound != NO_BOUND && bound * 2 < size->rows &&
+	return bound != NO_BOUND &&
+		(bound * 2 < size->rows ||
+		 (bound < size->rows && !fits_memory(size->rows, size->width))) &&
 		heap_fits_memory(bound, size->width);
 }
 
