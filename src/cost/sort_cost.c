@@ -380,6 +380,17 @@ first_rows_are_few(const SortSize *size, double participants, double bound)
 		startup + (total - startup) * bound / all.rows;
 }
 
+/*
+ * Of rows with a single number core sorts the numbers alone, and where few are
+ * different it compares little.  From about as many different ones on as rows a
+ * GpuSort gains.
+ */
+bool
+values_are_few(Oid type, double values)
+{
+	return values > 0 && values < gpusort_min_rows && get_typbyval(type);
+}
+
 /* Are strings compared by libc under this collation? */
 static bool
 is_of_libc(Oid collation)

@@ -75,6 +75,12 @@ extern void cost_sort_in_groups(const SortSize *size, double participants,
 extern bool first_rows_are_few(const SortSize *size, double participants,
 							   double bound);
 
+/*
+ * Does core's sort of rows with a single column of this type, which has so many
+ * different values, take less time?
+ */
+extern bool values_are_few(Oid type, double values);
+
 /* The sorts of core's inside an aggregate, one of each group. */
 typedef struct InnerSize
 {

@@ -17,6 +17,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_statistic.h"
@@ -57,6 +59,20 @@ is_cast_number(const Node *expr)
 	}
 }
 
+/* The statistics of the column that this is, NULL if there are none. */
+static HeapTuple
+find_statistics(const Node *expr, Index table, const RangeTblEntry *entry)
+{
+	const Var  *variable = (const Var *) expr;
+
+	if (!IsA(expr, Var) || variable->varno != table ||
+		entry->rtekind != RTE_RELATION)
+		return NULL;
+	return SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(entry->relid),
+						   Int16GetDatum(variable->varattno),
+						   BoolGetDatum(false));
+}
+
 /*
  * The order of a table by the column that this is, or is cast of, in a scan of so
  * many rows.
@@ -66,19 +82,13 @@ order_by_variable(const Node *expr, Index table, const RangeTblEntry *entry,
 				  double rows, TableOrder *order)
 {
 	bool		is_cast = is_cast_number(expr);
-	const Var  *variable = is_cast ?
-		linitial(((const FuncExpr *) expr)->args) : (const Var *) expr;
-	HeapTuple	tuple;
+	HeapTuple	tuple = find_statistics(is_cast ?
+										linitial(((const FuncExpr *) expr)->args) :
+										expr, table, entry);
 	const FormData_pg_statistic *statistic;
 	AttStatsSlot slot;
 	bool		is_known;
 
-	if (!IsA(variable, Var) || variable->varno != table ||
-		entry->rtekind != RTE_RELATION)
-		return false;
-	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(entry->relid),
-							Int16GetDatum(variable->varattno),
-							BoolGetDatum(false));
 	if (!HeapTupleIsValid(tuple))
 		return false;
 	statistic = (const FormData_pg_statistic *) GETSTRUCT(tuple);
@@ -120,6 +130,51 @@ order_of_plan(const Plan *plan, const Node *expr, const List *range_table,
 	table = ((const Scan *) plan)->scanrelid;
 	return order_by_variable(expr, table, rt_fetch(table, range_table),
 							 plan->plan_rows, order);
+}
+
+/* As values_of_path(), of a scan of so many rows. */
+static double
+values_of_variable(const Node *expr, Index table, const RangeTblEntry *entry,
+				   double rows)
+{
+	HeapTuple	tuple = find_statistics(expr, table, entry);
+	const FormData_pg_statistic *statistic;
+	double		values = 0;
+
+	if (!HeapTupleIsValid(tuple))
+		return 0;
+	statistic = (const FormData_pg_statistic *) GETSTRUCT(tuple);
+	if (statistic->stadistinct != 0)
+		values = pow(Max(rows / rows_of_value(statistic, rows), 1),
+					 1 - statistic->stanullfrac);
+	ReleaseSysCache(tuple);
+	return values;
+}
+
+double
+values_of_path(PlannerInfo *root, const Path *path, const Node *expr)
+{
+	if (IsA(path, ProjectionPath))
+		path = ((const ProjectionPath *) path)->subpath;
+	if (path->pathtype != T_SeqScan && path->pathtype != T_IndexScan &&
+		path->pathtype != T_BitmapHeapScan)
+		return 0;
+	return values_of_variable(expr, path->parent->relid,
+							  planner_rt_fetch(path->parent->relid, root),
+							  path->rows);
+}
+
+double
+values_of_plan(const Plan *plan, const Node *expr, const List *range_table)
+{
+	Index		table;
+
+	if (!IsA(plan, SeqScan) && !IsA(plan, IndexScan) &&
+		!IsA(plan, BitmapHeapScan))
+		return 0;
+	table = ((const Scan *) plan)->scanrelid;
+	return values_of_variable(expr, table, rt_fetch(table, range_table),
+							  plan->plan_rows);
 }
 
 double

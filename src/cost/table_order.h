@@ -33,6 +33,16 @@ extern bool order_of_plan(const Plan *plan, const Node *expr,
 						  const List *range_table, TableOrder *order);
 
 /*
+ * How many different values this expression or column has in the rows of a scan,
+ * in effect: since NULLs are not compared, they count as if there were fewer.  0
+ * if that is not known.
+ */
+extern double values_of_path(PlannerInfo *root, const Path *path,
+							 const Node *expr);
+extern double values_of_plan(const Plan *plan, const Node *expr,
+							 const List *range_table);
+
+/*
  * The correlation with the order by this operator and collation; 0 if it is not
  * known.
  */

@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -150,6 +151,19 @@ workers_may_spare_time(const PlannerInfo *root, const RelOptInfo *ordered)
 			return true;
 	}
 	return false;
+}
+
+/* Are the rows single numbers, of few different values? */
+static bool
+sorts_few_values(PlannerInfo *root, const Path *input)
+{
+	const Node *expr;
+
+	if (list_length(root->sort_pathkeys) > 1 ||
+		list_length(input->pathtarget->exprs) != 1)
+		return false;
+	expr = linitial(input->pathtarget->exprs);
+	return values_are_few(exprType(expr), values_of_path(root, input, expr));
 }
 
 /* The path that sorts these rows in one process, NULL if there is none. */
@@ -455,6 +469,8 @@ order_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 	unordered = input_sorted_by_core(ordered, input->cheapest_total_path);
 	if (unordered == NULL)
 		unordered = noted_input(root, input);
+	if (unordered != NULL && sorts_few_values(root, unordered))
+		return;
 	if (unordered != NULL && !sorts_before_grouping(ordered, unordered))
 		alone = make_sort_alone(root, ordered, unordered);
 	if (input->partial_pathlist != NIL)

@@ -10,6 +10,8 @@
  *	- if the estimates say that it is too small to gain;
  *	- where only the first rows are wanted and they are few: core keeps just
  *	  those in a heap, which takes less time then (sort_cost.c);
+ *	- of rows with a single number of few different values, where core sorts
+ *	  these alone, and there is little to compare;
  *	- below a node of another extension, which may look at what its children
  *	  are, and knows nothing of a GpuSort.
  *
@@ -132,6 +134,7 @@ place_of_child(const Plan *plan, PlanPlace place)
 		return TOP_PLACE;
 	place.bound = bound_of_child(plan, place.bound);
 	place.below_foreign |= may_mind(plan);
+	place.below_gather = IsA(plan, GatherMerge);
 	return place;
 }
 
@@ -165,13 +168,28 @@ size_of_sort(const Sort *sort, const List *range_table)
 							 sort->collations[0], range_table);
 }
 
+/* Are the rows single numbers, of few different values? */
+static bool
+sorts_few_values(const Sort *sort, const List *range_table)
+{
+	const Plan *input = sort->plan.lefttree;
+	const Node *expr;
+
+	if (sort->numCols > 1 || list_length(input->targetlist) != 1)
+		return false;
+	expr = (const Node *) linitial_node(TargetEntry, input->targetlist)->expr;
+	return values_are_few(exprType(expr),
+						  values_of_plan(input, expr, range_table));
+}
+
 /*
  * Why this Sort is refused, if it is.  Its keys are looked at last: that takes
  * longer than to sort a few rows.
  */
 static Refusal
-refuse_sort(const Sort *sort, double bound, const List *range_table)
+refuse_sort(const Sort *sort, PlanPlace place, const List *range_table)
 {
+	double		bound = place.bound;
 	SortSize	size = {sort->plan.lefttree->plan_rows, sort->plan.plan_width};
 	Refusal		refusal = refuse_size(&size, bound);
 
@@ -179,6 +197,10 @@ refuse_sort(const Sort *sort, double bound, const List *range_table)
 		refusal = sort_keys_refuse(exprType(sort_column(sort, 0)),
 								   sort->sortOperators[0],
 								   sort->collations[0]);
+	/* what processes sort together does not pass through their queues */
+	if (refusal == REFUSAL_NONE && !place.below_gather &&
+		sorts_few_values(sort, range_table))
+		return REFUSAL_VALUES;
 
 	/*
 	 * what else the cost depends on matters where only the first rows are
@@ -211,7 +233,7 @@ count_refused(const Plan *plan, PlanPlace place, const List *range_table,
 	{
 		case T_Sort:
 			*refusal = place.below_foreign ? REFUSAL_FOREIGN :
-				refuse_sort((const Sort *) plan, place.bound, range_table);
+				refuse_sort((const Sort *) plan, place, range_table);
 			return *refusal != REFUSAL_NONE;
 		case T_IncrementalSort:
 			*refusal = REFUSAL_INCREMENTAL;
@@ -245,6 +267,8 @@ describe_refusal(const Plan *plan, Refusal refusal)
 			return pstrdup("fewer rows are expected than gpusort.min_rows");
 		case REFUSAL_BOUNDED:
 			return pstrdup("only the first rows are wanted");
+		case REFUSAL_VALUES:
+			return pstrdup("fewer different values are expected than gpusort.min_rows");
 		case REFUSAL_TYPE:
 			return psprintf("there are no keys for the type %s",
 							format_type_be(exprType(sort_column(sort, 0))));

@@ -18,10 +18,12 @@ typedef struct PlanPlace
 {
 	double		bound;			/* how many rows its parent may stop after */
 	bool		below_foreign;	/* one is of another extension, and may mind */
+	bool		below_gather;	/* its parent merges what processes have
+								 * sorted */
 } PlanPlace;
 
 /* At the top of a plan. */
-#define TOP_PLACE			((PlanPlace) {NO_BOUND, false})
+#define TOP_PLACE			((PlanPlace) {NO_BOUND, false, false})
 
 /* The place of all children of the node in this place. */
 extern PlanPlace place_of_child(const Plan *plan, PlanPlace place);
