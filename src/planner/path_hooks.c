@@ -21,6 +21,8 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/geqo.h"
@@ -88,17 +90,45 @@ scattered_lookups(PlannerInfo *root, const Path *path, const Node *expr)
 	return path->rows * (1 - ordered + ordered / order.group_rows);
 }
 
-/* The same for one side of a join, by the first of its clauses. */
-static double
-scattered_lookups_of_side(PlannerInfo *root, const HashPath *join,
-						  const Path *side)
+/* What one side of a join is hashed by, by the first of its clauses. */
+static Node *
+hashed_expression(const HashPath *join, const Path *side)
 {
 	const RestrictInfo *clause = linitial(join->path_hashclauses);
-	bool		is_left = bms_is_subset(clause->left_relids,
-										side->parent->relids);
 
-	return scattered_lookups(root, side, is_left ? get_leftop(clause->clause) :
-							 get_rightop(clause->clause));
+	return bms_is_subset(clause->left_relids, side->parent->relids) ?
+		get_leftop(clause->clause) : get_rightop(clause->clause);
+}
+
+/* The part of rows that are hashed by this: those in which it is not NULL. */
+static double
+hashed_part(PlannerInfo *root, Node *expr)
+{
+	VariableStatData variable;
+	double		part = 1;
+
+	examine_variable(root, expr, 0, &variable);
+	if (HeapTupleIsValid(variable.statsTuple))
+		part -= ((Form_pg_statistic) GETSTRUCT(variable.statsTuple))->stanullfrac;
+	ReleaseVariableStats(variable);
+	return part;
+}
+
+/* What hashing in a join costs more than core expects. */
+static Cost
+hashing_more_in_join(PlannerInfo *root, const HashPath *join)
+{
+	const Path *outer = join->jpath.outerjoinpath;
+	const Path *table = join->jpath.innerjoinpath;
+	Node	   *outer_expr = hashed_expression(join, outer);
+	Node	   *table_expr = hashed_expression(join, table);
+	double		outer_part = hashed_part(root, outer_expr);
+	double		table_part = hashed_part(root, table_expr);
+
+	return cost_hashing_more(scattered_lookups(root, outer, outer_expr) * outer_part +
+							 scattered_lookups(root, table, table_expr) * table_part,
+							 table->rows * table_part,
+							 table->pathtarget->width);
 }
 
 /* What hashing in this path costs more than core expects, 0 if it has none. */
@@ -106,15 +136,7 @@ static Cost
 hashing_more(PlannerInfo *root, const Path *path)
 {
 	if (IsA(path, HashPath))
-	{
-		const HashPath *join = (const HashPath *) path;
-		const Path *table = join->jpath.innerjoinpath;
-
-		return cost_hashing_more(scattered_lookups_of_side(root, join,
-														   join->jpath.outerjoinpath) +
-								 scattered_lookups_of_side(root, join, table),
-								 table->rows, table->pathtarget->width);
-	}
+		return hashing_more_in_join(root, (const HashPath *) path);
 	if (IsA(path, AggPath))
 	{
 		const AggPath *agg = (const AggPath *) path;

@@ -235,6 +235,11 @@ SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM nu
 -- nor have rows that come one behind the other with the same value
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.k, b.txt FROM in_order a JOIN in_order b ON a.k = b.k');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.k, b.txt FROM in_order a JOIN in_order b ON a.up = b.up');
+-- nor are NULLs looked up
+CREATE TABLE mostly_null AS SELECT CASE WHEN i % 50 = 0 THEN hashint4(i) END k, rpad(i::text, 100) txt FROM generate_series(1, 30000) i;
+VACUUM ANALYZE mostly_null;
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.txt, b.txt FROM mostly_null a JOIN mostly_null b ON a.k = b.k');
+DROP TABLE mostly_null;
 
 -- processes that share very many scans get in each other's way
 CREATE TABLE many (id integer, k integer, txt text) PARTITION BY RANGE (id);
