@@ -201,7 +201,8 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 	List	   *fractions = NIL;
 	ListCell   *cell;
 
-	Assert(sort->sortColIdx[sort->numCols - 1] == ngroup_columns + 1);
+	/* core takes a column of the groups for it if only the labels differ */
+	sort->sortColIdx[sort->numCols - 1] = ngroup_columns + 1;
 	scan->methods = &aggregate_scan_methods;
 	scan->scan.plan.targetlist = target_list;
 	scan->scan.plan.qual = having;

@@ -229,6 +229,8 @@ SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT few, percentile_disc(2) WITHIN GROUP (ORDER BY k) FROM v GROUP BY few',
 	'SELECT few, sorted, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v WHERE few = 7 GROUP BY few, sorted',
 	'SELECT a.few, b.few, percentile_disc(0.5) WITHIN GROUP (ORDER BY a.k) FROM v a JOIN v b ON a.few = b.few WHERE b.id < 50 GROUP BY a.few, b.few',
+	'SELECT city, count(DISTINCT city COLLATE ignoring_case), count(*) FROM v GROUP BY city',
+	'SELECT city COLLATE ignoring_case = ''CITY 1'', percentile_disc(0.4) WITHIN GROUP (ORDER BY city COLLATE "C" DESC) FROM v GROUP BY city COLLATE ignoring_case',
 	'SELECT list, spot::text, percentile_cont(0.5) WITHIN GROUP (ORDER BY f8) FROM v GROUP BY list, spot::text',
 	'SELECT r.few, percentile_disc(0.5) WITHIN GROUP (ORDER BY ts) FROM (SELECT * FROM v ORDER BY txt LIMIT 5000) r GROUP BY r.few',
 	'SELECT floor(x)::int, percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM (SELECT num x FROM v UNION ALL SELECT few FROM v) q GROUP BY 1',
@@ -244,6 +246,8 @@ SET max_parallel_workers_per_gather = 0;
 EXPLAIN (COSTS OFF) SELECT * FROM generate_series(1, 3) o, LATERAL (SELECT few # o, percentile_disc(0.5) WITHIN GROUP (ORDER BY k # o) FROM v GROUP BY 1) l;
 EXPLAIN (COSTS OFF) SELECT * FROM generate_series(1, 3) o, LATERAL (SELECT id FROM v ORDER BY k # o OFFSET 0) l;
 RESET max_parallel_workers_per_gather;
+-- a value that differs from a column of the groups by its collation
+EXPLAIN (VERBOSE, COSTS OFF) SELECT city, count(DISTINCT city COLLATE ignoring_case) FROM v GROUP BY city;
 -- what is left to core of these
 SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM v GROUP BY few',
