@@ -334,13 +334,35 @@ aggregate_paths_add_sparing(PlannerInfo *root, RelOptInfo *grouped,
 	add_path(grouped, path);
 }
 
+/*
+ * Adds a partial path.  Core frees those that are worse than it, so what gathers one
+ * of them is dropped, even if it has its first row earlier.
+ */
+static void
+add_partial(RelOptInfo *grouped, Path *path)
+{
+	List	   *before = list_copy(grouped->partial_pathlist);
+	ListCell   *cell;
+
+	add_partial_path(grouped, path);
+	foreach(cell, grouped->pathlist)
+	{
+		const GatherPath *gather = lfirst(cell);
+
+		if (IsA(gather, GatherPath) &&
+			list_member_ptr(before, gather->subpath) &&
+			!list_member_ptr(grouped->partial_pathlist, gather->subpath))
+			grouped->pathlist = foreach_delete_current(grouped->pathlist, cell);
+	}
+}
+
 bool
 aggregate_paths_add_partial_sparing(PlannerInfo *root, RelOptInfo *grouped,
 									Path *path, Cost spared)
 {
 	grouped->partial_pathlist = drop_expensive(root, grouped->partial_pathlist,
 											   path, spared);
-	add_partial_path(grouped, path);
+	add_partial(grouped, path);
 	return list_member_ptr(grouped->partial_pathlist, path);
 }
 

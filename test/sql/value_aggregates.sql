@@ -248,6 +248,10 @@ EXPLAIN (COSTS OFF) SELECT * FROM generate_series(1, 3) o, LATERAL (SELECT id FR
 RESET max_parallel_workers_per_gather;
 -- a value that differs from a column of the groups by its collation
 EXPLAIN (VERBOSE, COSTS OFF) SELECT city, count(DISTINCT city COLLATE ignoring_case) FROM v GROUP BY city;
+-- where a path with sorted groups has its first row earlier, and is worse than this one
+SET cpu_operator_cost = 0.02;
+EXPLAIN (COSTS OFF) SELECT few, percentile_cont(0.5) WITHIN GROUP (ORDER BY dom) FROM v, generate_series(1, 2) GROUP BY few LIMIT 1;
+SET cpu_operator_cost = 0.1;
 -- what is left to core of these
 SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM v GROUP BY few',
