@@ -85,9 +85,15 @@ init_result(ParallelSort *sort)
 		sort->row = node->ps_ResultTupleSlot;
 	}
 	else
+	{
+		/* core has made the projection for virtual slots */
+		node->scanops = &TTSOpsMinimalTuple;
+		ExecAssignProjectionInfo(node,
+								 sort->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor);
 		sort->row = ExecInitExtraTupleSlot(node->state,
 										   ExecGetResultType(outerPlanState(node)),
 										   &TTSOpsMinimalTuple);
+	}
 }
 
 static void
@@ -110,8 +116,6 @@ exec_groups(CustomScanState *node)
 	if (likely(projection == NULL))
 		return sort->row;
 
-	/* it is made for slots whose values are there */
-	slot_getallattrs(sort->row);
 	ResetExprContext(node->ss.ps.ps_ExprContext);
 	node->ss.ps.ps_ExprContext->ecxt_scantuple = sort->row;
 	return ExecProject(projection);
