@@ -414,7 +414,7 @@ sub aggregated
 		values_of($source, $key)));
 }
 
-# Aggregates of one and the same value, without groups.
+# Aggregates of one and the same value, of all rows or of groups.
 sub values_of
 {
 	my ($source, $key) = @_;
@@ -423,15 +423,17 @@ sub values_of
 	my $fraction = pick(rand(), '0', '1', 'NULL', '(SELECT 0.25)', '1.25');
 	my $fractions = pick("ARRAY[$fraction, 0.5]", "ARRAY[[0, NULL], [$fraction, 0.75]]", "'{}'::float8[]", 'NULL::float8[]');
 	my $direction = pick('', ' DESC');
-	my $having = pick('', '', ' HAVING count(*) > ' . below(300));
+	my $grouped = chance(0.6);
+	my $tail = $grouped ? ' GROUP BY ' . join(', ', map { $_->{sql} } draw_plain_keys($source, 2)) : '';
 
+	$tail .= pick('', '', ' HAVING count(*) > ' . below($grouped ? 5 : 300));
 	return pick(
-		"SELECT count(DISTINCT $key->{sql}) AS s, count(*), count($key->{sql}) + 1 AS n FROM $source->{from}$having",
+		"SELECT count(DISTINCT $key->{sql}) AS s, count(*), count($key->{sql}) + 1 AS n FROM $source->{from}$tail",
 		"SELECT $canonical AS s, n, (SELECT array_agg($canonical) FROM unnest(l) x) AS v FROM "
 		  . "(SELECT percentile_disc($fraction) WITHIN GROUP (" . order_by($key) . "), count(*), percentile_disc($fractions) WITHIN GROUP (" . order_by($key)
-		  . ") FROM $source->{from}$having) d (x, n, l)",
+		  . ") FROM $source->{from}$tail) d (x, n, l)",
 		"SELECT percentile_cont($fraction) WITHIN GROUP (ORDER BY $number$direction) AS s, percentile_cont($fractions) WITHIN GROUP (ORDER BY $number$direction) AS v, "
-		  . "count($number), count(DISTINCT $number) AS n FROM $source->{from}$having");
+		  . "count($number), count(DISTINCT $number) AS n FROM $source->{from}$tail");
 }
 
 # SQL functions and loops of PL/pgSQL, to the end or not.
