@@ -41,6 +41,7 @@ OBJS = \
 	src/executor/shared_rows.o \
 	src/executor/sort_bound.o \
 	src/executor/sorted_slices.o \
+	src/executor/value_aggregates.o \
 	src/executor/value_buffer.o \
 	src/executor/value_cast.o \
 	src/index/heap_scan.o \

@@ -40,32 +40,10 @@
 #include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"
 #include "executor/parallel_sort.h"
-#include "executor/percentile.h"
+#include "executor/value_aggregates.h"
 #include "executor/value_buffer.h"
 #include "executor/value_cast.h"
 #include "port/compat.h"
-
-/* An aggregate of the node. */
-typedef struct ValueAggregate
-{
-	ValueAggregateKind kind;
-	const Aggref *aggregate;
-
-	/* of percentiles */
-	PercentileKind percentile_kind;
-	ExprState  *fraction;		/* or an array of them */
-	ArrayType  *fractions;		/* that array, NULL if it is NULL */
-	Percentile *percentiles;
-	int			npercentiles;
-} ValueAggregate;
-
-/* What there is of a group, or of all rows. */
-typedef struct ValueCounts
-{
-	uint64		nrows;
-	uint64		nvalues;		/* rows whose value is not NULL */
-	uint64		ndistinct;		/* different values, if they are to be counted */
-} ValueCounts;
 
 typedef struct GpuSortAggregateState
 {
@@ -75,9 +53,7 @@ typedef struct GpuSortAggregateState
 	Oid			cast;			/* cast of the child's values, or InvalidOid */
 	int16		value_length;	/* length, as in pg_type */
 	bool		value_by_value;
-	ValueAggregate *aggregates;
-	int			naggregates;
-	bool		counts_distinct;	/* different values are to be counted */
+	ValueAggregates aggregates;
 	MemoryContext result_memory;	/* has what the row is made of */
 
 	/* with groups */
@@ -88,83 +64,6 @@ typedef struct GpuSortAggregateState
 } GpuSortAggregateState;
 
 static const CustomExecMethods aggregate_exec_methods;
-
-ValueAggregateKind
-value_aggregate_kind(const Aggref *aggregate)
-{
-	switch (aggregate->aggfnoid)
-	{
-		case F_COUNT_:
-			return COUNT_ROWS;
-		case F_COUNT_ANY:
-			return aggregate->aggdistinct != NIL ? COUNT_DISTINCT_VALUES :
-				COUNT_VALUES;
-		case F_PERCENTILE_DISC_FLOAT8_ANYELEMENT:
-		case F_PERCENTILE_CONT_FLOAT8_FLOAT8:
-		case F_PERCENTILE_CONT_FLOAT8_INTERVAL:
-			return PERCENTILE;
-		case F_PERCENTILE_DISC__FLOAT8_ANYELEMENT:
-		case F_PERCENTILE_CONT__FLOAT8_FLOAT8:
-		case F_PERCENTILE_CONT__FLOAT8_INTERVAL:
-			return PERCENTILE_ARRAY;
-		default:
-			return NO_VALUE_AGGREGATE;
-	}
-}
-
-Oid
-value_aggregate_transition(const Aggref *aggregate)
-{
-	switch (value_aggregate_kind(aggregate))
-	{
-		case COUNT_ROWS:
-			return F_INT8INC;
-		case COUNT_VALUES:
-		case COUNT_DISTINCT_VALUES:
-			return F_INT8INC_ANY;
-		default:
-			return F_ORDERED_SET_TRANSITION;
-	}
-}
-
-Oid
-value_aggregate_final(const Aggref *aggregate)
-{
-	switch (aggregate->aggfnoid)
-	{
-		case F_PERCENTILE_DISC_FLOAT8_ANYELEMENT:
-			return F_PERCENTILE_DISC_FINAL;
-		case F_PERCENTILE_CONT_FLOAT8_FLOAT8:
-			return F_PERCENTILE_CONT_FLOAT8_FINAL;
-		case F_PERCENTILE_CONT_FLOAT8_INTERVAL:
-			return F_PERCENTILE_CONT_INTERVAL_FINAL;
-		case F_PERCENTILE_DISC__FLOAT8_ANYELEMENT:
-			return F_PERCENTILE_DISC_MULTI_FINAL;
-		case F_PERCENTILE_CONT__FLOAT8_FLOAT8:
-			return F_PERCENTILE_CONT_FLOAT8_MULTI_FINAL;
-		case F_PERCENTILE_CONT__FLOAT8_INTERVAL:
-			return F_PERCENTILE_CONT_INTERVAL_MULTI_FINAL;
-		default:
-			return InvalidOid;
-	}
-}
-
-/* How the values of one that is a percentile make it. */
-static PercentileKind
-percentile_kind(const Aggref *aggregate)
-{
-	switch (aggregate->aggfnoid)
-	{
-		case F_PERCENTILE_CONT_FLOAT8_FLOAT8:
-		case F_PERCENTILE_CONT__FLOAT8_FLOAT8:
-			return PERCENTILE_OF_NUMBERS;
-		case F_PERCENTILE_CONT_FLOAT8_INTERVAL:
-		case F_PERCENTILE_CONT__FLOAT8_INTERVAL:
-			return PERCENTILE_OF_INTERVALS;
-		default:
-			return PERCENTILE_DISCRETE;
-	}
-}
 
 bool
 is_gpusort_aggregate(const Plan *plan)
@@ -305,7 +204,6 @@ create_aggregate_state(CustomScan *scan)
 {
 	GpuSortAggregateState *state = palloc0(sizeof(GpuSortAggregateState));
 	ParallelSort *sort = &state->sort;
-	ListCell   *cell;
 
 	NodeSetTag(state, T_CustomScanState);
 	sort->css.methods = &aggregate_exec_methods;
@@ -327,74 +225,23 @@ create_aggregate_state(CustomScan *scan)
 	}
 	fmgr_info(get_opcode(planned_equality(scan)), &state->equal);
 	state->cast = planned_cast(scan);
-
-	state->aggregates = palloc0(list_length(scan->custom_scan_tlist) *
-								sizeof(ValueAggregate));
-	for_each_from(cell, scan->custom_scan_tlist, state->ngroup_columns)
-	{
-		const TargetEntry *entry = lfirst(cell);
-		ValueAggregate *one = &state->aggregates[state->naggregates++];
-
-		one->aggregate = castNode(Aggref, entry->expr);
-		one->kind = value_aggregate_kind(one->aggregate);
-		one->percentile_kind = percentile_kind(one->aggregate);
-		state->counts_distinct |= one->kind == COUNT_DISTINCT_VALUES;
-	}
 	return (Node *) state;
 }
 
-/* An error if this role may not execute a function, InvalidOid being none. */
+/* Begins the aggregates.  Behind a limit their fractions are all expressions. */
 static void
-check_execution(Oid function, Oid role, ObjectType type)
+init_aggregates(GpuSortAggregateState *state)
 {
-	AclResult	result;
+	PlanState  *node = &state->sort.css.ss.ps;
+	const CustomScan *scan = (const CustomScan *) node->plan;
+	List	   *aggregates = NIL;
+	ListCell   *cell;
 
-	if (!OidIsValid(function))
-		return;
-	result = function_aclcheck(function, role);
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, type, get_func_name(function));
-	InvokeFunctionExecuteHook(function);
-}
-
-/*
- * An error where core's Agg raises one: if the user may not call an aggregate, or
- * its owner not the functions that it is made of.
- */
-static void
-check_permission(const Aggref *aggregate)
-{
-	HeapTuple	tuple = SearchSysCache1(PROCOID,
-										ObjectIdGetDatum(aggregate->aggfnoid));
-	Oid			owner;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for function %u",
-			 aggregate->aggfnoid);
-	owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
-	ReleaseSysCache(tuple);
-	check_execution(aggregate->aggfnoid, GetUserId(), OBJECT_AGGREGATE);
-	check_execution(value_aggregate_transition(aggregate), owner,
-					OBJECT_FUNCTION);
-	check_execution(value_aggregate_final(aggregate), owner, OBJECT_FUNCTION);
-}
-
-/* Prepares the fractions of percentiles, which are the last expressions. */
-static void
-init_fractions(GpuSortAggregateState *state)
-{
-	List	   *expressions = ((CustomScan *) state->sort.css.ss.ps.plan)->custom_exprs;
-	int			next = node_has_limit(&state->sort.limit) ? 1 : 0;
-
-	for (int i = 0; i < state->naggregates; i++)
-	{
-		ValueAggregate *one = &state->aggregates[i];
-
-		check_permission(one->aggregate);
-		if (one->kind == PERCENTILE || one->kind == PERCENTILE_ARRAY)
-			one->fraction = ExecInitExpr(list_nth(expressions, next++),
-										 &state->sort.css.ss.ps);
-	}
+	for_each_from(cell, scan->custom_scan_tlist, state->ngroup_columns)
+		aggregates = lappend(aggregates, lfirst_node(TargetEntry, cell)->expr);
+	value_aggregates_begin(&state->aggregates, node, aggregates,
+						   list_copy_tail(scan->custom_exprs,
+										  node_has_limit(&state->sort.limit) ? 1 : 0));
 }
 
 /* Prepares the comparison of rows of groups, and a place for their values. */
@@ -419,12 +266,9 @@ init_groups(GpuSortAggregateState *state, EState *estate, TupleDesc descriptor)
 											   &node->ss.ps);
 	state->group = ExecInitExtraTupleSlot(estate, descriptor,
 										  &TTSOpsMinimalTuple);
-	for (int i = 0; i < state->naggregates; i++)
-	{
-		if (state->aggregates[i].fraction != NULL && state->values == NULL)
-			state->values = value_buffer_create(estate, descriptor,
-												state->value_column);
-	}
+	if (state->aggregates.looks_up)
+		state->values = value_buffer_create(estate, descriptor,
+											state->value_column);
 }
 
 static void
@@ -449,7 +293,7 @@ begin_aggregate(CustomScanState *node, EState *estate, int eflags)
 	state->result_memory = AllocSetContextCreate(estate->es_query_cxt,
 												 "gpusort aggregates",
 												 ALLOCSET_SMALL_SIZES);
-	init_fractions(state);
+	init_aggregates(state);
 	if (state->ngroup_columns > 0)
 		init_groups(state, estate, descriptor);
 }
@@ -465,74 +309,6 @@ static Datum
 copy_value(const GpuSortAggregateState *state, Datum value)
 {
 	return datumCopy(value, state->value_by_value, state->value_length);
-}
-
-/* Evaluates the fractions of an aggregate, and finds of which values it is made. */
-static void
-find_percentiles(GpuSortAggregateState *state, ValueAggregate *one,
-				 uint64 nvalues)
-{
-	bool		isnull;
-	Datum		fraction = ExecEvalExpr(one->fraction,
-										state->sort.css.ss.ps.ps_ExprContext,
-										&isnull);
-
-	one->fractions = NULL;
-	if (one->kind == PERCENTILE)
-	{
-		one->npercentiles = 1;
-		one->percentiles = palloc0(sizeof(Percentile));
-		one->percentiles->isnull = isnull;
-		if (!isnull)
-			one->percentiles->fraction = DatumGetFloat8(fraction);
-	}
-	else if (isnull || nvalues == 0)
-		one->npercentiles = 0;
-	else
-	{
-		one->fractions = DatumGetArrayTypeP(fraction);
-		one->percentiles = percentiles_of_array(one->fractions,
-												&one->npercentiles);
-	}
-	for (int i = 0; i < one->npercentiles; i++)
-		percentile_find(&one->percentiles[i], one->percentile_kind, nvalues);
-}
-
-static int
-compare_positions(const ListCell *a, const ListCell *b)
-{
-	uint64		position_a = ((const WantedValue *) lfirst(a))->position;
-	uint64		position_b = ((const WantedValue *) lfirst(b))->position;
-
-	return position_a < position_b ? -1 : position_a > position_b;
-}
-
-/* The values that are wanted, by their positions. */
-static List *
-list_wanted(GpuSortAggregateState *state, uint64 nvalues)
-{
-	List	   *wanted = NIL;
-
-	for (int i = 0; i < state->naggregates; i++)
-	{
-		ValueAggregate *one = &state->aggregates[i];
-
-		if (one->fraction == NULL)
-			continue;
-		find_percentiles(state, one, nvalues);
-		for (int j = 0; j < one->npercentiles; j++)
-		{
-			Percentile *percentile = &one->percentiles[j];
-
-			if (percentile->isnull)
-				continue;
-			wanted = lappend(wanted, &percentile->first);
-			if (percentile->second.position > percentile->first.position)
-				wanted = lappend(wanted, &percentile->second);
-		}
-	}
-	list_sort(wanted, compare_positions);
-	return wanted;
 }
 
 /* Different values that follow one another are counted. */
@@ -590,7 +366,7 @@ fetch_values(GpuSortAggregateState *state, List *wanted)
 	uint64		position = 0;
 	ListCell   *cell = list_head(wanted);
 
-	while (cell != NULL || state->counts_distinct)
+	while (cell != NULL || state->aggregates.counts_distinct)
 	{
 		Datum		value;
 		Datum		copy = (Datum) 0;
@@ -598,7 +374,7 @@ fetch_values(GpuSortAggregateState *state, List *wanted)
 		bool		isnull;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!state->counts_distinct)
+		if (!state->aggregates.counts_distinct)
 		{
 			uint64		next = ((WantedValue *) lfirst(cell))->position;
 
@@ -608,7 +384,7 @@ fetch_values(GpuSortAggregateState *state, List *wanted)
 		if (!parallel_sort_next(&state->sort))
 			break;
 		value = current_value(state, &isnull);
-		if (state->counts_distinct)
+		if (state->aggregates.counts_distinct)
 			count_value(state, &count, value);
 		for (; cell != NULL; cell = lnext(wanted, cell))
 		{
@@ -651,7 +427,8 @@ take_values(GpuSortAggregateState *state, ValueCounts *counts)
 		return true;
 	if (!node_has_limit(&sort->limit))
 		counts->ndistinct = fetch_values(state,
-										 list_wanted(state, counts->nvalues));
+										 value_aggregates_wanted(&state->aggregates,
+																 counts->nvalues));
 	else if (!row_sort_count_groups(sort->sort, &counts->ndistinct))
 		counts->ndistinct = count_values(state);
 	return true;
@@ -671,7 +448,7 @@ take_group_value(GpuSortAggregateState *state, ValueCounts *counts,
 	counts->nvalues++;
 	if (state->values != NULL)
 		value_buffer_add(state->values, value);
-	if (state->counts_distinct)
+	if (state->aggregates.counts_distinct)
 	{
 		MemoryContext caller_context =
 			MemoryContextSwitchTo(state->result_memory);
@@ -720,7 +497,7 @@ find_group_values(GpuSortAggregateState *state, uint64 nvalues)
 {
 	ListCell   *cell;
 
-	foreach(cell, list_wanted(state, nvalues))
+	foreach(cell, value_aggregates_wanted(&state->aggregates, nvalues))
 	{
 		WantedValue *one = lfirst(cell);
 
@@ -729,34 +506,6 @@ find_group_values(GpuSortAggregateState *state, uint64 nvalues)
 	}
 	if (state->values != NULL)
 		value_buffer_reset(state->values);
-}
-
-/* The result of an aggregate. */
-static Datum
-result_of(const ValueAggregate *one, const ValueCounts *counts, bool *isnull)
-{
-	*isnull = false;
-	switch (one->kind)
-	{
-		case COUNT_ROWS:
-			return Int64GetDatum(counts->nrows);
-		case COUNT_VALUES:
-			return Int64GetDatum(counts->nvalues);
-		case COUNT_DISTINCT_VALUES:
-			return Int64GetDatum(counts->ndistinct);
-		case PERCENTILE:
-			*isnull = one->percentiles->isnull;
-			return *isnull ? (Datum) 0 :
-				percentile_value(one->percentiles, one->percentile_kind);
-		default:
-			*isnull = one->fractions == NULL;
-			return *isnull ? (Datum) 0 :
-				PointerGetDatum(percentiles_to_array(one->percentiles,
-													 one->npercentiles,
-													 one->percentile_kind,
-													 one->fractions,
-													 get_element_type(one->aggregate->aggtype)));
-	}
 }
 
 /* Stores the columns of the present group, and the results, in the node's slot. */
@@ -770,10 +519,9 @@ store_results(GpuSortAggregateState *state, const ValueCounts *counts)
 	for (int i = 0; i < ngroup_columns; i++)
 		slot->tts_values[i] = slot_getattr(state->group, i + 1,
 										   &slot->tts_isnull[i]);
-	for (int i = 0; i < state->naggregates; i++)
-		slot->tts_values[ngroup_columns + i] =
-			result_of(&state->aggregates[i], counts,
-					  &slot->tts_isnull[ngroup_columns + i]);
+	value_aggregates_results(&state->aggregates, counts,
+							 slot->tts_values + ngroup_columns,
+							 slot->tts_isnull + ngroup_columns);
 	ExecStoreVirtualTuple(slot);
 }
 

@@ -12,28 +12,7 @@
 #include "nodes/plannodes.h"
 #include "nodes/primnodes.h"
 
-/* What the node makes of an aggregate. */
-typedef enum ValueAggregateKind
-{
-	NO_VALUE_AGGREGATE,			/* it is none of the node's */
-	COUNT_ROWS,
-	COUNT_VALUES,
-	COUNT_DISTINCT_VALUES,
-	PERCENTILE,					/* of one fraction */
-	PERCENTILE_ARRAY			/* of an array of fractions */
-} ValueAggregateKind;
-
 extern const CustomScanMethods aggregate_scan_methods;
-
-/* The filter, the place of the aggregate and its other arguments do not matter. */
-extern ValueAggregateKind value_aggregate_kind(const Aggref *aggregate);
-
-/*
- * The functions of which core makes such an aggregate; InvalidOid without a final
- * one.
- */
-extern Oid	value_aggregate_transition(const Aggref *aggregate);
-extern Oid	value_aggregate_final(const Aggref *aggregate);
 
 extern bool is_gpusort_aggregate(const Plan *plan);
 

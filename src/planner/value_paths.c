@@ -30,6 +30,7 @@
 
 #include "cost/sort_cost.h"
 #include "executor/node_aggregate.h"
+#include "executor/value_aggregates.h"
 #include "planner/aggregate_paths.h"
 #include "planner/group_paths.h"
 #include "planner/sort_paths.h"
@@ -40,7 +41,7 @@
 #define MOST_AGGREGATES		256
 
 /* The aggregates of a query, and what they are of. */
-typedef struct ValueAggregates
+typedef struct QueryAggregates
 {
 	List	   *aggregates;		/* each once */
 	Expr	   *value;
@@ -51,7 +52,7 @@ typedef struct ValueAggregates
 	List	   *sort_keys;		/* of the groups, and of the value */
 	int			nsorts;			/* sorts that core makes, of unsorted input */
 	bool		counts_distinct;
-} ValueAggregates;
+} QueryAggregates;
 
 /* Is an aggregate still made as core makes it, and not replaced? */
 static bool
@@ -71,7 +72,7 @@ is_as_in_core(const PlannerInfo *root, const Aggref *aggregate)
 
 /* Notes what an aggregate is of; false if that is something else. */
 static bool
-note_value(ValueAggregates *all, const Aggref *aggregate)
+note_value(QueryAggregates *all, const Aggref *aggregate)
 {
 	const TargetEntry *argument;
 
@@ -87,7 +88,7 @@ note_value(ValueAggregates *all, const Aggref *aggregate)
 
 /* Notes by what one sorts; false if it is in another order than others. */
 static bool
-note_order(PlannerInfo *root, ValueAggregates *all, const Aggref *aggregate)
+note_order(PlannerInfo *root, QueryAggregates *all, const Aggref *aggregate)
 {
 	List	   *clauses = aggregate->aggdistinct != NIL ?
 		aggregate->aggdistinct : aggregate->aggorder;
@@ -107,7 +108,7 @@ note_order(PlannerInfo *root, ValueAggregates *all, const Aggref *aggregate)
 
 /* Notes an aggregate; false if it is not like the others. */
 static bool
-note_aggregate(PlannerInfo *root, ValueAggregates *all, Aggref *aggregate)
+note_aggregate(PlannerInfo *root, QueryAggregates *all, Aggref *aggregate)
 {
 	ValueAggregateKind kind = value_aggregate_kind(aggregate);
 
@@ -156,7 +157,7 @@ list_parts(Node *node, Parts *parts)
 /* Finds the aggregates of a query; false if they are others. */
 static bool
 find_aggregates(PlannerInfo *root, const RelOptInfo *grouped,
-				const GroupPathExtraData *extra, ValueAggregates *all)
+				const GroupPathExtraData *extra, QueryAggregates *all)
 {
 	List	   *exprs = list_make2(grouped->reltarget->exprs, extra->havingQual);
 	Parts		parts = {.groups = all->groups};
@@ -178,7 +179,7 @@ find_aggregates(PlannerInfo *root, const RelOptInfo *grouped,
  */
 static bool
 find_groups(PlannerInfo *root, const Path *input,
-			const GroupPathExtraData *extra, ValueAggregates *all)
+			const GroupPathExtraData *extra, QueryAggregates *all)
 {
 	int			nkeys = NUM_GROUP_KEYS(root);
 
@@ -195,7 +196,7 @@ find_groups(PlannerInfo *root, const Path *input,
 
 /* Has the sort's keys end in that of the value; false if it has that already. */
 static bool
-append_value_key(ValueAggregates *all)
+append_value_key(QueryAggregates *all)
 {
 	const PathKey *key = linitial(all->pathkeys);
 	ListCell   *cell;
@@ -211,7 +212,7 @@ append_value_key(ValueAggregates *all)
 
 /* Of an input all that is needed. */
 static Path *
-project_value(PlannerInfo *root, Path *input, const ValueAggregates *all)
+project_value(PlannerInfo *root, Path *input, const QueryAggregates *all)
 {
 	PathTarget *target = create_empty_pathtarget();
 	ListCell   *cell;
@@ -226,7 +227,7 @@ project_value(PlannerInfo *root, Path *input, const ValueAggregates *all)
 
 /* The equality operators of the groups, and their collations. */
 static List *
-group_equalities(const PlannerInfo *root, const ValueAggregates *all,
+group_equalities(const PlannerInfo *root, const QueryAggregates *all,
 				 List **collations)
 {
 	List	   *operators = NIL;
@@ -270,7 +271,7 @@ static const CustomPathMethods aggregate_path_methods = {
  */
 static Path *
 make_aggregate(PlannerInfo *root, RelOptInfo *grouped, Path *sort,
-			   const ValueAggregates *all, const GroupPathExtraData *extra,
+			   const QueryAggregates *all, const GroupPathExtraData *extra,
 			   Cost startup, Cost total, double rows)
 {
 	CustomPath *path = makeNode(CustomPath);
@@ -305,14 +306,14 @@ make_aggregate(PlannerInfo *root, RelOptInfo *grouped, Path *sort,
 
 /* What it costs to look at so many sorted values beside emitting them. */
 static Cost
-cost_values(const ValueAggregates *all, double values)
+cost_values(const QueryAggregates *all, double values)
 {
 	return all->groups != NIL || all->counts_distinct ? cost_counting(values) : 0;
 }
 
 /* In one process; NULL if the sort is none of ours. */
 static Path *
-make_alone(const Grouped *grouped, const ValueAggregates *all,
+make_alone(const Grouped *grouped, const QueryAggregates *all,
 		   const GroupPathExtraData *extra)
 {
 	PlannerInfo *root = grouped->root;
@@ -335,7 +336,7 @@ make_alone(const Grouped *grouped, const ValueAggregates *all,
 
 /* In all processes that run the partial path; NULL as above. */
 static Path *
-make_together(const Grouped *grouped, const ValueAggregates *all,
+make_together(const Grouped *grouped, const QueryAggregates *all,
 			  const GroupPathExtraData *extra)
 {
 	PlannerInfo *root = grouped->root;
@@ -392,7 +393,7 @@ skip_casts(Node *value)
  * least where they are few.
  */
 static double
-estimate_values(PlannerInfo *root, const ValueAggregates *all)
+estimate_values(PlannerInfo *root, const QueryAggregates *all)
 {
 	VariableStatData variable;
 	bool		is_default;
@@ -409,7 +410,7 @@ estimate_values(PlannerInfo *root, const ValueAggregates *all)
  * nothing.
  */
 static Cost
-cost_of_core(PlannerInfo *root, const ValueAggregates *all, const Path *input)
+cost_of_core(PlannerInfo *root, const QueryAggregates *all, const Path *input)
 {
 	InnerSize	size = {input->rows, input->rows / all->ngroups};
 
@@ -451,7 +452,7 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 				const GroupPathExtraData *extra)
 {
 	Grouped		grouped = {root, relation, input->cheapest_total_path};
-	ValueAggregates all = {.ngroups = 1};
+	QueryAggregates all = {.ngroups = 1};
 	Cost		spared;
 	Path	   *alone;
 	Path	   *together = NULL;
