@@ -66,6 +66,12 @@
  */
 #define HEAP_OPERATORS		4
 
+/*
+ * Fewer different ones than this part of all rows are few: of a million single
+ * numbers 5,000 took 0.71 of gpusort's time, 20,000 0.86, 100,000 0.96.
+ */
+#define FEW_VALUES_PART		0.1
+
 /* The part of a heap's cost at which a sort of all rows is sure to take less. */
 #define SURE_PART			0.65
 
@@ -382,13 +388,15 @@ first_rows_are_few(const SortSize *size, double participants, double bound)
 
 /*
  * Of rows with a single number core sorts the numbers alone, and where few are
- * different it compares little.  From about as many different ones on as rows a
- * GpuSort gains.
+ * different it compares little.  A GpuSort gains from about as many different ones
+ * on as rows, and of many rows where each number is there but a few times.
  */
 bool
-values_are_few(Oid type, double values)
+values_are_few(Oid type, double rows, double values)
 {
-	return values > 0 && values < gpusort_min_rows && get_typbyval(type);
+	return values > 0 && gpusort_min_rows > 0 &&
+		values < Max(gpusort_min_rows, rows * FEW_VALUES_PART) &&
+		get_typbyval(type);
 }
 
 /* Are strings compared by libc under this collation? */

@@ -178,7 +178,7 @@ sorts_few_values(const Sort *sort, const List *range_table)
 	if (sort->numCols > 1 || list_length(input->targetlist) != 1)
 		return false;
 	expr = (const Node *) linitial_node(TargetEntry, input->targetlist)->expr;
-	return values_are_few(exprType(expr),
+	return values_are_few(exprType(expr), input->plan_rows,
 						  values_of_plan(input, expr, range_table));
 }
 
@@ -268,7 +268,7 @@ describe_refusal(const Plan *plan, Refusal refusal)
 		case REFUSAL_BOUNDED:
 			return pstrdup("only the first rows are wanted");
 		case REFUSAL_VALUES:
-			return pstrdup("fewer different values are expected than gpusort.min_rows");
+			return pstrdup("few different values are expected");
 		case REFUSAL_TYPE:
 			return psprintf("there are no keys for the type %s",
 							format_type_be(exprType(sort_column(sort, 0))));
