@@ -59,19 +59,17 @@ replace_sort(Sort *sort)
 	 * executor that is a scan of rows of custom_scan_tlist, without
 	 * projection if nothing was dropped; for EXPLAIN the variables lead back
 	 * to the expressions of the Sort.  Constants stay constants, as the
-	 * planner leaves them in a Sort.  Names are of use only above.
+	 * planner leaves them in a Sort.
 	 */
 	scan->custom_scan_tlist =
 		list_truncate(list_copy(sort->plan.targetlist),
 					  list_length(sort->plan.lefttree->targetlist));
 	foreach(cell, sort->plan.targetlist)
 	{
-		TargetEntry *scanned = lfirst(cell);
-		TargetEntry *entry = flatCopyTargetEntry(scanned);
+		TargetEntry *entry = flatCopyTargetEntry(lfirst(cell));
 		Node	   *expr = (Node *) entry->expr;
 		Var		   *var;
 
-		scanned->resname = NULL;
 		target_list = lappend(target_list, entry);
 		if (IsA(expr, Const))
 			continue;

@@ -21,6 +21,7 @@
 #include "nodes/plannodes.h"
 #include "optimizer/planner.h"
 #include "parser/parse_coerce.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "port/compat.h"
@@ -55,6 +56,13 @@ static bool
 is_groups(const Plan *plan)
 {
 	return is_custom_scan(plan, "GpuSortGroups");
+}
+
+/* The node that computes aggregates: of its child's last column, in groups by the others. */
+static bool
+is_aggregate(const Plan *plan)
+{
+	return is_custom_scan(plan, "GpuSortAggregate");
 }
 
 /* A plan in which the columns of an expression are looked for. */
@@ -129,7 +137,10 @@ resolve_var(const Var *var, Plan *plan)
 		return resolve_child(first_child(plan), var->varattno, var->vartype);
 	if (var->varno == INNER_VAR)
 		return resolve_child(plan->righttree, var->varattno, var->vartype);
-	if (var->varno == INDEX_VAR && is_groups(plan))
+	if (var->varno == INDEX_VAR &&
+		(is_groups(plan) ||
+		 (is_aggregate(plan) &&
+		  var->varattno < list_length(plan->lefttree->targetlist))))
 		return resolve_child(plan->lefttree, var->varattno, var->vartype);
 	if (var->varno == INDEX_VAR)
 		return resolve_column(scanned_columns(plan), var->varattno,
@@ -155,6 +166,9 @@ resolve(Node *node, Place *place)
 	/* a copy differs from its original by its collation */
 	if (IsA(node, RelabelType))
 		return resolve((Node *) ((RelabelType *) node)->arg, place);
+	/* which a node of gpusort may do in the place of the one below */
+	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == F_FLOAT8_NUMERIC)
+		return resolve(linitial(((FuncExpr *) node)->args), place);
 	return expression_tree_mutator(node, resolve, (void *) place);
 }
 
@@ -203,8 +217,12 @@ note_gpusort(List *meanings, CustomScan *scan)
 		AttrNumber	column = list_nth_int(columns, i);
 		Oid			operator = list_nth_oid(operators, i);
 
-		meanings = note_columns(meanings, scan->scan.plan.lefttree, 1, &column,
-								&operator);
+		if (is_aggregate(&scan->scan.plan))
+			meanings = note(meanings, resolve_child(scan->scan.plan.lefttree,
+													column, InvalidOid));
+		else
+			meanings = note_columns(meanings, scan->scan.plan.lefttree, 1,
+									&column, &operator);
 	}
 	return meanings;
 }
@@ -269,7 +287,7 @@ walk_plan(Plan *plan, List *meanings)
 			meanings = walk_plan(((SubqueryScan *) plan)->subplan, meanings);
 			break;
 		case T_CustomScan:
-			if (!is_gpusort(plan) && !is_groups(plan))
+			if (!is_gpusort(plan) && !is_groups(plan) && !is_aggregate(plan))
 				elog(ERROR, "a custom scan of another extension");
 			meanings = note_gpusort(meanings, (CustomScan *) plan);
 			break;

@@ -8,6 +8,10 @@ CREATE TABLE rewritten WITH (parallel_workers = 2) AS
 SELECT 'k' || (i % 10) k, (i * 7919) % 1000 + 1 a, i + 1000 b, 'x' || i % 700 x FROM generate_series(1, 20000) i;
 ANALYZE rewritten;
 
+-- names of constants, which the nodes above share with a Sort
+SELECT 'a'::text AS letter, a AS first, 5 AS five FROM rewritten ORDER BY a, b OFFSET 19998;
+SELECT 'a'::text AS letter, a AS first, 5 AS five FROM rewritten ORDER BY a, b LIMIT 2 OFFSET 19998;
+
 -- What a query gives as a set, with gpusort and without; when it is not a part
 -- of another one.
 CREATE FUNCTION digest(query text, OUT nrows int, OUT hash numeric) LANGUAGE plpgsql AS $$
