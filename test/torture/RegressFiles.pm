@@ -25,7 +25,7 @@ my @files = qw(aggregates arrays btree_index case cluster collate collate.icu.ut
 my $changing = qr/\b(?:random|now|clock_timestamp|statement_timestamp|timeofday|current_(?:time|timestamp|date|setting)|localtime|pg_\w*stat\w*|pg_settings
   |pg_backend_pid|ctid|xmin|xmax|tableoid|txid_\w+|pg_locks|pg_sleep|version|nextval|currval|lastval|setval|set_config|pg_cursors|pg_prepared_statements|oid
   |gen_random_uuid|uuidv[47]|pg_\w*size\w*|advisory\w*|lo_\w+|pg_notify|dblink|pg_terminate\w*|pg_cancel\w*|pg_reload\w*|pg_promote|pg_switch\w*|pg_rotate\w*
-  |pg_read\w*|pg_ls\w*|current_database|regclass|inet_client\w*|pg_control\w*|brin_\w+|explain\w*|'now'|'today'|'yesterday'|'tomorrow')\b/xi;
+  |pg_read\w*|pg_ls\w*|current_database|regclass|inet_client\w*|pg_control\w*|brin_\w+|explain\w*|check_estimated_rows|'now'|'today'|'yesterday'|'tomorrow')\b/xi;
 
 my @queries;
 
