@@ -413,18 +413,15 @@ take_values(GpuSortAggregateState *state, ValueCounts *counts)
 {
 	ParallelSort *sort = &state->sort;
 
-	if (sort->slices != NULL)
-	{
-		counts->ndistinct = count_values(state);
-		if (!parallel_sort_is_last(sort, &counts->ndistinct))
-			return false;
-	}
-	else if (sort->sort == NULL)
-		return false;
 	counts->nrows = parallel_sort_rows(sort);
 	counts->nvalues = counts->nrows - parallel_sort_nulls(sort);
 	if (sort->slices != NULL)
-		return true;
+	{
+		counts->ndistinct = count_values(state);
+		return parallel_sort_is_last(sort, &counts->ndistinct);
+	}
+	if (sort->sort == NULL)
+		return false;
 	if (!node_has_limit(&sort->limit))
 		counts->ndistinct = fetch_values(state,
 										 value_aggregates_wanted(&state->aggregates,

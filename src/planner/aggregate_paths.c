@@ -126,9 +126,8 @@ sorts_inside(const PlannerInfo *root, const Aggref *aggref)
 		!contain_subplans((Node *) aggref->args);
 }
 
-/* These path keys, and those of "more" that sort within equal ones. */
-static List *
-append_keys(List *pathkeys, List *more)
+List *
+aggregate_paths_append_keys(List *pathkeys, List *more)
 {
 	List	   *all = list_copy(pathkeys);
 	ListCell   *cell;
@@ -163,9 +162,9 @@ examine_sort(PlannerInfo *root, const Path *input, double ngroups,
 												NULL));
 	size.is_of_rows = list_length(aggref->args) > 1;
 	sort->aggref = aggref;
-	sort->pathkeys = append_keys(root->group_pathkeys,
-								 make_pathkeys_for_sortclauses(root, clause,
-															   aggref->args));
+	sort->pathkeys = aggregate_paths_append_keys(root->group_pathkeys,
+												 make_pathkeys_for_sortclauses(root, clause,
+																			   aggref->args));
 	sort->spared = cost_comparisons_inside(&size, exprType(first),
 										   exprCollation(first));
 }

@@ -20,6 +20,9 @@ extern void aggregate_paths_add(PlannerInfo *root, RelOptInfo *input,
 								RelOptInfo *grouped,
 								const GroupPathExtraData *extra);
 
+/* These path keys, and those of "more" that sort within equal ones: a new list. */
+extern List *aggregate_paths_append_keys(List *pathkeys, List *more);
+
 /*
  * The order in which the rows of "input" had better be sorted, so that aggregates
  * of this grouped relation need not sort: by the columns of the groups, and more.

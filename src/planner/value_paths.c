@@ -198,16 +198,11 @@ find_groups(PlannerInfo *root, const Path *input,
 static bool
 append_value_key(QueryAggregates *all)
 {
-	const PathKey *key = linitial(all->pathkeys);
-	ListCell   *cell;
+	int			ngroup_keys = list_length(all->sort_keys);
 
-	foreach(cell, all->sort_keys)
-	{
-		if (((PathKey *) lfirst(cell))->pk_eclass == key->pk_eclass)
-			return false;
-	}
-	all->sort_keys = lappend(all->sort_keys, (void *) key);
-	return true;
+	all->sort_keys = aggregate_paths_append_keys(all->sort_keys,
+												 all->pathkeys);
+	return list_length(all->sort_keys) > ngroup_keys;
 }
 
 /* Of an input all that is needed. */
