@@ -1,17 +1,19 @@
-"""The tables and queries of a benchmark as DuckDB makes them, for bench/tpc.
+"""The tables and queries of a benchmark as DuckDB makes them, for bench/tpc and bench/restore.
 
 usage: tpc_data.py tpch|tpcds SCALE DIRECTORY
 
-Writes TABLE.csv for each table, tables.sql, which makes them and loads the files in psql, and queries.csv: a number and a query.
+Writes TABLE.csv for each table, tables.sql, which makes them and loads the files in psql, one statement in a line, and queries.csv: a
+number and a query. DuckDB and its generators are Python packages, which come by pip, as it is configured, into the directory: without
+a network, from a directory of wheels, with PIP_NO_INDEX=1 and PIP_FIND_LINKS in the environment.
 """
 import csv
 import glob
 import importlib
 import os
+import subprocess
 import sys
 
-import duckdb
-
+DUCKDB_VERSION = "1.5.5"
 GENERATORS = {"tpch": "dbgen", "tpcds": "dsdgen"}
 
 # The primary keys, and what else the queries of TPC-H look rows up by; the tables of TPC-DS that are not here have their first column.
@@ -46,8 +48,16 @@ def postgres_type(name):
     return {"VARCHAR": "text"}.get(name, name.lower())
 
 
+def install_packages(benchmark, directory):
+    packages = [f"{name}=={DUCKDB_VERSION}" for name in ("duckdb", f"duckdb-extension-{benchmark}")]
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--target", directory]
+    subprocess.run(pip + packages, env={**os.environ, "PIP_ROOT_USER_ACTION": "ignore"}, check=True)
+    sys.path.insert(0, directory)
+
+
 def main(benchmark, scale, directory):
-    database = duckdb.connect()
+    install_packages(benchmark, os.path.join(directory, "packages"))
+    database = importlib.import_module("duckdb").connect()
     package = importlib.import_module(f"duckdb_extension_{benchmark}").__path__[0]
     (extension,) = glob.glob(f"{package}/extensions/*/{benchmark}.duckdb_extension")
     database.execute(f"LOAD '{extension}'")
