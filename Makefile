@@ -92,10 +92,12 @@ OBJS = \
 	src/sort/spare_memory.o \
 	src/spill/external_sort.o \
 	src/spill/merge_plan.o \
+	src/spill/part_merge.o \
 	src/spill/result_tape.o \
 	src/spill/run_file.o \
 	src/spill/run_merge.o \
 	src/spill/run_tape.o \
+	src/spill/shared_runs.o \
 	src/spill/sorted_runs.o
 
 PG_CPPFLAGS = -I$(srcdir)/src $(if $(gpusortd_path),-DGPUSORTD_PATH='"$(gpusortd_path)"')

@@ -243,9 +243,10 @@ merge_passes(const SortSize *size, double runs)
 }
 
 /*
- * Writing all rows to temporary files as sorted runs, which the participants do at
- * the same time; and what one of them does then: reading and merging the runs, and
- * with each further pass taking all rows once more.
+ * Writing all rows to temporary files as sorted runs, and merging them.  Participants
+ * do both at the same time, reading and writing all rows once more, which one of them
+ * reads then.  More runs than are merged at once, and those of one process, one process
+ * merges, and takes all rows once more with each further pass.
  */
 static Cost
 cost_spilling(const SortSize *size, double participants)
@@ -256,10 +257,13 @@ cost_spilling(const SortSize *size, double participants)
 	double		runs = Max(memory_bytes(size->rows, size->width) /
 						   gpusort_memory_limit(), participants);
 	double		passes = merge_passes(size, runs);
+	Cost		comparisons = size->rows * log2(runs) * cpu_operator_cost;
 
+	if (participants > 1 && passes == 1)
+		return (3 * pages + comparisons) / participants + pages;
 	return pages / participants + (2 * passes - 1) * pages +
 		(passes - 1) * size->rows * (PUT_ROW_COST + EMIT_ROW_COST) +
-		size->rows * log2(runs) * cpu_operator_cost;
+		comparisons;
 }
 
 void

@@ -4,9 +4,9 @@
  *	  Rows of processes that sort together, for which memory does not suffice.
  *
  * Each participant sorts those of its rows that cannot be put into shared memory,
- * in a part of its own, and writes them as runs.  The leader merges the runs of
- * all, and emits the rows alone.  The leader is the process that collects the
- * rows of all (shared_rows.h).
+ * in a part of its own, and writes them as runs.  Then it waits for the leader, to
+ * merge the runs of all together with it (part_merge.c).  The leader emits the rows
+ * alone.  It is the process that collects the rows of all (shared_rows.h).
  *
  * If a participant cannot sort by keys, or keeps just the few first rows that are
  * wanted, its rows go to files as they are, and the leader sorts all rows by core's
@@ -29,7 +29,6 @@ struct SharedKeptRows
 {
 	int			nparticipants;
 	dsm_handle	context_segment;	/* segment of the parallel context */
-	Size		limit;			/* bytes of memory of a participant */
 	pg_atomic_uint32 keys_failed;	/* somebody has not sorted by keys */
 	SharedRuns	runs;			/* in its files are the other rows, too */
 };
@@ -49,9 +48,8 @@ shared_kept_rows_size(int nparticipants)
 
 /* Begins again, with files that have nothing. */
 static void
-begin_empty(SharedKeptRows *shared, Size limit)
+begin_empty(SharedKeptRows *shared)
 {
-	shared->limit = limit;
 	pg_atomic_init_u32(&shared->keys_failed, 0);
 	/* all participants attach to it, also this one */
 	(void) sts_initialize(unsorted_rows(shared), shared->nparticipants,
@@ -66,16 +64,16 @@ shared_kept_rows_init(SharedKeptRows *shared, ParallelContext *context,
 {
 	shared->nparticipants = context->nworkers + 1;
 	shared->context_segment = dsm_segment_handle(context->seg);
-	shared_runs_init(&shared->runs, context->seg);
-	begin_empty(shared, limit);
+	shared_runs_init(&shared->runs, context->seg, limit);
+	begin_empty(shared);
 }
 
 void
 shared_kept_rows_reset(SharedKeptRows *shared, Size limit)
 {
 	SharedFileSetDeleteAll(&shared->runs.files);
-	shared_runs_reset(&shared->runs);
-	begin_empty(shared, limit);
+	shared_runs_reset(&shared->runs, limit);
+	begin_empty(shared);
 }
 
 void
@@ -116,7 +114,7 @@ begin_keeping(KeptRows *kept)
 
 	kept->sort = row_sort_begin_runs(kept->descriptor, kept->columns,
 									 kept->ncolumns, kept->expected_rows,
-									 kept->bound, kept->shared->limit,
+									 kept->bound, kept->shared->runs.limit,
 									 &kept->shared->runs);
 	if (row_sort_is_by_keys(kept->sort))
 		node_limit_apply(kept->limit, kept->sort);
@@ -185,19 +183,50 @@ write_unsorted(KeptRows *kept)
 	ExecDropSingleTupleTableSlot(slot);
 }
 
-void
-kept_rows_end(KeptRows *kept)
+/* Ends the sort, if there is one. */
+static void
+end_sort(KeptRows *kept)
 {
 	if (kept->sort != NULL)
-	{
-		if (!row_sort_write_runs(kept->sort))
-			write_unsorted(kept);
 		row_sort_end(kept->sort);
+	kept->sort = NULL;
+}
+
+/* Writes all that is still in memory; only a sort that has written runs stays. */
+static void
+write_rest(KeptRows *kept)
+{
+	if (kept->sort != NULL && !row_sort_write_runs(kept->sort))
+	{
+		write_unsorted(kept);
+		end_sort(kept);
 	}
 	if (kept->files != NULL)
 		sts_end_write(kept->files);
-	kept->sort = NULL;
 	kept->files = NULL;
+}
+
+void
+kept_rows_end(KeptRows *kept)
+{
+	write_rest(kept);
+	end_sort(kept);
+}
+
+void
+kept_rows_end_to_help(KeptRows *kept)
+{
+	write_rest(kept);
+	if (kept->sort != NULL)
+		row_sort_offer_help(kept->sort);
+}
+
+void
+kept_rows_merge(KeptRows *kept)
+{
+	if (kept->sort != NULL)
+		row_sort_help_merge(kept->sort);
+	end_sort(kept);
 }
 
 /* Puts the rows from the files to the leader's sort. */

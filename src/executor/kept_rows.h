@@ -73,6 +73,13 @@ extern void kept_rows_put(KeptRows *kept, TupleTableSlot *slot);
 extern void kept_rows_end(KeptRows *kept);
 
 /*
+ * The same in a process that is not the leader.  kept_rows_merge() has to follow when
+ * the leader knows of the last row: it waits for the leader, and helps to merge.
+ */
+extern void kept_rows_end_to_help(KeptRows *kept);
+extern void kept_rows_merge(KeptRows *kept);
+
+/*
  * In the leader, whose sort has the runs: takes the rows that the others have sent,
  * to the last, and those kept that are not in runs.  The leader has this number as a
  * participant.  row_sort_perform() comes next.

@@ -15,8 +15,8 @@
  * Directly below a Gather Merge the leader and its workers sort together.  The
  * node is parallel-aware then: each takes its share of the child's rows, the
  * workers send theirs to the leader (shared_rows.c), and the leader returns all
- * of them.  Rows for which there is no memory a worker writes as runs for the
- * leader to merge (kept_rows.c): all of its rows, where that is expected.
+ * of them.  Rows for which there is no memory a worker writes as runs, and helps the
+ * leader to merge them (kept_rows.c): all of its rows, where that is expected.
  * Without workers, where the leader does not run the plan, or where only the
  * first rows are wanted and few, each process sorts for itself.
  *
@@ -375,9 +375,10 @@ hand_over_child(GpuSortState *state)
 			unlikely(!row_deposit_put(deposit, slot)))
 			kept_rows_put(&kept, slot);
 	}
-	kept_rows_end(&kept);
+	kept_rows_end_to_help(&kept);
 	row_deposit_finish(deposit, kept.nrows);
 	sort_progress_enter(progress, PROGRESS_WAITING_FOR_LEADER);
+	kept_rows_merge(&kept);
 	row_deposit_end(deposit);
 	sort_progress_end(progress);
 }

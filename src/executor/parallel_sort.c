@@ -20,9 +20,9 @@
  * who wait.  Workers that never start are not known here, and not waited for.
  *
  * Where memory does not suffice, or keys are of no use, no slices are shared.
- * Participants keep rows that cannot be put into shared memory (kept_rows.c).  The
- * elected one merges their runs, and emits the rows alone.  That is right for every
- * node above, whose groups are whole then, too.
+ * Participants keep rows that cannot be put into shared memory, and merge the runs of
+ * these together (kept_rows.c).  The elected one emits the rows alone.  That is right
+ * for every node above, whose groups are whole then, too.
  *
  * A leader without workers sorts for itself, and emits all rows.
  *
@@ -221,10 +221,15 @@ put_rows(ParallelSort *sort, RowDeposit *deposit, KeptRows *kept)
 		if (sort->sort != NULL)
 			row_sort_take_sent(sort->sort);
 	}
-	kept_rows_end(kept);
+	if (sort->sort != NULL)
+		kept_rows_end(kept);
+	else
+		kept_rows_end_to_help(kept);
 	pg_atomic_fetch_add_u64(&sort->shared->nrows, sort->nrows);
 	pg_atomic_fetch_add_u64(&sort->shared->nnulls, sort->nnulls);
 	row_deposit_finish(deposit, kept->nrows);
+	if (sort->sort == NULL)
+		kept_rows_merge(kept);
 }
 
 /* Begins to emit, in all participants. */

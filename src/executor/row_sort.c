@@ -110,7 +110,6 @@ struct RowSort
 	bool		of_values;		/* rows are of one column, by value */
 	Size		native_limit;	/* bytes of core's sort */
 	RowCollector *collector;	/* workers' rows; NULL without workers */
-	SharedRuns *others;			/* workers' runs; NULL without workers */
 	bool		kept;			/* rows do not go to shared memory any more */
 	SortProgress *progress;
 
@@ -319,17 +318,17 @@ row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 
 	sort->native_limit = limits->kept_rows;
 	sort->collector = collector;
-	sort->others = runs;
 	sort->kept = kept;
 	begin_by_keys(sort, kept ? limits->kept_rows : limits->shared_rows,
 				  expected_rows, kept);
+	sort->external.shared_runs = runs;
 	if (sort->status == TAKES_ROWS)
 	{
 		if (!kept)
 			(void) row_order_share(sort->external.order);
-		sort->external.has_others = true;
-		/* the others have ended then, and rows in shared memory have not */
+		/* the others have no more memory then, and rows in shared memory have */
 		sort->external.limit_of_merge = limits->merge;
+		sort->external.emits_all = bound == NO_BOUND;
 	}
 	MemoryContextSwitchTo(caller_context);
 	return sort;
@@ -537,6 +536,24 @@ row_sort_take(RowSort *sort, PlanState *source)
 	return nrows;
 }
 
+/* Adds how the runs were merged, whose rows were sorted by this method. */
+static void
+report_runs(const SortedRuns *runs, const char *method,
+			RowSortReport *report)
+{
+	int			count = sorted_runs_count(runs);
+	int			nparts = sorted_runs_parts(runs);
+
+	report->on_disk = true;
+	if (nparts > 0)
+		snprintf(report->method, REPORT_TEXT_SIZE,
+				 "%s, merge of %d runs in %d parts", method, count, nparts);
+	else
+		snprintf(report->method, REPORT_TEXT_SIZE, "%s, merge of %d runs%s",
+				 method, count,
+				 sorted_runs_ordered(runs) ? " by gpusortd" : "");
+}
+
 /* Fills the report of a sort by keys. */
 static void
 report_keys(RowSort *sort)
@@ -550,12 +567,8 @@ report_keys(RowSort *sort)
 	report->device_microseconds = external->device_microseconds;
 	memcpy(report->device, external->device, REPORT_TEXT_SIZE);
 	memcpy(report->method, external->method, REPORT_TEXT_SIZE);
-	if (external->runs == NULL)
-		return;
-	snprintf(report->method, REPORT_TEXT_SIZE, "%s, merge of %d runs%s",
-			 external->method, sorted_runs_count(external->runs),
-			 sorted_runs_ordered(external->runs) ? " by gpusortd" : "");
-	report->on_disk = true;
+	if (external->runs != NULL)
+		report_runs(external->runs, external->method, report);
 }
 
 /* Sorts natively, after the last row. */
@@ -591,7 +604,7 @@ sort_by_keys(RowSort *sort)
 {
 	ExternalSort *external = &sort->external;
 
-	if (!external_sort_perform(external, sort->others))
+	if (!external_sort_perform(external))
 	{
 		go_native_without_keys(sort);
 		return;
@@ -608,22 +621,23 @@ sort_by_keys(RowSort *sort)
 	show_emitting(sort);
 }
 
-/* Hands core's tuplesort the rows that are in runs of others. */
+/* Hands core's tuplesort the rows that are in shared runs. */
 static void
-put_others_natively(RowSort *sort)
+put_shared_natively(RowSort *sort)
 {
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
 													&TTSOpsMinimalTuple);
-	SortedRuns *runs = sorted_runs_open_shared(&run_of_minimal_tuples,
-											   sort->native_limit,
-											   sort->others);
+	SharedRuns *shared = sort->external.shared_runs;
+	SortedRuns *runs = sorted_runs_create(NULL, &run_of_minimal_tuples,
+										  sort->native_limit,
+										  sort->native_limit, false, shared, 0);
 	MinimalTuple row;
 
 	while ((row = sorted_runs_take(runs)) != NULL)
 		put_stored_natively(sort, row, slot);
 	sorted_runs_end(runs);
 	ExecDropSingleTupleTableSlot(slot);
-	sort_progress_add(sort->progress, sort->others->nrows);
+	sort_progress_add(sort->progress, shared->nrows);
 }
 
 /* Adds a finished sort to the server's statistics. */
@@ -673,10 +687,12 @@ row_sort_perform(RowSort *sort)
 		sort_by_keys(sort);
 	if (sort->status == SORTS_NATIVELY)
 	{
-		if (sort->others != NULL)
-			put_others_natively(sort);
+		if (sort->external.shared_runs != NULL)
+			put_shared_natively(sort);
 		sort_natively(sort);
 	}
+	if (sort->external.shared_runs != NULL)
+		shared_runs_decide(sort->external.shared_runs, MERGE_BY_LEADER);
 	sort->report.sort_microseconds = microseconds_since(start);
 	count_sort(sort);
 	MemoryContextSwitchTo(caller_context);
@@ -692,6 +708,19 @@ row_sort_write_runs(RowSort *sort)
 		go_native_without_keys(sort);
 	MemoryContextSwitchTo(caller_context);
 	return row_sort_is_by_keys(sort);
+}
+
+void
+row_sort_offer_help(RowSort *sort)
+{
+	external_sort_offer_help(&sort->external);
+	sort_progress_enter(sort->progress, PROGRESS_WAITING_FOR_LEADER);
+}
+
+void
+row_sort_help_merge(RowSort *sort)
+{
+	external_sort_help_merge(&sort->external);
 }
 
 void

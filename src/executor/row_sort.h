@@ -101,6 +101,13 @@ extern RowSort *row_sort_begin_runs(TupleDesc descriptor, SortColumn *columns,
 									SharedRuns *runs);
 extern bool row_sort_write_runs(RowSort *sort);
 
+/*
+ * If that has written them: frees their memory, to wait for the leader.  The second
+ * function waits, and merges parts of the runs if the leader wants that.
+ */
+extern void row_sort_offer_help(RowSort *sort);
+extern void row_sort_help_merge(RowSort *sort);
+
 /* Is the sort by keys, as far as is known? */
 extern bool row_sort_is_by_keys(const RowSort *sort);
 

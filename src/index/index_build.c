@@ -59,8 +59,6 @@ typedef struct IndexBuild
 	IndexSort  *sort;
 	bool		failed;			/* a worker could not sort by keys */
 	ParallelBuild *parallel;	/* NULL in a build without workers */
-	SharedRuns *others;			/* runs of workers that sort separately, or
-								 * NULL */
 
 	instr_time	since;			/* beginning of the present phase */
 	uint64		collect_microseconds;
@@ -134,7 +132,6 @@ drop_rows(IndexBuild *build)
 	if (build->parallel != NULL)
 		parallel_build_end(build->parallel);
 	build->parallel = NULL;
-	build->others = NULL;
 }
 
 /* Begins the sort; the limit is bytes for its rows. */
@@ -194,9 +191,8 @@ collect_separately(IndexBuild *build)
 	if (!begin_parallel(build, limit, true, expected_rows))
 		return false;
 	begin_sort(build, limit, expected_rows);
-	build->others = parallel_build_collect_separately(build->parallel, build->info,
-													  build->sort, &build->heap_tuples);
-	build->failed = build->others == NULL;
+	build->failed = !parallel_build_collect_separately(build->parallel, build->info,
+													   build->sort, &build->heap_tuples);
 	return true;
 }
 
@@ -313,8 +309,9 @@ write_in_order(const IndexBuild *build)
 	};
 	TreeWriter *writer = tree_writer_begin(build->heap, build->index);
 
-	/* rows of workers that sorted separately are not in shared memory */
-	bool		together = build->parallel != NULL && build->others == NULL &&
+	/* rows of processes that sorted separately are not in shared memory */
+	bool		together = build->parallel != NULL &&
+		sort->external.shared_runs == NULL &&
 		parallel_build_share(build->parallel, sort->external.order, build->limit);
 
 	if (!(together ?
@@ -337,10 +334,12 @@ report_sort_phase(const IndexBuild *build)
 		PROGRESS_SCAN_BLOCKS_TOTAL,
 		PROGRESS_SCAN_BLOCKS_DONE
 	};
+	const ExternalSort *external = &build->sort->external;
+	uint64		nrows = external->shared_runs != NULL ?
+		external->shared_runs->nrows : external->nrows;
 	const int64 values[] = {
-		PROGRESS_BTREE_PHASE_PERFORMSORT_1,
-		build->sort->external.nrows + build->sort->external.store->nrows +
-		(build->others != NULL ? build->others->nrows : 0), 0, 0
+		PROGRESS_BTREE_PHASE_PERFORMSORT_1, nrows + external->store->nrows,
+		0, 0
 	};
 
 	pgstat_progress_update_multi_param(lengthof(parameters), parameters,
@@ -356,7 +355,7 @@ sort_rows(IndexBuild *build)
 	if (build->failed || index_sort_has_failed(build->sort))
 		return false;
 	report_sort_phase(build);
-	sorted = index_sort_perform(build->sort, build->others);
+	sorted = index_sort_perform(build->sort);
 	take_time(&build->since, &build->sort_microseconds);
 	return sorted;
 }

@@ -124,10 +124,10 @@ index_sort_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 }
 
 bool
-index_sort_perform(IndexSort *sort, SharedRuns *others)
+index_sort_perform(IndexSort *sort)
 {
 	if (!index_sort_has_failed(sort) &&
-		!external_sort_perform(&sort->external, others))
+		!external_sort_perform(&sort->external))
 		external_sort_drop_rows(&sort->external);
 	return !index_sort_has_failed(sort);
 }

@@ -48,10 +48,10 @@ extern void index_sort_put(Relation index, ItemPointer tid, Datum *values,
 
 /*
  * Sorts, after the last row: makes the order of the store, or begins to merge
- * the runs, with those of "others" if that is not NULL; false if the sort has
+ * the runs, those of all processes if they are shared; false if the sort has
  * failed.
  */
-extern bool index_sort_perform(IndexSort *sort, SharedRuns *others);
+extern bool index_sort_perform(IndexSort *sort);
 
 /* Has the sort failed, and so dropped its rows? */
 static inline bool

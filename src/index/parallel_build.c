@@ -616,7 +616,7 @@ init_shared(ParallelBuild *build, const IndexInfo *info, Size limit,
 	ConditionVariableInit(&shared->phase_changed);
 	parallel_write_init(&shared->write);
 	if (separately)
-		shared_runs_init(&shared->runs, build->context->seg);
+		shared_runs_init(&shared->runs, build->context->seg, limit);
 }
 
 /* Leaves parallel mode, with or without shared memory and workers. */
@@ -727,19 +727,19 @@ parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 	return !row_exchange_is_closed(&shared->exchange);
 }
 
-SharedRuns *
+bool
 parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
 								  IndexSort *sort, double *heap_tuples)
 {
 	BuildShared *shared = build->shared;
 	Participant leader = {.shared = shared};
 
-	sort->external.has_others = true;
+	sort->external.shared_runs = &shared->runs;
 	*heap_tuples = heap_scan_for_build(build->heap, build->index, info,
 									   build->scan, true, index_sort_put,
 									   sort);
 	*heap_tuples += finish_scan(build, info, &leader);
-	return row_exchange_is_closed(&shared->exchange) ? NULL : &shared->runs;
+	return !row_exchange_is_closed(&shared->exchange);
 }
 
 /* Writes the place of each row, by its number. */

@@ -45,13 +45,12 @@ extern bool parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 
 /*
  * The same for participants that sort separately: puts the leader's rows into
- * the sort, and returns the runs of the workers; NULL if a worker could not
- * sort.
+ * the sort, which is to merge the runs of all.  False if a worker could not sort.
  */
-extern SharedRuns *parallel_build_collect_separately(ParallelBuild *build,
-													 IndexInfo *info,
-													 IndexSort *sort,
-													 double *heap_tuples);
+extern bool parallel_build_collect_separately(ParallelBuild *build,
+											  IndexInfo *info,
+											  IndexSort *sort,
+											  double *heap_tuples);
 
 /*
  * Between sort and write: copies the order, and the places of the rows of its

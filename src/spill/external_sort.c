@@ -237,12 +237,10 @@ begin_runs(ExternalSort *sort)
 {
 	if (sort->runs != NULL)
 		return;
-	sort->runs = sort->shared_runs != NULL ?
-		sorted_runs_create_shared(sort->order, sort->variant->format,
-								  sort->limit, sort->shared_runs) :
-		sorted_runs_create(sort->order, sort->variant->format, sort->limit,
-						   sort->limit_of_merge, sort->random_access,
-						   sort->has_others, sort->expected_rows);
+	sort->runs = sorted_runs_create(sort->order, sort->variant->format,
+									sort->limit, sort->limit_of_merge,
+									sort->random_access, sort->shared_runs,
+									sort->expected_rows);
 }
 
 /* Writes the rows in the store, whose order is made, as a run. */
@@ -285,52 +283,65 @@ external_sort_set_limit(ExternalSort *sort, Size limit)
 	sort->store->limit = limit;
 }
 
-/* Adds the runs of other processes, and how they were made. */
+/* Takes what is known of the rows of all processes, and how they were sorted. */
 static void
-import_runs(ExternalSort *sort, SharedRuns *others)
+take_report(ExternalSort *sort)
 {
-	sorted_runs_import(sort->runs, others);
+	const SharedRuns *shared = sort->shared_runs;
+
 	if (sort->nrows == 0)
 	{
-		memcpy(sort->method, others->method, REPORT_TEXT_SIZE);
-		memcpy(sort->device, others->device, REPORT_TEXT_SIZE);
+		memcpy(sort->method, shared->method, REPORT_TEXT_SIZE);
+		memcpy(sort->device, shared->device, REPORT_TEXT_SIZE);
 	}
-	sort->nrows += others->nrows;
-	sort->on_device |= others->on_device;
-	sort->device_microseconds += others->device_microseconds;
+	sort->nrows = shared->nrows;
+	sort->on_device = shared->on_device;
+	sort->device_microseconds = shared->device_microseconds;
+}
+
+/* Frees what only rows in memory take. */
+static void
+free_memory(ExternalSort *sort)
+{
+	row_order_drop_keys(sort->order);
+	free_store(&sort->store);
 }
 
 /* Begins to merge all runs, the rows in the store being one if there are any. */
 static void
-merge_runs(ExternalSort *sort, SharedRuns *others)
+merge_runs(ExternalSort *sort)
 {
 	if (sort->store->nrows > 0)
 		add_run(sort);
 	begin_runs(sort);
-	row_order_drop_keys(sort->order);
-	free_store(&sort->store);
-	if (others != NULL)
-		import_runs(sort, others);
+	free_memory(sort);
+	if (sort->shared_runs != NULL)
+		take_report(sort);
 	sort->progress->figures.rows_put = sort->nrows;
-	sort->progress->figures.runs_written = sorted_runs_count(sort->runs);
 	sort_progress_enter(sort->progress, PROGRESS_MERGING_RUNS);
-	sorted_runs_merge(sort->runs);
+	sorted_runs_merge(sort->runs, sort->emits_all);
+	sort->progress->figures.runs_written = sorted_runs_count(sort->runs);
 	sort->memory = sorted_runs_disk(sort->runs);
 	sort->status = EXTERNAL_SORT_IN_RUNS;
 }
 
+/* Are there runs of any process? */
 static bool
-perform(ExternalSort *sort, SharedRuns *others)
+has_runs(const ExternalSort *sort)
 {
-	bool		others_have_runs = others != NULL &&
-		pg_atomic_read_u32(&others->nruns) > 0;
+	return sort->runs != NULL ||
+		(sort->shared_runs != NULL &&
+		 pg_atomic_read_u32(&sort->shared_runs->nruns) > 0);
+}
 
+static bool
+perform(ExternalSort *sort)
+{
 	/* of no rows at all there is an order, too */
-	if ((sort->store->nrows > 0 || (sort->runs == NULL && !others_have_runs)) &&
-		!make_order(sort))
+	if ((sort->store->nrows > 0 || !has_runs(sort)) && !make_order(sort))
 		return false;
-	if (sort->runs != NULL || others_have_runs)
-		merge_runs(sort, others);
+	if (has_runs(sort))
+		merge_runs(sort);
 	else
 	{
 		row_order_drop_keys(sort->order);
@@ -340,13 +351,30 @@ perform(ExternalSort *sort, SharedRuns *others)
 }
 
 bool
-external_sort_perform(ExternalSort *sort, SharedRuns *others)
+external_sort_perform(ExternalSort *sort)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-	bool		done = perform(sort, others);
+	bool		done = perform(sort);
 
 	MemoryContextSwitchTo(caller_context);
 	return done;
+}
+
+void
+external_sort_offer_help(ExternalSort *sort)
+{
+	Assert(sort->store->nrows == 0 && sort->shared_runs != NULL);
+	free_memory(sort);
+	shared_runs_offer_help(sort->shared_runs);
+}
+
+void
+external_sort_help_merge(ExternalSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sorted_runs_help_merge(sort->runs);
+	MemoryContextSwitchTo(caller_context);
 }
 
 void

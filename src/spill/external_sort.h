@@ -53,9 +53,10 @@ typedef struct ExternalSort
 
 	/* for runs; the user may set these before there is a run */
 	Size		limit_of_merge; /* bytes while runs are merged */
-	bool		has_others;		/* runs of other processes are merged, too */
 	bool		random_access;	/* rows may be fetched backward or again */
-	SharedRuns *shared_runs;	/* runs for another process to merge, or NULL */
+	bool		emits_all;		/* all rows will be fetched, if any are */
+	SharedRuns *shared_runs;	/* runs of all processes that sort together;
+								 * NULL in a single one */
 
 	RowStore   *store;			/* rows in memory, or NULL */
 	uint64		most_rows;		/* most rows that the store may have */
@@ -149,17 +150,25 @@ extern bool external_sort_spill(ExternalSort *sort);
 extern void external_sort_set_limit(ExternalSort *sort, Size limit);
 
 /*
- * Sorts, after the last row: makes the order of the store, or begins to merge
- * the runs, with those of "others" if that is not NULL; false if the sort has
- * to be given up.
+ * Sorts, after the last row: makes the order of the store, or begins to merge the
+ * runs; false if the sort has to be given up.  Of processes with shared runs one
+ * does so, the leader, when the others have written all of theirs.
  */
-extern bool external_sort_perform(ExternalSort *sort, SharedRuns *others);
+extern bool external_sort_perform(ExternalSort *sort);
+
+/*
+ * In the others, after the last row and external_sort_spill(): frees all memory
+ * but what it takes to help the leader merge.  external_sort_help_merge() does that,
+ * if the leader wants it.
+ */
+extern void external_sort_offer_help(ExternalSort *sort);
+extern void external_sort_help_merge(ExternalSort *sort);
 
 /*
  * Gives the sort up, at any time before rows are fetched, and drops the keys.
  * Then the rows can be taken back, in any order, one a call: a row is valid
- * until the next call; NULL after the last one.  Runs for another process stay.  Or gives the sort up and
- * drops the rows, too.
+ * until the next call; NULL after the last one.  Shared runs stay as they are.  Or
+ * gives the sort up and drops the rows, too.
  */
 extern void external_sort_give_up(ExternalSort *sort);
 extern void *external_sort_take_back(ExternalSort *sort);

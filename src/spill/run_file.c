@@ -23,6 +23,8 @@
  */
 #include "postgres.h"
 
+#include <sys/statvfs.h>
+
 #include "commands/tablespace.h"
 #include "executor/instrument.h"
 #include "port/pg_bitutils.h"
@@ -48,7 +50,8 @@ struct RunFile
 	MemoryContext context;		/* holds everything below */
 	ResourceOwner owner;
 	SharedFileSet *shared;		/* where its files are; NULL: our own */
-	uint32		number;			/* among those */
+	const char *name;			/* among those, with the number */
+	uint32		number;
 
 	File	   *segments;		/* the files that it consists of */
 	int			nsegments;
@@ -63,11 +66,11 @@ struct RunFile
 	uint64		piece;			/* that is being filled */
 	char	   *buffer;			/* for that; NULL: not yet */
 	Size		filled;			/* of that; 0: there is no such piece */
-	PieceList	unused;			/* that all have given back */
+	NumberList	unused;			/* that all have given back */
 };
 
 void
-piece_list_add(PieceList *list, MemoryContext context, uint64 piece)
+number_list_add(NumberList *list, MemoryContext context, uint64 number)
 {
 	if (list->count == list->max)
 	{
@@ -76,7 +79,7 @@ piece_list_add(PieceList *list, MemoryContext context, uint64 piece)
 			MemoryContextAlloc(context, list->max * sizeof(uint64)) :
 			repalloc_huge(list->numbers, list->max * sizeof(uint64));
 	}
-	list->numbers[list->count++] = piece;
+	list->numbers[list->count++] = number;
 }
 
 Size
@@ -98,11 +101,13 @@ run_file_create(Size limit)
 }
 
 RunFile *
-run_file_create_shared(SharedFileSet *files, uint32 number, Size limit)
+run_file_create_shared(SharedFileSet *files, const char *name, uint32 number,
+					   Size limit)
 {
 	RunFile    *file = run_file_create(limit);
 
 	file->shared = files;
+	file->name = name;
 	file->number = number;
 	return file;
 }
@@ -125,22 +130,22 @@ add_segment(RunFile *file, File segment)
 static void
 name_segment(const RunFile *file, int segment, char *name)
 {
-	snprintf(name, MAXPGPATH, "run%u.%d", file->number, segment);
+	snprintf(name, MAXPGPATH, "%s%u.%d", file->name, file->number, segment);
 }
 
 RunFile *
-run_file_open_shared(SharedFileSet *files, uint32 number, Size limit,
-					 uint64 *bytes)
+run_file_open_shared(SharedFileSet *files, const char *name, uint32 number,
+					 Size limit, uint64 *bytes)
 {
-	RunFile    *file = run_file_create_shared(files, number, limit);
+	RunFile    *file = run_file_create_shared(files, name, number, limit);
 
 	for (;;)
 	{
-		char		name[MAXPGPATH];
+		char		path[MAXPGPATH];
 		File		segment;
 
-		name_segment(file, file->nsegments, name);
-		segment = FileSetOpen(&files->fs, name, O_RDONLY);
+		name_segment(file, file->nsegments, path);
+		segment = FileSetOpen(&files->fs, path, O_RDONLY);
 		if (segment <= 0)
 			break;
 		add_segment(file, segment);
@@ -149,8 +154,8 @@ run_file_open_shared(SharedFileSet *files, uint32 number, Size limit,
 	if (file->nsegments == 0)
 		ereport(ERROR,
 				(errcode_for_file_access(),
-				 errmsg("gpusort: could not open the temporary file of run %u: %m",
-						number)));
+				 errmsg("gpusort: could not open the temporary file of %s %u: %m",
+						name, number)));
 	*bytes = file->bytes;
 	return file;
 }
@@ -370,13 +375,23 @@ run_file_give_back(RunFile *file, uint64 piece)
 {
 	/* to one that another process has written nothing will be */
 	if (file->users != NULL && --file->users[piece] == 0)
-		piece_list_add(&file->unused, file->context, piece);
+		number_list_add(&file->unused, file->context, piece);
 }
 
 Size
 run_file_bytes(const RunFile *file)
 {
 	return file->bytes;
+}
+
+uint64
+run_file_free_bytes(const RunFile *file)
+{
+	struct statvfs space;
+	int			descriptor = FileGetRawDesc(file->segments[0]);
+
+	return descriptor >= 0 && fstatvfs(descriptor, &space) == 0 ?
+		(uint64) space.f_bavail * space.f_frsize : 0;
 }
 
 void

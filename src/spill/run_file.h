@@ -16,17 +16,17 @@
 
 typedef struct RunFile RunFile;
 
-/* Numbers of pieces of a file; an empty list is all zeros. */
-typedef struct PieceList
+/* A list of numbers, as of pieces of a file; an empty one is all zeros. */
+typedef struct NumberList
 {
 	uint64	   *numbers;
 	uint32		count;
 	uint32		max;
-} PieceList;
+} NumberList;
 
-/* Adds a piece's number to a list, which is allocated in this context. */
-extern void piece_list_add(PieceList *list, MemoryContext context,
-						   uint64 piece);
+/* Adds a number to a list, which is allocated in this context. */
+extern void number_list_add(NumberList *list, MemoryContext context,
+							uint64 number);
 
 /*
  * Makes an empty file, for a sort with "limit" bytes of memory.  The current
@@ -36,13 +36,16 @@ extern void piece_list_add(PieceList *list, MemoryContext context,
 extern RunFile *run_file_create(Size limit);
 
 /*
- * Makes a file of one run, with this number in the set, for another process to
- * read; and opens the file in that process, setting *bytes to its size.
+ * Makes a file of one tape, with this name and number in the set, for other
+ * processes to read; and opens the file in such a process, setting *bytes to its
+ * size.  The name must stay.
  */
-extern RunFile *run_file_create_shared(SharedFileSet *files, uint32 number,
+extern RunFile *run_file_create_shared(SharedFileSet *files,
+									   const char *name, uint32 number,
 									   Size limit);
-extern RunFile *run_file_open_shared(SharedFileSet *files, uint32 number,
-									 Size limit, uint64 *bytes);
+extern RunFile *run_file_open_shared(SharedFileSet *files, const char *name,
+									 uint32 number, Size limit,
+									 uint64 *bytes);
 
 /*
  * Bytes of a piece, for a sort with "limit" bytes of memory, or of this file.  As
@@ -77,6 +80,9 @@ extern void run_file_give_back(RunFile *file, uint64 piece);
 
 /* Bytes of the file at the highest. */
 extern Size run_file_bytes(const RunFile *file);
+
+/* Bytes that are free where the file is, which must not be empty. */
+extern uint64 run_file_free_bytes(const RunFile *file);
 
 extern void run_file_close(RunFile *file);
 

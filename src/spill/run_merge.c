@@ -20,6 +20,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 #include "spill/run_merge.h"
@@ -53,11 +54,36 @@ struct RunMerge
 
 #define NOBODY				(-1)
 
-Size
-run_merge_bytes(void)
+/*
+ * What is read of a run at once at the most: calls of the operating system are
+ * few then, and the cache nearest to a core holds it for many runs.
+ */
+#define MOST_READ_BYTES		((Size) 64 * 1024)
+
+/* What a run takes beside what is read of it at once. */
+static Size
+bytes_for_run(Size longest_row)
 {
 	return sizeof(RunTape) + sizeof(RunTape *) + sizeof(PlayerKey) +
-		sizeof(Player);
+		sizeof(Player) + pg_nextpower2_size_t(longest_row);
+}
+
+int
+run_merge_most_runs(Size limit, Size longest_row)
+{
+	Size		most = limit / (bytes_for_run(longest_row) + BLCKSZ);
+
+	return Max(LEAST_MERGED_RUNS, Min(most, PG_INT32_MAX));
+}
+
+Size
+run_merge_read_bytes(Size limit, int nruns, Size longest_row)
+{
+	Size		share = limit / Max(nruns, 1);
+	Size		used = bytes_for_run(longest_row);
+
+	share = share > used + BLCKSZ ? share - used : BLCKSZ;
+	return pg_prevpower2_size_t(Min(share, MOST_READ_BYTES));
 }
 
 static int
@@ -229,6 +255,8 @@ run_merge_begin(RowOrder *order, RunTape **runs, int nruns, Size read_bytes)
 	for (int i = 0; i < nruns; i++)
 	{
 		merge->runs[i] = runs[i];
+		if (runs[i]->buffer != NULL)
+			continue;
 		run_tape_begin_read(runs[i], read_bytes);
 		(void) run_tape_read(runs[i]);
 	}

@@ -13,13 +13,20 @@
 
 typedef struct RunMerge RunMerge;
 
-/* Bytes of memory for each run, beside its buffer and its longest row. */
-extern Size run_merge_bytes(void);
+/* As many are merged at once even if they need more memory; core has the same. */
+#define LEAST_MERGED_RUNS	6
+
+/* How many runs with such rows so much memory is enough to merge at once. */
+extern int	run_merge_most_runs(Size limit, Size longest_row);
+
+/* How much is read at once of each of so many runs then; a power of two. */
+extern Size run_merge_read_bytes(Size limit, int nruns, Size longest_row);
 
 /*
  * Begins a merge of complete runs, at least one, by the keys and comparators of
  * "order"; both must stay.  read_bytes are read of a run at once (run_tape.h).
- * Allocates in the current memory context.
+ * Runs that are being read already go on with the row that was read last, which
+ * there must be.  Allocates in the current memory context.
  */
 extern RunMerge *run_merge_begin(RowOrder *order, RunTape **runs, int nruns,
 								 Size read_bytes);

@@ -42,6 +42,12 @@
 /* Bytes from which on values are aligned; fewer are copied in less time. */
 #define LEAST_ALIGNED_BYTES	64
 
+/* The rows of an index are that far from each other at the least. */
+#define INDEXED_BYTES		((uint64) 64 * 1024)
+
+/* No row has so many bytes before its values; the others are of a header, too. */
+#define UNKNOWN_HEADER		0xff
+
 RunTape *
 run_tape_create(RunFile *file, const RunFormat *format)
 {
@@ -54,14 +60,11 @@ run_tape_create(RunFile *file, const RunFormat *format)
 }
 
 RunTape *
-run_tape_import(RunFile *file, const RunFormat *format, uint64 bytes)
+run_tape_open(RunFile *file, const RunFormat *format, uint64 bytes)
 {
 	RunTape    *run = run_tape_create(file, format);
 
-	for (uint64 piece = 0; piece * run_file_piece_bytes(file) < bytes; piece++)
-		piece_list_add(&run->pieces, run->context, piece);
 	run->finish = bytes;
-	run->owns_file = true;
 	return run;
 }
 
@@ -71,8 +74,8 @@ next_piece(RunTape *run)
 {
 	if (run->next != NULL)
 		run_file_fill(run->file, run->next);
-	piece_list_add(&run->pieces, run->context,
-				   run_file_piece(run->file, &run->next, &run->end));
+	number_list_add(&run->pieces, run->context,
+					run_file_piece(run->file, &run->next, &run->end));
 	if (run->pieces.count == 1)
 		run->start = run_file_piece_bytes(run->file) - (run->end - run->next);
 }
@@ -115,6 +118,25 @@ run_tape_append(RunTape *run, const void *bytes, Size count)
 	append(run, bytes, count);
 }
 
+uint64
+run_tape_position(const RunTape *run)
+{
+	return run->buffer != NULL ? run->fetched - (run->end - run->next) :
+		run->pieces.count * run_file_piece_bytes(run->file) -
+		(run->end - run->next);
+}
+
+void
+run_tape_add_to_index(RunTape *run)
+{
+	uint64		position = run_tape_position(run);
+
+	number_list_add(&run->index, run->context, position);
+	run->next_indexed = position + INDEXED_BYTES;
+	/* the next row has its header on the tape */
+	memset(run->header, UNKNOWN_HEADER, RUN_HEADER_BYTES);
+}
+
 void
 run_tape_complete(RunTape *run)
 {
@@ -130,6 +152,18 @@ run_tape_complete(RunTape *run)
 }
 
 void
+run_tape_complete_indexed(RunTape *run)
+{
+	uint64		rows_bytes = run_tape_position(run);
+	RunBlock	head = {run->index.count * sizeof(uint64)};
+
+	append(run, &head, sizeof(head));
+	append(run, run->index.numbers, head.bytes);
+	append(run, &rows_bytes, sizeof(rows_bytes));
+	run_tape_complete(run);
+}
+
+void
 run_tape_begin_read(RunTape *run, Size buffer_bytes)
 {
 	run->buffer_bytes = Min(buffer_bytes, run_file_piece_bytes(run->file));
@@ -139,6 +173,13 @@ run_tape_begin_read(RunTape *run, Size buffer_bytes)
 											  run->buffer_bytes);
 	run->buffer += ROW_VALUES_OFFSET;
 	run->fetched = run->start;
+}
+
+/* The piece of the file that is so many pieces behind the first of the tape. */
+static uint64
+piece_number(const RunTape *run, uint64 index)
+{
+	return run->pieces.numbers != NULL ? run->pieces.numbers[index] : index;
 }
 
 /* Gives back the pieces from this one on. */
@@ -157,6 +198,8 @@ run_tape_close(RunTape *run)
 		give_back_from(run, run->fetched / run_file_piece_bytes(run->file));
 	if (run->pieces.numbers != NULL)
 		pfree(run->pieces.numbers);
+	if (run->index.numbers != NULL)
+		pfree(run->index.numbers);
 	if (run->buffer != NULL)
 		pfree(run->buffer - ROW_VALUES_OFFSET);
 	if (run->space != NULL)
@@ -173,16 +216,16 @@ fill_buffer(RunTape *run)
 	Size		piece_bytes = run_file_piece_bytes(run->file);
 	uint64		index = run->fetched / piece_bytes;
 	Size		offset = run->fetched % piece_bytes;
+	uint64		piece = piece_number(run, index);
 	Size		count = Min(run->buffer_bytes - offset % run->buffer_bytes,
 							run->finish - run->fetched);
 
-	run_file_read(run->file, run->pieces.numbers[index], offset, run->buffer,
-				  count);
+	run_file_read(run->file, piece, offset, run->buffer, count);
 	run->fetched += count;
 	run->next = run->buffer;
 	run->end = run->buffer + count;
 	if (offset + count == piece_bytes || run->fetched == run->finish)
-		run_file_give_back(run->file, run->pieces.numbers[index]);
+		run_file_give_back(run->file, piece);
 }
 
 /* Takes bytes of which the buffer has not all. */
@@ -219,6 +262,47 @@ take(RunTape *run, void *bytes, Size count)
 	}
 	memcpy(bytes, run->next, count);
 	run->next += count;
+}
+
+void
+run_tape_begin_read_at(RunTape *run, uint64 position, Size buffer_bytes)
+{
+	run_tape_begin_read(run, buffer_bytes);
+	run->fetched = position;
+	if (position == run->finish)
+		return;
+	/* in memory bytes are aligned as they are on the tape */
+	run->fetched -= position % MAXIMUM_ALIGNOF;
+	fill_buffer(run);
+	run->next += position % MAXIMUM_ALIGNOF;
+}
+
+uint64
+run_tape_rows_bytes(RunFile *file, uint64 bytes)
+{
+	RunTape    *run = run_tape_open(file, NULL, bytes);
+	uint64		rows_bytes;
+
+	run_tape_begin_read_at(run, bytes - sizeof(rows_bytes), BLCKSZ);
+	take(run, &rows_bytes, sizeof(rows_bytes));
+	run_tape_close(run);
+	return rows_bytes;
+}
+
+NumberList
+run_tape_read_index(RunFile *file, uint64 rows_bytes, uint64 bytes)
+{
+	RunTape    *run = run_tape_open(file, NULL, bytes);
+	NumberList	index = {0};
+	RunBlock	head;
+
+	run_tape_begin_read_at(run, rows_bytes, BLCKSZ);
+	take(run, &head, sizeof(head));
+	index.count = index.max = head.bytes / sizeof(uint64);
+	index.numbers = palloc_extended(head.bytes, MCXT_ALLOC_HUGE);
+	take(run, index.numbers, head.bytes);
+	run_tape_close(run);
+	return index;
 }
 
 /*

@@ -3,7 +3,9 @@
  * run_tape.h
  *	  A tape: one sorted run of rows, in a temporary file.
  *
- * A tape is written row by row, then completed, then read row by row, once.
+ * A tape is written row by row, then completed, then read row by row, once; or,
+ * if it has a file of its own that several processes read, by each of them, from
+ * any of the positions in its index.
  * Its bytes are in pieces of the file (run_file.h), which other tapes share.
  * Positions on a tape are counted as if its pieces lay one behind the other.
  *
@@ -41,11 +43,16 @@ typedef struct RunTape
 
 	MemoryContext context;		/* owns everything below but the file */
 	RunFile    *file;
-	bool		owns_file;		/* the file is closed with the tape */
-	PieceList	pieces;			/* pieces of the file that have the tape */
+	bool		owns_file;		/* the file is deleted with the tape */
+	NumberList	pieces;			/* pieces of the file that have the tape; none
+								 * if it has a file of its own */
 	uint64		start;			/* position of the first byte */
 	uint64		finish;			/* position behind the last byte */
 	Size		longest_row;	/* bytes of the longest row */
+
+	/* while a tape with an index is written */
+	NumberList	index;			/* positions of some rows, the first one's too */
+	uint64		next_indexed;	/* position from which on the next one is */
 
 	/* while the tape is read */
 	uint64		fetched;		/* position behind the bytes read so far */
@@ -76,13 +83,13 @@ extern const RunFormat run_of_blocks;
 
 /*
  * Makes an empty tape in this file, to which no other tape is written until this
- * one is complete; or a complete tape of the whole file, "bytes" bytes that
- * another process has written, and which is deleted with the tape.  Allocates in
- * the current memory context.
+ * one is complete; or a complete tape of the first "bytes" bytes of a file that
+ * another process has written, and which stays the caller's.  Allocates in the
+ * current memory context.
  */
 extern RunTape *run_tape_create(RunFile *file, const RunFormat *format);
-extern RunTape *run_tape_import(RunFile *file, const RunFormat *format,
-								uint64 bytes);
+extern RunTape *run_tape_open(RunFile *file, const RunFormat *format,
+							  uint64 bytes);
 
 static inline void
 run_tape_write(RunTape *run, const void *row)
@@ -93,8 +100,32 @@ run_tape_write(RunTape *run, const void *row)
 /* Writes bytes of a row of any form, on a tape without a format. */
 extern void run_tape_append(RunTape *run, const void *bytes, Size count);
 
-/* Completes the tape, after the last row. */
+/* Position on a tape that is being written, or read: of the next row. */
+extern uint64 run_tape_position(const RunTape *run);
+
+/* Adds the position to the index: there, reading can begin. */
+extern void run_tape_add_to_index(RunTape *run);
+
+/* The same as run_tape_write() for a tape with an index, alone in its file. */
+static inline void
+run_tape_write_indexed(RunTape *run, const void *row)
+{
+	if (unlikely(run_tape_position(run) >= run->next_indexed))
+		run_tape_add_to_index(run);
+	run->format->write(run, row);
+}
+
+/* Completes the tape, after the last row; in the latter case writes the index. */
 extern void run_tape_complete(RunTape *run);
+extern void run_tape_complete_indexed(RunTape *run);
+
+/*
+ * Of a file of "bytes" bytes with such a tape: the bytes of its rows; and its
+ * index, allocated in the current memory context.
+ */
+extern uint64 run_tape_rows_bytes(RunFile *file, uint64 bytes);
+extern NumberList run_tape_read_index(RunFile *file, uint64 rows_bytes,
+									  uint64 bytes);
 
 /*
  * Begins to read the tape, after run_file_flush().  buffer_bytes are read at once:
@@ -102,6 +133,10 @@ extern void run_tape_complete(RunTape *run);
  * read.
  */
 extern void run_tape_begin_read(RunTape *run, Size buffer_bytes);
+
+/* The same from a position of the index on. */
+extern void run_tape_begin_read_at(RunTape *run, uint64 position,
+								   Size buffer_bytes);
 
 /* The next row, valid until the next call; NULL after the last one. */
 static inline void *

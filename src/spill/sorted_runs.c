@@ -10,8 +10,10 @@
  * hundred runs.  When there are fewer, more of each is read at once; when there
  * are more, some are merged into longer ones first, as few as will do.
  *
- * Several processes may write runs of their rows, for one of them to merge.
- * Each of these runs is alone in a file that both can reach.
+ * Several processes may write runs of their rows, for one of them, the leader, to
+ * emit.  Each of these runs is alone in a file that all can reach.  They are merged
+ * by the leader, or by all processes in parts (part_merge.c), which the leader then
+ * reads one after the other.
  *
  * Where gpusortd has the keys of all rows it tells from which run each next row
  * is (merge_plan.c), and the last merge is only to read the runs so.
@@ -31,18 +33,10 @@
 #include "port/compat.h"
 #include "settings.h"
 #include "spill/merge_plan.h"
+#include "spill/part_merge.h"
 #include "spill/result_tape.h"
 #include "spill/run_merge.h"
 #include "spill/sorted_runs.h"
-
-/* Even if they need more memory than there is; core has the same. */
-#define LEAST_MERGED_RUNS	6
-
-/*
- * What is read of a run at once at the most: calls of the operating system are
- * few then, and the cache nearest to a core holds it for many runs.
- */
-#define MOST_READ_BYTES		((Size) 64 * 1024)
 
 /* Of runs in files of others this part is merged into one at once. */
 #define IMPORTED_RUNS_PART	16
@@ -55,6 +49,7 @@ typedef enum SortedRunsStatus
 	ADDS_RUNS,
 	MERGES_BY_COMPARISON,		/* the last merge goes on while rows are had */
 	MERGES_BY_PLAN,				/* so it does, in the order that gpusortd made */
+	READS_PARTS,				/* several processes have merged the runs */
 	HAS_RESULT					/* it has been written */
 } SortedRunsStatus;
 
@@ -72,8 +67,8 @@ struct SortedRuns
 
 	SharedRuns *shared;			/* where runs go; NULL: to a file of our own */
 	List	   *shared_files;	/* those written there */
-	RunFile    *file;			/* NULL: there is none */
-	bool		imported;		/* some runs are in files of others */
+	RunFile    *file;			/* of our own */
+	bool		imported;		/* runs are in shared files */
 	RunTape   **runs;
 	int			nruns;
 	int			max_runs;
@@ -84,6 +79,7 @@ struct SortedRuns
 	RunMerge   *merge;			/* by comparison, or NULL */
 	bool		ordered;		/* the last merge has had a plan */
 	ResultTape *result;			/* of the last merge, or NULL */
+	PartReader *parts;			/* of the last merge, or NULL */
 
 	void	   *previous;		/* row emitted, for gpusort.verify */
 };
@@ -137,9 +133,10 @@ begin_plan(SortedRuns *runs, double expected_rows)
 		row_order_open_sink(order, &runs->sink);
 }
 
-/* Makes what has no runs yet, and no place for them. */
-static SortedRuns *
-create_runs(RowOrder *order, const RunFormat *format, Size limit)
+SortedRuns *
+sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
+				   Size limit_of_merge, bool random_access,
+				   SharedRuns *shared, double expected_rows)
 {
 	SortedRuns *runs = palloc0(sizeof(SortedRuns));
 
@@ -149,74 +146,16 @@ create_runs(RowOrder *order, const RunFormat *format, Size limit)
 	runs->order = order;
 	runs->format = format;
 	runs->limit = limit;
-	return runs;
-}
-
-/* The same with room for the first runs. */
-static SortedRuns *
-create_readable_runs(RowOrder *order, const RunFormat *format, Size limit)
-{
-	SortedRuns *runs = create_runs(order, format, limit);
-
+	runs->limit_of_merge = limit_of_merge;
+	runs->random_access = random_access;
+	runs->shared = shared;
 	runs->file = run_file_create(limit);
 	runs->max_runs = FIRST_MAX_RUNS;
 	runs->runs = palloc(runs->max_runs * sizeof(RunTape *));
-	return runs;
-}
-
-SortedRuns *
-sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
-				   Size limit_of_merge, bool random_access, bool has_others,
-				   double expected_rows)
-{
-	SortedRuns *runs = create_readable_runs(order, format, limit);
-
-	runs->limit_of_merge = limit_of_merge;
-	runs->random_access = random_access;
-	if (!has_others)
+	/* gpusortd would not have the keys of other processes */
+	if (shared == NULL)
 		begin_plan(runs, expected_rows);
 	return runs;
-}
-
-SortedRuns *
-sorted_runs_open_shared(const RunFormat *format, Size limit,
-						SharedRuns *shared)
-{
-	SortedRuns *runs = create_readable_runs(NULL, format, limit);
-
-	sorted_runs_import(runs, shared);
-	return runs;
-}
-
-SortedRuns *
-sorted_runs_create_shared(RowOrder *order, const RunFormat *format,
-						  Size limit, SharedRuns *shared)
-{
-	SortedRuns *runs = create_runs(order, format, limit);
-
-	runs->shared = shared;
-	return runs;
-}
-
-void
-shared_runs_init(SharedRuns *shared, dsm_segment *segment)
-{
-	SharedFileSetInit(&shared->files, segment);
-	SpinLockInit(&shared->mutex);
-	shared_runs_reset(shared);
-}
-
-void
-shared_runs_reset(SharedRuns *shared)
-{
-	pg_atomic_init_u32(&shared->nruns, 0);
-	shared->nrows = 0;
-	shared->longest_row = 0;
-	shared->disk = 0;
-	shared->method[0] = '\0';
-	shared->device[0] = '\0';
-	shared->on_device = false;
-	shared->device_microseconds = 0;
 }
 
 RowStore *
@@ -238,9 +177,9 @@ append_run(SortedRuns *runs, RunTape *run)
 	runs->runs[runs->nruns++] = run;
 }
 
-/* Writes the rows of the store to this file, as a run. */
-static RunTape *
-write_rows(SortedRuns *runs, RunFile *file)
+/* Writes the rows of the store to this file, as a run, maybe with an index. */
+static pg_attribute_always_inline RunTape *
+write_rows(SortedRuns *runs, RunFile *file, bool indexed)
 {
 	RowOrder   *order = runs->order;
 	Size		row_bytes = Min(row_store_row_bytes(order->store),
@@ -254,9 +193,15 @@ write_rows(SortedRuns *runs, RunFile *file)
 		CHECK_FOR_INTERRUPTS();
 		if (unlikely(gpusort_verify))
 			row_order_verify(order, entry);
-		run_tape_write(run, row);
+		if (indexed)
+			run_tape_write_indexed(run, row);
+		else
+			run_tape_write(run, row);
 	}
-	run_tape_complete(run);
+	if (indexed)
+		run_tape_complete_indexed(run);
+	else
+		run_tape_complete(run);
 	runs->longest_row = Max(runs->longest_row, run->longest_row);
 	return run;
 }
@@ -269,22 +214,14 @@ static void
 write_shared_run(SortedRuns *runs)
 {
 	SharedRuns *shared = runs->shared;
-	const RowOrder *order = runs->order;
 	uint32		number = pg_atomic_fetch_add_u32(&shared->nruns, 1);
-	RunFile    *file = run_file_create_shared(&shared->files, number,
-											  runs->limit);
-	RunTape    *run = write_rows(runs, file);
+	RunFile    *file = run_file_create_shared(&shared->files, RUN_FILE_NAME,
+											  number, runs->limit);
+	RunTape    *run = write_rows(runs, file, true);
 
 	run_file_end_write(file);
-	SpinLockAcquire(&shared->mutex);
-	shared->nrows += order->store->nrows;
-	shared->longest_row = Max(shared->longest_row, runs->longest_row);
-	shared->disk += run_file_bytes(file);
-	memcpy(shared->method, order->method, REPORT_TEXT_SIZE);
-	memcpy(shared->device, order->device, REPORT_TEXT_SIZE);
-	shared->on_device |= order->on_device;
-	shared->device_microseconds += order->device_microseconds;
-	SpinLockRelease(&shared->mutex);
+	shared_runs_note(shared, runs->order, run->longest_row,
+					 run_file_bytes(file));
 	run_tape_close(run);
 	runs->shared_files = lappend(runs->shared_files, file);
 }
@@ -295,7 +232,7 @@ add_own_run(SortedRuns *runs)
 {
 	RowOrder   *order = runs->order;
 
-	append_run(runs, write_rows(runs, runs->file));
+	append_run(runs, write_rows(runs, runs->file, false));
 	if (runs->plan != NULL &&
 		(!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
 		 !merge_plan_end_run(runs->plan, runs->runs[runs->nruns - 1],
@@ -316,52 +253,25 @@ sorted_runs_add(SortedRuns *runs, RowStore *store)
 	row_order_restart(runs->order, store);
 }
 
-void
-sorted_runs_import(SortedRuns *runs, SharedRuns *shared)
+/* Opens the shared runs of all processes, after their last ones. */
+static void
+import_runs(SortedRuns *runs)
 {
+	SharedRuns *shared = runs->shared;
 	int			nruns = pg_atomic_read_u32(&shared->nruns);
 
-	/* gpusortd has no keys of theirs */
-	close_order_sink(runs);
 	for (int number = 0; number < nruns; number++)
 	{
 		uint64		bytes;
-		RunFile    *file = run_file_open_shared(&shared->files, number,
-												runs->limit, &bytes);
+		RunFile    *file = run_file_open_shared(&shared->files, RUN_FILE_NAME,
+												number, runs->limit, &bytes);
+		RunTape    *run = run_tape_open(file, runs->format,
+										run_tape_rows_bytes(file, bytes));
 
-		append_run(runs, run_tape_import(file, runs->format, bytes));
+		run->owns_file = true;
+		append_run(runs, run);
 	}
-	runs->imported = nruns > 0;
-	runs->nadded += nruns;
-	runs->longest_row = Max(runs->longest_row, shared->longest_row);
-	runs->disk += shared->disk;
-}
-
-/* What a run takes while it is merged, beside what is read of it at once. */
-static Size
-bytes_for_run(const SortedRuns *runs)
-{
-	return run_merge_bytes() + pg_nextpower2_size_t(runs->longest_row);
-}
-
-/* How many runs so much memory is enough to merge at once. */
-static int
-most_merged_runs(const SortedRuns *runs, Size limit)
-{
-	Size		most = limit / (bytes_for_run(runs) + BLCKSZ);
-
-	return Max(LEAST_MERGED_RUNS, Min(most, INT_MAX));
-}
-
-/* How much is read at once of each of so many runs; a power of two. */
-static Size
-bytes_read_at_once(const SortedRuns *runs, int nruns, Size limit)
-{
-	Size		share = limit / Max(nruns, 1);
-	Size		used = bytes_for_run(runs);
-
-	share = share > used + BLCKSZ ? share - used : BLCKSZ;
-	return pg_prevpower2_size_t(Min(share, MOST_READ_BYTES));
+	runs->imported = true;
 }
 
 /* Merges the first "count" runs, which are among the shortest, into one. */
@@ -369,8 +279,8 @@ static void
 merge_first_runs(SortedRuns *runs, int count, Size limit)
 {
 	RunMerge   *merge = run_merge_begin(runs->order, runs->runs, count,
-										bytes_read_at_once(runs, count,
-														   limit));
+										run_merge_read_bytes(limit, count,
+															 runs->longest_row));
 	RunTape    *run = run_tape_create(runs->file, runs->format);
 	const void *row;
 
@@ -426,9 +336,19 @@ next_in_order(SortedRuns *runs)
 void *
 sorted_runs_next(SortedRuns *runs)
 {
-	void	   *row = runs->status == MERGES_BY_COMPARISON ?
-		run_merge_next(runs->merge) : next_in_order(runs);
+	void	   *row;
 
+	switch (runs->status)
+	{
+		case MERGES_BY_COMPARISON:
+			row = run_merge_next(runs->merge);
+			break;
+		case READS_PARTS:
+			row = part_reader_next(runs->parts);
+			break;
+		default:
+			row = next_in_order(runs);
+	}
 	if (unlikely(gpusort_verify) && row != NULL)
 		verify_row(runs, row);
 	return row;
@@ -441,6 +361,9 @@ end_merge(SortedRuns *runs)
 	if (runs->merge != NULL)
 		run_merge_end(runs->merge);
 	runs->merge = NULL;
+	if (runs->parts != NULL)
+		part_reader_end(runs->parts);
+	runs->parts = NULL;
 	close_order_sink(runs);
 	end_plan(runs);
 	while (runs->nruns > 0)
@@ -454,7 +377,8 @@ end_merge(SortedRuns *runs)
 static void
 begin_last_merge(SortedRuns *runs, Size limit)
 {
-	Size		read_bytes = bytes_read_at_once(runs, runs->nruns, limit);
+	Size		read_bytes = run_merge_read_bytes(limit, runs->nruns,
+												  runs->longest_row);
 
 	runs->status = runs->plan != NULL ? MERGES_BY_PLAN : MERGES_BY_COMPARISON;
 	if (runs->status == MERGES_BY_COMPARISON)
@@ -478,8 +402,8 @@ store_result(SortedRuns *runs)
 	while ((row = sorted_runs_next(runs)) != NULL)
 		result_tape_write(result, row);
 	end_merge(runs);
-	result_tape_complete(result,
-						 bytes_read_at_once(runs, 1, runs->limit_of_merge));
+	result_tape_complete(result, run_merge_read_bytes(runs->limit_of_merge, 1,
+													  runs->longest_row));
 	runs->result = result;
 	runs->status = HAS_RESULT;
 }
@@ -501,14 +425,16 @@ next_merged_runs(const SortedRuns *runs, int most, int most_of_writer)
 	return count;
 }
 
-void
-sorted_runs_merge(SortedRuns *runs)
+/* Merges the runs in this process, as far as the first row needs. */
+static void
+merge_alone(SortedRuns *runs)
 {
 	Size		limit = runs->limit_of_merge;
 	Size		limit_of_writer = limit - run_file_limit_piece(runs->limit);
 	Size		limit_of_last = runs->random_access ? limit_of_writer : limit;
-	int			most = most_merged_runs(runs, limit_of_last);
-	int			most_of_writer = most_merged_runs(runs, limit_of_writer);
+	int			most = run_merge_most_runs(limit_of_last, runs->longest_row);
+	int			most_of_writer = run_merge_most_runs(limit_of_writer,
+													 runs->longest_row);
 
 	while (runs->nruns > most)
 	{
@@ -530,6 +456,75 @@ sorted_runs_merge(SortedRuns *runs)
 		run_file_end_write(runs->file);
 	}
 	runs->disk += run_file_bytes(runs->file);
+}
+
+/*
+ * Has all processes merge the shared runs in parts, and waits for the last one;
+ * false if that is left to this process.
+ */
+static bool
+merge_in_parts(SortedRuns *runs)
+{
+	SharedRuns *shared = runs->shared;
+	int			nhelpers = pg_atomic_read_u32(&shared->nhelpers);
+	PartMerge  *merge;
+
+	/* the files take twice the space */
+	if (nhelpers == 0 || temp_file_limit >= 0)
+		return false;
+	merge = part_merge_begin(shared, runs->order, runs->format);
+	if (!part_merge_divide(merge, nhelpers + 1))
+	{
+		part_merge_end(merge, false);
+		return false;
+	}
+	shared_runs_decide(shared, MERGE_IN_PARTS);
+	part_merge_perform(merge);
+	shared_runs_await_parts(shared);
+	part_merge_end(merge, true);
+	runs->parts = part_reader_begin(shared, runs->format,
+									run_merge_read_bytes(runs->limit, 1,
+														 runs->longest_row));
+	runs->status = READS_PARTS;
+	return true;
+}
+
+/* Merges the runs of all processes. */
+static void
+merge_shared_runs(SortedRuns *runs, bool emits_all)
+{
+	SharedRuns *shared = runs->shared;
+
+	runs->nadded = pg_atomic_read_u32(&shared->nruns);
+	runs->longest_row = shared->longest_row;
+	if (!emits_all || !merge_in_parts(runs))
+	{
+		shared_runs_decide(shared, MERGE_BY_LEADER);
+		import_runs(runs);
+		merge_alone(runs);
+	}
+	runs->disk += shared->disk;
+}
+
+void
+sorted_runs_merge(SortedRuns *runs, bool emits_all)
+{
+	if (runs->shared != NULL)
+		merge_shared_runs(runs, emits_all);
+	else
+		merge_alone(runs);
+}
+
+void
+sorted_runs_help_merge(SortedRuns *runs)
+{
+	PartMerge  *merge;
+
+	if (!shared_runs_await_decision(runs->shared))
+		return;
+	merge = part_merge_begin(runs->shared, runs->order, runs->format);
+	part_merge_perform(merge);
+	part_merge_end(merge, false);
 }
 
 /* The next minimal tuple, or the previous one; NULL if there is none. */
@@ -583,6 +578,8 @@ sorted_runs_restore(SortedRuns *runs)
 void *
 sorted_runs_take(SortedRuns *runs)
 {
+	if (runs->shared != NULL && !runs->imported)
+		import_runs(runs);
 	run_file_end_write(runs->file);
 	while (runs->nruns > 0)
 	{
@@ -606,6 +603,12 @@ sorted_runs_count(const SortedRuns *runs)
 	return runs->nadded;
 }
 
+int
+sorted_runs_parts(const SortedRuns *runs)
+{
+	return runs->status == READS_PARTS ? runs->shared->nparts : 0;
+}
+
 bool
 sorted_runs_ordered(const SortedRuns *runs)
 {
@@ -626,6 +629,5 @@ sorted_runs_end(SortedRuns *runs)
 	end_merge(runs);
 	foreach(cell, runs->shared_files)
 		run_file_close(lfirst(cell));
-	if (runs->file != NULL)
-		run_file_close(runs->file);
+	run_file_close(runs->file);
 }

@@ -11,65 +11,29 @@
 #ifndef GPUSORT_SORTED_RUNS_H
 #define GPUSORT_SORTED_RUNS_H
 
-#include "port/atomics.h"
-#include "storage/sharedfileset.h"
-
 #include "sort/row_order.h"
 #include "spill/run_tape.h"
+#include "spill/shared_runs.h"
 
 /* The runs of a process, and their merge. */
 typedef struct SortedRuns SortedRuns;
-
-/* Shared memory of processes that write runs for one of them to merge. */
-typedef struct SharedRuns
-{
-	SharedFileSet files;		/* files of the runs, named by their numbers */
-	pg_atomic_uint32 nruns;		/* runs that were begun */
-	slock_t		mutex;			/* protects all fields below */
-	uint64		nrows;			/* rows of all runs */
-	Size		longest_row;	/* bytes of the longest row */
-	Size		disk;			/* bytes of all files */
-	char		method[REPORT_TEXT_SIZE];	/* how the last run was sorted */
-	char		device[REPORT_TEXT_SIZE];
-	bool		on_device;		/* some runs were sorted by gpusortd */
-	uint64		device_microseconds;	/* time of the sorts on the device */
-} SharedRuns;
-
-/* Initializes shared runs in a segment that all processes attach. */
-extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment);
-
-/* Begins again with no runs, when no process uses them and their files are gone. */
-extern void shared_runs_reset(SharedRuns *shared);
 
 /*
  * Makes runs, none at first.  The order, which must stay, is that of each
  * run's rows; the format is that of the rows.  The limits are bytes of all
  * memory of the sort, while rows are in the store and while runs are merged.
  * Rows can be fetched backward or again only with random_access.
- * gpusortd may make an order of all runs unless there will be runs of other
- * processes; expected_rows is an estimate of their rows.  Allocates in the
- * current memory context, which has to be the same in all later calls.
+ * Several processes that sort together add theirs to shared runs, if "shared" is
+ * not NULL.  Otherwise gpusortd may make an order of all runs; expected_rows is an
+ * estimate of their rows.  Allocates in the current memory context, which has to be
+ * the same in all later calls.
  */
 extern SortedRuns *sorted_runs_create(RowOrder *order,
 									  const RunFormat *format, Size limit,
 									  Size limit_of_merge,
-									  bool random_access, bool has_others,
+									  bool random_access,
+									  SharedRuns *shared,
 									  double expected_rows);
-
-/*
- * The same for a process whose runs another process merges: they are added to
- * the shared runs.
- */
-extern SortedRuns *sorted_runs_create_shared(RowOrder *order,
-											 const RunFormat *format,
-											 Size limit, SharedRuns *shared);
-
-/*
- * The same for the runs of other processes alone, whose rows can be had by
- * sorted_runs_take() only.
- */
-extern SortedRuns *sorted_runs_open_shared(const RunFormat *format,
-										   Size limit, SharedRuns *shared);
 
 /*
  * Makes an empty store for rows that may become runs.  Its limit is the limit,
@@ -83,11 +47,18 @@ extern RowStore *sorted_runs_create_store(TupleDesc descriptor, Size limit);
  */
 extern void sorted_runs_add(SortedRuns *runs, RowStore *store);
 
-/* Adds the shared runs of other processes, after their last ones. */
-extern void sorted_runs_import(SortedRuns *runs, SharedRuns *shared);
+/*
+ * Merges the runs, after the last one, as far as the first row needs.  Of shared
+ * runs one process does so, the leader, when the others have written all of theirs.
+ * If it is to emit all rows the others may help, and all of the merge is done then.
+ */
+extern void sorted_runs_merge(SortedRuns *runs, bool emits_all);
 
-/* Merges the runs, after the last one, as far as the first row needs. */
-extern void sorted_runs_merge(SortedRuns *runs);
+/*
+ * In the others, which have called shared_runs_offer_help(): waits for the leader, and
+ * helps if that is wanted.
+ */
+extern void sorted_runs_help_merge(SortedRuns *runs);
 
 /*
  * The next row of the merge, without random_access, valid until the next call;
@@ -107,16 +78,19 @@ extern void sorted_runs_mark(SortedRuns *runs);
 extern void sorted_runs_restore(SortedRuns *runs);
 
 /*
- * Gives up the merge: returns all rows, in any order, one a call.  A row is
- * valid until the next call; NULL after the last one.
+ * Gives up the merge: returns all rows, in any order, one a call, also those that
+ * others have written to shared runs.  A row is valid until the next call; NULL
+ * after the last one.
  */
 extern void *sorted_runs_take(SortedRuns *runs);
 
 /*
- * The number of runs that were added; whether the last merge reads them in an
- * order of gpusortd; and the largest number of bytes in files.
+ * The number of runs that were added; in how many parts several processes have merged
+ * them, 0 if they have not; whether the last merge reads them in an order of gpusortd;
+ * and the largest number of bytes in files.
  */
 extern int	sorted_runs_count(const SortedRuns *runs);
+extern int	sorted_runs_parts(const SortedRuns *runs);
 extern bool sorted_runs_ordered(const SortedRuns *runs);
 extern Size sorted_runs_disk(const SortedRuns *runs);
 

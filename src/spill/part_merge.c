@@ -1,0 +1,505 @@
+/*-------------------------------------------------------------------------
+ *
+ * part_merge.c
+ *	  Merging the runs of several processes by all of them, part by part.
+ *
+ * One process that merges all runs, by comparing their rows, takes longer than all
+ * together took to write them.  So the order of all rows is cut into parts, by rows
+ * that are its splitters, and each process merges the next part that nobody has,
+ * to a file.  Then the leader reads the files one after the other.
+ *
+ * Splitters are chosen as in a sample sort (Frazer and McKellar 1970) with regular
+ * samples (Shi and Schaeffer 1992): each run has an index of rows some pages apart,
+ * of which a share is sampled; the samples are sorted, and every so-manieth is a
+ * splitter.  All processes find the same ones for themselves.  A run is cut by
+ * bisecting its index, and by comparing the rows from an index entry on.
+ *
+ * Equal rows are in order of their runs, and then of their places there, so that
+ * parts are about as long where all rows are equal.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "spill/part_merge.h"
+#include "spill/run_merge.h"
+
+/* Parts for each process, so that none has to wait for long in the end. */
+#define PARTS_OF_PROCESS	4
+
+/* Samples, and at the least index entries, for each part. */
+#define SAMPLES_OF_PART		64
+#define LEAST_ENTRIES_OF_PART	8
+
+/* Samples have this part of the memory at the most. */
+#define SAMPLES_MEMORY_PART	4
+
+/* A run that several processes read. */
+typedef struct IndexedRun
+{
+	RunFile    *file;
+	uint64		bytes;			/* position behind the last row */
+	NumberList	index;			/* positions where reading can begin */
+} IndexedRun;
+
+/* A row in the order of all rows. */
+typedef struct Splitter
+{
+	void	   *row;
+	int			run;
+	uint64		position;		/* on the run's tape */
+} Splitter;
+
+struct PartMerge
+{
+	MemoryContext context;		/* owns everything below */
+	MemoryContext part_context; /* for one part, or for samples */
+	MemoryContext compare_context;	/* for what comparators leave behind */
+	SharedRuns *shared;
+	RowOrder   *order;
+	const RunFormat *format;
+	int			nruns;
+	IndexedRun *runs;
+	Splitter   *splitters;		/* one less than parts */
+};
+
+struct PartReader
+{
+	SharedRuns *shared;
+	const RunFormat *format;
+	Size		buffer_bytes;
+	int			part;			/* part to be opened next */
+	RunFile    *file;			/* of the one that is open, or NULL */
+	RunTape    *tape;
+};
+
+static IndexedRun
+open_run(const PartMerge *merge, int number)
+{
+	IndexedRun	run;
+	uint64		bytes;
+
+	run.file = run_file_open_shared(&merge->shared->files, RUN_FILE_NAME,
+									number, merge->shared->limit, &bytes);
+	run.bytes = run_tape_rows_bytes(run.file, bytes);
+	run.index = run_tape_read_index(run.file, run.bytes, bytes);
+	return run;
+}
+
+PartMerge *
+part_merge_begin(SharedRuns *shared, RowOrder *order,
+				 const RunFormat *format)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "gpusort merge of parts",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller_context = MemoryContextSwitchTo(context);
+	PartMerge  *merge = palloc0(sizeof(PartMerge));
+
+	merge->context = context;
+	merge->part_context = AllocSetContextCreate(context, "gpusort part",
+												ALLOCSET_DEFAULT_SIZES);
+	merge->compare_context = AllocSetContextCreate(context,
+												   "gpusort comparisons",
+												   ALLOCSET_SMALL_SIZES);
+	merge->shared = shared;
+	merge->order = order;
+	merge->format = format;
+	merge->nruns = pg_atomic_read_u32(&shared->nruns);
+	merge->runs = palloc_extended(merge->nruns * sizeof(IndexedRun),
+								  MCXT_ALLOC_HUGE);
+	for (int run = 0; run < merge->nruns; run++)
+		merge->runs[run] = open_run(merge, run);
+	MemoryContextSwitchTo(caller_context);
+	return merge;
+}
+
+bool
+part_merge_divide(PartMerge *merge, int nprocesses)
+{
+	SharedRuns *shared = merge->shared;
+	uint64		nentries = 0;
+	uint64		nsamples;
+	int			nparts;
+
+	for (int run = 0; run < merge->nruns; run++)
+		nentries += merge->runs[run].index.count;
+	nparts = Min(nprocesses * PARTS_OF_PROCESS, MOST_MERGED_PARTS);
+	nparts = Min(nparts, nentries / LEAST_ENTRIES_OF_PART);
+	nsamples = Min(nparts * SAMPLES_OF_PART,
+				   shared->limit / SAMPLES_MEMORY_PART /
+				   Max(shared->longest_row, 1));
+	if (nparts < nprocesses || nsamples < nparts * LEAST_ENTRIES_OF_PART ||
+		merge->nruns > run_merge_most_runs(shared->limit, shared->longest_row) ||
+		run_file_free_bytes(merge->runs[0].file) < shared->disk)
+		return false;
+	shared->nparts = nparts;
+	shared->sampled = (nentries + nsamples - 1) / nsamples;
+	return true;
+}
+
+/*
+ * Opens a tape of a run's rows up to a position, from an index entry on.  It reads
+ * so many bytes at once.
+ */
+static RunTape *
+open_tape(const PartMerge *merge, int run, uint64 entry, uint64 finish,
+		  Size read_bytes)
+{
+	const IndexedRun *indexed = &merge->runs[run];
+	RunTape    *tape = run_tape_open(indexed->file, merge->format, finish);
+
+	run_tape_begin_read_at(tape, Min(indexed->index.numbers[entry], finish),
+						   read_bytes);
+	return tape;
+}
+
+/* Compares two rows by their places in the order of all rows. */
+static int
+compare(const PartMerge *merge, const Splitter *a, const Splitter *b)
+{
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(merge->compare_context);
+	int			result = row_order_compare(merge->order, a->row, b->row);
+
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextReset(merge->compare_context);
+	if (result == 0)
+		result = (a->run > b->run) - (a->run < b->run);
+	if (result == 0)
+		result = (a->position > b->position) - (a->position < b->position);
+	return result;
+}
+
+/* Is a row of a run before a splitter? */
+static bool
+is_before(const PartMerge *merge, void *row, int run, uint64 position,
+		  const Splitter *splitter)
+{
+	Splitter	place = {row, run, position};
+
+	return compare(merge, &place, splitter) < 0;
+}
+
+/* Is the row of an index entry before a splitter? */
+static bool
+entry_is_before(const PartMerge *merge, int run, uint64 entry,
+				const Splitter *splitter)
+{
+	const IndexedRun *indexed = &merge->runs[run];
+	RunTape    *tape = open_tape(merge, run, entry, indexed->bytes, BLCKSZ);
+	bool		result = is_before(merge, run_tape_read(tape), run,
+								   indexed->index.numbers[entry], splitter);
+
+	run_tape_close(tape);
+	return result;
+}
+
+/* The last index entry of a run that is before a splitter, or the first one. */
+static uint64
+find_entry(const PartMerge *merge, int run, const Splitter *splitter)
+{
+	uint64		low = 0;
+	uint64		high = merge->runs[run].index.count;
+
+	while (high - low > 1)
+	{
+		uint64		middle = low + (high - low) / 2;
+
+		if (entry_is_before(merge, run, middle, splitter))
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * Opens a tape of a run's rows up to a position, and reads the first row that is not
+ * before the splitter, if there is one.  Returns its position, or else "finish".
+ */
+static uint64
+open_tape_at(const PartMerge *merge, int run, const Splitter *splitter,
+			 uint64 finish, Size read_bytes, RunTape **tape)
+{
+	uint64		position;
+
+	*tape = open_tape(merge, run, find_entry(merge, run, splitter), finish,
+					  read_bytes);
+	do
+		position = run_tape_position(*tape);
+	while (run_tape_read(*tape) != NULL &&
+		   is_before(merge, (*tape)->row, run, position, splitter));
+	return (*tape)->row == NULL ? finish : position;
+}
+
+/* The position where a splitter cuts a run. */
+static uint64
+find_cut(const PartMerge *merge, int run, const Splitter *splitter)
+{
+	RunTape    *tape;
+	uint64		position = open_tape_at(merge, run, splitter,
+										merge->runs[run].bytes, BLCKSZ, &tape);
+
+	run_tape_close(tape);
+	return position;
+}
+
+/* A copy of a row, in the current memory context. */
+static void *
+copy_row(const PartMerge *merge, const void *row)
+{
+	Size		bytes = merge->format->bytes(row);
+	void	   *copy = palloc_extended(bytes, MCXT_ALLOC_HUGE);
+
+	memcpy(copy, row, bytes);
+	return copy;
+}
+
+/* Reads the row of an index entry as a sample, in the current memory context. */
+static Splitter
+read_sample(const PartMerge *merge, int run, uint64 entry)
+{
+	const IndexedRun *indexed = &merge->runs[run];
+	RunTape    *tape = open_tape(merge, run, entry, indexed->bytes, BLCKSZ);
+	Splitter	sample = {
+		.row = copy_row(merge, run_tape_read(tape)),
+		.run = run,
+		.position = indexed->index.numbers[entry]
+	};
+
+	run_tape_close(tape);
+	return sample;
+}
+
+/* Reads the samples; returns how many. */
+static uint64
+read_samples(const PartMerge *merge, Splitter **samples)
+{
+	uint64		distance = merge->shared->sampled;
+	uint64		next = distance / 2;	/* entry, counted from the present
+										 * run's first */
+	uint64		count = 0;
+	uint64		max = 0;
+
+	*samples = NULL;
+	for (int run = 0; run < merge->nruns; run++)
+	{
+		uint64		nentries = merge->runs[run].index.count;
+
+		max += nentries / distance + 1;
+		*samples = *samples == NULL ? palloc(max * sizeof(Splitter)) :
+			repalloc_huge(*samples, max * sizeof(Splitter));
+		for (; next < nentries; next += distance)
+		{
+			CHECK_FOR_INTERRUPTS();
+			(*samples)[count++] = read_sample(merge, run, next);
+		}
+		next -= nentries;
+	}
+	return count;
+}
+
+/* Compares two samples, for qsort_arg(). */
+static int
+compare_samples(const void *a, const void *b, void *merge)
+{
+	CHECK_FOR_INTERRUPTS();
+	return compare(merge, a, b);
+}
+
+/* Chooses the splitters, the same as all other processes. */
+static void
+choose_splitters(PartMerge *merge)
+{
+	int			nparts = merge->shared->nparts;
+	MemoryContext caller_context = MemoryContextSwitchTo(merge->part_context);
+	Splitter   *samples;
+	uint64		count = read_samples(merge, &samples);
+
+	qsort_arg(samples, count, sizeof(Splitter), compare_samples, merge);
+	MemoryContextSwitchTo(merge->context);
+	merge->splitters = palloc((nparts - 1) * sizeof(Splitter));
+	for (int i = 1; i < nparts; i++)
+	{
+		merge->splitters[i - 1] = samples[count * i / nparts];
+		merge->splitters[i - 1].row = copy_row(merge,
+											   samples[count * i / nparts].row);
+	}
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextReset(merge->part_context);
+}
+
+/*
+ * Opens a tape of the rows of a run that are in a part, and reads the first one;
+ * NULL if there is none.
+ */
+static RunTape *
+open_part_of_run(const PartMerge *merge, int part, int run, Size read_bytes)
+{
+	uint64		finish = part == merge->shared->nparts - 1 ?
+		merge->runs[run].bytes :
+		find_cut(merge, run, &merge->splitters[part]);
+	RunTape    *tape;
+
+	if (part > 0)
+		(void) open_tape_at(merge, run, &merge->splitters[part - 1], finish,
+							read_bytes, &tape);
+	else
+	{
+		tape = open_tape(merge, run, 0, finish, read_bytes);
+		(void) run_tape_read(tape);
+	}
+	if (tape->row != NULL)
+		return tape;
+	run_tape_close(tape);
+	return NULL;
+}
+
+/* Merges the rows of these tapes to a new file. */
+static void
+merge_tapes(const PartMerge *merge, int part, RunTape **tapes, int ntapes,
+			Size read_bytes)
+{
+	SharedRuns *shared = merge->shared;
+	RunFile    *file = run_file_create_shared(&shared->files, PART_FILE_NAME,
+											  part, shared->limit);
+	RunMerge   *rows = run_merge_begin(merge->order, tapes, ntapes,
+									   read_bytes);
+	RunTape    *result = run_tape_create(file, merge->format);
+	uint64		nrows = 0;
+	const void *row;
+
+	for (; (row = run_merge_next(rows)) != NULL; nrows++)
+		run_tape_write(result, row);
+	run_tape_complete(result);
+	run_merge_end(rows);
+	run_file_end_write(file);
+	run_tape_close(result);
+	shared_runs_finish_part(shared, part, nrows, run_file_bytes(file));
+	run_file_close(file);
+}
+
+/* Merges a part, in the part's memory context. */
+static void
+merge_part(const PartMerge *merge, int part)
+{
+	const SharedRuns *shared = merge->shared;
+	Size		limit = shared->limit - run_file_limit_piece(shared->limit);
+	Size		read_bytes = run_merge_read_bytes(limit, merge->nruns,
+												  shared->longest_row);
+	RunTape   **tapes = palloc(merge->nruns * sizeof(RunTape *));
+	int			ntapes = 0;
+
+	for (int run = 0; run < merge->nruns; run++)
+	{
+		RunTape    *tape = open_part_of_run(merge, part, run, read_bytes);
+
+		CHECK_FOR_INTERRUPTS();
+		if (tape != NULL)
+			tapes[ntapes++] = tape;
+	}
+	if (ntapes > 0)
+		merge_tapes(merge, part, tapes, ntapes, read_bytes);
+	else
+		shared_runs_finish_part(merge->shared, part, 0, 0);
+}
+
+void
+part_merge_perform(PartMerge *merge)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+	int			part;
+
+	choose_splitters(merge);
+	while (shared_runs_take_part(merge->shared, &part))
+	{
+		MemoryContextSwitchTo(merge->part_context);
+		merge_part(merge, part);
+		MemoryContextSwitchTo(caller_context);
+		MemoryContextReset(merge->part_context);
+	}
+}
+
+void
+part_merge_end(PartMerge *merge, bool deletes_runs)
+{
+	for (int run = 0; run < merge->nruns; run++)
+	{
+		if (deletes_runs)
+			run_file_delete(merge->runs[run].file);
+		else
+			run_file_close(merge->runs[run].file);
+	}
+	MemoryContextDelete(merge->context);
+}
+
+PartReader *
+part_reader_begin(SharedRuns *shared, const RunFormat *format,
+				  Size buffer_bytes)
+{
+	PartReader *reader = palloc0(sizeof(PartReader));
+
+	reader->shared = shared;
+	reader->format = format;
+	reader->buffer_bytes = buffer_bytes;
+	return reader;
+}
+
+/* Opens the next part that has rows; false if there is none. */
+static bool
+open_next_part(PartReader *reader)
+{
+	SharedRuns *shared = reader->shared;
+	uint64		bytes;
+
+	while (reader->part < shared->nparts &&
+		   shared->part_rows[reader->part] == 0)
+		reader->part++;
+	if (reader->part == shared->nparts)
+		return false;
+	reader->file = run_file_open_shared(&shared->files, PART_FILE_NAME,
+										reader->part, shared->limit, &bytes);
+	reader->tape = run_tape_open(reader->file, reader->format, bytes);
+	run_tape_begin_read(reader->tape, reader->buffer_bytes);
+	reader->part++;
+	return true;
+}
+
+/* Closes the part that is open, and deletes its file. */
+static void
+close_part(PartReader *reader)
+{
+	run_tape_close(reader->tape);
+	run_file_delete(reader->file);
+	reader->tape = NULL;
+	reader->file = NULL;
+}
+
+void *
+part_reader_next(PartReader *reader)
+{
+	CHECK_FOR_INTERRUPTS();
+	for (;;)
+	{
+		void	   *row;
+
+		if (unlikely(reader->tape == NULL) && !open_next_part(reader))
+			return NULL;
+		row = run_tape_read(reader->tape);
+		if (likely(row != NULL))
+			return row;
+		close_part(reader);
+	}
+}
+
+void
+part_reader_end(PartReader *reader)
+{
+	if (reader->tape != NULL)
+		close_part(reader);
+	pfree(reader);
+}

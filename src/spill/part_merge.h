@@ -1,0 +1,54 @@
+/*-------------------------------------------------------------------------
+ *
+ * part_merge.h
+ *	  Merging the runs of several processes by all of them, part by part.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_PART_MERGE_H
+#define GPUSORT_PART_MERGE_H
+
+#include "spill/run_tape.h"
+#include "spill/shared_runs.h"
+
+/* A process that merges parts. */
+typedef struct PartMerge PartMerge;
+
+/*
+ * Opens the runs, when all have been written.  Rows are compared in this order,
+ * which has to stay, and have this format.  Allocates in a memory context that is a
+ * child of the current one.
+ */
+extern PartMerge *part_merge_begin(SharedRuns *shared, RowOrder *order,
+								   const RunFormat *format);
+
+/*
+ * In the leader, before it decides: divides the order of all rows into parts for so
+ * many processes; false if it had better merge alone.
+ */
+extern bool part_merge_divide(PartMerge *merge, int nprocesses);
+
+/* Merges parts, as long as there are any left that nobody else merges. */
+extern void part_merge_perform(PartMerge *merge);
+
+/* Closes the runs, and frees the memory; or also deletes the runs. */
+extern void part_merge_end(PartMerge *merge, bool deletes_runs);
+
+/* The reader of the parts, in the leader. */
+typedef struct PartReader PartReader;
+
+/*
+ * Begins to read all parts, which are in files, one after the other;
+ * buffer_bytes are read at once.  Allocates in the current memory context.
+ */
+extern PartReader *part_reader_begin(SharedRuns *shared,
+									 const RunFormat *format,
+									 Size buffer_bytes);
+
+/* The next row, valid until the next call; NULL after the last one. */
+extern void *part_reader_next(PartReader *reader);
+
+/* Ends the reading, at any time; the files are deleted as they are read. */
+extern void part_reader_end(PartReader *reader);
+
+#endif							/* GPUSORT_PART_MERGE_H */

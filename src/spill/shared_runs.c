@@ -1,0 +1,127 @@
+/*-------------------------------------------------------------------------
+ *
+ * shared_runs.c
+ *	  What processes share that sort, write runs, and merge them.
+ *
+ * A process that has written its runs may wait to help: it sleeps until the leader
+ * has had the last row of all, and has decided how the runs are merged.  Nobody
+ * holds what the leader waits for meanwhile.  The leader decides before it emits
+ * its first row, or fails, which ends the others.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "port/compat.h"
+#include "spill/shared_runs.h"
+
+void
+shared_runs_init(SharedRuns *shared, dsm_segment *segment, Size limit)
+{
+	SharedFileSetInit(&shared->files, segment);
+	SpinLockInit(&shared->mutex);
+	ConditionVariableInit(&shared->decided);
+	ConditionVariableInit(&shared->merged);
+	shared_runs_reset(shared, limit);
+}
+
+void
+shared_runs_reset(SharedRuns *shared, Size limit)
+{
+	shared->limit = limit;
+	pg_atomic_init_u32(&shared->nruns, 0);
+	shared->nrows = 0;
+	shared->longest_row = 0;
+	shared->disk = 0;
+	shared->method[0] = '\0';
+	shared->device[0] = '\0';
+	shared->on_device = false;
+	shared->device_microseconds = 0;
+	pg_atomic_init_u32(&shared->nhelpers, 0);
+	pg_atomic_init_u32(&shared->decision, MERGE_UNDECIDED);
+	shared->nparts = 0;
+	pg_atomic_init_u32(&shared->next_part, 0);
+	pg_atomic_init_u32(&shared->nmerged, 0);
+}
+
+void
+shared_runs_note(SharedRuns *shared, const RowOrder *order, Size longest_row,
+				 Size bytes)
+{
+	SpinLockAcquire(&shared->mutex);
+	shared->nrows += order->store->nrows;
+	shared->longest_row = Max(shared->longest_row, longest_row);
+	shared->disk += bytes;
+	memcpy(shared->method, order->method, REPORT_TEXT_SIZE);
+	memcpy(shared->device, order->device, REPORT_TEXT_SIZE);
+	shared->on_device |= order->on_device;
+	shared->device_microseconds += order->device_microseconds;
+	SpinLockRelease(&shared->mutex);
+}
+
+void
+shared_runs_offer_help(SharedRuns *shared)
+{
+	pg_atomic_fetch_add_u32(&shared->nhelpers, 1);
+}
+
+void
+shared_runs_decide(SharedRuns *shared, MergeDecision decision)
+{
+	if (pg_atomic_read_u32(&shared->decision) != MERGE_UNDECIDED)
+		return;
+	pg_write_barrier();
+	pg_atomic_write_u32(&shared->decision, decision);
+	ConditionVariableBroadcast(&shared->decided);
+}
+
+bool
+shared_runs_await_decision(SharedRuns *shared)
+{
+	static uint32 wait_event = 0;
+	uint32		decision;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortDecision");
+	while ((decision = pg_atomic_read_u32(&shared->decision)) ==
+		   MERGE_UNDECIDED)
+		ConditionVariableSleep(&shared->decided, wait_event);
+	ConditionVariableCancelSleep();
+	pg_read_barrier();
+	return decision == MERGE_IN_PARTS;
+}
+
+bool
+shared_runs_take_part(SharedRuns *shared, int *part)
+{
+	uint32		next = pg_atomic_fetch_add_u32(&shared->next_part, 1);
+
+	*part = next;
+	return next < shared->nparts;
+}
+
+void
+shared_runs_finish_part(SharedRuns *shared, int part, uint64 nrows,
+						Size bytes)
+{
+	shared->part_rows[part] = nrows;
+	SpinLockAcquire(&shared->mutex);
+	shared->disk += bytes;
+	SpinLockRelease(&shared->mutex);
+	/* an atomic operation that has a result is a barrier */
+	if (pg_atomic_add_fetch_u32(&shared->nmerged, 1) == shared->nparts)
+		ConditionVariableBroadcast(&shared->merged);
+}
+
+void
+shared_runs_await_parts(SharedRuns *shared)
+{
+	static uint32 wait_event = 0;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortParts");
+	while (pg_atomic_read_u32(&shared->nmerged) < shared->nparts)
+		ConditionVariableSleep(&shared->merged, wait_event);
+	ConditionVariableCancelSleep();
+	pg_read_barrier();
+}

@@ -1,0 +1,100 @@
+/*-------------------------------------------------------------------------
+ *
+ * shared_runs.h
+ *	  Sorted runs of several processes, and what they share while they merge
+ *	  them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_SHARED_RUNS_H
+#define GPUSORT_SHARED_RUNS_H
+
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/sharedfileset.h"
+
+#include "sort/row_order.h"
+
+/* The most parts of a merge. */
+#define MOST_MERGED_PARTS	256
+
+/* The names of the files, with numbers. */
+#define RUN_FILE_NAME		"run"
+#define PART_FILE_NAME		"part"
+
+/* How the runs are merged. */
+typedef enum MergeDecision
+{
+	MERGE_UNDECIDED,			/* runs are written */
+	MERGE_BY_LEADER,			/* by one process, as rows are emitted */
+	MERGE_IN_PARTS				/* by all, to files, part by part */
+} MergeDecision;
+
+/*
+ * Shared memory of processes that write runs, of which one, the leader, emits the
+ * rows in the end.
+ */
+typedef struct SharedRuns
+{
+	SharedFileSet files;		/* runs, each an indexed tape, and parts */
+	Size		limit;			/* bytes of memory of each process */
+	pg_atomic_uint32 nruns;		/* runs that were begun */
+	slock_t		mutex;			/* protects the fields up to the next blank
+								 * line */
+	uint64		nrows;			/* rows of all runs */
+	Size		longest_row;	/* bytes of the longest row */
+	Size		disk;			/* bytes of all files */
+	char		method[REPORT_TEXT_SIZE];	/* how the last run was sorted */
+	char		device[REPORT_TEXT_SIZE];
+	bool		on_device;		/* some runs were sorted by gpusortd */
+	uint64		device_microseconds;	/* time of the sorts on the device */
+
+	pg_atomic_uint32 nhelpers;	/* processes that wait to help the leader
+								 * merge */
+	pg_atomic_uint32 decision;	/* a MergeDecision */
+	ConditionVariable decided;
+
+	/* if MERGE_IN_PARTS; the leader sets the first two before it decides */
+	int			nparts;			/* parts of the order of all rows */
+	uint64		sampled;		/* every so-manieth index entry is a sample */
+	pg_atomic_uint32 next_part; /* that somebody is to merge next */
+	pg_atomic_uint32 nmerged;	/* parts that are in files */
+	ConditionVariable merged;	/* the last part is */
+	uint64		part_rows[MOST_MERGED_PARTS];	/* rows of each */
+} SharedRuns;
+
+/*
+ * Initializes shared runs in a segment that all processes attach; they have so many
+ * bytes of memory each.
+ */
+extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment,
+							 Size limit);
+
+/* Begins again with no runs, when no process uses them and their files are gone. */
+extern void shared_runs_reset(SharedRuns *shared, Size limit);
+
+/* Notes a run of so many bytes in files, that was written in this order. */
+extern void shared_runs_note(SharedRuns *shared, const RowOrder *order,
+							 Size longest_row, Size bytes);
+
+/* Before its last row is known to the leader: this process waits to help. */
+extern void shared_runs_offer_help(SharedRuns *shared);
+
+/*
+ * In the leader: decides how the runs are merged, unless that has been decided.  In
+ * the others, waits for that; true if the runs are merged in parts.
+ */
+extern void shared_runs_decide(SharedRuns *shared, MergeDecision decision);
+extern bool shared_runs_await_decision(SharedRuns *shared);
+
+/* The next part for this process to merge; false if there is none. */
+extern bool shared_runs_take_part(SharedRuns *shared, int *part);
+
+/* Notes that a part is in a file, if it has rows. */
+extern void shared_runs_finish_part(SharedRuns *shared, int part,
+									uint64 nrows, Size bytes);
+
+/* Waits until all parts are. */
+extern void shared_runs_await_parts(SharedRuns *shared);
+
+#endif							/* GPUSORT_SHARED_RUNS_H */

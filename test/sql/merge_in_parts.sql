@@ -1,0 +1,88 @@
+-- Runs of several processes, which all of them merge part by part.
+SET gpusort.min_rows = 0;
+SET gpusort.device = host;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET gpusort.get_shared_row_cost = 0;
+SET enable_incremental_sort = off;
+
+CREATE TABLE lines WITH (parallel_workers = 2) AS
+SELECT i id, hashint4(i) k, i % 3 few, 1 same, nullif(i % 5, 0) gap, i ordered, md5(i::text) txt, hashint4(i)::numeric / 7 num,
+	repeat('x', CASE i % 10000 WHEN 0 THEN 300000 ELSE i % 200 END) wide
+FROM generate_series(1, 60000) i;
+ALTER TABLE lines ADD later int DEFAULT 7;
+ANALYZE lines;
+
+-- What a query returns, in its order.
+CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	EXECUTE format('WITH q AS MATERIALIZED (%s) SELECT count(*) || '' '' || md5(string_agg(md5(q::text), '''')) FROM q', query)
+	INTO result;
+	RETURN result;
+END $$;
+
+-- How a query's rows were sorted.
+CREATE FUNCTION method(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN coalesce(jsonb_path_query_first(plan, '$.**."Sort Method" ? (@ like_regex "merge of .* in [0-9]+ parts$")') #>> '{}', jsonb_path_query_first(plan, '$.**."Sort Method"') #>> '{}');
+END $$;
+
+-- Is the query's result the native one, and were runs merged in parts?
+CREATE FUNCTION examine(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	native text;
+BEGIN
+	DISCARD PLANS;
+	PERFORM set_config('gpusort.enable', 'off', true);
+	native := digest(query);
+	DISCARD PLANS;
+	PERFORM set_config('gpusort.enable', 'on', true);
+	RETURN CASE WHEN digest(query) IS DISTINCT FROM native THEN 'other rows' ELSE 'same' END ||
+		CASE WHEN method(query) ~ 'in \d+ parts$' THEN ', in parts' ELSE ', by one' END;
+END $$;
+
+CREATE TABLE queries (query text);
+INSERT INTO queries VALUES
+	('SELECT * FROM lines ORDER BY k, id'),
+	('SELECT id, k, txt FROM lines ORDER BY k DESC, id'),
+	('SELECT id, txt, num FROM lines ORDER BY txt COLLATE "C"'),
+	('SELECT id, txt, num FROM lines ORDER BY num DESC, txt COLLATE "C" DESC'),
+	('SELECT id, few, txt FROM lines ORDER BY few, id'),
+	('SELECT id, gap, txt, later FROM lines ORDER BY gap NULLS FIRST, id DESC'),
+	('SELECT id, gap, txt FROM lines ORDER BY gap DESC NULLS LAST, later, id'),
+	('SELECT ordered, txt, wide FROM lines ORDER BY ordered'),
+	('SELECT ordered, txt, wide FROM lines ORDER BY ordered DESC'),
+	('SELECT id, wide FROM lines ORDER BY wide COLLATE "C", id');
+SET work_mem = '64kB';
+SELECT query, examine(query) FROM queries LIMIT 1;
+SET work_mem = '1MB';
+SELECT query, examine(query) FROM queries;
+SET work_mem = '4MB';
+SELECT query, examine(query) FROM queries;
+
+-- equal rows, which are cut by their places
+SET work_mem = '256kB';
+SELECT examine('SELECT same, few FROM (SELECT * FROM lines ORDER BY same OFFSET 0) s ORDER BY few');
+SELECT examine('SELECT same, later, repeat(''y'', 90) FROM lines ORDER BY same, later');
+
+-- slices that no memory is left for
+SELECT examine('SELECT few, count(*), sum(n), max(txt) FROM (SELECT few, txt, row_number() OVER (PARTITION BY few ORDER BY k, id) n FROM lines) s GROUP BY few');
+
+-- the first rows that are wanted are had without a merge of all
+SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id LIMIT 30000');
+
+-- the parts take twice the space
+SET temp_file_limit = '1GB';
+SELECT examine('SELECT * FROM lines ORDER BY k, id');
+RESET temp_file_limit;
+
+SELECT count(*) AS temporary_files FROM pg_ls_tmpdir();
+DROP TABLE lines, queries;
+DROP FUNCTION digest, method, examine;
