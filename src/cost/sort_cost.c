@@ -72,6 +72,9 @@
  */
 #define FEW_VALUES_PART		0.1
 
+/* From this part of all rows on different values are taken for all different. */
+#define UNIQUE_PART			0.9
+
 /* The part of a heap's cost at which a sort of all rows is sure to take less. */
 #define SURE_PART			0.65
 
@@ -401,6 +404,35 @@ values_are_few(Oid type, double rows, double values)
 	return values > 0 && gpusort_min_rows > 0 &&
 		values < Max(gpusort_min_rows, rows * FEW_VALUES_PART) &&
 		get_typbyval(type);
+}
+
+/* Does a column of a Sort have hardly any value twice, as far as is known? */
+static bool
+values_hardly_tie(const Sort *sort, int column, const List *range_table)
+{
+	const Plan *input = sort->plan.lefttree;
+	const TargetEntry *entry = list_nth(input->targetlist,
+										sort->sortColIdx[column] - 1);
+
+	return values_of_plan(input, (Node *) entry->expr, range_table) >=
+		input->plan_rows * UNIQUE_PART;
+}
+
+int
+sort_key_columns(const Sort *sort, const List *range_table)
+{
+	for (int i = 1; i < sort->numCols; i++)
+	{
+		Oid			collation = sort->collations[i];
+
+		/* keys of strings are cheap only where they are the strings */
+		if (!OidIsValid(collation) || COLLATION_IS_C(collation))
+			continue;
+		for (int j = 0; j < i; j++)
+			if (values_hardly_tie(sort, j, range_table))
+				return i;
+	}
+	return sort->numCols;
 }
 
 /* Are strings compared by libc under this collation? */

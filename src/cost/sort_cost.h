@@ -81,6 +81,12 @@ extern bool first_rows_are_few(const SortSize *size, double participants,
  */
 extern bool values_are_few(Oid type, double rows, double values);
 
+/*
+ * Of how many of its first columns the keys of a sort should be made: the others
+ * would hardly be looked at, and take long to encode.
+ */
+extern int	sort_key_columns(const Sort *sort, const List *range_table);
+
 /* The sorts of core's inside an aggregate, one of each group. */
 typedef struct InnerSize
 {

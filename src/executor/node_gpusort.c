@@ -118,6 +118,12 @@ gpusort_scan_private(const Sort *sort)
 	return list_make5(attnos, operators, collations, nulls_first, NIL);
 }
 
+List *
+gpusort_scan_private_of_keys(const Sort *sort, int nkey_columns)
+{
+	return lappend(gpusort_scan_private(sort), list_make1_int(nkey_columns));
+}
+
 void
 gpusort_limit_groups(CustomScan *scan, const PlannedGroupLimit *limit)
 {
@@ -175,6 +181,9 @@ create_gpusort_state(CustomScan *scan)
 	NodeSetTag(state, T_CustomScanState);
 	state->scan.css.methods = &gpusort_exec_methods;
 	state->columns = gpusort_make_columns(scan, &state->ncolumns);
+	for (int i = linitial_int(list_nth(scan->custom_private, 5));
+		 i < state->ncolumns; i++)
+		state->columns[i].no_key = true;
 	node_limit_set(&state->limit, gpusort_planned_limit(scan));
 	return (Node *) state;
 }

@@ -27,6 +27,10 @@ extern bool is_gpusort(const Plan *plan);
  */
 extern List *gpusort_scan_private(const Sort *sort);
 
+/* The same for a GpuSort, whose keys are made of the first columns alone. */
+extern List *gpusort_scan_private_of_keys(const Sort *sort,
+										  int nkey_columns);
+
 /* The numbers of the columns by which a GpuSort sorts. */
 extern List *gpusort_sort_columns(const CustomScan *scan);
 

@@ -193,7 +193,8 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 		Form_pg_attribute attribute = TupleDescAttr(descriptor,
 													column->attno - 1);
 
-		if (find_encoder(attribute->atttypid, column) != REFUSAL_NONE)
+		if (column->no_key ||
+			find_encoder(attribute->atttypid, column) != REFUSAL_NONE)
 			break;
 		column->cache = create_cache(column, attribute->atttypid,
 									 i == ncolumns - 1);

@@ -21,6 +21,8 @@ typedef struct SortColumn
 	Oid			sort_operator;
 	Oid			collation;
 	bool		nulls_first;
+	bool		no_key;			/* left to the comparators, with all columns
+								 * behind it: those ahead of it hardly tie */
 
 	/*
 	 * set by sort_keys_create(), for columns that are encoded

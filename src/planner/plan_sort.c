@@ -39,7 +39,7 @@ static Plan *rewrite_plan(Plan *plan, PlanPlace place,
 
 /* The GpuSort that takes the place of this Sort. */
 static Plan *
-replace_sort(Sort *sort)
+replace_sort(Sort *sort, const List *range_table)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	AttrNumber *sources = drop_copies(sort);
@@ -52,7 +52,9 @@ replace_sort(Sort *sort)
 	scan->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN |
 		CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	scan->methods = &gpusort_scan_methods;
-	scan->custom_private = gpusort_scan_private(sort);
+	scan->custom_private =
+		gpusort_scan_private_of_keys(sort,
+									 sort_key_columns(sort, range_table));
 
 	/*
 	 * The rows emitted are the child's, with their dropped columns.  For the
@@ -183,7 +185,7 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 	if (count > 0)
 		note_refusal(plan, count, refusal);
 	else if (IsA(plan, Sort))
-		return replace_sort((Sort *) plan);
+		return replace_sort((Sort *) plan, range_table);
 	limit_groups_below(plan);
 	if (IsA(plan, WindowAgg))
 		keep_table_order((WindowAgg *) plan, range_table);
