@@ -12,7 +12,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "executor/executor.h"
 
 #include "cost/sort_cost.h"
@@ -67,7 +66,6 @@ native_sort_begin(TupleDesc descriptor, const SortColumn *columns,
 	if (is_bounded(bound))
 		options |= TUPLESORT_ALLOWBOUNDED;
 
-	sort->descriptor = descriptor;
 	/* a column can be sorted by twice, under different collations */
 	sort->of_values = descriptor->natts == 1 && ncolumns == 1 &&
 		TupleDescAttr(descriptor, 0)->attbyval;
@@ -107,22 +105,15 @@ native_sort_take(NativeSort *sort, PlanState *source, uint64 most)
 	return nrows;
 }
 
-/* Makes a row of the next value. */
+/* Stores the next value, as a row. */
 static bool
 get_value(NativeSort *sort, bool forward, TupleTableSlot *slot)
 {
-	MemoryContext caller_context;
-	Datum		value;
-	bool		isnull;
-
 	ExecClearTuple(slot);
-	if (!tuplesort_getdatum(sort->state, forward, false, &value, &isnull,
-							NULL))
+	if (!tuplesort_getdatum(sort->state, forward, false, &slot->tts_values[0],
+							&slot->tts_isnull[0], NULL))
 		return false;
-	caller_context = MemoryContextSwitchTo(slot->tts_mcxt);
-	ExecStoreMinimalTuple(heap_form_minimal_tuple(sort->descriptor, &value,
-												  &isnull, 0), slot, true);
-	MemoryContextSwitchTo(caller_context);
+	ExecStoreVirtualTuple(slot);
 	return true;
 }
 

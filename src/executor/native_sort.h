@@ -16,7 +16,6 @@
 typedef struct NativeSort
 {
 	Tuplesortstate *state;
-	TupleDesc	descriptor;
 	bool		of_values;		/* sorts values of the only column, not rows */
 } NativeSort;
 
