@@ -12,6 +12,9 @@
  *		       |                  |
  *		       +-- row_order.c ---+
  *
+ * Rows of a single by-value column are kept as values, without a header, and NULLs
+ * are not kept: they are counted, and emitted before the values or after them.
+ *
  * Rows that exceed the memory setting go to sorted runs in a temporary file,
  * which are merged in the end (external_sort.c).
  *
@@ -58,6 +61,9 @@
  */
 #define ROW_HEAD_BYTES			CACHE_LINE_BYTES
 
+/* Values by which they are prefetched ahead of the one that is emitted. */
+#define VALUES_AHEAD			32
+
 /*
  * The part of its memory that a process which sorts together with others has for
  * rows that it keeps: one in so many.
@@ -95,6 +101,14 @@ static const ExternalSortVariant minimal_tuples = {
 	.least_row_bytes = LEAST_ROW_BYTES
 };
 
+/* Of rows with a single column that is by value, without NULLs. */
+static const ExternalSortVariant single_values = {
+	.column = single_value_column,
+	.format = &run_of_values,
+	.least_row_bytes = sizeof(Datum),
+	.of_values = true
+};
+
 struct RowSort
 {
 	RowSortStatus status;
@@ -108,6 +122,7 @@ struct RowSort
 	bool		random_access;
 	bool		of_few;			/* begun by row_sort_begin_few() */
 	bool		of_values;		/* rows are of one column, by value */
+	bool		keeps_values;	/* they are kept as values */
 	Size		native_limit;	/* bytes of core's sort */
 	RowCollector *collector;	/* workers' rows; NULL without workers */
 	bool		kept;			/* rows do not go to shared memory any more */
@@ -119,10 +134,17 @@ struct RowSort
 	uint64		stop;			/* where the progress is shown next, or the
 								 * end */
 
-	/* if EMITS_FROM_MEMORY */
+	/* if EMITS_FROM_MEMORY, or values from runs */
+	uint64		nentries;		/* rows to be emitted, with NULLs */
 	Size		row_bytes;		/* bytes of a row to be prefetched */
 	bool		at_end;			/* a fetch has gone past the last row */
 	bool		marked_at_end;
+
+	/* of values */
+	uint64		first_value;	/* entry of the first value, behind NULLs */
+	uint64		nvalues;		/* values to be emitted */
+	uint64		next_in_runs;	/* value that the runs emit next */
+	uint64		marked_in_runs;
 
 	instr_time	started;
 	RowSortReport report;
@@ -136,6 +158,16 @@ put_natively(RowSort *sort, TupleTableSlot *slot)
 	sort_progress_add(sort->progress, 1);
 }
 
+/* Stores the value, or NULL if there is none, in the slot. */
+static inline void
+store_value(TupleTableSlot *slot, const Datum *value)
+{
+	ExecClearTuple(slot);
+	slot->tts_values[0] = value != NULL ? *value : (Datum) 0;
+	slot->tts_isnull[0] = value == NULL;
+	ExecStoreVirtualTuple(slot);
+}
+
 /* The same for a stored row; the slot is for minimal tuples. */
 static inline void
 put_stored_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
@@ -143,6 +175,26 @@ put_stored_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
 	CHECK_FOR_INTERRUPTS();
 	ExecStoreMinimalTuple(row, slot, false);
 	native_sort_put(sort->native, slot);
+}
+
+/* The same for values, and for as many NULLs as have been put. */
+static void
+put_values_natively(RowSort *sort, TupleTableSlot *slot)
+{
+	const Datum *value;
+
+	while ((value = external_sort_take_back(&sort->external)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		store_value(slot, value);
+		native_sort_put(sort->native, slot);
+	}
+	store_value(slot, NULL);
+	for (uint64 i = 0; i < sort->external.nnulls; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		native_sort_put(sort->native, slot);
+	}
 }
 
 /* Hands core's tuplesort the rows that have been put to be sorted by keys. */
@@ -154,8 +206,11 @@ put_again_natively(RowSort *sort)
 	MinimalTuple row;
 
 	external_sort_give_up(&sort->external);
-	while ((row = external_sort_take_back(&sort->external)) != NULL)
-		put_stored_natively(sort, row, slot);
+	if (sort->keeps_values)
+		put_values_natively(sort, slot);
+	else
+		while ((row = external_sort_take_back(&sort->external)) != NULL)
+			put_stored_natively(sort, row, slot);
 	ExecDropSingleTupleTableSlot(slot);
 	external_sort_end(&sort->external);
 }
@@ -219,8 +274,9 @@ begin_by_keys(RowSort *sort, Size limit, double expected_rows, bool spills)
 	/* the plan may be older than a change of the setting */
 	if (!gpusort_enable || !gpusort_enable_sort)
 		go_native(sort, "it has been switched off since the query was planned");
-	else if (external_sort_begin(&sort->external, &minimal_tuples,
-								 sort->descriptor, sort->columns,
+	else if (external_sort_begin(&sort->external,
+								 sort->keeps_values ? &single_values :
+								 &minimal_tuples, sort->descriptor, sort->columns,
 								 sort->ncolumns, limit, expected_rows, spills,
 								 sort->progress))
 		sort->external.random_access = sort->random_access;
@@ -237,6 +293,8 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->native_limit = gpusort_memory_limit();
+	/* a column can be sorted by twice, under different operators */
+	sort->keeps_values = sort->of_values && ncolumns == 1;
 	begin_by_keys(sort, sort->native_limit, expected_rows, true);
 	/* estimates are not so good that twice as many would be unexpected */
 	if (bound != NO_BOUND && sort->status == TAKES_ROWS)
@@ -412,20 +470,44 @@ make_room(RowSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
+/* Adds the row that came to the store last to the order, if there is room. */
+static inline bool
+put_in_order(RowSort *sort, TupleTableSlot *slot)
+{
+	if (likely(row_order_add(sort->external.order, slot)))
+		return true;
+	row_store_take_back(sort->external.store);
+	return false;
+}
+
+/* As put_in_store(), of a single value. */
+static pg_noinline bool
+put_value(RowSort *sort, TupleTableSlot *slot)
+{
+	bool		isnull;
+	Datum		value = slot_getattr(slot, 1, &isnull);
+
+	if (isnull)
+	{
+		sort->external.nnulls++;
+		return true;
+	}
+	return likely(external_sort_takes_row(&sort->external) &&
+				  row_store_add_value(sort->external.store, value,
+									  external_sort_memory(&sort->external))) &&
+		put_in_order(sort, slot);
+}
+
 /* Takes the row with those that are sorted by keys, if there is room. */
 static inline bool
 put_in_store(RowSort *sort, TupleTableSlot *slot)
 {
-	RowStore   *store = sort->external.store;
-
-	if (unlikely(!external_sort_takes_row(&sort->external) ||
-				 !row_store_add(store, slot,
-								external_sort_memory(&sort->external))))
-		return false;
-	if (likely(row_order_add(sort->external.order, slot)))
-		return true;
-	row_store_take_back(store);
-	return false;
+	if (unlikely(sort->keeps_values))
+		return put_value(sort, slot);
+	return likely(external_sort_takes_row(&sort->external) &&
+				  row_store_add(sort->external.store, slot,
+								external_sort_memory(&sort->external))) &&
+		put_in_order(sort, slot);
 }
 
 /* Takes a row of this process. */
@@ -561,7 +643,7 @@ report_keys(RowSort *sort)
 	const ExternalSort *external = &sort->external;
 	RowSortReport *report = &sort->report;
 
-	report->nrows = external->nrows;
+	report->nrows = external->nnulls + external->nrows;
 	report->memory = external->memory;
 	report->on_device = external->on_device;
 	report->device_microseconds = external->device_microseconds;
@@ -584,8 +666,8 @@ sort_natively(RowSort *sort)
 static void
 show_emitting(RowSort *sort)
 {
-	sort->stop = sort->status == EMITS_FROM_MEMORY ?
-		Min(PROGRESS_ROWS, sort->external.order->nentries) : PROGRESS_ROWS;
+	sort->stop = sort->status == EMITS_FROM_MEMORY || sort->keeps_values ?
+		Min(PROGRESS_ROWS, sort->nentries) : PROGRESS_ROWS;
 	sort->progress->figures.emits = true;
 	sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
 }
@@ -596,6 +678,20 @@ show_emitted(RowSort *sort)
 {
 	if (sort->next > sort->progress->figures.rows_emitted)
 		sort_progress_emitted(sort->progress, sort->next);
+}
+
+/* Finds which entries are NULLs. */
+static void
+place_nulls(RowSort *sort)
+{
+	uint64		nnulls = sort->external.nnulls;
+
+	if (sort->external.group_limit != NULL)
+		nnulls = group_limit_of_nulls(sort->external.group_limit, nnulls);
+	sort->nvalues = sort->nentries;
+	sort->nentries += nnulls;
+	if (sort->columns[0].nulls_first)
+		sort->first_value = nnulls;
 }
 
 /* Sorts the rows that have been put, by their keys; or goes native. */
@@ -611,13 +707,19 @@ sort_by_keys(RowSort *sort)
 	}
 	report_keys(sort);
 	if (external->status == EXTERNAL_SORT_IN_RUNS)
+	{
 		sort->status = EMITS_FROM_RUNS;
+		sort->nentries = external->rows_in_runs;
+	}
 	else
 	{
 		sort->status = EMITS_FROM_MEMORY;
+		sort->nentries = external->order->nentries;
 		sort->row_bytes = Min(row_store_row_bytes(external->store),
 							  MOST_FETCHED_BYTES);
 	}
+	if (sort->keeps_values)
+		place_nulls(sort);
 	show_emitting(sort);
 }
 
@@ -746,8 +848,7 @@ static pg_noinline bool
 emit_on(RowSort *sort)
 {
 	show_emitted(sort);
-	sort->stop = Min(sort->next + PROGRESS_ROWS,
-					 sort->external.order->nentries);
+	sort->stop = Min(sort->next + PROGRESS_ROWS, sort->nentries);
 	return sort->next < sort->stop;
 }
 
@@ -845,9 +946,70 @@ get_from_runs(RowSort *sort, bool forward, TupleTableSlot *slot)
 	return sorted_runs_get(sort->external.runs, forward, slot);
 }
 
+/*
+ * Stores a value, by its number, from runs in the slot.  The runs have it next, or
+ * the one emitted last; unless others were skipped or NULLs were between.
+ */
+static void
+get_value_from_runs(RowSort *sort, uint64 number, TupleTableSlot *slot)
+{
+	SortedRuns *runs = sort->external.runs;
+	bool		forward = sort->next_in_runs != number + 2;
+
+	if (sort->next_in_runs == number + 1)
+		(void) sorted_runs_get(runs, false, slot);
+	else if (unlikely(sort->next_in_runs < number))
+		sorted_runs_skip(runs, number - sort->next_in_runs);
+	if (!sorted_runs_get(runs, forward, slot))
+		elog(ERROR, "runs have fewer values than were written");
+	sort->next_in_runs = number + 1;
+}
+
+/*
+ * The value of an entry in memory.  A later one is prefetched: nothing but the
+ * order has to be read for that, so there need not be a loop for many.
+ */
+static inline const Datum *
+find_value(const RowOrder *order, uint64 entry)
+{
+	if (likely(entry + VALUES_AHEAD < order->nentries))
+		__builtin_prefetch(row_order_get(order, entry + VALUES_AHEAD));
+	return row_order_get(order, entry);
+}
+
+/* As row_sort_get(), of values. */
+static pg_noinline bool
+get_value(RowSort *sort, bool forward, TupleTableSlot *slot)
+{
+	RowOrder   *order = sort->external.order;
+	uint64		entry;
+	uint64		number;
+
+	if (!(forward ? step_forward(sort, &entry) : step_backward(sort, &entry)))
+	{
+		ExecClearTuple(slot);
+		return false;
+	}
+	/* of NULLs before all values it is larger than any */
+	number = entry - sort->first_value;
+	if (unlikely(number >= sort->nvalues))
+		store_value(slot, NULL);
+	else if (sort->status == EMITS_FROM_RUNS)
+		get_value_from_runs(sort, number, slot);
+	else
+	{
+		if (unlikely(gpusort_verify))
+			row_order_verify(order, number);
+		store_value(slot, find_value(order, number));
+	}
+	return true;
+}
+
 bool
 row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 {
+	if (unlikely(sort->keeps_values) && sort->status != SORTS_NATIVELY)
+		return get_value(sort, forward, slot);
 	if (likely(sort->status == EMITS_FROM_MEMORY))
 		return get_from_memory(sort, forward, slot);
 	if (sort->status == EMITS_FROM_RUNS)
@@ -862,10 +1024,14 @@ row_sort_skip(RowSort *sort, uint64 nrows)
 	switch (sort->status)
 	{
 		case EMITS_FROM_MEMORY:
-			sort->next = Min(sort->next + nrows,
-							 sort->external.order->nentries);
+			sort->next = Min(sort->next + nrows, sort->nentries);
 			break;
 		case EMITS_FROM_RUNS:
+			if (sort->keeps_values)
+			{
+				sort->next = Min(sort->next + nrows, sort->nentries);
+				break;
+			}
 			sorted_runs_skip(sort->external.runs, nrows);
 			sort->next += nrows;
 			break;
@@ -885,7 +1051,7 @@ row_sort_count_groups(const RowSort *sort, uint64 *ngroups)
 	if (sort->status != EMITS_FROM_MEMORY ||
 		(order->nentries > 0 && !order->limited_exactly))
 		return false;
-	*ngroups = order->nentries;
+	*ngroups = sort->nentries;
 	return true;
 }
 
@@ -902,13 +1068,15 @@ row_sort_rescan(RowSort *sort)
 {
 	sort->next = 0;
 	sort->marked_next = 0;
+	sort->at_end = false;
+	sort->marked_at_end = false;
 	switch (sort->status)
 	{
 		case EMITS_FROM_MEMORY:
-			sort->at_end = false;
-			sort->marked_at_end = false;
 			break;
 		case EMITS_FROM_RUNS:
+			sort->next_in_runs = 0;
+			sort->marked_in_runs = 0;
 			sorted_runs_rescan(sort->external.runs);
 			break;
 		case SORTS_NATIVELY:
@@ -923,12 +1091,13 @@ void
 row_sort_mark(RowSort *sort)
 {
 	sort->marked_next = sort->next;
+	sort->marked_at_end = sort->at_end;
 	switch (sort->status)
 	{
 		case EMITS_FROM_MEMORY:
-			sort->marked_at_end = sort->at_end;
 			break;
 		case EMITS_FROM_RUNS:
+			sort->marked_in_runs = sort->next_in_runs;
 			sorted_runs_mark(sort->external.runs);
 			break;
 		case SORTS_NATIVELY:
@@ -943,12 +1112,13 @@ void
 row_sort_restore(RowSort *sort)
 {
 	sort->next = sort->marked_next;
+	sort->at_end = sort->marked_at_end;
 	switch (sort->status)
 	{
 		case EMITS_FROM_MEMORY:
-			sort->at_end = sort->marked_at_end;
 			break;
 		case EMITS_FROM_RUNS:
+			sort->next_in_runs = sort->marked_in_runs;
 			sorted_runs_restore(sort->external.runs);
 			break;
 		case SORTS_NATIVELY:

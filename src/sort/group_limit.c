@@ -295,6 +295,24 @@ apply_by_keys(const GroupLimit *limit, RowOrder *order)
 	return nkept;
 }
 
+/* Finds the count at the first use. */
+static void
+find_count(GroupLimit *limit)
+{
+	if (limit->count == 0)
+		limit->count = limit->find_count(limit->finder);
+}
+
+uint64
+group_limit_of_nulls(GroupLimit *limit, uint64 nnulls)
+{
+	if (nnulls == 0)
+		return 0;
+	find_count(limit);
+	/* they are peers */
+	return limit->unit == LIMITS_ROWS ? Min(nnulls, limit->count) : nnulls;
+}
+
 void
 group_limit_apply(GroupLimit *limit, RowOrder *order)
 {
@@ -302,8 +320,7 @@ group_limit_apply(GroupLimit *limit, RowOrder *order)
 
 	if (nrows == 0)
 		return;
-	if (limit->count == 0)
-		limit->count = limit->find_count(limit->finder);
+	find_count(limit);
 	/* rows that came in order have no keys */
 	order->limited_exactly = order->group_keys->nrows == nrows;
 	order->nentries = order->limited_exactly ?

@@ -46,4 +46,7 @@ typedef struct GroupLimit
  */
 extern void group_limit_apply(GroupLimit *limit, RowOrder *order);
 
+/* How many are wanted of so many NULLs in the only sort column. */
+extern uint64 group_limit_of_nulls(GroupLimit *limit, uint64 nnulls);
+
 #endif							/* GPUSORT_GROUP_LIMIT_H */

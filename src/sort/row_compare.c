@@ -63,6 +63,14 @@ minimal_tuple_column(const void *row, AttrNumber attno, TupleDesc descriptor,
 	return heap_getattr(&tuple, attno, descriptor, isnull);
 }
 
+Datum
+single_value_column(const void *row, AttrNumber attno, TupleDesc descriptor,
+					bool *isnull)
+{
+	*isnull = false;
+	return *(const Datum *) row;
+}
+
 int
 row_compare(const RowComparator *comparator, const void *a, const void *b)
 {

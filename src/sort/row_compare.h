@@ -21,6 +21,10 @@ typedef Datum (*RowColumnFunction) (const void *row, AttrNumber attno,
 extern Datum minimal_tuple_column(const void *row, AttrNumber attno,
 								  TupleDesc descriptor, bool *isnull);
 
+/* The same of rows that are one value, a Datum that is not NULL. */
+extern Datum single_value_column(const void *row, AttrNumber attno,
+								 TupleDesc descriptor, bool *isnull);
+
 typedef struct RowComparator
 {
 	TupleDesc	descriptor;

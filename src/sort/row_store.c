@@ -8,6 +8,9 @@
  * directory notes where each row begins, so that the order which the sort
  * returns, a list of row numbers, can be followed.
  *
+ * A row that is but one value is in the directory itself: it takes no more room
+ * than its address would.
+ *
  * Blocks and the pages of the directory grow with the store, up to a size of
  * which huge pages cover nearly all: the store is filled faster, and followed
  * in the order of the sort without a miss of the TLB for each row.
@@ -36,6 +39,9 @@
 
 /* From which size on blocks are of the memory set aside, if they can be. */
 #define SHARED_BLOCK_BYTES	((Size) 1 * 1024 * 1024)
+
+/* A store of values looks after so many whether there is room for more. */
+#define VALUES_AT_ONCE		256
 
 /* Expensive huge pages after which no more are asked for. */
 #define MAX_SLOW_ANSWERS	2
@@ -162,6 +168,14 @@ row_store_create(TupleDesc descriptor, Size limit)
 	store->limit = limit;
 	store->block_bytes = FIRST_BLOCK_BYTES;
 	return store;
+}
+
+void
+row_store_hold_values(RowStore *store)
+{
+	StaticAssertStmt(sizeof(Datum) == sizeof(void *),
+					 "a value takes the place of an address");
+	store->of_values = true;
 }
 
 void
@@ -336,10 +350,35 @@ row_space(RowStore *store, Size row_bytes, Size other_memory)
 	return row;
 }
 
+/* The same for a value. */
+static inline Datum *
+value_space(RowStore *store, Size other_memory)
+{
+	if (unlikely(store->nrows % VALUES_AT_ONCE == 0) &&
+		!row_store_make_room(store, other_memory))
+		return NULL;
+	if (unlikely(store->nrows == store->max_rows) &&
+		!grow_directory(store, other_memory))
+		return NULL;
+	return (Datum *) row_store_place(store, store->nrows++);
+}
+
 void *
 row_store_reserve(RowStore *store, Size row_bytes, Size other_memory)
 {
-	return row_space(store, row_bytes, other_memory);
+	return store->of_values ? value_space(store, other_memory) :
+		row_space(store, row_bytes, other_memory);
+}
+
+bool
+row_store_add_value(RowStore *store, Datum value, Size other_memory)
+{
+	Datum	   *place = value_space(store, other_memory);
+
+	if (unlikely(place == NULL))
+		return false;
+	*place = value;
+	return true;
 }
 
 bool
@@ -372,13 +411,28 @@ row_store_take_back(RowStore *store)
 {
 	char	   *row = row_store_get(store, --store->nrows);
 
+	if (store->of_values)
+		return;
 	store->free_bytes += store->free_space - row;
 	store->free_space = row;
+}
+
+/* Frees the pages of the directory that have only values before this one. */
+static void
+free_pages_before(RowStore *store, uint64 row)
+{
+	while (store->first_page < row >> DIRECTORY_PAGE_BITS)
+	{
+		pfree(store->directory[store->first_page++]);
+		store->memory -= DIRECTORY_PAGE_ROWS * sizeof(Datum);
+	}
 }
 
 void
 row_store_forget_before(RowStore *store, uint64 row)
 {
+	if (store->of_values)
+		free_pages_before(store, row);
 	while (store->first_block != store->last_block &&
 		   store->first_block->next->first_row <= row)
 		free_first_block(store);

@@ -26,7 +26,9 @@ typedef struct RowStore
 	Size		memory;			/* bytes that the store takes */
 	uint64		nrows;
 
-	void	 ***directory;		/* pages of the rows' addresses */
+	void	 ***directory;		/* pages of the rows' addresses, or values */
+	bool		of_values;		/* rows are values, and in the directory */
+	int			first_page;		/* first page that has not been freed */
 	int			max_pages;		/* room for pages */
 	uint64		max_rows;		/* rows that the pages so far have room for */
 
@@ -49,12 +51,23 @@ typedef struct RowStore
 extern RowStore *row_store_create(TupleDesc descriptor, Size limit);
 
 /*
+ * Has an empty store take rows that are one value, a Datum, each: by
+ * row_store_add_value() or row_store_reserve().  The address of such a row is valid
+ * until the next one is added.
+ */
+extern void row_store_hold_values(RowStore *store);
+
+/*
  * Copies the slot's row into the store, as number store->nrows, and returns true.
  * Returns false, with the store unchanged, if the store and the caller's
  * other_memory bytes would exceed the limit.  A first row of any size is taken.
  */
 extern bool row_store_add(RowStore *store, TupleTableSlot *slot,
 						  Size other_memory);
+
+/* The same for a value. */
+extern bool row_store_add_value(RowStore *store, Datum value,
+								Size other_memory);
 
 /*
  * The same for a row of any other form: MAXALIGNed room for so many bytes, or
@@ -79,11 +92,11 @@ extern bool row_store_make_room(RowStore *store, Size more);
 /* Removes the last row, which the store has copied or reserved. */
 extern void row_store_take_back(RowStore *store);
 
-/* Are the rows in blocks of the store, and not in other memory? */
+/* Are the rows in the store, and not in other memory? */
 static inline bool
 row_store_has_rows(const RowStore *store)
 {
-	return store->first_block != NULL;
+	return store->first_block != NULL || store->of_values;
 }
 
 /* Empties the store, and keeps its memory for as many rows. */
@@ -105,7 +118,9 @@ row_store_place(const RowStore *store, uint32 row)
 static inline void *
 row_store_get(const RowStore *store, uint32 row)
 {
-	return *row_store_place(store, row);
+	void	  **place = row_store_place(store, row);
+
+	return unlikely(store->of_values) ? (void *) place : *place;
 }
 
 /* Bytes of a row, on average, with its share of the directory. */

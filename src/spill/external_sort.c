@@ -31,9 +31,13 @@
 static RowStore *
 create_store(const ExternalSort *sort)
 {
-	return sort->spills ?
+	RowStore   *store = sort->spills ?
 		sorted_runs_create_store(sort->descriptor, sort->limit) :
 		row_store_create(sort->descriptor, sort->limit);
+
+	if (sort->variant->of_values)
+		row_store_hold_values(store);
+	return store;
 }
 
 /* Has the next stop be after some more rows, or at the last one. */
@@ -47,7 +51,8 @@ set_stop(ExternalSort *sort)
 static void
 count_rows(ExternalSort *sort)
 {
-	sort->progress->figures.rows_put = sort->nrows + sort->store->nrows +
+	sort->progress->figures.rows_put = sort->nnulls + sort->nrows +
+		sort->store->nrows +
 		(sort->moved != NULL ? sort->moved->nrows - sort->next_row : 0);
 }
 
@@ -249,6 +254,7 @@ add_run(ExternalSort *sort)
 {
 	sort_progress_enter(sort->progress, PROGRESS_WRITING_RUN);
 	begin_runs(sort);
+	sort->rows_in_runs += sort->order->nentries;
 	sorted_runs_add(sort->runs, sort->store);
 	sort->progress->figures.runs_written = sorted_runs_count(sort->runs);
 	set_stop(sort);
@@ -317,7 +323,7 @@ merge_runs(ExternalSort *sort)
 	free_memory(sort);
 	if (sort->shared_runs != NULL)
 		take_report(sort);
-	sort->progress->figures.rows_put = sort->nrows;
+	sort->progress->figures.rows_put = sort->nnulls + sort->nrows;
 	sort_progress_enter(sort->progress, PROGRESS_MERGING_RUNS);
 	sorted_runs_merge(sort->runs, sort->emits_all);
 	sort->progress->figures.runs_written = sorted_runs_count(sort->runs);

@@ -24,6 +24,7 @@ typedef struct ExternalSortVariant
 	RowColumnFunction column;	/* reads a column of a row in the store */
 	const RunFormat *format;	/* form of the rows in runs */
 	Size		least_row_bytes;	/* least bytes of a row in memory */
+	bool		of_values;		/* see row_store_hold_values() */
 } ExternalSortVariant;
 
 /* The phase of a sort. */
@@ -58,6 +59,7 @@ typedef struct ExternalSort
 	SharedRuns *shared_runs;	/* runs of all processes that sort together;
 								 * NULL in a single one */
 
+	uint64		nnulls;			/* rows that the user counts and does not put */
 	RowStore   *store;			/* rows in memory, or NULL */
 	uint64		most_rows;		/* most rows that the store may have */
 	uint64		stop_rows;		/* rows from which external_sort_go_on() is
@@ -72,6 +74,7 @@ typedef struct ExternalSort
 
 	/* report of the rows that have been sorted */
 	uint64		nrows;			/* rows, with those of other processes */
+	uint64		rows_in_runs;	/* those in this process's runs */
 	Size		memory;			/* most bytes in memory, or bytes in files */
 	char		method[REPORT_TEXT_SIZE];	/* method of the last run */
 	char		device[REPORT_TEXT_SIZE];	/* name of the device, or "host" */

@@ -494,6 +494,33 @@ const RunFormat run_of_index_rows = {
 };
 
 static Size
+value_bytes(const void *row)
+{
+	return sizeof(Datum);
+}
+
+static void
+write_value(RunTape *run, const void *row)
+{
+	run->longest_row = sizeof(Datum);
+	append(run, row, sizeof(Datum));
+}
+
+static void
+read_value(RunTape *run)
+{
+	run->row = make_space(run, sizeof(Datum));
+	take(run, run->row, sizeof(Datum));
+	prefetch_next(run, sizeof(Datum));
+}
+
+const RunFormat run_of_values = {
+	.bytes = value_bytes,
+	.write = write_value,
+	.read = read_value
+};
+
+static Size
 block_bytes(const void *row)
 {
 	return sizeof(RunBlock) + ((const RunBlock *) row)->bytes;

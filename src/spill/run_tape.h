@@ -73,6 +73,9 @@ typedef struct RunFormat
 extern const RunFormat run_of_minimal_tuples;
 extern const RunFormat run_of_index_rows;
 
+/* Rows that are one value, a Datum, each. */
+extern const RunFormat run_of_values;
+
 /* The header of a row that is no tuple. */
 typedef struct RunBlock
 {

@@ -32,6 +32,7 @@
 
 #include "port/compat.h"
 #include "settings.h"
+#include "sort/slot_row.h"
 #include "spill/merge_plan.h"
 #include "spill/part_merge.h"
 #include "spill/result_tape.h"
@@ -82,6 +83,7 @@ struct SortedRuns
 	PartReader *parts;			/* of the last merge, or NULL */
 
 	void	   *previous;		/* row emitted, for gpusort.verify */
+	MinimalTuple tuple;			/* row of the last value; NULL: none so far */
 };
 
 /* Gives the plan up: the runs will be merged by comparisons. */
@@ -392,6 +394,28 @@ begin_last_merge(SortedRuns *runs, Size limit)
 		run_tape_begin_read(runs->runs[i], read_bytes);
 }
 
+/* A row of the merge as a minimal tuple, valid until the next call. */
+static inline MinimalTuple
+as_tuple(SortedRuns *runs, void *row)
+{
+	TupleDesc	descriptor;
+
+	if (row == NULL || runs->format != &run_of_values)
+		return row;
+	descriptor = runs->order->descriptor;
+	if (unlikely(runs->tuple == NULL))
+	{
+		MemoryContext caller_context = MemoryContextSwitchTo(runs->context);
+		bool		isnull = false;
+
+		runs->tuple = heap_form_minimal_tuple(descriptor, row, &isnull, 0);
+		MemoryContextSwitchTo(caller_context);
+	}
+	store_att_byval((char *) runs->tuple + PLAIN_HEADER_BYTES,
+					*(Datum *) row, TupleDescAttr(descriptor, 0)->attlen);
+	return runs->tuple;
+}
+
 /* Writes the last merge to where rows can be had in any direction. */
 static void
 store_result(SortedRuns *runs)
@@ -399,7 +423,7 @@ store_result(SortedRuns *runs)
 	ResultTape *result = result_tape_create(runs->file);
 	MinimalTuple row;
 
-	while ((row = sorted_runs_next(runs)) != NULL)
+	while ((row = as_tuple(runs, sorted_runs_next(runs))) != NULL)
 		result_tape_write(result, row);
 	end_merge(runs);
 	result_tape_complete(result, run_merge_read_bytes(runs->limit_of_merge, 1,
@@ -533,7 +557,8 @@ read_row(SortedRuns *runs, bool forward)
 {
 	Assert(forward || runs->status == HAS_RESULT);
 	return runs->status == HAS_RESULT ?
-		result_tape_read(runs->result, forward) : sorted_runs_next(runs);
+		result_tape_read(runs->result, forward) :
+		as_tuple(runs, sorted_runs_next(runs));
 }
 
 bool

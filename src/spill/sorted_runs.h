@@ -67,8 +67,9 @@ extern void sorted_runs_help_merge(SortedRuns *runs);
 extern void *sorted_runs_next(SortedRuns *runs);
 
 /*
- * The same for minimal tuples, in a slot, as row_sort_get() in row_sort.h and
- * the functions behind it; backward and again only with random_access.
+ * The same for minimal tuples, or values, of which these are made, in a slot, as
+ * row_sort_get() in row_sort.h and the functions behind it; backward and again only
+ * with random_access.
  */
 extern bool sorted_runs_get(SortedRuns *runs, bool forward,
 							TupleTableSlot *slot);
