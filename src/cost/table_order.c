@@ -145,8 +145,7 @@ values_of_variable(const Node *expr, Index table, const RangeTblEntry *entry,
 		return 0;
 	statistic = (const FormData_pg_statistic *) GETSTRUCT(tuple);
 	if (statistic->stadistinct != 0)
-		values = pow(Max(rows / rows_of_value(statistic, rows), 1),
-					 1 - statistic->stanullfrac);
+		values = Max(rows / rows_of_value(statistic, rows), 1);
 	ReleaseSysCache(tuple);
 	return values;
 }

@@ -33,8 +33,7 @@ extern bool order_of_plan(const Plan *plan, const Node *expr,
 						  const List *range_table, TableOrder *order);
 
 /*
- * How many different values this expression or column has in the rows of a scan,
- * in effect: since NULLs are not compared, they count as if there were fewer.  0
+ * How many different values this expression or column has in the rows of a scan; 0
  * if that is not known.
  */
 extern double values_of_path(PlannerInfo *root, const Path *path,

@@ -163,8 +163,7 @@ sorts_few_values(PlannerInfo *root, const Path *input)
 		list_length(input->pathtarget->exprs) != 1)
 		return false;
 	expr = linitial(input->pathtarget->exprs);
-	return values_are_few(exprType(expr), input->rows,
-						  values_of_path(root, input, expr));
+	return values_are_few(exprType(expr), values_of_path(root, input, expr));
 }
 
 /* The path that sorts these rows in one process, NULL if there is none. */

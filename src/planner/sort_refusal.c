@@ -178,7 +178,7 @@ sorts_few_values(const Sort *sort, const List *range_table)
 	if (sort->numCols > 1 || list_length(input->targetlist) != 1)
 		return false;
 	expr = (const Node *) linitial_node(TargetEntry, input->targetlist)->expr;
-	return values_are_few(exprType(expr), input->plan_rows,
+	return values_are_few(exprType(expr),
 						  values_of_plan(input, expr, range_table));
 }
 

@@ -3,7 +3,7 @@ SET gpusort.min_rows = 0;
 SET work_mem = '64MB';
 SET max_parallel_workers_per_gather = 0;
 SET enable_hashagg = off;
-CREATE TABLE numbers AS SELECT i id, i % 100 grp, -i k, i::text COLLATE "C" txt, to_tsvector('simple', i::text) words FROM generate_series(1, 10000) i;
+CREATE TABLE numbers AS SELECT i id, i % 50 grp, -i k, i::text COLLATE "C" txt, to_tsvector('simple', i::text) words FROM generate_series(1, 10000) i;
 ANALYZE numbers;
 CREATE FUNCTION nearer_zero(int, int) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT abs($1) < abs($2)';
 CREATE FUNCTION as_near_zero(int, int) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT abs($1) = abs($2)';
