@@ -21,6 +21,7 @@
 #include "storage/sharedfileset.h"
 #include "utils/sharedtuplestore.h"
 
+#include "cost/sort_cost.h"
 #include "executor/kept_rows.h"
 #include "port/compat.h"
 
@@ -166,7 +167,10 @@ kept_rows_put(KeptRows *kept, TupleTableSlot *slot)
 		write_row(kept, slot);
 }
 
-/* Writes rows that turned out not to be sortable by keys, as they are. */
+/*
+ * Writes the rows of a sort that has gone native as they are; of more than are wanted
+ * the first ones, for it has kept no others.
+ */
 static void
 write_unsorted(KeptRows *kept)
 {
@@ -175,9 +179,11 @@ write_unsorted(KeptRows *kept)
 
 	begin_files(kept);
 	row_sort_perform(kept->sort);
-	while (row_sort_get(kept->sort, true, slot))
+	for (uint64 nrows = 0; kept->bound == NO_BOUND || nrows < kept->bound; nrows++)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (!row_sort_get(kept->sort, true, slot))
+			break;
 		write_row(kept, slot);
 	}
 	ExecDropSingleTupleTableSlot(slot);

@@ -789,11 +789,11 @@ row_sort_perform(RowSort *sort)
 		sort_by_keys(sort);
 	if (sort->status == SORTS_NATIVELY)
 	{
-		if (sort->external.shared_runs != NULL)
+		if (sort->collector != NULL)
 			put_shared_natively(sort);
 		sort_natively(sort);
 	}
-	if (sort->external.shared_runs != NULL)
+	if (sort->collector != NULL)
 		shared_runs_decide(sort->external.shared_runs, MERGE_BY_LEADER);
 	sort->report.sort_microseconds = microseconds_since(start);
 	count_sort(sort);

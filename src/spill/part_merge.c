@@ -409,19 +409,18 @@ merge_part(const PartMerge *merge, int part)
 }
 
 void
-part_merge_perform(PartMerge *merge)
+part_merge_perform(PartMerge *merge, int part)
 {
 	MemoryContext caller_context = CurrentMemoryContext;
-	int			part;
 
 	choose_splitters(merge);
-	while (shared_runs_take_part(merge->shared, &part))
+	do
 	{
 		MemoryContextSwitchTo(merge->part_context);
 		merge_part(merge, part);
 		MemoryContextSwitchTo(caller_context);
 		MemoryContextReset(merge->part_context);
-	}
+	} while (shared_runs_take_part(merge->shared, &part));
 }
 
 void

@@ -15,7 +15,8 @@
 typedef struct PartMerge PartMerge;
 
 /*
- * Opens the runs, when all have been written.  Rows are compared in this order,
+ * Opens the runs, when all have been written; those who help the leader have taken a
+ * part then, without which it does not delete the runs.  Rows are compared in this order,
  * which has to stay, and have this format.  Allocates in a memory context that is a
  * child of the current one.
  */
@@ -28,8 +29,11 @@ extern PartMerge *part_merge_begin(SharedRuns *shared, RowOrder *order,
  */
 extern bool part_merge_divide(PartMerge *merge, int nprocesses);
 
-/* Merges parts, as long as there are any left that nobody else merges. */
-extern void part_merge_perform(PartMerge *merge);
+/*
+ * Merges a part that this process has taken, and then further ones, as long as there
+ * are any left that nobody else merges.
+ */
+extern void part_merge_perform(PartMerge *merge, int part);
 
 /* Closes the runs, and frees the memory; or also deletes the runs. */
 extern void part_merge_end(PartMerge *merge, bool deletes_runs);

@@ -193,16 +193,35 @@ run_file_piece_bytes(const RunFile *file)
 	return file->piece_bytes;
 }
 
-/* Where a piece begins, in which segment. */
+/* Where a piece begins, in which segment, which there has to be. */
 static File
-find_place(RunFile *file, uint64 piece, off_t *place)
+find_place(const RunFile *file, uint64 piece, off_t *place)
 {
 	uint64		bytes = piece * file->piece_bytes;
 
-	while (file->nsegments <= bytes / SEGMENT_BYTES)
-		create_segment(file);
+	Assert(bytes / SEGMENT_BYTES < file->nsegments);
 	*place = bytes % SEGMENT_BYTES;
 	return file->segments[bytes / SEGMENT_BYTES];
+}
+
+/* Adds the segment where a piece begins, if it is not there. */
+static void
+make_place(RunFile *file, uint64 piece)
+{
+	while (file->nsegments <= piece * file->piece_bytes / SEGMENT_BYTES)
+		create_segment(file);
+}
+
+/* Raises an error unless the file has what is to be read of a piece. */
+static void
+check_place(const RunFile *file, uint64 piece, Size offset, Size count)
+{
+	uint64		begin = piece * file->piece_bytes + offset;
+
+	if (unlikely(begin > file->bytes || count > file->bytes - begin))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("gpusort: a temporary file is too short")));
 }
 
 /* Pages that so many bytes are on. */
@@ -240,9 +259,11 @@ write_piece(RunFile *file)
 	Size		count = file->filled;
 	Size		done = 0;
 	off_t		place;
-	File		segment = find_place(file, file->piece, &place);
+	File		segment;
 	instr_time	start = io_clock();
 
+	make_place(file, file->piece);
+	segment = find_place(file, file->piece, &place);
 	while (done < count)
 	{
 		ssize_t		written = FileWrite(segment, file->buffer + done,
@@ -345,9 +366,11 @@ run_file_read(RunFile *file, uint64 piece, Size offset, char *bytes,
 {
 	Size		done = 0;
 	off_t		place;
-	File		segment = find_place(file, piece, &place);
+	File		segment;
 	instr_time	start = io_clock();
 
+	check_place(file, piece, offset, count);
+	segment = find_place(file, piece, &place);
 	while (done < count)
 	{
 		ssize_t		have = FileRead(segment, bytes + done, count - done,

@@ -492,6 +492,7 @@ merge_in_parts(SortedRuns *runs)
 	SharedRuns *shared = runs->shared;
 	int			nhelpers = pg_atomic_read_u32(&shared->nhelpers);
 	PartMerge  *merge;
+	int			part;
 
 	/* the files take twice the space */
 	if (nhelpers == 0 || temp_file_limit >= 0)
@@ -503,7 +504,8 @@ merge_in_parts(SortedRuns *runs)
 		return false;
 	}
 	shared_runs_decide(shared, MERGE_IN_PARTS);
-	part_merge_perform(merge);
+	if (shared_runs_take_part(shared, &part))
+		part_merge_perform(merge, part);
 	shared_runs_await_parts(shared);
 	part_merge_end(merge, true);
 	runs->parts = part_reader_begin(shared, runs->format,
@@ -543,11 +545,14 @@ void
 sorted_runs_help_merge(SortedRuns *runs)
 {
 	PartMerge  *merge;
+	int			part;
 
-	if (!shared_runs_await_decision(runs->shared))
+	/* who comes late finds no part left, and perhaps no runs any more */
+	if (!shared_runs_await_decision(runs->shared) ||
+		!shared_runs_take_part(runs->shared, &part))
 		return;
 	merge = part_merge_begin(runs->shared, runs->order, runs->format);
-	part_merge_perform(merge);
+	part_merge_perform(merge, part);
 	part_merge_end(merge, false);
 }
 

@@ -78,6 +78,18 @@ SELECT examine('SELECT few, count(*), sum(n), max(txt) FROM (SELECT few, txt, ro
 -- the first rows that are wanted are had without a merge of all
 SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id LIMIT 30000');
 
+-- a process whose rows are narrow keeps only these, and others write runs
+CREATE TABLE mixed (id int, k int, txt text) PARTITION BY RANGE (id);
+CREATE TABLE wide PARTITION OF mixed FOR VALUES FROM (1) TO (10000);
+CREATE TABLE narrow PARTITION OF mixed FOR VALUES FROM (10000) TO (200001);
+ALTER TABLE wide ALTER txt SET STORAGE PLAIN;
+INSERT INTO mixed SELECT i, hashint4(i), CASE WHEN i < 10000 THEN repeat(md5(i::text), 90) ELSE '' END FROM generate_series(1, 200000) i;
+ANALYZE mixed, wide, narrow;
+SET work_mem = '1MB';
+SELECT nrows, examine('SELECT * FROM mixed ORDER BY k, id LIMIT ' || nrows) FROM generate_series(3600, 3900, 50) nrows;
+DROP TABLE mixed;
+SET work_mem = '256kB';
+
 -- the parts take twice the space
 SET temp_file_limit = '1GB';
 SELECT examine('SELECT * FROM lines ORDER BY k, id');

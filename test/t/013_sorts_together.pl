@@ -227,6 +227,16 @@ cmp_ok($kept{'8MB'}, '>', 0, 'what exceeds the memory setting is kept by the wor
 cmp_ok($kept{'8MB'}, '<', 149000, 'but not what they have sent before');
 cmp_ok($kept{$_}, '>', 149000, "with $_ they send none") foreach ('4MB', '64kB');
 
+# a worker that comes to help when the others have merged all, and have deleted the runs
+($session, undef, my $late) = $held->start_with_late_leader("SET gpusort.work_mem = '1MB';\n" . digest_of('large', 'pass(id) > 0'));
+kill 'STOP', $late;
+$held->open_doors(2);
+$held->wait_for(1, 0, 'IPC');
+kill 'CONT', $late;
+$held->finish($session);
+is($session->{err} . $session->{out}, "$native_large\n", 'a worker is too late to help');
+check_segments('a worker is too late to help');
+
 # a limit that no run exceeds, but the runs of a worker together
 $session = sort_large("SET gpusort.work_mem = '4MB'; SET temp_file_limit = '8MB';");
 like($session->{err}, qr/^(ERROR:  temporary file size exceeds "?temp_file_limit"? \(8192kB\)\n)+\z/, 'runs count for temp_file_limit');
