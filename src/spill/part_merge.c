@@ -117,6 +117,21 @@ part_merge_begin(SharedRuns *shared, RowOrder *order,
 	return merge;
 }
 
+/*
+ * Is there space for all rows once more, even if the parts come together in the fullest
+ * of the tablespaces where runs are?
+ */
+static bool
+has_space(const PartMerge *merge)
+{
+	for (int run = 0; run < merge->nruns; run++)
+	{
+		if (run_file_free_bytes(merge->runs[run].file) < merge->shared->disk)
+			return false;
+	}
+	return true;
+}
+
 bool
 part_merge_divide(PartMerge *merge, int nprocesses)
 {
@@ -134,7 +149,7 @@ part_merge_divide(PartMerge *merge, int nprocesses)
 				   Max(shared->longest_row, 1));
 	if (nparts < nprocesses || nsamples < nparts * LEAST_ENTRIES_OF_PART ||
 		merge->nruns > run_merge_most_runs(shared->limit, shared->longest_row) ||
-		run_file_free_bytes(merge->runs[0].file) < shared->disk)
+		!has_space(merge))
 		return false;
 	shared->nparts = nparts;
 	shared->sampled = (nentries + nsamples - 1) / nsamples;

@@ -410,11 +410,17 @@ run_file_bytes(const RunFile *file)
 uint64
 run_file_free_bytes(const RunFile *file)
 {
-	struct statvfs space;
-	int			descriptor = FileGetRawDesc(file->segments[0]);
+	uint64		least = PG_UINT64_MAX;
 
-	return descriptor >= 0 && fstatvfs(descriptor, &space) == 0 ?
-		(uint64) space.f_bavail * space.f_frsize : 0;
+	for (int segment = 0; segment < file->nsegments; segment++)
+	{
+		struct statvfs space;
+
+		if (statvfs(FilePathName(file->segments[segment]), &space) != 0)
+			return 0;
+		least = Min(least, (uint64) space.f_bavail * space.f_frsize);
+	}
+	return least;
 }
 
 void

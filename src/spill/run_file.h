@@ -81,7 +81,7 @@ extern void run_file_give_back(RunFile *file, uint64 piece);
 /* Bytes of the file at the highest. */
 extern Size run_file_bytes(const RunFile *file);
 
-/* Bytes that are free where the file is, which must not be empty. */
+/* Bytes that are free where the file is, in the fullest of its tablespaces. */
 extern uint64 run_file_free_bytes(const RunFile *file);
 
 extern void run_file_close(RunFile *file);

@@ -255,6 +255,18 @@ sorted_runs_add(SortedRuns *runs, RowStore *store)
 	row_order_restart(runs->order, store);
 }
 
+/* Closes what this process has written to shared files. */
+static void
+close_shared_files(SortedRuns *runs)
+{
+	ListCell   *cell;
+
+	foreach(cell, runs->shared_files)
+		run_file_close(lfirst(cell));
+	list_free(runs->shared_files);
+	runs->shared_files = NIL;
+}
+
 /* Opens the shared runs of all processes, after their last ones. */
 static void
 import_runs(SortedRuns *runs)
@@ -523,6 +535,8 @@ merge_shared_runs(SortedRuns *runs, bool emits_all)
 
 	runs->nadded = pg_atomic_read_u32(&shared->nruns);
 	runs->longest_row = shared->longest_row;
+	/* the space of a file that is deleted is taken as long as it is open */
+	close_shared_files(runs);
 	if (!emits_all || !merge_in_parts(runs))
 	{
 		shared_runs_decide(shared, MERGE_BY_LEADER);
@@ -654,10 +668,7 @@ sorted_runs_disk(const SortedRuns *runs)
 void
 sorted_runs_end(SortedRuns *runs)
 {
-	ListCell   *cell;
-
 	end_merge(runs);
-	foreach(cell, runs->shared_files)
-		run_file_close(lfirst(cell));
+	close_shared_files(runs);
 	run_file_close(runs->file);
 }
