@@ -148,7 +148,6 @@ part_merge_divide(PartMerge *merge, int nprocesses)
 				   shared->limit / SAMPLES_MEMORY_PART /
 				   Max(shared->longest_row, 1));
 	if (nparts < nprocesses || nsamples < nparts * LEAST_ENTRIES_OF_PART ||
-		merge->nruns > run_merge_most_runs(shared->limit, shared->longest_row) ||
 		!has_space(merge))
 		return false;
 	shared->nparts = nparts;

@@ -25,7 +25,8 @@ extern PartMerge *part_merge_begin(SharedRuns *shared, RowOrder *order,
 
 /*
  * In the leader, before it decides: divides the order of all rows into parts for so
- * many processes; false if it had better merge alone.
+ * many processes; false if it had better merge alone, as there is no space for parts, or
+ * rows are few.
  */
 extern bool part_merge_divide(PartMerge *merge, int nprocesses);
 

@@ -507,7 +507,8 @@ merge_in_parts(SortedRuns *runs)
 	int			part;
 
 	/* the files take twice the space */
-	if (nhelpers == 0 || temp_file_limit >= 0)
+	if (nhelpers == 0 || temp_file_limit >= 0 ||
+		runs->nadded > run_merge_most_runs(shared->limit, shared->longest_row))
 		return false;
 	merge = part_merge_begin(shared, runs->order, runs->format);
 	if (!part_merge_divide(merge, nhelpers + 1))
