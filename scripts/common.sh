@@ -155,6 +155,12 @@ make_locales() {
 
 # ---- PostgreSQL
 
+# The major version that this machine's release has.
+packaged_major() {
+	debian_mirror >/dev/null
+	apt-cache show postgresql | sed -nE 's/^Depends:.* postgresql-([0-9]+).*/\1/p' | head -n 1
+}
+
 # Whether there is no source of a major, but a built server, see scripts/postgres.
 comes_as_wheel() { [ "$1" -eq 16 ]; }
 
