@@ -30,9 +30,14 @@ SELECT coalesce(jsonb_agg(jsonb_build_object('statement', statement)), '[]') AS 
 FROM regexp_split_to_table(:'statements', ';[ \t\r]*(\n|$)') statement
 WHERE statement ~ '\S' \gset
 \else
-SELECT coalesce(
-	(SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements'),
-	'the_extension_pg_stat_statements_is_not_there') AS schema \gset
+DO $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements') THEN
+		RAISE 'no statements are given, and the extension pg_stat_statements, which has some, is not in this database';
+	END IF;
+END $$;
+SELECT quote_ident(n.nspname) AS schema
+FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements' \gset
 SELECT coalesce(jsonb_agg(jsonb_build_object('statement', statement, 'calls', calls, 'time', time)), '[]') AS statements
 FROM (
 	SELECT /* of scripts/advise */ min(query) AS statement, sum(calls) AS calls, sum(total_exec_time) AS time
