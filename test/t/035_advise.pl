@@ -92,7 +92,7 @@ is((advise('-f'))[0], 1, 'no file');
 is((advise('-x'))[0], 1, 'an option that there is not');
 ($status, $out, $err) = advise();
 is($status, 1, 'without pg_stat_statements');
-like($err, qr/pg_stat_statements/, 'which the error says');
+like($err, qr/the extension pg_stat_statements.* is not in this database/, 'which the error says');
 
 # ---- those of pg_stat_statements
 
