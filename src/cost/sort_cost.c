@@ -204,12 +204,32 @@ sort_together_spills(const SortSize *share)
 	return !fits_memory(share->rows, share->width);
 }
 
+/* Runs of so many rows, which processes write that sort together. */
+static double
+count_runs(const SortSize *size, double participants)
+{
+	return Max(memory_bytes(size->rows, size->width) / gpusort_memory_limit(),
+			   participants);
+}
+
+/* How often all rows are merged: a page of each run and a row have to fit. */
+static double
+merge_passes(const SortSize *size, double runs)
+{
+	double		order = gpusort_memory_limit() / (double) (BLCKSZ + size->width);
+
+	return Max(ceil(log(runs) / log(Max(order, 2))), 1);
+}
+
 bool
 sort_together_has_room(const SortSize *share, double participants)
 {
-	return sort_together_spills(share) ||
-		shared_memory_suffices(rows_bytes(share->rows * participants,
-										  share->width));
+	SortSize	all = *share;
+
+	all.rows *= participants;
+	return sort_together_spills(share) ?
+		merge_passes(&all, count_runs(&all, participants)) == 1 :
+		shared_memory_suffices(rows_bytes(all.rows, all.width));
 }
 
 static double
@@ -236,20 +256,10 @@ cost_sorting(const SortSize *size)
 		size->rows * gpusort_host_sort_row_cost;
 }
 
-/* How often all rows are merged: a page of each run and a row have to fit. */
-static double
-merge_passes(const SortSize *size, double runs)
-{
-	double		order = gpusort_memory_limit() / (double) (BLCKSZ + size->width);
-
-	return Max(ceil(log(runs) / log(Max(order, 2))), 1);
-}
-
 /*
  * Writing all rows to temporary files as sorted runs, and merging them.  Participants
  * do both at the same time, reading and writing all rows once more, which one of them
- * reads then.  More runs than are merged at once, and those of one process, one process
- * merges, and takes all rows once more with each further pass.
+ * reads then.  A single process takes all rows once more with each further pass.
  */
 static Cost
 cost_spilling(const SortSize *size, double participants)
@@ -257,14 +267,13 @@ cost_spilling(const SortSize *size, double participants)
 	Cost		pages = kilobytes(size->rows, size->width) * 1024 / BLCKSZ *
 		((1 - RANDOM_PAGES_PART) * seq_page_cost +
 		 RANDOM_PAGES_PART * random_page_cost);
-	double		runs = Max(memory_bytes(size->rows, size->width) /
-						   gpusort_memory_limit(), participants);
+	double		runs = count_runs(size, participants);
 	double		passes = merge_passes(size, runs);
 	Cost		comparisons = size->rows * log2(runs) * cpu_operator_cost;
 
-	if (participants > 1 && passes == 1)
+	if (participants > 1)
 		return (3 * pages + comparisons) / participants + pages;
-	return pages / participants + (2 * passes - 1) * pages +
+	return 2 * passes * pages +
 		(passes - 1) * size->rows * (PUT_ROW_COST + EMIT_ROW_COST) +
 		comparisons;
 }

@@ -41,7 +41,8 @@ extern SortSize sort_size_of_plan(const Plan *sort, const List *attnos,
 /*
  * Of processes that sort together, each a sort of this size: are the rows to be
  * written as runs, since they do not fit the memory?  And can they sort together,
- * for which rows that are not written need shared memory?
+ * for which rows that are not written need shared memory, and runs must be so few that
+ * they are merged at once?
  */
 extern bool sort_together_spills(const SortSize *share);
 extern bool sort_together_has_room(const SortSize *share,

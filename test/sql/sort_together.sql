@@ -165,7 +165,7 @@ BEGIN
 END $$;
 CREATE FUNCTION fewer_expected(query text) RETURNS text LANGUAGE sql AS
 	$$ SELECT replace(query, ' FROM numbers ORDER', ' FROM numbers WHERE numbers.id % 1 = 0 ORDER') $$;
-SET gpusort.work_mem = '64kB';
+SET gpusort.work_mem = '256kB';
 SELECT * FROM written('SELECT * FROM numbers ORDER BY k');
 SELECT * FROM written(fewer_expected('SELECT * FROM numbers ORDER BY k'));
 SELECT query, examine(query), examine(fewer_expected(query)) FROM queries;
@@ -175,6 +175,10 @@ SELECT query, examine(query), examine(fewer_expected(query)) FROM unnest(ARRAY[
 	'SELECT DISTINCT ON (grp) grp, id FROM numbers ORDER BY grp, k, id',
 	'SELECT id FROM (SELECT grp, id, row_number() OVER (PARTITION BY grp ORDER BY k, id) n FROM numbers) s WHERE n <= 3 ORDER BY grp, n']) query;
 SET gpusort.device = host;
+-- of more runs than are merged at once each process merges its own
+SET gpusort.work_mem = '64kB';
+SELECT aware FROM written('SELECT * FROM numbers ORDER BY k');
+SELECT examine('SELECT * FROM numbers ORDER BY k, id');
 RESET gpusort.work_mem;
 
 -- cursors have no workers
