@@ -489,7 +489,9 @@ put_value(RowSort *sort, TupleTableSlot *slot)
 
 	if (isnull)
 	{
-		sort->external.nnulls++;
+		/* values may take long to come, and the progress is to go on */
+		if (unlikely(++sort->external.nnulls % PROGRESS_ROWS == 0))
+			(void) external_sort_go_on(&sort->external);
 		return true;
 	}
 	return likely(external_sort_takes_row(&sort->external) &&

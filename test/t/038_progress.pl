@@ -126,6 +126,11 @@ $held->finish($session);
 is($session->{err} . $session->{out}, "20000\n", 'the result');
 check_none('a sort');
 
+($session, $pid) = start_held(count_of('SELECT nullif(k, k) n FROM t WHERE pass_at(id, 9000, 18000) > 0 ORDER BY n'));
+is(shown(ALL), 'sort|taking rows|8192|0|||postgres', 'NULLs, which are only counted, are rows');
+$held->finish($session);
+is($session->{err} . $session->{out}, "20000\n", 'the result');
+
 ($session, $pid) = start_held("SET gpusort.device = cuda;\n$by_key");
 is(shown(ALL), 'sort|taking rows|8192|0||gpusortd|postgres', 'gpusortd has the keys');
 $held->finish($session);
