@@ -10,7 +10,7 @@
  *
  * Splitters are chosen as in a sample sort (Frazer and McKellar 1970) with regular
  * samples (Shi and Schaeffer 1992): each run has an index of rows some pages apart,
- * of which a share is sampled; the samples are sorted, and every so-manieth is a
+ * of which a share is sampled; the samples are sorted, and every n-th is a
  * splitter.  All processes find the same ones for themselves.  A run is cut by
  * bisecting its index, and by comparing the rows from an index entry on.
  *

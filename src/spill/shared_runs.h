@@ -56,7 +56,7 @@ typedef struct SharedRuns
 
 	/* if MERGE_IN_PARTS; the leader sets the first two before it decides */
 	int			nparts;			/* parts of the order of all rows */
-	uint64		sampled;		/* every so-manieth index entry is a sample */
+	uint64		sampled;		/* every n-th index entry is a sample */
 	pg_atomic_uint32 next_part; /* that somebody is to merge next */
 	pg_atomic_uint32 nmerged;	/* parts that are in files */
 	ConditionVariable merged;	/* the last part is */
