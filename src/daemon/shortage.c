@@ -80,6 +80,9 @@ shortage_idle(Scarce what)
 
 	pthread_mutex_lock(&mutex);
 	count = nidle[what];
+	/* what the last one has given up may not be there yet */
+	if (microseconds_now() < next_turn)
+		count++;
 	pthread_mutex_unlock(&mutex);
 	return count;
 }

@@ -25,7 +25,7 @@ extern void shortage_init(void);
 extern void shortage_begin(Scarce what);
 extern void shortage_end(Scarce what);
 
-/* Clients that have been idle long enough to give up the resource. */
+/* Clients that have been idle long enough to give up the resource, or just do so. */
 extern int	shortage_idle(Scarce what);
 
 typedef enum Waited
