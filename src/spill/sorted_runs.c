@@ -28,7 +28,6 @@
 #include "access/htup_details.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 
 #include "port/compat.h"
 #include "settings.h"
