@@ -108,7 +108,7 @@ parallel_sort_next(ParallelSort *sort)
 	if (sort->sort != NULL)
 		return row_sort_get(sort->sort, true, slot);
 	if (sort->slices != NULL)
-		row = slice_reader_next(sort->slices, slot->tts_nvalid > 0);
+		row = slice_reader_next(sort->slices);
 	if (row == NULL)
 	{
 		ExecClearTuple(slot);

@@ -55,12 +55,6 @@
 /* Least bytes of a row in memory. */
 #define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
 
-/*
- * Bytes of a row that are prefetched to emit it; more are if its values are
- * read.
- */
-#define ROW_HEAD_BYTES			CACHE_LINE_BYTES
-
 /* Values by which they are prefetched ahead of the one that is emitted. */
 #define VALUES_AHEAD			32
 
@@ -926,9 +920,7 @@ get_from_memory(RowSort *sort, bool forward, TupleTableSlot *slot)
 	if (unlikely(gpusort_verify))
 		row_order_verify(order, entry);
 	if (likely(forward))
-		row = row_order_get_forward(order, entry,
-									slot->tts_nvalid > 0 ?
-									sort->row_bytes : ROW_HEAD_BYTES);
+		row = row_order_get_forward(order, entry, sort->row_bytes);
 	else
 		row = row_order_get(order, entry);
 	ExecStoreMinimalTuple(row, slot, false);

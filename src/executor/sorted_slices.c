@@ -222,13 +222,11 @@ take_slice(SliceReader *reader)
 	}
 }
 
-/*
- * Finds the next rows, and prefetches the first bytes of each, as
- * row_order_prefetch() does.
- */
+/* Finds the next rows, and prefetches them, as row_order_prefetch() does. */
 static void
-prefetch(SliceReader *reader, Size bytes)
+prefetch(SliceReader *reader)
 {
+	Size		bytes = Min(reader->shared->row_bytes, MOST_FETCHED_BYTES);
 	const uint32 *order = reader->order + reader->position;
 	uint64		count = Min(PREFETCHED_ROWS, reader->end - reader->position);
 
@@ -248,7 +246,7 @@ prefetch(SliceReader *reader, Size bytes)
 }
 
 void *
-slice_reader_next(SliceReader *reader, bool whole)
+slice_reader_next(SliceReader *reader)
 {
 	uint64		i;
 
@@ -257,8 +255,7 @@ slice_reader_next(SliceReader *reader, bool whole)
 	i = reader->position - reader->first_prefetched;
 	if (unlikely(i >= reader->nprefetched))
 	{
-		prefetch(reader, whole ? Min(reader->shared->row_bytes,
-									 MOST_FETCHED_BYTES) : CACHE_LINE_BYTES);
+		prefetch(reader);
 		i = 0;
 	}
 	reader->position++;

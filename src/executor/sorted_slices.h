@@ -61,9 +61,9 @@ extern SliceReader *slice_reader_begin(SharedSlices *shared,
 
 /*
  * The next row, a minimal tuple, valid until the segments end; NULL if no slice
- * is left.  "whole" says whether all of it will be read.
+ * is left.
  */
-extern void *slice_reader_next(SliceReader *reader, bool whole);
+extern void *slice_reader_next(SliceReader *reader);
 
 /* The rows of the slices that it has taken. */
 extern uint64 slice_reader_rows(const SliceReader *reader);

@@ -187,7 +187,7 @@ row_order_get(const RowOrder *order, uint64 entry)
 	return row_store_get(order->store, order->entries[entry]);
 }
 
-/* Most bytes that are prefetched of a row that is read as a whole. */
+/* Most bytes that are prefetched of a row. */
 #define MOST_FETCHED_BYTES	(8 * CACHE_LINE_BYTES)
 
 /*
