@@ -263,17 +263,16 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
  * time?
  */
 static bool
-few_are_wanted(const GpuSortState *state, double participants)
+are_few(const GpuSortState *state, double participants, double wanted)
 {
 	const PlanState *node = &state->scan.css.ss.ps;
-	double		bound = sort_bound_rows(&state->scan.bound);
 	SortSize	size;
 
-	if (bound == NO_BOUND)
+	if (wanted == NO_BOUND)
 		return false;
 	size = gpusort_size((CustomScan *) node->plan,
 						node->state->es_range_table);
-	return first_rows_are_few(&size, participants, bound);
+	return first_rows_are_few(&size, participants, wanted);
 }
 
 /* Is this process one of several that sort together? */
@@ -315,7 +314,7 @@ begin_sort(GpuSortState *state)
 
 	if (sorts_together(state))
 		sort = begin_sort_of_all(state);
-	else if (state->few_came || few_are_wanted(state, 1))
+	else if (state->few_came || are_few(state, 1, bound))
 		sort = row_sort_begin_few(&state->emptied, descriptor, state->columns,
 								  state->ncolumns, rows, bound,
 								  state->random_access);
@@ -520,7 +519,9 @@ expects_runs(const GpuSortState *state)
 
 /*
  * Before workers are launched.  The leader has to run the plan too, and it is the
- * leader's settings that count.
+ * leader's settings that count.  Where ties of a few first rows are wanted as well, core's
+ * sort does not know what to leave out, but all rows of all processes need not come
+ * together.
  */
 static void
 begin_sharing(GpuSortState *state, ParallelContext *context,
@@ -531,7 +532,8 @@ begin_sharing(GpuSortState *state, ParallelContext *context,
 	shared->nworkers = context->nworkers;
 	shared->together = gpusort_enable && gpusort_enable_sort &&
 		parallel_leader_participation &&
-		!few_are_wanted(state, sort_participants(shared->nworkers));
+		!are_few(state, sort_participants(shared->nworkers),
+				 sort_bound_expected_rows(&state->scan.bound));
 	state->limits = row_sort_divide_memory(shared->nworkers,
 										   expects_runs(state));
 	shared_rows_init(shared_rows(shared), shared->nworkers,

@@ -134,6 +134,15 @@ execute_query(QueryDesc *query, ScanDirection direction,
 		standard_ExecutorRun(query, direction, count EXECUTE_ONCE_ARGUMENT);
 }
 
+/* The rows that a Limit of this process wants, and maybe their ties; or NO_BOUND. */
+static double
+limit_rows(const LimitState *limit)
+{
+	if (limit->lstate == LIMIT_INITIAL || limit->noCount)
+		return NO_BOUND;
+	return (double) limit->count + limit->offset;
+}
+
 double
 sort_bound_rows(const SortBound *bound)
 {
@@ -141,10 +150,15 @@ sort_bound_rows(const SortBound *bound)
 
 	if (limit == NULL)
 		return bound->leader_count > 0 ? bound->leader_count : NO_BOUND;
-	if (limit->lstate == LIMIT_INITIAL || limit->noCount ||
-		limit->limitOption != LIMIT_OPTION_COUNT)
-		return NO_BOUND;
-	return (double) limit->count + limit->offset;
+	return limit->limitOption == LIMIT_OPTION_COUNT ? limit_rows(limit) :
+		NO_BOUND;
+}
+
+double
+sort_bound_expected_rows(const SortBound *bound)
+{
+	return bound->limit != NULL ? limit_rows(bound->limit) :
+		sort_bound_rows(bound);
 }
 
 void

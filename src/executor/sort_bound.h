@@ -44,4 +44,7 @@ extern void sort_bound_find(PlanState *top);
  */
 extern double sort_bound_rows(const SortBound *bound);
 
+/* The same, but with ties, of which there may be any number, beside it. */
+extern double sort_bound_expected_rows(const SortBound *bound);
+
 #endif							/* GPUSORT_SORT_BOUND_H */

@@ -107,6 +107,11 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SELECT examine('SELECT o, s.id FROM generate_series(1, 3) o LEFT JOIN (SELECT id, k FROM numbers ORDER BY k, id OFFSET 7990) s ON s.id > o');
 SELECT examine('SELECT o, s.id FROM generate_series(1, 3) o LEFT JOIN (SELECT id, k FROM numbers ORDER BY k, id LIMIT 6000) s ON s.k <= o');
+
+-- with ties: many rows, or few, which each process sorts for itself
+SELECT examine('SELECT grp, k FROM numbers ORDER BY grp DESC, k FETCH FIRST 7000 ROWS WITH TIES');
+SELECT examine('SELECT k FROM numbers ORDER BY k FETCH FIRST 3 ROWS WITH TIES');
+SELECT examine('SELECT grp FROM numbers ORDER BY grp FETCH FIRST 3 ROWS WITH TIES');
 RESET enable_material;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
