@@ -54,7 +54,7 @@
 #define BUSY_MIN_ROWS		1000000
 
 /* Keys that a job of this process makes room for at first. */
-#define FIRST_ROWS			1024
+#define FIRST_ROWS			128
 
 /* Then for as many more as it has, up to this; and from there on an eighth. */
 #define FEW_ROWS			4096

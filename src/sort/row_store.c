@@ -35,7 +35,11 @@
 #define FIRST_BLOCK_BYTES	((Size) 16 * 1024)
 #define LARGEST_BLOCK_BYTES ((Size) 32 * 1024 * 1024)
 
-#define FIRST_DIRECTORY_ROWS	((uint64) 1024)
+/* Blocks are small parts of the limit, so that little of it goes unused. */
+#define BLOCK_PART			32
+#define FIRST_BLOCK_PART	16
+
+#define FIRST_DIRECTORY_ROWS	((uint64) 128)
 
 /* From which size on blocks are of the memory set aside, if they can be. */
 #define SHARED_BLOCK_BYTES	((Size) 1 * 1024 * 1024)
@@ -235,11 +239,19 @@ row_store_make_room(RowStore *store, Size more)
 	return fits(store, more);
 }
 
+/* The most bytes of a block, unless a row has more. */
+static Size
+most_block_bytes(const RowStore *store)
+{
+	return Max(store->limit / BLOCK_PART,
+			   Min(store->limit / FIRST_BLOCK_PART, FIRST_BLOCK_BYTES));
+}
+
 /* Makes a new block, to follow the last one; false if over the limit. */
 static bool
 make_block(RowStore *store, Size row_bytes, Size other_memory)
 {
-	Size		bytes = Max(store->block_bytes,
+	Size		bytes = Max(Min(store->block_bytes, most_block_bytes(store)),
 							BLOCK_HEADER_BYTES + row_bytes);
 	RowBlock   *block;
 	Size		room;
@@ -255,10 +267,7 @@ make_block(RowStore *store, Size row_bytes, Size other_memory)
 	*next_block(store) = block;
 	store->memory += bytes;
 
-	/* A small part of the limit, so that little of it goes unused. */
 	store->block_bytes = Min(store->block_bytes * 2, LARGEST_BLOCK_BYTES);
-	store->block_bytes = Min(store->block_bytes,
-							 Max(store->limit / 32, FIRST_BLOCK_BYTES));
 	return true;
 }
 
