@@ -267,27 +267,28 @@ survey_rows(const HostKeys *keys, WordSurvey *survey, uint32_t word,
 }
 
 /*
- * How many words of the keys will do for the working word of the first level?
- * A guess from a sample; it is only a matter of speed.
+ * How many of the words that keys have at the most will do for the working word of
+ * the first level?  A guess from a sample; it is only a matter of speed.
  */
 static uint32_t
-guess_first_words(const HostKeys *keys)
+guess_first_words(const HostKeys *keys, uint32_t most)
 {
 	WordSurvey	survey;
 	uint64_t	step = keys->nrows / SAMPLE_ROWS + 1;
 	int			varying = 0;
 
 	survey_init(&survey);
-	for (uint32_t word = 0; word < KEY_MAX_WORDS; word++)
+	for (uint32_t word = 0; word < most; word++)
 	{
 		for (uint64_t row = 0; row < keys->nrows; row += step)
 			survey_rows(keys, &survey, word, row, row + 1);
 
 		varying += __builtin_popcountll(survey.any[word] & ~survey.all[word]);
-		if (varying >= WORD_BITS)
+		/* keys that vary in length seem to end where there are only zeros */
+		if (varying >= WORD_BITS || (keys->ends && survey.any[word] == 0))
 			return word + 1;
 	}
-	return KEY_MAX_WORDS;
+	return most;
 }
 
 /* The last level, if it has room for another slice, else a new one. */
@@ -356,7 +357,7 @@ plan_levels(HostSort *sort)
 {
 	const HostKeys *keys = sort->keys;
 	uint32_t	nwords = keys->ends ? KEY_MAX_WORDS : keys->shape.fixed_words;
-	uint32_t	surveyed = (uint32_t) smaller(guess_first_words(keys), nwords);
+	uint32_t	surveyed = guess_first_words(keys, nwords);
 	WordSurvey	survey;
 	uint64_t	end;
 
