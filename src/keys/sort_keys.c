@@ -267,6 +267,7 @@ sort_keys_doubtful(const SortKeys *keys)
 void
 sort_keys_change_layout(SortKeys *keys)
 {
+	keys->nchanges++;
 	set_layout(keys, keys->general || !keys->same_layout);
 	keys->same_layout = false;
 }

@@ -61,6 +61,7 @@ typedef struct SortKeys
 	bool		doubtful;		/* other processes made doubtful keys */
 	bool		costly;			/* a key takes longer than a comparison */
 	bool		same_layout;	/* the next change keeps the layout */
+	uint32		nchanges;		/* changes of the keys so far */
 	KeyShape	shape;			/* shape of the keys of this layout */
 	bool		only_words;		/* all columns are encoded as words */
 	bool		whole;			/* a KeyWholeFunction makes most keys */

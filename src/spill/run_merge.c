@@ -9,11 +9,13 @@
  * has moved on to its next row only the games on the path from its leaf to
  * the root are played again.
  *
- * Rows are compared by keys, which are made again as the rows are read: that
- * takes less than to write and to read them.  The first word of a loser's key
- * is in its node, and mostly decides.  Who wins is a toss-up that no processor
- * can foresee, so the two players of a game change places without a jump.  The
- * types' comparators are asked where keys are equal and not exact, or doubtful.
+ * Rows are compared by keys, which are made again as the rows of a run are read.
+ * A merge to another run writes them with its rows, for the merge that reads
+ * these: to make a key takes longer than to write and to read it.  The first word
+ * of a loser's key is in its node, and mostly decides.  Who wins is a toss-up that
+ * no processor can foresee, so the two players of a game change places without a
+ * jump.  The types' comparators are asked where keys are equal and not exact, or
+ * doubtful.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,13 +34,6 @@ typedef struct Player
 	int64_t		run;
 } Player;
 
-/* Its key, where that has more than one word. */
-typedef struct PlayerKey
-{
-	int			nwords;
-	uint64_t	words[KEY_MAX_WORDS];
-} PlayerKey;
-
 struct RunMerge
 {
 	RowOrder   *order;
@@ -47,7 +42,8 @@ struct RunMerge
 	bool		started;
 	int			nruns;
 	RunTape   **runs;
-	PlayerKey  *keys;			/* of their rows */
+	RunKey	   *keys;			/* of their rows, where they have more than
+								 * one word */
 	Player	   *losers;			/* of the nodes 1 to nruns - 1; at 0 the
 								 * winner of all */
 };
@@ -64,7 +60,7 @@ struct RunMerge
 static Size
 bytes_for_run(Size longest_row)
 {
-	return sizeof(RunTape) + sizeof(RunTape *) + sizeof(PlayerKey) +
+	return sizeof(RunTape) + sizeof(RunTape *) + sizeof(RunKey) * 2 +
 		sizeof(Player) + pg_nextpower2_size_t(longest_row);
 }
 
@@ -99,7 +95,7 @@ compare_rows(const RunMerge *merge, const void *a, const void *b)
 }
 
 /* A run's key; keys of one word have one place, for nobody looks there. */
-static inline PlayerKey *
+static inline RunKey *
 player_key(const RunMerge *merge, int64_t run)
 {
 	return merge->order->keys->shape.fixed_words == 1 ?
@@ -122,8 +118,8 @@ wins_in_full(const RunMerge *merge, const Player *a, const Player *b)
 		return row_a != NULL;
 	if (merge->by_keys)
 	{
-		const PlayerKey *key_a = player_key(merge, a->run);
-		const PlayerKey *key_b = player_key(merge, b->run);
+		const RunKey *key_a = player_key(merge, a->run);
+		const RunKey *key_b = player_key(merge, b->run);
 
 		/* no key begins another */
 		for (int i = 1; i < Min(key_a->nwords, key_b->nwords); i++)
@@ -167,6 +163,20 @@ play(RunMerge *merge, Player winner)
 	losers[0] = winner;
 }
 
+/* Has the key of a run's row; 0 words if that does not fit the others. */
+static inline int
+get_key(const RunMerge *merge, const RunTape *run, uint64_t *words)
+{
+	const RunKey *key = run->key;
+
+	if (key == NULL || key->nwords == 0 ||
+		run->key_changes != merge->order->keys->nchanges)
+		return row_order_encode(merge->order, run->row, words);
+	for (int i = 0; i < key->nwords; i++)
+		words[i] = key->words[i];
+	return key->nwords;
+}
+
 /*
  * Makes a run's row a player; false if its key does not fit the others, or is
  * not to be relied on.
@@ -183,9 +193,9 @@ make_player(RunMerge *merge, int64_t run, Player *player)
 		player->word = 0;
 	else
 	{
-		PlayerKey  *key = player_key(merge, run);
+		RunKey	   *key = player_key(merge, run);
 
-		key->nwords = row_order_encode(merge->order, row, key->words);
+		key->nwords = get_key(merge, merge->runs[run], key->words);
 		if (unlikely(key->nwords == 0 ||
 					 sort_keys_doubtful(merge->order->keys)))
 			return false;
@@ -250,7 +260,7 @@ run_merge_begin(RowOrder *order, RunTape **runs, int nruns, Size read_bytes)
 	merge->by_keys = !sort_keys_doubtful(order->keys);
 	merge->nruns = nruns;
 	merge->runs = palloc_extended(nruns * sizeof(RunTape *), MCXT_ALLOC_HUGE);
-	merge->keys = palloc_extended(nruns * sizeof(PlayerKey), MCXT_ALLOC_HUGE);
+	merge->keys = palloc_extended(nruns * sizeof(RunKey), MCXT_ALLOC_HUGE);
 	merge->losers = palloc_extended(nruns * sizeof(Player), MCXT_ALLOC_HUGE);
 	for (int i = 0; i < nruns; i++)
 	{
@@ -291,6 +301,34 @@ run_merge_next(RunMerge *merge)
 		move_on(merge);
 	merge->started = true;
 	return merge->runs[merge->losers[0].run]->row;
+}
+
+/* Writes the row that came last, with its key if that is known. */
+static inline void
+write_row(const RunMerge *merge, RunTape *run, const void *row)
+{
+	const Player *winner = &merge->losers[0];
+	const SortKeys *keys = merge->order->keys;
+
+	if (!merge->by_keys || keys->nchanges != run->key_changes)
+		run_tape_write_key(run, NULL, 0);
+	else if (keys->shape.fixed_words == 1)
+		run_tape_write_key(run, &winner->word, 1);
+	else
+		run_tape_write_key(run, merge->keys[winner->run].words,
+						   merge->keys[winner->run].nwords);
+	run_tape_write(run, row);
+}
+
+void
+run_merge_write(RunMerge *merge, RunTape *run)
+{
+	const void *row;
+
+	run_tape_keep_keys(run, merge->order->keys->nchanges);
+	while ((row = run_merge_next(merge)) != NULL)
+		write_row(merge, run, row);
+	run_tape_complete(run);
 }
 
 void

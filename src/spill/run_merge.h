@@ -34,6 +34,9 @@ extern RunMerge *run_merge_begin(RowOrder *order, RunTape **runs, int nruns,
 /* The next row of all runs, valid until the next call; NULL at the end. */
 extern void *run_merge_next(RunMerge *merge);
 
+/* Writes all rows of the merge to an empty tape, with their keys; completes it. */
+extern void run_merge_write(RunMerge *merge, RunTape *run);
+
 /* Ends the merge, and closes its runs. */
 extern void run_merge_end(RunMerge *merge);
 

@@ -14,6 +14,9 @@
  * which nobody needs any more.  Core's own sort writes four bytes of length, not
  * two, and the header of each row; so its tapes are never smaller.
  *
+ * A key ahead of a row leaves out the words that it has in common with the key
+ * before, of which there are many in a run.
+ *
  * A row of an index has its length in its header.  It is on the tape as it is,
  * and is aligned, since its length is.
  *
@@ -204,6 +207,8 @@ run_tape_close(RunTape *run)
 		pfree(run->buffer - ROW_VALUES_OFFSET);
 	if (run->space != NULL)
 		pfree(run->space);
+	if (run->key != NULL)
+		pfree(run->key);
 	if (run->owns_file)
 		run_file_delete(run->file);
 	pfree(run);
@@ -262,6 +267,50 @@ take(RunTape *run, void *bytes, Size count)
 	}
 	memcpy(bytes, run->next, count);
 	run->next += count;
+}
+
+void
+run_tape_keep_keys(RunTape *run, uint32 key_changes)
+{
+	run->key_changes = key_changes;
+	run->key = MemoryContextAllocZero(run->context, sizeof(RunKey));
+}
+
+/* What stands on the tape ahead of the words of a key. */
+typedef struct KeyHead
+{
+	uint8		nwords;
+	uint8		nsame;			/* words as in the key before, not written */
+} KeyHead;
+
+void
+run_tape_write_key(RunTape *run, const uint64_t *words, int nwords)
+{
+	RunKey	   *key = run->key;
+	int			most_same = Min(nwords, key->nwords);
+	KeyHead		head = {.nwords = nwords};
+
+	while (head.nsame < most_same && words[head.nsame] == key->words[head.nsame])
+		head.nsame++;
+	append(run, &head, sizeof(head));
+	for (int i = head.nsame; i < nwords; i++)
+	{
+		key->words[i] = words[i];
+		append(run, &words[i], sizeof(uint64_t));
+	}
+	key->nwords = nwords;
+}
+
+void
+run_tape_read_key(RunTape *run)
+{
+	RunKey	   *key = run->key;
+	KeyHead		head;
+
+	take(run, &head, sizeof(head));
+	for (int i = head.nsame; i < head.nwords; i++)
+		take(run, &key->words[i], sizeof(uint64_t));
+	key->nwords = head.nwords;
 }
 
 void

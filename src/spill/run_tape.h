@@ -16,6 +16,7 @@
 
 #include "access/htup_details.h"
 
+#include "sort/row_order.h"
 #include "spill/run_file.h"
 
 /*
@@ -31,6 +32,13 @@
 #define ROW_HEADER(row)		((char *) (row) + MINIMAL_TUPLE_DATA_OFFSET)
 #define ROW_VALUES(row)		((char *) (row) + ROW_VALUES_OFFSET)
 
+/* The key of a row; no words: none is known. */
+typedef struct RunKey
+{
+	int			nwords;
+	uint64_t	words[KEY_MAX_WORDS];
+} RunKey;
+
 typedef struct RunTape
 {
 	/* the fields that each row needs, in few cache lines */
@@ -38,6 +46,8 @@ typedef struct RunTape
 	char	   *next;			/* first byte to be read, or to be written */
 	char	   *end;			/* end of the bytes in memory, or of free ones */
 	const struct RunFormat *format; /* form of the rows; NULL: bytes only */
+	RunKey	   *key;			/* key of the last row, which stands ahead of
+								 * it; NULL: rows have no keys */
 	char		header[RUN_HEADER_BYTES];	/* header of the last minimal
 											 * tuple */
 
@@ -46,6 +56,7 @@ typedef struct RunTape
 	bool		owns_file;		/* the file is deleted with the tape */
 	NumberList	pieces;			/* pieces of the file that have the tape; none
 								 * if it has a file of its own */
+	uint32		key_changes;	/* changes of the sort's keys before these */
 	uint64		start;			/* position of the first byte */
 	uint64		finish;			/* position behind the last byte */
 	Size		longest_row;	/* bytes of the longest row */
@@ -94,6 +105,15 @@ extern RunTape *run_tape_create(RunFile *file, const RunFormat *format);
 extern RunTape *run_tape_open(RunFile *file, const RunFormat *format,
 							  uint64 bytes);
 
+/*
+ * Has the rows of an empty tape be written with their keys, each by
+ * run_tape_write_key() ahead of the row, and be read with them.  The sort's keys
+ * have changed so often before (sort_keys.h).
+ */
+extern void run_tape_keep_keys(RunTape *run, uint32 key_changes);
+extern void run_tape_write_key(RunTape *run, const uint64_t *words,
+							   int nwords);
+
 static inline void
 run_tape_write(RunTape *run, const void *row)
 {
@@ -141,12 +161,19 @@ extern void run_tape_begin_read(RunTape *run, Size buffer_bytes);
 extern void run_tape_begin_read_at(RunTape *run, uint64 position,
 								   Size buffer_bytes);
 
+/* Reads a key. */
+extern void run_tape_read_key(RunTape *run);
+
 /* The next row, valid until the next call; NULL after the last one. */
 static inline void *
 run_tape_read(RunTape *run)
 {
 	if (likely(run->next != run->end || run->fetched < run->finish))
+	{
+		if (run->key != NULL)
+			run_tape_read_key(run);
 		run->format->read(run);
+	}
 	else
 		run->row = NULL;
 	return run->row;

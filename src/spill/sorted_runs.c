@@ -295,11 +295,8 @@ merge_first_runs(SortedRuns *runs, int count, Size limit)
 										run_merge_read_bytes(limit, count,
 															 runs->longest_row));
 	RunTape    *run = run_tape_create(runs->file, runs->format);
-	const void *row;
 
-	while ((row = run_merge_next(merge)) != NULL)
-		run_tape_write(run, row);
-	run_tape_complete(run);
+	run_merge_write(merge, run);
 	for (int i = 0; i < count && runs->plan != NULL; i++)
 		merge_plan_replace(runs->plan, runs->runs[i], run);
 	run_merge_end(merge);
