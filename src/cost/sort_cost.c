@@ -37,8 +37,9 @@
 #define PUT_ROW_COST		0.006
 #define PUT_KILOBYTE_COST	0.12
 
-/* Emitting a row from this process's own memory. */
+/* Emitting a row from this process's own memory, and a value, which is no row. */
 #define EMIT_ROW_COST		0.0125
+#define EMIT_VALUE_COST		0.0025
 
 /* Writing the place of a row, where all processes emit rows. */
 #define SHARE_ROW_COST		0.001
@@ -133,6 +134,13 @@ add_keys(SortSize *size, const List *columns, Oid sort_operator,
 	size->tied_rows = list_length(columns) == 1 ? 0 : order->group_rows;
 }
 
+/* Do rows of so many columns consist of the one that they are sorted by, a value? */
+static bool
+are_values(int ncolumns, const List *columns)
+{
+	return ncolumns == 1 && get_typbyval(exprType(linitial(columns)));
+}
+
 SortSize
 sort_size_of_path(PlannerInfo *root, const Path *input, const List *columns,
 				  Oid sort_operator, Oid collation, double bound)
@@ -144,6 +152,8 @@ sort_size_of_path(PlannerInfo *root, const Path *input, const List *columns,
 
 	add_keys(&size, columns, sort_operator, collation,
 			 is_known ? &order : NULL);
+	size.is_of_values = are_values(list_length(input->pathtarget->exprs),
+								   columns);
 	return size;
 }
 
@@ -168,6 +178,7 @@ sort_size_of_plan(const Plan *sort, const List *attnos, Oid sort_operator,
 	is_known = order_of_plan(input, linitial(columns), range_table, &order);
 	add_keys(&size, columns, sort_operator, collation,
 			 is_known ? &order : NULL);
+	size.is_of_values = are_values(list_length(input->targetlist), columns);
 	list_free(columns);
 	return size;
 }
@@ -248,6 +259,13 @@ cost_putting(const SortSize *size, double rows)
 		kilobytes(rows, size->width) * PUT_KILOBYTE_COST;
 }
 
+/* Emitting so many of the rows, by the process that has them. */
+static Cost
+cost_emitting(const SortSize *size, double rows)
+{
+	return rows * (size->is_of_values ? EMIT_VALUE_COST : EMIT_ROW_COST);
+}
+
 static Cost
 cost_sorting(const SortSize *size)
 {
@@ -274,7 +292,8 @@ cost_spilling(const SortSize *size, double participants)
 	if (participants > 1)
 		return (3 * pages + comparisons) / participants + pages;
 	return 2 * passes * pages +
-		(passes - 1) * size->rows * (PUT_ROW_COST + EMIT_ROW_COST) +
+		(passes - 1) * (size->rows * PUT_ROW_COST +
+						cost_emitting(size, size->rows)) +
 		comparisons;
 }
 
@@ -284,7 +303,7 @@ cost_sort_alone(const SortSize *size, Cost *startup, Cost *total)
 	*startup = cost_putting(size, size->rows) + cost_sorting(size);
 	if (!fits_memory(size->rows, size->width))
 		*startup += cost_spilling(size, 1);
-	*total = *startup + size->rows * EMIT_ROW_COST;
+	*total = *startup + cost_emitting(size, size->rows);
 }
 
 /* The cost of a sort together whose rows do not fit the memory. */
@@ -295,7 +314,7 @@ cost_sort_in_runs(const SortSize *size, double participants, Cost *startup,
 	/* without a device each sorts its own */
 	*startup = cost_putting(size, size->rows / participants) +
 		cost_sorting(size) / participants + cost_spilling(size, participants);
-	*total = *startup + size->rows * EMIT_ROW_COST;
+	*total = *startup + cost_emitting(size, size->rows);
 }
 
 void
@@ -317,7 +336,7 @@ cost_sort_together(const SortSize *size, double participants,
 	if (!shared_memory_is_set_aside(rows_bytes(workers_rows, size->width)))
 		*startup += kilobytes(workers_rows, size->width) *
 			NEW_SHARED_KILOBYTE_COST;
-	*total = *startup + share * EMIT_ROW_COST +
+	*total = *startup + cost_emitting(size, share) +
 		workers_rows * gpusort_get_shared_row_cost;
 }
 

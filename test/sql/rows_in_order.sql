@@ -137,7 +137,7 @@ SET min_parallel_table_scan_size = 0;
 SET enable_indexscan = off;
 SET enable_indexonlyscan = off;
 SET enable_bitmapscan = off;
-SELECT sort, shows(format('SELECT place FROM sorted ORDER BY %s', sort), 'Parallel Custom Scan') AS together
+SELECT sort, shows(format('SELECT place, id FROM sorted ORDER BY %s', sort), 'Parallel Custom Scan') AS together
 FROM unnest(ARRAY['place', 'place + 1', 'place DESC', 'id', 'place, id', 'word COLLATE "en-x-icu"', 'word COLLATE "C"', 'place NULLS FIRST']) sort;
 SET max_parallel_workers_per_gather = 0;
 
