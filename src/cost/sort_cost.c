@@ -101,6 +101,12 @@
 #define PIECE_VALUES		8
 
 /*
+ * A row of a merge join by values that are not words but elsewhere in memory: what
+ * it was found to take more than one by numbers.
+ */
+#define MERGE_POINTER_COST	0.06
+
+/*
  * Core's hash tables: what an entry has beside its row, about, and how large a
  * table is for which a look-up takes what core expects.
  */
@@ -504,6 +510,13 @@ Cost
 cost_counting(double values)
 {
 	return values * EMIT_ROW_COST;
+}
+
+/* To core all types are alike. */
+Cost
+cost_merging_more(double rows, Oid type)
+{
+	return get_typbyval(type) ? 0 : rows * MERGE_POINTER_COST;
 }
 
 /*

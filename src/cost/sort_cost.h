@@ -114,6 +114,9 @@ extern Cost cost_counting(double values);
 /* The divisor by which core estimates the rows of each participant. */
 extern double sort_participants(int nworkers);
 
+/* The cost of comparing so many rows by this type in a merge join, beyond the same. */
+extern Cost cost_merging_more(double rows, Oid type);
+
 /*
  * The cost of hashing beyond what core expects: of so many lookups in a table of
  * so many entries of this width, in bytes.

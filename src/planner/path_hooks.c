@@ -21,6 +21,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
@@ -114,6 +116,24 @@ hashed_part(PlannerInfo *root, Node *expr)
 	return part;
 }
 
+/*
+ * How many of the look-ups find what they look for not near the last one?  All,
+ * but if both sides come in order: of these half only look for the place of the
+ * row, and find the row behind the last.
+ */
+static double
+distant_part(PlannerInfo *root, const Path *outer, const Node *outer_expr,
+			 const Path *table, const Node *table_expr)
+{
+	TableOrder	outer_order;
+	TableOrder	table_order;
+
+	if (!order_of_path(root, outer, outer_expr, &outer_order) ||
+		!order_of_path(root, table, table_expr, &table_order))
+		return 1;
+	return 1 - fabs(outer_order.correlation * table_order.correlation) / 2;
+}
+
 /* What hashing in a join costs more than core expects. */
 static Cost
 hashing_more_in_join(PlannerInfo *root, const HashPath *join)
@@ -125,10 +145,11 @@ hashing_more_in_join(PlannerInfo *root, const HashPath *join)
 	double		outer_part = hashed_part(root, outer_expr);
 	double		table_part = hashed_part(root, table_expr);
 
-	return cost_hashing_more(scattered_lookups(root, outer, outer_expr) * outer_part +
-							 scattered_lookups(root, table, table_expr) * table_part,
-							 table->rows * table_part,
-							 table->pathtarget->width);
+	return distant_part(root, outer, outer_expr, table, table_expr) *
+		cost_hashing_more(scattered_lookups(root, outer, outer_expr) * outer_part +
+						  scattered_lookups(root, table, table_expr) * table_part,
+						  table->rows * table_part,
+						  table->pathtarget->width);
 }
 
 /* What hashing in this path costs more than core expects, 0 if it has none. */
@@ -151,12 +172,12 @@ hashing_more(PlannerInfo *root, const Path *path)
 /*
  * Adds a path with our sorts, unless core has a better one by an incremental sort.  A
  * path of core that hashes is dropped if it is more expensive by what hashing really
- * costs.  Where not all rows are wanted nothing is dropped, since hashing may give the
+ * costs, and the other one by "sorted_more".  Where not all rows are wanted nothing is dropped, since hashing may give the
  * first rows sooner.
  */
 static void
 add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
-						Path *sorted)
+						Path *sorted, Cost sorted_more)
 {
 	ListCell   *cell;
 
@@ -169,7 +190,7 @@ add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
 
 		if (more > 0 && root->tuple_fraction == 0 &&
 			DISABLED_NODES(path) >= DISABLED_NODES(sorted) &&
-			path->total_cost + more > sorted->total_cost)
+			path->total_cost + more > sorted->total_cost + sorted_more)
 			relation->pathlist = foreach_delete_current(relation->pathlist,
 														cell);
 	}
@@ -201,7 +222,7 @@ add_grouping_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 
 	ngroups = sort_paths_count_groups(root, cheapest, extra);
 	path = sort_paths_group(root, grouped, path, extra, ngroups);
-	add_path_before_hashing(root, grouped, path);
+	add_path_before_hashing(root, grouped, path, 0);
 }
 
 static void
@@ -224,7 +245,7 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 		create_unique_path(root, distinct, path,
 						   list_length(root->distinct_pathkeys),
 						   ((Path *) linitial(distinct->pathlist))->rows);
-	add_path_before_hashing(root, distinct, path);
+	add_path_before_hashing(root, distinct, path, 0);
 }
 
 /*
@@ -253,6 +274,15 @@ cheapest_in_order(PlannerInfo *root, RelOptInfo *relation, List *pathkeys,
 		return ordered;
 	*sorts = true;
 	return sort;
+}
+
+/* The type that a merge join compares first. */
+static Oid
+merged_type(const List *clauses)
+{
+	const RestrictInfo *clause = linitial(clauses);
+
+	return exprType(get_leftop(clause->clause));
 }
 
 static void
@@ -292,7 +322,9 @@ add_merge_join_path(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 	 * left that may be the worse one.
 	 */
 	if (type == JOIN_INNER)
-		add_path_before_hashing(root, join, path);
+		add_path_before_hashing(root, join, path,
+								cost_merging_more(outer->rows + inner->rows,
+												  merged_type(clauses)));
 	else
 		add_path(join, path);
 }
