@@ -13,7 +13,7 @@ typedef enum Refusal
 	REFUSAL_NONE = 0,			/* it is taken over */
 	REFUSAL_SMALL,				/* fewer rows than gpusort.min_rows */
 	REFUSAL_BOUNDED,			/* few first rows are wanted */
-	REFUSAL_VALUES,				/* of single numbers, few different ones */
+	REFUSAL_VALUES,				/* of single values, few different ones */
 
 	/* of the first column */
 	REFUSAL_TYPE,				/* no encoder for the type */

@@ -73,6 +73,12 @@
  */
 #define FEW_VALUES			100
 
+/*
+ * From this part of all rows on NULLs are most: with 95% of a text or a numeric
+ * sorts took 0.61 to 0.86 of PostgreSQL's speed.
+ */
+#define MOSTLY_NULL_PART	0.9
+
 /* From this part of all rows on different values are taken for all different. */
 #define UNIQUE_PART			0.9
 
@@ -428,14 +434,18 @@ first_rows_are_few(const SortSize *size, double participants, double bound)
 }
 
 /*
- * Of rows with a single number core sorts the numbers alone, and where few are
- * different it compares little.
+ * Of rows with a single column core sorts the values alone.  Where few are
+ * different it compares little; and NULLs it does not store, which here is so of
+ * numbers only.
  */
 bool
-values_are_few(Oid type, double values)
+values_are_few(Oid type, ColumnValues values)
 {
-	return gpusort_min_rows > 0 && values > 0 && values < FEW_VALUES &&
-		get_typbyval(type);
+	if (gpusort_min_rows == 0)
+		return false;
+	if (get_typbyval(type))
+		return values.different > 0 && values.different < FEW_VALUES;
+	return values.null_part >= MOSTLY_NULL_PART;
 }
 
 /* Does a column of a Sort have hardly any value twice, as far as is known? */
@@ -446,7 +456,7 @@ values_hardly_tie(const Sort *sort, int column, const List *range_table)
 	const TargetEntry *entry = list_nth(input->targetlist,
 										sort->sortColIdx[column] - 1);
 
-	return values_of_plan(input, (Node *) entry->expr, range_table) >=
+	return values_of_plan(input, (Node *) entry->expr, range_table).different >=
 		input->plan_rows * UNIQUE_PART;
 }
 

@@ -78,10 +78,10 @@ extern bool first_rows_are_few(const SortSize *size, double participants,
 							   double bound);
 
 /*
- * Does core's sort of rows with a single column of this type, which has so many
- * different values, take less time?
+ * Does core's sort of rows with a single column of this type, which has these values,
+ * take less time?
  */
-extern bool values_are_few(Oid type, double values);
+extern bool values_are_few(Oid type, ColumnValues values);
 
 /*
  * Of how many of its first columns the keys of a sort should be made: the others

@@ -132,45 +132,48 @@ order_of_plan(const Plan *plan, const Node *expr, const List *range_table,
 							 plan->plan_rows, order);
 }
 
+static const ColumnValues unknown_values = {0};
+
 /* As values_of_path(), of a scan of so many rows. */
-static double
+static ColumnValues
 values_of_variable(const Node *expr, Index table, const RangeTblEntry *entry,
 				   double rows)
 {
 	HeapTuple	tuple = find_statistics(expr, table, entry);
 	const FormData_pg_statistic *statistic;
-	double		values = 0;
+	ColumnValues values = unknown_values;
 
 	if (!HeapTupleIsValid(tuple))
-		return 0;
+		return values;
 	statistic = (const FormData_pg_statistic *) GETSTRUCT(tuple);
 	if (statistic->stadistinct != 0)
-		values = Max(rows / rows_of_value(statistic, rows), 1);
+		values.different = Max(rows / rows_of_value(statistic, rows), 1);
+	values.null_part = statistic->stanullfrac;
 	ReleaseSysCache(tuple);
 	return values;
 }
 
-double
+ColumnValues
 values_of_path(PlannerInfo *root, const Path *path, const Node *expr)
 {
 	if (IsA(path, ProjectionPath))
 		path = ((const ProjectionPath *) path)->subpath;
 	if (path->pathtype != T_SeqScan && path->pathtype != T_IndexScan &&
 		path->pathtype != T_BitmapHeapScan)
-		return 0;
+		return unknown_values;
 	return values_of_variable(expr, path->parent->relid,
 							  planner_rt_fetch(path->parent->relid, root),
 							  path->rows);
 }
 
-double
+ColumnValues
 values_of_plan(const Plan *plan, const Node *expr, const List *range_table)
 {
 	Index		table;
 
 	if (!IsA(plan, SeqScan) && !IsA(plan, IndexScan) &&
 		!IsA(plan, BitmapHeapScan))
-		return 0;
+		return unknown_values;
 	table = ((const Scan *) plan)->scanrelid;
 	return values_of_variable(expr, table, rt_fetch(table, range_table),
 							  plan->plan_rows);

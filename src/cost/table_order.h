@@ -32,14 +32,17 @@ extern bool order_of_path(PlannerInfo *root, const Path *path,
 extern bool order_of_plan(const Plan *plan, const Node *expr,
 						  const List *range_table, TableOrder *order);
 
-/*
- * How many different values this expression or column has in the rows of a scan; 0
- * if that is not known.
- */
-extern double values_of_path(PlannerInfo *root, const Path *path,
-							 const Node *expr);
-extern double values_of_plan(const Plan *plan, const Node *expr,
-							 const List *range_table);
+typedef struct ColumnValues
+{
+	double		different;		/* different values; 0 if that is not known */
+	double		null_part;		/* fraction of the rows that have NULL */
+} ColumnValues;
+
+/* The values of this expression or column in the rows of a scan. */
+extern ColumnValues values_of_path(PlannerInfo *root, const Path *path,
+								   const Node *expr);
+extern ColumnValues values_of_plan(const Plan *plan, const Node *expr,
+								   const List *range_table);
 
 /*
  * The correlation with the order by this operator and collation; 0 if it is not

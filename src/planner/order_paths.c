@@ -153,7 +153,7 @@ workers_may_spare_time(const PlannerInfo *root, const RelOptInfo *ordered)
 	return false;
 }
 
-/* Are the rows single numbers, of few different values? */
+/* Are the rows single values, few different ones? */
 static bool
 sorts_few_values(PlannerInfo *root, const Path *input)
 {

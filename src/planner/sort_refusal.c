@@ -168,7 +168,7 @@ size_of_sort(const Sort *sort, const List *range_table)
 							 sort->collations[0], range_table);
 }
 
-/* Are the rows single numbers, of few different values? */
+/* Are the rows single values, few different ones? */
 static bool
 sorts_few_values(const Sort *sort, const List *range_table)
 {

@@ -36,6 +36,13 @@ SET gpusort.min_rows = 2000;
 SELECT why_not('SELECT grp FROM numbers ORDER BY grp');
 SELECT why_not('SELECT k FROM numbers ORDER BY k');
 SELECT why_not('SELECT grp, id FROM numbers ORDER BY grp');
+-- of texts it stores no NULLs then
+CREATE TABLE mostly_null AS SELECT i id, CASE WHEN i % 20 = 0 THEN i::text COLLATE "C" END txt, CASE WHEN i % 2 = 0 THEN i::numeric END n FROM generate_series(1, 5000) i;
+ANALYZE mostly_null;
+SELECT why_not('SELECT txt FROM mostly_null ORDER BY txt');
+SELECT why_not('SELECT txt, id FROM mostly_null ORDER BY txt');
+SELECT why_not('SELECT n FROM mostly_null ORDER BY n');
+DROP TABLE mostly_null;
 SET gpusort.min_rows = 0;
 SELECT why_not('SELECT id FROM numbers ORDER BY k');
 SET gpusort.device = host;
