@@ -153,6 +153,14 @@ are_values(int ncolumns, const List *columns)
 	return ncolumns == 1 && get_typbyval(exprType(linitial(columns)));
 }
 
+/* Adds what is known of rows that are values. */
+static void
+add_values(SortSize *size, ColumnValues values)
+{
+	size->is_of_values = true;
+	size->null_part = values.null_part;
+}
+
 SortSize
 sort_size_of_path(PlannerInfo *root, const Path *input, const List *columns,
 				  Oid sort_operator, Oid collation, double bound)
@@ -164,8 +172,8 @@ sort_size_of_path(PlannerInfo *root, const Path *input, const List *columns,
 
 	add_keys(&size, columns, sort_operator, collation,
 			 is_known ? &order : NULL);
-	size.is_of_values = are_values(list_length(input->pathtarget->exprs),
-								   columns);
+	if (are_values(list_length(input->pathtarget->exprs), columns))
+		add_values(&size, values_of_path(root, input, linitial(columns)));
 	return size;
 }
 
@@ -190,7 +198,9 @@ sort_size_of_plan(const Plan *sort, const List *attnos, Oid sort_operator,
 	is_known = order_of_plan(input, linitial(columns), range_table, &order);
 	add_keys(&size, columns, sort_operator, collation,
 			 is_known ? &order : NULL);
-	size.is_of_values = are_values(list_length(input->targetlist), columns);
+	if (are_values(list_length(input->targetlist), columns))
+		add_values(&size, values_of_plan(input, linitial(columns),
+										 range_table));
 	list_free(columns);
 	return size;
 }
@@ -312,9 +322,13 @@ cost_spilling(const SortSize *size, double participants)
 void
 cost_sort_alone(const SortSize *size, Cost *startup, Cost *total)
 {
-	*startup = cost_putting(size, size->rows) + cost_sorting(size);
-	if (!fits_memory(size->rows, size->width))
-		*startup += cost_spilling(size, 1);
+	SortSize	stored = *size;
+
+	/* NULLs are only counted */
+	stored.rows *= 1 - size->null_part;
+	*startup = cost_putting(size, size->rows) + cost_sorting(&stored);
+	if (!fits_memory(stored.rows, size->width))
+		*startup += cost_spilling(&stored, 1);
 	*total = *startup + cost_emitting(size, size->rows);
 }
 

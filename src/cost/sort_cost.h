@@ -21,6 +21,7 @@ typedef struct SortSize
 	double		rows;
 	int			width;			/* bytes of a row's values */
 	bool		is_of_values;	/* rows are of one column, by value */
+	double		null_part;		/* fraction of these that is NULL */
 	double		key_words;		/* words of 8 bytes in a key, about */
 	double		ordered_part;	/* fraction of the rows that come in order */
 	double		tied_rows;		/* rows of one value of the first column */
