@@ -10,8 +10,9 @@
  * the root are played again.
  *
  * Rows are compared by keys, which are made again as the rows of a run are read.
- * A merge to another run writes them with its rows, for the merge that reads
- * these: to make a key takes longer than to write and to read it.  The first word
+ * Under a collation that takes longer than to write and to read them, so a merge
+ * to another run writes them with its rows, for the merge that reads these.  Such
+ * tapes are larger than those of core's own sort.  The first word
  * of a loser's key is in its node, and mostly decides.  Who wins is a toss-up that
  * no processor can foresee, so the two players of a game change places without a
  * jump.  The types' comparators are asked where keys are equal and not exact, or
@@ -23,6 +24,7 @@
 
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 
 #include "spill/run_merge.h"
@@ -303,9 +305,9 @@ run_merge_next(RunMerge *merge)
 	return merge->runs[merge->losers[0].run]->row;
 }
 
-/* Writes the row that came last, with its key if that is known. */
+/* Writes the key of the row that came last, if it is known. */
 static inline void
-write_row(const RunMerge *merge, RunTape *run, const void *row)
+write_key(const RunMerge *merge, RunTape *run)
 {
 	const Player *winner = &merge->losers[0];
 	const SortKeys *keys = merge->order->keys;
@@ -317,7 +319,6 @@ write_row(const RunMerge *merge, RunTape *run, const void *row)
 	else
 		run_tape_write_key(run, merge->keys[winner->run].words,
 						   merge->keys[winner->run].nwords);
-	run_tape_write(run, row);
 }
 
 void
@@ -325,9 +326,14 @@ run_merge_write(RunMerge *merge, RunTape *run)
 {
 	const void *row;
 
-	run_tape_keep_keys(run, merge->order->keys->nchanges);
+	if (sort_keys_costly(merge->order->keys) && temp_file_limit < 0)
+		run_tape_keep_keys(run, merge->order->keys->nchanges);
 	while ((row = run_merge_next(merge)) != NULL)
-		write_row(merge, run, row);
+	{
+		if (run->key != NULL)
+			write_key(merge, run);
+		run_tape_write(run, row);
+	}
 	run_tape_complete(run);
 }
 

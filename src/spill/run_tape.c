@@ -18,7 +18,7 @@
  * before, of which there are many in a run.
  *
  * A row of an index has its length in its header.  It is on the tape as it is,
- * and is aligned, since its length is.
+ * and is aligned, since its length is and that of a key.
  *
  *-------------------------------------------------------------------------
  */
@@ -276,11 +276,14 @@ run_tape_keep_keys(RunTape *run, uint32 key_changes)
 	run->key = MemoryContextAllocZero(run->context, sizeof(RunKey));
 }
 
-/* What stands on the tape ahead of the words of a key. */
+/*
+ * What stands on the tape ahead of the words of a key.  It takes a whole word, so
+ * that rows stay aligned.
+ */
 typedef struct KeyHead
 {
-	uint8		nwords;
-	uint8		nsame;			/* words as in the key before, not written */
+	uint32		nwords;
+	uint32		nsame;			/* words as in the key before, not written */
 } KeyHead;
 
 void

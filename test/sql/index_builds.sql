@@ -118,6 +118,17 @@ SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id) NULLS NOT DIST
 -- few of them
 SELECT * FROM check_index('CREATE INDEX built ON rows (i4) WHERE id = 17');
 
+-- rows that are merged more than once, with keys between them: types that rely on the alignment of a row
+CREATE TABLE aligned AS SELECT i id, (i % 3)::text COLLATE "en-x-icu" few, md5(i::text) COLLATE "en-x-icu" txt,
+	array_fill(1, ARRAY[i % 40]) || (hashint4(i) % 1000) || NULL::int ints, array_fill(1::bigint, ARRAY[20]) || hashint8(i) longs,
+	numrange(10::numeric ^ 300 + abs(hashint4(i)) % 1000, NULL) range, nullif(i % 5, 0) gap
+FROM generate_series(1, 10000) i;
+SELECT key, check_index(format('CREATE INDEX built ON aligned (%s)', key))
+FROM unnest(ARRAY['few, ints', 'few DESC, ints DESC NULLS LAST, id', 'few, longs', 'few, range', 'txt, gap', 'few, gap, txt DESC']) key;
+INSERT INTO aligned SELECT * FROM aligned WHERE id = 77;
+CREATE UNIQUE INDEX built ON aligned (few, longs);
+DROP TABLE aligned;
+
 -- rows dead to the unique check between others, more than are held at a time
 CREATE TABLE dead AS SELECT i id, CASE WHEN i > 15000 THEN i ELSE 17 END k, repeat('x', 100) COLLATE "C" t FROM generate_series(0, 20000) i;
 BEGIN;

@@ -72,6 +72,9 @@ my %shapes = (
 	'an index' => 'CREATE INDEX i ON wide (txt); DROP INDEX i',
 	'a unique index' => 'CREATE UNIQUE INDEX i ON wide (txt, id); DROP INDEX i');
 
+# keys are kept with rows under such a collation, unless files have a limit
+$shapes{'rows by a collation'} = 'SET temp_file_limit = \'1GB\'; SELECT * FROM wide ORDER BY txt COLLATE "en-x-icu"' if GpusortCluster::has_icu();
+
 foreach my $name (sort keys %shapes)
 {
 	foreach my $memory ('64kB', '1MB', '4MB')
