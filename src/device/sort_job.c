@@ -351,6 +351,20 @@ end_queueing(SortJob *job)
 	return true;
 }
 
+/* How many more keys to make room for?  As many at the most as there are. */
+static uint64
+more_rows(const SortJob *job)
+{
+	uint64		nrows = job->batch.max_rows;
+
+	/* an eighth wastes little; but keys are copied each time */
+	uint64		more = Max(FEW_ROWS, nrows / 8);
+
+	if (nrows < job->expected_rows)
+		more = Max(more, job->expected_rows - nrows);
+	return Min(more, nrows);
+}
+
 /* Makes room for more keys in this process. */
 static void
 grow_batch(SortJob *job)
@@ -359,10 +373,7 @@ grow_batch(SortJob *job)
 	bool		varies = job->shape.fixed_words == 0;
 	uint64		key_words;
 
-	/* an eighth wastes little */
-	batch->max_rows = Max(FIRST_ROWS, batch->max_rows +
-						  Min(batch->max_rows,
-							  Max(FEW_ROWS, batch->max_rows / 8)));
+	batch->max_rows = Max(FIRST_ROWS, batch->max_rows + more_rows(job));
 	if (!varies)
 		key_words = job->shape.fixed_words;
 	else if (batch->nrows == 0)
@@ -435,11 +446,11 @@ sort_in_process(SortJob *job)
 		.ends = job->batch.ends,
 		.nrows = job->batch.nrows
 	};
-	HostSortEntry *entries;
+	Size		bytes = Max(keys.nrows, 1) * sizeof(HostSortEntry);
+	HostSortEntry *entries = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
 	uint32	   *order;
 
-	entries = MemoryContextAllocHuge(CurrentMemoryContext,
-									 Max(keys.nrows, 1) * sizeof(HostSortEntry));
+	(void) huge_pages_advise(entries, bytes);
 	order = host_sort(&keys, entries, serve_interrupts, NULL);
 	job->on_device = false;
 	job->device = "host";

@@ -164,7 +164,7 @@ sort_job_seen_bytes(uint64 nrows)
  * Bytes of this process that the job takes, with those that it will need to
  * sort its keys: on a device the order and its check, otherwise the keys and
  * the entries of the host sort.  The ring, which has a setting of its own, is
- * not counted.
+ * not counted, nor is room for keys that are expected, which nobody has touched.
  */
 static inline Size
 sort_job_memory(const SortJob *job)
@@ -174,8 +174,8 @@ sort_job_memory(const SortJob *job)
 	if (job->state == JOB_ON_DEVICE)
 		return sort_job_nrows(job) * sizeof(uint32) +
 			sort_job_seen_bytes(sort_job_nrows(job));
-	return batch->max_words * sizeof(uint64_t) +
-		(batch->ends != NULL ? batch->max_rows * sizeof(uint64_t) : 0) +
+	return batch->nwords * sizeof(uint64_t) +
+		(batch->ends != NULL ? batch->nrows * sizeof(uint64_t) : 0) +
 		batch->nrows * sizeof(HostSortEntry);
 }
 
