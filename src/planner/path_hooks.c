@@ -172,8 +172,8 @@ hashing_more(PlannerInfo *root, const Path *path)
 /*
  * Adds a path with our sorts, unless core has a better one by an incremental sort.  A
  * path of core that hashes is dropped if it is more expensive by what hashing really
- * costs, and the other one by "sorted_more".  Where not all rows are wanted nothing is dropped, since hashing may give the
- * first rows sooner.
+ * costs, and the other one by "sorted_more".  Where not all rows are wanted nothing
+ * is dropped, since hashing may give the first rows sooner.
  */
 static void
 add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
