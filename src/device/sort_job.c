@@ -56,12 +56,6 @@
 /* Keys that a job of this process makes room for at first. */
 #define FIRST_ROWS			128
 
-/* Then for as many more as it has, up to this; and from there on an eighth. */
-#define FEW_ROWS			4096
-
-/* Words of a key that varies in length, as a first guess. */
-#define GUESSED_WORDS		4
-
 /* Are so many rows the device's, by gpusort.device, when it is idle? */
 static bool
 are_for_device(double nrows)
@@ -358,7 +352,7 @@ more_rows(const SortJob *job)
 	uint64		nrows = job->batch.max_rows;
 
 	/* an eighth wastes little; but keys are copied each time */
-	uint64		more = Max(FEW_ROWS, nrows / 8);
+	uint64		more = Max(FEW_KEYS, nrows / 8);
 
 	if (nrows < job->expected_rows)
 		more = Max(more, job->expected_rows - nrows);

@@ -160,11 +160,17 @@ sort_job_seen_bytes(uint64 nrows)
 	return (nrows / 64 + 1) * sizeof(uint64);
 }
 
+/* Keys for which there is room at once, an eighth of those before being less. */
+#define FEW_KEYS			4096
+
+/* Words of a key that varies in length, as a first guess. */
+#define GUESSED_WORDS		4
+
 /*
  * Bytes of this process that the job takes, with those that it will need to
  * sort its keys: on a device the order and its check, otherwise the keys and
  * the entries of the host sort.  The ring, which has a setting of its own, is
- * not counted, nor is room for keys that are expected, which nobody has touched.
+ * not counted, nor is room for many more keys, which nobody has touched yet.
  */
 static inline Size
 sort_job_memory(const SortJob *job)
@@ -174,8 +180,12 @@ sort_job_memory(const SortJob *job)
 	if (job->state == JOB_ON_DEVICE)
 		return sort_job_nrows(job) * sizeof(uint32) +
 			sort_job_seen_bytes(sort_job_nrows(job));
-	return batch->nwords * sizeof(uint64_t) +
-		(batch->ends != NULL ? batch->nrows * sizeof(uint64_t) : 0) +
+	return Min(batch->max_words,
+			   batch->nwords + batch->nwords / 8 + FEW_KEYS * GUESSED_WORDS) *
+		sizeof(uint64_t) +
+		(batch->ends == NULL ? 0 :
+		 Min(batch->max_rows, batch->nrows + batch->nrows / 8 + FEW_KEYS) *
+		 sizeof(uint64_t)) +
 		batch->nrows * sizeof(HostSortEntry);
 }
 

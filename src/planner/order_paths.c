@@ -478,9 +478,9 @@ order_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 									  linitial(input->partial_pathlist),
 									  unordered != NULL ? unordered->rows :
 									  ((Path *) linitial(ordered->pathlist))->rows);
-	if (alone != NULL && sort_paths_incremental_is_better(ordered, alone))
+	if (alone != NULL && sort_paths_incremental_is_better(root, ordered, alone))
 		alone = NULL;
-	if (together != NULL && sort_paths_incremental_is_better(ordered, together))
+	if (together != NULL && sort_paths_incremental_is_better(root, ordered, together))
 		together = NULL;
 	drop_core_paths(ordered, alone != NULL, together != NULL);
 	if (alone != NULL && together != NULL &&

@@ -181,7 +181,7 @@ add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
 {
 	ListCell   *cell;
 
-	if (sort_paths_incremental_is_better(relation, sorted))
+	if (sort_paths_incremental_is_better(root, relation, sorted))
 		return;
 	foreach(cell, relation->pathlist)
 	{
@@ -228,16 +228,19 @@ add_grouping_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 static void
 add_distinct_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 {
+	List	   *pathkeys = root->distinct_pathkeys;
 	Path	   *path;
 
-	/* DISTINCT ON takes the first rows of the ORDER BY */
-	if (root->parse->hasDistinctOn || root->distinct_pathkeys == NIL ||
-		distinct->pathlist == NIL ||
+	if (pathkeys == NIL || distinct->pathlist == NIL ||
 		!sort_paths_know_groups(root, root->parse->distinctClause,
 								root->processed_tlist))
 		return;
+	/* DISTINCT ON takes the first rows of the ORDER BY */
+	if (root->parse->hasDistinctOn &&
+		list_length(pathkeys) < list_length(root->sort_pathkeys))
+		pathkeys = root->sort_pathkeys;
 	path = sort_paths_make(root, distinct, input->cheapest_total_path,
-						   root->distinct_pathkeys, NO_BOUND);
+						   pathkeys, NO_BOUND);
 	if (path == NULL)
 		return;
 	/* all paths yield as many rows */

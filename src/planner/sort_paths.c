@@ -178,8 +178,18 @@ sort_paths_find_incremental(const Path *path)
 	return NULL;
 }
 
+/* Is a path in the order of the ORDER BY, and not the other? */
+static bool
+only_first_is_ordered(const PlannerInfo *root, const Path *path,
+					  const Path *other)
+{
+	return pathkeys_contained_in(root->sort_pathkeys, path->pathkeys) &&
+		!pathkeys_contained_in(root->sort_pathkeys, other->pathkeys);
+}
+
 bool
-sort_paths_incremental_is_better(const RelOptInfo *relation, const Path *own)
+sort_paths_incremental_is_better(const PlannerInfo *root,
+								 const RelOptInfo *relation, const Path *own)
 {
 	ListCell   *cell;
 
@@ -189,7 +199,9 @@ sort_paths_incremental_is_better(const RelOptInfo *relation, const Path *own)
 		const IncrementalSortPath *sort = sort_paths_find_incremental(path);
 		Cost		too_much;
 
-		if (sort == NULL || DISABLED_NODES(path) > DISABLED_NODES(own))
+		/* where it has to be sorted once more costs tell enough */
+		if (sort == NULL || DISABLED_NODES(path) > DISABLED_NODES(own) ||
+			only_first_is_ordered(root, own, path))
 			continue;
 		too_much = (1 - INCREMENTAL_PART) *
 			(sort->spath.path.total_cost - sort->spath.subpath->total_cost);

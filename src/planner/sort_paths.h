@@ -54,7 +54,8 @@ extern const IncrementalSortPath *sort_paths_find_incremental(const Path *path);
  * Does a path of this relation that has one probably take less time than this path
  * of ours?
  */
-extern bool sort_paths_incremental_is_better(const RelOptInfo *relation,
+extern bool sort_paths_incremental_is_better(const PlannerInfo *root,
+											 const RelOptInfo *relation,
 											 const Path *own);
 
 /*

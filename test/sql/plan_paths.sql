@@ -92,6 +92,18 @@ SET enable_nestloop = off;
 SELECT plan_has('Infinity|NaN', 'SELECT FROM x l JOIN x m ON l.a = m.b JOIN x r ON m.c = r.b ORDER BY l.d');
 RESET ALL;
 
+-- the first rows of an ORDER BY, and an index by which core could sort otherwise, and then once more
+SET gpusort.device = host;
+SET gpusort.min_rows = 0;
+SET work_mem = '1MB';
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE first AS SELECT i id, i / 300 clusters, md5(i::text) txt FROM generate_series(1, 100000) i;
+CREATE INDEX ON first (clusters);
+VACUUM ANALYZE first;
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (txt, clusters) * FROM first ORDER BY txt, clusters, id;
+DROP TABLE first;
+RESET ALL;
+
 -- a scan that is disabled, which would save one of two sorts, beside a hash join;
 -- before PostgreSQL 18 such nodes cost 1e10 more
 \set disabled 'Disabled|cost=\\d{11}'
