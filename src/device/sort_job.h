@@ -160,11 +160,21 @@ sort_job_seen_bytes(uint64 nrows)
 	return (nrows / 64 + 1) * sizeof(uint64);
 }
 
-/* Keys for which there is room at once, an eighth of those before being less. */
+/* The least number of keys by which room for many grows. */
 #define FEW_KEYS			4096
 
 /* Words of a key that varies in length, as a first guess. */
 #define GUESSED_WORDS		4
+
+/*
+ * How much of the room for keys counts as memory: what is used, and some more.
+ * The rest is for keys that are expected, and nobody has touched it yet.
+ */
+static inline uint64
+sort_job_counted_room(uint64 room, uint64 used, uint64 few)
+{
+	return Min(room, used + used / 8 + few);
+}
 
 /*
  * Bytes of this process that the job takes, with those that it will need to
@@ -180,12 +190,11 @@ sort_job_memory(const SortJob *job)
 	if (job->state == JOB_ON_DEVICE)
 		return sort_job_nrows(job) * sizeof(uint32) +
 			sort_job_seen_bytes(sort_job_nrows(job));
-	return Min(batch->max_words,
-			   batch->nwords + batch->nwords / 8 + FEW_KEYS * GUESSED_WORDS) *
-		sizeof(uint64_t) +
+	return sort_job_counted_room(batch->max_words, batch->nwords,
+								 FEW_KEYS * GUESSED_WORDS) * sizeof(uint64_t) +
 		(batch->ends == NULL ? 0 :
-		 Min(batch->max_rows, batch->nrows + batch->nrows / 8 + FEW_KEYS) *
-		 sizeof(uint64_t)) +
+		 sort_job_counted_room(batch->max_rows, batch->nrows,
+							   FEW_KEYS) * sizeof(uint64_t)) +
 		batch->nrows * sizeof(HostSortEntry);
 }
 
