@@ -19,11 +19,19 @@
  */
 #include "admission.h"
 
+#include "clock.h"
+
 /* Words of a key that varies in length, until they are counted. */
 #define GUESSED_WORDS	5
 
 /* Of a device's memory a job that lasts gets so small a part at the most. */
 #define LONG_LIVED_PART	8
+
+/*
+ * How long a client that begins is not told that it is queued, while idle jobs
+ * give way.  It would rather sort by itself than be in a queue for long.
+ */
+#define GIVE_WAY_MICROSECONDS	200000
 
 #define CHUNK_WORDS		(CHUNK_BYTES / sizeof(uint64_t))
 
@@ -136,6 +144,44 @@ wait_for_memory(Job *job, uint64_t bytes)
 					"there is no device any longer that has memory for the sort");
 }
 
+/*
+ * Has a job with an idle client give way, and waits for that for a moment, which
+ * is no step that hangs.  False if there is nobody to give way to.
+ */
+static bool
+have_idle_give_way(Job *job)
+{
+	if (wire_client_is_gone(job->wire))
+		return false;
+	watch_wait(&job->wire->watch);
+	devices_have_idle_give_way();
+	watch_go_on(&job->wire->watch);
+	return true;
+}
+
+/*
+ * Reserves memory for the first keys without waiting for jobs that are under way:
+ * for a moment for such as have idle clients.
+ */
+static bool
+reserve_at_once(Job *job, uint64_t bytes)
+{
+	const uint64_t start = microseconds_now();
+
+	for (;;)
+	{
+		/* asked first: what is given up after that is found, or waited for */
+		bool		is_held_idle = devices_are_held_idle();
+
+		if (devices_reserve(job->owner, bytes, &job->parts[0].reservation))
+			return true;
+		if (!is_held_idle || job->long_lived ||
+			microseconds_now() - start >= GIVE_WAY_MICROSECONDS ||
+			!have_idle_give_way(job))
+			return false;
+	}
+}
+
 /* Gets the job memory for its first keys. */
 static bool
 get_memory(Job *job, uint64_t nrows, uint64_t key_words)
@@ -148,7 +194,7 @@ get_memory(Job *job, uint64_t nrows, uint64_t key_words)
 	bytes = memory_needed(job, nrows, nrows * key_words);
 	if (!devices_may_have(job->owner, bytes))
 		return refuse_for_role(job, MSG_REFUSED);
-	if (!devices_reserve(job->owner, bytes, &job->parts[0].reservation))
+	if (!reserve_at_once(job, bytes))
 	{
 		if (job->long_lived)
 			return refuse_long_lived(job);
@@ -226,36 +272,20 @@ add_part(Job *job, uint64_t nrows, uint64_t nwords)
 }
 
 /*
- * Has a job with an idle client give way, and waits for that for a moment, which
- * is no step that hangs.  False if there is none, or nobody to give way to.
- */
-static bool
-have_idle_give_way(Job *job)
-{
-	bool		may_have_come;
-
-	if (wire_client_is_gone(job->wire))
-		return false;
-	watch_wait(&job->wire->watch);
-	may_have_come = devices_have_idle_give_way();
-	watch_go_on(&job->wire->watch);
-	return may_have_come;
-}
-
-/*
  * When there is no memory for more keys: may there be some after idle jobs
- * have given way?  Their memory does not help a job whose role may not have
- * more.
+ * have given way, if it was held by such?  Their memory does not help a job
+ * whose role may not have more.
  */
 static bool
-may_find_room(Job *job, const Part *part, uint64_t nrows, uint64_t nwords)
+may_find_room(Job *job, const Part *part, uint64_t nrows, uint64_t nwords,
+			  bool is_held_idle)
 {
 	uint64_t	more = memory_for_keys(job, part, nrows, nwords) -
 		part->reservation.bytes;
 
 	if (!devices_may_have(job->owner, more))
 		return refuse_for_role(job, MSG_FAILED);
-	return have_idle_give_way(job) ||
+	return (is_held_idle && have_idle_give_way(job)) ||
 		wire_refuse(job->wire, MSG_FAILED, FAILURE_FULL,
 					"device memory is full, it is in use by other sorts");
 }
@@ -279,18 +309,21 @@ admission_find_room(Job *job, uint64_t nrows, uint64_t nwords)
 	if (reserve_for_keys(job, part, nrows, nwords))
 		return true;
 	job->in_place = true;
-	while (!reserve_for_keys(job, part, nrows, nwords))
+	for (;;)
 	{
+		bool		is_held_idle = devices_are_held_idle();
+
+		if (reserve_for_keys(job, part, nrows, nwords))
+			return true;
 		if (can_add_part(job, part, nrows, nwords))
 		{
 			part = &job->parts[++job->part];
 			if (!job_begin_part(job, MSG_FAILED))
 				return false;
 		}
-		else if (!may_find_room(job, part, nrows, nwords))
+		else if (!may_find_room(job, part, nrows, nwords, is_held_idle))
 			return false;
 	}
-	return true;
 }
 
 

@@ -204,13 +204,8 @@ next_hello(Job *job, Message *message)
 {
 	for (;;)
 	{
-		Received	received = wire_receive(job->wire, message, true);
-
-		if (received != RECEIVED)
-		{
-			job->gives_way = received == RECEIVED_GIVE_WAY;
+		if (wire_receive(job->wire, message, true) != RECEIVED)
 			return false;
-		}
 		if (message->kind == MSG_HELLO)
 			return true;
 		if (!send_order_take_back(job, message))
@@ -315,8 +310,9 @@ close_connection(Job *job)
 	note_unannounced_keys(job);
 	job_end(job);
 	free(job->pushes);
-	if (job->gives_way)
+	if (job->wire->gives_way)
 		give_back_ring(job);
+	wire_has_given_way(job->wire);
 	if (!wire_client_is_gone(job->wire))
 		wait_until_client_is_gone(job->wire);
 	give_back_ring(job);

@@ -615,16 +615,19 @@ devices_grow(Reservation *reservation, uint64_t bytes)
 }
 
 bool
+devices_are_held_idle(void)
+{
+	return shortage_idle(SCARCE_DEVICE_MEMORY) > 0;
+}
+
+void
 devices_have_idle_give_way(void)
 {
-	if (shortage_idle(SCARCE_DEVICE_MEMORY) == 0)
-		return false;
 	shortage_begin(SCARCE_DEVICE_MEMORY);
 	pthread_mutex_lock(&mutex);
 	wait_for_change();
 	pthread_mutex_unlock(&mutex);
 	shortage_end(SCARCE_DEVICE_MEMORY);
-	return true;
 }
 
 /* Gives back all but so many bytes, with the mutex held. */

@@ -110,10 +110,11 @@ extern bool devices_add(Owner owner, const Reservation *reservations,
 						int count, uint64_t bytes, Reservation *added);
 
 /*
- * Ends the first job with an idle client, and waits for that for a moment; false
- * if there is no such job.
+ * Jobs with idle clients, whose memory may come free: are there any, and a wait of
+ * a moment in which the first of them gives way.
  */
-extern bool devices_have_idle_give_way(void);
+extern bool devices_are_held_idle(void);
+extern void devices_have_idle_give_way(void);
 
 /* Gives back all but "kept" bytes. */
 extern void devices_shrink(Reservation *reservation, uint64_t kept);

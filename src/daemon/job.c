@@ -122,7 +122,6 @@ job_fail_unexpected(Job *job)
 bool
 job_give_way(Job *job)
 {
-	job->gives_way = true;
 	return wire_refuse(job->wire, MSG_FAILED, FAILURE_FULL,
 					   "the sort was idle while others waited for what it had");
 }

@@ -55,7 +55,6 @@ typedef struct Job
 	DeviceAlgorithm algorithm;
 	Owner		owner;
 	bool		long_lived;
-	bool		gives_way;		/* the job ends, for others that wait */
 
 	uint64_t	nrows;			/* rows pushed so far */
 	uint64_t	nwords;			/* words pushed so far */

@@ -286,11 +286,12 @@ Ring *
 ring_take(FailureCause *cause, DeviceError *error)
 {
 	Ring	   *ring;
+	bool		is_held_idle;
 	bool		found;
 
 	pthread_mutex_lock(&mutex);
-	found = find_ring(&ring) ||
-		(shortage_idle(SCARCE_STAGING) > 0 && wait_for_ring(&ring));
+	is_held_idle = shortage_idle(SCARCE_STAGING) > 0;
+	found = find_ring(&ring) || (is_held_idle && wait_for_ring(&ring));
 	pthread_mutex_unlock(&mutex);
 	if (!found)
 	{

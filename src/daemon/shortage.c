@@ -36,6 +36,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int	descriptors[SCARCE_COUNT];	/* readable as long as someone waits */
 static int	nwaiting[SCARCE_COUNT]; /* threads that wait for it */
 static int	nidle[SCARCE_COUNT];	/* idle clients that have some */
+static int	ngiving;			/* clients that give up what they have */
 static uint64_t next_turn;		/* time of the next, in microseconds */
 
 /* Without a descriptor, which poll() then ignores, nobody gives way. */
@@ -79,10 +80,7 @@ shortage_idle(Scarce what)
 	int			count;
 
 	pthread_mutex_lock(&mutex);
-	count = nidle[what];
-	/* what the last one has given up may not be there yet */
-	if (microseconds_now() < next_turn)
-		count++;
+	count = nidle[what] + ngiving;
 	pthread_mutex_unlock(&mutex);
 	return count;
 }
@@ -100,7 +98,10 @@ count_idle(const bool *has, int change)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Does anyone still wait for what is had, and is it time for the next turn? */
+/*
+ * Does anyone still wait for what is had, and is it time for the next turn?  Then
+ * the client is counted as one that gives way.
+ */
 static bool
 take_turn(const bool *has)
 {
@@ -112,9 +113,20 @@ take_turn(const bool *has)
 		is_wanted |= has[what] && nwaiting[what] > 0;
 	is_wanted = is_wanted && now >= next_turn;
 	if (is_wanted)
+	{
 		next_turn = now + TURN_MILLISECONDS * 1000;
+		ngiving++;
+	}
 	pthread_mutex_unlock(&mutex);
 	return is_wanted;
+}
+
+void
+shortage_has_given_way(void)
+{
+	pthread_mutex_lock(&mutex);
+	ngiving--;
+	pthread_mutex_unlock(&mutex);
 }
 
 /* Waits as an idle client's job. */

@@ -25,7 +25,11 @@ extern void shortage_init(void);
 extern void shortage_begin(Scarce what);
 extern void shortage_end(Scarce what);
 
-/* Clients that have been idle long enough to give up the resource, or just do so. */
+/*
+ * Clients that have been idle long enough to give up the resource, and those that
+ * are giving up what they have.  Who finds none of the resource after this was 0
+ * need not wait for it.
+ */
 extern int	shortage_idle(Scarce what);
 
 typedef enum Waited
@@ -37,8 +41,10 @@ typedef enum Waited
 /*
  * Waits until a client's socket is ready for these events of poll(); or until the
  * client has been idle for some time, while others wait for a resource that it
- * has.  "has" is an array by Scarce.
+ * has.  "has" is an array by Scarce.  Who is to give way calls
+ * shortage_has_given_way() as soon as all of that is free.
  */
 extern Waited shortage_wait(int socket, short events, const bool *has);
+extern void shortage_has_given_way(void);
 
 #endif							/* GPUSORTD_SHORTAGE_H */

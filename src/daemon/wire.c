@@ -32,6 +32,13 @@ wire_begin(Wire *wire, int socket)
 }
 
 void
+wire_has_given_way(Wire *wire)
+{
+	if (wire->gives_way)
+		shortage_has_given_way();
+}
+
+void
 wire_end(Wire *wire)
 {
 	close(wire->socket);
@@ -50,17 +57,18 @@ wire_client_is_gone(void *argument)
 
 /*
  * Waits until the socket is ready for these events of poll().  False if what
- * the client has is to be given up.
+ * the client has is to be given up; it is not waited for again then.
  */
 static bool
 wait_for_client(Wire *wire, short events)
 {
-	Waited		waited;
-
+	if (wire->gives_way)
+		return false;
 	watch_wait(&wire->watch);
-	waited = shortage_wait(wire->socket, events, wire->has);
+	wire->gives_way = shortage_wait(wire->socket, events, wire->has) ==
+		WAITED_GIVE_WAY;
 	watch_go_on(&wire->watch);
-	return waited == WAITED_READY;
+	return !wire->gives_way;
 }
 
 bool

@@ -20,6 +20,7 @@ typedef struct Wire
 	int			socket;
 	Watch		watch;			/* steps of the thread that serves the client */
 	bool		has[SCARCE_COUNT];	/* scarce resources that the client has */
+	bool		gives_way;		/* the connection ends, for others that wait */
 } Wire;
 
 typedef enum Received
@@ -30,8 +31,12 @@ typedef enum Received
 	RECEIVED_GIVE_WAY			/* no message, and the client is to give way */
 } Received;
 
-/* Begin and end of a connection; the end closes the socket. */
+/*
+ * Begin and end of a connection; the end closes the socket.  Before it, as soon as
+ * the client has nothing that others may wait for, wire_has_given_way().
+ */
 extern void wire_begin(Wire *wire, int socket);
+extern void wire_has_given_way(Wire *wire);
 extern void wire_end(Wire *wire);
 
 /* Has the client closed the connection?  A callback of other waits. */
