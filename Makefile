@@ -29,6 +29,7 @@ OBJS = \
 	src/device/device_client.o \
 	src/device/launcher.o \
 	src/device/sort_job.o \
+	src/executor/first_rows.o \
 	src/executor/kept_rows.o \
 	src/executor/native_sort.o \
 	src/executor/node_aggregate.o \

@@ -124,6 +124,41 @@ gpusort_scan_private_of_keys(const Sort *sort, int nkey_columns)
 	return lappend(gpusort_scan_private(sort), list_make1_int(nkey_columns));
 }
 
+bool
+gpusort_has_all_columns(const CustomScan *scan)
+{
+	return list_length(scan->custom_scan_tlist) ==
+		list_length(scan->scan.plan.targetlist);
+}
+
+Sort *
+gpusort_core_sort(const CustomScan *scan)
+{
+	List	   *attnos = gpusort_sort_columns(scan);
+	List	   *operators = lsecond(scan->custom_private);
+	List	   *collations = lthird(scan->custom_private);
+	List	   *nulls_first = lfourth(scan->custom_private);
+	Sort	   *sort = makeNode(Sort);
+	int			ncolumns = list_length(attnos);
+
+	sort->plan = scan->scan.plan;
+	sort->plan.type = T_Sort;
+	sort->plan.targetlist = scan->custom_scan_tlist;
+	sort->numCols = ncolumns;
+	sort->sortColIdx = palloc(ncolumns * sizeof(AttrNumber));
+	sort->sortOperators = palloc(ncolumns * sizeof(Oid));
+	sort->collations = palloc(ncolumns * sizeof(Oid));
+	sort->nullsFirst = palloc(ncolumns * sizeof(bool));
+	for (int i = 0; i < ncolumns; i++)
+	{
+		sort->sortColIdx[i] = list_nth_int(attnos, i);
+		sort->sortOperators[i] = list_nth_oid(operators, i);
+		sort->collations[i] = list_nth_oid(collations, i);
+		sort->nullsFirst[i] = list_nth_int(nulls_first, i);
+	}
+	return sort;
+}
+
 void
 gpusort_limit_groups(CustomScan *scan, const PlannedGroupLimit *limit)
 {

@@ -31,6 +31,13 @@ extern List *gpusort_scan_private(const Sort *sort);
 extern List *gpusort_scan_private_of_keys(const Sort *sort,
 										  int nkey_columns);
 
+/*
+ * The Sort in whose place a GpuSort stands, for a GpuSort whose child has all of its
+ * columns.  It shares what it can with the GpuSort.
+ */
+extern bool gpusort_has_all_columns(const CustomScan *scan);
+extern Sort *gpusort_core_sort(const CustomScan *scan);
+
 /* The numbers of the columns by which a GpuSort sorts. */
 extern List *gpusort_sort_columns(const CustomScan *scan);
 

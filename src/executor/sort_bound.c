@@ -11,6 +11,9 @@
  * The workers of a Gather or Gather Merge get the number with their plan, as the
  * count of rows for which they execute it.
  *
+ * Where the number is known before the plan is begun, and small, the query is
+ * executed with core's Sort instead (first_rows.c).
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -19,6 +22,7 @@
 #include "nodes/nodeFuncs.h"
 
 #include "cost/sort_cost.h"
+#include "executor/first_rows.h"
 #include "executor/sort_bound.h"
 #include "port/compat.h"
 
@@ -100,6 +104,7 @@ start_executor(QueryDesc *query, int flags)
 	bool		outer = awaited;
 
 	awaited = false;
+	query->plannedstmt = first_rows_plan(query);
 	PG_TRY();
 	{
 		if (previous_start_hook != NULL)

@@ -19,6 +19,7 @@
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 
+#include "executor/first_rows.h"
 #include "executor/node_gpusort.h"
 #include "planner/explain_refusal.h"
 #include "planner/sort_refusal.h"
@@ -33,13 +34,18 @@
  * the node that it belongs to.
  */
 static char *
-why_refused(const Plan *plan, List *ancestors, const List *range_table)
+why_refused(const PlanState *node, List *ancestors, const List *range_table)
 {
+	const Plan *plan = node->plan;
 	PlanPlace	place = TOP_PLACE;
 	Refusal		refusal;
 
 	for (int i = list_length(ancestors) - 1; i >= 0; i--)
 		place = place_of_child(list_nth(ancestors, i), place);
+	/* at the top its parameters are known as well (first_rows.c) */
+	if (list_length(ancestors) == 1 && IsA(linitial(ancestors), Limit))
+		place.bound = first_rows_wanted(linitial(ancestors),
+										node->state->es_param_list_info);
 
 	if (count_refused(plan, place, range_table, &refusal) > 0)
 		return describe_refusal(plan, refusal);
@@ -67,7 +73,7 @@ explain_node(PlanState *node, List *ancestors, const char *relationship,
 									   plan_name, es);
 	if (is_wanted(es))
 	{
-		char	   *reason = why_refused(node->plan, ancestors, es->rtable);
+		char	   *reason = why_refused(node, ancestors, es->rtable);
 
 		if (reason != NULL)
 			ExplainPropertyText(WHY_NOT, reason, es);
@@ -152,7 +158,7 @@ collect_reasons(PlanState *node, Walk *walk)
 		find_subplan(walk->parent, node);
 	List	   *ancestors = subplan == NULL ? walk->ancestors :
 		lcons(subplan, list_copy(walk->ancestors));
-	char	   *reason = why_refused(node->plan, ancestors, explaining->rtable);
+	char	   *reason = why_refused(node, ancestors, explaining->rtable);
 	Walk		below = {node, lcons(node->plan, list_copy(ancestors)), NIL};
 
 	if (reason != NULL)

@@ -31,13 +31,14 @@ BEGIN
 END $$;
 
 -- The nodes of a plan that has run, from the top down, those that sort with their method. Of processes below a Gather it is not known
--- which one sorts, and of those below a Gather Merge some may get too few rows for a heap.
+-- which one sorts, and of those below a Gather Merge some may get too few rows for a heap. PostgreSQL's Sort does not know the method of
+-- its heap of single texts.
 CREATE FUNCTION nodes(plan jsonb) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(CASE WHEN node ->> 'Parallel Aware' = 'true' THEN 'Parallel ' ELSE '' END
 			|| coalesce(node ->> 'Custom Plan Provider', node ->> 'Node Type')
 			|| CASE WHEN plan::text ~ '"Gather"' THEN ''
 				WHEN plan::text ~ '"Gather Merge"' THEN coalesce(' (' || replace(node ->> 'Sort Method', 'quicksort', 'top-N heapsort') || ')', '')
-				ELSE coalesce(' (' || (node ->> 'Sort Method') || ')', '') END,
+				ELSE coalesce(' (' || replace(node ->> 'Sort Method', 'still in progress', 'top-N heapsort') || ')', '') END,
 		' > ' ORDER BY place)
 	FROM jsonb_path_query(plan, 'strict $.** ? (exists(@."Node Type"))') WITH ORDINALITY found (node, place)
 $$;
@@ -72,12 +73,12 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) EXECUTE first (10)' LOOP
-		RAISE NOTICE '%', regexp_replace(regexp_replace(line, '\d+ kB', 'N kB'), 'rows=(\d+)\.00', 'rows=\1');
+		RAISE NOTICE '%', regexp_replace(regexp_replace(line, '\d+ ?kB', 'N kB'), 'rows=(\d+)\.00', 'rows=\1');
 	END LOOP;
 END $$;
 DEALLOCATE first;
 
--- from nothing to all, through nodes that hand all rows on
+-- below a Limit of parameters at the top PostgreSQL's Sort has the first rows; from nothing to all
 SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k LIMIT $1', '0', '1', '10', '500', '1000', '15000', '30000', '9223372036854775807', 'NULL');
 SELECT * FROM examine('SELECT k FROM numbers ORDER BY k DESC LIMIT $1', '0', '10', '1000', '15000', 'NULL');
 SELECT * FROM examine('SELECT txt FROM numbers ORDER BY txt COLLATE "C" LIMIT $1', '10', '15000');
@@ -85,6 +86,8 @@ SELECT * FROM examine('SELECT txt FROM numbers ORDER BY txt COLLATE "en-x-icu", 
 SELECT * FROM examine('SELECT gap FROM numbers ORDER BY gap NULLS FIRST LIMIT $1', '10', '1010');
 SELECT * FROM examine('SELECT gap FROM numbers ORDER BY gap DESC NULLS LAST LIMIT $1 OFFSET 19000', '10', '2000');
 SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k LIMIT 10 OFFSET $1', '0', '100', '15000', '30000', 'NULL', '9223372036854775807');
+-- elsewhere a GpuSort has them, through nodes that emit all rows that they get
+SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k LIMIT $1 + 0', '0', '1', '10', '1000', '15000', 'NULL');
 SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k OFFSET $1', '19990');
 SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k LIMIT 2 * $1 + 1 OFFSET $1 + 7', '3');
 SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k LIMIT (SELECT count(*) FROM numbers WHERE id <= $1)', '3', '15000');
@@ -141,6 +144,24 @@ MOVE BACKWARD ALL FROM c;
 FETCH ALL FROM c;
 FETCH BACKWARD ALL FROM c;
 COMMIT;
+
+-- so it does where PostgreSQL's Sort has them
+CREATE FUNCTION open_first(INOUT c refcursor, n bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	OPEN c SCROLL FOR SELECT k, gap FROM numbers ORDER BY k LIMIT n OFFSET 3;
+END $$;
+BEGIN;
+SET LOCAL plan_cache_mode = force_generic_plan;
+SELECT open_first('c', 5);
+FETCH 2 FROM c;
+FETCH BACKWARD 2 FROM c;
+FETCH LAST FROM c;
+FETCH PRIOR FROM c;
+FETCH ABSOLUTE 2 FROM c;
+MOVE BACKWARD ALL FROM c;
+FETCH ALL FROM c;
+COMMIT;
+DROP FUNCTION open_first;
 
 -- functions
 CREATE FUNCTION first_in_sql(n int) RETURNS SETOF int STABLE LANGUAGE sql AS 'SELECT k FROM numbers ORDER BY k DESC LIMIT n';

@@ -97,6 +97,12 @@ SELECT why_not('EXECUTE sorted');
 RESET gpusort.enable;
 SELECT why_not('EXECUTE sorted');
 DEALLOCATE sorted;
+-- the first rows of a plan that has a GpuSort for more of them
+PREPARE first (bigint, bigint) AS SELECT id, k FROM numbers ORDER BY k LIMIT $1 OFFSET $2;
+SELECT why_not('EXECUTE first (1, 0)');
+SELECT why_not('EXECUTE first (1, 100000)');
+SELECT why_not('EXECUTE first (NULL, 0)');
+DEALLOCATE first;
 DROP TABLE numbers, sorted;
 DROP FUNCTION why_not, why_not_json, first_of;
 DROP OPERATOR FAMILY near_zero USING btree;

@@ -1,0 +1,110 @@
+/*-------------------------------------------------------------------------
+ *
+ * first_rows.c
+ *	  PostgreSQL's Sort for a few first rows, in the place of a GpuSort.
+ *
+ * The planner leaves a Sort as it is where it knows that few rows are wanted of it.
+ * The rows that a generic plan's LIMIT $1 wants are known only when the query
+ * begins.  A GpuSort finds out when it sorts (sort_bound.c), and has core's heap of
+ * the first rows sort them; but to begin a custom scan takes longer than to begin a
+ * Sort, which shows where the whole query takes some microseconds.  So where the
+ * topmost Limit is of parameters and stands directly above a GpuSort, which is what
+ * applications send, the Sort is put back before the plan is begun.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "utils/memutils.h"
+
+#include "cost/sort_cost.h"
+#include "executor/first_rows.h"
+#include "executor/node_gpusort.h"
+
+/*
+ * Sets a number of rows that a Limit has as a constant or a parameter of the query;
+ * false if it is anything else, or NULL.
+ */
+static bool
+known_rows(const Node *expr, ParamListInfo params, double *rows)
+{
+	const Param *param = (const Param *) expr;
+	ParamExternData space;
+	ParamExternData *value;
+
+	if (expr == NULL)
+	{
+		*rows = 0;
+		return true;
+	}
+	if (IsA(expr, Const))
+	{
+		*rows = DatumGetInt64(((const Const *) expr)->constvalue);
+		return !((const Const *) expr)->constisnull;
+	}
+	if (!IsA(expr, Param) || param->paramkind != PARAM_EXTERN ||
+		params == NULL || param->paramid > params->numParams)
+		return false;
+	/* speculative: whoever has the parameters raises no error */
+	value = params->paramFetch != NULL ?
+		params->paramFetch(params, param->paramid, true, &space) :
+		&params->params[param->paramid - 1];
+	if (value->ptype != INT8OID || value->isnull)
+		return false;
+	*rows = DatumGetInt64(value->value);
+	return true;
+}
+
+double
+first_rows_wanted(const Limit *limit, ParamListInfo params)
+{
+	double		count;
+	double		offset;
+
+	if (limit->limitCount == NULL || limit->limitOption != LIMIT_OPTION_COUNT ||
+		!known_rows(limit->limitCount, params, &count) || count < 0 ||
+		!known_rows(limit->limitOffset, params, &offset) || offset < 0)
+		return NO_BOUND;
+	return count + offset;
+}
+
+/* Does this Limit, directly above a GpuSort, want only a few first rows of it? */
+static bool
+wants_few(const Limit *limit, const PlannedStmt *statement,
+		  ParamListInfo params)
+{
+	double		wanted = first_rows_wanted(limit, params);
+	SortSize	size;
+
+	if (wanted == NO_BOUND || wanted == 0)
+		return wanted == 0;
+	size = gpusort_size((CustomScan *) limit->plan.lefttree, statement->rtable);
+	return first_rows_are_few(&size, 1, wanted);
+}
+
+PlannedStmt *
+first_rows_plan(const QueryDesc *query)
+{
+	PlannedStmt *statement = query->plannedstmt;
+	const Limit *limit = (const Limit *) statement->planTree;
+	MemoryContext caller_context;
+	Limit	   *new_limit;
+
+	if (!IsA(limit, Limit) || !is_gpusort(limit->plan.lefttree) ||
+		!gpusort_has_all_columns((CustomScan *) limit->plan.lefttree) ||
+		!wants_few(limit, statement, query->params))
+		return statement;
+
+	caller_context = MemoryContextSwitchTo(GetMemoryChunkContext((void *) query));
+	new_limit = makeNode(Limit);
+	*new_limit = *limit;
+	new_limit->plan.lefttree =
+		(Plan *) gpusort_core_sort((CustomScan *) limit->plan.lefttree);
+	statement = makeNode(PlannedStmt);
+	*statement = *query->plannedstmt;
+	statement->planTree = (Plan *) new_limit;
+	MemoryContextSwitchTo(caller_context);
+	return statement;
+}
