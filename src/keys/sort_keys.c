@@ -145,7 +145,14 @@ set_layout(SortKeys *keys, bool general)
 
 	/* How long varying keys become is not known before the last of them. */
 	keys->shape.mark_ties = !fixed || words > KEY_MAX_WORDS ||
-		keys->nencoded < keys->ncolumns;
+		keys->nencoded < keys->ncolumns || keys->ties_wanted;
+}
+
+void
+sort_keys_mark_ties(SortKeys *keys)
+{
+	keys->ties_wanted = true;
+	keys->shape.mark_ties = true;
 }
 
 /* Makes what the encoder of a column keeps. */

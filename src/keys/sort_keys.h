@@ -61,6 +61,7 @@ typedef struct SortKeys
 	bool		doubtful;		/* other processes made doubtful keys */
 	bool		costly;			/* a key takes longer than a comparison */
 	bool		same_layout;	/* the next change keeps the layout */
+	bool		ties_wanted;	/* ties are marked, though keys be exact */
 	uint32		nchanges;		/* changes of the keys so far */
 	KeyShape	shape;			/* shape of the keys of this layout */
 	bool		only_words;		/* all columns are encoded as words */
@@ -94,6 +95,9 @@ extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
  * to adapt.
  */
 extern bool sort_keys_share(SortKeys *keys);
+
+/* Has ties marked in any case; right after the creation of the keys. */
+extern void sort_keys_mark_ties(SortKeys *keys);
 
 /*
  * Changes the layout, after sort_keys_encode() has returned 0 for a row: to the

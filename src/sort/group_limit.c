@@ -7,8 +7,10 @@
  * rows, with a limit on its result, the first few.  The others need not be
  * emitted, nor be written to runs.
  *
- * In an order the rows of a group follow one another.  Where the beginnings of
- * their keys tell groups apart (group_keys.c) all of these are read in turn.
+ * In an order the rows of a group follow one another.  Where a group is of rows that
+ * are equal in all sort columns the order itself says which they are, by the marks of
+ * ties.  Where the beginnings of keys tell groups apart (group_keys.c) all of these
+ * are read in turn.
  *
  * Otherwise rows are compared, by the equality that the node above compares
  * them by; of a large group most are never looked at (equal_rows.h).  Nobody
@@ -295,6 +297,38 @@ apply_by_keys(const GroupLimit *limit, RowOrder *order)
 	return nkept;
 }
 
+/* The same by the marks of ties, where a group's rows are equal. */
+static uint64
+apply_by_ties(const GroupLimit *limit, RowOrder *order)
+{
+	uint64		nrows = order->store->nrows;
+	uint32	   *entries = order->entries;
+	uint64		nkept = 0;
+	uint64		ngroup_rows = 0;
+
+	for (uint64 entry = 0; entry < nrows; entry++)
+	{
+		uint32		marked = entries[entry];
+
+		if (entry % STRETCH_ENTRIES == 0)
+			CHECK_FOR_INTERRUPTS();
+		ngroup_rows = (marked & ORDER_TIE) != 0 ? ngroup_rows + 1 : 1;
+		entries[nkept] = ORDER_ROW(marked);
+		nkept += ngroup_rows <= limit->count;
+	}
+	return nkept;
+}
+
+void
+group_limit_prepare(const GroupLimit *limit, RowOrder *order)
+{
+	if (limit->unit == LIMITS_ROWS && limit->ngroup_columns == order->ncolumns)
+		row_order_keep_ties(order);
+	else
+		row_order_keep_groups(order, limit->ngroup_columns,
+							  limit->npeer_columns);
+}
+
 /* Finds the count at the first use. */
 static void
 find_count(GroupLimit *limit)
@@ -321,9 +355,16 @@ group_limit_apply(GroupLimit *limit, RowOrder *order)
 	if (nrows == 0)
 		return;
 	find_count(limit);
-	/* rows that came in order have no keys */
-	order->limited_exactly = order->group_keys->nrows == nrows;
-	order->nentries = order->limited_exactly ?
-		apply_by_keys(limit, order) : apply_by_rows(limit, order);
+	order->limited_exactly = true;
 	order->nprefetched = 0;
+	/* rows that came in order have no keys */
+	if (order->has_ties)
+		order->nentries = apply_by_ties(limit, order);
+	else if (order->group_keys != NULL && order->group_keys->nrows == nrows)
+		order->nentries = apply_by_keys(limit, order);
+	else
+	{
+		order->nentries = apply_by_rows(limit, order);
+		order->limited_exactly = false;
+	}
 }

@@ -38,12 +38,14 @@ typedef struct GroupLimit
 } GroupLimit;
 
 /*
- * Leaves of an order, which keeps what tells these groups apart
- * (row_order_keep_groups()), the wanted entries.  There may be others among them.
+ * Has an order keep what tells these groups apart, right after row_order_begin();
+ * and leaves of it, when it has been made, the wanted entries.  There may be others
+ * among them.
  *
  * The count is asked for when there are rows for the first time, since it may
  * raise an error where core, without rows, would not evaluate it.
  */
+extern void group_limit_prepare(const GroupLimit *limit, RowOrder *order);
 extern void group_limit_apply(GroupLimit *limit, RowOrder *order);
 
 /* How many are wanted of so many NULLs in the only sort column. */

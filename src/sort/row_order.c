@@ -74,6 +74,14 @@ row_order_keep_groups(RowOrder *order, int ngroup_columns, int npeer_columns)
 	MemoryContextSwitchTo(caller_context);
 }
 
+void
+row_order_keep_ties(RowOrder *order)
+{
+	order->keeps_ties = true;
+	sort_keys_mark_ties(order->keys);
+	sort_job_restart(order->job, &order->keys->shape, order->host_only);
+}
+
 /* Keeps no group keys of rows before, as keys are made anew. */
 static void
 restart_group_keys(RowOrder *order)
@@ -532,7 +540,8 @@ settle_order(RowOrder *order)
 
 	if (sort_keys_exact(keys) && !sort_keys_doubtful(keys))
 	{
-		if (keys->shape.mark_ties)
+		order->has_ties = order->keeps_ties;
+		if (keys->shape.mark_ties && !order->has_ties)
 			row_accept_ties(order->entries, order->store->nrows);
 	}
 	else if (!row_settle_ties(get_comparator(order), order->store, keys,
@@ -552,6 +561,7 @@ row_order_make(RowOrder *order, Size limit)
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 
 	order->nprefetched = 0;
+	order->has_ties = false;
 	order->memory = order->store->memory + row_order_memory(order);
 	if (order->in_order)
 		(void) keep_order(order, limit);

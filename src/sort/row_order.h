@@ -55,6 +55,7 @@ typedef struct RowOrder
 	bool		started_over;	/* a second device has been tried */
 	bool		host_only;		/* jobs stay in this process */
 	GroupKeys  *group_keys;		/* what tells groups apart, or NULL */
+	bool		keeps_ties;		/* equal rows stay marked, if keys tell them */
 	bool		keys_lost;		/* no keys: lost, and no room for new ones */
 	bool		in_order;		/* all rows came in order; they have no keys */
 	Datum		last_value;		/* first column of the last row, if in_order */
@@ -64,6 +65,8 @@ typedef struct RowOrder
 	/* when the order has been made */
 	uint32	   *entries;		/* numbers of the rows, in order; NULL before */
 	uint64		nentries;		/* all rows, or those that are to be emitted */
+	bool		has_ties;		/* ORDER_TIE is set where a row is equal to the
+								 * one before it */
 	bool		limited_exactly;	/* none that a limit of groups leaves out */
 	RowComparator *comparator;	/* comparators, NULL before the first use */
 	void	   *prefetched[PREFETCHED_ROWS];	/* prefetched rows */
@@ -104,6 +107,19 @@ extern void row_order_leave_device(RowOrder *order);
  */
 extern void row_order_keep_groups(RowOrder *order, int ngroup_columns,
 								  int npeer_columns);
+
+/*
+ * Keeps which rows are equal to the one before them, for group_limit_apply(); right
+ * after row_order_begin().
+ */
+extern void row_order_keep_ties(RowOrder *order);
+
+/* May the order get entries for some of the rows only, by a limit of groups? */
+static inline bool
+row_order_is_limited(const RowOrder *order)
+{
+	return order->group_keys != NULL || order->keeps_ties;
+}
 
 /*
  * Adds the row that came to the store last; the slot has the same row.  False

@@ -130,8 +130,7 @@ void
 external_sort_limit_groups(ExternalSort *sort, GroupLimit *limit)
 {
 	sort->group_limit = limit;
-	row_order_keep_groups(sort->order, limit->ngroup_columns,
-						  limit->npeer_columns);
+	group_limit_prepare(limit, sort->order);
 }
 
 static void

@@ -124,7 +124,7 @@ begin_plan(SortedRuns *runs, double expected_rows)
 	RowOrder   *order = runs->order;
 
 	if (!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
-		order->host_only || order->group_keys != NULL ||
+		order->host_only || row_order_is_limited(order) ||
 		order->store->nrows == 0)
 		return;
 	/* the planner may expect more than a number of rows can be */
