@@ -58,6 +58,7 @@ typedef struct GpuSortAggregateState
 
 	/* with groups */
 	int			ngroup_columns; /* 0: all rows are one group */
+	bool		groups_by_value;	/* all columns of groups are by value */
 	ExprState  *same_group;		/* are two rows of one group? */
 	TupleTableSlot *group;		/* first row of the present group */
 	ValueBuffer *values;		/* its values; NULL if they are counted only */
@@ -261,6 +262,9 @@ init_groups(GpuSortAggregateState *state, EState *estate, TupleDesc descriptor)
 		operators[i] = list_nth_oid(planned_group_equalities(scan), i);
 		collations[i] = list_nth_oid(planned_group_collations(scan), i);
 	}
+	state->groups_by_value = true;
+	for (int i = 0; i < ncolumns; i++)
+		state->groups_by_value &= TupleDescAttr(descriptor, i)->attbyval;
 	state->same_group = execTuplesMatchPrepare(descriptor, ncolumns, columns,
 											   operators, collations,
 											   &node->ss.ps);
@@ -455,12 +459,35 @@ take_group_value(GpuSortAggregateState *state, ValueCounts *counts,
 	}
 }
 
+/*
+ * Are the columns of the present group and row the same datums?  Then they are equal, as
+ * mostly in a large group, and no operator need be called.
+ */
+static inline bool
+has_same_datums(const GpuSortAggregateState *state)
+{
+	TupleTableSlot *group = state->group;
+	TupleTableSlot *row = state->sort.row;
+
+	if (!state->groups_by_value)
+		return false;
+	slot_getsomeattrs(group, state->ngroup_columns);
+	slot_getsomeattrs(row, state->ngroup_columns);
+	for (int i = 0; i < state->ngroup_columns; i++)
+		if (group->tts_isnull[i] || row->tts_isnull[i] ||
+			group->tts_values[i] != row->tts_values[i])
+			return false;
+	return true;
+}
+
 /* Is the present row of the present group? */
 static bool
 is_same_group(GpuSortAggregateState *state)
 {
 	ExprContext *context = state->sort.css.ss.ps.ps_ExprContext;
 
+	if (has_same_datums(state))
+		return true;
 	context->ecxt_innertuple = state->sort.row;
 	context->ecxt_outertuple = state->group;
 	return ExecQualAndReset(state->same_group, context);

@@ -55,6 +55,12 @@
 /* Least bytes of a row in memory. */
 #define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
 
+/*
+ * Rows of so many columns, all of them by value, have these taken out of the row when
+ * it is emitted.
+ */
+#define MOST_TAKEN_COLUMNS		4
+
 /* Values by which they are prefetched ahead of the one that is emitted. */
 #define VALUES_AHEAD			32
 
@@ -115,8 +121,10 @@ struct RowSort
 	double		bound;			/* first rows that are wanted, or NO_BOUND */
 	bool		random_access;
 	bool		of_few;			/* begun by row_sort_begin_few() */
-	bool		of_values;		/* rows are of one column, by value */
-	bool		keeps_values;	/* they are kept as values */
+	bool		keeps_values;	/* values are kept, of a single column */
+	int			ntaken_columns; /* all columns, if they are taken; or 0 */
+	Size		places[MOST_TAKEN_COLUMNS]; /* behind the header of a row
+											 * without NULLs */
 	Size		native_limit;	/* bytes of core's sort */
 	RowCollector *collector;	/* workers' rows; NULL without workers */
 	bool		kept;			/* rows do not go to shared memory any more */
@@ -231,6 +239,28 @@ go_native(RowSort *sort, const char *reason)
 		put_again_natively(sort);
 }
 
+/* Notes where the columns are, if all are by value, and few. */
+static void
+find_places(RowSort *sort)
+{
+	TupleDesc	descriptor = sort->descriptor;
+	Size		place = 0;
+
+	if (descriptor->natts > MOST_TAKEN_COLUMNS)
+		return;
+	for (int i = 0; i < descriptor->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+
+		if (!attribute->attbyval)
+			return;
+		place = att_align_nominal(place, attribute->attalign);
+		sort->places[i] = place;
+		place += attribute->attlen;
+	}
+	sort->ntaken_columns = descriptor->natts;
+}
+
 /* Makes a sort that can take no rows yet. */
 static RowSort *
 create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
@@ -246,8 +276,7 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	INSTR_TIME_SET_CURRENT(sort->started);
 	sort->context = context;
 	sort->descriptor = descriptor;
-	sort->of_values = descriptor->natts == 1 &&
-		TupleDescAttr(descriptor, 0)->attbyval;
+	find_places(sort);
 	sort->columns = columns;
 	sort->ncolumns = ncolumns;
 	sort->bound = bound;
@@ -288,7 +317,7 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 
 	sort->native_limit = gpusort_memory_limit();
 	/* a column can be sorted by twice, under different operators */
-	sort->keeps_values = sort->of_values && ncolumns == 1;
+	sort->keeps_values = sort->ntaken_columns == 1 && ncolumns == 1;
 	begin_by_keys(sort, sort->native_limit, expected_rows, true);
 	/* estimates are not so good that twice as many would be unexpected */
 	if (bound != NO_BOUND && sort->status == TAKES_ROWS)
@@ -887,21 +916,26 @@ step_backward(RowSort *sort, uint64 *entry)
 }
 
 /*
- * Takes the only column out of a row, unless it is NULL or younger than the
- * row.  Whoever wants the row will look at it, and would go through the row by
- * all the rules.
+ * Takes the few columns out of a row, unless one is NULL or younger than the row.
+ * Whoever wants the row will look at them, and would go through the row by all the
+ * rules.
  */
 static inline void
-take_value(TupleTableSlot *slot, MinimalTuple row)
+take_columns(const RowSort *sort, TupleTableSlot *slot, MinimalTuple row)
 {
+	TupleDesc	descriptor = slot->tts_tupleDescriptor;
+	char	   *data = (char *) row + row->t_hoff - MINIMAL_TUPLE_OFFSET;
+
 	if ((row->t_infomask & HEAP_HASNULL) != 0 ||
-		HeapTupleHeaderGetNatts(row) == 0)
+		HeapTupleHeaderGetNatts(row) < sort->ntaken_columns)
 		return;
-	slot->tts_values[0] =
-		fetchatt(TupleDescCompactAttr(slot->tts_tupleDescriptor, 0),
-				 (char *) row + row->t_hoff - MINIMAL_TUPLE_OFFSET);
-	slot->tts_isnull[0] = false;
-	slot->tts_nvalid = 1;
+	for (int i = 0; i < sort->ntaken_columns; i++)
+	{
+		slot->tts_values[i] = fetchatt(TupleDescCompactAttr(descriptor, i),
+									   data + sort->places[i]);
+		slot->tts_isnull[i] = false;
+	}
+	slot->tts_nvalid = sort->ntaken_columns;
 }
 
 /* As row_sort_get(), from memory. */
@@ -924,8 +958,8 @@ get_from_memory(RowSort *sort, bool forward, TupleTableSlot *slot)
 	else
 		row = row_order_get(order, entry);
 	ExecStoreMinimalTuple(row, slot, false);
-	if (sort->of_values)
-		take_value(slot, row);
+	if (sort->ntaken_columns > 0)
+		take_columns(sort, slot, row);
 	return true;
 }
 
