@@ -65,8 +65,8 @@ typedef struct RowOrder
 	/* when the order has been made */
 	uint32	   *entries;		/* numbers of the rows, in order; NULL before */
 	uint64		nentries;		/* all rows, or those that are to be emitted */
-	bool		has_ties;		/* ORDER_TIE is set where a row is equal to the
-								 * one before it */
+	bool		has_ties;		/* ORDER_TIE is set where a row is equal to
+								 * the one before it */
 	bool		limited_exactly;	/* none that a limit of groups leaves out */
 	RowComparator *comparator;	/* comparators, NULL before the first use */
 	void	   *prefetched[PREFETCHED_ROWS];	/* prefetched rows */
