@@ -128,6 +128,7 @@ SKIP:
 # A sort under way, and gpusortd that is killed
 #
 
+$node->wait_until_ready('gpusortd is ready');
 $node->safe_psql('shop', GpusortCluster::WAIT_FUNCTION);
 my $session = $node->start_psql('sorter', <<'SQL');
 \connect shop
