@@ -199,7 +199,7 @@ prove_tests() {
 	shift 2
 	support=$(dirname "$("$pg_config" --pgxs)")/..
 	make_directory_of_server_user "$directory"
-	cp --recursive "$CHECKOUT"/{contrib,docs,src,kernels,scripts,test} "$directory"
+	cp --recursive "$CHECKOUT"/{README.md,contrib,docs,src,kernels,scripts,test} "$directory"
 	printf '%s\n' "${CONFIGURATION[@]}" >"$directory/every_cluster.conf"
 	# TESTDIR is for PostgreSQL 15; later ones have TESTDATADIR and TESTLOGDIR in its place
 	as_server_user "${LIMIT[@]}" env --chdir="$directory/test" PATH="$("$pg_config" --bindir):$PATH" \

@@ -1,9 +1,10 @@
-# The commands of a document in docs/, so that a test runs what readers are told.
+# The commands of a document, so that a test runs what readers are told.
 #
-# They are its blocks in SQL and in sh, each of which begins with a comment that
-# is its name.  A block without a language that follows is what is shown of their
-# results.  What differs between a reader's servers and a test's, such as the
-# host, is replaced.
+# They are its blocks in SQL, in sh and in conf, which is for postgresql.conf, that
+# begin with a comment: it is the block's name.  A block without a language that
+# follows is what is shown of their results; elsewhere it has its first line for a
+# name.  What differs between a reader's servers and a test's, such as the host, is
+# replaced.  Blocks in sh without a comment are for scripts/check_documents.
 package DocumentCommands;
 
 use strict;
@@ -12,28 +13,40 @@ use FindBin;
 use PostgreSQL::Test::Utils qw(slurp_file);
 use Test::More import => ['is'];
 
-# Takes the name of a file in docs/, and pairs of a pattern and a function that
-# makes its replacement of what the pattern has captured.
+# Takes the path of a document in the checkout, and pairs of a pattern and a
+# function that makes its replacement of what the pattern has captured.
 sub new
 {
 	my ($class, $document, @replacements) = @_;
-	my $text = slurp_file("$FindBin::RealBin/../../docs/$document");
-	my %self = (document => $document, commands => {}, shown => {}, taken => {});
-	while ($text =~ /^```(?:sql|sh)\n(?:--|#) ([^\n]*)\n(.*?)^```\n(?:\n```\n(.*?)^```$)?/msg)
+	my $text = slurp_file("$FindBin::RealBin/../../$document");
+	my %self = (document => $document, commands => {}, shown => {}, taken => {}, compared => {});
+	my ($name, $end) = ('', 0);
+	while ($text =~ /^```(\w*)\n([^\n]*\n)(.*?)^```\n/msg)
 	{
-		my ($name, $commands) = ($1, $2);
-		$self{shown}{$name} = $3;
-		die "$document has several blocks '$name'" if $self{commands}{$name};
-		for (my $i = 0; $i < @replacements; $i += 2)
+		my ($language, $first, $lines, $start) = ($1, $2, $3, $-[0]);
+		if ($language eq '')
 		{
-			my ($pattern, $replace) = @replacements[ $i, $i + 1 ];
-			$commands =~ s/$pattern/$replace->($1)/ge;
+			($name) = $first =~ /(\S.*)/ unless $name ne '' && substr($text, $end, $start - $end) eq "\n";
+			die "$document shows '$name' twice" if $self{shown}{$name};
+			$self{shown}{$name} = $first . $lines;
+			$name = '';
 		}
-		$self{commands}{$name} = $commands;
+		elsif (($name) = $first =~ /^(?:--|#) (.*)/)
+		{
+			die "$document has several blocks '$name'" if $self{commands}{$name};
+			for (my $i = 0; $i < @replacements; $i += 2)
+			{
+				my ($pattern, $replace) = @replacements[ $i, $i + 1 ];
+				$lines =~ s/$pattern/$replace->($1)/ge;
+			}
+			$self{commands}{$name} = $lines;
+		}
+		else
+		{
+			$name = '';
+		}
+		$end = pos $text;
 	}
-	# what has no name would not be run
-	my $blocks = () = $text =~ /^```(?:sql|sh)$/mg;
-	is(scalar keys %{ $self{commands} }, $blocks, "$document: each block of commands has a name");
 	return bless \%self, $class;
 }
 
@@ -46,22 +59,30 @@ sub commands
 }
 
 # A test: lines are those that the document shows behind the block of this name,
-# as far as it does: a line with "..." stands for the rest.
+# as far as it does: a line with "..." stands for the rest.  A function can make
+# those the same that differ each time.
 sub is_shown
 {
-	my ($self, $name, $lines) = @_;
-	my $shown = $self->{shown}{$name} =~ s/^ //gmr;
-	chomp($shown);
+	my ($self, $name, $lines, $same) = @_;
+	$same //= sub { return $_[0]; };
+	my $shown = $self->{shown}{$name} // die "$self->{document} shows nothing of '$name'";
+	$self->{compared}{$name} = 1;
+	$shown = $same->($shown =~ s/^ //gmr);
+	$lines = $same->($lines);
+	chomp($shown, $lines);
 	$lines = substr($lines, 0, length $shown) if $shown =~ s/^ *\.\.\.\z//m;
 	is($lines, $shown, "$self->{document} shows what becomes of '$name'");
 }
 
-# A test: all have been taken, but those with names that a script by hand tries.
+# A test: all have been taken, and what is shown has been compared, but of those
+# with names that another test takes.
 sub all_taken
 {
-	my ($self, $by_hand) = @_;
-	my @left = grep { !$self->{taken}{$_} && !($by_hand && /$by_hand/) } sort keys %{ $self->{commands} };
-	is(join(', ', @left), '', "$self->{document}: all commands were tried");
+	my ($self, $others) = @_;
+	my @left = grep { !$self->{taken}{$_} } keys %{ $self->{commands} };
+	push @left, grep { !$self->{compared}{$_} } keys %{ $self->{shown} };
+	@left = grep { !($others && /$others/) } @left;
+	is(join(', ', sort @left), '', "$self->{document}: all commands were tried, and what they show");
 }
 
 1;

@@ -30,6 +30,7 @@ static const char usage[] =
 	"  -k                keys alone, without row numbers; 4 and 8 bytes only\n"
 	"  -r REPEATS        measured sorts of each, after one to warm up (default: 7)\n"
 	"  --csv FILE        writes the figures to this file too\n"
+	"  --help            prints this\n"
 	"\n"
 	"Lists are separated by commas.  Distributions:\n";
 

@@ -27,7 +27,7 @@ CONF
 }
 
 my $document = DocumentCommands->new(
-	'scale-out.md',
+	'docs/scale-out.md',
 	qr/'worker(\d)', 5432/ => sub { sprintf "'%s', %d", $workers[ $_[0] - 1 ]->host, $workers[ $_[0] - 1 ]->port },
 	qr/'coordinator', 5432/ => sub { sprintf "'%s', %d", $coordinator->host, $coordinator->port });
 

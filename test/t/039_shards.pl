@@ -31,7 +31,7 @@ $_->safe_psql('postgres', "ALTER DATABASE shop SET gpusort.device = 'cuda'") for
 $_->wait_until_ready('gpusortd is ready on ' . $_->name) foreach @shards;
 
 my $document = DocumentCommands->new(
-	'scale-out.md',
+	'docs/scale-out.md',
 	qr/\bhost 'shard(\d)'/ => sub { sprintf "host '%s', port '%d'", $shards[ $_[0] - 1 ]->host, $shards[ $_[0] - 1 ]->port },
 	qr/'host=shard(\d)'/ => sub { sprintf "'host=%s port=%d'", $shards[ $_[0] - 1 ]->host, $shards[ $_[0] - 1 ]->port });
 

@@ -26,7 +26,7 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
 $node->wait_until_ready('gpusortd is ready');
 
-my $document = DocumentCommands->new('restore.md');
+my $document = DocumentCommands->new('docs/restore.md');
 my $directory = PostgreSQL::Test::Utils::tempdir;
 my $settings = $document->commands('Settings of the sessions');
 
