@@ -347,7 +347,7 @@ sort_child(GpuSortState *state)
 
 /* In a worker: sends the child's rows, and keeps those for which there is no room. */
 static void
-hand_over_child(GpuSortState *state)
+send_child(GpuSortState *state)
 {
 	PlanState  *child = outerPlanState(&state->scan.css);
 	TupleDesc	descriptor = ExecGetResultType(child);
@@ -403,7 +403,7 @@ take_child(GpuSortState *state)
 	if (unlikely(estate->es_epq_active != NULL))
 		sort_bound_find(estate->es_epq_active->recheckplanstate);
 	if (IsParallelWorker() && sorts_together(state))
-		hand_over_child(state);
+		send_child(state);
 	else
 		sort_child(state);
 	estate->es_direction = direction;
