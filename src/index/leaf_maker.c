@@ -121,7 +121,7 @@ leaf_maker_begin(const LeafDefinition *definition, const IndexRows *index_rows,
 	maker->check = unique_check_begin(definition->heap, index, index_rows,
 									  definition->unique,
 									  definition->nulls_not_distinct,
-									  definition->unproved);
+									  definition->check_order);
 	maker->insertion_key = _bt_mkscankey(index, NULL);
 	/* only known to _bt_mkscankey() when there is an index already */
 	maker->insertion_key->allequalimage = _bt_allequalimage(index, false);

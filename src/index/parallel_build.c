@@ -107,7 +107,7 @@ typedef struct BuildShared
 	pg_atomic_uint32 phase;
 	ConditionVariable phase_changed;
 	uint64		nrows;			/* rows to be written, from PHASE_WRITE on */
-	bool		unproved;		/* the order is of a device: check the rows */
+	bool		check_order;	/* a device has made the order of the rows */
 	dsa_pointer order;			/* numbers of the rows, in order */
 	dsa_pointer places;			/* places of the rows, by number */
 	WriteShared write;
@@ -512,7 +512,7 @@ gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
 		if (wait_for_order(shared))
 		{
 			sort_progress_enter(participant.progress, PROGRESS_WRITING_INDEX);
-			definition.unproved = shared->unproved;
+			definition.check_order = shared->check_order;
 			(void) write_share(shared, participant.area, participant.blocks,
 							   &definition, participant.rows, NULL,
 							   participant.progress);
@@ -816,7 +816,7 @@ parallel_build_write(ParallelBuild *build,
 					 const IndexRows *index_rows, TreeWriter *writer,
 					 SortProgress *progress)
 {
-	build->shared->unproved = definition->unproved;
+	build->shared->check_order = definition->check_order;
 	begin_phase(build->shared, PHASE_WRITE);
 	return write_share(build->shared, build->area, build->blocks,
 					   definition, index_rows, writer, progress);

@@ -225,7 +225,7 @@ prepare_neighbours(UniqueCheck *check, const IndexRows *rows)
 
 UniqueCheck *
 unique_check_begin(Relation heap, Relation index, const IndexRows *rows,
-				   bool unique, bool nulls_not_distinct, bool unproved)
+				   bool unique, bool nulls_not_distinct, bool check_order)
 {
 	UniqueCheck *check = palloc0(sizeof(UniqueCheck));
 
@@ -238,7 +238,7 @@ unique_check_begin(Relation heap, Relation index, const IndexRows *rows,
 		row_comparator_create(rows->descriptor, index_row_column,
 							  rows->columns,
 							  IndexRelationGetNumberOfKeyAttributes(index));
-	if (unproved)
+	if (check_order)
 		prepare_neighbours(check, rows);
 	if (unique)
 	{
