@@ -168,8 +168,8 @@ kept_rows_put(KeptRows *kept, TupleTableSlot *slot)
 }
 
 /*
- * Writes the rows of a sort that has gone native as they are; of more than are wanted
- * the first ones, for it has kept no others.
+ * Writes the rows of a sort that has fallen back, unsorted.  Of such a sort with a
+ * bound there are the first rows only.
  */
 static void
 write_unsorted(KeptRows *kept)

@@ -137,7 +137,7 @@ sort_alone(ParallelSort *sort)
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(child->state->es_query_cxt);
 
-	if (sort->few_came)
+	if (sort->last_was_small)
 		sort->sort = row_sort_begin_few(&sort->emptied,
 										sort->descriptor,
 										sort->columns, sort->ncolumns,
@@ -150,7 +150,7 @@ sort_alone(ParallelSort *sort)
 	node_limit_apply(&sort->limit, sort->sort);
 	while ((slot = next_row(sort, child)) != NULL)
 		row_sort_put(sort->sort, slot);
-	sort->few_came = sort->nrows < gpusort_min_rows;
+	sort->last_was_small = sort->nrows < gpusort_min_rows;
 	row_sort_perform(sort->sort);
 	if (sort->css.ss.ps.instrument == NULL)
 		return;

@@ -71,7 +71,7 @@ struct ParallelSort
 	RowSegments *segments;		/* rows in shared memory, or NULL */
 	uint64		nrows;			/* rows of the child, in this process */
 	uint64		nnulls;			/* those that have been left out */
-	bool		few_came;		/* the last sort in one process was of few */
+	bool		last_was_small; /* the last sort in one process had few rows */
 	SharedSort *shared;			/* NULL in a single process */
 	ParallelContext *context;	/* parallel context, in the leader */
 	ParallelSortReport report;

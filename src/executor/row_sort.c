@@ -191,9 +191,9 @@ put_values_natively(RowSort *sort, TupleTableSlot *slot)
 	}
 }
 
-/* Hands core's tuplesort the rows that have been put to be sorted by keys. */
+/* Moves the rows that have been put to core's tuplesort. */
 static void
-put_again_natively(RowSort *sort)
+move_to_native(RowSort *sort)
 {
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
 													&TTSOpsMinimalTuple);
@@ -210,13 +210,13 @@ put_again_natively(RowSort *sort)
 }
 
 /*
- * Goes on by core's tuplesort, with the rows put so far; the reason is logged.
+ * Falls back to core's tuplesort, with the rows put so far; the reason is logged.
  */
 static void
-go_native(RowSort *sort, const char *reason)
+fall_back(RowSort *sort, const char *reason)
 {
 	ereport(DEBUG1,
-			(errmsg_internal("gpusort hands a sort back: %s", reason)));
+			(errmsg_internal("gpusort falls back to PostgreSQL's sort: %s", reason)));
 	sort->native = native_sort_begin(sort->descriptor, sort->columns,
 									 sort->ncolumns, sort->native_limit,
 									 sort->bound, sort->random_access);
@@ -228,7 +228,7 @@ go_native(RowSort *sort, const char *reason)
 	if (sort->collector != NULL)
 		row_collector_refuse(sort->collector);
 	if (sort->external.order != NULL)
-		put_again_natively(sort);
+		move_to_native(sort);
 }
 
 /* Makes a sort that can take no rows yet. */
@@ -267,7 +267,7 @@ begin_by_keys(RowSort *sort, Size limit, double expected_rows, bool spills)
 {
 	/* the plan may be older than a change of the setting */
 	if (!gpusort_enable || !gpusort_enable_sort)
-		go_native(sort, "it has been switched off since the query was planned");
+		fall_back(sort, "it has been switched off since the query was planned");
 	else if (external_sort_begin(&sort->external,
 								 sort->keeps_values ? &single_values :
 								 &minimal_tuples, sort->descriptor, sort->columns,
@@ -275,7 +275,7 @@ begin_by_keys(RowSort *sort, Size limit, double expected_rows, bool spills)
 								 sort->progress))
 		sort->external.random_access = sort->random_access;
 	else
-		go_native(sort, "its order has changed since the query was planned");
+		fall_back(sort, "its order has changed since the query was planned");
 }
 
 RowSort *
@@ -339,7 +339,7 @@ row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 	caller_context = MemoryContextSwitchTo(sort->context);
 	sort->of_few = true;
 	sort->native_limit = gpusort_memory_limit();
-	go_native(sort, FEW_ROWS);
+	fall_back(sort, FEW_ROWS);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
@@ -408,11 +408,11 @@ row_sort_is_by_keys(const RowSort *sort)
 	return sort->status != SORTS_NATIVELY;
 }
 
-/* Goes native after rows could not be sorted by keys. */
+/* Falls back after rows could not be sorted by keys. */
 static void
-go_native_without_keys(RowSort *sort)
+fall_back_without_keys(RowSort *sort)
 {
-	go_native(sort, sort->external.order->memory > sort->external.limit ?
+	fall_back(sort, sort->external.order->memory > sort->external.limit ?
 			  "the device was lost, and the memory for a sort is full" :
 			  "its keys were misleading");
 }
@@ -448,19 +448,16 @@ spill_rows(RowSort *sort)
 	return true;
 }
 
-/*
- * Makes room for rows by writing those in the store to a file; or the sort goes
- * native.
- */
+/* Makes room for rows: spills those in the store, or falls back. */
 static void
 make_room(RowSort *sort)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	if (few_are_wanted(sort))
-		go_native(sort, FEW_FIRST_ROWS);
+		fall_back(sort, FEW_FIRST_ROWS);
 	else if (!spill_rows(sort))
-		go_native_without_keys(sort);
+		fall_back_without_keys(sort);
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -690,7 +687,7 @@ place_nulls(RowSort *sort)
 		sort->first_value = nnulls;
 }
 
-/* Sorts the rows that have been put, by their keys; or goes native. */
+/* Sorts the rows that have been put, by their keys; or falls back. */
 static void
 sort_by_keys(RowSort *sort)
 {
@@ -698,7 +695,7 @@ sort_by_keys(RowSort *sort)
 
 	if (!external_sort_perform(external))
 	{
-		go_native_without_keys(sort);
+		fall_back_without_keys(sort);
 		return;
 	}
 	report_keys(sort);
@@ -719,9 +716,9 @@ sort_by_keys(RowSort *sort)
 	show_emitting(sort);
 }
 
-/* Hands core's tuplesort the rows that are in shared runs. */
+/* Moves the rows of the shared runs to core's tuplesort. */
 static void
-put_shared_natively(RowSort *sort)
+move_shared_to_native(RowSort *sort)
 {
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
 													&TTSOpsMinimalTuple);
@@ -786,7 +783,7 @@ row_sort_perform(RowSort *sort)
 	if (sort->status == SORTS_NATIVELY)
 	{
 		if (sort->collector != NULL)
-			put_shared_natively(sort);
+			move_shared_to_native(sort);
 		sort_natively(sort);
 	}
 	if (sort->collector != NULL)
@@ -803,7 +800,7 @@ row_sort_write_runs(RowSort *sort)
 
 	if (sort->status == TAKES_ROWS && sort->external.store->nrows > 0 &&
 		!external_sort_spill(&sort->external))
-		go_native_without_keys(sort);
+		fall_back_without_keys(sort);
 	MemoryContextSwitchTo(caller_context);
 	return row_sort_is_by_keys(sort);
 }
@@ -827,7 +824,7 @@ row_sort_give_up_keys(RowSort *sort)
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	if (sort->status == TAKES_ROWS)
-		go_native(sort, "other processes have rows that are not sorted by keys");
+		fall_back(sort, "other processes have rows that are not sorted by keys");
 	MemoryContextSwitchTo(caller_context);
 }
 
