@@ -121,10 +121,18 @@ step_backward(RowEmission *emission, uint64 *entry)
 	return true;
 }
 
+/* Moves in this direction; false at the end, or at the start. */
+static inline bool
+step(RowEmission *emission, bool forward, uint64 *entry)
+{
+	return forward ? step_forward(emission, entry) :
+		step_backward(emission, entry);
+}
+
 /*
- * Takes the only column out of a row, unless it is NULL or younger than the
- * row.  Whoever wants the row will look at it, and would go through the row by
- * all the rules.
+ * Puts the only column of a row into the slot, unless the column is NULL or was
+ * added after the row.  Whatever takes the row will need the column, and would
+ * deform the row by all the rules.
  */
 static inline void
 take_value(TupleTableSlot *slot, MinimalTuple row)
@@ -147,7 +155,7 @@ get_from_memory(RowEmission *emission, bool forward, TupleTableSlot *slot)
 	uint64		entry;
 	void	   *row;
 
-	if (!(forward ? step_forward(emission, &entry) : step_backward(emission, &entry)))
+	if (!step(emission, forward, &entry))
 	{
 		ExecClearTuple(slot);
 		return false;
@@ -176,8 +184,9 @@ get_from_runs(RowEmission *emission, bool forward, TupleTableSlot *slot)
 }
 
 /*
- * Stores a value, by its number, from runs in the slot.  The runs have it next, or
- * the one emitted last; unless others were skipped or NULLs were between.
+ * Stores a value, by its number, from runs in the slot.  It is the next value of the
+ * runs, or the one that they emitted last; or values were skipped, or NULLs lie
+ * between.
  */
 static void
 get_value_from_runs(RowEmission *emission, uint64 number, TupleTableSlot *slot)
@@ -214,7 +223,7 @@ get_value(RowEmission *emission, bool forward, TupleTableSlot *slot)
 	uint64		entry;
 	uint64		number;
 
-	if (!(forward ? step_forward(emission, &entry) : step_backward(emission, &entry)))
+	if (!step(emission, forward, &entry))
 	{
 		ExecClearTuple(slot);
 		return false;
