@@ -33,20 +33,20 @@ typedef struct GroupLimit
 	FmgrInfo   *equal;			/* equality of each of these columns */
 	uint64		count;			/* units that are wanted of a group; 0: not
 								 * known yet */
-	uint64		(*find_count) (void *finder);	/* tells them, > 0 */
-	void	   *finder;			/* its argument */
+	uint64		(*find_count) (void *finder);	/* returns the count, > 0 */
+	void	   *finder;			/* argument of find_count */
 } GroupLimit;
 
 /*
- * Leaves of an order, which keeps what tells these groups apart
- * (row_order_keep_groups()), the wanted entries.  There may be others among them.
+ * Removes entries that are not wanted from an order, for which
+ * row_order_keep_groups() has been called.  Some of them may stay.
  *
  * The count is asked for when there are rows for the first time, since it may
  * raise an error where core, without rows, would not evaluate it.
  */
 extern void group_limit_apply(GroupLimit *limit, RowOrder *order);
 
-/* How many are wanted of so many NULLs in the only sort column. */
+/* The number of NULLs that are wanted of nnulls NULLs in the only sort column. */
 extern uint64 group_limit_of_nulls(GroupLimit *limit, uint64 nnulls);
 
 #endif							/* GPUSORT_GROUP_LIMIT_H */

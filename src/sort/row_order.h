@@ -55,8 +55,8 @@ typedef struct RowOrder
 	bool		started_over;	/* a second device has been tried */
 	bool		host_only;		/* jobs stay in this process */
 	GroupKeys  *group_keys;		/* what tells groups apart, or NULL */
-	bool		keys_lost;		/* no keys: lost, and no room for new ones */
-	bool		in_order;		/* all rows came in order; they have no keys */
+	bool		keys_lost;		/* keys were lost, with no room for new ones */
+	bool		in_order;		/* all rows came in order, and have no keys */
 	Datum		last_value;		/* first column of the last row, if in_order */
 	bool		last_isnull;
 	TupleTableSlot *slot;		/* slot for keys of stored rows, or NULL */
@@ -64,7 +64,8 @@ typedef struct RowOrder
 	/* when the order has been made */
 	uint32	   *entries;		/* numbers of the rows, in order; NULL before */
 	uint64		nentries;		/* all rows, or those that are to be emitted */
-	bool		limited_exactly;	/* none that a limit of groups leaves out */
+	bool		limited_exactly;	/* a limit of groups has left only wanted
+									 * entries */
 	RowComparator *comparator;	/* comparators, NULL before the first use */
 	void	   *prefetched[PREFETCHED_ROWS];	/* prefetched rows */
 	uint64		first_prefetched;	/* entry of the first prefetched row */
