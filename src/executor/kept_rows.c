@@ -31,7 +31,8 @@ struct SharedKeptRows
 	int			nparticipants;
 	dsm_handle	context_segment;	/* segment of the parallel context */
 	pg_atomic_uint32 keys_failed;	/* somebody has not sorted by keys */
-	SharedRuns	runs;			/* in its files are the other rows, too */
+	SharedRuns	runs;			/* runs of kept rows; their file set has the
+								 * unsorted rows, too */
 };
 
 static SharedTuplestore *

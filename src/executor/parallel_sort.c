@@ -56,11 +56,11 @@ struct SharedSort
 	pg_atomic_uint32 phase;		/* a SortPhase */
 	ConditionVariable phase_changed;
 	SharedSlices slices;
-	RowSortReport report;		/* when there is an order */
+	RowSortReport report;		/* report of the sort, when there is an order */
 	pg_atomic_uint64 nrows;		/* rows that participants have had */
-	pg_atomic_uint64 nnulls;	/* those that they have left out */
-	pg_atomic_uint64 ngroups;	/* groups that they have counted */
-	pg_atomic_uint64 nread;		/* rows of these */
+	pg_atomic_uint64 nnulls;	/* rows of these that have been left out */
+	pg_atomic_uint64 ngroups;	/* groups that participants have counted */
+	pg_atomic_uint64 nread;		/* rows of the groups that have been counted */
 };
 
 /* The parts of the shared memory behind the SharedSort. */

@@ -33,8 +33,9 @@ typedef struct Percentile
 	bool		isnull;
 	double		fraction;
 	WantedValue first;
-	WantedValue second;			/* the same one, or the next */
-	double		part;			/* of the way from the first to the second */
+	WantedValue second;			/* second value: the first, or the next one */
+	double		part;			/* part of the way from the first to the
+								 * second */
 } Percentile;
 
 /*

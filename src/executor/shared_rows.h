@@ -41,7 +41,7 @@ typedef struct RowSegments
 {
 	SharedRows *shared;
 	dsm_segment **mapped;		/* MAX_SEGMENTS places for each worker */
-	char	  **addresses;		/* their addresses */
+	char	  **addresses;		/* addresses of the mapped segments */
 } RowSegments;
 
 /* Allocates in the current memory context. */

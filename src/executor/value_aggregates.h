@@ -54,7 +54,7 @@ typedef struct ValueAggregates
 	int			count;
 	bool		counts_distinct;	/* different values are to be counted */
 	bool		looks_up;		/* values are to be looked up */
-	ExprContext *context;		/* for the fractions of percentiles */
+	ExprContext *context;		/* context in which fractions are evaluated */
 } ValueAggregates;
 
 /*

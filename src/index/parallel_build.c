@@ -101,8 +101,8 @@ typedef struct BuildShared
 
 	RowExchange exchange;		/* the mutex is for the next four fields */
 	int			nfinished;		/* workers whose scan has ended */
-	double		heap_tuples;	/* rows that their scans have seen */
-	bool		broken_hot_chain;	/* their scans have seen a broken chain */
+	double		heap_tuples;	/* rows that the scans have seen */
+	bool		broken_hot_chain;	/* some scan has seen a broken chain */
 
 	pg_atomic_uint32 phase;
 	ConditionVariable phase_changed;

@@ -41,7 +41,7 @@ typedef struct Participant
 	uint64		nrows;
 	char	   *pages;
 	LeafSlot   *slots;
-	TreeWriter *writer;			/* of the leader */
+	TreeWriter *writer;			/* writer of the tree, in the leader */
 	uint32		npages_written; /* by the leader, and the rows on them */
 	uint64		nrows_written;
 	uint64		nrows_made;		/* rows on the pages of a worker */

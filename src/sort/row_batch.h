@@ -61,7 +61,7 @@ typedef struct RowSequence
 {
 	uint32		nrows;
 	uint64		first_place;	/* place of the first row, as the user has it */
-	const char *first_address;	/* its address in the leader */
+	const char *first_address;	/* address of the first row in the leader */
 } RowSequence;
 
 /* The rows of all batches so far. */
