@@ -38,6 +38,7 @@ OBJS = \
 	src/executor/node_limit.o \
 	src/executor/parallel_sort.o \
 	src/executor/percentile.o \
+	src/executor/row_emission.o \
 	src/executor/row_sort.o \
 	src/executor/shared_rows.o \
 	src/executor/sort_bound.o \

@@ -73,7 +73,7 @@ typedef struct WordSlice
 typedef struct SortLevel
 {
 	int			nslices;
-	int			nbits;			/* of the slices together */
+	int			nbits;			/* bits of all slices together */
 	WordSlice	slices[LEVEL_SLICES];
 } SortLevel;
 

@@ -93,10 +93,11 @@ extern int	sort_key_columns(const Sort *sort, const List *range_table);
 /* The sorts of core's inside an aggregate, one of each group. */
 typedef struct InnerSize
 {
-	double		rows;			/* in all groups */
-	double		group_rows;		/* in each, on average */
+	double		rows;			/* rows in all groups */
+	double		group_rows;		/* rows of a group, on average */
 	double		group_values;	/* different ones in each, on average */
-	bool		is_of_rows;		/* of several columns, not of single values */
+	bool		is_of_rows;		/* rows of several columns are sorted, not
+								 * single values */
 } InnerSize;
 
 /*

@@ -467,7 +467,7 @@ note_failure(Merge *merge, const MergeFailure *failure)
 }
 
 static void *
-run_worker(void *argument)
+merge_ranges(void *argument)
 {
 	Worker	   *worker = argument;
 	Merge	   *merge = worker->merge;
@@ -609,7 +609,7 @@ start_workers(Merge *merge, MergeFailure *failure)
 
 		worker->merge = merge;
 		worker->first_range = i;
-		if (!start_thread(&worker->thread, run_worker, worker))
+		if (!start_thread(&worker->thread, merge_ranges, worker))
 			return out_of_memory(failure);
 		worker->is_running = true;
 	}

@@ -58,7 +58,7 @@
  */
 typedef struct Losses
 {
-	TimestampTz statement;		/* its start */
+	TimestampTz statement;		/* start of the statement */
 	uint64		milliseconds;
 	bool		is_enough;		/* gpusortd is not asked again */
 } Losses;
@@ -69,34 +69,35 @@ static Losses losses;
 typedef struct Wait
 {
 	uint64		start;
-	uint64		limit;			/* how long it may last */
-	uint64		same_here;		/* how long this process would take instead */
+	uint64		limit;			/* longest time that the wait may last */
+	uint64		same_here;		/* time that this process would take instead */
 	bool		launcher_is_asked;
 } Wait;
 
 struct DeviceClient
 {
-	MemoryContext context;		/* holds this */
+	MemoryContext context;		/* context of this client */
 	MemoryContextCallback on_reset; /* closes everything below */
-	DeviceFailure failure;		/* no reason: none */
-	bool		is_told;		/* it is what gpusortd has said */
+	DeviceFailure failure;		/* failure; without a reason there is none */
+	bool		is_told;		/* the failure is one that gpusortd has
+								 * reported */
 	KeyShape	shape;
 	char		device[MESSAGE_TEXT_SIZE];
 	char		method[MESSAGE_TEXT_SIZE];
 
 	int			socket;			/* -1 when closed */
-	bool		is_brief;		/* has no job */
-	bool		long_lived;		/* is never queued */
+	bool		is_brief;		/* the connection has no job */
+	bool		long_lived;		/* the job is never queued */
 	bool		is_queued;
-	bool		is_counted;		/* among the jobs under way */
+	bool		is_counted;		/* the job counts among those under way */
 	char	   *ring;			/* NULL before MSG_WELCOME */
 	uint32		nchunks;
-	uint32		chunk;			/* the one being filled */
+	uint32		chunk;			/* chunk that is being filled */
 	bool	   *chunk_is_ours;
 
 	/* while the order is received */
-	uint64		nrows;			/* that it has */
-	uint64		nordered;		/* of them, entries that have come */
+	uint64		nrows;			/* rows of the order */
+	uint64		nordered;		/* entries of the order that have come */
 };
 
 /* Notes why the client cannot go on; returns false for the caller to. */

@@ -82,15 +82,17 @@
 /* A running gpusortd, or none; times as milliseconds_now(). */
 typedef struct Daemon
 {
-	pid_t		pid;			/* 0: none */
-	int			life_line;		/* its standard input */
-	int			reports;		/* its standard output */
-	uint64		ready_since;	/* 0: not ready yet */
+	pid_t		pid;			/* process; 0: none */
+	int			life_line;		/* standard input of gpusortd */
+	int			reports;		/* standard output of gpusortd */
+	uint64		ready_since;	/* time; 0: not ready yet */
 	bool		is_unusable;
-	int			questions;		/* that it has not answered yet */
-	char		line[LINE_SIZE];	/* of its reports, as far as read */
+	int			questions;		/* questions that gpusortd has not answered
+								 * yet */
+	char		line[LINE_SIZE];	/* line of a report, as far as it has been
+									 * read */
 	int			line_length;
-	char		last_words[LINE_SIZE];	/* the last "log" line */
+	char		last_words[LINE_SIZE];	/* last "log" line */
 } Daemon;
 
 static Daemon the_daemon = {.life_line = -1,.reports = -1};

@@ -37,11 +37,13 @@ typedef struct SortJob
 	SortJobState state;
 	KeyShape	shape;			/* shape of all keys of the job */
 	uint64		expected_rows;	/* estimate */
-	bool		long_lived;		/* has the keys of all runs; can be spared */
+	bool		long_lived;		/* job of the keys of all runs, which can be
+								 * done without */
 	KeyBatch	batch;			/* keys here, or in the chunk being filled */
 	uint64		pushed_rows;	/* rows in gpusortd, before those of the batch */
 	uint64		pushed_words;	/* words of the keys of these rows */
-	DeviceClient *client;		/* in JOB_AGAIN, JOB_QUEUED, JOB_ON_DEVICE */
+	DeviceClient *client;		/* connection; in JOB_AGAIN, JOB_QUEUED,
+								 * JOB_ON_DEVICE */
 	bool		device_failed;	/* the device has refused the job, or was lost */
 	bool		may_start_over; /* another device may do the job */
 

@@ -31,7 +31,8 @@ struct SharedKeptRows
 	int			nparticipants;
 	dsm_handle	context_segment;	/* segment of the parallel context */
 	pg_atomic_uint32 keys_failed;	/* somebody has not sorted by keys */
-	SharedRuns	runs;			/* in its files are the other rows, too */
+	SharedRuns	runs;			/* runs of kept rows; their file set has the
+								 * unsorted rows, too */
 };
 
 static SharedTuplestore *
@@ -168,8 +169,8 @@ kept_rows_put(KeptRows *kept, TupleTableSlot *slot)
 }
 
 /*
- * Writes the rows of a sort that has gone native as they are; of more than are wanted
- * the first ones, for it has kept no others.
+ * Writes the rows of a sort that has fallen back, unsorted.  Of such a sort with a
+ * bound there are the first rows only.
  */
 static void
 write_unsorted(KeptRows *kept)

@@ -14,17 +14,17 @@
 #include "executor/row_sort.h"
 
 /*
- * What processes share of the rows that they keep, in the parallel context: they
- * are in its files.
+ * The state that processes share which keep rows, in the parallel context.  The kept
+ * rows are in files that go with the context.
  */
 typedef struct SharedKeptRows SharedKeptRows;
 
 extern Size shared_kept_rows_size(int nparticipants);
 
 /*
- * Initializes it in the leader, before workers are launched, and resets it when all
- * workers have ended, with nothing open.  A participant keeps rows in so many bytes
- * of memory.
+ * Initializes the state in the leader, before workers are launched; and resets it
+ * when all workers have ended, and no file is open.  A participant may take "limit"
+ * bytes of memory for the rows that it keeps.
  */
 extern void shared_kept_rows_init(SharedKeptRows *shared,
 								  ParallelContext *context, Size limit);
@@ -36,14 +36,11 @@ extern void shared_kept_rows_attach(SharedKeptRows *shared);
 /* The runs of kept rows. */
 extern SharedRuns *shared_kept_rows_runs(SharedKeptRows *shared);
 
-/*
- * The rows that a participant keeps.  It is set up by kept_rows_init(), and has no
- * memory before the first row.
- */
+/* The rows that a participant keeps.  They take no memory before the first row. */
 typedef struct KeptRows
 {
 	SharedKeptRows *shared;
-	int			participant;	/* its number */
+	int			participant;	/* number of the participant */
 	TupleDesc	descriptor;
 	SortColumn *columns;
 	int			ncolumns;
@@ -56,7 +53,7 @@ typedef struct KeptRows
 	uint64		nrows;
 } KeptRows;
 
-/* The rest is kept in the current memory context. */
+/* Prepares to keep rows, in the current memory context. */
 extern void kept_rows_init(KeptRows *kept, SharedKeptRows *shared,
 						   int participant, TupleDesc descriptor,
 						   const SortColumn *columns, int ncolumns,
@@ -66,23 +63,21 @@ extern void kept_rows_init(KeptRows *kept, SharedKeptRows *shared,
 /* Keeps a row. */
 extern void kept_rows_put(KeptRows *kept, TupleTableSlot *slot);
 
-/*
- * Writes all that is still in memory, after the last row, and frees the memory.
- * "nrows" stays.
- */
+/* Writes the rows that are still in memory, after the last row; frees the memory. */
 extern void kept_rows_end(KeptRows *kept);
 
 /*
- * The same in a process that is not the leader.  kept_rows_merge() has to follow when
- * the leader knows of the last row: it waits for the leader, and helps to merge.
+ * The same in a process that is not the leader, and can help to merge.  When the
+ * leader knows of the last row kept_rows_merge() has to follow, which waits for the
+ * leader's decision, and helps if the leader wants that.
  */
 extern void kept_rows_end_to_help(KeptRows *kept);
 extern void kept_rows_merge(KeptRows *kept);
 
 /*
- * In the leader, whose sort has the runs: takes the rows that the others have sent,
- * to the last, and those kept that are not in runs.  The leader has this number as a
- * participant.  row_sort_perform() comes next.
+ * In the leader, before row_sort_perform(): takes the rows that the others have sent,
+ * to the last, and the kept rows that are in no run.  The sort has the shared runs;
+ * "participant" is the leader's number.
  */
 extern void kept_rows_take(SharedKeptRows *shared, int participant,
 						   TupleDesc descriptor, RowSort *sort);

@@ -30,8 +30,8 @@ extern NativeSort *native_sort_begin(TupleDesc descriptor,
 									 bool random_access);
 
 /*
- * Forgets all rows, so that others can be put to a sort like this one, which had this
- * bound: in little time, as what core has prepared stays.
+ * Drops all rows of a sort that was begun with this bound, so that others can be put.
+ * That takes less time than another sort, since core keeps what it has prepared.
  */
 extern void native_sort_empty(NativeSort *sort, double bound);
 
@@ -48,7 +48,7 @@ native_sort_put(NativeSort *sort, TupleTableSlot *slot)
 		tuplesort_puttupleslot(sort->state, slot);
 }
 
-/* Puts the next rows of this node; fewer than so many are its last ones. */
+/* Puts "most" rows of the source, or fewer at its end; returns how many. */
 extern uint64 native_sort_take(NativeSort *sort, PlanState *source,
 							   uint64 most);
 

@@ -54,14 +54,15 @@ typedef struct GpuSortAggregateState
 	int16		value_length;	/* length, as in pg_type */
 	bool		value_by_value;
 	ValueAggregates aggregates;
-	MemoryContext result_memory;	/* has what the row is made of */
+	MemoryContext result_memory;	/* memory of the values of the row */
 
 	/* with groups */
 	int			ngroup_columns; /* 0: all rows are one group */
 	bool		groups_by_value;	/* all columns of groups are by value */
 	ExprState  *same_group;		/* are two rows of one group? */
 	TupleTableSlot *group;		/* first row of the present group */
-	ValueBuffer *values;		/* its values; NULL if they are counted only */
+	ValueBuffer *values;		/* values of the present group; NULL if they
+								 * are only counted */
 } GpuSortAggregateState;
 
 static const CustomExecMethods aggregate_exec_methods;

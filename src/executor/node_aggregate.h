@@ -17,10 +17,11 @@ extern const CustomScanMethods aggregate_scan_methods;
 extern bool is_gpusort_aggregate(const Plan *plan);
 
 /*
- * Makes a GpuSortAggregate that computes these aggregates, each different from the
- * others, of the values in the last column of what is below the Sort, which sorts by
- * the other columns and then by these.  Those make the groups, if there are any, and
- * have these equality operators and collations; "equal" is that of the values.
+ * Makes a GpuSortAggregate in the place of an Agg above this Sort.  The last column
+ * of the Sort's child has the values, the other columns make the groups, if there
+ * are any; the Sort is by these columns and then by the values.  The aggregates are
+ * of the values, and all different.  "equal" is the equality operator of the values;
+ * group_equal and group_collations are those of the other columns.
  */
 extern CustomScan *aggregate_make_plan(const Sort *sort, List *target_list,
 									   List *having, List *aggregates,

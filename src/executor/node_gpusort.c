@@ -67,7 +67,7 @@ typedef struct GpuSortState
 	int			ncopied;
 	RowSort    *sort;			/* NULL before the first fetch */
 	RowSort    *emptied;		/* an earlier one, of few rows, or NULL */
-	bool		few_came;		/* the last sort was of few rows */
+	bool		last_was_small; /* the last sort had few rows */
 	bool		finished;		/* all rows have been emitted */
 	NodeLimit	limit;			/* limit of each group's rows */
 
@@ -349,7 +349,7 @@ begin_sort(GpuSortState *state)
 
 	if (sorts_together(state))
 		sort = begin_sort_of_all(state);
-	else if (state->few_came || are_few(state, 1, bound))
+	else if (state->last_was_small || are_few(state, 1, bound))
 		sort = row_sort_begin_few(&state->emptied, descriptor, state->columns,
 								  state->ncolumns, rows, bound,
 								  state->random_access);
@@ -368,7 +368,7 @@ sort_child(GpuSortState *state)
 
 	state->sort = begin_sort(state);
 	node_limit_apply(&state->limit, state->sort);
-	state->few_came = row_sort_take(state->sort, child) < gpusort_min_rows;
+	state->last_was_small = row_sort_take(state->sort, child) < gpusort_min_rows;
 	if (sorts_together(state))
 		kept_rows_take(shared_kept_rows(state->shared),
 					   state->shared->nworkers, ExecGetResultType(child),
@@ -382,7 +382,7 @@ sort_child(GpuSortState *state)
 
 /* In a worker: sends the child's rows, and keeps those for which there is no room. */
 static void
-hand_over_child(GpuSortState *state)
+send_child(GpuSortState *state)
 {
 	PlanState  *child = outerPlanState(&state->scan.css);
 	TupleDesc	descriptor = ExecGetResultType(child);
@@ -438,7 +438,7 @@ take_child(GpuSortState *state)
 	if (unlikely(estate->es_epq_active != NULL))
 		sort_bound_find(estate->es_epq_active->recheckplanstate);
 	if (IsParallelWorker() && sorts_together(state))
-		hand_over_child(state);
+		send_child(state);
 	else
 		sort_child(state);
 	estate->es_direction = direction;

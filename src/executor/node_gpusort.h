@@ -42,8 +42,8 @@ extern Sort *gpusort_core_sort(const CustomScan *scan);
 extern List *gpusort_sort_columns(const CustomScan *scan);
 
 /*
- * Lets a GpuSort leave out rows that are not among the first of their group; and
- * the limit that it has, NIL without one.
+ * Lets a GpuSort leave out rows that are not among the first of their group.  The
+ * second function returns the limit that the plan has; NIL if it has none.
  */
 extern void gpusort_limit_groups(CustomScan *scan,
 								 const PlannedGroupLimit *limit);
@@ -57,9 +57,8 @@ extern SortColumn *gpusort_make_columns(const CustomScan *scan,
 extern SortSize gpusort_size(const CustomScan *scan, const List *range_table);
 
 /*
- * The keys of a node that sorts these columns, as EXPLAIN shows them, a string each;
- * to be called while its plan is explained, and with that: it is looked for in the
- * "ancestors", the nodes above it.
+ * The sort keys of a node, as EXPLAIN shows them, a string for each of the columns.
+ * "plan" is the plan that is being explained; "ancestors" are the nodes above it.
  */
 extern List *gpusort_describe_keys(Plan *plan, const List *target_list,
 								   const SortColumn *columns, int ncolumns,
@@ -71,7 +70,7 @@ extern void gpusort_explain_keys(const char *name,
 								 const SortColumn *columns, int ncolumns,
 								 List *ancestors, struct ExplainState *es);
 
-/* Has EXPLAIN show what a finished sort was like. */
+/* Has EXPLAIN show the report of a finished sort. */
 extern void gpusort_explain_report(const RowSortReport *report,
 								   struct ExplainState *es);
 

@@ -24,25 +24,26 @@ typedef struct PlannedGroupLimit
 	List	   *equal;			/* equality operators of the first sort
 								 * columns, which make peers */
 	Expr	   *count;			/* units that are wanted, an integer */
-	bool		fewer;			/* one less than that */
+	bool		fewer;			/* one unit less than the count is wanted */
 } PlannedGroupLimit;
 
 /* The limit of a node. */
 typedef struct NodeLimit
 {
-	GroupLimit	limit;			/* without columns there is none */
-	const CustomScanState *node;	/* the node */
-	ExprState  *count;			/* its count */
-	bool		fewer;			/* one less than that is wanted */
+	GroupLimit	limit;			/* limit for the sort; without group columns
+								 * there is none */
+	const CustomScanState *node;	/* node that has the limit */
+	ExprState  *count;			/* units that are wanted */
+	bool		fewer;			/* one unit less than the count is wanted */
 } NodeLimit;
 
 /*
- * Of a limit in a plan two lists, of numbers and operators, are kept, and its count
- * is the plan's expression.  Adding one returns the lists.
+ * Adds a limit to a plan node: its count as one of the node's expressions.  Returns
+ * the rest, two lists of numbers and of operators, for node_limit_set().
  */
 extern List *node_limit_add(CustomScan *scan, const PlannedGroupLimit *limit);
 
-/* Sets what is known of the limit in a plan, NIL if it has none. */
+/* Sets the limit from the lists that a plan has of it; NIL if it has none. */
 extern void node_limit_set(NodeLimit *limit, const List *planned);
 
 /* Prepares the count, when the node is begun. */

@@ -56,11 +56,11 @@ struct SharedSort
 	pg_atomic_uint32 phase;		/* a SortPhase */
 	ConditionVariable phase_changed;
 	SharedSlices slices;
-	RowSortReport report;		/* when there is an order */
+	RowSortReport report;		/* report of the sort, when there is an order */
 	pg_atomic_uint64 nrows;		/* rows that participants have had */
-	pg_atomic_uint64 nnulls;	/* those that they have left out */
-	pg_atomic_uint64 ngroups;	/* groups that they have counted */
-	pg_atomic_uint64 nread;		/* rows of these */
+	pg_atomic_uint64 nnulls;	/* rows of these that have been left out */
+	pg_atomic_uint64 ngroups;	/* groups that participants have counted */
+	pg_atomic_uint64 nread;		/* rows of the groups that have been counted */
 };
 
 /* The parts of the shared memory behind the SharedSort. */
@@ -137,7 +137,7 @@ sort_alone(ParallelSort *sort)
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(child->state->es_query_cxt);
 
-	if (sort->few_came)
+	if (sort->last_was_small)
 		sort->sort = row_sort_begin_few(&sort->emptied,
 										sort->descriptor,
 										sort->columns, sort->ncolumns,
@@ -150,7 +150,7 @@ sort_alone(ParallelSort *sort)
 	node_limit_apply(&sort->limit, sort->sort);
 	while ((slot = next_row(sort, child)) != NULL)
 		row_sort_put(sort->sort, slot);
-	sort->few_came = sort->nrows < gpusort_min_rows;
+	sort->last_was_small = sort->nrows < gpusort_min_rows;
 	row_sort_perform(sort->sort);
 	if (sort->css.ss.ps.instrument == NULL)
 		return;

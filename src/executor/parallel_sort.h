@@ -17,30 +17,32 @@
 
 struct ExplainState;
 
-/* What participants share, in the parallel context. */
+/* The state that participants share, in the parallel context. */
 typedef struct SharedSort SharedSort;
 
-/* Who emits the rows where there are several participants. */
+/* The participants that emit the rows. */
 typedef enum SortEmission
 {
-	EMIT_SLICES,				/* all of them, if that can be */
-	EMIT_SLICES_TO_COUNT,		/* all, unless the number of groups is known */
-	EMIT_ALONE					/* one */
+	EMIT_SLICES,				/* all participants, if the rows fit memory */
+	EMIT_SLICES_TO_COUNT,		/* the same, unless the number of groups is
+								 * known from the order alone */
+	EMIT_ALONE					/* the one that has sorted the rows */
 } SortEmission;
 
-/* What a sort was like, for EXPLAIN. */
+/* The report of a sort, for EXPLAIN. */
 typedef struct ParallelSortReport
 {
-	bool		sorted;
+	bool		sorted;			/* there has been a sort */
 	RowSortReport sort;
-	uint64		nslices;		/* 0: one participant has emitted all */
+	uint64		nslices;		/* slices with rows; 0: one participant has
+								 * emitted all rows */
 	int			nparticipants;	/* participants that have emitted slices */
 	uint64		most_rows;		/* most rows that one of them has emitted */
 } ParallelSortReport;
 
 typedef struct ParallelSort ParallelSort;
 
-/* Makes of a row of the child the one that is sorted. */
+/* A function that makes the row that is sorted of a row of the child. */
 typedef TupleTableSlot *(*SortedRow) (ParallelSort *sort, TupleTableSlot *row);
 
 /* A node that sorts its child's rows; the state of such a node begins with it. */
@@ -51,28 +53,30 @@ struct ParallelSort
 	/* set by the node */
 	SortColumn *columns;
 	int			ncolumns;
-	int			ngroup_columns; /* the first ones, which make a group */
+	int			ngroup_columns; /* first columns, which make a group */
 	NodeLimit	limit;			/* limit of each group's rows */
 	SortEmission emission;
 	bool		leaves_out_nulls;	/* rows whose first column is NULL */
-	SortedRow	make_row;		/* what is sorted; NULL: the child's rows */
-	TupleTableSlot *made_row;	/* for that */
-	TupleDesc	descriptor;		/* of what is sorted */
+	SortedRow	make_row;		/* makes the rows that are sorted; NULL: the
+								 * child's rows are sorted */
+	TupleTableSlot *made_row;	/* slot for make_row */
+	TupleDesc	descriptor;		/* columns of the rows that are sorted */
 	TupleTableSlot *row;		/* present row, in a slot for minimal tuples */
 
-	/* when rows can be emitted; without both of these there are none */
+	/* when rows can be emitted: by a sort, by slices, or there are none */
 	bool		ready;
-	RowSort    *sort;			/* emits all rows; or NULL */
-	RowSort    *emptied;		/* an earlier one, of few rows, or NULL */
-	SliceReader *slices;		/* emits slices; or NULL */
+	RowSort    *sort;			/* sort that emits all rows, or NULL */
+	RowSort    *emptied;		/* earlier sort of few rows, or NULL */
+	SliceReader *slices;		/* reader that emits slices, or NULL */
 
 	MemoryContext memory;		/* owns what a sort needs */
-	SortProgress *progress;		/* of this participant, one of several */
+	SortProgress *progress;		/* progress of this participant; NULL in a
+								 * single process */
 	RowSegments *segments;		/* rows in shared memory, or NULL */
 	uint64		nrows;			/* rows of the child, in this process */
-	uint64		nnulls;			/* those that have been left out */
-	bool		few_came;		/* the last sort in one process was of few */
-	SharedSort *shared;			/* NULL in a single process */
+	uint64		nnulls;			/* rows of these that have been left out */
+	bool		last_was_small; /* the last sort in one process had few rows */
+	SharedSort *shared;			/* shared state; NULL in a single process */
 	ParallelContext *context;	/* parallel context, in the leader */
 	ParallelSortReport report;
 };
@@ -87,14 +91,14 @@ extern void parallel_sort_begin(CustomScanState *node, EState *estate,
  */
 extern void parallel_sort_get_ready(ParallelSort *sort);
 
-/* The rows of the child in all participants, and those of them left out. */
+/* The number of the child's rows in all participants, and of those left out. */
 extern uint64 parallel_sort_rows(const ParallelSort *sort);
 extern uint64 parallel_sort_nulls(const ParallelSort *sort);
 
 /*
- * Of participants that emit slices: has this one, which has emitted its last row,
- * and found so many groups, found the last one of all?  Sets *ngroups to the
- * number of all groups then.
+ * To be called by a participant that has emitted the last row of its slices, in
+ * which it has found *ngroups groups.  True for the last of all participants, with
+ * *ngroups set to the groups of all.
  */
 extern bool parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups);
 
@@ -119,8 +123,8 @@ parallel_sort_next(ParallelSort *sort)
 }
 
 /*
- * The node's other CustomExecMethods.  All of them, but that of a worker, forget
- * what this process has of the rows, with the one that was emitted last.
+ * The node's other CustomExecMethods.  All but parallel_sort_init_worker() drop the
+ * rows of this process, and the row that was emitted last.
  */
 extern void parallel_sort_end(CustomScanState *node);
 extern void parallel_sort_rescan(CustomScanState *node);
@@ -135,7 +139,7 @@ extern void parallel_sort_init_worker(CustomScanState *node, shm_toc *contents,
 									  void *place);
 extern void parallel_sort_shutdown(CustomScanState *node);
 
-/* Has EXPLAIN show what it was like. */
+/* Has EXPLAIN show the report. */
 extern void parallel_sort_explain(const ParallelSort *sort,
 								  struct ExplainState *es);
 

@@ -12,12 +12,12 @@
 
 #include "utils/array.h"
 
-/* How the values between which a percentile lies make it. */
+/* How a percentile is computed of the values between which it lies. */
 typedef enum PercentileKind
 {
-	PERCENTILE_DISCRETE,		/* it is a value */
-	PERCENTILE_OF_NUMBERS,		/* it lies between two, of type float8 */
-	PERCENTILE_OF_INTERVALS		/* the same of type interval */
+	PERCENTILE_DISCRETE,		/* one of the values */
+	PERCENTILE_OF_NUMBERS,		/* interpolated between values of type float8 */
+	PERCENTILE_OF_INTERVALS		/* the same with type interval */
 } PercentileKind;
 
 /* The value of a position, counted from 0, of the sorted ones. */
@@ -33,24 +33,25 @@ typedef struct Percentile
 	bool		isnull;
 	double		fraction;
 	WantedValue first;
-	WantedValue second;			/* the same one, or the next */
-	double		part;			/* of the way from the first to the second */
+	WantedValue second;			/* second value: the first, or the next one */
+	double		part;			/* part of the way from the first to the
+								 * second */
 } Percentile;
 
 /*
- * Sets of which of so many values a percentile is made.  An error if its fraction
- * is none.
+ * Sets the positions of the values that a percentile of nvalues values needs.
+ * Raises an error if its fraction is not between 0 and 1.
  */
 extern void percentile_find(Percentile *percentile, PercentileKind kind,
 							uint64 nvalues);
 
-/* What the values make; by reference in the current memory context. */
+/* The result of a percentile, when its values are set; in the current context. */
 extern Datum percentile_value(const Percentile *percentile,
 							  PercentileKind kind);
 
 /*
- * The fractions of an array, as percentiles; and the array of this type that has
- * what they are in their places.
+ * Makes a percentile for each fraction of an array; and an array of this type, of
+ * the same dimensions, of the results.
  */
 extern Percentile *percentiles_of_array(ArrayType *fractions, int *count);
 extern ArrayType *percentiles_to_array(const Percentile *percentiles,

@@ -6,32 +6,33 @@
  * A row that is put goes two ways.  The row itself is copied to the row store
  * and stays there; its key is made and sorted with the others, elsewhere.
  * The order comes back, a permutation of row numbers, by which rows are emitted
- * from the store.
+ * from the store (row_emission.c).
  *
- *		slot --+-- row_store.c ---+--> slot
+ *		slot --+-- row_store.c ---+-- row_emission.c --> slot
  *		       |                  |
  *		       +-- row_order.c ---+
  *
- * Rows of a single by-value column are kept as values, without a header, and NULLs
- * are not kept: they are counted, and emitted before the values or after them.
+ * Of rows with a single by-value column only the values are kept, without a tuple
+ * header.  NULLs are only counted.
  *
- * Rows that exceed the memory setting go to sorted runs in a temporary file,
- * which are merged in the end (external_sort.c).
+ * Rows that exceed the memory setting are written as sorted runs to a temporary
+ * file, and the runs are merged in the end (external_sort.c).
  *
- * If only few first rows are wanted, core's heap of the first rows sorts them.
- * So it does if there are more rows than expected: from where the rows that are
- * wanted are few of them, or the memory is full and has room for those.
+ * If only few first rows are wanted, core's heap of the first rows sorts them
+ * (native_sort.c).  The heap takes over later, too, when there turn out to be many
+ * more rows than are wanted, or when the memory is full and has room for the heap.
  *
- * If the rows turn out not to be sortable by keys, they are put to core's
+ * If the rows turn out not to be sortable by keys, they are moved to core's
  * tuplesort one by one, while the store shrinks.
  *
- * Processes that sort together share their memory.  The leader takes the rows of
- * the others, too, which are in shared memory and stay there (shared_rows.c).
- * The limit is then the memory of all processes, except a part of each: in that
- * part a process sorts the rows for which there is no room, and writes them as
- * runs (kept_rows.c), and so does the leader from then on.  Where so many rows
- * are expected that they would have to be written anyway, each process does that
- * from the beginning, in all of its memory.  In the end the leader merges all runs.
+ * Processes that sort together share their memory.  The leader also takes the rows
+ * of the workers, which are in shared memory and stay there (shared_rows.c).  The
+ * rows may take the memory of all processes but for a part of each.  When the
+ * shared rows have no room left, each process sorts its further rows in that part,
+ * and writes them as runs (kept_rows.c; the leader does so here).  Where so many
+ * rows are expected that they would have to be written anyway, each process writes
+ * runs from the beginning, in all of its memory.  In the end the leader merges all
+ * runs.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,8 +44,8 @@
 
 #include "cost/sort_cost.h"
 #include "executor/native_sort.h"
+#include "executor/row_emission.h"
 #include "executor/row_sort.h"
-#include "port/compat.h"
 #include "port/timing.h"
 #include "settings.h"
 #include "shared_state.h"
@@ -54,15 +55,6 @@
 
 /* Least bytes of a row in memory. */
 #define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
-
-/*
- * Rows of so many columns, all of them by value, have these taken out of the row when
- * it is emitted.
- */
-#define MOST_TAKEN_COLUMNS		4
-
-/* Values by which they are prefetched ahead of the one that is emitted. */
-#define VALUES_AHEAD			32
 
 /*
  * The part of its memory that a process which sorts together with others has for
@@ -86,12 +78,11 @@
 /* The reason why a sort goes to core's heap of the first rows. */
 #define FEW_FIRST_ROWS	"only the first rows are wanted"
 
-/* The phase of a sort, and the place of its rows. */
+/* The phase of a sort. */
 typedef enum RowSortStatus
 {
 	TAKES_ROWS,					/* rows are put, to be sorted by keys */
-	EMITS_FROM_MEMORY,			/* rows are emitted from the store */
-	EMITS_FROM_RUNS,			/* rows are emitted by the merge of the runs */
+	EMITS_ROWS,					/* rows have been sorted by keys */
 	SORTS_NATIVELY				/* core's tuplesort has all rows */
 } RowSortStatus;
 
@@ -113,6 +104,7 @@ struct RowSort
 {
 	RowSortStatus status;
 	ExternalSort external;		/* sort by keys */
+	RowEmission emission;		/* rows in order, if EMITS_ROWS */
 	NativeSort *native;			/* core's sort, if SORTS_NATIVELY */
 	MemoryContext context;		/* owns everything below */
 	TupleDesc	descriptor;
@@ -121,32 +113,12 @@ struct RowSort
 	double		bound;			/* first rows that are wanted, or NO_BOUND */
 	bool		random_access;
 	bool		of_few;			/* begun by row_sort_begin_few() */
-	bool		keeps_values;	/* values are kept, of a single column */
-	int			ntaken_columns; /* all columns, if they are taken; or 0 */
-	Size		places[MOST_TAKEN_COLUMNS]; /* behind the header of a row
-											 * without NULLs */
+	bool		keeps_values;	/* rows of one column, by value, are kept as
+								 * values */
 	Size		native_limit;	/* bytes of core's sort */
 	RowCollector *collector;	/* workers' rows; NULL without workers */
 	bool		kept;			/* rows do not go to shared memory any more */
 	SortProgress *progress;
-
-	/* if EMITS_FROM_MEMORY, or EMITS_FROM_RUNS */
-	uint64		next;			/* row to be emitted next: entry of the order */
-	uint64		marked_next;
-	uint64		stop;			/* where the progress is shown next, or the
-								 * end */
-
-	/* if EMITS_FROM_MEMORY, or values from runs */
-	uint64		nentries;		/* rows to be emitted, with NULLs */
-	Size		row_bytes;		/* bytes of a row to be prefetched */
-	bool		at_end;			/* a fetch has gone past the last row */
-	bool		marked_at_end;
-
-	/* of values */
-	uint64		first_value;	/* entry of the first value, behind NULLs */
-	uint64		nvalues;		/* values to be emitted */
-	uint64		next_in_runs;	/* value that the runs emit next */
-	uint64		marked_in_runs;
 
 	instr_time	started;
 	RowSortReport report;
@@ -158,16 +130,6 @@ put_natively(RowSort *sort, TupleTableSlot *slot)
 {
 	native_sort_put(sort->native, slot);
 	sort_progress_add(sort->progress, 1);
-}
-
-/* Stores the value, or NULL if there is none, in the slot. */
-static inline void
-store_value(TupleTableSlot *slot, const Datum *value)
-{
-	ExecClearTuple(slot);
-	slot->tts_values[0] = value != NULL ? *value : (Datum) 0;
-	slot->tts_isnull[0] = value == NULL;
-	ExecStoreVirtualTuple(slot);
 }
 
 /* The same for a stored row; the slot is for minimal tuples. */
@@ -188,10 +150,10 @@ put_values_natively(RowSort *sort, TupleTableSlot *slot)
 	while ((value = external_sort_take_back(&sort->external)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		store_value(slot, value);
+		row_emission_store_value(slot, value);
 		native_sort_put(sort->native, slot);
 	}
-	store_value(slot, NULL);
+	row_emission_store_value(slot, NULL);
 	for (uint64 i = 0; i < sort->external.nnulls; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -199,9 +161,9 @@ put_values_natively(RowSort *sort, TupleTableSlot *slot)
 	}
 }
 
-/* Hands core's tuplesort the rows that have been put to be sorted by keys. */
+/* Moves the rows that have been put to core's tuplesort. */
 static void
-put_again_natively(RowSort *sort)
+move_to_native(RowSort *sort)
 {
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
 													&TTSOpsMinimalTuple);
@@ -218,13 +180,13 @@ put_again_natively(RowSort *sort)
 }
 
 /*
- * Goes on by core's tuplesort, with the rows put so far; the reason is logged.
+ * Falls back to core's tuplesort, with the rows put so far; the reason is logged.
  */
 static void
-go_native(RowSort *sort, const char *reason)
+fall_back(RowSort *sort, const char *reason)
 {
 	ereport(DEBUG1,
-			(errmsg_internal("gpusort hands a sort back: %s", reason)));
+			(errmsg_internal("gpusort falls back to PostgreSQL's sort: %s", reason)));
 	sort->native = native_sort_begin(sort->descriptor, sort->columns,
 									 sort->ncolumns, sort->native_limit,
 									 sort->bound, sort->random_access);
@@ -236,29 +198,7 @@ go_native(RowSort *sort, const char *reason)
 	if (sort->collector != NULL)
 		row_collector_refuse(sort->collector);
 	if (sort->external.order != NULL)
-		put_again_natively(sort);
-}
-
-/* Notes where the columns are, if all are by value, and few. */
-static void
-find_places(RowSort *sort)
-{
-	TupleDesc	descriptor = sort->descriptor;
-	Size		place = 0;
-
-	if (descriptor->natts > MOST_TAKEN_COLUMNS)
-		return;
-	for (int i = 0; i < descriptor->natts; i++)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
-
-		if (!attribute->attbyval)
-			return;
-		place = att_align_nominal(place, attribute->attalign);
-		sort->places[i] = place;
-		place += attribute->attlen;
-	}
-	sort->ntaken_columns = descriptor->natts;
+		move_to_native(sort);
 }
 
 /* Makes a sort that can take no rows yet. */
@@ -276,7 +216,6 @@ create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	INSTR_TIME_SET_CURRENT(sort->started);
 	sort->context = context;
 	sort->descriptor = descriptor;
-	find_places(sort);
 	sort->columns = columns;
 	sort->ncolumns = ncolumns;
 	sort->bound = bound;
@@ -296,7 +235,7 @@ begin_by_keys(RowSort *sort, Size limit, double expected_rows, bool spills)
 {
 	/* the plan may be older than a change of the setting */
 	if (!gpusort_enable || !gpusort_enable_sort)
-		go_native(sort, "it has been switched off since the query was planned");
+		fall_back(sort, "it has been switched off since the query was planned");
 	else if (external_sort_begin(&sort->external,
 								 sort->keeps_values ? &single_values :
 								 &minimal_tuples, sort->descriptor, sort->columns,
@@ -304,7 +243,7 @@ begin_by_keys(RowSort *sort, Size limit, double expected_rows, bool spills)
 								 sort->progress))
 		sort->external.random_access = sort->random_access;
 	else
-		go_native(sort, "its order has changed since the query was planned");
+		fall_back(sort, "its order has changed since the query was planned");
 }
 
 RowSort *
@@ -317,7 +256,8 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 
 	sort->native_limit = gpusort_memory_limit();
 	/* a column can be sorted by twice, under different operators */
-	sort->keeps_values = sort->ntaken_columns == 1 && ncolumns == 1;
+	sort->keeps_values = ncolumns == 1 && descriptor->natts == 1 &&
+		TupleDescAttr(descriptor, 0)->attbyval;
 	begin_by_keys(sort, sort->native_limit, expected_rows, true);
 	/* estimates are not so good that twice as many would be unexpected */
 	if (bound != NO_BOUND && sort->status == TAKES_ROWS)
@@ -368,7 +308,7 @@ row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 	caller_context = MemoryContextSwitchTo(sort->context);
 	sort->of_few = true;
 	sort->native_limit = gpusort_memory_limit();
-	go_native(sort, FEW_ROWS);
+	fall_back(sort, FEW_ROWS);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
@@ -437,11 +377,11 @@ row_sort_is_by_keys(const RowSort *sort)
 	return sort->status != SORTS_NATIVELY;
 }
 
-/* Goes native after rows could not be sorted by keys. */
+/* Falls back after rows could not be sorted by keys. */
 static void
-go_native_without_keys(RowSort *sort)
+fall_back_without_keys(RowSort *sort)
 {
-	go_native(sort, sort->external.order->memory > sort->external.limit ?
+	fall_back(sort, sort->external.order->memory > sort->external.limit ?
 			  "the device was lost, and the memory for a sort is full" :
 			  "its keys were misleading");
 }
@@ -477,19 +417,16 @@ spill_rows(RowSort *sort)
 	return true;
 }
 
-/*
- * Makes room for rows by writing those in the store to a file; or the sort goes
- * native.
- */
+/* Makes room for rows: spills those in the store, or falls back. */
 static void
 make_room(RowSort *sort)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	if (few_are_wanted(sort))
-		go_native(sort, FEW_FIRST_ROWS);
+		fall_back(sort, FEW_FIRST_ROWS);
 	else if (!spill_rows(sort))
-		go_native_without_keys(sort);
+		fall_back_without_keys(sort);
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -687,70 +624,24 @@ sort_natively(RowSort *sort)
 	sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
 }
 
-/* Shows that rows are emitted, the first ones next. */
-static void
-show_emitting(RowSort *sort)
-{
-	sort->stop = sort->status == EMITS_FROM_MEMORY || sort->keeps_values ?
-		Min(PROGRESS_ROWS, sort->nentries) : PROGRESS_ROWS;
-	sort->progress->figures.emits = true;
-	sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
-}
-
-/* Shows that so many rows have been emitted, or more at an earlier scan. */
-static void
-show_emitted(RowSort *sort)
-{
-	if (sort->next > sort->progress->figures.rows_emitted)
-		sort_progress_emitted(sort->progress, sort->next);
-}
-
-/* Finds which entries are NULLs. */
-static void
-place_nulls(RowSort *sort)
-{
-	uint64		nnulls = sort->external.nnulls;
-
-	if (sort->external.group_limit != NULL)
-		nnulls = group_limit_of_nulls(sort->external.group_limit, nnulls);
-	sort->nvalues = sort->nentries;
-	sort->nentries += nnulls;
-	if (sort->columns[0].nulls_first)
-		sort->first_value = nnulls;
-}
-
-/* Sorts the rows that have been put, by their keys; or goes native. */
+/* Sorts the rows that have been put, by their keys; or falls back. */
 static void
 sort_by_keys(RowSort *sort)
 {
-	ExternalSort *external = &sort->external;
-
-	if (!external_sort_perform(external))
+	if (!external_sort_perform(&sort->external))
 	{
-		go_native_without_keys(sort);
+		fall_back_without_keys(sort);
 		return;
 	}
 	report_keys(sort);
-	if (external->status == EXTERNAL_SORT_IN_RUNS)
-	{
-		sort->status = EMITS_FROM_RUNS;
-		sort->nentries = external->rows_in_runs;
-	}
-	else
-	{
-		sort->status = EMITS_FROM_MEMORY;
-		sort->nentries = external->order->nentries;
-		sort->row_bytes = Min(row_store_row_bytes(external->store),
-							  MOST_FETCHED_BYTES);
-	}
-	if (sort->keeps_values)
-		place_nulls(sort);
-	show_emitting(sort);
+	sort->status = EMITS_ROWS;
+	row_emission_begin(&sort->emission, &sort->external,
+					   sort->columns[0].nulls_first);
 }
 
-/* Hands core's tuplesort the rows that are in shared runs. */
+/* Moves the rows of the shared runs to core's tuplesort. */
 static void
-put_shared_natively(RowSort *sort)
+move_shared_to_native(RowSort *sort)
 {
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
 													&TTSOpsMinimalTuple);
@@ -781,7 +672,7 @@ count_sort(const RowSort *sort)
 	}
 	shared_count(sort->report.on_device ? STAT_SORTS_DEVICE : STAT_SORTS_HOST,
 				 1);
-	if (sort->status == EMITS_FROM_RUNS)
+	if (sort->external.status == EXTERNAL_SORT_IN_RUNS)
 		shared_count(STAT_SORTS_SPILLED, 1);
 	shared_count(STAT_ROWS, sort->report.nrows);
 	shared_count(STAT_BYTES, sort->report.memory);
@@ -815,7 +706,7 @@ row_sort_perform(RowSort *sort)
 	if (sort->status == SORTS_NATIVELY)
 	{
 		if (sort->collector != NULL)
-			put_shared_natively(sort);
+			move_shared_to_native(sort);
 		sort_natively(sort);
 	}
 	if (sort->collector != NULL)
@@ -832,7 +723,7 @@ row_sort_write_runs(RowSort *sort)
 
 	if (sort->status == TAKES_ROWS && sort->external.store->nrows > 0 &&
 		!external_sort_spill(&sort->external))
-		go_native_without_keys(sort);
+		fall_back_without_keys(sort);
 	MemoryContextSwitchTo(caller_context);
 	return row_sort_is_by_keys(sort);
 }
@@ -856,192 +747,23 @@ row_sort_give_up_keys(RowSort *sort)
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	if (sort->status == TAKES_ROWS)
-		go_native(sort, "other processes have rows that are not sorted by keys");
+		fall_back(sort, "other processes have rows that are not sorted by keys");
 	MemoryContextSwitchTo(caller_context);
 }
 
 RowOrder *
 row_sort_shared_order(RowSort *sort)
 {
-	return sort->status == EMITS_FROM_MEMORY &&
+	return sort->external.status == EXTERNAL_SORT_IN_MEMORY &&
 		!row_store_has_rows(sort->external.store) ?
 		sort->external.order : NULL;
-}
-
-/* At a stop, or the end: shows the progress; false at the end. */
-static pg_noinline bool
-emit_on(RowSort *sort)
-{
-	show_emitted(sort);
-	sort->stop = Min(sort->next + PROGRESS_ROWS, sort->nentries);
-	return sort->next < sort->stop;
-}
-
-/* At a stop, before the next row of the merge is fetched. */
-static pg_noinline void
-show_runs_emitted(RowSort *sort)
-{
-	show_emitted(sort);
-	sort->stop = sort->next + PROGRESS_ROWS;
-}
-
-/* Moves on to the next entry; false at the end. */
-static inline bool
-step_forward(RowSort *sort, uint64 *entry)
-{
-	if (unlikely(sort->next >= sort->stop) && !emit_on(sort))
-	{
-		sort->at_end = true;
-		return false;
-	}
-	*entry = sort->next++;
-	return true;
-}
-
-/*
- * Moves back to the entry before the one emitted last, or to the last one
- * if the end has been reached; false at the start.
- */
-static bool
-step_backward(RowSort *sort, uint64 *entry)
-{
-	if (sort->at_end)
-		sort->at_end = false;
-	else if (sort->next > 0)
-		sort->next--;
-	if (sort->next == 0)
-		return false;
-	*entry = sort->next - 1;
-	return true;
-}
-
-/*
- * Takes the few columns out of a row, unless one is NULL or younger than the row.
- * Whoever wants the row will look at them, and would go through the row by all the
- * rules.
- */
-static inline void
-take_columns(const RowSort *sort, TupleTableSlot *slot, MinimalTuple row)
-{
-	TupleDesc	descriptor = slot->tts_tupleDescriptor;
-	char	   *data = (char *) row + row->t_hoff - MINIMAL_TUPLE_OFFSET;
-
-	if ((row->t_infomask & HEAP_HASNULL) != 0 ||
-		HeapTupleHeaderGetNatts(row) < sort->ntaken_columns)
-		return;
-	for (int i = 0; i < sort->ntaken_columns; i++)
-	{
-		slot->tts_values[i] = fetchatt(TupleDescCompactAttr(descriptor, i),
-									   data + sort->places[i]);
-		slot->tts_isnull[i] = false;
-	}
-	slot->tts_nvalid = sort->ntaken_columns;
-}
-
-/* As row_sort_get(), from memory. */
-static inline bool
-get_from_memory(RowSort *sort, bool forward, TupleTableSlot *slot)
-{
-	RowOrder   *order = sort->external.order;
-	uint64		entry;
-	void	   *row;
-
-	if (!(forward ? step_forward(sort, &entry) : step_backward(sort, &entry)))
-	{
-		ExecClearTuple(slot);
-		return false;
-	}
-	if (unlikely(gpusort_verify))
-		row_order_verify(order, entry);
-	if (likely(forward))
-		row = row_order_get_forward(order, entry, sort->row_bytes);
-	else
-		row = row_order_get(order, entry);
-	ExecStoreMinimalTuple(row, slot, false);
-	if (sort->ntaken_columns > 0)
-		take_columns(sort, slot, row);
-	return true;
-}
-
-/* As row_sort_get(), by the merge of the runs. */
-static pg_noinline bool
-get_from_runs(RowSort *sort, bool forward, TupleTableSlot *slot)
-{
-	if (unlikely(sort->next >= sort->stop))
-		show_runs_emitted(sort);
-	/* rows that are fetched backward are not counted */
-	sort->next += forward;
-	return sorted_runs_get(sort->external.runs, forward, slot);
-}
-
-/*
- * Stores a value, by its number, from runs in the slot.  The runs have it next, or
- * the one emitted last; unless others were skipped or NULLs were between.
- */
-static void
-get_value_from_runs(RowSort *sort, uint64 number, TupleTableSlot *slot)
-{
-	SortedRuns *runs = sort->external.runs;
-	bool		forward = sort->next_in_runs != number + 2;
-
-	if (sort->next_in_runs == number + 1)
-		(void) sorted_runs_get(runs, false, slot);
-	else if (unlikely(sort->next_in_runs < number))
-		sorted_runs_skip(runs, number - sort->next_in_runs);
-	if (!sorted_runs_get(runs, forward, slot))
-		elog(ERROR, "runs have fewer values than were written");
-	sort->next_in_runs = number + 1;
-}
-
-/*
- * The value of an entry in memory.  A later one is prefetched: nothing but the
- * order has to be read for that, so there need not be a loop for many.
- */
-static inline const Datum *
-find_value(const RowOrder *order, uint64 entry)
-{
-	if (likely(entry + VALUES_AHEAD < order->nentries))
-		__builtin_prefetch(row_order_get(order, entry + VALUES_AHEAD));
-	return row_order_get(order, entry);
-}
-
-/* As row_sort_get(), of values. */
-static pg_noinline bool
-get_value(RowSort *sort, bool forward, TupleTableSlot *slot)
-{
-	RowOrder   *order = sort->external.order;
-	uint64		entry;
-	uint64		number;
-
-	if (!(forward ? step_forward(sort, &entry) : step_backward(sort, &entry)))
-	{
-		ExecClearTuple(slot);
-		return false;
-	}
-	/* of NULLs before all values it is larger than any */
-	number = entry - sort->first_value;
-	if (unlikely(number >= sort->nvalues))
-		store_value(slot, NULL);
-	else if (sort->status == EMITS_FROM_RUNS)
-		get_value_from_runs(sort, number, slot);
-	else
-	{
-		if (unlikely(gpusort_verify))
-			row_order_verify(order, number);
-		store_value(slot, find_value(order, number));
-	}
-	return true;
 }
 
 bool
 row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 {
-	if (unlikely(sort->keeps_values) && sort->status != SORTS_NATIVELY)
-		return get_value(sort, forward, slot);
-	if (likely(sort->status == EMITS_FROM_MEMORY))
-		return get_from_memory(sort, forward, slot);
-	if (sort->status == EMITS_FROM_RUNS)
-		return get_from_runs(sort, forward, slot);
+	if (likely(sort->status == EMITS_ROWS))
+		return row_emission_get(&sort->emission, forward, slot);
 	Assert(sort->status == SORTS_NATIVELY);
 	return native_sort_get(sort->native, forward, slot);
 }
@@ -1049,26 +771,10 @@ row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 void
 row_sort_skip(RowSort *sort, uint64 nrows)
 {
-	switch (sort->status)
-	{
-		case EMITS_FROM_MEMORY:
-			sort->next = Min(sort->next + nrows, sort->nentries);
-			break;
-		case EMITS_FROM_RUNS:
-			if (sort->keeps_values)
-			{
-				sort->next = Min(sort->next + nrows, sort->nentries);
-				break;
-			}
-			sorted_runs_skip(sort->external.runs, nrows);
-			sort->next += nrows;
-			break;
-		case SORTS_NATIVELY:
-			(void) tuplesort_skiptuples(sort->native->state, nrows, true);
-			break;
-		case TAKES_ROWS:
-			Assert(false);
-	}
+	if (sort->status == EMITS_ROWS)
+		row_emission_skip(&sort->emission, nrows);
+	else
+		(void) tuplesort_skiptuples(sort->native->state, nrows, true);
 }
 
 bool
@@ -1076,10 +782,10 @@ row_sort_count_groups(const RowSort *sort, uint64 *ngroups)
 {
 	const RowOrder *order = sort->external.order;
 
-	if (sort->status != EMITS_FROM_MEMORY ||
+	if (sort->external.status != EXTERNAL_SORT_IN_MEMORY ||
 		(order->nentries > 0 && !order->limited_exactly))
 		return false;
-	*ngroups = sort->nentries;
+	*ngroups = sort->emission.nentries;
 	return true;
 }
 
@@ -1094,67 +800,28 @@ row_sort_suffices(const RowSort *sort, double bound)
 void
 row_sort_rescan(RowSort *sort)
 {
-	sort->next = 0;
-	sort->marked_next = 0;
-	sort->at_end = false;
-	sort->marked_at_end = false;
-	switch (sort->status)
-	{
-		case EMITS_FROM_MEMORY:
-			break;
-		case EMITS_FROM_RUNS:
-			sort->next_in_runs = 0;
-			sort->marked_in_runs = 0;
-			sorted_runs_rescan(sort->external.runs);
-			break;
-		case SORTS_NATIVELY:
-			tuplesort_rescan(sort->native->state);
-			break;
-		case TAKES_ROWS:
-			Assert(false);
-	}
+	if (sort->status == EMITS_ROWS)
+		row_emission_rescan(&sort->emission);
+	else
+		tuplesort_rescan(sort->native->state);
 }
 
 void
 row_sort_mark(RowSort *sort)
 {
-	sort->marked_next = sort->next;
-	sort->marked_at_end = sort->at_end;
-	switch (sort->status)
-	{
-		case EMITS_FROM_MEMORY:
-			break;
-		case EMITS_FROM_RUNS:
-			sort->marked_in_runs = sort->next_in_runs;
-			sorted_runs_mark(sort->external.runs);
-			break;
-		case SORTS_NATIVELY:
-			tuplesort_markpos(sort->native->state);
-			break;
-		case TAKES_ROWS:
-			Assert(false);
-	}
+	if (sort->status == EMITS_ROWS)
+		row_emission_mark(&sort->emission);
+	else
+		tuplesort_markpos(sort->native->state);
 }
 
 void
 row_sort_restore(RowSort *sort)
 {
-	sort->next = sort->marked_next;
-	sort->at_end = sort->marked_at_end;
-	switch (sort->status)
-	{
-		case EMITS_FROM_MEMORY:
-			break;
-		case EMITS_FROM_RUNS:
-			sort->next_in_runs = sort->marked_in_runs;
-			sorted_runs_restore(sort->external.runs);
-			break;
-		case SORTS_NATIVELY:
-			tuplesort_restorepos(sort->native->state);
-			break;
-		case TAKES_ROWS:
-			Assert(false);
-	}
+	if (sort->status == EMITS_ROWS)
+		row_emission_restore(&sort->emission);
+	else
+		tuplesort_restorepos(sort->native->state);
 }
 
 void

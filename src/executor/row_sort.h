@@ -4,8 +4,8 @@
  *	  Sorting rows: put them, sort, get them in order.
  *
  * The counterpart of core's tuplesort, and used in the same way: begin, put all
- * rows, perform, get the rows in order, end.  A sort that can go on by keys no
- * longer is given to core's tuplesort; users need not know.
+ * rows, perform, get the rows in order, end.  If rows turn out not to be sortable
+ * by keys the sort falls back to core's tuplesort; users need not know.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +34,7 @@ typedef struct RowSortReport
 	uint64		nrows;			/* rows sorted by keys */
 	Size		memory;			/* most bytes in memory, or bytes in files */
 	bool		on_disk;		/* the bytes are those in files */
-	uint64		fill_microseconds;	/* time of the source and of taking rows */
+	uint64		fill_microseconds;	/* time of the source, and of putting rows */
 	uint64		sort_microseconds;	/* time from the last row to the order */
 	uint64		device_microseconds;	/* part of that time on the device */
 	int			workers;		/* workers that have had rows */
@@ -53,8 +53,9 @@ extern RowSort *row_sort_begin(TupleDesc descriptor, SortColumn *columns,
 							   double bound, bool random_access);
 
 /*
- * The same for so few rows that core's sort is used from the beginning.  A sort that
- * has been emptied, if that is not NULL, is taken for it, and set to NULL.
+ * The same for so few rows that core's sort is used from the beginning.  *emptied is
+ * NULL, or a sort that row_sort_empty() has left: that is used again if it has the
+ * same bound and memory, and ended otherwise.  *emptied becomes NULL.
  */
 extern RowSort *row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 								   SortColumn *columns, int ncolumns,
@@ -64,23 +65,23 @@ extern RowSort *row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 /* The memory of processes that sort together, in bytes. */
 typedef struct SharedMemoryLimits
 {
-	Size		shared_rows;	/* for the rows of all of them; 0: each keeps
-								 * its own */
-	Size		kept_rows;		/* for those that one of them keeps */
-	Size		merge;			/* while the leader merges runs */
+	Size		shared_rows;	/* shared rows of all processes; 0: each
+								 * process keeps all of its rows */
+	Size		kept_rows;		/* rows that one process keeps, for its runs */
+	Size		merge;			/* the leader's merge of all runs */
 } SharedMemoryLimits;
 
 /*
- * The memory of a leader and so many workers, where they keep their rows from the
- * beginning, or only those for which there is no room in shared memory.
+ * Divides the memory of a leader and nworkers workers.  With keep_rows each process
+ * keeps all of its rows; otherwise only those that shared memory has no room for.
  */
 extern SharedMemoryLimits row_sort_divide_memory(int nworkers,
 												 bool keep_rows);
 
 /*
- * The same as row_sort_begin() for the leader of processes that sort together, with
- * the rows that the workers send, whose collector ends with the sort, and the runs
- * of those that they keep.
+ * The same as row_sort_begin() for the leader of processes that sort together.  The
+ * collector, which ends with the sort, has the rows that the workers send; "runs"
+ * are the runs of the rows that the processes keep.
  */
 extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
 									  SortColumn *columns, int ncolumns,
@@ -90,10 +91,10 @@ extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
 									  SharedRuns *runs);
 
 /*
- * The same for a process that adds its rows to these runs, in so many bytes of
- * memory; and, after the last row, the writing of those that it still has.  Returns
- * false if there are rows that are not sorted by keys: then these can be fetched
- * after row_sort_perform().
+ * The same for a process that writes its rows to shared runs, in "limit" bytes of
+ * memory.  row_sort_write_runs() writes the rows that are left, after the last row.
+ * If it returns false the sort has fallen back, and has rows that are in no run:
+ * they can be fetched after row_sort_perform().
  */
 extern RowSort *row_sort_begin_runs(TupleDesc descriptor, SortColumn *columns,
 									int ncolumns, double expected_rows,
@@ -102,8 +103,9 @@ extern RowSort *row_sort_begin_runs(TupleDesc descriptor, SortColumn *columns,
 extern bool row_sort_write_runs(RowSort *sort);
 
 /*
- * If that has written them: frees their memory, to wait for the leader.  The second
- * function waits, and merges parts of the runs if the leader wants that.
+ * After row_sort_write_runs() has returned true: row_sort_offer_help() frees the
+ * memory of the rows, and row_sort_help_merge() waits for the leader, and merges
+ * parts of the runs if the leader wants that.
  */
 extern void row_sort_offer_help(RowSort *sort);
 extern void row_sort_help_merge(RowSort *sort);
@@ -111,12 +113,12 @@ extern void row_sort_help_merge(RowSort *sort);
 /* Is the sort by keys, as far as is known? */
 extern bool row_sort_is_by_keys(const RowSort *sort);
 
-/* Goes on by core's sort, as others have found that keys are of no use. */
+/* Falls back to core's sort, since another process has rows not sorted by keys. */
 extern void row_sort_give_up_keys(RowSort *sort);
 
 /*
- * Lets the sort leave out rows that are not among the first of their group;
- * right after one of the above.  The limit must stay as it is.
+ * Lets the sort leave out rows that are not among the first of their group; to be
+ * called before the first row.  The limit must stay as it is.
  */
 extern void row_sort_limit_groups(RowSort *sort, GroupLimit *limit);
 
@@ -130,14 +132,14 @@ extern uint64 row_sort_take(RowSort *sort, PlanState *source);
 extern void row_sort_take_sent(RowSort *sort);
 
 /*
- * Takes their rows to the last, and returns how many they have kept.
- * row_sort_perform() does that as well.
+ * Waits for the last row that workers send, in the leader, and returns how many
+ * rows the workers have kept.  row_sort_perform() does that as well.
  */
 extern uint64 row_sort_take_rest(RowSort *sort);
 
 /*
- * The order, after row_sort_perform(), if it is of rows in memory of which none
- * were put: all are the workers'.  Otherwise NULL.
+ * The order, after row_sort_perform(), if all rows are in memory and have been sent
+ * by workers; NULL otherwise.
  */
 extern RowOrder *row_sort_shared_order(RowSort *sort);
 
@@ -151,12 +153,13 @@ extern void row_sort_perform(RowSort *sort);
  */
 extern bool row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot);
 
-/* Leaves out the next rows, so many at the most. */
+/* Skips the next nrows rows, or as many as there are. */
 extern void row_sort_skip(RowSort *sort, uint64 nrows);
 
 /*
- * Sets the number of groups, if that is known after row_sort_perform() without
- * looking at rows: with a limit of one row of each group.  False if it is not.
+ * Sets *ngroups to the number of groups, after row_sort_perform() of a sort with a
+ * limit of one row of each group; false if the number is not known, since the order
+ * may have further rows.
  */
 extern bool row_sort_count_groups(const RowSort *sort, uint64 *ngroups);
 
@@ -178,8 +181,8 @@ extern void row_sort_report(RowSort *sort, RowSortReport *report);
 extern void row_sort_end(RowSort *sort);
 
 /*
- * The same, but of one for few rows only the rows go, and it is left for the next one
- * of the same rows, which is begun in less time so.
+ * Ends the sort, unless row_sort_begin_few() has begun it: then only the rows are
+ * dropped, and *emptied becomes the sort, for the next call of that function.
  */
 extern void row_sort_empty(RowSort *sort, RowSort **emptied);
 

@@ -285,7 +285,7 @@ add_segment(RowDeposit *deposit, Size needed)
 
 /* Sends the present batch to the leader. */
 static void
-hand_over(RowDeposit *deposit)
+send_batch(RowDeposit *deposit)
 {
 	SharedRows *shared = deposit->shared;
 
@@ -296,8 +296,8 @@ hand_over(RowDeposit *deposit)
 	deposit->own->nrows += deposit->batch->nrows;
 	SpinLockRelease(&shared->exchange.mutex);
 	sort_progress_add(deposit->progress, deposit->batch->nrows);
-	row_exchange_hand_over(&shared->exchange, deposit->batch,
-						   deposit->batch_place, deposit->keys);
+	row_exchange_send(&shared->exchange, deposit->batch,
+					  deposit->batch_place, deposit->keys);
 	deposit->batch = NULL;
 }
 
@@ -359,7 +359,7 @@ prepare(RowDeposit *deposit, Size bytes)
 			   bytes <= deposit->free_bytes))
 		return true;
 
-	hand_over(deposit);
+	send_batch(deposit);
 	if (row_exchange_is_closed(&deposit->shared->exchange) ||
 		(place = find_batch(deposit)) == NO_BATCH ||
 		(bytes > deposit->free_bytes && !add_segment(deposit, bytes)))
@@ -384,7 +384,7 @@ row_deposit_put(RowDeposit *deposit, TupleTableSlot *slot)
 								   deposit->keys, slot,
 								   deposit->free_place + bytes)))
 	{
-		hand_over(deposit);
+		send_batch(deposit);
 		if (!prepare(deposit, bytes))
 			return false;
 	}
@@ -402,12 +402,12 @@ row_deposit_finish(RowDeposit *deposit, uint64 nkept)
 {
 	SharedRows *shared = deposit->shared;
 
-	hand_over(deposit);
+	send_batch(deposit);
 	SpinLockAcquire(&shared->exchange.mutex);
 	deposit->own->nkept = nkept;
 	shared->nfinished++;
 	SpinLockRelease(&shared->exchange.mutex);
-	ConditionVariableSignal(&shared->exchange.handed);
+	ConditionVariableSignal(&shared->exchange.sent);
 }
 
 void
@@ -545,27 +545,27 @@ row_collector_wait(RowCollector *collector)
 {
 	static uint32 wait_event = 0;
 	SharedRows *shared = collector->shared;
-	bool		handed;
+	bool		has_batches;
 
 	if (wait_event == 0)
 		wait_event = WaitEventExtensionNew("GpusortWorkers");
 	for (;;)
 	{
 		/* what comes after this look ends the wait that may follow */
-		ConditionVariablePrepareToSleep(&shared->exchange.handed);
+		ConditionVariablePrepareToSleep(&shared->exchange.sent);
 		SpinLockAcquire(&shared->exchange.mutex);
-		handed = shared->exchange.batches != NO_BATCH;
-		if (!handed && shared->nfinished == shared->njoined)
+		has_batches = shared->exchange.batches != NO_BATCH;
+		if (!has_batches && shared->nfinished == shared->njoined)
 			shared->closed = true;
 		SpinLockRelease(&shared->exchange.mutex);
-		if (handed || shared->closed)
+		if (has_batches || shared->closed)
 			break;
-		ConditionVariableSleep(&shared->exchange.handed, wait_event);
+		ConditionVariableSleep(&shared->exchange.sent, wait_event);
 	}
 	ConditionVariableCancelSleep();
-	if (!handed)
+	if (!has_batches)
 		hint_at_memory(shared);
-	return handed;
+	return has_batches;
 }
 
 void

@@ -3,7 +3,7 @@
  * shared_rows.h
  *	  Rows that parallel workers send to their leader.
  *
- * The leader is whichever process collects the rows, and may send rows, too.
+ * The leader is the process that collects the rows.  The leader may send rows, too.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,8 +27,8 @@ extern Size shared_rows_size(int nworkers);
 extern void shared_rows_init(SharedRows *shared, int nworkers, Size limit);
 
 /*
- * True for the first caller only: of processes that are all alike, the one that
- * is to be the leader.  To be called before row_deposit_begin().
+ * Elects the leader of processes that are all alike: true for the first caller only.
+ * To be called before row_deposit_begin().
  */
 extern bool shared_rows_elect(SharedRows *shared);
 
@@ -40,8 +40,8 @@ extern bool shared_rows_elect(SharedRows *shared);
 typedef struct RowSegments
 {
 	SharedRows *shared;
-	dsm_segment **mapped;		/* as many for each worker */
-	char	  **addresses;
+	dsm_segment **mapped;		/* MAX_SEGMENTS places for each worker */
+	char	  **addresses;		/* addresses of the mapped segments */
 } RowSegments;
 
 /* Allocates in the current memory context. */
@@ -70,12 +70,12 @@ extern void row_segments_end(RowSegments *segments);
 typedef struct RowDeposit RowDeposit;
 
 /*
- * Begins a worker's part, before the worker has taken a row of the shared scan.
- * NULL if that is too late, since the others have had all rows.  The worker makes
- * keys of the columns, unless only one process can.  Its segments are added to
- * "segments", or, if that is NULL, end with the deposit.  The progress, which
- * has to stay, gets the rows that are sent.  Allocates in the current memory
- * context.
+ * Begins the sending of a worker's rows, before the worker has taken a row of the
+ * shared scan.  NULL if the leader waits for no more workers, since the others have
+ * had all rows.  The worker makes the keys, unless only one process can make them.
+ * The worker's segments are added to "segments", or, if that is NULL, end with the
+ * deposit.  The progress, which has to stay, gets the rows that are sent.  Allocates
+ * in the current memory context.
  */
 extern RowDeposit *row_deposit_begin(SharedRows *shared,
 									 RowSegments *segments, int worker,
@@ -92,7 +92,7 @@ extern void row_deposit_finish(RowDeposit *deposit, uint64 nkept);
 /* Waits until the leader has all rows that were sent, and ends the deposit. */
 extern void row_deposit_end(RowDeposit *deposit);
 
-/* Ends it without waiting, if the segments do not end with it. */
+/* Ends the deposit without waiting, if the segments do not end with it. */
 extern void row_deposit_drop(RowDeposit *deposit);
 
 /*
@@ -102,8 +102,8 @@ extern void row_deposit_drop(RowDeposit *deposit);
 typedef struct RowCollector RowCollector;
 
 /*
- * Maps segments into "segments", or, if that is NULL, into ones that end with
- * the collector.  Allocates in the current memory context.
+ * Begins to collect rows.  Their segments are mapped into "segments", or, if that is
+ * NULL, end with the collector.  Allocates in the current memory context.
  */
 extern RowCollector *row_collector_begin(SharedRows *shared,
 										 RowSegments *segments);
@@ -130,8 +130,8 @@ extern int	row_collector_workers(const RowCollector *collector);
 extern uint64 row_collector_kept(const RowCollector *collector);
 
 /*
- * Writes the places of the rows of all batches, which have all been added to this
- * store, and no other rows, to an array with room for so many.
+ * Writes the place of each row of the store to "places", by the number of the row.
+ * The store has the rows of all batches, and no others.
  */
 extern void row_collector_places(const RowCollector *collector,
 								 const RowStore *store, uint64 *places);

@@ -44,7 +44,10 @@ extern void sort_bound_find(PlanState *top);
  */
 extern double sort_bound_rows(const SortBound *bound);
 
-/* The same, but with ties, of which there may be any number, beside it. */
+/*
+ * The number of rows that are expected to be fetched.  With ties it is that of the
+ * Limit, while there is no bound, since any number of rows may tie.
+ */
 extern double sort_bound_expected_rows(const SortBound *bound);
 
 #endif							/* GPUSORT_SORT_BOUND_H */

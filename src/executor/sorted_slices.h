@@ -20,25 +20,25 @@
 typedef struct SharedSlices
 {
 	/* set by the participant that has the order */
-	dsm_handle	segment;		/* segment of the order, and of the places */
+	dsm_handle	segment;		/* segment with the order and the rows' places */
 	uint64		nrows;			/* rows of the order */
 	uint64		slice_rows;		/* nominal rows of a slice */
 	Size		row_bytes;		/* bytes of a row, on average */
 
-	pg_atomic_uint64 next;		/* where the next slice nominally begins */
+	pg_atomic_uint64 next;		/* nominal beginning of the next slice */
 
 	/* for EXPLAIN */
-	pg_atomic_uint64 nslices;	/* slices that were taken, and have rows */
-	pg_atomic_uint32 nparticipants; /* participants that took some */
+	pg_atomic_uint64 nslices;	/* slices that were taken and not empty */
+	pg_atomic_uint32 nparticipants; /* participants that took such slices */
 	pg_atomic_uint64 most_rows; /* most rows that one participant took */
 } SharedSlices;
 
 extern void shared_slices_init(SharedSlices *shared);
 
 /*
- * Shares an order of the rows that were collected, and of no others, with so many
- * participants.  False if there is no memory for that, of which order and rows
- * may take "limit" bytes.
+ * Copies an order to shared memory, for nparticipants participants; all of its rows
+ * are those of the collector.  False if there is no memory, or if order and rows
+ * would take more than "limit" bytes.
  */
 extern bool shared_slices_share(SharedSlices *shared, RowOrder *order,
 								const RowCollector *collector,
@@ -48,11 +48,11 @@ extern bool shared_slices_share(SharedSlices *shared, RowOrder *order,
 typedef struct SliceReader SliceReader;
 
 /*
- * Begins to take slices, which are cut where rows differ by this comparator.  Maps
- * the rows into "segments".  NULL if they are gone, since all others have ended:
- * then there are no slices left that anybody wants.  The progress, which has to
- * stay, gets the rows of slices that have been emitted.  Allocates in the current
- * memory context.
+ * Begins to take slices.  A slice ends where the rows of a group do: rows that
+ * compare as equal by "groups".  Maps the rows into "segments".  NULL if the rows
+ * are gone, since all other participants have ended, and so have emitted all slices.
+ * The progress, which has to stay, gets the rows that are emitted.  Allocates in the
+ * current memory context.
  */
 extern SliceReader *slice_reader_begin(SharedSlices *shared,
 									   RowSegments *segments,
@@ -65,7 +65,7 @@ extern SliceReader *slice_reader_begin(SharedSlices *shared,
  */
 extern void *slice_reader_next(SliceReader *reader);
 
-/* The rows of the slices that it has taken. */
+/* The number of rows of all slices that the reader has taken. */
 extern uint64 slice_reader_rows(const SliceReader *reader);
 
 extern void slice_reader_end(SliceReader *reader);

@@ -30,8 +30,8 @@ struct ValueAggregate
 
 	/* of percentiles */
 	PercentileKind percentile_kind;
-	ExprState  *fraction;		/* or an array of them */
-	ArrayType  *fractions;		/* that array, NULL if it is NULL */
+	ExprState  *fraction;		/* fraction, or array of fractions */
+	ArrayType  *fractions;		/* array of fractions; NULL if that is NULL */
 	Percentile *percentiles;
 	int			npercentiles;
 };

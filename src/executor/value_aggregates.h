@@ -15,10 +15,10 @@
 
 #include "executor/percentile.h"
 
-/* What is made of an aggregate. */
+/* The kind of an aggregate, if a node can compute it of sorted values. */
 typedef enum ValueAggregateKind
 {
-	NO_VALUE_AGGREGATE,			/* it is none of these */
+	NO_VALUE_AGGREGATE,			/* none of these */
 	COUNT_ROWS,
 	COUNT_VALUES,
 	COUNT_DISTINCT_VALUES,
@@ -26,17 +26,17 @@ typedef enum ValueAggregateKind
 	PERCENTILE_ARRAY			/* of an array of fractions */
 } ValueAggregateKind;
 
-/* The filter, the place of the aggregate and its other arguments do not matter. */
+/* The kind of this aggregate, whatever its filter and its other arguments are. */
 extern ValueAggregateKind value_aggregate_kind(const Aggref *aggregate);
 
 /*
- * The functions of which core makes such an aggregate; InvalidOid without a final
- * one.
+ * The transition function and the final function of an aggregate, InvalidOid if it
+ * has no final function.
  */
 extern Oid	value_aggregate_transition(const Aggref *aggregate);
 extern Oid	value_aggregate_final(const Aggref *aggregate);
 
-/* What there is of a group, or of all rows. */
+/* The counts of a group, or of all rows. */
 typedef struct ValueCounts
 {
 	uint64		nrows;
@@ -47,30 +47,31 @@ typedef struct ValueCounts
 /* An aggregate that a node computes. */
 typedef struct ValueAggregate ValueAggregate;
 
-/* All of a node, which are of the same values. */
+/* The aggregates of a node, which are all of the same values. */
 typedef struct ValueAggregates
 {
 	ValueAggregate *aggregates;
 	int			count;
 	bool		counts_distinct;	/* different values are to be counted */
 	bool		looks_up;		/* values are to be looked up */
-	ExprContext *context;		/* for the fractions of percentiles */
+	ExprContext *context;		/* context in which fractions are evaluated */
 } ValueAggregates;
 
 /*
- * Begins these aggregates of a node, a list of them, whose percentiles have these
- * fractions, or arrays of them, an expression each.  An error where core's Agg raises
- * one: if the user may not call an aggregate, or its owner not the functions that
- * it is made of.
+ * Begins the aggregates of a node.  "fractions" has an expression for each
+ * percentile: its fraction, or its array of fractions.  Raises an error where core's
+ * Agg does: if the user may not call an aggregate, or if the owner of an aggregate
+ * may not call its functions.
  */
 extern void value_aggregates_begin(ValueAggregates *all, PlanState *node,
 								   const List *aggregates,
 								   const List *fractions);
 
 /*
- * The values that are looked up for so many ones of a group that are not NULL:
- * WantedValues, by their positions, which are to be set before there are results.
- * Allocates in the current memory context, as the results do.
+ * The values that percentiles need of a group with nvalues values that are not NULL:
+ * a list of WantedValues in ascending positions, to be set by the caller before
+ * value_aggregates_results().  Allocates in the current memory context, as that
+ * function does.
  */
 extern List *value_aggregates_wanted(ValueAggregates *all, uint64 nvalues);
 
@@ -79,7 +80,7 @@ extern void value_aggregates_results(const ValueAggregates *all,
 									 const ValueCounts *counts,
 									 Datum *values, bool *isnull);
 
-/* An error if this role may not execute a function, InvalidOid being none. */
+/* Raises an error if this role may not execute a function; InvalidOid is none. */
 extern void check_execution(Oid function, Oid role, ObjectType type);
 
 #endif							/* GPUSORT_VALUE_AGGREGATES_H */

@@ -31,7 +31,7 @@ struct ValueBuffer
 	uint64		nvalues;
 	uint64		room;
 	MemoryContext memory;		/* the query's */
-	MemoryContext copies;		/* what values refer to */
+	MemoryContext copies;		/* memory of values that are by reference */
 	Size		copied;			/* bytes of that */
 	Tuplestorestate *store;		/* all values, beyond the memory; or NULL */
 	uint64		read;			/* values that have been read from there */

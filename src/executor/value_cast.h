@@ -13,9 +13,9 @@
 #include "executor/parallel_sort.h"
 
 /*
- * In a plan that is being made: the last column of what is below a node may be a
- * cast that the node can do.  Then it becomes what is cast, and this returns the
- * function; otherwise InvalidOid.
+ * Takes a cast out of the plan below a node, if the last column of that plan is a
+ * cast that the node can do: the column becomes what is cast.  Returns the function
+ * of the cast; InvalidOid if there is none.
  */
 extern Oid	value_cast_take(Plan *child);
 

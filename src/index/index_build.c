@@ -305,7 +305,7 @@ write_in_order(const IndexBuild *build)
 		.index = build->index,
 		.unique = build->info->ii_Unique,
 		.nulls_not_distinct = build->info->ii_NullsNotDistinct,
-		.unproved = index_sort_is_unproved(sort)
+		.check_order = index_sort_needs_check(sort)
 	};
 	TreeWriter *writer = tree_writer_begin(build->heap, build->index);
 

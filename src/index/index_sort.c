@@ -133,7 +133,7 @@ index_sort_perform(IndexSort *sort)
 }
 
 bool
-index_sort_is_unproved(const IndexSort *sort)
+index_sort_needs_check(const IndexSort *sort)
 {
 	const ExternalSort *external = &sort->external;
 

@@ -61,10 +61,10 @@ index_sort_has_failed(const IndexSort *sort)
 }
 
 /*
- * Is the order of a device, so that it has to be checked?  After
+ * Has a device made the order, so that the order has to be checked?  After
  * index_sort_perform().
  */
-extern bool index_sort_is_unproved(const IndexSort *sort);
+extern bool index_sort_needs_check(const IndexSort *sort);
 
 /*
  * Writes the last run, where another process merges the runs, in the place of

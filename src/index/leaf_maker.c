@@ -69,7 +69,7 @@ struct LeafMaker
 	Relation	index;
 	const TupleSource *rows;
 	UniqueCheck *check;
-	BTScanInsert insertion_key; /* what _bt_truncate() compares by */
+	BTScanInsert insertion_key; /* key by which _bt_truncate() compares */
 	bool		deduplicate;
 	int			nkeys;			/* key columns */
 	Size		full_below;		/* bytes free, as the fill factor says */
@@ -96,7 +96,7 @@ typedef struct LeafTuple
 {
 	uint32		nrows;
 	Size		bytes;
-	Size		posting_bytes;	/* what it is less without its posting list */
+	Size		posting_bytes;	/* bytes that a posting list adds to a row */
 } LeafTuple;
 
 uint32
@@ -121,7 +121,7 @@ leaf_maker_begin(const LeafDefinition *definition, const IndexRows *index_rows,
 	maker->check = unique_check_begin(definition->heap, index, index_rows,
 									  definition->unique,
 									  definition->nulls_not_distinct,
-									  definition->unproved);
+									  definition->check_order);
 	maker->insertion_key = _bt_mkscankey(index, NULL);
 	/* only known to _bt_mkscankey() when there is an index already */
 	maker->insertion_key->allequalimage = _bt_allequalimage(index, false);

@@ -36,7 +36,7 @@ typedef struct LeafDefinition
 	Relation	index;
 	bool		unique;
 	bool		nulls_not_distinct;
-	bool		unproved;		/* the order is of a device: check the rows */
+	bool		check_order;	/* a device has made the order of the rows */
 } LeafDefinition;
 
 /* The best number of rows in a chunk. */

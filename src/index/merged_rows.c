@@ -27,15 +27,17 @@ struct MergedRows
 {
 	TupleSource rows;
 	SortedRuns *runs;
-	const IndexRow *next;		/* of the merge, not held yet; NULL at the end */
+	const IndexRow *next;		/* next row of the merge, not held yet; NULL
+								 * at the end */
 	uint32		max_rows;
 	Size		bytes;
 
 	/* the window */
-	uint64		first;			/* position of its first row */
+	uint64		first;			/* position of the first row in the window */
 	uint32		nrows;
 	uint32		max_held;
-	const IndexRow **held;		/* its rows, which are one behind the other */
+	const IndexRow **held;		/* rows in the window, one behind the other in
+								 * memory */
 	char	   *space;
 	Size		space_bytes;
 	Size		used_bytes;

@@ -101,13 +101,13 @@ typedef struct BuildShared
 
 	RowExchange exchange;		/* the mutex is for the next four fields */
 	int			nfinished;		/* workers whose scan has ended */
-	double		heap_tuples;	/* rows that their scans have seen */
-	bool		broken_hot_chain;	/* their scans have seen a broken chain */
+	double		heap_tuples;	/* rows that the scans have seen */
+	bool		broken_hot_chain;	/* some scan has seen a broken chain */
 
 	pg_atomic_uint32 phase;
 	ConditionVariable phase_changed;
 	uint64		nrows;			/* rows to be written, from PHASE_WRITE on */
-	bool		unproved;		/* the order is of a device: check the rows */
+	bool		check_order;	/* a device has made the order of the rows */
 	dsa_pointer order;			/* numbers of the rows, in order */
 	dsa_pointer places;			/* places of the rows, by number */
 	WriteShared write;
@@ -212,14 +212,14 @@ take_batches(Participant *leader)
 
 /* Sends the present batch to the leader, which takes its own at once. */
 static void
-hand_over(Participant *participant)
+send_batch(Participant *participant)
 {
 	if (participant->batch == NULL)
 		return;
 	if (participant->progress != NULL)
 		sort_progress_add(participant->progress, participant->batch->nrows);
-	row_exchange_hand_over(&participant->shared->exchange, participant->batch,
-						   participant->batch_place, participant->keys);
+	row_exchange_send(&participant->shared->exchange, participant->batch,
+					  participant->batch_place, participant->keys);
 	participant->batch = NULL;
 	if (participant->sort != NULL)
 		take_batches(participant);
@@ -270,7 +270,7 @@ shared_space(void *owner, Size bytes)
 	if (participant->batch != NULL &&
 		(bytes > participant->free_bytes ||
 		 row_batch_is_full(participant->batch)))
-		hand_over(participant);
+		send_batch(participant);
 	if (unlikely(bytes > participant->free_bytes) &&
 		!begin_block(participant))
 		return NULL;
@@ -293,7 +293,7 @@ add_row(Participant *participant, Size row_bytes)
 								   participant->keys, participant->rows->slot,
 								   participant->free_place)))
 	{
-		hand_over(participant);
+		send_batch(participant);
 		if (!begin_batch(participant, participant->free_place - row_bytes))
 			return false;
 	}
@@ -333,7 +333,7 @@ scan_share(Participant *participant, Relation heap, Relation index,
 	participant->unique = participant->shared->unique;
 	heap_tuples = heap_scan_for_build(heap, index, info, parallel_scan,
 									  progress, collect_row, participant);
-	hand_over(participant);
+	send_batch(participant);
 	return heap_tuples;
 }
 
@@ -504,7 +504,7 @@ gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
 	shared->heap_tuples += heap_tuples;
 	shared->broken_hot_chain |= info->ii_BrokenHotChain;
 	SpinLockRelease(&shared->exchange.mutex);
-	ConditionVariableSignal(&shared->exchange.handed);
+	ConditionVariableSignal(&shared->exchange.sent);
 
 	if (!shared->separately)
 	{
@@ -512,7 +512,7 @@ gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
 		if (wait_for_order(shared))
 		{
 			sort_progress_enter(participant.progress, PROGRESS_WRITING_INDEX);
-			definition.unproved = shared->unproved;
+			definition.check_order = shared->check_order;
 			(void) write_share(shared, participant.area, participant.blocks,
 							   &definition, participant.rows, NULL,
 							   participant.progress);
@@ -672,13 +672,13 @@ wait_for_workers(Participant *leader, int nworkers)
 	while (!finished)
 	{
 		/* a batch that comes after this check ends the wait that may follow */
-		ConditionVariablePrepareToSleep(&shared->exchange.handed);
+		ConditionVariablePrepareToSleep(&shared->exchange.sent);
 		SpinLockAcquire(&shared->exchange.mutex);
 		finished = shared->nfinished == nworkers;
 		SpinLockRelease(&shared->exchange.mutex);
 		take_batches(leader);
 		if (!finished)
-			ConditionVariableSleep(&shared->exchange.handed,
+			ConditionVariableSleep(&shared->exchange.sent,
 								   WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
 	ConditionVariableCancelSleep();
@@ -816,7 +816,7 @@ parallel_build_write(ParallelBuild *build,
 					 const IndexRows *index_rows, TreeWriter *writer,
 					 SortProgress *progress)
 {
-	build->shared->unproved = definition->unproved;
+	build->shared->check_order = definition->check_order;
 	begin_phase(build->shared, PHASE_WRITE);
 	return write_share(build->shared, build->area, build->blocks,
 					   definition, index_rows, writer, progress);

@@ -14,7 +14,7 @@
  * It makes pages itself when none is there to be written.  A participant whose
  * page has no slot yet waits; the leader, meanwhile, writes.  Nobody waits for
  * ever, since the page that is to be written next always has a slot, and the
- * chunk whose turn it is is in somebody's hands who needs no slot for it.
+ * participant that may lay out its chunk needs no slot for that.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +41,7 @@ typedef struct Participant
 	uint64		nrows;
 	char	   *pages;
 	LeafSlot   *slots;
-	TreeWriter *writer;			/* of the leader */
+	TreeWriter *writer;			/* writer of the tree, in the leader */
 	uint32		npages_written; /* by the leader, and the rows on them */
 	uint64		nrows_written;
 	uint64		nrows_made;		/* rows on the pages of a worker */
@@ -55,7 +55,7 @@ parallel_write_init(WriteShared *shared)
 	pg_atomic_init_u32(&shared->turn, 0);
 	pg_atomic_init_u32(&shared->nwritten, 0);
 	pg_atomic_init_u32(&shared->worker_pages, 0);
-	pg_atomic_init_u32(&shared->in_vain, 0);
+	pg_atomic_init_u32(&shared->abandoned, 0);
 	shared->pending.nrows = 0;
 	shared->npages = 0;
 	ConditionVariableInit(&shared->turn_passed);
@@ -84,9 +84,9 @@ all_laid_out(WriteShared *shared)
 }
 
 static inline bool
-is_in_vain(WriteShared *shared)
+is_abandoned(WriteShared *shared)
 {
-	return pg_atomic_read_u32(&shared->in_vain) != 0;
+	return pg_atomic_read_u32(&shared->abandoned) != 0;
 }
 
 static inline char *
@@ -138,11 +138,11 @@ write_pages(Participant *leader)
 	return true;
 }
 
-/* Has all participants end, as the rows are not in order. */
+/* Has all participants end, since rows are out of order. */
 static void
-end_in_vain(WriteShared *shared)
+abandon(WriteShared *shared)
 {
-	pg_atomic_write_u32(&shared->in_vain, 1);
+	pg_atomic_write_u32(&shared->abandoned, 1);
 	pg_memory_barrier();
 	ConditionVariableBroadcast(&shared->turn_passed);
 	ConditionVariableBroadcast(&shared->slots_freed);
@@ -183,7 +183,7 @@ is_complete(Participant *leader, uint32 number)
 
 /*
  * Waits for the condition, which is signalled by this variable, or by the
- * leader's, which itself writes while it waits.  False if all is in vain.
+ * leader's, which itself writes while it waits.  False if the write is abandoned.
  */
 static bool
 wait_for(Participant *participant, WriteCondition condition, uint32 number,
@@ -195,7 +195,7 @@ wait_for(Participant *participant, WriteCondition condition, uint32 number,
 		return true;
 	/* it may not have been told of all pages that there are */
 	wake_leader(participant);
-	while (!condition(participant, number) && !is_in_vain(participant->shared))
+	while (!condition(participant, number) && !is_abandoned(participant->shared))
 	{
 		if (leads && write_pages(participant))
 			continue;
@@ -205,7 +205,7 @@ wait_for(Participant *participant, WriteCondition condition, uint32 number,
 	}
 	ConditionVariableCancelSleep();
 	pg_read_barrier();
-	return !is_in_vain(participant->shared);
+	return !is_abandoned(participant->shared);
 }
 
 /* Lays the chunk out, in its turn, from *first_page on; false as wait_for(). */
@@ -279,7 +279,7 @@ make_chunk(Participant *participant)
 						 Min(shared->chunk_rows,
 							 participant->nrows - position)))
 	{
-		end_in_vain(shared);
+		abandon(shared);
 		return false;
 	}
 	return lay_out_chunk(participant, chunk, &first_page, &npages) &&
@@ -308,7 +308,7 @@ parallel_write_share(WriteShared *shared, dsa_area *area,
 	{
 		while (make_chunk(&participant))
 			;
-		return !is_in_vain(shared);
+		return !is_abandoned(shared);
 	}
 	for (;;)
 	{

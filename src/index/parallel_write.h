@@ -37,7 +37,7 @@ typedef struct WriteShared
 	pg_atomic_uint32 turn;		/* chunk that may be laid out */
 	pg_atomic_uint32 nwritten;	/* pages that have left the ring */
 	pg_atomic_uint32 worker_pages;	/* pages that workers have filled */
-	pg_atomic_uint32 in_vain;	/* rows are out of order: all may end */
+	pg_atomic_uint32 abandoned; /* a bool: rows are out of order, all end */
 
 	/* of the participant that lays out; of all after the last chunk */
 	PendingRows pending;

@@ -46,10 +46,11 @@ struct TreeWriter
 {
 	Relation	heap;
 	Relation	index;
-	bool		equal_images;	/* as the metapage is to say */
+	bool		equal_images;	/* allequalimage of the metapage */
 	BulkWriteState *bulk_write;
 	BlockNumber nblocks;		/* numbers given to pages so far */
-	TreeLevel  *leaves;			/* NULL before the first one */
+	TreeLevel  *leaves;			/* level of the leaves; NULL before the first
+								 * leaf */
 };
 
 TreeWriter *

@@ -54,9 +54,9 @@ typedef struct WordColumn
 {
 	WordKind	kind;
 	KeyWordFunction function;
-	uint16		place;			/* in rows that have no NULL */
-	int16		bytes;			/* of its values */
-	uint64		complement;		/* all ones if it descends */
+	uint16		place;			/* offset of the value in rows without a NULL */
+	int16		bytes;			/* bytes of a value */
+	uint64		complement;		/* all ones if the column descends */
 } WordColumn;
 
 typedef struct RowKey
@@ -69,7 +69,7 @@ struct UniqueCheck
 {
 	Relation	heap;
 	Relation	index;
-	TupleDesc	descriptor;		/* of rows */
+	TupleDesc	descriptor;		/* columns of the rows */
 	bool		unique;
 	bool		nulls_not_distinct;
 	bool		equal_images;	/* keys are equal only if their bytes are */
@@ -78,7 +78,7 @@ struct UniqueCheck
 	/* of neighbours */
 	NeighbourCheck neighbours;
 	RowComparator *cheapest;	/* compares them as "columns", in less time */
-	WordColumn	words[INDEX_MAX_KEYS];	/* of leading columns */
+	WordColumn	words[INDEX_MAX_KEYS];	/* words of the leading columns */
 	int			nwords;
 	SortKeys   *keys;			/* made of what is in the slot */
 	TupleTableSlot *slot;
@@ -225,7 +225,7 @@ prepare_neighbours(UniqueCheck *check, const IndexRows *rows)
 
 UniqueCheck *
 unique_check_begin(Relation heap, Relation index, const IndexRows *rows,
-				   bool unique, bool nulls_not_distinct, bool unproved)
+				   bool unique, bool nulls_not_distinct, bool check_order)
 {
 	UniqueCheck *check = palloc0(sizeof(UniqueCheck));
 
@@ -238,7 +238,7 @@ unique_check_begin(Relation heap, Relation index, const IndexRows *rows,
 		row_comparator_create(rows->descriptor, index_row_column,
 							  rows->columns,
 							  IndexRelationGetNumberOfKeyAttributes(index));
-	if (unproved)
+	if (check_order)
 		prepare_neighbours(check, rows);
 	if (unique)
 	{

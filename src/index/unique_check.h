@@ -16,12 +16,12 @@
 typedef struct UniqueCheck UniqueCheck;
 
 /*
- * Begins the checks: of uniqueness if "unique", of the order if "unproved".
+ * Begins the checks: of uniqueness if "unique", of the order if "check_order".
  * Allocates in the current memory context.
  */
 extern UniqueCheck *unique_check_begin(Relation heap, Relation index,
 									   const IndexRows *rows, bool unique,
-									   bool nulls_not_distinct, bool unproved);
+									   bool nulls_not_distinct, bool check_order);
 
 /*
  * Does each of these rows sort after the row before it?  "found" are the rows from

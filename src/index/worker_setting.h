@@ -10,7 +10,7 @@
 
 extern void worker_setting_init(void);
 
-/* Lends the setting a value if it is 0; true if so, to be taken back. */
+/* Lends the setting a value if it is 0; true if the value has to be taken back. */
 extern bool worker_setting_lend(void);
 extern void worker_setting_take_back(void);
 

@@ -56,11 +56,11 @@
 struct CollationTransform
 {
 	pg_locale_t locale;			/* NULL: libc's, of the whole process */
-	IcuKeys    *icu_keys;		/* NULL if this is not of ICU */
-	bool		doubtful;		/* the keys of some strings so far */
-	MemoryContext context;		/* that of this struct */
-	char	   *source;			/* a string, ended as libc wants it */
-	char	   *result;			/* its sort key */
+	IcuKeys    *icu_keys;		/* keys of ICU; NULL under another provider */
+	bool		doubtful;		/* some keys so far are doubtful */
+	MemoryContext context;		/* context of this struct */
+	char	   *source;			/* string, ended as libc wants it */
+	char	   *result;			/* sort key of the string */
 	Size		result_size;
 };
 

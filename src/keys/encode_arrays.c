@@ -30,12 +30,12 @@
 struct ArrayColumn
 {
 	KeyCache	element;
-	Oid			type;			/* of the elements, maybe a domain */
+	Oid			type;			/* type of the elements, maybe a domain */
 	const KeyForm *form;
 	int16		length;
 	bool		by_value;
 	char		alignment;
-	MemoryContext context;		/* for an array that is not stored flat */
+	MemoryContext context;		/* memory for an array that is not stored flat */
 };
 
 const KeyEncoder *

@@ -64,14 +64,17 @@ struct CollatedColumn
 	CollationTransform *transform;
 	bool		is_last;		/* no other column follows in the sort */
 	bool		breaks_ties;
-	Size		limit;			/* bytes of a sort key that are made */
-	bool		has_grown;		/* since encode_collated_has_grown() asked */
-	uint32		until_sample;	/* strings to come, if there is no sample */
-	uint32		next_sample;	/* number of its first string; 0: none */
+	Size		limit;			/* bytes of a sort key that are used */
+	bool		has_grown;		/* the limit has grown since
+								 * encode_collated_has_grown() */
+	uint32		until_sample;	/* strings to come before the next sample, if
+								 * there is none */
+	uint32		next_sample;	/* number of the sample's first string; 0: no
+								 * sample */
 	int			nsampled;
 	int			nclashes;
 	SampledString *sample;		/* SAMPLE_SLOTS, or NULL */
-	MemoryContext context;		/* that it is in */
+	MemoryContext context;		/* context of the sample */
 };
 
 static void

@@ -62,10 +62,10 @@ StaticAssertDecl(GREATEST_WEIGHT - LEAST_WEIGHT ==
 
 typedef struct NumericParts
 {
-	int			code;			/* for the leading byte */
+	int			code;			/* code of the leading byte */
 	bool		negative;
-	int			weight;			/* of a finite number other than zero */
-	int			ndigits;		/* none if it is not such a number */
+	int			weight;			/* weight of a finite number other than zero */
+	int			ndigits;		/* digits; none of another number */
 	const char *digits;			/* not aligned */
 } NumericParts;
 

@@ -28,14 +28,17 @@
 
 struct StringPrefix
 {
-	Size		size;			/* of what is left out; 0: nothing is */
+	Size		size;			/* bytes that are left out; 0: none */
 	char	   *bytes;
-	uint32		nlong;			/* strings without room, since it is so */
-	uint32		next_look;		/* when there are so many */
-	Size		common_size;	/* of what those have in common */
+	uint32		nlong;			/* strings that the present prefix has left
+								 * too long */
+	uint32		next_look;		/* number of strings at which the next prefix
+								 * is chosen */
+	Size		common_size;	/* bytes that these strings have in common */
 	char	   *common;
-	bool		has_changed;	/* since encode_prefix_has_changed() asked */
-	MemoryContext context;		/* what all is in */
+	bool		has_changed;	/* the prefix has changed since
+								 * encode_prefix_has_changed() */
+	MemoryContext context;		/* context of all this */
 };
 
 StringPrefix *

@@ -140,8 +140,8 @@ typedef struct LowerLevels
 	uint8		sequence[MAX_SEQUENCE];
 	uint8		nclasses;
 	uint8		nbytes;
-	bool		complete;		/* these bytes are all */
-	bool		confirmed;		/* by the next such string */
+	bool		complete;		/* the bytes are all that the levels have */
+	bool		confirmed;		/* the next such string has had the same bytes */
 	char		bytes[MAX_LOWER];
 } LowerLevels;
 
@@ -153,18 +153,20 @@ typedef struct LowerClass
 
 struct IcuKeys
 {
-	struct IcuKeys *next;		/* of another locale */
+	struct IcuKeys *next;		/* keys of another locale */
 	pg_locale_t locale;
 	MemoryContext context;
-	bool		in_utf8;		/* or an encoding that has ASCII in common */
+	bool		in_utf8;		/* strings are in UTF-8, or else share ASCII
+								 * with it */
 	bool		numeric;		/* digits are numbers */
 	bool		trusted;		/* see icu_keys_trusted() */
 	bool		lower_usable;
 
 	uint32		learned_end;	/* characters below it may be learned */
-	int			nasked;			/* keys that ICU made because it is so low */
-	bool		given_up;		/* it stays where it is */
-	uint32	   *pairs;			/* neighbours in what joins, in order */
+	int			nasked;			/* keys that ICU has made since the end is so
+								 * low */
+	bool		given_up;		/* the end stays where it is */
+	uint32	   *pairs;			/* pairs of neighbours that join, in order */
 	int			npairs;
 	int			max_pairs;
 	const UNormalizer2 *decomposer;
@@ -172,9 +174,13 @@ struct IcuKeys
 	uint8		joins_last[BASIC_PLANE_END / BITS_PER_BYTE + 1];
 
 	CharacterWeight ascii[ASCII_END];
-	CharacterWeight *pages[NPAGES]; /* of all others, NULL if none is known */
-	uint8		first_bytes[256];	/* flags of the characters that have it */
-	uint32		probes[2][MAX_PROBES];	/* second, those that share it */
+	CharacterWeight *pages[NPAGES]; /* weights of all other characters; NULL
+									 * if none is known */
+	uint8		first_bytes[256];	/* flags of the characters that have this
+									 * first byte */
+	uint32		probes[2][MAX_PROBES];	/* characters with a first byte of
+										 * their own; then those that share
+										 * one */
 	int			nprobes[2];
 
 	LowerClass *classes;

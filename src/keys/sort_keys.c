@@ -355,9 +355,10 @@ encode_whole(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 /* A key that is being written, all of it in registers. */
 typedef struct WordWriter
 {
-	uint64_t   *next;			/* where the next full word goes */
-	uint64_t	partial;		/* what there is of it, in the highest bits */
-	int			filled;			/* how many bits that is, less than 64 */
+	uint64_t   *next;			/* place of the next full word */
+	uint64_t	partial;		/* bits of the next word so far, the highest
+								 * ones */
+	int			filled;			/* number of these bits, less than 64 */
 } WordWriter;
 
 /* Appends the lowest bits of a value: 1 to 64 bits. */

@@ -63,7 +63,8 @@
 typedef struct InnerSort
 {
 	const Aggref *aggref;
-	List	   *pathkeys;		/* of the groups, and what it sorts by */
+	List	   *pathkeys;		/* pathkeys of the groups, and then of the
+								 * aggregate */
 	Cost		spared;			/* by the aggregate, if rows come so */
 } InnerSort;
 

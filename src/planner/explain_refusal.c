@@ -100,7 +100,7 @@ typedef struct Walk
 {
 	PlanState  *parent;
 	List	   *ancestors;
-	List	   *lines;			/* what has been found */
+	List	   *lines;			/* lines for EXPLAIN */
 } Walk;
 
 /* The SubPlan by which a node belongs to its parent, NULL for other children. */

@@ -46,7 +46,7 @@ typedef struct WantedRows
 	ComparedColumns peers;		/* further columns, if units are peers */
 	GroupLimitUnit unit;
 	Expr	   *count;			/* NULL: all rows */
-	bool		fewer;			/* one less than that */
+	bool		fewer;			/* one unit less than the count is wanted */
 } WantedRows;
 
 /* What the window functions of a node need beside its wanted rows. */

@@ -36,7 +36,7 @@
 typedef struct Renumbering
 {
 	int			ncolumns;
-	AttrNumber *numbers;		/* of each column, the first at [1] */
+	AttrNumber *numbers;		/* new number of each column, the first at [1] */
 } Renumbering;
 
 static AttrNumber

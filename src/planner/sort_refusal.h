@@ -13,13 +13,12 @@
 #include "cost/sort_cost.h"
 #include "refusal.h"
 
-/* What the nodes above one mean for its sort. */
+/* The place of a node: what the nodes above it mean for its sort. */
 typedef struct PlanPlace
 {
-	double		bound;			/* how many rows its parent may stop after */
-	bool		below_foreign;	/* one is of another extension, and may mind */
-	bool		below_gather;	/* its parent merges what processes have
-								 * sorted */
+	double		bound;			/* rows after which the Sort's parent may stop */
+	bool		below_foreign;	/* a node above is of another extension */
+	bool		below_gather;	/* the parent merges the rows of processes */
 } PlanPlace;
 
 /* At the top of a plan. */

@@ -45,11 +45,13 @@ typedef struct QueryAggregates
 {
 	List	   *aggregates;		/* each once */
 	Expr	   *value;
-	const SortGroupClause *clause;	/* how it is sorted; NULL if it is not */
+	const SortGroupClause *clause;	/* sort clause of the values; NULL if they
+									 * are not sorted */
 	List	   *pathkeys;
-	List	   *groups;			/* what rows are grouped by; NIL: they are one */
+	List	   *groups;			/* grouping expressions; NIL: all rows are one
+								 * group */
 	double		ngroups;
-	List	   *sort_keys;		/* of the groups, and of the value */
+	List	   *sort_keys;		/* pathkeys of the groups, and of the value */
 	int			nsorts;			/* sorts that core makes, of unsorted input */
 	bool		counts_distinct;
 } QueryAggregates;

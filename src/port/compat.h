@@ -340,7 +340,7 @@ typedef struct BulkWriteState
 {
 	Relation	relation;
 	ForkNumber	fork;
-	MemoryContext context;		/* of the buffers */
+	MemoryContext context;		/* context of the buffers */
 	BlockNumber nblocks;		/* written so far, with those of zeros */
 	char	   *zeros;			/* a block of them */
 } BulkWriteState;

@@ -3,7 +3,8 @@
  * group_keys.c
  *	  The beginnings of keys, by which groups and peers are told apart.
  *
- * A key is cut within its words, and so a mask says which of their bits count.
+ * The columns of a group, or of peers, may end within a word, so that a mask says
+ * which of the words' bits count.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,10 +14,10 @@
 
 #include "sort/group_keys.h"
 
-/* Rows that there is room for at first; then for as many more as there are. */
+/* Rows that the words have room for at first; the room is doubled as rows come. */
 #define FIRST_ROWS			1024
 
-/* But never for more than this part, one in so many, beyond many rows. */
+/* Beyond many rows the room grows only by a part, one in so many. */
 #define GROWTH_PART			8
 #define MANY_ROWS			65536
 

@@ -27,12 +27,13 @@ typedef struct GroupKeys
 	uint64_t	peer_mask[MOST_GROUP_WORDS];	/* bits that make peers */
 	uint64_t   *words;			/* nwords of each row */
 	uint64		nrows;
-	uint64		max_rows;		/* rows that there is room for */
+	uint64		max_rows;		/* rows that the words have room for */
 } GroupKeys;
 
 /*
- * Keeps no words yet, in the current memory context; so many of the first sort
- * columns make a group, and so many peers.
+ * Makes an empty list of keys, in the current memory context.  Rows with the same
+ * values in the first ngroup_columns sort columns are a group, and those with the
+ * same values in the first npeer_columns are peers.
  */
 extern GroupKeys *group_keys_create(int ngroup_columns, int npeer_columns);
 

@@ -33,14 +33,14 @@ typedef struct GroupLimit
 	FmgrInfo   *equal;			/* equality of each of these columns */
 	uint64		count;			/* units that are wanted of a group; 0: not
 								 * known yet */
-	uint64		(*find_count) (void *finder);	/* tells them, > 0 */
-	void	   *finder;			/* its argument */
+	uint64		(*find_count) (void *finder);	/* returns the count, > 0 */
+	void	   *finder;			/* argument of find_count */
 } GroupLimit;
 
 /*
  * Has an order keep what tells these groups apart, right after row_order_begin();
- * and leaves of it, when it has been made, the wanted entries.  There may be others
- * among them.
+ * and, when it has been made, removes entries that are not wanted from it.  Some of
+ * them may stay.
  *
  * The count is asked for when there are rows for the first time, since it may
  * raise an error where core, without rows, would not evaluate it.
@@ -48,7 +48,7 @@ typedef struct GroupLimit
 extern void group_limit_prepare(const GroupLimit *limit, RowOrder *order);
 extern void group_limit_apply(GroupLimit *limit, RowOrder *order);
 
-/* How many are wanted of so many NULLs in the only sort column. */
+/* The number of NULLs that are wanted of nnulls NULLs in the only sort column. */
 extern uint64 group_limit_of_nulls(GroupLimit *limit, uint64 nnulls);
 
 #endif							/* GPUSORT_GROUP_LIMIT_H */

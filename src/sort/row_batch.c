@@ -16,7 +16,7 @@ row_exchange_init(RowExchange *exchange)
 {
 	pg_atomic_init_u32(&exchange->closed, 0);
 	pg_atomic_init_u32(&exchange->general, 0);
-	ConditionVariableInit(&exchange->handed);
+	ConditionVariableInit(&exchange->sent);
 	SpinLockInit(&exchange->mutex);
 	exchange->batches = NO_BATCH;
 }
@@ -42,8 +42,8 @@ row_batch_begin(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
 }
 
 void
-row_exchange_hand_over(RowExchange *exchange, RowBatch *batch,
-					   BatchPlace place, const SortKeys *keys)
+row_exchange_send(RowExchange *exchange, RowBatch *batch,
+				  BatchPlace place, const SortKeys *keys)
 {
 	batch->truncated = keys != NULL && keys->truncated;
 	batch->doubtful = keys != NULL && sort_keys_doubtful(keys);
@@ -51,7 +51,7 @@ row_exchange_hand_over(RowExchange *exchange, RowBatch *batch,
 	batch->next = exchange->batches;
 	exchange->batches = place;
 	SpinLockRelease(&exchange->mutex);
-	ConditionVariableSignal(&exchange->handed);
+	ConditionVariableSignal(&exchange->sent);
 }
 
 BatchPlace

@@ -61,7 +61,7 @@ typedef struct RowSequence
 {
 	uint32		nrows;
 	uint64		first_place;	/* place of the first row, as the user has it */
-	const char *first_address;	/* its address in the leader */
+	const char *first_address;	/* address of the first row in the leader */
 } RowSequence;
 
 /* The rows of all batches so far. */
@@ -77,7 +77,7 @@ typedef struct RowExchange
 {
 	pg_atomic_uint32 closed;	/* a bool: no more rows are wanted */
 	pg_atomic_uint32 general;	/* a bool: the general layout is needed */
-	ConditionVariable handed;	/* signalled when a batch was sent */
+	ConditionVariable sent;		/* signalled when a batch was sent */
 	slock_t		mutex;			/* protects the list, and fields of the user */
 	volatile BatchPlace batches;	/* list of batches that nobody has taken */
 } RowExchange;
@@ -136,8 +136,8 @@ row_batch_add(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
 }
 
 /* Sends a batch, which belongs to the process that takes it. */
-extern void row_exchange_hand_over(RowExchange *exchange, RowBatch *batch,
-								   BatchPlace place, const SortKeys *keys);
+extern void row_exchange_send(RowExchange *exchange, RowBatch *batch,
+							  BatchPlace place, const SortKeys *keys);
 
 /* Takes all batches that were sent, as a list. */
 extern BatchPlace row_exchange_take(RowExchange *exchange);

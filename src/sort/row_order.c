@@ -548,7 +548,7 @@ settle_order(RowOrder *order)
 							  order->entries, order->store->nrows))
 	{
 		ereport(LOG,
-				(errmsg("gpusort: sorting natively"),
+				(errmsg("gpusort: falling back to PostgreSQL's sort"),
 				 errdetail("Sort keys contradict comparisons under a collation of this sort.")));
 		pfree(order->entries);
 		order->entries = NULL;

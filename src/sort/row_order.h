@@ -56,8 +56,8 @@ typedef struct RowOrder
 	bool		host_only;		/* jobs stay in this process */
 	GroupKeys  *group_keys;		/* what tells groups apart, or NULL */
 	bool		keeps_ties;		/* equal rows stay marked, if keys tell them */
-	bool		keys_lost;		/* no keys: lost, and no room for new ones */
-	bool		in_order;		/* all rows came in order; they have no keys */
+	bool		keys_lost;		/* keys were lost, with no room for new ones */
+	bool		in_order;		/* all rows came in order, and have no keys */
 	Datum		last_value;		/* first column of the last row, if in_order */
 	bool		last_isnull;
 	TupleTableSlot *slot;		/* slot for keys of stored rows, or NULL */
@@ -67,7 +67,8 @@ typedef struct RowOrder
 	uint64		nentries;		/* all rows, or those that are to be emitted */
 	bool		has_ties;		/* ORDER_TIE is set where a row is equal to
 								 * the one before it */
-	bool		limited_exactly;	/* none that a limit of groups leaves out */
+	bool		limited_exactly;	/* a limit of groups has left only wanted
+									 * entries */
 	RowComparator *comparator;	/* comparators, NULL before the first use */
 	void	   *prefetched[PREFETCHED_ROWS];	/* prefetched rows */
 	uint64		first_prefetched;	/* entry of the first prefetched row */

@@ -53,9 +53,10 @@
 typedef struct RowBlock
 {
 	struct RowBlock *next;
-	dsm_segment *segment;		/* that it is in; NULL: in our own memory */
-	Size		bytes;			/* with this header */
-	uint64		first_row;		/* number of the first row in it */
+	dsm_segment *segment;		/* segment of the block; NULL: the block is in
+								 * own memory */
+	Size		bytes;			/* bytes of the block, with this header */
+	uint64		first_row;		/* number of the first row in the block */
 } RowBlock;
 
 #define BLOCK_HEADER_BYTES	MAXALIGN(sizeof(RowBlock))

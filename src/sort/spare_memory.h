@@ -14,7 +14,7 @@ extern void *spare_memory_create(Size bytes);
 /* Kept memory of this size; NULL if there is none. */
 extern void *spare_memory_get(Size bytes);
 
-/* Gives memory of either function back, to be kept or freed. */
+/* Takes memory of either function back, to be kept or freed. */
 extern void spare_memory_put(void *memory, Size bytes);
 
 /* Frees kept memory beyond so many bytes. */

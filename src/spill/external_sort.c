@@ -164,11 +164,11 @@ put_copy(ExternalSort *sort, const void *row)
 }
 
 /*
- * Puts the stored rows once more, into a store in what memory is left, while
+ * Moves the stored rows, one by one, to a store in what memory is left, while
  * the one that has them shrinks; false if the sort has to be given up.
  */
 static bool
-put_again(ExternalSort *sort)
+move_rows(ExternalSort *sort)
 {
 	RowStore   *moved = sort->store;
 
@@ -190,9 +190,9 @@ put_again(ExternalSort *sort)
 	return true;
 }
 
-/* Can the stored rows be put once more?  Those that are only noted cannot. */
+/* Can the stored rows be moved?  Those in shared memory cannot. */
 static bool
-may_put_again(const ExternalSort *sort)
+can_move_rows(const ExternalSort *sort)
 {
 	return sort->order->keys_lost && sort->spills && sort->moved == NULL &&
 		row_store_has_rows(sort->store);
@@ -226,7 +226,7 @@ make_order(ExternalSort *sort)
 {
 	show_sorting(sort);
 	if (!row_order_make(sort->order, sort->limit) &&
-		!(may_put_again(sort) && put_again(sort) &&
+		!(can_move_rows(sort) && move_rows(sort) &&
 		  row_order_make(sort->order, sort->limit)))
 		return false;
 	note_order(sort);

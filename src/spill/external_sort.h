@@ -59,22 +59,23 @@ typedef struct ExternalSort
 	SharedRuns *shared_runs;	/* runs of all processes that sort together;
 								 * NULL in a single one */
 
-	uint64		nnulls;			/* rows that the user counts and does not put */
+	uint64		nnulls;			/* NULLs, which the user counts, and does not
+								 * put */
 	RowStore   *store;			/* rows in memory, or NULL */
 	uint64		most_rows;		/* most rows that the store may have */
-	uint64		stop_rows;		/* rows from which external_sort_go_on() is
-								 * asked */
+	uint64		stop_rows;		/* rows of the store at which
+								 * external_sort_go_on() is called next */
 	RowOrder   *order;			/* order of the rows in memory */
 	SortedRuns *runs;			/* rows in runs, or NULL */
 
 	/* while rows move from one store to another, to become smaller runs */
 	RowStore   *moved;			/* store that the rows leave, or NULL */
-	Size		moved_bytes;	/* bytes that this store takes */
+	Size		moved_bytes;	/* bytes of the store that the rows leave */
 	uint64		next_row;		/* next row to be moved, or to be taken back */
 
 	/* report of the rows that have been sorted */
 	uint64		nrows;			/* rows, with those of other processes */
-	uint64		rows_in_runs;	/* those in this process's runs */
+	uint64		rows_in_runs;	/* rows in this process's runs */
 	Size		memory;			/* most bytes in memory, or bytes in files */
 	char		method[REPORT_TEXT_SIZE];	/* method of the last run */
 	char		device[REPORT_TEXT_SIZE];	/* name of the device, or "host" */
@@ -100,13 +101,13 @@ extern bool external_sort_begin(ExternalSort *sort,
 extern void external_sort_limit_rows(ExternalSort *sort, uint64 most_rows);
 
 /*
- * Lets the order, and runs, have only the first rows of each group, as far as that
- * is worth its while; right after external_sort_begin().  The limit must stay.
+ * Lets the order, and runs, have only the first rows of each group, where leaving
+ * out the others pays; right after external_sort_begin().  The limit must stay.
  */
 extern void external_sort_limit_groups(ExternalSort *sort,
 									   GroupLimit *limit);
 
-/* Bytes that the rows in the store take beside it. */
+/* Bytes that the rows in the store take beside the store: keys, and moved rows. */
 static inline Size
 external_sort_memory(const ExternalSort *sort)
 {
@@ -117,8 +118,8 @@ external_sort_memory(const ExternalSort *sort)
 extern bool external_sort_go_on(ExternalSort *sort);
 
 /*
- * May the store have another row?  Shows the progress now and then, at no cost to
- * the other rows, as the number of rows has to be looked at anyway.
+ * May the store have another row?  Shows the progress now and then: this costs the
+ * rows between nothing, since the number of rows is compared anyway.
  */
 static inline bool
 external_sort_takes_row(ExternalSort *sort)
@@ -128,8 +129,8 @@ external_sort_takes_row(ExternalSort *sort)
 }
 
 /*
- * Takes the rows of a batch of another process, as row_batch_take(); returns for how
- * many there was room.
+ * Takes the rows of a batch of another process, as row_batch_take(); returns the
+ * number of rows that there was room for.
  */
 extern uint32 external_sort_take_batch(ExternalSort *sort,
 									   const RowBatch *batch, char *base);
@@ -160,18 +161,20 @@ extern void external_sort_set_limit(ExternalSort *sort, Size limit);
 extern bool external_sort_perform(ExternalSort *sort);
 
 /*
- * In the others, after the last row and external_sort_spill(): frees all memory
- * but what it takes to help the leader merge.  external_sort_help_merge() does that,
- * if the leader wants it.
+ * In a process with shared runs that is not the leader, after the last row and
+ * external_sort_spill(): external_sort_offer_help() frees all memory that merging
+ * does not need, and external_sort_help_merge() waits for the leader, and merges
+ * parts of the runs if the leader wants that.
  */
 extern void external_sort_offer_help(ExternalSort *sort);
 extern void external_sort_help_merge(ExternalSort *sort);
 
 /*
- * Gives the sort up, at any time before rows are fetched, and drops the keys.
- * Then the rows can be taken back, in any order, one a call: a row is valid
- * until the next call; NULL after the last one.  Shared runs stay as they are.  Or
- * gives the sort up and drops the rows, too.
+ * external_sort_give_up() gives the sort up, at any time before rows are fetched, and
+ * drops the keys.  Shared runs stay as they are.  external_sort_take_back() then
+ * returns the rows, in any order, one a call: a row is valid until the next call;
+ * NULL after the last one.  external_sort_drop_rows() gives the sort up and drops the
+ * rows as well.
  */
 extern void external_sort_give_up(ExternalSort *sort);
 extern void *external_sort_take_back(ExternalSort *sort);

@@ -51,7 +51,7 @@ typedef struct OrderedRun
 {
 	RunTape    *tape;
 	uint64		end;			/* number of the row after its last one */
-	uint64		nordered;		/* rows of it that the order has so far */
+	uint64		nordered;		/* rows of the run that the order has so far */
 } OrderedRun;
 
 /* Numbers of runs, as a row of a tape. */
@@ -63,15 +63,16 @@ typedef struct NumberBlock
 
 struct MergePlan
 {
-	SortJob    *job;			/* NULL when the order has been made */
+	SortJob    *job;			/* job of all keys; NULL when the order has
+								 * been made */
 	OrderedRun *runs;
 	int			nruns;
 	int			max_runs;
 
 	/* the order */
-	RunTape    *tape;			/* of blocks of numbers */
-	int			number_bytes;	/* of each */
-	const char *numbers;		/* of the block that is being read */
+	RunTape    *tape;			/* tape with blocks of numbers */
+	int			number_bytes;	/* bytes of a number */
+	const char *numbers;		/* numbers of the block that is being read */
 	uint32		count;
 	uint32		next;
 };

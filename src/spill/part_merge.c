@@ -50,20 +50,20 @@ typedef struct Splitter
 {
 	void	   *row;
 	int			run;
-	uint64		position;		/* on the run's tape */
+	uint64		position;		/* position on the run's tape */
 } Splitter;
 
 struct PartMerge
 {
 	MemoryContext context;		/* owns everything below */
-	MemoryContext part_context; /* for one part, or for samples */
-	MemoryContext compare_context;	/* for what comparators leave behind */
+	MemoryContext part_context; /* memory of one part, or of samples */
+	MemoryContext compare_context;	/* memory that comparators leave behind */
 	SharedRuns *shared;
 	RowOrder   *order;
 	const RunFormat *format;
 	int			nruns;
 	IndexedRun *runs;
-	Splitter   *splitters;		/* one less than parts */
+	Splitter   *splitters;		/* splitters between the parts */
 };
 
 struct PartReader
@@ -72,7 +72,7 @@ struct PartReader
 	const RunFormat *format;
 	Size		buffer_bytes;
 	int			part;			/* part to be opened next */
-	RunFile    *file;			/* of the one that is open, or NULL */
+	RunFile    *file;			/* file of the part that is open, or NULL */
 	RunTape    *tape;
 };
 

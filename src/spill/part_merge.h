@@ -15,28 +15,28 @@
 typedef struct PartMerge PartMerge;
 
 /*
- * Opens the runs, when all have been written; those who help the leader have taken a
- * part then, without which it does not delete the runs.  Rows are compared in this order,
- * which has to stay, and have this format.  Allocates in a memory context that is a
- * child of the current one.
+ * Opens the runs, when all have been written.  A process that helps the leader must
+ * have taken a part first: the leader keeps the runs until all parts are merged.
+ * Rows have this format, and are compared as "order" does, which has to stay.
+ * Allocates in a memory context that is a child of the current one.
  */
 extern PartMerge *part_merge_begin(SharedRuns *shared, RowOrder *order,
 								   const RunFormat *format);
 
 /*
- * In the leader, before it decides: divides the order of all rows into parts for so
- * many processes; false if it had better merge alone, as there is no space for parts, or
- * rows are few.
+ * In the leader, before shared_runs_decide(): divides the order of all rows into
+ * parts for nprocesses processes.  False if the leader had better merge alone, since
+ * there is no disk space for parts, or since rows are few.
  */
 extern bool part_merge_divide(PartMerge *merge, int nprocesses);
 
 /*
- * Merges a part that this process has taken, and then further ones, as long as there
- * are any left that nobody else merges.
+ * Merges a part that this process has taken, and then further parts, until every
+ * part has been taken by some process.
  */
 extern void part_merge_perform(PartMerge *merge, int part);
 
-/* Closes the runs, and frees the memory; or also deletes the runs. */
+/* Closes the runs, with deletes_runs deletes them too, and frees the memory. */
 extern void part_merge_end(PartMerge *merge, bool deletes_runs);
 
 /* The reader of the parts, in the leader. */

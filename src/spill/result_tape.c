@@ -60,7 +60,7 @@ struct ResultTape
 	char	   *buffer;
 
 	MinimalTuple row;			/* row that was emitted last */
-	Size		row_bytes;		/* for which there is room */
+	Size		row_bytes;		/* bytes of a row that there is room for */
 };
 
 ResultTape *

@@ -32,9 +32,8 @@ extern void result_tape_complete(ResultTape *result, Size buffer_bytes);
 
 /*
  * Fetches the next row, or the previous one, valid until the next call; NULL at the
- * end or the beginning.  The three functions behind it are those of tuplesort:
- * back to the beginning, note the position, restore it.  All of them after
- * run_file_flush().
+ * end or the beginning.  The other three go back to the beginning, mark the position,
+ * and restore it, as tuplesort's.  All of them come after run_file_flush().
  */
 extern MinimalTuple result_tape_read(ResultTape *result, bool forward);
 extern void result_tape_rescan(ResultTape *result);

@@ -49,24 +49,27 @@ struct RunFile
 {
 	MemoryContext context;		/* holds everything below */
 	ResourceOwner owner;
-	SharedFileSet *shared;		/* where its files are; NULL: our own */
-	const char *name;			/* among those, with the number */
+	SharedFileSet *shared;		/* set that has the files; NULL: they are this
+								 * process's */
+	const char *name;			/* name in the set, along with the number */
 	uint32		number;
 
-	File	   *segments;		/* the files that it consists of */
+	File	   *segments;		/* files of which this one consists */
 	int			nsegments;
 	int			max_segments;
-	uint64		bytes;			/* in all of them */
+	uint64		bytes;			/* bytes in all files */
 
 	Size		piece_bytes;
 	uint64		npieces;
 	uint64		max_pieces;
-	uint32	   *users;			/* of each: who have not given it back, and
-								 * whoever fills it */
-	uint64		piece;			/* that is being filled */
-	char	   *buffer;			/* for that; NULL: not yet */
-	Size		filled;			/* of that; 0: there is no such piece */
-	NumberList	unused;			/* that all have given back */
+	uint32	   *users;			/* users of each piece: readers that have not
+								 * given it back, and the writer */
+	uint64		piece;			/* number of the piece that is being filled */
+	char	   *buffer;			/* buffer of the piece that is being filled,
+								 * or NULL */
+	Size		filled;			/* bytes of it that are filled; 0: there is no
+								 * such piece */
+	NumberList	unused;			/* pieces that all readers have given back */
 };
 
 void

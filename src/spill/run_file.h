@@ -78,7 +78,7 @@ extern void run_file_read(RunFile *file, uint64 piece, Size offset,
  */
 extern void run_file_give_back(RunFile *file, uint64 piece);
 
-/* Bytes of the file at the highest. */
+/* The largest number of bytes that the file has had. */
 extern Size run_file_bytes(const RunFile *file);
 
 /* Bytes that are free where the file is, in the fullest of its tablespaces. */

@@ -32,22 +32,24 @@
 /* The next row of a run, in the tournament. */
 typedef struct Player
 {
-	uint64_t	word;			/* its key's first; the greatest after the end */
+	uint64_t	word;			/* first word of its key; the greatest after
+								 * the end */
 	int64_t		run;
 } Player;
 
 struct RunMerge
 {
 	RowOrder   *order;
-	MemoryContext compare_context;	/* for what comparators leave behind */
-	bool		by_keys;		/* or by comparators alone */
+	MemoryContext compare_context;	/* memory that comparators leave behind */
+	bool		by_keys;		/* rows are compared by keys first, not by
+								 * comparators alone */
 	bool		started;
 	int			nruns;
 	RunTape   **runs;
-	RunKey	   *keys;			/* of their rows, where they have more than
-								 * one word */
-	Player	   *losers;			/* of the nodes 1 to nruns - 1; at 0 the
-								 * winner of all */
+	RunKey	   *keys;			/* keys of the runs' next rows, where keys
+								 * have more than one word */
+	Player	   *losers;			/* losers of the nodes 1 to nruns - 1; at 0
+								 * the winner of all */
 };
 
 #define NOBODY				(-1)

@@ -13,13 +13,13 @@
 
 typedef struct RunMerge RunMerge;
 
-/* As many are merged at once even if they need more memory; core has the same. */
+/* Runs that are merged at once even if memory does not suffice; core's MINORDER. */
 #define LEAST_MERGED_RUNS	6
 
-/* How many runs with such rows so much memory is enough to merge at once. */
+/* The number of runs that "limit" bytes of memory are enough to merge at once. */
 extern int	run_merge_most_runs(Size limit, Size longest_row);
 
-/* How much is read at once of each of so many runs then; a power of two. */
+/* The bytes that are read at once of each of nruns runs; a power of two. */
 extern Size run_merge_read_bytes(Size limit, int nruns, Size longest_row);
 
 /*

@@ -3,11 +3,12 @@
  * run_tape.h
  *	  A tape: one sorted run of rows, in a temporary file.
  *
- * A tape is written row by row, then completed, then read row by row, once; or,
- * if it has a file of its own that several processes read, by each of them, from
- * any of the positions in its index.
- * Its bytes are in pieces of the file (run_file.h), which other tapes share.
+ * A tape is written row by row, then completed, then read row by row, once.  Its
+ * bytes are in pieces of a file (run_file.h), which has other tapes as well.
  * Positions on a tape are counted as if its pieces lay one behind the other.
+ *
+ * A tape for several processes has a file of its own, and an index of some of its
+ * positions.  Each process reads it from any of these positions.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +22,8 @@
 
 /*
  * Bytes of a minimal tuple from t_infomask2 to its values, with one byte of its
- * null bitmap: they are on the tape only where they differ from the row before.
+ * null bitmap.  They are on the tape only where they differ from those of the row
+ * before.
  */
 #define RUN_HEADER_BYTES \
 	(MAXALIGN(SizeofMinimalTupleHeader) - MINIMAL_TUPLE_DATA_OFFSET)
@@ -32,7 +34,7 @@
 #define ROW_HEADER(row)		((char *) (row) + MINIMAL_TUPLE_DATA_OFFSET)
 #define ROW_VALUES(row)		((char *) (row) + ROW_VALUES_OFFSET)
 
-/* The key of a row; no words: none is known. */
+/* The key of a row; with no words it is not known. */
 typedef struct RunKey
 {
 	int			nwords;
@@ -46,8 +48,8 @@ typedef struct RunTape
 	char	   *next;			/* first byte to be read, or to be written */
 	char	   *end;			/* end of the bytes in memory, or of free ones */
 	const struct RunFormat *format; /* form of the rows; NULL: bytes only */
-	RunKey	   *key;			/* key of the last row, which stands ahead of
-								 * it; NULL: rows have no keys */
+	RunKey	   *key;			/* key of the row that was read last; NULL:
+								 * rows have no keys on this tape */
 	char		header[RUN_HEADER_BYTES];	/* header of the last minimal
 											 * tuple */
 
@@ -56,14 +58,15 @@ typedef struct RunTape
 	bool		owns_file;		/* the file is deleted with the tape */
 	NumberList	pieces;			/* pieces of the file that have the tape; none
 								 * if it has a file of its own */
-	uint32		key_changes;	/* changes of the sort's keys before these */
+	uint32		key_changes;	/* changes of the sort's keys (sort_keys.h)
+								 * before the keys on the tape were made */
 	uint64		start;			/* position of the first byte */
 	uint64		finish;			/* position behind the last byte */
 	Size		longest_row;	/* bytes of the longest row */
 
 	/* while a tape with an index is written */
-	NumberList	index;			/* positions of some rows, the first one's too */
-	uint64		next_indexed;	/* position from which on the next one is */
+	NumberList	index;			/* positions of some rows, the first row first */
+	uint64		next_indexed;	/* position from which on a row is indexed */
 
 	/* while the tape is read */
 	uint64		fetched;		/* position behind the bytes read so far */
@@ -106,9 +109,9 @@ extern RunTape *run_tape_open(RunFile *file, const RunFormat *format,
 							  uint64 bytes);
 
 /*
- * Has the rows of an empty tape be written with their keys, each by
- * run_tape_write_key() ahead of the row, and be read with them.  The sort's keys
- * have changed so often before (sort_keys.h).
+ * Gives the rows of an empty tape keys: run_tape_write_key() has to write the key of
+ * each row ahead of the row, and the keys are read along with the rows.  key_changes
+ * is the number of changes that the sort's keys have had so far (sort_keys.h).
  */
 extern void run_tape_keep_keys(RunTape *run, uint32 key_changes);
 extern void run_tape_write_key(RunTape *run, const uint64_t *words,
@@ -123,10 +126,10 @@ run_tape_write(RunTape *run, const void *row)
 /* Writes bytes of a row of any form, on a tape without a format. */
 extern void run_tape_append(RunTape *run, const void *bytes, Size count);
 
-/* Position on a tape that is being written, or read: of the next row. */
+/* The position of the next row, on a tape that is being written or read. */
 extern uint64 run_tape_position(const RunTape *run);
 
-/* Adds the position to the index: there, reading can begin. */
+/* Adds this position to the index, so that reading can begin there. */
 extern void run_tape_add_to_index(RunTape *run);
 
 /* The same as run_tape_write() for a tape with an index, alone in its file. */
@@ -138,13 +141,13 @@ run_tape_write_indexed(RunTape *run, const void *row)
 	run->format->write(run, row);
 }
 
-/* Completes the tape, after the last row; in the latter case writes the index. */
+/* Completes the tape, after the last row; the second function writes the index. */
 extern void run_tape_complete(RunTape *run);
 extern void run_tape_complete_indexed(RunTape *run);
 
 /*
- * Of a file of "bytes" bytes with such a tape: the bytes of its rows; and its
- * index, allocated in the current memory context.
+ * The bytes of the rows of a tape with an index, in a file of "bytes" bytes; and the
+ * index, which is allocated in the current memory context.
  */
 extern uint64 run_tape_rows_bytes(RunFile *file, uint64 bytes);
 extern NumberList run_tape_read_index(RunFile *file, uint64 rows_bytes,
@@ -161,7 +164,7 @@ extern void run_tape_begin_read(RunTape *run, Size buffer_bytes);
 extern void run_tape_begin_read_at(RunTape *run, uint64 position,
 								   Size buffer_bytes);
 
-/* Reads a key. */
+/* Reads the key of the next row to run->key. */
 extern void run_tape_read_key(RunTape *run);
 
 /* The next row, valid until the next call; NULL after the last one. */

@@ -25,9 +25,9 @@
 /* How the runs are merged. */
 typedef enum MergeDecision
 {
-	MERGE_UNDECIDED,			/* runs are written */
-	MERGE_BY_LEADER,			/* by one process, as rows are emitted */
-	MERGE_IN_PARTS				/* by all, to files, part by part */
+	MERGE_UNDECIDED,			/* processes still write runs */
+	MERGE_BY_LEADER,			/* the leader merges, as it emits rows */
+	MERGE_IN_PARTS				/* all processes merge, part by part, to files */
 } MergeDecision;
 
 /*
@@ -57,15 +57,15 @@ typedef struct SharedRuns
 	/* if MERGE_IN_PARTS; the leader sets the first two before it decides */
 	int			nparts;			/* parts of the order of all rows */
 	uint64		sampled;		/* every n-th index entry is a sample */
-	pg_atomic_uint32 next_part; /* that somebody is to merge next */
+	pg_atomic_uint32 next_part; /* next part that a process may take */
 	pg_atomic_uint32 nmerged;	/* parts that are in files */
-	ConditionVariable merged;	/* the last part is */
-	uint64		part_rows[MOST_MERGED_PARTS];	/* rows of each */
+	ConditionVariable merged;	/* signalled when all parts are in files */
+	uint64		part_rows[MOST_MERGED_PARTS];	/* rows of each part */
 } SharedRuns;
 
 /*
- * Initializes shared runs in a segment that all processes attach; they have so many
- * bytes of memory each.
+ * Initializes shared runs in a segment that all processes attach.  Each process has
+ * "limit" bytes of memory.
  */
 extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment,
 							 Size limit);
@@ -73,16 +73,19 @@ extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment,
 /* Begins again with no runs, when no process uses them and their files are gone. */
 extern void shared_runs_reset(SharedRuns *shared, Size limit);
 
-/* Notes a run of so many bytes in files, that was written in this order. */
+/* Notes a run that was written in this order, of "bytes" bytes in files. */
 extern void shared_runs_note(SharedRuns *shared, const RowOrder *order,
 							 Size longest_row, Size bytes);
 
-/* Before its last row is known to the leader: this process waits to help. */
+/*
+ * Offers the leader this process's help, which then has to wait for the decision.
+ * To be called before the leader knows of the process's last row.
+ */
 extern void shared_runs_offer_help(SharedRuns *shared);
 
 /*
- * In the leader: decides how the runs are merged, unless that has been decided.  In
- * the others, waits for that; true if the runs are merged in parts.
+ * The leader's: decides how the runs are merged, unless that has been decided.  The
+ * others' waits for the decision; true if the runs are merged in parts.
  */
 extern void shared_runs_decide(SharedRuns *shared, MergeDecision decision);
 extern bool shared_runs_await_decision(SharedRuns *shared);
@@ -94,7 +97,7 @@ extern bool shared_runs_take_part(SharedRuns *shared, int *part);
 extern void shared_runs_finish_part(SharedRuns *shared, int part,
 									uint64 nrows, Size bytes);
 
-/* Waits until all parts are. */
+/* Waits until all parts are in files. */
 extern void shared_runs_await_parts(SharedRuns *shared);
 
 #endif							/* GPUSORT_SHARED_RUNS_H */

@@ -46,28 +46,31 @@
 
 typedef enum SortedRunsStatus
 {
-	ADDS_RUNS,
-	MERGES_BY_COMPARISON,		/* the last merge goes on while rows are had */
-	MERGES_BY_PLAN,				/* so it does, in the order that gpusortd made */
-	READS_PARTS,				/* several processes have merged the runs */
-	HAS_RESULT					/* it has been written */
+	ADDS_RUNS,					/* runs are added */
+	MERGES_BY_COMPARISON,		/* rows are emitted by the last merge */
+	MERGES_BY_PLAN,				/* the same, in an order that gpusortd made */
+	READS_PARTS,				/* rows are read from merged parts */
+	HAS_RESULT					/* rows are read from a result tape */
 } SortedRunsStatus;
 
 struct SortedRuns
 {
 	KeySink		sink;			/* the plan's, while it takes keys */
-	MergePlan  *plan;			/* of the last merge; NULL: there is none */
+	MergePlan  *plan;			/* plan of the last merge, or NULL */
 	SortedRunsStatus status;
 	MemoryContext context;		/* holds everything below */
-	RowOrder   *order;			/* NULL: rows are only taken */
+	RowOrder   *order;			/* order of the rows; NULL: rows are only
+								 * taken */
 	const RunFormat *format;
 	Size		limit;
 	Size		limit_of_merge;
 	bool		random_access;
 
-	SharedRuns *shared;			/* where runs go; NULL: to a file of our own */
-	List	   *shared_files;	/* those written there */
-	RunFile    *file;			/* of our own */
+	SharedRuns *shared;			/* shared runs to which runs are added, or
+								 * NULL */
+	List	   *shared_files;	/* files of the runs that have been added
+								 * there */
+	RunFile    *file;			/* file of the runs of this process */
 	bool		imported;		/* runs are in shared files */
 	RunTape   **runs;
 	int			nruns;
@@ -76,12 +79,12 @@ struct SortedRuns
 	Size		longest_row;
 	Size		disk;
 
-	RunMerge   *merge;			/* by comparison, or NULL */
+	RunMerge   *merge;			/* merge by comparison, or NULL */
 	bool		ordered;		/* the last merge has had a plan */
-	ResultTape *result;			/* of the last merge, or NULL */
-	PartReader *parts;			/* of the last merge, or NULL */
+	ResultTape *result;			/* result of the last merge, or NULL */
+	PartReader *parts;			/* reader of the merged parts, or NULL */
 
-	void	   *previous;		/* row emitted, for gpusort.verify */
+	void	   *previous;		/* row emitted last, for gpusort.verify */
 	MinimalTuple tuple;			/* row of the last value; NULL: none so far */
 };
 

@@ -48,15 +48,16 @@ extern RowStore *sorted_runs_create_store(TupleDesc descriptor, Size limit);
 extern void sorted_runs_add(SortedRuns *runs, RowStore *store);
 
 /*
- * Merges the runs, after the last one, as far as the first row needs.  Of shared
- * runs one process does so, the leader, when the others have written all of theirs.
- * If it is to emit all rows the others may help, and all of the merge is done then.
+ * Begins to emit rows, after the last run: merges the runs until few enough are left
+ * for the last merge, which is done as rows are fetched.  Of shared runs the leader
+ * does so, when the others have written all of theirs.  With emits_all the others may
+ * help the leader; then all of the merge is done here.
  */
 extern void sorted_runs_merge(SortedRuns *runs, bool emits_all);
 
 /*
- * In the others, which have called shared_runs_offer_help(): waits for the leader, and
- * helps if that is wanted.
+ * In a process that has called shared_runs_offer_help(): waits for the leader, and
+ * merges parts of the runs if the leader wants that.
  */
 extern void sorted_runs_help_merge(SortedRuns *runs);
 
@@ -67,9 +68,9 @@ extern void sorted_runs_help_merge(SortedRuns *runs);
 extern void *sorted_runs_next(SortedRuns *runs);
 
 /*
- * The same for minimal tuples, or values, of which these are made, in a slot, as
- * row_sort_get() in row_sort.h and the functions behind it; backward and again only
- * with random_access.
+ * The same in a slot, with rows that are minimal tuples, or values, of which minimal
+ * tuples are made.  These functions are as row_sort_get() and so on (row_sort.h);
+ * backward and again only with random_access.
  */
 extern bool sorted_runs_get(SortedRuns *runs, bool forward,
 							TupleTableSlot *slot);
@@ -86,9 +87,9 @@ extern void sorted_runs_restore(SortedRuns *runs);
 extern void *sorted_runs_take(SortedRuns *runs);
 
 /*
- * The number of runs that were added; in how many parts several processes have merged
- * them, 0 if they have not; whether the last merge reads them in an order of gpusortd;
- * and the largest number of bytes in files.
+ * The number of runs that were added; the number of parts that several processes have
+ * merged, or 0; whether the last merge is in an order of gpusortd; and the largest
+ * number of bytes in files.
  */
 extern int	sorted_runs_count(const SortedRuns *runs);
 extern int	sorted_runs_parts(const SortedRuns *runs);

@@ -69,7 +69,7 @@ SET client_min_messages = debug1;
 SELECT count(*) FROM (SELECT FROM numbers ORDER BY words OFFSET 0) s;
 SELECT count(*) FROM (SELECT FROM numbers ORDER BY k OFFSET 0) s;
 
--- and so it is there when a sort is handed back
+-- and so it is there when a sort falls back
 SET plan_cache_mode = force_generic_plan;
 PREPARE before_the_switch AS SELECT count(*) FROM (SELECT FROM numbers ORDER BY k OFFSET 0) s;
 EXECUTE before_the_switch;

@@ -203,7 +203,7 @@ $spilling
 SELECT count(*) FROM pg_ls_tmpdir();
 SQL
 	like($err, qr/^ERROR:  temporary file size exceeds "?temp_file_limit"? \(1024kB\)$/,
-		"a sort that is handed over exceeds temp_file_limit ($device)");
+		"a sort that spills exceeds temp_file_limit ($device)");
 	is($out, "$native\n50000|5000000\n0", 'the next ones are right, and no file is left');
 }
 

@@ -81,7 +81,7 @@ sub check_segments
 	is(join(' ', glob $files), '', 'nor temporary files');
 }
 
-# Two moments: the workers have handed over all of their rows and wait for the
+# Two moments: the workers have sent all of their rows and wait for the
 # leader to take them; the leader has had all of its own and waits for them.
 # Each comes with the leader and a worker.
 my %moments = ('workers wait for the leader' => \&HeldQueries::start_with_late_leader, 'the leader waits for workers' => \&HeldQueries::start_with_late_workers);
@@ -103,7 +103,7 @@ foreach my $settings ("SET gpusort.device = host;\n", "SET gpusort.device = cuda
 		is($session->{err} . $session->{out}, "$native\n", "$moment ($settings)");
 		is($node->counter('sorts_together'), $together + 1, 'they sort together');
 		is($node->counter('sorts_spilled'), $spilled + ($settings eq $little_memory), 'in runs if there is little memory');
-		is($node->counter('sort_workers'), $workers + 2, 'all rows are handed over');
+		is($node->counter('sort_workers'), $workers + 2, 'all rows are sent');
 		check_segments('it ends');
 
 		($session, my $leader, my $worker) = $begin->($held, $script);
@@ -209,7 +209,7 @@ sub sort_large
 }
 
 $session = sort_large('');
-like($session->{out}, qr/Sort Method: radix sort\n.*Rows: 150000\n.*Sorted With Workers: 2\n(?!.*Rows Kept).*\Q$native_large\E\n$/s, 'all rows are handed over');
+like($session->{out}, qr/Sort Method: radix sort\n.*Rows: 150000\n.*Sorted With Workers: 2\n(?!.*Rows Kept).*\Q$native_large\E\n$/s, 'all rows are sent');
 # since the server's last start; a sort above may have been large enough
 my $log = slurp_file($node->logfile) =~ s/.*database system is ready to accept connections//sr;
 is(scalar(() = $log =~ /$hint/g), 1, 'the log tells that memory could be set aside, once');
