@@ -271,11 +271,18 @@ kilobytes(double rows, int width)
 	return rows_bytes(rows, width) / 1024;
 }
 
+/* Words of a key, as expected. */
+static double
+words_of_key(const SortSize *size)
+{
+	return Min(Max(size->key_words, 1), KEY_MAX_WORDS);
+}
+
 /* Taking so many of the rows, by one process. */
 static Cost
 cost_putting(const SortSize *size, double rows)
 {
-	double		words = Min(Max(size->key_words, 1), KEY_MAX_WORDS);
+	double		words = words_of_key(size);
 
 	return rows * (PUT_ROW_COST + (words - 1) * gpusort_key_word_cost) +
 		kilobytes(rows, size->width) * PUT_KILOBYTE_COST;
@@ -292,7 +299,7 @@ static Cost
 cost_sorting(const SortSize *size)
 {
 	/* the device sorts while rows are taken, and at the end in no time */
-	return sort_job_expects_gpu(size->rows) ? 0 :
+	return sort_job_expects_gpu(size->rows, words_of_key(size)) ? 0 :
 		size->rows * gpusort_host_sort_row_cost;
 }
 

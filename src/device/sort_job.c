@@ -38,10 +38,16 @@
 #include "shared_state.h"
 
 /*
- * Rows from which on a device gains over this process, with gpusort.device =
- * auto: on an H100 10,000 take as long either way, or a fifth less where keys
- * are long; 30,000 a twentieth to a quarter less
+ * Words of all keys from which on a device gains over this process, with
+ * gpusort.device = auto: on an H100 100,000 keys of a word take as long either way,
+ * 30,000 a twentieth longer, and 30,000 of five words as long
  * (docs/notes/2026-11-small-sorts.md).
+ */
+#define DEVICE_MIN_WORDS	150000
+
+/*
+ * Rows whose keys are collected in this process before gpusortd is asked.  Of a sort
+ * that spills it has no more than the keys of a run.
  */
 #define DEVICE_MIN_ROWS		10000
 
@@ -56,12 +62,13 @@
 /* Keys that a job of this process makes room for at first. */
 #define FIRST_ROWS			128
 
-/* Are so many rows the device's, by gpusort.device, when it is idle? */
+/* Are so many keys the device's, by gpusort.device, when it is idle? */
 static bool
-are_for_device(double nrows)
+are_for_device(double nkeys, double key_words)
 {
 	return gpusort_device == DEVICE_CUDA ||
-		(gpusort_device == DEVICE_AUTO && nrows >= DEVICE_MIN_ROWS);
+		(gpusort_device == DEVICE_AUTO && nkeys >= DEVICE_MIN_ROWS &&
+		 nkeys * key_words >= DEVICE_MIN_WORDS);
 }
 
 /* Has gpusortd as much to do as the processors can serve? */
@@ -75,22 +82,31 @@ is_device_busy(void)
 	return shared_device_jobs() >= processors / 2;
 }
 
-/* Are so many rows the device's just now? */
+/* Should a device that others use as well have so many keys? */
 static bool
-are_for_device_now(uint64 nrows)
+are_for_busy_device(uint64 nkeys)
 {
-	return are_for_device(nrows) &&
-		(gpusort_device == DEVICE_CUDA || nrows >= BUSY_MIN_ROWS ||
-		 !is_device_busy());
+	return gpusort_device == DEVICE_CUDA || nkeys >= BUSY_MIN_ROWS ||
+		!is_device_busy();
 }
 
 bool
-sort_job_expects_gpu(double nrows)
+sort_job_expects_gpu(double nkeys, double key_words)
 {
 	DaemonStatus status = shared_daemon_status();
 
-	return are_for_device(nrows) && status.state == DAEMON_READY &&
+	return are_for_device(nkeys, key_words) && status.state == DAEMON_READY &&
 		status.has_gpu;
+}
+
+/* Words of a key of the job, on average. */
+static double
+words_of_key(const SortJob *job)
+{
+	if (job->shape.fixed_words > 0)
+		return job->shape.fixed_words;
+	return job->batch.nrows == 0 ? GUESSED_WORDS :
+		(double) job->batch.nwords / job->batch.nrows;
 }
 
 /* Sets the fields of a job that has no keys yet. */
@@ -124,7 +140,9 @@ sort_job_begin_on_device(const KeyShape *shape, uint64 expected_rows)
 	DeviceFailure failure = {FAILURE_FAULT, NULL};
 
 	job->long_lived = true;
-	if (job->state == JOB_UNDECIDED && are_for_device_now(expected_rows) &&
+	if (job->state == JOB_UNDECIDED &&
+		are_for_device(expected_rows, words_of_key(job)) &&
+		are_for_busy_device(expected_rows) &&
 		launcher_device_ready(&failure.reason))
 		job->client = device_client_begin(shape, expected_rows, true, &failure);
 	MemoryContextSwitchTo(caller_context);
@@ -217,8 +235,13 @@ sort_job_stay(SortJob *job)
 static bool
 wants_device(const SortJob *job)
 {
-	return job->state == JOB_AGAIN ||
-		(job->state == JOB_UNDECIDED && are_for_device_now(job->batch.nrows));
+	uint64		nkeys = job->batch.nrows;
+
+	if (job->state != JOB_UNDECIDED)
+		return job->state == JOB_AGAIN;
+	return (gpusort_device == DEVICE_CUDA || nkeys >= DEVICE_MIN_ROWS) &&
+		are_for_device(Max(nkeys, job->expected_rows), words_of_key(job)) &&
+		are_for_busy_device(nkeys);
 }
 
 /* Frees keys that are in this process. */

@@ -54,8 +54,11 @@ typedef struct SortJob
 	uint64		device_microseconds;	/* time of the sort on the device */
 } SortJob;
 
-/* Would a GPU sort so many rows, by the settings and the state of gpusortd? */
-extern bool sort_job_expects_gpu(double nrows);
+/*
+ * Would a GPU sort so many keys of so many words, by the settings and the state of
+ * gpusortd?
+ */
+extern bool sort_job_expects_gpu(double nkeys, double key_words);
 
 /*
  * Begins a job, in a memory context that is a child of the current one.

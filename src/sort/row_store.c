@@ -41,7 +41,12 @@
 
 #define FIRST_DIRECTORY_ROWS	((uint64) 128)
 
-/* From which size on blocks are of the memory set aside, if they can be. */
+/*
+ * From which size on blocks are of the memory set aside, if they can be.  But not those
+ * of which the next sort has as much memory that has been touched: all processes
+ * share that memory by one lock, for which they wait long where there are many of
+ * them (docs/notes/2026-11-many-sessions.md).
+ */
 #define SHARED_BLOCK_BYTES	((Size) 1 * 1024 * 1024)
 
 /* A store of values looks after so many whether there is room for more. */
@@ -80,7 +85,8 @@ make_shared_block(RowStore *store, Size bytes)
 	dsm_segment *segment;
 	RowBlock   *block;
 
-	if (bytes < SHARED_BLOCK_BYTES || store->nothing_set_aside)
+	if (bytes < SHARED_BLOCK_BYTES || store->nothing_set_aside ||
+		store->memory + bytes <= SPARE_MOST_BYTES)
 		return NULL;
 	segment = shared_memory_create_huge(bytes);
 	if (segment == NULL)

@@ -29,8 +29,7 @@
 
 #include "sort/spare_memory.h"
 
-/* What a process may keep between sorts, and for how long. */
-#define MOST_BYTES			((Size) 16 * 1024 * 1024)
+/* How long a process may keep it. */
 #define KEPT_MILLISECONDS	(60 * 1000)
 
 /* What is kept begins with this. */
@@ -154,7 +153,7 @@ spare_memory_put(void *memory, Size bytes)
 	spare->bytes = bytes;
 	spares = spare;
 	spare_bytes += bytes;
-	spare_memory_limit(MOST_BYTES);
+	spare_memory_limit(SPARE_MOST_BYTES);
 }
 
 static void

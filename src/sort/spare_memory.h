@@ -8,6 +8,9 @@
 #ifndef GPUSORT_SPARE_MEMORY_H
 #define GPUSORT_SPARE_MEMORY_H
 
+/* Most bytes that a process keeps between sorts. */
+#define SPARE_MOST_BYTES	((Size) 16 * 1024 * 1024)
+
 /* New memory of so many bytes, which may exceed palloc()'s limit. */
 extern void *spare_memory_create(Size bytes);
 

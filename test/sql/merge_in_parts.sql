@@ -64,8 +64,9 @@ SET work_mem = '64kB';
 SELECT query, examine(query) FROM queries LIMIT 1;
 SET work_mem = '1MB';
 SELECT query, examine(query) FROM queries;
+-- where nearly all fit, it is a matter of chance whether rows in order do
 SET work_mem = '4MB';
-SELECT query, examine(query) FROM queries;
+SELECT query, examine(query) FROM queries WHERE query !~ 'ordered$';
 
 -- equal rows, which are cut by their places
 SET work_mem = '512kB';
