@@ -267,10 +267,12 @@ exec_send(CustomScanState *node)
 	return NULL;
 }
 
-/* Has workers end, and forgets the row that was emitted last. */
+/* In the leader: has workers end, and forgets the row that was emitted last. */
 static void
 end_stream(SendState *send)
 {
+	if (IsParallelWorker())
+		return;
 	ExecClearTuple(send->row);
 	if (send->shared != NULL && send->shared->streams)
 		row_stream_close(stream_of(send));
@@ -330,12 +332,9 @@ shut_down_send(CustomScanState *node)
 {
 	SendState  *send = (SendState *) node;
 
-	if (!IsParallelWorker())
-	{
-		end_stream(send);
-		send->shared = NULL;
-		send->context = NULL;
-	}
+	end_stream(send);
+	send->shared = NULL;
+	send->context = NULL;
 }
 
 /*
