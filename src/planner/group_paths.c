@@ -52,17 +52,14 @@
 #include "planner/group_paths.h"
 #include "planner/sort_paths.h"
 #include "port/compat.h"
+#include "settings.h"
 
 /* A row that passes a tuple queue: 0.15 us, at the rate of sort_cost.c. */
 #define QUEUE_ROW_COST		0.043
 
 /* A row that passes in a chunk: what its worker has to do for it, and the leader. */
-#define SEND_ROW_COST		0.025
-#define RECEIVE_ROW_COST	0.012
-
-/* Fewer rows are left to tuple queues. */
-#define LEAST_STREAM_ROWS	20000
-
+#define SEND_ROW_COST		0.02
+#define RECEIVE_ROW_COST	0.01
 double
 group_paths_participants(const Grouped *grouped)
 {
@@ -263,7 +260,7 @@ group_paths_gather(const Grouped *grouped, Path *partial)
 	double		rows = clamp_row_est(partial->rows * group_paths_participants(grouped));
 	Path	   *path;
 
-	if (rows < LEAST_STREAM_ROWS || !parallel_leader_participation)
+	if (rows < gpusort_min_rows || !parallel_leader_participation)
 		return make_gather(grouped, partial, rows,
 						   Min(QUEUE_ROW_COST, parallel_tuple_cost));
 	path = make_stream_node(&send_path_methods, partial, SEND_ROW_COST);

@@ -1,4 +1,4 @@
-# Sorted groups and values that all processes consume, and that are disturbed: by the end of
+# Sorted groups and values that all processes consume, and rows that they send, which are disturbed: by the end of
 # any process while one waits for another, by errors, by workers that come late or
 # never, by a lack of memory, by the loss of gpusortd.  Each time the result is
 # right or there is one clear error, and no shared memory and no file is left.
@@ -60,6 +60,14 @@ sub windows
 	  . "(SELECT txt, row_number() OVER (PARTITION BY g ORDER BY k, id) r FROM $table WHERE $condition) s;\n";
 }
 
+# which pass from the workers in chunks
+sub rows
+{
+	my ($table, $condition) = @_;
+	return "SELECT count(*), sum(r), sum(hashtext(txt || r)::bigint) FROM "
+	  . "(SELECT txt, rank() OVER (PARTITION BY g ORDER BY k, id) r FROM $table WHERE $condition OFFSET 0) s;\n";
+}
+
 sub groups
 {
 	my ($table, $condition) = @_;
@@ -84,7 +92,7 @@ sub percentiles
 	return "SELECT percentile_disc(ARRAY[0, 0.3, 1]) WITHIN GROUP (ORDER BY txt), percentile_disc(0.7) WITHIN GROUP (ORDER BY txt), count(*) "
 	  . "FROM $table WHERE $condition;\n";
 }
-my %consumers = (windows => \&windows, 'group by' => \&groups, 'distinct on' => \&distinct, 'distinct values' => \&distinct_values, percentiles => \&percentiles);
+my %consumers = (windows => \&windows, rows => \&rows, 'group by' => \&groups, 'distinct on' => \&distinct, 'distinct values' => \&distinct_values, percentiles => \&percentiles);
 my $stock = "SET gpusort.enable = off; SET max_parallel_workers_per_gather = 0;\n";
 my %native = map { ($_ => $node->safe_psql('postgres', $stock . $consumers{$_}->('t', 'true'))) } keys %consumers;
 my %native_medium = map { ($_ => $node->safe_psql('postgres', $stock . $consumers{$_}->('medium', 'true'))) } keys %consumers;
