@@ -60,6 +60,7 @@
 /* A row that passes in a chunk: what its worker has to do for it, and the leader. */
 #define SEND_ROW_COST		0.02
 #define RECEIVE_ROW_COST	0.01
+
 double
 group_paths_participants(const Grouped *grouped)
 {
@@ -227,7 +228,7 @@ static const CustomPathMethods send_path_methods = {
 
 /* The path of a node that emits its child's rows, at this cost for each more. */
 static Path *
-make_stream_node(const CustomPathMethods *methods, Path *child, Cost row_cost)
+make_stream_node(const CustomPathMethods * methods, Path *child, Cost row_cost)
 {
 	CustomPath *path = makeNode(CustomPath);
 
