@@ -405,6 +405,8 @@ add_piece(RowReceiver *receiver, const Chunk *chunk)
 MinimalTuple
 row_receiver_next(RowReceiver *receiver)
 {
+	MinimalTuple row;
+
 	if (unlikely(receiver->large_row != NULL))
 	{
 		pfree(receiver->large_row);
@@ -420,19 +422,15 @@ row_receiver_next(RowReceiver *receiver)
 		chunk = chunk_at(receiver->stream, receiver->current);
 		if (unlikely(chunk->row_bytes > 0))
 		{
-			MinimalTuple row = add_piece(receiver, chunk);
-
+			row = add_piece(receiver, chunk);
 			if (row != NULL)
 				return row;
 		}
 	}
-	{
-		MinimalTuple row = (MinimalTuple) receiver->place;
-
-		__builtin_prefetch(receiver->place + PREFETCHED_BYTES);
-		receiver->place += MAXALIGN(row->t_len);
-		return row;
-	}
+	row = (MinimalTuple) receiver->place;
+	__builtin_prefetch(receiver->place + PREFETCHED_BYTES);
+	receiver->place += MAXALIGN(row->t_len);
+	return row;
 }
 
 bool

@@ -14,8 +14,9 @@
  * a path from the beginning, since a plan with a plain Sort in the place of the
  * node would be wrong.
  *
- * Rows that workers return cost the leader the passage through a tuple queue; and
- * the largest group takes one process as long as ever.  Statistics know both.  Beside
+ * Rows that workers return cost the leader the passage through a tuple queue, or,
+ * where they are many, in chunks of memory (node_stream.c); and the largest group
+ * takes one process as long as ever.  Statistics know both.  Beside
  * it goes the path for one process, with the cost that a GpuSort has there, as
  * core's own path is too expensive to be compared with.
  *
