@@ -36,10 +36,12 @@ OBJS = \
 	src/executor/node_gpusort.o \
 	src/executor/node_groups.o \
 	src/executor/node_limit.o \
+	src/executor/node_stream.o \
 	src/executor/parallel_sort.o \
 	src/executor/percentile.o \
 	src/executor/row_emission.o \
 	src/executor/row_sort.o \
+	src/executor/row_stream.o \
 	src/executor/shared_rows.o \
 	src/executor/sort_bound.o \
 	src/executor/sorted_slices.o \

@@ -93,10 +93,12 @@ are_for_busy_device(uint64 nkeys)
 bool
 sort_job_expects_gpu(double nkeys, double key_words)
 {
-	DaemonStatus status = shared_daemon_status();
+	DaemonStatus status;
 
-	return are_for_device(nkeys, key_words) && status.state == DAEMON_READY &&
-		status.has_gpu;
+	if (!are_for_device(nkeys, key_words))
+		return false;
+	status = shared_daemon_status();
+	return status.state == DAEMON_READY && status.has_gpu;
 }
 
 /* Words of a key of the job, on average. */

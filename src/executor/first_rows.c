@@ -8,8 +8,8 @@
  * begins.  A GpuSort finds out when it sorts (sort_bound.c), and has core's heap of
  * the first rows sort them; but to begin a custom scan takes longer than to begin a
  * Sort, which shows where the whole query takes some microseconds.  So where the
- * topmost Limit is of parameters and stands directly above a GpuSort, which is what
- * applications send, the Sort is put back before the plan is begun.
+ * topmost Limit is of parameters and stands above a GpuSort, or a Gather Merge of one,
+ * which is what applications send, the Sort is put back before the plan is begun.
  *
  *-------------------------------------------------------------------------
  */
@@ -70,18 +70,66 @@ first_rows_wanted(const Limit *limit, ParamListInfo params)
 	return count + offset;
 }
 
-/* Does this Limit, directly above a GpuSort, want only a few first rows of it? */
+/* The Gather Merge below a Limit, or NULL. */
+static const GatherMerge *
+gather_below(const Limit *limit)
+{
+	const Plan *child = limit->plan.lefttree;
+
+	return IsA(child, GatherMerge) ? (const GatherMerge *) child : NULL;
+}
+
+/* The GpuSort below a Limit, or its Gather Merge; NULL if there is none. */
+static const CustomScan *
+gpusort_below(const Limit *limit)
+{
+	const GatherMerge *gather = gather_below(limit);
+	const Plan *child = gather != NULL ? gather->plan.lefttree :
+		limit->plan.lefttree;
+
+	return is_gpusort(child) ? (const CustomScan *) child : NULL;
+}
+
+/*
+ * Does this Limit above a GpuSort want only a few first rows of it?  Below a Gather Merge
+ * that has to be so for each process, and for a sort of all of them together.
+ */
 static bool
 wants_few(const Limit *limit, const PlannedStmt *statement,
 		  ParamListInfo params)
 {
 	double		wanted = first_rows_wanted(limit, params);
+	const GatherMerge *gather = gather_below(limit);
 	SortSize	size;
 
 	if (wanted == NO_BOUND || wanted == 0)
 		return wanted == 0;
-	size = gpusort_size((CustomScan *) limit->plan.lefttree, statement->rtable);
-	return first_rows_are_few(&size, 1, wanted);
+	size = gpusort_size(gpusort_below(limit), statement->rtable);
+	return first_rows_are_few(&size, 1, wanted) &&
+		(gather == NULL ||
+		 first_rows_are_few(&size, sort_participants(gather->num_workers),
+							wanted));
+}
+
+/* A copy of a Limit, with core's Sort in the place of the GpuSort. */
+static Plan *
+with_core_sort(const Limit *limit)
+{
+	const GatherMerge *gather = gather_below(limit);
+	Limit	   *new_limit = makeNode(Limit);
+	Plan	   *sort = (Plan *) gpusort_core_sort(gpusort_below(limit));
+
+	*new_limit = *limit;
+	new_limit->plan.lefttree = sort;
+	if (gather != NULL)
+	{
+		GatherMerge *new_gather = makeNode(GatherMerge);
+
+		*new_gather = *gather;
+		new_gather->plan.lefttree = sort;
+		new_limit->plan.lefttree = (Plan *) new_gather;
+	}
+	return (Plan *) new_limit;
 }
 
 PlannedStmt *
@@ -90,21 +138,16 @@ first_rows_plan(const QueryDesc *query)
 	PlannedStmt *statement = query->plannedstmt;
 	const Limit *limit = (const Limit *) statement->planTree;
 	MemoryContext caller_context;
-	Limit	   *new_limit;
 
-	if (!IsA(limit, Limit) || !is_gpusort(limit->plan.lefttree) ||
-		!gpusort_has_all_columns((CustomScan *) limit->plan.lefttree) ||
+	if (!IsA(limit, Limit) || gpusort_below(limit) == NULL ||
+		!gpusort_has_all_columns(gpusort_below(limit)) ||
 		!wants_few(limit, statement, query->params))
 		return statement;
 
 	caller_context = MemoryContextSwitchTo(GetMemoryChunkContext((void *) query));
-	new_limit = makeNode(Limit);
-	*new_limit = *limit;
-	new_limit->plan.lefttree =
-		(Plan *) gpusort_core_sort((CustomScan *) limit->plan.lefttree);
 	statement = makeNode(PlannedStmt);
 	*statement = *query->plannedstmt;
-	statement->planTree = (Plan *) new_limit;
+	statement->planTree = with_core_sort(limit);
 	MemoryContextSwitchTo(caller_context);
 	return statement;
 }

@@ -18,8 +18,8 @@ extern double first_rows_wanted(const Limit *limit, ParamListInfo params);
 
 /*
  * The plan with which a query that is about to begin is executed: its own, or one
- * that has a Sort in the place of the GpuSort below its topmost Limit, if that
- * wants only a few first rows.  Such a plan is allocated where the query is, and
+ * that has a Sort in the place of the GpuSort below its topmost Limit, or the Gather
+ * Merge there, if the Limit wants only a few first rows.  Such a plan is allocated where the query is, and
  * shares what it can with the query's own, which stays as it is.
  */
 extern PlannedStmt *first_rows_plan(const QueryDesc *query);

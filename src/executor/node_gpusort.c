@@ -143,6 +143,7 @@ gpusort_core_sort(const CustomScan *scan)
 
 	sort->plan = scan->scan.plan;
 	sort->plan.type = T_Sort;
+	sort->plan.parallel_aware = false;
 	sort->plan.targetlist = scan->custom_scan_tlist;
 	sort->numCols = ncolumns;
 	sort->sortColIdx = palloc(ncolumns * sizeof(AttrNumber));

@@ -46,6 +46,7 @@
 
 #include "cost/sort_cost.h"
 #include "planner/aggregate_paths.h"
+#include "planner/group_paths.h"
 #include "planner/sort_paths.h"
 #include "port/compat.h"
 #include "settings.h"
@@ -299,8 +300,8 @@ static bool
 is_more_expensive(const PlannerInfo *root, const Path *other, const Path *path,
 				  Cost spared)
 {
-	const Path *agg = IsA(other, GatherPath) ?
-		((const GatherPath *) other)->subpath : other;
+	const Path *gathered = group_paths_gathered(other);
+	const Path *agg = gathered != NULL ? gathered : other;
 	Cost		its_part = spared / sort_participants(agg->parallel_workers);
 
 	return IsA(agg, AggPath) &&
@@ -347,11 +348,10 @@ add_partial(RelOptInfo *grouped, Path *path)
 	add_partial_path(grouped, path);
 	foreach(cell, grouped->pathlist)
 	{
-		const GatherPath *gather = lfirst(cell);
+		const Path *gathered = group_paths_gathered(lfirst(cell));
 
-		if (IsA(gather, GatherPath) &&
-			list_member_ptr(before, gather->subpath) &&
-			!list_member_ptr(grouped->partial_pathlist, gather->subpath))
+		if (list_member_ptr(before, gathered) &&
+			!list_member_ptr(grouped->partial_pathlist, gathered))
 			grouped->pathlist = foreach_delete_current(grouped->pathlist, cell);
 	}
 }

@@ -43,8 +43,9 @@ why_refused(const PlanState *node, List *ancestors, const List *range_table)
 	for (int i = list_length(ancestors) - 1; i >= 0; i--)
 		place = place_of_child(list_nth(ancestors, i), place);
 	/* at the top its parameters are known as well (first_rows.c) */
-	if (list_length(ancestors) == 1 && IsA(linitial(ancestors), Limit))
-		place.bound = first_rows_wanted(linitial(ancestors),
+	if (ancestors != NIL && IsA(llast(ancestors), Limit) &&
+		list_length(ancestors) <= 1 + IsA(linitial(ancestors), GatherMerge))
+		place.bound = first_rows_wanted(llast(ancestors),
 										node->state->es_param_list_info);
 
 	if (count_refused(plan, place, range_table, &refusal) > 0)

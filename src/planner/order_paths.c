@@ -20,6 +20,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 
+#include "planner/group_paths.h"
 #include "planner/order_paths.h"
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
@@ -294,6 +295,9 @@ path_size(const Path *path)
 			return sizeof(GroupingSetsPath);
 		case T_WindowAggPath:
 			return sizeof(WindowAggPath);
+		case T_CustomPath:
+			/* the size of another extension's is not known */
+			return group_paths_gathered(path) != NULL ? sizeof(CustomPath) : 0;
 		default:
 			return 0;
 	}
@@ -449,7 +453,7 @@ static bool
 workers_hardly_gain(const PlannerInfo *root, Path *input, const Path *alone,
 					const Path *together)
 {
-	return !IsA(skip_projection(input), GatherPath) &&
+	return group_paths_gathered(skip_projection(input)) == NULL &&
 		DISABLED_NODES(alone) <= DISABLED_NODES(together) &&
 		cost_of_wanted_rows(root, together) >
 		TOGETHER_PART * cost_of_wanted_rows(root, alone);

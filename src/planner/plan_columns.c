@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan_columns.c
- *	  The columns of the rows that a GpuSort takes.
+ *	  The columns of the rows that a GpuSort or GpuSortGroups takes.
  *
  * The planner has a Sort's child emit just the columns that are needed above
  * it, so there is little to narrow.  But it does not count whether the child can
@@ -30,6 +30,7 @@
 #include "utils/syscache.h"
 
 #include "executor/node_gpusort.h"
+#include "executor/node_groups.h"
 #include "planner/plan_columns.h"
 
 /* New numbers of columns. */
@@ -172,6 +173,24 @@ drop_copies(Sort *sort)
 	return sources;
 }
 
+/* Is a target list that of these columns, which it has by this number, as they are? */
+static bool
+emits_columns(const List *target_list, int varno, const List *columns)
+{
+	ListCell   *cell;
+	int			column = 1;
+
+	foreach(cell, target_list)
+	{
+		const Var  *var = (const Var *) ((TargetEntry *) lfirst(cell))->expr;
+
+		if (!IsA(var, Var) || var->varno != varno ||
+			var->varattno != column++)
+			return false;
+	}
+	return list_length(target_list) == list_length(columns);
+}
+
 /*
  * Does a node emit the columns of its child as they are?  Some of the nodes that
  * may are not worth going through.
@@ -179,21 +198,8 @@ drop_copies(Sort *sort)
 static bool
 emits_child(const Plan *plan)
 {
-	ListCell   *cell;
-	int			column = 1;
-
-	if (!IsA(plan, Limit) && !IsA(plan, GatherMerge))
-		return false;
-	foreach(cell, plan->targetlist)
-	{
-		const Var  *var = (const Var *) ((TargetEntry *) lfirst(cell))->expr;
-
-		if (!IsA(var, Var) || var->varno != OUTER_VAR ||
-			var->varattno != column++)
-			return false;
-	}
-	return list_length(plan->targetlist) ==
-		list_length(plan->lefttree->targetlist);
+	return (IsA(plan, Limit) || IsA(plan, GatherMerge)) &&
+		emits_columns(plan->targetlist, OUTER_VAR, plan->lefttree->targetlist);
 }
 
 /* The GpuSort whose rows a plan emits; NULL if there is none. */
@@ -203,6 +209,20 @@ emitted_gpusort(Plan *plan)
 	while (emits_child(plan))
 		plan = plan->lefttree;
 	return is_gpusort(plan) ? plan : NULL;
+}
+
+/* The node that sorts the rows below a window function; NULL if there is none. */
+static Plan *
+window_sort(const WindowAgg *window)
+{
+	Plan	   *plan = window->plan.lefttree;
+
+	/* without a projection */
+	if (is_gpusort_groups(plan) &&
+		emits_columns(plan->targetlist, INDEX_VAR,
+					  ((CustomScan *) plan)->custom_scan_tlist))
+		return plan;
+	return emitted_gpusort(plan);
 }
 
 void
@@ -346,7 +366,7 @@ void
 keep_table_order(WindowAgg *window, const List *range_table)
 {
 	Plan	   *plan = window->plan.lefttree;
-	Plan	   *sort = emitted_gpusort(plan);
+	Plan	   *sort = window_sort(window);
 	Renumbering renumbering;
 	ListCell   *cell;
 

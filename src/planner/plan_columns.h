@@ -26,8 +26,8 @@ extern AttrNumber *drop_copies(Sort *sort);
 extern void drop_unused_copies(Plan *plan);
 
 /*
- * Has a GpuSort below window functions take the rows of a table with their columns
- * in the table's order, if it takes all of the columns in another order.
+ * Has a GpuSort or GpuSortGroups below window functions take the rows of a table with
+ * their columns in the table's order, if it takes all of the columns in another order.
  */
 extern void keep_table_order(WindowAgg *window, const List *range_table);
 

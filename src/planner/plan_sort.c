@@ -23,6 +23,7 @@
 #include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"
 #include "executor/node_groups.h"
+#include "executor/node_stream.h"
 #include "planner/group_limits.h"
 #include "planner/group_paths.h"
 #include "planner/order_paths.h"
@@ -170,6 +171,8 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 				groups_refer_to_child((CustomScan *) plan);
 			if (is_gpusort_aggregate(plan))
 				aggregate_refers_to_child((CustomScan *) plan);
+			if (is_gpusort_receive(plan))
+				stream_refer_to_children((CustomScan *) plan);
 			rewrite_plans(((CustomScan *) plan)->custom_plans, below,
 						  range_table);
 			break;

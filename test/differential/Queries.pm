@@ -55,6 +55,8 @@ SQL
 sub digest_of_set
 {
 	my ($query) = @_;
+	# all rows of which come to one process
+	$query .= ' OFFSET 0' if $query !~ /LIMIT|OFFSET|FETCH/ && chance(0.3);
 	return "SELECT count(*), sum(hashtextextended(q::text, 0)::numeric) FROM ($query) q;\n";
 }
 

@@ -58,6 +58,14 @@ is_groups(const Plan *plan)
 	return is_custom_scan(plan, "GpuSortGroups");
 }
 
+/* The nodes around a Gather, which have their child's columns. */
+static bool
+is_stream(const Plan *plan)
+{
+	return is_custom_scan(plan, "GpuSortReceive") ||
+		is_custom_scan(plan, "GpuSortSend");
+}
+
 /* The node that computes aggregates: of its child's last column, in groups by the others. */
 static bool
 is_aggregate(const Plan *plan)
@@ -138,7 +146,7 @@ resolve_var(const Var *var, Plan *plan)
 	if (var->varno == INNER_VAR)
 		return resolve_child(plan->righttree, var->varattno, var->vartype);
 	if (var->varno == INDEX_VAR &&
-		(is_groups(plan) ||
+		(is_groups(plan) || is_stream(plan) ||
 		 (is_aggregate(plan) &&
 		  var->varattno < list_length(plan->lefttree->targetlist))))
 		return resolve_child(plan->lefttree, var->varattno, var->vartype);
@@ -287,6 +295,8 @@ walk_plan(Plan *plan, List *meanings)
 			meanings = walk_plan(((SubqueryScan *) plan)->subplan, meanings);
 			break;
 		case T_CustomScan:
+			if (is_stream(plan))
+				break;
 			if (!is_gpusort(plan) && !is_groups(plan) && !is_aggregate(plan))
 				elog(ERROR, "a custom scan of another extension");
 			meanings = note_gpusort(meanings, (CustomScan *) plan);

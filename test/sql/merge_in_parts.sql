@@ -57,16 +57,18 @@ INSERT INTO queries VALUES
 	('SELECT id, few, txt FROM lines ORDER BY few, id'),
 	('SELECT id, gap, txt, later FROM lines ORDER BY gap NULLS FIRST, id DESC'),
 	('SELECT id, gap, txt FROM lines ORDER BY gap DESC NULLS LAST, later, id'),
-	('SELECT ordered, txt, wide FROM lines ORDER BY ordered'),
 	('SELECT ordered, txt, wide FROM lines ORDER BY ordered DESC'),
 	('SELECT id, wide FROM lines ORDER BY wide COLLATE "C", id');
 SET work_mem = '64kB';
 SELECT query, examine(query) FROM queries LIMIT 1;
 SET work_mem = '1MB';
 SELECT query, examine(query) FROM queries;
--- where nearly all fit, it is a matter of chance whether rows in order do
 SET work_mem = '4MB';
-SELECT query, examine(query) FROM queries WHERE query !~ 'ordered$';
+SELECT query, examine(query) FROM queries;
+
+-- how many runs there are of rows in order depends on when workers begin
+SELECT memory, set_config('work_mem', memory, false) IS NOT NULL AND examine('SELECT ordered, txt, wide FROM lines ORDER BY ordered') ~ '^same' same
+FROM unnest(ARRAY['1MB', '4MB']) memory;
 
 -- equal rows, which are cut by their places
 SET work_mem = '512kB';

@@ -50,7 +50,7 @@ EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k;
 RESET gpusort.enable_sort;
 
 -- and each is counted by its reason
-SELECT name, value > 0 AS counted FROM gpusort_stats WHERE name LIKE 'left_native_%' ORDER BY name COLLATE "C";
+SELECT name, value > 0 AS counted FROM gpusort_stats WHERE name LIKE 'refused_%' ORDER BY name COLLATE "C";
 
 -- the results of some of them
 SELECT count(*), sum(a.id) FROM numbers a JOIN numbers b ON a.id = b.grp;

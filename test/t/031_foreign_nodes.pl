@@ -65,7 +65,7 @@ foreach my $libraries ("$build/foreign_nodes, gpusort", "gpusort, $build/foreign
 	like($plan, $sort, 'with a Sort below it');
 	unlike($plan, $gpusort, 'that has stayed one');
 	like($plan, qr/Why Not GpuSort: .*a node of another extension above it may look at it/, 'EXPLAIN says why');
-	cmp_ok($node->counter('left_native_foreign'), '>', 0, 'and it is counted');
+	cmp_ok($node->counter('refused_foreign'), '>', 0, 'and it is counted');
 
 	$plan = plan_of("$order, a sort above it", 'SET foreign_nodes.above = parents; SET gpusort.enable_costs = off;', 'SELECT k, t FROM p ORDER BY k, t');
 	like($plan, qr/$gpusort.*$foreign/s, 'is taken over');

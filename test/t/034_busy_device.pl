@@ -1,5 +1,6 @@
 # Sorts while gpusortd has as many jobs as half the processors: those of few rows
-# stay in their processes, those of many do not.
+# stay in their processes, those of many do not. Those of so few that a device never
+# gains always stay.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -9,7 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
 
-use constant { FEW => 50000, MANY => 1200000 };
+use constant { TOO_FEW => 100000, FEW => 200000, MANY => 1200000 };
 
 my $pkglibdir = `pg_config --pkglibdir`;
 my $processors = `getconf _NPROCESSORS_ONLN`;
@@ -45,7 +46,7 @@ sub sort_of
 	  . "(SELECT k FROM (SELECT $key k FROM generate_series(1, $rows) i OFFSET 0) s ORDER BY k) s;\n";
 }
 
-my %expected = map { $_ => $node->safe_psql('postgres', 'SET gpusort.enable = off; ' . sort_of($_, 'hashint4(i)')) } FEW, MANY;
+my %expected = map { $_ => $node->safe_psql('postgres', 'SET gpusort.enable = off; ' . sort_of($_, 'hashint4(i)')) } TOO_FEW, FEW, MANY;
 
 # Where a sort is done.
 sub check
@@ -77,6 +78,7 @@ sub finish
 }
 
 check(FEW, 'device', 'while it has nothing to do');
+check(TOO_FEW, 'host', 'while it has nothing to do');
 my @waiting = map { start_waiting("sort $_") } 1 .. $most_jobs - 1;
 check(FEW, 'device', 'with one less');
 push @waiting, start_waiting('last sort');
@@ -92,7 +94,7 @@ check(FEW, 'device', 'after that');
 
 # nor has a sort that gpusortd has sorted
 my $reader = $node->background_psql('postgres');
-$reader->query_safe("BEGIN; DECLARE c CURSOR FOR SELECT hashint4(i) k FROM generate_series(1, 60000) i ORDER BY k; FETCH 10 FROM c");
+$reader->query_safe("BEGIN; DECLARE c CURSOR FOR SELECT hashint4(i) k FROM generate_series(1, @{[FEW]}) i ORDER BY k; FETCH 10 FROM c");
 check(FEW, 'device', 'beside a cursor');
 $reader->quit;
 

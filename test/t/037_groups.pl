@@ -1,4 +1,4 @@
-# Sorted groups and values that all processes consume, and that are disturbed: by the end of
+# Sorted groups and values that all processes consume, and rows that they send, which are disturbed: by the end of
 # any process while one waits for another, by errors, by workers that come late or
 # never, by a lack of memory, by the loss of gpusortd.  Each time the result is
 # right or there is one clear error, and no shared memory and no file is left.
@@ -60,6 +60,14 @@ sub windows
 	  . "(SELECT txt, row_number() OVER (PARTITION BY g ORDER BY k, id) r FROM $table WHERE $condition) s;\n";
 }
 
+# which pass from the workers in chunks
+sub rows
+{
+	my ($table, $condition) = @_;
+	return "SELECT count(*), sum(r), sum(hashtext(txt || r)::bigint) FROM "
+	  . "(SELECT txt, rank() OVER (PARTITION BY g ORDER BY k, id) r FROM $table WHERE $condition OFFSET 0) s;\n";
+}
+
 sub groups
 {
 	my ($table, $condition) = @_;
@@ -91,7 +99,7 @@ sub percentiles
 	return "SELECT percentile_disc(ARRAY[0, 0.3, 1]) WITHIN GROUP (ORDER BY txt), percentile_disc(0.7) WITHIN GROUP (ORDER BY txt), count(*) "
 	  . "FROM $table WHERE $condition;\n";
 }
-my %consumers = (windows => \&windows, 'group by' => \&groups, 'distinct on' => \&distinct, 'distinct values' => \&distinct_values,
+my %consumers = (windows => \&windows, rows => \&rows, 'group by' => \&groups, 'distinct on' => \&distinct, 'distinct values' => \&distinct_values,
 	'distinct texts' => \&distinct_texts, percentiles => \&percentiles);
 # one process has the result of these
 my %emits_alone = ('distinct values' => 1, percentiles => 1);
@@ -186,6 +194,39 @@ foreach my $device ('host', 'cuda')
 	}
 }
 
+# workers wait for room in chunks, since the leader is held at its first row
+my $sent = "SELECT txt, rank() OVER (PARTITION BY g ORDER BY k, id)::int r FROM large OFFSET 0";
+my $large_rows = "SELECT count(*), sum(pass(r)), sum(hashtext(txt || r)::bigint) FROM ($sent) s;\n";
+
+sub start_without_room
+{
+	my ($script) = @_;
+	$held->shut_doors(2);
+	my $session = $held->start($script);
+	my ($leader) = $held->wait_for(1, 0, 'Lock');
+	my ($worker) = $held->wait_for(0, 2, 'Extension');
+	return ($session, $leader, $worker);
+}
+my ($session) = start_without_room($large_rows);
+$held->finish($session);
+is($session->{err} . $session->{out}, "$native_large{rows}\n", 'workers wait for room');
+($session) = start_without_room("SELECT count(*) FROM (SELECT pass(r) FROM ($sent) s LIMIT 3) l;\n$large_rows");
+$held->finish($session);
+is($session->{err} . $session->{out}, "3\n$native_large{rows}\n", 'and for the end of a LIMIT');
+foreach my $function ('pg_cancel_backend', 'pg_terminate_backend')
+{
+	foreach my $whose ('leader', 'worker')
+	{
+		($session, my $leader, my $worker) = start_without_room($large_rows x 2);
+		$node->safe_psql('postgres', "SELECT $function(" . ($whose eq 'leader' ? $leader : $worker) . ')');
+		$held->finish($session);
+		like($session->{err}, qr/^(ERROR|FATAL):  (canceling statement|terminating (connection|background worker "parallel worker"))/m, "workers wait for room, $function of the $whose");
+		is($session->{out}, $function eq 'pg_terminate_backend' && $whose eq 'leader' ? '' : "$native_large{rows}\n", 'and the next one is right');
+		ok($node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'consumer'"), 'and all are gone');
+	}
+}
+check_left('workers wait for room');
+
 # gpusortd is lost with the keys
 foreach my $moment (sort keys %moments)
 {
@@ -203,7 +244,7 @@ foreach my $moment (sort keys %moments)
 
 # the leader is held at its first row
 $held->shut_doors(2);
-my $session = $held->start(windows('t', 'fail_in_worker(id) > 0') . windows('t', 'true'));
+$session = $held->start(windows('t', 'fail_in_worker(id) > 0') . windows('t', 'true'));
 $session->{handle}->pump until $session->{err} =~ /has failed/;
 $held->finish($session);
 is($session->{err}, "ERROR:  a worker has failed\n", 'a worker fails in the child');
