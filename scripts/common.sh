@@ -7,8 +7,10 @@
 
 CHECKOUT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# The same results under every user's settings; what is built and installed can be read by the user who runs the server.
-export LC_ALL=C.UTF-8
+# The same results under every user's settings, or none; what is built and installed can be read by the user who runs the server.
+# PostgreSQL's modules for TAP tests take LC_ALL out of the environment, and their clusters then have the locale of LANG.
+unset "${!LC_@}"
+export LC_ALL=C.UTF-8 LANG=C.UTF-8
 umask 022
 
 # ---- messages: standard output is for a script's results, everything else goes to standard error

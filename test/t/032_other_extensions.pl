@@ -147,8 +147,12 @@ DROP SCHEMA IF EXISTS partman CASCADE;
 DROP TABLE IF EXISTS parts;
 CREATE SCHEMA partman;
 CREATE EXTENSION pg_partman SCHEMA partman;
+SQL
+	# from version 5 on native partitions are all that there is, and their kind is named
+	my $type = $node->safe_psql('postgres', "SELECT CASE WHEN split_part(extversion, '.', 1)::int < 5 THEN 'native' ELSE 'range' END FROM pg_extension WHERE extname = 'pg_partman'");
+	$node->safe_psql('postgres', <<"SQL");
 CREATE TABLE parts (id int NOT NULL, k int, s text) PARTITION BY RANGE (id);
-SELECT partman.create_parent('public.parts', 'id', 'native', '1000', p_start_partition => '0', p_premake => 3);
+SELECT partman.create_parent('public.parts', 'id', p_type => '$type', p_interval => '1000', p_start_partition => '0', p_premake => 3);
 INSERT INTO parts SELECT id, k, s FROM t;
 CALL partman.partition_data_proc('public.parts');
 CALL partman.run_maintenance_proc();
