@@ -34,18 +34,24 @@ BEGIN
 	RETURN coalesce(jsonb_path_query_first(plan, '$.**."Sort Method" ? (@ like_regex "merge of .* in [0-9]+ parts$")') #>> '{}', jsonb_path_query_first(plan, '$.**."Sort Method"') #>> '{}');
 END $$;
 
--- Is the query's result the native one, and were runs merged in parts?
-CREATE FUNCTION examine(query text) RETURNS text LANGUAGE plpgsql AS $$
+-- Is the query's result the native one, and were runs merged in parts? On a busy machine a worker may come too late to have runs, so
+-- there can be several tries.
+CREATE FUNCTION examine(query text, tries int DEFAULT 1) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	native text;
+	in_parts bool;
 BEGIN
 	DISCARD PLANS;
 	PERFORM set_config('gpusort.enable', 'off', true);
 	native := digest(query);
 	DISCARD PLANS;
 	PERFORM set_config('gpusort.enable', 'on', true);
+	FOR try IN 1 .. tries LOOP
+		in_parts := method(query) ~ 'in \d+ parts$';
+		EXIT WHEN in_parts;
+	END LOOP;
 	RETURN CASE WHEN digest(query) IS DISTINCT FROM native THEN 'other rows' ELSE 'same' END ||
-		CASE WHEN method(query) ~ 'in \d+ parts$' THEN ', in parts' ELSE ', by one' END;
+		CASE WHEN in_parts THEN ', in parts' ELSE ', by one' END;
 END $$;
 
 CREATE TABLE queries (query text);
@@ -62,9 +68,9 @@ INSERT INTO queries VALUES
 SET work_mem = '64kB';
 SELECT query, examine(query) FROM queries LIMIT 1;
 SET work_mem = '1MB';
-SELECT query, examine(query) FROM queries;
+SELECT query, examine(query, 20) FROM queries;
 SET work_mem = '4MB';
-SELECT query, examine(query) FROM queries;
+SELECT query, examine(query, CASE WHEN query ~ '\*|wide' THEN 20 ELSE 1 END) FROM queries;
 
 -- how many runs there are of rows in order depends on when workers begin
 SELECT memory, set_config('work_mem', memory, false) IS NOT NULL AND examine('SELECT ordered, txt, wide FROM lines ORDER BY ordered') ~ '^same' same
@@ -72,10 +78,10 @@ FROM unnest(ARRAY['1MB', '4MB']) memory;
 
 -- equal rows, which are cut by their places
 SET work_mem = '512kB';
-SELECT examine('SELECT same, later, repeat(''y'', 90) FROM lines ORDER BY same, later');
+SELECT examine('SELECT same, later, repeat(''y'', 90) FROM lines ORDER BY same, later', 20);
 
 -- slices that no memory is left for
-SELECT examine('SELECT few, count(*), sum(n), max(txt) FROM (SELECT few, txt, row_number() OVER (PARTITION BY few ORDER BY k, id) n FROM lines) s GROUP BY few');
+SELECT examine('SELECT few, count(*), sum(n), max(txt) FROM (SELECT few, txt, row_number() OVER (PARTITION BY few ORDER BY k, id) n FROM lines) s GROUP BY few', 20);
 
 -- the first rows that are wanted are had without a merge of all
 SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id LIMIT 30000');
