@@ -17,20 +17,53 @@
 
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
+#include "utils/fmgroids.h"
 #include "utils/memutils.h"
 
 #include "cost/sort_cost.h"
 #include "executor/first_rows.h"
 #include "executor/node_gpusort.h"
 
+/* The expression below the cast that the parser puts around an integer. */
+static const Node *
+without_widening(const Node *expr)
+{
+	const FuncExpr *cast = (const FuncExpr *) expr;
+
+	if (IsA(expr, FuncExpr) &&
+		(cast->funcid == F_INT8_INT4 || cast->funcid == F_INT8_INT2))
+		return linitial(cast->args);
+	return expr;
+}
+
+/* Sets the value of a parameter of an integer type; false if it has another. */
+static bool
+integer_value(const ParamExternData *value, double *rows)
+{
+	switch (value->ptype)
+	{
+		case INT8OID:
+			*rows = DatumGetInt64(value->value);
+			return true;
+		case INT4OID:
+			*rows = DatumGetInt32(value->value);
+			return true;
+		case INT2OID:
+			*rows = DatumGetInt16(value->value);
+			return true;
+		default:
+			return false;
+	}
+}
+
 /*
- * Sets a number of rows that a Limit has as a constant or a parameter of the query;
- * false if it is anything else, or NULL.
+ * Sets a number of rows that a Limit has as a constant or an integer parameter of
+ * the query; false if it is anything else, or NULL.
  */
 static bool
 known_rows(const Node *expr, ParamListInfo params, double *rows)
 {
-	const Param *param = (const Param *) expr;
+	const Param *param;
 	ParamExternData space;
 	ParamExternData *value;
 
@@ -44,17 +77,15 @@ known_rows(const Node *expr, ParamListInfo params, double *rows)
 		*rows = DatumGetInt64(((const Const *) expr)->constvalue);
 		return !((const Const *) expr)->constisnull;
 	}
-	if (!IsA(expr, Param) || param->paramkind != PARAM_EXTERN ||
+	param = (const Param *) without_widening(expr);
+	if (!IsA(param, Param) || param->paramkind != PARAM_EXTERN ||
 		params == NULL || param->paramid > params->numParams)
 		return false;
 	/* speculative: whoever has the parameters raises no error */
 	value = params->paramFetch != NULL ?
 		params->paramFetch(params, param->paramid, true, &space) :
 		&params->params[param->paramid - 1];
-	if (value->ptype != INT8OID || value->isnull)
-		return false;
-	*rows = DatumGetInt64(value->value);
-	return true;
+	return !value->isnull && integer_value(value, rows);
 }
 
 double

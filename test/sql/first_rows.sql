@@ -86,6 +86,15 @@ SELECT * FROM examine('SELECT txt FROM numbers ORDER BY txt COLLATE "en-x-icu", 
 SELECT * FROM examine('SELECT gap FROM numbers ORDER BY gap NULLS FIRST LIMIT $1', '10', '1010');
 SELECT * FROM examine('SELECT gap FROM numbers ORDER BY gap DESC NULLS LAST LIMIT $1 OFFSET 19000', '10', '2000');
 SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k LIMIT 10 OFFSET $1', '0', '100', '15000', '30000', 'NULL', '9223372036854775807');
+-- drivers send an int, and functions have variables of that type: the parser casts it
+PREPARE first (int, smallint) AS SELECT k FROM numbers ORDER BY k LIMIT $1 OFFSET $2;
+EXPLAIN (COSTS OFF) EXECUTE first (3, 2);
+EXECUTE first (3, 2);
+EXPLAIN (COSTS OFF) EXECUTE first (15000, 2);
+EXPLAIN (COSTS OFF) EXECUTE first (NULL, 2);
+EXECUTE first (-1, 2);
+EXECUTE first (3, -1);
+DEALLOCATE first;
 -- elsewhere a GpuSort has them, through nodes that emit all rows that they get
 SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k LIMIT $1 + 0', '0', '1', '10', '1000', '15000', 'NULL');
 SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k OFFSET $1', '19990');
