@@ -109,13 +109,13 @@ sub disturbed
 	return cleaned($output);
 }
 
-# A timeout that was set may have cancelled the end of the script as well.
+# A timeout that was set may have cancelled the end of the script as well; and this, too, on a busy machine.
 sub leave_transaction
 {
 	my ($session) = @_;
-	foreach (1 .. 5)
+	foreach (1 .. 20)
 	{
-		return if $session->is_lost || $session->run("ROLLBACK;\nDISCARD ALL;", PATIENCE_SECONDS) !~ /ERROR/;
+		return if $session->is_lost || $session->run("ROLLBACK;\nSET statement_timeout = 0;\nDISCARD ALL;", PATIENCE_SECONDS) !~ /ERROR/;
 	}
 }
 
