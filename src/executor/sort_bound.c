@@ -103,8 +103,8 @@ start_executor(QueryDesc *query, int flags)
 {
 	bool		outer = awaited;
 
-	awaited = false;
 	query->plannedstmt = first_rows_plan(query);
+	awaited = false;
 	PG_TRY();
 	{
 		if (previous_start_hook != NULL)
