@@ -3,8 +3,8 @@
 # Given, all optional:
 #	NVCC			the compiler; else searched on PATH and in the usual places
 #	CUDA_ARCH		one architecture to build for, as 90; else machine code for
-#					the major ones the toolkit knows, and PTX of the newest, which
-#					drivers compile for chips that came later
+#					the major ones the toolkit knows, from 70 on, and PTX of the
+#					newest, which drivers compile for chips that came later
 # Defined:
 #	NVCC			the compiler, empty if there is none
 #	NVCCFLAGS		its flags
@@ -33,7 +33,13 @@ ifneq ($(NVCC),)
 ifdef CUDA_ARCH
 NVCC_ARCH = -gencode arch=compute_$(CUDA_ARCH),code=sm_$(CUDA_ARCH)
 else
-NVCC_ARCH = -arch=all-major
+# As -arch=all-major, which in toolkits before 13 begins with chips that are
+# too old for the kernels.
+known_archs := $(filter-out 3% 5% 6%,$(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code)))
+major_archs := $(sort $(firstword $(known_archs)) $(filter %0,$(known_archs)))
+newest_arch := $(lastword $(filter %0,$(known_archs)))
+NVCC_ARCH = $(foreach arch,$(major_archs),-gencode arch=compute_$(arch),code=sm_$(arch)) \
+	-gencode arch=compute_$(newest_arch),code=compute_$(newest_arch)
 endif
 
 NVCCFLAGS = -O3 -std=c++17 $(NVCC_ARCH) --cudart=static \

@@ -66,7 +66,6 @@ my @with_header = ('--pset', 'format=aligned', '--pset', 'tuples_only=off', '--p
 
 my $loaded = $faq->commands('Whether it is loaded');
 is($node->safe_psql('shop', $loaded), '', 'it is not loaded');
-run_sql($readme, 'In each database that should have the views, as a superuser');
 run_sql($readme, 'For one database');
 is($node->safe_psql('shop', $loaded), 'on', 'it is, in one database');
 is($node->safe_psql('postgres', $loaded), '', 'and in no other');
@@ -74,6 +73,7 @@ my $of_server = $readme->commands('For the whole server, in postgresql.conf');
 $node->append_conf('postgresql.conf', $of_server);
 $node->restart;
 is($node->safe_psql('postgres', $loaded), 'on', 'then in all of the server');
+run_sql($readme, 'In each database that should have the views, as a superuser');
 $node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
 $node->wait_until_ready('gpusortd has started');
 run_sql($readme, 'Memory for sorts; or raise work_mem itself');
