@@ -29,6 +29,7 @@ OBJS = \
 	src/device/device_client.o \
 	src/device/launcher.o \
 	src/device/sort_job.o \
+	src/executor/after_rows.o \
 	src/executor/first_rows.o \
 	src/executor/kept_rows.o \
 	src/executor/native_sort.o \
@@ -97,6 +98,8 @@ OBJS = \
 	src/spill/external_sort.o \
 	src/spill/merge_plan.o \
 	src/spill/part_merge.o \
+	src/spill/part_reader.o \
+	src/spill/part_stream.o \
 	src/spill/result_tape.o \
 	src/spill/run_file.o \
 	src/spill/run_merge.o \

@@ -39,6 +39,7 @@
 
 #include "database_stats.h"
 #include "device/launcher.h"
+#include "executor/after_rows.h"
 #include "executor/node_gpusort.h"
 #include "executor/sort_bound.h"
 #include "index/index_hooks.h"
@@ -110,6 +111,7 @@ _PG_init(void)
 	value_paths_init();
 	path_hooks_init();
 	sort_bound_init(&gpusort_exec_methods);
+	after_rows_init();
 	explain_refusal_init();
 	index_hooks_init();
 	spare_memory_init();

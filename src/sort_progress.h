@@ -27,7 +27,8 @@ typedef enum ProgressPhase
 	PROGRESS_TAKING_ROWS,
 	PROGRESS_SORTING,			/* all rows, or those of a run */
 	PROGRESS_WRITING_RUN,
-	PROGRESS_MERGING_RUNS,		/* before the first row can be emitted */
+	PROGRESS_MERGING_RUNS,		/* before the first row can be emitted, or for
+								 * another process that emits them */
 	PROGRESS_WAITING_FOR_LEADER,	/* a worker, which has no rows left */
 	PROGRESS_EMITTING_ROWS,
 	PROGRESS_WRITING_INDEX

@@ -5,8 +5,9 @@
  *
  * Each participant sorts those of its rows that cannot be put into shared memory,
  * in a part of its own, and writes them as runs.  Then it waits for the leader, to
- * merge the runs of all together with it (part_merge.c).  The leader emits the rows
- * alone.  It is the process that collects the rows of all (shared_rows.h).
+ * merge the runs of all together with it (part_merge.c), before the leader emits rows
+ * or while it does.  The leader emits the rows alone.  It is the process that collects the
+ * rows of all (shared_rows.h).
  *
  * If a participant cannot sort by keys, or keeps just the few first rows that are
  * wanted, its rows go to files as they are, and the leader sorts all rows by core's
@@ -228,11 +229,21 @@ kept_rows_end_to_help(KeptRows *kept)
 		row_sort_offer_help(kept->sort);
 }
 
-void
+bool
 kept_rows_merge(KeptRows *kept)
 {
-	if (kept->sort != NULL)
+	bool		wanted_later = kept->sort != NULL &&
 		row_sort_help_merge(kept->sort);
+
+	if (!wanted_later)
+		end_sort(kept);
+	return wanted_later;
+}
+
+void
+kept_rows_send_parts(KeptRows *kept)
+{
+	row_sort_send_parts(kept->sort);
 	end_sort(kept);
 }
 

@@ -69,10 +69,12 @@ extern void kept_rows_end(KeptRows *kept);
 /*
  * The same in a process that is not the leader, and can help to merge.  When the
  * leader knows of the last row kept_rows_merge() has to follow, which waits for the
- * leader's decision, and helps if the leader wants that.
+ * leader's decision, and helps if the leader wants that.  True if the leader wants help
+ * while it emits rows: kept_rows_send_parts() is to follow then.
  */
 extern void kept_rows_end_to_help(KeptRows *kept);
-extern void kept_rows_merge(KeptRows *kept);
+extern bool kept_rows_merge(KeptRows *kept);
+extern void kept_rows_send_parts(KeptRows *kept);
 
 /*
  * In the leader, before row_sort_perform(): takes the rows that the others have sent,

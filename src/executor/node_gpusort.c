@@ -16,7 +16,8 @@
  * node is parallel-aware then: each takes its share of the child's rows, the
  * workers send theirs to the leader (shared_rows.c), and the leader returns all
  * of them.  Rows for which there is no memory a worker writes as runs, and helps the
- * leader to merge them (kept_rows.c): all of its rows, where that is expected.
+ * leader to merge them (kept_rows.c), also while the leader emits rows (after_rows.c):
+ * all of its rows, where that is expected.
  * Without workers, where the leader does not run the plan, or where only the
  * first rows are wanted and few, each process sorts for itself.
  *
@@ -38,6 +39,7 @@
 #include "utils/typcache.h"
 
 #include "cost/sort_cost.h"
+#include "executor/after_rows.h"
 #include "executor/kept_rows.h"
 #include "executor/node_gpusort.h"
 #include "executor/row_sort.h"
@@ -67,6 +69,7 @@ typedef struct GpuSortState
 	int			ncopied;
 	RowSort    *sort;			/* NULL before the first fetch */
 	RowSort    *emptied;		/* an earlier one, of few rows, or NULL */
+	bool		has_help;		/* workers merge while rows are emitted */
 	bool		last_was_small; /* the last sort had few rows */
 	bool		finished;		/* all rows have been emitted */
 	NodeLimit	limit;			/* limit of each group's rows */
@@ -332,7 +335,9 @@ begin_sort_of_all(GpuSortState *state)
 								 sort_bound_rows(&state->scan.bound),
 								 &state->limits,
 								 row_collector_begin(shared_rows(shared), NULL),
-								 shared_kept_rows_runs(shared_kept_rows(shared)));
+								 shared_kept_rows_runs(shared_kept_rows(shared)),
+								 state->scan.gather_merge != NULL ?
+								 HELP_AT_ANY_TIME : HELP_BEFORE_ROWS);
 }
 
 /* Begins a sort in the memory context of the query. */
@@ -361,6 +366,28 @@ begin_sort(GpuSortState *state)
 	return sort;
 }
 
+/* Before the Gather Merge waits for the workers: has them end. */
+static void
+end_help(Datum arg)
+{
+	GpuSortState *state = (GpuSortState *) DatumGetPointer(arg);
+
+	row_sort_stop_help(state->sort);
+	state->has_help = false;
+}
+
+/*
+ * A Gather Merge that is rescanned waits for its workers, before its child hears of
+ * that.  But first it resets its expression context.
+ */
+static void
+watch_gather_merge(GpuSortState *state)
+{
+	state->has_help = true;
+	RegisterExprContextCallback(state->scan.gather_merge->ps_ExprContext,
+								end_help, PointerGetDatum(state));
+}
+
 /* Takes all rows of the child and sorts them. */
 static void
 sort_child(GpuSortState *state)
@@ -375,10 +402,19 @@ sort_child(GpuSortState *state)
 					   state->shared->nworkers, ExecGetResultType(child),
 					   state->sort);
 	row_sort_perform(state->sort);
+	if (row_sort_has_help(state->sort))
+		watch_gather_merge(state);
 	if (state->scan.css.ss.ps.instrument == NULL)
 		return;
 	row_sort_report(state->sort, &state->report);
 	state->reported = true;
+}
+
+/* In a worker: merges kept rows, when the leader emits rows. */
+static void
+send_parts(void *kept)
+{
+	kept_rows_send_parts(kept);
 }
 
 /* In a worker: sends the child's rows, and keeps those for which there is no room. */
@@ -392,12 +428,12 @@ send_child(GpuSortState *state)
 	SortProgress *progress = sort_progress_begin(PROGRESS_OF_SORT,
 												 child->plan->plan_rows, true);
 	RowDeposit *deposit;
-	KeptRows	kept;
+	KeptRows   *kept = palloc(sizeof(KeptRows));
 
 	deposit = row_deposit_begin(shared_rows(state->shared), NULL,
 								ParallelWorkerNumber, descriptor,
 								state->columns, state->ncolumns, progress);
-	kept_rows_init(&kept, shared_kept_rows(state->shared),
+	kept_rows_init(kept, shared_kept_rows(state->shared),
 				   ParallelWorkerNumber, descriptor, state->columns,
 				   state->ncolumns, child->plan->plan_rows,
 				   sort_bound_rows(&state->scan.bound), &state->limit);
@@ -415,14 +451,15 @@ send_child(GpuSortState *state)
 
 		if (TupIsNull(slot))
 			break;
-		if (unlikely(kept.nrows > 0) ||
+		if (unlikely(kept->nrows > 0) ||
 			unlikely(!row_deposit_put(deposit, slot)))
-			kept_rows_put(&kept, slot);
+			kept_rows_put(kept, slot);
 	}
-	kept_rows_end_to_help(&kept);
-	row_deposit_finish(deposit, kept.nrows);
+	kept_rows_end_to_help(kept);
+	row_deposit_finish(deposit, kept->nrows);
 	sort_progress_enter(progress, PROGRESS_WAITING_FOR_LEADER);
-	kept_rows_merge(&kept);
+	if (kept_rows_merge(kept))
+		after_rows_do(state->scan.css.ss.ps.state, send_parts, kept);
 	row_deposit_end(deposit);
 	sort_progress_end(progress);
 }
@@ -474,6 +511,10 @@ static void
 drop_sort(GpuSortState *state)
 {
 	clear_row(state);
+	if (state->has_help)
+		UnregisterExprContextCallback(state->scan.gather_merge->ps_ExprContext,
+									  end_help, PointerGetDatum(state));
+	state->has_help = false;
 	if (state->sort != NULL)
 		row_sort_empty(state->sort, &state->emptied);
 	state->sort = NULL;

@@ -180,7 +180,8 @@ begin_collecting(ParallelSort *sort)
 									   sort->columns, sort->ncolumns,
 									   child->plan->plan_rows * nparticipants,
 									   NO_BOUND, &limits, collector,
-									   shared_kept_rows_runs(kept));
+									   shared_kept_rows_runs(kept),
+									   HELP_BEFORE_ROWS);
 	node_limit_apply(&sort->limit, sort->sort);
 	return collector;
 }
@@ -229,7 +230,7 @@ put_rows(ParallelSort *sort, RowDeposit *deposit, KeptRows *kept)
 	pg_atomic_fetch_add_u64(&sort->shared->nnulls, sort->nnulls);
 	row_deposit_finish(deposit, kept->nrows);
 	if (sort->sort == NULL)
-		kept_rows_merge(kept);
+		(void) kept_rows_merge(kept);
 }
 
 /* Begins to emit, in all participants. */

@@ -330,7 +330,8 @@ RowSort *
 row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 					  double expected_rows, double bound,
 					  const SharedMemoryLimits *limits,
-					  RowCollector *collector, SharedRuns *runs)
+					  RowCollector *collector, SharedRuns *runs,
+					  MergeHelp help)
 {
 	bool		kept = limits->shared_rows == 0;
 	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
@@ -349,7 +350,7 @@ row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 			(void) row_order_share(sort->external.order);
 		/* the others have no more memory then, and rows in shared memory have */
 		sort->external.limit_of_merge = limits->merge;
-		sort->external.emits_all = bound == NO_BOUND;
+		sort->external.help = bound == NO_BOUND ? help : NO_HELP;
 	}
 	MemoryContextSwitchTo(caller_context);
 	return sort;
@@ -591,7 +592,8 @@ report_runs(const SortedRuns *runs, const char *method,
 	report->on_disk = true;
 	if (nparts > 0)
 		snprintf(report->method, REPORT_TEXT_SIZE,
-				 "%s, merge of %d runs in %d parts", method, count, nparts);
+				 "%s, merge of %d runs in %d %sparts", method, count, nparts,
+				 sorted_runs_has_help(runs) ? "streamed " : "");
 	else
 		snprintf(report->method, REPORT_TEXT_SIZE, "%s, merge of %d runs%s",
 				 method, count,
@@ -735,10 +737,29 @@ row_sort_offer_help(RowSort *sort)
 	sort_progress_enter(sort->progress, PROGRESS_WAITING_FOR_LEADER);
 }
 
-void
+bool
 row_sort_help_merge(RowSort *sort)
 {
-	external_sort_help_merge(&sort->external);
+	return external_sort_help_merge(&sort->external);
+}
+
+void
+row_sort_send_parts(RowSort *sort)
+{
+	external_sort_send_parts(&sort->external);
+}
+
+bool
+row_sort_has_help(const RowSort *sort)
+{
+	return sort->external.runs != NULL &&
+		sorted_runs_has_help(sort->external.runs);
+}
+
+void
+row_sort_stop_help(RowSort *sort)
+{
+	sorted_runs_stop_help(sort->external.runs);
 }
 
 void

@@ -81,14 +81,23 @@ extern SharedMemoryLimits row_sort_divide_memory(int nworkers,
 /*
  * The same as row_sort_begin() for the leader of processes that sort together.  The
  * collector, which ends with the sort, has the rows that the workers send; "runs"
- * are the runs of the rows that the processes keep.
+ * are the runs of the rows that the processes keep, and "help" says when workers can
+ * help to merge them.
  */
 extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
 									  SortColumn *columns, int ncolumns,
 									  double expected_rows, double bound,
 									  const SharedMemoryLimits *limits,
 									  RowCollector *collector,
-									  SharedRuns *runs);
+									  SharedRuns *runs, MergeHelp help);
+
+/*
+ * In the leader, after row_sort_perform(): do workers help while rows are emitted?  It
+ * has to end when no more rows are fetched, by row_sort_stop_help() or when the sort
+ * ends.
+ */
+extern bool row_sort_has_help(const RowSort *sort);
+extern void row_sort_stop_help(RowSort *sort);
 
 /*
  * The same for a process that writes its rows to shared runs, in "limit" bytes of
@@ -105,10 +114,13 @@ extern bool row_sort_write_runs(RowSort *sort);
 /*
  * After row_sort_write_runs() has returned true: row_sort_offer_help() frees the
  * memory of the rows, and row_sort_help_merge() waits for the leader, and merges
- * parts of the runs if the leader wants that.
+ * parts of the runs if the leader wants that.  True if the leader wants them while it
+ * emits rows: row_sort_send_parts() is to follow, when the leader no longer waits for
+ * this process.
  */
 extern void row_sort_offer_help(RowSort *sort);
-extern void row_sort_help_merge(RowSort *sort);
+extern bool row_sort_help_merge(RowSort *sort);
+extern void row_sort_send_parts(RowSort *sort);
 
 /* Is the sort by keys, as far as is known? */
 extern bool row_sort_is_by_keys(const RowSort *sort);

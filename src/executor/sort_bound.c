@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sort_bound.c
- *	  The number of rows that are wanted of a GpuSort, when it is executed.
+ *	  What is above a GpuSort: how many rows are wanted, and by a Gather Merge.
  *
  * A Limit tells the Sorts below it how many rows it will fetch, by
  * ExecSetTupleBound(), which knows the nodes that emit each row they get, but no
@@ -74,8 +74,19 @@ pass_on(PlanState *node, const SortBound *bound)
 	}
 }
 
+/* Tells a GpuSort right below a Gather Merge of it. */
+static void
+note_gather_merge(PlanState *node)
+{
+	PlanState  *child = outerPlanState(node);
+
+	if (IsA(child, CustomScanState) &&
+		((CustomScanState *) child)->methods == bounded_methods)
+		((BoundedScanState *) child)->gather_merge = node;
+}
+
 static bool
-pass_on_limits(PlanState *node, void *context)
+look_below(PlanState *node, void *context)
 {
 	if (IsA(node, LimitState))
 	{
@@ -83,13 +94,15 @@ pass_on_limits(PlanState *node, void *context)
 
 		pass_on(outerPlanState(node), &bound);
 	}
-	return planstate_tree_walker(node, pass_on_limits, context);
+	if (IsA(node, GatherMergeState))
+		note_gather_merge(node);
+	return planstate_tree_walker(node, look_below, context);
 }
 
 void
 sort_bound_find(PlanState *top)
 {
-	(void) pass_on_limits(top, NULL);
+	(void) look_below(top, NULL);
 }
 
 void

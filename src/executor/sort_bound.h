@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sort_bound.h
- *	  The number of rows that are wanted of a GpuSort, when it is executed.
+ *	  What is above a GpuSort: how many rows are wanted, and by a Gather Merge.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,14 +24,17 @@ typedef struct BoundedScanState
 {
 	CustomScanState css;		/* must be first */
 	SortBound	bound;
+	PlanState  *gather_merge;	/* Gather Merge of this process right above
+								 * it, or NULL */
 } BoundedScanState;
 
 /* Nodes with these methods are told their bounds. */
 extern void sort_bound_init(const CustomExecMethods *methods);
 
 /*
- * Has the bounds of all GpuSorts of the query set as soon as the whole plan has
- * been initialized; to be called by a GpuSort at its initialization.
+ * Has the bounds of all GpuSorts of the query set, and their Gather Merges, as soon as
+ * the whole plan has been initialized; to be called by a GpuSort at its
+ * initialization.
  */
 extern void sort_bound_await(void);
 

@@ -22,7 +22,8 @@
  * Separate sorts: when more rows are expected than the memory setting allows,
  * or than there is shared memory for, or when keys cannot be shared, each
  * participant sorts its own rows, in its part of the memory, and writes sorted
- * runs to files.  The leader merges the runs of all, and makes the pages alone.
+ * runs to files.  The leader makes the pages alone, of the rows of all runs, which the
+ * workers merge meanwhile, part by part (part_merge.c).
  *
  * Shared memory is a DSA area of the parallel context, which is freed with the
  * transaction, however that ends.  A participant asks whether the server has
@@ -436,26 +437,49 @@ collect_for_leader(Participant *participant, const LeafDefinition *definition,
 					  scan, false);
 }
 
-/* A worker's separate sort; returns how many rows it saw. */
-static double
-sort_separately(BuildShared *shared, dsm_segment *segment,
-				const LeafDefinition *definition, IndexInfo *info,
-				ParallelTableScanDesc scan)
+/* Begins a worker's separate sort. */
+static IndexSort *
+begin_separate_sort(BuildShared *shared, dsm_segment *segment,
+					const LeafDefinition *definition)
 {
 	IndexSort  *sort = index_sort_begin(definition->index, shared->unique,
 										shared->limit, shared->limit,
 										shared->expected_rows,
 										shared->host_only);
-	double		heap_tuples;
 
 	SharedFileSetAttach(&shared->runs.files, segment);
 	sort->external.shared_runs = &shared->runs;
-	heap_tuples = heap_scan_for_build(definition->heap, definition->index,
-									  info, scan, false, index_sort_put, sort);
+	return sort;
+}
+
+/* Writes the runs of a worker's separate sort; returns how many rows it saw. */
+static double
+sort_separately(BuildShared *shared, IndexSort *sort,
+				const LeafDefinition *definition, IndexInfo *info,
+				ParallelTableScanDesc scan)
+{
+	double		heap_tuples = heap_scan_for_build(definition->heap,
+												  definition->index, info,
+												  scan, false,
+												  index_sort_put, sort);
+
 	if (!index_sort_write_last_run(sort))
 		row_exchange_close(&shared->exchange);
-	index_sort_end(sort);
+	else if (sort->external.runs != NULL)
+		external_sort_offer_help(&sort->external);
 	return heap_tuples;
+}
+
+/* Has a worker help the leader with the runs, if it has some, and ends its sort. */
+static void
+end_separate_sort(IndexSort *sort)
+{
+	ExternalSort *external = &sort->external;
+
+	if (!index_sort_has_failed(sort) && external->runs != NULL &&
+		external_sort_help_merge(external))
+		external_sort_send_parts(external);
+	index_sort_end(sort);
 }
 
 /* The entry point of a worker. */
@@ -481,6 +505,7 @@ gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
 		RowExclusiveLock : AccessExclusiveLock;
 	ParallelTableScanDesc scan;
 	IndexInfo  *info;
+	IndexSort  *sort = NULL;
 	double		heap_tuples;
 
 	debug_query_string = shm_toc_lookup(contents, KEY_QUERY, true);
@@ -495,8 +520,10 @@ gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
 														  false),
 										   segment);
 	scan = shm_toc_lookup(contents, KEY_SCAN, false);
-	heap_tuples = shared->separately ?
-		sort_separately(shared, segment, &definition, info, scan) :
+	if (shared->separately)
+		sort = begin_separate_sort(shared, segment, &definition);
+	heap_tuples = sort != NULL ?
+		sort_separately(shared, sort, &definition, info, scan) :
 		collect_for_leader(&participant, &definition, info, scan);
 
 	SpinLockAcquire(&shared->exchange.mutex);
@@ -506,7 +533,9 @@ gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
 	SpinLockRelease(&shared->exchange.mutex);
 	ConditionVariableSignal(&shared->exchange.sent);
 
-	if (!shared->separately)
+	if (sort != NULL)
+		end_separate_sort(sort);
+	else
 	{
 		sort_progress_enter(participant.progress, PROGRESS_WAITING_FOR_LEADER);
 		if (wait_for_order(shared))
@@ -735,6 +764,8 @@ parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
 	Participant leader = {.shared = shared};
 
 	sort->external.shared_runs = &shared->runs;
+	/* rows are small: a merge to files takes as long as one by the leader */
+	sort->external.help = HELP_WITH_ROWS;
 	*heap_tuples = heap_scan_for_build(build->heap, build->index, info,
 									   build->scan, true, index_sort_put,
 									   sort);
@@ -838,6 +869,9 @@ void
 parallel_build_end(ParallelBuild *build)
 {
 	begin_phase(build->shared, PHASE_END);
+	/* if the leader has not got so far */
+	if (build->shared->separately)
+		shared_runs_decide(&build->shared->runs, MERGE_BY_LEADER);
 	WaitForParallelWorkersToFinish(build->context);
 	for (int i = 0; i < build->context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&build->buffers[i], &build->wal[i]);

@@ -62,6 +62,8 @@ shared_memory_create(Size bytes)
 		return NULL;
 
 	CurrentResourceOwner = NULL;
+	/* of a file that is written in part core reports the error before that */
+	errno = ENOSPC;
 	PG_TRY();
 	{
 		segment = dsm_create(bytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);

@@ -156,6 +156,14 @@ spare_memory_put(void *memory, Size bytes)
 	spare_memory_limit(SPARE_MOST_BYTES);
 }
 
+void
+spare_memory_drop(void)
+{
+	/* free() alone may leave them with the process */
+	give_pages_back();
+	spare_memory_limit(0);
+}
+
 static void
 process_utility(PlannedStmt *statement, const char *query_string,
 				bool read_only_tree, ProcessUtilityContext utility_context,
@@ -175,11 +183,7 @@ process_utility(PlannedStmt *statement, const char *query_string,
 								utility_context, params, environment,
 								destination, completion);
 	if (discards_all)
-	{
-		/* free() alone may leave them with the process */
-		give_pages_back();
-		spare_memory_limit(0);
-	}
+		spare_memory_drop();
 }
 
 void

@@ -23,6 +23,9 @@ extern void spare_memory_put(void *memory, Size bytes);
 /* Frees kept memory beyond so many bytes. */
 extern void spare_memory_limit(Size most);
 
+/* Frees all kept memory, and gives its pages back to the operating system. */
+extern void spare_memory_drop(void);
+
 /*
  * Begins the minute after which kept memory is given back to the operating system,
  * unless it is used before; to be called after giving memory back.

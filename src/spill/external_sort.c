@@ -25,6 +25,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "sort/spare_memory.h"
 #include "spill/external_sort.h"
 
 /* An empty store, in the current memory context. */
@@ -321,10 +322,13 @@ merge_runs(ExternalSort *sort)
 	begin_runs(sort);
 	free_memory(sort);
 	if (sort->shared_runs != NULL)
+	{
+		spare_memory_drop();
 		take_report(sort);
+	}
 	sort->progress->figures.rows_put = sort->nnulls + sort->nrows;
 	sort_progress_enter(sort->progress, PROGRESS_MERGING_RUNS);
-	sorted_runs_merge(sort->runs, sort->emits_all);
+	sorted_runs_merge(sort->runs, sort->help);
 	sort->progress->figures.runs_written = sorted_runs_count(sort->runs);
 	sort->memory = sorted_runs_disk(sort->runs);
 	sort->status = EXTERNAL_SORT_IN_RUNS;
@@ -370,15 +374,28 @@ external_sort_offer_help(ExternalSort *sort)
 {
 	Assert(sort->store->nrows == 0 && sort->shared_runs != NULL);
 	free_memory(sort);
+	/* the merge has all of the memory */
+	spare_memory_drop();
 	shared_runs_offer_help(sort->shared_runs);
 }
 
-void
+bool
 external_sort_help_merge(ExternalSort *sort)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	bool		wanted_later = sorted_runs_help_merge(sort->runs);
 
-	sorted_runs_help_merge(sort->runs);
+	MemoryContextSwitchTo(caller_context);
+	return wanted_later;
+}
+
+void
+external_sort_send_parts(ExternalSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort_progress_enter(sort->progress, PROGRESS_MERGING_RUNS);
+	sorted_runs_send_parts(sort->runs);
 	MemoryContextSwitchTo(caller_context);
 }
 

@@ -55,7 +55,7 @@ typedef struct ExternalSort
 	/* for runs; the user may set these before there is a run */
 	Size		limit_of_merge; /* bytes while runs are merged */
 	bool		random_access;	/* rows may be fetched backward or again */
-	bool		emits_all;		/* all rows will be fetched, if any are */
+	MergeHelp	help;			/* when others can help to merge */
 	SharedRuns *shared_runs;	/* runs of all processes that sort together;
 								 * NULL in a single one */
 
@@ -163,11 +163,11 @@ extern bool external_sort_perform(ExternalSort *sort);
 /*
  * In a process with shared runs that is not the leader, after the last row and
  * external_sort_spill(): external_sort_offer_help() frees all memory that merging
- * does not need, and external_sort_help_merge() waits for the leader, and merges
- * parts of the runs if the leader wants that.
+ * does not need, and the other two are those of sorted_runs.h.
  */
 extern void external_sort_offer_help(ExternalSort *sort);
-extern void external_sort_help_merge(ExternalSort *sort);
+extern bool external_sort_help_merge(ExternalSort *sort);
+extern void external_sort_send_parts(ExternalSort *sort);
 
 /*
  * external_sort_give_up() gives the sort up, at any time before rows are fetched, and

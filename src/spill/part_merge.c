@@ -5,8 +5,16 @@
  *
  * One process that merges all runs, by comparing their rows, takes longer than all
  * together took to write them.  So the order of all rows is cut into parts, by rows
- * that are its splitters, and each process merges the next part that nobody has,
- * to a file.  Then the leader reads the files one after the other.
+ * that are its splitters, and each process merges the next part that nobody has.
+ * Where all merge while the leader emits rows it gets the parts through shared memory
+ * (part_stream.c), and merges one itself that nobody has when its turn comes.  Else they
+ * go to files, which the leader reads one after the other when it has all
+ * (part_reader.c).
+ *
+ * Parts of a stream are so small that each fits the shared memory of a process.  So
+ * the leader finds the next part complete if all processes together are faster.
+ * But the smaller a part, the more is read of each run for nothing, and the runs
+ * are many and short where memory is little: then parts are larger, and go to files.
  *
  * Splitters are chosen as in a sample sort (Frazer and McKellar 1970) with regular
  * samples (Shi and Schaeffer 1992): each run has an index of rows some pages apart,
@@ -30,9 +38,26 @@
 /* Parts for each process, so that none has to wait for long in the end. */
 #define PARTS_OF_PROCESS	4
 
-/* Samples, and at the least index entries, for each part. */
+/* Samples, and at the least index entries, for each part; also of a stream. */
 #define SAMPLES_OF_PART		64
+#define SAMPLES_OF_STREAMED_PART	16
 #define LEAST_ENTRIES_OF_PART	8
+
+/*
+ * The share of a process's memory for a stream that a part is to take: its size is
+ * known from samples only.  And the memory that suffices if runs are few.
+ */
+#define STREAMED_PART_SHARE	0.75
+#define STREAM_BYTES		((Size) 16 * 1024 * 1024)
+
+/*
+ * What a part of a stream has of each run, at the least: to find where it begins
+ * and ends takes as long as to merge a third of that.
+ */
+#define LEAST_BYTES_OF_RUN	((Size) 96 * 1024)
+
+/* What a row takes in memory more than on a tape, about. */
+#define HEADER_BYTES		16
 
 /* Samples have this part of the memory at the most. */
 #define SAMPLES_MEMORY_PART	4
@@ -63,17 +88,8 @@ struct PartMerge
 	const RunFormat *format;
 	int			nruns;
 	IndexedRun *runs;
-	Splitter   *splitters;		/* splitters between the parts */
-};
-
-struct PartReader
-{
-	SharedRuns *shared;
-	const RunFormat *format;
-	Size		buffer_bytes;
-	int			part;			/* part to be opened next */
-	RunFile    *file;			/* file of the part that is open, or NULL */
-	RunTape    *tape;
+	Splitter   *splitters;		/* splitters between the parts; NULL: not yet
+								 * chosen */
 };
 
 static IndexedRun
@@ -132,27 +148,80 @@ has_space(const PartMerge *merge)
 	return true;
 }
 
-bool
-part_merge_divide(PartMerge *merge, int nprocesses)
+/* Index entries of all runs. */
+static uint64
+count_entries(const PartMerge *merge)
 {
-	SharedRuns *shared = merge->shared;
-	uint64		nentries = 0;
-	uint64		nsamples;
-	int			nparts;
+	uint64		count = 0;
 
 	for (int run = 0; run < merge->nruns; run++)
-		nentries += merge->runs[run].index.count;
-	nparts = Min(nprocesses * PARTS_OF_PROCESS, MOST_MERGED_PARTS);
-	nparts = Min(nparts, nentries / LEAST_ENTRIES_OF_PART);
-	nsamples = Min(nparts * SAMPLES_OF_PART,
-				   shared->limit / SAMPLES_MEMORY_PART /
-				   Max(shared->longest_row, 1));
-	if (nparts < nprocesses || nsamples < nparts * LEAST_ENTRIES_OF_PART ||
-		!has_space(merge))
+		count += merge->runs[run].index.count;
+	return count;
+}
+
+/* Has this be the number of parts; false if there are too few samples for so many. */
+static bool
+set_parts(PartMerge *merge, uint64 nparts, int samples_of_part)
+{
+	SharedRuns *shared = merge->shared;
+	uint64		nentries = count_entries(merge);
+	uint64		nsamples = Min(nparts * samples_of_part,
+							   shared->limit / SAMPLES_MEMORY_PART /
+							   Max(shared->longest_row, 1));
+
+	if (nsamples < nparts * LEAST_ENTRIES_OF_PART)
 		return false;
 	shared->nparts = nparts;
 	shared->sampled = (nentries + nsamples - 1) / nsamples;
 	return true;
+}
+
+bool
+part_merge_divide_to_files(PartMerge *merge, int nprocesses)
+{
+	uint64		nparts = Min(nprocesses * PARTS_OF_PROCESS, MOST_MERGED_PARTS);
+
+	nparts = Min(nparts, count_entries(merge) / LEAST_ENTRIES_OF_PART);
+	return nparts >= nprocesses &&
+		set_parts(merge, nparts, SAMPLES_OF_PART) && has_space(merge);
+}
+
+/* The shared memory that each process needs for its parts of these bytes of rows. */
+static Size
+memory_for_stream(const PartMerge *merge, uint64 bytes)
+{
+	uint64		part = Max(merge->nruns * LEAST_BYTES_OF_RUN,
+						   bytes / MOST_MERGED_PARTS + 1);
+	Size		needed = part / STREAMED_PART_SHARE;
+
+	return Max(needed, Min(STREAM_BYTES, merge->shared->limit / 2));
+}
+
+PartReceiver *
+part_merge_divide_to_stream(PartMerge *merge, int nhelpers)
+{
+	SharedRuns *shared = merge->shared;
+	uint64		bytes = shared->disk + shared->nrows * HEADER_BYTES;
+	Size		memory = memory_for_stream(merge, bytes);
+	uint64		nparts = bytes / (memory * STREAMED_PART_SHARE) + 1;
+	PartReceiver *receiver;
+
+	nparts = Max(nparts, (nhelpers + 1) * PARTS_OF_PROCESS);
+	if (memory > shared->limit / 2 ||
+		shared->longest_row > STREAM_MOST_ROW_BYTES ||
+		nparts > Min(MOST_MERGED_PARTS,
+					 count_entries(merge) / LEAST_ENTRIES_OF_PART) ||
+		bytes / nparts < merge->nruns * LEAST_BYTES_OF_RUN ||
+		merge->nruns > run_merge_most_runs(shared->limit - memory,
+										   shared->longest_row) ||
+		!set_parts(merge, nparts, SAMPLES_OF_STREAMED_PART))
+		return NULL;
+	receiver = part_receiver_begin(nhelpers, memory);
+	if (receiver == NULL)
+		return NULL;
+	shared->stream = part_receiver_handle(receiver);
+	shared->stream_memory = memory;
+	return receiver;
 }
 
 /*
@@ -373,41 +442,31 @@ open_part_of_run(const PartMerge *merge, int part, int run, Size read_bytes)
 	return NULL;
 }
 
-/* Merges the rows of these tapes to a new file. */
-static void
-merge_tapes(const PartMerge *merge, int part, RunTape **tapes, int ntapes,
-			Size read_bytes)
+/* The memory for reading runs, in bytes. */
+static Size
+memory_for_runs(const SharedRuns *shared)
 {
-	SharedRuns *shared = merge->shared;
-	RunFile    *file = run_file_create_shared(&shared->files, PART_FILE_NAME,
-											  part, shared->limit);
-	RunMerge   *rows = run_merge_begin(merge->order, tapes, ntapes,
-									   read_bytes);
-	RunTape    *result = run_tape_create(file, merge->format);
-	uint64		nrows = 0;
-	const void *row;
-
-	for (; (row = run_merge_next(rows)) != NULL; nrows++)
-		run_tape_write(result, row);
-	run_tape_complete(result);
-	run_merge_end(rows);
-	run_file_end_write(file);
-	run_tape_close(result);
-	shared_runs_finish_part(shared, part, nrows, run_file_bytes(file));
-	run_file_close(file);
+	return shared->limit - (shared->stream_memory > 0 ?
+							shared->stream_memory :
+							run_file_limit_piece(shared->limit));
 }
 
-/* Merges a part, in the part's memory context. */
-static void
-merge_part(const PartMerge *merge, int part)
+RunMerge *
+part_merge_open(PartMerge *merge, int part)
 {
 	const SharedRuns *shared = merge->shared;
-	Size		limit = shared->limit - run_file_limit_piece(shared->limit);
-	Size		read_bytes = run_merge_read_bytes(limit, merge->nruns,
+	Size		read_bytes = run_merge_read_bytes(memory_for_runs(shared),
+												  merge->nruns,
 												  shared->longest_row);
-	RunTape   **tapes = palloc(merge->nruns * sizeof(RunTape *));
+	MemoryContext caller_context;
+	RunTape   **tapes;
 	int			ntapes = 0;
+	RunMerge   *rows = NULL;
 
+	if (merge->splitters == NULL)
+		choose_splitters(merge);
+	caller_context = MemoryContextSwitchTo(merge->part_context);
+	tapes = palloc(merge->nruns * sizeof(RunTape *));
 	for (int run = 0; run < merge->nruns; run++)
 	{
 		RunTape    *tape = open_part_of_run(merge, part, run, read_bytes);
@@ -417,24 +476,80 @@ merge_part(const PartMerge *merge, int part)
 			tapes[ntapes++] = tape;
 	}
 	if (ntapes > 0)
-		merge_tapes(merge, part, tapes, ntapes, read_bytes);
-	else
-		shared_runs_finish_part(merge->shared, part, 0, 0);
+		rows = run_merge_begin(merge->order, tapes, ntapes, read_bytes);
+	MemoryContextSwitchTo(caller_context);
+	return rows;
 }
 
 void
-part_merge_perform(PartMerge *merge, int part)
+part_merge_close(PartMerge *merge, RunMerge *rows)
 {
-	MemoryContext caller_context = CurrentMemoryContext;
+	if (rows != NULL)
+		run_merge_end(rows);
+	MemoryContextReset(merge->part_context);
+}
 
-	choose_splitters(merge);
+/* Writes the rows of a part to a new file. */
+static void
+write_part(const PartMerge *merge, int part, RunMerge *rows)
+{
+	SharedRuns *shared = merge->shared;
+	RunFile    *file = run_file_create_shared(&shared->files, PART_FILE_NAME,
+											  part, shared->limit);
+	RunTape    *result = run_tape_create(file, merge->format);
+	uint64		nrows = 0;
+	const void *row;
+
+	for (; (row = run_merge_next(rows)) != NULL; nrows++)
+		run_tape_write(result, row);
+	run_tape_complete(result);
+	run_file_end_write(file);
+	run_tape_close(result);
+	shared_runs_finish_part(shared, part, nrows, run_file_bytes(file));
+	run_file_close(file);
+}
+
+void
+part_merge_to_files(PartMerge *merge, int part)
+{
 	do
 	{
-		MemoryContextSwitchTo(merge->part_context);
-		merge_part(merge, part);
+		RunMerge   *rows = part_merge_open(merge, part);
+		MemoryContext caller_context =
+			MemoryContextSwitchTo(merge->part_context);
+
+		if (rows != NULL)
+			write_part(merge, part, rows);
+		else
+			shared_runs_finish_part(merge->shared, part, 0, 0);
 		MemoryContextSwitchTo(caller_context);
-		MemoryContextReset(merge->part_context);
+		part_merge_close(merge, rows);
 	} while (shared_runs_take_part(merge->shared, &part));
+}
+
+/* Sends the rows of a part to the leader; false if no more are wanted. */
+static bool
+send_part(PartMerge *merge, int part, PartSender *sender)
+{
+	RunMerge   *rows;
+	bool		wanted;
+	const void *row;
+
+	part_sender_begin_part(sender, part);
+	rows = part_merge_open(merge, part);
+	wanted = part_sender_is_wanted(sender);
+	while (rows != NULL && wanted && (row = run_merge_next(rows)) != NULL)
+		wanted = part_sender_put(sender, row, merge->format->bytes(row));
+	part_merge_close(merge, rows);
+	return wanted && part_sender_end_part(sender);
+}
+
+void
+part_merge_to_stream(PartMerge *merge, int part, PartSender *sender)
+{
+	while (send_part(merge, part, sender) &&
+		   shared_runs_take_part(merge->shared, &part))
+		;
 }
 
 void
@@ -448,71 +563,4 @@ part_merge_end(PartMerge *merge, bool deletes_runs)
 			run_file_close(merge->runs[run].file);
 	}
 	MemoryContextDelete(merge->context);
-}
-
-PartReader *
-part_reader_begin(SharedRuns *shared, const RunFormat *format,
-				  Size buffer_bytes)
-{
-	PartReader *reader = palloc0(sizeof(PartReader));
-
-	reader->shared = shared;
-	reader->format = format;
-	reader->buffer_bytes = buffer_bytes;
-	return reader;
-}
-
-/* Opens the next part that has rows; false if there is none. */
-static bool
-open_next_part(PartReader *reader)
-{
-	SharedRuns *shared = reader->shared;
-	uint64		bytes;
-
-	while (reader->part < shared->nparts &&
-		   shared->part_rows[reader->part] == 0)
-		reader->part++;
-	if (reader->part == shared->nparts)
-		return false;
-	reader->file = run_file_open_shared(&shared->files, PART_FILE_NAME,
-										reader->part, shared->limit, &bytes);
-	reader->tape = run_tape_open(reader->file, reader->format, bytes);
-	run_tape_begin_read(reader->tape, reader->buffer_bytes);
-	reader->part++;
-	return true;
-}
-
-/* Closes the part that is open, and deletes its file. */
-static void
-close_part(PartReader *reader)
-{
-	run_tape_close(reader->tape);
-	run_file_delete(reader->file);
-	reader->tape = NULL;
-	reader->file = NULL;
-}
-
-void *
-part_reader_next(PartReader *reader)
-{
-	CHECK_FOR_INTERRUPTS();
-	for (;;)
-	{
-		void	   *row;
-
-		if (unlikely(reader->tape == NULL) && !open_next_part(reader))
-			return NULL;
-		row = run_tape_read(reader->tape);
-		if (likely(row != NULL))
-			return row;
-		close_part(reader);
-	}
-}
-
-void
-part_reader_end(PartReader *reader)
-{
-	if (reader->tape != NULL)
-		close_part(reader);
-	pfree(reader);
 }

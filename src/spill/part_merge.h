@@ -8,6 +8,8 @@
 #ifndef GPUSORT_PART_MERGE_H
 #define GPUSORT_PART_MERGE_H
 
+#include "spill/part_stream.h"
+#include "spill/run_merge.h"
 #include "spill/run_tape.h"
 #include "spill/shared_runs.h"
 
@@ -25,35 +27,30 @@ extern PartMerge *part_merge_begin(SharedRuns *shared, RowOrder *order,
 
 /*
  * In the leader, before shared_runs_decide(): divides the order of all rows into
- * parts for nprocesses processes.  False if the leader had better merge alone, since
- * there is no disk space for parts, or since rows are few.
+ * parts.  Those of a stream go through the receiver; NULL if they had better not.  Those
+ * in files are for nprocesses processes; false if the leader had better merge alone,
+ * since there is no disk space for parts, or since rows are few.
  */
-extern bool part_merge_divide(PartMerge *merge, int nprocesses);
+extern PartReceiver *part_merge_divide_to_stream(PartMerge *merge,
+												 int nhelpers);
+extern bool part_merge_divide_to_files(PartMerge *merge, int nprocesses);
 
 /*
  * Merges a part that this process has taken, and then further parts, until every
- * part has been taken by some process.
+ * part has been taken by some process, or until the leader wants no more rows.
  */
-extern void part_merge_perform(PartMerge *merge, int part);
+extern void part_merge_to_files(PartMerge *merge, int part);
+extern void part_merge_to_stream(PartMerge *merge, int part,
+								 PartSender *sender);
+
+/*
+ * Begins to merge a part that this process has taken, one at a time, and ends that.  NULL
+ * is a part without rows.
+ */
+extern RunMerge *part_merge_open(PartMerge *merge, int part);
+extern void part_merge_close(PartMerge *merge, RunMerge *rows);
 
 /* Closes the runs, with deletes_runs deletes them too, and frees the memory. */
 extern void part_merge_end(PartMerge *merge, bool deletes_runs);
-
-/* The reader of the parts, in the leader. */
-typedef struct PartReader PartReader;
-
-/*
- * Begins to read all parts, which are in files, one after the other;
- * buffer_bytes are read at once.  Allocates in the current memory context.
- */
-extern PartReader *part_reader_begin(SharedRuns *shared,
-									 const RunFormat *format,
-									 Size buffer_bytes);
-
-/* The next row, valid until the next call; NULL after the last one. */
-extern void *part_reader_next(PartReader *reader);
-
-/* Ends the reading, at any time; the files are deleted as they are read. */
-extern void part_reader_end(PartReader *reader);
 
 #endif							/* GPUSORT_PART_MERGE_H */

@@ -40,6 +40,8 @@ shared_runs_reset(SharedRuns *shared, Size limit)
 	pg_atomic_init_u32(&shared->nhelpers, 0);
 	pg_atomic_init_u32(&shared->decision, MERGE_UNDECIDED);
 	shared->nparts = 0;
+	shared->stream = DSM_HANDLE_INVALID;
+	shared->stream_memory = 0;
 	pg_atomic_init_u32(&shared->next_part, 0);
 	pg_atomic_init_u32(&shared->nmerged, 0);
 }
@@ -75,7 +77,7 @@ shared_runs_decide(SharedRuns *shared, MergeDecision decision)
 	ConditionVariableBroadcast(&shared->decided);
 }
 
-bool
+MergeDecision
 shared_runs_await_decision(SharedRuns *shared)
 {
 	static uint32 wait_event = 0;
@@ -88,7 +90,7 @@ shared_runs_await_decision(SharedRuns *shared)
 		ConditionVariableSleep(&shared->decided, wait_event);
 	ConditionVariableCancelSleep();
 	pg_read_barrier();
-	return decision == MERGE_IN_PARTS;
+	return decision;
 }
 
 bool
@@ -98,6 +100,14 @@ shared_runs_take_part(SharedRuns *shared, int *part)
 
 	*part = next;
 	return next < shared->nparts;
+}
+
+bool
+shared_runs_take_this_part(SharedRuns *shared, int part)
+{
+	uint32		next = part;
+
+	return pg_atomic_compare_exchange_u32(&shared->next_part, &next, part + 1);
 }
 
 void

@@ -11,12 +11,13 @@
 
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
+#include "storage/dsm.h"
 #include "storage/sharedfileset.h"
 
 #include "sort/row_order.h"
 
 /* The most parts of a merge. */
-#define MOST_MERGED_PARTS	256
+#define MOST_MERGED_PARTS	1024
 
 /* The names of the files, with numbers. */
 #define RUN_FILE_NAME		"run"
@@ -27,7 +28,10 @@ typedef enum MergeDecision
 {
 	MERGE_UNDECIDED,			/* processes still write runs */
 	MERGE_BY_LEADER,			/* the leader merges, as it emits rows */
-	MERGE_IN_PARTS				/* all processes merge, part by part, to files */
+	MERGE_TO_FILES,				/* all processes merge, part by part, to
+								 * files, before the leader emits rows */
+	MERGE_TO_STREAM				/* the same to a stream, while the leader
+								 * emits rows */
 } MergeDecision;
 
 /*
@@ -54,9 +58,12 @@ typedef struct SharedRuns
 	pg_atomic_uint32 decision;	/* a MergeDecision */
 	ConditionVariable decided;
 
-	/* if MERGE_IN_PARTS; the leader sets the first two before it decides */
+	/* of a merge in parts; the leader sets the first four before it decides */
 	int			nparts;			/* parts of the order of all rows */
 	uint64		sampled;		/* every n-th index entry is a sample */
+	dsm_handle	stream;			/* stream of the parts (part_stream.h) */
+	Size		stream_memory;	/* each process's memory for it; 0: there is
+								 * none */
 	pg_atomic_uint32 next_part; /* next part that a process may take */
 	pg_atomic_uint32 nmerged;	/* parts that are in files */
 	ConditionVariable merged;	/* signalled when all parts are in files */
@@ -85,13 +92,17 @@ extern void shared_runs_offer_help(SharedRuns *shared);
 
 /*
  * The leader's: decides how the runs are merged, unless that has been decided.  The
- * others' waits for the decision; true if the runs are merged in parts.
+ * others' waits for the decision.
  */
 extern void shared_runs_decide(SharedRuns *shared, MergeDecision decision);
-extern bool shared_runs_await_decision(SharedRuns *shared);
+extern MergeDecision shared_runs_await_decision(SharedRuns *shared);
 
-/* The next part for this process to merge; false if there is none. */
+/*
+ * The next part for this process to merge; false if there is none.  The leader's of a
+ * stream takes this part, or returns false if another process has it already.
+ */
 extern bool shared_runs_take_part(SharedRuns *shared, int *part);
+extern bool shared_runs_take_this_part(SharedRuns *shared, int part);
 
 /* Notes that a part is in a file, if it has rows. */
 extern void shared_runs_finish_part(SharedRuns *shared, int part,

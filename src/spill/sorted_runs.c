@@ -12,8 +12,8 @@
  *
  * Several processes may write runs of their rows, for one of them, the leader, to
  * emit.  Each of these runs is alone in a file that all can reach.  They are merged
- * by the leader, or by all processes in parts (part_merge.c), which the leader then
- * reads one after the other.
+ * by the leader, or by all processes in parts (part_merge.c), which the leader
+ * reads one after the other (part_reader.c).
  *
  * Where gpusortd has the keys of all rows it tells from which run each next row
  * is (merge_plan.c), and the last merge is only to read the runs so.
@@ -33,7 +33,7 @@
 #include "settings.h"
 #include "sort/slot_row.h"
 #include "spill/merge_plan.h"
-#include "spill/part_merge.h"
+#include "spill/part_reader.h"
 #include "spill/result_tape.h"
 #include "spill/run_merge.h"
 #include "spill/sorted_runs.h"
@@ -493,43 +493,74 @@ merge_alone(SortedRuns *runs)
 	runs->disk += run_file_bytes(runs->file);
 }
 
+/* Has all processes merge the shared runs in parts, while the leader emits rows. */
+static void
+merge_to_stream(SortedRuns *runs, PartMerge *merge, PartReceiver *receiver)
+{
+	runs->parts = part_reader_begin_stream(runs->shared, runs->format, merge,
+										   receiver);
+	shared_runs_decide(runs->shared, MERGE_TO_STREAM);
+}
+
 /*
- * Has all processes merge the shared runs in parts, and waits for the last one;
- * false if that is left to this process.
+ * Has all processes merge the shared runs in parts, to files, and waits for the last
+ * one.
  */
+static void
+merge_to_files(SortedRuns *runs, PartMerge *merge)
+{
+	SharedRuns *shared = runs->shared;
+	int			part;
+
+	shared_runs_decide(shared, MERGE_TO_FILES);
+	if (shared_runs_take_part(shared, &part))
+		part_merge_to_files(merge, part);
+	shared_runs_await_parts(shared);
+	part_merge_end(merge, true);
+	runs->parts = part_reader_begin_files(shared, runs->format,
+										  run_merge_read_bytes(runs->limit, 1,
+															   runs->longest_row));
+}
+
+/* Merges the shared runs in parts; false if that is left to this process. */
 static bool
-merge_in_parts(SortedRuns *runs)
+merge_in_parts(SortedRuns *runs, MergeHelp help)
 {
 	SharedRuns *shared = runs->shared;
 	int			nhelpers = pg_atomic_read_u32(&shared->nhelpers);
 	PartMerge  *merge;
-	int			part;
+	PartReceiver *receiver = NULL;
 
-	/* the files take twice the space */
-	if (nhelpers == 0 || temp_file_limit >= 0 ||
+	if (nhelpers == 0 ||
 		runs->nadded > run_merge_most_runs(shared->limit, shared->longest_row))
 		return false;
 	merge = part_merge_begin(shared, runs->order, runs->format);
-	if (!part_merge_divide(merge, nhelpers + 1))
+	if ((help & HELP_WITH_ROWS) != 0)
+		receiver = part_merge_divide_to_stream(merge, nhelpers);
+	if (receiver != NULL)
+	{
+		/* of an index nothing else tells that */
+		ereport(DEBUG1,
+				(errmsg_internal("gpusort: merging %d runs in %d streamed parts",
+								 runs->nadded, shared->nparts)));
+		merge_to_stream(runs, merge, receiver);
+	}
+	/* the files take twice the space */
+	else if ((help & HELP_BEFORE_ROWS) != 0 && temp_file_limit < 0 &&
+			 part_merge_divide_to_files(merge, nhelpers + 1))
+		merge_to_files(runs, merge);
+	else
 	{
 		part_merge_end(merge, false);
 		return false;
 	}
-	shared_runs_decide(shared, MERGE_IN_PARTS);
-	if (shared_runs_take_part(shared, &part))
-		part_merge_perform(merge, part);
-	shared_runs_await_parts(shared);
-	part_merge_end(merge, true);
-	runs->parts = part_reader_begin(shared, runs->format,
-									run_merge_read_bytes(runs->limit, 1,
-														 runs->longest_row));
 	runs->status = READS_PARTS;
 	return true;
 }
 
 /* Merges the runs of all processes. */
 static void
-merge_shared_runs(SortedRuns *runs, bool emits_all)
+merge_shared_runs(SortedRuns *runs, MergeHelp help)
 {
 	SharedRuns *shared = runs->shared;
 
@@ -537,7 +568,7 @@ merge_shared_runs(SortedRuns *runs, bool emits_all)
 	runs->longest_row = shared->longest_row;
 	/* the space of a file that is deleted is taken as long as it is open */
 	close_shared_files(runs);
-	if (!emits_all || !merge_in_parts(runs))
+	if (help == NO_HELP || !merge_in_parts(runs, help))
 	{
 		shared_runs_decide(shared, MERGE_BY_LEADER);
 		import_runs(runs);
@@ -547,27 +578,61 @@ merge_shared_runs(SortedRuns *runs, bool emits_all)
 }
 
 void
-sorted_runs_merge(SortedRuns *runs, bool emits_all)
+sorted_runs_merge(SortedRuns *runs, MergeHelp help)
 {
 	if (runs->shared != NULL)
-		merge_shared_runs(runs, emits_all);
+		merge_shared_runs(runs, help);
 	else
 		merge_alone(runs);
 }
 
-void
+bool
 sorted_runs_help_merge(SortedRuns *runs)
 {
+	MergeDecision decision = shared_runs_await_decision(runs->shared);
 	PartMerge  *merge;
 	int			part;
 
 	/* who comes late finds no part left, and perhaps no runs any more */
-	if (!shared_runs_await_decision(runs->shared) ||
+	if (decision != MERGE_TO_FILES ||
 		!shared_runs_take_part(runs->shared, &part))
-		return;
+		return decision == MERGE_TO_STREAM;
 	merge = part_merge_begin(runs->shared, runs->order, runs->format);
-	part_merge_perform(merge, part);
+	part_merge_to_files(merge, part);
 	part_merge_end(merge, false);
+	return false;
+}
+
+void
+sorted_runs_send_parts(SortedRuns *runs)
+{
+	SharedRuns *shared = runs->shared;
+	PartSender *sender = part_sender_begin(shared->stream);
+	PartMerge  *merge;
+	int			part;
+
+	if (sender == NULL)
+		return;
+	if (shared_runs_take_part(shared, &part))
+	{
+		merge = part_merge_begin(shared, runs->order, runs->format);
+		part_merge_to_stream(merge, part, sender);
+		part_merge_end(merge, false);
+	}
+	part_sender_end(sender);
+}
+
+bool
+sorted_runs_has_help(const SortedRuns *runs)
+{
+	return runs->parts != NULL && part_reader_is_streamed(runs->parts);
+}
+
+void
+sorted_runs_stop_help(SortedRuns *runs)
+{
+	if (runs->parts != NULL)
+		part_reader_stop(runs->parts);
 }
 
 /* The next minimal tuple, or the previous one; NULL if there is none. */

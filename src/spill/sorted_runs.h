@@ -18,6 +18,15 @@
 /* The runs of a process, and their merge. */
 typedef struct SortedRuns SortedRuns;
 
+/* When other processes help the leader to merge shared runs. */
+typedef enum MergeHelp
+{
+	NO_HELP = 0,				/* never: not all rows will be fetched */
+	HELP_BEFORE_ROWS = 1,		/* before rows are emitted */
+	HELP_WITH_ROWS = 2,			/* while rows are emitted */
+	HELP_AT_ANY_TIME = 3		/* while rows are emitted, or else before */
+} MergeHelp;
+
 /*
  * Makes runs, none at first.  The order, which must stay, is that of each
  * run's rows; the format is that of the rows.  The limits are bytes of all
@@ -50,16 +59,26 @@ extern void sorted_runs_add(SortedRuns *runs, RowStore *store);
 /*
  * Begins to emit rows, after the last run: merges the runs until few enough are left
  * for the last merge, which is done as rows are fetched.  Of shared runs the leader
- * does so, when the others have written all of theirs.  With emits_all the others may
- * help the leader; then all of the merge is done here.
+ * does so, when the others have written all of theirs, and maybe with their help.
  */
-extern void sorted_runs_merge(SortedRuns *runs, bool emits_all);
+extern void sorted_runs_merge(SortedRuns *runs, MergeHelp help);
 
 /*
  * In a process that has called shared_runs_offer_help(): waits for the leader, and
- * merges parts of the runs if the leader wants that.
+ * merges parts of the runs if the leader wants that.  True if the leader wants them
+ * while it emits rows: sorted_runs_send_parts() is to follow, when the leader no longer
+ * waits for this process.
  */
-extern void sorted_runs_help_merge(SortedRuns *runs);
+extern bool sorted_runs_help_merge(SortedRuns *runs);
+extern void sorted_runs_send_parts(SortedRuns *runs);
+
+/*
+ * In the leader, after sorted_runs_merge(): is there help while rows are emitted?  It has
+ * to end when no more rows are fetched: sorted_runs_end() ends it, and
+ * sorted_runs_stop_help(), which may come before.
+ */
+extern bool sorted_runs_has_help(const SortedRuns *runs);
+extern void sorted_runs_stop_help(SortedRuns *runs);
 
 /*
  * The next row of the merge, without random_access, valid until the next call;

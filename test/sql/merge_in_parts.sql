@@ -25,21 +25,23 @@ BEGIN
 	RETURN result;
 END $$;
 
--- How a query's rows were sorted.
-CREATE FUNCTION method(query text) RETURNS text LANGUAGE plpgsql AS $$
+-- How a query's runs were merged.
+CREATE FUNCTION merge(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
+	method text;
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
-	RETURN coalesce(jsonb_path_query_first(plan, '$.**."Sort Method" ? (@ like_regex "merge of .* in [0-9]+ parts$")') #>> '{}', jsonb_path_query_first(plan, '$.**."Sort Method"') #>> '{}');
+	method := string_agg(m #>> '{}', ' ') FROM jsonb_path_query(plan, '$.**."Sort Method"') m;
+	RETURN CASE WHEN method ~ 'merge of \d+ runs in \d+ streamed parts' THEN 'in streamed parts' WHEN method ~ 'merge of \d+ runs in \d+ parts' THEN 'in parts' ELSE 'by one' END;
 END $$;
 
--- Is the query's result the native one, and were runs merged in parts? On a busy machine a worker may come too late to have runs, so
+-- Is the query's result the native one, and how were runs merged? On a busy machine a worker may come too late to have runs, so
 -- there can be several tries.
 CREATE FUNCTION examine(query text, tries int DEFAULT 1) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	native text;
-	in_parts bool;
+	merge text;
 BEGIN
 	DISCARD PLANS;
 	PERFORM set_config('gpusort.enable', 'off', true);
@@ -47,11 +49,10 @@ BEGIN
 	DISCARD PLANS;
 	PERFORM set_config('gpusort.enable', 'on', true);
 	FOR try IN 1 .. tries LOOP
-		in_parts := method(query) ~ 'in \d+ parts$';
-		EXIT WHEN in_parts;
+		merge := merge(query);
+		EXIT WHEN merge <> 'by one';
 	END LOOP;
-	RETURN CASE WHEN digest(query) IS DISTINCT FROM native THEN 'other rows' ELSE 'same' END ||
-		CASE WHEN in_parts THEN ', in parts' ELSE ', by one' END;
+	RETURN CASE WHEN digest(query) IS DISTINCT FROM native THEN 'other rows' ELSE 'same' END || ', ' || merge;
 END $$;
 
 CREATE TABLE queries (query text);
@@ -68,9 +69,9 @@ INSERT INTO queries VALUES
 SET work_mem = '64kB';
 SELECT query, examine(query) FROM queries LIMIT 1;
 SET work_mem = '1MB';
-SELECT query, examine(query, 20) FROM queries;
+SELECT query, replace(examine(query, 20), 'streamed ', '') examine FROM queries;
 SET work_mem = '4MB';
-SELECT query, examine(query, CASE WHEN query ~ '\*|wide' THEN 20 ELSE 1 END) FROM queries;
+SELECT query, replace(examine(query, CASE WHEN query ~ '\*|wide' THEN 20 ELSE 1 END), 'streamed ', '') examine FROM queries;
 
 -- how many runs there are of rows in order depends on when workers begin
 SELECT memory, set_config('work_mem', memory, false) IS NOT NULL AND examine('SELECT ordered, txt, wide FROM lines ORDER BY ordered') ~ '^same' same
@@ -103,6 +104,44 @@ SET temp_file_limit = '1GB';
 SELECT examine('SELECT * FROM lines ORDER BY k, id');
 RESET temp_file_limit;
 
+-- Parts that are merged while the leader emits rows; before this it depends on the number of runs.
+SET work_mem = '8MB';
+CREATE TABLE many WITH (parallel_workers = 2) AS
+SELECT i id, hashint4(i) k, i % 3 few, 1 same, nullif(i % 5, 0) gap, md5(i::text) txt, hashint4(i)::numeric / 7 num, repeat('y', i % 100) wide
+FROM generate_series(1, 240000) i;
+ANALYZE many;
+TRUNCATE queries;
+INSERT INTO queries VALUES
+	('SELECT * FROM many ORDER BY k, id'),
+	('SELECT * FROM many ORDER BY txt COLLATE "C" DESC'),
+	('SELECT * FROM many ORDER BY num, wide COLLATE "C" DESC'),
+	('SELECT * FROM many ORDER BY few DESC, gap NULLS FIRST, id'),
+	('SELECT same, few, gap, txt, num, wide FROM many ORDER BY same, few, txt COLLATE "C"');
+SELECT query, examine(query, 20) FROM queries;
+
+-- files are not written once more, so that they may be limited
+SET temp_file_limit = '1GB';
+SELECT examine('SELECT * FROM many ORDER BY k, id', 20);
+RESET temp_file_limit;
+
+-- equal rows, in any order
+SELECT EXISTS (SELECT FROM generate_series(1, 20) WHERE merge('SELECT * FROM many ORDER BY same') = 'in streamed parts') streamed;
+SELECT count(s), count(DISTINCT id), sum(k), sum(num), count(DISTINCT txt) FROM (SELECT * FROM many ORDER BY same OFFSET 0) s;
+
+-- not all rows are read, and rows are read again
+SET enable_material = off;
+SET enable_hashjoin = off;
+SELECT x, (SELECT s FROM (SELECT id, k, few, same, gap, txt, num FROM many ORDER BY k, id OFFSET 0) s WHERE s.k > x LIMIT 1) FROM (VALUES (-2000000000), (0), (1000000)) v(x);
+SELECT count(*), count(s), sum(s.id) FROM (VALUES (1), (2)) v(x) LEFT JOIN (SELECT * FROM many ORDER BY k, id OFFSET 0) s ON true;
+SELECT count(s) FROM (SELECT * FROM many ORDER BY k, id OFFSET 0) s JOIN (SELECT i FROM generate_series(-2147483648, -2147000000) i ORDER BY i OFFSET 0) i ON s.k = i.i;
+RESET enable_material;
+RESET enable_hashjoin;
+
+-- a row that is too large for a stream, and of which no memory has enough samples
+INSERT INTO many SELECT 0, 0, 0, 1, 0, 'large', 0, repeat('z', 70000);
+ALTER TABLE many ALTER wide SET STORAGE EXTERNAL;
+SELECT examine('SELECT id, k, few, same, gap, txt, num, concat(wide) FROM many ORDER BY k, id', 20);
+
 SELECT count(*) AS temporary_files FROM pg_ls_tmpdir();
-DROP TABLE lines, queries;
-DROP FUNCTION digest, method, examine;
+DROP TABLE lines, many, queries;
+DROP FUNCTION digest, merge, examine;

@@ -1,0 +1,23 @@
+/*-------------------------------------------------------------------------
+ *
+ * after_rows.h
+ *	  What a parallel worker does when it has emitted its last row.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_AFTER_ROWS_H
+#define GPUSORT_AFTER_ROWS_H
+
+#include "nodes/execnodes.h"
+
+typedef void (*AfterRows) (void *arg);
+
+extern void after_rows_init(void);
+
+/*
+ * In a parallel worker: has the function called when the worker's plan has emitted all
+ * rows, and the leader knows that.  One function for a plan.
+ */
+extern void after_rows_do(EState *estate, AfterRows function, void *arg);
+
+#endif							/* GPUSORT_AFTER_ROWS_H */

@@ -1,0 +1,233 @@
+# Runs that workers merge part by part while the leader emits rows, or makes pages of them. They are disturbed: by a leader that ends early or
+# begins again, while workers wait for room, by the end of any process, by errors, by a lack of memory. Each time the result
+# is right or there is one clear error, and no shared memory, no file and no worker is left.
+use strict;
+use warnings;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use FindBin;
+use lib "$FindBin::RealBin/..";
+use GpusortCluster;
+use HeldQueries;
+
+my $node = GpusortCluster->new('main');
+$node->init;
+# segments that are files in the data directory can be counted
+$node->configure(<<'CONF');
+gpusort.min_rows = 0
+gpusort.device = host
+work_mem = 8MB
+dynamic_shared_memory_type = mmap
+max_worker_processes = 16
+max_parallel_workers = 12
+parallel_setup_cost = 0
+parallel_tuple_cost = 0
+gpusort.get_shared_row_cost = 0
+min_parallel_table_scan_size = 0
+enable_incremental_sort = off
+enable_material = off
+enable_hashjoin = off
+restart_after_crash = on
+autovacuum = off
+CONF
+$node->start;
+$node->safe_psql('postgres', HeldQueries::PASS_FUNCTION . <<'SQL');
+CREATE EXTENSION gpusort;
+CREATE TABLE t WITH (parallel_workers = 2) AS
+SELECT i id, hashint4(i) k, md5(i::text) txt, repeat('x', i % 200) pad FROM generate_series(1, 240000) i;
+VACUUM ANALYZE t;
+SQL
+
+my $sorted = 'SELECT * FROM t ORDER BY k, id OFFSET 0';
+# the leader is held at its first row, before it has read what workers have sent
+my $digest = sub { my ($condition) = @_; return "SELECT count(*), sum(hashtext(s::text || n)::bigint) FROM (SELECT s, row_number() OVER () n FROM ($sorted) s WHERE $condition) d;\n" };
+my $query = $digest->('pass(id) > 0');
+my $stock = "SET gpusort.enable = off;\nSET max_parallel_workers_per_gather = 0;\n";
+my $native = $node->safe_psql('postgres', "$stock$query");
+my $idle_segments = $node->segments;
+
+# Nothing is left of shared memory, temporary files and workers.
+sub check_left
+{
+	my ($what) = @_;
+	my ($segments, @files, $workers);
+	for (1 .. 100)
+	{
+		$segments = $node->segments;
+		@files = glob $node->data_dir . '/base/pgsql_tmp/*';
+		$workers = $node->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'");
+		last if $segments <= $idle_segments && !@files && $workers == 0;
+		select undef, undef, undef, 0.1;
+	}
+	is("$segments @files $workers", "$idle_segments  0", "$what: no shared memory, no file and no worker is left");
+}
+
+# How the runs of a query were merged; on a busy machine a worker may come too late to have one.
+sub merge_of
+{
+	my ($settings, $wanted) = @_;
+	my $plan;
+	for (1 .. 20)
+	{
+		$plan = $node->safe_psql('postgres', "$settings\nEXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $sorted");
+		last if $plan =~ $wanted;
+	}
+	return $plan;
+}
+
+#
+# Any number of workers
+#
+
+foreach my $workers (1 .. 8)
+{
+	my $settings = "ALTER TABLE t SET (parallel_workers = $workers); SET max_parallel_workers_per_gather = 8;";
+	is($node->safe_psql('postgres', $settings . $digest->('true')), $native, "$workers workers");
+	# of more all rows are in shared memory
+	next if $workers == 1 || $workers > 4;
+	like(merge_of($settings, qr/streamed parts/), qr/merge of \d+ runs in \d+ streamed parts/, 'they merge while the leader emits');
+}
+$node->safe_psql('postgres', 'ALTER TABLE t SET (parallel_workers = 2)');
+check_left('any number of workers');
+
+#
+# Disturbed while workers wait for room
+#
+
+my $held = HeldQueries->new($node, 'streamed');
+
+# Starts a script whose leader is held at its first row. Workers that were in time have filled their memory then.
+sub start_without_room
+{
+	my ($script) = @_;
+	for (1 .. 20)
+	{
+		$held->shut_doors(2);
+		my $session = $held->start($script);
+		my ($leader) = $held->wait_for(1, 0, 'Lock');
+		my $worker = eval { local $PostgreSQL::Test::Utils::timeout_default = 5; ($held->wait_for(0, 1, 'Extension'))[0] };
+		return ($session, $leader, $worker) if $worker;
+		$held->finish($session);
+	}
+	die 'workers never wait for room';
+}
+
+my ($session, $leader, $worker) = start_without_room($query);
+$held->finish($session);
+is($session->{err} . $session->{out}, "$native\n", 'workers wait for room');
+check_left('workers wait for room');
+
+my $first = "SELECT count(s) FROM (SELECT s FROM ($sorted) s WHERE pass(id) > 0 LIMIT 3) l;\n";
+($session) = start_without_room($first . $query);
+$held->finish($session);
+is($session->{err} . $session->{out}, "3\n$native\n", 'the leader ends early');
+check_left('the leader ends early');
+
+my $again = "SELECT string_agg((SELECT s::text FROM ($sorted) s WHERE pass(id) > 0 AND k > x LIMIT 1)::text, ' ') FROM (VALUES (-2000000000), (0), (1000000)) v(x);\n";
+my $native_again = $node->safe_psql('postgres', "$stock$again");
+($session) = start_without_room($again . $query);
+$held->finish($session);
+is($session->{err} . $session->{out}, "$native_again\n$native\n", 'the leader begins again, before it has read all rows');
+check_left('the leader begins again');
+
+my $joined = "SELECT count(*), sum(s.id), count(s) FROM (VALUES (1), (2)) v(x) LEFT JOIN ($sorted) s ON pass(s.id) > 0;\n";
+my $native_joined = $node->safe_psql('postgres', "$stock$joined");
+($session) = start_without_room($joined);
+$held->finish($session);
+is($session->{err} . $session->{out}, "$native_joined\n", 'and after the last row');
+check_left('and after the last row');
+
+($session) = start_without_room("SELECT count(s), sum(1 / (pass(id) - id)) FROM ($sorted) s;\n" . $query);
+$held->finish($session);
+like($session->{err}, qr/^ERROR:  division by zero$/m, 'an error above the sort');
+is($session->{out}, "$native\n", 'and the next one is right');
+check_left('an error above the sort');
+
+foreach my $function ('pg_cancel_backend', 'pg_terminate_backend')
+{
+	foreach my $whose ('leader', 'worker')
+	{
+		($session, $leader, $worker) = start_without_room($query x 2);
+		$node->safe_psql('postgres', "SELECT $function(" . ($whose eq 'leader' ? $leader : $worker) . ')');
+		$held->finish($session);
+		like($session->{err}, qr/^(ERROR|FATAL):  (canceling statement|terminating (connection|background worker "parallel worker"))/m, "$function of the $whose");
+		is($session->{out}, $function eq 'pg_terminate_backend' && $whose eq 'leader' ? '' : "$native\n", 'and the next one is right');
+		check_left("$function of the $whose");
+	}
+}
+
+# at any time
+my $script = "\\set VERBOSITY terse\n";
+foreach my $i (1 .. 60)
+{
+	$script .= "SET statement_timeout = " . (5 * $i) . ";\n" . ($i % 2 ? $digest->('true') : $again) . "RESET statement_timeout;\n";
+}
+my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
+is(join("\n", grep { !/canceling statement due to statement timeout/ } split /\n/, $err), '', 'it can be cancelled at any time');
+is(join("\n", grep { $_ ne $native && $_ ne $native_again } split /\n/, $out), '', 'and what is not is right');
+check_left('cancelled at any time');
+
+#
+# Builds of indexes, whose leader makes pages of the parts
+#
+
+$node->safe_psql('postgres', "CREATE EXTENSION amcheck;\n" . GpusortCluster::PAGES_FUNCTION);
+my $build = "SET max_parallel_maintenance_workers = 2;\nSET maintenance_work_mem = '12MB';\n";
+foreach my $columns ('(txt COLLATE "C")', '(k, txt) INCLUDE (pad)', '(txt COLLATE "C" DESC, pad)')
+{
+	my $create = ($columns =~ /pad/ ? "SET maintenance_work_mem = '24MB';\n" : '') . "CREATE INDEX built ON t $columns;\n";
+	my $pages = $node->safe_psql('postgres', "${build}SET gpusort.enable = off;\n$create SELECT pages('built');\nDROP INDEX built;");
+	my ($out, $err);
+	# on a busy machine a worker may come too late to have any rows
+	for (1 .. 20)
+	{
+		(undef, $out, $err) = $node->psql('postgres', "${build}SET client_min_messages = debug1;\n$create RESET client_min_messages;\n"
+			  . "SELECT pages('built');\nSELECT bt_index_parent_check('built', true, true);\nDROP INDEX built;");
+		last if $err =~ /streamed parts/;
+	}
+	like($err, qr/gpusort: merging \d+ runs in \d+ streamed parts/, "$columns: workers merge while the leader makes pages");
+	is($out, "$pages\n", 'and the pages are right');
+}
+my $unique = "CREATE UNIQUE INDEX built ON t ((id / 2), txt COLLATE \"C\");\n";
+is($node->safe_psql('postgres', "$build${unique}SELECT bt_index_parent_check('built', true, true);\nDROP INDEX built;"), '', 'a unique index');
+my (undef, $built_out, $built_err) = $node->psql('postgres', "${build}CREATE UNIQUE INDEX built ON t (substr(txt, 1, 4), (repeat(txt, 3)::bpchar = pad), (repeat('-', 60)));");
+like($built_err, qr/could not create unique index "built"/, 'and one of rows that are not');
+
+# at any time
+my $builds = "\\set VERBOSITY terse\n$build";
+foreach my $i (1 .. 40)
+{
+	$builds .= "SET statement_timeout = " . (8 * $i) . ";\nCREATE INDEX ON t (txt COLLATE \"C\");\nRESET statement_timeout;\n";
+}
+(undef, $built_out, $built_err) = $node->psql('postgres', $builds, on_error_stop => 0);
+is(join("\n", grep { !/canceling statement due to statement timeout/ } split /\n/, $built_err), '', 'builds can be cancelled at any time');
+is($node->safe_psql('postgres', "SELECT count(bt_index_parent_check(indexrelid, true, true)) = count(*) FROM pg_index WHERE indrelid = 't'::regclass"), 't', 'and those that are not are right');
+check_left('builds');
+
+#
+# Memory that cannot be had
+#
+
+# runs are smaller files than the segment of a stream would be
+my $postmaster = $node->safe_psql('postgres', "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
+system_or_bail('prlimit', '--pid', $postmaster, '--fsize=8000000:');
+my $plan = merge_of('', qr/ parts/);
+like($plan, qr/merge of \d+ runs in \d+ parts/, 'parts go to files without shared memory');
+is($node->safe_psql('postgres', $digest->('true')), $native, 'and the rows are right');
+system_or_bail('prlimit', '--pid', $postmaster, '--fsize=unlimited:');
+check_left('memory that cannot be had');
+
+#
+# A worker that is killed takes the server down, and nothing stays
+#
+
+($session, $leader, $worker) = start_without_room($query);
+kill 'KILL', $worker;
+eval { $session->{handle}->finish };
+eval { $held->end };
+ok($node->wait_until_up, 'a worker is killed, and the server comes up again');
+is($node->safe_psql('postgres', $digest->('true')), $native, 'the next one is right');
+check_left('a worker is killed');
+
+$node->stop;
+done_testing();
