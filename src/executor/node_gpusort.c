@@ -780,13 +780,13 @@ gpusort_explain_report(const RowSortReport *report, ExplainState *es)
 		ExplainPropertyInteger("Sorted With Workers", NULL, report->workers,
 							   es);
 	if (report->kept_rows > 0)
-		ExplainPropertyInteger("Rows Kept By Workers", NULL,
+		ExplainPropertyInteger("Rows Written By Workers", NULL,
 							   report->kept_rows, es);
 	ExplainPropertyInteger(report->on_disk ? "Disk" : "Memory", "kB",
 						   (report->memory + 1023) / 1024, es);
 	if (es->timing)
 	{
-		ExplainPropertyFloat("Fill Time", "ms",
+		ExplainPropertyFloat("Input Time", "ms",
 							 report->fill_microseconds / 1000.0, 3, es);
 		ExplainPropertyFloat("Sort Time", "ms",
 							 report->sort_microseconds / 1000.0, 3, es);

@@ -586,10 +586,10 @@ parallel_sort_explain(const ParallelSort *sort, ExplainState *es)
 	gpusort_explain_report(&report->sort, es);
 	if (report->nslices > 0)
 	{
-		ExplainPropertyUInteger("Slices", NULL, report->nslices, es);
-		ExplainPropertyInteger("Participants", NULL, report->nparticipants,
+		ExplainPropertyUInteger("Slices Emitted", NULL, report->nslices, es);
+		ExplainPropertyInteger("Processes Emitting", NULL, report->nparticipants,
 							   es);
-		ExplainPropertyUInteger("Most Rows of One", NULL, report->most_rows,
+		ExplainPropertyUInteger("Most Rows of a Process", NULL, report->most_rows,
 								es);
 	}
 }

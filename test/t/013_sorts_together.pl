@@ -220,7 +220,7 @@ foreach my $memory ('8MB', '4MB', '64kB')
 {
 	$session = sort_large("SET gpusort.work_mem = '$memory';");
 	like($session->{out}, qr/Sort Method: radix sort, merge of \d+ runs( in \d+ parts)?\n.*Rows: 150000\n.*Sorted With Workers: 2\n.*Disk: \d+ ?kB/s, "memory for a part of the rows: $memory");
-	($kept{$memory}) = $session->{out} =~ /Rows Kept By Workers: (\d+)/;
+	($kept{$memory}) = $session->{out} =~ /Rows Written By Workers: (\d+)/;
 	like($session->{out}, qr/\Q$native_large\E\n$/, 'all rows, in order');
 }
 cmp_ok($kept{'8MB'}, '>', 0, 'what exceeds the memory setting is kept by the workers');

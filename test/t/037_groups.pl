@@ -305,11 +305,11 @@ sub report_in
 	return $node->safe_psql('postgres', "SET plan_cache_mode = force_generic_plan; PREPARE w AS " . windows('large', 'true')
 		  . "EXPLAIN EXECUTE w \\g /dev/null\nSET gpusort.work_mem = '$work_mem'; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE w;");
 }
-like(report_in('64MB'), qr/GpuSortGroups.*Group Key: large.g\n.*Sort Method: radix sort\n.*Rows: 60000\n.*Slices: \d+\n.*Participants: [123]\n/s, 'there is memory');
+like(report_in('64MB'), qr/GpuSortGroups.*Group Key: large.g\n.*Sort Method: radix sort\n.*Rows: 60000\n.*Slices Emitted: \d+\n.*Processes Emitting: [123]\n/s, 'there is memory');
 my $shown = report_in('1MB');
 like($shown, qr/Sort Method: radix sort, merge of \d+ runs( in \d+ parts)?\n.*Disk: /s, 'there is too little');
 unlike($shown, qr/Slices/, 'so one process emits all rows');
-cmp_ok($shown =~ /Rows Kept By Workers: (\d+)/ ? $1 : 0, '>', 0, 'and some were in files');
+cmp_ok($shown =~ /Rows Written By Workers: (\d+)/ ? $1 : 0, '>', 0, 'and some were in files');
 consume_large("with $_", "SET gpusort.work_mem = '$_';") foreach ('64MB', '4MB', '1MB', '64kB');
 consume_large('switched off since', 'SET gpusort.enable_sort = off;');
 
