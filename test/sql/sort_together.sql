@@ -165,7 +165,7 @@ DECLARE
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
 	plan := jsonb_path_query_first(plan, '$.** ? (@."Custom Plan Provider" == "GpuSort")');
-	RETURN QUERY SELECT plan ->> 'Parallel Aware', plan ->> 'Sort Method' ~ '^[a-z].*, merge of \d+ runs( in \d+ parts)?$', plan ->> 'Rows',
+	RETURN QUERY SELECT plan ->> 'Parallel Aware', plan ->> 'Sort Method' ~ '^[a-z].*, merge of \d+ runs( in \d+ (streamed )?parts)?$', plan ->> 'Rows',
 		(plan ->> 'Disk')::int > 0;
 END $$;
 CREATE FUNCTION fewer_expected(query text) RETURNS text LANGUAGE sql AS
