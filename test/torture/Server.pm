@@ -50,6 +50,7 @@ fsync = off
 max_wal_size = 2GB
 log_line_prefix = '%m [%p] %e %a '
 log_min_messages = warning
+log_lock_waits = on
 gpusort.daemon_engine = host
 include_if_exists = 'round.conf'
 CONF
@@ -267,12 +268,29 @@ sub continue_all
 sub new_log
 {
 	my ($self) = @_;
-	open(my $handle, '<', $self->{log}) or return '';
-	seek $handle, $self->{log_position}, 0;
-	local $/;
-	my $text = <$handle> // '';
+	my $text = $self->log_since($self->{log_position});
 	$self->{log_position} += length $text;
 	return $text;
+}
+
+sub log_size { return -s $_[0]{log} // 0; }
+
+# What the log has got since it had that size.
+sub log_since
+{
+	my ($self, $size) = @_;
+	open(my $handle, '<', $self->{log}) or return '';
+	seek $handle, $size, 0;
+	local $/;
+	return scalar <$handle> // '';
+}
+
+# Whether a process has waited for another session's lock or snapshot since then,
+# for longer than deadlock_timeout.
+sub has_waited
+{
+	my ($self, $process, $size) = @_;
+	return $self->log_since($size) =~ /\bprocess $process still waiting for /;
 }
 
 1;
