@@ -86,6 +86,7 @@ OBJS = \
 	src/planner/sort_paths.o \
 	src/planner/sort_refusal.o \
 	src/planner/value_paths.o \
+	src/port/chunk_ring.o \
 	src/port/huge_pages.o \
 	src/port/shared_memory.o \
 	src/sort/group_keys.o \

@@ -48,7 +48,7 @@ extern RowReceiver *row_receiver_begin(RowStream *stream);
 extern MinimalTuple row_receiver_next(RowReceiver *receiver);
 
 /*
- * Waits for more rows; false, and closes the stream, if all workers that have begun
+ * Waits for more rows; false, at its end, if all workers that have begun
  * have ended.
  */
 extern bool row_receiver_wait(RowReceiver *receiver);

@@ -1,0 +1,252 @@
+/*-------------------------------------------------------------------------
+ *
+ * chunk_ring.c
+ *	  Rings of chunks in shared memory, through which processes send rows to one.
+ *
+ * A tuple queue takes rows one by one: each is formed, copied into the queue in
+ * pieces, and looked for by the receiver in the queues of all senders.  Here a sender
+ * forms rows where they stay, in a chunk of its ring, one behind the other, and the
+ * receiver reads them there before the chunk goes back.  So what is done for a row is
+ * not much more than to form it, and the few chunks of a ring stay in the cache.
+ *
+ * A ring has one sender and one receiver, so that two numbers are all its state: how
+ * many chunks have ever been filled, and how many emptied.  Each is written by one
+ * side.  A sender waits for room in its own ring only.  It is woken when half of the
+ * ring is free, so that it does not wake for each chunk.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/condition_variable.h"
+
+#include "port/cache_lines.h"
+#include "port/chunk_ring.h"
+#include "port/compat.h"
+
+/* A ring; the numbers count all chunks that have ever been. */
+typedef struct ChunkRing
+{
+	pg_atomic_uint64 nfilled;
+	char		padding[CACHE_LINE_BYTES];
+	pg_atomic_uint64 nemptied;
+	ConditionVariable emptied;	/* half of it is free, or no more is wanted */
+} ChunkRing;
+
+/* Behind it are the chunks, those of a ring together. */
+struct ChunkRings
+{
+	int			nrings;
+	int			nchunks;		/* chunks of a ring */
+	pg_atomic_uint32 closed;	/* no more rows are wanted */
+	pg_atomic_uint64 nfilled;	/* chunks that have been filled, of all rings */
+	ConditionVariable filled;	/* one more has been, or the receiver is woken */
+	ChunkRing	rings[FLEXIBLE_ARRAY_MEMBER];
+};
+
+static Size
+offset_of_chunks(int nrings)
+{
+	return TYPEALIGN(CACHE_LINE_BYTES,
+					 offsetof(ChunkRings, rings) + nrings * sizeof(ChunkRing));
+}
+
+/* The chunk of a ring that has this place among all that have ever been. */
+static Chunk *
+chunk_at(ChunkRings *rings, int ring, uint64 count)
+{
+	uint64		number = (uint64) ring * rings->nchunks +
+		count % rings->nchunks;
+
+	return (Chunk *) ((char *) rings + offset_of_chunks(rings->nrings) +
+					  number * ROW_CHUNK_BYTES);
+}
+
+Size
+chunk_rings_size(int nrings, int nchunks)
+{
+	return offset_of_chunks(nrings) + (Size) nrings * nchunks * ROW_CHUNK_BYTES;
+}
+
+void
+chunk_rings_init(ChunkRings *rings, int nrings, int nchunks)
+{
+	rings->nrings = nrings;
+	rings->nchunks = nchunks;
+	pg_atomic_init_u32(&rings->closed, 0);
+	pg_atomic_init_u64(&rings->nfilled, 0);
+	ConditionVariableInit(&rings->filled);
+	for (int i = 0; i < nrings; i++)
+	{
+		pg_atomic_init_u64(&rings->rings[i].nfilled, 0);
+		pg_atomic_init_u64(&rings->rings[i].nemptied, 0);
+		ConditionVariableInit(&rings->rings[i].emptied);
+	}
+}
+
+void
+chunk_rings_close(ChunkRings *rings)
+{
+	(void) pg_atomic_exchange_u32(&rings->closed, 1);
+	for (int i = 0; i < rings->nrings; i++)
+		ConditionVariableBroadcast(&rings->rings[i].emptied);
+}
+
+bool
+chunk_rings_are_closed(const ChunkRings *rings)
+{
+	return pg_atomic_read_u32(unconstify(pg_atomic_uint32 *,
+										 &rings->closed)) != 0;
+}
+
+void
+chunk_rings_wake_receiver(ChunkRings *rings)
+{
+	ConditionVariableSignal(&rings->filled);
+}
+
+/*
+ * ---- senders
+ */
+
+void
+chunk_sender_begin(ChunkSender *sender, ChunkRings *rings, int ring)
+{
+	if (ring >= rings->nrings)
+		elog(ERROR, "there are more senders than rings of chunks");
+	memset(sender, 0, sizeof(ChunkSender));
+	sender->rings = rings;
+	sender->ring = ring;
+}
+
+/* Begins a chunk, if there is room; false if no more rows are wanted. */
+static bool
+begin_chunk(ChunkSender *sender)
+{
+	ChunkRings *rings = sender->rings;
+	ChunkRing  *ring = &rings->rings[sender->ring];
+	uint64		nfilled = pg_atomic_read_u64(&ring->nfilled);
+
+	if (nfilled - pg_atomic_read_u64(&ring->nemptied) < rings->nchunks)
+	{
+		pg_memory_barrier();
+		sender->chunk = chunk_at(rings, sender->ring, nfilled);
+		sender->place = sender->chunk->data;
+		sender->free_bytes = ROW_CHUNK_DATA_BYTES;
+	}
+	return !chunk_rings_are_closed(rings);
+}
+
+bool
+chunk_sender_begin_chunk(ChunkSender *sender)
+{
+	static uint32 wait_event = 0;
+	bool		wanted;
+
+	if (sender->chunk != NULL)
+		return !chunk_rings_are_closed(sender->rings);
+	wanted = begin_chunk(sender);
+	if (!wanted || sender->chunk != NULL)
+		return wanted;
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortChunkRoom");
+	while ((wanted = begin_chunk(sender)) && sender->chunk == NULL)
+		ConditionVariableSleep(&sender->rings->rings[sender->ring].emptied,
+							   wait_event);
+	ConditionVariableCancelSleep();
+	return wanted;
+}
+
+void
+chunk_sender_send(ChunkSender *sender, Size mark)
+{
+	ChunkRings *rings = sender->rings;
+	Chunk	   *chunk = sender->chunk;
+
+	chunk->bytes = sender->place - chunk->data;
+	chunk->mark = mark;
+	/* an atomic operation that has a result is a barrier */
+	(void) pg_atomic_fetch_add_u64(&rings->rings[sender->ring].nfilled, 1);
+	(void) pg_atomic_fetch_add_u64(&rings->nfilled, 1);
+	ConditionVariableSignal(&rings->filled);
+	sender->chunk = NULL;
+	sender->free_bytes = 0;
+}
+
+/*
+ * ---- the receiver
+ */
+
+void
+chunk_receiver_begin(ChunkReceiver *receiver, ChunkRings *rings)
+{
+	memset(receiver, 0, sizeof(ChunkReceiver));
+	receiver->rings = rings;
+}
+
+bool
+chunk_receiver_take(ChunkReceiver *receiver, int number)
+{
+	ChunkRing  *ring = &receiver->rings->rings[number];
+	uint64		nemptied = pg_atomic_read_u64(&ring->nemptied);
+
+	Assert(receiver->chunk == NULL);
+	if (pg_atomic_read_u64(&ring->nfilled) == nemptied)
+		return false;
+	pg_read_barrier();
+	receiver->ntaken++;
+	receiver->ring = number;
+	receiver->chunk = chunk_at(receiver->rings, number, nemptied);
+	receiver->place = receiver->chunk->data;
+	receiver->end = receiver->place + receiver->chunk->bytes;
+	return true;
+}
+
+bool
+chunk_receiver_has_any(const ChunkReceiver *receiver)
+{
+	/* what a ring has just got may not be counted, but then it will soon be */
+	return pg_atomic_read_u64(&receiver->rings->nfilled) != receiver->ntaken;
+}
+
+bool
+chunk_receiver_take_any(ChunkReceiver *receiver)
+{
+	int			nrings = receiver->rings->nrings;
+
+	if (!chunk_receiver_has_any(receiver))
+		return false;
+	/* from the ring behind the last one on, so that each has its turn */
+	for (int i = 1; i <= nrings; i++)
+		if (chunk_receiver_take(receiver, (receiver->ring + i) % nrings))
+			return true;
+	return false;
+}
+
+void
+chunk_receiver_give_back(ChunkReceiver *receiver)
+{
+	ChunkRings *rings = receiver->rings;
+	ChunkRing  *ring = &rings->rings[receiver->ring];
+	uint64		nemptied;
+
+	if (receiver->chunk == NULL)
+		return;
+	nemptied = pg_atomic_add_fetch_u64(&ring->nemptied, 1);
+	/* who waits has filled all of them, so that this comes while it waits */
+	if (pg_atomic_read_u64(&ring->nfilled) - nemptied == rings->nchunks / 2)
+		ConditionVariableSignal(&ring->emptied);
+	receiver->chunk = NULL;
+	receiver->place = NULL;
+	receiver->end = NULL;
+}
+
+void
+chunk_receiver_sleep(ChunkReceiver *receiver)
+{
+	static uint32 wait_event = 0;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortChunkRows");
+	ConditionVariableSleep(&receiver->rings->filled, wait_event);
+}
