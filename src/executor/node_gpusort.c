@@ -69,7 +69,6 @@ typedef struct GpuSortState
 	int			ncopied;
 	RowSort    *sort;			/* NULL before the first fetch */
 	RowSort    *emptied;		/* an earlier one, of few rows, or NULL */
-	bool		has_help;		/* workers merge while rows are emitted */
 	bool		last_was_small; /* the last sort had few rows */
 	bool		finished;		/* all rows have been emitted */
 	NodeLimit	limit;			/* limit of each group's rows */
@@ -370,10 +369,7 @@ begin_sort(GpuSortState *state)
 static void
 end_help(Datum arg)
 {
-	GpuSortState *state = (GpuSortState *) DatumGetPointer(arg);
-
-	row_sort_stop_help(state->sort);
-	state->has_help = false;
+	row_sort_stop_help((RowSort *) DatumGetPointer(arg));
 }
 
 /*
@@ -383,9 +379,8 @@ end_help(Datum arg)
 static void
 watch_gather_merge(GpuSortState *state)
 {
-	state->has_help = true;
 	RegisterExprContextCallback(state->scan.gather_merge->ps_ExprContext,
-								end_help, PointerGetDatum(state));
+								end_help, PointerGetDatum(state->sort));
 }
 
 /* Takes all rows of the child and sorts them. */
@@ -511,12 +506,12 @@ static void
 drop_sort(GpuSortState *state)
 {
 	clear_row(state);
-	if (state->has_help)
+	if (state->sort == NULL)
+		return;
+	if (row_sort_has_help(state->sort))
 		UnregisterExprContextCallback(state->scan.gather_merge->ps_ExprContext,
-									  end_help, PointerGetDatum(state));
-	state->has_help = false;
-	if (state->sort != NULL)
-		row_sort_empty(state->sort, &state->emptied);
+									  end_help, PointerGetDatum(state->sort));
+	row_sort_empty(state->sort, &state->emptied);
 	state->sort = NULL;
 }
 

@@ -497,6 +497,10 @@ merge_alone(SortedRuns *runs)
 static void
 merge_to_stream(SortedRuns *runs, PartMerge *merge, PartReceiver *receiver)
 {
+	/* of an index nothing else tells that */
+	ereport(DEBUG1,
+			(errmsg_internal("gpusort: merging %d runs in %d streamed parts",
+							 runs->nadded, runs->shared->nparts)));
 	runs->parts = part_reader_begin_stream(runs->shared, runs->format, merge,
 										   receiver);
 	shared_runs_decide(runs->shared, MERGE_TO_STREAM);
@@ -538,13 +542,7 @@ merge_in_parts(SortedRuns *runs, MergeHelp help)
 	if ((help & HELP_WITH_ROWS) != 0)
 		receiver = part_merge_divide_to_stream(merge, nhelpers);
 	if (receiver != NULL)
-	{
-		/* of an index nothing else tells that */
-		ereport(DEBUG1,
-				(errmsg_internal("gpusort: merging %d runs in %d streamed parts",
-								 runs->nadded, shared->nparts)));
 		merge_to_stream(runs, merge, receiver);
-	}
 	/* the files take twice the space */
 	else if ((help & HELP_BEFORE_ROWS) != 0 && temp_file_limit < 0 &&
 			 part_merge_divide_to_files(merge, nhelpers + 1))
