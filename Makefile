@@ -30,7 +30,9 @@ OBJS = \
 	src/device/launcher.o \
 	src/device/sort_job.o \
 	src/executor/after_rows.o \
+	src/executor/explain_sort.o \
 	src/executor/first_rows.o \
+	src/executor/gpusort_plan.o \
 	src/executor/kept_rows.o \
 	src/executor/native_sort.o \
 	src/executor/node_aggregate.o \
@@ -77,6 +79,7 @@ OBJS = \
 	src/keys/sort_keys.o \
 	src/planner/aggregate_paths.o \
 	src/planner/explain_refusal.o \
+	src/planner/gather_paths.o \
 	src/planner/group_limits.o \
 	src/planner/group_paths.o \
 	src/planner/order_paths.o \

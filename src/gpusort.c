@@ -40,10 +40,12 @@
 #include "database_stats.h"
 #include "device/launcher.h"
 #include "executor/after_rows.h"
+#include "executor/first_rows.h"
 #include "executor/node_gpusort.h"
 #include "executor/sort_bound.h"
 #include "index/index_hooks.h"
 #include "planner/explain_refusal.h"
+#include "planner/gather_paths.h"
 #include "planner/group_paths.h"
 #include "planner/plan_sort.h"
 #include "planner/value_paths.h"
@@ -107,9 +109,11 @@ _PG_init(void)
 	sort_progress_init();
 	database_stats_init();
 	plan_sort_init();
+	gather_paths_init();
 	group_paths_init();
 	value_paths_init();
 	path_hooks_init();
+	first_rows_init();
 	sort_bound_init(&gpusort_exec_methods);
 	after_rows_init();
 	explain_refusal_init();

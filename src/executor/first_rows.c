@@ -16,13 +16,17 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 
 #include "cost/sort_cost.h"
 #include "executor/first_rows.h"
+#include "executor/gpusort_plan.h"
 #include "executor/node_gpusort.h"
+
+static ExecutorStart_hook_type previous_start_hook;
 
 /* The expression below the cast that the parser puts around an integer. */
 static const Node *
@@ -163,8 +167,15 @@ with_core_sort(const Limit *limit)
 	return (Plan *) new_limit;
 }
 
-PlannedStmt *
-first_rows_plan(const QueryDesc *query)
+/*
+ * The plan with which a query that is about to begin is executed: its own, or one
+ * that has a Sort in the place of the GpuSort below its topmost Limit, or the Gather
+ * Merge there, if the Limit wants only a few first rows.  Such a plan is allocated
+ * where the query is, and shares what it can with the query's own, which stays as it
+ * is.
+ */
+static PlannedStmt *
+choose_plan(const QueryDesc *query)
 {
 	PlannedStmt *statement = query->plannedstmt;
 	const Limit *limit = (const Limit *) statement->planTree;
@@ -181,4 +192,21 @@ first_rows_plan(const QueryDesc *query)
 	statement->planTree = with_core_sort(limit);
 	MemoryContextSwitchTo(caller_context);
 	return statement;
+}
+
+static void
+start_executor(QueryDesc *query, int flags)
+{
+	query->plannedstmt = choose_plan(query);
+	if (previous_start_hook != NULL)
+		previous_start_hook(query, flags);
+	else
+		standard_ExecutorStart(query, flags);
+}
+
+void
+first_rows_init(void)
+{
+	previous_start_hook = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
 }

@@ -37,8 +37,9 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#include "executor/explain_sort.h"
+#include "executor/gpusort_plan.h"
 #include "executor/node_aggregate.h"
-#include "executor/node_gpusort.h"
 #include "executor/parallel_sort.h"
 #include "executor/value_aggregates.h"
 #include "executor/value_buffer.h"
@@ -614,16 +615,16 @@ explain_aggregate(CustomScanState *node, List *ancestors, ExplainState *es)
 		columns = lappend(columns, makeTargetEntry(sorted_column(scan, i),
 												   i + 1, NULL, false));
 	ExplainPropertyList("Sort Key",
-						gpusort_describe_keys(&scan->scan.plan, columns,
-											  sort->columns, sort->ncolumns,
-											  ancestors, es),
+						explain_sort_describe_keys(&scan->scan.plan, columns,
+												   sort->columns, sort->ncolumns,
+												   ancestors, es),
 						es);
 	if (state->ngroup_columns > 0)
 		ExplainPropertyList("Group Key",
-							gpusort_describe_keys(&scan->scan.plan, columns,
-												  sort->columns,
-												  sort->ngroup_columns,
-												  ancestors, es),
+							explain_sort_describe_keys(&scan->scan.plan, columns,
+													   sort->columns,
+													   sort->ngroup_columns,
+													   ancestors, es),
 							es);
 	parallel_sort_explain(sort, es);
 }

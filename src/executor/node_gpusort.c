@@ -31,15 +31,12 @@
 
 #include "access/parallel.h"
 #include "executor/executor.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/ruleutils.h"
-#include "utils/typcache.h"
 
 #include "cost/sort_cost.h"
 #include "executor/after_rows.h"
+#include "executor/explain_sort.h"
+#include "executor/gpusort_plan.h"
 #include "executor/kept_rows.h"
 #include "executor/node_gpusort.h"
 #include "executor/row_sort.h"
@@ -100,115 +97,6 @@ is_gpusort(const Plan *plan)
 {
 	return IsA(plan, CustomScan) &&
 		((const CustomScan *) plan)->methods == &gpusort_scan_methods;
-}
-
-List *
-gpusort_scan_private(const Sort *sort)
-{
-	List	   *attnos = NIL;
-	List	   *operators = NIL;
-	List	   *collations = NIL;
-	List	   *nulls_first = NIL;
-
-	for (int i = 0; i < sort->numCols; i++)
-	{
-		attnos = lappend_int(attnos, sort->sortColIdx[i]);
-		operators = lappend_oid(operators, sort->sortOperators[i]);
-		collations = lappend_oid(collations, sort->collations[i]);
-		nulls_first = lappend_int(nulls_first, sort->nullsFirst[i]);
-	}
-	return list_make5(attnos, operators, collations, nulls_first, NIL);
-}
-
-List *
-gpusort_scan_private_of_keys(const Sort *sort, int nkey_columns)
-{
-	return lappend(gpusort_scan_private(sort), list_make1_int(nkey_columns));
-}
-
-bool
-gpusort_has_all_columns(const CustomScan *scan)
-{
-	return list_length(scan->custom_scan_tlist) ==
-		list_length(scan->scan.plan.targetlist);
-}
-
-Sort *
-gpusort_core_sort(const CustomScan *scan)
-{
-	List	   *attnos = gpusort_sort_columns(scan);
-	List	   *operators = lsecond(scan->custom_private);
-	List	   *collations = lthird(scan->custom_private);
-	List	   *nulls_first = lfourth(scan->custom_private);
-	Sort	   *sort = makeNode(Sort);
-	int			ncolumns = list_length(attnos);
-
-	sort->plan = scan->scan.plan;
-	sort->plan.type = T_Sort;
-	sort->plan.parallel_aware = false;
-	sort->plan.targetlist = scan->custom_scan_tlist;
-	sort->numCols = ncolumns;
-	sort->sortColIdx = palloc(ncolumns * sizeof(AttrNumber));
-	sort->sortOperators = palloc(ncolumns * sizeof(Oid));
-	sort->collations = palloc(ncolumns * sizeof(Oid));
-	sort->nullsFirst = palloc(ncolumns * sizeof(bool));
-	for (int i = 0; i < ncolumns; i++)
-	{
-		sort->sortColIdx[i] = list_nth_int(attnos, i);
-		sort->sortOperators[i] = list_nth_oid(operators, i);
-		sort->collations[i] = list_nth_oid(collations, i);
-		sort->nullsFirst[i] = list_nth_int(nulls_first, i);
-	}
-	return sort;
-}
-
-void
-gpusort_limit_groups(CustomScan *scan, const PlannedGroupLimit *limit)
-{
-	lfirst(list_nth_cell(scan->custom_private, 4)) = node_limit_add(scan,
-																	limit);
-}
-
-List *
-gpusort_planned_limit(const CustomScan *scan)
-{
-	return list_nth(scan->custom_private, 4);
-}
-
-List *
-gpusort_sort_columns(const CustomScan *scan)
-{
-	return linitial(scan->custom_private);
-}
-
-SortSize
-gpusort_size(const CustomScan *scan, const List *range_table)
-{
-	return sort_size_of_plan(&scan->scan.plan, gpusort_sort_columns(scan),
-							 linitial_oid(lsecond(scan->custom_private)),
-							 linitial_oid(lthird(scan->custom_private)),
-							 range_table);
-}
-
-SortColumn *
-gpusort_make_columns(const CustomScan *scan, int *ncolumns)
-{
-	List	   *attnos = gpusort_sort_columns(scan);
-	List	   *operators = lsecond(scan->custom_private);
-	List	   *collations = lthird(scan->custom_private);
-	List	   *nulls_first = lfourth(scan->custom_private);
-	SortColumn *columns;
-
-	*ncolumns = list_length(attnos);
-	columns = palloc0(*ncolumns * sizeof(SortColumn));
-	for (int i = 0; i < *ncolumns; i++)
-	{
-		columns[i].attno = list_nth_int(attnos, i);
-		columns[i].sort_operator = list_nth_oid(operators, i);
-		columns[i].collation = list_nth_oid(collations, i);
-		columns[i].nulls_first = list_nth_int(nulls_first, i);
-	}
-	return columns;
 }
 
 static Node *
@@ -671,141 +559,21 @@ shutdown_gpusort(CustomScanState *node)
 	state->context = NULL;
 }
 
-/* A sort column as EXPLAIN shows it, in the words of ORDER BY. */
-static char *
-describe_column(const SortColumn *column, Node *expr, List *context,
-				bool use_prefix)
-{
-	StringInfoData text;
-	Oid			type = exprType(expr);
-	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_LT_OPR |
-											  TYPECACHE_GT_OPR);
-	bool		descending = false;
-
-	initStringInfo(&text);
-	appendStringInfoString(&text, deparse_expression(expr, context,
-													 use_prefix, true));
-
-	/* as core does, name a collation that is not the type's own */
-	if (OidIsValid(column->collation) &&
-		column->collation != get_typcollation(type))
-	{
-		char	   *collation = get_collation_name(column->collation);
-
-		if (collation == NULL)
-			elog(ERROR, "cache lookup failed for collation %u",
-				 column->collation);
-		appendStringInfo(&text, " COLLATE %s", quote_identifier(collation));
-	}
-
-	if (column->sort_operator == entry->gt_opr)
-	{
-		appendStringInfoString(&text, " DESC");
-		descending = true;
-	}
-	else if (column->sort_operator != entry->lt_opr)
-	{
-		char	   *operator = get_opname(column->sort_operator);
-
-		if (operator == NULL)
-			elog(ERROR, "cache lookup failed for operator %u",
-				 column->sort_operator);
-		appendStringInfo(&text, " USING %s", operator);
-		(void) get_equality_op_for_ordering_op(column->sort_operator,
-											   &descending);
-	}
-
-	if (column->nulls_first && !descending)
-		appendStringInfoString(&text, " NULLS FIRST");
-	else if (!column->nulls_first && descending)
-		appendStringInfoString(&text, " NULLS LAST");
-	return text.data;
-}
-
-List *
-gpusort_describe_keys(Plan *plan, const List *target_list,
-					  const SortColumn *columns, int ncolumns,
-					  List *ancestors, ExplainState *es)
-{
-	List	   *context = set_deparse_context_plan(es->deparse_cxt, plan,
-												   ancestors);
-	bool		use_prefix = EXPLAIN_TABLES(es) > 1 || es->verbose;
-	List	   *descriptions = NIL;
-
-	for (int i = 0; i < ncolumns; i++)
-	{
-		TargetEntry *entry = list_nth(target_list, columns[i].attno - 1);
-
-		descriptions = lappend(descriptions,
-							   describe_column(&columns[i],
-											   (Node *) entry->expr, context,
-											   use_prefix));
-	}
-	return descriptions;
-}
-
-void
-gpusort_explain_keys(const char *name, const CustomScanState *node,
-					 const SortColumn *columns, int ncolumns, List *ancestors,
-					 ExplainState *es)
-{
-	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
-	List	   *target_list = scan->scan.plan.targetlist;
-
-	/* columns that are sorted by need not be emitted */
-	if (list_length(target_list) < list_length(scan->custom_scan_tlist))
-		target_list = scan->custom_scan_tlist;
-	ExplainPropertyList(name,
-						gpusort_describe_keys(&scan->scan.plan, target_list,
-											  columns, ncolumns, ancestors,
-											  es),
-						es);
-}
-
-void
-gpusort_explain_report(const RowSortReport *report, ExplainState *es)
-{
-	ExplainPropertyText("Sort Method", report->method, es);
-	if (report->device[0] != '\0')
-	{
-		ExplainPropertyText("Device", report->device, es);
-		ExplainPropertyInteger("Rows", NULL, report->nrows, es);
-	}
-	if (report->workers > 0)
-		ExplainPropertyInteger("Sorted With Workers", NULL, report->workers,
-							   es);
-	if (report->kept_rows > 0)
-		ExplainPropertyInteger("Rows Written By Workers", NULL,
-							   report->kept_rows, es);
-	ExplainPropertyInteger(report->on_disk ? "Disk" : "Memory", "kB",
-						   (report->memory + 1023) / 1024, es);
-	if (es->timing)
-	{
-		ExplainPropertyFloat("Input Time", "ms",
-							 report->fill_microseconds / 1000.0, 3, es);
-		ExplainPropertyFloat("Sort Time", "ms",
-							 report->sort_microseconds / 1000.0, 3, es);
-		if (report->on_device)
-			ExplainPropertyFloat("Device Time", "ms",
-								 report->device_microseconds / 1000.0, 3, es);
-	}
-}
-
 static void
 explain_gpusort(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	GpuSortState *state = (GpuSortState *) node;
 
-	gpusort_explain_keys("Sort Key", node, state->columns, state->ncolumns,
-						 ancestors, es);
+	explain_sort_keys("Sort Key", node, state->columns, state->ncolumns,
+					  ancestors, es);
 	if (node_has_limit(&state->limit))
 	{
-		gpusort_explain_keys("Group Key", node, state->columns,
-							 state->limit.limit.ngroup_columns, ancestors, es);
+		explain_sort_keys("Group Key", node, state->columns,
+						  state->limit.limit.ngroup_columns, ancestors, es);
 		node_limit_explain(&state->limit, node, ancestors, es);
 	}
 	if (es->analyze && state->reported)
-		gpusort_explain_report(&state->report, es);
+		explain_sort_report(&state->report, es);
 }
 
 const CustomScanMethods gpusort_scan_methods = {

@@ -11,67 +11,9 @@
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
-#include "cost/sort_cost.h"
-#include "executor/node_limit.h"
-
-struct ExplainState;
-
 extern const CustomScanMethods gpusort_scan_methods;
 extern const CustomExecMethods gpusort_exec_methods;
 
 extern bool is_gpusort(const Plan *plan);
-
-/*
- * The custom_private of a GpuSort in the place of this Sort; that of a
- * GpuSortGroups begins with it.
- */
-extern List *gpusort_scan_private(const Sort *sort);
-
-/* The same for a GpuSort, whose keys are made of the first columns alone. */
-extern List *gpusort_scan_private_of_keys(const Sort *sort,
-										  int nkey_columns);
-
-/*
- * The Sort in whose place a GpuSort stands, for a GpuSort whose child has all of its
- * columns.  It shares what it can with the GpuSort.
- */
-extern bool gpusort_has_all_columns(const CustomScan *scan);
-extern Sort *gpusort_core_sort(const CustomScan *scan);
-
-/* The numbers of the columns by which a GpuSort sorts. */
-extern List *gpusort_sort_columns(const CustomScan *scan);
-
-/*
- * Lets a GpuSort leave out rows that are not among the first of their group.  The
- * second function returns the limit that the plan has; NIL if it has none.
- */
-extern void gpusort_limit_groups(CustomScan *scan,
-								 const PlannedGroupLimit *limit);
-extern List *gpusort_planned_limit(const CustomScan *scan);
-
-/* The columns by which it sorts, and their number. */
-extern SortColumn *gpusort_make_columns(const CustomScan *scan,
-										int *ncolumns);
-
-/* The size of a GpuSort's input, in a plan with this range table. */
-extern SortSize gpusort_size(const CustomScan *scan, const List *range_table);
-
-/*
- * The sort keys of a node, as EXPLAIN shows them, a string for each of the columns.
- * "plan" is the plan that is being explained; "ancestors" are the nodes above it.
- */
-extern List *gpusort_describe_keys(Plan *plan, const List *target_list,
-								   const SortColumn *columns, int ncolumns,
-								   List *ancestors, struct ExplainState *es);
-
-/* Has EXPLAIN show the first columns by which a node sorts. */
-extern void gpusort_explain_keys(const char *name,
-								 const CustomScanState *node,
-								 const SortColumn *columns, int ncolumns,
-								 List *ancestors, struct ExplainState *es);
-
-/* Has EXPLAIN show the report of a finished sort. */
-extern void gpusort_explain_report(const RowSortReport *report,
-								   struct ExplainState *es);
 
 #endif							/* GPUSORT_NODE_GPUSORT_H */

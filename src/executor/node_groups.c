@@ -15,7 +15,8 @@
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 
-#include "executor/node_gpusort.h"
+#include "executor/explain_sort.h"
+#include "executor/gpusort_plan.h"
 #include "executor/node_groups.h"
 #include "executor/parallel_sort.h"
 #include "port/compat.h"
@@ -126,10 +127,10 @@ explain_groups(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	const ParallelSort *sort = (const ParallelSort *) node;
 
-	gpusort_explain_keys("Sort Key", node, sort->columns, sort->ncolumns,
-						 ancestors, es);
-	gpusort_explain_keys("Group Key", node, sort->columns,
-						 sort->ngroup_columns, ancestors, es);
+	explain_sort_keys("Sort Key", node, sort->columns, sort->ncolumns,
+					  ancestors, es);
+	explain_sort_keys("Group Key", node, sort->columns,
+					  sort->ngroup_columns, ancestors, es);
 	if (node_has_limit(&sort->limit))
 		node_limit_explain(&sort->limit, node, ancestors, es);
 	parallel_sort_explain(sort, es);

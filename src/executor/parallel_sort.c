@@ -34,8 +34,9 @@
 #include "storage/condition_variable.h"
 #include "utils/memutils.h"
 
+#include "cost/sort_cost.h"
+#include "executor/explain_sort.h"
 #include "executor/kept_rows.h"
-#include "executor/node_gpusort.h"
 #include "executor/parallel_sort.h"
 #include "executor/shared_rows.h"
 #include "port/compat.h"
@@ -583,7 +584,7 @@ parallel_sort_explain(const ParallelSort *sort, ExplainState *es)
 
 	if (!es->analyze || !report->sorted)
 		return;
-	gpusort_explain_report(&report->sort, es);
+	explain_sort_report(&report->sort, es);
 	if (report->nslices > 0)
 	{
 		ExplainPropertyUInteger("Slices Emitted", NULL, report->nslices, es);

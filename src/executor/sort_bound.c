@@ -11,9 +11,6 @@
  * The workers of a Gather or Gather Merge get the number with their plan, as the
  * count of rows for which they execute it.
  *
- * Where the number is known before the plan is begun, and small, the query is
- * executed with core's Sort instead (first_rows.c).
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -22,7 +19,6 @@
 #include "nodes/nodeFuncs.h"
 
 #include "cost/sort_cost.h"
-#include "executor/first_rows.h"
 #include "executor/sort_bound.h"
 #include "port/compat.h"
 
@@ -116,7 +112,6 @@ start_executor(QueryDesc *query, int flags)
 {
 	bool		outer = awaited;
 
-	query->plannedstmt = first_rows_plan(query);
 	awaited = false;
 	PG_TRY();
 	{

@@ -46,7 +46,7 @@
 
 #include "cost/sort_cost.h"
 #include "planner/aggregate_paths.h"
-#include "planner/group_paths.h"
+#include "planner/gather_paths.h"
 #include "planner/sort_paths.h"
 #include "port/compat.h"
 #include "settings.h"
@@ -300,7 +300,7 @@ static bool
 is_more_expensive(const PlannerInfo *root, const Path *other, const Path *path,
 				  Cost spared)
 {
-	const Path *gathered = group_paths_gathered(other);
+	const Path *gathered = gather_paths_gathered(other);
 	const Path *agg = gathered != NULL ? gathered : other;
 	Cost		its_part = spared / sort_participants(agg->parallel_workers);
 
@@ -348,7 +348,7 @@ add_partial(RelOptInfo *grouped, Path *path)
 	add_partial_path(grouped, path);
 	foreach(cell, grouped->pathlist)
 	{
-		const Path *gathered = group_paths_gathered(lfirst(cell));
+		const Path *gathered = gather_paths_gathered(lfirst(cell));
 
 		if (list_member_ptr(before, gathered) &&
 			!list_member_ptr(grouped->partial_pathlist, gathered))

@@ -19,8 +19,8 @@
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 
+#include "executor/explain_sort.h"
 #include "executor/first_rows.h"
-#include "executor/node_gpusort.h"
 #include "planner/explain_refusal.h"
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
@@ -142,8 +142,8 @@ name_sorting_node(Plan *plan, List *ancestors)
 		columns[i].collation = sort->collations[i];
 		columns[i].nulls_first = sort->nullsFirst[i];
 	}
-	keys = gpusort_describe_keys(plan, plan->targetlist, columns, sort->numCols, ancestors,
-								 explaining);
+	keys = explain_sort_describe_keys(plan, plan->targetlist, columns,
+									  sort->numCols, ancestors, explaining);
 	initStringInfo(&name);
 	appendStringInfoString(&name, IsA(plan, Sort) ? "Sort" : "Incremental Sort");
 	foreach(cell, keys)

@@ -26,6 +26,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
+#include "executor/gpusort_plan.h"
 #include "executor/node_gpusort.h"
 #include "executor/node_groups.h"
 #include "planner/group_limits.h"

@@ -14,11 +14,10 @@
  * a path from the beginning, since a plan with a plain Sort in the place of the
  * node would be wrong.
  *
- * Rows that workers return cost the leader the passage through a tuple queue, or,
- * where they are many, in chunks of memory (node_stream.c); and the largest group
- * takes one process as long as ever.  Statistics know both.  Beside
- * it goes the path for one process, with the cost that a GpuSort has there, as
- * core's own path is too expensive to be compared with.
+ * Rows that workers return cost the leader their passage (gather_paths.c), and the
+ * largest group takes one process as long as ever.  Statistics know both.  Beside it
+ * goes the path for one process, with the cost that a GpuSort has there, as core's
+ * own path is too expensive to be compared with.
  *
  * Window functions count as parallel restricted in core, since rows that are equal
  * might come in another order in another process.  No group is in two processes
@@ -47,20 +46,13 @@
 
 #include "cost/sort_cost.h"
 #include "executor/node_groups.h"
-#include "executor/node_stream.h"
 #include "planner/aggregate_paths.h"
+#include "planner/gather_paths.h"
 #include "planner/group_limits.h"
 #include "planner/group_paths.h"
 #include "planner/sort_paths.h"
 #include "port/compat.h"
 #include "settings.h"
-
-/* A row that passes a tuple queue: 0.15 us, at the rate of sort_cost.c. */
-#define QUEUE_ROW_COST		0.043
-
-/* A row that passes in a chunk: what its worker has to do for it, and the leader. */
-#define SEND_ROW_COST		0.02
-#define RECEIVE_ROW_COST	0.01
 
 double
 group_paths_participants(const Grouped *grouped)
@@ -197,93 +189,12 @@ charge_busiest(const Grouped *grouped, Path *consumer, const Path *input,
 		group_paths_participants(grouped);
 }
 
-/*
- * ---- gathering
- */
-
-static Plan *
-plan_receive(PlannerInfo *root, RelOptInfo *relation, CustomPath *path,
-			 List *target_list, List *clauses, List *custom_plans)
-{
-	return &stream_make_plan(&receive_scan_methods, target_list,
-							 linitial(custom_plans))->scan.plan;
-}
-
-static Plan *
-plan_send(PlannerInfo *root, RelOptInfo *relation, CustomPath *path,
-		  List *target_list, List *clauses, List *custom_plans)
-{
-	return &stream_make_plan(&send_scan_methods, target_list,
-							 linitial(custom_plans))->scan.plan;
-}
-
-static const CustomPathMethods receive_path_methods = {
-	.CustomName = "GpuSortReceive",
-	.PlanCustomPath = plan_receive
-};
-
-static const CustomPathMethods send_path_methods = {
-	.CustomName = "GpuSortSend",
-	.PlanCustomPath = plan_send
-};
-
-/* The path of a node that emits its child's rows, at this cost for each more. */
-static Path *
-make_stream_node(const CustomPathMethods * methods, Path *child, Cost row_cost)
-{
-	CustomPath *path = makeNode(CustomPath);
-
-	path->path = *child;
-	path->path.type = T_CustomPath;
-	path->path.pathtype = T_CustomScan;
-	path->path.parallel_aware = methods == &send_path_methods;
-	path->path.total_cost += child->rows * row_cost;
-	path->custom_paths = list_make1(child);
-	path->methods = methods;
-	return &path->path;
-}
-
-/* A Gather, with this cost for each row. */
-static Path *
-make_gather(const Grouped *grouped, Path *partial, double rows, Cost row_cost)
-{
-	Path	   *gather = (Path *)
-		create_gather_path(grouped->root, grouped->relation, partial,
-						   partial->pathtarget, NULL, &rows);
-
-	gather->total_cost = partial->total_cost + parallel_setup_cost +
-		rows * row_cost;
-	return gather;
-}
-
 Path *
 group_paths_gather(const Grouped *grouped, Path *partial)
 {
-	double		rows = clamp_row_est(partial->rows * group_paths_participants(grouped));
-	Path	   *path;
-
-	if (rows < gpusort_min_rows || !parallel_leader_participation)
-		return make_gather(grouped, partial, rows,
-						   Min(QUEUE_ROW_COST, parallel_tuple_cost));
-	path = make_stream_node(&send_path_methods, partial, SEND_ROW_COST);
-	path = make_gather(grouped, path, rows, 0);
-	return make_stream_node(&receive_path_methods, path,
-							Min(RECEIVE_ROW_COST, parallel_tuple_cost));
-}
-
-Path *
-group_paths_gathered(const Path *path)
-{
-	const CustomPath *custom = (const CustomPath *) path;
-
-	if (IsA(path, CustomPath) && custom->methods == &receive_path_methods)
-	{
-		const GatherPath *gather = linitial(custom->custom_paths);
-
-		custom = (const CustomPath *) gather->subpath;
-		return linitial(custom->custom_paths);
-	}
-	return IsA(path, GatherPath) ? ((const GatherPath *) path)->subpath : NULL;
+	return gather_paths_make(grouped->root, grouped->relation, partial,
+							 clamp_row_est(partial->rows *
+										   group_paths_participants(grouped)));
 }
 
 /* Adds a partial path, too; one that is refused is freed. */
@@ -650,6 +561,4 @@ void
 group_paths_init(void)
 {
 	RegisterCustomScanMethods(&groups_scan_methods);
-	RegisterCustomScanMethods(&receive_scan_methods);
-	RegisterCustomScanMethods(&send_scan_methods);
 }

@@ -31,9 +31,6 @@ extern double group_paths_busiest(const Grouped *grouped, List *group_columns);
 /* What gathers the rows of a partial path of all participants. */
 extern Path *group_paths_gather(const Grouped *grouped, Path *partial);
 
-/* The partial path whose rows this path gathers; NULL if it does not gather any. */
-extern Path *group_paths_gathered(const Path *path);
-
 /* Registers the nodes for parallel workers. */
 extern void group_paths_init(void);
 

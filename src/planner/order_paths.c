@@ -20,7 +20,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 
-#include "planner/group_paths.h"
+#include "planner/gather_paths.h"
 #include "planner/order_paths.h"
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
@@ -297,7 +297,7 @@ path_size(const Path *path)
 			return sizeof(WindowAggPath);
 		case T_CustomPath:
 			/* the size of another extension's is not known */
-			return group_paths_gathered(path) != NULL ? sizeof(CustomPath) : 0;
+			return gather_paths_gathered(path) != NULL ? sizeof(CustomPath) : 0;
 		default:
 			return 0;
 	}
@@ -453,7 +453,7 @@ static bool
 workers_hardly_gain(const PlannerInfo *root, Path *input, const Path *alone,
 					const Path *together)
 {
-	return group_paths_gathered(skip_projection(input)) == NULL &&
+	return gather_paths_gathered(skip_projection(input)) == NULL &&
 		DISABLED_NODES(alone) <= DISABLED_NODES(together) &&
 		cost_of_wanted_rows(root, together) >
 		TOGETHER_PART * cost_of_wanted_rows(root, alone);

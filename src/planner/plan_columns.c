@@ -29,6 +29,7 @@
 #include "parser/parsetree.h"
 #include "utils/syscache.h"
 
+#include "executor/gpusort_plan.h"
 #include "executor/node_gpusort.h"
 #include "executor/node_groups.h"
 #include "planner/plan_columns.h"

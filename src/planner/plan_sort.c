@@ -20,6 +20,7 @@
 #include "optimizer/planner.h"
 
 #include "cost/sort_cost.h"
+#include "executor/gpusort_plan.h"
 #include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"
 #include "executor/node_groups.h"

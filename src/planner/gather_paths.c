@@ -1,0 +1,120 @@
+/*-------------------------------------------------------------------------
+ *
+ * gather_paths.c
+ *	  Paths that gather the rows of a partial path.
+ *
+ * Rows that workers return cost the leader the passage through a tuple queue, or,
+ * where they are many, in chunks of memory (node_stream.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+
+#include "executor/node_stream.h"
+#include "planner/gather_paths.h"
+#include "port/compat.h"
+#include "settings.h"
+
+/* A row that passes a tuple queue: 0.15 us, at the rate of sort_cost.c. */
+#define QUEUE_ROW_COST		0.043
+
+/* A row that passes in a chunk: what its worker has to do for it, and the leader. */
+#define SEND_ROW_COST		0.02
+#define RECEIVE_ROW_COST	0.01
+
+static Plan *
+plan_receive(PlannerInfo *root, RelOptInfo *relation, CustomPath *path,
+			 List *target_list, List *clauses, List *custom_plans)
+{
+	return &stream_make_plan(&receive_scan_methods, target_list,
+							 linitial(custom_plans))->scan.plan;
+}
+
+static Plan *
+plan_send(PlannerInfo *root, RelOptInfo *relation, CustomPath *path,
+		  List *target_list, List *clauses, List *custom_plans)
+{
+	return &stream_make_plan(&send_scan_methods, target_list,
+							 linitial(custom_plans))->scan.plan;
+}
+
+static const CustomPathMethods receive_path_methods = {
+	.CustomName = "GpuSortReceive",
+	.PlanCustomPath = plan_receive
+};
+
+static const CustomPathMethods send_path_methods = {
+	.CustomName = "GpuSortSend",
+	.PlanCustomPath = plan_send
+};
+
+/* The path of a node that emits its child's rows, at this cost for each more. */
+static Path *
+make_stream_node(const CustomPathMethods * methods, Path *child, Cost row_cost)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path = *child;
+	path->path.type = T_CustomPath;
+	path->path.pathtype = T_CustomScan;
+	path->path.parallel_aware = methods == &send_path_methods;
+	path->path.total_cost += child->rows * row_cost;
+	path->custom_paths = list_make1(child);
+	path->methods = methods;
+	return &path->path;
+}
+
+/* A Gather, with this cost for each row. */
+static Path *
+make_gather(PlannerInfo *root, RelOptInfo *relation, Path *partial,
+			double rows, Cost row_cost)
+{
+	Path	   *gather = (Path *)
+		create_gather_path(root, relation, partial, partial->pathtarget, NULL,
+						   &rows);
+
+	gather->total_cost = partial->total_cost + parallel_setup_cost +
+		rows * row_cost;
+	return gather;
+}
+
+Path *
+gather_paths_make(PlannerInfo *root, RelOptInfo *relation, Path *partial,
+				  double rows)
+{
+	Path	   *path;
+
+	if (rows < gpusort_min_rows || !parallel_leader_participation)
+		return make_gather(root, relation, partial, rows,
+						   Min(QUEUE_ROW_COST, parallel_tuple_cost));
+	path = make_stream_node(&send_path_methods, partial, SEND_ROW_COST);
+	path = make_gather(root, relation, path, rows, 0);
+	return make_stream_node(&receive_path_methods, path,
+							Min(RECEIVE_ROW_COST, parallel_tuple_cost));
+}
+
+Path *
+gather_paths_gathered(const Path *path)
+{
+	const CustomPath *custom = (const CustomPath *) path;
+
+	if (IsA(path, CustomPath) && custom->methods == &receive_path_methods)
+	{
+		const GatherPath *gather = linitial(custom->custom_paths);
+
+		custom = (const CustomPath *) gather->subpath;
+		return linitial(custom->custom_paths);
+	}
+	return IsA(path, GatherPath) ? ((const GatherPath *) path)->subpath : NULL;
+}
+
+void
+gather_paths_init(void)
+{
+	RegisterCustomScanMethods(&receive_scan_methods);
+	RegisterCustomScanMethods(&send_scan_methods);
+}
