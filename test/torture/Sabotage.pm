@@ -13,7 +13,7 @@ use Draw;
 use Server;
 use Exporter 'import';
 
-our @EXPORT = qw(draw_sabotage sabotage undo was_full signals_since kills_made);
+our @EXPORT = qw(draw_sabotage sabotage undo was_full full_error signals_since kills_made);
 
 # a file's time is that of the kernel's last tick
 use constant TICK_SECONDS => 0.01;
@@ -27,7 +27,7 @@ my %errors = (
 	postmaster => qr/due to administrator command/,
 	memory => qr/out of memory|Cannot allocate memory|could not (?:map|resize|create|fork)/,
 	files => qr/Too many open files|out of file descriptors|insufficient|could not (?:open|dup|create|receive|epoll)/i,
-	full => qr/No space left on device/);
+	full => qr/No space left on device|wrote only \d+ of \d+ bytes/);
 
 # weight, group, what is done.  Signals that end a process and those after which
 # it goes on are drawn alike.
@@ -218,6 +218,9 @@ sub signals_since
 	my ($server, $since) = @_;
 	return grep { / at (\S+)/ && $1 >= $since } split /\n/, Server::read_text("$server->{directory}/kills");
 }
+
+# What may come of that to whoever writes there.
+sub full_error { return $errors{full}; }
 
 sub note_full { Server::append("$_[0]{directory}/full", "\n"); }
 

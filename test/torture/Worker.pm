@@ -215,7 +215,7 @@ sub run_statement
 		return;
 	}
 	if (is_lost_to_crash($output) || is_excused($output, $sabotage ? $sabotage->{errors} : (), qr/deadlock detected|could not obtain lock/)
-		|| (was_full($self->{server}, $began) && is_excused($output, qr/No space left on device/)))
+		|| (was_full($self->{server}, $began) && is_excused($output, full_error())))
 	{
 		$self->{sums}{excused}++;
 		return;
