@@ -284,9 +284,16 @@ external_sort_spill(ExternalSort *sort)
 void
 external_sort_set_limit(ExternalSort *sort, Size limit)
 {
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
 	Assert(sort->store->nrows == 0);
 	sort->limit = limit;
-	sort->store->limit = limit;
+	/* the present store counts its directory, and rows in other memory */
+	free_store(&sort->store);
+	sort->store = create_store(sort);
+	set_stop(sort);
+	row_order_restart(sort->order, sort->store);
+	MemoryContextSwitchTo(caller_context);
 }
 
 /* Takes what is known of the rows of all processes, and how they were sorted. */

@@ -150,7 +150,10 @@ external_sort_reserve(ExternalSort *sort, Size bytes)
  */
 extern bool external_sort_spill(ExternalSort *sort);
 
-/* Changes the limit, in bytes, while the store is empty. */
+/*
+ * Changes the limit, in bytes, while the store is empty.  Neither its directory nor
+ * rows in other memory count any more.
+ */
 extern void external_sort_set_limit(ExternalSort *sort, Size limit);
 
 /*
