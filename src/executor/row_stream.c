@@ -126,8 +126,7 @@ put_pieces(RowSender *sender, const SlotRow *found, TupleTableSlot *slot)
 	Size		sent = 0;
 
 	slot_row_write(found, slot, sender->descriptor, (MinimalTuple) row);
-	if (chunks->chunk != NULL)
-		chunk_sender_send(chunks, 0);
+	chunk_sender_send(chunks, 0);
 	while (sent < bytes)
 	{
 		Size		piece = Min(bytes - sent, ROW_CHUNK_DATA_BYTES);
@@ -163,8 +162,7 @@ row_sender_end(RowSender *sender)
 {
 	RowStream  *stream = sender->stream;
 
-	if (sender->chunks.chunk != NULL)
-		chunk_sender_send(&sender->chunks, 0);
+	chunk_sender_send(&sender->chunks, 0);
 	SpinLockAcquire(&stream->mutex);
 	stream->nended++;
 	SpinLockRelease(&stream->mutex);

@@ -137,22 +137,27 @@ begin_chunk(ChunkSender *sender)
 	return !chunk_rings_are_closed(rings);
 }
 
+/* Waits for room in the ring, or until no more rows are wanted. */
+static void
+sleep_until_emptied(ChunkSender *sender)
+{
+	static uint32 wait_event = 0;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortChunkRoom");
+	ConditionVariableSleep(&sender->rings->rings[sender->ring].emptied,
+						   wait_event);
+}
+
 bool
 chunk_sender_begin_chunk(ChunkSender *sender)
 {
-	static uint32 wait_event = 0;
 	bool		wanted;
 
 	if (sender->chunk != NULL)
 		return !chunk_rings_are_closed(sender->rings);
-	wanted = begin_chunk(sender);
-	if (!wanted || sender->chunk != NULL)
-		return wanted;
-	if (wait_event == 0)
-		wait_event = WaitEventExtensionNew("GpusortChunkRoom");
 	while ((wanted = begin_chunk(sender)) && sender->chunk == NULL)
-		ConditionVariableSleep(&sender->rings->rings[sender->ring].emptied,
-							   wait_event);
+		sleep_until_emptied(sender);
 	ConditionVariableCancelSleep();
 	return wanted;
 }
@@ -163,6 +168,8 @@ chunk_sender_send(ChunkSender *sender, Size mark)
 	ChunkRings *rings = sender->rings;
 	Chunk	   *chunk = sender->chunk;
 
+	if (chunk == NULL)
+		return;
 	chunk->bytes = sender->place - chunk->data;
 	chunk->mark = mark;
 	/* an atomic operation that has a result is a barrier */

@@ -65,7 +65,7 @@ extern void chunk_sender_begin(ChunkSender *sender, ChunkRings *rings,
  */
 extern bool chunk_sender_begin_chunk(ChunkSender *sender);
 
-/* Sends the present chunk, with this mark. */
+/* Sends the present chunk, if there is one, with this mark. */
 extern void chunk_sender_send(ChunkSender *sender, Size mark);
 
 /*
@@ -80,8 +80,7 @@ chunk_sender_reserve(ChunkSender *sender, Size bytes)
 
 	if (unlikely(place_bytes > sender->free_bytes))
 	{
-		if (sender->chunk != NULL)
-			chunk_sender_send(sender, 0);
+		chunk_sender_send(sender, 0);
 		if (!chunk_sender_begin_chunk(sender))
 			return NULL;
 	}

@@ -134,6 +134,15 @@ external_sort_limit_groups(ExternalSort *sort, GroupLimit *limit)
 	group_limit_prepare(limit, sort->order);
 }
 
+/* Begins an empty store, and its order. */
+static void
+begin_store(ExternalSort *sort)
+{
+	sort->store = create_store(sort);
+	set_stop(sort);
+	row_order_restart(sort->order, sort->store);
+}
+
 static void
 free_store(RowStore **store)
 {
@@ -174,9 +183,7 @@ move_rows(ExternalSort *sort)
 	RowStore   *moved = sort->store;
 
 	sort->moved = moved;
-	sort->store = create_store(sort);
-	set_stop(sort);
-	row_order_restart(sort->order, sort->store);
+	begin_store(sort);
 	for (sort->next_row = 0; sort->next_row < moved->nrows; sort->next_row++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -290,9 +297,7 @@ external_sort_set_limit(ExternalSort *sort, Size limit)
 	sort->limit = limit;
 	/* the present store counts its directory, and rows in other memory */
 	free_store(&sort->store);
-	sort->store = create_store(sort);
-	set_stop(sort);
-	row_order_restart(sort->order, sort->store);
+	begin_store(sort);
 	MemoryContextSwitchTo(caller_context);
 }
 

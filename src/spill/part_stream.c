@@ -117,8 +117,6 @@ take_chunk(PartReceiver *receiver, int part)
 static void
 await_chunk(PartReceiver *receiver, int part)
 {
-	if (take_chunk(receiver, part))
-		return;
 	while (!take_chunk(receiver, part))
 		chunk_receiver_sleep(&receiver->chunks);
 	ConditionVariableCancelSleep();

@@ -219,7 +219,7 @@ sub signals_since
 	return grep { / at (\S+)/ && $1 >= $since } split /\n/, Server::read_text("$server->{directory}/kills");
 }
 
-# What may come of that to whoever writes there.
+# The errors of a full disk.
 sub full_error { return $errors{full}; }
 
 sub note_full { Server::append("$_[0]{directory}/full", "\n"); }

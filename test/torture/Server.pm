@@ -64,10 +64,12 @@ sub append
 	close $handle;
 }
 
+# All of a file, or what is behind a position; nothing if there is no such file.
 sub read_text
 {
-	my ($file) = @_;
+	my ($file, $position) = @_;
 	open(my $handle, '<', $file) or return '';
+	seek $handle, $position, 0 if $position;
 	local $/;
 	return scalar <$handle> // '';
 }
@@ -276,14 +278,7 @@ sub new_log
 sub log_size { return -s $_[0]{log} // 0; }
 
 # What the log has got since it had that size.
-sub log_since
-{
-	my ($self, $size) = @_;
-	open(my $handle, '<', $self->{log}) or return '';
-	seek $handle, $size, 0;
-	local $/;
-	return scalar <$handle> // '';
-}
+sub log_since { return read_text($_[0]{log}, $_[1]); }
 
 # Whether a process has waited for another session's lock or snapshot since then,
 # for longer than deadlock_timeout.
