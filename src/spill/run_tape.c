@@ -46,7 +46,7 @@
 #define LEAST_ALIGNED_BYTES	64
 
 /* The rows of an index are that far from each other at the least. */
-#define INDEXED_BYTES		((uint64) 64 * 1024)
+#define INDEXED_BYTES		((uint64) 16 * 1024)
 
 /* No row has so many bytes before its values; the others are of a header, too. */
 #define UNKNOWN_HEADER		0xff
@@ -341,8 +341,24 @@ run_tape_rows_bytes(RunFile *file, uint64 bytes)
 	return rows_bytes;
 }
 
+/* Keeps "most" entries of an index, about as far from each other, if it has more. */
+static void
+thin_out(NumberList *index, uint64 most)
+{
+	uint64		distance = (index->count + most - 1) / most;
+	uint64		count = 0;
+
+	if (distance <= 1)
+		return;
+	for (uint64 entry = 0; entry < index->count; entry += distance)
+		index->numbers[count++] = index->numbers[entry];
+	index->count = index->max = count;
+	index->numbers = repalloc_huge(index->numbers, count * sizeof(uint64));
+}
+
 NumberList
-run_tape_read_index(RunFile *file, uint64 rows_bytes, uint64 bytes)
+run_tape_read_index(RunFile *file, uint64 rows_bytes, uint64 bytes,
+					uint64 most)
 {
 	RunTape    *run = run_tape_open(file, NULL, bytes);
 	NumberList	index = {0};
@@ -354,6 +370,7 @@ run_tape_read_index(RunFile *file, uint64 rows_bytes, uint64 bytes)
 	index.numbers = palloc_extended(head.bytes, MCXT_ALLOC_HUGE);
 	take(run, index.numbers, head.bytes);
 	run_tape_close(run);
+	thin_out(&index, most);
 	return index;
 }
 

@@ -147,11 +147,11 @@ extern void run_tape_complete_indexed(RunTape *run);
 
 /*
  * The bytes of the rows of a tape with an index, in a file of "bytes" bytes; and the
- * index, which is allocated in the current memory context.
+ * index, thinned out to "most" entries, in the current memory context.
  */
 extern uint64 run_tape_rows_bytes(RunFile *file, uint64 bytes);
 extern NumberList run_tape_read_index(RunFile *file, uint64 rows_bytes,
-									  uint64 bytes);
+									  uint64 bytes, uint64 most);
 
 /*
  * Begins to read the tape, after run_file_flush().  buffer_bytes are read at once:

@@ -90,6 +90,20 @@ foreach my $workers (1 .. 8)
 $node->safe_psql('postgres', 'ALTER TABLE t SET (parallel_workers = 2)');
 check_left('any number of workers');
 
+# so many runs that not all entries of their indexes are kept
+my $many = 'SELECT * FROM wide ORDER BY k, id OFFSET 0';
+my $order_of_many = "SELECT count(*), sum(hashtext((s).id::text || n)::bigint) FROM (SELECT s, row_number() OVER () n FROM ($many) s) d;\n";
+$node->safe_psql('postgres', <<'SQL');
+CREATE UNLOGGED TABLE wide WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, repeat('x', 1000) pad FROM generate_series(1, 435000) i;
+ANALYZE wide;
+SQL
+my $many_runs = "SET work_mem = '3MB';\n";
+like($node->safe_psql('postgres', "${many_runs}EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $many"),
+	qr/merge of 1[4-9]\d runs in \d+ parts/, 'many runs');
+is($node->safe_psql('postgres', $many_runs . $order_of_many), $node->safe_psql('postgres', $stock . $order_of_many), 'and their rows');
+$node->safe_psql('postgres', 'DROP TABLE wide');
+check_left('many runs');
+
 #
 # Disturbed while workers wait for room
 #
