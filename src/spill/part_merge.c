@@ -51,9 +51,8 @@
 #define STREAM_BYTES		((Size) 16 * 1024 * 1024)
 
 /*
- * What a part of a stream has of each run, at the least: with less than 36 kB all
- * processes together were measured to take longer than to files, though the leader
- * takes half as long.
+ * What a part of a stream has of each run, at the least: with 25 kB all processes
+ * together took longer than to files, though the leader took less, with 36 kB not.
  */
 #define LEAST_BYTES_OF_RUN	((Size) 32 * 1024)
 

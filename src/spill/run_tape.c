@@ -348,7 +348,7 @@ thin_out(NumberList *index, uint64 most)
 	uint64		distance = (index->count + most - 1) / most;
 	uint64		count = 0;
 
-	if (distance <= 1)
+	if (index->count <= most)
 		return;
 	for (uint64 entry = 0; entry < index->count; entry += distance)
 		index->numbers[count++] = index->numbers[entry];

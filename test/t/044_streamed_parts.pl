@@ -40,7 +40,7 @@ SQL
 
 my $sorted = 'SELECT * FROM t ORDER BY k, id OFFSET 0';
 # the leader is held at its first row, before it has read what workers have sent
-my $digest = sub { my ($condition) = @_; return "SELECT count(*), sum(hashtext(s::text || n)::bigint) FROM (SELECT s, row_number() OVER () n FROM ($sorted) s WHERE $condition) d;\n" };
+my $digest = sub { my ($condition, $rows) = (@_, $sorted); return "SELECT count(*), sum(hashtext(s::text || n)::bigint) FROM (SELECT s, row_number() OVER () n FROM ($rows) s WHERE $condition) d;\n" };
 my $query = $digest->('pass(id) > 0');
 my $stock = "SET gpusort.enable = off;\nSET max_parallel_workers_per_gather = 0;\n";
 my $native = $node->safe_psql('postgres', "$stock$query");
@@ -62,14 +62,14 @@ sub check_left
 	is("$segments @files $workers", "$idle_segments  0", "$what: no shared memory, no file and no worker is left");
 }
 
-# How the runs of a query were merged; on a busy machine a worker may come too late to have one.
+# How the runs of a query, of t's rows unless it is named, were merged; on a busy machine a worker may come too late to have one.
 sub merge_of
 {
-	my ($settings, $wanted) = @_;
+	my ($settings, $wanted, $rows) = (@_, $sorted);
 	my $plan;
 	for (1 .. 20)
 	{
-		$plan = $node->safe_psql('postgres', "$settings\nEXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $sorted");
+		$plan = $node->safe_psql('postgres', "$settings\nEXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $rows");
 		last if $plan =~ $wanted;
 	}
 	return $plan;
@@ -91,16 +91,15 @@ $node->safe_psql('postgres', 'ALTER TABLE t SET (parallel_workers = 2)');
 check_left('any number of workers');
 
 # so many runs that not all entries of their indexes are kept
-my $many = 'SELECT * FROM wide ORDER BY k, id OFFSET 0';
-my $order_of_many = "SELECT count(*), sum(hashtext((s).id::text || n)::bigint) FROM (SELECT s, row_number() OVER () n FROM ($many) s) d;\n";
 $node->safe_psql('postgres', <<'SQL');
 CREATE UNLOGGED TABLE wide WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, repeat('x', 1000) pad FROM generate_series(1, 435000) i;
 ANALYZE wide;
 SQL
-my $many_runs = "SET work_mem = '3MB';\n";
-like($node->safe_psql('postgres', "${many_runs}EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $many"),
-	qr/merge of 1[4-9]\d runs in \d+ parts/, 'many runs');
-is($node->safe_psql('postgres', $many_runs . $order_of_many), $node->safe_psql('postgres', $stock . $order_of_many), 'and their rows');
+my $wide = 'SELECT * FROM wide ORDER BY k, id OFFSET 0';
+my $little_memory = "SET work_mem = '3MB';\n";
+my $many_runs = qr/merge of 1[4-9]\d runs in \d+ parts/;
+like(merge_of($little_memory, $many_runs, $wide), $many_runs, 'many runs');
+is($node->safe_psql('postgres', $little_memory . $digest->('true', $wide)), $node->safe_psql('postgres', $stock . $digest->('true', $wide)), 'and their rows');
 $node->safe_psql('postgres', 'DROP TABLE wide');
 check_left('many runs');
 
