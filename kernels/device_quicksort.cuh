@@ -17,8 +17,9 @@
  *	scatter_tiles		each block takes tile after tile of the level's list
  *
  * Three levels are enough for 2^30 rows, and two for 100 million.  The host
- * launches as many as there should be and one more, and the sorts of leaves,
- * without reading anything back, and only then asks whether segments are left.
+ * launches as many as there should be, one more where the last might leave a
+ * bucket longer than a leaf, and the sorts of leaves, without reading anything
+ * back, and only then asks whether segments are left.
  * Grids are as large as the device can hold at once.
  *
  * It always ends: splitters.cuh says why.
@@ -141,13 +142,14 @@ private:
 						 "clearing counters");
 	}
 
-	/* Levels that a segment of this length should take, and one more. */
+	/* Levels after which a segment of this length has become leaves. */
 	unsigned
 	expected_levels(uint64_t length) const
 	{
-		unsigned	levels = 1;
+		unsigned	levels = 0;
 
-		for (; length > leaf_rows && levels < max_levels_per_read; levels++)
+		for (; length > sure_leaf_rows && levels < max_levels_per_read;
+			 levels++)
 			length >>= choose_log_buckets(static_cast<uint32_t>(length));
 		return levels;
 	}

@@ -70,7 +70,7 @@ struct SampleShared
  * its part is as good as random (a multiplicative hash, Knuth, volume 3, 6.4),
  * so that no pattern of the input meets all samples.
  */
-static __device__ __forceinline__ uint32_t
+static __host__ __device__ __forceinline__ uint32_t
 sample_place(const Segment &segment, unsigned sample, unsigned samples)
 {
 	uint64_t	seed = (static_cast<uint64_t>(segment.begin) << 32 |

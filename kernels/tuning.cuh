@@ -160,6 +160,13 @@ constexpr unsigned max_buckets = 1u << max_log_buckets;
 /* Segments of up to so many rows are leaves; longer ones are partitioned. */
 constexpr unsigned leaf_rows = huge_leaf_rows;
 
+/*
+ * Buckets with so many rows on average are all leaves, as good as certainly.
+ * The lengths are spread as the sum of 16 exponential variables, the samples of
+ * a bucket; that of one is three times its mean or more once in 39 million.
+ */
+constexpr unsigned sure_leaf_rows = leaf_rows / 3;
+
 /* Leaves of up to so many rows are sorted by one warp, in registers. */
 constexpr unsigned tiny_leaf_rows = warp_threads;
 

@@ -19,6 +19,7 @@
 #include <thread>
 
 #define TEST_SUBJECT	"kernels"
+#include "../../kernels/splitters.cuh"
 #include "device_sort_tests.h"
 #include "test_sort.h"
 
@@ -48,6 +49,32 @@ test_large()
 	sort_and_check(fixed_keys(large(10000000, 300000), 1, {uniform}, false),
 				   "uniform");
 	sort_and_check(fixed_keys(large(10000000, 200000), 1, {zipf}), "zipf");
+}
+
+/*
+ * Keys of which all lie between two splitters of the first level but those that
+ * were sampled: so more levels are needed than are expected.
+ */
+static void
+test_misleading_samples()
+{
+	for (uint64_t nrows : {large(100000, 1000), large(1000000, 2500),
+						   large(3000000, 20000)})
+		for (bool mark_ties : {false, true})
+		{
+			TestKeys	keys = fixed_keys(nrows, 1, {pairs}, mark_ties);
+			gpusort::Segment whole = {0, static_cast<uint32_t>(nrows), 0, 0};
+			unsigned	samples = gpusort::samples_per_bucket <<
+				gpusort::choose_log_buckets(whole.length);
+			Random		random = {nrows};
+
+			for (uint64_t &word : keys.words)
+				word += UINT64_C(1) << 63;
+			for (unsigned sample = 0; sample < samples; sample++)
+				keys.words[gpusort::sample_place(whole, sample, samples)] =
+					random.next();
+			sort_and_check(keys, "misleading samples");
+		}
 }
 
 static void
@@ -597,6 +624,7 @@ main(int argc, char **argv)
 	RUN_TEST("sizes", test_sizes);
 	RUN_TEST("distributions", test_distributions);
 	RUN_TEST("large", test_large);
+	RUN_TEST("misleading samples", test_misleading_samples);
 	RUN_TEST("several words", test_several_words);
 	RUN_TEST("one exception", test_one_exception);
 	RUN_TEST("common prefix", test_common_prefix);
