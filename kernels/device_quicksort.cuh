@@ -91,10 +91,10 @@ public:
 	{
 		return queue.launch("making a leaf of all keys", open_leaf,
 							divide_up(nrows, simple_threads), simple_threads,
-							nrows, space.pairs[0], space.leaves,
-							&space.control->leaves) &&
-			sort_leaf_lists(space.leaves, &space.control->leaves, nrows,
-							order);
+							nrows, space.pairs[0], least_class(nrows),
+							space.leaves, &space.control->leaves) &&
+			sort_leaf_lists(space.leaves, &space.control->leaves,
+							least_class(nrows), nrows, order);
 	}
 
 	/*
@@ -121,8 +121,8 @@ public:
 	{
 		TieGroupLists	lists = space.tie_group_lists(nrows);
 
-		if (!sort_leaf_lists(lists.shorts, &space.control->tie_groups.shorts, nrows,
-							 order))
+		if (!sort_leaf_lists(lists.shorts, &space.control->tie_groups.shorts,
+							 TINY_LEAF, nrows, order))
 			return false;
 		if (counts.longs == 0)
 			return true;
@@ -140,6 +140,16 @@ private:
 	{
 		return queue.did(cudaMemsetAsync(memory, 0, bytes, queue.stream),
 						 "clearing counters");
+	}
+
+	/*
+	 * The least class of leaves.  Those of few rows are all sorted at once,
+	 * as no other class is left to wait for.
+	 */
+	static LeafClass
+	least_class(uint32_t nrows)
+	{
+		return nrows <= few_rows ? HUGE_LEAF : TINY_LEAF;
 	}
 
 	/* Levels after which a segment of this length has become leaves. */
@@ -178,8 +188,8 @@ private:
 					  partition_level(i, pairs, nrows, order)))
 					return false;
 			}
-			if (!sort_leaf_lists(space.leaves, &space.control->leaves, nrows,
-								 order) ||
+			if (!sort_leaf_lists(space.leaves, &space.control->leaves,
+								 least_class(nrows), nrows, order) ||
 				!read_control(queue, space, &control))
 				return false;
 			if (control.levels[(number + levels) % 2].segments == 0)
@@ -210,17 +220,32 @@ private:
 									  partition_threads, level, source) &&
 			queue.launch<ScanShared<simple_threads>>(
 				"placing buckets", open_buckets, blocks_for(segments, 8),
-				simple_threads, level, next, array, space.leaves,
-				&space.control->leaves) &&
+				simple_threads, level, next, array, least_class(nrows),
+				space.leaves, &space.control->leaves) &&
 			queue.launch<ScatterShared>("scattering", scatter_tiles<Source>,
 										blocks_for(tiles, partition_blocks),
 										partition_threads, level, source, to);
 	}
 
-	/* Sorts the leaves that the lists have by then. */
+	/* Sorts the leaves that the lists have by then, none less than a class. */
 	bool
 	sort_leaf_lists(const LeafLists &lists, const LeafCounts *counts,
-					uint32_t nrows, const Order &order)
+					LeafClass least, uint32_t nrows, const Order &order)
+	{
+		bool		all_are_huge = least == HUGE_LEAF;
+
+		return (all_are_huge ||
+				sort_smaller_leaf_lists(lists, counts, nrows, order)) &&
+			sort_leaf_list<huge_leaf_rows, huge_leaf_threads>(
+				lists.leaves[HUGE_LEAF], &counts->count[HUGE_LEAF],
+				all_are_huge ? Workspace::max_leaves(nrows) + 1 :
+				nrows / large_leaf_rows, order);
+	}
+
+	/* Those of all classes but the highest. */
+	bool
+	sort_smaller_leaf_lists(const LeafLists &lists, const LeafCounts *counts,
+							uint32_t nrows, const Order &order)
 	{
 		constexpr unsigned warps = simple_threads / warp_threads;
 
@@ -237,10 +262,7 @@ private:
 				nrows / small_leaf_rows, order) &&
 			sort_leaf_list<large_leaf_rows, large_leaf_threads>(
 				lists.leaves[LARGE_LEAF], &counts->count[LARGE_LEAF],
-				nrows / medium_leaf_rows, order) &&
-			sort_leaf_list<huge_leaf_rows, huge_leaf_threads>(
-				lists.leaves[HUGE_LEAF], &counts->count[HUGE_LEAF],
-				nrows / large_leaf_rows, order);
+				nrows / medium_leaf_rows, order);
 	}
 
 	/* "most" is how many leaves of this class there may be. */

@@ -77,12 +77,13 @@ sort_tiny_leaves(const Leaf *leaves, const uint32_t *count, Pairs first,
 
 /* Makes one leaf of all working words, there being so few. */
 static __global__ void __launch_bounds__(simple_threads)
-open_leaf(uint32_t nrows, Pairs pairs, LeafLists leaves, LeafCounts *counts)
+open_leaf(uint32_t nrows, Pairs pairs, LeafClass least, LeafLists leaves,
+		  LeafCounts *counts)
 {
 	uint32_t	row = blockIdx.x * simple_threads + threadIdx.x;
 
 	if (row == 0)
-		list_leaf(0, nrows, 0, leaves, counts);
+		list_leaf(0, nrows, 0, least, leaves, counts);
 	if (row < nrows)
 		pairs.rows[row] = row;
 }

@@ -225,12 +225,13 @@ list_segment(uint32_t begin, uint32_t length, Level level)
 		level.tiles[first_tile + number] = {index, number};
 }
 
-/* Adds a leaf to the list of its class. */
+/* Adds a leaf to the list of its class, or of the least class there is to be. */
 static __device__ __forceinline__ void
-list_leaf(uint32_t begin, uint32_t length, uint32_t array, LeafLists leaves,
-		  LeafCounts *counts)
+list_leaf(uint32_t begin, uint32_t length, uint32_t array, LeafClass least,
+		  LeafLists leaves, LeafCounts *counts)
 {
-	LeafClass	its_class = leaf_class(length);
+	LeafClass	own_class = leaf_class(length);
+	LeafClass	its_class = own_class < least ? least : own_class;
 	uint32_t	index = atomicAdd(&counts->count[its_class], 1u);
 
 	/* indexing by a variable would put the lists into local memory */
@@ -243,8 +244,8 @@ list_leaf(uint32_t begin, uint32_t length, uint32_t array, LeafLists leaves,
 
 /* Places the buckets of a level, a block a segment, and lists what they are. */
 static __global__ void __launch_bounds__(simple_threads)
-open_buckets(Level level, Level next, uint32_t array, LeafLists leaves,
-			 LeafCounts *leaf_counts)
+open_buckets(Level level, Level next, uint32_t array, LeafClass least,
+			 LeafLists leaves, LeafCounts *leaf_counts)
 {
 	ScanShared<simple_threads> &shared =
 		block_shared<ScanShared<simple_threads>>();
@@ -272,7 +273,7 @@ open_buckets(Level level, Level next, uint32_t array, LeafLists leaves,
 		if (length > leaf_rows)
 			list_segment(begin, length, next);
 		else
-			list_leaf(begin, length, array, leaves, leaf_counts);
+			list_leaf(begin, length, array, least, leaves, leaf_counts);
 	}
 }
 

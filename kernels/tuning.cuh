@@ -170,6 +170,12 @@ constexpr unsigned sure_leaf_rows = leaf_rows / 3;
 /* Leaves of up to so many rows are sorted by one warp, in registers. */
 constexpr unsigned tiny_leaf_rows = warp_threads;
 
+/*
+ * So few rows, which one level splits, make so few leaves that the device sorts
+ * them all at the same time.
+ */
+constexpr unsigned few_rows = max_buckets * acceptable_leaf_rows;
+
 /* The most levels that are launched before the host reads the control block. */
 constexpr unsigned max_levels_per_read = 4;
 

@@ -90,7 +90,10 @@ struct Leaf
 	uint16_t	array;			/* of the two, where its pairs are */
 };
 
-/* Leaves are sorted by a warp, or by blocks of four sizes. */
+/*
+ * Leaves are sorted by a warp, or by blocks of four sizes.  A class's kernel can
+ * sort smaller leaves as well.
+ */
 enum LeafClass
 {
 	TINY_LEAF,

@@ -277,7 +277,8 @@ sizes(uint64_t most)
 							  medium_leaf_rows, leaf_rows,
 							  2 * leaf_rows, tile_rows, 2 * tile_rows,
 							  gpusort::simple_threads * 32,
-							  gpusort::simple_threads * 64, 1u << 16})
+							  gpusort::simple_threads * 64,
+							  gpusort::few_rows, 1u << 16})
 		for (uint64_t size : {boundary - 1, boundary + 0, boundary + 1})
 			all.push_back(size);
 	std::sort(all.begin(), all.end());
