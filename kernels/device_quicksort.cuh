@@ -45,13 +45,18 @@ gather_words(const __grid_constant__ PlanSource source, uint64_t *words)
 		words[row] = source.word(row);
 }
 
-/* Makes one segment of all rows, with its tiles. */
+/*
+ * Makes one segment of all rows, with its tiles; none if the survey, which the
+ * host may not have read yet, has found the keys in order.
+ */
 static __global__ void __launch_bounds__(simple_threads)
-open_whole(Level level, uint32_t nrows)
+open_whole(Level level, uint32_t nrows, const KeySurvey *survey)
 {
 	uint32_t	number = blockIdx.x * simple_threads + threadIdx.x;
 	uint32_t	tiles = static_cast<uint32_t>(divide_up(nrows, tile_rows));
 
+	if (survey->are_ordered())
+		return;
 	if (number < tiles)
 		level.tiles[number] = {0, number};
 	if (number == 0)
@@ -73,7 +78,10 @@ open_ranges(const Range *ranges, uint32_t count, Level level)
 		list_segment(ranges[index].begin, ranges[index].length, level);
 }
 
-/* The host's side.  One object a job; its functions only put work on a queue. */
+/*
+ * The host's side.  Its functions put work on a queue; the counters of levels and
+ * of leaves are to be 0 when it begins.
+ */
 class DeviceQuicksort
 {
 public:
@@ -99,17 +107,45 @@ public:
 
 	/*
 	 * Sorts all rows by the words of a source into the order; the source may
-	 * be the words of the first array of pairs.
+	 * be the words of the first array of pairs.  Once the control block has
+	 * been read after that, finish() does what is left.
 	 */
 	template <typename Source>
 	bool
-	sort_all(const Source &source, uint32_t nrows, const Order &order)
+	start(const Source &source, uint32_t nrows, const Order &order)
 	{
 		return queue.launch("opening the first level", open_whole,
 							divide_up(divide_up(nrows, tile_rows),
 									  simple_threads),
-							simple_threads, space.levels[0], nrows) &&
-			sort_levels(source, nrows, order);
+							simple_threads, space.levels[0], nrows,
+							&space.control->survey) &&
+			sort_levels(0, source, nrows, order);
+	}
+
+	/* Whether a control block says that there is something left. */
+	bool
+	is_unfinished(const Control &control, uint32_t nrows) const
+	{
+		return control.levels[expected_levels(nrows) % 2].segments != 0;
+	}
+
+	/*
+	 * Sorts what the levels have left until there is nothing, and reads the
+	 * control block each time.
+	 */
+	bool
+	finish(uint32_t nrows, const Order &order, Control *control)
+	{
+		unsigned	levels = expected_levels(nrows);
+
+		for (unsigned number = levels;
+			 control->levels[number % 2].segments != 0; number += levels)
+			if (!clear(&space.control->leaves, sizeof(LeafCounts)) ||
+				!sort_levels(number, PairSource{space.pairs[0]}, nrows,
+							 order) ||
+				!read_control(queue, space, control))
+				return false;
+		return true;
 	}
 
 	/*
@@ -120,6 +156,7 @@ public:
 	sort_tie_groups(const TieGroupCounts &counts, uint32_t nrows, const Order &order)
 	{
 		TieGroupLists	lists = space.tie_group_lists(nrows);
+		Control		control;
 
 		if (!sort_leaf_lists(lists.shorts, &space.control->tie_groups.shorts,
 							 TINY_LEAF, nrows, order))
@@ -127,11 +164,14 @@ public:
 		if (counts.longs == 0)
 			return true;
 		return clear(space.control->levels, sizeof(space.control->levels)) &&
+			clear(&space.control->leaves, sizeof(LeafCounts)) &&
 			queue.launch("opening the first level", open_ranges,
 						 divide_up(counts.longs, simple_threads),
 						 simple_threads, lists.longs, counts.longs,
 						 space.levels[0]) &&
-			sort_levels(PairSource{space.pairs[0]}, nrows, order);
+			sort_levels(0, PairSource{space.pairs[0]}, nrows, order) &&
+			read_control(queue, space, &control) &&
+			finish(nrows, order, &control);
 	}
 
 private:
@@ -165,36 +205,27 @@ private:
 	}
 
 	/*
-	 * Sorts the segments of level 0 from a source into the order.  Odd levels
-	 * leave pairs in the first array, even ones in the second.
+	 * Sorts the segments of a level, the source of which matters only if that
+	 * is level 0, into the order: as many levels as should do.  Odd levels leave
+	 * pairs in the first array, even ones in the second.
 	 */
 	template <typename Source>
 	bool
-	sort_levels(const Source &source, uint32_t nrows, const Order &order)
+	sort_levels(unsigned first, const Source &source, uint32_t nrows,
+				const Order &order)
 	{
-		unsigned	levels = expected_levels(nrows);
+		unsigned	end = first + expected_levels(nrows);
 
-		for (unsigned number = 0;; number += levels)
+		for (unsigned number = first; number < end; number++)
 		{
-			Control		control;
+			PairSource	pairs = {space.pairs[number % 2]};
 
-			if (!clear(&space.control->leaves, sizeof(LeafCounts)))
+			if (!(number == 0 ? partition_level(number, source, nrows, order) :
+				  partition_level(number, pairs, nrows, order)))
 				return false;
-			for (unsigned i = number; i < number + levels; i++)
-			{
-				PairSource	pairs = {space.pairs[i % 2]};
-
-				if (!(i == 0 ? partition_level(i, source, nrows, order) :
-					  partition_level(i, pairs, nrows, order)))
-					return false;
-			}
-			if (!sort_leaf_lists(space.leaves, &space.control->leaves,
-								 least_class(nrows), nrows, order) ||
-				!read_control(queue, space, &control))
-				return false;
-			if (control.levels[(number + levels) % 2].segments == 0)
-				return true;
 		}
+		return sort_leaf_lists(space.leaves, &space.control->leaves,
+							   least_class(nrows), nrows, order);
 	}
 
 	template <typename Source>

@@ -7,7 +7,7 @@
  * way (push_tickets.cuh), and its stage: it takes keys until it is performed, and
  * then has an order.  key_sort.cu sorts the keys; this file allocates its memory,
  * or less if there is not enough, checks the order, and frees memory that is not
- * needed any more.
+ * needed any more.  Where the keys are few they are checked along with the sort.
  *
  * All is done on the job's own stream, so that a push needs to wait for
  * nothing, and device_sort_perform() only where it reads counters.
@@ -183,28 +183,39 @@ allocate_workspace(DeviceSort *sort, const Queue &queue, Workspace *space)
 }
 
 /*
- * Waits for the check of the order.  Meanwhile what the job does not need any
- * more is released, which takes some time if there are many slabs.
+ * Has the order checked, and waits for that.  Meanwhile what the job does not need
+ * any more is released, which takes some time if there are many slabs.
  */
 static bool
-pass_check(DeviceSort *sort, const Queue &queue, const SortedKeys &sorted,
-		   const Workspace &space)
+make_check(DeviceSort *sort, const Queue &queue, const Workspace &space,
+		   SortOutcome *outcome)
 {
 	Control		control;
 
-	if (sorted.is_simple)
-		return true;
-	if (!check_order(queue, sorted, sort->shape.mark_ties,
+	if (!check_order(queue, outcome->keys, sort->shape.mark_ties,
 					 sort->memory.entries(), &space.control->check))
 		return false;
 	if (!sort->keeps_keys)
 		sort->memory.release_keys(queue.stream);
 	if (!read_control(queue, space, &control))
 		return false;
-	if (control.check.excess != 0)
+	outcome->check = control.check;
+	return true;
+}
+
+/* Whether the order is right, as far as its check can tell. */
+static bool
+pass_check(DeviceSort *sort, const Queue &queue, const Workspace &space,
+		   SortOutcome *outcome)
+{
+	if (outcome->keys.is_simple)
+		return true;
+	if (!outcome->is_checked && !make_check(sort, queue, space, outcome))
+		return false;
+	if (outcome->check.excess != 0)
 		return refuse(queue.error,
 					  "the order failed its check: not every row is there once");
-	if (control.check.disorder != 0)
+	if (outcome->check.disorder != 0)
 		return refuse(queue.error,
 					  "the order failed its check: keys are out of order");
 	return true;
@@ -222,7 +233,7 @@ sort_and_check(DeviceSort *sort, const Queue &queue, SortOutcome *outcome)
 				   sort->algorithm, space, sort->memory.entries(), outcome))
 		return false;
 	sort->method = outcome->method;
-	return pass_check(sort, queue, outcome->keys, space);
+	return pass_check(sort, queue, space, outcome);
 }
 
 /*

@@ -3,7 +3,9 @@
  * key_sort.cu
  *	  Which algorithm sorts the keys of a job, and its steps.
  *
- * The survey decides: keys in order, or in the opposite one, need no sort.  If
+ * Few keys of one word are sorted and checked before anyone knows more of them,
+ * so that the host waits for the device only once.  Otherwise the survey
+ * decides: keys in order, or in the opposite one, need no sort.  If
  * the first working word has all bits that vary, and these are few, CUB's
  * radix sort takes fewest moves; otherwise the quicksort sorts by the first
  * word, and then rows that are tied by it by the next ones.  Where memory is
@@ -19,6 +21,7 @@
 #include "device_quicksort.cuh"
 #include "in_place_sort.cuh"
 #include "key_survey.cuh"
+#include "order_check.cuh"
 #include "radix_sort.cuh"
 #include "tie_rounds.cuh"
 
@@ -44,22 +47,82 @@ takes_radix_sort(DeviceAlgorithm algorithm, uint64_t nrows,
 		radix_sort_fits(nrows, plan.bits);
 }
 
-/* Sorts all rows by one working word with CUDA-quicksort. */
+/*
+ * Puts CUDA-quicksort of all rows by one working word on the queue.  Nothing is
+ * ever left of so few rows that they are a leaf.
+ */
 static bool
-quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
-				  const Workspace &space, const Order &order)
+start_quicksort(const Queue &queue, const Keys &keys, const WordPlan &plan,
+				const Workspace &space, const Order &order)
 {
 	DeviceQuicksort quicksort(queue, space);
 	uint64_t   *words = space.pairs[0].words;
 
 	if (keys.nrows > leaf_rows && FieldSource::suffices(keys, plan))
-		return quicksort.sort_all(FieldSource(keys, plan), keys.nrows, order);
+		return quicksort.start(FieldSource(keys, plan), keys.nrows, order);
 	return queue.launch("making working words", gather_words,
 						divide_up(keys.nrows, simple_threads), simple_threads,
 						PlanSource{keys, plan}, words) &&
 		(keys.nrows > leaf_rows ?
-		 quicksort.sort_all(WordSource{words}, keys.nrows, order) :
+		 quicksort.start(WordSource{words}, keys.nrows, order) :
 		 quicksort.sort_few(keys.nrows, order));
+}
+
+/* Sorts all rows by one working word with CUDA-quicksort. */
+static bool
+quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
+				  const Workspace &space, const Order &order)
+{
+	Control		control;
+
+	return start_quicksort(queue, keys, plan, space, order) &&
+		(keys.nrows <= leaf_rows ||
+		 (read_control(queue, space, &control) &&
+		  DeviceQuicksort(queue, space).finish(keys.nrows, order, &control)));
+}
+
+/*
+ * Whether to sort before the survey is read.  That few keys are in order, or
+ * that few of their bits vary, saves less than waiting for the survey takes.
+ */
+static bool
+sorts_at_once(const Keys &keys, DeviceAlgorithm algorithm)
+{
+	return keys.fixed_words == 1 && keys.nrows <= few_rows &&
+		(algorithm == DEVICE_SORT_AUTO || algorithm == DEVICE_SORT_QUICKSORT);
+}
+
+/* Sorts few keys by all bits of their word, and checks the order. */
+static bool
+sort_at_once(const Queue &queue, const Keys &keys, const Order &order,
+			 const Workspace &space)
+{
+	static const WordPlan whole_word = {{{0, 0, 64}}, 1, 64};
+
+	return start_quicksort(queue, keys, whole_word, space, order) &&
+		check_order(queue, {keys, false, 0, false}, order.tie != 0,
+					order.entries, &space.control->check);
+}
+
+/*
+ * Completes such a sort after the control block was read.  If levels were left
+ * the check was of something unfinished, and is still to be made.
+ */
+static bool
+finish_at_once(const Queue &queue, const Keys &keys, const Order &order,
+			   const Workspace &space, Control *control, SortOutcome *outcome)
+{
+	DeviceQuicksort quicksort(queue, space);
+
+	outcome->method = "quicksort";
+	outcome->keys.is_simple = false;
+	outcome->is_checked = !quicksort.is_unfinished(*control, keys.nrows);
+	outcome->check = control->check;
+	return outcome->is_checked ||
+		(queue.did(cudaMemsetAsync(&space.control->check, 0,
+								   sizeof(OrderCheck), queue.stream),
+				   "clearing counters") &&
+		 quicksort.finish(keys.nrows, order, control));
 }
 
 /* Where the first words are that a sort in place has left. */
@@ -102,24 +165,16 @@ sort_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,
 					  order.entries, keys.nrows));
 }
 
-bool
-gpusort::sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
-				   DeviceAlgorithm algorithm, const Workspace &space,
-				   uint32_t *entries, SortOutcome *outcome)
+/* Sorts keys of which the survey is known, and which are not in order. */
+static bool
+sort_surveyed(const Queue &queue, const Keys &keys, const KeySurvey &survey,
+			  bool want_ties, DeviceAlgorithm algorithm,
+			  const Workspace &space, Order order, SortOutcome *outcome)
 {
-	Order		order = {entries, ORDER_TIE, &space.control->has_ties};
-	Control		control;
+	WordPlanner planner(survey);
 	WordPlan	plan;
 	WordPlan	next_plan;
 	bool		has_next;
-
-	if (!survey(queue, keys, space, &control))
-		return false;
-	*outcome = {keys_in_order, {keys, false, 0, true}, {}};
-	if (are_ordered(control.survey))
-		return put_in_order(queue, keys, control.survey, want_ties, order);
-
-	WordPlanner planner(control.survey);
 
 	(void) planner.next(&plan);
 	has_next = planner.next(&next_plan);
@@ -128,15 +183,38 @@ gpusort::sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 		outcome->method = "bitonic sort, in place";
 		outcome->keys = {keys, true,
 			has_next ? next_plan.first_word() : KEY_MAX_WORDS, false};
-		outcome->first_words = placed_words(control.survey, plan);
+		outcome->first_words = placed_words(survey, plan);
 		return sort_in_place(queue, keys, plan,
 							 has_next ? &next_plan : nullptr, want_ties,
-							 entries);
+							 order.entries);
 	}
-	if (!has_next && !want_ties)
-		order.tie = 0;
+	if (has_next)
+		order.tie = ORDER_TIE;
 	return sort_by_word(queue, keys, plan, !has_next, algorithm, space, order,
 						outcome) &&
 		(!has_next || sort_ties(queue, keys, planner, next_plan, want_ties,
 								space, order));
+}
+
+bool
+gpusort::sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
+				   DeviceAlgorithm algorithm, const Workspace &space,
+				   uint32_t *entries, SortOutcome *outcome)
+{
+	Order		order = {entries, want_ties ? ORDER_TIE : 0,
+		&space.control->has_ties};
+	bool		at_once = sorts_at_once(keys, algorithm);
+	Control		control;
+
+	if (!survey(queue, keys, space) ||
+		(at_once && !sort_at_once(queue, keys, order, space)) ||
+		!read_survey(queue, space, &control))
+		return false;
+	*outcome = {keys_in_order, {keys, false, 0, true}, {}, false, {}};
+	if (control.survey.are_ordered())
+		return put_in_order(queue, keys, control.survey, want_ties, order);
+	return at_once ?
+		finish_at_once(queue, keys, order, space, &control, outcome) :
+		sort_surveyed(queue, keys, control.survey, want_ties, algorithm, space,
+					  order, outcome);
 }

@@ -13,12 +13,14 @@
 namespace gpusort
 {
 
-/* How keys were sorted, and where they are then. */
+/* How keys were sorted, where they are then, and whether that was checked. */
 struct SortOutcome
 {
 	const char *method;
 	SortedKeys	keys;
 	FirstWords	first_words;
+	bool		is_checked;		/* and what was found */
+	OrderCheck	check;
 };
 
 /*

@@ -327,13 +327,9 @@ private:
 	unsigned	word = 0;
 };
 
-/*
- * Surveys the keys, and refuses those that make no sense; the control block is
- * cleared before.
- */
+/* Puts the survey of the keys on the queue; the control block is cleared before. */
 static inline bool
-survey(const Queue &queue, const Keys &keys, const Workspace &space,
-	   Control *control)
+survey(const Queue &queue, const Keys &keys, const Workspace &space)
 {
 	unsigned	words = keys.fixed_words != 0 ? keys.fixed_words :
 		static_cast<unsigned>(keys.nwords / keys.nrows) + 1;
@@ -342,26 +338,24 @@ survey(const Queue &queue, const Keys &keys, const Workspace &space,
 	uint64_t	blocks = divide_up(keys.nrows, rows_per_thread * simple_threads);
 	uint64_t	resident = queue.multiprocessors * 8;
 
-	if (!queue.did(cudaMemsetAsync(space.control, 0, sizeof(Control),
-								   queue.stream), "clearing counters") ||
-		!queue.launch<SurveyShared>("surveying the keys", survey_keys,
-									blocks < resident ? blocks : resident,
-									simple_threads, keys, rows_per_thread,
-									&space.control->survey) ||
-		!read_control(queue, space, control))
-		return false;
-	return control->survey.is_broken == 0 ||
-		refuse(queue.error, "the keys do not end where they are said to");
+	return queue.did(cudaMemsetAsync(space.control, 0, sizeof(Control),
+									 queue.stream), "clearing counters") &&
+		queue.launch<SurveyShared>("surveying the keys", survey_keys,
+								   blocks < resident ? blocks : resident,
+								   simple_threads, keys, rows_per_thread,
+								   &space.control->survey);
 }
 
-/* Whether keys are in order already, or in the opposite one. */
+/* Reads the control block with the survey, and refuses keys that make no sense. */
 static inline bool
-are_ordered(const KeySurvey &survey)
+read_survey(const Queue &queue, const Workspace &space, Control *control)
 {
-	return survey.falls == 0 || survey.rises == 0;
+	return read_control(queue, space, control) &&
+		(control->survey.is_broken == 0 ||
+		 refuse(queue.error, "the keys do not end where they are said to"));
 }
 
-/* Makes the order of such keys. */
+/* Makes the order of keys that are in order, or in the opposite one. */
 static inline bool
 put_in_order(const Queue &queue, const Keys &keys, const KeySurvey &survey,
 			 bool want_ties, const Order &order)

@@ -141,7 +141,8 @@ constexpr unsigned kept_buffer_words = 1u << 17;
  *		268M	17.23		11.17		15.96		27.85
  *
  * In between a radix sort takes as much more as it has more digits of 8 bits,
- * in words of twice the size, so there is no other crossing.
+ * in words of twice the size, so there is no other crossing.  Few keys of one
+ * word are not asked how many bits vary, see key_sort.cu.
  */
 constexpr unsigned radix_sort_bits = 32;
 

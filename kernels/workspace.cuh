@@ -179,6 +179,13 @@ struct KeySurvey
 	uint32_t	rises;			/* some key is greater */
 	uint32_t	repeats;		/* some key is equal */
 	uint32_t	is_broken;		/* the keys' ends make no sense */
+
+	/* Whether keys are in order already, or in the opposite one. */
+	__host__ __device__ bool
+	are_ordered() const
+	{
+		return falls == 0 || rises == 0;
+	}
 };
 
 /* What the check of the order finds, see order_check.cuh. */

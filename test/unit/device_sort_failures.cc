@@ -130,6 +130,7 @@ test_failing_calls()
 	{
 		algorithm = each;
 		fail_each_call(fixed_keys(3 * tile_rows, 2, {few, uniform}));
+		fail_each_call(fixed_keys(3 * tile_rows, 1, {uniform}));
 		fail_each_call(string_keys(strings));
 	}
 	algorithm = DEVICE_SORT_AUTO;
