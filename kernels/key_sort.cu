@@ -30,7 +30,7 @@ using namespace gpusort;
 cudaError_t
 gpusort::probe_sort_kernels(void)
 {
-	return probe_kernel(survey_keys);
+	return probe_kernel(survey_keys<false>);
 }
 
 /* The method for keys that need no sort. */
@@ -92,6 +92,14 @@ sorts_at_once(const Keys &keys, DeviceAlgorithm algorithm)
 		(algorithm == DEVICE_SORT_AUTO || algorithm == DEVICE_SORT_QUICKSORT);
 }
 
+/* Whether the survey may find that a radix sort of one word is taken. */
+static bool
+may_take_radix_sort(const Keys &keys, DeviceAlgorithm algorithm)
+{
+	return keys.fixed_words == 1 &&
+		(algorithm == DEVICE_SORT_AUTO || algorithm == DEVICE_SORT_RADIX);
+}
+
 /* Sorts few keys by all bits of their word, and checks the order. */
 static bool
 sort_at_once(const Queue &queue, const Keys &keys, const Order &order,
@@ -134,15 +142,16 @@ placed_words(const KeySurvey &survey, const WordPlan &plan)
 
 /* Sorts all rows by the first working word. */
 static bool
-sort_by_word(const Queue &queue, const Keys &keys, const WordPlan &plan,
-			 bool is_whole_key, DeviceAlgorithm algorithm,
-			 const Workspace &space, const Order &order, SortOutcome *outcome)
+sort_by_word(const Queue &queue, const Keys &keys, const KeySurvey &survey,
+			 const WordPlan &plan, bool is_whole_key,
+			 DeviceAlgorithm algorithm, const Workspace &space,
+			 const Order &order, SortOutcome *outcome)
 {
 	outcome->keys.is_simple = takes_radix_sort(algorithm, keys.nrows, plan,
 											   is_whole_key);
 	outcome->method = outcome->keys.is_simple ? "radix sort" : "quicksort";
 	return outcome->keys.is_simple ?
-		radix_sort(queue, keys, plan, space, order) :
+		radix_sort(queue, keys, survey, plan, space, order) :
 		quicksort_by_plan(queue, keys, plan, space, order);
 }
 
@@ -190,8 +199,8 @@ sort_surveyed(const Queue &queue, const Keys &keys, const KeySurvey &survey,
 	}
 	if (has_next)
 		order.tie = ORDER_TIE;
-	return sort_by_word(queue, keys, plan, !has_next, algorithm, space, order,
-						outcome) &&
+	return sort_by_word(queue, keys, survey, plan, !has_next, algorithm, space,
+						order, outcome) &&
 		(!has_next || sort_ties(queue, keys, planner, next_plan, want_ties,
 								space, order));
 }
@@ -206,7 +215,9 @@ gpusort::sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 	bool		at_once = sorts_at_once(keys, algorithm);
 	Control		control;
 
-	if (!survey(queue, keys, space) ||
+	if (!survey(queue, keys, space,
+				may_take_radix_sort(keys, algorithm) && !at_once ?
+				radix_sort_pairs(space, entries) : NarrowPairs{}) ||
 		(at_once && !sort_at_once(queue, keys, order, space)) ||
 		!read_survey(queue, space, &control))
 		return false;

@@ -14,6 +14,10 @@
  * kernel read where nothing is and cost every job its context.  So they are
  * checked here, before anyone else uses them.
  *
+ * Where keys are one word, the pass also makes the pairs of a radix sort in
+ * words of 32 bits, if a sample lets it guess which bits these are: reading all
+ * keys again for that takes longer than writing pairs that nobody wants.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_KEY_SURVEY_CUH
@@ -27,9 +31,19 @@ namespace gpusort
 
 static_assert(slab_words % survey_tile_rows == 0, "tiles end where slabs do");
 
+/* A few keys, one a thread. */
+struct SurveySample
+{
+	uint64_t	any;			/* as of all keys, see KeySurvey */
+	uint64_t	all_but;
+	bool		falls;
+	bool		rises;
+};
+
 struct SurveyShared
 {
 	KeySurvey	found;
+	SurveySample sample;
 };
 
 constexpr unsigned survey_counters = sizeof(KeySurvey) / sizeof(uint32_t);
@@ -67,6 +81,43 @@ is_broken_key(const Keys &keys, uint32_t row)
 	return begin >= end || end > keys.nwords ||
 		end - begin > KEY_MAX_WORDS ||
 		(row == keys.nrows - 1 && end != keys.nwords);
+}
+
+/*
+ * Guesses which 32 neighbouring bits of keys of one word are all that vary, from
+ * the same sample in each block: 1 more than the number of the lowest one, 0 if
+ * there are no such, or if the keys seem to be in order.  Called by all threads
+ * of the block after a barrier.
+ */
+static __device__ __forceinline__ uint32_t
+guess_window(const Keys &keys, SurveySample &sample)
+{
+	uint64_t	word = keys.words[static_cast<uint64_t>(keys.nrows) *
+								  threadIdx.x / simple_threads];
+	uint64_t	before = __shfl_up_sync(whole_warp, word, 1);
+
+	add_bits(&sample.any, word);
+	add_bits(&sample.all_but, ~word);
+	if (word < before)
+		sample.falls = true;
+	if (word > before)
+		sample.rises = true;
+	__syncthreads();
+
+	uint64_t	varying = sample.any & sample.all_but;
+	unsigned	lowest = 63 - static_cast<unsigned>(
+		__clzll(static_cast<long long>(varying & (0 - varying))));
+	unsigned	shift = lowest < 32 ? lowest : 32;
+
+	return sample.falls && sample.rises && varying >> shift >> 32 == 0 ?
+		shift + 1 : 0;
+}
+
+/* The bits of a word that a window shows. */
+static __device__ __forceinline__ uint32_t
+narrow_word(uint64_t word, uint32_t window)
+{
+	return static_cast<uint32_t>(word >> (window - 1));
 }
 
 /* What a thread finds out about its rows, beside bits. */
@@ -119,11 +170,17 @@ survey_row(const Keys &keys, uint32_t row, RowFindings &findings,
 	findings.rises |= word > previous;
 }
 
-/* Words that are read together. */
+/* Words that are read together, and numbers that are written. */
 struct alignas(2 * sizeof(uint64_t)) WordPair
 {
 	uint64_t	first;
 	uint64_t	second;
+};
+
+struct alignas(2 * sizeof(uint32_t)) NumberPair
+{
+	uint32_t	first;
+	uint32_t	second;
 };
 
 /* Whether the rows from "first" to "end" are a tile for the next function. */
@@ -136,11 +193,13 @@ is_whole_tile(const Keys &keys, uint64_t first, uint64_t end)
 
 /*
  * Surveys a tile of rows from "first" on whose keys are one word and lie in
- * one slab.  Each word is read once: a warp has words that stand together, and
- * what comes before those of one lane is asked of another.
+ * one slab, and makes their pairs if there is a window.  Each word is read once:
+ * a warp has words that stand together, and what comes before those of one lane
+ * is asked of another.
  */
 static __device__ __forceinline__ void
-survey_whole_tile(const Keys &keys, uint64_t first, RowFindings &findings,
+survey_whole_tile(const Keys &keys, uint64_t first, uint32_t window,
+				  const NarrowPairs &narrow, RowFindings &findings,
 				  uint64_t &any, uint64_t &all_but)
 {
 	constexpr unsigned warp_words = survey_words * warp_threads;
@@ -173,24 +232,44 @@ survey_whole_tile(const Keys &keys, uint64_t first, RowFindings &findings,
 		findings.repeats |= (pair.first == before && !(i == 0 && is_first)) ||
 			pair.second == pair.first;
 		last = pair.second;
+
+		if (window != 0)
+		{
+			uint32_t	row = static_cast<uint32_t>(warp_first) +
+				2 * (i * warp_threads + warp_lane());
+
+			*reinterpret_cast<NumberPair *>(narrow.words + row) = {
+				narrow_word(pair.first, window),
+				narrow_word(pair.second, window)};
+			*reinterpret_cast<NumberPair *>(narrow.rows + row) = {row, row + 1};
+		}
 	}
 }
 
 /*
  * Surveys all keys.  A block takes rows_per_thread rows for each thread at a
  * time; where keys are long these are to be fewer, so that what is read of
- * them for the first word is still in the cache for the last.
+ * them for the first word is still in the cache for the last.  Pairs are made
+ * only where keys are one word.
  */
+template <bool makes_pairs>
 static __global__ void __launch_bounds__(simple_threads)
-survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey)
+survey_keys(Keys keys, unsigned rows_per_thread, NarrowPairs narrow,
+			KeySurvey *survey)
 {
-	KeySurvey  &found = block_shared<SurveyShared>().found;
+	SurveyShared &shared = block_shared<SurveyShared>();
+	KeySurvey  &found = shared.found;
+	uint32_t	window = 0;
 	uint64_t	step = static_cast<uint64_t>(rows_per_thread) * simple_threads;
 	RowFindings findings = {false, false, false, false};
 
 	for (unsigned i = threadIdx.x; i < survey_counters; i += simple_threads)
 		reinterpret_cast<uint32_t *>(&found)[i] = 0;
+	if (threadIdx.x == 0)
+		shared.sample = {0, 0, false, false};
 	__syncthreads();
+	if (makes_pairs)
+		window = guess_window(keys, shared.sample);
 
 	for (uint64_t first = blockIdx.x * step; first < keys.nrows;
 		 first += gridDim.x * step)
@@ -201,12 +280,20 @@ survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey)
 		unsigned	most_words = keys.fixed_words;
 
 		if (is_whole_tile(keys, first, end))
-			survey_whole_tile(keys, first, findings, any, all_but);
+			survey_whole_tile(keys, first, window, narrow, findings, any,
+							  all_but);
 		else
 			for (uint64_t row = first + threadIdx.x; row < end;
 				 row += simple_threads)
+			{
 				survey_row(keys, static_cast<uint32_t>(row), findings, any,
 						   all_but, most_words);
+				if (window != 0)
+				{
+					narrow.words[row] = narrow_word(keys.words[row], window);
+					narrow.rows[row] = static_cast<uint32_t>(row);
+				}
+			}
 		add_bits(&found.any[0], any);
 		add_bits(&found.all_but[0], all_but);
 		most_words = warp_max(most_words);
@@ -241,6 +328,8 @@ survey_keys(Keys keys, unsigned rows_per_thread, KeySurvey *survey)
 		atomicOr(&found.repeats, 1u);
 	if (findings.is_broken)
 		atomicOr(&found.is_broken, 1u);
+	if (threadIdx.x == 0)
+		found.window = window;
 	__syncthreads();
 
 	for (unsigned i = threadIdx.x; i < survey_counters; i += simple_threads)
@@ -327,9 +416,13 @@ private:
 	unsigned	word = 0;
 };
 
-/* Puts the survey of the keys on the queue; the control block is cleared before. */
+/*
+ * Puts the survey of the keys on the queue; the control block is cleared before.
+ * If there is room for pairs, keys are one word, and it may make these.
+ */
 static inline bool
-survey(const Queue &queue, const Keys &keys, const Workspace &space)
+survey(const Queue &queue, const Keys &keys, const Workspace &space,
+	   const NarrowPairs &narrow)
 {
 	unsigned	words = keys.fixed_words != 0 ? keys.fixed_words :
 		static_cast<unsigned>(keys.nwords / keys.nrows) + 1;
@@ -340,10 +433,12 @@ survey(const Queue &queue, const Keys &keys, const Workspace &space)
 
 	return queue.did(cudaMemsetAsync(space.control, 0, sizeof(Control),
 									 queue.stream), "clearing counters") &&
-		queue.launch<SurveyShared>("surveying the keys", survey_keys,
+		queue.launch<SurveyShared>("surveying the keys",
+								   narrow.words != nullptr ?
+								   survey_keys<true> : survey_keys<false>,
 								   blocks < resident ? blocks : resident,
 								   simple_threads, keys, rows_per_thread,
-								   &space.control->survey);
+								   narrow, &space.control->survey);
 }
 
 /* Reads the control block with the survey, and refuses keys that make no sense. */

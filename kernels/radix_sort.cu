@@ -63,30 +63,85 @@ mark_equal(const Word *words, uint32_t nrows, Order order)
 	order.note_ties(true);
 }
 
+/* Bits of the words that are sorted by. */
+struct BitRange
+{
+	unsigned	begin;
+	unsigned	end;
+
+	/* Moves of all pairs. */
+	unsigned
+	passes() const
+	{
+		return static_cast<unsigned>(divide_up(end - begin, 8));
+	}
+};
+
+/*
+ * Whether the survey's pairs will do, and the bits of their words that a plan
+ * takes.  They do not if bits that do not vary, between others, would make it
+ * more passes; nor if an odd number of passes would end beside the order.
+ */
+static bool
+finds_pairs(const KeySurvey &survey, const WordPlan &plan, BitRange *bits)
+{
+	const Field &first = plan.fields[0];
+	const Field &last = plan.fields[plan.nfields - 1];
+	unsigned	shift = survey.window - 1;
+
+	if (survey.window == 0 || last.shift < shift ||
+		first.shift + first.width > shift + 32)
+		return false;
+	*bits = {last.shift - shift, first.shift + first.width - shift};
+	return bits->passes() % 2 == 0 &&
+		bits->passes() == BitRange{0, plan.bits}.passes();
+}
+
 /* Bytes that CUB wants beside the arrays. */
 template <typename Word>
 static size_t
-scratch_bytes(uint64_t nrows, unsigned bits)
+scratch_bytes(uint64_t nrows, const BitRange &bits)
 {
 	size_t		bytes = 0;
 	cub::DoubleBuffer<Word> words;
 	cub::DoubleBuffer<uint32_t> rows;
 
 	if (cub::DeviceRadixSort::SortPairs(nullptr, bytes, words, rows,
-										static_cast<int>(nrows), 0,
-										static_cast<int>(bits)) != cudaSuccess)
+										static_cast<int>(nrows),
+										static_cast<int>(bits.begin),
+										static_cast<int>(bits.end)) !=
+		cudaSuccess)
 		return SIZE_MAX;
 	return bytes;
 }
 
+/* Makes the pairs of a plan. */
+template <typename Word>
+static bool
+make_pairs(const Queue &queue, const Keys &keys, const WordPlan &plan,
+		   Word *words, uint32_t *rows)
+{
+	uint64_t	blocks = divide_up(keys.nrows, pairs_per_block);
+
+	return FieldSource::suffices(keys, plan) ?
+		queue.launch("making pairs", gather_pairs<Word, FieldSource>, blocks,
+					 simple_threads, FieldSource(keys, plan), keys.nrows,
+					 words, rows) :
+		queue.launch("making pairs", gather_pairs<Word, PlanSource>, blocks,
+					 simple_threads, PlanSource{keys, plan}, keys.nrows,
+					 words, rows);
+}
+
+/* Sorts by a plan; by these bits of words that are there already, or all. */
 template <typename Word>
 static bool
 sort_words(const Queue &queue, const Keys &keys, const WordPlan &plan,
-		   const Workspace &space, const Order &order)
+		   bool has_pairs, const BitRange &bits, const Workspace &space,
+		   const Order &order)
 {
 	uint32_t	nrows = keys.nrows;
 	uint64_t	row_blocks = divide_up(nrows, simple_threads);
-	size_t		bytes = scratch_bytes<Word>(nrows, plan.bits);
+	size_t		bytes = scratch_bytes<Word>(nrows, bits);
 	Word	   *spare = sizeof(Word) == sizeof(uint64_t) ?
 		reinterpret_cast<Word *>(space.pairs[1].words) :
 		reinterpret_cast<Word *>(space.pairs[0].words) + nrows;
@@ -97,22 +152,16 @@ sort_words(const Queue &queue, const Keys &keys, const WordPlan &plan,
 								  spare);
 
 	/* so that an odd number of passes, one for 8 bits, ends in the order */
-	bool		is_odd = divide_up(plan.bits, 8) % 2 != 0;
+	bool		is_odd = bits.passes() % 2 != 0;
 	cub::DoubleBuffer<uint32_t> rows(is_odd ? space.pairs[0].rows : order.entries,
 									 is_odd ? order.entries : space.pairs[0].rows);
 
-	uint64_t	blocks = divide_up(nrows, pairs_per_block);
-
-	return (FieldSource::suffices(keys, plan) ?
-			queue.launch("making pairs", gather_pairs<Word, FieldSource>,
-						 blocks, simple_threads, FieldSource(keys, plan),
-						 nrows, words.Current(), rows.Current()) :
-			queue.launch("making pairs", gather_pairs<Word, PlanSource>,
-						 blocks, simple_threads, PlanSource{keys, plan},
-						 nrows, words.Current(), rows.Current())) &&
+	return (has_pairs ||
+			make_pairs(queue, keys, plan, words.Current(), rows.Current())) &&
 		queue.did(cub::DeviceRadixSort::SortPairs(scratch, bytes, words, rows,
-												  static_cast<int>(nrows), 0,
-												  static_cast<int>(plan.bits),
+												  static_cast<int>(nrows),
+												  static_cast<int>(bits.begin),
+												  static_cast<int>(bits.end),
 												  queue.stream),
 				  "sorting by CUB") &&
 		(rows.Current() == order.entries ||
@@ -143,17 +192,29 @@ radix_sort_fits(uint64_t nrows, unsigned bits)
 	if (nrows > INT_MAX)
 		return false;
 	return bits <= 32 ?
-		scratch_bytes<uint32_t>(nrows, bits) <= nrows * sizeof(uint64_t) :
-		scratch_bytes<uint64_t>(nrows, bits) <= nrows * sizeof(uint32_t);
+		scratch_bytes<uint32_t>(nrows, {0, bits}) <= nrows * sizeof(uint64_t) :
+		scratch_bytes<uint64_t>(nrows, {0, bits}) <= nrows * sizeof(uint32_t);
+}
+
+NarrowPairs
+radix_sort_pairs(const Workspace &space, uint32_t *entries)
+{
+	return {reinterpret_cast<uint32_t *>(space.pairs[0].words), entries};
 }
 
 bool
-radix_sort(const Queue &queue, const Keys &keys, const WordPlan &plan,
-		   const Workspace &space, const Order &order)
+radix_sort(const Queue &queue, const Keys &keys, const KeySurvey &survey,
+		   const WordPlan &plan, const Workspace &space, const Order &order)
 {
+	BitRange	bits = {0, plan.bits};
+	BitRange	found;
+
+	if (finds_pairs(survey, plan, &found))
+		return sort_words<uint32_t>(queue, keys, plan, true, found, space,
+									order);
 	return plan.bits <= 32 ?
-		sort_words<uint32_t>(queue, keys, plan, space, order) :
-		sort_words<uint64_t>(queue, keys, plan, space, order);
+		sort_words<uint32_t>(queue, keys, plan, false, bits, space, order) :
+		sort_words<uint64_t>(queue, keys, plan, false, bits, space, order);
 }
 
 }								/* namespace gpusort */

@@ -24,13 +24,17 @@ extern bool radix_sort_gains(uint64_t nrows, unsigned bits);
 /* Whether it can sort so many rows in the workspace there is. */
 extern bool radix_sort_fits(uint64_t nrows, unsigned bits);
 
+/* Where the survey is to make pairs, for a sort that takes them from there. */
+extern NarrowPairs radix_sort_pairs(const Workspace &space, uint32_t *entries);
+
 /*
  * Sorts all rows by one working word into the order.  Rows with equal words
- * stay in the order of their numbers.
+ * stay in the order of their numbers.  If the survey has made pairs that are as
+ * good as those of the plan, they are sorted.
  */
 extern bool radix_sort(const Queue &queue, const Keys &keys,
-					   const WordPlan &plan, const Workspace &space,
-					   const Order &order);
+					   const KeySurvey &survey, const WordPlan &plan,
+					   const Workspace &space, const Order &order);
 
 }								/* namespace gpusort */
 

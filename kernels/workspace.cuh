@@ -39,6 +39,13 @@ struct Pairs
 	uint32_t   *rows;
 };
 
+/* Pairs whose working words have 32 bits, for a radix sort. */
+struct NarrowPairs
+{
+	uint32_t   *words;
+	uint32_t   *rows;
+};
+
 /* The order as kernels write it. */
 struct Order
 {
@@ -179,6 +186,7 @@ struct KeySurvey
 	uint32_t	rises;			/* some key is greater */
 	uint32_t	repeats;		/* some key is equal */
 	uint32_t	is_broken;		/* the keys' ends make no sense */
+	uint32_t	window;			/* of the pairs it has made, see there; 0: none */
 
 	/* Whether keys are in order already, or in the opposite one. */
 	__host__ __device__ bool

@@ -38,7 +38,8 @@ static void
 test_distributions()
 {
 	for (const auto &distribution : distributions)
-		for (uint64_t nrows : {large(1000, 1000), large(1 << 20, 20011)})
+		for (uint64_t nrows : {large(1000, 1000), large(200000, 2003),
+							   large(gpusort::few_rows + 1, 20011)})
 			sort_and_check(fixed_keys(nrows, 1, {distribution.value}),
 						   distribution.name);
 }
@@ -49,6 +50,8 @@ test_large()
 	sort_and_check(fixed_keys(large(10000000, 300000), 1, {uniform}, false),
 				   "uniform");
 	sort_and_check(fixed_keys(large(10000000, 200000), 1, {zipf}), "zipf");
+	sort_and_check(fixed_keys(large(10000000, 200000), 1, {uniform_4_bytes}),
+				   "uniform, 4 bytes");
 }
 
 /*
@@ -75,6 +78,39 @@ test_misleading_samples()
 					random.next();
 			sort_and_check(keys, "misleading samples");
 		}
+}
+
+/*
+ * Keys whose bits that vary the survey may guess from a sample: so many of them
+ * anywhere in the word, with and without gaps; and more that vary in all rows but
+ * those of the sample, above or below.
+ */
+static void
+test_windows()
+{
+	for (unsigned shift : {0, 1, 13, 31, 32, 33, 48})
+		for (uint64_t bits : {UINT64_C(0xff), UINT64_C(0xfff0),
+							  UINT64_C(0xffffff), UINT64_C(0xffffffff),
+							  UINT64_C(0xf00f00ff), UINT64_C(0x1ffffffff)})
+			for (uint64_t surprise : {UINT64_C(0), UINT64_C(1), UINT64_C(2),
+									  UINT64_C(0xfff) << 45})
+			{
+				uint64_t	nrows = large(50000, 3001 + shift % 2 * 1071);
+				Random		random = {shift + bits + surprise};
+				TestKeys	keys = fixed_keys(nrows, 1, {constant},
+											  surprise == 0);
+
+				for (uint64_t &word : keys.words)
+					word = UINT64_C(0x123456789abcdef0) ^
+						(random.next() & bits) << shift ^
+						(random.next() & surprise);
+				for (uint64_t i = 0; i < gpusort::simple_threads; i++)
+					keys.words[nrows * i / gpusort::simple_threads] &=
+						~surprise;
+				algorithm = DEVICE_SORT_RADIX;
+				sort_and_check(keys, "window");
+			}
+	algorithm = DEVICE_SORT_AUTO;
 }
 
 static void
@@ -625,6 +661,7 @@ main(int argc, char **argv)
 	RUN_TEST("distributions", test_distributions);
 	RUN_TEST("large", test_large);
 	RUN_TEST("misleading samples", test_misleading_samples);
+	RUN_TEST("windows", test_windows);
 	RUN_TEST("several words", test_several_words);
 	RUN_TEST("one exception", test_one_exception);
 	RUN_TEST("common prefix", test_common_prefix);

@@ -94,6 +94,13 @@ uniform(Random &random, uint64_t, uint64_t)
 	return random.next();
 }
 
+/* As the encoder has integers of 4 bytes. */
+inline uint64_t
+uniform_4_bytes(Random &random, uint64_t, uint64_t)
+{
+	return random.next() << 32;
+}
+
 inline uint64_t
 constant(Random &, uint64_t, uint64_t)
 {
@@ -183,6 +190,7 @@ inline const struct
 	Distribution value;
 }			distributions[] = {
 	{"uniform", uniform},
+	{"uniform, 4 bytes", uniform_4_bytes},
 	{"constant", constant},
 	{"all ones", all_ones},
 	{"sorted", sorted},
