@@ -10,7 +10,8 @@
  *		device_sort_test				the tests
  *		device_sort_test tests ROWS		those with up to so many rows
  *		device_sort_test soak JOBS [SEED]	so many random jobs
- *		device_sort_test times [ROWS..]	times of sorts (device only)
+ *		device_sort_test times [ROWS..]	times of sorts (device only), with ROWS
+ *										only of uniform keys
  *
  *-------------------------------------------------------------------------
  */
@@ -641,8 +642,9 @@ main(int argc, char **argv)
 		for (int i = 2; i < argc; i++)
 			row_counts.push_back(strtoull(argv[i], nullptr, 10));
 		if (row_counts.empty())
-			row_counts = {100000, 1000000, 10000000, 100000000};
-		time_sorts(row_counts);
+			time_sorts();
+		else
+			time_uniform(row_counts);
 		conclude("times");
 		return failures > 0;
 	}

@@ -34,7 +34,8 @@ extern void test_memory_of_kept_keys();
 extern void test_lost_context();
 extern void check_nothing_left(const char *what);
 
-/* device_sort_times.cc, on a device only */
-extern void time_sorts(const std::vector<uint64_t> &row_counts);
+/* device_sort_times.cc, on a device only: of uniform keys, and of all kinds */
+extern void time_uniform(const std::vector<uint64_t> &row_counts);
+extern void time_sorts();
 
 #endif							/* GPUSORT_DEVICE_SORT_TESTS_H */

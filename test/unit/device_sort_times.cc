@@ -28,7 +28,12 @@ median(std::vector<double> values)
 	return values[values.size() / 2];
 }
 
-constexpr unsigned repeats = 7;
+/* Sorts of which the median is taken: few rows are sorted soon, and unevenly. */
+static unsigned
+count_repeats(uint64_t nrows)
+{
+	return nrows <= 1000000 ? 101 : 7;
+}
 
 /* CUB's radix sort of the same keys, by the device's clock. */
 static double
@@ -58,7 +63,7 @@ time_cub(const TestKeys &keys)
 		return NAN;
 	cudaEventCreate(&begin);
 	cudaEventCreate(&end);
-	for (unsigned i = 0; i < repeats; i++)
+	for (unsigned i = 0; i < count_repeats(n); i++)
 	{
 		float		time = 0;
 
@@ -97,7 +102,7 @@ time_sort(const char *name, const TestKeys &keys)
 
 	std::copy(keys.words.begin(), keys.words.end(), words.get());
 	std::copy(keys.ends.begin(), keys.ends.end(), ends.get());
-	for (unsigned i = 0; i <= repeats && good; i++)
+	for (unsigned i = 0; i <= count_repeats(n) && good; i++)
 	{
 		auto		job_start = std::chrono::steady_clock::now();
 		DeviceSort *sort = device_sort_begin(0, &keys.shape, DEVICE_SORT_AUTO,
@@ -171,7 +176,7 @@ time_check(uint64_t n)
 	checker.put(order);
 	cudaEventCreate(&begin);
 	cudaEventCreate(&end);
-	for (unsigned i = 0; i < repeats; i++)
+	for (unsigned i = 0; i < count_repeats(n); i++)
 	{
 		float		time = 0;
 
@@ -191,20 +196,37 @@ time_check(uint64_t n)
 	fflush(stdout);
 }
 
-void
-time_sorts(const std::vector<uint64_t> &row_counts)
+static void
+print_heading()
 {
-	uint64_t	n = row_counts.back();
-
 	printf("%-24s %10s %10s %10s %10s %8s %10s\n", "keys", "rows", "run ms",
 		   "fastest", "slowest", "Grow/s", "job ms");
+}
+
+void
+time_uniform(const std::vector<uint64_t> &row_counts)
+{
+	print_heading();
 	for (uint64_t rows : row_counts)
+	{
+		time_sort("uniform", fixed_keys(rows, 1, {uniform}, false));
+		time_sort("uniform, 4 bytes",
+				  fixed_keys(rows, 1, {uniform_4_bytes}, false));
+	}
+}
+
+void
+time_sorts()
+{
+	constexpr uint64_t n = 10000000;
+
+	print_heading();
+	for (uint64_t rows : {UINT64_C(100000), UINT64_C(1000000), n, 10 * n})
 	{
 		time_sort("uniform", fixed_keys(rows, 1, {uniform}, false));
 		time_check(rows);
 	}
 
-	n = std::min<uint64_t>(n, 10000000);
 	for (const auto &distribution : distributions)
 		if (distribution.value != uniform)
 			time_sort(distribution.name,
