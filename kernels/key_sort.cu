@@ -5,11 +5,11 @@
  *
  * Few keys of one word are sorted and checked before anyone knows more of them,
  * so that the host waits for the device only once.  Otherwise the survey
- * decides: keys in order, or in the opposite one, need no sort.  If
- * the first working word has all bits that vary, and these are few, CUB's
- * radix sort takes fewest moves; otherwise the quicksort sorts by the first
- * word, and then rows that are tied by it by the next ones.  Where memory is
- * short the bitonic sort in place compares all words at once.
+ * decides: keys in order, or in the opposite one, need no sort.  If the first
+ * working word has all bits that vary, and these are few, CUB's radix sort takes
+ * fewest moves; otherwise the quicksort sorts by the first word, and then rows
+ * that are tied by it by the next ones.  Where memory is short the bitonic sort in
+ * place compares all words at once.
  *
  * The kernels of all of these but CUB's are in this object.
  *
@@ -82,13 +82,13 @@ quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
 }
 
 /*
- * Whether to sort before the survey is read.  That few keys are in order, or
+ * Whether to sort before the survey is read.  That so few keys are in order, or
  * that few of their bits vary, saves less than waiting for the survey takes.
  */
 static bool
 sorts_at_once(const Keys &keys, DeviceAlgorithm algorithm)
 {
-	return keys.fixed_words == 1 && keys.nrows <= few_rows &&
+	return keys.fixed_words == 1 && keys.nrows <= at_once_rows &&
 		(algorithm == DEVICE_SORT_AUTO || algorithm == DEVICE_SORT_QUICKSORT);
 }
 
@@ -100,14 +100,15 @@ may_take_radix_sort(const Keys &keys, DeviceAlgorithm algorithm)
 		(algorithm == DEVICE_SORT_AUTO || algorithm == DEVICE_SORT_RADIX);
 }
 
-/* Sorts few keys by all bits of their word, and checks the order. */
-static bool
-sort_at_once(const Queue &queue, const Keys &keys, const Order &order,
-			 const Workspace &space)
-{
-	static const WordPlan whole_word = {{{0, 0, 64}}, 1, 64};
+/* The plan for a word of which nothing is known. */
+static const WordPlan whole_word = {{{0, 0, 64}}, 1, 64};
 
-	return start_quicksort(queue, keys, whole_word, space, order) &&
+/* Puts a sort by the plan, for the whole key, and its check on the queue. */
+static bool
+start_with_check(const Queue &queue, const Keys &keys, const WordPlan &plan,
+				 const Workspace &space, const Order &order)
+{
+	return start_quicksort(queue, keys, plan, space, order) &&
 		check_order(queue, {keys, false, 0, false}, order.tie != 0,
 					order.entries, &space.control->check);
 }
@@ -117,8 +118,9 @@ sort_at_once(const Queue &queue, const Keys &keys, const Order &order,
  * the check was of something unfinished, and is still to be made.
  */
 static bool
-finish_at_once(const Queue &queue, const Keys &keys, const Order &order,
-			   const Workspace &space, Control *control, SortOutcome *outcome)
+finish_with_check(const Queue &queue, const Keys &keys, const Order &order,
+				  const Workspace &space, Control *control,
+				  SortOutcome *outcome)
 {
 	DeviceQuicksort quicksort(queue, space);
 
@@ -131,6 +133,19 @@ finish_at_once(const Queue &queue, const Keys &keys, const Order &order,
 								   sizeof(OrderCheck), queue.stream),
 				   "clearing counters") &&
 		 quicksort.finish(keys.nrows, order, control));
+}
+
+/* Sorts few rows by a plan for the whole key, and waits once. */
+static bool
+quicksort_few_rows(const Queue &queue, const Keys &keys, const WordPlan &plan,
+				   const Workspace &space, const Order &order,
+				   SortOutcome *outcome)
+{
+	Control		control;
+
+	return start_with_check(queue, keys, plan, space, order) &&
+		read_control(queue, space, &control) &&
+		finish_with_check(queue, keys, order, space, &control, outcome);
 }
 
 /* Where the first words are that a sort in place has left. */
@@ -150,6 +165,8 @@ sort_by_word(const Queue &queue, const Keys &keys, const KeySurvey &survey,
 	outcome->keys.is_simple = takes_radix_sort(algorithm, keys.nrows, plan,
 											   is_whole_key);
 	outcome->method = outcome->keys.is_simple ? "radix sort" : "quicksort";
+	if (!outcome->keys.is_simple && is_whole_key && keys.nrows <= few_rows)
+		return quicksort_few_rows(queue, keys, plan, space, order, outcome);
 	return outcome->keys.is_simple ?
 		radix_sort(queue, keys, survey, plan, space, order) :
 		quicksort_by_plan(queue, keys, plan, space, order);
@@ -218,14 +235,15 @@ gpusort::sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 	if (!survey(queue, keys, space,
 				may_take_radix_sort(keys, algorithm) && !at_once ?
 				radix_sort_pairs(space, entries) : NarrowPairs{}) ||
-		(at_once && !sort_at_once(queue, keys, order, space)) ||
+		(at_once &&
+		 !start_with_check(queue, keys, whole_word, space, order)) ||
 		!read_survey(queue, space, &control))
 		return false;
 	*outcome = {keys_in_order, {keys, false, 0, true}, {}, false, {}};
 	if (control.survey.are_ordered())
 		return put_in_order(queue, keys, control.survey, want_ties, order);
 	return at_once ?
-		finish_at_once(queue, keys, order, space, &control, outcome) :
+		finish_with_check(queue, keys, order, space, &control, outcome) :
 		sort_surveyed(queue, keys, control.survey, want_ties, algorithm, space,
 					  order, outcome);
 }

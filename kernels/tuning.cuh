@@ -177,6 +177,14 @@ constexpr unsigned tiny_leaf_rows = warp_threads;
  */
 constexpr unsigned few_rows = max_buckets * acceptable_leaf_rows;
 
+/*
+ * Keys of one word are sorted before it is known how many of their bits vary, up
+ * to so many rows; of more, a radix sort of 32 bits gains more than waiting for
+ * the survey takes.  Milliseconds on an H100, at once and after the survey: 300k of
+ * 32 bits 0.131 and 0.143, 1M 0.183 and 0.154; 1M of 64 bits 0.195 and 0.209.
+ */
+constexpr unsigned at_once_rows = few_rows / 2;
+
 /* The most levels that are launched before the host reads the control block. */
 constexpr unsigned max_levels_per_read = 4;
 
