@@ -91,6 +91,7 @@ OBJS = \
 	src/planner/value_paths.o \
 	src/port/chunk_ring.o \
 	src/port/huge_pages.o \
+	src/port/leader_decision.o \
 	src/port/shared_memory.o \
 	src/sort/group_keys.o \
 	src/sort/group_limit.o \

@@ -712,7 +712,8 @@ row_sort_perform(RowSort *sort)
 		sort_natively(sort);
 	}
 	if (sort->collector != NULL)
-		shared_runs_decide(sort->external.shared_runs, MERGE_BY_LEADER);
+		leader_decision_make(&sort->external.shared_runs->merge,
+							 MERGE_BY_LEADER);
 	sort->report.sort_microseconds = microseconds_since(start);
 	count_sort(sort);
 	MemoryContextSwitchTo(caller_context);

@@ -871,7 +871,7 @@ parallel_build_end(ParallelBuild *build)
 	begin_phase(build->shared, PHASE_END);
 	/* if the leader has not got so far */
 	if (build->shared->separately)
-		shared_runs_decide(&build->shared->runs, MERGE_BY_LEADER);
+		leader_decision_make(&build->shared->runs.merge, MERGE_BY_LEADER);
 	WaitForParallelWorkersToFinish(build->context);
 	for (int i = 0; i < build->context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&build->buffers[i], &build->wal[i]);

@@ -388,7 +388,7 @@ external_sort_offer_help(ExternalSort *sort)
 	free_memory(sort);
 	/* the merge has all of the memory */
 	spare_memory_drop();
-	shared_runs_offer_help(sort->shared_runs);
+	leader_decision_offer_help(&sort->shared_runs->merge);
 }
 
 bool

@@ -26,7 +26,7 @@ extern PartMerge *part_merge_begin(SharedRuns *shared, RowOrder *order,
 								   const RunFormat *format);
 
 /*
- * In the leader, before shared_runs_decide(): divides the order of all rows into
+ * In the leader, before the decision: divides the order of all rows into
  * parts.  Those of a stream go through the receiver; NULL if they had better not.  Those
  * in files are for nprocesses processes; false if the leader had better merge alone,
  * since there is no disk space for parts, or since rows are few.

@@ -14,7 +14,7 @@ typedef struct PartReader PartReader;
 
 /*
  * Begins to read parts that are all in files; buffer_bytes are read at once.  Or parts of
- * a stream, while they are merged: before shared_runs_decide(), as this process takes
+ * a stream, while they are merged: before the decision, as this process takes
  * the first one; the merge and the receiver are the reader's then.  Allocates in the
  * current memory context.
  */

@@ -3,10 +3,8 @@
  * shared_runs.c
  *	  What processes share that sort, write runs, and merge them.
  *
- * A process that has written its runs may wait to help: it sleeps until the leader
- * has had the last row of all, and has decided how the runs are merged.  Nobody
- * holds what the leader waits for meanwhile.  The leader decides before it emits
- * its first row, or fails, which ends the others.
+ * A process that has written its runs may wait to help the leader merge them
+ * (leader_decision.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +18,6 @@ shared_runs_init(SharedRuns *shared, dsm_segment *segment, Size limit)
 {
 	SharedFileSetInit(&shared->files, segment);
 	SpinLockInit(&shared->mutex);
-	ConditionVariableInit(&shared->decided);
 	ConditionVariableInit(&shared->merged);
 	shared_runs_reset(shared, limit);
 }
@@ -37,8 +34,7 @@ shared_runs_reset(SharedRuns *shared, Size limit)
 	shared->device[0] = '\0';
 	shared->on_device = false;
 	shared->device_microseconds = 0;
-	pg_atomic_init_u32(&shared->nhelpers, 0);
-	pg_atomic_init_u32(&shared->decision, MERGE_UNDECIDED);
+	leader_decision_init(&shared->merge);
 	shared->nparts = 0;
 	shared->stream = DSM_HANDLE_INVALID;
 	shared->stream_memory = 0;
@@ -59,38 +55,6 @@ shared_runs_note(SharedRuns *shared, const RowOrder *order, Size longest_row,
 	shared->on_device |= order->on_device;
 	shared->device_microseconds += order->device_microseconds;
 	SpinLockRelease(&shared->mutex);
-}
-
-void
-shared_runs_offer_help(SharedRuns *shared)
-{
-	pg_atomic_fetch_add_u32(&shared->nhelpers, 1);
-}
-
-void
-shared_runs_decide(SharedRuns *shared, MergeDecision decision)
-{
-	if (pg_atomic_read_u32(&shared->decision) != MERGE_UNDECIDED)
-		return;
-	pg_write_barrier();
-	pg_atomic_write_u32(&shared->decision, decision);
-	ConditionVariableBroadcast(&shared->decided);
-}
-
-MergeDecision
-shared_runs_await_decision(SharedRuns *shared)
-{
-	static uint32 wait_event = 0;
-	uint32		decision;
-
-	if (wait_event == 0)
-		wait_event = WaitEventExtensionNew("GpusortDecision");
-	while ((decision = pg_atomic_read_u32(&shared->decision)) ==
-		   MERGE_UNDECIDED)
-		ConditionVariableSleep(&shared->decided, wait_event);
-	ConditionVariableCancelSleep();
-	pg_read_barrier();
-	return decision;
 }
 
 bool

@@ -14,6 +14,7 @@
 #include "storage/dsm.h"
 #include "storage/sharedfileset.h"
 
+#include "port/leader_decision.h"
 #include "sort/row_order.h"
 
 /* The most parts of a merge. */
@@ -26,7 +27,7 @@
 /* How the runs are merged. */
 typedef enum MergeDecision
 {
-	MERGE_UNDECIDED,			/* processes still write runs */
+	MERGE_UNDECIDED = 0,		/* processes still write runs */
 	MERGE_BY_LEADER,			/* the leader merges, as it emits rows */
 	MERGE_TO_FILES,				/* all processes merge, part by part, to
 								 * files, before the leader emits rows */
@@ -53,10 +54,8 @@ typedef struct SharedRuns
 	bool		on_device;		/* some runs were sorted by gpusortd */
 	uint64		device_microseconds;	/* time of the sorts on the device */
 
-	pg_atomic_uint32 nhelpers;	/* processes that wait to help the leader
-								 * merge */
-	pg_atomic_uint32 decision;	/* a MergeDecision */
-	ConditionVariable decided;
+	LeaderDecision merge;		/* a MergeDecision, for processes that wait to
+								 * help the leader merge */
 
 	/* of a merge in parts; the leader sets the first four before it decides */
 	int			nparts;			/* parts of the order of all rows */
@@ -83,19 +82,6 @@ extern void shared_runs_reset(SharedRuns *shared, Size limit);
 /* Notes a run that was written in this order, of "bytes" bytes in files. */
 extern void shared_runs_note(SharedRuns *shared, const RowOrder *order,
 							 Size longest_row, Size bytes);
-
-/*
- * Offers the leader this process's help, which then has to wait for the decision.
- * To be called before the leader knows of the process's last row.
- */
-extern void shared_runs_offer_help(SharedRuns *shared);
-
-/*
- * The leader's: decides how the runs are merged, unless that has been decided.  The
- * others' waits for the decision.
- */
-extern void shared_runs_decide(SharedRuns *shared, MergeDecision decision);
-extern MergeDecision shared_runs_await_decision(SharedRuns *shared);
 
 /*
  * The next part for this process to merge; false if there is none.  The leader's of a

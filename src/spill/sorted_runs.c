@@ -503,7 +503,7 @@ merge_to_stream(SortedRuns *runs, PartMerge *merge, PartReceiver *receiver)
 							 runs->nadded, runs->shared->nparts)));
 	runs->parts = part_reader_begin_stream(runs->shared, runs->format, merge,
 										   receiver);
-	shared_runs_decide(runs->shared, MERGE_TO_STREAM);
+	leader_decision_make(&runs->shared->merge, MERGE_TO_STREAM);
 }
 
 /*
@@ -516,7 +516,7 @@ merge_to_files(SortedRuns *runs, PartMerge *merge)
 	SharedRuns *shared = runs->shared;
 	int			part;
 
-	shared_runs_decide(shared, MERGE_TO_FILES);
+	leader_decision_make(&shared->merge, MERGE_TO_FILES);
 	if (shared_runs_take_part(shared, &part))
 		part_merge_to_files(merge, part);
 	shared_runs_await_parts(shared);
@@ -531,7 +531,7 @@ static bool
 merge_in_parts(SortedRuns *runs, MergeHelp help)
 {
 	SharedRuns *shared = runs->shared;
-	int			nhelpers = pg_atomic_read_u32(&shared->nhelpers);
+	int			nhelpers = leader_decision_helpers(&shared->merge);
 	PartMerge  *merge;
 	PartReceiver *receiver = NULL;
 
@@ -568,7 +568,7 @@ merge_shared_runs(SortedRuns *runs, MergeHelp help)
 	close_shared_files(runs);
 	if (help == NO_HELP || !merge_in_parts(runs, help))
 	{
-		shared_runs_decide(shared, MERGE_BY_LEADER);
+		leader_decision_make(&shared->merge, MERGE_BY_LEADER);
 		import_runs(runs);
 		merge_alone(runs);
 	}
@@ -587,7 +587,7 @@ sorted_runs_merge(SortedRuns *runs, MergeHelp help)
 bool
 sorted_runs_help_merge(SortedRuns *runs)
 {
-	MergeDecision decision = shared_runs_await_decision(runs->shared);
+	MergeDecision decision = leader_decision_await(&runs->shared->merge);
 	PartMerge  *merge;
 	int			part;
 

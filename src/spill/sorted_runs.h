@@ -64,7 +64,7 @@ extern void sorted_runs_add(SortedRuns *runs, RowStore *store);
 extern void sorted_runs_merge(SortedRuns *runs, MergeHelp help);
 
 /*
- * In a process that has called shared_runs_offer_help(): waits for the leader, and
+ * In a process that has called leader_decision_offer_help(): waits for the leader, and
  * merges parts of the runs if the leader wants that.  True if the leader wants them
  * while it emits rows: sorted_runs_send_parts() is to follow, when the leader no longer
  * waits for this process.

@@ -1,0 +1,40 @@
+/*-------------------------------------------------------------------------
+ *
+ * leader_decision.h
+ *	  What a leader decides for processes that wait to help it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_LEADER_DECISION_H
+#define GPUSORT_LEADER_DECISION_H
+
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+
+/* A decision in shared memory: one of its user's values, or 0 before it is made. */
+typedef struct LeaderDecision
+{
+	pg_atomic_uint32 nhelpers;	/* processes that wait to help the leader */
+	pg_atomic_uint32 value;
+	ConditionVariable made;
+} LeaderDecision;
+
+/* Initializes it, also again when nobody waits any more. */
+extern void leader_decision_init(LeaderDecision *decision);
+
+/*
+ * Offers the leader this process's help, which then has to wait for the decision.
+ * To be called before the leader knows of the process's last row.
+ */
+extern void leader_decision_offer_help(LeaderDecision *decision);
+
+/* Processes that have offered help. */
+extern int	leader_decision_helpers(LeaderDecision *decision);
+
+/* The leader's: decides, unless that has been done. */
+extern void leader_decision_make(LeaderDecision *decision, uint32 value);
+
+/* The others': waits for the decision, and returns it. */
+extern uint32 leader_decision_await(LeaderDecision *decision);
+
+#endif							/* GPUSORT_LEADER_DECISION_H */
