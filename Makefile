@@ -32,6 +32,7 @@ OBJS = \
 	src/executor/after_rows.o \
 	src/executor/explain_sort.o \
 	src/executor/first_rows.o \
+	src/executor/gathered_rows.o \
 	src/executor/gpusort_plan.o \
 	src/executor/kept_rows.o \
 	src/executor/native_sort.o \
@@ -47,6 +48,7 @@ OBJS = \
 	src/executor/row_stream.o \
 	src/executor/shared_rows.o \
 	src/executor/sort_bound.o \
+	src/executor/sort_together.o \
 	src/executor/sorted_slices.o \
 	src/executor/value_aggregates.o \
 	src/executor/value_buffer.o \

@@ -26,6 +26,7 @@ int			gpusort_min_rows = 2000;
 int			gpusort_work_mem = -1;
 int			gpusort_algorithm = DEVICE_SORT_AUTO;
 bool		gpusort_verify = false;
+int			gpusort_gather_rows = GATHER_AUTO;
 int			gpusort_daemon_engine = ENGINE_AUTO;
 char	   *gpusort_device_list;
 int			gpusort_staging_memory = 16;
@@ -50,6 +51,13 @@ static const struct config_enum_entry engine_options[] = {
 	{"auto", ENGINE_AUTO, false},
 	{"cuda", ENGINE_CUDA, false},
 	{"host", ENGINE_HOST, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry gather_options[] = {
+	{"auto", GATHER_AUTO, false},
+	{"on", GATHER_ON, false},
+	{"off", GATHER_OFF, false},
 	{NULL, 0, false}
 };
 
@@ -184,6 +192,12 @@ settings_define(void)
 							 "Checks the order of all rows that are emitted.",
 							 "Each row is compared with the one before it; an error is raised if they are out of order.",
 							 &gpusort_verify, false,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable("gpusort.gather_rows",
+							 "Has parallel workers gather sorted rows for their leader while that emits them.",
+							 "\"auto\" does so of many rows, by workers enough that have a processor each.",
+							 &gpusort_gather_rows, GATHER_AUTO,
+							 gather_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.daemon_engine",
 							 "Chooses what gpusortd sorts with.",

@@ -26,6 +26,14 @@ typedef enum DaemonEngine
 	ENGINE_HOST
 } DaemonEngine;
 
+/* gpusort.gather_rows: whether workers gather rows for their leader */
+typedef enum GatherChoice
+{
+	GATHER_AUTO,				/* of many rows, with processors enough */
+	GATHER_ON,					/* where memory suffices */
+	GATHER_OFF
+} GatherChoice;
+
 /* Each is described in settings.c and in docs/settings.md. */
 extern bool gpusort_enable;
 extern bool gpusort_enable_sort;
@@ -36,6 +44,7 @@ extern int	gpusort_min_rows;
 extern int	gpusort_work_mem;	/* kB, or -1 */
 extern int	gpusort_algorithm;	/* a DeviceAlgorithm */
 extern bool gpusort_verify;
+extern int	gpusort_gather_rows;	/* a GatherChoice */
 extern int	gpusort_daemon_engine;	/* a DaemonEngine */
 extern char *gpusort_device_list;	/* gpusort.devices, see device_list.h */
 extern int	gpusort_staging_memory; /* MB */

@@ -124,6 +124,9 @@ explain_sort_report(const RowSortReport *report, ExplainState *es)
 	if (report->kept_rows > 0)
 		ExplainPropertyInteger("Rows Written By Workers", NULL,
 							   report->kept_rows, es);
+	if (report->gathered_rows > 0)
+		ExplainPropertyUInteger("Rows Gathered By Workers", NULL,
+								report->gathered_rows, es);
 	ExplainPropertyInteger(report->on_disk ? "Disk" : "Memory", "kB",
 						   (report->memory + 1023) / 1024, es);
 	if (es->timing)

@@ -12,14 +12,11 @@
  * A plan may have expected many rows where few come, time and again in a join.  So
  * when they have been few, core's sort, which begins sooner, has the next ones.
  *
- * Directly below a Gather Merge the leader and its workers sort together.  The
- * node is parallel-aware then: each takes its share of the child's rows, the
- * workers send theirs to the leader (shared_rows.c), and the leader returns all
- * of them.  Rows for which there is no memory a worker writes as runs, and helps the
- * leader to merge them (kept_rows.c), also while the leader emits rows (after_rows.c):
- * all of its rows, where that is expected.
- * Without workers, where the leader does not run the plan, or where only the
- * first rows are wanted and few, each process sorts for itself.
+ * Directly below a Gather Merge the leader and its workers sort together
+ * (sort_together.c).  The node is parallel-aware then: each takes its share of the
+ * child's rows, and the leader returns all of them.  Without workers, where the leader
+ * does not run the plan, or where only the first rows are wanted and few, each process
+ * sorts for itself.
  *
  * Below a node that looks only at the first rows of each group the sort may leave
  * out the others (group_limit.c).  The limit is an expression, evaluated when
@@ -34,26 +31,14 @@
 #include "optimizer/optimizer.h"
 
 #include "cost/sort_cost.h"
-#include "executor/after_rows.h"
 #include "executor/explain_sort.h"
 #include "executor/gpusort_plan.h"
-#include "executor/kept_rows.h"
 #include "executor/node_gpusort.h"
 #include "executor/row_sort.h"
 #include "executor/sort_bound.h"
-#include "executor/shared_rows.h"
+#include "executor/sort_together.h"
 #include "port/compat.h"
 #include "settings.h"
-
-/*
- * What leader and workers share.  Behind it are the SharedRows and the
- * SharedKeptRows, if they sort together.
- */
-typedef struct SharedGpuSort
-{
-	int			nworkers;		/* planned workers */
-	bool		together;		/* or each for itself */
-} SharedGpuSort;
 
 typedef struct GpuSortState
 {
@@ -70,27 +55,10 @@ typedef struct GpuSortState
 	bool		finished;		/* all rows have been emitted */
 	NodeLimit	limit;			/* limit of each group's rows */
 
-	/* in processes that sort together */
-	SharedGpuSort *shared;		/* NULL in a single process */
-	ParallelContext *context;	/* parallel context, in the leader */
-	SharedMemoryLimits limits;	/* memory of all processes, in the leader */
+	SortTogether together;		/* with other processes */
 	RowSortReport report;		/* report of the last finished sort */
 	bool		reported;
 } GpuSortState;
-
-/* The parts of the shared memory behind the SharedGpuSort. */
-static SharedRows *
-shared_rows(SharedGpuSort *shared)
-{
-	return (SharedRows *) ((char *) shared + MAXALIGN(sizeof(SharedGpuSort)));
-}
-
-static SharedKeptRows *
-shared_kept_rows(SharedGpuSort *shared)
-{
-	return (SharedKeptRows *) ((char *) shared_rows(shared) +
-							   MAXALIGN(shared_rows_size(shared->nworkers)));
-}
 
 bool
 is_gpusort(const Plan *plan)
@@ -201,30 +169,20 @@ are_few(const GpuSortState *state, double participants, double wanted)
 	return first_rows_are_few(&size, participants, wanted);
 }
 
-/* Is this process one of several that sort together? */
-static bool
-sorts_together(const GpuSortState *state)
+/* What a sort together with others is to know. */
+static SortTogetherInput
+input_together(GpuSortState *state)
 {
-	return state->shared != NULL && state->shared->together &&
-		(IsParallelWorker() || state->context->nworkers_launched > 0);
-}
+	SortTogetherInput input = {
+		.child = outerPlanState(&state->scan.css),
+		.columns = state->columns,
+		.ncolumns = state->ncolumns,
+		.bound = sort_bound_rows(&state->scan.bound),
+		.limit = &state->limit,
+		.to_gather_merge = state->scan.gather_merge != NULL
+	};
 
-/* In the leader: begins the sort of the rows of all. */
-static RowSort *
-begin_sort_of_all(GpuSortState *state)
-{
-	PlanState  *child = outerPlanState(&state->scan.css);
-	SharedGpuSort *shared = state->shared;
-
-	return row_sort_begin_leader(ExecGetResultType(child), state->columns,
-								 state->ncolumns,
-								 child->plan->plan_rows * (shared->nworkers + 1),
-								 sort_bound_rows(&state->scan.bound),
-								 &state->limits,
-								 row_collector_begin(shared_rows(shared), NULL),
-								 shared_kept_rows_runs(shared_kept_rows(shared)),
-								 state->scan.gather_merge != NULL ?
-								 HELP_AT_ANY_TIME : HELP_BEFORE_ROWS);
+	return input;
 }
 
 /* Begins a sort in the memory context of the query. */
@@ -240,8 +198,12 @@ begin_sort(GpuSortState *state)
 		MemoryContextSwitchTo(node->state->es_query_cxt);
 	RowSort    *sort;
 
-	if (sorts_together(state))
-		sort = begin_sort_of_all(state);
+	if (sort_together_is_on(&state->together))
+	{
+		SortTogetherInput input = input_together(state);
+
+		sort = sort_together_begin(&state->together, &input);
+	}
 	else if (state->last_was_small || are_few(state, 1, bound))
 		sort = row_sort_begin_few(&state->emptied, descriptor, state->columns,
 								  state->ncolumns, rows, bound,
@@ -271,20 +233,28 @@ watch_gather_merge(GpuSortState *state)
 								end_help, PointerGetDatum(state->sort));
 }
 
+/* Takes all rows of the child; returns how many. */
+static uint64
+take_rows(GpuSortState *state)
+{
+	SortTogetherInput input;
+
+	if (!sort_together_is_on(&state->together))
+		return row_sort_take(state->sort, outerPlanState(&state->scan.css));
+	input = input_together(state);
+	return sort_together_take(&state->together, &input, state->sort);
+}
+
 /* Takes all rows of the child and sorts them. */
 static void
 sort_child(GpuSortState *state)
 {
-	PlanState  *child = outerPlanState(&state->scan.css);
-
 	state->sort = begin_sort(state);
 	node_limit_apply(&state->limit, state->sort);
-	state->last_was_small = row_sort_take(state->sort, child) < gpusort_min_rows;
-	if (sorts_together(state))
-		kept_rows_take(shared_kept_rows(state->shared),
-					   state->shared->nworkers, ExecGetResultType(child),
-					   state->sort);
+	state->last_was_small = take_rows(state) < gpusort_min_rows;
 	row_sort_perform(state->sort);
+	if (sort_together_is_on(&state->together))
+		sort_together_gather(&state->together, state->sort);
 	if (row_sort_has_help(state->sort))
 		watch_gather_merge(state);
 	if (state->scan.css.ss.ps.instrument == NULL)
@@ -293,58 +263,14 @@ sort_child(GpuSortState *state)
 	state->reported = true;
 }
 
-/* In a worker: merges kept rows, when the leader emits rows. */
-static void
-send_parts(void *kept)
-{
-	kept_rows_send_parts(kept);
-}
-
-/* In a worker: sends the child's rows, and keeps those for which there is no room. */
+/* In a worker: has the leader sort the child's rows. */
 static void
 send_child(GpuSortState *state)
 {
-	PlanState  *child = outerPlanState(&state->scan.css);
-	TupleDesc	descriptor = ExecGetResultType(child);
-	MemoryContext caller_context =
-		MemoryContextSwitchTo(state->scan.css.ss.ps.state->es_query_cxt);
-	SortProgress *progress = sort_progress_begin(PROGRESS_OF_SORT,
-												 child->plan->plan_rows, true);
-	RowDeposit *deposit;
-	KeptRows   *kept = palloc(sizeof(KeptRows));
+	SortTogetherInput input = input_together(state);
 
-	deposit = row_deposit_begin(shared_rows(state->shared), NULL,
-								ParallelWorkerNumber, descriptor,
-								state->columns, state->ncolumns, progress);
-	kept_rows_init(kept, shared_kept_rows(state->shared),
-				   ParallelWorkerNumber, descriptor, state->columns,
-				   state->ncolumns, child->plan->plan_rows,
-				   sort_bound_rows(&state->scan.bound), &state->limit);
-	MemoryContextSwitchTo(caller_context);
+	sort_together_send(&state->together, &input);
 	state->finished = true;
-	if (deposit == NULL)
-	{
-		sort_progress_end(progress);
-		return;
-	}
-
-	for (;;)
-	{
-		TupleTableSlot *slot = ExecProcNode(child);
-
-		if (TupIsNull(slot))
-			break;
-		if (unlikely(kept->nrows > 0) ||
-			unlikely(!row_deposit_put(deposit, slot)))
-			kept_rows_put(kept, slot);
-	}
-	kept_rows_end_to_help(kept);
-	row_deposit_finish(deposit, kept->nrows);
-	sort_progress_enter(progress, PROGRESS_WAITING_FOR_LEADER);
-	if (kept_rows_merge(kept))
-		after_rows_do(state->scan.css.ss.ps.state, send_parts, kept);
-	row_deposit_end(deposit);
-	sort_progress_end(progress);
 }
 
 /* At the first fetch: takes the child's rows, whatever the direction. */
@@ -358,7 +284,7 @@ take_child(GpuSortState *state)
 	/* a plan that rechecks rows does not begin as a query does */
 	if (unlikely(estate->es_epq_active != NULL))
 		sort_bound_find(estate->es_epq_active->recheckplanstate);
-	if (IsParallelWorker() && sorts_together(state))
+	if (IsParallelWorker() && sort_together_is_on(&state->together))
 		send_child(state);
 	else
 		sort_child(state);
@@ -399,8 +325,10 @@ drop_sort(GpuSortState *state)
 	if (row_sort_has_help(state->sort))
 		UnregisterExprContextCallback(state->scan.gather_merge->ps_ExprContext,
 									  end_help, PointerGetDatum(state->sort));
+	state->report.gathered_rows = row_sort_gathered(state->sort);
 	row_sort_empty(state->sort, &state->emptied);
 	state->sort = NULL;
+	sort_together_end(&state->together);
 }
 
 static void
@@ -425,7 +353,7 @@ rescan_gpusort(CustomScanState *node)
 		return;
 
 	if (child->chgParam == NULL && state->random_access &&
-		state->shared == NULL && state->sort != NULL &&
+		state->together.shared == NULL && state->sort != NULL &&
 		row_sort_suffices(state->sort, sort_bound_rows(&state->scan.bound)) &&
 		node_limit_suffices(&state->limit))
 	{
@@ -461,9 +389,7 @@ restore_gpusort(CustomScanState *node)
 static Size
 estimate_shared(CustomScanState *node, ParallelContext *context)
 {
-	return MAXALIGN(sizeof(SharedGpuSort)) +
-		MAXALIGN(shared_rows_size(context->nworkers)) +
-		shared_kept_rows_size(context->nworkers + 1);
+	return sort_together_size(context->nworkers);
 }
 
 /* Will the rows that are expected have to be written to files? */
@@ -478,39 +404,33 @@ expects_runs(const GpuSortState *state)
 }
 
 /*
- * Before workers are launched.  The leader has to run the plan too, and it is the
- * leader's settings that count.  Where ties of a few first rows are wanted as well, core's
- * sort does not know what to leave out, but all rows of all processes need not come
- * together.
+ * Do leader and workers sort together?  The leader has to run the plan too, and it is
+ * the leader's settings that count.  Where ties of a few first rows are wanted as well,
+ * core's sort does not know what to leave out, but all rows of all processes need not
+ * come together.
  */
-static void
-begin_sharing(GpuSortState *state, ParallelContext *context,
-			  SharedGpuSort *shared)
+static bool
+wants_together(const GpuSortState *state, int nworkers)
 {
-	state->shared = shared;
-	state->context = context;
-	shared->nworkers = context->nworkers;
-	shared->together = gpusort_enable && gpusort_enable_sort &&
+	return gpusort_enable && gpusort_enable_sort &&
 		parallel_leader_participation &&
-		!are_few(state, sort_participants(shared->nworkers),
+		!are_few(state, sort_participants(nworkers),
 				 sort_bound_expected_rows(&state->scan.bound));
-	state->limits = row_sort_divide_memory(shared->nworkers,
-										   expects_runs(state));
-	shared_rows_init(shared_rows(shared), shared->nworkers,
-					 state->limits.shared_rows);
 }
 
+/* Before workers are launched. */
 static void
 init_shared(CustomScanState *node, ParallelContext *context, void *place)
 {
 	GpuSortState *state = (GpuSortState *) node;
+	SortTogetherInput input = input_together(state);
 
 	/* without shared memory there will be no workers */
 	if (context->seg == NULL)
 		return;
-	begin_sharing(state, context, place);
-	shared_kept_rows_init(shared_kept_rows(place), context,
-						  state->limits.kept_rows);
+	sort_together_init(&state->together, context, place,
+					   wants_together(state, context->nworkers), &input,
+					   expects_runs(state));
 }
 
 /* When the workers of the last launch have ended. */
@@ -519,6 +439,7 @@ init_shared_again(CustomScanState *node, ParallelContext *context,
 				  void *place)
 {
 	GpuSortState *state = (GpuSortState *) node;
+	SortTogetherInput input = input_together(state);
 
 	if (context->seg == NULL)
 		return;
@@ -528,17 +449,15 @@ init_shared_again(CustomScanState *node, ParallelContext *context,
 		drop_sort(state);
 		state->finished = true;
 	}
-	begin_sharing(state, context, place);
-	shared_kept_rows_reset(shared_kept_rows(place), state->limits.kept_rows);
+	sort_together_init_again(&state->together, context, place,
+							 wants_together(state, context->nworkers), &input,
+							 expects_runs(state));
 }
 
 static void
 init_worker(CustomScanState *node, shm_toc *contents, void *place)
 {
-	GpuSortState *state = (GpuSortState *) node;
-
-	state->shared = place;
-	shared_kept_rows_attach(shared_kept_rows(place));
+	sort_together_attach(&((GpuSortState *) node)->together, place);
 }
 
 /*
@@ -550,13 +469,13 @@ shutdown_gpusort(CustomScanState *node)
 {
 	GpuSortState *state = (GpuSortState *) node;
 
-	if (state->sort != NULL && sorts_together(state))
+	if (state->sort != NULL && sort_together_is_on(&state->together))
 	{
 		drop_sort(state);
 		state->finished = true;
 	}
-	state->shared = NULL;
-	state->context = NULL;
+	state->together.shared = NULL;
+	state->together.context = NULL;
 }
 
 static void

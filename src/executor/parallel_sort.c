@@ -269,7 +269,8 @@ share_order(ParallelSort *sort, const RowCollector *collector)
 
 	return order != NULL && wants_slices(sort) &&
 		shared_slices_share(&shared->slices, order, collector,
-							shared->nparticipants,
+							shared_slices_even(order->nentries,
+											   shared->nparticipants),
 							divide_memory(shared).shared_rows);
 }
 

@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "executor/gathered_rows.h"
 #include "executor/row_emission.h"
 #include "port/compat.h"
 #include "settings.h"
@@ -173,11 +174,26 @@ take_columns(const RowEmission *emission, TupleTableSlot *slot,
 	slot->tts_nvalid = emission->ntaken_columns;
 }
 
+/* The row of the next entry, or the previous one, in memory. */
+static inline void *
+find_row(RowEmission *emission, bool forward, uint64 entry)
+{
+	RowOrder   *order = emission->order;
+
+	/* whoever gathers rows does so in one direction, by a verified order */
+	if (unlikely(emission->gathered != NULL))
+		return gathered_rows_next(emission->gathered);
+	if (unlikely(gpusort_verify))
+		row_order_verify(order, entry);
+	return likely(forward) ?
+		row_order_get_forward(order, entry, emission->row_bytes) :
+		row_order_get(order, entry);
+}
+
 /* As row_emission_get(), from memory. */
 static inline bool
 get_from_memory(RowEmission *emission, bool forward, TupleTableSlot *slot)
 {
-	RowOrder   *order = emission->order;
 	uint64		entry;
 	void	   *row;
 
@@ -186,12 +202,7 @@ get_from_memory(RowEmission *emission, bool forward, TupleTableSlot *slot)
 		ExecClearTuple(slot);
 		return false;
 	}
-	if (unlikely(gpusort_verify))
-		row_order_verify(order, entry);
-	if (likely(forward))
-		row = row_order_get_forward(order, entry, emission->row_bytes);
-	else
-		row = row_order_get(order, entry);
+	row = find_row(emission, forward, entry);
 	ExecStoreMinimalTuple(row, slot, false);
 	if (emission->ntaken_columns > 0)
 		take_columns(emission, slot, row);

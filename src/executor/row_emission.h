@@ -23,6 +23,8 @@ typedef struct RowEmission
 {
 	RowOrder   *order;			/* order of the rows in memory */
 	SortedRuns *runs;			/* rows in runs; NULL: rows are in memory */
+	struct GatheredRows *gathered;	/* rows in memory that workers gather, or
+									 * NULL */
 	bool		of_values;		/* rows are values, and NULLs that were
 								 * counted */
 	int			ntaken_columns; /* columns that are put into the slot; or 0 */

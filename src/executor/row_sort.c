@@ -750,17 +750,40 @@ row_sort_send_parts(RowSort *sort)
 	external_sort_send_parts(&sort->external);
 }
 
+void
+row_sort_gather(RowSort *sort, SharedGather *shared, Size limit)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort->emission.gathered =
+		gathered_rows_begin(shared, sort->bound == NO_BOUND ?
+							row_sort_shared_order(sort) : NULL,
+							sort->collector, limit);
+	MemoryContextSwitchTo(caller_context);
+}
+
+uint64
+row_sort_gathered(const RowSort *sort)
+{
+	return sort->emission.gathered == NULL ? 0 :
+		gathered_rows_count(sort->emission.gathered);
+}
+
 bool
 row_sort_has_help(const RowSort *sort)
 {
-	return sort->external.runs != NULL &&
-		sorted_runs_has_help(sort->external.runs);
+	return sort->emission.gathered != NULL ||
+		(sort->external.runs != NULL &&
+		 sorted_runs_has_help(sort->external.runs));
 }
 
 void
 row_sort_stop_help(RowSort *sort)
 {
-	sorted_runs_stop_help(sort->external.runs);
+	if (sort->emission.gathered != NULL)
+		gathered_rows_stop(sort->emission.gathered);
+	else
+		sorted_runs_stop_help(sort->external.runs);
 }
 
 void
@@ -868,6 +891,8 @@ row_sort_end(RowSort *sort)
 {
 	if (sort->status == SORTS_NATIVELY)
 		tuplesort_end(sort->native->state);
+	if (sort->emission.gathered != NULL)
+		gathered_rows_end(sort->emission.gathered);
 	external_sort_end(&sort->external);
 	if (sort->collector != NULL)
 		row_collector_end(sort->collector);

@@ -14,6 +14,7 @@
 
 #include "nodes/execnodes.h"
 
+#include "executor/gathered_rows.h"
 #include "executor/shared_rows.h"
 #include "keys/sort_keys.h"
 #include "sort/group_limit.h"
@@ -39,6 +40,8 @@ typedef struct RowSortReport
 	uint64		device_microseconds;	/* part of that time on the device */
 	int			workers;		/* workers that have had rows */
 	uint64		kept_rows;		/* rows that workers have kept */
+	uint64		gathered_rows;	/* rows that workers have gathered, set by the
+								 * user */
 } RowSortReport;
 
 /*
@@ -98,6 +101,14 @@ extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
  */
 extern bool row_sort_has_help(const RowSort *sort);
 extern void row_sort_stop_help(RowSort *sort);
+
+/*
+ * Has workers gather rows for the leader, after row_sort_perform(), if that pays.
+ * row_sort_gathered() returns how many rows that were so far.
+ */
+extern void row_sort_gather(RowSort *sort, SharedGather *shared,
+							Size limit);
+extern uint64 row_sort_gathered(const RowSort *sort);
 
 /*
  * The same for a process that writes its rows to shared runs, in "limit" bytes of

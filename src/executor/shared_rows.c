@@ -295,7 +295,8 @@ send_batch(RowDeposit *deposit)
 	deposit->own->nwaiting++;
 	deposit->own->nrows += deposit->batch->nrows;
 	SpinLockRelease(&shared->exchange.mutex);
-	sort_progress_add(deposit->progress, deposit->batch->nrows);
+	if (deposit->progress != NULL)
+		sort_progress_add(deposit->progress, deposit->batch->nrows);
 	row_exchange_send(&shared->exchange, deposit->batch,
 					  deposit->batch_place, deposit->keys);
 	deposit->batch = NULL;
@@ -577,9 +578,12 @@ row_collector_refuse(RowCollector *collector)
 int
 row_collector_workers(const RowCollector *collector)
 {
+	/* who sends rows to itself is the last one */
+	int			nworkers = collector->shared->nworkers -
+		!collector->owns_segments;
 	int			count = 0;
 
-	for (int i = 0; i < collector->shared->nworkers; i++)
+	for (int i = 0; i < nworkers; i++)
 	{
 		const SharedWorker *worker = &collector->shared->workers[i];
 

@@ -11,6 +11,7 @@
 #define GPUSORT_SHARED_ROWS_H
 
 #include "executor/tuptable.h"
+#include "storage/dsm.h"
 
 #include "sort/row_batch.h"
 #include "sort_progress.h"
@@ -74,8 +75,8 @@ typedef struct RowDeposit RowDeposit;
  * shared scan.  NULL if the leader waits for no more workers, since the others have
  * had all rows.  The worker makes the keys, unless only one process can make them.
  * The worker's segments are added to "segments", or, if that is NULL, end with the
- * deposit.  The progress, which has to stay, gets the rows that are sent.  Allocates
- * in the current memory context.
+ * deposit.  The progress, which has to stay, or is NULL, gets the rows that are sent.
+ * Allocates in the current memory context.
  */
 extern RowDeposit *row_deposit_begin(SharedRows *shared,
 									 RowSegments *segments, int worker,
@@ -125,7 +126,10 @@ extern bool row_collector_wait(RowCollector *collector);
 /* Has the workers keep the rows that they have not sent yet. */
 extern void row_collector_refuse(RowCollector *collector);
 
-/* Workers that have had rows, and rows that workers have kept. */
+/*
+ * Workers that have had rows, and rows that workers have kept.  A leader that sends
+ * rows, too, has the last number of all, and is not counted.
+ */
 extern int	row_collector_workers(const RowCollector *collector);
 extern uint64 row_collector_kept(const RowCollector *collector);
 

@@ -80,9 +80,16 @@ verify_order(RowOrder *order)
 	}
 }
 
+uint64
+shared_slices_even(uint64 nrows, int nparticipants)
+{
+	return Max(nrows / (nparticipants * SLICES_PER_PARTICIPANT),
+			   LEAST_SLICE_ROWS);
+}
+
 bool
 shared_slices_share(SharedSlices *shared, RowOrder *order,
-					const RowCollector *collector, int nparticipants,
+					const RowCollector *collector, uint64 slice_rows,
 					Size limit)
 {
 	uint64		nrows = order->nentries;
@@ -95,8 +102,7 @@ shared_slices_share(SharedSlices *shared, RowOrder *order,
 		verify_order(order);
 	shared->nrows = nrows;
 	shared->row_bytes = row_store_row_bytes(order->store);
-	shared->slice_rows = Max(nrows / (nparticipants * SLICES_PER_PARTICIPANT),
-							 LEAST_SLICE_ROWS);
+	shared->slice_rows = slice_rows;
 	if (nrows == 0)
 		return true;
 
@@ -113,6 +119,21 @@ shared_slices_share(SharedSlices *shared, RowOrder *order,
 	row_collector_places(collector, order->store,
 						 (uint64 *) (address + order_bytes(nrows)));
 	return true;
+}
+
+bool
+shared_slices_take(SharedSlices *shared, uint64 begin)
+{
+	return pg_atomic_compare_exchange_u64(&shared->next, &begin,
+										  begin + shared->slice_rows);
+}
+
+uint64
+shared_slices_take_rest(SharedSlices *shared)
+{
+	uint64		next = pg_atomic_exchange_u64(&shared->next, shared->nrows);
+
+	return Min(next, shared->nrows);
 }
 
 SliceReader *
@@ -173,7 +194,7 @@ find_group(const SliceReader *reader, uint64 position)
 	uint64		nrows = reader->shared->nrows;
 	GroupRow	before = {.reader = reader};
 
-	if (position == 0 || position >= nrows)
+	if (position == 0 || position >= nrows || reader->groups == NULL)
 		return Min(position, nrows);
 	before.row = row_at(reader, position - 1);
 	return equal_rows_end(position - 1, nrows, is_same_group, &before);
@@ -202,7 +223,8 @@ take_slice(SliceReader *reader)
 {
 	SharedSlices *shared = reader->shared;
 
-	sort_progress_emitted(reader->progress, reader->rows_taken);
+	if (reader->progress != NULL)
+		sort_progress_emitted(reader->progress, reader->rows_taken);
 	for (;;)
 	{
 		uint64		begin = pg_atomic_fetch_add_u64(&shared->next,
@@ -220,6 +242,16 @@ take_slice(SliceReader *reader)
 		count_slice(reader);
 		return true;
 	}
+}
+
+bool
+slice_reader_take(SliceReader *reader, uint64 *slice, uint64 *nrows)
+{
+	if (!take_slice(reader))
+		return false;
+	*slice = reader->position / reader->shared->slice_rows;
+	*nrows = reader->end - reader->position;
+	return true;
 }
 
 /* Finds the next rows, and prefetches them, as row_order_prefetch() does. */

@@ -8,6 +8,8 @@
 #ifndef GPUSORT_TIMING_H
 #define GPUSORT_TIMING_H
 
+#include <time.h>
+
 #include "portability/instr_time.h"
 
 static inline uint64
@@ -28,6 +30,16 @@ milliseconds_now(void)
 
 	INSTR_TIME_SET_CURRENT(now);
 	return INSTR_TIME_GET_MICROSEC(now) / 1000;
+}
+
+/* The processor time that this process has taken. */
+static inline uint64
+processor_microseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return now.tv_sec * UINT64CONST(1000000) + now.tv_nsec / 1000;
 }
 
 #endif							/* GPUSORT_TIMING_H */

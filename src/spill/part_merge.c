@@ -238,7 +238,7 @@ part_merge_divide_to_stream(PartMerge *merge, int nhelpers)
 										   shared->longest_row) ||
 		!set_parts(merge, nparts, SAMPLES_OF_STREAMED_PART))
 		return NULL;
-	receiver = part_receiver_begin(nhelpers, memory);
+	receiver = part_receiver_begin(nhelpers, memory, nparts);
 	if (receiver == NULL)
 		return NULL;
 	shared->stream = part_receiver_handle(receiver);

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * part_stream.c
- *	  Merged parts on their way to the leader, through shared memory.
+ *	  Parts of an order on their way to the leader, through shared memory.
  *
- * Each process that merges parts has a ring of chunks of shared memory (chunk_ring.c).
- * It puts the rows of a part there, and then those of its next part.  The leader takes
- * the chunks of part after part, each from the ring of the process that has the part.
+ * Parts are those of a merge, or slices of rows in memory.  Each process that makes
+ * parts has a ring of chunks of shared memory (chunk_ring.c).  It puts the rows of a
+ * part there, and then those of its next part.  The leader takes the chunks of part
+ * after part, each from the ring of the process that has the part.
  *
  * Somebody waits only for a ring: a process for room in its own, the leader for a chunk
  * in the one of the next part.  As processes take parts in their order, and finish
@@ -17,6 +18,7 @@
 
 #include "storage/condition_variable.h"
 
+#include "port/cache_lines.h"
 #include "port/chunk_ring.h"
 #include "port/shared_memory.h"
 #include "spill/part_stream.h"
@@ -36,9 +38,9 @@ StaticAssertDecl(STREAM_MOST_ROW_BYTES <= ROW_CHUNK_DATA_BYTES,
 typedef struct PartStream
 {
 	pg_atomic_uint32 njoined;	/* processes that have attached */
-	pg_atomic_uint32 senders[MOST_MERGED_PARTS];	/* for each part, the
-													 * number of its ring, and
-													 * 1; 0 before that */
+	int			nparts;
+	pg_atomic_uint32 senders[FLEXIBLE_ARRAY_MEMBER];	/* a part's ring, and 1;
+														 * 0 before that */
 } PartStream;
 
 struct PartReceiver
@@ -56,22 +58,40 @@ struct PartSender
 	ChunkSender chunks;
 };
 
+static Size
+offset_of_rings(int nparts)
+{
+	return TYPEALIGN(CACHE_LINE_BYTES,
+					 offsetof(PartStream, senders) +
+					 nparts * sizeof(pg_atomic_uint32));
+}
+
 static ChunkRings *
 rings_of(PartStream *stream)
 {
-	return (ChunkRings *) ((char *) stream + MAXALIGN(sizeof(PartStream)));
+	return (ChunkRings *) ((char *) stream + offset_of_rings(stream->nparts));
 }
 
 /*
  * ---- the leader
  */
 
+static void
+init_stream(PartStream *stream, int nparts, int nrings, int nchunks)
+{
+	pg_atomic_init_u32(&stream->njoined, 0);
+	stream->nparts = nparts;
+	for (int part = 0; part < nparts; part++)
+		pg_atomic_init_u32(&stream->senders[part], 0);
+	chunk_rings_init(rings_of(stream), nrings, nchunks);
+}
+
 PartReceiver *
-part_receiver_begin(int nsenders, Size bytes_of_sender)
+part_receiver_begin(int nsenders, Size bytes_of_sender, int nparts)
 {
 	int			nchunks = Max(bytes_of_sender / ROW_CHUNK_BYTES, LEAST_CHUNKS);
 	dsm_segment *segment =
-		shared_memory_create(MAXALIGN(sizeof(PartStream)) +
+		shared_memory_create(offset_of_rings(nparts) +
 							 chunk_rings_size(nsenders, nchunks));
 	PartReceiver *receiver;
 
@@ -83,10 +103,7 @@ part_receiver_begin(int nsenders, Size bytes_of_sender)
 	receiver->segment = segment;
 	receiver->stream = dsm_segment_address(segment);
 	receiver->ring = NO_RING;
-	pg_atomic_init_u32(&receiver->stream->njoined, 0);
-	for (int part = 0; part < MOST_MERGED_PARTS; part++)
-		pg_atomic_init_u32(&receiver->stream->senders[part], 0);
-	chunk_rings_init(rings_of(receiver->stream), nsenders, nchunks);
+	init_stream(receiver->stream, nparts, nsenders, nchunks);
 	chunk_receiver_begin(&receiver->chunks, rings_of(receiver->stream));
 	return receiver;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * part_stream.h
- *	  Merged parts on their way to the leader, through shared memory.
+ *	  Parts of an order on their way to the leader, through shared memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,8 +10,6 @@
 
 #include "storage/dsm.h"
 
-#include "spill/shared_runs.h"
-
 /* The largest row that a stream takes, in bytes. */
 #define STREAM_MOST_ROW_BYTES	((Size) 60 * 1024)
 
@@ -19,11 +17,12 @@
 typedef struct PartReceiver PartReceiver;
 
 /*
- * Makes a stream from so many processes, each with so many bytes of shared memory;
- * NULL without that memory.  Allocates in the current memory context.  The second
- * function returns what the others attach by.
+ * Makes a stream of so many parts from so many processes, each with so many bytes of
+ * shared memory; NULL without that memory.  Allocates in the current memory context.
+ * The second function returns what the others attach by.
  */
-extern PartReceiver *part_receiver_begin(int nsenders, Size bytes_of_sender);
+extern PartReceiver *part_receiver_begin(int nsenders, Size bytes_of_sender,
+										 int nparts);
 extern dsm_handle part_receiver_handle(const PartReceiver *receiver);
 
 /*

@@ -610,6 +610,7 @@ sub draw_settings
 	push @settings, @parallel_settings if $is_parallel;
 	# so that workers take a part in what consumes sorted rows
 	push @settings, 'cpu_tuple_cost = 1', 'parallel_tuple_cost = 0.1' if $is_parallel && chance(0.5);
+	push @settings, 'gpusort.gather_rows = on' if $is_parallel && chance(0.7);
 	push @settings, map { "$_ = regress" } 'debug_parallel_query', 'force_parallel_mode' if chance(0.06);
 	push @settings, 'work_mem = ' . pick(qw('64kB' '1MB')) if chance(0.1);
 	push @settings, 'gpusort.work_mem = ' . pick(qw('64kB' '100kB' '1MB')) if chance(0.15);

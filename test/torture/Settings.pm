@@ -56,7 +56,7 @@ sub draw_some
 
 # Parallel plans wherever there can be one.
 my @parallel = map { "SET $_;\n" } 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'min_parallel_index_scan_size = 0',
-  'max_parallel_workers_per_gather = 2', 'gpusort.get_shared_row_cost = 0';
+  'max_parallel_workers_per_gather = 2', 'gpusort.get_shared_row_cost = 0', 'gpusort.gather_rows = on';
 
 sub draw_planner_settings
 {

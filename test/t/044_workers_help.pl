@@ -1,6 +1,6 @@
-# Runs that workers merge part by part while the leader emits rows, or makes pages of them. They are disturbed: by a leader that ends early or
-# begins again, while workers wait for room, by the end of any process, by errors, by a lack of memory. Each time the result
-# is right or there is one clear error, and no shared memory, no file and no worker is left.
+# Workers that help the leader while it emits rows, or makes pages of an index: they merge runs part by part, or gather rows in memory. They
+# are disturbed: by a leader that ends early or begins again, while workers wait for room, by the end of any process, by errors, by a lack
+# of memory. Each time the result is right or there is one clear error, and no shared memory, no file and no worker is left.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -16,7 +16,7 @@ $node->init;
 $node->configure(<<'CONF');
 gpusort.min_rows = 0
 gpusort.device = host
-work_mem = 8MB
+gpusort.gather_rows = on
 dynamic_shared_memory_type = mmap
 max_worker_processes = 16
 max_parallel_workers = 12
@@ -62,8 +62,8 @@ sub check_left
 	is("$segments @files $workers", "$idle_segments  0", "$what: no shared memory, no file and no worker is left");
 }
 
-# How the runs of a query, of t's rows unless it is named, were merged; on a busy machine a worker may come too late to have one.
-sub merge_of
+# How a query, of t's rows unless it is named, was executed; on a busy machine a worker may come too late to have any rows.
+sub plan_of
 {
 	my ($settings, $wanted, $rows) = (@_, $sorted);
 	my $plan;
@@ -75,17 +75,23 @@ sub merge_of
 	return $plan;
 }
 
+my %help = (merge => [ "SET work_mem = '8MB';\n", qr/merge of \d+ runs in \d+ streamed parts/ ], gather => [ "SET work_mem = '200MB';\n", qr/Rows Gathered By Workers: \d+/ ]);
+
 #
 # Any number of workers
 #
 
-foreach my $workers (1 .. 8)
+foreach my $name (sort keys %help)
 {
-	my $settings = "ALTER TABLE t SET (parallel_workers = $workers); SET max_parallel_workers_per_gather = 8;";
-	is($node->safe_psql('postgres', $settings . $digest->('true')), $native, "$workers workers");
-	# of more all rows are in shared memory
-	next if $workers == 1 || $workers > 4;
-	like(merge_of($settings, qr/streamed parts/), qr/merge of \d+ runs in \d+ streamed parts/, 'they merge while the leader emits');
+	my ($memory, $shown) = @{ $help{$name} };
+	foreach my $workers (1 .. 8)
+	{
+		my $settings = "${memory}ALTER TABLE t SET (parallel_workers = $workers); SET max_parallel_workers_per_gather = 8;\n";
+		is($node->safe_psql('postgres', $settings . $digest->('true')), $native, "$name, $workers workers");
+		# of more than four all rows are in shared memory
+		next if $name eq 'merge' && ($workers == 1 || $workers > 4);
+		like(plan_of($settings, $shown), $shown, 'they help while the leader emits');
+	}
 }
 $node->safe_psql('postgres', 'ALTER TABLE t SET (parallel_workers = 2)');
 check_left('any number of workers');
@@ -98,7 +104,7 @@ SQL
 my $wide = 'SELECT * FROM wide ORDER BY k, id OFFSET 0';
 my $little_memory = "SET work_mem = '3MB';\n";
 my $many_runs = qr/merge of 1[4-9]\d runs in \d+ parts/;
-like(merge_of($little_memory, $many_runs, $wide), $many_runs, 'many runs');
+like(plan_of($little_memory, $many_runs, $wide), $many_runs, 'many runs');
 is($node->safe_psql('postgres', $little_memory . $digest->('true', $wide)), $node->safe_psql('postgres', $stock . $digest->('true', $wide)), 'and their rows');
 $node->safe_psql('postgres', 'DROP TABLE wide');
 check_left('many runs');
@@ -125,60 +131,63 @@ sub start_without_room
 	die 'workers never wait for room';
 }
 
-my ($session, $leader, $worker) = start_without_room($query);
-$held->finish($session);
-is($session->{err} . $session->{out}, "$native\n", 'workers wait for room');
-check_left('workers wait for room');
-
+my ($session, $leader, $worker);
 my $first = "SELECT count(s) FROM (SELECT s FROM ($sorted) s WHERE pass(id) > 0 LIMIT 3) l;\n";
-($session) = start_without_room($first . $query);
-$held->finish($session);
-is($session->{err} . $session->{out}, "3\n$native\n", 'the leader ends early');
-check_left('the leader ends early');
-
 my $again = "SELECT string_agg((SELECT s::text FROM ($sorted) s WHERE pass(id) > 0 AND k > x LIMIT 1)::text, ' ') FROM (VALUES (-2000000000), (0), (1000000)) v(x);\n";
 my $native_again = $node->safe_psql('postgres', "$stock$again");
-($session) = start_without_room($again . $query);
-$held->finish($session);
-is($session->{err} . $session->{out}, "$native_again\n$native\n", 'the leader begins again, before it has read all rows');
-check_left('the leader begins again');
-
 my $joined = "SELECT count(*), sum(s.id), count(s) FROM (VALUES (1), (2)) v(x) LEFT JOIN ($sorted) s ON pass(s.id) > 0;\n";
 my $native_joined = $node->safe_psql('postgres', "$stock$joined");
-($session) = start_without_room($joined);
-$held->finish($session);
-is($session->{err} . $session->{out}, "$native_joined\n", 'and after the last row');
-check_left('and after the last row');
 
-($session) = start_without_room("SELECT count(s), sum(1 / (pass(id) - id)) FROM ($sorted) s;\n" . $query);
-$held->finish($session);
-like($session->{err}, qr/^ERROR:  division by zero$/m, 'an error above the sort');
-is($session->{out}, "$native\n", 'and the next one is right');
-check_left('an error above the sort');
-
-foreach my $function ('pg_cancel_backend', 'pg_terminate_backend')
+foreach my $name (sort keys %help)
 {
-	foreach my $whose ('leader', 'worker')
+	my ($memory) = @{ $help{$name} };
+	my $finish = sub { my ($script) = @_; ($session) = start_without_room($memory . $script); $held->finish($session) };
+
+	$finish->($query);
+	is($session->{err} . $session->{out}, "$native\n", "$name: workers wait for room");
+	check_left($name);
+
+	$finish->($first . $query);
+	is($session->{err} . $session->{out}, "3\n$native\n", "$name: the leader ends early");
+	check_left($name);
+
+	$finish->($again . $query);
+	is($session->{err} . $session->{out}, "$native_again\n$native\n", "$name: the leader begins again, before it has read all rows");
+	check_left($name);
+
+	$finish->($joined);
+	is($session->{err} . $session->{out}, "$native_joined\n", "$name: and after the last row");
+	check_left($name);
+
+	$finish->("SELECT count(s), sum(1 / (pass(id) - id)) FROM ($sorted) s;\n" . $query);
+	like($session->{err}, qr/^ERROR:  division by zero$/m, "$name: an error above the sort");
+	is($session->{out}, "$native\n", 'and the next one is right');
+	check_left($name);
+
+	foreach my $function ('pg_cancel_backend', 'pg_terminate_backend')
 	{
-		($session, $leader, $worker) = start_without_room($query x 2);
-		$node->safe_psql('postgres', "SELECT $function(" . ($whose eq 'leader' ? $leader : $worker) . ')');
-		$held->finish($session);
-		like($session->{err}, qr/^(ERROR|FATAL):  (canceling statement|terminating (connection|background worker "parallel worker"))/m, "$function of the $whose");
-		is($session->{out}, $function eq 'pg_terminate_backend' && $whose eq 'leader' ? '' : "$native\n", 'and the next one is right');
-		check_left("$function of the $whose");
+		foreach my $whose ('leader', 'worker')
+		{
+			($session, $leader, $worker) = start_without_room($memory . $query x 2);
+			$node->safe_psql('postgres', "SELECT $function(" . ($whose eq 'leader' ? $leader : $worker) . ')');
+			$held->finish($session);
+			like($session->{err}, qr/^(ERROR|FATAL):  (canceling statement|terminating (connection|background worker "parallel worker"))/m, "$name: $function of the $whose");
+			is($session->{out}, $function eq 'pg_terminate_backend' && $whose eq 'leader' ? '' : "$native\n", 'and the next one is right');
+			check_left($name);
+		}
 	}
-}
 
-# at any time
-my $script = "\\set VERBOSITY terse\n";
-foreach my $i (1 .. 60)
-{
-	$script .= "SET statement_timeout = " . (5 * $i) . ";\n" . ($i % 2 ? $digest->('true') : $again) . "RESET statement_timeout;\n";
+	# at any time
+	my $script = "\\set VERBOSITY terse\n$memory";
+	foreach my $i (1 .. 50)
+	{
+		$script .= "SET statement_timeout = " . (5 * $i) . ";\n" . ($i % 2 ? $digest->('true') : $again) . "RESET statement_timeout;\n";
+	}
+	my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
+	is(join("\n", grep { !/canceling statement due to statement timeout/ } split /\n/, $err), '', "$name can be cancelled at any time");
+	is(join("\n", grep { $_ ne $native && $_ ne $native_again } split /\n/, $out), '', 'and what is not is right');
+	check_left($name);
 }
-my ($status, $out, $err) = $node->psql('postgres', $script, on_error_stop => 0);
-is(join("\n", grep { !/canceling statement due to statement timeout/ } split /\n/, $err), '', 'it can be cancelled at any time');
-is(join("\n", grep { $_ ne $native && $_ ne $native_again } split /\n/, $out), '', 'and what is not is right');
-check_left('cancelled at any time');
 
 #
 # Builds of indexes, whose leader makes pages of the parts
@@ -224,9 +233,9 @@ check_left('builds');
 # runs are smaller files than the segment of a stream would be
 my $postmaster = $node->safe_psql('postgres', "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
 system_or_bail('prlimit', '--pid', $postmaster, '--fsize=8000000:');
-my $plan = merge_of('', qr/ parts/);
+my $plan = plan_of("SET work_mem = '8MB';", qr/ parts/);
 like($plan, qr/merge of \d+ runs in \d+ parts/, 'parts go to files without shared memory');
-is($node->safe_psql('postgres', $digest->('true')), $native, 'and the rows are right');
+is($node->safe_psql('postgres', "SET work_mem = '8MB';" . $digest->('true')), $native, 'and the rows are right');
 system_or_bail('prlimit', '--pid', $postmaster, '--fsize=unlimited:');
 check_left('memory that cannot be had');
 
@@ -234,7 +243,7 @@ check_left('memory that cannot be had');
 # A worker that is killed takes the server down, and nothing stays
 #
 
-($session, $leader, $worker) = start_without_room($query);
+($session, $leader, $worker) = start_without_room("SET work_mem = '8MB';\n$query");
 kill 'KILL', $worker;
 eval { $session->{handle}->finish };
 eval { $held->end };

@@ -1,0 +1,359 @@
+/*-------------------------------------------------------------------------
+ *
+ * gathered_rows.c
+ *	  Rows in shared memory, which workers gather in their order for the leader.
+ *
+ * The rows of a sort lie where the processes have put them, so that each row that the
+ * leader emits is a cache miss, and of many rows one for the page table, too.  Other
+ * processes can have these misses in its place: the workers, which have nothing more to
+ * do.  They take slices of the order and copy their rows, one behind the other, to
+ * the leader (part_stream.c), a slice being a part.  The leader emits them from where
+ * they are.  A slice that nobody has taken when its turn comes it emits itself.
+ *
+ * Where workers are not quick enough, or the machine has not enough processors for
+ * them, the leader waits for slices.  When that takes more than half of its time it
+ * would have fetched the rows itself in less: so now and then it compares its time with
+ * its processor time, and ceases to give workers slices.
+ *
+ * Rows that are too large for the stream stay where they are; an empty row is sent in
+ * their place.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "access/htup_details.h"
+#include "miscadmin.h"
+
+#include "executor/gathered_rows.h"
+#include "port/compat.h"
+#include "port/shared_memory.h"
+#include "port/timing.h"
+#include "settings.h"
+#include "spill/part_stream.h"
+
+/* The fewest rows that workers gather, and the fewest workers that do so. */
+#define LEAST_ROWS			5000000
+#define LEAST_WORKERS		4
+
+/* Memory of a worker for the stream, and how much of it a slice is to take. */
+#define STREAM_BYTES		((Size) 2 * 1024 * 1024)
+#define SLICE_BYTES			(STREAM_BYTES / 2)
+
+/*
+ * Slices after which the leader looks whether it waits, and times one after the other
+ * that it has waited for too long when it gives workers no more slices.  It does not
+ * look in the first part of the rows, one in so many: each worker has to map all pages
+ * of the rows then, which takes longer than all that it does for a row.
+ */
+#define LOOK_SLICES			16
+#define MOST_USELESS_LOOKS	2
+#define UNTIMED_PART		16
+
+typedef enum GatherDecision
+{
+	GATHER_UNDECIDED = 0,
+	GATHER_NOTHING,
+	GATHER_SLICES
+} GatherDecision;
+
+struct GatheredRows
+{
+	SharedGather *shared;
+	RowOrder   *order;
+	Size		row_bytes;		/* bytes of a row to be prefetched */
+	PartReceiver *receiver;
+	uint64		next;			/* entry of the next row */
+	int			slice;			/* number of the present slice */
+	uint64		slice_end;		/* entry behind it */
+	bool		is_sent;		/* it is sent by a worker */
+	uint64		rest;			/* entry from which on workers send nothing */
+	uint64		nsent;
+
+	/* at the last look */
+	instr_time	looked;			/* when it was */
+	uint64		processor_time; /* the leader's processor time then */
+	int			useless_looks;
+};
+
+/*
+ * Can it pay that so many workers gather so many rows?  Not if they do not have a
+ * processor each beside the leader, or if few misses are to be had: where huge pages
+ * are set aside for rows.
+ */
+static bool
+pays(int nworkers, double nrows)
+{
+	switch (gpusort_gather_rows)
+	{
+		case GATHER_ON:
+			return nworkers > 0 && nrows > 0;
+		case GATHER_AUTO:
+			return nworkers >= LEAST_WORKERS && nrows >= LEAST_ROWS &&
+				sysconf(_SC_NPROCESSORS_ONLN) > nworkers &&
+				!(main_memory_has_huge_pages() &&
+				  shared_memory_is_set_aside(1));
+		default:
+			return false;
+	}
+}
+
+void
+shared_gather_init(SharedGather *shared, int nworkers, double expected_rows)
+{
+	shared->expected_rows = pays(nworkers, expected_rows) ? expected_rows : 0;
+	leader_decision_init(&shared->decision);
+	shared_slices_init(&shared->slices);
+	shared->stream = DSM_HANDLE_INVALID;
+}
+
+bool
+shared_gather_is_expected(const SharedGather *shared, int nworkers)
+{
+	return pays(nworkers, shared->expected_rows);
+}
+
+/*
+ * ---- workers
+ */
+
+bool
+shared_gather_offer(SharedGather *shared)
+{
+	if (shared->expected_rows == 0)
+		return false;
+	leader_decision_offer_help(&shared->decision);
+	return true;
+}
+
+/* Sends a row; false if no more are wanted. */
+static bool
+send_row(PartSender *sender, const MinimalTupleData *row)
+{
+	const MinimalTupleData too_large = {.t_len = 0};
+
+	if (likely(row->t_len <= STREAM_MOST_ROW_BYTES))
+		return part_sender_put(sender, row, row->t_len);
+	return part_sender_put(sender, &too_large, sizeof(too_large.t_len));
+}
+
+/* Sends a slice, which the reader has taken; false if no more are wanted. */
+static bool
+send_slice(SliceReader *reader, PartSender *sender, uint64 slice,
+		   uint64 nrows)
+{
+	part_sender_begin_part(sender, slice);
+	for (; nrows > 0; nrows--)
+		if (!send_row(sender, slice_reader_next(reader)))
+			return false;
+	return part_sender_end_part(sender);
+}
+
+/* Sends slice after slice, until none is left, or no more are wanted. */
+static void
+send_slices(SliceReader *reader, PartSender *sender)
+{
+	uint64		slice;
+	uint64		nrows;
+	bool		wanted = true;
+
+	while (wanted && slice_reader_take(reader, &slice, &nrows))
+		wanted = send_slice(reader, sender, slice, nrows);
+}
+
+void
+gather_rows(SharedGather *shared, SharedRows *rows)
+{
+	RowSegments *segments;
+	SliceReader *reader;
+	PartSender *sender;
+
+	if (leader_decision_await(&shared->decision) != GATHER_SLICES)
+		return;
+	sender = part_sender_begin(shared->stream);
+	if (sender == NULL)
+		return;
+	segments = row_segments_begin(rows);
+	reader = slice_reader_begin(&shared->slices, segments, NULL, NULL);
+	if (reader != NULL)
+	{
+		send_slices(reader, sender);
+		slice_reader_end(reader);
+	}
+	row_segments_end(segments);
+	part_sender_end(sender);
+}
+
+/*
+ * ---- the leader
+ */
+
+/* Shares the order, and makes the stream; NULL if that is not possible. */
+static PartReceiver *
+share(SharedGather *shared, RowOrder *order, const RowCollector *collector,
+	  Size limit)
+{
+	int			nhelpers = leader_decision_helpers(&shared->decision);
+	Size		row_bytes = row_store_row_bytes(order->store);
+	uint64		slice_rows = Max(SLICE_BYTES / Max(row_bytes, 1), 1);
+	PartReceiver *receiver;
+
+	if (limit < nhelpers * STREAM_BYTES ||
+		!shared_slices_share(&shared->slices, order, collector, slice_rows,
+							 limit - nhelpers * STREAM_BYTES))
+		return NULL;
+	receiver = part_receiver_begin(nhelpers, STREAM_BYTES,
+								   order->nentries / slice_rows + 1);
+	if (receiver != NULL)
+		shared->stream = part_receiver_handle(receiver);
+	else
+		dsm_detach(dsm_find_mapping(shared->slices.segment));
+	return receiver;
+}
+
+/* Notes when the leader looks whether it waits, and its processor time. */
+static void
+note_look(GatheredRows *gathered)
+{
+	INSTR_TIME_SET_CURRENT(gathered->looked);
+	gathered->processor_time = processor_microseconds();
+}
+
+GatheredRows *
+gathered_rows_begin(SharedGather *shared, RowOrder *order,
+					const RowCollector *collector, Size limit)
+{
+	PartReceiver *receiver = NULL;
+	GatheredRows *gathered;
+
+	if (order != NULL &&
+		pays(leader_decision_helpers(&shared->decision), order->nentries))
+		receiver = share(shared, order, collector, limit);
+	leader_decision_make(&shared->decision,
+						 receiver != NULL ? GATHER_SLICES : GATHER_NOTHING);
+	if (receiver == NULL)
+		return NULL;
+	gathered = palloc0(sizeof(GatheredRows));
+	gathered->shared = shared;
+	gathered->order = order;
+	gathered->row_bytes = Min(row_store_row_bytes(order->store),
+							  MOST_FETCHED_BYTES);
+	gathered->receiver = receiver;
+	gathered->rest = order->nentries;
+	note_look(gathered);
+	return gathered;
+}
+
+static Size
+minimal_tuple_bytes(const void *row)
+{
+	Size		bytes = ((const MinimalTupleData *) row)->t_len;
+
+	return bytes > 0 ? bytes : sizeof(((MinimalTuple) 0)->t_len);
+}
+
+/* The next row of the present slice that a worker sends; NULL at its end. */
+static MinimalTuple
+receive(GatheredRows *gathered)
+{
+	return part_receiver_next(gathered->receiver, gathered->slice,
+							  minimal_tuple_bytes);
+}
+
+/* Takes the end of the present slice, whose last row has been emitted. */
+static void
+finish_sent(GatheredRows *gathered)
+{
+	if (receive(gathered) != NULL)
+		elog(ERROR, "a slice has more rows than its order");
+}
+
+/* Gives workers no more slices if the leader has waited for too long. */
+static void
+look_at_waiting(GatheredRows *gathered)
+{
+	uint64		busy = processor_microseconds() - gathered->processor_time;
+
+	if (gathered->next < gathered->order->nentries / UNTIMED_PART ||
+		busy >= microseconds_since(gathered->looked) / 2)
+		gathered->useless_looks = 0;
+	else if (++gathered->useless_looks == MOST_USELESS_LOOKS)
+		gathered->rest = shared_slices_take_rest(&gathered->shared->slices);
+	note_look(gathered);
+}
+
+/* Begins the next slice. */
+static void
+begin_slice(GatheredRows *gathered)
+{
+	SharedSlices *slices = &gathered->shared->slices;
+	uint64		begin = gathered->next;
+	bool		is_taken = shared_slices_take(slices, begin);
+
+	CHECK_FOR_INTERRUPTS();
+	gathered->slice = begin / slices->slice_rows;
+	gathered->slice_end = Min(begin + slices->slice_rows,
+							  gathered->order->nentries);
+	gathered->is_sent = !is_taken && begin < gathered->rest;
+}
+
+/* Ends the present slice, and begins the next one. */
+static void
+change_slice(GatheredRows *gathered)
+{
+	if (gathered->is_sent)
+		finish_sent(gathered);
+	begin_slice(gathered);
+	if (gathered->slice % LOOK_SLICES == 0 && gathered->rest > gathered->next)
+		look_at_waiting(gathered);
+}
+
+/* The row of this entry, which is the next one that a worker sends. */
+static void *
+next_sent(GatheredRows *gathered, uint64 entry)
+{
+	MinimalTuple row = receive(gathered);
+
+	if (unlikely(row == NULL))
+		elog(ERROR, "a slice has fewer rows than its order");
+	gathered->nsent++;
+	return likely(row->t_len > 0) ? row :
+		row_order_get(gathered->order, entry);
+}
+
+void *
+gathered_rows_next(GatheredRows *gathered)
+{
+	uint64		entry;
+
+	if (unlikely(gathered->next == gathered->slice_end))
+		change_slice(gathered);
+	entry = gathered->next++;
+	return gathered->is_sent ? next_sent(gathered, entry) :
+		row_order_get_forward(gathered->order, entry, gathered->row_bytes);
+}
+
+uint64
+gathered_rows_count(const GatheredRows *gathered)
+{
+	return gathered->nsent;
+}
+
+void
+gathered_rows_stop(GatheredRows *gathered)
+{
+	part_receiver_stop(gathered->receiver);
+}
+
+void
+gathered_rows_end(GatheredRows *gathered)
+{
+	dsm_segment *order = dsm_find_mapping(gathered->shared->slices.segment);
+
+	part_receiver_end(gathered->receiver);
+	if (order != NULL)
+		dsm_detach(order);
+	pfree(gathered);
+}

@@ -1,0 +1,124 @@
+-- Rows in memory that workers gather in their order, while the leader emits them.
+SET gpusort.min_rows = 0;
+SET gpusort.device = host;
+SET gpusort.gather_rows = on;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET gpusort.get_shared_row_cost = 0;
+SET enable_incremental_sort = off;
+SET work_mem = '100MB';
+
+CREATE TABLE lines WITH (parallel_workers = 2) AS
+SELECT i id, hashint4(i) k, i % 3 few, 1 same, nullif(i % 5, 0) gap, md5(i::text) txt, hashint4(i)::numeric / 7 num,
+	repeat('x', CASE i % 10000 WHEN 0 THEN 70000 ELSE i % 200 END) wide
+FROM generate_series(1, 60000) i;
+ALTER TABLE lines ALTER wide SET STORAGE EXTERNAL;
+ALTER TABLE lines ADD later int DEFAULT 7;
+ANALYZE lines;
+
+-- What a query returns, in its order.
+CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	EXECUTE format('WITH q AS MATERIALIZED (%s) SELECT count(*) || '' '' || md5(string_agg(md5(q::text), '''')) FROM q', query)
+	INTO result;
+	RETURN result;
+END $$;
+
+-- How many rows of a query workers have gathered.
+CREATE FUNCTION gathered(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN coalesce(max((n #>> '{}')::bigint), 0) FROM jsonb_path_query(plan, '$.**."Rows Gathered By Workers"') n;
+END $$;
+
+-- Is the query's result the native one, and have workers gathered rows? On a busy machine they may come too late for any, so
+-- there are several tries where some are expected.
+CREATE FUNCTION examine(query text, tries int DEFAULT 20) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	native text;
+	nrows bigint;
+BEGIN
+	DISCARD PLANS;
+	PERFORM set_config('gpusort.enable', 'off', true);
+	native := digest(query);
+	DISCARD PLANS;
+	PERFORM set_config('gpusort.enable', 'on', true);
+	FOR try IN 1 .. tries LOOP
+		nrows := gathered(query);
+		EXIT WHEN nrows > 0;
+	END LOOP;
+	RETURN CASE WHEN digest(query) IS DISTINCT FROM native THEN 'other rows' ELSE 'same' END || CASE WHEN nrows > 0 THEN ', gathered' ELSE '' END;
+END $$;
+
+CREATE TABLE queries (query text);
+INSERT INTO queries VALUES
+	('SELECT id, k, few, txt FROM lines ORDER BY k, id'),
+	('SELECT id, k, txt FROM lines ORDER BY k DESC, id'),
+	('SELECT id, k FROM lines ORDER BY k, id'),
+	('SELECT id, txt, num FROM lines ORDER BY txt COLLATE "C"'),
+	('SELECT id, txt, num FROM lines ORDER BY num DESC, txt COLLATE "C" DESC'),
+	('SELECT id, few, txt, num FROM lines ORDER BY few, id'),
+	('SELECT id, gap, txt, later FROM lines ORDER BY gap NULLS FIRST, id DESC'),
+	('SELECT id, gap, txt, num FROM lines ORDER BY gap DESC NULLS LAST, later, id'),
+	('SELECT same, txt, txt COLLATE "C" FROM lines ORDER BY same, txt COLLATE "C"'),
+	('SELECT id, txt, num FROM lines ORDER BY txt COLLATE "POSIX"');
+SELECT query, examine(query) FROM queries;
+
+-- rows that are too large for a stream
+SELECT examine('SELECT id, k, txt, concat(wide) FROM lines ORDER BY k, id');
+SELECT examine('SELECT id, k, txt, concat(wide) FROM lines WHERE id % 10000 < 3 ORDER BY k, id', 1) ~ '^same' same;
+
+-- equal rows, in any order
+SELECT count(s), count(DISTINCT id), sum(k), sum(num), count(DISTINCT txt) FROM (SELECT * FROM lines ORDER BY same OFFSET 0) s;
+
+-- no rows, and a few
+SELECT count(*) FROM (SELECT * FROM lines WHERE id < 0 AND later = 7 ORDER BY k OFFSET 0) s;
+SELECT examine('SELECT id, k, txt FROM lines WHERE id % 20000 = 1 AND later = 7 ORDER BY k, id', 1) ~ '^same' same;
+
+-- the first rows
+SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id LIMIT 30000', 1);
+SELECT examine('SELECT s.* FROM (SELECT id, k, txt FROM lines ORDER BY k, id OFFSET 0) s LIMIT 9', 1);
+
+-- No worker is there, or memory has no room for the order once more. Without room for all rows these are written.
+SET max_parallel_workers = 0;
+SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id', 1);
+SET max_parallel_workers = 1;
+SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id');
+RESET max_parallel_workers;
+SET work_mem = '4MB';
+SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id', 3);
+SET work_mem = '1MB';
+SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id', 3);
+SET work_mem = '100MB';
+
+-- workers are not asked to, or rows and workers are too few for that
+SET gpusort.gather_rows = off;
+SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id', 3);
+SET gpusort.gather_rows = auto;
+SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id', 3);
+SET gpusort.gather_rows = on;
+
+-- rows are read again, and not all are
+SET enable_material = off;
+SET enable_hashjoin = off;
+SELECT x, (SELECT s FROM (SELECT id, k, few, same, gap, txt, num FROM lines ORDER BY k, id OFFSET 0) s WHERE s.k > x LIMIT 1) FROM (VALUES (-2000000000), (0), (1000000)) v(x);
+SELECT count(*), count(s), sum(s.id) FROM (VALUES (1), (2)) v(x) LEFT JOIN (SELECT id, k, txt FROM lines ORDER BY k, id OFFSET 0) s ON true;
+SELECT count(s) FROM (SELECT id, k, txt FROM lines ORDER BY k, id OFFSET 0) s JOIN (SELECT i FROM generate_series(-2147483648, -2147000000) i ORDER BY i OFFSET 0) i ON s.k = i.i;
+RESET enable_material;
+RESET enable_hashjoin;
+
+-- A leader that waits for most of its time has workers gather no more: here it sleeps.
+CREATE TABLE many WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, repeat('y', 500) wide FROM generate_series(1, 150000) i;
+ANALYZE many;
+SELECT max(n) > 0 gathered, max(n) < 120000 stopped
+FROM (SELECT gathered('SELECT * FROM (SELECT * FROM many ORDER BY k, id OFFSET 0) s WHERE id % 200 > 0 OR pg_sleep(0.001) IS NOT NULL') n FROM generate_series(1, 2)) t;
+SELECT examine('SELECT id, k, wide FROM (SELECT * FROM many ORDER BY k, id OFFSET 0) s WHERE id % 200 > 0 OR pg_sleep(0.0005) IS NOT NULL', 1) ~ '^same' same;
+
+DROP TABLE lines, many, queries;
+DROP FUNCTION digest, gathered, examine;
