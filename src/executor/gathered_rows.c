@@ -29,7 +29,6 @@
 
 #include "executor/gathered_rows.h"
 #include "port/compat.h"
-#include "port/shared_memory.h"
 #include "port/timing.h"
 #include "settings.h"
 #include "spill/part_stream.h"
@@ -80,8 +79,7 @@ struct GatheredRows
 
 /*
  * Can it pay that so many workers gather so many rows?  Not if they do not have a
- * processor each beside the leader, or if few misses are to be had: where huge pages
- * are set aside for rows.
+ * processor each beside the leader.
  */
 static bool
 pays(int nworkers, double nrows)
@@ -92,9 +90,7 @@ pays(int nworkers, double nrows)
 			return nworkers > 0 && nrows > 0;
 		case GATHER_AUTO:
 			return nworkers >= LEAST_WORKERS && nrows >= LEAST_ROWS &&
-				sysconf(_SC_NPROCESSORS_ONLN) > nworkers &&
-				!(main_memory_has_huge_pages() &&
-				  shared_memory_is_set_aside(1));
+				sysconf(_SC_NPROCESSORS_ONLN) > nworkers;
 		default:
 			return false;
 	}
