@@ -7,6 +7,8 @@ TABLE_VERSION=3
 PART_ROWS=1000000
 # of the table
 rows=''
+# whether its rows have no column but k8, so that there is memory for a billion
+narrow=false
 # gpusort.device, and parallel workers beside the leader
 device=auto workers=0
 # how often everything is measured
@@ -30,17 +32,17 @@ prepare_schema() {
 
 prepare_table() {
 	local comment="$rows rows, version $TABLE_VERSION"
+	! $narrow || comment="$rows narrow rows, version $TABLE_VERSION"
 	if [ "$(sql "select obj_description(to_regclass('gpusort_bench.t'))")" != "$comment" ]; then
 		progress "making a table of $rows rows"
 		psql -Xq -v ON_ERROR_STOP=1 <<-SQL
 			set client_min_messages = warning;
 			drop table if exists gpusort_bench.t;
-			create table gpusort_bench.t (id integer, k4 integer, k8 bigint, f8 double precision, num numeric(14, 2),
-				ts timestamptz, txt text, grp integer, pad text) with (autovacuum_enabled = off);
+			create $(table_definition) with (autovacuum_enabled = off);
 		SQL
-		export -f make_part
+		export -f make_part make_narrow_part
 		seq 1 "$PART_ROWS" "$rows" |
-			xargs --max-procs="$(nproc)" --replace "$BASH" -euc "make_part {} $PART_ROWS $rows"
+			xargs --max-procs="$(nproc)" --replace "$BASH" -euc "$(part_maker) {} $PART_ROWS $rows"
 		# what this leaves to be written is written now, and not while something is measured
 		psql -Xq -v ON_ERROR_STOP=1 <<-SQL
 			vacuum (freeze, analyze) gpusort_bench.t;
@@ -53,6 +55,18 @@ prepare_table() {
 	sql "create extension if not exists pg_prewarm; select pg_prewarm('gpusort_bench.t')" >/dev/null 2>&1 ||
 		sql "select count(*) from gpusort_bench.t" >/dev/null
 }
+
+# A narrow one is unlogged: of so many rows the log would take as much room once more.
+table_definition() {
+	if $narrow; then
+		echo 'unlogged table gpusort_bench.t (k8 bigint)'
+	else
+		echo 'table gpusort_bench.t (id integer, k4 integer, k8 bigint, f8 double precision, num numeric(14, 2),
+			ts timestamptz, txt text, grp integer, pad text)'
+	fi
+}
+
+part_maker() { if $narrow; then echo make_narrow_part; else echo make_part; fi; }
 
 # usage: make_part FIRST_ROW PART_ROWS ROWS     puts these rows into the table, which has so many in all
 make_part() {
@@ -69,6 +83,14 @@ make_part() {
 				floor(random() * 100)::integer,
 				repeat('x', 40)
 			from generate_series($1::bigint, least($1 + $2 - 1, $3)) as i;
+	SQL
+}
+
+# The same, of a narrow table.
+make_narrow_part() {
+	psql -Xq -v ON_ERROR_STOP=1 <<-SQL
+		insert into gpusort_bench.t
+			select hashint8extended(i, 8) from generate_series($1::bigint, least($1 + $2 - 1, $3)) as i;
 	SQL
 }
 
@@ -183,9 +205,18 @@ prepare_duckdb() {
 	progress "copying the table for $(duckdb --version)"
 	duckdb_directory=$(mktemp -d)
 	trap 'rm -rf "$duckdb_directory"' EXIT
+	if $narrow; then
+		prepare_narrow_duckdb
+		return
+	fi
 	sql "copy (select id, k4, k8, f8, num, ts at time zone 'UTC', txt, grp, pad from gpusort_bench.t) to stdout (format csv)" |
 		duckdb "$duckdb_directory/t" -c "create table t (id integer, k4 integer, k8 bigint, f8 double, num decimal(14, 2),
 			ts timestamp, txt varchar, grp integer, pad varchar); copy t from '/dev/stdin' (format csv, header false)"
+}
+
+# Of a billion rows a copy would take a quarter of an hour: DuckDB makes its own, as random ones.
+prepare_narrow_duckdb() {
+	duckdb "$duckdb_directory/t" -c "create table t as select (hash(i) >> 1)::bigint as k8 from range($rows) as r(i)"
 }
 
 # usage: duckdb_ms STATEMENT     its median, or null

@@ -42,13 +42,14 @@
 #define SLICE_BYTES			(STREAM_BYTES / 2)
 
 /*
- * Slices after which the leader looks whether it waits, and times one after the other
- * that it has waited for too long when it gives workers no more slices.  It does not
- * look in the first part of the rows, one in so many: each worker has to map all pages
- * of the rows then, which takes longer than all that it does for a row.
+ * The leader measures its waiting in periods of so many slices, and gives workers no
+ * more slices after so many periods, one after the other, in which it has waited for
+ * too long.  Those in the first part of the rows, one in so many, do not count: each
+ * worker has to map all pages of the rows then, which takes longer than all that it
+ * does for a row.
  */
-#define LOOK_SLICES			16
-#define MOST_USELESS_LOOKS	2
+#define PERIOD_SLICES		16
+#define MOST_IDLE_PERIODS	2
 #define UNTIMED_PART		16
 
 typedef enum GatherDecision
@@ -71,10 +72,10 @@ struct GatheredRows
 	uint64		rest;			/* entry from which on workers send nothing */
 	uint64		nsent;
 
-	/* at the last look */
-	instr_time	looked;			/* when it was */
+	/* the present period */
+	instr_time	begun;			/* when it began */
 	uint64		processor_time; /* the leader's processor time then */
-	int			useless_looks;
+	int			idle_periods;	/* those right before it */
 };
 
 /*
@@ -209,11 +210,11 @@ share(SharedGather *shared, RowOrder *order, const RowCollector *collector,
 	return receiver;
 }
 
-/* Notes when the leader looks whether it waits, and its processor time. */
+/* Begins a period in which waiting is measured. */
 static void
-note_look(GatheredRows *gathered)
+begin_period(GatheredRows *gathered)
 {
-	INSTR_TIME_SET_CURRENT(gathered->looked);
+	INSTR_TIME_SET_CURRENT(gathered->begun);
 	gathered->processor_time = processor_microseconds();
 }
 
@@ -238,7 +239,7 @@ gathered_rows_begin(SharedGather *shared, RowOrder *order,
 							  MOST_FETCHED_BYTES);
 	gathered->receiver = receiver;
 	gathered->rest = order->nentries;
-	note_look(gathered);
+	begin_period(gathered);
 	return gathered;
 }
 
@@ -266,18 +267,18 @@ finish_sent(GatheredRows *gathered)
 		elog(ERROR, "a slice has more rows than its order");
 }
 
-/* Gives workers no more slices if the leader has waited for too long. */
+/* Ends a period; gives workers no more slices if the leader has waited for too long. */
 static void
-look_at_waiting(GatheredRows *gathered)
+end_period(GatheredRows *gathered)
 {
 	uint64		busy = processor_microseconds() - gathered->processor_time;
 
 	if (gathered->next < gathered->order->nentries / UNTIMED_PART ||
-		busy >= microseconds_since(gathered->looked) / 2)
-		gathered->useless_looks = 0;
-	else if (++gathered->useless_looks == MOST_USELESS_LOOKS)
+		busy >= microseconds_since(gathered->begun) / 2)
+		gathered->idle_periods = 0;
+	else if (++gathered->idle_periods == MOST_IDLE_PERIODS)
 		gathered->rest = shared_slices_take_rest(&gathered->shared->slices);
-	note_look(gathered);
+	begin_period(gathered);
 }
 
 /* Begins the next slice. */
@@ -302,8 +303,8 @@ change_slice(GatheredRows *gathered)
 	if (gathered->is_sent)
 		finish_sent(gathered);
 	begin_slice(gathered);
-	if (gathered->slice % LOOK_SLICES == 0 && gathered->rest > gathered->next)
-		look_at_waiting(gathered);
+	if (gathered->slice % PERIOD_SLICES == 0 && gathered->rest > gathered->next)
+		end_period(gathered);
 }
 
 /* The row of this entry, which is the next one that a worker sends. */
