@@ -69,6 +69,7 @@ struct GatheredRows
 	int			slice;			/* number of the present slice */
 	uint64		slice_end;		/* entry behind it */
 	bool		is_sent;		/* it is sent by a worker */
+	bool		gives_slices;	/* workers get slices */
 	uint64		rest;			/* entry from which on workers send nothing */
 	uint64		nsent;
 
@@ -238,6 +239,7 @@ gathered_rows_begin(SharedGather *shared, RowOrder *order,
 	gathered->row_bytes = Min(row_store_row_bytes(order->store),
 							  MOST_FETCHED_BYTES);
 	gathered->receiver = receiver;
+	gathered->gives_slices = true;
 	gathered->rest = order->nentries;
 	begin_period(gathered);
 	return gathered;
@@ -277,7 +279,10 @@ end_period(GatheredRows *gathered)
 		busy >= microseconds_since(gathered->begun) / 2)
 		gathered->idle_periods = 0;
 	else if (++gathered->idle_periods == MOST_IDLE_PERIODS)
+	{
+		gathered->gives_slices = false;
 		gathered->rest = shared_slices_take_rest(&gathered->shared->slices);
+	}
 	begin_period(gathered);
 }
 
@@ -303,7 +308,7 @@ change_slice(GatheredRows *gathered)
 	if (gathered->is_sent)
 		finish_sent(gathered);
 	begin_slice(gathered);
-	if (gathered->slice % PERIOD_SLICES == 0 && gathered->rest > gathered->next)
+	if (gathered->slice % PERIOD_SLICES == 0 && gathered->gives_slices)
 		end_period(gathered);
 }
 

@@ -52,7 +52,7 @@ extern bool shared_slices_share(SharedSlices *shared, RowOrder *order,
  */
 extern bool shared_slices_take(SharedSlices *shared, uint64 begin);
 
-/* The same of all slices that have not been taken; returns where these begin. */
+/* The same of all slices that have not been taken; returns where these begin.  Once. */
 extern uint64 shared_slices_take_rest(SharedSlices *shared);
 
 /* A participant, which takes slices. */

@@ -11,6 +11,7 @@
  * Somebody waits only for a ring: a process for room in its own, the leader for a chunk
  * in the one of the next part.  As processes take parts in their order, and finish
  * one before the next, that ring has, or will have next, what the leader waits for.
+ * Should nobody have that part the leader raises an error when all processes have ended.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,6 +39,7 @@ StaticAssertDecl(STREAM_MOST_ROW_BYTES <= ROW_CHUNK_DATA_BYTES,
 typedef struct PartStream
 {
 	pg_atomic_uint32 njoined;	/* processes that have attached */
+	pg_atomic_uint32 nended;	/* of these, those that send no more */
 	int			nparts;
 	pg_atomic_uint32 senders[FLEXIBLE_ARRAY_MEMBER];	/* a part's ring, and 1;
 														 * 0 before that */
@@ -80,6 +82,7 @@ static void
 init_stream(PartStream *stream, int nparts, int nrings, int nchunks)
 {
 	pg_atomic_init_u32(&stream->njoined, 0);
+	pg_atomic_init_u32(&stream->nended, 0);
 	stream->nparts = nparts;
 	for (int part = 0; part < nparts; part++)
 		pg_atomic_init_u32(&stream->senders[part], 0);
@@ -130,12 +133,33 @@ take_chunk(PartReceiver *receiver, int part)
 	return chunk_receiver_take(&receiver->chunks, receiver->ring);
 }
 
+/*
+ * Have all processes ended, and none has begun this part?  Who has taken it had attached
+ * before.
+ */
+static bool
+is_lost(const PartReceiver *receiver, int part)
+{
+	PartStream *stream = receiver->stream;
+	uint32		njoined = pg_atomic_read_u32(&stream->njoined);
+
+	if (receiver->ring != NO_RING ||
+		pg_atomic_read_u32(&stream->nended) < njoined)
+		return false;
+	pg_read_barrier();
+	return pg_atomic_read_u32(&stream->senders[part]) == 0;
+}
+
 /* Takes the next chunk of a part, when it comes. */
 static void
 await_chunk(PartReceiver *receiver, int part)
 {
 	while (!take_chunk(receiver, part))
+	{
+		if (is_lost(receiver, part))
+			elog(ERROR, "no process has part %d of an order", part);
 		chunk_receiver_sleep(&receiver->chunks);
+	}
 	ConditionVariableCancelSleep();
 }
 
@@ -237,6 +261,9 @@ part_sender_end_part(PartSender *sender)
 void
 part_sender_end(PartSender *sender)
 {
+	/* a full barrier, behind all parts that were begun */
+	pg_atomic_fetch_add_u32(&sender->stream->nended, 1);
+	chunk_rings_wake_receiver(sender->chunks.rings);
 	dsm_detach(sender->segment);
 	pfree(sender);
 }

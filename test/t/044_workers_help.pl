@@ -227,6 +227,32 @@ is($node->safe_psql('postgres', "SELECT count(bt_index_parent_check(indexrelid, 
 check_left('builds');
 
 #
+# A leader that waits, then does not, then waits once more
+#
+
+# Rows that a stream has no room for go as empty ones, so that workers are far ahead. Of 14 to a slice 224 are a period: the leader waits for its
+# consumer's sleep, is busy for three periods, sleeps again, and reads the rest without a delay.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE large WITH (parallel_workers = 4) AS SELECT i id FROM generate_series(1, 3000) i;
+ANALYZE large;
+CREATE FUNCTION slow(id integer) RETURNS boolean PARALLEL RESTRICTED LANGUAGE plpgsql AS $$
+BEGIN
+	IF id / 224 IN (3, 4, 5) THEN
+		FOR i IN 1 .. 20000 LOOP END LOOP;
+	ELSIF id / 224 < 9 AND id % 8 = 0 THEN
+		PERFORM pg_sleep(0.01);
+	END IF;
+	RETURN true;
+END
+$$;
+SQL
+my $uneven = "SELECT id, repeat(chr(97 + id % 26), 70000) r FROM large ORDER BY id OFFSET 0";
+my $settings = "SET work_mem = '200MB';\nSET max_parallel_workers_per_gather = 4;\nSET statement_timeout = '60s';\n";
+like(plan_of($settings, qr/Rows Gathered By Workers: \d+/, "SELECT count(s.r) FROM ($uneven) s WHERE slow(id)"), qr/Rows Gathered By Workers: \d+/, 'workers gather rows for a leader that waits now and then');
+is($node->safe_psql('postgres', $settings . $digest->('slow(id)', $uneven)), $node->safe_psql('postgres', $stock . $digest->('true', $uneven)), 'and it does not wait for what nobody has');
+check_left('a leader that waits now and then');
+
+#
 # Memory that cannot be had
 #
 
