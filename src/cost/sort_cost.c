@@ -271,6 +271,14 @@ kilobytes(double rows, int width)
 	return rows_bytes(rows, width) / 1024;
 }
 
+/* Kilobytes of all rows in runs: a single process writes values as such. */
+static double
+kilobytes_in_runs(const SortSize *size, double participants)
+{
+	return participants == 1 && size->is_of_values ?
+		size->rows * sizeof(Datum) / 1024 : kilobytes(size->rows, size->width);
+}
+
 /* Words of a key, as expected. */
 static double
 words_of_key(const SortSize *size)
@@ -311,7 +319,7 @@ cost_sorting(const SortSize *size)
 static Cost
 cost_spilling(const SortSize *size, double participants)
 {
-	Cost		pages = kilobytes(size->rows, size->width) * 1024 / BLCKSZ *
+	Cost		pages = kilobytes_in_runs(size, participants) * 1024 / BLCKSZ *
 		((1 - RANDOM_PAGES_PART) * seq_page_cost +
 		 RANDOM_PAGES_PART * random_page_cost);
 	double		runs = count_runs(size, participants);
@@ -339,7 +347,10 @@ cost_sort_alone(const SortSize *size, Cost *startup, Cost *total)
 	*total = *startup + cost_emitting(size, size->rows);
 }
 
-/* The cost of a sort together whose rows do not fit the memory. */
+/*
+ * The cost of a sort together whose rows do not fit the memory.  Values are rows there,
+ * too.
+ */
 static void
 cost_sort_in_runs(const SortSize *size, double participants, Cost *startup,
 				  Cost *total)
@@ -347,7 +358,7 @@ cost_sort_in_runs(const SortSize *size, double participants, Cost *startup,
 	/* without a device each sorts its own */
 	*startup = cost_putting(size, size->rows / participants) +
 		cost_sorting(size) / participants + cost_spilling(size, participants);
-	*total = *startup + cost_emitting(size, size->rows);
+	*total = *startup + size->rows * EMIT_ROW_COST;
 }
 
 void
