@@ -40,9 +40,10 @@ prepare_table() {
 			drop table if exists gpusort_bench.t;
 			create $(table_definition) with (autovacuum_enabled = off);
 		SQL
-		export -f make_part make_narrow_part
+		export narrow
+		export -f make_part
 		seq 1 "$PART_ROWS" "$rows" |
-			xargs --max-procs="$(nproc)" --replace "$BASH" -euc "$(part_maker) {} $PART_ROWS $rows"
+			xargs --max-procs="$(nproc)" --replace "$BASH" -euc "make_part {} $PART_ROWS $rows"
 		# what this leaves to be written is written now, and not while something is measured
 		psql -Xq -v ON_ERROR_STOP=1 <<-SQL
 			vacuum (freeze, analyze) gpusort_bench.t;
@@ -66,31 +67,22 @@ table_definition() {
 	fi
 }
 
-part_maker() { if $narrow; then echo make_narrow_part; else echo make_part; fi; }
-
 # usage: make_part FIRST_ROW PART_ROWS ROWS     puts these rows into the table, which has so many in all
 make_part() {
+	local values="i,
+		(hashint8extended(i, 4) >> 32)::integer,
+		hashint8extended(i, 8),
+		random(),
+		(random() * 1e10)::numeric(14, 2),
+		timestamptz '2000-01-01 00:00:00+00' + random() * interval '7000 days',
+		md5(i::text),
+		floor(random() * 100)::integer,
+		repeat('x', 40)"
+	! $narrow || values='hashint8extended(i, 8)'
 	psql -Xq -v ON_ERROR_STOP=1 <<-SQL
 		select setseed($1 / $3::double precision) \g /dev/null
 		insert into gpusort_bench.t
-			select i,
-				(hashint8extended(i, 4) >> 32)::integer,
-				hashint8extended(i, 8),
-				random(),
-				(random() * 1e10)::numeric(14, 2),
-				timestamptz '2000-01-01 00:00:00+00' + random() * interval '7000 days',
-				md5(i::text),
-				floor(random() * 100)::integer,
-				repeat('x', 40)
-			from generate_series($1::bigint, least($1 + $2 - 1, $3)) as i;
-	SQL
-}
-
-# The same, of a narrow table.
-make_narrow_part() {
-	psql -Xq -v ON_ERROR_STOP=1 <<-SQL
-		insert into gpusort_bench.t
-			select hashint8extended(i, 8) from generate_series($1::bigint, least($1 + $2 - 1, $3)) as i;
+			select $values from generate_series($1::bigint, least($1 + $2 - 1, $3)) as i;
 	SQL
 }
 
