@@ -69,14 +69,14 @@ struct GatheredRows
 	int			slice;			/* number of the present slice */
 	uint64		slice_end;		/* entry behind it */
 	bool		is_sent;		/* it is sent by a worker */
-	bool		gives_slices;	/* workers get slices */
 	uint64		rest;			/* entry from which on workers send nothing */
 	uint64		nsent;
 
 	/* the present period */
 	instr_time	begun;			/* when it began */
 	uint64		processor_time; /* the leader's processor time then */
-	int			idle_periods;	/* those right before it */
+	int			idle_periods;	/* those right before it; at the most, workers
+								 * get no more slices */
 };
 
 /*
@@ -207,7 +207,7 @@ share(SharedGather *shared, RowOrder *order, const RowCollector *collector,
 	if (receiver != NULL)
 		shared->stream = part_receiver_handle(receiver);
 	else
-		dsm_detach(dsm_find_mapping(shared->slices.segment));
+		shared_slices_drop(&shared->slices);
 	return receiver;
 }
 
@@ -239,7 +239,6 @@ gathered_rows_begin(SharedGather *shared, RowOrder *order,
 	gathered->row_bytes = Min(row_store_row_bytes(order->store),
 							  MOST_FETCHED_BYTES);
 	gathered->receiver = receiver;
-	gathered->gives_slices = true;
 	gathered->rest = order->nentries;
 	begin_period(gathered);
 	return gathered;
@@ -279,10 +278,7 @@ end_period(GatheredRows *gathered)
 		busy >= microseconds_since(gathered->begun) / 2)
 		gathered->idle_periods = 0;
 	else if (++gathered->idle_periods == MOST_IDLE_PERIODS)
-	{
-		gathered->gives_slices = false;
 		gathered->rest = shared_slices_take_rest(&gathered->shared->slices);
-	}
 	begin_period(gathered);
 }
 
@@ -308,7 +304,8 @@ change_slice(GatheredRows *gathered)
 	if (gathered->is_sent)
 		finish_sent(gathered);
 	begin_slice(gathered);
-	if (gathered->slice % PERIOD_SLICES == 0 && gathered->gives_slices)
+	if (gathered->slice % PERIOD_SLICES == 0 &&
+		gathered->idle_periods < MOST_IDLE_PERIODS)
 		end_period(gathered);
 }
 
@@ -352,10 +349,7 @@ gathered_rows_stop(GatheredRows *gathered)
 void
 gathered_rows_end(GatheredRows *gathered)
 {
-	dsm_segment *order = dsm_find_mapping(gathered->shared->slices.segment);
-
 	part_receiver_end(gathered->receiver);
-	if (order != NULL)
-		dsm_detach(order);
+	shared_slices_drop(&gathered->shared->slices);
 	pfree(gathered);
 }

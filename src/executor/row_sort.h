@@ -95,22 +95,6 @@ extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
 									  SharedRuns *runs, MergeHelp help);
 
 /*
- * In the leader, after row_sort_perform(): do workers help while rows are emitted?  It
- * has to end when no more rows are fetched, by row_sort_stop_help() or when the sort
- * ends.
- */
-extern bool row_sort_has_help(const RowSort *sort);
-extern void row_sort_stop_help(RowSort *sort);
-
-/*
- * Has workers gather rows for the leader, after row_sort_perform(), if that pays.
- * row_sort_gathered() returns how many rows that were so far.
- */
-extern void row_sort_gather(RowSort *sort, SharedGather *shared,
-							Size limit);
-extern uint64 row_sort_gathered(const RowSort *sort);
-
-/*
  * The same for a process that writes its rows to shared runs, in "limit" bytes of
  * memory.  row_sort_write_runs() writes the rows that are left, after the last row.
  * If it returns false the sort has fallen back, and has rows that are in no run:
@@ -132,6 +116,22 @@ extern bool row_sort_write_runs(RowSort *sort);
 extern void row_sort_offer_help(RowSort *sort);
 extern bool row_sort_help_merge(RowSort *sort);
 extern void row_sort_send_parts(RowSort *sort);
+
+/*
+ * In the leader, after row_sort_perform(): do workers help while rows are emitted?  It
+ * has to end when no more rows are fetched, by row_sort_stop_help() or when the sort
+ * ends.
+ */
+extern bool row_sort_has_help(const RowSort *sort);
+extern void row_sort_stop_help(RowSort *sort);
+
+/*
+ * Has workers gather rows for the leader, after row_sort_perform(), if that pays.
+ * row_sort_gathered() returns how many rows that were so far.
+ */
+extern void row_sort_gather(RowSort *sort, SharedGather *shared,
+							Size limit);
+extern uint64 row_sort_gathered(const RowSort *sort);
 
 /* Is the sort by keys, as far as is known? */
 extern bool row_sort_is_by_keys(const RowSort *sort);

@@ -121,6 +121,15 @@ shared_slices_share(SharedSlices *shared, RowOrder *order,
 	return true;
 }
 
+void
+shared_slices_drop(SharedSlices *shared)
+{
+	dsm_segment *segment = dsm_find_mapping(shared->segment);
+
+	if (segment != NULL)
+		dsm_detach(segment);
+}
+
 bool
 shared_slices_take(SharedSlices *shared, uint64 begin)
 {

@@ -47,6 +47,9 @@ extern bool shared_slices_share(SharedSlices *shared, RowOrder *order,
 								const RowCollector *collector,
 								uint64 slice_rows, Size limit);
 
+/* Where it was copied: drops the copy, once no reader of this process has it. */
+extern void shared_slices_drop(SharedSlices *shared);
+
 /*
  * Without a reader: takes the slice that begins here, unless it has been taken.
  */
