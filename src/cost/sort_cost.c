@@ -86,6 +86,16 @@
 #define SURE_PART			0.65
 
 /*
+ * The part of the cost without workers that a plan with some may have at most.
+ * Where less is gained the workers are better used by others, estimates are not
+ * that good, and processes may be more than processors: with two of these a gain
+ * of 2% was expected where a sort took 1.4 times as long with a worker, 1% where
+ * a median took 1.3 times, and 9% where a sort took 1.05 times
+ * (docs/notes/2026-11-costs.md).
+ */
+#define TOGETHER_PART		0.9
+
+/*
  * Comparisons in core's sorts inside an aggregate, in costs of an operator: of
  * values that lie in the array that is sorted, which may be too large for the
  * caches; of others, mostly by abbreviated
@@ -394,6 +404,12 @@ cost_sort_in_groups(const SortSize *size, double participants,
 		*startup += kilobytes(size->rows, size->width) *
 			NEW_SHARED_KILOBYTE_COST;
 	*total = *startup + size->rows * busiest * gpusort_get_shared_row_cost;
+}
+
+bool
+workers_hardly_gain(Cost together, Cost alone)
+{
+	return together > TOGETHER_PART * alone;
 }
 
 /*

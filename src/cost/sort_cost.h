@@ -71,6 +71,12 @@ extern void cost_sort_in_groups(const SortSize *size, double participants,
 								double busiest, Cost *startup, Cost *total);
 
 /*
+ * Is a plan with workers, of this cost, expected to gain too little over one of
+ * that cost without?
+ */
+extern bool workers_hardly_gain(Cost together, Cost alone);
+
+/*
  * Does core's sort find the first "bound" rows in less time than a GpuSort of
  * all?  "participants" is the number of processes that could sort together, each
  * of which has a sort of this size; it is 1 for a sort in one process.

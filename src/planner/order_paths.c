@@ -37,14 +37,6 @@
 #define APPENDED_SCAN_COST	10.0
 
 /*
- * The part of the cost without workers that a sort together may have at most.
- * Where less is gained the workers are better used by others, and they may be in
- * each other's way: a gain of 2% was expected where a sort took 1.4 times as long
- * with a worker, on two busy cores (docs/notes/2026-11-costs.md).
- */
-#define TOGETHER_PART		0.95
-
-/*
  * The relation that may be the next one to be sorted for an ORDER BY, and its
  * cheapest path that is not in that order yet, a copy.
  */
@@ -450,13 +442,13 @@ cost_of_wanted_rows(const PlannerInfo *root, const Path *path)
  * sort of "input" in one process, which may have workers below it.
  */
 static bool
-workers_hardly_gain(const PlannerInfo *root, Path *input, const Path *alone,
-					const Path *together)
+together_hardly_gains(const PlannerInfo *root, Path *input,
+					  const Path *alone, const Path *together)
 {
 	return gather_paths_gathered(skip_projection(input)) == NULL &&
 		DISABLED_NODES(alone) <= DISABLED_NODES(together) &&
-		cost_of_wanted_rows(root, together) >
-		TOGETHER_PART * cost_of_wanted_rows(root, alone);
+		workers_hardly_gain(cost_of_wanted_rows(root, together),
+							cost_of_wanted_rows(root, alone));
 }
 
 void
@@ -488,7 +480,7 @@ order_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 		together = NULL;
 	drop_core_paths(ordered, alone != NULL, together != NULL);
 	if (alone != NULL && together != NULL &&
-		workers_hardly_gain(root, unordered, alone, together))
+		together_hardly_gains(root, unordered, alone, together))
 		together = NULL;
 	if (alone != NULL)
 		add_path(ordered, alone);

@@ -32,6 +32,7 @@
 #include "executor/node_aggregate.h"
 #include "executor/value_aggregates.h"
 #include "planner/aggregate_paths.h"
+#include "planner/gather_paths.h"
 #include "planner/group_paths.h"
 #include "planner/sort_paths.h"
 #include "planner/value_paths.h"
@@ -420,7 +421,29 @@ cost_of_core(PlannerInfo *root, const QueryAggregates *all, const Path *input)
 										   exprCollation((Node *) all->value));
 }
 
-/* Adds what one of all processes emits, and drops core's paths as above. */
+/* Does a path of one process cost hardly more than this one, core's with sorts? */
+static bool
+is_hardly_better(const Path *gather, const RelOptInfo *relation, Cost spared)
+{
+	ListCell   *cell;
+
+	foreach(cell, relation->pathlist)
+	{
+		const Path *path = lfirst(cell);
+		Cost		sorts = IsA(path, AggPath) ? spared : 0;
+
+		if (gather_paths_gathered(path) == NULL &&
+			DISABLED_NODES(path) <= DISABLED_NODES(gather) &&
+			workers_hardly_gain(gather->total_cost, path->total_cost + sorts))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Adds what one of all processes emits, if that gains enough, and drops core's paths
+ * as above.
+ */
 static void
 add_single_row(const Grouped *grouped, Path *partial, Cost spared)
 {
@@ -429,8 +452,9 @@ add_single_row(const Grouped *grouped, Path *partial, Cost spared)
 											partial, partial->pathtarget, NULL,
 											&rows);
 
-	aggregate_paths_add_sparing(grouped->root, grouped->relation,
-								&gather->path, spared);
+	if (!is_hardly_better(&gather->path, grouped->relation, spared))
+		aggregate_paths_add_sparing(grouped->root, grouped->relation,
+									&gather->path, spared);
 }
 
 /* The same of groups, which processes emit; what is above may be in them, too. */

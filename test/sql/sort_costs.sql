@@ -153,12 +153,18 @@ SELECT nodes('SELECT id FROM numbers WHERE id % 7 > 2 ORDER BY other');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 60000');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 100');
 SELECT nodes('SELECT * FROM numbers ORDER BY id LIMIT 100');
--- not those that are expected to gain less than 5%, of what is wanted
-SET gpusort.get_shared_row_cost = 0.0185;
+-- not those that are expected to gain less than a tenth, of what is wanted
+SET gpusort.get_shared_row_cost = 0.014;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
-SET gpusort.get_shared_row_cost = 0.023;
+SET gpusort.get_shared_row_cost = 0.017;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 60000');
+-- the same of what workers do below a Gather
+SET parallel_setup_cost = 150;
+SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY other) FROM numbers');
+SET parallel_setup_cost = 450;
+SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY other) FROM numbers');
+SET parallel_setup_cost = 100;
 SET gpusort.get_shared_row_cost = 0.1;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 -- also where core's own Gather Merge would cost less
