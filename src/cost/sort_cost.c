@@ -41,6 +41,9 @@
 #define EMIT_ROW_COST		0.0125
 #define EMIT_VALUE_COST		0.0025
 
+/* Taking a row that another process has put, and later its value. */
+#define TAKE_VALUE_COST		0.004
+
 /* Writing the place of a row, where all processes emit rows. */
 #define SHARE_ROW_COST		0.001
 
@@ -390,8 +393,14 @@ cost_sort_together(const SortSize *size, double participants,
 	if (!shared_memory_is_set_aside(rows_bytes(workers_rows, size->width)))
 		*startup += kilobytes(workers_rows, size->width) *
 			NEW_SHARED_KILOBYTE_COST;
-	*total = *startup + cost_emitting(size, share) +
-		workers_rows * gpusort_get_shared_row_cost;
+	if (size->is_of_values)
+	{
+		*startup += workers_rows * TAKE_VALUE_COST;
+		*total = *startup + cost_emitting(size, size->rows);
+	}
+	else
+		*total = *startup + cost_emitting(size, share) +
+			workers_rows * gpusort_get_shared_row_cost;
 }
 
 void

@@ -8,7 +8,8 @@
  * keeps the position itself; here the rows are only counted.
  *
  * Values are emitted by their number, which is that of the entry less the NULLs
- * before them.  NULLs are nowhere: they are entries without a value.
+ * before them.  NULLs are nowhere: they are entries without a value.  So are rows of
+ * workers that are one value each, but that their NULLs are in the order.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,9 +20,6 @@
 #include "port/compat.h"
 #include "settings.h"
 #include "sort/group_limit.h"
-
-/* Values by which they are prefetched ahead of the one that is emitted. */
-#define VALUES_AHEAD			32
 
 /* Finds which entries are NULLs, of which so many have been counted. */
 static void
@@ -85,6 +83,17 @@ row_emission_begin(RowEmission *emission, const ExternalSort *sort,
 		Min(PROGRESS_ROWS, emission->nentries);
 	emission->progress->figures.emits = true;
 	sort_progress_enter(emission->progress, PROGRESS_EMITTING_ROWS);
+}
+
+void
+row_emission_take_values(RowEmission *emission, bool nulls_first)
+{
+	uint64		nnulls = row_order_take_values(emission->order);
+
+	emission->of_values = true;
+	emission->nvalues = emission->nentries - nnulls;
+	emission->first_value = nulls_first ? nnulls : 0;
+	emission->first_in_order = emission->first_value;
 }
 
 /* Shows that so many rows have been emitted, or more at an earlier scan. */
@@ -240,16 +249,14 @@ get_value_from_runs(RowEmission *emission, uint64 number, TupleTableSlot *slot)
 	emission->next_in_runs = number + 1;
 }
 
-/*
- * The value of an entry in memory.  A later one is prefetched: nothing but the
- * order has to be read for that, so there need not be a loop for many.
- */
-static inline const Datum *
-find_value(const RowOrder *order, uint64 entry)
+/* Stores the value of an entry in memory in the slot. */
+static inline void
+store_value(RowOrder *order, bool forward, uint64 entry, TupleTableSlot *slot)
 {
-	if (likely(entry + VALUES_AHEAD < order->nentries))
-		__builtin_prefetch(row_order_get(order, entry + VALUES_AHEAD));
-	return row_order_get(order, entry);
+	Datum		value = likely(forward) ? row_order_value_forward(order, entry) :
+		*(Datum *) row_order_get(order, entry);
+
+	row_emission_store_value(slot, &value);
 }
 
 /* As row_emission_get(), of values. */
@@ -273,9 +280,12 @@ get_value(RowEmission *emission, bool forward, TupleTableSlot *slot)
 		get_value_from_runs(emission, number, slot);
 	else
 	{
-		if (unlikely(gpusort_verify))
-			row_order_verify(order, number);
-		row_emission_store_value(slot, find_value(order, number));
+		uint64		in_order = number + emission->first_in_order;
+
+		/* the value before the first one is of a NULL */
+		if (unlikely(gpusort_verify) && number > 0)
+			row_order_verify(order, in_order);
+		store_value(order, forward, in_order, slot);
 	}
 	return true;
 }

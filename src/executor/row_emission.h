@@ -26,7 +26,7 @@ typedef struct RowEmission
 	struct GatheredRows *gathered;	/* rows in memory that workers gather, or
 									 * NULL */
 	bool		of_values;		/* rows are values, and NULLs that were
-								 * counted */
+								 * counted or are in the order */
 	int			ntaken_columns; /* columns that are put into the slot; or 0 */
 	Size		places[MOST_TAKEN_COLUMNS]; /* places of these columns, behind
 											 * the header of a row without
@@ -46,6 +46,7 @@ typedef struct RowEmission
 
 	/* of values */
 	uint64		first_value;	/* entry of the first value, behind NULLs */
+	uint64		first_in_order; /* the same in the order of the store */
 	uint64		nvalues;		/* values to be emitted */
 	uint64		next_in_runs;	/* value that the runs emit next */
 	uint64		marked_in_runs;
@@ -57,6 +58,13 @@ typedef struct RowEmission
  */
 extern void row_emission_begin(RowEmission *emission,
 							   const ExternalSort *sort, bool nulls_first);
+
+/*
+ * Right after row_emission_begin(): has rows of one by-value column, all of them minimal
+ * tuples in memory, emitted as values.
+ */
+extern void row_emission_take_values(RowEmission *emission,
+									 bool nulls_first);
 
 /* These are as those of a RowSort (row_sort.h). */
 extern bool row_emission_get(RowEmission *emission, bool forward,

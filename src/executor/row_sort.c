@@ -13,7 +13,9 @@
  *		       +-- row_order.c ---+
  *
  * Of rows with a single by-value column only the values are kept, without a tuple
- * header.  NULLs are only counted.
+ * header.  NULLs are only counted.  Processes that sort together keep such rows as
+ * they are, since they may have to write them, and the leader takes the values when
+ * they have been sorted.
  *
  * Rows that exceed the memory setting are written as sorted runs to a temporary
  * file, and the runs are merged in the end (external_sort.c).
@@ -92,7 +94,7 @@ static const ExternalSortVariant minimal_tuples = {
 	.least_row_bytes = LEAST_ROW_BYTES
 };
 
-/* Of rows with a single column that is by value, without NULLs. */
+/* Of rows that are one value each, without NULLs. */
 static const ExternalSortVariant single_values = {
 	.column = single_value_column,
 	.format = &run_of_values,
@@ -246,6 +248,14 @@ begin_by_keys(RowSort *sort, Size limit, double expected_rows, bool spills)
 		fall_back(sort, "its order has changed since the query was planned");
 }
 
+bool
+row_sort_is_of_values(TupleDesc descriptor, int ncolumns)
+{
+	/* a column can be sorted by twice, under different operators */
+	return ncolumns == 1 && descriptor->natts == 1 &&
+		TupleDescAttr(descriptor, 0)->attbyval;
+}
+
 RowSort *
 row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 			   double expected_rows, double bound, bool random_access)
@@ -255,9 +265,7 @@ row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	sort->native_limit = gpusort_memory_limit();
-	/* a column can be sorted by twice, under different operators */
-	sort->keeps_values = ncolumns == 1 && descriptor->natts == 1 &&
-		TupleDescAttr(descriptor, 0)->attbyval;
+	sort->keeps_values = row_sort_is_of_values(descriptor, ncolumns);
 	begin_by_keys(sort, sort->native_limit, expected_rows, true);
 	/* estimates are not so good that twice as many would be unexpected */
 	if (bound != NO_BOUND && sort->status == TAKES_ROWS)
@@ -750,15 +758,29 @@ row_sort_send_parts(RowSort *sort)
 	external_sort_send_parts(&sort->external);
 }
 
+/* Can all rows be emitted as values, and are they likely to be? */
+static bool
+can_take_values(const RowSort *sort)
+{
+	return row_sort_is_of_values(sort->descriptor, sort->ncolumns) &&
+		sort->bound == NO_BOUND && sort->status == EMITS_ROWS &&
+		sort->external.status == EXTERNAL_SORT_IN_MEMORY &&
+		!row_order_is_limited(sort->external.order);
+}
+
 void
 row_sort_gather(RowSort *sort, SharedGather *shared, Size limit)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	RowOrder   *order = NULL;
 
+	if (can_take_values(sort))
+		row_emission_take_values(&sort->emission,
+								 sort->columns[0].nulls_first);
+	else if (sort->bound == NO_BOUND)
+		order = row_sort_shared_order(sort);
 	sort->emission.gathered =
-		gathered_rows_begin(shared, sort->bound == NO_BOUND ?
-							row_sort_shared_order(sort) : NULL,
-							sort->collector, limit);
+		gathered_rows_begin(shared, order, sort->collector, limit);
 	MemoryContextSwitchTo(caller_context);
 }
 

@@ -125,9 +125,13 @@ extern void row_sort_send_parts(RowSort *sort);
 extern bool row_sort_has_help(const RowSort *sort);
 extern void row_sort_stop_help(RowSort *sort);
 
+/* Are rows sorted by so many columns that are one value, passed by value? */
+extern bool row_sort_is_of_values(TupleDesc descriptor, int ncolumns);
+
 /*
- * Has workers gather rows for the leader, after row_sort_perform(), if that pays.
- * row_sort_gathered() returns how many rows that were so far.
+ * In the leader, after row_sort_perform(): has workers gather the rows, if that pays;
+ * it does not where they are values, which the leader takes itself.  row_sort_gathered()
+ * returns how many rows were gathered so far.
  */
 extern void row_sort_gather(RowSort *sort, SharedGather *shared,
 							Size limit);

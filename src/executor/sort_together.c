@@ -77,7 +77,10 @@ static double
 expected_to_gather(const SortTogether *sort, const SortTogetherInput *input)
 {
 	return input->to_gather_merge && input->bound == NO_BOUND &&
-		sort->limits.shared_rows > 0 ? expected_rows(sort, input) : 0;
+		sort->limits.shared_rows > 0 &&
+		!row_sort_is_of_values(ExecGetResultType(input->child),
+							   input->ncolumns) ?
+		expected_rows(sort, input) : 0;
 }
 
 /* Initializes all but the kept rows. */

@@ -70,7 +70,12 @@ typedef struct RowOrder
 	bool		limited_exactly;	/* a limit of groups has left only wanted
 									 * entries */
 	RowComparator *comparator;	/* comparators, NULL before the first use */
-	void	   *prefetched[PREFETCHED_ROWS];	/* prefetched rows */
+	union
+	{
+		void	   *rows[PREFETCHED_ROWS];	/* their addresses */
+		Datum		values[PREFETCHED_ROWS];	/* or they themselves, of a
+												 * store of values */
+	}			prefetched;		/* prefetched rows */
 	uint64		first_prefetched;	/* entry of the first prefetched row */
 	uint64		nprefetched;
 
@@ -151,6 +156,13 @@ extern void row_order_generalize(RowOrder *order);
 extern bool row_order_make(RowOrder *order, Size limit);
 
 /*
+ * After row_order_make() of rows of one by-value column, which are minimal tuples: has
+ * the store hold their values in the place of their addresses.  Returns how many are
+ * NULL, of which the values are void.
+ */
+extern uint64 row_order_take_values(RowOrder *order);
+
+/*
  * Ends the job and frees the keys.  Before row_order_make() that gives the
  * order up; after it, row_order_restart() begins another job.
  */
@@ -222,7 +234,19 @@ row_order_get_forward(RowOrder *order, uint64 entry, Size bytes)
 {
 	if (unlikely(entry - order->first_prefetched >= order->nprefetched))
 		row_order_prefetch(order, entry, bytes);
-	return order->prefetched[entry - order->first_prefetched];
+	return order->prefetched.rows[entry - order->first_prefetched];
+}
+
+/* The same of a store of values: fetches the values of this entry and the next ones. */
+extern void row_order_fetch_values(RowOrder *order, uint64 entry);
+
+/* The value of an entry, when entries are read one after the other. */
+static inline Datum
+row_order_value_forward(RowOrder *order, uint64 entry)
+{
+	if (unlikely(entry - order->first_prefetched >= order->nprefetched))
+		row_order_fetch_values(order, entry);
+	return order->prefetched.values[entry - order->first_prefetched];
 }
 
 #endif							/* GPUSORT_ROW_ORDER_H */

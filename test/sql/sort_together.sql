@@ -82,6 +82,15 @@ CREATE TABLE queries AS SELECT query FROM unnest(ARRAY[
 	'SELECT id FROM numbers ORDER BY k, id']) query;
 SELECT query, examine(query) FROM queries;
 
+-- rows that are one value, of which the leader takes the values: all such types, with and without NULLs
+SELECT count(*), examine(format('SELECT %s v FROM numbers ORDER BY v %s', value, direction))
+FROM unnest(ARRAY['gap', 'k', '(k % 300)::smallint', 'nullif(k::bigint * k, 0)', 'nullif(gap, 3) > 7', 'color', 'k::oid',
+	'nullif(k / 1e7, 1)::real', 'nullif(k / 3.0::float8, 1)', $$ gap + date '2026-01-01' $$, $$ '2026-01-01'::timestamp + gap * (k / 1000) * interval '1 ms' $$,
+	$$ '00:00'::time + id * interval '1 s' $$, 'chr(65 + gap)::"char"']) value,
+	unnest('{ASC,DESC,ASC NULLS FIRST,DESC NULLS LAST}'::text[]) direction
+GROUP BY 2;
+SELECT examine('SELECT nullif(id, id) v FROM numbers ORDER BY v'), examine('SELECT later FROM numbers ORDER BY later DESC');
+
 -- expressions, among them some that are not put out; functions, joins, unions, parameters, subplans below
 CREATE FUNCTION twice(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN RETURN 2 * i; END';
 SELECT query, examine(query) FROM unnest(ARRAY[
