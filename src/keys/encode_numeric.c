@@ -182,6 +182,24 @@ encode_numeric_compact(KeyWriter *writer, Datum value)
 	return true;
 }
 
+/* Digits in a word of the general form, and the bits that tell of more after each. */
+#define WORD_DIGITS			4
+#define ALL_FOLLOWED		UINT64CONST(0x0001000100010001)
+
+/* So many digits from this one on, the last of them lowest, of 16 bits each. */
+static inline uint64_t
+word_of_digits(const NumericParts *parts, int first)
+{
+	uint64_t	word;
+
+	memcpy(&word, parts->digits + first * sizeof(int16), sizeof(word));
+#ifndef WORDS_BIGENDIAN
+	word = word << 48 | (word & 0xFFFF0000) << 16 |
+		(word >> 16 & 0xFFFF0000) | word >> 48;
+#endif
+	return word;
+}
+
 /*
  * The general form: the leading byte, the weight if it is not in there, and all
  * digits, of 16 bits each.  The lowest of these bits tells whether more
@@ -192,6 +210,8 @@ encode_numeric_general(KeyWriter *writer, Datum value)
 {
 	struct varlena *numeric = (struct varlena *) DatumGetPointer(value);
 	NumericParts parts;
+	uint64_t	last = 0;
+	int			i;
 
 	if (unlikely(is_toasted(numeric)))
 		numeric = encode_detoast(writer, numeric, -1);
@@ -204,16 +224,17 @@ encode_numeric_general(KeyWriter *writer, Datum value)
 	if (unlikely(parts.code == CODE_SMALL || parts.code == CODE_LARGE))
 		key_append(writer, parts.weight, 16);
 
-	for (int i = 0; i < parts.ndigits && !writer->truncated; i += 4)
+	for (i = 0; i < parts.ndigits - WORD_DIGITS; i += WORD_DIGITS)
 	{
-		int			ndigits = Min(parts.ndigits - i, 4);
-		uint64_t	digits = 0;
-
-		for (int j = 0; j < ndigits; j++)
-			digits = digits << 16 | numeric_digit(&parts, i + j) << 1 |
-				(i + j < parts.ndigits - 1 ? 1 : 0);
-		key_append(writer, digits, ndigits * 16);
+		if (unlikely(writer->truncated))
+			return true;
+		key_append(writer, word_of_digits(&parts, i) << 1 | ALL_FOLLOWED, 64);
 	}
+	if (i == parts.ndigits)
+		return true;
+	for (int j = i; j < parts.ndigits; j++)
+		last = last << 16 | numeric_digit(&parts, j) << 1 | 1;
+	key_append(writer, last ^ 1, (parts.ndigits - i) * 16);
 	return true;
 }
 
