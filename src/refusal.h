@@ -14,6 +14,8 @@ typedef enum Refusal
 	REFUSAL_SMALL,				/* fewer rows than gpusort.min_rows */
 	REFUSAL_BOUNDED,			/* few first rows are wanted */
 	REFUSAL_VALUES,				/* of single values, few different ones */
+	REFUSAL_KEPT_VALUES,		/* of single values, which core keeps in
+								 * memory */
 
 	/* of the first column */
 	REFUSAL_TYPE,				/* no encoder for the type */

@@ -505,6 +505,20 @@ values_are_few(Oid type, ColumnValues values)
 	return values.null_part >= MOSTLY_NULL_PART;
 }
 
+/*
+ * Values that are not numbers core may keep in memory whatever the setting.  Where
+ * they are few it sorts them in the caches, while ours would write them: 15,000 of
+ * 516 bytes took 0.5 to 0.6 of PostgreSQL's speed, 40,000 of 132 bytes 0.9, and
+ * 100,000 of 33 to 1032 bytes 1.0 to 1.15.
+ */
+bool
+values_are_kept(const SortSize *size, Oid type)
+{
+	return !SORTS_COUNT_VALUES && gpusort_min_rows > 0 &&
+		!get_typbyval(type) && size->rows < MANY_ROWS &&
+		!fits_memory(size->rows, size->width);
+}
+
 /* Does a column of a Sort have hardly any value twice, as far as is known? */
 static bool
 values_hardly_tie(const Sort *sort, int column, const List *range_table)

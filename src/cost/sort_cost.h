@@ -90,6 +90,9 @@ extern bool first_rows_are_few(const SortSize *size, double participants,
  */
 extern bool values_are_few(Oid type, ColumnValues values);
 
+/* The same where it keeps them in memory, and ours would write them. */
+extern bool values_are_kept(const SortSize *size, Oid type);
+
 /*
  * Of how many of its first columns the keys of a sort should be made: the others
  * would hardly be looked at, and take long to encode.

@@ -146,17 +146,19 @@ workers_may_spare_time(const PlannerInfo *root, const RelOptInfo *ordered)
 	return false;
 }
 
-/* Are the rows single values, few different ones? */
+/* Are the rows single values, few of all, or few different ones? */
 static bool
 sorts_few_values(PlannerInfo *root, const Path *input)
 {
+	SortSize	size = {input->rows, input->pathtarget->width};
 	const Node *expr;
 
 	if (list_length(root->sort_pathkeys) > 1 ||
 		list_length(input->pathtarget->exprs) != 1)
 		return false;
 	expr = linitial(input->pathtarget->exprs);
-	return values_are_few(exprType(expr), values_of_path(root, input, expr));
+	return values_are_kept(&size, exprType(expr)) ||
+		values_are_few(exprType(expr), values_of_path(root, input, expr));
 }
 
 /* The path that sorts these rows in one process, NULL if there is none. */

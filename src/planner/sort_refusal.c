@@ -12,6 +12,8 @@
  *	  those in a heap, which takes less time then (sort_cost.c);
  *	- of rows with a single number of few different values, where core sorts
  *	  these alone, and there is little to compare;
+ *	- of rows with a single value that core keeps in memory, as it does of some
+ *	  whatever the setting, where they are few and ours would write them;
  *	- below a node of another extension, which may look at what its children
  *	  are, and knows nothing of a GpuSort.
  *
@@ -170,18 +172,21 @@ size_of_sort(const Sort *sort, const List *range_table)
 							 sort->collations[0], range_table);
 }
 
-/* Are the rows single values, few different ones? */
-static bool
-sorts_few_values(const Sort *sort, const List *range_table)
+/* Why a Sort of single values, of this size, is refused, if it is. */
+static Refusal
+refuse_values(const Sort *sort, const SortSize *size, const List *range_table)
 {
 	const Plan *input = sort->plan.lefttree;
 	const Node *expr;
 
 	if (sort->numCols > 1 || list_length(input->targetlist) != 1)
-		return false;
+		return REFUSAL_NONE;
 	expr = (const Node *) linitial_node(TargetEntry, input->targetlist)->expr;
-	return values_are_few(exprType(expr),
-						  values_of_plan(input, expr, range_table));
+	if (values_are_few(exprType(expr),
+					   values_of_plan(input, expr, range_table)))
+		return REFUSAL_VALUES;
+	return values_are_kept(size, exprType(expr)) ? REFUSAL_KEPT_VALUES :
+		REFUSAL_NONE;
 }
 
 /*
@@ -200,9 +205,8 @@ refuse_sort(const Sort *sort, PlanPlace place, const List *range_table)
 								   sort->sortOperators[0],
 								   sort->collations[0]);
 	/* what processes sort together does not pass through their queues */
-	if (refusal == REFUSAL_NONE && !place.below_gather &&
-		sorts_few_values(sort, range_table))
-		return REFUSAL_VALUES;
+	if (refusal == REFUSAL_NONE && !place.below_gather)
+		refusal = refuse_values(sort, &size, range_table);
 
 	/*
 	 * what else the cost depends on matters where only the first rows are
@@ -271,6 +275,8 @@ describe_refusal(const Plan *plan, Refusal refusal)
 			return pstrdup("only the first rows are wanted");
 		case REFUSAL_VALUES:
 			return pstrdup("few different values are expected");
+		case REFUSAL_KEPT_VALUES:
+			return pstrdup("PostgreSQL keeps its few values in memory");
 		case REFUSAL_TYPE:
 			return psprintf("there are no keys for the type %s",
 							format_type_be(exprType(sort_column(sort, 0))));

@@ -32,6 +32,9 @@
 #define WaitEventExtensionNew(name) PG_WAIT_EXTENSION
 #endif
 
+/* From 17 on a sort of single values does not count the memory of those that are not passed by value. */
+#define SORTS_COUNT_VALUES (PG_VERSION_NUM < 170000)
+
 /* 17 names the number of a process, which those of a server have below MaxBackends. */
 #if PG_VERSION_NUM < 170000
 #include "storage/proc.h"

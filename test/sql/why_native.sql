@@ -43,6 +43,14 @@ SELECT why_not('SELECT txt FROM mostly_null ORDER BY txt');
 SELECT why_not('SELECT txt, id FROM mostly_null ORDER BY txt');
 SELECT why_not('SELECT n FROM mostly_null ORDER BY n');
 DROP TABLE mostly_null;
+-- from 17 on it keeps few texts in memory whatever the setting
+CREATE FUNCTION keeps_values(query text) RETURNS boolean LANGUAGE sql AS
+	$$ SELECT EXISTS (SELECT FROM why_not(query) why WHERE why = 'PostgreSQL keeps its few values in memory') $$;
+SELECT keeps_values('SELECT lpad(txt, 100) t FROM numbers ORDER BY t'), keeps_values('SELECT lpad(txt, 100) t, id FROM numbers ORDER BY t');
+SET work_mem = '256kB';
+SELECT keeps_values('SELECT lpad(txt, 100) t FROM numbers ORDER BY t') = (current_setting('server_version_num')::int >= 170000) AS as_the_version,
+	keeps_values('SELECT lpad(txt, 100) t, id FROM numbers ORDER BY t'), keeps_values('SELECT k FROM numbers ORDER BY k');
+SET work_mem = '64MB';
 SET gpusort.min_rows = 0;
 SELECT why_not('SELECT id FROM numbers ORDER BY k');
 SET gpusort.device = host;
