@@ -182,7 +182,7 @@ build_gpusort() {
 CONFIGURATION=('gpusort.daemon_engine = host' 'gpusort.verify = on')
 
 # A part of the tests that takes longer than this hangs.
-LIMIT=(timeout --foreground 20m)
+LIMIT=(timeout --foreground 40m)
 
 # usage: installcheck PG_CONFIG DIRECTORY
 # Runs the regression tests on the server that start_cluster has started. What they leave goes to a new directory.
