@@ -72,7 +72,7 @@ RESET enable_nestloop;
 SET gpusort.min_rows = 4000;
 SET work_mem = '64kB';
 SELECT * FROM compare('SELECT i, l.* FROM sizes, LATERAL (SELECT k, txt FROM numbers WHERE id <= CASE WHEN n > 10 THEN 3000 ELSE n END ORDER BY txt OFFSET 0) l');
-SELECT verdict, nodes FROM compare('SELECT i, l.* FROM sizes, LATERAL (SELECT txt FROM numbers WHERE id <= CASE WHEN n > 10 THEN 3000 ELSE n END ORDER BY txt OFFSET 0) l');
+SELECT verdict, nodes FROM compare('SELECT i, l.* FROM sizes, LATERAL (SELECT txt, id FROM numbers WHERE id <= CASE WHEN n > 10 THEN 3000 ELSE n END ORDER BY txt OFFSET 0) l');
 RESET work_mem;
 SET gpusort.min_rows = 100;
 
