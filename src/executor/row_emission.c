@@ -8,8 +8,8 @@
  * keeps the position itself; here the rows are only counted.
  *
  * Values are emitted by their number, which is that of the entry less the NULLs
- * before them.  NULLs are nowhere: they are entries without a value.  So are rows of
- * workers that are one value each, but that their NULLs are in the order.
+ * before them.  NULLs are nowhere: they are entries without a value.  Rows of workers
+ * that are one value each become such values when they have been sorted.
  *
  *-------------------------------------------------------------------------
  */
@@ -88,12 +88,11 @@ row_emission_begin(RowEmission *emission, const ExternalSort *sort,
 void
 row_emission_take_values(RowEmission *emission, bool nulls_first)
 {
-	uint64		nnulls = row_order_take_values(emission->order);
+	uint64		nnulls = row_order_take_values(emission->order, nulls_first);
 
 	emission->of_values = true;
-	emission->nvalues = emission->nentries - nnulls;
-	emission->first_value = nulls_first ? nnulls : 0;
-	emission->first_in_order = emission->first_value;
+	emission->nentries = emission->order->nentries;
+	place_nulls(emission, nnulls, NULL, nulls_first);
 }
 
 /* Shows that so many rows have been emitted, or more at an earlier scan. */
@@ -280,12 +279,9 @@ get_value(RowEmission *emission, bool forward, TupleTableSlot *slot)
 		get_value_from_runs(emission, number, slot);
 	else
 	{
-		uint64		in_order = number + emission->first_in_order;
-
-		/* the value before the first one is of a NULL */
-		if (unlikely(gpusort_verify) && number > 0)
-			row_order_verify(order, in_order);
-		store_value(order, forward, in_order, slot);
+		if (unlikely(gpusort_verify))
+			row_order_verify(order, number);
+		store_value(order, forward, number, slot);
 	}
 	return true;
 }

@@ -26,7 +26,7 @@ typedef struct RowEmission
 	struct GatheredRows *gathered;	/* rows in memory that workers gather, or
 									 * NULL */
 	bool		of_values;		/* rows are values, and NULLs that were
-								 * counted or are in the order */
+								 * counted */
 	int			ntaken_columns; /* columns that are put into the slot; or 0 */
 	Size		places[MOST_TAKEN_COLUMNS]; /* places of these columns, behind
 											 * the header of a row without
@@ -46,7 +46,6 @@ typedef struct RowEmission
 
 	/* of values */
 	uint64		first_value;	/* entry of the first value, behind NULLs */
-	uint64		first_in_order; /* the same in the order of the store */
 	uint64		nvalues;		/* values to be emitted */
 	uint64		next_in_runs;	/* value that the runs emit next */
 	uint64		marked_in_runs;

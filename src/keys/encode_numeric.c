@@ -230,7 +230,7 @@ encode_numeric_general(KeyWriter *writer, Datum value)
 			return true;
 		key_append(writer, word_of_digits(&parts, i) << 1 | ALL_FOLLOWED, 64);
 	}
-	if (i == parts.ndigits)
+	if (parts.ndigits == 0)
 		return true;
 	for (int j = i; j < parts.ndigits; j++)
 		last = last << 16 | numeric_digit(&parts, j) << 1 | 1;

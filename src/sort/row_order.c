@@ -611,7 +611,7 @@ only_column(const RowOrder *order, MinimalTuple row, bool *isnull)
  * read later in the order that was made is a third of their bytes, and has large pages.
  */
 uint64
-row_order_take_values(RowOrder *order)
+row_order_take_values(RowOrder *order, bool nulls_first)
 {
 	RowStore   *store = order->store;
 	uint64		nnulls = 0;
@@ -631,5 +631,9 @@ row_order_take_values(RowOrder *order)
 	order->column = single_value_column;
 	order->comparator = NULL;
 	order->nprefetched = 0;
+	order->nentries -= nnulls;
+	if (nulls_first)
+		memmove(order->entries, order->entries + nnulls,
+				order->nentries * sizeof(uint32));
 	return nnulls;
 }

@@ -157,10 +157,10 @@ extern bool row_order_make(RowOrder *order, Size limit);
 
 /*
  * After row_order_make() of rows of one by-value column, which are minimal tuples: has
- * the store hold their values in the place of their addresses.  Returns how many are
- * NULL, of which the values are void.
+ * the store hold their values in the place of their addresses.  Takes NULLs out of the
+ * order, and returns how many they are.
  */
-extern uint64 row_order_take_values(RowOrder *order);
+extern uint64 row_order_take_values(RowOrder *order, bool nulls_first);
 
 /*
  * Ends the job and frees the keys.  Before row_order_make() that gives the
