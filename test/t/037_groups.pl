@@ -24,6 +24,7 @@ max_parallel_workers_per_gather = 8
 max_parallel_workers = 12
 parallel_setup_cost = 0
 cpu_tuple_cost = 1
+parallel_tuple_cost = 1
 gpusort.get_shared_row_cost = 0
 min_parallel_table_scan_size = 0
 enable_hashagg = off
