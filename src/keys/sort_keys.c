@@ -23,6 +23,7 @@
 
 #include "access/htup_details.h"
 #include "access/stratnum.h"
+#include "access/transam.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "parser/parse_coerce.h"
@@ -42,6 +43,20 @@ is_pattern_family(Oid family, Oid operand_type)
 {
 	return (family == TEXT_PATTERN_BTREE_FAM_OID && operand_type == TEXTOID) ||
 		(family == BPCHAR_PATTERN_BTREE_FAM_OID && operand_type == BPCHAROID);
+}
+
+/*
+ * Is this the family of operators that keys of a type are made for, its default one?
+ * Of PostgreSQL's own families, which nobody can change, a type has no other, but for
+ * those that order by bytes.  To ask which is the default takes twenty lookups in the
+ * catalogs where nothing is in the caches, 0.15 ms in each worker.
+ */
+static bool
+is_default_family(Oid family, Oid operand_type)
+{
+	return family < FirstUnpinnedObjectId ||
+		family == lookup_type_cache(operand_type,
+									TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 }
 
 /*
@@ -84,8 +99,7 @@ find_encoder(Oid type, SortColumn *column)
 	column->descending = direction == COMPARE_GT;
 	if (is_pattern_family(family, operand_type))
 		column->by_collation = false;
-	else if (family != lookup_type_cache(operand_type,
-										 TYPECACHE_BTREE_OPFAMILY)->btree_opf)
+	else if (!is_default_family(family, operand_type))
 		return REFUSAL_OPERATOR;
 
 	if (column->by_collation && !collation_can_sort(column->collation))

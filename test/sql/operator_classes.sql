@@ -70,4 +70,10 @@ FETCH 2 FROM by_letters;
 FETCH 2 FROM by_number;
 ROLLBACK;
 
+-- of PostgreSQL's own orderings each type has one, but for those by bytes
+SELECT opcintype::regtype AS type, array_agg(DISTINCT opfname ORDER BY opfname) AS families
+FROM pg_opclass JOIN pg_opfamily f ON f.oid = opcfamily
+WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'btree') AND f.oid < 12000
+GROUP BY opcintype HAVING count(DISTINCT f.oid) > 1 ORDER BY opcintype;
+
 DROP SCHEMA operator_classes CASCADE;
