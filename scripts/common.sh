@@ -178,8 +178,8 @@ build_gpusort() {
 		as_root make -s -C "$CHECKOUT" install PG_CONFIG="$pg_config" "$@"
 }
 
-# What tests add to the configuration of all servers.
-CONFIGURATION=('gpusort.daemon_engine = host' 'gpusort.verify = on')
+# What tests add to the configuration of all servers. What is set aside in huge pages is for the test of it.
+CONFIGURATION=('gpusort.daemon_engine = host' 'gpusort.verify = on' 'huge_pages = off')
 
 # A part of the tests that takes longer than this hangs.
 LIMIT=(timeout --foreground 40m)
@@ -194,8 +194,8 @@ installcheck() {
 }
 
 # usage: prove_tests PG_CONFIG DIRECTORY TEST...
-# Runs TAP tests, named as in test/. They make clusters, and modules, of their own: they run as the user who may, on a copy in that
-# directory, which this user can read.
+# Runs TAP tests, named as in test/, three at a time, since they wait more than they compute. They make clusters, and modules, of
+# their own: they run as the user who may, on a copy in that directory, which this user can read.
 prove_tests() {
 	local pg_config=$1 directory=$2 support
 	shift 2
@@ -207,7 +207,7 @@ prove_tests() {
 	as_server_user "${LIMIT[@]}" env --chdir="$directory/test" PATH="$("$pg_config" --bindir):$PATH" \
 		TESTDIR="$directory" TESTDATADIR="$directory/tmp_check" TESTLOGDIR="$directory/tmp_check/log" \
 		TEMP_CONFIG="$directory/every_cluster.conf" PG_CONFIG="$pg_config" PG_REGRESS="$support/test/regress/pg_regress" \
-		prove --verbose --ext=.pl -I "$support/test/perl" "$@"
+		prove --jobs=3 --verbose --ext=.pl -I "$support/test/perl" "$@"
 }
 
 # usage: start_cluster PG_CONFIG [CONFIGURATION_LINE...]
