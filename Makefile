@@ -78,6 +78,7 @@ OBJS = \
 	src/keys/encode_times.o \
 	src/keys/icu_keys.o \
 	src/keys/key_encoders.o \
+	src/keys/shared_layout.o \
 	src/keys/sort_keys.o \
 	src/planner/aggregate_paths.o \
 	src/planner/explain_refusal.o \

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * table_order.c
- *	  What statistics tell of a column: how far rows lie in its order, and how
- *	  its strings begin.
+ *	  What statistics tell of a column: how far rows lie in its order, and what
+ *	  its values are.
  *
  * Statistics have it as the correlation of a column's values with the places of
  * their rows.  The rows of a sequential scan come so.  Rows that come in order
@@ -189,47 +189,4 @@ table_order_correlation(const TableOrder *order, Oid sort_operator,
 		return order->correlation;
 	return order->sort_operator == get_commutator(sort_operator) ?
 		-order->correlation : 0;
-}
-
-/* Bytes that two strings begin with alike. */
-static Size
-common_prefix(Datum a, Datum b)
-{
-	text	   *first = DatumGetTextPP(a);
-	text	   *last = DatumGetTextPP(b);
-	Size		most = Min(VARSIZE_ANY_EXHDR(first), VARSIZE_ANY_EXHDR(last));
-	Size		size = 0;
-
-	while (size < most &&
-		   VARDATA_ANY(first)[size] == VARDATA_ANY(last)[size])
-		size++;
-	return size;
-}
-
-/*
- * What the first and the last string of the histogram have in common all have in
- * between, by most collations.
- */
-Size
-column_common_prefix(Oid table, AttrNumber column)
-{
-	HeapTuple	tuple = SearchSysCache3(STATRELATTINH,
-										ObjectIdGetDatum(table),
-										Int16GetDatum(column),
-										BoolGetDatum(false));
-	AttStatsSlot slot;
-	Size		size = 0;
-
-	if (!HeapTupleIsValid(tuple))
-		return 0;
-	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_HISTOGRAM, InvalidOid,
-						 ATTSTATSSLOT_VALUES))
-	{
-		if (slot.nvalues > 1 && get_typlen(slot.valuetype) == -1)
-			size = common_prefix(slot.values[0],
-								 slot.values[slot.nvalues - 1]);
-		free_attstatsslot(&slot);
-	}
-	ReleaseSysCache(tuple);
-	return size;
 }

@@ -2,7 +2,7 @@
  *
  * table_order.h
  *	  What statistics tell of a column: the order of the table's rows by the
- *	  column, and the common prefix of its strings.
+ *	  column, and its values.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,8 +50,5 @@ extern ColumnValues values_of_plan(const Plan *plan, const Node *expr,
  */
 extern double table_order_correlation(const TableOrder *order,
 									  Oid sort_operator, Oid collation);
-
-/* Bytes of the common prefix of a column's strings; 0 if it is not known. */
-extern Size column_common_prefix(Oid table, AttrNumber column);
 
 #endif							/* GPUSORT_TABLE_ORDER_H */

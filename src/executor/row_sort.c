@@ -354,8 +354,9 @@ row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 	sort->external.shared_runs = runs;
 	if (sort->status == TAKES_ROWS)
 	{
-		if (!kept)
-			(void) row_order_share(sort->external.order);
+		if (!kept && row_order_share(sort->external.order))
+			row_order_set_layout(sort->external.order,
+								 row_collector_layout(collector));
 		/* the others have no more memory then, and rows in shared memory have */
 		sort->external.limit_of_merge = limits->merge;
 		sort->external.help = bound == NO_BOUND ? help : NO_HELP;
@@ -696,6 +697,8 @@ row_sort_take_rest(RowSort *sort)
 	do
 		take_batches(sort);
 	while (row_collector_wait(sort->collector));
+	if (sort->status == TAKES_ROWS)
+		row_order_set_layout(sort->external.order, NULL);
 	sort->report.workers = row_collector_workers(sort->collector);
 	sort->report.kept_rows = row_collector_kept(sort->collector);
 	return sort->report.kept_rows;

@@ -569,6 +569,12 @@ row_collector_wait(RowCollector *collector)
 	return has_batches;
 }
 
+SharedLayout *
+row_collector_layout(RowCollector *collector)
+{
+	return &collector->shared->exchange.layout;
+}
+
 void
 row_collector_refuse(RowCollector *collector)
 {

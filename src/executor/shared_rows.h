@@ -123,6 +123,9 @@ extern const RowBatch *row_collector_next(RowCollector *collector,
  */
 extern bool row_collector_wait(RowCollector *collector);
 
+/* The layout of the keys of all batches. */
+extern SharedLayout *row_collector_layout(RowCollector *collector);
+
 /* Has the workers keep the rows that they have not sent yet. */
 extern void row_collector_refuse(RowCollector *collector);
 

@@ -28,7 +28,6 @@
 #include "utils/memutils.h"
 
 #include "common/host_sort.h"
-#include "cost/table_order.h"
 #include "index/heap_scan.h"
 #include "index/index_build.h"
 #include "index/index_sort.h"
@@ -196,25 +195,11 @@ collect_separately(IndexBuild *build)
 	return true;
 }
 
-/*
- * Do all strings begin with a prefix as long as a key?  A process can leave a
- * common prefix out, but participants cannot agree on one while they make keys.
- */
-static bool
-begin_alike(const IndexBuild *build)
-{
-	AttrNumber	attno = build->info->ii_IndexAttrNumbers[0];
-
-	return AttributeNumberIsValid(attno) &&
-		column_common_prefix(RelationGetRelid(build->heap), attno) >=
-		(KEY_MAX_WORDS - 1) * sizeof(uint64_t);
-}
-
 /* Scans the table, with workers if there are to be any. */
 static void
 collect_rows(IndexBuild *build)
 {
-	if (build->info->ii_ParallelWorkers > 0 && !begin_alike(build) &&
+	if (build->info->ii_ParallelWorkers > 0 &&
 		(collect_together(build) || collect_separately(build)))
 		return;
 	begin_sort(build, build->limit, build->expected_rows);

@@ -749,10 +749,12 @@ parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 		.sort = &sort->external
 	};
 
+	row_order_set_layout(sort->external.order, &shared->exchange.layout);
 	*heap_tuples = scan_share(&leader, build->heap, build->index, info,
 							  build->scan, true);
 
 	*heap_tuples += finish_scan(build, info, &leader);
+	row_order_set_layout(sort->external.order, NULL);
 	return !row_exchange_is_closed(&shared->exchange);
 }
 

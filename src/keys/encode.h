@@ -80,11 +80,18 @@ extern CollatedColumn *encode_collated_begin(CollationTransform *transform,
 /* Appends a string's sort key under the column's collation; may refuse it. */
 extern bool encode_collated(KeyWriter *writer, const char *string, Size size);
 
-/* Was the last string refused since the column's keys have to be longer? */
-extern bool encode_collated_has_grown(CollatedColumn *column);
+/*
+ * Was the last string refused since the column's keys had better be longer?  Then
+ * encode_collated_wanted() says how long, and encode_collated_change() or
+ * encode_collated_keep() has to follow, as of a prefix below.
+ */
+extern bool encode_collated_wants_change(const CollatedColumn *column);
+extern Size encode_collated_wanted(const CollatedColumn *column);
+extern void encode_collated_change(CollatedColumn *column, Size limit);
+extern void encode_collated_keep(CollatedColumn *column);
 
-/* Fixes the length of the column's keys, which then never refuse a string. */
-extern void encode_collated_fix(CollatedColumn *column);
+/* Begins with longer keys, of a sort in which changes cost more. */
+extern void encode_collated_share(CollatedColumn *column);
 
 /* Are the keys so far certain to be in the order of the server's comparison? */
 extern bool encode_collated_trusted(const CollatedColumn *column);
@@ -95,11 +102,26 @@ typedef struct StringPrefix StringPrefix;
 /* Begins a column of strings that sort by their bytes. */
 extern StringPrefix *encode_prefix_begin(void);
 
-/* Appends such a string; may refuse it. */
-extern bool encode_prefixed(KeyWriter *writer, const char *string, Size size);
+/*
+ * Appends what tells whether such a string has the common prefix, and sets how many of its
+ * first bytes are left out for that; what follows them is to be appended.  May refuse
+ * the string.
+ */
+extern bool encode_prefix(KeyWriter *writer, const char *string, Size size,
+						  Size *left_out);
 
-/* Was the last string refused since the common prefix has changed? */
-extern bool encode_prefix_has_changed(StringPrefix *prefix);
+/*
+ * Was the last string refused since another prefix had better be left out?  Then that is
+ * encode_prefix_wanted(), which returns its size, and one of the next two functions has
+ * to follow: keys leave it out from now on, and are made again of all rows; or they stay
+ * as they are.
+ */
+extern bool encode_prefix_wants_change(const StringPrefix *prefix);
+extern Size encode_prefix_wanted(const StringPrefix *prefix,
+								 const char **bytes);
+extern void encode_prefix_change(StringPrefix *prefix, const char *bytes,
+								 Size size);
+extern void encode_prefix_keep(StringPrefix *prefix);
 
 /* Bytes of the common prefix that keys leave out, 0 if none. */
 extern Size encode_prefix_size(const StringPrefix *prefix);
@@ -112,10 +134,12 @@ extern const KeyEncoder *encode_array_element(Oid array_type);
 
 /*
  * Begins a column of arrays, in the current memory context; their strings are
- * encoded as of the column "collated", or by their bytes if that is NULL.
+ * encoded as of the column "collated", or by their bytes if that is NULL, without
+ * the prefix, if that is not NULL.
  */
 extern ArrayColumn *encode_array_begin(Oid array_type,
-									   CollatedColumn *collated);
+									   CollatedColumn *collated,
+									   StringPrefix *prefix);
 
 extern bool encode_array(KeyWriter *writer, Datum value);
 extern bool encode_array_has_enums(const ArrayColumn *column);

@@ -55,7 +55,8 @@ encode_array_element(Oid array_type)
 }
 
 ArrayColumn *
-encode_array_begin(Oid array_type, CollatedColumn *collated)
+encode_array_begin(Oid array_type, CollatedColumn *collated,
+				   StringPrefix *prefix)
 {
 	ArrayColumn *column = palloc0(sizeof(ArrayColumn));
 
@@ -63,6 +64,7 @@ encode_array_begin(Oid array_type, CollatedColumn *collated)
 	column->element.type = getBaseType(column->type);
 	column->element.context = CurrentMemoryContext;
 	column->element.collated = collated;
+	column->element.prefix = prefix;
 	column->form = &encode_array_element(array_type)->general;
 	get_typlenbyvalalign(column->type, &column->length, &column->by_value,
 						 &column->alignment);

@@ -29,7 +29,7 @@
 /* Bytes of a sort key at first, by how much there are more each time, ... */
 #define FIRST_LIMIT			8
 #define LIMIT_FACTOR		2
-#define FIXED_LIMIT			16
+#define FIRST_SHARED_LIMIT	16
 #define GREATEST_LIMIT		(KEY_MAX_WORDS * sizeof(uint64_t))
 
 /*
@@ -65,8 +65,7 @@ struct CollatedColumn
 	bool		is_last;		/* no other column follows in the sort */
 	bool		breaks_ties;
 	Size		limit;			/* bytes of a sort key that are used */
-	bool		has_grown;		/* the limit has grown since
-								 * encode_collated_has_grown() */
+	bool		wants_change;	/* keys had better be longer */
 	uint32		until_sample;	/* strings to come before the next sample, if
 								 * there is none */
 	uint32		next_sample;	/* number of the sample's first string; 0: no
@@ -96,7 +95,7 @@ end_sample(CollatedColumn *column)
 	column->sample = NULL;
 }
 
-/* The sample has shown that the limit will do; then there is another later. */
+/* The limit stays as it is; then there is another sample later, up to the last. */
 static void
 accept_sample(CollatedColumn *column)
 {
@@ -128,34 +127,43 @@ encode_collated_trusted(const CollatedColumn *column)
 }
 
 bool
-encode_collated_has_grown(CollatedColumn *column)
+encode_collated_wants_change(const CollatedColumn *column)
 {
-	bool		has_grown = column->has_grown;
+	return column->wants_change;
+}
 
-	column->has_grown = false;
-	return has_grown;
+Size
+encode_collated_wanted(const CollatedColumn *column)
+{
+	return column->limit * LIMIT_FACTOR;
 }
 
 void
-encode_collated_fix(CollatedColumn *column)
+encode_collated_share(CollatedColumn *column)
 {
-	column->limit = FIXED_LIMIT;
-	end_sample(column);
+	column->limit = FIRST_SHARED_LIMIT;
 }
 
-/* From now on keys are longer, and are made again of all rows. */
-static void
-grow(CollatedColumn *column)
+void
+encode_collated_change(CollatedColumn *column, Size limit)
 {
-	column->limit *= LIMIT_FACTOR;
-	column->has_grown = true;
-	if (column->limit < GREATEST_LIMIT)
+	column->wants_change = false;
+	column->limit = limit;
+	column->until_sample = 0;
+	if (limit < GREATEST_LIMIT)
 	{
 		column->next_sample = SECOND_SAMPLE;
 		begin_sample(column);
 	}
-	else
+	else if (column->sample != NULL)
 		end_sample(column);
+}
+
+void
+encode_collated_keep(CollatedColumn *column)
+{
+	column->wants_change = false;
+	accept_sample(column);
 }
 
 /*
@@ -186,7 +194,7 @@ sample_string(CollatedColumn *column, const char *beginning, Size limit,
 	column->nsampled++;
 	if (column->nclashes > SAMPLE_CLASHES)
 	{
-		grow(column);
+		column->wants_change = true;
 		return false;
 	}
 	if (column->nsampled == SAMPLE_SIZE)

@@ -36,8 +36,7 @@ struct StringPrefix
 								 * is chosen */
 	Size		common_size;	/* bytes that these strings have in common */
 	char	   *common;
-	bool		has_changed;	/* the prefix has changed since
-								 * encode_prefix_has_changed() */
+	bool		wants_change;	/* these bytes had better be left out */
 	MemoryContext context;		/* context of all this */
 };
 
@@ -52,12 +51,16 @@ encode_prefix_begin(void)
 }
 
 bool
-encode_prefix_has_changed(StringPrefix *prefix)
+encode_prefix_wants_change(const StringPrefix *prefix)
 {
-	bool		has_changed = prefix->has_changed;
+	return prefix->wants_change;
+}
 
-	prefix->has_changed = false;
-	return has_changed;
+Size
+encode_prefix_wanted(const StringPrefix *prefix, const char **bytes)
+{
+	*bytes = prefix->common;
+	return prefix->common_size;
 }
 
 Size
@@ -104,31 +107,36 @@ is_better(const StringPrefix *prefix)
 		 memcmp(prefix->common, prefix->bytes, prefix->size) != 0);
 }
 
-/* Has it left out from now on. */
-static void
-take_common(StringPrefix *prefix)
+void
+encode_prefix_change(StringPrefix *prefix, const char *bytes, Size size)
 {
-	char	   *bytes = prefix->bytes;
-
-	prefix->bytes = prefix->common;
-	prefix->size = prefix->common_size;
-	prefix->common = bytes;
-	prefix->nlong = 0;
-	prefix->has_changed = true;
+	if (prefix->bytes == NULL)
+		prefix->bytes = MemoryContextAlloc(prefix->context, MOST_BYTES);
+	memcpy(prefix->bytes, bytes, size);
+	prefix->size = size;
+	encode_prefix_keep(prefix);
 }
 
-/* Notes a string that finds no room; does that change what is left out? */
+void
+encode_prefix_keep(StringPrefix *prefix)
+{
+	prefix->nlong = 0;
+	prefix->next_look *= MORE_STRINGS;
+	prefix->wants_change = false;
+}
+
+/* Notes a string that finds no room; had something else better be left out? */
 static bool
 note_long_string(StringPrefix *prefix, const char *string, Size size)
 {
 	note_string(prefix, string, size);
 	if (prefix->nlong != prefix->next_look)
 		return false;
-	prefix->next_look *= MORE_STRINGS;
-	if (!is_better(prefix))
-		return false;
-	take_common(prefix);
-	return true;
+	if (is_better(prefix))
+		prefix->wants_change = true;
+	else
+		prefix->next_look *= MORE_STRINGS;
+	return prefix->wants_change;
 }
 
 /*
@@ -144,22 +152,23 @@ place_of_string(const StringPrefix *prefix, const char *string, Size size)
 }
 
 bool
-encode_prefixed(KeyWriter *writer, const char *string, Size size)
+encode_prefix(KeyWriter *writer, const char *string, Size size,
+			  Size *left_out)
 {
 	StringPrefix *prefix = writer->cache->prefix;
-	Size		left_out = 0;
+	Size		room;
 
+	*left_out = 0;
 	if (prefix->size > 0)
 	{
 		int			place = place_of_string(prefix, string, size);
 
 		key_append(writer, place < 0 ? 0 : place == 0 ? 1 : 2, 8);
 		if (place == 0)
-			left_out = prefix->size;
+			*left_out = prefix->size;
 	}
-	if (size - left_out >= key_room(writer) &&
-		note_long_string(prefix, string, size))
-		return false;
-	encode_string(writer, string + left_out, size - left_out);
-	return true;
+	/* a string behind the end of the key would find no room in any case */
+	room = key_room(writer);
+	return room == 0 || size - *left_out < room ||
+		!note_long_string(prefix, string, size);
 }

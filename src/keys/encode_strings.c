@@ -19,6 +19,21 @@
 #include "keys/encode.h"
 
 /*
+ * Sets how many of the first bytes are left out of a key, as strings have them in
+ * common; may refuse the string.
+ */
+static inline bool
+skip_prefix(KeyWriter *writer, const char *data, Size size, Size *left_out)
+{
+	const StringPrefix *prefix = writer->cache->prefix;
+
+	*left_out = 0;
+	return prefix == NULL ||
+		(encode_prefix_size(prefix) == 0 && size < key_room(writer)) ||
+		encode_prefix(writer, data, size, left_out);
+}
+
+/*
  * Text
  */
 
@@ -26,14 +41,13 @@
 static inline bool
 append_characters(KeyWriter *writer, const char *data, Size size)
 {
-	const StringPrefix *prefix = writer->cache->prefix;
+	Size		left_out;
 
 	if (unlikely(writer->cache->collated != NULL))
 		return encode_collated(writer, data, size);
-	if (prefix != NULL &&
-		(encode_prefix_size(prefix) > 0 || size >= key_room(writer)))
-		return encode_prefixed(writer, data, size);
-	encode_string(writer, data, size);
+	if (!skip_prefix(writer, data, size, &left_out))
+		return false;
+	encode_string(writer, data + left_out, size - left_out);
 	return true;
 }
 
@@ -204,10 +218,15 @@ bool
 encode_bytea(KeyWriter *writer, Datum value)
 {
 	struct varlena *bytes = (struct varlena *) DatumGetPointer(value);
+	Size		left_out;
 
 	if (unlikely(is_toasted(bytes)))
-		bytes = encode_detoast(writer, bytes, key_room(writer) + 1);
-	append_bytes(writer, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+		bytes = encode_detoast(writer, bytes, bytes_that_matter(writer));
+	if (!skip_prefix(writer, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
+					 &left_out))
+		return false;
+	append_bytes(writer, VARDATA_ANY(bytes) + left_out,
+				 VARSIZE_ANY_EXHDR(bytes) - left_out);
 	return true;
 }
 

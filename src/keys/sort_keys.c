@@ -150,6 +150,7 @@ set_layout(SortKeys *keys, bool general)
 	}
 	words = (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t);
 
+	keys->nchanges++;
 	keys->general = general;
 	keys->truncated = false;
 	keys->only_words = only_words && words <= KEY_MAX_WORDS;
@@ -176,6 +177,8 @@ create_cache(const SortColumn *column, Oid type, bool is_last)
 {
 	KeyCache   *cache = palloc0(sizeof(KeyCache));
 	bool		is_array = column->encoder->type == ANYARRAYOID;
+	const KeyEncoder *strings = is_array ? encode_array_element(type) :
+		column->encoder;
 	CollationTransform *transform;
 
 	cache->type = getBaseType(type);
@@ -187,10 +190,11 @@ create_cache(const SortColumn *column, Oid type, bool is_last)
 			cache->collated = encode_collated_begin(transform,
 													is_last && !is_array);
 	}
-	if (column->encoder->by_collation && cache->collated == NULL)
+	if (cache->collated == NULL &&
+		(strings->by_collation || strings->type == BYTEAOID))
 		cache->prefix = encode_prefix_begin();
 	if (is_array)
-		cache->array = encode_array_begin(type, cache->collated);
+		cache->array = encode_array_begin(type, cache->collated, cache->prefix);
 	return cache;
 }
 
@@ -250,8 +254,7 @@ sort_keys_share(SortKeys *keys)
 			(cache->array != NULL && encode_array_has_enums(cache->array)))
 			return false;
 		if (cache->collated != NULL)
-			encode_collated_fix(cache->collated);
-		cache->prefix = NULL;
+			encode_collated_share(cache->collated);
 	}
 	return true;
 }
@@ -286,12 +289,101 @@ sort_keys_doubtful(const SortKeys *keys)
 	return doubtful;
 }
 
+/* The first change that a column which has refused a value wants; false if none. */
+static bool
+find_change(const SortKeys *keys, LayoutChange *change)
+{
+	for (int i = 0; i < keys->nencoded; i++)
+	{
+		const KeyCache *cache = keys->columns[i].cache;
+
+		change->column = i;
+		if (cache->prefix != NULL && encode_prefix_wants_change(cache->prefix))
+		{
+			change->kind = LAYOUT_LEAVES_PREFIX_OUT;
+			change->size = encode_prefix_wanted(cache->prefix, &change->bytes);
+			return true;
+		}
+		if (cache->collated != NULL &&
+			encode_collated_wants_change(cache->collated))
+		{
+			change->kind = LAYOUT_HAS_LONGER_KEYS;
+			change->size = encode_collated_wanted(cache->collated);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Changes the keys of a column, if the change is one of them. */
+static void
+make_change(const SortKeys *keys, const LayoutChange *change)
+{
+	const KeyCache *cache = keys->columns[change->column].cache;
+
+	if (change->kind == LAYOUT_LEAVES_PREFIX_OUT)
+		encode_prefix_change(cache->prefix, change->bytes, change->size);
+	else if (change->kind == LAYOUT_HAS_LONGER_KEYS)
+		encode_collated_change(cache->collated, change->size);
+}
+
+/* Leaves the keys of the column as they are. */
+static void
+withdraw_change(const SortKeys *keys, const LayoutChange *change)
+{
+	const KeyCache *cache = keys->columns[change->column].cache;
+
+	if (change->kind == LAYOUT_LEAVES_PREFIX_OUT)
+		encode_prefix_keep(cache->prefix);
+	else
+		encode_collated_keep(cache->collated);
+}
+
 void
 sort_keys_change_layout(SortKeys *keys)
 {
-	keys->nchanges++;
-	set_layout(keys, keys->general || !keys->same_layout);
-	keys->same_layout = false;
+	LayoutChange change;
+	bool		general = keys->general;
+
+	if (find_change(keys, &change))
+		make_change(keys, &change);
+	else
+		general = true;
+	set_layout(keys, general);
+}
+
+void
+sort_keys_propose(SortKeys *keys, SharedLayout *layout)
+{
+	LayoutChange change;
+
+	if (!find_change(keys, &change))
+	{
+		change.kind = LAYOUT_BECOMES_GENERAL;
+		(void) shared_layout_change(layout, keys->nagreed, &change);
+	}
+	else if (!shared_layout_change(layout, keys->nagreed, &change))
+		withdraw_change(keys, &change);
+}
+
+bool
+sort_keys_adopt(SortKeys *keys, SharedLayout *layout)
+{
+	bool		general = keys->general;
+
+	if (likely(keys->nagreed == shared_layout_number(layout)))
+		return false;
+	while (keys->nagreed < shared_layout_number(layout))
+	{
+		LayoutChange change = shared_layout_get(layout, keys->nagreed++);
+
+		if (change.kind == LAYOUT_BECOMES_GENERAL)
+			general = true;
+		else
+			make_change(keys, &change);
+	}
+	set_layout(keys, general);
+	return true;
 }
 
 /* What stands ahead of a column in the general layout. */
@@ -425,15 +517,6 @@ encode_words(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 	return writer.next - words;
 }
 
-/* Does a column that has refused a value want the same layout, of other keys? */
-static bool
-asks_for_same_layout(const KeyCache *cache)
-{
-	return (cache->collated != NULL &&
-			encode_collated_has_grown(cache->collated)) ||
-		(cache->prefix != NULL && encode_prefix_has_changed(cache->prefix));
-}
-
 /* Keys of any columns. */
 static int
 encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
@@ -467,10 +550,7 @@ encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 			key_append(&writer, column->form->word(value),
 					   column->form->bytes * BITS_PER_BYTE);
 		else if (!column->form->encode(&writer, value))
-		{
-			keys->same_layout = asks_for_same_layout(column->cache);
 			return 0;
-		}
 	}
 
 	key_end(&writer);

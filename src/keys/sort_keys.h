@@ -12,6 +12,7 @@
 #include "nodes/pg_list.h"
 
 #include "common/key_format.h"
+#include "keys/shared_layout.h"
 #include "refusal.h"
 
 /* One column of the sort, as the plan names it. */
@@ -60,9 +61,9 @@ typedef struct SortKeys
 	bool		truncated;		/* some key is only a prefix */
 	bool		doubtful;		/* other processes made doubtful keys */
 	bool		costly;			/* a key takes longer than a comparison */
-	bool		same_layout;	/* the next change keeps the layout */
 	bool		ties_wanted;	/* ties are marked, though keys be exact */
 	uint32		nchanges;		/* changes of the keys so far */
+	uint32		nagreed;		/* those that processes have agreed on */
 	KeyShape	shape;			/* shape of the keys of this layout */
 	bool		only_words;		/* all columns are encoded as words */
 	bool		whole;			/* a KeyWholeFunction makes most keys */
@@ -90,11 +91,19 @@ extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
 
 /*
  * Prepares keys, right after their creation, for a sort of which several
- * processes make keys; each has to call this.  Such keys do not adapt to rows,
- * except by the change to the general layout.  False if the keys of a column have
- * to adapt.
+ * processes make keys; each has to call this.  False if the keys of a column depend on
+ * the process.
  */
 extern bool sort_keys_share(SortKeys *keys);
+
+/*
+ * The counterpart of sort_keys_change_layout() in such a sort.  sort_keys_propose(),
+ * after sort_keys_encode() has returned 0, proposes the change to all processes; others
+ * may have proposed one before, or there may be no room for it.  sort_keys_adopt() makes
+ * the changes that have been proposed since the last call; false if there are none.
+ */
+extern void sort_keys_propose(SortKeys *keys, SharedLayout *layout);
+extern bool sort_keys_adopt(SortKeys *keys, SharedLayout *layout);
 
 /* Has ties marked in any case; right after the creation of the keys. */
 extern void sort_keys_mark_ties(SortKeys *keys);

@@ -15,10 +15,10 @@ void
 row_exchange_init(RowExchange *exchange)
 {
 	pg_atomic_init_u32(&exchange->closed, 0);
-	pg_atomic_init_u32(&exchange->general, 0);
 	ConditionVariableInit(&exchange->sent);
 	SpinLockInit(&exchange->mutex);
 	exchange->batches = NO_BATCH;
+	shared_layout_init(&exchange->layout);
 }
 
 void
@@ -31,13 +31,12 @@ void
 row_batch_begin(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
 				uint64 segment, uint32 place)
 {
-	if (keys != NULL && !keys->general &&
-		pg_atomic_read_u32(&exchange->general) != 0)
-		sort_keys_change_layout(keys);
+	if (keys != NULL)
+		(void) sort_keys_adopt(keys, &exchange->layout);
 	batch->segment = segment;
 	batch->nrows = 0;
 	batch->nwords = 0;
-	batch->general = keys != NULL && keys->general;
+	batch->layout = keys != NULL ? keys->nagreed : 0;
 	batch->places[0] = place;
 }
 
@@ -74,8 +73,7 @@ row_batch_take(const RowBatch *batch, char *base, RowStore *store,
 {
 	const uint64_t *key = batch->words;
 
-	if (batch->general)
-		row_order_generalize(order);
+	row_order_adopt_layout(order);
 	order->keys->truncated |= batch->truncated;
 	order->keys->doubtful |= batch->doubtful;
 	for (uint32 i = 0; i < batch->nrows; i++)
@@ -85,7 +83,7 @@ row_batch_take(const RowBatch *batch, char *base, RowStore *store,
 									 batch->places[i + 1] - batch->places[i],
 									 row_order_memory(order))))
 			return i;
-		if (likely(batch->general == order->keys->general &&
+		if (likely(batch->layout == order->keys->nagreed &&
 				   batch->key_words[i] > 0))
 			row_order_add_key(order, key, batch->key_words[i]);
 		else

@@ -10,10 +10,10 @@
  * (shared_rows.c, parallel_build.c) decide who makes batches, and in which
  * memory.
  *
- * Keys are in one of two layouts (sort_keys.h), the same for a whole batch.  A
- * process that has a row which does not fit the compact layout goes on in the
- * general one, and so do all others from their next batch on.  The leader makes
- * the keys of batches again that still come in the compact layout.
+ * Keys of a batch have one layout.  A process that has a row which does not fit it
+ * proposes another, in which all processes go on from their next batch on
+ * (shared_layout.h).  The leader makes the keys of batches again that still come in an
+ * earlier one.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,7 +48,7 @@ typedef struct RowBatch
 	uint64		segment;		/* segment of the rows, as its owner names it */
 	uint32		nrows;
 	uint32		nwords;
-	bool		general;		/* layout of the keys: general, or compact */
+	uint32		layout;			/* number of the keys' layout */
 	bool		truncated;		/* some key was truncated */
 	bool		doubtful;		/* the keys are doubtful */
 	uint8		key_words[BATCH_ROWS];	/* words of each key, 0 for none */
@@ -76,10 +76,10 @@ typedef struct RowSequences
 typedef struct RowExchange
 {
 	pg_atomic_uint32 closed;	/* a bool: no more rows are wanted */
-	pg_atomic_uint32 general;	/* a bool: the general layout is needed */
 	ConditionVariable sent;		/* signalled when a batch was sent */
 	slock_t		mutex;			/* protects the list, and fields of the user */
 	volatile BatchPlace batches;	/* list of batches that nobody has taken */
+	SharedLayout layout;		/* layout of the keys */
 } RowExchange;
 
 extern void row_exchange_init(RowExchange *exchange);
@@ -95,8 +95,8 @@ row_exchange_is_closed(RowExchange *exchange)
 
 /*
  * Begins a batch for rows of this segment, from this place on.  The keys are the
- * process's own, and change to the general layout if others have.  They may be
- * NULL: then the leader makes the keys.
+ * process's own, and follow the shared layout.  They may be NULL: then the leader
+ * makes the keys.
  */
 extern void row_batch_begin(RowBatch *batch, RowExchange *exchange,
 							SortKeys *keys, uint64 segment, uint32 place);
@@ -111,8 +111,8 @@ row_batch_is_full(const RowBatch *batch)
 
 /*
  * Adds a row that ends at this place, and its key.  False if the row does not fit
- * the layout: then the row belongs into a new batch, and all processes go on in
- * the general layout.
+ * the layout: then the row belongs into a new batch, and another layout has been
+ * proposed.
  */
 static inline bool
 row_batch_add(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
@@ -125,7 +125,7 @@ row_batch_add(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
 		nwords = sort_keys_encode(keys, slot, batch->words + batch->nwords);
 		if (unlikely(nwords == 0))
 		{
-			pg_atomic_write_u32(&exchange->general, 1);
+			sort_keys_propose(keys, &exchange->layout);
 			return false;
 		}
 	}
@@ -144,8 +144,8 @@ extern BatchPlace row_exchange_take(RowExchange *exchange);
 
 /*
  * The leader's: notes the rows of a batch, the segment of which begins at "base",
- * and takes their keys.  Where it has gone on to the general layout, or there are
- * no keys, it makes them itself.  Returns for how many rows there was room.
+ * and takes their keys.  Where it has gone on to another layout, or there are no keys,
+ * it makes them itself.  Returns for how many rows there was room.
  */
 extern uint32 row_batch_take(const RowBatch *batch, char *base,
 							 RowStore *store, RowOrder *order);

@@ -98,6 +98,12 @@ row_order_share(RowOrder *order)
 }
 
 void
+row_order_set_layout(RowOrder *order, SharedLayout *layout)
+{
+	order->layout = layout;
+}
+
+void
 row_order_drop_keys(RowOrder *order)
 {
 	if (order->job != NULL)
@@ -138,6 +144,7 @@ typedef enum KeyOutcome
 {
 	KEY_ADDED,
 	KEY_DOES_NOT_FIT,			/* the compact layout, or those so far */
+	KEY_LAYOUT_CHANGED,			/* by another process */
 	KEY_JOB_LOST,				/* with the device */
 	KEY_NOT_MADE				/* while rows came in order */
 } KeyOutcome;
@@ -232,8 +239,20 @@ has_room_for_keys(const RowOrder *order)
 										sizeof(HostSortEntry)));
 }
 
+void
+row_order_change_layout(RowOrder *order)
+{
+	if (order->layout == NULL)
+	{
+		sort_keys_change_layout(order->keys);
+		return;
+	}
+	sort_keys_propose(order->keys, order->layout);
+	(void) sort_keys_adopt(order->keys, order->layout);
+}
+
 /*
- * Begins the job anew, with the keys of all rows in the store: in the general
+ * Begins the job anew, with the keys of all rows in the store: in another
  * layout if some key does not fit, in this process if the device was lost.  If
  * another device may do it that is tried, but only once.  Where there is no
  * room for the keys in this process none are made, and keys_lost is set.
@@ -249,7 +268,7 @@ make_keys_again(RowOrder *order, KeyOutcome outcome)
 	while (outcome != KEY_ADDED)
 	{
 		if (outcome == KEY_DOES_NOT_FIT)
-			sort_keys_change_layout(order->keys);
+			row_order_change_layout(order);
 		else if (outcome == KEY_JOB_LOST)
 		{
 			host_only = order->started_over || !order->job->may_start_over;
@@ -313,7 +332,7 @@ row_order_open_sink(RowOrder *order, KeySink *sink)
 
 		/* rows that came in order had no keys yet */
 		if (nwords == 0)
-			sort_keys_change_layout(order->keys);
+			row_order_change_layout(order);
 		if (nwords == 0 || !sink->take(sink, words, nwords))
 			row_order_close_sink(order);
 	}
@@ -418,10 +437,11 @@ row_order_add_stored(RowOrder *order)
 }
 
 void
-row_order_generalize(RowOrder *order)
+row_order_adopt_layout(RowOrder *order)
 {
-	if (!order->keys->general)
-		make_keys_again(order, KEY_DOES_NOT_FIT);
+	if (order->layout != NULL &&
+		unlikely(sort_keys_adopt(order->keys, order->layout)))
+		make_keys_again(order, KEY_LAYOUT_CHANGED);
 }
 
 /*

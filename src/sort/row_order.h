@@ -52,6 +52,7 @@ typedef struct RowOrder
 	SortJob    *job;			/* job that has the keys, or NULL */
 	KeySink    *sink;			/* second receiver of keys, or NULL */
 	bool		shared;			/* other processes make keys, too */
+	SharedLayout *layout;		/* layout of the keys then, or NULL */
 	bool		started_over;	/* a second device has been tried */
 	bool		host_only;		/* jobs stay in this process */
 	GroupKeys  *group_keys;		/* what tells groups apart, or NULL */
@@ -104,6 +105,12 @@ extern RowOrder *row_order_begin(RowStore *store, TupleDesc descriptor,
  */
 extern bool row_order_share(RowOrder *order);
 
+/*
+ * Sets the layout that the keys share with those of other processes, before the first
+ * row; NULL after the last key of these.
+ */
+extern void row_order_set_layout(RowOrder *order, SharedLayout *layout);
+
 /* Keeps all jobs in this process; right after row_order_begin(). */
 extern void row_order_leave_device(RowOrder *order);
 
@@ -143,10 +150,13 @@ extern void row_order_add_key(RowOrder *order, const uint64_t *words,
 extern void row_order_add_stored(RowOrder *order);
 
 /*
- * Changes to the general layout (sort_keys.h), if it is not the present one,
- * and makes all keys again.
+ * Changes the layout of the keys, after sort_keys_encode() has returned 0 for a row, in
+ * agreement with the processes that share it.  All keys have to be made again then.
  */
-extern void row_order_generalize(RowOrder *order);
+extern void row_order_change_layout(RowOrder *order);
+
+/* Adopts the shared layout, if there is one, and makes all keys again if it has changed. */
+extern void row_order_adopt_layout(RowOrder *order);
 
 /*
  * Makes the order, after the last row.  False if the store and the order would

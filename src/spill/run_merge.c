@@ -241,7 +241,7 @@ change_keys(RunMerge *merge)
 	if (sort_keys_doubtful(merge->order->keys))
 		merge->by_keys = false;
 	else
-		sort_keys_change_layout(merge->order->keys);
+		row_order_change_layout(merge->order);
 }
 
 /* Makes all keys, in a layout that they fit, and plays with them. */

@@ -7,7 +7,8 @@
  * layouts, and compares every row with every other: by their keys, and by
  * their types' comparators.  Whatever key_format.h, sort_keys.h and
  * key_encoders.h promise of keys is checked on the way.  A broken promise is
- * an error that shows the rows.
+ * an error that shows the rows.  Then the same is done with keys that several
+ * processes make, here by taking turns.
  *
  *-------------------------------------------------------------------------
  */
@@ -110,6 +111,22 @@ may_change_keys(const Check *check)
 	return false;
 }
 
+/* Has a column asked for that, when it refused the last row? */
+static bool
+wants_other_keys(const Check *check)
+{
+	for (int i = 0; i < check->keys->nencoded; i++)
+	{
+		const KeyCache *cache = check->columns[i].cache;
+
+		if ((cache->collated != NULL &&
+			 encode_collated_wants_change(cache->collated)) ||
+			(cache->prefix != NULL && encode_prefix_wants_change(cache->prefix)))
+			return true;
+	}
+	return false;
+}
+
 /* Has a row what the compact layout may refuse? */
 static bool
 may_be_refused(const Check *check, const CheckedRow *row)
@@ -141,8 +158,8 @@ make_key(const Check *check, CheckedRow *row, TupleTableSlot *slot)
 
 	if (row->refused)
 	{
-		if (keys->same_layout ? !may_change_keys(check) :
-			keys->general || !may_be_refused(check, row))
+		if (!wants_other_keys(check) &&
+			(keys->general || !may_be_refused(check, row)))
 			report(check, "row refused", row, NULL);
 		return;
 	}
@@ -250,7 +267,7 @@ make_keys(const Check *check)
 	while (nrows < check->nrows)
 	{
 		make_key(check, &check->rows[nrows], slot);
-		if (check->keys->same_layout)
+		if (check->rows[nrows].refused && wants_other_keys(check))
 			break;
 		nrows++;
 	}
@@ -290,6 +307,122 @@ check_layout(Check *check, StringInfo summary)
 					 keys->shape.fixed_words, nrefused, ntruncated);
 }
 
+/* Processes that make keys for one sort, and rows of a batch of one of them. */
+#define PROCESSES			3
+#define ROWS_OF_BATCH		20
+
+/*
+ * Makes a process's key of a row, and changes the shared layout until the row fits.
+ * The key that another process has made in the same layout has to be the same.
+ */
+static void
+make_shared_key(Check *process, SharedLayout *layout, CheckedRow *row,
+				uint32 *made_in, TupleTableSlot *slot)
+{
+	CheckedRow	made = {.tuple = row->tuple};
+
+	ExecStoreHeapTuple(made.tuple, slot, false);
+	for (;;)
+	{
+		process->keys->truncated = false;
+		made.nwords = sort_keys_encode(process->keys, slot, made.words);
+		made.truncated = process->keys->truncated;
+		if (made.nwords > 0)
+			break;
+		sort_keys_propose(process->keys, layout);
+		(void) sort_keys_adopt(process->keys, layout);
+	}
+	if (*made_in == process->keys->nagreed &&
+		(made.nwords != row->nwords || made.truncated != row->truncated ||
+		 memcmp(made.words, row->words, made.nwords * sizeof(uint64_t)) != 0))
+		report(process, "other key of another process", row, &made);
+	*row = made;
+	*made_in = process->keys->nagreed;
+}
+
+/* Begins the keys of a process; NULL if processes cannot make such keys together. */
+static Check *
+begin_process(const Check *check)
+{
+	Check	   *process = palloc(sizeof(Check));
+
+	*process = *check;
+	process->columns = sort_columns_copy(check->columns, check->ncolumns);
+	process->keys = sort_keys_create(check->descriptor, process->columns,
+									 check->ncolumns);
+	return sort_keys_share(process->keys) ? process : NULL;
+}
+
+/* Makes keys of the rows as these come, by the processes in turn, a batch each. */
+static void
+make_batches(Check *check, Check **processes, SharedLayout *layout,
+			 uint32 *made_in, TupleTableSlot *slot)
+{
+	for (int i = 0; i < check->nrows; i++)
+	{
+		Check	   *process = processes[i / ROWS_OF_BATCH % PROCESSES];
+
+		if (i % ROWS_OF_BATCH == 0)
+			(void) sort_keys_adopt(process->keys, layout);
+		/* the key so far is of no layout */
+		made_in[i] = PG_UINT32_MAX;
+		make_shared_key(process, layout, &check->rows[i], &made_in[i], slot);
+	}
+}
+
+/* Makes keys of all rows in the last layout, each by every process. */
+static void
+make_last_keys(Check *check, Check **processes, SharedLayout *layout,
+			   uint32 *made_in, TupleTableSlot *slot)
+{
+	uint32		nlayout;
+
+	do
+	{
+		nlayout = shared_layout_number(layout);
+		for (int i = 0; i < check->nrows * PROCESSES; i++)
+		{
+			Check	   *process = processes[i % PROCESSES];
+
+			(void) sort_keys_adopt(process->keys, layout);
+			make_shared_key(process, layout, &check->rows[i / PROCESSES],
+							&made_in[i / PROCESSES], slot);
+		}
+	} while (nlayout != shared_layout_number(layout));
+}
+
+/* Checks keys that several processes make for one sort. */
+static void
+check_shared(Check *check, StringInfo summary)
+{
+	SharedLayout *layout = palloc(sizeof(SharedLayout));
+	uint32	   *made_in = palloc(check->nrows * sizeof(uint32));
+	Check	   *processes[PROCESSES];
+	TupleTableSlot *slot;
+	int			ntruncated = 0;
+
+	shared_layout_init(layout);
+	for (int i = 0; i < PROCESSES; i++)
+	{
+		processes[i] = begin_process(check);
+		if (processes[i] == NULL)
+			return;
+	}
+	slot = MakeSingleTupleTableSlot(check->descriptor, &TTSOpsHeapTuple);
+	make_batches(check, processes, layout, made_in, slot);
+	make_last_keys(check, processes, layout, made_in, slot);
+	ExecDropSingleTupleTableSlot(slot);
+
+	check->keys = processes[0]->keys;
+	for (int i = 1; i < PROCESSES; i++)
+		check->keys->doubtful |= sort_keys_doubtful(processes[i]->keys);
+	compare_rows(check, check->nrows);
+	for (int i = 0; i < check->nrows; i++)
+		ntruncated += check->rows[i].truncated;
+	appendStringInfo(summary, "; shared: changes %u, truncated %d",
+					 shared_layout_number(layout), ntruncated);
+}
+
 /* The flag for a column, from an array that may be shorter. */
 static bool
 column_flag(ArrayType *flags, int column)
@@ -321,7 +454,8 @@ column_operator(ArrayType *operators, int column)
  * Sorts by all columns of the query, by the operators that are given or the
  * types' default orderings.  Returns a summary: of each layout the
  * words of a key, 0 if they vary, how many rows it refused, and how many keys
- * it truncated; and how many columns are in the keys.  If these are doubtful, also
+ * it truncated; of keys that processes share, if there are such, how many changes of their
+ * layout there were, and how many were truncated; and how many columns are in the keys.  If these are doubtful, also
  * of how many pairs of rows the order was wrong.
  */
 Datum
@@ -382,6 +516,7 @@ check_sort_keys(PG_FUNCTION_ARGS)
 	check_layout(&check, &summary);
 	sort_keys_change_layout(check.keys);
 	check_layout(&check, &summary);
+	check_shared(&check, &summary);
 	appendStringInfo(&summary, "; columns %d of %d", check.keys->nencoded,
 					 check.ncolumns);
 	if (sort_keys_doubtful(check.keys))

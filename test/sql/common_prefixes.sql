@@ -55,12 +55,19 @@ SET gpusort.work_mem = '64kB';
 SELECT source, sort, wrong_place(format('SELECT id FROM %s ORDER BY %s', source, sort)) FROM cases;
 RESET gpusort.work_mem;
 
--- with workers, who leave nothing out
+-- with workers, which leave out the same; also where the leader has no rows of its own
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET min_parallel_table_scan_size = 0;
 ALTER TABLE addresses SET (parallel_workers = 2);
 SELECT source, sort, wrong_place(format('SELECT id FROM %s ORDER BY %s', source, sort)) FROM cases WHERE source = 'addresses';
+SET parallel_leader_participation = off;
+SELECT source, sort, wrong_place(format('SELECT id FROM %s ORDER BY %s', source, sort)) FROM cases WHERE source = 'addresses';
+-- some rows are sent, and others kept in files
+SET gpusort.work_mem = '256kB';
+SELECT source, sort, wrong_place(format('SELECT id FROM %s ORDER BY %s', source, sort)) FROM cases WHERE source = 'addresses';
+RESET gpusort.work_mem;
+RESET parallel_leader_participation;
 SET max_parallel_workers_per_gather = 0;
 
 -- indexes
@@ -74,7 +81,7 @@ CREATE UNIQUE INDEX of_both_in_runs ON addresses (t, id);
 CREATE UNIQUE INDEX ON addresses (t) WHERE id > 5000;
 RESET maintenance_work_mem;
 RESET gpusort.work_mem;
--- participants cannot agree on what to leave out, so there are none where statistics tell that all keys begin alike
+-- by workers, which leave out the same
 CREATE TABLE alike (t text COLLATE "C", other text COLLATE "C") WITH (parallel_workers = 2);
 INSERT INTO alike SELECT repeat('same ', 30) || md5(i::text), repeat('same ', 10) || md5(i::text) FROM generate_series(1, 5000) i;
 CREATE FUNCTION workers(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -87,10 +94,12 @@ END $$;
 SET min_parallel_table_scan_size = 0;
 SET maintenance_work_mem = '256MB';
 SET max_parallel_maintenance_workers = 2;
-SELECT workers('CREATE INDEX ON alike (t)') AS nothing_known;
 ANALYZE alike;
 SELECT workers('CREATE INDEX ON alike (t)') AS alike, workers('CREATE INDEX ON alike (other)') AS shorter,
 	workers('CREATE INDEX ON alike (lower(t))') AS expression;
+SELECT workers('CREATE UNIQUE INDEX of_both_by_workers ON addresses (t, id)') AS text,
+	workers('CREATE INDEX of_bytes_by_workers ON addresses (b, id)') AS bytes,
+	workers('CREATE INDEX of_arrays_by_workers ON addresses ((ARRAY[left(t, 500), ''a'']), (left(t, 500)) DESC)') AS arrays;
 DROP TABLE alike;
 -- an index of a device is checked: texts that begin alike are compared as their collations have it, not by bytes
 CREATE TABLE alike AS SELECT repeat('common ', 5) || x t FROM unnest(ARRAY['Q', 'bbc', 'a', 'B', 'q', 'Z']) x;

@@ -136,6 +136,23 @@ foreach (1 .. 20)
 }
 ok($node->counter('index_worker_pages') > $by_workers, 'with leaves that workers made');
 
+# Of keys that begin alike the participants leave out the same, as they find it; some rows are otherwise, in all of the table or late.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE alike WITH (parallel_workers = 2) AS
+SELECT i, t COLLATE "C" t, t COLLATE "en-x-icu" icu, convert_to(t, 'UTF8') b, CASE WHEN i < 25000 THEN t END COLLATE "C" gaps
+FROM (SELECT i, CASE WHEN i % 100 = 99 THEN md5(i::text) WHEN i > 20000 AND i % 3 = 0 THEN repeat('pq', 150) || i ELSE repeat('p', 150) || hashint4(i) % 5000 END t
+	FROM generate_series(1, 30000) i) s;
+ANALYZE alike;
+SQL
+my $index_workers = $node->counter('index_workers');
+foreach my $keys ('t', 't DESC, i', 'b', 'gaps NULLS FIRST', 'i % 3, t, b', 'icu, i', '(ARRAY[t, i::text])', 't COLLATE "en-x-icu", t')
+{
+	my $definition = 'CREATE INDEX built ON alike (' . ($keys =~ s/^i % 3/(i % 3)/r) . ')';
+	is($node->safe_psql('postgres', "SELECT a = b FROM built('$definition', 'off') a, built('$definition', 'on') b"),
+		't', "keys that begin alike: $keys");
+}
+is($node->counter('index_workers'), $index_workers + 16, 'with two workers each');
+
 #
 # What arrives on disk and on a standby
 #
