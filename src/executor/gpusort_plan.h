@@ -14,6 +14,17 @@
 #include "executor/node_limit.h"
 
 /*
+ * Gives a node that emits the first columns of its child, as they are, this target
+ * list and this child.  In a finished plan refer_to_child() has to be called for it,
+ * which has it refer to the child's columns as other nodes do.
+ */
+extern void emit_child(CustomScan *scan, List *target_list, Plan *child);
+extern void refer_to_child(CustomScan *scan);
+
+/* Has each column of a target list refer to that of the same number. */
+extern void refer_to_columns(List *target_list, int varno);
+
+/*
  * The custom_private of a GpuSort in the place of this Sort; that of a
  * GpuSortGroups begins with it.
  */

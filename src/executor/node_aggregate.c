@@ -100,7 +100,6 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 {
 	CustomScan *scan = makeNode(CustomScan);
 	int			ngroup_columns = list_length(group_equal);
-	List	   *fractions = NIL;
 	ListCell   *cell;
 
 	/* core takes a column of the groups for it if only the labels differ */
@@ -109,24 +108,13 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 	scan->scan.plan.targetlist = target_list;
 	scan->scan.plan.qual = having;
 	scan->scan.plan.lefttree = sort->plan.lefttree;
-	scan->custom_scan_tlist =
-		list_truncate(copyObject(sort->plan.lefttree->targetlist),
-					  ngroup_columns);
+	/* of the aggregates the planner finds the values */
+	scan->custom_scan_tlist = copyObject(sort->plan.lefttree->targetlist);
 	scan->custom_private = lappend(gpusort_scan_private(sort),
-								   list_make3(list_make2_oid(equal,
+								   list_make4(list_make2_oid(equal,
 															 value_cast_take(sort->plan.lefttree)),
-											  group_equal, group_collations));
-	foreach(cell, aggregates)
-	{
-		/* aggregate_refers_to_child() changes it */
-		Aggref	   *aggregate = copyObject(lfirst(cell));
-		AttrNumber	number = list_length(scan->custom_scan_tlist) + 1;
-
-		scan->custom_scan_tlist = lappend(scan->custom_scan_tlist,
-										  makeTargetEntry((Expr *) aggregate,
-														  number, NULL, false));
-		fractions = list_concat(fractions, aggregate->aggdirectargs);
-	}
+											  group_equal, group_collations,
+											  copyObject(aggregates)));
 	if (group_equal == NIL && only_counts(aggregates))
 	{
 		PlannedGroupLimit one_of_each = {
@@ -140,7 +128,10 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 
 		gpusort_limit_groups(scan, &one_of_each);
 	}
-	scan->custom_exprs = list_concat(scan->custom_exprs, fractions);
+	foreach(cell, aggregates)
+		scan->custom_exprs =
+		list_concat(scan->custom_exprs,
+					copyObject(lfirst_node(Aggref, cell)->aggdirectargs));
 	return scan;
 }
 
@@ -183,23 +174,56 @@ sorted_column(const CustomScan *scan, int i)
 		value_cast_of(planned_cast(scan), column);
 }
 
+/* Has aggregates in an expression be columns: an array, by their numbers. */
+static Node *
+refer_to_aggregates(Node *node, TargetEntry **columns)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Aggref))
+		return (Node *) makeVarFromTargetEntry(INDEX_VAR,
+											   columns[((Aggref *) node)->aggno]);
+	return expression_tree_mutator(node, refer_to_aggregates,
+								   (void *) columns);
+}
+
 void
 aggregate_refers_to_child(CustomScan *scan)
 {
 	int			ngroup_columns = list_length(planned_group_equalities(scan));
+	ListCell   *aggregates = list_nth_cell(llast(scan->custom_private), 3);
+	int			most = 0;
+	TargetEntry **columns;
 	ListCell   *cell;
 
+	scan->custom_scan_tlist = list_truncate(scan->custom_scan_tlist,
+											ngroup_columns);
 	foreach(cell, scan->custom_scan_tlist)
-	{
-		TargetEntry *entry = lfirst(cell);
-		Aggref	   *aggregate = (Aggref *) entry->expr;
+		lfirst_node(TargetEntry, cell)->expr =
+		sorted_column(scan, foreach_current_index(cell));
 
-		if (foreach_current_index(cell) < ngroup_columns)
-			entry->expr = sorted_column(scan, foreach_current_index(cell));
-		else if (aggregate->args != NIL)
+	foreach(cell, lfirst_node(List, aggregates))
+		most = Max(most, lfirst_node(Aggref, cell)->aggno);
+	columns = palloc0((most + 1) * sizeof(TargetEntry *));
+	foreach(cell, lfirst_node(List, aggregates))
+	{
+		Aggref	   *aggregate = lfirst(cell);
+		AttrNumber	number = list_length(scan->custom_scan_tlist) + 1;
+
+		if (aggregate->args != NIL)
 			linitial_node(TargetEntry, aggregate->args)->expr =
 				sorted_column(scan, ngroup_columns);
+		columns[aggregate->aggno] = makeTargetEntry((Expr *) aggregate,
+													number, NULL, false);
+		scan->custom_scan_tlist = lappend(scan->custom_scan_tlist,
+										  columns[aggregate->aggno]);
 	}
+	lfirst(aggregates) = NIL;
+
+	scan->scan.plan.targetlist = (List *)
+		refer_to_aggregates((Node *) scan->scan.plan.targetlist, columns);
+	scan->scan.plan.qual = (List *)
+		refer_to_aggregates((Node *) scan->scan.plan.qual, columns);
 }
 
 static Node *

@@ -28,7 +28,7 @@ extern CustomScan *aggregate_make_plan(const Sort *sort, List *target_list,
 									   Oid equal, List *group_equal,
 									   List *group_collations);
 
-/* In a finished plan: has EXPLAIN find the values in the node's child. */
+/* In a finished plan: has it refer to its child's columns, as other nodes do. */
 extern void aggregate_refers_to_child(CustomScan *scan);
 
 #endif							/* GPUSORT_NODE_AGGREGATE_H */

@@ -13,7 +13,6 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
-#include "nodes/makefuncs.h"
 
 #include "executor/explain_sort.h"
 #include "executor/gpusort_plan.h"
@@ -36,25 +35,10 @@ groups_make_plan(const Sort *sort, List *target_list, int ngroup_columns)
 	CustomScan *scan = makeNode(CustomScan);
 
 	scan->methods = &groups_scan_methods;
-	scan->scan.plan.targetlist = target_list;
-	scan->scan.plan.lefttree = sort->plan.lefttree;
-	scan->custom_scan_tlist = copyObject(sort->plan.targetlist);
+	emit_child(scan, target_list, sort->plan.lefttree);
 	scan->custom_private = lappend(gpusort_scan_private(sort),
 								   list_make1_int(ngroup_columns));
 	return scan;
-}
-
-void
-groups_refer_to_child(CustomScan *scan)
-{
-	ListCell   *cell;
-
-	foreach(cell, scan->custom_scan_tlist)
-	{
-		TargetEntry *entry = lfirst(cell);
-
-		entry->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, entry);
-	}
 }
 
 static Node *

@@ -18,15 +18,9 @@ extern bool is_gpusort_groups(const Plan *plan);
 /*
  * Makes a GpuSortGroups of this target list that sorts what is below the Sort as
  * that does, and keeps together what is equal in the first ngroup_columns of its
- * columns.
+ * columns.  In a finished plan refer_to_child() has to be called for it.
  */
 extern CustomScan *groups_make_plan(const Sort *sort, List *target_list,
 									int ngroup_columns);
-
-/*
- * Has the node refer to its child's columns, as other nodes do in a finished plan.
- * As long as the planner looks for expressions they have to be there themselves.
- */
-extern void groups_refer_to_child(CustomScan *scan);
 
 #endif							/* GPUSORT_NODE_GROUPS_H */

@@ -33,6 +33,7 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 
+#include "executor/gpusort_plan.h"
 #include "executor/node_stream.h"
 #include "executor/row_stream.h"
 #include "port/compat.h"
@@ -96,31 +97,8 @@ stream_make_plan(const CustomScanMethods *methods, List *target_list,
 	CustomScan *scan = makeNode(CustomScan);
 
 	scan->methods = methods;
-	scan->scan.plan.targetlist = target_list;
-	scan->scan.plan.lefttree = child;
-	scan->custom_scan_tlist = copyObject(child->targetlist);
+	emit_child(scan, target_list, child);
 	return scan;
-}
-
-/* Has all columns of a target list be those of another. */
-static void
-refer(List *target_list, int varno)
-{
-	ListCell   *cell;
-
-	foreach(cell, target_list)
-	{
-		TargetEntry *entry = lfirst(cell);
-
-		entry->expr = (Expr *) makeVarFromTargetEntry(varno, entry);
-	}
-}
-
-static void
-refer_to_child(CustomScan *scan)
-{
-	refer(scan->scan.plan.targetlist, INDEX_VAR);
-	refer(scan->custom_scan_tlist, OUTER_VAR);
 }
 
 void
@@ -129,7 +107,7 @@ stream_refer_to_children(CustomScan *receive)
 	Plan	   *gather = receive->scan.plan.lefttree;
 
 	refer_to_child(receive);
-	refer(gather->targetlist, OUTER_VAR);
+	refer_to_columns(gather->targetlist, OUTER_VAR);
 	refer_to_child((CustomScan *) gather->lefttree);
 }
 

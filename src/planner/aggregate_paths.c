@@ -58,6 +58,12 @@
  */
 #define LEAST_GAIN	2.0
 
+/*
+ * Of more sorts than these the first are looked at: one of so many spares little, and
+ * each takes time to plan.
+ */
+#define MOST_SORTS		16
+
 /* A path has its first row as late as another in so many times its time. */
 #define AS_LATE		1.1
 
@@ -225,7 +231,7 @@ may_come_in_any_order(const PlannerInfo *root, const Path *input,
 	return true;
 }
 
-/* The sorts that may be done ahead of aggregates, one for those that share it. */
+/* The first sorts that may be done ahead of aggregates, one for those that share it. */
 static List *
 list_sorts(PlannerInfo *root, const Path *input, double ngroups,
 		   const List *aggregates)
@@ -238,7 +244,9 @@ list_sorts(PlannerInfo *root, const Path *input, double ngroups,
 		const Aggref *aggref = lfirst(cell);
 		InnerSort  *sort;
 
-		if (!sorts_inside(root, aggref) || is_listed(sorts, aggref))
+		if (list_length(sorts) == MOST_SORTS)
+			break;
+		if (is_listed(sorts, aggref) || !sorts_inside(root, aggref))
 			continue;
 		sort = palloc(sizeof(InnerSort));
 		examine_sort(root, input, ngroups, aggref, sort);

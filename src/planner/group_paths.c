@@ -212,6 +212,14 @@ add_with_gather(const Grouped *grouped, Path *partial)
  * ---- windows
  */
 
+/* What a window needs in order. */
+typedef struct WindowOrder
+{
+	List	   *keys;			/* pathkeys of its partitions, and then of its
+								 * rows */
+	int			npartition_keys;	/* how many of them are the partitions' */
+} WindowOrder;
+
 static Node *
 replace_window_functions(Node *node, bool *unsafe)
 {
@@ -234,11 +242,11 @@ is_safe_in_groups(PlannerInfo *root, Node *node)
 	return !unsafe && is_parallel_safe(root, node);
 }
 
+/* The same of what a window has beside its target. */
 static bool
 is_window_safe(PlannerInfo *root, const WindowAggPath *window)
 {
-	return is_safe_in_groups(root, (Node *) window->path.pathtarget->exprs) &&
-		is_safe_in_groups(root, (Node *) RUN_CONDITIONS(window)) &&
+	return is_safe_in_groups(root, (Node *) RUN_CONDITIONS(window)) &&
 	/* whose parameters core does not pass to workers, before 17 */
 		!needs_leader((Node *) RUN_CONDITIONS(window)) &&
 		is_safe_in_groups(root, (Node *) window->qual) &&
@@ -273,22 +281,49 @@ find_windows(const RelOptInfo *input, const RelOptInfo *relation)
 	return path->parent == input ? windows : NIL;
 }
 
-/* The keys of the partitions of a window, and of all that it needs in order. */
-static List *
-partition_keys(PlannerInfo *root, const WindowAggPath *window)
+/*
+ * May all processes compute these windows?  The target of the last one has the
+ * functions of all; whatever else the others emit comes from a partial path.
+ */
+static bool
+are_windows_safe(PlannerInfo *root, const List *windows)
 {
-	return make_pathkeys_for_sortclauses(root,
-										 window->winclause->partitionClause,
-										 root->processed_tlist);
+	const WindowAggPath *last = llast(windows);
+	ListCell   *cell;
+
+	foreach(cell, windows)
+	{
+		if (!is_window_safe(root, lfirst(cell)))
+			return false;
+	}
+	return is_safe_in_groups(root, (Node *) last->path.pathtarget->exprs);
 }
 
-static List *
-window_keys(PlannerInfo *root, const WindowAggPath *window)
+/* What the windows need in order, an array. */
+static WindowOrder *
+find_orders(PlannerInfo *root, const List *windows)
 {
-	return make_pathkeys_for_sortclauses(root,
-										 list_concat_copy(window->winclause->partitionClause,
-														  window->winclause->orderClause),
-										 root->processed_tlist);
+	WindowOrder *orders = palloc(list_length(windows) * sizeof(WindowOrder));
+	ListCell   *cell;
+
+	foreach(cell, windows)
+	{
+		const WindowAggPath *window = lfirst(cell);
+		WindowOrder *order = &orders[foreach_current_index(cell)];
+		List	   *partitions = window->winclause->partitionClause;
+		List	   *all = list_concat_copy(partitions,
+										   window->winclause->orderClause);
+
+		/* a sort for this window alone has them; to find them takes a while */
+		order->keys = IsA(window->subpath, SortPath) ?
+			window->subpath->pathkeys :
+			make_pathkeys_for_sortclauses(root, all, root->processed_tlist);
+		order->npartition_keys = list_length(all) == list_length(partitions) ?
+			list_length(order->keys) :
+			list_length(make_pathkeys_for_sortclauses(root, partitions,
+													  root->processed_tlist));
+	}
+	return orders;
 }
 
 /*
@@ -296,17 +331,15 @@ window_keys(PlannerInfo *root, const WindowAggPath *window)
  * together: the fewest of those that make use of its order.
  */
 static int
-count_group_keys(PlannerInfo *root, List *windows, ListCell *first)
+count_group_keys(const WindowOrder *orders, int nwindows, int first)
 {
-	List	   *sorted = window_keys(root, lfirst(first));
-	int			count = list_length(sorted);
-	ListCell   *cell;
+	int			count = orders[first].npartition_keys;
 
-	for_each_cell(cell, windows, first)
+	for (int i = first + 1; i < nwindows; i++)
 	{
-		if (!pathkeys_contained_in(window_keys(root, lfirst(cell)), sorted))
+		if (!pathkeys_contained_in(orders[i].keys, orders[first].keys))
 			break;
-		count = Min(count, list_length(partition_keys(root, lfirst(cell))));
+		count = Min(count, orders[i].npartition_keys);
 	}
 	return count;
 }
@@ -343,7 +376,8 @@ part_of_limit(const Grouped *grouped, List *windows)
  * "partial", in all.  NULL if there is a sort that is none of ours.
  */
 static Path *
-make_windows(const Grouped *grouped, List *windows, bool partial)
+make_windows(const Grouped *grouped, List *windows,
+			 const WindowOrder *orders, bool partial)
 {
 	PlannerInfo *root = grouped->root;
 	Path	   *path = partial ? grouped->partial : grouped->serial;
@@ -355,20 +389,25 @@ make_windows(const Grouped *grouped, List *windows, bool partial)
 	foreach(cell, windows)
 	{
 		const WindowAggPath *model = lfirst(cell);
+		int			number = foreach_current_index(cell);
+		const WindowOrder *order = &orders[number];
 		WindowAggPath *window;
-		List	   *keys = window_keys(root, model);
-		int			ngroup_keys = count_group_keys(root, windows, cell);
 
 		/* rows that are not partitioned are one group */
-		if (partition_keys(root, model) == NIL)
+		if (order->npartition_keys == 0)
 			return NULL;
-		if (!sorted || !pathkeys_contained_in(keys, path->pathkeys))
+		if (!sorted || !pathkeys_contained_in(order->keys, path->pathkeys))
 		{
+			int			ngroup_keys = count_group_keys(orders,
+													   list_length(windows),
+													   number);
+
 			if (ngroup_keys == 0)
 				return NULL;
 			path = partial ?
-				make_groups(grouped, path, keys, ngroup_keys, &part) :
-				sort_paths_make(root, grouped->relation, path, keys, NO_BOUND);
+				make_groups(grouped, path, order->keys, ngroup_keys, &part) :
+				sort_paths_make(root, grouped->relation, path, order->keys,
+								NO_BOUND);
 			if (path == NULL)
 				return NULL;
 			emit_part(path, limited);
@@ -400,17 +439,15 @@ add_window_paths(const Grouped *grouped)
 {
 	RelOptInfo *relation = grouped->relation;
 	List	   *windows = find_windows(grouped->serial->parent, relation);
+	const WindowOrder *orders;
 	Path	   *alone;
 	Path	   *partial;
-	ListCell   *cell;
 
-	if (windows == NIL)
-		return;
-	foreach(cell, windows)
-		if (!is_window_safe(grouped->root, lfirst(cell)))
+	if (windows == NIL || !are_windows_safe(grouped->root, windows))
 		return;
 
-	partial = make_windows(grouped, windows, true);
+	orders = find_orders(grouped->root, windows);
+	partial = make_windows(grouped, windows, orders, true);
 	if (partial == NULL)
 		return;
 
@@ -418,7 +455,7 @@ add_window_paths(const Grouped *grouped)
 	 * core's paths, and this one, stay unsafe: no worker may run one as a
 	 * whole
 	 */
-	alone = make_windows(grouped, windows, false);
+	alone = make_windows(grouped, windows, orders, false);
 	if (alone != NULL)
 		add_path(relation, alone);
 

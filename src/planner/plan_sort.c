@@ -169,7 +169,7 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 			break;
 		case T_CustomScan:
 			if (is_gpusort_groups(plan))
-				groups_refer_to_child((CustomScan *) plan);
+				refer_to_child((CustomScan *) plan);
 			if (is_gpusort_aggregate(plan))
 				aggregate_refers_to_child((CustomScan *) plan);
 			if (is_gpusort_receive(plan))

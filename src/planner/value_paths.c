@@ -38,9 +38,6 @@
 #include "planner/value_paths.h"
 #include "port/compat.h"
 
-/* Aggregates of a query that are looked at: each is compared with all others. */
-#define MOST_AGGREGATES		256
-
 /* The aggregates of a query, and what they are of. */
 typedef struct QueryAggregates
 {
@@ -134,27 +131,33 @@ note_aggregate(PlannerInfo *root, QueryAggregates *all, Aggref *aggregate)
 	}
 }
 
-/* What an expression is made of. */
-typedef struct Parts
+/* What the aggregates of expressions are found with. */
+typedef struct Search
 {
-	const List *groups;
-	List	   *aggregates;
-} Parts;
+	PlannerInfo *root;
+	QueryAggregates *all;
+	Bitmapset  *found;			/* their numbers */
+} Search;
 
-/* Lists the aggregates; true if there are other parts than these and groups. */
+/* Notes aggregates; true if there are others, or other parts than these and groups. */
 static bool
-list_parts(Node *node, Parts *parts)
+search_aggregates(Node *node, Search *search)
 {
-	if (node == NULL || list_member(parts->groups, node))
+	if (node == NULL || list_member(search->all->groups, node))
 		return false;
 	if (IsA(node, Aggref))
 	{
-		parts->aggregates = list_append_unique(parts->aggregates, node);
-		return list_length(parts->aggregates) > MOST_AGGREGATES;
+		Aggref	   *aggregate = (Aggref *) node;
+
+		/* those that are equal have one number */
+		if (bms_is_member(aggregate->aggno, search->found))
+			return false;
+		search->found = bms_add_member(search->found, aggregate->aggno);
+		return !note_aggregate(search->root, search->all, aggregate);
 	}
 	return IsA(node, Var) || IsA(node, PlaceHolderVar) ||
 		IsA(node, GroupingFunc) ||
-		expression_tree_walker(node, list_parts, (void *) parts);
+		expression_tree_walker(node, search_aggregates, (void *) search);
 }
 
 /* Finds the aggregates of a query; false if they are others. */
@@ -163,17 +166,9 @@ find_aggregates(PlannerInfo *root, const RelOptInfo *grouped,
 				const GroupPathExtraData *extra, QueryAggregates *all)
 {
 	List	   *exprs = list_make2(grouped->reltarget->exprs, extra->havingQual);
-	Parts		parts = {.groups = all->groups};
-	ListCell   *cell;
+	Search		search = {root, all};
 
-	if (list_parts((Node *) exprs, &parts))
-		return false;
-	foreach(cell, parts.aggregates)
-	{
-		if (!note_aggregate(root, all, lfirst(cell)))
-			return false;
-	}
-	return all->clause != NULL;
+	return !search_aggregates((Node *) exprs, &search) && all->clause != NULL;
 }
 
 /*
