@@ -82,6 +82,7 @@ OBJS = \
 	src/keys/sort_keys.o \
 	src/planner/aggregate_paths.o \
 	src/planner/explain_refusal.o \
+	src/planner/foreign_orders.o \
 	src/planner/gather_paths.o \
 	src/planner/group_limits.o \
 	src/planner/group_paths.o \

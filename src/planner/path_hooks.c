@@ -17,6 +17,9 @@
  *	  that are known by the places of sorted values: see value_paths.c.
  *	- For joins: merge joins of sorted input.
  *
+ * Nothing is added where paths rely on the order of a foreign server: see
+ * foreign_orders.c.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -37,6 +40,7 @@
 
 #include "cost/sort_cost.h"
 #include "planner/aggregate_paths.h"
+#include "planner/foreign_orders.h"
 #include "planner/group_paths.h"
 #include "planner/order_paths.h"
 #include "planner/path_hooks.h"
@@ -347,7 +351,8 @@ add_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 		(type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI ||
 		 type == JOIN_ANTI) &&
 		outer->cheapest_total_path->param_info == NULL &&
-		inner->cheapest_total_path->param_info == NULL)
+		inner->cheapest_total_path->param_info == NULL &&
+		!foreign_orders_may_be_joined(root))
 		add_merge_join_path(root, join, outer, inner, type, extra);
 }
 
@@ -387,7 +392,7 @@ add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 				RelOptInfo *output, void *extra)
 {
 	/* first: an extension that puts a node above all paths has to find ours */
-	if (are_wanted())
+	if (are_wanted() && !foreign_orders_compete(root, output))
 		add_paths_of_stage(root, stage, input, output, extra);
 	if (previous_upper_paths_hook != NULL)
 		previous_upper_paths_hook(root, stage, input, output, extra);

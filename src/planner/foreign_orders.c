@@ -1,0 +1,166 @@
+/*-------------------------------------------------------------------------
+ *
+ * foreign_orders.c
+ *	  Paths that rely on the order of strings in which a foreign server sends rows.
+ *
+ * A foreign server sorts by its own collations.  Where one sorts otherwise than the
+ * collation of that name here, core takes for sorted what is not: a merge join misses
+ * rows then, or finds that its input is out of order.  Hashing, and a sort of both
+ * sides here, give the right rows.
+ *
+ * Which of them core chooses depends on costs.  A sort that costs less would have
+ * it choose such a merge join, for its other side; and where a path of core's is
+ * dropped since ours is the better one, the next best may be one by that order.
+ * So wherever such a path competes core's costs stay as they are.  It makes the
+ * choice that it makes without gpusort, and the sorts of its plan are taken over.
+ *
+ * Rows of a part of a query come in an order, too, by which the query may join
+ * them.  So the tables of all queries that it is a part of count.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "nodes/pathnodes.h"
+
+#include "planner/foreign_orders.h"
+#include "port/compat.h"
+
+static bool is_by_foreign_order(const Path *path);
+
+/* Are there collations in this order? */
+static bool
+is_collated(const List *pathkeys)
+{
+	ListCell   *cell;
+
+	foreach(cell, pathkeys)
+	{
+		if (OidIsValid(lfirst_node(PathKey, cell)->pk_eclass->ec_collation))
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_any_by_foreign_order(const List *paths)
+{
+	ListCell   *cell;
+
+	foreach(cell, paths)
+	{
+		if (is_by_foreign_order(lfirst(cell)))
+			return true;
+	}
+	return false;
+}
+
+/* Does a join rely on the order of one side, or pass on that of the outer one? */
+static bool
+joins_by_foreign_order(const JoinPath *join)
+{
+	const MergePath *merge = (const MergePath *) join;
+
+	if (!IsA(join, MergePath))
+		return is_by_foreign_order(join->outerjoinpath);
+	return (merge->outersortkeys == NIL &&
+			is_by_foreign_order(join->outerjoinpath)) ||
+		(merge->innersortkeys == NIL &&
+		 is_by_foreign_order(join->innerjoinpath));
+}
+
+/* Does a path rely on such an order, or have its rows in one? */
+static bool
+is_by_foreign_order(const Path *path)
+{
+	switch (nodeTag(path))
+	{
+		case T_ForeignPath:
+			return is_collated(path->pathkeys);
+		case T_AppendPath:
+			return is_any_by_foreign_order(((const AppendPath *) path)->subpaths);
+		case T_MergeAppendPath:
+			return is_any_by_foreign_order(((const MergeAppendPath *) path)->subpaths);
+		case T_NestPath:
+		case T_MergePath:
+			return joins_by_foreign_order((const JoinPath *) path);
+		case T_SubqueryScanPath:
+			return is_by_foreign_order(((const SubqueryScanPath *) path)->subpath);
+		case T_ProjectionPath:
+			return is_by_foreign_order(((const ProjectionPath *) path)->subpath);
+		case T_ProjectSetPath:
+			return is_by_foreign_order(((const ProjectSetPath *) path)->subpath);
+		case T_MaterialPath:
+			return is_by_foreign_order(((const MaterialPath *) path)->subpath);
+		case T_IncrementalSortPath:
+			return is_by_foreign_order(((const SortPath *) path)->subpath);
+		case T_GroupPath:
+			return is_by_foreign_order(((const GroupPath *) path)->subpath);
+		case T_AggPath:
+			return ((const AggPath *) path)->aggstrategy != AGG_HASHED &&
+				is_by_foreign_order(((const AggPath *) path)->subpath);
+		case T_UniquePath:
+			return is_by_foreign_order(((const UniquePath *) path)->subpath);
+		case T_WindowAggPath:
+			return is_by_foreign_order(((const WindowAggPath *) path)->subpath);
+		case T_LimitPath:
+			return is_by_foreign_order(((const LimitPath *) path)->subpath);
+		default:
+			return false;
+	}
+}
+
+/* Does a query read foreign tables? */
+static bool
+reads_foreign_tables(const RangeTblEntry *entry)
+{
+	ListCell   *cell;
+
+	if (entry->rtekind == RTE_RELATION)
+		return entry->relkind == RELKIND_FOREIGN_TABLE;
+	if (entry->rtekind != RTE_SUBQUERY || entry->subquery == NULL)
+		return false;
+	foreach(cell, entry->subquery->rtable)
+	{
+		if (reads_foreign_tables(lfirst(cell)))
+			return true;
+	}
+	return false;
+}
+
+/* The same of the tables of one query; of those without paths yet all may have one. */
+static bool
+are_tables_in_foreign_order(PlannerInfo *root)
+{
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		const RelOptInfo *table = root->simple_rel_array[i];
+
+		if (table == NULL)
+			continue;
+		if (table->pathlist == NIL ?
+			reads_foreign_tables(root->simple_rte_array[i]) :
+			is_any_by_foreign_order(table->pathlist))
+			return true;
+	}
+	return false;
+}
+
+bool
+foreign_orders_may_be_joined(PlannerInfo *root)
+{
+	for (; root != NULL; root = root->parent_root)
+	{
+		if (are_tables_in_foreign_order(root))
+			return true;
+	}
+	return false;
+}
+
+bool
+foreign_orders_compete(PlannerInfo *root, const RelOptInfo *output)
+{
+	return is_any_by_foreign_order(output->pathlist) ||
+		foreign_orders_may_be_joined(root->parent_root);
+}
