@@ -24,6 +24,7 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 
 #include "common/key_format.h"
@@ -84,6 +85,12 @@
 
 /* From this part of all rows on different values are taken for all different. */
 #define UNIQUE_PART			0.9
+
+/*
+ * The part of temp_file_limit that a plan may be expected to need: rows may be more
+ * and wider than what is expected.
+ */
+#define SURE_FILE_PART		0.5
 
 /* The part of a heap's cost at which a sort of all rows is sure to take less. */
 #define SURE_PART			0.65
@@ -290,6 +297,16 @@ kilobytes_in_runs(const SortSize *size, double participants)
 {
 	return participants == 1 && size->is_of_values ?
 		size->rows * sizeof(Datum) / 1024 : kilobytes(size->rows, size->width);
+}
+
+bool
+sort_has_file_space(const SortSize *share)
+{
+	SortSize	stored = *share;
+
+	stored.rows *= 1 - share->null_part;
+	return temp_file_limit < 0 || fits_memory(stored.rows, stored.width) ||
+		kilobytes_in_runs(&stored, 1) <= temp_file_limit * SURE_FILE_PART;
 }
 
 /* Words of a key, as expected. */

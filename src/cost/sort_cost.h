@@ -51,6 +51,12 @@ extern bool sort_together_has_room(const SortSize *share,
 								   double participants);
 
 /*
+ * Does temp_file_limit leave room for what a process is expected to write that has
+ * a sort of this size, alone or as one of several?  An estimate, with some to spare.
+ */
+extern bool sort_has_file_space(const SortSize *share);
+
+/*
  * The cost of a GpuSort in one process: until its first row can be emitted, and
  * in all.  The cost of its input is not included.
  */

@@ -260,8 +260,8 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
  */
 
 /*
- * The cheapest path of a relation in this order.  Sets *sorts if it is one of
- * our sorts.
+ * The cheapest path of a relation in this order; NULL if that would have to write
+ * more than there is room for.  Sets *sorts if it is one of our sorts.
  */
 static Path *
 cheapest_in_order(PlannerInfo *root, RelOptInfo *relation, List *pathkeys,
@@ -274,9 +274,15 @@ cheapest_in_order(PlannerInfo *root, RelOptInfo *relation, List *pathkeys,
 	ordered = get_cheapest_path_for_pathkeys(relation->pathlist, pathkeys,
 											 NULL, TOTAL_COST, false);
 	sort = sort_paths_make(root, relation, cheapest, pathkeys, NO_BOUND);
+	if (sort == NULL && ordered != NULL)
+		return ordered;
 	if (sort == NULL)
-		return ordered != NULL ? ordered : (Path *)
+	{
+		SortSize	size = {cheapest->rows, cheapest->pathtarget->width};
+
+		return !sort_has_file_space(&size) ? NULL : (Path *)
 			create_sort_path(root, relation, cheapest, pathkeys, NO_BOUND);
+	}
 	if (ordered != NULL && compare_path_costs(ordered, sort, TOTAL_COST) <= 0)
 		return ordered;
 	*sorts = true;
@@ -312,7 +318,7 @@ add_merge_join_path(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 	inner_keys = make_inner_pathkeys_for_merge(root, clauses, outer_keys);
 	outer_path = cheapest_in_order(root, outer, outer_keys, &sorts);
 	inner_path = cheapest_in_order(root, inner, inner_keys, &sorts);
-	if (!sorts)
+	if (!sorts || outer_path == NULL || inner_path == NULL)
 		return;
 
 	initial_cost_mergejoin(root, &costs, type, clauses, outer_path, inner_path,

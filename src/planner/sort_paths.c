@@ -76,7 +76,9 @@ sort_paths_take_over(PlannerInfo *root, const Path *input, List *pathkeys,
 		return false;
 	*size = sort_size_of_path(root, input, sort_paths_columns(pathkeys, relids),
 							  sort_operator, collation, bound);
-	return refuse_size(size, bound) == REFUSAL_NONE;
+	/* the sort of a plan that core chooses anyway writes what it has to */
+	return refuse_size(size, bound) == REFUSAL_NONE &&
+		sort_has_file_space(size);
 }
 
 Path *

@@ -17,7 +17,7 @@ extern List *sort_paths_columns(const List *pathkeys, Relids relids);
 
 /*
  * Will plan_sort.c take over a sort of this path's rows, of which so many are
- * wanted?  Sets the sort's size.
+ * wanted, and is there room for what it writes?  Sets the sort's size.
  */
 extern bool sort_paths_take_over(PlannerInfo *root, const Path *input,
 								 List *pathkeys, double bound,

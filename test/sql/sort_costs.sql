@@ -269,5 +269,31 @@ RESET max_parallel_workers_per_gather;
 RESET min_parallel_table_scan_size;
 DROP TABLE many, few;
 
+-- no room for files: an index in whose order rows do not lie
+CREATE TABLE scattered AS SELECT hashint4(i) k, i, repeat('x', 60) pad FROM generate_series(1, 100000) i;
+CREATE INDEX ON scattered (k, i);
+VACUUM ANALYZE scattered;
+SET max_parallel_workers_per_gather = 0;
+SET work_mem = '1MB';
+SET effective_cache_size = '1GB';
+SET random_page_cost = 10;
+PREPARE plans AS SELECT nodes('SELECT * FROM scattered ORDER BY k, i') ordered, nodes('SELECT DISTINCT ON (k) * FROM scattered ORDER BY k, i') first_ones,
+	nodes('SELECT k, i, max(pad) FROM scattered GROUP BY k, i') groups;
+EXECUTE plans;
+SET temp_file_limit = '40MB';
+EXECUTE plans;
+SET temp_file_limit = '5MB';
+EXECUTE plans;
+-- that is there anyway
+SET enable_indexscan = off;
+SELECT nodes('SELECT * FROM scattered ORDER BY k, i');
+DEALLOCATE plans;
+RESET enable_indexscan;
+RESET temp_file_limit;
+RESET effective_cache_size;
+RESET random_page_cost;
+RESET work_mem;
+DROP TABLE scattered;
+
 DROP TABLE numbers, in_order, settings;
 DROP FUNCTION nodes, costs, nodes_by;
