@@ -13,19 +13,30 @@
  * NULLs have no part in the correlation.  So of a column that has some nothing is
  * known.
  *
+ * How many values differ is known of expressions, too, of which an index or a
+ * statistics object has statistics.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_statistic.h"
+#include "catalog/pg_statistic_ext.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "statistics/statistics.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "cost/table_order.h"
@@ -134,22 +145,143 @@ order_of_plan(const Plan *plan, const Node *expr, const List *range_table,
 
 static const ColumnValues unknown_values = {0};
 
+/* The position of an expression in a list, -1 if it is not there. */
+static int
+find_expression(const Node *expr, const List *list)
+{
+	ListCell   *cell;
+
+	foreach(cell, list)
+	{
+		if (equal(expr, lfirst(cell)))
+			return foreach_current_index(cell);
+	}
+	return -1;
+}
+
+/* The statistics that an index has of an expression, a copy; NULL if there are none. */
+static HeapTuple
+find_index_statistics(const Node *expr, Oid index)
+{
+	Relation	relation = index_open(index, AccessShareLock);
+	int			wanted = find_expression(expr,
+										 RelationGetIndexExpressions(relation));
+	HeapTuple	tuple = NULL;
+
+	for (int i = 0; i < relation->rd_index->indnkeyatts && wanted >= 0; i++)
+	{
+		if (relation->rd_index->indkey.values[i] == 0 && wanted-- == 0)
+			tuple = SearchSysCacheCopy3(STATRELATTINH, ObjectIdGetDatum(index),
+										Int16GetDatum(i + 1),
+										BoolGetDatum(false));
+	}
+	index_close(relation, AccessShareLock);
+	return tuple;
+}
+
+/* The expressions of a statistics object, as the planner has them. */
+static List *
+extended_expressions(Oid object)
+{
+	HeapTuple	tuple = SearchSysCache1(STATEXTOID, ObjectIdGetDatum(object));
+	List	   *expressions = NIL;
+	bool		isnull = true;
+	Datum		value;
+
+	if (!HeapTupleIsValid(tuple))
+		return NIL;
+	value = SysCacheGetAttr(STATEXTOID, tuple, Anum_pg_statistic_ext_stxexprs,
+							&isnull);
+	if (!isnull)
+	{
+		expressions = (List *)
+			eval_const_expressions(NULL,
+								   stringToNode(TextDatumGetCString(value)));
+		fix_opfuncids((Node *) expressions);
+	}
+	ReleaseSysCache(tuple);
+	return expressions;
+}
+
+/* The statistics that such an object has of an expression, in the same way. */
+static HeapTuple
+find_extended_statistics(const Node *expr, Oid object)
+{
+	int			wanted = find_expression(expr, extended_expressions(object));
+	HeapTuple	data;
+	bool		is_built;
+
+	if (wanted < 0)
+		return NULL;
+	data = SearchSysCache2(STATEXTDATASTXOID, ObjectIdGetDatum(object),
+						   BoolGetDatum(false));
+	if (!HeapTupleIsValid(data))
+		return NULL;
+	is_built = statext_is_kind_built(data, STATS_EXT_EXPRESSIONS);
+	ReleaseSysCache(data);
+	return is_built ? statext_expressions_load(object, false, wanted) : NULL;
+}
+
+/* The statistics that a table has of an expression, in the same way. */
+static HeapTuple
+find_expression_statistics(const Node *expr, Index table,
+						   const RangeTblEntry *entry)
+{
+	HeapTuple	tuple = NULL;
+	Node	   *own;
+	Relation	relation;
+	ListCell   *cell;
+
+	if (entry->rtekind != RTE_RELATION || IsA(expr, Const))
+		return NULL;
+	own = copyObject((Node *) expr);
+	ChangeVarNodes(own, table, 1, 0);
+	/* who plans or explains a query has locked it */
+	relation = table_open(entry->relid, NoLock);
+	foreach(cell, RelationGetIndexList(relation))
+	{
+		if (!HeapTupleIsValid(tuple))
+			tuple = find_index_statistics(own, lfirst_oid(cell));
+	}
+	foreach(cell, RelationGetStatExtList(relation))
+	{
+		if (!HeapTupleIsValid(tuple))
+			tuple = find_extended_statistics(own, lfirst_oid(cell));
+	}
+	table_close(relation, NoLock);
+	return tuple;
+}
+
+/* What statistics tell of the values in a scan of so many rows. */
+static ColumnValues
+values_by_statistics(HeapTuple tuple, double rows)
+{
+	const FormData_pg_statistic *statistic =
+		(const FormData_pg_statistic *) GETSTRUCT(tuple);
+	ColumnValues values = {.null_part = statistic->stanullfrac};
+
+	if (statistic->stadistinct != 0)
+		values.different = Max(rows / rows_of_value(statistic, rows), 1);
+	return values;
+}
+
 /* As values_of_path(), of a scan of so many rows. */
 static ColumnValues
 values_of_variable(const Node *expr, Index table, const RangeTblEntry *entry,
 				   double rows)
 {
-	HeapTuple	tuple = find_statistics(expr, table, entry);
-	const FormData_pg_statistic *statistic;
+	bool		is_variable = IsA(expr, Var);
+	HeapTuple	tuple = is_variable ? find_statistics(expr, table, entry) :
+		find_expression_statistics(expr, table, entry);
 	ColumnValues values = unknown_values;
 
 	if (!HeapTupleIsValid(tuple))
 		return values;
-	statistic = (const FormData_pg_statistic *) GETSTRUCT(tuple);
-	if (statistic->stadistinct != 0)
-		values.different = Max(rows / rows_of_value(statistic, rows), 1);
-	values.null_part = statistic->stanullfrac;
-	ReleaseSysCache(tuple);
+	values = values_by_statistics(tuple, rows);
+	if (is_variable)
+		ReleaseSysCache(tuple);
+	else
+		heap_freetuple(tuple);
 	return values;
 }
 

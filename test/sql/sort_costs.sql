@@ -295,5 +295,21 @@ RESET random_page_cost;
 RESET work_mem;
 DROP TABLE scattered;
 
+-- few values of an expression of which an index or a statistics object has statistics
+CREATE TABLE buckets AS SELECT timestamp '2026-01-01' + i * interval '1 second' t FROM generate_series(1, 20000) i;
+ANALYZE buckets;
+SET gpusort.min_rows = 1000;
+SET enable_hashagg = off;
+SELECT nodes('SELECT count(*) FROM buckets GROUP BY date_bin(''1 hour'', t, timestamp ''2026-01-01'')') groups,
+	nodes('SELECT date_trunc(''hour'', t) FROM buckets ORDER BY 1') ordered;
+CREATE STATISTICS buckets_bin ON (date_bin('1 hour', t, timestamp '2026-01-01')) FROM buckets;
+CREATE INDEX ON buckets ((1), date_trunc('hour', t));
+SELECT nodes('SELECT date_bin(''1 hour'', t, timestamp ''2026-01-01'') FROM buckets ORDER BY 1') not_analyzed;
+ANALYZE buckets;
+SELECT nodes('SELECT count(*) FROM buckets GROUP BY date_bin(''1 hour'', t, timestamp ''2026-01-01'')') groups,
+	nodes('SELECT date_trunc(''hour'', t) FROM buckets ORDER BY 1') ordered, nodes('SELECT date_trunc(''day'', t) FROM buckets ORDER BY 1') other;
+RESET enable_hashagg;
+DROP TABLE buckets;
+
 DROP TABLE numbers, in_order, settings;
 DROP FUNCTION nodes, costs, nodes_by;
