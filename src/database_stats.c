@@ -12,8 +12,9 @@
  * databases than places those that come last are not counted.
  *
  * When the server is shut down they go to a file, from which it takes them when
- * it starts again.  There is no such file while it runs, so that a crash ends all
- * counters, as those of PostgreSQL.  They are no kind of PostgreSQL's own
+ * it starts again.  The file stays until something is counted, so that a start
+ * that fails loses nothing.  Then it goes, so that a crash ends all counters, as
+ * those of PostgreSQL.  They are no kind of PostgreSQL's own
  * statistics, which 18 would let an extension have: a server that finds one in
  * its file, and not the library that has registered it, drops those of all kinds.
  *
@@ -49,6 +50,12 @@ typedef struct DatabasePlace
 	pg_atomic_uint64 counters[DATABASE_STATISTICS];
 } DatabasePlace;
 
+typedef struct SharedPlaces
+{
+	bool		file_is_current;	/* has what is counted; under the lock */
+	DatabasePlace places[PLACES];
+} SharedPlaces;
+
 /* The file begins with this; a DatabaseStats of each database follows. */
 typedef struct FileHeader
 {
@@ -59,7 +66,8 @@ typedef struct FileHeader
 static shmem_request_hook_type previous_shmem_request_hook;
 static shmem_startup_hook_type previous_shmem_startup_hook;
 static LWLock *lock;			/* for the databases of the places */
-static DatabasePlace *places;	/* NULL: not in shared_preload_libraries */
+static SharedPlaces *shared;	/* NULL: not in shared_preload_libraries */
+static DatabasePlace *places;	/* its places, or NULL */
 static DatabasePlace *own_place;	/* of this process's database, or NULL */
 static bool has_looked;			/* for it */
 
@@ -68,7 +76,7 @@ request_places(void)
 {
 	if (previous_shmem_request_hook != NULL)
 		previous_shmem_request_hook();
-	RequestAddinShmemSpace(PLACES * sizeof(DatabasePlace));
+	RequestAddinShmemSpace(sizeof(SharedPlaces));
 	RequestNamedLWLockTranche(TRANCHE, 1);
 }
 
@@ -101,16 +109,22 @@ init_places(const DatabaseStats *stats, uint32 databases)
 	}
 }
 
-/* Reads the file into an array of all places; returns how many it has. */
-static uint32
-read_file(FILE *file, DatabaseStats *stats)
+/*
+ * Reads the file into an array of all places, and sets how many it has; false if
+ * it is of no use.
+ */
+static bool
+read_file(FILE *file, DatabaseStats *stats, uint32 *databases)
 {
 	FileHeader	header;
 
 	if (fread(&header, sizeof(header), 1, file) == 1 &&
 		header.layout == FILE_LAYOUT && header.databases <= PLACES &&
 		fread(stats, sizeof(*stats), header.databases, file) == header.databases)
-		return header.databases;
+	{
+		*databases = header.databases;
+		return true;
+	}
 	if (ferror(file))
 		ereport(LOG,
 				(errcode_for_file_access(),
@@ -119,10 +133,10 @@ read_file(FILE *file, DatabaseStats *stats)
 		ereport(LOG,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("ignoring invalid data in file \"%s\"", FILE_NAME)));
-	return 0;
+	return false;
 }
 
-/* Takes what the last shutdown has left, and removes it. */
+/* Takes what the last shutdown has left. */
 static void
 load_places(void)
 {
@@ -130,11 +144,13 @@ load_places(void)
 	uint32		databases = 0;
 	FILE	   *file = AllocateFile(FILE_NAME, PG_BINARY_R);
 
+	shared->file_is_current = false;
 	if (file != NULL)
 	{
-		databases = read_file(file, stats);
+		shared->file_is_current = read_file(file, stats, &databases);
 		FreeFile(file);
-		unlink(FILE_NAME);
+		if (!shared->file_is_current)
+			unlink(FILE_NAME);
 	}
 	else if (errno != ENOENT)
 		ereport(LOG,
@@ -176,7 +192,7 @@ save_places(int code, Datum unused)
 	bool		written;
 
 	/* after a crash the memory may have anything in it */
-	if (code != 0)
+	if (code != 0 || shared->file_is_current)
 		return;
 	file = AllocateFile(temporary, PG_BINARY_W);
 	written = file != NULL && write_file(file);
@@ -203,7 +219,8 @@ make_places(void)
 		previous_shmem_startup_hook();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	lock = &GetNamedLWLockTranche(TRANCHE)->lock;
-	places = ShmemInitStruct(TRANCHE, PLACES * sizeof(DatabasePlace), &found);
+	shared = ShmemInitStruct(TRANCHE, sizeof(SharedPlaces), &found);
+	places = shared->places;
 	if (!found)
 	{
 		load_places();
@@ -269,10 +286,25 @@ forget_dropped(void)
 	pfree(databases);
 }
 
+/*
+ * Before something is counted: removes the file, which a start after a crash would
+ * take for current.
+ */
+static void
+remove_file(void)
+{
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	if (shared->file_is_current)
+		(void) durable_unlink(FILE_NAME, LOG);
+	shared->file_is_current = false;
+	LWLockRelease(lock);
+}
+
 /* Finds the place of this process's database, or takes one for it. */
 static void
 find_own_place(void)
 {
+	remove_file();
 	LWLockAcquire(lock, LW_SHARED);
 	own_place = find_place(MyDatabaseId);
 	LWLockRelease(lock);

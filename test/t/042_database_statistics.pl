@@ -5,6 +5,7 @@ use warnings;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use FindBin;
+use Time::HiRes qw(sleep);
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
 
@@ -117,11 +118,39 @@ my $file = $node->data_dir . '/pg_stat/gpusort.stat';
 $node->stop;
 ok(-f $file, 'a file has them while the server is down');
 my $content = slurp_file($file);
+
+# starts that fail: by a setting, by a file, and by a kill while the server waits for its log to be recovered
+my $conf = slurp_file($node->data_dir . '/postgresql.conf');
+sub write_conf
+{
+	my ($lines) = @_;
+	unlink $node->data_dir . '/postgresql.conf';
+	append_to_file($node->data_dir . '/postgresql.conf', $conf . $lines);
+}
+write_conf("unix_socket_directories = '/nonexistent'\n");
+is($node->start(fail_ok => 1), 0, 'a start without a place for its socket');
+write_conf("hba_file = '/nonexistent'\n");
+is($node->start(fail_ok => 1), 0, 'a start without pg_hba.conf');
+my $waits = $node->data_dir . '/waits';
+write_conf("restore_command = 'touch \"$waits\"; sleep 1000'\n");
+append_to_file($node->data_dir . '/recovery.signal', '');
+run_log([ 'pg_ctl', '-W', '-D', $node->data_dir, '-l', $node->logfile, 'start' ]);
+for (my $i = 0; !-e $waits && $i < 10 * $PostgreSQL::Test::Utils::timeout_default; $i++)
+{
+	sleep 0.1;
+}
+ok(-e $waits, 'a start that waits');
+my @processes = map { m{^/proc/(\d+)} && (readlink($_) // '') eq $node->data_dir ? $1 : () } glob '/proc/[0-9]*/cwd';
+kill 'KILL', @processes;
+sleep 0.1 while kill 0, @processes;
+unlink $node->data_dir . '/recovery.signal';
+write_conf('');
 $node->start;
-is($node->safe_psql('postgres', $all), $shown, 'they outlive a restart');
-ok(!-e $file, 'without the file');
+is($node->safe_psql('postgres', $all), $shown, 'they outlive a restart, and starts that fail');
+ok(-f $file, 'which leave the file');
 $node->safe_psql('there', $sort);
-is(shown(COUNTS, 'there'), '4|0|4|0|0|80000|0', 'and go on');
+ok(!-e $file, 'as long as nothing is counted');
+is(shown(COUNTS, 'there'), '4|0|4|0|0|80000|0', 'and they go on');
 make_database('another');
 $node->safe_psql('another', $sort);
 is(shown(COUNTS . ', stats_reset', 'another'), '1|0|1|0|0|20000|0|', 'a new database begins with nothing');
