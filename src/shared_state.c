@@ -11,10 +11,12 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"
+#include "storage/proc.h"
 #include "storage/shmem.h"
 
 #include "database_stats.h"
@@ -24,6 +26,9 @@
 /* Between two attempts to start a launcher. */
 #define FIRST_DELAY_MILLISECONDS	1000
 #define LONGEST_DELAY_MILLISECONDS	60000
+
+/* Statements that may be told apart, see shared_claim_warning(). */
+#define WARNED_STATEMENTS			64
 
 /* The postmaster may take so long for the one that it starts by itself. */
 #define PRELOAD_MILLISECONDS		10000
@@ -37,6 +42,7 @@ typedef struct SharedState
 	uint64		next_launcher;	/* none is started before; milliseconds_now() */
 	uint64		launcher_delay; /* from the last attempt on */
 	pg_atomic_flag memory_hint; /* the log has been told, or is */
+	pg_atomic_uint64 warned[WARNED_STATEMENTS]; /* their starts, by leaders */
 	pg_atomic_uint32 device_jobs;	/* under way, of all processes */
 	pg_atomic_uint64 counters[STAT_COUNT];
 } SharedState;
@@ -125,6 +131,8 @@ get_shared_state(void)
 			shared_state->next_launcher =
 				milliseconds_now() + PRELOAD_MILLISECONDS;
 		pg_atomic_init_flag(&shared_state->memory_hint);
+		for (int i = 0; i < WARNED_STATEMENTS; i++)
+			pg_atomic_init_u64(&shared_state->warned[i], 0);
 		pg_atomic_init_u32(&shared_state->device_jobs, 0);
 		for (int i = 0; i < STAT_COUNT; i++)
 			pg_atomic_init_u64(&shared_state->counters[i], 0);
@@ -274,6 +282,21 @@ bool
 shared_claim_memory_hint(void)
 {
 	return pg_atomic_test_set_flag(&get_shared_state()->memory_hint);
+}
+
+/*
+ * A worker has its leader's time of the statement's start.  Where another leader
+ * uses the same place meanwhile there is a warning more.
+ */
+bool
+shared_claim_warning(void)
+{
+	const		PGPROC *leader = MyProc->lockGroupLeader != NULL ?
+		MyProc->lockGroupLeader : MyProc;
+	uint64		start = (uint64) GetCurrentStatementStartTimestamp();
+
+	return pg_atomic_exchange_u64(&get_shared_state()->warned[leader->pid % WARNED_STATEMENTS],
+								  start) != start;
 }
 
 /* At exit: jobs that nobody has ended by then. */

@@ -115,6 +115,12 @@ extern bool shared_launcher_is_asked(void);
 extern bool shared_claim_memory_hint(void);
 
 /*
+ * True for the first caller of a statement, among all of its processes: who may warn
+ * its client that something was done otherwise than asked for.
+ */
+extern bool shared_claim_warning(void);
+
+/*
  * Begin, end and number of the jobs of all processes that gpusortd has to sort.
  * Jobs of a process that exits end by themselves.
  */

@@ -166,7 +166,8 @@ sort_job_end(SortJob *job)
 
 /*
  * Counts a failure and reports it.  A device that is too small, or in use, is
- * reported at DEBUG1 only, unless gpusort.device demands it.
+ * reported at DEBUG1 only, unless gpusort.device demands it.  Then the client is
+ * warned, once for all sorts of a statement in all of its processes.
  */
 static void
 tell_failure(DeviceFailure failure)
@@ -174,7 +175,7 @@ tell_failure(DeviceFailure failure)
 	int			level = LOG;
 
 	if (gpusort_device == DEVICE_CUDA)
-		level = WARNING;
+		level = shared_claim_warning() ? WARNING : LOG;
 	else if (failure.cause == FAILURE_FULL)
 		level = DEBUG1;
 	shared_count(failure.cause == FAILURE_FULL ? STAT_DEVICE_FULL :

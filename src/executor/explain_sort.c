@@ -121,6 +121,9 @@ explain_sort_report(const RowSortReport *report, ExplainState *es)
 	if (report->workers > 0)
 		ExplainPropertyInteger("Sorted With Workers", NULL, report->workers,
 							   es);
+	if (report->workers_alone > 0)
+		ExplainPropertyInteger("Sorts By Workers", NULL,
+							   report->workers_alone, es);
 	if (report->kept_rows > 0)
 		ExplainPropertyInteger("Rows Written By Workers", NULL,
 							   report->kept_rows, es);

@@ -261,6 +261,8 @@ sort_child(GpuSortState *state)
 		return;
 	row_sort_report(state->sort, &state->report);
 	state->reported = true;
+	if (IsParallelWorker() && state->together.shared != NULL)
+		sort_together_leave_report(&state->together, &state->report);
 }
 
 /* In a worker: has the leader sort the child's rows. */
@@ -474,6 +476,10 @@ shutdown_gpusort(CustomScanState *node)
 		drop_sort(state);
 		state->finished = true;
 	}
+	if (state->together.shared != NULL &&
+		state->scan.css.ss.ps.instrument != NULL &&
+		sort_together_add_reports(&state->together, &state->report))
+		state->reported = true;
 	state->together.shared = NULL;
 	state->together.context = NULL;
 }

@@ -42,6 +42,8 @@ typedef struct RowSortReport
 	uint64		kept_rows;		/* rows that workers have kept */
 	uint64		gathered_rows;	/* rows that workers have gathered, set by the
 								 * user */
+	int			workers_alone;	/* workers that have sorted for themselves,
+								 * set by the user */
 } RowSortReport;
 
 /*

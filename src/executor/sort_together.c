@@ -19,6 +19,7 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "storage/spin.h"
 
 #include "cost/sort_cost.h"
 #include "executor/after_rows.h"
@@ -27,11 +28,21 @@
 #include "executor/shared_rows.h"
 #include "executor/sort_together.h"
 
+/* What workers have reported that sort for themselves. */
+typedef struct ReportsOfWorkers
+{
+	slock_t		mutex;			/* protects the other fields */
+	int			count;
+	uint64		nrows;
+	RowSortReport largest;		/* of the one that had most rows */
+} ReportsOfWorkers;
+
 /* Behind it are the SharedRows and the SharedKeptRows, if they sort together. */
 struct SharedSortTogether
 {
 	int			nworkers;		/* planned workers */
 	bool		wanted;			/* or each process sorts for itself */
+	ReportsOfWorkers reports;
 	SharedGather gather;
 };
 
@@ -94,6 +105,8 @@ begin_sharing(SortTogether *sort, ParallelContext *context,
 	sort->limits = row_sort_divide_memory(context->nworkers, keep_rows);
 	shared->nworkers = context->nworkers;
 	shared->wanted = wanted;
+	memset(&shared->reports, 0, sizeof(ReportsOfWorkers));
+	SpinLockInit(&shared->reports.mutex);
 	shared_gather_init(&shared->gather, shared->nworkers,
 					   expected_to_gather(sort, input));
 	shared_rows_init(shared_rows(shared), shared->nworkers + 1,
@@ -131,6 +144,35 @@ sort_together_is_on(const SortTogether *sort)
 {
 	return sort->shared != NULL && sort->shared->wanted &&
 		(IsParallelWorker() || sort->context->nworkers_launched > 0);
+}
+
+void
+sort_together_leave_report(SortTogether *sort, const RowSortReport *report)
+{
+	ReportsOfWorkers *reports = &sort->shared->reports;
+
+	SpinLockAcquire(&reports->mutex);
+	if (reports->count == 0 || report->nrows > reports->largest.nrows)
+		reports->largest = *report;
+	reports->nrows += report->nrows;
+	reports->count++;
+	SpinLockRelease(&reports->mutex);
+}
+
+bool
+sort_together_add_reports(SortTogether *sort, RowSortReport *report)
+{
+	ReportsOfWorkers *reports = &sort->shared->reports;
+	uint64		nrows = report->nrows;
+
+	SpinLockAcquire(&reports->mutex);
+	if (reports->count > 0 &&
+		(report->method[0] == '\0' || reports->largest.nrows > nrows))
+		*report = reports->largest;
+	report->nrows = nrows + reports->nrows;
+	report->workers_alone = reports->count;
+	SpinLockRelease(&reports->mutex);
+	return report->workers_alone > 0;
 }
 
 /*

@@ -64,6 +64,17 @@ extern void sort_together_attach(SortTogether *sort,
 extern bool sort_together_is_on(const SortTogether *sort);
 
 /*
+ * Where each process sorts for itself: a worker leaves the report of its sort.  The
+ * leader adds what workers have left to its own report, which is all zeros if it has
+ * not sorted: that has the rows of all then, and otherwise what the process reports
+ * that had most of them.  False if workers have left none.
+ */
+extern void sort_together_leave_report(SortTogether *sort,
+									   const RowSortReport *report);
+extern bool sort_together_add_reports(SortTogether *sort,
+									  RowSortReport *report);
+
+/*
  * In a worker: takes all rows of its child, for the leader, and helps that later if
  * it can.
  */

@@ -53,6 +53,8 @@ CREATE FUNCTION less_slowly(a int, b int) RETURNS boolean LANGUAGE sql IMMUTABLE
 CREATE OPERATOR <<< (FUNCTION = less_slowly, LEFTARG = int, RIGHTARG = int);
 CREATE OPERATOR CLASS slowly FOR TYPE int USING btree AS OPERATOR 1 <<<, OPERATOR 3 =, FUNCTION 1 compare_slowly(int, int);
 
+CREATE TABLE t WITH (parallel_workers = 3) AS SELECT hashint4(i) k, repeat('x', 100) pad FROM generate_series(1, 20000) i;
+VACUUM ANALYZE t;
 SQL
 $node->safe_psql('postgres', GpusortCluster::HELD_FUNCTION);
 
@@ -153,6 +155,21 @@ is($out, "$native\n$native", 'without staging memory sorts are done by the backe
 is(scalar(() = $err =~ /DETAIL:  \Q$missing\E\./g), 2, 'each says so');
 ok(slurp_file($node->logfile) =~ /LOG:  gpusortd: \Q$missing\E\n/, 'and gpusortd in the log');
 is($node->daemon_pid, $daemon, 'gpusortd goes on');
+
+# a sort of each of three workers, and two sorts of one process
+my $sort = 'SELECT count(*), sum(hashint4(k)) FROM (SELECT k, pad FROM t ORDER BY k OFFSET 0) s;';
+my %statements = (
+	'workers' => "SET max_parallel_workers_per_gather = 3; SET parallel_leader_participation = off; SET parallel_setup_cost = 0;\n"
+	  . "SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET cpu_tuple_cost = 1;\n$sort",
+	'two sorts' => $sort =~ s/FROM t/FROM (SELECT * FROM t ORDER BY pad, k DESC OFFSET 0) t/r);
+foreach my $what (sort keys %statements)
+{
+	my $offset = -s $node->logfile;
+	($out, $err) = psql("SET gpusort.device = cuda; $statements{$what}");
+	is($out, $node->safe_psql('postgres', "SET gpusort.enable = off; $sort"), "$what without the device");
+	is($err, "WARNING:  gpusort: sorting without the device\nDETAIL:  $missing.", 'are one warning');
+	cmp_ok(scalar(() = slurp_file($node->logfile, $offset) =~ /(?:WARNING|LOG):  gpusort: sorting without the device/g), '>', 1, 'the log has each');
+}
 restart_daemon('--fsize=unlimited:', '16MB');
 ($out, $err) = psql("SET gpusort.device = cuda; $digest");
 is("$out$err", $native, 'and with the limit gone it sorts');

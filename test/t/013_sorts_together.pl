@@ -81,6 +81,17 @@ sub check_segments
 	is(join(' ', glob $files), '', 'nor temporary files');
 }
 
+# Where each process sorts for itself EXPLAIN has the rows of all.
+foreach my $leader ('on', 'off')
+{
+	my $explained = "SET gpusort.device = host; SET parallel_leader_participation = $leader;\n"
+	  . "EXPLAIN (ANALYZE, TIMING off, FORMAT %s) SELECT k, txt FROM large ORDER BY k FETCH FIRST 5 ROWS WITH TIES";
+	like($node->safe_psql('postgres', sprintf($explained, 'TEXT')), qr/Sort Method: radix sort\n +Device: host\n +Rows: 150000\n +Sorts By Workers: 2\n/,
+		"each process sorts for itself, with the leader $leader");
+	like($node->safe_psql('postgres', sprintf($explained, 'JSON')), qr/"Sort Method": "radix sort",\n +"Device": "host",\n +"Rows": 150000,\n +"Sorts By Workers": 2,\n/,
+		'in JSON');
+}
+
 # Two moments: the workers have sent all of their rows and wait for the
 # leader to take them; the leader has had all of its own and waits for them.
 # Each comes with the leader and a worker.
