@@ -212,12 +212,18 @@ find_own_slot(void)
 	before_shmem_exit(end_with_process, (Datum) 0);
 }
 
+void
+sort_progress_expect(SortProgress *progress, double rows)
+{
+	progress->figures.rows_expected =
+		(uint64) Min(Max(rows, 0), (double) PG_INT32_MAX * PG_INT32_MAX);
+}
+
 /* Lists a sort of which nothing has been done. */
 static void
 list_progress(SortProgress *progress, double expected_rows, bool at_once)
 {
-	progress->figures.rows_expected =
-		(uint64) Min(Max(expected_rows, 0), (double) PG_INT32_MAX * PG_INT32_MAX);
+	sort_progress_expect(progress, expected_rows);
 	dlist_push_head(&sorts, &progress->node);
 	progress->listed = true;
 	progress->hidden = !at_once;

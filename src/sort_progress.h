@@ -92,6 +92,9 @@ extern void sort_progress_show(SortProgress *progress);
 /* The same after the first so many rows, in order, have been emitted or written. */
 extern void sort_progress_emitted(SortProgress *progress, uint64 nrows);
 
+/* Sets how many rows are expected, to be shown with the next change. */
+extern void sort_progress_expect(SortProgress *progress, double rows);
+
 /* Sets the name of the device, to be shown with the next change. */
 extern void sort_progress_set_device(SortProgress *progress,
 									 const char *device);

@@ -192,6 +192,8 @@ collect_separately(IndexBuild *build)
 	begin_sort(build, limit, expected_rows);
 	build->failed = !parallel_build_collect_separately(build->parallel, build->info,
 													   build->sort, &build->heap_tuples);
+	/* it goes on with the rows of all */
+	sort_progress_expect(build->sort->external.progress, build->expected_rows);
 	return true;
 }
 
