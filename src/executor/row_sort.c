@@ -590,23 +590,30 @@ row_sort_take(RowSort *sort, PlanState *source)
 	return nrows;
 }
 
-/* Adds how the runs were merged, whose rows were sorted by this method. */
+/*
+ * Adds how the runs were merged, whose rows were sorted by this method.  Where those
+ * of each came in order the files are all that the sort has cost.
+ */
 static void
 report_runs(const SortedRuns *runs, const char *method,
 			RowSortReport *report)
 {
 	int			count = sorted_runs_count(runs);
 	int			nparts = sorted_runs_parts(runs);
+	bool		in_order = strcmp(method, METHOD_IN_ORDER) == 0;
+	const char *hint = in_order ? " that more memory would spare" : "";
 
 	report->on_disk = true;
+	if (in_order)
+		method = "none, each run in order";
 	if (nparts > 0)
 		snprintf(report->method, REPORT_TEXT_SIZE,
-				 "%s, merge of %d runs in %d %sparts", method, count, nparts,
-				 sorted_runs_has_help(runs) ? "streamed " : "");
+				 "%s, merge of %d runs in %d %sparts%s", method, count, nparts,
+				 sorted_runs_has_help(runs) ? "streamed " : "", hint);
 	else
-		snprintf(report->method, REPORT_TEXT_SIZE, "%s, merge of %d runs%s",
+		snprintf(report->method, REPORT_TEXT_SIZE, "%s, merge of %d runs%s%s",
 				 method, count,
-				 sorted_runs_ordered(runs) ? " by gpusortd" : "");
+				 sorted_runs_ordered(runs) ? " by gpusortd" : "", hint);
 }
 
 /* Fills the report of a sort by keys. */

@@ -477,7 +477,7 @@ keep_order(RowOrder *order, Size limit)
 	order->entries = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
 	for (uint64 row = 0; row < nrows; row++)
 		order->entries[row] = row;
-	strlcpy(order->method, "none, rows in order", sizeof(order->method));
+	strlcpy(order->method, METHOD_IN_ORDER, sizeof(order->method));
 	strlcpy(order->device, "host", sizeof(order->device));
 	order->on_device = false;
 	order->device_microseconds = 0;

@@ -25,6 +25,9 @@
 /* Size of a text of gpusortd, with a few words added. */
 #define REPORT_TEXT_SIZE	(MESSAGE_TEXT_SIZE + 64)
 
+/* The method of rows that came in order. */
+#define METHOD_IN_ORDER		"none, rows in order"
+
 /* A second receiver of all keys, in the order in which rows come. */
 typedef struct KeySink
 {

@@ -86,7 +86,7 @@ FROM (VALUES
 
 -- there is no sort left to do, but a memory limit
 SET gpusort.work_mem = '64kB';
-SELECT method('SELECT * FROM unnest((SELECT array_agg(word ORDER BY place) FROM sorted)) word ORDER BY word COLLATE "en-x-icu"') ~ '^none, rows in order, merge of' AS in_runs;
+SELECT method('SELECT * FROM unnest((SELECT array_agg(word ORDER BY place) FROM sorted)) word ORDER BY word COLLATE "en-x-icu"') ~ '^none, each run in order, merge of \d+ runs( by gpusortd)? that more memory would spare$' AS in_runs;
 
 -- in order until memory is full, with no room for the keys of the rows so far
 SELECT last, digest(query) = stock_digest(query) AS same

@@ -37,7 +37,7 @@ ANALYZE;
 SQL
 $node->wait_until_ready('gpusortd gets ready');
 
-my @texts = qr/Sort Method: (none, rows in order|(radix sort|quicksort|external merge|external sort)( \(native\))?)(, merge of \d+ runs( by gpusortd| in \d+ (streamed )?parts)?)?$/;
+my @texts = qr/Sort Method: (none, rows in order|none, each run in order|(radix sort|quicksort|external merge|external sort)( \(native\))?)(, merge of \d+ runs( by gpusortd| in \d+ (streamed )?parts)?( that more memory would spare)?)?$/;
 push @texts, qr/Device: (host|gpusortd \(host\))$/;
 
 # All that a plan says of how it was sorted has to be one of the words for it.
