@@ -459,7 +459,9 @@ init_shared_again(CustomScanState *node, ParallelContext *context,
 static void
 init_worker(CustomScanState *node, shm_toc *contents, void *place)
 {
-	sort_together_attach(&((GpuSortState *) node)->together, place);
+	GpuSortState *state = (GpuSortState *) node;
+
+	state->scan.leader_bound = sort_together_attach(&state->together, place);
 }
 
 /*

@@ -9,7 +9,9 @@
  * above it, through the same nodes, and reads the number when it sorts.
  *
  * The workers of a Gather or Gather Merge get the number with their plan, as the
- * count of rows for which they execute it.
+ * count of rows for which they execute it.  Core tells them that of the first scan
+ * also in later ones, for which the Limit may want more.  So where a GpuSort shares
+ * the present number with its workers, they execute the plan for that.
  *
  *-------------------------------------------------------------------------
  */
@@ -130,15 +132,31 @@ start_executor(QueryDesc *query, int flags)
 	PG_END_TRY();
 }
 
+/* The rows of a worker's plan that the leader wants now, 0 if all. */
+static uint64
+present_count(const PlanState *node, uint64 first_count)
+{
+	const double *bound = NULL;
+
+	if (IsA(node, CustomScanState) &&
+		((const CustomScanState *) node)->methods == bounded_methods)
+		bound = ((const BoundedScanState *) node)->leader_bound;
+	if (bound == NULL)
+		return first_count;
+	return *bound < 0 || *bound > PG_INT64_MAX ? 0 : (uint64) *bound;
+}
+
 static void
 execute_query(QueryDesc *query, ScanDirection direction,
 			  uint64 count EXECUTE_ONCE_PARAMETER)
 {
 	/* a worker's own plan, not a query of a function in it */
-	if (query->dest->mydest == DestTupleQueue && count > 0)
+	if (query->dest->mydest == DestTupleQueue)
 	{
-		SortBound	bound = {.leader_count = count};
+		SortBound	bound = {0};
 
+		count = present_count(query->planstate, count);
+		bound.leader_count = count;
 		pass_on(query->planstate, &bound);
 	}
 	if (previous_run_hook != NULL)

@@ -26,6 +26,8 @@ typedef struct BoundedScanState
 	SortBound	bound;
 	PlanState  *gather_merge;	/* Gather Merge of this process right above
 								 * it, or NULL */
+	const double *leader_bound; /* in a worker: rows that the leader wants in
+								 * this scan, or NULL */
 } BoundedScanState;
 
 /* Nodes with these methods are told their bounds. */

@@ -43,6 +43,8 @@ struct SharedSortTogether
 	int			nworkers;		/* planned workers */
 	bool		wanted;			/* or each process sorts for itself */
 	ReportsOfWorkers reports;
+	double		bound;			/* first rows that the leader wants, or
+								 * NO_BOUND */
 	SharedGather gather;
 };
 
@@ -107,6 +109,7 @@ begin_sharing(SortTogether *sort, ParallelContext *context,
 	shared->wanted = wanted;
 	memset(&shared->reports, 0, sizeof(ReportsOfWorkers));
 	SpinLockInit(&shared->reports.mutex);
+	shared->bound = input->bound;
 	shared_gather_init(&shared->gather, shared->nworkers,
 					   expected_to_gather(sort, input));
 	shared_rows_init(shared_rows(shared), shared->nworkers + 1,
@@ -132,11 +135,12 @@ sort_together_init_again(SortTogether *sort, ParallelContext *context,
 	shared_kept_rows_reset(shared_kept_rows(shared), sort->limits.kept_rows);
 }
 
-void
+const double *
 sort_together_attach(SortTogether *sort, SharedSortTogether *shared)
 {
 	sort->shared = shared;
 	shared_kept_rows_attach(shared_kept_rows(shared));
+	return &shared->bound;
 }
 
 bool

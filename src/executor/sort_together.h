@@ -56,9 +56,9 @@ extern void sort_together_init_again(SortTogether *sort,
 									 const SortTogetherInput *input,
 									 bool keep_rows);
 
-/* In a worker. */
-extern void sort_together_attach(SortTogether *sort,
-								 SharedSortTogether *shared);
+/* In a worker; returns where the bound stands that the leader has now. */
+extern const double *sort_together_attach(SortTogether *sort,
+										  SharedSortTogether *shared);
 
 /* Is this process one of several that sort together? */
 extern bool sort_together_is_on(const SortTogether *sort);
