@@ -152,6 +152,15 @@ free_first_block(RowStore *store)
 	drop_block(block);
 }
 
+/* Bytes of the pages of the directory. */
+static Size
+directory_bytes(const RowStore *store)
+{
+	uint64		nfreed = (uint64) store->first_page << DIRECTORY_PAGE_BITS;
+
+	return (store->max_rows - nfreed) * sizeof(void *);
+}
+
 /* Memory context callback: the store's end, whichever way it comes. */
 static void
 free_blocks(void *argument)
@@ -160,6 +169,7 @@ free_blocks(void *argument)
 
 	while (store->first_block != NULL)
 		free_first_block(store);
+	spare_memory_count_freed(directory_bytes(store));
 	spare_memory_watch();
 }
 
@@ -171,6 +181,7 @@ row_store_create(TupleDesc descriptor, Size limit)
 												  ALLOCSET_SMALL_SIZES);
 	RowStore   *store = MemoryContextAllocZero(context, sizeof(RowStore));
 
+	spare_memory_begin();
 	store->on_reset.func = free_blocks;
 	store->on_reset.arg = store;
 	MemoryContextRegisterResetCallback(context, &store->on_reset);

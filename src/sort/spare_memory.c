@@ -14,10 +14,18 @@
  * again it is like new.  So the handler only looks at the list of what is kept,
  * which stands in the first page of each, while nobody is changing it.
  *
+ * What is freed the C library keeps, too, as long as there is something behind it
+ * that is not.  So when much has been freed it is told at the end of the transaction
+ * to give pages back.  That takes time, as does touching them again: not
+ * for each sort.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -32,6 +40,9 @@
 /* How long a process may keep it. */
 #define KEPT_MILLISECONDS	(60 * 1000)
 
+/* So much may be freed before pages are given back. */
+#define MOST_FREED_BYTES	((Size) 16 * 1024 * 1024)
+
 /* What is kept begins with this. */
 typedef struct Spare
 {
@@ -43,6 +54,7 @@ static MemoryContext context = NULL;
 
 static Spare *spares = NULL;
 static Size spare_bytes = 0;
+static Size freed_bytes = 0;	/* freed since pages were given back */
 
 /* Does the list stay as it is? */
 static volatile sig_atomic_t watched = false;
@@ -83,31 +95,51 @@ spare_memory_watch(void)
 	enable_timeout_after(timeout, KEPT_MILLISECONDS);
 }
 
-/* An error has put an end to all timeouts. */
-static void
-watch_after_error(XactEvent event, void *argument)
+void
+spare_memory_count_freed(Size bytes)
 {
+	freed_bytes += bytes;
+}
+
+/* Has the C library give back the pages of what has been freed. */
+static void
+give_freed_back(void)
+{
+	freed_bytes = 0;
+#ifdef __GLIBC__
+	(void) malloc_trim(0);
+#endif
+}
+
+/* At the end of a transaction, when its queries have freed their memory. */
+static void
+end_transaction(XactEvent event, void *argument)
+{
+	if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT)
+		return;
+	if (freed_bytes > MOST_FREED_BYTES)
+		give_freed_back();
+	/* an error has put an end to all timeouts */
 	if (event == XACT_EVENT_ABORT)
 		spare_memory_watch();
 }
 
-/* At the first use, where an error does no harm. */
-static void
-begin(void)
+void
+spare_memory_begin(void)
 {
+	if (context != NULL)
+		return;
 	context = AllocSetContextCreate(TopMemoryContext,
 									"gpusort blocks of rows",
 									ALLOCSET_SMALL_SIZES);
 	page_bytes = sysconf(_SC_PAGESIZE);
 	timeout = RegisterTimeout(USER_TIMEOUT, end_watch);
-	RegisterXactCallback(watch_after_error, NULL);
+	RegisterXactCallback(end_transaction, NULL);
 }
 
 void *
 spare_memory_create(Size bytes)
 {
-	if (context == NULL)
-		begin();
 	return MemoryContextAllocHuge(context, bytes);
 }
 
@@ -139,6 +171,7 @@ spare_memory_limit(Size most)
 
 		spares = spare->next;
 		spare_bytes -= spare->bytes;
+		spare_memory_count_freed(spare->bytes);
 		pfree(spare);
 	}
 }
@@ -183,7 +216,11 @@ process_utility(PlannedStmt *statement, const char *query_string,
 								utility_context, params, environment,
 								destination, completion);
 	if (discards_all)
+	{
 		spare_memory_drop();
+		if (freed_bytes > 0)
+			give_freed_back();
+	}
 }
 
 void

@@ -11,6 +11,9 @@
 /* Most bytes that a process keeps between sorts. */
 #define SPARE_MOST_BYTES	((Size) 16 * 1024 * 1024)
 
+/* At the first use, where an error does no harm; does nothing the next time. */
+extern void spare_memory_begin(void);
+
 /* New memory of so many bytes, which may exceed palloc()'s limit. */
 extern void *spare_memory_create(Size bytes);
 
@@ -22,6 +25,12 @@ extern void spare_memory_put(void *memory, Size bytes);
 
 /* Frees kept memory beyond so many bytes. */
 extern void spare_memory_limit(Size most);
+
+/*
+ * Tells that so many other bytes have been freed: when much has been, its pages go back
+ * to the operating system at the end of the transaction.
+ */
+extern void spare_memory_count_freed(Size bytes);
 
 /* Frees all kept memory, and gives its pages back to the operating system. */
 extern void spare_memory_drop(void);

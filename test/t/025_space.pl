@@ -44,6 +44,16 @@ is($before->[1], 't', 'a session keeps memory of its sort');
 cmp_ok($after->[0], '<', $before->[0] - 7, 'DISCARD ALL gives it back to the system');
 is($after->[1], 'f', 'it is free');
 
+# Many sorts of one statement have what they free between each other's memory; the last one has an error.
+my $many = join ' UNION ALL ', map { "(SELECT count(*), sum(1 / (id - \$1)) FROM (SELECT * FROM wide ORDER BY (k + $_) % $_, txt OFFSET 0) s)" } 1001 .. 1025;
+my ($code, $output) = $node->psql('postgres', "$session SET client_min_messages = fatal; $memory PREPARE many (int) AS SELECT sum(count) FROM ($many) u;"
+	  . " EXECUTE many (0); $memory EXECUTE many (5); $memory BEGIN; EXECUTE many (5); ROLLBACK; $memory DISCARD ALL; $memory", on_error_stop => 0);
+my ($first, @later) = map { /^(\d+)\|/ } split /\n/, $output;
+cmp_ok($later[0], '<', $first + 48, 'a statement of many sorts leaves little memory with its session');
+cmp_ok($later[1], '<', $first + 48, 'nor one with an error');
+cmp_ok($later[2], '<', $first + 48, 'in a transaction that goes on');
+cmp_ok($later[3], '<', $first + 12, 'and DISCARD ALL gives that back');
+
 # ---- temporary files
 
 # Bytes in temporary files of the statements.
