@@ -3,7 +3,7 @@
 #	docker build --target cpu .		without CUDA
 #	docker build --target gpu .		with the engine for NVIDIA GPUs too
 #
-# compose.yaml has how to run them.
+# compose.yaml has how to run them; by docker run it takes --init and --shm-size.
 ARG PG_MAJOR=17
 ARG BASE=postgres:${PG_MAJOR}-bookworm
 ARG CUDA=nvidia/cuda:12.8.1-devel-ubuntu22.04

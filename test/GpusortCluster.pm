@@ -110,6 +110,13 @@ sub daemon_pid
 	return 0;
 }
 
+# The process of the launcher, which is the parent of gpusortd's guard.
+sub launcher_pid
+{
+	my ($self) = @_;
+	return status_of(status_of($self->daemon_pid, 'PPid'), 'PPid');
+}
+
 # A test: gpusortd gets ready to sort.
 sub wait_until_ready
 {

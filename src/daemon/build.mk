@@ -10,6 +10,7 @@ DAEMON_OBJS = \
 	src/daemon/devices.o \
 	src/daemon/engine_host.o \
 	src/daemon/gpusortd.o \
+	src/daemon/guard.o \
 	src/daemon/host_sort.o \
 	src/daemon/job.o \
 	src/daemon/merge.o \

@@ -331,7 +331,7 @@ connection_serve(int socket)
 
 	if (engine->is_lost())
 	{
-		report("log a device has failed for good, and gpusortd ends to be started again");
+		report("failed a device has failed for good");
 		leave(EXIT_LOST);
 	}
 }

@@ -3,14 +3,16 @@
  * gpusortd.c
  *	  The process that owns the GPUs of a server: start, life and end.
  *
- *		gpusortd --engine=auto|cuda|host --devices=all|NUMBER,...|UUID,...
+ *		gpusortd [--guard]
+ *				 --engine=auto|cuda|host --devices=all|NUMBER,...|UUID,...
  *				 --staging-memory=MB --staging-memory-limit=MB
  *				 --device-memory=PERCENT --memory-release-delay=SECONDS
  *
  * It is started by the extension's launcher, in the data directory, and lives
  * as long as its standard input is open.  It listens on a unix socket there;
  * a lock file sees to it that there is one gpusortd for a server.  Every
- * connection is served by a thread of its own, see connection.c.
+ * connection is served by a thread of its own, see connection.c.  With --guard,
+ * which the launcher gives, all that is done by a child, see guard.c.
  *
  * What it has to say goes to standard output, a line at a time, see
  * launcher.c.  Its exit codes are in report.h.
@@ -42,6 +44,7 @@
 #include "connection.h"
 #include "devices.h"
 #include "engine.h"
+#include "guard.h"
 #include "report.h"
 #include "ring.h"
 #include "shortage.h"
@@ -82,7 +85,7 @@ leave_on_signal(int signal_number)
 static void
 leave_with_errno(const char *what)
 {
-	report("log %s: %s", what, strerror(errno));
+	report("failed %s: %s", what, strerror(errno));
 	leave(EXIT_ERROR);
 }
 
@@ -102,7 +105,7 @@ are_valid(const Options *options)
 static void
 leave_with_usage(const char *program)
 {
-	fprintf(stderr, "usage: %s --engine=auto|cuda|host "
+	fprintf(stderr, "usage: %s [--guard] --engine=auto|cuda|host "
 			"--devices=all|NUMBER,...|UUID,... --staging-memory=MB "
 			"--staging-memory-limit=MB --device-memory=PERCENT "
 			"--memory-release-delay=SECONDS\n", program);
@@ -203,7 +206,7 @@ take_lock(void)
 			leave_with_errno("could not lock \"" LOCK_PATH "\"");
 		if (tries == LOCK_WAIT_SECONDS * 1000 / LOCK_RETRY_MILLISECONDS)
 		{
-			report("log another gpusortd of this server holds \"" LOCK_PATH "\"");
+			report("failed another gpusortd of this server holds \"" LOCK_PATH "\"");
 			leave(EXIT_ERROR);
 		}
 		if (launcher_is_gone_within(LOCK_RETRY_MILLISECONDS))
@@ -371,7 +374,7 @@ look_after_jobs(void)
 	last_look = now;
 	if (watch_finds_hanging())
 	{
-		report("log a job hangs in its device, and gpusortd ends to be started again");
+		report("failed a job hangs in its device");
 		leave(EXIT_LOST);
 	}
 }
@@ -442,6 +445,11 @@ main(int argc, char **argv)
 	char		names[MESSAGE_TEXT_SIZE];
 	int			listener;
 
+	if (argc > 1 && strcmp(argv[1], "--guard") == 0)
+	{
+		argv[1] = argv[0];
+		guard(argv + 1);
+	}
 	signal(SIGPIPE, SIG_IGN);
 	/* a ring beyond the limit on the size of files is an error, not our end */
 	signal(SIGXFSZ, SIG_IGN);

@@ -3,24 +3,27 @@
  * launcher.c
  *	  The background worker that keeps gpusortd running.
  *
- * gpusortd is the launcher's child.  Its standard input is a pipe that the
- * launcher holds open: when the launcher ends, however it ends, gpusortd sees
- * end of file and ends too.  Its standard output is a pipe on which it says how
+ * gpusortd is the child of the launcher's child, its guard (daemon/guard.c).  Its
+ * standard input is a pipe that the launcher holds open: when the launcher ends,
+ * however it ends, gpusortd sees end of file and ends too.  Its standard output is a pipe on which it says how
  * it is, a line at a time: the launcher notes that in shared memory and in the
  * server's log.  The lines are
  *
  *		ready ENGINE DEVICE...	it listens, and sorts with ENGINE on DEVICE
  *		unusable REASON...		there is no device for it, and it ends
+ *		failed REASON...		it ends, and is to be started again
  *		log SENTENCE...			anything else that should be known
  *		alive					the answer to a question
+ *		ended STATUS			the guard's: it has ended, as waitpid() has it
  *
  * A byte that is written to its standard input is a question whether it is
  * alive.  It is asked when a process that waits for gpusortd has the launcher
  * look after it, so an idle server is never woken for that; a few times, since
  * on a busy machine an answer may take long.  Without one gpusortd is killed,
  * which ends all waiting for it.  A gpusortd that is stopped could not see the
- * end of its standard input either, so it is killed by the system with the
- * launcher.
+ * end of its standard input either, so the guard kills it when the launcher has
+ * ended.  Should the guard be killed its child becomes the launcher's, not the
+ * postmaster's.
  *
  * When gpusortd dies it is started again: at once if it had been ready for a
  * while, otherwise with a delay that doubles each time.  Without a usable
@@ -82,7 +85,7 @@
 /* A running gpusortd, or none; times as milliseconds_now(). */
 typedef struct Daemon
 {
-	pid_t		pid;			/* process; 0: none */
+	pid_t		guard;			/* process of the guard; 0: there is none */
 	int			life_line;		/* standard input of gpusortd */
 	int			reports;		/* standard output of gpusortd */
 	uint64		ready_since;	/* time; 0: not ready yet */
@@ -92,7 +95,8 @@ typedef struct Daemon
 	char		line[LINE_SIZE];	/* line of a report, as far as it has been
 									 * read */
 	int			line_length;
-	char		last_words[LINE_SIZE];	/* last "log" line */
+	char		failure[LINE_SIZE]; /* why it ends, as it has said itself */
+	int			ended;			/* how it has ended, by the guard; -1: unknown */
 } Daemon;
 
 static Daemon the_daemon = {.life_line = -1,.reports = -1};
@@ -207,7 +211,10 @@ remove_spaces(char *list)
 	*end = '\0';
 }
 
-/* In the child: becomes gpusortd.  Does not return. */
+/*
+ * In the child, with all signals blocked: becomes the guard of gpusortd.  Does not
+ * return.
+ */
 static void
 exec_daemon(const char *path, int life_line, int reports)
 {
@@ -231,15 +238,16 @@ exec_daemon(const char *path, int life_line, int reports)
 	snprintf(release_delay, sizeof(release_delay), "--memory-release-delay=%d",
 			 gpusort_memory_release_delay);
 
-	/* the launcher's end is its own, also if it is stopped */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != MyProcPid)
-		_exit(1);
-
-	/* signals for the launcher's process group are not for gpusortd */
+	/*
+	 * Signals for the launcher's process group are not for gpusortd; ignored,
+	 * those that have come are gone.
+	 */
 	setsid();
 	for (int signal_number = 1; signal_number < NSIG; signal_number++)
+	{
+		signal(signal_number, SIG_IGN);
 		signal(signal_number, SIG_DFL);
+	}
 	sigemptyset(&no_signals);
 	sigprocmask(SIG_SETMASK, &no_signals, NULL);
 
@@ -248,11 +256,12 @@ exec_daemon(const char *path, int life_line, int reports)
 	dup2(reports, STDOUT_FILENO);
 	(void) syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
 
-	execl(path, path, engine, devices, staging_memory, staging_memory_limit,
+	execl(path, path, "--guard", engine, devices, staging_memory, staging_memory_limit,
 		  device_memory, release_delay, (char *) NULL);
-	dprintf(STDOUT_FILENO, "log could not execute \"%s\": %s\n", path,
+	dprintf(STDOUT_FILENO, "failed could not execute \"%s\": %s\n", path,
 			strerror(errno));
-	_exit(127);
+	/* a status that the postmaster does not take for a crash, see guard.c */
+	_exit(1);
 }
 
 static void
@@ -261,6 +270,8 @@ start_daemon(void)
 	char		path[MAXPGPATH];
 	int			life_line[2];
 	int			reports[2];
+	sigset_t	all_signals;
+	sigset_t	signals;
 	pid_t		pid;
 
 	/* one that took too long to end may have ended since */
@@ -280,9 +291,12 @@ start_daemon(void)
 	/* as long as it is not known better there is still no device */
 	if (shared_daemon_status().state != DAEMON_UNUSABLE)
 		shared_set_daemon_status(DAEMON_STARTING, false, "");
+	sigfillset(&all_signals);
+	sigprocmask(SIG_SETMASK, &all_signals, &signals);
 	pid = fork();
 	if (pid == 0)
 		exec_daemon(path, life_line[0], reports[1]);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
 	close(life_line[0]);
 	close(reports[1]);
 	if (pid < 0)
@@ -291,7 +305,8 @@ start_daemon(void)
 	(void) fcntl(life_line[1], F_SETFL, O_NONBLOCK);
 
 	memset(&the_daemon, 0, sizeof(the_daemon));
-	the_daemon.pid = pid;
+	the_daemon.guard = pid;
+	the_daemon.ended = -1;
 	the_daemon.life_line = life_line[1];
 	the_daemon.reports = reports[0];
 	next_time = milliseconds_now() + START_SECONDS * 1000;
@@ -303,7 +318,7 @@ daemon_ends_within(int milliseconds, int *status)
 {
 	uint64		deadline = milliseconds_now() + milliseconds;
 
-	while (waitpid(the_daemon.pid, status, WNOHANG) == 0)
+	while (waitpid(the_daemon.guard, status, WNOHANG) == 0)
 	{
 		if (milliseconds_now() >= deadline)
 			return false;
@@ -312,11 +327,19 @@ daemon_ends_within(int milliseconds, int *status)
 	return true;
 }
 
+/* Has the guard kill gpusortd, also if both are stopped. */
+static void
+kill_daemon(void)
+{
+	kill(the_daemon.guard, SIGTERM);
+	kill(the_daemon.guard, SIGCONT);
+}
+
 /*
- * Ends gpusortd, if it runs, and waits for that; also the way to learn how it
- * ended by itself, which is what waitpid() then says in *status.  One that does
- * not end by itself is killed.  False if not even that ends it, since it is
- * stuck in a driver: it is left to itself.
+ * Ends gpusortd, if it runs, and waits for that; also the way to learn how its
+ * guard ended, which is what waitpid() then says in *status.  One that does not
+ * end by itself is killed.  False if not even that ends it, since it is stuck in
+ * a driver: it is left to the guard.
  */
 static bool
 stop_daemon(int *status)
@@ -324,16 +347,16 @@ stop_daemon(int *status)
 	bool		ended = true;
 
 	*status = 0;
-	if (the_daemon.pid == 0)
+	if (the_daemon.guard == 0)
 		return true;
 	close(the_daemon.life_line);
 	close(the_daemon.reports);
 	if (!daemon_ends_within(LEAVE_MILLISECONDS, status))
 	{
-		kill(the_daemon.pid, SIGKILL);
+		kill_daemon();
 		ended = daemon_ends_within(KILL_MILLISECONDS, status);
 	}
-	the_daemon.pid = 0;
+	the_daemon.guard = 0;
 	the_daemon.life_line = -1;
 	the_daemon.reports = -1;
 	return ended;
@@ -396,11 +419,12 @@ handle_report(const char *line)
 		note_ready(rest);
 	else if ((rest = after_word(line, "unusable")) != NULL)
 		note_unusable(rest);
+	else if ((rest = after_word(line, "failed")) != NULL)
+		strlcpy(the_daemon.failure, rest, LINE_SIZE);
 	else if ((rest = after_word(line, "log")) != NULL)
-	{
-		strlcpy(the_daemon.last_words, rest, LINE_SIZE);
 		ereport(LOG, (errmsg("gpusortd: %s", rest)));
-	}
+	else if ((rest = after_word(line, "ended")) != NULL)
+		the_daemon.ended = atoi(rest);
 	else if (strcmp(line, "alive") == 0)
 		note_answer();
 	else
@@ -446,8 +470,8 @@ next_delay(bool was_stable)
 }
 
 /*
- * gpusortd is gone, or is to be for this reason: says why unless it has said so
- * itself, and sets the time to start it again.
+ * gpusortd is gone, or is to be for this reason: says why, unless there is no
+ * device for it, and sets the time to start it again.
  */
 static void
 bury_daemon(const char *killed_because)
@@ -459,8 +483,10 @@ bury_daemon(const char *killed_because)
 	bool		ended;
 
 	if (killed_because != NULL)
-		kill(the_daemon.pid, SIGKILL);
+		kill_daemon();
 	ended = stop_daemon(&status);
+	if (the_daemon.ended != -1)
+		status = the_daemon.ended;
 	delay = next_delay(was_stable);
 	next_time = milliseconds_now() + delay * UINT64CONST(1000);
 	if (the_daemon.is_unusable)
@@ -477,8 +503,8 @@ bury_daemon(const char *killed_because)
 	else
 		snprintf(reason, sizeof(reason), "gpusortd exited with status %d%s%s",
 				 WEXITSTATUS(status),
-				 the_daemon.last_words[0] != '\0' ? ": " : "",
-				 the_daemon.last_words);
+				 the_daemon.failure[0] != '\0' ? ": " : "",
+				 the_daemon.failure);
 	shared_set_daemon_status(DAEMON_FAILED, false, reason);
 	ereport(LOG, (errmsg("gpusort: %s", reason)));
 }
@@ -509,7 +535,7 @@ look_after_daemon(void)
 {
 	char		reason[64];
 
-	if (the_daemon.pid == 0)
+	if (the_daemon.guard == 0)
 		start_daemon();
 	else if (gpusort_daemon_timeout == 0)
 		note_answer();			/* it need not answer */
@@ -546,7 +572,7 @@ wait_for_events(void)
 	}
 	if (wait_event == 0)
 		wait_event = WaitEventExtensionNew("GpusortLauncher");
-	if (the_daemon.pid != 0)
+	if (the_daemon.guard != 0)
 		(void) WaitLatchOrSocket(MyLatch, events | WL_SOCKET_READABLE,
 								 the_daemon.reports, timeout, wait_event);
 	else
@@ -603,7 +629,7 @@ reload(void)
 	int			status;
 
 	ConfigReloadPending = false;
-	if (!reload_settings() && the_daemon.pid != 0)
+	if (!reload_settings() && the_daemon.guard != 0)
 		return;
 	(void) stop_daemon(&status);
 	delay = 0;
@@ -619,14 +645,15 @@ gpusort_launcher_main(Datum argument)
 	if (!shared_begin_launcher())
 		proc_exit(0);
 	before_shmem_exit(leave_no_daemon, (Datum) 0);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 
 	while (!ShutdownRequestPending)
 	{
 		if (ConfigReloadPending)
 			reload();
-		if (the_daemon.pid != 0 && !read_reports())
+		if (the_daemon.guard != 0 && !read_reports())
 			bury_daemon(NULL);
-		if (shared_launcher_is_asked() && the_daemon.pid != 0 &&
+		if (shared_launcher_is_asked() && the_daemon.guard != 0 &&
 			the_daemon.ready_since != 0 && the_daemon.questions == 0)
 			next_time = 0;
 		if (milliseconds_now() >= next_time)

@@ -95,9 +95,9 @@ sub check_without_daemon
 	my ($what, $error) = @_;
 	my $reason = "could not execute \"$program\": $error";
 	ok( $node->poll_query_until('postgres', "SELECT state || '|' || reason FROM gpusort_devices",
-			"failed|gpusortd exited with status 127: $reason"),
+			"failed|gpusortd exited with status 1: $reason"),
 		"$what: gpusort_devices says why");
-	ok(slurp_file($node->logfile) =~ /LOG:  gpusortd: \Q$reason\E\n/, 'so does the log');
+	ok(slurp_file($node->logfile) =~ /LOG:  gpusort: gpusortd exited with status 1: \Q$reason\E\n/, 'so does the log');
 	my ($out, $err) = psql($digest);
 	is($out, $native, 'sorts are done by the backends');
 	is($err, '', 'without a word');
@@ -141,7 +141,7 @@ sub restart_daemon
 {
 	my ($limit, $staging_memory) = @_;
 	my $before = $node->daemon_pid;
-	system_or_bail('prlimit', '--pid', status_of($before, 'PPid'), $limit);
+	system_or_bail('prlimit', '--pid', $node->launcher_pid, $limit);
 	$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.staging_memory = '$staging_memory'");
 	$node->reload;
 	wait_until(sub { $daemon = $node->daemon_pid; return $daemon != 0 && $daemon != $before; });

@@ -198,7 +198,7 @@ delete $stopped{$pid};
 #
 
 $pid = $node->daemon_pid;
-my $launcher = status_of($pid, 'PPid');
+my $launcher = $node->launcher_pid;
 stop_process($_) foreach $launcher, $pid;
 my $start = time;
 ($out, $err) = psql("SET gpusort.work_mem = '256kB'; $digest");
@@ -260,7 +260,7 @@ stop_with('immediate', 1);
 foreach my $process ('launcher', 'postmaster')
 {
 	$pid = stop_process($node->daemon_pid);
-	$launcher = status_of($pid, 'PPid');
+	$launcher = $node->launcher_pid;
 	my $killed = $process eq 'launcher' ? $launcher : status_of($launcher, 'PPid');
 	if ($process eq 'launcher')
 	{
@@ -301,7 +301,7 @@ is($out, $native, 'a device hangs: the answer is right');
 like($err, qr/^WARNING:  gpusort: sorting without the device\nDETAIL:  gpusortd has kept the query waiting for \d+ ms\.$/, 'with one warning');
 wait_until_gone($pid, 'gpusortd ends by itself');
 $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'");
-like(log_since($log), qr/LOG:  gpusortd: a job hangs in its device, and gpusortd ends to be started again\n/, 'and says so');
+like(log_since($log), qr/LOG:  gpusort: gpusortd exited with status 3: a job hangs in its device\n/, 'and says so');
 
 $node->stop;
 done_testing();

@@ -136,7 +136,7 @@ test_second_instance(void)
 	spawn(&second, HOST_ENGINE, STAGING_OPTION,
 		  HALF_OF_MEMORY);
 	(void) read_report(&second, line);
-	if (strncmp(line, "log ", 4) != 0)
+	if (strncmp(line, "failed ", 7) != 0)
 		wrong("a second gpusortd said \"%s\"", line);
 	status = exit_status(&second);
 	if (status != 1)

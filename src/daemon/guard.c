@@ -1,0 +1,94 @@
+/*-------------------------------------------------------------------------
+ *
+ * guard.c
+ *	  The process between the launcher and gpusortd.
+ *
+ * A postmaster that is process 1, as in a container without an init, becomes
+ * the parent of whatever its processes leave behind.  One of these that ends by
+ * a signal, or with a status above 1, it takes for a crashed process of its own,
+ * and restarts.  gpusortd has to end when the launcher does, even when it is
+ * stopped or stuck in a driver, so it ends by a signal then.  The guard is its
+ * parent, kills it, waits for it as long as that takes, and itself ends with
+ * status 0, always.
+ *
+ * The kernel tells the guard of the launcher's end by SIGCONT, which a process
+ * gets even if it is stopped.  gpusortd is told of the guard's by SIGKILL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+#include "guard.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "report.h"
+
+/* In the child: becomes gpusortd, with these signals as before. */
+static void
+become_guarded(pid_t guard, const sigset_t *signals, char **arguments)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != guard)
+		leave(EXIT_STOPPED);
+	sigprocmask(SIG_SETMASK, signals, NULL);
+	execv(arguments[0], arguments);
+	report("failed could not execute \"%s\": %s", arguments[0], strerror(errno));
+	leave(EXIT_ERROR);
+}
+
+/*
+ * Waits until gpusortd has ended, and kills it when the launcher says so or has
+ * ended.  Returns how it has ended, as waitpid() does.
+ */
+static int
+wait_for_guarded(pid_t guarded, pid_t launcher, const sigset_t *awaited)
+{
+	int			status;
+
+	while (waitpid(guarded, &status, WNOHANG) == 0)
+	{
+		if (sigwaitinfo(awaited, NULL) == SIGTERM || getppid() != launcher)
+			kill(guarded, SIGKILL);
+	}
+	return status;
+}
+
+void
+guard(char **arguments)
+{
+	pid_t		launcher = getppid();
+	pid_t		self = getpid();
+	pid_t		guarded;
+	sigset_t	awaited;
+	sigset_t	signals;
+
+	/* a launcher that reads no more is no reason to die */
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&awaited);
+	sigaddset(&awaited, SIGCHLD);
+	sigaddset(&awaited, SIGTERM);
+	sigaddset(&awaited, SIGCONT);
+	sigprocmask(SIG_BLOCK, &awaited, &signals);
+
+	/* one that ends before this has closed gpusortd's standard input */
+	prctl(PR_SET_PDEATHSIG, SIGCONT);
+	prctl(PR_SET_NAME, "gpusortd guard");
+	guarded = fork();
+	if (guarded == 0)
+		become_guarded(self, &signals, arguments);
+	if (guarded < 0)
+	{
+		report("failed could not fork: %s", strerror(errno));
+		leave(EXIT_STOPPED);
+	}
+	close(STDIN_FILENO);
+	if (chdir("/") < 0)
+		report("log could not leave the data directory: %s", strerror(errno));
+	report("ended %d", wait_for_guarded(guarded, launcher, &awaited));
+	leave(EXIT_STOPPED);
+}
