@@ -10,11 +10,13 @@
 #include <limits.h>
 
 #include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/guc.h"
 
 #include "common/device.h"
 #include "common/device_list.h"
 #include "common/protocol.h"
+#include "port/compat.h"
 #include "settings.h"
 
 bool		gpusort_enable = true;
@@ -132,6 +134,46 @@ check_devices(char **value, void **extra, GucSource source)
 	return false;
 }
 
+/* The settings that not everyone may change. */
+static const struct
+{
+	const char *name;
+	GucContext	context;
+}			restricted_settings[] = {
+	{"gpusort.daemon_engine", PGC_SIGHUP},
+	{"gpusort.devices", PGC_SIGHUP},
+	{"gpusort.staging_memory", PGC_SIGHUP},
+	{"gpusort.staging_memory_limit", PGC_SIGHUP},
+	{"gpusort.device_memory", PGC_SIGHUP},
+	{"gpusort.device_memory_limit", PGC_SUSET},
+	{"gpusort.memory_release_delay", PGC_SIGHUP},
+	{"gpusort.daemon_timeout", PGC_SIGHUP}
+};
+
+/*
+ * Raises an error if the client has given this setting in its connection, and
+ * may not.  Where the library is preloaded the server does so.  Where it comes
+ * later the server has put the value in the place of the configuration's or the
+ * role's.  It would drop it now, with a warning, but bring back neither of them:
+ * anyone could get rid of a limit.
+ */
+static void
+refuse_setting_of_client(const char *name, GucContext context)
+{
+	struct config_generic *given = find_setting(name);
+
+	if (given == NULL || given->reset_source != PGC_S_CLIENT)
+		return;
+	if (context != PGC_SUSET)
+		ereport(ERROR,
+				(errcode(ERRCODE_CANT_CHANGE_RUNTIME_PARAM),
+				 errmsg("parameter \"%s\" cannot be changed now", name)));
+	if (pg_parameter_aclcheck(name, given->reset_srole, ACL_SET) != ACLCHECK_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied to set parameter \"%s\"", name)));
+}
+
 /* One of the planner's costs. */
 static void
 define_cost(const char *name, const char *description, double *value)
@@ -144,6 +186,11 @@ define_cost(const char *name, const char *description, double *value)
 void
 settings_define(void)
 {
+	/* first, since a library that has defined some cannot be loaded again */
+	for (int i = 0; i < lengthof(restricted_settings); i++)
+		refuse_setting_of_client(restricted_settings[i].name,
+								 restricted_settings[i].context);
+
 	DefineCustomBoolVariable("gpusort.enable",
 							 "Enables sorting by gpusort.",
 							 "Off, every plan is made and run as without the extension.",

@@ -47,7 +47,7 @@ show_workers(void)
 void
 worker_setting_init(void)
 {
-	setting = find_core_setting("max_parallel_maintenance_workers");
+	setting = find_setting("max_parallel_maintenance_workers");
 	INTEGER_SETTING(setting)->show_hook = show_workers;
 }
 

@@ -119,22 +119,23 @@ main_memory_has_huge_pages(void)
 #define TupleDescCompactAttr(descriptor, i) TupleDescAttr(descriptor, i)
 #endif
 
-/* 16 finds a setting by its name. */
-#if PG_VERSION_NUM < 160000
+/* 16 finds a setting by its name; NULL if there is none. */
 #include "utils/guc_tables.h"
-
+#if PG_VERSION_NUM < 160000
 static inline struct config_generic *
-find_core_setting(const char *name)
+find_setting(const char *name)
 {
 	struct config_generic **settings = get_guc_variables();
-	int			i = 0;
 
-	while (strcmp(settings[i]->name, name) != 0)
-		i++;
-	return settings[i];
+	for (int i = 0; i < GetNumConfigOptions(); i++)
+	{
+		if (pg_strcasecmp(settings[i]->name, name) == 0)
+			return settings[i];
+	}
+	return NULL;
 }
 #else
-#define find_core_setting(name) find_option(name, false, false, ERROR)
+#define find_setting(name) find_option(name, false, true, 0)
 #endif
 
 /* 19 has what there is of integers alone in the setting of any type. */
