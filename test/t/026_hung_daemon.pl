@@ -181,12 +181,14 @@ BEGIN
 END $$;
 SQL
 my ($sum) = $native =~ /\|(.*)/;
+my $log = -s $node->logfile;
 ($out, $err) = psql("SELECT sorts($pid);");
 is($out, join("\n", ($sum) x 4), 'a query whose gpusortd is stopped, and then the next one');
 my ($next) = $err =~ /NOTICE:  stopped (\d+)/;
 $stopped{$next} = 1;
-is(scalar(() = $err =~ /DETAIL:  the query has waited too long for gpusortd before\.$/mg), 3,
+is(scalar(() = log_since($log) =~ /DETAIL:  the query has waited too long for gpusortd before\.$/mg), 3,
 	'does not ask the next one');
+is(scalar(() = $err =~ /WARNING:  gpusort: sorting without the device$/mg), 1, 'and warns once');
 is(status_of($next, 'State'), 'T', 'which so is not missed');
 resume_process($next);
 ($out, $err) = psql($digest);
@@ -295,7 +297,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = '$library'\ngp
 $node->start;
 $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'");
 $pid = $node->daemon_pid;
-my $log = -s $node->logfile;
+$log = -s $node->logfile;
 ($out, $err) = psql($digest);
 is($out, $native, 'a device hangs: the answer is right');
 like($err, qr/^WARNING:  gpusort: sorting without the device\nDETAIL:  gpusortd has kept the query waiting for \d+ ms\.$/, 'with one warning');
