@@ -170,8 +170,7 @@ sort_together_add_reports(SortTogether *sort, RowSortReport *report)
 	uint64		nrows = report->nrows;
 
 	SpinLockAcquire(&reports->mutex);
-	if (reports->count > 0 &&
-		(report->method[0] == '\0' || reports->largest.nrows > nrows))
+	if (reports->count > 0 && report->method[0] == '\0')
 		*report = reports->largest;
 	report->nrows = nrows + reports->nrows;
 	report->workers_alone = reports->count;

@@ -65,9 +65,9 @@ extern bool sort_together_is_on(const SortTogether *sort);
 
 /*
  * Where each process sorts for itself: a worker leaves the report of its sort.  The
- * leader adds what workers have left to its own report, which is all zeros if it has
- * not sorted: that has the rows of all then, and otherwise what the process reports
- * that had most of them.  False if workers have left none.
+ * leader adds the rows of these to its own report; if that is all zeros, as it has not
+ * sorted, it becomes that of the worker that had most rows.  False if workers have left
+ * none.
  */
 extern void sort_together_leave_report(SortTogether *sort,
 									   const RowSortReport *report);

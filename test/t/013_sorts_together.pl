@@ -43,6 +43,18 @@ BEGIN
 	RETURN pass(i);
 END $$;
 
+-- all rows of a leader, few of a worker
+CREATE FUNCTION few_in_worker(i int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+	IF current_setting('my.leader', true) = pg_backend_pid()::text THEN
+		RETURN true;
+	END IF;
+	IF i % 100 = 0 THEN
+		PERFORM pg_sleep(0.01);
+	END IF;
+	RETURN i % 100 = 0;
+END $$;
+
 CREATE TABLE t WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, md5(i::text) txt FROM generate_series(1, 6000) i;
 CREATE TABLE large WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, repeat(md5(i::text), 5) txt FROM generate_series(1, 150000) i;
 VACUUM ANALYZE t, large;
@@ -91,6 +103,16 @@ foreach my $leader ('on', 'off')
 	like($node->safe_psql('postgres', sprintf($explained, 'JSON')), qr/"Sort Method": "radix sort",\n +"Device": "host",\n +"Rows": 150000,\n +"Sorts By Workers": 2,\n/,
 		'in JSON');
 }
+
+# A leader without room for its rows sorts by PostgreSQL's heap, workers with few of them by keys: it shows its own.
+like($node->safe_psql('postgres', <<'SQL'), qr/Parallel Aware": true.*"Sort Method": "top-N heapsort \(native\)"/s, "the leader's own lines stand");
+SELECT set_config('my.leader', pg_backend_pid()::text, false);
+SET gpusort.device = host;
+SET gpusort.work_mem = '256kB';
+SET plan_cache_mode = force_generic_plan;
+PREPARE first (bigint) AS SELECT k FROM (SELECT k, txt FROM large WHERE few_in_worker(id) ORDER BY k OFFSET 0) s LIMIT $1;
+EXPLAIN (ANALYZE, TIMING off, FORMAT JSON) EXECUTE first (5);
+SQL
 
 # Two moments: the workers have sent all of their rows and wait for the
 # leader to take them; the leader has had all of its own and waits for them.
