@@ -4,7 +4,7 @@
 # Queries are drawn at random: their bounds, tables and orders, how many workers are planned and come, which of the processes is late, and
 # how much memory there is. Each is compared with what a single process makes of it. More of them, and others:
 #
-#	RESCANS_QUERIES=5000 RESCANS_SEED=2 scripts/test-one 18 t/046
+#	RESCANS_QUERIES=5000 RESCANS_SEED=2 scripts/test-one 18 t/047
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
