@@ -5,9 +5,9 @@
  *
  * gpusortd is the child of the launcher's child, its guard (daemon/guard.c).  Its
  * standard input is a pipe that the launcher holds open: when the launcher ends,
- * however it ends, gpusortd sees end of file and ends too.  Its standard output is a pipe on which it says how
- * it is, a line at a time: the launcher notes that in shared memory and in the
- * server's log.  The lines are
+ * however it ends, gpusortd sees end of file and ends too.  Its standard output is
+ * a pipe on which it says how it is, a line at a time: the launcher notes that in
+ * shared memory and in the server's log.  The lines are
  *
  *		ready ENGINE DEVICE...	it listens, and sorts with ENGINE on DEVICE
  *		unusable REASON...		there is no device for it, and it ends
