@@ -20,13 +20,24 @@
 #include "guard.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "report.h"
+
+/* Has the launcher ended?  The other end of standard input is closed then. */
+static bool
+launcher_is_gone(void)
+{
+	struct pollfd life_line = {.fd = STDIN_FILENO,.events = POLLIN};
+
+	return poll(&life_line, 1, 0) > 0 && (life_line.revents & POLLHUP) != 0;
+}
 
 /* In the child: becomes gpusortd, with these signals as before. */
 static void
@@ -75,8 +86,10 @@ guard(char **arguments)
 	sigaddset(&awaited, SIGCONT);
 	sigprocmask(SIG_BLOCK, &awaited, &signals);
 
-	/* one that ends before this has closed gpusortd's standard input */
+	/* the kernel does not tell of a launcher that has ended before this */
 	prctl(PR_SET_PDEATHSIG, SIGCONT);
+	if (launcher_is_gone())
+		leave(EXIT_STOPPED);
 	prctl(PR_SET_NAME, "gpusortd guard");
 	guarded = fork();
 	if (guarded == 0)

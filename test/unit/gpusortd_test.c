@@ -217,6 +217,32 @@ test_termination(void)
 	conclude("ends in order when it is terminated");
 }
 
+/*
+ * A guard that starts when the launcher has ended already.  What it guards here is
+ * no gpusortd, and does not look at its standard input.
+ */
+static void
+test_late_guard(void)
+{
+	Daemon		guard = {.life_line = -1};
+	int			life_line[2];
+
+	if (pipe(life_line) < 0)
+		wrong("no pipe");
+	close(life_line[1]);
+	guard.pid = fork();
+	if (guard.pid == 0)
+	{
+		dup2(life_line[0], STDIN_FILENO);
+		execl(gpusortd_path, "/bin/sleep", "--guard", "600", (char *) NULL);
+		_exit(99);
+	}
+	close(life_line[0]);
+	if (exit_status(&guard) != 0)
+		wrong("its guard did not end with status 0");
+	conclude("does not begin when its launcher has ended");
+}
+
 /* Starts gpusortd such that it must end at once. */
 static void
 try_start(const char *what, const char *engine, const char *staging_memory,
@@ -300,6 +326,7 @@ main(int argc, char **argv)
 	test_successor();
 	test_end_with_clients();
 	test_termination();
+	test_late_guard();
 	test_bad_starts();
 	return failures > 0;
 }
