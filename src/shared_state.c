@@ -88,7 +88,7 @@ static const char *const counter_names[STAT_COUNT] = {
 
 static shmem_request_hook_type previous_shmem_request_hook;
 static SharedState *shared_state;
-static bool preloaded;			/* in shared_preload_libraries */
+static bool launcher_is_expected;	/* registered with the postmaster */
 static uint32 own_device_jobs;	/* of them, those of this process */
 
 static void
@@ -104,9 +104,14 @@ shared_state_init(void)
 {
 	if (!process_shared_preload_libraries_in_progress)
 		return;
-	preloaded = true;
 	previous_shmem_request_hook = shmem_request_hook;
 	shmem_request_hook = request_shared_state;
+}
+
+void
+shared_expect_launcher(void)
+{
+	launcher_is_expected = true;
 }
 
 /* Finds the shared memory, making it if this is the first process to. */
@@ -124,10 +129,9 @@ get_shared_state(void)
 	{
 		memset(shared_state, 0, sizeof(SharedState));
 		SpinLockInit(&shared_state->mutex);
-		/* if preloaded, the postmaster is about to start the launcher */
 		shared_state->daemon.state =
-			preloaded ? DAEMON_STARTING : DAEMON_NOT_STARTED;
-		if (preloaded)
+			launcher_is_expected ? DAEMON_STARTING : DAEMON_NOT_STARTED;
+		if (launcher_is_expected)
 			shared_state->next_launcher =
 				milliseconds_now() + PRELOAD_MILLISECONDS;
 		pg_atomic_init_flag(&shared_state->memory_hint);

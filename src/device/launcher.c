@@ -135,6 +135,30 @@ launcher_register(void)
 	BackgroundWorker worker = launcher_worker();
 
 	RegisterBackgroundWorker(&worker);
+	if (IsPostmasterEnvironment &&
+		strcmp(last_registered_worker(), worker.bgw_name) == 0)
+		shared_expect_launcher();
+}
+
+/*
+ * No launcher can be started now.  The log is told once, and not at all in
+ * single-user mode, where there is none to come.
+ */
+static void
+note_no_launcher(void)
+{
+	const char *reason = IsUnderPostmaster ?
+		"no background worker slot is free, see max_worker_processes" :
+		"there are no background workers in single-user mode";
+	bool		is_news = strcmp(shared_daemon_status().reason, reason) != 0;
+
+	shared_set_daemon_status(DAEMON_FAILED, false, reason);
+	if (is_news && IsUnderPostmaster)
+		ereport(LOG,
+				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+				 errmsg("gpusort: could not start the launcher of gpusortd"),
+				 errdetail("No background worker slot is free."),
+				 errhint("Increase max_worker_processes.")));
 }
 
 void
@@ -146,14 +170,7 @@ launcher_start(void)
 		return;
 	worker.bgw_restart_time = BGW_NEVER_RESTART;
 	if (!RegisterDynamicBackgroundWorker(&worker, NULL))
-	{
-		shared_set_daemon_status(DAEMON_FAILED, false,
-								 "no background worker slot is free, see max_worker_processes");
-		ereport(LOG,
-				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
-				 errmsg("gpusort: could not start the launcher of gpusortd"),
-				 errhint("Increase max_worker_processes, or add gpusort to shared_preload_libraries.")));
-	}
+		note_no_launcher();
 }
 
 bool

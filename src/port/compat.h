@@ -19,6 +19,7 @@
 #endif
 #include "mb/pg_wchar.h"
 #include "pgstat.h"
+#include "postmaster/bgworker_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/pg_shmem.h"
 #if PG_VERSION_NUM >= 170000
@@ -106,6 +107,24 @@ main_memory_has_huge_pages(void)
 				  "on") == 0;
 #else
 	return huge_pages == HUGE_PAGES_ON;
+#endif
+}
+
+/*
+ * The name of the background worker that was registered last, empty if there is
+ * none.  18 has the workers in a list of another kind.
+ */
+static inline const char *
+last_registered_worker(void)
+{
+#if PG_VERSION_NUM >= 180000
+	return dlist_is_empty(&BackgroundWorkerList) ? "" :
+		dlist_head_element(RegisteredBgWorker, rw_lnode,
+						   &BackgroundWorkerList)->rw_worker.bgw_name;
+#else
+	return slist_is_empty(&BackgroundWorkerList) ? "" :
+		slist_head_element(RegisteredBgWorker, rw_lnode,
+						   &BackgroundWorkerList)->rw_worker.bgw_name;
 #endif
 }
 

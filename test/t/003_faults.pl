@@ -98,6 +98,7 @@ sub check_without_daemon
 			"failed|gpusortd exited with status 1: $reason"),
 		"$what: gpusort_devices says why");
 	ok(slurp_file($node->logfile) =~ /LOG:  gpusort: gpusortd exited with status 1: \Q$reason\E\n/, 'so does the log');
+	unlike(slurp_file($node->logfile), qr/^(?!.*exited with status 1: ).*LOG: .*\Q$reason\E/m, 'in one line for each attempt');
 	my ($out, $err) = psql($digest);
 	is($out, $native, 'sorts are done by the backends');
 	is($err, '', 'without a word');
