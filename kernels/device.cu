@@ -163,13 +163,39 @@ use_device(int device, DeviceError *error)
 
 using namespace gpusort;
 
+/*
+ * Says what is the matter with the driver, if it is that.  CUDA has the same error
+ * for none as for one that is too old.
+ */
+static void
+explain_driver(cudaError_t code, DeviceError *error)
+{
+	int			driver;
+	int			toolkit;
+
+	if (cudaDriverGetVersion(&driver) != cudaSuccess ||
+		cudaRuntimeGetVersion(&toolkit) != cudaSuccess)
+		(void) cudaGetLastError();
+	else if (driver == 0)
+		(void) refuse(error, "No NVIDIA driver is installed");
+	else if (code == cudaErrorInsufficientDriver)
+		snprintf(error->text, sizeof(error->text),
+				 "the NVIDIA driver is for CUDA %d.%d at most, and gpusort was built with CUDA %d.%d",
+				 driver / 1000, driver % 1000 / 10,
+				 toolkit / 1000, toolkit % 1000 / 10);
+}
+
 int
 device_count(DeviceError *error)
 {
 	int			count = 0;
+	cudaError_t code = cudaGetDeviceCount(&count);
 
-	if (!succeeded(cudaGetDeviceCount(&count), error, "counting devices"))
+	if (!succeeded(code, error, "counting devices"))
+	{
+		explain_driver(code, error);
 		return 0;
+	}
 	if (count == 0)
 		(void) refuse(error, "there is no device");
 	return count < max_devices ? count : max_devices;

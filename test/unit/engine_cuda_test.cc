@@ -296,6 +296,24 @@ test_no_device()
 	CHECK(cuda_engine.start(0, &error), "start: %s", error.text);
 }
 
+/* Counts devices with this driver, of which there are none. */
+void
+check_driver(int version, const char *reason)
+{
+	cuda_on_cpu::set_driver(version);
+	CHECK(cuda_engine.count(&error) == 0, "%d devices", cuda_engine.count(&error));
+	CHECK(strcmp(error.text, reason) == 0, "driver %d: %s", version, error.text);
+}
+
+void
+test_drivers()
+{
+	check_driver(0, "No NVIDIA driver is installed");
+	check_driver(12020, "the NVIDIA driver is for CUDA 12.2 at most, and gpusort was built with CUDA 13.0");
+	cuda_on_cpu::set_driver(13010);
+	CHECK(cuda_engine.count(&error) == 2, "count: %s", error.text);
+}
+
 /* The last test: afterwards nothing works any more. */
 void
 test_lost()
@@ -319,6 +337,7 @@ main()
 	RUN_TEST("makes do with what others leave", test_neighbour);
 	RUN_TEST("gives memory back", test_release);
 	RUN_TEST("says when there is no device", test_no_device);
+	RUN_TEST("says what is the matter with the driver", test_drivers);
 	RUN_TEST("knows when it is lost", test_lost);
 	return failures > 0;
 }

@@ -77,6 +77,9 @@ extern void lose_context(cudaError_t code);
 /* Whether there is a device at all; there is, at first. */
 extern void set_device_present(bool present);
 
+/* The CUDA version of the driver, 0 for none; at first it is that of the runtime. */
+extern void set_driver(int version);
+
 }								/* namespace cuda_on_cpu */
 
 #endif							/* CUDA_ON_CPU_H */

@@ -37,6 +37,7 @@ enum cudaError_t
 	cudaErrorInvalidValue = 1,
 	cudaErrorMemoryAllocation = 2,
 	cudaErrorInvalidConfiguration = 9,
+	cudaErrorInsufficientDriver = 35,
 	cudaErrorNoDevice = 100,
 	cudaErrorInvalidDevice = 101,
 	cudaErrorNotReady = 600,
@@ -115,6 +116,7 @@ extern cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties,
 extern cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
 										  int device);
 extern cudaError_t cudaDriverGetVersion(int *version);
+extern cudaError_t cudaRuntimeGetVersion(int *version);
 extern cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool,
 											   int device);
 extern cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool,

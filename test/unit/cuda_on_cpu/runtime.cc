@@ -50,6 +50,7 @@ struct CudaOnCpuEvent
 namespace cuda_on_cpu
 {
 
+constexpr int runtime_version = 13000;
 constexpr int device_count = 2;
 constexpr int multiprocessors = 2;
 constexpr size_t device_bytes = size_t(1) << 30;
@@ -76,6 +77,7 @@ static cudaError_t failing_code;
 static cudaError_t lost_code = cudaSuccess;
 static size_t pending_launches = default_pending_launches;
 static bool device_present = true;
+static int	driver_version = runtime_version;
 
 static thread_local cudaError_t last_error = cudaSuccess;
 static thread_local int current_device = 0;
@@ -288,6 +290,14 @@ set_device_present(bool present)
 	device_present = present;
 }
 
+void
+set_driver(int version)
+{
+	std::lock_guard<std::mutex> guard(mutex);
+
+	driver_version = version;
+}
+
 }								/* namespace cuda_on_cpu */
 
 using namespace cuda_on_cpu;
@@ -305,6 +315,8 @@ cudaGetErrorString(cudaError_t error)
 			return "out of memory";
 		case cudaErrorInvalidConfiguration:
 			return "invalid configuration argument";
+		case cudaErrorInsufficientDriver:
+			return "CUDA driver version is insufficient for CUDA runtime version";
 		case cudaErrorNoDevice:
 			return "no CUDA-capable device is detected";
 		case cudaErrorInvalidDevice:
@@ -336,7 +348,8 @@ cudaError_t
 cudaGetDeviceCount(int *count)
 {
 	*count = device_count;
-	return result(fault());
+	return result(driver_version < runtime_version ?
+				  cudaErrorInsufficientDriver : fault());
 }
 
 cudaError_t
@@ -388,7 +401,14 @@ cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
 cudaError_t
 cudaDriverGetVersion(int *version)
 {
-	*version = 13000;
+	*version = driver_version;
+	return result(fault());
+}
+
+cudaError_t
+cudaRuntimeGetVersion(int *version)
+{
+	*version = runtime_version;
 	return result(fault());
 }
 
