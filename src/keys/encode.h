@@ -99,7 +99,10 @@ extern bool encode_collated_trusted(const CollatedColumn *column);
 /* encode_prefix.c */
 typedef struct StringPrefix StringPrefix;
 
-/* Begins a column of strings that sort by their bytes. */
+/* A common prefix is looked for up to this length. */
+#define PREFIX_MOST_BYTES	8192
+
+/* Begins a column of strings that sort by their bytes, or of their sort keys. */
 extern StringPrefix *encode_prefix_begin(void);
 
 /*
@@ -125,6 +128,27 @@ extern void encode_prefix_keep(StringPrefix *prefix);
 
 /* Bytes of the common prefix that keys leave out, 0 if none. */
 extern Size encode_prefix_size(const StringPrefix *prefix);
+
+/*
+ * The two parts of encode_prefix(), for who has only the beginning of a string.
+ *
+ * encode_prefix_append_place() appends what tells whether the string has the common
+ * prefix, and returns how many of its first bytes are left out for that.
+ *
+ * encode_prefix_note() takes a string that found no room, at least its first
+ * encode_prefix_bytes_to_note() bytes.  False to refuse the string, as above.
+ */
+extern Size encode_prefix_append_place(KeyWriter *writer, const char *string,
+									   Size size);
+extern Size encode_prefix_bytes_to_note(const StringPrefix *prefix);
+extern bool encode_prefix_note(StringPrefix *prefix, const char *string,
+							   Size size);
+
+/*
+ * Do all strings noted since the last change begin with the same bytes, this many
+ * or more, which the next change would leave out?
+ */
+extern bool encode_prefix_ties(const StringPrefix *prefix, Size size);
 
 /* encode_arrays.c */
 typedef struct ArrayColumn ArrayColumn;

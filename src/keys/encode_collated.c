@@ -17,6 +17,9 @@
  * Longer keys are also made when equal strings come again and again while
  * other columns are to follow in the key: nothing can follow a beginning.
  *
+ * Where all sort keys begin alike, what they have in common is left out
+ * (encode_prefix.c), and the limit is that of what follows it.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -73,7 +76,8 @@ struct CollatedColumn
 	int			nsampled;
 	int			nclashes;
 	SampledString *sample;		/* SAMPLE_SLOTS, or NULL */
-	MemoryContext context;		/* context of the sample */
+	char	   *bytes;			/* the present string's sort key */
+	MemoryContext context;		/* context of all this */
 };
 
 static void
@@ -114,6 +118,8 @@ encode_collated_begin(CollationTransform *transform, bool is_last)
 	column->is_last = is_last;
 	column->breaks_ties = collation_breaks_ties(transform);
 	column->limit = FIRST_LIMIT;
+	column->bytes = palloc(PREFIX_MOST_BYTES + GREATEST_LIMIT +
+						   sizeof(uint64_t) + COLLATION_SLACK);
 	column->context = CurrentMemoryContext;
 	column->next_sample = SECOND_SAMPLE;
 	begin_sample(column);
@@ -168,11 +174,12 @@ encode_collated_keep(CollatedColumn *column)
 
 /*
  * Adds a string to the sample, of which the key has only the beginning.
- * False if such beginnings do not tell enough, and there shall be longer ones.
+ * False if such beginnings do not tell enough, and there shall be longer ones;
+ * where "all_alike", all strings begin so, and leaving that out will tell more.
  */
 static bool
 sample_string(CollatedColumn *column, const char *beginning, Size limit,
-			  const char *string, Size size)
+			  const char *string, Size size, bool all_alike)
 {
 	uint32		beginning_hash = hash_bytes((const unsigned char *) beginning,
 											limit) | 1;
@@ -192,6 +199,8 @@ sample_string(CollatedColumn *column, const char *beginning, Size limit,
 		slot->string = string_hash;
 	}
 	column->nsampled++;
+	if (all_alike)
+		column->nclashes = 0;
 	if (column->nclashes > SAMPLE_CLASHES)
 	{
 		column->wants_change = true;
@@ -214,20 +223,21 @@ is_sampled(CollatedColumn *column)
 }
 
 /*
- * The limit, in bytes, at which a truncated key ends with a whole word.  The limit
- * is the same for keys that are equal so far.
+ * The limit, in bytes, at which a truncated key ends with a whole word, behind "before"
+ * more bytes.  The limit is the same for keys that are equal so far.
  */
 static Size
-limit_in_key(const CollatedColumn *column, const KeyWriter *writer)
+limit_in_key(const CollatedColumn *column, const KeyWriter *writer, Size before)
 {
-	Size		beyond = (writer->filled / BITS_PER_BYTE + column->limit) %
-		sizeof(uint64_t);
+	Size		filled = writer->filled / BITS_PER_BYTE + before;
+	Size		beyond = (filled + column->limit) % sizeof(uint64_t);
 	Size		limit = column->limit - beyond;
+	Size		room = key_room(writer);
 
-	/* a byte of flags may take away one */
+	/* a byte of flags, or one of "before", may take away one */
 	if (beyond > 1)
 		limit += sizeof(uint64_t);
-	return Min(limit, key_room(writer));
+	return Min(limit, room > before ? room - before : 0);
 }
 
 /* Appends the beginning of a sort key, after which the key ends. */
@@ -244,26 +254,49 @@ append_cut(KeyWriter *writer, const char *bytes, Size size)
 	writer->truncated = true;
 }
 
+/*
+ * Notes the sort key of a string that was cut, of which "length" bytes are there.
+ * The rest is made only if it still matters: it hardly does but for a first string.
+ */
+static bool
+note_cut(CollatedColumn *column, StringPrefix *prefix, const char *string,
+		 Size size, Size length)
+{
+	Size		wanted = encode_prefix_bytes_to_note(prefix);
+
+	if (unlikely(wanted > length))
+		length = collation_transform(column->transform, string, size,
+									 column->bytes, wanted);
+	return encode_prefix_note(prefix, column->bytes, length);
+}
+
 bool
 encode_collated(KeyWriter *writer, const char *string, Size size)
 {
 	CollatedColumn *column = writer->cache->collated;
-	char		bytes[GREATEST_LIMIT + sizeof(uint64_t) + COLLATION_SLACK];
-	Size		limit = limit_in_key(column, writer);
+	StringPrefix *prefix = writer->cache->prefix;
+	Size		common = encode_prefix_size(prefix);
+	Size		limit = limit_in_key(column, writer, common > 0 ? 1 : 0);
 	Size		length = collation_transform(column->transform, string, size,
-											 bytes, limit);
+											 column->bytes, common + limit);
+	Size		left_out = encode_prefix_append_place(writer, column->bytes,
+													  length);
+	const char *bytes = column->bytes + left_out;
 
-	if (length < limit)
+	if (length - left_out < limit)
 	{
-		encode_string(writer, bytes, length);
+		encode_string(writer, bytes, length - left_out);
 		if (column->breaks_ties)
 			encode_string(writer, string, size);
 		return true;
 	}
 
-	if (unlikely(is_sampled(column)) &&
-		!sample_string(column, bytes, limit, string, size))
-		return false;
 	append_cut(writer, bytes, limit);
-	return true;
+	/* a string behind the end of the key would find no room in any case */
+	if (limit == 0)
+		return true;
+	return (likely(!is_sampled(column)) ||
+			sample_string(column, bytes, limit, string, size,
+						  encode_prefix_ties(prefix, left_out + limit))) &&
+		note_cut(column, prefix, string, size, length);
 }

@@ -12,15 +12,17 @@
  * The keys made so far are made again then.  A prefix need not hold for the
  * strings to come: it only says what is left out where it is found.
  *
+ * Under collations that do not order by bytes, the strings here are sort keys
+ * (encode_collated.c).
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "keys/encode.h"
 
-/* It is worth its while from this length on, and looked for up to that one. */
+/* It is worth its while from this length on. */
 #define LEAST_BYTES			16
-#define MOST_BYTES			8192
 
 /* Strings without room after which it is looked at, and how many times more. */
 #define FIRST_STRINGS		128
@@ -82,15 +84,27 @@ count_common(const char *a, const char *b, Size size)
 	return count;
 }
 
+Size
+encode_prefix_bytes_to_note(const StringPrefix *prefix)
+{
+	return prefix->nlong == 0 ? PREFIX_MOST_BYTES : prefix->common_size;
+}
+
+bool
+encode_prefix_ties(const StringPrefix *prefix, Size size)
+{
+	return prefix->nlong > 0 && prefix->common_size >= Max(size, LEAST_BYTES);
+}
+
 /* Notes what a string has in common with those before. */
 static void
 note_string(StringPrefix *prefix, const char *string, Size size)
 {
 	if (prefix->common == NULL)
-		prefix->common = MemoryContextAlloc(prefix->context, MOST_BYTES);
+		prefix->common = MemoryContextAlloc(prefix->context, PREFIX_MOST_BYTES);
 	if (prefix->nlong++ == 0)
 	{
-		prefix->common_size = Min(size, MOST_BYTES);
+		prefix->common_size = Min(size, PREFIX_MOST_BYTES);
 		memcpy(prefix->common, string, prefix->common_size);
 	}
 	else
@@ -111,7 +125,7 @@ void
 encode_prefix_change(StringPrefix *prefix, const char *bytes, Size size)
 {
 	if (prefix->bytes == NULL)
-		prefix->bytes = MemoryContextAlloc(prefix->context, MOST_BYTES);
+		prefix->bytes = MemoryContextAlloc(prefix->context, PREFIX_MOST_BYTES);
 	memcpy(prefix->bytes, bytes, size);
 	prefix->size = size;
 	encode_prefix_keep(prefix);
@@ -125,18 +139,17 @@ encode_prefix_keep(StringPrefix *prefix)
 	prefix->wants_change = false;
 }
 
-/* Notes a string that finds no room; had something else better be left out? */
-static bool
-note_long_string(StringPrefix *prefix, const char *string, Size size)
+bool
+encode_prefix_note(StringPrefix *prefix, const char *string, Size size)
 {
 	note_string(prefix, string, size);
 	if (prefix->nlong != prefix->next_look)
-		return false;
+		return true;
 	if (is_better(prefix))
 		prefix->wants_change = true;
 	else
 		prefix->next_look *= MORE_STRINGS;
-	return prefix->wants_change;
+	return !prefix->wants_change;
 }
 
 /*
@@ -151,24 +164,28 @@ place_of_string(const StringPrefix *prefix, const char *string, Size size)
 	return place == 0 && size < prefix->size ? -1 : place;
 }
 
+Size
+encode_prefix_append_place(KeyWriter *writer, const char *string, Size size)
+{
+	const StringPrefix *prefix = writer->cache->prefix;
+	int			place;
+
+	if (prefix->size == 0)
+		return 0;
+	place = place_of_string(prefix, string, size);
+	key_append(writer, place < 0 ? 0 : place == 0 ? 1 : 2, 8);
+	return place == 0 ? prefix->size : 0;
+}
+
 bool
 encode_prefix(KeyWriter *writer, const char *string, Size size,
 			  Size *left_out)
 {
-	StringPrefix *prefix = writer->cache->prefix;
 	Size		room;
 
-	*left_out = 0;
-	if (prefix->size > 0)
-	{
-		int			place = place_of_string(prefix, string, size);
-
-		key_append(writer, place < 0 ? 0 : place == 0 ? 1 : 2, 8);
-		if (place == 0)
-			*left_out = prefix->size;
-	}
+	*left_out = encode_prefix_append_place(writer, string, size);
 	/* a string behind the end of the key would find no room in any case */
 	room = key_room(writer);
 	return room == 0 || size - *left_out < room ||
-		!note_long_string(prefix, string, size);
+		encode_prefix_note(writer->cache->prefix, string, size);
 }

@@ -106,7 +106,7 @@
 
 /* Most classes, characters of a string in classes, and bytes below level 1. */
 #define MAX_CLASSES			256
-#define MAX_SEQUENCE		64
+#define MAX_SEQUENCE		255
 #define MAX_LOWER			40
 
 /* Sequences of classes that are remembered. */
@@ -137,12 +137,12 @@ typedef struct CharacterWeight
 /* What the levels below the first are for a sequence of classes. */
 typedef struct LowerLevels
 {
-	uint8		sequence[MAX_SEQUENCE];
-	uint8		nclasses;
 	uint8		nbytes;
 	bool		complete;		/* the bytes are all that the levels have */
 	bool		confirmed;		/* the next such string has had the same bytes */
 	char		bytes[MAX_LOWER];
+	uint8		nclasses;
+	uint8		sequence[FLEXIBLE_ARRAY_MEMBER];
 } LowerLevels;
 
 typedef struct LowerClass
@@ -923,9 +923,15 @@ note_lower(IcuKeys *keys, LowerLevels **slot, const ClassSequence *sequence,
 		lower->confirmed = true;
 		return;
 	}
-	if (lower == NULL)
+	if (lower == NULL || lower->nclasses < sequence->length)
+	{
+		*slot = NULL;
+		if (lower != NULL)
+			pfree(lower);
 		lower = *slot = MemoryContextAlloc(keys->context,
-										   sizeof(LowerLevels));
+										   offsetof(LowerLevels, sequence) +
+										   sequence->length);
+	}
 	lower->nclasses = sequence->length;
 	memcpy(lower->sequence, sequence->classes, sequence->length);
 	lower->nbytes = length;

@@ -20,7 +20,8 @@ typedef struct KeyCache
 	struct EnumOrder *enum_order;	/* numbers of enum values (encode_enums.c) */
 	struct CollatedColumn *collated;	/* sort keys of strings; NULL: by
 										 * bytes */
-	struct StringPrefix *prefix;	/* common prefix of strings by bytes */
+	struct StringPrefix *prefix;	/* common prefix of strings, or of their
+									 * sort keys */
 	struct ArrayColumn *array;	/* elements of arrays (encode_arrays.c) */
 } KeyCache;
 

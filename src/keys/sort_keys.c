@@ -190,8 +190,7 @@ create_cache(const SortColumn *column, Oid type, bool is_last)
 			cache->collated = encode_collated_begin(transform,
 													is_last && !is_array);
 	}
-	if (cache->collated == NULL &&
-		(strings->by_collation || strings->type == BYTEAOID))
+	if (strings->by_collation || strings->type == BYTEAOID)
 		cache->prefix = encode_prefix_begin();
 	if (is_array)
 		cache->array = encode_array_begin(type, cache->collated, cache->prefix);

@@ -30,6 +30,8 @@ INSERT INTO elsewhere SELECT id, repeat(md5('common'), 80) || t FROM addresses W
 \set include :test '/include/wrong_place.sql'
 \i :include
 
+-- Of collations that do not order by bytes, sort keys begin alike.
+CREATE COLLATION without_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE VIEW cases AS SELECT * FROM (VALUES
 	('addresses', 't, id'),
 	('addresses', 't DESC, id'),
@@ -41,11 +43,17 @@ CREATE VIEW cases AS SELECT * FROM (VALUES
 	('addresses', 'c DESC NULLS LAST, id'),
 	('addresses', 'b, id'),
 	('addresses', 't COLLATE "en-x-icu", id'),
+	('addresses', 't COLLATE "en-x-icu" DESC, b, id'),
+	('addresses', 'upper(t) COLLATE without_case, id'),
+	('addresses', 'id % 3, v COLLATE without_case DESC NULLS LAST, t COLLATE "en-x-icu", id'),
+	('addresses', 'ARRAY[t COLLATE "en-x-icu", left(t, 200)] DESC, id'),
 	('addresses', 'ARRAY[t], id'),
 	('addresses', 'ARRAY[''a'', t] DESC, id'),
 	('(SELECT * FROM addresses WHERE t > ''https'' ORDER BY md5(t) OFFSET 0) s', 't, id'),
 	('(SELECT * FROM addresses ORDER BY id DESC OFFSET 0) s', 't, id'),
+	('(SELECT * FROM addresses ORDER BY id DESC OFFSET 0) s', 't COLLATE "en-x-icu", id'),
 	('toasted', 't COLLATE "C", id'),
+	('toasted', 't COLLATE "en-x-icu", id'),
 	('elsewhere', 't, id'),
 	('elsewhere', 't DESC, id')) cases (source, sort);
 SELECT source, sort, wrong_place(format('SELECT id FROM %s ORDER BY %s', source, sort)) FROM cases;
@@ -75,6 +83,7 @@ CREATE INDEX of_t ON addresses (left(t, 1000));
 CREATE INDEX of_two ON addresses ((id % 3), left(t, 500) DESC NULLS LAST);
 CREATE UNIQUE INDEX ON addresses (left(t, 200));
 CREATE UNIQUE INDEX of_both ON addresses (t, id);
+CREATE INDEX of_sort_keys ON addresses (left(t, 1000) COLLATE "en-x-icu" DESC, v COLLATE without_case);
 SET maintenance_work_mem = '1MB';
 SET gpusort.work_mem = '64kB';
 CREATE UNIQUE INDEX of_both_in_runs ON addresses (t, id);
@@ -99,6 +108,7 @@ SELECT workers('CREATE INDEX ON alike (t)') AS alike, workers('CREATE INDEX ON a
 	workers('CREATE INDEX ON alike (lower(t))') AS expression;
 SELECT workers('CREATE UNIQUE INDEX of_both_by_workers ON addresses (t, id)') AS text,
 	workers('CREATE INDEX of_bytes_by_workers ON addresses (b, id)') AS bytes,
+	workers('CREATE INDEX of_sort_keys_by_workers ON addresses (t COLLATE "en-x-icu", c COLLATE without_case, id)') AS sort_keys,
 	workers('CREATE INDEX of_arrays_by_workers ON addresses ((ARRAY[left(t, 500), ''a'']), (left(t, 500)) DESC)') AS arrays;
 DROP TABLE alike;
 -- an index of a device is checked: texts that begin alike are compared as their collations have it, not by bytes
@@ -121,6 +131,7 @@ SELECT indexrelid::regclass, bt_index_check(indexrelid, true) FROM pg_index WHER
 DROP EXTENSION amcheck;
 DROP VIEW cases;
 DROP TABLE addresses, toasted, elsewhere;
+DROP COLLATION without_case;
 DROP FUNCTION strings, wrong_place;
 
 -- strings behind a column that statistics have as unique are left to comparators, whatever has come since
