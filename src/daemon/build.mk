@@ -21,6 +21,7 @@ DAEMON_OBJS = \
 	src/daemon/shortage.o \
 	src/daemon/sort_parts.o \
 	src/daemon/take_keys.o \
+	src/daemon/trial.o \
 	src/daemon/watch.o \
 	src/daemon/wire.o
 

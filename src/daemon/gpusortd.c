@@ -49,6 +49,7 @@
 #include "ring.h"
 #include "shortage.h"
 #include "thread.h"
+#include "trial.h"
 #include "watch.h"
 
 /* How long to wait for the gpusortd before this one to be gone. */
@@ -247,18 +248,16 @@ start_engine(const Options *options, const DeviceList *devices)
 	leave(EXIT_UNUSABLE);
 }
 
-/* Makes a ring ahead of the first job, which then does not wait for it. */
+/* Ends where the system has not what every job needs. */
 static void
-prepare_ring(void)
+leave_without_needs(void)
 {
-	DeviceError error;
-	FailureCause ignored;
-	Ring	   *ring = ring_take(&ignored, &error);
+	DeviceError error = {0};
 
-	if (ring != NULL)
-		ring_give_back(ring, false);
-	else
-		report("log %s", error.text);
+	if (trial_succeeds(&error))
+		return;
+	report("unusable %s", error.text);
+	leave(EXIT_UNUSABLE);
 }
 
 /* A socket that only the server's own user can connect to. */
@@ -465,7 +464,7 @@ main(int argc, char **argv)
 			  (uint64_t) options.staging_limit_megabytes << 20);
 	connection_init(engine);
 	shortage_init();
-	prepare_ring();
+	leave_without_needs();
 	listener = listen_on_socket();
 	devices_name(names, sizeof(names));
 	report("ready %s %s", engine->name, names);

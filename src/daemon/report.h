@@ -24,7 +24,7 @@ extern void leave_removes_socket(void);
 /* Exit codes. */
 #define EXIT_STOPPED	0		/* told to end */
 #define EXIT_ERROR		1		/* could not start; said in "failed" */
-#define EXIT_UNUSABLE	2		/* no usable device; said in "unusable" */
+#define EXIT_UNUSABLE	2		/* nothing to sort with; said in "unusable" */
 #define EXIT_LOST		3		/* the device needs a new process; the same */
 
 #endif							/* GPUSORTD_REPORT_H */

@@ -32,6 +32,7 @@
 
 #include "../common/protocol.h"
 #include "clock.h"
+#include "failed_call.h"
 #include "peak.h"
 #include "shortage.h"
 
@@ -117,6 +118,16 @@ explain_failure(DeviceError *error, const char *why)
 			 ring_bytes() >> 20, reason);
 }
 
+/* The same where a system call has failed. */
+static void
+explain_failed_call(DeviceError *error, const char *call)
+{
+	char		reason[FAILED_CALL_SIZE];
+
+	describe_failed_call(reason, call, errno);
+	explain_failure(error, reason);
+}
+
 /* Another file that is open on the same memory; -1 on failure. */
 static int
 open_again(int descriptor)
@@ -128,23 +139,26 @@ open_again(int descriptor)
 }
 
 /*
- * Makes a file in memory.  The one that memfd_create() opens is not counted as
- * open by leases, one that is opened by its path is.
+ * Makes a file in memory; -1 on failure, with the reason.  The one that
+ * memfd_create() opens is not counted as open by leases, one that is opened by its
+ * path is.
  */
 static int
-make_file(void)
+make_file(DeviceError *error)
 {
 	int			made = memfd_create("gpusort ring",
 									MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int			descriptor;
-	int			failure;
 
 	if (made < 0)
+	{
+		explain_failed_call(error, "memfd_create");
 		return -1;
+	}
 	descriptor = open_again(made);
-	failure = errno;
+	if (descriptor < 0)
+		explain_failed_call(error, "open of /proc/self/fd (is /proc mounted?)");
 	close(made);
-	errno = failure;
 	return descriptor;
 }
 
@@ -168,23 +182,19 @@ make_memory(Ring *ring, DeviceError *error)
 {
 	size_t		machine_bytes = (size_t) sysconf(_SC_PHYS_PAGES) *
 		sysconf(_SC_PAGESIZE);
-	int			failure;
 
 	if (ring_bytes() > machine_bytes / 2)
 	{
 		explain_failure(error, "that is more than half of the memory of this machine");
 		return false;
 	}
-	ring->descriptor = make_file();
+	ring->descriptor = make_file(error);
 	if (ring->descriptor < 0)
-	{
-		explain_failure(error, strerror(errno));
 		return false;
-	}
-	failure = posix_fallocate(ring->descriptor, 0, ring_bytes());
-	if (failure != 0)
+	errno = posix_fallocate(ring->descriptor, 0, ring_bytes());
+	if (errno != 0)
 	{
-		explain_failure(error, strerror(failure));
+		explain_failed_call(error, "fallocate");
 		return false;
 	}
 
@@ -192,13 +202,13 @@ make_memory(Ring *ring, DeviceError *error)
 	if (fcntl(ring->descriptor, F_ADD_SEALS,
 			  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 	{
-		explain_failure(error, strerror(errno));
+		explain_failed_call(error, "fcntl");
 		return false;
 	}
 	ring->memory = map_memory(ring_bytes(), MAP_SHARED, ring->descriptor);
 	if (ring->memory == NULL)
 	{
-		explain_failure(error, strerror(errno));
+		explain_failed_call(error, "mmap");
 		return false;
 	}
 	return true;

@@ -10,7 +10,8 @@
  * shared memory and in the server's log.  The lines are
  *
  *		ready ENGINE DEVICE...	it listens, and sorts with ENGINE on DEVICE
- *		unusable REASON...		there is no device for it, and it ends
+ *		unusable REASON...		there is no device for it, or the system has not what
+ *								every job needs, and it ends
  *		failed REASON...		it ends, and is to be started again
  *		log SENTENCE...			anything else that should be known
  *		alive					the answer to a question
@@ -403,7 +404,7 @@ note_ready(const char *engine)
 						 gpu != NULL ? gpu : "the host")));
 }
 
-/* "unusable": there is no device for it, which the log is told once. */
+/* "unusable": there is nothing for it to sort with, which the log is told once. */
 static void
 note_unusable(const char *reason)
 {

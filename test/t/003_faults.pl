@@ -136,26 +136,30 @@ is("$out$err", $native, 'and sorts');
 # Staging memory that cannot be had
 #
 
+my $launcher = $node->launcher_pid;
+
 # Sets a limit of the launcher, which gpusortd inherits, and has gpusortd
 # started anew, which takes a change of the staging memory.
 sub restart_daemon
 {
-	my ($limit, $staging_memory) = @_;
+	my ($limit, $staging_memory, $state) = @_;
 	my $before = $node->daemon_pid;
-	system_or_bail('prlimit', '--pid', $node->launcher_pid, $limit);
+	system_or_bail('prlimit', '--pid', $launcher, $limit);
 	$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.staging_memory = '$staging_memory'");
 	$node->reload;
-	wait_until(sub { $daemon = $node->daemon_pid; return $daemon != 0 && $daemon != $before; });
-	$node->wait_until_ready("gpusortd runs with $limit and staging memory of $staging_memory");
+	wait_until(sub { return $before == 0 || $node->daemon_pid != $before; });
+	ok($node->poll_query_until('postgres', 'SELECT state, reason FROM gpusort_devices', $state),
+		"with $limit and staging memory of $staging_memory gpusort_devices says so");
+	$daemon = $node->daemon_pid;
 }
 
-restart_daemon('--fsize=4194304:', '32MB');
-my $missing = 'could not make staging memory of 32 MB: File too large';
+my $missing = 'could not make staging memory of 32 MB: fallocate: File too large';
+restart_daemon('--fsize=4194304:', '32MB', "unusable|$missing");
 ($out, $err) = psql("SET gpusort.device = cuda; $digest $digest");
 is($out, "$native\n$native", 'without staging memory sorts are done by the backends');
 is(scalar(() = $err =~ /DETAIL:  \Q$missing\E\./g), 2, 'each says so');
-ok(slurp_file($node->logfile) =~ /LOG:  gpusortd: \Q$missing\E\n/, 'and gpusortd in the log');
-is($node->daemon_pid, $daemon, 'gpusortd goes on');
+is(scalar(() = slurp_file($node->logfile) =~ /LOG:  gpusort: no usable device, sorting on the host\n.*DETAIL:  \Q$missing\E\.\n/g), 1, 'and the log, once');
+ok(wait_until(sub { return $node->daemon_pid == 0; }), 'gpusortd has ended');
 
 # a sort of each of three workers, and two sorts of one process
 my $sort = 'SELECT count(*), sum(hashint4(k)) FROM (SELECT k, pad FROM t ORDER BY k OFFSET 0) s;';
@@ -171,7 +175,7 @@ foreach my $what (sort keys %statements)
 	is($err, "WARNING:  gpusort: sorting without the device\nDETAIL:  $missing.", 'are one warning');
 	cmp_ok(scalar(() = slurp_file($node->logfile, $offset) =~ /(?:WARNING|LOG):  gpusort: sorting without the device/g), '>', 1, 'the log has each');
 }
-restart_daemon('--fsize=unlimited:', '16MB');
+restart_daemon('--fsize=unlimited:', '16MB', 'ready|');
 ($out, $err) = psql("SET gpusort.device = cuda; $digest");
 is("$out$err", $native, 'and with the limit gone it sorts');
 
@@ -254,7 +258,7 @@ foreach my $setting (sort keys %refused)
 # Queries that are ended, in each phase of a sort
 #
 
-restart_daemon('--fsize=unlimited:', '8MB');
+restart_daemon('--fsize=unlimited:', '8MB', 'ready|');
 
 # A query for each phase that gets stuck in it: the backend itself sleeps, or
 # it waits for a gpusortd that is stopped.  Rows that came in order would have no

@@ -11,7 +11,13 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #define TEST_SUBJECT		"gpusortd"
@@ -311,6 +317,72 @@ test_bad_starts(void)
 	conclude("does not start with bad options");
 }
 
+/* From now on this process and its children get this error from a system call. */
+static bool
+forbid(uint32_t call, uint32_t error)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+	};
+	struct sock_fprog program = {
+		.len = sizeof(filter) / sizeof(*filter),
+		.filter = filter
+	};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* Starts gpusortd where a system call is forbidden, which is to end it. */
+static void
+try_forbidden(const char *what, uint32_t call, uint32_t error,
+			  const char *expected_report)
+{
+	pid_t		child = fork();
+	int			status = 0;
+
+	if (child == 0)
+	{
+		if (!forbid(call, error))
+			_exit(0);
+		try_start(what, HOST_ENGINE, STAGING_OPTION, HALF_OF_MEMORY, 2,
+				  expected_report);
+		if (problem[0] != '\0')
+			fprintf(stderr, "%s\n", problem);
+		_exit(problem[0] != '\0');
+	}
+	waitpid(child, &status, 0);
+	if (status != 0)
+		wrong("%s", what);
+}
+
+static void
+test_lack(void)
+{
+	struct rlimit limit;
+	struct rlimit low;
+
+	try_forbidden("no memory files", SYS_memfd_create, EPERM,
+				  "unusable could not make staging memory of 8 MB: memfd_create: Operation not permitted, the seccomp profile");
+	try_forbidden("a kernel without memory files", SYS_memfd_create, ENOSYS,
+				  "unusable could not make staging memory of 8 MB: memfd_create: Function not implemented, the seccomp profile");
+	try_forbidden("no passing of files", SYS_sendmsg, EPERM,
+				  "unusable could not pass staging memory to a client: sendmsg: Operation not permitted, the seccomp profile");
+	try_forbidden("no threads", SYS_clone3, EPERM,
+				  "unusable could not start a thread: clone3: Operation not permitted, the seccomp profile");
+	getrlimit(RLIMIT_FSIZE, &limit);
+	low = limit;
+	low.rlim_cur = 4 << 20;
+	setrlimit(RLIMIT_FSIZE, &low);
+	try_start("no large files", HOST_ENGINE, STAGING_OPTION, HALF_OF_MEMORY, 2,
+			  "unusable could not make staging memory of 8 MB: fallocate: File too large");
+	setrlimit(RLIMIT_FSIZE, &limit);
+	conclude("says what the system lacks for jobs");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -328,5 +400,6 @@ main(int argc, char **argv)
 	test_termination();
 	test_late_guard();
 	test_bad_starts();
+	test_lack();
 	return failures > 0;
 }

@@ -1,0 +1,31 @@
+/*-------------------------------------------------------------------------
+ *
+ * failed_call.h
+ *	  What is said of a system call that failed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORTD_FAILED_CALL_H
+#define GPUSORTD_FAILED_CALL_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FAILED_CALL_SIZE	160
+
+/*
+ * Writes which system call has failed, and why.  A seccomp profile has a call fail
+ * with EPERM or ENOSYS, and with neither do the calls of gpusortd fail otherwise.
+ */
+static inline void
+describe_failed_call(char text[FAILED_CALL_SIZE], const char *call,
+					 int failure)
+{
+	const char *where = failure == EPERM || failure == ENOSYS ?
+		", the seccomp profile of the server or its container may forbid it" : "";
+
+	snprintf(text, FAILED_CALL_SIZE, "%s: %s%s", call, strerror(failure), where);
+}
+
+#endif							/* GPUSORTD_FAILED_CALL_H */
