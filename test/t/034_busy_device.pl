@@ -92,11 +92,48 @@ $ended->{handle}->finish;
 like($ended->{err}, qr/terminating connection due to administrator command/, 'a session with a job is terminated');
 check(FEW, 'device', 'after that');
 
-# nor has a sort that gpusortd has sorted
-my $reader = $node->background_psql('postgres');
-$reader->query_safe("BEGIN; DECLARE c CURSOR FOR SELECT hashint4(i) k FROM generate_series(1, @{[FEW]}) i ORDER BY k; FETCH 10 FROM c");
-check(FEW, 'device', 'beside a cursor');
-$reader->quit;
+# nor has one whose sorts gpusortd has done, or that has given them up, however long
+# it is idle
+my $rows = "SELECT hashint4(i) k FROM generate_series(1, @{[FEW]}) i ORDER BY k";
+my $failing = "SELECT CASE WHEN i = @{[FEW - 10]} THEN 1 / (i - i) ELSE hashint4(i) END k FROM generate_series(1, @{[FEW]}) i ORDER BY k";
+$node->safe_psql('postgres', "CREATE TABLE t WITH (parallel_workers = 2) AS SELECT hashint4(i) k FROM generate_series(1, @{[MANY]}) i; VACUUM ANALYZE t");
+my %sorting = (
+	'a cursor' => "BEGIN; DECLARE c CURSOR FOR $rows; FETCH 10 FROM c",
+	'a cursor that is held' => "BEGIN; DECLARE c CURSOR WITH HOLD FOR $rows; COMMIT; FETCH 10 FROM c",
+	'a cursor that scrolls' => "BEGIN; DECLARE c SCROLL CURSOR FOR $rows; MOVE LAST FROM c; FETCH BACKWARD 10 FROM c",
+	'a cursor on runs' => "SET gpusort.work_mem = '4MB'; BEGIN; DECLARE c CURSOR FOR SELECT k, -k FROM t ORDER BY k; FETCH 10 FROM c",
+	'a cursor that scrolls on runs' =>
+	  "SET gpusort.work_mem = '4MB'; BEGIN; DECLARE c SCROLL CURSOR FOR SELECT k, -k FROM t ORDER BY k; MOVE 1000 FROM c; FETCH BACKWARD 10 FROM c",
+	'a cursor on two sorts' => "SET enable_hashjoin = off; SET enable_nestloop = off; BEGIN;"
+	  . "DECLARE c CURSOR FOR SELECT a.k FROM ($rows) a JOIN (SELECT k FROM t LIMIT @{[FEW]}) b USING (k); FETCH 10 FROM c",
+	'a cursor on workers' => "SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;"
+	  . 'BEGIN; DECLARE c CURSOR FOR SELECT k, -k FROM t ORDER BY k; FETCH 10 FROM c',
+	'a transaction with an index build' => 'BEGIN; CREATE INDEX ON t (k)');
+my %giving_up = (
+	'a transaction that has failed' => "BEGIN; $failing",
+	'a transaction with a sort that has failed' => "BEGIN; SAVEPOINT s; $failing; ROLLBACK TO s",
+	'an exception that is handled' => "BEGIN; DO \$\$ BEGIN PERFORM count(*) FROM ($failing) s; EXCEPTION WHEN division_by_zero THEN NULL; END \$\$",
+	'a transaction with an index build that has failed' => 'BEGIN; CREATE INDEX ON t ((CASE WHEN k = hashint4(1100000) THEN 1 / (k - k) ELSE k END))');
+my @idle;
+foreach my $what (sort keys %sorting, sort keys %giving_up)
+{
+	my $sorts = $node->safe_psql('postgres', 'SELECT sum(sorts) FROM gpusort_devices');
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	$session->query($sorting{$what} // $giving_up{$what});
+	ok($node->safe_psql('postgres', "SELECT sum(sorts) > $sorts FROM gpusort_devices"), "$what has been served by gpusortd") if $sorting{$what};
+	check(FEW, 'device', "beside $what");
+	push @idle, $session;
+}
+
+# and a query that is busy with rows that are sorted
+my $emitting = $node->start_psql('emitting', "DO \$\$ DECLARE r record; BEGIN FOR r IN $rows LOOP PERFORM wait_at(1, 1, 'emitting'); EXIT; END LOOP; END \$\$");
+$node->poll_query_until('postgres',
+	"SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'emitting' AND wait_event = 'PgSleep'")
+  or die 'it does not wait';
+check(FEW, 'device', 'beside a query that waits at its first row');
+$node->safe_psql('postgres', "INSERT INTO go_on VALUES ('emitting')");
+$emitting->{handle}->finish;
+$_->quit foreach @idle;
 
 finish($_) foreach @waiting;
 check(FEW, 'device', 'at the end');
