@@ -88,7 +88,7 @@ static const char *const counter_names[STAT_COUNT] = {
 
 static shmem_request_hook_type previous_shmem_request_hook;
 static SharedState *shared_state;
-static bool launcher_is_expected;	/* registered with the postmaster */
+static bool launcher_is_expected;	/* the postmaster keeps one */
 static uint32 own_device_jobs;	/* of them, those of this process */
 
 static void
@@ -109,9 +109,9 @@ shared_state_init(void)
 }
 
 void
-shared_expect_launcher(void)
+shared_expect_launcher(bool expected)
 {
-	launcher_is_expected = true;
+	launcher_is_expected = expected;
 }
 
 /* Finds the shared memory, making it if this is the first process to. */

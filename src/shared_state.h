@@ -81,8 +81,8 @@ typedef struct DaemonStatus
  */
 extern void shared_state_init(void);
 
-/* The postmaster is about to start a launcher; to be called before the first use. */
-extern void shared_expect_launcher(void);
+/* Is the postmaster about to start a launcher?  To be called before the first use. */
+extern void shared_expect_launcher(bool expected);
 
 extern DaemonStatus shared_daemon_status(void);
 extern void shared_set_daemon_status(DaemonState state, bool has_gpu,

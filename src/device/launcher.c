@@ -61,6 +61,7 @@
 #include "settings.h"
 #include "shared_state.h"
 
+#define LAUNCHER_NAME				"gpusort launcher"
 #define LAUNCHER_RESTART_SECONDS	10
 #define LONGEST_DELAY_SECONDS		60
 #define STABLE_SECONDS				10
@@ -100,6 +101,7 @@ typedef struct Daemon
 	int			ended;			/* how it has ended, by the guard; -1: unknown */
 } Daemon;
 
+static shmem_startup_hook_type previous_shmem_startup_hook;
 static Daemon the_daemon = {.life_line = -1,.reports = -1};
 
 /*
@@ -125,9 +127,23 @@ launcher_worker(void)
 	worker.bgw_restart_time = LAUNCHER_RESTART_SECONDS;
 	strlcpy(worker.bgw_library_name, "gpusort", BGW_MAXLEN);
 	strlcpy(worker.bgw_function_name, "gpusort_launcher_main", BGW_MAXLEN);
-	strlcpy(worker.bgw_name, "gpusort launcher", BGW_MAXLEN);
-	strlcpy(worker.bgw_type, "gpusort launcher", BGW_MAXLEN);
+	strlcpy(worker.bgw_name, LAUNCHER_NAME, BGW_MAXLEN);
+	strlcpy(worker.bgw_type, LAUNCHER_NAME, BGW_MAXLEN);
 	return worker;
+}
+
+/*
+ * When shared memory is made, also after a crash: notes whether the postmaster is about
+ * to start the launcher.  It is not where there was no slot, after it has been told to
+ * end, and in single-user mode, in which 15 has a list of workers all the same.
+ */
+static void
+expect_launcher(void)
+{
+	if (previous_shmem_startup_hook != NULL)
+		previous_shmem_startup_hook();
+	shared_expect_launcher(IsPostmasterEnvironment &&
+						   background_worker_is_kept(LAUNCHER_NAME));
 }
 
 void
@@ -136,9 +152,8 @@ launcher_register(void)
 	BackgroundWorker worker = launcher_worker();
 
 	RegisterBackgroundWorker(&worker);
-	if (IsPostmasterEnvironment &&
-		strcmp(last_registered_worker(), worker.bgw_name) == 0)
-		shared_expect_launcher();
+	previous_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = expect_launcher;
 }
 
 /*

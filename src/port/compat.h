@@ -111,21 +111,33 @@ main_memory_has_huge_pages(void)
 }
 
 /*
- * The name of the background worker that was registered last, empty if there is
- * none.  18 has the workers in a list of another kind.
+ * Has the postmaster, which is to ask, a background worker of this name that it starts
+ * again whenever it ends?  18 has the workers in a list of another kind.
  */
-static inline const char *
-last_registered_worker(void)
+static inline bool
+background_worker_is_kept(const char *name)
 {
 #if PG_VERSION_NUM >= 180000
-	return dlist_is_empty(&BackgroundWorkerList) ? "" :
-		dlist_head_element(RegisteredBgWorker, rw_lnode,
-						   &BackgroundWorkerList)->rw_worker.bgw_name;
+	dlist_iter	place;
+
+	dlist_foreach(place, &BackgroundWorkerList)
+	{
+		const BackgroundWorker *worker =
+			&dlist_container(RegisteredBgWorker, rw_lnode, place.cur)->rw_worker;
 #else
-	return slist_is_empty(&BackgroundWorkerList) ? "" :
-		slist_head_element(RegisteredBgWorker, rw_lnode,
-						   &BackgroundWorkerList)->rw_worker.bgw_name;
+	slist_iter	place;
+
+	slist_foreach(place, &BackgroundWorkerList)
+	{
+		const BackgroundWorker *worker =
+			&slist_container(RegisteredBgWorker, rw_lnode, place.cur)->rw_worker;
 #endif
+
+		if (strcmp(worker->bgw_name, name) == 0 &&
+			worker->bgw_restart_time != BGW_NEVER_RESTART)
+			return true;
+	}
+	return false;
 }
 
 /* 19 is told when a descriptor has all of its columns. */

@@ -123,16 +123,22 @@ $node->wait_until_ready('and there is another one');
 is(scalar(launchers()), 1, 'one only');
 
 # the server's restart after a crash: shared memory is new, and so is all
-($launcher) = launchers();
 $node->append_conf('postgresql.conf', 'restart_after_crash = on');
 $node->reload;
 $node->poll_query_until('postgres', "SELECT current_setting('restart_after_crash')::bool");
-my $victim = $node->background_psql('postgres', on_error_stop => 0);
-my $pid = $victim->query('SELECT pg_backend_pid()');
-kill 'KILL', $pid;
-ok(wait_until(sub { return status_of($launcher, 'State') =~ /^[ZX]?$/ }), 'a backend is killed, and the launcher ends with all others');
-eval { $victim->quit };
-$node->poll_query_until('postgres', 'SELECT true');
+
+# Kills a backend, and returns when the server is there again.
+sub crash
+{
+	my ($launcher) = launchers();
+	my $victim = $node->background_psql('postgres', on_error_stop => 0);
+
+	kill 'KILL', scalar($victim->query('SELECT pg_backend_pid()'));
+	ok(wait_until(sub { return status_of($launcher, 'State') =~ /^[ZX]?$/ }), 'a backend is killed, and the launcher ends with all others');
+	eval { $victim->quit };
+	$node->poll_query_until('postgres', 'SELECT true');
+}
+crash();
 $node->wait_until_ready('gpusortd is back');
 ($out, $err) = psql();
 is("$out$err", $native, 'and sorts');
@@ -149,6 +155,12 @@ kill 'TERM', $launcher;
 ok(wait_until(sub { my ($now) = launchers(); return !defined $now || $now != $launcher; }), 'the launcher is told to end');
 $node->wait_until_ready('there is another one');
 is(scalar(launchers()), 1, 'one only');
+
+# that one is not the postmaster's to start again after a crash; for its own, backends wait 10 seconds
+crash();
+$start = time;
+$node->wait_until_ready('gpusortd is back, too');
+cmp_ok(time - $start, '<', 8, 'at once, since backends start the launcher then');
 
 #
 # There is no slot for it at all
