@@ -11,6 +11,11 @@
  * A row that is but one value is in the directory itself: it takes no more room
  * than its address would.
  *
+ * A row that is wide beside a block, and does not fit into what is left of the last
+ * one, has memory of its own: the room stays for narrower rows.  And the last
+ * blocks before the limit are smaller.  So little of the limit goes unused, whatever
+ * the width of the rows.
+ *
  * Blocks and the pages of the directory grow with the store, up to a size of
  * which huge pages cover nearly all: the store is filled faster, and followed
  * in the order of the sort without a miss of the TLB for each row.
@@ -39,6 +44,16 @@
 #define BLOCK_PART			32
 #define FIRST_BLOCK_PART	16
 
+/* Where no block has room any more there may be one for this part of it. */
+#define LAST_BLOCK_PART		8
+
+/*
+ * A row is wide if it has more than this part of a block, and so many bytes
+ * that what its own memory takes beside it is little.
+ */
+#define WIDE_ROW_PART		64
+#define LEAST_WIDE_BYTES	((Size) 4 * 1024)
+
 #define FIRST_DIRECTORY_ROWS	((uint64) 128)
 
 /*
@@ -65,6 +80,19 @@ typedef struct RowBlock
 } RowBlock;
 
 #define BLOCK_HEADER_BYTES	MAXALIGN(sizeof(RowBlock))
+
+/* A wide row follows this, in memory of its own. */
+typedef struct WideRow
+{
+	dlist_node	node;
+	uint64		number;			/* number of the row */
+	Size		bytes;			/* bytes that it counts */
+} WideRow;
+
+#define WIDE_HEADER_BYTES	MAXALIGN(sizeof(WideRow))
+
+/* What palloc() and malloc() take beside memory that is a block of theirs. */
+#define ALLOCATION_BYTES	64
 
 /* Asks for huge pages for new memory, unless they have been expensive. */
 static void
@@ -161,12 +189,36 @@ directory_bytes(const RowStore *store)
 	return (store->max_rows - nfreed) * sizeof(void *);
 }
 
+static void
+free_wide_row(RowStore *store, WideRow *wide)
+{
+	dlist_delete(&wide->node);
+	store->memory -= wide->bytes;
+	spare_memory_count_freed(wide->bytes);
+	pfree(wide);
+}
+
+/* Frees the wide rows before this one. */
+static void
+free_wide_rows_before(RowStore *store, uint64 row)
+{
+	while (!dlist_is_empty(&store->wide_rows))
+	{
+		WideRow    *wide = dlist_head_element(WideRow, node, &store->wide_rows);
+
+		if (wide->number >= row)
+			break;
+		free_wide_row(store, wide);
+	}
+}
+
 /* Memory context callback: the store's end, whichever way it comes. */
 static void
 free_blocks(void *argument)
 {
 	RowStore   *store = argument;
 
+	free_wide_rows_before(store, store->nrows);
 	while (store->first_block != NULL)
 		free_first_block(store);
 	spare_memory_count_freed(directory_bytes(store));
@@ -188,6 +240,7 @@ row_store_create(TupleDesc descriptor, Size limit)
 	store->context = context;
 	store->descriptor = descriptor;
 	store->limit = limit;
+	dlist_init(&store->wide_rows);
 	store->block_bytes = FIRST_BLOCK_BYTES;
 	return store;
 }
@@ -265,22 +318,35 @@ most_block_bytes(const RowStore *store)
 			   Min(store->limit / FIRST_BLOCK_PART, FIRST_BLOCK_BYTES));
 }
 
-/* Makes a new block, to follow the last one; false if over the limit. */
+/* Bytes that so much more leaves of the limit. */
+static Size
+room_beside(const RowStore *store, Size more)
+{
+	return store->limit - Min(store->limit, store->memory + more);
+}
+
+/*
+ * Makes a new block, to follow the last one, a smaller one where there is no room for
+ * others; false if over the limit.
+ */
 static bool
 make_block(RowStore *store, Size row_bytes, Size other_memory)
 {
+	Size		least = Max(most_block_bytes(store) / LAST_BLOCK_PART,
+							BLOCK_HEADER_BYTES + row_bytes);
 	Size		bytes = Max(Min(store->block_bytes, most_block_bytes(store)),
 							BLOCK_HEADER_BYTES + row_bytes);
 	RowBlock   *block;
-	Size		room;
 
-	if (!row_store_make_room(store, other_memory + bytes))
-		return false;
+	while (!row_store_make_room(store, other_memory + bytes))
+	{
+		bytes /= 2;
+		if (bytes < least)
+			return false;
+	}
 
 	/* what is spare counts as well */
-	room = store->limit - Min(store->limit,
-							  store->memory + other_memory + bytes);
-	block = get_block(store, bytes, room);
+	block = get_block(store, bytes, room_beside(store, other_memory + bytes));
 	block->next = *next_block(store);
 	*next_block(store) = block;
 	store->memory += bytes;
@@ -352,6 +418,42 @@ grow_directory(RowStore *store, Size other_memory)
 	return true;
 }
 
+/* Is a row of this size wide? */
+static bool
+is_wide(const RowStore *store, Size row_bytes)
+{
+	return row_bytes > Max(most_block_bytes(store) / WIDE_ROW_PART,
+						   LEAST_WIDE_BYTES);
+}
+
+/* As row_space(), for a wide row. */
+static void *
+wide_row_space(RowStore *store, Size row_bytes, Size other_memory)
+{
+	Size		bytes = WIDE_HEADER_BYTES + row_bytes;
+	Size		counted = bytes + ALLOCATION_BYTES;
+	WideRow    *wide;
+	char	   *row;
+
+	if (!row_store_make_room(store, other_memory + counted))
+		return NULL;
+
+	/* what is spare counts as well */
+	spare_memory_limit(room_beside(store, other_memory + counted));
+	wide = MemoryContextAllocHuge(store->context, bytes);
+	row = (char *) wide + WIDE_HEADER_BYTES;
+	wide->number = store->nrows;
+	wide->bytes = counted;
+	if (!row_store_note(store, row, counted, other_memory))
+	{
+		pfree(wide);
+		return NULL;
+	}
+	dlist_push_tail(&store->wide_rows, &wide->node);
+	ask_for_huge_pages(store, row, row_bytes);
+	return row;
+}
+
 /*
  * Room for a row of this size, noted in the directory as the next row; NULL
  * if over the limit.
@@ -362,9 +464,13 @@ row_space(RowStore *store, Size row_bytes, Size other_memory)
 	void	   *row;
 
 	row_bytes = MAXALIGN(row_bytes);
-	if (unlikely(row_bytes > store->free_bytes) &&
-		!add_block(store, row_bytes, other_memory))
-		return NULL;
+	if (unlikely(row_bytes > store->free_bytes))
+	{
+		if (is_wide(store, row_bytes))
+			return wide_row_space(store, row_bytes, other_memory);
+		if (!add_block(store, row_bytes, other_memory))
+			return NULL;
+	}
 	if (unlikely(store->nrows == store->max_rows) &&
 		!grow_directory(store, other_memory))
 		return NULL;
@@ -440,6 +546,16 @@ row_store_take_back(RowStore *store)
 
 	if (store->of_values)
 		return;
+	if (!dlist_is_empty(&store->wide_rows))
+	{
+		WideRow    *wide = dlist_tail_element(WideRow, node, &store->wide_rows);
+
+		if (wide->number == store->nrows)
+		{
+			free_wide_row(store, wide);
+			return;
+		}
+	}
 	store->free_bytes += store->free_space - row;
 	store->free_space = row;
 }
@@ -460,7 +576,11 @@ row_store_forget_before(RowStore *store, uint64 row)
 {
 	if (store->of_values)
 		free_pages_before(store, row);
-	while (store->first_block != store->last_block &&
+	free_wide_rows_before(store, row);
+
+	/* without a last block all are empty */
+	while (store->last_block != NULL &&
+		   store->first_block != store->last_block &&
 		   store->first_block->next->first_row <= row)
 		free_first_block(store);
 }
@@ -468,11 +588,8 @@ row_store_forget_before(RowStore *store, uint64 row)
 void
 row_store_reset(RowStore *store)
 {
+	free_wide_rows_before(store, store->nrows);
 	store->nrows = 0;
 	store->last_block = NULL;
 	store->free_bytes = 0;
-
-	/* one row has been larger than all may be */
-	while (store->memory > store->limit && store->first_block != NULL)
-		free_first_block(store);
 }

@@ -9,6 +9,7 @@
 #define GPUSORT_ROW_STORE_H
 
 #include "executor/tuptable.h"
+#include "lib/ilist.h"
 
 /*
  * Rows of one page of the directory, as a power of two: the page has 16 MB, most
@@ -38,6 +39,7 @@ typedef struct RowStore
 	char	   *free_space;		/* first free byte of the last block */
 	Size		free_bytes;		/* free bytes of the last block */
 	Size		block_bytes;	/* size of the next block */
+	dlist_head	wide_rows;		/* rows in memory of their own, by number */
 	int			slow_answers;	/* times that huge_pages_advise() was false */
 	bool		nothing_set_aside;	/* the server's memory set aside is used
 									 * up */
@@ -96,10 +98,11 @@ extern void row_store_take_back(RowStore *store);
 static inline bool
 row_store_has_rows(const RowStore *store)
 {
-	return store->first_block != NULL || store->of_values;
+	return store->first_block != NULL || store->of_values ||
+		!dlist_is_empty(&store->wide_rows);
 }
 
-/* Empties the store, and keeps its memory for as many rows. */
+/* Empties the store, and keeps its blocks for as many rows. */
 extern void row_store_reset(RowStore *store);
 
 /* Frees the memory of rows before this one, which cannot be read again. */

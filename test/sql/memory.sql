@@ -157,5 +157,39 @@ SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ 'merge of' AS in_ru
 SELECT kept() BETWEEN 0.5 AND 1.1 AS kept;
 RESET gpusort.work_mem;
 
+-- Of rows that are wide beside blocks of rows as many stay in memory as in PostgreSQL's own sort, less one in twenty at the most; and their own
+-- memory is within the setting, with what else there is for the sort, also where widths differ and rows go to files.
+CREATE FUNCTION used() RETURNS bigint LANGUAGE sql AS $$ SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name LIKE 'gpusort%' $$;
+CREATE FUNCTION wide_rows(width int, spread int, n numeric, looks bool) RETURNS text LANGUAGE sql AS $$
+	SELECT format('SELECT hashint4(i) k, repeat(''x'', %s + abs(hashint4(i) %% %s)) pad, CASE WHEN %L AND i %% (%s / 50) = 0 THEN used() END used'
+		' FROM generate_series(1, %s) i OFFSET 0', width, spread, looks, ceil(n / 50) * 50, ceil(n)) $$;
+CREATE FUNCTION most_used(rows text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	most bigint;
+	length bigint;
+BEGIN
+	EXECUTE format('SELECT max(used), sum(length(pad)) FROM (SELECT * FROM (%s) r ORDER BY k OFFSET 0) s', rows) INTO most, length;
+	RETURN most;
+END $$;
+SET gpusort.work_mem = '4MB';
+SELECT width, n, sort_method(format('SELECT * FROM (%s) r ORDER BY k', wide_rows(width, 1, n, false)))
+FROM (VALUES (8000, 490), (40000, 100), (100000, 40)) v (width, n);
+SELECT width, spread, most_used(wide_rows(width, spread, 6e6 / (width + spread / 2), true)) BETWEEN 3500000 AND pg_size_bytes('4MB') + 32768 AS within
+FROM (VALUES (2700, 1), (8000, 1), (100000, 1), (1, 4000), (1, 30000), (1, 100000)) v (width, spread);
+SET gpusort.work_mem = '64MB';
+SELECT width, n, sort_method(format('SELECT * FROM (%s) r ORDER BY k', wide_rows(width, 1, n, false)))
+FROM (VALUES (8000, 8200), (40000, 1650), (200000, 330)) v (width, n);
+SELECT width, spread, most_used(wide_rows(width, spread, 75e6 / (width + spread / 2), true)) BETWEEN 60000000 AND pg_size_bytes('64MB') + 32768 AS within
+FROM (VALUES (40000, 1), (1000000, 1), (1, 80000), (1, 1000000)) v (width, spread);
+
+-- Rows in order have no keys.  The first one that is not in order is taken back where there is no room for all keys: among wide and narrow ones.
+SET gpusort.work_mem = '64kB';
+SELECT count(*), count(*) FILTER (WHERE spills(query) = 'not as without gpusort') AS wrong
+FROM (SELECT format('SELECT * FROM (SELECT CASE WHEN i < %s THEN ''m'' ELSE ''a'' END || i + 1000 k, repeat(''x'', CASE WHEN i %% 9 IN (%s) THEN 4500 ELSE i %% 9 END) pad'
+		' FROM generate_series(1, %s + 20) i OFFSET 0) r ORDER BY k COLLATE "C"', at, wide, at) AS query
+	FROM generate_series(2, 100) at, unnest('{"0", "0, 1", "0, 1, 2, 3"}'::text[]) wide) q;
+RESET gpusort.work_mem;
+
+DROP FUNCTION used, wide_rows, most_used;
 DROP FUNCTION many, kept, explain_sort, sort_method, sort_disk, digest, spills, spills_all_ways;
 DROP TABLE wide, rows;
