@@ -1,13 +1,16 @@
 -- What scripts/advise asks of the server.
 --
 -- psql variables: "is_given", or else the statements are those of pg_stat_statements; "directory", which has those given in the file
--- "statements", and gets the number of those that cannot be planned in "unplanned".
+-- "statements", and gets the number of those that cannot be judged in "unjudged".
 --
 -- Each statement is planned three times: without gpusort, with it and no GPU, and with it as if there were one, since with a GPU the
 -- cost of sorting keys (gpusort.host_sort_row_cost) is taken as 0. The difference of the total costs is the gain. Where
 -- gpusort replaces a sort in the finished plan, as for windows, that node still has the cost of PostgreSQL's own sort. Such a node
 -- returns rows at cpu_operator_cost each. Its cost is replaced by that of another sort that the planner does know, of as many rows of
 -- the same width, by a bigint.
+--
+-- The planner charges PostgreSQL's sort alike whatever the order of its input. But that sort compares each row once if all come in
+-- order. So comparisons are taken off the cost of a Sort as far as statistics say that a table is in the order of its first column.
 --
 -- Results are kept in settings of the session, since nothing can be written in a read-only transaction.
 \set VERBOSITY terse
@@ -38,13 +41,25 @@ BEGIN
 END $$;
 SELECT quote_ident(n.nspname) AS schema
 FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements' \gset
-SELECT coalesce(jsonb_agg(jsonb_build_object('statement', statement, 'calls', calls, 'time', time)), '[]') AS statements
+-- One statement has several identifiers if its tables were made anew. Among what is no query is left out what sorts no rows.
+SELECT coalesce(jsonb_agg(jsonb_strip_nulls(
+	jsonb_build_object('statement', statement, 'calls', calls, 'time', time, 'problem', problem))), '[]') AS statements
 FROM (
-	SELECT /* of scripts/advise */ min(query) AS statement, sum(calls) AS calls, sum(total_exec_time) AS time
-	FROM :schema.pg_stat_statements
-	WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND query NOT LIKE '%/* of scripts/advise */%'
-		AND query ~* '^(\s|\(|/\*.*?\*/|--[^\n]*\n)*(select|with|values|table|insert|update|delete|merge)\M'
-	GROUP BY queryid
+	SELECT /* of scripts/advise */ statement, sum(calls) AS calls, sum(time) AS time,
+		CASE WHEN statement = '<insufficient privilege>' THEN 'only members of pg_read_all_stats can read it'
+			WHEN kind <> 'query' THEN 'only queries are judged' END AS problem
+	FROM (
+		SELECT min(query) AS statement, sum(calls) AS calls, sum(total_exec_time) AS time
+		FROM :schema.pg_stat_statements
+		WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+		GROUP BY queryid) s,
+		LATERAL regexp_replace(statement, '^(\s|\(|/\*.*?\*/|--[^\n]*\n)*', '') bare,
+		LATERAL (
+			SELECT CASE WHEN bare ~* '^(select|with|values|table|insert|update|delete|merge)\M' THEN 'query'
+				WHEN bare ~* '^(create\M.*\m(index|as)|copy\s*\(|(declare|prepare|refresh|reindex|cluster)\M)' THEN 'command'
+				WHEN bare = '<insufficient privilege>' THEN 'secret' END AS kind) k
+	WHERE kind IS NOT NULL AND statement NOT LIKE '%/* of scripts/advise */%'
+	GROUP BY statement, kind
 	ORDER BY time DESC
 	LIMIT 100) s \gset
 \endif
@@ -58,9 +73,16 @@ SELECT format('SELECT set_config(''advise.statement'', %L, false)', statement), 
 DO $block$
 DECLARE
 	result		jsonb := current_setting('advise.statement');
-	statement	text := result ->> 'statement';
+	-- A list that pg_stat_statements has shortened gets ten elements, as many as the planner expects of an unknown array.
+	written		text := regexp_replace(result ->> 'statement', '(\$\d+) /\*, \.\.\. \*/', '\1' || repeat(', \1', 9), 'g');
+	-- Where constants have become parameters, an array of them has lost its type, and one behind its type is a syntax error.
+	readable	text := regexp_replace(regexp_replace(written, '\marray\s*\[\s*(\$\d+)(\s*,\s*\$\d+)*\s*\]', '\1', 'gi'),
+		'\m(date|interval|timestamptz|timetz|(timestamp|time)(\s+with(out)?\s+time\s+zone)?)\s+(\$\d+)', '\5::\1', 'gi');
+	statement	text;
+	problem		text := result ->> 'problem';
 	key_cost	text := current_setting('gpusort.host_sort_row_cost');
 	major		int := current_setting('server_version_num')::int / 10000;
+	types		text;
 	parameters	int := 0;
 	mode		text;
 	plan		jsonb;
@@ -68,48 +90,92 @@ DECLARE
 	probe		jsonb;
 	cost		numeric;
 BEGIN
-	-- What is no query fails as a cursor, and nothing is executed: a single command for being a PREPARE, several for being so.
-	BEGIN
-		FOR plan IN EXECUTE 'PREPARE gpusort_advise AS ' || statement LOOP
-		END LOOP;
-	EXCEPTION WHEN invalid_cursor_definition THEN
-		IF SQLERRM NOT LIKE '%PREPARE%' THEN
-			RAISE 'these are several commands';
-		END IF;
-	END;
-
+	IF problem <> '' THEN
+		RAISE '%', problem;
+	END IF;
 	PERFORM set_config('gpusort.device', 'host', true);
-	FOREACH mode IN ARRAY ARRAY['stock', 'gpu', 'host'] LOOP
-		PERFORM set_config('gpusort.enable', (mode <> 'stock')::text, true);
-		PERFORM set_config('gpusort.host_sort_row_cost', CASE mode WHEN 'gpu' THEN '0' ELSE key_cost END, true);
+	FOREACH statement IN ARRAY ARRAY[written, readable] LOOP
+		BEGIN
+			-- What is no query fails as a cursor, and nothing is executed: a single command for being a PREPARE, several for being so.
+			BEGIN
+				FOR plan IN EXECUTE 'PREPARE gpusort_advise AS ' || statement LOOP
+				END LOOP;
+			EXCEPTION WHEN invalid_cursor_definition THEN
+				IF SQLERRM NOT LIKE '%PREPARE%' THEN
+					RAISE 'these are several commands';
+				END IF;
+			END;
 
-		-- before 16 EXPLAIN knows values of parameters only
-		IF major < 16 THEN
-			DEALLOCATE ALL;
-			EXECUTE 'PREPARE gpusort_advise AS ' || statement;
-			SELECT cardinality(parameter_types) INTO parameters FROM pg_prepared_statements WHERE name = 'gpusort_advise';
-		END IF;
-		IF parameters > 0 THEN
-			EXECUTE 'EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE gpusort_advise(NULL' || repeat(', NULL', parameters - 1) || ')' INTO plan;
-		ELSIF major < 16 THEN
-			EXECUTE 'EXPLAIN (VERBOSE, FORMAT JSON) ' || statement INTO plan;
-		ELSE
-			EXECUTE 'EXPLAIN (VERBOSE, FORMAT JSON, GENERIC_PLAN) ' || statement INTO plan;
-		END IF;
+			FOREACH mode IN ARRAY ARRAY['stock', 'gpu', 'host'] LOOP
+				PERFORM set_config('gpusort.enable', (mode <> 'stock')::text, true);
+				PERFORM set_config('gpusort.host_sort_row_cost', CASE mode WHEN 'gpu' THEN '0' ELSE key_cost END, true);
 
-		cost := plan #> '{0,Plan,Total Cost}';
-		FOR node IN SELECT jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" == "GpuSort")') LOOP
-			CONTINUE WHEN abs((node -> 'Total Cost')::numeric - (node -> 'Startup Cost')::numeric -
-				(node -> 'Plan Rows')::numeric * current_setting('cpu_operator_cost')::numeric) > 0.02;
-			EXECUTE format('EXPLAIN (FORMAT JSON) SELECT i%s FROM generate_series(1, %s::bigint) i ORDER BY i',
-				(SELECT string_agg(', i + ' || n, '') FROM generate_series(1, least((node -> 'Plan Width')::int / 8 - 1, 1000)) n),
-				node -> 'Plan Rows') INTO probe;
-			CONTINUE WHEN probe #>> '{0,Plan,Custom Plan Provider}' IS DISTINCT FROM 'GpuSort';
-			cost := cost - (node -> 'Total Cost')::numeric + (node #> '{Plans,0,Total Cost}')::numeric
-				+ (probe #> '{0,Plan,Total Cost}')::numeric - (probe #> '{0,Plan,Plans,0,Total Cost}')::numeric;
-		END LOOP;
-		result := result || jsonb_build_object(mode, cost);
+				-- before 16 EXPLAIN knows values of parameters only, each of which needs a type, those too that are no longer there
+				IF major < 16 THEN
+					DEALLOCATE ALL;
+					SELECT '(' ||
+						string_agg(CASE WHEN statement ~ ('\$' || i || '\M') THEN 'unknown' ELSE 'text' END, ', ' ORDER BY i) || ')'
+					INTO types
+					FROM generate_series(1, (SELECT max(p[1]::int) FROM regexp_matches(written, '\$(\d{1,5})\M', 'g') p)) i;
+					EXECUTE concat('PREPARE gpusort_advise', types, ' AS ', statement);
+					SELECT cardinality(parameter_types) INTO parameters FROM pg_prepared_statements WHERE name = 'gpusort_advise';
+				END IF;
+				IF parameters > 0 THEN
+					EXECUTE format('EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE gpusort_advise(NULL%s)', repeat(', NULL', parameters - 1))
+					INTO plan;
+				ELSIF major < 16 THEN
+					EXECUTE 'EXPLAIN (VERBOSE, FORMAT JSON) ' || statement INTO plan;
+				ELSE
+					EXECUTE 'EXPLAIN (VERBOSE, FORMAT JSON, GENERIC_PLAN) ' || statement INTO plan;
+				END IF;
+
+				cost := plan #> '{0,Plan,Total Cost}';
+				FOR node IN SELECT jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" == "GpuSort")') LOOP
+					CONTINUE WHEN abs((node -> 'Total Cost')::numeric - (node -> 'Startup Cost')::numeric -
+						(node -> 'Plan Rows')::numeric * current_setting('cpu_operator_cost')::numeric) > 0.02;
+					EXECUTE format('EXPLAIN (FORMAT JSON) SELECT i%s FROM generate_series(1, %s::bigint) i ORDER BY i',
+						(SELECT string_agg(', i + ' || n, '') FROM generate_series(1, least((node -> 'Plan Width')::int / 8 - 1, 1000)) n),
+						node -> 'Plan Rows') INTO probe;
+					CONTINUE WHEN probe #>> '{0,Plan,Custom Plan Provider}' IS DISTINCT FROM 'GpuSort';
+					cost := cost - (node -> 'Total Cost')::numeric + (node #> '{Plans,0,Total Cost}')::numeric
+						+ (probe #> '{0,Plan,Total Cost}')::numeric - (probe #> '{0,Plan,Plans,0,Total Cost}')::numeric;
+				END LOOP;
+
+				-- Of several columns the others are compared among the rows of one value. A join keeps the order of its outer side.
+				FOR node IN SELECT jsonb_path_query(plan, 'strict $.** ? (@."Node Type" == "Sort")') LOOP
+					WITH RECURSIVE input AS (
+						SELECT node #> '{Plans,0}' AS input
+						UNION ALL
+						SELECT input #> '{Plans,0}' FROM input WHERE input ->> 'Node Type' IN ('Hash Join', 'Nested Loop')
+					), sort AS (
+						SELECT greatest((node -> 'Plan Rows')::numeric, 2) AS rows, node #>> '{Sort Key,0}' AS key,
+							jsonb_array_length(node -> 'Sort Key') = 1 AS is_only_key,
+							(node -> 'Startup Cost')::numeric - (node #> '{Plans,0,Total Cost}')::numeric AS comparisons,
+							2 * current_setting('cpu_operator_cost')::numeric AS comparison
+					)
+					SELECT cost - coalesce(sum(
+						greatest(least(comparisons, rows * comparison * ln(rows) / ln(2.0)) - rows * comparison, 0) * correlation ^ 2 *
+						CASE WHEN is_only_key THEN 1 ELSE least(greatest(ln(values) / ln(rows), 0), 1) END), 0)
+					INTO cost
+					FROM sort, input JOIN pg_stats ON input ->> 'Node Type' = 'Seq Scan' AND
+						schemaname = input ->> 'Schema' AND tablename = input ->> 'Relation Name',
+						LATERAL (SELECT CASE WHEN n_distinct < 0 THEN -n_distinct * rows ELSE n_distinct END AS values) v
+					WHERE (correlation < 0) = (key ~ ' DESC\M') AND
+						format('%I.%I', input ->> 'Alias', attname) = regexp_replace(key, '( DESC| NULLS (FIRST|LAST))+$', '');
+				END LOOP;
+				result := result || jsonb_build_object(mode, cost);
+			END LOOP;
+			problem := NULL;
+			EXIT;
+		EXCEPTION WHEN query_canceled OR OTHERS THEN
+			problem := coalesce(problem, SQLERRM);
+			-- what is not for the text's sake ends it
+			EXIT WHEN statement = readable OR SQLSTATE NOT LIKE '42%';
+		END;
 	END LOOP;
+	IF problem <> '' THEN
+		RAISE '%', problem;
+	END IF;
 
 	-- that of the last mode
 	result := result || jsonb_build_object('plan', plan, 'no_reasons', parameters > 0);
@@ -145,16 +211,20 @@ WITH /* of scripts/advise */ result AS MATERIALIZED (
 			SELECT string_agg(format('%s (%s rows)', keys, node #>> '{Plans,0,Plan Rows}'), E'\n')
 				FILTER (WHERE node ->> 'Custom Plan Provider' LIKE 'GpuSort%') AS taken,
 			string_agg(concat_ws(': ', keys, coalesce(node ->> 'Why Not GpuSort', 'PostgreSQL 15 does not say why')), E'\n')
-				FILTER (WHERE node ? 'Why Not GpuSort' OR r.no_reasons AND node ->> 'Node Type' LIKE '%Sort') AS left_nodes
+				FILTER (WHERE node ? 'Why Not GpuSort' OR r.no_reasons AND node ->> 'Node Type' LIKE '%Sort') AS left_nodes,
+			string_agg(inner_sorts || ': sorted inside the aggregate, of which costs do not tell', E'\n') AS inner_nodes
 			FROM jsonb_path_query(r.plan, 'strict $.** ? (exists(@."Node Type"))') node,
-				LATERAL (SELECT string_agg(key, ', ') AS keys FROM jsonb_array_elements_text(node -> 'Sort Key') key) k) n,
+				LATERAL (SELECT string_agg(key, ', ') AS keys FROM jsonb_array_elements_text(node -> 'Sort Key') key) k,
+				LATERAL (SELECT string_agg(output, ', ') AS inner_sorts FROM jsonb_array_elements_text(node -> 'Output') output
+					WHERE node ->> 'Node Type' = 'Aggregate' AND output ~ CASE WHEN current_setting('server_version_num')::int < 160000
+						THEN 'WITHIN GROUP \(ORDER BY |\(DISTINCT |\(.* ORDER BY ' ELSE 'WITHIN GROUP \(ORDER BY ' END) a) n,
 		LATERAL (
-			SELECT concat_ws(E'\n', left_nodes, string_agg(regexp_replace(line, '^Sort by ', ''), E'\n')) AS "left"
+			SELECT concat_ws(E'\n', left_nodes, inner_nodes, string_agg(regexp_replace(line, '^Sort by ', ''), E'\n')) AS "left"
 			FROM jsonb_array_elements_text(r.plan #> '{0,Why Not GpuSort}') line) l)
 $with$ AS results \gset
 
 :results
-SELECT count(*) FILTER (WHERE problem <> '') AS unplanned, count(problem) > 0 AS is_any_unplanned,
+SELECT count(*) FILTER (WHERE problem <> '') AS unjudged, count(problem) > 0 AS is_any_unjudged,
 	count(taken) > 0 AS is_any_taken, count(*) FILTER (WHERE taken IS NULL AND "left" <> '') > 0 AS is_any_left,
 	count(*) FILTER (WHERE problem IS NULL AND taken IS NULL AND "left" = '') AS unsorted
 FROM result \gset
@@ -175,12 +245,12 @@ FROM result WHERE taken IS NULL AND "left" <> ''
 ORDER BY weight DESC;
 \endif
 
-\if :is_any_unplanned
+\if :is_any_unjudged
 :results
-SELECT :columns problem AS "cannot be planned", statement
+SELECT :columns problem AS "cannot be judged", statement
 FROM result WHERE problem <> ''
 ORDER BY weight DESC;
 \endif
 \echo Statements without a sort: :unsorted
-\o :directory/unplanned
-\qecho :unplanned
+\o :directory/unjudged
+\qecho :unjudged

@@ -14,7 +14,7 @@ $node->init(allows_streaming => 1);
 $node->configure('max_parallel_workers_per_gather = 0');
 $node->start;
 $node->safe_psql('postgres', <<'SQL');
-CREATE TABLE t AS SELECT i k, md5(i::text) s, to_tsvector('simple', i::text) words FROM generate_series(1, 20000) i;
+CREATE TABLE t AS SELECT i k, i / 2000 ten, md5(i::text) s, to_tsvector('simple', i::text) words FROM generate_series(1, 20000) i;
 ANALYZE t;
 CREATE SEQUENCE executed;
 SQL
@@ -52,8 +52,9 @@ my ($status, $out, $err) = advise(
 	'SELECT k FROM t WHERE k < $1 ORDER BY words',
 	"INSERT INTO t SELECT nextval('executed') FROM t ORDER BY k DESC",
 	"SELECT count(DISTINCT md5(s)) FROM t",
+	'SELECT mode() WITHIN GROUP (ORDER BY words) FROM t',
 	'SELECT 1');
-is($status, 0, 'all can be planned') or diag($out, $err);
+is($status, 0, 'all can be judged') or diag($out, $err);
 line_is($out, 'a sort', ' %', ' %', 't.s (20000 rows)', 'SELECT k FROM t ORDER BY s');
 line_is($out, 'with a parameter', ' %', ' %', 't.s, t.k (6667 rows)', 'k > $1');
 line_is($out, 'a window, whose cost the planner does not know', ' %', ' %', 't.s (20000 rows)', 'OVER');
@@ -62,20 +63,39 @@ line_is($out, 'a sort within an aggregate', '(20000 rows)', 'count(DISTINCT md5'
 line_is($out, 'a type without keys', 't.words: there are no keys for the type tsvector', 'FROM t ORDER BY words');
 line_is($out, 'with a parameter too',
 	't.words: ' . ($node->pg_version < 16 ? 'PostgreSQL 15 does not say why' : 'there are no keys for the type tsvector'), 'k < $1');
+line_is($out, 'a sort of which costs do not tell', '(ORDER BY words): sorted inside the aggregate', 'SELECT mode()');
 like($out, qr/^Statements without a sort: 1$/m, 'a statement without');
 like($out, qr/20000 rows.*6667 rows/s, 'the most promising ones come first');
 
-# ---- statements that cannot be planned
+# ---- rows that come in order, which PostgreSQL sorts quickly
+
+($status, $out) = advise(
+	'SELECT k FROM t ORDER BY k',
+	'SELECT k + 1 FROM t ORDER BY k, s',
+	'SELECT row_number() OVER (ORDER BY k) FROM t',
+	'SELECT a.k FROM t a JOIN (VALUES (1), (2)) few ON a.ten = few.column1 ORDER BY a.k',
+	'SELECT k FROM t ORDER BY k DESC',
+	'SELECT k FROM t ORDER BY ten, s',
+	'SELECT k FROM (SELECT k, s FROM t OFFSET 0) x ORDER BY s');
+like($out, qr/^ \? +\|.* t\.k \(20000 rows\).* SELECT k FROM t ORDER BY k$/m, 'no gain is promised without a GPU');
+like($out, qr/^ \? +\|.* t\.k, t\.s .* SELECT k \+ 1/m, 'nor by a unique column and another');
+like($out, qr/^ \? +\|.* OVER /m, 'nor of a window');
+like($out, qr/^ \? +\|.* a\.k .* JOIN /m, 'nor above a join, which keeps the order');
+like($out, qr/^ \d+ % .* ORDER BY k DESC$/m, 'the other way round they do not come in order');
+like($out, qr/^ \d+ % .* ORDER BY ten, s$/m, 'nor within few values');
+like($out, qr/^ \d+ % .* x ORDER BY s$/m, 'nor by what is no column of a table');
+
+# ---- statements that cannot be judged
 
 ($status, $out) = advise('SELEC 1', 'SELECT 1; DROP TABLE t', 'SELECT 1; SELECT $1; DROP TABLE t', 'DROP TABLE t', 'COMMIT', 'ANALYZE SELECT 1',
 	"SELECT '; k", 'SELECT k FROM t ORDER BY k');
-is($status, 2, 'some cannot be planned');
+is($status, 2, 'some cannot be judged');
 like($out, qr/syntax error.*SELEC 1$/m, 'a syntax error');
 line_is($out, 'several commands', 'these are several commands', 'SELECT 1; DROP TABLE t');
 line_is($out, 'several of which one has a parameter', 'there is no parameter $1', 'SELECT 1; SELECT $1; DROP');
 like($out, qr/syntax error.*\| DROP TABLE t$/m, 'no query');
 line_is($out, 'a string without its end', 'unterminated quoted string', "SELECT '; k");
-line_is($out, 'others are planned all the same', 't.k (20000 rows)', 'SELECT k FROM t ORDER BY k');
+line_is($out, 'others are judged all the same', 't.k (20000 rows)', 'SELECT k FROM t ORDER BY k');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM t'), 20000, 'nothing was executed');
 is($node->safe_psql('postgres', 'SELECT is_called FROM executed'), 'f', 'not even a nextval()');
 
@@ -99,7 +119,7 @@ like($err, qr/the extension pg_stat_statements.* is not in this database/, 'whic
 SKIP:
 {
 	my $is_there = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements'");
-	skip 'pg_stat_statements is not installed', 4 unless $is_there;
+	skip 'pg_stat_statements is not installed', 17 unless $is_there;
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements, gpusort'");
 	$node->restart;
 	$node->safe_psql('postgres', <<'SQL');
@@ -108,6 +128,24 @@ CREATE EXTENSION pg_stat_statements SCHEMA "other Schema";
 SELECT count(*) FROM (SELECT s FROM t WHERE k > 10 ORDER BY s OFFSET 0) s;
 SELECT count(*) FROM (SELECT s FROM t WHERE k > 20 ORDER BY s OFFSET 0) s;
 SELECT count(*) FROM (SELECT s FROM t ORDER BY words OFFSET 0) s;
+SELECT percentile_cont(ARRAY[0.1, 0.5, 0.9]) WITHIN GROUP (ORDER BY k) FROM t;
+SELECT 'in' FROM t WHERE k IN (1, 2, 3) ORDER BY s;
+SELECT 'not in' FROM t WHERE k NOT IN (1, 2, 3) ORDER BY s;
+SELECT 'any', k FROM t WHERE k <> ALL (ARRAY[1, 2, 3]) ORDER BY s LIMIT 1;
+SELECT timestamp with time zone '2026-11-27', date '2026-11-27', interval '1' day, k FROM t ORDER BY s LIMIT 1;
+CREATE TABLE made AS SELECT k FROM t ORDER BY s;
+SELECT min(k) FROM (SELECT k FROM made ORDER BY k + 1 OFFSET 0) s;
+DROP TABLE made;
+CREATE TABLE made AS SELECT k FROM t ORDER BY s;
+ANALYZE made;
+SELECT min(k) FROM (SELECT k FROM made ORDER BY k + 1 OFFSET 0) s;
+CREATE TABLE gone AS SELECT k FROM t;
+SELECT max(k) FROM (SELECT k FROM gone ORDER BY k + 1 OFFSET 0) s;
+DROP TABLE gone;
+CREATE INDEX ON made (k);
+COPY (SELECT k FROM t ORDER BY s) TO '/dev/null';
+CREATE ROLE reader LOGIN;
+GRANT USAGE ON SCHEMA "other Schema" TO reader;
 SQL
 	advise();
 	($status, $out, $err) = advise();
@@ -115,6 +153,22 @@ SQL
 	line_is($out, 'both calls', ' 2 | ', ' %', 't.s (6667 rows)', 'SELECT count(*)');
 	like($out, qr/^ +1 \|.*t\.words: /m, 'one that is left');
 	unlike($out, qr/advise/, 'its own queries are left out');
+	line_is($out, 'an array of constants', 'percentile_cont($1) WITHIN GROUP', '| SELECT percentile_cont(');
+	line_is($out, 'a list of several', 't.s', 'SELECT $1 FROM t WHERE k IN ($');
+	line_is($out, 'one of which all rows but these are wanted', ' %', 't.s (19', 'SELECT $1 FROM t WHERE k NOT IN ($');
+	line_is($out, 'an array that an operator tells the type of', ' %', 't.s (19', 'SELECT $1, k FROM t WHERE k <> ALL (ARRAY[$');
+	line_is($out, 'constants behind their types', ' %', 't.s (20000 rows)', 'SELECT timestamp with time zone $');
+	line_is($out, 'a table that was made anew', ' 2 | ', ' %', 'made.k + $', '| SELECT min(k)');
+	is(scalar(() = $out =~ /SELECT min\(k\)/g), 1, 'whose statement has one line');
+	line_is($out, 'a table that is gone', 'relation "gone" does not exist', '| SELECT max(k)');
+	line_is($out, 'a table from a query', 'only queries are judged', '| CREATE TABLE made AS SELECT');
+	line_is($out, 'an index', 'only queries are judged', '| CREATE INDEX ON made (k)');
+	line_is($out, 'rows that are copied', 'only queries are judged', '| COPY (SELECT');
+	unlike($out, qr/DROP|ROLE|GRANT/, 'what does not sort is left out');
+
+	local $ENV{PGUSER} = 'reader';
+	($status, $out, $err) = advise();
+	line_is($out, 'of others', 'only members of pg_read_all_stats can read it', '<insufficient privilege>') or diag($out, $err);
 }
 
 # ---- on a replica, which sorts as well
