@@ -248,7 +248,7 @@ start_engine(const Options *options, const DeviceList *devices)
 	leave(EXIT_UNUSABLE);
 }
 
-/* Ends where the system has not what every job needs. */
+/* Ends where the system lacks what every job needs. */
 static void
 leave_without_needs(void)
 {

@@ -10,7 +10,7 @@
  * shared memory and in the server's log.  The lines are
  *
  *		ready ENGINE DEVICE...	it listens, and sorts with ENGINE on DEVICE
- *		unusable REASON...		there is no device for it, or the system has not what
+ *		unusable REASON...		there is no device for it, or the system lacks what
  *								every job needs, and it ends
  *		failed REASON...		it ends, and is to be started again
  *		log SENTENCE...			anything else that should be known
