@@ -12,6 +12,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "optimizer/cost.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -20,6 +21,8 @@
 #include "database_stats.h"
 #include "device/device_client.h"
 #include "device/launcher.h"
+#include "port/shared_memory.h"
+#include "settings.h"
 #include "shared_state.h"
 #include "sort_progress.h"
 
@@ -62,6 +65,17 @@ enum
 	SORT_COLUMNS
 };
 
+/* What sorts on a device that is ready have to do without; NULL for nothing. */
+static const char *
+lack_of_sorts(void)
+{
+	int			nworkers = max_parallel_workers_per_gather;
+
+	/* processes that sort together have as much memory as all of them alone */
+	return shared_memory_lack(nworkers == 0 ? 0 :
+							  (nworkers + 1.0) * gpusort_memory_limit());
+}
+
 /* gpusort_devices() for one device that gpusortd has described. */
 static void
 put_device(ReturnSetInfo *result, const Message *message)
@@ -71,6 +85,8 @@ put_device(ReturnSetInfo *result, const Message *message)
 	bool		is_gpu = message->u.device.driver_version > 0;
 	DeviceState state = message->u.device.state;
 	bool		is_used = state == DEVICE_READY || state == DEVICE_FAILED;
+	const char *reason = state == DEVICE_READY ? lack_of_sorts() :
+		state == DEVICE_UNUSED ? NULL : message->u.device.reason;
 
 	values[DEVICE_NUMBER] = Int32GetDatum(message->u.device.number);
 	values[DEVICE_NAME] = CStringGetTextDatum(message->u.device.name);
@@ -81,8 +97,9 @@ put_device(ReturnSetInfo *result, const Message *message)
 											   state == DEVICE_UNUSED ? "unused" :
 											   state == DEVICE_FAILED ? "failed" :
 											   "unusable");
-	nulls[DEVICE_REASON] = state == DEVICE_READY || state == DEVICE_UNUSED;
-	values[DEVICE_REASON] = CStringGetTextDatum(message->u.device.reason);
+	nulls[DEVICE_REASON] = reason == NULL;
+	if (reason != NULL)
+		values[DEVICE_REASON] = CStringGetTextDatum(reason);
 
 	/* the host engine has neither */
 	nulls[DEVICE_CAPABILITY] = nulls[DEVICE_DRIVER] = !is_gpu;

@@ -50,6 +50,18 @@ shared_memory_suffices(double bytes)
 	return shared_memory_is_set_aside(bytes) || shared_memory_has_room(bytes);
 }
 
+const char *
+shared_memory_lack(double bytes)
+{
+	if (!shared_memory_suffices(bytes))
+		return psprintf("%s has less room than the %.0f MB that a sort with parallel workers may take",
+						SHARED_MEMORY_DIRECTORY, bytes / (1024 * 1024));
+	if (min_dynamic_shared_memory > 0 && huge_pages != HUGE_PAGES_OFF &&
+		!main_memory_has_huge_pages())
+		return "the memory that min_dynamic_shared_memory sets aside is not known to be on huge pages, see vm.nr_hugepages and huge_pages";
+	return NULL;
+}
+
 dsm_segment *
 shared_memory_create(Size bytes)
 {

@@ -20,6 +20,12 @@ extern bool shared_memory_has_room(double bytes);
 extern bool shared_memory_suffices(double bytes);
 
 /*
+ * What keeps sorts from the shared memory that the settings intend for them, where
+ * those of workers may take so many bytes; NULL if there is nothing.
+ */
+extern const char *shared_memory_lack(double bytes);
+
+/*
  * Makes a segment that no resource owner has: it lives until it is detached.  NULL
  * without memory.
  */

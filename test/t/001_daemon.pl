@@ -109,6 +109,23 @@ for (1 .. 300)
 }
 ok($gone, 'gpusortd ends with the server');
 
+# what sorts do without though gpusortd is ready
+my $state = 'SELECT state, reason FROM gpusort_devices';
+$node->append_conf('postgresql.conf', "min_dynamic_shared_memory = 8MB\nhuge_pages = try");
+$node->start;
+$node->wait_until_ready('gpusortd is ready with memory set aside');
+my $has_huge_pages = $node->safe_psql('postgres', "SELECT current_setting('huge_pages_status', true) = 'on'") eq 't';
+my $lack = 'the memory that min_dynamic_shared_memory sets aside is not known to be on huge pages, see vm.nr_hugepages and huge_pages';
+is($node->safe_psql('postgres', "SET work_mem = '1MB'; $state"), $has_huge_pages ? 'ready|' : "ready|$lack", 'which may lack huge pages');
+$node->append_conf('postgresql.conf', 'huge_pages = off');
+$node->restart;
+$node->wait_until_ready('gpusortd is ready without huge pages');
+is($node->safe_psql('postgres', "SET work_mem = '1MB'; $state"), 'ready|', 'as is intended then');
+is($node->safe_psql('postgres', "SET work_mem = '2047GB'; SET max_parallel_workers_per_gather = 2; $state"),
+	'ready|/dev/shm has less room than the 6288384 MB that a sort with parallel workers may take', '/dev/shm is too small');
+is($node->safe_psql('postgres', "SET work_mem = '2047GB'; SET max_parallel_workers_per_gather = 0; $state"), 'ready|', 'where it is needed');
+$node->stop;
+
 # without a GPU there is one line in the log
 $node->append_conf('postgresql.conf', "gpusort.daemon_engine = auto");
 $node->start;
