@@ -31,6 +31,10 @@ my $own_of_postmaster_death = qr/TRAP: .*"!IsTransactionOrTransactionBlock\(\)".
 # are equal, which this assertion denies, wherever a page begins between them.
 my $own_of_bpchar = qr/TRAP: .*keepnatts == _bt_keep_natts_fast.*PID: (\d+)/;
 
+# And in a worker whose leader ends between two steps of the worker's start: it has joined the leader's lock group, and then finds no more of
+# what the leader had for its session.
+my $own_of_late_worker = qr/ERROR:  could not attach to per-session DSM segment$/;
+
 # What in this part of the log nobody here has brought about, with or without the
 # postmaster having ended.
 sub crashes_in_log
@@ -73,7 +77,7 @@ sub crashes_in_log
 		# an internal error of a session is a difference, unless there is one without gpusort too
 		elsif ($line =~ /TRAP:|PANIC:|gpusort: (?:rows are out of order|the order is not)|\bXX00[12]\b|\bXX000 (?!psql )/)
 		{
-			push @found, $line . $detail unless $postmaster_died && $line =~ $own_of_postmaster_death || $line =~ /Too many open files|Cannot allocate memory|No space left on device|out of memory|indexes that are wrong|cannot reindex invalid index/;
+			push @found, $line . $detail unless $postmaster_died && $line =~ $own_of_postmaster_death || $line =~ $own_of_late_worker || $line =~ /Too many open files|Cannot allocate memory|No space left on device|out of memory|indexes that are wrong|cannot reindex invalid index/;
 		}
 	}
 	return @found;
