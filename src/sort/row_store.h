@@ -96,7 +96,7 @@ extern void row_store_take_back(RowStore *store);
 
 /* Are the rows in the store, and not in other memory? */
 static inline bool
-row_store_has_rows(const RowStore *store)
+row_store_has_rows(RowStore *store)
 {
 	return store->first_block != NULL || store->of_values ||
 		!dlist_is_empty(&store->wide_rows);
