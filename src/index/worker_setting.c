@@ -13,11 +13,16 @@
  *	  the setting's stack, and is corrected there when the statement ends,
  *	  also by an error: transactions undo their changes after that.
  *
+ * Any value may also be a user's.  The lent one is told by the role that has set
+ * it, which core notes with each value, also in the stack and for parallel workers:
+ * nobody has set it.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/parallel.h"
+#include "catalog/pg_authid_d.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker_internals.h"
 #include "utils/guc_tables.h"
@@ -25,20 +30,69 @@
 #include "index/worker_setting.h"
 #include "port/compat.h"
 
-/*
- * A value that nobody else gives it.  It is a valid one, since parallel workers
- * take it over.
- */
-#define LENT_WORKERS	(MAX_PARALLEL_WORKER_LIMIT - 1)
+/* It is a valid value, since parallel workers take it over. */
+#define LENT_WORKERS	1
+
+/* The role that has set it. */
+#define LENDER			InvalidOid
 
 static struct config_generic *setting;
-static bool lending;
 
+/* The role that had set it to 0. */
+static Oid	borrower = BOOTSTRAP_SUPERUSERID;
+
+bool
+worker_setting_is_lent(void)
+{
+	return setting->srole == LENDER;
+}
+
+bool
+worker_setting_lend(void)
+{
+	if (max_parallel_maintenance_workers != 0)
+		return false;
+	max_parallel_maintenance_workers = LENT_WORKERS;
+	borrower = setting->srole;
+	setting->srole = LENDER;
+	return true;
+}
+
+static void
+correct(int *value, Oid *role)
+{
+	if (*role != LENDER)
+		return;
+	*value = 0;
+	*role = borrower;
+}
+
+void
+worker_setting_take_back(void)
+{
+	correct(&max_parallel_maintenance_workers, &setting->srole);
+	for (GucStack *entry = setting->stack; entry != NULL; entry = entry->prev)
+	{
+		correct(&entry->prior.val.intval, &entry->srole);
+		if (entry->state == GUC_SET_LOCAL)
+			correct(&entry->masked.val.intval, &entry->masked_srole);
+	}
+}
+
+/*
+ * A parallel worker needs no lent value, and gives back the one that it has from its
+ * leader, before anyone sees it.
+ */
 static const char *
 show_workers(void)
 {
 	static char text[12];
 
+	if (IsParallelWorker())
+	{
+		worker_setting_take_back();
+		correct(&INTEGER_SETTING(setting)->reset_val, &setting->reset_srole);
+	}
 	snprintf(text, sizeof(text), "%d",
 			 worker_setting_is_lent() ? 0 : max_parallel_maintenance_workers);
 	return text;
@@ -49,40 +103,4 @@ worker_setting_init(void)
 {
 	setting = find_setting("max_parallel_maintenance_workers");
 	INTEGER_SETTING(setting)->show_hook = show_workers;
-}
-
-bool
-worker_setting_is_lent(void)
-{
-	return (lending || IsParallelWorker()) &&
-		max_parallel_maintenance_workers == LENT_WORKERS;
-}
-
-bool
-worker_setting_lend(void)
-{
-	if (max_parallel_maintenance_workers != 0)
-		return false;
-	max_parallel_maintenance_workers = LENT_WORKERS;
-	lending = true;
-	return true;
-}
-
-static void
-correct(int *value)
-{
-	if (*value == LENT_WORKERS)
-		*value = 0;
-}
-
-void
-worker_setting_take_back(void)
-{
-	lending = false;
-	correct(&max_parallel_maintenance_workers);
-	for (GucStack *entry = setting->stack; entry != NULL; entry = entry->prev)
-	{
-		correct(&entry->prior.val.intval);
-		correct(&entry->masked.val.intval);
-	}
 }

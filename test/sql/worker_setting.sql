@@ -61,13 +61,63 @@ COMMIT;
 
 -- in parallel workers
 CREATE FUNCTION shown() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE AS $$ SELECT current_setting('max_parallel_maintenance_workers') $$;
-CREATE MATERIALIZED VIEW shown_by_workers AS SELECT shown() AS value FROM t GROUP BY 1;
+CREATE MATERIALIZED VIEW shown_by_workers AS SELECT DISTINCT value FROM (SELECT shown() AS value FROM t OFFSET 0) s;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET parallel_leader_participation = off;
 REFRESH MATERIALIZED VIEW shown_by_workers;
 TABLE shown_by_workers;
+
+-- No value that a user gives it is taken for the other one: of the session, before a transaction has another one, and meanwhile; and in workers.
+CREATE FUNCTION set_locally(value bigint) RETURNS bigint IMMUTABLE SET max_parallel_maintenance_workers = 1023 LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('max_parallel_maintenance_workers', '1', true);
+	RETURN value;
+END $$;
+\pset tuples_only
+SELECT format($f$
+SET max_parallel_maintenance_workers = %1$s;
+REFRESH MATERIALIZED VIEW shown_by_workers;
+SELECT %1$s, value FROM shown_by_workers;
+BEGIN;
+SET LOCAL max_parallel_maintenance_workers = 0;
+CREATE INDEX ON t (set_locally(i));
+SHOW max_parallel_maintenance_workers;
+COMMIT;
+SHOW max_parallel_maintenance_workers;
+SET max_parallel_maintenance_workers = 0;
+BEGIN;
+SET max_parallel_maintenance_workers = 0;
+ALTER TABLE t ALTER i TYPE bigint USING set_workers(i::int, '%1$s', true);
+SHOW max_parallel_maintenance_workers;
+COMMIT;
+SHOW max_parallel_maintenance_workers;
+ALTER TABLE t ALTER i TYPE bigint USING set_workers(i::int, '%1$s', false);
+SHOW max_parallel_maintenance_workers;
+$f$, workers) FROM unnest('{1, 1023, 1024}'::int[]) workers \gexec
+\pset tuples_only
+
+-- nor is a value that a role has; its workers have that as the one to reset to
+CREATE FUNCTION resets_to() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE AS
+	$$ SELECT setting || ' ' || reset_val FROM pg_settings WHERE name = 'max_parallel_maintenance_workers' $$;
+CREATE MATERIALIZED VIEW resets_in_workers AS SELECT DISTINCT value FROM (SELECT resets_to() AS value FROM t OFFSET 0) s;
+SELECT current_user AS me \gset
+ALTER ROLE :me SET max_parallel_maintenance_workers = 0;
+\c -
+SET search_path = worker_setting, public;
+SET client_min_messages = warning;
+SET gpusort.min_rows = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET parallel_leader_participation = off;
+REFRESH MATERIALIZED VIEW resets_in_workers;
+TABLE resets_in_workers;
+ALTER ROLE :me SET max_parallel_maintenance_workers FROM CURRENT;
+SELECT resets_to();
+ALTER ROLE :me RESET max_parallel_maintenance_workers;
+SET max_parallel_maintenance_workers = 0;
 
 -- and such builds are taken over all the same
 SET gpusort.device = host;
