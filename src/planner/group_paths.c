@@ -548,6 +548,10 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 	/* with those that core has appended for aggregates */
 	if (keys == NIL)
 		keys = root->group_pathkeys;
+	/* which core's workers sort quickly, each for partial groups of its own */
+	if ((extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0 &&
+		sort_paths_few_values(root, grouped->serial, keys))
+		return;
 	sorted = make_groups(grouped, grouped->partial, keys,
 						 NUM_GROUP_KEYS(root), &busiest);
 	if (sorted == NULL)

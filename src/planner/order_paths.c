@@ -146,21 +146,6 @@ workers_may_spare_time(const PlannerInfo *root, const RelOptInfo *ordered)
 	return false;
 }
 
-/* Are the rows single values, few of all, or few different ones? */
-static bool
-sorts_few_values(PlannerInfo *root, const Path *input)
-{
-	SortSize	size = {input->rows, input->pathtarget->width};
-	const Node *expr;
-
-	if (list_length(root->sort_pathkeys) > 1 ||
-		list_length(input->pathtarget->exprs) != 1)
-		return false;
-	expr = linitial(input->pathtarget->exprs);
-	return values_are_kept(&size, exprType(expr)) ||
-		values_are_few(exprType(expr), values_of_path(root, input, expr));
-}
-
 /* The path that sorts these rows in one process, NULL if there is none. */
 static Path *
 make_sort_alone(PlannerInfo *root, RelOptInfo *ordered, Path *input)
@@ -467,7 +452,7 @@ order_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 	unordered = input_sorted_by_core(ordered, input->cheapest_total_path);
 	if (unordered == NULL)
 		unordered = noted_input(root, input);
-	if (unordered != NULL && sorts_few_values(root, unordered))
+	if (unordered != NULL && sort_paths_few_values(root, unordered, root->sort_pathkeys))
 		return;
 	if (unordered != NULL && !sorts_before_grouping(ordered, unordered))
 		alone = make_sort_alone(root, ordered, unordered);

@@ -81,6 +81,21 @@ sort_paths_take_over(PlannerInfo *root, const Path *input, List *pathkeys,
 		sort_has_file_space(size);
 }
 
+bool
+sort_paths_few_values(PlannerInfo *root, const Path *input,
+					  const List *pathkeys)
+{
+	SortSize	size = {input->rows, input->pathtarget->width};
+	const Node *expr;
+
+	if (list_length(pathkeys) > 1 ||
+		list_length(input->pathtarget->exprs) != 1)
+		return false;
+	expr = linitial(input->pathtarget->exprs);
+	return values_are_kept(&size, exprType(expr)) ||
+		values_are_few(exprType(expr), values_of_path(root, input, expr));
+}
+
 Path *
 sort_paths_make(PlannerInfo *root, RelOptInfo *relation, Path *input,
 				List *pathkeys, double bound)
@@ -91,7 +106,8 @@ sort_paths_make(PlannerInfo *root, RelOptInfo *relation, Path *input,
 	Cost		total;
 
 	if (pathkeys_contained_in(pathkeys, input->pathkeys) ||
-		!sort_paths_take_over(root, input, pathkeys, bound, &size))
+		!sort_paths_take_over(root, input, pathkeys, bound, &size) ||
+		sort_paths_few_values(root, input, pathkeys))
 		return NULL;
 
 	cost_sort_alone(&size, &startup, &total);

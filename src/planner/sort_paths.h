@@ -24,6 +24,13 @@ extern bool sort_paths_take_over(PlannerInfo *root, const Path *input,
 								 SortSize *size);
 
 /*
+ * Will plan_sort.c leave a sort of this path's rows in one process to core, as they are
+ * single values, few of all, or few different ones?
+ */
+extern bool sort_paths_few_values(PlannerInfo *root, const Path *input,
+								  const List *pathkeys);
+
+/*
  * The path of "relation" that sorts the rows of "input" in one process, of which
  * so many are wanted.  NULL if that is none of ours, or if they come in this order.
  */

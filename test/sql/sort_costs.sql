@@ -308,6 +308,16 @@ SELECT nodes('SELECT date_bin(''1 hour'', t, timestamp ''2026-01-01'') FROM buck
 ANALYZE buckets;
 SELECT nodes('SELECT count(*) FROM buckets GROUP BY date_bin(''1 hour'', t, timestamp ''2026-01-01'')') groups,
 	nodes('SELECT date_trunc(''hour'', t) FROM buckets ORDER BY 1') ordered, nodes('SELECT date_trunc(''day'', t) FROM buckets ORDER BY 1') other;
+-- nor do their sorts cost less than what core does in their place
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 300;
+ALTER TABLE buckets SET (parallel_workers = 2);
+SELECT nodes('SELECT count(*) FROM buckets GROUP BY date_bin(''1 hour'', t, timestamp ''2026-01-01'')') groups;
+SET gpusort.enable = off;
+SELECT nodes('SELECT count(*) FROM buckets GROUP BY date_bin(''1 hour'', t, timestamp ''2026-01-01'')') groups_without;
+RESET gpusort.enable;
+RESET parallel_setup_cost;
+SET max_parallel_workers_per_gather = 0;
 RESET enable_hashagg;
 DROP TABLE buckets;
 
