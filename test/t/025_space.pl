@@ -18,6 +18,8 @@ max_parallel_workers_per_gather = 0
 max_parallel_maintenance_workers = 0
 dynamic_shared_memory_type = mmap
 autovacuum = off
+# LLVM stays with its session, and takes 10 MB
+jit = off
 CONF
 $node->start;
 $node->safe_psql('postgres', <<'SQL' . GpusortCluster::HELD_FUNCTION);
