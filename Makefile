@@ -19,6 +19,7 @@ OBJS = \
 	src/database_stats.o \
 	src/functions.o \
 	src/gpusort.o \
+	src/hooks.o \
 	src/refusal.o \
 	src/settings.o \
 	src/shared_state.o \
@@ -55,13 +56,13 @@ OBJS = \
 	src/executor/value_cast.o \
 	src/index/heap_scan.o \
 	src/index/index_build.o \
-	src/index/index_hooks.o \
 	src/index/index_rows.o \
 	src/index/index_sort.o \
 	src/index/leaf_maker.o \
 	src/index/merged_rows.o \
 	src/index/parallel_build.o \
 	src/index/parallel_write.o \
+	src/index/take_builds.o \
 	src/index/tree_writer.o \
 	src/index/unique_check.o \
 	src/index/worker_setting.o \
@@ -80,6 +81,7 @@ OBJS = \
 	src/keys/key_encoders.o \
 	src/keys/shared_layout.o \
 	src/keys/sort_keys.o \
+	src/planner/add_paths.o \
 	src/planner/aggregate_paths.o \
 	src/planner/explain_refusal.o \
 	src/planner/foreign_orders.o \
@@ -87,7 +89,6 @@ OBJS = \
 	src/planner/group_limits.o \
 	src/planner/group_paths.o \
 	src/planner/order_paths.o \
-	src/planner/path_hooks.o \
 	src/planner/plan_columns.o \
 	src/planner/plan_sort.o \
 	src/planner/sort_paths.o \

@@ -63,19 +63,15 @@ typedef struct FileHeader
 	uint32		databases;
 } FileHeader;
 
-static shmem_request_hook_type previous_shmem_request_hook;
-static shmem_startup_hook_type previous_shmem_startup_hook;
 static LWLock *lock;			/* for the databases of the places */
 static SharedPlaces *shared;	/* NULL: not in shared_preload_libraries */
 static DatabasePlace *places;	/* its places, or NULL */
 static DatabasePlace *own_place;	/* of this process's database, or NULL */
 static bool has_looked;			/* for it */
 
-static void
-request_places(void)
+void
+database_stats_request(void)
 {
-	if (previous_shmem_request_hook != NULL)
-		previous_shmem_request_hook();
 	RequestAddinShmemSpace(sizeof(SharedPlaces));
 	RequestNamedLWLockTranche(TRANCHE, 1);
 }
@@ -209,14 +205,11 @@ save_places(int code, Datum unused)
 	}
 }
 
-/* When the postmaster has made shared memory, at its start or after a crash. */
-static void
-make_places(void)
+void
+database_stats_make(void)
 {
 	bool		found;
 
-	if (previous_shmem_startup_hook != NULL)
-		previous_shmem_startup_hook();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	lock = &GetNamedLWLockTranche(TRANCHE)->lock;
 	shared = ShmemInitStruct(TRANCHE, sizeof(SharedPlaces), &found);
@@ -227,17 +220,6 @@ make_places(void)
 		on_shmem_exit(save_places, (Datum) 0);
 	}
 	LWLockRelease(AddinShmemInitLock);
-}
-
-void
-database_stats_init(void)
-{
-	if (!process_shared_preload_libraries_in_progress)
-		return;
-	previous_shmem_request_hook = shmem_request_hook;
-	shmem_request_hook = request_places;
-	previous_shmem_startup_hook = shmem_startup_hook;
-	shmem_startup_hook = make_places;
 }
 
 /* The place of a database, or with InvalidOid a free one; NULL: there is none. */

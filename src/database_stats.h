@@ -34,7 +34,11 @@ typedef struct DatabaseStats
  * Reserves the shared memory, if the library is in shared_preload_libraries.
  * Otherwise nothing is counted.
  */
-extern void database_stats_init(void);
+/* Asks for the shared memory and the lock of the counters. */
+extern void database_stats_request(void);
+
+/* When the postmaster has made shared memory, at its start or after a crash. */
+extern void database_stats_make(void);
 
 /* Adds to a counter of the database of this process. */
 extern void database_stats_count(DatabaseStatistic statistic, uint64 amount);

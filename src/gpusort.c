@@ -14,15 +14,15 @@
  *		common/		or are sorted on the CPU, in this process (host_sort.c)
  *		spill/		runs are written to tapes, and merged
  *
- * A row of an index comes another way: index/ has the hooks and the phases of a
- * build, and goes by spill/ and so on as above; then the rows are put on leaf
- * pages, of which the tree is written.
+ * A row of an index comes another way: index/ has the phases of a build, which
+ * goes by spill/ and so on as above; then the rows are put on leaf pages, of which
+ * the tree is written.
  *
- * In this folder: settings.c has the settings, shared_state.c the counters and
- * the status of gpusortd, database_stats.c counters of each database,
- * sort_progress.c how far sorts have come, functions.c the functions in SQL,
- * refusal.c the reasons why a sort is left to core.  port/ has what differs
- * between servers and systems.
+ * In this folder: hooks.c has all hooks of the server, settings.c the settings,
+ * shared_state.c the counters and the status of gpusortd, database_stats.c
+ * counters of each database, sort_progress.c how far sorts have come, functions.c
+ * the functions in SQL, refusal.c the reasons why a sort is left to core.  port/
+ * has what differs between servers and systems.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,23 +37,16 @@
 #include "utils/lsyscache.h"
 #include "utils/varlena.h"
 
-#include "database_stats.h"
 #include "device/launcher.h"
-#include "executor/after_rows.h"
-#include "executor/first_rows.h"
 #include "executor/node_gpusort.h"
 #include "executor/sort_bound.h"
-#include "index/index_hooks.h"
-#include "planner/explain_refusal.h"
+#include "hooks.h"
+#include "index/worker_setting.h"
 #include "planner/gather_paths.h"
 #include "planner/group_paths.h"
 #include "planner/plan_sort.h"
 #include "planner/value_paths.h"
-#include "planner/path_hooks.h"
 #include "settings.h"
-#include "shared_state.h"
-#include "sort/spare_memory.h"
-#include "sort_progress.h"
 
 PG_MODULE_MAGIC;
 
@@ -105,20 +98,13 @@ void
 _PG_init(void)
 {
 	settings_define();
-	shared_state_init();
-	sort_progress_init();
-	database_stats_init();
+	worker_setting_init();
 	plan_sort_init();
 	gather_paths_init();
 	group_paths_init();
 	value_paths_init();
-	path_hooks_init();
-	first_rows_init();
 	sort_bound_init(&gpusort_exec_methods);
-	after_rows_init();
-	explain_refusal_init();
-	index_hooks_init();
-	spare_memory_init();
+	hooks_install();
 	if (process_shared_preload_libraries_in_progress)
 		launcher_register();
 	else if (creating_extension &&

@@ -86,26 +86,14 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_INDEX_REFUSED_OPERATOR] = "index_refused_operator",
 };
 
-static shmem_request_hook_type previous_shmem_request_hook;
 static SharedState *shared_state;
 static bool launcher_is_expected;	/* the postmaster keeps one */
 static uint32 own_device_jobs;	/* of them, those of this process */
 
-static void
-request_shared_state(void)
-{
-	if (previous_shmem_request_hook != NULL)
-		previous_shmem_request_hook();
-	RequestAddinShmemSpace(MAXALIGN(sizeof(SharedState)));
-}
-
 void
-shared_state_init(void)
+shared_state_request(void)
 {
-	if (!process_shared_preload_libraries_in_progress)
-		return;
-	previous_shmem_request_hook = shmem_request_hook;
-	shmem_request_hook = request_shared_state;
+	RequestAddinShmemSpace(MAXALIGN(sizeof(SharedState)));
 }
 
 void

@@ -79,7 +79,8 @@ typedef struct DaemonStatus
  * Reserves the shared memory, if the library is in shared_preload_libraries.
  * Otherwise the first use takes it from the server's reserve.
  */
-extern void shared_state_init(void);
+/* Asks for the shared memory, where the library is preloaded by the server. */
+extern void shared_state_request(void);
 
 /* Is the postmaster about to start a launcher?  To be called before the first use. */
 extern void shared_expect_launcher(bool expected);

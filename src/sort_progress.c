@@ -51,7 +51,6 @@ static const char *const phase_names[] = {
 	[PROGRESS_WRITING_INDEX] = "writing index"
 };
 
-static shmem_request_hook_type previous_shmem_request_hook;
 static bool preloaded;			/* in shared_preload_libraries */
 static ProgressSlot *slots;		/* of all processes, by their numbers */
 static ProgressSlot *own_slot;	/* NULL before the first sort */
@@ -65,22 +64,11 @@ slots_bytes(void)
 	return mul_size(MaxBackends, sizeof(ProgressSlot));
 }
 
-static void
-request_slots(void)
-{
-	if (previous_shmem_request_hook != NULL)
-		previous_shmem_request_hook();
-	RequestAddinShmemSpace(slots_bytes());
-}
-
 void
-sort_progress_init(void)
+sort_progress_request(void)
 {
-	if (!process_shared_preload_libraries_in_progress)
-		return;
 	preloaded = true;
-	previous_shmem_request_hook = shmem_request_hook;
-	shmem_request_hook = request_slots;
+	RequestAddinShmemSpace(slots_bytes());
 }
 
 /* Finds the slots, making them if this is the first process to; NULL: none. */

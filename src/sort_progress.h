@@ -70,7 +70,8 @@ typedef struct SortOfProcess
  * Reserves the shared memory, if the library is in shared_preload_libraries.
  * Otherwise nothing is shown.
  */
-extern void sort_progress_init(void);
+/* Asks for the shared memory, without which no process shows its sorts. */
+extern void sort_progress_request(void);
 
 /*
  * Begins to show a sort, which takes rows: at once, or when it has some thousand

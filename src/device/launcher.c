@@ -101,7 +101,6 @@ typedef struct Daemon
 	int			ended;			/* how it has ended, by the guard; -1: unknown */
 } Daemon;
 
-static shmem_startup_hook_type previous_shmem_startup_hook;
 static Daemon the_daemon = {.life_line = -1,.reports = -1};
 
 /*
@@ -133,15 +132,12 @@ launcher_worker(void)
 }
 
 /*
- * When shared memory is made, also after a crash: notes whether the postmaster is about
- * to start the launcher.  It is not where there was no slot, after it has been told to
+ * The postmaster does not start it where there was no slot, after it has been told to
  * end, and in single-user mode, in which 15 has a list of workers all the same.
  */
-static void
-expect_launcher(void)
+void
+launcher_expect(void)
 {
-	if (previous_shmem_startup_hook != NULL)
-		previous_shmem_startup_hook();
 	shared_expect_launcher(IsPostmasterEnvironment &&
 						   background_worker_is_kept(LAUNCHER_NAME));
 }
@@ -152,8 +148,6 @@ launcher_register(void)
 	BackgroundWorker worker = launcher_worker();
 
 	RegisterBackgroundWorker(&worker);
-	previous_shmem_startup_hook = shmem_startup_hook;
-	shmem_startup_hook = expect_launcher;
 }
 
 /*

@@ -11,6 +11,12 @@
 /* Has the server start the launcher; from shared_preload_libraries only. */
 extern void launcher_register(void);
 
+/*
+ * When the postmaster has made shared memory, at its start or after a crash: notes
+ * whether it is about to start the launcher.
+ */
+extern void launcher_expect(void);
+
 /* Starts the launcher if there is none yet; does not wait for it. */
 extern void launcher_start(void);
 

@@ -6,8 +6,8 @@
  * A Gather Merge emits its second row when each worker has sent a row, or has ended.
  * So a worker without rows cannot be of any use to the leader while that emits rows,
  * unless it has detached from its tuple queue.  It does so as its plan has been
- * executed, but before it is finished: what is left to do is done there.  EXPLAIN
- * counts it for the Gather Merge, not for the nodes of the worker.
+ * executed, but before it is finished: what is left to do is done there
+ * (ExecutorFinish, see hooks.c).  EXPLAIN counts it for the Gather Merge, not for the nodes of the worker.
  *
  * When the leader ends a Gather Merge it waits until workers have finished, and so has
  * to end this first.
@@ -21,36 +21,23 @@
 
 #include "executor/after_rows.h"
 
-static ExecutorFinish_hook_type previous_hook;
-
 /* What is to be done, and in which plan.  A worker that fails is gone. */
 static const EState *awaited_estate;
 static AfterRows awaited_function;
 static void *awaited_arg;
 
-static void
-finish_executor(QueryDesc *query)
+void
+after_rows_perform(EState *estate)
 {
-	if (previous_hook != NULL)
-		previous_hook(query);
-	else
-		standard_ExecutorFinish(query);
-	if (unlikely(awaited_estate != NULL) && query->estate == awaited_estate)
+	if (unlikely(awaited_estate != NULL) && estate == awaited_estate)
 	{
 		MemoryContext caller_context =
-			MemoryContextSwitchTo(query->estate->es_query_cxt);
+			MemoryContextSwitchTo(estate->es_query_cxt);
 
 		awaited_estate = NULL;
 		awaited_function(awaited_arg);
 		MemoryContextSwitchTo(caller_context);
 	}
-}
-
-void
-after_rows_init(void)
-{
-	previous_hook = ExecutorFinish_hook;
-	ExecutorFinish_hook = finish_executor;
 }
 
 void

@@ -12,12 +12,13 @@
 
 typedef void (*AfterRows) (void *arg);
 
-extern void after_rows_init(void);
-
 /*
  * In a parallel worker: has the function called when the worker's plan has emitted all
  * rows, and the leader knows that.  One function for a plan.
  */
 extern void after_rows_do(EState *estate, AfterRows function, void *arg);
+
+/* Calls that function, if there is one for this plan, which has been finished. */
+extern void after_rows_perform(EState *estate);
 
 #endif							/* GPUSORT_AFTER_ROWS_H */

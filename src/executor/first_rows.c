@@ -26,8 +26,6 @@
 #include "executor/gpusort_plan.h"
 #include "executor/node_gpusort.h"
 
-static ExecutorStart_hook_type previous_start_hook;
-
 /* The expression below the cast that the parser puts around an integer. */
 static const Node *
 without_widening(const Node *expr)
@@ -167,15 +165,8 @@ with_core_sort(const Limit *limit)
 	return (Plan *) new_limit;
 }
 
-/*
- * The plan with which a query that is about to begin is executed: its own, or one
- * that has a Sort in the place of the GpuSort below its topmost Limit, or the Gather
- * Merge there, if the Limit wants only a few first rows.  Such a plan is allocated
- * where the query is, and shares what it can with the query's own, which stays as it
- * is.
- */
-static PlannedStmt *
-choose_plan(const QueryDesc *query)
+PlannedStmt *
+first_rows_choose_plan(const QueryDesc *query)
 {
 	PlannedStmt *statement = query->plannedstmt;
 	const Limit *limit = (const Limit *) statement->planTree;
@@ -192,21 +183,4 @@ choose_plan(const QueryDesc *query)
 	statement->planTree = with_core_sort(limit);
 	MemoryContextSwitchTo(caller_context);
 	return statement;
-}
-
-static void
-start_executor(QueryDesc *query, int flags)
-{
-	query->plannedstmt = choose_plan(query);
-	if (previous_start_hook != NULL)
-		previous_start_hook(query, flags);
-	else
-		standard_ExecutorStart(query, flags);
-}
-
-void
-first_rows_init(void)
-{
-	previous_start_hook = ExecutorStart_hook;
-	ExecutorStart_hook = start_executor;
 }

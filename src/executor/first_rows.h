@@ -8,6 +8,7 @@
 #ifndef GPUSORT_FIRST_ROWS_H
 #define GPUSORT_FIRST_ROWS_H
 
+#include "executor/execdesc.h"
 #include "nodes/plannodes.h"
 
 /*
@@ -16,7 +17,13 @@
  */
 extern double first_rows_wanted(const Limit *limit, ParamListInfo params);
 
-/* Registers the hook that puts core's Sort back. */
-extern void first_rows_init(void);
+/*
+ * The plan with which a query that is about to begin is executed: its own, or one
+ * that has a Sort in the place of the GpuSort below its topmost Limit, or the Gather
+ * Merge there, if the Limit wants only a few first rows.  Such a plan is allocated
+ * where the query is, and shares what it can with the query's own, which stays as it
+ * is.
+ */
+extern PlannedStmt *first_rows_choose_plan(const QueryDesc *query);
 
 #endif							/* GPUSORT_FIRST_ROWS_H */

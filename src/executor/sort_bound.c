@@ -25,8 +25,6 @@
 #include "port/compat.h"
 
 static const CustomExecMethods *bounded_methods;
-static ExecutorStart_hook_type previous_start_hook;
-static ExecutorRun_hook_type previous_run_hook;
 
 /* Has a GpuSort begun in the query that is being begun? */
 static bool awaited;
@@ -109,27 +107,26 @@ sort_bound_await(void)
 	awaited = true;
 }
 
-static void
-start_executor(QueryDesc *query, int flags)
+bool
+sort_bound_begin(void)
 {
 	bool		outer = awaited;
 
 	awaited = false;
-	PG_TRY();
-	{
-		if (previous_start_hook != NULL)
-			previous_start_hook(query, flags);
-		else
-			standard_ExecutorStart(query, flags);
-		if (awaited)
-			sort_bound_find(query->planstate);
-	}
-	PG_FINALLY();
-	{
-		/* an outer query that catches the error goes on as it was */
-		awaited = outer;
-	}
-	PG_END_TRY();
+	return outer;
+}
+
+void
+sort_bound_find_awaited(PlanState *top)
+{
+	if (awaited)
+		sort_bound_find(top);
+}
+
+void
+sort_bound_end(bool outer)
+{
+	awaited = outer;
 }
 
 /* The rows of a worker's plan that the leader wants now, 0 if all. */
@@ -146,9 +143,8 @@ present_count(const PlanState *node, uint64 first_count)
 	return *bound < 0 || *bound > PG_INT64_MAX ? 0 : (uint64) *bound;
 }
 
-static void
-execute_query(QueryDesc *query, ScanDirection direction,
-			  uint64 count EXECUTE_ONCE_PARAMETER)
+uint64
+sort_bound_pass_count(const QueryDesc *query, uint64 count)
 {
 	/* a worker's own plan, not a query of a function in it */
 	if (query->dest->mydest == DestTupleQueue)
@@ -159,10 +155,7 @@ execute_query(QueryDesc *query, ScanDirection direction,
 		bound.leader_count = count;
 		pass_on(query->planstate, &bound);
 	}
-	if (previous_run_hook != NULL)
-		previous_run_hook(query, direction, count EXECUTE_ONCE_ARGUMENT);
-	else
-		standard_ExecutorRun(query, direction, count EXECUTE_ONCE_ARGUMENT);
+	return count;
 }
 
 /* The rows that a Limit of this process wants, and maybe their ties; or NO_BOUND. */
@@ -196,8 +189,4 @@ void
 sort_bound_init(const CustomExecMethods *methods)
 {
 	bounded_methods = methods;
-	previous_start_hook = ExecutorStart_hook;
-	ExecutorStart_hook = start_executor;
-	previous_run_hook = ExecutorRun_hook;
-	ExecutorRun_hook = execute_query;
 }

@@ -8,6 +8,7 @@
 #ifndef GPUSORT_SORT_BOUND_H
 #define GPUSORT_SORT_BOUND_H
 
+#include "executor/execdesc.h"
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 
@@ -39,6 +40,21 @@ extern void sort_bound_init(const CustomExecMethods *methods);
  * initialization.
  */
 extern void sort_bound_await(void);
+
+/*
+ * Around the start of a query: begin() before it, find_awaited() with the query's
+ * topmost node after it, and end() with the result of begin() in any case, so that an
+ * outer query that catches an error goes on as it was.
+ */
+extern bool sort_bound_begin(void);
+extern void sort_bound_find_awaited(PlanState *top);
+extern void sort_bound_end(bool outer);
+
+/*
+ * Tells the GpuSorts of a query that is about to be executed for so many rows of them,
+ * if it is the plan of a parallel worker.  Returns for how many it is to be executed.
+ */
+extern uint64 sort_bound_pass_count(const QueryDesc *query, uint64 count);
 
 /* Sets the bounds of all GpuSorts below this node at once. */
 extern void sort_bound_find(PlanState *top);

@@ -4,7 +4,7 @@
  *	  Lending max_parallel_maintenance_workers another value than 0.
  *
  * Core does not plan index builds where it is 0, and we would not learn of
- * them (index_hooks.c).  So for a statement that may build indexes it has
+ * them (take_builds.c).  So for a statement that may build indexes it has
  * another value in that case.  Meanwhile expressions and functions are run that
  * can look at the setting and change it, and they, too, have to find 0:
  *	- What is shown of it is 0.

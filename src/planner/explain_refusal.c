@@ -61,17 +61,12 @@ is_wanted(const ExplainState *es)
 	return es->verbose && gpusort_enable && gpusort_enable_sort;
 }
 
-#if PG_VERSION_NUM >= 180000
+#if EXPLAIN_CALLS_FOR_NODES
 
-static explain_per_node_hook_type previous_explain_per_node_hook;
-
-static void
-explain_node(PlanState *node, List *ancestors, const char *relationship,
-			 const char *plan_name, ExplainState *es)
+void
+explain_refusal_of_node(const PlanState *node, List *ancestors,
+						ExplainState *es)
 {
-	if (previous_explain_per_node_hook != NULL)
-		previous_explain_per_node_hook(node, ancestors, relationship,
-									   plan_name, es);
 	if (is_wanted(es))
 	{
 		char	   *reason = why_refused(node, ancestors, es->rtable);
@@ -81,20 +76,10 @@ explain_node(PlanState *node, List *ancestors, const char *relationship,
 	}
 }
 
-void
-explain_refusal_init(void)
-{
-	previous_explain_per_node_hook = explain_per_node_hook;
-	explain_per_node_hook = explain_node;
-}
-
 #else
 
 /* The EXPLAIN that is going on, NULL if there is none. */
 static ExplainState *explaining;
-
-static ExplainOneQuery_hook_type previous_explain_hook;
-static ExecutorEnd_hook_type previous_executor_end_hook;
 
 /* A walk through a plan. */
 typedef struct Walk
@@ -188,52 +173,29 @@ print_reasons(QueryDesc *query)
 }
 
 /* The plan that has just been printed is known by EXPLAIN's reference to it. */
-static void
-end_executor(QueryDesc *query)
+void
+explain_refusal_of_plan(QueryDesc *query)
 {
 	if (explaining != NULL && explaining->pstmt == query->plannedstmt &&
 		is_wanted(explaining))
 		print_reasons(query);
-
-	if (previous_executor_end_hook != NULL)
-		previous_executor_end_hook(query);
-	else
-		standard_ExecutorEnd(query);
 }
 
-static void
-explain_query(Query *query, int cursor_options, IntoClause *into,
-			  ExplainState *es, const char *query_string,
-			  ParamListInfo parameters, QueryEnvironment *environment)
+ExplainState *
+explain_refusal_begin(ExplainState *es)
 {
 	ExplainState *outer = explaining;
 
 	/* whichever plan it has printed before */
 	es->pstmt = NULL;
 	explaining = es;
-	PG_TRY();
-	{
-		if (previous_explain_hook != NULL)
-			previous_explain_hook(query, cursor_options, into, es,
-								  query_string, parameters, environment);
-		else
-			standard_ExplainOneQuery(query, cursor_options, into, es,
-									 query_string, parameters, environment);
-	}
-	PG_FINALLY();
-	{
-		explaining = outer;
-	}
-	PG_END_TRY();
+	return outer;
 }
 
 void
-explain_refusal_init(void)
+explain_refusal_end(ExplainState *outer)
 {
-	previous_explain_hook = ExplainOneQuery_hook;
-	ExplainOneQuery_hook = explain_query;
-	previous_executor_end_hook = ExecutorEnd_hook;
-	ExecutorEnd_hook = end_executor;
+	explaining = outer;
 }
 
 #endif

@@ -3,7 +3,7 @@
  * plan_sort.c
  *	  Putting GpuSort nodes in the place of Sort nodes.
  *
- * The planner only knows what these cost, in many places (path_hooks.c).  Its
+ * The planner only knows what these cost, in many places (add_paths.c).  Its
  * finished plan is walked, and every Sort that can be taken over is replaced by
  * a CustomScan with the same child, costs and target list: at that point all
  * sort columns are resolved, and also the Sorts are there that the planner
@@ -33,8 +33,6 @@
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
 #include "settings.h"
-
-static planner_hook_type previous_planner_hook;
 
 static Plan *rewrite_plan(Plan *plan, PlanPlace place,
 						  const List *range_table);
@@ -196,54 +194,19 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 	return plan;
 }
 
-/* What the planner makes of a query. */
-static PlannedStmt *
-plan_with_costs(Query *parse, const char *query_string, int cursor_options,
-				ParamListInfo bound_params PLANNER_EXPLAIN_PARAMETER)
+void
+plan_sort_rewrite(PlannedStmt *statement)
 {
-	SortInput	outer = order_paths_begin();
-	PlannedStmt *volatile result;
-
-	PG_TRY();
-	{
-		if (previous_planner_hook != NULL)
-			result = previous_planner_hook(parse, query_string, cursor_options,
-										   bound_params
-										   PLANNER_EXPLAIN_ARGUMENT);
-		else
-			result = standard_planner(parse, query_string, cursor_options,
-									  bound_params PLANNER_EXPLAIN_ARGUMENT);
-	}
-	PG_FINALLY();
-	{
-		order_paths_end(outer);
-	}
-	PG_END_TRY();
-	return result;
-}
-
-static PlannedStmt *
-plan_with_gpusort(Query *parse, const char *query_string, int cursor_options,
-				  ParamListInfo bound_params PLANNER_EXPLAIN_PARAMETER)
-{
-	PlannedStmt *result = plan_with_costs(parse, query_string, cursor_options,
-										  bound_params
-										  PLANNER_EXPLAIN_ARGUMENT);
-
-	if (gpusort_enable && gpusort_enable_sort)
-	{
-		result->planTree = rewrite_plan(result->planTree, TOP_PLACE,
-										result->rtable);
-		drop_unused_copies(result->planTree);
-		rewrite_plans(result->subplans, TOP_PLACE, result->rtable);
-	}
-	return result;
+	if (!gpusort_enable || !gpusort_enable_sort)
+		return;
+	statement->planTree = rewrite_plan(statement->planTree, TOP_PLACE,
+									   statement->rtable);
+	drop_unused_copies(statement->planTree);
+	rewrite_plans(statement->subplans, TOP_PLACE, statement->rtable);
 }
 
 void
 plan_sort_init(void)
 {
 	RegisterCustomScanMethods(&gpusort_scan_methods);
-	previous_planner_hook = planner_hook;
-	planner_hook = plan_with_gpusort;
 }

@@ -8,7 +8,11 @@
 #ifndef GPUSORT_PLAN_SORT_H
 #define GPUSORT_PLAN_SORT_H
 
-/* Installs the planner hook that rewrites finished plans. */
+#include "nodes/plannodes.h"
+
+/* Puts GpuSort nodes into a plan that the planner has finished. */
+extern void plan_sort_rewrite(PlannedStmt *statement);
+
 extern void plan_sort_init(void);
 
 #endif							/* GPUSORT_PLAN_SORT_H */

@@ -55,6 +55,9 @@
 	tuplesort_getdatum(sort, forward, value, isnull, key)
 #endif
 
+/* From 18 on EXPLAIN calls a hook for each node. */
+#define EXPLAIN_CALLS_FOR_NODES (PG_VERSION_NUM >= 180000)
+
 /* 18 does not tell a run of the executor whether it is to be the only one. */
 #if PG_VERSION_NUM >= 180000
 #define EXECUTE_ONCE_PARAMETER

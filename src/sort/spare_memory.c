@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #include "access/xact.h"
-#include "tcop/utility.h"
+#include "nodes/parsenodes.h"
 #include "utils/memutils.h"
 #include "utils/timeout.h"
 
@@ -60,8 +60,6 @@ static Size freed_bytes = 0;	/* freed since pages were given back */
 static volatile sig_atomic_t watched = false;
 static TimeoutId timeout;
 static Size page_bytes;
-
-static ProcessUtility_hook_type previous_process_utility_hook;
 
 /* Has the kernel take the pages of what is kept, but for each first one. */
 static void
@@ -197,35 +195,17 @@ spare_memory_drop(void)
 	spare_memory_limit(0);
 }
 
-static void
-process_utility(PlannedStmt *statement, const char *query_string,
-				bool read_only_tree, ProcessUtilityContext utility_context,
-				ParamListInfo params, QueryEnvironment *environment,
-				DestReceiver *destination, QueryCompletion *completion)
+bool
+spare_memory_is_discarded(const Node *statement)
 {
-	Node	   *utility = statement->utilityStmt;
-	bool		discards_all = IsA(utility, DiscardStmt) &&
-		castNode(DiscardStmt, utility)->target == DISCARD_ALL;
-
-	if (previous_process_utility_hook != NULL)
-		previous_process_utility_hook(statement, query_string, read_only_tree,
-									  utility_context, params, environment,
-									  destination, completion);
-	else
-		standard_ProcessUtility(statement, query_string, read_only_tree,
-								utility_context, params, environment,
-								destination, completion);
-	if (discards_all)
-	{
-		spare_memory_drop();
-		if (freed_bytes > 0)
-			give_freed_back();
-	}
+	return IsA(statement, DiscardStmt) &&
+		((const DiscardStmt *) statement)->target == DISCARD_ALL;
 }
 
 void
-spare_memory_init(void)
+spare_memory_discard(void)
 {
-	previous_process_utility_hook = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
+	spare_memory_drop();
+	if (freed_bytes > 0)
+		give_freed_back();
 }

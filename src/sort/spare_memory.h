@@ -8,6 +8,8 @@
 #ifndef GPUSORT_SPARE_MEMORY_H
 #define GPUSORT_SPARE_MEMORY_H
 
+#include "nodes/nodes.h"
+
 /* Most bytes that a process keeps between sorts. */
 #define SPARE_MOST_BYTES	((Size) 16 * 1024 * 1024)
 
@@ -41,6 +43,8 @@ extern void spare_memory_drop(void);
  */
 extern void spare_memory_watch(void);
 
-extern void spare_memory_init(void);
+/* Is kept memory to be discarded after this statement, as it is DISCARD ALL? */
+extern bool spare_memory_is_discarded(const Node *statement);
+extern void spare_memory_discard(void);
 
 #endif							/* GPUSORT_SPARE_MEMORY_H */

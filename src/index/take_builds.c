@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * index_hooks.c
+ * take_builds.c
  *	  Taking over the builds of B-tree indexes.
  *
  * Whatever builds an index (CREATE INDEX, REINDEX, constraints, CLUSTER and
@@ -35,15 +35,12 @@
 #include "utils/relcache.h"
 
 #include "index/index_build.h"
-#include "index/index_hooks.h"
 #include "index/index_rows.h"
+#include "index/take_builds.h"
 #include "index/worker_setting.h"
 #include "port/compat.h"
 #include "refusal.h"
 #include "settings.h"
-
-static RELATION_HOOK_TYPE previous_relation_hook;
-static ProcessUtility_hook_type previous_process_utility_hook;
 
 /* Why this build stays as it is, if it does. */
 static Refusal
@@ -104,7 +101,7 @@ use_own_build(Relation index)
 
 /* Has the open B-tree indexes of a table built by us. */
 static void
-take_over_builds(Oid table)
+take_builds_of_table(Oid table)
 {
 	Relation	heap = RelationIdGetRelation(table);
 	List	   *indexes;
@@ -129,17 +126,11 @@ take_over_builds(Oid table)
 	RelationClose(heap);
 }
 
-/*
- * Called while the planner learns about a relation.  With a query of nothing
- * but that relation, without so much as a FROM, core plans an index build.
- */
-static void
-see_relation(RELATION_HOOK_PARAMETERS)
+/* With a query of nothing but a relation, without a FROM, core plans an index build. */
+void
+take_builds_of(PlannerInfo *root, RelOptInfo *rel)
 {
 	RangeTblEntry *entry = root->simple_rte_array[rel->relid];
-
-	if (previous_relation_hook != NULL)
-		previous_relation_hook(RELATION_HOOK_ARGUMENTS);
 
 	/* CLUSTER asks in the same way whether to sort, but without inheritance */
 	if (root->parse->jointree != NULL || !entry->inh)
@@ -148,7 +139,7 @@ see_relation(RELATION_HOOK_PARAMETERS)
 		rel->rel_parallel_workers = 0;
 	if (gpusort_enable && gpusort_enable_index_build &&
 		entry->relid >= FirstNormalObjectId)
-		take_over_builds(entry->relid);
+		take_builds_of_table(entry->relid);
 }
 
 /* May this statement build indexes? */
@@ -182,60 +173,21 @@ builds_indexes(const Node *statement)
 	}
 }
 
-static void
-process_next_utility(PlannedStmt *statement, const char *query_string,
-					 bool read_only_tree, ProcessUtilityContext context,
-					 ParamListInfo params, QueryEnvironment *environment,
-					 DestReceiver *destination, QueryCompletion *completion)
-{
-	if (previous_process_utility_hook != NULL)
-		previous_process_utility_hook(statement, query_string, read_only_tree,
-									  context, params, environment,
-									  destination, completion);
-	else
-		standard_ProcessUtility(statement, query_string, read_only_tree,
-								context, params, environment, destination,
-								completion);
-}
-
 /*
- * With max_parallel_maintenance_workers = 0 core does not plan index builds,
- * and see_relation() would not be called.  So for statements that may build
- * indexes it is lent another value in that case, and see_relation() tells core
- * that the table is not for workers.
+ * With max_parallel_maintenance_workers = 0 core does not plan index builds, and
+ * take_builds_of() would not be called.  So for statements that may build indexes
+ * it is lent another value in that case, and take_builds_of() tells core that the
+ * table is not for workers.
  */
-static void
-process_utility(PlannedStmt *statement, const char *query_string,
-				bool read_only_tree, ProcessUtilityContext context,
-				ParamListInfo params, QueryEnvironment *environment,
-				DestReceiver *destination, QueryCompletion *completion)
+bool
+take_builds_begin(const Node *statement)
 {
-	if (!gpusort_enable || !gpusort_enable_index_build ||
-		!builds_indexes(statement->utilityStmt) || !worker_setting_lend())
-	{
-		process_next_utility(statement, query_string, read_only_tree, context,
-							 params, environment, destination, completion);
-		return;
-	}
-
-	PG_TRY();
-	{
-		process_next_utility(statement, query_string, read_only_tree, context,
-							 params, environment, destination, completion);
-	}
-	PG_FINALLY();
-	{
-		worker_setting_take_back();
-	}
-	PG_END_TRY();
+	return gpusort_enable && gpusort_enable_index_build &&
+		builds_indexes(statement) && worker_setting_lend();
 }
 
 void
-index_hooks_init(void)
+take_builds_end(void)
 {
-	worker_setting_init();
-	previous_relation_hook = RELATION_HOOK;
-	RELATION_HOOK = see_relation;
-	previous_process_utility_hook = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
+	worker_setting_take_back();
 }

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * path_hooks.c
+ * add_paths.c
  *	  Paths with the costs of the sorts that GpuSort nodes will do.
  *
  * Core's own Sort is charged for each comparison, and its Gather Merge for the
@@ -30,7 +30,6 @@
 #include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
-#include "optimizer/geqo.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
@@ -39,20 +38,15 @@
 #include "utils/selfuncs.h"
 
 #include "cost/sort_cost.h"
+#include "planner/add_paths.h"
 #include "planner/aggregate_paths.h"
 #include "planner/foreign_orders.h"
 #include "planner/group_paths.h"
 #include "planner/order_paths.h"
-#include "planner/path_hooks.h"
 #include "planner/sort_paths.h"
 #include "planner/value_paths.h"
 #include "port/compat.h"
 #include "settings.h"
-
-static create_upper_paths_hook_type previous_upper_paths_hook;
-static set_join_pathlist_hook_type previous_join_paths_hook;
-static set_rel_pathlist_hook_type previous_relation_paths_hook;
-static join_search_hook_type previous_join_search_hook;
 
 static bool
 are_wanted(void)
@@ -342,13 +336,10 @@ add_merge_join_path(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 		add_path(join, path);
 }
 
-static void
-add_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
-			   RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+void
+add_paths_to_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+				  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
-	if (previous_join_paths_hook != NULL)
-		previous_join_paths_hook(root, join, outer, inner, type, extra);
-
 	/* of the other types not all can be merged, or not by all clauses */
 	if (are_wanted() && enable_mergejoin && extra->mergeclause_list != NIL &&
 		!IS_OTHER_REL(join) &&
@@ -363,7 +354,7 @@ add_join_paths(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 }
 
 /*
- * ---- hooks
+ * ---- what is above the joins, stage by stage
  */
 
 static void
@@ -393,61 +384,27 @@ add_paths_of_stage(PlannerInfo *root, UpperRelationKind stage,
 	}
 }
 
-static void
-add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
-				RelOptInfo *output, void *extra)
+void
+add_paths_to_stage(PlannerInfo *root, UpperRelationKind stage,
+				   RelOptInfo *input, RelOptInfo *output, void *extra)
 {
-	/* first: an extension that puts a node above all paths has to find ours */
 	if (are_wanted() && !foreign_orders_compete(root, output))
 		add_paths_of_stage(root, stage, input, output, extra);
-	if (previous_upper_paths_hook != NULL)
-		previous_upper_paths_hook(root, stage, input, output, extra);
+}
 
-	if (create_upper_paths_hook == add_upper_paths && are_wanted() &&
+void
+add_paths_note_stage(PlannerInfo *root, UpperRelationKind stage,
+					 RelOptInfo *output)
+{
+	if (are_wanted() &&
 		(stage == UPPERREL_GROUP_AGG || stage == UPPERREL_WINDOW ||
 		 stage == UPPERREL_DISTINCT))
 		order_paths_note(root, output);
 }
 
-static void
-note_relation(PlannerInfo *root, RelOptInfo *relation, Index index,
-			  RangeTblEntry *entry)
-{
-	if (previous_relation_paths_hook != NULL)
-		previous_relation_paths_hook(root, relation, index, entry);
-	if (set_rel_pathlist_hook == note_relation && are_wanted() &&
-		bms_equal(relation->relids, QUERY_RELIDS(root)))
-		order_paths_note(root, relation);
-}
-
-/* The search for a join, of which only the last result is noted. */
-static RelOptInfo *
-search_join(PlannerInfo *root, int levels_needed, List *initial_rels)
-{
-	RelOptInfo *join;
-
-	if (previous_join_search_hook != NULL)
-		join = previous_join_search_hook(root, levels_needed, initial_rels);
-	else if (enable_geqo && levels_needed >= geqo_threshold)
-		join = geqo(root, levels_needed, initial_rels);
-	else
-		join = standard_join_search(root, levels_needed, initial_rels);
-
-	if (join_search_hook == search_join && are_wanted() &&
-		bms_equal(join->relids, QUERY_RELIDS(root)))
-		order_paths_note(root, join);
-	return join;
-}
-
 void
-path_hooks_init(void)
+add_paths_note_relation(PlannerInfo *root, RelOptInfo *relation)
 {
-	previous_relation_paths_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = note_relation;
-	previous_join_search_hook = join_search_hook;
-	join_search_hook = search_join;
-	previous_upper_paths_hook = create_upper_paths_hook;
-	create_upper_paths_hook = add_upper_paths;
-	previous_join_paths_hook = set_join_pathlist_hook;
-	set_join_pathlist_hook = add_join_paths;
+	if (are_wanted() && bms_equal(relation->relids, QUERY_RELIDS(root)))
+		order_paths_note(root, relation);
 }

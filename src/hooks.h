@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
- * index_hooks.h
- *	  Taking over the builds of B-tree indexes.
+ * hooks.h
+ *	  All hooks of the server.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef GPUSORT_INDEX_HOOKS_H
-#define GPUSORT_INDEX_HOOKS_H
+#ifndef GPUSORT_HOOKS_H
+#define GPUSORT_HOOKS_H
 
 /* Installs the hooks; once, when the library is loaded. */
-extern void index_hooks_init(void);
+extern void hooks_install(void);
 
-#endif							/* GPUSORT_INDEX_HOOKS_H */
+#endif							/* GPUSORT_HOOKS_H */

@@ -1,0 +1,26 @@
+/*-------------------------------------------------------------------------
+ *
+ * take_builds.h
+ *	  Taking over the builds of B-tree indexes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_TAKE_BUILDS_H
+#define GPUSORT_TAKE_BUILDS_H
+
+#include "nodes/pathnodes.h"
+
+/*
+ * Called while the planner learns about a relation: if it plans an index build, the open
+ * B-tree indexes of the relation are built by gpusort.
+ */
+extern void take_builds_of(PlannerInfo *root, RelOptInfo *rel);
+
+/*
+ * Called ahead of a utility statement: has core plan the index builds in it.  If it
+ * returns true take_builds_end() follows, also after an error.
+ */
+extern bool take_builds_begin(const Node *statement);
+extern void take_builds_end(void);
+
+#endif							/* GPUSORT_TAKE_BUILDS_H */

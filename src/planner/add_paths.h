@@ -1,0 +1,31 @@
+/*-------------------------------------------------------------------------
+ *
+ * add_paths.h
+ *	  Paths with the costs of the sorts that GpuSort nodes will do.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_ADD_PATHS_H
+#define GPUSORT_ADD_PATHS_H
+
+#include "nodes/pathnodes.h"
+
+/* Adds paths to what a stage above the joins makes of its input. */
+extern void add_paths_to_stage(PlannerInfo *root, UpperRelationKind stage,
+							   RelOptInfo *input, RelOptInfo *output,
+							   void *extra);
+
+/* Adds a path to a join of two relations. */
+extern void add_paths_to_join(PlannerInfo *root, RelOptInfo *join,
+							  RelOptInfo *outer, RelOptInfo *inner,
+							  JoinType type, JoinPathExtraData *extra);
+
+/*
+ * Note the paths of a stage, and of a relation that may be all of a query's, from which
+ * those of the stage above are made; for when nobody adds any more to them.
+ */
+extern void add_paths_note_stage(PlannerInfo *root, UpperRelationKind stage,
+								 RelOptInfo *output);
+extern void add_paths_note_relation(PlannerInfo *root, RelOptInfo *relation);
+
+#endif							/* GPUSORT_ADD_PATHS_H */
