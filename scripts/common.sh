@@ -195,7 +195,7 @@ installcheck() {
 
 # usage: prove_tests PG_CONFIG DIRECTORY TEST...
 # Runs TAP tests, named as in test/, three at a time, since they wait more than they compute. They make clusters, and modules, of
-# their own: they run as the user who may, on a copy in that directory, which this user can read.
+# their own: they run as the user who may, on a copy in that directory, which this user can read. Their initdb is test/bin/initdb.
 prove_tests() {
 	local pg_config=$1 directory=$2 support
 	shift 2
@@ -204,7 +204,7 @@ prove_tests() {
 	cp --recursive "$CHECKOUT"/{README.md,contrib,docs,src,kernels,scripts,test} "$directory"
 	printf '%s\n' "${CONFIGURATION[@]}" >"$directory/every_cluster.conf"
 	# TESTDIR is for PostgreSQL 15; later ones have TESTDATADIR and TESTLOGDIR in its place
-	as_server_user "${LIMIT[@]}" env --chdir="$directory/test" PATH="$("$pg_config" --bindir):$PATH" \
+	as_server_user "${LIMIT[@]}" env --chdir="$directory/test" PATH="$directory/test/bin:$("$pg_config" --bindir):$PATH" \
 		TESTDIR="$directory" TESTDATADIR="$directory/tmp_check" TESTLOGDIR="$directory/tmp_check/log" \
 		TEMP_CONFIG="$directory/every_cluster.conf" PG_CONFIG="$pg_config" PG_REGRESS="$support/test/regress/pg_regress" \
 		prove --jobs=3 --verbose --ext=.pl -I "$support/test/perl" "$@"
