@@ -91,9 +91,12 @@ copy_checkout() {
 
 # ---- Debian packages
 
+# One at a time, of several scripts too: an update does not wait for another one by itself.
+APT_GET=(flock /var/lib/apt apt-get -q -y)
+
 update_package_lists() {
 	progress "updating apt's package lists"
-	quietly as_root apt-get -q -y update
+	quietly as_root "${APT_GET[@]}" update
 }
 
 package_installed() {
@@ -110,7 +113,7 @@ install_packages() {
 	[ ${#missing[@]} -gt 0 ] || return 0
 	update_package_lists
 	progress "installing ${missing[*]}"
-	quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=600 \
+	quietly as_root env DEBIAN_FRONTEND=noninteractive "${APT_GET[@]}" -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=600 \
 		install --no-install-recommends "${missing[@]}"
 }
 
