@@ -1,4 +1,5 @@
-# Parallel queries that are held at two doors, which are advisory locks of a session: one for workers, one for leaders.
+# Parallel queries that are held at doors, which are advisory locks of a session: one for workers, one for leaders, and one for all processes
+# where they begin, so that none comes too late to have any rows.
 package HeldQueries;
 use strict;
 use warnings;
@@ -15,6 +16,18 @@ BEGIN
 	RETURN i;
 END $$;
 SQL
+
+# SQL: lets all processes through when door 3 is open.
+use constant ARRIVE_FUNCTION => <<'SQL';
+CREATE FUNCTION arrive(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 0.0001 AS $$
+BEGIN
+	PERFORM pg_advisory_xact_lock_shared(3);
+	RETURN i;
+END $$;
+SQL
+
+# A condition for rows that are scanned, all of which fulfil it, by their column "id": a process begins at a row that is one of a hundred.
+use constant ARRIVED => 'CASE WHEN id % 100 = 0 THEN public.arrive(id) ELSE id END IS NOT NULL';
 
 # On this cluster, with this name for the sessions that are held.
 sub new
@@ -74,6 +87,17 @@ sub finish
 	my ($self, $session) = @_;
 	$self->{doors}->query_safe('SELECT pg_advisory_unlock_all()');
 	eval { $session->{handle}->finish };
+}
+
+# Starts a script whose first query scans under the condition ARRIVED, and lets its processes go on when they have all begun.
+sub start_with_all
+{
+	my ($self, $script, $workers) = @_;
+	$self->shut_doors(3);
+	my $session = $self->start($script);
+	$self->wait_for(1, $workers, 'Lock');
+	$self->open_doors(3);
+	return $session;
 }
 
 # Starts a query, and waits until each process has got its first row. Returns the session, the leader and the workers.

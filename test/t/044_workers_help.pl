@@ -31,14 +31,16 @@ restart_after_crash = on
 autovacuum = off
 CONF
 $node->start;
-$node->safe_psql('postgres', HeldQueries::PASS_FUNCTION . <<'SQL');
+$node->safe_psql('postgres', HeldQueries::PASS_FUNCTION . HeldQueries::ARRIVE_FUNCTION . <<'SQL');
 CREATE EXTENSION gpusort;
 CREATE TABLE t WITH (parallel_workers = 2) AS
 SELECT i id, hashint4(i) k, md5(i::text) txt, repeat('x', i % 200) pad FROM generate_series(1, 240000) i;
 VACUUM ANALYZE t;
 SQL
 
-my $sorted = 'SELECT * FROM t ORDER BY k, id OFFSET 0';
+my $held = HeldQueries->new($node, 'streamed');
+my $arrived = HeldQueries::ARRIVED;
+my $sorted = "SELECT * FROM t WHERE $arrived ORDER BY k, id OFFSET 0";
 # the leader is held at its first row, before it has read what workers have sent
 my $digest = sub { my ($condition, $rows) = (@_, $sorted); return "SELECT count(*), sum(hashtext(s::text || n)::bigint) FROM (SELECT s, row_number() OVER () n FROM ($rows) s WHERE $condition) d;\n" };
 my $query = $digest->('pass(id) > 0');
@@ -62,17 +64,13 @@ sub check_left
 	is("$segments @files $workers", "$idle_segments  0", "$what: no shared memory, no file and no worker is left");
 }
 
-# How a query, of t's rows unless it is named, was executed; on a busy machine a worker may come too late to have any rows.
+# How a query, of t's rows unless it is named, was executed by the leader and so many workers.
 sub plan_of
 {
-	my ($settings, $wanted, $rows) = (@_, $sorted);
-	my $plan;
-	for (1 .. 20)
-	{
-		$plan = $node->safe_psql('postgres', "$settings\nEXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $rows");
-		last if $plan =~ $wanted;
-	}
-	return $plan;
+	my ($settings, $workers, $rows) = (@_, $sorted);
+	my $session = $held->start_with_all("$settings\nEXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $rows;\n", $workers);
+	$held->finish($session);
+	return $session->{err} . $session->{out};
 }
 
 my %help = (merge => [ "SET work_mem = '8MB';\n", qr/merge of \d+ runs in \d+ streamed parts/ ], gather => [ "SET work_mem = '200MB';\n", qr/Rows Gathered By Workers: \d+/ ]);
@@ -90,7 +88,7 @@ foreach my $name (sort keys %help)
 		is($node->safe_psql('postgres', $settings . $digest->('true')), $native, "$name, $workers workers");
 		# of more than four all rows are in shared memory
 		next if $name eq 'merge' && ($workers == 1 || $workers > 4);
-		like(plan_of($settings, $shown), $shown, 'they help while the leader emits');
+		like(plan_of($settings, $workers), $shown, 'they help while the leader emits');
 	}
 }
 $node->safe_psql('postgres', 'ALTER TABLE t SET (parallel_workers = 2)');
@@ -101,10 +99,10 @@ $node->safe_psql('postgres', <<'SQL');
 CREATE UNLOGGED TABLE wide WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, repeat('x', 1000) pad FROM generate_series(1, 435000) i;
 ANALYZE wide;
 SQL
-my $wide = 'SELECT * FROM wide ORDER BY k, id OFFSET 0';
+my $wide = "SELECT * FROM wide WHERE $arrived ORDER BY k, id OFFSET 0";
 my $little_memory = "SET work_mem = '3MB';\n";
 my $many_runs = qr/merge of 1[4-9]\d runs in \d+ parts/;
-like(plan_of($little_memory, $many_runs, $wide), $many_runs, 'many runs');
+like(plan_of($little_memory, 2, $wide), $many_runs, 'many runs');
 is($node->safe_psql('postgres', $little_memory . $digest->('true', $wide)), $node->safe_psql('postgres', $stock . $digest->('true', $wide)), 'and their rows');
 $node->safe_psql('postgres', 'DROP TABLE wide');
 check_left('many runs');
@@ -113,22 +111,15 @@ check_left('many runs');
 # Disturbed while workers wait for room
 #
 
-my $held = HeldQueries->new($node, 'streamed');
-
-# Starts a script whose leader is held at its first row. Workers that were in time have filled their memory then.
+# Starts a script whose leader is held at its first row, and waits until a worker has filled its memory.
 sub start_without_room
 {
 	my ($script) = @_;
-	for (1 .. 20)
-	{
-		$held->shut_doors(2);
-		my $session = $held->start($script);
-		my ($leader) = $held->wait_for(1, 0, 'Lock');
-		my $worker = eval { local $PostgreSQL::Test::Utils::timeout_default = 5; ($held->wait_for(0, 1, 'Extension'))[0] };
-		return ($session, $leader, $worker) if $worker;
-		$held->finish($session);
-	}
-	die 'workers never wait for room';
+	$held->shut_doors(2);
+	my $session = $held->start_with_all($script, 2);
+	my ($leader) = $held->wait_for(1, 0, 'Lock');
+	my ($worker) = $held->wait_for(0, 1, 'Extension');
+	return ($session, $leader, $worker);
 }
 
 my ($session, $leader, $worker);
@@ -197,18 +188,14 @@ $node->safe_psql('postgres', "CREATE EXTENSION amcheck;\n" . GpusortCluster::PAG
 my $build = "SET max_parallel_maintenance_workers = 2;\nSET maintenance_work_mem = '12MB';\n";
 foreach my $columns ('(txt COLLATE "C")', '(k, txt) INCLUDE (pad)', '(txt COLLATE "C" DESC, pad)')
 {
-	my $create = ($columns =~ /pad/ ? "SET maintenance_work_mem = '24MB';\n" : '') . "CREATE INDEX built ON t $columns;\n";
+	my $create = ($columns =~ /pad/ ? "SET maintenance_work_mem = '24MB';\n" : '') . "CREATE INDEX built ON t $columns WHERE $arrived;\n";
 	my $pages = $node->safe_psql('postgres', "${build}SET gpusort.enable = off;\n$create SELECT pages('built');\nDROP INDEX built;");
-	my ($out, $err);
-	# on a busy machine a worker may come too late to have any rows
-	for (1 .. 20)
-	{
-		(undef, $out, $err) = $node->psql('postgres', "${build}SET client_min_messages = debug1;\n$create RESET client_min_messages;\n"
-			  . "SELECT pages('built');\nSELECT bt_index_parent_check('built', true, true);\nDROP INDEX built;");
-		last if $err =~ /streamed parts/;
-	}
+	my $built = $held->start_with_all("${build}SET client_min_messages = debug1;\n$create RESET client_min_messages;\n"
+		  . "SELECT pages('built');\nSELECT bt_index_parent_check('built', true, true);\nDROP INDEX built;\n", 2);
+	$held->finish($built);
+	my ($out, $err) = @$built{qw(out err)};
 	like($err, qr/gpusort: merging \d+ runs in \d+ streamed parts/, "$columns: workers merge while the leader makes pages");
-	is($out, "$pages\n", 'and the pages are right');
+	is($out, "$pages\n\n", 'and the pages are right');
 }
 my $unique = "CREATE UNIQUE INDEX built ON t ((id / 2), txt COLLATE \"C\");\n";
 is($node->safe_psql('postgres', "$build${unique}SELECT bt_index_parent_check('built', true, true);\nDROP INDEX built;"), '', 'a unique index');
@@ -246,9 +233,9 @@ BEGIN
 END
 $$;
 SQL
-my $uneven = "SELECT id, repeat(chr(97 + id % 26), 70000) r FROM large ORDER BY id OFFSET 0";
+my $uneven = "SELECT id, repeat(chr(97 + id % 26), 70000) r FROM large WHERE $arrived ORDER BY id OFFSET 0";
 my $settings = "SET work_mem = '200MB';\nSET max_parallel_workers_per_gather = 4;\nSET statement_timeout = '60s';\n";
-like(plan_of($settings, qr/Rows Gathered By Workers: \d+/, "SELECT count(s.r) FROM ($uneven) s WHERE slow(id)"), qr/Rows Gathered By Workers: \d+/, 'workers gather rows for a leader that waits now and then');
+like(plan_of($settings, 4, "SELECT count(s.r) FROM ($uneven) s WHERE slow(id)"), qr/Rows Gathered By Workers: \d+/, 'workers gather rows for a leader that waits now and then');
 is($node->safe_psql('postgres', $settings . $digest->('slow(id)', $uneven)), $node->safe_psql('postgres', $stock . $digest->('true', $uneven)), 'and it does not wait for what nobody has');
 check_left('a leader that waits now and then');
 
@@ -259,8 +246,7 @@ check_left('a leader that waits now and then');
 # runs are smaller files than the segment of a stream would be
 my $postmaster = $node->safe_psql('postgres', "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
 system_or_bail('prlimit', '--pid', $postmaster, '--fsize=8000000:');
-my $plan = plan_of("SET work_mem = '8MB';", qr/ parts/);
-like($plan, qr/merge of \d+ runs in \d+ parts/, 'parts go to files without shared memory');
+like(plan_of("SET work_mem = '8MB';", 2), qr/merge of \d+ runs in \d+ parts/, 'parts go to files without shared memory');
 is($node->safe_psql('postgres', "SET work_mem = '8MB';" . $digest->('true')), $native, 'and the rows are right');
 system_or_bail('prlimit', '--pid', $postmaster, '--fsize=unlimited:');
 check_left('memory that cannot be had');
