@@ -18,15 +18,9 @@ ALTER TABLE lines ALTER wide SET STORAGE EXTERNAL;
 ALTER TABLE lines ADD later int DEFAULT 7;
 ANALYZE lines;
 
--- What a query returns, in its order.
-CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	result text;
-BEGIN
-	EXECUTE format('WITH q AS MATERIALIZED (%s) SELECT count(*) || '' '' || md5(string_agg(md5(q::text), '''')) FROM q', query)
-	INTO result;
-	RETURN result;
-END $$;
+\getenv test PG_ABS_SRCDIR
+\set include :test '/include/digest.sql'
+\i :include
 
 -- How many rows of a query workers have gathered.
 CREATE FUNCTION gathered(query text) RETURNS bigint LANGUAGE plpgsql AS $$

@@ -27,18 +27,9 @@ CREATE TABLE small (k int);
 INSERT INTO small VALUES (1), (2), (3);
 ANALYZE t, small;
 
--- The nodes of a plan, from the top, and what GpuSortGroups shows.
-CREATE FUNCTION plan_of(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF, TIMING OFF, SUMMARY OFF%s) %s', CASE WHEN run THEN ', ANALYZE' END, query) LOOP
-		line := regexp_replace(line, ' \(actual.*', '');
-		IF line !~ 'Window: |Storage: |Workers Planned|Buffers: |Planning:' THEN
-			RETURN NEXT line;
-		END IF;
-	END LOOP;
-END $$;
+\getenv test PG_ABS_SRCDIR
+\set include :test '/include/plan_of.sql'
+\i :include
 
 CREATE FUNCTION in_slices() RETURNS bigint LANGUAGE sql AS
 	$$ SELECT value FROM gpusort_stats WHERE name = 'sorts_in_slices' $$;

@@ -15,15 +15,9 @@ FROM generate_series(1, 60000) i;
 ALTER TABLE lines ADD later int DEFAULT 7;
 ANALYZE lines;
 
--- What a query returns, in its order.
-CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	result text;
-BEGIN
-	EXECUTE format('WITH q AS MATERIALIZED (%s) SELECT count(*) || '' '' || md5(string_agg(md5(q::text), '''')) FROM q', query)
-	INTO result;
-	RETURN result;
-END $$;
+\getenv test PG_ABS_SRCDIR
+\set include :test '/include/digest.sql'
+\i :include
 
 -- The plan of a query, with what it did.
 CREATE FUNCTION analyzed(query text) RETURNS jsonb LANGUAGE plpgsql AS $$

@@ -23,15 +23,9 @@ CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (4000) TO (8001);
 INSERT INTO parts SELECT id, k, grp FROM numbers;
 ANALYZE numbers, parts;
 
--- What a query returns, in its order.
-CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	result text;
-BEGIN
-	EXECUTE format('WITH q AS MATERIALIZED (%s) SELECT count(*) || '' '' || md5(string_agg(q::text, chr(10))) FROM q', query)
-	INTO result;
-	RETURN result;
-END $$;
+\getenv test PG_ABS_SRCDIR
+\set include :test '/include/digest.sql'
+\i :include
 
 CREATE FUNCTION sorts_together() RETURNS bigint LANGUAGE sql AS
 	$$ SELECT value FROM gpusort_stats WHERE name = 'sorts_together' $$;

@@ -24,18 +24,9 @@ FROM generate_series(1, 12000) i;
 CREATE TABLE empty WITH (parallel_workers = 2) AS SELECT * FROM v WHERE false;
 VACUUM ANALYZE v, empty;
 
--- The nodes of a plan, from the top, and what a GpuSortAggregate shows.
-CREATE FUNCTION plan_lines(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF, TIMING OFF, SUMMARY OFF%s) %s', CASE WHEN run THEN ', ANALYZE' END, query) LOOP
-		line := regexp_replace(line, ' \(actual.*', '');
-		IF line !~ 'Workers Planned|Buffers: |Planning:' THEN
-			RETURN NEXT line;
-		END IF;
-	END LOOP;
-END $$;
+\getenv test PG_ABS_SRCDIR
+\set include :test '/include/plan_of.sql'
+\i :include
 
 -- What a query gives, or its error.
 CREATE FUNCTION outcome_of(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -82,15 +73,15 @@ BEGIN
 	RETURN result;
 END $$;
 
-SELECT plan_lines('SELECT count(DISTINCT txt), count(*) FROM v');
-SELECT plan_lines('SELECT percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY num DESC NULLS LAST) FROM v HAVING count(*) > 5');
+SELECT plan_of('SELECT count(DISTINCT txt), count(*) FROM v');
+SELECT plan_of('SELECT percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY num DESC NULLS LAST) FROM v HAVING count(*) > 5');
 -- of rows in order nobody's share is worth anything
-SELECT plan_lines('SELECT count(DISTINCT sorted) FROM v');
+SELECT plan_of('SELECT count(DISTINCT sorted) FROM v');
 -- what was done: keys tell how many values there are, unless they are too long; how much each participant had is a matter of chance
-SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Slices Emitted): \d+', '\1: ...') FROM plan_lines('SELECT count(DISTINCT txt), count(*) FROM v', true) line;
-SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Slices Emitted): \d+', '\1: ...') FROM plan_lines('SELECT count(DISTINCT repeat(long, 10)) FROM v', true) line;
+SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Slices Emitted): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT txt), count(*) FROM v', true) line;
+SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Slices Emitted): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT repeat(long, 10)) FROM v', true) line;
 SET max_parallel_workers_per_gather = 0;
-SELECT regexp_replace(line, '(Memory): \d+', '\1: ...') FROM plan_lines('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), count(f8) FROM v', true) line;
+SELECT regexp_replace(line, '(Memory): \d+', '\1: ...') FROM plan_of('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), count(f8) FROM v', true) line;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT 1 + count(DISTINCT k + 1), percentile_disc(0.5) WITHIN GROUP (ORDER BY k + 1) FROM v HAVING count(k + 1) > 2;
 RESET max_parallel_workers_per_gather;
 
@@ -207,9 +198,9 @@ SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM numerics;
 ROLLBACK;
 
 -- of each group
-SELECT plan_lines('SELECT few, percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), count(*) FROM v GROUP BY few');
+SELECT plan_of('SELECT few, percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), count(*) FROM v GROUP BY few');
 SET max_parallel_workers_per_gather = 0;
-SELECT regexp_replace(line, '(Memory): \d+', '\1: ...') FROM plan_lines('SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY txt DESC) FROM v GROUP BY few', true) line;
+SELECT regexp_replace(line, '(Memory): \d+', '\1: ...') FROM plan_of('SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY txt DESC) FROM v GROUP BY few', true) line;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT k % 7 + 1, few, percentile_cont(0.5) WITHIN GROUP (ORDER BY num), count(num::float8) FROM v GROUP BY k % 7, few HAVING count(*) > 1 AND few > 3;
 -- the groups come in order
 EXPLAIN (COSTS OFF) SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v GROUP BY few ORDER BY few;
@@ -270,7 +261,7 @@ ALTER TABLE v DROP CONSTRAINT v_pkey;
 -- groups larger than the memory, which go to a file
 SET work_mem = '64kB';
 SET gpusort.work_mem = '64kB';
-SELECT plan_lines('SELECT id % 2, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM (SELECT i id, i % 9001 k FROM generate_series(1, 60000) i OFFSET 0) q GROUP BY 1 ORDER BY 1');
+SELECT plan_of('SELECT id % 2, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM (SELECT i id, i % 9001 k FROM generate_series(1, 60000) i OFFSET 0) q GROUP BY 1 ORDER BY 1');
 SELECT id % 2, percentile_disc(ARRAY[0.9, 0.5, 0]) WITHIN GROUP (ORDER BY k), percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM (SELECT i id, i % 9001 k FROM generate_series(1, 60000) i OFFSET 0) q GROUP BY 1 ORDER BY 1;
 SELECT n, md5(m::text) FROM (SELECT id % 2 n, percentile_disc(ARRAY[0.9, 0.5, 0]) WITHIN GROUP (ORDER BY md5(k::text) COLLATE "C") m FROM (SELECT i id, i % 9001 k FROM generate_series(1, 60000) i OFFSET 0) q GROUP BY 1) p ORDER BY 1;
 SET gpusort.enable = off;
@@ -310,7 +301,7 @@ EXECUTE p(0.5, 0);
 EXECUTE p(NULL, 100);
 EXECUTE p(7, 100);
 EXECUTE p(0.1, 20000);
-SELECT plan_lines('EXECUTE p(0.5, 0)');
+SELECT plan_of('EXECUTE p(0.5, 0)');
 BEGIN;
 DECLARE c CURSOR FOR SELECT count(DISTINCT txt), percentile_disc(0.5) WITHIN GROUP (ORDER BY txt) FROM v;
 FETCH 1 FROM c;
@@ -351,7 +342,7 @@ ROLLBACK;
 REVOKE SELECT ON v FROM regress_caller;
 DROP ROLE regress_caller;
 DROP TABLE v, empty, numerics;
-DROP FUNCTION plan_lines, outcome_of, examine_values;
+DROP FUNCTION plan_of, outcome_of, examine_values;
 DROP TYPE mood;
 DROP DOMAIN positive;
 DROP COLLATION ignoring_case;

@@ -1,0 +1,9 @@
+-- What a query returns, in its order.
+CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	EXECUTE format('WITH q AS MATERIALIZED (%s) SELECT count(*) || '' '' || md5(string_agg(md5(q::text), '''')) FROM q', query)
+	INTO result;
+	RETURN result;
+END $$;

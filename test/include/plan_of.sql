@@ -1,0 +1,12 @@
+-- The nodes of a plan, from the top, and what those of gpusort show, as all versions have it; with the numbers of a run if it is run.
+CREATE FUNCTION plan_of(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF, TIMING OFF, SUMMARY OFF%s) %s', CASE WHEN run THEN ', ANALYZE' END, query) LOOP
+		line := regexp_replace(line, ' \(actual.*', '');
+		IF line !~ 'Window: |Storage: |Workers Planned|Buffers: |Planning:' THEN
+			RETURN NEXT line;
+		END IF;
+	END LOOP;
+END $$;
