@@ -3,17 +3,17 @@
  * admission.c
  *	  The device memory of a job, from its beginning to its end.
  *
- * A job may begin if there are devices that it could have all memory of that it
- * is expected to need, if need be to sort in place.  That is only asked, and
- * what is reserved, in the queue if there is none, is memory for its first keys.
- * More is reserved as keys come, whatever was expected: at first what the sort
- * takes, then what it takes in place, then on another device, where a new part
- * of the job begins; and at last jobs with idle clients give way.  A job that
- * has memory never waits for that of others but so.
+ * A job may begin if devices could give it all memory that it is expected to
+ * need, if need be to sort in place.  That is only a question: what is
+ * reserved is memory for the first keys, and if there is none, the job waits
+ * in the queue.  More is reserved as keys come, whatever was expected: first
+ * what the sort takes, then what it takes in place, then on another device,
+ * where a new part of the job begins.  At last jobs with idle clients give
+ * way.  In no other way does a job that has memory wait for that of others.
  *
- * Fewer keys may have come than were expected, or other jobs may have gone.  So
- * before the sort it is tried once more to have the memory that it takes not
- * to sort in place.
+ * Fewer keys may have come than were expected, or other jobs may have gone.
+ * So before the sort the job tries once more to get memory for a sort that is
+ * not in place.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,20 +24,20 @@
 /* Words of a key that varies in length, until they are counted. */
 #define GUESSED_WORDS	5
 
-/* Of a device's memory a job that lasts gets so small a part at the most. */
+/* The largest part of a device's memory that a job that lasts may have. */
 #define LONG_LIVED_PART	8
 
 /*
- * How long a client that begins is not told that it is queued, while idle jobs
- * give way.  It would rather sort by itself than be in a queue for long.
+ * How long idle jobs may take to give way before a client that begins is told
+ * that it is queued.  A client in the queue would rather sort by itself.
  */
 #define GIVE_WAY_MICROSECONDS	200000
 
 #define CHUNK_WORDS		(CHUNK_BYTES / sizeof(uint64_t))
 
 /*
- * Bytes that a job needs on a device that is to have so many keys of it: when
- * it sorts, and, if they are not all, when they are merged.
+ * Bytes that a job needs on a device for this number of keys: to sort them,
+ * and, if the job has more keys elsewhere, to merge them.
  */
 static uint64_t
 memory_needed(const Job *job, uint64_t nrows, uint64_t nwords)
@@ -52,7 +52,7 @@ memory_needed(const Job *job, uint64_t nrows, uint64_t nwords)
 	return to_sort > to_merge ? to_sort : to_merge;
 }
 
-/* May the job have so much memory of a device, if there is so much? */
+/* May the job have that much memory of a device, if it is free? */
 static bool
 may_have(const Job *job, uint64_t bytes)
 {
@@ -61,7 +61,7 @@ may_have(const Job *job, uint64_t bytes)
 	return !job->long_lived || devices_could_have(demand);
 }
 
-/* The role of the job has what it may have. */
+/* Refuses a job whose role has all that it may have. */
 static bool
 refuse_for_role(Job *job, MessageKind kind)
 {
@@ -69,7 +69,7 @@ refuse_for_role(Job *job, MessageKind kind)
 					   "the sort would exceed the device memory that its role may use (gpusort.device_memory_limit)");
 }
 
-/* There is too little memory for a job that lasts, which does not wait. */
+/* Refuses a job that lasts, for lack of memory: it does not wait. */
 static bool
 refuse_long_lived(Job *job)
 {
@@ -82,7 +82,7 @@ refuse_long_lived(Job *job)
  * The beginning
  */
 
-/* Could it be met if there was no other job, neither of its role? */
+/* Could the demand be met if there was no other job, of the role or not? */
 static bool
 is_possible_for(const Job *job, Demand demand)
 {
@@ -90,8 +90,8 @@ is_possible_for(const Job *job, Demand demand)
 }
 
 /*
- * Could the job be sorted in place, by one device or several?  A part takes some
- * memory by itself, and at its end there may be too little left for a chunk.
+ * Could the job be sorted in place, by one device or several?  A part takes
+ * some memory of its own, and its last bytes may be too few for a chunk.
  */
 static bool
 is_possible_in_place(Job *job, uint64_t nrows, uint64_t key_words)
@@ -110,8 +110,8 @@ is_possible_in_place(Job *job, uint64_t nrows, uint64_t key_words)
 }
 
 /*
- * May the job begin, if it is as large as expected?  It sorts in place if there
- * is no device for anything else.
+ * May the job begin, if it is as large as expected?  Has it sort in place if
+ * no device could do more.
  */
 static bool
 is_possible(Job *job, uint64_t nrows, uint64_t key_words)
@@ -126,7 +126,7 @@ is_possible(Job *job, uint64_t nrows, uint64_t key_words)
 		is_possible_in_place(job, nrows, key_words);
 }
 
-/* Waits in the queue, of which the client is told. */
+/* Tells the client that it is queued, and waits in the queue. */
 static bool
 wait_for_memory(Job *job, uint64_t bytes)
 {
@@ -145,8 +145,8 @@ wait_for_memory(Job *job, uint64_t bytes)
 }
 
 /*
- * Has a job with an idle client give way, and waits for that for a moment, which
- * is no step that hangs.  False if there is nobody to give way to.
+ * Waits for a moment in which a job with an idle client gives way.  The watch
+ * takes that for no step that hangs.  False if no client is idle.
  */
 static bool
 have_idle_give_way(Job *job)
@@ -160,8 +160,8 @@ have_idle_give_way(Job *job)
 }
 
 /*
- * Reserves memory for the first keys without waiting for jobs that are under way:
- * for a moment for such as have idle clients.
+ * Reserves memory for the first keys without the queue.  Waits only for jobs
+ * with idle clients, for a moment.
  */
 static bool
 reserve_at_once(Job *job, uint64_t bytes)
@@ -170,7 +170,7 @@ reserve_at_once(Job *job, uint64_t bytes)
 
 	for (;;)
 	{
-		/* asked first: what is given up after that is found, or waited for */
+		/* asked first: what is given up later is found, or waited for */
 		bool		is_held_idle = devices_are_held_idle();
 
 		if (devices_reserve(job->owner, bytes, &job->parts[0].reservation))
@@ -224,7 +224,9 @@ admission_begin(Job *job, uint64_t expected_rows)
  * As keys come
  */
 
-/* Makes sure that so much memory is reserved, which is more than there is. */
+/*
+ * Reserves memory until a part has "needed" bytes, which is more than it has.
+ */
 static bool
 reserve(Reservation *reservation, uint64_t needed)
 {
@@ -235,7 +237,7 @@ reserve(Reservation *reservation, uint64_t needed)
 		devices_grow(reservation, more);
 }
 
-/* What a part needs for its keys and so many more. */
+/* Bytes that a part needs for its keys and for these beyond. */
 static uint64_t
 memory_for_keys(const Job *job, const Part *part, uint64_t nrows,
 				uint64_t nwords)
@@ -243,7 +245,7 @@ memory_for_keys(const Job *job, const Part *part, uint64_t nrows,
 	return memory_needed(job, part->nrows + nrows, part->nwords + nwords);
 }
 
-/* Makes sure that a part has enough memory for them. */
+/* Makes sure that a part has enough memory for its keys and for these. */
 static bool
 reserve_for_keys(const Job *job, Part *part, uint64_t nrows, uint64_t nwords)
 {
@@ -253,7 +255,7 @@ reserve_for_keys(const Job *job, Part *part, uint64_t nrows, uint64_t nwords)
 		(may_have(job, needed) && reserve(&part->reservation, needed));
 }
 
-/* Gets another part for the job, with memory for so many keys, if there is any. */
+/* Begins another part of the job, if a device has memory for these keys. */
 static bool
 add_part(Job *job, uint64_t nrows, uint64_t nwords)
 {
@@ -272,9 +274,9 @@ add_part(Job *job, uint64_t nrows, uint64_t nwords)
 }
 
 /*
- * When there is no memory for more keys: may there be some after idle jobs
- * have given way, if it was held by such?  Their memory does not help a job
- * whose role may not have more.
+ * When there is no memory for more keys: may there be some once idle jobs have
+ * given way, if there are any?  Their memory does not help a job whose role
+ * may not have more.
  */
 static bool
 may_find_room(Job *job, const Part *part, uint64_t nrows, uint64_t nwords,
@@ -291,8 +293,8 @@ may_find_room(Job *job, const Part *part, uint64_t nrows, uint64_t nwords,
 }
 
 /*
- * Can another part begin?  What the part before has must do for keys that it has
- * to keep.
+ * Can another part begin?  The part before has to keep its keys then, and its
+ * memory must suffice for that.
  */
 static bool
 can_add_part(Job *job, Part *part, uint64_t nrows, uint64_t nwords)

@@ -11,10 +11,10 @@
 #include "job.h"
 
 /*
- * Reserves memory for the first keys of a job, which may wait in the queue for
- * it.  False if the expected rows could never have enough, if the client is gone,
- * or if the job ends otherwise; the client has been told why, as in all that
- * follows.
+ * Reserves memory for the first keys of a job, if need be after a wait in the
+ * queue.  False if there could never be enough for the expected rows, if the
+ * client is gone, or if the job ends otherwise.  A function here that returns
+ * false has told the client why.
  */
 extern bool admission_begin(Job *job, uint64_t expected_rows);
 

@@ -4,16 +4,16 @@
  *	  Serving one client: the conversation of protocol.h.
  *
  * A connection has a thread of its own, and may have another job when its last
- * one has ended: to begin all anew takes longer than to sort few rows.  What is
- * here is whose turn it is to say what; what is done about it is in the files of
- * a job's stages:
+ * one has ended, since a new connection takes longer than to sort few rows.
+ * This file knows whose turn it is to say what.  What is done then is in the
+ * files of a job's stages:
  *
  *		admission.c		gets memory of devices, as long as keys come
  *		take_keys.c		copies keys from the ring to devices
  *		sort_parts.c	sorts
  *		send_order.c	sends the order through the ring
  *
- * which share the Job of job.h, and talk to the client through wire.c.
+ * These share the Job of job.h, and talk to the client through wire.c.
  *
  * Nothing that a client says is believed.  A message that does not fit is
  * answered with MSG_FAILED, and the connection ends.
@@ -38,7 +38,7 @@
 /* How long a client may take to say what it wants. */
 #define GREETING_MILLISECONDS	5000
 
-/* How long one whose job has failed may take to hang up. */
+/* How long a client whose job has failed may take to hang up. */
 #define HANG_UP_MILLISECONDS	2000
 
 static const Engine *engine;
@@ -54,7 +54,7 @@ connection_init(const Engine *used_engine)
  * The beginning of a job
  */
 
-/* Takes a ring. */
+/* Takes a ring for the job, or tells the client why there is none. */
 static bool
 get_ring(Job *job)
 {
@@ -89,7 +89,7 @@ send_ring(Job *job, const Message *welcome)
 	return is_sent;
 }
 
-/* Sends MSG_WELCOME, with the ring if that is new to the client. */
+/* Sends MSG_WELCOME, with the ring if the client does not have it yet. */
 static bool
 send_welcome(Job *job, bool with_ring)
 {
@@ -117,7 +117,9 @@ read_hello(Job *job, const Message *hello)
 	job->wire->has[SCARCE_STAGING] = job->ring != NULL;
 }
 
-/* MSG_HELLO: gets all that a job needs: memory, a ring, a job of the engine. */
+/*
+ * MSG_HELLO: gets what a job needs: memory, a ring, and a job of the engine.
+ */
 static bool
 begin_job(Job *job, const Message *hello)
 {
@@ -196,8 +198,8 @@ serve_job(Job *job, const Message *hello)
 }
 
 /*
- * When the order has been sent: waits for MSG_HELLO, or the end.  A client whose
- * ring others wait for needs no reason: it has no job.
+ * When the order has been sent: waits for MSG_HELLO, or the end.  When the
+ * ring is wanted elsewhere the client is not told why: it has no job.
  */
 static bool
 next_hello(Job *job, Message *message)
@@ -264,8 +266,9 @@ greet(Job *job)
  */
 
 /*
- * Lets the client read why its job has failed, and hang up: what it has not
- * read yet would be lost if it had sent more and the socket was closed now.
+ * Waits until the client has read why its job has failed, and hangs up.  If
+ * the socket was closed now and the client had sent more, the reason could be
+ * lost.
  */
 static void
 wait_until_client_is_gone(Wire *wire)
@@ -280,8 +283,8 @@ wait_until_client_is_gone(Wire *wire)
 }
 
 /*
- * Notes that there may be keys anywhere in the ring, of which nothing has been
- * heard, unless the job came to its end.
+ * Notes that keys may be anywhere in the ring, unless the job came to its end:
+ * the client may have written some without saying so.
  */
 static void
 note_unannounced_keys(const Job *job)
@@ -301,8 +304,8 @@ give_back_ring(Job *job)
 }
 
 /*
- * Frees all that the connection has, whatever it got to.  What others wait for
- * is free before the client knows.
+ * Frees all that the connection has, at whatever point it ends.  What others
+ * wait for is free before the client knows.
  */
 static void
 close_connection(Job *job)

@@ -3,36 +3,38 @@
  * devices.c
  *	  The devices that jobs go to: their memory, and the queue for it.
  *
- * A job goes to one device, and stays there as long as that has room for it.  It
- * reserves what its first keys need before it begins, on the device of which
- * the least memory is reserved, of two alike the one with fewer jobs, and more
- * as its keys come.  What the planner expects reserves nothing: it may be
- * wrong, and the rows may take as long as they like.  If no device has room for
- * first keys, jobs wait in the order of arrival, all in one queue: the first
- * one takes whichever device has room for it first, and none overtakes it.
+ * A job goes to one device, and stays there as long as the device has room for
+ * it.  Before it begins it reserves what its first keys need, on the device of
+ * which the least memory is reserved, or of two alike on the one with fewer
+ * jobs.  It reserves more as its keys come.  What the planner expects reserves
+ * nothing: it may be wrong, and the rows may take any time to come.  If no
+ * device has room for first keys, jobs wait in one queue, in the order of
+ * arrival: the first job takes the device that has room for it first, and none
+ * overtakes it.
  *
- * A job that needs more either gets that at once or not at all: a job that has
- * memory never waits for memory, so no jobs can wait for each other.  (What a
- * job does without more is decided by admission.c.)  The last part of a device's
- * memory is not for jobs to grow into as long as there are others, so that there
- * is room for those that begin.  Jobs whose clients are idle give way to those that wait,
- * see shortage.c.  Once a job has sorted it gives back all but what its order
- * takes, and its keys if it has several parts.
+ * A job that needs more gets it at once or not at all: a job that has memory
+ * never waits for memory, so no two jobs wait for each other.  (admission.c
+ * decides what a job does without more.)  As long as a device has other jobs,
+ * none grows into the last part of its memory, which is left for jobs that
+ * begin.  Jobs with idle clients give way to those that wait, see shortage.c.
+ * Once a job has sorted it keeps memory for its order, and for its keys if it
+ * has several parts, and gives back the rest.
  *
- * Other processes use the devices too.  So what jobs may have of one is asked
- * from its driver, which takes a part of a millisecond, and is taken for true
- * for some time, in which it may get wrong; a job that then does not get what
- * it has reserved is done by its backend.  What no job has needed of late goes
- * back to the driver.
+ * Other processes use the devices too.  So the driver is asked what jobs may
+ * have of a device, which takes a part of a millisecond.  Its answer counts
+ * for some time, in which it may become wrong: a job that then does not get
+ * what it has reserved is done by its backend.  What no job has needed of late
+ * goes back to the driver.
  *
- * What the jobs of a role have, on all devices, has a limit as well.  A job that
- * would exceed it is not queued, since others would wait behind it for nothing.
+ * The jobs of a role have a limit of memory on all devices together.  A job
+ * that would exceed it is not queued, since others would wait behind it for
+ * nothing.
  *
- * A device whose job has failed gets no others for a while, if there is
- * another one that could do them; then it is tried again.  The last one is
- * never left out: its jobs would have nowhere else to go, and backends do
- * without it when they fail.  An error that only a new process can cure is
- * another matter, see connection.c.
+ * A device whose job has failed gets no jobs for a while, if another device
+ * can do them; then it is tried again.  The last device is never left out: its
+ * jobs would have nowhere else to go, and backends do without it when they
+ * fail.  An error that only a new process can cure is another matter, see
+ * connection.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,13 +52,13 @@
 #include "report.h"
 #include "shortage.h"
 
-/* What part of a device jobs leave to those that begin. */
+/* The part of a device, one in so many, that is left to jobs that begin. */
 #define PART_TO_BEGIN	8
 
-/* How often a waiting job looks whether it is still wanted. */
+/* How often a waiting job looks whether its client still wants it. */
 #define CANCEL_CHECK_NANOSECONDS	50000000
 
-/* How long what a driver has said of its memory is taken for true. */
+/* How long the answer of a driver about its memory counts. */
 #define TRUE_MICROSECONDS	50000
 
 /* Device memory that is kept for the next job, which need not be large. */
@@ -119,8 +121,8 @@ is_wanted(const DeviceList *wanted, int number)
 }
 
 /*
- * Where slices are named CUDA has the devices of the list only, in its order,
- * and says of a slice whose it is.
+ * Where slices are named, CUDA has only the devices of the list, in its order,
+ * and tells of which GPU each is a slice.
  */
 static void
 name_slice(const DeviceList *wanted, int number)
@@ -158,7 +160,7 @@ report_missing(const DeviceList *wanted)
 	}
 }
 
-/* Finds out about a device, and makes it ready if it is wanted. */
+/* Reads a device's description, and makes the device ready if it is wanted. */
 static void
 start_device(int number, const DeviceList *wanted, int memory_percent)
 {
@@ -312,7 +314,7 @@ wait_for_change(void)
 	pthread_cond_timedwait(&changed, &mutex, &deadline);
 }
 
-/* Is it time to ask a driver what jobs may have? */
+/* Is it time to ask a device's driver what jobs may have? */
 static bool
 is_to_be_asked(const Device *device)
 {
@@ -323,8 +325,8 @@ is_to_be_asked(const Device *device)
 }
 
 /*
- * Asks it if so.  That does not take long, but takes as long as it takes; so the
- * mutex, which is held before and after, is not held meanwhile.
+ * Asks a device's driver what jobs may have, if it is time.  Releases the
+ * mutex meanwhile, as nobody knows how long the driver takes.
  */
 static void
 look_at_memory(int number)
@@ -349,7 +351,7 @@ look_at_memory(int number)
 	device->total = bytes < device->share ? bytes : device->share;
 }
 
-/* The same for all. */
+/* The same for all devices. */
 static void
 look_at_all_memory(void)
 {
@@ -358,8 +360,8 @@ look_at_all_memory(void)
 }
 
 /*
- * What a device has left.  Others may have taken what jobs have reserved.  This
- * and what follows, with the mutex held.
+ * Bytes that a device has left; other processes may have taken what jobs have
+ * reserved.  This function and those below are called with the mutex held.
  */
 static uint64_t
 left_of(const Device *device)
@@ -368,14 +370,14 @@ left_of(const Device *device)
 		device->total - device->reserved : 0;
 }
 
-/* The same for jobs, of which it may get none. */
+/* The same for new jobs: 0 if the device gets no jobs. */
 static uint64_t
 available(const Device *device)
 {
 	return is_in(device) ? left_of(device) : 0;
 }
 
-/* The same for jobs that have begun, of which this device has some or none. */
+/* The same for a job that has begun, which is "jobs" of the device's jobs. */
 static uint64_t
 available_to_grow(const Device *device, uint32_t jobs)
 {
@@ -398,7 +400,9 @@ has_device(const Reservation *reservations, int count, int number)
 	return false;
 }
 
-/* The largest device beside those; -1 if there is none. */
+/*
+ * The device with most memory that has none of these reservations; -1 if none.
+ */
 static int
 largest(const Reservation *beside, int count)
 {
@@ -414,8 +418,8 @@ largest(const Reservation *beside, int count)
 }
 
 /*
- * Could a job have all that it needs, if it was the only one: of one device, or
- * in parts of as few as together have it?
+ * Could a job have all that it needs, if it was the only one: of one device,
+ * or in parts of as few devices as together have it?
  */
 static bool
 is_possible(Demand demand)
@@ -451,7 +455,7 @@ devices_could_have(Demand demand)
 	return possible;
 }
 
-/* Has the one device less load than the other? */
+/* True if one device has less load than the other. */
 static bool
 has_less_load(const Device *device, const Device *other)
 {
@@ -459,7 +463,9 @@ has_less_load(const Device *device, const Device *other)
 		device->reserved < other->reserved : device->jobs < other->jobs;
 }
 
-/* The device with the least load that has so much left; -1 if none has. */
+/*
+ * The device with the least load of those with that much left; -1 if none has.
+ */
 static int
 one_with_least_load(uint64_t bytes)
 {
@@ -476,7 +482,7 @@ one_with_least_load(uint64_t bytes)
 	return best != NULL ? (int) (best - devices) : -1;
 }
 
-/* May the role have so much more? */
+/* May the role have that much more? */
 static bool
 may_have(Owner owner, uint64_t bytes)
 {
@@ -496,7 +502,7 @@ devices_may_have(Owner owner, uint64_t bytes)
 	return may;
 }
 
-/* Notes that a job has so much more. */
+/* Notes that a job has these bytes more. */
 static void
 add_reserved(const Reservation *reservation, uint64_t bytes)
 {
@@ -508,7 +514,7 @@ add_reserved(const Reservation *reservation, uint64_t bytes)
 	device->may_keep = true;
 }
 
-/* Gives a job, or a part of it, memory of a device, -1 for none. */
+/* Gives a job, or a part of it, memory of a device; false if number is -1. */
 static bool
 grant(int number, Owner owner, uint64_t bytes, Reservation *reservation)
 {
@@ -630,7 +636,7 @@ devices_have_idle_give_way(void)
 	shortage_end(SCARCE_DEVICE_MEMORY);
 }
 
-/* Gives back all but so many bytes, with the mutex held. */
+/* Gives back all but "kept" bytes, with the mutex held. */
 static void
 shrink(Reservation *reservation, uint64_t kept)
 {
@@ -685,7 +691,7 @@ devices_end_sort(const Reservation *reservation, bool sorted)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Is there a device beside this one with so much left?  With the mutex held. */
+/* Is there another device with that much left?  With the mutex held. */
 static bool
 other_has(int number, uint64_t bytes)
 {

@@ -42,7 +42,7 @@ typedef struct Reservation
 
 /*
  * Makes devices ready: those of the list (device_list.h), or with "all" every
- * device that can be used.  Jobs may use so many percent of the memory of each
+ * device that can be used.  Jobs may use memory_percent of the memory of each
  * device, or what other processes leave of it if that is less.  False if no
  * device is ready then, with the reason in "error".  Once, before the first
  * job.
@@ -64,8 +64,8 @@ extern int	devices_count(void);
 extern void devices_describe(int number, Message *message);
 
 /*
- * A demand for memory: of one device, or if no device has so much, of several,
- * with "for_part" more on each beyond the first.
+ * A demand for memory: of one device, or if no device has that much, of
+ * several, with "for_part" more on each beyond the first.
  */
 typedef struct Demand
 {
@@ -76,7 +76,7 @@ typedef struct Demand
 /* Could the demand be met now if there was no other job? */
 extern bool devices_could_have(Demand demand);
 
-/* Does the limit of the role leave so many bytes more? */
+/* Does the limit of the role allow that many bytes more? */
 extern bool devices_may_have(Owner owner, uint64_t bytes);
 
 /*
@@ -110,8 +110,8 @@ extern bool devices_add(Owner owner, const Reservation *reservations,
 						int count, uint64_t bytes, Reservation *added);
 
 /*
- * Jobs with idle clients, whose memory may come free: are there any, and a wait of
- * a moment in which the first of them gives way.
+ * Jobs with idle clients, whose memory may come free: the first function tells
+ * whether there are any, the second waits a moment, in which one gives way.
  */
 extern bool devices_are_held_idle(void);
 extern void devices_have_idle_give_way(void);
@@ -126,7 +126,10 @@ extern void devices_release(Reservation *reservation);
 extern void devices_begin_sort(const Reservation *reservation);
 extern void devices_end_sort(const Reservation *reservation, bool sorted);
 
-/* Has a device other than that of the reservation so many bytes left? */
+/*
+ * True if a device other than that of the reservation has that many bytes
+ * left.
+ */
 extern bool devices_other_has(const Reservation *reservation, uint64_t bytes);
 
 /*

@@ -23,7 +23,7 @@
 
 typedef struct EngineJob EngineJob;
 
-/* Called during long work in this process: true if it is to be given up. */
+/* Called during long work in this process: true to give it up. */
 typedef bool (*EngineCancelled) (void *argument);
 
 typedef struct Engine
@@ -41,7 +41,7 @@ typedef struct Engine
 
 	/*
 	 * Memory of a device that all jobs could have together now, beside other
-	 * processes.  A NULL function: no other process takes memory of a device.
+	 * processes.  NULL if no other process takes memory of a device.
 	 */
 	bool		(*memory) (int number, uint64_t *bytes, DeviceError *error);
 
@@ -57,7 +57,7 @@ typedef struct Engine
 	void		(*unpin) (void *memory);
 
 	/*
-	 * Memory of a job at the highest, which is while it sorts.  After its
+	 * The most memory that a job has, which is while it sorts.  After its
 	 * sort a job has its order, of sizeof(uint32_t) a row, and its keys only
 	 * if they are kept.
 	 */
@@ -100,7 +100,7 @@ typedef struct Engine
 							  uint64_t *words, DeviceError *error);
 	void		(*end) (EngineJob *job);
 
-	/* Has an error made the engine unusable for the whole process? */
+	/* True if an error has made the engine unusable for the process. */
 	bool		(*is_lost) (void);
 } Engine;
 

@@ -11,7 +11,7 @@ static EngineJob *
 cuda_begin(int device, const KeyShape *shape, DeviceAlgorithm algorithm,
 		   EngineCancelled cancelled, void *argument, DeviceError *error)
 {
-	/* the device is done before anyone could want to cancel */
+	/* a sort on a device is too short to be cancelled */
 	(void) cancelled;
 	(void) argument;
 	return (EngineJob *) device_sort_begin(device, shape, algorithm, error);

@@ -69,7 +69,7 @@ host_start(int number, DeviceError *error)
 	return true;
 }
 
-/* Memory grows by an eighth, so that much is what may be unused of it. */
+/* Memory grows by an eighth, so an eighth of it may be unused. */
 static uint64_t
 bytes_of_keys(const KeyShape *shape, uint64_t nrows, uint64_t nwords)
 {
@@ -184,7 +184,7 @@ host_keep_keys(EngineJob *job)
 	job->keeps_keys = true;
 }
 
-/* Frees all that a job has but its order, and keys that it keeps. */
+/* Frees all that a job has, except its order and the keys that it keeps. */
 static void
 keep_order(EngineJob *job)
 {
@@ -198,7 +198,10 @@ keep_order(EngineJob *job)
 		job->ends = NULL;
 	}
 
-	/* the order is at the start of the entries; one byte more is not none */
+	/*
+	 * the order is at the start of the entries; a byte more, as 0 would free
+	 * it
+	 */
 	order = realloc(job->entries, job->nrows * sizeof(uint32_t) + 1);
 	if (order != NULL)
 		job->entries = order;
@@ -223,7 +226,7 @@ host_perform(EngineJob *job, uint64_t memory, DeviceError *error)
 {
 	HostKeys	keys = keys_of(job);
 
-	(void) memory;				/* it takes the same anyway */
+	(void) memory;				/* a sort takes the same memory in either way */
 	job->entries = malloc((job->nrows + 1) * sizeof(HostSortEntry));
 	if (job->entries == NULL)
 		return out_of_memory(error);

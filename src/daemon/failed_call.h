@@ -15,8 +15,9 @@
 #define FAILED_CALL_SIZE	160
 
 /*
- * Writes which system call has failed, and why.  A seccomp profile has a call fail
- * with EPERM or ENOSYS, and with neither do the calls of gpusortd fail otherwise.
+ * Writes which system call has failed, and why.  EPERM and ENOSYS can only
+ * come from a seccomp profile: the calls of gpusortd fail with neither
+ * otherwise.
  */
 static inline void
 describe_failed_call(char text[FAILED_CALL_SIZE], const char *call,

@@ -8,14 +8,14 @@
  *				 --staging-memory=MB --staging-memory-limit=MB
  *				 --device-memory=PERCENT --memory-release-delay=SECONDS
  *
- * It is started by the extension's launcher, in the data directory, and lives
- * as long as its standard input is open.  It listens on a unix socket there;
- * a lock file sees to it that there is one gpusortd for a server.  Every
- * connection is served by a thread of its own, see connection.c.  With --guard,
- * which the launcher gives, all that is done by a child, see guard.c.
+ * The extension's launcher starts it in the data directory, and it lives as
+ * long as its standard input is open.  It listens on a unix socket there; a
+ * lock file makes sure that a server has only one gpusortd.  Every connection
+ * is served by a thread of its own, see connection.c.  With --guard, which the
+ * launcher gives, a child does all that, see guard.c.
  *
- * What it has to say goes to standard output, a line at a time, see
- * launcher.c.  Its exit codes are in report.h.
+ * Its reports go to standard output, a line at a time, see launcher.c.  Its
+ * exit codes are in report.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -61,7 +61,7 @@
 /* Clients that are served at the same time; others wait to be accepted. */
 #define MOST_CLIENTS		1000
 
-/* After a client could not be accepted: when to try again, and say so again. */
+/* After a client could not be accepted: when to try, and to report, again. */
 #define ACCEPT_RETRY_MILLISECONDS	100
 #define ACCEPT_REPORT_SECONDS		60
 
@@ -156,8 +156,9 @@ parse_options(int argc, char **argv, Options *options)
 }
 
 /*
- * Allows as many open files as can be had.  A connection takes two, and some
- * of CUDA's own; the usual limit of 1024 is for programs that use select().
+ * Raises the limit of open files as far as the system allows.  A connection
+ * takes two, besides CUDA's own; the usual limit of 1024 is for programs that
+ * use select().
  */
 static void
 raise_limit_of_files(void)
@@ -172,8 +173,8 @@ raise_limit_of_files(void)
 }
 
 /*
- * Waits for so long, unless the launcher writes to standard input, to learn
- * whether this process is alive; or has closed it: then the result is true.
+ * Waits for this time, or until the launcher writes to standard input, to
+ * learn whether this process is alive.  True if the launcher has closed it.
  */
 static bool
 launcher_is_gone_within(int milliseconds)
@@ -248,7 +249,7 @@ start_engine(const Options *options, const DeviceList *devices)
 	leave(EXIT_UNUSABLE);
 }
 
-/* Ends where the system lacks what every job needs. */
+/* Ends the process if the system lacks what every job needs. */
 static void
 leave_without_needs(void)
 {
@@ -271,7 +272,7 @@ listen_on_socket(void)
 		leave_with_errno("could not make a socket");
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", SOCKET_PATH);
 
-	/* the lock is ours, so what is there is left from one that was killed */
+	/* the lock is ours, so a socket here is left from a killed gpusortd */
 	unlink(SOCKET_PATH);
 	umask(S_IXUSR | S_IRWXG | S_IRWXO);
 	if (bind(listener, (struct sockaddr *) &address, sizeof(address)) < 0)
@@ -292,7 +293,7 @@ connection_thread(void *argument)
 	return NULL;
 }
 
-/* Says why clients wait, but not each time that one cannot be accepted. */
+/* Reports why clients wait, but not for every client that has to. */
 static void
 report_accept_failure(const char *reason)
 {
@@ -331,8 +332,8 @@ accept_client(int listener)
 }
 
 /*
- * The same, if there may be another one.  False if the client has to wait, for
- * that or most likely for a descriptor.
+ * The same, if another client may be served.  False if the client has to wait,
+ * for another one to leave or, most likely, for a descriptor.
  */
 static bool
 admit_client(int listener)
@@ -344,8 +345,8 @@ admit_client(int listener)
 }
 
 /*
- * Lets clients wait for a while, in which idle ones give way.  True if standard
- * input is closed.
+ * Lets clients wait for a while, in which idle clients give way.  True if
+ * standard input is closed.
  */
 static bool
 launcher_is_gone_meanwhile(void)
@@ -359,8 +360,8 @@ launcher_is_gone_meanwhile(void)
 }
 
 /*
- * Looks after the jobs when it is time again.  If one hangs in its device this
- * process ends, with all connections.
+ * Looks after the jobs when it is time again.  Ends this process, with all
+ * connections, if a job hangs in its device.
  */
 static void
 look_after_jobs(void)
@@ -379,8 +380,8 @@ look_after_jobs(void)
 }
 
 /*
- * Gives back memory that has not been needed for so many seconds.  Returns when
- * to look again, in milliseconds; -1 for not before there are clients.
+ * Gives back memory that has not been needed for "delay" seconds.  Returns the
+ * milliseconds until there may be more; -1 for not before there are clients.
  */
 static int
 release_idle_memory(int delay)
@@ -410,15 +411,15 @@ serve(int listener, int release_delay)
 
 	for (;;)
 	{
-		/* without clients nothing wakes it for long but the next one */
+		/* without clients only the next client wakes it for long */
 		if (poll(events, 2, timeout) < 0)
 			continue;
-		/* the launcher's question first: what else there is may take long */
+		/* the launcher's question first: the rest may take long */
 		if (events[1].revents != 0 && launcher_is_gone_within(0))
 			return;
 		look_after_jobs();
 
-		/* a client that has to wait would have poll() return at once */
+		/* poll() would return at once because of a client that has to wait */
 		if (events[0].revents != 0 && !admit_client(listener) &&
 			launcher_is_gone_meanwhile())
 			return;
@@ -450,7 +451,7 @@ main(int argc, char **argv)
 		guard(argv + 1);
 	}
 	signal(SIGPIPE, SIG_IGN);
-	/* a ring beyond the limit on the size of files is an error, not our end */
+	/* a ring beyond the limit on file size is an error, not the end */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGTERM, leave_on_signal);
 	parse_options(argc, argv, &options);

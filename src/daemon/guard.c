@@ -4,15 +4,16 @@
  *	  The process between the launcher and gpusortd.
  *
  * A postmaster that is process 1, as in a container without an init, becomes
- * the parent of whatever its processes leave behind.  One of these that ends by
- * a signal, or with a status above 1, it takes for a crashed process of its own,
- * and restarts.  gpusortd has to end when the launcher does, even when it is
- * stopped or stuck in a driver, so it ends by a signal then.  The guard is its
- * parent, kills it, waits for it as long as that takes, and itself ends with
- * status 0, always.
+ * the parent of whatever its processes leave behind.  If one of these ends by
+ * a signal, or with a status above 1, the postmaster takes it for a crashed
+ * process of its own, and restarts.  gpusortd has to end when the launcher
+ * does, even when it is stopped or stuck in a driver, so then a signal ends
+ * it.  The guard is its parent: it kills gpusortd, waits for its end however
+ * long that takes, and itself always ends with status 0.
  *
  * The kernel tells the guard of the launcher's end by SIGCONT, which a process
- * gets even if it is stopped.  gpusortd is told of the guard's by SIGKILL.
+ * gets even if it is stopped.  It tells gpusortd of the guard's end by
+ * SIGKILL.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,7 +31,10 @@
 
 #include "report.h"
 
-/* Has the launcher ended?  The other end of standard input is closed then. */
+/*
+ * True if the launcher has ended, which closes the other end of standard
+ * input.
+ */
 static bool
 launcher_is_gone(void)
 {
@@ -39,7 +43,9 @@ launcher_is_gone(void)
 	return poll(&life_line, 1, 0) > 0 && (life_line.revents & POLLHUP) != 0;
 }
 
-/* In the child: becomes gpusortd, with these signals as before. */
+/*
+ * In the child: becomes gpusortd, with the signal mask that there was before.
+ */
 static void
 become_guarded(pid_t guard, const sigset_t *signals, char **arguments)
 {
@@ -78,7 +84,7 @@ guard(char **arguments)
 	sigset_t	awaited;
 	sigset_t	signals;
 
-	/* a launcher that reads no more is no reason to die */
+	/* a launcher that no longer reads is no reason to die */
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&awaited);
 	sigaddset(&awaited, SIGCHLD);

@@ -9,9 +9,9 @@
 #define GPUSORTD_GUARD_H
 
 /*
- * Runs this program in a child process, with these arguments, and sees to it
- * that it ends when the launcher does, or when SIGTERM comes.  Reports how it has
- * ended, and ends with status 0 then.  Does not return.
+ * Runs this program in a child process, with these arguments, and makes sure
+ * that the child ends when the launcher does, or when SIGTERM comes.  Then
+ * reports how it has ended, and ends with status 0.  Does not return.
  */
 extern void guard(char **arguments) __attribute__((noreturn));
 

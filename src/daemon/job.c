@@ -5,9 +5,9 @@
  *
  * A job that has no room on one device has several parts, each a job of the
  * engine on another device.  Rows go to the first part until it is full, then
- * to the second one, and so on; so a row's number is that within its part and
- * those of the parts before.  They are sorted at the same time, and their order
- * is merged while it is sent (merge.c).
+ * to the second one, and so on; so a row's number is its number within its
+ * part plus the rows of the parts before.  All parts are sorted at the same
+ * time, and their orders are merged while the order is sent (merge.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -75,9 +75,9 @@ job_end(Job *job)
 }
 
 /*
- * A device is not to blame if the client is gone: then the job may have been
- * given up.  Nor is it if others have taken its memory.  Where a job of several
- * parts could go will be found out when it begins anew.
+ * A device is not to blame if the client is gone, as the job may have been
+ * given up then, or if other processes have taken its memory.  Where a job of
+ * several parts could go is found out when it begins anew.
  */
 bool
 job_fail(Job *job, int part, MessageKind kind, const DeviceError *error)

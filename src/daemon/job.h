@@ -75,8 +75,8 @@ typedef struct Job
 } Job;
 
 /*
- * Begins the engine's job of the part that takes rows.  A function here, or in
- * the headers of the stages, that returns false has told the client why.
+ * Begins the engine's job of the part that takes rows.  When a function here,
+ * or in the headers of the stages, returns false, it has told the client why.
  */
 extern bool job_begin_part(Job *job, MessageKind if_failed);
 
@@ -86,20 +86,23 @@ extern void job_drop_empty_parts(Job *job);
 /* Frees everything of the job but the ring. */
 extern void job_end(Job *job);
 
-/* The job ends by an error of the device of one of its parts. */
+/* Ends the job by an error of the device of one of its parts. */
 extern bool job_fail(Job *job, int part, MessageKind kind,
 					 const DeviceError *error);
 
-/* The job ends by an error for which no device is to blame. */
+/* Ends the job by an error for which no device is to blame. */
 extern bool job_fail_without_device(Job *job, const DeviceError *error);
 
-/* The job ends because its client does not keep to the protocol. */
+/* Ends the job because its client does not keep to the protocol. */
 extern bool job_fail_unexpected(Job *job);
 
-/* The job ends because its client is idle and others wait for what it has. */
+/* Ends the job because its client is idle and others wait for what it has. */
 extern bool job_give_way(Job *job);
 
-/* Waits for a message of the client, or gives way. */
+/*
+ * Waits for a message of the client; false if the job gave way or the client
+ * is gone.
+ */
 extern bool job_receive(Job *job, Message *message);
 
 #endif							/* GPUSORTD_JOB_H */

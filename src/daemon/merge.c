@@ -4,23 +4,23 @@
  *	  One order of a job whose parts were sorted by different devices.
  *
  * The parts stay where they are, with their keys, and are fetched piece by
- * piece while the order is made, so that no memory that grows with the job is
- * needed here.  Every so many rows of each part a key is fetched beforehand;
- * these samples, merged, tell where to divide all rows into ranges, of which
- * each can be merged by itself (regular sampling, Shi and Schaeffer 1992).  A
- * range begins with a sample: its splitter.  The place where another part is
- * split is known except for the rows between two of its samples, which are
- * fetched in both ranges and searched.  So for a range those rows are fetched for
- * which its samples stand, and of each part as many as lie between two samples.
+ * piece while the order is made, so that no memory here grows with the job.  A
+ * key is fetched beforehand at regular distances in each part.  These samples,
+ * merged, tell where to divide all rows into ranges, each of which can be
+ * merged by itself (regular sampling, Shi and Schaeffer 1992).  A range begins
+ * with a sample: its splitter.  Where the splitter splits another part is
+ * known except for the rows between two of its samples, which both ranges
+ * fetch and search.  So a range fetches the rows for which its samples stand,
+ * and of each part as many as lie between two samples.
  *
  * Ranges are merged by a few threads, in turn, and emitted in order.  Rows
  * whose keys are equal come in the order of their parts, which makes splits exact
  * whatever the keys are.
  *
  * Every key is compared with the one before, which tells where ties are, and
- * that keys are in order.  That each row is there once follows from the check of
- * each part's order, and from the splits: what one range leaves out of a part the
- * next one begins with.  If the keys of a part are not in order the splits may
+ * that keys are in order.  That each row is there once follows from the check
+ * of each part's order, and from the splits: the next range begins where one
+ * ends in a part.  If the keys of a part are not in order the splits may
  * contradict each other, which is found, or ranges have too few or too many
  * rows, which is found at the end.
  *
@@ -41,8 +41,8 @@
 #define MERGE_THREADS	4
 
 /*
- * Rows from sample to sample; more if there would be too many samples.  And
- * samples of all parts together in a range.  The test has less of both.
+ * Rows from sample to sample, more if there would be more than the most
+ * samples; and samples of all parts in a range.  The test has less of each.
  */
 #ifndef LEAST_STEP
 #define LEAST_STEP		4096
@@ -140,7 +140,7 @@ fail_missing(MergeFailure *failure)
 	return fail_check(failure, -1, "not every row is there once");
 }
 
-/* Like memcmp(), for keys that are filled up to one length. */
+/* Compares keys as memcmp() does; all keys are filled up to one length. */
 static inline int
 compare_keys(const Merge *merge, const uint64_t *left, const uint64_t *right)
 {
@@ -213,9 +213,9 @@ divide_into_ranges(Merge *merge)
 }
 
 /*
- * The split of a part at the beginning of a range is a place from the first of
- * these to the second one.  It is known at the splitter, at the beginning of all
- * ranges and at the end of all.
+ * The split of a part at the beginning of a range is at least the one and at
+ * most the other.  It is known for the part of the splitter, at the beginning
+ * of all ranges and at the end of all.
  */
 static uint64_t
 least_split(const Merge *merge, uint64_t range, int part)
@@ -266,7 +266,10 @@ find_split(const Merge *merge, uint64_t range, int part, const uint64_t *keys,
 	return least;
 }
 
-/* The first row of a part that is fetched for a range: one before its split. */
+/*
+ * The first row of a part that is fetched for a range: the one before its
+ * split.
+ */
 static uint64_t
 first_fetched(const Merge *merge, uint64_t range, int part)
 {
@@ -309,8 +312,9 @@ fetch(Merge *merge, int number, uint64_t first, uint32_t count,
 }
 
 /*
- * Fetches what a range may have, and finds what it has.  *before is made the key
- * of the last row of the range before, NULL if there is none.
+ * Fetches the rows that a range may have, and finds those that it has.  Sets
+ * *before to the key of the last row of the range before, NULL if there is
+ * none.
  */
 static bool
 fetch_range(Worker *worker, uint64_t range, Run *runs,
@@ -365,7 +369,7 @@ drop_empty(Run *runs, int nruns)
 }
 
 /*
- * Whether the first row of a run comes before that of another one.  Mostly the
+ * True if the first row of a run comes before that of another one.  Mostly the
  * first words of their keys tell, and then without a branch.
  */
 static inline bool
@@ -379,7 +383,7 @@ comes_before(const Merge *merge, const Run *run, const Run *other)
 	return word < other_word;
 }
 
-/* The run whose first row comes first; of equal ones the first run. */
+/* The run whose first row comes first; if rows are equal, the first run. */
 static inline Run *
 find_first(const Merge *merge, Run *runs, int nruns)
 {
@@ -410,7 +414,7 @@ merge_range(Worker *worker, uint64_t range, MergeFailure *failure)
 		int			comparison = before == NULL ? -1 :
 			compare_keys(merge, before, run->keys);
 
-		/* in a range only those of the part that had the least key go down */
+		/* a key goes down only if its part is out of order */
 		if (comparison > 0)
 			return fail_check(failure, merged > worker->merged ? run->part : -1,
 							  "keys are out of order");
@@ -442,7 +446,7 @@ wait_for_room(Worker *worker)
 	return goes_on;
 }
 
-/* Says whether what a worker has merged is to be emitted. */
+/* Sets whether what a worker has merged is to be emitted. */
 static void
 set_full(Worker *worker, bool is_full)
 {
@@ -520,7 +524,7 @@ plan(Merge *merge)
 		(int) merge->nranges : MERGE_THREADS;
 }
 
-/* Takes some of the pinned memory; before there is any, only counts it. */
+/* Takes some of the pinned memory; before that is made, only counts it. */
 static void *
 take_memory(Merge *merge, uint64_t count, size_t size)
 {

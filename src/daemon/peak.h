@@ -3,9 +3,9 @@
  * peak.h
  *	  The highest use of a resource in a period, so that the rest can be freed.
  *
- * Time is divided into periods.  At the end of each the owner of the resource
- * frees all beyond the highest use in it.  So a free unit is kept for one period
- * at least and for two at the most.
+ * Time is divided into periods.  At the end of each period the owner of the
+ * resource frees all beyond the highest use in it.  So a free unit is kept for
+ * one period at least and for two at the most.
  *
  *-------------------------------------------------------------------------
  */

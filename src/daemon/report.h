@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * report.h
- *	  Telling the launcher how gpusortd is; see launcher.c for the lines.
+ *	  Telling the launcher how gpusortd fares; see launcher.c for the lines.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,13 +18,13 @@ extern void report(const char *format,...)
  */
 extern void leave(int status) __attribute__((noreturn));
 
-/* The socket is this process's from now on. */
+/* Makes leave() remove the socket, which is this process's from now on. */
 extern void leave_removes_socket(void);
 
 /* Exit codes. */
 #define EXIT_STOPPED	0		/* told to end */
 #define EXIT_ERROR		1		/* could not start; said in "failed" */
 #define EXIT_UNUSABLE	2		/* nothing to sort with; said in "unusable" */
-#define EXIT_LOST		3		/* the device needs a new process; the same */
+#define EXIT_LOST		3		/* the device needs a new process; likewise */
 
 #endif							/* GPUSORTD_REPORT_H */

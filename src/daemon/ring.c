@@ -4,15 +4,16 @@
  *	  The memory through which a job exchanges keys and order.
  *
  * To make a ring and to pin it takes longer than to sort a million rows, so
- * some are kept for the jobs to come.  One that a client still has in any way
- * is not: each client gets a file of its own that is open on the memory, and a
- * lease on the memory can be had only when no other file is.  What the job has
- * left in a ring is cleared before the next client gets it.
+ * some rings are kept for the jobs to come.  A ring that a client still has in
+ * any way is not kept: each client gets a file of its own that is open on the
+ * memory, and a lease on the memory is granted only when no other file is
+ * open.  What a job has left in a ring is cleared before the next client gets
+ * it.
  *
  * A client can punch holes into the memory, and the pages that come in their
- * place are not those that are pinned.  It only spoils its own job so, and a
- * ring that lacks pages is not used again.  (No seal forbids it that leaves the
- * memory to be mapped for writing.)
+ * place are not the pinned ones.  That only spoils its own job, and a ring
+ * that lacks pages is not used again.  (No seal forbids holes and still allows
+ * the memory to be mapped for writing.)
  *
  *-------------------------------------------------------------------------
  */
@@ -53,7 +54,7 @@ static size_t most_rings;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t given_back = PTHREAD_COND_INITIALIZER;
-static size_t ring_count;		/* those that there are */
+static size_t ring_count;		/* rings that exist */
 static Ring *pool;
 static size_t pool_count;
 static Peak in_use;				/* rings that are not in the pool */
@@ -118,7 +119,7 @@ explain_failure(DeviceError *error, const char *why)
 			 ring_bytes() >> 20, reason);
 }
 
-/* The same where a system call has failed. */
+/* The same after a system call that has failed. */
 static void
 explain_failed_call(DeviceError *error, const char *call)
 {
@@ -139,9 +140,8 @@ open_again(int descriptor)
 }
 
 /*
- * Makes a file in memory; -1 on failure, with the reason.  The one that
- * memfd_create() opens is not counted as open by leases, one that is opened by its
- * path is.
+ * Makes a file in memory; -1 on failure, with the reason.  It is opened anew
+ * by its path, as leases do not count what memfd_create() opens as open.
  */
 static int
 make_file(DeviceError *error)
@@ -173,9 +173,9 @@ map_memory(size_t bytes, int flags, int descriptor)
 }
 
 /*
- * Makes the memory of a ring.  It is allocated at once: memory that turns out
- * to be missing later would be a signal, not an error.  More than half of the
- * machine's is not even tried, since the kernel would rather kill than refuse.
+ * Makes the memory of a ring.  It is allocated at once: memory that is missing
+ * later would be a signal, not an error.  More than half of the machine's
+ * memory is not even tried, since the kernel would rather kill than refuse.
  */
 static bool
 make_memory(Ring *ring, DeviceError *error)
@@ -198,7 +198,7 @@ make_memory(Ring *ring, DeviceError *error)
 		return false;
 	}
 
-	/* what a client does to the file must not take memory away under us */
+	/* a client must not be able to shrink the memory */
 	if (fcntl(ring->descriptor, F_ADD_SEALS,
 			  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 	{
@@ -243,7 +243,7 @@ make_ring(DeviceError *error)
 	if (engine->pin != NULL && !engine->pin(ring->memory, ring_bytes(), error))
 	{
 		explain_failure(error, error->text);
-		/* which free_ring() would take for pinned */
+		/* free_ring() would take the memory for pinned */
 		munmap(ring->memory, ring_bytes());
 		ring->memory = NULL;
 		free_ring(ring);
@@ -344,7 +344,7 @@ ring_note_use(Ring *ring, uint32_t chunk, uint32_t bytes)
 		ring->used_bytes[chunk] = bytes;
 }
 
-/* Has no one else the memory, neither open nor mapped? */
+/* True if no one else has the memory open or mapped. */
 static bool
 is_ours_alone(const Ring *ring)
 {
@@ -352,7 +352,9 @@ is_ours_alone(const Ring *ring)
 		fcntl(ring->descriptor, F_SETLEASE, F_UNLCK) == 0;
 }
 
-/* Has the memory all its pages, or did a client punch holes into it? */
+/*
+ * True if the memory has all its pages: no client has punched holes into it.
+ */
 static bool
 is_whole(const Ring *ring)
 {
@@ -373,7 +375,7 @@ clear(Ring *ring)
 	}
 }
 
-/* Takes those off the pool that make more rings than so many; a list of them. */
+/* Takes rings off the pool until at most "most" exist; returns those taken. */
 static Ring *
 take_surplus(uint64_t most)
 {
@@ -419,8 +421,8 @@ ring_release_idle(uint64_t delay)
 }
 
 /*
- * Frees the pages, which a client that still has the memory mapped would keep
- * otherwise: it finds zeros there.
+ * Frees the pages of a ring.  Otherwise a client that still has the memory
+ * mapped would keep them; it finds zeros there.
  */
 static void
 free_pages(const Ring *ring)

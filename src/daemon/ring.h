@@ -65,7 +65,7 @@ extern void ring_note_use(Ring *ring, uint32_t chunk, uint32_t bytes);
 
 /*
  * Gives a ring back to the pool, its data cleared, if no client has its memory
- * open or mapped.  Otherwise the ring is freed, and its memory is taken from the
+ * open or mapped.  Otherwise frees the ring, and takes its memory from the
  * client too, unless the client may still be reading an order (is_read).
  */
 extern void ring_give_back(Ring *ring, bool is_read);

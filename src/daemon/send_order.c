@@ -4,9 +4,9 @@
  *	  The order of a job, from the devices through the ring to the client.
  *
  * The chunks of the ring are used in turn, and the client gives them back in
- * turn, so a chunk of the order, counted through all of it, says which one of
- * the ring it is in.  The order of a job that has several parts is merged while
- * it is sent.
+ * turn.  So the number of a chunk of the order tells in which chunk of the
+ * ring it is.  The order of a job that has several parts is merged while it is
+ * sent.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,9 @@
 
 #define CHUNK_ENTRIES	((uint32_t) (CHUNK_BYTES / sizeof(uint32_t)))
 
-/* The job ends by an error of the merge, for which no device may be to blame. */
+/*
+ * Ends the job by an error of the merge, for which no device may be to blame.
+ */
 static bool
 fail_merge(Job *job, const MergeFailure *failure)
 {
@@ -66,7 +68,7 @@ static void
 note_chunk(Job *job, uint64_t *chunks)
 {
 	(*chunks)++;
-	/* what the client may be reading cannot be taken away */
+	/* a ring that the client may be reading cannot be taken away */
 	job->wire->has[SCARCE_STAGING] = !send_order_is_read(job);
 }
 
@@ -80,7 +82,7 @@ send_order_take_back(Job *job, const Message *message)
 	return true;
 }
 
-/* Waits until some chunk of the ring is not the client's. */
+/* Waits until the client has given back a chunk of the ring. */
 static bool
 await_chunk(Job *job)
 {

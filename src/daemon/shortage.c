@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * shortage.c
- *	  Jobs whose client is idle, and others that lack what these have.
+ *	  Jobs with idle clients, which give way to others that wait for a resource.
  *
- * A client may take as long as it likes: its query may wait for a lock, for the
- * network, or sleep.  As long as nobody else lacks what its job has, that is
- * all right.  But nobody is to wait for it.  So whoever waits for something
- * makes a descriptor readable, and jobs whose clients have been idle for some
- * time look at that along with their own socket, and give up what they have.
- * They do so one after the other, with a moment in between, in which it may
- * turn out that there is enough.
+ * A client may take as long as it likes: its query may wait for a lock, for
+ * the network, or sleep.  As long as nobody else lacks what its job has, that
+ * is all right.  But nobody is to wait for it.  So a thread that waits for a
+ * resource makes a descriptor readable.  Jobs whose clients have been idle for
+ * some time look at that descriptor along with their own socket, and give up
+ * what they have.  One job gives way after the other, with a moment in
+ * between, in which it may turn out that there is enough.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@
 
 #include "clock.h"
 
-/* A client that has not been heard of for so long is idle; tests have another. */
+/* After this time without a message a client is idle; tests set another. */
 #ifndef IDLE_MILLISECONDS
 #define IDLE_MILLISECONDS	1000
 #endif
@@ -85,7 +85,7 @@ shortage_idle(Scarce what)
 	return count;
 }
 
-/* Counts one client as idle, or no more. */
+/* Counts one client as idle (1), or as idle no more (-1). */
 static void
 count_idle(const bool *has, int change)
 {
@@ -99,8 +99,8 @@ count_idle(const bool *has, int change)
 }
 
 /*
- * Does anyone still wait for what is had, and is it time for the next turn?  Then
- * the client is counted as one that gives way.
+ * True if someone still waits for what the client has, and it is time for the
+ * next turn.  Counts the client as one that gives way then.
  */
 static bool
 take_turn(const bool *has)
@@ -129,13 +129,13 @@ shortage_has_given_way(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Waits as an idle client's job. */
+/* Waits for the client, or for its turn to give way. */
 static Waited
 wait_idle(struct pollfd *polled, const bool *has)
 {
 	for (;;)
 	{
-		/* when woken out of turn, a moment without looking who waits */
+		/* when woken out of turn, ignores those who wait for a moment */
 		if (poll(polled, 1 + SCARCE_COUNT, -1) > 0)
 		{
 			if (polled[0].revents != 0)

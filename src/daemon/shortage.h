@@ -26,9 +26,9 @@ extern void shortage_begin(Scarce what);
 extern void shortage_end(Scarce what);
 
 /*
- * Clients that have been idle long enough to give up the resource, and those that
- * are giving up what they have.  Who finds none of the resource after this was 0
- * need not wait for it.
+ * The number of clients that have been idle long enough to give up the
+ * resource, and of those that are giving up what they have.  If it is 0 and
+ * there is then none of the resource, there is nothing to wait for.
  */
 extern int	shortage_idle(Scarce what);
 
@@ -39,10 +39,10 @@ typedef enum Waited
 } Waited;
 
 /*
- * Waits until a client's socket is ready for these events of poll(); or until the
- * client has been idle for some time, while others wait for a resource that it
- * has.  "has" is an array by Scarce.  Who is to give way calls
- * shortage_has_given_way() as soon as all of that is free.
+ * Waits until a client's socket is ready for these events of poll(), or until
+ * the client has been idle for some time while others wait for a resource that
+ * it has.  "has" is an array by Scarce.  A caller that is to give way frees
+ * all of that, and calls shortage_has_given_way() at once.
  */
 extern Waited shortage_wait(int socket, short events, const bool *has);
 extern void shortage_has_given_way(void);

@@ -4,7 +4,7 @@
  *	  Sorting a job that has all its keys.
  *
  * All parts of a job are sorted at the same time: one by the connection's own
- * thread, each of the others by one that is there for that only.
+ * thread, each of the others by a thread that ends after its sort.
  *
  *-------------------------------------------------------------------------
  */
@@ -64,7 +64,7 @@ sort_all(Job *job)
 	}
 }
 
-/* Is each part sorted? */
+/* True if each part is sorted; otherwise the job has failed. */
 static bool
 are_sorted(Job *job)
 {
@@ -78,7 +78,10 @@ are_sorted(Job *job)
 	return true;
 }
 
-/* Has the parts keep what they are merged by, if there are several. */
+/*
+ * Makes the parts keep the keys by which they are merged, if there are
+ * several.
+ */
 static void
 keep_keys(Job *job)
 {
@@ -86,7 +89,7 @@ keep_keys(Job *job)
 		job->engine->keep_keys(job->parts[i].job);
 }
 
-/* Says which devices have sorted. */
+/* Writes the names of the devices that have sorted. */
 static void
 name_devices(const Job *job, char *names, size_t size)
 {
@@ -102,7 +105,9 @@ name_devices(const Job *job, char *names, size_t size)
 	}
 }
 
-/* Says how it was sorted; mostly all parts in the same way. */
+/*
+ * Writes the methods by which the parts were sorted; mostly there is only one.
+ */
 static void
 name_methods(const Job *job, char *names, size_t size)
 {

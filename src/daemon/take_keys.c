@@ -3,13 +3,14 @@
  * take_keys.c
  *	  The keys of a job, from the ring to the devices.
  *
- * The copy of a chunk to the device is begun, and the connection goes on; only
+ * The connection begins the copy of a chunk to the device, and goes on.  Only
  * when there is nothing to receive does it wait for the oldest copy under way,
- * to give the chunk back.  So copies go on while the client fills other chunks.
+ * to give the chunk back.  So copies go on while the client fills other
+ * chunks.
  *
- * The client can write to the ring at any time.  So ends of keys, by which the
- * device finds them, are copied before they are looked at, and only the copy is
- * used.  What keys themselves are makes no difference to anyone but the client.
+ * The client can write to the ring at any time.  So the ends of keys, by which
+ * the device finds the keys, are copied before they are looked at, and only
+ * the copy is used.  The keys themselves matter to nobody but the client.
  *
  *-------------------------------------------------------------------------
  */
@@ -69,8 +70,8 @@ is_under_way(const Job *job, uint32_t chunk)
  */
 
 /*
- * Copies the ends of a chunk's keys, unless they are not what key_format.h says
- * they are.  Each is read once.  Notes the longest key.
+ * Copies the ends of a chunk's keys, and notes the longest key.  Reads each
+ * end once.  False if the ends are not as key_format.h says.
  */
 static bool
 copy_ends(Job *job, const volatile uint64_t *ends, uint32_t nrows,
@@ -83,7 +84,7 @@ copy_ends(Job *job, const volatile uint64_t *ends, uint32_t nrows,
 		uint64_t	end = ends[row];
 		uint64_t	key_words = end - previous;
 
-		/* in this form it also catches what is not ascending */
+		/* unsigned, so this catches ends that do not ascend, too */
 		if (key_words - 1 >= KEY_MAX_WORDS)
 			return false;
 		if (key_words > job->longest_key)
@@ -131,7 +132,7 @@ take_ends(Job *job, const uint64_t *in_ring, uint32_t nrows, uint64_t nwords)
 	return ends;
 }
 
-/* Has the engine count the ends from the first key of the part. */
+/* Makes ends count from the first key of the part, as the engine wants. */
 static void
 count_from_part(const Part *part, uint64_t *ends, uint32_t nrows)
 {
@@ -146,7 +147,7 @@ count_from_part(const Part *part, uint64_t *ends, uint32_t nrows)
  * Chunks
  */
 
-/* Counts keys that the part has got. */
+/* Counts keys that a part has got. */
 static void
 count_keys(Job *job, Part *part, uint32_t nrows, uint64_t nwords)
 {
@@ -197,7 +198,7 @@ take_variable_keys(Job *job, uint32_t chunk, uint32_t nrows, uint64_t nwords)
 				  nrows);
 }
 
-/* Can a chunk have so many keys, of so many words? */
+/* Can a chunk have this number of keys, of this number of words? */
 static bool
 fits_chunk(const Job *job, uint32_t nrows, uint64_t nwords)
 {
@@ -210,7 +211,7 @@ fits_chunk(const Job *job, uint32_t nrows, uint64_t nwords)
 		nrows <= CHUNK_VARIABLE_ROWS;
 }
 
-/* Notes which bytes of the ring have them. */
+/* Notes which bytes of a chunk have keys. */
 static void
 note_use(const Job *job, uint32_t chunk, uint64_t nwords)
 {

@@ -3,8 +3,9 @@
  * trial.c
  *	  A trial of what jobs need of the system.
  *
- * A seccomp profile or a limit may keep from gpusortd what each job needs.  Where
- * that is so, each sort would fail for itself, and no one would know why before.
+ * A seccomp profile or a limit may forbid gpusortd what each job needs.
+ * Without the trial each sort would fail by itself, and no one would be told
+ * beforehand.
  *
  *-------------------------------------------------------------------------
  */

@@ -13,9 +13,9 @@
 #include "engine.h"
 
 /*
- * Makes what every job needs, once: a ring, which is left for the first job, its
- * passing to a client, and a thread.  False with the reason if there is something
- * without which no job can be done.
+ * Tries once what every job needs: makes a ring, which is left for the first
+ * job, passes it to a client, and starts a thread.  False with the reason if
+ * one of them fails.
  */
 extern bool trial_succeeds(DeviceError *error);
 

@@ -4,13 +4,13 @@
  *	  Detecting a job that hangs in its device.
  *
  * A kernel that never ends, or a driver that does not return, cannot be helped
- * from within the process, and would have the memory of the job taken for ever.
- * So gpusortd ends, and is started anew.
+ * from within the process, and would keep the memory of its job for ever.  So
+ * gpusortd ends, and is started anew.
  *
- * How long a step may take depends on how large the job is, and on what else
- * there is to do: as long as one processor would take to sort all jobs under
- * way, and ten seconds more.  Time is counted in checks, one a second, not by
- * a clock: a process that was stopped has made no step either.
+ * How long a step may take depends on the size of the job and on the other
+ * jobs: as long as one processor would take to sort all jobs under way, and
+ * ten seconds more.  Time is counted in checks, one a second, not by a clock:
+ * a process that was stopped has made no step either.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +21,7 @@
 
 #include "../common/host_sort.h"
 
-/* Checks without a step, of a thread that has nothing to sort, before it hangs. */
+/* Checks without a step after which a thread with nothing to sort hangs. */
 #define PATIENT_CHECKS	10
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -60,7 +60,7 @@ watch_is_needed(void)
 	return is_needed;
 }
 
-/* Does the thread work, in the same step as at the last check? */
+/* True if the thread works, in the same step as at the last check. */
 static bool
 has_made_no_step(Watch *watch)
 {

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 /*
- * The steps of a connection's thread, which alternate: in one it works, in the
- * next it waits for its client or in the queue, which may take any time.
+ * The steps of a connection's thread, which works in one step, and in the next
+ * waits for its client or in the queue, which may take any time.
  */
 typedef struct Watch
 {
@@ -54,8 +54,8 @@ watch_go_on(Watch *watch)
 extern bool watch_is_needed(void);
 
 /*
- * Checks all threads, every WATCH_MILLISECONDS.  True if one has made no step for
- * so long that it hangs.
+ * Checks all threads; called every WATCH_MILLISECONDS.  True if a thread has
+ * made no step for longer than it may take.
  */
 extern bool watch_finds_hanging(void);
 

@@ -3,10 +3,10 @@
  * wire.c
  *	  The line to one client: messages, and waiting for them.
  *
- * All waiting for a client is done here.  It ends when the client is heard of
- * or gone, or when the client has been idle for a while and others wait for what
- * its job has (shortage.c).  Each message is a step of the watch (watch.h), and
- * no wait is taken for a job that hangs.
+ * All waiting for a client is done here.  A wait ends with a message, when the
+ * client is gone, or when the client has been idle for a while and others wait
+ * for what its job has (shortage.c).  Each message is a step of the watch
+ * (watch.h), and no wait is taken for a job that hangs.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,7 +57,7 @@ wire_client_is_gone(void *argument)
 
 /*
  * Waits until the socket is ready for these events of poll().  False if what
- * the client has is to be given up; it is not waited for again then.
+ * the client has is to be given up; from then on there is no wait for it.
  */
 static bool
 wait_for_client(Wire *wire, short events)

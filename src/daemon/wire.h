@@ -32,19 +32,20 @@ typedef enum Received
 } Received;
 
 /*
- * Begin and end of a connection; the end closes the socket.  Before it, as soon as
- * the client has nothing that others may wait for, wire_has_given_way().
+ * Begin and end of a connection; the end closes the socket.  The caller tells
+ * by wire_has_given_way(), before the end, that the client has nothing left
+ * that others may wait for.
  */
 extern void wire_begin(Wire *wire, int socket);
 extern void wire_has_given_way(Wire *wire);
 extern void wire_end(Wire *wire);
 
-/* Has the client closed the connection?  A callback of other waits. */
+/* True if the client has closed the connection.  A callback of other waits. */
 extern bool wire_client_is_gone(void *wire);
 
 /*
- * Sends a message; false if the client is gone, or if the client is to give way,
- * of which it has not been told.
+ * Sends a message; false if the client is gone, or is to give way without
+ * having been told.
  */
 extern bool wire_send(Wire *wire, const Message *message);
 
@@ -61,12 +62,12 @@ extern bool wire_refuse(Wire *wire, MessageKind kind, FailureCause cause,
 			__attribute__((format(printf, 4, 5)));
 
 /*
- * Receives a message, and waits for it if "wait".  A message of a wrong size gets
- * the kind 0, which is none.
+ * Receives a message, and waits for it if "wait".  A message of a wrong size
+ * gets the kind 0, which no message has.
  */
 extern Received wire_receive(Wire *wire, Message *message, bool wait);
 
-/* Waits so long for a message; false if none comes. */
+/* Waits this long for a message; false if none comes. */
 extern bool wire_receive_within(Wire *wire, Message *message,
 								uint64_t milliseconds);
 
