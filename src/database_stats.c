@@ -3,20 +3,21 @@
  * database_stats.c
  *	  Counters of each database.
  *
- * Each database that something is counted of has a place in shared memory.  A
- * process looks for that of its database once, before it counts for the first
- * time, and keeps it: there is no process of a database that is dropped.  Places
- * of dropped databases are emptied when one is wanted for another database.
+ * Each database with counters has a place in shared memory.  A process looks
+ * for the place of its database once, before it counts for the first time, and
+ * keeps it: a database that is dropped has no processes.  Places of dropped
+ * databases are emptied when another database needs one.
  *
- * As the places are there from the beginning, counting cannot fail.  Of more
- * databases than places those that come last are not counted.
+ * As the places are there from the beginning, counting cannot fail.  If there
+ * are more databases than places, the last ones are not counted.
  *
- * When the server is shut down they go to a file, from which it takes them when
- * it starts again.  The file stays until something is counted, so that a start
- * that fails loses nothing.  Then it goes, so that a crash ends all counters, as
- * those of PostgreSQL.  They are no kind of PostgreSQL's own
- * statistics, which 18 would let an extension have: a server that finds one in
- * its file, and not the library that has registered it, drops those of all kinds.
+ * At shutdown the server writes the counters to a file, and reads them when it
+ * starts again.  The file stays until something is counted, so that a start
+ * that fails loses nothing.  Then it is removed, so that a crash ends all
+ * counters, like those of PostgreSQL.  The counters are no kind of
+ * PostgreSQL's own statistics, which 18 would let an extension have: if a
+ * server finds that kind in its file, but not the library that has registered
+ * it, it drops the statistics of all kinds.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,7 +53,8 @@ typedef struct DatabasePlace
 
 typedef struct SharedPlaces
 {
-	bool		file_is_current;	/* has what is counted; under the lock */
+	bool		file_is_current;	/* it has all that is counted; under the
+									 * lock */
 	DatabasePlace places[PLACES];
 } SharedPlaces;
 
@@ -88,7 +90,7 @@ copy_place(DatabasePlace *place, DatabaseStats *copy)
 	return OidIsValid(copy->database);
 }
 
-/* Initializes all places: those of the file's databases, and free ones. */
+/* Initializes all places: those of the file's databases, and the free ones. */
 static void
 init_places(const DatabaseStats *stats, uint32 databases)
 {
@@ -106,8 +108,8 @@ init_places(const DatabaseStats *stats, uint32 databases)
 }
 
 /*
- * Reads the file into an array of all places, and sets how many it has; false if
- * it is of no use.
+ * Reads the file into an array of all places, and sets *databases to how many
+ * it has; false if the file is of no use.
  */
 static bool
 read_file(FILE *file, DatabaseStats *stats, uint32 *databases)
@@ -132,7 +134,7 @@ read_file(FILE *file, DatabaseStats *stats, uint32 *databases)
 	return false;
 }
 
-/* Takes what the last shutdown has left. */
+/* Reads the counters that the last shutdown has written. */
 static void
 load_places(void)
 {
@@ -156,7 +158,7 @@ load_places(void)
 	pfree(stats);
 }
 
-/* Writes all places that are taken to the file; false if that has failed. */
+/* Writes all places in use to the file; false if that has failed. */
 static bool
 write_file(FILE *file)
 {
@@ -177,8 +179,8 @@ write_file(FILE *file)
 }
 
 /*
- * At the end of the postmaster, when all other processes have ended.  The lock
- * is not taken, as one that was killed may have held it.
+ * At the end of the postmaster, when all other processes have ended.  Does not
+ * take the lock, as a process that was killed may have held it.
  */
 static void
 save_places(int code, Datum unused)
@@ -187,7 +189,7 @@ save_places(int code, Datum unused)
 	FILE	   *file;
 	bool		written;
 
-	/* after a crash the memory may have anything in it */
+	/* after a crash the memory may contain anything */
 	if (code != 0 || shared->file_is_current)
 		return;
 	file = AllocateFile(temporary, PG_BINARY_W);
@@ -242,8 +244,8 @@ set_to_zero(DatabasePlace *place)
 }
 
 /*
- * Empties the places of databases that have been dropped.  The catalog is not
- * looked at under the lock.
+ * Empties the places of databases that have been dropped.  Looks at the
+ * catalog without holding the lock.
  */
 static void
 forget_dropped(void)
@@ -269,8 +271,8 @@ forget_dropped(void)
 }
 
 /*
- * Before something is counted: removes the file, which a start after a crash would
- * take for current.
+ * Removes the file before something is counted: a start after a crash would
+ * take it for current.
  */
 static void
 remove_file(void)
@@ -303,14 +305,14 @@ find_own_place(void)
 		{
 			pg_atomic_write_u64(&own_place->reset, 0);
 			set_to_zero(own_place);
-			/* at last, as save_places() does not heed the lock */
+			/* last, as save_places() ignores the lock */
 			own_place->database = MyDatabaseId;
 		}
 	}
 	LWLockRelease(lock);
 }
 
-/* Has this process's database a place? */
+/* True if this process's database has a place. */
 static bool
 has_place(void)
 {

@@ -65,13 +65,13 @@ enum
 	SORT_COLUMNS
 };
 
-/* What sorts on a device that is ready have to do without; NULL for nothing. */
+/* What sorts on a device that is ready lack; NULL for nothing. */
 static const char *
 lack_of_sorts(void)
 {
 	int			nworkers = max_parallel_workers_per_gather;
 
-	/* processes that sort together have as much memory as all of them alone */
+	/* processes that sort together have the memory of all of them */
 	return shared_memory_lack(nworkers == 0 ? 0 :
 							  (nworkers + 1.0) * gpusort_memory_limit());
 }
@@ -209,7 +209,7 @@ check_preloaded(int nplaces)
 				 errmsg("gpusort must be loaded via \"shared_preload_libraries\"")));
 }
 
-/* May the user know more of the role's sorts than that there are some? */
+/* May the user see more of the role's sorts than that they exist? */
 static bool
 may_look_at(Oid role)
 {
@@ -244,8 +244,8 @@ put_sort(ReturnSetInfo *result, const SortOfProcess *sort)
 }
 
 /*
- * The sorts of all processes.  Of those of other roles only the process and the
- * database are told, as by the views of PostgreSQL.
+ * The sorts of all processes.  Of sorts of other roles it tells only the
+ * process and the database, as the views of PostgreSQL do.
  */
 Datum
 gpusort_progress(PG_FUNCTION_ARGS)
@@ -292,7 +292,7 @@ gpusort_stat_database(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Resets those of the present database. */
+/* Resets the counters of the present database. */
 Datum
 gpusort_stat_database_reset(PG_FUNCTION_ARGS)
 {

@@ -14,9 +14,9 @@
  *		common/		or are sorted on the CPU, in this process (host_sort.c)
  *		spill/		runs are written to tapes, and merged
  *
- * A row of an index comes another way: index/ has the phases of a build, which
- * goes by spill/ and so on as above; then the rows are put on leaf pages, of which
- * the tree is written.
+ * A row of an index comes another way: index/ has the phases of a build, and
+ * takes rows through spill/ and the rest as above; then the rows are put on
+ * leaf pages, of which the tree is written.
  *
  * In this folder: hooks.c has all hooks of the server, settings.c the settings,
  * shared_state.c the counters and the status of gpusortd, database_stats.c

@@ -10,7 +10,7 @@
 #include "refusal.h"
 #include "shared_state.h"
 
-/* Counters of each reason; index builds have no others than these. */
+/* Counters of each reason; index builds have no other reasons. */
 static const struct
 {
 	Statistic	sorts;

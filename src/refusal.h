@@ -28,7 +28,10 @@ typedef enum Refusal
 	REFUSAL_FOREIGN				/* below a node of another extension */
 } Refusal;
 
-/* Counts such sorts of a plan, and such an index build. */
+/*
+ * Count sorts of a plan, and an index build, that were refused for this
+ * reason.
+ */
 extern void refusal_count_sorts(Refusal refusal, int count);
 extern void refusal_count_index_build(Refusal refusal);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settings.c
- *	  The settings: what they are, and what they say for themselves.
+ *	  The settings and their descriptions.
  *
  *-------------------------------------------------------------------------
  */
@@ -72,8 +72,9 @@ static const struct config_enum_entry algorithm_options[] = {
 };
 
 /*
- * More than anything takes; and of as many rows as the planner can expect,
- * 1e100, costs are far from infinite, with which it finds no plan.
+ * More than anything takes.  With the most rows that the planner can expect,
+ * 1e100, costs are still far from infinite; with infinite ones it finds no
+ * plan.
  */
 #define LARGEST_COST	1e6
 
@@ -151,11 +152,11 @@ static const struct
 };
 
 /*
- * Raises an error if the client has given this setting in its connection, and
- * may not.  Where the library is preloaded the server does so.  Where it comes
- * later the server has put the value in the place of the configuration's or the
- * role's.  It would drop it now, with a warning, but bring back neither of them:
- * anyone could get rid of a limit.
+ * Raises an error if the client has given this setting in its connection, but
+ * may not.  If the library is preloaded the server does so.  If it is loaded
+ * later, the server has let the client's value replace that of the
+ * configuration or the role.  It would drop the value now, with a warning, but
+ * bring back neither of them: anyone could get rid of a limit.
  */
 static void
 refuse_setting_of_client(const char *name, GucContext context)
@@ -186,7 +187,9 @@ define_cost(const char *name, const char *description, double *value)
 void
 settings_define(void)
 {
-	/* first, since a library that has defined some cannot be loaded again */
+	/*
+	 * first, since a library that has defined settings cannot be loaded again
+	 */
 	for (int i = 0; i < lengthof(restricted_settings); i++)
 		refuse_setting_of_client(restricted_settings[i].name,
 								 restricted_settings[i].context);

@@ -29,8 +29,8 @@ typedef enum DaemonEngine
 /* gpusort.gather_rows: whether workers gather rows for their leader */
 typedef enum GatherChoice
 {
-	GATHER_AUTO,				/* of many rows, with processors enough */
-	GATHER_ON,					/* where memory suffices */
+	GATHER_AUTO,				/* of many rows, with enough processors */
+	GATHER_ON,					/* wherever memory suffices */
 	GATHER_OFF
 } GatherChoice;
 

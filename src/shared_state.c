@@ -3,9 +3,9 @@
  * shared_state.c
  *	  What all processes of the server know together.
  *
- * A few hundred bytes of shared memory.  A library in
- * shared_preload_libraries asks for them as usual; one that a session loads
- * later takes them from the reserve that every server has for this.
+ * A few hundred bytes of shared memory.  A library in shared_preload_libraries
+ * requests them as usual; a library that a session loads later takes them from
+ * the reserve that every server has for that.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,7 +30,7 @@
 /* Statements that may be told apart, see shared_claim_warning(). */
 #define WARNED_STATEMENTS			64
 
-/* The postmaster may take so long for the one that it starts by itself. */
+/* The time that the postmaster may take to start the preloaded launcher. */
 #define PRELOAD_MILLISECONDS		10000
 
 typedef struct SharedState
@@ -88,7 +88,7 @@ static const char *const counter_names[STAT_COUNT] = {
 
 static SharedState *shared_state;
 static bool launcher_is_expected;	/* the postmaster keeps one */
-static uint32 own_device_jobs;	/* of them, those of this process */
+static uint32 own_device_jobs;	/* the jobs of this process among them */
 
 void
 shared_state_request(void)
@@ -190,8 +190,9 @@ shared_note_answer(void)
 }
 
 /*
- * Whoever claims it may die before there is a launcher, and a launcher may not
- * come to be or not last.  So a claim is not kept: it only puts off the next.
+ * A process may claim the launcher and die before there is one, and a launcher
+ * may not start or not last.  So a claim is not kept: it only puts off the
+ * next.
  */
 bool
 shared_claim_launcher(void)
@@ -252,7 +253,7 @@ shared_ask_launcher(void)
 	launcher = state->launcher;
 	SpinLockRelease(&state->mutex);
 
-	/* another process may have it by now, to which that does no harm */
+	/* the latch may be another process's by now, which does no harm */
 	if (launcher != NULL)
 		SetLatch(launcher);
 }
@@ -277,8 +278,8 @@ shared_claim_memory_hint(void)
 }
 
 /*
- * A worker has its leader's time of the statement's start.  Where another leader
- * uses the same place meanwhile there is a warning more.
+ * A worker has the time of the statement's start from its leader.  If another
+ * leader uses the same place meanwhile, there is one more warning.
  */
 bool
 shared_claim_warning(void)
@@ -291,7 +292,7 @@ shared_claim_warning(void)
 								  start) != start;
 }
 
-/* At exit: jobs that nobody has ended by then. */
+/* At exit: ends jobs that nobody has ended by then. */
 static void
 end_own_device_jobs(int code, Datum argument)
 {
@@ -326,7 +327,7 @@ shared_device_jobs(void)
 	return pg_atomic_read_u32(&get_shared_state()->device_jobs);
 }
 
-/* Adds to what is counted of each database, too. */
+/* Adds to the database's own counter, if there is one for it. */
 static void
 count_for_database(Statistic statistic, uint64 amount)
 {

@@ -97,8 +97,9 @@ extern void shared_note_silence(void);
 extern void shared_note_answer(void);
 
 /*
- * True for a caller that may start a launcher, since there is none: at first at
- * once, then after delays that grow until a launcher has had a status of gpusortd.
+ * True for a caller that may start a launcher, since there is none: the first
+ * time at once, then after delays that grow until a launcher has had a status
+ * of gpusortd.
  */
 extern bool shared_claim_launcher(void);
 
@@ -108,7 +109,10 @@ extern bool shared_claim_launcher(void);
 extern bool shared_begin_launcher(void);
 extern void shared_end_launcher(void);
 
-/* Ask the launcher to check that gpusortd answers; and has it been asked? */
+/*
+ * Ask the launcher to check that gpusortd answers; and tell whether it was
+ * asked.
+ */
 extern void shared_ask_launcher(void);
 extern bool shared_launcher_is_asked(void);
 
@@ -119,13 +123,13 @@ extern bool shared_launcher_is_asked(void);
 extern bool shared_claim_memory_hint(void);
 
 /*
- * True for the first caller of a statement, among all of its processes: who may warn
- * its client that something was done otherwise than asked for.
+ * True for the first caller of a statement, among all of its processes: it may
+ * warn the client that something was done otherwise than asked for.
  */
 extern bool shared_claim_warning(void);
 
 /*
- * Begin, end and number of the jobs of all processes that gpusortd has to sort.
+ * Begin, end and number of all processes' jobs that gpusortd has to sort.
  * Jobs of a process that exits end by themselves.
  */
 extern void shared_begin_device_job(void);

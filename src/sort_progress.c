@@ -3,18 +3,19 @@
  * sort_progress.c
  *	  How far the sorts of each process have come, for all processes to see.
  *
- * A process has one slot in shared memory, which it alone writes, at changes of
- * the phase and after some thousand rows.  A counter of changes, which is odd
- * meanwhile, tells readers whether their copy is whole, as that of a backend's
- * status in PostgreSQL.
+ * A process has one slot in shared memory, which it alone writes, at changes
+ * of the phase and after some thousand rows.  A counter of changes, which is
+ * odd during a change, tells readers whether their copy is whole, as with a
+ * backend's status in PostgreSQL.
  *
- * The sorts of a process are in a list of its own, since one may take the rows of
- * another.  The slot has the one whose phase has changed last, of those that do
- * not emit rows as long as there are any: it is what the query waits for.
+ * Each process has a list of its sorts, since one may take the rows of
+ * another.  Its slot shows the sort whose phase has changed last; a sort that
+ * emits rows is shown only if all do.  So the slot shows what the query waits
+ * for.
  *
- * A sort leaves the list when it ends or when the memory goes that it is in,
- * which every error sees to.  None outlives its transaction, whatever becomes
- * of the memory, nor its process.
+ * A sort leaves the list when it ends, or when its memory is freed, as after
+ * every error.  No sort outlives its transaction, whatever becomes of the
+ * memory, nor its process.
  *
  *-------------------------------------------------------------------------
  */
@@ -87,7 +88,7 @@ get_slots(void)
 	return slots;
 }
 
-/* Writes what the slot is to have; with NULL nothing. */
+/* Writes figures to the slot; with NULL the slot shows nothing. */
 static void
 write_slot(const SortFigures *figures)
 {
@@ -207,7 +208,7 @@ sort_progress_expect(SortProgress *progress, double rows)
 		(uint64) Min(Max(rows, 0), (double) PG_INT32_MAX * PG_INT32_MAX);
 }
 
-/* Lists a sort of which nothing has been done. */
+/* Lists a sort that has not begun yet. */
 static void
 list_progress(SortProgress *progress, double expected_rows, bool at_once)
 {

@@ -11,8 +11,8 @@
 #include "lib/ilist.h"
 
 /*
- * Rows after which a sort shows how far it has come: so many that it costs
- * nothing beside them.
+ * A sort shows how far it has come after each of these many rows, so that the
+ * cost does not matter.
  */
 #define PROGRESS_ROWS	4096
 
@@ -74,23 +74,25 @@ typedef struct SortOfProcess
 extern void sort_progress_request(void);
 
 /*
- * Begins to show a sort, which takes rows: at once, or when it has some thousand
- * rows, as one that may be of a few and end in no time.  It ends with the current
- * memory context at the latest.
+ * Begins to show a sort, which takes rows: at once, or only when it has some
+ * thousand rows, for sorts that may be of few rows and end in no time.  The
+ * sort is shown until the end of the current memory context at the latest.
  */
 extern SortProgress *sort_progress_begin(ProgressKind kind,
 										 double expected_rows, bool at_once);
 extern void sort_progress_end(SortProgress *progress);
 
-/* The same once more, of another sort, after the end of the first one. */
+/* The same for another sort, after the end of the last one. */
 extern void sort_progress_begin_again(SortProgress *progress,
 									  double expected_rows, bool at_once);
 
-/* Shows the figures that have changed; with another phase, or in the present one. */
+/* Shows the changed figures, and the phase, which may be the present one. */
 extern void sort_progress_enter(SortProgress *progress, ProgressPhase phase);
 extern void sort_progress_show(SortProgress *progress);
 
-/* The same after the first so many rows, in order, have been emitted or written. */
+/*
+ * The same when the first nrows rows, in order, have been emitted or written.
+ */
 extern void sort_progress_emitted(SortProgress *progress, uint64 nrows);
 
 /* Sets how many rows are expected, to be shown with the next change. */
@@ -118,7 +120,7 @@ extern int	sort_progress_processes(void);
 /* Copies what a process shows, by its number; false if it shows nothing. */
 extern bool sort_progress_read(int number, SortOfProcess *copy);
 
-/* The words for users. */
+/* The names that users see. */
 extern const char *progress_kind_name(ProgressKind kind);
 extern const char *progress_phase_name(ProgressPhase phase);
 

@@ -21,12 +21,12 @@
  * leaves next to nothing to do, and where the values are so uneven that much
  * is left, a merge sort bounds the work.
  *
- * Input in order, or in reverse order, is found out by comparing neighbours
- * until that fails, which for other inputs it does almost at once.
+ * Input in order, or in reverse order, is detected by comparing neighbours
+ * until that fails, which it does almost at once for other inputs.
  *
- * Every function here that works on more than a few thousand entries calls
- * the caller's poll function once in a while.  That may leave by longjmp();
- * nothing is allocated that would be lost.
+ * Every function here that works on more than a few thousand entries calls the
+ * caller's poll function once in a while.  The poll function may leave by
+ * longjmp(); nothing is allocated that would be lost.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,7 +43,7 @@
 #define FIRST_PASS_BITS	10
 #define PASS_BITS		8
 
-/* Pieces that are finished in the buffer, and those not worth even that. */
+/* Largest pieces that are finished in the buffer, and by insertion sort. */
 #define LEAF_MAX		8192
 #define LEAF_MAX_BITS	13
 #define INSERTION_MAX	12
@@ -97,7 +97,9 @@ typedef struct HostSort
 	int			nlevels;
 	SortLevel	levels[MAX_LEVELS];
 
-	/* What finishes small pieces; its contents never outlive one of them. */
+	/*
+	 * Small pieces are finished in it; its contents never outlive one piece.
+	 */
 	HostSortEntry buffer[LEAF_MAX];
 	uint16_t	buckets[1 << LEAF_MAX_BITS];
 } HostSort;
@@ -176,8 +178,8 @@ load_word(const HostKeys *keys, const SortLevel *level, uint64_t row)
 }
 
 /*
- * Does a key have anything for this level?  If not, nor have those that are
- * equal to it so far, and all of them are equal.
+ * Does a key have words for this level?  If not, the keys that are equal to it
+ * so far have none either, and all of them are equal.
  */
 static inline bool
 key_reaches_level(const HostKeys *keys, const SortLevel *level, uint64_t row)
@@ -213,7 +215,7 @@ take_existing_order(HostSort *sort, bool reversed, uint32_t *order)
 
 		if (reversed)
 		{
-			/* It is the row before that comes after an equal one. */
+			/* The row before is the one that comes after an equal row. */
 			if (comparison == 0)
 				order[keys->nrows - row] |= tie;
 			order[keys->nrows - 1 - row] = (uint32_t) row;
@@ -267,8 +269,8 @@ survey_rows(const HostKeys *keys, WordSurvey *survey, uint32_t word,
 }
 
 /*
- * How many of the words that keys have at the most will do for the working word of
- * the first level?  A guess from a sample; it is only a matter of speed.
+ * How many of the keys' words suffice for the working word of the first level?
+ * A guess from a sample; only speed depends on it.
  */
 static uint32_t
 guess_first_words(const HostKeys *keys, uint32_t most)

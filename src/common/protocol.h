@@ -6,17 +6,18 @@
  * gpusortd listens on a unix socket of type SOCK_SEQPACKET, so a message is
  * received whole or not at all.  Every message is one Message structure; both
  * ends run on one machine and come from one build, which MSG_HELLO checks.
- * Across an upgrade they may not.  So the kind of a message, and the version
- * in MSG_HELLO, are in the same place in all versions; and a message of
- * another size, or a first one of unknown kind, is one of another version.
+ * Across an upgrade the builds may differ.  So the kind of a message, and the
+ * version in MSG_HELLO, are in the same place in all versions; and a message
+ * of another size, or a first message of unknown kind, is one of another
+ * version.
  *
  * A connection has one job after another.  Keys and order travel through a
- * ring: memory that gpusortd makes (a memfd, passed along with MSG_WELCOME), pins
- * for the device, and both sides map.  The ring is divided into chunks of equal
- * size, each of which belongs to one side at a time: to the client until the
- * client announces it with MSG_KEYS, then to gpusortd until MSG_KEYS_TAKEN; the
- * other way round with MSG_ORDER and MSG_ORDER_TAKEN.  After MSG_SORT all chunks
- * belong to gpusortd.
+ * ring: memory that gpusortd makes and pins for the device, and that both
+ * sides map (a memfd, passed along with MSG_WELCOME).  The ring is divided
+ * into chunks of equal size, each of which belongs to one side at a time: to
+ * the client until the client announces it with MSG_KEYS, then to gpusortd
+ * until MSG_KEYS_TAKEN; the other way round with MSG_ORDER and
+ * MSG_ORDER_TAKEN.  After MSG_SORT all chunks belong to gpusortd.
  *
  *		client						gpusortd
  *		HELLO		->
@@ -41,10 +42,10 @@
  *
  * Device memory is reserved as keys come.  A job fails when there is no more
  * device memory, and when its client says nothing for a second while others wait
- * for memory that the job has.  The jobs of a role share a limit, on all devices
- * together: a job that needs more memory than its MSG_HELLO allows the role
- * fails, or is refused, not queued, when it begins.  The first message has to
- * come within a few seconds.
+ * for memory that the job has.  The jobs of a role share a limit, on all
+ * devices together: a job that needs more memory than its MSG_HELLO allows the
+ * role is refused, not queued, when it begins, and fails later on.  The first
+ * message has to come within a few seconds.
  *
  * Instead of any answer MSG_FAILED may come, and the connection ends: gpusortd
  * closes it when the client has, or after two seconds.  Closing the connection,
@@ -116,7 +117,7 @@ typedef enum MessageKind
 	MSG_END_OF_LIST
 } MessageKind;
 
-/* How a device is. */
+/* The state of a device. */
 typedef enum DeviceState
 {
 	DEVICE_READY = 1,
@@ -180,7 +181,7 @@ typedef struct Message
 			uint32_t	cause;	/* a FailureCause */
 			char		text[MESSAGE_TEXT_SIZE];	/* a sentence, no full
 													 * stop */
-		}			failed;		/* also refused */
+		}			failed;		/* also of MSG_REFUSED */
 		struct
 		{
 			int32_t		number;

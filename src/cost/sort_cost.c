@@ -3,11 +3,12 @@
  * sort_cost.c
  *	  The cost of a sort, in the planner's units.
  *
- * A row takes time in three steps: taking it, that is copying it and making its
- * key; sorting, of which little is left if a device does it; and emitting it,
- * from this process's own memory or from a worker's.  The unit is the planner's,
- * at the rate of core's own sort: PUT_ROW_COST is to cpu_operator_cost, two of
- * which core charges for a comparison, as the times are to each other.
+ * A row takes time in three steps: taking it, that is copying it and making
+ * its key; sorting it, of which little is left if a device does it; and
+ * emitting it, from this process's own memory or from a worker's.  The unit is
+ * the planner's, at the rate of core's own sort: PUT_ROW_COST stands to
+ * cpu_operator_cost as the measured times stand to each other.  (Core charges
+ * two cpu_operator_cost for a comparison.)
  *
  * bench/calibrate measures the costs of the steps.  Those that differed between
  * machines by less than a factor of two are constants
@@ -34,24 +35,26 @@
 #include "port/shared_memory.h"
 #include "settings.h"
 
-/* Taking a row, with a key of 8 bytes, and copying each kilobyte of the rows. */
+/* Taking a row with a key of 8 bytes, and copying a kilobyte of rows. */
 #define PUT_ROW_COST		0.006
 #define PUT_KILOBYTE_COST	0.12
 
-/* Emitting a row from this process's own memory, and a value, which is no row. */
+/*
+ * Emitting a row from this process's own memory, and emitting a single value.
+ */
 #define EMIT_ROW_COST		0.0125
 #define EMIT_VALUE_COST		0.0025
 
-/* Taking a row that another process has put, and later its value. */
+/* Taking a row that another process has put, and later a value of it. */
 #define TAKE_VALUE_COST		0.004
 
 /* Writing the place of a row, where all processes emit rows. */
 #define SHARE_ROW_COST		0.001
 
-/* Each kilobyte of workers' rows in memory that has not been set aside. */
+/* A kilobyte of workers' rows in memory that the server has not set aside. */
 #define NEW_SHARED_KILOBYTE_COST	0.13
 
-/* Bytes that core's sort and ours need a row beside its data, about. */
+/* Bytes, about, that core's sort and ours need for a row beside its data. */
 #define ROW_OVERHEAD_BYTES	(SizeofMinimalTupleHeader + 32)
 
 /*
@@ -72,45 +75,48 @@
 #define HEAP_OPERATORS		4
 
 /*
- * Fewer different ones than these are few: of single numbers 2 took 0.83 to 1.12 of
- * PostgreSQL's speed, 20 took 0.86 to 1.25, 200 took 0.99 to 1.34.
+ * Fewer different values than these are few.  Sorts of single numbers had 0.83
+ * to 1.12 of PostgreSQL's speed with 2 different values, 0.86 to 1.25 with 20,
+ * and 0.99 to 1.34 with 200.
  */
 #define FEW_VALUES			100
 
 /*
- * From this part of all rows on NULLs are most: with 95% of a text or a numeric
- * sorts took 0.61 to 0.86 of PostgreSQL's speed.
+ * If NULLs are at least this part of all rows, most rows are NULL: with 95% of
+ * a text or a numeric, sorts had 0.61 to 0.86 of PostgreSQL's speed.
  */
 #define MOSTLY_NULL_PART	0.9
 
-/* From this part of all rows on different values are taken for all different. */
+/*
+ * If different values are at least this part of all rows, all count as
+ * different.
+ */
 #define UNIQUE_PART			0.9
 
 /*
- * The part of temp_file_limit that a plan may be expected to need: rows may be more
- * and wider than what is expected.
+ * The part of temp_file_limit that a plan may be expected to need: there may
+ * be more rows than expected, and wider ones.
  */
 #define SURE_FILE_PART		0.5
 
-/* The part of a heap's cost at which a sort of all rows is sure to take less. */
+/* A sort of all rows at this part of a heap's cost is sure to take less. */
 #define SURE_PART			0.65
 
 /*
- * The part of the cost without workers that a plan with some may have at most.
- * Where less is gained the workers are better used by others, estimates are not
- * that good, and processes may be more than processors: with two of these a gain
- * of 2% was expected where a sort took 1.4 times as long with a worker, 1% where
- * a median took 1.3 times, and 9% where a sort took 1.05 times
- * (docs/notes/2026-11-costs.md).
+ * The part of the cost without workers that a plan with workers may have at
+ * most.  Where the gain is smaller, others have better use for the workers.
+ * Estimates are not that good either, and there may be more processes than
+ * processors.  With two processors a gain of 2% was expected where a sort took
+ * 1.4 times as long with a worker, 1% where a median took 1.3 times, and 9%
+ * where a sort took 1.05 times (docs/notes/2026-11-costs.md).
  */
 #define TOGETHER_PART		0.9
 
 /*
  * Comparisons in core's sorts inside an aggregate, in costs of an operator: of
- * values that lie in the array that is sorted, which may be too large for the
- * caches; of others, mostly by abbreviated
- * keys; of others in rows that are too many for the caches; and of strings by
- * libc, which has no such keys.
+ * values that lie in the sorted array, which may fit the caches or not; of
+ * other values, mostly by abbreviated keys; of these in too many rows for the
+ * caches; and of strings by libc, which has no abbreviated keys.
  */
 #define INLINE_OPERATORS	0.3
 #define MANY_INLINE_OPERATORS	0.5
@@ -119,29 +125,32 @@
 #define LIBC_OPERATORS		2
 #define MANY_ROWS			50000
 
-/* The way of a number into such a sort and out again, and of another value. */
+/*
+ * The cost of a number's way into that sort and out again, and of another
+ * value's.
+ */
 #define INLINE_VALUE_COST	0.0115
 #define POINTER_VALUE_COST	0.043
 
-/* Values in the last pieces of such a sort, which take next to nothing. */
+/* Values in the last pieces of that sort, which take next to nothing. */
 #define PIECE_VALUES		8
 
 /*
- * A row of a merge join by values that are not words but elsewhere in memory: what
- * it was found to take more than one by numbers.
+ * What a row of a merge join was found to take more if its values are not
+ * numbers, but lie elsewhere in memory.
  */
 #define MERGE_POINTER_COST	0.06
 
 /*
- * Core's hash tables: what an entry has beside its row, about, and how large a
- * table is for which a look-up takes what core expects.
+ * Core's hash tables: bytes of an entry beside its row, about, and the size up
+ * to which a look-up takes what core expects.
  */
 #define HASH_ENTRY_BYTES	48
 #define FAST_HASH_BYTES		(2.0 * 1024 * 1024)
 
 /*
- * Adds to the size of a sort what its keys make of it.  "order" is that in which
- * the rows come, by the first of the columns; NULL if nothing is known of it.
+ * Adds to the size of a sort what depends on its keys.  "order" is the order
+ * of the rows that come, by the first of the columns; NULL if it is unknown.
  */
 static void
 add_keys(SortSize *size, const List *columns, Oid sort_operator,
@@ -161,19 +170,22 @@ add_keys(SortSize *size, const List *columns, Oid sort_operator,
 	}
 	if (correlation <= 0)
 		return;
-	/* as core has it for the pages that an index scan reads */
+	/* as core estimates the pages that an index scan reads */
 	size->ordered_part = correlation * correlation;
 	size->tied_rows = list_length(columns) == 1 ? 0 : order->group_rows;
 }
 
-/* Do rows of so many columns consist of the one that they are sorted by, a value? */
+/*
+ * Do rows of this number of columns have only their sort column, passed by
+ * value?
+ */
 static bool
 are_values(int ncolumns, const List *columns)
 {
 	return ncolumns == 1 && get_typbyval(exprType(linitial(columns)));
 }
 
-/* Adds what is known of rows that are values. */
+/* Adds what is known of rows that are single values. */
 static void
 add_values(SortSize *size, ColumnValues values)
 {
@@ -237,14 +249,14 @@ memory_bytes(double rows, int width)
 	return rows * (width + ROW_OVERHEAD_BYTES);
 }
 
-/* Bytes of memory of so many rows of this width: an estimate. */
+/* Bytes of memory of this many rows of this width: an estimate. */
 static double
 rows_bytes(double rows, int width)
 {
 	return rows * (MAXALIGN(width) + MAXALIGN(SizeofMinimalTupleHeader));
 }
 
-/* Do so many rows of this width fit the memory for a sort? */
+/* Do this many rows of this width fit the memory for a sort? */
 static bool
 fits_memory(double rows, int width)
 {
@@ -257,7 +269,7 @@ sort_together_spills(const SortSize *share)
 	return !fits_memory(share->rows, share->width);
 }
 
-/* Runs of so many rows, which processes write that sort together. */
+/* The number of runs that processes write that sort these rows together. */
 static double
 count_runs(const SortSize *size, double participants)
 {
@@ -291,7 +303,9 @@ kilobytes(double rows, int width)
 	return rows_bytes(rows, width) / 1024;
 }
 
-/* Kilobytes of all rows in runs: a single process writes values as such. */
+/*
+ * Kilobytes of all rows in runs: a single process writes values without rows.
+ */
 static double
 kilobytes_in_runs(const SortSize *size, double participants)
 {
@@ -309,14 +323,14 @@ sort_has_file_space(const SortSize *share)
 		kilobytes_in_runs(&stored, 1) <= temp_file_limit * SURE_FILE_PART;
 }
 
-/* Words of a key, as expected. */
+/* The expected number of words of a key. */
 static double
 words_of_key(const SortSize *size)
 {
 	return Min(Max(size->key_words, 1), KEY_MAX_WORDS);
 }
 
-/* Taking so many of the rows, by one process. */
+/* The cost of taking this many of the rows, by one process. */
 static Cost
 cost_putting(const SortSize *size, double rows)
 {
@@ -326,7 +340,7 @@ cost_putting(const SortSize *size, double rows)
 		kilobytes(rows, size->width) * PUT_KILOBYTE_COST;
 }
 
-/* Emitting so many of the rows, by the process that has them. */
+/* The cost of emitting this many of the rows, by the process that has them. */
 static Cost
 cost_emitting(const SortSize *size, double rows)
 {
@@ -336,15 +350,16 @@ cost_emitting(const SortSize *size, double rows)
 static Cost
 cost_sorting(const SortSize *size)
 {
-	/* the device sorts while rows are taken, and at the end in no time */
+	/* a device sorts in next to no time once the rows are taken */
 	return sort_job_expects_gpu(size->rows, words_of_key(size)) ? 0 :
 		size->rows * gpusort_host_sort_row_cost;
 }
 
 /*
- * Writing all rows to temporary files as sorted runs, and merging them.  Participants
- * do both at the same time, reading and writing all rows once more, which one of them
- * reads then.  A single process takes all rows once more with each further pass.
+ * The cost of writing all rows to temporary files as sorted runs, and of
+ * merging them.  Participants do both at the same time: they read and write
+ * all rows once more, and one of them reads the result.  A single process
+ * takes all rows once more with each further pass.
  */
 static Cost
 cost_spilling(const SortSize *size, double participants)
@@ -378,14 +393,14 @@ cost_sort_alone(const SortSize *size, Cost *startup, Cost *total)
 }
 
 /*
- * The cost of a sort together whose rows do not fit the memory.  Values are rows there,
- * too.
+ * The cost of a sort together whose rows do not fit the memory.  There single
+ * values are rows, too.
  */
 static void
 cost_sort_in_runs(const SortSize *size, double participants, Cost *startup,
 				  Cost *total)
 {
-	/* without a device each sorts its own */
+	/* without a device each process sorts its own rows */
 	*startup = cost_putting(size, size->rows / participants) +
 		cost_sorting(size) / participants + cost_spilling(size, participants);
 	*total = *startup + size->rows * EMIT_ROW_COST;
@@ -439,9 +454,10 @@ workers_hardly_gain(Cost together, Cost alone)
 }
 
 /*
- * Core makes a heap of the first rows when it has twice as many, or when its
- * memory is full of more: there it depends on the sizes of single rows whether it
- * does, or sorts all in files.  Each has an entry, of which there are some in any
+ * Does core's heap of the first rows fit its memory?  Core makes the heap when
+ * it has twice as many rows, or when its memory is full with more than the
+ * bound; in the latter case the sizes of single rows decide between the heap
+ * and a sort in files.  Each row has an entry, of which there are some in any
  * case, and a block of 2^n bytes, with a head; a value may be in its entry.
  */
 static bool
@@ -461,10 +477,11 @@ heap_fits_memory(double bound, int width)
 }
 
 /*
- * Core compares each row with the last of those that it keeps.  The n-th row
- * takes its place with a chance of bound / n, and each time the heap is put in
- * order again.  If rows come in order this ends with those that tie with the
- * last one.  Core itself charges as much for each row as if it always were.
+ * The cost of core's heap of the first rows.  Core compares each row with the
+ * last of those that it keeps.  The n-th row takes the place of that one with
+ * a chance of bound / n, and then the heap is put in order again.  If rows
+ * come in order this ends with those that tie with the last one.  Core itself
+ * charges for each row as if the heap was always put in order.
  */
 static Cost
 cost_first_rows(const SortSize *size, double bound)
@@ -508,9 +525,9 @@ first_rows_are_few(const SortSize *size, double participants, double bound)
 }
 
 /*
- * Of rows with a single column core sorts the values alone.  Where few are
- * different it compares little; and NULLs it does not store, which here is so of
- * numbers only.
+ * Of rows with a single column core sorts the values alone.  It compares
+ * little where few are different, and does not store NULLs.  Our sort does
+ * without NULLs for numbers only.
  */
 bool
 values_are_few(Oid type, ColumnValues values)
@@ -523,9 +540,9 @@ values_are_few(Oid type, ColumnValues values)
 }
 
 /*
- * Values that are not numbers core may keep in memory whatever the setting.  Where
- * they are few it sorts them in the caches, while ours would write them: 15,000 of
- * 516 bytes took 0.5 to 0.6 of PostgreSQL's speed, 40,000 of 132 bytes 0.9, and
+ * Core may keep values that are not numbers in memory, whatever the setting.
+ * A few it sorts in the caches, while our sort would write them: 15,000 of 516
+ * bytes had 0.5 to 0.6 of PostgreSQL's speed, 40,000 of 132 bytes 0.9, and
  * 100,000 of 33 to 1032 bytes 1.0 to 1.15.
  */
 bool
@@ -536,7 +553,10 @@ values_are_kept(const SortSize *size, Oid type)
 		!fits_memory(size->rows, size->width);
 }
 
-/* Does a column of a Sort have hardly any value twice, as far as is known? */
+/*
+ * True if hardly any value of a column of a Sort is there twice, as far as
+ * known.
+ */
 static bool
 values_hardly_tie(const Sort *sort, int column, const List *range_table)
 {
@@ -555,7 +575,7 @@ sort_key_columns(const Sort *sort, const List *range_table)
 	{
 		Oid			collation = sort->collations[i];
 
-		/* keys of strings are cheap only where they are the strings */
+		/* keys of strings are cheap only if the strings are the keys */
 		if (!OidIsValid(collation) || COLLATION_IS_C(collation))
 			continue;
 		for (int j = 0; j < i; j++)
@@ -610,7 +630,7 @@ cost_counting(double values)
 	return values * EMIT_ROW_COST;
 }
 
-/* To core all types are alike. */
+/* Core charges the same for all types. */
 Cost
 cost_merging_more(double rows, Oid type)
 {
@@ -618,8 +638,9 @@ cost_merging_more(double rows, Oid type)
 }
 
 /*
- * To core all tables are alike.  But the larger one is, the more of its look-ups
- * miss the caches: each doubling was found to take the same time more.
+ * Core charges the same for tables of all sizes.  But the larger a table is,
+ * the more of its look-ups miss the caches: each doubling was found to add the
+ * same time.
  */
 Cost
 cost_hashing_more(double lookups, double entries, int width)
@@ -627,7 +648,7 @@ cost_hashing_more(double lookups, double entries, int width)
 	double		bytes = rows_bytes(entries, width) +
 		entries * HASH_ENTRY_BYTES;
 
-	/* what exceeds the memory for it is hashed in parts */
+	/* a table that exceeds its memory is hashed in parts */
 	bytes = Min(bytes, get_hash_memory_limit());
 	return bytes <= FAST_HASH_BYTES ? 0 :
 		lookups * log2(bytes / FAST_HASH_BYTES) * gpusort_hash_row_cost;

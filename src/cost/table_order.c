@@ -4,17 +4,17 @@
  *	  What statistics tell of a column: how far rows lie in its order, and what
  *	  its values are.
  *
- * Statistics have it as the correlation of a column's values with the places of
- * their rows.  The rows of a sequential scan come so.  Rows that come in order
- * replace none in core's heap of the first rows; and those with the same value,
- * one behind the other, are looked up where a hash table has just been looked
- * at.
+ * Statistics tell how far a column's values correlate with the places of their
+ * rows, which is the order in which a sequential scan returns the rows.  Rows
+ * that come in order replace none in core's heap of the first rows; and rows
+ * with the same value, one behind the other, look up an entry of a hash table
+ * that is still in the caches.
  *
- * NULLs have no part in the correlation.  So of a column that has some nothing is
- * known.
+ * NULLs have no part in the correlation.  So nothing is known of a column that
+ * has NULLs.
  *
- * How many values differ is known of expressions, too, of which an index or a
- * statistics object has statistics.
+ * How many values differ is known of expressions, too, if an index or a
+ * statistics object has statistics of them.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +41,7 @@
 
 #include "cost/table_order.h"
 
-/* How many of so many rows have the same value; where few are left it is one. */
+/* How many of these rows have the same value; 1 where few rows are left. */
 static double
 rows_of_value(const FormData_pg_statistic *statistic, double rows)
 {
@@ -85,8 +85,8 @@ find_statistics(const Node *expr, Index table, const RangeTblEntry *entry)
 }
 
 /*
- * The order of a table by the column that this is, or is cast of, in a scan of so
- * many rows.
+ * The order of a table by this column, or by the column that is cast here, in
+ * a scan of this many rows.
  */
 static bool
 order_by_variable(const Node *expr, Index table, const RangeTblEntry *entry,
@@ -159,7 +159,7 @@ find_expression(const Node *expr, const List *list)
 	return -1;
 }
 
-/* The statistics that an index has of an expression, a copy; NULL if there are none. */
+/* A copy of an index's statistics of an expression; NULL if there are none. */
 static HeapTuple
 find_index_statistics(const Node *expr, Oid index)
 {
@@ -179,7 +179,7 @@ find_index_statistics(const Node *expr, Oid index)
 	return tuple;
 }
 
-/* The expressions of a statistics object, as the planner has them. */
+/* The expressions of a statistics object, in the planner's form. */
 static List *
 extended_expressions(Oid object)
 {
@@ -203,7 +203,7 @@ extended_expressions(Oid object)
 	return expressions;
 }
 
-/* The statistics that such an object has of an expression, in the same way. */
+/* The same of a statistics object. */
 static HeapTuple
 find_extended_statistics(const Node *expr, Oid object)
 {
@@ -222,7 +222,7 @@ find_extended_statistics(const Node *expr, Oid object)
 	return is_built ? statext_expressions_load(object, false, wanted) : NULL;
 }
 
-/* The statistics that a table has of an expression, in the same way. */
+/* The same of a table, by its indexes and its statistics objects. */
 static HeapTuple
 find_expression_statistics(const Node *expr, Index table,
 						   const RangeTblEntry *entry)
@@ -236,7 +236,7 @@ find_expression_statistics(const Node *expr, Index table,
 		return NULL;
 	own = copyObject((Node *) expr);
 	ChangeVarNodes(own, table, 1, 0);
-	/* who plans or explains a query has locked it */
+	/* it is locked, since a query of it is being planned or explained */
 	relation = table_open(entry->relid, NoLock);
 	foreach(cell, RelationGetIndexList(relation))
 	{
@@ -252,7 +252,7 @@ find_expression_statistics(const Node *expr, Index table,
 	return tuple;
 }
 
-/* What statistics tell of the values in a scan of so many rows. */
+/* What statistics tell of the values in a scan of this many rows. */
 static ColumnValues
 values_by_statistics(HeapTuple tuple, double rows)
 {
@@ -265,7 +265,7 @@ values_by_statistics(HeapTuple tuple, double rows)
 	return values;
 }
 
-/* As values_of_path(), of a scan of so many rows. */
+/* As values_of_path(), of a scan of this many rows. */
 static ColumnValues
 values_of_variable(const Node *expr, Index table, const RangeTblEntry *entry,
 				   double rows)

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * shortage.c
- *	  Jobs with idle clients, which give way to others that wait for a resource.
+ *	  Jobs with idle clients, which give way to others that lack what these
+ *	  have.
  *
  * A client may take as long as it likes: its query may wait for a lock, for
  * the network, or sleep.  As long as nobody else lacks what its job has, that

@@ -7,18 +7,17 @@
  * sent or received at once does the backend wait, on its latch and the socket
  * together, as libpqwalreceiver and postgres_fdw do.
  *
- * No wait is for ever.  Where no message has come for half a second the
- * launcher is asked to see whether gpusortd answers, which it otherwise kills,
- * and that ends the wait.  That may not be so, where the launcher is stopped as
- * well or only the job's thread hangs, and then the wait ends by itself.  What
- * a query may lose by that, it may lose once: after that gpusortd is not asked
- * again for this statement.
+ * No wait is for ever.  When no message has come for half a second, the
+ * backend asks the launcher to see whether gpusortd answers.  If not, the
+ * launcher kills gpusortd, which ends the wait.  If the launcher is stopped as
+ * well, or only the job's thread hangs, the wait ends by itself.  A statement
+ * loses that time once: after that it does not ask gpusortd again.
  *
  * Nothing that arrives is believed: chunk numbers, counts and row numbers are
  * checked before they are used, so that whatever a device or gpusortd does
- * costs at most this job.  What is in the ring may change at any time, so it is
- * copied before it is checked; and the ring must not become shorter, which would
- * be a signal.
+ * costs at most this job.  The contents of the ring may change at any time, so
+ * they are copied before they are checked.  The ring must not become shorter,
+ * which would be a signal.
  *
  *-------------------------------------------------------------------------
  */
@@ -46,15 +45,17 @@
 #include "settings.h"
 #include "shared_state.h"
 
-/* What a query may wait beyond the time in which the launcher should see to it. */
+/* What a query may wait beyond the time in which the launcher should react. */
 #define FURTHER_MILLISECONDS	1000
 
-/* Waits beyond that are counted: gpusortd may take less on a busy machine. */
+/*
+ * Only waits beyond that count: gpusortd may take as long on a busy machine.
+ */
 #define SHORT_MILLISECONDS		50
 
 /*
- * What the statement being run has lost by waiting for gpusortd.  Parallel
- * workers have the time of the statement from their leader.
+ * The time that the current statement has lost by waiting for gpusortd.
+ * Parallel workers have the start of the statement from their leader.
  */
 typedef struct Losses
 {
@@ -100,7 +101,9 @@ struct DeviceClient
 	uint64		nordered;		/* entries of the order that have come */
 };
 
-/* Notes why the client cannot go on; returns false for the caller to. */
+/*
+ * Notes why the client cannot go on.  Returns false, as its callers do then.
+ */
 static bool
 fail(DeviceClient *client, const char *failure)
 {
@@ -133,7 +136,7 @@ count_job(DeviceClient *client, bool is_under_way)
 	client->is_counted = is_under_way;
 }
 
-/* Memory context callback: the job's end, whichever way it comes. */
+/* Memory context callback: ends the job, however its context is deleted. */
 static void
 close_connection(void *argument)
 {
@@ -151,7 +154,7 @@ close_connection(void *argument)
 	client->socket = -1;
 }
 
-/* Those of the statement being run. */
+/* The losses of the current statement. */
 static Losses *
 current_losses(void)
 {
@@ -175,8 +178,8 @@ may_be_lost(void)
 }
 
 /*
- * Begins a wait.  It may last for as long as this process would take for the
- * same, or else for what the statement may still lose.
+ * Begins a wait.  It may last as long as this process would take for the same
+ * work, or for what the statement may still lose if that is more.
  */
 static Wait
 begin_wait(const DeviceClient *client, uint64 same_here)
@@ -191,8 +194,9 @@ begin_wait(const DeviceClient *client, uint64 same_here)
 }
 
 /*
- * Waits until the socket is ready for this, or an interrupt is served, or the
- * launcher is to be asked.  False once that has lasted for as long as it may.
+ * Waits until the socket is ready for this event, an interrupt is served, or
+ * the launcher is to be asked.  False if the wait has lasted as long as it
+ * may.
  */
 static bool
 wait_for_socket(DeviceClient *client, Wait *wait, int socket_event)
@@ -223,10 +227,7 @@ wait_for_socket(DeviceClient *client, Wait *wait, int socket_event)
 	return true;
 }
 
-/*
- * Ends a wait: what it has cost is counted.  Returns whether what was waited for
- * has come.
- */
+/* Ends a wait, and counts what it has cost.  Returns has_come. */
 static bool
 end_wait(const Wait *wait, bool has_come)
 {
@@ -244,8 +245,8 @@ end_wait(const Wait *wait, bool has_come)
 }
 
 /*
- * Gives up.  Others need not wait as long, unless it was earlier waits that
- * have made this one short.
+ * Gives up.  Other processes need not wait as long, unless earlier waits of
+ * this statement have made this one short.
  */
 static bool
 fail_silent(DeviceClient *client, const Wait *wait)
@@ -290,8 +291,8 @@ end_texts(Message *message)
 }
 
 /*
- * The descriptor passed along with a message, or -1; others, if there are any,
- * are closed.
+ * Returns the descriptor passed along with a message, or -1, and closes all
+ * further ones.
  */
 static int
 take_descriptor(struct msghdr *envelope)
@@ -316,10 +317,10 @@ take_descriptor(struct msghdr *envelope)
 }
 
 /*
- * Receives a message if one has come.  A descriptor passed along with
- * MSG_WELCOME is stored in *descriptor, which must be -1 before, unless it is
- * NULL, where none is expected.  *received tells whether there was a message;
- * the result is false if the connection is lost.
+ * Receives a message if one has come, and sets *received to whether there was
+ * one.  False if the connection is lost.  Stores a descriptor passed along
+ * with MSG_WELCOME in *descriptor, which must be -1 before; "descriptor" is
+ * NULL where none is expected.
  */
 static bool
 try_receive_message(DeviceClient *client, Message *message, int *descriptor,
@@ -391,7 +392,10 @@ fail_to_send(DeviceClient *client)
 	return fail_with_errno(client, "could not send to gpusortd");
 }
 
-/* Sends a message if that can be now; results as of try_receive_message(). */
+/*
+ * Sends a message if that is possible now; results as of
+ * try_receive_message().
+ */
 static bool
 try_send_message(DeviceClient *client, const Message *message, bool *sent)
 {
@@ -422,8 +426,8 @@ send_message(DeviceClient *client, const Message *message)
 }
 
 /*
- * Receives a message, waiting for it; that takes the place of what this process
- * would need so many milliseconds for.
+ * Waits for a message and receives it.  "same_here" are the milliseconds that
+ * this process would need for what gpusortd does meanwhile.
  */
 static bool
 receive_message(DeviceClient *client, Message *message, int *descriptor,
@@ -446,8 +450,9 @@ receive_message(DeviceClient *client, Message *message, int *descriptor,
 }
 
 /*
- * Makes a client, for a job or only to ask briefly, connected to gpusortd unless
- * it has a failure.  The context becomes a child of the current one.
+ * Makes a client, for a job or for a brief question, and connects it to
+ * gpusortd; otherwise it has a failure.  Its context is a child of the current
+ * one.
  */
 static DeviceClient *
 connect_client(bool is_brief)
@@ -488,7 +493,7 @@ connect_client(bool is_brief)
 	if (connect(client->socket, (struct sockaddr *) &address,
 				sizeof(address)) < 0)
 	{
-		/* more wait to be accepted than can be, so it may be that none is */
+		/* the queue of connections is full, so gpusortd may accept none */
 		if (errno == EAGAIN)
 			shared_ask_launcher();
 		fail_with_errno(client, "could not connect to gpusortd");
@@ -496,7 +501,7 @@ connect_client(bool is_brief)
 	return client;
 }
 
-/* Has the memory of a ring so many bytes, for good? */
+/* True if the memory of a ring has this many bytes, for good. */
 static bool
 is_ring(int descriptor, Size bytes)
 {
@@ -513,7 +518,7 @@ map_ring(DeviceClient *client, uint32 nchunks, int descriptor)
 {
 	void	   *ring;
 
-	/* that of the job before */
+	/* the ring of the job before */
 	if (client->ring != NULL && nchunks == client->nchunks)
 		return true;
 	if (client->ring != NULL || nchunks == 0 || descriptor < 0)
@@ -664,7 +669,7 @@ device_client_next_batch(DeviceClient *client, KeyBatch *batch)
 	Message		message;
 	bool		received = true;
 
-	/* all that has come is looked at, so that a failure is soon known */
+	/* reads all that has come, so that a failure is known soon */
 	while (received)
 	{
 		if (!try_receive_message(client, &message, NULL, &received) ||
@@ -711,7 +716,9 @@ device_client_push(DeviceClient *client, const KeyBatch *batch)
 	return send_message(client, &message);
 }
 
-/* Receives what comes after the keys: their chunks still come back before. */
+/*
+ * Receives what comes after the keys, of which chunks still come back before.
+ */
 static bool
 receive_after_keys(DeviceClient *client, Message *message, uint64 same_here)
 {
@@ -745,7 +752,7 @@ device_client_perform(DeviceClient *client, uint64 nrows,
 	return true;
 }
 
-/* Gives back a chunk of the order, which has been copied. */
+/* Gives back a chunk of the order, once it has been copied. */
 static bool
 give_back_order(DeviceClient *client, uint32 chunk)
 {
@@ -757,8 +764,9 @@ give_back_order(DeviceClient *client, uint32 chunk)
 
 /*
  * Could these be the next entries of the order?  Rows are looked up by them.
- * There are marks of ties only if these were asked for, and none on the first.
- * What is wrong sets the bit of the mark, so that the loop has no branch.
+ * Ties are marked only if the caller has asked for that, and never on the
+ * first entry.  What is wrong sets the bit of the mark, so that the loop has
+ * no branch.
  */
 static bool
 are_entries(const DeviceClient *client, const uint32 *part, uint32 count)
@@ -792,7 +800,7 @@ device_client_order_part(DeviceClient *client, uint32 *part, uint32 *count)
 		return fail_unexpected(client);
 	*count = message.u.order.count;
 
-	/* what is in the ring may change at any time */
+	/* the ring's contents may change at any time */
 	memcpy(part,
 		   client->ring + (Size) message.u.order.chunk * CHUNK_BYTES,
 		   *count * sizeof(uint32));
@@ -800,7 +808,7 @@ device_client_order_part(DeviceClient *client, uint32 *part, uint32 *count)
 		return fail(client, "gpusortd sent an order with impossible row numbers");
 	client->nordered += *count;
 
-	/* once all of the order is here, gpusortd may be gone */
+	/* once the whole order is here, gpusortd may be gone */
 	return give_back_order(client, message.u.order.chunk) ||
 		client->nordered == client->nrows;
 }

@@ -3,13 +3,14 @@
  * device_client.h
  *	  A backend's side of the conversation with gpusortd.
  *
- * The messages are in protocol.h.  A client is one connection, which has one job
- * after another.  A client lives in a memory context of its own: deleting the
- * context, as an aborted query does, closes the connection and unmaps the ring.
+ * The messages are in protocol.h.  A client is one connection, which has one
+ * job after another.  It lives in a memory context of its own: deleting the
+ * context, as an aborted query does, closes the connection and unmaps the
+ * ring.
  *
  * A failure of gpusortd or of the device raises no error: the functions return
- * false or NULL, and device_client_failure() has the reason.  While they wait
- * they serve interrupts, as any wait in a backend.
+ * false or NULL, and device_client_failure() has the reason.  Functions that
+ * wait serve interrupts, as any wait in a backend.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,11 +43,11 @@ typedef struct DeviceFailure
 } DeviceFailure;
 
 /*
- * Begins a job, in a memory context that is a child of the current one; NULL if
- * gpusortd does not take the job, with the reason in *failure.  A job is queued
- * while there is too little device memory; a queued job can only await its turn
- * or be ended.  A job with long_lived is never queued, and gets a small part of
- * the memory.
+ * Begins a job, in a memory context that is a child of the current one.  NULL
+ * if gpusortd does not take the job, with the reason in *failure.  A job is
+ * queued while there is too little device memory; a queued job can only await
+ * its turn or be ended.  A long_lived job is never queued, and gets a small
+ * part of the memory.
  */
 extern DeviceClient *device_client_begin(const KeyShape *shape,
 										 uint64 expected_rows,
@@ -62,14 +63,14 @@ extern bool device_client_again(DeviceClient *client, const KeyShape *shape,
 								uint64 expected_rows);
 
 /*
- * Waits up to so long for a queued job's turn, after which it may still be
- * queued.  False if gpusortd does not take the job.
+ * Waits for a queued job's turn, but not longer than this; the job may still
+ * be queued then.  False if gpusortd does not take the job.
  */
 extern bool device_client_await_turn(DeviceClient *client, uint64 milliseconds);
 
 /*
- * The names of the devices that have sorted, and of the method, after
- * device_client_perform(); they live as long as the client.
+ * After device_client_perform(): the names of the devices that have sorted,
+ * and of the method.  The strings live as long as the client.
  */
 extern const char *device_client_device(const DeviceClient *client);
 extern const char *device_client_method(const DeviceClient *client);
@@ -80,7 +81,7 @@ extern bool device_client_next_batch(DeviceClient *client, KeyBatch *batch);
 /* Sends the batch that device_client_next_batch() has made last. */
 extern bool device_client_push(DeviceClient *client, const KeyBatch *batch);
 
-/* Sorts the nrows rows, after the last batch was sent. */
+/* Sorts the nrows rows; to be called after the last batch was sent. */
 extern bool device_client_perform(DeviceClient *client, uint64 nrows,
 								  uint64 *sort_microseconds);
 
@@ -89,9 +90,9 @@ extern bool device_client_perform(DeviceClient *client, uint64 nrows,
 
 /*
  * Copies the next part of the order to "part", which has room for all rows or
- * for ORDER_PART_ENTRIES, and sets *count to its entries; to be called until all
- * rows have come.  Each entry is the number of a row; the caller checks that none
- * comes twice.  False if gpusortd is lost.
+ * for ORDER_PART_ENTRIES, and sets *count to its entries.  The caller repeats
+ * that until all rows have come.  Each entry is the number of a row; the
+ * caller checks that none comes twice.  False if gpusortd is lost.
  */
 extern bool device_client_order_part(DeviceClient *client, uint32 *part,
 									 uint32 *count);

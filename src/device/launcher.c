@@ -3,11 +3,12 @@
  * launcher.c
  *	  The background worker that keeps gpusortd running.
  *
- * gpusortd is the child of the launcher's child, its guard (daemon/guard.c).  Its
- * standard input is a pipe that the launcher holds open: when the launcher ends,
- * however it ends, gpusortd sees end of file and ends too.  Its standard output is
- * a pipe on which it says how it is, a line at a time: the launcher notes that in
- * shared memory and in the server's log.  The lines are
+ * The launcher's child is the guard (daemon/guard.c), and gpusortd is the
+ * guard's child.  Its standard input is a pipe that the launcher holds open:
+ * when the launcher ends, however it ends, gpusortd sees end of file and ends
+ * too.  Its standard output is a pipe on which it reports its state, a line at
+ * a time: the launcher notes that in shared memory and in the server's log.
+ * The lines are
  *
  *		ready ENGINE DEVICE...	it listens, and sorts with ENGINE on DEVICE
  *		unusable REASON...		there is no device for it, or the system lacks what
@@ -17,22 +18,22 @@
  *		alive					the answer to a question
  *		ended STATUS			the guard's: it has ended, as waitpid() has it
  *
- * A byte that is written to its standard input is a question whether it is
- * alive.  It is asked when a process that waits for gpusortd has the launcher
- * look after it, so an idle server is never woken for that; a few times, since
- * on a busy machine an answer may take long.  Without one gpusortd is killed,
- * which ends all waiting for it.  A gpusortd that is stopped could not see the
- * end of its standard input either, so the guard kills it when the launcher has
- * ended.  Should the guard be killed its child becomes the launcher's, not the
+ * A byte that is written to gpusortd's standard input asks whether it is
+ * alive.  The launcher asks when a process that waits for gpusortd wants it,
+ * so an idle server is never woken for that.  It asks a few times, since on a
+ * busy machine an answer may take long.  Without an answer the launcher kills
+ * gpusortd, which ends all waits for it.  A stopped gpusortd does not see the
+ * end of its standard input either, so the guard kills it when the launcher
+ * has ended.  If the guard is killed its child becomes the launcher's, not the
  * postmaster's.
  *
  * When gpusortd dies it is started again: at once if it had been ready for a
  * while, otherwise with a delay that doubles each time.  Without a usable
  * device the delays are longer, for a driver may come later than the server.
  *
- * The postmaster starts the launcher that was registered in
- * shared_preload_libraries again after an error.  Any other launcher runs only
- * once: whoever needs it, and finds none, registers the next.
+ * The postmaster starts a launcher of shared_preload_libraries again after an
+ * error.  Any other launcher runs only once: a process that needs one, and
+ * finds none, registers the next.
  *
  *-------------------------------------------------------------------------
  */
@@ -67,19 +68,19 @@
 #define STABLE_SECONDS				10
 #define LINE_SIZE					1024
 
-/* Until it is tried again whether there is a device now. */
+/* The least and the longest time until gpusortd looks for a device again. */
 #define UNUSABLE_DELAY_SECONDS			60
 #define LONGEST_UNUSABLE_DELAY_SECONDS	3600
 
-/* To make devices ready may take gpusortd so long. */
+/* The time that gpusortd may take to make devices ready. */
 #define START_SECONDS				60
 
 /* Questions in gpusort.daemon_timeout. */
 #define QUESTIONS					3
 
 /*
- * How long gpusortd may take to end by itself, and when it is killed.  A
- * shutdown waits for that, so it is short.
+ * How long gpusortd may take to end by itself, and after it is killed.  A
+ * shutdown waits for both, so they are short.
  */
 #define LEAVE_MILLISECONDS			100
 #define KILL_MILLISECONDS			1000
@@ -104,8 +105,9 @@ typedef struct Daemon
 static Daemon the_daemon = {.life_line = -1,.reports = -1};
 
 /*
- * When there is something to do if nothing happens before: without a gpusortd
- * to start it; before it is ready, to give it up; and then to ask it again.
+ * When there is something to do if nothing happens before: to start gpusortd
+ * if there is none, to give it up if it is not ready yet, or else to ask it
+ * again.
  */
 #define NEVER	PG_UINT64_MAX
 static uint64 next_time = 0;
@@ -113,9 +115,7 @@ static uint64 next_time = 0;
 /* Seconds from the end of one gpusortd to the start of the next. */
 static int	delay = 0;
 
-/*
- * The worker as the postmaster has to know it.
- */
+/* The launcher's entry for the postmaster. */
 static BackgroundWorker
 launcher_worker(void)
 {
@@ -132,8 +132,9 @@ launcher_worker(void)
 }
 
 /*
- * The postmaster does not start it where there was no slot, after it has been told to
- * end, and in single-user mode, in which 15 has a list of workers all the same.
+ * The postmaster does not start the launcher if there was no slot, after the
+ * launcher was told to end, and in single-user mode, where 15 has a list of
+ * workers all the same.
  */
 void
 launcher_expect(void)
@@ -151,8 +152,8 @@ launcher_register(void)
 }
 
 /*
- * No launcher can be started now.  The log is told once, and not at all in
- * single-user mode, where there is none to come.
+ * Reports, once, that no launcher can be started now.  Says nothing in
+ * single-user mode, where there never is one.
  */
 static void
 note_no_launcher(void)
@@ -204,8 +205,8 @@ launcher_device_ready(const char **failure)
 }
 
 /*
- * The path of gpusortd: the one that gpusort was built for, otherwise beside
- * this library.
+ * Finds gpusortd: where gpusort was built to install it, otherwise beside this
+ * library.
  */
 static void
 daemon_path(char *path)
@@ -266,8 +267,8 @@ exec_daemon(const char *path, int life_line, int reports)
 			 gpusort_memory_release_delay);
 
 	/*
-	 * Signals for the launcher's process group are not for gpusortd; ignored,
-	 * those that have come are gone.
+	 * Signals for the launcher's process group are not for gpusortd. Ignoring
+	 * the signals discards those that have come.
 	 */
 	setsid();
 	for (int signal_number = 1; signal_number < NSIG; signal_number++)
@@ -278,7 +279,7 @@ exec_daemon(const char *path, int life_line, int reports)
 	sigemptyset(&no_signals);
 	sigprocmask(SIG_SETMASK, &no_signals, NULL);
 
-	/* the server's files are none of its business, its log is */
+	/* gpusortd keeps the server's log, and none of its other files */
 	dup2(life_line, STDIN_FILENO);
 	dup2(reports, STDOUT_FILENO);
 	(void) syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
@@ -287,7 +288,7 @@ exec_daemon(const char *path, int life_line, int reports)
 		  device_memory, release_delay, (char *) NULL);
 	dprintf(STDOUT_FILENO, "failed could not execute \"%s\": %s\n", path,
 			strerror(errno));
-	/* a status that the postmaster does not take for a crash, see guard.c */
+	/* the postmaster does not take this status for a crash, see guard.c */
 	_exit(1);
 }
 
@@ -301,7 +302,7 @@ start_daemon(void)
 	sigset_t	signals;
 	pid_t		pid;
 
-	/* one that took too long to end may have ended since */
+	/* a guard that took too long to end may have ended since */
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
 
@@ -315,7 +316,7 @@ start_daemon(void)
 				(errcode_for_file_access(),
 				 errmsg("gpusort: could not make a pipe: %m")));
 
-	/* as long as it is not known better there is still no device */
+	/* until the new gpusortd reports, there is still no device */
 	if (shared_daemon_status().state != DAEMON_UNUSABLE)
 		shared_set_daemon_status(DAEMON_STARTING, false, "");
 	sigfillset(&all_signals);
@@ -339,7 +340,10 @@ start_daemon(void)
 	next_time = milliseconds_now() + START_SECONDS * 1000;
 }
 
-/* Waits for so long until gpusortd has ended; then *status says how it did. */
+/*
+ * Waits this long for the end of gpusortd; true with *status when it has
+ * ended.
+ */
 static bool
 daemon_ends_within(int milliseconds, int *status)
 {
@@ -354,7 +358,7 @@ daemon_ends_within(int milliseconds, int *status)
 	return true;
 }
 
-/* Has the guard kill gpusortd, also if both are stopped. */
+/* Makes the guard kill gpusortd, also if both are stopped. */
 static void
 kill_daemon(void)
 {
@@ -363,10 +367,10 @@ kill_daemon(void)
 }
 
 /*
- * Ends gpusortd, if it runs, and waits for that; also the way to learn how its
- * guard ended, which is what waitpid() then says in *status.  One that does not
- * end by itself is killed.  False if not even that ends it, since it is stuck in
- * a driver: it is left to the guard.
+ * Ends gpusortd, if it runs, and waits for that.  If it does not end by
+ * itself, it is killed.  *status is how its guard ended, as waitpid() has it.
+ * False if gpusortd is stuck in a driver, so that not even that ends it: it is
+ * left to the guard.
  */
 static bool
 stop_daemon(int *status)
@@ -389,7 +393,7 @@ stop_daemon(int *status)
 	return ended;
 }
 
-/* If the line begins with this word, what follows it, else NULL. */
+/* Returns what follows this word in a line that begins with it, else NULL. */
 static const char *
 after_word(const char *line, const char *word)
 {
@@ -400,7 +404,7 @@ after_word(const char *line, const char *word)
 	return line + length + 1;
 }
 
-/* "ready": it sorts from now on. */
+/* "ready": gpusortd sorts from now on. */
 static void
 note_ready(const char *engine)
 {
@@ -413,7 +417,9 @@ note_ready(const char *engine)
 						 gpu != NULL ? gpu : "the host")));
 }
 
-/* "unusable": there is nothing for it to sort with, which the log is told once. */
+/*
+ * "unusable": gpusortd has nothing to sort with, which the log is told once.
+ */
 static void
 note_unusable(const char *reason)
 {
@@ -427,7 +433,7 @@ note_unusable(const char *reason)
 					  errdetail("%s.", reason)));
 }
 
-/* "alive": an answer, whatever the number of questions. */
+/* "alive": one answer is enough for any number of questions. */
 static void
 note_answer(void)
 {
@@ -436,7 +442,7 @@ note_answer(void)
 	shared_note_answer();
 }
 
-/* Does what a line of gpusortd's reports calls for. */
+/* Acts on a line of gpusortd's reports. */
 static void
 handle_report(const char *line)
 {
@@ -497,8 +503,8 @@ next_delay(bool was_stable)
 }
 
 /*
- * gpusortd is gone, or is to be for this reason: says why, unless there is no
- * device for it, and sets the time to start it again.
+ * Ends a gpusortd that is gone, or is to be killed for this reason.  Reports
+ * why, unless there is no device for it, and sets the time to start it again.
  */
 static void
 bury_daemon(const char *killed_because)
@@ -537,8 +543,8 @@ bury_daemon(const char *killed_because)
 }
 
 /*
- * Asks gpusortd whether it is alive.  With the second question nobody else is
- * to begin to wait for it.
+ * Asks gpusortd whether it is alive.  From the second question on no other
+ * process begins to wait for it.
  */
 static void
 ask_daemon(void)
@@ -553,8 +559,8 @@ ask_daemon(void)
 }
 
 /*
- * The next time has come, and nothing from gpusortd.  That a question went
- * unanswered counts only after another wait, so that the time in which this
+ * Acts when the next time has come, and nothing from gpusortd.  A question
+ * without an answer counts only after another wait, so that time in which this
  * process or the machine stood still is not taken for gpusortd's.
  */
 static void
@@ -608,7 +614,7 @@ wait_for_events(void)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* Have the settings changed that gpusortd is started with? */
+/* Loads the configuration; true if settings of gpusortd have changed. */
 static bool
 reload_settings(void)
 {
@@ -647,8 +653,8 @@ leave_no_daemon(int code, Datum argument)
 }
 
 /*
- * The configuration has been loaded again: gpusortd is started anew if it runs
- * with other settings, and at once if it was to be started later.
+ * Loads the configuration again.  Starts gpusortd anew if it runs with other
+ * settings, and at once if it was to be started later.
  */
 static void
 reload(void)

@@ -8,7 +8,9 @@
 #ifndef GPUSORT_LAUNCHER_H
 #define GPUSORT_LAUNCHER_H
 
-/* Has the server start the launcher; from shared_preload_libraries only. */
+/*
+ * Registers the launcher with the server; from shared_preload_libraries only.
+ */
 extern void launcher_register(void);
 
 /*
@@ -21,10 +23,10 @@ extern void launcher_expect(void);
 extern void launcher_start(void);
 
 /*
- * Can gpusortd be asked to take a job, by the settings and by its state?  If not,
- * *failure is the reason, or NULL if that is no failure: with gpusort.device =
- * auto there is no GPU, or gpusortd is starting.  Starts the launcher if there is
- * none; never waits.
+ * Can gpusortd be asked to take a job, by the settings and by its state?  If
+ * not, *failure is the reason.  It is NULL if that is no failure: with
+ * gpusort.device = auto there is no GPU, or gpusortd is starting.  Starts the
+ * launcher if there is none; never waits.
  */
 extern bool launcher_device_ready(const char **failure);
 

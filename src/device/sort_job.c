@@ -3,23 +3,23 @@
  * sort_job.c
  *	  A sort job: keys are added, and their order comes back.
  *
- * A job begins in this process: its keys are collected in memory.  Only when
- * they are many enough for a device to gain is gpusortd asked to take the job
- * over; the keys so far are copied to its ring and all others are written
+ * A job begins in this process: its keys are collected in memory.  When there
+ * are enough keys for a device to gain, the job asks gpusortd to take it over:
+ * the keys so far are copied to gpusortd's ring, and all others are written
  * straight into it.  So a wrong estimate of the number of rows costs nothing,
  * and small sorts never leave the process.
  *
- * While gpusortd has as many jobs as the processors can serve, a job of few rows
- * stays here, and is asked for again as it grows.
+ * While gpusortd has as many jobs as the processors can serve, a job of few
+ * rows stays here, and asks again as it grows.
  *
  * While other jobs take all of the device's memory a job is queued there, and
  * its keys are collected here meanwhile, so that waiting costs no time.  The job
  * moves to the device when its turn comes.  If the last key is here before that,
  * the job waits for as long as a sort here takes, and is then sorted here.
  *
- * If gpusortd does not take the job it is sorted here.  If gpusortd is lost
- * later, so are the keys: the job tells its caller, who has the rows and makes
- * the keys again, for a job of this process or of another device.
+ * If gpusortd does not take the job, it is sorted here.  If gpusortd is lost
+ * later, so are the keys: the job tells its caller, which has the rows and
+ * makes the keys again, for a job of this process or of another device.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,16 +38,16 @@
 #include "shared_state.h"
 
 /*
- * Words of all keys from which on a device gains over this process, with
- * gpusort.device = auto: on an H100 100,000 keys of a word take as long either way,
- * 30,000 a twentieth longer, and 30,000 of five words as long
+ * From this number of words of all keys on a device gains over this process,
+ * with gpusort.device = auto.  On an H100 100,000 keys of a word take as long
+ * either way, 30,000 a twentieth longer, and 30,000 of five words as long
  * (docs/notes/2026-11-small-sorts.md).
  */
 #define DEVICE_MIN_WORDS	150000
 
 /*
- * Rows whose keys are collected in this process before gpusortd is asked.  Of a sort
- * that spills it has no more than the keys of a run.
+ * Rows whose keys are collected in this process before gpusortd is asked.  A
+ * sort that spills sends it the keys of one run at a time.
  */
 #define DEVICE_MIN_ROWS		10000
 
@@ -62,7 +62,7 @@
 /* Keys that a job of this process makes room for at first. */
 #define FIRST_ROWS			128
 
-/* Are so many keys the device's, by gpusort.device, when it is idle? */
+/* Are this many keys for the device, by gpusort.device, when it is idle? */
 static bool
 are_for_device(double nkeys, double key_words)
 {
@@ -71,7 +71,7 @@ are_for_device(double nkeys, double key_words)
 		 nkeys * key_words >= DEVICE_MIN_WORDS);
 }
 
-/* Has gpusortd as much to do as the processors can serve? */
+/* True if gpusortd has as many jobs as the processors can serve. */
 static bool
 is_device_busy(void)
 {
@@ -82,7 +82,7 @@ is_device_busy(void)
 	return shared_device_jobs() >= processors / 2;
 }
 
-/* Should a device that others use as well have so many keys? */
+/* Are this many keys for a device that others use as well? */
 static bool
 are_for_busy_device(uint64 nkeys)
 {
@@ -165,9 +165,9 @@ sort_job_end(SortJob *job)
 }
 
 /*
- * Counts a failure and reports it.  A device that is too small, or in use, is
- * reported at DEBUG1 only, unless gpusort.device demands it.  Then the client is
- * warned, once for all sorts of a statement in all of its processes.
+ * Counts a failure and reports it.  Reports a device that is too small, or in
+ * use, at DEBUG1 only, unless gpusort.device demands a device.  Then it warns
+ * the client, once for all sorts of a statement in all of its processes.
  */
 static void
 tell_failure(DeviceFailure failure)
@@ -187,7 +187,7 @@ tell_failure(DeviceFailure failure)
 }
 
 /*
- * Notes the failure of the device: the job is here from now on, or lost.
+ * Notes the failure of the device, after which the job is here or lost.
  * Reports it, unless the sort can do without the job.
  */
 static void
@@ -301,7 +301,10 @@ move_to_device(SortJob *job)
 	return kept;
 }
 
-/* Asks gpusortd by the connection of the keys before, and keeps it if it answers. */
+/*
+ * Asks gpusortd by the connection of the last job, and keeps that if it
+ * answers.
+ */
 static void
 ask_again(SortJob *job)
 {
@@ -341,8 +344,8 @@ leave_queue(SortJob *job, DeviceFailure failure)
 }
 
 /*
- * Moves the job to the device if its turn comes within so many milliseconds;
- * false as move_to_device().
+ * Moves the job to the device if its turn comes within this time; false as
+ * move_to_device().
  */
 static bool
 look_at_queue(SortJob *job, uint64 milliseconds)
@@ -371,7 +374,9 @@ end_queueing(SortJob *job)
 	return true;
 }
 
-/* How many more keys to make room for?  As many at the most as there are. */
+/*
+ * The number of further keys to make room for: at most as many as there are.
+ */
 static uint64
 more_rows(const SortJob *job)
 {
@@ -450,7 +455,7 @@ sort_job_make_room(SortJob *job)
 	return false;
 }
 
-/* The host engine's way to let the user cancel. */
+/* Lets the user cancel a sort of the host engine. */
 static void
 serve_interrupts(void *argument)
 {
@@ -519,8 +524,9 @@ note_rows(uint64 *seen, const uint32 *part, uint32 count)
 }
 
 /*
- * Fetches the order of all rows; false if that cannot be had, or is none.  It
- * has as many entries as there are rows, so it has each row if as many are seen.
+ * Fetches the order of all rows; false if gpusortd is lost, or sends no order.
+ * As it has as many entries as there are rows, each row is in it once if as
+ * many different rows are seen.
  */
 static bool
 fetch_order(SortJob *job, uint32 *order, uint64 nrows)

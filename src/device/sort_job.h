@@ -5,12 +5,12 @@
  *
  * A job takes keys one after the other, each written straight to its place, and
  * returns their order as a permutation of their numbers, 0 for the first key.
- * It begins in this process.  When it has many keys gpusortd is asked to take
- * it, and has all keys from then on; otherwise the host sort does it here.
+ * It begins in this process.  When it has many keys it asks gpusortd to take
+ * it, which has all keys from then on; otherwise the host sort does it here.
  *
- * A job that fails on the device is reported by the job itself, in the log and
- * the statistics.  No error is raised: the caller has the rows, and can make
- * all keys once more for another job.
+ * The job itself reports that it has failed on the device, in the log and the
+ * statistics.  It raises no error: the caller has the rows, and can make all
+ * keys once more for another job.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +20,7 @@
 #include "common/host_sort.h"
 #include "device/device_client.h"
 
-/* The process that has the keys of a job, now and in the end. */
+/* The process that has the keys of a job now, and that will have them. */
 typedef enum SortJobState
 {
 	JOB_UNDECIDED,				/* this process; gpusortd if it gets many */
@@ -37,8 +37,8 @@ typedef struct SortJob
 	SortJobState state;
 	KeyShape	shape;			/* shape of all keys of the job */
 	uint64		expected_rows;	/* estimate */
-	bool		long_lived;		/* job of the keys of all runs, which can be
-								 * done without */
+	bool		long_lived;		/* job of the keys of all runs; the sort can
+								 * do without */
 	KeyBatch	batch;			/* keys here, or in the chunk being filled */
 	uint64		pushed_rows;	/* rows in gpusortd, before those of the batch */
 	uint64		pushed_words;	/* words of the keys of these rows */
@@ -55,8 +55,8 @@ typedef struct SortJob
 } SortJob;
 
 /*
- * Would a GPU sort so many keys of so many words, by the settings and the state of
- * gpusortd?
+ * Would a GPU sort this many keys of this many words, by the settings and the
+ * state of gpusortd?
  */
 extern bool sort_job_expects_gpu(double nkeys, double key_words);
 
@@ -79,38 +79,38 @@ extern void sort_job_stay(SortJob *job);
 
 /*
  * Makes room for a key of any length, and asks for the device when there are
- * keys enough.  False if the keys were lost with the device.
+ * enough keys.  False if the keys were lost with the device.
  */
 extern bool sort_job_make_room(SortJob *job);
 
 /*
  * Sorts, and returns the order: sort_job_nrows() entries, allocated in the
  * current memory context.  NULL if the keys were lost with the device, or if
- * its order does not have each row once.  The user can cancel meanwhile.
+ * the order does not have each row once.  The user can cancel meanwhile.
  */
 extern uint32 *sort_job_perform(SortJob *job);
 
 /*
- * The same for a job that gpusortd has, in steps: sorts; and then copies the
- * next entries of the order, *count of them, as device_client_order_part()
- * does, until there were all.  The entries are not checked.  False if gpusortd
- * was lost.
+ * The same in steps, for a job that gpusortd has.  The first function sorts;
+ * each call of the second copies the next entries of the order, *count of
+ * them, as device_client_order_part() does.  The entries are not checked.
+ * False if gpusortd was lost.
  */
 extern bool sort_job_perform_on_device(SortJob *job);
 extern bool sort_job_order_part(SortJob *job, uint32 *part, uint32 *count);
 
 /*
- * Begins the job anew after sort_job_perform(), unless the device has failed,
- * as sort_job_begin() does, for about as many keys as there were.  The
- * connection to gpusortd or the memory for keys is kept: to get new ones takes
- * longer than to sort few keys.
+ * Begins the job anew after sort_job_perform(), as sort_job_begin() does, for
+ * about as many keys as there were.  Not allowed if the device has failed.
+ * Keeps the connection to gpusortd or the memory for keys: to get new ones
+ * takes longer than to sort few keys.
  */
 extern void sort_job_restart(SortJob *job, const KeyShape *shape,
 							 bool host_only);
 
 /*
- * Reports that an order of gpusortd turned out to be wrong, as the loss of a
- * device is reported: in the log and the statistics.
+ * Reports that an order of gpusortd turned out to be wrong, like the loss of a
+ * device: in the log and the statistics.
  */
 extern void sort_job_report_wrong_order(void);
 
@@ -158,7 +158,10 @@ sort_job_nrows(const SortJob *job)
 	return job->pushed_rows + job->batch.nrows;
 }
 
-/* Bytes of a bit for each row, by which an order of gpusortd is checked. */
+/*
+ * Bytes of the bits, one for each row, by which an order of gpusortd is
+ * checked.
+ */
 static inline Size
 sort_job_seen_bytes(uint64 nrows)
 {
@@ -168,7 +171,7 @@ sort_job_seen_bytes(uint64 nrows)
 /* The least number of keys by which room for many grows. */
 #define FEW_KEYS			4096
 
-/* Words of a key that varies in length, as a first guess. */
+/* Words of a key that varies in length: a first guess. */
 #define GUESSED_WORDS		4
 
 /*
@@ -184,8 +187,8 @@ sort_job_counted_room(uint64 room, uint64 used, uint64 few)
 /*
  * Bytes of this process that the job takes, with those that it will need to
  * sort its keys: on a device the order and its check, otherwise the keys and
- * the entries of the host sort.  The ring, which has a setting of its own, is
- * not counted, nor is room for many more keys, which nobody has touched yet.
+ * the entries of the host sort.  Does not count the ring, which has a setting
+ * of its own, nor room for many more keys, which nobody has touched yet.
  */
 static inline Size
 sort_job_memory(const SortJob *job)

@@ -3,16 +3,18 @@
  * chunk_ring.c
  *	  Rings of chunks in shared memory, through which processes send rows to one.
  *
- * A tuple queue takes rows one by one: each is formed, copied into the queue in
- * pieces, and looked for by the receiver in the queues of all senders.  Here a sender
- * forms rows where they stay, in a chunk of its ring, one behind the other, and the
- * receiver reads them there before the chunk goes back.  So what is done for a row is
- * not much more than to form it, and the few chunks of a ring stay in the cache.
+ * A tuple queue takes rows one by one: each is formed, copied into the queue
+ * in pieces, and looked for by the receiver in the queues of all senders.
+ * Here a sender forms rows where they stay, in a chunk of its ring, one behind
+ * the other, and the receiver reads them there before the chunk goes back.  So
+ * a row takes little more than to form it, and the few chunks of a ring stay
+ * in the cache.
  *
- * A ring has one sender and one receiver, so that two numbers are all its state: how
- * many chunks have ever been filled, and how many emptied.  Each is written by one
- * side.  A sender waits for room in its own ring only.  It is woken when half of the
- * ring is free, so that it does not wake for each chunk.
+ * A ring has one sender and one receiver, so two numbers are all its state:
+ * how many chunks have ever been filled, and how many emptied.  Each number is
+ * written by one side.  A sender waits for room in its own ring only.  It is
+ * woken when half of the ring is free, so that it does not wake for each
+ * chunk.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +26,7 @@
 #include "port/chunk_ring.h"
 #include "port/compat.h"
 
-/* A ring; the numbers count all chunks that have ever been. */
+/* A ring; the numbers count chunks from the beginning. */
 typedef struct ChunkRing
 {
 	pg_atomic_uint64 nfilled;
@@ -33,7 +35,7 @@ typedef struct ChunkRing
 	ConditionVariable emptied;	/* half of it is free, or no more is wanted */
 } ChunkRing;
 
-/* Behind it are the chunks, those of a ring together. */
+/* All rings.  Their chunks follow, those of a ring together. */
 struct ChunkRings
 {
 	int			nrings;
@@ -51,7 +53,7 @@ offset_of_chunks(int nrings)
 					 offsetof(ChunkRings, rings) + nrings * sizeof(ChunkRing));
 }
 
-/* The chunk of a ring that has this place among all that have ever been. */
+/* The chunk of a ring that has this number from the beginning. */
 static Chunk *
 chunk_at(ChunkRings *rings, int ring, uint64 count)
 {
@@ -172,7 +174,7 @@ chunk_sender_send(ChunkSender *sender, Size mark)
 		return;
 	chunk->bytes = sender->place - chunk->data;
 	chunk->mark = mark;
-	/* an atomic operation that has a result is a barrier */
+	/* an atomic operation with a result is a barrier */
 	(void) pg_atomic_fetch_add_u64(&rings->rings[sender->ring].nfilled, 1);
 	(void) pg_atomic_fetch_add_u64(&rings->nfilled, 1);
 	ConditionVariableSignal(&rings->filled);
@@ -212,7 +214,7 @@ chunk_receiver_take(ChunkReceiver *receiver, int number)
 bool
 chunk_receiver_has_any(const ChunkReceiver *receiver)
 {
-	/* what a ring has just got may not be counted, but then it will soon be */
+	/* a chunk that was just filled may not be counted yet, but soon will be */
 	return pg_atomic_read_u64(&receiver->rings->nfilled) != receiver->ntaken;
 }
 
@@ -223,7 +225,7 @@ chunk_receiver_take_any(ChunkReceiver *receiver)
 
 	if (!chunk_receiver_has_any(receiver))
 		return false;
-	/* from the ring behind the last one on, so that each has its turn */
+	/* from the next ring on, so that each ring has its turn */
 	for (int i = 1; i <= nrings; i++)
 		if (chunk_receiver_take(receiver, (receiver->ring + i) % nrings))
 			return true;
@@ -240,7 +242,7 @@ chunk_receiver_give_back(ChunkReceiver *receiver)
 	if (receiver->chunk == NULL)
 		return;
 	nemptied = pg_atomic_add_fetch_u64(&ring->nemptied, 1);
-	/* who waits has filled all of them, so that this comes while it waits */
+	/* a waiting sender has filled all chunks, so it waits until this */
 	if (pg_atomic_read_u64(&ring->nfilled) - nemptied == rings->nchunks / 2)
 		ConditionVariableSignal(&ring->emptied);
 	receiver->chunk = NULL;

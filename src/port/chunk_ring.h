@@ -18,7 +18,7 @@
 /* Rows, one behind the other, each aligned. */
 typedef struct Chunk
 {
-	Size		mark;			/* what its sender says of it */
+	Size		mark;			/* what the sender tells by it */
 	Size		bytes;			/* bytes of "data" that are in use */
 	char		data[FLEXIBLE_ARRAY_MEMBER];
 } Chunk;
@@ -31,18 +31,18 @@ StaticAssertDecl(offsetof(Chunk, data) % MAXIMUM_ALIGNOF == 0,
 /* The rings of some senders, numbered from 0, and of their receiver. */
 typedef struct ChunkRings ChunkRings;
 
-/* Bytes of shared memory for so many rings of so many chunks. */
+/* Bytes of shared memory for this many rings of this many chunks. */
 extern Size chunk_rings_size(int nrings, int nchunks);
 
-/* Makes them in that memory. */
+/* Makes the rings in that memory. */
 extern void chunk_rings_init(ChunkRings *rings, int nrings, int nchunks);
 
-/* Has senders end, as no more rows are wanted. */
+/* Tells senders that no more rows are wanted. */
 extern void chunk_rings_close(ChunkRings *rings);
 
 extern bool chunk_rings_are_closed(const ChunkRings *rings);
 
-/* Has the receiver see what a sender has told it by another way. */
+/* Wakes the receiver for what a sender has told it in another way. */
 extern void chunk_rings_wake_receiver(ChunkRings *rings);
 
 /* The end of a ring to which rows are written. */
@@ -55,13 +55,13 @@ typedef struct ChunkSender
 	Size		free_bytes;
 } ChunkSender;
 
-/* Begins to send through the ring of this number, which nobody else does. */
+/* Begins to send through this ring, as its only sender. */
 extern void chunk_sender_begin(ChunkSender *sender, ChunkRings *rings,
 							   int ring);
 
 /*
- * Begins a chunk if none has been, maybe when there is room; false if no more rows
- * are wanted.
+ * Begins a chunk if there is none, if need be after a wait for room; false if
+ * no more rows are wanted.
  */
 extern bool chunk_sender_begin_chunk(ChunkSender *sender);
 
@@ -69,8 +69,9 @@ extern bool chunk_sender_begin_chunk(ChunkSender *sender);
 extern void chunk_sender_send(ChunkSender *sender, Size mark);
 
 /*
- * Place for a row, maybe when there is room, in a chunk that will be marked 0 if it
- * is full; NULL if no more rows are wanted.  A row has at most ROW_CHUNK_DATA_BYTES.
+ * Returns the place for a row of at most ROW_CHUNK_DATA_BYTES, if need be
+ * after a wait for room.  Sends a chunk that is full with the mark 0.  NULL if
+ * no more rows are wanted.
  */
 static inline char *
 chunk_sender_reserve(ChunkSender *sender, Size bytes)
@@ -90,12 +91,12 @@ chunk_sender_reserve(ChunkSender *sender, Size bytes)
 	return place;
 }
 
-/* The other end, of all rings. */
+/* The end at which the chunks of all rings are read. */
 typedef struct ChunkReceiver
 {
 	ChunkRings *rings;
 	uint64		ntaken;			/* chunks taken */
-	int			ring;			/* number of the ring of the last one */
+	int			ring;			/* number of the last chunk's ring */
 	Chunk	   *chunk;			/* chunk that is read, or NULL */
 	char	   *place;			/* place of the next row in it, */
 	char	   *end;			/* which is this one behind the last row */
@@ -103,24 +104,24 @@ typedef struct ChunkReceiver
 
 extern void chunk_receiver_begin(ChunkReceiver *receiver, ChunkRings *rings);
 
-/* Takes the next chunk of a ring, or of any; false if none is there. */
+/* Takes the next chunk of a ring, or of any ring; false if there is none. */
 extern bool chunk_receiver_take(ChunkReceiver *receiver, int ring);
 extern bool chunk_receiver_take_any(ChunkReceiver *receiver);
 
-/* May a chunk of any ring be there? */
+/* May there be a chunk in any ring? */
 extern bool chunk_receiver_has_any(const ChunkReceiver *receiver);
 
 /* Gives the present chunk back, if there is one; its rows are gone. */
 extern void chunk_receiver_give_back(ChunkReceiver *receiver);
 
 /*
- * Waits for a chunk of any ring, or until the receiver is woken, which may have
- * happened before.  To be called in a loop that looks for what it waits for, and
- * after which ConditionVariableCancelSleep() is called.
+ * Waits for a chunk of any ring, or until the receiver is woken, which may
+ * have happened before.  The caller loops until it finds what it waits for,
+ * and then calls ConditionVariableCancelSleep().
  */
 extern void chunk_receiver_sleep(ChunkReceiver *receiver);
 
-/* Goes behind a row, which is at "place" and has so many bytes. */
+/* Moves "place" behind the row there, which has this many bytes. */
 static inline void
 chunk_receiver_pass(ChunkReceiver *receiver, Size bytes)
 {

@@ -3,7 +3,7 @@
  * compat.h
  *	  Differences between PostgreSQL 15, 16, 17, 18 and 19.
  *
- * Everything else in the extension is written as for the newest of them.
+ * All other code of the extension is written as for the newest of them.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +36,10 @@
 /* From 17 on a sort of single values does not count the memory of those that are not passed by value. */
 #define SORTS_COUNT_VALUES (PG_VERSION_NUM < 170000)
 
-/* 17 names the number of a process, which those of a server have below MaxBackends. */
+/*
+ * 17 names the number of a process; a server's processes have those below
+ * MaxBackends.
+ */
 #if PG_VERSION_NUM < 170000
 #include "storage/proc.h"
 #define MyProcNumber (MyProc->pgprocno)
@@ -49,7 +52,7 @@
 	heap_form_minimal_tuple(descriptor, values, isnull)
 #endif
 
-/* 16 lets it be chosen whether a sorted value is copied. */
+/* 16 has a parameter for whether a sorted value is copied. */
 #if PG_VERSION_NUM < 160000
 #define tuplesort_getdatum(sort, forward, copy, value, isnull, key) \
 	tuplesort_getdatum(sort, forward, value, isnull, key)
@@ -58,7 +61,7 @@
 /* From 18 on EXPLAIN calls a hook for each node. */
 #define EXPLAIN_CALLS_FOR_NODES (PG_VERSION_NUM >= 180000)
 
-/* 18 does not tell a run of the executor whether it is to be the only one. */
+/* 18 no longer tells the executor whether it runs a query only once. */
 #if PG_VERSION_NUM >= 180000
 #define EXECUTE_ONCE_PARAMETER
 #define EXECUTE_ONCE_ARGUMENT
@@ -76,7 +79,7 @@
 #define PLANNER_EXPLAIN_ARGUMENT
 #endif
 
-/* 19 calls a hook with all relations, others with those of the catalog. */
+/* 19 has a hook for all relations, the others for those of the catalog. */
 #if PG_VERSION_NUM >= 190000
 #define RELATION_HOOK build_simple_rel_hook
 #define RELATION_HOOK_TYPE build_simple_rel_hook_type
@@ -96,7 +99,7 @@
 #define T_RepackStmt T_ClusterStmt
 #endif
 
-/* 19 says by an attribute that a case goes on with the next. */
+/* 19 has a name for the attribute of a case that goes on with the next. */
 #if PG_VERSION_NUM < 190000
 #define pg_fallthrough __attribute__((fallthrough))
 #endif
@@ -114,8 +117,9 @@ main_memory_has_huge_pages(void)
 }
 
 /*
- * Has the postmaster, which is to ask, a background worker of this name that it starts
- * again whenever it ends?  18 has the workers in a list of another kind.
+ * For the postmaster: does it have a background worker of this name that it
+ * starts again whenever it ends?  18 has the workers in a list of another
+ * kind.
  */
 static inline bool
 background_worker_is_kept(const char *name)
@@ -148,7 +152,7 @@ background_worker_is_kept(const char *name)
 #define TupleDescFinalize(descriptor) ((void) 0)
 #endif
 
-/* 18 keeps what it takes to find a column in a tuple apart. */
+/* 18 has the attributes needed to find a column in a tuple apart. */
 #if PG_VERSION_NUM < 180000
 #define TupleDescCompactAttr(descriptor, i) TupleDescAttr(descriptor, i)
 #endif
@@ -172,14 +176,14 @@ find_setting(const char *name)
 #define find_setting(name) find_option(name, false, true, 0)
 #endif
 
-/* 19 has what there is of integers alone in the setting of any type. */
+/* 19 has the fields of integers inside the setting of any type. */
 #if PG_VERSION_NUM >= 190000
 #define INTEGER_SETTING(setting) (&(setting)->_int)
 #else
 #define INTEGER_SETTING(setting) ((struct config_int *) (setting))
 #endif
 
-/* 17 has what EXPLAIN of a query does when no extension has a hook there. */
+/* 17 exports what EXPLAIN of a query does without a hook. */
 #if PG_VERSION_NUM < 170000
 #include "executor/instrument.h"
 #include "tcop/tcopprot.h"
@@ -233,7 +237,7 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define COMPARE_GT BTGreaterStrategyNumber
 #endif
 
-/* 19 tells the provider of a locale by its functions alone. */
+/* 19 has no provider in a locale; its functions tell the provider. */
 #if PG_VERSION_NUM >= 190000
 #define LOCALE_PROVIDER(locale) \
 	((locale)->collate == NULL ? COLLPROVIDER_BUILTIN : \
@@ -247,7 +251,7 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define LOCALE_OF_ICU(locale) ((locale)->info.icu.ucol)
 #endif
 
-/* 19 is told about the elements when an array's begin. */
+/* 19 is told the type of the elements when an iteration begins. */
 #if PG_VERSION_NUM >= 190000
 #define ARRAY_ITER_SETUP(iterator, array, length, by_value, alignment) \
 	array_iter_setup(iterator, array, length, by_value, alignment)
@@ -307,7 +311,7 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 	pg_proc_aclcheck(function, role, ACL_EXECUTE)
 #endif
 
-/* 16 has keys of aggregates' own ORDER BYs follow those of the groups. */
+/* 16 appends the keys of aggregates' own ORDER BYs to those of the groups. */
 #if PG_VERSION_NUM >= 160000
 #define NUM_GROUP_KEYS(root) ((root)->num_groupby_pathkeys)
 #else
@@ -329,7 +333,7 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define create_unique_path create_upper_unique_path
 #endif
 
-/* 18 can sort the outer side of a merge join by increments. */
+/* 18 can sort the outer side of a merge join incrementally. */
 #if PG_VERSION_NUM < 180000
 #define initial_cost_mergejoin(root, workspace, type, clauses, outer, inner, \
 							   outer_sort, inner_sort, presorted, extra) \
@@ -428,8 +432,8 @@ smgr_bulk_write(BulkWriteState *state, BlockNumber block,
 
 /*
  * A checkpoint may have begun since the first page was logged, and would not
- * know about the pages.  Those that are not logged are synced at commit if
- * the relation is permanent, and otherwise have to outlive a restart only.
+ * know about the pages.  Pages that are not logged are synced at commit if the
+ * relation is permanent, and otherwise have to outlive a restart only.
  */
 static inline void
 smgr_bulk_finish(BulkWriteState *state)
@@ -445,8 +449,8 @@ smgr_bulk_finish(BulkWriteState *state)
 
 /*
  * Reading many blocks of a relation, each into a pinned buffer that the caller
- * releases: 17 brought reading ahead.  The callback says which block is next,
- * or InvalidBlockNumber.
+ * releases: 17 brought reading ahead.  The callback returns the next block, or
+ * InvalidBlockNumber.
  */
 typedef BlockNumber (*NextBlockFunction) (void *state);
 
@@ -525,7 +529,7 @@ block_reader_end(BlockReader *reader)
 	table_beginscan_parallel(relation, shared)
 #endif
 
-/* Takes back that a scan of the table was counted. */
+/* Takes back the count of a scan of the table. */
 #if PG_VERSION_NUM >= 160000
 #define pgstat_uncount_heap_scan(relation) \
 	((void) (pgstat_should_count_relation(relation) && \
@@ -538,7 +542,7 @@ block_reader_end(BlockReader *reader)
 
 /*
  * The beginning of a string's sort key, by a locale of ICU.  15 has no
- * function for it; that of 16 and 17 takes no heed of where the string ends.
+ * function for it; the function of 16 and 17 ignores where the string ends.
  */
 #if PG_VERSION_NUM >= 180000
 #define icu_sort_key_prefix pg_strnxfrm_prefix

@@ -5,12 +5,12 @@
  *
  * The first touch of memory is a large part of the cost of filling it, and
  * huge pages take a third of that (docs/notes/2026-11-memory.md).  But where
- * memory is fragmented the kernel first has to make room for each of them, and
- * a virtual machine may have to get its memory from the host; then they cost
- * more than the small pages they replace.  Nothing tells beforehand, so the
- * first one is tried, and the caller is told whether to ask for more.  The
- * others are left to be touched when they are filled: what the kernel has
- * just cleared is still in the cache then.
+ * memory is fragmented the kernel first has to make room for each huge page,
+ * and a virtual machine may have to get its memory from the host; then huge
+ * pages cost more than the small pages they replace.  Nothing tells
+ * beforehand, so the first page is tried, and the caller learns whether to ask
+ * for more.  The other pages are touched only when they are filled: what the
+ * kernel has just cleared is still in the cache then.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,9 +25,9 @@
 #define HUGE_PAGE_BYTES		((Size) 2 * 1024 * 1024)
 
 /*
- * Microseconds of a huge page that is more expensive than small ones.  A huge page
- * took 200 us where memory was not fragmented, and the 512 small pages in its
- * place 700 to 1000 us, on all machines measured.
+ * From these microseconds on a huge page is more expensive than small ones.  A
+ * huge page took 200 us where memory was not fragmented, and the 512 small
+ * pages in its place 700 to 1000 us, on all machines measured.
  */
 #define SLOW_HUGE_PAGE_MICROSECONDS 700
 
@@ -43,7 +43,7 @@ huge_pages_advise(void *memory, Size bytes)
 	if (start >= end)
 		return true;
 
-	/* only advice: where it cannot be followed the pages are small */
+	/* only advice: if it cannot be followed, the pages are small */
 	(void) madvise(start, end - start, MADV_HUGEPAGE);
 	INSTR_TIME_SET_CURRENT(before);
 	*(volatile char *) start = 0;

@@ -3,10 +3,10 @@
  * leader_decision.c
  *	  What a leader decides for processes that wait to help it.
  *
- * A process that has no more rows may wait to help: it sleeps until the leader has
- * had the last row of all, and has decided what there is to do.  Nobody holds what the
- * leader waits for meanwhile.  The leader decides before it emits its first row, or
- * fails, which ends the others.
+ * A process that has no more rows may wait to help: it sleeps until the leader
+ * has taken the last row of all processes, and has decided what there is to
+ * do.  Meanwhile it holds nothing that the leader waits for.  The leader
+ * decides before it emits its first row, or fails, which ends the others.
  *
  *-------------------------------------------------------------------------
  */

@@ -19,22 +19,22 @@ typedef struct LeaderDecision
 	ConditionVariable made;
 } LeaderDecision;
 
-/* Initializes it, also again when nobody waits any more. */
+/* Initializes a decision, also anew when nobody waits any more. */
 extern void leader_decision_init(LeaderDecision *decision);
 
 /*
- * Offers the leader this process's help, which then has to wait for the decision.
- * To be called before the leader knows of the process's last row.
+ * Offers the leader the help of this process, which then has to wait for the
+ * decision.  To be called before the leader knows of the process's last row.
  */
 extern void leader_decision_offer_help(LeaderDecision *decision);
 
 /* Processes that have offered help. */
 extern int	leader_decision_helpers(LeaderDecision *decision);
 
-/* The leader's: decides, unless that has been done. */
+/* For the leader: decides, unless it has decided before. */
 extern void leader_decision_make(LeaderDecision *decision, uint32 value);
 
-/* The others': waits for the decision, and returns it. */
+/* For the others: waits for the decision, and returns it. */
 extern uint32 leader_decision_await(LeaderDecision *decision);
 
 #endif							/* GPUSORT_LEADER_DECISION_H */

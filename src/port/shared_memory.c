@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * shared_memory.c
- *	  Dynamic shared memory: how much can be had, and taking it.
+ *	  Dynamic shared memory: the room for it, and segments of it.
  *
- * Where shared memory is a file system of limited size, as it is in
- * containers, taking more of it than there is would be an error, and others
- * may need some: so whoever can do without looks before it takes any.
+ * Where shared memory is a file system of limited size, as in containers, it
+ * is an error to take more than there is, and other processes may need some.
+ * So a sort, which can do without it, looks before it takes any.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@
 /* Where POSIX shared memory is, on Linux. */
 #define SHARED_MEMORY_DIRECTORY		"/dev/shm"
 
-/* What is left of it to others. */
+/* Bytes of it that are left to others. */
 #define SPARED_BYTES	((double) 16 * 1024 * 1024)
 
 bool
@@ -69,12 +69,12 @@ shared_memory_create(Size bytes)
 	ResourceOwner caller_owner = CurrentResourceOwner;
 	dsm_segment *volatile segment = NULL;
 
-	/* how much is left of what is set aside cannot be told */
+	/* what is left of the memory set aside is unknown */
 	if (!shared_memory_suffices(bytes))
 		return NULL;
 
 	CurrentResourceOwner = NULL;
-	/* of a file that is written in part core reports the error before that */
+	/* if a file is written in part, core reports the error before */
 	errno = ENOSPC;
 	PG_TRY();
 	{
@@ -106,7 +106,7 @@ shared_memory_create_huge(Size bytes)
 	segment = shared_memory_create(bytes);
 	if (segment != NULL && !ShmemAddrIsValid(dsm_segment_address(segment)))
 	{
-		/* there was not so much left, and it is somewhere else */
+		/* too little was left, and the segment is somewhere else */
 		dsm_detach(segment);
 		segment = NULL;
 	}
