@@ -10,20 +10,20 @@
  * about the middle of the run, which differ in all the lower bits as well; the
  * others differ in the one bit alone.
  *
- * The places from "length" on hold nothing.  Were they filled with items
- * greater than all others, no comparison would ever move these, because all
- * go the same direction; so comparisons with such a place are left out, or
+ * The places from "length" on hold nothing.  If they held items greater than
+ * all others, no comparison would ever move these, because all comparisons go
+ * the same direction.  So comparisons with an empty place are left out, or
  * made with the greatest item.
  *
  * Items in shared memory are not compared there: a warp takes 256 of them into
- * its registers, makes as many steps as it can, and puts them back.  Such a
- * unit holds 2^5 neighbouring items, one a lane, for each setting of three
- * more bits, the eight items of a lane.  So the three steps of these bits are
- * comparisons within a lane, and those of the lowest five bits are shuffles.
- * Shared memory is read and written once for three steps or more, always with
- * neighbouring lanes in different banks.
+ * its registers, makes as many steps as it can, and puts them back.  These 256
+ * items are a unit: 2^5 neighbouring items, one a lane, for each setting of
+ * three more bits, which are the eight items of a lane.  So the three steps of
+ * these bits are comparisons within a lane, and those of the lowest five bits
+ * are shuffles.  Shared memory is read and written once for three steps or
+ * more, always with neighbouring lanes in different banks.
  *
- * What the items are is up to two types.  An Ordering has
+ * Two types say what the items are.  An Ordering has
  *
  *		Item						an item in registers
  *		greatest()					an item that is less than no other
@@ -109,8 +109,8 @@ step_between_lanes(const Ordering &ordering, LaneItems<Ordering> &own,
 }
 
 /*
- * Makes the step of a bit of the items' numbers in their lane.  "bit" must be
- * known to the compiler, or the items would not be in registers.
+ * Makes the step of a bit of the items' numbers in their lane.  The compiler
+ * must know "bit", or the items would not be in registers.
  */
 template <typename Ordering>
 static __device__ __forceinline__ void
@@ -146,8 +146,8 @@ reverse_lanes(const Ordering &ordering, LaneItems<Ordering> &own, unsigned bit)
  * The items that a warp takes in order to make the step of bit "first" and
  * those that follow.  Where a merge begins, the bits below the three of the
  * lanes' items are inverted in their upper half: so the partners, which differ
- * in all bits, are in the same lane.  If these are just the lanes' bits, on
- * which steps are yet to come, unit_steps() cares for it instead.
+ * in all bits, are in the same lane.  If these are the lanes' bits, whose
+ * steps are yet to come, unit_steps() does that instead.
  */
 struct Unit
 {

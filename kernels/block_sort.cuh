@@ -4,14 +4,14 @@
  *	  A block, or a warp, sorts pairs in shared memory by a bitonic network.
  *
  * CUDA-quicksort finishes short segments by a bitonic sort (Manca et al. 2015,
- * box 4.1).  This is the one of warp_sort.cuh, with the pairs in shared memory
- * and any number of them a thread; as there, places beyond the length are left
- * out, so that it costs what the length asks for, whatever the pairs are.
+ * box 4.1).  This is the sort of warp_sort.cuh, with the pairs in shared
+ * memory and any number of them a thread.  As there, places beyond the length
+ * are left out, so its cost depends on the length alone.
  *
  * A step compares places within windows of pairs that no exchange leaves.  A
  * warp's 32 comparisons always fall into the same windows of 64 places, so
- * between two steps with windows no larger than that it waits for none but
- * its own lanes.  A single warp, for few pairs, never waits for others.
+ * between two steps with windows no larger than that it waits for its own
+ * lanes only.  A single warp, for few pairs, never waits for others.
  *
  *-------------------------------------------------------------------------
  */
@@ -64,8 +64,9 @@ block_step_barrier(unsigned window_before, unsigned window_after)
 }
 
 /*
- * Sorts pairs in shared memory.  Called by so many threads, all of the block
- * or those of a warp, with their numbers, after a barrier, and followed by one.
+ * Sorts pairs in shared memory.  Called by "threads" threads, all of the block
+ * or those of a warp, with their numbers.  Needs a barrier before and after
+ * it.
  */
 template <unsigned threads>
 static __device__ __forceinline__ void

@@ -1,19 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * device.cu
- *	  The devices: how many, what they are, making one ready, pinning memory.
+ *	  The devices: counting, describing and preparing them; pinning memory.
  *
- * A device is made ready once a process and stays so.  Its default memory
- * pool, from which jobs take their memory, is told to keep what is freed:
- * taking it from the system anew would cost each job far more than the sort
- * itself.  What no job has needed of late goes back, see device_release().
+ * A process makes a device ready once, and it stays ready.  The device's
+ * default memory pool, from which jobs take their memory, is told to keep what
+ * is freed: to take it from the system anew would cost each job far more than
+ * the sort itself.  What no job has needed of late goes back, see
+ * device_release().
  *
  * Kernels are loaded then, too, so that no job waits for that, nor finds that
  * there is no machine code or no memory for them.  From 12.2 on CUDA loads a
  * kernel when it is first used, unless the environment says EAGER when CUDA is
- * initialised; all toolkits from 11.7 on know that.  Then all kernels of an
- * object, CUB's among them, are loaded on a device not later than any one of
- * them is asked after; so one of each object is.
+ * initialised; all toolkits from 11.7 on know that.  With EAGER a query about
+ * one kernel of an object makes sure that all of its kernels, CUB's among
+ * them, are loaded on the device.  So one kernel of each object is asked
+ * about.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,8 +34,8 @@ namespace gpusort
 constexpr int max_devices = 64;
 
 /*
- * Of the memory that the driver has left: the pool takes it in steps, and the
- * driver some for itself.
+ * Left of the driver's free memory: the pool takes it in steps, and the driver
+ * takes some for itself.
  */
 constexpr uint64_t spare_bytes = UINT64_C(64) << 20;
 
@@ -62,7 +64,7 @@ refuse(DeviceError *error, const char *reason)
 
 /*
  * Whether the calling thread's device has been made ready; if that cannot be
- * told any more, whether any has.
+ * told any more, whether any device has.
  */
 static bool
 is_device_ready()
@@ -76,9 +78,9 @@ is_device_ready()
 
 /*
  * An error that has poisoned a context comes back from every call, whatever
- * it does.  So once a device was ready, asking after its default stream,
- * which we never use, tells such an error from an ordinary one.  That there is
- * too little memory is ordinary in any case.
+ * the call does.  So once a device was ready, a query of its default stream,
+ * which no job uses, tells this error from an ordinary one.  Lack of memory is
+ * ordinary in any case.
  */
 bool
 succeeded(cudaError_t code, DeviceError *error, const char *what)
@@ -164,8 +166,8 @@ use_device(int device, DeviceError *error)
 using namespace gpusort;
 
 /*
- * Says what is the matter with the driver, if it is that.  CUDA has the same error
- * for none as for one that is too old.
+ * Says what is wrong with the driver, if that is the reason.  CUDA has the
+ * same error for no driver and for one that is too old.
  */
 static void
 explain_driver(cudaError_t code, DeviceError *error)
@@ -246,8 +248,8 @@ device_is_lost(void)
 }
 
 /*
- * What the pool has is asked for first: memory that goes to the pool in between
- * is not counted twice then.
+ * Asks for the pool's memory first, so that memory that goes to the pool in
+ * between is not counted twice.
  */
 bool
 device_memory(int device, uint64_t *bytes, DeviceError *error)
@@ -273,7 +275,7 @@ device_memory(int device, uint64_t *bytes, DeviceError *error)
 	return true;
 }
 
-/* What does not go back is there for the next job. */
+/* Memory that does not go back is there for the next job. */
 void
 device_release(int device, uint64_t kept_bytes)
 {
@@ -288,8 +290,8 @@ device_release(int device, uint64_t kept_bytes)
 }
 
 /*
- * Pinning needs a context.  It takes that of a device in use, so that none is
- * made on a device that nobody wants.
+ * Pinning needs a context.  It takes that of a device in use, as otherwise a
+ * context would be made on a device that nobody wants.
  */
 bool
 device_pin(void *memory, size_t bytes, DeviceError *error)

@@ -21,8 +21,8 @@ namespace gpusort
 extern unsigned use_device(int device, DeviceError *error);
 
 /*
- * One for each object with kernels, in device_sort.cu, key_sort.cu and
- * radix_sort.cu: fails if the object has no machine code for the current
+ * One function for each object with kernels, in device_sort.cu, key_sort.cu
+ * and radix_sort.cu: fails if the object has no machine code for the current
  * device.  device.cu says why that loads all of its kernels.
  */
 extern cudaError_t probe_job_kernels(void);

@@ -3,14 +3,14 @@
  * device_memory.cuh
  *	  Device memory of a job: blocks of known size, and arrays that grow.
  *
- * All of it comes from the device's memory pool in the order of the job's
- * stream: memory may be used by what is put on the stream after its
- * allocation, and freeing waits for nothing.
+ * All memory comes from the device's memory pool in the order of the job's
+ * stream: work that is put on the stream after an allocation may use it, and
+ * freeing waits for nothing.
  *
- * The keys of a job arrive before anyone knows how many there will be.  So
- * they are kept in slabs, allocations of 2^slab_shift words each, as many as
- * needed: nothing is ever moved or given a larger room.  Kernels find word i
- * through a table of the slabs, which fits into the cache.
+ * The keys of a job arrive before their number is known.  So they are kept in
+ * slabs, allocations of 2^slab_shift words each, as many as needed: no key is
+ * ever moved to a larger allocation.  Kernels find word i through a table of
+ * the slabs, which fits into the cache.
  *
  *-------------------------------------------------------------------------
  */
@@ -80,7 +80,9 @@ struct SlabView
 		slabs[index >> slab_shift][index & (slab_words - 1)] = word;
 	}
 
-	/* Where a word is; up to the end of its slab the next ones follow. */
+	/*
+	 * The address of a word; up to the end of its slab the next words follow.
+	 */
 	__device__ __forceinline__ const uint64_t *
 	address(uint64_t index) const
 	{
@@ -92,7 +94,7 @@ struct SlabView
 class SlabArray
 {
 public:
-	/* Bytes that an array of "count" words takes, its table left out. */
+	/* Bytes that an array of "count" words takes, without its table. */
 	static uint64_t
 	bytes(uint64_t count)
 	{

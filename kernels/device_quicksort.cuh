@@ -16,11 +16,11 @@
  *	open_buckets		where it begins; the next level's segments; leaves
  *	scatter_tiles		each block takes tile after tile of the level's list
  *
- * Three levels are enough for 2^30 rows, and two for 100 million.  The host
- * launches as many as there should be, one more where the last might leave a
- * bucket longer than a leaf, and the sorts of leaves, without reading anything
- * back, and only then asks whether segments are left.
- * Grids are as large as the device can hold at once.
+ * Three levels are enough for 2^30 rows, and two for 100 million.  Without
+ * reading anything back the host launches as many levels as there should be,
+ * one more where the last might leave a bucket longer than a leaf, and the
+ * sorts of leaves.  Only then it asks whether segments are left.  Grids are as
+ * large as the device can hold at once.
  *
  * It always ends: splitters.cuh says why.
  *
@@ -79,8 +79,8 @@ open_ranges(const Range *ranges, uint32_t count, Level level)
 }
 
 /*
- * The host's side.  Its functions put work on a queue; the counters of levels and
- * of leaves are to be 0 when it begins.
+ * The host's side.  Its functions put work on a queue; the counters of levels
+ * and of leaves must be 0 at the beginning.
  */
 class DeviceQuicksort
 {
@@ -91,7 +91,7 @@ public:
 	}
 
 	/*
-	 * Sorts so few rows that they are a leaf, by working words that are in
+	 * Sorts rows that are few enough for a leaf, by working words that are in
 	 * the first array of pairs, into the order.
 	 */
 	bool
@@ -130,8 +130,8 @@ public:
 	}
 
 	/*
-	 * Sorts what the levels have left until there is nothing, and reads the
-	 * control block each time.
+	 * Sorts the segments that are left, and reads the control block, until
+	 * none is left.
 	 */
 	bool
 	finish(uint32_t nrows, const Order &order, Control *control)
@@ -183,8 +183,8 @@ private:
 	}
 
 	/*
-	 * The least class of leaves.  Those of few rows are all sorted at once,
-	 * as no other class is left to wait for.
+	 * The least class of leaves.  With few rows all leaves are in the highest
+	 * class, and are sorted at once.
 	 */
 	static LeafClass
 	least_class(uint32_t nrows)
@@ -205,9 +205,9 @@ private:
 	}
 
 	/*
-	 * Sorts the segments of a level, the source of which matters only if that
-	 * is level 0, into the order: as many levels as should do.  Odd levels leave
-	 * pairs in the first array, even ones in the second.
+	 * Sorts the segments of a level into the order, in as many levels as
+	 * should be enough.  The source matters only for level 0.  Odd levels
+	 * leave pairs in the first array, even levels in the second.
 	 */
 	template <typename Source>
 	bool
@@ -258,7 +258,9 @@ private:
 										partition_threads, level, source, to);
 	}
 
-	/* Sorts the leaves that the lists have by then, none less than a class. */
+	/*
+	 * Sorts the leaves that the lists have by then, from the class "least" on.
+	 */
 	bool
 	sort_leaf_lists(const LeafLists &lists, const LeafCounts *counts,
 					LeafClass least, uint32_t nrows, const Order &order)
@@ -273,7 +275,7 @@ private:
 				nrows / large_leaf_rows, order);
 	}
 
-	/* Those of all classes but the highest. */
+	/* Sorts the leaves of all classes but the highest. */
 	bool
 	sort_smaller_leaf_lists(const LeafLists &lists, const LeafCounts *counts,
 							uint32_t nrows, const Order &order)
@@ -296,7 +298,7 @@ private:
 				nrows / medium_leaf_rows, order);
 	}
 
-	/* "most" is how many leaves of this class there may be. */
+	/* Sorts the leaves of one class, of which there may be up to "most". */
 	template <unsigned capacity, unsigned threads>
 	bool
 	sort_leaf_list(const Leaf *leaves, const uint32_t *count, uint64_t most,
@@ -308,7 +310,10 @@ private:
 			space.pairs[0], space.pairs[1], order);
 	}
 
-	/* A grid for work of up to "most" blocks, so many of them on an SM. */
+	/*
+	 * A grid for work of up to "most" blocks, of which an SM holds
+	 * blocks_on_sm.
+	 */
 	uint64_t
 	blocks_for(uint64_t most, unsigned blocks_on_sm) const
 	{

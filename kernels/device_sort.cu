@@ -4,13 +4,14 @@
  *	  A sort job on a device: the functions of device_sort.h.
  *
  * A job is its stream, its memory (job_memory.cuh), the pushes that are under
- * way (push_tickets.cuh), and its stage: it takes keys until it is performed, and
- * then has an order.  key_sort.cu sorts the keys; this file allocates its memory,
- * or less if there is not enough, checks the order, and frees memory that is not
- * needed any more.  Where the keys are few they are checked along with the sort.
+ * way (push_tickets.cuh), and its stage: it takes keys until it is performed,
+ * and then has an order.  key_sort.cu sorts the keys.  This file allocates
+ * memory for that, or less if there is not enough, checks the order, and frees
+ * memory that is not needed any more.  The order of few keys is checked along
+ * with the sort.
  *
- * All is done on the job's own stream, so that a push needs to wait for
- * nothing, and device_sort_perform() only where it reads counters.
+ * All work is on the job's own stream, so that a push waits for nothing, and
+ * device_sort_perform() waits only where it reads counters.
  *
  *-------------------------------------------------------------------------
  */
@@ -169,7 +170,7 @@ device_sort_wait_pushed(DeviceSort *sort, uint64_t ticket, DeviceError *error)
 		sort->tickets.wait(sort->queue(error), ticket);
 }
 
-/* Makes the workspace; if there is less memory than was thought, one in place. */
+/* Makes the workspace, or one for a sort in place if memory is too little. */
 static bool
 allocate_workspace(DeviceSort *sort, const Queue &queue, Workspace *space)
 {
@@ -183,8 +184,8 @@ allocate_workspace(DeviceSort *sort, const Queue &queue, Workspace *space)
 }
 
 /*
- * Has the order checked, and waits for that.  Meanwhile what the job does not need
- * any more is released, which takes some time if there are many slabs.
+ * Checks the order, and waits for the result.  Meanwhile releases what the job
+ * does not need any more, which takes some time if there are many slabs.
  */
 static bool
 make_check(DeviceSort *sort, const Queue &queue, const Workspace &space,
@@ -237,8 +238,8 @@ sort_and_check(DeviceSort *sort, const Queue &queue, SortOutcome *outcome)
 }
 
 /*
- * Keeps the keys of a sorted job, with no more memory than their tables take
- * beside.
+ * Keeps the keys of a sorted job, and beside the keys no more memory than that
+ * of their tables.
  */
 static bool
 keep_keys(DeviceSort *sort, const Queue &queue, const FirstWords &first_words)
@@ -325,7 +326,7 @@ device_sort_pull(DeviceSort *sort, uint64_t first, uint32_t count,
 				  "copying the order from the device");
 }
 
-/* Whether a job has kept so many keys, "step" places apart. */
+/* Whether a job has kept "count" keys that are "step" places apart. */
 static bool
 has_keys(const DeviceSort *sort, uint64_t first, uint32_t step, uint32_t count)
 {
@@ -373,10 +374,10 @@ device_sort_pull_keys(DeviceSort *sort, uint64_t first, uint32_t step,
 }
 
 /*
- * The stream is waited for, since copies under way may still read from memory
- * that the caller is about to unpin; and what is freed can go back to the driver
- * only when it is known here to be free.  Nothing here can do anything about a
- * failure: if the context is gone, so is all that was in it.
+ * Waits for the stream, since copies under way may still read from memory that
+ * the caller is about to unpin, and since freed memory can go back to the
+ * driver only when it is known to be free.  A failure changes nothing: if the
+ * context is gone, so is all that was in it.
  */
 void
 device_sort_end(DeviceSort *sort)

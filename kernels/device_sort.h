@@ -4,13 +4,13 @@
  *	  The interface of the kernels, in C: sorting keys on a CUDA device.
  *
  * Only gpusortd's cuda engine, the unit tests and the benchmarks include this
- * header, which does without CUDA's own.
+ * header, which needs none of CUDA's own.
  *
- * A DeviceSort is one job.  Keys are pushed in batches while they are made, each
- * push an asynchronous copy; perform sorts the keys; pull copies parts of the
- * order back, and pull_keys keys in that order, if the job keeps them.  A job is
- * used by one thread at a time, different jobs by different threads at once; each
- * has a CUDA stream of its own.
+ * A DeviceSort is one job.  Keys are pushed in batches while they are made,
+ * each push an asynchronous copy; perform sorts the keys; pull copies parts of
+ * the order back, and pull_keys copies keys in that order, if the job keeps
+ * them.  One thread at a time uses a job; different threads may use different
+ * jobs at once.  Each job has a CUDA stream of its own.
  *
  * Functions that return bool return false on failure, with the reason, a sentence
  * without full stop, in "error"; is_full tells that there was too little memory,
@@ -49,7 +49,7 @@ typedef struct DeviceInfo
 	uint64_t	memory_bytes;	/* all memory of the device */
 	int			capability_major;
 	int			capability_minor;
-	int			driver_version; /* 1000 * major + 10 * minor, as CUDA has it */
+	int			driver_version; /* 1000 * major + 10 * minor, as in CUDA */
 } DeviceInfo;
 
 typedef struct DeviceSort DeviceSort;
@@ -61,8 +61,8 @@ extern int	device_count(DeviceError *error);
 extern bool device_describe(int device, DeviceInfo *info, DeviceError *error);
 
 /*
- * Makes the device's context, so that the first job does not wait for it; fails
- * if our machine code does not run on it.
+ * Makes the device's context, so that the first job does not wait for it;
+ * fails if the kernels have no machine code for the device.
  */
 extern bool device_start(int device, DeviceError *error);
 
@@ -70,8 +70,9 @@ extern bool device_start(int device, DeviceError *error);
 extern bool device_is_lost(void);
 
 /*
- * Device memory, in bytes, that all jobs of a started device could have together
- * now: what jobs have, what is kept for later jobs, and what the driver has left.
+ * Device memory, in bytes, that all jobs of a started device could have
+ * together now: what jobs have, what is kept for later jobs, and what the
+ * driver has free.
  */
 extern bool device_memory(int device, uint64_t *bytes, DeviceError *error);
 
@@ -86,10 +87,10 @@ extern bool device_pin(void *memory, size_t bytes, DeviceError *error);
 extern void device_unpin(void *memory);
 
 /*
- * Device memory, in bytes, that a job takes at its highest for nrows keys of
- * nwords words together.  Monotonic in both.  The highest is during
- * device_sort_perform(); after that a job has 4 bytes a row, its order, rounded up
- * to 256.
+ * The most device memory, in bytes, that a job takes for nrows keys of nwords
+ * words together.  Monotonic in both.  It takes the most during
+ * device_sort_perform(); after that a job has 4 bytes a row, its order,
+ * rounded up to 256.
  */
 extern uint64_t device_sort_memory(const KeyShape *shape,
 								   uint64_t nrows, uint64_t nwords);
@@ -127,13 +128,13 @@ extern bool device_sort_push(DeviceSort *sort, const uint64_t *words,
 extern bool device_sort_wait_pushed(DeviceSort *sort, uint64_t ticket,
 									DeviceError *error);
 
-/* Has the job keep its keys, for device_sort_pull_keys(). */
+/* Makes the job keep its keys, for device_sort_pull_keys(). */
 extern void device_sort_keep_keys(DeviceSort *sort);
 
 /*
- * Sorts the keys that were pushed; returns when the order is ready, and when all
- * other memory of the job has been freed, but that of keys to be kept.  Once a
- * job.
+ * Sorts the keys that were pushed.  Returns when the order is ready and all
+ * other memory of the job has been freed, except that of keys to be kept.
+ * Allowed once for a job.
  *
  * The job takes no more than "memory" bytes in all.  If that is less than
  * device_sort_memory() of its keys it is sorted in place, whatever algorithm
@@ -151,10 +152,10 @@ extern bool device_sort_pull(DeviceSort *sort, uint64_t first, uint32_t count,
 							 uint32_t *order, DeviceError *error);
 
 /*
- * Copies keys that were kept to pinned memory: that of entry "first" of the
- * order and those "step" entries apart after it, "count" of them.  Each takes
- * key_words words there, of which zero words are added to shorter keys; longer
- * ones are truncated.
+ * Copies kept keys to pinned memory: "count" keys, of entry "first" of the
+ * order and of entries "step" apart after it.  Each takes key_words words
+ * there: shorter keys are filled up with zero words, longer ones are
+ * truncated.
  */
 extern bool device_sort_pull_keys(DeviceSort *sort, uint64_t first,
 								  uint32_t step, uint32_t count,
@@ -162,8 +163,8 @@ extern bool device_sort_pull_keys(DeviceSort *sort, uint64_t first,
 								  DeviceError *error);
 
 /*
- * Frees the job, finished or not.  Waits for copies under way, so that memory
- * it was pushed from may be unpinned afterwards.  Allowed for NULL.
+ * Frees the job, finished or not.  Waits for copies under way, so that the
+ * caller may unpin the memory from which it pushed.  Allowed for NULL.
  */
 extern void device_sort_end(DeviceSort *sort);
 

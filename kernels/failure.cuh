@@ -3,9 +3,9 @@
  * failure.cuh
  *	  How the host side reports what went wrong.
  *
- * Every CUDA call's result goes through succeeded(), which writes the reason
- * as "<what we did>: <what CUDA says>" and takes the error off the runtime,
- * so that an ordinary one (out of memory) does not show up again in a later
+ * The result of every CUDA call goes through succeeded(), which writes the
+ * reason as "<what we did>: <what CUDA says>" and clears the runtime's error,
+ * so that an ordinary error (out of memory) does not show up again in a later
  * call that went well.
  *
  *-------------------------------------------------------------------------

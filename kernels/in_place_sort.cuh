@@ -3,16 +3,16 @@
  * in_place_sort.cuh
  *	  Sorting where memory is short: in that of the keys and the order alone.
  *
- * A bitonic sort, mapped as superstep.cuh says: all that it ever does is to
- * exchange two pairs, so none needs a second place.  Of 100 million pairs it
- * makes 378 steps, for which they are read and written 27 times.
+ * A bitonic sort, mapped as superstep.cuh says: it only ever exchanges two
+ * pairs, so no pair needs a second place.  For 100 million pairs it makes 378
+ * steps, in which the pairs are read and written 27 times.
  *
- * The pairs of a working word and a row number are where the keys and the order
- * are anyway.  Working words take the place of the keys' first words: place i
- * has its word in the first word of key number i, and its row in entry i of the
+ * A pair's working word and row number lie where the keys and the order are
+ * anyway.  Working words take the place of the keys' first words: place i has
+ * its word in the first word of key number i, and its row in entry i of the
  * order.  Nothing is lost by that: every key has a first word, and all bits of
- * it that vary, if any do, are in the working word.  The other words stay where
- * they are.
+ * it that vary, if any do, are in the working word.  The other words stay
+ * where they are.
  *
  * Hence there are no rounds for ties: where working words are equal, the
  * comparison goes on through the words beyond those that they were made of.
@@ -30,7 +30,9 @@
 namespace gpusort
 {
 
-/* Otherwise a working word could end before the key's first word does. */
+/*
+ * With fewer fields a working word could end before the key's first word does.
+ */
 static_assert(max_fields >= 32, "all varying bits of a word fit into a plan");
 
 /* The row of no pair, greater than all others. */
@@ -67,7 +69,7 @@ struct PartPairs
 	}
 };
 
-/* Pairs of which only the words are there yet. */
+/* Pairs of which only the words are made yet. */
 struct UnsortedPairs
 {
 	const Keys &keys;
@@ -100,9 +102,9 @@ struct PlacedPairs
 };
 
 /*
- * Whether row a comes before row b, whose working words are equal, by the
- * words of their keys from number "rest" on.  Not often asked, and so kept
- * out of the steps' code.
+ * Whether row a comes before row b, if their working words are equal, by the
+ * words of their keys from number "rest" on.  Rarely called, and so kept out
+ * of the steps' code.
  */
 static __device__ __noinline__ bool
 is_less_by_rest(const Keys &keys, unsigned rest, uint32_t a, uint32_t b)
@@ -225,7 +227,7 @@ mark_ties(const __grid_constant__ Keys keys, unsigned rest, uint32_t *order)
 	PlacedPair	previous = pairs.get(place - 1);
 	PlacedPair	pair = pairs.get(place);
 
-	/* It may have its mark already, or not. */
+	/* the row before may have its mark already */
 	previous.row = ORDER_ROW(previous.row);
 	if (ordering.is_tie(previous, pair))
 		order[place] = pair.row | ORDER_TIE;
@@ -262,15 +264,15 @@ sort_pairs_in_place(const Queue &queue, const Keys &keys, unsigned rest,
 }
 
 /*
- * Sorts all rows into the order, with ties if they are wanted.  "plan" is that
- * of the keys' first working words, "next_plan" of the second ones or null if
- * there are none.  Of the keys nothing is left afterwards.
+ * Sorts all rows into the order, with ties if they are wanted.  "plan" makes
+ * the keys' first working words, "next_plan" the second ones; it is null if
+ * there are none.  The keys are lost.
  */
 static inline bool
 sort_in_place(const Queue &queue, const Keys &keys, const WordPlan &plan,
 			  const WordPlan *next_plan, bool want_ties, uint32_t *order)
 {
-	/* Keys' first words are as good if no others vary. */
+	/* If no other words vary, the keys' first words are as good. */
 	if (plan.last_word() > 0 &&
 		!queue.launch("making working words", place_words,
 					  divide_up(keys.nrows, simple_threads), simple_threads,

@@ -3,12 +3,12 @@
  * job_memory.cuh
  *	  What a job has in device memory, and for how long.
  *
- * Each of three things has its own time: the keys, from their push until they
- * are sorted; the workspace, only while they are; the order, from then until
- * the job ends.  While the order is being fetched, which may take as long as a
+ * Each of three things has its own time: the keys, from their push until the
+ * sort; the workspace, only during the sort; the order, from then until the
+ * job ends.  While the order is being fetched, which may take as long as a
  * client likes, a job has 4 bytes a row; and its keys with their tables if it
- * keeps them (kept_keys.cuh).  Where memory is short, the keys and the order
- * are also what is worked on, and the workspace is next to nothing
+ * keeps them (kept_keys.cuh).  Where memory is short, the sort works on the
+ * keys and the order themselves, and the workspace is next to nothing
  * (in_place_sort.cuh).
  *
  *-------------------------------------------------------------------------
@@ -124,7 +124,7 @@ public:
 	}
 
 private:
-	/* Ends that are pushed along with so many keys. */
+	/* Ends that are pushed along with this many keys. */
 	static uint64_t
 	count_ends(const KeyShape &shape, uint64_t nrows)
 	{

@@ -8,9 +8,9 @@
  * buffer: keys are gathered there, each padded with zero words to one
  * length, and copied to the host from there.
  *
- * Where a sort in place has put working words, all bits of the keys' first
- * words that vary are in them, so these can be restored.  Other words are where
- * they were.
+ * Where a sort in place has put working words, these have all bits of the
+ * keys' first words that vary, so the first words can be restored.  Other
+ * words are where they were.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,8 +47,8 @@ struct KeptKeys
 };
 
 /*
- * Gathers "count" keys, of each so many words, from place "first" of the order
- * on, "step" places apart.
+ * Gathers "count" keys, key_words words of each, from place "first" of the
+ * order on, "step" places apart.
  */
 static __global__ void __launch_bounds__(simple_threads)
 gather_keys(const __grid_constant__ KeptKeys kept, uint32_t first,

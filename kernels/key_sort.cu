@@ -3,13 +3,13 @@
  * key_sort.cu
  *	  Which algorithm sorts the keys of a job, and its steps.
  *
- * Few keys of one word are sorted and checked before anyone knows more of them,
- * so that the host waits for the device only once.  Otherwise the survey
- * decides: keys in order, or in the opposite one, need no sort.  If the first
- * working word has all bits that vary, and these are few, CUB's radix sort takes
- * fewest moves; otherwise the quicksort sorts by the first word, and then rows
- * that are tied by it by the next ones.  Where memory is short the bitonic sort in
- * place compares all words at once.
+ * Few keys of one word are sorted and checked before the host knows more of
+ * them, so that it waits for the device only once.  Otherwise the survey
+ * decides: keys in order, or in the opposite order, need no sort.  If the
+ * first working word has all bits that vary, and these are few, CUB's radix
+ * sort takes fewest moves.  Otherwise the quicksort sorts by the first word,
+ * and then sorts tied rows by the next words.  Where memory is short the
+ * bitonic sort in place compares all words at once.
  *
  * The kernels of all of these but CUB's are in this object.
  *
@@ -48,8 +48,8 @@ takes_radix_sort(DeviceAlgorithm algorithm, uint64_t nrows,
 }
 
 /*
- * Puts CUDA-quicksort of all rows by one working word on the queue.  Nothing is
- * ever left of so few rows that they are a leaf.
+ * Puts CUDA-quicksort of all rows by one working word on the queue.  If the
+ * rows are few enough for a leaf, nothing is left to finish.
  */
 static bool
 start_quicksort(const Queue &queue, const Keys &keys, const WordPlan &plan,
@@ -82,8 +82,8 @@ quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
 }
 
 /*
- * Whether to sort before the survey is read.  That so few keys are in order, or
- * that few of their bits vary, saves less than waiting for the survey takes.
+ * Whether to sort before the survey is read: few keys gain less by their
+ * order, or by bits that do not vary, than the wait for the survey takes.
  */
 static bool
 sorts_at_once(const Keys &keys, DeviceAlgorithm algorithm)
@@ -114,8 +114,8 @@ start_with_check(const Queue &queue, const Keys &keys, const WordPlan &plan,
 }
 
 /*
- * Completes such a sort after the control block was read.  If levels were left
- * the check was of something unfinished, and is still to be made.
+ * Completes that sort after the control block was read.  If levels were left
+ * the check was of an unfinished order, and is made now.
  */
 static bool
 finish_with_check(const Queue &queue, const Keys &keys, const Order &order,
@@ -148,7 +148,7 @@ quicksort_few_rows(const Queue &queue, const Keys &keys, const WordPlan &plan,
 		finish_with_check(queue, keys, order, space, &control, outcome);
 }
 
-/* Where the first words are that a sort in place has left. */
+/* Where the first words of keys are after a sort in place. */
 static FirstWords
 placed_words(const KeySurvey &survey, const WordPlan &plan)
 {
@@ -172,7 +172,7 @@ sort_by_word(const Queue &queue, const Keys &keys, const KeySurvey &survey,
 		quicksort_by_plan(queue, keys, plan, space, order);
 }
 
-/* Sorts rows that the first working word has left tied by the others. */
+/* Sorts rows that are tied by the first working word by the other words. */
 static bool
 sort_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,
 		  const WordPlan &next_plan, bool want_ties, const Workspace &space,
@@ -191,7 +191,7 @@ sort_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,
 					  order.entries, keys.nrows));
 }
 
-/* Sorts keys of which the survey is known, and which are not in order. */
+/* Sorts keys that are not in order, by what the survey tells. */
 static bool
 sort_surveyed(const Queue &queue, const Keys &keys, const KeySurvey &survey,
 			  bool want_ties, DeviceAlgorithm algorithm,

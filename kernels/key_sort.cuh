@@ -13,7 +13,9 @@
 namespace gpusort
 {
 
-/* How keys were sorted, where they are then, and whether that was checked. */
+/*
+ * How keys were sorted, where they are now, and whether the order was checked.
+ */
 struct SortOutcome
 {
 	const char *method;
@@ -24,8 +26,9 @@ struct SortOutcome
 };
 
 /*
- * Makes the order of the keys in a workspace with their tables; one for a sort
- * in place does for DEVICE_SORT_BITONIC.  Waits for some of the work only.
+ * Makes the order of the keys in a workspace with their tables.  For
+ * DEVICE_SORT_BITONIC the workspace of a sort in place is enough.  Waits for
+ * some of the work only.
  */
 extern bool sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 					  DeviceAlgorithm algorithm, const Workspace &space,

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * key_survey.cuh
- *	  What is to be known about the keys before they are sorted: which of
- *	  their bits vary, and whether they are in order already.
+ *	  What a sort needs to know of the keys beforehand: which of their bits
+ *	  vary, and whether the keys are in order already.
  *
  * One pass over the keys.  The bits that are set in some keys and not in
  * others are what a sort has to compare (WordPlan); where no key is less than
@@ -14,9 +14,9 @@
  * kernel read where nothing is and cost every job its context.  So they are
  * checked here, before anyone else uses them.
  *
- * Where keys are one word, the pass also makes the pairs of a radix sort in
- * words of 32 bits, if a sample lets it guess which bits these are: reading all
- * keys again for that takes longer than writing pairs that nobody wants.
+ * Where keys are one word, the pass also makes pairs with words of 32 bits for
+ * a radix sort, if a sample lets it guess which bits vary: to read all keys
+ * again takes longer than to write pairs that nobody wants.
  *
  *-------------------------------------------------------------------------
  */
@@ -71,7 +71,7 @@ warp_max(unsigned number)
 	return number;
 }
 
-/* Whether a row's key is said to be where there are words. */
+/* Whether a row's ends are wrong: no key can be there. */
 static __device__ __forceinline__ bool
 is_broken_key(const Keys &keys, uint32_t row)
 {
@@ -84,10 +84,10 @@ is_broken_key(const Keys &keys, uint32_t row)
 }
 
 /*
- * Guesses which 32 neighbouring bits of keys of one word are all that vary, from
- * the same sample in each block: 1 more than the number of the lowest one, 0 if
- * there are no such, or if the keys seem to be in order.  Called by all threads
- * of the block after a barrier.
+ * Guesses which 32 neighbouring bits of keys of one word are all that vary,
+ * from the same sample in each block.  Returns the number of the lowest of
+ * them plus 1, or 0 if there are none, or if the keys seem to be in order.
+ * Called by all threads of the block after a barrier.
  */
 static __device__ __forceinline__ uint32_t
 guess_window(const Keys &keys, SurveySample &sample)
@@ -193,9 +193,9 @@ is_whole_tile(const Keys &keys, uint64_t first, uint64_t end)
 
 /*
  * Surveys a tile of rows from "first" on whose keys are one word and lie in
- * one slab, and makes their pairs if there is a window.  Each word is read once:
- * a warp has words that stand together, and what comes before those of one lane
- * is asked of another.
+ * one slab, and makes their pairs if there is a window.  Each word is read
+ * once: a warp has neighbouring words, and a lane gets the word before its own
+ * from another lane.
  */
 static __device__ __forceinline__ void
 survey_whole_tile(const Keys &keys, uint64_t first, uint32_t window,
@@ -248,9 +248,9 @@ survey_whole_tile(const Keys &keys, uint64_t first, uint32_t window,
 
 /*
  * Surveys all keys.  A block takes rows_per_thread rows for each thread at a
- * time; where keys are long these are to be fewer, so that what is read of
- * them for the first word is still in the cache for the last.  Pairs are made
- * only where keys are one word.
+ * time; with long keys these should be fewer, so that what is read for the
+ * first word is still in the cache for the last.  Pairs are made only where
+ * keys are one word.
  */
 template <bool makes_pairs>
 static __global__ void __launch_bounds__(simple_threads)
@@ -343,8 +343,8 @@ survey_keys(Keys keys, unsigned rows_per_thread, NarrowPairs narrow,
 }
 
 /*
- * The order of keys that are in order already, or in the opposite one; with
- * ties if some of them are equal.
+ * Makes the order of keys that are in order already, or in the opposite order;
+ * with ties if some keys are equal.
  */
 static __global__ void __launch_bounds__(simple_threads)
 put_ordered(Keys keys, bool is_reversed, bool has_repeats, Order order)
@@ -417,8 +417,9 @@ private:
 };
 
 /*
- * Puts the survey of the keys on the queue; the control block is cleared before.
- * If there is room for pairs, keys are one word, and it may make these.
+ * Puts the survey of the keys on the queue; the control block is cleared
+ * before.  If there is room for pairs, keys are one word, and the survey may
+ * make pairs.
  */
 static inline bool
 survey(const Queue &queue, const Keys &keys, const Workspace &space,

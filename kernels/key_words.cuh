@@ -4,17 +4,17 @@
  *	  From keys to working words.
  *
  * The keys of a job lie in slab arrays: their words, and where they vary in
- * length the ends (key_format.h).  Only here, in key_survey.cuh and in
- * in_place_sort.cuh keys are read.
+ * length the ends (key_format.h).  Keys are read only here, in key_survey.cuh
+ * and in in_place_sort.cuh.
  *
  * A sort compares one working word of each key at a time.  It holds only the
  * bits that are not the same in all keys, up to 64 of them from any number of
  * the key's words: a small integer and a timestamp go into one.  A WordPlan
  * says where the bits of one working word are, as fields: bits that stand
  * together in a word of the key.  Bits are taken in the order of their
- * significance, so words compare as the keys do as far as these bits go.  Of
- * keys that have ended nothing is known to be zero; but they differ from all
- * longer ones before that, so zero is as good as anything.
+ * significance, so words compare as the keys do as far as these bits go.  Bits
+ * beyond a key's end count as zero; any value would do, as the key differs
+ * from all longer keys before that.
  *
  *-------------------------------------------------------------------------
  */
@@ -95,14 +95,17 @@ struct WordPlan
 	unsigned	nfields;
 	unsigned	bits;			/* of all fields together */
 
-	/* The first word of the key that is needed; keys that end before it are out. */
+	/*
+	 * The first word of the key that is needed; keys that end before it are
+	 * left out.
+	 */
 	__host__ __device__ unsigned
 	first_word() const
 	{
 		return fields[0].word;
 	}
 
-	/* The last word of the key that it has bits of. */
+	/* The last word of the key of which the plan has bits. */
 	unsigned
 	last_word() const
 	{
@@ -146,7 +149,7 @@ struct FieldSource
 	uint32_t	distance;		/* from key to key, in words */
 	Field		field;
 
-	/* Whether that is all a plan asks for. */
+	/* Whether one field is all that a plan asks for. */
 	static bool
 	suffices(const Keys &keys, const WordPlan &plan)
 	{

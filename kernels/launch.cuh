@@ -3,14 +3,14 @@
  * launch.cuh
  *	  Launching kernels, on a device or on the emulator of the unit tests.
  *
- * The only file that knows the difference: nvcc's <<<>>> and "extern
- * __shared__" have no counterpart in C++, all else the emulator provides
+ * This is the only file that knows the difference: nvcc's <<<>>> and "extern
+ * __shared__" have no counterpart in C++, and the emulator provides all else
  * under CUDA's own names.
  *
  * A kernel takes its shared memory as one structure, here called Shared, that
- * is named where it is launched and again where it is used.  It is always
- * dynamic shared memory, so it may be larger than the 48 KiB that static
- * variables are limited to.
+ * is named where the kernel is launched and again where the memory is used.
+ * It is always dynamic shared memory, so it may exceed the 48 KiB to which
+ * static variables are limited.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,7 +44,7 @@ struct SharedBytes<NoShared>
 	static constexpr size_t value = 0;
 };
 
-/* Shared memory every kernel gets without asking. */
+/* Shared memory that every kernel gets without asking. */
 constexpr size_t default_shared_bytes = 48 * 1024;
 
 /* The calling block's shared memory. */
@@ -105,8 +105,7 @@ struct Queue
 };
 
 /*
- * Whether the object of a kernel can be used on the current device: not if it
- * has no machine code for that.
+ * Success if the object of a kernel has machine code for the current device.
  */
 template <typename... Parameters>
 static inline cudaError_t

@@ -3,8 +3,8 @@
  * leaf_sort.cuh
  *	  Sorting leaves in shared memory.
  *
- * spread_sort.cuh sorts what a block can hold; here are the kernels that do so
- * with the leaves of a list.  The tiniest ones are sorted by a warp each.
+ * spread_sort.cuh sorts what a block can hold; the kernels here sort the
+ * leaves of a list by it.  A warp each sorts the tiniest leaves.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 namespace gpusort
 {
 
-/* All leaves of a list, a block a leaf, into the order. */
+/* Sorts all leaves of a list, a block a leaf, into the order. */
 template <unsigned capacity, unsigned threads>
 static __global__ void __launch_bounds__(threads)
 sort_leaves(const Leaf *leaves, const uint32_t *count, Pairs first,
@@ -45,7 +45,7 @@ sort_leaves(const Leaf *leaves, const uint32_t *count, Pairs first,
 	order.note_ties(has_ties);
 }
 
-/* All leaves of a list, a warp a leaf, into the order. */
+/* Sorts all leaves of a list, a warp a leaf, into the order. */
 static __global__ void __launch_bounds__(simple_threads)
 sort_tiny_leaves(const Leaf *leaves, const uint32_t *count, Pairs first,
 				 Pairs second, Order order)
@@ -75,7 +75,7 @@ sort_tiny_leaves(const Leaf *leaves, const uint32_t *count, Pairs first,
 	order.note_ties(has_ties);
 }
 
-/* Makes one leaf of all working words, there being so few. */
+/* Makes one leaf of all working words, if these are few enough. */
 static __global__ void __launch_bounds__(simple_threads)
 open_leaf(uint32_t nrows, Pairs pairs, LeafClass least, LeafLists leaves,
 		  LeafCounts *counts)

@@ -9,26 +9,28 @@
  * one that ran out of memory: the rows are sorted elsewhere.  Two things are
  * checked.
  *
- * Every row is there once: of all entries.  A hash of each row number is added
- * up, and one of each place taken away, modulo 2^64; of a permutation nothing
- * is left.  The hash is the square of a scattered number, and one to one: a
- * single wrong entry (a row that comes twice, or does not exist) always leaves
- * something.  Several wrong ones would have to cancel out, which faults, that
- * know nothing of the hash, do about once in 2^63 times.  A bitmap of the rows
- * seen would leave no chance at all, but takes an atomic operation at a random
- * place for each row: even where the bits fit into the cache some 0.7 ms for
- * 100 million rows, five times what reading costs.  The hashes are 6
- * instructions a row, which hide behind the reading.  Where no ties were asked
- * for, their mark is taken for a part of the row number, so that it is found.
+ * Every row is there once: this is checked of all entries.  A hash of each row
+ * number is added up, and one of each place taken away, modulo 2^64; a
+ * permutation leaves 0.  The hash is the square of a scattered number, and one
+ * to one: a single wrong entry (a row that comes twice, or does not exist)
+ * never leaves 0.  Several wrong entries would have to cancel out, which
+ * faults, that know nothing of the hash, do about once in 2^63 times.  A
+ * bitmap of the rows seen would leave no chance at all, but takes an atomic
+ * operation at a random place for each row: even where the bits fit into the
+ * cache some 0.7 ms for 100 million rows, five times what reading costs.  The
+ * hashes are 6 instructions a row, which hide behind the reading.  Where no
+ * ties were asked for, their mark counts as a part of the row number, so that
+ * a mark is found.
  *
- * Keys are in order, and ties marked where they belong: of up to checked_pairs
- * pairs of neighbours, which is all there are of so many rows or fewer.  To
- * compare them all would be to read all keys in the order's order, a sector of
- * memory each, which takes a third of the time of the sort.  Beyond that the
- * rows are divided into so many stretches of equal length, and one place in
- * each is checked, not the same one, so that no regular fault hides.  If a
- * share f of all neighbours is wrong, that goes unnoticed with probability
- * (1 - f)^checked_pairs: with 2^16 pairs one time in 700 if it is every ten
+ * Keys are in order, and ties are marked where they belong: this is checked of
+ * up to checked_pairs pairs of neighbours, which are all pairs if there are no
+ * more rows than that.  To compare all pairs of more rows would mean to read
+ * all keys in the order's order, a sector of memory each, which takes a third
+ * of the time of the sort.  So more rows are divided into checked_pairs
+ * stretches of equal length, and one place in each is checked, which differs
+ * from stretch to stretch, so that no regular fault hides.  If a share f of
+ * all neighbours is wrong, that goes unnoticed with probability (1 -
+ * f)^checked_pairs: with 2^16 pairs one time in 700 if it is every ten
  * thousandth pair.  So a partition, a level or a kernel that goes wrong is
  * found; a single leaf gone wrong among 100 million rows mostly is not.  For
  * that there is gpusort.verify.
@@ -43,8 +45,9 @@
  * as the memory of the keys is given back meanwhile (the kernel alone takes 148
  * us); 10 million 0.74 and 0.69; 1 million 0.226 and 0.200.
  *
- * Not checked are orders of keys that were in order already, where it would
- * take as long as writing them, and those of CUB's radix sort.
+ * Two kinds of orders are not checked: of keys that were in order already,
+ * where the check would take as long as writing them, and those of CUB's radix
+ * sort.
  *
  *-------------------------------------------------------------------------
  */
@@ -77,8 +80,8 @@ struct OrderCheckShared
 };
 
 /*
- * Another number for each number, the neighbours' far away (multiplicative
- * hashing, Knuth 1973, section 6.4).
+ * Maps numbers one to one, and neighbours far apart (multiplicative hashing,
+ * Knuth 1973, section 6.4).
  */
 static __device__ __forceinline__ uint32_t
 scatter_number(uint32_t number)
@@ -96,8 +99,8 @@ add_hash(uint64_t &sum, uint32_t number)
 }
 
 /*
- * What this thread's entries of the tile that begins at "first" have too much:
- * the hashes of their rows less those of their places.
+ * The excess of this thread's entries of the tile that begins at "first": the
+ * hashes of their rows less those of their places.
  */
 static __device__ __forceinline__ uint64_t
 excess_of_tile(const uint32_t *order, uint32_t nrows, uint32_t row_bits,
@@ -151,8 +154,8 @@ checked_place(uint32_t sample, uint32_t nrows)
 }
 
 /*
- * Whether a place's entry cannot come after the one before it.  Both may be
- * anything: keys are read only of rows that exist.
+ * Whether a place's entry cannot come after the one before it.  The entries
+ * may have any values: only keys of rows that exist are read.
  */
 static __device__ __forceinline__ bool
 is_misplaced(const SortedKeys &sorted, const uint32_t *order, bool want_ties,

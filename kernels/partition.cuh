@@ -3,8 +3,8 @@
  * partition.cuh
  *	  One level: all its segments are split into buckets.
  *
- * CUDA-quicksort's way of partitioning (Manca et al. 2015, box 4.2), with
- * many buckets in the place of two sides: a block gathers a tile by bucket in
+ * This is CUDA-quicksort's way of partitioning (Manca et al.  2015, box 4.2),
+ * with many buckets instead of two sides: a block gathers a tile by bucket in
  * shared memory, claims room for each bucket with one atomicAdd, and writes
  * each bucket's rows to neighbouring places.
  *
@@ -16,8 +16,8 @@
  *					segment of the next level, or nothing more
  *	scatter_tiles	the rows to their buckets
  *
- * The bucket of a word is found again the second time, which is cheaper than
- * to remember it (Leischner et al. 2010, section 4).
+ * The bucket of a word is looked for again the second time, which is cheaper
+ * than to remember it (Leischner et al.  2010, section 4).
  *
  *-------------------------------------------------------------------------
  */
@@ -31,9 +31,8 @@ namespace gpusort
 {
 
 /*
- * A tile's words, as one thread has them: one in partition_threads.  Those
- * beyond the end of a tile that is not whole are counted for a bucket that
- * does not exist.
+ * A thread's words of a tile: every partition_threads-th.  Words beyond the
+ * end of a tile that is not whole count for a bucket that does not exist.
  */
 struct TileItems
 {
@@ -65,7 +64,7 @@ struct TileItems
 		}
 	}
 
-	/* Finds all buckets; each level of the tree for all words. */
+	/* Finds the buckets of all words, level by level of the tree. */
 	__device__ __forceinline__ void
 	find_buckets(const SplitterTree &tree, unsigned log_buckets)
 	{
@@ -116,8 +115,9 @@ struct TileItems
 };
 
 /*
- * Adds 1 to the lane's counter in shared memory and returns what it was.  When
- * all lanes have the same one that would take 32 turns.
+ * Adds 1 to the lane's counter in shared memory and returns what it was.
+ * If all lanes have the same counter, one lane adds for all, as 32 lanes would
+ * take 32 turns.
  */
 static __device__ __forceinline__ uint32_t
 count_clustered(uint32_t *counters, uint32_t which)
@@ -135,7 +135,7 @@ count_clustered(uint32_t *counters, uint32_t which)
 	return atomicAdd(&counters[which], 1u);
 }
 
-/* The tiles of a level that are the calling block's: neighbouring ones. */
+/* The tiles of a level that the calling block takes: neighbouring ones. */
 static __device__ __forceinline__ uint32_t
 first_tile_of(unsigned block, uint32_t tiles)
 {
@@ -225,7 +225,7 @@ list_segment(uint32_t begin, uint32_t length, Level level)
 		level.tiles[first_tile + number] = {index, number};
 }
 
-/* Adds a leaf to the list of its class, or of the least class there is to be. */
+/* Adds a leaf to the list of its class, or of the least class that is used. */
 static __device__ __forceinline__ void
 list_leaf(uint32_t begin, uint32_t length, uint32_t array, LeafClass least,
 		  LeafLists leaves, LeafCounts *counts)
@@ -242,7 +242,10 @@ list_leaf(uint32_t begin, uint32_t length, uint32_t array, LeafClass least,
 				static_cast<uint16_t>(length), static_cast<uint16_t>(array)};
 }
 
-/* Places the buckets of a level, a block a segment, and lists what they are. */
+/*
+ * Places the buckets of a level, a block a segment, and lists the leaves and
+ * segments that they are.
+ */
 static __global__ void __launch_bounds__(simple_threads)
 open_buckets(Level level, Level next, uint32_t array, LeafClass least,
 			 LeafLists leaves, LeafCounts *leaf_counts)
@@ -291,8 +294,8 @@ struct ScatterShared
 };
 
 /*
- * Claims room for what the tile has of each bucket, and lays the buckets out
- * in the tile.  Called by all threads of the block, between two barriers.
+ * Claims room for the tile's rows of each bucket, and lays the buckets out in
+ * the tile.  Called by all threads of the block, between two barriers.
  */
 static __device__ __forceinline__ void
 claim_room(const Level &level, const Segment &segment, const Order &order,
@@ -348,8 +351,8 @@ scatter_tiles(Level level, Source source, Destination to)
 	uint32_t	tiles = level.counts->tiles;
 
 	/*
-	 * All blocks are at tiles near each other, so that what they write for a
-	 * bucket meets in the cache.
+	 * All blocks take tiles near each other, so that their writes to a bucket
+	 * meet in the cache.
 	 */
 	for (uint32_t number = blockIdx.x; number < tiles; number += gridDim.x)
 	{
@@ -366,7 +369,10 @@ scatter_tiles(Level level, Source source, Destination to)
 		items.load(source, segment, tile);
 		__syncthreads();
 
-		/* An item's bucket, and above it how many of that came before. */
+		/*
+		 * An item's bucket, and in the bits above it how many of its items
+		 * came before.
+		 */
 		items.find_buckets(shared.tree, segment.log_buckets);
 		if (items.is_clustered())
 		{

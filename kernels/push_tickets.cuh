@@ -3,10 +3,10 @@
  * push_tickets.cuh
  *	  Which pushes of a job are complete.
  *
- * A push is a copy that is under way when it returns.  It leaves an event on
- * the job's stream and a ticket with the caller, who waits for it before the
- * memory that was pushed from is used again.  Tickets are the pushes' numbers
- * from 1 on, and pushes complete in their order, so events are a queue.
+ * A push returns while its copy is under way.  It leaves an event on the job's
+ * stream and a ticket with the caller, who waits for it before using the
+ * memory again from which was pushed.  Tickets are the pushes' numbers from 1
+ * on, and pushes complete in their order, so events are a queue.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +36,7 @@ public:
 
 		if (idle_events.empty())
 		{
-			/* Room first, for each place it may ever be in. */
+			/* Room first, for every event that may become idle. */
 			idle_events.reserve(pushes.size() + 1);
 			if (!queue.did(cudaEventCreateWithFlags(&event,
 													cudaEventDisableTiming |
@@ -56,7 +56,7 @@ public:
 		return true;
 	}
 
-	/* That of the last push. */
+	/* The ticket of the last push. */
 	uint64_t
 	last() const
 	{

@@ -3,7 +3,7 @@
  * radix_sort.cu
  *	  Sorting by CUB's radix sort, where few bits vary.
  *
- * A file of its own, since CUB takes long to compile.
+ * This is a file of its own, since CUB takes long to compile.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 namespace gpusort
 {
 
-/* Rows that one thread makes pairs of, so that several reads are under way. */
+/* Rows of which a thread makes pairs; several, so that their reads overlap. */
 constexpr unsigned pairs_per_thread = 8;
 constexpr unsigned pairs_per_block = pairs_per_thread * simple_threads;
 
@@ -78,9 +78,9 @@ struct BitRange
 };
 
 /*
- * Whether the survey's pairs will do, and the bits of their words that a plan
- * takes.  They do not if bits that do not vary, between others, would make it
- * more passes; nor if an odd number of passes would end beside the order.
+ * Whether the survey's pairs serve a plan, and the bits of their words that it
+ * takes.  They do not if bits in between that do not vary would take more
+ * passes, or if an odd number of passes would not end in the order.
  */
 static bool
 finds_pairs(const KeySurvey &survey, const WordPlan &plan, BitRange *bits)
@@ -132,7 +132,10 @@ make_pairs(const Queue &queue, const Keys &keys, const WordPlan &plan,
 					 words, rows);
 }
 
-/* Sorts by a plan; by these bits of words that are there already, or all. */
+/*
+ * Sorts by a plan: by these bits of words that are made already, or by all
+ * bits of words that it makes.
+ */
 template <typename Word>
 static bool
 sort_words(const Queue &queue, const Keys &keys, const WordPlan &plan,

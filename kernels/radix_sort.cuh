@@ -5,7 +5,7 @@
  *
  * A radix sort moves all pairs once for every eight bits, however they are
  * distributed.  WordPlan leaves only bits that vary, so integers of a small
- * range, however wide their type, take few moves; and up to 32 bits a word
+ * range, however wide their type, take few moves; and a word of up to 32 bits
  * takes half the memory.
  *
  *-------------------------------------------------------------------------
@@ -18,19 +18,19 @@
 namespace gpusort
 {
 
-/* Whether auto takes it for a whole key of so many bits that vary. */
+/* Whether auto takes this sort for a whole key of which "bits" bits vary. */
 extern bool radix_sort_gains(uint64_t nrows, unsigned bits);
 
-/* Whether it can sort so many rows in the workspace there is. */
+/* Whether it can sort this many rows in the workspace that there is. */
 extern bool radix_sort_fits(uint64_t nrows, unsigned bits);
 
-/* Where the survey is to make pairs, for a sort that takes them from there. */
+/* The place for the survey's pairs, from which a sort takes them. */
 extern NarrowPairs radix_sort_pairs(const Workspace &space, uint32_t *entries);
 
 /*
  * Sorts all rows by one working word into the order.  Rows with equal words
- * stay in the order of their numbers.  If the survey has made pairs that are as
- * good as those of the plan, they are sorted.
+ * stay in the order of their numbers.  If the survey's pairs are as good as
+ * those of the plan, it sorts them.
  */
 extern bool radix_sort(const Queue &queue, const Keys &keys,
 					   const KeySurvey &survey, const WordPlan &plan,

@@ -3,10 +3,10 @@
  * sorted_keys.cuh
  *	  Where the keys are once they have been sorted.
  *
- * Most sorts leave them alone.  A sort in place (in_place_sort.cuh) has put the
- * first working words where the keys' first words were, in the order.  Who
- * reads keys after a sort, to check the order or to return them, does so by
- * these.
+ * Most sorts leave the keys alone.  A sort in place (in_place_sort.cuh) has
+ * put the first working words where the keys' first words were, in the order.
+ * The structures here read keys after a sort, to check the order or to return
+ * them.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,15 +19,15 @@ namespace gpusort
 {
 
 /*
- * Keys as the check of the order compares them.  What there is beside placed
- * working words is in the words of the keys from number "rest" on.
+ * Keys as the check of the order compares them.  Bits that are not in placed
+ * working words are in the words of the keys from number "rest" on.
  */
 struct SortedKeys
 {
 	Keys		keys;
 	bool		are_placed;
 	unsigned	rest;
-	bool		is_simple;		/* the order is, and needs no check */
+	bool		is_simple;		/* the order is simple, and needs no check */
 
 	/*
 	 * As Keys::compare(), for the rows at a place and at the one before it.

@@ -7,19 +7,20 @@
  * As in GPU sample sort (Leischner, Osipov and Sanders 2010): splitters are
  * taken at equal distances from a sorted random sample, and a word goes down
  * a complete binary tree of them, a comparison a level and no branch.  So
- * buckets are of about the same size whatever the values are, which the
- * middle between two extremes, CUDA-quicksort's pivot, cannot promise.
+ * buckets are of about the same size whatever the values are.
+ * CUDA-quicksort's pivot, the middle between two extremes, cannot promise
+ * that.
  *
  * Bucket b holds words from splitter b on that are less than splitter b + 1;
- * there is no splitter 0.  A word that is in the sample so often that it makes
- * two splitters next to each other, s and s, is heavy: the second becomes
- * s + 1, so that the bucket between them has equal words only (an equality
- * bucket), and is finished.
+ * there is no splitter 0.  A heavy word is in the sample often enough to make
+ * two splitters next to each other, s and s: the second becomes s + 1, so that
+ * the bucket between them has equal words only (an equality bucket), and is
+ * finished.
  *
- * Any segment with four buckets or more loses something to each level: all
- * of its rows in one bucket would have to lie between the first and the last
- * splitter, which are rows of it, unless these are equal, and then their word
- * has an equality bucket.
+ * Each level divides any segment with four buckets or more: if one bucket had
+ * all of its rows, these would lie between two neighbouring splitters.  But
+ * the first and the last splitter are rows of the segment, and if these are
+ * equal their word has an equality bucket.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +39,8 @@ constexpr unsigned min_log_buckets = 2;
 /*
  * The logarithm of the number of buckets for a segment.  One more level costs
  * as much as the first, so leaves may be longer than wanted where that makes
- * this level the last; and if one more is needed anyway, both do half of it.
+ * this level the last.  If one more is needed anyway, each of the two does
+ * half of the work.
  */
 static __host__ __device__ __forceinline__ unsigned
 choose_log_buckets(uint32_t length)
@@ -84,8 +86,8 @@ sample_place(const Segment &segment, unsigned sample, unsigned samples)
 
 /*
  * Chooses the splitters of all segments of a level, and makes their buckets
- * empty.  Also clears the counters of the next level: the kernels before this
- * were the last to need what they said of the previous one.
+ * empty.  Also clears the counters of the next level: no kernel from this one
+ * on needs what they said of the previous level.
  */
 template <typename Source>
 static __global__ void __launch_bounds__(splitter_threads)

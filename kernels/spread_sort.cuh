@@ -3,11 +3,11 @@
  * spread_sort.cuh
  *	  One block sorts pairs in shared memory.
  *
- * However keys are distributed, the few that are neighbours in their order
- * mostly lie evenly between the smallest and the largest of them.  So they are
- * spread over as many buckets as there may be pairs, by where they lie in that
- * range (bucket sort; with random words a bucket has one pair on average), and
- * within a bucket each finds its place by counting those that come before it.
+ * However keys are distributed, a few neighbours in their order mostly lie
+ * evenly between the smallest and the largest of them.  So pairs are spread
+ * over as many buckets as there may be pairs, by where they lie in that range
+ * (bucket sort; with random words a bucket has one pair on average).  Within a
+ * bucket each pair finds its place by counting those that come before it.
  * That takes a fixed number of steps, where a bitonic network of 2048 takes
  * 66.
  *
@@ -118,7 +118,7 @@ find_spread(uint64_t least, uint64_t greatest,
 		shared.spread = Spread::over(least, greatest, Shared::buckets);
 }
 
-/* Turns the lengths of buckets into their begins; between two barriers. */
+/* Turns the lengths of buckets into their beginnings; between two barriers. */
 template <unsigned capacity, unsigned threads>
 static __device__ __forceinline__ void
 place_buckets(SpreadShared<capacity, threads> &shared)
@@ -189,7 +189,7 @@ sort_mixed_buckets(SpreadShared<capacity, threads> &shared)
 }
 
 /*
- * Puts the pairs of crowded buckets, after sorting them; the others have been
+ * Sorts and puts the pairs of crowded buckets; those of the others have been
  * put.  Called by all threads of the block after a barrier.
  */
 template <unsigned capacity, unsigned threads, typename Put>

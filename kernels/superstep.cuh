@@ -4,21 +4,21 @@
  *	  The bitonic network of many items: as many of its steps as can be made in
  *	  shared memory each time the items are read.
  *
- * As mapped by Capannini, Silvestri and Baraglia, "Sorting on GPUs for large
- * scale datasets" (2010), section 5.  A step compares places that differ in
- * one bit, so a sequence of steps over some set of bits (the paper's Gamma
- * sequence) never leaves the places that agree in all the other bits: such
- * places are a part, which a block loads, takes through these steps and puts
- * back.  2^local_bits items fit into shared memory, so the set may have so
- * many bits.  Steps are added until the set is full (a superstep); that may be
- * the end of one merge together with the beginning of the next.  The lowest
- * bits, coalesced_bits of them, are always in the set, because then a part
- * consists of sequences of neighbouring places, and its loads and stores are
- * coalesced.  Before all supersteps, parts of neighbouring places are sorted
- * (the paper's Gamma_0).
+ * The mapping is that of Capannini, Silvestri and Baraglia, "Sorting on GPUs
+ * for large scale datasets" (2010), section 5.  A step compares places that
+ * differ in one bit, so a sequence of steps over some set of bits (the paper's
+ * Gamma sequence) never leaves the places that agree in all the other bits.
+ * These places are a part, which a block loads, takes through these steps and
+ * puts back.  2^local_bits items fit into shared memory, so the set may have
+ * local_bits bits.  Steps are added until the set is full (a superstep); that
+ * may be the end of one merge together with the beginning of the next.  The
+ * lowest bits, coalesced_bits of them, are always in the set, because then a
+ * part consists of sequences of neighbouring places, and its loads and stores
+ * are coalesced.  Before all supersteps, parts of neighbouring places are
+ * sorted (the paper's Gamma_0).
  *
- * Different from the paper, for which n is a power of two and which makes each
- * step of a part in shared memory:
+ * In the paper n is a power of two, and each step of a part is made in shared
+ * memory.  Two things differ here:
  *
  * - The network is the one of bitonic_network.cuh, for any n.  The mirrored
  *	 step at the start of a merge flips not one bit but all up to the merge's.
@@ -43,9 +43,9 @@ namespace gpusort
 
 /*
  * Steps that are made on parts, one after another.  Their set of bits is the
- * lowest low_bits and high_bits more from high_start on, local_bits in all;
- * there is never a third range, since the steps of a merge go down through
- * all bits before the next merge begins.
+ * lowest low_bits, and high_bits more from high_start on: local_bits in all.
+ * There is never a third range, since the steps of a merge go down through all
+ * bits before the next merge begins.
  */
 struct Superstep
 {
@@ -75,7 +75,7 @@ struct Superstep
 
 	/*
 	 * The place of item number "local" of a part.  It rises with "local", as
-	 * what is inverted lies below the bit that decides about it.
+	 * the inverted bits are below the bit that decides whether they are.
 	 */
 	__device__ uint32_t
 	place(uint32_t part, uint32_t local) const
@@ -91,7 +91,7 @@ struct Superstep
 			(part & middle_mask) << low_bits | low;
 	}
 
-	/* Items of a part, which have the lowest numbers of it. */
+	/* The number of a part's items, which have its lowest numbers. */
 	__device__ uint32_t
 	length(uint32_t part, uint32_t n) const
 	{

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * tie_groups.cuh
- *	  Groups of rows whose keys agree as far as they were compared: finding
- *	  them, and loading the next working words of their rows.
+ *	  Groups of rows whose keys agree in all words compared so far: finding the
+ *	  groups, and loading the next working words of the rows.
  *
  * The order's ties say which rows agree with the one before in all working
  * words so far.  From them a bit a place is made that says whether its row
@@ -28,7 +28,7 @@ namespace gpusort
 
 constexpr uint32_t no_start = UINT32_MAX;
 
-/* Blocks of one start tile each; a thread has one word of bits. */
+/* For blocks of one start tile each; a thread has one word of bits. */
 struct StartsShared
 {
 	uint32_t	bits[simple_threads];
@@ -91,8 +91,8 @@ mark_group_starts(const uint32_t *order, uint32_t nrows, bool is_first_round,
 }
 
 /*
- * Where the tie group ends that is open at the end of the calling block's tile.
- * Called by all threads of the block, after a barrier.
+ * The end of the tie group that is open at the end of the calling block's
+ * tile.  Called by all threads of the block, after a barrier.
  */
 static __device__ __forceinline__ uint32_t
 find_end_beyond_tile(const uint32_t *first_starts, uint32_t nrows,
@@ -121,7 +121,7 @@ find_end_beyond_tile(const uint32_t *first_starts, uint32_t nrows,
 	return nrows;
 }
 
-/* Appends to a list what the lanes with is_active have; the others wait. */
+/* Appends the elements of lanes with is_active to a list; the others wait. */
 template <typename Element>
 static __device__ __forceinline__ void
 warp_append(Element *list, uint32_t *count, bool is_active, Element element)
@@ -139,8 +139,9 @@ warp_append(Element *list, uint32_t *count, bool is_active, Element element)
 }
 
 /*
- * Lists all tie groups of two rows and more whose keys go on to a word.  Of
- * keys that agree so far either all go on or none does (key_format.h).
+ * Lists all tie groups of two rows and more whose keys reach the next working
+ * word.  Of keys that agree so far either all go on or none does
+ * (key_format.h).
  */
 static __global__ void __launch_bounds__(simple_threads)
 collect_tie_groups(Keys keys, uint32_t next_word, const uint32_t *order,
@@ -250,7 +251,7 @@ load_next_words(Keys keys, const __grid_constant__ WordPlan plan,
 	pairs.rows[place] = row;
 }
 
-/* Takes the ties out of an order that is to have none. */
+/* Removes the ties from an order that is to have none. */
 static __global__ void __launch_bounds__(simple_threads)
 clear_ties(uint32_t *order, uint32_t nrows)
 {

@@ -1,13 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * tie_rounds.cuh
- *	  Sorting rows that are tied by one working word by the next, seen from the
- *	  host.
+ *	  The host's side of sorting tied rows by their next working words.
  *
- * That strings are best sorted by a prefix of a word, and then only what is
- * tied by the next, is how multikey quicksort goes about it (Bentley and
- * Sedgewick 1997); the flags of segment heads come from segmented scans
- * (Sengupta, Harris, Zhang, Owens 2007).
+ * To sort strings by a prefix of a word, and then only tied ones by the next
+ * word, is the idea of multikey quicksort (Bentley and Sedgewick 1997).  The
+ * flags of segment heads come from segmented scans (Sengupta, Harris, Zhang,
+ * Owens 2007).
  *
  * A round lists the tie groups, loads the next working words of their rows
  * (tie_groups.cuh) and sorts each group by them (device_quicksort.cuh), all
@@ -27,8 +26,8 @@ namespace gpusort
 {
 
 /*
- * Sorts tie groups by their next working words, of which "plan" has the first,
- * for as long as there are such and the order has ties.
+ * Sorts tie groups by their next working words, as long as there are any and
+ * the order has ties.  "plan" makes the first of these words.
  */
 static inline bool
 refine_ties(const Queue &queue, const Keys &keys, WordPlanner &planner,

@@ -3,9 +3,9 @@
  * tuning.cuh
  *	  The sizes the kernels are built with, all in one place.
  *
- * One set is for devices; the other is for the emulator of the unit tests,
- * where a few thousand rows shall already pass through every path: several
- * slabs, several levels, every class of leaf, several tiles of start bits.
+ * One set is for devices.  The other is for the emulator of the unit tests,
+ * where a few thousand rows must pass through every path: several slabs,
+ * several levels, every class of leaf, several tiles of start bits.
  *
  * Threads are per block and multiples of a warp.
  *
@@ -62,8 +62,8 @@ constexpr unsigned slab_shift = 20;
 
 /*
  * A tile of 512 * 16 pairs takes 110 KB of shared memory, so that two blocks
- * live on an SM of 227 KiB, and leaves 32 rows for each of 256 buckets: what is
- * written for one is mostly whole sectors.
+ * live on an SM of 227 KiB.  It has 32 rows for each of 256 buckets, so writes
+ * to a bucket are mostly whole sectors.
  */
 constexpr unsigned partition_threads = 512;
 constexpr unsigned partition_items = 16;
@@ -86,18 +86,18 @@ constexpr unsigned large_leaf_threads = 512;
 constexpr unsigned huge_leaf_rows = 7168;
 constexpr unsigned huge_leaf_threads = 1024;
 
-/* Of 4096 buckets and 7168 rows two blocks live on an SM. */
+/* With 4096 buckets and 7168 rows two blocks live on an SM. */
 constexpr unsigned most_spread_buckets = 4096;
 
 /* Rows of a bucket in a leaf that are compared each with each. */
 constexpr unsigned crowded_rows = 32;
 
-/* If they are more, but not more than this, one warp sorts them. */
+/* One warp sorts more rows of a bucket, up to this many. */
 constexpr unsigned most_rows_for_warp = 512;
 
 /*
- * Segments are split so that leaves of this many rows come out, or, where that
- * saves a level, up to this many.
+ * Segments are split into leaves of this many rows, or, where that saves a
+ * level, of up to acceptable_leaf_rows.
  */
 constexpr unsigned wanted_leaf_rows = 1536;
 constexpr unsigned acceptable_leaf_rows = 4096;
@@ -105,7 +105,7 @@ constexpr unsigned acceptable_leaf_rows = 4096;
 /* Kernels in which every thread has one element and no neighbour. */
 constexpr unsigned simple_threads = 256;
 
-/* Neighbours in an order whose keys are compared once it is made, at most. */
+/* The most pairs of neighbours in an order whose keys its check compares. */
 constexpr unsigned checked_pairs = 1u << 16;
 
 /* In a bitonic network a lane has 2^lane_item_bits items in registers. */
@@ -113,7 +113,7 @@ constexpr unsigned lane_item_bits = 3;
 
 /*
  * A sort in place has parts of 2^part_bits pairs: 96 KiB, so that two live on
- * an SM, with 64 registers for each of their threads.  They consist of
+ * an SM, with 64 registers for each of their threads.  A part consists of
  * sequences of 2^part_coalesced_bits pairs: 64 bytes of row numbers.
  */
 constexpr unsigned part_bits = 13;
@@ -127,8 +127,9 @@ constexpr unsigned kept_buffer_words = 1u << 17;
 #endif
 
 /*
- * CUB's radix sort is taken for keys of which up to so many bits vary.
- * Milliseconds of device_sort_perform() on an H100, uniform keys, medians of 5:
+ * CUB's radix sort is taken for keys of which up to this many bits vary.
+ * Milliseconds of device_sort_perform() on an H100, uniform keys, medians of
+ * 5:
  *
  *				32 bits					64 bits
  *		rows	quicksort	radix		quicksort	radix
@@ -146,7 +147,7 @@ constexpr unsigned kept_buffer_words = 1u << 17;
  */
 constexpr unsigned radix_sort_bits = 32;
 
-/* Words that a thread surveys before its warp reduces what it found. */
+/* Words that a thread surveys before its warp reduces the findings. */
 constexpr unsigned survey_words = 16;
 
 /* Rows of a tile of the survey, where keys are one word. */
@@ -158,30 +159,32 @@ constexpr unsigned tile_rows = partition_threads * partition_items;
 /* The most buckets that a segment is split into. */
 constexpr unsigned max_buckets = 1u << max_log_buckets;
 
-/* Segments of up to so many rows are leaves; longer ones are partitioned. */
+/* Segments of up to this many rows are leaves; longer ones are partitioned. */
 constexpr unsigned leaf_rows = huge_leaf_rows;
 
 /*
- * Buckets with so many rows on average are all leaves, as good as certainly.
- * The lengths are spread as the sum of 16 exponential variables, the samples of
- * a bucket; that of one is three times its mean or more once in 39 million.
+ * If buckets have this many rows on average, all are leaves, as good as
+ * certainly.  Their lengths are spread as the sum of 16 exponential variables,
+ * the samples of a bucket; a bucket has three times the mean or more once in
+ * 39 million.
  */
 constexpr unsigned sure_leaf_rows = leaf_rows / 3;
 
-/* Leaves of up to so many rows are sorted by one warp, in registers. */
+/* One warp sorts leaves of up to this many rows, in registers. */
 constexpr unsigned tiny_leaf_rows = warp_threads;
 
 /*
- * So few rows, which one level splits, make so few leaves that the device sorts
- * them all at the same time.
+ * Up to this many rows one level splits into leaves that are few enough for
+ * the device to sort all at the same time.
  */
 constexpr unsigned few_rows = max_buckets * acceptable_leaf_rows;
 
 /*
- * Keys of one word are sorted before it is known how many of their bits vary, up
- * to so many rows; of more, a radix sort of 32 bits gains more than waiting for
- * the survey takes.  Milliseconds on an H100, at once and after the survey: 300k of
- * 32 bits 0.131 and 0.143, 1M 0.183 and 0.154; 1M of 64 bits 0.195 and 0.209.
+ * Up to this many rows, keys of one word are sorted before it is known how
+ * many of their bits vary; with more rows, a radix sort of 32 bits gains more
+ * than waiting for the survey takes.  Milliseconds on an H100, at once and
+ * after the survey: 300k of 32 bits 0.131 and 0.143, 1M 0.183 and 0.154; 1M of
+ * 64 bits 0.195 and 0.209.
  */
 constexpr unsigned at_once_rows = few_rows / 2;
 

@@ -6,9 +6,9 @@
  * Bitonic merge sort (Batcher 1968) in the form whose exchanges all put the
  * smaller pair at the lower place: runs of "size" are made from sorted halves
  * by first comparing places mirrored about the middle, then places size / 4,
- * size / 8, ... 1 apart.  In this form a pair that were larger than all would
- * never move down, so the places from "length" on, which hold nothing, are
- * simply left out of every exchange.
+ * size / 8, ...  1 apart.  In this form a pair that is larger than all others
+ * never moves down, so the places from "length" on, which hold nothing, are
+ * left out of every exchange.
  *
  * All lanes of the warp take part, with the same length; the order of equal
  * words is left to chance.

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * workspace.cuh
- *	  What a sort works on: pairs, segments, buckets, tiles, leaves, tie
- *	  groups, and where each of them lies in device memory.
+ *	  What a sort works on: pairs, segments, buckets, tiles, leaves and tie
+ *	  groups, and where each of these lies in device memory.
  *
  * The terms, from the bottom up:
  *
@@ -19,8 +19,8 @@
  * which leaves and buckets of equal words go at once.  An entry of the order
  * has ORDER_TIE set if its working word equals that of the entry before.
  *
- * All but the order is one allocation, so that a small job pays for one.  A
- * row takes 12 bytes in each array of pairs and about half a byte in all
+ * All but the order is one allocation, so that a small job pays for only one.
+ * A row takes 12 bytes in each array of pairs and about half a byte in all
  * lists together.  Places and row numbers are 32 bits: SORT_MAX_ROWS fits.
  *
  *-------------------------------------------------------------------------
@@ -59,7 +59,7 @@ struct Order
 		entries[place] = row | (is_tie ? tie : 0);
 	}
 
-	/* All writing it would be as slow as all waiting for one. */
+	/* Reads it first: if all threads wrote it, each would wait for others. */
 	__device__ __forceinline__ void
 	note_ties(bool found) const
 	{
@@ -83,7 +83,7 @@ struct Segment
 	uint32_t	log_buckets;
 };
 
-/* Pairs number * tile_rows and following of a segment. */
+/* Pairs of a segment, from number * tile_rows on. */
 struct Tile
 {
 	uint32_t	segment;
@@ -94,7 +94,7 @@ struct Leaf
 {
 	uint32_t	begin;
 	uint16_t	length;
-	uint16_t	array;			/* of the two, where its pairs are */
+	uint16_t	array;			/* number of the array with its pairs */
 };
 
 /*
@@ -153,8 +153,8 @@ struct Level
 };
 
 /*
- * Tie groups that are to be sorted by their next word: those of a leaf's length
- * by class, and the others.
+ * Tie groups that are to be sorted by their next word: groups of a leaf's
+ * length by class, and the others.
  */
 struct TieGroupLists
 {
@@ -186,7 +186,7 @@ struct KeySurvey
 	uint32_t	rises;			/* some key is greater */
 	uint32_t	repeats;		/* some key is equal */
 	uint32_t	is_broken;		/* the keys' ends make no sense */
-	uint32_t	window;			/* of the pairs it has made, see there; 0: none */
+	uint32_t	window;			/* of the pairs that were made; 0: none */
 
 	/* Whether keys are in order already, or in the opposite one. */
 	__host__ __device__ bool
@@ -228,7 +228,7 @@ public:
 	{
 		uint64_t	at = used;
 
-		/* As aligned as an allocation, whatever is put there. */
+		/* Aligned as an allocation is, whatever is put there. */
 		used += divide_up(count * sizeof(Element), 256) * 256;
 		return base == nullptr ? nullptr :
 			reinterpret_cast<Element *>(base + at);
@@ -289,8 +289,8 @@ struct Workspace
 	}
 
 	/*
-	 * Lays out all but the order for nrows rows and so many words; returns
-	 * the bytes it takes.  With a null base it only counts them.
+	 * Lays out all but the order for nrows rows, nwords words and nends ends;
+	 * returns the bytes that it takes.  With a null base it only counts them.
 	 */
 	uint64_t
 	lay_out(void *base, uint64_t nrows, uint64_t nwords, uint64_t nends)
@@ -337,9 +337,9 @@ struct Workspace
 
 	/*
 	 * Lists for tie groups.  Between two sorts nothing lives in the second
-	 * array of pairs, and its words have room for any number of short groups
-	 * there can be: one that is listed has two rows at least, and one of a
-	 * higher class more than the class below allows.
+	 * array of pairs, and its words have room for all short groups that there
+	 * can be: a listed group has two rows at least, and a group of a higher
+	 * class has more rows than the class below allows.
 	 */
 	TieGroupLists
 	tie_group_lists(uint64_t nrows) const
