@@ -3,8 +3,8 @@
  * equal_rows.h
  *	  The end of equal rows in an order, by galloping and bisection.
  *
- * Steps double until they lead beyond the equal rows, so that of many most are
- * never looked at, and of few no more than there are.
+ * Steps double until they lead beyond the equal rows, so that most of many
+ * equal rows are never looked at, and of few no more than there are.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,8 +17,8 @@
 typedef bool (*IsEqualFunction) (void *argument, uint64 position);
 
 /*
- * The first position behind "start" whose row is not equal to that at "start", or
- * "end" if all before that are.
+ * The first position behind "start" whose row is not equal to that at "start",
+ * or "end" if all rows before "end" are equal to it.
  */
 static inline uint64
 equal_rows_end(uint64 start, uint64 end, IsEqualFunction is_equal,

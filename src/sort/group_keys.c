@@ -3,7 +3,7 @@
  * group_keys.c
  *	  The beginnings of keys, by which groups and peers are told apart.
  *
- * The columns of a group, or of peers, may end within a word, so that a mask says
+ * The columns of a group, or of peers, may end within a word, so a mask says
  * which of the words' bits count.
  *
  *-------------------------------------------------------------------------
@@ -14,10 +14,10 @@
 
 #include "sort/group_keys.h"
 
-/* Rows that the words have room for at first; the room is doubled as rows come. */
+/* Rows for which there is room at first; the room is doubled as rows come. */
 #define FIRST_ROWS			1024
 
-/* Beyond many rows the room grows only by a part, one in so many. */
+/* From many rows on the room grows by this part of it only. */
 #define GROWTH_PART			8
 #define MANY_ROWS			65536
 

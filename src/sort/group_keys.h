@@ -3,9 +3,9 @@
  * group_keys.h
  *	  The beginnings of keys, by which groups and peers are told apart.
  *
- * Where the first sort columns are of fixed width, and short, the first words
- * of a row's key tell its group.  They are kept in the order in which rows come,
- * so that the rows need not be looked at.
+ * If the first sort columns are of fixed width, and short, the first words of
+ * a row's key tell its group.  These words are kept in the order in which rows
+ * come, so that the rows need not be looked at.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
 
 #include "keys/sort_keys.h"
 
-/* Words that are kept of a key at the most. */
+/* The most words that are kept of a key. */
 #define MOST_GROUP_WORDS	2
 
 typedef struct GroupKeys
@@ -27,7 +27,7 @@ typedef struct GroupKeys
 	uint64_t	peer_mask[MOST_GROUP_WORDS];	/* bits that make peers */
 	uint64_t   *words;			/* nwords of each row */
 	uint64		nrows;
-	uint64		max_rows;		/* rows that the words have room for */
+	uint64		max_rows;		/* rows for which there is room */
 } GroupKeys;
 
 /*

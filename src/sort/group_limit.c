@@ -4,19 +4,19 @@
  *	  The first rows of each group of an order.
  *
  * DISTINCT ON takes one row of each group, and a window function that counts
- * rows, with a limit on its result, the first few.  The others need not be
- * emitted, nor be written to runs.
+ * rows, with a limit on its result, takes the first few.  The other rows need
+ * not be emitted, nor be written to runs.
  *
- * In an order the rows of a group follow one another.  Where a group is of rows that
- * are equal in all sort columns the order itself says which they are, by the marks of
- * ties.  Where the beginnings of keys tell groups apart (group_keys.c) all of these
- * are read in turn.
+ * In an order the rows of a group follow one another.  If the rows of a group
+ * are equal in all sort columns, the order itself tells groups apart, by the
+ * marks of ties.  If the beginnings of keys tell groups apart (group_keys.c),
+ * the beginnings of all keys are read in turn.
  *
- * Otherwise rows are compared, by the equality that the node above compares
- * them by; of a large group most are never looked at (equal_rows.h).  Nobody
- * minds if too many rows are kept.  So where groups turn out to be so small that
- * hardly any row is left out, which takes longer than to emit it, a stretch of
- * the order is kept as it is, before the next groups are tried.
+ * Otherwise rows are compared, by the equality that the node above uses; most
+ * rows of a large group are never looked at (equal_rows.h).  It is allowed to
+ * keep too many rows.  So if groups turn out to be small, and hardly any row
+ * is left out, which takes longer than to emit it, a stretch of the order is
+ * kept as it is before the next groups are tried.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,20 +28,20 @@
 #include "sort/equal_rows.h"
 #include "sort/group_limit.h"
 
-/* Groups after which it is looked whether the limit is worth its while. */
+/* Groups that are tried to see whether the limit pays. */
 #define TRIED_GROUPS		256
 
 /*
- * It is if at most this part of the rows, one in so many, is kept: with strings
- * in groups of three rows, one of them kept, it took a tenth longer than to
- * emit all, in groups of five about as long, in groups of ten a sixth less
- * (docs/notes/2026-11-consumers.md).
+ * The limit pays if at most this part of the rows is kept, one in KEPT_PART:
+ * with strings in groups of three rows, one of them kept, it took a tenth
+ * longer than to emit all, in groups of five about as long, in groups of ten a
+ * sixth less (docs/notes/2026-11-consumers.md).
  */
 #define KEPT_PART			6
 
 /*
- * Entries that are kept as they are where it is not; and between looks at
- * interrupts.
+ * Entries that are kept as they are if the limit does not pay; and entries
+ * between two checks for interrupts.
  */
 #define STRETCH_ENTRIES		16384
 
@@ -62,7 +62,7 @@ typedef struct GroupWalk
 	bool		small_groups;	/* the last group was small */
 } GroupWalk;
 
-/* Is a column of two rows equal, or NULL in both? */
+/* Do two rows have equal values of a column, or NULL in both? */
 static bool
 is_column_equal(const GroupWalk *walk, int column, const void *a,
 				const void *b)
@@ -83,7 +83,7 @@ is_column_equal(const GroupWalk *walk, int column, const void *a,
 										  value_b));
 }
 
-/* A row, and the sort columns in which others are to be equal to it. */
+/* A row, and the sort columns in which other rows are compared with it. */
 typedef struct EqualRows
 {
 	GroupWalk  *walk;
@@ -110,8 +110,8 @@ is_row_equal(void *argument, uint64 entry)
 }
 
 /*
- * The end of the rows, before "end", that are equal to that of entry "start" in
- * these columns: the first entry behind them.
+ * The first entry behind the rows that are equal to that of entry "start" in
+ * these columns; "end" if there is none before.
  */
 static uint64
 find_end(GroupWalk *walk, int first, int ncolumns, uint64 start, uint64 end)
@@ -121,7 +121,10 @@ find_end(GroupWalk *walk, int first, int ncolumns, uint64 start, uint64 end)
 	return equal_rows_end(start, end, is_row_equal, &rows);
 }
 
-/* The end of the peers of an entry, in a group that ends at "group_end". */
+/*
+ * The first entry behind the peers of an entry, in a group that ends at
+ * "group_end".
+ */
 static uint64
 find_peers_end(GroupWalk *walk, uint64 entry, uint64 group_end)
 {
@@ -131,7 +134,7 @@ find_peers_end(GroupWalk *walk, uint64 entry, uint64 group_end)
 					group_end);
 }
 
-/* The end of the wanted entries of a group. */
+/* The first entry behind the wanted entries of a group. */
 static uint64
 find_wanted_end(GroupWalk *walk, uint64 start, uint64 group_end)
 {
@@ -155,7 +158,7 @@ find_wanted_end(GroupWalk *walk, uint64 start, uint64 group_end)
 	return wanted_end;
 }
 
-/* Moves entries behind those that have been moved. */
+/* Moves entries to the place behind those moved before. */
 static void
 keep_entries(GroupWalk *walk, uint64 start, uint64 end)
 {
@@ -183,7 +186,7 @@ keep_group(GroupWalk *walk, uint64 start)
 
 /*
  * Keeps the wanted entries of some groups, and all of the next entries if most
- * of those were wanted; returns where it got.
+ * of those were wanted; returns the first entry that it has not looked at.
  */
 static uint64
 keep_groups(GroupWalk *walk, uint64 start)
@@ -202,7 +205,10 @@ keep_groups(GroupWalk *walk, uint64 start)
 	return end;
 }
 
-/* Moves the wanted entries to the beginning, by rows; returns their number. */
+/*
+ * Moves the wanted entries to the beginning, comparing rows; returns their
+ * number.
+ */
 static uint64
 apply_by_rows(const GroupLimit *limit, RowOrder *order)
 {
@@ -226,7 +232,7 @@ apply_by_rows(const GroupLimit *limit, RowOrder *order)
 	return walk.nkept;
 }
 
-/* What has been counted in a group, up to a row. */
+/* The counts of a group up to a row. */
 typedef struct GroupCount
 {
 	uint64		nrows;			/* rows */
@@ -236,7 +242,7 @@ typedef struct GroupCount
 
 static const GroupCount first_row = {1, 1, 1};
 
-/* Is a row wanted up to which so much has been counted? */
+/* Is a row wanted with this count up to it? */
 static inline bool
 is_wanted(const GroupLimit *limit, const GroupCount *count)
 {
@@ -343,7 +349,7 @@ group_limit_of_nulls(GroupLimit *limit, uint64 nnulls)
 	if (nnulls == 0)
 		return 0;
 	find_count(limit);
-	/* they are peers */
+	/* all NULLs are peers */
 	return limit->unit == LIMITS_ROWS ? Min(nnulls, limit->count) : nnulls;
 }
 

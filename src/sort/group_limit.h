@@ -21,8 +21,8 @@ typedef enum GroupLimitUnit
 } GroupLimitUnit;
 
 /*
- * How many rows of a group are wanted.  The rows of a group are equal in the
- * first sort columns, and peers are equal in some more of them.
+ * The number of rows of a group that are wanted.  The rows of a group are
+ * equal in the first sort columns, and peers are equal in some more columns.
  */
 typedef struct GroupLimit
 {
@@ -38,17 +38,17 @@ typedef struct GroupLimit
 } GroupLimit;
 
 /*
- * Has an order keep what tells these groups apart, right after row_order_begin();
- * and, when it has been made, removes entries that are not wanted from it.  Some of
- * them may stay.
+ * The first function lets an order keep what tells these groups apart, right
+ * after row_order_begin().  When the order has been made, the second removes
+ * entries that are not wanted; some of them may stay.
  *
- * The count is asked for when there are rows for the first time, since it may
- * raise an error where core, without rows, would not evaluate it.
+ * The count is found when there are rows for the first time: it may raise an
+ * error, and without rows core would not evaluate it.
  */
 extern void group_limit_prepare(const GroupLimit *limit, RowOrder *order);
 extern void group_limit_apply(GroupLimit *limit, RowOrder *order);
 
-/* The number of NULLs that are wanted of nnulls NULLs in the only sort column. */
+/* The number of wanted NULLs, of nnulls NULLs in the only sort column. */
 extern uint64 group_limit_of_nulls(GroupLimit *limit, uint64 nnulls);
 
 #endif							/* GPUSORT_GROUP_LIMIT_H */

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * index_row.h
- *	  A row of an index, as it is stored until it is on a page.
+ *	  A row of an index, until it is on a page.
  *
- * A row is an index tuple with one bit more, the mark of a row in a unique index
- * that is dead to the check for uniqueness.  The mark is the only free bit of the
- * header, by which core's B-trees tell pivot tuples.  So a row has a type of its
- * own: core never gets a row, but a tuple that one of the functions here makes of
- * it, or a value (index_rows.h).
+ * A row is an index tuple with one bit more, which marks a row of a unique
+ * index as dead to the check for uniqueness.  This is the only free bit of the
+ * header, but core's B-trees mark pivot tuples by it.  So a row has a type of
+ * its own: core never gets a row, only a tuple that one of the functions here
+ * makes of it, or a value (index_rows.h).
  *
  *-------------------------------------------------------------------------
  */
@@ -50,7 +50,7 @@ index_row_set_dead(IndexRow *row)
 	row->info |= ROW_IS_DEAD;
 }
 
-/* Does the row have a NULL?  A value of varying length? */
+/* Does the row have a NULL, or a value of varying length? */
 static inline bool
 index_row_has_nulls(const IndexRow *row)
 {
@@ -64,7 +64,8 @@ index_row_varies(const IndexRow *row)
 }
 
 /*
- * Have two rows the same bytes in all columns?  The first word is the header.
+ * True if two rows have the same bytes in all columns.  The first word is the
+ * header.
  */
 static inline bool
 index_rows_same_bytes(const IndexRow *a, const IndexRow *b)
@@ -83,7 +84,7 @@ index_rows_same_bytes(const IndexRow *a, const IndexRow *b)
 	return true;
 }
 
-/* Copies a row as a tuple, to room for its bytes. */
+/* Copies a row as a tuple; "tuple" has room for its bytes. */
 static inline void
 index_row_copy(const IndexRow *row, IndexTuple tuple)
 {
@@ -95,7 +96,7 @@ index_row_copy(const IndexRow *row, IndexTuple tuple)
 	tuple->t_info &= ~ROW_IS_DEAD;
 }
 
-/* The tuple of a row that is not dead, in place; an error for a dead one. */
+/* The tuple of a row, in place.  Raises an error if the row is dead. */
 static inline IndexTuple
 index_row_tuple(const IndexRow *row)
 {

@@ -3,7 +3,7 @@
  * row_batch.c
  *	  Rows and their keys on the way from one process to another.
  *
- * See row_batch.h, which has what is done for each row.
+ * See row_batch.h, which also has the code that runs for each row.
  *
  *-------------------------------------------------------------------------
  */

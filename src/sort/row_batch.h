@@ -3,17 +3,17 @@
  * row_batch.h
  *	  Rows and their keys on the way from one process to another.
  *
- * Of parallel processes that sort together the leader collects the rows of all.
- * A row stays where it was put in shared memory.  The leader gets batches: a batch
- * has the places of some rows, which lie one behind the other in one segment of
- * memory, and their keys.  Batches are sent by a list, in no order.  The users
- * (shared_rows.c, parallel_build.c) decide who makes batches, and in which
- * memory.
+ * When parallel processes sort together, the leader collects the rows of all.
+ * A row stays where it was put in shared memory.  The leader gets batches: a
+ * batch has the places of some rows, which lie one behind the other in one
+ * segment of memory, and their keys.  Batches are sent by a list, in no order.
+ * The users (shared_rows.c, parallel_build.c) decide which processes make
+ * batches, and in which memory.
  *
- * Keys of a batch have one layout.  A process that has a row which does not fit it
- * proposes another, in which all processes go on from their next batch on
- * (shared_layout.h).  The leader makes the keys of batches again that still come in an
- * earlier one.
+ * All keys of a batch have one layout.  A process with a row that does not fit
+ * the layout proposes another, which all processes use from their next batch
+ * on (shared_layout.h).  Batches may still come in an earlier layout; the
+ * leader makes their keys again.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +29,7 @@
 #include "sort/row_order.h"
 #include "sort/row_store.h"
 
-/* Rows of a batch at the most, and words of their keys. */
+/* The most rows of a batch, and the words for their keys. */
 #define BATCH_ROWS		1024
 #define BATCH_WORDS		(2 * BATCH_ROWS)
 
@@ -39,13 +39,14 @@ typedef uint64 BatchPlace;
 #define NO_BATCH		((BatchPlace) 0)
 
 /*
- * A batch: rows of one process.  Row i is from places[i] to places[i + 1], in bytes
- * from the start of the segment.
+ * A batch: rows of one process.  Row i lies from places[i] to places[i + 1],
+ * in bytes from the start of the segment.
  */
 typedef struct RowBatch
 {
 	BatchPlace	next;			/* next batch of a list */
-	uint64		segment;		/* segment of the rows, as its owner names it */
+	uint64		segment;		/* segment of the rows, in the user's
+								 * numbering */
 	uint32		nrows;
 	uint32		nwords;
 	uint32		layout;			/* number of the keys' layout */
@@ -56,11 +57,12 @@ typedef struct RowBatch
 	uint64_t	words[BATCH_WORDS];
 } RowBatch;
 
-/* Rows of a batch that the leader has taken: they lie one behind the other. */
+/* Rows of a batch that the leader has taken, one behind the other. */
 typedef struct RowSequence
 {
 	uint32		nrows;
-	uint64		first_place;	/* place of the first row, as the user has it */
+	uint64		first_place;	/* place of the first row, in the user's
+								 * numbering */
 	const char *first_address;	/* address of the first row in the leader */
 } RowSequence;
 
@@ -72,7 +74,7 @@ typedef struct RowSequences
 	int			max;
 } RowSequences;
 
-/* The state that processes share which exchange batches. */
+/* What processes share that exchange batches. */
 typedef struct RowExchange
 {
 	pg_atomic_uint32 closed;	/* a bool: no more rows are wanted */
@@ -84,7 +86,7 @@ typedef struct RowExchange
 
 extern void row_exchange_init(RowExchange *exchange);
 
-/* Set and read that no more rows are wanted; at any time, by any process. */
+/* Set, and read, that no more rows are wanted; at any time, by any process. */
 extern void row_exchange_close(RowExchange *exchange);
 
 static inline bool
@@ -94,14 +96,14 @@ row_exchange_is_closed(RowExchange *exchange)
 }
 
 /*
- * Begins a batch for rows of this segment, from this place on.  The keys are the
- * process's own, and follow the shared layout.  They may be NULL: then the leader
+ * Begins a batch for rows of this segment, from this place on.  "keys" are the
+ * process's own, and follow the shared layout.  If "keys" is NULL the leader
  * makes the keys.
  */
 extern void row_batch_begin(RowBatch *batch, RowExchange *exchange,
 							SortKeys *keys, uint64 segment, uint32 place);
 
-/* Is there too little room for another key of any length? */
+/* Is the room too small for another key of any length? */
 static inline bool
 row_batch_is_full(const RowBatch *batch)
 {
@@ -110,9 +112,9 @@ row_batch_is_full(const RowBatch *batch)
 }
 
 /*
- * Adds a row that ends at this place, and its key.  False if the row does not fit
- * the layout: then the row belongs into a new batch, and another layout has been
- * proposed.
+ * Adds a row that ends at this place, and its key.  If the row does not fit
+ * the layout, proposes another and returns false: the row belongs into a new
+ * batch.
  */
 static inline bool
 row_batch_add(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
@@ -143,14 +145,15 @@ extern void row_exchange_send(RowExchange *exchange, RowBatch *batch,
 extern BatchPlace row_exchange_take(RowExchange *exchange);
 
 /*
- * The leader's: notes the rows of a batch, the segment of which begins at "base",
- * and takes their keys.  Where it has gone on to another layout, or there are no keys,
- * it makes them itself.  Returns for how many rows there was room.
+ * For the leader: notes the rows of a batch whose segment begins at "base",
+ * and takes their keys.  Makes the keys itself if it has gone on to another
+ * layout, or if the batch has none.  Returns the number of rows for which
+ * there was room.
  */
 extern uint32 row_batch_take(const RowBatch *batch, char *base,
 							 RowStore *store, RowOrder *order);
 
-/* Allocates in the current memory context. */
+/* Makes an empty list, in the current memory context. */
 extern void row_sequences_init(RowSequences *sequences);
 
 /* Adds the rows of a batch, which the leader has taken. */

@@ -3,9 +3,8 @@
  * row_compare.c
  *	  Comparing rows by their types' own comparators.
  *
- * Almost everything is decided by the keys.  Comparators are needed where
- * keys are only prefixes, for the runs of rows whose keys are equal, and to
- * verify an order.
+ * Keys decide almost everything.  Comparators are needed where keys are only
+ * prefixes, for rows whose keys are equal, and to verify an order.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +16,9 @@
 
 #include "sort/row_compare.h"
 
-/* What qsort_arg() hands to the comparison of two row numbers. */
+/*
+ * The argument that qsort_arg() passes to the comparison of two row numbers.
+ */
 typedef struct TieContext
 {
 	const RowComparator *comparator;
@@ -54,7 +55,7 @@ Datum
 minimal_tuple_column(const void *row, AttrNumber attno, TupleDesc descriptor,
 					 bool *isnull)
 {
-	/* the heap tuple whose body the minimal tuple is */
+	/* the heap tuple of which the minimal tuple is the body */
 	HeapTupleData tuple = {
 		.t_len = ((MinimalTuple) row)->t_len + MINIMAL_TUPLE_OFFSET,
 		.t_data = (HeapTupleHeader) ((char *) row - MINIMAL_TUPLE_OFFSET)
@@ -112,7 +113,7 @@ compare_tied_rows(const void *a, const void *b, void *argument)
 					   row_store_get(context->store, *(const uint32 *) b));
 }
 
-/* Brings a row that will be compared soon into the cache. */
+/* Prefetches a row that will be compared soon. */
 #define PREFETCH_COMPARED(store, order, entry, nrows) \
 	do { \
 		if ((entry) + PREFETCH_DISTANCE < (nrows)) \
@@ -120,12 +121,13 @@ compare_tied_rows(const void *a, const void *b, void *argument)
 								ORDER_ROW((order)[(entry) + PREFETCH_DISTANCE]))); \
 	} while (0)
 
-/* Ties of fewer rows than this are sorted without a check of their order. */
+/* Ties of fewer rows than this are sorted without a look at their order. */
 #define MANY_TIES			8
 
 /*
- * Sorts rows whose keys are equal.  Where these are many they are mostly equal
- * themselves; to see that takes a comparison each, of rows that lie far apart.
+ * Sorts rows whose keys are equal.  If there are many, the rows themselves are
+ * mostly equal.  To see that takes a comparison each, of rows that lie far
+ * apart.
  */
 static void
 sort_ties(uint32 *order, uint64 nrows, TieContext *context)

@@ -3,24 +3,24 @@
  * row_order.c
  *	  The order of the rows of a store, by their sort columns.
  *
- * The key of each row is made when the row comes, and pushed to the sort job,
+ * The key of each row is made when the row comes, and goes to the sort job,
  * which may be in another process and on a device.  What comes back is an
  * order, a list of row numbers.
  *
  * Since the rows are in the store, the keys can be made again at any time.
- * That is done when a row does not fit the layout of the keys so far, and when
+ * That happens when a row does not fit the layout of the keys so far, and when
  * the device is lost.
  *
- * To make and sort keys takes longer than a comparison each.  So none are made
- * for as long as the rows come in order.  If they do to the end that is their
- * order; otherwise not much is lost, and with rows in any order nothing.  Where
- * there is no room for the keys when the order ends, the rows so far become a
- * run of their own.
+ * To make and sort a key takes longer than a comparison.  So no keys are made
+ * as long as the rows come in order.  If all rows do, that is their order;
+ * otherwise not much is lost, and with rows in random order nothing.  If there
+ * is no room for the keys when a row comes out of order, the rows so far
+ * become a run of their own.
  *
  * The whole order is fetched before the first row is looked up.  That costs
- * under a nanosecond a row, frees the device for others while the rows are
- * emitted, and means that a lost device never finds a result half
- * delivered, when sorting anew could bring equal keys in another order.
+ * under a nanosecond a row, and frees the device for others while the rows are
+ * emitted.  And a device is never lost with a result half delivered, when a
+ * new sort could bring equal keys in another order.
  *
  *-------------------------------------------------------------------------
  */
@@ -82,7 +82,7 @@ row_order_keep_ties(RowOrder *order)
 	sort_job_restart(order->job, &order->keys->shape, order->host_only);
 }
 
-/* Keeps no group keys of rows before, as keys are made anew. */
+/* Drops the group keys of all rows, as keys are made anew. */
 static void
 restart_group_keys(RowOrder *order)
 {
@@ -139,11 +139,11 @@ row_order_restart(RowOrder *order, RowStore *store)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* What became of a row's key. */
+/* What has become of a row's key. */
 typedef enum KeyOutcome
 {
 	KEY_ADDED,
-	KEY_DOES_NOT_FIT,			/* the compact layout, or those so far */
+	KEY_DOES_NOT_FIT,			/* the compact layout, or the keys so far */
 	KEY_LAYOUT_CHANGED,			/* by another process */
 	KEY_JOB_LOST,				/* with the device */
 	KEY_NOT_MADE				/* while rows came in order */
@@ -180,7 +180,9 @@ add_key(RowOrder *order, TupleTableSlot *slot)
 	return KEY_ADDED;
 }
 
-/* A virtual slot with what the key of a stored row is made of. */
+/*
+ * Returns a virtual slot with the columns of a stored row that make its key.
+ */
 static TupleTableSlot *
 load_slot(RowOrder *order, const void *row)
 {
@@ -191,7 +193,7 @@ load_slot(RowOrder *order, const void *row)
 		MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 
 		slot = MakeSingleTupleTableSlot(order->descriptor, &TTSOpsVirtual);
-		/* of its columns only those are looked at that are replaced below */
+		/* only columns that are set below are looked at */
 		ExecStoreAllNullTuple(slot);
 		order->slot = slot;
 		MemoryContextSwitchTo(caller_context);
@@ -215,8 +217,8 @@ add_key_again(RowOrder *order, uint32 row)
 }
 
 /*
- * Is there room for the keys of the stored rows and what is sorted in this
- * process?  They will not be much longer than the ones so far.
+ * Is there room for the keys of the stored rows, and for the entries of a sort
+ * in this process?  Expects keys that are not much longer than those so far.
  */
 static bool
 has_room_for_keys(const RowOrder *order)
@@ -225,7 +227,7 @@ has_room_for_keys(const RowOrder *order)
 	uint64		nrows = order->store->nrows;
 	uint64		key_words = job->shape.fixed_words;
 
-	/* with where each ends; most of a row may be its key */
+	/* with the end of each key; most of a row may be its key */
 	if (key_words == 0)
 		key_words = 2 + (sort_job_nrows(job) == 0 ?
 						 Min(row_store_row_bytes(order->store) / sizeof(uint64_t),
@@ -254,8 +256,8 @@ row_order_change_layout(RowOrder *order)
 /*
  * Begins the job anew, with the keys of all rows in the store: in another
  * layout if some key does not fit, in this process if the device was lost.  If
- * another device may do it that is tried, but only once.  Where there is no
- * room for the keys in this process none are made, and keys_lost is set.
+ * another device may do the job, tries that first, but only once.  If there is
+ * no room for the keys in this process, makes none, and sets keys_lost.
  */
 static void
 make_keys_again(RowOrder *order, KeyOutcome outcome)
@@ -263,7 +265,7 @@ make_keys_again(RowOrder *order, KeyOutcome outcome)
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 	bool		host_only = order->job->state == JOB_HERE;
 
-	/* which would have some keys twice, or in another layout */
+	/* the sink would get some keys twice, or in another layout */
 	row_order_close_sink(order);
 	while (outcome != KEY_ADDED)
 	{
@@ -344,7 +346,10 @@ row_order_compare(RowOrder *order, const void *a, const void *b)
 	return row_compare(get_comparator(order), a, b);
 }
 
-/* The first sort column of the row that came last, as long as that is stored. */
+/*
+ * The first sort column of the row that came last, valid as long as the row is
+ * stored.
+ */
 static inline Datum
 first_column(const RowOrder *order, const TupleTableSlot *slot,
 			 const void *row, bool *isnull)
@@ -359,8 +364,8 @@ first_column(const RowOrder *order, const TupleTableSlot *slot,
 }
 
 /*
- * Is the row that came last not less than the one before it, if any?  Mostly
- * its first column tells.
+ * Does the row that came last not sort before the row that came before it, if
+ * any?  Mostly the first column tells.
  */
 static bool
 came_in_order(RowOrder *order, const TupleTableSlot *slot)
@@ -390,7 +395,7 @@ row_order_add(RowOrder *order, TupleTableSlot *slot)
 {
 	KeyOutcome	outcome;
 
-	/* with no device there may be rows elsewhere that are put once more */
+	/* after the loss of a device, rows may come here from another store */
 	if (unlikely(order->store->nrows == 1))
 		order->in_order = !order->shared && !order->host_only &&
 			order->sink == NULL;
@@ -445,8 +450,8 @@ row_order_adopt_layout(RowOrder *order)
 }
 
 /*
- * Runs the job; if the device is lost, once more on another or in this process.
- * False if that takes more memory than the limit allows.
+ * Runs the job; if the device is lost, once more on another device or in this
+ * process.  False if that takes more memory than the limit allows.
  */
 static bool
 perform_job(RowOrder *order, Size limit)
@@ -462,8 +467,8 @@ perform_job(RowOrder *order, Size limit)
 }
 
 /*
- * Makes the order of rows that came in order; false as perform_job() does, unless
- * there is a single row, which may be larger than the limit.
+ * Makes the order of rows that came in order.  False as perform_job(), except
+ * that a single row may be larger than the limit.
  */
 static bool
 keep_order(RowOrder *order, Size limit)
@@ -510,12 +515,12 @@ verify_permutation(const RowOrder *order)
 }
 
 /*
- * The order jumps about in memory.  To look for many rows at once, and not for
- * a later one at each row's turn, is the group prefetching of Chen, Ailamaki,
+ * The order jumps about in memory.  To prefetch many rows at once, and not a
+ * later one at each row's turn, is the group prefetching of Chen, Ailamaki,
  * Gibbons and Mowry, "Improving Hash Join Performance through Prefetching"
- * (section 4): where rows have more pages than the TLB, a fetch holds up what
- * comes after it until the page has been found, and only in a loop that does
- * nothing else do many such searches overlap.
+ * (section 4).  If rows have more pages than the TLB, a fetch holds up what
+ * comes after it until the page has been found.  Many of these searches
+ * overlap only in a loop that does nothing else.
  */
 void
 row_order_prefetch(RowOrder *order, uint64 entry, Size bytes)
@@ -562,8 +567,8 @@ row_order_verify(RowOrder *order, uint64 entry)
 }
 
 /*
- * Has the comparators do what keys have not done, which may show that the
- * keys are not to be used; the order is left unset then.
+ * Lets the comparators decide what keys have not decided.  If that shows that
+ * the keys are wrong, leaves the order unset.
  */
 static void
 settle_order(RowOrder *order)
@@ -613,7 +618,7 @@ row_order_make(RowOrder *order, Size limit)
 	return order->entries != NULL;
 }
 
-/* The value of a row of one by-value column, a minimal tuple. */
+/* The value of a minimal tuple of one by-value column. */
 static inline Datum
 only_column(const RowOrder *order, MinimalTuple row, bool *isnull)
 {
@@ -627,8 +632,9 @@ only_column(const RowOrder *order, MinimalTuple row, bool *isnull)
 }
 
 /*
- * Rows are read here in the order in which they came, so that no cache misses; what is
- * read later in the order that was made is a third of their bytes, and has large pages.
+ * Reads rows in the order in which they came, so that no cache misses.  What
+ * is read later, in sorted order, is a third of their bytes, and has large
+ * pages.
  */
 uint64
 row_order_take_values(RowOrder *order, bool nulls_first)

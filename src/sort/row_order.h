@@ -3,9 +3,9 @@
  * row_order.h
  *	  The order of the rows of a store, by their sort columns.
  *
- * Each row is put to the store first, and then to its order.  After the last
- * row the order is made: a permutation of row numbers.  If a device is lost the
- * keys of the stored rows are made again here.
+ * The user puts each row to the store first, and then to the order.  After the
+ * last row the order is made: a permutation of row numbers.  If a device is
+ * lost, the order makes the keys of the stored rows again.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +28,7 @@
 /* The method of rows that came in order. */
 #define METHOD_IN_ORDER		"none, rows in order"
 
-/* A second receiver of all keys, in the order in which rows come. */
+/* A second receiver of all keys, in the order of the rows. */
 typedef struct KeySink
 {
 	/* takes a key, of nwords words; false if it takes no more */
@@ -39,7 +39,7 @@ typedef struct KeySink
 	void		(*close) (struct KeySink *sink);
 } KeySink;
 
-/* The order of a store, and what makes it. */
+/* The order of a store, and how it is made. */
 typedef struct RowOrder
 {
 	MemoryContext context;		/* owns everything below */
@@ -55,7 +55,7 @@ typedef struct RowOrder
 	SortJob    *job;			/* job that has the keys, or NULL */
 	KeySink    *sink;			/* second receiver of keys, or NULL */
 	bool		shared;			/* other processes make keys, too */
-	SharedLayout *layout;		/* layout of the keys then, or NULL */
+	SharedLayout *layout;		/* layout of shared keys, or NULL */
 	bool		started_over;	/* a second device has been tried */
 	bool		host_only;		/* jobs stay in this process */
 	GroupKeys  *group_keys;		/* what tells groups apart, or NULL */
@@ -77,13 +77,13 @@ typedef struct RowOrder
 	union
 	{
 		void	   *rows[PREFETCHED_ROWS];	/* their addresses */
-		Datum		values[PREFETCHED_ROWS];	/* or they themselves, of a
-												 * store of values */
+		Datum		values[PREFETCHED_ROWS];	/* or themselves, of a store
+												 * of values */
 	}			prefetched;		/* prefetched rows */
 	uint64		first_prefetched;	/* entry of the first prefetched row */
 	uint64		nprefetched;
 
-	/* how it was made, for EXPLAIN and the statistics */
+	/* how the order was made, for EXPLAIN and the statistics */
 	Size		memory;			/* largest number of bytes, with the store */
 	bool		on_device;		/* sorted by gpusortd, or in this process */
 	char		device[REPORT_TEXT_SIZE];	/* name of the device, or "host" */
@@ -93,9 +93,8 @@ typedef struct RowOrder
 
 /*
  * Makes an order for an empty store, whose rows "column" reads.  The
- * descriptor and the sort columns are kept and must stay.  NULL if the first
- * column cannot be encoded (sort_keys_create()).  Allocates in the current
- * memory context.
+ * descriptor and the sort columns must stay.  NULL if the first column cannot
+ * be encoded (sort_keys_create()).  Allocates in the current memory context.
  */
 extern RowOrder *row_order_begin(RowStore *store, TupleDesc descriptor,
 								 RowColumnFunction column,
@@ -104,13 +103,13 @@ extern RowOrder *row_order_begin(RowStore *store, TupleDesc descriptor,
 
 /*
  * Prepares an order, right after row_order_begin(), for keys that other
- * processes make, too; false if they cannot (sort_keys_share()).
+ * processes make, too; false if these cannot make them (sort_keys_share()).
  */
 extern bool row_order_share(RowOrder *order);
 
 /*
- * Sets the layout that the keys share with those of other processes, before the first
- * row; NULL after the last key of these.
+ * Sets the layout that the keys share with those of other processes, before
+ * the first row; NULL after the last key of other processes.
  */
 extern void row_order_set_layout(RowOrder *order, SharedLayout *layout);
 
@@ -118,19 +117,19 @@ extern void row_order_set_layout(RowOrder *order, SharedLayout *layout);
 extern void row_order_leave_device(RowOrder *order);
 
 /*
- * Keeps what tells groups and peers apart, by their first columns; right after
+ * Keeps the beginnings of keys that tell groups and peers apart; right after
  * row_order_begin().
  */
 extern void row_order_keep_groups(RowOrder *order, int ngroup_columns,
 								  int npeer_columns);
 
 /*
- * Keeps which rows are equal to the one before them, for group_limit_apply(); right
- * after row_order_begin().
+ * Keeps the marks of rows that are equal to the row before them, for
+ * group_limit_apply(); right after row_order_begin().
  */
 extern void row_order_keep_ties(RowOrder *order);
 
-/* May the order get entries for some of the rows only, by a limit of groups? */
+/* May a limit of groups leave entries for some of the rows only? */
 static inline bool
 row_order_is_limited(const RowOrder *order)
 {
@@ -139,13 +138,14 @@ row_order_is_limited(const RowOrder *order)
 
 /*
  * Adds the row that came to the store last; the slot has the same row.  False
- * if the rows before it came in order, without keys, this one does not, and
- * there is no room for keys: then the order is to be made without this row.
+ * if all rows before came in order, and have no keys, but this row does not,
+ * and there is no room for keys.  Then the order is to be made without this
+ * row.
  */
 extern bool row_order_add(RowOrder *order, TupleTableSlot *slot);
 
 /*
- * Adds the row in another way: by its key, of nwords words, which was made
+ * Add the row in another way: by its key, of nwords words, which was made
  * elsewhere in the present layout; or by a key that is made of the stored row.
  */
 extern void row_order_add_key(RowOrder *order, const uint64_t *words,
@@ -153,8 +153,9 @@ extern void row_order_add_key(RowOrder *order, const uint64_t *words,
 extern void row_order_add_stored(RowOrder *order);
 
 /*
- * Changes the layout of the keys, after sort_keys_encode() has returned 0 for a row, in
- * agreement with the processes that share it.  All keys have to be made again then.
+ * Changes the layout of the keys, after sort_keys_encode() has returned 0 for
+ * a row, in agreement with the processes that share the layout.  All keys have
+ * to be made again then.
  */
 extern void row_order_change_layout(RowOrder *order);
 
@@ -163,28 +164,28 @@ extern void row_order_adopt_layout(RowOrder *order);
 
 /*
  * Makes the order, after the last row.  False if the store and the order would
- * exceed the limit, in bytes, and then keys_lost is set if the reason is the
- * loss of the device; or if the keys contradict the comparators.
+ * exceed the limit, in bytes; keys_lost tells that the loss of the device is
+ * the reason.  Also false if the keys contradict the comparators.
  */
 extern bool row_order_make(RowOrder *order, Size limit);
 
 /*
- * After row_order_make() of rows of one by-value column, which are minimal tuples: has
- * the store hold their values in the place of their addresses.  Takes NULLs out of the
- * order, and returns how many they are.
+ * After row_order_make(), with rows that are minimal tuples of one by-value
+ * column: lets the store hold the rows' values in the place of their
+ * addresses.  Takes NULLs out of the order, and returns their number.
  */
 extern uint64 row_order_take_values(RowOrder *order, bool nulls_first);
 
 /*
  * Ends the job and frees the keys.  Before row_order_make() that gives the
- * order up; after it, row_order_restart() begins another job.
+ * order up; after it, row_order_restart() begins another one.
  */
 extern void row_order_drop_keys(RowOrder *order);
 
 /*
- * Sends the keys of the stored rows, after row_order_make(), and all later
- * keys, to a sink, too, which must stay until it is closed: by itself, by
- * row_order_close_sink(), or because keys have to be made again.
+ * After row_order_make(): sends the keys of the stored rows, and all later
+ * keys, to a sink as well.  The sink must stay until it is closed: by itself,
+ * by row_order_close_sink(), or because keys have to be made again.
  */
 extern void row_order_open_sink(RowOrder *order, KeySink *sink);
 
@@ -192,14 +193,15 @@ extern void row_order_open_sink(RowOrder *order, KeySink *sink);
 extern void row_order_close_sink(RowOrder *order);
 
 /*
- * Begins another order, with an empty store.  The keys have the same layout,
- * and the job stays in this process if the device has failed.
+ * Begins another order, of an empty store.  The keys keep their layout, and
+ * the job stays in this process if the device has failed.
  */
 extern void row_order_restart(RowOrder *order, RowStore *store);
 
 /*
- * Makes the key of a row, which need not be stored, as sort_keys_encode()
- * does; compares two rows, as row_compare() does.
+ * The first function makes the key of a row, which need not be stored, as
+ * sort_keys_encode() does; the second compares two rows, as row_compare()
+ * does.
  */
 extern int	row_order_encode(RowOrder *order, const void *row,
 							 uint64_t *words);
@@ -210,7 +212,8 @@ extern void row_order_verify(RowOrder *order, uint64 entry);
 
 /*
  * Bytes that the rows added so far take beside the store.  If their keys were
- * lost it is the limit of the store, so that it has no room for another row.
+ * lost, returns the limit of the store, which then has no room for another
+ * row.
  */
 static inline Size
 row_order_memory(const RowOrder *order)
@@ -229,7 +232,7 @@ row_order_get(const RowOrder *order, uint64 entry)
 	return row_store_get(order->store, order->entries[entry]);
 }
 
-/* Most bytes that are prefetched of a row. */
+/* The most bytes that are prefetched of a row. */
 #define MOST_FETCHED_BYTES	(8 * CACHE_LINE_BYTES)
 
 /*
@@ -239,8 +242,8 @@ row_order_get(const RowOrder *order, uint64 entry)
 extern void row_order_prefetch(RowOrder *order, uint64 entry, Size bytes);
 
 /*
- * The row of an entry, when entries are read one after the other, and of each
- * row the first "bytes" bytes.
+ * The row of an entry, when entries are read one after the other, and the
+ * first "bytes" bytes of each row.
  */
 static inline void *
 row_order_get_forward(RowOrder *order, uint64 entry, Size bytes)
@@ -250,7 +253,10 @@ row_order_get_forward(RowOrder *order, uint64 entry, Size bytes)
 	return order->prefetched.rows[entry - order->first_prefetched];
 }
 
-/* The same of a store of values: fetches the values of this entry and the next ones. */
+/*
+ * The same for a store of values: fetches the values of this entry and the
+ * next ones.
+ */
 extern void row_order_fetch_values(RowOrder *order, uint64 entry);
 
 /* The value of an entry, when entries are read one after the other. */

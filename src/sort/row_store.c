@@ -4,26 +4,26 @@
  *	  The rows of a sort, in memory, in the order in which they came.
  *
  * Rows are put one behind the other into large blocks, with no allocation and
- * no header for a single row; those that come in slots as minimal tuples.  A
- * directory notes where each row begins, so that the order which the sort
+ * no header for a single row; rows of slots become minimal tuples.  A
+ * directory notes where each row begins, so that the order that the sort
  * returns, a list of row numbers, can be followed.
  *
- * A row that is but one value is in the directory itself: it takes no more room
- * than its address would.
+ * A row that is a single value is in the directory itself: it takes no more
+ * room than its address would.
  *
- * A row that is wide beside a block, and does not fit into what is left of the last
- * one, has memory of its own: the room stays for narrower rows.  And the last
- * blocks before the limit are smaller.  So little of the limit goes unused, whatever
- * the width of the rows.
+ * A row that is wide beside a block, and does not fit into the rest of the
+ * last block, has memory of its own: the rest stays for narrower rows.  And
+ * the last blocks before the limit are smaller.  So little of the limit goes
+ * unused, whatever the width of the rows.
  *
- * Blocks and the pages of the directory grow with the store, up to a size of
- * which huge pages cover nearly all: the store is filled faster, and followed
- * in the order of the sort without a miss of the TLB for each row.
+ * Blocks and the pages of the directory grow with the store, up to a size that
+ * huge pages cover nearly wholly: the store is filled faster, and read in the
+ * order of the sort without a miss of the TLB for each row.
  *
- * Memory that has been touched is worth more than new memory.  So a few blocks
- * are kept by the process when a store ends, for the next one (spare_memory.c),
- * and large ones are taken of the shared memory that the server has set aside,
- * if that has huge pages.
+ * Memory that has been touched is worth more than new memory.  So the process
+ * keeps a few blocks when a store ends, for the next store (spare_memory.c),
+ * and large blocks are made of the shared memory that the server has set
+ * aside, if that has huge pages.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,12 +44,15 @@
 #define BLOCK_PART			32
 #define FIRST_BLOCK_PART	16
 
-/* Where no block has room any more there may be one for this part of it. */
+/*
+ * If there is no memory for a block, a block may still have this part of its
+ * size.
+ */
 #define LAST_BLOCK_PART		8
 
 /*
- * A row is wide if it has more than this part of a block, and so many bytes
- * that what its own memory takes beside it is little.
+ * A row is wide if it has more than this part of a block, and enough bytes for
+ * the overhead of its own memory to be small.
  */
 #define WIDE_ROW_PART		64
 #define LEAST_WIDE_BYTES	((Size) 4 * 1024)
@@ -57,17 +60,20 @@
 #define FIRST_DIRECTORY_ROWS	((uint64) 128)
 
 /*
- * From which size on blocks are of the memory set aside, if they can be.  But not those
- * of which the next sort has as much memory that has been touched: all processes
- * share that memory by one lock, for which they wait long where there are many of
- * them (docs/notes/2026-11-many-sessions.md).
+ * From this size on blocks are made of the memory set aside, if possible.
+ * Smaller blocks are not, as the process keeps as much touched memory for its
+ * next sort: all processes share the memory set aside by one lock, and many
+ * processes wait long for it (docs/notes/2026-11-many-sessions.md).
  */
 #define SHARED_BLOCK_BYTES	((Size) 1 * 1024 * 1024)
 
-/* A store of values looks after so many whether there is room for more. */
+/*
+ * A store of values checks after this many values whether there is room for
+ * more.
+ */
 #define VALUES_AT_ONCE		256
 
-/* Expensive huge pages after which no more are asked for. */
+/* After this many expensive huge pages the store asks for no more. */
 #define MAX_SLOW_ANSWERS	2
 
 typedef struct RowBlock
@@ -86,15 +92,17 @@ typedef struct WideRow
 {
 	dlist_node	node;
 	uint64		number;			/* number of the row */
-	Size		bytes;			/* bytes that it counts */
+	Size		bytes;			/* bytes that count for the row */
 } WideRow;
 
 #define WIDE_HEADER_BYTES	MAXALIGN(sizeof(WideRow))
 
-/* What palloc() and malloc() take beside memory that is a block of theirs. */
+/* What palloc() and malloc() take beside memory that is a block of its own. */
 #define ALLOCATION_BYTES	64
 
-/* Asks for huge pages for new memory, unless they have been expensive. */
+/*
+ * Asks for huge pages for new memory, unless huge pages have been expensive.
+ */
 static void
 ask_for_huge_pages(RowStore *store, char *memory, Size bytes)
 {
@@ -104,8 +112,8 @@ ask_for_huge_pages(RowStore *store, char *memory, Size bytes)
 }
 
 /*
- * A block of the memory set aside; NULL if there is none.  When that has been
- * so once it is not tried again for this store.
+ * Makes a block of the memory set aside; NULL if there is none left.  After
+ * that it is not tried again for this store.
  */
 static RowBlock *
 make_shared_block(RowStore *store, Size bytes)
@@ -127,7 +135,7 @@ make_shared_block(RowStore *store, Size bytes)
 	return block;
 }
 
-/* A block of this process's own memory. */
+/* Makes a block of this process's own memory. */
 static RowBlock *
 make_own_block(RowStore *store, Size bytes)
 {
@@ -139,7 +147,7 @@ make_own_block(RowStore *store, Size bytes)
 }
 
 /*
- * A block of this size.  If it is a new one then those that are spare keep no
+ * Returns a block of this size.  If it is a new one, spare memory keeps no
  * more than "others".
  */
 static RowBlock *
@@ -212,7 +220,7 @@ free_wide_rows_before(RowStore *store, uint64 row)
 	}
 }
 
-/* Memory context callback: the store's end, whichever way it comes. */
+/* Memory context callback: frees the blocks, however the store ends. */
 static void
 free_blocks(void *argument)
 {
@@ -259,7 +267,7 @@ row_store_free(RowStore *store)
 	MemoryContextDelete(store->context);
 }
 
-/* The place of the pointer to the block that follows the last one. */
+/* The pointer to the block that follows the last one. */
 static RowBlock **
 next_block(RowStore *store)
 {
@@ -267,7 +275,7 @@ next_block(RowStore *store)
 		&store->first_block : &store->last_block->next;
 }
 
-/* Does so much more fit the limit?  For the first row of all it does. */
+/* Do this many more bytes fit the limit?  They do for the first row of all. */
 static inline bool
 fits(const RowStore *store, Size more)
 {
@@ -275,7 +283,7 @@ fits(const RowStore *store, Size more)
 }
 
 /*
- * Frees blocks that have no rows until so much more fits; the one that will be
+ * Frees blocks without rows until "more" bytes fit; the block that will be
  * filled next is the last to go.
  */
 static void
@@ -299,7 +307,7 @@ free_empty_blocks(RowStore *store, Size more)
 }
 
 /*
- * Runs keep blocks for the rows of the next one, which may need memory for
+ * Blocks without rows are kept for the next run, which may need memory for
  * something else.
  */
 bool
@@ -318,7 +326,7 @@ most_block_bytes(const RowStore *store)
 			   Min(store->limit / FIRST_BLOCK_PART, FIRST_BLOCK_BYTES));
 }
 
-/* Bytes that so much more leaves of the limit. */
+/* Bytes of the limit that are left after "more" bytes. */
 static Size
 room_beside(const RowStore *store, Size more)
 {
@@ -326,8 +334,8 @@ room_beside(const RowStore *store, Size more)
 }
 
 /*
- * Makes a new block, to follow the last one, a smaller one where there is no room for
- * others; false if over the limit.
+ * Makes a new block that follows the last one, a smaller one if there is no
+ * room for a full one; false if over the limit.
  */
 static bool
 make_block(RowStore *store, Size row_bytes, Size other_memory)
@@ -356,8 +364,8 @@ make_block(RowStore *store, Size row_bytes, Size other_memory)
 }
 
 /*
- * Makes a block with room for a row of this size the last one.  False if that
- * would exceed the limit.
+ * Makes a block with room for a row of this size the last block.  False if
+ * that would exceed the limit.
  */
 static bool
 add_block(RowStore *store, Size row_bytes, Size other_memory)
@@ -455,8 +463,8 @@ wide_row_space(RowStore *store, Size row_bytes, Size other_memory)
 }
 
 /*
- * Room for a row of this size, noted in the directory as the next row; NULL
- * if over the limit.
+ * Returns room for a row of this size, and notes it in the directory as the
+ * next row; NULL if over the limit.
  */
 static inline void *
 row_space(RowStore *store, Size row_bytes, Size other_memory)
@@ -560,7 +568,7 @@ row_store_take_back(RowStore *store)
 	store->free_space = row;
 }
 
-/* Frees the pages of the directory that have only values before this one. */
+/* Frees the pages of the directory that have only values before this row. */
 static void
 free_pages_before(RowStore *store, uint64 row)
 {
@@ -578,7 +586,7 @@ row_store_forget_before(RowStore *store, uint64 row)
 		free_pages_before(store, row);
 	free_wide_rows_before(store, row);
 
-	/* without a last block all are empty */
+	/* without a last block all blocks are empty */
 	while (store->last_block != NULL &&
 		   store->first_block != store->last_block &&
 		   store->first_block->next->first_row <= row)

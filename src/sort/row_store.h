@@ -12,7 +12,7 @@
 #include "lib/ilist.h"
 
 /*
- * Rows of one page of the directory, as a power of two: the page has 16 MB, most
+ * Rows of a page of the directory, as a power of two: the page has 16 MB, most
  * of which huge pages can cover.
  */
 #define DIRECTORY_PAGE_BITS		21
@@ -34,7 +34,7 @@ typedef struct RowStore
 	uint64		max_rows;		/* rows that the pages so far have room for */
 
 	struct RowBlock *first_block;	/* oldest block; the blocks are a list */
-	struct RowBlock *last_block;	/* last one with rows; empty ones may
+	struct RowBlock *last_block;	/* last block with rows; empty ones may
 									 * follow */
 	char	   *free_space;		/* first free byte of the last block */
 	Size		free_bytes;		/* free bytes of the last block */
@@ -53,16 +53,17 @@ typedef struct RowStore
 extern RowStore *row_store_create(TupleDesc descriptor, Size limit);
 
 /*
- * Has an empty store take rows that are one value, a Datum, each: by
- * row_store_add_value() or row_store_reserve().  The address of such a row is valid
- * until the next one is added.
+ * Lets an empty store take rows that are one value each, a Datum: by
+ * row_store_add_value() or row_store_reserve().  The address of a row is then
+ * valid until the next row is added.
  */
 extern void row_store_hold_values(RowStore *store);
 
 /*
- * Copies the slot's row into the store, as number store->nrows, and returns true.
- * Returns false, with the store unchanged, if the store and the caller's
- * other_memory bytes would exceed the limit.  A first row of any size is taken.
+ * Copies the slot's row into the store, as number store->nrows, and returns
+ * true.  Returns false, with the store unchanged, if the store and the
+ * caller's other_memory bytes would exceed the limit.  Takes a first row of
+ * any size.
  */
 extern bool row_store_add(RowStore *store, TupleTableSlot *slot,
 						  Size other_memory);
@@ -72,29 +73,29 @@ extern bool row_store_add_value(RowStore *store, Datum value,
 								Size other_memory);
 
 /*
- * The same for a row of any other form: MAXALIGNed room for so many bytes, or
- * NULL.
+ * The same for a row of any other form: returns MAXALIGNed room for its bytes,
+ * or NULL.
  */
 extern void *row_store_reserve(RowStore *store, Size row_bytes,
 							   Size other_memory);
 
 /*
- * Adds the address of a row in other memory, which must stay there; its bytes count
- * as the store's.  False if the limit would be exceeded.
+ * Adds the address of a row in other memory, which must stay there.  Its bytes
+ * count as the store's.  False if that would exceed the limit.
  */
 extern bool row_store_note(RowStore *store, void *row, Size row_bytes,
 						   Size other_memory);
 
 /*
- * Are "more" bytes beside the store within the limit?  Memory that the store keeps
- * for more rows is freed for that.
+ * Are "more" bytes beside the store within the limit?  Frees memory that the
+ * store keeps for more rows, if need be.
  */
 extern bool row_store_make_room(RowStore *store, Size more);
 
 /* Removes the last row, which the store has copied or reserved. */
 extern void row_store_take_back(RowStore *store);
 
-/* Are the rows in the store, and not in other memory? */
+/* Are the rows in the store's memory, and not in other memory? */
 static inline bool
 row_store_has_rows(RowStore *store)
 {

@@ -3,9 +3,9 @@
  * slot_row.h
  *	  Storing the row of a slot as a minimal tuple.
  *
- * The row is copied once, straight from the slot's own form: the bytes of a tuple
- * in a shared buffer, or the values of a virtual row, of which the tuple is formed
- * where it is stored.  Many virtual rows are but a few numbers.
+ * The row is copied once, straight from the slot's own form: the bytes of a
+ * tuple in a shared buffer, or the values of a virtual row, of which the tuple
+ * is formed where it is stored.  Many virtual rows are only a few numbers.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,13 +18,14 @@
 
 #include "port/cache_lines.h"
 
-/* Bytes behind a row from which on memory is prefetched to be written. */
+/* How far behind a row memory is prefetched to be written. */
 #define PREFETCH_WRITE_BYTES	1024
 
 /*
- * The mark of a heap tuple that is a composite datum in releases since November
- * 2026, as one from postgres_fdw may be: two bits that no other tuple has both.
- * Who finds it looks at the tuple's type, for which a minimal tuple has no room.
+ * The mark of a heap tuple that is a composite datum, in releases since
+ * November 2026: two bits that no other tuple has both.  A tuple from
+ * postgres_fdw may have it.  Code that finds the mark reads the tuple's type,
+ * for which a minimal tuple has no room.
  */
 #define DATUM_MARK				(HEAP_XMAX_COMMITTED | HEAP_XMAX_INVALID)
 
@@ -39,7 +40,10 @@ typedef struct SlotRow
 /* Bytes of the header of a row without a NULL. */
 #define PLAIN_HEADER_BYTES	MAXALIGN(SizeofMinimalTupleHeader)
 
-/* Sizes a row of by-value columns without a NULL; false for other rows. */
+/*
+ * Computes the size of a row of by-value columns without a NULL; false for
+ * other rows.
+ */
 static inline bool
 slot_row_find_values(SlotRow *row, const TupleTableSlot *slot,
 					 TupleDesc descriptor)
@@ -66,7 +70,7 @@ slot_row_find(TupleTableSlot *slot, TupleDesc descriptor)
 	SlotRow		row = {0};
 	Size		header_bytes = SizeofMinimalTupleHeader;
 
-	/* A slot may be of a kind that holds a tuple, and hold none. */
+	/* a slot of a kind that holds a tuple may hold none */
 	if (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot))
 	{
 		HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
@@ -112,7 +116,7 @@ slot_row_write_values(const SlotRow *row, const TupleTableSlot *slot,
 	char	   *data = (char *) place + PLAIN_HEADER_BYTES;
 	Size		end = 0;
 
-	/* the padding, too; it takes whole words, which are few */
+	/* clears the padding, too: a few whole words */
 	for (Size i = 0; i < MAXALIGN(row->bytes) / sizeof(uint64); i++)
 		((uint64 *) place)[i] = 0;
 	place->t_len = row->bytes;
@@ -149,7 +153,10 @@ slot_row_write(const SlotRow *row, TupleTableSlot *slot, TupleDesc descriptor,
 		return;
 	}
 
-	/* as heap_form_minimal_tuple() does; heap_fill_tuple() leaves padding */
+	/*
+	 * as heap_form_minimal_tuple() does, since heap_fill_tuple() leaves
+	 * padding
+	 */
 	memset(place, 0, row->bytes);
 	if (row->has_nulls)
 		header_bytes += BITMAPLEN(descriptor->natts);
@@ -164,8 +171,8 @@ slot_row_write(const SlotRow *row, TupleTableSlot *slot, TupleDesc descriptor,
 }
 
 /*
- * Prefetches memory behind a row at this place, to be written.  The processor's
- * own prefetching ends at each 4 kB.
+ * Prefetches memory behind a row at this place, to be written, as the
+ * processor's own prefetching ends at each 4 kB.
  */
 #define PREFETCH_WRITE(place, bytes) \
 	do { \

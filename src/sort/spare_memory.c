@@ -4,20 +4,20 @@
  *	  Memory of sorts that the process keeps for its next one.
  *
  * Memory that has been touched is worth more than new memory.  But a session
- * may be idle for long, so what it keeps goes with DISCARD ALL, and its pages
- * when it has not sorted for a minute.
+ * may be idle for long.  So DISCARD ALL frees what it keeps, and the pages go
+ * back when the session has not sorted for a minute.
  *
- * An idle process waits for its client, and nothing that an extension could ask
- * for is called then but the handler of a timeout, in the middle of anything.
- * Memory cannot be freed there.  What can be done is to tell the kernel that
- * the pages are not needed: the memory stays allocated, and where it is wanted
- * again it is like new.  So the handler only looks at the list of what is kept,
- * which stands in the first page of each, while nobody is changing it.
+ * In a process that waits for its client an extension is called only by a
+ * timeout, whose handler may interrupt anything.  Memory cannot be freed
+ * there.  But the handler can tell the kernel that the pages are not needed:
+ * the memory stays allocated, and when it is used again it is like new.  So
+ * the handler only reads the list of kept memory, whose entries are in the
+ * first page of each, while nobody changes it.
  *
- * What is freed the C library keeps, too, as long as there is something behind it
- * that is not.  So when much has been freed it is told at the end of the transaction
- * to give pages back.  That takes time, as does touching them again: not
- * for each sort.
+ * The C library, too, keeps freed memory as long as memory behind it is in
+ * use.  So at the end of a transaction that has freed much, it is told to give
+ * pages back.  That takes time, and so does touching new pages, so it is not
+ * done for each sort.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,13 +37,13 @@
 
 #include "sort/spare_memory.h"
 
-/* How long a process may keep it. */
+/* How long an idle process keeps the pages. */
 #define KEPT_MILLISECONDS	(60 * 1000)
 
-/* So much may be freed before pages are given back. */
+/* The bytes that may be freed before pages are given back. */
 #define MOST_FREED_BYTES	((Size) 16 * 1024 * 1024)
 
-/* What is kept begins with this. */
+/* Kept memory begins with this. */
 typedef struct Spare
 {
 	struct Spare *next;
@@ -56,12 +56,12 @@ static Spare *spares = NULL;
 static Size spare_bytes = 0;
 static Size freed_bytes = 0;	/* freed since pages were given back */
 
-/* Does the list stay as it is? */
+/* The list stays as it is, so the handler may read it. */
 static volatile sig_atomic_t watched = false;
 static TimeoutId timeout;
 static Size page_bytes;
 
-/* Has the kernel take the pages of what is kept, but for each first one. */
+/* Gives all pages of kept memory back to the kernel, except each first one. */
 static void
 give_pages_back(void)
 {
@@ -76,7 +76,7 @@ give_pages_back(void)
 	}
 }
 
-/* The handler of the timeout, to which a signal handler's rules apply. */
+/* The handler of the timeout; the rules for signal handlers apply. */
 static void
 end_watch(void)
 {
@@ -99,7 +99,7 @@ spare_memory_count_freed(Size bytes)
 	freed_bytes += bytes;
 }
 
-/* Has the C library give back the pages of what has been freed. */
+/* Makes the C library give back the pages of freed memory. */
 static void
 give_freed_back(void)
 {
@@ -117,7 +117,7 @@ end_transaction(XactEvent event, void *argument)
 		return;
 	if (freed_bytes > MOST_FREED_BYTES)
 		give_freed_back();
-	/* an error has put an end to all timeouts */
+	/* an error has ended all timeouts */
 	if (event == XACT_EVENT_ABORT)
 		spare_memory_watch();
 }
@@ -190,7 +190,7 @@ spare_memory_put(void *memory, Size bytes)
 void
 spare_memory_drop(void)
 {
-	/* free() alone may leave them with the process */
+	/* after free() alone the process may keep the pages */
 	give_pages_back();
 	spare_memory_limit(0);
 }

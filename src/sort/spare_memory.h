@@ -10,13 +10,16 @@
 
 #include "nodes/nodes.h"
 
-/* Most bytes that a process keeps between sorts. */
+/* The most bytes that a process keeps between sorts. */
 #define SPARE_MOST_BYTES	((Size) 16 * 1024 * 1024)
 
-/* At the first use, where an error does no harm; does nothing the next time. */
+/*
+ * Prepares the module at its first use, where an error does no harm; does
+ * nothing later.
+ */
 extern void spare_memory_begin(void);
 
-/* New memory of so many bytes, which may exceed palloc()'s limit. */
+/* New memory of this many bytes, which may exceed palloc()'s limit. */
 extern void *spare_memory_create(Size bytes);
 
 /* Kept memory of this size; NULL if there is none. */
@@ -25,12 +28,12 @@ extern void *spare_memory_get(Size bytes);
 /* Takes memory of either function back, to be kept or freed. */
 extern void spare_memory_put(void *memory, Size bytes);
 
-/* Frees kept memory beyond so many bytes. */
+/* Frees kept memory beyond "most" bytes. */
 extern void spare_memory_limit(Size most);
 
 /*
- * Tells that so many other bytes have been freed: when much has been, its pages go back
- * to the operating system at the end of the transaction.
+ * Counts other bytes that were freed: when much has been freed, its pages go
+ * back to the operating system at the end of the transaction.
  */
 extern void spare_memory_count_freed(Size bytes);
 
@@ -38,8 +41,9 @@ extern void spare_memory_count_freed(Size bytes);
 extern void spare_memory_drop(void);
 
 /*
- * Begins the minute after which kept memory is given back to the operating system,
- * unless it is used before; to be called after giving memory back.
+ * Begins the minute after which the pages of kept memory go back to the
+ * operating system, unless the memory is used before.  To be called after
+ * spare_memory_put().
  */
 extern void spare_memory_watch(void);
 

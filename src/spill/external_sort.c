@@ -1,22 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * external_sort.c
- *	  Sorting rows by their keys: in memory and, of more rows, in runs.
+ *	  Sorting rows by their keys: in memory, or in runs if there are too many.
  *
  * Rows are put to a store, and their keys to the order of the store's rows,
- * which is made by a device or in this process.  When the rows exceed the
- * memory setting they are put in order as far as they have come, and written
- * to a temporary file as a sorted run; then the next ones are taken.  The runs
- * are merged in the end (sorted_runs.c).
+ * which a device or this process makes.  When the rows exceed the memory
+ * setting, the rows so far are put in order and written to a temporary file as
+ * a sorted run; then the store takes the next ones.  The runs are merged in
+ * the end (sorted_runs.c).
  *
- * If the device is lost, and the memory has no room to sort without it, the
- * rows are put once more, one by one, and so become smaller runs.
+ * If the device is lost, and there is no memory to sort without it, the rows
+ * are put once more, one by one, and become smaller runs.
  *
  * If the rows turn out not to be sortable by keys, the sort is given up, and its
  * user takes the rows back or drops them.
  *
- * Rows of queries (row_sort.c) and of indexes (index_sort.c) are sorted so.
- * They differ in what a row is: that is the variant.
+ * Rows of queries (row_sort.c) and of indexes (index_sort.c) are sorted in
+ * this way.  The variant says what a row is.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +28,7 @@
 #include "sort/spare_memory.h"
 #include "spill/external_sort.h"
 
-/* An empty store, in the current memory context. */
+/* Makes an empty store, in the current memory context. */
 static RowStore *
 create_store(const ExternalSort *sort)
 {
@@ -41,7 +41,7 @@ create_store(const ExternalSort *sort)
 	return store;
 }
 
-/* Has the next stop be after some more rows, or at the last one. */
+/* Sets the next stop: after some more rows, or at the last row. */
 static void
 set_stop(ExternalSort *sort)
 {
@@ -81,7 +81,7 @@ external_sort_take_batch(ExternalSort *sort, const RowBatch *batch,
 	return taken;
 }
 
-/* Shows that the rows in the store are being sorted, and by whom. */
+/* Shows that the rows in the store are being sorted, and by which device. */
 static void
 show_sorting(ExternalSort *sort)
 {
@@ -153,7 +153,7 @@ free_store(RowStore **store)
 
 static bool spill(ExternalSort *sort);
 
-/* Puts a row that is elsewhere; false if the sort has to be given up. */
+/* Copies a row to the store; false if the sort has to be given up. */
 static bool
 put_copy(ExternalSort *sort, const void *row)
 {
@@ -174,8 +174,8 @@ put_copy(ExternalSort *sort, const void *row)
 }
 
 /*
- * Moves the stored rows, one by one, to a store in what memory is left, while
- * the one that has them shrinks; false if the sort has to be given up.
+ * Moves the stored rows, one by one, to a new store in the memory that is
+ * left, while their old store shrinks; false if the sort has to be given up.
  */
 static bool
 move_rows(ExternalSort *sort)
@@ -198,7 +198,7 @@ move_rows(ExternalSort *sort)
 	return true;
 }
 
-/* Can the stored rows be moved?  Those in shared memory cannot. */
+/* Can the stored rows be moved?  Rows in shared memory cannot. */
 static bool
 can_move_rows(const ExternalSort *sort)
 {
@@ -212,7 +212,7 @@ note_order(ExternalSort *sort)
 {
 	const RowOrder *order = sort->order;
 
-	/* of rows in order there is nothing to tell if others have been sorted */
+	/* rows in order have nothing to tell if others have been sorted */
 	if (!order->in_order || sort->nrows == 0)
 	{
 		memcpy(sort->method, order->method, REPORT_TEXT_SIZE);
@@ -226,8 +226,9 @@ note_order(ExternalSort *sort)
 }
 
 /*
- * Makes the order of the rows in the store, or of the last of them, if the
- * device was lost and there is no room for all without it; or returns false.
+ * Makes the order of the rows in the store.  If the device was lost, and there
+ * is no room for all rows without it, makes runs of the rows, and the order of
+ * the last ones.  False if the sort has to be given up.
  */
 static bool
 make_order(ExternalSort *sort)
@@ -243,7 +244,7 @@ make_order(ExternalSort *sort)
 	return true;
 }
 
-/* Makes what runs are added to. */
+/* Makes the list of runs, which is empty. */
 static void
 begin_runs(ExternalSort *sort)
 {
@@ -295,13 +296,15 @@ external_sort_set_limit(ExternalSort *sort, Size limit)
 
 	Assert(sort->store->nrows == 0);
 	sort->limit = limit;
-	/* the present store counts its directory, and rows in other memory */
+	/* the present store also counts its directory, and rows in other memory */
 	free_store(&sort->store);
 	begin_store(sort);
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Takes what is known of the rows of all processes, and how they were sorted. */
+/*
+ * Adopts the report of all processes: their rows, and how these were sorted.
+ */
 static void
 take_report(ExternalSort *sort)
 {
@@ -317,7 +320,7 @@ take_report(ExternalSort *sort)
 	sort->device_microseconds = shared->device_microseconds;
 }
 
-/* Frees what only rows in memory take. */
+/* Frees memory that only rows in memory need. */
 static void
 free_memory(ExternalSort *sort)
 {
@@ -325,7 +328,7 @@ free_memory(ExternalSort *sort)
 	free_store(&sort->store);
 }
 
-/* Begins to merge all runs, the rows in the store being one if there are any. */
+/* Begins to merge all runs; rows in the store become the last one. */
 static void
 merge_runs(ExternalSort *sort)
 {
@@ -346,7 +349,7 @@ merge_runs(ExternalSort *sort)
 	sort->status = EXTERNAL_SORT_IN_RUNS;
 }
 
-/* Are there runs of any process? */
+/* Does any process have runs? */
 static bool
 has_runs(const ExternalSort *sort)
 {
@@ -358,7 +361,7 @@ has_runs(const ExternalSort *sort)
 static bool
 perform(ExternalSort *sort)
 {
-	/* of no rows at all there is an order, too */
+	/* no rows have an order, too */
 	if ((sort->store->nrows > 0 || !has_runs(sort)) && !make_order(sort))
 		return false;
 	if (has_runs(sort))
@@ -423,7 +426,7 @@ external_sort_give_up(ExternalSort *sort)
 	sort->status = EXTERNAL_SORT_GIVEN_UP;
 }
 
-/* The next row of a store, which is freed after the last one. */
+/* Returns the next row of a store, and frees the store after the last one. */
 static void *
 take_from_store(RowStore **store, uint64 *next)
 {

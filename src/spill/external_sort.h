@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * external_sort.h
- *	  Sorting rows by their keys: in memory and, of more rows, in runs.
+ *	  Sorting rows by their keys: in memory, or in runs if there are too many.
  *
  * The user puts each row to the store and to the order; when the store has no
- * room the user spills the rows.  If rows turn out not to be sortable by keys
- * the sort is given up, and returns the rows.
+ * room the user spills the rows.  If rows turn out not to be sortable by keys,
+ * the user gives the sort up and takes the rows back.
  *
  *-------------------------------------------------------------------------
  */
@@ -85,10 +85,10 @@ typedef struct ExternalSort
 
 /*
  * Begins a sort of rows of this descriptor.  The columns and the descriptor
- * are kept and must stay.  The limit is in bytes.  A sort that does not spill
- * takes as many rows as fit.  The progress is shown up to the last row.  False
- * if the first column cannot be encoded (sort_keys_create()).  Allocates in the
- * current memory context.
+ * must stay.  The limit is in bytes.  A sort that does not spill takes as many
+ * rows as fit.  The progress is shown up to the last row.  False if the first
+ * column cannot be encoded (sort_keys_create()).  Allocates in the current
+ * memory context.
  */
 extern bool external_sort_begin(ExternalSort *sort,
 								const ExternalSortVariant *variant,
@@ -97,12 +97,13 @@ extern bool external_sort_begin(ExternalSort *sort,
 								double expected_rows, bool spills,
 								SortProgress *progress);
 
-/* Lets the store have no more than so many rows; before the first row. */
+/* Limits the store to most_rows rows; before the first row. */
 extern void external_sort_limit_rows(ExternalSort *sort, uint64 most_rows);
 
 /*
- * Lets the order, and runs, have only the first rows of each group, where leaving
- * out the others pays; right after external_sort_begin().  The limit must stay.
+ * Limits the order, and runs, to the first rows of each group, where it pays
+ * to leave out the others; right after external_sort_begin().  The limit must
+ * stay.
  */
 extern void external_sort_limit_groups(ExternalSort *sort,
 									   GroupLimit *limit);
@@ -118,8 +119,8 @@ external_sort_memory(const ExternalSort *sort)
 extern bool external_sort_go_on(ExternalSort *sort);
 
 /*
- * May the store have another row?  Shows the progress now and then: this costs the
- * rows between nothing, since the number of rows is compared anyway.
+ * May the store have another row?  Shows the progress at a stop.  That costs
+ * other rows nothing, since the number of rows is compared anyway.
  */
 static inline bool
 external_sort_takes_row(ExternalSort *sort)
@@ -129,13 +130,15 @@ external_sort_takes_row(ExternalSort *sort)
 }
 
 /*
- * Takes the rows of a batch of another process, as row_batch_take(); returns the
- * number of rows that there was room for.
+ * Takes the rows of a batch of another process, as row_batch_take() does;
+ * returns the number of rows for which there was room.
  */
 extern uint32 external_sort_take_batch(ExternalSort *sort,
 									   const RowBatch *batch, char *base);
 
-/* Space in the store for a row of so many bytes; NULL if the store is full. */
+/*
+ * Space in the store for a row of this many bytes; NULL if the store is full.
+ */
 static inline void *
 external_sort_reserve(ExternalSort *sort, Size bytes)
 {
@@ -151,33 +154,33 @@ external_sort_reserve(ExternalSort *sort, Size bytes)
 extern bool external_sort_spill(ExternalSort *sort);
 
 /*
- * Changes the limit, in bytes, while the store is empty.  Neither its directory nor
- * rows in other memory count any more.
+ * Changes the limit, in bytes, while the store is empty.  The store's
+ * directory and rows in other memory do not count any more.
  */
 extern void external_sort_set_limit(ExternalSort *sort, Size limit);
 
 /*
- * Sorts, after the last row: makes the order of the store, or begins to merge the
- * runs; false if the sort has to be given up.  Of processes with shared runs one
- * does so, the leader, when the others have written all of theirs.
+ * Sorts, after the last row: makes the order of the store, or begins to merge
+ * the runs; false if the sort has to be given up.  If runs are shared, only
+ * the leader calls this, when the other processes have written all of theirs.
  */
 extern bool external_sort_perform(ExternalSort *sort);
 
 /*
  * In a process with shared runs that is not the leader, after the last row and
- * external_sort_spill(): external_sort_offer_help() frees all memory that merging
- * does not need, and the other two are those of sorted_runs.h.
+ * external_sort_spill().  external_sort_offer_help() frees all memory that
+ * merging does not need; for the other two see sorted_runs.h.
  */
 extern void external_sort_offer_help(ExternalSort *sort);
 extern bool external_sort_help_merge(ExternalSort *sort);
 extern void external_sort_send_parts(ExternalSort *sort);
 
 /*
- * external_sort_give_up() gives the sort up, at any time before rows are fetched, and
- * drops the keys.  Shared runs stay as they are.  external_sort_take_back() then
- * returns the rows, in any order, one a call: a row is valid until the next call;
- * NULL after the last one.  external_sort_drop_rows() gives the sort up and drops the
- * rows as well.
+ * external_sort_give_up() gives the sort up, at any time before rows are
+ * fetched, and drops the keys.  Shared runs stay as they are.  Then
+ * external_sort_take_back() returns the rows, in any order, one a call, and
+ * NULL after the last one; a row is valid until the next call.
+ * external_sort_drop_rows() gives the sort up and drops the rows as well.
  */
 extern void external_sort_give_up(ExternalSort *sort);
 extern void *external_sort_take_back(ExternalSort *sort);

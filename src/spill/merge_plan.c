@@ -4,21 +4,20 @@
  *	  A merge of sorted runs in an order that gpusortd has made of all keys.
  *
  * While the runs of a sort are made one after the other, each by a job of its
- * own, another job is given the keys of all rows.  Its order says at the end
- * from which run each next row is: the one that came when the row did.  So runs
- * are merged by reading them in turn, and no keys have to be made again or
- * compared.  That the device works while the next run is read is from the
- * pipelined indexer of Capannini, Silvestri and Baraglia, "Sorting on GPUs for
- * large scale datasets: A thorough comparison" (section 7), whose
- * runs are merged by the host.
+ * own, another job gets the keys of all rows.  At the end its order tells the
+ * run of each next row, from the row's number.  So the merge only reads the
+ * runs in turn, and makes or compares no keys.  The idea that the device works
+ * while the next run is read is from the pipelined indexer of Capannini,
+ * Silvestri and Baraglia, "Sorting on GPUs for large scale datasets: A
+ * thorough comparison" (section 7), where the host merges the runs.
  *
- * The order is of whole rows only where their keys are exact.  Of rows with
- * equal keys a run may have them in another order than the job, but since these
- * are as good as each other that does not matter.
+ * The order sorts whole rows only if their keys are exact.  A run may have
+ * rows with equal keys in another order than the job; as these rows are equal,
+ * that does not matter.
  *
- * The order is fetched at once and is in the sort's file, with a byte or two
- * for each row, so that the device is free while the rows are emitted, and
- * cannot be lost then.
+ * The whole order is fetched at once, and written to the sort's file with a
+ * byte or two for each row.  So the device is free while the rows are emitted,
+ * and cannot be lost then.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,14 +32,14 @@
 /* Numbers of runs that are written and read at once. */
 #define BLOCK_NUMBERS		4096
 
-/* As many runs as a number of two bytes, and of one, can tell apart. */
+/* The most runs that numbers of two bytes, and of one, can tell apart. */
 #define MOST_RUNS			65536
 #define MOST_SHORT_RUNS		256
 
 /* Runs that there is room for at first. */
 #define FIRST_MAX_RUNS		64
 
-/* Parts of all rows, of which it is noted with which run they begin. */
+/* Parts of all rows; the run with which each part begins is noted. */
 #define MOST_PARTS			4096
 
 /* Rows by which the next row of a run is prefetched, and bytes of it. */
@@ -145,8 +144,8 @@ merge_plan_replace(MergePlan *plan, const RunTape *run, RunTape *replacement)
 }
 
 /*
- * Of all rows, in parts of 2 to the power of *shift, the run in which each part
- * begins.
+ * Divides all rows into parts of 2 to the power of *shift rows, and returns
+ * the run in which each part begins.
  */
 static uint16 *
 find_parts(const MergePlan *plan, int *shift)
@@ -231,8 +230,8 @@ fetch_order(MergePlan *plan)
 }
 
 /*
- * Has the order every row of each run?  So it has if it has as many of each, for
- * which of them is meant makes no difference: a run is read in turn.
+ * True if the order has as many rows of each run as the run has.  Which rows
+ * of a run these are makes no difference, since a run is read in turn.
  */
 static bool
 has_all_rows(const MergePlan *plan)

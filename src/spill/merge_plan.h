@@ -15,8 +15,8 @@ typedef struct MergePlan MergePlan;
 
 /*
  * Begins a plan without runs; all keys have this shape and are exact.  NULL if
- * gpusortd does not take a job of so many rows.  Allocates in the current memory
- * context, in which the functions below have to be called, too.
+ * gpusortd does not take a job of the expected rows.  Allocates in the current
+ * memory context, in which the functions below have to be called, too.
  */
 extern MergePlan *merge_plan_begin(const KeyShape *shape, uint64 expected_rows);
 
@@ -40,8 +40,8 @@ extern void merge_plan_replace(MergePlan *plan, const RunTape *run,
 extern bool merge_plan_make(MergePlan *plan, RunFile *file);
 
 /*
- * The run that has the next row, NULL after the last row; after
- * merge_plan_make() and run_file_flush().  Reading has to have begun in all runs.
+ * After merge_plan_make() and run_file_flush(): the run that has the next row,
+ * NULL after the last row.  Reading must have begun in all runs.
  */
 extern RunTape *merge_plan_next(MergePlan *plan);
 

@@ -3,27 +3,30 @@
  * part_merge.c
  *	  Merging the runs of several processes by all of them, part by part.
  *
- * One process that merges all runs, by comparing their rows, takes longer than all
- * together took to write them.  So the order of all rows is cut into parts, by rows
- * that are its splitters, and each process merges the next part that nobody has.
- * Where all merge while the leader emits rows it gets the parts through shared memory
- * (part_stream.c), and merges one itself that nobody has when its turn comes.  Else they
- * go to files, which the leader reads one after the other when it has all
- * (part_reader.c).
+ * One process that merges all runs, by comparing their rows, takes longer than
+ * all processes together took to write them.  So splitters, which are rows,
+ * cut the order of all rows into parts, and each process merges the next part
+ * that no other process has taken.  If all merge while the leader emits rows,
+ * the leader gets the parts through shared memory (part_stream.c), and merges
+ * a part itself if no process has taken it when its turn comes.  Otherwise
+ * parts go to files, which the leader reads one after the other when all are
+ * complete (part_reader.c).
  *
- * Parts of a stream are so small that each fits the shared memory of a process.  So
- * the leader finds the next part complete if all processes together are faster.
- * But the smaller a part, the more is read of each run for nothing, and the runs
- * are many and short where memory is little: then parts are larger, and go to files.
+ * Parts of a stream are small enough to fit the shared memory of a process.
+ * So the leader finds the next part complete if all processes together are
+ * faster than it.  But the smaller a part is, the more is read of each run for
+ * nothing, and with little memory there are many short runs: then parts are
+ * larger, and go to files.
  *
- * Splitters are chosen as in a sample sort (Frazer and McKellar 1970) with regular
- * samples (Shi and Schaeffer 1992): each run has an index of rows some pages apart,
- * of which a share is sampled; the samples are sorted, and every n-th is a
- * splitter.  All processes find the same ones for themselves.  A run is cut by
- * bisecting its index, and by comparing the rows from an index entry on.
+ * Splitters are chosen as in a sample sort (Frazer and McKellar 1970) with
+ * regular samples (Shi and Schaeffer 1992): each run has an index of rows some
+ * pages apart, of which a share is sampled; the samples are sorted, and every
+ * n-th is a splitter.  Each process finds the same splitters by itself.  To
+ * cut a run, a process bisects its index, and compares the rows from an index
+ * entry on.
  *
- * Equal rows are in order of their runs, and then of their places there, so that
- * parts are about as long where all rows are equal.
+ * Equal rows are in the order of their runs, and then of their places there,
+ * so that parts are of about the same length even if all rows are equal.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,31 +38,38 @@
 #include "spill/part_merge.h"
 #include "spill/run_merge.h"
 
-/* Parts for each process, so that none has to wait for long in the end. */
+/* Parts for each process; several, so that none waits for long in the end. */
 #define PARTS_OF_PROCESS	4
 
-/* Samples, and at the least index entries, for each part; also of a stream. */
+/*
+ * Samples for each part, of files and of a stream; and the fewest index
+ * entries for each part.
+ */
 #define SAMPLES_OF_PART		64
 #define SAMPLES_OF_STREAMED_PART	16
 #define LEAST_ENTRIES_OF_PART	8
 
 /*
- * The share of a process's memory for a stream that a part is to take: its size is
- * known from samples only.  And the memory that suffices if runs are few.
+ * The share of a process's memory for a stream that a part should take, as
+ * samples only estimate its size.  And the memory that is enough if runs are
+ * few.
  */
 #define STREAMED_PART_SHARE	0.75
 #define STREAM_BYTES		((Size) 16 * 1024 * 1024)
 
 /*
- * What a part of a stream has of each run, at the least: with 25 kB all processes
- * together took longer than to files, though the leader took less, with 36 kB not.
+ * The least that a part of a stream has of each run.  With 25 kB all processes
+ * together took longer than with files, though the leader took less; with 36
+ * kB they did not.
  */
 #define LEAST_BYTES_OF_RUN	((Size) 32 * 1024)
 
-/* What a row takes in memory more than on a tape, about. */
+/* The bytes, about, that a row takes in memory beyond those on a tape. */
 #define HEADER_BYTES		16
 
-/* Samples, and the indexes of all runs, have this part of the memory at the most. */
+/*
+ * Samples, and the indexes of all runs, take at most this part of the memory.
+ */
 #define SAMPLES_MEMORY_PART	4
 #define INDEXES_MEMORY_PART	16
 
@@ -93,7 +103,7 @@ struct PartMerge
 								 * chosen */
 };
 
-/* Entries of a run's index that this process keeps; the same in all processes. */
+/* Entries of a run's index that a process keeps; the same in all processes. */
 static uint64
 most_entries(const PartMerge *merge)
 {
@@ -144,8 +154,8 @@ part_merge_begin(SharedRuns *shared, RowOrder *order,
 }
 
 /*
- * Is there space for all rows once more, even if the parts come together in the fullest
- * of the tablespaces where runs are?
+ * Is there space for all rows once more, even if all parts come to be in the
+ * fullest of the tablespaces where runs are?
  */
 static bool
 has_space(const PartMerge *merge)
@@ -169,7 +179,7 @@ count_entries(const PartMerge *merge)
 	return count;
 }
 
-/* Has this be the number of parts; false if there are too few samples for so many. */
+/* Sets the number of parts; false if samples are too few for that many. */
 static bool
 set_parts(PartMerge *merge, uint64 nparts, int samples_of_part)
 {
@@ -197,8 +207,8 @@ part_merge_divide_to_files(PartMerge *merge, int nprocesses)
 }
 
 /*
- * The memory of each process for reading runs, in bytes, beside that of a stream, or
- * of the file of a part.
+ * Bytes of each process for reading runs, beside the memory of a stream, or of
+ * the file of a part.
  */
 static Size
 memory_for_runs(const SharedRuns *shared, Size stream_memory)
@@ -208,7 +218,10 @@ memory_for_runs(const SharedRuns *shared, Size stream_memory)
 		 run_file_limit_piece(shared->limit));
 }
 
-/* The shared memory that each process needs for its parts of these bytes of rows. */
+/*
+ * The shared memory that each process needs for parts of a stream, of rows of
+ * these bytes in all.
+ */
 static Size
 memory_for_stream(const PartMerge *merge, uint64 bytes)
 {
@@ -247,8 +260,8 @@ part_merge_divide_to_stream(PartMerge *merge, int nhelpers)
 }
 
 /*
- * Opens a tape of a run's rows up to a position, from an index entry on.  It reads
- * so many bytes at once.
+ * Opens a tape of a run's rows from an index entry up to a position, which
+ * reads read_bytes at once.
  */
 static RunTape *
 open_tape(const PartMerge *merge, int run, uint64 entry, uint64 finish,

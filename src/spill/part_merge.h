@@ -17,19 +17,20 @@
 typedef struct PartMerge PartMerge;
 
 /*
- * Opens the runs, when all have been written.  A process that helps the leader must
- * have taken a part first: the leader keeps the runs until all parts are merged.
- * Rows have this format, and are compared as "order" does, which has to stay.
- * Allocates in a memory context that is a child of the current one.
+ * Opens the runs, when all have been written.  A process that helps the leader
+ * must have taken a part before: the leader keeps the runs until all parts are
+ * merged.  Rows have this format, and "order", which has to stay, compares
+ * them.  Allocates in a memory context that is a child of the current one.
  */
 extern PartMerge *part_merge_begin(SharedRuns *shared, RowOrder *order,
 								   const RunFormat *format);
 
 /*
  * In the leader, before the decision: divides the order of all rows into
- * parts.  Those of a stream go through the receiver; NULL if they had better not.  Those
- * in files are for nprocesses processes; false if the leader had better merge alone,
- * since there is no disk space for parts, or since rows are few.
+ * parts.  The first function is for a stream, and returns its receiver; NULL
+ * if files are better.  The second is for files and nprocesses processes;
+ * false if the leader had better merge alone, for lack of disk space or since
+ * rows are few.
  */
 extern PartReceiver *part_merge_divide_to_stream(PartMerge *merge,
 												 int nhelpers);
@@ -44,13 +45,13 @@ extern void part_merge_to_stream(PartMerge *merge, int part,
 								 PartSender *sender);
 
 /*
- * Begins to merge a part that this process has taken, one at a time, and ends that.  NULL
- * is a part without rows.
+ * Begins to merge a part that this process has taken, and ends that; one part
+ * at a time.  NULL stands for a part without rows.
  */
 extern RunMerge *part_merge_open(PartMerge *merge, int part);
 extern void part_merge_close(PartMerge *merge, RunMerge *rows);
 
-/* Closes the runs, with deletes_runs deletes them too, and frees the memory. */
+/* Closes the runs, deletes them if deletes_runs, and frees the memory. */
 extern void part_merge_end(PartMerge *merge, bool deletes_runs);
 
 #endif							/* GPUSORT_PART_MERGE_H */

@@ -3,9 +3,9 @@
  * part_reader.c
  *	  The rows of merged parts, one part after the other, in the leader.
  *
- * Parts are in files, when all have been merged.  Or they are merged meanwhile: then
- * another process has taken the next one, and sends it, or nobody has, and the leader
- * merges it itself, as it reads.
+ * Either all parts have been merged, and are in files.  Or they are being
+ * merged: then another process has taken the next part, and sends it, or none
+ * has, and the leader merges it itself, as it reads.
  *
  *-------------------------------------------------------------------------
  */
@@ -184,7 +184,7 @@ part_reader_end(PartReader *reader)
 	if (reader->receiver != NULL)
 	{
 		part_receiver_end(reader->receiver);
-		/* who merges a part reads the runs */
+		/* a process that merges a part reads the runs */
 		part_merge_end(reader->merge, at_end);
 	}
 	pfree(reader);

@@ -13,10 +13,10 @@
 typedef struct PartReader PartReader;
 
 /*
- * Begins to read parts that are all in files; buffer_bytes are read at once.  Or parts of
- * a stream, while they are merged: before the decision, as this process takes
- * the first one; the merge and the receiver are the reader's then.  Allocates in the
- * current memory context.
+ * Begins to read parts that are all in files, buffer_bytes at once.  Or parts
+ * of a stream, while they are being merged: before the decision, as this
+ * process takes the first part; then the reader owns the merge and the
+ * receiver.  Allocates in the current memory context.
  */
 extern PartReader *part_reader_begin_files(SharedRuns *shared,
 										   const RunFormat *format,
@@ -29,13 +29,18 @@ extern PartReader *part_reader_begin_stream(SharedRuns *shared,
 /* The next row, valid until the next call; NULL after the last one. */
 extern void *part_reader_next(PartReader *reader);
 
-/* Are these the parts of a stream? */
+/* Does the reader read parts of a stream? */
 extern bool part_reader_is_streamed(const PartReader *reader);
 
-/* Has those end who merge parts of the stream, as no more rows will be read. */
+/*
+ * Tells the processes that merge parts of the stream that no more rows will be
+ * read.
+ */
 extern void part_reader_stop(PartReader *reader);
 
-/* Ends the reading, at any time; files of parts are deleted as they are read. */
+/*
+ * Ends the reading, at any time.  Files of parts are deleted as they are read.
+ */
 extern void part_reader_end(PartReader *reader);
 
 #endif							/* GPUSORT_PART_READER_H */

@@ -3,15 +3,17 @@
  * part_stream.c
  *	  Parts of an order on their way to the leader, through shared memory.
  *
- * Parts are those of a merge, or slices of rows in memory.  Each process that makes
- * parts has a ring of chunks of shared memory (chunk_ring.c).  It puts the rows of a
- * part there, and then those of its next part.  The leader takes the chunks of part
- * after part, each from the ring of the process that has the part.
+ * Parts come from a merge, or are slices of rows in memory.  Each process that
+ * makes parts has a ring of chunks of shared memory (chunk_ring.c).  It puts
+ * the rows of a part there, and then those of its next part.  The leader takes
+ * the chunks of part after part, from the ring of the process that has the
+ * part.
  *
- * Somebody waits only for a ring: a process for room in its own, the leader for a chunk
- * in the one of the next part.  As processes take parts in their order, and finish
- * one before the next, that ring has, or will have next, what the leader waits for.
- * Should nobody have that part the leader raises an error when all processes have ended.
+ * A process only ever waits for a ring: a sender for room in its own ring, the
+ * leader for a chunk in the ring of the next part.  As senders take parts in
+ * their order, and finish one before the next, that ring has, or will have
+ * next, what the leader waits for.  If no sender has that part, the leader
+ * raises an error when all senders have ended.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,13 +31,13 @@
 /* No ring is known yet. */
 #define NO_RING			(-1)
 
-/* What a chunk is marked with, if the part has no more. */
+/* The mark of the last chunk of a part. */
 #define LAST_OF_PART	1
 
 StaticAssertDecl(STREAM_MOST_ROW_BYTES <= ROW_CHUNK_DATA_BYTES,
 				 "a row has to fit a chunk");
 
-/* What is in the segment.  Behind it are the rings. */
+/* The beginning of the segment; the rings follow. */
 typedef struct PartStream
 {
 	pg_atomic_uint32 njoined;	/* processes that have attached */
@@ -134,8 +136,8 @@ take_chunk(PartReceiver *receiver, int part)
 }
 
 /*
- * Have all processes ended, and none has begun this part?  Who has taken it had attached
- * before.
+ * True if all senders have ended, and none has begun this part.  A sender
+ * attaches before it takes a part.
  */
 static bool
 is_lost(const PartReceiver *receiver, int part)
@@ -226,7 +228,7 @@ part_sender_begin(dsm_handle handle)
 void
 part_sender_begin_part(PartSender *sender, int part)
 {
-	/* the leader looks for it when the first chunk has come, if not before */
+	/* the leader looks for this at the latest when the first chunk has come */
 	pg_atomic_write_u32(&sender->stream->senders[part],
 						sender->chunks.ring + 1);
 }
@@ -251,7 +253,7 @@ part_sender_put(PartSender *sender, const void *row, Size bytes)
 bool
 part_sender_end_part(PartSender *sender)
 {
-	/* one without rows has a chunk, too */
+	/* a part without rows has a chunk, too */
 	if (!chunk_sender_begin_chunk(&sender->chunks))
 		return false;
 	chunk_sender_send(&sender->chunks, LAST_OF_PART);
@@ -261,7 +263,7 @@ part_sender_end_part(PartSender *sender)
 void
 part_sender_end(PartSender *sender)
 {
-	/* a full barrier, behind all parts that were begun */
+	/* a full barrier, after all parts that were begun */
 	pg_atomic_fetch_add_u32(&sender->stream->nended, 1);
 	chunk_rings_wake_receiver(sender->chunks.rings);
 	dsm_detach(sender->segment);

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * result_tape.c
- *	  Rows in their final order, in a temporary file, to be read in any
- *	  direction.
+ *	  Rows in their final order, in a temporary file, to be read forward and
+ *	  backward.
  *
- * Where rows may be wanted backward or again the last merge writes them to a
+ * If rows may be wanted backward or again, the last merge writes them to a
  * tape like that of a run (run_tape.c), in the same file, over the runs as
- * they are read.  So it takes no more room than core's own sort, which does the
- * same.
+ * they are read.  So it takes no more room than core's own sort, which does
+ * the same.
  *
  * A row is on the tape as its length, its values and its length.  The header of a
  * row precedes its values only if it differs from that of the first row.
@@ -24,13 +24,13 @@
 
 /*
  * A row's length is in two bytes, with a bit that says whether its header is
- * that of the first row.  0 stands for a length in four bytes, which are nearer
- * to the values.
+ * that of the first row.  0 stands for a length in four bytes, which lie
+ * between it and the values.
  */
 #define FIRST_HEADER		0x8000
 #define SHORT_LENGTH_MASK	0x7fff
 
-/* What the two bytes say, and the length that they stand for. */
+/* The two bytes, and the length for which they stand. */
 typedef struct RowEnd
 {
 	uint16		mark;
@@ -42,7 +42,7 @@ typedef struct ResultPosition
 {
 	uint64		next;			/* where the next row is, as if the tape's
 								 * pieces were one behind the other */
-	bool		at_end;			/* someone has tried to go past the end */
+	bool		at_end;			/* a read has tried to go past the end */
 } ResultPosition;
 
 struct ResultTape
@@ -108,7 +108,7 @@ result_tape_complete(ResultTape *result, Size buffer_bytes)
 	result_tape_rescan(result);
 }
 
-/* Reads the part of a piece that has this place. */
+/* Moves the window to the part of a piece that has this place. */
 static void
 move_window(ResultTape *result, uint64 place)
 {
@@ -143,7 +143,7 @@ copy_bytes(ResultTape *result, uint64 place, void *bytes, Size count)
 	}
 }
 
-/* Bytes that the two ends of a row take, each. */
+/* Bytes that each of the two ends of a row takes. */
 static inline Size
 end_bytes(RowEnd end)
 {
@@ -176,7 +176,7 @@ read_end(ResultTape *result, uint64 place, bool before)
 	return end;
 }
 
-/* Sees to it that there is room for a row of this length. */
+/* Makes room for a row of this length. */
 static void
 make_room(ResultTape *result, uint32 length)
 {

@@ -31,9 +31,10 @@ extern void result_tape_write(ResultTape *result, MinimalTuple row);
 extern void result_tape_complete(ResultTape *result, Size buffer_bytes);
 
 /*
- * Fetches the next row, or the previous one, valid until the next call; NULL at the
- * end or the beginning.  The other three go back to the beginning, mark the position,
- * and restore it, as tuplesort's.  All of them come after run_file_flush().
+ * Fetches the next row, or the previous one, valid until the next call; NULL
+ * at the end or the beginning.  The other three go back to the beginning, mark
+ * the position, and restore it, as those of tuplesort do.  All may be called
+ * after run_file_flush().
  */
 extern MinimalTuple result_tape_read(ResultTape *result, bool forward);
 extern void result_tape_rescan(ResultTape *result);

@@ -4,20 +4,20 @@
  *	  The temporary file that has the runs of a sort.
  *
  * Runs are written one behind the other, and read many at a time.  Core's
- * logtape.c and buffile.c, which do the same for its own sorts, pass a
- * page with each call of the operating system, after copying it twice.  A
- * call takes as long as some ten rows, so here it has a whole piece: pages that
- * are put together where they are written from, as many as there is memory for.
- * Pieces are aligned in the file as in memory, which is how the system's own
- * cache keeps many pages as one.
+ * logtape.c and buffile.c, which do the same for its own sorts, pass a page
+ * with each call of the operating system, after copying it twice.  A call
+ * takes as long as some ten rows, so here it passes a whole piece: as many
+ * pages as there is memory for, filled where they are written from.  Pieces
+ * are aligned in the file as in memory, so that the system's own cache keeps
+ * many pages as one.
  *
  * The files are core's (fd.c), so that temp_tablespaces, temp_file_limit,
- * log_temp_files and the statistics hold for them, and they end with the query
- * however that ends.  As core's they are of a gigabyte at the most each.
+ * log_temp_files and the statistics apply to them, and they end with the query
+ * however it ends.  As with core, each file has at most a gigabyte.
  *
- * Pieces that have been read are overwritten, so that a merge that writes takes
- * little more room than the rows.  Where one run ends in the middle of a piece
- * and the next one begins, both have to have been read.
+ * Pieces that have been read are overwritten, so that a merge that writes
+ * takes little more room than the rows.  A piece with the end of one run and
+ * the beginning of the next is overwritten when both have been read.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,7 +42,7 @@
 #define PIECE_PART			32
 #define MOST_PIECE_BYTES	((Size) 256 * 1024)
 
-/* Most runs that have not been merged have no more pieces. */
+/* Pieces for which there is room at first: most runs have no more. */
 #define FIRST_MAX_PIECES	64
 
 struct RunFile
@@ -54,7 +54,7 @@ struct RunFile
 	const char *name;			/* name in the set, along with the number */
 	uint32		number;
 
-	File	   *segments;		/* files of which this one consists */
+	File	   *segments;		/* core's files of which this file consists */
 	int			nsegments;
 	int			max_segments;
 	uint64		bytes;			/* bytes in all files */
@@ -67,8 +67,8 @@ struct RunFile
 	uint64		piece;			/* number of the piece that is being filled */
 	char	   *buffer;			/* buffer of the piece that is being filled,
 								 * or NULL */
-	Size		filled;			/* bytes of it that are filled; 0: there is no
-								 * such piece */
+	Size		filled;			/* bytes of it that are filled; 0: no piece is
+								 * being filled */
 	NumberList	unused;			/* pieces that all readers have given back */
 };
 
@@ -175,7 +175,7 @@ create_segment(RunFile *file)
 	{
 		char		name[MAXPGPATH];
 
-		/* whoever opens them must not find one that a crash has left */
+		/* a process that opens them must not find one that a crash has left */
 		name_segment(file, file->nsegments + 1, name);
 		(void) FileSetDelete(&file->shared->fs, name, false);
 		name_segment(file, file->nsegments, name);
@@ -196,7 +196,7 @@ run_file_piece_bytes(const RunFile *file)
 	return file->piece_bytes;
 }
 
-/* Where a piece begins, in which segment, which there has to be. */
+/* Finds where a piece begins, in a segment that has to be there. */
 static File
 find_place(const RunFile *file, uint64 piece, off_t *place)
 {
@@ -215,7 +215,7 @@ make_place(RunFile *file, uint64 piece)
 		create_segment(file);
 }
 
-/* Raises an error unless the file has what is to be read of a piece. */
+/* Raises an error unless the file has these bytes of a piece. */
 static void
 check_place(const RunFile *file, uint64 piece, Size offset, Size count)
 {
@@ -227,14 +227,14 @@ check_place(const RunFile *file, uint64 piece, Size offset, Size count)
 				 errmsg("gpusort: a temporary file is too short")));
 }
 
-/* Pages that so many bytes are on. */
+/* The number of pages of this many bytes. */
 static int64
 count_pages(Size bytes)
 {
 	return (bytes + BLCKSZ - 1) / BLCKSZ;
 }
 
-/* The time, if it is wanted. */
+/* The time, if track_io_timing wants it. */
 static instr_time
 io_clock(void)
 {
@@ -255,7 +255,7 @@ add_io_time(instr_time *sum, instr_time start)
 	INSTR_TIME_ACCUM_DIFF(*sum, now, start);
 }
 
-/* Writes what there is of the piece that is being filled. */
+/* Writes what is filled of the present piece. */
 static void
 write_piece(RunFile *file)
 {
@@ -286,7 +286,7 @@ write_piece(RunFile *file)
 	file->bytes = Max(file->bytes, file->piece * file->piece_bytes + count);
 }
 
-/* Notes that there is one piece more. */
+/* Adds a piece to the file; returns its number. */
 static uint64
 add_piece(RunFile *file)
 {
@@ -302,7 +302,7 @@ add_piece(RunFile *file)
 	return file->npieces++;
 }
 
-/* Begins to fill a piece, one that was given back if there is any. */
+/* Begins to fill a piece: one that was given back, if there is any. */
 static void
 begin_piece(RunFile *file)
 {
@@ -311,7 +311,7 @@ begin_piece(RunFile *file)
 	file->users[file->piece]++;
 }
 
-/* Ends that; it has been written. */
+/* Ends the present piece, which has been written. */
 static void
 end_piece(RunFile *file)
 {
@@ -324,7 +324,7 @@ run_file_piece(RunFile *file, char **next, char **end)
 {
 	if (file->buffer == NULL)
 		file->buffer = MemoryContextAlloc(file->context, file->piece_bytes);
-	/* what comes next is aligned as if it were alone */
+	/* the next tape is aligned as if it was alone */
 	run_file_fill(file, file->buffer + MAXALIGN(file->filled));
 	if (file->filled == 0)
 		begin_piece(file);
@@ -399,7 +399,7 @@ run_file_read(RunFile *file, uint64 piece, Size offset, char *bytes,
 void
 run_file_give_back(RunFile *file, uint64 piece)
 {
-	/* to one that another process has written nothing will be */
+	/* nothing will be written to a file of another process */
 	if (file->users != NULL && --file->users[piece] == 0)
 		number_list_add(&file->unused, file->context, piece);
 }

@@ -3,8 +3,8 @@
  * run_file.h
  *	  A temporary file of sorted runs, in pieces.
  *
- * A file is written and read in pieces of one size, a power of two, all of which
- * are full but the last.  A piece that all of its readers have given back is
+ * A file is written and read in pieces of one size, a power of two; all but
+ * the last are full.  A piece that all of its readers have given back is
  * overwritten by the next piece that is filled.
  *
  *-------------------------------------------------------------------------
@@ -30,15 +30,16 @@ extern void number_list_add(NumberList *list, MemoryContext context,
 
 /*
  * Makes an empty file, for a sort with "limit" bytes of memory.  The current
- * resource owner closes it, if nobody else does.  Allocates in the current memory
- * context.  Errors of the file system are raised, here and below.
+ * resource owner closes the file, if nobody else does.  Allocates in the
+ * current memory context.  This and the functions below raise errors of the
+ * file system.
  */
 extern RunFile *run_file_create(Size limit);
 
 /*
- * Makes a file of one tape, with this name and number in the set, for other
- * processes to read; and opens the file in such a process, setting *bytes to its
- * size.  The name must stay.
+ * The first function makes a file of one tape, with this name and number in
+ * the set, for other processes to read.  The second opens it in another
+ * process, and sets *bytes to its size.  The name must stay.
  */
 extern RunFile *run_file_create_shared(SharedFileSet *files,
 									   const char *name, uint32 number,
@@ -48,8 +49,8 @@ extern RunFile *run_file_open_shared(SharedFileSet *files, const char *name,
 									 uint64 *bytes);
 
 /*
- * Bytes of a piece, for a sort with "limit" bytes of memory, or of this file.  As
- * much is written at once.
+ * Bytes of a piece, which are written at once: for a sort with "limit" bytes
+ * of memory, or of this file.
  */
 extern Size run_file_limit_piece(Size limit);
 extern Size run_file_piece_bytes(const RunFile *file);

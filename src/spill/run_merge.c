@@ -5,18 +5,18 @@
  *
  * The runs play a tournament with their next rows, as in Knuth's tree of
  * losers (The Art of Computer Programming, volume 3, section 5.4.1): every
- * inner node of a binary tree notes who lost there, so when the winner's run
- * has moved on to its next row only the games on the path from its leaf to
+ * inner node of a binary tree notes who lost there.  So when the winner's run
+ * has moved on to its next row, only the games on the path from its leaf to
  * the root are played again.
  *
- * Rows are compared by keys, which are made again as the rows of a run are read.
- * Under a collation that takes longer than to write and to read them, so a merge
- * to another run writes them with its rows, for the merge that reads these.  Such
- * tapes are larger than those of core's own sort.  The first word
- * of a loser's key is in its node, and mostly decides.  Who wins is a toss-up that
- * no processor can foresee, so the two players of a game change places without a
- * jump.  The types' comparators are asked where keys are equal and not exact, or
- * doubtful.
+ * Rows are compared by keys, which are made again as the rows of a run are
+ * read.  Under a collation that takes longer than to write and to read them.
+ * So a merge to another run writes keys with its rows, for the merge that
+ * reads that run; such a tape is larger than one of core's own sort.  The
+ * first word of a loser's key is in its node, and mostly decides.  No
+ * processor can foresee who wins, so the two players of a game change places
+ * without a jump.  The types' comparators decide where keys are equal and not
+ * exact, or doubtful.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,12 +55,13 @@ struct RunMerge
 #define NOBODY				(-1)
 
 /*
- * What is read of a run at once at the most: calls of the operating system are
- * few then, and the cache nearest to a core holds it for many runs.
+ * The most that is read of a run at once: enough for few calls of the
+ * operating system, and little enough for the nearest cache to hold it for
+ * many runs.
  */
 #define MOST_READ_BYTES		((Size) 64 * 1024)
 
-/* What a run takes beside what is read of it at once. */
+/* Bytes that a run takes beside those that are read of it at once. */
 static Size
 bytes_for_run(Size longest_row)
 {
@@ -98,7 +99,7 @@ compare_rows(const RunMerge *merge, const void *a, const void *b)
 	return result;
 }
 
-/* A run's key; keys of one word have one place, for nobody looks there. */
+/* A run's key; all keys of one word share a place, as nobody looks there. */
 static inline RunKey *
 player_key(const RunMerge *merge, int64_t run)
 {
@@ -107,9 +108,9 @@ player_key(const RunMerge *merge, int64_t run)
 }
 
 /*
- * Does a come before b?  Only if their words do not tell.  Of equal rows that of
- * the earlier run does, whose rows came earlier unless runs have been merged
- * before.
+ * Does a come before b, if their first words are equal?  Of equal rows the row
+ * of the earlier run comes first; its rows came earlier, unless runs have been
+ * merged before.
  */
 static pg_noinline bool
 wins_in_full(const RunMerge *merge, const Player *a, const Player *b)
@@ -138,7 +139,10 @@ wins_in_full(const RunMerge *merge, const Player *a, const Player *b)
 	return result < 0 || (result == 0 && a->run < b->run);
 }
 
-/* Has the winner so far play against a node's loser; the winner goes on. */
+/*
+ * Plays the game of the winner so far against a node's loser.  *winner is the
+ * winner of that.
+ */
 static inline void
 play_game(const RunMerge *merge, Player *loser, Player *winner)
 {
@@ -167,7 +171,10 @@ play(RunMerge *merge, Player winner)
 	losers[0] = winner;
 }
 
-/* Has the key of a run's row; 0 words if that does not fit the others. */
+/*
+ * Gets the key of a run's row, and returns its words; 0 if it does not fit the
+ * others.
+ */
 static inline int
 get_key(const RunMerge *merge, const RunTape *run, uint64_t *words)
 {
@@ -183,7 +190,7 @@ get_key(const RunMerge *merge, const RunTape *run, uint64_t *words)
 
 /*
  * Makes a run's row a player; false if its key does not fit the others, or is
- * not to be relied on.
+ * doubtful.
  */
 static inline bool
 make_player(RunMerge *merge, int64_t run, Player *player)
@@ -208,7 +215,7 @@ make_player(RunMerge *merge, int64_t run, Player *player)
 	return true;
 }
 
-/* Plays all games, a node's first comer waiting there for the other. */
+/* Plays all games: the first player at a node waits there for the other. */
 static bool
 play_all(RunMerge *merge)
 {
@@ -232,8 +239,8 @@ play_all(RunMerge *merge)
 }
 
 /*
- * After a row that could not be made a player: goes on in another layout, or
- * by the comparators, which agree with the keys of the rows so far.
+ * After a row that could not be made a player: changes the layout of the keys,
+ * or to the comparators, which agree with the keys of the rows so far.
  */
 static void
 change_keys(RunMerge *merge)
@@ -244,7 +251,7 @@ change_keys(RunMerge *merge)
 		row_order_change_layout(merge->order);
 }
 
-/* Makes all keys, in a layout that they fit, and plays with them. */
+/* Makes all keys, in a layout that they fit, and plays all games. */
 static void
 begin_tournament(RunMerge *merge)
 {

@@ -23,10 +23,10 @@ extern int	run_merge_most_runs(Size limit, Size longest_row);
 extern Size run_merge_read_bytes(Size limit, int nruns, Size longest_row);
 
 /*
- * Begins a merge of complete runs, at least one, by the keys and comparators of
+ * Begins a merge of one or more complete runs, by the keys and comparators of
  * "order"; both must stay.  read_bytes are read of a run at once (run_tape.h).
- * Runs that are being read already go on with the row that was read last, which
- * there must be.  Allocates in the current memory context.
+ * A run that is being read already goes on with the row that was read last,
+ * and must have one.  Allocates in the current memory context.
  */
 extern RunMerge *run_merge_begin(RowOrder *order, RunTape **runs, int nruns,
 								 Size read_bytes);
@@ -34,7 +34,10 @@ extern RunMerge *run_merge_begin(RowOrder *order, RunTape **runs, int nruns,
 /* The next row of all runs, valid until the next call; NULL at the end. */
 extern void *run_merge_next(RunMerge *merge);
 
-/* Writes all rows of the merge to an empty tape, with their keys; completes it. */
+/*
+ * Writes all rows of the merge, with their keys, to an empty tape, and
+ * completes it.
+ */
 extern void run_merge_write(RunMerge *merge, RunTape *run);
 
 /* Ends the merge, and closes its runs. */

@@ -4,21 +4,22 @@
  *	  One sorted run of rows, in a temporary file.
  *
  * Rows lie one behind the other, and are written in whole pieces (run_file.c).
- * They are read in smaller parts, since all tapes that are read at the same time
- * share the memory for that.
+ * They are read in smaller parts, since all tapes that are read at the same
+ * time share the memory for reading.
  *
- * A minimal tuple is on the tape as its length, its header and its values.  The
- * header is left out where it equals that of the row before, as it mostly does.
- * Then, unless the row is short, its values are aligned, and the row is emitted
- * in the buffer: its header is written before the values, over the row before,
- * which nobody needs any more.  Core's own sort writes four bytes of length, not
- * two, and the header of each row; so its tapes are never smaller.
+ * A minimal tuple is on the tape as its length, its header and its values.
+ * The header is left out if it equals that of the row before, as it mostly
+ * does.  Then the values of a row that is not short are aligned, and the row
+ * is emitted in the buffer: its header is written before the values, over the
+ * row before, which nobody needs any more.  Core's own sort writes four bytes
+ * of length, not two, and the header of each row; so its tapes are never
+ * smaller.
  *
  * A key ahead of a row leaves out the words that it has in common with the key
- * before, of which there are many in a run.
+ * before; in a run these are many.
  *
- * A row of an index has its length in its header.  It is on the tape as it is,
- * and is aligned, since its length is and that of a key.
+ * A row of an index has its length in its header.  It is on the tape as it is.
+ * It is aligned, since its length is, and the length of a key.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,13 +43,16 @@
 #define SAME_HEADER			0x8000
 #define SHORT_LENGTH_MASK	0x7fff
 
-/* Bytes from which on values are aligned; fewer are copied in less time. */
+/*
+ * Rows with at least these bytes have aligned values; fewer bytes are copied
+ * in less time.
+ */
 #define LEAST_ALIGNED_BYTES	64
 
-/* The rows of an index are that far from each other at the least. */
+/* The least distance between two rows of an index. */
 #define INDEXED_BYTES		((uint64) 16 * 1024)
 
-/* No row has so many bytes before its values; the others are of a header, too. */
+/* A header that no row has: none has this many bytes before its values. */
 #define UNKNOWN_HEADER		0xff
 
 RunTape *
@@ -83,7 +87,7 @@ next_piece(RunTape *run)
 		run->start = run_file_piece_bytes(run->file) - (run->end - run->next);
 }
 
-/* Appends bytes for which the file's buffer has no room, or is not there. */
+/* Appends bytes for which the file has no buffer, or no room in its buffer. */
 static pg_noinline void
 append_across_pieces(RunTape *run, const char *bytes, Size count)
 {
@@ -178,7 +182,7 @@ run_tape_begin_read(RunTape *run, Size buffer_bytes)
 	run->fetched = run->start;
 }
 
-/* The piece of the file that is so many pieces behind the first of the tape. */
+/* The number in the file of the tape's piece with this index. */
 static uint64
 piece_number(const RunTape *run, uint64 index)
 {
@@ -196,7 +200,7 @@ give_back_from(RunTape *run, uint64 index)
 void
 run_tape_close(RunTape *run)
 {
-	/* if it has not been read to the end */
+	/* gives back the rest of a tape that has not been read to the end */
 	if (run->fetched < run->finish)
 		give_back_from(run, run->fetched / run_file_piece_bytes(run->file));
 	if (run->pieces.numbers != NULL)
@@ -233,7 +237,7 @@ fill_buffer(RunTape *run)
 		run_file_give_back(run->file, piece);
 }
 
-/* Takes bytes of which the buffer has not all. */
+/* Takes bytes that the buffer has only in part. */
 static pg_noinline void
 take_across_buffers(RunTape *run, char *bytes, Size count)
 {
@@ -277,7 +281,7 @@ run_tape_keep_keys(RunTape *run, uint32 key_changes)
 }
 
 /*
- * What stands on the tape ahead of the words of a key.  It takes a whole word, so
+ * The head of a key on the tape, before its words.  It takes a whole word, so
  * that rows stay aligned.
  */
 typedef struct KeyHead
@@ -323,7 +327,7 @@ run_tape_begin_read_at(RunTape *run, uint64 position, Size buffer_bytes)
 	run->fetched = position;
 	if (position == run->finish)
 		return;
-	/* in memory bytes are aligned as they are on the tape */
+	/* bytes are aligned in memory as they are on the tape */
 	run->fetched -= position % MAXIMUM_ALIGNOF;
 	fill_buffer(run);
 	run->next += position % MAXIMUM_ALIGNOF;
@@ -341,7 +345,7 @@ run_tape_rows_bytes(RunFile *file, uint64 bytes)
 	return rows_bytes;
 }
 
-/* Keeps "most" entries of an index, about as far from each other, if it has more. */
+/* Thins out an index that has more than "most" entries, evenly. */
 static void
 thin_out(NumberList *index, uint64 most)
 {
@@ -375,8 +379,8 @@ run_tape_read_index(RunFile *file, uint64 rows_bytes, uint64 bytes,
 }
 
 /*
- * Fetches into the cache what is read next, which is likely to be as long as
- * the last row.  Until it is wanted many other runs may have their turn.
+ * Prefetches what is read next, which is likely to be as long as the last row.
+ * Many other runs may have their turn before it is wanted.
  */
 static inline void
 prefetch_next(const RunTape *run, Size row_bytes)
@@ -386,7 +390,7 @@ prefetch_next(const RunTape *run, Size row_bytes)
 		__builtin_prefetch(run->next + line);
 }
 
-/* Room for a row of which the buffer has not all. */
+/* Returns room for a row that the buffer has only in part. */
 static char *
 make_space(RunTape *run, Size bytes)
 {
@@ -406,7 +410,7 @@ minimal_tuple_bytes(const void *row)
 	return ((const MinimalTupleData *) row)->t_len;
 }
 
-/* Are the values of a row that starts so, of such a length, aligned? */
+/* Are the values of a row with this start and this length aligned? */
 static inline bool
 is_aligned(uint16 start, uint32 length)
 {
@@ -421,7 +425,7 @@ padding(const char *place)
 	return MAXALIGN(place) - (uintptr_t) place;
 }
 
-/* Appends zeros up to that. */
+/* Appends zeros up to that multiple. */
 static inline void
 append_padding(RunTape *run)
 {
@@ -433,7 +437,7 @@ append_padding(RunTape *run)
 		append(run, zeros, count);
 		return;
 	}
-	/* as many as there may be, since these take no call */
+	/* copies the most that there may be: a constant number takes no call */
 	memcpy(run->next, zeros, MAXIMUM_ALIGNOF);
 	run->next += count;
 }
@@ -462,7 +466,7 @@ write_minimal_tuple(RunTape *run, const void *row)
 	append(run, ROW_VALUES(row), length - ROW_VALUES_OFFSET);
 }
 
-/* Gets at the values that are next, and makes a row of them. */
+/* Makes a row of the values that come next. */
 static inline void *
 read_values(RunTape *run, uint32 length, bool aligned)
 {
@@ -524,8 +528,8 @@ write_index_row(RunTape *run, const void *row)
 }
 
 /*
- * Reads a row of so many bytes of which the buffer may not have all, and of
- * which the head has been taken.
+ * Reads the rest of a row of "bytes" bytes whose head has been taken; the
+ * buffer may have it only in part.
  */
 static void
 read_rest(RunTape *run, const void *head, Size head_bytes, Size bytes)

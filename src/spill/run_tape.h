@@ -3,9 +3,9 @@
  * run_tape.h
  *	  A tape: one sorted run of rows, in a temporary file.
  *
- * A tape is written row by row, then completed, then read row by row, once.  Its
- * bytes are in pieces of a file (run_file.h), which has other tapes as well.
- * Positions on a tape are counted as if its pieces lay one behind the other.
+ * A tape is written row by row, then completed, then read row by row, once.
+ * Its bytes are in pieces of a file (run_file.h), which has other tapes as
+ * well.  Positions on a tape count as if its pieces lay one behind the other.
  *
  * A tape for several processes has a file of its own, and an index of some of its
  * positions.  Each process reads it from any of these positions.
@@ -21,9 +21,9 @@
 #include "spill/run_file.h"
 
 /*
- * Bytes of a minimal tuple from t_infomask2 to its values, with one byte of its
- * null bitmap.  They are on the tape only where they differ from those of the row
- * before.
+ * Bytes of a minimal tuple from t_infomask2 to its values, with one byte of
+ * its null bitmap.  These are on the tape only if they differ from those of
+ * the row before.
  */
 #define RUN_HEADER_BYTES \
 	(MAXALIGN(SizeofMinimalTupleHeader) - MINIMAL_TUPLE_DATA_OFFSET)
@@ -34,7 +34,7 @@
 #define ROW_HEADER(row)		((char *) (row) + MINIMAL_TUPLE_DATA_OFFSET)
 #define ROW_VALUES(row)		((char *) (row) + ROW_VALUES_OFFSET)
 
-/* The key of a row; with no words it is not known. */
+/* The key of a row; without words it is unknown. */
 typedef struct RunKey
 {
 	int			nwords;
@@ -99,19 +99,20 @@ typedef struct RunBlock
 extern const RunFormat run_of_blocks;
 
 /*
- * Makes an empty tape in this file, to which no other tape is written until this
- * one is complete; or a complete tape of the first "bytes" bytes of a file that
- * another process has written, and which stays the caller's.  Allocates in the
- * current memory context.
+ * The first function makes an empty tape in this file, to which no other tape
+ * is written until this one is complete.  The second makes a complete tape of
+ * the first "bytes" bytes of a file that another process has written; the file
+ * stays the caller's.  Both allocate in the current memory context.
  */
 extern RunTape *run_tape_create(RunFile *file, const RunFormat *format);
 extern RunTape *run_tape_open(RunFile *file, const RunFormat *format,
 							  uint64 bytes);
 
 /*
- * Gives the rows of an empty tape keys: run_tape_write_key() has to write the key of
- * each row ahead of the row, and the keys are read along with the rows.  key_changes
- * is the number of changes that the sort's keys have had so far (sort_keys.h).
+ * Lets the rows of an empty tape have keys: run_tape_write_key() has to write
+ * the key of each row ahead of the row, and the keys are read along with the
+ * rows.  key_changes is the number of changes that the sort's keys have had so
+ * far (sort_keys.h).
  */
 extern void run_tape_keep_keys(RunTape *run, uint32 key_changes);
 extern void run_tape_write_key(RunTape *run, const uint64_t *words,
@@ -146,8 +147,8 @@ extern void run_tape_complete(RunTape *run);
 extern void run_tape_complete_indexed(RunTape *run);
 
 /*
- * The bytes of the rows of a tape with an index, in a file of "bytes" bytes; and the
- * index, thinned out to "most" entries, in the current memory context.
+ * Of a tape with an index, in a file of "bytes" bytes: the bytes of its rows;
+ * and the index, thinned out to "most" entries, in the current memory context.
  */
 extern uint64 run_tape_rows_bytes(RunFile *file, uint64 bytes);
 extern NumberList run_tape_read_index(RunFile *file, uint64 rows_bytes,

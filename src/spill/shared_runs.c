@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * shared_runs.c
- *	  What processes share that sort, write runs, and merge them.
+ *	  What processes share that sort, write runs and merge them together.
  *
  * A process that has written its runs may wait to help the leader merge them
  * (leader_decision.c).
@@ -82,7 +82,7 @@ shared_runs_finish_part(SharedRuns *shared, int part, uint64 nrows,
 	SpinLockAcquire(&shared->mutex);
 	shared->disk += bytes;
 	SpinLockRelease(&shared->mutex);
-	/* an atomic operation that has a result is a barrier */
+	/* an atomic operation with a result is a barrier */
 	if (pg_atomic_add_fetch_u32(&shared->nmerged, 1) == shared->nparts)
 		ConditionVariableBroadcast(&shared->merged);
 }

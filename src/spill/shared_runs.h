@@ -36,8 +36,8 @@ typedef enum MergeDecision
 } MergeDecision;
 
 /*
- * Shared memory of processes that write runs, of which one, the leader, emits the
- * rows in the end.
+ * Shared memory of processes that write runs; one of them, the leader, emits
+ * the rows in the end.
  */
 typedef struct SharedRuns
 {
@@ -70,8 +70,8 @@ typedef struct SharedRuns
 } SharedRuns;
 
 /*
- * Initializes shared runs in a segment that all processes attach.  Each process has
- * "limit" bytes of memory.
+ * Initializes shared runs in a segment to which all processes attach.  Each
+ * process has "limit" bytes of memory.
  */
 extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment,
 							 Size limit);
@@ -79,13 +79,14 @@ extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment,
 /* Begins again with no runs, when no process uses them and their files are gone. */
 extern void shared_runs_reset(SharedRuns *shared, Size limit);
 
-/* Notes a run that was written in this order, of "bytes" bytes in files. */
+/* Notes a run that was written in this order, with "bytes" bytes in files. */
 extern void shared_runs_note(SharedRuns *shared, const RowOrder *order,
 							 Size longest_row, Size bytes);
 
 /*
- * The next part for this process to merge; false if there is none.  The leader's of a
- * stream takes this part, or returns false if another process has it already.
+ * Takes the next part for this process to merge; false if there is none.  The
+ * second function, for the leader of a stream, takes this part; false if
+ * another process has it already.
  */
 extern bool shared_runs_take_part(SharedRuns *shared, int *part);
 extern bool shared_runs_take_this_part(SharedRuns *shared, int part);

@@ -1,25 +1,25 @@
 /*-------------------------------------------------------------------------
  *
  * sorted_runs.c
- *	  The rows of a sort that exceed its memory: in temporary files.
+ *	  Rows that exceed the memory of their sort, in temporary files.
  *
  * Each time the memory is full its rows are put in order and written as one
  * run.  In the end the runs are merged, all at once if there is memory to read
- * from all of them.  A run needs little more than one page for that, since it
- * is the operating system that reads ahead; so 4 MB are enough for some
- * hundred runs.  When there are fewer, more of each is read at once; when there
- * are more, some are merged into longer ones first, as few as will do.
+ * from all of them.  A run needs little more than one page for that, since the
+ * operating system reads ahead; so 4 MB are enough for some hundred runs.
+ * With fewer runs, more of each is read at once.  With more runs, some are
+ * merged into longer ones first: as few as are necessary.
  *
- * Several processes may write runs of their rows, for one of them, the leader, to
- * emit.  Each of these runs is alone in a file that all can reach.  They are merged
- * by the leader, or by all processes in parts (part_merge.c), which the leader
- * reads one after the other (part_reader.c).
+ * Several processes may write runs of their rows, which one of them, the
+ * leader, emits.  Each of these runs is alone in a file that all processes can
+ * read.  The leader merges the runs, or all processes merge them in parts
+ * (part_merge.c), which the leader reads one after the other (part_reader.c).
  *
- * Where gpusortd has the keys of all rows it tells from which run each next row
- * is (merge_plan.c), and the last merge is only to read the runs so.
+ * If gpusortd has the keys of all rows it tells from which run each next row
+ * comes (merge_plan.c), and the last merge only reads the runs in that order.
  *
- * The last merge goes on while rows are emitted.  When they may be wanted
- * backward or again it is written to the file instead, over the runs.
+ * The last merge goes on while rows are emitted.  If rows may be wanted
+ * backward or again, it writes them to the file instead, over the runs.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +38,7 @@
 #include "spill/run_merge.h"
 #include "spill/sorted_runs.h"
 
-/* Of runs in files of others this part is merged into one at once. */
+/* Of runs in files of other processes this part is merged into one at once. */
 #define IMPORTED_RUNS_PART	16
 
 /* Runs that there is room for at first. */
@@ -68,8 +68,8 @@ struct SortedRuns
 
 	SharedRuns *shared;			/* shared runs to which runs are added, or
 								 * NULL */
-	List	   *shared_files;	/* files of the runs that have been added
-								 * there */
+	List	   *shared_files;	/* files of the runs that this process has
+								 * added there */
 	RunFile    *file;			/* file of the runs of this process */
 	bool		imported;		/* runs are in shared files */
 	RunTape   **runs;
@@ -109,7 +109,7 @@ close_sink(KeySink *sink)
 	end_plan((SortedRuns *) sink);
 }
 
-/* Has the plan take no more keys. */
+/* Lets the plan take no more keys. */
 static void
 close_order_sink(SortedRuns *runs)
 {
@@ -118,8 +118,8 @@ close_order_sink(SortedRuns *runs)
 }
 
 /*
- * Begins the plan, with the rows in the store, where the keys that gpusortd
- * gets will decide alone, and runs will have all rows.
+ * Begins the plan, with the rows in the store, if the keys that gpusortd gets
+ * will decide alone, and runs will have all rows.
  */
 static void
 begin_plan(SortedRuns *runs, double expected_rows)
@@ -130,7 +130,7 @@ begin_plan(SortedRuns *runs, double expected_rows)
 		order->host_only || row_order_is_limited(order) ||
 		order->store->nrows == 0)
 		return;
-	/* the planner may expect more than a number of rows can be */
+	/* the planner may expect more rows than there can be */
 	expected_rows = Min(Max(expected_rows, order->store->nrows), SORT_MAX_ROWS);
 	runs->plan = merge_plan_begin(&order->keys->shape, expected_rows);
 	if (runs->plan != NULL)
@@ -181,7 +181,10 @@ append_run(SortedRuns *runs, RunTape *run)
 	runs->runs[runs->nruns++] = run;
 }
 
-/* Writes the rows of the store to this file, as a run, maybe with an index. */
+/*
+ * Writes the rows of the store to this file, as a run, with an index if
+ * wanted.
+ */
 static pg_attribute_always_inline RunTape *
 write_rows(SortedRuns *runs, RunFile *file, bool indexed)
 {
@@ -211,8 +214,8 @@ write_rows(SortedRuns *runs, RunFile *file, bool indexed)
 }
 
 /*
- * Writes the rows of the store to a file that others can read.  It stays open, as
- * temp_file_limit does not count what a process has closed.
+ * Writes the rows of the store to a file that others can read.  The file stays
+ * open, as temp_file_limit does not count closed files of a process.
  */
 static void
 write_shared_run(SortedRuns *runs)
@@ -230,7 +233,10 @@ write_shared_run(SortedRuns *runs)
 	runs->shared_files = lappend(runs->shared_files, file);
 }
 
-/* Writes the rows of the store to the file, as a run that is in the order of all. */
+/*
+ * Writes the rows of the store to the file, as a run, and ends the run in the
+ * plan.
+ */
 static void
 add_own_run(SortedRuns *runs)
 {
@@ -330,7 +336,7 @@ verify_row(SortedRuns *runs, const void *row)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* The next row of the run that has it, by the order of all. */
+/* The next row by the plan's order, from the run that has it. */
 static inline void *
 next_in_order(SortedRuns *runs)
 {
@@ -367,7 +373,7 @@ sorted_runs_next(SortedRuns *runs)
 	return row;
 }
 
-/* Closes all that the last merge reads. */
+/* Closes everything that the last merge reads. */
 static void
 end_merge(SortedRuns *runs)
 {
@@ -384,8 +390,8 @@ end_merge(SortedRuns *runs)
 }
 
 /*
- * Begins the last merge, of all runs, which are in the file; its order is if
- * there is one.
+ * Begins the last merge, of all runs.  The runs are in the file, and so is the
+ * plan's order, if there is one.
  */
 static void
 begin_last_merge(SortedRuns *runs, Size limit)
@@ -427,7 +433,9 @@ as_tuple(SortedRuns *runs, void *row)
 	return runs->tuple;
 }
 
-/* Writes the last merge to where rows can be had in any direction. */
+/*
+ * Writes the last merge to a result tape, which can be read in any direction.
+ */
 static void
 store_result(SortedRuns *runs)
 {
@@ -444,10 +452,10 @@ store_result(SortedRuns *runs)
 }
 
 /*
- * How many runs are merged into one next, so that as few as will do are written
- * again, with this number of them or fewer in the end.  What is in files of
- * others is not written over, but each of those is deleted when all of it has
- * been read; so it is a part of them at a time.
+ * The number of runs to merge into one next: as few as leave "most" runs or
+ * fewer in the end.  Files of other processes are not overwritten, but each is
+ * deleted when all of it has been read; so only a part of them is merged at a
+ * time.
  */
 static int
 next_merged_runs(const SortedRuns *runs, int most, int most_of_writer)
@@ -493,11 +501,14 @@ merge_alone(SortedRuns *runs)
 	runs->disk += run_file_bytes(runs->file);
 }
 
-/* Has all processes merge the shared runs in parts, while the leader emits rows. */
+/*
+ * Makes all processes merge the shared runs in parts, while the leader emits
+ * rows.
+ */
 static void
 merge_to_stream(SortedRuns *runs, PartMerge *merge, PartReceiver *receiver)
 {
-	/* of an index nothing else tells that */
+	/* nothing else tells that of an index */
 	ereport(DEBUG1,
 			(errmsg_internal("gpusort: merging %d runs in %d streamed parts",
 							 runs->nadded, runs->shared->nparts)));
@@ -507,8 +518,8 @@ merge_to_stream(SortedRuns *runs, PartMerge *merge, PartReceiver *receiver)
 }
 
 /*
- * Has all processes merge the shared runs in parts, to files, and waits for the last
- * one.
+ * Makes all processes merge the shared runs in parts, to files, and waits for
+ * the last part.
  */
 static void
 merge_to_files(SortedRuns *runs, PartMerge *merge)
@@ -526,7 +537,9 @@ merge_to_files(SortedRuns *runs, PartMerge *merge)
 															   runs->longest_row));
 }
 
-/* Merges the shared runs in parts; false if that is left to this process. */
+/*
+ * Merges the shared runs in parts; false if this process has to merge alone.
+ */
 static bool
 merge_in_parts(SortedRuns *runs, MergeHelp help)
 {
@@ -543,7 +556,7 @@ merge_in_parts(SortedRuns *runs, MergeHelp help)
 		receiver = part_merge_divide_to_stream(merge, nhelpers);
 	if (receiver != NULL)
 		merge_to_stream(runs, merge, receiver);
-	/* the files take twice the space */
+	/* parts in files take the space of the runs once more */
 	else if ((help & HELP_BEFORE_ROWS) != 0 && temp_file_limit < 0 &&
 			 part_merge_divide_to_files(merge, nhelpers + 1))
 		merge_to_files(runs, merge);
@@ -564,7 +577,7 @@ merge_shared_runs(SortedRuns *runs, MergeHelp help)
 
 	runs->nadded = pg_atomic_read_u32(&shared->nruns);
 	runs->longest_row = shared->longest_row;
-	/* the space of a file that is deleted is taken as long as it is open */
+	/* a deleted file takes its space as long as it is open */
 	close_shared_files(runs);
 	if (help == NO_HELP || !merge_in_parts(runs, help))
 	{
@@ -591,7 +604,7 @@ sorted_runs_help_merge(SortedRuns *runs)
 	PartMerge  *merge;
 	int			part;
 
-	/* who comes late finds no part left, and perhaps no runs any more */
+	/* a late process finds no part left, and perhaps no runs any more */
 	if (decision != MERGE_TO_FILES ||
 		!shared_runs_take_part(runs->shared, &part))
 		return decision == MERGE_TO_STREAM;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sorted_runs.h
- *	  The rows of a sort that exceed its memory: in temporary files.
+ *	  Rows that exceed the memory of their sort, in temporary files.
  *
  * Rows are written as sorted runs, and merged in the end.  Functions raise an
  * error if a file cannot be written or read.
@@ -28,14 +28,14 @@ typedef enum MergeHelp
 } MergeHelp;
 
 /*
- * Makes runs, none at first.  The order, which must stay, is that of each
+ * Makes an empty list of runs.  "order", which must stay, is that of each
  * run's rows; the format is that of the rows.  The limits are bytes of all
  * memory of the sort, while rows are in the store and while runs are merged.
- * Rows can be fetched backward or again only with random_access.
- * Several processes that sort together add theirs to shared runs, if "shared" is
- * not NULL.  Otherwise gpusortd may make an order of all runs; expected_rows is an
- * estimate of their rows.  Allocates in the current memory context, which has to be
- * the same in all later calls.
+ * Rows can be fetched backward or again only with random_access.  If "shared"
+ * is not NULL, several processes that sort together add their runs there.
+ * Otherwise gpusortd may make an order of all runs; expected_rows is an
+ * estimate of their rows.  Allocates in the current memory context, which has
+ * to be the same in all later calls.
  */
 extern SortedRuns *sorted_runs_create(RowOrder *order,
 									  const RunFormat *format, Size limit,
@@ -45,7 +45,7 @@ extern SortedRuns *sorted_runs_create(RowOrder *order,
 									  double expected_rows);
 
 /*
- * Makes an empty store for rows that may become runs.  Its limit is the limit,
+ * Makes an empty store for rows that may become runs.  Its limit is "limit",
  * in bytes, less the memory that writing a run takes.
  */
 extern RowStore *sorted_runs_create_store(TupleDesc descriptor, Size limit);
@@ -57,25 +57,26 @@ extern RowStore *sorted_runs_create_store(TupleDesc descriptor, Size limit);
 extern void sorted_runs_add(SortedRuns *runs, RowStore *store);
 
 /*
- * Begins to emit rows, after the last run: merges the runs until few enough are left
- * for the last merge, which is done as rows are fetched.  Of shared runs the leader
- * does so, when the others have written all of theirs, and maybe with their help.
+ * Begins to emit rows, after the last run: merges the runs until few enough
+ * are left for the last merge, which is done as rows are fetched.  If runs are
+ * shared, only the leader calls this, when the others have written all of
+ * theirs; they may help.
  */
 extern void sorted_runs_merge(SortedRuns *runs, MergeHelp help);
 
 /*
- * In a process that has called leader_decision_offer_help(): waits for the leader, and
- * merges parts of the runs if the leader wants that.  True if the leader wants them
- * while it emits rows: sorted_runs_send_parts() is to follow, when the leader no longer
- * waits for this process.
+ * In a process that has called leader_decision_offer_help(): waits for the
+ * leader, and merges parts of the runs if the leader wants that.  True if the
+ * leader wants the parts while it emits rows: then sorted_runs_send_parts()
+ * has to follow, when the leader no longer waits for this process.
  */
 extern bool sorted_runs_help_merge(SortedRuns *runs);
 extern void sorted_runs_send_parts(SortedRuns *runs);
 
 /*
- * In the leader, after sorted_runs_merge(): is there help while rows are emitted?  It has
- * to end when no more rows are fetched: sorted_runs_end() ends it, and
- * sorted_runs_stop_help(), which may come before.
+ * In the leader, after sorted_runs_merge(): is there help while rows are
+ * emitted?  Help has to end when no more rows are fetched:
+ * sorted_runs_stop_help() ends it, or else sorted_runs_end().
  */
 extern bool sorted_runs_has_help(const SortedRuns *runs);
 extern void sorted_runs_stop_help(SortedRuns *runs);
@@ -87,9 +88,9 @@ extern void sorted_runs_stop_help(SortedRuns *runs);
 extern void *sorted_runs_next(SortedRuns *runs);
 
 /*
- * The same in a slot, with rows that are minimal tuples, or values, of which minimal
- * tuples are made.  These functions are as row_sort_get() and so on (row_sort.h);
- * backward and again only with random_access.
+ * The same in a slot, with rows that are minimal tuples, or values, of which
+ * minimal tuples are made.  These functions are like row_sort_get() and those
+ * beside it (row_sort.h); backward and again only with random_access.
  */
 extern bool sorted_runs_get(SortedRuns *runs, bool forward,
 							TupleTableSlot *slot);
@@ -99,9 +100,9 @@ extern void sorted_runs_mark(SortedRuns *runs);
 extern void sorted_runs_restore(SortedRuns *runs);
 
 /*
- * Gives up the merge: returns all rows, in any order, one a call, also those that
- * others have written to shared runs.  A row is valid until the next call; NULL
- * after the last one.
+ * Gives up the merge: returns all rows, in any order, one a call, also rows
+ * that others have written to shared runs; NULL after the last one.  A row is
+ * valid until the next call.
  */
 extern void *sorted_runs_take(SortedRuns *runs);
 
