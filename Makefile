@@ -74,10 +74,13 @@ OBJS = \
 	src/keys/encode_network.o \
 	src/keys/encode_numbers.o \
 	src/keys/encode_numeric.o \
+	src/keys/encode_parts.o \
 	src/keys/encode_prefix.o \
+	src/keys/encode_ranges.o \
 	src/keys/encode_strings.o \
 	src/keys/encode_times.o \
 	src/keys/icu_keys.o \
+	src/keys/key_cache.o \
 	src/keys/key_encoders.o \
 	src/keys/shared_layout.o \
 	src/keys/sort_keys.o \

@@ -71,11 +71,11 @@ extern bool encode_bits_general(KeyWriter *writer, Datum value);
 typedef struct CollatedColumn CollatedColumn;
 
 /*
- * Begins a column of strings, in the current memory context; "is_last" if no
- * other sort column follows.
+ * Begins a column of strings, or a part that is strings, in the current memory
+ * context.
  */
 extern CollatedColumn *encode_collated_begin(CollationTransform *transform,
-											 bool is_last);
+											 KeyPlace place);
 
 /* Appends a string's sort key under the column's collation; may refuse it. */
 extern bool encode_collated(KeyWriter *writer, const char *string, Size size);
@@ -150,23 +150,42 @@ extern bool encode_prefix_note(StringPrefix *prefix, const char *string,
  */
 extern bool encode_prefix_ties(const StringPrefix *prefix, Size size);
 
+/* Is it still worth its while to note strings? */
+extern bool encode_prefix_is_hoped_for(const StringPrefix *prefix);
+
 /* encode_arrays.c */
 typedef struct ArrayColumn ArrayColumn;
 
-/* The encoder for the elements of an array type, NULL if they have none. */
-extern const KeyEncoder *encode_array_element(Oid array_type);
-
-/*
- * Begins a column of arrays, in the current memory context; their strings are
- * encoded as of the column "collated", or by their bytes if that is NULL, without
- * the prefix, if that is not NULL.
- */
-extern ArrayColumn *encode_array_begin(Oid array_type,
-									   CollatedColumn *collated,
-									   StringPrefix *prefix);
+/* Completes the cache of an array type. */
+extern void encode_array_begin(KeyCache *cache, Oid collation, KeyPlace place);
 
 extern bool encode_array(KeyWriter *writer, Datum value);
-extern bool encode_array_has_enums(const ArrayColumn *column);
+
+/* encode_ranges.c */
+
+/* Completes the cache of a type of ranges or multiranges. */
+extern void encode_range_begin(KeyCache *cache);
+
+/* The type of the bounds of ranges or multiranges, and the family that orders them. */
+extern Oid	encode_range_bound(Oid type, Oid *family);
+
+extern bool encode_range(KeyWriter *writer, Datum value);
+extern bool encode_multirange(KeyWriter *writer, Datum value);
+
+/* encode_parts.c */
+
+/*
+ * Appends the key of a part.  False to refuse it, and with it the value.  The cache
+ * of the writer is that of the value before and after.
+ */
+extern bool encode_part(KeyWriter *writer, KeyCache *part, Datum value);
+
+/*
+ * Appends the key of a value with parts, without the prefix that the keys of such
+ * values have in common, if that is looked for; encode() appends the key as it is.
+ */
+extern bool encode_parts(KeyWriter *writer, Datum value,
+						 KeyEncodeFunction encode);
 
 /* The next eight bytes, the first of them the most significant. */
 static inline uint64_t

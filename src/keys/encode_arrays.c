@@ -29,69 +29,30 @@
 
 struct ArrayColumn
 {
-	KeyCache	element;
 	Oid			type;			/* type of the elements, maybe a domain */
-	const KeyForm *form;
 	int16		length;
 	bool		by_value;
 	char		alignment;
 	MemoryContext context;		/* memory for an array that is not stored flat */
 };
 
-const KeyEncoder *
-encode_array_element(Oid array_type)
-{
-	Oid			type = get_base_element_type(array_type);
-	TypeCacheEntry *entry;
-
-	if (!OidIsValid(type))
-		return NULL;
-	entry = lookup_type_cache(getBaseType(type), TYPECACHE_BTREE_OPFAMILY);
-
-	/* a domain may be of arrays, too */
-	if (entry->btree_opintype == ANYARRAYOID)
-		return NULL;
-	return key_encoder_find(entry->btree_opintype);
-}
-
-ArrayColumn *
-encode_array_begin(Oid array_type, CollatedColumn *collated,
-				   StringPrefix *prefix)
+void
+encode_array_begin(KeyCache *cache, Oid collation, KeyPlace place)
 {
 	ArrayColumn *column = palloc0(sizeof(ArrayColumn));
 
-	column->type = get_base_element_type(array_type);
-	column->element.type = getBaseType(column->type);
-	column->element.context = CurrentMemoryContext;
-	column->element.collated = collated;
-	column->element.prefix = prefix;
-	column->form = &encode_array_element(array_type)->general;
+	column->type = get_base_element_type(cache->type);
 	get_typlenbyvalalign(column->type, &column->length, &column->by_value,
 						 &column->alignment);
 	column->context = AllocSetContextCreate(CurrentMemoryContext,
 											"gpusort array",
 											ALLOCSET_SMALL_SIZES);
-	return column;
-}
-
-bool
-encode_array_has_enums(const ArrayColumn *column)
-{
-	return column->form->encode == encode_enum_general;
-}
-
-static inline bool
-append_element(KeyWriter *writer, const KeyForm *form, Datum element)
-{
-	uint64_t	complement = writer->complement;
-	bool		taken = true;
-
-	if (form->word != NULL)
-		key_append(writer, form->word(element), BYTE_BITS(form->bytes));
-	else
-		taken = form->encode(writer, element);
-	writer->complement = complement;
-	return taken;
+	cache->array = column;
+	cache->parts = palloc(sizeof(KeyCache *));
+	cache->parts[0] = key_part_create(column->type, InvalidOid, collation,
+									  place == KEY_INSIDE ? KEY_INSIDE :
+									  KEY_OF_COLUMN);
+	cache->nparts = 1;
 }
 
 static bool
@@ -111,7 +72,7 @@ append_elements(KeyWriter *writer, ArrayColumn *column, AnyArrayType *array)
 											  column->alignment);
 
 		key_append(writer, isnull ? CODE_NULL : CODE_ELEMENT, 8);
-		if (!isnull && !append_element(writer, column->form, element))
+		if (!isnull && !encode_part(writer, writer->cache->parts[0], element))
 			return false;
 	}
 	return true;
@@ -134,8 +95,7 @@ append_dimensions(KeyWriter *writer, AnyArrayType *array)
 bool
 encode_array(KeyWriter *writer, Datum value)
 {
-	KeyCache   *cache = writer->cache;
-	ArrayColumn *column = cache->array;
+	ArrayColumn *column = writer->cache->array;
 	MemoryContext caller_context;
 	AnyArrayType *array;
 	bool		taken;
@@ -145,13 +105,11 @@ encode_array(KeyWriter *writer, Datum value)
 	array = DatumGetAnyArrayP(value);
 	MemoryContextSwitchTo(caller_context);
 	if (AARR_ELEMTYPE(array) != column->type &&
-		AARR_ELEMTYPE(array) != column->element.type)
+		AARR_ELEMTYPE(array) != writer->cache->parts[0]->type)
 		elog(ERROR, "array of type %u where one of %u is expected",
 			 AARR_ELEMTYPE(array), column->type);
 
-	writer->cache = &column->element;
 	taken = append_elements(writer, column, array);
-	writer->cache = cache;
 	if (taken && !writer->truncated)
 		append_dimensions(writer, array);
 	return taken;

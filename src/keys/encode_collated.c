@@ -20,6 +20,9 @@
  * Where all sort keys begin alike, what they have in common is left out
  * (encode_prefix.c), and the limit is that of what follows it.
  *
+ * Inside a value of several parts a sort key is as long as the key has room, since
+ * nothing could follow a beginning, and the parts behind it mostly matter.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -34,6 +37,9 @@
 #define LIMIT_FACTOR		2
 #define FIRST_SHARED_LIMIT	16
 #define GREATEST_LIMIT		(KEY_MAX_WORDS * sizeof(uint64_t))
+
+/* Inside a value: all that encode_parts() may have room for. */
+#define LIMIT_INSIDE		(PREFIX_MOST_BYTES + GREATEST_LIMIT + sizeof(uint64_t))
 
 /*
  * Beginnings of truncated strings in a sample, and how many of them may be equal.
@@ -110,17 +116,21 @@ accept_sample(CollatedColumn *column)
 }
 
 CollatedColumn *
-encode_collated_begin(CollationTransform *transform, bool is_last)
+encode_collated_begin(CollationTransform *transform, KeyPlace place)
 {
 	CollatedColumn *column = palloc0(sizeof(CollatedColumn));
 
 	column->transform = transform;
-	column->is_last = is_last;
+	column->is_last = place == KEY_OF_LAST_COLUMN;
 	column->breaks_ties = collation_breaks_ties(transform);
 	column->limit = FIRST_LIMIT;
-	column->bytes = palloc(PREFIX_MOST_BYTES + GREATEST_LIMIT +
-						   sizeof(uint64_t) + COLLATION_SLACK);
+	column->bytes = palloc(LIMIT_INSIDE + COLLATION_SLACK);
 	column->context = CurrentMemoryContext;
+	if (place == KEY_INSIDE)
+	{
+		column->limit = LIMIT_INSIDE;
+		return column;
+	}
 	column->next_sample = SECOND_SAMPLE;
 	begin_sample(column);
 	return column;
@@ -147,7 +157,7 @@ encode_collated_wanted(const CollatedColumn *column)
 void
 encode_collated_share(CollatedColumn *column)
 {
-	column->limit = FIRST_SHARED_LIMIT;
+	column->limit = Max(column->limit, FIRST_SHARED_LIMIT);
 }
 
 void
@@ -275,7 +285,7 @@ encode_collated(KeyWriter *writer, const char *string, Size size)
 {
 	CollatedColumn *column = writer->cache->collated;
 	StringPrefix *prefix = writer->cache->prefix;
-	Size		common = encode_prefix_size(prefix);
+	Size		common = prefix != NULL ? encode_prefix_size(prefix) : 0;
 	Size		limit = limit_in_key(column, writer, common > 0 ? 1 : 0);
 	Size		length = collation_transform(column->transform, string, size,
 											 column->bytes, common + limit);
@@ -293,7 +303,7 @@ encode_collated(KeyWriter *writer, const char *string, Size size)
 
 	append_cut(writer, bytes, limit);
 	/* a string behind the end of the key would find no room in any case */
-	if (limit == 0)
+	if (limit == 0 || prefix == NULL)
 		return true;
 	return (likely(!is_sampled(column)) ||
 			sample_string(column, bytes, limit, string, size,

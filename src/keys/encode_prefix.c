@@ -13,7 +13,8 @@
  * strings to come: it only says what is left out where it is found.
  *
  * Under collations that do not order by bytes, the strings here are sort keys
- * (encode_collated.c).
+ * (encode_collated.c).  Of values with parts, they are what the parts are written
+ * as (encode_parts.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -96,6 +97,13 @@ encode_prefix_ties(const StringPrefix *prefix, Size size)
 	return prefix->nlong > 0 && prefix->common_size >= Max(size, LEAST_BYTES);
 }
 
+/* What strings have in common only becomes less. */
+bool
+encode_prefix_is_hoped_for(const StringPrefix *prefix)
+{
+	return prefix->nlong == 0 || prefix->common_size >= LEAST_BYTES;
+}
+
 /* Notes what a string has in common with those before. */
 static void
 note_string(StringPrefix *prefix, const char *string, Size size)
@@ -170,7 +178,7 @@ encode_prefix_append_place(KeyWriter *writer, const char *string, Size size)
 	const StringPrefix *prefix = writer->cache->prefix;
 	int			place;
 
-	if (prefix->size == 0)
+	if (prefix == NULL || prefix->size == 0)
 		return 0;
 	place = place_of_string(prefix, string, size);
 	key_append(writer, place < 0 ? 0 : place == 0 ? 1 : 2, 8);

@@ -39,6 +39,37 @@ encode_detoast(KeyWriter *writer, struct varlena *stored, int limit)
 	return value;
 }
 
+struct varlena *
+encode_flatten(KeyCache *cache, Datum value)
+{
+	struct varlena *stored = (struct varlena *) DatumGetPointer(value);
+	MemoryContext caller_context;
+
+	if (!VARATT_IS_EXTENDED(stored))
+		return stored;
+	if (VARATT_IS_SHORT(stored))
+	{
+		/* the commonest case: a buffer is kept for it */
+		Size		size = VARSIZE_SHORT(stored) - VARHDRSZ_SHORT;
+
+		if (cache->flat == NULL)
+			cache->flat = MemoryContextAlloc(cache->context,
+											 VARHDRSZ + VARATT_SHORT_MAX);
+		SET_VARSIZE(cache->flat, VARHDRSZ + size);
+		memcpy(VARDATA(cache->flat), VARDATA_SHORT(stored), size);
+		return (struct varlena *) cache->flat;
+	}
+
+	if (cache->flat_context == NULL)
+		cache->flat_context = AllocSetContextCreate(cache->context,
+													"gpusort flat value",
+													ALLOCSET_SMALL_SIZES);
+	MemoryContextReset(cache->flat_context);
+	caller_context = MemoryContextSwitchTo(cache->flat_context);
+	stored = pg_detoast_datum(stored);
+	MemoryContextSwitchTo(caller_context);
+	return stored;
+}
 
 /*
  * The table
@@ -94,6 +125,8 @@ static const KeyEncoder key_encoders[] = {
 	{VARBITOID, false,
 	TWO_FORMS(8, encode_bits_compact, 0, encode_bits_general)},
 	{ANYARRAYOID, false, VARYING(encode_array)},
+	{ANYRANGEOID, false, VARYING(encode_range)},
+	{ANYMULTIRANGEOID, false, VARYING(encode_multirange)},
 };
 
 /* The type that the extension citext makes has another OID everywhere. */

@@ -12,18 +12,39 @@
 
 #include "common/key_format.h"
 
-/* The state of a column's encoder, from one value to the next. */
+/*
+ * The state of a column's encoder, from one value to the next.  Values may have
+ * parts, such as the elements of an array, which have encoders of their own: so
+ * this is a tree (key_cache.c).
+ */
 typedef struct KeyCache
 {
 	Oid			type;			/* type of the values, not a domain */
+	const struct KeyEncoder *encoder;	/* NULL of a part without keys: the
+										 * key ends there */
 	MemoryContext context;		/* memory for the whole sort */
+	MemoryContext flat_context; /* memory for a value that is not stored flat */
+	char	   *flat;			/* the value, if it had a short header */
+	int			nparts;
+	struct KeyCache **parts;	/* elements, bounds or strings */
 	struct EnumOrder *enum_order;	/* numbers of enum values (encode_enums.c) */
 	struct CollatedColumn *collated;	/* sort keys of strings; NULL: by
 										 * bytes */
-	struct StringPrefix *prefix;	/* common prefix of strings, or of their
-									 * sort keys */
+	struct StringPrefix *prefix;	/* common prefix of strings, of their sort
+									 * keys, or of keys of parts; NULL: none
+									 * is looked for */
 	struct ArrayColumn *array;	/* elements of arrays (encode_arrays.c) */
+	struct TypeCacheEntry *range;	/* type of ranges (encode_ranges.c) */
 } KeyCache;
+
+/* Where values come in keys. */
+typedef enum KeyPlace
+{
+	KEY_OF_LAST_COLUMN,			/* values of the last sort column */
+	KEY_OF_COLUMN,				/* values of another, or elements of its
+								 * arrays */
+	KEY_INSIDE					/* other parts of values */
+} KeyPlace;
 
 /*
  * A key that is being written.  Bytes are collected in "partial", from its most
@@ -98,6 +119,12 @@ extern struct varlena *encode_detoast(KeyWriter *writer,
 									  struct varlena *stored, int limit);
 
 /*
+ * A value with parts, flat and aligned.  The result is good until the next call for
+ * this cache.
+ */
+extern struct varlena *encode_flatten(KeyCache *cache, Datum value);
+
+/*
  * An encoder makes bytes of a value.  A smaller value has smaller bytes, equal
  * values have equal bytes, and no value's bytes are a prefix of another's.
  * Values are never NULL.
@@ -139,5 +166,35 @@ typedef struct KeyEncoder
 
 /* The encoder for a type's default ordering, or NULL. */
 extern const KeyEncoder *key_encoder_find(Oid type);
+
+/*
+ * The same for values of "type", which sort as those of the type "operand", one of
+ * its own kind, such as anyarray.  NULL also if what is first in the values has no
+ * encoder.  Sets whether the order depends on the collation of the sort.
+ */
+extern const KeyEncoder *key_encoder_find_parts(Oid type, Oid operand,
+												bool *by_collation);
+
+/* Is this a family of operators that order strings of the type by their bytes? */
+extern bool key_is_pattern_family(Oid family, Oid operand);
+
+/*
+ * Makes what an encoder keeps, in the current memory context.  Strings sort by their
+ * bytes if "collation" is not valid.
+ */
+extern KeyCache *key_cache_create(const KeyEncoder *encoder, Oid type,
+								  Oid collation, KeyPlace place);
+
+/*
+ * Makes what the encoder of a part keeps, in the current memory context.  The part
+ * sorts by the family of operators, or by its default ordering if that is not valid.
+ */
+extern KeyCache *key_part_create(Oid type, Oid family, Oid collation,
+								 KeyPlace place);
+
+/* Calls a function for a cache and all its parts, until it returns true. */
+typedef bool (*KeyCacheFunction) (KeyCache *cache, void *argument);
+extern bool key_cache_walk(KeyCache *cache, KeyCacheFunction function,
+						   void *argument);
 
 #endif							/* GPUSORT_KEY_ENCODERS_H */

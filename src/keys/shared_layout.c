@@ -54,7 +54,7 @@ shared_layout_change(SharedLayout *layout, uint32 number,
 		has_room(layout, number, change))
 	{
 		layout->changes[number].kind = change->kind;
-		layout->changes[number].column = change->column;
+		layout->changes[number].part = change->part;
 		layout->changes[number].size = change->size;
 		if (change->kind == LAYOUT_LEAVES_PREFIX_OUT)
 		{
@@ -78,7 +78,7 @@ shared_layout_get(SharedLayout *layout, uint32 number)
 
 	pg_read_barrier();
 	change.kind = layout->changes[number].kind;
-	change.column = layout->changes[number].column;
+	change.part = layout->changes[number].part;
 	change.size = layout->changes[number].size;
 	change.bytes = change.kind == LAYOUT_LEAVES_PREFIX_OUT ?
 		layout->bytes + layout->changes[number].place : NULL;

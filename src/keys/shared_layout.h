@@ -18,15 +18,15 @@
 typedef enum LayoutChangeKind
 {
 	LAYOUT_BECOMES_GENERAL,		/* keys go on in the general layout */
-	LAYOUT_LEAVES_PREFIX_OUT,	/* a column's keys leave a common prefix out */
-	LAYOUT_HAS_LONGER_KEYS		/* a column has more bytes of sort keys */
+	LAYOUT_LEAVES_PREFIX_OUT,	/* a part's keys leave a common prefix out */
+	LAYOUT_HAS_LONGER_KEYS		/* a part has more bytes of sort keys */
 } LayoutChangeKind;
 
 /* A change of the layout. */
 typedef struct LayoutChange
 {
 	LayoutChangeKind kind;
-	int			column;			/* sort column, from 0 */
+	int			part;			/* part of the keys, see sort_keys.c */
 	Size		size;			/* bytes of the prefix, or of a sort key */
 	const char *bytes;			/* the prefix */
 } LayoutChange;
@@ -42,7 +42,7 @@ typedef struct SharedLayout
 	struct
 	{
 		LayoutChangeKind kind;
-		int			column;
+		int			part;
 		uint32		size;
 		uint32		place;		/* place of the prefix in "bytes" */
 	}			changes[MOST_LAYOUT_CHANGES];

@@ -24,7 +24,6 @@
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/transam.h"
-#include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "parser/parse_coerce.h"
 #include "utils/lsyscache.h"
@@ -33,17 +32,6 @@
 
 #include "keys/encode.h"
 #include "keys/sort_keys.h"
-
-/*
- * Is this one of the families of operators (text_pattern_ops and the like)
- * that order strings by their bytes, under any collation?
- */
-static bool
-is_pattern_family(Oid family, Oid operand_type)
-{
-	return (family == TEXT_PATTERN_BTREE_FAM_OID && operand_type == TEXTOID) ||
-		(family == BPCHAR_PATTERN_BTREE_FAM_OID && operand_type == BPCHAROID);
-}
 
 /*
  * Is this the family of operators that keys of a type are made for, its default one?
@@ -83,22 +71,14 @@ find_encoder(Oid type, SortColumn *column)
 		(type != operand_type &&
 		 !IsBinaryCoercible(getBaseType(type), operand_type)))
 		return REFUSAL_OPERATOR;
-	column->encoder = key_encoder_find(operand_type);
+	column->encoder = key_encoder_find_parts(type, operand_type,
+											 &column->by_collation);
 	if (column->encoder == NULL)
 		return REFUSAL_TYPE;
-	column->by_collation = column->encoder->by_collation;
-	if (operand_type == ANYARRAYOID)
-	{
-		const KeyEncoder *element = encode_array_element(type);
-
-		if (element == NULL)
-			return REFUSAL_TYPE;
-		column->by_collation = element->by_collation;
-	}
 
 	/* The operator has to be of the default ordering, or of one by bytes. */
 	column->descending = direction == COMPARE_GT;
-	if (is_pattern_family(family, operand_type))
+	if (key_is_pattern_family(family, operand_type))
 		column->by_collation = false;
 	else if (!is_default_family(family, operand_type))
 		return REFUSAL_OPERATOR;
@@ -171,30 +151,11 @@ sort_keys_mark_ties(SortKeys *keys)
 	keys->shape.mark_ties = true;
 }
 
-/* Makes what the encoder of a column keeps. */
-static KeyCache *
-create_cache(const SortColumn *column, Oid type, bool is_last)
+/* Are sort keys made of strings in the values? */
+static bool
+has_collated(KeyCache *cache, void *argument)
 {
-	KeyCache   *cache = palloc0(sizeof(KeyCache));
-	bool		is_array = column->encoder->type == ANYARRAYOID;
-	const KeyEncoder *strings = is_array ? encode_array_element(type) :
-		column->encoder;
-	CollationTransform *transform;
-
-	cache->type = getBaseType(type);
-	cache->context = CurrentMemoryContext;
-	if (column->by_collation)
-	{
-		transform = collation_transform_create(column->collation);
-		if (transform != NULL)
-			cache->collated = encode_collated_begin(transform,
-													is_last && !is_array);
-	}
-	if (strings->by_collation || strings->type == BYTEAOID)
-		cache->prefix = encode_prefix_begin();
-	if (is_array)
-		cache->array = encode_array_begin(type, cache->collated, cache->prefix);
-	return cache;
+	return cache->collated != NULL;
 }
 
 SortColumn *
@@ -221,10 +182,12 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 		if (column->no_key ||
 			find_encoder(attribute->atttypid, column) != REFUSAL_NONE)
 			break;
-		column->cache = create_cache(column, attribute->atttypid,
-									 i == ncolumns - 1);
-		if (column->cache->collated != NULL)
-			keys->costly = true;
+		column->cache = key_cache_create(column->encoder, attribute->atttypid,
+										 column->by_collation ?
+										 column->collation : InvalidOid,
+										 i == ncolumns - 1 ?
+										 KEY_OF_LAST_COLUMN : KEY_OF_COLUMN);
+		keys->costly |= key_cache_walk(column->cache, has_collated, NULL);
 		keys->max_attno = Max(keys->max_attno, column->attno);
 		keys->nencoded++;
 	}
@@ -241,19 +204,25 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 	return keys;
 }
 
+/*
+ * Prepares a part for keys of several processes; true if they depend on the process:
+ * the numbers of enums that one has read may not be those of another.
+ */
+static bool
+cannot_share(KeyCache *cache, void *argument)
+{
+	if (cache->collated != NULL)
+		encode_collated_share(cache->collated);
+	return cache->encoder != NULL && cache->encoder->type == ANYENUMOID;
+}
+
 bool
 sort_keys_share(SortKeys *keys)
 {
 	for (int i = 0; i < keys->nencoded; i++)
 	{
-		KeyCache   *cache = keys->columns[i].cache;
-
-		/* the numbers that one process has read may not be those of another */
-		if (keys->columns[i].encoder->type == ANYENUMOID ||
-			(cache->array != NULL && encode_array_has_enums(cache->array)))
+		if (key_cache_walk(keys->columns[i].cache, cannot_share, NULL))
 			return false;
-		if (cache->collated != NULL)
-			encode_collated_share(cache->collated);
 	}
 	return true;
 }
@@ -274,78 +243,125 @@ sort_keys_fixed_bits(const SortKeys *keys, int ncolumns)
 	return bytes * BITS_PER_BYTE;
 }
 
+static bool
+is_doubtful(KeyCache *cache, void *argument)
+{
+	return cache->collated != NULL &&
+		!encode_collated_trusted(cache->collated);
+}
+
 bool
 sort_keys_doubtful(const SortKeys *keys)
 {
 	bool		doubtful = keys->doubtful;
 
 	for (int i = 0; i < keys->nencoded && keys->costly && !doubtful; i++)
-	{
-		const CollatedColumn *collated = keys->columns[i].cache->collated;
-
-		doubtful = collated != NULL && !encode_collated_trusted(collated);
-	}
+		doubtful = key_cache_walk(keys->columns[i].cache, is_doubtful, NULL);
 	return doubtful;
 }
 
-/* The first change that a column which has refused a value wants; false if none. */
-static bool
-find_change(const SortKeys *keys, LayoutChange *change)
+/* A change that the next part of keys may want, and that part. */
+typedef struct WantedChange
 {
-	for (int i = 0; i < keys->nencoded; i++)
-	{
-		const KeyCache *cache = keys->columns[i].cache;
+	LayoutChange change;
+	KeyCache   *cache;
+} WantedChange;
 
-		change->column = i;
-		if (cache->prefix != NULL && encode_prefix_wants_change(cache->prefix))
-		{
-			change->kind = LAYOUT_LEAVES_PREFIX_OUT;
-			change->size = encode_prefix_wanted(cache->prefix, &change->bytes);
-			return true;
-		}
-		if (cache->collated != NULL &&
-			encode_collated_wants_change(cache->collated))
-		{
-			change->kind = LAYOUT_HAS_LONGER_KEYS;
-			change->size = encode_collated_wanted(cache->collated);
-			return true;
-		}
+/* Does this part, which has refused a value, want a change? */
+static bool
+wants_change(KeyCache *cache, void *argument)
+{
+	WantedChange *wanted = argument;
+	LayoutChange *change = &wanted->change;
+
+	wanted->cache = cache;
+	if (cache->prefix != NULL && encode_prefix_wants_change(cache->prefix))
+	{
+		change->kind = LAYOUT_LEAVES_PREFIX_OUT;
+		change->size = encode_prefix_wanted(cache->prefix, &change->bytes);
+		return true;
 	}
+	if (cache->collated != NULL &&
+		encode_collated_wants_change(cache->collated))
+	{
+		change->kind = LAYOUT_HAS_LONGER_KEYS;
+		change->size = encode_collated_wanted(cache->collated);
+		return true;
+	}
+	change->part++;
 	return false;
 }
 
-/* Changes the keys of a column, if the change is one of them. */
-static void
-make_change(const SortKeys *keys, const LayoutChange *change)
+/* The first change that is wanted, with the part that wants it; false if none is. */
+static bool
+find_change(const SortKeys *keys, WantedChange *wanted)
 {
-	const KeyCache *cache = keys->columns[change->column].cache;
+	bool		found = false;
 
+	wanted->change.part = 0;
+	for (int i = 0; i < keys->nencoded && !found; i++)
+		found = key_cache_walk(keys->columns[i].cache, wants_change, wanted);
+	return found;
+}
+
+/* Changes the keys of a part, if the change is one of them. */
+static void
+make_change(const KeyCache *cache, const LayoutChange *change)
+{
 	if (change->kind == LAYOUT_LEAVES_PREFIX_OUT)
 		encode_prefix_change(cache->prefix, change->bytes, change->size);
 	else if (change->kind == LAYOUT_HAS_LONGER_KEYS)
 		encode_collated_change(cache->collated, change->size);
 }
 
-/* Leaves the keys of the column as they are. */
+/* Leaves the keys of the part as they are. */
 static void
-withdraw_change(const SortKeys *keys, const LayoutChange *change)
+withdraw_change(const KeyCache *cache, const LayoutChange *change)
 {
-	const KeyCache *cache = keys->columns[change->column].cache;
-
 	if (change->kind == LAYOUT_LEAVES_PREFIX_OUT)
 		encode_prefix_keep(cache->prefix);
 	else
 		encode_collated_keep(cache->collated);
 }
 
+/* A part that is sought by its number, and the part if it has been found. */
+typedef struct SoughtPart
+{
+	int			left;			/* parts ahead of it that are still to come */
+	KeyCache   *cache;
+} SoughtPart;
+
+static bool
+is_sought(KeyCache *cache, void *argument)
+{
+	SoughtPart *sought = argument;
+
+	sought->cache = cache;
+	return sought->left-- == 0;
+}
+
+/* The part of this number. */
+static KeyCache *
+find_part(const SortKeys *keys, int number)
+{
+	SoughtPart	sought = {.left = number};
+
+	for (int i = 0; i < keys->nencoded; i++)
+	{
+		if (key_cache_walk(keys->columns[i].cache, is_sought, &sought))
+			return sought.cache;
+	}
+	elog(ERROR, "no part %d of keys", number);
+}
+
 void
 sort_keys_change_layout(SortKeys *keys)
 {
-	LayoutChange change;
+	WantedChange wanted;
 	bool		general = keys->general;
 
-	if (find_change(keys, &change))
-		make_change(keys, &change);
+	if (find_change(keys, &wanted))
+		make_change(wanted.cache, &wanted.change);
 	else
 		general = true;
 	set_layout(keys, general);
@@ -354,15 +370,15 @@ sort_keys_change_layout(SortKeys *keys)
 void
 sort_keys_propose(SortKeys *keys, SharedLayout *layout)
 {
-	LayoutChange change;
+	WantedChange wanted;
 
-	if (!find_change(keys, &change))
+	if (!find_change(keys, &wanted))
 	{
-		change.kind = LAYOUT_BECOMES_GENERAL;
-		(void) shared_layout_change(layout, keys->nagreed, &change);
+		wanted.change.kind = LAYOUT_BECOMES_GENERAL;
+		(void) shared_layout_change(layout, keys->nagreed, &wanted.change);
 	}
-	else if (!shared_layout_change(layout, keys->nagreed, &change))
-		withdraw_change(keys, &change);
+	else if (!shared_layout_change(layout, keys->nagreed, &wanted.change))
+		withdraw_change(wanted.cache, &wanted.change);
 }
 
 bool
@@ -379,7 +395,7 @@ sort_keys_adopt(SortKeys *keys, SharedLayout *layout)
 		if (change.kind == LAYOUT_BECOMES_GENERAL)
 			general = true;
 		else
-			make_change(keys, &change);
+			make_change(find_part(keys, change.part), &change);
 	}
 	set_layout(keys, general);
 	return true;

@@ -1,0 +1,143 @@
+/*-------------------------------------------------------------------------
+ *
+ * key_cache.c
+ *	  What encoders keep from one value to the next, a tree.
+ *
+ * Some values have parts, such as the elements of an array or the bounds of a range.
+ * A part has an encoder, and what that keeps, like a column of the sort.  So parts
+ * can have parts themselves, to any depth.
+ *
+ * Not every part has an encoder.  Where one has none the key ends, and rows that are
+ * equal so far are left to the comparators.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "keys/encode.h"
+
+/* The families (text_pattern_ops and the like) do so under any collation. */
+bool
+key_is_pattern_family(Oid family, Oid operand)
+{
+	return (family == TEXT_PATTERN_BTREE_FAM_OID && operand == TEXTOID) ||
+		(family == BPCHAR_PATTERN_BTREE_FAM_OID && operand == BPCHAROID);
+}
+
+/*
+ * Finds the encoder for values of a type by a family, the default one if that is not
+ * valid, and whether the order depends on the collation.
+ */
+static const KeyEncoder *
+find_by_family(Oid type, Oid family, bool *by_collation)
+{
+	TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+	const KeyEncoder *encoder;
+
+	if (!OidIsValid(entry->btree_opintype))
+		return NULL;
+	encoder = key_encoder_find_parts(type, entry->btree_opintype, by_collation);
+	if (key_is_pattern_family(family, entry->btree_opintype))
+		*by_collation = false;
+	else if (OidIsValid(family) && family != entry->btree_opf)
+		return NULL;
+	return encoder;
+}
+
+const KeyEncoder *
+key_encoder_find_parts(Oid type, Oid operand, bool *by_collation)
+{
+	const KeyEncoder *encoder = key_encoder_find(operand);
+	Oid			part = InvalidOid;
+	Oid			family = InvalidOid;
+	bool		part_by_collation;
+
+	check_stack_depth();
+	if (encoder == NULL)
+		return NULL;
+	*by_collation = encoder->by_collation;
+	if (operand == ANYARRAYOID)
+		part = get_base_element_type(type);
+	else if (operand == ANYRANGEOID || operand == ANYMULTIRANGEOID)
+		part = encode_range_bound(getBaseType(type), &family);
+	else
+		return encoder;
+
+	if (!OidIsValid(part) ||
+		find_by_family(getBaseType(part), family, &part_by_collation) == NULL)
+		return NULL;
+	/* ranges have a collation of their own */
+	if (operand == ANYARRAYOID)
+		*by_collation = part_by_collation;
+	return encoder;
+}
+
+KeyCache *
+key_cache_create(const KeyEncoder *encoder, Oid type, Oid collation,
+				 KeyPlace place)
+{
+	KeyCache   *cache = palloc0(sizeof(KeyCache));
+	CollationTransform *transform;
+
+	cache->type = getBaseType(type);
+	cache->encoder = encoder;
+	cache->context = CurrentMemoryContext;
+	if (encoder == NULL)
+		return cache;
+
+	if (encoder->by_collation && OidIsValid(collation))
+	{
+		transform = collation_transform_create(collation);
+		if (transform != NULL)
+			cache->collated = encode_collated_begin(transform, place);
+	}
+	if (encoder->type == ANYARRAYOID)
+		encode_array_begin(cache, collation, place);
+	else if (encoder->type == ANYRANGEOID || encoder->type == ANYMULTIRANGEOID)
+		encode_range_begin(cache);
+
+	/* the elements of an array have a prefix, not the array */
+	if (place != KEY_INSIDE && encoder->type != ANYARRAYOID &&
+		(encoder->by_collation || encoder->type == BYTEAOID ||
+		 cache->nparts > 0))
+		cache->prefix = encode_prefix_begin();
+	return cache;
+}
+
+KeyCache *
+key_part_create(Oid type, Oid family, Oid collation, KeyPlace place)
+{
+	Oid			base_type = getBaseType(type);
+	bool		by_collation;
+	const KeyEncoder *encoder = find_by_family(base_type, family,
+											   &by_collation);
+
+	check_stack_depth();
+	/* the comparator says that there is no collation */
+	if (encoder != NULL && by_collation && !collation_can_sort(collation))
+		encoder = NULL;
+	if (encoder != NULL && encoder->by_collation && !by_collation)
+		collation = InvalidOid;
+	return key_cache_create(encoder, base_type, collation, place);
+}
+
+bool
+key_cache_walk(KeyCache *cache, KeyCacheFunction function, void *argument)
+{
+	check_stack_depth();
+	if (function(cache, argument))
+		return true;
+	for (int i = 0; i < cache->nparts; i++)
+	{
+		if (key_cache_walk(cache->parts[i], function, argument))
+			return true;
+	}
+	return false;
+}
