@@ -3,10 +3,11 @@
  * hooks.c
  *	  All hooks of the server.
  *
- * The server has a hook where an extension may do something itself, or ahead of or
- * behind what the server does.  Extensions share it: each calls the one that was there
- * before, or the server's own function.  That is all there is here.  What is done ahead
- * of the next one and behind it stands in the files whose functions are called.
+ * The server has a hook where an extension may do something itself, or before
+ * or after what the server does.  Extensions share a hook: each calls the
+ * function that was there before, or the server's own function.  This file
+ * does no more than that.  What is done before and after is in the files whose
+ * functions it calls.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,7 +40,7 @@
 #include "sort/spare_memory.h"
 #include "sort_progress.h"
 
-/* Those that were there before. */
+/* The hooks that were there before. */
 static shmem_request_hook_type next_shmem_request;
 static shmem_startup_hook_type next_shmem_startup;
 static planner_hook_type next_planner;
@@ -117,7 +118,10 @@ see_relation(RELATION_HOOK_PARAMETERS)
 	take_builds_of(root, rel);
 }
 
-/* Here and below: what is not ours alone may get other paths when we have returned. */
+/*
+ * Here and below: nothing is noted if the hook is another extension's, which
+ * may add paths after this function.
+ */
 static void
 add_relation_paths(PlannerInfo *root, RelOptInfo *relation, Index index,
 				   RangeTblEntry *entry)
@@ -128,7 +132,7 @@ add_relation_paths(PlannerInfo *root, RelOptInfo *relation, Index index,
 		add_paths_note_relation(root, relation);
 }
 
-/* The search for a join, of which only the last result is noted. */
+/* Searches for a join, and notes only the last result. */
 static RelOptInfo *
 search_join(PlannerInfo *root, int levels_needed, List *initial_rels)
 {
@@ -158,7 +162,10 @@ static void
 add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 				RelOptInfo *output, void *extra)
 {
-	/* first: an extension that puts a node above all paths has to find ours */
+	/*
+	 * first: an extension that puts a node above all paths has to find
+	 * gpusort's
+	 */
 	add_paths_to_stage(root, stage, input, output, extra);
 	if (next_upper_paths != NULL)
 		next_upper_paths(root, stage, input, output, extra);
@@ -282,7 +289,10 @@ process_utility(PlannedStmt *statement, const char *query_string,
 		spare_memory_discard();
 }
 
-/* Puts a hook of ours in the place of the one that is there, which is the next. */
+/*
+ * Puts gpusort's function in the place of the hook that is there, which is
+ * called next.
+ */
 #define INSTALL(hook, next, ours) \
 	((next) = (hook), (hook) = (ours))
 

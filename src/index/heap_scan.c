@@ -3,18 +3,20 @@
  * heap_scan.c
  *	  Scanning a heap for an index build.
  *
- * Core's scan for index builds takes row by row.  It locks the row's page to
- * find it, and once more to learn whether it is live, and finds out which rows
- * of a page are versions of others, since rows may be in any state.
+ * Core's scan for index builds takes one row at a time, since rows may be in
+ * any state.  It locks the row's page to find the row, and once more to learn
+ * whether it is live, and finds out which rows of a page are versions of
+ * others.
  *
- * On most pages of most tables all rows are in one state: inserted by a
- * transaction that is known to have committed, and not updated in place, nor
- * deleted or locked since.  Such a row is live to everybody, and by the header
- * of the row alone, so a page of such rows is looked through under one lock.
- * All other pages are left to core's scan, by ranges.
+ * On most pages of most tables all rows are simple: inserted by a transaction
+ * that is known to have committed, and not updated in place, nor deleted or
+ * locked since.  The header alone tells that a simple row is live to
+ * everybody, so a page of simple rows is read under one lock.  All other pages
+ * are left to core's scan, in ranges.
  *
  * Concurrent builds take the rows that a snapshot sees, and other access
- * methods know their rows themselves; both are core's to scan as a whole.
+ * methods know their rows themselves; in both cases core scans the whole
+ * table.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,14 +37,14 @@
 #include "port/compat.h"
 
 /*
- * The most pages of a range that is left to core, fewer than those that are
- * kept in buffers while a large table is scanned.
+ * The most pages of a range that is left to core: fewer than a scan of a large
+ * table keeps in buffers.
  */
 #define RANGE_MAX_PAGES		16
 
 /*
- * From more columns on it takes less time to take all columns of a row apart
- * than to look for each.
+ * With more columns than this it takes less time to deform a row than to look
+ * for each column.
  */
 #define PLAIN_MAX_COLUMNS	3
 
@@ -55,7 +57,7 @@ typedef struct HeapScan
 	void	   *state;
 	double		nlive;
 
-	/* which blocks are this process's */
+	/* allots blocks to this process */
 	ParallelBlockTableScanDesc shared;
 	ParallelBlockTableScanWorkerData share;
 	BufferAccessStrategy strategy;
@@ -65,7 +67,8 @@ typedef struct HeapScan
 	ExprContext *expressions;
 	ExprState  *predicate;
 	TupleTableSlot *slot;
-	bool		plain;			/* there are none of them, and few columns */
+	bool		plain;			/* the index has none of these, and few
+								 * columns */
 
 	/* pages that are to be left to core; none at the beginning */
 	BlockNumber first_of_range;
@@ -91,7 +94,7 @@ is_simple(HeapTupleHeader row)
 
 /*
  * Finds the rows of a page; -1 if some of them are not simple.  The buffer is
- * pinned, so they stay where they are.
+ * pinned, so the rows stay where they are.
  */
 static int
 find_simple_rows(Buffer buffer, OffsetNumber *offsets)
@@ -133,7 +136,7 @@ form_columns(HeapScan *scan, HeapTuple row, Buffer buffer, Datum *values,
 	return true;
 }
 
-/* The same of a plain index, straight from the row. */
+/* The same for a plain index, straight from the row. */
 static inline void
 take_columns(const HeapScan *scan, HeapTuple row, Datum *values, bool *isnull)
 {
@@ -180,11 +183,14 @@ give_rows(HeapScan *scan, Buffer buffer, const OffsetNumber *offsets,
 	}
 }
 
-/* Has core scan the range of pages that are left to it, and empties it. */
+/*
+ * Lets core scan the range of pages that are left to it, and empties the
+ * range.
+ */
 static void
 scan_range(HeapScan *scan)
 {
-	/* core drops the state of expressions, which we go on to use */
+	/* core drops the state of expressions, which is still needed here */
 	IndexInfo	info = *scan->info;
 
 	if (scan->range_pages == 0)
@@ -247,7 +253,7 @@ scan_pages(HeapScan *scan, bool progress)
 		Buffer		next = block_reader_next(reader);
 
 		CHECK_FOR_INTERRUPTS();
-		/* into the cache, while the rows of this page are looked at */
+		/* prefetches the next page, while the rows of this one are read */
 		if (BufferIsValid(next))
 		{
 			const char *page = BufferGetPage(next);
@@ -265,7 +271,7 @@ scan_pages(HeapScan *scan, bool progress)
 	block_reader_end(reader);
 }
 
-/* A "parallel" scan of this process alone, which allots its blocks. */
+/* Makes a "parallel" scan of this process alone, which allots its blocks. */
 static ParallelTableScanDesc
 share_alone(Relation heap)
 {
@@ -298,7 +304,7 @@ scan_heap(Relation heap, Relation index, IndexInfo *info,
 	scan.predicate = ExecPrepareQual(info->ii_Predicate, scan.execution);
 	scan.plain = info->ii_Predicate == NIL && info->ii_Expressions == NIL &&
 		info->ii_NumIndexAttrs <= PLAIN_MAX_COLUMNS;
-	/* as core's scans of large tables do, to leave the buffers to others */
+	/* as core does for large tables, to leave the buffers to others */
 	if (!RelationUsesLocalBuffers(heap) &&
 		scan.shared->phs_nblocks > NBuffers / 4)
 		scan.strategy = GetAccessStrategy(BAS_BULKREAD);
@@ -315,7 +321,7 @@ scan_heap(Relation heap, Relation index, IndexInfo *info,
 		FreeAccessStrategy(scan.strategy);
 	ExecDropSingleTupleTableSlot(scan.slot);
 	FreeExecutorState(scan.execution);
-	/* it was a part of that */
+	/* these were freed with scan.execution */
 	info->ii_ExpressionsState = NIL;
 	if (parallel == NULL)
 		pfree(scan.shared);

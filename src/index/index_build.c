@@ -3,16 +3,16 @@
  * index_build.c
  *	  Building a B-tree in one go: its rows are collected, sorted and written.
  *
- * The phases of a build: collect, sort, write.  The scan of the table
- * (heap_scan.c) calls back for each row that the index is to have, which goes to
- * a sort (index_sort.c).  After the last row the sort makes the order, and the
- * tuples are put on leaf pages in that order, straight from where they are
- * (leaf_maker.c).  Parallel workers may help with all but the sort, or, if there
- * are more rows than memory, with all but the pages (parallel_build.c).
+ * A build has three phases: collect, sort, write.  The scan of the table
+ * (heap_scan.c) calls back for each row of the index, which goes to a sort
+ * (index_sort.c).  After the last row the sort makes the order, and the tuples
+ * are put on leaf pages in that order, straight from where they are
+ * (leaf_maker.c).  Parallel workers may help with all but the sort, or, if
+ * there are more rows than memory, with all but the pages (parallel_build.c).
  *
- * If the rows turn out not to be sortable by keys, the collected rows are
- * dropped, and core builds the index.  If a device has made a wrong order, the
- * build begins once more without the device.
+ * If the rows turn out not to be sortable by keys, the build drops the
+ * collected rows, and core builds the index.  If a device has made a wrong
+ * order, the build begins once more without the device.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +41,7 @@
 #include "settings.h"
 #include "shared_state.h"
 
-/* Least bytes for the rows of a process that sorts separately. */
+/* The least bytes for the rows of a process that sorts separately. */
 #define LEAST_SORT_BYTES	((Size) 64 * 1024)
 
 typedef struct IndexBuild
@@ -89,8 +89,8 @@ expected_width(const IndexBuild *build, int column)
 }
 
 /*
- * Bytes that all rows are expected to need: the rows, their places, their keys,
- * which are about as long as the columns, and the order.
+ * The bytes that all rows are expected to need: for the rows, their places,
+ * their keys, which are about as long as the columns, and the order.
  */
 static double
 expected_memory(const IndexBuild *build)
@@ -143,8 +143,8 @@ begin_sort(IndexBuild *build, Size limit, double expected_rows)
 }
 
 /*
- * Starts workers; the limit is bytes for all, or "separately" for each, and so many
- * rows are expected of each.
+ * Starts workers.  The limit is bytes for all participants, or with
+ * "separately" for each.  expected_rows is the number of rows of each.
  */
 static bool
 begin_parallel(IndexBuild *build, Size limit, bool separately,
@@ -192,12 +192,12 @@ collect_separately(IndexBuild *build)
 	begin_sort(build, limit, expected_rows);
 	build->failed = !parallel_build_collect_separately(build->parallel, build->info,
 													   build->sort, &build->heap_tuples);
-	/* it goes on with the rows of all */
+	/* the leader's sort goes on with the rows of all participants */
 	sort_progress_expect(build->sort->external.progress, build->expected_rows);
 	return true;
 }
 
-/* Scans the table, with workers if there are to be any. */
+/* Scans the table, with workers if core has planned some. */
 static void
 collect_rows(IndexBuild *build)
 {
@@ -432,7 +432,7 @@ empty_index(const IndexBuild *build)
 
 /*
  * Builds the index once more without a device, which has made a wrong order.
- * All other failures of a device have been dealt with before (sort_job.c).
+ * sort_job.c has dealt with all other failures of a device.
  */
 static bool
 build_without_device(IndexBuild *build, IndexBuildResult *result)

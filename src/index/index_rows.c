@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * index_rows.c
- *	  The rows of an index: as they are stored, and as they are sorted.
+ *	  Forming the rows of an index, to be stored and sorted.
  *
- * A row is stored as the index tuple that it will be, formed where it is to
- * lie.  Its sort columns are the index's key columns and, last, its place in
- * the table, so no two rows are equal.
+ * A row is stored as the index tuple that it will be, formed in its final
+ * place in memory.  Its sort columns are the index's key columns and, last,
+ * its place in the table, so no two rows are equal.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,8 +23,8 @@
 #include "port/compat.h"
 
 /*
- * The operator that orders a key column, if what goes by operators compares as
- * the index does.  An operator can be in several families, which may have
+ * The operator that orders a key column, if a sort by that operator compares
+ * as the index does.  An operator can be in several families, which may have
  * comparators of their own.
  */
 static Oid
@@ -73,11 +73,11 @@ index_column_type(Relation index, int column)
 {
 	Oid			type = TupleDescAttr(RelationGetDescr(index), column)->atttypid;
 
-	/* names are stored as far as they go, which is all that encoders read */
+	/* names are stored without padding; encoders read no more than that */
 	return type == CSTRINGOID ? index->rd_opcintype[column] : type;
 }
 
-/* The columns of the index, and one more for the place of the row. */
+/* Describes rows: the columns of the index, and one for the row's place. */
 static TupleDesc
 describe_rows(Relation index)
 {
@@ -97,8 +97,8 @@ describe_rows(Relation index)
 }
 
 /*
- * What index_getattr() does, for a row that is not to be taken for a tuple: the
- * columns are passed one by one, up to the one that is wanted.
+ * Does what index_getattr() does, for a row that must not be taken for a
+ * tuple: walks over the columns one by one, up to the wanted one.
  */
 static pg_noinline Datum
 dead_row_column(const IndexRow *row, AttrNumber attno, TupleDesc descriptor,
@@ -144,8 +144,8 @@ index_row_column(const void *row, AttrNumber attno, TupleDesc descriptor,
 }
 
 /*
- * If all columns are of fixed width, so are rows without a NULL, and their
- * columns have fixed places.
+ * Notes the fixed places of columns.  If all columns are of fixed width, so
+ * are rows without a NULL.
  */
 static void
 find_fixed_places(IndexRows *rows)
@@ -180,7 +180,7 @@ index_rows_begin(Relation index)
 	rows->one_varlena = RelationGetDescr(index)->natts == 1 &&
 		TupleDescAttr(RelationGetDescr(index), 0)->attlen == -1;
 
-	/* filled once and for all; from then on only its values change */
+	/* filled once; from then on only its values change */
 	rows->slot = MakeSingleTupleTableSlot(rows->descriptor, &TTSOpsVirtual);
 	ExecStoreAllNullTuple(rows->slot);
 	rows->slot->tts_isnull[rows->descriptor->natts - 1] = false;
@@ -194,9 +194,9 @@ index_rows_end(IndexRows *rows)
 }
 
 /*
- * Stores a row that is formed by index_form_tuple().  That fetches values that
- * are stored elsewhere, compresses large ones, and raises core's error for a
- * row too large for an index.  NULL if there is no room.
+ * Stores a row that index_form_tuple() forms, which fetches values that are
+ * stored elsewhere, compresses large ones, and raises core's error for a row
+ * too large for an index.  NULL if there is no room.
  */
 static IndexRow *
 store_toasted_row(IndexRows *rows, Datum *values, bool *isnull,
@@ -242,8 +242,8 @@ store_fixed_row(IndexRows *rows, Datum *values, IndexRowSpace space,
 }
 
 /*
- * Is the row one value with a header of one byte, as numbers of type numeric
- * and short strings have in tables?
+ * Is the row one value with a header of one byte?  In tables numbers of type
+ * numeric and short strings have one.
  */
 static inline bool
 is_short_row(const IndexRows *rows, const Datum *values, const bool *isnull)
@@ -253,7 +253,7 @@ is_short_row(const IndexRows *rows, const Datum *values, const bool *isnull)
 		!VARATT_IS_EXTERNAL(DatumGetPointer(values[0]));
 }
 
-/* Stores such a row; NULL if there is no room. */
+/* Stores that row; NULL if there is no room. */
 static inline IndexRow *
 store_short_row(Datum value, IndexRowSpace space, void *owner)
 {
@@ -265,7 +265,7 @@ store_short_row(Datum value, IndexRowSpace space, void *owner)
 
 	if (unlikely(row == NULL))
 		return NULL;
-	/* the padding, which is in the last word */
+	/* clears the padding, which is in the last word */
 	*(uint64 *) ((char *) row + bytes - sizeof(uint64)) = 0;
 	memcpy((char *) row + header_bytes, varlena, data_bytes);
 	row->info = INDEX_VAR_MASK | bytes;
@@ -283,9 +283,10 @@ needs_toasting(Datum value)
 }
 
 /*
- * Stores a row as index_form_tuple() would form it, in place, and without its
- * place in the table; NULL if there is no room.  What is stored is also what
- * the values are to be taken from, if *toasted.
+ * Stores a row as index_form_tuple() would form it, in its final place, and
+ * without its place in the table; NULL if there is no room.  Sets *toasted if
+ * the stored row has other values than these, from which its key has to be
+ * made.
  */
 static inline IndexRow *
 store_row(IndexRows *rows, Datum *values, bool *isnull, IndexRowSpace space,

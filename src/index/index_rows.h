@@ -29,14 +29,14 @@ typedef struct IndexRows
 	uint16		fixed_places[INDEX_MAX_KEYS];	/* offsets of the values */
 } IndexRows;
 
-/* A function that gives MAXALIGNed room for a row of this size, or NULL. */
+/* A function that returns MAXALIGNed room for a row of this size, or NULL. */
 typedef void *(*IndexRowSpace) (void *owner, Size bytes);
 
 /*
- * The columns that order an index: its key columns and, last, the place of
- * the row in the table, for which the attribute after the index's own stands.
- * A palloc'd array; sort operators that do not exist, or do not compare as the
- * index does, are InvalidOid.
+ * The columns that order an index: its key columns and, last, the place of the
+ * row in the table, which is the attribute after the index's own.  Returns a
+ * palloc'd array.  A sort operator that does not exist, or does not compare as
+ * the index does, is InvalidOid.
  */
 extern SortColumn *index_columns(Relation index, int *ncolumns);
 
@@ -52,8 +52,9 @@ extern IndexRows *index_rows_begin(Relation index);
 extern void index_rows_end(IndexRows *rows);
 
 /*
- * Stores a row in the room that "space" gives, and puts its values into the slot,
- * which is valid as long as the caller's values are.  NULL if there is no room.
+ * Stores a row in the room that "space" returns, and puts its values into the
+ * slot, which is valid as long as the caller's values are.  NULL if there is
+ * no room.
  */
 extern IndexRow *index_rows_store(IndexRows *rows, ItemPointer tid,
 								  Datum *values, bool *isnull,

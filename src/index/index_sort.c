@@ -16,7 +16,9 @@
 #include "index/merged_rows.h"
 #include "port/timing.h"
 
-/* What a row takes at least: the tuple, its place, the entry of the order. */
+/*
+ * The least bytes of a row: its tuple, its place and its entry of the order.
+ */
 #define LEAST_ROW_BYTES \
 	(MAXALIGN(sizeof(IndexTupleData) + 1) + sizeof(void *) + sizeof(uint32))
 
@@ -32,7 +34,7 @@ index_sort_least_memory(double rows)
 	return rows * LEAST_ROW_BYTES;
 }
 
-/* What a limit leaves for runs that are merged, while leaves are made. */
+/* The part of a limit for runs that are merged, while leaves are made. */
 static Size
 bytes_for_runs(Size limit)
 {
@@ -66,14 +68,14 @@ index_sort_begin(Relation index, bool unique, Size limit, Size limit_of_merge,
 	return sort;
 }
 
-/* Where the store has space for a row. */
+/* Returns space in the store for a row; an IndexRowSpace. */
 static void *
 store_space(void *owner, Size bytes)
 {
 	return external_sort_reserve(owner, bytes);
 }
 
-/* Makes room for a row where there is none; or the sort fails. */
+/* Spills the store to make room for a row; on failure the sort fails. */
 static void
 make_room(IndexSort *sort)
 {
@@ -85,7 +87,10 @@ make_room(IndexSort *sort)
 	sort->run_microseconds += microseconds_since(start);
 }
 
-/* Takes a row with those that are sorted by keys, if there is room. */
+/*
+ * Puts a row in the store, and its key in the order; false if there is no
+ * room.
+ */
 static inline bool
 put_in_store(IndexSort *sort, ItemPointer tid, Datum *values, bool *isnull,
 			 bool is_alive)
@@ -105,8 +110,8 @@ put_in_store(IndexSort *sort, ItemPointer tid, Datum *values, bool *isnull,
 }
 
 /*
- * When the sort has failed the scan goes on, for it cannot be ended, but its
- * rows are not looked at.
+ * When the sort has failed the scan goes on, since nothing can end it, but its
+ * rows are ignored.
  */
 void
 index_sort_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,

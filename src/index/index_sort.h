@@ -3,8 +3,8 @@
  * index_sort.h
  *	  Sorting the rows of an index: put them, sort, get them in order.
  *
- * A sort whose rows cannot be sorted by keys fails: it drops its rows, and the
- * index has to be built by core.
+ * A sort whose rows cannot be sorted by keys fails: it drops its rows, and
+ * core has to build the index.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,19 +21,19 @@ typedef struct IndexSort
 {
 	ExternalSort external;		/* sort of the rows by keys */
 	MemoryContext context;		/* owns everything below */
-	bool		unique;			/* rows are marked that are dead */
+	bool		unique;			/* dead rows are marked */
 	IndexRows  *rows;			/* form of the rows */
 	uint64		run_microseconds;	/* time of runs written while rows come */
 } IndexSort;
 
-/* Bytes that so many rows need at least. */
+/* The least bytes that this many rows need. */
 extern double index_sort_least_memory(double rows);
 
 /*
  * Begins a sort of an index's rows, and shows its progress.  The limits are in
  * bytes: for the sort while rows are put, and while runs are merged.  With
- * host_only no device is asked.  May fail at once.  Allocates in a memory context
- * that is a child of the current one.
+ * host_only it uses no device.  May fail at once.  Allocates in a memory
+ * context that is a child of the current one.
  */
 extern IndexSort *index_sort_begin(Relation index, bool unique, Size limit,
 								   Size limit_of_merge, double expected_rows,
@@ -53,7 +53,7 @@ extern void index_sort_put(Relation index, ItemPointer tid, Datum *values,
  */
 extern bool index_sort_perform(IndexSort *sort);
 
-/* Has the sort failed, and so dropped its rows? */
+/* True if the sort has failed, and so dropped its rows. */
 static inline bool
 index_sort_has_failed(const IndexSort *sort)
 {
@@ -61,13 +61,13 @@ index_sort_has_failed(const IndexSort *sort)
 }
 
 /*
- * Has a device made the order, so that the order has to be checked?  After
- * index_sort_perform().
+ * After index_sort_perform(): true if a device has made the order, so that the
+ * order has to be checked.
  */
 extern bool index_sort_needs_check(const IndexSort *sort);
 
 /*
- * Writes the last run, where another process merges the runs, in the place of
+ * Writes the last run, for another process to merge; takes the place of
  * index_sort_perform().  False if the sort has failed.
  */
 extern bool index_sort_write_last_run(IndexSort *sort);

@@ -3,28 +3,27 @@
  * leaf_maker.c
  *	  Making the leaf pages of a B-tree from rows that are in its order.
  *
- * The pages are those that core writes for the same rows, to the byte, so
- * they follow the rules of PostgreSQL's README for nbtree, and of the code
- * that builds indexes there:
+ * The pages are those that core writes for the same rows, to the byte.  So
+ * this file follows the rules of PostgreSQL's README for nbtree, and of its
+ * code that builds indexes:
  *
- * Rows that are equal become a posting list, one tuple with the places of all of
- * them, or several lists when they are many.  Any other row is a tuple itself.
+ * Equal rows become a posting list, one tuple with the places of all of them,
+ * or several lists if there are many.  Any other row is a tuple itself.
  *
- * That a page is full is found when a tuple comes that has no room on it, or
- * when less is free than the fill factor leaves.  Then the last tuple on the
- * page moves to the next one, and what remains of it becomes the high key: as
- * many columns as tell it from the tuple before.
+ * A page is full when a tuple comes that has no room on it, or when less is
+ * free than the fill factor leaves.  Then the last tuple on the page moves to
+ * the next page, and a part of it becomes the high key: as many columns as
+ * tell it from the tuple before.
  *
- * So where pages begin depends on how large rows are, and which ones equal the
- * row before them, and on nothing else.  These are their measures, two bytes
- * for each.  Rows are taken by chunks, and for each chunk there are three
- * steps: measuring its rows, laying the pages out by the measures, and filling
- * the pages.  Only the second has to wait for the chunk before, and it is by
- * far the shortest: it reads no row.  Thus several processes can make
- * pages of one index.
+ * So the beginnings of pages depend only on the sizes of rows, and on which
+ * rows equal the row before them.  These are the measures of rows, two bytes
+ * for each.  Rows are taken by chunks, and each chunk has three steps: measure
+ * its rows, lay the pages out by the measures, and fill the pages.  Only the
+ * second step has to wait for the chunk before, and it is by far the shortest:
+ * it reads no row.  Thus several processes can make pages of one index.
  *
- * What makes this faster than core's also in one process is that the tuples
- * are taken from where they were collected, and are known to be in order.
+ * This is faster than core also in one process, since tuples are taken from
+ * where they were collected, and are known to be in order.
  *
  *-------------------------------------------------------------------------
  */
@@ -39,7 +38,9 @@
 #include "port/cache_lines.h"
 #include "port/compat.h"
 
-/* What a posting list may take, a tenth of a page less one line pointer. */
+/*
+ * The most bytes of a posting list: a tenth of a page less one line pointer.
+ */
 #define POSTING_MAX_BYTES \
 	((Size) MAXALIGN_DOWN(BLCKSZ * 10 / 100) - sizeof(ItemIdData))
 
@@ -57,7 +58,10 @@
 /* Chunks for each participant, so that all end at about the same time. */
 #define CHUNKS_EACH			8
 
-/* Rows that are measured and then checked, still in the first-level cache. */
+/*
+ * Rows that are measured and then checked at a time: the first-level cache
+ * holds them.
+ */
 #define MEASURED_ROWS		128
 
 /* Rows by which rows are prefetched. */
@@ -78,7 +82,7 @@ struct LeafMaker
 	uint64		position;
 	uint32		nrows;
 	bool		is_last;
-	const IndexRow *duplicate;	/* must not be in the index; NULL if none */
+	const IndexRow *duplicate;	/* row that must not be in the index, or NULL */
 
 	/*
 	 * The chunk's rows begin at LEAF_MAX_PENDING; the pending rows are before
@@ -123,7 +127,7 @@ leaf_maker_begin(const LeafDefinition *definition, const IndexRows *index_rows,
 									  definition->nulls_not_distinct,
 									  definition->check_order);
 	maker->insertion_key = _bt_mkscankey(index, NULL);
-	/* only known to _bt_mkscankey() when there is an index already */
+	/* _bt_mkscankey() knows this only of an index that has pages */
 	maker->insertion_key->allequalimage = _bt_allequalimage(index, false);
 	maker->deduplicate = !definition->unique &&
 		maker->insertion_key->allequalimage && BTGetDeduplicateItems(index);
@@ -136,10 +140,9 @@ leaf_maker_begin(const LeafDefinition *definition, const IndexRows *index_rows,
 }
 
 /*
- * Are all columns of the rows equal, in such a way that one can stand for
- * the other?  Bytes that are equal are that always.  Other bytes may be the
- * same value in another form, if they have a length of their own: compressed
- * or not.
+ * Are all columns of the rows equal, so that one row can stand for the other?
+ * Equal bytes always are.  Other bytes may be the same value in another form,
+ * if the value has a length of its own: compressed or not.
  */
 static inline bool
 rows_equal(const LeafMaker *maker, const IndexRow *a, const IndexRow *b)
@@ -208,7 +211,7 @@ leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows)
 	return true;
 }
 
-/* The end of the rows at hand. */
+/* The end of the rows at hand: of the chunk, with the pending ones. */
 static inline uint32
 end_row(const LeafMaker *maker)
 {
@@ -216,8 +219,8 @@ end_row(const LeafMaker *maker)
 }
 
 /*
- * Finds the tuple that begins with this row.  False if that cannot be told
- * since it may go on with the next chunk.
+ * Finds the tuple that begins with this row.  False if its end is unknown,
+ * since it may go on in the next chunk.
  */
 static inline bool
 find_tuple(const LeafMaker *maker, uint32 row, LeafTuple *tuple)
@@ -265,7 +268,7 @@ report_large_row(const LeafMaker *maker, uint32 row)
 	_bt_check_third_page(maker->index, maker->heap, true, page, tuple);
 }
 
-/* Takes over rows that are pending, and returns the index of the first one. */
+/* Takes over pending rows, and returns the index of the first one. */
 static uint32
 take_pending(LeafMaker *maker, const PendingRows *pending)
 {
@@ -363,8 +366,8 @@ put_tuple(const LeafMaker *maker, uint32 row, Page page, OffsetNumber offset)
 }
 
 /*
- * Makes the last tuple on the page its high key.  What that needs of it takes
- * its place, which is the lowest on the page.
+ * Makes the last tuple on the page its high key.  The high key is a part of
+ * the tuple, and takes its place, the lowest on the page.
  */
 static void
 make_high_key(const LeafMaker *maker, Page page, OffsetNumber last)
@@ -398,7 +401,7 @@ leaf_maker_fill(LeafMaker *maker, uint32 number, Page page)
 	tree_page_begin(page, 0);
 	while (row < end)
 	{
-		/* what was fetched to be measured may have left the cache */
+		/* rows that were fetched to be measured may have left the cache */
 		if (likely(row + PREFETCH_ROWS < end_row(maker)))
 			__builtin_prefetch(maker->found[row + PREFETCH_ROWS]);
 		row += put_tuple(maker, row, page, offset++);

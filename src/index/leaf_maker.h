@@ -16,12 +16,12 @@
 
 typedef struct LeafMaker LeafMaker;
 
-/* Rows that do not fill a page, at the most; each takes 6 bytes or more. */
+/* The most rows that do not fill a page; each takes 6 bytes or more. */
 #define LEAF_MAX_PENDING	(BLCKSZ / 4)
 
 /*
- * Rows that are measured, and begin a page that has not been laid out yet.  All
- * zeros at the beginning.
+ * Measured rows that begin a page that has not been laid out yet.  All zeros
+ * at the beginning.
  */
 typedef struct PendingRows
 {
@@ -43,8 +43,8 @@ typedef struct LeafDefinition
 extern uint32 leaf_maker_chunk_rows(uint64 nrows, int nparticipants);
 
 /*
- * Prepares to make leaves of chunks of at most so many rows.  Allocates in the
- * current memory context.
+ * Prepares to make leaves of chunks of at most max_rows rows.  Allocates in
+ * the current memory context.
  */
 extern LeafMaker *leaf_maker_begin(const LeafDefinition *definition,
 								   const IndexRows *index_rows,
@@ -52,16 +52,16 @@ extern LeafMaker *leaf_maker_begin(const LeafDefinition *definition,
 								   uint32 chunk_rows);
 
 /*
- * Takes the chunk of rows that begins at this position of the order: checks and
- * measures the rows.  False if they are not in order.
+ * Takes the chunk of rows that begins at this position of the order: checks
+ * and measures the rows.  False if the rows are not in order.
  */
 extern bool leaf_maker_take(LeafMaker *maker, uint64 position, uint32 nrows);
 
 /*
- * Divides rows into pages: first the pending ones of the chunks before, then
- * those of the chunk.  Rows that do not fill a page become pending, unless they
- * are the last of the index.  Returns the number of pages.  Raises core's error
- * if a row of the chunk is a duplicate or too large.
+ * Divides rows into pages: first the pending rows of the chunks before, then
+ * the rows of the chunk.  Rows that do not fill a page become pending, unless
+ * they are the last of the index.  Returns the number of pages.  Raises core's
+ * error if a row of the chunk is a duplicate or too large.
  */
 extern uint32 leaf_maker_lay_out(LeafMaker *maker, PendingRows *pending);
 

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * merged_rows.c
- *	  The rows of an index as they come from the merge of sorted runs.
+ *	  A window on the rows of an index that come from the merge of sorted runs.
  *
- * The merge gives one row after the other, each gone with the next one.  To
- * make leaves takes many rows at a time, and some of those before.  So there
- * is a window of rows that moves along the order: the rows that are still
- * wanted move to its front, and those that come next are put behind them.
+ * The merge returns one row after the other, and each is gone with the next
+ * one.  To make leaves takes many rows at a time, and some of the rows before.
+ * So a window of rows moves along the order: rows that are still wanted move
+ * to its front, and the next rows are put behind them.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,19 +16,23 @@
 
 #include "index/merged_rows.h"
 
-/* What is read at a time, to stay in the second-level cache; see below. */
+/*
+ * The most bytes that are read at a time, to stay in the second-level cache.
+ */
 #define MOST_BYTES			((Size) 512 * 1024)
 #define LEAST_BYTES			((Size) 64 * 1024)
 
-/* The part of a build's limit that this may be, unless that is little. */
+/*
+ * The part of a build's limit that they may take, unless the limit is small.
+ */
 #define LIMIT_PART			8
 
 struct MergedRows
 {
 	TupleSource rows;
 	SortedRuns *runs;
-	const IndexRow *next;		/* next row of the merge, not held yet; NULL
-								 * at the end */
+	const IndexRow *next;		/* next row of the merge, not yet in the
+								 * window; NULL at the end */
 	uint32		max_rows;
 	Size		bytes;
 
@@ -85,7 +89,7 @@ merged_rows_source(const MergedRows *merged)
 	return &merged->rows;
 }
 
-/* Makes room for so many rows, and so many bytes of them, in all. */
+/* Makes room for this many rows, and this many bytes of rows, in all. */
 static void
 make_room(MergedRows *merged, uint32 nrows, Size bytes)
 {
@@ -102,7 +106,9 @@ make_room(MergedRows *merged, uint32 nrows, Size bytes)
 	}
 }
 
-/* Moves the last "kept" rows to the front, with room for others behind them. */
+/*
+ * Moves the last "kept" rows to the front, with room for new rows behind them.
+ */
 static void
 keep_rows(MergedRows *merged, uint32 kept)
 {

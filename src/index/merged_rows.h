@@ -28,8 +28,8 @@ extern MergedRows *merged_rows_begin(SortedRuns *runs, uint64 nrows,
 extern const TupleSource *merged_rows_source(const MergedRows *merged);
 
 /*
- * Moves the window: reads the next rows, and returns how many, 0 after the last
- * one.  Of the rows before, the window keeps only the last "kept".
+ * Moves the window: reads the next rows, and returns their number, 0 after the
+ * last row.  Of the rows before, the window keeps only the last "kept".
  */
 extern uint32 merged_rows_read(MergedRows *merged, uint32 kept);
 

@@ -3,30 +3,32 @@
  * parallel_build.c
  *	  Building an index with parallel workers.
  *
- * A build goes through the phases of index_build.c: the rows are collected,
- * sorted and written.  The participants are the leader and its workers.
+ * A build has the phases of index_build.c: rows are collected, sorted and
+ * written.  The participants are the leader and its workers.
  *
  * Collect: the participants share one scan of the table.  Each forms its rows
- * in shared memory, one behind the other in a block, where they stay, and sends
- * their places and keys to the leader in batches (row_batch.h).  The leader
- * takes the batches of all, its own too, as they get full: it notes the place of
- * each row, adds the key to the sort, and frees the batch.
+ * in shared memory, one behind the other in a block, where the rows stay, and
+ * sends their places and keys to the leader in batches (row_batch.h).  The
+ * leader takes the batches of all participants, its own too, as they get full:
+ * it notes the place of each row, adds the key to the sort, and frees the
+ * batch.
  *
  * Sort: the leader makes the order (index_sort.c), and the workers wait.
  *
  * Write: the leader copies the order to shared memory, and all make leaf pages
  * of it (parallel_write.c).  The order there is a permutation of row numbers,
- * as in the leader.  No address of a row is the same in two processes; so its
- * place is four bytes, the number of its block and a word there.
+ * as in the leader.  A row's address differs between processes, so its place
+ * is four bytes: the number of its block and of a word there.
  *
- * Separate sorts: when more rows are expected than the memory setting allows,
- * or than there is shared memory for, or when keys cannot be shared, each
- * participant sorts its own rows, in its part of the memory, and writes sorted
- * runs to files.  The leader makes the pages alone, of the rows of all runs, which the
- * workers merge meanwhile, part by part (part_merge.c).
+ * Separate sorts: each participant sorts its own rows, in its part of the
+ * memory, and writes sorted runs to files.  This is done when more rows are
+ * expected than the memory setting allows, or than there is shared memory for,
+ * or when keys cannot be shared.  The leader alone makes the pages, of the
+ * rows of all runs, which the workers merge meanwhile, part by part
+ * (part_merge.c).
  *
- * Shared memory is a DSA area of the parallel context, which is freed with the
- * transaction, however that ends.  A participant asks whether the server has
+ * Shared memory is a DSA area of the parallel context, which is freed when the
+ * transaction ends in any way.  A participant asks whether the server has
  * memory left before it allocates some (shared_memory.c).
  *
  *-------------------------------------------------------------------------
@@ -66,11 +68,13 @@
 /* First bytes of the DSA area, in the segment of the parallel context. */
 #define AREA_BYTES		((Size) 64 * 1024)
 
-/* Bytes of a block of rows, which begins with its number; no row is larger. */
+/*
+ * Bytes of a block of rows, which begins with its number.  No row is larger.
+ */
 #define BLOCK_BYTES		((Size) 1024 * 1024)
 #define BLOCK_ROWS		MAXALIGN(sizeof(uint32))	/* offset of the rows */
 
-/* The place of a row: the number of its block, and then a word there. */
+/* The place of a row: the number of its block, and of a word there. */
 #define PLACE_WORD_BYTES	MAXIMUM_ALIGNOF
 #define PLACE_BLOCK_WORDS	(BLOCK_BYTES / PLACE_WORD_BYTES)
 #define PLACE_MAX_BLOCKS	((UINT64CONST(1) << 32) / PLACE_BLOCK_WORDS)
@@ -160,8 +164,8 @@ struct ParallelBuild
 };
 
 /*
- * Memory that all participants can reach, or an invalid pointer.  The area
- * grows by pieces that become as large as a good part of it.
+ * Allocates memory that all participants can reach; an invalid pointer without
+ * memory.  The area grows by pieces that become as large as a good part of it.
  */
 static dsa_pointer
 allocate(BuildShared *shared, dsa_area *area, Size bytes)
@@ -174,7 +178,7 @@ allocate(BuildShared *shared, dsa_area *area, Size bytes)
 }
 
 /*
- * Takes the rows of a batch, in the leader.  Closes the exchange if there is
+ * In the leader: takes the rows of a batch.  Closes the exchange if there is
  * no room for all of them.
  */
 static void
@@ -190,7 +194,7 @@ take_rows(Participant *leader, const RowBatch *batch)
 		row_exchange_close(&leader->shared->exchange);
 }
 
-/* Takes all batches that there are, in the leader. */
+/* In the leader: takes all batches that were sent. */
 static void
 take_batches(Participant *leader)
 {
@@ -211,7 +215,7 @@ take_batches(Participant *leader)
 	}
 }
 
-/* Sends the present batch to the leader, which takes its own at once. */
+/* Sends the present batch to the leader, which takes its own batch at once. */
 static void
 send_batch(Participant *participant)
 {
@@ -261,7 +265,10 @@ begin_block(Participant *participant)
 	return true;
 }
 
-/* Room for a row in a block, when there is room for its key in a batch. */
+/*
+ * Returns room for a row in a block, and makes sure of room for its key in a
+ * batch.
+ */
 static void *
 shared_space(void *owner, Size bytes)
 {
@@ -301,7 +308,10 @@ add_row(Participant *participant, Size row_bytes)
 	return true;
 }
 
-/* An IndexBuildCallback, as index_sort_put(): the state is the Participant. */
+/*
+ * An IndexBuildCallback, whose state is the Participant: forms and sends a
+ * row.
+ */
 static void
 collect_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 			bool is_alive, void *state)
@@ -324,7 +334,7 @@ collect_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 		row_exchange_close(&participant->shared->exchange);
 }
 
-/* Takes part in the scan; returns how many rows it saw. */
+/* Takes part in the scan; returns the number of rows that it saw. */
 static double
 scan_share(Participant *participant, Relation heap, Relation index,
 		   IndexInfo *info, ParallelTableScanDesc parallel_scan, bool progress)
@@ -366,7 +376,7 @@ find_placed_rows(const TupleSource *rows, uint64 position, uint32 nrows,
 	}
 }
 
-/* Takes part in making pages; false if rows are not in order. */
+/* Takes part in making pages; false if the rows are not in order. */
 static bool
 write_share(BuildShared *shared, dsa_area *area, const dsa_pointer *blocks,
 			const LeafDefinition *definition, const IndexRows *index_rows,
@@ -409,7 +419,9 @@ wait_for_order(BuildShared *shared)
 	return phase == PHASE_WRITE;
 }
 
-/* Keys of a participant; closes the exchange if there can be none. */
+/*
+ * Makes the keys of a participant; closes the exchange if there can be none.
+ */
 static SortKeys *
 make_keys(BuildShared *shared, const IndexRows *rows, SortColumn *columns)
 {
@@ -423,7 +435,10 @@ make_keys(BuildShared *shared, const IndexRows *rows, SortColumn *columns)
 	return keys;
 }
 
-/* A worker's part of collecting rows together; returns how many it saw. */
+/*
+ * A worker's part of collecting rows together; returns the number of rows that
+ * it saw.
+ */
 static double
 collect_for_leader(Participant *participant, const LeafDefinition *definition,
 				   IndexInfo *info, ParallelTableScanDesc scan)
@@ -452,7 +467,10 @@ begin_separate_sort(BuildShared *shared, dsm_segment *segment,
 	return sort;
 }
 
-/* Writes the runs of a worker's separate sort; returns how many rows it saw. */
+/*
+ * Writes the runs of a worker's separate sort; returns the number of rows that
+ * it saw.
+ */
 static double
 sort_separately(BuildShared *shared, IndexSort *sort,
 				const LeafDefinition *definition, IndexInfo *info,
@@ -470,7 +488,10 @@ sort_separately(BuildShared *shared, IndexSort *sort,
 	return heap_tuples;
 }
 
-/* Has a worker help the leader with the runs, if it has some, and ends its sort. */
+/*
+ * Lets a worker help the leader with the runs, if it has any, and ends its
+ * sort.
+ */
 static void
 end_separate_sort(IndexSort *sort)
 {
@@ -498,7 +519,7 @@ gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
 		.nulls_not_distinct = shared->nulls_not_distinct
 	};
 
-	/* as the leader holds them */
+	/* the locks that the leader holds */
 	LOCKMODE	heap_lock = shared->concurrent ?
 		ShareUpdateExclusiveLock : ShareLock;
 	LOCKMODE	index_lock = shared->concurrent ?
@@ -630,7 +651,10 @@ init_shared(ParallelBuild *build, const IndexInfo *info, Size limit,
 	shared->heap = RelationGetRelid(build->heap);
 	shared->index = RelationGetRelid(build->index);
 	shared->concurrent = info->ii_Concurrent;
-	/* not of a unique index whose rows need no check, as with VACUUM FULL */
+
+	/*
+	 * false for a unique index whose rows need no check, as with VACUUM FULL
+	 */
 	shared->unique = info->ii_Unique;
 	shared->nulls_not_distinct = info->ii_NullsNotDistinct;
 	shared->limit = limit;
@@ -674,7 +698,7 @@ parallel_build_begin(Relation heap, Relation index, IndexInfo *info,
 	build->context = CreateParallelContext("gpusort",
 										   "gpusort_build_worker",
 										   info->ii_ParallelWorkers);
-	/* a concurrent build has the rows of a snapshot, others all */
+	/* a concurrent build takes the rows of a snapshot, others take all */
 	build->snapshot = info->ii_Concurrent ?
 		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
 	if (make_shared_memory(build, limit))
@@ -714,15 +738,15 @@ wait_for_workers(Participant *leader, int nworkers)
 }
 
 /*
- * Waits for the workers to have scanned their part; returns how many rows they
- * saw.
+ * Waits until the workers have scanned their part; returns the number of rows
+ * that they saw.
  */
 static double
 finish_scan(ParallelBuild *build, IndexInfo *info, Participant *leader)
 {
 	BuildShared *shared = build->shared;
 
-	/* one that could not be started would be waited for in vain */
+	/* otherwise it would wait for workers that could not be started */
 	WaitForParallelWorkersToAttach(build->context);
 	wait_for_workers(leader, build->context->nworkers_launched);
 	info->ii_BrokenHotChain |= shared->broken_hot_chain;
@@ -737,7 +761,10 @@ parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 	BuildShared *shared = build->shared;
 	int			ncolumns;
 
-	/* columns note the form of their keys, which may not be the order's */
+	/*
+	 * its own, as columns note the form of their keys, which may differ from
+	 * the order's
+	 */
 	SortColumn *columns = index_columns(build->index, &ncolumns);
 	Participant leader = {
 		.shared = shared,
@@ -766,7 +793,7 @@ parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
 	Participant leader = {.shared = shared};
 
 	sort->external.shared_runs = &shared->runs;
-	/* rows are small: a merge to files takes as long as one by the leader */
+	/* rows are small: a merge to files takes as long as the leader's */
 	sort->external.help = HELP_WITH_ROWS;
 	*heap_tuples = heap_scan_for_build(build->heap, build->index, info,
 									   build->scan, true, index_sort_put,
@@ -775,7 +802,7 @@ parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
 	return !row_exchange_is_closed(&shared->exchange);
 }
 
-/* Writes the place of each row, by its number. */
+/* Writes the place of each row to the row's number in "places". */
 static void
 share_places(const ParallelBuild *build, const RowStore *store,
 			 uint32 *places)
@@ -871,7 +898,7 @@ void
 parallel_build_end(ParallelBuild *build)
 {
 	begin_phase(build->shared, PHASE_END);
-	/* if the leader has not got so far */
+	/* if the leader has ended before that */
 	if (build->shared->separately)
 		leader_decision_make(&build->shared->runs.merge, MERGE_BY_LEADER);
 	WaitForParallelWorkersToFinish(build->context);

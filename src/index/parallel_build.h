@@ -23,10 +23,10 @@ typedef struct ParallelBuild ParallelBuild;
 
 /*
  * Enters parallel mode and starts the workers that core has planned for the
- * build; NULL if not a single one can be had.  "limit" is bytes: of all
- * participants together, or with "separately" of the sort of each.  Of each
- * expected_rows rows are expected.  With host_only separate sorts use no device.
- * Allocates in the current memory context.
+ * build; NULL if none can be started.  "limit" is bytes: of all participants
+ * together, or with "separately" of the sort of each.  Each participant is
+ * expected to have expected_rows rows.  With host_only separate sorts use no
+ * device.  Allocates in the current memory context.
  */
 extern ParallelBuild *parallel_build_begin(Relation heap, Relation index,
 										   IndexInfo *info, Size limit,
@@ -35,17 +35,18 @@ extern ParallelBuild *parallel_build_begin(Relation heap, Relation index,
 										   double expected_rows);
 
 /*
- * Collect: scans the table together with the workers.  The sort's store gets the
- * places of all rows, which lie in shared memory, and its order their keys.
- * Sets *heap_tuples to the rows that were seen.  False if the rows exceed the
- * limit, or the shared memory that there is.
+ * Collect: scans the table together with the workers.  The sort's store gets
+ * the addresses of all rows, which lie in shared memory, and its order gets
+ * their keys.  Sets *heap_tuples to the number of rows seen.  False if the
+ * rows exceed the limit, or the shared memory that there is.
  */
 extern bool parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 								   IndexSort *sort, double *heap_tuples);
 
 /*
  * The same for participants that sort separately: puts the leader's rows into
- * the sort, which is to merge the runs of all.  False if a worker could not sort.
+ * the sort, which will merge the runs of all.  False if a worker could not
+ * sort.
  */
 extern bool parallel_build_collect_separately(ParallelBuild *build,
 											  IndexInfo *info,
@@ -62,15 +63,18 @@ extern bool parallel_build_share(ParallelBuild *build,
 
 /*
  * Write, after parallel_build_share(): makes the leaves of the index together
- * with the workers, and writes them; the progress gets the rows written.  False if
- * the rows turn out not to be in order.
+ * with the workers, and writes the leaves; the progress gets the rows written.
+ * False if the rows turn out not to be in order.
  */
 extern bool parallel_build_write(ParallelBuild *build,
 								 const LeafDefinition *definition,
 								 const IndexRows *index_rows,
 								 TreeWriter *writer, SortProgress *progress);
 
-/* Leaves that workers have made, and workers that were started. */
+/*
+ * The number of leaves that workers have made, and of workers that were
+ * started.
+ */
 extern uint64 parallel_build_worker_pages(const ParallelBuild *build);
 extern int	parallel_build_workers(const ParallelBuild *build);
 

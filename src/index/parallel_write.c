@@ -3,18 +3,19 @@
  * parallel_write.c
  *	  Making the leaf pages of an index with parallel workers.
  *
- * The rows in their order are divided into chunks.  Participants take chunk after
- * chunk.  Each measures the rows of its chunk, lays its pages out when the
- * chunk before has been, and fills them (leaf_maker.c).  Laying out is what
- * goes in turn; it takes a small part of the time of the others.
+ * The rows in their order are divided into chunks.  Participants take chunk
+ * after chunk.  Each measures the rows of its chunk, lays the chunk's pages
+ * out when those of the chunk before have been, and fills the pages
+ * (leaf_maker.c).  Only laying out goes in turn; it takes a small part of the
+ * time of the other steps.
  *
- * Pages are filled in a ring in shared memory, where each has its slot by its
- * number.  The leader takes them from there in order, gives them their places
- * in the tree, logs and writes them, so that all of that is as in one process.
- * It makes pages itself when none is there to be written.  A participant whose
- * page has no slot yet waits; the leader, meanwhile, writes.  Nobody waits for
- * ever, since the page that is to be written next always has a slot, and the
- * participant that may lay out its chunk needs no slot for that.
+ * Pages are filled in a ring in shared memory, where each page has its slot by
+ * its number.  The leader takes the pages from there in order, gives them
+ * their places in the tree, logs and writes them, all as in one process.  When
+ * there is no page to write, the leader makes pages itself.  A participant
+ * whose page has no slot yet waits; the leader, meanwhile, writes.  Nobody
+ * waits for ever, since the page that is to be written next always has a slot,
+ * and the participant that may lay out its chunk needs no slot for that.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +32,7 @@
 #define RING_MIN_PAGES		16
 #define RING_MAX_PAGES		2048
 
-/* After how many pages those who may wait for them are told. */
+/* After this many pages participants that may wait for pages are woken. */
 #define PAGES_AT_ONCE		16
 
 typedef struct Participant
@@ -76,7 +77,7 @@ parallel_write_plan(WriteShared *shared, uint64 nrows, uint64 row_bytes,
 						 RING_MAX_PAGES);
 }
 
-/* Have all chunks been laid out? */
+/* True if all chunks have been laid out. */
 static inline bool
 all_laid_out(WriteShared *shared)
 {
@@ -95,7 +96,7 @@ slot_page(const Participant *participant, uint32 slot)
 	return participant->pages + (Size) slot * BLCKSZ;
 }
 
-/* Of the leader: writes the next page; false if it is not there yet. */
+/* For the leader: writes the next page; false if it is not there yet. */
 static bool
 write_page(Participant *leader)
 {
@@ -115,7 +116,10 @@ write_page(Participant *leader)
 	return true;
 }
 
-/* Of the leader: writes the pages that come next, as far as they are there. */
+/*
+ * For the leader: writes the next pages that are there; false if there is
+ * none.
+ */
 static bool
 write_pages(Participant *leader)
 {
@@ -138,7 +142,7 @@ write_pages(Participant *leader)
 	return true;
 }
 
-/* Has all participants end, since rows are out of order. */
+/* Makes all participants end, since rows are out of order. */
 static void
 abandon(WriteShared *shared)
 {
@@ -156,7 +160,10 @@ wake_leader(Participant *participant)
 		ConditionVariableSignal(&participant->shared->for_leader);
 }
 
-/* What a participant may wait for, with the number of a chunk or a page. */
+/*
+ * A condition for which a participant waits; the number is of a chunk or a
+ * page.
+ */
 typedef bool (*WriteCondition) (Participant *participant, uint32 number);
 
 static bool
@@ -173,7 +180,7 @@ has_slot(Participant *participant, uint32 page)
 	return page - pg_atomic_read_u32(&shared->nwritten) < shared->nslots;
 }
 
-/* All pages have been written; the number is of no meaning. */
+/* A WriteCondition: all pages have been written.  Ignores the number. */
 static bool
 is_complete(Participant *leader, uint32 number)
 {
@@ -182,8 +189,9 @@ is_complete(Participant *leader, uint32 number)
 }
 
 /*
- * Waits for the condition, which is signalled by this variable, or by the
- * leader's, which itself writes while it waits.  False if the write is abandoned.
+ * Waits for the condition, which this variable signals; in the leader its own
+ * variable does, and it writes pages while it waits.  False if the write is
+ * abandoned.
  */
 static bool
 wait_for(Participant *participant, WriteCondition condition, uint32 number,
@@ -193,7 +201,7 @@ wait_for(Participant *participant, WriteCondition condition, uint32 number,
 
 	if (condition(participant, number))
 		return true;
-	/* it may not have been told of all pages that there are */
+	/* the leader may not have been woken for all pages that there are */
 	wake_leader(participant);
 	while (!condition(participant, number) && !is_abandoned(participant->shared))
 	{
@@ -261,8 +269,8 @@ fill_pages(Participant *participant, uint32 first_page, uint32 npages)
 }
 
 /*
- * Takes a chunk and makes its pages; false if there is none left, or all is in
- * vain.
+ * Takes a chunk and makes its pages; false if none is left, or the write is
+ * abandoned.
  */
 static bool
 make_chunk(Participant *participant)

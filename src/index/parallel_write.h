@@ -39,22 +39,23 @@ typedef struct WriteShared
 	pg_atomic_uint32 worker_pages;	/* pages that workers have filled */
 	pg_atomic_uint32 abandoned; /* a bool: rows are out of order, all end */
 
-	/* of the participant that lays out; of all after the last chunk */
+	/* for the participant that lays out; for all after the last chunk */
 	PendingRows pending;
 	uint32		npages;			/* pages laid out so far */
 
 	ConditionVariable turn_passed;
 	ConditionVariable slots_freed;
-	ConditionVariable for_leader;	/* both of these, and pages that are full */
+	ConditionVariable for_leader;	/* signalled as both of these, and for
+									 * full pages */
 } WriteShared;
 
 /* Initializes the locks and counters, before the rows are known. */
 extern void parallel_write_init(WriteShared *shared);
 
 /*
- * Divides so many rows, of row_bytes bytes together, into chunks, and sets the
- * number of slots.  The caller then allocates the ring: for each slot a page, and
- * a LeafSlot of zeros.
+ * Divides nrows rows, of row_bytes bytes together, into chunks, and sets the
+ * number of slots.  The caller then allocates the ring: for each slot a page,
+ * and a LeafSlot of zeros.
  */
 extern void parallel_write_plan(WriteShared *shared, uint64 nrows,
 								uint64 row_bytes, int nparticipants);
@@ -62,9 +63,9 @@ extern void parallel_write_plan(WriteShared *shared, uint64 nrows,
 /*
  * Makes pages together with the other participants, which have the same rows.
  * Only the leader has a writer, which gets all pages in order; it is NULL in a
- * worker.  The progress gets the rows that the leader has written, or the worker
- * has put on pages.  False if rows turn out not to be in order, when some pages
- * may have been written.
+ * worker.  The progress gets the rows that the leader has written, or the
+ * worker has put on pages.  False if rows turn out not to be in order; some
+ * pages may have been written by then.
  */
 extern bool parallel_write_share(WriteShared *shared, dsa_area *area,
 								 const LeafDefinition *definition,

@@ -3,15 +3,15 @@
  * take_builds.c
  *	  Taking over the builds of B-tree indexes.
  *
- * Whatever builds an index (CREATE INDEX, REINDEX, constraints, CLUSTER and
- * others, CONCURRENTLY or not) ends in core's index_build().  That plans how
- * many parallel workers the build shall have, as the planner would plan a
- * query, and then calls the access method's ambuild.
+ * Everything that builds an index (CREATE INDEX, REINDEX, constraints, CLUSTER
+ * and others, CONCURRENTLY or not) ends in core's index_build().  That plans
+ * the number of parallel workers, as the planner would plan a query, and then
+ * calls the access method's ambuild.
  *
- * So a hook of the planner is called just ahead of every build, with the
- * table.  It looks for the table's B-tree index that is open, and puts our
- * function in the place of btbuild() in that index's relcache entry.  The
- * entry may outlive the build; our function can always call btbuild().
+ * So a hook of the planner is called with the table just before every build.
+ * It looks for the table's open B-tree index, and puts gpusort's function in
+ * the place of btbuild() in that index's relcache entry.  The entry may
+ * outlive the build; the function can always call btbuild().
  *
  * A build stays native
  *	- if its first column's type, collation or operator class has no key
@@ -42,7 +42,7 @@
 #include "refusal.h"
 #include "settings.h"
 
-/* Why this build stays as it is, if it does. */
+/* Returns why core has to do a build, or REFUSAL_NONE. */
 static Refusal
 refuse_build(Relation index, double rows)
 {
@@ -52,7 +52,7 @@ refuse_build(Relation index, double rows)
 										   columns[0].sort_operator,
 										   columns[0].collation);
 
-	/* comparing by other columns takes operators too */
+	/* rows are compared by the other columns, which takes operators */
 	for (int i = 0; i < ncolumns && refusal == REFUSAL_NONE; i++)
 	{
 		if (!OidIsValid(columns[i].sort_operator))
@@ -65,7 +65,7 @@ refuse_build(Relation index, double rows)
 	return refusal;
 }
 
-/* Stands in the place of btbuild(). */
+/* Replaces btbuild(). */
 static IndexBuildResult *
 build_index(Relation heap, Relation index, IndexInfo *info)
 {
@@ -87,7 +87,9 @@ build_index(Relation heap, Relation index, IndexInfo *info)
 	return index_build_perform(heap, index, info, rows);
 }
 
-/* Gives an entry methods of its own, as others may share those that it has. */
+/*
+ * Gives an entry methods of its own, as it may share them with other entries.
+ */
 static void
 use_own_build(Relation index)
 {
@@ -99,7 +101,7 @@ use_own_build(Relation index)
 	index->rd_indam = methods;
 }
 
-/* Has the open B-tree indexes of a table built by us. */
+/* Takes over the builds of a table's open B-tree indexes. */
 static void
 take_builds_of_table(Oid table)
 {
@@ -116,7 +118,7 @@ take_builds_of_table(Oid table)
 
 		if (index == NULL)
 			continue;
-		/* our own reference is one; an entry without another may be dropped */
+		/* one reference is ours; an entry with no other may be dropped */
 		if (index->rd_rel->relam == BTREE_AM_OID && index->rd_refcnt > 1 &&
 			index->rd_indam != NULL && index->rd_indam->ambuild == btbuild)
 			use_own_build(index);
@@ -132,7 +134,7 @@ take_builds_of(PlannerInfo *root, RelOptInfo *rel)
 {
 	RangeTblEntry *entry = root->simple_rte_array[rel->relid];
 
-	/* CLUSTER asks in the same way whether to sort, but without inheritance */
+	/* CLUSTER asks in the same way whether to sort, but does not set inh */
 	if (root->parse->jointree != NULL || !entry->inh)
 		return;
 	if (worker_setting_is_lent())
@@ -158,7 +160,7 @@ builds_indexes(const Node *statement)
 			{
 				ListCell   *cell;
 
-				/* only VACUUM FULL; any other may use workers itself */
+				/* only VACUUM FULL; a plain VACUUM may use workers itself */
 				foreach(cell, ((const VacuumStmt *) statement)->options)
 				{
 					DefElem    *option = lfirst(cell);
@@ -174,10 +176,10 @@ builds_indexes(const Node *statement)
 }
 
 /*
- * With max_parallel_maintenance_workers = 0 core does not plan index builds, and
- * take_builds_of() would not be called.  So for statements that may build indexes
- * it is lent another value in that case, and take_builds_of() tells core that the
- * table is not for workers.
+ * With max_parallel_maintenance_workers = 0 core does not plan index builds,
+ * and does not call take_builds_of().  So for statements that may build
+ * indexes, the setting is lent another value, and take_builds_of() tells core
+ * that the table is not for workers.
  */
 bool
 take_builds_begin(const Node *statement)

@@ -17,8 +17,9 @@
 extern void take_builds_of(PlannerInfo *root, RelOptInfo *rel);
 
 /*
- * Called ahead of a utility statement: has core plan the index builds in it.  If it
- * returns true take_builds_end() follows, also after an error.
+ * Called ahead of a utility statement: makes core plan the index builds in it.
+ * If it returns true, the caller calls take_builds_end() afterwards, also
+ * after an error.
  */
 extern bool take_builds_begin(const Node *statement);
 extern void take_builds_end(void);

@@ -32,7 +32,7 @@ tree_page_tuple(Page page, OffsetNumber offset)
 }
 
 /*
- * Makes room for a tuple of so many bytes, which has this offset, the next one on
+ * Makes room for a tuple of this many bytes at this offset, the next one on
  * the page.  The caller has checked that the page has room.
  */
 static inline char *
@@ -46,7 +46,7 @@ tree_page_extend(Page page, OffsetNumber offset, Size bytes)
 	return (char *) page + header->pd_upper;
 }
 
-/* The last tuple on the page becomes its high key. */
+/* Makes the last tuple on the page its high key. */
 static inline void
 tree_page_last_to_high_key(Page page, OffsetNumber last)
 {

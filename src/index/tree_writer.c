@@ -3,21 +3,21 @@
  * tree_writer.c
  *	  Writing a B-tree from its leaf pages.
  *
- * The leaves come from left to right, filled (leaf_maker.c).  What is added
- * here is what ties them together, as core does it, to the byte:
+ * The leaves come from left to right, filled (leaf_maker.c).  This file ties
+ * them together as core does, to the byte:
  *
- * Each level of the tree has one page that is being filled.  A page that is
- * full has its upper bound, the high key, and is given a link to a new page on
- * its right, and is written.  Its number goes to the level above with the
- * page's lower bound, which is the high key of the page on its left, or minus
- * infinity on the first page of a level.  The last pages of all levels are
- * written at the end.
+ * Each level of the tree has one page that is being filled.  A full page has
+ * its upper bound, the high key.  It gets a link to a new page on its right,
+ * and is written.  Its number goes to the level above with the page's lower
+ * bound, which is the high key of the page on its left, or minus infinity on
+ * the first page of a level.  The last pages of all levels are written at the
+ * end.
  *
  * Pages of all levels have numbers in the order in which they are begun.
  *
  * Above the leaves, a page is full when a tuple comes that has no room on it,
- * or when less is free than the fill factor leaves.  Then the last tuple on the
- * page moves to the new one, and its key becomes the high key.
+ * or when less is free than the fill factor leaves.  Then the last tuple on
+ * the page moves to the new page, and its key becomes the high key.
  *
  *-------------------------------------------------------------------------
  */
@@ -100,7 +100,10 @@ begin_page(TreeWriter *writer, uint32 height)
 	return buffer;
 }
 
-/* The first tuple of an inner page has a link only, its key is not needed. */
+/*
+ * Puts the first tuple of an inner page: only its link, as its key is not
+ * needed.
+ */
 static void
 put_link(Page page, IndexTuple tuple)
 {
@@ -128,8 +131,8 @@ add_to_parent(TreeWriter *writer, TreeLevel *level, BlockNumber block)
 }
 
 /*
- * Writes the level's page, which is full and has its high key.  The next one
- * is that in the buffer, which may have no contents yet.
+ * Writes the level's page, which is full and has its high key.  "next" becomes
+ * the level's page, and may have no contents yet.
  */
 static void
 write_full_page(TreeWriter *writer, TreeLevel *level, BulkWriteBuffer next)

@@ -20,13 +20,13 @@ typedef struct TreeWriter TreeWriter;
 extern TreeWriter *tree_writer_begin(Relation heap, Relation index);
 
 /*
- * The next leaf, to the right of all others, for the caller to fill.  At the next
- * call the leaf must have its high key; at tree_writer_finish() it must have a
- * free line pointer for one.
+ * Returns the next leaf, to the right of all others, for the caller to fill.
+ * At the next call the leaf must have its high key; at tree_writer_finish() it
+ * must have a free line pointer for one.
  */
 extern Page tree_writer_next_leaf(TreeWriter *writer);
 
-/* Writes the remaining pages, and syncs the index where WAL does not. */
+/* Writes the remaining pages, and syncs the index if it is not logged. */
 extern void tree_writer_finish(TreeWriter *writer);
 
 #endif							/* GPUSORT_TREE_WRITER_H */

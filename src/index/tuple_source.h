@@ -23,7 +23,7 @@ typedef struct TupleSource
 						 uint32 nrows, const IndexRow **found);
 } TupleSource;
 
-/* Rows by which implementations of find() prefetch places. */
+/* How many rows ahead implementations of find() prefetch places. */
 #define PREFETCH_PLACES		32
 
 static inline const IndexRow *

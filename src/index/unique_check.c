@@ -1,21 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * unique_check.c
- *	  Checking the rows of an index as they are taken in order.
+ *	  Checking that rows of an index are in order, and unique.
  *
- * What core sees to in its sort is to be seen to here: that a unique index has
- * no two rows with equal keys, but for those that are dead to everybody who
- * will use the index.  Equal keys are neighbours in the order, or have dead
- * rows between them whose keys are equal too.
+ * Core checks uniqueness in its sort; here it is checked as the rows are taken
+ * in order.  A unique index must have no two rows with equal keys, except rows
+ * that are dead to everybody who will use the index.  Equal keys are
+ * neighbours in the order, or have dead rows between them whose keys are equal
+ * too.
  *
- * An order that gpusortd has had a hand in is not believed.  That it has every
- * row once is known (sort_job.c, merge_plan.c).  That it is in order is seen
- * here, where the rows are in the cache anyway, by comparing each with the one
- * ahead of it.  If the leading column is a word, or a text that sorts by its
- * bytes, mostly the first word of its key tells; else its values are compared.
- * For other columns the keys are made again, which takes less than the types'
- * own comparators; these are only asked where keys are equal and not exact.  Doubtful keys need neither: by then the comparators have
- * looked at all rows of an order (row_compare.c), or have merged them.
+ * An order that gpusortd has made, alone or in part, is not believed.  It is
+ * known to have every row once (sort_job.c, merge_plan.c).  Whether the rows
+ * are in order is checked here, where they are in the cache anyway, by
+ * comparing each row with the one ahead of it.  If the leading column is a
+ * word, or a text that sorts by its bytes, mostly the first word of its key
+ * tells; else its values are compared.  For other columns the keys are made
+ * again, which takes less time than the types' own comparators; these are
+ * called only where keys are equal and not exact.  Doubtful keys need neither:
+ * by then the comparators have looked at all rows of an order (row_compare.c),
+ * or have merged them.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +34,7 @@
 #include "settings.h"
 #include "sort/row_compare.h"
 
-/* How rows are compared with the one ahead of each. */
+/* How each row is compared with the one ahead of it. */
 typedef enum NeighbourCheck
 {
 	CHECK_NOTHING,
@@ -39,17 +42,17 @@ typedef enum NeighbourCheck
 	CHECK_KEYS
 } NeighbourCheck;
 
-/* How the word of a column is made; the commonest ways take no call. */
+/* How the word of a column is made; the most common ways take no call. */
 typedef enum WordKind
 {
 	WORD_NONE,
 	WORD_INT4,					/* as by int4_word() */
 	WORD_INT8,
 	WORD_BY_FUNCTION,
-	WORD_OF_TEXT				/* its first bytes: equal words do not tell */
+	WORD_OF_TEXT				/* its first bytes: equal words prove nothing */
 } WordKind;
 
-/* A column that has a word, as keys have it, and where it is in all rows. */
+/* A column that has a word, as in keys, and its place in all rows. */
 typedef struct WordColumn
 {
 	WordKind	kind;
@@ -75,23 +78,26 @@ struct UniqueCheck
 	bool		equal_images;	/* keys are equal only if their bytes are */
 	RowComparator *columns;		/* compares key columns */
 
-	/* of neighbours */
+	/* the check of neighbours */
 	NeighbourCheck neighbours;
-	RowComparator *cheapest;	/* compares them as "columns", in less time */
+	RowComparator *cheapest;	/* compares neighbours as "columns" does, in
+								 * less time */
 	WordColumn	words[INDEX_MAX_KEYS];	/* words of the leading columns */
 	int			nwords;
-	SortKeys   *keys;			/* made of what is in the slot */
+	SortKeys   *keys;			/* keys that are made of the slot's values */
 	TupleTableSlot *slot;
 	RowKey		previous_key;
 	RowKey		key;
 
-	/* of a unique index: the last live row, if those checked before had one */
-	uint64		live_end;		/* the position behind them */
+	/*
+	 * of a unique index: the last live row of the rows checked so far, if any
+	 */
+	uint64		live_end;		/* the position behind these rows */
 	bool		has_live;
 	IndexRow   *live;			/* a copy, with room for any row */
 };
 
-/* Compares texts in full; these may be compressed. */
+/* Compares whole texts, which may be compressed. */
 static pg_noinline int
 compare_texts(Datum a, Datum b)
 {
@@ -126,8 +132,8 @@ text_word(Datum value, uint64 *word)
 }
 
 /*
- * A comparator of SortSupport's for texts that sort by their bytes.  The type's
- * own may ask the C library, which takes many times as long.
+ * A SortSupport comparator for texts that sort by their bytes.  The type's own
+ * may call the C library, which takes many times as long.
  */
 static int
 compare_bytes(Datum a, Datum b, SortSupport support)
@@ -141,13 +147,13 @@ compare_bytes(Datum a, Datum b, SortSupport support)
 	return compare_texts(a, b);
 }
 
-/* How is the word of a column made, if there is one? */
+/* Tells how the word of a column is made, if it has one. */
 static WordKind
 kind_of_word(const SortColumn *column, Form_pg_attribute attribute)
 {
 	const KeyForm *form = &column->encoder->compact;
 
-	/* under most collations the bytes of a text tell nothing */
+	/* under most collations the bytes of a text tell nothing of its order */
 	if (form->whole != NULL)
 		return column->cache->collated == NULL ? WORD_OF_TEXT : WORD_NONE;
 	if (form->word == NULL || !attribute->attbyval)
@@ -158,8 +164,9 @@ kind_of_word(const SortColumn *column, Form_pg_attribute attribute)
 }
 
 /*
- * Finds the leading columns that have words.  Behind a text the place of a column
- * is another in each row, and its own depends on its length but at the start.
+ * Finds the leading columns that have words.  Behind a text the place of a
+ * column differs from row to row; a text has a fixed place only as the first
+ * column.
  */
 static void
 find_words(UniqueCheck *check, const SortColumn *columns)
@@ -192,13 +199,16 @@ find_words(UniqueCheck *check, const SortColumn *columns)
 	}
 }
 
-/* Decides how neighbours are compared, and makes what that takes. */
+/* Decides how neighbours are compared, and makes what is needed for that. */
 static void
 prepare_neighbours(UniqueCheck *check, const IndexRows *rows)
 {
 	int			ncolumns;
 
-	/* columns note the form of their keys, which may not be the sort's */
+	/*
+	 * its own, as columns note the form of their keys, which may differ from
+	 * the sort's
+	 */
 	SortColumn *columns = index_columns(check->index, &ncolumns);
 
 	check->cheapest = row_comparator_create(rows->descriptor,
@@ -219,7 +229,7 @@ prepare_neighbours(UniqueCheck *check, const IndexRows *rows)
 	}
 	check->neighbours = CHECK_KEYS;
 	check->slot = MakeSingleTupleTableSlot(rows->descriptor, &TTSOpsVirtual);
-	/* of its columns only those are looked at that are replaced */
+	/* only columns that are replaced are looked at */
 	ExecStoreAllNullTuple(check->slot);
 }
 
@@ -268,7 +278,7 @@ unique_check_report_duplicate(const UniqueCheck *check, const IndexRow *row)
 								RelationGetRelationName(check->index))));
 }
 
-/* Is some key column NULL, so that the row is unlike any other? */
+/* Is a key column NULL, so that the row equals no other? */
 static bool
 has_null_key(const UniqueCheck *check, const IndexRow *row)
 {
@@ -283,9 +293,9 @@ has_null_key(const UniqueCheck *check, const IndexRow *row)
 }
 
 /*
- * Can it be told by the bytes of two live rows that their keys are not equal?
- * Not so for values that have a length of their own, since other bytes may be
- * the same value compressed.
+ * Do the bytes of two live rows prove that their keys are not equal?  They do
+ * not for values that have a length of their own, since other bytes may be the
+ * same value compressed.
  */
 static inline bool
 surely_differ(const UniqueCheck *check, const IndexRow *a, const IndexRow *b)
@@ -296,9 +306,10 @@ surely_differ(const UniqueCheck *check, const IndexRow *a, const IndexRow *b)
 }
 
 /*
- * The live row that comes last ahead of this position, if its key may be that
- * of the row there; else some other, or NULL.  If it was us who have checked
- * the rows there, it is known, and none of them is looked at again.
+ * Returns the last live row ahead of this position, if its key may equal that
+ * of the row there; else some other row, or NULL.  If this process has just
+ * checked the rows ahead, the live row is known, and no row is looked at
+ * again.
  */
 static const IndexRow *
 live_row_before(UniqueCheck *check, const TupleSource *rows,
@@ -318,7 +329,7 @@ live_row_before(UniqueCheck *check, const TupleSource *rows,
 	return NULL;
 }
 
-/* Notes the last live row of all up to this position, or NULL. */
+/* Notes the last live row ahead of this position, or NULL. */
 static void
 note_live_row(UniqueCheck *check, uint64 end, const IndexRow *row)
 {
@@ -328,7 +339,10 @@ note_live_row(UniqueCheck *check, uint64 end, const IndexRow *row)
 		memmove(check->live, row, index_row_bytes(row));
 }
 
-/* Finds the first of the rows whose key another has, or NULL. */
+/*
+ * Finds the first of the rows whose key equals that of a row before; NULL if
+ * none.
+ */
 static const IndexRow *
 find_duplicate(UniqueCheck *check, const TupleSource *rows,
 			   uint64 position, const IndexRow *const *found, uint32 nrows)
@@ -352,7 +366,7 @@ find_duplicate(UniqueCheck *check, const TupleSource *rows,
 	return NULL;
 }
 
-/* Compares two rows of which so many leading columns are known to be equal. */
+/* Compares two rows whose first "first" columns are known to be equal. */
 static int
 compare_rows(const RowComparator *columns, int first, const IndexRow *a,
 			 const IndexRow *b)
@@ -395,7 +409,7 @@ get_word(const WordColumn *column, WordKind kind, const IndexRow *row,
 	return true;
 }
 
-/* Does a row come after the one ahead of it? */
+/* Does a row sort after the one ahead of it? */
 static bool
 is_after(const UniqueCheck *check, const IndexRow *row,
 		 const IndexRow *previous)
@@ -420,8 +434,8 @@ is_after(const UniqueCheck *check, const IndexRow *row,
 }
 
 /*
- * Are the rows in order, by their values?  "Kind", that of the first word, is a
- * constant: mostly that word tells.
+ * Are the rows in order, by their values?  "kind", which is that of the first
+ * word, is a constant for the compiler: mostly that word tells.
  */
 static pg_attribute_always_inline bool
 are_values_in_order(const UniqueCheck *check, WordKind kind,
@@ -449,7 +463,7 @@ are_values_in_order(const UniqueCheck *check, WordKind kind,
 	return true;
 }
 
-/* Makes a row's key; false if it does not fit those before. */
+/* Makes a row's key; false if it does not fit the keys before. */
 static bool
 make_key(const UniqueCheck *check, const IndexRow *row, RowKey *key)
 {
@@ -468,7 +482,9 @@ make_key(const UniqueCheck *check, const IndexRow *row, RowKey *key)
 	return key->nwords > 0;
 }
 
-/* Makes a row's key, and if need be that of the row ahead of it once more. */
+/*
+ * Makes a row's key, and if need be makes that of the row ahead of it again.
+ */
 static void
 make_keys(UniqueCheck *check, const IndexRow *previous, const IndexRow *row)
 {
@@ -539,7 +555,7 @@ verify_order(const UniqueCheck *check, const IndexRow *previous,
 	}
 }
 
-/* The same, whatever the kind. */
+/* The same for any kind of check. */
 static bool
 are_neighbours_in_order(const UniqueCheck *check, const IndexRow *previous,
 						const IndexRow *const *found, uint32 nrows)

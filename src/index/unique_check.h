@@ -24,18 +24,18 @@ extern UniqueCheck *unique_check_begin(Relation heap, Relation index,
 									   bool nulls_not_distinct, bool check_order);
 
 /*
- * Does each of these rows sort after the row before it?  "found" are the rows from
- * the position on, and "previous" is the row before them, or NULL.  Always true
- * if the order is not checked; but with gpusort.verify a wrong order raises an
- * error then.
+ * Does each of these rows sort after the row before it?  "found" are the rows
+ * from the position on, and "previous" is the row before them, or NULL.
+ * Always true if the order is not checked; but with gpusort.verify a wrong
+ * order then raises an error.
  */
 extern bool unique_check_rows(UniqueCheck *check, const IndexRow *previous,
 							  uint64 position, const IndexRow *const *found,
 							  uint32 nrows);
 
 /*
- * The first of these rows that is a duplicate of a row before it, after
- * unique_check_rows(); NULL if there is none, or if the index is not unique.
+ * After unique_check_rows(): the first of these rows that is a duplicate of a
+ * row before it; NULL if there is none, or if the index is not unique.
  */
 extern const IndexRow *unique_check_duplicate(UniqueCheck *check,
 											  const TupleSource *rows,

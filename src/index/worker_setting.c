@@ -3,19 +3,19 @@
  * worker_setting.c
  *	  Lending max_parallel_maintenance_workers another value than 0.
  *
- * Core does not plan index builds where it is 0, and we would not learn of
- * them (take_builds.c).  So for a statement that may build indexes it has
- * another value in that case.  Meanwhile expressions and functions are run that
- * can look at the setting and change it, and they, too, have to find 0:
- *	- What is shown of it is 0.
- *	- What they set stays, if it is to stay beyond the statement.
- *	- When their change ends, what it was before comes back.  That is kept in
- *	  the setting's stack, and is corrected there when the statement ends,
- *	  also by an error: transactions undo their changes after that.
+ * If the setting is 0 core does not plan index builds, and gpusort does not
+ * learn of them (take_builds.c).  So for a statement that may build indexes the
+ * setting has another value in that case.  Meanwhile expressions and functions
+ * may look at the setting and change it, and have to find 0:
+ *	- The value shown is 0.
+ *	- A value that they set stays, if it is meant to outlast the statement.
+ *	- When their change ends, the value before comes back.  It is kept in the
+ *	  setting's stack, and is corrected there when the statement ends, also by
+ *	  an error: transactions undo their changes after that.
  *
- * Any value may also be a user's.  The lent one is told by the role that has set
- * it, which core notes with each value, also in the stack and for parallel workers:
- * nobody has set it.
+ * Any value may also be a user's.  With each value core notes the role that
+ * has set it, also in the stack and for parallel workers.  The lent value is
+ * the one that no role has set.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,15 +30,15 @@
 #include "index/worker_setting.h"
 #include "port/compat.h"
 
-/* It is a valid value, since parallel workers take it over. */
+/* The lent value: a valid one, since parallel workers take it over. */
 #define LENT_WORKERS	1
 
-/* The role that has set it. */
+/* The role that has set the lent value. */
 #define LENDER			InvalidOid
 
 static struct config_generic *setting;
 
-/* The role that had set it to 0. */
+/* The role that had set the setting to 0. */
 static Oid	borrower = BOOTSTRAP_SUPERUSERID;
 
 bool
@@ -80,8 +80,8 @@ worker_setting_take_back(void)
 }
 
 /*
- * A parallel worker needs no lent value, and gives back the one that it has from its
- * leader, before anyone sees it.
+ * Shows 0 for the lent value.  A parallel worker needs no lent value, and
+ * takes back the one that it has from its leader.
  */
 static const char *
 show_workers(void)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * worker_setting.h
- *	  Another value of max_parallel_maintenance_workers, where that is 0.
+ *	  Lending max_parallel_maintenance_workers another value than 0.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@ extern void worker_setting_init(void);
 extern bool worker_setting_lend(void);
 extern void worker_setting_take_back(void);
 
-/* Does the setting have the lent value, while others find 0? */
+/* True if the setting has the lent value, which others see as 0. */
 extern bool worker_setting_is_lent(void);
 
 #endif							/* GPUSORT_WORKER_SETTING_H */
