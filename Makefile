@@ -44,8 +44,8 @@ OBJS = \
 	src/executor/node_stream.o \
 	src/executor/parallel_sort.o \
 	src/executor/percentile.o \
-	src/executor/row_emission.o \
 	src/executor/row_sort.o \
+	src/executor/row_source.o \
 	src/executor/row_stream.o \
 	src/executor/shared_rows.o \
 	src/executor/sort_bound.o \

@@ -61,6 +61,7 @@ typedef enum GatherDecision
 
 struct GatheredRows
 {
+	RowReader	reader;			/* must be first */
 	SharedGather *shared;
 	RowOrder   *order;
 	Size		row_bytes;		/* bytes of a row to be prefetched */
@@ -211,6 +212,8 @@ share(SharedGather *shared, RowOrder *order, const RowCollector *collector,
 	return receiver;
 }
 
+static void *next_row(RowReader *reader);
+
 /* Begins a period in which waiting is measured. */
 static void
 begin_period(GatheredRows *gathered)
@@ -234,6 +237,7 @@ gathered_rows_begin(SharedGather *shared, RowOrder *order,
 	if (receiver == NULL)
 		return NULL;
 	gathered = palloc0(sizeof(GatheredRows));
+	gathered->reader.next = next_row;
 	gathered->shared = shared;
 	gathered->order = order;
 	gathered->row_bytes = Min(row_store_row_bytes(order->store),
@@ -322,16 +326,28 @@ next_sent(GatheredRows *gathered, uint64 entry)
 		row_order_get(gathered->order, entry);
 }
 
-void *
-gathered_rows_next(GatheredRows *gathered)
+/* The next row of the order; NULL at its end. */
+static void *
+next_row(RowReader *reader)
 {
+	GatheredRows *gathered = (GatheredRows *) reader;
 	uint64		entry;
 
 	if (unlikely(gathered->next == gathered->slice_end))
+	{
+		if (gathered->next == gathered->order->nentries)
+			return NULL;
 		change_slice(gathered);
+	}
 	entry = gathered->next++;
 	return gathered->is_sent ? next_sent(gathered, entry) :
 		row_order_get_forward(gathered->order, entry, gathered->row_bytes);
+}
+
+RowReader *
+gathered_rows_reader(GatheredRows *gathered)
+{
+	return &gathered->reader;
 }
 
 uint64

@@ -11,6 +11,7 @@
 #include "executor/shared_rows.h"
 #include "executor/sorted_slices.h"
 #include "port/leader_decision.h"
+#include "spill/row_reader.h"
 
 /* What leader and workers share. */
 typedef struct SharedGather
@@ -55,8 +56,8 @@ extern GatheredRows *gathered_rows_begin(SharedGather *shared,
 										 const RowCollector *collector,
 										 Size limit);
 
-/* The next row, a minimal tuple, valid until the next call; there has to be one. */
-extern void *gathered_rows_next(GatheredRows *gathered);
+/* The gathered rows, which are minimal tuples. */
+extern RowReader *gathered_rows_reader(GatheredRows *gathered);
 
 /* Rows so far that workers have gathered. */
 extern uint64 gathered_rows_count(const GatheredRows *gathered);

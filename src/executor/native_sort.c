@@ -18,6 +18,67 @@
 #include "executor/native_sort.h"
 #include "port/compat.h"
 
+/*
+ * ---- the sorted rows
+ */
+
+/* Stores the next value, as a row. */
+static bool
+get_value(RowSource *source, bool forward, TupleTableSlot *slot)
+{
+	Tuplesortstate *state = ((NativeSort *) source)->state;
+
+	ExecClearTuple(slot);
+	if (!tuplesort_getdatum(state, forward, false, &slot->tts_values[0],
+							&slot->tts_isnull[0], NULL))
+		return false;
+	ExecStoreVirtualTuple(slot);
+	return true;
+}
+
+static bool
+get_row(RowSource *source, bool forward, TupleTableSlot *slot)
+{
+	return tuplesort_gettupleslot(((NativeSort *) source)->state, forward,
+								  false, slot, NULL);
+}
+
+static void
+skip_rows(RowSource *source, uint64 nrows)
+{
+	(void) tuplesort_skiptuples(((NativeSort *) source)->state, nrows, true);
+}
+
+static void
+rescan_rows(RowSource *source)
+{
+	tuplesort_rescan(((NativeSort *) source)->state);
+}
+
+static void
+mark_row(RowSource *source)
+{
+	tuplesort_markpos(((NativeSort *) source)->state);
+}
+
+static void
+restore_row(RowSource *source)
+{
+	tuplesort_restorepos(((NativeSort *) source)->state);
+}
+
+static const RowSourceMethods native_rows = {
+	get_row, skip_rows, rescan_rows, mark_row, restore_row
+};
+
+static const RowSourceMethods native_values = {
+	get_value, skip_rows, rescan_rows, mark_row, restore_row
+};
+
+/*
+ * ---- the sort
+ */
+
 static Tuplesortstate *
 begin_of_rows(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 			  int kilobytes, int options)
@@ -69,6 +130,7 @@ native_sort_begin(TupleDesc descriptor, const SortColumn *columns,
 	/* a column can be sorted by twice, under different collations */
 	sort->of_values = descriptor->natts == 1 && ncolumns == 1 &&
 		TupleDescAttr(descriptor, 0)->attbyval;
+	sort->source.methods = sort->of_values ? &native_values : &native_rows;
 	if (sort->of_values)
 		sort->state = tuplesort_begin_datum(TupleDescAttr(descriptor, 0)->atttypid,
 											columns[0].sort_operator,
@@ -103,23 +165,4 @@ native_sort_take(NativeSort *sort, PlanState *source, uint64 most)
 		native_sort_put(sort, slot);
 	}
 	return nrows;
-}
-
-/* Stores the next value, as a row. */
-static bool
-get_value(NativeSort *sort, bool forward, TupleTableSlot *slot)
-{
-	ExecClearTuple(slot);
-	if (!tuplesort_getdatum(sort->state, forward, false, &slot->tts_values[0],
-							&slot->tts_isnull[0], NULL))
-		return false;
-	ExecStoreVirtualTuple(slot);
-	return true;
-}
-
-bool
-native_sort_get(NativeSort *sort, bool forward, TupleTableSlot *slot)
-{
-	return sort->of_values ? get_value(sort, forward, slot) :
-		tuplesort_gettupleslot(sort->state, forward, false, slot, NULL);
 }

@@ -11,10 +11,12 @@
 #include "nodes/execnodes.h"
 #include "utils/tuplesort.h"
 
+#include "executor/row_source.h"
 #include "keys/sort_keys.h"
 
 typedef struct NativeSort
 {
+	RowSource	source;			/* must be first; of use after the sort */
 	Tuplesortstate *state;
 	bool		of_values;		/* sorts values of the only column, not rows */
 } NativeSort;
@@ -51,9 +53,5 @@ native_sort_put(NativeSort *sort, TupleTableSlot *slot)
 /* Puts "most" rows of the source, or fewer at its end; returns how many. */
 extern uint64 native_sort_take(NativeSort *sort, PlanState *source,
 							   uint64 most);
-
-/* Fetches a row as row_sort_get() does. */
-extern bool native_sort_get(NativeSort *sort, bool forward,
-							TupleTableSlot *slot);
 
 #endif							/* GPUSORT_NATIVE_SORT_H */

@@ -6,9 +6,9 @@
  * A row that is put goes two ways.  The row itself is copied to the row store
  * and stays there; its key is made and sorted with the others, elsewhere.
  * The order comes back, a permutation of row numbers, by which rows are emitted
- * from the store (row_emission.c).
+ * from the store (row_source.c).
  *
- *		slot --+-- row_store.c ---+-- row_emission.c --> slot
+ *		slot --+-- row_store.c ---+-- row_source.c --> slot
  *		       |                  |
  *		       +-- row_order.c ---+
  *
@@ -46,8 +46,8 @@
 
 #include "cost/sort_cost.h"
 #include "executor/native_sort.h"
-#include "executor/row_emission.h"
 #include "executor/row_sort.h"
+#include "executor/row_source.h"
 #include "port/timing.h"
 #include "settings.h"
 #include "shared_state.h"
@@ -80,12 +80,15 @@
 /* The reason why a sort goes to core's heap of the first rows. */
 #define FEW_FIRST_ROWS	"only the first rows are wanted"
 
-/* The phase of a sort. */
+/* The phase of a sort, and where the rows are in the end. */
 typedef enum RowSortStatus
 {
 	TAKES_ROWS,					/* rows are put, to be sorted by keys */
-	EMITS_ROWS,					/* rows have been sorted by keys */
-	SORTS_NATIVELY				/* core's tuplesort has all rows */
+	IN_MEMORY,					/* they are sorted, in the store */
+	IN_RUNS,					/* they are sorted, in runs */
+	GATHERED,					/* they are sorted, and come from workers */
+	TAKES_NATIVELY,				/* rows are put to core's tuplesort */
+	NATIVE						/* it has sorted them */
 } RowSortStatus;
 
 static const ExternalSortVariant minimal_tuples = {
@@ -105,9 +108,10 @@ static const ExternalSortVariant single_values = {
 struct RowSort
 {
 	RowSortStatus status;
+	RowSource  *source;			/* the sorted rows */
 	ExternalSort external;		/* sort by keys */
-	RowEmission emission;		/* rows in order, if EMITS_ROWS */
-	NativeSort *native;			/* core's sort, if SORTS_NATIVELY */
+	NativeSort *native;			/* core's sort; NULL: by keys */
+	GatheredRows *gathered;		/* rows that workers gather, or NULL */
 	MemoryContext context;		/* owns everything below */
 	TupleDesc	descriptor;
 	SortColumn *columns;
@@ -152,10 +156,10 @@ put_values_natively(RowSort *sort, TupleTableSlot *slot)
 	while ((value = external_sort_take_back(&sort->external)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		row_emission_store_value(slot, value);
+		row_source_store_value(slot, value);
 		native_sort_put(sort->native, slot);
 	}
-	row_emission_store_value(slot, NULL);
+	row_source_store_value(slot, NULL);
 	for (uint64 i = 0; i < sort->external.nnulls; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -192,7 +196,7 @@ fall_back(RowSort *sort, const char *reason)
 	sort->native = native_sort_begin(sort->descriptor, sort->columns,
 									 sort->ncolumns, sort->native_limit,
 									 sort->bound, sort->random_access);
-	sort->status = SORTS_NATIVELY;
+	sort->status = TAKES_NATIVELY;
 	sort_progress_set_device(sort->progress, "native");
 	sort_progress_enter(sort->progress, PROGRESS_TAKING_ROWS);
 
@@ -289,6 +293,7 @@ static void
 begin_again(RowSort *sort, double expected_rows)
 {
 	INSTR_TIME_SET_CURRENT(sort->started);
+	sort->status = TAKES_NATIVELY;
 	sort_progress_begin_again(sort->progress, expected_rows, false);
 	sort_progress_set_device(sort->progress, "native");
 }
@@ -384,7 +389,7 @@ row_sort_begin_runs(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 bool
 row_sort_is_by_keys(const RowSort *sort)
 {
-	return sort->status != SORTS_NATIVELY;
+	return sort->native == NULL;
 }
 
 /* Falls back after rows could not be sorted by keys. */
@@ -492,7 +497,7 @@ put_row(RowSort *sort, TupleTableSlot *slot)
 			return;
 		make_room(sort);
 	}
-	if (sort->status == SORTS_NATIVELY)
+	if (sort->native != NULL)
 		put_natively(sort, slot);
 	else if (!put_in_store(sort, slot))
 		elog(ERROR, "an empty row store has no room for a row");
@@ -640,6 +645,50 @@ sort_natively(RowSort *sort)
 	sort_progress_enter(sort->progress, PROGRESS_SORTING);
 	tuplesort_performsort(sort->native->state);
 	sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
+	sort->source = &sort->native->source;
+	sort->status = NATIVE;
+}
+
+/* The rows in runs, without NULLs that were only counted. */
+static RowSource *
+source_in_runs(const ExternalSort *external)
+{
+	ResultTape *tape = sorted_runs_result(external->runs);
+
+	return tape != NULL ? row_source_of_tape(tape, external->progress) :
+		row_source_of_reader(sorted_runs_reader(external->runs),
+							 external->variant->of_values,
+							 external->progress);
+}
+
+/* The NULLs that were counted, or those of them that are wanted. */
+static uint64
+wanted_nulls(const ExternalSort *external)
+{
+	return external->group_limit == NULL ? external->nnulls :
+		group_limit_of_nulls(external->group_limit, external->nnulls);
+}
+
+/* The rows that have been sorted by keys, wherever they are. */
+static RowSource *
+make_source(const RowSort *sort)
+{
+	const ExternalSort *external = &sort->external;
+	bool		nulls_first = sort->columns[0].nulls_first;
+
+	if (sort->status == IN_RUNS)
+	{
+		RowSource  *rows = source_in_runs(external);
+
+		return !sort->keeps_values ? rows :
+			row_source_of_values_in_runs(rows, external->rows_in_runs,
+										 wanted_nulls(external), nulls_first,
+										 sort->progress);
+	}
+	return sort->keeps_values ?
+		row_source_of_values(external->order, wanted_nulls(external),
+							 nulls_first, sort->progress) :
+		row_source_of_order(external->order, sort->descriptor, sort->progress);
 }
 
 /* Sorts the rows that have been put, by their keys; or falls back. */
@@ -652,9 +701,10 @@ sort_by_keys(RowSort *sort)
 		return;
 	}
 	report_keys(sort);
-	sort->status = EMITS_ROWS;
-	row_emission_begin(&sort->emission, &sort->external,
-					   sort->columns[0].nulls_first);
+	sort->status = sort->external.runs == NULL ? IN_MEMORY : IN_RUNS;
+	sort->source = make_source(sort);
+	sort->progress->figures.emits = true;
+	sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
 }
 
 /* Moves the rows of the shared runs to core's tuplesort. */
@@ -683,14 +733,14 @@ count_sort(const RowSort *sort)
 	if (sort->collector != NULL)
 		shared_count(STAT_SORTS_TOGETHER, 1);
 	shared_count(STAT_SORT_WORKERS, sort->report.workers);
-	if (sort->status == SORTS_NATIVELY)
+	if (sort->status == NATIVE)
 	{
 		shared_count(STAT_SORTS_NATIVE, 1);
 		return;
 	}
 	shared_count(sort->report.on_device ? STAT_SORTS_DEVICE : STAT_SORTS_HOST,
 				 1);
-	if (sort->external.status == EXTERNAL_SORT_IN_RUNS)
+	if (sort->status == IN_RUNS)
 		shared_count(STAT_SORTS_SPILLED, 1);
 	shared_count(STAT_ROWS, sort->report.nrows);
 	shared_count(STAT_BYTES, sort->report.memory);
@@ -723,7 +773,7 @@ row_sort_perform(RowSort *sort)
 	INSTR_TIME_SET_CURRENT(start);
 	if (sort->status == TAKES_ROWS)
 		sort_by_keys(sort);
-	if (sort->status == SORTS_NATIVELY)
+	if (sort->status == TAKES_NATIVELY)
 	{
 		if (sort->collector != NULL)
 			move_shared_to_native(sort);
@@ -773,9 +823,21 @@ static bool
 can_take_values(const RowSort *sort)
 {
 	return row_sort_is_of_values(sort->descriptor, sort->ncolumns) &&
-		sort->bound == NO_BOUND && sort->status == EMITS_ROWS &&
-		sort->external.status == EXTERNAL_SORT_IN_MEMORY &&
+		sort->bound == NO_BOUND && sort->status == IN_MEMORY &&
 		!row_order_is_limited(sort->external.order);
+}
+
+/* Emits rows of one by-value column, all of them in memory, as values. */
+static void
+take_values(RowSort *sort)
+{
+	bool		nulls_first = sort->columns[0].nulls_first;
+	RowOrder   *order = sort->external.order;
+	uint64		nnulls = row_order_take_values(order, nulls_first);
+
+	pfree(sort->source);
+	sort->source = row_source_of_values(order, nnulls, nulls_first,
+										sort->progress);
 }
 
 void
@@ -785,26 +847,29 @@ row_sort_gather(RowSort *sort, SharedGather *shared, Size limit)
 	RowOrder   *order = NULL;
 
 	if (can_take_values(sort))
-		row_emission_take_values(&sort->emission,
-								 sort->columns[0].nulls_first);
+		take_values(sort);
 	else if (sort->bound == NO_BOUND)
 		order = row_sort_shared_order(sort);
-	sort->emission.gathered =
-		gathered_rows_begin(shared, order, sort->collector, limit);
+	sort->gathered = gathered_rows_begin(shared, order, sort->collector, limit);
+	if (sort->gathered != NULL)
+	{
+		sort->source = row_source_of_reader(gathered_rows_reader(sort->gathered),
+											false, sort->progress);
+		sort->status = GATHERED;
+	}
 	MemoryContextSwitchTo(caller_context);
 }
 
 uint64
 row_sort_gathered(const RowSort *sort)
 {
-	return sort->emission.gathered == NULL ? 0 :
-		gathered_rows_count(sort->emission.gathered);
+	return sort->gathered == NULL ? 0 : gathered_rows_count(sort->gathered);
 }
 
 bool
 row_sort_has_help(const RowSort *sort)
 {
-	return sort->emission.gathered != NULL ||
+	return sort->gathered != NULL ||
 		(sort->external.runs != NULL &&
 		 sorted_runs_has_help(sort->external.runs));
 }
@@ -812,8 +877,8 @@ row_sort_has_help(const RowSort *sort)
 void
 row_sort_stop_help(RowSort *sort)
 {
-	if (sort->emission.gathered != NULL)
-		gathered_rows_stop(sort->emission.gathered);
+	if (sort->gathered != NULL)
+		gathered_rows_stop(sort->gathered);
 	else
 		sorted_runs_stop_help(sort->external.runs);
 }
@@ -831,7 +896,7 @@ row_sort_give_up_keys(RowSort *sort)
 RowOrder *
 row_sort_shared_order(RowSort *sort)
 {
-	return sort->external.status == EXTERNAL_SORT_IN_MEMORY &&
+	return sort->status == IN_MEMORY &&
 		!row_store_has_rows(sort->external.store) ?
 		sort->external.order : NULL;
 }
@@ -839,19 +904,13 @@ row_sort_shared_order(RowSort *sort)
 bool
 row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 {
-	if (likely(sort->status == EMITS_ROWS))
-		return row_emission_get(&sort->emission, forward, slot);
-	Assert(sort->status == SORTS_NATIVELY);
-	return native_sort_get(sort->native, forward, slot);
+	return sort->source->methods->get(sort->source, forward, slot);
 }
 
 void
 row_sort_skip(RowSort *sort, uint64 nrows)
 {
-	if (sort->status == EMITS_ROWS)
-		row_emission_skip(&sort->emission, nrows);
-	else
-		(void) tuplesort_skiptuples(sort->native->state, nrows, true);
+	sort->source->methods->skip(sort->source, nrows);
 }
 
 bool
@@ -859,10 +918,10 @@ row_sort_count_groups(const RowSort *sort, uint64 *ngroups)
 {
 	const RowOrder *order = sort->external.order;
 
-	if (sort->external.status != EXTERNAL_SORT_IN_MEMORY ||
+	if (sort->status != IN_MEMORY ||
 		(order->nentries > 0 && !order->limited_exactly))
 		return false;
-	*ngroups = sort->emission.nentries;
+	*ngroups = order->nentries + wanted_nulls(&sort->external);
 	return true;
 }
 
@@ -870,42 +929,33 @@ bool
 row_sort_suffices(const RowSort *sort, double bound)
 {
 	/* those that are sorted by keys are all kept */
-	return sort->status != SORTS_NATIVELY || sort->bound == NO_BOUND ||
+	return sort->native == NULL || sort->bound == NO_BOUND ||
 		(bound != NO_BOUND && bound <= sort->bound);
 }
 
 void
 row_sort_rescan(RowSort *sort)
 {
-	if (sort->status == EMITS_ROWS)
-		row_emission_rescan(&sort->emission);
-	else
-		tuplesort_rescan(sort->native->state);
+	sort->source->methods->rescan(sort->source);
 }
 
 void
 row_sort_mark(RowSort *sort)
 {
-	if (sort->status == EMITS_ROWS)
-		row_emission_mark(&sort->emission);
-	else
-		tuplesort_markpos(sort->native->state);
+	sort->source->methods->mark(sort->source);
 }
 
 void
 row_sort_restore(RowSort *sort)
 {
-	if (sort->status == EMITS_ROWS)
-		row_emission_restore(&sort->emission);
-	else
-		tuplesort_restorepos(sort->native->state);
+	sort->source->methods->restore(sort->source);
 }
 
 void
 row_sort_report(RowSort *sort, RowSortReport *report)
 {
 	*report = sort->report;
-	if (sort->status == SORTS_NATIVELY)
+	if (sort->native != NULL)
 	{
 		TuplesortInstrumentation core;
 
@@ -921,10 +971,10 @@ row_sort_report(RowSort *sort, RowSortReport *report)
 void
 row_sort_end(RowSort *sort)
 {
-	if (sort->status == SORTS_NATIVELY)
+	if (sort->native != NULL)
 		tuplesort_end(sort->native->state);
-	if (sort->emission.gathered != NULL)
-		gathered_rows_end(sort->emission.gathered);
+	if (sort->gathered != NULL)
+		gathered_rows_end(sort->gathered);
 	external_sort_end(&sort->external);
 	if (sort->collector != NULL)
 		row_collector_end(sort->collector);

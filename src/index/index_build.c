@@ -249,7 +249,7 @@ write_alone(const IndexBuild *build, const LeafDefinition *definition,
 		.order = sort->external.order
 	};
 	MergedRows *merged = sort->external.runs == NULL ? NULL :
-		merged_rows_begin(sort->external.runs, all_rows, chunk_rows,
+		merged_rows_begin(sorted_runs_reader(sort->external.runs), all_rows, chunk_rows,
 						  merged_rows_bytes(build->limit));
 	LeafMaker  *maker = leaf_maker_begin(definition, sort->rows,
 										 merged == NULL ? &stored.rows :

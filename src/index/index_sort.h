@@ -57,7 +57,7 @@ extern bool index_sort_perform(IndexSort *sort);
 static inline bool
 index_sort_has_failed(const IndexSort *sort)
 {
-	return sort->external.status == EXTERNAL_SORT_GIVEN_UP;
+	return sort->external.given_up;
 }
 
 /*

@@ -30,7 +30,7 @@
 struct MergedRows
 {
 	TupleSource rows;
-	SortedRuns *runs;
+	RowReader  *reader;
 	const IndexRow *next;		/* next row of the merge, not yet in the
 								 * window; NULL at the end */
 	uint32		max_rows;
@@ -66,14 +66,14 @@ find_merged_rows(const TupleSource *rows, uint64 position, uint32 nrows,
 }
 
 MergedRows *
-merged_rows_begin(SortedRuns *runs, uint64 nrows, uint32 max_rows, Size bytes)
+merged_rows_begin(RowReader *reader, uint64 nrows, uint32 max_rows, Size bytes)
 {
 	MergedRows *merged = palloc0(sizeof(MergedRows));
 
 	merged->rows.nrows = nrows;
 	merged->rows.find = find_merged_rows;
-	merged->runs = runs;
-	merged->next = sorted_runs_next(runs);
+	merged->reader = reader;
+	merged->next = reader->next(reader);
 	merged->max_rows = max_rows;
 	merged->bytes = bytes;
 	merged->max_held = max_rows;
@@ -148,7 +148,7 @@ merged_rows_read(MergedRows *merged, uint32 kept)
 		memcpy(place, merged->next, bytes);
 		merged->held[merged->nrows++] = (const IndexRow *) place;
 		merged->used_bytes += bytes;
-		merged->next = sorted_runs_next(merged->runs);
+		merged->next = merged->reader->next(merged->reader);
 	}
 	return merged->nrows - kept;
 }

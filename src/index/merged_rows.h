@@ -9,7 +9,7 @@
 #define GPUSORT_MERGED_ROWS_H
 
 #include "index/tuple_source.h"
-#include "spill/sorted_runs.h"
+#include "spill/row_reader.h"
 
 typedef struct MergedRows MergedRows;
 
@@ -17,11 +17,11 @@ typedef struct MergedRows MergedRows;
 extern Size merged_rows_bytes(Size limit);
 
 /*
- * Begins with an empty window, before the first of the nrows rows of the runs,
- * whose merge has begun (sorted_runs_merge()).  At most max_rows rows and "bytes"
- * bytes are read at a time.  Allocates in the current memory context.
+ * Begins with an empty window, before the first of the reader's nrows rows.  At most
+ * max_rows rows and "bytes" bytes are read at a time.  Allocates in the current memory
+ * context.
  */
-extern MergedRows *merged_rows_begin(SortedRuns *runs, uint64 nrows,
+extern MergedRows *merged_rows_begin(RowReader *reader, uint64 nrows,
 									 uint32 max_rows, Size bytes);
 
 /* The rows as a source of tuples, which finds only rows of the window. */

@@ -346,7 +346,6 @@ merge_runs(ExternalSort *sort)
 	sorted_runs_merge(sort->runs, sort->help);
 	sort->progress->figures.runs_written = sorted_runs_count(sort->runs);
 	sort->memory = sorted_runs_disk(sort->runs);
-	sort->status = EXTERNAL_SORT_IN_RUNS;
 }
 
 /* Does any process have runs? */
@@ -367,10 +366,7 @@ perform(ExternalSort *sort)
 	if (has_runs(sort))
 		merge_runs(sort);
 	else
-	{
 		row_order_drop_keys(sort->order);
-		sort->status = EXTERNAL_SORT_IN_MEMORY;
-	}
 	return true;
 }
 
@@ -423,7 +419,7 @@ external_sort_give_up(ExternalSort *sort)
 		row_order_drop_keys(sort->order);
 	if (sort->moved == NULL)
 		sort->next_row = 0;
-	sort->status = EXTERNAL_SORT_GIVEN_UP;
+	sort->given_up = true;
 }
 
 /* Returns the next row of a store, and frees the store after the last one. */

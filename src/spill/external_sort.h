@@ -27,15 +27,6 @@ typedef struct ExternalSortVariant
 	bool		of_values;		/* see row_store_hold_values() */
 } ExternalSortVariant;
 
-/* The phase of a sort. */
-typedef enum ExternalSortStatus
-{
-	EXTERNAL_SORT_TAKES_ROWS,	/* rows go to the store, then to runs */
-	EXTERNAL_SORT_IN_MEMORY,	/* rows are in the store, with their order */
-	EXTERNAL_SORT_IN_RUNS,		/* rows are in runs, which are merged */
-	EXTERNAL_SORT_GIVEN_UP		/* rows cannot be sorted by keys */
-} ExternalSortStatus;
-
 /*
  * A sort: a part of its user's sort.  Users put rows to the store and to the
  * order themselves, so that no call lies between.
@@ -45,7 +36,6 @@ typedef struct ExternalSort
 	MemoryContext context;		/* owns everything below */
 	const ExternalSortVariant *variant; /* form of the rows */
 	TupleDesc	descriptor;
-	ExternalSortStatus status;
 	bool		spills;			/* the store may be spilled to runs */
 	Size		limit;			/* bytes for rows and order */
 	double		expected_rows;	/* estimate */
@@ -66,7 +56,8 @@ typedef struct ExternalSort
 	uint64		stop_rows;		/* rows of the store at which
 								 * external_sort_go_on() is called next */
 	RowOrder   *order;			/* order of the rows in memory */
-	SortedRuns *runs;			/* rows in runs, or NULL */
+	SortedRuns *runs;			/* rows in runs; NULL: all are in the store */
+	bool		given_up;		/* rows cannot be sorted by keys */
 
 	/* while rows move from one store to another, to become smaller runs */
 	RowStore   *moved;			/* store that the rows leave, or NULL */

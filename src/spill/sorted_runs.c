@@ -44,20 +44,11 @@
 /* Runs that there is room for at first. */
 #define FIRST_MAX_RUNS		64
 
-typedef enum SortedRunsStatus
-{
-	ADDS_RUNS,					/* runs are added */
-	MERGES_BY_COMPARISON,		/* rows are emitted by the last merge */
-	MERGES_BY_PLAN,				/* the same, in an order that gpusortd made */
-	READS_PARTS,				/* rows are read from merged parts */
-	HAS_RESULT					/* rows are read from a result tape */
-} SortedRunsStatus;
-
 struct SortedRuns
 {
 	KeySink		sink;			/* the plan's, while it takes keys */
+	RowReader	reader;			/* of the rows of the last merge */
 	MergePlan  *plan;			/* plan of the last merge, or NULL */
-	SortedRunsStatus status;
 	MemoryContext context;		/* holds everything below */
 	RowOrder   *order;			/* order of the rows; NULL: rows are only
 								 * taken */
@@ -87,6 +78,8 @@ struct SortedRuns
 	void	   *previous;		/* row emitted last, for gpusort.verify */
 	MinimalTuple tuple;			/* row of the last value; NULL: none so far */
 };
+
+static void *next_row(RowReader *reader);
 
 /* Gives the plan up: the runs will be merged by comparisons. */
 static void
@@ -146,6 +139,7 @@ sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
 
 	runs->sink.take = take_key;
 	runs->sink.close = close_sink;
+	runs->reader.next = next_row;
 	runs->context = CurrentMemoryContext;
 	runs->order = order;
 	runs->format = format;
@@ -352,22 +346,19 @@ next_in_order(SortedRuns *runs)
 	return row;
 }
 
-void *
-sorted_runs_next(SortedRuns *runs)
+/* The next row of the last merge, whatever it reads. */
+static void *
+next_row(RowReader *reader)
 {
+	SortedRuns *runs = (SortedRuns *) ((char *) reader - offsetof(SortedRuns, reader));
 	void	   *row;
 
-	switch (runs->status)
-	{
-		case MERGES_BY_COMPARISON:
-			row = run_merge_next(runs->merge);
-			break;
-		case READS_PARTS:
-			row = part_reader_next(runs->parts);
-			break;
-		default:
-			row = next_in_order(runs);
-	}
+	if (runs->merge != NULL)
+		row = run_merge_next(runs->merge);
+	else if (runs->parts != NULL)
+		row = part_reader_next(runs->parts);
+	else
+		row = next_in_order(runs);
 	if (unlikely(gpusort_verify) && row != NULL)
 		verify_row(runs, row);
 	return row;
@@ -390,8 +381,8 @@ end_merge(SortedRuns *runs)
 }
 
 /*
- * Begins the last merge, of all runs.  The runs are in the file, and so is the
- * plan's order, if there is one.
+ * Begins the last merge, of all runs, which are in the file: in the plan's order where
+ * there is one, and otherwise by comparisons.
  */
 static void
 begin_last_merge(SortedRuns *runs, Size limit)
@@ -399,8 +390,7 @@ begin_last_merge(SortedRuns *runs, Size limit)
 	Size		read_bytes = run_merge_read_bytes(limit, runs->nruns,
 												  runs->longest_row);
 
-	runs->status = runs->plan != NULL ? MERGES_BY_PLAN : MERGES_BY_COMPARISON;
-	if (runs->status == MERGES_BY_COMPARISON)
+	if (runs->plan == NULL)
 	{
 		runs->merge = run_merge_begin(runs->order, runs->runs, runs->nruns,
 									  read_bytes);
@@ -442,13 +432,12 @@ store_result(SortedRuns *runs)
 	ResultTape *result = result_tape_create(runs->file);
 	MinimalTuple row;
 
-	while ((row = as_tuple(runs, sorted_runs_next(runs))) != NULL)
+	while ((row = as_tuple(runs, next_row(&runs->reader))) != NULL)
 		result_tape_write(result, row);
 	end_merge(runs);
 	result_tape_complete(result, run_merge_read_bytes(runs->limit_of_merge, 1,
 													  runs->longest_row));
 	runs->result = result;
-	runs->status = HAS_RESULT;
 }
 
 /*
@@ -565,7 +554,6 @@ merge_in_parts(SortedRuns *runs, MergeHelp help)
 		part_merge_end(merge, false);
 		return false;
 	}
-	runs->status = READS_PARTS;
 	return true;
 }
 
@@ -646,53 +634,16 @@ sorted_runs_stop_help(SortedRuns *runs)
 		part_reader_stop(runs->parts);
 }
 
-/* The next minimal tuple, or the previous one; NULL if there is none. */
-static MinimalTuple
-read_row(SortedRuns *runs, bool forward)
+RowReader *
+sorted_runs_reader(SortedRuns *runs)
 {
-	Assert(forward || runs->status == HAS_RESULT);
-	return runs->status == HAS_RESULT ?
-		result_tape_read(runs->result, forward) :
-		as_tuple(runs, sorted_runs_next(runs));
+	return &runs->reader;
 }
 
-bool
-sorted_runs_get(SortedRuns *runs, bool forward, TupleTableSlot *slot)
+ResultTape *
+sorted_runs_result(const SortedRuns *runs)
 {
-	MinimalTuple row = read_row(runs, forward);
-
-	if (row == NULL)
-	{
-		ExecClearTuple(slot);
-		return false;
-	}
-	ExecStoreMinimalTuple(row, slot, false);
-	return true;
-}
-
-void
-sorted_runs_skip(SortedRuns *runs, uint64 nrows)
-{
-	while (nrows-- > 0 && read_row(runs, true) != NULL)
-		CHECK_FOR_INTERRUPTS();
-}
-
-void
-sorted_runs_rescan(SortedRuns *runs)
-{
-	result_tape_rescan(runs->result);
-}
-
-void
-sorted_runs_mark(SortedRuns *runs)
-{
-	result_tape_mark(runs->result);
-}
-
-void
-sorted_runs_restore(SortedRuns *runs)
-{
-	result_tape_restore(runs->result);
+	return runs->result;
 }
 
 void *
@@ -726,7 +677,7 @@ sorted_runs_count(const SortedRuns *runs)
 int
 sorted_runs_parts(const SortedRuns *runs)
 {
-	return runs->status == READS_PARTS ? runs->shared->nparts : 0;
+	return runs->parts != NULL ? runs->shared->nparts : 0;
 }
 
 bool

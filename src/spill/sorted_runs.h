@@ -12,6 +12,8 @@
 #define GPUSORT_SORTED_RUNS_H
 
 #include "sort/row_order.h"
+#include "spill/result_tape.h"
+#include "spill/row_reader.h"
 #include "spill/run_tape.h"
 #include "spill/shared_runs.h"
 
@@ -82,22 +84,11 @@ extern bool sorted_runs_has_help(const SortedRuns *runs);
 extern void sorted_runs_stop_help(SortedRuns *runs);
 
 /*
- * The next row of the merge, without random_access, valid until the next call;
- * NULL after the last one.
+ * After sorted_runs_merge(), the rows: with random_access on a tape of minimal tuples;
+ * otherwise to be read once, in the format of the runs.
  */
-extern void *sorted_runs_next(SortedRuns *runs);
-
-/*
- * The same in a slot, with rows that are minimal tuples, or values, of which
- * minimal tuples are made.  These functions are like row_sort_get() and those
- * beside it (row_sort.h); backward and again only with random_access.
- */
-extern bool sorted_runs_get(SortedRuns *runs, bool forward,
-							TupleTableSlot *slot);
-extern void sorted_runs_skip(SortedRuns *runs, uint64 nrows);
-extern void sorted_runs_rescan(SortedRuns *runs);
-extern void sorted_runs_mark(SortedRuns *runs);
-extern void sorted_runs_restore(SortedRuns *runs);
+extern ResultTape *sorted_runs_result(const SortedRuns *runs);
+extern RowReader *sorted_runs_reader(SortedRuns *runs);
 
 /*
  * Gives up the merge: returns all rows, in any order, one a call, also rows
