@@ -10,8 +10,8 @@
  * rows of all (shared_rows.h).
  *
  * If a participant cannot sort by keys, or keeps just the few first rows that are
- * wanted, its rows go to files as they are, and the leader sorts all rows by core's
- * sort.
+ * wanted, it writes them as a run in no order.  Then the leader has core's sort take the
+ * rows of all runs.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,63 +20,39 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/sharedfileset.h"
-#include "utils/sharedtuplestore.h"
 
 #include "cost/sort_cost.h"
 #include "executor/kept_rows.h"
 #include "port/compat.h"
 
-/* Behind it is a SharedTuplestore, with the rows that are not in runs. */
 struct SharedKeptRows
 {
-	int			nparticipants;
 	dsm_handle	context_segment;	/* segment of the parallel context */
-	pg_atomic_uint32 keys_failed;	/* somebody has not sorted by keys */
-	SharedRuns	runs;			/* runs of kept rows; their file set has the
-								 * unsorted rows, too */
+	pg_atomic_uint32 keys_failed;	/* some run is in no order */
+	SharedRuns	runs;			/* runs of kept rows */
 };
 
-static SharedTuplestore *
-unsorted_rows(SharedKeptRows *shared)
-{
-	return (SharedTuplestore *)
-		((char *) shared + MAXALIGN(sizeof(SharedKeptRows)));
-}
-
 Size
-shared_kept_rows_size(int nparticipants)
+shared_kept_rows_size(void)
 {
-	return MAXALIGN(sizeof(SharedKeptRows)) + sts_estimate(nparticipants);
-}
-
-/* Begins again, with files that have nothing. */
-static void
-begin_empty(SharedKeptRows *shared)
-{
-	pg_atomic_init_u32(&shared->keys_failed, 0);
-	/* all participants attach to it, also this one */
-	(void) sts_initialize(unsorted_rows(shared), shared->nparticipants,
-						  shared->nparticipants - 1, 0,
-						  SHARED_TUPLESTORE_SINGLE_PASS, &shared->runs.files,
-						  "rows");
+	return sizeof(SharedKeptRows);
 }
 
 void
 shared_kept_rows_init(SharedKeptRows *shared, ParallelContext *context,
 					  Size limit)
 {
-	shared->nparticipants = context->nworkers + 1;
 	shared->context_segment = dsm_segment_handle(context->seg);
+	pg_atomic_init_u32(&shared->keys_failed, 0);
 	shared_runs_init(&shared->runs, context->seg, limit);
-	begin_empty(shared);
 }
 
 void
 shared_kept_rows_reset(SharedKeptRows *shared, Size limit)
 {
 	SharedFileSetDeleteAll(&shared->runs.files);
+	pg_atomic_write_u32(&shared->keys_failed, 0);
 	shared_runs_reset(&shared->runs, limit);
-	begin_empty(shared);
 }
 
 void
@@ -93,14 +69,13 @@ shared_kept_rows_runs(SharedKeptRows *shared)
 }
 
 void
-kept_rows_init(KeptRows *kept, SharedKeptRows *shared, int participant,
-			   TupleDesc descriptor, const SortColumn *columns, int ncolumns,
-			   double expected_rows, double bound, NodeLimit *limit)
+kept_rows_init(KeptRows *kept, SharedKeptRows *shared, TupleDesc descriptor,
+			   const SortColumn *columns, int ncolumns, double expected_rows,
+			   double bound, NodeLimit *limit)
 {
 	memset(kept, 0, sizeof(KeptRows));
 	kept->context = CurrentMemoryContext;
 	kept->shared = shared;
-	kept->participant = participant;
 	kept->descriptor = descriptor;
 	kept->columns = sort_columns_copy(columns, ncolumns);
 	kept->ncolumns = ncolumns;
@@ -129,29 +104,48 @@ begin_keeping(KeptRows *kept)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Begins to write rows as they are, which the leader is to sort. */
+/* Begins a run in no order. */
 static void
-begin_files(KeptRows *kept)
+begin_unsorted(KeptRows *kept)
 {
-	SharedKeptRows *shared = kept->shared;
+	SharedRuns *runs = &kept->shared->runs;
 	MemoryContext caller_context = MemoryContextSwitchTo(kept->context);
+	uint32		number = pg_atomic_fetch_add_u32(&runs->nruns, 1);
 
-	pg_atomic_write_u32(&shared->keys_failed, 1);
-	kept->files = sts_attach(unsorted_rows(shared), kept->participant,
-							 &shared->runs.files);
+	pg_atomic_write_u32(&kept->shared->keys_failed, 1);
+	kept->file = run_file_create_shared(&runs->files, RUN_FILE_NAME, number,
+										runs->limit);
+	kept->unsorted = run_tape_create(kept->file, &run_of_minimal_tuples);
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Writes a row to the files as it is. */
+/* Writes a row to that run. */
 static void
 write_row(KeptRows *kept, TupleTableSlot *slot)
 {
 	bool		is_copy;
 	MinimalTuple row = ExecFetchSlotMinimalTuple(slot, &is_copy);
 
-	sts_puttuple(kept->files, NULL, row);
+	run_tape_write_indexed(kept->unsorted, row);
+	kept->nunsorted++;
 	if (is_copy)
 		pfree(row);
+}
+
+/* Completes the run in no order. */
+static void
+end_unsorted(KeptRows *kept)
+{
+	RunTape    *run = kept->unsorted;
+
+	run_tape_complete_indexed(run);
+	run_file_end_write(kept->file);
+	shared_runs_note(&kept->shared->runs, NULL, kept->nunsorted,
+					 run->longest_row, run_file_bytes(kept->file));
+	run_tape_close(run);
+	run_file_close(kept->file);
+	kept->unsorted = NULL;
+	kept->file = NULL;
 }
 
 void
@@ -161,7 +155,7 @@ kept_rows_put(KeptRows *kept, TupleTableSlot *slot)
 	{
 		begin_keeping(kept);
 		if (kept->sort == NULL)
-			begin_files(kept);
+			begin_unsorted(kept);
 	}
 	if (likely(kept->sort != NULL))
 		row_sort_put(kept->sort, slot);
@@ -170,8 +164,8 @@ kept_rows_put(KeptRows *kept, TupleTableSlot *slot)
 }
 
 /*
- * Writes the rows of a sort that has fallen back, unsorted.  Of such a sort with a
- * bound there are the first rows only.
+ * Writes the rows of a sort that has fallen back to a run in no order.  Of such a sort
+ * with a bound there are the first rows only.
  */
 static void
 write_unsorted(KeptRows *kept)
@@ -179,7 +173,7 @@ write_unsorted(KeptRows *kept)
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(kept->descriptor,
 													&TTSOpsMinimalTuple);
 
-	begin_files(kept);
+	begin_unsorted(kept);
 	row_sort_perform(kept->sort);
 	for (uint64 nrows = 0; kept->bound == NO_BOUND || nrows < kept->bound; nrows++)
 	{
@@ -209,9 +203,8 @@ write_rest(KeptRows *kept)
 		write_unsorted(kept);
 		end_sort(kept);
 	}
-	if (kept->files != NULL)
-		sts_end_write(kept->files);
-	kept->files = NULL;
+	if (kept->unsorted != NULL)
+		end_unsorted(kept);
 }
 
 void
@@ -247,36 +240,10 @@ kept_rows_send_parts(KeptRows *kept)
 	end_sort(kept);
 }
 
-/* Puts the rows from the files to the leader's sort. */
-static void
-put_unsorted(SharedKeptRows *shared, int participant, TupleDesc descriptor,
-			 RowSort *sort)
-{
-	SharedTuplestoreAccessor *files = sts_attach(unsorted_rows(shared),
-												 participant,
-												 &shared->runs.files);
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(descriptor,
-													&TTSOpsMinimalTuple);
-	MinimalTuple row;
-
-	sts_begin_parallel_scan(files);
-	while ((row = sts_parallel_scan_next(files, NULL)) != NULL)
-	{
-		CHECK_FOR_INTERRUPTS();
-		ExecStoreMinimalTuple(row, slot, false);
-		row_sort_put(sort, slot);
-	}
-	sts_end_parallel_scan(files);
-	ExecDropSingleTupleTableSlot(slot);
-}
-
 void
-kept_rows_take(SharedKeptRows *shared, int participant, TupleDesc descriptor,
-			   RowSort *sort)
+kept_rows_take(SharedKeptRows *shared, RowSort *sort)
 {
-	if (row_sort_take_rest(sort) == 0 ||
-		pg_atomic_read_u32(&shared->keys_failed) == 0)
-		return;
-	row_sort_give_up_keys(sort);
-	put_unsorted(shared, participant, descriptor, sort);
+	if (row_sort_take_rest(sort) > 0 &&
+		pg_atomic_read_u32(&shared->keys_failed) != 0)
+		row_sort_give_up_keys(sort);
 }

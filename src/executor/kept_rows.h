@@ -19,7 +19,7 @@
  */
 typedef struct SharedKeptRows SharedKeptRows;
 
-extern Size shared_kept_rows_size(int nparticipants);
+extern Size shared_kept_rows_size(void);
 
 /*
  * Initializes the state in the leader, before workers are launched; and resets it
@@ -40,7 +40,6 @@ extern SharedRuns *shared_kept_rows_runs(SharedKeptRows *shared);
 typedef struct KeptRows
 {
 	SharedKeptRows *shared;
-	int			participant;	/* number of the participant */
 	TupleDesc	descriptor;
 	SortColumn *columns;
 	int			ncolumns;
@@ -49,15 +48,16 @@ typedef struct KeptRows
 	NodeLimit  *limit;			/* limit of each group's rows */
 	MemoryContext context;		/* owns everything below */
 	RowSort    *sort;			/* writes runs; NULL: rows are not sorted */
-	struct SharedTuplestoreAccessor *files; /* rows as they are, or NULL */
+	RunFile    *file;			/* file of a run in no order, or NULL */
+	RunTape    *unsorted;		/* that run */
+	uint64		nunsorted;		/* rows of it */
 	uint64		nrows;
 } KeptRows;
 
 /* Prepares to keep rows, in the current memory context. */
 extern void kept_rows_init(KeptRows *kept, SharedKeptRows *shared,
-						   int participant, TupleDesc descriptor,
-						   const SortColumn *columns, int ncolumns,
-						   double expected_rows, double bound,
+						   TupleDesc descriptor, const SortColumn *columns,
+						   int ncolumns, double expected_rows, double bound,
 						   NodeLimit *limit);
 
 /* Keeps a row. */
@@ -78,10 +78,9 @@ extern void kept_rows_send_parts(KeptRows *kept);
 
 /*
  * In the leader, before row_sort_perform(): takes the rows that the others have sent,
- * to the last, and the kept rows that are in no run.  The sort has the shared runs;
- * "participant" is the leader's number.
+ * to the last.  The sort, which has the shared runs, falls back if some of them are in
+ * no order.
  */
-extern void kept_rows_take(SharedKeptRows *shared, int participant,
-						   TupleDesc descriptor, RowSort *sort);
+extern void kept_rows_take(SharedKeptRows *shared, RowSort *sort);
 
 #endif							/* GPUSORT_KEPT_ROWS_H */

@@ -203,9 +203,9 @@ begin_keeping(ParallelSort *sort, KeptRows *kept)
 {
 	PlanState  *child = outerPlanState(sort);
 
-	kept_rows_init(kept, shared_kept_rows(sort->shared), own_number(sort),
-				   sort->descriptor, sort->columns, sort->ncolumns,
-				   child->plan->plan_rows, NO_BOUND, &sort->limit);
+	kept_rows_init(kept, shared_kept_rows(sort->shared), sort->descriptor,
+				   sort->columns, sort->ncolumns, child->plan->plan_rows,
+				   NO_BOUND, &sort->limit);
 }
 
 /* Puts all rows that the child has for this participant. */
@@ -280,8 +280,7 @@ make_order(ParallelSort *sort, const RowCollector *collector)
 {
 	SharedSort *shared = sort->shared;
 
-	kept_rows_take(shared_kept_rows(shared), own_number(sort),
-				   sort->descriptor, sort->sort);
+	kept_rows_take(shared_kept_rows(shared), sort->sort);
 	row_sort_perform(sort->sort);
 	row_sort_report(sort->sort, &shared->report);
 	if (!share_order(sort, collector))
@@ -477,7 +476,7 @@ parallel_sort_estimate(CustomScanState *node, ParallelContext *context)
 
 	return MAXALIGN(sizeof(SharedSort)) +
 		MAXALIGN(shared_rows_size(nparticipants)) +
-		shared_kept_rows_size(nparticipants);
+		shared_kept_rows_size();
 }
 
 /* Begins a sort in the leader, before workers are launched. */

@@ -75,7 +75,7 @@ sort_together_size(int nworkers)
 {
 	return MAXALIGN(sizeof(SharedSortTogether)) +
 		MAXALIGN(shared_rows_size(nworkers + 1)) +
-		shared_kept_rows_size(nworkers + 1);
+		shared_kept_rows_size();
 }
 
 /* The rows that all processes together are expected to have. */
@@ -199,7 +199,7 @@ begin_keeping(SortTogether *sort, const SortTogetherInput *input)
 {
 	KeptRows   *kept = palloc(sizeof(KeptRows));
 
-	kept_rows_init(kept, shared_kept_rows(sort->shared), ParallelWorkerNumber,
+	kept_rows_init(kept, shared_kept_rows(sort->shared),
 				   ExecGetResultType(input->child), input->columns,
 				   input->ncolumns, input->child->plan->plan_rows,
 				   input->bound, input->limit);
@@ -340,8 +340,7 @@ sort_together_take(SortTogether *sort, const SortTogetherInput *input,
 {
 	uint64		nrows = take_own_rows(sort, input, rows);
 
-	kept_rows_take(shared_kept_rows(sort->shared), sort->shared->nworkers,
-				   ExecGetResultType(input->child), rows);
+	kept_rows_take(shared_kept_rows(sort->shared), rows);
 	return nrows;
 }
 

@@ -43,17 +43,20 @@ shared_runs_reset(SharedRuns *shared, Size limit)
 }
 
 void
-shared_runs_note(SharedRuns *shared, const RowOrder *order, Size longest_row,
-				 Size bytes)
+shared_runs_note(SharedRuns *shared, const RowOrder *order, uint64 nrows,
+				 Size longest_row, Size bytes)
 {
 	SpinLockAcquire(&shared->mutex);
-	shared->nrows += order->store->nrows;
+	shared->nrows += nrows;
 	shared->longest_row = Max(shared->longest_row, longest_row);
 	shared->disk += bytes;
-	memcpy(shared->method, order->method, REPORT_TEXT_SIZE);
-	memcpy(shared->device, order->device, REPORT_TEXT_SIZE);
-	shared->on_device |= order->on_device;
-	shared->device_microseconds += order->device_microseconds;
+	if (order != NULL)
+	{
+		memcpy(shared->method, order->method, REPORT_TEXT_SIZE);
+		memcpy(shared->device, order->device, REPORT_TEXT_SIZE);
+		shared->on_device |= order->on_device;
+		shared->device_microseconds += order->device_microseconds;
+	}
 	SpinLockRelease(&shared->mutex);
 }
 

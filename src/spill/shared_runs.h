@@ -79,9 +79,12 @@ extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment,
 /* Begins again with no runs, when no process uses them and their files are gone. */
 extern void shared_runs_reset(SharedRuns *shared, Size limit);
 
-/* Notes a run that was written in this order, with "bytes" bytes in files. */
+/*
+ * Notes a run that was written, of nrows rows and "bytes" bytes in files, and how its
+ * order was made; with NULL its rows are in no order.
+ */
 extern void shared_runs_note(SharedRuns *shared, const RowOrder *order,
-							 Size longest_row, Size bytes);
+							 uint64 nrows, Size longest_row, Size bytes);
 
 /*
  * Takes the next part for this process to merge; false if there is none.  The

@@ -221,8 +221,8 @@ write_shared_run(SortedRuns *runs)
 	RunTape    *run = write_rows(runs, file, true);
 
 	run_file_end_write(file);
-	shared_runs_note(shared, runs->order, run->longest_row,
-					 run_file_bytes(file));
+	shared_runs_note(shared, runs->order, runs->order->store->nrows,
+					 run->longest_row, run_file_bytes(file));
 	run_tape_close(run);
 	runs->shared_files = lappend(runs->shared_files, file);
 }
