@@ -47,7 +47,7 @@ encode_flatten(KeyCache *cache, Datum value)
 
 	if (!VARATT_IS_EXTENDED(stored))
 		return stored;
-	if (VARATT_IS_SHORT(stored))
+	if (VARATT_IS_SHORT(stored) && !VARATT_IS_EXTERNAL(stored))
 	{
 		/* the commonest case: a buffer is kept for it */
 		Size		size = VARSIZE_SHORT(stored) - VARHDRSZ_SHORT;

@@ -51,6 +51,12 @@ CREATE VIEW cases AS SELECT * FROM (VALUES
 	('alike DESC, id')) cases (sort);
 SELECT sort, sorted_by(query), wrong_place(query) FROM cases, format('SELECT id FROM parts ORDER BY %s', sort) query;
 
+-- values that are stored elsewhere
+CREATE TABLE elsewhere (id integer, numbers numrange);
+ALTER TABLE elsewhere ALTER numbers SET STORAGE EXTERNAL;
+INSERT INTO elsewhere SELECT id, numrange(repeat('7', 6000)::numeric, repeat('7', 6000)::numeric + hashint4(id) / 4 + 1e9) FROM generate_series(1, 500) id;
+SELECT wrong_place('SELECT id FROM elsewhere ORDER BY numbers'), wrong_place('SELECT id FROM elsewhere ORDER BY numbers DESC');
+
 -- the same in runs
 SET gpusort.work_mem = '64kB';
 SELECT sort, wrong_place(query) FROM cases, format('SELECT id FROM parts ORDER BY %s', sort) query;
