@@ -50,6 +50,14 @@ CREATE FUNCTION pages(index regclass) RETURNS text LANGUAGE sql AS $$
 $$;
 SQL
 
+# SQL: a string of characters of an alphabet, of a length of up to the longest.
+use constant RANDOM_TEXT_FUNCTION => <<'SQL';
+CREATE FUNCTION random_text(alphabet text, longest int) RETURNS text LANGUAGE sql VOLATILE AS $$
+	SELECT coalesce(string_agg(substr(alphabet, 1 + floor(random() * length(alphabet))::int, 1), ''), '')
+	FROM generate_series(1, floor(random() * (longest + 1))::int)
+$$;
+SQL
+
 # What the kernel says of a process, nothing if there is none.
 sub status_of
 {
