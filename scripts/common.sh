@@ -204,7 +204,9 @@ prove_tests() {
 	shift 2
 	support=$(dirname "$("$pg_config" --pgxs)")/..
 	make_directory_of_server_user "$directory"
-	cp --recursive "$CHECKOUT"/{README.md,contrib,docs,src,kernels,scripts,test} "$directory"
+	# but for what unit tests may be building just now
+	tar --create --directory="$CHECKOUT" --exclude=build README.md contrib docs src kernels scripts test |
+		tar --extract --no-same-owner --directory="$directory"
 	printf '%s\n' "${CONFIGURATION[@]}" >"$directory/every_cluster.conf"
 	# TESTDIR is for PostgreSQL 15; later ones have TESTDATADIR and TESTLOGDIR in its place
 	as_server_user "${LIMIT[@]}" env --chdir="$directory/test" PATH="$directory/test/bin:$("$pg_config" --bindir):$PATH" \
