@@ -9,8 +9,9 @@
 -- returns rows at cpu_operator_cost each. Its cost is replaced by that of another sort that the planner does know, of as many rows of
 -- the same width, by a bigint.
 --
--- The planner charges PostgreSQL's sort alike whatever the order of its input. But that sort compares each row once if all come in
--- order. So comparisons are taken off the cost of a Sort as far as statistics say that a table is in the order of its first column.
+-- The planner charges PostgreSQL's sort the same for input in any order. But that sort compares each row only once if all rows come
+-- in order. So comparisons are taken off the cost of a Sort as far as statistics say that a table is in the order of its first
+-- column.
 --
 -- Results are kept in settings of the session, since nothing can be written in a read-only transaction.
 \set VERBOSITY terse
@@ -41,7 +42,7 @@ BEGIN
 END $$;
 SELECT quote_ident(n.nspname) AS schema
 FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements' \gset
--- One statement has several identifiers if its tables were made anew. Among what is no query is left out what sorts no rows.
+-- A statement has several identifiers if its tables were made anew. Statements that are no queries and sort no rows are left out.
 SELECT coalesce(jsonb_agg(jsonb_strip_nulls(
 	jsonb_build_object('statement', statement, 'calls', calls, 'time', time, 'problem', problem))), '[]') AS statements
 FROM (
@@ -96,7 +97,8 @@ BEGIN
 	PERFORM set_config('gpusort.device', 'host', true);
 	FOREACH statement IN ARRAY ARRAY[written, readable] LOOP
 		BEGIN
-			-- What is no query fails as a cursor, and nothing is executed: a single command for being a PREPARE, several for being so.
+			-- Other texts than a query fail as a cursor, and nothing is executed: a single command as it is a PREPARE, several as
+			-- they are several.
 			BEGIN
 				FOR plan IN EXECUTE 'PREPARE gpusort_advise AS ' || statement LOOP
 				END LOOP;

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # What the scripts of this directory share; to be sourced after `set -euo pipefail`.
 #
-# The machine is Debian or a release derived from it. Everything that is installed comes from the sources its apt is
-# configured with. A server started here lives in a temporary directory, listens on a unix socket in it and nowhere else, and
-# is gone, together with that directory, when the script ends, however it ends.
+# The machine is Debian or a release derived from it. Everything that is installed comes from the sources of its apt. A server that
+# is started here lives in a temporary directory, and listens only on a unix socket there. Server and directory are gone when the
+# script ends, however it ends.
 
 CHECKOUT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# The same results under every user's settings, or none; what is built and installed can be read by the user who runs the server.
+# Gives the same results under every user's settings, or none. The user who runs the server can read what is built and installed.
 # PostgreSQL's modules for TAP tests take LC_ALL out of the environment, and their clusters then have the locale of LANG.
 unset "${!LC_@}"
 export LC_ALL=C.UTF-8 LANG=C.UTF-8
@@ -65,7 +65,7 @@ make_work_directory() {
 	WORK_DIRECTORY=$(mktemp -d "${TMPDIR:-/tmp}/gpusort.XXXXXX")
 	chmod 755 "$WORK_DIRECTORY"
 	trap clean_up EXIT
-	# a signal ends the script through `exit`, so that the line above holds for it too
+	# a signal ends the script through `exit`, so that the line above applies too
 	trap 'exit 129' HUP
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
@@ -91,7 +91,7 @@ copy_checkout() {
 
 # ---- Debian packages
 
-# One at a time, of several scripts too: an update does not wait for another one by itself.
+# One call at a time, of several scripts too: an update does not wait for another one by itself.
 APT_GET=(flock /var/lib/apt apt-get -q -y)
 
 update_package_lists() {
@@ -181,7 +181,7 @@ build_gpusort() {
 		as_root make -s -C "$CHECKOUT" install PG_CONFIG="$pg_config" "$@"
 }
 
-# What tests add to the configuration of all servers. What is set aside in huge pages is for the test of it.
+# Tests add this to the configuration of all servers. Memory is set aside in huge pages for the test of it.
 CONFIGURATION=('gpusort.daemon_engine = host' 'gpusort.verify = on' 'huge_pages = off')
 
 # A part of the tests that takes longer than this hangs.

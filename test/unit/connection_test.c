@@ -4,10 +4,11 @@
  *	  Tests of how a connection of gpusortd reserves memory for its job, and of
  *	  what it does when that fails.
  *
- * With an engine that sorts nothing, but takes ten times as much memory when it
- * does not sort in place; the host engine has no such choice.  All keys are equal
- * to it, so that parts are merged one after the other.  Any step of a job can be
- * told to fail on a device.  Each job is served by a thread of this process.
+ * The engine of this test sorts nothing, but takes ten times as much memory
+ * when it does not sort in place; the host engine always takes the same.  To
+ * it all keys are equal, so parts are merged one after the other.  Any step of
+ * a job can be told to fail on a device.  A thread of this process serves each
+ * job.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,15 +45,15 @@
 #define MOST_ROWS_IN_PLACE	(BUDGET_BYTES / ROW_BYTES_IN_PLACE)
 
 /*
- * Rows of a chunk, at most.  A job has memory for so many when it begins, or a
- * few more: for what a chunk could hold.
+ * The most rows of a chunk.  A job that begins has memory for this many rows,
+ * or for a few more: for what a chunk could hold.
  */
 #define CHUNK_ROWS			125000
 
-/* Rows for which a job can have memory where there are others. */
+/* Rows for which a job can have memory beside other jobs. */
 #define MOST_ROWS_BESIDE	(MOST_ROWS / 8 * 7)
 
-/* An idle client is one that says nothing for so long, in most of the tests. */
+/* In most of the tests a client is idle after this time without a message. */
 #define NEVER_MS			3600000
 #define SOON_MS				100
 #define SOON_US				(SOON_MS * 1000)
@@ -83,7 +84,7 @@ typedef enum Step
 	STEP_NONE
 } Step;
 
-/* The one that fails, on one device; for the lack of memory or otherwise. */
+/* The step that fails, on one device; for lack of memory or otherwise. */
 static Step failing_step = STEP_NONE;
 static int	failing_device;
 static bool fails_for_memory;
@@ -341,7 +342,9 @@ expect(Job *job, MessageKind kind)
 	return true;
 }
 
-/* Can gpusortd send a few messages only that the client does not read? */
+/*
+ * With small buffers gpusortd can send only a few messages that nobody reads.
+ */
 static bool has_small_buffers = false;
 
 /* A connection that a thread serves. */
@@ -364,7 +367,7 @@ connect_job(void)
 	return job;
 }
 
-/* Whose jobs begin, and what all of a role may have. */
+/* The role of the jobs that begin, and the limit of all jobs of a role. */
 static uint32_t role = 1;
 static uint64_t role_limit = UINT64_MAX;
 
@@ -386,7 +389,7 @@ begin(DeviceAlgorithm algorithm, uint64_t expected_rows, MessageKind kind)
 	return job;
 }
 
-/* Adds rows, and receives an answer of this kind to the last of them. */
+/* Adds rows, and receives an answer of this kind to the last rows. */
 static bool
 add_rows(Job *job, uint64_t nrows, MessageKind kind)
 {
@@ -406,7 +409,7 @@ add_rows(Job *job, uint64_t nrows, MessageKind kind)
 	return true;
 }
 
-/* Adds rows until there is no memory for more of them. */
+/* Adds rows until there is no memory for more. */
 static void
 fill(Job *job)
 {
@@ -433,7 +436,7 @@ fill(Job *job)
 	}
 }
 
-/* Sorts, and looks whether it was done in this way. */
+/* Sorts, and checks that it was done in this way. */
 static void
 run(Job *job, const char *method)
 {
@@ -447,8 +450,8 @@ run(Job *job, const char *method)
 }
 
 /*
- * Receives the order: as all keys are equal, that of the rows' numbers.  Gives
- * all of it back.
+ * Receives the order, which is that of the rows' numbers, as all keys are
+ * equal.  Gives all of it back.
  */
 static void
 receive_order(Job *job)
@@ -519,7 +522,7 @@ test_expected_in_place(void)
 	conclude("sorts in place what is more than memory");
 }
 
-/* It was expected to be large, but is not. */
+/* A job that was expected to be large, but is not. */
 static void
 test_fewer_rows(void)
 {
@@ -571,7 +574,7 @@ test_growth_beside_others(void)
 	conclude("sorts in place what grows into memory of others");
 }
 
-/* Jobs in place at once, for which there would not be memory otherwise. */
+/* Several jobs in place at once, for which there is no memory otherwise. */
 static void
 test_asked_for(void)
 {
@@ -590,7 +593,7 @@ test_asked_for(void)
 	conclude("has less memory for jobs that are to be sorted in place");
 }
 
-/* Asks for the devices, and looks whether one is in this state. */
+/* Asks for the devices, and checks that one is in this state. */
 static void
 check_state(int number, DeviceState state, uint64_t sorts)
 {
@@ -639,7 +642,7 @@ fail_job(FailureCause cause)
 	end(&job);
 }
 
-/* Looks which devices have sorted. */
+/* Checks which devices have sorted. */
 static void
 check_device(const Job *job, const char *device)
 {
@@ -648,7 +651,7 @@ check_device(const Job *job, const char *device)
 			  job->answer.u.sorted.device, device);
 }
 
-/* A small job, which this device is to do. */
+/* A small job, which this device must do. */
 static void
 do_job(const char *device)
 {
@@ -670,7 +673,7 @@ test_failing_device(void)
 	check_state(0, DEVICE_FAILED, sorts);
 	check_state(1, DEVICE_READY, 1);
 
-	/* the other one now: it is the last, and so it stays */
+	/* now the other device: it is the last one, and so it stays */
 	failing_device = 1;
 	fail_job(FAILURE_FAULT);
 	check_state(1, DEVICE_READY, 1 + sorts);
@@ -689,7 +692,7 @@ test_only_device_fails(void)
 	conclude("goes on with the only device");
 }
 
-/* Others have taken what the job had reserved, which is no fault. */
+/* Other processes have taken what the job had reserved, which is no fault. */
 static void
 test_full_device(void)
 {
@@ -702,7 +705,9 @@ test_full_device(void)
 	conclude("does not blame a device whose memory others have");
 }
 
-/* Is a job done by its backend as long as others have the memory? */
+/*
+ * As long as other processes have the memory, a backend does its job itself.
+ */
 static void
 test_neighbour(void)
 {
@@ -717,7 +722,7 @@ test_neighbour(void)
 		wrong("it is refused for cause %u", job.answer.u.failed.cause);
 	end(&job);
 
-	/* the one that has begun gets no more, and then sorts in what it has */
+	/* the job that has begun gets no more memory, and sorts in what it has */
 	(void) add_rows(&running, CHUNK_ROWS, MSG_KEYS_TAKEN);
 	run(&running, "in place");
 	end(&running);
@@ -740,7 +745,7 @@ check_refused(Job *job)
 	end(job);
 }
 
-/* What the jobs of one role have together. */
+/* The limit of all jobs of a role. */
 static void
 test_role(void)
 {
@@ -748,7 +753,7 @@ test_role(void)
 	Job			second;
 	Job			others;
 
-	/* what is expected, in place if need be */
+	/* at the expected size, in place if need be */
 	role_limit = BUDGET_BYTES / 4;
 	first = begin(DEVICE_SORT_AUTO, BUDGET_BYTES / 4 + 1, MSG_REFUSED);
 	check_refused(&first);
@@ -769,7 +774,7 @@ test_role(void)
 	fill(&first);
 	check_refused(&first);
 
-	/* for which nobody else had to give way */
+	/* no other job had to give way for that */
 	run(&others, "in full");
 	end(&others);
 	second = begin(DEVICE_SORT_AUTO, MOST_ROWS / 20, MSG_WELCOME);
@@ -777,7 +782,7 @@ test_role(void)
 	conclude("bounds the memory of a role");
 }
 
-/* A job that is given up has not failed. */
+/* The device of a job that is given up has not failed. */
 static void
 test_given_up(void)
 {
@@ -793,7 +798,7 @@ test_given_up(void)
 
 #define BOTH_DEVICES	"device 0, device 0 and device 1, device 1"
 
-/* It does not fit in beside another one: it goes on on the other device. */
+/* A job that does not fit beside another one goes on on the other device. */
 static void
 test_growth_on_several(void)
 {
@@ -820,7 +825,9 @@ test_growth_on_several(void)
 	conclude("lets a job that outgrows its device go on on another one");
 }
 
-/* Does a job that is to have several parts, from expectation to order. */
+/*
+ * Does a job that has to have several parts, from its beginning to its order.
+ */
 static void
 do_divided_job(uint64_t expected_rows, uint64_t nrows, const char *method,
 			   const char *device)
@@ -898,7 +905,9 @@ reserved_bytes(int number)
 	return job.answer.u.device.reserved_bytes;
 }
 
-/* What is expected of a job reserves no more than its first keys take. */
+/*
+ * However large a job is expected to be, it reserves what its first keys take.
+ */
 static void
 test_expectations(void)
 {
@@ -917,8 +926,8 @@ test_expectations(void)
 }
 
 /*
- * One that nobody waits for keeps what it has, however idle its client is, and
- * gives way as soon as another one waits.
+ * A job with an idle client keeps what it has as long as nobody waits for it,
+ * and gives way as soon as another job waits.
  */
 static void
 test_idle(void)
@@ -942,7 +951,7 @@ test_idle(void)
 	conclude("lets an idle job give way to one that waits");
 }
 
-/* A job that cannot grow otherwise does not fail for an idle one. */
+/* A job that could not grow otherwise does not fail because of an idle one. */
 static void
 test_idle_beside_growth(void)
 {
@@ -959,7 +968,7 @@ test_idle_beside_growth(void)
 	end(&idle);
 	end(&grower);
 
-	/* in memory that is all its own it does, as ever */
+	/* without other jobs it fails, as ever */
 	grower = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
 	fill(&grower);
 	end(&grower);
@@ -968,8 +977,8 @@ test_idle_beside_growth(void)
 }
 
 /*
- * Jobs give way one by one, until there is enough, and the one that they give
- * way to is not told to queue.
+ * Jobs give way one by one, until there is enough.  The client for which they
+ * give way is not told that it is queued.
  */
 static void
 test_many_idle(void)
@@ -1013,8 +1022,8 @@ look_for_hanging(void *argument)
 }
 
 /*
- * So many have to give way to a job that it takes far longer than a step may,
- * and they have too little for it in the end.
+ * Enough jobs give way for this to take far longer than a step may, and in the
+ * end it is too little.
  */
 static void
 test_watch_beside_growth(void)
@@ -1047,7 +1056,7 @@ test_idle_with_order(void)
 	Job			idle = begin(DEVICE_SORT_AUTO, 10, MSG_WELCOME);
 	Job			other;
 
-	/* of the memory that it had for fewer rows it needs all for its order */
+	/* its order needs all memory that it had for fewer rows */
 	(void) add_rows(&idle, MOST_ROWS, MSG_KEYS_TAKEN);
 	(void) add_rows(&idle, nrows - MOST_ROWS + MOST_ROWS_IN_PLACE / 4,
 					MSG_KEYS_TAKEN);
@@ -1061,7 +1070,9 @@ test_idle_with_order(void)
 	conclude("lets a job give way whose order is not fetched");
 }
 
-/* Waits for more to have arrived than so many bytes; false if nothing does. */
+/*
+ * Waits until more than this many bytes have arrived; false if nothing does.
+ */
 static bool
 has_more_arrived(const Job *job, int bytes)
 {
@@ -1138,7 +1149,7 @@ test_failing_part(void)
 	check_state(0, DEVICE_READY, failing_step >= STEP_RUN ? 1 : 0);
 	check_state(1, DEVICE_FAILED, failing_step > STEP_RUN ? 1 : 0);
 
-	/* and what is too large for the other one is refused now */
+	/* and what is too large for the other device is refused now */
 	job = begin(DEVICE_SORT_AUTO, MOST_ROWS_IN_PLACE + 1, MSG_REFUSED);
 	if (job.answer.u.failed.cause != FAILURE_FULL)
 		wrong("it is refused for cause %u", job.answer.u.failed.cause);
@@ -1174,7 +1185,7 @@ test_divided_job_given_up(void)
 	conclude("bears that the client of a divided job hangs up");
 }
 
-/* The client is told that it has to wait, and when not any longer. */
+/* The client is told that it has to wait, and when its turn comes. */
 static void
 test_queue(void)
 {
@@ -1205,8 +1216,8 @@ test_memory(void)
 }
 
 /*
- * Runs a test in a process of its own, with so many devices, and with clients
- * that are idle when they have said nothing for so long.
+ * Runs a test in a process of its own, with this many devices, and with
+ * clients that are idle after this time without a message.
  */
 static void
 with_idle_clients(int number, Step step, int milliseconds,

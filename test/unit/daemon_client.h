@@ -3,9 +3,10 @@
  * daemon_client.h
  *	  gpusortd and its clients, for programs without PostgreSQL.
  *
- * A program starts a gpusortd in a directory of its own and is its launcher and
- * its clients.  What is false has gone wrong, unless it says otherwise, and has
- * been told to daemon_client_wrong(), which each program has.
+ * A program starts a gpusortd in a directory of its own and is its launcher
+ * and its clients.  Unless a comment says otherwise, a function that returns
+ * false has told what went wrong to daemon_client_wrong(), which each program
+ * has.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +19,10 @@
 
 #include "../../src/common/protocol.h"
 
-/* Notes what has gone wrong; returns false for the caller to, if at all. */
+/*
+ * Notes what has gone wrong.  If it returns, it returns false, as its caller
+ * then does.
+ */
 extern bool daemon_client_wrong(const char *problem);
 
 /* How long anything that should happen may take; -1 for ever. */
@@ -47,7 +51,9 @@ extern void remove_directory(const Daemon *daemon);
 /* Starts a program with these arguments, and NULL, in the daemon's directory. */
 extern void spawn_program(Daemon *daemon, char *const *arguments);
 
-/* Reads a line of gpusortd's reports; false, without a word, at their end. */
+/*
+ * Reads a line of gpusortd's reports; false at their end, which is not noted.
+ */
 extern bool read_report(Daemon *daemon, char *line);
 
 /* Waits for the end of gpusortd; -1 if it was not an exit. */
@@ -65,21 +71,21 @@ typedef struct Client
 	char	   *ring;			/* the ring, NULL before MSG_WELCOME */
 	uint32_t	nchunks;
 	bool	   *chunk_is_ours;	/* chunks that gpusortd does not have */
-	bool		may_fail;		/* too little memory is nothing wrong */
+	bool		may_fail;		/* lack of memory is not noted as wrong */
 } Client;
 
 extern bool connect_client(const Daemon *daemon, Client *client);
 extern void hang_up(Client *client);
 extern bool send_message(Client *client, const Message *message);
 
-/* Receives a message; false without a word at the end. */
+/* Receives a message; false at the end, which is not noted. */
 extern bool try_receive(Client *client, Message *message);
 
-/* Receives a message that is no refusal, or one of this kind. */
+/* Receives a message that is no refusal, or receives one of this kind. */
 extern bool receive_message(Client *client, Message *message);
 extern bool receive_kind(Client *client, Message *message, MessageKind kind);
 
-/* What a job of well-behaved clients begins with. */
+/* The first message of a job, as of a well-behaved client. */
 extern Message hello_message(uint32_t fixed_words, uint64_t expected_rows);
 extern bool say_hello(Client *client, uint32_t fixed_words,
 					  uint64_t expected_rows);

@@ -3,7 +3,7 @@
  * daemon_test.h
  *	  A gpusortd, and whole jobs of it, for tests from outside.
  *
- * To be included by the one source of a test, after it has defined TEST_SUBJECT.
+ * The only source of a test includes this, after it has defined TEST_SUBJECT.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +22,7 @@
 
 #include "daemon_client.h"
 
-/* not every test has use for all of it */
+/* not every test uses all functions */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-variable"
 
@@ -55,23 +55,23 @@ daemon_client_wrong(const char *text)
  * gpusortd
  */
 
-/* What gpusortd is told of the devices of the host engine, if anything. */
+/* The devices of the host engine, for gpusortd's environment; or NULL. */
 static const char *host_devices = NULL;
 static const char *host_fault = NULL;
 static const char *wanted_devices = "--devices=all";
 
-/* What all rings may take. */
+/* The limit of all rings. */
 static const char *staging_limit = "--staging-memory-limit=1024";
 
 /*
- * How long its clients may say nothing before they are idle, as its environment
- * has it; in most tests none ever is.
+ * The time without a message after which a client is idle, for gpusortd's
+ * environment; in most tests no client ever is.
  */
 #define NEVER_IDLE		"3600000"
 #define SOON_IDLE		"100"
 static const char *idle_milliseconds = NEVER_IDLE;
 
-/* Tells it to gpusortd's environment, or nothing. */
+/* Sets a variable of gpusortd's environment, or unsets it. */
 static void
 set_variable(const char *name, const char *value)
 {
@@ -198,8 +198,8 @@ random_word(uint64_t *state)
 }
 
 /*
- * Makes keys of which some are equal.  The first word of a key that varies in
- * length tells its length, so that keys are prefix-free.
+ * Makes keys, some of which are equal.  If keys vary in length the first word
+ * of each tells its length, so that keys are prefix-free.
  */
 static KeySet
 make_keys(uint32_t fixed_words, uint64_t nrows, uint64_t seed)
@@ -305,8 +305,8 @@ finish_job(Client *client, const KeySet *set)
 }
 
 /*
- * A whole job with these keys, of which so many are expected, from the beginning
- * to the check of its order.
+ * Does a whole job with these keys, from its beginning to the check of its
+ * order, with this expected number of rows.
  */
 static bool
 do_job_with_keys(const Daemon *daemon, const KeySet *set,
@@ -340,7 +340,7 @@ typedef struct Worker
 	uint64_t	number;
 } Worker;
 
-/* Has so many clients at a time, each in a thread. */
+/* Runs this many clients at a time, each in a thread. */
 static void
 run_workers(const Daemon *daemon, int count, void *(*work) (void *))
 {

@@ -26,8 +26,8 @@ budget_bytes(const Daemon *daemon)
 }
 
 /*
- * More rows than one of the devices has memory for, by so many times.  A word
- * of a key takes the host engine 9 bytes, its end as much, and a row 16.
+ * Rows that take "times" the memory of one device.  The host engine takes 9
+ * bytes for a word of a key, 9 for its end, and 16 for a row.
  */
 static uint64_t
 rows_for_devices(const Daemon *daemon, uint32_t fixed_words, double times)
@@ -38,7 +38,7 @@ rows_for_devices(const Daemon *daemon, uint32_t fixed_words, double times)
 	return (uint64_t) (times * 50 * (double) budget_bytes(daemon) / row_bytes);
 }
 
-/* Starts gpusortd with so many devices that have room for 15 MB each. */
+/* Starts gpusortd with this many devices, each with room for 15 MB. */
 static Daemon
 start_small_devices(int count)
 {
@@ -69,7 +69,10 @@ describe_device(const Daemon *daemon, int number, DeviceState state)
 	return message;
 }
 
-/* Have jobs left nothing on the devices, which have done so many at least? */
+/*
+ * Checks that jobs have left nothing on the devices, which have done at least
+ * this many.
+ */
 static void
 check_small_devices(const Daemon *daemon, int count, uint64_t least_sorts)
 {

@@ -94,7 +94,10 @@ check_rows(const KeySet *set, const uint32_t *order, const char *what)
 	return good;
 }
 
-/* Is that so, and are keys in order, and equal ones marked if they are to be? */
+/*
+ * Is every row there once, are keys in order, and are equal ones marked if
+ * that is wanted?
+ */
 static bool
 check_order(const KeySet *set, const uint32_t *order, const char *what)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * daemon_test_released.h
- *	  What gpusortd has, and whether clients that hung up have left any of it.
+ *	  What gpusortd has, and whether clients that hung up have left anything.
  *
  * To be included after daemon_test.h.
  *
@@ -60,7 +60,9 @@ typedef struct IdleState
 	long		threads;
 } IdleState;
 
-/* It may take a moment to notice that clients are gone. */
+/*
+ * Waits first, as gpusortd may take a moment to notice that clients are gone.
+ */
 static IdleState
 idle_state(const Daemon *daemon)
 {
@@ -109,7 +111,7 @@ typedef enum Stage
 	STAGE_COUNT
 } Stage;
 
-/* Goes through a job of so many rows up to a stage and hangs up. */
+/* Goes through a job of this many rows up to a stage, and hangs up. */
 static void
 leave_job(const Daemon *daemon, Stage stage, uint64_t nrows)
 {

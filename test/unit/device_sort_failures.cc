@@ -47,8 +47,8 @@ fail_each_call(const TestKeys &keys)
 	for (uint64_t nth = 1;; nth++)
 	{
 		/*
-		 * Pinned memory is not the interface's: as much of it as sort_keys()
-		 * takes is left to succeed.
+		 * The interface does not allocate pinned memory: the calls by which
+		 * sort_keys() does must succeed.
 		 */
 		constexpr unsigned pinned_calls = 5;
 		std::vector<uint32_t> order;
@@ -91,7 +91,7 @@ test_failing_calls_with_kept_keys()
 		uint64_t	ticket;
 		bool		good;
 
-		/* one that is about memory could be made good for */
+		/* a failure for lack of memory could be made good */
 		cuda_on_cpu::fail_call(nth, cudaErrorUnknown);
 		sort = device_sort_begin(0, &keys.shape, DEVICE_SORT_AUTO, &error);
 		if (sort != nullptr)
@@ -117,7 +117,7 @@ test_failing_calls_with_kept_keys()
 	CHECK(!device_is_lost(), "ordinary failures lost the device");
 }
 
-/* The first sort of these also has the calls that make the device ready. */
+/* The first of these sorts also makes the calls that make the device ready. */
 void
 test_failing_calls()
 {
@@ -137,7 +137,10 @@ test_failing_calls()
 	CHECK(!device_is_lost(), "ordinary failures lost the device");
 }
 
-/* What says how much memory a sort takes, and whether it is one in place. */
+/*
+ * The functions that tell how much memory a sort takes, and whether it is in
+ * place.
+ */
 static const struct
 {
 	uint64_t	(*bytes) (const KeyShape *shape, uint64_t nrows,
@@ -177,7 +180,7 @@ test_memory_exhaustion()
 			}
 			check_nothing_left("after memory ran out");
 		}
-		/* where it is too little to sort otherwise it may do to sort in place */
+		/* memory that is too little for other sorts may be enough in place */
 		CHECK(refused > 10, "memory was enough %u times", 40 - refused);
 
 		cuda_on_cpu::limit_memory(bound);
@@ -188,8 +191,8 @@ test_memory_exhaustion()
 }
 
 /*
- * What a job takes is never more than device_sort_memory() says, or
- * device_sort_memory_in_place() if there is no more.
+ * A job never takes more than device_sort_memory() says, or
+ * device_sort_memory_in_place() if there is no more memory.
  */
 void
 test_memory_bound()
@@ -256,7 +259,10 @@ test_monotonic_bounds()
 	}
 }
 
-/* In place takes 1.05 times the keys and their row numbers, whatever keys. */
+/*
+ * A sort in place takes 1.05 times the bytes of the keys and row numbers, for
+ * any keys.
+ */
 void
 test_bound_in_place()
 {
@@ -302,8 +308,8 @@ test_memory_after_run()
 }
 
 /*
- * One that keeps its keys takes no more than device_sort_memory_kept() says
- * from the end of run on, nor than any other job before that.
+ * A job that keeps its keys takes no more than device_sort_memory_kept() says
+ * from the end of run on, and before that no more than any other job.
  */
 void
 test_memory_of_kept_keys()

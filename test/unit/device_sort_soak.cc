@@ -3,15 +3,15 @@
  * device_sort_soak.cc
  *	  Sorting random keys in random ways, for as long as one likes.
  *
- * What a job is follows from its seed alone, and job number i of a soak with
- * seed s has seed s + i.  So a job that failed is done again by a soak of one
- * job with its seed (if it does not fail then, it needs the company of other
- * jobs).  Several threads take job after job, each with pinned memory of its
- * own, as the clients of gpusortd.
+ * A job's seed determines the job, and job number i of a soak with seed s has
+ * seed s + i.  So a soak of one job with the seed of a failed job does that
+ * job again (if it does not fail then, it needs the company of other jobs).
+ * Several threads take job after job, each with pinned memory of its own, like
+ * the clients of gpusortd.
  *
- * The order of each job is checked as any (test_sort.h), and its keys are
- * compared, place by place, with those that std::sort brings there.  A soak
- * ends at the first failure.
+ * The order of each job is checked as in other tests (test_sort.h), and its
+ * keys are compared, place by place, with those that std::sort brings there.
+ * A soak ends at the first failure.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,10 +40,10 @@ constexpr uint64_t soak_batch_rows = 1 << 16;
 
 #endif
 
-/* One job in so many is beyond soak_rows. */
+/* One job in this many has more than soak_rows rows. */
 constexpr uint64_t soak_large_share = 100;
 
-/* Words of a job's keys together, at most, where it is large. */
+/* The most words of all keys of a large job. */
 constexpr uint64_t soak_words = 8 * soak_most_rows;
 
 struct SoakJob
@@ -53,7 +53,10 @@ struct SoakJob
 	SortWay		way;
 };
 
-/* A number from "least" to "most", as likely 10 to 100 as 100 to 1000. */
+/*
+ * A random number from "least" to "most": 10 to 100 is as likely as 100 to
+ * 1000.
+ */
 static uint64_t
 log_uniform(Random &random, uint64_t least, uint64_t most)
 {
@@ -73,8 +76,8 @@ any_of(Random &random, const Element (&elements)[count])
 }
 
 /*
- * Keys of fixed width, each word of any distribution; of half of them the
- * first words are such that rows are tied by them.
+ * Keys of fixed width, each word of any distribution.  In half of the cases
+ * the first words tie rows.
  */
 static TestKeys
 soak_fixed_keys(Random &random, uint64_t nrows, bool mark_ties,
@@ -104,7 +107,9 @@ soak_fixed_keys(Random &random, uint64_t nrows, bool mark_ties,
 	return fixed_keys(random, nrows, width, values, mark_ties);
 }
 
-/* Strings of some letters, behind a prefix that all have; some more than once. */
+/*
+ * Strings of some letters, behind a common prefix; some come more than once.
+ */
 static TestKeys
 soak_string_keys(Random &random, uint64_t nrows, bool mark_ties,
 				 std::string &name)
@@ -132,7 +137,7 @@ soak_string_keys(Random &random, uint64_t nrows, bool mark_ties,
 	return string_keys(strings, mark_ties);
 }
 
-/* As much memory as a sort needs at least, or more. */
+/* The least memory that a sort needs, or more. */
 static uint64_t
 soak_memory(Random &random, const TestKeys &keys)
 {
@@ -205,7 +210,7 @@ do_soak_job(const SoakJob &job, Staging &staging)
 		compare_with_std_sort(job.keys, order, job.name.c_str());
 }
 
-/* What the threads of a soak have in common. */
+/* What the threads of a soak share. */
 struct Soak
 {
 	uint64_t	seed;
@@ -218,7 +223,7 @@ struct Soak
 	bool		has_failed = false;
 };
 
-/* Says now and then how far the soak is. */
+/* Reports now and then how far the soak has come. */
 static void
 note_soak_job(Soak &soak, uint64_t nrows, bool good)
 {
@@ -237,7 +242,7 @@ note_soak_job(Soak &soak, uint64_t nrows, bool good)
 	fflush(stdout);
 }
 
-/* The number of the next job, or that there is none. */
+/* Sets the number of the next job; false if there is none. */
 static bool
 take_soak_job(Soak &soak, uint64_t *number)
 {
@@ -249,7 +254,7 @@ take_soak_job(Soak &soak, uint64_t *number)
 	return true;
 }
 
-/* Does so many jobs; fails the test at the first that goes wrong. */
+/* Does this many jobs; fails the test at the first one that goes wrong. */
 void
 run_soak(uint64_t jobs, uint64_t seed)
 {

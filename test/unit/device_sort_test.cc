@@ -56,8 +56,8 @@ test_large()
 }
 
 /*
- * Keys of which all lie between two splitters of the first level but those that
- * were sampled: so more levels are needed than are expected.
+ * All keys but the sampled ones lie between two splitters of the first level:
+ * so the sort needs more levels than it expects.
  */
 static void
 test_misleading_samples()
@@ -82,9 +82,9 @@ test_misleading_samples()
 }
 
 /*
- * Keys whose bits that vary the survey may guess from a sample: so many of them
- * anywhere in the word, with and without gaps; and more that vary in all rows but
- * those of the sample, above or below.
+ * The survey may guess the varying bits of these keys from a sample: some bits
+ * anywhere in the word, with and without gaps.  More bits, above or below,
+ * vary in all rows but those of the sample.
  */
 static void
 test_windows()
@@ -131,8 +131,9 @@ test_several_words()
 }
 
 /*
- * Keys in order, or in the opposite one, but for two neighbours: wherever that
- * is, the survey sees it.  And that of equal neighbours one is a tie.
+ * Keys in order, or in the opposite order, except for two neighbours: the
+ * survey sees them anywhere.  Also checks that one of two equal neighbours is
+ * a tie.
  */
 static void
 test_one_exception()
@@ -219,7 +220,7 @@ test_longest_tie_group()
 
 static void test_strings();
 
-/* Each algorithm by itself, where auto would take another one too. */
+/* Each algorithm by itself, also where auto would take another one. */
 static void
 test_algorithms()
 {
@@ -336,7 +337,7 @@ test_kept_keys()
 	keeps_keys = false;
 }
 
-/* What a sort does that may not use as much memory as it would. */
+/* Sorts that may use less memory than they would like. */
 static void
 test_short_memory()
 {
@@ -560,7 +561,7 @@ test_refusals()
 	CHECK(!device_is_lost(), "the device is called lost");
 }
 
-/* Keys that are asked for of a job that has kept them, but not such. */
+/* Asks a job that has kept its keys for keys that it does not have. */
 static void
 test_refused_keys()
 {

@@ -18,7 +18,10 @@ extern void test_disorder_of_few();
 extern void test_disorder_of_many();
 extern void test_failed_check();
 
-/* device_sort_soak.cc: does so many jobs, up to the first that goes wrong. */
+/*
+ * device_sort_soak.cc: does this many jobs, up to the first one that goes
+ * wrong.
+ */
 extern void run_soak(uint64_t jobs, uint64_t seed);
 
 /* device_sort_failures.cc, on the emulator only */

@@ -3,8 +3,8 @@
  * devices_test.c
  *	  Tests of how gpusortd chooses devices, and of the queue for them.
  *
- * With an engine that only has devices.  Time is moved on by the test, so that
- * none has to wait until a device that has failed gets jobs again.
+ * The engine of this test only has devices.  The test moves time on, so that
+ * it need not wait until a device that has failed gets jobs again.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@
 #define TEST_SUBJECT		"devices"
 #include "test_report.h"
 
-/* Bytes that jobs may have of each device; of the first one twice as much. */
+/* Bytes that jobs may have of each device; twice as many of the first one. */
 #define BYTES			UINT64_C(1000)
 #define NDEVICES		4
 
@@ -59,14 +59,14 @@ clock_gettime(clockid_t clock, struct timespec *now)
  * the devices, too.
  */
 
-/* Of the first device jobs may have twice as much as this, of others that. */
+/* Bytes that jobs may have of each device; twice as many of the first one. */
 static uint64_t device_bytes = BYTES;
 
 /* What jobs could have of each device, if its driver is asked. */
 static atomic_ullong memory_left = UINT64_MAX;
 static atomic_int questions;
 
-/* What was said when memory went back last, and how often. */
+/* The last call that gave memory back, and how often it was called. */
 static int	released_device;
 static uint64_t kept_bytes;
 static int	releases;
@@ -124,7 +124,7 @@ static Engine test_engine = {
 	.start = test_start
 };
 
-/* Has the drivers asked, and memory given back to them. */
+/* Lets the drivers be asked, and gives memory back to them. */
 static void
 share_devices(void)
 {
@@ -432,7 +432,10 @@ test_queue(void)
 	if (devices_reserve(anyone, 5, &small))
 		wrong("a job has overtaken those that wait");
 
-	/* the first goes to whichever is free, and then all up to the third */
+	/*
+	 * the first job goes to the device that is free, and then all up to the
+	 * third
+	 */
 	devices_release(&holders[2]);
 	if (end_waiting(&jobs[0]) != 2 || end_waiting(&jobs[1]) != 2)
 		wrong("the first jobs are not on the free device");
@@ -506,7 +509,7 @@ test_failure(void)
 	conclude("leaves out a device that has failed, for a while");
 }
 
-/* What waits for a device that fails must not wait for ever. */
+/* A job that waits for a device that fails must not wait for ever. */
 static void
 test_failure_while_waiting(void)
 {
@@ -658,7 +661,7 @@ test_start_by_uuid(void)
 	conclude("uses those that are wanted by their UUIDs");
 }
 
-/* CUDA shows only these, in their order. */
+/* CUDA shows only the listed devices, in their order. */
 static void
 test_start_slices(void)
 {
@@ -773,7 +776,7 @@ test_waiting_beside_neighbour(void)
 	conclude("lets no job wait for what others have");
 }
 
-/* Looks what went back to the driver of device 1, and when to look again. */
+/* Checks what went back to the driver of device 1, and when to look again. */
 static void
 check_release(const char *when, int expected_releases, uint64_t expected_kept,
 			  int expected_seconds)

@@ -52,7 +52,7 @@ struct Pinned
 	}
 };
 
-/* What a job is pushed from, and pulled into. */
+/* Pinned memory from which a job is pushed, and into which it is pulled. */
 struct JobMemory
 {
 	Pinned<uint64_t> words{nrows};
@@ -61,8 +61,8 @@ struct JobMemory
 };
 
 /*
- * Takes a job to its end on a device, or to the first step that fails.  It keeps
- * its keys, of which every other one is pulled.
+ * Takes a job to its end on a device, or to the first step that fails.  The
+ * job keeps its keys, and every other key is pulled.
  */
 bool
 sort_on(int device, JobMemory &memory)
@@ -145,7 +145,9 @@ test_job_on(int device)
 	}
 }
 
-/* The devices of the emulator see to it that nothing of one is used on the other. */
+/*
+ * The devices of the emulator check that nothing of one is used on the other.
+ */
 void
 test_job()
 {
@@ -207,7 +209,10 @@ test_merge()
 	cuda_engine.end(parts[1].job);
 }
 
-/* Whichever call of CUDA fails, so does the job, with a reason, and nothing is left behind. */
+/*
+ * If any call of CUDA fails, so does the job, with a reason, and it leaves
+ * nothing behind.
+ */
 void
 test_failures()
 {
@@ -234,7 +239,7 @@ test_failures()
 	CHECK(cuda_on_cpu::usage().bytes == before.bytes, "memory is left behind");
 }
 
-/* Other processes take what a job had reserved when its keys are there. */
+/* Other processes take what a job had reserved, when its keys are there. */
 void
 test_neighbour()
 {
@@ -296,7 +301,7 @@ test_no_device()
 	CHECK(cuda_engine.start(0, &error), "start: %s", error.text);
 }
 
-/* Counts devices with this driver, of which there are none. */
+/* Counts the devices of this driver: there are none. */
 void
 check_driver(int version, const char *reason)
 {

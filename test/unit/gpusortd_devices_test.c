@@ -103,7 +103,7 @@ few(uint64_t row, uint64_t nrows)
 	return row * 7919 % 13 % 4;
 }
 
-/* A job, when all memory of these devices is free. */
+/* Does a job when all memory of these devices is free. */
 static void
 do_job_alone(const Daemon *daemon, int count, KeySet *set,
 			 uint64_t expected_rows)
@@ -112,7 +112,7 @@ do_job_alone(const Daemon *daemon, int count, KeySet *set,
 	(void) do_job_with_keys(daemon, set, expected_rows);
 }
 
-/* Jobs that no device has room for, expected as large as they are or not. */
+/* Jobs for which no device has room, with the expected size right or wrong. */
 static void
 test_divided_jobs(void)
 {
@@ -128,7 +128,7 @@ test_divided_jobs(void)
 												 parts - 0.8);
 			KeySet		set = make_keys(widths[i], nrows, i);
 
-			/* it takes keys for longer than they are if it does not know */
+			/* without the right size it expects keys that are longer */
 			do_job_alone(&daemon, parts, &set,
 						 widths[i] == 0 ? nrows / 2 : nrows);
 			change_keys(&set, few);
@@ -188,8 +188,8 @@ test_more_than_all_devices(void)
 }
 
 /*
- * Does a job; false, without a complaint, if it fails for memory that others
- * have.
+ * Does a job; false if it fails for lack of memory that others have, which is
+ * not noted.
  */
 static bool
 try_job(const Daemon *daemon, const KeySet *set)
@@ -213,8 +213,8 @@ try_job(const Daemon *daemon, const KeySet *set)
 }
 
 /*
- * Whole divided jobs beside each other, and small ones.  All together do not
- * have room, so that some fail, and are tried again.
+ * Whole divided jobs beside each other, and small ones.  There is no room for
+ * all of them, so some fail, and are tried again.
  */
 static void *
 run_divided_worker(void *argument)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * gpusortd_jobs_test.c
- *	  Jobs of gpusortd, with the host engine: whole ones, and such whose client
+ *	  Jobs of gpusortd, with the host engine: whole ones, and jobs whose client
  *	  hangs up.
  *
  *		gpusortd_jobs_test PATH_OF_GPUSORTD
@@ -82,7 +82,7 @@ test_leaks(void)
 		if (i == NLEAK_ROUNDS / 5)
 		{
 			before = idle_state(&daemon);
-			/* its own: how many rings there were at once is chance */
+			/* its own memory: how many rings there were at once is chance */
 			memory = status_number(&daemon, "RssAnon:");
 		}
 		if (i % 2 == 0)

@@ -64,7 +64,7 @@ test_queue(void)
 	conclude("lets jobs wait for memory in order");
 }
 
-/* While its order is fetched, a job holds no more memory than that takes. */
+/* While its order is fetched, a job holds only the memory of the order. */
 static void
 test_release_after_run(void)
 {
@@ -88,7 +88,7 @@ test_release_after_run(void)
 	conclude("has the memory of a job again when it has sorted");
 }
 
-/* Does gpusortd refuse a job that lasts and expects so many rows? */
+/* Does gpusortd refuse a job that lasts and expects this many rows? */
 static void
 check_long_lived_refusal(const Daemon *daemon, uint64_t expected_rows,
 						 const char *what)

@@ -178,7 +178,9 @@ test_bad_turns(void)
 	hang_up(&client);
 	free_keys(&set);
 
-	/* with more order than fits into the ring, so that it waits for us */
+	/*
+	 * the order does not fit into the ring, so gpusortd waits for the client
+	 */
 	set = make_keys(1, 2500000, 3);
 	if (begin(&daemon, &client, 1, 10) && push_keys(&client, &set) &&
 		send_run(&client, set.nrows) && receive_sorted(&client))
@@ -198,8 +200,8 @@ test_bad_turns(void)
 }
 
 /*
- * Gives back some chunks of an order of so many rows as they came, and then a
- * wrong one, which must be answered with a failure.
+ * Gives back some chunks of an order of this many rows as they came, and then
+ * a wrong one, which must be answered with a failure.
  */
 static void
 try_order_taken(const Daemon *daemon, const char *what, uint64_t nrows,

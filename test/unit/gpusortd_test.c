@@ -60,7 +60,7 @@ test_devices(void)
 	conclude("lists its device");
 }
 
-/* Each connection takes descriptors: the soft limit must not be what counts. */
+/* Each connection takes descriptors: the soft limit must not count. */
 static void
 test_soft_limit(void)
 {
@@ -224,8 +224,8 @@ test_termination(void)
 }
 
 /*
- * A guard that starts when the launcher has ended already.  What it guards here is
- * no gpusortd, and does not look at its standard input.
+ * A guard that starts when the launcher has ended already.  It guards another
+ * program here, which does not look at its standard input.
  */
 static void
 test_late_guard(void)
@@ -249,7 +249,7 @@ test_late_guard(void)
 	conclude("does not begin when its launcher has ended");
 }
 
-/* Starts gpusortd such that it must end at once. */
+/* Starts gpusortd with arguments with which it must end at once. */
 static void
 try_start(const char *what, const char *engine, const char *staging_memory,
 		  const char *device_memory, int expected_status,
@@ -274,7 +274,7 @@ try_start(const char *what, const char *engine, const char *staging_memory,
 	remove_directory(&daemon);
 }
 
-/* Starts it with such a list of devices, with which it does not go on. */
+/* Starts gpusortd with a list of devices with which it cannot go on. */
 static void
 try_devices(const char *what, const char *devices, int expected_status,
 			const char *expected_report)
@@ -336,7 +336,7 @@ forbid(uint32_t call, uint32_t error)
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* Starts gpusortd where a system call is forbidden, which is to end it. */
+/* Starts gpusortd with a system call forbidden, for which it must end. */
 static void
 try_forbidden(const char *what, uint32_t call, uint32_t error,
 			  const char *expected_report)

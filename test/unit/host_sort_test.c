@@ -4,9 +4,9 @@
  *	  Tests of the host engine against qsort().
  *
  * Every distribution of keys is sorted at sizes around the limits where
- * host_sort.c changes its ways, with and without ties being marked.  Of each
- * result it is checked that it has every row once, that its keys are those
- * that qsort() gives, and that exactly the ties are marked.
+ * host_sort.c changes its ways, with and without marks of ties.  Each result
+ * must have every row once, its keys as qsort() orders them, and marks at
+ * exactly the ties.
  *
  *-------------------------------------------------------------------------
  */
@@ -314,7 +314,7 @@ make_keys(const Distribution *distribution, uint64_t nrows)
 		set.ends[row] = set.nwords;
 	}
 
-	/* Exactly as much as there is, for the address sanitizer to guard. */
+	/* Exactly the memory of the keys, for the address sanitizer to guard. */
 	if (set.nwords > 0)
 		set.words = realloc(set.words, set.nwords * sizeof(uint64_t));
 	return set;

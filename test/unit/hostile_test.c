@@ -5,8 +5,8 @@
  *
  *		hostile_test PATH_OF_GPUSORTD
  *
- * What a client can do to gpusortd is to send messages, to write to the ring at
- * any time, and to do to the ring's file what can be done to a file.
+ * A client can do three things to gpusortd: send messages, write to the ring
+ * at any time, and do to the ring's file whatever can be done to a file.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +22,7 @@
 /* Attempts to have keys read while they change. */
 #define NRACES			300
 
-/* Connections of each of those clients that send anything. */
+/* Connections of each client that sends random messages. */
 #define NRANDOM			200
 
 
@@ -53,8 +53,8 @@ scribble(void *argument)
 }
 
 /*
- * Pushes a full chunk of keys that vary in length, one of whose ends changes all
- * the while between what it should be and this.
+ * Pushes a full chunk of keys that vary in length.  All the while one of their
+ * ends changes between the right value and this one.
  */
 static void
 race_with_ends(const Daemon *daemon, uint32_t row, uint64_t bad)
@@ -118,7 +118,7 @@ is_clear(const Client *client)
 										  bytes - 1) == 0;
 }
 
-/* Looks whether the next client finds anything of the one before. */
+/* Checks that the next client finds nothing of the one before. */
 static void
 check_clear(const Daemon *daemon, const char *what)
 {
@@ -181,8 +181,8 @@ test_left_keys(void)
 }
 
 /*
- * A client that has hung up but kept its ring must not have it together with
- * another one.
+ * A client that has hung up but kept its ring must not share it with another
+ * client.
  */
 static void
 test_kept_ring(void)
@@ -287,7 +287,9 @@ staging_megabytes(const Daemon *daemon)
 	struct stat status;
 	long		blocks = 0;
 
-	/* one that is being sent to a client has two descriptors for a moment */
+	/*
+	 * a ring that is being sent to a client has two descriptors for a moment
+	 */
 	usleep(QUIET_MS * 1000);
 	for (int descriptor = 0; descriptor < 256; descriptor++)
 	{
@@ -359,7 +361,7 @@ test_staging_limit(void)
 	stop(&daemon);
 	conclude("has no more rings than it may have");
 
-	/* less than one ring is one */
+	/* a limit below one ring allows one */
 	staging_limit = "--staging-memory-limit=8";
 	daemon = start(HALF_OF_MEMORY);
 	(void) do_job(&daemon, 0, 1000, 1);
@@ -443,7 +445,7 @@ test_idle_rings(void)
 	conclude("takes rings away from idle clients");
 }
 
-/* Those that say nothing at all are not kept. */
+/* Clients that say nothing at all are not kept. */
 static void
 test_silent_clients(void)
 {
@@ -486,7 +488,7 @@ random_number(uint64_t *state)
 		random_word(state) % 3 - 1;
 }
 
-/* Makes ends of keys, of which mostly all are right, in a chunk. */
+/* Makes ends of keys in a chunk; mostly all of them are right. */
 static void
 scribble_ends(Client *client, uint32_t chunk, uint64_t nrows, uint64_t *end,
 			  uint64_t *state)
@@ -499,7 +501,7 @@ scribble_ends(Client *client, uint32_t chunk, uint64_t nrows, uint64_t *end,
 		ends[random_word(state) % CHUNK_VARIABLE_ROWS] = random_number(state);
 }
 
-/* A message, of a job that is this far, that may be right. */
+/* A message that may be right for a job that has come this far. */
 static Message
 random_message(Client *client, uint32_t fixed_words, uint64_t *nrows,
 			   uint64_t *end, uint64_t *state)

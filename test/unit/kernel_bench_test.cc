@@ -239,7 +239,7 @@ test_sorted()
 	}
 }
 
-/* Two keys for each exchange are not where they would be, all others are. */
+/* Each exchange moves two keys; all others are in their places. */
 static void
 test_swapped()
 {
@@ -411,7 +411,7 @@ public:
 					   array.width);
 	}
 
-	/* What both checks have to say, which must agree. */
+	/* The findings of both checks, which must agree. */
 	std::string
 	fault(bool with_keys)
 	{
@@ -521,7 +521,10 @@ test_check_of_keys_alone()
 	}
 }
 
-/* Leaves its input as it is, or claims memory that there is not. */
+/*
+ * A job that leaves its input as it is, or asks for memory that does not
+ * exist.
+ */
 class LazyJob : public Job
 {
 public:

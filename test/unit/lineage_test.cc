@@ -6,11 +6,11 @@
  * test_algorithm<Algorithm>() sorts keys of 32 and 64 bits, alone and with
  * values, of sizes around each of the given boundaries and of all
  * distributions, and compares with std::sort.  Memory before and behind the
- * items, and behind the extra memory, must stay untouched; the sanitizers see
- * to that.
+ * items, and behind the extra memory, must stay untouched; the sanitizers
+ * check that.
  *
- * test_failures<Algorithm>() lets one call of CUDA's functions fail, each in
- * its turn, launches by kernels included, and sees whether sort() says so.
+ * test_failures<Algorithm>() lets each call of CUDA's functions fail in turn,
+ * launches by kernels included, and checks that sort() says so.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +35,9 @@
 #define TEST_SUBJECT	"lineage"
 #include "test_report.h"
 
-/* Device memory with these elements and one byte, for there may be none. */
+/*
+ * Device memory with these elements, of which there may be none, and one byte.
+ */
 template <typename Element>
 static Element *
 device_copy(const std::vector<Element> &elements, cudaStream_t stream)
@@ -49,7 +51,7 @@ device_copy(const std::vector<Element> &elements, cudaStream_t stream)
 	return static_cast<Element *>(copy);
 }
 
-/* Sorts so many items of a distribution, and compares with std::sort. */
+/* Sorts this many items of a distribution, and compares with std::sort. */
 template <template <typename, bool> class Algorithm, typename Key,
 		  bool has_values>
 static void
@@ -148,7 +150,7 @@ test_algorithm(std::initializer_list<uint32_t> boundaries)
 	test_items<Algorithm, uint64_t, true>(sizes);
 }
 
-/* Lets one call fail after the other, until there are fewer. */
+/* Lets one call after the other fail, until there are no more calls. */
 template <template <typename, bool> class Algorithm>
 static void
 test_failures(uint32_t n)

@@ -27,7 +27,7 @@ static const uint32_t counts[] = {1, 1000, 37, 3};
  * Keys
  */
 
-/* A number as good as random for each one. */
+/* Maps a number to one that looks random. */
 static uint64_t
 scatter(uint64_t number)
 {
@@ -57,7 +57,7 @@ pairs(uint64_t row, uint64_t nrows)
 	return uniform(row, nrows) % (nrows / 2 + 1);
 }
 
-/* Mostly one value, which so goes on over many ranges. */
+/* Mostly one value, which goes on over many ranges. */
 static uint64_t
 skewed(uint64_t row, uint64_t nrows)
 {
@@ -81,9 +81,9 @@ static const struct
 #define NDISTRIBUTIONS	(sizeof(distributions) / sizeof(*distributions))
 
 /*
- * Makes keys of which the last words have this distribution, and the others few
- * values.  The first word of a key that varies in length tells its length, so
- * that keys are prefix-free.
+ * Makes keys whose last words have this distribution, and whose other words
+ * have few values.  If keys vary in length the first word of each tells its
+ * length, so that keys are prefix-free.
  */
 static KeySet
 make_keys(uint32_t fixed_words, bool mark_ties, uint64_t nrows,
@@ -184,7 +184,7 @@ sort_rows(const KeySet *set, uint64_t first, uint64_t nrows)
 	return job;
 }
 
-/* Ends of parts, of which some have a single row. */
+/* Makes the ends of parts; some parts have a single row. */
 static uint64_t
 part_end(const KeySet *set, int part, int nparts, bool is_uneven)
 {
@@ -194,7 +194,7 @@ part_end(const KeySet *set, int part, int nparts, bool is_uneven)
 		set->nrows / nparts * (part + 1);
 }
 
-/* Divides the keys into parts that are sorted. */
+/* Divides the keys into parts, and sorts the parts. */
 static void
 make_parts(const KeySet *set, int nparts, bool is_uneven, MergePart *parts)
 {
@@ -240,7 +240,7 @@ longest_key(const KeySet *set)
  * The tests
  */
 
-/* Merges so many entries, or up to the first failure. */
+/* Merges this many entries, or up to the first failure. */
 static bool
 merge_entries(Merge *merge, uint64_t nrows, uint32_t *order,
 			  MergeFailure *failure)
@@ -321,7 +321,7 @@ test_sizes(void)
 	conclude("merges any number of rows");
 }
 
-/* A pull fails, whichever it is, and the device it came from is to blame. */
+/* Any pull may fail, and the device of that pull is to blame. */
 static void
 test_failures(void)
 {
@@ -361,8 +361,8 @@ test_failures(void)
 }
 
 /*
- * Keys of a part that are not in order are found, and that it was that part,
- * unless ranges contradict each other before.
+ * A part whose keys are not in order is found and named, unless ranges
+ * contradict each other before.
  */
 static void
 test_lies(void)

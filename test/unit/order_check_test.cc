@@ -3,8 +3,8 @@
  * order_check_test.cc
  *	  Tests of kernels/order_check.cuh: right orders pass, wrong ones do not.
  *
- * The kernel is given orders made here.  Whether a job fails by it is tested
- * with keys that break the promise of key_format.h.
+ * The kernel gets orders made here.  Keys that break the promise of
+ * key_format.h test that a job fails by the check.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,7 +62,7 @@ test_right_orders()
 		  "the right order of strings fails");
 }
 
-/* Whatever the number of rows, they must all be there, and nothing else. */
+/* For any number of rows, all rows must be there, and nothing else. */
 void
 test_missing_rows()
 {
@@ -125,7 +125,7 @@ test_missing_rows()
 		}
 }
 
-/* Of few rows every pair of neighbours is looked at. */
+/* With few rows every pair of neighbours is checked. */
 void
 test_disorder_of_few()
 {
@@ -177,7 +177,7 @@ test_disorder_of_few()
 	}
 }
 
-/* Of many rows, gross disorder is found. */
+/* With many rows gross disorder is found. */
 void
 test_disorder_of_many()
 {
@@ -217,8 +217,9 @@ test_disorder_of_many()
 }
 
 /*
- * A job that fails by the check.  Of its keys one is the beginning of the
- * other, which no encoder makes: to the sort they are equal, not to the check.
+ * A job that fails by the check.  One of its keys is the beginning of the
+ * other, which no encoder makes: to the sort the keys are equal, to the check
+ * they are not.
  */
 void
 test_failed_check()

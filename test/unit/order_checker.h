@@ -95,7 +95,9 @@ public:
 		return found();
 	}
 
-	/* The right order, by the host, with ties marked if that is asked for. */
+	/*
+	 * The right order, made by the host, with ties marked if that is wanted.
+	 */
 	std::vector<uint32_t>
 	right_order() const
 	{

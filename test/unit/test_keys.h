@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * test_keys.h
- *	  Keys to be sorted by tests: as many, as wide and distributed as they
- *	  want.
+ *	  Keys for tests, of any number, width and distribution.
  *
  *-------------------------------------------------------------------------
  */
@@ -85,7 +84,7 @@ struct TestKeys
 	}
 };
 
-/* The value of a word of one row among n, by distribution. */
+/* A distribution: the value of a word of one row among n. */
 typedef uint64_t (*Distribution) (Random &random, uint64_t row, uint64_t n);
 
 inline uint64_t
@@ -94,7 +93,7 @@ uniform(Random &random, uint64_t, uint64_t)
 	return random.next();
 }
 
-/* As the encoder has integers of 4 bytes. */
+/* Encodes an integer of 4 bytes as the encoder does. */
 inline uint64_t
 uniform_4_bytes(Random &random, uint64_t, uint64_t)
 {
@@ -177,7 +176,7 @@ rotated(Random &, uint64_t row, uint64_t n)
 	return (row + 1) % n;
 }
 
-/* All the same but one smaller and one greater. */
+/* All keys are equal, except one smaller and one greater. */
 inline uint64_t
 outliers(Random &, uint64_t row, uint64_t n)
 {

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * test_report.h
- *	  How unit tests say what is right and what is not.
+ *	  How unit tests report what is right and what is not.
  *
- * A test notes what is wrong, from any thread, and is concluded by a line
- * "ok - subject: name" or "not ok - subject: name", after which the first
- * problem is told.  A program defines TEST_SUBJECT before it includes this;
- * one in C++ may have several files, of which that need be only the one that
- * concludes tests.
+ * A test notes what is wrong, from any thread.  It ends with a line "ok -
+ * subject: name", or "not ok - subject: name" and then the first problem.  A
+ * program defines TEST_SUBJECT before it includes this; in C++ a program may
+ * have several files, and only the file that concludes tests needs
+ * TEST_SUBJECT.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,11 +28,11 @@
 
 TEST_GLOBAL int failures = 0;
 
-/* What went wrong in the test that is running; empty as long as nothing. */
+/* What went wrong in the present test; empty if nothing has. */
 TEST_GLOBAL char problem[512];
 TEST_GLOBAL pthread_mutex_t problem_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Notes the first problem; returns false for the caller to. */
+/* Notes the first problem.  Returns false, as its callers do then. */
 TEST_GLOBAL bool
 __attribute__((format(printf, 1, 2)))
 wrong(const char *format,...)

@@ -3,10 +3,10 @@
  * test_sort.h
  *	  Sorting keys on a device through device_sort.h, and checking the order.
  *
- * An order is right if it is a permutation of the rows, no key is smaller
- * than the one before it, and the marks of ties are exactly where a key equals
- * the one before.  All of that is checked of every order, against the keys as
- * the host has them.  So are the keys that a job keeps, if it is told to.
+ * An order is right if it is a permutation of the rows, no key is smaller than
+ * the one before it, and the marks of ties are exactly where a key equals the
+ * one before.  Every order is checked for all of that, against the host's
+ * keys.  So are the keys that a job keeps, if it keeps them.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,7 +23,7 @@
 #include "test_keys.h"
 #include "test_report.h"
 
-/* Pinned memory, as the interface wants to be pushed from. */
+/* Pinned memory, from which the interface takes pushes. */
 template <typename Element>
 class PinnedArray
 {
@@ -111,12 +111,12 @@ inline uint64_t memory = UINT64_MAX;
 /* Whether jobs keep their keys, which are then pulled as well. */
 inline bool keeps_keys = false;
 
-/* How the calling thread's last one was done. */
+/* The method of the calling thread's last sort. */
 inline thread_local const char *method;
 
 /*
- * Pulls so many keys that a job has kept, and fails the test unless they are
- * those of the order.  True if they could be pulled.
+ * Pulls "count" keys that a job has kept, and fails the test unless they are
+ * those of the order.  True if the keys could be pulled.
  */
 inline bool
 pull_and_check_keys(DeviceSort *sort, const TestKeys &keys,
@@ -142,7 +142,7 @@ pull_and_check_keys(DeviceSort *sort, const TestKeys &keys,
 	return true;
 }
 
-/* All of them, and every seventh, as they are and truncated or padded. */
+/* Pulls all keys, and every seventh, as they are and truncated or padded. */
 inline bool
 check_kept_keys(DeviceSort *sort, const TestKeys &keys,
 				const std::vector<uint32_t> &order, DeviceError *error)
@@ -160,8 +160,8 @@ check_kept_keys(DeviceSort *sort, const TestKeys &keys,
 }
 
 /*
- * Sorts the keys, pushed in batches for which there is to be room, and pulls
- * the order in parts.  True if all of it went well.
+ * Sorts the keys, pushed in batches that must have room, and pulls the order
+ * in parts.  True if all of it went well.
  */
 inline bool
 sort_keys(const TestKeys &keys, const SortWay &way, Staging &staging,
@@ -218,7 +218,7 @@ sort_keys(const TestKeys &keys, const SortWay &way, Staging &staging,
 	return good;
 }
 
-/* The same as the tests are done, with pinned memory of its own. */
+/* The same in the way of the present tests, with pinned memory of its own. */
 inline bool
 sort_keys(const TestKeys &keys, uint64_t batch_rows,
 		  std::vector<uint32_t> &order, DeviceError *error)

@@ -41,7 +41,7 @@
 namespace cuda_on_cpu
 {
 
-/* What exists just now of what the runtime hands out. */
+/* What the runtime has handed out, and was not given back. */
 struct Usage
 {
 	uint64_t	bytes;			/* device memory */
@@ -50,7 +50,7 @@ struct Usage
 	unsigned	streams;
 	unsigned	events;
 	unsigned	pinned;			/* ranges of pinned memory */
-	uint64_t	pool_bytes;		/* device memory with what was freed and kept */
+	uint64_t	pool_bytes;		/* device memory, with freed memory that is kept */
 };
 
 extern Usage usage();
@@ -68,16 +68,19 @@ extern void limit_memory(uint64_t bytes);
  */
 extern void fail_call(uint64_t nth, cudaError_t code);
 
-/* Such calls since fail_call(). */
+/* Calls that can fail since fail_call(). */
 extern uint64_t calls_made();
 
 /* From now on every call fails with this error, as after a fault in a kernel. */
 extern void lose_context(cudaError_t code);
 
-/* Whether there is a device at all; there is, at first. */
+/* Sets whether there is a device; at first there is. */
 extern void set_device_present(bool present);
 
-/* The CUDA version of the driver, 0 for none; at first it is that of the runtime. */
+/*
+ * Sets the CUDA version of the driver, 0 for none; at first that of the
+ * runtime.
+ */
 extern void set_driver(int version);
 
 }								/* namespace cuda_on_cpu */

@@ -5,9 +5,9 @@
  *	  says how that works and what it is for.
  *
  * It has what the kernels and their tests use, under CUDA's names and with
- * CUDA's meaning.  What has no counterpart in C++ differs: kernels are launched
- * by cuda_on_cpu::launch() and launch_child(), and all shared memory is dynamic
- * and comes from cuda_on_cpu::dynamic_shared().
+ * CUDA's meaning.  Two things without a counterpart in C++ differ: kernels are
+ * launched by cuda_on_cpu::launch() and launch_child(), and all shared memory
+ * is dynamic and comes from cuda_on_cpu::dynamic_shared().
  *
  *-------------------------------------------------------------------------
  */
@@ -192,7 +192,7 @@ extern void block_barrier();
 extern uint64_t warp_collective(Collective collective, unsigned mask,
 								uint64_t value, unsigned source_lane);
 
-/* The calling block's shared memory, of which it uses so many bytes. */
+/* The calling block's shared memory, of which it uses this many bytes. */
 extern void *dynamic_shared(size_t bytes);
 
 extern void launch_body(std::function<void()> body, unsigned blocks,
@@ -348,7 +348,7 @@ __threadfence()
 {
 }
 
-/* For the same reason plain operations would do as well. */
+/* For the same reason plain operations are enough. */
 template <typename Value>
 Value
 atomicAdd(Value *address, std::common_type_t<Value> value)

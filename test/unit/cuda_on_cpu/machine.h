@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * machine.h
- *	  What the emulator's runtime (runtime.cc) asks of its multiprocessor
+ *	  What the emulator's runtime (runtime.cc) needs of its multiprocessor
  *	  (fibers.cc).
  *
  *-------------------------------------------------------------------------
@@ -14,7 +14,7 @@
 namespace cuda_on_cpu
 {
 
-/* Whether a kernel may launch another one while so many wait to be run. */
+/* Whether a kernel may launch another one while this many wait to be run. */
 extern cudaError_t check_child_launch(size_t pending);
 
 /*

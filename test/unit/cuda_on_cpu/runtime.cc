@@ -7,12 +7,12 @@
  * Copies between pinned host memory and the device wait in the queue as any
  * other work.  From pageable memory CUDA takes the bytes before the call
  * returns, and to pageable memory it waits until the copy is done; so does
- * this.  Waiting that fails has waited all the same: what it reports is an
- * error of the work before.
+ * this file.  A wait that fails has waited all the same: the error that it
+ * reports is of the work before.
  *
  * Freeing also happens in stream order, which AddressSanitizer then sees.  A
- * stream may be destroyed with work left on it, which is done some time later:
- * when someone asks for usage(), or needs memory.
+ * stream may be destroyed with work left on it, which is done later: at a call
+ * of usage(), or when memory is needed.
  *
  *-------------------------------------------------------------------------
  */
@@ -60,7 +60,7 @@ constexpr unsigned char memory_pattern = 0xcd;
 /* CUDA's is 2048. */
 constexpr size_t default_pending_launches = 4;
 
-/* All that jobs of different threads share. */
+/* What jobs of different threads share. */
 static std::mutex mutex;
 static std::map<void *, size_t> allocations;
 static std::map<const char *, size_t> pinned;
@@ -441,7 +441,7 @@ cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 	return result(code);
 }
 
-/* What nobody has waited to see freed does not go back. */
+/* Memory does not go back if nobody has waited for its freeing. */
 cudaError_t
 cudaMemPoolTrimTo(cudaMemPool_t, size_t keep_bytes)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * device_radix_sort.cuh
- *	  Stands in for CUB's header of this name: what the kernels use of it,
- *	  done by the standard library.
+ *	  Stands in for CUB's header of this name: does what the kernels use of it
+ *	  by the standard library.
  *
  *-------------------------------------------------------------------------
  */
