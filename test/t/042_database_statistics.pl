@@ -132,7 +132,7 @@ is($node->start(fail_ok => 1), 0, 'a start without a place for its socket');
 write_conf("hba_file = '/nonexistent'\n");
 is($node->start(fail_ok => 1), 0, 'a start without pg_hba.conf');
 my $waits = $node->data_dir . '/waits';
-write_conf("restore_command = 'touch \"$waits\"; sleep 1000'\n");
+write_conf("restore_command = 'touch \"$waits\"; exec sleep 1000'\n");
 append_to_file($node->data_dir . '/recovery.signal', '');
 run_log([ 'pg_ctl', '-W', '-D', $node->data_dir, '-l', $node->logfile, 'start' ]);
 for (my $i = 0; !-e $waits && $i < 10 * $PostgreSQL::Test::Utils::timeout_default; $i++)
