@@ -22,7 +22,7 @@
  *
  * - The network is the one of bitonic_network.cuh, for any n.  The mirrored
  *	 step at the start of a merge flips not one bit but all up to the merge's.
- *	 Hence in a superstep that has such a step, the places of a part in whose
+ *	 Hence in a superstep that has this step, the places of a part in whose
  *	 number the merge's bit is set have the lower ones of the bits outside the
  *	 set inverted; all other steps stay on either side of this.
  *

@@ -8,7 +8,7 @@
  *
  *	pair		a working word (64 bits made of a row's key) and the row's
  *				number
- *	tile		so many pairs of a segment as one block partitions at once
+ *	tile		the pairs of a segment that one block partitions at once
  *	segment		neighbouring pairs that are to be partitioned by splitters
  *	bucket		those of a segment's pairs that lie between two splitters
  *	leaf		a bucket so small that it is finished in shared memory

@@ -52,7 +52,7 @@
 #include "report.h"
 #include "shortage.h"
 
-/* The part of a device, one in so many, that is left to jobs that begin. */
+/* One part in this many of a device is left to jobs that begin. */
 #define PART_TO_BEGIN	8
 
 /* How often a waiting job looks whether its client still wants it. */

@@ -11,7 +11,7 @@
 /*
  * Asks the system to back new memory by huge pages, if it covers any.  Returns
  * false if a huge page turns out expensive: if it takes longer than small
- * pages.  One such answer proves little, since the process may have lost the
+ * pages.  One answer proves little, since the process may have lost the
  * processor meanwhile.
  */
 extern bool huge_pages_advise(void *memory, Size bytes);

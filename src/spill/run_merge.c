@@ -12,8 +12,8 @@
  * Rows are compared by keys, which are made again as the rows of a run are
  * read.  Under a collation that takes longer than to write and to read them.
  * So a merge to another run writes keys with its rows, for the merge that
- * reads that run; such a tape is larger than one of core's own sort.  The
- * first word of a loser's key is in its node, and mostly decides.  No
+ * reads that run.  A tape with keys is larger than one of core's own sort.
+ * The first word of a loser's key is in its node, and mostly decides.  No
  * processor can foresee who wins, so the two players of a game change places
  * without a jump.  The types' comparators decide where keys are equal and not
  * exact, or doubtful.

@@ -8,8 +8,8 @@
  * on a device with larger ones, and measures:
  *
  *		device_sort_test				the tests
- *		device_sort_test tests ROWS		those with up to so many rows
- *		device_sort_test soak JOBS [SEED]	so many random jobs
+ *		device_sort_test tests ROWS		those with up to ROWS rows
+ *		device_sort_test soak JOBS [SEED]	this number of random jobs
  *		device_sort_test times [ROWS..]	times of sorts (device only), with ROWS
  *										only of uniform keys
  *

@@ -370,7 +370,7 @@ test_staging_limit(void)
 	conclude("has one ring at least");
 }
 
-/* Has gpusortd ended the client's job, with this cause? */
+/* True if gpusortd has ended the client's job, with this cause. */
 static bool
 has_failed(Client *client, FailureCause cause)
 {
