@@ -37,14 +37,57 @@
 static Plan *rewrite_plan(Plan *plan, PlanPlace place,
 						  const List *range_table);
 
+/* A column that a GpuSort emits, and the variable that it is. */
+typedef struct EmittedColumn
+{
+	TargetEntry entry;
+	Var			var;
+} EmittedColumn;
+
+/*
+ * The columns that a GpuSort emits in the place of those of a Sort: variables of the
+ * rows that it takes, by these numbers.  Constants stay constants, as the planner
+ * leaves them in a Sort.
+ *
+ * A statement can have hundreds of sorts of hundreds of columns each, so the columns of
+ * one are made at once.
+ */
+static List *
+emitted_columns(const List *columns, const AttrNumber *sources)
+{
+	List	   *result = list_copy(columns);
+	EmittedColumn *emitted = palloc(list_length(columns) *
+									sizeof(EmittedColumn));
+	const Var  *any = makeVar(INDEX_VAR, 0, InvalidOid, -1, InvalidOid, 0);
+	ListCell   *cell;
+
+	foreach(cell, result)
+	{
+		EmittedColumn *column = emitted++;
+		const Node *expr = (Node *) ((TargetEntry *) lfirst(cell))->expr;
+
+		column->entry = *(TargetEntry *) lfirst(cell);
+		lfirst(cell) = &column->entry;
+		if (IsA(expr, Const))
+			continue;
+		column->var = *any;
+		column->var.varattno = sources[column->entry.resno - 1];
+		column->var.vartype = exprType(expr);
+		column->var.vartypmod = exprTypmod(expr);
+		column->var.varcollid = exprCollation(expr);
+		column->var.varnosyn = IsA(expr, Var) ? ((Var *) expr)->varnosyn : 0;
+		column->var.varattnosyn = IsA(expr, Var) ? ((Var *) expr)->varattnosyn : 0;
+		column->entry.expr = (Expr *) &column->var;
+	}
+	return result;
+}
+
 /* The GpuSort that takes the place of this Sort. */
 static Plan *
 replace_sort(Sort *sort, const List *range_table)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	AttrNumber *sources = drop_copies(sort);
-	List	   *target_list = NIL;
-	ListCell   *cell;
 
 	/* costs, identity, parameters, the child as lefttree */
 	scan->scan.plan = sort->plan;
@@ -60,29 +103,12 @@ replace_sort(Sort *sort, const List *range_table)
 	 * The rows emitted are the child's, with their dropped columns.  For the
 	 * executor that is a scan of rows of custom_scan_tlist, without
 	 * projection if nothing was dropped; for EXPLAIN the variables lead back
-	 * to the expressions of the Sort.  Constants stay constants, as the
-	 * planner leaves them in a Sort.
+	 * to the expressions of the Sort.
 	 */
 	scan->custom_scan_tlist =
 		list_truncate(list_copy(sort->plan.targetlist),
 					  list_length(sort->plan.lefttree->targetlist));
-	foreach(cell, sort->plan.targetlist)
-	{
-		TargetEntry *entry = flatCopyTargetEntry(lfirst(cell));
-		Node	   *expr = (Node *) entry->expr;
-		Var		   *var;
-
-		target_list = lappend(target_list, entry);
-		if (IsA(expr, Const))
-			continue;
-		var = makeVar(INDEX_VAR, sources[entry->resno - 1],
-					  exprType(expr), exprTypmod(expr), exprCollation(expr),
-					  0);
-		var->varnosyn = IsA(expr, Var) ? ((Var *) expr)->varnosyn : 0;
-		var->varattnosyn = IsA(expr, Var) ? ((Var *) expr)->varattnosyn : 0;
-		entry->expr = (Expr *) var;
-	}
-	scan->scan.plan.targetlist = target_list;
+	scan->scan.plan.targetlist = emitted_columns(sort->plan.targetlist, sources);
 
 #if PG_VERSION_NUM >= 180000
 
