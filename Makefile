@@ -71,12 +71,14 @@ OBJS = \
 	src/keys/encode_collated.o \
 	src/keys/encode_enums.o \
 	src/keys/encode_identifiers.o \
+	src/keys/encode_jsonb.o \
 	src/keys/encode_network.o \
 	src/keys/encode_numbers.o \
 	src/keys/encode_numeric.o \
 	src/keys/encode_parts.o \
 	src/keys/encode_prefix.o \
 	src/keys/encode_ranges.o \
+	src/keys/encode_records.o \
 	src/keys/encode_strings.o \
 	src/keys/encode_times.o \
 	src/keys/icu_keys.o \

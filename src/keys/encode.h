@@ -58,6 +58,10 @@ extern uint64_t macaddr_word(Datum value);
 extern uint64_t macaddr8_word(Datum value);
 
 /* encode_strings.c */
+
+/* Appends characters by their bytes or as the collation of the cache has it. */
+extern bool encode_characters(KeyWriter *writer, const char *data, Size size);
+
 extern bool encode_text(KeyWriter *writer, Datum value);
 extern int	text_key(Datum value, uint64_t complement, uint64_t *words);
 extern bool encode_bpchar(KeyWriter *writer, Datum value);
@@ -171,6 +175,32 @@ extern Oid	encode_range_bound(Oid type, Oid *family);
 
 extern bool encode_range(KeyWriter *writer, Datum value);
 extern bool encode_multirange(KeyWriter *writer, Datum value);
+
+/* encode_records.c */
+
+/* Completes the cache of a composite type, or of the type record. */
+extern void encode_record_begin(KeyCache *cache);
+
+/*
+ * Prepares it for keys of several processes.  They cannot make keys of the type record
+ * together, whose values may be of any row type.
+ */
+extern void encode_record_share(KeyCache *cache);
+
+/* The type of the first column of a composite type, not valid if it has none. */
+extern Oid	encode_record_first(Oid type, Oid *collation);
+
+extern bool encode_record(KeyWriter *writer, Datum value);
+
+/* encode_jsonb.c */
+
+/* Completes the cache of jsonb. */
+extern void encode_jsonb_begin(KeyCache *cache);
+
+/* Prepares it for keys of several processes, which are longer. */
+extern void encode_jsonb_share(KeyCache *cache);
+
+extern bool encode_jsonb(KeyWriter *writer, Datum value);
 
 /* encode_parts.c */
 

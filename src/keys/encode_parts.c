@@ -110,7 +110,7 @@ append_without_prefix(KeyWriter *writer, Datum value, KeyEncodeFunction encode)
 	append_bytes(writer, written.bytes + left_out, written.size - left_out);
 	if (written.truncated)
 		writer->truncated = true;
-	return !writer->truncated || room == 0 ||
+	return !key_is_truncated(writer) || room == 0 ||
 		encode_prefix_note(prefix, written.bytes, written.size);
 }
 
@@ -143,7 +143,7 @@ encode_parts(KeyWriter *writer, Datum value, KeyEncodeFunction encode)
 	if (!encode(writer, value))
 		return false;
 	/* a key that had no room to begin with tells nothing */
-	return likely(!writer->truncated) || room == 0 ||
+	return likely(!key_is_truncated(writer)) || room == 0 ||
 		!encode_prefix_is_hoped_for(prefix) ||
 		note_truncated(writer, value, encode);
 }

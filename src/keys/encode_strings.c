@@ -37,9 +37,8 @@ skip_prefix(KeyWriter *writer, const char *data, Size size, Size *left_out)
  * Text
  */
 
-/* Appends characters by their bytes or as the column's collation has it. */
-static inline bool
-append_characters(KeyWriter *writer, const char *data, Size size)
+bool
+encode_characters(KeyWriter *writer, const char *data, Size size)
 {
 	Size		left_out;
 
@@ -72,7 +71,7 @@ encode_text(KeyWriter *writer, Datum value)
 
 	if (unlikely(is_toasted(text)))
 		text = encode_detoast(writer, text, bytes_that_matter(writer));
-	return append_characters(writer, VARDATA_ANY(text),
+	return encode_characters(writer, VARDATA_ANY(text),
 							 VARSIZE_ANY_EXHDR(text));
 }
 
@@ -124,7 +123,7 @@ encode_bpchar(KeyWriter *writer, Datum value)
 	/* Only the end tells which blanks are trailing. */
 	if (unlikely(is_toasted(text)))
 		text = encode_detoast(writer, text, -1);
-	return append_characters(writer, VARDATA_ANY(text),
+	return encode_characters(writer, VARDATA_ANY(text),
 							 size_without_blanks(VARDATA_ANY(text),
 												 VARSIZE_ANY_EXHDR(text)));
 }
@@ -134,7 +133,7 @@ encode_name(KeyWriter *writer, Datum value)
 {
 	const char *name = NameStr(*DatumGetName(value));
 
-	return append_characters(writer, name, strnlen(name, NAMEDATALEN));
+	return encode_characters(writer, name, strnlen(name, NAMEDATALEN));
 }
 
 /*
@@ -159,7 +158,7 @@ encode_citext(KeyWriter *writer, Datum value)
 	lowered = str_tolower(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text),
 						  DEFAULT_COLLATION_OID);
 	MemoryContextSwitchTo(caller_context);
-	return append_characters(writer, lowered, strlen(lowered));
+	return encode_characters(writer, lowered, strlen(lowered));
 }
 
 

@@ -3,7 +3,7 @@
  * key_cache.c
  *	  What encoders keep from one value to the next, a tree.
  *
- * Some values have parts, such as the elements of an array or the bounds of a range.
+ * Some values have parts, such as the columns of a record or the bounds of a range.
  * A part has an encoder, and what that keeps, like a column of the sort.  So parts
  * can have parts themselves, to any depth.
  *
@@ -55,8 +55,10 @@ const KeyEncoder *
 key_encoder_find_parts(Oid type, Oid operand, bool *by_collation)
 {
 	const KeyEncoder *encoder = key_encoder_find(operand);
-	Oid			part = InvalidOid;
+	Oid			base_type = getBaseType(type);
+	Oid			part;
 	Oid			family = InvalidOid;
+	Oid			collation = InvalidOid;
 	bool		part_by_collation;
 
 	check_stack_depth();
@@ -66,16 +68,23 @@ key_encoder_find_parts(Oid type, Oid operand, bool *by_collation)
 	if (operand == ANYARRAYOID)
 		part = get_base_element_type(type);
 	else if (operand == ANYRANGEOID || operand == ANYMULTIRANGEOID)
-		part = encode_range_bound(getBaseType(type), &family);
+		part = encode_range_bound(base_type, &family);
+	else if (operand == RECORDOID && base_type != RECORDOID)
+		part = encode_record_first(base_type, &collation);
 	else
 		return encoder;
 
-	if (!OidIsValid(part) ||
-		find_by_family(getBaseType(part), family, &part_by_collation) == NULL)
+	/* a row type may have no columns */
+	if (!OidIsValid(part))
+		return operand == RECORDOID ? encoder : NULL;
+	if (find_by_family(getBaseType(part), family, &part_by_collation) == NULL)
 		return NULL;
-	/* ranges have a collation of their own */
+	/* the others have collations of their own */
 	if (operand == ANYARRAYOID)
 		*by_collation = part_by_collation;
+	else if (operand == RECORDOID && part_by_collation &&
+			 !collation_can_sort(collation))
+		return NULL;
 	return encoder;
 }
 
@@ -102,11 +111,15 @@ key_cache_create(const KeyEncoder *encoder, Oid type, Oid collation,
 		encode_array_begin(cache, collation, place);
 	else if (encoder->type == ANYRANGEOID || encoder->type == ANYMULTIRANGEOID)
 		encode_range_begin(cache);
+	else if (encoder->type == RECORDOID)
+		encode_record_begin(cache);
+	else if (encoder->type == JSONBOID)
+		encode_jsonb_begin(cache);
 
 	/* the elements of an array have a prefix, not the array */
 	if (place != KEY_INSIDE && encoder->type != ANYARRAYOID &&
 		(encoder->by_collation || encoder->type == BYTEAOID ||
-		 cache->nparts > 0))
+		 cache->nparts > 0 || cache->record != NULL))
 		cache->prefix = encode_prefix_begin();
 	return cache;
 }

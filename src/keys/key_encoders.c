@@ -127,6 +127,8 @@ static const KeyEncoder key_encoders[] = {
 	{ANYARRAYOID, false, VARYING(encode_array)},
 	{ANYRANGEOID, false, VARYING(encode_range)},
 	{ANYMULTIRANGEOID, false, VARYING(encode_multirange)},
+	{RECORDOID, false, VARYING(encode_record)},
+	{JSONBOID, false, VARYING(encode_jsonb)},
 };
 
 /* The type that the extension citext makes has another OID everywhere. */

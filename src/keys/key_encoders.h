@@ -26,7 +26,7 @@ typedef struct KeyCache
 	MemoryContext flat_context; /* memory for a value that is not stored flat */
 	char	   *flat;			/* the value, if it had a short header */
 	int			nparts;
-	struct KeyCache **parts;	/* elements, bounds or strings */
+	struct KeyCache **parts;	/* elements, bounds, columns or strings */
 	struct EnumOrder *enum_order;	/* numbers of enum values (encode_enums.c) */
 	struct CollatedColumn *collated;	/* sort keys of strings; NULL: by
 										 * bytes */
@@ -35,6 +35,8 @@ typedef struct KeyCache
 									 * is looked for */
 	struct ArrayColumn *array;	/* elements of arrays (encode_arrays.c) */
 	struct TypeCacheEntry *range;	/* type of ranges (encode_ranges.c) */
+	struct RecordColumn *record;	/* row types of records (encode_records.c) */
+	struct JsonbColumn *jsonb;	/* names in documents (encode_jsonb.c) */
 } KeyCache;
 
 /* Where values come in keys. */
@@ -98,6 +100,14 @@ key_end(KeyWriter *writer)
 		else
 			writer->truncated = true;
 	}
+}
+
+/* Has the key been longer than its room so far, though the last word is not full? */
+static inline bool
+key_is_truncated(const KeyWriter *writer)
+{
+	return writer->truncated ||
+		(writer->next == writer->end && writer->filled > 0);
 }
 
 /* Bytes that can still be appended. */

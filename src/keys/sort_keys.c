@@ -36,14 +36,14 @@
 /*
  * Is this the family of operators that keys of a type are made for, its default one?
  * Of PostgreSQL's own families a type has no other, but for those that order by bytes,
- * and nobody can give one of them other operators of the type.  To ask which is the
+ * of strings and of records, and nobody can give one of them other operators of the type.  To ask which is the
  * default takes twenty lookups in the catalogs where nothing is in the caches, 0.15 ms
  * in each worker.
  */
 static bool
 is_default_family(Oid family, Oid operand_type)
 {
-	return family < FirstUnpinnedObjectId ||
+	return (family < FirstUnpinnedObjectId && operand_type != RECORDOID) ||
 		family == lookup_type_cache(operand_type,
 									TYPECACHE_BTREE_OPFAMILY)->btree_opf;
 }
@@ -151,11 +151,11 @@ sort_keys_mark_ties(SortKeys *keys)
 	keys->shape.mark_ties = true;
 }
 
-/* Are sort keys made of strings in the values? */
+/* May sort keys be made of strings in the values? */
 static bool
-has_collated(KeyCache *cache, void *argument)
+may_have_collated(KeyCache *cache, void *argument)
 {
-	return cache->collated != NULL;
+	return cache->collated != NULL || cache->type == RECORDOID;
 }
 
 SortColumn *
@@ -187,7 +187,7 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 										 column->collation : InvalidOid,
 										 i == ncolumns - 1 ?
 										 KEY_OF_LAST_COLUMN : KEY_OF_COLUMN);
-		keys->costly |= key_cache_walk(column->cache, has_collated, NULL);
+		keys->costly |= key_cache_walk(column->cache, may_have_collated, NULL);
 		keys->max_attno = Max(keys->max_attno, column->attno);
 		keys->nencoded++;
 	}
@@ -206,14 +206,20 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 
 /*
  * Prepares a part for keys of several processes; true if they depend on the process:
- * the numbers of enums that one has read may not be those of another.
+ * the numbers of enums that one has read may not be those of another, nor the row
+ * types that records have had so far.
  */
 static bool
 cannot_share(KeyCache *cache, void *argument)
 {
 	if (cache->collated != NULL)
 		encode_collated_share(cache->collated);
-	return cache->encoder != NULL && cache->encoder->type == ANYENUMOID;
+	if (cache->record != NULL)
+		encode_record_share(cache);
+	if (cache->jsonb != NULL)
+		encode_jsonb_share(cache);
+	return cache->type == RECORDOID ||
+		(cache->encoder != NULL && cache->encoder->type == ANYENUMOID);
 }
 
 bool

@@ -111,10 +111,18 @@ wants_to_change(KeyCache *cache, void *argument)
 		(cache->prefix != NULL && encode_prefix_wants_change(cache->prefix));
 }
 
+/* May a key end where there is still room? */
 static bool
-has_no_encoder(KeyCache *cache, void *argument)
+may_end_early(KeyCache *cache, void *argument)
 {
-	return cache->encoder == NULL;
+	return cache->encoder == NULL || cache->type == RECORDOID;
+}
+
+/* May records of another row type come? */
+static bool
+may_vary(KeyCache *cache, void *argument)
+{
+	return cache->type == RECORDOID;
 }
 
 /* Is something so of a part of the columns that are encoded? */
@@ -140,7 +148,8 @@ may_change_keys(const Check *check)
 static bool
 wants_other_keys(const Check *check)
 {
-	return has_part(check, wants_to_change);
+	return has_part(check, wants_to_change) ||
+		(check->keys->general && has_part(check, may_vary));
 }
 
 /* Has a row what the compact layout may refuse? */
@@ -174,7 +183,7 @@ make_key(const Check *check, CheckedRow *row, TupleTableSlot *slot)
 
 	if (row->refused)
 	{
-		if (!wants_other_keys(check) &&
+		if (!wants_other_keys(check) && !has_part(check, may_vary) &&
 			(keys->general || !may_be_refused(check, row)))
 			report(check, "row refused", row, NULL);
 		return;
@@ -187,7 +196,7 @@ make_key(const Check *check, CheckedRow *row, TupleTableSlot *slot)
 		row->nwords != (int) keys->shape.fixed_words)
 		report(check, "key is not of the fixed width", row, NULL);
 	if (row->truncated && row->nwords != KEY_MAX_WORDS &&
-		!may_change_keys(check) && !has_part(check, has_no_encoder))
+		!may_change_keys(check) && !has_part(check, may_end_early))
 		report(check, "key truncated early", row, NULL);
 	if (row->truncated && !keys->shape.mark_ties)
 		report(check, "key truncated that should not need it", row, NULL);
@@ -532,7 +541,9 @@ check_sort_keys(PG_FUNCTION_ARGS)
 								  check.ncolumns);
 	if (check.keys == NULL)
 		elog(ERROR, "no keys");
-	check_layout(&check, &summary);
+	/* keys of the compact layout cannot follow other row types */
+	if (!has_part(&check, may_vary))
+		check_layout(&check, &summary);
 	sort_keys_change_layout(check.keys);
 	check_layout(&check, &summary);
 	check_shared(&check, &summary);

@@ -95,7 +95,7 @@ CREATE FUNCTION reverse_compare(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS 
 CREATE OPERATOR <# (FUNCTION = int4gt, LEFTARG = int, RIGHTARG = int);
 CREATE OPERATOR CLASS reverse_ops FOR TYPE int USING btree AS OPERATOR 1 <#, OPERATOR 3 =, FUNCTION 1 reverse_compare(int, int);
 SELECT definition, check_index(replace(definition, '...', 'INDEX built ON rows'))
-FROM unnest(ARRAY['CREATE ... (j)', 'CREATE ... (id reverse_ops)']) definition;
+FROM unnest(ARRAY['CREATE ... ((id::text::tsvector))', 'CREATE ... (id reverse_ops)']) definition;
 SET gpusort.min_rows = 10000;
 SELECT * FROM check_index('CREATE INDEX built ON rows (i4)');
 SET gpusort.min_rows = 0;

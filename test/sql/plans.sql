@@ -5,7 +5,7 @@ SET max_parallel_workers_per_gather = 0;
 SET enable_hashagg = off;
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
-CREATE TABLE numbers AS SELECT i id, i % 100 grp, -i k, i::text txt, jsonb_build_object('i', i) doc FROM generate_series(1, 10000) i;
+CREATE TABLE numbers AS SELECT i id, i % 100 grp, -i k, i::text txt, i::text::tsvector doc FROM generate_series(1, 10000) i;
 ANALYZE numbers;
 
 EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k;

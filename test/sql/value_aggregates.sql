@@ -142,13 +142,14 @@ SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT o, l.* FROM generate_series(1, 4) o, LATERAL (SELECT percentile_disc(o / 4.0) WITHIN GROUP (ORDER BY k) FROM v) l',
 	'SELECT (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v) + id FROM v WHERE id < 3',
 	'SELECT count(DISTINCT k) FROM v UNION ALL SELECT count(DISTINCT few) FROM v',
-	'SELECT percentile_disc((SELECT 0.5)) WITHIN GROUP (ORDER BY k) FROM v']) query;
+	'SELECT percentile_disc((SELECT 0.5)) WITHIN GROUP (ORDER BY k) FROM v',
+	'SELECT count(DISTINCT (k, few)) FROM v']) query;
 -- what is left to core, with the right answer
 SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT count(DISTINCT k), count(DISTINCT few) FROM v',
 	'SELECT count(DISTINCT k), sum(k) FROM v',
 	'SELECT count(DISTINCT k) FILTER (WHERE few > 0) FROM v',
-	'SELECT count(DISTINCT (k, few)) FROM v',
+	'SELECT count(DISTINCT few::text::tsvector) FROM v',
 	'SELECT count(DISTINCT k), percentile_disc(0.5) WITHIN GROUP (ORDER BY k DESC) FROM v',
 	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY k), count(k) FROM v',
 	'SELECT count(DISTINCT few) FROM v WHERE few = 7',

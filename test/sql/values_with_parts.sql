@@ -1,4 +1,4 @@
--- Values with parts: ranges, multiranges, and arrays of them.
+-- Values with parts: ranges, multiranges, records, documents, and arrays of them.
 SET gpusort.min_rows = 0;
 SET work_mem = '64MB';
 SET max_parallel_workers_per_gather = 0;
@@ -12,13 +12,29 @@ CREATE FUNCTION a_number(h bigint) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
 CREATE FUNCTION a_range(h bigint) RETURNS numrange LANGUAGE sql IMMUTABLE AS $$
 	SELECT CASE WHEN h % 20 = 0 THEN 'empty' ELSE numrange(least(a, b), greatest(a, b), (ARRAY['[]', '[)', '(]', '()'])[1 + abs(h / 2) % 4]) END
 	FROM (SELECT a_number(h) a, a_number(h / 12) b) d $$;
+CREATE TYPE pair AS (number numeric, gone int, word text);
+ALTER TYPE pair DROP ATTRIBUTE gone;
+CREATE DOMAIN pairs AS pair;
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+ALTER TYPE mood ADD VALUE 'glad' BEFORE 'happy';
+CREATE TYPE feeling AS (mood mood, since numrange);
+CREATE FUNCTION a_document(h bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+	SELECT CASE abs(h) % 8 WHEN 0 THEN to_jsonb(a_number(h / 8)) WHEN 1 THEN '[]' WHEN 2 THEN jsonb_build_object('id', h / 100, 'name', md5(h::text))
+		WHEN 3 THEN jsonb_build_object('id', h / 100, 'other', h % 3) WHEN 4 THEN jsonb_build_array(h / 1000, 'a', NULL, h % 2 = 0)
+		WHEN 5 THEN jsonb_build_object('in', jsonb_build_object('b', h % 3, 'c', jsonb_build_array(h % 7)))
+		WHEN 6 THEN jsonb_build_object('id', a_number(h / 8), 'name', 'x') ELSE to_jsonb(md5(h::text)) END $$;
 CREATE TABLE parts AS
 SELECT id, h % 7 few, CASE WHEN h % 10 <> 0 THEN int4range((h % 50)::int, (h % 50)::int + abs(h % 5)::int) END ints,
 	tstzrange(timestamptz '2000-01-01' + h % 100 * interval '1 hour', timestamptz '2001-01-01' + h % 77 * interval '1 hour') times,
 	a_range(h) numbers, textrange(chr(65 + abs(h % 2)::int) || chr(97 + abs(h % 5)::int), NULL, (ARRAY['[)', '()'])[1 + abs(h % 2)]) texts,
 	nummultirange(a_range(h), a_range(h / 100), a_range(h / 1000)) many, ARRAY[a_range(h), a_range(h / 1000)] listed,
-	numrange(repeat('7', 400)::numeric, repeat('7', 400)::numeric + abs(h)) alike
+	numrange(repeat('7', 400)::numeric, repeat('7', 400)::numeric + abs(h)) alike,
+	CASE WHEN h % 9 <> 0 THEN ROW(a_number(h), chr(97 + abs(h % 5)::int))::pair END pair, ROW(NULL, h % 100)::pairs pairs,
+	ROW((enum_range(NULL::mood))[1 + abs(h % 4)], a_range(h))::feeling feeling,
+	CASE WHEN h % 11 <> 0 THEN a_document(h) END doc, ARRAY[a_document(h), a_document(h / 100)] docs,
+	jsonb_build_object('alike', repeat('same', 100), 'number', abs(h)) alike_doc
 FROM (SELECT id, hashint8(id)::bigint h FROM generate_series(1, 4000) id) s;
+ALTER TABLE parts ADD late int DEFAULT 7;
 ANALYZE parts;
 
 \getenv test PG_ABS_SRCDIR
@@ -48,7 +64,22 @@ CREATE VIEW cases AS SELECT * FROM (VALUES
 	('many DESC, id'),
 	('listed, id'),
 	('alike, id'),
-	('alike DESC, id')) cases (sort);
+	('alike DESC, id'),
+	('pair, id'),
+	('pair DESC NULLS LAST, doc, id'),
+	('pairs, id'),
+	('feeling DESC, id'),
+	('doc, id'),
+	('doc DESC, id'),
+	('few, doc DESC NULLS LAST, pair, id'),
+	('docs, id'),
+	('alike_doc DESC, id'),
+	('ROW(few, pair, doc), id'),
+	('ROW(few, ROW(doc, id)) DESC'),
+	('ARRAY[pair, ROW(few, texts::text)::pair], id'),
+	('CASE few WHEN 1 THEN ROW(few, texts) WHEN 2 THEN ROW(few, doc, few) ELSE ROW(few + 10, doc, few) END, id'),
+	('ROW(id, point(1, 1)) DESC'),
+	('parts')) cases (sort);
 SELECT sort, sorted_by(query), wrong_place(query) FROM cases, format('SELECT id FROM parts ORDER BY %s', sort) query;
 
 -- values that are stored elsewhere
@@ -56,6 +87,36 @@ CREATE TABLE elsewhere (id integer, numbers numrange);
 ALTER TABLE elsewhere ALTER numbers SET STORAGE EXTERNAL;
 INSERT INTO elsewhere SELECT id, numrange(repeat('7', 6000)::numeric, repeat('7', 6000)::numeric + hashint4(id) / 4 + 1e9) FROM generate_series(1, 500) id;
 SELECT wrong_place('SELECT id FROM elsewhere ORDER BY numbers'), wrong_place('SELECT id FROM elsewhere ORDER BY numbers DESC');
+
+-- not by their bytes
+SELECT sorted_by('SELECT id FROM parts ORDER BY pair USING *<, id'), wrong_place('SELECT id FROM parts ORDER BY pair USING *<, id');
+-- the errors of the comparator, where it has one
+CREATE FUNCTION error(query text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE query;
+	RETURN 'none';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLERRM;
+END $$;
+CREATE VIEW errors AS SELECT * FROM (VALUES
+	('CASE WHEN id % 2 = 0 THEN ROW(1, ''a''::text) ELSE ROW(1, 2) END'),
+	('CASE WHEN id % 2 = 0 THEN ROW(1, 2, 3) ELSE ROW(1, 2) END'),
+	('CASE WHEN id % 2 = 0 THEN ROW(1, ''a''::text COLLATE "C") ELSE ROW(1, ''a''::text) END'),
+	('ROW(few, point(1, 1))'),
+	('ARRAY[ROW(1, few), ROW(few)]')) errors (sort);
+SELECT sort, error(query) FROM errors, format('SELECT id FROM parts ORDER BY %s', sort) query;
+SET gpusort.enable = off;
+SELECT sort, error(query) FROM errors, format('SELECT id FROM parts ORDER BY %s', sort) query;
+RESET gpusort.enable;
+-- documents of more levels than keys follow, which take no more stack than in the comparator
+CREATE TABLE deep AS SELECT id, (repeat('[', 4000) || id || repeat(']', 4000))::jsonb doc FROM generate_series(1, 50) id;
+SELECT wrong_place('SELECT id FROM deep ORDER BY doc DESC');
+SET max_stack_depth = '100kB';
+SELECT error('SELECT id FROM deep ORDER BY doc DESC');
+SET gpusort.enable = off;
+SELECT error('SELECT id FROM deep ORDER BY doc DESC');
+RESET gpusort.enable;
+RESET max_stack_depth;
 
 -- the same in runs
 SET gpusort.work_mem = '64kB';
@@ -82,6 +143,10 @@ CREATE VIEW statements AS SELECT * FROM (VALUES
 	('SELECT count(*) FROM (SELECT DISTINCT many, listed FROM parts) s'),
 	('SELECT sum(id * r) FROM (SELECT id, rank() OVER (PARTITION BY few ORDER BY numbers DESC) r FROM parts) s'),
 	('SELECT count(*), sum(a.id * b.id) FROM parts a JOIN parts b USING (numbers)'),
+	('SELECT md5(string_agg(n::text, '' '' ORDER BY n)) FROM (SELECT count(*) n FROM parts GROUP BY doc, pair) s'),
+	('SELECT sum(id * r) FROM (SELECT id, dense_rank() OVER (PARTITION BY few ORDER BY doc) r FROM parts) s'),
+	('SELECT count(*), sum(a.id * b.id) FROM parts a JOIN parts b USING (pair)'),
+	('SELECT count(DISTINCT doc), count(DISTINCT pair), count(DISTINCT feeling) FROM parts'),
 	('SELECT count(DISTINCT texts), count(DISTINCT numbers), max(upper(ints)) FROM parts')) statements (statement);
 CREATE FUNCTION differs(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -106,7 +171,11 @@ SELECT builds() AS before \gset
 CREATE INDEX of_numbers ON parts (numbers, id);
 CREATE INDEX of_texts ON parts (texts DESC NULLS LAST, many);
 CREATE UNIQUE INDEX ON parts (listed, id);
+CREATE INDEX of_pair ON parts (pair, id);
+CREATE INDEX of_doc ON parts (doc DESC);
 SET max_parallel_maintenance_workers = 2;
+CREATE INDEX of_docs ON parts (docs, feeling);
+CREATE INDEX of_both ON parts ((few % 3), doc, pair DESC);
 CREATE INDEX of_times ON parts (times, id);
 SELECT builds() - :before;
 CREATE EXTENSION IF NOT EXISTS amcheck;

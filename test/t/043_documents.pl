@@ -88,7 +88,7 @@ $readme->is_shown('A sort', run_sql($readme, 'A sort', 'SET gpusort.device = hos
 
 # from 18 on a line of the node, before below the plan
 my $refused = run_sql($views, 'A sort by a type without keys');
-my @refusals = ('A sort by a type without keys', 'Why Not GpuSort: Sort by orders.details: there are no keys for the type jsonb');
+my @refusals = ('A sort by a type without keys', 'Why Not GpuSort: Sort by ((orders.name)::tsvector): there are no keys for the type tsvector');
 @refusals = reverse @refusals if $node->pg_version < 18;
 $views->is_shown($refusals[0], $node->pg_version < 18 ? $refused =~ s/.*^(?=Why Not)//msr : $refused);
 
