@@ -28,7 +28,7 @@ public:
 	{
 	}
 
-	/* What keys take at the most, from their push until they are sorted. */
+	/* The most bytes of keys, from their push until the sort. */
 	static uint64_t
 	bytes(const KeyShape &shape, uint64_t nrows, uint64_t nwords,
 		  bool in_place)

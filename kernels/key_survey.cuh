@@ -10,9 +10,9 @@
  * may vary, and what that saves, is in the radix sort of Satish, Harris and
  * Garland 2009; testing for order first, in Chen et al. 2009, section 3.4.)
  *
- * The ends of keys come from another process, and a wrong one would make a
- * kernel read where nothing is and cost every job its context.  So they are
- * checked here, before anyone else uses them.
+ * The ends of keys come from another process, and a wrong end would make a
+ * kernel read where nothing is and cost every job its context.  So the ends
+ * are checked here, before any other use.
  *
  * Where keys are one word, the pass also makes pairs with words of 32 bits for
  * a radix sort, if a sample lets it guess which bits vary: to read all keys
@@ -120,7 +120,7 @@ narrow_word(uint64_t word, uint32_t window)
 	return static_cast<uint32_t>(word >> (window - 1));
 }
 
-/* What a thread finds out about its rows, beside bits. */
+/* A thread's findings about its rows, beside bits. */
 struct RowFindings
 {
 	bool		falls;

@@ -220,8 +220,8 @@ check_entries(SortedKeys sorted, const uint32_t *order, bool want_ties,
 }
 
 /*
- * Puts the check of an order on the queue.  What it finds is added to *check,
- * in device memory; the keys must be known not to be broken.
+ * Puts the check of an order on the queue.  It adds its findings to *check, in
+ * device memory; the keys must be known not to be broken.
  */
 static inline bool
 check_order(const Queue &queue, const SortedKeys &sorted, bool want_ties,

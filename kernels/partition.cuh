@@ -243,8 +243,8 @@ list_leaf(uint32_t begin, uint32_t length, uint32_t array, LeafClass least,
 }
 
 /*
- * Places the buckets of a level, a block a segment, and lists the leaves and
- * segments that they are.
+ * Places the buckets of a level, a block a segment, and lists them as leaves
+ * or segments.
  */
 static __global__ void __launch_bounds__(simple_threads)
 open_buckets(Level level, Level next, uint32_t array, LeafClass least,

@@ -177,7 +177,7 @@ struct TieGroupCounts
 	}
 };
 
-/* What the survey finds out about all keys, see key_survey.cuh. */
+/* The survey's findings about all keys, see key_survey.cuh. */
 struct KeySurvey
 {
 	uint64_t	any[KEY_MAX_WORDS]; /* bits that are set in some key */
@@ -196,7 +196,7 @@ struct KeySurvey
 	}
 };
 
-/* What the check of the order finds, see order_check.cuh. */
+/* The findings of the check of the order, see order_check.cuh. */
 struct OrderCheck
 {
 	uint64_t	excess;			/* 0 if every row is there once */

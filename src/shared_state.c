@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * shared_state.c
- *	  What all processes of the server know together.
+ *	  The state that all processes of the server share.
  *
  * A few hundred bytes of shared memory.  A library in shared_preload_libraries
  * requests them as usual; a library that a session loads later takes them from

@@ -130,7 +130,7 @@ find_shown(void)
 	return emitting;
 }
 
-/* Shows the sort that is to be shown now. */
+/* Updates the slot to the sort that has to be shown now. */
 static void
 show_one(void)
 {

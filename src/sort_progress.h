@@ -34,7 +34,7 @@ typedef enum ProgressPhase
 	PROGRESS_WRITING_INDEX
 } ProgressPhase;
 
-/* What is shown of a sort. */
+/* The figures of a sort that are shown. */
 typedef struct SortFigures
 {
 	ProgressKind kind;

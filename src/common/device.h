@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * device.h
- *	  What the extension, gpusortd and the kernels say of devices.
+ *	  Devices, as the extension, gpusortd and the kernels know them.
  *
  *-------------------------------------------------------------------------
  */

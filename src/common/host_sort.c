@@ -3,14 +3,14 @@
  * host_sort.c
  *	  Sorting keys on the CPU: the host engine.
  *
- * Keys are not moved.  What is sorted are entries of 16 bytes: a working
- * word, taken from the key, and the row number.  The working word holds the
- * first 64 bits of the key that differ between rows: one pass over the keys
- * finds the bits that do, and what all keys have in common (the upper half of
- * small integers, a shared beginning of texts, the bytes between two columns)
- * is left out.  Rows whose working words are equal are sorted again by the
- * next 64 bits, and so on.  So a sort has levels, and almost always the first
- * one decides nearly everything.
+ * Keys are not moved.  The sort moves entries of 16 bytes: a working word,
+ * taken from the key, and the row number.  The working word holds the first 64
+ * bits of the key that differ between rows: one pass over the keys finds the
+ * bits that do, and what all keys have in common (the upper half of small
+ * integers, a shared beginning of texts, the bytes between two columns) is
+ * left out.  Rows whose working words are equal are sorted again by the next
+ * 64 bits, and so on.  So a sort has levels, and almost always the first one
+ * decides nearly everything.
  *
  * A level is a radix sort from the most significant bits down, because that
  * needs no second buffer and works on ever smaller pieces, which soon fit the

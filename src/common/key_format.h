@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * key_format.h
- *	  What a sort key and a sorted order look like, everywhere.
+ *	  The format of sort keys and of sorted orders, everywhere.
  *
  * A key is a string of bytes whose memcmp() order is the wanted order of the
  * rows.  It is kept as 64-bit words: the first byte is the most significant

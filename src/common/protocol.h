@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * protocol.h
- *	  What a backend and gpusortd say to each other.
+ *	  The messages between a backend and gpusortd.
  *
  * gpusortd listens on a unix socket of type SOCK_SEQPACKET, so a message is
  * received whole or not at all.  Every message is one Message structure; both

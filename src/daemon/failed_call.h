@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * failed_call.h
- *	  What is said of a system call that failed.
+ *	  The text about a system call that has failed.
  *
  *-------------------------------------------------------------------------
  */

@@ -61,7 +61,7 @@ typedef struct Part
 	uint64_t   *samples;		/* keys of rows 0, step, 2 * step ... */
 } Part;
 
-/* What a thread works with. */
+/* The state of a thread. */
 typedef struct Worker
 {
 	struct Merge *merge;
@@ -531,7 +531,7 @@ take_memory(Merge *merge, uint64_t count, size_t size)
 	char	   *taken = merge->memory == NULL ? NULL :
 		(char *) merge->memory + merge->memory_bytes;
 
-	/* the next one is to be aligned */
+	/* aligns the next one */
 	merge->memory_bytes += divide_up(count * size, sizeof(uint64_t)) *
 		sizeof(uint64_t);
 	return taken;

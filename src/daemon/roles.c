@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * roles.c
- *	  What the jobs of a role of the server have together.
+ *	  The device memory of all jobs of a role of the server.
  *
- * A role is known as long as it has jobs; so there are no more of them than
- * there are jobs, whatever clients say.
+ * A role is known as long as it has jobs; so there are no more roles than
+ * jobs, whatever clients say.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@
 
 static Role *roles;
 
-/* What points to the role, or where it would be. */
+/* The pointer to the role, or the place where that would be. */
 static Role **
 find_link(uint32_t id)
 {

@@ -18,7 +18,7 @@
 #include "clock.h"
 #include "thread.h"
 
-/* What it takes to sort a part in a thread. */
+/* The argument of a thread that sorts a part. */
 typedef struct PartSort
 {
 	const Engine *engine;

@@ -264,7 +264,7 @@ fail_silent(DeviceClient *client, const Wait *wait)
 						 waited));
 }
 
-/* Ends the texts of a message, whatever gpusortd has sent. */
+/* Makes sure that the texts of a message end, whatever gpusortd has sent. */
 static void
 end_texts(Message *message)
 {
@@ -765,7 +765,7 @@ give_back_order(DeviceClient *client, uint32 chunk)
 /*
  * Could these be the next entries of the order?  Rows are looked up by them.
  * Ties are marked only if the caller has asked for that, and never on the
- * first entry.  What is wrong sets the bit of the mark, so that the loop has
+ * first entry.  A wrong entry sets the bit of the mark, so that the loop has
  * no branch.
  */
 static bool

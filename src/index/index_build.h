@@ -12,9 +12,9 @@
 #include "utils/rel.h"
 
 /*
- * Builds the index as btbuild() does, with parallel workers if core has planned
- * some and they can be had.  Calls btbuild() if the rows cannot be sorted by
- * keys.  The result is palloc'd in the current memory context.
+ * Builds the index as btbuild() does, with parallel workers if core has
+ * planned some and they can be started.  Calls btbuild() if the rows cannot be
+ * sorted by keys.  The result is palloc'd in the current memory context.
  */
 extern struct IndexBuildResult *index_build_perform(Relation heap, Relation index,
 													IndexInfo *info,

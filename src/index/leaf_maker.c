@@ -316,7 +316,7 @@ leaf_maker_lay_out(LeafMaker *maker, PendingRows *pending)
 		if (unlikely(tuple.bytes > BTREE_MAX_ITEM_BYTES(empty)))
 			report_large_row(maker, row);
 
-		/* a page has at least two tuples, however large they are */
+		/* a page has at least two tuples, even large ones */
 		if (free < (int64) (tuple.bytes + place_bytes) ||
 			(free + (int64) last.posting_bytes < (int64) maker->full_below &&
 			 ntuples > 1))

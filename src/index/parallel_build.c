@@ -119,7 +119,7 @@ typedef struct BuildShared
 	SharedRuns	runs;			/* runs of workers that sort separately */
 } BuildShared;
 
-/* What a participant has for itself. */
+/* The state of a participant in its own process. */
 typedef struct Participant
 {
 	BuildShared *shared;

@@ -176,7 +176,7 @@ add_tuple(TreeWriter *writer, TreeLevel *level, IndexTuple tuple)
 		_bt_check_third_page(writer->index, writer->heap, false,
 							 level_page(level), tuple);
 
-	/* a page has at least two tuples, however large they are */
+	/* a page has at least two tuples, even large ones */
 	if (free < bytes || (free < full_below && level->last > P_FIRSTKEY))
 		turn_page(writer, level);
 

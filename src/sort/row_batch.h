@@ -74,7 +74,7 @@ typedef struct RowSequences
 	int			max;
 } RowSequences;
 
-/* What processes share that exchange batches. */
+/* Shared memory of processes that exchange batches. */
 typedef struct RowExchange
 {
 	pg_atomic_uint32 closed;	/* a bool: no more rows are wanted */

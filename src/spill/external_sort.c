@@ -48,7 +48,7 @@ set_stop(ExternalSort *sort)
 	sort->stop_rows = Min(sort->store->nrows + PROGRESS_ROWS, sort->most_rows);
 }
 
-/* Counts the rows that have been put, until they are counted as sorted. */
+/* Counts the rows that have been put; later they count as sorted. */
 static void
 count_rows(ExternalSort *sort)
 {

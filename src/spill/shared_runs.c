@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * shared_runs.c
- *	  What processes share that sort, write runs and merge them together.
+ *	  Shared memory of processes that write runs, and merge them together.
  *
  * A process that has written its runs may wait to help the leader merge them
  * (leader_decision.c).
