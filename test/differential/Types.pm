@@ -259,6 +259,17 @@ sub add_strings
 		random => sub { quoted(pick('a' .. 'z', 0 .. 9)) }, spread => 'chr(1 + abs(h % 126)::integer)');
 }
 
+# A document of at most so many levels, with few different names and values.
+sub random_document
+{
+	my ($levels) = @_;
+	my $kind = $levels > 0 ? below(5) : 0;
+
+	return '[' . join(', ', map { random_document($levels - 1) } 1 .. between(0, 3)) . ']' if $kind == 4;
+	return '{' . join(', ', map { '"' . pick('a', 'b', 'aa', 'id', 'name') . '": ' . random_document($levels - 1) } 1 .. between(0, 3)) . '}' if $kind >= 2;
+	return pick('null', 'true', 'false', '""', '"a"', '"A"', '"ab"', '"a b"', '1.0', between(-3, 3), between(-3, 3) / 2);
+}
+
 # Types that have to be made, or that have no encoder of their own.
 sub add_made
 {
@@ -286,15 +297,23 @@ sub add_made
 		random => sub { quoted('{' . join(',', map { between(-3, 3) / 2 } 1 .. between(0, 20)) . '}') });
 	add_type(name => 'mood[]', edges => [ literals('{}', '{sad}', '{sad,ok}', '{NULL}', '{furious}', '{glad,numb,happy}') ],
 		random => sub { quoted('{' . join(',', map { pick('sad', 'ok', 'glad', 'numb') } 1 .. between(0, 3)) . '}') });
-	add_type(name => 'pair[]', edges => [ literals('{}', '{"(1,a)"}', '{"(1,a)","(2,b)"}', '{NULL}') ]);
+	add_type(name => 'pair[]', edges => [ literals('{}', '{"(1,a)"}', '{"(1,a)","(2,b)"}', '{NULL}') ],
+		random => sub { quoted('{' . join(',', map { '"(' . between(-2, 2) . ',' . pick('a' .. 'c') . ')"' } 1 .. between(0, 3)) . '}') });
 	add_type(name => 'int4range', edges => [ literals('empty', '(,)', '[1,1]', '[1,2]', '[1,)', '(,1]', '[2,5)') ],
 		random => sub { my $from = between(-5, 5); quoted("[$from," . ($from + below(5)) . ']') });
 	add_type(name => 'int4multirange', edges => [ literals('{}', '{[1,2)}', '{[1,2),[5,7)}', '{(,)}') ],
 		random => sub { my $from = between(-5, 5); quoted("{[$from," . ($from + below(5)) . ']}') });
 	add_type(name => 'tsrange', edges => [ literals('empty', '(,)', '[2000-01-01,2000-01-02)', '(2000-01-01,2000-01-02]') ],
 		random => sub { quoted('[' . random_date() . ',)') });
-	add_type(name => 'jsonb', edges => [ literals('null', 'true', 'false', '1', '-1', '""', '"a"', '"A"', '[]', '{}', '[1]', '[1, 2]', '{"a": 1}', '{"a": 2}', '{"b": 1}') ],
-		random => sub { pick("'[" . below(9) . "]'", "'{\"a\": " . below(9) . "}'", "'" . below(9) . "'") });
+	# equal ones may look different
+	add_type(name => 'jsonb', canonical => '(%s IS NULL)::text',
+		edges => [ literals('null', 'true', 'false', '1', '1.0', '-1', '""', '"a"', '"A"', '"aB"', '[]', '{}', '[1]', '[1.0]', '[1, 2]', '[[]]', '[null]', '{"a": 1}', '{"a": 2}',
+				'{"b": 1}', '{"aa": 1}', '{"a": {"b": [1, {"c": "x"}]}}', '{"a": {"b": [1, {"d": "x"}]}}', '{"a": 1, "b": "word", "c": null}'),
+			"'[\"' || repeat('a', 200) || '\", 1]'", "'[\"' || repeat('a', 200) || '\", 2]'" ],
+		random => sub { quoted(random_document(3)) });
+	add_type(name => 'nested', canonical => '(%s IS NULL)::text',
+		edges => [ literals('(,,)', '(,,{})', '("(1,a)",,)', '("(1,b)","[]",)', '("(1,a)","{""a"": 1}","{""[1,3)""}")', '("(1,a)","{""a"": 1.0}","{empty,""[1,3)""}")') ],
+		random => sub { my $document = random_document(2) =~ s/"/""/gr; quoted('("(' . between(-2, 2) . ',' . pick('a' .. 'c') . ')","' . $document . '",{})') });
 	add_type(name => 'oidvector', edges => [ literals('', '1', '1 2', '2 1', '4294967295') ], random => sub { quoted(join ' ', map { below(5) } 1 .. between(0, 4)) });
 	add_type(name => 'tsvector', edges => [ literals('', 'a', 'a b', 'a:1 b:2', 'b') ], random => sub { quoted(join ' ', map { pick('a' .. 'e') } 1 .. 3) });
 	if ($has{citext})
@@ -314,6 +333,7 @@ ALTER TYPE mood ADD VALUE 'furious' BEFORE 'sad';
 ALTER TYPE mood ADD VALUE 'numb' AFTER 'sad';
 ALTER TYPE mood ADD VALUE 'glad' BEFORE 'happy';
 CREATE TYPE pair AS (number integer, word text);
+CREATE TYPE nested AS (pair pair, document jsonb, ranges int4range[]);
 CREATE DOMAIN whole AS integer;
 CREATE DOMAIN positive AS whole CHECK (VALUE > 0);
 CREATE DOMAIN amount AS numeric;
