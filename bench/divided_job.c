@@ -156,16 +156,14 @@ compare_keys(const uint64_t *left, const uint64_t *right)
 static void
 start_daemon(void)
 {
-	char		options[3][64];
+	char		options[2][64];
 	char		line[LINE_SIZE];
 	char	   *const arguments[] = {
-		(char *) program, options[0], options[1], options[2], NULL
+		(char *) program, options[0], options[1], NULL
 	};
 
 	snprintf(options[0], sizeof(options[0]), "--engine=%s", engine);
 	snprintf(options[1], sizeof(options[1]), "--device-memory=%d", percent);
-	snprintf(options[2], sizeof(options[2]), "--staging-memory=%d",
-			 LARGEST_RING_MB);
 	make_directory(&gpusortd);
 	spawn_program(&gpusortd, arguments);
 	do

@@ -31,11 +31,9 @@ bool		gpusort_verify = false;
 int			gpusort_gather_rows = GATHER_AUTO;
 int			gpusort_daemon_engine = ENGINE_AUTO;
 char	   *gpusort_device_list;
-int			gpusort_staging_memory = 16;
 int			gpusort_staging_memory_limit = 1024;
 int			gpusort_device_memory = 90;
 int			gpusort_device_memory_limit = -1;
-int			gpusort_memory_release_delay = 5;
 int			gpusort_daemon_timeout = 2500;
 double		gpusort_key_word_cost = 0.0025;
 double		gpusort_host_sort_row_cost = 0.01;
@@ -143,11 +141,9 @@ static const struct
 }			restricted_settings[] = {
 	{"gpusort.daemon_engine", PGC_SIGHUP},
 	{"gpusort.devices", PGC_SIGHUP},
-	{"gpusort.staging_memory", PGC_SIGHUP},
 	{"gpusort.staging_memory_limit", PGC_SIGHUP},
 	{"gpusort.device_memory", PGC_SIGHUP},
 	{"gpusort.device_memory_limit", PGC_SUSET},
-	{"gpusort.memory_release_delay", PGC_SIGHUP},
 	{"gpusort.daemon_timeout", PGC_SIGHUP}
 };
 
@@ -234,7 +230,7 @@ settings_define(void)
 							check_work_mem, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.algorithm",
 							 "Chooses how the device sorts.",
-							 "For experts; \"auto\" takes the fastest that is known for the input.",
+							 "\"auto\" takes the fastest that is known for the input.",
 							 &gpusort_algorithm, DEVICE_SORT_AUTO,
 							 algorithm_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
@@ -261,15 +257,10 @@ settings_define(void)
 							   "\"all\" takes each that can be used; otherwise a list of their numbers or UUIDs.",
 							   &gpusort_device_list, "all",
 							   PGC_SIGHUP, GUC_LIST_INPUT, check_devices, NULL, NULL);
-	DefineCustomIntVariable("gpusort.staging_memory",
-							"Memory through which one sort exchanges keys and order with gpusortd.",
-							"It is pinned for the device.",
-							&gpusort_staging_memory, 16, 8, LARGEST_RING_MB,
-							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.staging_memory_limit",
-							"Staging memory of all sorts together.",
-							"Where it is in use, further sorts are done by their backends.",
-							&gpusort_staging_memory_limit, 1024, 8, MAX_KILOBYTES / 1024,
+							"Memory through which all sorts together exchange keys and order with gpusortd.",
+							"It is pinned for the device. Where it is in use, further sorts are done by their backends.",
+							&gpusort_staging_memory_limit, 1024, RING_MB, MAX_KILOBYTES / 1024,
 							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.device_memory",
 							"Percentage of the memory of a device that may be used.",
@@ -281,11 +272,6 @@ settings_define(void)
 							"Further ones are done by their backends. -1 is no limit.",
 							&gpusort_device_memory_limit, -1, -1, MAX_KILOBYTES / 1024,
 							PGC_SUSET, GUC_UNIT_MB, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpusort.memory_release_delay",
-							"Time after which gpusortd gives back device memory and staging memory that no sort has needed.",
-							"-1 keeps it for ever.",
-							&gpusort_memory_release_delay, 5, -1, 86400,
-							PGC_SIGHUP, GUC_UNIT_S, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.daemon_timeout",
 							"Time after which a gpusortd that does not answer is killed and started anew.",
 							"A query waits no more than a second longer for it. 0 waits for any time.",
@@ -303,5 +289,8 @@ settings_define(void)
 	define_cost("gpusort.hash_row_cost",
 				"Sets the planner's estimate of what looking up a row in a hash table costs more with each doubling of the table beyond 2 MB.",
 				&gpusort_hash_row_cost);
+	/* users need neither of them */
+	find_setting("gpusort.algorithm")->group = DEVELOPER_OPTIONS;
+	find_setting("gpusort.verify")->group = DEVELOPER_OPTIONS;
 	MarkGUCPrefixReserved("gpusort");
 }

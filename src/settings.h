@@ -47,11 +47,9 @@ extern bool gpusort_verify;
 extern int	gpusort_gather_rows;	/* a GatherChoice */
 extern int	gpusort_daemon_engine;	/* a DaemonEngine */
 extern char *gpusort_device_list;	/* gpusort.devices, see device_list.h */
-extern int	gpusort_staging_memory; /* MB */
 extern int	gpusort_staging_memory_limit;	/* MB */
 extern int	gpusort_device_memory;	/* percent */
 extern int	gpusort_device_memory_limit;	/* MB, or -1 */
-extern int	gpusort_memory_release_delay;	/* seconds, or -1 */
 extern int	gpusort_daemon_timeout; /* ms; 0: none */
 
 /* Costs of a sort, in the planner's units (sort_cost.c). */

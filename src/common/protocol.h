@@ -89,10 +89,10 @@
 #define CHUNK_BYTES			(1u << 20)
 
 /*
- * Largest ring.  With more chunks than a socket's buffer holds messages, both
- * sides could be sending and neither receiving.
+ * The size of a ring.  A socket's buffer holds more messages than there are
+ * chunks; otherwise both sides could be sending and neither receiving.
  */
-#define LARGEST_RING_MB		64
+#define RING_MB				16
 
 /* Keys of varying width in a chunk: their ends must fit its first quarter. */
 #define CHUNK_VARIABLE_ROWS	(CHUNK_BYTES / 4 / sizeof(uint64_t))

@@ -5,8 +5,7 @@
  *
  *		gpusortd [--guard]
  *				 --engine=auto|cuda|host --devices=all|NUMBER,...|UUID,...
- *				 --staging-memory=MB --staging-memory-limit=MB
- *				 --device-memory=PERCENT --memory-release-delay=SECONDS
+ *				 --staging-memory-limit=MB --device-memory=PERCENT
  *
  * The extension's launcher starts it in the data directory, and it lives as
  * long as its standard input is open.  It listens on a unix socket there; a
@@ -65,14 +64,17 @@
 #define ACCEPT_RETRY_MILLISECONDS	100
 #define ACCEPT_REPORT_SECONDS		60
 
+/* After this time memory is given back that no sort has needed. */
+#ifndef RELEASE_MILLISECONDS
+#define RELEASE_MILLISECONDS		5000
+#endif
+
 typedef struct Options
 {
 	const char *engine;
 	const char *devices;
-	int			staging_megabytes;
 	int			staging_limit_megabytes;
 	int			device_percent;
-	int			release_delay;	/* seconds, -1 for never */
 } Options;
 
 /* Signal handler: all that leave() does is allowed in one. */
@@ -96,20 +98,16 @@ are_valid(const Options *options)
 	return (strcmp(options->engine, "auto") == 0 ||
 			strcmp(options->engine, "cuda") == 0 ||
 			strcmp(options->engine, "host") == 0) &&
-		options->staging_megabytes >= 8 &&
-		options->staging_megabytes <= LARGEST_RING_MB &&
-		options->staging_limit_megabytes >= 8 &&
-		options->device_percent >= 1 && options->device_percent <= 100 &&
-		options->release_delay >= -1;
+		options->staging_limit_megabytes >= RING_MB &&
+		options->device_percent >= 1 && options->device_percent <= 100;
 }
 
 static void
 leave_with_usage(const char *program)
 {
 	fprintf(stderr, "usage: %s [--guard] --engine=auto|cuda|host "
-			"--devices=all|NUMBER,...|UUID,... --staging-memory=MB "
-			"--staging-memory-limit=MB --device-memory=PERCENT "
-			"--memory-release-delay=SECONDS\n", program);
+			"--devices=all|NUMBER,...|UUID,... "
+			"--staging-memory-limit=MB --device-memory=PERCENT\n", program);
 	leave(EXIT_ERROR);
 }
 
@@ -119,10 +117,8 @@ parse_options(int argc, char **argv, Options *options)
 	static const struct option known[] = {
 		{"engine", required_argument, NULL, 'e'},
 		{"devices", required_argument, NULL, 'n'},
-		{"staging-memory", required_argument, NULL, 's'},
 		{"staging-memory-limit", required_argument, NULL, 'l'},
 		{"device-memory", required_argument, NULL, 'd'},
-		{"memory-release-delay", required_argument, NULL, 'r'},
 		{NULL, 0, NULL, 0}
 	};
 	int			option;
@@ -137,17 +133,11 @@ parse_options(int argc, char **argv, Options *options)
 			case 'n':
 				options->devices = optarg;
 				break;
-			case 's':
-				options->staging_megabytes = atoi(optarg);
-				break;
 			case 'l':
 				options->staging_limit_megabytes = atoi(optarg);
 				break;
 			case 'd':
 				options->device_percent = atoi(optarg);
-				break;
-			case 'r':
-				options->release_delay = atoi(optarg);
 				break;
 			default:
 				leave(EXIT_ERROR);	/* getopt has said why */
@@ -380,19 +370,17 @@ look_after_jobs(void)
 }
 
 /*
- * Gives back memory that has not been needed for "delay" seconds.  Returns the
+ * Gives back memory that has not been needed for a while.  Returns the
  * milliseconds until there may be more; -1 for not before there are clients.
  */
 static int
-release_idle_memory(int delay)
+release_idle_memory(void)
 {
-	uint64_t	microseconds = UINT64_C(1000000) * delay;
+	uint64_t	microseconds = UINT64_C(1000) * RELEASE_MILLISECONDS;
 	uint64_t	devices_left;
 	uint64_t	rings_left;
 	uint64_t	left;
 
-	if (delay < 0)
-		return -1;
 	devices_left = devices_release_idle(microseconds);
 	rings_left = ring_release_idle(microseconds);
 	left = devices_left < rings_left ? devices_left : rings_left;
@@ -401,7 +389,7 @@ release_idle_memory(int delay)
 
 /* Serves clients until standard input is closed. */
 static void
-serve(int listener, int release_delay)
+serve(int listener)
 {
 	struct pollfd events[] = {
 		{.fd = listener,.events = POLLIN},
@@ -423,7 +411,7 @@ serve(int listener, int release_delay)
 		if (events[0].revents != 0 && !admit_client(listener) &&
 			launcher_is_gone_meanwhile())
 			return;
-		timeout = release_idle_memory(release_delay);
+		timeout = release_idle_memory();
 		if (events[0].revents != 0 || watch_is_needed())
 			timeout = WATCH_MILLISECONDS;
 	}
@@ -435,10 +423,8 @@ main(int argc, char **argv)
 	Options		options = {
 		.engine = "auto",
 		.devices = "all",
-		.staging_megabytes = 16,
 		.staging_limit_megabytes = 1024,
-		.device_percent = 90,
-		.release_delay = 5
+		.device_percent = 90
 	};
 	DeviceList	devices;
 	const Engine *engine;
@@ -460,8 +446,7 @@ main(int argc, char **argv)
 	raise_limit_of_files();
 	take_lock();
 	engine = start_engine(&options, &devices);
-	ring_init(engine,
-			  (uint32_t) (((uint64_t) options.staging_megabytes << 20) / CHUNK_BYTES),
+	ring_init(engine, (RING_MB << 20) / CHUNK_BYTES,
 			  (uint64_t) options.staging_limit_megabytes << 20);
 	connection_init(engine);
 	shortage_init();
@@ -469,6 +454,6 @@ main(int argc, char **argv)
 	listener = listen_on_socket();
 	devices_name(names, sizeof(names));
 	report("ready %s %s", engine->name, names);
-	serve(listener, options.release_delay);
+	serve(listener);
 	leave(EXIT_STOPPED);
 }

@@ -248,23 +248,17 @@ exec_daemon(const char *path, int life_line, int reports)
 {
 	char		engine[32];
 	char	   *devices;
-	char		staging_memory[32];
 	char		staging_memory_limit[48];
 	char		device_memory[32];
-	char		release_delay[48];
 	sigset_t	no_signals;
 
 	snprintf(engine, sizeof(engine), "--engine=%s", gpusort_engine_name());
 	devices = psprintf("--devices=%s", gpusort_device_list);
 	remove_spaces(devices);
-	snprintf(staging_memory, sizeof(staging_memory), "--staging-memory=%d",
-			 gpusort_staging_memory);
 	snprintf(staging_memory_limit, sizeof(staging_memory_limit),
 			 "--staging-memory-limit=%d", gpusort_staging_memory_limit);
 	snprintf(device_memory, sizeof(device_memory), "--device-memory=%d",
 			 gpusort_device_memory);
-	snprintf(release_delay, sizeof(release_delay), "--memory-release-delay=%d",
-			 gpusort_memory_release_delay);
 
 	/*
 	 * Signals for the launcher's process group are not for gpusortd. Ignoring
@@ -284,8 +278,8 @@ exec_daemon(const char *path, int life_line, int reports)
 	dup2(reports, STDOUT_FILENO);
 	(void) syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
 
-	execl(path, path, "--guard", engine, devices, staging_memory, staging_memory_limit,
-		  device_memory, release_delay, (char *) NULL);
+	execl(path, path, "--guard", engine, devices, staging_memory_limit,
+		  device_memory, (char *) NULL);
 	dprintf(STDOUT_FILENO, "failed could not execute \"%s\": %s\n", path,
 			strerror(errno));
 	/* the postmaster does not take this status for a crash, see guard.c */
@@ -620,19 +614,15 @@ reload_settings(void)
 {
 	int			engine = gpusort_daemon_engine;
 	char	   *devices = pstrdup(gpusort_device_list);
-	int			staging_memory = gpusort_staging_memory;
 	int			staging_memory_limit = gpusort_staging_memory_limit;
 	int			device_memory = gpusort_device_memory;
-	int			release_delay = gpusort_memory_release_delay;
 	bool		changed;
 
 	ProcessConfigFile(PGC_SIGHUP);
 	changed = engine != gpusort_daemon_engine ||
 		strcmp(devices, gpusort_device_list) != 0 ||
-		staging_memory != gpusort_staging_memory ||
 		staging_memory_limit != gpusort_staging_memory_limit ||
-		device_memory != gpusort_device_memory ||
-		release_delay != gpusort_memory_release_delay;
+		device_memory != gpusort_device_memory;
 	pfree(devices);
 	return changed;
 }

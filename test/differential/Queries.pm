@@ -591,7 +591,7 @@ sub draw_memory
 sub draw_server_caps
 {
 	return 'ALTER SYSTEM SET gpusort.device_memory = ' . pick(1, 2, 5, 20, 90) . ";\n"
-	  . 'ALTER SYSTEM SET gpusort.staging_memory = ' . draw_memory(8, 64, 'MB') . ";\n";
+	  . 'ALTER SYSTEM SET gpusort.staging_memory_limit = ' . draw_memory(16, 64, 'MB') . ";\n";
 }
 
 # The settings for a query, as SQL, with this chance of parallel workers, with

@@ -16,4 +16,9 @@ extern int	test_idle_milliseconds(void);
 
 #define IDLE_MILLISECONDS	test_idle_milliseconds()
 
+/* For how long it keeps memory that no sort needs: the test's. */
+extern int	test_release_milliseconds(void);
+
+#define RELEASE_MILLISECONDS	test_release_milliseconds()
+
 #endif							/* GPUSORT_TEST_HOOKS_H */

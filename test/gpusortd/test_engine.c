@@ -10,6 +10,7 @@
  *		GPUSORTD_HOST_FAULT=0			the number of one whose jobs fail
  *		GPUSORTD_HOST_HANG=0			and of one whose jobs hang
  *		GPUSORTD_IDLE_MILLISECONDS=100	when a client that says nothing is idle
+ *		GPUSORTD_RELEASE_MILLISECONDS=1000	when memory goes back that none needs
  *
  * What it does wrong is in a file named "wrong", in the working directory, and
  * is read each time a part of an order is fetched, or, for lies.c, a ring made:
@@ -45,12 +46,25 @@
 /* For how long an order that has been sent is changed. */
 #define CHANGING_MILLISECONDS	50
 
+/* A number in the environment, or another one if it is not there. */
+static int
+environment_number(const char *name, int otherwise)
+{
+	const char *number = getenv(name);
+
+	return number != NULL ? atoi(number) : otherwise;
+}
+
 int
 test_idle_milliseconds(void)
 {
-	const char *milliseconds = getenv("GPUSORTD_IDLE_MILLISECONDS");
+	return environment_number("GPUSORTD_IDLE_MILLISECONDS", 1000);
+}
 
-	return milliseconds != NULL ? atoi(milliseconds) : 1000;
+int
+test_release_milliseconds(void)
+{
+	return environment_number("GPUSORTD_RELEASE_MILLISECONDS", 5000);
 }
 
 
@@ -103,9 +117,7 @@ test_describe(int number, DeviceInfo *info, DeviceError *error)
 static bool
 is_named(int device, const char *name)
 {
-	const char *number = getenv(name);
-
-	return number != NULL && atoi(number) == device;
+	return environment_number(name, -1) == device;
 }
 
 static bool

@@ -4,17 +4,17 @@ SELECT name, setting, unit, context, vartype, min_val, max_val, enumvals
 FROM pg_settings WHERE name LIKE 'gpusort.%' AND name NOT IN ('gpusort.verify', 'gpusort.daemon_engine')
 ORDER BY name;
 \pset format aligned
+SELECT name FROM pg_settings WHERE name LIKE 'gpusort.%' AND category = 'Developer Options' ORDER BY name;
 
 SET gpusort.device = 'tpu';
 SET gpusort.min_rows = -1;
 SET gpusort.work_mem = 63;
 SET gpusort.work_mem = '1MB';
 SET gpusort.algorithm = 'bogosort';
-SET gpusort.staging_memory = '16MB';
+SET gpusort.staging_memory_limit = '16MB';
 SET gpusort.device_memory_limit = '2GB';
 SHOW gpusort.device_memory_limit;
 RESET gpusort.device_memory_limit;
-SET gpusort.memory_release_delay = 1;
 SET gpusort.unknown = 1;
 SHOW gpusort.work_mem;
 RESET gpusort.work_mem;

@@ -84,10 +84,10 @@ is($maps, "300000\n0", 'a backend never maps libcuda');
 
 # a change of what it is started with
 my $before = $node->daemon_pid;
-$node->append_conf('postgresql.conf', "gpusort.staging_memory = '32MB'");
+$node->append_conf('postgresql.conf', "gpusort.staging_memory_limit = '512MB'");
 $node->reload;
 ok( $node->poll_query_until('postgres',
-		"SELECT setting = '32' FROM pg_settings WHERE name = 'gpusort.staging_memory'"), 'the setting is reloaded');
+		"SELECT setting = '512' FROM pg_settings WHERE name = 'gpusort.staging_memory_limit'"), 'the setting is reloaded');
 my $changed = 0;
 for (1 .. 300)
 {

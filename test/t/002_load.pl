@@ -87,7 +87,7 @@ is($done, $native, 'and gpusortd goes on');
 like($err, qr/statement timeout/, 'a sort can be cancelled');
 
 # settings that are wrong
-foreach my $wrong ("gpusort.device = 'tpu'", 'gpusort.min_rows = -1', 'gpusort.staging_memory = 1GB')
+foreach my $wrong ("gpusort.device = 'tpu'", 'gpusort.min_rows = -1', 'gpusort.staging_memory_limit = 1MB')
 {
 	my ($name) = split / /, $wrong;
 	my $before = -s $node->logfile;

@@ -139,22 +139,22 @@ is("$out$err", $native, 'and sorts');
 my $launcher = $node->launcher_pid;
 
 # Sets a limit of the launcher, which gpusortd inherits, and has gpusortd
-# started anew, which takes a change of the staging memory.
+# started anew, which takes a change of a setting.
 sub restart_daemon
 {
-	my ($limit, $staging_memory, $state) = @_;
+	my ($limit, $staging_limit, $state) = @_;
 	my $before = $node->daemon_pid;
 	system_or_bail('prlimit', '--pid', $launcher, $limit);
-	$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.staging_memory = '$staging_memory'");
+	$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.staging_memory_limit = '$staging_limit'");
 	$node->reload;
 	wait_until(sub { return $before == 0 || $node->daemon_pid != $before; });
 	ok($node->poll_query_until('postgres', 'SELECT state, reason FROM gpusort_devices', $state),
-		"with $limit and staging memory of $staging_memory gpusort_devices says so");
+		"with $limit and up to $staging_limit of staging memory gpusort_devices says so");
 	$daemon = $node->daemon_pid;
 }
 
-my $missing = 'could not make staging memory of 32 MB: fallocate: File too large';
-restart_daemon('--fsize=4194304:', '32MB', "unusable|$missing");
+my $missing = 'could not make staging memory of 16 MB: fallocate: File too large';
+restart_daemon('--fsize=4194304:', '512MB', "unusable|$missing");
 ($out, $err) = psql("SET gpusort.device = cuda; $digest $digest");
 is($out, "$native\n$native", 'without staging memory sorts are done by the backends');
 is(scalar(() = $err =~ /DETAIL:  \Q$missing\E\./g), 2, 'each says so');
@@ -175,7 +175,7 @@ foreach my $what (sort keys %statements)
 	is($err, "WARNING:  gpusort: sorting without the device\nDETAIL:  $missing.", 'are one warning');
 	cmp_ok(scalar(() = slurp_file($node->logfile, $offset) =~ /(?:WARNING|LOG):  gpusort: sorting without the device/g), '>', 1, 'the log has each');
 }
-restart_daemon('--fsize=unlimited:', '16MB', 'ready|');
+restart_daemon('--fsize=unlimited:', '256MB', 'ready|');
 ($out, $err) = psql("SET gpusort.device = cuda; $digest");
 is("$out$err", $native, 'and with the limit gone it sorts');
 
@@ -239,12 +239,12 @@ my %refused = (
 	"gpusort.min_rows = -1" =>
 	  qr/^ERROR:  -1 is outside the valid range for parameter "gpusort.min_rows" \(0 \.\. 2147483647\)$/,
 	"gpusort.min_rows = 'many'" => qr/^ERROR:  invalid value for parameter "gpusort.min_rows": "many"$/,
-	"gpusort.staging_memory = '7MB'" =>
-	  qr/^ERROR:  7 MB is outside the valid range for parameter "gpusort.staging_memory" \(8( MB)? \.\. 64( MB)?\)$/,
-	"gpusort.staging_memory = '1GB'" =>
-	  qr/^ERROR:  1024 MB is outside the valid range for parameter "gpusort.staging_memory" \(8( MB)? \.\. 64( MB)?\)$/,
-	"gpusort.staging_memory = '64 pages'" =>
-	  qr/^ERROR:  invalid value for parameter "gpusort.staging_memory": "64 pages"\nHINT:  Valid units for this parameter are /,
+	"gpusort.staging_memory_limit = '15MB'" =>
+	  qr/^ERROR:  15 MB is outside the valid range for parameter "gpusort.staging_memory_limit" \(16( MB)? \.\. 2097151( MB)?\)$/,
+	"gpusort.staging_memory_limit = '3TB'" =>
+	  qr/^ERROR:  3145728 MB is outside the valid range for parameter "gpusort.staging_memory_limit" \(16( MB)? \.\. 2097151( MB)?\)$/,
+	"gpusort.staging_memory_limit = '64 pages'" =>
+	  qr/^ERROR:  invalid value for parameter "gpusort.staging_memory_limit": "64 pages"\nHINT:  Valid units for this parameter are /,
 	"gpusort.daemon_engine = 'opencl'" =>
 	  qr/^ERROR:  invalid value for parameter "gpusort.daemon_engine": "opencl"\nHINT:  Available values: auto, cuda, host\.$/);
 foreach my $setting (sort keys %refused)
@@ -258,7 +258,7 @@ foreach my $setting (sort keys %refused)
 # Queries that are ended, in each phase of a sort
 #
 
-restart_daemon('--fsize=unlimited:', '8MB', 'ready|');
+restart_daemon('--fsize=unlimited:', '128MB', 'ready|');
 
 # A query for each phase that gets stuck in it: the backend itself sleeps, or
 # it waits for a gpusortd that is stopped.  Rows that came in order would have no

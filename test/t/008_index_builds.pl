@@ -14,7 +14,6 @@ $node->init;
 $node->configure(<<'CONF');
 gpusort.min_rows = 0
 gpusort.device = cuda
-gpusort.staging_memory = 8MB
 # gpusortd is stopped for as long as a test takes
 gpusort.daemon_timeout = 0
 max_parallel_maintenance_workers = 0

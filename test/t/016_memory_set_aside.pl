@@ -20,7 +20,6 @@ my $node = GpusortCluster->new('main');
 $node->init;
 # segments that are files in the data directory can be counted
 $node->configure(<<'CONF');
-gpusort.staging_memory = 8MB
 shared_buffers = 16MB
 max_connections = 20
 work_mem = 1GB

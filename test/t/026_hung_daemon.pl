@@ -14,7 +14,6 @@ my $node = GpusortCluster->new('main');
 $node->init;
 $node->configure(<<'CONF');
 gpusort.min_rows = 0
-gpusort.staging_memory = '8MB'
 work_mem = '256MB'
 log_min_messages = log
 # far beyond what waiting for gpusortd may take; what waits for ever fails by it

@@ -15,8 +15,7 @@ my $node = GpusortCluster->new('main');
 $node->init;
 $node->configure(<<"CONF");
 shared_preload_libraries = '$library'
-gpusort.staging_memory = 8MB
-gpusort.staging_memory_limit = 30MB
+gpusort.staging_memory_limit = 60MB
 gpusort.min_rows = 0
 gpusort.device = cuda
 max_stack_depth = 6MB
@@ -61,7 +60,7 @@ my $nested = $node->start_psql('nested', "SET client_min_messages = error;\nSET 
 $node->poll_query_until('postgres',
 	"SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'nested' AND wait_event = 'PgSleep'")
   or die 'it is not stuck';
-cmp_ok(staging_megabytes(), '<=', 30, 'sorts within sorts have no more staging memory than they may');
+cmp_ok(staging_megabytes(), '<=', 60, 'sorts within sorts have no more staging memory than they may');
 cmp_ok(status_of($daemon, 'Threads'), '<=', 4, 'and few threads');
 
 my $sort = "SELECT count(*), md5(string_agg(k::text, ',')) FROM "
@@ -84,9 +83,9 @@ is($node->counter('device_full'), $full + 1, 'for all of it');
 is($node->counter('device_faults'), '0', 'and nothing was at fault');
 
 # the limit can be changed
-$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.staging_memory_limit = '8MB'");
+$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.staging_memory_limit = '16MB'");
 $node->reload;
-ok( $node->poll_query_until('postgres', "SELECT setting = '8' FROM pg_settings WHERE name = 'gpusort.staging_memory_limit'"),
+ok( $node->poll_query_until('postgres', "SELECT setting = '16' FROM pg_settings WHERE name = 'gpusort.staging_memory_limit'"),
 	'the limit is reloaded');
 my $restarted;
 foreach (1 .. 1800)

@@ -19,7 +19,6 @@ $node->init;
 $node->append_conf('postgresql.conf', <<"CONF");
 shared_preload_libraries = '$library'
 gpusort.daemon_engine = host
-gpusort.staging_memory = '8MB'
 gpusort.verify = on
 gpusort.min_rows = 0
 gpusort.work_mem = '64MB'

@@ -11,13 +11,12 @@ use GpusortCluster;
 $ENV{GPUSORTD_HOST_DEVICES} = '100';
 # those that wait in here are not to give way
 $ENV{GPUSORTD_IDLE_MILLISECONDS} = '3600000';
+$ENV{GPUSORTD_RELEASE_MILLISECONDS} = '1000';
 my $library = GpusortCluster::library_with_test_gpusortd;
 my $node = GpusortCluster->new('main');
 $node->init;
 $node->configure(<<"CONF");
 shared_preload_libraries = '$library'
-gpusort.staging_memory = 8MB
-gpusort.memory_release_delay = 1s
 gpusort.min_rows = 0
 gpusort.device = cuda
 work_mem = 64MB
@@ -170,14 +169,14 @@ cmp_ok(rings(), '>=', 5, 'five sorts have staging memory');
 unstick('five', @stuck);
 waits_for_rings(2, 'which is given back but for a little');
 is($node->safe_psql('postgres', sort_of('many', 'hashint4(i)')), $native, 'sorts go on');
-$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.memory_release_delay = -1");
-$node->reload;
-waits_for_rings(1, 'with another setting, by a new gpusortd');
-$node->wait_until_ready('which is ready');
+$ENV{GPUSORTD_RELEASE_MILLISECONDS} = '3600000';
+$node->restart;
+$node->wait_until_ready('gpusortd is ready again, and keeps memory for longer');
+waits_for_rings(1, 'it has a ring from its beginning');
 @stuck = stick('four', 4);
 unstick('four', @stuck);
 select(undef, undef, undef, 4);
-cmp_ok(rings(), '>=', 4, 'it is kept for ever');
+cmp_ok(rings(), '>=', 4, 'none is given back before that time');
 
 $node->stop;
 done_testing();

@@ -16,7 +16,6 @@ $node->init;
 # segments that are files in the data directory can be counted
 $node->configure(<<'CONF');
 gpusort.min_rows = 0
-gpusort.staging_memory = 8MB
 work_mem = 64MB
 dynamic_shared_memory_type = mmap
 max_worker_processes = 16

@@ -14,7 +14,6 @@ $node->init;
 $node->configure(<<'CONF');
 gpusort.min_rows = 0
 gpusort.device = host
-gpusort.staging_memory = 8MB
 work_mem = 64MB
 max_parallel_workers_per_gather = 0
 max_parallel_maintenance_workers = 0

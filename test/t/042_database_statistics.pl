@@ -14,7 +14,6 @@ $node->init;
 $node->configure(<<'CONF');
 gpusort.min_rows = 10000
 gpusort.device = host
-gpusort.staging_memory = 8MB
 work_mem = 64MB
 max_parallel_workers_per_gather = 0
 parallel_setup_cost = 0

@@ -193,7 +193,7 @@ sub reload
 {
 	my ($context) = @_;
 	Server::append("$context->{server}{data}/round.conf",
-		"gpusort.staging_memory = '" . pick('8MB', '9MB', '32MB') . "'\ngpusort.device_memory = " . pick(1, 50, 90) . "\n");
+		"gpusort.staging_memory_limit = '" . pick('16MB', '100MB', '1GB') . "'\ngpusort.device_memory = " . pick(1, 50, 90) . "\n");
 	signal('HUP', $context->{server}->postmaster);
 }
 

@@ -91,9 +91,8 @@ sub draw_weather
 		max_files_per_process => pick(64, 1000, 1000),
 		max_connections => 20,
 		wal_level => 'replica',
-		'gpusort.staging_memory' => pick('8MB', '16MB', '64MB'),
-		'gpusort.device_memory' => pick(90, 90, 50, 1),
-		'gpusort.memory_release_delay' => pick(5, 1, 0, -1));
+		'gpusort.staging_memory_limit' => pick('16MB', '100MB', '1GB'),
+		'gpusort.device_memory' => pick(90, 90, 50, 1));
 	# then gpusort is loaded by each session, and its launcher started by the first that wants it
 	@weather{ 'shared_preload_libraries', 'session_preload_libraries' } = ('', 'gpusort') if chance(0.2);
 

@@ -35,10 +35,11 @@
 /* Clients that a test has at the same time. */
 #define NCLIENTS		20
 
-/* Usual options of gpusortd: its rings are of 8 MB. */
+/* Chunks of a ring. */
+#define STAGING_CHUNKS	((RING_MB << 20) / CHUNK_BYTES)
+
+/* Usual options of gpusortd. */
 #define HOST_ENGINE		"--engine=host"
-#define STAGING_OPTION	"--staging-memory=8"
-#define STAGING_CHUNKS	((8u << 20) / CHUNK_BYTES)
 #define HALF_OF_MEMORY	"--device-memory=50"
 #define LITTLE_MEMORY	"--device-memory=1"
 
@@ -83,12 +84,11 @@ set_variable(const char *name, const char *value)
 
 /* Starts gpusortd in the daemon's directory. */
 static void
-spawn(Daemon *daemon, const char *engine, const char *staging_memory,
-	  const char *device_memory)
+spawn(Daemon *daemon, const char *engine, const char *device_memory)
 {
 	const char *const arguments[] = {
-		gpusortd_path, engine, wanted_devices, staging_memory, staging_limit,
-		device_memory, NULL
+		gpusortd_path, engine, wanted_devices, staging_limit, device_memory,
+		NULL
 	};
 
 	set_variable("GPUSORTD_HOST_DEVICES", host_devices);
@@ -116,7 +116,7 @@ start(const char *device_memory)
 	Daemon		daemon;
 
 	make_directory(&daemon);
-	spawn(&daemon, HOST_ENGINE, STAGING_OPTION, device_memory);
+	spawn(&daemon, HOST_ENGINE, device_memory);
 	(void) wait_until_ready(&daemon);
 	return daemon;
 }

@@ -139,8 +139,7 @@ test_second_instance(void)
 	char		line[LINE_SIZE] = "";
 	int			status;
 
-	spawn(&second, HOST_ENGINE, STAGING_OPTION,
-		  HALF_OF_MEMORY);
+	spawn(&second, HOST_ENGINE, HALF_OF_MEMORY);
 	(void) read_report(&second, line);
 	if (strncmp(line, "failed ", 7) != 0)
 		wrong("a second gpusortd said \"%s\"", line);
@@ -162,8 +161,7 @@ test_end_of_waiting(void)
 	char		line[LINE_SIZE] = "";
 	int			status;
 
-	spawn(&second, HOST_ENGINE, STAGING_OPTION,
-		  HALF_OF_MEMORY);
+	spawn(&second, HOST_ENGINE, HALF_OF_MEMORY);
 	usleep(QUIET_MS * 1000);
 	close(second.life_line);
 	status = exit_status(&second);
@@ -186,8 +184,7 @@ test_successor(void)
 	(void) exit_status(&daemon);
 	close(daemon.life_line);
 	close(daemon.reports);
-	spawn(&successor, HOST_ENGINE, STAGING_OPTION,
-		  HALF_OF_MEMORY);
+	spawn(&successor, HOST_ENGINE, HALF_OF_MEMORY);
 	if (wait_until_ready(&successor))
 		(void) do_job(&successor, 1, 1000, 1);
 	stop(&successor);
@@ -251,16 +248,15 @@ test_late_guard(void)
 
 /* Starts gpusortd with arguments with which it must end at once. */
 static void
-try_start(const char *what, const char *engine, const char *staging_memory,
-		  const char *device_memory, int expected_status,
-		  const char *expected_report)
+try_start(const char *what, const char *engine, const char *device_memory,
+		  int expected_status, const char *expected_report)
 {
 	Daemon		daemon;
 	char		line[LINE_SIZE] = "";
 	int			status;
 
 	make_directory(&daemon);
-	spawn(&daemon, engine, staging_memory, device_memory);
+	spawn(&daemon, engine, device_memory);
 	(void) read_report(&daemon, line);
 	if (strncmp(line, expected_report, strlen(expected_report)) != 0)
 		wrong("%s: reported \"%s\"", what, line);
@@ -280,22 +276,18 @@ try_devices(const char *what, const char *devices, int expected_status,
 			const char *expected_report)
 {
 	wanted_devices = devices;
-	try_start(what, HOST_ENGINE, STAGING_OPTION,
-			  HALF_OF_MEMORY, expected_status, expected_report);
+	try_start(what, HOST_ENGINE, HALF_OF_MEMORY, expected_status, expected_report);
 	wanted_devices = "--devices=all";
 }
 
 static void
 test_bad_starts(void)
 {
-	try_start("auto without CUDA", "--engine=auto", STAGING_OPTION,
-			  HALF_OF_MEMORY, 2, "unusable ");
-	try_start("cuda without CUDA", "--engine=cuda", STAGING_OPTION,
-			  HALF_OF_MEMORY, 2, "unusable ");
+	try_start("auto without CUDA", "--engine=auto", HALF_OF_MEMORY, 2, "unusable ");
+	try_start("cuda without CUDA", "--engine=cuda", HALF_OF_MEMORY, 2, "unusable ");
 	conclude("says when there is no device for it");
 
-	try_start("unknown engine", "--engine=abacus", STAGING_OPTION,
-			  HALF_OF_MEMORY, 1, "");
+	try_start("unknown engine", "--engine=abacus", HALF_OF_MEMORY, 1, "");
 	try_devices("no devices", "--devices=", 1, "");
 	try_devices("a list with a gap", "--devices=0,,1", 1, "");
 	try_devices("no numbers", "--devices=none", 1, "");
@@ -306,14 +298,14 @@ test_bad_starts(void)
 	try_devices("no such UUID",
 				"--devices=GPU-00000000-0000-0000-0000-000000000000", 2,
 				"unusable there is no device GPU-00000000-0000-0000-0000-000000000000");
-	try_start("no staging memory", HOST_ENGINE, "--staging-memory=0",
-			  HALF_OF_MEMORY, 1, "");
+	staging_limit = "--staging-memory-limit=15";
+	try_start("no staging memory", HOST_ENGINE, HALF_OF_MEMORY, 1, "");
+	staging_limit = "--staging-memory-limit=x";
+	try_start("no number", HOST_ENGINE, HALF_OF_MEMORY, 1, "");
+	staging_limit = "--staging-memory-limit=1024";
 	try_start("too much device memory", HOST_ENGINE,
-			  STAGING_OPTION, "--device-memory=101", 1, "");
-	try_start("no number", HOST_ENGINE, "--staging-memory=x",
-			  HALF_OF_MEMORY, 1, "");
-	try_start("unknown option", HOST_ENGINE, STAGING_OPTION,
-			  "--colour=blue", 1, "");
+			  "--device-memory=101", 1, "");
+	try_start("unknown option", HOST_ENGINE, "--colour=blue", 1, "");
 	conclude("does not start with bad options");
 }
 
@@ -348,7 +340,7 @@ try_forbidden(const char *what, uint32_t call, uint32_t error,
 	{
 		if (!forbid(call, error))
 			_exit(0);
-		try_start(what, HOST_ENGINE, STAGING_OPTION, HALF_OF_MEMORY, 2,
+		try_start(what, HOST_ENGINE, HALF_OF_MEMORY, 2,
 				  expected_report);
 		if (problem[0] != '\0')
 			fprintf(stderr, "%s\n", problem);
@@ -366,9 +358,9 @@ test_lack(void)
 	struct rlimit low;
 
 	try_forbidden("no memory files", SYS_memfd_create, EPERM,
-				  "unusable could not make staging memory of 8 MB: memfd_create: Operation not permitted, the seccomp profile");
+				  "unusable could not make staging memory of 16 MB: memfd_create: Operation not permitted, the seccomp profile");
 	try_forbidden("a kernel without memory files", SYS_memfd_create, ENOSYS,
-				  "unusable could not make staging memory of 8 MB: memfd_create: Function not implemented, the seccomp profile");
+				  "unusable could not make staging memory of 16 MB: memfd_create: Function not implemented, the seccomp profile");
 	try_forbidden("no passing of files", SYS_sendmsg, EPERM,
 				  "unusable could not pass staging memory to a client: sendmsg: Operation not permitted, the seccomp profile");
 	try_forbidden("no threads", SYS_clone3, EPERM,
@@ -377,8 +369,8 @@ test_lack(void)
 	low = limit;
 	low.rlim_cur = 4 << 20;
 	setrlimit(RLIMIT_FSIZE, &low);
-	try_start("no large files", HOST_ENGINE, STAGING_OPTION, HALF_OF_MEMORY, 2,
-			  "unusable could not make staging memory of 8 MB: fallocate: File too large");
+	try_start("no large files", HOST_ENGINE, HALF_OF_MEMORY, 2,
+			  "unusable could not make staging memory of 16 MB: fallocate: File too large");
 	setrlimit(RLIMIT_FSIZE, &limit);
 	conclude("says what the system lacks for jobs");
 }

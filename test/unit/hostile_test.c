@@ -345,13 +345,13 @@ test_staging_limit(void)
 	Client		clients[3];
 	Daemon		daemon;
 
-	/* a ring takes 8 MB, and 1 MB beside it */
-	staging_limit = "--staging-memory-limit=30";
+	/* a ring takes 16 MB, and 1 MB beside it */
+	staging_limit = "--staging-memory-limit=60";
 	daemon = start(HALF_OF_MEMORY);
 	for (int i = 0; i < 3; i++)
 		(void) begin(&daemon, &clients[i], 1, 10);
 	check_refused(&daemon);
-	if (staging_megabytes(&daemon) != 24)
+	if (staging_megabytes(&daemon) != 48)
 		wrong("rings have %ld MB", staging_megabytes(&daemon));
 	hang_up(&clients[1]);
 	begin_in_time(&daemon, &clients[1]);
@@ -361,8 +361,8 @@ test_staging_limit(void)
 	stop(&daemon);
 	conclude("has no more rings than it may have");
 
-	/* a limit below one ring allows one */
-	staging_limit = "--staging-memory-limit=8";
+	/* less than a ring and what is beside it allows one */
+	staging_limit = "--staging-memory-limit=16";
 	daemon = start(HALF_OF_MEMORY);
 	(void) do_job(&daemon, 0, 1000, 1);
 	stop(&daemon);
@@ -403,7 +403,7 @@ test_idle_rings(void)
 	uint64_t	deadline = milliseconds() + patience_ms;
 	Daemon		daemon;
 
-	staging_limit = "--staging-memory-limit=30";
+	staging_limit = "--staging-memory-limit=60";
 	idle_milliseconds = SOON_IDLE;
 	daemon = start(HALF_OF_MEMORY);
 
