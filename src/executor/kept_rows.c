@@ -77,7 +77,7 @@ kept_rows_init(KeptRows *kept, SharedKeptRows *shared, TupleDesc descriptor,
 	kept->context = CurrentMemoryContext;
 	kept->shared = shared;
 	kept->descriptor = descriptor;
-	kept->columns = sort_columns_copy(columns, ncolumns);
+	kept->columns = columns;
 	kept->ncolumns = ncolumns;
 	kept->expected_rows = expected_rows;
 	kept->bound = bound;

@@ -41,7 +41,7 @@ typedef struct KeptRows
 {
 	SharedKeptRows *shared;
 	TupleDesc	descriptor;
-	SortColumn *columns;
+	const SortColumn *columns;
 	int			ncolumns;
 	double		expected_rows;	/* estimate */
 	double		bound;			/* first rows that are wanted, or NO_BOUND */

@@ -43,7 +43,7 @@
 typedef struct GpuSortState
 {
 	BoundedScanState scan;		/* must be first; has the bound */
-	SortColumn *columns;
+	const SortColumn *columns;
 	int			ncolumns;
 	bool		random_access;	/* rows may be wanted again or backward */
 	TupleTableSlot *row;		/* row as it is sorted */
@@ -71,13 +71,14 @@ static Node *
 create_gpusort_state(CustomScan *scan)
 {
 	GpuSortState *state = palloc0(sizeof(GpuSortState));
+	SortColumn *columns = gpusort_make_columns(scan, &state->ncolumns);
 
 	NodeSetTag(state, T_CustomScanState);
 	state->scan.css.methods = &gpusort_exec_methods;
-	state->columns = gpusort_make_columns(scan, &state->ncolumns);
 	for (int i = linitial_int(list_nth(scan->custom_private, 5));
 		 i < state->ncolumns; i++)
-		state->columns[i].no_key = true;
+		columns[i].no_key = true;
+	state->columns = columns;
 	node_limit_set(&state->limit, gpusort_planned_limit(scan));
 	return (Node *) state;
 }

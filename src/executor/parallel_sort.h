@@ -51,7 +51,7 @@ struct ParallelSort
 	CustomScanState css;		/* must be first */
 
 	/* set by the node */
-	SortColumn *columns;
+	const SortColumn *columns;
 	int			ncolumns;
 	int			ngroup_columns; /* first columns, which make a group */
 	NodeLimit	limit;			/* limit of each group's rows */

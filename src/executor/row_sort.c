@@ -114,7 +114,7 @@ struct RowSort
 	GatheredRows *gathered;		/* rows that workers gather, or NULL */
 	MemoryContext context;		/* owns everything below */
 	TupleDesc	descriptor;
-	SortColumn *columns;
+	const SortColumn *columns;
 	int			ncolumns;
 	double		bound;			/* first rows that are wanted, or NO_BOUND */
 	bool		random_access;
@@ -209,7 +209,7 @@ fall_back(RowSort *sort, const char *reason)
 
 /* Makes a sort that can take no rows yet. */
 static RowSort *
-create_sort(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+create_sort(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 			double expected_rows, double bound, bool random_access,
 			bool by_keys)
 {
@@ -261,7 +261,7 @@ row_sort_is_of_values(TupleDesc descriptor, int ncolumns)
 }
 
 RowSort *
-row_sort_begin(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+row_sort_begin(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 			   double expected_rows, double bound, bool random_access)
 {
 	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
@@ -300,7 +300,7 @@ begin_again(RowSort *sort, double expected_rows)
 
 RowSort *
 row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
-				   SortColumn *columns, int ncolumns, double expected_rows,
+				   const SortColumn *columns, int ncolumns, double expected_rows,
 				   double bound, bool random_access)
 {
 	RowSort    *sort = *emptied;
@@ -340,7 +340,7 @@ row_sort_divide_memory(int nworkers, bool keep_rows)
 }
 
 RowSort *
-row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+row_sort_begin_leader(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 					  double expected_rows, double bound,
 					  const SharedMemoryLimits *limits,
 					  RowCollector *collector, SharedRuns *runs,
@@ -371,7 +371,7 @@ row_sort_begin_leader(TupleDesc descriptor, SortColumn *columns, int ncolumns,
 }
 
 RowSort *
-row_sort_begin_runs(TupleDesc descriptor, SortColumn *columns, int ncolumns,
+row_sort_begin_runs(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 					double expected_rows, double bound, Size limit,
 					SharedRuns *runs)
 {

@@ -53,7 +53,7 @@ typedef struct RowSortReport
  * first "bound" of them, unless that is NO_BOUND.  Allocates in a memory
  * context that is a child of the current one.
  */
-extern RowSort *row_sort_begin(TupleDesc descriptor, SortColumn *columns,
+extern RowSort *row_sort_begin(TupleDesc descriptor, const SortColumn *columns,
 							   int ncolumns, double expected_rows,
 							   double bound, bool random_access);
 
@@ -63,7 +63,7 @@ extern RowSort *row_sort_begin(TupleDesc descriptor, SortColumn *columns,
  * same bound and memory, and ended otherwise.  *emptied becomes NULL.
  */
 extern RowSort *row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
-								   SortColumn *columns, int ncolumns,
+								   const SortColumn *columns, int ncolumns,
 								   double expected_rows, double bound,
 								   bool random_access);
 
@@ -90,7 +90,7 @@ extern SharedMemoryLimits row_sort_divide_memory(int nworkers,
  * help to merge them.
  */
 extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
-									  SortColumn *columns, int ncolumns,
+									  const SortColumn *columns, int ncolumns,
 									  double expected_rows, double bound,
 									  const SharedMemoryLimits *limits,
 									  RowCollector *collector,
@@ -102,7 +102,7 @@ extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
  * If it returns false the sort has fallen back, and has rows that are in no run:
  * they can be fetched after row_sort_perform().
  */
-extern RowSort *row_sort_begin_runs(TupleDesc descriptor, SortColumn *columns,
+extern RowSort *row_sort_begin_runs(TupleDesc descriptor, const SortColumn *columns,
 									int ncolumns, double expected_rows,
 									double bound, Size limit,
 									SharedRuns *runs);

@@ -239,9 +239,7 @@ row_deposit_begin(SharedRows *shared, RowSegments *segments, int worker,
 	deposit->own = &shared->workers[worker];
 	deposit->descriptor = descriptor;
 	deposit->progress = progress;
-	deposit->keys = sort_keys_create(descriptor,
-									 sort_columns_copy(columns, ncolumns),
-									 ncolumns);
+	deposit->keys = sort_keys_create(descriptor, columns, ncolumns);
 	if (deposit->keys != NULL && !sort_keys_share(deposit->keys))
 		deposit->keys = NULL;
 	return deposit;

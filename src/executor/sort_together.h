@@ -31,7 +31,7 @@ typedef struct SortTogether
 typedef struct SortTogetherInput
 {
 	PlanState  *child;			/* node that has the rows */
-	SortColumn *columns;
+	const SortColumn *columns;
 	int			ncolumns;
 	double		bound;			/* first rows that are wanted, or NO_BOUND */
 	NodeLimit  *limit;			/* limit of each group's rows */

@@ -18,7 +18,7 @@ typedef struct IndexRows
 {
 	Relation	index;
 	TupleDesc	descriptor;		/* columns of the index, then the row's place */
-	SortColumn *columns;
+	const SortColumn *columns;
 	int			ncolumns;
 	TupleTableSlot *slot;		/* row that was stored last, for its key */
 

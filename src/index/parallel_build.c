@@ -423,9 +423,9 @@ wait_for_order(BuildShared *shared)
  * Makes the keys of a participant; closes the exchange if there can be none.
  */
 static SortKeys *
-make_keys(BuildShared *shared, const IndexRows *rows, SortColumn *columns)
+make_keys(BuildShared *shared, const IndexRows *rows)
 {
-	SortKeys   *keys = sort_keys_create(rows->descriptor, columns,
+	SortKeys   *keys = sort_keys_create(rows->descriptor, rows->columns,
 										rows->ncolumns);
 
 	if (keys == NULL)
@@ -446,8 +446,7 @@ collect_for_leader(Participant *participant, const LeafDefinition *definition,
 	participant->progress =
 		sort_progress_begin(PROGRESS_OF_INDEX_BUILD, participant->shared->expected_rows, true);
 	participant->rows = index_rows_begin(definition->index);
-	participant->keys = make_keys(participant->shared, participant->rows,
-								  participant->rows->columns);
+	participant->keys = make_keys(participant->shared, participant->rows);
 	return scan_share(participant, definition->heap, definition->index, info,
 					  scan, false);
 }
@@ -759,18 +758,11 @@ parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 {
 	IndexRows  *rows = sort->rows;
 	BuildShared *shared = build->shared;
-	int			ncolumns;
-
-	/*
-	 * its own, as columns note the form of their keys, which may differ from
-	 * the order's
-	 */
-	SortColumn *columns = index_columns(build->index, &ncolumns);
 	Participant leader = {
 		.shared = shared,
 		.area = build->area,
 		.rows = rows,
-		.keys = make_keys(shared, rows, columns),
+		.keys = make_keys(shared, rows),
 		.blocks = build->blocks,
 		.build = build,
 		.sort = &sort->external

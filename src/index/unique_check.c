@@ -149,7 +149,7 @@ compare_bytes(Datum a, Datum b, SortSupport support)
 
 /* Tells how the word of a column is made, if it has one. */
 static WordKind
-kind_of_word(const SortColumn *column, Form_pg_attribute attribute)
+kind_of_word(const KeyColumn *column, Form_pg_attribute attribute)
 {
 	const KeyForm *form = &column->encoder->compact;
 
@@ -169,10 +169,11 @@ kind_of_word(const SortColumn *column, Form_pg_attribute attribute)
  * column.
  */
 static void
-find_words(UniqueCheck *check, const SortColumn *columns)
+find_words(UniqueCheck *check)
 {
 	int			place = IndexInfoFindDataOffset(0);
 	int			nkeys = check->cheapest->ncolumns;
+	const KeyColumn *columns = check->keys->columns;
 
 	for (int i = 0; i < Min(nkeys, check->keys->nencoded); i++)
 	{
@@ -203,25 +204,18 @@ find_words(UniqueCheck *check, const SortColumn *columns)
 static void
 prepare_neighbours(UniqueCheck *check, const IndexRows *rows)
 {
-	int			ncolumns;
-
-	/*
-	 * its own, as columns note the form of their keys, which may differ from
-	 * the sort's
-	 */
-	SortColumn *columns = index_columns(check->index, &ncolumns);
-
 	check->cheapest = row_comparator_create(rows->descriptor,
-											index_row_column, columns,
-											ncolumns - 1);
+											index_row_column, rows->columns,
+											rows->ncolumns - 1);
 	check->neighbours = CHECK_VALUES;
-	check->keys = sort_keys_create(rows->descriptor, columns, ncolumns);
+	check->keys = sort_keys_create(rows->descriptor, rows->columns,
+								   rows->ncolumns);
 	if (check->keys == NULL)
 		return;
 	check->neighbours = CHECK_NOTHING;
 	if (sort_keys_doubtful(check->keys))
 		return;
-	find_words(check, columns);
+	find_words(check);
 	if (check->nwords > 0 && !sort_keys_costly(check->keys))
 	{
 		check->neighbours = CHECK_VALUES;

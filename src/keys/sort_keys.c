@@ -49,11 +49,11 @@ is_default_family(Oid family, Oid operand_type)
 }
 
 /*
- * Finds the encoder for values of a type and the direction of the sort, and
- * notes them in the column.  They are meaningful only if it is not refused.
+ * Finds the encoder for values of a type that are sorted so, and the direction of the
+ * sort, and notes them in the column.  They are meaningful only if it is not refused.
  */
 static Refusal
-find_encoder(Oid type, SortColumn *column)
+find_encoder(Oid type, const SortColumn *sorted, KeyColumn *column)
 {
 	Oid			family;
 	Oid			operand_type;
@@ -66,7 +66,7 @@ find_encoder(Oid type, SortColumn *column)
 	 * ordering of the type itself may have changed since the query was
 	 * planned.
 	 */
-	if (!get_ordering_op_properties(column->sort_operator, &family,
+	if (!get_ordering_op_properties(sorted->sort_operator, &family,
 									&operand_type, &direction) ||
 		(type != operand_type &&
 		 !IsBinaryCoercible(getBaseType(type), operand_type)))
@@ -83,7 +83,7 @@ find_encoder(Oid type, SortColumn *column)
 	else if (!is_default_family(family, operand_type))
 		return REFUSAL_OPERATOR;
 
-	if (column->by_collation && !collation_can_sort(column->collation))
+	if (column->by_collation && !collation_can_sort(sorted->collation))
 		return REFUSAL_COLLATION;
 	return REFUSAL_NONE;
 }
@@ -91,12 +91,13 @@ find_encoder(Oid type, SortColumn *column)
 Refusal
 sort_keys_refuse(Oid type, Oid sort_operator, Oid collation)
 {
-	SortColumn	column = {
+	const SortColumn sorted = {
 		.sort_operator = sort_operator,
 		.collation = collation
 	};
+	KeyColumn	column;
 
-	return find_encoder(type, &column);
+	return find_encoder(type, &sorted, &column);
 }
 
 /* Are strings of a column their own keys? */
@@ -118,7 +119,7 @@ set_layout(SortKeys *keys, bool general)
 
 	for (int i = 0; i < keys->nencoded; i++)
 	{
-		SortColumn *column = &keys->columns[i];
+		KeyColumn  *column = &keys->columns[i];
 
 		column->form = general ?
 			&column->encoder->general : &column->encoder->compact;
@@ -158,33 +159,28 @@ may_have_collated(KeyCache *cache, void *argument)
 	return cache->collated != NULL || cache->type == RECORDOID;
 }
 
-SortColumn *
-sort_columns_copy(const SortColumn *columns, int ncolumns)
-{
-	Size		bytes = ncolumns * sizeof(SortColumn);
-
-	return memcpy(palloc(bytes), columns, bytes);
-}
-
 SortKeys *
-sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
+sort_keys_create(TupleDesc descriptor, const SortColumn *columns, int ncolumns)
 {
 	SortKeys   *keys = palloc0(sizeof(SortKeys));
 
 	keys->ncolumns = ncolumns;
-	keys->columns = columns;
+	keys->columns = palloc0(ncolumns * sizeof(KeyColumn));
 	for (int i = 0; i < ncolumns; i++)
 	{
-		SortColumn *column = &columns[i];
+		const SortColumn *sorted = &columns[i];
+		KeyColumn  *column = &keys->columns[i];
 		Form_pg_attribute attribute = TupleDescAttr(descriptor,
-													column->attno - 1);
+													sorted->attno - 1);
 
-		if (column->no_key ||
-			find_encoder(attribute->atttypid, column) != REFUSAL_NONE)
+		if (sorted->no_key ||
+			find_encoder(attribute->atttypid, sorted, column) != REFUSAL_NONE)
 			break;
+		column->attno = sorted->attno;
+		column->nulls_first = sorted->nulls_first;
 		column->cache = key_cache_create(column->encoder, attribute->atttypid,
 										 column->by_collation ?
-										 column->collation : InvalidOid,
+										 sorted->collation : InvalidOid,
 										 i == ncolumns - 1 ?
 										 KEY_OF_LAST_COLUMN : KEY_OF_COLUMN);
 		keys->costly |= key_cache_walk(column->cache, may_have_collated, NULL);
@@ -193,6 +189,7 @@ sort_keys_create(TupleDesc descriptor, SortColumn *columns, int ncolumns)
 	}
 	if (keys->nencoded == 0)
 	{
+		pfree(keys->columns);
 		pfree(keys);
 		return NULL;
 	}
@@ -409,14 +406,14 @@ sort_keys_adopt(SortKeys *keys, SharedLayout *layout)
 
 /* What stands ahead of a column in the general layout. */
 static inline uint64_t
-null_flag(const SortColumn *column, bool isnull)
+null_flag(const KeyColumn *column, bool isnull)
 {
 	return isnull == column->nulls_first ? 0 : 1;
 }
 
 /* Appends that and, for a NULL, what stands in its place. */
 static inline void
-append_null_flag(KeyWriter *writer, const SortColumn *column, bool isnull)
+append_null_flag(KeyWriter *writer, const KeyColumn *column, bool isnull)
 {
 	writer->complement = 0;
 	key_append(writer, null_flag(column, isnull), BITS_PER_BYTE);
@@ -456,7 +453,7 @@ get_fixed_column(TupleTableSlot *slot, AttrNumber attno)
 static inline int
 encode_word(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 {
-	const SortColumn *column = &keys->columns[0];
+	const KeyColumn *column = &keys->columns[0];
 	uint64_t	value;
 
 	if (unlikely(slot->tts_isnull[column->attno - 1]))
@@ -472,7 +469,7 @@ encode_word(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 static inline int
 encode_whole(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 {
-	const SortColumn *column = &keys->columns[0];
+	const KeyColumn *column = &keys->columns[0];
 
 	if (unlikely(slot->tts_isnull[column->attno - 1]))
 		return 0;
@@ -516,7 +513,7 @@ encode_words(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 
 	for (int i = 0; i < keys->nencoded; i++)
 	{
-		const SortColumn *column = &keys->columns[i];
+		const KeyColumn *column = &keys->columns[i];
 		const KeyForm *form = column->form;
 		bool		isnull = slot->tts_isnull[column->attno - 1];
 		uint64_t	value = 0;
@@ -552,7 +549,7 @@ encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 	for (i = 0; i < keys->nencoded && writer.next < writer.end &&
 		 !writer.truncated; i++)
 	{
-		const SortColumn *column = &keys->columns[i];
+		const KeyColumn *column = &keys->columns[i];
 		bool		isnull = slot->tts_isnull[column->attno - 1];
 		Datum		value;
 

@@ -24,17 +24,19 @@ typedef struct SortColumn
 	bool		nulls_first;
 	bool		no_key;			/* left to the comparators, with all columns
 								 * behind it: those ahead of it hardly tie */
+} SortColumn;
 
-	/*
-	 * set by sort_keys_create(), for columns that are encoded
-	 * (key_encoders.h)
-	 */
+/* One column of the sort that is encoded (key_encoders.h). */
+typedef struct KeyColumn
+{
+	AttrNumber	attno;			/* as in SortColumn */
+	bool		nulls_first;
 	bool		descending;
 	bool		by_collation;	/* the order depends on the collation */
 	const struct KeyEncoder *encoder;
 	const struct KeyForm *form; /* form of the present layout */
 	struct KeyCache *cache;
-} SortColumn;
+} KeyColumn;
 
 /*
  * The layout of the keys of one sort.
@@ -53,10 +55,10 @@ typedef struct SortColumn
  */
 typedef struct SortKeys
 {
-	int			ncolumns;
-	SortColumn *columns;
+	int			ncolumns;		/* columns of the sort */
 	int			nencoded;		/* leading columns that can be encoded, > 0 */
-	AttrNumber	max_attno;		/* largest number of those columns */
+	KeyColumn  *columns;		/* these */
+	AttrNumber	max_attno;		/* largest number of theirs */
 	bool		general;		/* layout: general, or compact */
 	bool		truncated;		/* some key is only a prefix */
 	bool		doubtful;		/* other processes made doubtful keys */
@@ -76,18 +78,14 @@ typedef struct SortKeys
  */
 extern Refusal sort_keys_refuse(Oid type, Oid sort_operator, Oid collation);
 
-/* A copy of columns, for a sort of their own: in them the form of its keys is noted. */
-extern SortColumn *sort_columns_copy(const SortColumn *columns, int ncolumns);
-
 /*
- * Makes keys in the compact layout, for rows of this descriptor.  The columns
- * are kept and completed, and must stay.  NULL if the first column cannot be
- * encoded: also after sort_keys_refuse() found no reason, since the ordering
- * of an array's elements may have changed.  Allocates in the current memory
- * context.
+ * Makes keys in the compact layout, for rows of this descriptor.  NULL if the
+ * first column cannot be encoded: also after sort_keys_refuse() found no reason,
+ * since the ordering of an array's elements may have changed.  Allocates in the
+ * current memory context.
  */
-extern SortKeys *sort_keys_create(TupleDesc descriptor, SortColumn *columns,
-								  int ncolumns);
+extern SortKeys *sort_keys_create(TupleDesc descriptor,
+								  const SortColumn *columns, int ncolumns);
 
 /*
  * Prepares keys, right after their creation, for a sort of which several

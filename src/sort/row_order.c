@@ -36,7 +36,7 @@
 
 RowOrder *
 row_order_begin(RowStore *store, TupleDesc descriptor,
-				RowColumnFunction column, SortColumn *columns, int ncolumns,
+				RowColumnFunction column, const SortColumn *columns, int ncolumns,
 				double expected_rows)
 {
 	SortKeys   *keys = sort_keys_create(descriptor, columns, ncolumns);

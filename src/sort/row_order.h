@@ -46,7 +46,7 @@ typedef struct RowOrder
 	RowStore   *store;			/* store of the rows, owned by the caller */
 	TupleDesc	descriptor;
 	RowColumnFunction column;	/* reads a column of a row in the store */
-	SortColumn *columns;		/* sort columns, owned by the caller */
+	const SortColumn *columns;		/* sort columns, owned by the caller */
 	int			ncolumns;
 	double		expected_rows;	/* estimate */
 
@@ -98,7 +98,7 @@ typedef struct RowOrder
  */
 extern RowOrder *row_order_begin(RowStore *store, TupleDesc descriptor,
 								 RowColumnFunction column,
-								 SortColumn *columns, int ncolumns,
+								 const SortColumn *columns, int ncolumns,
 								 double expected_rows);
 
 /*

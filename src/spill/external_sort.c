@@ -96,7 +96,7 @@ show_sorting(ExternalSort *sort)
 
 bool
 external_sort_begin(ExternalSort *sort, const ExternalSortVariant *variant,
-					TupleDesc descriptor, SortColumn *columns, int ncolumns,
+					TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 					Size limit, double expected_rows, bool spills,
 					SortProgress *progress)
 {

@@ -83,7 +83,7 @@ typedef struct ExternalSort
  */
 extern bool external_sort_begin(ExternalSort *sort,
 								const ExternalSortVariant *variant,
-								TupleDesc descriptor, SortColumn *columns,
+								TupleDesc descriptor, const SortColumn *columns,
 								int ncolumns, Size limit,
 								double expected_rows, bool spills,
 								SortProgress *progress);

@@ -131,7 +131,7 @@ has_part(const Check *check, KeyCacheFunction is_so)
 {
 	for (int i = 0; i < check->keys->nencoded; i++)
 	{
-		if (key_cache_walk(check->columns[i].cache, is_so, NULL))
+		if (key_cache_walk(check->keys->columns[i].cache, is_so, NULL))
 			return true;
 	}
 	return false;
@@ -158,7 +158,7 @@ may_be_refused(const Check *check, const CheckedRow *row)
 {
 	for (int i = 0; i < check->keys->nencoded; i++)
 	{
-		const KeyEncoder *encoder = check->columns[i].encoder;
+		const KeyEncoder *encoder = check->keys->columns[i].encoder;
 
 		if (encoder->compact.encode != encoder->general.encode ||
 			heap_attisnull(row->tuple, i + 1, check->descriptor))
@@ -373,8 +373,7 @@ begin_process(const Check *check)
 	Check	   *process = palloc(sizeof(Check));
 
 	*process = *check;
-	process->columns = sort_columns_copy(check->columns, check->ncolumns);
-	process->keys = sort_keys_create(check->descriptor, process->columns,
+	process->keys = sort_keys_create(check->descriptor, check->columns,
 									 check->ncolumns);
 	return sort_keys_share(process->keys) ? process : NULL;
 }
