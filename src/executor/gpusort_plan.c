@@ -3,8 +3,8 @@
  * gpusort_plan.c
  *	  What the plan of a GpuSort says: the columns of the Sort in whose place it stands.
  *
- * All of that is in custom_private, as lists, since a plan is copied, and written and
- * read for parallel workers.
+ * A PlannedSort is all of that.  It is written to custom_private as lists, since a plan
+ * is copied, and written and read for parallel workers.
  *
  * And how nodes that emit columns of their child refer to it.  The planner looks for
  * an expression among those of the nodes below, and gives a node references to its
@@ -60,28 +60,83 @@ refer_to_child(CustomScan *scan)
 	refer_to_columns(scan->custom_scan_tlist, OUTER_VAR);
 }
 
-List *
-gpusort_scan_private(const Sort *sort)
+PlannedSort
+planned_sort_of(const Sort *sort)
 {
+	PlannedSort planned = {
+		.ncolumns = sort->numCols,
+		.columns = palloc0(sort->numCols * sizeof(SortColumn))
+	};
+
+	for (int i = 0; i < sort->numCols; i++)
+	{
+		planned.columns[i].attno = sort->sortColIdx[i];
+		planned.columns[i].sort_operator = sort->sortOperators[i];
+		planned.columns[i].collation = sort->collations[i];
+		planned.columns[i].nulls_first = sort->nullsFirst[i];
+	}
+	return planned;
+}
+
+List *
+planned_sort_write(const PlannedSort *sort)
+{
+	const PlannedGroupLimit *limit = &sort->limit;
 	List	   *attnos = NIL;
 	List	   *operators = NIL;
 	List	   *collations = NIL;
 	List	   *nulls_first = NIL;
+	List	   *no_keys = NIL;
 
-	for (int i = 0; i < sort->numCols; i++)
+	for (int i = 0; i < sort->ncolumns; i++)
 	{
-		attnos = lappend_int(attnos, sort->sortColIdx[i]);
-		operators = lappend_oid(operators, sort->sortOperators[i]);
-		collations = lappend_oid(collations, sort->collations[i]);
-		nulls_first = lappend_int(nulls_first, sort->nullsFirst[i]);
+		attnos = lappend_int(attnos, sort->columns[i].attno);
+		operators = lappend_oid(operators, sort->columns[i].sort_operator);
+		collations = lappend_oid(collations, sort->columns[i].collation);
+		nulls_first = lappend_int(nulls_first, sort->columns[i].nulls_first);
+		no_keys = lappend_int(no_keys, sort->columns[i].no_key);
 	}
-	return list_make5(attnos, operators, collations, nulls_first, NIL);
+	return list_make2(list_make5(attnos, operators, collations, nulls_first,
+								 no_keys),
+					  list_make2(list_make3_int(limit->unit,
+												limit->ngroup_columns,
+												limit->fewer),
+								 limit->equal));
 }
 
-List *
-gpusort_scan_private_of_keys(const Sort *sort, int nkey_columns)
+PlannedSort
+planned_sort_read(const CustomScan *scan)
 {
-	return lappend(gpusort_scan_private(sort), list_make1_int(nkey_columns));
+	const List *written = linitial(scan->custom_private);
+	const List *columns = linitial(written);
+	const List *limit = lsecond(written);
+	const List *attnos = linitial(columns);
+	PlannedSort sort = {
+		.ncolumns = list_length(attnos),
+		.columns = palloc(list_length(attnos) * sizeof(SortColumn)),
+		.limit.unit = linitial_int(linitial(limit)),
+		.limit.ngroup_columns = lsecond_int(linitial(limit)),
+		.limit.fewer = lthird_int(linitial(limit)),
+		.limit.equal = lsecond(limit)
+	};
+
+	for (int i = 0; i < sort.ncolumns; i++)
+	{
+		sort.columns[i].attno = list_nth_int(attnos, i);
+		sort.columns[i].sort_operator = list_nth_oid(lsecond(columns), i);
+		sort.columns[i].collation = list_nth_oid(lthird(columns), i);
+		sort.columns[i].nulls_first = list_nth_int(lfourth(columns), i);
+		sort.columns[i].no_key = list_nth_int(list_nth(columns, 4), i);
+	}
+	if (planned_sort_has_limit(&sort))
+		sort.limit.count = linitial(scan->custom_exprs);
+	return sort;
+}
+
+void
+planned_sort_change(CustomScan *scan, const PlannedSort *sort)
+{
+	linitial(scan->custom_private) = planned_sort_write(sort);
 }
 
 bool
@@ -94,12 +149,9 @@ gpusort_has_all_columns(const CustomScan *scan)
 Sort *
 gpusort_core_sort(const CustomScan *scan)
 {
-	List	   *attnos = gpusort_sort_columns(scan);
-	List	   *operators = lsecond(scan->custom_private);
-	List	   *collations = lthird(scan->custom_private);
-	List	   *nulls_first = lfourth(scan->custom_private);
+	PlannedSort planned = planned_sort_read(scan);
 	Sort	   *sort = makeNode(Sort);
-	int			ncolumns = list_length(attnos);
+	int			ncolumns = planned.ncolumns;
 
 	sort->plan = scan->scan.plan;
 	sort->plan.type = T_Sort;
@@ -112,10 +164,10 @@ gpusort_core_sort(const CustomScan *scan)
 	sort->nullsFirst = palloc(ncolumns * sizeof(bool));
 	for (int i = 0; i < ncolumns; i++)
 	{
-		sort->sortColIdx[i] = list_nth_int(attnos, i);
-		sort->sortOperators[i] = list_nth_oid(operators, i);
-		sort->collations[i] = list_nth_oid(collations, i);
-		sort->nullsFirst[i] = list_nth_int(nulls_first, i);
+		sort->sortColIdx[i] = planned.columns[i].attno;
+		sort->sortOperators[i] = planned.columns[i].sort_operator;
+		sort->collations[i] = planned.columns[i].collation;
+		sort->nullsFirst[i] = planned.columns[i].nulls_first;
 	}
 	return sort;
 }
@@ -123,48 +175,23 @@ gpusort_core_sort(const CustomScan *scan)
 void
 gpusort_limit_groups(CustomScan *scan, const PlannedGroupLimit *limit)
 {
-	lfirst(list_nth_cell(scan->custom_private, 4)) = node_limit_add(scan,
-																	limit);
-}
+	PlannedSort sort = planned_sort_read(scan);
 
-List *
-gpusort_planned_limit(const CustomScan *scan)
-{
-	return list_nth(scan->custom_private, 4);
-}
-
-List *
-gpusort_sort_columns(const CustomScan *scan)
-{
-	return linitial(scan->custom_private);
+	Assert(scan->custom_exprs == NIL);
+	sort.limit = *limit;
+	scan->custom_exprs = list_make1(limit->count);
+	planned_sort_change(scan, &sort);
 }
 
 SortSize
 gpusort_size(const CustomScan *scan, const List *range_table)
 {
-	return sort_size_of_plan(&scan->scan.plan, gpusort_sort_columns(scan),
-							 linitial_oid(lsecond(scan->custom_private)),
-							 linitial_oid(lthird(scan->custom_private)),
-							 range_table);
-}
+	PlannedSort sort = planned_sort_read(scan);
+	List	   *attnos = NIL;
 
-SortColumn *
-gpusort_make_columns(const CustomScan *scan, int *ncolumns)
-{
-	List	   *attnos = gpusort_sort_columns(scan);
-	List	   *operators = lsecond(scan->custom_private);
-	List	   *collations = lthird(scan->custom_private);
-	List	   *nulls_first = lfourth(scan->custom_private);
-	SortColumn *columns;
-
-	*ncolumns = list_length(attnos);
-	columns = palloc0(*ncolumns * sizeof(SortColumn));
-	for (int i = 0; i < *ncolumns; i++)
-	{
-		columns[i].attno = list_nth_int(attnos, i);
-		columns[i].sort_operator = list_nth_oid(operators, i);
-		columns[i].collation = list_nth_oid(collations, i);
-		columns[i].nulls_first = list_nth_int(nulls_first, i);
-	}
-	return columns;
+	for (int i = 0; i < sort.ncolumns; i++)
+		attnos = lappend_int(attnos, sort.columns[i].attno);
+	return sort_size_of_plan(&scan->scan.plan, attnos,
+							 sort.columns[0].sort_operator,
+							 sort.columns[0].collation, range_table);
 }

@@ -24,15 +24,31 @@ extern void refer_to_child(CustomScan *scan);
 /* Has each column of a target list refer to that of the same number. */
 extern void refer_to_columns(List *target_list, int varno);
 
-/*
- * The custom_private of a GpuSort in the place of this Sort; that of a
- * GpuSortGroups begins with it.
- */
-extern List *gpusort_scan_private(const Sort *sort);
+/* What the plan of a node says of its sort. */
+typedef struct PlannedSort
+{
+	int			ncolumns;
+	SortColumn *columns;
+	PlannedGroupLimit limit;	/* without group columns there is none */
+} PlannedSort;
 
-/* The same for a GpuSort, whose keys are made of the first columns alone. */
-extern List *gpusort_scan_private_of_keys(const Sort *sort,
-										  int nkey_columns);
+/* The sort that core's Sort node does. */
+extern PlannedSort planned_sort_of(const Sort *sort);
+
+/*
+ * What stands first in the custom_private of a GpuSort, a GpuSortGroups and a
+ * GpuSortAggregate, and what is read there.  The count of a limit is the first of the
+ * node's expressions.  The last function puts another one in its place.
+ */
+extern List *planned_sort_write(const PlannedSort *sort);
+extern PlannedSort planned_sort_read(const CustomScan *scan);
+extern void planned_sort_change(CustomScan *scan, const PlannedSort *sort);
+
+static inline bool
+planned_sort_has_limit(const PlannedSort *sort)
+{
+	return sort->limit.ngroup_columns > 0;
+}
 
 /*
  * The Sort in whose place a GpuSort stands, for a GpuSort whose child has all of its
@@ -41,20 +57,12 @@ extern List *gpusort_scan_private_of_keys(const Sort *sort,
 extern bool gpusort_has_all_columns(const CustomScan *scan);
 extern Sort *gpusort_core_sort(const CustomScan *scan);
 
-/* The numbers of the columns by which a GpuSort sorts. */
-extern List *gpusort_sort_columns(const CustomScan *scan);
-
 /*
- * Lets a GpuSort leave out rows that are not among the first of their group.  The
- * second function returns the limit that the plan has; NIL if it has none.
+ * Lets a node that sorts, and has no expressions yet, leave out rows that are not among
+ * the first of their group.
  */
 extern void gpusort_limit_groups(CustomScan *scan,
 								 const PlannedGroupLimit *limit);
-extern List *gpusort_planned_limit(const CustomScan *scan);
-
-/* The columns by which it sorts, and their number. */
-extern SortColumn *gpusort_make_columns(const CustomScan *scan,
-										int *ncolumns);
 
 /* The size of a GpuSort's input, in a plan with this range table. */
 extern SortSize gpusort_size(const CustomScan *scan, const List *range_table);

@@ -93,34 +93,70 @@ only_counts(const List *aggregates)
 	return counts;
 }
 
+/* What a plan says beside its sort. */
+typedef struct PlannedAggregate
+{
+	AggregatedValues values;	/* its aggregates until the plan is finished */
+	Oid			cast;			/* function that casts values of the child
+								 * before they are sorted, or InvalidOid */
+} PlannedAggregate;
+
+static List *
+write_aggregate(const PlannedAggregate *planned)
+{
+	const AggregatedValues *values = &planned->values;
+
+	return list_make4(list_make2_oid(values->equal, planned->cast),
+					  values->group_equal, values->group_collations,
+					  values->aggregates);
+}
+
+static PlannedAggregate
+read_aggregate(const CustomScan *scan)
+{
+	const List *written = lsecond(scan->custom_private);
+
+	return (PlannedAggregate)
+	{
+		.values.equal = linitial_oid(linitial(written)),
+			.values.group_equal = lsecond(written),
+			.values.group_collations = lthird(written),
+			.values.aggregates = lfourth(written),
+			.cast = lsecond_oid(linitial(written))
+	};
+}
+
 CustomScan *
 aggregate_make_plan(const Sort *sort, List *target_list, List *having,
-					List *aggregates, Oid equal, List *group_equal,
-					List *group_collations)
+					const AggregatedValues *values)
 {
 	CustomScan *scan = makeNode(CustomScan);
-	int			ngroup_columns = list_length(group_equal);
+	int			ngroup_columns = list_length(values->group_equal);
+	PlannedAggregate planned = {
+		.values = *values,
+		.cast = value_cast_take(sort->plan.lefttree)
+	};
+	PlannedSort planned_sort;
 	ListCell   *cell;
 
 	/* core takes a column of the groups for it if only the labels differ */
-	sort->sortColIdx[sort->numCols - 1] = ngroup_columns + 1;
+	planned_sort = planned_sort_of(sort);
+	planned_sort.columns[sort->numCols - 1].attno = ngroup_columns + 1;
 	scan->methods = &aggregate_scan_methods;
 	scan->scan.plan.targetlist = target_list;
 	scan->scan.plan.qual = having;
 	scan->scan.plan.lefttree = sort->plan.lefttree;
 	/* of the aggregates the planner finds the values */
 	scan->custom_scan_tlist = copyObject(sort->plan.lefttree->targetlist);
-	scan->custom_private = lappend(gpusort_scan_private(sort),
-								   list_make4(list_make2_oid(equal,
-															 value_cast_take(sort->plan.lefttree)),
-											  group_equal, group_collations,
-											  copyObject(aggregates)));
-	if (group_equal == NIL && only_counts(aggregates))
+	planned.values.aggregates = copyObject(values->aggregates);
+	scan->custom_private = list_make2(planned_sort_write(&planned_sort),
+									  write_aggregate(&planned));
+	if (values->group_equal == NIL && only_counts(values->aggregates))
 	{
 		PlannedGroupLimit one_of_each = {
 			.unit = LIMITS_ROWS,
 			.ngroup_columns = 1,
-			.equal = list_make1_oid(equal),
+			.equal = list_make1_oid(values->equal),
 			.count = (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
 										Int64GetDatum(1), false,
 										FLOAT8PASSBYVAL)
@@ -128,50 +164,23 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 
 		gpusort_limit_groups(scan, &one_of_each);
 	}
-	foreach(cell, aggregates)
+	foreach(cell, values->aggregates)
 		scan->custom_exprs =
 		list_concat(scan->custom_exprs,
 					copyObject(lfirst_node(Aggref, cell)->aggdirectargs));
 	return scan;
 }
 
-/* The equality operator of values. */
-static Oid
-planned_equality(const CustomScan *scan)
-{
-	return linitial_oid(linitial(llast(scan->custom_private)));
-}
-
-/* The function that casts values of the child before they are sorted, or InvalidOid. */
-static Oid
-planned_cast(const CustomScan *scan)
-{
-	return lsecond_oid(linitial(llast(scan->custom_private)));
-}
-
-/* The equality operators of groups, and their collations. */
-static List *
-planned_group_equalities(const CustomScan *scan)
-{
-	return lsecond(llast(scan->custom_private));
-}
-
-static List *
-planned_group_collations(const CustomScan *scan)
-{
-	return lthird(llast(scan->custom_private));
-}
-
 /* What is sorted, as a column of the child. */
 static Expr *
-sorted_column(const CustomScan *scan, int i)
+sorted_column(const CustomScan *scan, Oid cast, int i)
 {
 	List	   *columns = scan->scan.plan.lefttree->targetlist;
 	Expr	   *column = (Expr *) makeVarFromTargetEntry(OUTER_VAR,
 														 list_nth(columns, i));
 
 	return i < list_length(columns) - 1 ? column :
-		value_cast_of(planned_cast(scan), column);
+		value_cast_of(cast, column);
 }
 
 /* Has aggregates in an expression be columns: an array, by their numbers. */
@@ -190,8 +199,8 @@ refer_to_aggregates(Node *node, TargetEntry **columns)
 void
 aggregate_refers_to_child(CustomScan *scan)
 {
-	int			ngroup_columns = list_length(planned_group_equalities(scan));
-	ListCell   *aggregates = list_nth_cell(llast(scan->custom_private), 3);
+	PlannedAggregate planned = read_aggregate(scan);
+	int			ngroup_columns = list_length(planned.values.group_equal);
 	int			most = 0;
 	TargetEntry **columns;
 	ListCell   *cell;
@@ -200,25 +209,26 @@ aggregate_refers_to_child(CustomScan *scan)
 											ngroup_columns);
 	foreach(cell, scan->custom_scan_tlist)
 		lfirst_node(TargetEntry, cell)->expr =
-		sorted_column(scan, foreach_current_index(cell));
+		sorted_column(scan, planned.cast, foreach_current_index(cell));
 
-	foreach(cell, lfirst_node(List, aggregates))
+	foreach(cell, planned.values.aggregates)
 		most = Max(most, lfirst_node(Aggref, cell)->aggno);
 	columns = palloc0((most + 1) * sizeof(TargetEntry *));
-	foreach(cell, lfirst_node(List, aggregates))
+	foreach(cell, planned.values.aggregates)
 	{
 		Aggref	   *aggregate = lfirst(cell);
 		AttrNumber	number = list_length(scan->custom_scan_tlist) + 1;
 
 		if (aggregate->args != NIL)
 			linitial_node(TargetEntry, aggregate->args)->expr =
-				sorted_column(scan, ngroup_columns);
+				sorted_column(scan, planned.cast, ngroup_columns);
 		columns[aggregate->aggno] = makeTargetEntry((Expr *) aggregate,
 													number, NULL, false);
 		scan->custom_scan_tlist = lappend(scan->custom_scan_tlist,
 										  columns[aggregate->aggno]);
 	}
-	lfirst(aggregates) = NIL;
+	planned.values.aggregates = NIL;
+	lsecond(scan->custom_private) = write_aggregate(&planned);
 
 	scan->scan.plan.targetlist = (List *)
 		refer_to_aggregates((Node *) scan->scan.plan.targetlist, columns);
@@ -231,13 +241,16 @@ create_aggregate_state(CustomScan *scan)
 {
 	GpuSortAggregateState *state = palloc0(sizeof(GpuSortAggregateState));
 	ParallelSort *sort = &state->sort;
+	PlannedSort planned_sort = planned_sort_read(scan);
+	PlannedAggregate planned = read_aggregate(scan);
 
 	NodeSetTag(state, T_CustomScanState);
 	sort->css.methods = &aggregate_exec_methods;
-	sort->columns = gpusort_make_columns(scan, &sort->ncolumns);
-	state->ngroup_columns = list_length(planned_group_equalities(scan));
+	sort->ncolumns = planned_sort.ncolumns;
+	sort->columns = planned_sort.columns;
+	state->ngroup_columns = list_length(planned.values.group_equal);
 	state->value_column = state->ngroup_columns + 1;
-	node_limit_set(&sort->limit, gpusort_planned_limit(scan));
+	node_limit_set(&sort->limit, &planned_sort.limit);
 	if (state->ngroup_columns > 0)
 	{
 		sort->ngroup_columns = sort->ncolumns - 1;
@@ -250,8 +263,8 @@ create_aggregate_state(CustomScan *scan)
 		sort->emission = node_has_limit(&sort->limit) ? EMIT_SLICES_TO_COUNT :
 			EMIT_ALONE;
 	}
-	fmgr_info(get_opcode(planned_equality(scan)), &state->equal);
-	state->cast = planned_cast(scan);
+	fmgr_info(get_opcode(planned.values.equal), &state->equal);
+	state->cast = planned.cast;
 	return (Node *) state;
 }
 
@@ -276,7 +289,8 @@ static void
 init_groups(GpuSortAggregateState *state, EState *estate, TupleDesc descriptor)
 {
 	CustomScanState *node = &state->sort.css;
-	const CustomScan *scan = (const CustomScan *) node->ss.ps.plan;
+	PlannedAggregate planned =
+		read_aggregate((const CustomScan *) node->ss.ps.plan);
 	int			ncolumns = state->ngroup_columns;
 	AttrNumber *columns = palloc(ncolumns * sizeof(AttrNumber));
 	Oid		   *operators = palloc(ncolumns * sizeof(Oid));
@@ -285,8 +299,8 @@ init_groups(GpuSortAggregateState *state, EState *estate, TupleDesc descriptor)
 	for (int i = 0; i < ncolumns; i++)
 	{
 		columns[i] = i + 1;
-		operators[i] = list_nth_oid(planned_group_equalities(scan), i);
-		collations[i] = list_nth_oid(planned_group_collations(scan), i);
+		operators[i] = list_nth_oid(planned.values.group_equal, i);
+		collations[i] = list_nth_oid(planned.values.group_collations, i);
 	}
 	state->groups_by_value = true;
 	for (int i = 0; i < ncolumns; i++)
@@ -636,7 +650,7 @@ explain_aggregate(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	/* the value is no column of the node */
 	for (int i = 0; i <= state->ngroup_columns; i++)
-		columns = lappend(columns, makeTargetEntry(sorted_column(scan, i),
+		columns = lappend(columns, makeTargetEntry(sorted_column(scan, state->cast, i),
 												   i + 1, NULL, false));
 	ExplainPropertyList("Sort Key",
 						explain_sort_describe_keys(&scan->scan.plan, columns,

@@ -16,17 +16,23 @@ extern const CustomScanMethods aggregate_scan_methods;
 
 extern bool is_gpusort_aggregate(const Plan *plan);
 
+/* What is aggregated, and how its values and groups are compared. */
+typedef struct AggregatedValues
+{
+	List	   *aggregates;		/* all different */
+	Oid			equal;			/* equality operator of the values */
+	List	   *group_equal;	/* and of the columns of groups, */
+	List	   *group_collations;	/* with their collations */
+} AggregatedValues;
+
 /*
  * Makes a GpuSortAggregate in the place of an Agg above this Sort.  The last column
  * of the Sort's child has the values, the other columns make the groups, if there
- * are any; the Sort is by these columns and then by the values.  The aggregates are
- * of the values, and all different.  "equal" is the equality operator of the values;
- * group_equal and group_collations are those of the other columns.
+ * are any; the Sort is by these columns and then by the values.
  */
 extern CustomScan *aggregate_make_plan(const Sort *sort, List *target_list,
-									   List *having, List *aggregates,
-									   Oid equal, List *group_equal,
-									   List *group_collations);
+									   List *having,
+									   const AggregatedValues *values);
 
 /* In a finished plan: has it refer to its child's columns, as other nodes do. */
 extern void aggregate_refers_to_child(CustomScan *scan);

@@ -71,15 +71,13 @@ static Node *
 create_gpusort_state(CustomScan *scan)
 {
 	GpuSortState *state = palloc0(sizeof(GpuSortState));
-	SortColumn *columns = gpusort_make_columns(scan, &state->ncolumns);
+	PlannedSort sort = planned_sort_read(scan);
 
 	NodeSetTag(state, T_CustomScanState);
 	state->scan.css.methods = &gpusort_exec_methods;
-	for (int i = linitial_int(list_nth(scan->custom_private, 5));
-		 i < state->ncolumns; i++)
-		columns[i].no_key = true;
-	state->columns = columns;
-	node_limit_set(&state->limit, gpusort_planned_limit(scan));
+	state->ncolumns = sort.ncolumns;
+	state->columns = sort.columns;
+	node_limit_set(&state->limit, &sort.limit);
 	return (Node *) state;
 }
 

@@ -29,15 +29,29 @@ is_gpusort_groups(const Plan *plan)
 		((const CustomScan *) plan)->methods == &groups_scan_methods;
 }
 
+/* What a plan says, beside its sort: by how many of its columns rows are grouped. */
+static void
+write_groups(CustomScan *scan, const PlannedSort *sort, int ngroup_columns)
+{
+	scan->custom_private = list_make2(planned_sort_write(sort),
+									  list_make1_int(ngroup_columns));
+}
+
+static int
+read_groups(const CustomScan *scan)
+{
+	return linitial_int(lsecond(scan->custom_private));
+}
+
 CustomScan *
 groups_make_plan(const Sort *sort, List *target_list, int ngroup_columns)
 {
 	CustomScan *scan = makeNode(CustomScan);
+	PlannedSort planned = planned_sort_of(sort);
 
 	scan->methods = &groups_scan_methods;
 	emit_child(scan, target_list, sort->plan.lefttree);
-	scan->custom_private = lappend(gpusort_scan_private(sort),
-								   list_make1_int(ngroup_columns));
+	write_groups(scan, &planned, ngroup_columns);
 	return scan;
 }
 
@@ -45,12 +59,14 @@ static Node *
 create_groups_state(CustomScan *scan)
 {
 	ParallelSort *sort = palloc0(sizeof(ParallelSort));
+	PlannedSort planned = planned_sort_read(scan);
 
 	NodeSetTag(sort, T_CustomScanState);
 	sort->css.methods = &groups_exec_methods;
-	sort->columns = gpusort_make_columns(scan, &sort->ncolumns);
-	sort->ngroup_columns = linitial_int(llast(scan->custom_private));
-	node_limit_set(&sort->limit, gpusort_planned_limit(scan));
+	sort->ncolumns = planned.ncolumns;
+	sort->columns = planned.columns;
+	sort->ngroup_columns = read_groups(scan);
+	node_limit_set(&sort->limit, &planned.limit);
 	sort->emission = EMIT_SLICES;
 	return (Node *) sort;
 }

@@ -20,41 +20,21 @@
 #include "executor/node_limit.h"
 #include "port/compat.h"
 
-List *
-node_limit_add(CustomScan *scan, const PlannedGroupLimit *limit)
-{
-	Assert(scan->custom_exprs == NIL);
-	scan->custom_exprs = list_make1(limit->count);
-	return list_make2(list_make3_int(limit->unit, limit->ngroup_columns,
-									 limit->fewer),
-					  limit->equal);
-}
-
 void
-node_limit_set(NodeLimit *node_limit, const List *planned)
+node_limit_set(NodeLimit *node_limit, const PlannedGroupLimit *planned)
 {
 	GroupLimit *limit = &node_limit->limit;
-	const List *numbers;
-	const List *operators;
 
-	if (planned == NIL)
+	if (planned->ngroup_columns == 0)
 		return;
-	numbers = linitial(planned);
-	operators = lsecond(planned);
-	limit->unit = linitial_int(numbers);
-	limit->ngroup_columns = lsecond_int(numbers);
-	node_limit->fewer = lthird_int(numbers);
-	limit->npeer_columns = list_length(operators);
+	limit->unit = planned->unit;
+	limit->ngroup_columns = planned->ngroup_columns;
+	node_limit->expression = planned->count;
+	node_limit->fewer = planned->fewer;
+	limit->npeer_columns = list_length(planned->equal);
 	limit->equal = palloc(limit->npeer_columns * sizeof(FmgrInfo));
 	for (int i = 0; i < limit->npeer_columns; i++)
-		fmgr_info(get_opcode(list_nth_oid(operators, i)), &limit->equal[i]);
-}
-
-/* The expression of the count. */
-static Expr *
-count_expression(const CustomScanState *node)
-{
-	return linitial(((CustomScan *) node->ss.ps.plan)->custom_exprs);
+		fmgr_info(get_opcode(list_nth_oid(planned->equal, i)), &limit->equal[i]);
 }
 
 int64
@@ -95,7 +75,7 @@ node_limit_begin(NodeLimit *limit, CustomScanState *node)
 	if (!node_has_limit(limit))
 		return;
 	limit->node = node;
-	limit->count = ExecInitExpr(count_expression(node), &node->ss.ps);
+	limit->count = ExecInitExpr(limit->expression, &node->ss.ps);
 	limit->limit.find_count = current_count;
 	limit->limit.finder = limit;
 }
@@ -126,7 +106,7 @@ node_limit_explain(const NodeLimit *limit, const CustomScanState *node,
 		[LIMITS_ROWS_WITH_PEERS] = "%s and their peers",
 		[LIMITS_PEER_GROUPS] = "%s groups of peers"
 	};
-	Node	   *count = (Node *) count_expression(node);
+	Node	   *count = (Node *) limit->expression;
 	char	   *text;
 
 	if (IsA(count, Const) && !((Const *) count)->constisnull)

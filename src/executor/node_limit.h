@@ -33,18 +33,13 @@ typedef struct NodeLimit
 	GroupLimit	limit;			/* limit for the sort; without group columns
 								 * there is none */
 	const CustomScanState *node;	/* node that has the limit */
-	ExprState  *count;			/* units that are wanted */
+	Expr	   *expression;		/* units that are wanted */
+	ExprState  *count;			/* the same */
 	bool		fewer;			/* one unit less than the count is wanted */
 } NodeLimit;
 
-/*
- * Adds a limit to a plan node: its count as one of the node's expressions.  Returns
- * the rest, two lists of numbers and of operators, for node_limit_set().
- */
-extern List *node_limit_add(CustomScan *scan, const PlannedGroupLimit *limit);
-
-/* Sets the limit from the lists that a plan has of it; NIL if it has none. */
-extern void node_limit_set(NodeLimit *limit, const List *planned);
+/* Sets the limit that a plan has; there may be none. */
+extern void node_limit_set(NodeLimit *limit, const PlannedGroupLimit *planned);
 
 /* Prepares the count, when the node is begun. */
 extern void node_limit_begin(NodeLimit *limit, CustomScanState *node);

@@ -76,26 +76,22 @@ find_column(const ComparedColumns *compared, AttrNumber attno,
  * way?  Then their equality operators are added to "equal".
  */
 static bool
-match_columns(const CustomScan *scan, int first,
+match_columns(const PlannedSort *sort, int first,
 			  const ComparedColumns *compared, List **equal)
 {
-	const List *attnos = gpusort_sort_columns(scan);
-	const List *operators = lsecond(scan->custom_private);
-	const List *collations = lthird(scan->custom_private);
 	Bitmapset  *used = NULL;
 
-	if (list_length(attnos) < first + compared->ncolumns)
+	if (sort->ncolumns < first + compared->ncolumns)
 		return false;
 	for (int i = first; i < first + compared->ncolumns; i++)
 	{
-		int			found = find_column(compared, list_nth_int(attnos, i),
-										used);
-		Oid			operator = get_equality_op_for_ordering_op(list_nth_oid(operators,
-																			i),
-															   NULL);
+		const SortColumn *column = &sort->columns[i];
+		int			found = find_column(compared, column->attno, used);
+		Oid			operator =
+			get_equality_op_for_ordering_op(column->sort_operator, NULL);
 
 		if (found < 0 || compared->operators[found] != operator ||
-			compared->collations[found] != list_nth_oid(collations, i))
+			compared->collations[found] != column->collation)
 			return false;
 		used = bms_add_member(used, found);
 		*equal = lappend_oid(*equal, operator);
@@ -107,6 +103,7 @@ match_columns(const CustomScan *scan, int first,
 static void
 limit_sort(CustomScan *scan, const WantedRows *wanted)
 {
+	PlannedSort sort = planned_sort_read(scan);
 	PlannedGroupLimit limit = {
 		.unit = wanted->unit,
 		.ngroup_columns = wanted->group.ncolumns,
@@ -114,9 +111,9 @@ limit_sort(CustomScan *scan, const WantedRows *wanted)
 		.fewer = wanted->fewer
 	};
 
-	if (match_columns(scan, 0, &wanted->group, &limit.equal) &&
+	if (match_columns(&sort, 0, &wanted->group, &limit.equal) &&
 		(wanted->unit == LIMITS_ROWS ||
-		 match_columns(scan, wanted->group.ncolumns, &wanted->peers,
+		 match_columns(&sort, wanted->group.ncolumns, &wanted->peers,
 					   &limit.equal)))
 		gpusort_limit_groups(scan, &limit);
 }

@@ -60,12 +60,25 @@ group_paths_participants(const Grouped *grouped)
 	return Max(grouped->serial->rows / Max(grouped->partial->rows, 1), 1);
 }
 
+/* What a path says: by how many columns of its sort rows are grouped. */
+static List *
+write_group_keys(int ngroup_keys)
+{
+	return list_make1_int(ngroup_keys);
+}
+
+static int
+read_group_keys(const CustomPath *path)
+{
+	return linitial_int(path->custom_private);
+}
+
 static Plan *
 plan_groups(PlannerInfo *root, RelOptInfo *relation, CustomPath *path,
 			List *target_list, List *clauses, List *custom_plans)
 {
 	return &groups_make_plan(linitial_node(Sort, custom_plans), target_list,
-							 linitial_int(path->custom_private))->scan.plan;
+							 read_group_keys(path))->scan.plan;
 }
 
 static const CustomPathMethods groups_path_methods = {
@@ -159,7 +172,7 @@ make_groups(const Grouped *grouped, Path *input, List *pathkeys,
 	path->path.startup_cost = input->total_cost + startup;
 	path->path.total_cost = input->total_cost + total;
 	path->custom_paths = list_make1(sort);
-	path->custom_private = list_make1_int(ngroup_keys);
+	path->custom_private = write_group_keys(ngroup_keys);
 	path->methods = &groups_path_methods;
 	return &path->path;
 }

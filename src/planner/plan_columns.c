@@ -369,7 +369,7 @@ keep_table_order(WindowAgg *window, const List *range_table)
 	Plan	   *plan = window->plan.lefttree;
 	Plan	   *sort = window_sort(window);
 	Renumbering renumbering;
-	ListCell   *cell;
+	PlannedSort planned;
 
 	if (sort == NULL ||
 		!reorders_table(sort->lefttree, range_table, &renumbering))
@@ -380,8 +380,11 @@ keep_table_order(WindowAgg *window, const List *range_table)
 	((CustomScan *) sort)->custom_scan_tlist =
 		reorder_emitted(((CustomScan *) sort)->custom_scan_tlist,
 						&renumbering);
-	foreach(cell, gpusort_sort_columns((CustomScan *) sort))
-		lfirst_int(cell) = new_number(&renumbering, lfirst_int(cell));
+	planned = planned_sort_read((CustomScan *) sort);
+	for (int i = 0; i < planned.ncolumns; i++)
+		planned.columns[i].attno = new_number(&renumbering,
+											  planned.columns[i].attno);
+	planned_sort_change((CustomScan *) sort, &planned);
 	for (;; plan = plan->lefttree)
 	{
 		plan->targetlist = reorder_emitted(plan->targetlist, &renumbering);

@@ -88,6 +88,7 @@ replace_sort(Sort *sort, const List *range_table)
 {
 	CustomScan *scan = makeNode(CustomScan);
 	AttrNumber *sources = drop_copies(sort);
+	PlannedSort planned = planned_sort_of(sort);
 
 	/* costs, identity, parameters, the child as lefttree */
 	scan->scan.plan = sort->plan;
@@ -95,9 +96,9 @@ replace_sort(Sort *sort, const List *range_table)
 	scan->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN |
 		CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	scan->methods = &gpusort_scan_methods;
-	scan->custom_private =
-		gpusort_scan_private_of_keys(sort,
-									 sort_key_columns(sort, range_table));
+	for (int i = sort_key_columns(sort, range_table); i < planned.ncolumns; i++)
+		planned.columns[i].no_key = true;
+	scan->custom_private = list_make1(planned_sort_write(&planned));
 
 	/*
 	 * The rows emitted are the child's, with their dropped columns.  For the

@@ -239,17 +239,38 @@ group_equalities(const PlannerInfo *root, const QueryAggregates *all,
 	return operators;
 }
 
+/* What a path says: what is aggregated, and the HAVING clause. */
+static List *
+write_values(const AggregatedValues *values, Node *having)
+{
+	return list_make5(values->aggregates, list_make1_oid(values->equal),
+					  values->group_equal, values->group_collations, having);
+}
+
+static AggregatedValues
+read_values(const CustomPath *path, List **having)
+{
+	const List *written = path->custom_private;
+
+	*having = list_nth(written, 4);
+	return (AggregatedValues)
+	{
+		.aggregates = linitial(written),
+			.equal = linitial_oid(lsecond(written)),
+			.group_equal = lthird(written),
+			.group_collations = lfourth(written)
+	};
+}
+
 static Plan *
 plan_aggregate(PlannerInfo *root, RelOptInfo *relation, CustomPath *path,
 			   List *target_list, List *clauses, List *custom_plans)
 {
-	List	   *equal = lthird(path->custom_private);
+	List	   *having;
+	AggregatedValues values = read_values(path, &having);
 
 	return &aggregate_make_plan(linitial_node(Sort, custom_plans), target_list,
-								lsecond(path->custom_private),
-								linitial(path->custom_private),
-								linitial_oid(linitial(equal)),
-								lsecond(equal), lthird(equal))->scan.plan;
+								having, &values)->scan.plan;
 }
 
 static const CustomPathMethods aggregate_path_methods = {
@@ -269,8 +290,10 @@ make_aggregate(PlannerInfo *root, RelOptInfo *grouped, Path *sort,
 {
 	CustomPath *path = makeNode(CustomPath);
 	const PathTarget *target = grouped->reltarget;
-	List	   *equal;
-	List	   *collations;
+	AggregatedValues values = {
+		.aggregates = all->aggregates,
+		.equal = all->clause->eqop
+	};
 	QualCost	having;
 
 	cost_qual_eval(&having, (List *) extra->havingQual, root);
@@ -289,10 +312,8 @@ make_aggregate(PlannerInfo *root, RelOptInfo *grouped, Path *sort,
 	COPY_DISABLED_NODES(&path->path, sort);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(sort);
-	equal = group_equalities(root, all, &collations);
-	path->custom_private = list_make3(all->aggregates, extra->havingQual,
-									  list_make3(list_make1_oid(all->clause->eqop),
-												 equal, collations));
+	values.group_equal = group_equalities(root, all, &values.group_collations);
+	path->custom_private = write_values(&values, extra->havingQual);
 	path->methods = &aggregate_path_methods;
 	return &path->path;
 }

@@ -46,7 +46,7 @@ typedef struct RowOrder
 	RowStore   *store;			/* store of the rows, owned by the caller */
 	TupleDesc	descriptor;
 	RowColumnFunction column;	/* reads a column of a row in the store */
-	const SortColumn *columns;		/* sort columns, owned by the caller */
+	const SortColumn *columns;	/* sort columns, owned by the caller */
 	int			ncolumns;
 	double		expected_rows;	/* estimate */
 

@@ -217,8 +217,9 @@ note_columns(List *meanings, Plan *plan, int ncolumns,
 static List *
 note_gpusort(List *meanings, CustomScan *scan)
 {
-	List	   *columns = linitial(scan->custom_private);
-	List	   *operators = lsecond(scan->custom_private);
+	List	   *written = linitial(linitial(scan->custom_private));
+	List	   *columns = linitial(written);
+	List	   *operators = lsecond(written);
 
 	for (int i = 0; i < list_length(columns); i++)
 	{

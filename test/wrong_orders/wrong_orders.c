@@ -48,13 +48,14 @@ static const struct config_enum_entry fault_options[] = {
 static int	fault = FAULT_NONE;
 static planner_hook_type previous_planner_hook;
 
-/* The lists of gpusort_scan_private(), with an entry for each sort column. */
+/* Spoils the lists of planned_sort_write(), with an entry for each sort column. */
 static void
 spoil_node(CustomScan *scan)
 {
-	List	   *attnos = linitial(scan->custom_private);
-	ListCell   *operator = list_tail(lsecond(scan->custom_private));
-	ListCell   *nulls_first = list_tail(lfourth(scan->custom_private));
+	List	   *columns = linitial(linitial(scan->custom_private));
+	List	   *attnos = linitial(columns);
+	ListCell   *operator = list_tail(lsecond(columns));
+	ListCell   *nulls_first = list_tail(lfourth(columns));
 
 	switch (fault)
 	{
@@ -67,7 +68,7 @@ spoil_node(CustomScan *scan)
 		case FAULT_COLUMN:
 			/* how many columns there are is the length of this list */
 			if (list_length(attnos) > 1)
-				linitial(scan->custom_private) = list_truncate(attnos, list_length(attnos) - 1);
+				linitial(columns) = list_truncate(attnos, list_length(attnos) - 1);
 			break;
 		case FAULT_NATIVE:
 			SetConfigOption("gpusort.enable", "off", PGC_USERSET,
