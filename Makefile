@@ -25,6 +25,7 @@ OBJS = \
 	src/shared_state.o \
 	src/sort_progress.o \
 	src/common/host_sort.o \
+	src/cost/sort_choice.o \
 	src/cost/sort_cost.o \
 	src/cost/table_order.o \
 	src/device/device_client.o \

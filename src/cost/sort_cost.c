@@ -63,30 +63,6 @@
  */
 #define RANDOM_PAGES_PART	0.25
 
-/* Bytes that core's heap of the first rows needs beside a row's block. */
-#define HEAP_ENTRY_BYTES	24
-#define LEAST_HEAP_ENTRIES	1024
-#define ALLOC_HEAD_BYTES	8
-
-/*
- * The cost of a comparison in core's heap of the first rows, in costs of an
- * operator: twice what core charges, since its rows lie anywhere in memory.
- */
-#define HEAP_OPERATORS		4
-
-/*
- * Fewer different values than these are few.  Sorts of single numbers had 0.83
- * to 1.12 of PostgreSQL's speed with 2 different values, 0.86 to 1.25 with 20,
- * and 0.99 to 1.34 with 200.
- */
-#define FEW_VALUES			100
-
-/*
- * If NULLs are at least this part of all rows, most rows are NULL: with 95% of
- * a text or a numeric, sorts had 0.61 to 0.86 of PostgreSQL's speed.
- */
-#define MOSTLY_NULL_PART	0.9
-
 /*
  * If different values are at least this part of all rows, all count as
  * different.
@@ -99,19 +75,6 @@
  */
 #define SURE_FILE_PART		0.5
 
-/* A sort of all rows at this part of a heap's cost is sure to take less. */
-#define SURE_PART			0.65
-
-/*
- * The part of the cost without workers that a plan with workers may have at
- * most.  Where the gain is smaller, others have better use for the workers.
- * Estimates are not that good either, and there may be more processes than
- * processors.  With two processors a gain of 2% was expected where a sort took
- * 1.4 times as long with a worker, 1% where a median took 1.3 times, and 9%
- * where a sort took 1.05 times (docs/notes/2026-11-costs.md).
- */
-#define TOGETHER_PART		0.9
-
 /*
  * Comparisons in core's sorts inside an aggregate, in costs of an operator: of
  * values that lie in the sorted array, which may fit the caches or not; of
@@ -123,7 +86,6 @@
 #define POINTER_OPERATORS	0.2
 #define ROW_OPERATORS		1.0
 #define LIBC_OPERATORS		2
-#define MANY_ROWS			50000
 
 /*
  * The cost of a number's way into that sort and out again, and of another
@@ -249,24 +211,16 @@ memory_bytes(double rows, int width)
 	return rows * (width + ROW_OVERHEAD_BYTES);
 }
 
-/* Bytes of memory of this many rows of this width: an estimate. */
-static double
-rows_bytes(double rows, int width)
+double
+sort_rows_bytes(double rows, int width)
 {
 	return rows * (MAXALIGN(width) + MAXALIGN(SizeofMinimalTupleHeader));
 }
 
-/* Do this many rows of this width fit the memory for a sort? */
-static bool
-fits_memory(double rows, int width)
+bool
+sort_fits_memory(double rows, int width)
 {
 	return memory_bytes(rows, width) <= gpusort_memory_limit();
-}
-
-bool
-sort_together_spills(const SortSize *share)
-{
-	return !fits_memory(share->rows, share->width);
 }
 
 /* The number of runs that processes write that sort these rows together. */
@@ -287,20 +241,15 @@ merge_passes(const SortSize *size, double runs)
 }
 
 bool
-sort_together_has_room(const SortSize *share, double participants)
+sort_merges_at_once(const SortSize *size, double participants)
 {
-	SortSize	all = *share;
-
-	all.rows *= participants;
-	return sort_together_spills(share) ?
-		merge_passes(&all, count_runs(&all, participants)) == 1 :
-		shared_memory_suffices(rows_bytes(all.rows, all.width));
+	return merge_passes(size, count_runs(size, participants)) == 1;
 }
 
 static double
 kilobytes(double rows, int width)
 {
-	return rows_bytes(rows, width) / 1024;
+	return sort_rows_bytes(rows, width) / 1024;
 }
 
 /*
@@ -319,7 +268,7 @@ sort_has_file_space(const SortSize *share)
 	SortSize	stored = *share;
 
 	stored.rows *= 1 - share->null_part;
-	return temp_file_limit < 0 || fits_memory(stored.rows, stored.width) ||
+	return temp_file_limit < 0 || sort_fits_memory(stored.rows, stored.width) ||
 		kilobytes_in_runs(&stored, 1) <= temp_file_limit * SURE_FILE_PART;
 }
 
@@ -387,7 +336,7 @@ cost_sort_alone(const SortSize *size, Cost *startup, Cost *total)
 	/* NULLs are only counted */
 	stored.rows *= 1 - size->null_part;
 	*startup = cost_putting(size, size->rows) + cost_sorting(&stored);
-	if (!fits_memory(stored.rows, size->width))
+	if (!sort_fits_memory(stored.rows, size->width))
 		*startup += cost_spilling(&stored, 1);
 	*total = *startup + cost_emitting(size, size->rows);
 }
@@ -412,17 +361,15 @@ cost_sort_together(const SortSize *size, double participants,
 {
 	double		share = size->rows / participants;
 	double		workers_rows = size->rows - share;
-	SortSize	part = *size;
 
-	part.rows = share;
-	if (sort_together_spills(&part))
+	if (!sort_fits_memory(share, size->width))
 	{
 		cost_sort_in_runs(size, participants, startup, total);
 		return;
 	}
 	*startup = cost_putting(size, share) + cost_sorting(size);
 	/* memory that the server has set aside is not new */
-	if (!shared_memory_is_set_aside(rows_bytes(workers_rows, size->width)))
+	if (!shared_memory_is_set_aside(sort_rows_bytes(workers_rows, size->width)))
 		*startup += kilobytes(workers_rows, size->width) *
 			NEW_SHARED_KILOBYTE_COST;
 	if (size->is_of_values)
@@ -441,116 +388,10 @@ cost_sort_in_groups(const SortSize *size, double participants,
 {
 	*startup = cost_putting(size, size->rows / participants) +
 		cost_sorting(size) + size->rows * SHARE_ROW_COST;
-	if (!shared_memory_is_set_aside(rows_bytes(size->rows, size->width)))
+	if (!shared_memory_is_set_aside(sort_rows_bytes(size->rows, size->width)))
 		*startup += kilobytes(size->rows, size->width) *
 			NEW_SHARED_KILOBYTE_COST;
 	*total = *startup + size->rows * busiest * gpusort_get_shared_row_cost;
-}
-
-bool
-workers_hardly_gain(Cost together, Cost alone)
-{
-	return together > TOGETHER_PART * alone;
-}
-
-/*
- * Does core's heap of the first rows fit its memory?  Core makes the heap when
- * it has twice as many rows, or when its memory is full with more than the
- * bound; in the latter case the sizes of single rows decide between the heap
- * and a sort in files.  Each row has an entry, of which there are some in any
- * case, and a block of 2^n bytes, with a head; a value may be in its entry.
- */
-static bool
-heap_fits_memory(double bound, int width)
-{
-	double		entries = Max(bound, LEAST_HEAP_ENTRIES);
-	double		bytes = 0;
-	double		block = 1;
-
-	if (width > sizeof(Datum))
-	{
-		while (block < SizeofMinimalTupleHeader + width)
-			block *= 2;
-		bytes = ALLOC_HEAD_BYTES + block;
-	}
-	return entries * HEAP_ENTRY_BYTES + bound * bytes <= gpusort_memory_limit();
-}
-
-/*
- * The cost of core's heap of the first rows.  Core compares each row with the
- * last of those that it keeps.  The n-th row takes the place of that one with
- * a chance of bound / n, and then the heap is put in order again.  If rows
- * come in order this ends with those that tie with the last one.  Core itself
- * charges for each row as if the heap was always put in order.
- */
-static Cost
-cost_first_rows(const SortSize *size, double bound)
-{
-	double		kept = Max(bound, 2);
-	double		competing = Min(kept + size->tied_rows, size->rows);
-	double		replaced = kept *
-		(1 + size->ordered_part * log(Max(competing / kept, 1)) +
-		 (1 - size->ordered_part) * log(Max(size->rows / kept, 1)));
-
-	return HEAP_OPERATORS * cpu_operator_cost *
-		(size->rows + replaced * log2(kept));
-}
-
-/* May core make a heap of the first rows? */
-static bool
-heap_is_made(const SortSize *size, double bound)
-{
-	return bound != NO_BOUND &&
-		(bound * 2 < size->rows ||
-		 (bound < size->rows && !fits_memory(size->rows, size->width))) &&
-		heap_fits_memory(bound, size->width);
-}
-
-bool
-first_rows_are_few(const SortSize *size, double participants, double bound)
-{
-	SortSize	all = *size;
-	Cost		startup;
-	Cost		total;
-
-	if (!heap_is_made(size, bound) || !gpusort_enable_costs)
-		return heap_is_made(size, bound);
-	all.rows *= participants;
-	if (participants > 1)
-		cost_sort_together(&all, participants, &startup, &total);
-	else
-		cost_sort_alone(&all, &startup, &total);
-	return SURE_PART * cost_first_rows(size, bound) <=
-		startup + (total - startup) * bound / all.rows;
-}
-
-/*
- * Of rows with a single column core sorts the values alone.  It compares
- * little where few are different, and does not store NULLs.  Our sort does
- * without NULLs for numbers only.
- */
-bool
-values_are_few(Oid type, ColumnValues values)
-{
-	if (gpusort_min_rows == 0)
-		return false;
-	if (get_typbyval(type))
-		return values.different > 0 && values.different < FEW_VALUES;
-	return values.null_part >= MOSTLY_NULL_PART;
-}
-
-/*
- * Core may keep values that are not numbers in memory, whatever the setting.
- * A few it sorts in the caches, while our sort would write them: 15,000 of 516
- * bytes had 0.5 to 0.6 of PostgreSQL's speed, 40,000 of 132 bytes 0.9, and
- * 100,000 of 33 to 1032 bytes 1.0 to 1.15.
- */
-bool
-values_are_kept(const SortSize *size, Oid type)
-{
-	return !SORTS_COUNT_VALUES && gpusort_min_rows > 0 &&
-		!get_typbyval(type) && size->rows < MANY_ROWS &&
-		!fits_memory(size->rows, size->width);
 }
 
 /*
@@ -645,7 +486,7 @@ cost_merging_more(double rows, Oid type)
 Cost
 cost_hashing_more(double lookups, double entries, int width)
 {
-	double		bytes = rows_bytes(entries, width) +
+	double		bytes = sort_rows_bytes(entries, width) +
 		entries * HASH_ENTRY_BYTES;
 
 	/* a table that exceeds its memory is hashed in parts */

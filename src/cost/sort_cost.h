@@ -43,15 +43,17 @@ extern SortSize sort_size_of_plan(const Plan *sort, const List *attnos,
 								  Oid sort_operator, Oid collation,
 								  const List *range_table);
 
+/* Bytes of memory of this many rows of this width: an estimate. */
+extern double sort_rows_bytes(double rows, int width);
+
+/* Do this many rows of this width fit the memory for a sort? */
+extern bool sort_fits_memory(double rows, int width);
+
 /*
- * About processes that sort together, each a sort of this size.  First: do
- * they write the rows as runs, since the rows do not fit the memory?  Second:
- * can they sort together?  Rows that are not written need shared memory for
- * that, and runs must be few enough to be merged at once.
+ * If processes write rows of this size as runs, are these few enough to be merged
+ * at once?
  */
-extern bool sort_together_spills(const SortSize *share);
-extern bool sort_together_has_room(const SortSize *share,
-								   double participants);
+extern bool sort_merges_at_once(const SortSize *size, double participants);
 
 /*
  * Does temp_file_limit leave room for what a process is expected to write for
@@ -81,36 +83,13 @@ extern void cost_sort_in_groups(const SortSize *size, double participants,
 								double busiest, Cost *startup, Cost *total);
 
 /*
- * Does a plan with workers, of cost "together", gain too little over one
- * without, of cost "alone"?
- */
-extern bool workers_hardly_gain(Cost together, Cost alone);
-
-/*
- * Does core's sort find the first "bound" rows in less time than a GpuSort of
- * all?  "participants" is the number of processes that could sort together, each
- * of which has a sort of this size; it is 1 for a sort in one process.
- */
-extern bool first_rows_are_few(const SortSize *size, double participants,
-							   double bound);
-
-/*
- * Does core's sort of rows with a single column of this type, which has these
- * values, take less time than ours?
- */
-extern bool values_are_few(Oid type, ColumnValues values);
-
-/*
- * The same where core keeps the values in memory, and our sort would write
- * them.
- */
-extern bool values_are_kept(const SortSize *size, Oid type);
-
-/*
  * The number of first columns of which the keys of a sort should be made: the
  * others would hardly be looked at, and take long to encode.
  */
 extern int	sort_key_columns(const Sort *sort, const List *range_table);
+
+/* Rows from which on core's own sorts find few of them in the caches. */
+#define MANY_ROWS			50000
 
 /* Core's sorts inside an aggregate, one of each group. */
 typedef struct InnerSize

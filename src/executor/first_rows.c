@@ -21,7 +21,7 @@
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 
-#include "cost/sort_cost.h"
+#include "cost/sort_choice.h"
 #include "executor/first_rows.h"
 #include "executor/gpusort_plan.h"
 #include "executor/node_gpusort.h"
@@ -138,10 +138,10 @@ wants_few(const Limit *limit, const PlannedStmt *statement,
 	if (wanted == NO_BOUND || wanted == 0)
 		return wanted == 0;
 	size = gpusort_size(gpusort_below(limit), statement->rtable);
-	return first_rows_are_few(&size, 1, wanted) &&
+	return sort_choose(&size, 1, wanted) == SORT_NATIVELY &&
 		(gather == NULL ||
-		 first_rows_are_few(&size, sort_participants(gather->num_workers),
-							wanted));
+		 sort_choose(&size, sort_participants(gather->num_workers),
+					 wanted) == SORT_NATIVELY);
 }
 
 /* A copy of a Limit, with core's Sort in the place of the GpuSort. */

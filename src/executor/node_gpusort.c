@@ -30,7 +30,7 @@
 #include "executor/executor.h"
 #include "optimizer/optimizer.h"
 
-#include "cost/sort_cost.h"
+#include "cost/sort_choice.h"
 #include "executor/explain_sort.h"
 #include "executor/gpusort_plan.h"
 #include "executor/node_gpusort.h"
@@ -151,21 +151,19 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 	sort_bound_await();
 }
 
-/*
- * Are only so few rows wanted that core's sort in each of the processes takes less
- * time?
- */
-static bool
-are_few(const GpuSortState *state, double participants, double wanted)
+/* The sort to do in so many processes if so many rows are wanted. */
+static SortChoice
+choose(const GpuSortState *state, double participants, double wanted)
 {
 	const PlanState *node = &state->scan.css.ss.ps;
 	SortSize	size;
 
-	if (wanted == NO_BOUND)
-		return false;
+	/* whatever the size, which takes some time to find */
+	if (participants == 1 && wanted == NO_BOUND)
+		return SORT_ALONE;
 	size = gpusort_size((CustomScan *) node->plan,
 						node->state->es_range_table);
-	return first_rows_are_few(&size, participants, wanted);
+	return sort_choose(&size, participants, wanted);
 }
 
 /* What a sort together with others is to know. */
@@ -203,7 +201,7 @@ begin_sort(GpuSortState *state)
 
 		sort = sort_together_begin(&state->together, &input);
 	}
-	else if (state->last_was_small || are_few(state, 1, bound))
+	else if (state->last_was_small || choose(state, 1, bound) == SORT_NATIVELY)
 		sort = row_sort_begin_few(&state->emptied, descriptor, state->columns,
 								  state->ncolumns, rows, bound,
 								  state->random_access);
@@ -393,30 +391,27 @@ estimate_shared(CustomScanState *node, ParallelContext *context)
 	return sort_together_size(context->nworkers);
 }
 
-/* Will the rows that are expected have to be written to files? */
+/*
+ * Do leader and workers sort together?  The leader has to run the plan too, and it is
+ * the leader's settings that count.  That there is room for it has been planned.
+ */
 static bool
-expects_runs(const GpuSortState *state)
+wants_together(SortChoice choice)
 {
-	const PlanState *node = &state->scan.css.ss.ps;
-	SortSize	size = gpusort_size((CustomScan *) node->plan,
-									node->state->es_range_table);
-
-	return sort_together_spills(&size);
+	return gpusort_enable && gpusort_enable_sort &&
+		parallel_leader_participation && choice != SORT_NATIVELY;
 }
 
 /*
- * Do leader and workers sort together?  The leader has to run the plan too, and it is
- * the leader's settings that count.  Where ties of a few first rows are wanted as well,
- * core's sort does not know what to leave out, but all rows of all processes need not
- * come together.
+ * The sort to do with workers.  Where ties of a few first rows are wanted as well, core's
+ * sort does not know what to leave out, but all rows of all processes need not come
+ * together.
  */
-static bool
-wants_together(const GpuSortState *state, int nworkers)
+static SortChoice
+choose_shared(const GpuSortState *state, const ParallelContext *context)
 {
-	return gpusort_enable && gpusort_enable_sort &&
-		parallel_leader_participation &&
-		!are_few(state, sort_participants(nworkers),
-				 sort_bound_expected_rows(&state->scan.bound));
+	return choose(state, sort_participants(context->nworkers),
+				  sort_bound_expected_rows(&state->scan.bound));
 }
 
 /* Before workers are launched. */
@@ -425,13 +420,14 @@ init_shared(CustomScanState *node, ParallelContext *context, void *place)
 {
 	GpuSortState *state = (GpuSortState *) node;
 	SortTogetherInput input = input_together(state);
+	SortChoice	choice = choose_shared(state, context);
 
 	/* without shared memory there will be no workers */
 	if (context->seg == NULL)
 		return;
 	sort_together_init(&state->together, context, place,
-					   wants_together(state, context->nworkers), &input,
-					   expects_runs(state));
+					   wants_together(choice), &input,
+					   choice == SORT_TOGETHER_IN_RUNS);
 }
 
 /* When the workers of the last launch have ended. */
@@ -441,6 +437,7 @@ init_shared_again(CustomScanState *node, ParallelContext *context,
 {
 	GpuSortState *state = (GpuSortState *) node;
 	SortTogetherInput input = input_together(state);
+	SortChoice	choice = choose_shared(state, context);
 
 	if (context->seg == NULL)
 		return;
@@ -451,8 +448,8 @@ init_shared_again(CustomScanState *node, ParallelContext *context,
 		state->finished = true;
 	}
 	sort_together_init_again(&state->together, context, place,
-							 wants_together(state, context->nworkers), &input,
-							 expects_runs(state));
+							 wants_together(choice), &input,
+							 choice == SORT_TOGETHER_IN_RUNS);
 }
 
 static void

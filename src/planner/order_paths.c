@@ -20,6 +20,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 
+#include "cost/sort_choice.h"
 #include "planner/gather_paths.h"
 #include "planner/order_paths.h"
 #include "planner/sort_refusal.h"
@@ -69,10 +70,9 @@ can_sort_together(PlannerInfo *root, const RelOptInfo *ordered,
 		!pathkeys_contained_in(root->sort_pathkeys, partial->pathkeys) &&
 		sort_paths_take_over(root, partial, root->sort_pathkeys,
 							 ordered_bound(root), size) &&
-		!first_rows_are_few(size, sort_participants(partial->parallel_workers),
-							ordered_bound(root)) &&
-		sort_together_has_room(size,
-							   sort_participants(partial->parallel_workers)) &&
+		sort_is_together(sort_choose(size,
+									 sort_participants(partial->parallel_workers),
+									 ordered_bound(root))) &&
 		!sort_paths_come_in_order(root, partial, root->sort_pathkeys);
 }
 

@@ -19,7 +19,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planner.h"
 
-#include "cost/sort_cost.h"
+#include "cost/sort_choice.h"
 #include "executor/gpusort_plan.h"
 #include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"
@@ -157,10 +157,10 @@ will_sort_together(const GatherMerge *gather, PlanPlace place,
 {
 	const Plan *sort = gather->plan.lefttree;
 	SortSize	size = gpusort_size((CustomScan *) sort, range_table);
-	double		participants = sort_participants(gather->num_workers);
 
-	return sort_together_has_room(&size, participants) &&
-		!first_rows_are_few(&size, participants, place.bound);
+	return sort_is_together(sort_choose(&size,
+										sort_participants(gather->num_workers),
+										place.bound));
 }
 
 /* Rewrites a plan tree, that of a node in this place. */

@@ -19,6 +19,7 @@
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
+#include "cost/sort_choice.h"
 #include "keys/sort_keys.h"
 #include "planner/sort_paths.h"
 #include "planner/sort_refusal.h"
@@ -143,8 +144,8 @@ sort_paths_share(PlannerInfo *root, const Path *partial, List *pathkeys,
 				 double rows, SortSize *size)
 {
 	if (!sort_paths_take_over(root, partial, pathkeys, NO_BOUND, size) ||
-		sort_together_spills(size) ||
-		!sort_together_has_room(size, rows / size->rows) ||
+		sort_choose(size, rows / size->rows,
+					NO_BOUND) != SORT_TOGETHER_IN_MEMORY ||
 		sort_paths_come_in_order(root, partial, pathkeys))
 		return false;
 	size->rows = rows;

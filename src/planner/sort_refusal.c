@@ -29,7 +29,7 @@
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 
-#include "cost/sort_cost.h"
+#include "cost/sort_choice.h"
 #include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"
 #include "executor/node_groups.h"
@@ -157,7 +157,8 @@ refuse_size(const SortSize *size, double bound)
 {
 	if (size->rows < gpusort_min_rows)
 		return REFUSAL_SMALL;
-	return first_rows_are_few(size, 1, bound) ? REFUSAL_BOUNDED : REFUSAL_NONE;
+	return sort_choose(size, 1, bound) == SORT_NATIVELY ? REFUSAL_BOUNDED :
+		REFUSAL_NONE;
 }
 
 /* What the cost of a Sort depends on, in all. */

@@ -28,7 +28,7 @@
 #include "utils/fmgroids.h"
 #include "utils/selfuncs.h"
 
-#include "cost/sort_cost.h"
+#include "cost/sort_choice.h"
 #include "executor/node_aggregate.h"
 #include "executor/value_aggregates.h"
 #include "planner/aggregate_paths.h"
