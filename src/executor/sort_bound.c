@@ -140,7 +140,7 @@ present_count(const PlanState *node, uint64 first_count)
 		bound = ((const BoundedScanState *) node)->leader_bound;
 	if (bound == NULL)
 		return first_count;
-	return *bound < 0 || *bound > PG_INT64_MAX ? 0 : (uint64) *bound;
+	return *bound < 0 || *bound > (double) PG_INT64_MAX ? 0 : (uint64) *bound;
 }
 
 uint64
