@@ -178,6 +178,8 @@ CREATE INDEX of_docs ON parts (docs, feeling);
 CREATE INDEX of_both ON parts ((few % 3), doc, pair DESC);
 CREATE INDEX of_times ON parts (times, id);
 SELECT builds() - :before;
+SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS amcheck;
+RESET client_min_messages;
 SELECT indexrelid::regclass, bt_index_parent_check(indexrelid, true, true) FROM pg_index WHERE indrelid = 'parts'::regclass ORDER BY 1;
 DROP EXTENSION amcheck;
