@@ -160,26 +160,19 @@ extern bool encode_prefix_is_hoped_for(const StringPrefix *prefix);
 /* encode_arrays.c */
 typedef struct ArrayColumn ArrayColumn;
 
-/* Completes the cache of an array type. */
 extern void encode_array_begin(KeyCache *cache, Oid collation, KeyPlace place);
-
+extern Oid	encode_array_first(Oid type, Oid *family, Oid *collation);
 extern bool encode_array(KeyWriter *writer, Datum value);
 
 /* encode_ranges.c */
-
-/* Completes the cache of a type of ranges or multiranges. */
-extern void encode_range_begin(KeyCache *cache);
-
-/* The type of the bounds of ranges or multiranges, and the family that orders them. */
-extern Oid	encode_range_bound(Oid type, Oid *family);
-
+extern void encode_range_begin(KeyCache *cache, Oid collation, KeyPlace place);
+extern Oid	encode_range_first(Oid type, Oid *family, Oid *collation);
 extern bool encode_range(KeyWriter *writer, Datum value);
 extern bool encode_multirange(KeyWriter *writer, Datum value);
 
 /* encode_records.c */
-
-/* Completes the cache of a composite type, or of the type record. */
-extern void encode_record_begin(KeyCache *cache);
+extern void encode_record_begin(KeyCache *cache, Oid collation, KeyPlace place);
+extern Oid	encode_record_first(Oid type, Oid *family, Oid *collation);
 
 /*
  * Prepares it for keys of several processes.  They cannot make keys of the type record
@@ -187,15 +180,10 @@ extern void encode_record_begin(KeyCache *cache);
  */
 extern void encode_record_share(KeyCache *cache);
 
-/* The type of the first column of a composite type, not valid if it has none. */
-extern Oid	encode_record_first(Oid type, Oid *collation);
-
 extern bool encode_record(KeyWriter *writer, Datum value);
 
 /* encode_jsonb.c */
-
-/* Completes the cache of jsonb. */
-extern void encode_jsonb_begin(KeyCache *cache);
+extern void encode_jsonb_begin(KeyCache *cache, Oid collation, KeyPlace place);
 
 /* Prepares it for keys of several processes, which are longer. */
 extern void encode_jsonb_share(KeyCache *cache);

@@ -36,6 +36,12 @@ struct ArrayColumn
 	MemoryContext context;		/* memory for an array that is not stored flat */
 };
 
+Oid
+encode_array_first(Oid type, Oid *family, Oid *collation)
+{
+	return get_base_element_type(type);
+}
+
 void
 encode_array_begin(KeyCache *cache, Oid collation, KeyPlace place)
 {

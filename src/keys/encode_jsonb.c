@@ -103,7 +103,7 @@ static bool append_container(Document *document, JsonbContainer *container,
 							 NamePlace *place);
 
 void
-encode_jsonb_begin(KeyCache *cache)
+encode_jsonb_begin(KeyCache *cache, Oid collation, KeyPlace place)
 {
 	cache->jsonb = palloc0(sizeof(struct JsonbColumn));
 	cache->jsonb->names_left = MOST_NAMES;

@@ -46,7 +46,7 @@ range_type(Oid type)
 
 /* The type's own family need not be the default one of the bounds' type. */
 Oid
-encode_range_bound(Oid type, Oid *family)
+encode_range_first(Oid type, Oid *family, Oid *collation)
 {
 	HeapTuple	tuple = SearchSysCache1(RANGETYPE,
 										ObjectIdGetDatum(range_type(type)));
@@ -61,10 +61,10 @@ encode_range_bound(Oid type, Oid *family)
 }
 
 void
-encode_range_begin(KeyCache *cache)
+encode_range_begin(KeyCache *cache, Oid collation, KeyPlace place)
 {
 	Oid			family;
-	Oid			bound = encode_range_bound(cache->type, &family);
+	Oid			bound = encode_range_first(cache->type, &family, &collation);
 
 	cache->range = lookup_type_cache(range_type(cache->type),
 									 TYPECACHE_RANGE_INFO);

@@ -106,7 +106,7 @@ begin_parts(KeyCache *cache, RowType *row_type)
 }
 
 void
-encode_record_begin(KeyCache *cache)
+encode_record_begin(KeyCache *cache, Oid collation, KeyPlace place)
 {
 	cache->record = palloc0(sizeof(struct RecordColumn));
 	if (cache->type != RECORDOID)
@@ -120,7 +120,7 @@ encode_record_share(KeyCache *cache)
 }
 
 Oid
-encode_record_first(Oid type, Oid *collation)
+encode_record_first(Oid type, Oid *family, Oid *collation)
 {
 	TupleDesc	descriptor = lookup_rowtype_tupdesc(type, -1);
 	Oid			first = InvalidOid;

@@ -65,15 +65,11 @@ key_encoder_find_parts(Oid type, Oid operand, bool *by_collation)
 	if (encoder == NULL)
 		return NULL;
 	*by_collation = encoder->by_collation;
-	if (operand == ANYARRAYOID)
-		part = get_base_element_type(type);
-	else if (operand == ANYRANGEOID || operand == ANYMULTIRANGEOID)
-		part = encode_range_bound(base_type, &family);
-	else if (operand == RECORDOID && base_type != RECORDOID)
-		part = encode_record_first(base_type, &collation);
-	else
+	/* of a record nothing is known before there is one */
+	if (encoder->first == NULL || base_type == RECORDOID)
 		return encoder;
 
+	part = encoder->first(base_type, &family, &collation);
 	/* a row type may have no columns */
 	if (!OidIsValid(part))
 		return operand == RECORDOID ? encoder : NULL;
@@ -107,14 +103,8 @@ key_cache_create(const KeyEncoder *encoder, Oid type, Oid collation,
 		if (transform != NULL)
 			cache->collated = encode_collated_begin(transform, place);
 	}
-	if (encoder->type == ANYARRAYOID)
-		encode_array_begin(cache, collation, place);
-	else if (encoder->type == ANYRANGEOID || encoder->type == ANYMULTIRANGEOID)
-		encode_range_begin(cache);
-	else if (encoder->type == RECORDOID)
-		encode_record_begin(cache);
-	else if (encoder->type == JSONBOID)
-		encode_jsonb_begin(cache);
+	if (encoder->begin != NULL)
+		encoder->begin(cache, collation, place);
 
 	/* the elements of an array have a prefix, not the array */
 	if (place != KEY_INSIDE && encoder->type != ANYARRAYOID &&

@@ -86,7 +86,7 @@ encode_flatten(KeyCache *cache, Datum value)
 	{0, NULL, encode, whole}, {0, NULL, encode, NULL}
 
 static const KeyEncoder key_encoders[] = {
-	/* type, by collation, compact and general form */
+	/* type, by collation, compact and general form, functions for parts */
 	{BOOLOID, false, WORD(1, bool_word)},
 	{CHAROID, false, WORD(1, char_word)},
 	{INT2OID, false, WORD(2, int2_word)},
@@ -124,11 +124,15 @@ static const KeyEncoder key_encoders[] = {
 	TWO_FORMS(8, encode_bits_compact, 0, encode_bits_general)},
 	{VARBITOID, false,
 	TWO_FORMS(8, encode_bits_compact, 0, encode_bits_general)},
-	{ANYARRAYOID, false, VARYING(encode_array)},
-	{ANYRANGEOID, false, VARYING(encode_range)},
-	{ANYMULTIRANGEOID, false, VARYING(encode_multirange)},
-	{RECORDOID, false, VARYING(encode_record)},
-	{JSONBOID, false, VARYING(encode_jsonb)},
+	{ANYARRAYOID, false, VARYING(encode_array),
+	encode_array_begin, encode_array_first},
+	{ANYRANGEOID, false, VARYING(encode_range),
+	encode_range_begin, encode_range_first},
+	{ANYMULTIRANGEOID, false, VARYING(encode_multirange),
+	encode_range_begin, encode_range_first},
+	{RECORDOID, false, VARYING(encode_record),
+	encode_record_begin, encode_record_first},
+	{JSONBOID, false, VARYING(encode_jsonb), encode_jsonb_begin},
 };
 
 /* The type that the extension citext makes has another OID everywhere. */

@@ -165,6 +165,16 @@ typedef struct KeyForm
 	KeyWholeFunction whole;		/* or NULL */
 } KeyForm;
 
+/*
+ * Functions of an encoder of values with parts.  A KeyFirstFunction returns the type of
+ * what is first in the values of a type, not valid if nothing is, and sets the family
+ * that orders it, if that is not its default one, and its collation, if it has one of
+ * its own.  A KeyBeginFunction completes the cache of a type: makes its parts.
+ */
+typedef Oid (*KeyFirstFunction) (Oid type, Oid *family, Oid *collation);
+typedef void (*KeyBeginFunction) (KeyCache *cache, Oid collation,
+								  KeyPlace place);
+
 /* A type's row in the table of encoders. */
 typedef struct KeyEncoder
 {
@@ -172,6 +182,8 @@ typedef struct KeyEncoder
 	bool		by_collation;	/* the order depends on the collation */
 	KeyForm		compact;		/* may refuse values */
 	KeyForm		general;		/* takes all values, some at a second try */
+	KeyBeginFunction begin;		/* NULL: values have no parts */
+	KeyFirstFunction first;		/* NULL: what is first has an encoder */
 } KeyEncoder;
 
 /* The encoder for a type's default ordering, or NULL. */
