@@ -55,7 +55,7 @@ encode_array_begin(KeyCache *cache, Oid collation, KeyPlace place)
 											ALLOCSET_SMALL_SIZES);
 	cache->array = column;
 	cache->parts = palloc(sizeof(KeyCache *));
-	cache->parts[0] = key_part_create(column->type, InvalidOid, collation,
+	cache->parts[0] = key_part_create(cache, column->type, InvalidOid, collation,
 									  place == KEY_INSIDE ? KEY_INSIDE :
 									  KEY_OF_COLUMN);
 	cache->nparts = 1;

@@ -109,7 +109,7 @@ encode_jsonb_begin(KeyCache *cache, Oid collation, KeyPlace place)
 	cache->jsonb->names_left = MOST_NAMES;
 	cache->jsonb->context = CurrentMemoryContext;
 	cache->parts = palloc(sizeof(KeyCache *));
-	cache->parts[0] = key_part_create(TEXTOID, InvalidOid,
+	cache->parts[0] = key_part_create(cache, TEXTOID, InvalidOid,
 									  DEFAULT_COLLATION_OID, KEY_INSIDE);
 	cache->nparts = 1;
 }

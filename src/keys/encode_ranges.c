@@ -69,7 +69,7 @@ encode_range_begin(KeyCache *cache, Oid collation, KeyPlace place)
 	cache->range = lookup_type_cache(range_type(cache->type),
 									 TYPECACHE_RANGE_INFO);
 	cache->parts = palloc(sizeof(KeyCache *));
-	cache->parts[0] = key_part_create(bound, family,
+	cache->parts[0] = key_part_create(cache, bound, family,
 									  cache->range->rng_collation, KEY_INSIDE);
 	cache->nparts = 1;
 }

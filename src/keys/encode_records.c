@@ -98,7 +98,7 @@ begin_parts(KeyCache *cache, RowType *row_type)
 	{
 		Form_pg_attribute attribute = get_column(row_type, i);
 
-		cache->parts[i] = key_part_create(attribute->atttypid, InvalidOid,
+		cache->parts[i] = key_part_create(cache, attribute->atttypid, InvalidOid,
 										  attribute->attcollation,
 										  KEY_INSIDE);
 	}
@@ -218,6 +218,13 @@ append_columns(KeyWriter *writer, const RowType *row_type)
 		AttrNumber	attno = row_type->attnos[i];
 		bool		isnull = row_type->isnull[attno - 1];
 
+		/* the comparator may raise an error, even of two NULLs */
+		if (cache->parts[i]->encoder == NULL)
+		{
+			key_append(writer, CODE_VALUE, 8);
+			writer->truncated = true;
+			break;
+		}
 		key_append(writer, isnull ? CODE_NULL : CODE_VALUE, 8);
 		if (!isnull && !encode_part(writer, cache->parts[i],
 									row_type->values[attno - 1]))

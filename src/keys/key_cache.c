@@ -23,6 +23,12 @@
 
 #include "keys/encode.h"
 
+/*
+ * The most parts of a column's values.  Row types of row types can have millions of
+ * columns, of which keys have no room for more than the first ones.
+ */
+#define MOST_PARTS	2048
+
 /* The families (text_pattern_ops and the like) do so under any collation. */
 bool
 key_is_pattern_family(Oid family, Oid operand)
@@ -84,9 +90,9 @@ key_encoder_find_parts(Oid type, Oid operand, bool *by_collation)
 	return encoder;
 }
 
-KeyCache *
-key_cache_create(const KeyEncoder *encoder, Oid type, Oid collation,
-				 KeyPlace place)
+static KeyCache *
+create_cache(const KeyEncoder *encoder, Oid type, Oid collation,
+			 KeyPlace place, int *parts_left)
 {
 	KeyCache   *cache = palloc0(sizeof(KeyCache));
 	CollationTransform *transform;
@@ -94,6 +100,7 @@ key_cache_create(const KeyEncoder *encoder, Oid type, Oid collation,
 	cache->type = getBaseType(type);
 	cache->encoder = encoder;
 	cache->context = CurrentMemoryContext;
+	cache->parts_left = parts_left;
 	if (encoder == NULL)
 		return cache;
 
@@ -115,7 +122,18 @@ key_cache_create(const KeyEncoder *encoder, Oid type, Oid collation,
 }
 
 KeyCache *
-key_part_create(Oid type, Oid family, Oid collation, KeyPlace place)
+key_cache_create(const KeyEncoder *encoder, Oid type, Oid collation,
+				 KeyPlace place)
+{
+	int		   *parts_left = palloc(sizeof(int));
+
+	*parts_left = MOST_PARTS;
+	return create_cache(encoder, type, collation, place, parts_left);
+}
+
+KeyCache *
+key_part_create(KeyCache *whole, Oid type, Oid family, Oid collation,
+				KeyPlace place)
 {
 	Oid			base_type = getBaseType(type);
 	bool		by_collation;
@@ -126,9 +144,14 @@ key_part_create(Oid type, Oid family, Oid collation, KeyPlace place)
 	/* the comparator says that there is no collation */
 	if (encoder != NULL && by_collation && !collation_can_sort(collation))
 		encoder = NULL;
+	if (*whole->parts_left == 0)
+		encoder = NULL;
+	else
+		--*whole->parts_left;
 	if (encoder != NULL && encoder->by_collation && !by_collation)
 		collation = InvalidOid;
-	return key_cache_create(encoder, base_type, collation, place);
+	return create_cache(encoder, base_type, collation, place,
+						whole->parts_left);
 }
 
 bool

@@ -27,6 +27,7 @@ typedef struct KeyCache
 	char	   *flat;			/* the value, if it had a short header */
 	int			nparts;
 	struct KeyCache **parts;	/* elements, bounds, columns or strings */
+	int		   *parts_left;		/* parts that the whole tree may still get */
 	struct EnumOrder *enum_order;	/* numbers of enum values (encode_enums.c) */
 	struct CollatedColumn *collated;	/* sort keys of strings; NULL: by
 										 * bytes */
@@ -208,11 +209,12 @@ extern KeyCache *key_cache_create(const KeyEncoder *encoder, Oid type,
 								  Oid collation, KeyPlace place);
 
 /*
- * Makes what the encoder of a part keeps, in the current memory context.  The part
- * sorts by the family of operators, or by its default ordering if that is not valid.
+ * Makes what the encoder of a part of "whole" keeps, in the current memory context.  The
+ * part sorts by the family of operators, or by its default ordering if that is not
+ * valid.  It has no encoder if there are too many parts already.
  */
-extern KeyCache *key_part_create(Oid type, Oid family, Oid collation,
-								 KeyPlace place);
+extern KeyCache *key_part_create(KeyCache *whole, Oid type, Oid family,
+								 Oid collation, KeyPlace place);
 
 /* Calls a function for a cache and all its parts, until it returns true. */
 typedef bool (*KeyCacheFunction) (KeyCache *cache, void *argument);

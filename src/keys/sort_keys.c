@@ -202,12 +202,19 @@ sort_keys_create(TupleDesc descriptor, const SortColumn *columns, int ncolumns)
 }
 
 /*
- * Prepares a part for keys of several processes; true if they depend on the process:
- * the numbers of enums that one has read may not be those of another, nor the row
- * types that records have had so far.
+ * Do keys of a part depend on the process?  The numbers of enums that one has read may
+ * not be those of another, nor the row types that records have had so far.
  */
 static bool
 cannot_share(KeyCache *cache, void *argument)
+{
+	return cache->type == RECORDOID ||
+		(cache->encoder != NULL && cache->encoder->type == ANYENUMOID);
+}
+
+/* Prepares a part for keys of several processes. */
+static bool
+share_part(KeyCache *cache, void *argument)
 {
 	if (cache->collated != NULL)
 		encode_collated_share(cache->collated);
@@ -215,8 +222,7 @@ cannot_share(KeyCache *cache, void *argument)
 		encode_record_share(cache);
 	if (cache->jsonb != NULL)
 		encode_jsonb_share(cache);
-	return cache->type == RECORDOID ||
-		(cache->encoder != NULL && cache->encoder->type == ANYENUMOID);
+	return false;
 }
 
 bool
@@ -227,6 +233,8 @@ sort_keys_share(SortKeys *keys)
 		if (key_cache_walk(keys->columns[i].cache, cannot_share, NULL))
 			return false;
 	}
+	for (int i = 0; i < keys->nencoded; i++)
+		(void) key_cache_walk(keys->columns[i].cache, share_part, NULL);
 	return true;
 }
 

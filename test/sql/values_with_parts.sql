@@ -167,6 +167,32 @@ RESET enable_nestloop;
 -- indexes
 CREATE FUNCTION builds() RETURNS numeric LANGUAGE sql AS
 	$$ SELECT sum(value) FROM gpusort_stats WHERE name IN ('indexes_host', 'indexes_device') $$;
+-- records of several types, whose keys processes cannot make together
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SELECT count(*) FROM (SELECT id FROM parts ORDER BY CASE WHEN id % 2 = 0 THEN row(id, id) ELSE row(id, id::text) END OFFSET 0) s;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+SET max_parallel_workers_per_gather = 0;
+-- the comparator is missing also where all are NULL
+SELECT count(DISTINCT row(id % 7, null::json)) FROM parts;
+-- row types of row types have more columns than memory has room for
+CREATE TYPE ten AS (a int, b int, c int, d int, e int, f int, g int, h int, i int, j int);
+CREATE TYPE hundred AS (a ten, b ten, c ten, d ten, e ten, f ten, g ten, h ten, i ten, j ten);
+CREATE TYPE thousand AS (a hundred, b hundred, c hundred, d hundred, e hundred, f hundred, g hundred, h hundred, i hundred, j hundred);
+CREATE TYPE many AS (a thousand, b thousand, c thousand, d thousand, e thousand, f thousand, g thousand, h thousand, i thousand, j thousand);
+CREATE TYPE more AS (a many, b many, c many, d many, e many, f many, g many, h many, i many, j many);
+CREATE TABLE nests (id int, nest more);
+INSERT INTO nests (id, nest.a.a.a.a.a, nest.a.a.a.a.b) SELECT i, i % 5, -i FROM generate_series(1, 20) i;
+BEGIN;
+DECLARE of_nests CURSOR FOR SELECT id, nest FROM nests ORDER BY nest;
+FETCH of_nests;
+SELECT sum(total_bytes) < 8 * 1048576 little FROM pg_backend_memory_contexts WHERE name LIKE 'gpusort%';
+COMMIT;
+
 SELECT builds() AS before \gset
 CREATE INDEX of_numbers ON parts (numbers, id);
 CREATE INDEX of_texts ON parts (texts DESC NULLS LAST, many);
