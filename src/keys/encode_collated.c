@@ -20,8 +20,8 @@
  * Where all sort keys begin alike, what they have in common is left out
  * (encode_prefix.c), and the limit is that of what follows it.
  *
- * Inside a value of several parts a sort key is as long as the key has room, since
- * nothing could follow a beginning, and the parts behind it mostly matter.
+ * Inside a value of several parts a sort key is as long as a key can be, since nothing
+ * could follow a beginning, and the parts behind it mostly matter.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,8 +38,16 @@
 #define FIRST_SHARED_LIMIT	16
 #define GREATEST_LIMIT		(KEY_MAX_WORDS * sizeof(uint64_t))
 
-/* Inside a value: all that encode_parts() may have room for. */
-#define LIMIT_INSIDE		(PREFIX_MOST_BYTES + GREATEST_LIMIT + sizeof(uint64_t))
+/*
+ * Most bytes of a sort key inside a value, behind which the key ends.  That is less than
+ * encode_parts() may have room for: the comparator finds equal strings equal without
+ * sort keys, so these must not take longer than that where values begin with the same
+ * long string.
+ */
+#define LIMIT_INSIDE		GREATEST_LIMIT
+
+/* The longest sort key that is looked at, with what all of them begin with. */
+#define MOST_SORT_KEY_BYTES	(PREFIX_MOST_BYTES + GREATEST_LIMIT + sizeof(uint64_t))
 
 /*
  * Beginnings of truncated strings in a sample, and how many of them may be equal.
@@ -124,7 +132,7 @@ encode_collated_begin(CollationTransform *transform, KeyPlace place)
 	column->is_last = place == KEY_OF_LAST_COLUMN;
 	column->breaks_ties = collation_breaks_ties(transform);
 	column->limit = FIRST_LIMIT;
-	column->bytes = palloc(LIMIT_INSIDE + COLLATION_SLACK);
+	column->bytes = palloc(MOST_SORT_KEY_BYTES + COLLATION_SLACK);
 	column->context = CurrentMemoryContext;
 	if (place == KEY_INSIDE)
 	{
