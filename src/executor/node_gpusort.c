@@ -151,7 +151,7 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 	sort_bound_await();
 }
 
-/* The sort to do in so many processes if so many rows are wanted. */
+/* Chooses the sort for this number of processes and of wanted rows. */
 static SortChoice
 choose(const GpuSortState *state, double participants, double wanted)
 {

@@ -51,8 +51,9 @@ extern void sort_bound_find_awaited(PlanState *top);
 extern void sort_bound_end(bool outer);
 
 /*
- * Tells the GpuSorts of a query that is about to be executed for so many rows of them,
- * if it is the plan of a parallel worker.  Returns for how many it is to be executed.
+ * Tells the GpuSorts of a query that "count" rows of them are wanted, before it is
+ * executed for that number, if it is the plan of a parallel worker.  Returns the number
+ * of rows that it is to be executed for.
  */
 extern uint64 sort_bound_pass_count(const QueryDesc *query, uint64 count);
 

@@ -69,7 +69,7 @@ typedef struct NamePlace
 	ObjectNames *objects;		/* places in the objects that are the value */
 } NamePlace;
 
-/* The places in objects of so many pairs, one for each pair. */
+/* The places in objects with this number of pairs, one for each pair. */
 struct ObjectNames
 {
 	ObjectNames *next;			/* those of another number of pairs */
@@ -159,7 +159,7 @@ append_value(Document *document, JEntry entry, char *base,
 	return true;
 }
 
-/* The places in objects of so many pairs; NULL if none are kept. */
+/* Finds the places in objects with this number of pairs; NULL if none are kept. */
 static ObjectNames *
 find_names(struct JsonbColumn *column, NamePlace *place, uint32 npairs)
 {

@@ -35,10 +35,10 @@
 
 /*
  * Is this the family of operators that keys of a type are made for, its default one?
- * Of PostgreSQL's own families a type has no other, but for those that order by bytes,
- * of strings and of records, and nobody can give one of them other operators of the type.  To ask which is the
- * default takes twenty lookups in the catalogs where nothing is in the caches, 0.15 ms
- * in each worker.
+ * Of PostgreSQL's own families a type has no other, but for those that order strings or
+ * records by bytes, and nobody can give one of them other operators of the type.  To ask
+ * which is the default takes twenty lookups in the catalogs where nothing is in the
+ * caches, 0.15 ms in each worker.
  */
 static bool
 is_default_family(Oid family, Oid operand_type)
