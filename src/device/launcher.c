@@ -25,7 +25,8 @@
  * gpusortd, which ends all waits for it.  A stopped gpusortd does not see the
  * end of its standard input either, so the guard kills it when the launcher
  * has ended.  If the guard is killed its child becomes the launcher's, not the
- * postmaster's.
+ * postmaster's.  The launcher itself ends only when its children have, so that
+ * it leaves none that a signal has ended.
  *
  * When gpusortd dies it is started again: at once if it had been ready for a
  * while, otherwise with a delay that doubles each time.  Without a usable
@@ -84,6 +85,12 @@
  */
 #define LEAVE_MILLISECONDS			100
 #define KILL_MILLISECONDS			1000
+
+/*
+ * How long the launcher waits for it after a crash of another process.  The
+ * postmaster kills the launcher after five seconds.
+ */
+#define QUIT_MILLISECONDS			4000
 
 /* A running gpusortd, or none; times as milliseconds_now(). */
 typedef struct Daemon
@@ -313,11 +320,14 @@ start_daemon(void)
 	/* until the new gpusortd reports, there is still no device */
 	if (shared_daemon_status().state != DAEMON_UNUSABLE)
 		shared_set_daemon_status(DAEMON_STARTING, false, "");
+	memset(&the_daemon, 0, sizeof(the_daemon));
 	sigfillset(&all_signals);
 	sigprocmask(SIG_SETMASK, &all_signals, &signals);
 	pid = fork();
 	if (pid == 0)
 		exec_daemon(path, life_line[0], reports[1]);
+	/* SIGQUIT finds the guard */
+	the_daemon.guard = Max(pid, 0);
 	sigprocmask(SIG_SETMASK, &signals, NULL);
 	close(life_line[0]);
 	close(reports[1]);
@@ -326,8 +336,6 @@ start_daemon(void)
 				(errmsg("gpusort: could not fork gpusortd: %m")));
 	(void) fcntl(life_line[1], F_SETFL, O_NONBLOCK);
 
-	memset(&the_daemon, 0, sizeof(the_daemon));
-	the_daemon.guard = pid;
 	the_daemon.ended = -1;
 	the_daemon.life_line = life_line[1];
 	the_daemon.reports = reports[0];
@@ -659,10 +667,28 @@ reload(void)
 	next_time = 0;
 }
 
+/*
+ * Handler of SIGQUIT, which says that another process has crashed.  The guard
+ * or gpusortd may have been killed with that one: their end is the launcher's
+ * to wait for.  Like the server's handler it cleans nothing else up.
+ */
+static void
+quit_without_children(SIGNAL_ARGS)
+{
+	uint64		deadline = milliseconds_now() + QUIT_MILLISECONDS;
+
+	if (the_daemon.guard != 0)
+		kill_daemon();
+	while (waitpid(-1, NULL, WNOHANG) >= 0 && milliseconds_now() < deadline)
+		pg_usleep(1000L);
+	_exit(2);
+}
+
 void
 gpusort_launcher_main(Datum argument)
 {
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGQUIT, quit_without_children);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	BackgroundWorkerUnblockSignals();
 	if (!shared_begin_launcher())
