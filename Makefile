@@ -50,11 +50,12 @@ OBJS = \
 	src/executor/row_stream.o \
 	src/executor/shared_rows.o \
 	src/executor/sort_bound.o \
-	src/executor/sort_together.o \
 	src/executor/sorted_slices.o \
+	src/executor/team.o \
 	src/executor/value_aggregates.o \
 	src/executor/value_buffer.o \
 	src/executor/value_cast.o \
+	src/executor/worker_reports.o \
 	src/index/heap_scan.o \
 	src/index/index_build.o \
 	src/index/index_rows.o \

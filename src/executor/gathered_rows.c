@@ -52,17 +52,10 @@
 #define MOST_IDLE_PERIODS	2
 #define UNTIMED_PART		16
 
-typedef enum GatherDecision
-{
-	GATHER_UNDECIDED = 0,
-	GATHER_NOTHING,
-	GATHER_SLICES
-} GatherDecision;
-
 struct GatheredRows
 {
 	RowReader	reader;			/* must be first */
-	SharedGather *shared;
+	SharedSlices *slices;
 	RowOrder   *order;
 	Size		row_bytes;		/* bytes of a row to be prefetched */
 	PartReceiver *receiver;
@@ -103,8 +96,7 @@ void
 shared_gather_init(SharedGather *shared, int nworkers, double expected_rows)
 {
 	shared->expected_rows = pays(nworkers, expected_rows) ? expected_rows : 0;
-	leader_decision_init(&shared->decision);
-	shared_slices_init(&shared->slices);
+	pg_atomic_init_u32(&shared->nhelpers, 0);
 	shared->stream = DSM_HANDLE_INVALID;
 }
 
@@ -123,7 +115,7 @@ shared_gather_offer(SharedGather *shared)
 {
 	if (shared->expected_rows == 0)
 		return false;
-	leader_decision_offer_help(&shared->decision);
+	pg_atomic_fetch_add_u32(&shared->nhelpers, 1);
 	return true;
 }
 
@@ -163,25 +155,19 @@ send_slices(SliceReader *reader, PartSender *sender)
 }
 
 void
-gather_rows(SharedGather *shared, SharedRows *rows)
+gather_rows(SharedGather *shared, SharedSlices *slices, RowSegments *segments)
 {
-	RowSegments *segments;
+	PartSender *sender = part_sender_begin(shared->stream);
 	SliceReader *reader;
-	PartSender *sender;
 
-	if (leader_decision_await(&shared->decision) != GATHER_SLICES)
-		return;
-	sender = part_sender_begin(shared->stream);
 	if (sender == NULL)
 		return;
-	segments = row_segments_begin(rows);
-	reader = slice_reader_begin(&shared->slices, segments, NULL, NULL);
+	reader = slice_reader_begin(slices, segments, NULL, NULL);
 	if (reader != NULL)
 	{
 		send_slices(reader, sender);
 		slice_reader_end(reader);
 	}
-	row_segments_end(segments);
 	part_sender_end(sender);
 }
 
@@ -191,16 +177,16 @@ gather_rows(SharedGather *shared, SharedRows *rows)
 
 /* Shares the order, and makes the stream; NULL if that is not possible. */
 static PartReceiver *
-share(SharedGather *shared, RowOrder *order, const RowCollector *collector,
-	  Size limit)
+share(SharedGather *shared, SharedSlices *slices, RowOrder *order,
+	  const RowCollector *collector, Size limit)
 {
-	int			nhelpers = leader_decision_helpers(&shared->decision);
+	int			nhelpers = pg_atomic_read_u32(&shared->nhelpers);
 	Size		row_bytes = row_store_row_bytes(order->store);
 	uint64		slice_rows = Max(SLICE_BYTES / Max(row_bytes, 1), 1);
 	PartReceiver *receiver;
 
 	if (limit < nhelpers * STREAM_BYTES ||
-		!shared_slices_share(&shared->slices, order, collector, slice_rows,
+		!shared_slices_share(slices, order, collector, slice_rows,
 							 limit - nhelpers * STREAM_BYTES))
 		return NULL;
 	receiver = part_receiver_begin(nhelpers, STREAM_BYTES,
@@ -208,7 +194,7 @@ share(SharedGather *shared, RowOrder *order, const RowCollector *collector,
 	if (receiver != NULL)
 		shared->stream = part_receiver_handle(receiver);
 	else
-		shared_slices_drop(&shared->slices);
+		shared_slices_drop(slices);
 	return receiver;
 }
 
@@ -223,22 +209,20 @@ begin_period(GatheredRows *gathered)
 }
 
 GatheredRows *
-gathered_rows_begin(SharedGather *shared, RowOrder *order,
-					const RowCollector *collector, Size limit)
+gathered_rows_begin(SharedGather *shared, SharedSlices *slices,
+					RowOrder *order, const RowCollector *collector,
+					Size limit)
 {
 	PartReceiver *receiver = NULL;
 	GatheredRows *gathered;
 
-	if (order != NULL &&
-		pays(leader_decision_helpers(&shared->decision), order->nentries))
-		receiver = share(shared, order, collector, limit);
-	leader_decision_make(&shared->decision,
-						 receiver != NULL ? GATHER_SLICES : GATHER_NOTHING);
+	if (pays(pg_atomic_read_u32(&shared->nhelpers), order->nentries))
+		receiver = share(shared, slices, order, collector, limit);
 	if (receiver == NULL)
 		return NULL;
 	gathered = palloc0(sizeof(GatheredRows));
 	gathered->reader.next = next_row;
-	gathered->shared = shared;
+	gathered->slices = slices;
 	gathered->order = order;
 	gathered->row_bytes = Min(row_store_row_bytes(order->store),
 							  MOST_FETCHED_BYTES);
@@ -282,7 +266,7 @@ end_period(GatheredRows *gathered)
 		busy >= microseconds_since(gathered->begun) / 2)
 		gathered->idle_periods = 0;
 	else if (++gathered->idle_periods == MOST_IDLE_PERIODS)
-		gathered->rest = shared_slices_take_rest(&gathered->shared->slices);
+		gathered->rest = shared_slices_take_rest(gathered->slices);
 	begin_period(gathered);
 }
 
@@ -290,7 +274,7 @@ end_period(GatheredRows *gathered)
 static void
 begin_slice(GatheredRows *gathered)
 {
-	SharedSlices *slices = &gathered->shared->slices;
+	SharedSlices *slices = gathered->slices;
 	uint64		begin = gathered->next;
 	bool		is_taken = shared_slices_take(slices, begin);
 
@@ -366,6 +350,6 @@ void
 gathered_rows_end(GatheredRows *gathered)
 {
 	part_receiver_end(gathered->receiver);
-	shared_slices_drop(&gathered->shared->slices);
+	shared_slices_drop(gathered->slices);
 	pfree(gathered);
 }

@@ -10,15 +10,13 @@
 
 #include "executor/shared_rows.h"
 #include "executor/sorted_slices.h"
-#include "port/leader_decision.h"
 #include "spill/row_reader.h"
 
-/* What leader and workers share. */
+/* What leader and workers share, beside the slices. */
 typedef struct SharedGather
 {
 	double		expected_rows;	/* rows that workers may be asked to gather */
-	LeaderDecision decision;	/* a GatherDecision */
-	SharedSlices slices;		/* order of the rows, and the next slice */
+	pg_atomic_uint32 nhelpers;	/* workers that wait to gather rows */
 	dsm_handle	stream;			/* stream of the gathered rows */
 } SharedGather;
 
@@ -35,23 +33,24 @@ extern bool shared_gather_is_expected(const SharedGather *shared,
 
 /*
  * In a worker: shared_gather_offer() offers help to the leader, before that knows of
- * the worker's last row; false if none is expected.  Otherwise gather_rows() has to
- * follow, when the leader no longer waits for this process: it waits for the decision,
- * and gathers rows until there are no more, or the leader wants none.
+ * the worker's last row; false if none is expected.  gather_rows() gathers rows, if the
+ * leader has decided that, until there are no more, or the leader wants none.
  */
 extern bool shared_gather_offer(SharedGather *shared);
-extern void gather_rows(SharedGather *shared, SharedRows *rows);
+extern void gather_rows(SharedGather *shared, SharedSlices *slices,
+						RowSegments *segments);
 
 /* The leader's end. */
 typedef struct GatheredRows GatheredRows;
 
 /*
- * Decides whether workers gather the rows of an order, all of which are those of the
- * collector.  NULL if they do not, since they are few or memory does not suffice: that
- * for rows, order and stream in "limit" bytes.  To be called in any case where workers
- * have offered help, with NULL for no order.  Allocates in the current memory context.
+ * Shares an order, all of whose rows are those of the collector, for workers to gather
+ * them.  NULL if these are to gather nothing, since rows or workers are few or memory
+ * does not suffice: that for rows, order and stream in "limit" bytes.  Allocates in the
+ * current memory context.
  */
 extern GatheredRows *gathered_rows_begin(SharedGather *shared,
+										 SharedSlices *slices,
 										 RowOrder *order,
 										 const RowCollector *collector,
 										 Size limit);

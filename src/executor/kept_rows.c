@@ -3,11 +3,11 @@
  * kept_rows.c
  *	  Rows of processes that sort together, for which memory does not suffice.
  *
- * Each participant sorts those of its rows that cannot be put into shared memory,
- * in a part of its own, and writes them as runs.  Then it waits for the leader, to
- * merge the runs of all together with it (part_merge.c), before the leader emits rows
- * or while it does.  The leader emits the rows alone.  It is the process that collects the
- * rows of all (shared_rows.h).
+ * Each process but the one that collects the rows of all, below the leader, sorts
+ * those of its rows that cannot be put into shared memory, in a part of its own, and
+ * writes them as runs.  Then it waits for the leader, to merge the runs of all together
+ * with it (part_merge.c), before the leader emits rows or while it does.  The leader
+ * emits the rows alone.
  *
  * If a participant cannot sort by keys, or keeps just the few first rows that are
  * wanted, it writes them as a run in no order.  Then the leader has core's sort take the
@@ -209,13 +209,6 @@ write_rest(KeptRows *kept)
 
 void
 kept_rows_end(KeptRows *kept)
-{
-	write_rest(kept);
-	end_sort(kept);
-}
-
-void
-kept_rows_end_to_help(KeptRows *kept)
 {
 	write_rest(kept);
 	if (kept->sort != NULL)

@@ -63,16 +63,14 @@ extern void kept_rows_init(KeptRows *kept, SharedKeptRows *shared,
 /* Keeps a row. */
 extern void kept_rows_put(KeptRows *kept, TupleTableSlot *slot);
 
-/* Writes the rows that are still in memory, after the last row; frees the memory. */
-extern void kept_rows_end(KeptRows *kept);
-
 /*
- * The same in a process that is not the leader, and can help to merge.  When the
- * leader knows of the last row kept_rows_merge() has to follow, which waits for the
- * leader's decision, and helps if the leader wants that.  True if the leader wants help
- * while it emits rows: kept_rows_send_parts() is to follow then.
+ * Writes the rows that are still in memory, after the last row, and frees the memory.
+ * When the leader knows of the last row kept_rows_merge() has to follow, which waits for
+ * the leader's decision if this process has runs, and helps if the leader wants that.
+ * True if the leader wants help while it emits rows: kept_rows_send_parts() is to follow
+ * then.
  */
-extern void kept_rows_end_to_help(KeptRows *kept);
+extern void kept_rows_end(KeptRows *kept);
 extern bool kept_rows_merge(KeptRows *kept);
 extern void kept_rows_send_parts(KeptRows *kept);
 

@@ -12,8 +12,7 @@
  * A plan may have expected many rows where few come, time and again in a join.  So
  * when they have been few, core's sort, which begins sooner, has the next ones.
  *
- * Directly below a Gather Merge the leader and its workers sort together
- * (sort_together.c).  The node is parallel-aware then: each takes its share of the
+ * Directly below a Gather Merge the leader and its workers sort together (team.c).  The node is parallel-aware then: each takes its share of the
  * child's rows, and the leader returns all of them.  Without workers, where the leader
  * does not run the plan, or where only the first rows are wanted and few, each process
  * sorts for itself.
@@ -31,14 +30,25 @@
 #include "optimizer/optimizer.h"
 
 #include "cost/sort_choice.h"
+#include "executor/after_rows.h"
 #include "executor/explain_sort.h"
 #include "executor/gpusort_plan.h"
 #include "executor/node_gpusort.h"
 #include "executor/row_sort.h"
 #include "executor/sort_bound.h"
-#include "executor/sort_together.h"
+#include "executor/team.h"
+#include "executor/worker_reports.h"
 #include "port/compat.h"
 #include "settings.h"
+
+/* What leader and workers share, in the parallel context; behind it is the TeamShared. */
+typedef struct SharedGpuSort
+{
+	bool		together;		/* or each process sorts for itself */
+	WorkerReports reports;		/* of workers that do */
+	double		bound;			/* first rows that the leader wants, or
+								 * NO_BOUND */
+} SharedGpuSort;
 
 typedef struct GpuSortState
 {
@@ -55,7 +65,9 @@ typedef struct GpuSortState
 	bool		finished;		/* all rows have been emitted */
 	NodeLimit	limit;			/* limit of each group's rows */
 
-	SortTogether together;		/* with other processes */
+	SharedGpuSort *shared;		/* NULL: this is the only process */
+	ParallelContext *context;	/* parallel context, in the leader */
+	Team	   *team;			/* while the sort is one of all processes */
 	RowSortReport report;		/* report of the last finished sort */
 	bool		reported;
 } GpuSortState;
@@ -166,23 +178,88 @@ choose(const GpuSortState *state, double participants, double wanted)
 	return sort_choose(&size, participants, wanted);
 }
 
-/* What a sort together with others is to know. */
-static SortTogetherInput
-input_together(GpuSortState *state)
+/* The part of the shared memory behind the SharedGpuSort. */
+static TeamShared *
+shared_team(SharedGpuSort *shared)
 {
-	SortTogetherInput input = {
-		.child = outerPlanState(&state->scan.css),
-		.columns = state->columns,
-		.ncolumns = state->ncolumns,
-		.bound = sort_bound_rows(&state->scan.bound),
-		.limit = &state->limit,
-		.to_gather_merge = state->scan.gather_merge != NULL
-	};
-
-	return input;
+	return (TeamShared *) ((char *) shared + MAXALIGN(sizeof(SharedGpuSort)));
 }
 
-/* Begins a sort in the memory context of the query. */
+/* Is this process one of several that sort together? */
+static bool
+sorts_together(const GpuSortState *state)
+{
+	return state->shared != NULL && state->shared->together &&
+		team_has_others(shared_team(state->shared), state->context);
+}
+
+/* Joins the others, in the memory context of the query. */
+static TeamRole
+join_team(GpuSortState *state, SortProgress *progress)
+{
+	PlanState  *child = outerPlanState(&state->scan.css);
+	TeamRows	rows = {
+		.descriptor = ExecGetResultType(child),
+		.columns = state->columns,
+		.ncolumns = state->ncolumns,
+		.expected_rows = child->plan->plan_rows,
+		.bound = sort_bound_rows(&state->scan.bound),
+		.limit = &state->limit,
+		.help = state->scan.gather_merge != NULL ?
+		HELP_AT_ANY_TIME : HELP_BEFORE_ROWS
+	};
+
+	state->team = team_begin(shared_team(state->shared), &rows, progress);
+	return team_join(state->team, IsParallelWorker() ? 0 :
+					 state->context->nworkers_launched);
+}
+
+/* Leaves the others, when the sort has ended. */
+static void
+leave_team(void *node)
+{
+	GpuSortState *state = node;
+
+	team_leave(state->team);
+	state->team = NULL;
+}
+
+/* Puts all rows of the child to the sort of all processes; returns how many. */
+static uint64
+put_rows(GpuSortState *state)
+{
+	PlanState  *child = outerPlanState(&state->scan.css);
+	uint64		nrows = 0;
+
+	for (;; nrows++)
+	{
+		TupleTableSlot *slot = ExecProcNode(child);
+
+		if (TupIsNull(slot))
+			break;
+		team_put(state->team, slot);
+	}
+	team_finish(state->team);
+	return nrows;
+}
+
+/* In the leader: sorts the rows of all processes; returns how many its own child had. */
+static uint64
+sort_together(GpuSortState *state)
+{
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(state->scan.css.ss.ps.state->es_query_cxt);
+	uint64		nrows;
+
+	(void) join_team(state, NULL);
+	MemoryContextSwitchTo(caller_context);
+	nrows = put_rows(state);
+	state->sort = team_order(state->team);
+	(void) team_decide(state->team, WORK_SEND_SLICES);
+	return nrows;
+}
+
+/* Begins a sort of this process alone, in the memory context of the query. */
 static RowSort *
 begin_sort(GpuSortState *state)
 {
@@ -195,13 +272,7 @@ begin_sort(GpuSortState *state)
 		MemoryContextSwitchTo(node->state->es_query_cxt);
 	RowSort    *sort;
 
-	if (sort_together_is_on(&state->together))
-	{
-		SortTogetherInput input = input_together(state);
-
-		sort = sort_together_begin(&state->together, &input);
-	}
-	else if (state->last_was_small || choose(state, 1, bound) == SORT_NATIVELY)
+	if (state->last_was_small || choose(state, 1, bound) == SORT_NATIVELY)
 		sort = row_sort_begin_few(&state->emptied, descriptor, state->columns,
 								  state->ncolumns, rows, bound,
 								  state->random_access);
@@ -230,45 +301,70 @@ watch_gather_merge(GpuSortState *state)
 								end_help, PointerGetDatum(state->sort));
 }
 
-/* Takes all rows of the child; returns how many. */
+/* Sorts all rows of the child in this process; returns how many there are. */
 static uint64
-take_rows(GpuSortState *state)
+sort_alone(GpuSortState *state)
 {
-	SortTogetherInput input;
+	uint64		nrows;
 
-	if (!sort_together_is_on(&state->together))
-		return row_sort_take(state->sort, outerPlanState(&state->scan.css));
-	input = input_together(state);
-	return sort_together_take(&state->together, &input, state->sort);
+	state->sort = begin_sort(state);
+	node_limit_apply(&state->limit, state->sort);
+	nrows = row_sort_take(state->sort, outerPlanState(&state->scan.css));
+	row_sort_perform(state->sort);
+	return nrows;
 }
 
 /* Takes all rows of the child and sorts them. */
 static void
 sort_child(GpuSortState *state)
 {
-	state->sort = begin_sort(state);
-	node_limit_apply(&state->limit, state->sort);
-	state->last_was_small = take_rows(state) < gpusort_min_rows;
-	row_sort_perform(state->sort);
-	if (sort_together_is_on(&state->together))
-		sort_together_gather(&state->together, state->sort);
+	uint64		nrows = sorts_together(state) ? sort_together(state) :
+		sort_alone(state);
+
+	state->last_was_small = nrows < gpusort_min_rows;
 	if (row_sort_has_help(state->sort))
 		watch_gather_merge(state);
 	if (state->scan.css.ss.ps.instrument == NULL)
 		return;
 	row_sort_report(state->sort, &state->report);
 	state->reported = true;
-	if (IsParallelWorker() && state->together.shared != NULL)
-		sort_together_leave_report(&state->together, &state->report);
+	if (IsParallelWorker() && state->shared != NULL)
+		worker_reports_leave(&state->shared->reports, &state->report);
 }
 
-/* In a worker: has the leader sort the child's rows. */
+/* In a worker, after its rows: helps the leader while that emits rows. */
+static void
+help_leader(void *node)
+{
+	GpuSortState *state = node;
+
+	team_help_later(state->team);
+	leave_team(state);
+}
+
+/* In a worker: puts all rows of the child, for the leader to sort them. */
 static void
 send_child(GpuSortState *state)
 {
-	SortTogetherInput input = input_together(state);
+	PlanState  *child = outerPlanState(&state->scan.css);
+	EState	   *estate = child->state;
+	MemoryContext caller_context = MemoryContextSwitchTo(estate->es_query_cxt);
+	SortProgress *progress = sort_progress_begin(PROGRESS_OF_SORT,
+												 child->plan->plan_rows, true);
+	TeamRole	role = join_team(state, progress);
+	bool		is_wanted_later = false;
 
-	sort_together_send(&state->together, &input);
+	MemoryContextSwitchTo(caller_context);
+	if (role != TEAM_LATE)
+	{
+		(void) put_rows(state);
+		is_wanted_later = team_help(state->team);
+	}
+	if (is_wanted_later)
+		after_rows_do(estate, help_leader, state);
+	else
+		leave_team(state);
+	sort_progress_end(progress);
 	state->finished = true;
 }
 
@@ -283,7 +379,7 @@ take_child(GpuSortState *state)
 	/* a plan that rechecks rows does not begin as a query does */
 	if (unlikely(estate->es_epq_active != NULL))
 		sort_bound_find(estate->es_epq_active->recheckplanstate);
-	if (IsParallelWorker() && sort_together_is_on(&state->together))
+	if (IsParallelWorker() && sorts_together(state))
 		send_child(state);
 	else
 		sort_child(state);
@@ -327,7 +423,8 @@ drop_sort(GpuSortState *state)
 	state->report.gathered_rows = row_sort_gathered(state->sort);
 	row_sort_empty(state->sort, &state->emptied);
 	state->sort = NULL;
-	sort_together_end(&state->together);
+	if (state->team != NULL)
+		leave_team(state);
 }
 
 static void
@@ -352,7 +449,7 @@ rescan_gpusort(CustomScanState *node)
 		return;
 
 	if (child->chgParam == NULL && state->random_access &&
-		state->together.shared == NULL && state->sort != NULL &&
+		state->shared == NULL && state->sort != NULL &&
 		row_sort_suffices(state->sort, sort_bound_rows(&state->scan.bound)) &&
 		node_limit_suffices(&state->limit))
 	{
@@ -388,7 +485,7 @@ restore_gpusort(CustomScanState *node)
 static Size
 estimate_shared(CustomScanState *node, ParallelContext *context)
 {
-	return sort_together_size(context->nworkers);
+	return MAXALIGN(sizeof(SharedGpuSort)) + team_size(context->nworkers + 1);
 }
 
 /*
@@ -414,20 +511,50 @@ choose_shared(const GpuSortState *state, const ParallelContext *context)
 				  sort_bound_expected_rows(&state->scan.bound));
 }
 
+/* The rows that workers might be asked to send in their order. */
+static double
+expected_to_send(const GpuSortState *state, int nparticipants)
+{
+	PlanState  *child = outerPlanState(&state->scan.css);
+
+	return state->scan.gather_merge != NULL &&
+		sort_bound_rows(&state->scan.bound) == NO_BOUND &&
+		!row_sort_is_of_values(ExecGetResultType(child), state->ncolumns) ?
+		child->plan->plan_rows * nparticipants : 0;
+}
+
+/* Says what the workers that will be launched are to know; returns the terms of a team. */
+static TeamTerms
+set_shared(GpuSortState *state, ParallelContext *context,
+		   SharedGpuSort *shared)
+{
+	SortChoice	choice = choose_shared(state, context);
+	int			nparticipants = context->nworkers + 1;
+	TeamTerms	terms = {
+		.nparticipants = nparticipants,
+		.keep_rows = choice == SORT_TOGETHER_IN_RUNS,
+		.expected_to_send = expected_to_send(state, nparticipants)
+	};
+
+	state->shared = shared;
+	state->context = context;
+	shared->together = wants_together(choice);
+	shared->bound = sort_bound_rows(&state->scan.bound);
+	worker_reports_init(&shared->reports);
+	return terms;
+}
+
 /* Before workers are launched. */
 static void
 init_shared(CustomScanState *node, ParallelContext *context, void *place)
 {
-	GpuSortState *state = (GpuSortState *) node;
-	SortTogetherInput input = input_together(state);
-	SortChoice	choice = choose_shared(state, context);
+	TeamTerms	terms;
 
 	/* without shared memory there will be no workers */
 	if (context->seg == NULL)
 		return;
-	sort_together_init(&state->together, context, place,
-					   wants_together(choice), &input,
-					   choice == SORT_TOGETHER_IN_RUNS);
+	terms = set_shared((GpuSortState *) node, context, place);
+	team_init(shared_team(place), context, &terms);
 }
 
 /* When the workers of the last launch have ended. */
@@ -436,8 +563,7 @@ init_shared_again(CustomScanState *node, ParallelContext *context,
 				  void *place)
 {
 	GpuSortState *state = (GpuSortState *) node;
-	SortTogetherInput input = input_together(state);
-	SortChoice	choice = choose_shared(state, context);
+	TeamTerms	terms;
 
 	if (context->seg == NULL)
 		return;
@@ -447,9 +573,8 @@ init_shared_again(CustomScanState *node, ParallelContext *context,
 		drop_sort(state);
 		state->finished = true;
 	}
-	sort_together_init_again(&state->together, context, place,
-							 wants_together(choice), &input,
-							 choice == SORT_TOGETHER_IN_RUNS);
+	terms = set_shared(state, context, place);
+	team_reset(shared_team(place), &terms);
 }
 
 static void
@@ -457,7 +582,9 @@ init_worker(CustomScanState *node, shm_toc *contents, void *place)
 {
 	GpuSortState *state = (GpuSortState *) node;
 
-	state->scan.leader_bound = sort_together_attach(&state->together, place);
+	state->shared = place;
+	team_attach(shared_team(place));
+	state->scan.leader_bound = &state->shared->bound;
 }
 
 /*
@@ -469,17 +596,16 @@ shutdown_gpusort(CustomScanState *node)
 {
 	GpuSortState *state = (GpuSortState *) node;
 
-	if (state->sort != NULL && sort_together_is_on(&state->together))
+	if (state->sort != NULL && sorts_together(state))
 	{
 		drop_sort(state);
 		state->finished = true;
 	}
-	if (state->together.shared != NULL &&
-		state->scan.css.ss.ps.instrument != NULL &&
-		sort_together_add_reports(&state->together, &state->report))
+	if (state->shared != NULL && state->scan.css.ss.ps.instrument != NULL &&
+		worker_reports_add(&state->shared->reports, &state->report))
 		state->reported = true;
-	state->together.shared = NULL;
-	state->together.context = NULL;
+	state->shared = NULL;
+	state->context = NULL;
 }
 
 static void

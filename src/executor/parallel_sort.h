@@ -11,9 +11,7 @@
 #include "access/parallel.h"
 #include "nodes/execnodes.h"
 
-#include "executor/node_limit.h"
-#include "executor/row_sort.h"
-#include "executor/sorted_slices.h"
+#include "executor/team.h"
 
 struct ExplainState;
 
@@ -72,7 +70,7 @@ struct ParallelSort
 	MemoryContext memory;		/* owns what a sort needs */
 	SortProgress *progress;		/* progress of this participant; NULL in a
 								 * single process */
-	RowSegments *segments;		/* rows in shared memory, or NULL */
+	Team	   *team;			/* all participants; NULL in a single process */
 	uint64		nrows;			/* rows of the child, in this process */
 	uint64		nnulls;			/* rows of these that have been left out */
 	bool		last_was_small; /* the last sort in one process had few rows */

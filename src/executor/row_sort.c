@@ -779,9 +779,6 @@ row_sort_perform(RowSort *sort)
 			move_shared_to_native(sort);
 		sort_natively(sort);
 	}
-	if (sort->collector != NULL)
-		leader_decision_make(&sort->external.shared_runs->merge,
-							 MERGE_BY_LEADER);
 	sort->report.sort_microseconds = microseconds_since(start);
 	count_sort(sort);
 	MemoryContextSwitchTo(caller_context);
@@ -840,8 +837,9 @@ take_values(RowSort *sort)
 										sort->progress);
 }
 
-void
-row_sort_gather(RowSort *sort, SharedGather *shared, Size limit)
+bool
+row_sort_gather(RowSort *sort, SharedGather *shared, SharedSlices *slices,
+				Size limit)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 	RowOrder   *order = NULL;
@@ -850,7 +848,9 @@ row_sort_gather(RowSort *sort, SharedGather *shared, Size limit)
 		take_values(sort);
 	else if (sort->bound == NO_BOUND)
 		order = row_sort_shared_order(sort);
-	sort->gathered = gathered_rows_begin(shared, order, sort->collector, limit);
+	if (order != NULL)
+		sort->gathered = gathered_rows_begin(shared, slices, order,
+											 sort->collector, limit);
 	if (sort->gathered != NULL)
 	{
 		sort->source = row_source_of_reader(gathered_rows_reader(sort->gathered),
@@ -858,6 +858,7 @@ row_sort_gather(RowSort *sort, SharedGather *shared, Size limit)
 		sort->status = GATHERED;
 	}
 	MemoryContextSwitchTo(caller_context);
+	return sort->gathered != NULL;
 }
 
 uint64

@@ -131,12 +131,13 @@ extern void row_sort_stop_help(RowSort *sort);
 extern bool row_sort_is_of_values(TupleDesc descriptor, int ncolumns);
 
 /*
- * In the leader, after row_sort_perform(): has workers gather the rows, if that pays;
- * it does not where they are values, which the leader takes itself.  row_sort_gathered()
- * returns how many rows were gathered so far.
+ * In the leader, after row_sort_perform(): takes the rows from workers that gather
+ * them, if that pays, and returns true then; it does not pay where rows are values,
+ * which the leader takes itself.  row_sort_gathered() returns how many rows were
+ * gathered so far.
  */
-extern void row_sort_gather(RowSort *sort, SharedGather *shared,
-							Size limit);
+extern bool row_sort_gather(RowSort *sort, SharedGather *shared,
+							SharedSlices *slices, Size limit);
 extern uint64 row_sort_gathered(const RowSort *sort);
 
 /* Is the sort by keys, as far as is known? */

@@ -98,7 +98,6 @@ struct RowDeposit
 
 	/* own segments so far, of which the last one is being filled */
 	RowSegments *segments;
-	bool		owns_segments;
 	int			nsegments;
 	Size		bytes;			/* bytes of all segments */
 	char	   *base;			/* address of the last segment */
@@ -115,7 +114,6 @@ struct RowCollector
 {
 	SharedRows *shared;
 	RowSegments *segments;
-	bool		owns_segments;
 	BatchPlace	list;			/* batches in the order to be taken */
 	BatchPlace	current;		/* batch that the caller has */
 	RowSequences sequences;		/* rows of all batches so far */
@@ -232,9 +230,7 @@ row_deposit_begin(SharedRows *shared, RowSegments *segments, int worker,
 
 	deposit = palloc0(sizeof(RowDeposit));
 	deposit->shared = shared;
-	deposit->owns_segments = segments == NULL;
-	deposit->segments = segments != NULL ? segments :
-		row_segments_begin(shared);
+	deposit->segments = segments;
 	deposit->worker = worker;
 	deposit->own = &shared->workers[worker];
 	deposit->descriptor = descriptor;
@@ -430,14 +426,6 @@ row_deposit_end(RowDeposit *deposit)
 		ConditionVariableSleep(&shared->taken, wait_event);
 	}
 	ConditionVariableCancelSleep();
-	row_deposit_drop(deposit);
-}
-
-void
-row_deposit_drop(RowDeposit *deposit)
-{
-	if (deposit->owns_segments)
-		row_segments_end(deposit->segments);
 	pfree(deposit);
 }
 
@@ -448,9 +436,7 @@ row_collector_begin(SharedRows *shared, RowSegments *segments)
 
 	collector->shared = shared;
 	row_sequences_init(&collector->sequences);
-	collector->owns_segments = segments == NULL;
-	collector->segments = segments != NULL ? segments :
-		row_segments_begin(shared);
+	collector->segments = segments;
 	return collector;
 }
 
@@ -582,12 +568,10 @@ row_collector_refuse(RowCollector *collector)
 int
 row_collector_workers(const RowCollector *collector)
 {
-	/* who sends rows to itself is the last one */
-	int			nworkers = collector->shared->nworkers -
-		!collector->owns_segments;
 	int			count = 0;
 
-	for (int i = 0; i < nworkers; i++)
+	/* the last one is the leader */
+	for (int i = 0; i < collector->shared->nworkers - 1; i++)
 	{
 		const SharedWorker *worker = &collector->shared->workers[i];
 
@@ -628,8 +612,6 @@ row_collector_places(const RowCollector *collector, const RowStore *store,
 void
 row_collector_end(RowCollector *collector)
 {
-	if (collector->owns_segments)
-		row_segments_end(collector->segments);
 	pfree(collector->sequences.list);
 	pfree(collector);
 }

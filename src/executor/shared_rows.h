@@ -74,9 +74,8 @@ typedef struct RowDeposit RowDeposit;
  * Begins the sending of a worker's rows, before the worker has taken a row of the
  * shared scan.  NULL if the leader waits for no more workers, since the others have
  * had all rows.  The worker makes the keys, unless only one process can make them.
- * The worker's segments are added to "segments", or, if that is NULL, end with the
- * deposit.  The progress, which has to stay, or is NULL, gets the rows that are sent.
- * Allocates in the current memory context.
+ * The worker's segments are added to "segments".  The progress, which has to stay, or
+ * is NULL, gets the rows that are sent.  Allocates in the current memory context.
  */
 extern RowDeposit *row_deposit_begin(SharedRows *shared,
 									 RowSegments *segments, int worker,
@@ -90,11 +89,11 @@ extern bool row_deposit_put(RowDeposit *deposit, TupleTableSlot *slot);
 /* Ends the sending, after the last row; the worker has kept nkept rows. */
 extern void row_deposit_finish(RowDeposit *deposit, uint64 nkept);
 
-/* Waits until the leader has all rows that were sent, and ends the deposit. */
+/*
+ * Waits until the leader has all rows that were sent, and so has mapped their
+ * segments; ends the deposit.
+ */
 extern void row_deposit_end(RowDeposit *deposit);
-
-/* Ends the deposit without waiting, if the segments do not end with it. */
-extern void row_deposit_drop(RowDeposit *deposit);
 
 /*
  * ---- the leader
@@ -103,16 +102,16 @@ extern void row_deposit_drop(RowDeposit *deposit);
 typedef struct RowCollector RowCollector;
 
 /*
- * Begins to collect rows.  Their segments are mapped into "segments", or, if that is
- * NULL, end with the collector.  Allocates in the current memory context.
+ * Begins to collect rows, whose segments are mapped into "segments".  Allocates in the
+ * current memory context.
  */
 extern RowCollector *row_collector_begin(SharedRows *shared,
 										 RowSegments *segments);
 
 /*
  * The next batch, with *base set to the address of its segment; NULL if there is
- * none at the moment.  A batch is valid until the next call, its rows until
- * row_collector_end().
+ * none at the moment.  A batch is valid until the next call, its rows until the
+ * segments end.
  */
 extern const RowBatch *row_collector_next(RowCollector *collector,
 										  char **base);
@@ -129,10 +128,7 @@ extern SharedLayout *row_collector_layout(RowCollector *collector);
 /* Has the workers keep the rows that they have not sent yet. */
 extern void row_collector_refuse(RowCollector *collector);
 
-/*
- * Workers that have had rows, and rows that workers have kept.  A leader that sends
- * rows, too, has the last number of all, and is not counted.
- */
+/* Workers, without the last number, that have had rows; and rows that were kept. */
 extern int	row_collector_workers(const RowCollector *collector);
 extern uint64 row_collector_kept(const RowCollector *collector);
 
@@ -143,7 +139,7 @@ extern uint64 row_collector_kept(const RowCollector *collector);
 extern void row_collector_places(const RowCollector *collector,
 								 const RowStore *store, uint64 *places);
 
-/* Frees the batches, the rows and the collector. */
+/* Frees the collector. */
 extern void row_collector_end(RowCollector *collector);
 
 #endif							/* GPUSORT_SHARED_ROWS_H */

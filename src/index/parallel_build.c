@@ -892,7 +892,7 @@ parallel_build_end(ParallelBuild *build)
 	begin_phase(build->shared, PHASE_END);
 	/* if the leader has ended before that */
 	if (build->shared->separately)
-		leader_decision_make(&build->shared->runs.merge, MERGE_BY_LEADER);
+		leader_decision_make(&build->shared->runs.decision, WORK_NONE);
 	WaitForParallelWorkersToFinish(build->context);
 	for (int i = 0; i < build->context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&build->buffers[i], &build->wal[i]);

@@ -15,49 +15,39 @@
 #include "port/compat.h"
 #include "port/leader_decision.h"
 
-#define UNDECIDED	0
-
 void
 leader_decision_init(LeaderDecision *decision)
 {
-	pg_atomic_init_u32(&decision->nhelpers, 0);
-	pg_atomic_init_u32(&decision->value, UNDECIDED);
+	pg_atomic_init_u32(&decision->work, WORK_UNDECIDED);
 	ConditionVariableInit(&decision->made);
 }
 
-void
-leader_decision_offer_help(LeaderDecision *decision)
+bool
+leader_decision_is_open(LeaderDecision *decision)
 {
-	pg_atomic_fetch_add_u32(&decision->nhelpers, 1);
-}
-
-int
-leader_decision_helpers(LeaderDecision *decision)
-{
-	return pg_atomic_read_u32(&decision->nhelpers);
+	return pg_atomic_read_u32(&decision->work) == WORK_UNDECIDED;
 }
 
 void
-leader_decision_make(LeaderDecision *decision, uint32 value)
+leader_decision_make(LeaderDecision *decision, TeamWork work)
 {
-	if (pg_atomic_read_u32(&decision->value) != UNDECIDED)
+	if (!leader_decision_is_open(decision))
 		return;
 	pg_write_barrier();
-	pg_atomic_write_u32(&decision->value, value);
+	pg_atomic_write_u32(&decision->work, work);
 	ConditionVariableBroadcast(&decision->made);
 }
 
-uint32
+TeamWork
 leader_decision_await(LeaderDecision *decision)
 {
 	static uint32 wait_event = 0;
-	uint32		value;
 
 	if (wait_event == 0)
 		wait_event = WaitEventExtensionNew("GpusortDecision");
-	while ((value = pg_atomic_read_u32(&decision->value)) == UNDECIDED)
+	while (leader_decision_is_open(decision))
 		ConditionVariableSleep(&decision->made, wait_event);
 	ConditionVariableCancelSleep();
 	pg_read_barrier();
-	return value;
+	return pg_atomic_read_u32(&decision->work);
 }

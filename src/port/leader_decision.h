@@ -11,30 +11,37 @@
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 
-/* A decision in shared memory: one of its user's values, or 0 before it is made. */
+/* What the processes do when the leader has taken the last row of all. */
+typedef enum TeamWork
+{
+	WORK_UNDECIDED = 0,			/* rows are still taken */
+	WORK_NONE,					/* the leader emits all rows by itself */
+	WORK_MERGE_TO_FILES,		/* all merge the runs, part by part, to files,
+								 * before the leader emits rows */
+	WORK_MERGE_TO_STREAM,		/* the same to a stream, while the leader
+								 * emits rows */
+	WORK_SEND_SLICES,			/* workers send slices of the order to the
+								 * leader, while that emits rows */
+	WORK_EMIT_SLICES			/* all emit slices of the order */
+} TeamWork;
+
+/* A decision in shared memory. */
 typedef struct LeaderDecision
 {
-	pg_atomic_uint32 nhelpers;	/* processes that wait to help the leader */
-	pg_atomic_uint32 value;
+	pg_atomic_uint32 work;		/* a TeamWork */
 	ConditionVariable made;
 } LeaderDecision;
 
 /* Initializes a decision, also anew when nobody waits any more. */
 extern void leader_decision_init(LeaderDecision *decision);
 
-/*
- * Offers the leader the help of this process, which then has to wait for the
- * decision.  To be called before the leader knows of the process's last row.
- */
-extern void leader_decision_offer_help(LeaderDecision *decision);
-
-/* Processes that have offered help. */
-extern int	leader_decision_helpers(LeaderDecision *decision);
+/* Has nothing been decided so far? */
+extern bool leader_decision_is_open(LeaderDecision *decision);
 
 /* For the leader: decides, unless it has decided before. */
-extern void leader_decision_make(LeaderDecision *decision, uint32 value);
+extern void leader_decision_make(LeaderDecision *decision, TeamWork work);
 
 /* For the others: waits for the decision, and returns it. */
-extern uint32 leader_decision_await(LeaderDecision *decision);
+extern TeamWork leader_decision_await(LeaderDecision *decision);
 
 #endif							/* GPUSORT_LEADER_DECISION_H */

@@ -387,7 +387,7 @@ external_sort_offer_help(ExternalSort *sort)
 	free_memory(sort);
 	/* the merge has all of the memory */
 	spare_memory_drop();
-	leader_decision_offer_help(&sort->shared_runs->merge);
+	pg_atomic_fetch_add_u32(&sort->shared_runs->nhelpers, 1);
 }
 
 bool

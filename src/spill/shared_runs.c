@@ -34,7 +34,8 @@ shared_runs_reset(SharedRuns *shared, Size limit)
 	shared->device[0] = '\0';
 	shared->on_device = false;
 	shared->device_microseconds = 0;
-	leader_decision_init(&shared->merge);
+	pg_atomic_init_u32(&shared->nhelpers, 0);
+	leader_decision_init(&shared->decision);
 	shared->nparts = 0;
 	shared->stream = DSM_HANDLE_INVALID;
 	shared->stream_memory = 0;

@@ -24,17 +24,6 @@
 #define RUN_FILE_NAME		"run"
 #define PART_FILE_NAME		"part"
 
-/* How the runs are merged. */
-typedef enum MergeDecision
-{
-	MERGE_UNDECIDED = 0,		/* processes still write runs */
-	MERGE_BY_LEADER,			/* the leader merges, as it emits rows */
-	MERGE_TO_FILES,				/* all processes merge, part by part, to
-								 * files, before the leader emits rows */
-	MERGE_TO_STREAM				/* the same to a stream, while the leader
-								 * emits rows */
-} MergeDecision;
-
 /*
  * Shared memory of processes that write runs; one of them, the leader, emits
  * the rows in the end.
@@ -54,8 +43,9 @@ typedef struct SharedRuns
 	bool		on_device;		/* some runs were sorted by gpusortd */
 	uint64		device_microseconds;	/* time of the sorts on the device */
 
-	LeaderDecision merge;		/* a MergeDecision, for processes that wait to
-								 * help the leader merge */
+	pg_atomic_uint32 nhelpers;	/* processes that wait to help to merge, noted
+								 * before the leader knows of their last row */
+	LeaderDecision decision;	/* what they wait for */
 
 	/* of a merge in parts; the leader sets the first four before it decides */
 	int			nparts;			/* parts of the order of all rows */

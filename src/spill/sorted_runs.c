@@ -503,7 +503,7 @@ merge_to_stream(SortedRuns *runs, PartMerge *merge, PartReceiver *receiver)
 							 runs->nadded, runs->shared->nparts)));
 	runs->parts = part_reader_begin_stream(runs->shared, runs->format, merge,
 										   receiver);
-	leader_decision_make(&runs->shared->merge, MERGE_TO_STREAM);
+	leader_decision_make(&runs->shared->decision, WORK_MERGE_TO_STREAM);
 }
 
 /*
@@ -516,7 +516,7 @@ merge_to_files(SortedRuns *runs, PartMerge *merge)
 	SharedRuns *shared = runs->shared;
 	int			part;
 
-	leader_decision_make(&shared->merge, MERGE_TO_FILES);
+	leader_decision_make(&shared->decision, WORK_MERGE_TO_FILES);
 	if (shared_runs_take_part(shared, &part))
 		part_merge_to_files(merge, part);
 	shared_runs_await_parts(shared);
@@ -533,7 +533,7 @@ static bool
 merge_in_parts(SortedRuns *runs, MergeHelp help)
 {
 	SharedRuns *shared = runs->shared;
-	int			nhelpers = leader_decision_helpers(&shared->merge);
+	int			nhelpers = pg_atomic_read_u32(&shared->nhelpers);
 	PartMerge  *merge;
 	PartReceiver *receiver = NULL;
 
@@ -569,7 +569,7 @@ merge_shared_runs(SortedRuns *runs, MergeHelp help)
 	close_shared_files(runs);
 	if (help == NO_HELP || !merge_in_parts(runs, help))
 	{
-		leader_decision_make(&shared->merge, MERGE_BY_LEADER);
+		leader_decision_make(&shared->decision, WORK_NONE);
 		import_runs(runs);
 		merge_alone(runs);
 	}
@@ -588,14 +588,14 @@ sorted_runs_merge(SortedRuns *runs, MergeHelp help)
 bool
 sorted_runs_help_merge(SortedRuns *runs)
 {
-	MergeDecision decision = leader_decision_await(&runs->shared->merge);
+	TeamWork	work = leader_decision_await(&runs->shared->decision);
 	PartMerge  *merge;
 	int			part;
 
 	/* a late process finds no part left, and perhaps no runs any more */
-	if (decision != MERGE_TO_FILES ||
+	if (work != WORK_MERGE_TO_FILES ||
 		!shared_runs_take_part(runs->shared, &part))
-		return decision == MERGE_TO_STREAM;
+		return work == WORK_MERGE_TO_STREAM;
 	merge = part_merge_begin(runs->shared, runs->order, runs->format);
 	part_merge_to_files(merge, part);
 	part_merge_end(merge, false);

@@ -67,7 +67,7 @@ extern void sorted_runs_add(SortedRuns *runs, RowStore *store);
 extern void sorted_runs_merge(SortedRuns *runs, MergeHelp help);
 
 /*
- * In a process that has called leader_decision_offer_help(): waits for the
+ * In a process that has called external_sort_offer_help(): waits for the
  * leader, and merges parts of the runs if the leader wants that.  True if the
  * leader wants the parts while it emits rows: then sorted_runs_send_parts()
  * has to follow, when the leader no longer waits for this process.
