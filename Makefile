@@ -72,8 +72,10 @@ OBJS = \
 	src/keys/encode_arrays.o \
 	src/keys/encode_collated.o \
 	src/keys/encode_enums.o \
+	src/keys/encode_hstore.o \
 	src/keys/encode_identifiers.o \
 	src/keys/encode_jsonb.o \
+	src/keys/encode_ltree.o \
 	src/keys/encode_network.o \
 	src/keys/encode_numbers.o \
 	src/keys/encode_numeric.o \

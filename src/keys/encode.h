@@ -190,6 +190,12 @@ extern void encode_jsonb_share(KeyCache *cache);
 
 extern bool encode_jsonb(KeyWriter *writer, Datum value);
 
+/* encode_ltree.c */
+extern bool encode_ltree(KeyWriter *writer, Datum value);
+
+/* encode_hstore.c */
+extern bool encode_hstore(KeyWriter *writer, Datum value);
+
 /* encode_parts.c */
 
 /*
@@ -199,8 +205,8 @@ extern bool encode_jsonb(KeyWriter *writer, Datum value);
 extern bool encode_part(KeyWriter *writer, KeyCache *part, Datum value);
 
 /*
- * Appends the key of a value with parts, without the prefix that the keys of such
- * values have in common, if that is looked for; encode() appends the key as it is.
+ * Appends the key of a value, without the prefix that keys of such values have in
+ * common, if that is looked for; encode() appends the key as it is.
  */
 extern bool encode_parts(KeyWriter *writer, Datum value,
 						 KeyEncodeFunction encode);
@@ -246,9 +252,9 @@ load_tail(const char *data, Size size)
 	return size == 1 ? (unsigned char) *data : 0;
 }
 
-/* Appends a string that holds no zero byte, and a zero byte. */
+/* Appends a string, and a byte behind it that is less than all bytes of strings. */
 static inline void
-encode_string(KeyWriter *writer, const char *data, Size size)
+encode_ended(KeyWriter *writer, const char *data, Size size, uint64_t end)
 {
 	KeyWriter	local = *writer;	/* for the compiler: nothing aliases it */
 	Size		room = key_room(writer);
@@ -258,8 +264,15 @@ encode_string(KeyWriter *writer, const char *data, Size size)
 
 	for (; size >= 8; data += 8, size -= 8)
 		key_append(&local, load_bytes(data), 64);
-	key_append(&local, load_tail(data, size) << 8, BYTE_BITS(size + 1));
+	key_append(&local, load_tail(data, size) << 8 | end, BYTE_BITS(size + 1));
 	*writer = local;
+}
+
+/* Appends a string that holds no zero byte, and a zero byte. */
+static inline void
+encode_string(KeyWriter *writer, const char *data, Size size)
+{
+	encode_ended(writer, data, size, 0);
 }
 
 static inline bool

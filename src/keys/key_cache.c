@@ -90,6 +90,28 @@ key_encoder_find_parts(Oid type, Oid operand, bool *by_collation)
 	return encoder;
 }
 
+/* Do values have long keys, of which the beginning may be left out? */
+static bool
+may_begin_alike(const KeyCache *cache)
+{
+	const KeyEncoder *encoder = cache->encoder;
+
+	switch (encoder->type)
+	{
+		case ANYARRAYOID:
+			/* the elements have a prefix, not the array */
+			return false;
+		case BYTEAOID:
+			return true;
+		case InvalidOid:
+			/* strings, paths and the like of extensions */
+			return encoder->general.bytes == 0;
+		default:
+			return encoder->by_collation || cache->nparts > 0 ||
+				cache->record != NULL;
+	}
+}
+
 static KeyCache *
 create_cache(const KeyEncoder *encoder, Oid type, Oid collation,
 			 KeyPlace place, int *parts_left)
@@ -113,10 +135,7 @@ create_cache(const KeyEncoder *encoder, Oid type, Oid collation,
 	if (encoder->begin != NULL)
 		encoder->begin(cache, collation, place);
 
-	/* the elements of an array have a prefix, not the array */
-	if (place != KEY_INSIDE && encoder->type != ANYARRAYOID &&
-		(encoder->by_collation || encoder->type == BYTEAOID ||
-		 cache->nparts > 0 || cache->record != NULL))
+	if (place != KEY_INSIDE && may_begin_alike(cache))
 		cache->prefix = encode_prefix_begin();
 	return cache;
 }

@@ -3,7 +3,7 @@
  * key_encoders.c
  *	  From one value to its part of a sort key, a type at a time.
  *
- * The table at the end of this file has one row for each type that can be
+ * The tables at the end of this file have one row for each type that can be
  * encoded.  To add a type is to write its function, in the encode_*.c of its
  * family, and its row.
  *
@@ -18,10 +18,14 @@
 
 #include "access/htup_details.h"
 #include "catalog/dependency.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "keys/encode.h"
 
@@ -72,7 +76,7 @@ encode_flatten(KeyCache *cache, Datum value)
 }
 
 /*
- * The table
+ * The tables
  *
  * A type of fixed width, or a string, has one form for both layouts.
  */
@@ -135,25 +139,110 @@ static const KeyEncoder key_encoders[] = {
 	{JSONBOID, false, VARYING(encode_jsonb), encode_jsonb_begin},
 };
 
-/* The type that the extension citext makes has another OID everywhere. */
-static const KeyEncoder citext_encoder = {
-	InvalidOid, true, VARYING(encode_citext)
+/*
+ * Types of contrib extensions, each with another OID in every database: so they are
+ * known by their names, those of their extensions, and the comparators of their
+ * default orderings, which are functions of the extension's library or of the server.
+ */
+typedef struct ExtensionEncoder
+{
+	const char *type;
+	const char *extension;
+	const char *comparator;		/* what it is in C */
+	KeyEncoder	encoder;
+} ExtensionEncoder;
+
+#define ISN(type)	{type, "isn", "btint8cmp", {InvalidOid, false, WORD(8, int8_word)}}
+
+static const ExtensionEncoder extension_encoders[] = {
+	{"citext", "citext", "citext_cmp",
+	{InvalidOid, true, VARYING(encode_citext)}},
+	{"ltree", "ltree", "ltree_cmp",
+	{InvalidOid, false, VARYING(encode_ltree)}},
+	{"hstore", "hstore", "hstore_cmp",
+	{InvalidOid, false, VARYING(encode_hstore)}},
+	/* numbers of publications, which are stored and compared as int8 */
+	ISN("ean13"),
+	ISN("isbn13"),
+	ISN("ismn13"),
+	ISN("issn13"),
+	ISN("isbn"),
+	ISN("ismn"),
+	ISN("issn"),
+	ISN("upc")
 };
 
+/* Is this the path of a library of the name, "$libdir/name" as a rule? */
 static bool
-is_citext(Oid type)
+is_path_of(const char *path, const char *name)
 {
-	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-	Oid			extension = InvalidOid;
+	const char *file = strrchr(path, '/');
+	Size		length = strlen(name);
+
+	file = file != NULL ? file + 1 : path;
+	return strncmp(file, name, length) == 0 &&
+		(file[length] == '\0' || strcmp(file + length, DLSUFFIX) == 0);
+}
+
+/* An attribute of a function that is a text, never NULL of a function in C. */
+static const char *
+function_text(HeapTuple tuple, AttrNumber attno)
+{
+	bool		isnull;
+	Datum		value = SysCacheGetAttr(PROCOID, tuple, attno, &isnull);
+
+	return isnull ? "" : TextDatumGetCString(value);
+}
+
+/* Is the function in SQL this one in C, of the server or of the extension's library? */
+static bool
+is_function(Oid function, const char *name, const char *extension)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid			language;
+	bool		is_same;
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	if (strcmp(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname),
-			   "citext") == 0)
-		extension = getExtensionOfObject(TypeRelationId, type);
+	language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
+	is_same = (language == INTERNALlanguageId || language == ClanguageId) &&
+		strcmp(function_text(tuple, Anum_pg_proc_prosrc), name) == 0 &&
+		(language == INTERNALlanguageId ||
+		 is_path_of(function_text(tuple, Anum_pg_proc_probin), extension));
 	ReleaseSysCache(tuple);
+	return is_same;
+}
+
+/* Is a type that has the name the one that the extension makes? */
+static bool
+is_of_extension(Oid type, const ExtensionEncoder *sought)
+{
+	Oid			extension = get_extension_oid(sought->extension, true);
+
 	return OidIsValid(extension) &&
-		extension == get_extension_oid("citext", true);
+		getExtensionOfObject(TypeRelationId, type) == extension &&
+		is_function(lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc,
+					sought->comparator, sought->extension);
+}
+
+static const KeyEncoder *
+find_of_extension(Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	NameData	name;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	name = ((Form_pg_type) GETSTRUCT(tuple))->typname;
+	ReleaseSysCache(tuple);
+	for (Size i = 0; i < lengthof(extension_encoders); i++)
+	{
+		const ExtensionEncoder *encoder = &extension_encoders[i];
+
+		if (strcmp(NameStr(name), encoder->type) == 0)
+			return is_of_extension(type, encoder) ? &encoder->encoder : NULL;
+	}
+	return NULL;
 }
 
 const KeyEncoder *
@@ -164,5 +253,5 @@ key_encoder_find(Oid type)
 		if (key_encoders[i].type == type)
 			return &key_encoders[i];
 	}
-	return is_citext(type) ? &citext_encoder : NULL;
+	return find_of_extension(type);
 }

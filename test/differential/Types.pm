@@ -324,7 +324,25 @@ sub add_made
 	$has_amcheck = $has{amcheck};
 	if ($has{ltree})
 	{
-		add_type(name => 'ltree', edges => [ literals('', 'a', 'a.b', 'a.a', 'b') ], random => sub { quoted(join '.', map { pick('a' .. 'c') } 1 .. 3) });
+		add_type(name => 'ltree', edges => [ literals('', 'a', 'a.b', 'a.a', 'b', 'ab', 'aB', 'a_b', '1'), "repeat('a', 130)", "repeat('a', 130) || '.b'", "repeat('a.', 70) || 'b'" ],
+			random => sub { quoted(join '.', map { pick('a' .. 'c', 'ab') } 1 .. between(1, 4)) });
+		add_type(name => 'ltree[]', edges => [ literals('{}', '{a}', '{a,a.b}', '{a.b}', '{NULL}') ], random => sub { quoted('{' . join(',', map { pick('a' .. 'c') . '.' . pick('a' .. 'c') } 1 .. between(0, 3)) . '}') });
+	}
+	if ($has{hstore})
+	{
+		add_type(name => 'hstore', long => 1, edges => [ literals('', '""=>""', '""=>NULL', 'a=>""', 'a=>NULL', '""=>a', 'a=>b', 'ab=>""', 'a=>"", b=>""', 'a=>NULL, b=>""'),
+				"'a=>' || repeat('x', 126)", "'a=>' || repeat('x', 130)", "'a=>' || repeat('x', 130) || ', b=>1'", "'a=>' || repeat('x', 9000)" ],
+			random => sub { quoted(join ', ', map { pick('a', 'b', 'ab', 'id') . '=>' . pick('NULL', '""', 'a', 'ab', between(0, 20)) } 1 .. between(0, 3)) });
+	}
+	if ($has{isn})
+	{
+		# the question mark stands for the check digit
+		my %start = (ean13 => '4', isbn13 => '978', isbn => '978', ismn13 => '9790', ismn => '9790', issn13 => '977', issn => '977', upc => '0');
+		foreach my $name (sort keys %start)
+		{
+			my $number = sub { quoted($start{$name} . $_[0] x (12 - length $start{$name}) . '?') };
+			add_type(name => $name, edges => [ $number->(0), $number->(1) ], random => sub { $number->(below(10)) });
+		}
 	}
 	$definitions .= <<'SQL';
 -- labels in another order than that of their numbers

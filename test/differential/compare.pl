@@ -142,7 +142,7 @@ sub make_database
 		  . "CREATE DATABASE $database TEMPLATE template0 ENCODING '$options{encoding}'$locale;");
 	# types, and functions that check an index; each only where there is such a module
 	ask($database, "CREATE EXTENSION $_;") foreach 'gpusort', split /\n/,
-	  ask($database, "SELECT name FROM pg_available_extensions WHERE name IN ('amcheck', 'citext', 'ltree') ORDER BY name;");
+	  ask($database, "SELECT name FROM pg_available_extensions WHERE name IN ('amcheck', 'citext', 'hstore', 'isn', 'ltree') ORDER BY name;");
 	@settings_known = split /\n/, ask($database, 'SELECT name FROM pg_settings;');
 	wait_for_devices() unless $options{device} eq 'host';
 }

@@ -688,78 +688,23 @@ like(check('postgres', 'SELECT d, v, i, d FROM stored'), qr/^compact: words 0, .
 # ----------
 
 # Drawn from few values for each part, so that many have the first parts in common.
-my %drawn = (
-	int4range => q{pick('empty'::int4range, '(,)', '[1,5)', '[1,6)', '[1,)', '(,5)', '[2,3)')},
-	numrange => q{CASE WHEN random() < 0.1 THEN 'empty'::numrange ELSE drawn_range() END},
-	tstzrange => q{tstzrange(pick('2000-01-01'::timestamptz, '-infinity'), pick('2000-01-02'::timestamptz, 'infinity'), drawn_bounds())},
-	bytewise_range => q{pick('empty'::bytewise_range, '(,)', '[a,b)', '(a,b)', '[a,b]', '(A,b]', '[A,)', '[é,)')},
-	collated_range => q{pick('empty'::collated_range, '(,)', '[a,b)', '(a,b)', '[a,b]', '(,B]', '[A,)', '[é,)', '[a b,)')},
-	pattern_range => q{pick('empty'::pattern_range, '(,)', '[a,b)', '(a,b)', '[a,b]', '(,B]', '[A,)', '[é,)')},
-	disorderly_range => q{pick('empty'::disorderly_range, '[100,200)', '[000,150]', '(,250)', '(300,)')},
-	range_range => q{CASE WHEN random() < 0.1 THEN 'empty' ELSE range_range('empty', drawn_range(), drawn_bounds()) END},
-	nummultirange => q{CASE WHEN random() < 0.1 THEN '{}' ELSE nummultirange(drawn_range(), drawn_range(), drawn_range()) END},
-	'numrange[]' => q{ARRAY[drawn_range(), drawn_range()]},
-	'nummultirange[]' => q{ARRAY[nummultirange(drawn_range(), drawn_range()), nummultirange(drawn_range())]},
-	range_domain => q{drawn_range()::range_domain},
-	inner_type => q{drawn_row()},
-	inner_domain => q{drawn_row()::inner_domain},
-	outer_type => q{ROW(pick(1, 2), drawn_row(), drawn_document(), pick('100'::disorderly, '150'), ARRAY[drawn_row(), drawn_row()], 'é')},
-	deep_type => q{ROW(pick(true, false), ARRAY[pick('{1}'::numbers, '{1,2}', '{}')], drawn_range(), drawn_document())},
-	row_range => q{CASE WHEN random() < 0.1 THEN 'empty' ELSE row_range(ROW(-10, 'a', 1), drawn_row(), drawn_bounds()) END},
-	jsonb => q{drawn_document()},
-	jsonb_range => q{CASE WHEN random() < 0.1 THEN 'empty' ELSE jsonb_range('[]', drawn_document(), '(]') END},
-	'inner_type[]' => q{CASE WHEN random() < 0.1 THEN '{}' ELSE ARRAY[drawn_row(), drawn_row()] END},
-	'numbers[]' => q{ARRAY[pick('{1}'::numbers, '{1,2}', '{}', '{NULL}'), pick('{3}'::numbers, '[0:0]={3}')]},
-	'jsonb[]' => q{ARRAY[drawn_document(), drawn_document()]});
-
 # Their keys depend on numbers that a process reads.
 my %of_one_process = map { $_ => 1 } qw(disorderly_range outer_type);
 
-# The types of a database and v_parts, with a column for each type.
+# The types of a database and v_parts, with a column for each of them.
+my @drawn;
+
 sub make_parts
 {
 	my ($database, $rows) = @_;
-	my $sql = 'SELECT setseed(' . rand() . ');' . q{
-		CREATE TYPE bytewise_range AS RANGE (subtype = text, collation = "C");
-		CREATE TYPE collated_range AS RANGE (subtype = text);
-		CREATE TYPE pattern_range AS RANGE (subtype = text, subtype_opclass = text_pattern_ops);
-		CREATE TYPE disorderly_range AS RANGE (subtype = disorderly);
-		CREATE TYPE range_range AS RANGE (subtype = numrange);
-		CREATE DOMAIN range_domain AS numrange;
-		CREATE DOMAIN numbers AS int[];
-		CREATE TYPE inner_type AS (x int, gone int, s text, d numeric);
-		CREATE TYPE row_range AS RANGE (subtype = inner_type);
-		CREATE TYPE jsonb_range AS RANGE (subtype = jsonb);
-		ALTER TYPE inner_type DROP ATTRIBUTE gone;
-		CREATE DOMAIN inner_domain AS inner_type;
-		CREATE TYPE outer_type AS (x int, i inner_type, j jsonb, e disorderly, a inner_type[], s text COLLATE "C");
-		CREATE TYPE deep_type AS (b bool, n numbers[], r numrange, j jsonb);
-		CREATE FUNCTION pick(VARIADIC list anyarray) RETURNS anyelement LANGUAGE sql VOLATILE AS $$
-			SELECT CASE WHEN random() > 0.1 THEN list[1 + floor(random() * cardinality(list))::int] END $$;
-		CREATE FUNCTION drawn_bounds() RETURNS text LANGUAGE sql VOLATILE AS $$
-			SELECT (ARRAY['[]', '[)', '(]', '()'])[1 + floor(random() * 4)::int] $$;
-		CREATE FUNCTION drawn_number() RETURNS numeric LANGUAGE sql VOLATILE AS $$
-			SELECT pick(VARIADIC ARRAY[0, 1, 1.0, 1.00, 100, 1e2, -1, 1.5, -1.5, 1e30, 1e-30, 'NaN', 'Infinity', '-Infinity', 12345678.9, 9999, 10000]::numeric[]) $$;
-		CREATE FUNCTION drawn_range() RETURNS numrange LANGUAGE sql VOLATILE AS $$
-			SELECT numrange(least(a, b), greatest(a, b), drawn_bounds()) FROM (SELECT drawn_number() a, drawn_number() b) d $$;
-		CREATE FUNCTION drawn_row() RETURNS inner_type LANGUAGE sql VOLATILE AS $$
-			SELECT CASE WHEN random() > 0.1 THEN ROW(pick(1, 2, -1), pick('', 'a', 'A', 'b', 'ab', 'a b', 'é', repeat('long', 3000)), drawn_number())::inner_type END $$;
-		CREATE FUNCTION drawn_scalar() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
-			SELECT pick('null'::jsonb, 'true', 'false', '0', '-0.0', '1', '1.0', '1e2', '100', '-1.5', '12345678901234567890.5', '""', '"a"', '"A"', '"b"', '"ab"', '"a b"', '"é"') $$;
-		CREATE FUNCTION drawn_list() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
-			SELECT coalesce(jsonb_agg(drawn_scalar()), '[]') FROM generate_series(1, floor(random() * 4)::int) $$;
-		CREATE FUNCTION drawn_object(inside jsonb) RETURNS jsonb LANGUAGE sql VOLATILE AS $$
-			SELECT coalesce(jsonb_object_agg((ARRAY['a', 'b', 'aa', 'id', 'ID', 'name', '', 'é'])[1 + floor(random() * 8)::int], CASE WHEN random() < 0.7 THEN drawn_scalar() ELSE inside END), '{}')
-			FROM generate_series(1, floor(random() * 4)::int) $$;
-		CREATE FUNCTION drawn_document() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
-			SELECT CASE floor(random() * 6)::int WHEN 0 THEN drawn_scalar() WHEN 1 THEN drawn_list()
-				WHEN 2 THEN drawn_object('[]') WHEN 3 THEN drawn_object(drawn_list())
-				WHEN 4 THEN drawn_object(drawn_object('{}')) ELSE jsonb_build_array(drawn_object(drawn_list()), drawn_object('[]'), drawn_list()) END $$;
-	};
-	$sql .= 'CREATE TABLE v_parts AS SELECT '
-	  . join(', ', map { "$drawn{$_}::$_ AS \"$_\"" } sort keys %drawn)
-	  . " FROM generate_series(1, $rows);";
-	$node->safe_psql($database, $sql);
+	my %expressions;
+
+	$node->safe_psql($database, slurp_file("$source/drawn_values.sql"));
+	%expressions = map { split /\|/, $_, 2 } split /\n/, $node->safe_psql($database, 'SELECT type, expression FROM drawn');
+	@drawn = sort keys %expressions;
+	$node->safe_psql($database, 'SELECT setseed(' . rand() . '); CREATE TABLE v_parts AS SELECT '
+		  . join(', ', map { "$expressions{$_}::$_ AS \"$_\"" } @drawn)
+		  . " FROM generate_series(1, $rows)");
 	return;
 }
 
@@ -768,15 +713,15 @@ sub check_parts
 {
 	my ($database) = @_;
 
-	foreach my $type (sort keys %drawn)
+	foreach my $type (@drawn)
 	{
 		my $shared = $of_one_process{$type} ? '' : '; shared: .*';
 
 		like(check($database, "SELECT \"$type\" FROM v_parts", shared => 1),
-			qr/^compact: words 0, refused \d+, truncated \d+; general: words 0, refused 0, truncated \d+$shared; columns 1 of 1$/,
+			qr/^compact: words \d, refused \d+, truncated \d+; general: words \d, refused 0, truncated \d+$shared; columns 1 of 1$/,
 			"$database: $type");
 		like(check($database, "SELECT \"$type\" FROM v_parts", descending => [1], nulls_first => [1]),
-			qr/^compact: words 0, .* columns 1 of 1$/,
+			qr/^compact: words \d, .* columns 1 of 1$/,
 			"$database: $type, descending");
 	}
 	return;
@@ -1255,6 +1200,78 @@ is($obstacle->('short_citext', '<(citext,citext)', $oid->('"C"')),
 	'none', 'domain over citext');
 is($obstacle->('citext', '~<~(citext,citext)', $oid->('"C"')),
 	'operator', 'citext by its own pattern operators');
+
+
+# ----------
+# Types of other extensions
+# ----------
+
+my %has = map { $_ => 1 } split /\n/, $node->safe_psql('postgres', 'SELECT extname FROM pg_extension');
+
+SKIP:
+{
+	skip 'no ltree', 1 unless $has{ltree};
+
+	# labels in all letters that they may have, many of them, long ones, and long beginnings that are the same in all
+	check_column(
+		'postgres', q{
+		SELECT ltree(v) FROM (SELECT chr(n) FROM generate_series(48, 122) n WHERE chr(n) ~ '[0-9A-Za-z_]'
+			UNION ALL SELECT rtrim(repeat('a.', n), '.') FROM generate_series(60, 75) n
+			UNION ALL SELECT rtrim(repeat('a.', 30000), '.') || random_text('ab', 3) FROM generate_series(1, 5)
+			UNION ALL SELECT repeat('a', n) || random_text('ab', 2) FROM generate_series(120, 140) n) s (v)},
+		qr/^compact: words 0, .* columns 1 of 1/, 'paths');
+	check_column(
+		'postgres', q{SELECT ltree(rtrim(repeat('Alike.', 100), '.') || '.' || CASE n WHEN 700 THEN 'A' ELSE 'b' END || n) FROM generate_series(1, 1000) n},
+		qr/^compact: words 0, refused 0, truncated 1;/, 'paths that begin alike');
+
+	# nothing but the type that the extension makes
+	$node->safe_psql(
+		'postgres', q{
+		CREATE SCHEMA other;
+		CREATE TYPE other.ltree;
+		CREATE FUNCTION other.input(cstring) RETURNS other.ltree LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+		CREATE FUNCTION other.output(other.ltree) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+		CREATE TYPE other.ltree (input = other.input, output = other.output);
+		CREATE FUNCTION other.less(other.ltree, other.ltree) RETURNS bool LANGUAGE internal IMMUTABLE STRICT AS 'bytealt';
+		CREATE FUNCTION other.ltree_cmp(other.ltree, other.ltree) RETURNS int LANGUAGE internal IMMUTABLE STRICT AS 'byteacmp';
+		CREATE OPERATOR other.< (FUNCTION = other.less, LEFTARG = other.ltree, RIGHTARG = other.ltree);
+		CREATE OPERATOR CLASS other.ltree_ops DEFAULT FOR TYPE other.ltree USING btree AS OPERATOR 1 other.<, FUNCTION 1 other.ltree_cmp(other.ltree, other.ltree)});
+	is($obstacle->('ltree', '<(ltree,ltree)', 0), 'none', 'the type of the extension');
+	is($obstacle->('other.ltree', 'other.<(other.ltree,other.ltree)', 0), 'type', 'another one of its name');
+	$node->safe_psql('postgres', 'ALTER EXTENSION ltree ADD TYPE other.ltree');
+	is($obstacle->('other.ltree', 'other.<(other.ltree,other.ltree)', 0), 'type', 'one that the extension was given');
+}
+
+SKIP:
+{
+	skip 'no hstore', 1 unless $has{hstore};
+	check_column(
+		'postgres', q{
+		SELECT v::hstore FROM (SELECT '' UNION ALL SELECT unnest(ARRAY['""=>""', '""=>NULL', 'a=>""', 'a=>NULL', '""=>a', 'a=>b', 'ab=>""', 'ab=>NULL', '""=>ab', 'a=>"", b=>""', 'a=>NULL, b=>""', 'a=>"", b=>NULL'])
+			UNION ALL SELECT format('a=>%s', repeat('x', n)) FROM unnest('{125,126,127,128,32765,32766,32767,32768}'::int[]) n
+			UNION ALL SELECT format('ax=>%s', repeat('x', n - 1)) FROM unnest('{125,126,127,128,32765,32766,32767,32768}'::int[]) n
+			UNION ALL SELECT (SELECT string_agg(format('%s=>%s', i, CASE WHEN random() < 0.5 THEN '""' ELSE 'NULL' END), ',') FROM generate_series(1, 60) i) FROM generate_series(1, 20)) s (v)},
+		qr/^compact: words 0, .* columns 1 of 1/, 'pairs');
+
+	# what versions before 9.0 stored, as they have it where the lowest byte is the first one
+	$node->safe_psql('postgres', 'CREATE CAST (bytea AS hstore) WITHOUT FUNCTION');
+	check_column(
+		'postgres', q{
+		SELECT v FROM (SELECT unnest(ARRAY['\x00000000', '\x0100000001000100000000006162', '\x01000000010000000000000061', '\x0100000001000080020000006162', '\x0100000001000100010000006162', '\x0100000000000100000000007a']::bytea[])::hstore
+			UNION ALL SELECT unnest('{"a=>b", "a=>\"\"", "a=>NULL", "b=>c", "z=>a"}'::hstore[])) s (v)},
+		qr/^compact: words 0, .* columns 1 of 1/, 'pairs of an old version')
+	  if unpack('C', pack('S', 1)) == 1;
+}
+
+SKIP:
+{
+	skip 'no isn', 1 unless $has{isn};
+	foreach my $type (qw(ean13 isbn13 ismn13 issn13 isbn ismn issn upc))
+	{
+		is($obstacle->($type, "<($type,$type)", 0), 'none', $type);
+		is($obstacle->($type, '>(isbn,ean13)', 0), 'operator', "$type by an operator of two types");
+	}
+}
 
 
 # ----------
