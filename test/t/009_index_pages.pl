@@ -7,6 +7,7 @@ use Test::More;
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
+use HeldQueries;
 
 my $settings = <<'CONF';
 shared_preload_libraries = 'gpusort'
@@ -125,16 +126,21 @@ ok($node->counter('indexes_host') >= $by_host + $results{built}, 'which gpusort 
 ok($node->counter('index_workers') > 0, 'with parallel workers and without');
 ok($node->counter('indexes_spilled') > 0, 'and some through files');
 
-# Whether a worker comes to make leaves before the leader has made all is a matter of chance.
-$node->safe_psql('postgres', "CREATE TABLE many WITH (parallel_workers = 2) AS SELECT i % 70000 i, repeat('x', i % 50) COLLATE \"C\" t FROM generate_series(1, 200000) i");
+# Workers that have begun before the leader goes on make leaves beside it.
+my $arrived = HeldQueries::ARRIVED;
+my $large = "'CREATE INDEX built ON many (i, t) WHERE $arrived'";
+$node->safe_psql('postgres', HeldQueries::ARRIVE_FUNCTION . <<'SQL');
+CREATE TABLE many WITH (parallel_workers = 2) AS
+SELECT id, id % 70000 i, repeat('x', id % 50) COLLATE "C" t FROM generate_series(1, 200000) id;
+SQL
+my $native = $node->safe_psql('postgres', "SELECT built($large, 'off')");
 my $by_workers = $node->counter('index_worker_pages');
-foreach (1 .. 20)
-{
-	is($node->safe_psql('postgres', "SELECT a = b FROM built('CREATE INDEX built ON many (i, t)', 'off') a, built('CREATE INDEX built ON many (i, t)', 'on') b"),
-		't', 'large indexes are the same');
-	last if $node->counter('index_worker_pages') > $by_workers;
-}
-ok($node->counter('index_worker_pages') > $by_workers, 'with leaves that workers made');
+my $held = HeldQueries->new($node, 'builder');
+my $session = $held->start_with_all("SELECT built($large, 'on');\n", 2);
+$held->finish($session);
+$held->end;
+is($session->{err} . $session->{out}, "$native\n", 'large indexes are the same');
+cmp_ok($node->counter('index_worker_pages'), '>', $by_workers, 'with leaves that workers made');
 
 # Of keys that begin alike the participants leave out the same, as they find it; some rows are otherwise, in all of the table or late.
 $node->safe_psql('postgres', <<'SQL');
