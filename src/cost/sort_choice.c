@@ -61,10 +61,10 @@
 /*
  * The part of the cost without workers that a plan with workers may have at
  * most.  Where the gain is smaller, others have better use for the workers.
- * Estimates are not that good either, and there may be more processes than
- * processors.  With two processors a gain of 2% was expected where a sort took
- * 1.4 times as long with a worker, 1% where a median took 1.3 times, and 9%
- * where a sort took 1.05 times (docs/notes/2026-11-costs.md).
+ * Besides, estimates are not exact, and there may be more processes than
+ * processors.  With two processors a gain of 2% was expected where a sort
+ * took 1.4 times as long with a worker, 1% where a median took 1.3 times,
+ * and 9% where a sort took 1.05 times (docs/notes/2026-11-costs.md).
  */
 #define TOGETHER_PART		0.9
 
@@ -92,11 +92,11 @@ heap_fits_memory(double bound, int width)
 }
 
 /*
- * The cost of core's heap of the first rows.  Core compares each row with the
- * last of those that it keeps.  The n-th row takes the place of that one with
- * a chance of bound / n, and then the heap is put in order again.  If rows
- * come in order this ends with those that tie with the last one.  Core itself
- * charges for each row as if the heap was always put in order.
+ * The cost of core's heap of the first rows.  Core compares each row with
+ * the last row that it keeps.  The n-th row takes that row's place with a
+ * chance of bound / n, and then the heap is put in order again.  If rows
+ * come in order, only those that tie with the last one take its place.  Core
+ * itself charges for each row as if the heap was put in order each time.
  */
 static Cost
 cost_first_rows(const SortSize *size, double bound)
@@ -173,9 +173,9 @@ workers_hardly_gain(Cost together, Cost alone)
 }
 
 /*
- * Of rows with a single column core sorts the values alone.  It compares
- * little where few are different, and does not store NULLs.  Our sort does
- * without NULLs for numbers only.
+ * If rows have a single column, core sorts the values alone.  It compares
+ * little if few values are different, and does not store NULLs.  Our sort
+ * leaves out NULLs only of numbers.
  */
 bool
 values_are_few(Oid type, ColumnValues values)
@@ -189,9 +189,9 @@ values_are_few(Oid type, ColumnValues values)
 
 /*
  * Core may keep values that are not numbers in memory, whatever the setting.
- * A few it sorts in the caches, while our sort would write them: 15,000 of 516
- * bytes had 0.5 to 0.6 of PostgreSQL's speed, 40,000 of 132 bytes 0.9, and
- * 100,000 of 33 to 1032 bytes 1.0 to 1.15.
+ * It sorts a few values in the caches, while our sort would write them:
+ * 15,000 of 516 bytes had 0.5 to 0.6 of PostgreSQL's speed, 40,000 of 132
+ * bytes 0.9, and 100,000 of 33 to 1032 bytes 1.0 to 1.15.
  */
 bool
 values_are_kept(const SortSize *size, Oid type)

@@ -98,8 +98,8 @@
 #define PIECE_VALUES		8
 
 /*
- * What a row of a merge join was found to take more if its values are not
- * numbers, but lie elsewhere in memory.
+ * The extra cost, as measured, of a row of a merge join whose values are not
+ * numbers, and so lie elsewhere in memory.
  */
 #define MERGE_POINTER_COST	0.06
 
@@ -138,8 +138,8 @@ add_keys(SortSize *size, const List *columns, Oid sort_operator,
 }
 
 /*
- * Do rows of this number of columns have only their sort column, passed by
- * value?
+ * Do rows with this number of columns have only the sort column, and is that
+ * passed by value?
  */
 static bool
 are_values(int ncolumns, const List *columns)
@@ -223,7 +223,7 @@ sort_fits_memory(double rows, int width)
 	return memory_bytes(rows, width) <= gpusort_memory_limit();
 }
 
-/* The number of runs that processes write that sort these rows together. */
+/* The number of runs that processes write if they sort these rows together. */
 static double
 count_runs(const SortSize *size, double participants)
 {
@@ -342,8 +342,8 @@ cost_sort_alone(const SortSize *size, Cost *startup, Cost *total)
 }
 
 /*
- * The cost of a sort together whose rows do not fit the memory.  There single
- * values are rows, too.
+ * The cost of a sort together whose rows do not fit the memory.  Single
+ * values are written as rows, too.
  */
 static void
 cost_sort_in_runs(const SortSize *size, double participants, Cost *startup,
@@ -395,7 +395,7 @@ cost_sort_in_groups(const SortSize *size, double participants,
 }
 
 /*
- * True if hardly any value of a column of a Sort is there twice, as far as
+ * True if hardly any value of a Sort's column is there twice, as far as is
  * known.
  */
 static bool
@@ -480,8 +480,8 @@ cost_merging_more(double rows, Oid type)
 
 /*
  * Core charges the same for tables of all sizes.  But the larger a table is,
- * the more of its look-ups miss the caches: each doubling was found to add the
- * same time.
+ * the more look-ups miss the caches: each doubling of the table was found to
+ * add the same time.
  */
 Cost
 cost_hashing_more(double lookups, double entries, int width)

@@ -30,11 +30,11 @@ typedef struct SortSize
 } SortSize;
 
 /*
- * The size of a sort of a path's rows by these expressions, and of a node that
- * sorts by columns of these numbers.  The operator and the collation are those
- * of the first sort column.  From it follows how many rows come in order; for
- * a path only if some of the rows are wanted, as otherwise it makes no
- * difference.
+ * The size of a sort of a path's rows by these expressions, and of a node
+ * that sorts by columns of these numbers.  The operator and the collation
+ * are those of the first sort column.  The number of rows that come in order
+ * follows from it.  It is set for a path only if some of the rows are
+ * wanted; otherwise it makes no difference.
  */
 extern SortSize sort_size_of_path(PlannerInfo *root, const Path *input,
 								  const List *columns, Oid sort_operator,
@@ -83,8 +83,8 @@ extern void cost_sort_in_groups(const SortSize *size, double participants,
 								double busiest, Cost *startup, Cost *total);
 
 /*
- * The number of first columns of which the keys of a sort should be made: the
- * others would hardly be looked at, and take long to encode.
+ * The number of first columns from which a sort should make its keys: the
+ * other columns would hardly be looked at, and take long to encode.
  */
 extern int	sort_key_columns(const Sort *sort, const List *range_table);
 
@@ -120,14 +120,14 @@ extern Cost cost_counting(double values);
 extern double sort_participants(int nworkers);
 
 /*
- * What comparing this many rows by this type in a merge join costs beyond
- * that.
+ * The cost of comparing this many rows by this type in a merge join, beyond
+ * what core charges.
  */
 extern Cost cost_merging_more(double rows, Oid type);
 
 /*
- * The cost of hashing beyond what core expects: of these look-ups in a table
- * of this many entries of this width, in bytes.
+ * The cost of hashing beyond what core expects: of this many look-ups in a
+ * table of this many entries of this width, in bytes.
  */
 extern Cost cost_hashing_more(double lookups, double entries, int width);
 

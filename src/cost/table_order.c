@@ -10,11 +10,11 @@
  * with the same value, one behind the other, look up an entry of a hash table
  * that is still in the caches.
  *
- * NULLs have no part in the correlation.  So nothing is known of a column that
+ * The correlation leaves out NULLs.  So nothing is known of a column that
  * has NULLs.
  *
- * How many values differ is known of expressions, too, if an index or a
- * statistics object has statistics of them.
+ * The number of different values is known of expressions, too, if an index
+ * or a statistics object has statistics of them.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +41,9 @@
 
 #include "cost/table_order.h"
 
-/* How many of these rows have the same value; 1 where few rows are left. */
+/*
+ * The number of these rows that have the same value; 1 if few rows are left.
+ */
 static double
 rows_of_value(const FormData_pg_statistic *statistic, double rows)
 {
@@ -70,7 +72,7 @@ is_cast_number(const Node *expr)
 	}
 }
 
-/* The statistics of the column that this is, NULL if there are none. */
+/* The statistics of this column; NULL if there are none. */
 static HeapTuple
 find_statistics(const Node *expr, Index table, const RangeTblEntry *entry)
 {
@@ -222,7 +224,7 @@ find_extended_statistics(const Node *expr, Oid object)
 	return is_built ? statext_expressions_load(object, false, wanted) : NULL;
 }
 
-/* The same of a table, by its indexes and its statistics objects. */
+/* The same for a table, from its indexes and its statistics objects. */
 static HeapTuple
 find_expression_statistics(const Node *expr, Index table,
 						   const RangeTblEntry *entry)
@@ -252,7 +254,7 @@ find_expression_statistics(const Node *expr, Index table,
 	return tuple;
 }
 
-/* What statistics tell of the values in a scan of this many rows. */
+/* What statistics tell about the values in a scan of this many rows. */
 static ColumnValues
 values_by_statistics(HeapTuple tuple, double rows)
 {

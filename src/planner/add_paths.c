@@ -3,12 +3,12 @@
  * add_paths.c
  *	  Paths with the costs of the sorts that GpuSort nodes will do.
  *
- * Core's own Sort is charged for each comparison, and its Gather Merge for the
- * passage of each row through a tuple queue and for comparing it again there.
- * With GpuSort there is none of that.  So paths are added with the costs of
- * what plan_sort.c will make of them.  They are of core's own nodes, and
- * compete with all that core has found, also with hashing, of which core
- * expects too much where tables are large.
+ * Core's own Sort is charged for each comparison, and its Gather Merge for
+ * the passage of each row through a tuple queue and for comparing it again
+ * there.  A GpuSort costs nothing of that.  So this file adds paths with the
+ * costs of what plan_sort.c will make of them.  The paths consist of core's
+ * own nodes, and compete with all paths that core has found.  Hashing is
+ * among these; core's costs of hashing are too low where tables are large.
  *
  *	- For an ORDER BY: see order_paths.c.
  *	- For GROUP BY and DISTINCT: grouping and uniqueness of sorted input; in all
@@ -58,13 +58,12 @@ are_wanted(void)
 /*
  * ---- hashing, or sorting
  *
- * How long hashing takes depends on the size of the table that it makes, and so
- * on a guess of how many rows or groups differ.  A sort takes about as long
- * whatever these are.  So where the guess is of nothing but a rule of thumb,
- * core's choice stays.
+ * How long hashing takes depends on the size of the hash table, and so on a
+ * guess: how many rows or groups differ.  The time of a sort hardly depends
+ * on that.  So core's choice stays where the guess is only a rule of thumb.
  */
 
-/* Is the number of rows that of a table? */
+/* Is the number of this relation's rows that of a table? */
 static bool
 rows_are_known(const RelOptInfo *relation)
 {
@@ -74,9 +73,9 @@ rows_are_known(const RelOptInfo *relation)
 }
 
 /*
- * How many of a path's rows are looked up by this expression where the table has
- * not just been looked at, as it is for rows of the same value that come one
- * behind the other.
+ * How many of a path's rows are looked up, by this expression, in another
+ * place of the hash table than the row before.  Rows of the same value that
+ * follow one another are looked up in one place.
  */
 static double
 scattered_lookups(PlannerInfo *root, const Path *path, const Node *expr)
@@ -115,9 +114,10 @@ hashed_part(PlannerInfo *root, Node *expr)
 }
 
 /*
- * How many of the look-ups find what they look for not near the last one?  All,
- * but if both sides come in order: of these half only look for the place of the
- * row, and find the row behind the last.
+ * The part of the look-ups that find their entry far from that of the
+ * look-up before.  All do, unless both sides come in order: then half do,
+ * the look-ups for a row's place, and the row itself is right behind the
+ * last one.
  */
 static double
 distant_part(PlannerInfo *root, const Path *outer, const Node *outer_expr,
@@ -132,7 +132,7 @@ distant_part(PlannerInfo *root, const Path *outer, const Node *outer_expr,
 	return 1 - fabs(outer_order.correlation * table_order.correlation) / 2;
 }
 
-/* What hashing in a join costs more than core expects. */
+/* The cost of hashing in a join beyond what core expects. */
 static Cost
 hashing_more_in_join(PlannerInfo *root, const HashPath *join)
 {
@@ -150,7 +150,10 @@ hashing_more_in_join(PlannerInfo *root, const HashPath *join)
 						  table->pathtarget->width);
 }
 
-/* What hashing in this path costs more than core expects, 0 if it has none. */
+/*
+ * The cost of hashing in this path beyond what core expects; 0 if nothing is
+ * hashed.
+ */
 static Cost
 hashing_more(PlannerInfo *root, const Path *path)
 {
@@ -168,10 +171,11 @@ hashing_more(PlannerInfo *root, const Path *path)
 }
 
 /*
- * Adds a path with our sorts, unless core has a better one by an incremental sort.  A
- * path of core that hashes is dropped if it is more expensive by what hashing really
- * costs, and the other one by "sorted_more".  Where not all rows are wanted nothing
- * is dropped, since hashing may give the first rows sooner.
+ * Adds a path with our sorts, unless core has a better path with an
+ * incremental sort.  Drops core's paths that hash if they cost more than our
+ * path, when the real cost of hashing is added to theirs and "sorted_more"
+ * to ours.  Drops nothing if only some of the rows are wanted, since hashing
+ * may give the first rows sooner.
  */
 static void
 add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
@@ -324,9 +328,9 @@ add_merge_join_path(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 							  NULL, clauses, NIL, NIL, 0);
 
 	/*
-	 * Core tries a join from both sides, one after the other.  Only of an
-	 * inner join both can be merged here; of others a hashing path would be
-	 * left that may be the worse one.
+	 * Core tries a join from both sides, one after the other.  Both can be
+	 * merged here only if it is an inner join.  In other joins one path that
+	 * hashes would stay, which may be the worse one.
 	 */
 	if (type == JOIN_INNER)
 		add_path_before_hashing(root, join, path,
@@ -340,7 +344,7 @@ void
 add_paths_to_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 				  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
-	/* of the other types not all can be merged, or not by all clauses */
+	/* joins of the other types cannot all be merged, or not by all clauses */
 	if (are_wanted() && enable_mergejoin && extra->mergeclause_list != NIL &&
 		!IS_OTHER_REL(join) &&
 		Max(outer->rows, inner->rows) >= gpusort_min_rows &&
@@ -376,7 +380,7 @@ add_paths_of_stage(PlannerInfo *root, UpperRelationKind stage,
 			break;
 	}
 	group_paths_add(root, stage, input, output, extra);
-	/* when all others are there, some of which it drops */
+	/* when all other paths are there, some of which this drops */
 	if (stage == UPPERREL_GROUP_AGG)
 	{
 		aggregate_paths_add(root, input, output, extra);

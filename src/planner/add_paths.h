@@ -21,8 +21,9 @@ extern void add_paths_to_join(PlannerInfo *root, RelOptInfo *join,
 							  JoinType type, JoinPathExtraData *extra);
 
 /*
- * Note the paths of a stage, and of a relation that may be all of a query's, from which
- * those of the stage above are made; for when nobody adds any more to them.
+ * Note paths from which those of the stage above will be made: the paths of
+ * a stage, and those of a relation that may be all of a query's.  To be
+ * called when nobody adds paths to them any more.
  */
 extern void add_paths_note_stage(PlannerInfo *root, UpperRelationKind stage,
 								 RelOptInfo *output);

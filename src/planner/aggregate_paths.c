@@ -4,12 +4,13 @@
  *	  Paths that sort the input of aggregates which would sort it themselves.
  *
  * An aggregate with DISTINCT or ORDER BY, and an ordered-set one such as
- * percentile_disc(), puts each group's values to a sort of its own inside the
- * Agg node, where no other node can take it over.  (From 16 on core sorts the
- * input for the first kind, mostly; never for ordered-set ones.)  Here a path
- * is added with a Sort below the Agg: by the columns of the groups, and then by
- * those of one such aggregate.  Aggregates in that order find each group sorted,
- * which core's tuplesort sees by one comparison of each value.
+ * percentile_disc(), puts each group's values to a sort of its own inside
+ * the Agg node, where no other node can take it over.  (From 16 on core
+ * sorts the input for the first kind, mostly; never for ordered-set ones.)
+ * This file adds a path with a Sort below the Agg: by the columns of the
+ * groups, and then by those of one of these aggregates.  Aggregates in that
+ * order get each group sorted, which core's tuplesort sees by one comparison
+ * of each value.
  *
  * The aggregates stay what they are.  So nothing depends on the order: any other
  * aggregates may be beside them, with filters or orders of their own, an answer
@@ -52,22 +53,26 @@
 #include "settings.h"
 
 /*
- * What the sort below has to spare for each part of its cost: estimates of both are
- * not better than that.  Numbers are sorted inside for about as much, also beside a
- * GPU: with 1.5 a median beside an average took 1.1 times as long there.
+ * The sort below has to save this many times its cost, as the estimates of
+ * both are not better than that.  Sorting numbers inside costs about as
+ * much, also with a GPU: with 1.5 a median beside an average took 1.1 times
+ * as long there.
  */
 #define LEAST_GAIN	2.0
 
 /*
- * Of more sorts than these the first are looked at: one of so many spares little, and
- * each takes time to plan.
+ * The most sorts that are looked at, from the first on.  One of many sorts
+ * saves little, and to plan with each takes time.
  */
 #define MOST_SORTS		16
 
-/* A path has its first row as late as another in so many times its time. */
+/*
+ * A path whose first row takes up to this many times as long as another's
+ * counts as equally late.
+ */
 #define AS_LATE		1.1
 
-/* The sort of an aggregate's input that may be done below the Agg. */
+/* A sort of aggregates' input that may be done below the Agg. */
 typedef struct InnerSort
 {
 	const Aggref *aggref;
@@ -77,9 +82,9 @@ typedef struct InnerSort
 } InnerSort;
 
 /*
- * Is the result the same in whatever order values come?  Aggregates that sort
- * them count among these, as does what min() and max() are of values that differ
- * but are equal.
+ * Is the result of an aggregate the same in any order of its values?  It is
+ * if the aggregate sorts them.  Values that are equal but differ count as
+ * the same for min() and max().
  */
 static bool
 is_of_any_order(const Aggref *aggref)
@@ -117,9 +122,9 @@ is_of_any_order(const Aggref *aggref)
 }
 
 /*
- * Does this aggregate sort by what can be computed ahead of it?  With a filter
- * too little may have to be sorted, and expressions may fail for other rows.
- * Ordered-set aggregates other than core's may do anything.
+ * Does this aggregate sort by what can be computed ahead of it?  Not with a
+ * filter: few rows may have to be sorted then, and expressions may fail for
+ * the others.  Ordered-set aggregates other than core's may do anything.
  */
 static bool
 sorts_inside(const PlannerInfo *root, const Aggref *aggref)
@@ -155,7 +160,10 @@ aggregate_paths_append_keys(List *pathkeys, List *more)
 	return all;
 }
 
-/* Sets by what this aggregate sorts, and what it spares if that is done already. */
+/*
+ * Sets what this aggregate sorts by, and what it saves if that is done
+ * already.
+ */
 static void
 examine_sort(PlannerInfo *root, const Path *input, double ngroups,
 			 const Aggref *aggref, InnerSort *sort)
@@ -178,7 +186,7 @@ examine_sort(PlannerInfo *root, const Path *input, double ngroups,
 										   exprCollation(first));
 }
 
-/* Is there the sort of an aggregate that shares its values with this one? */
+/* Do the sorts have one that this aggregate shares? */
 static bool
 is_listed(const List *sorts, const Aggref *aggref)
 {
@@ -213,14 +221,14 @@ list_aggregates(const RelOptInfo *grouped, const GroupPathExtraData *extra)
 	return found;
 }
 
-/* May rows come in another order without that being seen in the answer? */
+/* Is the answer the same if rows come in another order? */
 static bool
 may_come_in_any_order(const PlannerInfo *root, const Path *input,
 					  const List *aggregates)
 {
 	ListCell   *cell;
 
-	/* to be grouped they are sorted anyway, and not by a stable sort */
+	/* grouping sorts the rows anyway, and not by a stable sort */
 	if (root->parse->groupClause != NIL && input->pathkeys == NIL)
 		return true;
 	foreach(cell, aggregates)
@@ -231,7 +239,10 @@ may_come_in_any_order(const PlannerInfo *root, const Path *input,
 	return true;
 }
 
-/* The first sorts that may be done ahead of aggregates, one for those that share it. */
+/*
+ * The first sorts that may be done ahead of aggregates; aggregates may share
+ * one.
+ */
 static List *
 list_sorts(PlannerInfo *root, const Path *input, double ngroups,
 		   const List *aggregates)
@@ -250,14 +261,14 @@ list_sorts(PlannerInfo *root, const Path *input, double ngroups,
 			continue;
 		sort = palloc(sizeof(InnerSort));
 		examine_sort(root, input, ngroups, aggref, sort);
-		/* what a group has but one value of is not sorted */
+		/* a group has only one value of it, so it is not sorted by that */
 		if (list_length(sort->pathkeys) > list_length(root->group_pathkeys))
 			sorts = lappend(sorts, sort);
 	}
 	return sorts;
 }
 
-/* The order that spares most; sets what it does. */
+/* Returns the order that saves the most, and sets what it saves. */
 static List *
 choose_order(List *sorts, Cost *spared)
 {
@@ -287,13 +298,13 @@ choose_order(List *sorts, Cost *spared)
 	return best;
 }
 
-/* What it costs to have the rows in the order of the groups, at the most. */
+/* The most that it costs to have the rows in the order of the groups. */
 static Cost
 cost_group_order(PlannerInfo *root, RelOptInfo *grouped, Path *input)
 {
 	Path	   *sort;
 
-	/* to bring them into another order takes a sort more */
+	/* another order takes one more sort */
 	if (root->group_pathkeys == NIL ||
 		sort_paths_come_in_order(root, input, root->group_pathkeys))
 		return 0;
@@ -302,8 +313,9 @@ cost_group_order(PlannerInfo *root, RelOptInfo *grouped, Path *input)
 }
 
 /*
- * Does an Agg, or a Gather of one, cost more than this path, with what that spares in
- * all processes?  Where not all groups are wanted it has to be as late, too.
+ * Does an Agg, or a Gather of one, cost more than this path, if what the
+ * path saves in all processes is added?  If only some groups are wanted, its
+ * first row has to come as late, too.
  */
 static bool
 is_more_expensive(const PlannerInfo *root, const Path *other, const Path *path,
@@ -345,8 +357,8 @@ aggregate_paths_add_sparing(PlannerInfo *root, RelOptInfo *grouped,
 }
 
 /*
- * Adds a partial path.  Core frees those that are worse than it, so what gathers one
- * of them is dropped, even if it has its first row earlier.
+ * Adds a partial path.  Core frees partial paths that are worse, so a path
+ * that gathers one of these is dropped, even if its first row comes earlier.
  */
 static void
 add_partial(RelOptInfo *grouped, Path *path)

@@ -11,22 +11,26 @@
 #include "nodes/pathnodes.h"
 
 /*
- * Adds to a grouped relation whose own paths are there the path that sorts by the
- * groups and by what an aggregate sorts by, if that costs less than its own sorts
- * of input in any order.  Core's paths that are more expensive by these sorts,
- * which core takes to cost nothing, are dropped then.
+ * Adds the path that sorts by the groups and by what an aggregate sorts by,
+ * if that costs less than the aggregate's own sorts of unsorted input.  Then
+ * drops core's paths that are more expensive when these sorts, for which
+ * core charges nothing, are added.  To be called when the grouped relation
+ * has core's paths.
  */
 extern void aggregate_paths_add(PlannerInfo *root, RelOptInfo *input,
 								RelOptInfo *grouped,
 								const GroupPathExtraData *extra);
 
-/* These path keys, and those of "more" that sort within equal ones: a new list. */
+/*
+ * Returns a new list: these path keys, and those of "more" that sort rows
+ * which are equal by these.
+ */
 extern List *aggregate_paths_append_keys(List *pathkeys, List *more);
 
 /*
- * The order in which the rows of "input" had better be sorted, so that aggregates
- * of this grouped relation need not sort: by the columns of the groups, and more.
- * Sets what that spares in the aggregates.  NIL if it does not pay.
+ * Returns the order that the rows of "input" should have, so that aggregates
+ * of this grouped relation need not sort: by the columns of the groups, and
+ * more.  Sets what that saves in the aggregates.  NIL if it does not pay.
  */
 extern List *aggregate_paths_order(PlannerInfo *root, RelOptInfo *input,
 								   RelOptInfo *grouped,
@@ -34,24 +38,24 @@ extern List *aggregate_paths_order(PlannerInfo *root, RelOptInfo *input,
 								   Cost *spared);
 
 /*
- * Adds a path in which aggregates spare so much of what core takes to cost nothing,
- * and drops those of core's that cost more by that.
+ * Adds a path in which aggregates save this cost, for which core charges
+ * nothing, and drops core's paths that are more expensive when it is added.
  */
 extern void aggregate_paths_add_sparing(PlannerInfo *root,
 										RelOptInfo *grouped, Path *path,
 										Cost spared);
 
 /*
- * The same of a partial path, in all processes.  False if it has been refused, and
- * freed.
+ * The same for a partial path, in all processes.  False if core has refused
+ * the path, and freed it.
  */
 extern bool aggregate_paths_add_partial_sparing(PlannerInfo *root,
 												RelOptInfo *grouped,
 												Path *path, Cost spared);
 
 /*
- * Has core keys of aggregates behind those of the groups?  These do not sort then,
- * and rely on it.
+ * Does core sort the input by keys of aggregates behind those of the groups?
+ * Then these aggregates rely on it, and do not sort.
  */
 extern bool aggregate_paths_are_presorted(const PlannerInfo *root);
 

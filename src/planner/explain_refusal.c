@@ -3,14 +3,15 @@
  * explain_refusal.c
  *	  EXPLAIN (VERBOSE) says why a sort was left to PostgreSQL.
  *
- * From 18 on an extension may add lines to a node.  Before, it can add to the
- * end of the plan: the plan is taken down when all but the execution time has
- * been printed, and its group in JSON, XML or YAML is still open.  There each
- * sort is named by its keys.  To know where to print, EXPLAIN has to be met
- * at its beginning, which is possible unless it is of EXECUTE.
+ * From 18 on an extension may add lines to a node.  Before 18 it can only
+ * add lines at the end of the plan: when the plan is taken down all but the
+ * execution time has been printed, and the plan's group in JSON, XML or YAML
+ * is still open.  There each sort is named by its keys.  To know where to
+ * print, gpusort has to see the beginning of EXPLAIN, which it does unless
+ * EXECUTE is explained.
  *
- * The reason is found anew, from the plan and the settings.  A plan can have
- * been made while these were others, and then there may be none.
+ * The reason is found anew, from the plan and the settings.  If the plan was
+ * made under other settings, there may be no reason.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,7 +43,7 @@ why_refused(const PlanState *node, List *ancestors, const List *range_table)
 
 	for (int i = list_length(ancestors) - 1; i >= 0; i--)
 		place = place_of_child(list_nth(ancestors, i), place);
-	/* at the top its parameters are known as well (first_rows.c) */
+	/* at the top the values of parameters are known, too (first_rows.c) */
 	if (ancestors != NIL && IsA(llast(ancestors), Limit) &&
 		list_length(ancestors) <= 1 + IsA(linitial(ancestors), GatherMerge))
 		place.bound = first_rows_wanted(llast(ancestors),
@@ -106,7 +107,7 @@ find_subplan(const PlanState *parent, const PlanState *node)
 	return NULL;
 }
 
-/* What a node that sorts natively is called. */
+/* The name of a node that sorts natively. */
 static char *
 name_sorting_node(Plan *plan, List *ancestors)
 {

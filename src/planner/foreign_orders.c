@@ -3,16 +3,18 @@
  * foreign_orders.c
  *	  Paths that rely on the order of strings in which a foreign server sends rows.
  *
- * A foreign server sorts by its own collations.  Where one sorts otherwise than the
- * collation of that name here, core takes for sorted what is not: a merge join misses
- * rows then, or finds that its input is out of order.  Hashing, and a sort of both
- * sides here, give the right rows.
+ * A foreign server sorts by its own collations.  If one of these sorts
+ * differently from the collation of that name here, core takes rows for
+ * sorted that are not: a merge join misses rows then, or finds its input out
+ * of order.  Hashing gives the right rows, and so does a sort of both sides
+ * here.
  *
- * Which of them core chooses depends on costs.  A sort that costs less would have
- * it choose such a merge join, for its other side; and where a path of core's is
- * dropped since ours is the better one, the next best may be one by that order.
- * So wherever such a path competes core's costs stay as they are.  It makes the
- * choice that it makes without gpusort, and the sorts of its plan are taken over.
+ * Which of them core chooses depends on costs.  If a sort cost less, core
+ * would choose a merge join with it on the other side; and if a path of
+ * core's was dropped because ours is better, the next best path might be one
+ * that relies on the foreign order.  So if any path that does so competes,
+ * core's costs stay as they are.  Core chooses as it does without gpusort,
+ * and the sorts of its plan are taken over.
  *
  * Rows of a part of a query come in an order, too, by which the query may join
  * them.  So the tables of all queries that it is a part of count.
@@ -29,7 +31,7 @@
 
 static bool is_by_foreign_order(const Path *path);
 
-/* Are there collations in this order? */
+/* Does this order depend on collations? */
 static bool
 is_collated(const List *pathkeys)
 {
@@ -70,7 +72,9 @@ joins_by_foreign_order(const JoinPath *join)
 		 is_by_foreign_order(join->innerjoinpath));
 }
 
-/* Does a path rely on such an order, or have its rows in one? */
+/*
+ * Does a path rely on an order of a foreign server, or have its rows in one?
+ */
 static bool
 is_by_foreign_order(const Path *path)
 {
@@ -129,7 +133,10 @@ reads_foreign_tables(const RangeTblEntry *entry)
 	return false;
 }
 
-/* The same of the tables of one query; of those without paths yet all may have one. */
+/*
+ * The same for the tables of one query; a table that has no paths yet may
+ * have one.
+ */
 static bool
 are_tables_in_foreign_order(PlannerInfo *root)
 {

@@ -10,12 +10,15 @@
 
 #include "nodes/pathnodes.h"
 
-/* May a join of this query, or of one that it is a part of, rely on such an order? */
+/*
+ * May a join of this query, or of a query around it, rely on a foreign
+ * order?
+ */
 extern bool foreign_orders_may_be_joined(PlannerInfo *root);
 
 /*
- * Is there such a path of this relation of a later stage, or may there be one of
- * a query that this one is a part of?
+ * Does this relation of a later stage have a path that relies on a foreign
+ * order, or may a query around this one have one?
  */
 extern bool foreign_orders_compete(PlannerInfo *root,
 								   const RelOptInfo *output);

@@ -3,8 +3,8 @@
  * gather_paths.c
  *	  Paths that gather the rows of a partial path.
  *
- * Rows that workers return cost the leader the passage through a tuple queue, or,
- * where they are many, in chunks of memory (node_stream.c).
+ * Rows of workers reach the leader through a tuple queue, or in chunks of
+ * memory if there are many (node_stream.c).  Both cost the leader time.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,10 +19,16 @@
 #include "port/compat.h"
 #include "settings.h"
 
-/* A row that passes a tuple queue: 0.15 us, at the rate of sort_cost.c. */
+/*
+ * The cost of a row that passes a tuple queue: 0.15 us, at the rate of
+ * sort_cost.c.
+ */
 #define QUEUE_ROW_COST		0.043
 
-/* A row that passes in a chunk: what its worker has to do for it, and the leader. */
+/*
+ * The cost of a row that passes in a chunk: for its worker, and for the
+ * leader.
+ */
 #define SEND_ROW_COST		0.02
 #define RECEIVE_ROW_COST	0.01
 
@@ -52,7 +58,10 @@ static const CustomPathMethods send_path_methods = {
 	.PlanCustomPath = plan_send
 };
 
-/* The path of a node that emits its child's rows, at this cost for each more. */
+/*
+ * The path of a node that emits its child's rows, and adds this cost for
+ * each.
+ */
 static Path *
 make_stream_node(const CustomPathMethods * methods, Path *child, Cost row_cost)
 {

@@ -10,11 +10,11 @@
 
 #include "nodes/pathnodes.h"
 
-/* Gathers so many rows of all participants. */
+/* Makes the path that gathers this many rows of all participants. */
 extern Path *gather_paths_make(PlannerInfo *root, RelOptInfo *relation,
 							   Path *partial, double rows);
 
-/* The partial path whose rows this path gathers; NULL if it does not gather any. */
+/* The partial path whose rows this path gathers; NULL if it gathers none. */
 extern Path *gather_paths_gathered(const Path *path);
 
 /* Registers the nodes around a Gather. */

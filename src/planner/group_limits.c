@@ -3,15 +3,16 @@
  * group_limits.c
  *	  Nodes of a plan that look only at the first rows of each group.
  *
- * Unique and Group take one row of each.  WindowAgg takes few where a run
- * condition, such as row_number() <= 3, ends its work on a partition; the rows
- * behind are read and dropped then, up to the next partition.
+ * Unique and Group take one row of each group.  WindowAgg takes few rows if
+ * a run condition, like row_number() <= 3, ends its work on a partition: it
+ * reads and drops the other rows, up to the next partition.
  *
- * A GpuSort or GpuSortGroups right below is told so (group_limit.c), if the columns that make a
- * group are its first ones, and compared by the same equality.  It may emit
- * more rows than are wanted, so whatever is not understood here has no limit.
- * Between them may be nodes that merge rows in order: the first rows of all are
- * among the first rows of each process or child.
+ * A GpuSort or GpuSortGroups right below is told how many rows are wanted
+ * (group_limit.c), if its first columns make the group, and are compared by
+ * the same equality.  It may emit more rows than are wanted, so a node that
+ * is not understood here sets no limit.  Between the two may be nodes that
+ * merge rows in order: the first rows of all are among the first rows of
+ * each process or child.
  *
  *-------------------------------------------------------------------------
  */
@@ -73,7 +74,7 @@ find_column(const ComparedColumns *compared, AttrNumber attno,
 
 /*
  * Are the sort columns from "first" on those of a node, compared in the same
- * way?  Then their equality operators are added to "equal".
+ * way?  If so, adds their equality operators to "equal".
  */
 static bool
 match_columns(const PlannedSort *sort, int first,
@@ -133,7 +134,7 @@ has_part_for_leader(Node *node, void *context)
 	if (IsA(node, CoerceToDomain) ||
 		check_functions_in_node(node, is_function_unsafe, context))
 		return true;
-	/* a worker gets only the parameters that its plan had before */
+	/* a worker gets only the parameters that were in its plan before */
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
 		return true;
 	return expression_tree_walker(node, has_part_for_leader, context);
@@ -228,8 +229,8 @@ note_functions(Node *node, WindowNeeds *needs)
 }
 
 /*
- * Takes from a condition on a window function how many rows are wanted; false
- * if that cannot be told.
+ * Finds how many rows a condition on a window function wants; false if that
+ * cannot be told.
  */
 static bool
 want_by_condition(const OpExpr *condition, WantedRows *wanted)
@@ -298,7 +299,10 @@ want_by_window(const WindowAgg *window)
 	WindowNeeds needs = {.frame = window->frameOptions};
 	ListCell   *cell;
 
-	/* one below another passes on the rows behind those that it counts */
+	/*
+	 * a WindowAgg below another also passes on rows behind those that it
+	 * counts
+	 */
 	if (!window->topWindow || window->partNumCols == 0)
 		return wanted;
 	(void) note_functions((Node *) window->plan.targetlist, &needs);

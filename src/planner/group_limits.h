@@ -11,20 +11,20 @@
 #include "nodes/plannodes.h"
 
 /*
- * Lets the GpuSorts that feed this node leave out rows at which it would not
- * look, if it is such a node.
+ * If this node looks only at the first rows of each group, lets the GpuSorts
+ * that feed it leave out the others.
  */
 extern void limit_groups_below(const Plan *plan);
 
 /*
- * Has an expression, of a limit or a run condition, something that only the leader
- * can evaluate?  Parameters of other plans are such.
+ * Can only the leader evaluate this expression of a limit or a run
+ * condition?  That is so if it has parameters of other plans.
  */
 extern bool needs_leader(Node *expression);
 
 /*
- * How many rows of each partition, or ranks, a run condition of a window lets
- * through by a constant; 0 if that is not known.
+ * The number of rows, or ranks, of each partition that a window's run
+ * condition lets through; 0 if it is not a constant.
  */
 extern double limit_of_condition(const OpExpr *condition);
 

@@ -3,25 +3,26 @@
  * group_paths.c
  *	  Paths in which sorted groups are consumed by all parallel workers.
  *
- * Core has a WindowAgg, a sorted grouping and a Unique run in one process.  A
- * GpuSortGroups (node_groups.c) gives each process whole groups, so they can run
- * in all:
+ * Core runs a WindowAgg, a sorted grouping and a Unique in one process.  A
+ * GpuSortGroups (node_groups.c) gives each process whole groups, so that
+ * these nodes can run in all:
  *
  *		Gather -> WindowAgg -> GpuSortGroups -> partial path of the input
  *
- * Such a path is added to what core has found for windows, GROUP BY and DISTINCT,
- * with a Gather and without: what is above may be done by the workers, too.  It is
- * a path from the beginning, since a plan with a plain Sort in the place of the
- * node would be wrong.
+ * This path is added to core's paths for windows, GROUP BY and DISTINCT,
+ * with a Gather and without one, since the workers may run the nodes above,
+ * too.  The node is in the path from the beginning: a plan with a plain Sort
+ * in its place would be wrong.
  *
- * Rows that workers return cost the leader their passage (gather_paths.c), and the
- * largest group takes one process as long as ever.  Statistics know both.  Beside it
- * goes the path for one process, with the cost that a GpuSort has there, as core's
- * own path is too expensive to be compared with.
+ * The rows that workers return cost the leader time (gather_paths.c), and
+ * the largest group takes one process as long as without workers.
+ * Statistics tell about both.  A path for one process, with the cost of a
+ * GpuSort, is added beside it, since core's own path is too expensive for a
+ * fair comparison.
  *
- * Window functions count as parallel restricted in core, since rows that are equal
- * might come in another order in another process.  No group is in two processes
- * here.  All else has to be parallel safe.
+ * Window functions count as parallel restricted in core, since rows that are
+ * equal might come in another order in another process.  No group is in two
+ * processes here.  Everything else has to be parallel safe.
  *
  *-------------------------------------------------------------------------
  */
@@ -60,7 +61,10 @@ group_paths_participants(const Grouped *grouped)
 	return Max(grouped->serial->rows / Max(grouped->partial->rows, 1), 1);
 }
 
-/* What a path says: by how many columns of its sort rows are grouped. */
+/*
+ * What a path tells its node: the number of sort columns by which rows are
+ * grouped.
+ */
 static List *
 write_group_keys(int ngroup_keys)
 {
@@ -133,12 +137,12 @@ group_paths_busiest(const Grouped *grouped, List *group_columns)
 }
 
 /*
- * The partial path that sorts the rows of "input" and of its likes in other
- * participants, and keeps groups together: rows that are equal in the first
- * ngroup_keys of the keys.  NULL if that is none of ours.  Sets *busiest to the part
- * of all rows that one participant has.
+ * The partial path that sorts the rows of all participants' "input", and
+ * keeps groups together: rows that are equal in the first ngroup_keys of the
+ * keys.  NULL if gpusort does not do this sort.  Sets *busiest to the part
+ * of all rows that the busiest participant has.
  *
- * Core's own Sort is a child of it, of which the plan gets the columns.
+ * Its child is core's own Sort, from which the plan gets the columns.
  */
 static Path *
 make_groups(const Grouped *grouped, Path *input, List *pathkeys,
@@ -178,8 +182,8 @@ make_groups(const Grouped *grouped, Path *input, List *pathkeys,
 }
 
 /*
- * Has a sort emit only this part of its rows, since the consumer looks at no others
- * (group_limits.c).
+ * Reduces the rows that a sort emits to this part, since the consumer looks
+ * at no others (group_limits.c).
  */
 static void
 emit_part(Path *sorted, double part)
@@ -190,8 +194,8 @@ emit_part(Path *sorted, double part)
 }
 
 /*
- * Makes what a consumer takes, in a path of its own cost for the share of a process,
- * what the busiest takes.
+ * Changes a consumer's own cost in a path from that of an even share to that
+ * of the busiest participant's share.
  */
 static void
 charge_busiest(const Grouped *grouped, Path *consumer, const Path *input,
@@ -245,7 +249,7 @@ replace_window_functions(Node *node, bool *unsafe)
 	return (Node *) list_make2(function->args, function->aggfilter);
 }
 
-/* Is all of it parallel safe, other than that it has window functions? */
+/* Is an expression parallel safe, apart from its window functions? */
 static bool
 is_safe_in_groups(PlannerInfo *root, Node *node)
 {
@@ -255,12 +259,12 @@ is_safe_in_groups(PlannerInfo *root, Node *node)
 	return !unsafe && is_parallel_safe(root, node);
 }
 
-/* The same of what a window has beside its target. */
+/* The same for what a window has beside its target. */
 static bool
 is_window_safe(PlannerInfo *root, const WindowAggPath *window)
 {
 	return is_safe_in_groups(root, (Node *) RUN_CONDITIONS(window)) &&
-	/* whose parameters core does not pass to workers, before 17 */
+	/* before 17 core does not pass their parameters to workers */
 		!needs_leader((Node *) RUN_CONDITIONS(window)) &&
 		is_safe_in_groups(root, (Node *) window->qual) &&
 		is_parallel_safe(root, window->winclause->startOffset) &&
@@ -268,8 +272,8 @@ is_window_safe(PlannerInfo *root, const WindowAggPath *window)
 }
 
 /*
- * Core's paths of the windows of a query, in the order in which they are computed:
- * nothing else tells that.  NIL if something is unknown.
+ * Core's paths of the windows of a query, in the order in which they are
+ * computed, which only the paths tell.  NIL if something is unknown.
  */
 static List *
 find_windows(const RelOptInfo *input, const RelOptInfo *relation)
@@ -295,8 +299,9 @@ find_windows(const RelOptInfo *input, const RelOptInfo *relation)
 }
 
 /*
- * May all processes compute these windows?  The target of the last one has the
- * functions of all; whatever else the others emit comes from a partial path.
+ * May all processes compute these windows?  The target of the last window
+ * has the functions of all; everything else that windows emit comes from a
+ * partial path.
  */
 static bool
 are_windows_safe(PlannerInfo *root, const List *windows)
@@ -312,7 +317,7 @@ are_windows_safe(PlannerInfo *root, const List *windows)
 	return is_safe_in_groups(root, (Node *) last->path.pathtarget->exprs);
 }
 
-/* What the windows need in order, an array. */
+/* Returns the order that each window needs, as an array. */
 static WindowOrder *
 find_orders(PlannerInfo *root, const List *windows)
 {
@@ -327,7 +332,10 @@ find_orders(PlannerInfo *root, const List *windows)
 		List	   *all = list_concat_copy(partitions,
 										   window->winclause->orderClause);
 
-		/* a sort for this window alone has them; to find them takes a while */
+		/*
+		 * a sort for this window alone has these keys; to find them takes a
+		 * while
+		 */
 		order->keys = IsA(window->subpath, SortPath) ?
 			window->subpath->pathkeys :
 			make_pathkeys_for_sortclauses(root, all, root->processed_tlist);
@@ -340,8 +348,8 @@ find_orders(PlannerInfo *root, const List *windows)
 }
 
 /*
- * By how many keys a sort for the windows from this one on has to keep groups
- * together: the fewest of those that make use of its order.
+ * The number of keys by which a sort for the windows from this one on has to
+ * keep groups together: the smallest number of a window that uses its order.
  */
 static int
 count_group_keys(const WindowOrder *orders, int nwindows, int first)
@@ -385,8 +393,9 @@ part_of_limit(const Grouped *grouped, List *windows)
 }
 
 /*
- * The windows above a path of the input, as in core's paths: in one process, or, if
- * "partial", in all.  NULL if there is a sort that is none of ours.
+ * Puts the windows above a path of the input, as core's paths have them: in
+ * one process, or, if "partial", in all.  NULL if gpusort does not do one of
+ * the sorts.
  */
 static Path *
 make_windows(const Grouped *grouped, List *windows,
@@ -465,16 +474,15 @@ add_window_paths(const Grouped *grouped)
 		return;
 
 	/*
-	 * core's paths, and this one, stay unsafe: no worker may run one as a
-	 * whole
+	 * core's paths, and this one, stay unsafe: no worker may run a whole one
 	 */
 	alone = make_windows(grouped, windows, orders, false);
 	if (alone != NULL)
 		add_path(relation, alone);
 
 	/*
-	 * where the target list has set-returning functions core puts a path for
-	 * these on top, and takes that for unsafe, as there are window functions
+	 * for set-returning functions in the target list core puts a path on top,
+	 * which it takes for unsafe because of the window functions
 	 */
 	if (grouped->root->parse->hasTargetSRFs)
 		add_path(relation, group_paths_gather(grouped, partial));
@@ -558,10 +566,10 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 		return;
 	keys = aggregate_paths_order(root, grouped->serial->parent, relation,
 								 extra, &spared);
-	/* with those that core has appended for aggregates */
+	/* with the keys that core has appended for aggregates */
 	if (keys == NIL)
 		keys = root->group_pathkeys;
-	/* which core's workers sort quickly, each for partial groups of its own */
+	/* core's workers sort these quickly, each for partial groups of its own */
 	if ((extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0 &&
 		sort_paths_few_values(root, grouped->serial, keys))
 		return;
@@ -576,7 +584,7 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 	charge_busiest(grouped, path, sorted, busiest);
 	add_with_gather(grouped, path);
 
-	/* what can be hashed has this path already */
+	/* groups that can be hashed have this path already */
 	sorted = hashable ? NULL :
 		sort_paths_make(root, relation, grouped->serial, root->group_pathkeys,
 						NO_BOUND);
@@ -595,7 +603,7 @@ group_paths_add(PlannerInfo *root, UpperRelationKind stage,
 		 stage != UPPERREL_GROUP_AGG) ||
 		!input->consider_parallel || input->partial_pathlist == NIL ||
 		output->pathlist == NIL || IS_OTHER_REL(output) ||
-	/* which takes less time than core expects */
+	/* it takes less time than core expects */
 		sort_paths_find_incremental(sort_paths_cheapest(output)) != NULL)
 		return;
 	grouped.root = root;

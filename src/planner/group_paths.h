@@ -23,18 +23,21 @@ typedef struct Grouped
 extern double group_paths_participants(const Grouped *grouped);
 
 /*
- * The part of all rows that the participant has which has the most, if groups by
- * these columns stay whole.
+ * The part of all rows that the busiest participant has, if groups by these
+ * columns stay whole.
  */
 extern double group_paths_busiest(const Grouped *grouped, List *group_columns);
 
-/* What gathers the rows of a partial path of all participants. */
+/* The path that gathers all participants' rows of a partial path. */
 extern Path *group_paths_gather(const Grouped *grouped, Path *partial);
 
 /* Registers the nodes for parallel workers. */
 extern void group_paths_init(void);
 
-/* Adds such paths to a relation, as create_upper_paths_hook is called for it. */
+/*
+ * Adds these paths to a relation for which create_upper_paths_hook is
+ * called.
+ */
 extern void group_paths_add(PlannerInfo *root, UpperRelationKind stage,
 							RelOptInfo *input, RelOptInfo *output,
 							void *extra);

@@ -3,12 +3,14 @@
  * order_paths.c
  *	  Paths for an ORDER BY: by a GpuSort in one process, and with workers.
  *
- * Core's own paths of these two kinds are dropped, since their costs are not
- * those that they will have.  All others compete with ours: indexes, incremental
- * sorts, workers that evaluate expensive expressions.
+ * Core's own paths of these two kinds are dropped, since gpusort takes over
+ * their sorts, and their costs would be wrong.  All other paths compete with
+ * ours: indexes, incremental sorts, workers that evaluate expensive
+ * expressions.
  *
- * When core asks for more paths it may have freed the cheapest one of the input,
- * for one that is in order.  So that is noted before, while all paths are there.
+ * When core asks for more paths, it may have freed the cheapest path of the
+ * input in favour of one that is in order.  So the cheapest path is noted
+ * earlier, while all paths are there.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,24 +32,24 @@
 #define EXPENSIVE_OPERATORS	10
 
 /*
- * What each scan below an Append costs processes that share the scans, beside
- * the rows: core charges for none of it.  All of them begin all scans, and take
- * turns at those of few pages.  A thousand tables of a page each, scanned by two
- * processes, took 40 us a table more than by one.
+ * The cost of each scan below an Append, beside its rows, if processes share
+ * the scans; core charges nothing for it.  All processes begin all scans,
+ * and take turns at scans of few pages.  A thousand tables of a page each
+ * took 40 us a table more when two processes scanned them than when one did.
  */
 #define APPENDED_SCAN_COST	10.0
 
 /*
- * The relation that may be the next one to be sorted for an ORDER BY, and its
- * cheapest path that is not in that order yet, a copy.
+ * The relation that may be the next one to be sorted for an ORDER BY, and a
+ * copy of its cheapest path that is not in that order yet.
  */
 static SortInput noted;
 
-/* How many rows are wanted of an ORDER BY. */
+/* The number of rows that are wanted of an ORDER BY. */
 static double
 ordered_bound(const PlannerInfo *root)
 {
-	/* functions that return sets may make more of each */
+	/* functions that return sets may make several rows of each */
 	return root->limit_tuples >= 0 && !root->parse->hasTargetSRFs ?
 		root->limit_tuples : NO_BOUND;
 }
@@ -76,7 +78,10 @@ can_sort_together(PlannerInfo *root, const RelOptInfo *ordered,
 		!sort_paths_come_in_order(root, partial, root->sort_pathkeys);
 }
 
-/* Is this one of core's own paths of sorts, and one with parallel workers? */
+/*
+ * Is this one of core's own paths that sort, with parallel workers or
+ * without?
+ */
 static bool
 is_core_sort(Path *path, bool *together)
 {
@@ -88,9 +93,7 @@ is_core_sort(Path *path, bool *together)
 	return IsA(path, SortPath);
 }
 
-/*
- * Drops core's own paths of sorts in one process, of such together, or of both.
- */
+/* Drops core's own paths that sort: in one process, with workers, or both. */
 static void
 drop_core_paths(RelOptInfo *ordered, bool alone, bool together)
 {
@@ -107,8 +110,8 @@ drop_core_paths(RelOptInfo *ordered, bool alone, bool together)
 }
 
 /*
- * Is there a LIMIT that is not known before it runs, of this query or of one that
- * it is a part of?
+ * Does this query, or a query around it, have a LIMIT that is not known
+ * before it runs?
  */
 static bool
 is_below_unknown_limit(const PlannerInfo *root)
@@ -123,11 +126,11 @@ is_below_unknown_limit(const PlannerInfo *root)
 }
 
 /*
- * May all of the sort's time be that of core's heap of the first rows, of which
- * workers have a share each?  So it may below such a LIMIT, where core would have
- * workers.  Then our costs are not those that it will have.  Nor should it have
- * workers where core has none: of a LIMIT that is more in a rescan core tells
- * workers only what it was at first.
+ * May the sort turn out to be core's heap of the first rows, shared by
+ * workers?  That is possible below a LIMIT that is not known before, if core
+ * would use workers.  Then our costs would be wrong.  And where core uses no
+ * workers, gpusort should not either: if a rescan has a larger LIMIT, core
+ * has told the workers only the first one.
  */
 static bool
 workers_may_spare_time(const PlannerInfo *root, const RelOptInfo *ordered)
@@ -146,7 +149,7 @@ workers_may_spare_time(const PlannerInfo *root, const RelOptInfo *ordered)
 	return false;
 }
 
-/* The path that sorts these rows in one process, NULL if there is none. */
+/* The path that sorts these rows in one process; NULL if there is none. */
 static Path *
 make_sort_alone(PlannerInfo *root, RelOptInfo *ordered, Path *input)
 {
@@ -159,8 +162,8 @@ make_sort_alone(PlannerInfo *root, RelOptInfo *ordered, Path *input)
 }
 
 /*
- * How many scans an Append on top of a path has below it.  Below joins such scans
- * are but a part of the plan.
+ * The number of scans below an Append on top of a path.  Scans below a join
+ * do not count, as they are only a part of the plan.
  */
 static int
 count_appended_scans(const Path *path)
@@ -171,7 +174,10 @@ count_appended_scans(const Path *path)
 		list_length(((const AppendPath *) path)->subpaths) : 0;
 }
 
-/* The path that sorts so many rows, a part of which is "partial", together. */
+/*
+ * The path by which all processes sort this many rows together; "partial"
+ * has one process's share of them.
+ */
 static Path *
 make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 				   double rows)
@@ -186,7 +192,7 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 
 	if (!can_sort_together(root, ordered, partial, &size))
 		return NULL;
-	/* expensive expressions are left to the workers */
+	/* the workers evaluate expensive expressions */
 	if (target->cost.per_tuple - partial->pathtarget->cost.per_tuple >
 		EXPENSIVE_OPERATORS * cpu_operator_cost)
 		return NULL;
@@ -204,7 +210,10 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 	path->startup_cost = sort->startup_cost + parallel_setup_cost;
 	path->total_cost = sort->total_cost + parallel_setup_cost;
 
-	/* not pushed below the Gather Merge: it would come between the two */
+	/*
+	 * not pushed below the Gather Merge: it would come between that and the
+	 * Sort
+	 */
 	return equal(path->pathtarget->exprs, target->exprs) ? path :
 		(Path *) create_projection_path(root, ordered, path, target);
 }
@@ -212,19 +221,20 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 /*
  * The input of an ORDER BY.
  *
- * Core adds to the ordered relation both paths of the input that are in order and
- * sorts of its cheapest path, and frees those that lose.  A freed path stays in
- * the input's list, and may be its cheapest path.  So after core has added its
- * paths only the partial paths of the input may be read.  The path to sort is
+ * Core adds paths of the input that are in order to the ordered relation,
+ * and sorts of the input's cheapest path, and frees the paths that lose.  A
+ * freed path stays in the input's list, and may be its cheapest path.  So
+ * when core has added its paths, only the partial paths of the input may be
+ * read.  The path to sort is
  *	- the path below core's own Sort, if that path of core is still there; or
  *	- a copy of the cheapest path that is not in order, noted when the input was
  *	  made, to which the planner may have applied a target since.
  *
- * No path is noted where the hook of another extension comes after ours: that hook
- * may put a node above all paths, or replace them.
+ * No path is noted if the hook of another extension comes after ours, as
+ * that hook may put a node above all paths, or replace them.
  */
 
-/* The size of a path's node, 0 for one that is not known. */
+/* The size of a path's node; 0 if its kind is not known. */
 static size_t
 path_size(const Path *path)
 {
@@ -275,14 +285,14 @@ path_size(const Path *path)
 		case T_WindowAggPath:
 			return sizeof(WindowAggPath);
 		case T_CustomPath:
-			/* the size of another extension's is not known */
+			/* the size of another extension's path is not known */
 			return gather_paths_gathered(path) != NULL ? sizeof(CustomPath) : 0;
 		default:
 			return 0;
 	}
 }
 
-/* A copy of a path's node alone, NULL if it is of a kind that is not known. */
+/* A copy of a path's node alone; NULL if its kind is not known. */
 static Path *
 copy_path(const Path *path)
 {
@@ -329,7 +339,9 @@ order_paths_end(SortInput outer)
 	noted = outer;
 }
 
-/* The input of core's own sort of this path, NULL if that is not there. */
+/*
+ * The input of core's own sort of this path; NULL if that sort is not there.
+ */
 static Path *
 input_sorted_by_core(const RelOptInfo *ordered, const Path *input)
 {
@@ -348,7 +360,7 @@ input_sorted_by_core(const RelOptInfo *ordered, const Path *input)
 	return NULL;
 }
 
-/* The path that has been noted of this input, NULL if there is none. */
+/* The path that has been noted for this input; NULL if there is none. */
 static Path *
 noted_input(PlannerInfo *root, RelOptInfo *input)
 {
@@ -375,7 +387,7 @@ noted_input(PlannerInfo *root, RelOptInfo *input)
 	return compare_path_costs(gather, path, TOTAL_COST) < 0 ? gather : path;
 }
 
-/* Are the rows of a path groups that were hashed? */
+/* Does a path emit groups that were hashed? */
 static bool
 is_hashed(const Path *path)
 {
@@ -398,9 +410,10 @@ is_hashed(const Path *path)
 }
 
 /*
- * Would core rather sort rows and group them then than sort groups that it has
- * hashed?  With a GpuSort the former gains more by far.  But how long hashing takes is
- * known less well, so that the latter may seem to cost less.
+ * Does core prefer to sort rows and then group them, to hashing groups and
+ * then sorting these?  A GpuSort gains far more in the first way.  But the
+ * time of hashing is known less well, so that the second way may seem to
+ * cost less.
  */
 static bool
 sorts_before_grouping(const RelOptInfo *ordered, const Path *unordered)
@@ -411,7 +424,7 @@ sorts_before_grouping(const RelOptInfo *ordered, const Path *unordered)
 		!is_core_sort(sort_paths_cheapest(ordered), &is_together);
 }
 
-/* The cost of the rows that are wanted of a path. */
+/* The cost of a path up to the rows that are wanted. */
 static Cost
 cost_of_wanted_rows(const PlannerInfo *root, const Path *path)
 {
@@ -425,8 +438,8 @@ cost_of_wanted_rows(const PlannerInfo *root, const Path *path)
 }
 
 /*
- * Is a sort together expected to gain too little by its workers?  "alone" is the
- * sort of "input" in one process, which may have workers below it.
+ * Do workers gain too little in a sort together?  "alone" is the sort of
+ * "input" in one process, which may have workers below it.
  */
 static bool
 together_hardly_gains(const PlannerInfo *root, Path *input,
@@ -445,7 +458,7 @@ order_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *ordered)
 	Path	   *alone = NULL;
 	Path	   *together = NULL;
 
-	/* what a set operation puts out, and its LIMIT, are not known here */
+	/* the output of a set operation, and its LIMIT, are not known here */
 	if (root->sort_pathkeys == NIL || root->parse->setOperations != NULL ||
 		ordered->pathlist == NIL || workers_may_spare_time(root, ordered))
 		return;

@@ -19,17 +19,21 @@ typedef struct SortInput
 } SortInput;
 
 /*
- * Begin and end of planning a query, within which other queries may be planned.
- * The input that was noted for the outer query is returned, and restored at the
- * end; so no path is used after its query's memory was freed.
+ * To be called before and after a query is planned; other queries may be
+ * planned in between.  The first function returns the input that was noted
+ * for the outer query, and the second restores it.  So no path is used after
+ * its query's memory has been freed.
  */
 extern SortInput order_paths_begin(void);
 extern void order_paths_end(SortInput outer);
 
-/* Notes what to sort of a relation whose paths are complete. */
+/* Notes the path to sort of a relation whose paths are complete. */
 extern void order_paths_note(PlannerInfo *root, RelOptInfo *relation);
 
-/* Adds paths to an ordered relation, and drops core's that are the same. */
+/*
+ * Adds paths to an ordered relation, and drops core's paths of the same
+ * kinds.
+ */
 extern void order_paths_add(PlannerInfo *root, RelOptInfo *input,
 							RelOptInfo *ordered);
 

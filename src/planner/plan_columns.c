@@ -3,21 +3,22 @@
  * plan_columns.c
  *	  The columns of the rows that a GpuSort or GpuSortGroups takes.
  *
- * The planner has a Sort's child emit just the columns that are needed above
- * it, so there is little to narrow.  But it does not count whether the child can
- * emit its rows as they are or has to form each of them anew, which takes about
- * as long as the rest of a sort does for a row:
+ * The planner lets a Sort's child emit only the columns that are needed
+ * above it, so there is little to narrow.  But it does not consider whether
+ * the child can emit its rows as they are, or has to form each row anew.  To
+ * form a row takes about as long as the rest of a sort does for a row:
  *
- *	- ORDER BY x COLLATE y adds a copy of x to the rows.  Here it is added
- *	  when rows are emitted, or not at all where nobody reads it.
- *	- A window function has the columns that it compares before the others.
- *	  Here a table's rows keep the order of columns that they have.
+ *	- ORDER BY x COLLATE y adds a copy of x to the rows.  Here the GpuSort
+ *	  adds the copy when it emits rows, or not at all if nobody reads it.
+ *	- A window function has the columns that it compares before the
+ *	  others.  Here a table's rows keep their columns in the table's
+ *	  order.
  *
- * Both change a finished plan, in which nodes name the columns of their child
- * by numbers: in expressions, and some nodes in arrays beside these.  So only
- * nodes are touched of which all fields are known, those that are named here;
- * from any other the rewriting keeps off.  A TAP test compares what is known
- * with the server's headers.
+ * Both change a finished plan, in which nodes name the columns of their
+ * child by numbers: in expressions, and some nodes also in arrays.  So this
+ * file touches only nodes whose fields it all knows, those that it names,
+ * and leaves any other node alone.  A TAP test compares these fields with
+ * the server's headers.
  *
  *-------------------------------------------------------------------------
  */
@@ -90,9 +91,10 @@ renumber_arrays(Plan *plan, const Renumbering *renumbering)
 }
 
 /*
- * Can columns be taken off the end of what a node puts out?  It must form its
- * rows by its target list, and have no numbers of these columns; a WindowAgg
- * has, in its run condition, but of window functions only.
+ * Can columns be removed from the end of a node's output?  The node must
+ * form its rows by its target list, and may not have the numbers of these
+ * columns elsewhere.  A WindowAgg has such numbers in its run condition, but
+ * only those of window functions.
  */
 static bool
 can_put_out_less(const Plan *plan)
@@ -129,8 +131,8 @@ can_put_out_less(const Plan *plan)
 }
 
 /*
- * The number of the column which has the value of this one, that differs in
- * its collation alone; 0 if there is none.
+ * The number of the column with the same value as this one, from which it
+ * differs only in the collation; 0 if there is none.
  */
 static AttrNumber
 original_of(const TargetEntry *copy, List *target_list)
@@ -174,7 +176,7 @@ drop_copies(Sort *sort)
 	return sources;
 }
 
-/* Is a target list that of these columns, which it has by this number, as they are? */
+/* Does a target list consist of these columns of this relation as they are? */
 static bool
 emits_columns(const List *target_list, int varno, const List *columns)
 {
@@ -193,8 +195,8 @@ emits_columns(const List *target_list, int varno, const List *columns)
 }
 
 /*
- * Does a node emit the columns of its child as they are?  Some of the nodes that
- * may are not worth going through.
+ * Does a node emit the columns of its child as they are?  Some nodes that do
+ * are not worth going through.
  */
 static bool
 emits_child(const Plan *plan)
@@ -276,8 +278,8 @@ count_table_columns(Oid table)
 }
 
 /*
- * Does a plan emit all columns of a table, in an order of its own?  Sets the
- * numbers that they have in the table then.
+ * Does a plan emit all columns of a table, in another order?  If so, sets
+ * the numbers that they have in the table.
  */
 static bool
 reorders_table(const Plan *plan, const List *range_table,
@@ -322,7 +324,10 @@ reorders_table(const Plan *plan, const List *range_table,
 	return reordered;
 }
 
-/* Renumbers what an expression, or a list of them, has from a node's child. */
+/*
+ * Renumbers the columns of a node's child in an expression or a list of
+ * expressions.
+ */
 static Node *
 renumber_child(Node *node, Renumbering *renumbering)
 {
@@ -355,7 +360,7 @@ reorder(List *columns, const Renumbering *renumbering)
 	return result;
 }
 
-/* The same for columns that a node emits from its child. */
+/* The same for the columns of its child that a node emits. */
 static List *
 reorder_emitted(List *columns, Renumbering *renumbering)
 {

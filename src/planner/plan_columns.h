@@ -11,23 +11,24 @@
 #include "nodes/plannodes.h"
 
 /*
- * For ORDER BY x COLLATE y the child of a Sort emits x twice, the second time for
- * the order alone.  Removes such copies from the end of the child's rows, and has
- * the Sort sort by their originals.  Returns an array: for each column of the
- * unchanged rows, the number of the column that has its value now.
+ * For ORDER BY x COLLATE y the child of a Sort emits x twice, the second
+ * time for the order alone.  Removes these copies from the end of the
+ * child's rows, and makes the Sort use their originals.  Returns an array:
+ * for each column of the unchanged rows, the number of the column that has
+ * its value now.
  */
 extern AttrNumber *drop_copies(Sort *sort);
 
 /*
- * The executor removes columns that only a sort needs from the rows of a plan,
- * which takes forming each row anew.  So at the top of a plan a GpuSort leaves out
- * the copies that it would add.
+ * The executor removes the columns that only a sort needs from the rows of a
+ * plan, for which it forms each row anew.  So a GpuSort at the top of a plan
+ * leaves out the copies that it would add.
  */
 extern void drop_unused_copies(Plan *plan);
 
 /*
- * Has a GpuSort or GpuSortGroups below window functions take the rows of a table with
- * their columns in the table's order, if it takes all of the columns in another order.
+ * If a GpuSort or GpuSortGroups below window functions takes all columns of
+ * a table in another order, lets it take the rows in the table's order.
  */
 extern void keep_table_order(WindowAgg *window, const List *range_table);
 

@@ -3,13 +3,14 @@
  * plan_sort.c
  *	  Putting GpuSort nodes in the place of Sort nodes.
  *
- * The planner only knows what these cost, in many places (add_paths.c).  Its
- * finished plan is walked, and every Sort that can be taken over is replaced by
- * a CustomScan with the same child, costs and target list: at that point all
- * sort columns are resolved, and also the Sorts are there that the planner
- * makes without any path, below merge joins, Append, Unique and grouping sets.
+ * The planner only knows what GpuSorts cost (add_paths.c).  This file walks
+ * through the finished plan, and replaces each Sort that can be taken over
+ * by a CustomScan with the same child, costs and target list.  In the
+ * finished plan all sort columns are resolved.  It also has the Sorts that
+ * the planner makes without a path: below merge joins, Append, Unique and
+ * grouping sets.
  *
- * Which Sorts are left as they are is decided in sort_refusal.c.
+ * sort_refusal.c decides which Sorts stay.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,7 +38,7 @@
 static Plan *rewrite_plan(Plan *plan, PlanPlace place,
 						  const List *range_table);
 
-/* A column that a GpuSort emits, and the variable that it is. */
+/* A column that a GpuSort emits, and its variable. */
 typedef struct EmittedColumn
 {
 	TargetEntry entry;
@@ -49,8 +50,8 @@ typedef struct EmittedColumn
  * rows that it takes, by these numbers.  Constants stay constants, as the planner
  * leaves them in a Sort.
  *
- * A statement can have hundreds of sorts of hundreds of columns each, so the columns of
- * one are made at once.
+ * A statement can have hundreds of sorts of hundreds of columns each, so all
+ * columns of a sort are made at once.
  */
 static List *
 emitted_columns(const List *columns, const AttrNumber *sources)
@@ -101,10 +102,10 @@ replace_sort(Sort *sort, const List *range_table)
 	scan->custom_private = list_make1(planned_sort_write(&planned));
 
 	/*
-	 * The rows emitted are the child's, with their dropped columns.  For the
-	 * executor that is a scan of rows of custom_scan_tlist, without
-	 * projection if nothing was dropped; for EXPLAIN the variables lead back
-	 * to the expressions of the Sort.
+	 * The emitted rows are the child's, with their dropped columns.  The
+	 * executor sees a scan of rows of custom_scan_tlist, without projection
+	 * if nothing was dropped; EXPLAIN follows the variables to the
+	 * expressions of the Sort.
 	 */
 	scan->custom_scan_tlist =
 		list_truncate(list_copy(sort->plan.targetlist),
@@ -114,8 +115,9 @@ replace_sort(Sort *sort, const List *range_table)
 #if PG_VERSION_NUM >= 180000
 
 	/*
-	 * EXPLAIN adds up disabled nodes over custom_plans only, and would call
-	 * this node disabled if something below it is.  This plan is never run.
+	 * For custom scans EXPLAIN adds up the disabled nodes of custom_plans
+	 * only.  Without this plan, which is never run, it would call the node
+	 * disabled if a node below is.
 	 */
 	if (sort->plan.lefttree->disabled_nodes > 0)
 	{
@@ -137,7 +139,7 @@ rewrite_plans(List *plans, PlanPlace place, const List *range_table)
 		lfirst(cell) = rewrite_plan(lfirst(cell), place, range_table);
 }
 
-/* Counts sorts that are refused, and tells the log. */
+/* Counts sorts that are refused, and tells the log about them. */
 static void
 note_refusal(const Plan *plan, int count, Refusal refusal)
 {
@@ -148,8 +150,8 @@ note_refusal(const Plan *plan, int count, Refusal refusal)
 }
 
 /*
- * Will the processes below a Gather Merge sort together?  Its child is partial, so
- * they can, with memory.
+ * Will the processes below a Gather Merge sort together?  Its child is
+ * partial, so they can if there is memory.
  */
 static bool
 will_sort_together(const GatherMerge *gather, PlanPlace place,
@@ -163,7 +165,7 @@ will_sort_together(const GatherMerge *gather, PlanPlace place,
 										place.bound));
 }
 
-/* Rewrites a plan tree, that of a node in this place. */
+/* Rewrites the plan tree of a node in this place. */
 static Plan *
 rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 {

@@ -3,8 +3,8 @@
  * sort_paths.c
  *	  The path of a sort that a GpuSort node will do.
  *
- * It is of core's own Sort node, with the cost of what plan_sort.c will make of
- * it.
+ * The path has core's own Sort node, with the cost of the GpuSort that
+ * plan_sort.c will make of it.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,8 +26,9 @@
 #include "port/compat.h"
 
 /*
- * The part of what core charges for an incremental sort that it takes: its groups
- * stay in the cache, and core expects half as many rows more in each.
+ * The part of core's charge for an incremental sort that it really takes:
+ * its groups stay in the cache, and core expects half as many rows more in
+ * each.
  */
 #define INCREMENTAL_PART	0.4
 
@@ -70,14 +71,20 @@ sort_paths_take_over(PlannerInfo *root, const Path *input, List *pathkeys,
 	Oid			collation = first->pk_eclass->ec_collation;
 	SortSize	rows = {input->rows, input->pathtarget->width};
 
-	/* whatever the keys are: to look at them takes longer than a few rows */
+	/*
+	 * whatever the keys are: to look at them takes longer than to sort a few
+	 * rows
+	 */
 	if (refuse_size(&rows, bound) != REFUSAL_NONE ||
 		sort_keys_refuse(exprType((Node *) member->em_expr), sort_operator,
 						 collation) != REFUSAL_NONE)
 		return false;
 	*size = sort_size_of_path(root, input, sort_paths_columns(pathkeys, relids),
 							  sort_operator, collation, bound);
-	/* the sort of a plan that core chooses anyway writes what it has to */
+
+	/*
+	 * the sort of a plan that core chooses anyway writes as much as it has to
+	 */
 	return refuse_size(size, bound) == REFUSAL_NONE &&
 		sort_has_file_space(size);
 }
@@ -118,7 +125,7 @@ sort_paths_make(PlannerInfo *root, RelOptInfo *relation, Path *input,
 	return path;
 }
 
-/* To sort such rows takes a single process next to nothing. */
+/* To sort rows that are in order takes a single process next to nothing. */
 bool
 sort_paths_come_in_order(PlannerInfo *root, const Path *input, List *pathkeys)
 {
@@ -197,7 +204,7 @@ sort_paths_find_incremental(const Path *path)
 	return NULL;
 }
 
-/* Is a path in the order of the ORDER BY, and not the other? */
+/* Is only the first of these paths in the order of the ORDER BY? */
 static bool
 only_first_is_ordered(const PlannerInfo *root, const Path *path,
 					  const Path *other)
@@ -218,7 +225,7 @@ sort_paths_incremental_is_better(const PlannerInfo *root,
 		const IncrementalSortPath *sort = sort_paths_find_incremental(path);
 		Cost		too_much;
 
-		/* where it has to be sorted once more costs tell enough */
+		/* if it has to be sorted once more, costs tell enough */
 		if (sort == NULL || DISABLED_NODES(path) > DISABLED_NODES(own) ||
 			only_first_is_ordered(root, own, path))
 			continue;
@@ -252,7 +259,7 @@ sort_paths_group(PlannerInfo *root, RelOptInfo *grouped, Path *sorted,
 	else
 		path = (Path *) create_group_path(root, grouped, sorted, clause,
 										  having, ngroups);
-	/* before 16 core says that all of the order is left */
+	/* before 16 core says that the whole order is missing */
 	path->pathkeys = list_truncate(list_copy(root->group_pathkeys),
 								   NUM_GROUP_KEYS(root));
 	return path;

@@ -16,64 +16,70 @@
 extern List *sort_paths_columns(const List *pathkeys, Relids relids);
 
 /*
- * Will plan_sort.c take over a sort of this path's rows, of which so many are
- * wanted, and is there room for what it writes?  Sets the sort's size.
+ * Will plan_sort.c take over a sort of this path's rows, of which the first
+ * "bound" are wanted, and is there room for what the sort writes?  Sets the
+ * sort's size.
  */
 extern bool sort_paths_take_over(PlannerInfo *root, const Path *input,
 								 List *pathkeys, double bound,
 								 SortSize *size);
 
 /*
- * Will plan_sort.c leave a sort of this path's rows in one process to core, as they are
- * single values, few of all, or few different ones?
+ * Will plan_sort.c leave a sort of this path's rows in one process to core,
+ * because the rows are single values, and there are few or few different
+ * ones?
  */
 extern bool sort_paths_few_values(PlannerInfo *root, const Path *input,
 								  const List *pathkeys);
 
 /*
- * The path of "relation" that sorts the rows of "input" in one process, of which
- * so many are wanted.  NULL if that is none of ours, or if they come in this order.
+ * The path of "relation" that sorts the rows of "input", of which the first
+ * "bound" are wanted, in one process.  NULL if gpusort does not do this
+ * sort, or if the rows come in this order.
  */
 extern Path *sort_paths_make(PlannerInfo *root, RelOptInfo *relation,
 							 Path *input, List *pathkeys, double bound);
 
 /*
- * Will all participants that run this partial path, of so many rows in all, sort
- * them together in memory?  Sets the sort's size.
+ * Will all participants that run this partial path sort its rows together in
+ * memory?  The number of rows is that of all.  Sets the sort's size.
  */
 extern bool sort_paths_share(PlannerInfo *root, const Path *partial,
 							 List *pathkeys, double rows, SortSize *size);
 
 /*
- * Do rows come from a table in which they are in order by each of these keys,
- * as far as is known?
+ * Do rows come from a table in which they lie in order by each of these
+ * keys, as far as statistics tell?
  */
 extern bool sort_paths_come_in_order(PlannerInfo *root, const Path *input,
 									 List *pathkeys);
 
-/* The path of a relation that costs least in all; a relation has one, at least. */
+/*
+ * The path of a relation with the least total cost; a relation has at least
+ * one.
+ */
 extern Path *sort_paths_cheapest(const RelOptInfo *relation);
 
 /* The incremental sort of core's by which a path has its rows in order, or NULL. */
 extern const IncrementalSortPath *sort_paths_find_incremental(const Path *path);
 
 /*
- * Does a path of this relation that has one probably take less time than this path
- * of ours?
+ * Does a path of this relation with an incremental sort probably take less
+ * time than this path of ours?
  */
 extern bool sort_paths_incremental_is_better(const PlannerInfo *root,
 											 const RelOptInfo *relation,
 											 const Path *own);
 
 /*
- * The grouping of sorted rows into so many groups, or their aggregation if there
- * is no GROUP BY.
+ * The path that groups sorted rows into this many groups, or aggregates them
+ * all if there is no GROUP BY.
  */
 extern Path *sort_paths_group(PlannerInfo *root, RelOptInfo *grouped,
 							  Path *sorted, const GroupPathExtraData *extra,
 							  double ngroups);
 
-/* How many groups rows of this path make. */
+/* The number of groups of this path's rows. */
 extern double sort_paths_count_groups(PlannerInfo *root, const Path *input,
 									  const GroupPathExtraData *extra);
 

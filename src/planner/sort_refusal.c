@@ -8,17 +8,17 @@
  *	  IncrementalSort;
  *	- if its first column's type, collation or ordering has no key encoding;
  *	- if the estimates say that it is too small to gain;
- *	- where only the first rows are wanted and they are few: core keeps just
- *	  those in a heap, which takes less time then (sort_cost.c);
- *	- of rows with a single number of few different values, where core sorts
- *	  these alone, and there is little to compare;
- *	- of rows with a single value that core keeps in memory, as it does of some
- *	  whatever the setting, where they are few and ours would write them;
+ *	- if only a few first rows are wanted: core keeps these in a heap,
+ *	  which takes less time (sort_choice.c);
+ *	- if its rows are single numbers with few different values: core sorts
+ *	  the values alone, and has little to compare;
+ *	- if its rows are a few single values that core keeps in memory,
+ *	  whatever the setting, and our sort would write them to files;
  *	- below a node of another extension, which may look at what its children
  *	  are, and knows nothing of a GpuSort.
  *
- * All of it is read off the finished plan and the settings, so that EXPLAIN
- * finds the same reason as did the planner, see explain_refusal.c.
+ * The decision depends only on the finished plan and the settings, so that
+ * EXPLAIN finds the same reason as the planner (explain_refusal.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -39,10 +39,9 @@
 #include "settings.h"
 
 /*
- * Custom scans of other extensions that do nothing with the nodes below them
- * but begin, run, rescan and end them, as their source has it.  All are
- * TimescaleDB's, whose others exclude chunks by the scans that they find right
- * below a Sort.
+ * Custom scans of other extensions that, as their source says, only begin,
+ * run, rescan and end the nodes below them.  All are TimescaleDB's.  Its
+ * other nodes look for scans right below a Sort to exclude chunks.
  */
 static const char *const bearing_nodes[] = {
 	"HypertableModify",			/* above the ModifyTable of a hypertable */
@@ -51,8 +50,9 @@ static const char *const bearing_nodes[] = {
 };
 
 /*
- * Does a node belong to another extension, which may mind what is below it?  A
- * ForeignScan has a plan there to join the one row anew that it has locked.
+ * Does a node belong to another extension, to which the nodes below it may
+ * matter?  A ForeignScan has a plan below it for joining a row anew that it
+ * has locked.
  */
 static bool
 may_mind(const Plan *plan)
@@ -71,7 +71,10 @@ may_mind(const Plan *plan)
 	return true;
 }
 
-/* What LIMIT or OFFSET says; false if that is not known before it runs. */
+/*
+ * Sets the value of a LIMIT or OFFSET; false if it is not known before it
+ * runs.
+ */
 static bool
 is_known(const Node *number, double *value)
 {
@@ -88,9 +91,10 @@ is_known(const Node *number, double *value)
 }
 
 /*
- * The rows a Limit asks its child for, no more than there are.  Of one that is
- * not known before it runs the planner has but a guess.  So the sort is taken
- * over, and looks at it then (sort_bound.c).
+ * The number of rows that a Limit asks its child for, of those that there
+ * are.  If the number is not known before it runs, the planner has only a
+ * guess.  So the sort is taken over, and looks at the number when it runs
+ * (sort_bound.c).
  */
 static double
 limit_bound(const Limit *limit)
@@ -107,8 +111,9 @@ limit_bound(const Limit *limit)
 }
 
 /*
- * How many rows a node may stop after reading from its child.  Apart from a
- * Limit, what passes a bound on is what ExecSetTupleBound() has.
+ * The number of rows after which a node may stop reading from its child.
+ * Apart from a Limit, the nodes that pass a bound on are those of
+ * ExecSetTupleBound().
  */
 static double
 bound_of_child(const Plan *plan, double bound)
@@ -142,7 +147,7 @@ place_of_child(const Plan *plan, PlanPlace place)
 	return place;
 }
 
-/* The expression that a sort orders by as its n-th. */
+/* The n-th expression that a sort orders by. */
 static Node *
 sort_column(const Sort *sort, int n)
 {
@@ -161,7 +166,7 @@ refuse_size(const SortSize *size, double bound)
 		REFUSAL_NONE;
 }
 
-/* What the cost of a Sort depends on, in all. */
+/* Everything that the cost of a Sort depends on. */
 static SortSize
 size_of_sort(const Sort *sort, const List *range_table)
 {
@@ -173,7 +178,7 @@ size_of_sort(const Sort *sort, const List *range_table)
 							 sort->collations[0], range_table);
 }
 
-/* Why a Sort of single values, of this size, is refused, if it is. */
+/* Tells why a Sort of single values, of this size, is refused, if it is. */
 static Refusal
 refuse_values(const Sort *sort, const SortSize *size, const List *range_table)
 {
@@ -191,8 +196,8 @@ refuse_values(const Sort *sort, const SortSize *size, const List *range_table)
 }
 
 /*
- * Why this Sort is refused, if it is.  Its keys are looked at last: that takes
- * longer than to sort a few rows.
+ * Tells why this Sort is refused, if it is.  Looks at its keys last, as that
+ * takes longer than to sort a few rows.
  */
 static Refusal
 refuse_sort(const Sort *sort, PlanPlace place, const List *range_table)
@@ -205,21 +210,18 @@ refuse_sort(const Sort *sort, PlanPlace place, const List *range_table)
 		refusal = sort_keys_refuse(exprType(sort_column(sort, 0)),
 								   sort->sortOperators[0],
 								   sort->collations[0]);
-	/* what processes sort together does not pass through their queues */
+	/* rows that processes sort together do not pass through tuple queues */
 	if (refusal == REFUSAL_NONE && !place.below_gather)
 		refusal = refuse_values(sort, &size, range_table);
 
-	/*
-	 * what else the cost depends on matters where only the first rows are
-	 * wanted
-	 */
+	/* the rest of the size matters only if just the first rows are wanted */
 	if (refusal != REFUSAL_NONE || bound == NO_BOUND)
 		return refusal;
 	size = size_of_sort(sort, range_table);
 	return refuse_size(&size, bound);
 }
 
-/* The sorts that grouping sets need beside the one below the Agg. */
+/* The number of sorts that grouping sets need beside the one below the Agg. */
 static int
 count_sorts_inside(const Agg *agg)
 {
@@ -253,7 +255,7 @@ count_refused(const Plan *plan, PlanPlace place, const List *range_table,
 	}
 }
 
-/* A collation's name; its number, should it have been dropped meanwhile. */
+/* A collation's name, or its number if it has been dropped meanwhile. */
 static char *
 name_collation(Oid collation)
 {

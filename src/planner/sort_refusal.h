@@ -28,13 +28,16 @@ typedef struct PlanPlace
 extern PlanPlace place_of_child(const Plan *plan, PlanPlace place);
 
 /*
- * Is a sort refused because PostgreSQL's takes less time, by its size?  A size
- * without the words of the keys and the order of the rows may do: a sort that is
- * refused by that is refused by all of it.
+ * Is a sort of this size refused because PostgreSQL's takes less time?  The
+ * size may lack the words of the keys and the order of the rows: a sort that
+ * is refused without them is also refused with them.
  */
 extern Refusal refuse_size(const SortSize *size, double bound);
 
-/* How many sorts this one node does that are refused, and if any, why. */
+/*
+ * The number of sorts of this node that are refused; if there are any, sets
+ * the reason.
+ */
 extern int	count_refused(const Plan *plan, PlanPlace place,
 						  const List *range_table, Refusal *refusal);
 

@@ -3,16 +3,16 @@
  * value_paths.c
  *	  Paths for aggregates that are known by the places of sorted values.
  *
- * Percentiles and count(DISTINCT), of all rows or of each group, need no more of
- * these than one value each, which are sorted; see node_aggregate.c.  The node takes
- * the place of core's Agg, in one process or below a Gather:
+ * Percentiles and count(DISTINCT), of all rows or of each group, need only
+ * one value of each row, and these values sorted; see node_aggregate.c.  The
+ * node takes the place of core's Agg, in one process or below a Gather:
  *
  *		GpuSortAggregate -> path of the input
  *		Gather -> GpuSortAggregate -> partial path of the input
  *
- * All aggregates of the query have to be such, and of the same values in the same
- * order; the numbers of all rows and of all values may be beside them, and what a
- * query groups by.
+ * All aggregates of the query have to be of this kind, and of the same
+ * values in the same order.  Beside them the query may have the numbers of
+ * all rows and of all values, and the columns by which it groups.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +38,7 @@
 #include "planner/value_paths.h"
 #include "port/compat.h"
 
-/* The aggregates of a query, and what they are of. */
+/* The aggregates of a query, and their values. */
 typedef struct QueryAggregates
 {
 	List	   *aggregates;		/* each once */
@@ -70,7 +70,10 @@ is_as_in_core(const PlannerInfo *root, const Aggref *aggregate)
 		 DatumGetInt64(transition->initValue) == 0);
 }
 
-/* Notes what an aggregate is of; false if that is something else. */
+/*
+ * Notes the value of an aggregate; false if it differs from the others'
+ * value.
+ */
 static bool
 note_value(QueryAggregates *all, const Aggref *aggregate)
 {
@@ -86,7 +89,7 @@ note_value(QueryAggregates *all, const Aggref *aggregate)
 		!contain_subplans((Node *) all->value);
 }
 
-/* Notes by what one sorts; false if it is in another order than others. */
+/* Notes an aggregate's order; false if it differs from the others' order. */
 static bool
 note_order(PlannerInfo *root, QueryAggregates *all, const Aggref *aggregate)
 {
@@ -131,7 +134,7 @@ note_aggregate(PlannerInfo *root, QueryAggregates *all, Aggref *aggregate)
 	}
 }
 
-/* What the aggregates of expressions are found with. */
+/* The state of a walk through expressions that looks for aggregates. */
 typedef struct Search
 {
 	PlannerInfo *root;
@@ -139,7 +142,10 @@ typedef struct Search
 	Bitmapset  *found;			/* their numbers */
 } Search;
 
-/* Notes aggregates; true if there are others, or other parts than these and groups. */
+/*
+ * Notes the aggregates of an expression; true if it has anything else than
+ * these aggregates and groups.
+ */
 static bool
 search_aggregates(Node *node, Search *search)
 {
@@ -149,7 +155,7 @@ search_aggregates(Node *node, Search *search)
 	{
 		Aggref	   *aggregate = (Aggref *) node;
 
-		/* those that are equal have one number */
+		/* equal aggregates have one number */
 		if (bms_is_member(aggregate->aggno, search->found))
 			return false;
 		search->found = bms_add_member(search->found, aggregate->aggno);
@@ -160,7 +166,7 @@ search_aggregates(Node *node, Search *search)
 		expression_tree_walker(node, search_aggregates, (void *) search);
 }
 
-/* Finds the aggregates of a query; false if they are others. */
+/* Finds the aggregates of a query; false if it has others. */
 static bool
 find_aggregates(PlannerInfo *root, const RelOptInfo *grouped,
 				const GroupPathExtraData *extra, QueryAggregates *all)
@@ -172,8 +178,8 @@ find_aggregates(PlannerInfo *root, const RelOptInfo *grouped,
 }
 
 /*
- * Notes what rows are grouped by; false if the groups, and the values in them, are
- * not told apart by a sort.
+ * Notes the expressions by which rows are grouped; false if a sort does not
+ * tell the groups, and the values in them, apart.
  */
 static bool
 find_groups(PlannerInfo *root, const Path *input,
@@ -192,7 +198,10 @@ find_groups(PlannerInfo *root, const Path *input,
 	return !contain_volatile_functions((Node *) all->groups);
 }
 
-/* Has the sort's keys end in that of the value; false if it has that already. */
+/*
+ * Adds the key of the value at the end of the sort's keys; false if it is
+ * there already.
+ */
 static bool
 append_value_key(QueryAggregates *all)
 {
@@ -239,7 +248,7 @@ group_equalities(const PlannerInfo *root, const QueryAggregates *all,
 	return operators;
 }
 
-/* What a path says: what is aggregated, and the HAVING clause. */
+/* What a path tells its node: the aggregates, and the HAVING clause. */
 static List *
 write_values(const AggregatedValues *values, Node *having)
 {
@@ -279,9 +288,9 @@ static const CustomPathMethods aggregate_path_methods = {
 };
 
 /*
- * The path of the aggregates of sorted values, which costs so much until it has its
- * first row, and in all, and emits so many.  The Sort stays a child of it only for
- * the plan to get the columns.
+ * The path of the aggregates of sorted values, with these costs and this
+ * number of rows.  The Sort stays its child only so that the plan gets the
+ * columns.
  */
 static Path *
 make_aggregate(PlannerInfo *root, RelOptInfo *grouped, Path *sort,
@@ -318,14 +327,14 @@ make_aggregate(PlannerInfo *root, RelOptInfo *grouped, Path *sort,
 	return &path->path;
 }
 
-/* What it costs to look at so many sorted values beside emitting them. */
+/* The cost of looking at this many sorted values, beside emitting them. */
 static Cost
 cost_values(const QueryAggregates *all, double values)
 {
 	return all->groups != NIL || all->counts_distinct ? cost_counting(values) : 0;
 }
 
-/* In one process; NULL if the sort is none of ours. */
+/* The path in one process; NULL if gpusort does not do the sort. */
 static Path *
 make_alone(const Grouped *grouped, const QueryAggregates *all,
 		   const GroupPathExtraData *extra)
@@ -348,7 +357,7 @@ make_alone(const Grouped *grouped, const QueryAggregates *all,
 						  all->ngroups);
 }
 
-/* In all processes that run the partial path; NULL as above. */
+/* The path in all processes that run the partial path; NULL as above. */
 static Path *
 make_together(const Grouped *grouped, const QueryAggregates *all,
 			  const GroupPathExtraData *extra)
@@ -403,8 +412,8 @@ skip_casts(Node *value)
 }
 
 /*
- * How many values differ; where there are no statistics one, since core's sort takes
- * least where they are few.
+ * The number of different values.  Without statistics it is one, since
+ * core's sort takes the least time if they are few.
  */
 static double
 estimate_values(PlannerInfo *root, const QueryAggregates *all)
@@ -420,8 +429,8 @@ estimate_values(PlannerInfo *root, const QueryAggregates *all)
 }
 
 /*
- * What core's sorts of this input inside its Agg cost, which it takes to cost
- * nothing.
+ * The cost of core's sorts of this input inside its Agg, for which core
+ * charges nothing.
  */
 static Cost
 cost_of_core(PlannerInfo *root, const QueryAggregates *all, const Path *input)
@@ -437,7 +446,10 @@ cost_of_core(PlannerInfo *root, const QueryAggregates *all, const Path *input)
 										   exprCollation((Node *) all->value));
 }
 
-/* Does a path of one process cost hardly more than this one, core's with sorts? */
+/*
+ * Does a path of one process cost hardly more than this one?  Core's paths
+ * are charged with their sorts.
+ */
 static bool
 is_hardly_better(const Path *gather, const RelOptInfo *relation, Cost spared)
 {
@@ -457,8 +469,8 @@ is_hardly_better(const Path *gather, const RelOptInfo *relation, Cost spared)
 }
 
 /*
- * Adds what one of all processes emits, if that gains enough, and drops core's paths
- * as above.
+ * Adds the path in which one of all processes emits the row, if that gains
+ * enough, and drops core's paths as above.
  */
 static void
 add_single_row(const Grouped *grouped, Path *partial, Cost spared)
@@ -473,7 +485,10 @@ add_single_row(const Grouped *grouped, Path *partial, Cost spared)
 									&gather->path, spared);
 }
 
-/* The same of groups, which processes emit; what is above may be in them, too. */
+/*
+ * The same for groups, which all processes emit; nodes above may run in all
+ * of them, too.
+ */
 static void
 add_groups(const Grouped *grouped, Path *partial, Cost spared)
 {

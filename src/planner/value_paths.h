@@ -11,10 +11,10 @@
 #include "nodes/pathnodes.h"
 
 /*
- * Adds to a grouped relation whose own paths are there those with a
- * GpuSortAggregate, in one process and in all, if the aggregates are such.  Core's
- * paths are dropped that are more expensive by their own sorts, which core takes to
- * cost nothing.
+ * Adds the paths with a GpuSortAggregate, in one process and in all, if it
+ * can compute the query's aggregates.  Drops core's paths that are more
+ * expensive when their own sorts, for which core charges nothing, are added.
+ * To be called when the grouped relation has core's paths.
  */
 extern void value_paths_add(PlannerInfo *root, RelOptInfo *input,
 							RelOptInfo *grouped,

@@ -3,17 +3,17 @@
  * chunk_ring.c
  *	  Rings of chunks in shared memory, through which processes send rows to one.
  *
- * A tuple queue takes rows one by one: each is formed, copied into the queue
- * in pieces, and looked for by the receiver in the queues of all senders.
- * Here a sender forms rows where they stay, in a chunk of its ring, one behind
- * the other, and the receiver reads them there before the chunk goes back.  So
- * a row takes little more than to form it, and the few chunks of a ring stay
- * in the cache.
+ * A tuple queue takes rows one by one: a sender forms each row, and copies
+ * it into the queue in pieces, and the receiver looks for each row in the
+ * queues of all senders.  Here a sender forms rows one behind the other in a
+ * chunk of its ring.  The rows stay there until the receiver has read them,
+ * and gives the chunk back.  So a row takes little more time than to form
+ * it, and the few chunks of a ring stay in the cache.
  *
- * A ring has one sender and one receiver, so two numbers are all its state:
- * how many chunks have ever been filled, and how many emptied.  Each number is
- * written by one side.  A sender waits for room in its own ring only.  It is
- * woken when half of the ring is free, so that it does not wake for each
+ * A ring has one sender and one receiver.  So its state is only two numbers:
+ * how many chunks have ever been filled, and how many emptied.  Each number
+ * is written by one side.  A sender waits for room in its own ring only.  It
+ * is woken when half of the ring is free, so that it does not wake for each
  * chunk.
  *
  *-------------------------------------------------------------------------
@@ -32,7 +32,8 @@ typedef struct ChunkRing
 	pg_atomic_uint64 nfilled;
 	char		padding[CACHE_LINE_BYTES];
 	pg_atomic_uint64 nemptied;
-	ConditionVariable emptied;	/* half of it is free, or no more is wanted */
+	ConditionVariable emptied;	/* half of the ring is free, or no more rows
+								 * are wanted */
 } ChunkRing;
 
 /* All rings.  Their chunks follow, those of a ring together. */
@@ -42,7 +43,8 @@ struct ChunkRings
 	int			nchunks;		/* chunks of a ring */
 	pg_atomic_uint32 closed;	/* no more rows are wanted */
 	pg_atomic_uint64 nfilled;	/* chunks that have been filled, of all rings */
-	ConditionVariable filled;	/* one more has been, or the receiver is woken */
+	ConditionVariable filled;	/* one more chunk has been filled, or the
+								 * receiver is woken */
 	ChunkRing	rings[FLEXIBLE_ARRAY_MEMBER];
 };
 
@@ -225,7 +227,7 @@ chunk_receiver_take_any(ChunkReceiver *receiver)
 
 	if (!chunk_receiver_has_any(receiver))
 		return false;
-	/* from the next ring on, so that each ring has its turn */
+	/* beginning at the next ring, so that each ring has its turn */
 	for (int i = 1; i <= nrings; i++)
 		if (chunk_receiver_take(receiver, (receiver->ring + i) % nrings))
 			return true;

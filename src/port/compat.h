@@ -45,7 +45,7 @@
 #define MyProcNumber (MyProc->pgprocno)
 #endif
 
-/* 18 can have a minimal tuple preceded by room for more. */
+/* 18 can leave room ahead of a minimal tuple. */
 #if PG_VERSION_NUM < 180000
 #define heap_copy_minimal_tuple(tuple, extra) heap_copy_minimal_tuple(tuple)
 #define heap_form_minimal_tuple(descriptor, values, isnull, extra) \
@@ -99,12 +99,17 @@
 #define T_RepackStmt T_ClusterStmt
 #endif
 
-/* 19 has a name for the attribute of a case that goes on with the next. */
+/*
+ * 19 has a name for the attribute of a case that goes on with the next case.
+ */
 #if PG_VERSION_NUM < 190000
 #define pg_fallthrough __attribute__((fallthrough))
 #endif
 
-/* 17 tells whether the server has got the huge pages it was to try for. */
+/*
+ * 17 tells whether the server has got the huge pages that it should try to
+ * get.
+ */
 static inline bool
 main_memory_has_huge_pages(void)
 {

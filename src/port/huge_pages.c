@@ -4,13 +4,14 @@
  *	  Large memory that is about to be filled.
  *
  * The first touch of memory is a large part of the cost of filling it, and
- * huge pages take a third of that (docs/notes/2026-11-memory.md).  But where
- * memory is fragmented the kernel first has to make room for each huge page,
- * and a virtual machine may have to get its memory from the host; then huge
- * pages cost more than the small pages they replace.  Nothing tells
- * beforehand, so the first page is tried, and the caller learns whether to ask
- * for more.  The other pages are touched only when they are filled: what the
- * kernel has just cleared is still in the cache then.
+ * huge pages take a third of that (docs/notes/2026-11-memory.md).  But if
+ * memory is fragmented, the kernel first has to make room for each huge
+ * page, and a virtual machine may have to get its memory from the host.
+ * Then huge pages cost more than the small pages that they replace.  Nothing
+ * tells this beforehand.  So the first page is tried, and the caller learns
+ * whether to ask for more.  The other pages are touched only when they are
+ * filled, as the memory that the kernel has just cleared is still in the
+ * cache then.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
- * leader_decision.c
- *	  What a leader decides for processes that wait to help it.
+ * leader_decision.c The decision of a leader for which processes wait that
+ * can help it.
  *
- * A process that has no more rows may wait to help: it sleeps until the leader
- * has taken the last row of all processes, and has decided what there is to
- * do.  Meanwhile it holds nothing that the leader waits for.  The leader
- * decides before it emits its first row, or fails, which ends the others.
+ * A process that has no more rows may wait to help.  It sleeps until the
+ * leader has taken the last row of all processes, and has decided what there
+ * is to do.  Meanwhile the process holds nothing that the leader waits for.
+ * The leader decides before it emits its first row.  If the leader fails,
+ * that ends the others.
  *
  *-------------------------------------------------------------------------
  */

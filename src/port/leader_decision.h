@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * leader_decision.h
- *	  What a leader decides for processes that wait to help it.
+ * leader_decision.h The decision of a leader for which processes wait that
+ * can help it.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,7 +32,10 @@ typedef struct LeaderDecision
 	ConditionVariable made;
 } LeaderDecision;
 
-/* Initializes a decision, also anew when nobody waits any more. */
+/*
+ * Initializes a decision; again, when nobody waits for the last one any
+ * more.
+ */
 extern void leader_decision_init(LeaderDecision *decision);
 
 /* Has nothing been decided so far? */

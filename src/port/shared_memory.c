@@ -3,9 +3,10 @@
  * shared_memory.c
  *	  Dynamic shared memory: the room for it, and segments of it.
  *
- * Where shared memory is a file system of limited size, as in containers, it
- * is an error to take more than there is, and other processes may need some.
- * So a sort, which can do without it, looks before it takes any.
+ * Shared memory may be a file system of limited size, as in containers.  To
+ * take more than there is raises an error there, and other processes may
+ * need some.  So a sort, which can do without shared memory, looks before it
+ * takes any.
  *
  *-------------------------------------------------------------------------
  */

@@ -20,8 +20,8 @@ extern bool shared_memory_has_room(double bytes);
 extern bool shared_memory_suffices(double bytes);
 
 /*
- * What keeps sorts from the shared memory that the settings intend for them,
- * if sorts with workers may take this many bytes; NULL if nothing does.
+ * Tells what keeps sorts with workers, which may take this many bytes, from
+ * the shared memory that the settings intend for them; NULL if nothing does.
  */
 extern const char *shared_memory_lack(double bytes);
 

@@ -3,8 +3,8 @@
  * equal_rows.h
  *	  The end of equal rows in an order, by galloping and bisection.
  *
- * Steps double until they lead beyond the equal rows, so that most of many
- * equal rows are never looked at, and of few no more than there are.
+ * Steps double until they lead beyond the equal rows.  So if many rows are
+ * equal, most of them are never looked at.
  *
  *-------------------------------------------------------------------------
  */

@@ -12,11 +12,11 @@
  * marks of ties.  If the beginnings of keys tell groups apart (group_keys.c),
  * the beginnings of all keys are read in turn.
  *
- * Otherwise rows are compared, by the equality that the node above uses; most
- * rows of a large group are never looked at (equal_rows.h).  It is allowed to
- * keep too many rows.  So if groups turn out to be small, and hardly any row
- * is left out, which takes longer than to emit it, a stretch of the order is
- * kept as it is before the next groups are tried.
+ * Otherwise rows are compared, by the equality that the node above uses;
+ * most rows of a large group are never looked at (equal_rows.h).  An order
+ * may keep too many rows.  If groups turn out to be small, hardly any row is
+ * left out, and finding it takes longer than emitting it.  Then a stretch of
+ * the order is kept as it is before the next groups are tried.
  *
  *-------------------------------------------------------------------------
  */
@@ -206,7 +206,7 @@ keep_groups(GroupWalk *walk, uint64 start)
 }
 
 /*
- * Moves the wanted entries to the beginning, comparing rows; returns their
+ * Moves the wanted entries to the beginning by comparing rows; returns their
  * number.
  */
 static uint64
@@ -257,7 +257,7 @@ is_wanted(const GroupLimit *limit, const GroupCount *count)
 	}
 }
 
-/* Counts the row of an entry that is not the first one of the order. */
+/* Counts the row of an entry, which is not the first one of the order. */
 static inline void
 count_row(GroupCount *count, const GroupKeys *keys, uint32 previous, uint32 row)
 {

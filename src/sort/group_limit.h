@@ -38,9 +38,9 @@ typedef struct GroupLimit
 } GroupLimit;
 
 /*
- * The first function lets an order keep what tells these groups apart, right
- * after row_order_begin().  When the order has been made, the second removes
- * entries that are not wanted; some of them may stay.
+ * The first function, called right after row_order_begin(), lets an order
+ * keep what tells these groups apart.  The second, called when the order has
+ * been made, removes entries that are not wanted; some of them may stay.
  *
  * The count is found when there are rows for the first time: it may raise an
  * error, and without rows core would not evaluate it.

@@ -86,7 +86,7 @@ typedef struct RowExchange
 
 extern void row_exchange_init(RowExchange *exchange);
 
-/* Set, and read, that no more rows are wanted; at any time, by any process. */
+/* Set and read that no more rows are wanted; any process may, at any time. */
 extern void row_exchange_close(RowExchange *exchange);
 
 static inline bool

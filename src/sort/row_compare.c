@@ -125,9 +125,9 @@ compare_tied_rows(const void *a, const void *b, void *argument)
 #define MANY_TIES			8
 
 /*
- * Sorts rows whose keys are equal.  If there are many, the rows themselves are
- * mostly equal.  To see that takes a comparison each, of rows that lie far
- * apart.
+ * Sorts rows whose keys are equal.  If there are many, the rows themselves
+ * are mostly equal, which is found by comparing each row with the next; but
+ * these lie far apart.
  */
 static void
 sort_ties(uint32 *order, uint64 nrows, TieContext *context)

@@ -113,7 +113,10 @@ extern bool row_order_share(RowOrder *order);
  */
 extern void row_order_set_layout(RowOrder *order, SharedLayout *layout);
 
-/* Keeps all jobs in this process; right after row_order_begin(). */
+/*
+ * Keeps all jobs in this process.  To be called right after
+ * row_order_begin().
+ */
 extern void row_order_leave_device(RowOrder *order);
 
 /*

@@ -11,10 +11,10 @@
  * A row that is a single value is in the directory itself: it takes no more
  * room than its address would.
  *
- * A row that is wide beside a block, and does not fit into the rest of the
- * last block, has memory of its own: the rest stays for narrower rows.  And
- * the last blocks before the limit are smaller.  So little of the limit goes
- * unused, whatever the width of the rows.
+ * A row that is wide compared with a block, and does not fit into the rest
+ * of the last block, gets memory of its own: the rest stays for narrower
+ * rows.  The last blocks before the limit are smaller.  So little of the
+ * limit goes unused, whatever the width of the rows.
  *
  * Blocks and the pages of the directory grow with the store, up to a size that
  * huge pages cover nearly wholly: the store is filled faster, and read in the
@@ -61,9 +61,10 @@
 
 /*
  * From this size on blocks are made of the memory set aside, if possible.
- * Smaller blocks are not, as the process keeps as much touched memory for its
- * next sort: all processes share the memory set aside by one lock, and many
- * processes wait long for it (docs/notes/2026-11-many-sessions.md).
+ * Smaller blocks are not, since the process keeps that much touched memory
+ * for its next sort anyway, and all processes share one lock for the memory
+ * set aside, for which many processes wait long
+ * (docs/notes/2026-11-many-sessions.md).
  */
 #define SHARED_BLOCK_BYTES	((Size) 1 * 1024 * 1024)
 
@@ -147,8 +148,8 @@ make_own_block(RowStore *store, Size bytes)
 }
 
 /*
- * Returns a block of this size.  If it is a new one, spare memory keeps no
- * more than "others".
+ * Returns a block of this size.  If the block is new, spare memory keeps at
+ * most "others" bytes.
  */
 static RowBlock *
 get_block(RowStore *store, Size bytes, Size others)
@@ -275,7 +276,7 @@ next_block(RowStore *store)
 		&store->first_block : &store->last_block->next;
 }
 
-/* Do this many more bytes fit the limit?  They do for the first row of all. */
+/* Do this many more bytes fit the limit? The first row of all always fits. */
 static inline bool
 fits(const RowStore *store, Size more)
 {
