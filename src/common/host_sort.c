@@ -858,6 +858,33 @@ order_few_ties(const HostKeys *keys, const HostSortEntry *entries,
 	return order;
 }
 
+/*
+ * Are the keys of entries that tie so far equal in all that follows, from the given
+ * level on?  Where a few keys have very many rows each, this is found out at once, and
+ * not word by word; where they differ, the first ones mostly do.
+ */
+static bool
+keys_are_equal(HostSort *sort, const HostSortEntry *entries,
+			   uint64_t nentries, const SortLevel *level)
+{
+	const HostKeys *keys = sort->keys;
+	uint64_t	i = 1;
+
+	while (i < nentries &&
+		   compare_keys(keys, entries[0].row, entries[i].row,
+						level->slices[0].word) == 0)
+	{
+		if (i + 2 * FETCH_AHEAD < nentries)
+			fetch_end(keys, entries[i + 2 * FETCH_AHEAD].row);
+		if (i + FETCH_AHEAD < nentries)
+			fetch_key(keys, level, entries[i + FETCH_AHEAD].row);
+		if (i % LEAF_MAX == 0)
+			count_work(sort, LEAF_MAX);
+		i++;
+	}
+	return i == nentries;
+}
+
 /* Is the word of an entry, which is not the first, also a neighbour's? */
 static inline bool
 is_tied(const HostSortEntry *entries, uint64_t nentries, uint64_t i)
@@ -917,7 +944,9 @@ write_order(HostSort *sort, HostSortEntry *entries, uint64_t nentries,
 		if (nequal == 1)
 			*order++ = first.row;
 		else if (next_level == NULL ||
-				 !key_reaches_level(keys, next_level, first.row))
+				 !key_reaches_level(keys, next_level, first.row) ||
+				 (nequal > INSERTION_MAX &&
+				  keys_are_equal(sort, entries + begin, nequal, next_level)))
 		{
 			*order++ = first.row;
 			for (uint64_t i = begin + 1; i < end; i++)
