@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
- * leader_decision.c The decision of a leader for which processes wait that
- * can help it.
+ * leader_decision.c
+ *	  What the leader of processes that sort together has them do after the
+ *	  last row.
  *
- * A process that has no more rows may wait to help.  It sleeps until the
- * leader has taken the last row of all processes, and has decided what there
- * is to do.  Meanwhile the process holds nothing that the leader waits for.
- * The leader decides before it emits its first row.  If the leader fails,
- * that ends the others.
+ * A process that has put its last row waits for the decision.  It sleeps until
+ * the leader has taken the last row of all processes, and has decided.
+ * Meanwhile the process holds nothing that the leader waits for.  The leader
+ * decides before it emits its first row.  If the leader fails, that ends the
+ * others.
  *
  *-------------------------------------------------------------------------
  */

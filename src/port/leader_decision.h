@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
- * leader_decision.h The decision of a leader for which processes wait that
- * can help it.
+ * leader_decision.h
+ *	  What the leader of processes that sort together has them do after the
+ *	  last row.
  *
  *-------------------------------------------------------------------------
  */
