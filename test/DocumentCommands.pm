@@ -1,10 +1,9 @@
 # The commands of a document, so that a test runs what readers are told.
 #
-# They are its blocks in SQL, in sh and in conf, which is for postgresql.conf, that
-# begin with a comment: it is the block's name.  A block without a language that
-# follows is what is shown of their results; elsewhere it has its first line for a
-# name.  What differs between a reader's servers and a test's, such as the host, is
-# replaced.  Blocks in sh without a comment are for scripts/check_documents.
+# A command is a block in SQL, in sh or in conf, which is for postgresql.conf, that begins with a
+# comment: the block's name. A block without a language right behind it shows the command's result;
+# elsewhere its name is its first line. Whatever differs between a reader's servers and those of a
+# test, like the host, is replaced. Blocks in sh without a comment are for scripts/check_documents.
 package DocumentCommands;
 
 use strict;

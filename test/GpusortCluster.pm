@@ -1,5 +1,5 @@
-# A PostgreSQL cluster as the TAP tests need it: with gpusortd, what it counts,
-# and sessions that go on by themselves.
+# A PostgreSQL cluster as the TAP tests need it: with gpusortd, its counters, and sessions that go
+# on by themselves.
 package GpusortCluster;
 
 use strict;
@@ -8,14 +8,14 @@ use parent 'PostgreSQL::Test::Cluster';
 use Cwd qw(abs_path);
 use Exporter 'import';
 use FindBin;
-# no more, or its functions would be taken for methods
+# no other functions, or they would be taken for methods
 use PostgreSQL::Test::Utils qw(append_to_file run_log slurp_file system_or_bail);
 use Test::More import => ['ok'];
 use Time::HiRes qw(sleep);
 
 our @EXPORT = qw(status_of);
 
-# SQL: how many sockets, files of shared memory and rings a backend has.
+# SQL: the number of sockets, files of shared memory and rings that a backend has.
 use constant HELD_FUNCTION => <<'SQL';
 CREATE FUNCTION held() RETURNS bigint LANGUAGE plpgsql SET work_mem = '4MB' AS $$
 BEGIN
@@ -28,7 +28,7 @@ BEGIN
 END $$;
 SQL
 
-# SQL: what has a query wait at one of its rows until the table has its name.
+# SQL: lets a query wait at one of its rows until the table has its name.
 use constant WAIT_FUNCTION => <<'SQL';
 CREATE TABLE go_on (who text);
 CREATE FUNCTION wait_at(i int, place int, who text) RETURNS int LANGUAGE plpgsql AS $$
@@ -58,7 +58,7 @@ CREATE FUNCTION random_text(alphabet text, longest int) RETURNS text LANGUAGE sq
 $$;
 SQL
 
-# What the kernel says of a process, nothing if there is none.
+# What the kernel says of a process; nothing if there is no such process.
 sub status_of
 {
 	my ($pid, $name) = @_;
@@ -152,8 +152,7 @@ sub counter
 	return $self->safe_psql('postgres', "SELECT value FROM gpusort_stats WHERE name = '$name'");
 }
 
-# How many segments of dynamic shared memory there are, of the type "mmap",
-# beside memory set aside.
+# The number of segments of dynamic shared memory, of the type "mmap", beside memory set aside.
 sub segments
 {
 	my ($self) = @_;

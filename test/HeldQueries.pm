@@ -1,5 +1,5 @@
-# Parallel queries that are held at doors, which are advisory locks of a session: one for workers, one for leaders, and one for all processes
-# where they begin, so that none comes too late to have any rows.
+# Parallel queries that are held at doors. A door is an advisory lock of a session. There is a door for workers, one for leaders, and one
+# for all processes where they begin, so that none comes too late to have rows.
 package HeldQueries;
 use strict;
 use warnings;
@@ -26,10 +26,11 @@ BEGIN
 END $$;
 SQL
 
-# A condition for rows that are scanned, all of which fulfil it, by their column "id": a process begins at a row that is one of a hundred.
+# A condition on the column "id" of rows that are scanned, which all rows fulfil. A process arrives at the first of its rows that is one
+# in a hundred.
 use constant ARRIVED => 'CASE WHEN id % 100 = 0 THEN public.arrive(id) ELSE id END IS NOT NULL';
 
-# On this cluster, with this name for the sessions that are held.
+# Makes doors on this cluster; the sessions that are held have this name.
 sub new
 {
 	my ($class, $node, $name) = @_;
@@ -38,7 +39,7 @@ sub new
 	return $self;
 }
 
-# Makes the session for the locks, also anew; its patience is for each of its queries anew.
+# Makes the session for the locks, again after a restart. Its timeout begins anew with each query.
 sub make_doors
 {
 	my ($self) = @_;
@@ -46,7 +47,7 @@ sub make_doors
 	$self->{doors}->set_query_timer_restart;
 }
 
-# Shuts, or opens, these doors.
+# Shut or open these doors.
 sub shut_doors { return $_[0]->query('lock', @_[ 1 .. $#_ ]); }
 sub open_doors { return $_[0]->query('unlock', @_[ 1 .. $#_ ]); }
 
@@ -70,7 +71,8 @@ sub start
 	return $self->{node}->start_psql($self->{name}, "SELECT FROM set_config('my.leader', pg_backend_pid()::text, false);\n$script");
 }
 
-# Waits until so many processes of the sessions wait so; returns the ids of these.
+# Waits until this many leaders and workers of the sessions wait for an event of this type; returns
+# their process ids.
 sub wait_for
 {
 	my ($self, $leaders, $workers, $wait_event_type) = @_;
@@ -89,7 +91,7 @@ sub finish
 	eval { $session->{handle}->finish };
 }
 
-# Starts a script whose first query scans under the condition ARRIVED, and lets its processes go on when they have all begun.
+# Starts a script whose first query scans under the condition ARRIVED. Lets its processes go on when all of them have begun.
 sub start_with_all
 {
 	my ($self, $script, $workers) = @_;
@@ -109,7 +111,8 @@ sub start_at_first_rows
 	return ($session, $self->wait_for(1, 2, 'Lock'));
 }
 
-# The same, and then until workers have sent all of their rows, and the leader has not; or the other way round.
+# The same; then waits until the workers have sent all of their rows while the leader is still held, or the
+# other way round.
 sub start_with_late_leader
 {
 	my ($self, $script) = @_;

@@ -1,5 +1,5 @@
-# The life of gpusortd, and what its death does to sorts: with the server it
-# comes and goes, killed it comes back, and no query notices but by its time.
+# The life of gpusortd, and what its death does to sorts: gpusortd comes and goes with the server,
+# and comes back when it is killed; a query notices only by its time.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

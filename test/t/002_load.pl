@@ -1,5 +1,5 @@
-# The library loaded by sessions rather than by the server: CREATE EXTENSION
-# acts at once and says how to go on; gpusortd comes with the first need.
+# The library loaded by sessions rather than by the server: CREATE EXTENSION acts at once and says
+# how to go on; gpusortd starts when a sort first needs it.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;

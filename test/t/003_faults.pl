@@ -1,7 +1,6 @@
-# What goes wrong around a sort: a gpusortd that cannot be run, memory and disk
-# that cannot be had, settings that make no sense, and queries that are ended
-# half way, by whomever.  Each time there is one clear message, the next query
-# is right, and neither a backend nor gpusortd keeps anything of the one before.
+# Faults around a sort: a gpusortd that cannot be run, memory and disk that cannot be had, settings
+# that make no sense, and queries that anybody ends half way. Each time there is one clear message,
+# the next query is right, and neither a backend nor gpusortd keeps anything of the last one.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -183,7 +182,7 @@ is("$out$err", $native, 'and with the limit gone it sorts');
 # Backends out of memory
 #
 
-# For a backend: limits its address space to so many megabytes more than now.
+# For a backend: limits its address space to this many megabytes more than now.
 sub limit_backend
 {
 	my ($megabytes) = @_;

@@ -1,6 +1,6 @@
-# Rows that another transaction changes while a sort has them: those that are
-# to be locked or changed are read once more, through the sort and what is
-# around it.  Whatever comes of that is what comes of it natively.
+# Rows that another transaction changes while a sort has them: a query that locks or changes these
+# rows reads them once more, through the sort and the nodes around it. The result is the same as
+# without gpusort.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

@@ -1,5 +1,5 @@
-# An enum that grows while a sort of its values is under way, as another
-# session makes it: the keys made so far do not go with those of new values.
+# An enum to which another session adds values while a sort of its values is under way: the keys
+# made so far do not go with those of the new values.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

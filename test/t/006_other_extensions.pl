@@ -1,4 +1,5 @@
-# Beside other extensions that have hooks in the planner, in the executor and in EXPLAIN, whichever comes first.
+# gpusort beside other extensions that have hooks in the planner, in the executor and in EXPLAIN, whichever is
+# loaded first.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;

@@ -1,11 +1,10 @@
 # Sorting under collations that do not order by bytes.
 #
-# Locales of libc, whose strxfrm() makes the keys while its strcoll() has the
-# last word: first as they are, in two encodings; then with a strxfrm() that is
-# wrong about some strings: the rows must come in the order of strcoll() all
-# the same, sorted natively.
+# Locales of libc, whose strxfrm() makes the keys while its strcoll() has the last word: first as
+# they are, in two encodings; then with a strxfrm() that is wrong about some strings. Even then the
+# rows must come in the order of strcoll(), sorted natively.
 #
-# Collations of ICU, with so many strings that most keys are made without it.
+# Collations of ICU, with enough strings that most keys are made without ICU.
 use strict;
 use warnings;
 use Cwd qw(abs_path);

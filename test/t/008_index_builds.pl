@@ -1,6 +1,6 @@
-# Index builds that are disturbed: by cancels in each phase, by the loss of
-# gpusortd, by a lack of disk, by other sessions that change the table.  What is
-# built is right, and what is not built leaves nothing behind.
+# Index builds that are disturbed: by cancels in each phase, by the loss of gpusortd, by a lack of
+# disk, by other sessions that change the table. An index that is built is right, and a build that
+# fails leaves nothing behind.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

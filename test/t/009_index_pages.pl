@@ -1,5 +1,5 @@
-# What is written for an index: with any definition and any rows the pages that
-# PostgreSQL itself writes, and on disk, in the log and on a standby all of them.
+# The pages that are written for an index. With any definition and any rows they are those that
+# PostgreSQL itself writes, and all of them are on disk, in the log and on a standby.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

@@ -1,12 +1,11 @@
 
 # Sort keys against PostgreSQL's own comparators.
 #
-# The module in test/encoders, built here from the product's own sources,
-# compares every two rows of a query by their keys and by their values, in
-# both layouts, and raises an error where the two differ.  What this file adds
-# are the values: the edges of each type and random ones, as they come from
-# expressions and as they are stored, under collations and encodings of all
-# kinds.  ENCODER_SEED repeats a run.
+# The module in test/encoders, built here from the product's own sources, compares every two rows of
+# a query by their keys and by their values, in both layouts, and raises an error where the two
+# differ. This file has the values: the edges of each type and random ones, as they come from
+# expressions and as they are stored, under collations and encodings of all kinds. ENCODER_SEED
+# repeats a run.
 
 use strict;
 use warnings;

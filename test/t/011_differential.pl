@@ -1,9 +1,7 @@
-# The comparison of random queries: that it is passed, and that it is not when
-# something is wrong.
+# The comparison of random queries: gpusort passes it, and does not when something is wrong.
 #
-# For the latter the module in test/wrong_orders spoils what gpusort does: each
-# time in one way, of which the comparison has to find a case and show how to
-# repeat it.
+# For the second part the module in test/wrong_orders spoils the plans of gpusort, in one way each
+# time. The comparison has to find a case of it, and show how to repeat that.
 use strict;
 use warnings;
 use Cwd qw(abs_path);

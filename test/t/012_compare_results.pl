@@ -1,4 +1,5 @@
-# What compares the conformance suites' results: it has to see differences, and to accept those only that are none.
+# The program that compares the results of the conformance suites: it has to see differences, and to accept only
+# lines that are none.
 use strict;
 use warnings;
 use File::Path qw(make_path);

@@ -1,7 +1,7 @@
-# Sorts of parallel workers together with their leader that are disturbed: by
-# the end of any of them while one waits for another, by workers that come late,
-# by a lack of shared memory, by the loss of gpusortd.  Each time the result is
-# right or there is one clear error, and no shared memory is left.
+# Parallel workers that sort together with their leader, and are disturbed: by the end of any of
+# them while one waits for another, by workers that come late, by a lack of shared memory, by the
+# loss of gpusortd. Each time the result is right or there is one clear error, and no shared memory
+# is left.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

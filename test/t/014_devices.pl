@@ -1,6 +1,6 @@
-# Several devices: which ones gpusortd uses, what becomes of a sort whose device
-# fails, of one that has to wait for a device, of one that is too large for any,
-# and of one that is only too large for a single one.  The devices are those that the host engine has for tests.
+# Several devices: which of them gpusortd uses, and what becomes of a sort whose device fails, that has to wait
+# for a device, that is too large for all devices together, or only for a single one. The devices are those that
+# the host engine has for tests.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

@@ -1,6 +1,6 @@
-# Rows of a single process in shared memory that the server has set aside in
-# huge pages: they are there, the result is right also where there is too little
-# of it, and none is kept, however a sort ends.
+# Rows of a single process in shared memory that the server has set aside in huge pages: the rows
+# are there, the result is right even if that memory is too small, and none of it is kept, however a
+# sort ends.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

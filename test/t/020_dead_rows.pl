@@ -1,7 +1,7 @@
-# Unique indexes over rows that only an older snapshot sees: they are in the
-# index and do not count as duplicates, and where one is too large for a page
-# the error is PostgreSQL's.  In one process, with parallel workers that hand
-# their rows over, and with such that write runs to files.
+# Unique indexes over rows that only an older snapshot sees: these rows are in the index and do not
+# count as duplicates; if one is too large for a page, the error is PostgreSQL's. Indexes are built
+# in one process, with parallel workers that hand over their rows, and with workers that write runs
+# to files.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

@@ -1,7 +1,6 @@
-# A gpusortd that is not to be believed: it sends orders that are none, or wrong,
-# changes them after they have been sent, or passes memory that is not there.
-# No answer but that of an ORDER BY is wrong in its order, and no index at all.
-# The program is that of test/gpusortd.
+# A gpusortd that cannot be believed: it sends wrong orders, or no orders at all, changes an order
+# after it has been sent, or passes memory that is not there. Only the order of an ORDER BY may be
+# wrong then; no other answer is, and no index. The program is that of test/gpusortd.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

@@ -1,10 +1,9 @@
 # The numbers by which the nodes of a plan name columns, when gpusort has
 # rewritten it.
 #
-# src/planner/plan_columns.c touches certain nodes only.  Here it is compared with the
-# server's headers whether all fields of these are known, so that none that a
-# new PostgreSQL adds is overlooked.  Then the module in test/plan_walk follows
-# each number in plans of all kinds, before and after.
+# src/planner/plan_columns.c touches certain nodes only. This test compares the fields of these
+# nodes that it knows with the server's headers, so that no field of a new PostgreSQL is overlooked.
+# Then the module in test/plan_walk follows each number in plans of all kinds, before and after.
 use strict;
 use warnings;
 use Cwd qw(abs_path);

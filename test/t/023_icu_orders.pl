@@ -1,10 +1,9 @@
 # Sort keys under collations of ICU, against ICU's own keys and comparisons.
 #
-# A property test by the module in test/encoders, which is built here from the
-# product's own sources: random strings under the collations of pg_collation, and
-# under others with attributes drawn at random.  Their keys have to be ICU's to
-# the byte, and those that are trusted in the order of its comparisons.  It says
-# something of the release of ICU that the server has, which it prints.
+# A property test by the module in test/encoders, which is built here from the product's own
+# sources: random strings under the collations of pg_collation, and under others with attributes
+# drawn at random. Their keys have to be ICU's to the byte, and trusted keys have to be in the order
+# of ICU's comparisons. The result holds for the server's release of ICU, which the test prints.
 #
 #	ICU_ORDERS_SEED=n     repeats a run
 #	ICU_ORDERS_STRINGS=n  strings under each collation, of which there are some

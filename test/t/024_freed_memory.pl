@@ -1,5 +1,5 @@
-# What is freed is wiped by the C library: EXPLAIN ANALYZE of sorts whose memory has gone by then, by itself and by auto_explain,
-# and sorts that end in other ways than by their last row.
+# The C library wipes memory that is freed. EXPLAIN ANALYZE then shows sorts whose memory has gone, by itself and by
+# auto_explain; and sorts end before their last row.
 use strict;
 use warnings;
 use FindBin;

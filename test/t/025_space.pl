@@ -1,4 +1,5 @@
-# What sorts take of temporary files, beside PostgreSQL's own; what errors leave behind; and what an idle session keeps.
+# The temporary files of sorts, compared with those of PostgreSQL's own sort; what errors leave behind; and what an idle
+# session keeps.
 use strict;
 use warnings;
 use FindBin;
@@ -160,7 +161,7 @@ foreach my $device ('host', 'cuda')
 	like($error, qr/^psql:<stdin>:1: ERROR:  temporary file size exceeds "?temp_file_limit"? \(0kB\)$/, "no files are allowed, on $device");
 }
 
-# What a backend has of files and of memory, after so many errors that a function has caught.
+# The files and the memory of a backend, after this many errors that a function has caught.
 $node->safe_psql('postgres', <<'SQL');
 CREATE FUNCTION fail(query text, times int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,6 +1,6 @@
-# A gpusortd that is stopped, or hangs, in every phase of a sort: no query waits
-# for it for long, nor twice, its answer is right, and gpusortd is replaced.
-# The server stops as if there was none, and none is left behind.
+# A gpusortd that is stopped, or hangs, in every phase of a sort: no query waits for it for long,
+# nor twice, each answer is right, and gpusortd is replaced. The server stops as it does without
+# gpusortd, and no gpusortd is left behind.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

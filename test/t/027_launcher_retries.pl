@@ -1,5 +1,5 @@
-# The launcher of gpusortd where it cannot be had at once, or does not last: it
-# is tried again, not too often, and there is never more than one.
+# The launcher of gpusortd, if it cannot be started at once, or ends early: it is started again, not
+# too often, and there is never more than one.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

@@ -1,5 +1,5 @@
-# Sorts whose rows do not come: what is expected of them reserves no memory of a
-# device, and what they have is given to others.
+# Sorts whose rows do not come: the rows that are expected reserve no memory of a device, and the
+# memory that these sorts have is given to others.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -27,7 +27,7 @@ CREATE EXTENSION gpusort;
 SQL
 $node->wait_until_ready('gpusortd is ready');
 
-# A sort of so many rows, each of which is made by this expression of i.
+# A sort of this many rows, each of which is made by this expression of i.
 sub sort_of
 {
 	my ($rows, $key) = @_;

@@ -1,5 +1,4 @@
-# Staging memory of all sorts together has a limit, beyond which sorts are done
-# by their backends.
+# The staging memory of all sorts together has a limit. Beyond it backends sort by themselves.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

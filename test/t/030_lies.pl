@@ -1,6 +1,5 @@
-# Backends do not believe gpusortd: one that now and then says what it should
-# not, see test/gpusortd/lies.c, costs them jobs but neither a result nor a
-# process, nor anything that they would keep.
+# Backends do not believe gpusortd. One that lies now and then (test/gpusortd/lies.c) costs them
+# jobs, but no result, no process and no memory.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

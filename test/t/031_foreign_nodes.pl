@@ -1,6 +1,6 @@
-# Plans with nodes of other extensions: those of the module in
-# test/foreign_nodes, loaded ahead of gpusort and behind it, and of postgres_fdw.
-# Below them a Sort stays what it is, and none of their paths goes amiss.
+# Plans with nodes of other extensions: those of the module in test/foreign_nodes, loaded ahead of
+# gpusort and behind it, and of postgres_fdw. Below these nodes a Sort stays PostgreSQL's own, and
+# none of their paths is lost.
 use strict;
 use warnings;
 use Cwd qw(abs_path);

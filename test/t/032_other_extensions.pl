@@ -1,6 +1,5 @@
-# Beside extensions that others have made, ahead of gpusort and behind it: each
-# does what it is for, and so does gpusort.  Those that are not installed for
-# this PostgreSQL are skipped.
+# gpusort beside extensions that others have made, loaded before it and after it: each does what it
+# is for, and so does gpusort. Those that are not installed for this PostgreSQL are skipped.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -58,7 +57,7 @@ sub count_done
 	return $node->counter("${what}_host") + $node->counter("${what}_device");
 }
 
-# A test: all indexes of a table, so many, are good, and built by gpusort.
+# A test: a table has this many indexes, all of them are good, and gpusort has built them.
 sub has_good_indexes
 {
 	my ($what, $table, $before, $count) = @_;

@@ -1,5 +1,5 @@
-# What a role may have of the devices' memory, whatever its sessions do; and that
-# memory goes back which no sort has needed for a while.
+# The limit of a role on the devices' memory, whatever its sessions do; and memory that no sort has
+# needed for a while, which goes back.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

@@ -1,6 +1,6 @@
-# Sorts while gpusortd has as many jobs as half the processors: those of few rows
-# stay in their processes, those of many do not. Those of so few that a device never
-# gains always stay.
+# Sorts while gpusortd has as many jobs as half the processors: sorts of few rows stay in their
+# processes, and sorts of many rows do not. Sorts that are too small for a device to gain always
+# stay.
 use strict;
 use warnings;
 use Cwd qw(abs_path);

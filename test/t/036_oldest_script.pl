@@ -1,6 +1,6 @@
-# The newest library with the oldest of the extension's scripts: a server may
-# have the library replaced long before ALTER EXTENSION is run, if ever.  All
-# that the script makes has to work, by the names of its columns.
+# The newest library with the oldest of the extension's scripts: a server may have the library
+# replaced long before ALTER EXTENSION is run, if ever. Everything that the script makes has to
+# work, by the names of its columns.
 use strict;
 use warnings;
 use FindBin;
@@ -45,7 +45,7 @@ is($oldest, '0.1.0', 'the oldest script');
 $node->safe_psql('postgres', "CREATE EXTENSION gpusort VERSION '$oldest'");
 $node->wait_until_ready('gpusortd gets ready');
 
-# A test: views, and the functions behind them, have so many rows at least.
+# A test: views, and the functions behind them, have at least this many rows.
 sub check_columns
 {
 	my ($rows, %views) = @_;

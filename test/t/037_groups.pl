@@ -1,7 +1,7 @@
-# Sorted groups and values that all processes consume, and rows that they send, which are disturbed: by the end of
-# any process while one waits for another, by errors, by workers that come late or
-# never, by a lack of memory, by the loss of gpusortd.  Each time the result is
-# right or there is one clear error, and no shared memory and no file is left.
+# Sorted groups and values that all processes consume, and rows that they send. They are disturbed: by the end of
+# any process while one waits for another, by errors, by workers that come late or never, by a lack of memory, by
+# the loss of gpusortd. Each time the result is right or there is one clear error, and no shared memory and no
+# file is left.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

@@ -1,7 +1,6 @@
-# Shards: a table that is divided among two servers, each with its own gpusort,
-# and seen as one by a third through postgres_fdw, by the commands of
-# docs/scale-out.md.  The shards sort, the answers are those without gpusort, and a
-# shard that loses its gpusortd goes on.
+# Shards: a table that is divided among two servers, each with its own gpusort, and seen as one by a
+# third through postgres_fdw, by the commands of docs/scale-out.md. The shards sort, the answers are
+# the same as without gpusort, and a shard that loses its gpusortd goes on.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

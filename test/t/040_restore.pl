@@ -1,6 +1,6 @@
-# Restoring and rebuilding by the commands of docs/restore.md: gpusort builds the
-# indexes, in the memory that they set, and they are those of PostgreSQL; those
-# whose order has changed with glibc are found, and no others.
+# Restoring and rebuilding by the commands of docs/restore.md: gpusort builds the indexes, in the
+# memory that the commands set, and the indexes are PostgreSQL's own. The commands find the indexes
+# whose order has changed with glibc, and no others.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -42,7 +42,7 @@ sub run_block
 	return $out;
 }
 
-# A test: what a function does has gpusort build so many indexes at least, in the memory and with the workers of the settings.
+# A test: in this function gpusort builds at least this many indexes, in the memory and with the workers of the settings.
 sub builds
 {
 	my ($what, $least, $do) = @_;

@@ -1,6 +1,6 @@
-# Prometheus and Grafana: prometheus-postgres-exporter, by the commands of
-# docs/views.md, gives all that the views of gpusort have, also where there is no
-# device; and what the dashboard asks for is among it.
+# Prometheus and Grafana: prometheus-postgres-exporter, by the commands of docs/views.md, gives
+# everything that the views of gpusort have, even without a device. The dashboard asks only for
+# names among these.
 use strict;
 use warnings;
 use HTTP::Tiny;

@@ -1,6 +1,5 @@
-# The commands and settings of README.md, docs/faq.md, docs/failures.md,
-# docs/memory.md, docs/settings.md and docs/views.md do what these say, and what
-# they show is so.
+# The commands and settings of README.md, docs/faq.md, docs/failures.md, docs/memory.md,
+# docs/settings.md and docs/views.md do what these documents say, and print what these show.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

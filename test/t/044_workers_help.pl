@@ -64,7 +64,7 @@ sub check_left
 	is("$segments @files $workers", "$idle_segments  0", "$what: no shared memory, no file and no worker is left");
 }
 
-# How a query, of t's rows unless it is named, was executed by the leader and so many workers.
+# Tells how the leader and this many workers executed a query, of t's rows unless it is given.
 sub plan_of
 {
 	my ($settings, $workers, $rows) = (@_, $sorted);
@@ -94,7 +94,7 @@ foreach my $name (sort keys %help)
 $node->safe_psql('postgres', 'ALTER TABLE t SET (parallel_workers = 2)');
 check_left('any number of workers');
 
-# so many runs that not all entries of their indexes are kept
+# more runs than there is memory for all entries of their indexes
 $node->safe_psql('postgres', <<'SQL');
 CREATE UNLOGGED TABLE wide WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, repeat('x', 1000) pad FROM generate_series(1, 435000) i;
 ANALYZE wide;

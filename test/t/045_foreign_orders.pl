@@ -1,5 +1,5 @@
-# Foreign tables whose server sorts strings otherwise: where PostgreSQL gives the right rows by hashing, or raises an error, cheaper
-# sorts do not have it choose a merge join by that order.
+# Foreign tables whose server sorts strings in another order. Where PostgreSQL gives the right rows by hashing, or raises an error,
+# cheaper sorts do not lead it to a merge join by that order.
 use strict;
 use warnings;
 use FindBin;

@@ -1,6 +1,6 @@
-# The postmaster as process 1, as in a container without an init: it gets all
-# children that other processes leave behind, and takes one that ends by a signal
-# for a crash of its own. The end of gpusortd never is one, however it comes.
+# The postmaster as process 1, as in a container without an init: it gets all children that other
+# processes leave behind, and takes one that ends by a signal for a crash of its own. The end of
+# gpusortd never looks like a crash, however it comes about.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

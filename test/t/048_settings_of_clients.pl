@@ -1,7 +1,6 @@
-# Settings that not everyone may change, given before the library is loaded: by
-# the connection, by a role for itself, by its database, by a session. It is as if
-# the library had been preloaded: none of them takes effect, nor does a limit of
-# the role or the configuration get lost.
+# Settings that not everyone may change, given before the library is loaded: by the connection, by a
+# role for itself, by its database, by a session. As with a preloaded library, none of them takes
+# effect, and no limit of the role or the configuration gets lost.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;

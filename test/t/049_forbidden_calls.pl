@@ -17,7 +17,7 @@ my %calls_of_machine = (
 	aarch64 => { prctl => 167, seccomp => 277, memfd_create => 279, sendmsg => 211 });
 my $calls = $calls_of_machine{ (uname)[4] } or plan skip_all => 'the numbers of system calls are not known';
 
-# Has this process and its children get an error from a system call.
+# Makes a system call fail in this process and its children.
 sub forbid
 {
 	my ($call, $error) = @_;

@@ -1,6 +1,6 @@
-# Sort keys that are put together from those of characters, against ICU's own, to the byte: under collations whose rules differ in all that
-# matters here, of strings in which anything may stand beside anything. The module in test/encoders, built here from the product's own
-# sources, compares them. ICU_KEYS_SEED repeats a run.
+# Sort keys that are put together from those of characters, against ICU's own, to the byte: under collations whose rules differ in
+# everything that matters here, of strings in which any character may stand beside any other. The module in test/encoders, built here from
+# the product's own sources, compares them. ICU_KEYS_SEED repeats a run.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
