@@ -13,7 +13,7 @@
 typedef void (*AfterRows) (void *arg);
 
 /*
- * In a parallel worker: has the function called when the worker's plan has emitted all
+ * In a parallel worker: calls the function later, when the worker's plan has emitted all
  * rows, and the leader knows that.  One function for a plan.
  */
 extern void after_rows_do(EState *estate, AfterRows function, void *arg);

@@ -22,13 +22,13 @@ extern List *explain_sort_describe_keys(Plan *plan, const List *target_list,
 										const SortColumn *columns, int ncolumns,
 										List *ancestors, struct ExplainState *es);
 
-/* Has EXPLAIN show the first columns by which a node sorts. */
+/* Shows the first columns by which a node sorts. */
 extern void explain_sort_keys(const char *name,
 							  const CustomScanState *node,
 							  const SortColumn *columns, int ncolumns,
 							  List *ancestors, struct ExplainState *es);
 
-/* Has EXPLAIN show the report of a finished sort. */
+/* Shows the report of a finished sort. */
 extern void explain_sort_report(const RowSortReport *report,
 								struct ExplainState *es);
 

@@ -42,11 +42,11 @@
 #define SLICE_BYTES			(STREAM_BYTES / 2)
 
 /*
- * The leader measures its waiting in periods of so many slices, and gives workers no
- * more slices after so many periods, one after the other, in which it has waited for
- * too long.  Those in the first part of the rows, one in so many, do not count: each
- * worker has to map all pages of the rows then, which takes longer than all that it
- * does for a row.
+ * The leader measures its waiting in periods of PERIOD_SLICES slices.  When it has
+ * waited for too long in MOST_IDLE_PERIODS periods, one after the other, it gives workers
+ * no more slices.  Periods in the first rows, one in UNTIMED_PART, do not count: there
+ * each worker has to map all pages of the rows, which takes longer than all that it does
+ * for a row.
  */
 #define PERIOD_SLICES		16
 #define MOST_IDLE_PERIODS	2
@@ -74,8 +74,8 @@ struct GatheredRows
 };
 
 /*
- * Can it pay that so many workers gather so many rows?  Not if they do not have a
- * processor each beside the leader.
+ * Can it pay that nworkers workers gather nrows rows?  Not if workers and leader do not
+ * have a processor each.
  */
 static bool
 pays(int nworkers, double nrows)

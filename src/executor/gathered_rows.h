@@ -21,8 +21,8 @@ typedef struct SharedGather
 } SharedGather;
 
 /*
- * In the leader, before so many workers are launched to sort so many rows; without
- * any rows these gather none.
+ * In the leader, before nworkers workers are launched.  With expected_rows = 0 they
+ * gather nothing.
  */
 extern void shared_gather_init(SharedGather *shared, int nworkers,
 							   double expected_rows);
@@ -61,7 +61,7 @@ extern RowReader *gathered_rows_reader(GatheredRows *gathered);
 /* Rows so far that workers have gathered. */
 extern uint64 gathered_rows_count(const GatheredRows *gathered);
 
-/* Has the workers end, as no more rows are wanted; gathered_rows_end() does, too. */
+/* Makes the workers end, as no more rows are wanted; gathered_rows_end() does, too. */
 extern void gathered_rows_stop(GatheredRows *gathered);
 extern void gathered_rows_end(GatheredRows *gathered);
 

@@ -9,9 +9,9 @@
  * with it (part_merge.c), before the leader emits rows or while it does.  The leader
  * emits the rows alone.
  *
- * If a participant cannot sort by keys, or keeps just the few first rows that are
- * wanted, it writes them as a run in no order.  Then the leader has core's sort take the
- * rows of all runs.
+ * If only the first rows are wanted, a run has no more of them.  A process that cannot
+ * sort by keys writes its rows as a run in no order.  Then the leader has core's sort
+ * take the rows of all runs.
  *
  *-------------------------------------------------------------------------
  */
@@ -71,10 +71,9 @@ shared_kept_rows_runs(SharedKeptRows *shared)
 void
 kept_rows_init(KeptRows *kept, SharedKeptRows *shared, TupleDesc descriptor,
 			   const SortColumn *columns, int ncolumns, double expected_rows,
-			   double bound, NodeLimit *limit)
+			   double bound, GroupLimit *limit)
 {
 	memset(kept, 0, sizeof(KeptRows));
-	kept->context = CurrentMemoryContext;
 	kept->shared = shared;
 	kept->descriptor = descriptor;
 	kept->columns = columns;
@@ -82,44 +81,67 @@ kept_rows_init(KeptRows *kept, SharedKeptRows *shared, TupleDesc descriptor,
 	kept->expected_rows = expected_rows;
 	kept->bound = bound;
 	kept->limit = limit;
+	kept->parent = CurrentMemoryContext;
+}
+
+/* Begins a run in no order, with the rows that have been put and are in no run. */
+static void
+begin_unsorted(KeptRows *kept)
+{
+	MinimalTuple row;
+
+	pg_atomic_write_u32(&kept->shared->keys_failed, 1);
+	kept->unsorted = shared_runs_begin_run(&kept->shared->runs,
+										   &run_of_minimal_tuples);
+	if (kept->sort.order == NULL)
+		return;
+	external_sort_give_up(&kept->sort);
+	while ((row = external_sort_take_back(&kept->sort)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		run_tape_write_indexed(kept->unsorted, row);
+		kept->nunsorted++;
+	}
+}
+
+/* Goes on without keys. */
+static void
+give_up_keys(KeptRows *kept)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(kept->context);
+
+	begin_unsorted(kept);
+	MemoryContextSwitchTo(caller_context);
 }
 
 /* Begins to keep rows. */
 static void
 begin_keeping(KeptRows *kept)
 {
-	MemoryContext caller_context = MemoryContextSwitchTo(kept->context);
-
-	kept->sort = row_sort_begin_runs(kept->descriptor, kept->columns,
-									 kept->ncolumns, kept->expected_rows,
-									 kept->bound, kept->shared->runs.limit,
-									 &kept->shared->runs);
-	if (row_sort_is_by_keys(kept->sort))
-		node_limit_apply(kept->limit, kept->sort);
-	else
-	{
-		row_sort_end(kept->sort);
-		kept->sort = NULL;
-	}
-	MemoryContextSwitchTo(caller_context);
-}
-
-/* Begins a run in no order. */
-static void
-begin_unsorted(KeptRows *kept)
-{
 	SharedRuns *runs = &kept->shared->runs;
-	MemoryContext caller_context = MemoryContextSwitchTo(kept->context);
-	uint32		number = pg_atomic_fetch_add_u32(&runs->nruns, 1);
+	SortProgress *progress;
+	MemoryContext caller_context;
 
-	pg_atomic_write_u32(&kept->shared->keys_failed, 1);
-	kept->file = run_file_create_shared(&runs->files, RUN_FILE_NAME, number,
-										runs->limit);
-	kept->unsorted = run_tape_create(kept->file, &run_of_minimal_tuples);
+	kept->context = AllocSetContextCreate(kept->parent, "gpusort kept rows",
+										  ALLOCSET_SMALL_SIZES);
+	caller_context = MemoryContextSwitchTo(kept->context);
+	progress = sort_progress_begin(PROGRESS_OF_SORT, kept->expected_rows, true);
+	if (external_sort_begin(&kept->sort, &sort_of_minimal_tuples,
+							kept->descriptor, kept->columns, kept->ncolumns,
+							runs->limit, kept->expected_rows, true, progress))
+	{
+		kept->sort.shared_runs = runs;
+		if (kept->bound != NO_BOUND)
+			kept->sort.most_in_run = (uint64) Min(kept->bound, (double) SORT_MAX_ROWS);
+		if (kept->limit != NULL)
+			external_sort_limit_groups(&kept->sort, kept->limit);
+	}
+	else
+		begin_unsorted(kept);
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Writes a row to that run. */
+/* Writes a row to the run in no order. */
 static void
 write_row(KeptRows *kept, TupleTableSlot *slot)
 {
@@ -132,111 +154,83 @@ write_row(KeptRows *kept, TupleTableSlot *slot)
 		pfree(row);
 }
 
-/* Completes the run in no order. */
-static void
-end_unsorted(KeptRows *kept)
+/* Puts a row to the sort by keys; false if that has been given up. */
+static inline bool
+put_by_keys(KeptRows *kept, TupleTableSlot *slot)
 {
-	RunTape    *run = kept->unsorted;
-
-	run_tape_complete_indexed(run);
-	run_file_end_write(kept->file);
-	shared_runs_note(&kept->shared->runs, NULL, kept->nunsorted,
-					 run->longest_row, run_file_bytes(kept->file));
-	run_tape_close(run);
-	run_file_close(kept->file);
-	kept->unsorted = NULL;
-	kept->file = NULL;
+	if (unlikely(kept->unsorted != NULL))
+		return false;
+	if (likely(external_sort_put(&kept->sort, slot)))
+		return true;
+	if (!external_sort_spill(&kept->sort))
+	{
+		give_up_keys(kept);
+		return false;
+	}
+	if (!external_sort_put(&kept->sort, slot))
+		elog(ERROR, "an empty row store has no room for a row");
+	return true;
 }
 
 void
 kept_rows_put(KeptRows *kept, TupleTableSlot *slot)
 {
 	if (unlikely(kept->nrows++ == 0))
-	{
 		begin_keeping(kept);
-		if (kept->sort == NULL)
-			begin_unsorted(kept);
-	}
-	if (likely(kept->sort != NULL))
-		row_sort_put(kept->sort, slot);
-	else
+	if (unlikely(!put_by_keys(kept, slot)))
 		write_row(kept, slot);
 }
 
-/*
- * Writes the rows of a sort that has fallen back to a run in no order.  Of such a sort
- * with a bound there are the first rows only.
- */
+/* Ends the sort by keys, if there is one. */
 static void
-write_unsorted(KeptRows *kept)
+end_keeping(KeptRows *kept)
 {
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(kept->descriptor,
-													&TTSOpsMinimalTuple);
-
-	begin_unsorted(kept);
-	row_sort_perform(kept->sort);
-	for (uint64 nrows = 0; kept->bound == NO_BOUND || nrows < kept->bound; nrows++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!row_sort_get(kept->sort, true, slot))
-			break;
-		write_row(kept, slot);
-	}
-	ExecDropSingleTupleTableSlot(slot);
-}
-
-/* Ends the sort, if there is one. */
-static void
-end_sort(KeptRows *kept)
-{
-	if (kept->sort != NULL)
-		row_sort_end(kept->sort);
-	kept->sort = NULL;
-}
-
-/* Writes all that is still in memory; only a sort that has written runs stays. */
-static void
-write_rest(KeptRows *kept)
-{
-	if (kept->sort != NULL && !row_sort_write_runs(kept->sort))
-	{
-		write_unsorted(kept);
-		end_sort(kept);
-	}
-	if (kept->unsorted != NULL)
-		end_unsorted(kept);
+	if (kept->context == NULL)
+		return;
+	external_sort_end(&kept->sort);
+	MemoryContextDelete(kept->context);
+	kept->context = NULL;
 }
 
 void
 kept_rows_end(KeptRows *kept)
 {
-	write_rest(kept);
-	if (kept->sort != NULL)
-		row_sort_offer_help(kept->sort);
+	if (kept->nrows == 0)
+		return;
+	if (kept->unsorted == NULL && kept->sort.store->nrows > 0 &&
+		!external_sort_spill(&kept->sort))
+		give_up_keys(kept);
+	if (kept->unsorted == NULL)
+	{
+		external_sort_offer_help(&kept->sort);
+		sort_progress_enter(kept->sort.progress, PROGRESS_WAITING_FOR_LEADER);
+		return;
+	}
+	run_file_close(shared_runs_end_run(&kept->shared->runs, kept->unsorted,
+									   NULL, kept->nunsorted));
+	end_keeping(kept);
 }
 
 bool
 kept_rows_merge(KeptRows *kept)
 {
-	bool		wanted_later = kept->sort != NULL &&
-		row_sort_help_merge(kept->sort);
+	bool		wanted_later = kept->context != NULL &&
+		external_sort_help_merge(&kept->sort);
 
 	if (!wanted_later)
-		end_sort(kept);
+		end_keeping(kept);
 	return wanted_later;
 }
 
 void
 kept_rows_send_parts(KeptRows *kept)
 {
-	row_sort_send_parts(kept->sort);
-	end_sort(kept);
+	external_sort_send_parts(&kept->sort);
+	end_keeping(kept);
 }
 
-void
-kept_rows_take(SharedKeptRows *shared, RowSort *sort)
+bool
+shared_kept_rows_have_keys(SharedKeptRows *shared)
 {
-	if (row_sort_take_rest(sort) > 0 &&
-		pg_atomic_read_u32(&shared->keys_failed) != 0)
-		row_sort_give_up_keys(sort);
+	return pg_atomic_read_u32(&shared->keys_failed) == 0;
 }

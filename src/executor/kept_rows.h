@@ -10,8 +10,7 @@
 
 #include "access/parallel.h"
 
-#include "executor/node_limit.h"
-#include "executor/row_sort.h"
+#include "spill/external_sort.h"
 
 /*
  * The state that processes share which keep rows, in the parallel context.  The kept
@@ -33,8 +32,9 @@ extern void shared_kept_rows_reset(SharedKeptRows *shared, Size limit);
 /* Attaches to the files, in a worker. */
 extern void shared_kept_rows_attach(SharedKeptRows *shared);
 
-/* The runs of kept rows. */
+/* The runs of kept rows; and, after the last row, is each of them in order? */
 extern SharedRuns *shared_kept_rows_runs(SharedKeptRows *shared);
+extern bool shared_kept_rows_have_keys(SharedKeptRows *shared);
 
 /* The rows that a participant keeps.  They take no memory before the first row. */
 typedef struct KeptRows
@@ -45,11 +45,13 @@ typedef struct KeptRows
 	int			ncolumns;
 	double		expected_rows;	/* estimate */
 	double		bound;			/* first rows that are wanted, or NO_BOUND */
-	NodeLimit  *limit;			/* limit of each group's rows */
-	MemoryContext context;		/* owns everything below */
-	RowSort    *sort;			/* writes runs; NULL: rows are not sorted */
-	RunFile    *file;			/* file of a run in no order, or NULL */
-	RunTape    *unsorted;		/* that run */
+	GroupLimit *limit;			/* limit of each group's rows, or NULL */
+	MemoryContext parent;
+	MemoryContext context;		/* owns everything below; NULL: there is
+								 * nothing */
+	ExternalSort sort;			/* writes runs, as long as rows have keys */
+	RunTape    *unsorted;		/* run in no order, which takes all further
+								 * rows, or NULL */
 	uint64		nunsorted;		/* rows of it */
 	uint64		nrows;
 } KeptRows;
@@ -58,7 +60,7 @@ typedef struct KeptRows
 extern void kept_rows_init(KeptRows *kept, SharedKeptRows *shared,
 						   TupleDesc descriptor, const SortColumn *columns,
 						   int ncolumns, double expected_rows, double bound,
-						   NodeLimit *limit);
+						   GroupLimit *limit);
 
 /* Keeps a row. */
 extern void kept_rows_put(KeptRows *kept, TupleTableSlot *slot);
@@ -73,12 +75,5 @@ extern void kept_rows_put(KeptRows *kept, TupleTableSlot *slot);
 extern void kept_rows_end(KeptRows *kept);
 extern bool kept_rows_merge(KeptRows *kept);
 extern void kept_rows_send_parts(KeptRows *kept);
-
-/*
- * In the leader, before row_sort_perform(): takes the rows that the others have sent,
- * to the last.  The sort, which has the shared runs, falls back if some of them are in
- * no order.
- */
-extern void kept_rows_take(SharedKeptRows *shared, RowSort *sort);
 
 #endif							/* GPUSORT_KEPT_ROWS_H */

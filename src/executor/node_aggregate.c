@@ -183,7 +183,7 @@ sorted_column(const CustomScan *scan, Oid cast, int i)
 		value_cast_of(cast, column);
 }
 
-/* Has aggregates in an expression be columns: an array, by their numbers. */
+/* Replaces the aggregates in an expression by columns: an array, by their numbers. */
 static Node *
 refer_to_aggregates(Node *node, TargetEntry **columns)
 {

@@ -204,7 +204,7 @@ join_team(GpuSortState *state, SortProgress *progress)
 		.ncolumns = state->ncolumns,
 		.expected_rows = child->plan->plan_rows,
 		.bound = sort_bound_rows(&state->scan.bound),
-		.limit = &state->limit,
+		.limit = node_limit_of_sort(&state->limit),
 		.help = state->scan.gather_merge != NULL ?
 		HELP_AT_ANY_TIME : HELP_BEFORE_ROWS
 	};
@@ -283,7 +283,7 @@ begin_sort(GpuSortState *state)
 	return sort;
 }
 
-/* Before the Gather Merge waits for the workers: has them end. */
+/* Before the Gather Merge waits for the workers: makes them end. */
 static void
 end_help(Datum arg)
 {
@@ -308,7 +308,7 @@ sort_alone(GpuSortState *state)
 	uint64		nrows;
 
 	state->sort = begin_sort(state);
-	node_limit_apply(&state->limit, state->sort);
+	row_sort_limit_groups(state->sort, node_limit_of_sort(&state->limit));
 	nrows = row_sort_take(state->sort, outerPlanState(&state->scan.css));
 	row_sort_perform(state->sort);
 	return nrows;

@@ -80,13 +80,13 @@ node_limit_begin(NodeLimit *limit, CustomScanState *node)
 	limit->limit.finder = limit;
 }
 
-void
-node_limit_apply(NodeLimit *limit, RowSort *sort)
+GroupLimit *
+node_limit_of_sort(NodeLimit *limit)
 {
 	if (!node_has_limit(limit))
-		return;
+		return NULL;
 	limit->limit.count = 0;
-	row_sort_limit_groups(sort, &limit->limit);
+	return &limit->limit;
 }
 
 bool

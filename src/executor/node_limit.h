@@ -11,7 +11,6 @@
 #include "nodes/execnodes.h"
 #include "nodes/plannodes.h"
 
-#include "executor/row_sort.h"
 #include "sort/group_limit.h"
 
 struct ExplainState;
@@ -53,13 +52,13 @@ node_has_limit(const NodeLimit *limit)
 /* The value of an integer of any of the three types. */
 extern int64 node_limit_integer(Datum value, Oid type);
 
-/* Lets a sort, which has just begun, leave out rows, if there is a limit. */
-extern void node_limit_apply(NodeLimit *limit, RowSort *sort);
+/* The limit for a sort that is about to begin, or NULL if there is none. */
+extern GroupLimit *node_limit_of_sort(NodeLimit *limit);
 
 /* Has that sort as many rows of each group as are wanted now? */
 extern bool node_limit_suffices(NodeLimit *limit);
 
-/* Has EXPLAIN show the limit. */
+/* Shows the limit in EXPLAIN. */
 extern void node_limit_explain(const NodeLimit *limit,
 							   const CustomScanState *node, List *ancestors,
 							   struct ExplainState *es);

@@ -245,7 +245,7 @@ exec_send(CustomScanState *node)
 	return NULL;
 }
 
-/* In the leader: has workers end, and forgets the row that was emitted last. */
+/* In the leader: makes workers end, and forgets the row that was emitted last. */
 static void
 end_stream(SendState *send)
 {
@@ -381,7 +381,7 @@ exec_receive(CustomScanState *node)
 	return ExecProcNode(outerPlanState(node));
 }
 
-/* Has the nodes below show the rows that have not gone through them. */
+/* Adds the rows that have not gone through the nodes below to what these show. */
 static void
 count_direct_rows(ReceiveState *receive)
 {

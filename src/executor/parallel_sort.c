@@ -108,7 +108,7 @@ sort_alone(ParallelSort *sort)
 									sort->ncolumns, child->plan->plan_rows,
 									NO_BOUND, false);
 	MemoryContextSwitchTo(caller_context);
-	node_limit_apply(&sort->limit, sort->sort);
+	row_sort_limit_groups(sort->sort, node_limit_of_sort(&sort->limit));
 	while ((slot = next_row(sort, child)) != NULL)
 		row_sort_put(sort->sort, slot);
 	sort->last_was_small = sort->nrows < gpusort_min_rows;
@@ -212,7 +212,7 @@ begin_team(ParallelSort *sort)
 		.ncolumns = sort->ncolumns,
 		.expected_rows = child->plan->plan_rows,
 		.bound = NO_BOUND,
-		.limit = &sort->limit,
+		.limit = node_limit_of_sort(&sort->limit),
 		.help = HELP_BEFORE_ROWS
 	};
 

@@ -11,6 +11,7 @@
 #include "access/parallel.h"
 #include "nodes/execnodes.h"
 
+#include "executor/node_limit.h"
 #include "executor/team.h"
 
 struct ExplainState;
@@ -137,7 +138,7 @@ extern void parallel_sort_init_worker(CustomScanState *node, shm_toc *contents,
 									  void *place);
 extern void parallel_sort_shutdown(CustomScanState *node);
 
-/* Has EXPLAIN show the report. */
+/* Shows the report in EXPLAIN. */
 extern void parallel_sort_explain(const ParallelSort *sort,
 								  struct ExplainState *es);
 

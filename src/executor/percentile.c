@@ -38,7 +38,7 @@ percentile_find(Percentile *percentile, PercentileKind kind, uint64 nvalues)
 	percentile->isnull = nvalues == 0;
 	if (kind == PERCENTILE_DISCRETE)
 	{
-		/* the first value that so many are not behind */
+		/* the first value with this fraction of all at or before it */
 		place = Max(ceil(fraction * nvalues) - 1, 0);
 		percentile->first.position = (uint64) place;
 		percentile->second.position = (uint64) place;

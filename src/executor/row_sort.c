@@ -31,9 +31,9 @@
  * of the workers, which are in shared memory and stay there (shared_rows.c).  The
  * rows may take the memory of all processes but for a part of each.  When the
  * shared rows have no room left, each process sorts its further rows in that part,
- * and writes them as runs (kept_rows.c; the leader does so here).  Where so many
- * rows are expected that they would have to be written anyway, each process writes
- * runs from the beginning, in all of its memory.  In the end the leader merges all
+ * and writes them as runs (kept_rows.c; the leader does so here).  Where more rows are
+ * expected than all memory holds, each process writes runs from the beginning, in all of
+ * its memory.  In the end the leader merges all
  * runs.
  *
  *-------------------------------------------------------------------------
@@ -55,12 +55,9 @@
 #include "sort/row_store.h"
 #include "spill/external_sort.h"
 
-/* Least bytes of a row in memory. */
-#define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
-
 /*
- * The part of its memory that a process which sorts together with others has for
- * rows that it keeps: one in so many.
+ * A process that sorts together with others has one part in KEPT_ROWS_PART of its
+ * memory for rows that it keeps.
  */
 #define KEPT_ROWS_PART		5
 
@@ -68,9 +65,8 @@
 #define LEAST_KEPT_BYTES	((Size) 64 * 1024)
 
 /*
- * The first rows that are wanted are few when there are so many times as many
- * rows: then core's heap of the first rows was found to take no longer than a
- * sort of all.
+ * The first rows that are wanted are few when there are FEW_ROWS_PART times as many:
+ * then core's heap of the first rows takes no longer than a sort of all, as measured.
  */
 #define FEW_ROWS_PART		32
 
@@ -90,12 +86,6 @@ typedef enum RowSortStatus
 	TAKES_NATIVELY,				/* rows are put to core's tuplesort */
 	NATIVE						/* it has sorted them */
 } RowSortStatus;
-
-static const ExternalSortVariant minimal_tuples = {
-	.column = minimal_tuple_column,
-	.format = &run_of_minimal_tuples,
-	.least_row_bytes = LEAST_ROW_BYTES
-};
 
 /* Of rows that are one value each, without NULLs. */
 static const ExternalSortVariant single_values = {
@@ -244,7 +234,7 @@ begin_by_keys(RowSort *sort, Size limit, double expected_rows, bool spills)
 		fall_back(sort, "it has been switched off since the query was planned");
 	else if (external_sort_begin(&sort->external,
 								 sort->keeps_values ? &single_values :
-								 &minimal_tuples, sort->descriptor, sort->columns,
+								 &sort_of_minimal_tuples, sort->descriptor, sort->columns,
 								 sort->ncolumns, limit, expected_rows, spills,
 								 sort->progress))
 		sort->external.random_access = sort->random_access;
@@ -284,7 +274,7 @@ row_sort_begin(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 void
 row_sort_limit_groups(RowSort *sort, GroupLimit *limit)
 {
-	if (sort->status == TAKES_ROWS)
+	if (limit != NULL && sort->status == TAKES_ROWS)
 		external_sort_limit_groups(&sort->external, limit);
 }
 
@@ -370,28 +360,6 @@ row_sort_begin_leader(TupleDesc descriptor, const SortColumn *columns, int ncolu
 	return sort;
 }
 
-RowSort *
-row_sort_begin_runs(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
-					double expected_rows, double bound, Size limit,
-					SharedRuns *runs)
-{
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
-								   expected_rows, bound, false, true);
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-
-	sort->native_limit = limit;
-	begin_by_keys(sort, limit, expected_rows, true);
-	sort->external.shared_runs = runs;
-	MemoryContextSwitchTo(caller_context);
-	return sort;
-}
-
-bool
-row_sort_is_by_keys(const RowSort *sort)
-{
-	return sort->native == NULL;
-}
-
 /* Falls back after rows could not be sorted by keys. */
 static void
 fall_back_without_keys(RowSort *sort)
@@ -402,9 +370,8 @@ fall_back_without_keys(RowSort *sort)
 }
 
 /*
- * Are so few rows wanted that core's sort has room for its heap of them?  Core
- * makes the heap when it has twice as many rows, and a row takes up to twice
- * the memory there.
+ * Does core's sort have room for a heap of the rows that are wanted?  Core makes the
+ * heap when it has twice as many rows, and a row takes up to twice the memory there.
  */
 static bool
 few_are_wanted(const RowSort *sort)
@@ -445,16 +412,6 @@ make_room(RowSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Adds the row that came to the store last to the order, if there is room. */
-static inline bool
-put_in_order(RowSort *sort, TupleTableSlot *slot)
-{
-	if (likely(row_order_add(sort->external.order, slot)))
-		return true;
-	row_store_take_back(sort->external.store);
-	return false;
-}
-
 /* As put_in_store(), of a single value. */
 static pg_noinline bool
 put_value(RowSort *sort, TupleTableSlot *slot)
@@ -472,7 +429,7 @@ put_value(RowSort *sort, TupleTableSlot *slot)
 	return likely(external_sort_takes_row(&sort->external) &&
 				  row_store_add_value(sort->external.store, value,
 									  external_sort_memory(&sort->external))) &&
-		put_in_order(sort, slot);
+		external_sort_put_key(&sort->external, slot);
 }
 
 /* Takes the row with those that are sorted by keys, if there is room. */
@@ -481,10 +438,7 @@ put_in_store(RowSort *sort, TupleTableSlot *slot)
 {
 	if (unlikely(sort->keeps_values))
 		return put_value(sort, slot);
-	return likely(external_sort_takes_row(&sort->external) &&
-				  row_store_add(sort->external.store, slot,
-								external_sort_memory(&sort->external))) &&
-		put_in_order(sort, slot);
+	return external_sort_put(&sort->external, slot);
 }
 
 /* Takes a row of this process. */
@@ -782,37 +736,6 @@ row_sort_perform(RowSort *sort)
 	sort->report.sort_microseconds = microseconds_since(start);
 	count_sort(sort);
 	MemoryContextSwitchTo(caller_context);
-}
-
-bool
-row_sort_write_runs(RowSort *sort)
-{
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-
-	if (sort->status == TAKES_ROWS && sort->external.store->nrows > 0 &&
-		!external_sort_spill(&sort->external))
-		fall_back_without_keys(sort);
-	MemoryContextSwitchTo(caller_context);
-	return row_sort_is_by_keys(sort);
-}
-
-void
-row_sort_offer_help(RowSort *sort)
-{
-	external_sort_offer_help(&sort->external);
-	sort_progress_enter(sort->progress, PROGRESS_WAITING_FOR_LEADER);
-}
-
-bool
-row_sort_help_merge(RowSort *sort)
-{
-	return external_sort_help_merge(&sort->external);
-}
-
-void
-row_sort_send_parts(RowSort *sort)
-{
-	external_sort_send_parts(&sort->external);
 }
 
 /* Can all rows be emitted as values, and are they likely to be? */

@@ -58,7 +58,7 @@ extern RowSort *row_sort_begin(TupleDesc descriptor, const SortColumn *columns,
 							   double bound, bool random_access);
 
 /*
- * The same for so few rows that core's sort is used from the beginning.  *emptied is
+ * The same for few rows: core's sort is used from the beginning.  *emptied is
  * NULL, or a sort that row_sort_empty() has left: that is used again if it has the
  * same bound and memory, and ended otherwise.  *emptied becomes NULL.
  */
@@ -97,29 +97,6 @@ extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
 									  SharedRuns *runs, MergeHelp help);
 
 /*
- * The same for a process that writes its rows to shared runs, in "limit" bytes of
- * memory.  row_sort_write_runs() writes the rows that are left, after the last row.
- * If it returns false the sort has fallen back, and has rows that are in no run:
- * they can be fetched after row_sort_perform().
- */
-extern RowSort *row_sort_begin_runs(TupleDesc descriptor, const SortColumn *columns,
-									int ncolumns, double expected_rows,
-									double bound, Size limit,
-									SharedRuns *runs);
-extern bool row_sort_write_runs(RowSort *sort);
-
-/*
- * After row_sort_write_runs() has returned true: row_sort_offer_help() frees the
- * memory of the rows, and row_sort_help_merge() waits for the leader, and merges
- * parts of the runs if the leader wants that.  True if the leader wants them while it
- * emits rows: row_sort_send_parts() is to follow, when the leader no longer waits for
- * this process.
- */
-extern void row_sort_offer_help(RowSort *sort);
-extern bool row_sort_help_merge(RowSort *sort);
-extern void row_sort_send_parts(RowSort *sort);
-
-/*
  * In the leader, after row_sort_perform(): do workers help while rows are emitted?  It
  * has to end when no more rows are fetched, by row_sort_stop_help() or when the sort
  * ends.
@@ -127,7 +104,7 @@ extern void row_sort_send_parts(RowSort *sort);
 extern bool row_sort_has_help(const RowSort *sort);
 extern void row_sort_stop_help(RowSort *sort);
 
-/* Are rows sorted by so many columns that are one value, passed by value? */
+/* Are rows that are sorted by ncolumns columns one value each, passed by value? */
 extern bool row_sort_is_of_values(TupleDesc descriptor, int ncolumns);
 
 /*
@@ -140,15 +117,12 @@ extern bool row_sort_gather(RowSort *sort, SharedGather *shared,
 							SharedSlices *slices, Size limit);
 extern uint64 row_sort_gathered(const RowSort *sort);
 
-/* Is the sort by keys, as far as is known? */
-extern bool row_sort_is_by_keys(const RowSort *sort);
-
 /* Falls back to core's sort, since another process has rows not sorted by keys. */
 extern void row_sort_give_up_keys(RowSort *sort);
 
 /*
- * Lets the sort leave out rows that are not among the first of their group; to be
- * called before the first row.  The limit must stay as it is.
+ * Lets the sort leave out rows that are not among the first of their group, unless the
+ * limit is NULL; to be called before the first row.  The limit must stay as it is.
  */
 extern void row_sort_limit_groups(RowSort *sort, GroupLimit *limit);
 

@@ -18,7 +18,7 @@ extern Size row_stream_size(int nworkers);
 /* In the leader, before workers are launched. */
 extern void row_stream_init(RowStream *stream, int nworkers);
 
-/* Has workers end, as no more of their rows are wanted. */
+/* Makes workers end, as no more of their rows are wanted. */
 extern void row_stream_close(RowStream *stream);
 
 /* A worker. */

@@ -241,7 +241,7 @@ row_deposit_begin(SharedRows *shared, RowSegments *segments, int worker,
 	return deposit;
 }
 
-/* Makes a segment with room for so many bytes the last one. */
+/* Makes a new segment the last one, with room for "needed" bytes; false if there is none. */
 static bool
 add_segment(RowDeposit *deposit, Size needed)
 {
@@ -306,7 +306,7 @@ own_batch(const RowDeposit *deposit, BatchPlace place)
 	return (RowBatch *) (base + PLACE_IN_SEGMENT(place));
 }
 
-/* Takes so many bytes of the last segment, or of a new one; 0: there are none. */
+/* Takes bytes of the last segment, or of a new one; returns their place, or 0. */
 static uint32
 take_space(RowDeposit *deposit, Size bytes)
 {
@@ -342,8 +342,8 @@ find_batch(RowDeposit *deposit)
 }
 
 /*
- * Sees to it that there is a batch with room for a key, whose rows are in the
- * last segment, with room for so many bytes more.
+ * Finds a batch with room for a key, whose rows are in the last segment, and this many
+ * bytes of that segment; false if there are none.
  */
 static bool
 prepare(RowDeposit *deposit, Size bytes)
@@ -460,7 +460,7 @@ batch_address(RowCollector *collector, BatchPlace place)
 	return (RowBatch *) (base + PLACE_IN_SEGMENT(place));
 }
 
-/* Lets the worker have the batch again whose rows have been taken. */
+/* Gives the batch whose rows have been taken back to its worker. */
 static void
 give_back_batch(RowCollector *collector)
 {

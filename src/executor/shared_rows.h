@@ -125,7 +125,7 @@ extern bool row_collector_wait(RowCollector *collector);
 /* The layout of the keys of all batches. */
 extern SharedLayout *row_collector_layout(RowCollector *collector);
 
-/* Has the workers keep the rows that they have not sent yet. */
+/* Takes no more rows: from now on workers keep theirs. */
 extern void row_collector_refuse(RowCollector *collector);
 
 /* Workers, without the last number, that have had rows; and rows that were kept. */

@@ -35,9 +35,9 @@ typedef struct BoundedScanState
 extern void sort_bound_init(const CustomExecMethods *methods);
 
 /*
- * Has the bounds of all GpuSorts of the query set, and their Gather Merges, as soon as
- * the whole plan has been initialized; to be called by a GpuSort at its
- * initialization.
+ * Asks for the bounds of all GpuSorts of the query, and their Gather Merges: both are
+ * set as soon as the whole plan has been initialized.  Each GpuSort calls this when it is
+ * initialized.
  */
 extern void sort_bound_await(void);
 

@@ -62,7 +62,7 @@ shared_slices_init(SharedSlices *shared)
 	pg_atomic_init_u64(&shared->most_rows, 0);
 }
 
-/* Bytes of the order of so many rows, in a segment ahead of their places. */
+/* Bytes of the order of nrows rows, in a segment ahead of their places. */
 static Size
 order_bytes(uint64 nrows)
 {

@@ -29,7 +29,7 @@ typedef struct SharedSlices
 
 	/* for EXPLAIN */
 	pg_atomic_uint64 nslices;	/* slices that were taken and not empty */
-	pg_atomic_uint32 nparticipants; /* participants that took such slices */
+	pg_atomic_uint32 nparticipants; /* participants that took slices with rows */
 	pg_atomic_uint64 most_rows; /* most rows that one participant took */
 } SharedSlices;
 
@@ -39,7 +39,7 @@ extern void shared_slices_init(SharedSlices *shared);
 extern uint64 shared_slices_even(uint64 nrows, int nparticipants);
 
 /*
- * Copies an order to shared memory, for slices of so many rows; all of its rows
+ * Copies an order to shared memory, for slices of slice_rows rows; all of its rows
  * are those of the collector.  False if there is no memory, or if order and rows
  * would take more than "limit" bytes.
  */

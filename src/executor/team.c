@@ -185,7 +185,7 @@ begin_collecting(Team *team)
 									   rows->expected_rows * shared->terms.nparticipants,
 									   rows->bound, &shared->limits,
 									   team->collector, runs, rows->help);
-	node_limit_apply(rows->limit, team->sort);
+	row_sort_limit_groups(team->sort, rows->limit);
 }
 
 TeamRole
@@ -262,7 +262,9 @@ team_finish(Team *team)
 RowSort *
 team_order(Team *team)
 {
-	kept_rows_take(shared_kept_rows(team->shared), team->sort);
+	if (row_sort_take_rest(team->sort) > 0 &&
+		!shared_kept_rows_have_keys(shared_kept_rows(team->shared)))
+		row_sort_give_up_keys(team->sort);
 	row_sort_perform(team->sort);
 	return team->sort;
 }

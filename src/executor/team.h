@@ -10,7 +10,6 @@
 
 #include "access/parallel.h"
 
-#include "executor/node_limit.h"
 #include "executor/row_sort.h"
 #include "executor/sorted_slices.h"
 
@@ -39,7 +38,7 @@ typedef struct TeamRows
 	int			ncolumns;
 	double		expected_rows;	/* estimate, of this member */
 	double		bound;			/* first rows that are wanted, or NO_BOUND */
-	NodeLimit  *limit;			/* limit of each group's rows */
+	GroupLimit *limit;			/* limit of each group's rows, or NULL */
 	MergeHelp	help;			/* when members can help to merge runs */
 } TeamRows;
 

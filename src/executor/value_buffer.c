@@ -20,7 +20,7 @@
 #include "settings.h"
 
 #define FIRST_ROOM	64
-/* An array of so many bytes stays for the next group. */
+/* A larger array does not stay for the next group. */
 #define KEPT_BYTES	(64 * 1024)
 
 struct ValueBuffer
@@ -69,7 +69,7 @@ store_value(ValueBuffer *buffer, Datum value)
 						 &value, &isnull);
 }
 
-/* Bytes of the array, if it has so much room, and of what values refer to. */
+/* Bytes of the array, with room for this many values, and of what values refer to. */
 static Size
 bytes_of(const ValueBuffer *buffer, uint64 room)
 {

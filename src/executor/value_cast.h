@@ -22,7 +22,7 @@ extern Oid	value_cast_take(Plan *child);
 /* The same cast of another expression, for EXPLAIN. */
 extern Expr *value_cast_of(Oid function, Expr *value);
 
-/* Has the sort cast the last column of its rows, after it has begun. */
+/* Makes a sort that has begun cast the last column of its rows. */
 extern void value_cast_begin(ParallelSort *sort, EState *estate);
 
 #endif							/* GPUSORT_VALUE_CAST_H */

@@ -28,6 +28,15 @@
 #include "sort/spare_memory.h"
 #include "spill/external_sort.h"
 
+/* Least bytes of a row in memory. */
+#define LEAST_ROW_BYTES	(MAXALIGN(SizeofMinimalTupleHeader) + sizeof(void *))
+
+const ExternalSortVariant sort_of_minimal_tuples = {
+	.column = minimal_tuple_column,
+	.format = &run_of_minimal_tuples,
+	.least_row_bytes = LEAST_ROW_BYTES
+};
+
 /* Makes an empty store, in the current memory context. */
 static RowStore *
 create_store(const ExternalSort *sort)
@@ -108,6 +117,7 @@ external_sort_begin(ExternalSort *sort, const ExternalSortVariant *variant,
 	sort->limit = limit;
 	sort->limit_of_merge = limit;
 	sort->expected_rows = expected_rows;
+	sort->most_in_run = SORT_MAX_ROWS;
 	sort->progress = progress;
 	sort->store = create_store(sort);
 	external_sort_limit_rows(sort, SORT_MAX_ROWS);
@@ -260,6 +270,7 @@ begin_runs(ExternalSort *sort)
 static void
 add_run(ExternalSort *sort)
 {
+	sort->order->nentries = Min(sort->order->nentries, sort->most_in_run);
 	sort_progress_enter(sort->progress, PROGRESS_WRITING_RUN);
 	begin_runs(sort);
 	sort->rows_in_runs += sort->order->nentries;

@@ -27,6 +27,9 @@ typedef struct ExternalSortVariant
 	bool		of_values;		/* see row_store_hold_values() */
 } ExternalSortVariant;
 
+/* Rows of queries. */
+extern const ExternalSortVariant sort_of_minimal_tuples;
+
 /*
  * A sort: a part of its user's sort.  Users put rows to the store and to the
  * order themselves, so that no call lies between.
@@ -48,6 +51,7 @@ typedef struct ExternalSort
 	MergeHelp	help;			/* when others can help to merge */
 	SharedRuns *shared_runs;	/* runs of all processes that sort together;
 								 * NULL in a single one */
+	uint64		most_in_run;	/* first rows of a run that are wanted */
 
 	uint64		nnulls;			/* NULLs, which the user counts, and does not
 								 * put */
@@ -136,6 +140,29 @@ external_sort_reserve(ExternalSort *sort, Size bytes)
 	if (unlikely(!external_sort_takes_row(sort)))
 		return NULL;
 	return row_store_reserve(sort->store, bytes, external_sort_memory(sort));
+}
+
+/*
+ * Puts the key of the row that came to the store last.  False if there is no room for
+ * it: then the row is taken back from the store.
+ */
+static inline bool
+external_sort_put_key(ExternalSort *sort, TupleTableSlot *slot)
+{
+	if (likely(row_order_add(sort->order, slot)))
+		return true;
+	row_store_take_back(sort->store);
+	return false;
+}
+
+/* Puts a row, a minimal tuple; false if there is no room. */
+static inline bool
+external_sort_put(ExternalSort *sort, TupleTableSlot *slot)
+{
+	return likely(external_sort_takes_row(sort) &&
+				  row_store_add(sort->store, slot,
+								external_sort_memory(sort))) &&
+		external_sort_put_key(sort, slot);
 }
 
 /*

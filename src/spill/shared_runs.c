@@ -43,9 +43,21 @@ shared_runs_reset(SharedRuns *shared, Size limit)
 	pg_atomic_init_u32(&shared->nmerged, 0);
 }
 
-void
-shared_runs_note(SharedRuns *shared, const RowOrder *order, uint64 nrows,
-				 Size longest_row, Size bytes)
+RunTape *
+shared_runs_begin_run(SharedRuns *shared, const RunFormat *format)
+{
+	uint32		number = pg_atomic_fetch_add_u32(&shared->nruns, 1);
+
+	return run_tape_create(run_file_create_shared(&shared->files,
+												  RUN_FILE_NAME, number,
+												  shared->limit),
+						   format);
+}
+
+/* Adds the figures of a run to those of all. */
+static void
+note_run(SharedRuns *shared, const RowOrder *order, uint64 nrows,
+		 Size longest_row, Size bytes)
 {
 	SpinLockAcquire(&shared->mutex);
 	shared->nrows += nrows;
@@ -59,6 +71,19 @@ shared_runs_note(SharedRuns *shared, const RowOrder *order, uint64 nrows,
 		shared->device_microseconds += order->device_microseconds;
 	}
 	SpinLockRelease(&shared->mutex);
+}
+
+RunFile *
+shared_runs_end_run(SharedRuns *shared, RunTape *run, const RowOrder *order,
+					uint64 nrows)
+{
+	RunFile    *file = run->file;
+
+	run_tape_complete_indexed(run);
+	run_file_end_write(file);
+	note_run(shared, order, nrows, run->longest_row, run_file_bytes(file));
+	run_tape_close(run);
+	return file;
 }
 
 bool

@@ -16,6 +16,7 @@
 
 #include "port/leader_decision.h"
 #include "sort/row_order.h"
+#include "spill/run_tape.h"
 
 /* The most parts of a merge. */
 #define MOST_MERGED_PARTS	1024
@@ -70,11 +71,15 @@ extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment,
 extern void shared_runs_reset(SharedRuns *shared, Size limit);
 
 /*
- * Notes a run that was written, of nrows rows and "bytes" bytes in files, and how its
- * order was made; with NULL its rows are in no order.
+ * Begins a run, an indexed tape in a file of its own; and completes it, with nrows rows,
+ * and notes how its order was made, or with NULL that its rows are in no order.  Closes
+ * the run, but not the file, which the second function returns: files that a process
+ * has closed do not count for temp_file_limit.
  */
-extern void shared_runs_note(SharedRuns *shared, const RowOrder *order,
-							 uint64 nrows, Size longest_row, Size bytes);
+extern RunTape *shared_runs_begin_run(SharedRuns *shared,
+									  const RunFormat *format);
+extern RunFile *shared_runs_end_run(SharedRuns *shared, RunTape *run,
+									const RowOrder *order, uint64 nrows);
 
 /*
  * Takes the next part for this process to merge; false if there is none.  The

@@ -175,17 +175,13 @@ append_run(SortedRuns *runs, RunTape *run)
 	runs->runs[runs->nruns++] = run;
 }
 
-/*
- * Writes the rows of the store to this file, as a run, with an index if
- * wanted.
- */
-static pg_attribute_always_inline RunTape *
-write_rows(SortedRuns *runs, RunFile *file, bool indexed)
+/* Writes the rows of the store to a run, with an index if wanted. */
+static pg_attribute_always_inline void
+write_rows(SortedRuns *runs, RunTape *run, bool indexed)
 {
 	RowOrder   *order = runs->order;
 	Size		row_bytes = Min(row_store_row_bytes(order->store),
 								MOST_FETCHED_BYTES);
-	RunTape    *run = run_tape_create(file, runs->format);
 
 	for (uint64 entry = 0; entry < order->nentries; entry++)
 	{
@@ -199,31 +195,19 @@ write_rows(SortedRuns *runs, RunFile *file, bool indexed)
 		else
 			run_tape_write(run, row);
 	}
-	if (indexed)
-		run_tape_complete_indexed(run);
-	else
-		run_tape_complete(run);
 	runs->longest_row = Max(runs->longest_row, run->longest_row);
-	return run;
 }
 
-/*
- * Writes the rows of the store to a file that others can read.  The file stays
- * open, as temp_file_limit does not count closed files of a process.
- */
+/* Writes the rows of the store to a run that others can read. */
 static void
 write_shared_run(SortedRuns *runs)
 {
-	SharedRuns *shared = runs->shared;
-	uint32		number = pg_atomic_fetch_add_u32(&shared->nruns, 1);
-	RunFile    *file = run_file_create_shared(&shared->files, RUN_FILE_NAME,
-											  number, runs->limit);
-	RunTape    *run = write_rows(runs, file, true);
+	RowOrder   *order = runs->order;
+	RunTape    *run = shared_runs_begin_run(runs->shared, runs->format);
+	RunFile    *file;
 
-	run_file_end_write(file);
-	shared_runs_note(shared, runs->order, runs->order->store->nrows,
-					 run->longest_row, run_file_bytes(file));
-	run_tape_close(run);
+	write_rows(runs, run, true);
+	file = shared_runs_end_run(runs->shared, run, order, order->store->nrows);
 	runs->shared_files = lappend(runs->shared_files, file);
 }
 
@@ -235,8 +219,11 @@ static void
 add_own_run(SortedRuns *runs)
 {
 	RowOrder   *order = runs->order;
+	RunTape    *run = run_tape_create(runs->file, runs->format);
 
-	append_run(runs, write_rows(runs, runs->file, false));
+	write_rows(runs, run, false);
+	run_tape_complete(run);
+	append_run(runs, run);
 	if (runs->plan != NULL &&
 		(!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
 		 !merge_plan_end_run(runs->plan, runs->runs[runs->nruns - 1],
