@@ -84,33 +84,29 @@ kept_rows_init(KeptRows *kept, SharedKeptRows *shared, TupleDesc descriptor,
 	kept->parent = CurrentMemoryContext;
 }
 
-/* Begins a run in no order, with the rows that have been put and are in no run. */
+/*
+ * Goes on without keys: begins a run in no order, with the rows that have been put and
+ * are in no run.
+ */
 static void
 begin_unsorted(KeptRows *kept)
 {
+	MemoryContext caller_context = MemoryContextSwitchTo(kept->context);
 	MinimalTuple row;
 
 	pg_atomic_write_u32(&kept->shared->keys_failed, 1);
 	kept->unsorted = shared_runs_begin_run(&kept->shared->runs,
 										   &run_of_minimal_tuples);
-	if (kept->sort.order == NULL)
-		return;
-	external_sort_give_up(&kept->sort);
-	while ((row = external_sort_take_back(&kept->sort)) != NULL)
+	if (kept->sort.order != NULL)
 	{
-		CHECK_FOR_INTERRUPTS();
-		run_tape_write_indexed(kept->unsorted, row);
-		kept->nunsorted++;
+		external_sort_give_up(&kept->sort);
+		while ((row = external_sort_take_back(&kept->sort)) != NULL)
+		{
+			CHECK_FOR_INTERRUPTS();
+			run_tape_write_indexed(kept->unsorted, row);
+			kept->nunsorted++;
+		}
 	}
-}
-
-/* Goes on without keys. */
-static void
-give_up_keys(KeptRows *kept)
-{
-	MemoryContext caller_context = MemoryContextSwitchTo(kept->context);
-
-	begin_unsorted(kept);
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -164,7 +160,7 @@ put_by_keys(KeptRows *kept, TupleTableSlot *slot)
 		return true;
 	if (!external_sort_spill(&kept->sort))
 	{
-		give_up_keys(kept);
+		begin_unsorted(kept);
 		return false;
 	}
 	if (!external_sort_put(&kept->sort, slot))
@@ -199,7 +195,7 @@ kept_rows_end(KeptRows *kept)
 		return;
 	if (kept->unsorted == NULL && kept->sort.store->nrows > 0 &&
 		!external_sort_spill(&kept->sort))
-		give_up_keys(kept);
+		begin_unsorted(kept);
 	if (kept->unsorted == NULL)
 	{
 		external_sort_offer_help(&kept->sort);

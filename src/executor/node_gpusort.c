@@ -12,8 +12,9 @@
  * A plan may have expected many rows where few come, time and again in a join.  So
  * when they have been few, core's sort, which begins sooner, has the next ones.
  *
- * Directly below a Gather Merge the leader and its workers sort together (team.c).  The node is parallel-aware then: each takes its share of the
- * child's rows, and the leader returns all of them.  Without workers, where the leader
+ * Directly below a Gather Merge the leader and its workers sort together (team.c).  The
+ * node is parallel-aware then: each takes its share of the child's rows, and the leader
+ * returns all of them.  Without workers, where the leader
  * does not run the plan, or where only the first rows are wanted and few, each process
  * sorts for itself.
  *

@@ -113,8 +113,10 @@ extern TeamWork team_decide(Team *team, TeamWork wish);
 extern bool team_help(Team *team);
 extern void team_help_later(Team *team);
 
-/* Has nothing been decided so far?  Waits for the decision, and returns it. */
+/* True until the collector has decided. */
 extern bool team_is_undecided(TeamShared *shared);
+
+/* Waits for the decision, and returns it. */
 extern TeamWork team_await(TeamShared *shared);
 
 /*

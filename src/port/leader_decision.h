@@ -39,7 +39,7 @@ typedef struct LeaderDecision
  */
 extern void leader_decision_init(LeaderDecision *decision);
 
-/* Has nothing been decided so far? */
+/* True until the leader has decided. */
 extern bool leader_decision_is_open(LeaderDecision *decision);
 
 /* For the leader: decides, unless it has decided before. */

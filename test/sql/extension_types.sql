@@ -29,6 +29,8 @@ ANALYZE stock;
 \getenv test PG_ABS_SRCDIR
 \set include :test '/include/wrong_place.sql'
 \i :include
+\set include :test '/include/sort_checks.sql'
+\i :include
 
 CREATE VIEW cases AS SELECT * FROM (VALUES
 	('path, id'),
@@ -43,17 +45,6 @@ CREATE VIEW cases AS SELECT * FROM (VALUES
 	('shelved, id'),
 	('ARRAY[shelved], id DESC'),
 	('ROW(tags, path, id)')) cases (sort);
-CREATE FUNCTION sorted_by(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		IF line ~ 'Sort  \(|GpuSort' THEN
-			RETURN CASE WHEN line ~ 'GpuSort' THEN 'gpusort' ELSE 'PostgreSQL' END;
-		END IF;
-	END LOOP;
-	RETURN 'none';
-END $$;
 SELECT sort, sorted_by(query), wrong_place(query) FROM cases, format('SELECT id FROM stock ORDER BY %s', sort) query;
 
 -- the same in runs, and with workers
@@ -80,17 +71,6 @@ CREATE VIEW statements AS SELECT * FROM (VALUES
 	('SELECT count(*), sum(a.id * b.id) FROM stock a JOIN stock b USING (tags, path)'),
 	('SELECT count(*), sum(a.id * b.id) FROM stock a JOIN sold b ON a.book13 = b.code'),
 	('SELECT count(DISTINCT path), count(DISTINCT tags), count(DISTINCT book), count(DISTINCT shelved) FROM stock')) statements (statement);
-CREATE FUNCTION differs(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	found text;
-	expected text;
-BEGIN
-	EXECUTE format('SELECT s::text FROM (%s) s', statement) INTO found;
-	SET LOCAL gpusort.enable = off;
-	EXECUTE format('SELECT s::text FROM (%s) s', statement) INTO expected;
-	SET LOCAL gpusort.enable = on;
-	RETURN CASE WHEN found IS DISTINCT FROM expected THEN format('%s, not %s', found, expected) END;
-END $$;
 SELECT statement, differs(statement) FROM statements;
 
 -- indexes

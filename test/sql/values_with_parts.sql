@@ -40,18 +40,9 @@ ANALYZE parts;
 \getenv test PG_ABS_SRCDIR
 \set include :test '/include/wrong_place.sql'
 \i :include
+\set include :test '/include/sort_checks.sql'
+\i :include
 
-CREATE FUNCTION sorted_by(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		IF line ~ 'Sort  \(|GpuSort' THEN
-			RETURN CASE WHEN line ~ 'GpuSort' THEN 'gpusort' ELSE 'PostgreSQL' END;
-		END IF;
-	END LOOP;
-	RETURN 'none';
-END $$;
 CREATE VIEW cases AS SELECT * FROM (VALUES
 	('ints, id'),
 	('ints DESC NULLS LAST, id'),
@@ -148,17 +139,6 @@ CREATE VIEW statements AS SELECT * FROM (VALUES
 	('SELECT count(*), sum(a.id * b.id) FROM parts a JOIN parts b USING (pair)'),
 	('SELECT count(DISTINCT doc), count(DISTINCT pair), count(DISTINCT feeling) FROM parts'),
 	('SELECT count(DISTINCT texts), count(DISTINCT numbers), max(upper(ints)) FROM parts')) statements (statement);
-CREATE FUNCTION differs(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	found text;
-	expected text;
-BEGIN
-	EXECUTE format('SELECT s::text FROM (%s) s', statement) INTO found;
-	SET LOCAL gpusort.enable = off;
-	EXECUTE format('SELECT s::text FROM (%s) s', statement) INTO expected;
-	SET LOCAL gpusort.enable = on;
-	RETURN CASE WHEN found IS DISTINCT FROM expected THEN format('%s, not %s', found, expected) END;
-END $$;
 SELECT statement, differs(statement) FROM statements;
 RESET enable_hashagg;
 RESET enable_hashjoin;
