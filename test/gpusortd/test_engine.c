@@ -32,6 +32,7 @@
 #undef host_engine
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../../src/daemon/clock.h"
@@ -155,11 +156,27 @@ does_wrong(const char *what)
 	return strcmp(line, what) == 0;
 }
 
-/* A thread: has an entry be right and wrong by turns. */
+/*
+ * Maps the page of an entry once more.  gpusortd may unmap its own mapping
+ * while the entry is still changed.  NULL if the memory is not shared.
+ */
+static uint32_t *
+map_again(uint32_t *entry)
+{
+	size_t		page_bytes = sysconf(_SC_PAGESIZE);
+	size_t		offset = (uintptr_t) entry % page_bytes;
+	char	   *page = mremap((char *) entry - offset, 0, page_bytes,
+							  MREMAP_MAYMOVE);
+
+	return page != MAP_FAILED ? (uint32_t *) (page + offset) : NULL;
+}
+
+/* A thread: makes an entry of map_again() right and wrong by turns. */
 static void *
 change(void *argument)
 {
 	volatile uint32_t *entry = argument;
+	size_t		page_bytes = sysconf(_SC_PAGESIZE);
 	uint32_t	right = *entry;
 	uint64_t	end = microseconds_now() + CHANGING_MILLISECONDS * 1000;
 
@@ -171,7 +188,19 @@ change(void *argument)
 			*entry = right;
 		}
 	}
+	munmap((char *) argument - (uintptr_t) argument % page_bytes, page_bytes);
 	return NULL;
+}
+
+/* Starts to change an entry. */
+static void
+begin_change(uint32_t *entry)
+{
+	pthread_t	thread;
+
+	entry = map_again(entry);
+	if (entry != NULL && pthread_create(&thread, NULL, change, entry) == 0)
+		pthread_detach(thread);
 }
 
 static bool
@@ -179,7 +208,6 @@ test_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
 		  DeviceError *error)
 {
 	uint32_t	middle = count / 2;
-	pthread_t	thread;
 
 	if (!right_engine.pull(job, first, count, order, error))
 		return false;
@@ -203,9 +231,8 @@ test_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
 		for (uint32_t i = 1; i < count; i++)
 			order[i] ^= ORDER_TIE;
 	}
-	else if (does_wrong("change") &&
-			 pthread_create(&thread, NULL, change, &order[middle]) == 0)
-		pthread_detach(thread);
+	else if (does_wrong("change"))
+		begin_change(&order[middle]);
 	return true;
 }
 
