@@ -63,23 +63,36 @@ shared_memory_lack(double bytes)
 	return NULL;
 }
 
+/* Ends a resource owner, and what it has. */
+static void
+end_owner(ResourceOwner owner)
+{
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
+	ResourceOwnerDelete(owner);
+}
+
 dsm_segment *
 shared_memory_create(Size bytes)
 {
 	MemoryContext caller_context = CurrentMemoryContext;
 	ResourceOwner caller_owner = CurrentResourceOwner;
+	ResourceOwner owner;
 	dsm_segment *volatile segment = NULL;
 
 	/* what is left of the memory set aside is unknown */
 	if (!shared_memory_suffices(bytes))
 		return NULL;
 
-	CurrentResourceOwner = NULL;
+	/* what core has noted of a segment that fails goes only with its owner */
+	owner = ResourceOwnerCreate(caller_owner, "gpusort shared memory");
+	CurrentResourceOwner = owner;
 	/* if a file is written in part, core reports the error before */
 	errno = ENOSPC;
 	PG_TRY();
 	{
 		segment = dsm_create(bytes, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+		if (segment != NULL)
+			dsm_pin_mapping(segment);
 	}
 	PG_CATCH();
 	{
@@ -94,6 +107,7 @@ shared_memory_create(Size bytes)
 	}
 	PG_END_TRY();
 	CurrentResourceOwner = caller_owner;
+	end_owner(owner);
 	return segment;
 }
 

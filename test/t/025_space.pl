@@ -208,6 +208,34 @@ SQL
 	is($node->segments, $segments, "$name: nor segments");
 }
 
+# ---- too little shared memory
+
+# A leader that cannot make large segments does without them. Each is an error of core, which is caught.
+my $shared = <<'SQL';
+SET work_mem = '16MB';
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET gpusort.get_shared_row_cost = 0;
+SET gpusort.gather_rows = on;
+PREPARE used AS SELECT used_bytes FROM pg_backend_memory_contexts WHERE name = 'TopMemoryContext';
+SELECT count(s) FROM (SELECT * FROM wide ORDER BY txt OFFSET 0) s;
+SELECT pg_backend_pid() AS pid \gset
+\setenv LIMITED :pid
+-- it writes nothing else meanwhile, above all no WAL
+\! prlimit --pid $LIMITED --fsize=500000:
+SELECT fail('SELECT * FROM wide WHERE id <= 15000 ORDER BY txt', 10) \gset
+EXECUTE used \gset before_
+SELECT fail('SELECT * FROM wide WHERE id <= 15000 ORDER BY txt', 100);
+EXECUTE used \gset
+\! prlimit --pid $LIMITED --fsize=unlimited:
+SELECT :used_bytes - :before_used_bytes < 2000;
+SQL
+my $together = $node->counter('sorts_together');
+is($node->safe_psql('postgres', $shared), "60000\n0\nt", 'segments that cannot be made leave nothing behind');
+cmp_ok($node->counter('sorts_together'), '>=', $together + 100, 'the processes have sorted together');
+
 # ---- a minute has not passed yet, or has by now
 
 $idle->{handle}->finish;
