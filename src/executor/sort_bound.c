@@ -11,7 +11,9 @@
  * The workers of a Gather or Gather Merge get the number with their plan, as the
  * count of rows for which they execute it.  Core tells them that of the first scan
  * also in later ones, for which the Limit may want more.  So where a GpuSort shares
- * the present number with its workers, they execute the plan for that.
+ * the present number with its workers, they execute the plan for that.  Where the rows
+ * come from a GpuSortGroups or GpuSortAggregate, for which core would have no Gather
+ * below the Limit, workers execute the plan until the leader wants no more.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,6 +23,8 @@
 #include "nodes/nodeFuncs.h"
 
 #include "cost/sort_cost.h"
+#include "executor/node_aggregate.h"
+#include "executor/node_groups.h"
 #include "executor/sort_bound.h"
 #include "port/compat.h"
 
@@ -129,12 +133,22 @@ sort_bound_end(bool outer)
 	awaited = outer;
 }
 
+/* Do rows come from a sort that several processes emit? */
+static bool
+has_parallel_sort(PlanState *node, void *context)
+{
+	return is_gpusort_groups(node->plan) || is_gpusort_aggregate(node->plan) ||
+		planstate_tree_walker(node, has_parallel_sort, context);
+}
+
 /* The rows of a worker's plan that the leader wants now, 0 if all. */
 static uint64
-present_count(const PlanState *node, uint64 first_count)
+present_count(PlanState *node, uint64 first_count)
 {
 	const double *bound = NULL;
 
+	if (first_count > 0 && has_parallel_sort(node, NULL))
+		return 0;
 	if (IsA(node, CustomScanState) &&
 		((const CustomScanState *) node)->methods == bounded_methods)
 		bound = ((const BoundedScanState *) node)->leader_bound;

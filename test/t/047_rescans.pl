@@ -81,6 +81,19 @@ foreach my $name (sort keys %memory)
 	}
 }
 
+# Limits above a Gather, of rows that core would not have below one.
+my %groups = (
+	'a window' => "SELECT row_number() OVER (PARTITION BY txt ORDER BY id) x FROM plain WHERE late('start')",
+	'an aggregate that sorts' => "SELECT count(DISTINCT few) x FROM plain WHERE late('start') GROUP BY txt",
+	'percentiles' => "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY id) x FROM plain WHERE late('start') GROUP BY txt");
+foreach my $name (sort keys %groups)
+{
+	my $query = "SELECT n, (SELECT count(x) FROM (SELECT x FROM ($groups{$name}) g LIMIT k) q) FROM (VALUES (1, 1), (2, 4000), (3, 2), (4, 1000)) v(n, k);\n";
+	my $settings = "$leads SET work_mem = '4MB'; SET gpusort.min_rows = 0; SET enable_gathermerge = off; SET max_parallel_workers_per_gather = 2; SET my.late = 'start of leader';";
+	like($node->safe_psql('postgres', "$settings EXPLAIN (COSTS OFF) $query"), qr/Limit\s+->  Gather\s.*Parallel Custom Scan \(GpuSort(Groups|Aggregate)\)/s, "$name: the plan");
+	is($node->safe_psql('postgres', "$settings $query"), $node->safe_psql('postgres', "$single $query"), "$name: a bound that grows");
+}
+
 #
 # At random
 #
