@@ -34,9 +34,7 @@ OBJS = \
 	src/executor/after_rows.o \
 	src/executor/explain_sort.o \
 	src/executor/first_rows.o \
-	src/executor/gathered_rows.o \
 	src/executor/gpusort_plan.o \
-	src/executor/kept_rows.o \
 	src/executor/native_sort.o \
 	src/executor/node_aggregate.o \
 	src/executor/node_gpusort.o \
@@ -48,9 +46,7 @@ OBJS = \
 	src/executor/row_sort.o \
 	src/executor/row_source.o \
 	src/executor/row_stream.o \
-	src/executor/shared_rows.o \
 	src/executor/sort_bound.o \
-	src/executor/sorted_slices.o \
 	src/executor/team.o \
 	src/executor/value_aggregates.o \
 	src/executor/value_buffer.o \
@@ -124,7 +120,14 @@ OBJS = \
 	src/spill/run_merge.o \
 	src/spill/run_tape.o \
 	src/spill/shared_runs.o \
-	src/spill/sorted_runs.o
+	src/spill/sorted_runs.o \
+	src/team/gathered_rows.o \
+	src/team/kept_rows.o \
+	src/team/row_collector.o \
+	src/team/row_deposit.o \
+	src/team/shared_order.o \
+	src/team/shared_rows.o \
+	src/team/sorted_slices.o
 
 PG_CPPFLAGS = -I$(srcdir)/src $(if $(gpusortd_path),-DGPUSORTD_PATH='"$(gpusortd_path)"')
 SHLIB_LINK = -Wl,--version-script=src/exports.map

@@ -267,7 +267,7 @@ parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups)
 	/* who counts the last rows finds all groups counted */
 	pg_atomic_fetch_add_u64(&shared->ngroups, *ngroups);
 	if (pg_atomic_fetch_add_u64(&shared->nread, nread) + nread <
-		team_shared_slices(shared_team(shared))->nrows)
+		team_shared_slices(shared_team(shared))->order.nrows)
 		return false;
 	*ngroups = pg_atomic_read_u64(&shared->ngroups);
 	return true;

@@ -28,7 +28,7 @@
  * tuplesort one by one, while the store shrinks.
  *
  * Processes that sort together share their memory.  The leader also takes the rows
- * of the workers, which are in shared memory and stay there (shared_rows.c).  The
+ * of the workers, which are in shared memory and stay there (row_deposit.c).  The
  * rows may take the memory of all processes but for a part of each.  When the
  * shared rows have no room left, each process sorts its further rows in that part,
  * and writes them as runs (kept_rows.c; the leader does so here).  Where more rows are

@@ -14,11 +14,10 @@
 
 #include "nodes/execnodes.h"
 
-#include "executor/gathered_rows.h"
-#include "executor/shared_rows.h"
 #include "keys/sort_keys.h"
 #include "sort/group_limit.h"
 #include "spill/sorted_runs.h"
+#include "team/gathered_rows.h"
 
 /* A sort, with a memory context of its own. */
 typedef struct RowSort RowSort;

@@ -13,7 +13,7 @@
  *	- Where every process that runs the plan may emit rows, the first to come is
  *	  elected to collect (parallel_sort.c).
  *
- * A row that is put goes to shared memory, and stays there (shared_rows.c).  If that
+ * A row that is put goes to shared memory, and stays there (row_deposit.c).  If that
  * is full, the member keeps this and all later rows: in runs (kept_rows.c), or, if it
  * is the collector, in the sort of all rows.  A collector that emits all rows puts its
  * own to that sort at once, which is faster, unless members are expected to send rows
@@ -33,10 +33,10 @@
 
 #include "utils/memutils.h"
 
-#include "executor/kept_rows.h"
-#include "executor/shared_rows.h"
 #include "executor/team.h"
 #include "shared_state.h"
+#include "team/kept_rows.h"
+#include "team/row_deposit.h"
 
 /* Behind it are the SharedRows and the SharedKeptRows. */
 struct TeamShared

@@ -11,7 +11,7 @@
 #include "access/parallel.h"
 
 #include "executor/row_sort.h"
-#include "executor/sorted_slices.h"
+#include "team/sorted_slices.h"
 
 /* The state that all members share, in the parallel context. */
 typedef struct TeamShared TeamShared;

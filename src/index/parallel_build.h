@@ -59,7 +59,7 @@ extern bool parallel_build_collect_separately(ParallelBuild *build,
  * bytes.
  */
 extern bool parallel_build_share(ParallelBuild *build,
-								 const RowOrder *order, Size limit);
+								 RowOrder *order, Size limit);
 
 /*
  * Write, after parallel_build_share(): makes the leaves of the index together

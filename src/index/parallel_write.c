@@ -27,6 +27,7 @@
 #include "utils/wait_event.h"
 
 #include "index/parallel_write.h"
+#include "port/shared_memory.h"
 
 /* The ring, in pages: for two chunks of each participant, within bounds. */
 #define RING_MIN_PAGES		16
@@ -64,7 +65,7 @@ parallel_write_init(WriteShared *shared)
 	ConditionVariableInit(&shared->for_leader);
 }
 
-void
+Size
 parallel_write_plan(WriteShared *shared, uint64 nrows, uint64 row_bytes,
 					int nparticipants)
 {
@@ -75,6 +76,30 @@ parallel_write_plan(WriteShared *shared, uint64 nrows, uint64 row_bytes,
 	pages = (double) row_bytes / nrows * shared->chunk_rows / BLCKSZ;
 	shared->nslots = Min(Max(2 * nparticipants * pages, RING_MIN_PAGES),
 						 RING_MAX_PAGES);
+	return shared->nslots * (BLCKSZ + sizeof(LeafSlot));
+}
+
+/* The slots, in the segment of the ring behind its pages. */
+static LeafSlot *
+ring_slots(const WriteShared *shared, dsm_segment *ring)
+{
+	return (LeafSlot *)
+		((char *) dsm_segment_address(ring) + (Size) shared->nslots * BLCKSZ);
+}
+
+bool
+parallel_write_make_ring(WriteShared *shared)
+{
+	dsm_segment *ring =
+		shared_memory_create(shared->nslots * (BLCKSZ + sizeof(LeafSlot)));
+
+	if (ring == NULL)
+		return false;
+	/* the leader finds it, as it writes */
+	dsm_unpin_mapping(ring);
+	memset(ring_slots(shared, ring), 0, shared->nslots * sizeof(LeafSlot));
+	shared->ring = dsm_segment_handle(ring);
+	return true;
 }
 
 /* True if all chunks have been laid out. */
@@ -294,34 +319,44 @@ make_chunk(Participant *participant)
 		fill_pages(participant, first_page, npages);
 }
 
+/* Makes pages, in a worker, or makes and writes all; false as parallel_write_share(). */
+static bool
+take_part(Participant *participant)
+{
+	if (participant->writer == NULL)
+	{
+		while (make_chunk(participant))
+			;
+		return !is_abandoned(participant->shared);
+	}
+	while (write_pages(participant) || make_chunk(participant))
+		;
+	return wait_for(participant, is_complete, 0, NULL);
+}
+
 bool
-parallel_write_share(WriteShared *shared, dsa_area *area,
-					 const LeafDefinition *definition,
+parallel_write_share(WriteShared *shared, const LeafDefinition *definition,
 					 const IndexRows *index_rows, const TupleSource *rows,
 					 TreeWriter *writer, SortProgress *progress)
 {
+	dsm_segment *ring = writer != NULL ? dsm_find_mapping(shared->ring) :
+		dsm_attach(shared->ring);
 	Participant participant = {
 		.shared = shared,
 		.maker = leaf_maker_begin(definition, index_rows, rows,
 								  shared->chunk_rows),
 		.nrows = rows->nrows,
-		.pages = dsa_get_address(area, shared->pages),
-		.slots = dsa_get_address(area, shared->slots),
 		.writer = writer,
 		.progress = progress
 	};
+	bool		in_order;
 
+	if (ring == NULL)
+		return true;
+	participant.pages = dsm_segment_address(ring);
+	participant.slots = ring_slots(shared, ring);
 	sort_progress_emitted(progress, 0);
-	if (writer == NULL)
-	{
-		while (make_chunk(&participant))
-			;
-		return !is_abandoned(shared);
-	}
-	for (;;)
-	{
-		if (!write_pages(&participant) && !make_chunk(&participant))
-			break;
-	}
-	return wait_for(&participant, is_complete, 0, NULL);
+	in_order = take_part(&participant);
+	dsm_detach(ring);
+	return in_order;
 }

@@ -10,7 +10,7 @@
 
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
-#include "utils/dsa.h"
+#include "storage/dsm.h"
 
 #include "index/leaf_maker.h"
 #include "index/tree_writer.h"
@@ -30,8 +30,8 @@ typedef struct WriteShared
 	uint32		chunk_rows;		/* rows of a chunk */
 	uint32		nchunks;
 	uint32		nslots;			/* slots of the ring */
-	dsa_pointer pages;			/* the ring: nslots pages */
-	dsa_pointer slots;			/* a LeafSlot for each page of the ring */
+	dsm_handle	ring;			/* segment of nslots pages, and a LeafSlot for
+								 * each of them */
 
 	pg_atomic_uint32 next_chunk;	/* first chunk that nobody has taken */
 	pg_atomic_uint32 turn;		/* chunk that may be laid out */
@@ -53,21 +53,23 @@ typedef struct WriteShared
 extern void parallel_write_init(WriteShared *shared);
 
 /*
- * Divides nrows rows, of row_bytes bytes together, into chunks, and sets the
- * number of slots.  The caller then allocates the ring: for each slot a page,
- * and a LeafSlot of zeros.
+ * In the leader: divides nrows rows, of row_bytes bytes together, into chunks; returns
+ * the bytes of the ring.
  */
-extern void parallel_write_plan(WriteShared *shared, uint64 nrows,
+extern Size parallel_write_plan(WriteShared *shared, uint64 nrows,
 								uint64 row_bytes, int nparticipants);
+
+/* In the leader: makes the ring, before others write; false if there is no memory. */
+extern bool parallel_write_make_ring(WriteShared *shared);
 
 /*
  * Makes pages together with the other participants, which have the same rows.
  * Only the leader has a writer, which gets all pages in order; it is NULL in a
- * worker.  The progress gets the rows that the leader has written, or the
- * worker has put on pages.  False if rows turn out not to be in order; some
- * pages may have been written by then.
+ * worker, which writes nothing if the leader has ended already.  The progress gets
+ * the rows that the leader has written, or the worker has put on pages.  False if
+ * rows turn out not to be in order; some pages may have been written by then.
  */
-extern bool parallel_write_share(WriteShared *shared, dsa_area *area,
+extern bool parallel_write_share(WriteShared *shared,
 								 const LeafDefinition *definition,
 								 const IndexRows *index_rows,
 								 const TupleSource *rows, TreeWriter *writer,

@@ -58,7 +58,7 @@ row_exchange_take(RowExchange *exchange)
 {
 	BatchPlace	batches;
 
-	if (likely(exchange->batches == NO_BATCH))
+	if (likely(!row_exchange_has_batches(exchange)))
 		return NO_BATCH;
 	SpinLockAcquire(&exchange->mutex);
 	batches = exchange->batches;

@@ -7,8 +7,8 @@
  * A row stays where it was put in shared memory.  The leader gets batches: a
  * batch has the places of some rows, which lie one behind the other in one
  * segment of memory, and their keys.  Batches are sent by a list, in no order.
- * The users (shared_rows.c, parallel_build.c) decide which processes make
- * batches, and in which memory.
+ * Which processes make batches, and in which memory, is the business of
+ * row_deposit.c.
  *
  * All keys of a batch have one layout.  A process with a row that does not fit
  * the layout proposes another, which all processes use from their next batch
@@ -140,6 +140,13 @@ row_batch_add(RowBatch *batch, RowExchange *exchange, SortKeys *keys,
 /* Sends a batch, which belongs to the process that takes it. */
 extern void row_exchange_send(RowExchange *exchange, RowBatch *batch,
 							  BatchPlace place, const SortKeys *keys);
+
+/* Have batches been sent that nobody has taken? */
+static inline bool
+row_exchange_has_batches(const RowExchange *exchange)
+{
+	return exchange->batches != NO_BATCH;
+}
 
 /* Takes all batches that were sent, as a list. */
 extern BatchPlace row_exchange_take(RowExchange *exchange);

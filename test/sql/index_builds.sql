@@ -164,7 +164,7 @@ SELECT key, check_index(format('CREATE INDEX built ON rows (%s)', key))
 FROM unnest(ARRAY['i4', 'num DESC', 'v', 'long', 'b, j', 'i2) INCLUDE (t', 'id) WHERE (i4 % 2 = 0']) key;
 SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id)');
 -- with more rows than memory each of them sorts its own
-SET gpusort.work_mem = '300kB';
+SET gpusort.work_mem = '100kB';
 SELECT key, check_index(format('CREATE INDEX built ON rows (%s)', key))
 FROM unnest(ARRAY['i4', 'num DESC', 'v', 'long', 'icu', 'b, j', 'i2) INCLUDE (t', 'id) WHERE (i4 % 2 = 0', 'i4) WHERE (id < 0']) key;
 SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id)');
@@ -177,8 +177,8 @@ SET gpusort.work_mem = '1MB';
 SELECT * FROM check_index('CREATE INDEX built ON rows ((repeat(t, 10)))');
 RESET gpusort.work_mem;
 -- also if only the leader comes to have any
-CREATE TABLE few WITH (parallel_workers = 2) AS SELECT i, -i k FROM generate_series(1, 300) i;
-SET gpusort.work_mem = '1MB';
+CREATE TABLE few WITH (parallel_workers = 2) AS SELECT i, -i k FROM generate_series(1, 3000) i;
+SET gpusort.work_mem = '64kB';
 DO $$ BEGIN
 	FOR i IN 1 .. 20 LOOP
 		CREATE UNIQUE INDEX built_few ON few (k, i);

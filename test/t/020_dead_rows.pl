@@ -46,7 +46,7 @@ my %ways = (
 	'in one process' => 'SET max_parallel_maintenance_workers = 0;',
 	'in one process, through files' => "SET max_parallel_maintenance_workers = 0; SET gpusort.work_mem = '256kB';",
 	'with workers' => 'SET max_parallel_maintenance_workers = 2;',
-	'with workers that write files' => "SET max_parallel_maintenance_workers = 2; SET gpusort.work_mem = '1MB';");
+	'with workers that write files' => "SET max_parallel_maintenance_workers = 2; SET gpusort.work_mem = '128kB';");
 my ($native_pages, $native_error);
 foreach my $way ('without gpusort', grep { !/without/ } sort keys %ways)
 {

@@ -93,7 +93,7 @@ my %builds = (
 	'in memory' => '',
 	'through files' => "SET gpusort.work_mem = '256kB';",
 	'with workers' => 'SET max_parallel_maintenance_workers = 2;',
-	'with workers that write files' => "SET max_parallel_maintenance_workers = 2; SET gpusort.work_mem = '1MB';");
+	'with workers that write files' => "SET max_parallel_maintenance_workers = 2; SET gpusort.work_mem = '128kB';");
 my @columns = ('k', 'k DESC', 'few, k', 'few', 't', 'few, t DESC', 'icu', 'few, icu', 'n, id', 'u', 'f', 'few DESC, f DESC');
 # keys that do not tell all rows apart
 my @tied_columns = ('long', 'icu_long', 'few, long DESC', 'few, icu_long');

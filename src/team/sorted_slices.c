@@ -1,12 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sorted_slices.c
- *	  The order of rows in shared memory, and its slices.
- *
- * The rows of all participants lie where these have put them (shared_rows.c).
- * One has their order, the numbers of the rows, and copies it to shared memory,
- * with the place of each row by its number, also of those that the order leaves
- * out.  So nobody has to look for all of the rows, which takes a cache miss each.
+ *	  Slices of the order of rows in shared memory.
  *
  * Each participant takes the next slice of the order when it has emitted one.
  * Slices nominally have the same number of rows, but are cut only between groups:
@@ -21,11 +16,10 @@
 
 #include "miscadmin.h"
 
-#include "executor/sorted_slices.h"
 #include "port/cache_lines.h"
-#include "port/shared_memory.h"
 #include "settings.h"
 #include "sort/equal_rows.h"
+#include "team/sorted_slices.h"
 
 /* Slices that there are for each participant, if groups are small. */
 #define SLICES_PER_PARTICIPANT	64
@@ -36,12 +30,9 @@
 struct SliceReader
 {
 	SharedSlices *shared;
-	const RowSegments *segments;
+	OrderedRows rows;
 	const RowComparator *groups;
 	SortProgress *progress;		/* the caller's */
-	dsm_segment *segment;		/* segment of the order; NULL without rows */
-	const uint32 *order;
-	const uint64 *places;
 
 	uint64		position;		/* next row of the slice */
 	uint64		end;			/* end of the slice */
@@ -60,13 +51,6 @@ shared_slices_init(SharedSlices *shared)
 	pg_atomic_init_u64(&shared->nslices, 0);
 	pg_atomic_init_u32(&shared->nparticipants, 0);
 	pg_atomic_init_u64(&shared->most_rows, 0);
-}
-
-/* Bytes of the order of nrows rows, in a segment ahead of their places. */
-static Size
-order_bytes(uint64 nrows)
-{
-	return MAXALIGN(nrows * sizeof(uint32));
 }
 
 /* Raises an error if the order is wrong. */
@@ -92,42 +76,10 @@ shared_slices_share(SharedSlices *shared, RowOrder *order,
 					const RowCollector *collector, uint64 slice_rows,
 					Size limit)
 {
-	uint64		nrows = order->nentries;
-	uint64		nplaced = order->store->nrows;
-	Size		bytes = order_bytes(nrows) + nplaced * sizeof(uint64);
-	dsm_segment *segment;
-	char	   *address;
-
 	if (gpusort_verify)
 		verify_order(order);
-	shared->nrows = nrows;
-	shared->row_bytes = row_store_row_bytes(order->store);
 	shared->slice_rows = slice_rows;
-	if (nrows == 0)
-		return true;
-
-	if (order->memory + bytes > limit)
-		return false;
-	segment = shared_memory_create(bytes);
-	if (segment == NULL)
-		return false;
-	/* slice_reader_begin() finds it */
-	dsm_unpin_mapping(segment);
-	shared->segment = dsm_segment_handle(segment);
-	address = dsm_segment_address(segment);
-	memcpy(address, order->entries, nrows * sizeof(uint32));
-	row_collector_places(collector, order->store,
-						 (uint64 *) (address + order_bytes(nrows)));
-	return true;
-}
-
-void
-shared_slices_drop(SharedSlices *shared)
-{
-	dsm_segment *segment = dsm_find_mapping(shared->segment);
-
-	if (segment != NULL)
-		dsm_detach(segment);
+	return shared_order_copy(&shared->order, order, collector, limit);
 }
 
 bool
@@ -140,9 +92,9 @@ shared_slices_take(SharedSlices *shared, uint64 begin)
 uint64
 shared_slices_take_rest(SharedSlices *shared)
 {
-	uint64		next = pg_atomic_exchange_u64(&shared->next, shared->nrows);
+	uint64		next = pg_atomic_exchange_u64(&shared->next, shared->order.nrows);
 
-	return Min(next, shared->nrows);
+	return Min(next, shared->order.nrows);
 }
 
 SliceReader *
@@ -152,32 +104,12 @@ slice_reader_begin(SharedSlices *shared, RowSegments *segments,
 	SliceReader *reader = palloc0(sizeof(SliceReader));
 
 	reader->shared = shared;
-	reader->segments = segments;
 	reader->groups = groups;
 	reader->progress = progress;
-	if (shared->nrows == 0)
+	if (ordered_rows_map(&reader->rows, &shared->order, segments))
 		return reader;
-
-	/* the participant that has made it has it already */
-	reader->segment = dsm_find_mapping(shared->segment);
-	if (reader->segment == NULL)
-		reader->segment = dsm_attach(shared->segment);
-	if (reader->segment == NULL || !row_segments_map(segments))
-	{
-		slice_reader_end(reader);
-		return NULL;
-	}
-	reader->order = dsm_segment_address(reader->segment);
-	reader->places = (uint64 *)
-		((char *) reader->order + order_bytes(shared->nrows));
-	return reader;
-}
-
-static inline void *
-row_at(const SliceReader *reader, uint64 position)
-{
-	return row_segments_row(reader->segments,
-							reader->places[reader->order[position]]);
+	pfree(reader);
+	return NULL;
 }
 
 /* A row of a group, as a slice reader has it. */
@@ -193,19 +125,19 @@ is_same_group(void *argument, uint64 position)
 	const GroupRow *group = argument;
 
 	return row_compare(group->reader->groups, group->row,
-					   row_at(group->reader, position)) == 0;
+					   ordered_rows_get(&group->reader->rows, position)) == 0;
 }
 
 /* Where the first group begins that begins at or behind this position. */
 static uint64
 find_group(const SliceReader *reader, uint64 position)
 {
-	uint64		nrows = reader->shared->nrows;
+	uint64		nrows = reader->shared->order.nrows;
 	GroupRow	before = {.reader = reader};
 
 	if (position == 0 || position >= nrows || reader->groups == NULL)
 		return Min(position, nrows);
-	before.row = row_at(reader, position - 1);
+	before.row = ordered_rows_get(&reader->rows, position - 1);
 	return equal_rows_end(position - 1, nrows, is_same_group, &before);
 }
 
@@ -240,12 +172,12 @@ take_slice(SliceReader *reader)
 													shared->slice_rows);
 		uint64		end = begin + shared->slice_rows;
 
-		if (begin >= shared->nrows)
+		if (begin >= shared->order.nrows)
 			return false;
 		CHECK_FOR_INTERRUPTS();
 		reader->position = find_group(reader, begin);
 		/* a group that is longer belongs to the slice in which it begins */
-		if (reader->position >= Min(end, shared->nrows))
+		if (reader->position >= Min(end, shared->order.nrows))
 			continue;
 		reader->end = find_group(reader, end);
 		count_slice(reader);
@@ -267,16 +199,14 @@ slice_reader_take(SliceReader *reader, uint64 *slice, uint64 *nrows)
 static void
 prefetch(SliceReader *reader)
 {
-	Size		bytes = Min(reader->shared->row_bytes, MOST_FETCHED_BYTES);
-	const uint32 *order = reader->order + reader->position;
+	Size		bytes = Min(reader->shared->order.row_bytes, MOST_FETCHED_BYTES);
 	uint64		count = Min(PREFETCHED_ROWS, reader->end - reader->position);
 
 	for (uint64 i = 0; i < count; i++)
-		__builtin_prefetch(&reader->places[order[i]]);
+		ordered_rows_prefetch_place(&reader->rows, reader->position + i);
 	for (uint64 i = 0; i < count; i++)
 	{
-		char	   *row = row_segments_row(reader->segments,
-										   reader->places[order[i]]);
+		char	   *row = ordered_rows_get(&reader->rows, reader->position + i);
 
 		reader->prefetched[i] = row;
 		for (Size line = 0; line < bytes; line += CACHE_LINE_BYTES)
@@ -312,7 +242,6 @@ slice_reader_rows(const SliceReader *reader)
 void
 slice_reader_end(SliceReader *reader)
 {
-	if (reader->segment != NULL)
-		dsm_detach(reader->segment);
+	ordered_rows_unmap(&reader->rows);
 	pfree(reader);
 }

@@ -22,8 +22,8 @@
 #include "storage/sharedfileset.h"
 
 #include "cost/sort_cost.h"
-#include "executor/kept_rows.h"
 #include "port/compat.h"
+#include "team/kept_rows.h"
 
 struct SharedKeptRows
 {

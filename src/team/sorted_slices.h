@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sorted_slices.h
- *	  The order of rows in shared memory, and its slices.
+ *	  Slices of the order of rows in shared memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,21 +9,17 @@
 #define GPUSORT_SORTED_SLICES_H
 
 #include "port/atomics.h"
-#include "storage/dsm.h"
 
-#include "executor/shared_rows.h"
 #include "sort/row_compare.h"
-#include "sort/row_order.h"
 #include "sort_progress.h"
+#include "team/shared_order.h"
 
 /* The state that all participants share. */
 typedef struct SharedSlices
 {
 	/* set by the participant that has the order */
-	dsm_handle	segment;		/* segment with the order and the rows' places */
-	uint64		nrows;			/* rows of the order */
+	SharedOrder order;
 	uint64		slice_rows;		/* nominal rows of a slice */
-	Size		row_bytes;		/* bytes of a row, on average */
 
 	pg_atomic_uint64 next;		/* nominal beginning of the next slice */
 
@@ -46,9 +42,6 @@ extern uint64 shared_slices_even(uint64 nrows, int nparticipants);
 extern bool shared_slices_share(SharedSlices *shared, RowOrder *order,
 								const RowCollector *collector,
 								uint64 slice_rows, Size limit);
-
-/* Where it was copied: drops the copy, once no reader of this process has it. */
-extern void shared_slices_drop(SharedSlices *shared);
 
 /*
  * Without a reader: takes the slice that begins here, unless it has been taken.

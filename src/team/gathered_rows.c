@@ -27,11 +27,11 @@
 #include "access/htup_details.h"
 #include "miscadmin.h"
 
-#include "executor/gathered_rows.h"
 #include "port/compat.h"
 #include "port/timing.h"
 #include "settings.h"
 #include "spill/part_stream.h"
+#include "team/gathered_rows.h"
 
 /* The fewest rows that workers gather, and the fewest workers that do so. */
 #define LEAST_ROWS			5000000
@@ -194,7 +194,7 @@ share(SharedGather *shared, SharedSlices *slices, RowOrder *order,
 	if (receiver != NULL)
 		shared->stream = part_receiver_handle(receiver);
 	else
-		shared_slices_drop(slices);
+		shared_order_drop(&slices->order);
 	return receiver;
 }
 
@@ -350,6 +350,6 @@ void
 gathered_rows_end(GatheredRows *gathered)
 {
 	part_receiver_end(gathered->receiver);
-	shared_slices_drop(gathered->slices);
+	shared_order_drop(&gathered->slices->order);
 	pfree(gathered);
 }

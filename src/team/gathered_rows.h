@@ -8,9 +8,8 @@
 #ifndef GPUSORT_GATHERED_ROWS_H
 #define GPUSORT_GATHERED_ROWS_H
 
-#include "executor/shared_rows.h"
-#include "executor/sorted_slices.h"
 #include "spill/row_reader.h"
+#include "team/sorted_slices.h"
 
 /* What leader and workers share, beside the slices. */
 typedef struct SharedGather

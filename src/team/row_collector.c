@@ -1,0 +1,212 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_collector.c
+ *	  Collecting the rows that processes put which sort together.
+ *
+ * The collector takes the batches of all processes between rows of its own, and after
+ * the last one of these waits for the batches of the others.  Each batch goes back to its
+ * process.  The rows stay where they are: their places are noted, so that other
+ * processes can find them (sorted_slices.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "port/compat.h"
+#include "shared_state.h"
+#include "team/row_collector.h"
+
+/* From which on it is worth a line in the log that this memory is new. */
+#define HINT_BYTES		((uint64) 16 * 1024 * 1024)
+
+struct RowCollector
+{
+	SharedRows *shared;
+	RowSegments *segments;
+	BatchPlace	list;			/* batches in the order to be taken */
+	BatchPlace	current;		/* batch that the caller has */
+	RowSequences sequences;		/* rows of all batches so far */
+};
+
+RowCollector *
+row_collector_begin(SharedRows *shared, RowSegments *segments)
+{
+	RowCollector *collector = palloc0(sizeof(RowCollector));
+
+	collector->shared = shared;
+	row_sequences_init(&collector->sequences);
+	collector->segments = segments;
+	return collector;
+}
+
+/* A batch, whose process keeps its segment. */
+static RowBatch *
+find_batch(RowCollector *collector, BatchPlace place)
+{
+	RowBatch   *batch = batch_address(collector->segments, place);
+
+	if (batch == NULL)
+		elog(ERROR, "could not map the rows of a parallel worker");
+	return batch;
+}
+
+/* Gives the batch whose rows have been taken back to its process. */
+static void
+give_back_batch(RowCollector *collector)
+{
+	SharedRows *shared = collector->shared;
+	BatchPlace	place = collector->current;
+	SharedDeposit *deposit;
+	RowBatch   *batch;
+	bool		was_last;
+
+	if (place == NO_BATCH)
+		return;
+	deposit = &shared->deposits[batch_process(place)];
+	batch = find_batch(collector, place);
+	SpinLockAcquire(&shared->exchange.mutex);
+	batch->next = deposit->taken;
+	deposit->taken = place;
+	was_last = --deposit->nwaiting == 0;
+	SpinLockRelease(&shared->exchange.mutex);
+	if (was_last)
+		ConditionVariableBroadcast(&shared->taken);
+	collector->current = NO_BATCH;
+}
+
+const RowBatch *
+row_collector_next(RowCollector *collector, char **base)
+{
+	SharedRows *shared = collector->shared;
+	int			process;
+	RowBatch   *batch;
+
+	give_back_batch(collector);
+	if (collector->list == NO_BATCH)
+		collector->list = row_exchange_take(&shared->exchange);
+	if (likely(collector->list == NO_BATCH))
+		return NULL;
+	CHECK_FOR_INTERRUPTS();
+	collector->current = collector->list;
+	batch = find_batch(collector, collector->current);
+	collector->list = batch->next;
+	process = batch_process(collector->current);
+	*base = row_segments_find(collector->segments, process, batch->segment);
+	if (*base == NULL)
+		elog(ERROR, "could not map the rows of a parallel worker");
+	row_sequences_note(&collector->sequences, batch->nrows,
+					   row_segments_place(process, batch->segment,
+										  batch->places[0]),
+					   *base + batch->places[0]);
+	return batch;
+}
+
+/*
+ * Tells the log, once, that new memory is what takes time, when it was much
+ * and the server has none set aside.
+ */
+static void
+hint_at_memory(SharedRows *shared)
+{
+	uint64		bytes = pg_atomic_read_u64(&shared->bytes);
+
+	if (min_dynamic_shared_memory == 0 && bytes >= HINT_BYTES &&
+		shared_claim_memory_hint())
+		ereport(LOG,
+				(errmsg("gpusort: parallel workers took " UINT64_FORMAT " MB of new shared memory for the rows of a sort",
+						bytes / (1024 * 1024)),
+				 errhint("Such sorts take less time if min_dynamic_shared_memory sets memory aside for them.")));
+}
+
+bool
+row_collector_wait(RowCollector *collector)
+{
+	static uint32 wait_event = 0;
+	SharedRows *shared = collector->shared;
+	bool		has_batches;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortWorkers");
+	for (;;)
+	{
+		/* what comes after this look ends the wait that may follow */
+		ConditionVariablePrepareToSleep(&shared->exchange.sent);
+		SpinLockAcquire(&shared->exchange.mutex);
+		has_batches = shared->exchange.batches != NO_BATCH;
+		if (!has_batches && shared->nfinished == shared->njoined)
+			shared->closed = true;
+		SpinLockRelease(&shared->exchange.mutex);
+		if (has_batches || shared->closed)
+			break;
+		ConditionVariableSleep(&shared->exchange.sent, wait_event);
+	}
+	ConditionVariableCancelSleep();
+	if (!has_batches)
+		hint_at_memory(shared);
+	return has_batches;
+}
+
+SharedLayout *
+row_collector_layout(RowCollector *collector)
+{
+	return &collector->shared->exchange.layout;
+}
+
+void
+row_collector_refuse(RowCollector *collector)
+{
+	row_exchange_close(&collector->shared->exchange);
+}
+
+int
+row_collector_workers(const RowCollector *collector)
+{
+	int			count = 0;
+
+	/* the last one is the leader */
+	for (int i = 0; i < collector->shared->nprocesses - 1; i++)
+	{
+		const SharedDeposit *deposit = &collector->shared->deposits[i];
+
+		count += deposit->nrows > 0 || deposit->nkept > 0;
+	}
+	return count;
+}
+
+uint64
+row_collector_kept(const RowCollector *collector)
+{
+	uint64		count = 0;
+
+	for (int i = 0; i < collector->shared->nprocesses; i++)
+		count += collector->shared->deposits[i].nkept;
+	return count;
+}
+
+void
+row_collector_places(const RowCollector *collector, const RowStore *store,
+					 uint64 *places)
+{
+	const RowSequences *sequences = &collector->sequences;
+	uint64		row = 0;
+
+	for (int i = 0; i < sequences->count; i++)
+	{
+		const RowSequence *sequence = &sequences->list[i];
+
+		CHECK_FOR_INTERRUPTS();
+		for (uint32 j = 0; j < sequence->nrows; j++, row++)
+			places[row] = sequence->first_place +
+				((char *) row_store_get(store, row) - sequence->first_address);
+	}
+	Assert(row == store->nrows);
+}
+
+void
+row_collector_end(RowCollector *collector)
+{
+	pfree(collector->sequences.list);
+	pfree(collector);
+}

@@ -1,0 +1,66 @@
+/*-------------------------------------------------------------------------
+ *
+ * shared_order.h
+ *	  The order of rows in shared memory, for all processes that sort together.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_SHARED_ORDER_H
+#define GPUSORT_SHARED_ORDER_H
+
+#include "sort/row_order.h"
+#include "team/row_collector.h"
+
+/* The order, in the parallel context; all zeros before it is shared. */
+typedef struct SharedOrder
+{
+	dsm_handle	segment;		/* segment with the order and the rows' places */
+	uint64		nrows;			/* rows of the order */
+	Size		row_bytes;		/* bytes of a row, on average */
+} SharedOrder;
+
+/*
+ * Copies an order, whose keys have been dropped, to shared memory; all of its rows are
+ * those of the collector.  False if there is no memory, or if rows, order and copy would
+ * take more than "limit" bytes.
+ */
+extern bool shared_order_copy(SharedOrder *shared, RowOrder *order,
+							  const RowCollector *collector, Size limit);
+
+/* Where it was copied: drops the copy, once this process does not have it mapped. */
+extern void shared_order_drop(SharedOrder *shared);
+
+/* The rows in their order, in any process. */
+typedef struct OrderedRows
+{
+	const RowSegments *segments;
+	dsm_segment *segment;		/* segment of the order; NULL without rows */
+	const uint32 *order;		/* numbers of the rows */
+	const uint64 *places;		/* places of the rows, by their numbers */
+} OrderedRows;
+
+/*
+ * Maps order and rows, these into "segments".  False if the rows are gone, since all
+ * processes that had mapped them have ended.
+ */
+extern bool ordered_rows_map(OrderedRows *rows, SharedOrder *shared,
+							 RowSegments *segments);
+
+/* Unmaps the order, but not the rows. */
+extern void ordered_rows_unmap(OrderedRows *rows);
+
+/* The row of this entry of the order. */
+static inline void *
+ordered_rows_get(const OrderedRows *rows, uint64 entry)
+{
+	return row_segments_row(rows->segments, rows->places[rows->order[entry]]);
+}
+
+/* Prefetches where that row is, before it is asked for. */
+static inline void
+ordered_rows_prefetch_place(const OrderedRows *rows, uint64 entry)
+{
+	__builtin_prefetch(&rows->places[rows->order[entry]]);
+}
+
+#endif							/* GPUSORT_SHARED_ORDER_H */
