@@ -47,7 +47,6 @@ OBJS = \
 	src/executor/row_source.o \
 	src/executor/row_stream.o \
 	src/executor/sort_bound.o \
-	src/executor/team.o \
 	src/executor/value_aggregates.o \
 	src/executor/value_buffer.o \
 	src/executor/value_cast.o \
@@ -122,12 +121,13 @@ OBJS = \
 	src/spill/shared_runs.o \
 	src/spill/sorted_runs.o \
 	src/team/gathered_rows.o \
-	src/team/kept_rows.o \
+	src/team/member_sort.o \
 	src/team/row_collector.o \
 	src/team/row_deposit.o \
 	src/team/shared_order.o \
 	src/team/shared_rows.o \
-	src/team/sorted_slices.o
+	src/team/sorted_slices.o \
+	src/team/team.o
 
 PG_CPPFLAGS = -I$(srcdir)/src $(if $(gpusortd_path),-DGPUSORTD_PATH='"$(gpusortd_path)"')
 SHLIB_LINK = -Wl,--version-script=src/exports.map

@@ -37,10 +37,10 @@
 #include "executor/node_gpusort.h"
 #include "executor/row_sort.h"
 #include "executor/sort_bound.h"
-#include "executor/team.h"
 #include "executor/worker_reports.h"
 #include "port/compat.h"
 #include "settings.h"
+#include "team/team.h"
 
 /* What leader and workers share, in the parallel context; behind it is the TeamShared. */
 typedef struct SharedGpuSort
@@ -255,8 +255,8 @@ sort_together(GpuSortState *state)
 	(void) join_team(state, NULL);
 	MemoryContextSwitchTo(caller_context);
 	nrows = put_rows(state);
-	state->sort = team_order(state->team);
-	(void) team_decide(state->team, WORK_SEND_SLICES);
+	state->sort = row_sort_of_team(state->team);
+	row_sort_gather(state->sort);
 	return nrows;
 }
 

@@ -156,7 +156,7 @@ make_order(ParallelSort *sort)
 {
 	SharedSort *shared = sort->shared;
 
-	sort->sort = team_order(sort->team);
+	sort->sort = row_sort_of_team(sort->team);
 	row_sort_report(sort->sort, &shared->report);
 	pg_write_barrier();
 	pg_atomic_write_u32(&shared->sorted, 1);

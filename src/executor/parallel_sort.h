@@ -12,7 +12,7 @@
 #include "nodes/execnodes.h"
 
 #include "executor/node_limit.h"
-#include "executor/team.h"
+#include "executor/row_sort.h"
 
 struct ExplainState;
 

@@ -14,7 +14,7 @@
  *
  * Of rows with a single by-value column only the values are kept, without a tuple
  * header.  NULLs are only counted.  Processes that sort together keep such rows as
- * they are, since they may have to write them, and the leader takes the values when
+ * they are, since they may have to write them, and the collector takes the values when
  * they have been sorted.
  *
  * Rows that exceed the memory setting are written as sorted runs to a temporary
@@ -27,14 +27,8 @@
  * If the rows turn out not to be sortable by keys, they are moved to core's
  * tuplesort one by one, while the store shrinks.
  *
- * Processes that sort together share their memory.  The leader also takes the rows
- * of the workers, which are in shared memory and stay there (row_deposit.c).  The
- * rows may take the memory of all processes but for a part of each.  When the
- * shared rows have no room left, each process sorts its further rows in that part,
- * and writes them as runs (kept_rows.c; the leader does so here).  Where more rows are
- * expected than all memory holds, each process writes runs from the beginning, in all of
- * its memory.  In the end the leader merges all
- * runs.
+ * Of processes that sort together one has the rows of all, which a team has sorted
+ * (team.c).  It emits them in the same way.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,15 +48,6 @@
 #include "sort/row_order.h"
 #include "sort/row_store.h"
 #include "spill/external_sort.h"
-
-/*
- * A process that sorts together with others has one part in KEPT_ROWS_PART of its
- * memory for rows that it keeps.
- */
-#define KEPT_ROWS_PART		5
-
-/* The least that it keeps: core's sorts have as much, whatever the setting. */
-#define LEAST_KEPT_BYTES	((Size) 64 * 1024)
 
 /*
  * The first rows that are wanted are few when there are FEW_ROWS_PART times as many:
@@ -99,9 +84,11 @@ struct RowSort
 {
 	RowSortStatus status;
 	RowSource  *source;			/* the sorted rows */
-	ExternalSort external;		/* sort by keys */
+	ExternalSort *external;		/* sort by keys, own or a team's */
+	ExternalSort own;
 	NativeSort *native;			/* core's sort; NULL: by keys */
-	GatheredRows *gathered;		/* rows that workers gather, or NULL */
+	Team	   *team;			/* team that has sorted the rows, or NULL */
+	GatheredRows *gathered;		/* rows that its workers gather, or NULL */
 	MemoryContext context;		/* owns everything below */
 	TupleDesc	descriptor;
 	const SortColumn *columns;
@@ -112,8 +99,6 @@ struct RowSort
 	bool		keeps_values;	/* rows of one column, by value, are kept as
 								 * values */
 	Size		native_limit;	/* bytes of core's sort */
-	RowCollector *collector;	/* workers' rows; NULL without workers */
-	bool		kept;			/* rows do not go to shared memory any more */
 	SortProgress *progress;
 
 	instr_time	started;
@@ -143,14 +128,14 @@ put_values_natively(RowSort *sort, TupleTableSlot *slot)
 {
 	const Datum *value;
 
-	while ((value = external_sort_take_back(&sort->external)) != NULL)
+	while ((value = external_sort_take_back(sort->external)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
 		row_source_store_value(slot, value);
 		native_sort_put(sort->native, slot);
 	}
 	row_source_store_value(slot, NULL);
-	for (uint64 i = 0; i < sort->external.nnulls; i++)
+	for (uint64 i = 0; i < sort->external->nnulls; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		native_sort_put(sort->native, slot);
@@ -165,21 +150,19 @@ move_to_native(RowSort *sort)
 													&TTSOpsMinimalTuple);
 	MinimalTuple row;
 
-	external_sort_give_up(&sort->external);
+	external_sort_give_up(sort->external);
 	if (sort->keeps_values)
 		put_values_natively(sort, slot);
 	else
-		while ((row = external_sort_take_back(&sort->external)) != NULL)
+		while ((row = external_sort_take_back(sort->external)) != NULL)
 			put_stored_natively(sort, row, slot);
 	ExecDropSingleTupleTableSlot(slot);
-	external_sort_end(&sort->external);
+	external_sort_end(sort->external);
 }
 
-/*
- * Falls back to core's tuplesort, with the rows put so far; the reason is logged.
- */
+/* Begins core's tuplesort, without rows; the reason is logged. */
 static void
-fall_back(RowSort *sort, const char *reason)
+begin_natively(RowSort *sort, const char *reason)
 {
 	ereport(DEBUG1,
 			(errmsg_internal("gpusort falls back to PostgreSQL's sort: %s", reason)));
@@ -189,19 +172,21 @@ fall_back(RowSort *sort, const char *reason)
 	sort->status = TAKES_NATIVELY;
 	sort_progress_set_device(sort->progress, "native");
 	sort_progress_enter(sort->progress, PROGRESS_TAKING_ROWS);
+}
 
-	/* workers had better keep their rows now, in runs */
-	if (sort->collector != NULL)
-		row_collector_refuse(sort->collector);
-	if (sort->external.order != NULL)
+/* Falls back to core's tuplesort, with the rows put so far. */
+static void
+fall_back(RowSort *sort, const char *reason)
+{
+	begin_natively(sort, reason);
+	if (sort->external->order != NULL)
 		move_to_native(sort);
 }
 
 /* Makes a sort that can take no rows yet. */
 static RowSort *
 create_sort(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
-			double expected_rows, double bound, bool random_access,
-			bool by_keys)
+			double bound, bool random_access)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpusort",
@@ -211,33 +196,40 @@ create_sort(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 
 	INSTR_TIME_SET_CURRENT(sort->started);
 	sort->context = context;
+	sort->external = &sort->own;
 	sort->descriptor = descriptor;
 	sort->columns = columns;
 	sort->ncolumns = ncolumns;
 	sort->bound = bound;
 	sort->random_access = random_access;
-	sort->progress = sort_progress_begin(PROGRESS_OF_SORT, expected_rows,
-										 by_keys);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }
 
-/*
- * Begins to sort by keys, in the current memory context; or natively.  Rows in shared
- * memory do not spill by themselves.
- */
+/* Shows the progress of a sort that has been created. */
 static void
-begin_by_keys(RowSort *sort, Size limit, double expected_rows, bool spills)
+begin_progress(RowSort *sort, double expected_rows, bool by_keys)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	sort->progress = sort_progress_begin(PROGRESS_OF_SORT, expected_rows,
+										 by_keys);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Begins to sort by keys, in the current memory context; or natively. */
+static void
+begin_by_keys(RowSort *sort, double expected_rows)
 {
 	/* the plan may be older than a change of the setting */
 	if (!gpusort_enable || !gpusort_enable_sort)
 		fall_back(sort, "it has been switched off since the query was planned");
-	else if (external_sort_begin(&sort->external,
+	else if (external_sort_begin(sort->external,
 								 sort->keeps_values ? &single_values :
 								 &sort_of_minimal_tuples, sort->descriptor, sort->columns,
-								 sort->ncolumns, limit, expected_rows, spills,
+								 sort->ncolumns, sort->native_limit, expected_rows, true,
 								 sort->progress))
-		sort->external.random_access = sort->random_access;
+		sort->external->random_access = sort->random_access;
 	else
 		fall_back(sort, "its order has changed since the query was planned");
 }
@@ -254,16 +246,17 @@ RowSort *
 row_sort_begin(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 			   double expected_rows, double bound, bool random_access)
 {
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
-								   expected_rows, bound, random_access, true);
+	RowSort    *sort = create_sort(descriptor, columns, ncolumns, bound,
+								   random_access);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
+	begin_progress(sort, expected_rows, true);
 	sort->native_limit = gpusort_memory_limit();
 	sort->keeps_values = row_sort_is_of_values(descriptor, ncolumns);
-	begin_by_keys(sort, sort->native_limit, expected_rows, true);
+	begin_by_keys(sort, expected_rows);
 	/* estimates are not so good that twice as many would be unexpected */
 	if (bound != NO_BOUND && sort->status == TAKES_ROWS)
-		external_sort_limit_rows(&sort->external,
+		external_sort_limit_rows(sort->external,
 								 (uint64) Min((double) SORT_MAX_ROWS,
 											  Max(2 * expected_rows,
 												  FEW_ROWS_PART * (bound + 1))));
@@ -275,7 +268,7 @@ void
 row_sort_limit_groups(RowSort *sort, GroupLimit *limit)
 {
 	if (limit != NULL && sort->status == TAKES_ROWS)
-		external_sort_limit_groups(&sort->external, limit);
+		external_sort_limit_groups(sort->external, limit);
 }
 
 /* Begins another sort in the place of one that has been emptied. */
@@ -306,8 +299,8 @@ row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 	if (sort != NULL)
 		row_sort_end(sort);
 
-	sort = create_sort(descriptor, columns, ncolumns, expected_rows, bound,
-					   random_access, false);
+	sort = create_sort(descriptor, columns, ncolumns, bound, random_access);
+	begin_progress(sort, expected_rows, false);
 	caller_context = MemoryContextSwitchTo(sort->context);
 	sort->of_few = true;
 	sort->native_limit = gpusort_memory_limit();
@@ -316,55 +309,11 @@ row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 	return sort;
 }
 
-SharedMemoryLimits
-row_sort_divide_memory(int nworkers, bool keep_rows)
-{
-	Size		memory = gpusort_memory_limit();
-	SharedMemoryLimits limits;
-
-	limits.kept_rows = keep_rows ? memory :
-		Min(memory, Max(memory / KEPT_ROWS_PART, LEAST_KEPT_BYTES));
-	limits.shared_rows = (nworkers + 1) * (memory - limits.kept_rows);
-	limits.merge = (nworkers + 1) * limits.kept_rows;
-	return limits;
-}
-
-RowSort *
-row_sort_begin_leader(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
-					  double expected_rows, double bound,
-					  const SharedMemoryLimits *limits,
-					  RowCollector *collector, SharedRuns *runs,
-					  MergeHelp help)
-{
-	bool		kept = limits->shared_rows == 0;
-	RowSort    *sort = create_sort(descriptor, columns, ncolumns,
-								   expected_rows, bound, false, true);
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-
-	sort->native_limit = limits->kept_rows;
-	sort->collector = collector;
-	sort->kept = kept;
-	begin_by_keys(sort, kept ? limits->kept_rows : limits->shared_rows,
-				  expected_rows, kept);
-	sort->external.shared_runs = runs;
-	if (sort->status == TAKES_ROWS)
-	{
-		if (!kept && row_order_share(sort->external.order))
-			row_order_set_layout(sort->external.order,
-								 row_collector_layout(collector));
-		/* the others have no more memory then, and rows in shared memory have */
-		sort->external.limit_of_merge = limits->merge;
-		sort->external.help = bound == NO_BOUND ? help : NO_HELP;
-	}
-	MemoryContextSwitchTo(caller_context);
-	return sort;
-}
-
 /* Falls back after rows could not be sorted by keys. */
 static void
 fall_back_without_keys(RowSort *sort)
 {
-	fall_back(sort, sort->external.order->memory > sort->external.limit ?
+	fall_back(sort, sort->external->order->memory > sort->external->limit ?
 			  "the device was lost, and the memory for a sort is full" :
 			  "its keys were misleading");
 }
@@ -376,27 +325,8 @@ fall_back_without_keys(RowSort *sort)
 static bool
 few_are_wanted(const RowSort *sort)
 {
-	return sort->bound != NO_BOUND && sort->external.runs == NULL &&
-		sort->bound * 4 < sort->external.store->nrows;
-}
-
-/*
- * Writes the rows in the store as a run; false if they cannot be sorted by keys.
- * Rows of workers stay in shared memory also then.  So after that workers have to
- * keep theirs, and for further ones there is but this process's own memory.
- */
-static bool
-spill_rows(RowSort *sort)
-{
-	if (!external_sort_spill(&sort->external))
-		return false;
-	if (sort->collector != NULL && !sort->kept)
-	{
-		row_collector_refuse(sort->collector);
-		external_sort_set_limit(&sort->external, sort->native_limit);
-		sort->kept = true;
-	}
-	return true;
+	return sort->bound != NO_BOUND && sort->external->runs == NULL &&
+		sort->bound * 4 < sort->external->store->nrows;
 }
 
 /* Makes room for rows: spills those in the store, or falls back. */
@@ -407,7 +337,7 @@ make_room(RowSort *sort)
 
 	if (few_are_wanted(sort))
 		fall_back(sort, FEW_FIRST_ROWS);
-	else if (!spill_rows(sort))
+	else if (!external_sort_spill(sort->external))
 		fall_back_without_keys(sort);
 	MemoryContextSwitchTo(caller_context);
 }
@@ -422,14 +352,14 @@ put_value(RowSort *sort, TupleTableSlot *slot)
 	if (isnull)
 	{
 		/* values may take long to come, and the progress is to go on */
-		if (unlikely(++sort->external.nnulls % PROGRESS_ROWS == 0))
-			(void) external_sort_go_on(&sort->external);
+		if (unlikely(++sort->external->nnulls % PROGRESS_ROWS == 0))
+			(void) external_sort_go_on(sort->external);
 		return true;
 	}
-	return likely(external_sort_takes_row(&sort->external) &&
-				  row_store_add_value(sort->external.store, value,
-									  external_sort_memory(&sort->external))) &&
-		external_sort_put_key(&sort->external, slot);
+	return likely(external_sort_takes_row(sort->external) &&
+				  row_store_add_value(sort->external->store, value,
+									  external_sort_memory(sort->external))) &&
+		external_sort_put_key(sort->external, slot);
 }
 
 /* Takes the row with those that are sorted by keys, if there is room. */
@@ -438,7 +368,7 @@ put_in_store(RowSort *sort, TupleTableSlot *slot)
 {
 	if (unlikely(sort->keeps_values))
 		return put_value(sort, slot);
-	return external_sort_put(&sort->external, slot);
+	return external_sort_put(sort->external, slot);
 }
 
 /* Takes a row of this process. */
@@ -457,71 +387,10 @@ put_row(RowSort *sort, TupleTableSlot *slot)
 		elog(ERROR, "an empty row store has no room for a row");
 }
 
-/* Puts the rows of a batch, from this one on, as those of this process. */
-static void
-put_batch(RowSort *sort, const RowBatch *batch, int first, char *base)
-{
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
-													&TTSOpsMinimalTuple);
-
-	for (int i = first; i < batch->nrows; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		ExecStoreMinimalTuple((MinimalTuple) (base + batch->places[i]), slot,
-							  false);
-		put_row(sort, slot);
-	}
-	ExecDropSingleTupleTableSlot(slot);
-}
-
-/* Takes the rows of a batch. */
-static void
-take_batch(RowSort *sort, const RowBatch *batch, char *base)
-{
-	uint32		taken = 0;
-
-	if (sort->status == TAKES_ROWS && !sort->kept)
-	{
-		taken = external_sort_take_batch(&sort->external, batch, base);
-		if (taken < batch->nrows)
-			make_room(sort);
-	}
-	if (taken < batch->nrows)
-		put_batch(sort, batch, taken, base);
-}
-
-/* Takes the rows that workers have sent. */
-static void
-take_batches(RowSort *sort)
-{
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-	const RowBatch *batch;
-	char	   *base;
-
-	while ((batch = row_collector_next(sort->collector, &base)) != NULL)
-		take_batch(sort, batch, base);
-	MemoryContextSwitchTo(caller_context);
-}
-
-void
-row_sort_take_sent(RowSort *sort)
-{
-	take_batches(sort);
-}
-
-/* Takes a row of this process, and what workers have sent until now. */
-static pg_attribute_always_inline void
-put_rows(RowSort *sort, TupleTableSlot *slot)
-{
-	if (unlikely(sort->collector != NULL))
-		take_batches(sort);
-	put_row(sort, slot);
-}
-
 void
 row_sort_put(RowSort *sort, TupleTableSlot *slot)
 {
-	put_rows(sort, slot);
+	put_row(sort, slot);
 }
 
 uint64
@@ -531,13 +400,13 @@ row_sort_take(RowSort *sort, PlanState *source)
 	uint64		taken;
 
 	/* one that sorts natively has nothing else to do between rows */
-	while (sort->status == TAKES_ROWS || sort->collector != NULL)
+	while (sort->status == TAKES_ROWS)
 	{
 		TupleTableSlot *slot = ExecProcNode(source);
 
 		if (TupIsNull(slot))
 			return nrows;
-		put_rows(sort, slot);
+		put_row(sort, slot);
 		nrows++;
 	}
 	do
@@ -579,7 +448,7 @@ report_runs(const SortedRuns *runs, const char *method,
 static void
 report_keys(RowSort *sort)
 {
-	const ExternalSort *external = &sort->external;
+	const ExternalSort *external = sort->external;
 	RowSortReport *report = &sort->report;
 
 	report->nrows = external->nnulls + external->nrows;
@@ -627,7 +496,7 @@ wanted_nulls(const ExternalSort *external)
 static RowSource *
 make_source(const RowSort *sort)
 {
-	const ExternalSort *external = &sort->external;
+	const ExternalSort *external = sort->external;
 	bool		nulls_first = sort->columns[0].nulls_first;
 
 	if (sort->status == IN_RUNS)
@@ -645,46 +514,22 @@ make_source(const RowSort *sort)
 		row_source_of_order(external->order, sort->descriptor, sort->progress);
 }
 
-/* Sorts the rows that have been put, by their keys; or falls back. */
+/* Begins to emit rows that have been sorted by keys. */
 static void
-sort_by_keys(RowSort *sort)
+begin_emission(RowSort *sort)
 {
-	if (!external_sort_perform(&sort->external))
-	{
-		fall_back_without_keys(sort);
-		return;
-	}
 	report_keys(sort);
-	sort->status = sort->external.runs == NULL ? IN_MEMORY : IN_RUNS;
+	sort->status = sort->external->runs == NULL ? IN_MEMORY : IN_RUNS;
 	sort->source = make_source(sort);
 	sort->progress->figures.emits = true;
 	sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
-}
-
-/* Moves the rows of the shared runs to core's tuplesort. */
-static void
-move_shared_to_native(RowSort *sort)
-{
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
-													&TTSOpsMinimalTuple);
-	SharedRuns *shared = sort->external.shared_runs;
-	SortedRuns *runs = sorted_runs_create(NULL, &run_of_minimal_tuples,
-										  sort->native_limit,
-										  sort->native_limit, false, shared, 0);
-	MinimalTuple row;
-
-	while ((row = sorted_runs_take(runs)) != NULL)
-		put_stored_natively(sort, row, slot);
-	sorted_runs_end(runs);
-	ExecDropSingleTupleTableSlot(slot);
-	sort_progress_add(sort->progress, shared->nrows);
 }
 
 /* Adds a finished sort to the server's statistics. */
 static void
 count_sort(const RowSort *sort)
 {
-	if (sort->collector != NULL)
+	if (sort->team != NULL)
 		shared_count(STAT_SORTS_TOGETHER, 1);
 	shared_count(STAT_SORT_WORKERS, sort->report.workers);
 	if (sort->status == NATIVE)
@@ -702,40 +547,71 @@ count_sort(const RowSort *sort)
 	shared_count(STAT_SORT_MICROSECONDS, sort->report.sort_microseconds);
 }
 
-uint64
-row_sort_take_rest(RowSort *sort)
-{
-	do
-		take_batches(sort);
-	while (row_collector_wait(sort->collector));
-	if (sort->status == TAKES_ROWS)
-		row_order_set_layout(sort->external.order, NULL);
-	sort->report.workers = row_collector_workers(sort->collector);
-	sort->report.kept_rows = row_collector_kept(sort->collector);
-	return sort->report.kept_rows;
-}
-
 void
 row_sort_perform(RowSort *sort)
 {
 	instr_time	start;
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
-	if (sort->collector != NULL)
-		(void) row_sort_take_rest(sort);
 	sort->report.fill_microseconds = microseconds_since(sort->started);
 	INSTR_TIME_SET_CURRENT(start);
 	if (sort->status == TAKES_ROWS)
-		sort_by_keys(sort);
-	if (sort->status == TAKES_NATIVELY)
 	{
-		if (sort->collector != NULL)
-			move_shared_to_native(sort);
-		sort_natively(sort);
+		if (external_sort_perform(sort->external))
+			begin_emission(sort);
+		else
+			fall_back_without_keys(sort);
 	}
+	if (sort->status == TAKES_NATIVELY)
+		sort_natively(sort);
 	sort->report.sort_microseconds = microseconds_since(start);
 	count_sort(sort);
 	MemoryContextSwitchTo(caller_context);
+}
+
+/* Sorts the rows of a team natively, which cannot be sorted by keys. */
+static void
+sort_team_natively(RowSort *sort)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->descriptor,
+													&TTSOpsMinimalTuple);
+	uint64		nrows = 0;
+	MinimalTuple row;
+
+	begin_natively(sort, "some process has rows that are not sorted by keys");
+	for (; (row = team_take_back(sort->team)) != NULL; nrows++)
+		put_stored_natively(sort, row, slot);
+	ExecDropSingleTupleTableSlot(slot);
+	sort_progress_add(sort->progress, nrows);
+	sort_natively(sort);
+}
+
+RowSort *
+row_sort_of_team(Team *team)
+{
+	const TeamRows *rows = team_rows(team);
+	bool		by_keys = team_order(team);
+	RowSort    *sort = create_sort(rows->descriptor, rows->columns,
+								   rows->ncolumns, rows->bound, false);
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	TeamReport	report = team_report(team);
+
+	sort->team = team;
+	sort->native_limit = team_kept_bytes(team);
+	sort->external = team_sort(team);
+	sort->progress = sort->external->progress;
+	if (by_keys)
+		begin_emission(sort);
+	else
+		sort_team_natively(sort);
+	sort->report.workers = report.workers;
+	sort->report.kept_rows = report.kept_rows;
+	sort->report.fill_microseconds = report.fill_microseconds;
+	sort->report.sort_microseconds = report.sort_microseconds +
+		(by_keys ? 0 : microseconds_since(sort->started));
+	count_sort(sort);
+	MemoryContextSwitchTo(caller_context);
+	return sort;
 }
 
 /* Can all rows be emitted as values, and are they likely to be? */
@@ -744,7 +620,7 @@ can_take_values(const RowSort *sort)
 {
 	return row_sort_is_of_values(sort->descriptor, sort->ncolumns) &&
 		sort->bound == NO_BOUND && sort->status == IN_MEMORY &&
-		!row_order_is_limited(sort->external.order);
+		!row_order_is_limited(sort->external->order);
 }
 
 /* Emits rows of one by-value column, all of them in memory, as values. */
@@ -752,7 +628,7 @@ static void
 take_values(RowSort *sort)
 {
 	bool		nulls_first = sort->columns[0].nulls_first;
-	RowOrder   *order = sort->external.order;
+	RowOrder   *order = sort->external->order;
 	uint64		nnulls = row_order_take_values(order, nulls_first);
 
 	pfree(sort->source);
@@ -760,28 +636,25 @@ take_values(RowSort *sort)
 										sort->progress);
 }
 
-bool
-row_sort_gather(RowSort *sort, SharedGather *shared, SharedSlices *slices,
-				Size limit)
+void
+row_sort_gather(RowSort *sort)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-	RowOrder   *order = NULL;
 
 	if (can_take_values(sort))
-		take_values(sort);
-	else if (sort->bound == NO_BOUND)
-		order = row_sort_shared_order(sort);
-	if (order != NULL)
-		sort->gathered = gathered_rows_begin(shared, slices, order,
-											 sort->collector, limit);
-	if (sort->gathered != NULL)
 	{
+		take_values(sort);
+		(void) team_decide(sort->team, WORK_NONE);
+	}
+	else if (team_decide(sort->team, sort->bound == NO_BOUND ?
+						 WORK_SEND_SLICES : WORK_NONE) == WORK_SEND_SLICES)
+	{
+		sort->gathered = team_gathered(sort->team);
 		sort->source = row_source_of_reader(gathered_rows_reader(sort->gathered),
 											false, sort->progress);
 		sort->status = GATHERED;
 	}
 	MemoryContextSwitchTo(caller_context);
-	return sort->gathered != NULL;
 }
 
 uint64
@@ -794,8 +667,8 @@ bool
 row_sort_has_help(const RowSort *sort)
 {
 	return sort->gathered != NULL ||
-		(sort->external.runs != NULL &&
-		 sorted_runs_has_help(sort->external.runs));
+		(sort->external->runs != NULL &&
+		 sorted_runs_has_help(sort->external->runs));
 }
 
 void
@@ -804,25 +677,7 @@ row_sort_stop_help(RowSort *sort)
 	if (sort->gathered != NULL)
 		gathered_rows_stop(sort->gathered);
 	else
-		sorted_runs_stop_help(sort->external.runs);
-}
-
-void
-row_sort_give_up_keys(RowSort *sort)
-{
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-
-	if (sort->status == TAKES_ROWS)
-		fall_back(sort, "other processes have rows that are not sorted by keys");
-	MemoryContextSwitchTo(caller_context);
-}
-
-RowOrder *
-row_sort_shared_order(RowSort *sort)
-{
-	return sort->status == IN_MEMORY &&
-		!row_store_has_rows(sort->external.store) ?
-		sort->external.order : NULL;
+		sorted_runs_stop_help(sort->external->runs);
 }
 
 bool
@@ -840,12 +695,12 @@ row_sort_skip(RowSort *sort, uint64 nrows)
 bool
 row_sort_count_groups(const RowSort *sort, uint64 *ngroups)
 {
-	const RowOrder *order = sort->external.order;
+	const RowOrder *order = sort->external->order;
 
 	if (sort->status != IN_MEMORY ||
 		(order->nentries > 0 && !order->limited_exactly))
 		return false;
-	*ngroups = order->nentries + wanted_nulls(&sort->external);
+	*ngroups = order->nentries + wanted_nulls(sort->external);
 	return true;
 }
 
@@ -897,11 +752,8 @@ row_sort_end(RowSort *sort)
 {
 	if (sort->native != NULL)
 		tuplesort_end(sort->native->state);
-	if (sort->gathered != NULL)
-		gathered_rows_end(sort->gathered);
-	external_sort_end(&sort->external);
-	if (sort->collector != NULL)
-		row_collector_end(sort->collector);
+	if (sort->team == NULL)
+		external_sort_end(sort->external);
 	MemoryContextDelete(sort->context);
 }
 

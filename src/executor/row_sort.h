@@ -17,7 +17,7 @@
 #include "keys/sort_keys.h"
 #include "sort/group_limit.h"
 #include "spill/sorted_runs.h"
-#include "team/gathered_rows.h"
+#include "team/team.h"
 
 /* A sort, with a memory context of its own. */
 typedef struct RowSort RowSort;
@@ -66,58 +66,29 @@ extern RowSort *row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 								   double expected_rows, double bound,
 								   bool random_access);
 
-/* The memory of processes that sort together, in bytes. */
-typedef struct SharedMemoryLimits
-{
-	Size		shared_rows;	/* shared rows of all processes; 0: each
-								 * process keeps all of its rows */
-	Size		kept_rows;		/* rows that one process keeps, for its runs */
-	Size		merge;			/* the leader's merge of all runs */
-} SharedMemoryLimits;
-
 /*
- * Divides the memory of a leader and nworkers workers.  With keep_rows each process
- * keeps all of its rows; otherwise only those that shared memory has no room for.
+ * In a collector, which has put its last row: sorts the rows of the team, by keys or by
+ * core's sort.  The team ends after the sort.
  */
-extern SharedMemoryLimits row_sort_divide_memory(int nworkers,
-												 bool keep_rows);
+extern RowSort *row_sort_of_team(Team *team);
 
 /*
- * The same as row_sort_begin() for the leader of processes that sort together.  The
- * collector, which ends with the sort, has the rows that the workers send; "runs"
- * are the runs of the rows that the processes keep, and "help" says when workers can
- * help to merge them.
+ * After row_sort_of_team(): has the team's members help while rows are emitted, if that
+ * pays.  They send rows in their order; not where rows are values, which this process
+ * takes itself.  row_sort_gathered() returns how many rows were sent so far.
  */
-extern RowSort *row_sort_begin_leader(TupleDesc descriptor,
-									  const SortColumn *columns, int ncolumns,
-									  double expected_rows, double bound,
-									  const SharedMemoryLimits *limits,
-									  RowCollector *collector,
-									  SharedRuns *runs, MergeHelp help);
+extern void row_sort_gather(RowSort *sort);
+extern uint64 row_sort_gathered(const RowSort *sort);
 
 /*
- * In the leader, after row_sort_perform(): do workers help while rows are emitted?  It
- * has to end when no more rows are fetched, by row_sort_stop_help() or when the sort
- * ends.
+ * After row_sort_of_team(): do workers help while rows are emitted?  It has to end when
+ * no more rows are fetched, by row_sort_stop_help() or when the sort ends.
  */
 extern bool row_sort_has_help(const RowSort *sort);
 extern void row_sort_stop_help(RowSort *sort);
 
 /* Are rows that are sorted by ncolumns columns one value each, passed by value? */
 extern bool row_sort_is_of_values(TupleDesc descriptor, int ncolumns);
-
-/*
- * In the leader, after row_sort_perform(): takes the rows from workers that gather
- * them, if that pays, and returns true then; it does not pay where rows are values,
- * which the leader takes itself.  row_sort_gathered() returns how many rows were
- * gathered so far.
- */
-extern bool row_sort_gather(RowSort *sort, SharedGather *shared,
-							SharedSlices *slices, Size limit);
-extern uint64 row_sort_gathered(const RowSort *sort);
-
-/* Falls back to core's sort, since another process has rows not sorted by keys. */
-extern void row_sort_give_up_keys(RowSort *sort);
 
 /*
  * Lets the sort leave out rows that are not among the first of their group, unless the
@@ -130,21 +101,6 @@ extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);
 
 /* Puts all rows of this node; returns how many. */
 extern uint64 row_sort_take(RowSort *sort, PlanState *source);
-
-/* Takes the rows that workers have sent so far, in the leader. */
-extern void row_sort_take_sent(RowSort *sort);
-
-/*
- * Waits for the last row that workers send, in the leader, and returns how many
- * rows the workers have kept.  row_sort_perform() does that as well.
- */
-extern uint64 row_sort_take_rest(RowSort *sort);
-
-/*
- * The order, after row_sort_perform(), if all rows are in memory and have been sent
- * by workers; NULL otherwise.
- */
-extern RowOrder *row_sort_shared_order(RowSort *sort);
 
 /* Sorts, after the last row; only then can rows be fetched. */
 extern void row_sort_perform(RowSort *sort);

@@ -8,7 +8,7 @@
  * (row_batch.h).  A batch that the collector has taken is used again.
  *
  * No process waits while there are rows to put.  When there is no room left, or the
- * collector takes no more rows, the process keeps all further rows (kept_rows.c), or the
+ * collector takes no more rows, the process keeps all further rows (member_sort.c), or the
  * sort is done in another way.  A process that has sent its last batch waits for the
  * collector to take it.
  *

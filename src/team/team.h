@@ -10,8 +10,8 @@
 
 #include "access/parallel.h"
 
-#include "executor/row_sort.h"
-#include "team/sorted_slices.h"
+#include "team/gathered_rows.h"
+#include "team/member_sort.h"
 
 /* The state that all members share, in the parallel context. */
 typedef struct TeamShared TeamShared;
@@ -29,18 +29,6 @@ typedef struct TeamTerms
 	double		expected_to_send;	/* rows that workers may be asked to send
 									 * in their order; 0: none */
 } TeamTerms;
-
-/* The rows of a member, and how they are sorted. */
-typedef struct TeamRows
-{
-	TupleDesc	descriptor;
-	const SortColumn *columns;
-	int			ncolumns;
-	double		expected_rows;	/* estimate, of this member */
-	double		bound;			/* first rows that are wanted, or NO_BOUND */
-	GroupLimit *limit;			/* limit of each group's rows, or NULL */
-	MergeHelp	help;			/* when members can help to merge runs */
-} TeamRows;
 
 /* A member. */
 typedef struct Team Team;
@@ -92,17 +80,43 @@ extern void team_put(Team *team, TupleTableSlot *slot);
 extern void team_finish(Team *team);
 
 /*
- * For the collector: waits for the rows of all, sorts them, and returns the sort, which
- * the caller ends.
+ * For the collector: waits for the rows of all, and sorts them.  False if keys are of no
+ * use.  Then team_take_back() returns the rows of all, in any order, one a call, each
+ * valid until the next call, and NULL at the end.
  */
-extern RowSort *team_order(Team *team);
+extern bool team_order(Team *team);
+extern MinimalTuple team_take_back(Team *team);
+
+/* For the collector: the sort of the rows of all, which stays the team's. */
+extern ExternalSort *team_sort(Team *team);
+
+/* What there is to tell of that; without pointers. */
+typedef struct TeamReport
+{
+	int			workers;		/* workers that have had rows */
+	uint64		kept_rows;		/* rows that members have kept */
+	uint64		fill_microseconds;	/* time up to the last row of all */
+	uint64		sort_microseconds;	/* time from there to the order */
+} TeamReport;
+
+extern TeamReport team_report(const Team *team);
+
+/* What this member was begun with. */
+extern const TeamRows *team_rows(const Team *team);
+
+/* Bytes for rows that a member sorts by itself. */
+extern Size team_kept_bytes(const Team *team);
 
 /*
  * For the collector, when it has the order: decides, once, what the members do.  That
  * is the wish, or what was decided for the merge of runs, or nothing if memory does not
- * suffice for the wish: then the collector emits all rows, with what help there is.
+ * suffice for the wish: then the collector emits all rows, with what help there is.  If
+ * all emit slices, the collector's sort has ended.
  */
 extern TeamWork team_decide(Team *team, TeamWork wish);
+
+/* For the collector, after WORK_SEND_SLICES: the rows, which end before the team. */
+extern GatheredRows *team_gathered(Team *team);
 
 /*
  * For other members, after team_finish(): merges runs to files, if the collector wants
@@ -128,7 +142,7 @@ extern SliceReader *team_slices(Team *team, const RowComparator *groups);
 /* The slices of all members. */
 extern SharedSlices *team_shared_slices(TeamShared *shared);
 
-/* Leaves the team at any time, when the sort and the slices have ended. */
+/* Leaves the team at any time, when nobody here reads its rows. */
 extern void team_leave(Team *team);
 
 #endif							/* GPUSORT_TEAM_H */

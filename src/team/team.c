@@ -14,8 +14,8 @@
  *	  elected to collect (parallel_sort.c).
  *
  * A row that is put goes to shared memory, and stays there (row_deposit.c).  If that
- * is full, the member keeps this and all later rows: in runs (kept_rows.c), or, if it
- * is the collector, in the sort of all rows.  A collector that emits all rows puts its
+ * is full, the member keeps this and all later rows: in runs, or, if it is
+ * the collector, in the sort of all rows (member_sort.c).  A collector that emits all rows puts its
  * own to that sort at once, which is faster, unless members are expected to send rows
  * in their order: then all have to be in shared memory.
  *
@@ -33,16 +33,25 @@
 
 #include "utils/memutils.h"
 
-#include "executor/team.h"
-#include "shared_state.h"
-#include "team/kept_rows.h"
+#include "port/timing.h"
+#include "settings.h"
 #include "team/row_deposit.h"
+#include "team/team.h"
 
-/* Behind it are the SharedRows and the SharedKeptRows. */
+/*
+ * A member has one part in KEPT_ROWS_PART of its memory for rows that it keeps.
+ */
+#define KEPT_ROWS_PART		5
+
+/* The least that it keeps: core's sorts have as much, whatever the setting. */
+#define LEAST_KEPT_BYTES	((Size) 64 * 1024)
+
+/* Behind it are the SharedRows. */
 struct TeamShared
 {
 	TeamTerms	terms;
-	SharedMemoryLimits limits;	/* memory of all members */
+	CollectorLimits limits;		/* memory of all members */
+	SharedKeptRows kept;		/* rows in files, and the decision of all */
 	SharedSlices slices;		/* order of the rows, if it is shared */
 	SharedGather gather;		/* how slices are sent to the collector */
 };
@@ -57,43 +66,51 @@ struct Team
 	RowSegments *segments;		/* shared memory of all members */
 	RowDeposit *deposit;		/* what takes rows to shared memory, or NULL */
 	bool		keeps_rows;		/* no more rows go there */
-	KeptRows	kept;			/* rows kept, if another process collects */
-	RowCollector *collector;	/* in the collector */
-	RowSort    *sort;			/* sort of all rows, in the collector */
-	bool		shares_order;	/* all of its rows can be in shared memory */
+	MemberSort	sort;			/* rows kept, or those of all */
 	bool		may_merge;		/* has runs, which it may have to send in
 								 * parts */
 	bool		may_gather;		/* may have to send slices */
+
+	/* in the collector */
+	RowCollector *collector;	/* NULL: another process collects */
+	bool		shares_order;	/* all of its rows can be in shared memory */
+	instr_time	started;
+	TeamReport	report;
+	GatheredRows *gathered;		/* rows that workers send, or NULL */
 };
 
-/* The parts of the shared memory behind the TeamShared. */
+/* The part of the shared memory behind the TeamShared. */
 static SharedRows *
 shared_rows(TeamShared *shared)
 {
 	return (SharedRows *) ((char *) shared + MAXALIGN(sizeof(TeamShared)));
 }
 
-static SharedKeptRows *
-shared_kept_rows(TeamShared *shared)
-{
-	return (SharedKeptRows *)
-		((char *) shared_rows(shared) +
-		 MAXALIGN(shared_rows_size(shared->terms.nparticipants)));
-}
-
 /* The decision of all, also before there are runs. */
 static LeaderDecision *
 shared_decision(TeamShared *shared)
 {
-	return &shared_kept_rows_runs(shared_kept_rows(shared))->decision;
+	return &shared->kept.runs.decision;
 }
 
 Size
 team_size(int nparticipants)
 {
-	return MAXALIGN(sizeof(TeamShared)) +
-		MAXALIGN(shared_rows_size(nparticipants)) +
-		shared_kept_rows_size();
+	return MAXALIGN(sizeof(TeamShared)) + shared_rows_size(nparticipants);
+}
+
+/* Divides the memory of all members. */
+static CollectorLimits
+divide_memory(const TeamTerms *terms)
+{
+	Size		memory = gpusort_memory_limit();
+	CollectorLimits limits;
+
+	limits.kept_rows = terms->keep_rows ? memory :
+		Min(memory, Max(memory / KEPT_ROWS_PART, LEAST_KEPT_BYTES));
+	limits.rows = terms->nparticipants * (memory - limits.kept_rows);
+	limits.merge = terms->nparticipants * limits.kept_rows;
+	return limits;
 }
 
 /* Sets all but the kept rows. */
@@ -103,13 +120,13 @@ set_terms(TeamShared *shared, const TeamTerms *terms)
 	int			nworkers = terms->nparticipants - 1;
 
 	shared->terms = *terms;
-	shared->limits = row_sort_divide_memory(nworkers, terms->keep_rows);
+	shared->limits = divide_memory(terms);
 	shared_slices_init(&shared->slices);
 	shared_gather_init(&shared->gather, nworkers,
-					   shared->limits.shared_rows > 0 ?
+					   shared->limits.rows > 0 ?
 					   terms->expected_to_send : 0);
 	shared_rows_init(shared_rows(shared), terms->nparticipants,
-					 shared->limits.shared_rows);
+					 shared->limits.rows);
 }
 
 void
@@ -117,7 +134,7 @@ team_init(TeamShared *shared, ParallelContext *context,
 		  const TeamTerms *terms)
 {
 	set_terms(shared, terms);
-	shared_kept_rows_init(shared_kept_rows(shared), context,
+	shared_kept_rows_init(&shared->kept, context,
 						  shared->limits.kept_rows);
 }
 
@@ -125,14 +142,13 @@ void
 team_reset(TeamShared *shared, const TeamTerms *terms)
 {
 	set_terms(shared, terms);
-	shared_kept_rows_reset(shared_kept_rows(shared),
-						   shared->limits.kept_rows);
+	shared_kept_rows_reset(&shared->kept, shared->limits.kept_rows);
 }
 
 void
 team_attach(TeamShared *shared)
 {
-	shared_kept_rows_attach(shared_kept_rows(shared));
+	shared_kept_rows_attach(&shared->kept);
 }
 
 bool
@@ -175,17 +191,13 @@ static void
 begin_collecting(Team *team)
 {
 	TeamShared *shared = team->shared;
-	const TeamRows *rows = &team->rows;
-	SharedRuns *runs = shared_kept_rows_runs(shared_kept_rows(shared));
 
+	INSTR_TIME_SET_CURRENT(team->started);
 	team->collector = row_collector_begin(shared_rows(shared),
 										  team->segments);
-	team->sort = row_sort_begin_leader(rows->descriptor, rows->columns,
-									   rows->ncolumns,
-									   rows->expected_rows * shared->terms.nparticipants,
-									   rows->bound, &shared->limits,
-									   team->collector, runs, rows->help);
-	row_sort_limit_groups(team->sort, rows->limit);
+	member_sort_begin_all(&team->sort, &shared->kept, &team->rows,
+						  team->collector, shared->terms.nparticipants,
+						  shared->limits.rows == 0, &shared->limits);
 }
 
 TeamRole
@@ -207,24 +219,19 @@ team_join(Team *team, int nworkers)
 	if (is_collector)
 		begin_collecting(team);
 	else
-		kept_rows_init(&team->kept, shared_kept_rows(shared),
-					   rows->descriptor, rows->columns, rows->ncolumns,
-					   rows->expected_rows, rows->bound, rows->limit);
+		member_sort_prepare(&team->sort, &shared->kept, rows);
 	MemoryContextSwitchTo(caller_context);
 	if (is_collector)
 		return TEAM_COLLECTS;
 	return team->deposit != NULL ? TEAM_DEPOSITS : TEAM_LATE;
 }
 
-/* Keeps a row that does not go to shared memory. */
+/* In the collector: takes what members have sent until now. */
 static inline void
-keep_row(Team *team, TupleTableSlot *slot)
+take_sent(Team *team)
 {
-	team->keeps_rows = true;
-	if (team->sort != NULL)
-		row_sort_put(team->sort, slot);
-	else
-		kept_rows_put(&team->kept, slot);
+	if (unlikely(row_exchange_has_batches(&shared_rows(team->shared)->exchange)))
+		member_sort_take_sent(&team->sort);
 }
 
 void
@@ -232,78 +239,142 @@ team_put(Team *team, TupleTableSlot *slot)
 {
 	if (unlikely(team->keeps_rows) ||
 		unlikely(!row_deposit_put(team->deposit, slot)))
-		keep_row(team, slot);
-	else if (team->sort != NULL)
-		row_sort_take_sent(team->sort);
-}
-
-/* Writes the rest of the rows that this member keeps; offers help. */
-static void
-finish_kept_rows(Team *team)
-{
-	kept_rows_end(&team->kept);
-	team->may_gather = team->kept.nrows == 0 &&
-		shared_gather_offer(&team->shared->gather);
+	{
+		team->keeps_rows = true;
+		member_sort_put(&team->sort, slot);
+	}
+	if (team->collector != NULL)
+		take_sent(team);
 }
 
 void
 team_finish(Team *team)
 {
-	bool		is_collector = team->sort != NULL;
+	bool		is_collector = team->collector != NULL;
 
 	if (!is_collector)
-		finish_kept_rows(team);
+	{
+		member_sort_finish(&team->sort);
+		team->may_gather = team->sort.nkept == 0 &&
+			shared_gather_offer(&team->shared->gather);
+	}
 	if (!is_collector && team->progress != NULL)
 		sort_progress_enter(team->progress, PROGRESS_WAITING_FOR_LEADER);
 	if (team->deposit != NULL)
-		row_deposit_finish(team->deposit, is_collector ? 0 : team->kept.nrows);
+		row_deposit_finish(team->deposit,
+						   is_collector ? 0 : team->sort.nkept);
 }
 
-RowSort *
+/* Takes all rows, until all members have finished. */
+static void
+take_rest(Team *team)
+{
+	do
+		member_sort_take_sent(&team->sort);
+	while (row_collector_wait(team->collector));
+	team->report.workers = row_collector_workers(team->collector);
+	team->report.kept_rows = row_collector_kept(team->collector);
+}
+
+bool
 team_order(Team *team)
 {
-	if (row_sort_take_rest(team->sort) > 0 &&
-		!shared_kept_rows_have_keys(shared_kept_rows(team->shared)))
-		row_sort_give_up_keys(team->sort);
-	row_sort_perform(team->sort);
-	return team->sort;
+	instr_time	filled;
+	bool		sorted;
+
+	take_rest(team);
+	team->report.fill_microseconds = microseconds_since(team->started);
+	INSTR_TIME_SET_CURRENT(filled);
+	sorted = member_sort_perform(&team->sort);
+	team->report.sort_microseconds = microseconds_since(filled);
+	return sorted;
 }
 
-/* Shares the order of all rows; false if there is no memory for that. */
+ExternalSort *
+team_sort(Team *team)
+{
+	return &team->sort.external;
+}
+
+MinimalTuple
+team_take_back(Team *team)
+{
+	return member_sort_take_back(&team->sort);
+}
+
+TeamReport
+team_report(const Team *team)
+{
+	return team->report;
+}
+
+const TeamRows *
+team_rows(const Team *team)
+{
+	return &team->rows;
+}
+
+Size
+team_kept_bytes(const Team *team)
+{
+	return team->shared->limits.kept_rows;
+}
+
+/* Shares the order for all to emit slices of it; false if there is no memory for that. */
 static bool
 share_order(Team *team)
 {
 	TeamShared *shared = team->shared;
-	RowOrder   *order = row_sort_shared_order(team->sort);
+	RowOrder   *order = team->sort.external.order;
 
-	return order != NULL &&
-		shared_slices_share(&shared->slices, order,
-							team->collector,
-							shared_slices_even(order->nentries,
-											   shared->terms.nparticipants),
-							shared->limits.shared_rows);
+	if (!shared_slices_share(&shared->slices, order, team->collector,
+							 shared_slices_even(order->nentries,
+												shared->terms.nparticipants),
+							 shared->limits.rows))
+		return false;
+	member_sort_end(&team->sort);
+	return true;
+}
+
+/* Begins to have workers send slices; false if that does not pay, or memory is too little. */
+static bool
+begin_gathering(Team *team)
+{
+	TeamShared *shared = team->shared;
+	MemoryContext caller_context = MemoryContextSwitchTo(team->context);
+
+	if (team->shares_order)
+		team->gathered = gathered_rows_begin(&shared->gather, &shared->slices,
+											 team->sort.external.order,
+											 team->collector,
+											 shared->limits.rows);
+	MemoryContextSwitchTo(caller_context);
+	return team->gathered != NULL;
 }
 
 TeamWork
 team_decide(Team *team, TeamWork wish)
 {
-	TeamShared *shared = team->shared;
 	bool		done = false;
 
-	if (wish == WORK_SEND_SLICES)
-		done = row_sort_gather(team->sort, &shared->gather, &shared->slices,
-							   team->shares_order ?
-							   shared->limits.shared_rows : 0);
-	else if (wish == WORK_EMIT_SLICES)
-		done = share_order(team);
-	leader_decision_make(shared_decision(shared), done ? wish : WORK_NONE);
-	return team_await(shared);
+	if (wish != WORK_NONE && member_sort_is_shared(&team->sort))
+		done = wish == WORK_SEND_SLICES ? begin_gathering(team) :
+			share_order(team);
+	leader_decision_make(shared_decision(team->shared),
+						 done ? wish : WORK_NONE);
+	return team_await(team->shared);
+}
+
+GatheredRows *
+team_gathered(Team *team)
+{
+	return team->gathered;
 }
 
 bool
 team_help(Team *team)
 {
-	team->may_merge = kept_rows_merge(&team->kept);
+	team->may_merge = member_sort_merge(&team->sort);
 	row_deposit_end(team->deposit);
 	team->deposit = NULL;
 	return team->may_merge || team->may_gather;
@@ -315,7 +386,7 @@ team_help_later(Team *team)
 	MemoryContext caller_context = MemoryContextSwitchTo(team->context);
 
 	if (team->may_merge)
-		kept_rows_send_parts(&team->kept);
+		member_sort_send_parts(&team->sort);
 	else if (team_await(team->shared) == WORK_SEND_SLICES)
 		gather_rows(&team->shared->gather, &team->shared->slices,
 					team->segments);
@@ -355,6 +426,9 @@ team_shared_slices(TeamShared *shared)
 void
 team_leave(Team *team)
 {
+	if (team->gathered != NULL)
+		gathered_rows_end(team->gathered);
+	member_sort_end(&team->sort);
 	row_segments_end(team->segments);
 	MemoryContextDelete(team->context);
 }

@@ -1,0 +1,400 @@
+/*-------------------------------------------------------------------------
+ *
+ * member_sort.c
+ *	  The sort of a member of a team: of the rows of all, or of those it keeps.
+ *
+ * The collector sorts the rows of all members.  It takes those that are in shared
+ * memory, and stay there, and puts its own.  When memory is full it writes all of them
+ * as a run, and has the others keep their further rows.
+ *
+ * Each other member sorts those of its rows that cannot be put into shared memory, in a
+ * part of its own, and writes them as runs.  Then it waits for the collector, to merge
+ * the runs of all together with it (part_merge.c), before the collector emits rows or
+ * while it does.
+ *
+ * If only the first rows are wanted, a run has no more of them.  A member that cannot
+ * sort by keys writes its rows as a run in no order.  Then core's sort takes the rows of
+ * all members, from the collector.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "storage/sharedfileset.h"
+#include "utils/memutils.h"
+
+#include "cost/sort_cost.h"
+#include "settings.h"
+#include "team/member_sort.h"
+
+void
+shared_kept_rows_init(SharedKeptRows *shared, ParallelContext *context,
+					  Size limit)
+{
+	shared->context_segment = dsm_segment_handle(context->seg);
+	pg_atomic_init_u32(&shared->keys_failed, 0);
+	shared_runs_init(&shared->runs, context->seg, limit);
+}
+
+void
+shared_kept_rows_reset(SharedKeptRows *shared, Size limit)
+{
+	SharedFileSetDeleteAll(&shared->runs.files);
+	pg_atomic_write_u32(&shared->keys_failed, 0);
+	shared_runs_reset(&shared->runs, limit);
+}
+
+void
+shared_kept_rows_attach(SharedKeptRows *shared)
+{
+	SharedFileSetAttach(&shared->runs.files,
+						dsm_find_mapping(shared->context_segment));
+}
+
+void
+member_sort_prepare(MemberSort *sort, SharedKeptRows *shared,
+					const TeamRows *rows)
+{
+	memset(sort, 0, sizeof(MemberSort));
+	sort->shared = shared;
+	sort->rows = rows;
+	sort->parent = CurrentMemoryContext;
+}
+
+/* Notes a row in the run in no order. */
+static void
+write_row(MemberSort *sort, MinimalTuple row)
+{
+	run_tape_write_indexed(sort->unsorted, row);
+	sort->nunsorted++;
+}
+
+/*
+ * Goes on without keys: begins a run in no order, with the rows that have been put and
+ * are in no run.  Members had better keep their further rows, in runs.
+ */
+static void
+begin_unsorted(MemberSort *sort)
+{
+	MinimalTuple row;
+
+	pg_atomic_write_u32(&sort->shared->keys_failed, 1);
+	if (sort->collector != NULL)
+		row_collector_refuse(sort->collector);
+	sort->unsorted = shared_runs_begin_run(&sort->shared->runs,
+										   &run_of_minimal_tuples);
+	if (sort->external.order == NULL)
+		return;
+	external_sort_give_up(&sort->external);
+	while ((row = external_sort_take_back(&sort->external)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		write_row(sort, row);
+	}
+}
+
+/* Begins to sort by keys in "limit" bytes, in the current memory context; or without keys. */
+static void
+begin_by_keys(MemberSort *sort, Size limit, double expected_rows, bool spills)
+{
+	const TeamRows *rows = sort->rows;
+	ExternalSort *external = &sort->external;
+	SortProgress *progress = sort_progress_begin(PROGRESS_OF_SORT,
+												 expected_rows, true);
+
+	/* the plan may be older than a change of the setting */
+	if (!gpusort_enable || !gpusort_enable_sort ||
+		!external_sort_begin(external, &sort_of_minimal_tuples,
+							 rows->descriptor, rows->columns, rows->ncolumns,
+							 limit, expected_rows, spills, progress))
+	{
+		external->progress = progress;
+		begin_unsorted(sort);
+		return;
+	}
+	external->shared_runs = &sort->shared->runs;
+	if (rows->bound != NO_BOUND)
+		external->most_in_run = (uint64) Min(rows->bound, (double) SORT_MAX_ROWS);
+	if (rows->limit != NULL)
+		external_sort_limit_groups(external, rows->limit);
+}
+
+/* Makes the memory context of the sort, and returns the caller's. */
+static MemoryContext
+begin_context(MemberSort *sort)
+{
+	sort->context = AllocSetContextCreate(sort->parent, "gpusort member",
+										  ALLOCSET_SMALL_SIZES);
+	return MemoryContextSwitchTo(sort->context);
+}
+
+/* Begins to keep rows. */
+static void
+begin_keeping(MemberSort *sort)
+{
+	MemoryContext caller_context = begin_context(sort);
+
+	begin_by_keys(sort, sort->shared->runs.limit, sort->rows->expected_rows,
+				  true);
+	MemoryContextSwitchTo(caller_context);
+}
+
+void
+member_sort_begin_all(MemberSort *sort, SharedKeptRows *shared,
+					  const TeamRows *rows, RowCollector *collector,
+					  int nmembers, bool keep_rows,
+					  const CollectorLimits *limits)
+{
+	ExternalSort *external = &sort->external;
+	MemoryContext caller_context;
+
+	member_sort_prepare(sort, shared, rows);
+	caller_context = begin_context(sort);
+	sort->collector = collector;
+	sort->takes_shared = !keep_rows;
+	sort->kept_limit = limits->kept_rows;
+	begin_by_keys(sort, keep_rows ? limits->kept_rows : limits->rows,
+				  rows->expected_rows * nmembers, keep_rows);
+	if (sort->unsorted == NULL)
+	{
+		if (!keep_rows && row_order_share(external->order))
+			row_order_set_layout(external->order,
+								 row_collector_layout(collector));
+		/* the others have no more memory then, and rows in shared memory have */
+		external->limit_of_merge = limits->merge;
+		external->help = rows->bound == NO_BOUND ? rows->help : NO_HELP;
+	}
+	MemoryContextSwitchTo(caller_context);
+}
+
+/*
+ * Spills the rows; false if they cannot be sorted by keys.  Rows in shared memory stay
+ * there also then.  So after that all members have to keep theirs, and for further
+ * rows the collector has but a part of the memory, too.
+ */
+static bool
+spill(MemberSort *sort)
+{
+	if (!external_sort_spill(&sort->external))
+		return false;
+	if (sort->takes_shared)
+	{
+		row_collector_refuse(sort->collector);
+		external_sort_set_limit(&sort->external, sort->kept_limit);
+		sort->takes_shared = false;
+	}
+	return true;
+}
+
+/* Makes room for a row by which memory is full, or goes on without keys. */
+static void
+make_room(MemberSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	if (!spill(sort))
+		begin_unsorted(sort);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Puts a row that goes to the run in no order. */
+static pg_noinline void
+put_unsorted(MemberSort *sort, TupleTableSlot *slot)
+{
+	bool		is_copy;
+	MinimalTuple row = ExecFetchSlotMinimalTuple(slot, &is_copy);
+
+	write_row(sort, row);
+	if (is_copy)
+		pfree(row);
+}
+
+/* Puts a row into the memory of this member. */
+static inline void
+put_row(MemberSort *sort, TupleTableSlot *slot)
+{
+	if (likely(sort->unsorted == NULL))
+	{
+		if (likely(external_sort_put(&sort->external, slot)))
+			return;
+		make_room(sort);
+	}
+	if (sort->unsorted != NULL)
+		put_unsorted(sort, slot);
+	else if (!external_sort_put(&sort->external, slot))
+		elog(ERROR, "an empty row store has no room for a row");
+}
+
+void
+member_sort_put(MemberSort *sort, TupleTableSlot *slot)
+{
+	if (unlikely(sort->context == NULL))
+		begin_keeping(sort);
+	sort->nkept++;
+	put_row(sort, slot);
+}
+
+/* Puts the rows of a batch, from this one on, as those of this member. */
+static void
+put_batch(MemberSort *sort, const RowBatch *batch, int first, char *base)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(sort->rows->descriptor,
+													&TTSOpsMinimalTuple);
+
+	for (int i = first; i < batch->nrows; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ExecStoreMinimalTuple((MinimalTuple) (base + batch->places[i]), slot,
+							  false);
+		put_row(sort, slot);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/* Takes the rows of a batch. */
+static void
+take_batch(MemberSort *sort, const RowBatch *batch, char *base)
+{
+	uint32		taken = 0;
+
+	if (sort->takes_shared && sort->unsorted == NULL)
+	{
+		taken = external_sort_take_batch(&sort->external, batch, base);
+		if (taken < batch->nrows)
+			make_room(sort);
+	}
+	if (taken < batch->nrows)
+		put_batch(sort, batch, taken, base);
+}
+
+void
+member_sort_take_sent(MemberSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	const RowBatch *batch;
+	char	   *base;
+
+	while ((batch = row_collector_next(sort->collector, &base)) != NULL)
+		take_batch(sort, batch, base);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Completes the run in no order, if there is one. */
+static void
+end_unsorted(MemberSort *sort)
+{
+	if (sort->unsorted != NULL)
+		run_file_close(shared_runs_end_run(&sort->shared->runs, sort->unsorted,
+										   NULL, sort->nunsorted));
+}
+
+void
+member_sort_end(MemberSort *sort)
+{
+	if (sort->context == NULL)
+		return;
+	external_sort_end(&sort->external);
+	if (sort->rest != NULL)
+		sorted_runs_end(sort->rest);
+	MemoryContextDelete(sort->context);
+	sort->context = NULL;
+}
+
+void
+member_sort_finish(MemberSort *sort)
+{
+	ExternalSort *external = &sort->external;
+
+	if (sort->context == NULL)
+		return;
+	if (sort->unsorted == NULL && external->store->nrows > 0)
+		make_room(sort);
+	if (sort->unsorted == NULL)
+	{
+		external_sort_offer_help(external);
+		sort_progress_enter(external->progress, PROGRESS_WAITING_FOR_LEADER);
+		return;
+	}
+	end_unsorted(sort);
+	member_sort_end(sort);
+}
+
+bool
+member_sort_merge(MemberSort *sort)
+{
+	bool		wanted_later = sort->context != NULL &&
+		external_sort_help_merge(&sort->external);
+
+	if (!wanted_later)
+		member_sort_end(sort);
+	return wanted_later;
+}
+
+void
+member_sort_send_parts(MemberSort *sort)
+{
+	external_sort_send_parts(&sort->external);
+	member_sort_end(sort);
+}
+
+/* Does some member have a run in no order? */
+static bool
+keys_have_failed(const MemberSort *sort)
+{
+	return pg_atomic_read_u32(&sort->shared->keys_failed) != 0;
+}
+
+bool
+member_sort_perform(MemberSort *sort)
+{
+	ExternalSort *external = &sort->external;
+
+	if (sort->unsorted == NULL)
+	{
+		row_order_set_layout(external->order, NULL);
+		if (!keys_have_failed(sort) && external_sort_perform(external))
+			return true;
+		external_sort_give_up(external);
+		return false;
+	}
+	end_unsorted(sort);
+	return false;
+}
+
+/* The runs of all members, to be read in any order. */
+static SortedRuns *
+begin_rest(MemberSort *sort)
+{
+	external_sort_end(&sort->external);
+	return sorted_runs_create(NULL, &run_of_minimal_tuples, sort->kept_limit,
+							  sort->kept_limit, false, &sort->shared->runs, 0);
+}
+
+MinimalTuple
+member_sort_take_back(MemberSort *sort)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+	MinimalTuple row = NULL;
+
+	if (sort->rest == NULL)
+		row = external_sort_take_back(&sort->external);
+	if (row == NULL)
+	{
+		if (sort->rest == NULL)
+			sort->rest = begin_rest(sort);
+		row = sorted_runs_take(sort->rest);
+	}
+	MemoryContextSwitchTo(caller_context);
+	return row;
+}
+
+bool
+member_sort_is_shared(const MemberSort *sort)
+{
+	const ExternalSort *external = &sort->external;
+
+	return sort->unsorted == NULL && !external->given_up &&
+		external->runs == NULL && !row_store_has_rows(external->store);
+}
