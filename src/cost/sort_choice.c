@@ -10,7 +10,9 @@
  *	- Are only so few rows wanted that core's heap of the first rows takes less
  *	  time than a sort of all?
  *	- Can several processes sort together?  Rows that stay in memory need shared
- *	  memory for that, and runs must be few enough to be merged at once.
+ *	  memory for that, and runs must be few enough to be merged at once.  Of
+ *	  first rows runs may be written where core's heap needs no files, so not if
+ *	  files are limited.
  *	- Do they write the rows as runs, since the rows do not fit the memory?
  *
  * Whether a sort gains enough, by workers or over core's sort of single values,
@@ -160,7 +162,8 @@ sort_choose(const SortSize *share, double participants, double bound)
 {
 	if (first_rows_are_few(share, participants, bound))
 		return SORT_NATIVELY;
-	if (participants == 1 || !has_room(share, participants))
+	if (participants == 1 || !has_room(share, participants) ||
+		(bound != NO_BOUND && temp_file_limit >= 0))
 		return SORT_ALONE;
 	return sort_fits_memory(share->rows, share->width) ?
 		SORT_TOGETHER_IN_MEMORY : SORT_TOGETHER_IN_RUNS;

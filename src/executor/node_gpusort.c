@@ -491,13 +491,13 @@ estimate_shared(CustomScanState *node, ParallelContext *context)
 
 /*
  * Do leader and workers sort together?  The leader has to run the plan too, and it is
- * the leader's settings that count.  That there is room for it has been planned.
+ * the leader's settings that count.
  */
 static bool
 wants_together(SortChoice choice)
 {
 	return gpusort_enable && gpusort_enable_sort &&
-		parallel_leader_participation && choice != SORT_NATIVELY;
+		parallel_leader_participation && sort_is_together(choice);
 }
 
 /*

@@ -36,6 +36,7 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 
 #include "cost/sort_cost.h"
@@ -319,14 +320,17 @@ fall_back_without_keys(RowSort *sort)
 }
 
 /*
- * Does core's sort have room for a heap of the rows that are wanted?  Core makes the
- * heap when it has twice as many rows, and a row takes up to twice the memory there.
+ * Is core's sort to take the rows, when memory is full?  It has room for a heap of the
+ * rows that are wanted when it has twice as many, and a row takes up to twice the memory
+ * there.  Where files are limited core decides which rows need one.
  */
 static bool
 few_are_wanted(const RowSort *sort)
 {
+	double		times = temp_file_limit < 0 ? 4 : 1;
+
 	return sort->bound != NO_BOUND && sort->external->runs == NULL &&
-		sort->bound * 4 < sort->external->store->nrows;
+		sort->bound * times < sort->external->store->nrows;
 }
 
 /* Makes room for rows: spills those in the store, or falls back. */

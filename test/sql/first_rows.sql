@@ -207,6 +207,15 @@ SELECT * FROM examine('SELECT o, s.* FROM (VALUES (18000), (9), (2), (11000), (5
 SET parallel_tuple_cost = 1;
 SELECT * FROM examine('SELECT o, s.* FROM (VALUES (5), (2000), (10000)) v (o), LATERAL (SELECT * FROM (SELECT k, id FROM numbers ORDER BY k, id) n LIMIT o + $1) s', '0');
 
+-- where PostgreSQL needs no file there is none, whatever was expected
+SET parallel_tuple_cost = 0;
+SET work_mem = '400kB';
+SET temp_file_limit = 0;
+SELECT parameter, verdict FROM examine('SELECT k, txt FROM numbers WHERE k * 2 = k + k ORDER BY k LIMIT $1', '10', '80', '400', '1000');
+SET max_parallel_workers_per_gather = 0;
+SELECT * FROM examine('SELECT k, txt FROM numbers WHERE k * 2 = k + k ORDER BY k LIMIT $1', '0', '10', '400', '1000');
+RESET temp_file_limit;
+
 -- few rows where many were expected: the next time they are PostgreSQL's to sort, until there are many
 SET max_parallel_workers_per_gather = 0;
 SET gpusort.min_rows = 2000;
