@@ -10,9 +10,7 @@
  *	- Are only so few rows wanted that core's heap of the first rows takes less
  *	  time than a sort of all?
  *	- Can several processes sort together?  Rows that stay in memory need shared
- *	  memory for that, and runs must be few enough to be merged at once.  Of
- *	  first rows runs may be written where core's heap needs no files, so not if
- *	  files are limited.
+ *	  memory for that, and runs must be few enough to be merged at once.
  *	- Do they write the rows as runs, since the rows do not fit the memory?
  *
  * Whether a sort gains enough, by workers or over core's sort of single values,
@@ -157,13 +155,19 @@ has_room(const SortSize *share, double participants)
 		sort_merges_at_once(&all, participants);
 }
 
+bool
+first_rows_may_be_together(double bound)
+{
+	return bound == NO_BOUND || temp_file_limit < 0;
+}
+
 SortChoice
 sort_choose(const SortSize *share, double participants, double bound)
 {
 	if (first_rows_are_few(share, participants, bound))
 		return SORT_NATIVELY;
 	if (participants == 1 || !has_room(share, participants) ||
-		(bound != NO_BOUND && temp_file_limit >= 0))
+		!first_rows_may_be_together(bound))
 		return SORT_ALONE;
 	return sort_fits_memory(share->rows, share->width) ?
 		SORT_TOGETHER_IN_MEMORY : SORT_TOGETHER_IN_RUNS;

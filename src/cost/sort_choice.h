@@ -26,6 +26,12 @@ typedef enum SortChoice
 extern SortChoice sort_choose(const SortSize *share, double participants,
 							  double bound);
 
+/*
+ * May processes sort the first "bound" rows together?  They may write runs of them where
+ * core's heap of the first rows needs no file, so not if files are limited.
+ */
+extern bool first_rows_may_be_together(double bound);
+
 static inline bool
 sort_is_together(SortChoice choice)
 {

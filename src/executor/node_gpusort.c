@@ -491,13 +491,14 @@ estimate_shared(CustomScanState *node, ParallelContext *context)
 
 /*
  * Do leader and workers sort together?  The leader has to run the plan too, and it is
- * the leader's settings that count.
+ * the leader's settings that count.  That there is room for it has been planned.
  */
 static bool
-wants_together(SortChoice choice)
+wants_together(SortChoice choice, double bound)
 {
 	return gpusort_enable && gpusort_enable_sort &&
-		parallel_leader_participation && sort_is_together(choice);
+		parallel_leader_participation && choice != SORT_NATIVELY &&
+		first_rows_may_be_together(bound);
 }
 
 /*
@@ -539,8 +540,8 @@ set_shared(GpuSortState *state, ParallelContext *context,
 
 	state->shared = shared;
 	state->context = context;
-	shared->together = wants_together(choice);
 	shared->bound = sort_bound_rows(&state->scan.bound);
+	shared->together = wants_together(choice, shared->bound);
 	worker_reports_init(&shared->reports);
 	return terms;
 }
