@@ -65,6 +65,13 @@ parallel_write_init(WriteShared *shared)
 	ConditionVariableInit(&shared->for_leader);
 }
 
+/* Bytes of the ring: its pages, and behind them their slots. */
+static Size
+ring_bytes(const WriteShared *shared)
+{
+	return shared->nslots * (BLCKSZ + sizeof(LeafSlot));
+}
+
 Size
 parallel_write_plan(WriteShared *shared, uint64 nrows, uint64 row_bytes,
 					int nparticipants)
@@ -76,7 +83,7 @@ parallel_write_plan(WriteShared *shared, uint64 nrows, uint64 row_bytes,
 	pages = (double) row_bytes / nrows * shared->chunk_rows / BLCKSZ;
 	shared->nslots = Min(Max(2 * nparticipants * pages, RING_MIN_PAGES),
 						 RING_MAX_PAGES);
-	return shared->nslots * (BLCKSZ + sizeof(LeafSlot));
+	return ring_bytes(shared);
 }
 
 /* The slots, in the segment of the ring behind its pages. */
@@ -90,8 +97,7 @@ ring_slots(const WriteShared *shared, dsm_segment *ring)
 bool
 parallel_write_make_ring(WriteShared *shared)
 {
-	dsm_segment *ring =
-		shared_memory_create(shared->nslots * (BLCKSZ + sizeof(LeafSlot)));
+	dsm_segment *ring = shared_memory_create(ring_bytes(shared));
 
 	if (ring == NULL)
 		return false;

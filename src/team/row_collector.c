@@ -203,10 +203,3 @@ row_collector_places(const RowCollector *collector, const RowStore *store,
 	}
 	Assert(row == store->nrows);
 }
-
-void
-row_collector_end(RowCollector *collector)
-{
-	pfree(collector->sequences.list);
-	pfree(collector);
-}

@@ -52,7 +52,4 @@ extern uint64 row_collector_kept(const RowCollector *collector);
 extern void row_collector_places(const RowCollector *collector,
 								 const RowStore *store, uint64 *places);
 
-/* Frees the collector. */
-extern void row_collector_end(RowCollector *collector);
-
 #endif							/* GPUSORT_ROW_COLLECTOR_H */
