@@ -1,25 +1,25 @@
 /*-------------------------------------------------------------------------
  *
  * collation.c
- *	  From strings to bytes that compare as a collation has it.
+ *	  Sort keys: bytes that compare as a collation orders the strings.
  *
- * The server itself knows which collations it compares with memcmp(): C and
- * POSIX of any provider, and all collations of the builtin provider (17 and
- * later), with C.UTF-8 among them.  It does not know of one more, which is
- * the default of many installations: libc's C.UTF-8, for which it calls
- * strcoll().
+ * The server compares with memcmp() under C and POSIX of any provider, and
+ * under all collations of the builtin provider (17 and later), with C.UTF-8
+ * among them.  One more collation orders by bytes without the server knowing
+ * it: libc's C.UTF-8, the default of many installations, for which the server
+ * calls strcoll().
  *
- * Under any other collation a string has a sort key, for which we ask the
- * provider that compares the strings.  As the order is often decided by their
- * first characters, and sort keys are costly to make, a caller can have just
- * the beginning of one.
+ * Under any other collation a string has a sort key, which the provider that
+ * compares the strings makes.  Sort keys are costly to make, and the first
+ * characters of strings often decide.  So a caller can have just the beginning
+ * of a sort key.
  *
  * Sort keys are not always in the order in which the provider compares the
- * strings.  Those of libc are not to be trusted at all, which is why core does
- * not use them.  Of ICU's core uses the first eight bytes only; they contradict
- * its comparisons under some attributes of a collation, and about some strings
- * that are not in normal form (icu_keys.c).  Who uses keys that are not trusted
- * has to compare neighbours when all is sorted.
+ * strings.  The keys of libc cannot be trusted at all, so core does not use
+ * them.  Of ICU's keys core uses only the first eight bytes.  ICU's keys
+ * contradict its comparisons under some attributes of a collation, and about
+ * some strings that are not in normal form (icu_keys.c).  A sort by keys that
+ * are not trusted has to compare neighbours when all rows are sorted.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,16 +41,18 @@
 #include "keys/icu_keys.h"
 #include "port/compat.h"
 
-/* Longest string that is given to libc, whose keys have several times that. */
+/*
+ * Longest string that is given to libc, whose keys are several times as long.
+ */
 #define LIBC_MAX_BYTES		8192
 
 /*
  * Characters of a longer string from which the first bytes of its key are
- * made.  Most characters have one or two.
+ * made.  Most characters have one or two bytes in the key.
  */
 #define LIBC_HEAD_CHARACTERS(limit) ((limit) * 3 / 4 + 4)
 
-/* What is between the levels of a sort key of glibc, and nowhere else. */
+/* The byte between the levels of a sort key of glibc, and nowhere else. */
 #define LIBC_LEVEL_END		1
 
 struct CollationTransform
@@ -69,10 +71,9 @@ struct CollationTransform
  *
  * glibc's does so since 2.35, where the locale came upstream with a collation
  * that has no rules at all ("codepoint_collation"), so that strcoll() is
- * strcmp() for whatever bytes it is given.  The C.UTF-8 that distributions
- * had before that listed the code points one by one, and left out those that
- * were not assigned then.  It is the library in use that counts, not the one
- * compiled against.
+ * strcmp() for whatever bytes it is given.  Before 2.35 distributions had a
+ * C.UTF-8 that listed the code points one by one, and left out those that were
+ * not assigned then.  The library in use counts, not the one compiled against.
  */
 static bool
 libc_c_utf8_is_bytewise(void)
@@ -89,8 +90,8 @@ libc_c_utf8_is_bytewise(void)
 }
 
 /*
- * Who compares under this collation: one of COLLPROVIDER_xxx.  For libc the
- * locale is given, too, or NULL if it is not known.
+ * The provider that compares under this collation: one of COLLPROVIDER_xxx.
+ * Sets the locale of libc, or NULL if it is not known.
  */
 static char
 find_provider(Oid collation, char **libc_locale)
@@ -226,7 +227,10 @@ transform_whole(CollationTransform *transform, const char *string, Size size)
 	}
 }
 
-/* The same for not more than so many characters; *whole tells if that is all. */
+/*
+ * The same for at most that many characters; *whole tells whether that is all
+ * of the string.
+ */
 static Size
 transform_head(CollationTransform *transform, const char *string, Size size,
 			   int characters, bool *whole)
@@ -242,8 +246,8 @@ transform_head(CollationTransform *transform, const char *string, Size size,
 /*
  * The first level of a sort key is made of the weights of the characters, one
  * after the other.  So a few characters may give all the bytes that are
- * wanted.  That characters can have another weight together than each by
- * itself, or none, does not matter: this is not trusted.
+ * wanted.  Several characters may have another weight together, or none.  That
+ * does not matter here, since keys of libc are not trusted.
  */
 static Size
 transform_by_libc(CollationTransform *transform, const char *string, Size size,

@@ -16,8 +16,7 @@
 typedef struct CollationTransform CollationTransform;
 
 /*
- * Can strings be sorted under this collation?  False for InvalidOid, which is
- * none.
+ * Can strings be sorted under this collation?  False for InvalidOid.
  */
 extern bool collation_can_sort(Oid collation);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * encode.h
- *	  The encoders of all types, by families, and what they have in common.
+ *	  The encoders of all types, by families, and what encoders have in common.
  *
  * The interface of an encoder is in key_encoders.h, the table of types and their
  * encoders in key_encoders.c.
@@ -59,7 +59,10 @@ extern uint64_t macaddr8_word(Datum value);
 
 /* encode_strings.c */
 
-/* Appends characters by their bytes or as the collation of the cache has it. */
+/*
+ * Appends characters: their bytes, or their sort key under the cache's
+ * collation.
+ */
 extern bool encode_characters(KeyWriter *writer, const char *data, Size size);
 
 extern bool encode_text(KeyWriter *writer, Datum value);
@@ -85,16 +88,19 @@ extern CollatedColumn *encode_collated_begin(CollationTransform *transform,
 extern bool encode_collated(KeyWriter *writer, const char *string, Size size);
 
 /*
- * Was the last string refused since the column's keys had better be longer?  Then
- * encode_collated_wanted() says how long, and encode_collated_change() or
- * encode_collated_keep() has to follow, as of a prefix below.
+ * Was the last string refused because the column's keys had better be longer?
+ * Then encode_collated_wanted() says how long, and the caller has to call
+ * encode_collated_change() or encode_collated_keep(), as for a prefix below.
  */
 extern bool encode_collated_wants_change(const CollatedColumn *column);
 extern Size encode_collated_wanted(const CollatedColumn *column);
 extern void encode_collated_change(CollatedColumn *column, Size limit);
 extern void encode_collated_keep(CollatedColumn *column);
 
-/* Begins with longer keys, of a sort in which changes cost more. */
+/*
+ * Makes the keys begin longer, for a sort of several processes, where changes
+ * cost more.
+ */
 extern void encode_collated_share(CollatedColumn *column);
 
 /* Are the keys so far certain to be in the order of the server's comparison? */
@@ -110,18 +116,19 @@ typedef struct StringPrefix StringPrefix;
 extern StringPrefix *encode_prefix_begin(void);
 
 /*
- * Appends what tells whether such a string has the common prefix, and sets how many of its
- * first bytes are left out for that; what follows them is to be appended.  May refuse
- * the string.
+ * Appends a byte that tells whether the string has the common prefix, and sets
+ * how many of its first bytes are left out.  The caller appends the rest.  May
+ * refuse the string.
  */
 extern bool encode_prefix(KeyWriter *writer, const char *string, Size size,
 						  Size *left_out);
 
 /*
- * Was the last string refused since another prefix had better be left out?  Then that is
- * encode_prefix_wanted(), which returns its size, and one of the next two functions has
- * to follow: keys leave it out from now on, and are made again of all rows; or they stay
- * as they are.
+ * Was the last string refused because another prefix had better be left out?
+ * Then encode_prefix_wanted() gives that prefix and returns its size, and the
+ * caller has to call one of the next two functions.  With
+ * encode_prefix_change() keys leave the prefix out from now on, and all keys
+ * have to be made again.  With encode_prefix_keep() keys stay as they are.
  */
 extern bool encode_prefix_wants_change(const StringPrefix *prefix);
 extern Size encode_prefix_wanted(const StringPrefix *prefix,
@@ -134,13 +141,15 @@ extern void encode_prefix_keep(StringPrefix *prefix);
 extern Size encode_prefix_size(const StringPrefix *prefix);
 
 /*
- * The two parts of encode_prefix(), for who has only the beginning of a string.
+ * The two parts of encode_prefix(), for a caller that has only the beginning
+ * of a string.
  *
- * encode_prefix_append_place() appends what tells whether the string has the common
- * prefix, and returns how many of its first bytes are left out for that.
+ * encode_prefix_append_place() appends the byte that tells whether the string
+ * has the common prefix, and returns how many of its first bytes are left out.
  *
- * encode_prefix_note() takes a string that found no room, at least its first
- * encode_prefix_bytes_to_note() bytes.  False to refuse the string, as above.
+ * encode_prefix_note() notes a string that found no room, by at least its
+ * first encode_prefix_bytes_to_note() bytes.  Returns false to refuse the
+ * string, as above.
  */
 extern Size encode_prefix_append_place(KeyWriter *writer, const char *string,
 									   Size size);
@@ -154,7 +163,7 @@ extern bool encode_prefix_note(StringPrefix *prefix, const char *string,
  */
 extern bool encode_prefix_ties(const StringPrefix *prefix, Size size);
 
-/* Is it still worth its while to note strings? */
+/* Is it still worth noting strings? */
 extern bool encode_prefix_is_hoped_for(const StringPrefix *prefix);
 
 /* encode_arrays.c */
@@ -175,8 +184,8 @@ extern void encode_record_begin(KeyCache *cache, Oid collation, KeyPlace place);
 extern Oid	encode_record_first(Oid type, Oid *family, Oid *collation);
 
 /*
- * Prepares it for keys of several processes.  They cannot make keys of the type record
- * together, whose values may be of any row type.
+ * Prepares the encoder for keys of several processes.  These cannot make keys
+ * of the type record together, as its values may be of any row type.
  */
 extern void encode_record_share(KeyCache *cache);
 
@@ -185,7 +194,7 @@ extern bool encode_record(KeyWriter *writer, Datum value);
 /* encode_jsonb.c */
 extern void encode_jsonb_begin(KeyCache *cache, Oid collation, KeyPlace place);
 
-/* Prepares it for keys of several processes, which are longer. */
+/* Prepares the encoder for keys of several processes, which are longer. */
 extern void encode_jsonb_share(KeyCache *cache);
 
 extern bool encode_jsonb(KeyWriter *writer, Datum value);
@@ -199,14 +208,15 @@ extern bool encode_hstore(KeyWriter *writer, Datum value);
 /* encode_parts.c */
 
 /*
- * Appends the key of a part.  False to refuse it, and with it the value.  The cache
- * of the writer is that of the value before and after.
+ * Appends the key of a part.  Returns false to refuse the part, and with it
+ * the value.  The writer's cache belongs to the value, before the call and
+ * after.
  */
 extern bool encode_part(KeyWriter *writer, KeyCache *part, Datum value);
 
 /*
- * Appends the key of a value, without the prefix that keys of such values have in
- * common, if that is looked for; encode() appends the key as it is.
+ * Appends the key of a value.  If a common prefix is looked for, the key
+ * leaves it out.  The function encode() appends the key as it is.
  */
 extern bool encode_parts(KeyWriter *writer, Datum value,
 						 KeyEncodeFunction encode);
@@ -222,8 +232,9 @@ load_bytes(const void *bytes)
 }
 
 /*
- * The "size" bytes, less than 8, in the low end of the result.  Reads nothing
- * behind them, since they may be the last bytes of a mapped page.
+ * Reads "size" bytes, less than 8, into the low end of the result.  Reads
+ * nothing behind these bytes, since they may be the last ones of a mapped
+ * page.
  */
 static inline uint64_t
 load_tail(const char *data, Size size)

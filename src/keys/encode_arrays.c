@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * encode_arrays.c
- *	  Keys of arrays of what has keys itself.
+ *	  Keys of arrays whose elements have keys.
  *
- * Arrays compare element by element, whatever their dimensions; a NULL comes
- * after all else, and an array before those that it begins.  Only when all
- * elements are equal do the dimensions count: their number, then their
- * lengths, then their lower bounds.
+ * Arrays compare element by element, whatever their dimensions.  A NULL
+ * element comes after all others, and an array comes before longer arrays that
+ * begin with its elements.  The dimensions count only if all elements are
+ * equal: their number, then their lengths, then their lower bounds.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +22,7 @@
 #include "keys/encode.h"
 #include "port/compat.h"
 
-/* What goes ahead of each element, and what after the last one. */
+/* The byte ahead of each element, and the one after the last element. */
 #define CODE_END			0
 #define CODE_ELEMENT		1
 #define CODE_NULL			2

@@ -6,22 +6,23 @@
  * The key is the string's sort key and, where the collation breaks ties, the
  * string itself, each ended by a zero byte.
  *
- * A whole sort key takes many times as long to make as the few bytes that
- * core's sort has of it, and is often longer than the string.  Mostly these
- * few decide.  So a column begins with one word, and the rows for which that
- * is too little are left to the comparators.  When the first strings show
- * that these would be many, longer keys are made instead, of all rows.  So
- * they are when that shows only later, as with names that end in a number
- * which is counted up.
+ * A whole sort key is often longer than the string, and takes many times as
+ * long to make as the few first bytes that core's sort uses.  Mostly the first
+ * bytes decide.  So the keys of a column begin with one word of the sort key,
+ * and rows for which that is too little are left to the comparators.  If the
+ * first strings show that there would be many such rows, longer keys are made
+ * of all rows.  Samples of later strings can show it, too, as with names that
+ * end in a rising number.
  *
- * Longer keys are also made when equal strings come again and again while
- * other columns are to follow in the key: nothing can follow a beginning.
+ * Longer keys are also made when equal strings come again and again and other
+ * columns follow in the key: nothing can follow a truncated sort key.
  *
- * Where all sort keys begin alike, what they have in common is left out
- * (encode_prefix.c), and the limit is that of what follows it.
+ * If all sort keys begin alike, their common prefix is left out
+ * (encode_prefix.c), and the limit applies to the bytes behind it.
  *
- * Inside a value of several parts a sort key is as long as a key can be, since nothing
- * could follow a beginning, and the parts behind it mostly matter.
+ * Inside a value of several parts a sort key is as long as a key can be, since
+ * nothing can follow a truncated sort key, and the parts behind it mostly
+ * matter.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,17 +33,17 @@
 #include "keys/collation.h"
 #include "keys/encode.h"
 
-/* Bytes of a sort key at first, by how much there are more each time, ... */
+/* Bytes of a sort key at first, by how much the bytes grow each time, ... */
 #define FIRST_LIMIT			8
 #define LIMIT_FACTOR		2
 #define FIRST_SHARED_LIMIT	16
 #define GREATEST_LIMIT		(KEY_MAX_WORDS * sizeof(uint64_t))
 
 /*
- * Most bytes of a sort key inside a value, behind which the key ends.  That is less than
- * encode_parts() may have room for: the comparator finds equal strings equal without
- * sort keys, so these must not take longer than that where values begin with the same
- * long string.
+ * Most bytes of a sort key inside a value; the key ends behind a longer one.
+ * encode_parts() may have room for more bytes.  But the comparator finds equal
+ * strings equal without sort keys.  So where values begin with the same long
+ * string, sort keys must not take longer than the comparator.
  */
 #define LIMIT_INSIDE		GREATEST_LIMIT
 
@@ -57,17 +58,21 @@
 #define SAMPLE_CLASHES		3
 
 /*
- * Numbers of the strings with which samples begin: the first truncated one, then
- * this one, and this times the factor, up to the last.
+ * The numbers of the strings with which samples begin: the first truncated
+ * string, then SECOND_SAMPLE, then each time SAMPLE_FACTOR times as many, up
+ * to LAST_SAMPLE.
  */
 #define SECOND_SAMPLE		16384
 #define SAMPLE_FACTOR		16
 #define LAST_SAMPLE			(SECOND_SAMPLE * SAMPLE_FACTOR)
 
-/* As much of a string tells it from others. */
+/* Bytes of a string that tell it from others. */
 #define SAMPLE_BYTES		256
 
-/* A power of two, so many that two of the sample rarely share one. */
+/*
+ * A power of two, large enough that two strings of a sample rarely share a
+ * slot.
+ */
 #define SAMPLE_SLOTS		8192
 
 typedef struct SampledString
@@ -113,7 +118,9 @@ end_sample(CollatedColumn *column)
 	column->sample = NULL;
 }
 
-/* The limit stays as it is; then there is another sample later, up to the last. */
+/*
+ * Keeps the limit as it is.  Another sample begins later, up to LAST_SAMPLE.
+ */
 static void
 accept_sample(CollatedColumn *column)
 {
@@ -191,9 +198,10 @@ encode_collated_keep(CollatedColumn *column)
 }
 
 /*
- * Adds a string to the sample, of which the key has only the beginning.
- * False if such beginnings do not tell enough, and there shall be longer ones;
- * where "all_alike", all strings begin so, and leaving that out will tell more.
+ * Adds a string whose sort key was truncated to the sample.  Returns false if
+ * beginnings of this length do not tell strings apart, and keys shall be
+ * longer.  With "all_alike" all strings begin alike; then to leave the common
+ * prefix out will tell more than longer keys.
  */
 static bool
 sample_string(CollatedColumn *column, const char *beginning, Size limit,
@@ -229,7 +237,7 @@ sample_string(CollatedColumn *column, const char *beginning, Size limit,
 	return true;
 }
 
-/* Is the string, of which the key has only the beginning, to be sampled? */
+/* Is a string whose sort key was truncated to be sampled? */
 static inline bool
 is_sampled(CollatedColumn *column)
 {
@@ -241,8 +249,9 @@ is_sampled(CollatedColumn *column)
 }
 
 /*
- * The limit, in bytes, at which a truncated key ends with a whole word, behind "before"
- * more bytes.  The limit is the same for keys that are equal so far.
+ * The limit, in bytes, at which a truncated key ends with a whole word, if
+ * "before" more bytes stand ahead of it.  The limit is the same for keys that
+ * are equal so far.
  */
 static Size
 limit_in_key(const CollatedColumn *column, const KeyWriter *writer, Size before)
@@ -273,8 +282,9 @@ append_cut(KeyWriter *writer, const char *bytes, Size size)
 }
 
 /*
- * Notes the sort key of a string that was cut, of which "length" bytes are there.
- * The rest is made only if it still matters: it hardly does but for a first string.
+ * Notes a string whose sort key was truncated; the first "length" bytes of the
+ * sort key are there.  The rest is made only if it matters, which it hardly
+ * does but for the first string.
  */
 static bool
 note_cut(CollatedColumn *column, StringPrefix *prefix, const char *string,

@@ -3,9 +3,9 @@
  * encode_enums.c
  *	  Keys of enums.
  *
- * The value of an enum is the OID of its row in pg_enum.  Even OIDs are in
- * the order of the type: a value that does not come after all others in both
- * gets an odd OID when it is added.
+ * The value of an enum is the OID of its row in pg_enum.  Even OIDs are in the
+ * order of the type.  A value that is added gets an odd OID unless it comes
+ * last by its OID as well as in the order of the type.
  *
  *-------------------------------------------------------------------------
  */
@@ -119,8 +119,9 @@ find_enum_value(const EnumOrder *order, Oid oid)
 }
 
 /*
- * Refuses a value that has been added since the values were read: others may
- * have got new numbers then, which do not go with the keys made so far.
+ * Refuses a value that has been added since the values were read.  Other
+ * values may have got new numbers then, and the keys made so far have the old
+ * ones.
  */
 bool
 encode_enum_general(KeyWriter *writer, Datum value)

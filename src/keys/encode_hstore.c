@@ -3,14 +3,15 @@
  * encode_hstore.c
  *	  Keys of hstore, a type of the extension of that name.
  *
- * Its comparator sees the bytes of all names and values, as they are stored one behind
- * another; of these the first ones that differ decide, and if one value's bytes begin
- * the other's the longer one is greater.  Then comes the number of pairs, then where
- * each name and each value ends, of which a NULL is greater than an empty string.
+ * The comparator first compares the bytes of all names and values, which are
+ * stored one behind another.  The first bytes that differ decide; if all bytes
+ * of one hstore begin the other, the longer one is greater.  Then the number
+ * of pairs counts, and then where each name and each value ends.  A NULL is
+ * greater than an empty string.
  *
- * What comes behind the bytes decides little.  So it is written in as few bytes as can
- * hold it for this many bytes of names and values: where two keys have come so far
- * alike, that number is the same in both.
+ * The numbers behind the bytes decide little.  So they are written in as few
+ * bytes as the length of all names and values allows.  This length is the same
+ * in two keys that are equal up to there.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,8 +41,8 @@ load_number(const char *stored)
 }
 
 /*
- * Makes a value of an old version, as there still may be in a database that was
- * upgraded in place, what the extension itself makes of it.
+ * Converts a value of an old version as the extension itself does.  A database
+ * that was upgraded in place may still have such values.
  */
 static pg_noinline struct varlena *
 upgrade_value(KeyWriter *writer, Datum value)
@@ -64,7 +65,7 @@ upgrade_value(KeyWriter *writer, Datum value)
 static void
 append_entries(KeyWriter *writer, const char *entries, uint32 npairs, Size size)
 {
-	/* no two names are the same, so there is at most one pair more than bytes */
+	/* names differ, so there is at most one pair more than bytes */
 	int			bits = size < 128 ? 8 : size < 32768 ? 16 : 32;
 
 	key_append(writer, npairs, bits);

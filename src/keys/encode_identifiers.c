@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * encode_identifiers.c
- *	  Keys of what only tells things apart.
+ *	  Keys of identifiers, which only tell things apart.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,27 +3,30 @@
  * encode_jsonb.c
  *	  Keys of jsonb.
  *
- * Documents compare value by value, in the order in which these are stored, and the
- * first one that differs decides.  First by their types, as the codes below have
- * them; then strings under the database's default collation, numbers as numerics,
- * arrays and objects by how many elements or pairs they have, and then by these.  The
- * names of pairs compare as strings do, each ahead of its value.  Only as the whole
- * document is an empty array the least of all, and a scalar is stored as an array that
- * says so.
+ * Documents compare value by value, in the order in which the values are
+ * stored, and the first value that differs decides.  Values compare by their
+ * types first, in the order of the codes below.  Strings then compare under
+ * the database's default collation, and numbers as numerics.  Arrays and
+ * objects compare by the number of their elements or pairs, and then by these.
+ * The name of a pair compares as a string does, ahead of the value.  An empty
+ * array is less than all else, but only as the whole document.  A document
+ * that is a scalar is stored as an array with a mark.
  *
  * A code of one byte tells the type of a value and, of most arrays and objects, the
- * number of elements or pairs.  With the number it is known where an array or an
- * object ends, so nothing marks that.
+ * number of elements or pairs.  The number tells where an array or an object
+ * ends, so nothing marks the end.
  *
- * Most names are the same in all documents.  So the first document that comes to a
- * place gives its name to that place, for good, and where a document has this name
- * nothing is written of it.  Where it has another, a code tells whether that is less
- * or greater, and is not the code of any value; the name follows, and the names
- * behind it in the object and in what that contains are all written.  A place is
- * known by what is ahead of it in the key: the numbers of pairs of the objects that
- * it is in, and which pair it is of each; the elements of an array are one place.  So
- * documents with other names ahead never come to it, and no key has to be made again.
- * Where several processes make keys all names are written.
+ * Most names are the same in all documents.  So the first document that comes
+ * to a place gives its name to that place, for good.  If a later document has
+ * the same name at this place, nothing is written of it.  If it has another
+ * name, a code is written that tells whether the name is less or greater, and
+ * is not the code of any value.  The name follows, and all names behind it, in
+ * this object and in what the object contains, are written too.  A place is
+ * determined by what is ahead of it in the key: for each object around it, the
+ * number of pairs and which of the pairs it is.  The elements of an array are
+ * one place.  So a document with other names ahead never comes to this place,
+ * and no key has to be made again.  If several processes make keys, all names
+ * are written.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,7 +40,9 @@
 
 #include "keys/encode.h"
 
-/* The codes; most containers have one of those from the first to the last but one. */
+/*
+ * The codes.  Most containers have a code from the first to the last but one.
+ */
 #define CODE_LESSER_NAME	0x00
 #define CODE_EMPTY_DOCUMENT	0x02
 #define CODE_NULL			0x03
@@ -52,8 +57,9 @@
 #define CODE_GREATER_NAME	0xFF
 
 /*
- * Names of all places together, those of one object, and bytes of a name.  Where the
- * first name is longer the place gets an empty one, so that others are written.
+ * The most names of all places together, the most of one object, and the most
+ * bytes of a name.  If the first name at a place is longer, the place gets an
+ * empty name, so that all names there are written.
  */
 #define MOST_NAMES			4096
 #define MOST_NAMES_OF_OBJECT	256
@@ -86,8 +92,9 @@ struct JsonbColumn
 };
 
 /*
- * Levels of containers after which a key ends.  It has a byte of each level, so more
- * than these hardly find room; the comparator follows any number, with little stack.
+ * The most levels of containers in a key.  Each level takes a byte of the key,
+ * so more levels would hardly find room.  The comparator follows any number of
+ * levels, with little stack.
  */
 #define MOST_LEVELS			(KEY_MAX_WORDS * sizeof(uint64_t))
 
@@ -185,8 +192,8 @@ find_names(struct JsonbColumn *column, NamePlace *place, uint32 npairs)
 }
 
 /*
- * Appends a name if it is not that of its place, and sets whether it is.  The first
- * name that comes to a place becomes its own.
+ * Appends a name unless the place has this name, and sets whether it has.  The
+ * first name that comes to a place becomes the name of the place.
  */
 static bool
 append_other_name(Document *document, NamePlace *place, char *name,

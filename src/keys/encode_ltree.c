@@ -3,10 +3,11 @@
  * encode_ltree.c
  *	  Keys of ltree, a type of the extension of that name.
  *
- * A path is a list of labels.  Paths compare label by label, by their bytes, a label
- * before those that it begins, and a path before those that it begins.  As labels are
- * made of letters, digits and few signs, none has a byte as low as what goes behind
- * each label here, which tells whether another one follows.
+ * A path is a list of labels.  Paths compare label by label, and labels by
+ * their bytes.  A label comes before longer labels that begin with it, and a
+ * path before longer paths.  In the key a byte behind each label tells whether
+ * another label follows.  Labels are made of letters, digits and few signs, so
+ * no byte of a label is as low as that byte.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,14 +15,14 @@
 
 #include "keys/encode.h"
 
-/* What follows a label, or is a path without labels. */
+/* The byte behind a label; CODE_END alone is a path without labels. */
 #define CODE_END			0
 #define CODE_NEXT			1
 
 /*
  * A path is stored as the number of its labels, then each of these as its length and
- * its bytes.  The first label and the size of each are aligned in relation to the
- * value with a long header; the places here are in relation to what follows a header.
+ * its bytes.  Alignment counts from the header of a value with a long header.
+ * The places here count from what follows the header.
  */
 #define FIRST_LABEL			(MAXALIGN(VARHDRSZ + sizeof(uint16)) - VARHDRSZ)
 #define LABEL_SIZE(length)	MAXALIGN(sizeof(uint16) + (length))

@@ -17,10 +17,10 @@
  * inet and cidr
  *
  * IPv4 comes before IPv6.  Within a family the network comes first, then its
- * length, then the host within it.  An address is written so: the bits of the
- * network, filled up with zeros to the length of an address, then their
- * number, then the other bits.  If one network begins the other, the zeros
- * make it the smaller or leave the decision to the number.
+ * length, then the host within it.  A key has the bits of the network, filled
+ * up with zeros to the length of an address, then the number of these bits,
+ * then the bits of the host.  If one network is the beginning of another, the
+ * zeros make it the smaller, or the number decides.
  */
 #define COMPACT_HOST_BITS	26
 #define COMPACT_LENGTH_BITS 6
@@ -52,8 +52,8 @@ ipv4_word(const inet_struct *address)
 }
 
 /*
- * The compact form: an IPv4 address in one word.  Hosts have no more room than
- * in networks of six bits and longer.
+ * The compact form: an IPv4 address in one word.  Its 26 bits for the host are
+ * enough for any network of six bits or more.
  */
 bool
 encode_inet_compact(KeyWriter *writer, Datum value)
@@ -75,9 +75,8 @@ encode_inet_compact(KeyWriter *writer, Datum value)
 }
 
 /*
- * The general form, with a byte for the family ahead.  As networks of one
- * length leave the same room to hosts, only as many bytes of the address
- * follow as can hold one.
+ * The general form, with a byte for the family ahead.  Networks of one length
+ * have hosts of one length, so the host takes only the bytes that it needs.
  */
 bool
 encode_inet_general(KeyWriter *writer, Datum value)

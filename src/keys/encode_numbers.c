@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * encode_numbers.c
- *	  Keys of numbers, and of what is stored as one.
+ *	  Keys of numbers, and of other values that are stored as a number.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,9 +15,9 @@
 /*
  * Integers
  *
- * Signed ones compare as unsigned ones once the sign is flipped.  Money is
- * such an integer, and so are dates, times and timestamps, their infinities
- * the least and the greatest.  A "char" is an unsigned byte.
+ * Signed integers compare as unsigned ones once the sign is flipped.  Money,
+ * dates, times and timestamps are signed integers; infinities are the least
+ * and the greatest.  A "char" is an unsigned byte.
  */
 
 uint64_t
@@ -54,9 +54,9 @@ int8_word(Datum value)
 /*
  * Floating point
  *
- * IEEE 754 numbers of one sign compare as their bits do.  Negative ones go
- * below, and the other way round.  The two zeros are equal, and so are all
- * NaNs, which come after everything.
+ * IEEE 754 numbers of one sign compare as their bits do.  Negative numbers
+ * come first, in the reverse order of their bits.  The two zeros are equal,
+ * and so are all NaNs, which come after all numbers.
  */
 uint64_t
 float4_word(Datum value)

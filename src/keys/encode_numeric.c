@@ -15,10 +15,11 @@
 
 /*
  * The value of a finite numeric is +-(d0 + d1 / 10000 + ...) * 10000 ^ weight
- * with d0 > 0, so positive ones compare by their weight and then by their
- * digits.  A leading byte holds the weight and what is not finite, all that
- * is positive in its upper half; a negative number is the complement of the
- * positive one.  Display scale is left out, so 1.0 and 1.00 are equal.
+ * with d0 > 0, so positive numerics compare by their weight and then by their
+ * digits.  A leading byte holds the weight, or tells that the value is not
+ * finite; what is positive has the upper half of its values.  A negative
+ * number is the complement of the positive one.  Display scale is left out, so
+ * 1.0 and 1.00 are equal.
  */
 #define CODE_ZERO			0x80
 #define CODE_SMALL			0x81	/* the weight follows */
@@ -36,16 +37,16 @@ StaticAssertDecl(GREATEST_WEIGHT - LEAST_WEIGHT ==
 				 "a byte holds the weight of ordinary numbers");
 
 /*
- * How a numeric is stored.  The struct is private to numeric.c, but it cannot
- * change without a dump and restore of every database, and it has been this
+ * How a numeric is stored.  The struct is private to numeric.c.  But it cannot
+ * change without a dump and restore of every database, and has been the same
  * since 9.1 (the infinities since 14).
  *
- * After the varlena header comes a uint16.  Its upper two bits tell a long
- * number of either sign, a short one, or something special.  A long number
- * has its sign and display scale there, and its weight in an int16 that
- * follows; a short one has a sign bit, the display scale and seven bits of
- * weight, in two's complement.  The rest are digits to the base of 10000, an
- * int16 each, the first and the last of them not zero.
+ * After the varlena header comes a uint16.  Its upper two bits tell whether
+ * the number is long and positive, long and negative, short, or special.  A
+ * long number has its display scale in the other bits, and its weight in an
+ * int16 that follows.  A short number has a sign bit, the display scale and
+ * seven bits of weight, in two's complement.  The rest are digits to the base
+ * of 10000, an int16 each, the first and the last of them not zero.
  */
 #define STORED_KIND_MASK		0xC000
 #define STORED_LONG_NEGATIVE	0x4000
@@ -145,7 +146,7 @@ numeric_take_apart(struct varlena *numeric, NumericParts *parts)
 
 /*
  * The compact form: one word of the leading byte and four digits, of 14 bits
- * each.  It takes every numeric(14, 2), and much of what has more digits.
+ * each.  It takes every numeric(14, 2), and many numbers with more digits.
  */
 bool
 encode_numeric_compact(KeyWriter *writer, Datum value)
@@ -182,11 +183,16 @@ encode_numeric_compact(KeyWriter *writer, Datum value)
 	return true;
 }
 
-/* Digits in a word of the general form, and the bits that tell of more after each. */
+/*
+ * Digits in a word of the general form, and the bits that tell whether more
+ * follow.
+ */
 #define WORD_DIGITS			4
 #define ALL_FOLLOWED		UINT64CONST(0x0001000100010001)
 
-/* So many digits from this one on, the last of them lowest, of 16 bits each. */
+/*
+ * WORD_DIGITS digits from the first on, 16 bits each, the last digit lowest.
+ */
 static inline uint64_t
 word_of_digits(const NumericParts *parts, int first)
 {
@@ -201,9 +207,9 @@ word_of_digits(const NumericParts *parts, int first)
 }
 
 /*
- * The general form: the leading byte, the weight if it is not in there, and all
- * digits, of 16 bits each.  The lowest of these bits tells whether more
- * digits follow, so that a number comes before those that it begins.
+ * The general form: the leading byte, the weight if the byte does not hold it,
+ * and all digits, 16 bits each.  The lowest of these bits tells whether more
+ * digits follow, so that a number comes before longer ones that begin with it.
  */
 bool
 encode_numeric_general(KeyWriter *writer, Datum value)
@@ -238,7 +244,10 @@ encode_numeric_general(KeyWriter *writer, Datum value)
 	return true;
 }
 
-/* Every integer up to this is a double, and so is every power of ten up to 10000 ^ 5. */
+/*
+ * Each integer up to this is a double, as is each power of ten up to 10000 ^
+ * 5.
+ */
 #define LARGEST_INTEGER		(INT64_C(1) << DBL_MANT_DIG)
 #define LARGEST_POWER		5
 
@@ -256,7 +265,7 @@ numeric_as_float8(Datum value, float8 *number)
 	int64		integer = 0;
 	int			power;
 
-	/* what is computed with more bits is rounded twice */
+	/* a result computed with more bits would be rounded twice */
 	if (FLT_EVAL_METHOD != 0 || unlikely(is_toasted(numeric)))
 		return false;
 	numeric_take_apart(numeric, &parts);

@@ -5,10 +5,10 @@
  *
  * A part is written in the general form of its type.
  *
- * A key has room for the first bytes of what its parts are written as.  Where those
- * are the same in all values, what these have in common is left out, as it is of
- * strings (encode_prefix.c).  To find it, or to leave it out, the bytes are first
- * written elsewhere.
+ * A key has room for the first bytes of its parts.  If these bytes are the
+ * same in all values, the common prefix is left out, as for strings
+ * (encode_prefix.c).  To find the prefix, or to leave it out, the bytes are
+ * first written elsewhere.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,13 +47,18 @@ typedef struct WrittenBytes
 {
 	char	   *bytes;
 	Size		size;
-	bool		truncated;		/* they are not all */
+	bool		truncated;		/* there are more bytes */
 } WrittenBytes;
 
-/* Room for a prefix and what a key has room for, and for what stands ahead of that. */
+/*
+ * Room for a prefix, for what a key has room for, and for what stands ahead.
+ */
 #define WRITTEN_WORDS	(PREFIX_MOST_BYTES / sizeof(uint64_t) + KEY_MAX_WORDS + 1)
 
-/* Writes as many bytes of a value as a caller needs, or more; false to refuse it. */
+/*
+ * Writes the bytes of a value, at least those that the caller needs.  Returns
+ * false to refuse the value.
+ */
 static bool
 write_bytes(const KeyWriter *writer, Datum value, KeyEncodeFunction encode,
 			Size needed, uint64_t *words, WrittenBytes *written)
@@ -93,7 +98,10 @@ append_bytes(KeyWriter *writer, const char *bytes, Size size)
 		key_append(writer, load_tail(bytes, size), BYTE_BITS(size));
 }
 
-/* Appends what follows the common prefix, or the whole key if it has another. */
+/*
+ * Appends what follows the common prefix, or the whole key if it lacks the
+ * prefix.
+ */
 static pg_noinline bool
 append_without_prefix(KeyWriter *writer, Datum value, KeyEncodeFunction encode)
 {
@@ -127,7 +135,7 @@ note_truncated(KeyWriter *writer, Datum value, KeyEncodeFunction encode)
 		encode_prefix_note(prefix, written.bytes, written.size);
 }
 
-/* Parts inside of parts come here too, and shall not take much of the stack. */
+/* Parts of parts come here too, so this takes little of the stack. */
 bool
 encode_parts(KeyWriter *writer, Datum value, KeyEncodeFunction encode)
 {

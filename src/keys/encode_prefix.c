@@ -3,18 +3,19 @@
  * encode_prefix.c
  *	  Keys of long strings that begin alike.
  *
- * A key has room for the first bytes of a string.  Where those are the same in
- * all strings, as in addresses of pages, keys decide nothing.  So once many
- * strings have found no room, what these have in common is left out of keys:
- * a byte tells whether a string comes before all that begin so, is one of them,
- * or comes after; behind it is the string, or what follows its beginning.
+ * A key has room for the first bytes of a string.  If these bytes are the same
+ * in all strings, as in addresses of pages, keys decide nothing.  So once many
+ * strings have found no room, their common prefix is left out of keys.  A byte
+ * tells whether a string comes before all strings with the prefix, has the
+ * prefix, or comes after.  Behind the byte stands the whole string, or what
+ * follows the prefix.
  *
- * The keys made so far are made again then.  A prefix need not hold for the
- * strings to come: it only says what is left out where it is found.
+ * The keys made so far are made again then.  Later strings need not have the
+ * prefix: it is left out only where it is found.
  *
  * Under collations that do not order by bytes, the strings here are sort keys
- * (encode_collated.c).  Of values with parts, they are what the parts are written
- * as (encode_parts.c).
+ * (encode_collated.c).  For values with parts, the strings are the bytes of
+ * the parts (encode_parts.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -22,10 +23,13 @@
 
 #include "keys/encode.h"
 
-/* It is worth its while from this length on. */
+/* A prefix is worth leaving out from this length on. */
 #define LEAST_BYTES			16
 
-/* Strings without room after which it is looked at, and how many times more. */
+/*
+ * The prefix is looked at after this many strings without room, and then each
+ * time there are this many times more.
+ */
 #define FIRST_STRINGS		128
 #define MORE_STRINGS		16
 
@@ -39,7 +43,7 @@ struct StringPrefix
 								 * is chosen */
 	Size		common_size;	/* bytes that these strings have in common */
 	char	   *common;
-	bool		wants_change;	/* these bytes had better be left out */
+	bool		wants_change;	/* these common bytes had better be left out */
 	MemoryContext context;		/* context of all this */
 };
 
@@ -120,7 +124,7 @@ note_string(StringPrefix *prefix, const char *string, Size size)
 										   Min(size, prefix->common_size));
 }
 
-/* Is what they have in common worth its while, and not left out already? */
+/* Is the common prefix worth leaving out, and not left out already? */
 static bool
 is_better(const StringPrefix *prefix)
 {
@@ -161,8 +165,8 @@ encode_prefix_note(StringPrefix *prefix, const char *string, Size size)
 }
 
 /*
- * Less than, equal to or greater than zero, as a string comes before those with
- * the prefix, is one, or comes after.
+ * Returns less than zero if the string comes before all strings with the
+ * prefix, zero if it has the prefix, and more than zero if it comes after.
  */
 static int
 place_of_string(const StringPrefix *prefix, const char *string, Size size)

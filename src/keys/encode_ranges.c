@@ -4,10 +4,10 @@
  *	  Keys of ranges and multiranges.
  *
  * Ranges compare by their lower bounds, then by their upper ones; an empty range
- * comes first.  A bound that does not exist lies beyond all others.  Of two bounds with
- * one value the lower one that includes it is less, and the upper one that includes
- * it greater.  Multiranges compare range by range, and one comes before those that
- * it begins.
+ * comes first.  A bound that does not exist lies beyond all others.  If two
+ * lower bounds have the same value, the one that includes it is less; of two
+ * upper bounds the one that includes it is greater.  Multiranges compare range
+ * by range, and a multirange comes before longer ones that begin with it.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,7 +44,9 @@ range_type(Oid type)
 	return type_is_multirange(type) ? get_multirange_range(type) : type;
 }
 
-/* The type's own family need not be the default one of the bounds' type. */
+/*
+ * The family of a range type need not be the default one of its bounds' type.
+ */
 Oid
 encode_range_first(Oid type, Oid *family, Oid *collation)
 {

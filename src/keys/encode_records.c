@@ -8,12 +8,12 @@
  * columns do not count.
  *
  * Columns of the type record, and ROW() without a cast, may hold another row type in
- * each row.  The comparator raises an error when it comes to a column that two
- * records do not have alike, but is content if one before decides.  So keys have
- * the columns that all row types so far begin with.  When a row type has fewer in
- * common with the first one, its record is refused, and all keys are made again;
- * from then on they end behind these columns, and the comparator decides about what
- * is equal so far, or raises its error.
+ * each row.  The comparator raises an error when it comes to a column whose
+ * type differs in the two records, unless an earlier column decides.  So keys
+ * have the columns that all row types so far begin with.  If a new row type
+ * has fewer columns in common with the first one, its record is refused, and
+ * all keys are made again.  From then on keys end behind the common columns.
+ * If two keys are equal, the comparator decides, or raises its error.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,12 +27,14 @@
 
 #include "keys/encode.h"
 
-/* What goes ahead of each column, and what a record without columns is. */
+/*
+ * The bytes ahead of each column, and the byte for a record without columns.
+ */
 #define CODE_NO_COLUMNS		0
 #define CODE_VALUE			1
 #define CODE_NULL			2
 
-/* A row type, as far as records of it have come, and its columns. */
+/* A row type of which a record has come, and its columns. */
 typedef struct RowType
 {
 	struct RowType *next;
@@ -50,8 +52,8 @@ struct RecordColumn
 	RowType    *first;			/* all row types so far; parts of the cache
 								 * are columns of the first */
 	RowType    *last;			/* row type of the record before */
-	int			ncommon;		/* columns that all of them begin with */
-	bool		varies;			/* some have others, too */
+	int			ncommon;		/* columns that all row types begin with */
+	bool		varies;			/* some row types have other columns, too */
 	bool		shared;			/* several processes make keys */
 };
 
@@ -70,7 +72,7 @@ create_row_type(Oid type, int32 typmod)
 
 	row_type->type = type;
 	row_type->typmod = typmod;
-	/* with the values that columns have in rows that are older */
+	/* with the defaults that older rows have for columns added later */
 	row_type->descriptor = CreateTupleDescCopyConstr(descriptor);
 	ReleaseTupleDesc(descriptor);
 	row_type->values = palloc(natts * sizeof(Datum));
@@ -139,7 +141,7 @@ encode_record_first(Oid type, Oid *family, Oid *collation)
 	return first;
 }
 
-/* How many columns that a row type begins with are those of another, too. */
+/* The number of leading columns that two row types have in common. */
 static int
 count_common_columns(const RowType *a, const RowType *b)
 {
@@ -154,8 +156,9 @@ count_common_columns(const RowType *a, const RowType *b)
 }
 
 /*
- * Adds a row type to those before.  False if keys have been made that it has not all
- * columns of, or not no more.
+ * Adds a row type to those before.  Returns false if keys have been made that
+ * do not fit it: with a column that it does not have, or without a column that
+ * it has beyond them.
  */
 static bool
 add_row_type(struct RecordColumn *column, RowType *row_type)
@@ -170,7 +173,7 @@ add_row_type(struct RecordColumn *column, RowType *row_type)
 	if (ncommon >= column->ncommon && (column->varies || !varies))
 		return true;
 
-	/* of keys that processes share all have to be made alike */
+	/* all keys that processes share have to be made alike */
 	if (column->shared)
 		elog(ERROR, "record of type %u where one of %u is expected",
 			 row_type->type, column->first->type);

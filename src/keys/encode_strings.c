@@ -3,9 +3,9 @@
  * encode_strings.c
  *	  Keys of strings: of characters, of bytes and of bits.
  *
- * A string's key is its bytes and a zero byte, which makes a string come
- * before those that it begins.  Characters whose collation does not order by
- * bytes are passed on to encode_collated.c.
+ * The key of a string is its bytes and a zero byte.  The zero byte makes a
+ * string come before longer strings that begin with it.  Characters whose
+ * collation does not order by bytes go to encode_collated.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,8 +19,8 @@
 #include "keys/encode.h"
 
 /*
- * Sets how many of the first bytes are left out of a key, as strings have them in
- * common; may refuse the string.
+ * Sets how many of the first bytes, which strings have in common, are left out
+ * of the key.  May refuse the string.
  */
 static inline bool
 skip_prefix(KeyWriter *writer, const char *data, Size size, Size *left_out)
@@ -50,7 +50,7 @@ encode_characters(KeyWriter *writer, const char *data, Size size)
 	return true;
 }
 
-/* Of a string, all that can matter to its key; -1 if that is all. */
+/* The bytes of a string that can matter to its key; -1 if all can. */
 static inline int
 bytes_that_matter(const KeyWriter *writer)
 {
@@ -75,7 +75,7 @@ encode_text(KeyWriter *writer, Datum value)
 							 VARSIZE_ANY_EXHDR(text));
 }
 
-/* A text that is all of a key, by a writer that never leaves registers. */
+/* The whole key of a single text, written without leaving registers. */
 int
 text_key(Datum value, uint64_t complement, uint64_t *words)
 {
@@ -148,7 +148,7 @@ encode_citext(KeyWriter *writer, Datum value)
 	MemoryContext caller_context;
 	char	   *lowered;
 
-	/* what a beginning becomes may depend on what follows */
+	/* the lowered form of a beginning may depend on what follows */
 	if (unlikely(is_toasted(text)))
 		text = encode_detoast(writer, text, -1);
 	else
@@ -165,8 +165,8 @@ encode_citext(KeyWriter *writer, Datum value)
 /*
  * Bytes and bits
  *
- * The bytes zero and one are written as two, so that a zero byte is only at
- * the end: a one, then the byte plus one.
+ * The bytes zero and one are each written as two bytes, a one and the byte
+ * plus one.  So a zero byte is only at the end.
  */
 
 #define EACH_BYTE(byte)		(UINT64_C(0x0101010101010101) * (byte))
@@ -175,7 +175,7 @@ encode_citext(KeyWriter *writer, Datum value)
 static inline bool
 has_byte_to_escape(uint64_t bytes)
 {
-	/* those less than 2 get their highest bit by the subtraction */
+	/* the subtraction sets the highest bit of bytes less than 2 */
 	return ((bytes - EACH_BYTE(2)) & ~bytes & EACH_BYTE(0x80)) != 0;
 }
 
@@ -230,9 +230,9 @@ encode_bytea(KeyWriter *writer, Datum value)
 }
 
 /*
- * A bit string is stored as the number of its bits and as many bytes as they
- * need, filled up with zero bits.  What compares first are the bytes, then
- * the number.
+ * A bit string is stored as the number of its bits, and the bytes that the
+ * bits need, filled up with zero bits.  The bytes compare first, then the
+ * number.
  */
 typedef struct StoredBits
 {

@@ -12,7 +12,7 @@
 
 #include "keys/encode.h"
 
-/* Is this what an integer of so many bits, with its sign, can hold? */
+/* Can a signed integer of this many bits hold the value? */
 static inline bool
 fits_bits(int64 value, int bits)
 {
@@ -24,9 +24,9 @@ fits_bits(int64 value, int bits)
 /*
  * timetz
  *
- * What compares first is the moment, as the time in Greenwich, then the zone,
- * as seconds west of there.  Both are small for all that can be written as a
- * timetz; but AT TIME ZONE takes intervals of any length.
+ * The moment, as the time in Greenwich, compares first, then the zone, as
+ * seconds west of Greenwich.  Both are small for all values that can be
+ * written as a timetz.  But AT TIME ZONE takes intervals of any length.
  */
 #define COMPACT_MOMENT_BITS	40
 #define COMPACT_ZONE_BITS	24
@@ -67,9 +67,10 @@ encode_timetz_general(KeyWriter *writer, Datum value)
  * interval
  *
  * Intervals compare by their length, a month being 30 days and a day 24
- * hours.  That length exceeds 64 bits of microseconds, so it is taken as
- * whole days and the rest, which is never negative.  The infinities (17 and
- * later) hold the least and the greatest in all fields, so they need no care.
+ * hours.  In microseconds the length may exceed 64 bits, so it is taken as
+ * whole days and a rest, which is never negative.  The infinities (17 and
+ * later) have the least and the greatest values in all fields, so they need no
+ * special care.
  */
 #define REST_BITS			37	/* of a day's microseconds */
 #define COMPACT_DAYS_BITS	(64 - REST_BITS)

@@ -1,46 +1,47 @@
 /*-------------------------------------------------------------------------
  *
  * icu_keys.c
- *	  Sort keys as ICU makes them, mostly without asking it.
+ *	  Sort keys as ICU makes them, mostly without a call of ICU.
  *
- * ICU takes some tenths of a microsecond for a sort key's first bytes,
- * for it has to be ready for anything that may come next.  Nearly always what
- * comes is plain: each character has its weight, and the weights follow one
- * another.  So we ask ICU for the sort key of each character once, when it is
- * first seen, and put together the keys of strings from those.  They are the
- * same bytes that ICU would write, so that it can be asked for any string
- * where something is not plain; that is the case if a string has a character
+ * ICU takes some tenths of a microsecond for the first bytes of a sort key, as
+ * it has to be ready for anything in a string.  Nearly all strings are plain:
+ * each character has its weight, and the weights follow one another.  So we
+ * ask ICU for the sort key of each character once, when we first see it, and
+ * put the keys of strings together from these.  The result has the bytes that
+ * ICU would write.  So ICU can make the key of any string that is not plain,
+ * that is, if it has a character
  *
  * - that may join with another to something with a weight of its own (ch in
  *	 Czech, aa in Danish, a vowel ahead of its consonant in Thai): ICU lists
  *	 those;
  * - that normalization may move or join, such as combining accents;
  * - that counts as a digit, under a collation that sorts numbers by value;
- * - whose key, or whose key together with some others, turns out not to be
- *	 put together as is said below: that is tried out with each character.
+ * - whose key, alone or together with some others, turns out not to be put
+ * together as described below.  This is tried out with each character.
  *
  * How ICU has been found to write sort keys:
  *
- * There is first the level of primary weights, in the order of the string;
- * then a byte 01, and the levels below it.  A primary weight has one to four
- * bytes.  The first byte of some of them is left out after another weight with
- * the same one, and a weight with another first byte that follows such ones
- * is announced by a byte 03 if it is smaller, and FF if it is greater.
+ * The primary weights come first, in the order of the string, then a byte 01
+ * and the levels below.  A primary weight has one to four bytes.  Some weights
+ * leave out their first byte after a weight with the same first byte.  If a
+ * weight with another first byte follows such weights, a byte precedes it: 03
+ * if the first byte is smaller, FF if it is greater.
  *
- * The levels below depend on the weights that the characters have there, and
- * for most strings on their number only, since most characters have the same.
- * So the characters are divided into classes, by what follows the primary
- * weight in their own sort keys.  Strings with the same sequence of classes
- * have the same bytes below the first level.  Those are kept from the strings
- * for which ICU had to be asked, and are used when it has said the same twice.
+ * The levels below depend on the weights that the characters have there.  Most
+ * characters have the same weights there, so for most strings only the number
+ * of characters counts.  We divide the characters into classes, by what
+ * follows the primary weight in their own sort keys.  Strings with the same
+ * sequence of classes have the same bytes below the first level.  When ICU has
+ * to be asked for a string, these bytes are kept.  They are used once ICU has
+ * given the same bytes twice.
  *
- * Should ICU's key of a string not be the one put together, what was learned
+ * If ICU's key of a string is not the one put together, all that was learned
  * is dropped, and ICU makes all keys from then on.
  *
  * ICU's keys and its comparisons do not always agree.  They contradict each
  * other under some attributes, and, in UTF-8, about strings with characters
- * that normalization may move or change.  All others, such as those whose keys
- * are put together, are called plain here.
+ * that normalization may move or change.  All other strings are called plain
+ * here; strings whose keys are put together are among them.
  *
  *-------------------------------------------------------------------------
  */
@@ -74,10 +75,11 @@
 #define BASIC_PLANE_END		0xFFFC
 
 /*
- * To list what joins takes ICU up to some milliseconds for the rules of the
- * collation itself, and ten or more with those that all collations share, by
- * which no characters of ASCII join.  So it is done only when not much less
- * time has been spent by asking ICU for so many keys.
+ * To list which characters join takes ICU up to some milliseconds for the
+ * rules of the collation itself, and ten or more with the rules that all
+ * collations share.  By the shared rules no characters of ASCII join.  So we
+ * have ICU list them only after it has made this many keys, which took not
+ * much less time.
  */
 #define ASCII_AFTER			512
 #define BASIC_PLANE_AFTER	20000
@@ -85,23 +87,26 @@
 #define PAGE_CHARACTERS		64
 #define NPAGES				(0x10000 / PAGE_CHARACTERS)
 
-/* Below it none can be moved or changed by normalization to NFC. */
+/* Normalization to NFC moves or changes no character below this one. */
 #define FIRST_NOT_PLAIN		0x0300
 
 /* Most UTF-16 units that a character of the basic plane decomposes into. */
 #define MAX_DECOMPOSITION	8
 
-/* Longest string that is listed to join, likewise. */
+/* Most UTF-16 units of a string that is listed to join. */
 #define MAX_JOINING			64
 
-/* What keeps two characters apart and has no weight, if no rule gives it one. */
+/*
+ * A character that keeps two others apart.  It has no weight unless a rule
+ * gives it one.
+ */
 #define IGNORED_CHARACTER	0x01
 
 /* Longest sort key of a single character that is looked at. */
 #define CHARACTER_BYTES		40
 #define UTF8_BYTES			3
 
-/* A weight of more bytes than these and a first one is not used. */
+/* Most bytes of a weight behind its first one; longer weights are not used. */
 #define REST_BYTES			8
 
 /* Most classes, characters of a string in classes, and bytes below level 1. */
@@ -113,12 +118,12 @@
 #define LOWER_SLOTS			4096
 
 /*
- * So many characters that may leave out their first byte, and so many others,
- * are those that each new one is tried out with.
+ * Each new character is tried out with this many others that may leave out
+ * their first byte, and with this many that may not.
  */
 #define MAX_PROBES			4
 
-/* What is known of a character. */
+/* Flags: what is known of a character. */
 #define WEIGHT_LEARNED		0x01
 #define WEIGHT_USABLE		0x02
 #define WEIGHT_SHARES_FIRST	0x04	/* may leave out its first byte */
@@ -134,7 +139,7 @@ typedef struct CharacterWeight
 	uint8		flags;
 } CharacterWeight;
 
-/* What the levels below the first are for a sequence of classes. */
+/* The levels below the first one, for a sequence of classes. */
 typedef struct LowerLevels
 {
 	uint8		nbytes;
@@ -163,8 +168,8 @@ struct IcuKeys
 	bool		lower_usable;
 
 	uint32		learned_end;	/* characters below it may be learned */
-	int			nasked;			/* keys that ICU has made since the end is so
-								 * low */
+	int			nasked;			/* keys that ICU has made since learned_end
+								 * last changed */
 	bool		given_up;		/* the end stays where it is */
 	uint32	   *pairs;			/* pairs of neighbours that join, in order */
 	int			npairs;
@@ -178,9 +183,9 @@ struct IcuKeys
 									 * if none is known */
 	uint8		first_bytes[256];	/* flags of the characters that have this
 									 * first byte */
-	uint32		probes[2][MAX_PROBES];	/* characters with a first byte of
-										 * their own; then those that share
-										 * one */
+	uint32		probes[2][MAX_PROBES];	/* [0]: characters with a first byte
+										 * of their own; [1]: characters that
+										 * may leave it out */
 	int			nprobes[2];
 
 	LowerClass *classes;
@@ -195,14 +200,14 @@ typedef struct ClassSequence
 	Size		length;			/* may be more than are kept */
 } ClassSequence;
 
-/* All that there are. */
+/* The keys of all locales. */
 static IcuKeys *all_keys = NULL;
 
 /*
- * Under these values of its attributes, whether they are from the locale's
- * rules or from elsewhere, ICU has never been found to compare plain strings
- * otherwise than their keys.  Under others, and attributes that are to come,
- * it has or may.
+ * Does the collator have attributes under which ICU's keys are trusted?  Under
+ * these values, whether the rules of the locale set them or not, ICU's
+ * comparison of plain strings has never been found to contradict their keys.
+ * Under other values, and attributes of later releases, it has or may.
  */
 static bool
 has_trusted_attributes(const UCollator *collator)
@@ -271,9 +276,9 @@ icu_keys_get(pg_locale_t locale)
 									  &status) != UCOL_OFF;
 
 	/*
-	 * The level of identity has the string itself.  That of case does not
-	 * tell from the key of a character how many weights it has.  Where
-	 * punctuation is passed over, what follows it may be too.
+	 * The level of identity has the string itself.  At the level of case the
+	 * key of a character does not tell how many weights it has.  If ICU
+	 * passes over punctuation, it may also pass over what follows.
 	 */
 	keys->lower_usable =
 		ucol_getAttribute(collator, UCOL_STRENGTH,
@@ -291,12 +296,12 @@ icu_keys_get(pg_locale_t locale)
 
 
 /*
- * What joins
+ * Characters that join
  *
- * Of characters that have a weight together each two neighbours are noted, as
- * a pair.  Characters join as what they decompose into does: so the first jamo
- * of a syllable can join one that stands ahead of it.  Others may stand in
- * between, but none that is usable.
+ * Some characters have one weight together.  Each two neighbours of these are
+ * noted as a pair.  A character joins like the characters into which it
+ * decomposes: so the first jamo of a syllable can join one that stands ahead
+ * of it.  Other characters may stand between the two, but none that is usable.
  */
 
 static inline void
@@ -338,8 +343,8 @@ has_pair(const IcuKeys *keys, uint32 first, uint32 second)
 }
 
 /*
- * The first and the last of what a character of the basic plane decomposes
- * into, which is the character itself for most.
+ * Sets the first and the last of the characters into which a character of the
+ * basic plane decomposes.  Most characters decompose only into themselves.
  */
 static void
 find_ends(const IcuKeys *keys, uint32 character, uint32 *first, uint32 *last)
@@ -393,7 +398,10 @@ joining_flags(const IcuKeys *keys, uint32 character)
 	return flags;
 }
 
-/* Notes all neighbours in a string that joins; false if there is no memory. */
+/*
+ * Notes all neighbours in a string whose characters join; false if there is no
+ * memory.
+ */
 static bool
 note_neighbours(IcuKeys *keys, const UChar *string, int length)
 {
@@ -424,7 +432,7 @@ note_neighbours(IcuKeys *keys, const UChar *string, int length)
 	return true;
 }
 
-/* Notes what joins of the strings in a set; false if that cannot be done. */
+/* Notes the pairs of all strings in a set; false if that cannot be done. */
 static bool
 note_joining(IcuKeys *keys, const USet *set)
 {
@@ -457,7 +465,7 @@ note_joining(IcuKeys *keys, const USet *set)
 	return true;
 }
 
-/* Has ICU list what joins, for characters below "end". */
+/* Notes the pairs that ICU lists for characters below "end". */
 static bool
 find_joining(IcuKeys *keys, uint32 end)
 {
@@ -480,7 +488,9 @@ find_joining(IcuKeys *keys, uint32 end)
 	return found;
 }
 
-/* All that was learned of characters was learned by less than is known now. */
+/*
+ * Forgets all characters, as they were learned while fewer pairs were known.
+ */
 static void
 forget_characters(IcuKeys *keys)
 {
@@ -490,8 +500,8 @@ forget_characters(IcuKeys *keys)
 }
 
 /*
- * Can the character be learned?  Also counts how often one cannot because it
- * is beyond what is learned so far, and at last goes on to more.
+ * Can the character be learned?  Counts how often a character cannot because
+ * it is beyond learned_end, and after some time moves learned_end.
  */
 static bool
 may_learn(IcuKeys *keys, uint32 character)
@@ -515,7 +525,7 @@ may_learn(IcuKeys *keys, uint32 character)
 		keys->given_up = true;
 	}
 
-	/* not this time: more may join than was said of the character before it */
+	/* not this time: the character before it was looked up with fewer pairs */
 	return false;
 }
 
@@ -549,8 +559,9 @@ has_bytes(const char *bytes, Size length, Size position,
 }
 
 /*
- * Finds out by two of the character whether it leaves out its first byte.
- * False if the key of two is neither.
+ * Finds out, by a string of the character twice, whether it leaves out its
+ * first byte.  False if the key of that string is neither of the two possible
+ * ones.
  */
 static bool
 learn_sharing(const IcuKeys *keys, CharacterWeight *weight, uint32 character)
@@ -604,7 +615,10 @@ find_class(IcuKeys *keys, const char *bytes, Size length)
 	return keys->nclasses++;
 }
 
-/* Does normalization leave it as it is, and where it is, whatever follows? */
+/*
+ * Does normalization leave the character as it is, and where it is, whatever
+ * follows?
+ */
 static inline bool
 is_plain(UChar32 character)
 {
@@ -615,8 +629,8 @@ is_plain(UChar32 character)
 }
 
 /*
- * Is the string plain?  In encodings other than UTF-8 all are, as the server
- * has ICU compare them in UTF-16.
+ * Is the string plain?  In encodings other than UTF-8 all strings are, as the
+ * server has ICU compare them in UTF-16.
  */
 static bool
 is_plain_string(const IcuKeys *keys, const char *string, Size size)
@@ -638,7 +652,10 @@ is_plain_string(const IcuKeys *keys, const char *string, Size size)
 	return true;
 }
 
-/* May what the character becomes depend on others, whatever its weight? */
+/*
+ * May the key of the character depend on other characters, whatever its
+ * weight?
+ */
 static bool
 is_special(const IcuKeys *keys, uint32 character)
 {
@@ -646,7 +663,10 @@ is_special(const IcuKeys *keys, uint32 character)
 		(keys->numeric && u_charDigitValue(character) >= 0);
 }
 
-/* Learns the weight from the sort key; false if it cannot be used. */
+/*
+ * Learns the weight of a character from its sort key; false if the weight
+ * cannot be used.
+ */
 static bool
 learn_weight(IcuKeys *keys, CharacterWeight *weight, uint32 character)
 {
@@ -674,7 +694,10 @@ learn_weight(IcuKeys *keys, CharacterWeight *weight, uint32 character)
 	return learn_sharing(keys, weight, character);
 }
 
-/* Either all weights with this first byte can leave it out, or none. */
+/*
+ * Does the weight agree with others of the same first byte?  Either all of
+ * these leave the byte out, or none does.
+ */
 static bool
 agrees_on_first(const IcuKeys *keys, const CharacterWeight *weight)
 {
@@ -686,7 +709,7 @@ agrees_on_first(const IcuKeys *keys, const CharacterWeight *weight)
 static int	write_primary(IcuKeys *keys, const char *string, Size size,
 						  char *bytes, Size limit, ClassSequence *sequence);
 
-/* Is a string of these characters as ICU has it, or left to ICU? */
+/* Is the key of these characters the one that ICU makes, or left to ICU? */
 static bool
 probe_string(IcuKeys *keys, const uint32 *characters, int ncharacters)
 {
@@ -729,7 +752,10 @@ probe_character(IcuKeys *keys, uint32 character)
 	return true;
 }
 
-/* Notes that a character can be used, and tries others with it if it is new. */
+/*
+ * Notes that a character can be used.  Later characters are tried out with it
+ * if its first byte is new.
+ */
 static void
 note_usable(IcuKeys *keys, const CharacterWeight *weight, uint32 character)
 {
@@ -778,7 +804,7 @@ learn_character(IcuKeys *keys, uint32 character)
 		!agrees_on_first(keys, weight))
 		return NULL;
 
-	/* that it is usable has to be said ahead of the trial */
+	/* the trial needs the flag already */
 	weight->flags |= WEIGHT_USABLE;
 	if (!probe_character(keys, character))
 	{
@@ -796,7 +822,7 @@ learn_character(IcuKeys *keys, uint32 character)
 
 /*
  * Takes the next character from a string, of which at least a byte is left.
- * What is not one of the basic plane is BASIC_PLANE_END.
+ * Returns BASIC_PLANE_END for a character outside the basic plane.
  */
 static inline uint32
 next_character(const unsigned char **next, const unsigned char *end,
@@ -849,8 +875,9 @@ get_weight(IcuKeys *keys, uint32 character)
 
 /*
  * Writes the primary level of a string's sort key, up to "limit" bytes or a
- * few more, and returns how many.  If they are fewer, the sequence has the
- * classes of all characters.  -1 if ICU has to be asked for this string.
+ * few more, and returns the number of bytes.  If that is less than the limit,
+ * the sequence has the classes of all characters.  Returns -1 if ICU has to be
+ * asked for this string.
  */
 static int
 write_primary(IcuKeys *keys, const char *string, Size size,
@@ -874,7 +901,10 @@ write_primary(IcuKeys *keys, const char *string, Size size,
 			is_pair(keys, last, character))
 			return -1;
 
-		/* the character after the last one that counts may have joined it */
+		/*
+		 * the character behind the last one that counts may have joined that
+		 * one
+		 */
 		if (written >= limit)
 			break;
 		last = (weight->flags & WEIGHT_JOINS_NEXT) != 0 ? character : 0;
@@ -913,7 +943,7 @@ note_lower(IcuKeys *keys, LowerLevels **slot, const ClassSequence *sequence,
 	if (lower != NULL && lower->nclasses == sequence->length &&
 		memcmp(lower->sequence, sequence->classes, sequence->length) == 0)
 	{
-		/* this should be the same as for the string before */
+		/* ICU should say the same as for the string before */
 		if (lower->nbytes != length || lower->complete != complete ||
 			memcmp(lower->bytes, bytes, length) != 0)
 		{
@@ -941,8 +971,9 @@ note_lower(IcuKeys *keys, LowerLevels **slot, const ClassSequence *sequence,
 }
 
 /*
- * Keys have turned out not to be ICU's, be it those of this string or earlier
- * ones: none are put together any more, and those that were are not trusted.
+ * Stops putting keys together, since some key has turned out not to be ICU's,
+ * of this string or an earlier one.  The keys that were put together are not
+ * trusted.
  */
 static void
 stop_learning(IcuKeys *keys)
@@ -963,8 +994,8 @@ stop_learning(IcuKeys *keys)
 }
 
 /*
- * Has ICU make a key, and learns from that what is below the primary level, if
- * that is the one that was put together.
+ * Returns the key that ICU makes.  If its primary level is the one that was
+ * put together, learns the levels below.
  */
 static Size
 ask_and_note(IcuKeys *keys, const char *string, Size size,
@@ -990,7 +1021,7 @@ ask_and_note(IcuKeys *keys, const char *string, Size size,
 	return length;
 }
 
-/* Completes a key of which all of the primary level is written. */
+/* Completes a key whose primary level is written. */
 static Size
 write_lower(IcuKeys *keys, const char *string, Size size,
 			char *bytes, Size limit, Size primary,

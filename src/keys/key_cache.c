@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * key_cache.c
- *	  What encoders keep from one value to the next, a tree.
+ *	  The tree of what encoders keep from one value to the next.
  *
  * Some values have parts, such as the columns of a record or the bounds of a range.
- * A part has an encoder, and what that keeps, like a column of the sort.  So parts
- * can have parts themselves, to any depth.
+ * A part has an encoder and a cache of its own, like a column of the sort.  So
+ * parts can have parts themselves, to any depth.
  *
- * Not every part has an encoder.  Where one has none the key ends, and rows that are
- * equal so far are left to the comparators.
+ * Not every part has an encoder.  The key ends at a part without one, and the
+ * comparators decide about rows that are equal so far.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,12 +24,15 @@
 #include "keys/encode.h"
 
 /*
- * The most parts of a column's values.  Row types of row types can have millions of
- * columns, of which keys have no room for more than the first ones.
+ * The most parts of a column's values.  Row types of row types can have
+ * millions of columns, and a key has room for the first few only.
  */
 #define MOST_PARTS	2048
 
-/* The families (text_pattern_ops and the like) do so under any collation. */
+/*
+ * The families text_pattern_ops and the like order by bytes under any
+ * collation.
+ */
 bool
 key_is_pattern_family(Oid family, Oid operand)
 {
@@ -71,7 +74,7 @@ key_encoder_find_parts(Oid type, Oid operand, bool *by_collation)
 	if (encoder == NULL)
 		return NULL;
 	*by_collation = encoder->by_collation;
-	/* of a record nothing is known before there is one */
+	/* nothing is known of records before the first one */
 	if (encoder->first == NULL || base_type == RECORDOID)
 		return encoder;
 
@@ -90,7 +93,7 @@ key_encoder_find_parts(Oid type, Oid operand, bool *by_collation)
 	return encoder;
 }
 
-/* Do values have long keys, of which the beginning may be left out? */
+/* Do values have long keys, whose common beginning may be left out? */
 static bool
 may_begin_alike(const KeyCache *cache)
 {
@@ -99,7 +102,7 @@ may_begin_alike(const KeyCache *cache)
 	switch (encoder->type)
 	{
 		case ANYARRAYOID:
-			/* the elements have a prefix, not the array */
+			/* the prefix is that of the elements, not of the array */
 			return false;
 		case BYTEAOID:
 			return true;

@@ -8,9 +8,8 @@
  * family, and its row.
  *
  * An encoder turns a value into bytes that compare as the type's comparator
- * compares the values.  It need not care for NULLs, for the direction of the
- * sort or for the length of the key: those are the business of sort_keys.c
- * and of key_append().
+ * compares the values.  NULLs, the direction of the sort and the length of the
+ * key are the business of sort_keys.c and key_append().
  *
  *-------------------------------------------------------------------------
  */
@@ -140,15 +139,16 @@ static const KeyEncoder key_encoders[] = {
 };
 
 /*
- * Types of contrib extensions, each with another OID in every database: so they are
- * known by their names, those of their extensions, and the comparators of their
- * default orderings, which are functions of the extension's library or of the server.
+ * Types of contrib extensions.  Their OIDs differ between databases.  So a
+ * type is known by its name, the name of its extension, and the comparator of
+ * its default ordering, a function of the extension's library or of the
+ * server.
  */
 typedef struct ExtensionEncoder
 {
 	const char *type;
 	const char *extension;
-	const char *comparator;		/* what it is in C */
+	const char *comparator;		/* its name in C */
 	KeyEncoder	encoder;
 } ExtensionEncoder;
 
@@ -184,7 +184,7 @@ is_path_of(const char *path, const char *name)
 		(file[length] == '\0' || strcmp(file + length, DLSUFFIX) == 0);
 }
 
-/* An attribute of a function that is a text, never NULL of a function in C. */
+/* A text attribute of a function; it is never NULL for functions in C. */
 static const char *
 function_text(HeapTuple tuple, AttrNumber attno)
 {
@@ -194,7 +194,10 @@ function_text(HeapTuple tuple, AttrNumber attno)
 	return isnull ? "" : TextDatumGetCString(value);
 }
 
-/* Is the function in SQL this one in C, of the server or of the extension's library? */
+/*
+ * Does the function in SQL have this name in C, in the server or in the
+ * library of the extension?
+ */
 static bool
 is_function(Oid function, const char *name, const char *extension)
 {
@@ -213,7 +216,7 @@ is_function(Oid function, const char *name, const char *extension)
 	return is_same;
 }
 
-/* Is a type that has the name the one that the extension makes? */
+/* Is the type, which has the name, the one that the extension makes? */
 static bool
 is_of_extension(Oid type, const ExtensionEncoder *sought)
 {

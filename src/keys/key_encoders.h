@@ -13,9 +13,9 @@
 #include "common/key_format.h"
 
 /*
- * The state of a column's encoder, from one value to the next.  Values may have
- * parts, such as the elements of an array, which have encoders of their own: so
- * this is a tree (key_cache.c).
+ * The state of a column's encoder, kept from one value to the next.  Values
+ * may have parts with encoders of their own, such as the elements of an array,
+ * so this is a tree (key_cache.c).
  */
 typedef struct KeyCache
 {
@@ -40,7 +40,7 @@ typedef struct KeyCache
 	struct JsonbColumn *jsonb;	/* names in documents (encode_jsonb.c) */
 } KeyCache;
 
-/* Where values come in keys. */
+/* Where in keys the values are. */
 typedef enum KeyPlace
 {
 	KEY_OF_LAST_COLUMN,			/* values of the last sort column */
@@ -103,7 +103,9 @@ key_end(KeyWriter *writer)
 	}
 }
 
-/* Has the key been longer than its room so far, though the last word is not full? */
+/*
+ * Is the key so far longer than its room, even if the last word is not full?
+ */
 static inline bool
 key_is_truncated(const KeyWriter *writer)
 {
@@ -130,15 +132,15 @@ extern struct varlena *encode_detoast(KeyWriter *writer,
 									  struct varlena *stored, int limit);
 
 /*
- * A value with parts, flat and aligned.  The result is good until the next call for
- * this cache.
+ * Returns a value with parts, flat and aligned.  The result is good until the
+ * next call for this cache.
  */
 extern struct varlena *encode_flatten(KeyCache *cache, Datum value);
 
 /*
  * An encoder makes bytes of a value.  A smaller value has smaller bytes, equal
- * values have equal bytes, and no value's bytes are a prefix of another's.
- * Values are never NULL.
+ * values have equal bytes, and no value's bytes are a prefix of the bytes of
+ * another value.  Values are never NULL.
  *
  * A KeyWordFunction returns the bytes, 1 to 8, in the low end of a word.  A
  * KeyEncodeFunction appends them by key_append(), or returns false to refuse
@@ -150,14 +152,16 @@ typedef uint64_t (*KeyWordFunction) (Datum value);
 typedef bool (*KeyEncodeFunction) (KeyWriter *writer, Datum value);
 
 /*
- * A function that writes the whole key of a sort by one column, where values sort
- * by their bytes.  Returns the words of the key, or 0 if encode() has to write
- * it.  "complement" is that of the KeyWriter.
+ * A function that writes the whole key of a sort by one column, for values
+ * that sort by their bytes.  Returns the number of words, or 0 if encode() has
+ * to write the key. "complement" is as in KeyWriter.
  */
 typedef int (*KeyWholeFunction) (Datum value, uint64_t complement,
 								 uint64_t *words);
 
-/* A form of a type's values: "word" writes it, or if that is NULL "encode". */
+/*
+ * A form of a type's values. "word" writes it, or "encode" if "word" is NULL.
+ */
 typedef struct KeyForm
 {
 	int			bytes;			/* bytes of every value, 0 if they vary */
@@ -167,10 +171,11 @@ typedef struct KeyForm
 } KeyForm;
 
 /*
- * Functions of an encoder of values with parts.  A KeyFirstFunction returns the type of
- * what is first in the values of a type, not valid if nothing is, and sets the family
- * that orders it, if that is not its default one, and its collation, if it has one of
- * its own.  A KeyBeginFunction completes the cache of a type: makes its parts.
+ * Functions of an encoder of values with parts.  A KeyFirstFunction returns
+ * the type of the first part of a type's values, or InvalidOid if there is
+ * none.  It sets the family that orders the part, if that is not the default
+ * one, and the part's collation, if it has one of its own.  A KeyBeginFunction
+ * completes the cache of a type: it makes its parts.
  */
 typedef Oid (*KeyFirstFunction) (Oid type, Oid *family, Oid *collation);
 typedef void (*KeyBeginFunction) (KeyCache *cache, Oid collation,
@@ -184,16 +189,17 @@ typedef struct KeyEncoder
 	KeyForm		compact;		/* may refuse values */
 	KeyForm		general;		/* takes all values, some at a second try */
 	KeyBeginFunction begin;		/* NULL: values have no parts */
-	KeyFirstFunction first;		/* NULL: what is first has an encoder */
+	KeyFirstFunction first;		/* NULL: the first part has an encoder */
 } KeyEncoder;
 
 /* The encoder for a type's default ordering, or NULL. */
 extern const KeyEncoder *key_encoder_find(Oid type);
 
 /*
- * The same for values of "type", which sort as those of the type "operand", one of
- * its own kind, such as anyarray.  NULL also if what is first in the values has no
- * encoder.  Sets whether the order depends on the collation of the sort.
+ * The same for values of "type" that sort as the type "operand" does: the type
+ * itself or one of its kind, such as anyarray.  NULL also if the first part of
+ * the values has no encoder.  Sets whether the order depends on the collation
+ * of the sort.
  */
 extern const KeyEncoder *key_encoder_find_parts(Oid type, Oid operand,
 												bool *by_collation);
@@ -202,16 +208,17 @@ extern const KeyEncoder *key_encoder_find_parts(Oid type, Oid operand,
 extern bool key_is_pattern_family(Oid family, Oid operand);
 
 /*
- * Makes what an encoder keeps, in the current memory context.  Strings sort by their
- * bytes if "collation" is not valid.
+ * Makes the cache of an encoder, in the current memory context.  Strings sort
+ * by their bytes if "collation" is not valid.
  */
 extern KeyCache *key_cache_create(const KeyEncoder *encoder, Oid type,
 								  Oid collation, KeyPlace place);
 
 /*
- * Makes what the encoder of a part of "whole" keeps, in the current memory context.  The
- * part sorts by the family of operators, or by its default ordering if that is not
- * valid.  It has no encoder if there are too many parts already.
+ * Makes the cache for a part of "whole", in the current memory context.  The
+ * part sorts by the family of operators, or by its default ordering if the
+ * family is not valid.  The part has no encoder if there are too many parts
+ * already.
  */
 extern KeyCache *key_part_create(KeyCache *whole, Oid type, Oid family,
 								 Oid collation, KeyPlace place);

@@ -11,8 +11,9 @@
 #include "postgres.h"
 
 /*
- * Casts a numeric to double precision, to the bit as core's function does, in a
- * fifteenth of its time; false if this one has to be left to that.
+ * Casts a numeric to double precision, with the same bits as core's function,
+ * in a fifteenth of the time.  Returns false if the number has to be left to
+ * core.
  */
 extern bool numeric_as_float8(Datum value, float8 *number);
 

@@ -3,16 +3,16 @@
  * shared_layout.c
  *	  The layout of keys that several processes make for one sort.
  *
- * Keys adapt to the rows that come: they change to the general layout, leave a common
- * prefix of strings out, or have more bytes of sort keys (sort_keys.h).  Keys of
- * several processes can be compared only if all are made alike.  So a process whose
- * rows want a change adds it to a list in shared memory, and all processes follow
- * the list, each when it begins its next batch.  Keys are marked with the number
- * of changes that they were made after; who sorts them makes those again that
- * were made before the last change.
+ * Keys adapt to the rows that come.  They change to the general layout, leave
+ * out a common prefix of strings, or have more bytes of sort keys
+ * (sort_keys.h).  Keys of several processes can be compared only if all are
+ * made alike.  So a process whose rows want a change adds it to a list in
+ * shared memory.  Each process follows the list when it begins its next batch.
+ * A batch of keys is marked with the number of changes that its keys follow.
+ * The process that sorts the keys makes those again that were made before the
+ * last change.
  *
- * An entry of the list, once it is there, stays as it is, and is read without a
- * lock.
+ * An entry of the list never changes, and is read without a lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,8 +40,8 @@ has_room(const SharedLayout *layout, uint32 number, const LayoutChange *change)
 }
 
 /*
- * The prefix is copied under the lock, which a sort does a few times in all; whoever
- * waits for that has found the same prefix.
+ * The prefix is copied under the lock.  A sort does that a few times in all,
+ * and a process that waits for the lock has found the same prefix.
  */
 bool
 shared_layout_change(SharedLayout *layout, uint32 number,

@@ -37,7 +37,7 @@ typedef struct LayoutChange
  */
 typedef struct SharedLayout
 {
-	slock_t		mutex;			/* taken by who adds a change */
+	slock_t		mutex;			/* taken to add a change */
 	pg_atomic_uint32 nchanges;
 	struct
 	{
@@ -60,9 +60,9 @@ shared_layout_number(SharedLayout *layout)
 }
 
 /*
- * Adds a change to the layout of this number, which the caller has.  False if others
- * have changed it before, or if there is no room; there always is for the general
- * layout.
+ * Adds a change to the layout of this number, which is the caller's.  Returns
+ * false if another process has changed it before, or if there is no room.
+ * There is always room for the change to the general layout.
  */
 extern bool shared_layout_change(SharedLayout *layout, uint32 number,
 								 const LayoutChange *change);

@@ -3,19 +3,19 @@
  * sort_keys.c
  *	  From the sort columns of a row to one memcmp-ordered key.
  *
- * A key is made of the columns' values in sequence, each encoded by its type
- * (see key_encoders.c) so that its bytes compare as the values do and that no
- * value's bytes begin those of another.  So the first column that differs
- * decides.  For a descending column all bits of the value are complemented.
+ * A key has the values of the sort columns one behind the other, each encoded
+ * by its type (key_encoders.c).  The bytes of a value compare as the values
+ * do, and no value's bytes are a prefix of the bytes of another.  So the first
+ * column that differs decides.  For a descending column all bits of the value
+ * are complemented.
  *
- * In the general layout a byte goes ahead of every column that tells NULL from
- * other values.  It is never complemented: where the NULLs go does not depend
- * on the direction.  A NULL in a column of fixed width is filled up with
- * zeros, so that keys of fixed width keep it.
+ * In the general layout a byte ahead of each column tells NULL from other
+ * values.  It is never complemented, as the place of NULLs does not depend on
+ * the direction.  A NULL in a column of fixed width is filled up with zeros,
+ * so that keys of fixed width keep their width.
  *
- * Most columns never hold a NULL, and then the byte is a waste that would
- * often make a key a word longer.  So the compact layout, with which a sort
- * begins, does without.
+ * Most columns never hold a NULL, and the byte would often make a key a word
+ * longer.  So a sort begins with the compact layout, which does without it.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,11 +34,11 @@
 #include "keys/sort_keys.h"
 
 /*
- * Is this the family of operators that keys of a type are made for, its default one?
- * Of PostgreSQL's own families a type has no other, but for those that order strings or
- * records by bytes, and nobody can give one of them other operators of the type.  To ask
- * which is the default takes twenty lookups in the catalogs where nothing is in the
- * caches, 0.15 ms in each worker.
+ * Is this the default family of operators of a type, for which keys are made?
+ * Among PostgreSQL's own families a type has only its default one, besides
+ * those that order strings or records by bytes, and nobody can give these
+ * families other operators of the type.  To ask for the default takes twenty
+ * lookups in the catalogs if nothing is in the caches: 0.15 ms in each worker.
  */
 static bool
 is_default_family(Oid family, Oid operand_type)
@@ -49,8 +49,9 @@ is_default_family(Oid family, Oid operand_type)
 }
 
 /*
- * Finds the encoder for values of a type that are sorted so, and the direction of the
- * sort, and notes them in the column.  They are meaningful only if it is not refused.
+ * Finds the encoder for values of a type that are sorted this way, and the
+ * direction of the sort, and notes both in the column.  Returns the reason to
+ * refuse the column; the column has a meaning only if there is none.
  */
 static Refusal
 find_encoder(Oid type, const SortColumn *sorted, KeyColumn *column)
@@ -60,11 +61,10 @@ find_encoder(Oid type, const SortColumn *sorted, KeyColumn *column)
 	CompareType direction;
 
 	/*
-	 * What the operator compares is what core will take the values for: those
-	 * of a type without an ordering of its own for those of the type that it
-	 * is stored like, varchar for text, regclass for oid.  The default
-	 * ordering of the type itself may have changed since the query was
-	 * planned.
+	 * Core takes the values for what the operator compares.  A type without
+	 * an ordering of its own counts as the type that it is stored like,
+	 * varchar as text, regclass as oid.  The default ordering of the type
+	 * itself may have changed since the query was planned.
 	 */
 	if (!get_ordering_op_properties(sorted->sort_operator, &family,
 									&operand_type, &direction) ||
@@ -76,7 +76,10 @@ find_encoder(Oid type, const SortColumn *sorted, KeyColumn *column)
 	if (column->encoder == NULL)
 		return REFUSAL_TYPE;
 
-	/* The operator has to be of the default ordering, or of one by bytes. */
+	/*
+	 * The operator has to be of the default ordering, or of an ordering by
+	 * bytes.
+	 */
 	column->descending = direction == COMPARE_GT;
 	if (key_is_pattern_family(family, operand_type))
 		column->by_collation = false;
@@ -140,7 +143,7 @@ set_layout(SortKeys *keys, bool general)
 		strings_are_whole(keys->columns[0].cache);
 	keys->shape.fixed_words = fixed ? Min(words, KEY_MAX_WORDS) : 0;
 
-	/* How long varying keys become is not known before the last of them. */
+	/* How long varying keys become is known only after the last one. */
 	keys->shape.mark_ties = !fixed || words > KEY_MAX_WORDS ||
 		keys->nencoded < keys->ncolumns || keys->ties_wanted;
 }
@@ -202,8 +205,9 @@ sort_keys_create(TupleDesc descriptor, const SortColumn *columns, int ncolumns)
 }
 
 /*
- * Do keys of a part depend on the process?  The numbers of enums that one has read may
- * not be those of another, nor the row types that records have had so far.
+ * Do keys of a part depend on the process?  Two processes may have read
+ * different numbers of an enum's values, or have seen records of different row
+ * types.
  */
 static bool
 cannot_share(KeyCache *cache, void *argument)
@@ -271,7 +275,7 @@ sort_keys_doubtful(const SortKeys *keys)
 	return doubtful;
 }
 
-/* A change that the next part of keys may want, and that part. */
+/* A change that a part of the keys wants, and the part. */
 typedef struct WantedChange
 {
 	LayoutChange change;
@@ -303,7 +307,7 @@ wants_change(KeyCache *cache, void *argument)
 	return false;
 }
 
-/* The first change that is wanted, with the part that wants it; false if none is. */
+/* Finds the first change that a part wants; false if no part wants one. */
 static bool
 find_change(const SortKeys *keys, WantedChange *wanted)
 {
@@ -419,7 +423,7 @@ null_flag(const KeyColumn *column, bool isnull)
 	return isnull == column->nulls_first ? 0 : 1;
 }
 
-/* Appends that and, for a NULL, what stands in its place. */
+/* Appends the null flag and, for a NULL, the bytes in place of the value. */
 static inline void
 append_null_flag(KeyWriter *writer, const KeyColumn *column, bool isnull)
 {
@@ -433,8 +437,8 @@ append_null_flag(KeyWriter *writer, const KeyColumn *column, bool isnull)
 }
 
 /*
- * Gets a column which is at one place in all rows that have no NULLs, straight
- * from the slot's tuple; false if there is no such place or tuple.
+ * Gets a column straight from the slot's tuple, if its place is the same in
+ * all rows without NULLs.  Returns false if it is not.
  */
 static inline bool
 get_fixed_column(TupleTableSlot *slot, AttrNumber attno)
@@ -473,7 +477,10 @@ encode_word(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 	return 1;
 }
 
-/* Keys of a single value that is not a word; 0 if that is not to be had so. */
+/*
+ * Keys of a single value that is not a word; 0 if encode() has to make the
+ * key.
+ */
 static inline int
 encode_whole(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 {
@@ -511,8 +518,8 @@ append_bits(WordWriter *writer, uint64_t value, int bits)
 }
 
 /*
- * Keys of nothing but words, which are the commonest, have a way of their own,
- * that of key_append() in registers.
+ * Keys of nothing but words are the most common, so they have a function of
+ * their own, which does in registers what key_append() does.
  */
 static inline int
 encode_words(const SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)

@@ -22,8 +22,8 @@ typedef struct SortColumn
 	Oid			sort_operator;
 	Oid			collation;
 	bool		nulls_first;
-	bool		no_key;			/* left to the comparators, with all columns
-								 * behind it: those ahead of it hardly tie */
+	bool		no_key;			/* the comparators decide this column and all
+								 * behind it, as those ahead hardly tie */
 } SortColumn;
 
 /* One column of the sort that is encoded (key_encoders.h). */
@@ -58,12 +58,12 @@ typedef struct SortKeys
 	int			ncolumns;		/* columns of the sort */
 	int			nencoded;		/* leading columns that can be encoded, > 0 */
 	KeyColumn  *columns;		/* these */
-	AttrNumber	max_attno;		/* largest number of theirs */
+	AttrNumber	max_attno;		/* largest of their numbers */
 	bool		general;		/* layout: general, or compact */
 	bool		truncated;		/* some key is only a prefix */
 	bool		doubtful;		/* other processes made doubtful keys */
 	bool		costly;			/* a key takes longer than a comparison */
-	bool		ties_wanted;	/* ties are marked, though keys be exact */
+	bool		ties_wanted;	/* ties are marked even if keys are exact */
 	uint32		nchanges;		/* changes of the keys so far */
 	uint32		nagreed;		/* those that processes have agreed on */
 	KeyShape	shape;			/* shape of the keys of this layout */
@@ -80,52 +80,57 @@ extern Refusal sort_keys_refuse(Oid type, Oid sort_operator, Oid collation);
 
 /*
  * Makes keys in the compact layout, for rows of this descriptor.  NULL if the
- * first column cannot be encoded: also after sort_keys_refuse() found no reason,
- * since the ordering of an array's elements may have changed.  Allocates in the
- * current memory context.
+ * first column cannot be encoded.  That can happen even if sort_keys_refuse()
+ * found no reason, since the ordering of an array's elements may have changed.
+ * Allocates in the current memory context.
  */
 extern SortKeys *sort_keys_create(TupleDesc descriptor,
 								  const SortColumn *columns, int ncolumns);
 
 /*
- * Prepares keys, right after their creation, for a sort of which several
- * processes make keys; each has to call this.  False if the keys of a column depend on
- * the process.
+ * Prepares keys, right after their creation, for a sort whose keys several
+ * processes make.  Each process has to call this.  Returns false if the keys
+ * of a column depend on the process.
  */
 extern bool sort_keys_share(SortKeys *keys);
 
 /*
- * The counterpart of sort_keys_change_layout() in such a sort.  sort_keys_propose(),
- * after sort_keys_encode() has returned 0, proposes the change to all processes; others
- * may have proposed one before, or there may be no room for it.  sort_keys_adopt() makes
- * the changes that have been proposed since the last call; false if there are none.
+ * The counterpart of sort_keys_change_layout() in such a sort.  After
+ * sort_keys_encode() has returned 0, sort_keys_propose() proposes the change
+ * to all processes.  Nothing is proposed if another process has proposed a
+ * change before, or if there is no room. sort_keys_adopt() makes the changes
+ * that have been proposed since the last call; it returns false if there are
+ * none.
  */
 extern void sort_keys_propose(SortKeys *keys, SharedLayout *layout);
 extern bool sort_keys_adopt(SortKeys *keys, SharedLayout *layout);
 
-/* Has ties marked in any case; right after the creation of the keys. */
+/*
+ * Marks ties even if keys are exact.  To be called right after the creation.
+ */
 extern void sort_keys_mark_ties(SortKeys *keys);
 
 /*
- * Changes the layout, after sort_keys_encode() has returned 0 for a row: to the
- * general layout, or to other keys in the same layout.  The shape may change.
+ * Changes the layout after sort_keys_encode() has returned 0 for a row: to the
+ * general layout, or to other keys in the same layout.  The shape of keys may
+ * change.
  */
 extern void sort_keys_change_layout(SortKeys *keys);
 
 /*
- * Encodes the slot's key into "words", room for KEY_MAX_WORDS words, and returns
- * the number of words.  0 if the row does not fit: then the layout has to be
- * changed by sort_keys_change_layout(), and all keys have to be made again.  In
- * the compact layout any value may not fit.  In the general layout that is rare:
- * an enum has got a new value since the sort began, or strings turn out to need
- * longer keys, or keys without their common prefix.
+ * Writes the slot's key to "words", which has room for KEY_MAX_WORDS words,
+ * and returns the number of words.  Returns 0 if the row does not fit.  Then
+ * the caller has to call sort_keys_change_layout(), and all keys have to be
+ * made again.  In the compact layout any value may not fit.  In the general
+ * layout that is rare: an enum has got a new value since the sort began, or
+ * strings turn out to need longer keys, or keys without their common prefix.
  */
 extern int	sort_keys_encode(SortKeys *keys, TupleTableSlot *slot,
 							 uint64_t *words);
 
 /*
- * Does it take longer to make and sort the keys of rows than to compare each row
- * with the one before?  True under collations that have sort keys.
+ * Is it faster to compare each row with the one before than to make and sort
+ * keys?  True under collations that have sort keys.
  */
 static inline bool
 sort_keys_costly(const SortKeys *keys)
@@ -134,12 +139,13 @@ sort_keys_costly(const SortKeys *keys)
 }
 
 /*
- * Bits that the first columns take at the beginning of each key, in the present
- * layout, and that are equal only for equal values; 0 if there are no such bits.
+ * The number of bits at the beginning of each key that the first columns take
+ * in the present layout, if these bits are equal only for equal values; 0
+ * otherwise.
  */
 extern int	sort_keys_fixed_bits(const SortKeys *keys, int ncolumns);
 
-/* Are all rows equal whose keys, of those made so far, are equal? */
+/* Are rows with equal keys equal?  Of the keys made so far. */
 static inline bool
 sort_keys_exact(const SortKeys *keys)
 {
