@@ -5,9 +5,9 @@
  *
  * Keys are not moved.  The sort moves entries of 16 bytes: a working word,
  * taken from the key, and the row number.  The working word holds the first 64
- * bits of the key that differ between rows: one pass over the keys finds the
- * bits that do, and what all keys have in common (the upper half of small
- * integers, a shared beginning of texts, the bytes between two columns) is
+ * bits of the key that differ between rows.  One pass over the keys finds
+ * these bits.  Bits that all keys have in common (the upper half of small
+ * integers, a shared beginning of texts, the bytes between two columns) are
  * left out.  Rows whose working words are equal are sorted again by the next
  * 64 bits, and so on.  So a sort has levels, and almost always the first one
  * decides nearly everything.
@@ -16,13 +16,13 @@
  * needs no second buffer and works on ever smaller pieces, which soon fit the
  * caches.  Its first pass distributes the entries while they are made from
  * the keys.  Further passes permute the entries of a piece in place.  A piece
- * of at most LEAF_MAX entries is finished with the help of a small buffer:
- * one pass spreads it over about as many buckets as it has entries, which
- * leaves next to nothing to do, and where the values are so uneven that much
- * is left, a merge sort bounds the work.
+ * of at most LEAF_MAX entries is finished with the help of a small buffer.
+ * One pass spreads it over about as many buckets as it has entries, which
+ * mostly leaves next to nothing to do.  If the values are uneven and much is
+ * left, a merge sort bounds the work.
  *
- * Input in order, or in reverse order, is detected by comparing neighbours
- * until that fails, which it does almost at once for other inputs.
+ * Input in order, or in reverse order, is detected by a comparison of
+ * neighbours, which ends almost at once for other inputs.
  *
  * Every function here that works on more than a few thousand entries calls the
  * caller's poll function once in a while.  The poll function may leave by
@@ -56,8 +56,8 @@
 
 /*
  * Adjacent bits of one word of the keys, and their place in a working word:
- * "mask" applies after the shift to the left by "left", which makes them the
- * highest bits, and before the shift to the right by "right".
+ * A shift to the left by "left" makes them the highest bits; then "mask"
+ * applies, and then a shift to the right by "right".
  */
 typedef struct WordSlice
 {
@@ -80,9 +80,9 @@ typedef struct SortLevel
 /*
  * Bits that do not vary are left out where at least SLICE_GAP of them are
  * adjacent, so a word has at most eight slices.  A level ends when it has 64
- * bits, which at most KEY_MAX_WORDS do, or LEVEL_SLICES slices.  Since a
- * level that is full may split a slice, fewer than twice KEY_MAX_WORDS levels
- * end for the second reason.
+ * bits, or when it has LEVEL_SLICES slices.  At most KEY_MAX_WORDS levels end
+ * for the first reason.  Since a level that is full may split a slice, fewer
+ * than twice KEY_MAX_WORDS levels end for the second.
  */
 #define SLICE_GAP		8
 #define MAX_LEVELS		(3 * KEY_MAX_WORDS)
@@ -129,7 +129,7 @@ low_bits(int n)
 	return n == WORD_BITS ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
 }
 
-/* How many bits a number has from its highest one bit down. */
+/* The number of bits from the highest bit that is set down. */
 static inline int
 width_of(uint64_t number)
 {
@@ -179,7 +179,7 @@ load_word(const HostKeys *keys, const SortLevel *level, uint64_t row)
 
 /*
  * Does a key have words for this level?  If not, the keys that are equal to it
- * so far have none either, and all of them are equal.
+ * so far have none either, and all these keys are equal.
  */
 static inline bool
 key_reaches_level(const HostKeys *keys, const SortLevel *level, uint64_t row)
@@ -269,8 +269,8 @@ survey_rows(const HostKeys *keys, WordSurvey *survey, uint32_t word,
 }
 
 /*
- * How many of the keys' words suffice for the working word of the first level?
- * A guess from a sample; only speed depends on it.
+ * Guesses from a sample how many words of the keys suffice for the working
+ * word of the first level.  Only speed depends on the guess.
  */
 static uint32_t
 guess_first_words(const HostKeys *keys, uint32_t most)
@@ -351,8 +351,8 @@ add_word(HostSort *sort, uint32_t word, uint64_t varying)
 }
 
 /*
- * Plans the levels.  Only the words that the first level is likely to need
- * are surveyed; of the others all bits are taken.
+ * Plans the levels.  Surveys only the words that the first level is likely to
+ * need; takes all bits of the others.
  */
 static void
 plan_levels(HostSort *sort)
@@ -429,7 +429,7 @@ choose(bool second, const HostSortEntry *a, const HostSortEntry *b)
 		((uintptr_t) a ^ (((uintptr_t) a ^ (uintptr_t) b) & select));
 }
 
-/* Copies by members: a copy of the whole would wait for both to be written. */
+/* Copies by members: a copy of the whole would wait until both are written. */
 static inline void
 copy_entry(HostSortEntry *to, const HostSortEntry *from)
 {
@@ -605,10 +605,10 @@ sort_leaf(HostSort *sort, HostSortEntry *entries, uint64_t nentries)
  * Brings each entry into the bucket of its digit.  "next" holds where each
  * bucket begins, and "ends" where it ends.
  *
- * Every entry of a bucket that is not complete yet is swapped into its own
- * bucket, which may bring a wrong one here, so a bucket may need another
- * round; but no swap has to wait for the one before, as it would if the one
- * brought here were followed to its place at once.
+ * A round swaps every entry of an incomplete bucket into its own bucket.  The
+ * entry that comes back may be wrong here, so a bucket may need another round.
+ * But no swap has to wait for the one before, as it would if the entry that
+ * comes back was moved on at once.
  */
 static void
 permute(HostSort *sort, HostSortEntry *entries, int shift, uint32_t *next,
@@ -663,8 +663,9 @@ count_digits(HostSort *sort, const HostSortEntry *entries, uint64_t nentries,
 }
 
 /*
- * Sorts a piece whose words agree in all but the lowest "width" bits.  Calls
- * itself with at least PASS_BITS fewer bits, so not more than eight deep.
+ * Sorts a piece whose words agree in all but the lowest "width" bits.  Each
+ * recursive call has at least PASS_BITS fewer bits, so there are at most eight
+ * levels.
  */
 static void
 sort_piece(HostSort *sort, HostSortEntry *entries, uint64_t nentries,
@@ -716,8 +717,8 @@ sort_piece(HostSort *sort, HostSortEntry *entries, uint64_t nentries,
 }
 
 /*
- * Makes the entries of all rows and sorts them by the first level.  Making
- * them is the first pass: each is written straight into its bucket.
+ * Makes the entries of all rows and sorts them by the first level.  The first
+ * pass makes the entries: it writes each straight into its bucket.
  */
 static void
 sort_first_level(HostSort *sort, HostSortEntry *entries)
@@ -787,7 +788,7 @@ fetch_end(const HostKeys *keys, uint64_t row)
 		__builtin_prefetch(&keys->ends[row]);
 }
 
-/* Begins to fetch what a level takes of a row's key. */
+/* Begins to fetch the words of a row's key that a level takes. */
 static inline void
 __attribute__((always_inline))
 fetch_key(const HostKeys *keys, const SortLevel *level, uint64_t row)
@@ -823,8 +824,8 @@ sort_ties(HostSort *sort, HostSortEntry *entries, uint64_t nentries,
 }
 
 /*
- * Writes the order of a few entries that tie so far, comparing what follows
- * in their keys from the given word on.  Returns where the order goes on.
+ * Writes the order of a few entries that tie so far.  Compares their keys from
+ * the given word on.  Returns where the order goes on.
  */
 static uint32_t *
 order_few_ties(const HostKeys *keys, const HostSortEntry *entries,
@@ -859,9 +860,9 @@ order_few_ties(const HostKeys *keys, const HostSortEntry *entries,
 }
 
 /*
- * Are the keys of entries that tie so far equal in all that follows, from the given
- * level on?  Where a few keys have very many rows each, this is found out at once, and
- * not word by word; where they differ, the first ones mostly do.
+ * Are the keys of entries that tie so far equal from the given level on?  If a
+ * few keys have very many rows each, this comparison finds that out at once,
+ * and not word by word.  If keys differ, the first ones mostly do.
  */
 static bool
 keys_are_equal(HostSort *sort, const HostSortEntry *entries,
@@ -885,7 +886,7 @@ keys_are_equal(HostSort *sort, const HostSortEntry *entries,
 	return i == nentries;
 }
 
-/* Is the word of an entry, which is not the first, also a neighbour's? */
+/* Does an entry, which is not the first, have the same word as a neighbour? */
 static inline bool
 is_tied(const HostSortEntry *entries, uint64_t nentries, uint64_t i)
 {
@@ -912,10 +913,10 @@ fetch_ties(const HostKeys *keys, const HostSortEntry *entries,
 }
 
 /*
- * Writes the order of entries that are sorted by levels 0 to "level", and
- * tie in all levels before that, after having sorted those that still tie by
- * the levels after it.  The order may be written over entries that come
- * before.  Returns where the order goes on.
+ * Writes the order of entries that are sorted by levels 0 to "level", and tie
+ * in all levels before that.  First sorts entries that still tie by the next
+ * levels.  The order may be written over entries that come before.  Returns
+ * where the order goes on.
  */
 static uint32_t *
 write_order(HostSort *sort, HostSortEntry *entries, uint64_t nentries,

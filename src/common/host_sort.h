@@ -56,15 +56,15 @@ typedef void (*HostSortPoll) (void *argument);
 /*
  * Sorts the keys and returns the order: nrows entries at the start of the
  * memory of "entries".  That memory is the caller's, has room for nrows
- * HostSortEntry, and is overwritten.  Takes about 150 kB of stack beside it.
- * Never fails; "poll" is called with "argument".
+ * HostSortEntry, and is overwritten.  The sort takes about 150 kB of stack
+ * besides.  It never fails, and calls "poll" with "argument".
  */
 extern uint32_t *host_sort(const HostKeys *keys, HostSortEntry *entries,
 						   HostSortPoll poll, void *argument);
 
 /*
- * Nanoseconds in which a process sorts a row, to be compared with those of
- * waiting for a device: measured with random keys of 8 bytes
+ * Nanoseconds in which a process sorts a row, to be compared with the time of
+ * a wait for a device.  Measured with random keys of 8 bytes
  * (docs/notes/2026-11-host-engine.md, "The host sort").
  */
 #define HOST_SORT_NANOSECONDS	18

@@ -13,15 +13,16 @@
  * words and key i starts at word i * fixed_words; or they vary in length, and
  * ends[i] is the number of words of the keys 0 to i together, so that key i
  * is words[ends[i - 1]] to words[ends[i] - 1].  Every key has at least one
- * word.  Keys of varying length are prefix-free unless equal, also those that
- * were truncated, at KEY_MAX_WORDS words or before: two keys that agree as far
- * as the shorter one goes have the same length and are equal.
+ * word.  Of two different keys of varying length none is a prefix of the
+ * other, also if they were truncated, at KEY_MAX_WORDS words or before.  So
+ * two keys that agree up to the end of the shorter one have the same length
+ * and are equal.
  *
  * Rows are numbered from zero in the order in which their keys were added.
- * The result of a sort is an order: the row numbers, smallest key first.  In
- * which order rows with equal keys come is not defined.  When the caller asks
- * for it (mark_ties), the highest bit of an entry says that the key of this
- * row equals the key of the entry before it.
+ * The result of a sort is an order: the row numbers, smallest key first.  Rows
+ * with equal keys come in no defined order.  If the caller asks for mark_ties,
+ * the highest bit of an entry says that the key of this row equals the key of
+ * the entry before it.
  *
  * This header knows neither PostgreSQL nor CUDA: the extension, gpusortd and
  * the kernels all include it.

@@ -12,11 +12,11 @@
  * version.
  *
  * A connection has one job after another.  Keys and order travel through a
- * ring: memory that gpusortd makes and pins for the device, and that both
- * sides map (a memfd, passed along with MSG_WELCOME).  The ring is divided
- * into chunks of equal size, each of which belongs to one side at a time: to
- * the client until the client announces it with MSG_KEYS, then to gpusortd
- * until MSG_KEYS_TAKEN; the other way round with MSG_ORDER and
+ * ring.  The ring is memory that gpusortd makes and pins for the device, and
+ * that both sides map: a memfd, passed along with MSG_WELCOME.  The ring is
+ * divided into chunks of equal size, each of which belongs to one side at a
+ * time: to the client until the client announces it with MSG_KEYS, then to
+ * gpusortd until MSG_KEYS_TAKEN; the other way round with MSG_ORDER and
  * MSG_ORDER_TAKEN.  After MSG_SORT all chunks belong to gpusortd.
  *
  *		client						gpusortd
@@ -36,24 +36,25 @@
  *
  * MSG_QUEUED says that there is too little device memory for now; MSG_WELCOME
  * follows when it is the job's turn.  A client that gives up waiting closes the
- * connection.  A job that is going to last says so in MSG_HELLO (long_lived): it
- * is not queued, and gets a small part of a device's memory at the most, so that
- * other jobs find memory beside it.
+ * connection.  A job that is going to last says so in MSG_HELLO (long_lived).
+ * Such a job is not queued, and gets at most a small part of a device's
+ * memory, so that other jobs find memory beside it.
  *
  * Device memory is reserved as keys come.  A job fails when there is no more
  * device memory, and when its client says nothing for a second while others wait
  * for memory that the job has.  The jobs of a role share a limit, on all
- * devices together: a job that needs more memory than its MSG_HELLO allows the
- * role is refused, not queued, when it begins, and fails later on.  The first
- * message has to come within a few seconds.
+ * devices together, which MSG_HELLO has.  If a job would exceed it when it
+ * begins, the job is refused, not queued; if it would exceed it later, the job
+ * fails.  The first message has to come within a few seconds.
  *
  * Instead of any answer MSG_FAILED may come, and the connection ends: gpusortd
- * closes it when the client has, or after two seconds.  Closing the connection,
- * on either side and at any time, ends the job and frees everything it had.
- * There is no other way to end a job before its whole order has come.
+ * closes it when the client has closed it, or after two seconds.  Closing the
+ * connection, on either side and at any time, ends the job and frees
+ * everything it had.  There is no other way to end a job before its whole
+ * order has come.
  *
- * A client that only wants to know the devices sends MSG_LIST_DEVICES and
- * gets one MSG_DEVICE for each and then MSG_END_OF_LIST.
+ * A client that only wants to know the devices sends MSG_LIST_DEVICES.  It
+ * gets a MSG_DEVICE for each device and then MSG_END_OF_LIST.
  *
  * A chunk of keys of fixed width holds their words.  With keys of varying
  * width the first quarter of the chunk holds the ends of its keys, counted in

@@ -4,12 +4,12 @@
  *	  The device memory of a job, from its beginning to its end.
  *
  * A job may begin if devices could give it all memory that it is expected to
- * need, if need be to sort in place.  That is only a question: what is
- * reserved is memory for the first keys, and if there is none, the job waits
- * in the queue.  More is reserved as keys come, whatever was expected: first
- * what the sort takes, then what it takes in place, then on another device,
+ * need, if need be for a sort in place.  This is only a question.  Memory is
+ * reserved for the first keys only, and if there is none, the job waits in the
+ * queue.  More is reserved as keys come, whatever was expected: first what the
+ * sort takes, then what it takes in place, then memory of another device,
  * where a new part of the job begins.  At last jobs with idle clients give
- * way.  In no other way does a job that has memory wait for that of others.
+ * way.  A job that has memory waits for the memory of others in no other way.
  *
  * Fewer keys may have come than were expected, or other jobs may have gone.
  * So before the sort the job tries once more to get memory for a sort that is
@@ -24,7 +24,7 @@
 /* Words of a key that varies in length, until they are counted. */
 #define GUESSED_WORDS	5
 
-/* The largest part of a device's memory that a job that lasts may have. */
+/* A long-lived job may have one part in this many of a device's memory. */
 #define LONG_LIVED_PART	8
 
 /*
@@ -52,7 +52,7 @@ memory_needed(const Job *job, uint64_t nrows, uint64_t nwords)
 	return to_sort > to_merge ? to_sort : to_merge;
 }
 
-/* May the job have that much memory of a device, if it is free? */
+/* May the job have this much memory of a device, if it is free? */
 static bool
 may_have(const Job *job, uint64_t bytes)
 {
@@ -61,7 +61,7 @@ may_have(const Job *job, uint64_t bytes)
 	return !job->long_lived || devices_could_have(demand);
 }
 
-/* Refuses a job whose role has all that it may have. */
+/* Refuses a job whose role has reached its limit. */
 static bool
 refuse_for_role(Job *job, MessageKind kind)
 {
@@ -69,7 +69,7 @@ refuse_for_role(Job *job, MessageKind kind)
 					   "the sort would exceed the device memory that its role may use (gpusort.device_memory_limit)");
 }
 
-/* Refuses a job that lasts, for lack of memory: it does not wait. */
+/* Refuses a long-lived job for lack of memory, as such a job does not wait. */
 static bool
 refuse_long_lived(Job *job)
 {
@@ -82,7 +82,7 @@ refuse_long_lived(Job *job)
  * The beginning
  */
 
-/* Could the demand be met if there was no other job, of the role or not? */
+/* Could the demand be met if there was no other job, of any role? */
 static bool
 is_possible_for(const Job *job, Demand demand)
 {
@@ -110,8 +110,8 @@ is_possible_in_place(Job *job, uint64_t nrows, uint64_t key_words)
 }
 
 /*
- * May the job begin, if it is as large as expected?  Has it sort in place if
- * no device could do more.
+ * May the job begin, if it is as large as expected?  Makes the job sort in
+ * place if no device has memory for more.
  */
 static bool
 is_possible(Job *job, uint64_t nrows, uint64_t key_words)
@@ -145,8 +145,9 @@ wait_for_memory(Job *job, uint64_t bytes)
 }
 
 /*
- * Waits for a moment in which a job with an idle client gives way.  The watch
- * takes that for no step that hangs.  False if no client is idle.
+ * Waits for a moment in which a job with an idle client gives way.  To the
+ * watch this is a wait, not a step that hangs.  Returns false if no client is
+ * idle.
  */
 static bool
 have_idle_give_way(Job *job)
@@ -170,7 +171,7 @@ reserve_at_once(Job *job, uint64_t bytes)
 
 	for (;;)
 	{
-		/* asked first: what is given up later is found, or waited for */
+		/* asked first, so that memory given up later is found or waited for */
 		bool		is_held_idle = devices_are_held_idle();
 
 		if (devices_reserve(job->owner, bytes, &job->parts[0].reservation))
@@ -274,9 +275,9 @@ add_part(Job *job, uint64_t nrows, uint64_t nwords)
 }
 
 /*
- * When there is no memory for more keys: may there be some once idle jobs have
- * given way, if there are any?  Their memory does not help a job whose role
- * may not have more.
+ * When there is no memory for more keys: may there be some once idle jobs, if
+ * there are any, have given way?  Their memory does not help a job whose role
+ * has reached its limit.
  */
 static bool
 may_find_room(Job *job, const Part *part, uint64_t nrows, uint64_t nwords,
@@ -293,8 +294,8 @@ may_find_room(Job *job, const Part *part, uint64_t nrows, uint64_t nwords,
 }
 
 /*
- * Can another part begin?  The part before has to keep its keys then, and its
- * memory must suffice for that.
+ * Can another part begin?  Then the part before has to keep its keys, and must
+ * have memory for that.
  */
 static bool
 can_add_part(Job *job, Part *part, uint64_t nrows, uint64_t nwords)

@@ -12,9 +12,9 @@
 
 /*
  * Reserves memory for the first keys of a job, if need be after a wait in the
- * queue.  False if there could never be enough for the expected rows, if the
- * client is gone, or if the job ends otherwise.  A function here that returns
- * false has told the client why.
+ * queue.  Returns false if there could never be enough for the expected rows,
+ * if the client is gone, or if the job ends otherwise.  A function here that
+ * returns false has told the client why.
  */
 extern bool admission_begin(Job *job, uint64_t expected_rows);
 

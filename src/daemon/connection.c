@@ -5,8 +5,8 @@
  *
  * A connection has a thread of its own, and may have another job when its last
  * one has ended, since a new connection takes longer than to sort few rows.
- * This file knows whose turn it is to say what.  What is done then is in the
- * files of a job's stages:
+ * This file knows which side sends which message next.  The files of a job's
+ * stages do the work:
  *
  *		admission.c		gets memory of devices, as long as keys come
  *		take_keys.c		copies keys from the ring to devices
@@ -118,7 +118,7 @@ read_hello(Job *job, const Message *hello)
 }
 
 /*
- * MSG_HELLO: gets what a job needs: memory, a ring, and a job of the engine.
+ * MSG_HELLO: gets memory, a ring, and a job of the engine.
  */
 static bool
 begin_job(Job *job, const Message *hello)
@@ -267,8 +267,8 @@ greet(Job *job)
 
 /*
  * Waits until the client has read why its job has failed, and hangs up.  If
- * the socket was closed now and the client had sent more, the reason could be
- * lost.
+ * this side closed the socket while the client had sent more, the reason could
+ * be lost.
  */
 static void
 wait_until_client_is_gone(Wire *wire)
@@ -304,8 +304,8 @@ give_back_ring(Job *job)
 }
 
 /*
- * Frees all that the connection has, at whatever point it ends.  What others
- * wait for is free before the client knows.
+ * Frees all that the connection has, at whatever point it ends.  Frees what
+ * others wait for before the client learns of the end.
  */
 static void
 close_connection(Job *job)

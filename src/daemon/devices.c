@@ -4,13 +4,13 @@
  *	  The devices that jobs go to: their memory, and the queue for it.
  *
  * A job goes to one device, and stays there as long as the device has room for
- * it.  Before it begins it reserves what its first keys need, on the device of
- * which the least memory is reserved, or of two alike on the one with fewer
- * jobs.  It reserves more as its keys come.  What the planner expects reserves
- * nothing: it may be wrong, and the rows may take any time to come.  If no
- * device has room for first keys, jobs wait in one queue, in the order of
- * arrival: the first job takes the device that has room for it first, and none
- * overtakes it.
+ * it.  Before it begins it reserves what its first keys need, on the device
+ * with the least memory reserved, or of two alike on the one with fewer jobs.
+ * It reserves more as its keys come.  Nothing is reserved for the rows that
+ * the planner expects: it may be wrong, and the rows may take any time to
+ * come.  If no device has room for the first keys of a job, the job waits in a
+ * queue, of which there is one for all devices.  The first job of the queue
+ * takes the device that has room for it first, and none overtakes it.
  *
  * A job that needs more gets it at once or not at all: a job that has memory
  * never waits for memory, so no two jobs wait for each other.  (admission.c
@@ -20,20 +20,20 @@
  * Once a job has sorted it keeps memory for its order, and for its keys if it
  * has several parts, and gives back the rest.
  *
- * Other processes use the devices too.  So the driver is asked what jobs may
- * have of a device, which takes a part of a millisecond.  Its answer counts
- * for some time, in which it may become wrong: a job that then does not get
- * what it has reserved is done by its backend.  What no job has needed of late
- * goes back to the driver.
+ * Other processes use the devices too.  So the driver is asked how much memory
+ * of a device jobs may have, which takes a part of a millisecond.  The answer
+ * counts for some time, in which it may become wrong.  If a job then does not
+ * get what it has reserved, its backend sorts.  Memory that no job has needed
+ * of late goes back to the driver.
  *
  * The jobs of a role have a limit of memory on all devices together.  A job
- * that would exceed it is not queued, since others would wait behind it for
- * nothing.
+ * that would exceed the limit is not queued, since others would wait behind it
+ * for nothing.
  *
  * A device whose job has failed gets no jobs for a while, if another device
  * can do them; then it is tried again.  The last device is never left out: its
- * jobs would have nowhere else to go, and backends do without it when they
- * fail.  An error that only a new process can cure is another matter, see
+ * jobs would have nowhere else to go, and a backend whose job fails sorts by
+ * itself.  An error that only a new process can cure is another matter, see
  * connection.c.
  *
  *-------------------------------------------------------------------------
@@ -81,10 +81,10 @@ typedef struct Device
 	uint32_t	jobs;			/* jobs that have memory */
 	uint32_t	sorting;		/* jobs that sort now */
 	uint64_t	sorting_since;	/* time since which any job sorts */
-	uint64_t	busy_microseconds;	/* time in which any job sorted, until
-									 * then */
+	uint64_t	busy_microseconds;	/* time in which any job sorted, up to
+									 * sorting_since */
 	uint64_t	sorts;			/* sorts done */
-	uint64_t	out_until;		/* time before which it gets no jobs */
+	uint64_t	out_until;		/* time before which the device gets no jobs */
 } Device;
 
 /* A job in the queue; lives on its thread's stack. */
@@ -121,8 +121,8 @@ is_wanted(const DeviceList *wanted, int number)
 }
 
 /*
- * Where slices are named, CUDA has only the devices of the list, in its order,
- * and tells of which GPU each is a slice.
+ * If the list names slices, CUDA has only the devices of the list, in the
+ * order of the list, and tells of which GPU each is a slice.
  */
 static void
 name_slice(const DeviceList *wanted, int number)
@@ -314,7 +314,7 @@ wait_for_change(void)
 	pthread_cond_timedwait(&changed, &mutex, &deadline);
 }
 
-/* Is it time to ask a device's driver what jobs may have? */
+/* Is it time to ask a device's driver how much memory jobs may have? */
 static bool
 is_to_be_asked(const Device *device)
 {
@@ -325,8 +325,8 @@ is_to_be_asked(const Device *device)
 }
 
 /*
- * Asks a device's driver what jobs may have, if it is time.  Releases the
- * mutex meanwhile, as nobody knows how long the driver takes.
+ * Asks a device's driver how much memory jobs may have, if it is time.
+ * Releases the mutex meanwhile, as nobody knows how long the driver takes.
  */
 static void
 look_at_memory(int number)
@@ -360,7 +360,7 @@ look_at_all_memory(void)
 }
 
 /*
- * Bytes that a device has left; other processes may have taken what jobs have
+ * Bytes that a device has left; 0 if other processes have taken what jobs have
  * reserved.  This function and those below are called with the mutex held.
  */
 static uint64_t
@@ -377,7 +377,10 @@ available(const Device *device)
 	return is_in(device) ? left_of(device) : 0;
 }
 
-/* The same for a job that has begun, which is "jobs" of the device's jobs. */
+/*
+ * The same for a job that has begun, and counts as "jobs" of the device's
+ * jobs.
+ */
 static uint64_t
 available_to_grow(const Device *device, uint32_t jobs)
 {
@@ -418,8 +421,8 @@ largest(const Reservation *beside, int count)
 }
 
 /*
- * Could a job have all that it needs, if it was the only one: of one device,
- * or in parts of as few devices as together have it?
+ * Could a job have all that it needs, if it was the only one?  From one
+ * device, or in parts from as few devices as together have it.
  */
 static bool
 is_possible(Demand demand)

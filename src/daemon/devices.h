@@ -43,9 +43,9 @@ typedef struct Reservation
 /*
  * Makes devices ready: those of the list (device_list.h), or with "all" every
  * device that can be used.  Jobs may use memory_percent of the memory of each
- * device, or what other processes leave of it if that is less.  False if no
- * device is ready then, with the reason in "error".  Once, before the first
- * job.
+ * device, or what other processes leave of it if that is less.  Returns false,
+ * with the reason in "error", if no device is ready then.  To be called once,
+ * before the first job.
  */
 extern bool devices_start(const Engine *engine, const DeviceList *wanted,
 						  int memory_percent, DeviceError *error);
@@ -64,8 +64,8 @@ extern int	devices_count(void);
 extern void devices_describe(int number, Message *message);
 
 /*
- * A demand for memory: of one device, or if no device has that much, of
- * several, with "for_part" more on each beyond the first.
+ * A demand for memory of one device or, if no device has that much, of several
+ * devices, with "for_part" more on each beyond the first.
  */
 typedef struct Demand
 {
@@ -88,8 +88,9 @@ extern bool devices_reserve(Owner owner, uint64_t bytes,
 
 /*
  * The same, but waits behind the jobs that came before.  Calls "cancelled" now
- * and then, and returns false if that returns true.  False at once if no device
- * could ever have so much memory, or if the limit of the role is exceeded.
+ * and then, and returns false if "cancelled" returns true.  Returns false at
+ * once if no device could ever have that much memory, or if the role's limit
+ * is exceeded.
  */
 extern bool devices_wait(Owner owner, uint64_t bytes,
 						 bool (*cancelled) (void *), void *argument,
@@ -110,8 +111,9 @@ extern bool devices_add(Owner owner, const Reservation *reservations,
 						int count, uint64_t bytes, Reservation *added);
 
 /*
- * Jobs with idle clients, whose memory may come free: the first function tells
- * whether there are any, the second waits a moment, in which one gives way.
+ * Jobs with idle clients, whose memory may come free.  The first function
+ * tells whether there are any.  The second waits for a moment, in which one
+ * gives way.
  */
 extern bool devices_are_held_idle(void);
 extern void devices_have_idle_give_way(void);
@@ -133,15 +135,16 @@ extern void devices_end_sort(const Reservation *reservation, bool sorted);
 extern bool devices_other_has(const Reservation *reservation, uint64_t bytes);
 
 /*
- * Notes that a job did not get the memory that it had reserved: other processes
- * have taken it since the driver was asked last.
+ * Notes that a job did not get the memory that it had reserved, as other
+ * processes have taken it since the driver was asked last.
  */
 extern void devices_note_full(const Reservation *reservation);
 
 /*
- * Gives memory back to the driver that no job has needed for "delay"
+ * Gives back to the driver the memory that no job has needed for "delay"
  * microseconds, except some for the next job.  Returns the microseconds until
- * there may be more to give back, UINT64_MAX if only another job can change that.
+ * there may be more to give back, or UINT64_MAX if there is no more until
+ * another job has come.
  */
 extern uint64_t devices_release_idle(uint64_t delay);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * engine.h
- *	  What gpusortd sorts with: the interface of its two engines.
+ *	  The interface of the two engines with which gpusortd sorts.
  *
  * engine_cuda.c sorts on a GPU, engine_host.c on the CPU, so that everything
  * around the engine can be run and tested where there is no GPU.
@@ -23,7 +23,9 @@
 
 typedef struct EngineJob EngineJob;
 
-/* Called during long work in this process: true to give it up. */
+/*
+ * Called during long work in this process.  Returns true to give the work up.
+ */
 typedef bool (*EngineCancelled) (void *argument);
 
 typedef struct Engine
@@ -40,7 +42,7 @@ typedef struct Engine
 	bool		(*start) (int number, DeviceError *error);
 
 	/*
-	 * Memory of a device that all jobs could have together now, beside other
+	 * Memory of a device that all jobs together could have now, beside other
 	 * processes.  NULL if no other process takes memory of a device.
 	 */
 	bool		(*memory) (int number, uint64_t *bytes, DeviceError *error);
@@ -57,7 +59,7 @@ typedef struct Engine
 	void		(*unpin) (void *memory);
 
 	/*
-	 * The most memory that a job has, which is while it sorts.  After its
+	 * The most memory that a job has, which it has while it sorts.  After the
 	 * sort a job has its order, of sizeof(uint32_t) a row, and its keys only
 	 * if they are kept.
 	 */

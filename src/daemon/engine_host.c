@@ -184,7 +184,7 @@ host_keep_keys(EngineJob *job)
 	job->keeps_keys = true;
 }
 
-/* Frees all that a job has, except its order and the keys that it keeps. */
+/* Frees all memory of a job, except its order and the keys that it keeps. */
 static void
 keep_order(EngineJob *job)
 {

@@ -16,7 +16,7 @@
 
 /*
  * Writes which system call has failed, and why.  EPERM and ENOSYS can only
- * come from a seccomp profile: the calls of gpusortd fail with neither
+ * come from a seccomp profile, as gpusortd makes no calls that fail with them
  * otherwise.
  */
 static inline void

@@ -11,7 +11,7 @@
  * long as its standard input is open.  It listens on a unix socket there; a
  * lock file makes sure that a server has only one gpusortd.  Every connection
  * is served by a thread of its own, see connection.c.  With --guard, which the
- * launcher gives, a child does all that, see guard.c.
+ * launcher gives, a child process does all this, see guard.c.
  *
  * Its reports go to standard output, a line at a time, see launcher.c.  Its
  * exit codes are in report.h.
@@ -51,7 +51,7 @@
 #include "trial.h"
 #include "watch.h"
 
-/* How long to wait for the gpusortd before this one to be gone. */
+/* How long to wait for the end of the gpusortd before this one. */
 #define LOCK_WAIT_SECONDS	5
 #define LOCK_RETRY_MILLISECONDS	10
 
@@ -60,11 +60,14 @@
 /* Clients that are served at the same time; others wait to be accepted. */
 #define MOST_CLIENTS		1000
 
-/* After a client could not be accepted: when to try, and to report, again. */
+/*
+ * When to try again to accept a client after a failure, and when to report
+ * again.
+ */
 #define ACCEPT_RETRY_MILLISECONDS	100
 #define ACCEPT_REPORT_SECONDS		60
 
-/* After this time memory is given back that no sort has needed. */
+/* Memory that no sort has needed for this time is given back. */
 #ifndef RELEASE_MILLISECONDS
 #define RELEASE_MILLISECONDS		5000
 #endif
@@ -163,8 +166,9 @@ raise_limit_of_files(void)
 }
 
 /*
- * Waits for this time, or until the launcher writes to standard input, to
- * learn whether this process is alive.  True if the launcher has closed it.
+ * Waits for this time, or until the launcher asks through standard input
+ * whether this process is alive.  True if the launcher has closed standard
+ * input.
  */
 static bool
 launcher_is_gone_within(int milliseconds)
@@ -207,8 +211,8 @@ take_lock(void)
 }
 
 /*
- * CUDA shows no slice of a GPU to a process that does not name it beforehand,
- * and then nothing else.
+ * Names slices of GPUs to CUDA.  CUDA shows a slice only to a process that
+ * names it beforehand, and then shows nothing else.
  */
 static void
 name_slices(const DeviceList *devices)
@@ -322,8 +326,9 @@ accept_client(int listener)
 }
 
 /*
- * The same, if another client may be served.  False if the client has to wait,
- * for another one to leave or, most likely, for a descriptor.
+ * The same, if another client may be served.  Returns false if the client has
+ * to wait until another one leaves or, most likely, until there is a
+ * descriptor.
  */
 static bool
 admit_client(int listener)
@@ -371,7 +376,8 @@ look_after_jobs(void)
 
 /*
  * Gives back memory that has not been needed for a while.  Returns the
- * milliseconds until there may be more; -1 for not before there are clients.
+ * milliseconds until there may be more, or -1 if there is no more until a
+ * client comes.
  */
 static int
 release_idle_memory(void)
@@ -399,10 +405,10 @@ serve(int listener)
 
 	for (;;)
 	{
-		/* without clients only the next client wakes it for long */
+		/* without clients it soon sleeps until the next client comes */
 		if (poll(events, 2, timeout) < 0)
 			continue;
-		/* the launcher's question first: the rest may take long */
+		/* the launcher's question comes first, as the rest may take long */
 		if (events[1].revents != 0 && launcher_is_gone_within(0))
 			return;
 		look_after_jobs();

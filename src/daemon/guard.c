@@ -3,16 +3,16 @@
  * guard.c
  *	  The process between the launcher and gpusortd.
  *
- * A postmaster that is process 1, as in a container without an init, becomes
- * the parent of whatever its processes leave behind.  If one of these ends by
- * a signal, or with a status above 1, the postmaster takes it for a crashed
- * process of its own, and restarts.  gpusortd has to end when the launcher
- * does, even when it is stopped or stuck in a driver, so then a signal ends
- * it.  The guard is its parent: it kills gpusortd, waits for its end however
- * long that takes, and itself always ends with status 0.
+ * In a container without an init the postmaster is process 1, and so becomes
+ * the parent of each process that its children leave behind.  If such a
+ * process ends by a signal, or with a status above 1, the postmaster takes it
+ * for a crashed child of its own, and restarts. gpusortd has to end when the
+ * launcher does, even when gpusortd is stopped or stuck in a driver.  Only a
+ * signal can end it then.  The guard is its parent.  The guard kills gpusortd,
+ * waits for its end however long that takes, and always ends with status 0.
  *
- * The kernel tells the guard of the launcher's end by SIGCONT, which a process
- * gets even if it is stopped.  It tells gpusortd of the guard's end by
+ * When the launcher ends, the kernel sends the guard SIGCONT, which a process
+ * gets even if it is stopped.  When the guard ends, the kernel sends gpusortd
  * SIGKILL.
  *
  *-------------------------------------------------------------------------

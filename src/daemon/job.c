@@ -75,9 +75,10 @@ job_end(Job *job)
 }
 
 /*
- * A device is not to blame if the client is gone, as the job may have been
- * given up then, or if other processes have taken its memory.  Where a job of
- * several parts could go is found out when it begins anew.
+ * Ends the job by an error of the device of one of its parts.  A device is not
+ * to blame if the client is gone, as the job may have been given up then, or
+ * if other processes have taken its memory.  Where a job of several parts
+ * could go is found out when it begins anew.
  */
 bool
 job_fail(Job *job, int part, MessageKind kind, const DeviceError *error)

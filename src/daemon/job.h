@@ -75,7 +75,7 @@ typedef struct Job
 } Job;
 
 /*
- * Begins the engine's job of the part that takes rows.  When a function here,
+ * Begins the engine's job for the part that takes rows.  If a function here,
  * or in the headers of the stages, returns false, it has told the client why.
  */
 extern bool job_begin_part(Job *job, MessageKind if_failed);

@@ -4,25 +4,26 @@
  *	  One order of a job whose parts were sorted by different devices.
  *
  * The parts stay where they are, with their keys, and are fetched piece by
- * piece while the order is made, so that no memory here grows with the job.  A
- * key is fetched beforehand at regular distances in each part.  These samples,
- * merged, tell where to divide all rows into ranges, each of which can be
- * merged by itself (regular sampling, Shi and Schaeffer 1992).  A range begins
- * with a sample: its splitter.  Where the splitter splits another part is
- * known except for the rows between two of its samples, which both ranges
- * fetch and search.  So a range fetches the rows for which its samples stand,
- * and of each part as many as lie between two samples.
+ * piece while the order is made, so that no memory here grows with the job.
+ * Samples are fetched beforehand: keys at regular distances in each part.  The
+ * samples of all parts, merged, tell where to divide all rows into ranges,
+ * each of which can be merged by itself (regular sampling, Shi and Schaeffer
+ * 1992).  A range begins with a sample, its splitter.  In another part the
+ * split is known except for the rows between two samples of that part.  The
+ * ranges on both sides of the split fetch and search these rows.  So a range
+ * fetches the rows for which its samples stand, and in each part as many more
+ * as lie between two samples.
  *
  * Ranges are merged by a few threads, in turn, and emitted in order.  Rows
  * whose keys are equal come in the order of their parts, which makes splits exact
  * whatever the keys are.
  *
- * Every key is compared with the one before, which tells where ties are, and
- * that keys are in order.  That each row is there once follows from the check
- * of each part's order, and from the splits: the next range begins where one
- * ends in a part.  If the keys of a part are not in order the splits may
- * contradict each other, which is found, or ranges have too few or too many
- * rows, which is found at the end.
+ * Every key is compared with the one before, which finds the ties, and checks
+ * that keys are in order.  Each row is there once because the order of each
+ * part is checked, and because in each part a range begins where the one
+ * before ends.  If the keys of a part are not in order, the splits may
+ * contradict each other, or ranges may have too few or too many rows.  The
+ * former is noticed at once, the latter at the end.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,8 +42,8 @@
 #define MERGE_THREADS	4
 
 /*
- * Rows from sample to sample, more if there would be more than the most
- * samples; and samples of all parts in a range.  The test has less of each.
+ * Rows from sample to sample, or more if there would be too many samples; and
+ * samples of all parts in a range.  The test has less of each.
  */
 #ifndef LEAST_STEP
 #define LEAST_STEP		4096
@@ -50,7 +51,7 @@
 #define RANGE_SAMPLES	32
 #endif
 
-/* One part, as the merge has it. */
+/* A part, as the merge sees it. */
 typedef struct Part
 {
 	EngineJob  *job;
@@ -97,7 +98,8 @@ struct Merge
 	uint64_t	step;			/* rows from sample to sample of a part */
 	uint64_t	nranges;
 	uint32_t   *before;			/* samples before each range, by part */
-	uint8_t    *splitter_parts; /* part that each range's first sample is of */
+	uint8_t    *splitter_parts; /* part that has the first sample of each
+								 * range */
 
 	void	   *memory;			/* memory of samples and workers, pinned */
 	size_t		memory_bytes;
@@ -213,9 +215,9 @@ divide_into_ranges(Merge *merge)
 }
 
 /*
- * The split of a part at the beginning of a range is at least the one and at
- * most the other.  It is known for the part of the splitter, at the beginning
- * of all ranges and at the end of all.
+ * The least and the greatest place at which the beginning of a range may split
+ * a part.  Both are the same for the part of the splitter, at the beginning of
+ * all ranges, and at the end of all.
  */
 static uint64_t
 least_split(const Merge *merge, uint64_t range, int part)
@@ -312,8 +314,8 @@ fetch(Merge *merge, int number, uint64_t first, uint32_t count,
 }
 
 /*
- * Fetches the rows that a range may have, and finds those that it has.  Sets
- * *before to the key of the last row of the range before, NULL if there is
+ * Fetches the rows that may belong to a range, and finds those that do.  Sets
+ * *before to the key of the last row of the range before, or NULL if there is
  * none.
  */
 static bool
@@ -414,7 +416,7 @@ merge_range(Worker *worker, uint64_t range, MergeFailure *failure)
 		int			comparison = before == NULL ? -1 :
 			compare_keys(merge, before, run->keys);
 
-		/* a key goes down only if its part is out of order */
+		/* keys descend only if a part is out of order */
 		if (comparison > 0)
 			return fail_check(failure, merged > worker->merged ? run->part : -1,
 							  "keys are out of order");
@@ -431,7 +433,10 @@ merge_range(Worker *worker, uint64_t range, MergeFailure *failure)
 	return true;
 }
 
-/* Waits until what a worker has merged is emitted; false at the end. */
+/*
+ * Waits until the entries that a worker has merged are emitted; false at the
+ * end.
+ */
 static bool
 wait_for_room(Worker *worker)
 {
@@ -446,7 +451,7 @@ wait_for_room(Worker *worker)
 	return goes_on;
 }
 
-/* Sets whether what a worker has merged is to be emitted. */
+/* Sets whether entries that a worker has merged are to be emitted. */
 static void
 set_full(Worker *worker, bool is_full)
 {
@@ -524,7 +529,10 @@ plan(Merge *merge)
 		(int) merge->nranges : MERGE_THREADS;
 }
 
-/* Takes some of the pinned memory; before that is made, only counts it. */
+/*
+ * Takes some of the pinned memory, or only counts it before the memory is
+ * made.
+ */
 static void *
 take_memory(Merge *merge, uint64_t count, size_t size)
 {

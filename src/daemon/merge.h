@@ -30,18 +30,18 @@ typedef struct MergeFailure
 } MergeFailure;
 
 /*
- * Begins to merge parts whose keys have up to key_words words.  Until the merge
- * ends its threads use the jobs of the parts, and nobody else may.  NULL on
- * failure, which is then in *failure.
+ * Begins to merge parts whose keys have up to key_words words.  Until the
+ * merge ends, only its threads may use the jobs of the parts.  Returns NULL on
+ * failure, and sets *failure.
  */
 extern Merge *merge_begin(const Engine *engine, const MergePart *parts,
 						  int nparts, uint32_t key_words, bool mark_ties,
 						  MergeFailure *failure);
 
 /*
- * Writes the next "count" entries of the order.  False on failure, which is then
- * in *failure.  A wrong entry may be noticed by a later call only: the order is
- * right when the last entries have come without failure.
+ * Writes the next "count" entries of the order.  Returns false on failure, and
+ * sets *failure.  A wrong entry may be noticed only by a later call: the order
+ * is right when the last entries have come without failure.
  */
 extern bool merge_next(Merge *merge, uint32_t count, uint32_t *order,
 					   MergeFailure *failure);

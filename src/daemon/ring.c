@@ -4,16 +4,15 @@
  *	  The memory through which a job exchanges keys and order.
  *
  * To make a ring and to pin it takes longer than to sort a million rows, so
- * some rings are kept for the jobs to come.  A ring that a client still has in
- * any way is not kept: each client gets a file of its own that is open on the
- * memory, and a lease on the memory is granted only when no other file is
- * open.  What a job has left in a ring is cleared before the next client gets
- * it.
+ * some rings are kept for the jobs to come.  A ring is not kept if a client
+ * still has it open or mapped.  Each client gets an open file of its own on
+ * the memory, and the kernel grants a lease on the memory only when no other
+ * file is open.  A ring is cleared before the next client gets it.
  *
- * A client can punch holes into the memory, and the pages that come in their
- * place are not the pinned ones.  That only spoils its own job, and a ring
- * that lacks pages is not used again.  (No seal forbids holes and still allows
- * the memory to be mapped for writing.)
+ * A client can punch holes into the memory, and the pages that then come in
+ * their place are not the pinned ones.  That only spoils the client's own job,
+ * and a ring that lacks pages is not used again.  (No seal forbids holes and
+ * still allows the memory to be mapped for writing.)
  *
  *-------------------------------------------------------------------------
  */
@@ -45,7 +44,7 @@
 
 #define ENDS_BYTES		(RING_ENDS * CHUNK_VARIABLE_ROWS * sizeof(uint64_t))
 
-/* How long to wait for what idle clients have. */
+/* How long to wait for a ring of idle clients. */
 #define WAIT_MILLISECONDS	100
 
 static const Engine *engine;
@@ -140,8 +139,8 @@ open_again(int descriptor)
 }
 
 /*
- * Makes a file in memory; -1 on failure, with the reason.  It is opened anew
- * by its path, as leases do not count what memfd_create() opens as open.
+ * Makes a file in memory; -1 on failure, with the reason.  Opens the file anew
+ * by its path, since leases do not count what memfd_create() has opened.
  */
 static int
 make_file(DeviceError *error)
@@ -173,9 +172,10 @@ map_memory(size_t bytes, int flags, int descriptor)
 }
 
 /*
- * Makes the memory of a ring.  It is allocated at once: memory that is missing
- * later would be a signal, not an error.  More than half of the machine's
- * memory is not even tried, since the kernel would rather kill than refuse.
+ * Makes the memory of a ring.  All pages are allocated at once, since memory
+ * that is missing later would be a signal, not an error.  More than half of
+ * the machine's memory is not even tried, since the kernel would rather kill a
+ * process than refuse.
  */
 static bool
 make_memory(Ring *ring, DeviceError *error)
@@ -243,7 +243,7 @@ make_ring(DeviceError *error)
 	if (engine->pin != NULL && !engine->pin(ring->memory, ring_bytes(), error))
 	{
 		explain_failure(error, error->text);
-		/* free_ring() would take the memory for pinned */
+		/* free_ring() would unpin the memory */
 		munmap(ring->memory, ring_bytes());
 		ring->memory = NULL;
 		free_ring(ring);
@@ -375,7 +375,10 @@ clear(Ring *ring)
 	}
 }
 
-/* Takes rings off the pool until at most "most" exist; returns those taken. */
+/*
+ * Takes rings out of the pool until at most "most" rings exist; returns the
+ * rings taken.
+ */
 static Ring *
 take_surplus(uint64_t most)
 {
@@ -421,8 +424,8 @@ ring_release_idle(uint64_t delay)
 }
 
 /*
- * Frees the pages of a ring.  Otherwise a client that still has the memory
- * mapped would keep them; it finds zeros there.
+ * Frees the pages of a ring, which a client that still has the memory mapped
+ * would keep otherwise.  The client finds zeros there.
  */
 static void
 free_pages(const Ring *ring)

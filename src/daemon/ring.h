@@ -25,8 +25,9 @@ typedef struct Ring
 #define RING_ENDS	4
 
 /*
- * Sets the size of all rings, in chunks, and the limit of all rings together, in
- * bytes, within which there may always be one.  Once, before the first ring.
+ * Sets the size of all rings, in chunks, and the limit of all rings together,
+ * in bytes; one ring is always within the limit.  To be called once, before
+ * the first ring.
  */
 extern void ring_init(const Engine *engine, uint32_t nchunks,
 					  uint64_t limit_bytes);
@@ -38,9 +39,9 @@ extern void ring_init(const Engine *engine, uint32_t nchunks,
 extern Ring *ring_take(FailureCause *cause, DeviceError *error);
 
 /*
- * Frees rings that no job has needed for "delay" microseconds, except a few for
- * the next jobs.  Returns the microseconds until there may be more to free,
- * UINT64_MAX if only another job can change that.
+ * Frees rings that no job has needed for "delay" microseconds, except a few
+ * for the next jobs.  Returns the microseconds until there may be more to
+ * free, or UINT64_MAX if there is no more until another job has come.
  */
 extern uint64_t ring_release_idle(uint64_t delay);
 
@@ -65,8 +66,8 @@ extern void ring_note_use(Ring *ring, uint32_t chunk, uint32_t bytes);
 
 /*
  * Gives a ring back to the pool, its data cleared, if no client has its memory
- * open or mapped.  Otherwise frees the ring, and takes its memory from the
- * client too, unless the client may still be reading an order (is_read).
+ * open or mapped.  Otherwise frees the ring, and takes the memory from the
+ * client, too, unless the client may still be reading an order (is_read).
  */
 extern void ring_give_back(Ring *ring, bool is_read);
 

@@ -3,8 +3,8 @@
  * roles.c
  *	  The device memory of all jobs of a role of the server.
  *
- * A role is known as long as it has jobs; so there are no more roles than
- * jobs, whatever clients say.
+ * A role has an entry only as long as it has jobs.  So there are no more roles
+ * than jobs, whatever clients say.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,7 +3,7 @@
  * roles.h
  *	  The device memory of all jobs of a role of the server.
  *
- * The functions take no lock: they are called under that of devices.c.
+ * The functions take no lock: they are called under the lock of devices.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +24,7 @@ typedef struct Role
 /* Bytes that the jobs of a role have. */
 extern uint64_t roles_bytes(uint32_t id);
 
-/* Begin and end of using the entry of a role; NULL without memory. */
+/* Begin and end of the use of a role's entry; NULL if there is no memory. */
 extern Role *roles_use(uint32_t id);
 extern void roles_leave(Role *role);
 

@@ -4,9 +4,9 @@
  *	  The order of a job, from the devices through the ring to the client.
  *
  * The chunks of the ring are used in turn, and the client gives them back in
- * turn.  So the number of a chunk of the order tells in which chunk of the
- * ring it is.  The order of a job that has several parts is merged while it is
- * sent.
+ * turn.  So the number of a chunk of the order tells the chunk of the ring
+ * that holds it.  The order of a job that has several parts is merged while it
+ * is sent.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 #define CHUNK_ENTRIES	((uint32_t) (CHUNK_BYTES / sizeof(uint32_t)))
 
 /*
- * Ends the job by an error of the merge, for which no device may be to blame.
+ * Ends the job by an error of the merge; there may be no device to blame.
  */
 static bool
 fail_merge(Job *job, const MergeFailure *failure)

@@ -1,16 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * shortage.c
- *	  Jobs with idle clients, which give way to others that lack what these
- *	  have.
+ *	  Jobs with idle clients give way to jobs that lack a resource.
  *
- * A client may take as long as it likes: its query may wait for a lock, for
- * the network, or sleep.  As long as nobody else lacks what its job has, that
- * is all right.  But nobody is to wait for it.  So a thread that waits for a
- * resource makes a descriptor readable.  Jobs whose clients have been idle for
- * some time look at that descriptor along with their own socket, and give up
- * what they have.  One job gives way after the other, with a moment in
- * between, in which it may turn out that there is enough.
+ * A client may take as long as it likes, while its query waits for a lock or
+ * the network, or sleeps, as long as nobody else lacks what its job has.  But
+ * nobody shall wait for an idle client.  So a thread that waits for a resource
+ * makes a descriptor readable.  The threads of idle clients watch this
+ * descriptor along with their own socket, and give up what their jobs have.
+ * One job gives way after the other, with a moment in between, in which it may
+ * turn out that there is enough.
  *
  *-------------------------------------------------------------------------
  */
@@ -136,7 +135,7 @@ wait_idle(struct pollfd *polled, const bool *has)
 {
 	for (;;)
 	{
-		/* when woken out of turn, ignores those who wait for a moment */
+		/* when woken out of turn, ignores waiting threads for a moment */
 		if (poll(polled, 1 + SCARCE_COUNT, -1) > 0)
 		{
 			if (polled[0].revents != 0)

@@ -27,8 +27,8 @@ extern void shortage_end(Scarce what);
 
 /*
  * The number of clients that have been idle long enough to give up the
- * resource, and of those that are giving up what they have.  If it is 0 and
- * there is then none of the resource, there is nothing to wait for.
+ * resource, or are giving up what they have.  If it is 0, and afterwards there
+ * is none of the resource, there is nothing to wait for.
  */
 extern int	shortage_idle(Scarce what);
 
@@ -41,8 +41,8 @@ typedef enum Waited
 /*
  * Waits until a client's socket is ready for these events of poll(), or until
  * the client has been idle for some time while others wait for a resource that
- * it has.  "has" is an array by Scarce.  A caller that is to give way frees
- * all of that, and calls shortage_has_given_way() at once.
+ * it has. "has" is an array by Scarce.  A caller that is to give way frees all
+ * these resources, and calls shortage_has_given_way() at once.
  */
 extern Waited shortage_wait(int socket, short events, const bool *has);
 extern void shortage_has_given_way(void);

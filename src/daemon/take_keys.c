@@ -3,10 +3,9 @@
  * take_keys.c
  *	  The keys of a job, from the ring to the devices.
  *
- * The connection begins the copy of a chunk to the device, and goes on.  Only
- * when there is nothing to receive does it wait for the oldest copy under way,
- * to give the chunk back.  So copies go on while the client fills other
- * chunks.
+ * The connection begins the copy of a chunk to the device, and goes on.  It
+ * waits for the oldest copy under way, to give the chunk back, only when there
+ * is nothing to receive.  So copies go on while the client fills other chunks.
  *
  * The client can write to the ring at any time.  So the ends of keys, by which
  * the device finds the keys, are copied before they are looked at, and only
@@ -116,8 +115,8 @@ room_for_ends(Job *job)
 }
 
 /*
- * Takes the ends of a chunk's keys: a copy of them, or NULL if they are not
- * right or there is no room for them.
+ * Returns a copy of the ends of a chunk's keys, or NULL if the ends are wrong
+ * or there is no room for them.
  */
 static uint64_t *
 take_ends(Job *job, const uint64_t *in_ring, uint32_t nrows, uint64_t nwords)

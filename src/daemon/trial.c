@@ -4,7 +4,7 @@
  *	  A trial of what jobs need of the system.
  *
  * A seccomp profile or a limit may forbid gpusortd what each job needs.
- * Without the trial each sort would fail by itself, and no one would be told
+ * Without the trial each sort would fail by itself, and nobody would know
  * beforehand.
  *
  *-------------------------------------------------------------------------

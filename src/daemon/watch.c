@@ -7,10 +7,9 @@
  * from within the process, and would keep the memory of its job for ever.  So
  * gpusortd ends, and is started anew.
  *
- * How long a step may take depends on the size of the job and on the other
- * jobs: as long as one processor would take to sort all jobs under way, and
- * ten seconds more.  Time is counted in checks, one a second, not by a clock:
- * a process that was stopped has made no step either.
+ * A step may take as long as one processor would take to sort all jobs under
+ * way, and ten seconds more.  Time is counted in checks, one a second, not by
+ * a clock, so that time in which the process was stopped does not count.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +20,9 @@
 
 #include "../common/host_sort.h"
 
-/* Checks without a step after which a thread with nothing to sort hangs. */
+/*
+ * A thread with nothing to sort hangs after this many checks without a step.
+ */
 #define PATIENT_CHECKS	10
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

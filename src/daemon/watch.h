@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 /*
- * The steps of a connection's thread, which works in one step, and in the next
- * waits for its client or in the queue, which may take any time.
+ * The steps of a connection's thread.  The thread works in one step; in the
+ * next it waits, for its client or in the queue, for any time.
  */
 typedef struct Watch
 {

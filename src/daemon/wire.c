@@ -56,8 +56,8 @@ wire_client_is_gone(void *argument)
 }
 
 /*
- * Waits until the socket is ready for these events of poll().  False if what
- * the client has is to be given up; from then on there is no wait for it.
+ * Waits until the socket is ready for these events of poll().  Returns false
+ * if the client is to give way; from then on nothing waits for the client.
  */
 static bool
 wait_for_client(Wire *wire, short events)

@@ -32,15 +32,18 @@ typedef enum Received
 } Received;
 
 /*
- * Begin and end of a connection; the end closes the socket.  The caller tells
- * by wire_has_given_way(), before the end, that the client has nothing left
- * that others may wait for.
+ * Begin and end of a connection; the end closes the socket.  Before the end
+ * the caller calls wire_has_given_way(), when the client has nothing left that
+ * others may wait for.
  */
 extern void wire_begin(Wire *wire, int socket);
 extern void wire_has_given_way(Wire *wire);
 extern void wire_end(Wire *wire);
 
-/* True if the client has closed the connection.  A callback of other waits. */
+/*
+ * True if the client has closed the connection.  Used as a callback by other
+ * waits.
+ */
 extern bool wire_client_is_gone(void *wire);
 
 /*

@@ -3,21 +3,22 @@
  * device_client.c
  *	  A backend's side of the conversation with gpusortd.
  *
- * The socket never blocks: a message is tried first, and only if it cannot be
- * sent or received at once does the backend wait, on its latch and the socket
+ * The socket never blocks.  The backend first tries to send or receive a
+ * message at once.  If it cannot, it waits on its latch and the socket
  * together, as libpqwalreceiver and postgres_fdw do.
  *
  * No wait is for ever.  When no message has come for half a second, the
- * backend asks the launcher to see whether gpusortd answers.  If not, the
- * launcher kills gpusortd, which ends the wait.  If the launcher is stopped as
- * well, or only the job's thread hangs, the wait ends by itself.  A statement
- * loses that time once: after that it does not ask gpusortd again.
+ * backend asks the launcher to see whether gpusortd answers.  If gpusortd does
+ * not answer, the launcher kills it, which ends the wait.  If the launcher is
+ * stopped as well, or only the job's thread hangs, the wait ends by itself
+ * after some time.  A statement loses this time only once: afterwards it does
+ * not ask gpusortd again.
  *
- * Nothing that arrives is believed: chunk numbers, counts and row numbers are
- * checked before they are used, so that whatever a device or gpusortd does
- * costs at most this job.  The contents of the ring may change at any time, so
- * they are copied before they are checked.  The ring must not become shorter,
- * which would be a signal.
+ * The backend believes nothing that arrives.  It checks chunk numbers, counts
+ * and row numbers before it uses them, so that whatever a device or gpusortd
+ * does costs at most this job.  The contents of the ring may change at any
+ * time, so they are copied before they are checked.  The ring must not become
+ * shorter, since access behind its end would raise a signal.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,11 +46,11 @@
 #include "settings.h"
 #include "shared_state.h"
 
-/* What a query may wait beyond the time in which the launcher should react. */
+/* How much longer a query may wait than the launcher should take to react. */
 #define FURTHER_MILLISECONDS	1000
 
 /*
- * Only waits beyond that count: gpusortd may take as long on a busy machine.
+ * Only longer waits count: on a busy machine gpusortd may take this long.
  */
 #define SHORT_MILLISECONDS		50
 
@@ -80,8 +81,7 @@ struct DeviceClient
 	MemoryContext context;		/* context of this client */
 	MemoryContextCallback on_reset; /* closes everything below */
 	DeviceFailure failure;		/* failure; without a reason there is none */
-	bool		is_told;		/* the failure is one that gpusortd has
-								 * reported */
+	bool		is_told;		/* gpusortd itself has reported the failure */
 	KeyShape	shape;
 	char		device[MESSAGE_TEXT_SIZE];
 	char		method[MESSAGE_TEXT_SIZE];
@@ -102,7 +102,8 @@ struct DeviceClient
 };
 
 /*
- * Notes why the client cannot go on.  Returns false, as its callers do then.
+ * Notes why the client cannot go on.  Returns false, so that callers can
+ * return that.
  */
 static bool
 fail(DeviceClient *client, const char *failure)
@@ -154,7 +155,7 @@ close_connection(void *argument)
 	client->socket = -1;
 }
 
-/* The losses of the current statement. */
+/* Returns what the current statement has lost so far. */
 static Losses *
 current_losses(void)
 {
@@ -168,7 +169,7 @@ current_losses(void)
 	return &losses;
 }
 
-/* What a statement may lose, in milliseconds. */
+/* Returns the most that a statement may lose, in milliseconds. */
 static uint64
 may_be_lost(void)
 {
@@ -178,8 +179,8 @@ may_be_lost(void)
 }
 
 /*
- * Begins a wait.  It may last as long as this process would take for the same
- * work, or for what the statement may still lose if that is more.
+ * Begins a wait.  The wait may last as long as this process would take for the
+ * same work, or as long as the statement may still lose, whichever is longer.
  */
 static Wait
 begin_wait(const DeviceClient *client, uint64 same_here)
@@ -227,7 +228,7 @@ wait_for_socket(DeviceClient *client, Wait *wait, int socket_event)
 	return true;
 }
 
-/* Ends a wait, and counts what it has cost.  Returns has_come. */
+/* Ends a wait, and counts the time that it has cost.  Returns has_come. */
 static bool
 end_wait(const Wait *wait, bool has_come)
 {
@@ -717,7 +718,8 @@ device_client_push(DeviceClient *client, const KeyBatch *batch)
 }
 
 /*
- * Receives what comes after the keys, of which chunks still come back before.
+ * Receives the message that comes after the keys.  Chunks of keys may still
+ * come back before.
  */
 static bool
 receive_after_keys(DeviceClient *client, Message *message, uint64 same_here)

@@ -4,11 +4,11 @@
  *	  The background worker that keeps gpusortd running.
  *
  * The launcher's child is the guard (daemon/guard.c), and gpusortd is the
- * guard's child.  Its standard input is a pipe that the launcher holds open:
- * when the launcher ends, however it ends, gpusortd sees end of file and ends
- * too.  Its standard output is a pipe on which it reports its state, a line at
- * a time: the launcher notes that in shared memory and in the server's log.
- * The lines are
+ * guard's child.  The standard input of gpusortd is a pipe that the launcher
+ * holds open: when the launcher ends, however it ends, gpusortd sees end of
+ * file and ends too.  The standard output of gpusortd is a pipe on which it
+ * reports its state, a line at a time.  The launcher notes the state in shared
+ * memory and in the server's log.  The lines are
  *
  *		ready ENGINE DEVICE...	it listens, and sorts with ENGINE on DEVICE
  *		unusable REASON...		there is no device for it, or the system lacks what
@@ -19,18 +19,19 @@
  *		ended STATUS			the guard's: it has ended, as waitpid() has it
  *
  * A byte that is written to gpusortd's standard input asks whether it is
- * alive.  The launcher asks when a process that waits for gpusortd wants it,
- * so an idle server is never woken for that.  It asks a few times, since on a
+ * alive.  The launcher asks only at the request of a process that waits for
+ * gpusortd, so an idle server is never woken.  It asks a few times, since on a
  * busy machine an answer may take long.  Without an answer the launcher kills
  * gpusortd, which ends all waits for it.  A stopped gpusortd does not see the
- * end of its standard input either, so the guard kills it when the launcher
- * has ended.  If the guard is killed its child becomes the launcher's, not the
- * postmaster's.  The launcher itself ends only when its children have, so that
- * it leaves none that a signal has ended.
+ * end of its standard input, so the guard kills it when the launcher has
+ * ended.  If the guard is killed, gpusortd becomes a child of the launcher,
+ * not of the postmaster.  The launcher ends only when its children have ended,
+ * so that the postmaster gets no child that a signal has ended.
  *
  * When gpusortd dies it is started again: at once if it had been ready for a
  * while, otherwise with a delay that doubles each time.  Without a usable
- * device the delays are longer, for a driver may come later than the server.
+ * device gpusortd is started again too, since a driver may come later than the
+ * server, but with longer delays.
  *
  * The postmaster starts a launcher of shared_preload_libraries again after an
  * error.  Any other launcher runs only once: a process that needs one, and
@@ -87,8 +88,8 @@
 #define KILL_MILLISECONDS			1000
 
 /*
- * How long the launcher waits for it after a crash of another process.  The
- * postmaster kills the launcher after five seconds.
+ * How long the launcher waits for the end of gpusortd after a crash of another
+ * process.  The postmaster kills the launcher after five seconds.
  */
 #define QUIT_MILLISECONDS			4000
 
@@ -102,19 +103,19 @@ typedef struct Daemon
 	bool		is_unusable;
 	int			questions;		/* questions that gpusortd has not answered
 								 * yet */
-	char		line[LINE_SIZE];	/* line of a report, as far as it has been
-									 * read */
+	char		line[LINE_SIZE];	/* line of a report, as far as it is read */
 	int			line_length;
-	char		failure[LINE_SIZE]; /* why it ends, as it has said itself */
-	int			ended;			/* how it has ended, by the guard; -1: unknown */
+	char		failure[LINE_SIZE]; /* why gpusortd ends, as it has reported */
+	int			ended;			/* how it has ended, by the guard's report;
+								 * -1: unknown */
 } Daemon;
 
 static Daemon the_daemon = {.life_line = -1,.reports = -1};
 
 /*
- * When there is something to do if nothing happens before: to start gpusortd
- * if there is none, to give it up if it is not ready yet, or else to ask it
- * again.
+ * The time at which the launcher acts if nothing happens before.  It starts
+ * gpusortd if there is none, gives it up if it is not ready yet, and otherwise
+ * asks it again.
  */
 #define NEVER	PG_UINT64_MAX
 static uint64 next_time = 0;
@@ -139,9 +140,9 @@ launcher_worker(void)
 }
 
 /*
- * The postmaster does not start the launcher if there was no slot, after the
- * launcher was told to end, and in single-user mode, where 15 has a list of
- * workers all the same.
+ * The postmaster does not start the launcher if there was no slot for it, nor
+ * after the launcher was told to end, nor in single-user mode, where 15 has a
+ * list of workers all the same.
  */
 void
 launcher_expect(void)
@@ -343,8 +344,8 @@ start_daemon(void)
 }
 
 /*
- * Waits this long for the end of gpusortd; true with *status when it has
- * ended.
+ * Waits for the end of gpusortd, but not longer than this.  Returns true, and
+ * sets *status, if it has ended.
  */
 static bool
 daemon_ends_within(int milliseconds, int *status)
@@ -369,10 +370,10 @@ kill_daemon(void)
 }
 
 /*
- * Ends gpusortd, if it runs, and waits for that.  If it does not end by
- * itself, it is killed.  *status is how its guard ended, as waitpid() has it.
- * False if gpusortd is stuck in a driver, so that not even that ends it: it is
- * left to the guard.
+ * Ends gpusortd, if it runs, and waits for its end.  Kills it if it does not
+ * end by itself.  Sets *status to how the guard ended, as waitpid() has it.
+ * Returns false if gpusortd is stuck in a driver, so that not even a kill ends
+ * it; then it is left to the guard.
  */
 static bool
 stop_daemon(int *status)
@@ -420,7 +421,7 @@ note_ready(const char *engine)
 }
 
 /*
- * "unusable": gpusortd has nothing to sort with, which the log is told once.
+ * "unusable": gpusortd has nothing to sort with.  Says so in the log, once.
  */
 static void
 note_unusable(const char *reason)
@@ -505,8 +506,9 @@ next_delay(bool was_stable)
 }
 
 /*
- * Ends a gpusortd that is gone, or is to be killed for this reason.  Reports
- * why, unless there is no device for it, and sets the time to start it again.
+ * Cleans up after a gpusortd that is gone, or kills one for this reason.
+ * Reports why it ended, unless there is no device for it, and sets the time to
+ * start it again.
  */
 static void
 bury_daemon(const char *killed_because)
@@ -561,9 +563,9 @@ ask_daemon(void)
 }
 
 /*
- * Acts when the next time has come, and nothing from gpusortd.  A question
+ * Acts when the time has come and gpusortd has said nothing.  A question
  * without an answer counts only after another wait, so that time in which this
- * process or the machine stood still is not taken for gpusortd's.
+ * process or the machine stood still does not count against gpusortd.
  */
 static void
 look_after_daemon(void)
@@ -573,7 +575,7 @@ look_after_daemon(void)
 	if (the_daemon.guard == 0)
 		start_daemon();
 	else if (gpusort_daemon_timeout == 0)
-		note_answer();			/* it need not answer */
+		note_answer();			/* gpusortd need not answer */
 	else if (the_daemon.ready_since == 0)
 	{
 		snprintf(reason, sizeof(reason), "it was not ready after %d seconds",
@@ -669,8 +671,9 @@ reload(void)
 
 /*
  * Handler of SIGQUIT, which says that another process has crashed.  The guard
- * or gpusortd may have been killed with that one: their end is the launcher's
- * to wait for.  Like the server's handler it cleans nothing else up.
+ * or gpusortd may have been killed together with that process, and the
+ * launcher has to wait for their end.  Like the server's handler this one
+ * cleans up nothing else.
  */
 static void
 quit_without_children(SIGNAL_ARGS)

@@ -14,8 +14,8 @@
 extern void launcher_register(void);
 
 /*
- * When the postmaster has made shared memory, at its start or after a crash: notes
- * whether it is about to start the launcher.
+ * Notes whether the postmaster is about to start the launcher.  To be called
+ * when the postmaster has made shared memory, at its start or after a crash.
  */
 extern void launcher_expect(void);
 

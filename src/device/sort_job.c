@@ -12,14 +12,15 @@
  * While gpusortd has as many jobs as the processors can serve, a job of few
  * rows stays here, and asks again as it grows.
  *
- * While other jobs take all of the device's memory a job is queued there, and
- * its keys are collected here meanwhile, so that waiting costs no time.  The job
- * moves to the device when its turn comes.  If the last key is here before that,
+ * While other jobs take all memory of the device, a job is queued in gpusortd,
+ * and its keys are collected here, so that the wait costs no time.  The job
+ * moves to the device when its turn comes.  If the last key is here before,
  * the job waits for as long as a sort here takes, and is then sorted here.
  *
  * If gpusortd does not take the job, it is sorted here.  If gpusortd is lost
- * later, so are the keys: the job tells its caller, which has the rows and
- * makes the keys again, for a job of this process or of another device.
+ * later, the keys are lost too.  Then the job tells its caller, which has the
+ * rows and makes the keys again, for a job of this process or of another
+ * device.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,8 +39,8 @@
 #include "shared_state.h"
 
 /*
- * From this number of words of all keys on a device gains over this process,
- * with gpusort.device = auto.  On an H100 100,000 keys of a word take as long
+ * With gpusort.device = auto: the words of all keys from which on a device
+ * gains over this process.  On an H100 100,000 keys of a word take as long
  * either way, 30,000 a twentieth longer, and 30,000 of five words as long
  * (docs/notes/2026-11-small-sorts.md).
  */
@@ -47,14 +48,14 @@
 
 /*
  * Rows whose keys are collected in this process before gpusortd is asked.  A
- * sort that spills sends it the keys of one run at a time.
+ * sort that spills sends gpusortd the keys of one run at a time.
  */
 #define DEVICE_MIN_ROWS		10000
 
 /*
  * The same while gpusortd has as many jobs as half the processors.  Then each
- * message waits for a processor, and that costs a short job more than a device
- * saves: of 128 sessions a hundredth waited five times as long
+ * message waits for a processor, which costs a short job more than a device
+ * saves: with 128 sessions the slowest hundredth took five times as long
  * (docs/notes/2026-11-many-sessions.md, "Many sessions").
  */
 #define BUSY_MIN_ROWS		1000000
@@ -62,7 +63,7 @@
 /* Keys that a job of this process makes room for at first. */
 #define FIRST_ROWS			128
 
-/* Are this many keys for the device, by gpusort.device, when it is idle? */
+/* Should an idle device sort this many keys, by gpusort.device? */
 static bool
 are_for_device(double nkeys, double key_words)
 {
@@ -82,7 +83,7 @@ is_device_busy(void)
 	return shared_device_jobs() >= processors / 2;
 }
 
-/* Are this many keys for a device that others use as well? */
+/* Should a device that others use as well sort this many keys? */
 static bool
 are_for_busy_device(uint64 nkeys)
 {
@@ -187,8 +188,8 @@ tell_failure(DeviceFailure failure)
 }
 
 /*
- * Notes the failure of the device, after which the job is here or lost.
- * Reports it, unless the sort can do without the job.
+ * Notes the failure of the device, and the state of the job after it: here or
+ * lost.  Reports the failure, unless the sort can do without the job.
  */
 static void
 report_device_failure(SortJob *job, SortJobState state, DeviceFailure failure)
@@ -302,8 +303,8 @@ move_to_device(SortJob *job)
 }
 
 /*
- * Asks gpusortd by the connection of the last job, and keeps that if it
- * answers.
+ * Asks gpusortd through the connection of the last job, and keeps the
+ * connection if gpusortd answers.
  */
 static void
 ask_again(SortJob *job)
@@ -524,9 +525,9 @@ note_rows(uint64 *seen, const uint32 *part, uint32 count)
 }
 
 /*
- * Fetches the order of all rows; false if gpusortd is lost, or sends no order.
- * As it has as many entries as there are rows, each row is in it once if as
- * many different rows are seen.
+ * Fetches the order of all rows.  Returns false if gpusortd is lost, or if
+ * what it sends is no order.  The order has an entry for each row, so each row
+ * is in it once if the number of different rows is the number of entries.
  */
 static bool
 fetch_order(SortJob *job, uint32 *order, uint64 nrows)

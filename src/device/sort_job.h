@@ -5,8 +5,9 @@
  *
  * A job takes keys one after the other, each written straight to its place, and
  * returns their order as a permutation of their numbers, 0 for the first key.
- * It begins in this process.  When it has many keys it asks gpusortd to take
- * it, which has all keys from then on; otherwise the host sort does it here.
+ * It begins in this process.  When it has many keys, it asks gpusortd to take
+ * it over; then gpusortd has all keys.  Otherwise the host sort sorts them
+ * here.
  *
  * The job itself reports that it has failed on the device, in the log and the
  * statistics.  It raises no error: the caller has the rows, and can make all
@@ -175,8 +176,8 @@ sort_job_seen_bytes(uint64 nrows)
 #define GUESSED_WORDS		4
 
 /*
- * How much of the room for keys counts as memory: what is used, and some more.
- * The rest is for keys that are expected, and nobody has touched it yet.
+ * The part of the room for keys that counts as memory: what is used, and some
+ * more.  The rest is for expected keys, and nobody has touched it yet.
  */
 static inline uint64
 sort_job_counted_room(uint64 room, uint64 used, uint64 few)
@@ -185,10 +186,10 @@ sort_job_counted_room(uint64 room, uint64 used, uint64 few)
 }
 
 /*
- * Bytes of this process that the job takes, with those that it will need to
- * sort its keys: on a device the order and its check, otherwise the keys and
- * the entries of the host sort.  Does not count the ring, which has a setting
- * of its own, nor room for many more keys, which nobody has touched yet.
+ * Bytes of this process that the job takes, and will take to sort its keys: on
+ * a device the order and its check, otherwise the keys and the entries of the
+ * host sort.  Does not count the ring, which has a setting of its own, nor
+ * room for many more keys, which nobody has touched yet.
  */
 static inline Size
 sort_job_memory(const SortJob *job)

@@ -3,8 +3,8 @@
  * cache_lines.h
  *	  The cache lines of the processor.
  *
- * Rows are read in an order that no processor predicts, so their lines are
- * prefetched by __builtin_prefetch().
+ * No processor predicts the order in which rows are read, so their cache lines
+ * are prefetched by __builtin_prefetch().
  *
  *-------------------------------------------------------------------------
  */

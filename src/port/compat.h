@@ -33,12 +33,15 @@
 #define WaitEventExtensionNew(name) PG_WAIT_EXTENSION
 #endif
 
-/* From 17 on a sort of single values does not count the memory of those that are not passed by value. */
+/*
+ * From 17 on a sort of single values counts no memory for values that are not
+ * passed by value.
+ */
 #define SORTS_COUNT_VALUES (PG_VERSION_NUM < 170000)
 
 /*
- * 17 names the number of a process; a server's processes have those below
- * MaxBackends.
+ * 17 gave the number of a process a name.  The processes of a server have
+ * numbers below MaxBackends.
  */
 #if PG_VERSION_NUM < 170000
 #include "storage/proc.h"
@@ -79,7 +82,9 @@
 #define PLANNER_EXPLAIN_ARGUMENT
 #endif
 
-/* 19 has a hook for all relations, the others for those of the catalog. */
+/*
+ * 19 has a hook for all relations, the other majors for those of the catalog.
+ */
 #if PG_VERSION_NUM >= 190000
 #define RELATION_HOOK build_simple_rel_hook
 #define RELATION_HOOK_TYPE build_simple_rel_hook_type
@@ -122,8 +127,8 @@ main_memory_has_huge_pages(void)
 }
 
 /*
- * For the postmaster: does it have a background worker of this name that it
- * starts again whenever it ends?  18 has the workers in a list of another
+ * For the postmaster: is there a background worker of this name that it starts
+ * again whenever the worker ends?  18 has the workers in a list of another
  * kind.
  */
 static inline bool
@@ -157,7 +162,10 @@ background_worker_is_kept(const char *name)
 #define TupleDescFinalize(descriptor) ((void) 0)
 #endif
 
-/* 18 has the attributes needed to find a column in a tuple apart. */
+/*
+ * 18 keeps the attributes needed to find a column in a tuple in an array
+ * apart.
+ */
 #if PG_VERSION_NUM < 180000
 #define TupleDescCompactAttr(descriptor, i) TupleDescAttr(descriptor, i)
 #endif
@@ -181,14 +189,14 @@ find_setting(const char *name)
 #define find_setting(name) find_option(name, false, true, 0)
 #endif
 
-/* 19 has the fields of integers inside the setting of any type. */
+/* 19 keeps the fields for integers inside the struct of any setting. */
 #if PG_VERSION_NUM >= 190000
 #define INTEGER_SETTING(setting) (&(setting)->_int)
 #else
 #define INTEGER_SETTING(setting) ((struct config_int *) (setting))
 #endif
 
-/* 17 exports what EXPLAIN of a query does without a hook. */
+/* 17 exports the function that EXPLAIN of a query calls without a hook. */
 #if PG_VERSION_NUM < 170000
 #include "executor/instrument.h"
 #include "tcop/tcopprot.h"
@@ -242,7 +250,7 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define COMPARE_GT BTGreaterStrategyNumber
 #endif
 
-/* 19 has no provider in a locale; its functions tell the provider. */
+/* A locale of 19 has no provider; its functions tell the provider. */
 #if PG_VERSION_NUM >= 190000
 #define LOCALE_PROVIDER(locale) \
 	((locale)->collate == NULL ? COLLPROVIDER_BUILTIN : \
@@ -300,7 +308,7 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define QUERY_RELIDS(root) ((root)->all_baserels)
 #endif
 
-/* 16 leaves out what is redundant in a GROUP BY. */
+/* 16 leaves out redundant columns of a GROUP BY. */
 #if PG_VERSION_NUM >= 160000
 #define GROUP_CLAUSE(root) ((root)->processed_groupClause)
 #else
@@ -436,9 +444,10 @@ smgr_bulk_write(BulkWriteState *state, BlockNumber block,
 }
 
 /*
- * A checkpoint may have begun since the first page was logged, and would not
- * know about the pages.  Pages that are not logged are synced at commit if the
- * relation is permanent, and otherwise have to outlive a restart only.
+ * Syncs the pages, since a checkpoint that has begun after the first page was
+ * logged does not know of them.  Pages that are not logged are synced at
+ * commit if the relation is permanent; otherwise they only have to outlive a
+ * restart.
  */
 static inline void
 smgr_bulk_finish(BulkWriteState *state)

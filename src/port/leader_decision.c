@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * leader_decision.c
- *	  What the leader of processes that sort together has them do after the
+ *	  What the leader of a team tells the workers to do after the
  *	  last row.
  *
  * A process that has put its last row waits for the decision.  It sleeps until

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * leader_decision.h
- *	  What the leader of processes that sort together has them do after the
+ *	  What the leader of a team tells the workers to do after the
  *	  last row.
  *
  *-------------------------------------------------------------------------
@@ -34,8 +34,8 @@ typedef struct LeaderDecision
 } LeaderDecision;
 
 /*
- * Initializes a decision; again, when nobody waits for the last one any
- * more.
+ * Initializes a decision.  May be called again when nobody waits for the last
+ * decision any more.
  */
 extern void leader_decision_init(LeaderDecision *decision);
 

@@ -3,10 +3,10 @@
  * shared_memory.c
  *	  Dynamic shared memory: the room for it, and segments of it.
  *
- * Shared memory may be a file system of limited size, as in containers.  To
- * take more than there is raises an error there, and other processes may
- * need some.  So a sort, which can do without shared memory, looks before it
- * takes any.
+ * Shared memory may be a file system of limited size, as in containers.
+ * There, to take more than there is raises an error, and other processes may
+ * need some, too.  A sort can do without shared memory.  So it looks for room
+ * before it takes any.
  *
  *-------------------------------------------------------------------------
  */
@@ -83,7 +83,10 @@ shared_memory_create(Size bytes)
 	if (!shared_memory_suffices(bytes))
 		return NULL;
 
-	/* what core has noted of a segment that fails goes only with its owner */
+	/*
+	 * only the end of its owner removes what core has noted of a failed
+	 * segment
+	 */
 	owner = ResourceOwnerCreate(caller_owner, "gpusort shared memory");
 	CurrentResourceOwner = owner;
 	/* if a file is written in part, core reports the error before */

@@ -10,18 +10,20 @@
 
 #include "storage/dsm.h"
 
-/* Does the memory that the server has set aside hold this many bytes? */
+/* Has the server set aside memory that could hold this many bytes? */
 extern bool shared_memory_is_set_aside(double bytes);
 
-/* Is there room for this many bytes beside that memory, as far as is known? */
+/*
+ * Is there room for this many bytes outside that memory, as far as is known?
+ */
 extern bool shared_memory_has_room(double bytes);
 
 /* Is there room for this many bytes in either of them? */
 extern bool shared_memory_suffices(double bytes);
 
 /*
- * Tells what keeps sorts with workers, which may take this many bytes, from
- * the shared memory that the settings intend for them; NULL if nothing does.
+ * Tells why sorts with workers, which may take this many bytes, cannot have
+ * the shared memory that the settings intend for them.  NULL if they can.
  */
 extern const char *shared_memory_lack(double bytes);
 
