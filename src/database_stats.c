@@ -6,18 +6,18 @@
  * Each database with counters has a place in shared memory.  A process looks
  * for the place of its database once, before it counts for the first time, and
  * keeps it: a database that is dropped has no processes.  Places of dropped
- * databases are emptied when another database needs one.
+ * databases are freed when another database needs a place.
  *
- * As the places are there from the beginning, counting cannot fail.  If there
- * are more databases than places, the last ones are not counted.
+ * The places exist from the beginning, so counting cannot fail.  If there are
+ * more databases than places, the last databases have no counters.
  *
  * At shutdown the server writes the counters to a file, and reads them when it
  * starts again.  The file stays until something is counted, so that a start
  * that fails loses nothing.  Then it is removed, so that a crash ends all
- * counters, like those of PostgreSQL.  The counters are no kind of
- * PostgreSQL's own statistics, which 18 would let an extension have: if a
- * server finds that kind in its file, but not the library that has registered
- * it, it drops the statistics of all kinds.
+ * counters, like those of PostgreSQL.  From 18 on the counters could be a kind
+ * of PostgreSQL's own statistics.  They are not: if a server finds such a kind
+ * in its file, but not the library that has registered the kind, it drops the
+ * statistics of all kinds.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +41,7 @@
 
 #define FILE_NAME	PGSTAT_STAT_PERMANENT_DIRECTORY "/gpusort.stat"
 
-/* Changes with what is in the file. */
+/* Changes when the contents of the file change. */
 #define FILE_LAYOUT 0x20261123
 
 typedef struct DatabasePlace
@@ -108,8 +108,8 @@ init_places(const DatabaseStats *stats, uint32 databases)
 }
 
 /*
- * Reads the file into an array of all places, and sets *databases to how many
- * it has; false if the file is of no use.
+ * Reads the file into an array of all places, and sets *databases to the
+ * number of databases in it; false if the file is of no use.
  */
 static bool
 read_file(FILE *file, DatabaseStats *stats, uint32 *databases)
@@ -224,7 +224,10 @@ database_stats_make(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-/* The place of a database, or with InvalidOid a free one; NULL: there is none. */
+/*
+ * Returns the place of a database, or a free place for InvalidOid; NULL if
+ * there is none.
+ */
 static DatabasePlace *
 find_place(Oid database)
 {
@@ -271,8 +274,8 @@ forget_dropped(void)
 }
 
 /*
- * Removes the file before something is counted: a start after a crash would
- * take it for current.
+ * Removes the file before something is counted, since a start after a crash
+ * would take it for current.
  */
 static void
 remove_file(void)

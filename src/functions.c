@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * functions.c
- *	  The SQL functions: what gpusortd sees, what has been counted, and how far
- *	  sorts have come.
+ *	  The SQL functions: the devices of gpusortd, the counters, and the progress of sorts.
  *
  *-------------------------------------------------------------------------
  */
@@ -65,13 +64,13 @@ enum
 	SORT_COLUMNS
 };
 
-/* What sorts on a device that is ready lack; NULL for nothing. */
+/* What sorts still lack if a device is ready; NULL if nothing. */
 static const char *
 lack_of_sorts(void)
 {
 	int			nworkers = max_parallel_workers_per_gather;
 
-	/* processes that sort together have the memory of all of them */
+	/* processes that sort together use the memory of all */
 	return shared_memory_lack(nworkers == 0 ? 0 :
 							  (nworkers + 1.0) * gpusort_memory_limit());
 }
@@ -122,7 +121,7 @@ put_device(ReturnSetInfo *result, const Message *message)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* Where gpusortd does not answer: a row that says why. */
+/* Puts a row that says why gpusortd does not answer. */
 static void
 put_no_device(ReturnSetInfo *result, const char *state, const char *reason)
 {
@@ -141,8 +140,8 @@ put_no_device(ReturnSetInfo *result, const char *state, const char *reason)
 }
 
 /*
- * The devices that gpusortd sees; starts it if there is none.  As long as it
- * is not ready there is one row that says so.
+ * The devices that gpusortd sees.  Starts gpusortd if it does not run.  As
+ * long as it is not ready, the result is one row that says so.
  */
 Datum
 gpusort_devices(PG_FUNCTION_ARGS)
@@ -199,7 +198,7 @@ gpusort_stats(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Raises an error without the memory that only a preloaded library has. */
+/* Raises an error if the library is not preloaded, and so lacks the memory. */
 static void
 check_preloaded(int nplaces)
 {
@@ -209,7 +208,7 @@ check_preloaded(int nplaces)
 				 errmsg("gpusort must be loaded via \"shared_preload_libraries\"")));
 }
 
-/* May the user see more of the role's sorts than that they exist? */
+/* May the user see more of a role's sorts than that the sorts exist? */
 static bool
 may_look_at(Oid role)
 {
@@ -244,7 +243,7 @@ put_sort(ReturnSetInfo *result, const SortOfProcess *sort)
 }
 
 /*
- * The sorts of all processes.  Of sorts of other roles it tells only the
+ * The sorts of all processes.  For sorts of other roles it shows only the
  * process and the database, as the views of PostgreSQL do.
  */
 Datum

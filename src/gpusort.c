@@ -14,9 +14,9 @@
  *		common/		or are sorted on the CPU, in this process (host_sort.c)
  *		spill/		runs are written to tapes, and merged
  *
- * A row of an index comes another way: index/ has the phases of a build, and
- * takes rows through spill/ and the rest as above; then the rows are put on
- * leaf pages, of which the tree is written.
+ * Index builds go another way. index/ has the phases of a build.  It takes
+ * rows through spill/ and the folders below, puts the sorted rows on leaf
+ * pages, and writes the tree above these.
  *
  * In this folder: hooks.c has all hooks of the server, settings.c the settings,
  * shared_state.c the counters and the status of gpusortd, database_stats.c

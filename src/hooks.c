@@ -3,11 +3,10 @@
  * hooks.c
  *	  All hooks of the server.
  *
- * The server has a hook where an extension may do something itself, or before
- * or after what the server does.  Extensions share a hook: each calls the
- * function that was there before, or the server's own function.  This file
- * does no more than that.  What is done before and after is in the files whose
- * functions it calls.
+ * At a hook an extension may act in place of the server, or before or after
+ * it.  Extensions share a hook: each calls the function that was there before,
+ * or the server's own function.  This file does only that.  The work before
+ * and after is in the files whose functions it calls.
  *
  *-------------------------------------------------------------------------
  */
@@ -119,8 +118,8 @@ see_relation(RELATION_HOOK_PARAMETERS)
 }
 
 /*
- * Here and below: nothing is noted if the hook is another extension's, which
- * may add paths after this function.
+ * Here and below: nothing is noted if another extension has taken the hook
+ * later, since it may add paths after this function.
  */
 static void
 add_relation_paths(PlannerInfo *root, RelOptInfo *relation, Index index,
@@ -163,8 +162,8 @@ add_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
 				RelOptInfo *output, void *extra)
 {
 	/*
-	 * first: an extension that puts a node above all paths has to find
-	 * gpusort's
+	 * first, since an extension that puts a node above all paths has to find
+	 * gpusort's paths
 	 */
 	add_paths_to_stage(root, stage, input, output, extra);
 	if (next_upper_paths != NULL)

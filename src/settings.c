@@ -70,13 +70,16 @@ static const struct config_enum_entry algorithm_options[] = {
 };
 
 /*
- * More than anything takes.  With the most rows that the planner can expect,
- * 1e100, costs are still far from infinite; with infinite ones it finds no
- * plan.
+ * The largest value of a cost: more than anything takes.  With the most rows
+ * that the planner can expect, 1e100, costs are still far from infinite.  With
+ * infinite costs the planner finds no plan.
  */
 #define LARGEST_COST	1e6
 
-/* The value of gpusort.work_mem in bytes, where -1 takes another setting's. */
+/*
+ * The value of gpusort.work_mem in bytes; -1 stands for that of another
+ * setting.
+ */
 static Size
 memory_limit(int other_setting)
 {
@@ -111,7 +114,7 @@ gpusort_engine_name(void)
 	return engine_options[gpusort_daemon_engine].name;
 }
 
-/* gpusort.work_mem is -1 or at least what work_mem is at least. */
+/* gpusort.work_mem is -1, or at least the least value of work_mem. */
 static bool
 check_work_mem(int *value, void **extra, GucSource source)
 {
@@ -149,10 +152,11 @@ static const struct
 
 /*
  * Raises an error if the client has given this setting in its connection, but
- * may not.  If the library is preloaded the server does so.  If it is loaded
- * later, the server has let the client's value replace that of the
- * configuration or the role.  It would drop the value now, with a warning, but
- * bring back neither of them: anyone could get rid of a limit.
+ * may not.  If the library is preloaded, the server itself does that.  If the
+ * library is loaded later, the server has let the client's value replace the
+ * value of the configuration or of the role.  Now it would drop the client's
+ * value, with a warning, but not bring the other value back.  So anyone could
+ * get rid of a limit.
  */
 static void
 refuse_setting_of_client(const char *name, GucContext context)

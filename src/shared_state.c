@@ -39,7 +39,8 @@ typedef struct SharedState
 	DaemonStatus daemon;
 	Latch	   *launcher;		/* NULL: there is none */
 	bool		launcher_is_asked;
-	uint64		next_launcher;	/* none is started before; milliseconds_now() */
+	uint64		next_launcher;	/* no launcher is started before this time; as
+								 * milliseconds_now() */
 	uint64		launcher_delay; /* from the last attempt on */
 	pg_atomic_flag memory_hint; /* the log has been told, or is */
 	pg_atomic_uint64 warned[WARNED_STATEMENTS]; /* their starts, by leaders */
@@ -191,8 +192,8 @@ shared_note_answer(void)
 
 /*
  * A process may claim the launcher and die before there is one, and a launcher
- * may not start or not last.  So a claim is not kept: it only puts off the
- * next.
+ * may not start or not last.  So a claim is not kept: it only delays the next
+ * claim.
  */
 bool
 shared_claim_launcher(void)
@@ -278,8 +279,8 @@ shared_claim_memory_hint(void)
 }
 
 /*
- * A worker has the time of the statement's start from its leader.  If another
- * leader uses the same place meanwhile, there is one more warning.
+ * A worker has the start of the statement from its leader.  If another leader
+ * uses the same place in between, there is one more warning.
  */
 bool
 shared_claim_warning(void)

@@ -79,7 +79,7 @@ typedef struct DaemonStatus
  * Reserves the shared memory, if the library is in shared_preload_libraries.
  * Otherwise the first use takes it from the server's reserve.
  */
-/* Asks for the shared memory, where the library is preloaded by the server. */
+/* Asks for the shared memory, if the server preloads the library. */
 extern void shared_state_request(void);
 
 /* Is the postmaster about to start a launcher?  To be called before the first use. */
@@ -90,16 +90,16 @@ extern void shared_set_daemon_status(DaemonState state, bool has_gpu,
 									 const char *reason);
 
 /*
- * Change the state of gpusortd from ready to silent, when a process waits for its
- * answer; and back, when the answer has come.
+ * Change the state of gpusortd from ready to silent, when a process waits for
+ * an answer of gpusortd, and back, when the answer has come.
  */
 extern void shared_note_silence(void);
 extern void shared_note_answer(void);
 
 /*
  * True for a caller that may start a launcher, since there is none: the first
- * time at once, then after delays that grow until a launcher has had a status
- * of gpusortd.
+ * time at once, then after delays that grow until a launcher has reported a
+ * status of gpusortd.
  */
 extern bool shared_claim_launcher(void);
 
@@ -110,7 +110,7 @@ extern bool shared_begin_launcher(void);
 extern void shared_end_launcher(void);
 
 /*
- * Ask the launcher to check that gpusortd answers; and tell whether it was
+ * Ask the launcher to check that gpusortd answers, and tell whether it was
  * asked.
  */
 extern void shared_ask_launcher(void);
@@ -129,8 +129,8 @@ extern bool shared_claim_memory_hint(void);
 extern bool shared_claim_warning(void);
 
 /*
- * Begin, end and number of all processes' jobs that gpusortd has to sort.
- * Jobs of a process that exits end by themselves.
+ * Begin, end and number of the jobs of all processes that gpusortd has to
+ * sort.  The jobs of a process that exits end by themselves.
  */
 extern void shared_begin_device_job(void);
 extern void shared_end_device_job(void);

@@ -3,19 +3,19 @@
  * sort_progress.c
  *	  How far the sorts of each process have come, for all processes to see.
  *
- * A process has one slot in shared memory, which it alone writes, at changes
- * of the phase and after some thousand rows.  A counter of changes, which is
- * odd during a change, tells readers whether their copy is whole, as with a
- * backend's status in PostgreSQL.
+ * A process has one slot in shared memory, and is the only one to write it: at
+ * changes of the phase, and after some thousand rows.  A counter of changes,
+ * which is odd during a change, tells readers whether their copy is whole, as
+ * with a backend's status in PostgreSQL.
  *
  * Each process has a list of its sorts, since one may take the rows of
- * another.  Its slot shows the sort whose phase has changed last; a sort that
- * emits rows is shown only if all do.  So the slot shows what the query waits
- * for.
+ * another.  The slot shows the sort whose phase has changed last.  A sort that
+ * emits rows is shown only if all sorts do.  So the slot shows the sort that
+ * the query waits for.
  *
  * A sort leaves the list when it ends, or when its memory is freed, as after
- * every error.  No sort outlives its transaction, whatever becomes of the
- * memory, nor its process.
+ * every error.  In any case the list ends with the transaction, and with the
+ * process.
  *
  *-------------------------------------------------------------------------
  */

@@ -11,8 +11,8 @@
 #include "lib/ilist.h"
 
 /*
- * A sort shows how far it has come after each of these many rows, so that the
- * cost does not matter.
+ * A sort shows its progress each time after this many rows, so that the cost
+ * does not matter.
  */
 #define PROGRESS_ROWS	4096
 
@@ -74,8 +74,8 @@ typedef struct SortOfProcess
 extern void sort_progress_request(void);
 
 /*
- * Begins to show a sort, which takes rows: at once, or only when it has some
- * thousand rows, for sorts that may be of few rows and end in no time.  The
+ * Begins to show a sort, which takes rows.  Shows it at once, or only when it
+ * has some thousand rows, for sorts that may have few rows and soon end.  The
  * sort is shown until the end of the current memory context at the latest.
  */
 extern SortProgress *sort_progress_begin(ProgressKind kind,

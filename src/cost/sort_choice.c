@@ -182,7 +182,7 @@ workers_hardly_gain(Cost together, Cost alone)
 /*
  * If rows have a single column, core sorts the values alone.  It compares
  * little if few values are different, and does not store NULLs.  Our sort
- * leaves out NULLs only of numbers.
+ * leaves out NULLs only if the values are numbers.
  */
 bool
 values_are_few(Oid type, ColumnValues values)
@@ -195,10 +195,10 @@ values_are_few(Oid type, ColumnValues values)
 }
 
 /*
- * Core may keep values that are not numbers in memory, whatever the setting.
- * It sorts a few values in the caches, while our sort would write them:
- * 15,000 of 516 bytes had 0.5 to 0.6 of PostgreSQL's speed, 40,000 of 132
- * bytes 0.9, and 100,000 of 33 to 1032 bytes 1.0 to 1.15.
+ * Core may keep values that are not numbers in memory, whatever the memory
+ * setting.  It sorts a few values in the caches, while our sort would write
+ * them: 15,000 of 516 bytes had 0.5 to 0.6 of PostgreSQL's speed, 40,000 of
+ * 132 bytes 0.9, and 100,000 of 33 to 1032 bytes 1.0 to 1.15.
  */
 bool
 values_are_kept(const SortSize *size, Oid type)

@@ -27,8 +27,8 @@ extern SortChoice sort_choose(const SortSize *share, double participants,
 							  double bound);
 
 /*
- * May processes sort the first "bound" rows together?  They may write runs of them where
- * core's heap of the first rows needs no file, so not if files are limited.
+ * May processes sort the first "bound" rows together?  Not if files are
+ * limited, since the processes may write runs where core's heap needs no file.
  */
 extern bool first_rows_may_be_together(double bound);
 
@@ -51,8 +51,7 @@ extern bool workers_hardly_gain(Cost together, Cost alone);
 extern bool values_are_few(Oid type, ColumnValues values);
 
 /*
- * The same where core keeps the values in memory, and our sort would write
- * them.
+ * The same if core keeps the values in memory, and our sort would write them.
  */
 extern bool values_are_kept(const SortSize *size, Oid type);
 

@@ -3,15 +3,15 @@
  * sort_cost.c
  *	  The cost of a sort, in the planner's units.
  *
- * A row takes time in three steps: taking it, that is copying it and making
- * its key; sorting it, of which little is left if a device does it; and
- * emitting it, from this process's own memory or from a worker's.  The unit is
- * the planner's, at the rate of core's own sort: PUT_ROW_COST stands to
- * cpu_operator_cost as the measured times stand to each other.  (Core charges
- * two cpu_operator_cost for a comparison.)
+ * A row takes time in three steps.  Taking it is to copy it and make its key.
+ * Sorting it takes little time if a device does it.  Emitting it is from this
+ * process's own memory or from a worker's.  The unit is the planner's, at the
+ * rate of core's own sort: the ratio of PUT_ROW_COST and cpu_operator_cost is
+ * the ratio of the measured times.  (Core charges two cpu_operator_cost for a
+ * comparison.)
  *
- * bench/calibrate measures the costs of the steps.  Those that differed between
- * machines by less than a factor of two are constants
+ * bench/calibrate measures the costs of the steps.  Costs that differed
+ * between machines by less than a factor of two are constants
  * (docs/notes/2026-11-costs.md), the others are settings.
  *
  *-------------------------------------------------------------------------
@@ -76,10 +76,10 @@
 #define SURE_FILE_PART		0.5
 
 /*
- * Comparisons in core's sorts inside an aggregate, in costs of an operator: of
- * values that lie in the sorted array, which may fit the caches or not; of
- * other values, mostly by abbreviated keys; of these in too many rows for the
- * caches; and of strings by libc, which has no abbreviated keys.
+ * Comparisons in core's sorts inside an aggregate, in costs of an operator, of
+ * values that lie in the sorted array, if they fit the caches and if not; of
+ * other values, mostly by abbreviated keys; of other values in too many rows
+ * for the caches; and of strings by libc, which has no abbreviated keys.
  */
 #define INLINE_OPERATORS	0.3
 #define MANY_INLINE_OPERATORS	0.5
@@ -88,13 +88,13 @@
 #define LIBC_OPERATORS		2
 
 /*
- * The cost of a number's way into that sort and out again, and of another
- * value's.
+ * The cost of the way of a number into such a sort and out again, and of the
+ * way of another value.
  */
 #define INLINE_VALUE_COST	0.0115
 #define POINTER_VALUE_COST	0.043
 
-/* Values in the last pieces of that sort, which take next to nothing. */
+/* Values in the last pieces of such a sort, which take next to nothing. */
 #define PIECE_VALUES		8
 
 /*
@@ -105,14 +105,15 @@
 
 /*
  * Core's hash tables: bytes of an entry beside its row, about, and the size up
- * to which a look-up takes what core expects.
+ * to which a look-up takes the time that core expects.
  */
 #define HASH_ENTRY_BYTES	48
 #define FAST_HASH_BYTES		(2.0 * 1024 * 1024)
 
 /*
- * Adds to the size of a sort what depends on its keys.  "order" is the order
- * of the rows that come, by the first of the columns; NULL if it is unknown.
+ * Adds to the size of a sort the fields that depend on its keys. "order" is
+ * the order of the rows that come, by the first of the columns; NULL if it is
+ * unknown.
  */
 static void
 add_keys(SortSize *size, const List *columns, Oid sort_operator,
@@ -471,7 +472,7 @@ cost_counting(double values)
 	return values * EMIT_ROW_COST;
 }
 
-/* Core charges the same for all types. */
+/* Core charges the same for all types; here some cost more. */
 Cost
 cost_merging_more(double rows, Oid type)
 {

@@ -88,7 +88,7 @@ extern void cost_sort_in_groups(const SortSize *size, double participants,
  */
 extern int	sort_key_columns(const Sort *sort, const List *range_table);
 
-/* Rows from which on core's own sorts find few of them in the caches. */
+/* From this number of rows on core's own sorts find few rows in the caches. */
 #define MANY_ROWS			50000
 
 /* Core's sorts inside an aggregate, one of each group. */

@@ -4,11 +4,11 @@
  *	  What statistics tell of a column: how far rows lie in its order, and what
  *	  its values are.
  *
- * Statistics tell how far a column's values correlate with the places of their
- * rows, which is the order in which a sequential scan returns the rows.  Rows
- * that come in order replace none in core's heap of the first rows; and rows
- * with the same value, one behind the other, look up an entry of a hash table
- * that is still in the caches.
+ * Statistics have the correlation of a column's values with the places of
+ * their rows, which is the order in which a sequential scan returns the rows.
+ * Rows that come in order replace none in core's heap of the first rows.
+ * Neighbouring rows with the same value look up an entry of a hash table that
+ * is still in the caches.
  *
  * The correlation leaves out NULLs.  So nothing is known of a column that
  * has NULLs.
@@ -53,7 +53,7 @@ rows_of_value(const FormData_pg_statistic *statistic, double rows)
 		Max(rows / statistic->stadistinct, 1);
 }
 
-/* Is this a number cast to double precision, which has the same order? */
+/* Is this a number cast to double precision?  The cast keeps the order. */
 static bool
 is_cast_number(const Node *expr)
 {
@@ -267,7 +267,7 @@ values_by_statistics(HeapTuple tuple, double rows)
 	return values;
 }
 
-/* As values_of_path(), of a scan of this many rows. */
+/* Like values_of_path(), for a scan of this many rows. */
 static ColumnValues
 values_of_variable(const Node *expr, Index table, const RangeTblEntry *entry,
 				   double rows)

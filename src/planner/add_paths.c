@@ -3,18 +3,17 @@
  * add_paths.c
  *	  Paths with the costs of the sorts that GpuSort nodes will do.
  *
- * Core's own Sort is charged for each comparison, and its Gather Merge for
- * the passage of each row through a tuple queue and for comparing it again
- * there.  A GpuSort costs nothing of that.  So this file adds paths with the
- * costs of what plan_sort.c will make of them.  The paths consist of core's
- * own nodes, and compete with all paths that core has found.  Hashing is
- * among these; core's costs of hashing are too low where tables are large.
+ * Core charges its Sort for each comparison.  It charges its Gather Merge for
+ * the passage of each row through a tuple queue, and for one more comparison.
+ * A GpuSort takes no time for these.  So this file adds paths with the costs
+ * of the nodes that plan_sort.c will make of them.  The paths consist of
+ * core's own nodes, and compete with all paths that core has found, hashing
+ * among them.  Core's costs of hashing are too low if tables are large.
  *
  *	- For an ORDER BY: see order_paths.c.
- *	- For GROUP BY and DISTINCT: grouping and uniqueness of sorted input; in all
+ *	- For GROUP BY and DISTINCT: grouping and Unique of sorted input; in all
  *	  processes, for windows, too: see group_paths.c.
- *	- For aggregates that sort their input: see aggregate_paths.c; and for those
- *	  that are known by the places of sorted values: see value_paths.c.
+ *	- For aggregates that sort their input: see aggregate_paths.c; for aggregates that follow from the places of sorted values: see value_paths.c.
  *	- For joins: merge joins of sorted input.
  *
  * Nothing is added where paths rely on the order of a foreign server: see
@@ -73,9 +72,9 @@ rows_are_known(const RelOptInfo *relation)
 }
 
 /*
- * How many of a path's rows are looked up, by this expression, in another
- * place of the hash table than the row before.  Rows of the same value that
- * follow one another are looked up in one place.
+ * The number of a path's rows that are looked up, by this expression, in
+ * another place of the hash table than the row before.  Neighbouring rows with
+ * the same value are looked up in one place.
  */
 static double
 scattered_lookups(PlannerInfo *root, const Path *path, const Node *expr)
@@ -89,7 +88,9 @@ scattered_lookups(PlannerInfo *root, const Path *path, const Node *expr)
 	return path->rows * (1 - ordered + ordered / order.group_rows);
 }
 
-/* What one side of a join is hashed by, by the first of its clauses. */
+/*
+ * The expression by which one side of a join is hashed, in the first clause.
+ */
 static Node *
 hashed_expression(const HashPath *join, const Path *side)
 {
@@ -99,7 +100,10 @@ hashed_expression(const HashPath *join, const Path *side)
 		get_leftop(clause->clause) : get_rightop(clause->clause);
 }
 
-/* The part of rows that are hashed by this: those in which it is not NULL. */
+/*
+ * The part of the rows that are hashed by this expression: it is not NULL in
+ * them.
+ */
 static double
 hashed_part(PlannerInfo *root, Node *expr)
 {
@@ -114,10 +118,10 @@ hashed_part(PlannerInfo *root, Node *expr)
 }
 
 /*
- * The part of the look-ups that find their entry far from that of the
- * look-up before.  All do, unless both sides come in order: then half do,
- * the look-ups for a row's place, and the row itself is right behind the
- * last one.
+ * The part of the look-ups that find their entry far from the entry of the
+ * look-up before.  It is all of them, unless both sides come in order.  Then
+ * it is half of them, those of a row's place; the row itself is right behind
+ * the last one.
  */
 static double
 distant_part(PlannerInfo *root, const Path *outer, const Node *outer_expr,
@@ -172,10 +176,10 @@ hashing_more(PlannerInfo *root, const Path *path)
 
 /*
  * Adds a path with our sorts, unless core has a better path with an
- * incremental sort.  Drops core's paths that hash if they cost more than our
- * path, when the real cost of hashing is added to theirs and "sorted_more"
- * to ours.  Drops nothing if only some of the rows are wanted, since hashing
- * may give the first rows sooner.
+ * incremental sort.  Adds the real cost of hashing to core's paths that hash,
+ * and "sorted_more" to our path, and drops core's paths that then cost more.
+ * Drops nothing if only some of the rows are wanted, since hashing may give
+ * the first rows sooner.
  */
 static void
 add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
@@ -344,7 +348,7 @@ void
 add_paths_to_join(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 				  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
-	/* joins of the other types cannot all be merged, or not by all clauses */
+	/* not all joins of the other types can be merged, or not by all clauses */
 	if (are_wanted() && enable_mergejoin && extra->mergeclause_list != NIL &&
 		!IS_OTHER_REL(join) &&
 		Max(outer->rows, inner->rows) >= gpusort_min_rows &&
@@ -380,7 +384,7 @@ add_paths_of_stage(PlannerInfo *root, UpperRelationKind stage,
 			break;
 	}
 	group_paths_add(root, stage, input, output, extra);
-	/* when all other paths are there, some of which this drops */
+	/* last, since this drops some of the other paths */
 	if (stage == UPPERREL_GROUP_AGG)
 	{
 		aggregate_paths_add(root, input, output, extra);

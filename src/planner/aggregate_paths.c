@@ -3,30 +3,30 @@
  * aggregate_paths.c
  *	  Paths that sort the input of aggregates which would sort it themselves.
  *
- * An aggregate with DISTINCT or ORDER BY, and an ordered-set one such as
- * percentile_disc(), puts each group's values to a sort of its own inside
- * the Agg node, where no other node can take it over.  (From 16 on core
- * sorts the input for the first kind, mostly; never for ordered-set ones.)
- * This file adds a path with a Sort below the Agg: by the columns of the
- * groups, and then by those of one of these aggregates.  Aggregates in that
- * order get each group sorted, which core's tuplesort sees by one comparison
- * of each value.
+ * An aggregate with DISTINCT or ORDER BY, or an ordered-set aggregate such as
+ * percentile_disc(), sorts the values of each group inside the Agg node, where
+ * no other node can take over the sort.  (From 16 on core mostly sorts the
+ * input for the first kind, and never for ordered-set aggregates.)  This file
+ * adds a path with a Sort below the Agg: by the columns of the groups, and
+ * then by those of one of these aggregates.  Aggregates with that order get
+ * each group sorted.  Core's tuplesort finds that out by one comparison of
+ * each value.
  *
- * The aggregates stay what they are.  So nothing depends on the order: any other
- * aggregates may be beside them, with filters or orders of their own, an answer
- * is right also where the order is another one than what was expected, and
- * nothing of the extension is in the plan beside the sort.  The alternative is
- * to have other aggregates in their place, which do not sort: that needs either
- * a node above the Agg that passes them off as the original ones, or aggregates
- * in SQL, which can be dropped, replaced or forbidden.  What would be gained is
- * the way of each value into a tuplesort and out again, some 40 ns for a number
- * and 150 for a string.
+ * The aggregates stay what they are.  So nothing depends on the order.  Any
+ * other aggregates may be beside them, with filters or orders of their own.
+ * An answer is right even if rows come in another order than expected.  And
+ * the plan has nothing of the extension but the sort.  The alternative would
+ * be other aggregates in their place, which do not sort.  That takes either a
+ * node above the Agg that passes them off as the original ones, or aggregates
+ * in SQL, which can be dropped, replaced or forbidden.  It would save the way
+ * of each value into a tuplesort and out again, some 40 ns for a number and
+ * 150 for a string.
  *
  * Without groups some aggregates need not get the values at all (value_paths.c).
  *
- * What is visible of the order of the input is left as it is: nothing is done
- * where an aggregate may depend on it that has no ORDER BY, since rows may come
- * from a subquery in the order that is wanted.
+ * The order of the input stays as it is if it is visible.  If an aggregate
+ * without ORDER BY may depend on it, no path is added, since rows may come
+ * from a subquery in the wanted order.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,15 +54,15 @@
 
 /*
  * The sort below has to save this many times its cost, as the estimates of
- * both are not better than that.  Sorting numbers inside costs about as
- * much, also with a GPU: with 1.5 a median beside an average took 1.1 times
- * as long there.
+ * both are not better than that.  To sort numbers inside the Agg costs about
+ * as much, even compared with a GPU: with a factor of 1.5 a median beside an
+ * average took 1.1 times as long.
  */
 #define LEAST_GAIN	2.0
 
 /*
- * The most sorts that are looked at, from the first on.  One of many sorts
- * saves little, and to plan with each takes time.
+ * The most sorts that are considered, from the first on.  One of many sorts
+ * saves little, and planning with each takes time.
  */
 #define MOST_SORTS		16
 
@@ -122,9 +122,10 @@ is_of_any_order(const Aggref *aggref)
 }
 
 /*
- * Does this aggregate sort by what can be computed ahead of it?  Not with a
- * filter: few rows may have to be sorted then, and expressions may fail for
- * the others.  Ordered-set aggregates other than core's may do anything.
+ * Does this aggregate sort by expressions that can be computed ahead of it?
+ * Not with a filter: then few rows may have to be sorted, and expressions may
+ * fail for the other rows.  Ordered-set aggregates other than core's may do
+ * anything.
  */
 static bool
 sorts_inside(const PlannerInfo *root, const Aggref *aggref)
@@ -161,8 +162,8 @@ aggregate_paths_append_keys(List *pathkeys, List *more)
 }
 
 /*
- * Sets what this aggregate sorts by, and what it saves if that is done
- * already.
+ * Sets the keys by which this aggregate sorts, and the cost that it saves if
+ * rows come in their order.
  */
 static void
 examine_sort(PlannerInfo *root, const Path *input, double ngroups,
@@ -240,8 +241,8 @@ may_come_in_any_order(const PlannerInfo *root, const Path *input,
 }
 
 /*
- * The first sorts that may be done ahead of aggregates; aggregates may share
- * one.
+ * Lists the first sorts that may be done ahead of aggregates, each once if
+ * aggregates share it.
  */
 static List *
 list_sorts(PlannerInfo *root, const Path *input, double ngroups,
@@ -261,7 +262,10 @@ list_sorts(PlannerInfo *root, const Path *input, double ngroups,
 			continue;
 		sort = palloc(sizeof(InnerSort));
 		examine_sort(root, input, ngroups, aggref, sort);
-		/* a group has only one value of it, so it is not sorted by that */
+
+		/*
+		 * without keys beyond those of the groups, a group has only one value
+		 */
 		if (list_length(sort->pathkeys) > list_length(root->group_pathkeys))
 			sorts = lappend(sorts, sort);
 	}

@@ -11,11 +11,11 @@
 #include "nodes/pathnodes.h"
 
 /*
- * Adds the path that sorts by the groups and by what an aggregate sorts by,
- * if that costs less than the aggregate's own sorts of unsorted input.  Then
- * drops core's paths that are more expensive when these sorts, for which
- * core charges nothing, are added.  To be called when the grouped relation
- * has core's paths.
+ * Adds the path that sorts by the groups and by the keys of an aggregate, if
+ * this sort costs clearly less than the aggregate's own sorts of unsorted
+ * input.  Then charges core's paths for these sorts, for which core charges
+ * nothing, and drops those that are more expensive.  To be called when the
+ * grouped relation has core's paths.
  */
 extern void aggregate_paths_add(PlannerInfo *root, RelOptInfo *input,
 								RelOptInfo *grouped,
@@ -28,9 +28,10 @@ extern void aggregate_paths_add(PlannerInfo *root, RelOptInfo *input,
 extern List *aggregate_paths_append_keys(List *pathkeys, List *more);
 
 /*
- * Returns the order that the rows of "input" should have, so that aggregates
- * of this grouped relation need not sort: by the columns of the groups, and
- * more.  Sets what that saves in the aggregates.  NIL if it does not pay.
+ * Returns the order that the rows of "input" should have so that aggregates of
+ * this grouped relation get sorted values: by the columns of the groups, and
+ * more.  Sets the cost that this saves in the aggregates.  NIL if it does not
+ * pay.
  */
 extern List *aggregate_paths_order(PlannerInfo *root, RelOptInfo *input,
 								   RelOptInfo *grouped,

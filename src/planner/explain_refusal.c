@@ -3,12 +3,12 @@
  * explain_refusal.c
  *	  EXPLAIN (VERBOSE) says why a sort was left to PostgreSQL.
  *
- * From 18 on an extension may add lines to a node.  Before 18 it can only
- * add lines at the end of the plan: when the plan is taken down all but the
- * execution time has been printed, and the plan's group in JSON, XML or YAML
- * is still open.  There each sort is named by its keys.  To know where to
- * print, gpusort has to see the beginning of EXPLAIN, which it does unless
- * EXECUTE is explained.
+ * From 18 on an extension may add lines to a node.  Before 18 it can only add
+ * lines at the end of the plan.  When the executor ends, all but the execution
+ * time has been printed, and the plan's group in JSON, XML or YAML is still
+ * open.  There each sort is named by its keys.  To know where to print,
+ * gpusort has to see the beginning of EXPLAIN.  It sees it unless EXECUTE is
+ * explained.
  *
  * The reason is found anew, from the plan and the settings.  If the plan was
  * made under other settings, there may be no reason.
@@ -173,7 +173,9 @@ print_reasons(QueryDesc *query)
 			ExplainPropertyText(WHY_NOT, lfirst(cell), explaining);
 }
 
-/* The plan that has just been printed is known by EXPLAIN's reference to it. */
+/*
+ * Recognizes the plan that has just been printed by EXPLAIN's reference to it.
+ */
 void
 explain_refusal_of_plan(QueryDesc *query)
 {
@@ -187,7 +189,7 @@ explain_refusal_begin(ExplainState *es)
 {
 	ExplainState *outer = explaining;
 
-	/* whichever plan it has printed before */
+	/* forget the plan that it has printed before */
 	es->pstmt = NULL;
 	explaining = es;
 	return outer;

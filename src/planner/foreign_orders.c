@@ -1,23 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * foreign_orders.c
- *	  Paths that rely on the order of strings in which a foreign server sends rows.
+ *	  Paths that rely on a foreign server's order of strings.
  *
- * A foreign server sorts by its own collations.  If one of these sorts
- * differently from the collation of that name here, core takes rows for
- * sorted that are not: a merge join misses rows then, or finds its input out
- * of order.  Hashing gives the right rows, and so does a sort of both sides
- * here.
+ * A foreign server sorts by its own collations.  If a collation there sorts
+ * differently from the collation of that name here, core takes rows for sorted
+ * that are not.  Then a merge join misses rows, or finds its input out of
+ * order.  Hashing gives the right rows, and so does a sort of both sides here.
  *
- * Which of them core chooses depends on costs.  If a sort cost less, core
- * would choose a merge join with it on the other side; and if a path of
- * core's was dropped because ours is better, the next best path might be one
- * that relies on the foreign order.  So if any path that does so competes,
- * core's costs stay as they are.  Core chooses as it does without gpusort,
- * and the sorts of its plan are taken over.
+ * Costs decide which way core chooses.  If a sort cost less, core would choose
+ * a merge join with a sort of one side and the foreign order of the other.
+ * And if we dropped a path of core's because ours is better, the next best
+ * path might rely on the foreign order.  So core's costs stay as they are if
+ * any path that relies on a foreign order competes.  Core then chooses as it
+ * does without gpusort, and the sorts of its plan are taken over.
  *
- * Rows of a part of a query come in an order, too, by which the query may join
- * them.  So the tables of all queries that it is a part of count.
+ * A part of a query may return its rows in an order by which the query joins
+ * them.  So for a part the tables of all queries around it count, too.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * foreign_orders.h
- *	  Paths that rely on the order of strings in which a foreign server sends rows.
+ *	  Paths that rely on a foreign server's order of strings.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +18,7 @@ extern bool foreign_orders_may_be_joined(PlannerInfo *root);
 
 /*
  * Does this relation of a later stage have a path that relies on a foreign
- * order, or may a query around this one have one?
+ * order, or may a query around this query have such a path?
  */
 extern bool foreign_orders_compete(PlannerInfo *root,
 								   const RelOptInfo *output);

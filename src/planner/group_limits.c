@@ -3,16 +3,16 @@
  * group_limits.c
  *	  Nodes of a plan that look only at the first rows of each group.
  *
- * Unique and Group take one row of each group.  WindowAgg takes few rows if
- * a run condition, like row_number() <= 3, ends its work on a partition: it
- * reads and drops the other rows, up to the next partition.
+ * Unique and Group take one row of each group.  WindowAgg takes few rows if a
+ * run condition, like row_number() <= 3, ends its work on a partition.  Then
+ * it reads and drops the other rows, up to the next partition.
  *
  * A GpuSort or GpuSortGroups right below is told how many rows are wanted
  * (group_limit.c), if its first columns make the group, and are compared by
- * the same equality.  It may emit more rows than are wanted, so a node that
- * is not understood here sets no limit.  Between the two may be nodes that
- * merge rows in order: the first rows of all are among the first rows of
- * each process or child.
+ * the same equality.  It may emit more rows than are wanted, so a node that is
+ * not understood here sets no limit.  Nodes that merge rows in order may stand
+ * between the two: the first rows of a group are among the first rows of each
+ * process or child.
  *
  *-------------------------------------------------------------------------
  */
@@ -134,7 +134,7 @@ has_part_for_leader(Node *node, void *context)
 	if (IsA(node, CoerceToDomain) ||
 		check_functions_in_node(node, is_function_unsafe, context))
 		return true;
-	/* a worker gets only the parameters that were in its plan before */
+	/* a worker gets only the parameters that its plan had before */
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
 		return true;
 	return expression_tree_walker(node, has_part_for_leader, context);
@@ -153,7 +153,7 @@ suits_workers(const WantedRows *wanted)
 	return !needs_leader((Node *) wanted->count);
 }
 
-/* Tells the GpuSorts that this node's rows come from. */
+/* Tells the GpuSorts from which this node's rows come. */
 static void
 limit_sorts(Plan *plan, const WantedRows *wanted)
 {
@@ -194,7 +194,9 @@ want_one_row(int ncolumns, const AttrNumber *columns, const Oid *operators,
 	return wanted;
 }
 
-/* Notes what a window function needs beside the rows before and its own. */
+/*
+ * Notes what a window function needs beside its own row and the rows before.
+ */
 static void
 note_function(const WindowFunc *function, WindowNeeds *needs)
 {

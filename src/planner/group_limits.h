@@ -11,8 +11,8 @@
 #include "nodes/plannodes.h"
 
 /*
- * If this node looks only at the first rows of each group, lets the GpuSorts
- * that feed it leave out the others.
+ * If this node looks only at the first rows of each group, makes the GpuSorts
+ * below it leave out the other rows.
  */
 extern void limit_groups_below(const Plan *plan);
 

@@ -14,11 +14,11 @@
  * too.  The node is in the path from the beginning: a plan with a plain Sort
  * in its place would be wrong.
  *
- * The rows that workers return cost the leader time (gather_paths.c), and
- * the largest group takes one process as long as without workers.
- * Statistics tell about both.  A path for one process, with the cost of a
- * GpuSort, is added beside it, since core's own path is too expensive for a
- * fair comparison.
+ * The rows that workers return cost the leader time (gather_paths.c), and one
+ * process takes as long for the largest group as without workers.  Statistics
+ * tell about both.  A path for one process, with the cost of a GpuSort, is
+ * added beside this path, since core's own path is too expensive for a fair
+ * comparison.
  *
  * Window functions count as parallel restricted in core, since rows that are
  * equal might come in another order in another process.  No group is in two
@@ -194,8 +194,8 @@ emit_part(Path *sorted, double part)
 }
 
 /*
- * Changes a consumer's own cost in a path from that of an even share to that
- * of the busiest participant's share.
+ * Changes a consumer's own cost in a path from the cost of an even share to
+ * the cost of the busiest participant's share.
  */
 static void
 charge_busiest(const Grouped *grouped, Path *consumer, const Path *input,
@@ -214,7 +214,10 @@ group_paths_gather(const Grouped *grouped, Path *partial)
 										   group_paths_participants(grouped)));
 }
 
-/* Adds a partial path, too; one that is refused is freed. */
+/*
+ * Adds a partial path, and a path with a Gather above it unless core refuses,
+ * and frees, the partial path.
+ */
 static void
 add_with_gather(const Grouped *grouped, Path *partial)
 {
@@ -264,7 +267,7 @@ static bool
 is_window_safe(PlannerInfo *root, const WindowAggPath *window)
 {
 	return is_safe_in_groups(root, (Node *) RUN_CONDITIONS(window)) &&
-	/* before 17 core does not pass their parameters to workers */
+	/* before 17 core does not pass parameters of run conditions to workers */
 		!needs_leader((Node *) RUN_CONDITIONS(window)) &&
 		is_safe_in_groups(root, (Node *) window->qual) &&
 		is_parallel_safe(root, window->winclause->startOffset) &&
@@ -393,9 +396,9 @@ part_of_limit(const Grouped *grouped, List *windows)
 }
 
 /*
- * Puts the windows above a path of the input, as core's paths have them: in
- * one process, or, if "partial", in all.  NULL if gpusort does not do one of
- * the sorts.
+ * Puts the windows above a path of the input, as core's paths have them, in
+ * one process, or in all if "partial".  NULL if gpusort does not do one of the
+ * sorts.
  */
 static Path *
 make_windows(const Grouped *grouped, List *windows,
@@ -474,7 +477,8 @@ add_window_paths(const Grouped *grouped)
 		return;
 
 	/*
-	 * core's paths, and this one, stay unsafe: no worker may run a whole one
+	 * core's paths and this one stay unsafe, as no worker may run a whole
+	 * path
 	 */
 	alone = make_windows(grouped, windows, orders, false);
 	if (alone != NULL)
@@ -482,7 +486,7 @@ add_window_paths(const Grouped *grouped)
 
 	/*
 	 * for set-returning functions in the target list core puts a path on top,
-	 * which it takes for unsafe because of the window functions
+	 * which counts as unsafe because of the window functions
 	 */
 	if (grouped->root->parse->hasTargetSRFs)
 		add_path(relation, group_paths_gather(grouped, partial));

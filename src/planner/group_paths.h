@@ -35,8 +35,7 @@ extern Path *group_paths_gather(const Grouped *grouped, Path *partial);
 extern void group_paths_init(void);
 
 /*
- * Adds these paths to a relation for which create_upper_paths_hook is
- * called.
+ * Adds the paths to a relation for which create_upper_paths_hook is called.
  */
 extern void group_paths_add(PlannerInfo *root, UpperRelationKind stage,
 							RelOptInfo *input, RelOptInfo *output,

@@ -54,7 +54,10 @@ ordered_bound(const PlannerInfo *root)
 		root->limit_tuples : NO_BOUND;
 }
 
-/* What a projection that takes no node of its own is of. */
+/*
+ * The path below a projection that takes no node of its own; other paths as
+ * they are.
+ */
 static Path *
 skip_projection(Path *path)
 {
@@ -127,10 +130,10 @@ is_below_unknown_limit(const PlannerInfo *root)
 
 /*
  * May the sort turn out to be core's heap of the first rows, shared by
- * workers?  That is possible below a LIMIT that is not known before, if core
- * would use workers.  Then our costs would be wrong.  And where core uses no
- * workers, gpusort should not either: if a rescan has a larger LIMIT, core
- * has told the workers only the first one.
+ * workers?  That is possible below a LIMIT that is not known before the query
+ * runs, if core would use workers.  Then our costs would be wrong.  And if
+ * core uses no workers, gpusort should use none either: core tells workers
+ * only the first LIMIT, though a rescan may have a larger one.
  */
 static bool
 workers_may_spare_time(const PlannerInfo *root, const RelOptInfo *ordered)
@@ -211,8 +214,7 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 	path->total_cost = sort->total_cost + parallel_setup_cost;
 
 	/*
-	 * not pushed below the Gather Merge: it would come between that and the
-	 * Sort
+	 * not pushed below the Gather Merge, where it would stand above the Sort
 	 */
 	return equal(path->pathtarget->exprs, target->exprs) ? path :
 		(Path *) create_projection_path(root, ordered, path, target);
@@ -221,11 +223,11 @@ make_sort_together(PlannerInfo *root, RelOptInfo *ordered, Path *partial,
 /*
  * The input of an ORDER BY.
  *
- * Core adds paths of the input that are in order to the ordered relation,
+ * Core adds to the ordered relation the paths of the input that are in order,
  * and sorts of the input's cheapest path, and frees the paths that lose.  A
- * freed path stays in the input's list, and may be its cheapest path.  So
- * when core has added its paths, only the partial paths of the input may be
- * read.  The path to sort is
+ * freed path stays in the input's list, and may be its cheapest path.  So when
+ * core has added its paths, only the partial paths of the input may be read.
+ * The path to sort is
  *	- the path below core's own Sort, if that path of core is still there; or
  *	- a copy of the cheapest path that is not in order, noted when the input was
  *	  made, to which the planner may have applied a target since.
@@ -373,7 +375,7 @@ noted_input(PlannerInfo *root, RelOptInfo *input)
 	if (IS_UPPER_REL(input))
 		return path;
 
-	/* a scan or join: what core has done when all of its paths were there */
+	/* a scan or join: does what core did when all of its paths were there */
 	if (equal(path->pathtarget->exprs, input->reltarget->exprs))
 		path->pathtarget = input->reltarget;
 	else

@@ -14,11 +14,11 @@
  *	  others.  Here a table's rows keep their columns in the table's
  *	  order.
  *
- * Both change a finished plan, in which nodes name the columns of their
- * child by numbers: in expressions, and some nodes also in arrays.  So this
- * file touches only nodes whose fields it all knows, those that it names,
- * and leaves any other node alone.  A TAP test compares these fields with
- * the server's headers.
+ * Both change a finished plan, in which nodes name the columns of their child
+ * by numbers: in expressions, and some nodes also in arrays.  So this file
+ * touches only the nodes that it names, all of whose fields it knows, and
+ * leaves any other node alone.  A TAP test compares these fields with the
+ * server's headers.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,7 +45,7 @@ typedef struct Renumbering
 static AttrNumber
 new_number(const Renumbering *renumbering, AttrNumber column)
 {
-	/* what was added behind the columns stays there */
+	/* columns that were added behind the others stay there */
 	return column <= renumbering->ncolumns ? renumbering->numbers[column] :
 		column;
 }
@@ -195,8 +195,8 @@ emits_columns(const List *target_list, int varno, const List *columns)
 }
 
 /*
- * Does a node emit the columns of its child as they are?  Some nodes that do
- * are not worth going through.
+ * Does a node emit the columns of its child as they are?  False for some nodes
+ * that do, but are not worth the effort.
  */
 static bool
 emits_child(const Plan *plan)
@@ -278,8 +278,8 @@ count_table_columns(Oid table)
 }
 
 /*
- * Does a plan emit all columns of a table, in another order?  If so, sets
- * the numbers that they have in the table.
+ * Does a plan emit all columns of a table, in another order?  If so, sets the
+ * numbers that these columns have in the table.
  */
 static bool
 reorders_table(const Plan *plan, const List *range_table,

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan_sort.c
- *	  Putting GpuSort nodes in the place of Sort nodes.
+ *	  Replacing Sort nodes by GpuSort nodes.
  *
  * The planner only knows what GpuSorts cost (add_paths.c).  This file walks
  * through the finished plan, and replaces each Sort that can be taken over
@@ -46,9 +46,9 @@ typedef struct EmittedColumn
 } EmittedColumn;
 
 /*
- * The columns that a GpuSort emits in the place of those of a Sort: variables of the
- * rows that it takes, by these numbers.  Constants stay constants, as the planner
- * leaves them in a Sort.
+ * The columns that a GpuSort emits in place of the columns of a Sort.  They
+ * are variables of the rows that it takes, by these numbers.  Constants stay
+ * constants, as the planner leaves them in a Sort.
  *
  * A statement can have hundreds of sorts of hundreds of columns each, so all
  * columns of a sort are made at once.
@@ -116,8 +116,8 @@ replace_sort(Sort *sort, const List *range_table)
 
 	/*
 	 * For custom scans EXPLAIN adds up the disabled nodes of custom_plans
-	 * only.  Without this plan, which is never run, it would call the node
-	 * disabled if a node below is.
+	 * only.  Without this plan, which is never run, EXPLAIN would call the
+	 * node disabled if a node below is.
 	 */
 	if (sort->plan.lefttree->disabled_nodes > 0)
 	{

@@ -26,13 +26,12 @@
 #include "port/compat.h"
 
 /*
- * The part of core's charge for an incremental sort that it really takes:
- * its groups stay in the cache, and core expects half as many rows more in
- * each.
+ * An incremental sort really takes this part of what core charges for it: its
+ * groups stay in the cache, and core expects 1.5 times as many rows in each.
  */
 #define INCREMENTAL_PART	0.4
 
-/* What a path key stands for in these relations. */
+/* The expression that a path key stands for in these relations. */
 static const EquivalenceMember *
 pathkey_member(const PathKey *key, Relids relids)
 {
@@ -72,7 +71,7 @@ sort_paths_take_over(PlannerInfo *root, const Path *input, List *pathkeys,
 	SortSize	rows = {input->rows, input->pathtarget->width};
 
 	/*
-	 * whatever the keys are: to look at them takes longer than to sort a few
+	 * before the keys: to look at the keys takes longer than to sort a few
 	 * rows
 	 */
 	if (refuse_size(&rows, bound) != REFUSAL_NONE ||
@@ -83,7 +82,7 @@ sort_paths_take_over(PlannerInfo *root, const Path *input, List *pathkeys,
 							  sort_operator, collation, bound);
 
 	/*
-	 * the sort of a plan that core chooses anyway writes as much as it has to
+	 * if core chooses the plan anyway, its sort writes as much as it has to
 	 */
 	return refuse_size(size, bound) == REFUSAL_NONE &&
 		sort_has_file_space(size);
@@ -125,7 +124,7 @@ sort_paths_make(PlannerInfo *root, RelOptInfo *relation, Path *input,
 	return path;
 }
 
-/* To sort rows that are in order takes a single process next to nothing. */
+/* A single process sorts rows that are in order in next to no time. */
 bool
 sort_paths_come_in_order(PlannerInfo *root, const Path *input, List *pathkeys)
 {

@@ -12,7 +12,7 @@
 
 #include "cost/sort_cost.h"
 
-/* What these path keys stand for in these relations. */
+/* The expressions that these path keys stand for in these relations. */
 extern List *sort_paths_columns(const List *pathkeys, Relids relids);
 
 /*

@@ -14,8 +14,7 @@
  *	  the values alone, and has little to compare;
  *	- if its rows are a few single values that core keeps in memory,
  *	  whatever the setting, and our sort would write them to files;
- *	- below a node of another extension, which may look at what its children
- *	  are, and knows nothing of a GpuSort.
+ *	- below a node of another extension, which may look at its children, and knows nothing of a GpuSort.
  *
  * The decision depends only on the finished plan and the settings, so that
  * EXPLAIN finds the same reason as the planner (explain_refusal.c).
@@ -51,8 +50,7 @@ static const char *const bearing_nodes[] = {
 
 /*
  * Does a node belong to another extension, to which the nodes below it may
- * matter?  A ForeignScan has a plan below it for joining a row anew that it
- * has locked.
+ * matter?  A ForeignScan has a plan below it, which joins a locked row anew.
  */
 static bool
 may_mind(const Plan *plan)
@@ -91,8 +89,8 @@ is_known(const Node *number, double *value)
 }
 
 /*
- * The number of rows that a Limit asks its child for, of those that there
- * are.  If the number is not known before it runs, the planner has only a
+ * The number of rows that a Limit wants of its child, of those that there are.
+ * If the number is not known before the Limit runs, the planner has only a
  * guess.  So the sort is taken over, and looks at the number when it runs
  * (sort_bound.c).
  */
@@ -138,7 +136,10 @@ bound_of_child(const Plan *plan, double bound)
 PlanPlace
 place_of_child(const Plan *plan, PlanPlace place)
 {
-	/* a subquery's plan is nobody's child, though EXPLAIN has it below a node */
+	/*
+	 * the plan of a subquery is nobody's child, though EXPLAIN shows it below
+	 * a node
+	 */
 	if (IsA(plan, SubPlan))
 		return TOP_PLACE;
 	place.bound = bound_of_child(plan, place.bound);
@@ -210,7 +211,7 @@ refuse_sort(const Sort *sort, PlanPlace place, const List *range_table)
 		refusal = sort_keys_refuse(exprType(sort_column(sort, 0)),
 								   sort->sortOperators[0],
 								   sort->collations[0]);
-	/* rows that processes sort together do not pass through tuple queues */
+	/* rows that processes sort together pass through no tuple queues */
 	if (refusal == REFUSAL_NONE && !place.below_gather)
 		refusal = refuse_values(sort, &size, range_table);
 
@@ -228,7 +229,7 @@ count_sorts_inside(const Agg *agg)
 	int			count = 0;
 	ListCell   *cell;
 
-	/* what is hashed has none */
+	/* a grouping set that is hashed has no sort */
 	foreach(cell, agg->chain)
 		count += outerPlan(lfirst(cell)) != NULL;
 	return count;

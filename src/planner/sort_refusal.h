@@ -35,8 +35,8 @@ extern PlanPlace place_of_child(const Plan *plan, PlanPlace place);
 extern Refusal refuse_size(const SortSize *size, double bound);
 
 /*
- * The number of sorts of this node that are refused; if there are any, sets
- * the reason.
+ * Returns the number of sorts of this node that are refused.  If there are
+ * any, sets the reason.
  */
 extern int	count_refused(const Plan *plan, PlanPlace place,
 						  const List *range_table, Refusal *refusal);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * value_paths.c
- *	  Paths for aggregates that are known by the places of sorted values.
+ *	  Paths for aggregates that follow from the places of sorted values.
  *
  * Percentiles and count(DISTINCT), of all rows or of each group, need only
  * one value of each row, and these values sorted; see node_aggregate.c.  The
@@ -178,8 +178,8 @@ find_aggregates(PlannerInfo *root, const RelOptInfo *grouped,
 }
 
 /*
- * Notes the expressions by which rows are grouped; false if a sort does not
- * tell the groups, and the values in them, apart.
+ * Notes the expressions by which rows are grouped.  Returns false if a sort
+ * does not tell apart the groups, and the values in them.
  */
 static bool
 find_groups(PlannerInfo *root, const Path *input,
@@ -212,7 +212,7 @@ append_value_key(QueryAggregates *all)
 	return list_length(all->sort_keys) > ngroup_keys;
 }
 
-/* Of an input all that is needed. */
+/* Projects an input to the columns that are needed. */
 static Path *
 project_value(PlannerInfo *root, Path *input, const QueryAggregates *all)
 {
@@ -392,7 +392,7 @@ make_together(const Grouped *grouped, const QueryAggregates *all,
 	return path;
 }
 
-/* What a value is cast of. */
+/* The expression below the casts of a value. */
 static Node *
 skip_casts(Node *value)
 {
@@ -412,8 +412,8 @@ skip_casts(Node *value)
 }
 
 /*
- * The number of different values.  Without statistics it is one, since
- * core's sort takes the least time if they are few.
+ * The number of different values.  Without statistics it counts as one, since
+ * core's sort takes the least time for few different values.
  */
 static double
 estimate_values(PlannerInfo *root, const QueryAggregates *all)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * value_paths.h
- *	  Paths for aggregates that are known by the places of sorted values.
+ *	  Paths for aggregates that follow from the places of sorted values.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,10 +11,10 @@
 #include "nodes/pathnodes.h"
 
 /*
- * Adds the paths with a GpuSortAggregate, in one process and in all, if it
- * can compute the query's aggregates.  Drops core's paths that are more
- * expensive when their own sorts, for which core charges nothing, are added.
- * To be called when the grouped relation has core's paths.
+ * Adds the paths with a GpuSortAggregate, in one process and in all, if the
+ * node can compute the query's aggregates.  Charges core's paths for their own
+ * sorts, for which core charges nothing, and drops those that are more
+ * expensive.  To be called when the grouped relation has core's paths.
  */
 extern void value_paths_add(PlannerInfo *root, RelOptInfo *input,
 							RelOptInfo *grouped,
