@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * functions.c
- *	  The SQL functions: the devices of gpusortd, the counters, and the progress of sorts.
+ *	  The SQL functions: the devices of gpusortd, the counters, and the
+ *	  progress of sorts.
  *
  *-------------------------------------------------------------------------
  */

@@ -4,9 +4,9 @@
  *	  Scanning a heap for an index build.
  *
  * Core's scan for index builds takes one row at a time, since rows may be in
- * any state.  It locks the row's page to find the row, and once more to learn
- * whether it is live, and finds out which rows of a page are versions of
- * others.
+ * any state.  It locks the page of a row twice: to find the row, and to learn
+ * whether the row is live.  It also finds out which rows of a page are
+ * versions of others.
  *
  * On most pages of most tables all rows are simple: inserted by a transaction
  * that is known to have committed, and not updated in place, nor deleted or
@@ -14,9 +14,9 @@
  * everybody, so a page of simple rows is read under one lock.  All other pages
  * are left to core's scan, in ranges.
  *
- * Concurrent builds take the rows that a snapshot sees, and other access
- * methods know their rows themselves; in both cases core scans the whole
- * table.
+ * Concurrent builds take the rows that a snapshot sees, and table access
+ * methods other than heap know their rows themselves.  In both cases core
+ * scans the whole table.
  *
  *-------------------------------------------------------------------------
  */
@@ -67,8 +67,8 @@ typedef struct HeapScan
 	ExprContext *expressions;
 	ExprState  *predicate;
 	TupleTableSlot *slot;
-	bool		plain;			/* the index has none of these, and few
-								 * columns */
+	bool		plain;			/* the index has no predicates or expressions,
+								 * and few columns */
 
 	/* pages that are to be left to core; none at the beginning */
 	BlockNumber first_of_range;
@@ -190,7 +190,7 @@ give_rows(HeapScan *scan, Buffer buffer, const OffsetNumber *offsets,
 static void
 scan_range(HeapScan *scan)
 {
-	/* core drops the state of expressions, which is still needed here */
+	/* core drops the state of expressions, but it is still needed here */
 	IndexInfo	info = *scan->info;
 
 	if (scan->range_pages == 0)

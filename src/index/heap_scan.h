@@ -11,11 +11,10 @@
 #include "access/tableam.h"
 
 /*
- * Scans the table for an index build: calls back with "state" for each row
- * that is not dead to everybody, and that belongs into the index.  With
- * "parallel" the scan is shared with other processes; with "progress" its
- * progress is reported.  Returns the number of live rows that this process has
- * seen.
+ * Scans the table for an index build.  Calls back with "state" for each row
+ * that is not dead to everybody, and belongs into the index.  With "parallel"
+ * the scan is shared with other processes; with "progress" its progress is
+ * reported.  Returns the number of live rows that this process has seen.
  */
 extern double heap_scan_for_build(Relation heap, Relation index,
 								  IndexInfo *info,

@@ -7,8 +7,9 @@
  * (heap_scan.c) calls back for each row of the index, which goes to a sort
  * (index_sort.c).  After the last row the sort makes the order, and the tuples
  * are put on leaf pages in that order, straight from where they are
- * (leaf_maker.c).  Parallel workers may help with all but the sort, or, if
- * there are more rows than memory, with all but the pages (parallel_build.c).
+ * (leaf_maker.c).  Parallel workers may help with all phases but the sort or,
+ * if there are more rows than memory, with all but the pages
+ * (parallel_build.c).
  *
  * If the rows turn out not to be sortable by keys, the build drops the
  * collected rows, and core builds the index.  If a device has made a wrong
@@ -90,7 +91,7 @@ expected_width(const IndexBuild *build, int column)
 
 /*
  * The bytes that all rows are expected to need: for the rows, their places,
- * their keys, which are about as long as the columns, and the order.
+ * the order, and the keys, which are about as long as the columns.
  */
 static double
 expected_memory(const IndexBuild *build)
@@ -143,8 +144,8 @@ begin_sort(IndexBuild *build, Size limit, double expected_rows)
 }
 
 /*
- * Starts workers.  The limit is bytes for all participants, or with
- * "separately" for each.  expected_rows is the number of rows of each.
+ * Starts workers.  The limit is bytes for all participants together, or with
+ * "separately" for each.  Each is expected to have expected_rows rows.
  */
 static bool
 begin_parallel(IndexBuild *build, Size limit, bool separately,

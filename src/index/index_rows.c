@@ -98,7 +98,7 @@ describe_rows(Relation index)
 
 /*
  * Does what index_getattr() does, for a row that must not be taken for a
- * tuple: walks over the columns one by one, up to the wanted one.
+ * tuple.  Walks over the columns one by one, up to the wanted one.
  */
 static pg_noinline Datum
 dead_row_column(const IndexRow *row, AttrNumber attno, TupleDesc descriptor,
@@ -144,8 +144,8 @@ index_row_column(const void *row, AttrNumber attno, TupleDesc descriptor,
 }
 
 /*
- * Notes the fixed places of columns.  If all columns are of fixed width, so
- * are rows without a NULL.
+ * Notes the fixed places of columns.  If all columns are of fixed width, rows
+ * without a NULL are of fixed width, too.
  */
 static void
 find_fixed_places(IndexRows *rows)
@@ -180,7 +180,7 @@ index_rows_begin(Relation index)
 	rows->one_varlena = RelationGetDescr(index)->natts == 1 &&
 		TupleDescAttr(RelationGetDescr(index), 0)->attlen == -1;
 
-	/* filled once; from then on only its values change */
+	/* filled once; afterwards only its values change */
 	rows->slot = MakeSingleTupleTableSlot(rows->descriptor, &TTSOpsVirtual);
 	ExecStoreAllNullTuple(rows->slot);
 	rows->slot->tts_isnull[rows->descriptor->natts - 1] = false;
@@ -242,8 +242,8 @@ store_fixed_row(IndexRows *rows, Datum *values, IndexRowSpace space,
 }
 
 /*
- * Is the row one value with a header of one byte?  In tables numbers of type
- * numeric and short strings have one.
+ * Is the row one value with a header of one byte?  In tables numerics and
+ * short strings have such a header.
  */
 static inline bool
 is_short_row(const IndexRows *rows, const Datum *values, const bool *isnull)
@@ -253,7 +253,7 @@ is_short_row(const IndexRows *rows, const Datum *values, const bool *isnull)
 		!VARATT_IS_EXTERNAL(DatumGetPointer(values[0]));
 }
 
-/* Stores that row; NULL if there is no room. */
+/* Stores such a row; NULL if there is no room. */
 static inline IndexRow *
 store_short_row(Datum value, IndexRowSpace space, void *owner)
 {
@@ -283,10 +283,10 @@ needs_toasting(Datum value)
 }
 
 /*
- * Stores a row as index_form_tuple() would form it, in its final place, and
- * without its place in the table; NULL if there is no room.  Sets *toasted if
- * the stored row has other values than these, from which its key has to be
- * made.
+ * Stores a row as index_form_tuple() would form it, in its final place, but
+ * without its place in the table.  NULL if there is no room.  Sets *toasted if
+ * the stored row has other values than the given ones; its key has to be made
+ * from the stored values.
  */
 static inline IndexRow *
 store_row(IndexRows *rows, Datum *values, bool *isnull, IndexRowSpace space,

@@ -34,7 +34,7 @@ index_sort_least_memory(double rows)
 	return rows * LEAST_ROW_BYTES;
 }
 
-/* The part of a limit for runs that are merged, while leaves are made. */
+/* The part of a limit for the merge of runs, while leaves are made. */
 static Size
 bytes_for_runs(Size limit)
 {
@@ -110,8 +110,8 @@ put_in_store(IndexSort *sort, ItemPointer tid, Datum *values, bool *isnull,
 }
 
 /*
- * When the sort has failed the scan goes on, since nothing can end it, but its
- * rows are ignored.
+ * Once the sort has failed, rows are ignored.  The scan goes on, since nothing
+ * can end it.
  */
 void
 index_sort_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,

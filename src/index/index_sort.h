@@ -47,9 +47,9 @@ extern void index_sort_put(Relation index, ItemPointer tid, Datum *values,
 						   bool *isnull, bool is_alive, void *state);
 
 /*
- * Sorts, after the last row: makes the order of the store, or begins to merge
- * the runs, those of all processes if they are shared; false if the sort has
- * failed.
+ * Sorts, after the last row.  Makes the order of the store, or begins to merge
+ * the runs, those of all processes if runs are shared.  Returns false if the
+ * sort has failed.
  */
 extern bool index_sort_perform(IndexSort *sort);
 
@@ -67,8 +67,8 @@ index_sort_has_failed(const IndexSort *sort)
 extern bool index_sort_needs_check(const IndexSort *sort);
 
 /*
- * Writes the last run, for another process to merge; takes the place of
- * index_sort_perform().  False if the sort has failed.
+ * Writes the last run, for another process to merge.  Is called in place of
+ * index_sort_perform().  Returns false if the sort has failed.
  */
 extern bool index_sort_write_last_run(IndexSort *sort);
 

@@ -16,13 +16,13 @@
  * tell it from the tuple before.
  *
  * So the beginnings of pages depend only on the sizes of rows, and on which
- * rows equal the row before them.  These are the measures of rows, two bytes
- * for each.  Rows are taken by chunks, and each chunk has three steps: measure
- * its rows, lay the pages out by the measures, and fill the pages.  Only the
- * second step has to wait for the chunk before, and it is by far the shortest:
+ * rows equal the row before them.  Both together are the measure of a row, two
+ * bytes.  Rows are taken by chunks, and each chunk has three steps: measure
+ * its rows, lay out the pages by the measures, and fill the pages.  Only the
+ * second step has to wait for the chunk before.  It is by far the shortest, as
  * it reads no row.  Thus several processes can make pages of one index.
  *
- * This is faster than core also in one process, since tuples are taken from
+ * Even in one process this is faster than core, since tuples are taken from
  * where they were collected, and are known to be in order.
  *
  *-------------------------------------------------------------------------
@@ -49,7 +49,7 @@
 #define MEASURE_EQUAL		0x8000
 
 /*
- * Rows of a chunk: as many as the second-level cache holds, with a few cache
+ * Rows of a chunk.  The second-level cache holds this many rows of a few cache
  * lines each, between the two steps that read them.
  */
 #define CHUNK_MAX_ROWS		8192
@@ -141,8 +141,8 @@ leaf_maker_begin(const LeafDefinition *definition, const IndexRows *index_rows,
 
 /*
  * Are all columns of the rows equal, so that one row can stand for the other?
- * Equal bytes always are.  Other bytes may be the same value in another form,
- * if the value has a length of its own: compressed or not.
+ * Columns with equal bytes always are.  If values are of varying length, other
+ * bytes may be the same value, once compressed and once not.
  */
 static inline bool
 rows_equal(const LeafMaker *maker, const IndexRow *a, const IndexRow *b)
@@ -219,8 +219,8 @@ end_row(const LeafMaker *maker)
 }
 
 /*
- * Finds the tuple that begins with this row.  False if its end is unknown,
- * since it may go on in the next chunk.
+ * Finds the tuple that begins with this row.  Returns false if its end is
+ * unknown, since it may go on in the next chunk.
  */
 static inline bool
 find_tuple(const LeafMaker *maker, uint32 row, LeafTuple *tuple)
@@ -401,7 +401,7 @@ leaf_maker_fill(LeafMaker *maker, uint32 number, Page page)
 	tree_page_begin(page, 0);
 	while (row < end)
 	{
-		/* rows that were fetched to be measured may have left the cache */
+		/* rows may have left the cache since they were measured */
 		if (likely(row + PREFETCH_ROWS < end_row(maker)))
 			__builtin_prefetch(maker->found[row + PREFETCH_ROWS]);
 		row += put_tuple(maker, row, page, offset++);

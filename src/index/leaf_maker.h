@@ -20,8 +20,8 @@ typedef struct LeafMaker LeafMaker;
 #define LEAF_MAX_PENDING	(BLCKSZ / 4)
 
 /*
- * Measured rows that begin a page that has not been laid out yet.  All zeros
- * at the beginning.
+ * Measured rows at the beginning of a page that has not been laid out yet.
+ * All zeros at first.
  */
 typedef struct PendingRows
 {

@@ -3,10 +3,10 @@
  * merged_rows.c
  *	  A window on the rows of an index that come from the merge of sorted runs.
  *
- * The merge returns one row after the other, and each is gone with the next
- * one.  To make leaves takes many rows at a time, and some of the rows before.
- * So a window of rows moves along the order: rows that are still wanted move
- * to its front, and the next rows are put behind them.
+ * The merge returns one row after the other, and a row is gone when the next
+ * one comes.  Leaves are made from many rows at a time, and some of the rows
+ * before.  So a window of rows moves along the order.  Rows that are still
+ * wanted move to its front, and the next rows are put behind them.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,13 +17,15 @@
 #include "index/merged_rows.h"
 
 /*
- * The most bytes that are read at a time, to stay in the second-level cache.
+ * The most bytes that are read at a time, so that they stay in the
+ * second-level cache.
  */
 #define MOST_BYTES			((Size) 512 * 1024)
 #define LEAST_BYTES			((Size) 64 * 1024)
 
 /*
- * The part of a build's limit that they may take, unless the limit is small.
+ * Unless a build's limit is small, these bytes may take one part in this many
+ * of it.
  */
 #define LIMIT_PART			8
 

@@ -17,16 +17,16 @@
  * make leaf pages of it (parallel_write.c).
  *
  * Separate sorts: each participant sorts its own rows, in its part of the
- * memory, and writes sorted runs to files.  This is done when more rows are
- * expected than the memory setting allows, or than there is shared memory for,
- * or when keys cannot be shared.  The leader alone makes the pages, of the
- * rows of all runs, which the workers merge meanwhile, part by part
- * (part_merge.c).
+ * memory, and writes sorted runs to files.  Participants sort separately if
+ * more rows are expected than the memory setting allows, or than there is
+ * shared memory for, or if keys cannot be shared.  The workers merge all runs
+ * part by part (part_merge.c).  Meanwhile the leader alone makes the pages of
+ * the merged rows.
  *
- * What the workers do after the last row is one decision of the leader
+ * The leader decides once what the workers do after the last row
  * (leader_decision.h).  A participant that comes when the others have had all
- * rows of the table has none to put.  Shared memory is freed when the
- * transaction ends in any way.
+ * rows of the table puts none.  Shared memory is freed when the transaction
+ * ends in any way.
  *
  *-------------------------------------------------------------------------
  */
@@ -112,7 +112,7 @@ struct ParallelBuild
 	RowCollector *collector;
 };
 
-/* No more rows are wanted, since they have to be sorted in another way. */
+/* Are no more rows wanted, since they have to be sorted in another way? */
 static inline bool
 is_given_up(SharedRows *shared)
 {
@@ -148,8 +148,9 @@ shared_space(void *owner, Size bytes)
 }
 
 /*
- * An IndexBuildCallback, whose state is the Participant: forms and puts a row.  When
- * that has been given up the scan goes on, since nothing can end it.
+ * An IndexBuildCallback, whose state is the Participant: forms and puts a row.
+ * Ignores rows once the collection is given up, since nothing can end the
+ * scan.
  */
 static void
 collect_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
@@ -233,7 +234,10 @@ typedef struct BuildWorker
 	ParallelTableScanDesc scan;
 } BuildWorker;
 
-/* Scans a share of the table; notes the counts, before the worker says that it has finished. */
+/*
+ * Scans a share of the table.  Notes the counts before the worker says that it
+ * has finished.
+ */
 static void
 scan_share(BuildWorker *worker, IndexBuildCallback callback, void *state)
 {
@@ -438,7 +442,7 @@ init_shared(ParallelBuild *build, const IndexInfo *info, Size limit,
 	shared->concurrent = info->ii_Concurrent;
 
 	/*
-	 * false for a unique index whose rows need no check, as with VACUUM FULL
+	 * false for a unique index whose rows need no check, as in VACUUM FULL
 	 */
 	shared->unique = info->ii_Unique;
 	shared->nulls_not_distinct = info->ii_NullsNotDistinct;
@@ -502,7 +506,10 @@ parallel_build_begin(Relation heap, Relation index, IndexInfo *info,
 	return NULL;
 }
 
-/* Adds what the workers have counted, which have finished; false if the sort is given up. */
+/*
+ * Adds the counts of the workers, which have finished; false if the sort is
+ * given up.
+ */
 static bool
 take_counts(ParallelBuild *build, IndexInfo *info, double *heap_tuples)
 {

@@ -44,9 +44,9 @@ extern bool parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 								   IndexSort *sort, double *heap_tuples);
 
 /*
- * The same for participants that sort separately: puts the leader's rows into
- * the sort, which will merge the runs of all.  False if a worker could not
- * sort.
+ * The same for participants that sort separately.  Puts the leader's rows into
+ * the sort, which will merge the runs of all participants.  Returns false if a
+ * worker could not sort.
  */
 extern bool parallel_build_collect_separately(ParallelBuild *build,
 											  IndexInfo *info,
@@ -55,8 +55,8 @@ extern bool parallel_build_collect_separately(ParallelBuild *build,
 
 /*
  * Between sort and write: copies the order, and the places of the rows of its
- * store, to shared memory.  False if that has no room within the limit, in
- * bytes.
+ * store, to shared memory.  Returns false if the limit, in bytes, has no room
+ * for that.
  */
 extern bool parallel_build_share(ParallelBuild *build,
 								 RowOrder *order, Size limit);

@@ -4,18 +4,18 @@
  *	  Making the leaf pages of an index with parallel workers.
  *
  * The rows in their order are divided into chunks.  Participants take chunk
- * after chunk.  Each measures the rows of its chunk, lays the chunk's pages
- * out when those of the chunk before have been, and fills the pages
- * (leaf_maker.c).  Only laying out goes in turn; it takes a small part of the
- * time of the other steps.
+ * after chunk.  Each measures the rows of its chunk, lays out the chunk's
+ * pages when the pages of the chunk before are laid out, and fills the pages
+ * (leaf_maker.c).  Only laying out has to go in turn, and takes a small part
+ * of the time of the other steps.
  *
- * Pages are filled in a ring in shared memory, where each page has its slot by
- * its number.  The leader takes the pages from there in order, gives them
- * their places in the tree, logs and writes them, all as in one process.  When
+ * Pages are filled in a ring in shared memory, where the number of a page
+ * gives its slot.  The leader takes the pages from there in order, gives them
+ * their places in the tree, logs and writes them, as in one process.  When
  * there is no page to write, the leader makes pages itself.  A participant
- * whose page has no slot yet waits; the leader, meanwhile, writes.  Nobody
- * waits for ever, since the page that is to be written next always has a slot,
- * and the participant that may lay out its chunk needs no slot for that.
+ * whose page has no slot yet waits; the leader writes while it waits.  Nobody
+ * waits for ever, since the next page to be written always has a slot, and a
+ * participant needs no slot to lay out its chunk.
  *
  *-------------------------------------------------------------------------
  */
@@ -220,9 +220,9 @@ is_complete(Participant *leader, uint32 number)
 }
 
 /*
- * Waits for the condition, which this variable signals; in the leader its own
- * variable does, and it writes pages while it waits.  False if the write is
- * abandoned.
+ * Waits for the condition, which this variable signals.  The leader waits on
+ * its own variable instead, and writes pages while it waits.  Returns false if
+ * the write is abandoned.
  */
 static bool
 wait_for(Participant *participant, WriteCondition condition, uint32 number,
@@ -232,7 +232,7 @@ wait_for(Participant *participant, WriteCondition condition, uint32 number,
 
 	if (condition(participant, number))
 		return true;
-	/* the leader may not have been woken for all pages that there are */
+	/* the leader may not have been woken for all pages so far */
 	wake_leader(participant);
 	while (!condition(participant, number) && !is_abandoned(participant->shared))
 	{
@@ -247,7 +247,7 @@ wait_for(Participant *participant, WriteCondition condition, uint32 number,
 	return !is_abandoned(participant->shared);
 }
 
-/* Lays the chunk out, in its turn, from *first_page on; false as wait_for(). */
+/* Lays out the chunk in its turn, from *first_page on; false as wait_for(). */
 static bool
 lay_out_chunk(Participant *participant, uint32 chunk, uint32 *first_page,
 			  uint32 *npages)

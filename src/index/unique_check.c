@@ -3,22 +3,22 @@
  * unique_check.c
  *	  Checking that rows of an index are in order, and unique.
  *
- * Core checks uniqueness in its sort; here it is checked as the rows are taken
- * in order.  A unique index must have no two rows with equal keys, except rows
- * that are dead to everybody who will use the index.  Equal keys are
- * neighbours in the order, or have dead rows between them whose keys are equal
- * too.
+ * Core checks uniqueness in its sort; here it is checked while the rows are
+ * taken in order.  A unique index must have no two rows with equal keys,
+ * except rows that are dead to everybody who will use the index.  Rows with
+ * equal keys are neighbours in the order, or have only dead rows with the same
+ * key between them.
  *
  * An order that gpusortd has made, alone or in part, is not believed.  It is
- * known to have every row once (sort_job.c, merge_plan.c).  Whether the rows
- * are in order is checked here, where they are in the cache anyway, by
- * comparing each row with the one ahead of it.  If the leading column is a
- * word, or a text that sorts by its bytes, mostly the first word of its key
- * tells; else its values are compared.  For other columns the keys are made
- * again, which takes less time than the types' own comparators; these are
- * called only where keys are equal and not exact.  Doubtful keys need neither:
- * by then the comparators have looked at all rows of an order (row_compare.c),
- * or have merged them.
+ * known to have every row once (sort_job.c, merge_plan.c).  Here, where the
+ * rows are in the cache anyway, each row is compared with the one ahead of it,
+ * to check that they are in order.  If the leading column is a word, or a text
+ * that sorts by its bytes, mostly the first word of its key tells; otherwise
+ * its values are compared.  For other columns the keys are made again, which
+ * takes less time than the types' own comparators.  The comparators are called
+ * only if keys are equal and not exact.  Doubtful keys need no check here: the
+ * comparators have already looked at all rows of such an order
+ * (row_compare.c), or have merged them.
  *
  *-------------------------------------------------------------------------
  */
@@ -117,7 +117,10 @@ compare_texts(Datum a, Datum b)
 	return result;
 }
 
-/* The first word of a text with a header of one byte; false if it is shorter. */
+/*
+ * The first word of a text with a header of one byte; false if the text is
+ * shorter.
+ */
 static inline bool
 text_word(Datum value, uint64 *word)
 {
@@ -133,7 +136,7 @@ text_word(Datum value, uint64 *word)
 
 /*
  * A SortSupport comparator for texts that sort by their bytes.  The type's own
- * may call the C library, which takes many times as long.
+ * comparator may call the C library, which takes many times as long.
  */
 static int
 compare_bytes(Datum a, Datum b, SortSupport support)
@@ -287,9 +290,9 @@ has_null_key(const UniqueCheck *check, const IndexRow *row)
 }
 
 /*
- * Do the bytes of two live rows prove that their keys are not equal?  They do
- * not for values that have a length of their own, since other bytes may be the
- * same value compressed.
+ * Do the bytes of two live rows prove that their keys are not equal?  Not for
+ * values of varying length, since other bytes may be the same value
+ * compressed.
  */
 static inline bool
 surely_differ(const UniqueCheck *check, const IndexRow *a, const IndexRow *b)
@@ -300,9 +303,9 @@ surely_differ(const UniqueCheck *check, const IndexRow *a, const IndexRow *b)
 }
 
 /*
- * Returns the last live row ahead of this position, if its key may equal that
- * of the row there; else some other row, or NULL.  If this process has just
- * checked the rows ahead, the live row is known, and no row is looked at
+ * Returns the last live row ahead of this position, if its key may equal the
+ * key of the row there; otherwise some other row, or NULL.  If this process
+ * has just checked the rows ahead, it knows the live row, and looks at no row
  * again.
  */
 static const IndexRow *
@@ -334,8 +337,8 @@ note_live_row(UniqueCheck *check, uint64 end, const IndexRow *row)
 }
 
 /*
- * Finds the first of the rows whose key equals that of a row before; NULL if
- * none.
+ * Finds the first of the rows whose key equals the key of a row before; NULL
+ * if there is none.
  */
 static const IndexRow *
 find_duplicate(UniqueCheck *check, const TupleSource *rows,
@@ -428,8 +431,8 @@ is_after(const UniqueCheck *check, const IndexRow *row,
 }
 
 /*
- * Are the rows in order, by their values?  "kind", which is that of the first
- * word, is a constant for the compiler: mostly that word tells.
+ * Are the rows in order, by their values? "kind" is the kind of the first
+ * word, which mostly decides, and is a constant for the compiler.
  */
 static pg_attribute_always_inline bool
 are_values_in_order(const UniqueCheck *check, WordKind kind,

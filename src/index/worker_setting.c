@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * worker_setting.c
- *	  Lending max_parallel_maintenance_workers another value than 0.
+ *	  Lending max_parallel_maintenance_workers a value other than 0.
  *
- * If the setting is 0 core does not plan index builds, and gpusort does not
- * learn of them (take_builds.c).  So for a statement that may build indexes the
- * setting has another value in that case.  Meanwhile expressions and functions
- * may look at the setting and change it, and have to find 0:
+ * If the setting is 0, core does not plan index builds, and gpusort does not
+ * learn of them (take_builds.c).  So then the setting has another value during
+ * a statement that may build indexes.  Meanwhile expressions and functions may
+ * look at the setting and change it, and have to find 0:
  *	- The value shown is 0.
- *	- A value that they set stays, if it is meant to outlast the statement.
- *	- When their change ends, the value before comes back.  It is kept in the
- *	  setting's stack, and is corrected there when the statement ends, also by
- *	  an error: transactions undo their changes after that.
+ *	- A value that they set stays if it is meant to outlast the statement.
+ *	- When such a change ends, the value before it comes back.  That value is
+ *	  in the setting's stack, where it is corrected when the statement ends,
+ *	  also by an error: transactions undo their changes after that.
  *
- * Any value may also be a user's.  With each value core notes the role that
+ * A user may set any value, too.  But with each value core notes the role that
  * has set it, also in the stack and for parallel workers.  The lent value is
  * the one that no role has set.
  *
@@ -81,7 +81,7 @@ worker_setting_take_back(void)
 
 /*
  * Shows 0 for the lent value.  A parallel worker needs no lent value, and
- * takes back the one that it has from its leader.
+ * takes back the one that it got from its leader.
  */
 static const char *
 show_workers(void)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * worker_setting.h
- *	  Lending max_parallel_maintenance_workers another value than 0.
+ *	  Lending max_parallel_maintenance_workers a value other than 0.
  *
  *-------------------------------------------------------------------------
  */

@@ -13,7 +13,9 @@
  *	- For an ORDER BY: see order_paths.c.
  *	- For GROUP BY and DISTINCT: grouping and Unique of sorted input; in all
  *	  processes, for windows, too: see group_paths.c.
- *	- For aggregates that sort their input: see aggregate_paths.c; for aggregates that follow from the places of sorted values: see value_paths.c.
+ *	- For aggregates that sort their input: see aggregate_paths.c; for
+ *	  aggregates that follow from the places of sorted values: see
+ *	  value_paths.c.
  *	- For joins: merge joins of sorted input.
  *
  * Nothing is added where paths rely on the order of a foreign server: see

@@ -14,7 +14,8 @@
  *	  the values alone, and has little to compare;
  *	- if its rows are a few single values that core keeps in memory,
  *	  whatever the setting, and our sort would write them to files;
- *	- below a node of another extension, which may look at its children, and knows nothing of a GpuSort.
+ *	- below a node of another extension, which may look at its children, and
+ *	  knows nothing of a GpuSort.
  *
  * The decision depends only on the finished plan and the settings, so that
  * EXPLAIN finds the same reason as the planner (explain_refusal.c).

@@ -17,8 +17,8 @@
 typedef bool (*IsEqualFunction) (void *argument, uint64 position);
 
 /*
- * The first position behind "start" whose row is not equal to that at "start",
- * or "end" if all rows before "end" are equal to it.
+ * The first position behind "start" whose row is not equal to the row at
+ * "start", or "end" if all rows before "end" are equal to it.
  */
 static inline uint64
 equal_rows_end(uint64 start, uint64 end, IsEqualFunction is_equal,

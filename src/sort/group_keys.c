@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * group_keys.c
- *	  The beginnings of keys, by which groups and peers are told apart.
+ *	  The beginnings of keys, which tell groups and peers apart.
  *
- * The columns of a group, or of peers, may end within a word, so a mask says
- * which of the words' bits count.
+ * The columns of a group, or of peers, may end within a word.  So a mask tells
+ * which bits of the words count.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * group_keys.h
- *	  The beginnings of keys, by which groups and peers are told apart.
+ *	  The beginnings of keys, which tell groups and peers apart.
  *
- * If the first sort columns are of fixed width, and short, the first words of
- * a row's key tell its group.  These words are kept in the order in which rows
- * come, so that the rows need not be looked at.
+ * If the first sort columns are short and of fixed width, the first words of a
+ * row's key tell its group.  These words are kept in the order in which rows
+ * come, so that nobody has to look at the rows.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,9 +3,9 @@
  * group_limit.c
  *	  The first rows of each group of an order.
  *
- * DISTINCT ON takes one row of each group, and a window function that counts
+ * DISTINCT ON takes one row of each group.  A window function that counts
  * rows, with a limit on its result, takes the first few.  The other rows need
- * not be emitted, nor be written to runs.
+ * not be emitted, nor written to runs.
  *
  * In an order the rows of a group follow one another.  If the rows of a group
  * are equal in all sort columns, the order itself tells groups apart, by the
@@ -110,8 +110,8 @@ is_row_equal(void *argument, uint64 entry)
 }
 
 /*
- * The first entry behind the rows that are equal to that of entry "start" in
- * these columns; "end" if there is none before.
+ * The first entry behind the rows that are equal to the row of entry "start"
+ * in these columns; "end" if there is no such entry before.
  */
 static uint64
 find_end(GroupWalk *walk, int first, int ncolumns, uint64 start, uint64 end)

@@ -38,12 +38,12 @@ typedef struct GroupLimit
 } GroupLimit;
 
 /*
- * The first function, called right after row_order_begin(), lets an order
+ * The first function, called right after row_order_begin(), makes an order
  * keep what tells these groups apart.  The second, called when the order has
- * been made, removes entries that are not wanted; some of them may stay.
+ * been made, removes entries that are not wanted; some of these may stay.
  *
- * The count is found when there are rows for the first time: it may raise an
- * error, and without rows core would not evaluate it.
+ * The count is evaluated when there are rows for the first time: it may raise
+ * an error, and without rows core would not evaluate it.
  */
 extern void group_limit_prepare(const GroupLimit *limit, RowOrder *order);
 extern void group_limit_apply(GroupLimit *limit, RowOrder *order);

@@ -3,10 +3,10 @@
  * index_row.h
  *	  A row of an index, until it is on a page.
  *
- * A row is an index tuple with one bit more, which marks a row of a unique
- * index as dead to the check for uniqueness.  This is the only free bit of the
+ * A row is an index tuple with one more bit, which marks a row of a unique
+ * index as dead to the check for uniqueness.  It is the only free bit of the
  * header, but core's B-trees mark pivot tuples by it.  So a row has a type of
- * its own: core never gets a row, only a tuple that one of the functions here
+ * its own.  Core never gets a row, only a tuple that one of the functions here
  * makes of it, or a value (index_rows.h).
  *
  *-------------------------------------------------------------------------

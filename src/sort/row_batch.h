@@ -3,17 +3,17 @@
  * row_batch.h
  *	  Rows and their keys on the way from one process to another.
  *
- * When parallel processes sort together, the leader collects the rows of all.
- * A row stays where it was put in shared memory.  The leader gets batches: a
- * batch has the places of some rows, which lie one behind the other in one
- * segment of memory, and their keys.  Batches are sent by a list, in no order.
- * Which processes make batches, and in which memory, is the business of
- * row_deposit.c.
+ * When parallel processes sort together, the collector takes the rows of all.
+ * A row stays where it was put in shared memory.  The collector gets batches.
+ * A batch has the keys of some rows, and the places of these rows, which lie
+ * one behind the other in one segment of memory.  Batches are sent by a list,
+ * in no order.  Which processes make batches, and in which memory, is the
+ * business of row_deposit.c.
  *
  * All keys of a batch have one layout.  A process with a row that does not fit
  * the layout proposes another, which all processes use from their next batch
  * on (shared_layout.h).  Batches may still come in an earlier layout; the
- * leader makes their keys again.
+ * collector makes their keys again.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,13 +57,13 @@ typedef struct RowBatch
 	uint64_t	words[BATCH_WORDS];
 } RowBatch;
 
-/* Rows of a batch that the leader has taken, one behind the other. */
+/* Rows of a batch that the collector has taken, one behind the other. */
 typedef struct RowSequence
 {
 	uint32		nrows;
 	uint64		first_place;	/* place of the first row, in the user's
 								 * numbering */
-	const char *first_address;	/* address of the first row in the leader */
+	const char *first_address;	/* address of the first row in the collector */
 } RowSequence;
 
 /* The rows of all batches so far. */
@@ -86,7 +86,10 @@ typedef struct RowExchange
 
 extern void row_exchange_init(RowExchange *exchange);
 
-/* Set and read that no more rows are wanted; any process may, at any time. */
+/*
+ * Set and read that no more rows are wanted.  Any process may call these, at
+ * any time.
+ */
 extern void row_exchange_close(RowExchange *exchange);
 
 static inline bool
@@ -97,8 +100,8 @@ row_exchange_is_closed(RowExchange *exchange)
 
 /*
  * Begins a batch for rows of this segment, from this place on.  "keys" are the
- * process's own, and follow the shared layout.  If "keys" is NULL the leader
- * makes the keys.
+ * process's own, and follow the shared layout.  If "keys" is NULL the
+ * collector makes the keys.
  */
 extern void row_batch_begin(RowBatch *batch, RowExchange *exchange,
 							SortKeys *keys, uint64 segment, uint32 place);
@@ -152,7 +155,7 @@ row_exchange_has_batches(const RowExchange *exchange)
 extern BatchPlace row_exchange_take(RowExchange *exchange);
 
 /*
- * For the leader: notes the rows of a batch whose segment begins at "base",
+ * For the collector: notes the rows of a batch whose segment begins at "base",
  * and takes their keys.  Makes the keys itself if it has gone on to another
  * layout, or if the batch has none.  Returns the number of rows for which
  * there was room.
@@ -163,7 +166,7 @@ extern uint32 row_batch_take(const RowBatch *batch, char *base,
 /* Makes an empty list, in the current memory context. */
 extern void row_sequences_init(RowSequences *sequences);
 
-/* Adds the rows of a batch, which the leader has taken. */
+/* Adds the rows of a batch, which the collector has taken. */
 extern void row_sequences_note(RowSequences *sequences, uint32 nrows,
 							   uint64 first_place, const char *first_address);
 

@@ -121,13 +121,13 @@ compare_tied_rows(const void *a, const void *b, void *argument)
 								ORDER_ROW((order)[(entry) + PREFETCH_DISTANCE]))); \
 	} while (0)
 
-/* Ties of fewer rows than this are sorted without a look at their order. */
+/* Fewer ties than this are sorted without a look at their order. */
 #define MANY_TIES			8
 
 /*
- * Sorts rows whose keys are equal.  If there are many, the rows themselves
- * are mostly equal, which is found by comparing each row with the next; but
- * these lie far apart.
+ * Sorts rows whose keys are equal.  If there are many, the rows themselves are
+ * mostly equal, which a comparison of each row with the next finds.  But these
+ * rows lie far apart in memory, so they are prefetched.
  */
 static void
 sort_ties(uint32 *order, uint64 nrows, TieContext *context)

@@ -21,7 +21,9 @@ typedef Datum (*RowColumnFunction) (const void *row, AttrNumber attno,
 extern Datum minimal_tuple_column(const void *row, AttrNumber attno,
 								  TupleDesc descriptor, bool *isnull);
 
-/* The same of rows that are one value, a Datum that is not NULL. */
+/*
+ * The RowColumnFunction of rows that are one value, a Datum that is not NULL.
+ */
 extern Datum single_value_column(const void *row, AttrNumber attno,
 								 TupleDesc descriptor, bool *isnull);
 
@@ -39,7 +41,10 @@ extern RowComparator *row_comparator_create(TupleDesc descriptor,
 											const SortColumn *columns,
 											int ncolumns);
 
-/* Less than, equal to or greater than zero, as "a" sorts against "b". */
+/*
+ * Returns less than zero if "a" sorts before "b", zero if they are equal, and
+ * more than zero otherwise.
+ */
 extern int	row_compare(const RowComparator *comparator,
 						const void *a, const void *b);
 

@@ -4,23 +4,23 @@
  *	  The order of the rows of a store, by their sort columns.
  *
  * The key of each row is made when the row comes, and goes to the sort job,
- * which may be in another process and on a device.  What comes back is an
- * order, a list of row numbers.
+ * which may be in another process and on a device.  The job returns an order,
+ * a list of row numbers.
  *
  * Since the rows are in the store, the keys can be made again at any time.
  * That happens when a row does not fit the layout of the keys so far, and when
  * the device is lost.
  *
  * To make and sort a key takes longer than a comparison.  So no keys are made
- * as long as the rows come in order.  If all rows do, that is their order;
- * otherwise not much is lost, and with rows in random order nothing.  If there
- * is no room for the keys when a row comes out of order, the rows so far
- * become a run of their own.
+ * as long as the rows come in order.  If all rows come in order, nothing is
+ * left to sort.  Otherwise not much is lost, and nothing if rows come in
+ * random order.  If there is no room for the keys when a row comes out of
+ * order, the rows so far become a run of their own.
  *
  * The whole order is fetched before the first row is looked up.  That costs
  * under a nanosecond a row, and frees the device for others while the rows are
- * emitted.  And a device is never lost with a result half delivered, when a
- * new sort could bring equal keys in another order.
+ * emitted.  And no device can be lost when half of the rows are emitted, where
+ * a new sort could bring equal keys in another order.
  *
  *-------------------------------------------------------------------------
  */
@@ -139,7 +139,7 @@ row_order_restart(RowOrder *order, RowStore *store)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* What has become of a row's key. */
+/* The outcome of making a row's key. */
 typedef enum KeyOutcome
 {
 	KEY_ADDED,
@@ -159,7 +159,7 @@ row_order_close_sink(RowOrder *order)
 		sink->close(sink);
 }
 
-/* Makes the key of a row; inline, since that is done for each row. */
+/* Makes the key of a row; inline, since it is called for each row. */
 static pg_attribute_always_inline KeyOutcome
 add_key(RowOrder *order, TupleTableSlot *slot)
 {
@@ -254,10 +254,11 @@ row_order_change_layout(RowOrder *order)
 }
 
 /*
- * Begins the job anew, with the keys of all rows in the store: in another
- * layout if some key does not fit, in this process if the device was lost.  If
- * another device may do the job, tries that first, but only once.  If there is
- * no room for the keys in this process, makes none, and sets keys_lost.
+ * Begins the job anew, with the keys of all rows in the store.  The keys are
+ * in another layout if some key does not fit.  The job is in this process if
+ * the device was lost; if another device may do the job, that is tried first,
+ * but only once.  If there is no room for the keys in this process, makes
+ * none, and sets keys_lost.
  */
 static void
 make_keys_again(RowOrder *order, KeyOutcome outcome)
@@ -265,7 +266,7 @@ make_keys_again(RowOrder *order, KeyOutcome outcome)
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 	bool		host_only = order->job->state == JOB_HERE;
 
-	/* the sink would get some keys twice, or in another layout */
+	/* else the sink would get some keys twice, or in another layout */
 	row_order_close_sink(order);
 	while (outcome != KEY_ADDED)
 	{
@@ -364,8 +365,8 @@ first_column(const RowOrder *order, const TupleTableSlot *slot,
 }
 
 /*
- * Does the row that came last not sort before the row that came before it, if
- * any?  Mostly the first column tells.
+ * Is the last row in order, that is, is there no row before it or does it not
+ * sort before that row?  Mostly the first column tells.
  */
 static bool
 came_in_order(RowOrder *order, const TupleTableSlot *slot)
@@ -450,8 +451,9 @@ row_order_adopt_layout(RowOrder *order)
 }
 
 /*
- * Runs the job; if the device is lost, once more on another device or in this
- * process.  False if that takes more memory than the limit allows.
+ * Runs the job.  If the device is lost, runs it once more on another device or
+ * in this process.  Returns false if that takes more memory than the limit
+ * allows.
  */
 static bool
 perform_job(RowOrder *order, Size limit)
@@ -515,12 +517,12 @@ verify_permutation(const RowOrder *order)
 }
 
 /*
- * The order jumps about in memory.  To prefetch many rows at once, and not a
- * later one at each row's turn, is the group prefetching of Chen, Ailamaki,
- * Gibbons and Mowry, "Improving Hash Join Performance through Prefetching"
- * (section 4).  If rows have more pages than the TLB, a fetch holds up what
- * comes after it until the page has been found.  Many of these searches
- * overlap only in a loop that does nothing else.
+ * The order jumps about in memory.  Many rows are prefetched at once, not one
+ * later row at each row's turn.  This is the group prefetching of Chen,
+ * Ailamaki, Gibbons and Mowry, "Improving Hash Join Performance through
+ * Prefetching" (section 4).  If rows have more pages than the TLB, a fetch
+ * holds up what comes after it until the page has been found.  Many of these
+ * searches overlap only in a loop that does nothing else.
  */
 void
 row_order_prefetch(RowOrder *order, uint64 entry, Size bytes)
@@ -567,8 +569,8 @@ row_order_verify(RowOrder *order, uint64 entry)
 }
 
 /*
- * Lets the comparators decide what keys have not decided.  If that shows that
- * the keys are wrong, leaves the order unset.
+ * The comparators decide what keys have not decided.  If they find that the
+ * keys are wrong, the order stays unset.
  */
 static void
 settle_order(RowOrder *order)
@@ -632,9 +634,9 @@ only_column(const RowOrder *order, MinimalTuple row, bool *isnull)
 }
 
 /*
- * Reads rows in the order in which they came, so that no cache misses.  What
- * is read later, in sorted order, is a third of their bytes, and has large
- * pages.
+ * Reads rows in the order in which they came, so that no read misses the
+ * caches.  The values, which are read later in sorted order, are a third of
+ * the rows' bytes, and have large pages.
  */
 uint64
 row_order_take_values(RowOrder *order, bool nulls_first)

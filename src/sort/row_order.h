@@ -35,7 +35,7 @@ typedef struct KeySink
 	bool		(*take) (struct KeySink *sink, const uint64_t *words,
 						 int nwords);
 
-	/* drops the keys taken so far, which are void; none follow */
+	/* drops the keys taken so far, which are void; no more keys come */
 	void		(*close) (struct KeySink *sink);
 } KeySink;
 
@@ -59,7 +59,7 @@ typedef struct RowOrder
 	bool		started_over;	/* a second device has been tried */
 	bool		host_only;		/* jobs stay in this process */
 	GroupKeys  *group_keys;		/* what tells groups apart, or NULL */
-	bool		keeps_ties;		/* equal rows stay marked, if keys tell them */
+	bool		keeps_ties;		/* equal rows stay marked, if keys tell */
 	bool		keys_lost;		/* keys were lost, with no room for new ones */
 	bool		in_order;		/* all rows came in order, and have no keys */
 	Datum		last_value;		/* first column of the last row, if in_order */
@@ -140,16 +140,17 @@ row_order_is_limited(const RowOrder *order)
 }
 
 /*
- * Adds the row that came to the store last; the slot has the same row.  False
- * if all rows before came in order, and have no keys, but this row does not,
- * and there is no room for keys.  Then the order is to be made without this
- * row.
+ * Adds the row that came to the store last; the slot has the same row.
+ * Returns false if all rows before came in order, and so have no keys, but
+ * this row is out of order, and there is no room for keys.  Then the order is
+ * to be made without this row.
  */
 extern bool row_order_add(RowOrder *order, TupleTableSlot *slot);
 
 /*
- * Add the row in another way: by its key, of nwords words, which was made
- * elsewhere in the present layout; or by a key that is made of the stored row.
+ * Add the row in another way.  The first function takes its key, of nwords
+ * words, which was made elsewhere in the present layout.  The second makes the
+ * key from the stored row.
  */
 extern void row_order_add_key(RowOrder *order, const uint64_t *words,
 							  int nwords);
@@ -157,8 +158,8 @@ extern void row_order_add_stored(RowOrder *order);
 
 /*
  * Changes the layout of the keys, after sort_keys_encode() has returned 0 for
- * a row, in agreement with the processes that share the layout.  All keys have
- * to be made again then.
+ * a row, in agreement with the processes that share the layout.  Then all keys
+ * have to be made again.
  */
 extern void row_order_change_layout(RowOrder *order);
 
@@ -174,14 +175,14 @@ extern bool row_order_make(RowOrder *order, Size limit);
 
 /*
  * After row_order_make(), with rows that are minimal tuples of one by-value
- * column: lets the store hold the rows' values in the place of their
+ * column: makes the store hold the values of the rows in place of their
  * addresses.  Takes NULLs out of the order, and returns their number.
  */
 extern uint64 row_order_take_values(RowOrder *order, bool nulls_first);
 
 /*
- * Ends the job and frees the keys.  Before row_order_make() that gives the
- * order up; after it, row_order_restart() begins another one.
+ * Ends the job and frees the keys.  Called before row_order_make(), it gives
+ * up the order; called after, row_order_restart() begins another order.
  */
 extern void row_order_drop_keys(RowOrder *order);
 

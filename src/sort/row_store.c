@@ -5,20 +5,20 @@
  *
  * Rows are put one behind the other into large blocks, with no allocation and
  * no header for a single row; rows of slots become minimal tuples.  A
- * directory notes where each row begins, so that the order that the sort
- * returns, a list of row numbers, can be followed.
+ * directory notes where each row begins, since the sort returns an order of
+ * row numbers.
  *
  * A row that is a single value is in the directory itself: it takes no more
  * room than its address would.
  *
- * A row that is wide compared with a block, and does not fit into the rest
- * of the last block, gets memory of its own: the rest stays for narrower
- * rows.  The last blocks before the limit are smaller.  So little of the
- * limit goes unused, whatever the width of the rows.
+ * A row that is wide compared with a block, and does not fit into the rest of
+ * the last block, gets memory of its own; the rest of the block stays for
+ * narrower rows.  The last blocks before the limit are smaller.  So little of
+ * the limit goes unused, whatever the width of the rows.
  *
  * Blocks and the pages of the directory grow with the store, up to a size that
- * huge pages cover nearly wholly: the store is filled faster, and read in the
- * order of the sort without a miss of the TLB for each row.
+ * huge pages cover nearly wholly.  With huge pages the store is filled faster,
+ * and is read in the order of the sort without a miss of the TLB for each row.
  *
  * Memory that has been touched is worth more than new memory.  So the process
  * keeps a few blocks when a store ends, for the next store (spare_memory.c),
@@ -61,10 +61,9 @@
 
 /*
  * From this size on blocks are made of the memory set aside, if possible.
- * Smaller blocks are not, since the process keeps that much touched memory
- * for its next sort anyway, and all processes share one lock for the memory
- * set aside, for which many processes wait long
- * (docs/notes/2026-11-many-sessions.md).
+ * Smaller blocks are not.  The process keeps that much touched memory for its
+ * next sort anyway, and all processes share one lock for the memory set aside,
+ * for which many processes wait long (docs/notes/2026-11-many-sessions.md).
  */
 #define SHARED_BLOCK_BYTES	((Size) 1 * 1024 * 1024)
 
@@ -98,7 +97,10 @@ typedef struct WideRow
 
 #define WIDE_HEADER_BYTES	MAXALIGN(sizeof(WideRow))
 
-/* What palloc() and malloc() take beside memory that is a block of its own. */
+/*
+ * Bytes that palloc() and malloc() take beside memory that is a block of its
+ * own.
+ */
 #define ALLOCATION_BYTES	64
 
 /*
@@ -113,8 +115,8 @@ ask_for_huge_pages(RowStore *store, char *memory, Size bytes)
 }
 
 /*
- * Makes a block of the memory set aside; NULL if there is none left.  After
- * that it is not tried again for this store.
+ * Makes a block of the memory set aside; NULL if there is none left.  Then the
+ * store does not try again.
  */
 static RowBlock *
 make_shared_block(RowStore *store, Size bytes)
@@ -302,14 +304,14 @@ free_empty_blocks(RowStore *store, Size more)
 		store->memory -= block->bytes;
 		drop_block(block);
 	}
-	/* what is spare counts as well */
+	/* spare memory counts as well */
 	spare_memory_limit(store->limit -
 					   Min(store->limit, store->memory + more));
 }
 
 /*
- * Blocks without rows are kept for the next run, which may need memory for
- * something else.
+ * Frees blocks without rows, which are kept for the next run, but may have to
+ * make room for other memory.
  */
 bool
 row_store_make_room(RowStore *store, Size more)
@@ -354,7 +356,7 @@ make_block(RowStore *store, Size row_bytes, Size other_memory)
 			return false;
 	}
 
-	/* what is spare counts as well */
+	/* spare memory counts as well */
 	block = get_block(store, bytes, room_beside(store, other_memory + bytes));
 	block->next = *next_block(store);
 	*next_block(store) = block;
@@ -447,7 +449,7 @@ wide_row_space(RowStore *store, Size row_bytes, Size other_memory)
 	if (!row_store_make_room(store, other_memory + counted))
 		return NULL;
 
-	/* what is spare counts as well */
+	/* spare memory counts as well */
 	spare_memory_limit(room_beside(store, other_memory + counted));
 	wide = MemoryContextAllocHuge(store->context, bytes);
 	row = (char *) wide + WIDE_HEADER_BYTES;

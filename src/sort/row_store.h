@@ -53,7 +53,7 @@ typedef struct RowStore
 extern RowStore *row_store_create(TupleDesc descriptor, Size limit);
 
 /*
- * Lets an empty store take rows that are one value each, a Datum: by
+ * Prepares an empty store for rows that are one value each, a Datum, added by
  * row_store_add_value() or row_store_reserve().  The address of a row is then
  * valid until the next row is added.
  */
@@ -73,15 +73,15 @@ extern bool row_store_add_value(RowStore *store, Datum value,
 								Size other_memory);
 
 /*
- * The same for a row of any other form: returns MAXALIGNed room for its bytes,
- * or NULL.
+ * The same for a row of any other form.  Returns MAXALIGNed room for its
+ * bytes, or NULL.
  */
 extern void *row_store_reserve(RowStore *store, Size row_bytes,
 							   Size other_memory);
 
 /*
- * Adds the address of a row in other memory, which must stay there.  Its bytes
- * count as the store's.  False if that would exceed the limit.
+ * Adds the address of a row in other memory, where the row must stay.  Its
+ * bytes count as the store's.  Returns false if that would exceed the limit.
  */
 extern bool row_store_note(RowStore *store, void *row, Size row_bytes,
 						   Size other_memory);

@@ -3,9 +3,10 @@
  * slot_row.h
  *	  Storing the row of a slot as a minimal tuple.
  *
- * The row is copied once, straight from the slot's own form: the bytes of a
- * tuple in a shared buffer, or the values of a virtual row, of which the tuple
- * is formed where it is stored.  Many virtual rows are only a few numbers.
+ * The row is copied once, straight from the slot's own form.  That is the
+ * bytes of a tuple in a shared buffer, or the values of a virtual row, from
+ * which the tuple is formed where it is stored.  Many virtual rows are only a
+ * few numbers.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,8 +25,8 @@
 /*
  * The mark of a heap tuple that is a composite datum, in releases since
  * November 2026: two bits that no other tuple has both.  A tuple from
- * postgres_fdw may have it.  Code that finds the mark reads the tuple's type,
- * for which a minimal tuple has no room.
+ * postgres_fdw may have the mark.  Code that finds the mark reads the tuple's
+ * type, for which a minimal tuple has no room.
  */
 #define DATUM_MARK				(HEAP_XMAX_COMMITTED | HEAP_XMAX_INVALID)
 
@@ -75,7 +76,7 @@ slot_row_find(TupleTableSlot *slot, TupleDesc descriptor)
 	{
 		HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
 
-		/* a heap tuple holds a minimal tuple, but for the length */
+		/* a heap tuple holds a minimal tuple without its length */
 		if (likely(tuple != NULL))
 		{
 			row.bytes = tuple->t_len - MINIMAL_TUPLE_OFFSET;
@@ -132,7 +133,10 @@ slot_row_write_values(const SlotRow *row, const TupleTableSlot *slot,
 	}
 }
 
-/* Writes the row to "place", MAXALIGNed room for its bytes in whole words. */
+/*
+ * Writes the row to "place", which is MAXALIGNed and has room for its bytes in
+ * whole words.
+ */
 static inline void
 slot_row_write(const SlotRow *row, TupleTableSlot *slot, TupleDesc descriptor,
 			   MinimalTuple place)

@@ -1,23 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * spare_memory.c
- *	  Memory of sorts that the process keeps for its next one.
+ *	  Memory of sorts that the process keeps for its next sort.
  *
  * Memory that has been touched is worth more than new memory.  But a session
- * may be idle for long.  So DISCARD ALL frees what it keeps, and the pages go
- * back when the session has not sorted for a minute.
+ * may be idle for long.  So DISCARD ALL frees the kept memory, and its pages
+ * go back to the kernel when the session has not sorted for a minute.
  *
- * In a process that waits for its client an extension is called only by a
- * timeout, whose handler may interrupt anything.  Memory cannot be freed
- * there.  But the handler can tell the kernel that the pages are not needed:
- * the memory stays allocated, and when it is used again it is like new.  So
- * the handler only reads the list of kept memory, whose entries are in the
- * first page of each, while nobody changes it.
+ * While a process waits for its client, an extension is called only by a
+ * timeout, whose handler may interrupt anything.  The handler cannot free
+ * memory.  But it can tell the kernel that the pages are not needed: then the
+ * memory stays allocated, and is like new when it is used again.  So the
+ * handler only reads the list of kept memory, while nobody changes the list.
+ * The entry of a piece of memory is in its first page.
  *
  * The C library, too, keeps freed memory as long as memory behind it is in
- * use.  So at the end of a transaction that has freed much, it is told to give
- * pages back.  That takes time, and so does touching new pages, so it is not
- * done for each sort.
+ * use.  So at the end of a transaction that has freed much, the library is
+ * told to give pages back.  That takes time, as does touching new pages, so it
+ * is not done after each sort.
  *
  *-------------------------------------------------------------------------
  */

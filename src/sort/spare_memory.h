@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * spare_memory.h
- *	  Memory of sorts that the process keeps for its next one.
+ *	  Memory of sorts that the process keeps for its next sort.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,7 +47,9 @@ extern void spare_memory_drop(void);
  */
 extern void spare_memory_watch(void);
 
-/* Is kept memory to be discarded after this statement, as it is DISCARD ALL? */
+/*
+ * Is this statement DISCARD ALL, after which kept memory is to be discarded?
+ */
 extern bool spare_memory_is_discarded(const Node *statement);
 extern void spare_memory_discard(void);
 
