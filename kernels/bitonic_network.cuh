@@ -3,25 +3,25 @@
  * bitonic_network.cuh
  *	  Batcher's bitonic sorting network for any number of items.
  *
- * Batcher 1968, in the form whose comparisons all put the lesser item at the
- * lower place.  Merge number m makes runs of 2^(m+1) items from sorted halves.
- * Its steps are named by bits, m down to 0: the step of a bit compares places
- * that differ in this bit.  The first step of a merge compares places mirrored
- * about the middle of the run, which differ in all the lower bits as well; the
- * others differ in the one bit alone.
+ * Batcher 1968, in the form in which all comparisons put the lesser item at
+ * the lower place.  Merge number m makes runs of 2^(m+1) items from sorted
+ * halves.  Its steps are named by bits, m down to 0: the step of a bit
+ * compares places that differ in this bit.  The first step of a merge compares
+ * places mirrored about the middle of the run, which differ in all lower bits
+ * as well.  The places of the other steps differ in the one bit alone.
  *
- * The places from "length" on hold nothing.  If they held items greater than
- * all others, no comparison would ever move these, because all comparisons go
- * the same direction.  So comparisons with an empty place are left out, or
- * made with the greatest item.
+ * The places from "length" on hold nothing.  Items there, greater than all
+ * others, would never move, because all comparisons go the same direction.  So
+ * comparisons with an empty place are left out, or made with the greatest
+ * item.
  *
  * Items in shared memory are not compared there: a warp takes 256 of them into
  * its registers, makes as many steps as it can, and puts them back.  These 256
  * items are a unit: 2^5 neighbouring items, one a lane, for each setting of
- * three more bits, which are the eight items of a lane.  So the three steps of
- * these bits are comparisons within a lane, and those of the lowest five bits
- * are shuffles.  Shared memory is read and written once for three steps or
- * more, always with neighbouring lanes in different banks.
+ * three more bits, which number the eight items of a lane.  So the steps of
+ * these three bits are comparisons within a lane, and the steps of the lowest
+ * five bits are shuffles.  Shared memory is read and written once for three
+ * steps or more, always with neighbouring lanes in different banks.
  *
  * Two types say what the items are.  An Ordering has
  *
@@ -143,11 +143,11 @@ reverse_lanes(const Ordering &ordering, LaneItems<Ordering> &own, unsigned bit)
 }
 
 /*
- * The items that a warp takes in order to make the step of bit "first" and
- * those that follow.  Where a merge begins, the bits below the three of the
- * lanes' items are inverted in their upper half: so the partners, which differ
- * in all bits, are in the same lane.  If these are the lanes' bits, whose
- * steps are yet to come, unit_steps() does that instead.
+ * The items that a warp takes to make the step of bit "first" and the steps
+ * after it.  Where a merge begins, the bits below the three of the lanes'
+ * items are inverted in the upper half of these items.  So the partners, which
+ * differ in all bits, are in the same lane.  If these are the lanes' bits,
+ * whose steps are yet to come, unit_steps() inverts them instead.
  */
 struct Unit
 {

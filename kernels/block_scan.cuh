@@ -21,8 +21,8 @@ struct ScanShared
 
 /*
  * The sum of the values of the threads before this one.  Called by all threads
- * of the block.  One barrier inside: before "shared" is used again, the caller
- * needs another.
+ * of the block.  There is one barrier inside.  The caller needs another
+ * barrier before it uses "shared" again.
  */
 template <unsigned threads>
 static __device__ __forceinline__ uint32_t

@@ -8,10 +8,10 @@
  * memory and any number of them a thread.  As there, places beyond the length
  * are left out, so its cost depends on the length alone.
  *
- * A step compares places within windows of pairs that no exchange leaves.  A
- * warp's 32 comparisons always fall into the same windows of 64 places, so
- * between two steps with windows no larger than that it waits for its own
- * lanes only.  A single warp, for few pairs, never waits for others.
+ * A step compares places within windows of pairs that no exchange leaves.  The
+ * 32 comparisons of a warp always fall into the same windows of 64 places.  So
+ * between two steps with windows of at most 64 places a warp waits only for
+ * its own lanes.  A single warp, for few pairs, never waits for others.
  *
  *-------------------------------------------------------------------------
  */
@@ -51,7 +51,7 @@ block_exchange(Pairs pairs, unsigned low, unsigned high, unsigned length)
 	}
 }
 
-/* Waits between two steps until what the next one reads has been written. */
+/* Waits between two steps until all that the next one reads is written. */
 template <unsigned threads>
 static __device__ __forceinline__ void
 block_step_barrier(unsigned window_before, unsigned window_after)

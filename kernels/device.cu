@@ -3,19 +3,19 @@
  * device.cu
  *	  The devices: counting, describing and preparing them; pinning memory.
  *
- * A process makes a device ready once, and it stays ready.  The device's
- * default memory pool, from which jobs take their memory, is told to keep what
- * is freed: to take it from the system anew would cost each job far more than
- * the sort itself.  What no job has needed of late goes back, see
- * device_release().
+ * A process makes a device ready once, and the device stays ready.  Jobs take
+ * their memory from the device's default memory pool.  The pool is told to
+ * keep freed memory: to take it from the system anew would cost each job far
+ * more than the sort itself.  Memory that no job has needed of late goes back,
+ * see device_release().
  *
- * Kernels are loaded then, too, so that no job waits for that, nor finds that
- * there is no machine code or no memory for them.  From 12.2 on CUDA loads a
- * kernel when it is first used, unless the environment says EAGER when CUDA is
- * initialised; all toolkits from 11.7 on know that.  With EAGER a query about
- * one kernel of an object makes sure that all of its kernels, CUB's among
- * them, are loaded on the device.  So one kernel of each object is asked
- * about.
+ * Kernels are loaded when a device is made ready, so that no job waits for
+ * that, nor finds that there is no machine code or no memory for them.  From
+ * 12.2 on CUDA loads a kernel when it is first used, unless the environment
+ * says EAGER when CUDA is initialised; all toolkits from 11.7 on know this
+ * setting.  With EAGER a query about one kernel of an object makes sure that
+ * all kernels of the object, CUB's among them, are loaded on the device.  So
+ * we ask about one kernel of each object.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,8 +34,8 @@ namespace gpusort
 constexpr int max_devices = 64;
 
 /*
- * Left of the driver's free memory: the pool takes it in steps, and the driver
- * takes some for itself.
+ * Bytes of the driver's free memory that are left: the pool takes memory in
+ * steps, and the driver takes some for itself.
  */
 constexpr uint64_t spare_bytes = UINT64_C(64) << 20;
 
@@ -63,8 +63,8 @@ refuse(DeviceError *error, const char *reason)
 }
 
 /*
- * Whether the calling thread's device has been made ready; if that cannot be
- * told any more, whether any device has.
+ * Whether the calling thread's device has been made ready or, if that cannot
+ * be told any more, whether any device has.
  */
 static bool
 is_device_ready()
@@ -77,10 +77,10 @@ is_device_ready()
 }
 
 /*
- * An error that has poisoned a context comes back from every call, whatever
- * the call does.  So once a device was ready, a query of its default stream,
- * which no job uses, tells this error from an ordinary one.  Lack of memory is
- * ordinary in any case.
+ * Reports an error, and finds out whether it has poisoned the context.  Such
+ * an error comes back from every call.  So once a device was ready, a query of
+ * its default stream, which no job uses, tells it from an ordinary error.
+ * Lack of memory is ordinary in any case.
  */
 bool
 succeeded(cudaError_t code, DeviceError *error, const char *what)
@@ -166,8 +166,8 @@ use_device(int device, DeviceError *error)
 using namespace gpusort;
 
 /*
- * Says what is wrong with the driver, if that is the reason.  CUDA has the
- * same error for no driver and for one that is too old.
+ * Says what is wrong with the driver, if that is the reason.  CUDA has one
+ * error for both, no driver and a driver that is too old.
  */
 static void
 explain_driver(cudaError_t code, DeviceError *error)
@@ -275,7 +275,7 @@ device_memory(int device, uint64_t *bytes, DeviceError *error)
 	return true;
 }
 
-/* Memory that does not go back is there for the next job. */
+/* Ignores failure: memory that does not go back is there for the next job. */
 void
 device_release(int device, uint64_t kept_bytes)
 {
@@ -290,8 +290,8 @@ device_release(int device, uint64_t kept_bytes)
 }
 
 /*
- * Pinning needs a context.  It takes that of a device in use, as otherwise a
- * context would be made on a device that nobody wants.
+ * Pinning needs a context.  It uses the context of a device in use; otherwise
+ * CUDA would make a context on a device that nobody wants.
  */
 bool
 device_pin(void *memory, size_t bytes, DeviceError *error)

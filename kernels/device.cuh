@@ -22,8 +22,9 @@ extern unsigned use_device(int device, DeviceError *error);
 
 /*
  * One function for each object with kernels, in device_sort.cu, key_sort.cu
- * and radix_sort.cu: fails if the object has no machine code for the current
- * device.  device.cu says why that loads all of its kernels.
+ * and radix_sort.cu.  It fails if the object has no machine code for the
+ * current device.  It also loads all kernels of the object; device.cu says
+ * why.
  */
 extern cudaError_t probe_job_kernels(void);
 extern cudaError_t probe_sort_kernels(void);

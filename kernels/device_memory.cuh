@@ -81,7 +81,8 @@ struct SlabView
 	}
 
 	/*
-	 * The address of a word; up to the end of its slab the next words follow.
+	 * The address of a word.  The next words follow, up to the end of its
+	 * slab.
 	 */
 	__device__ __forceinline__ const uint64_t *
 	address(uint64_t index) const

@@ -4,25 +4,25 @@
  *	  CUDA-quicksort with many buckets, of many segments at once, over the
  *	  whole device.
  *
- * CUDA-quicksort (Manca et al. 2015, box 4.1): level after level, all segments
- * are partitioned from one array into the other, and what has become short
- * enough is left for the final sort.  The paper's host reads the stack of
- * segments back after every level and launches kernels for each.  Here the
- * work list is made on the device and a level is four kernels for all
- * segments:
+ * CUDA-quicksort (Manca et al.  2015, box 4.1) works level after level.  A
+ * level partitions all segments from one array into the other, and leaves
+ * segments that have become short enough for the final sort.  In the paper the
+ * host reads the stack of segments back after every level and launches kernels
+ * for each.  Here the work list is made on the device and a level is four
+ * kernels for all segments:
  *
  *	choose_splitters	the splitters of each segment
  *	count_buckets		how many rows each bucket has
  *	open_buckets		where it begins; the next level's segments; leaves
  *	scatter_tiles		each block takes tile after tile of the level's list
  *
- * Three levels are enough for 2^30 rows, and two for 100 million.  Without
- * reading anything back the host launches as many levels as there should be,
- * one more where the last might leave a bucket longer than a leaf, and the
- * sorts of leaves.  Only then it asks whether segments are left.  Grids are as
+ * Three levels are enough for 2^30 rows, and two for 100 million.  The host
+ * launches the expected number of levels, one more where the last might leave
+ * a bucket longer than a leaf, and the sorts of leaves, without reading
+ * anything back.  Only then it asks whether segments are left.  Grids are as
  * large as the device can hold at once.
  *
- * It always ends: splitters.cuh says why.
+ * The sort always ends; splitters.cuh says why.
  *
  *-------------------------------------------------------------------------
  */
@@ -107,8 +107,8 @@ public:
 
 	/*
 	 * Sorts all rows by the words of a source into the order; the source may
-	 * be the words of the first array of pairs.  Once the control block has
-	 * been read after that, finish() does what is left.
+	 * be the words of the first array of pairs.  Afterwards the caller reads
+	 * the control block, and finish() does what is left.
 	 */
 	template <typename Source>
 	bool
@@ -183,8 +183,8 @@ private:
 	}
 
 	/*
-	 * The least class of leaves.  With few rows all leaves are in the highest
-	 * class, and are sorted at once.
+	 * The least class of leaves that is used.  With few rows all leaves are in
+	 * the highest class, and are sorted at once.
 	 */
 	static LeafClass
 	least_class(uint32_t nrows)
@@ -259,7 +259,7 @@ private:
 	}
 
 	/*
-	 * Sorts the leaves that the lists have by then, from the class "least" on.
+	 * Sorts the leaves that the lists have then, from the class "least" on.
 	 */
 	bool
 	sort_leaf_lists(const LeafLists &lists, const LeafCounts *counts,

@@ -5,10 +5,10 @@
  *
  * A job is its stream, its memory (job_memory.cuh), the pushes that are under
  * way (push_tickets.cuh), and its stage: it takes keys until it is performed,
- * and then has an order.  key_sort.cu sorts the keys.  This file allocates
- * memory for that, or less if there is not enough, checks the order, and frees
- * memory that is not needed any more.  The order of few keys is checked along
- * with the sort.
+ * and then has an order. key_sort.cu sorts the keys.  This file allocates the
+ * memory for the sort, or less if there is not enough, checks the order, and
+ * frees memory that is not needed any more.  The order of few keys is checked
+ * along with the sort.
  *
  * All work is on the job's own stream, so that a push waits for nothing, and
  * device_sort_perform() waits only where it reads counters.
@@ -184,8 +184,9 @@ allocate_workspace(DeviceSort *sort, const Queue &queue, Workspace *space)
 }
 
 /*
- * Checks the order, and waits for the result.  Meanwhile releases what the job
- * does not need any more, which takes some time if there are many slabs.
+ * Checks the order, and waits for the result.  Meanwhile releases memory that
+ * the job does not need any more, which takes some time if there are many
+ * slabs.
  */
 static bool
 make_check(DeviceSort *sort, const Queue &queue, const Workspace &space,
@@ -238,8 +239,8 @@ sort_and_check(DeviceSort *sort, const Queue &queue, SortOutcome *outcome)
 }
 
 /*
- * Keeps the keys of a sorted job, and beside the keys no more memory than that
- * of their tables.
+ * Keeps the keys of a sorted job and their tables, and frees all other memory
+ * beside the order.
  */
 static bool
 keep_keys(DeviceSort *sort, const Queue &queue, const FirstWords &first_words)

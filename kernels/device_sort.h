@@ -88,16 +88,17 @@ extern void device_unpin(void *memory);
 
 /*
  * The most device memory, in bytes, that a job takes for nrows keys of nwords
- * words together.  Monotonic in both.  It takes the most during
- * device_sort_perform(); after that a job has 4 bytes a row, its order,
+ * words together.  Monotonic in both.  The job takes the most during
+ * device_sort_perform(); afterwards it has only its order, 4 bytes a row,
  * rounded up to 256.
  */
 extern uint64_t device_sort_memory(const KeyShape *shape,
 								   uint64_t nrows, uint64_t nwords);
 
 /*
- * The same for a job that is sorted in place, which takes longer: no more than
- * the memory of its keys and its order, and a few bytes for each slab of keys.
+ * The same for a job that is sorted in place, which takes longer.  It is no
+ * more than the memory of the keys and the order, and a few bytes for each
+ * slab of keys.
  */
 extern uint64_t device_sort_memory_in_place(const KeyShape *shape,
 											uint64_t nrows, uint64_t nwords);
@@ -137,9 +138,9 @@ extern void device_sort_keep_keys(DeviceSort *sort);
  * Allowed once for a job.
  *
  * The job takes no more than "memory" bytes in all.  If that is less than
- * device_sort_memory() of its keys it is sorted in place, whatever algorithm
- * was asked for; if it is less even than device_sort_memory_in_place() it
- * fails.
+ * device_sort_memory() of its keys, the job is sorted in place, whatever
+ * algorithm was asked for.  If it is even less than
+ * device_sort_memory_in_place(), the job fails.
  */
 extern bool device_sort_perform(DeviceSort *sort, uint64_t memory,
 								DeviceError *error);
@@ -153,8 +154,8 @@ extern bool device_sort_pull(DeviceSort *sort, uint64_t first, uint32_t count,
 
 /*
  * Copies kept keys to pinned memory: "count" keys, of entry "first" of the
- * order and of entries "step" apart after it.  Each takes key_words words
- * there: shorter keys are filled up with zero words, longer ones are
+ * order and of entries "step" apart after it.  Each key takes key_words words
+ * there: shorter keys are filled up with zero words, longer keys are
  * truncated.
  */
 extern bool device_sort_pull_keys(DeviceSort *sort, uint64_t first,

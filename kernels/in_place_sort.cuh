@@ -1,23 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * in_place_sort.cuh
- *	  Sorting where memory is short: in that of the keys and the order alone.
+ *	  Sorting in the memory of the keys and the order alone, where memory is
+ *	  short.
  *
- * A bitonic sort, mapped as superstep.cuh says: it only ever exchanges two
- * pairs, so no pair needs a second place.  For 100 million pairs it makes 378
- * steps, in which the pairs are read and written 27 times.
+ * This is a bitonic sort, mapped as superstep.cuh says.  It only ever
+ * exchanges two pairs, so no pair needs a second place.  For 100 million pairs
+ * it makes 378 steps, in which the pairs are read and written 27 times.
  *
- * A pair's working word and row number lie where the keys and the order are
- * anyway.  Working words take the place of the keys' first words: place i has
- * its word in the first word of key number i, and its row in entry i of the
- * order.  Nothing is lost by that: every key has a first word, and all bits of
- * it that vary, if any do, are in the working word.  The other words stay
- * where they are.
+ * The working words and row numbers of pairs lie in the memory of the keys and
+ * the order.  Working words take the place of the keys' first words: place i
+ * has its word in the first word of key number i, and its row in entry i of
+ * the order.  Nothing is lost: every key has a first word, and the working
+ * word has all bits of it that vary.  The other words stay where they are.
  *
- * Hence there are no rounds for ties: where working words are equal, the
- * comparison goes on through the words beyond those that they were made of.
- * Rows with equal keys stay in the order of their numbers; no two pairs are
- * equal then, and so two lanes that compare theirs agree on what to do.
+ * There are no rounds for ties: if working words are equal, the comparison
+ * goes on with the words of the keys that they were not made of.  Rows with
+ * equal keys stay in the order of their numbers.  So no two pairs are equal,
+ * and two lanes that compare their pairs agree on what to do.
  *
  *-------------------------------------------------------------------------
  */
@@ -103,8 +103,8 @@ struct PlacedPairs
 
 /*
  * Whether row a comes before row b, if their working words are equal, by the
- * words of their keys from number "rest" on.  Rarely called, and so kept out
- * of the steps' code.
+ * words of their keys from number "rest" on.  Kept out of the code of the
+ * steps, as it is rarely called.
  */
 static __device__ __noinline__ bool
 is_less_by_rest(const Keys &keys, unsigned rest, uint32_t a, uint32_t b)
@@ -264,9 +264,9 @@ sort_pairs_in_place(const Queue &queue, const Keys &keys, unsigned rest,
 }
 
 /*
- * Sorts all rows into the order, with ties if they are wanted.  "plan" makes
- * the keys' first working words, "next_plan" the second ones; it is null if
- * there are none.  The keys are lost.
+ * Sorts all rows into the order, with ties if ties are wanted. "plan" makes
+ * the first working words of the keys, "next_plan" the second ones; next_plan
+ * is null if there are none.  The keys are lost.
  */
 static inline bool
 sort_in_place(const Queue &queue, const Keys &keys, const WordPlan &plan,

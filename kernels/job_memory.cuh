@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * job_memory.cuh
- *	  What a job has in device memory, and for how long.
+ *	  The device memory of a job, and how long each part of it lives.
  *
- * Each of three things has its own time: the keys, from their push until the
- * sort; the workspace, only during the sort; the order, from then until the
- * job ends.  While the order is being fetched, which may take as long as a
- * client likes, a job has 4 bytes a row; and its keys with their tables if it
- * keeps them (kept_keys.cuh).  Where memory is short, the sort works on the
- * keys and the order themselves, and the workspace is next to nothing
- * (in_place_sort.cuh).
+ * The keys live from their push until the sort, the workspace only during the
+ * sort, and the order from the sort until the job ends.  A client may take any
+ * time to fetch the order.  Meanwhile a job has 4 bytes a row, and its keys
+ * with their tables if it keeps them (kept_keys.cuh).  If memory is short, the
+ * sort works on the keys and the order themselves, and the workspace is next
+ * to nothing (in_place_sort.cuh).
  *
  *-------------------------------------------------------------------------
  */

@@ -3,14 +3,14 @@
  * kept_keys.cuh
  *	  Reading keys in the order that a sort has made of them.
  *
- * A job that is one part of a larger one keeps its keys after its sort, so that
- * the parts can be merged.  Then it has the memory of a sort in place, and a
- * buffer: keys are gathered there, each padded with zero words to one
- * length, and copied to the host from there.
+ * A job that is one part of a larger one keeps its keys after its sort, so
+ * that the parts can be merged.  Then it has the memory of a sort in place,
+ * and a buffer.  Keys are gathered in the buffer, each padded with zero words
+ * to one length, and copied from there to the host.
  *
- * Where a sort in place has put working words, these have all bits of the
- * keys' first words that vary, so the first words can be restored.  Other
- * words are where they were.
+ * A sort in place has put working words in the place of the keys' first words.
+ * Working words have all bits of the first words that vary, so the first words
+ * can be restored.  Other words are where they were.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,15 +3,15 @@
  * key_sort.cu
  *	  Which algorithm sorts the keys of a job, and its steps.
  *
- * Few keys of one word are sorted and checked before the host knows more of
+ * Few keys of one word are sorted and checked before the host knows more about
  * them, so that it waits for the device only once.  Otherwise the survey
- * decides: keys in order, or in the opposite order, need no sort.  If the
+ * decides.  Keys in order, or in the opposite order, need no sort.  If the
  * first working word has all bits that vary, and these are few, CUB's radix
- * sort takes fewest moves.  Otherwise the quicksort sorts by the first word,
- * and then sorts tied rows by the next words.  Where memory is short the
+ * sort takes the fewest moves.  Otherwise the quicksort sorts by the first
+ * word, and then sorts tied rows by the next words.  If memory is short, the
  * bitonic sort in place compares all words at once.
  *
- * The kernels of all of these but CUB's are in this object.
+ * The kernels of all these sorts but CUB's are in this object.
  *
  *-------------------------------------------------------------------------
  */
@@ -82,8 +82,8 @@ quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
 }
 
 /*
- * Whether to sort before the survey is read: few keys gain less by their
- * order, or by bits that do not vary, than the wait for the survey takes.
+ * Whether to sort before the survey is read.  With few keys, order and bits
+ * that do not vary save less than the wait for the survey takes.
  */
 static bool
 sorts_at_once(const Keys &keys, DeviceAlgorithm algorithm)
@@ -114,8 +114,8 @@ start_with_check(const Queue &queue, const Keys &keys, const WordPlan &plan,
 }
 
 /*
- * Completes that sort after the control block was read.  If levels were left
- * the check was of an unfinished order, and is made now.
+ * Completes that sort after the control block was read.  If levels were left,
+ * the check has seen an unfinished order, and is made once more.
  */
 static bool
 finish_with_check(const Queue &queue, const Keys &keys, const Order &order,

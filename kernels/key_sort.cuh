@@ -26,9 +26,9 @@ struct SortOutcome
 };
 
 /*
- * Makes the order of the keys in a workspace with their tables.  For
- * DEVICE_SORT_BITONIC the workspace of a sort in place is enough.  Waits for
- * some of the work only.
+ * Makes the order of the keys, in a workspace with the keys' tables.  For
+ * DEVICE_SORT_BITONIC the workspace of a sort in place is enough.  Does not
+ * wait for all of the work.
  */
 extern bool sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 					  DeviceAlgorithm algorithm, const Workspace &space,

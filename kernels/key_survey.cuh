@@ -4,19 +4,19 @@
  *	  What a sort needs to know of the keys beforehand: which of their bits
  *	  vary, and whether the keys are in order already.
  *
- * One pass over the keys.  The bits that are set in some keys and not in
- * others are what a sort has to compare (WordPlan); where no key is less than
- * the one before, or none greater, there is nothing to sort.  (That few bits
- * may vary, and what that saves, is in the radix sort of Satish, Harris and
- * Garland 2009; testing for order first, in Chen et al. 2009, section 3.4.)
+ * The survey is one pass over the keys.  A sort has to compare only the bits
+ * that are set in some keys and not in others (WordPlan).  If no key is less
+ * than the one before, or none is greater, there is nothing to sort.  (Sorting
+ * by few bits is in the radix sort of Satish, Harris and Garland 2009; testing
+ * for order first is in Chen et al.  2009, section 3.4.)
  *
  * The ends of keys come from another process, and a wrong end would make a
  * kernel read where nothing is and cost every job its context.  So the ends
  * are checked here, before any other use.
  *
- * Where keys are one word, the pass also makes pairs with words of 32 bits for
- * a radix sort, if a sample lets it guess which bits vary: to read all keys
- * again takes longer than to write pairs that nobody wants.
+ * If keys are one word, and a sample shows which bits are likely to vary, the
+ * pass also makes pairs with words of 32 bits for a radix sort.  To read all
+ * keys again takes longer than to write pairs that nobody wants.
  *
  *-------------------------------------------------------------------------
  */
@@ -84,8 +84,8 @@ is_broken_key(const Keys &keys, uint32_t row)
 }
 
 /*
- * Guesses which 32 neighbouring bits of keys of one word are all that vary,
- * from the same sample in each block.  Returns the number of the lowest of
+ * Guesses, from the same sample in each block, 32 neighbouring bits of keys of
+ * one word that have all bits that vary.  Returns the number of the lowest of
  * them plus 1, or 0 if there are none, or if the keys seem to be in order.
  * Called by all threads of the block after a barrier.
  */
@@ -248,9 +248,9 @@ survey_whole_tile(const Keys &keys, uint64_t first, uint32_t window,
 
 /*
  * Surveys all keys.  A block takes rows_per_thread rows for each thread at a
- * time; with long keys these should be fewer, so that what is read for the
- * first word is still in the cache for the last.  Pairs are made only where
- * keys are one word.
+ * time.  This should be fewer with long keys, so that what is read for the
+ * first word is still in the cache for the last.  Pairs are made only if keys
+ * are one word.
  */
 template <bool makes_pairs>
 static __global__ void __launch_bounds__(simple_threads)

@@ -7,14 +7,14 @@
  * length the ends (key_format.h).  Keys are read only here, in key_survey.cuh
  * and in in_place_sort.cuh.
  *
- * A sort compares one working word of each key at a time.  It holds only the
- * bits that are not the same in all keys, up to 64 of them from any number of
- * the key's words: a small integer and a timestamp go into one.  A WordPlan
- * says where the bits of one working word are, as fields: bits that stand
- * together in a word of the key.  Bits are taken in the order of their
- * significance, so words compare as the keys do as far as these bits go.  Bits
- * beyond a key's end count as zero; any value would do, as the key differs
- * from all longer keys before that.
+ * A sort compares one working word of each key at a time.  A working word
+ * holds only bits that are not the same in all keys, up to 64 of them, from
+ * any number of the key's words: a small integer and a timestamp fit into one.
+ * A WordPlan says where the bits of one working word are, as fields.  A field
+ * is bits that stand together in a word of the key.  Bits are taken in the
+ * order of their significance, so words compare as the keys do as far as these
+ * bits go.  Bits beyond a key's end count as zero.  Any value would do, as the
+ * key differs from all longer keys before its end.
  *
  *-------------------------------------------------------------------------
  */
@@ -138,9 +138,9 @@ struct WordPlan
 };
 
 /*
- * Where a sort reads pairs from: keys, of which it takes one field or follows
- * a plan; working words in an array; or pairs.  In all but the last the place
- * is the row's number.
+ * The sources from which a sort reads pairs: keys, by one field or by a plan;
+ * working words in an array; or pairs.  In all but the last the place is the
+ * number of the row.
  */
 struct FieldSource
 {

@@ -62,8 +62,8 @@ block_shared()
 }
 
 /*
- * Where a job's work goes: its stream, on the device that is the calling
- * thread's current one, and where it reports failure.
+ * The queue of a job's work: its stream, on the current device of the calling
+ * thread, and the place where it reports failure.
  */
 struct Queue
 {

@@ -1,39 +1,39 @@
 /*-------------------------------------------------------------------------
  *
  * order_check.cuh
- *	  Whether what a sort made is an order: the last thing that a job does
- *	  before its keys are gone.
+ *	  The check of an order, the last thing that a job does before its keys are
+ *	  gone.
  *
  * A wrong order is a wrong answer to a query, and nobody else would notice it.
  * So every order is read once more, and a job whose order is wrong fails like
  * one that ran out of memory: the rows are sorted elsewhere.  Two things are
  * checked.
  *
- * Every row is there once: this is checked of all entries.  A hash of each row
- * number is added up, and one of each place taken away, modulo 2^64; a
- * permutation leaves 0.  The hash is the square of a scattered number, and one
- * to one: a single wrong entry (a row that comes twice, or does not exist)
- * never leaves 0.  Several wrong entries would have to cancel out, which
- * faults, that know nothing of the hash, do about once in 2^63 times.  A
- * bitmap of the rows seen would leave no chance at all, but takes an atomic
- * operation at a random place for each row: even where the bits fit into the
- * cache some 0.7 ms for 100 million rows, five times what reading costs.  The
- * hashes are 6 instructions a row, which hide behind the reading.  Where no
- * ties were asked for, their mark counts as a part of the row number, so that
- * a mark is found.
+ * Every row is there once: this is checked for all entries.  The hashes of all
+ * row numbers are added up, and the hashes of all places are subtracted,
+ * modulo 2^64.  A permutation leaves 0.  The hash is the square of a scattered
+ * number, and one to one, so a single wrong entry (a row that comes twice, or
+ * does not exist) never leaves 0.  Several wrong entries would have to cancel
+ * out.  Faults know nothing of the hash, so they do that about once in 2^63
+ * times.  A bitmap of the rows seen would leave no chance at all, but takes an
+ * atomic operation at a random place for each row: even where the bits fit
+ * into the cache some 0.7 ms for 100 million rows, five times what reading
+ * costs.  The hashes are 6 instructions a row, which hide behind the reading.
+ * If no ties were asked for, the mark of a tie counts as a part of the row
+ * number, so that a mark is found.
  *
- * Keys are in order, and ties are marked where they belong: this is checked of
- * up to checked_pairs pairs of neighbours, which are all pairs if there are no
- * more rows than that.  To compare all pairs of more rows would mean to read
- * all keys in the order's order, a sector of memory each, which takes a third
+ * Keys are in order, and ties are marked where they belong: this is checked
+ * for up to checked_pairs pairs of neighbours.  If there are no more rows than
+ * that, these are all pairs.  To compare all pairs of more rows would mean to
+ * read all keys in sorted order, a sector of memory each, which takes a third
  * of the time of the sort.  So more rows are divided into checked_pairs
- * stretches of equal length, and one place in each is checked, which differs
- * from stretch to stretch, so that no regular fault hides.  If a share f of
- * all neighbours is wrong, that goes unnoticed with probability (1 -
- * f)^checked_pairs: with 2^16 pairs one time in 700 if it is every ten
- * thousandth pair.  So a partition, a level or a kernel that goes wrong is
- * found; a single leaf gone wrong among 100 million rows mostly is not.  For
- * that there is gpusort.verify.
+ * stretches of equal length, and one place in each stretch is checked.  The
+ * place differs from stretch to stretch, so that no regular fault hides.  If a
+ * share f of all neighbours is wrong, that goes unnoticed with probability (1
+ * - f)^checked_pairs: with 2^16 pairs one time in 700 if it is every ten
+ * thousandth pair.  So the check finds a partition, a level or a kernel that
+ * goes wrong.  It mostly misses a single wrong leaf among 100 million rows;
+ * gpusort.verify is for that.
  *
  * Predicted for one H100 at 3.0 TB/s: 100 million rows are 400 MB and take
  * 135 us, the pairs some 5 us of which most is waiting for memory three times
@@ -45,9 +45,9 @@
  * as the memory of the keys is given back meanwhile (the kernel alone takes 148
  * us); 10 million 0.74 and 0.69; 1 million 0.226 and 0.200.
  *
- * Two kinds of orders are not checked: of keys that were in order already,
- * where the check would take as long as writing them, and those of CUB's radix
- * sort.
+ * Two kinds of orders are not checked: orders of keys that were in order
+ * already, where the check would take as long as writing the order, and orders
+ * of CUB's radix sort.
  *
  *-------------------------------------------------------------------------
  */
@@ -154,7 +154,7 @@ checked_place(uint32_t sample, uint32_t nrows)
 }
 
 /*
- * Whether a place's entry cannot come after the one before it.  The entries
+ * Whether the entry at a place cannot come after the one before it.  Entries
  * may have any values: only keys of rows that exist are read.
  */
 static __device__ __forceinline__ bool

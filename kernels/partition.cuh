@@ -16,7 +16,7 @@
  *					segment of the next level, or nothing more
  *	scatter_tiles	the rows to their buckets
  *
- * The bucket of a word is looked for again the second time, which is cheaper
+ * The bucket of a word is searched for again the second time, which is cheaper
  * than to remember it (Leischner et al.  2010, section 4).
  *
  *-------------------------------------------------------------------------
@@ -31,8 +31,8 @@ namespace gpusort
 {
 
 /*
- * A thread's words of a tile: every partition_threads-th.  Words beyond the
- * end of a tile that is not whole count for a bucket that does not exist.
+ * A thread's words of a tile: every partition_threads-th word.  Words beyond
+ * the end of a tile that is not whole count for a bucket that does not exist.
  */
 struct TileItems
 {
@@ -83,8 +83,8 @@ struct TileItems
 	}
 
 	/*
-	 * Whether the lanes of a warp mostly have words of the same bucket, as
-	 * where input is in order.
+	 * Whether the lanes of a warp mostly have words of the same bucket, as if
+	 * input is in order.
 	 */
 	__device__ __forceinline__ bool
 	is_clustered() const
@@ -370,8 +370,8 @@ scatter_tiles(Level level, Source source, Destination to)
 		__syncthreads();
 
 		/*
-		 * An item's bucket, and in the bits above it how many of its items
-		 * came before.
+		 * The bucket of an item, and in the bits above it how many items of
+		 * the bucket came before.
 		 */
 		items.find_buckets(shared.tree, segment.log_buckets);
 		if (items.is_clustered())

@@ -4,8 +4,8 @@
  *	  Which pushes of a job are complete.
  *
  * A push returns while its copy is under way.  It leaves an event on the job's
- * stream and a ticket with the caller, who waits for it before using the
- * memory again from which was pushed.  Tickets are the pushes' numbers from 1
+ * stream, and returns a ticket.  The caller waits for the ticket before it
+ * uses the pushed memory again.  Tickets are the numbers of the pushes from 1
  * on, and pushes complete in their order, so events are a queue.
  *
  *-------------------------------------------------------------------------
@@ -26,8 +26,8 @@ class PushTickets
 {
 public:
 	/*
-	 * Records that a push is complete when all work put on the queue so far
-	 * is; may throw std::bad_alloc.
+	 * Records that a push is complete when all work put on the queue so far is
+	 * complete; may throw std::bad_alloc.
 	 */
 	bool
 	record(const Queue &queue)

@@ -78,9 +78,10 @@ struct BitRange
 };
 
 /*
- * Whether the survey's pairs serve a plan, and the bits of their words that it
- * takes.  They do not if bits in between that do not vary would take more
- * passes, or if an odd number of passes would not end in the order.
+ * Whether the survey's pairs serve a plan, and the bits of their words that
+ * the plan takes.  They do not serve it if bits in between that do not vary
+ * would take more passes, or if an odd number of passes would not end in the
+ * order.
  */
 static bool
 finds_pairs(const KeySurvey &survey, const WordPlan &plan, BitRange *bits)
@@ -134,7 +135,7 @@ make_pairs(const Queue &queue, const Keys &keys, const WordPlan &plan,
 
 /*
  * Sorts by a plan: by these bits of words that are made already, or by all
- * bits of words that it makes.
+ * bits of words that it makes itself.
  */
 template <typename Word>
 static bool

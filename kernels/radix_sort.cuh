@@ -3,10 +3,10 @@
  * radix_sort.cuh
  *	  Sorting by CUB's radix sort, where few bits vary.
  *
- * A radix sort moves all pairs once for every eight bits, however they are
- * distributed.  WordPlan leaves only bits that vary, so integers of a small
- * range, however wide their type, take few moves; and a word of up to 32 bits
- * takes half the memory.
+ * A radix sort moves all pairs once for every eight bits, whatever their
+ * values.  WordPlan leaves only bits that vary, so integers of a small range
+ * take few moves, however wide their type.  And a word of up to 32 bits takes
+ * half the memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,8 +29,8 @@ extern NarrowPairs radix_sort_pairs(const Workspace &space, uint32_t *entries);
 
 /*
  * Sorts all rows by one working word into the order.  Rows with equal words
- * stay in the order of their numbers.  If the survey's pairs are as good as
- * those of the plan, it sorts them.
+ * stay in the order of their numbers.  Sorts the survey's pairs if they are as
+ * good as the plan's.
  */
 extern bool radix_sort(const Queue &queue, const Keys &keys,
 					   const KeySurvey &survey, const WordPlan &plan,

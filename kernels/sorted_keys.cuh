@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sorted_keys.cuh
- *	  Where the keys are once they have been sorted.
+ *	  Where the keys are after a sort.
  *
  * Most sorts leave the keys alone.  A sort in place (in_place_sort.cuh) has
  * put the first working words where the keys' first words were, in the order.
@@ -30,8 +30,8 @@ struct SortedKeys
 	bool		is_simple;		/* the order is simple, and needs no check */
 
 	/*
-	 * As Keys::compare(), for the rows at a place and at the one before it.
-	 * Keys of which one begins with the other are not equal, and not allowed.
+	 * As Keys::compare(), for the rows at a place and at the place before it.
+	 * If one key begins with the other, they are not equal, and not allowed.
 	 */
 	__device__ __forceinline__ int
 	compare(uint32_t row_before, uint32_t row, uint32_t place) const

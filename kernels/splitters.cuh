@@ -4,23 +4,23 @@
  *	  Splitting a segment into buckets: choosing splitters, and the tree in
  *	  which the bucket of a word is found.
  *
- * As in GPU sample sort (Leischner, Osipov and Sanders 2010): splitters are
- * taken at equal distances from a sorted random sample, and a word goes down
- * a complete binary tree of them, a comparison a level and no branch.  So
- * buckets are of about the same size whatever the values are.
+ * As in GPU sample sort (Leischner, Osipov and Sanders 2010), splitters are
+ * taken at equal distances from a sorted random sample.  A word goes down a
+ * complete binary tree of splitters, with a comparison a level and no branch.
+ * So buckets have about the same size, whatever the values are.
  * CUDA-quicksort's pivot, the middle between two extremes, cannot promise
  * that.
  *
  * Bucket b holds words from splitter b on that are less than splitter b + 1;
- * there is no splitter 0.  A heavy word is in the sample often enough to make
- * two splitters next to each other, s and s: the second becomes s + 1, so that
- * the bucket between them has equal words only (an equality bucket), and is
- * finished.
+ * there is no splitter 0.  A word of many rows is in the sample often enough
+ * to become two neighbouring splitters, s and s.  The second becomes s + 1, so
+ * that the bucket between them has equal words only (an equality bucket), and
+ * is finished.
  *
- * Each level divides any segment with four buckets or more: if one bucket had
- * all of its rows, these would lie between two neighbouring splitters.  But
- * the first and the last splitter are rows of the segment, and if these are
- * equal their word has an equality bucket.
+ * With four buckets or more each level divides any segment.  If one bucket had
+ * all rows of the segment, these would lie between two neighbouring splitters.
+ * But the first and the last splitter are rows of the segment, and if they are
+ * equal, their word has an equality bucket.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,14 +33,14 @@
 namespace gpusort
 {
 
-/* The fewest buckets, see above. */
+/* The logarithm of the fewest buckets, see above. */
 constexpr unsigned min_log_buckets = 2;
 
 /*
  * The logarithm of the number of buckets for a segment.  One more level costs
- * as much as the first, so leaves may be longer than wanted where that makes
- * this level the last.  If one more is needed anyway, each of the two does
- * half of the work.
+ * as much as the first.  So leaves may be longer than wanted if that makes
+ * this level the last.  If one more level is needed anyway, each of the two
+ * does half of the work.
  */
 static __host__ __device__ __forceinline__ unsigned
 choose_log_buckets(uint32_t length)
@@ -68,9 +68,9 @@ struct SampleShared
 
 /*
  * A place of the segment for a sample.  Places are stratified, one from each
- * of "samples" equal parts, which is all but exact for sorted input; where in
- * its part is as good as random (a multiplicative hash, Knuth, volume 3, 6.4),
- * so that no pattern of the input meets all samples.
+ * of "samples" equal parts, which is all but exact for sorted input.  The
+ * place within its part is as good as random (a multiplicative hash, Knuth,
+ * volume 3, 6.4), so that no pattern of the input meets all samples.
  */
 static __host__ __device__ __forceinline__ uint32_t
 sample_place(const Segment &segment, unsigned sample, unsigned samples)
@@ -86,8 +86,8 @@ sample_place(const Segment &segment, unsigned sample, unsigned samples)
 
 /*
  * Chooses the splitters of all segments of a level, and makes their buckets
- * empty.  Also clears the counters of the next level: no kernel from this one
- * on needs what they said of the previous level.
+ * empty.  Also clears the counters of the next level, which have those of the
+ * previous level: no kernel from this one on needs them.
  */
 template <typename Source>
 static __global__ void __launch_bounds__(splitter_threads)

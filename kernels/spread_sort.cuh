@@ -3,17 +3,18 @@
  * spread_sort.cuh
  *	  One block sorts pairs in shared memory.
  *
- * However keys are distributed, a few neighbours in their order mostly lie
+ * However keys are distributed, a few neighbours in sorted order mostly lie
  * evenly between the smallest and the largest of them.  So pairs are spread
- * over as many buckets as there may be pairs, by where they lie in that range
+ * over as many buckets as there may be pairs, by their place in that range
  * (bucket sort; with random words a bucket has one pair on average).  Within a
- * bucket each pair finds its place by counting those that come before it.
- * That takes a fixed number of steps, where a bitonic network of 2048 takes
+ * bucket each pair finds its place by counting the pairs that come before it.
+ * This takes a fixed number of steps, where a bitonic network of 2048 takes
  * 66.
  *
- * A bucket of many pairs is crowded.  If its words are equal there is nothing
- * to do; otherwise a bitonic network (block_sort.cuh) sorts this bucket, so no
- * input costs much more than bitonic sort, CUDA-quicksort's own finish.
+ * A bucket of many pairs is crowded.  If its words are equal, there is nothing
+ * to do.  Otherwise a bitonic network (block_sort.cuh) sorts the bucket.  So
+ * no input costs much more than a bitonic sort, with which CUDA-quicksort
+ * finishes.
  *
  *-------------------------------------------------------------------------
  */
@@ -189,8 +190,8 @@ sort_mixed_buckets(SpreadShared<capacity, threads> &shared)
 }
 
 /*
- * Sorts and puts the pairs of crowded buckets; those of the others have been
- * put.  Called by all threads of the block after a barrier.
+ * Sorts and puts the pairs of crowded buckets; the pairs of other buckets are
+ * put already.  Called by all threads of the block after a barrier.
  */
 template <unsigned capacity, unsigned threads, typename Put>
 static __device__ __forceinline__ void

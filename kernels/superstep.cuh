@@ -1,21 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * superstep.cuh
- *	  The bitonic network of many items: as many of its steps as can be made in
- *	  shared memory each time the items are read.
+ *	  The bitonic network of many items: each time items are read, as many
+ *	  steps as possible are made in shared memory.
  *
  * The mapping is that of Capannini, Silvestri and Baraglia, "Sorting on GPUs
  * for large scale datasets" (2010), section 5.  A step compares places that
- * differ in one bit, so a sequence of steps over some set of bits (the paper's
- * Gamma sequence) never leaves the places that agree in all the other bits.
- * These places are a part, which a block loads, takes through these steps and
- * puts back.  2^local_bits items fit into shared memory, so the set may have
- * local_bits bits.  Steps are added until the set is full (a superstep); that
- * may be the end of one merge together with the beginning of the next.  The
- * lowest bits, coalesced_bits of them, are always in the set, because then a
- * part consists of sequences of neighbouring places, and its loads and stores
- * are coalesced.  Before all supersteps, parts of neighbouring places are
- * sorted (the paper's Gamma_0).
+ * differ in one bit.  So a sequence of steps over some set of bits (the
+ * paper's Gamma sequence) never leaves the places that agree in all other
+ * bits.  These places are a part, which a block loads, takes through these
+ * steps and puts back.  2^local_bits items fit into shared memory, so the set
+ * may have local_bits bits.  Steps are added until the set is full (a
+ * superstep); that may be the end of one merge together with the beginning of
+ * the next.  The lowest bits, coalesced_bits of them, are always in the set,
+ * because then a part consists of sequences of neighbouring places, and its
+ * loads and stores are coalesced.  Before all supersteps, parts of
+ * neighbouring places are sorted (the paper's Gamma_0).
  *
  * In the paper n is a power of two, and each step of a part is made in shared
  * memory.  Two things differ here:

@@ -4,12 +4,12 @@
  *	  Groups of rows whose keys agree in all words compared so far: finding the
  *	  groups, and loading the next working words of the rows.
  *
- * The order's ties say which rows agree with the one before in all working
- * words so far.  From them a bit a place is made that says whether its row
- * starts a tie group.  Bits are only ever added.  A place whose bit and whose
- * follower's bit are set is settled for good and is not read again: later
- * rounds read the bits, an eighth of a byte a row, and beyond them only the
- * rows that are still tied.
+ * The ties of the order tell which rows agree with the row before in all
+ * working words so far.  From these one bit a place is made, which tells
+ * whether its row starts a tie group.  Bits are only ever added.  If the bits
+ * of a place and of the next place are set, the place is settled for good and
+ * is not read again.  So later rounds read the bits, an eighth of a byte a
+ * row, and beyond them only the rows that are still tied.
  *
  * The kernels of a round (tie_rounds.cuh): mark_group_starts() adds bits where
  * entries are no ties; collect_tie_groups() lists the groups whose keys go on;
@@ -63,7 +63,7 @@ mark_group_starts(const uint32_t *order, uint32_t nrows, bool is_first_round,
 		shared.found = no_start;
 	__syncthreads();
 
-	/* The warp does the bits of each of its lanes together, a lane a bit. */
+	/* All lanes of the warp make the bits of one lane together, a bit each. */
 	for (unsigned owner = 0; owner < warp_threads; owner++)
 	{
 		uint32_t	old_bits = __shfl_sync(whole_warp, bits, owner);
@@ -140,7 +140,7 @@ warp_append(Element *list, uint32_t *count, bool is_active, Element element)
 
 /*
  * Lists all tie groups of two rows and more whose keys reach the next working
- * word.  Of keys that agree so far either all go on or none does
+ * word.  If keys agree so far, either all of them go on or none does
  * (key_format.h).
  */
 static __global__ void __launch_bounds__(simple_threads)
@@ -171,8 +171,8 @@ collect_tie_groups(Keys keys, uint32_t next_word, const uint32_t *order,
 	uint32_t	heads = bits & ~(bits >> 1 | (next_starts ? 1u << 31 : 0));
 
 	/*
-	 * Only the group of the last head can go on beyond this word of bits: then
-	 * it ends at the next start in the tile, or beyond the tile.
+	 * Only the group of the last head can go on beyond this word of bits.
+	 * Then it ends at the next start in the tile, or beyond the tile.
 	 */
 	bool		is_open = heads != 0 && (bits >> (31 - __clz(heads))) == 1;
 	uint32_t	open_end = no_start;

@@ -3,10 +3,10 @@
  * tie_rounds.cuh
  *	  The host's side of sorting tied rows by their next working words.
  *
- * To sort strings by a prefix of a word, and then only tied ones by the next
- * word, is the idea of multikey quicksort (Bentley and Sedgewick 1997).  The
- * flags of segment heads come from segmented scans (Sengupta, Harris, Zhang,
- * Owens 2007).
+ * The idea of multikey quicksort (Bentley and Sedgewick 1997) is to sort
+ * strings by a prefix of a word, and then only tied strings by the next word.
+ * The flags of segment heads come from segmented scans (Sengupta, Harris,
+ * Zhang, Owens 2007).
  *
  * A round lists the tie groups, loads the next working words of their rows
  * (tie_groups.cuh) and sorts each group by them (device_quicksort.cuh), all

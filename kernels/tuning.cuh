@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * tuning.cuh
- *	  The sizes the kernels are built with, all in one place.
+ *	  The sizes with which the kernels are built, all in one place.
  *
  * One set is for devices.  The other is for the emulator of the unit tests,
  * where a few thousand rows must pass through every path: several slabs,
@@ -71,8 +71,9 @@ constexpr unsigned partition_blocks = 2;	/* resident on an SM */
 constexpr unsigned max_log_buckets = 8;
 
 /*
- * With 16 samples for each the lengths of buckets spread by a quarter around
- * their mean (one standard deviation); the longest of 256 has twice the mean.
+ * With 16 samples for each bucket the lengths of buckets spread by a quarter
+ * around their mean (one standard deviation); the longest of 256 has twice the
+ * mean.
  */
 constexpr unsigned samples_per_bucket = 16;
 constexpr unsigned splitter_threads = 512;
@@ -141,9 +142,9 @@ constexpr unsigned kept_buffer_words = 1u << 17;
  *		30M		1.851		1.368		1.711		3.236
  *		268M	17.23		11.17		15.96		27.85
  *
- * In between a radix sort takes as much more as it has more digits of 8 bits,
- * in words of twice the size, so there is no other crossing.  Few keys of one
- * word are not asked how many bits vary, see key_sort.cu.
+ * In between, the time of a radix sort grows with the digits of 8 bits, in
+ * words of twice the size, so there is no other crossing.  With few keys of
+ * one word nobody asks how many bits vary, see key_sort.cu.
  */
 constexpr unsigned radix_sort_bits = 32;
 
@@ -163,10 +164,10 @@ constexpr unsigned max_buckets = 1u << max_log_buckets;
 constexpr unsigned leaf_rows = huge_leaf_rows;
 
 /*
- * If buckets have this many rows on average, all are leaves, as good as
- * certainly.  Their lengths are spread as the sum of 16 exponential variables,
- * the samples of a bucket; a bucket has three times the mean or more once in
- * 39 million.
+ * If buckets have this many rows on average, it is as good as certain that all
+ * are leaves.  Their lengths are distributed as the sum of 16 exponential
+ * variables, one for each sample of a bucket.  Once in 39 million a bucket has
+ * three times the mean or more.
  */
 constexpr unsigned sure_leaf_rows = leaf_rows / 3;
 
@@ -181,8 +182,8 @@ constexpr unsigned few_rows = max_buckets * acceptable_leaf_rows;
 
 /*
  * Up to this many rows, keys of one word are sorted before it is known how
- * many of their bits vary; with more rows, a radix sort of 32 bits gains more
- * than waiting for the survey takes.  Milliseconds on an H100, at once and
+ * many of their bits vary.  With more rows a radix sort of 32 bits gains more
+ * than the wait for the survey takes.  Milliseconds on an H100, at once and
  * after the survey: 300k of 32 bits 0.131 and 0.143, 1M 0.183 and 0.154; 1M of
  * 64 bits 0.195 and 0.209.
  */

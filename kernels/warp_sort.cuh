@@ -10,8 +10,8 @@
  * never moves down, so the places from "length" on, which hold nothing, are
  * left out of every exchange.
  *
- * All lanes of the warp take part, with the same length; the order of equal
- * words is left to chance.
+ * All lanes of the warp take part, with the same length.  Equal words come in
+ * any order.
  *
  *-------------------------------------------------------------------------
  */

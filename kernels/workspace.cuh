@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * workspace.cuh
- *	  What a sort works on: pairs, segments, buckets, tiles, leaves and tie
+ *	  The data of a sort: pairs, segments, buckets, tiles, leaves and tie
  *	  groups, and where each of these lies in device memory.
  *
  * The terms, from the bottom up:
@@ -15,13 +15,15 @@
  *	tie group	neighbouring rows whose keys agree in all words compared so far
  *
  * Partitioning moves pairs from one of two arrays to the other, level after
- * level; a place belongs to the same bucket in both, and in the order, to
- * which leaves and buckets of equal words go at once.  An entry of the order
- * has ORDER_TIE set if its working word equals that of the entry before.
+ * level.  Leaves and buckets of equal words go straight to the order.  A place
+ * belongs to the same bucket in both arrays and in the order.  An entry of the
+ * order has ORDER_TIE set if its working word equals the word of the entry
+ * before.
  *
- * All but the order is one allocation, so that a small job pays for only one.
- * A row takes 12 bytes in each array of pairs and about half a byte in all
- * lists together.  Places and row numbers are 32 bits: SORT_MAX_ROWS fits.
+ * All memory but the order is one allocation, so that a small job pays for
+ * only one.  A row takes 12 bytes in each array of pairs and about half a byte
+ * in all lists together.  Places and row numbers are 32 bits: SORT_MAX_ROWS
+ * fits.
  *
  *-------------------------------------------------------------------------
  */
@@ -336,10 +338,10 @@ struct Workspace
 	}
 
 	/*
-	 * Lists for tie groups.  Between two sorts nothing lives in the second
-	 * array of pairs, and its words have room for all short groups that there
-	 * can be: a listed group has two rows at least, and a group of a higher
-	 * class has more rows than the class below allows.
+	 * Lists for tie groups.  They lie in the words of the second array of
+	 * pairs, where nothing lives between two sorts.  These have room for all
+	 * short groups that there can be: a listed group has at least two rows,
+	 * and a group of a higher class has more rows than the class below allows.
 	 */
 	TieGroupLists
 	tie_group_lists(uint64_t nrows) const
