@@ -1,9 +1,8 @@
-# The commands of a document, so that a test runs what readers are told.
-#
-# A command is a block in SQL, in sh or in conf, which is for postgresql.conf, that begins with a
-# comment: the block's name. A block without a language right behind it shows the command's result;
-# elsewhere its name is its first line. Whatever differs between a reader's servers and those of a
-# test, like the host, is replaced. Blocks in sh without a comment are for scripts/check_documents.
+# The commands of a document, so that a test runs what the document tells its readers.
+# A command is a block in SQL, in sh or in conf (for postgresql.conf) that begins with a comment:
+# the block's name. A block without a language right behind it shows the command's result; elsewhere
+# its name is its first line. Whatever differs between a reader's servers and those of a test, like
+# the host, is replaced. Blocks in sh without a comment are for scripts/check_documents.
 package DocumentCommands;
 
 use strict;
@@ -12,8 +11,8 @@ use FindBin;
 use PostgreSQL::Test::Utils qw(slurp_file);
 use Test::More import => ['is'];
 
-# Takes the path of a document in the checkout, and pairs of a pattern and a
-# function that makes its replacement of what the pattern has captured.
+# Takes the path of a document in the checkout, and pairs of a pattern and a function, which makes
+# the replacement from what the pattern has captured.
 sub new
 {
 	my ($class, $document, @replacements) = @_;
@@ -57,9 +56,8 @@ sub commands
 	return $self->{commands}{$name} // die "$self->{document} has no block '$name'";
 }
 
-# A test: lines are those that the document shows behind the block of this name,
-# as far as it does: a line with "..." stands for the rest.  A function can make
-# those the same that differ each time.
+# A test: lines are those that the document shows behind the block of this name. A line with "..."
+# stands for the rest. A function can make lines equal that differ each time.
 sub is_shown
 {
 	my ($self, $name, $lines, $same) = @_;
@@ -73,8 +71,8 @@ sub is_shown
 	is($lines, $shown, "$self->{document} shows what becomes of '$name'");
 }
 
-# A test: all have been taken, and what is shown has been compared, but of those
-# with names that another test takes.
+# A test: all blocks have been taken, and all results that are shown have been compared, except
+# those with names that another test takes.
 sub all_taken
 {
 	my ($self, $others) = @_;

@@ -40,8 +40,8 @@ BEGIN
 END $$;
 SQL
 
-# SQL: all pages of an index, but for the place in the log of their last change
-# and the sum that includes it.
+# SQL: all pages of an index, without the place in the log of their last change, and without the
+# checksum, which includes it.
 use constant PAGES_FUNCTION => <<'SQL';
 CREATE EXTENSION pageinspect;
 CREATE FUNCTION pages(index regclass) RETURNS text LANGUAGE sql AS $$
@@ -50,7 +50,7 @@ CREATE FUNCTION pages(index regclass) RETURNS text LANGUAGE sql AS $$
 $$;
 SQL
 
-# SQL: a string of characters of an alphabet, of a length of up to the longest.
+# SQL: a random string of characters of an alphabet, of any length up to the longest.
 use constant RANDOM_TEXT_FUNCTION => <<'SQL';
 CREATE FUNCTION random_text(alphabet text, longest int) RETURNS text LANGUAGE sql VOLATILE AS $$
 	SELECT coalesce(string_agg(substr(alphabet, 1 + floor(random() * length(alphabet))::int, 1), ''), '')
@@ -58,7 +58,7 @@ CREATE FUNCTION random_text(alphabet text, longest int) RETURNS text LANGUAGE sq
 $$;
 SQL
 
-# What the kernel says of a process; nothing if there is no such process.
+# Returns what the kernel says of a process; nothing if there is no such process.
 sub status_of
 {
 	my ($pid, $name) = @_;
@@ -78,11 +78,11 @@ $settings
 CONF
 }
 
-# Whether the server has ICU.  One that has not may list a collation of it.
+# Whether the server has ICU. A server without ICU may still list a collation of ICU.
 sub has_icu { return `pg_config --configure` !~ /--without-icu/; }
 
-# A link to the installed library in this directory, to be loaded in its place.
-# To the server both are the same one, but gpusortd is looked for beside the link.
+# Makes a link to the installed library in this directory, to be loaded in its place. To the server
+# both are the same library, but gpusortd is searched for beside the link.
 sub link_library
 {
 	my ($directory) = @_;
@@ -93,8 +93,7 @@ sub link_library
 	return "$directory/gpusort";
 }
 
-# The same with the gpusortd that tests have, see test/gpusortd.  It is built once
-# for all of them.
+# The same with the gpusortd for tests, see test/gpusortd. It is built once for all tests.
 sub library_with_test_gpusortd
 {
 	my $directory = "$PostgreSQL::Test::Utils::tmp_check/gpusortd";
@@ -112,7 +111,7 @@ sub daemon_pid
 	{
 		my $working = readlink("$process/cwd") // next;
 		my $executed = readlink("$process/exe") // next;
-		# also if another one has been installed since
+		# also if another gpusortd has been installed since
 		return $1 if $working eq $self->data_dir && $executed =~ m{/gpusortd( \(deleted\))?$} && $process =~ /(\d+)$/;
 	}
 	return 0;
@@ -132,8 +131,8 @@ sub wait_until_ready
 	ok($self->poll_query_until('postgres', "SELECT count(*) = 1 FROM gpusort_devices WHERE state = 'ready'"), $what);
 }
 
-# Whether the server accepts sessions again.  poll_query_until() does not do for
-# that: psql may have ended before it is given the query.
+# Waits until the server accepts sessions again; false if it does not in time. poll_query_until()
+# does not suffice: psql may have ended before it gets the query.
 sub wait_until_up
 {
 	my ($self) = @_;
@@ -145,7 +144,7 @@ sub wait_until_up
 	return 0;
 }
 
-# One of gpusort_stats.
+# Returns a counter of gpusort_stats.
 sub counter
 {
 	my ($self, $name) = @_;
@@ -172,8 +171,8 @@ sub compare_random
 	return ($? >> 8, $output);
 }
 
-# Starts psql with a script, to go on by itself, as an application of this name.
-# The result has what it prints in "out" and "err", and its process in "handle".
+# Starts psql with a script, to go on by itself, as an application of this name. The result has its
+# output in "out" and "err", and its process in "handle".
 sub start_psql
 {
 	my ($self, $name, $script) = @_;

@@ -1,5 +1,5 @@
 # Parallel queries that are held at doors. A door is an advisory lock of a session. There is a door for workers, one for leaders, and one
-# for all processes where they begin, so that none comes too late to have rows.
+# at the beginning for all processes, so that no process comes too late to have rows.
 package HeldQueries;
 use strict;
 use warnings;
@@ -26,8 +26,8 @@ BEGIN
 END $$;
 SQL
 
-# A condition on the column "id" of rows that are scanned, which all rows fulfil. A process arrives at the first of its rows that is one
-# in a hundred.
+# A condition on the column "id" of scanned rows, which all rows fulfil. It holds a process at door 3, at its first row whose id is a
+# multiple of a hundred.
 use constant ARRIVED => 'CASE WHEN id % 100 = 0 THEN public.arrive(id) ELSE id END IS NOT NULL';
 
 # Makes doors on this cluster; the sessions that are held have this name.
@@ -39,7 +39,7 @@ sub new
 	return $self;
 }
 
-# Makes the session for the locks, again after a restart. Its timeout begins anew with each query.
+# Makes the session for the locks; to be called again after a restart. The session's timeout begins anew with each query.
 sub make_doors
 {
 	my ($self) = @_;
@@ -111,8 +111,7 @@ sub start_at_first_rows
 	return ($session, $self->wait_for(1, 2, 'Lock'));
 }
 
-# The same; then waits until the workers have sent all of their rows while the leader is still held, or the
-# other way round.
+# The same. Then waits until the workers have sent all of their rows while the leader is still held, or the other way round.
 sub start_with_late_leader
 {
 	my ($self, $script) = @_;

@@ -1,5 +1,5 @@
-# The life of gpusortd, and what its death does to sorts: gpusortd comes and goes with the server,
-# and comes back when it is killed; a query notices only by its time.
+# The life of gpusortd, and what its death does to sorts. gpusortd comes and goes with the server,
+# and comes back when it is killed. A query only takes longer then.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -77,12 +77,12 @@ foreach my $i (1 .. 20)
 $_->finish foreach @handles;
 is(scalar(grep { $$_ eq "$native\n" } @results), 20, 'twenty sessions sort at once');
 
-# a backend has nothing of CUDA in it
+# a backend has not loaded CUDA
 my $maps = $node->safe_psql('postgres',
 	"SET gpusort.device = cuda; SELECT count(*) FROM ($sort) s; SELECT count(*) FROM regexp_split_to_table(pg_read_file('/proc/self/maps', 0, 1000000), E'\\n') l WHERE l LIKE '%libcuda%'");
 is($maps, "300000\n0", 'a backend never maps libcuda');
 
-# a change of what it is started with
+# a change of the settings with which gpusortd is started
 my $before = $node->daemon_pid;
 $node->append_conf('postgresql.conf', "gpusort.staging_memory_limit = '512MB'");
 $node->reload;
@@ -98,7 +98,7 @@ for (1 .. 300)
 ok($changed, 'gpusortd is started anew with other settings');
 $node->wait_until_ready('and is ready again');
 
-# it ends with the server, however that ends
+# gpusortd ends with the server, however the server ends
 $pid = $node->daemon_pid;
 $node->stop('immediate');
 my $gone = 0;
@@ -109,7 +109,7 @@ for (1 .. 300)
 }
 ok($gone, 'gpusortd ends with the server');
 
-# what sorts do without though gpusortd is ready
+# what sorts lack though gpusortd is ready
 my $state = 'SELECT state, reason FROM gpusort_devices';
 $node->append_conf('postgresql.conf', "min_dynamic_shared_memory = 8MB\nhuge_pages = try");
 $node->start;

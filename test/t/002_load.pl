@@ -1,5 +1,5 @@
-# The library loaded by sessions rather than by the server: CREATE EXTENSION acts at once and says
-# how to go on; gpusortd starts when a sort first needs it.
+# The library, loaded by sessions rather than by the server. CREATE EXTENSION acts at once and says
+# how to go on. gpusortd starts when a sort first needs it.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -29,7 +29,7 @@ $node->safe_psql('postgres', 'DROP EXTENSION gpusort');
 ($status, $out, $err) = $node->psql('postgres', 'CREATE EXTENSION gpusort');
 is($err, '', 'where the library is loaded there is nothing to say');
 
-# gpusortd starts when it is asked for, one for all databases
+# gpusortd starts at the first request, one for all databases
 $node->append_conf('postgresql.conf', "gpusort.daemon_engine = host\nsession_preload_libraries = 'gpusort'");
 $node->reload;
 $node->safe_psql('postgres', "CREATE DATABASE other");
@@ -60,7 +60,7 @@ SET gpusort.device = cuda;
 SELECT md5(string_agg(k::text, ',')) FROM (SELECT drop_it(k) k FROM t ORDER BY t.k OFFSET 0) s;
 SQL
 
-# what is cancelled leaves nothing behind
+# a cancelled sort leaves nothing behind
 my $fds = "SELECT count(*) FROM pg_ls_dir('/proc/self/fd')";
 my ($before, $after, $done) = split /\n/, $node->safe_psql('postgres', <<"SQL");
 SET gpusort.device = cuda;
@@ -79,7 +79,7 @@ END \$\$;
 $fds;
 $digest;
 SQL
-# files of tables may come to be open, but not one for each sort
+# files of tables may be opened, but not one for each sort
 cmp_ok($after, '<', $before + 10, 'a hundred failed sorts leave no descriptors open');
 is($done, $native, 'and gpusortd goes on');
 ($status, $out, $err) = $node->psql('postgres',

@@ -1,6 +1,6 @@
-# Faults around a sort: a gpusortd that cannot be run, memory and disk that cannot be had, settings
-# that make no sense, and queries that anybody ends half way. Each time there is one clear message,
-# the next query is right, and neither a backend nor gpusortd keeps anything of the last one.
+# Faults around a sort: a gpusortd that cannot be run, a lack of memory or disk, settings that make no sense, and queries
+# that somebody ends half way. Each time there is one clear message, the next query is right, and neither a backend nor
+# gpusortd keeps anything of the failed one.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -60,7 +60,7 @@ $node->safe_psql('postgres', GpusortCluster::HELD_FUNCTION);
 my $digest = "SELECT count(*), md5(string_agg(k::text, ',')) FROM (SELECT k FROM many(20000) k ORDER BY k) s;\n";
 my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; $digest");
 
-# What a session prints that goes on after errors.
+# Returns what a session prints that goes on after errors.
 sub psql
 {
 	my ($script) = @_;
@@ -69,7 +69,7 @@ sub psql
 	return ($out, $err);
 }
 
-# Waits until something that is not in the database is so.
+# Waits until a condition outside the database is true.
 sub wait_until
 {
 	my ($condition) = @_;
@@ -81,7 +81,7 @@ sub wait_until
 	return 0;
 }
 
-# A gpusortd that is stopped by a test that fails is not to stay.
+# If a test fails, a gpusortd that it has stopped must not stay.
 my $daemon = 0;
 END { kill 'CONT', $daemon if $daemon }
 
@@ -103,7 +103,7 @@ sub check_without_daemon
 	is($err, '', 'without a word');
 	do
 	{
-		# now and then it is tried again
+		# now and then gpusortd is tried again
 		($out, $err) = psql("SET gpusort.device = cuda; $digest");
 	} while ($err =~ /gpusortd is not ready yet/);
 	is($out, $native, 'also where the device is asked for');
@@ -131,14 +131,12 @@ $node->wait_until_ready('once it is there gpusortd is started');
 my ($out, $err) = psql("SET gpusort.device = cuda; $digest");
 is("$out$err", $native, 'and sorts');
 
-#
-# Staging memory that cannot be had
+# A lack of staging memory
 #
 
 my $launcher = $node->launcher_pid;
 
-# Sets a limit of the launcher, which gpusortd inherits, and has gpusortd
-# started anew, which takes a change of a setting.
+# Sets a limit of the launcher, which gpusortd inherits, and makes gpusortd start anew, by the change of a setting.
 sub restart_daemon
 {
 	my ($limit, $staging_limit, $state) = @_;
@@ -259,9 +257,8 @@ foreach my $setting (sort keys %refused)
 
 restart_daemon('--fsize=unlimited:', '128MB', 'ready|');
 
-# A query for each phase that gets stuck in it: the backend itself sleeps, or
-# it waits for a gpusortd that is stopped.  Rows that came in order would have no
-# keys.
+# For each phase a query that gets stuck in it: the backend itself sleeps, or waits for a gpusortd that is stopped. Rows
+# must not come in order, as they would have no keys.
 my $sleep = '$$SELECT pg_sleep(600)$$';
 # a signal takes a moment to stop all threads, in which one of them could sort
 my $running = "grep -L State:.T /proc/$daemon/task/*/status";
@@ -304,7 +301,7 @@ sub wait_until_stuck
 	return $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE $stuck");
 }
 
-# The session went on after this error, as if nothing had been.
+# Tests that the session went on after this error, as if nothing had happened.
 sub check_went_on
 {
 	my ($session, $error) = @_;
@@ -316,7 +313,7 @@ sub check_went_on
 	check_daemon_is_idle();
 }
 
-# The session is gone.
+# Tests that the session is gone.
 sub check_is_gone
 {
 	my ($session, $how) = @_;
@@ -328,8 +325,8 @@ sub check_is_gone
 	eval { $session->{handle}->finish };
 }
 
-# gpusortd has no thread but the first, and nothing open but what it had when
-# it was ready; of rings it may keep four.
+# The number of descriptors that gpusortd has open, without rings, and that of its rings. When no sort is left, gpusortd
+# has only its first thread, the descriptors that it had when it was ready, and up to four rings.
 sub daemon_descriptors
 {
 	my @all = map { readlink($_) // () } glob "/proc/$daemon/fd/*";

@@ -1,6 +1,6 @@
-# Rows that another transaction changes while a sort has them: a query that locks or changes these
-# rows reads them once more, through the sort and the nodes around it. The result is the same as
-# without gpusort.
+# Rows that another transaction changes during a sort. A query that locks or changes these rows
+# reads them once more, through the sort and the nodes around it. The result is the same as without
+# gpusort.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -26,8 +26,8 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
 $node->wait_until_ready('gpusortd is ready');
 
-# The other transaction, which has done what it does and has yet to commit.
-# Of the rows that it changes some move in the order, some leave the result.
+# The other transaction, which has made its changes and has yet to commit. Some of the rows that it
+# changes move in the order, others leave the result.
 my $other = <<'SQL';
 DROP TABLE IF EXISTS numbers;
 CREATE TABLE numbers AS SELECT i id, i * 7919 % 1009 k, i % 10 grp FROM generate_series(1, 1008) i;
@@ -39,7 +39,7 @@ DELETE FROM numbers WHERE k % 100 = 2;
 PREPARE TRANSACTION 'other';
 SQL
 
-# What a query returns that meets the other transaction on its way.
+# Returns the result of a query that meets the other transaction on its way.
 sub meet
 {
 	my ($query, $settings) = @_;

@@ -1,5 +1,5 @@
-# An enum to which another session adds values while a sort of its values is under way: the keys
-# made so far do not go with those of the new values.
+# An enum to which another session adds values during a sort by it. The keys made so far do not fit
+# those of the new values.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -18,9 +18,9 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION gpusort; CREATE EXTENSION dblink');
 $node->wait_until_ready('gpusortd is ready');
 
-# place(i) is the i-th value to be sorted.  At the 500th another session adds
-# values between the two that there are, more than there are numbers between
-# theirs, so that all get new numbers.  From then on the new values come.
+# place(i) is the i-th value to be sorted. At the 500th another session adds values between the two
+# of the enum. They are more than there are numbers between the two, so that all values get new
+# numbers. From then on the new values come.
 my $connection = 'host=' . $node->host . ' port=' . $node->port . ' dbname=postgres';
 my $make_type = <<"SQL";
 DROP TYPE IF EXISTS place CASCADE;
@@ -39,7 +39,7 @@ SQL
 
 foreach my $device ('host', 'cuda')
 {
-	# With NULLs the values' numbers have been read before, without not.
+	# With NULLs the numbers of the values have been read before, without NULLs they have not.
 	foreach my $with_nulls ('true', 'false')
 	{
 		my $query = "SELECT place FROM (SELECT place(i, $with_nulls) FROM generate_series(1, 1000) i OFFSET 0) s ORDER BY place";

@@ -1,6 +1,5 @@
 # Sorting under collations that do not order by bytes.
-#
-# Locales of libc, whose strxfrm() makes the keys while its strcoll() has the last word: first as
+# Locales of libc: strxfrm() makes the keys, and strcoll() has the last word. First the locales as
 # they are, in two encodings; then with a strxfrm() that is wrong about some strings. Even then the
 # rows must come in the order of strcoll(), sorted natively.
 #
@@ -16,7 +15,7 @@ use GpusortCluster;
 
 plan skip_all => 'a server without ICU' unless GpusortCluster::has_icu();
 
-# The locales are made here; not every machine has what they are made from.
+# The locales are made here, but not every machine has their sources.
 my $directory = abs_path(PostgreSQL::Test::Utils::tempdir);
 foreach my $locale ('en_US.UTF-8', 'hu_HU.UTF-8', 'de_DE.ISO-8859-1')
 {
@@ -34,8 +33,8 @@ work_mem = '64MB'
 CONF
 $node->start;
 
-# Words, phrases that begin alike, much that comes again, NULLs, and what is
-# longer than libc is given at once.
+# Words, phrases that begin alike, many equal strings, NULLs, and strings longer than those that are
+# given to libc as a whole.
 my $schema = <<'SQL';
 CREATE EXTENSION gpusort;
 CREATE TABLE words AS
@@ -81,14 +80,14 @@ $node->wait_until_ready('gpusortd is ready');
 
 foreach my $order (@orders)
 {
-	# Either may be, as this library's strxfrm() is right or wrong.
+	# Either method is possible, as this library's strxfrm() is right or wrong.
 	check('postgres', $order, $_, '\S+ ?\S*') foreach 'english', 'hungarian';
 	check('latin1', $order, 'default', '\S+ ?\S*');
 }
 
 
-# Indexes, whose keys several processes may make, each having seen other rows:
-# with few that begin alike in one, and many in another.
+# Indexes, whose keys several processes may make. Each process sees other rows: one sees few that
+# begin alike, another many.
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION amcheck;
 CREATE TYPE mood AS ENUM ('sad', 'happy');
@@ -124,8 +123,8 @@ cmp_ok($node->counter('index_workers'),
 is($node->counter('indexes_spilled'), '18', 'and wrote files');
 
 
-# Under ICU, rows of all kinds: enough of them that all characters are learned
-# half way, and names with numbers that need longer keys only from there on.
+# Under ICU, rows of all kinds, enough of them that all characters are learned half way, and names
+# with numbers that need longer keys only from there on.
 if ($node->safe_psql('postgres', "SELECT count(*) > 0 FROM pg_collation WHERE collprovider = 'i'") eq 't')
 {
 	my %collations = (
@@ -181,8 +180,7 @@ if ($node->safe_psql('postgres', "SELECT count(*) > 0 FROM pg_collation WHERE co
 }
 
 
-# What libc says of strings that begin with "zzz" is spoilt: their sort keys
-# are put before all others.
+# Spoils libc's sort keys of strings that begin with "zzz": these keys come before all others.
 open my $source, '>', "$directory/spoil.c" or die $!;
 print $source <<'C';
 #define _GNU_SOURCE

@@ -40,16 +40,13 @@ $node->safe_psql('postgres', GpusortCluster::HELD_FUNCTION);
 
 $node->wait_until_ready('gpusortd is ready');
 
-# A gpusortd that is stopped by a test that fails is not to stay.
+# If a test fails, a gpusortd that it has stopped must not stay.
 my $daemon = $node->daemon_pid;
 END { kill 'CONT', $daemon if $daemon }
 
 #
 # Builds that are ended, in each phase
-#
-
-# A build waits at some row, then goes on with gpusortd stopped; it is ended in
-# the one wait or in the other.
+# A build waits at some row, then goes on with gpusortd stopped. It is ended in one of the two waits.
 my %phases = (
 	'collecting' => { place => 15000, shown => 'building index: scanning table' },
 	'asking for staging memory' => { place => 1, stop => 1, shown => 'building index: scanning table' },
@@ -136,7 +133,7 @@ foreach my $phase (sort keys %phases)
 	is($node->safe_psql('postgres', "CHECKPOINT; $left"), "0\n0\n0", 'nothing is left');
 }
 
-# Builds on this table that are cancelled at any time, and are all that may go wrong.
+# Cancels builds on this table at any time; nothing else may go wrong.
 sub check_cancels
 {
 	my ($table, $what, $work_mem) = @_;
@@ -154,9 +151,7 @@ check_cancels('t', 'builds that go through files', '64kB');
 
 #
 # gpusortd lost
-#
-
-# Starts a build that waits at this row, and checks the index when it has it.
+# Starts a build that waits at this row, and then checks the index.
 sub start_checked_build
 {
 	my ($place) = @_;
@@ -216,7 +211,7 @@ like($err, qr/^\S+ ERROR:  temporary file size exceeds "?temp_file_limit"? \(512
 is($out, "0\n0\n0\n", 'nothing is left, and with room enough it is built');
 is($node->counter('indexes_spilled'), $spilled + 1, 'through files');
 
-# What the log says of files, and where they are.
+# What the log says of files, and where the files are.
 $node->safe_psql('postgres', "SET allow_in_place_tablespaces = on; CREATE TABLESPACE apart LOCATION ''");
 sub check_files
 {
@@ -265,7 +260,7 @@ CREATE TABLE p WITH (parallel_workers = 2) AS SELECT * FROM t;
 VACUUM ANALYZE p;
 SQL
 
-# Starts a build of which one process waits at this row; returns its leader and the one that waits.
+# Starts a build one of whose processes waits at this row; returns the leader and the process that waits.
 sub start_parallel_build
 {
 	my ($place) = @_;
@@ -339,7 +334,7 @@ foreach my $work_mem (-1, '256kB')
 	is($session->{out}, "0\n0\n0\n", 'and nothing is left of any');
 }
 
-# Their files.
+# The files of workers.
 $spilled = $node->counter('indexes_spilled') - 1;
 my $with_files = $node->counter('index_workers');
 check_files('p', 'what workers and leader write');
@@ -358,10 +353,8 @@ $node->safe_psql('postgres', 'ALTER SYSTEM RESET max_parallel_maintenance_worker
 
 #
 # Other sessions
-#
-
-# A snapshot that still sees rows which are deleted, and updated in place and elsewhere: the index has some of them, and they
-# do not count as duplicates.
+# A snapshot that still sees rows that are deleted, or updated in place and elsewhere. The index has some of these rows, and
+# they do not count as duplicates.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE u (id int, k int, note int) WITH (fillfactor = 70);
 INSERT INTO u SELECT i, hashint4(i), 0 FROM generate_series(1, 20000) i;
@@ -386,7 +379,7 @@ $old->quit;
 is($node->safe_psql('postgres', 'SET enable_seqscan = off; SELECT count(*), count(DISTINCT id) FROM u WHERE id > 0;'),
 	'20000|20000', 'and others see the rows of today');
 
-# A unique index is not checked anew when its table is rewritten, with rows that only others' snapshots see.
+# A unique index is not checked anew when its table is rewritten, with rows that only the snapshots of other sessions see.
 $old = $node->background_psql('postgres');
 $old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;');
 $node->safe_psql('postgres', <<'SQL');

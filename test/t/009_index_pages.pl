@@ -1,5 +1,5 @@
-# The pages that are written for an index. With any definition and any rows they are those that
-# PostgreSQL itself writes, and all of them are on disk, in the log and on a standby.
+# The pages that are written for an index. With any definition and any rows they are the pages that PostgreSQL itself writes, and all
+# of them are on disk, in the log and on a standby.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -49,9 +49,7 @@ SQL
 
 #
 # Random definitions of indexes on random rows, of which some have been updated and deleted
-#
-
-# Another run can be had with another seed, of which a failure tells.
+# Another seed gives another run; a failure tells the seed.
 my $seed = $ENV{GPUSORT_TEST_SEED} // 1;
 srand($seed);
 
@@ -142,7 +140,8 @@ $held->end;
 is($session->{err} . $session->{out}, "$native\n", 'large indexes are the same');
 cmp_ok($node->counter('index_worker_pages'), '>', $by_workers, 'with leaves that workers made');
 
-# Of keys that begin alike the participants leave out the same, as they find it; some rows are otherwise, in all of the table or late.
+# Participants leave the same common prefix out of keys, as they find it. Some rows do not have it, everywhere in the table or only
+# late.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE alike WITH (parallel_workers = 2) AS
 SELECT i, t COLLATE "C" t, t COLLATE "en-x-icu" icu, convert_to(t, 'UTF8') b, CASE WHEN i < 25000 THEN t END COLLATE "C" gaps
@@ -182,7 +181,7 @@ SELECT pages('logged_i'), pages('logged_t'), pages('logged_wide');
 SQL
 }
 
-# What a standby has where pages have nothing is zeros.
+# Where pages are empty a standby has zeros.
 my $checks = "SELECT bt_index_parent_check(index, true, true) FROM unnest(ARRAY['logged_i', 'logged_t', 'logged_wide']::regclass[]) index";
 my $sizes = "SELECT string_agg(pg_relation_size(index)::text, ' ') FROM unnest(ARRAY['logged_i', 'logged_t', 'logged_wide']::regclass[]) index";
 my $logged = build_logged();

@@ -1,11 +1,9 @@
 
 # Sort keys against PostgreSQL's own comparators.
-#
-# The module in test/encoders, built here from the product's own sources, compares every two rows of
-# a query by their keys and by their values, in both layouts, and raises an error where the two
-# differ. This file has the values: the edges of each type and random ones, as they come from
-# expressions and as they are stored, under collations and encodings of all kinds. ENCODER_SEED
-# repeats a run.
+# The module in test/encoders, built here from the product's own sources, compares every two rows of a query by their
+# keys and by their values, in both layouts. It raises an error where the two comparisons differ. This file has the
+# values: the edges of each type and random values, as they come from expressions and as they are stored, under
+# collations and encodings of all kinds. ENCODER_SEED repeats a run.
 
 use strict;
 use warnings;
@@ -22,7 +20,7 @@ my $seed = $ENV{ENCODER_SEED} // time;
 note "ENCODER_SEED=$seed";
 srand($seed);
 
-# Build the module where this user may write.
+# Builds the module where this user may write.
 my $source = "$FindBin::RealBin/../encoders";
 my $build = abs_path(PostgreSQL::Test::Utils::tempdir);
 my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
@@ -47,8 +45,7 @@ $node->start;
 my $version =
   $node->safe_psql('postgres', "SHOW server_version_num") / 10000;
 
-# What check_sort_keys() says of a query, or its error, with each of these
-# options; all in one session.
+# Returns what check_sort_keys() says of a query, or its error, with each of these options; all in one session.
 sub checks
 {
 	my ($database, $query, @options) = @_;
@@ -70,12 +67,12 @@ sub checks
 
 	my ($stdout, $stderr);
 	$node->psql($database, $script, stdout => \$stdout, stderr => \$stderr);
-	# The server cannot say what ends it, and is to warn of nothing.
+	# A server that crashes cannot say why, and nothing may cause a warning.
 	my @verdicts = $stderr eq '' ? split(/\n/, $stdout) : ($stderr) x @options;
 
 	foreach my $i (0 .. $#options)
 	{
-		# What processes share is asked for where it matters.
+		# What processes share counts only where a caller asks for it.
 		$verdicts[$i] =~ s/; shared: [^;]*// unless $options[$i]->{shared};
 
 		# Keys that libc makes may be wrong now and then.
@@ -90,8 +87,8 @@ sub check
 	return (checks($database, $query, \%option))[0];
 }
 
-# Checks a query of one column in both directions, with NULLs at either end;
-# by the operators for both directions, if they are given.
+# Checks a query of one column in both directions, with NULLs at either end, by the operators for both directions if
+# these are given.
 sub check_column
 {
 	my ($database, $query, $expected, $name, @operators) = @_;
@@ -124,7 +121,7 @@ my $enums = q{
 	ALTER TYPE disorderly ADD VALUE '500';
 	CREATE TYPE crowded AS ENUM ('first', 'last');
 };
-# more values between two others than there are numbers between theirs
+# more values between two others than there are numbers between these
 $enums .= sprintf "ALTER TYPE crowded ADD VALUE 'v%02d' BEFORE 'last';\n", $_
   foreach 0 .. 79;
 
@@ -317,7 +314,7 @@ my %edges = (
 
 push @{ $edges{interval} }, 'infinity', '-infinity' if $version >= 17;
 
-# How a type is written, where that is not how it is called here.
+# How a type is written, if that is not its name here.
 my %written = (one_char => '"char"', bit24 => 'bit(24)');
 
 my %random = (
@@ -487,7 +484,7 @@ my %words = (
 	numeric => [ 1, 0 ],
 );
 
-# types of which the compact layout refuses some values
+# types with values that the compact layout refuses
 my %choosy = map { $_ => 1 } qw(numeric timetz interval inet cidr varbit
 	disorderly crowded);
 
@@ -511,7 +508,7 @@ foreach my $name (sort keys %string_type)
 		"$name, default collation C");
 }
 
-# As expressions make them: headers of four bytes, compressed by nobody.
+# Values as expressions make them: with headers of four bytes, and not compressed.
 like(check('postgres', "SELECT v FROM v_inet UNION ALL SELECT v + 0 FROM v_inet"),
 	qr/^compact/, 'inet of both header lengths');
 like(check('postgres', "SELECT v FROM v_text UNION ALL SELECT v || '' FROM v_text"),
@@ -599,7 +596,7 @@ is( check(
 # Keys that several processes make for one sort
 # ----------
 
-# What is left out, and how long sort keys are, is found in turn, and agreed on; rows come that are otherwise.
+# Processes find in turn, and agree on, what keys leave out and how long sort keys are. Then other rows come.
 my $long = q{(repeat('p', 150) || hashint4(n))};
 foreach my $case (
 	[ 'texts', "SELECT $long COLLATE \"C\"", 0 ],
@@ -625,7 +622,7 @@ foreach my $case (
 # Arrays
 # ----------
 
-# of all shapes that a few elements can have, and with bounds of their own
+# arrays of all shapes that a few elements can have, and with bounds of their own
 my $shapes = q{
 	SELECT v FROM (VALUES ('{}'), ('{A}'), ('{B}'), ('{A,A}'), ('{A,B}'), ('{B,A}'), ('{NULL}'), ('{NULL,A}'), ('{A,NULL}'),
 		('{NULL,NULL}'), ('{{A},{A}}'), ('{{A,A}}'), ('{{A,B}}'), ('{{A},{B}}'), ('{{{A,B}}}'), ('[0:1]={A,B}'),
@@ -687,7 +684,7 @@ like(check('postgres', 'SELECT d, v, i, d FROM stored'), qr/^compact: words 0, .
 # ----------
 
 # Drawn from few values for each part, so that many have the first parts in common.
-# Their keys depend on numbers that a process reads.
+# The keys of these types depend on numbers that a process reads.
 my %of_one_process = map { $_ => 1 } qw(disorderly_range outer_type);
 
 # The types of a database and v_parts, with a column for each of them.
@@ -707,7 +704,7 @@ sub make_parts
 	return;
 }
 
-# Checks all of them, as they are stored and as expressions make them.
+# Checks all types, with values as they are stored and as expressions make them.
 sub check_parts
 {
 	my ($database) = @_;
@@ -728,8 +725,7 @@ sub check_parts
 make_parts('postgres', 300);
 check_parts('postgres');
 
-# Whole rows, with a column that old rows do not have stored; records whose types only
-# the rows tell, which may be of several.
+# Whole rows, with a column that old rows do not store; records whose types, one or several, only the rows tell.
 $node->safe_psql('postgres', q{
 	CREATE TABLE whole_rows AS SELECT n % 3 i, CASE WHEN n % 7 > 0 THEN n % 5 END gone, jsonb j, inner_type c FROM (SELECT *, row_number() OVER () n FROM v_parts) v LIMIT 200;
 	ALTER TABLE whole_rows DROP gone, ADD late int DEFAULT 7, ADD later text;
@@ -756,14 +752,14 @@ is( $node->safe_psql('postgres', q{
 		sort_key_obstacle('record', '*>(record,record)'::regoperator, 0)}),
 	'none|operator|operator', 'no keys for records by their bytes');
 
-# Documents whose names come from another one than in the order of the table.
+# Documents whose names come from another document than the first one of the table.
 like(
 	check('postgres', q{
 			SELECT v FROM (SELECT jsonb v FROM v_parts UNION ALL SELECT jsonb || '{"zzz": 1}' FROM v_parts WHERE jsonb_typeof(jsonb) = 'object'
 			UNION ALL SELECT jsonb || '[[]]' FROM v_parts WHERE jsonb_typeof(jsonb) = 'array') s ORDER BY md5(v::text)}, descending => [1]),
 	qr/^compact: words 0, .* columns 1 of 1$/, 'documents in another order');
 
-# containers of as many elements and pairs as have a code of their own, and more; long strings
+# containers with numbers of elements and pairs that have a code of their own, and with more; long strings
 like(
 	check('postgres', q{
 		SELECT (SELECT jsonb_agg(i % 2) FROM generate_series(1, n) i) FROM unnest('{77,78,79,80,81,300}'::int[]) n
@@ -779,7 +775,7 @@ like(
 	qr/^compact: words 0, refused 0, truncated \d\d; .* shared: changes 1, truncated \d\d; columns 1 of 1$/,
 	'documents that begin alike');
 
-# what they have in common is left out, where that is long
+# a long common prefix is left out
 like(
 	check(
 		'postgres', q{
@@ -1021,8 +1017,8 @@ foreach my $locale (grep { /UTF-8/ } sort keys %made_locale)
 }
 $node->safe_psql('postgres', 'CREATE EXTENSION citext');
 
-# strings of ordinary length, most of which are told apart by few characters,
-# and strings that are so only by what comes late or counts little
+# strings of ordinary length, most of which differ in few characters, and strings that differ only late or in what
+# counts little
 my $usual_strings = q{
 	SELECT random_text('abcdefghijklmnopqrstuvwxyz', 14) FROM generate_series(1, 150)
 	UNION ALL
@@ -1067,7 +1063,7 @@ foreach my $collation (@other)
 		'none', "collation $collation is no obstacle");
 }
 
-# Whatever ICU can be told, and scripts that it has rules for.
+# All attributes that ICU takes, and scripts for which it has rules.
 my $mixed_scripts = q{
 	SELECT random_text('aAbBcC-'' .,' || U&'\00e4\00c4\0301\0308\030a\0327', 10) FROM generate_series(1, 60)
 	UNION ALL
@@ -1152,7 +1148,7 @@ foreach my $database (@databases)
 		'none',
 		"default collation of database $name");
 
-	# all bytes that there are, and some that no locale knows
+	# all bytes, some of which no locale knows
 	my $values = $name =~ /latin1|sql_ascii/ ?
 	  q{SELECT c || t FROM (SELECT chr(n) FROM generate_series(1, 255) n) b (c),
 		unnest(ARRAY['', 'a', chr(1), chr(255)]) t} :
@@ -1165,8 +1161,8 @@ foreach my $database (@databases)
 			qr/^compact/, "database $name, $type");
 	}
 
-	# citext is lowered as the database does, and sorted as it is told to; its
-	# comparisons take long, so that a third of the values has to do
+	# citext is lowered by the database's collation, and sorted by the given one; its comparisons take long, so a
+	# third of the values has to do
 	my $some = "SELECT v FROM ($values) AS s (v) WHERE abs(hashtext(v) % 3) = " . int(rand(3));
 	$node->safe_psql($name, 'CREATE EXTENSION citext');
 	is( $node->safe_psql(
@@ -1211,7 +1207,7 @@ SKIP:
 {
 	skip 'no ltree', 1 unless $has{ltree};
 
-	# labels in all letters that they may have, many of them, long ones, and long beginnings that are the same in all
+	# labels of all letters that labels may have, many labels, long ones, and long common prefixes
 	check_column(
 		'postgres', q{
 		SELECT ltree(v) FROM (SELECT chr(n) FROM generate_series(48, 122) n WHERE chr(n) ~ '[0-9A-Za-z_]'
@@ -1223,7 +1219,7 @@ SKIP:
 		'postgres', q{SELECT ltree(rtrim(repeat('Alike.', 100), '.') || '.' || CASE n WHEN 700 THEN 'A' ELSE 'b' END || n) FROM generate_series(1, 1000) n},
 		qr/^compact: words 0, refused 0, truncated 1;/, 'paths that begin alike');
 
-	# nothing but the type that the extension makes
+	# only the type that the extension makes has keys
 	$node->safe_psql(
 		'postgres', q{
 		CREATE SCHEMA other;
@@ -1252,7 +1248,7 @@ SKIP:
 			UNION ALL SELECT (SELECT string_agg(format('%s=>%s', i, CASE WHEN random() < 0.5 THEN '""' ELSE 'NULL' END), ',') FROM generate_series(1, 60) i) FROM generate_series(1, 20)) s (v)},
 		qr/^compact: words 0, .* columns 1 of 1/, 'pairs');
 
-	# what versions before 9.0 stored, as they have it where the lowest byte is the first one
+	# values as versions before 9.0 stored them on little-endian machines
 	$node->safe_psql('postgres', 'CREATE CAST (bytea AS hstore) WITHOUT FUNCTION');
 	check_column(
 		'postgres', q{

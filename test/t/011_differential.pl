@@ -1,7 +1,6 @@
-# The comparison of random queries: gpusort passes it, and does not when something is wrong.
-#
-# For the second part the module in test/wrong_orders spoils the plans of gpusort, in one way each
-# time. The comparison has to find a case of it, and show how to repeat that.
+# The comparison of random queries: gpusort passes it, and fails it when something is wrong.
+# For the second part the module in test/wrong_orders spoils the plans of gpusort, each time in one
+# way. The comparison has to find a case, and show how to repeat it.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -11,7 +10,7 @@ use Test::More;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
 
-# Build the module where this user may write.
+# Builds the module where this user may write.
 my $source = "$FindBin::RealBin/../wrong_orders";
 my $build = abs_path(PostgreSQL::Test::Utils::tempdir);
 my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
@@ -64,7 +63,7 @@ foreach my $fault ('nulls', 'direction', 'column')
 set_fault('native');
 my ($status, $output) = $node->compare_random(@some);
 is($status, 1, 'so is that it is not gpusort that sorts');
-# a plan from before may still be of use when a transaction is rolled back
+# a plan from before a transaction may be used again when the transaction is rolled back
 like($output, qr/^not ok - gpusort has sorted \d times$/m, 'and said');
 like($output, qr/^ok - round 3 of seed 11$/m, 'although the results are right');
 

@@ -1,5 +1,5 @@
-# The program that compares the results of the conformance suites: it has to see differences, and to accept only
-# lines that are none.
+# The program that compares the results of the conformance suites. It has to see each difference, and to accept
+# only lines that do not count as one.
 use strict;
 use warnings;
 use File::Path qw(make_path);
@@ -8,7 +8,7 @@ use Test::More;
 
 my $directory = PostgreSQL::Test::Utils::tempdir;
 
-# The verdict on a pair of results, with what is known to differ.
+# The verdict on a pair of results, with the lines that are known to differ.
 sub verdict
 {
 	my ($native, $forced, $known) = @_;

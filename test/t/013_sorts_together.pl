@@ -1,7 +1,6 @@
-# Parallel workers that sort together with their leader, and are disturbed: by the end of any of
-# them while one waits for another, by workers that come late, by a lack of shared memory, by the
-# loss of gpusortd. Each time the result is right or there is one clear error, and no shared memory
-# is left.
+# Parallel workers that sort together with their leader, and are disturbed: by the end of any process while one
+# waits for another, by workers that come late, by a lack of shared memory, by the loss of gpusortd. Each time the
+# result is right or there is one clear error, and no shared memory is left.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -69,7 +68,7 @@ my $query = digest_of('t', 'pass(id) > 0');
 my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; SET max_parallel_workers_per_gather = 0; " . digest_of('t', 'true'));
 my $held = HeldQueries->new($node, 'sorter');
 
-# without queries, those of the server itself
+# the segments of the server itself, when there are no queries
 my $idle_segments = $node->segments;
 
 sub check_segments
@@ -92,7 +91,7 @@ sub check_segments
 	is(join(' ', glob $files), '', 'nor temporary files');
 }
 
-# Where each process sorts for itself EXPLAIN has the rows of all.
+# If each process sorts for itself, EXPLAIN shows the rows of all processes.
 foreach my $leader ('on', 'off')
 {
 	my $explained = "SET gpusort.device = host; SET parallel_leader_participation = $leader;\n"
@@ -103,7 +102,8 @@ foreach my $leader ('on', 'off')
 		'in JSON');
 }
 
-# A leader without room for its rows sorts by PostgreSQL's heap, workers with few of them by keys: it shows its own.
+# A leader without room for its rows sorts them by PostgreSQL's heap, workers with few rows by keys; the leader
+# shows its own sort.
 like($node->safe_psql('postgres', <<'SQL'), qr/Parallel Aware": true.*"Sort Method": "top-N heapsort \(native\)"/s, "the leader's own lines stand");
 SELECT set_config('my.leader', pg_backend_pid()::text, false);
 SET gpusort.device = host;
@@ -118,7 +118,7 @@ SQL
 # Each comes with the leader and a worker.
 my %moments = ('workers wait for the leader' => \&HeldQueries::start_with_late_leader, 'the leader waits for workers' => \&HeldQueries::start_with_late_workers);
 
-# And so, but that workers which write their rows as runs wait for nobody.
+# The same with little memory, but workers that write their rows as runs wait for nobody.
 my $little_memory = "SET gpusort.work_mem = '64kB';\n";
 
 foreach my $settings ("SET gpusort.device = host;\n", "SET gpusort.device = cuda;\n", $little_memory)
@@ -168,7 +168,7 @@ foreach my $settings ("SET gpusort.device = host;\n", "SET gpusort.device = cuda
 	}
 }
 
-# A worker that fails, while the leader is held at its first row: at once, or when it has written runs.
+# A worker that fails while the leader is held at its first row: at once, or when the worker has written runs.
 my $session;
 foreach my $first (1, 5000)
 {
@@ -215,15 +215,14 @@ is($session->{err}, "WARNING:  gpusort: sorting without the device\n", 'gpusortd
 is($session->{out}, "$native\n", 'and keys of all rows are made again');
 $node->wait_until_ready('gpusortd is back');
 
-#
-# Memory that does not suffice, or cannot be had
+# Too little memory, or none
 #
 
 my $native_large = $node->safe_psql('postgres', 'SET gpusort.enable = off; SET max_parallel_workers_per_gather = 0; ' . digest_of('large', 'true'));
 my $report = "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM large WHERE pass(id) > 0 ORDER BY k;\n";
 my $hint = qr/LOG:  gpusort: parallel workers took \d+ MB of new shared memory/;
 
-# All rows come from workers, so that it is they who find no room.
+# All rows come from workers, so that the workers find no room.
 sub sort_large
 {
 	my ($settings) = @_;
@@ -231,7 +230,7 @@ sub sort_large
 		  . "PREPARE d AS " . digest_of('large', 'pass(id) > 0') . "EXPLAIN EXECUTE p \\g /dev/null\nEXPLAIN EXECUTE d \\g /dev/null\n"
 		  . "$settings\nEXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE p;\nEXECUTE d;\n");
 	$held->open_doors(1);
-	# for the leader, unless they have written all of their rows
+	# workers wait for the leader, unless they have written all of their rows
 	$node->poll_query_until('postgres',
 		"SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'sorter' AND leader_pid IS NOT NULL AND wait_event_type IS DISTINCT FROM 'Extension'")
 	  or die 'the workers do not come to an end';
@@ -246,7 +245,7 @@ like($session->{out}, qr/Sort Method: radix sort\n.*Rows: 150000\n.*Sorted With 
 my $log = slurp_file($node->logfile) =~ s/.*database system is ready to accept connections//sr;
 is(scalar(() = $log =~ /$hint/g), 1, 'the log tells that memory could be set aside, once');
 
-# more than the planner expects, all that it expects, and hardly any
+# memory for more rows than the planner expects, for all that it expects, and for hardly any
 my %kept;
 foreach my $memory ('8MB', '4MB', '64kB')
 {
@@ -259,7 +258,7 @@ cmp_ok($kept{'8MB'}, '>', 0, 'what exceeds the memory setting is kept by the wor
 cmp_ok($kept{'8MB'}, '<', 149000, 'but not what they have sent before');
 cmp_ok($kept{$_}, '>', 149000, "with $_ they send none") foreach ('4MB', '64kB');
 
-# a worker that comes to help when the others have merged all, and have deleted the runs
+# a worker that comes to help when the others have merged all runs, and have deleted them
 ($session, undef, my $late) = $held->start_with_late_leader("SET gpusort.work_mem = '1MB';\n" . digest_of('large', 'pass(id) > 0'));
 kill 'STOP', $late;
 $held->open_doors(2);
@@ -269,7 +268,7 @@ $held->finish($session);
 is($session->{err} . $session->{out}, "$native_large\n", 'a worker is too late to help');
 check_segments('a worker is too late to help');
 
-# a limit that no run exceeds, but the runs of a worker together
+# a limit that a single run does not exceed, but all runs of a worker do
 $session = sort_large("SET gpusort.work_mem = '4MB'; SET temp_file_limit = '8MB';");
 like($session->{err}, qr/^(ERROR:  temporary file size exceeds "?temp_file_limit"? \(8192kB\)\n)+\z/, 'runs count for temp_file_limit');
 unlike($session->{out}, qr/^\d/m, 'no answer');

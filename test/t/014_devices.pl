@@ -1,5 +1,5 @@
-# Several devices: which of them gpusortd uses, and what becomes of a sort whose device fails, that has to wait
-# for a device, that is too large for all devices together, or only for a single one. The devices are those that
+# Several devices: which of them gpusortd uses, and what becomes of a sort. Its device may fail, it may have to
+# wait for a device, and it may be too large for a single device or for all together. The devices are those that
 # the host engine has for tests.
 use strict;
 use warnings;
@@ -10,7 +10,7 @@ use lib "$FindBin::RealBin/..";
 use GpusortCluster;
 
 $ENV{GPUSORTD_HOST_DEVICES} = '100,100,200';
-# those that are stuck in here are not to give way, see 028_idle_sorts.pl
+# sorts that are stuck in this test shall not give way, see 028_idle_sorts.pl
 $ENV{GPUSORTD_IDLE_MILLISECONDS} = '3600000';
 $ENV{GPUSORTD_HOST_FAULT} = '1';
 my $library = GpusortCluster::library_with_test_gpusortd;
@@ -48,10 +48,10 @@ sub set_devices
 	wait_for_devices($expected, $what);
 }
 
-# The name that a device of the host engine has anywhere.
+# The UUID of a device of the host engine.
 sub uuid { return "GPU-00000000-0000-0000-0000-00000000000$_[0]"; }
 
-# What a counter becomes more by.
+# Returns by how much a counter grows.
 sub counted(&$)
 {
 	my ($act, $name) = @_;
@@ -143,11 +143,12 @@ is( counted(sub {
 	}, 'device_faults'), 2, 'each of them');
 is(devices(), '0 unused, 1 ready, 2 unused', 'the last device stays in');
 
-# lost when the memory is full of rows, some of them in memory of their own, so that there is none for their keys
+# the device is lost when the memory is full of rows, some of them in memory of their own, so that there is no
+# room for keys
 my $wide = "SELECT hashint4(i) k, repeat('x', CASE WHEN i % 200 = 0 THEN 5000 ELSE 100 END) pad FROM generate_series(1, 50000) i OFFSET 0";
 my $wide_digest = "SELECT count(*), md5(string_agg(k || pad, ',')) FROM (SELECT * FROM ($wide) s ORDER BY k) s;\n";
 my $scrolled = "BEGIN; DECLARE c SCROLL CURSOR FOR SELECT k FROM ($wide) s ORDER BY k; MOVE 40000 IN c; FETCH BACKWARD 5 FROM c; MOVE LAST IN c; FETCH PRIOR FROM c; COMMIT;\n";
-# of single numbers there is less than rows, and of NULLs but their count
+# single numbers are less than rows, and NULLs are only counted
 my $single = "SELECT md5(string_agg(coalesce(k::text, 'none'), ',')) FROM (SELECT k FROM (SELECT nullif(hashint4(i) % 50, 7) k FROM generate_series(1, 50000) i OFFSET 0) s ORDER BY k) s;\n";
 my $native_wide = $node->safe_psql('postgres', "SET gpusort.enable = off; $wide_digest $scrolled $single");
 foreach my $memory ('64kB', '1MB', '5MB')
@@ -177,9 +178,7 @@ SQL
 
 #
 # A device that is in use by others
-#
-
-# Sorts that stop at a row until they are told to go on, which takes memory all the while.
+# Sorts that stop at a row until they are told to go on, and have memory all the while.
 $node->safe_psql('postgres', GpusortCluster::WAIT_FUNCTION . <<'SQL');
 CREATE TABLE many AS SELECT i FROM generate_series(1, 200000) i;
 CREATE TABLE more AS SELECT i FROM generate_series(1, 500000) i;
@@ -278,7 +277,7 @@ sub restart_with_devices
 	wait_for_devices('0 ready, 1 ready', 'with two devices of little memory');
 }
 
-# Runs SQL when the devices have nothing left of what was before.
+# Runs SQL when the devices have no memory of earlier sorts left.
 sub run_alone
 {
 	my ($sql) = @_;

@@ -1,6 +1,6 @@
 # A thousand random jobs, each with other limits of every kind of memory: of the sort, of the index
 # build, of staging, and of two devices of a few megabytes. For new limits of the devices gpusortd
-# is started anew while there are jobs.
+# is started anew while it has jobs.
 use strict;
 use warnings;
 use FindBin;

@@ -1,4 +1,4 @@
-# Rows of a single process in shared memory that the server has set aside in huge pages: the rows
+# Rows of a single process in shared memory that the server has set aside in huge pages. The rows
 # are there, the result is right even if that memory is too small, and none of it is kept, however a
 # sort ends.
 use strict;
@@ -9,7 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
 
-# What the server takes in all.
+# Shared memory of the server in all.
 use constant NEEDED_KB => 180 * 1024;
 
 my %memory = slurp_file('/proc/meminfo') =~ /^(\w+):\s+(\d+)/mg;
@@ -63,7 +63,7 @@ sub check_memory
 check_memory('', '<', 30, 'all rows are in the memory set aside');
 is($node->safe_psql('postgres', $digest), $native, 'the result is right');
 
-# Each of these would leave nothing for the next, if it kept what it had.
+# If one of these kept its memory, the next would have none.
 is(check_memory($measured x 5, '<', 30, 'after other sorts'), '', 'they succeed');
 like(check_memory('BEGIN; DECLARE c CURSOR FOR SELECT * FROM t ORDER BY k, id; MOVE 10 FROM c; SELECT 1 / 0; ROLLBACK', '<', 30, 'after an error'),
 	qr/division by zero/, 'it is an error');

@@ -1,5 +1,5 @@
-# Unique indexes over rows that only an older snapshot sees: these rows are in the index and do not
-# count as duplicates; if one is too large for a page, the error is PostgreSQL's. Indexes are built
+# Unique indexes over rows that only an older snapshot sees. These rows are in the index and do not
+# count as duplicates. If one is too large for a page, the error is PostgreSQL's. Indexes are built
 # in one process, with parallel workers that hand over their rows, and with workers that write runs
 # to files.
 use strict;
@@ -61,7 +61,7 @@ foreach my $way ('without gpusort', grep { !/without/ } sort keys %ways)
 			$pages .= "$columns: $out$err\n";
 		}
 		my ($status, $out, $err) = $node->psql('postgres', "$settings CREATE UNIQUE INDEX built ON large (t);");
-		# which of the processes it was
+		# either of the processes may raise the error
 		$err =~ s/\nCONTEXT:  parallel worker$//;
 		if ($way =~ /without/)
 		{
@@ -81,7 +81,7 @@ is($old->query_safe('SELECT count(*) FROM rows;'), '30000', 'the snapshot sees w
 $old->query_safe('COMMIT');
 $old->quit;
 
-# With the snapshot gone, so are the rows that were too large.
+# Without the snapshot the rows that were too large are gone.
 $node->safe_psql('postgres', 'CREATE UNIQUE INDEX built ON large (t); SELECT bt_index_parent_check(\'built\', true, true)');
 unlike(slurp_file($node->logfile), qr/was terminated by signal/, 'no process has crashed');
 $node->stop;

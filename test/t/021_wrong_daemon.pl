@@ -1,6 +1,6 @@
 # A gpusortd that cannot be believed: it sends wrong orders, or no orders at all, changes an order
-# after it has been sent, or passes memory that is not there. Only the order of an ORDER BY may be
-# wrong then; no other answer is, and no index. The program is that of test/gpusortd.
+# after it has been sent, or passes memory that is not there. Then only the order of an ORDER BY may
+# be wrong; no other answer and no index is. The program is that of test/gpusortd.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -78,7 +78,7 @@ foreach my $way (sort keys %sorts)
 		cmp_ok($node->counter('device_faults'), '>', $faults, 'and it is counted');
 	}
 
-	# two neighbours in each other's place are seen with gpusort.verify only, but all rows are there
+	# only gpusort.verify finds two neighbours that have changed places, but all rows are there
 	have_it('swap');
 	($out, $err) = psql("$sorts{$way} $sort");
 	like($out, qr/^8000\|8000\|/, "a sort $way has all rows (swap)");
@@ -111,7 +111,7 @@ sub build_all
 	return $result;
 }
 
-# Other tests build indexes of all kinds through a gpusortd that is right.
+# Other tests build indexes of all kinds with a right gpusortd.
 my $pages = build_all('SET gpusort.enable = off;');
 my $all_pages = build_all('SET gpusort.enable = off;', @tied_columns);
 unlike($all_pages, qr/ERROR/, 'PostgreSQL builds all indexes');
@@ -127,7 +127,7 @@ foreach my $way (sort keys %builds)
 		is($node->counter('indexes_device'), $on_device, 'and none of them was used');
 	}
 
-	# which keys are said to be equal makes no difference to some
+	# for some builds it makes no difference which keys are said to be equal
 	foreach my $lie ('ties', 'swap')
 	{
 		have_it($lie);
@@ -154,14 +154,14 @@ for (1 .. 10)
 {
 	($out, $err) = psql($sort);
 	$right++ if $out eq $native;
-	# in one that goes through files it is only which run is next
+	# in a build that goes through files the order only says which run is next
 	($out, $err) = psql("SET gpusort.work_mem = '256kB'; CREATE INDEX built ON rows (k); SELECT bt_index_parent_check('built', true, true); DROP INDEX built;");
 	$right++ if $err !~ /ERROR/;
 }
 is($right, 20, 'an order that changes while it is read does no harm');
 have_it('');
 
-# Staging memory that is not there, or that may go.
+# Staging memory that is not there, or that may be taken away.
 foreach my $lie ('short', 'unsealed')
 {
 	have_it($lie);

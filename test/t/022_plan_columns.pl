@@ -1,9 +1,7 @@
-# The numbers by which the nodes of a plan name columns, when gpusort has
-# rewritten it.
-#
-# src/planner/plan_columns.c touches certain nodes only. This test compares the fields of these
-# nodes that it knows with the server's headers, so that no field of a new PostgreSQL is overlooked.
-# Then the module in test/plan_walk follows each number in plans of all kinds, before and after.
+# The numbers by which the nodes of a plan name columns, after gpusort has rewritten the plan.
+# src/planner/plan_columns.c touches only certain nodes. This test compares the fields that are known of
+# these nodes with the server's headers, so that no field of a new PostgreSQL is overlooked. Then the
+# module in test/plan_walk follows each number in plans of all kinds, before and after the rewriting.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -21,10 +19,9 @@ my $source = slurp_file("$FindBin::RealBin/../../src/planner/plan_columns.c");
 chomp(my $headers = `$pg_config --includedir-server`);
 my $plannodes = slurp_file("$headers/nodes/plannodes.h") =~ s{/\*.*?\*/}{}gsr;
 
-# What is known of fields, of all majors: those with expressions of which
-# columns are renumbered, arrays of column numbers that are renumbered, or that
-# are of a child whose columns stay, and all others, which have no numbers of
-# columns that change.
+# The known fields, of all majors. First the fields with expressions whose columns are renumbered, then
+# arrays of column numbers that are renumbered, or that belong to a child whose columns stay, then all
+# others, which have no numbers of columns that change.
 my %expressions = map { $_ => 1 } qw(Plan.targetlist Plan.qual);
 my %renumbered = map { $_ => 1 } qw(Limit.uniqColIdx GatherMerge.sortColIdx WindowAgg.partColIdx WindowAgg.ordColIdx);
 my %of_child = map { $_ => 1 } qw(Group.grpColIdx Agg.grpColIdx);
@@ -35,7 +32,8 @@ my %others = (
 	# its expressions have no columns
 	Limit => 'plan limitOffset limitCount limitOption uniqNumCols uniqOperators uniqCollations',
 	GatherMerge => 'plan num_workers rescan_param numCols sortOperators collations nullsFirst initParam',
-	# the offsets have no columns; run conditions those of the node itself, and for EXPLAIN those of tables
+	# the offsets have no columns; run conditions have columns of the node itself, and for EXPLAIN those of
+	# tables
 	WindowAgg => 'plan winname winref partNumCols partOperators partCollations ordNumCols ordOperators ordCollations frameOptions startOffset endOffset runCondition runConditionOrig'
 	  . ' startInRangeFunc endInRangeFunc inRangeColl inRangeAsc inRangeNullsFirst topWindow',
 	Result => 'plan resconstantqual result_type relids',
@@ -117,7 +115,7 @@ CREATE TABLE t WITH (parallel_workers = 2) AS SELECT 'k' || (i % 10) AS k, (i * 
 ANALYZE t;
 SQL
 
-# What the queries of all kinds give, by the module and by comparing it.
+# The results of queries of all kinds, checked by the module and by comparison.
 my $sources = join ', ', map { "('$_')" } 't', '(SELECT b, a, k, x FROM t ORDER BY k, a FETCH FIRST 1000 ROWS WITH TIES) t',
   '(SELECT b, a, k, x FROM t ORDER BY x COLLATE "POSIX" OFFSET 3 FETCH FIRST 1000 ROWS WITH TIES) t', '(SELECT b, x, k, a FROM t ORDER BY a LIMIT 2000) t';
 my $outputs = join ', ', map { "('$_')" } 'b, x', '*, count(*) OVER (PARTITION BY k) n', 'x, rank() OVER (PARTITION BY k ORDER BY a) r', 'k, sum(b) OVER (ORDER BY a ROWS 3 PRECEDING) s', 'DISTINCT x, a';

@@ -1,17 +1,16 @@
 # Sort keys under collations of ICU, against ICU's own keys and comparisons.
-#
 # A property test by the module in test/encoders, which is built here from the product's own
-# sources: random strings under the collations of pg_collation, and under others with attributes
-# drawn at random. Their keys have to be ICU's to the byte, and trusted keys have to be in the order
-# of ICU's comparisons. The result holds for the server's release of ICU, which the test prints.
+# sources. It takes random strings under the collations of pg_collation, and under others with
+# attributes drawn at random. Their keys have to equal ICU's in every byte, and trusted keys have to
+# be in the order of ICU's comparisons. The result holds for the server's release of ICU, which the
+# test prints.
 #
 #	ICU_ORDERS_SEED=n     repeats a run
 #	ICU_ORDERS_STRINGS=n  strings under each collation, of which there are some
 #	                      then: all of pg_collation, and 2000 with attributes.
 #	                      With 1000 it takes some minutes.
-#
-# Then sorts and index builds of strings whose keys ICU's comparison
-# contradicts: they must come out as PostgreSQL's own do.
+# Then sorts and index builds of strings whose keys ICU's comparison contradicts. Their results must
+# be PostgreSQL's own.
 use strict;
 use warnings;
 
@@ -30,7 +29,7 @@ my $nstrings = $ENV{ICU_ORDERS_STRINGS} // 200;
 note "ICU_ORDERS_SEED=$seed";
 srand($seed);
 
-# Build the module where this user may write.
+# Builds the module where this user may write.
 my $source = "$FindBin::RealBin/../encoders";
 my $build = abs_path(PostgreSQL::Test::Utils::tempdir);
 my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
@@ -76,9 +75,9 @@ sub create_collations
 	return map { $made{"random $_"} ? "random $_" : undef } $first .. $ncreated;
 }
 
-# Checks random strings under some collations, each given as its name and what
-# it is; in sessions of not too many, as each keeps what it learns of a
-# collation.  Returns the sums of what check_icu_order() counts.
+# Checks random strings under some collations, each given as its name and its definition. A session
+# takes only some of them, as it keeps what it learns of a collation. Returns the sums of what
+# check_icu_order() counts.
 sub check_collations
 {
 	my ($strings, @collations) = @_;
@@ -109,8 +108,8 @@ my @sums = check_collations($nstrings, map { [ $_, 'predefined' ] } @drawn);
 cmp_ok($sums[1], '>', $sums[0] / 5, 'many keys are trusted');
 cmp_ok($sums[2], '>', $sums[0] / 2, 'and many are put together');
 
-# Attributes in the locale's name, the rules and both, each with what else the
-# locale may have.
+# Attributes in the locale's name, in the rules and in both, each with other parts that a locale may
+# have.
 my @locales = map { s/-x-icu$//r } grep { !/-u-|^unicode$/ } @predefined;
 my @attributes = (
 	[ 'ka-shifted', 'ka-noignore' ], [ 'ks-level1', 'ks-level2', 'ks-level3', 'ks-level4', 'ks-identic' ],
@@ -137,11 +136,11 @@ my @made = grep { defined $names[$_] } 0 .. $#attributed;
 cmp_ok(scalar(@made), '>', @attributed / 2, 'collations are made');
 check_collations($nstrings, map { [ $names[$_], "@{ $attributed[$_] }" ] } @made);
 
-# What has joined in another way than by its code points.
+# Characters that have joined in another way than by their code points.
 my @joining = ([ 'ko-u-co-searchjl-kk-false', '' ], [ 'ko-u-co-searchjl', '' ], $version >= 16 ? [ 'und', '& q < ᄀ|ᄀ & x < ᄉ|ᄉ' ] : ());
 check_collations($all ? 10 * $nstrings : 1500, map { [ $_, 'joining' ] } create_collations(@joining));
 
-# Which attributes have their keys trusted, wherever they are from.
+# Attributes under which keys are trusted, wherever the attributes come from.
 my @trusted_of = map { [ $_, '', 1 ] }
   qw(en da-DK ja cs und-u-kc und-u-kf-upper und-u-kf-lower und-u-ks-level1 und-u-ks-level2 und-u-ks-level4 und-u-kr-grek-digit-latn fr-CA-u-kb-false);
 push @trusted_of, map { [ $_, '', 0 ] } qw(fr-CA und-u-kb und-u-ka-shifted und-u-ks-identic und-u-kn und-u-kk th vi);
@@ -159,8 +158,8 @@ foreach my $number (0 .. $#trusted_of)
 is($node->safe_psql('postgres', q{SELECT check_icu_fallback('"en-x-icu"'::regcollation)}), '', 'if a key is wrong ICU makes all others');
 
 
-# Strings that ICU's keys and its comparisons disagree about, as found in ICU
-# 72, in pairs: hexadecimal code points.
+# Pairs of strings, in hexadecimal code points, about which the keys and the comparisons of ICU 72
+# disagree.
 my %known = (
 	'fr-CA' => [ [ '61 308 fffe 61', '61 fffe 61 301' ] ],
 	'und-u-kk' => [
@@ -182,7 +181,7 @@ sub string
 	return join '', map { sprintf '\\+%06x', hex $_ } split / /, $_[0];
 }
 
-# Does what is done with gpusort and without; returns both outputs and errors.
+# Runs SQL with gpusort and without; returns both outputs and errors.
 sub both
 {
 	my ($script) = @_;
@@ -190,7 +189,7 @@ sub both
 		my ($stdout, $stderr);
 		$node->psql('postgres', "SET gpusort.enable = $_; SET gpusort.enable_index_build = $_; SET gpusort.verify = off; SET enable_hashagg = off; $script",
 			stdout => \$stdout, stderr => \$stderr, on_error_stop => 0);
-		# of equal rows another may be named, and pages are new each time
+		# the error may name another of several equal rows, and pages are new each time
 		"$stdout\n$stderr" =~ s/psql:<stdin>:\d+: //gr =~ s/^DETAIL:.*\n?//gmr
 	} 'on', 'off';
 }
@@ -203,7 +202,7 @@ foreach my $locale (sort keys %known)
 		my ($name) = create_collations([ $locale, '', $deterministic ]);
 		my $known = join ', ', map { sprintf "U&'%s', U&'%s'", map { string($_) } @$_ } @{ $known{$locale} };
 
-		# each pair by itself, in either order of its rows; those that are equal as well
+		# each pair by itself, in either order of its rows; equal strings as well
 		$node->safe_psql('postgres', qq{
 			SET enable_hashjoin = off;
 			SET enable_mergejoin = off;
@@ -240,9 +239,8 @@ note "$contradicted collations have had index builds left to PostgreSQL";
 cmp_ok($contradicted, '>', 0, 'orders were found to be contradicted');
 
 
-# Such strings among many others, which come later than those: in memory and in
-# files, in one process and several.  None of the others stands between two of
-# a pair, as ICU 72 compares in a circle then.
+# Such strings among many others, which come later: in memory and in files, in one process and
+# several. No other string sorts between the two of a pair, since ICU 72 would compare in a circle.
 my %few = ('hu-x-icu' => $known{hu}, 'zh-Hans-CN-x-icu' => $known{'zh-u-co-pinyin'}, 'fr-CA-x-icu' => $known{'fr-CA'}, 'th-x-icu' => $known{th});
 foreach my $name (sort keys %few)
 {
@@ -258,7 +256,7 @@ foreach my $name (sort keys %few)
 		"SET gpusort.work_mem = '64MB'", "SET gpusort.work_mem = '256kB'",
 		"SET max_parallel_maintenance_workers = 2; SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET gpusort.work_mem = '64MB'")
 	{
-		# by the second column PostgreSQL compares and has no keys
+		# PostgreSQL compares by the second column, and has no keys for it
 		my ($with, $without) = both(qq{
 			$settings;
 			SELECT md5(string_agg(i::text, ' ')) FROM (SELECT i FROM many ORDER BY g, s COLLATE "$name", i OFFSET 0) o;
@@ -270,8 +268,8 @@ foreach my $name (sort keys %few)
 	}
 }
 
-# Jamo and syllables that join, so many strings that characters are learned: a
-# wrong key of these was an error of the query.
+# Jamo and syllables that join, in enough strings that characters are learned. A wrong key of these
+# was once an error of the query.
 my ($jamo) = create_collations([ 'ko-u-co-searchjl', '' ]);
 $node->safe_psql('postgres', q{
 	CREATE TABLE jamo AS

@@ -1,5 +1,5 @@
-# The C library wipes memory that is freed. EXPLAIN ANALYZE then shows sorts whose memory has gone, by itself and by
-# auto_explain; and sorts end before their last row.
+# The C library overwrites freed memory. EXPLAIN ANALYZE, by itself and by auto_explain, then shows sorts whose
+# memory is freed; and sorts end before their last row.
 use strict;
 use warnings;
 use FindBin;
@@ -8,7 +8,7 @@ use GpusortCluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# glibc's: bytes that are freed become this
+# glibc sets freed bytes to this value
 $ENV{MALLOC_PERTURB_} = 165;
 
 my $node = GpusortCluster->new('main');
@@ -40,7 +40,7 @@ $node->wait_until_ready('gpusortd gets ready');
 my @texts = qr/Sort Method: (none, rows in order|none, each run in order|(radix sort|quicksort|external merge|external sort)( \(native\))?)(, merge of \d+ runs( by gpusortd| in \d+ (streamed )?parts)?( that more memory would spare)?)?$/;
 push @texts, qr/Device: (host|gpusortd \(host\))$/;
 
-# All that a plan says of how it was sorted has to be one of the words for it.
+# Each text in a plan about how it was sorted has to be one of the known ones.
 sub check_texts
 {
 	my ($plan, $least, $what) = @_;
@@ -97,7 +97,7 @@ foreach my $device ('host', 'cuda')
 my $leader = $node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $queries{together}");
 like($leader, qr/Parallel Custom Scan \(GpuSort\)/, 'a leader and its workers sort together');
 
-# cursors: held over the end of their transaction; left in the middle, by it or an error
+# cursors: held beyond the end of their transaction; left in the middle, by the end of it or by an error
 is( $node->safe_psql('postgres', <<'SQL'), "1\n20000\n3\n2", 'cursors');
 SET work_mem = '64kB';
 BEGIN;

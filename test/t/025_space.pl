@@ -19,7 +19,7 @@ max_parallel_workers_per_gather = 0
 max_parallel_maintenance_workers = 0
 dynamic_shared_memory_type = mmap
 autovacuum = off
-# LLVM stays with its session, and takes 10 MB
+# once a session has loaded LLVM, it keeps it, and LLVM takes 10 MB
 jit = off
 CONF
 $node->start;
@@ -33,7 +33,7 @@ ANALYZE narrow, wide, small;
 SQL
 $node->wait_until_ready('gpusortd gets ready');
 
-# ---- idle sessions; what becomes of the one that is idle is looked at in the end
+# ---- idle sessions; the end of the test looks at the session that is idle
 
 my $sort = 'SELECT count(s) FROM (SELECT * FROM wide ORDER BY txt OFFSET 0) s;';
 my $memory = "SELECT (regexp_match(pg_read_file('/proc/self/status'), 'RssAnon:\\s+(\\d+)'))[1]::int / 1024,"
@@ -47,7 +47,7 @@ is($before->[1], 't', 'a session keeps memory of its sort');
 cmp_ok($after->[0], '<', $before->[0] - 7, 'DISCARD ALL gives it back to the system');
 is($after->[1], 'f', 'it is free');
 
-# Many sorts of one statement have what they free between each other's memory; the last one has an error.
+# What the sorts of one statement free lies between memory of other sorts; the last sort has an error.
 my $many = join ' UNION ALL ', map { "(SELECT count(*), sum(1 / (id - \$1)) FROM (SELECT * FROM wide ORDER BY (k + $_) % $_, txt OFFSET 0) s)" } 1001 .. 1025;
 my ($code, $output) = $node->psql('postgres', "$session SET client_min_messages = fatal; $memory PREPARE many (int) AS SELECT sum(count) FROM ($many) u;"
 	  . " EXECUTE many (0); $memory EXECUTE many (5); $memory BEGIN; EXECUTE many (5); ROLLBACK; $memory DISCARD ALL; $memory", on_error_stop => 0);
@@ -92,7 +92,7 @@ foreach my $name (sort keys %shapes)
 {
 	foreach my $memory ('64kB', '1MB', '4MB')
 	{
-		# the least of maintenance_work_mem is more, before PostgreSQL 18
+		# before PostgreSQL 18 the least maintenance_work_mem is more
 		next if $memory eq '64kB' && $name =~ /index/;
 		my $setting = $name =~ /index/ ? 'maintenance_work_mem' : 'work_mem';
 		my $settings = "SET $setting = '$memory'; $shapes{$name}";
@@ -123,7 +123,7 @@ foreach my $enable ('off', 'on')
 		"a cursor that scrolls, with a limit for files, gpusort $enable");
 }
 
-# Parallel workers write files for their leader, which has some of it merged before the last merge.
+# Parallel workers write files for their leader, which merges some of them before the last merge.
 sub highest_use
 {
 	my ($enable) = @_;
@@ -161,7 +161,7 @@ foreach my $device ('host', 'cuda')
 	like($error, qr/^psql:<stdin>:1: ERROR:  temporary file size exceeds "?temp_file_limit"? \(0kB\)$/, "no files are allowed, on $device");
 }
 
-# The files and the memory of a backend, after this many errors that a function has caught.
+# The files and the memory of a backend after this many errors, each caught by a function.
 $node->safe_psql('postgres', <<'SQL');
 CREATE FUNCTION fail(query text, times int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
@@ -210,7 +210,7 @@ SQL
 
 # ---- too little shared memory
 
-# A leader that cannot make large segments does without them. Each is an error of core, which is caught.
+# A leader that cannot make large segments does without them. Each attempt is an error of core, which is caught.
 my $shared = <<'SQL';
 SET work_mem = '16MB';
 SET max_parallel_workers_per_gather = 2;
@@ -236,7 +236,7 @@ my $together = $node->counter('sorts_together');
 is($node->safe_psql('postgres', $shared), "60000\n0\nt", 'segments that cannot be made leave nothing behind');
 cmp_ok($node->counter('sorts_together'), '>=', $together + 100, 'the processes have sorted together');
 
-# ---- a minute has not passed yet, or has by now
+# ---- the minute of the idle session has not passed yet, or has by now
 
 $idle->{handle}->finish;
 ($before, $after) = map { [ split /\|/ ] } grep { /\|/ } split /\n/, $idle->{out};

@@ -1,4 +1,4 @@
-# A gpusortd that is stopped, or hangs, in every phase of a sort: no query waits for it for long,
+# A gpusortd that is stopped, or hangs, in every phase of a sort. No query waits for it for long,
 # nor twice, each answer is right, and gpusortd is replaced. The server stops as it does without
 # gpusortd, and no gpusortd is left behind.
 use strict;
@@ -16,7 +16,7 @@ $node->configure(<<'CONF');
 gpusort.min_rows = 0
 work_mem = '256MB'
 log_min_messages = log
-# far beyond what waiting for gpusortd may take; what waits for ever fails by it
+# far longer than a wait for gpusortd may take, so that a wait for ever fails
 statement_timeout = '60s'
 CONF
 $node->start;
@@ -43,7 +43,7 @@ SQL
 my $digest = "SELECT count(*), md5(string_agg(k::text, ',')) FROM (SELECT k FROM t ORDER BY k) s";
 my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; $digest");
 
-# Whatever is stopped by a test that fails is not to stay.
+# If a test fails, the processes that it has stopped must not stay.
 my %stopped;
 END { kill 'CONT', $_ foreach keys %stopped; }
 
@@ -63,7 +63,7 @@ sub resume_process
 	delete $stopped{$pid};
 }
 
-# What a session prints that has gpusortd sort.
+# Returns what a session prints whose sorts go to gpusortd.
 sub psql
 {
 	my ($script) = @_;
@@ -85,8 +85,8 @@ sub wait_until_gone
 	ok($gone, $what);
 }
 
-# One that has not been ready for long is started again after a while, but at
-# once if the configuration is loaded again.
+# A gpusortd that was not ready for long is started again only after a while, but at once if the
+# configuration is loaded again.
 sub wait_until_replaced
 {
 	my ($what) = @_;
@@ -140,7 +140,7 @@ is($out, $native, 'an index is built while gpusortd is stopped');
 like($err, qr/^WARNING:  gpusort: sorting without the device\n/, 'with a warning');
 wait_until_replaced('gpusortd is replaced');
 
-# what shows the devices
+# the view of the devices
 $pid = stop_process($node->daemon_pid);
 is($node->safe_psql('postgres', "SELECT state, reason ~ '^gpusortd has kept the query waiting for \\d+ ms\$' FROM gpusort_devices"),
 	'failed|t', 'gpusort_devices says that gpusortd does not answer');

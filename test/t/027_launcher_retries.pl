@@ -1,4 +1,4 @@
-# The launcher of gpusortd, if it cannot be started at once, or ends early: it is started again, not
+# The launcher of gpusortd, when it cannot be started at once, or ends early. It is started again, not
 # too often, and there is never more than one.
 use strict;
 use warnings;
@@ -35,7 +35,7 @@ SQL
 my $digest = "SELECT md5(string_agg(k::text, ',')) FROM (SELECT k FROM t ORDER BY k) s";
 my $native = $node->safe_psql('postgres', "SET gpusort.enable = off; $digest");
 
-# What a session prints that wants gpusortd to sort.
+# Returns what a session prints that wants gpusortd to sort.
 sub psql
 {
 	my ($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY default\nSET gpusort.device = cuda; SET max_parallel_workers_per_gather = 0; $digest");
@@ -66,9 +66,7 @@ sub wait_until
 
 #
 # No worker slot is free
-#
-
-# Parallel workers take them all, and wait for a lock.
+# Parallel workers take all slots, and wait for a lock.
 my $door = $node->background_psql('postgres');
 $door->query_safe('SELECT pg_advisory_lock(1)');
 my $holder = $node->start_psql('holder', <<'SQL');
@@ -88,7 +86,7 @@ like($err, qr/^WARNING:  gpusort: sorting without the device\nDETAIL:  no backgr
 is($node->safe_psql('postgres', 'SELECT state, reason FROM gpusort_devices'),
 	'failed|no background worker slot is free, see max_worker_processes', 'so does who looks');
 
-# many sorts, while it is tried again after growing delays
+# many sorts, while the start is tried again after growing delays
 sub attempts { return scalar(() = slurp_file($node->logfile) =~ /could not start the launcher/g); }
 is(attempts(), 1, 'the log says it');
 my $start = time;
@@ -122,7 +120,7 @@ is($node->safe_psql('postgres', $digest), $native, 'sorts go on');
 $node->wait_until_ready('and there is another one');
 is(scalar(launchers()), 1, 'one only');
 
-# the server's restart after a crash: shared memory is new, and so is all
+# the server's restart after a crash: shared memory is new, and all state with it
 $node->append_conf('postgresql.conf', 'restart_after_crash = on');
 $node->reload;
 $node->poll_query_until('postgres', "SELECT current_setting('restart_after_crash')::bool");
@@ -156,14 +154,14 @@ ok(wait_until(sub { my ($now) = launchers(); return !defined $now || $now != $la
 $node->wait_until_ready('there is another one');
 is(scalar(launchers()), 1, 'one only');
 
-# that one is not the postmaster's to start again after a crash; for its own, backends wait 10 seconds
+# the postmaster does not start that launcher again after a crash; for its own launcher backends wait
+# 10 seconds
 crash();
 $start = time;
 $node->wait_until_ready('gpusortd is back, too');
 cmp_ok(time - $start, '<', 8, 'at once, since backends start the launcher then');
 
-#
-# There is no slot for it at all
+# There is no slot for the launcher at all
 #
 
 foreach my $slots (0, 1)

@@ -1,5 +1,5 @@
-# Sorts whose rows do not come: the rows that are expected reserve no memory of a device, and the
-# memory that these sorts have is given to others.
+# Sorts whose rows do not come. Expected rows reserve no memory of a device, and the memory that
+# these sorts have goes to others.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -27,7 +27,7 @@ CREATE EXTENSION gpusort;
 SQL
 $node->wait_until_ready('gpusortd is ready');
 
-# A sort of this many rows, each of which is made by this expression of i.
+# A sort of this many rows, whose key is this expression of i.
 sub sort_of
 {
 	my ($rows, $key) = @_;
@@ -63,7 +63,7 @@ sub end_stuck
 my $small = expected(100000);
 my $large = expected(600000);
 
-# Others are done by the device.
+# Checks that the device does other sorts.
 sub check_others
 {
 	my ($what) = @_;
@@ -73,8 +73,7 @@ sub check_others
 	is($node->counter('device_full'), $full, 'and done by the device');
 }
 
-#
-# One that is expected to take nearly all memory, and has few rows
+# A sort that is expected to take nearly all memory, and has few rows
 #
 
 my @idle = (start_stuck('sleeper', 750000, 20));
@@ -82,13 +81,12 @@ cmp_ok($node->safe_psql('postgres', 'SELECT memory_used FROM gpusort_devices'),
 	'<', 4 << 20, 'an expectation reserves next to nothing');
 check_others('beside a sort that sleeps at row 20');
 
-# as many as there is room for, and more
+# more sorts than there is room for
 push @idle, start_stuck("sleeper $_", 750000, 20) foreach (1 .. 9);
 $node->safe_psql('postgres', 'SELECT pg_sleep(2)');
 check_others('beside many of them');
 
-#
-# One that has most of the memory
+# A sort that has most of the memory
 #
 
 my $full = $node->counter('device_full');

@@ -7,7 +7,7 @@ use FindBin;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
 
-# those that wait for the innermost of them are not idle in here
+# sorts that wait for the innermost sort shall not count as idle in this test
 $ENV{GPUSORTD_IDLE_MILLISECONDS} = '3600000';
 my $library = GpusortCluster::library_with_test_gpusortd;
 my $node = GpusortCluster->new('main');

@@ -1,5 +1,5 @@
-# Backends do not believe gpusortd. One that lies now and then (test/gpusortd/lies.c) costs them
-# jobs, but no result, no process and no memory.
+# Backends do not believe gpusortd. A gpusortd that lies now and then (test/gpusortd/lies.c) costs
+# them jobs, but no result, no process and no memory.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -29,7 +29,7 @@ CREATE TABLE many AS SELECT hashint4(i) k FROM generate_series(1, 300000) i;
 ANALYZE;
 SQL
 
-# One line each.
+# Queries, one on each line.
 my $queries = <<'SQL';
 SELECT count(*), md5(string_agg(k::text, ',')) FROM (SELECT k FROM r ORDER BY k OFFSET 0) s;
 SELECT count(*), md5(string_agg(t, ',')) FROM (SELECT t FROM r ORDER BY t COLLATE "C" DESC OFFSET 0) s;
@@ -67,7 +67,7 @@ foreach my $session (@sessions)
 	is($held_after, $held_before, 'and the backend keeps nothing');
 }
 
-# Each kind of message that gpusortd sends, as one of each other kind.
+# Each kind of message that gpusortd sends is sent as each other kind.
 my $file = $node->data_dir . '/lie';
 $queries = <<'SQL';
 SELECT md5(string_agg(k::text, ',')) FROM (SELECT k FROM r ORDER BY k OFFSET 0) s;

@@ -1,6 +1,5 @@
-# Plans with nodes of other extensions: those of the module in test/foreign_nodes, loaded ahead of
-# gpusort and behind it, and of postgres_fdw. Below these nodes a Sort stays PostgreSQL's own, and
-# none of their paths is lost.
+# Plans with nodes of other extensions: of the module in test/foreign_nodes, loaded before gpusort and after
+# it, and of postgres_fdw. Below these nodes a Sort stays PostgreSQL's own, and none of their paths is lost.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -35,7 +34,7 @@ CREATE TABLE g AS SELECT i % 1000 AS k, hashint4(i) AS v FROM generate_series(1,
 ANALYZE;
 SQL
 
-# gpusort's paths are the cheapest, as all else costs a hundred times as much.
+# Everything else costs a hundred times as much, so gpusort's paths are the cheapest.
 my %costs = (seq_page => 100, random_page => 400, cpu_tuple => 1, cpu_index_tuple => 0.5, cpu_operator => 0.25,
 	'gpusort.key_word' => 0, 'gpusort.host_sort_row' => 0);
 my $cheap = join '', map { "SET ${_}_cost = $costs{$_};" } sort keys %costs;
@@ -43,7 +42,7 @@ my $sort = qr/^ *(?:->  )?Sort(?:  \(.*\))?$/m;
 my $gpusort = qr/Custom Scan \(GpuSort\)/;
 my $foreign = qr/Custom Scan \(ForeignNode\)/;
 
-# The plan of a query under these settings, when its rows have turned out to be those of gpusort.enable = off.
+# The plan of a query under these settings, if its rows are those of gpusort.enable = off.
 sub plan_of
 {
 	my ($what, $settings, $query) = @_;
@@ -92,7 +91,7 @@ foreach my $libraries ("$build/foreign_nodes, gpusort", "gpusort, $build/foreign
 	like($plan, qr/CTE c\n.*$gpusort/s, 'is nobody else\'s');
 }
 
-# A ForeignScan has a join below it for rows that have been changed meanwhile.
+# A ForeignScan has a join below it, for rows that were changed meanwhile.
 my $port = $node->port;
 my $host = $node->host;
 $node->safe_psql('postgres', <<"SQL");

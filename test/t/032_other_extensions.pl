@@ -1,5 +1,5 @@
-# gpusort beside extensions that others have made, loaded before it and after it: each does what it
-# is for, and so does gpusort. Those that are not installed for this PostgreSQL are skipped.
+# gpusort beside other people's extensions, loaded before it and after it. Each extension works, and
+# so does gpusort. Extensions that are not installed for this PostgreSQL are skipped.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -12,7 +12,7 @@ my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
 chomp(my $shared = `$pg_config --sharedir`);
 chomp(my $programs = `$pg_config --bindir`);
 
-# Of these the library has hooks.  pg_stat_kcache wants pg_stat_statements ahead.
+# Extensions whose library has hooks. pg_stat_kcache wants pg_stat_statements ahead of it.
 my @libraries = grep { is_installed($_) } qw(pg_stat_statements pg_stat_kcache pg_qualstats hypopg pg_hint_plan);
 my $gpusort = qr/Custom Scan \(GpuSort\)/;
 
@@ -61,7 +61,7 @@ sub count_done
 sub has_good_indexes
 {
 	my ($what, $table, $before, $count) = @_;
-	# there are those of tables of long values, too
+	# indexes of TOAST tables count, too
 	cmp_ok(count_done('indexes') - $before, '>=', $count, "$what: gpusort has built them");
 	is($node->safe_psql('postgres', "SELECT count(*), count(bt_index_parent_check(indexrelid, true)) FROM pg_index WHERE indrelid = '$table'::regclass"),
 		"$count|$count", "$what: they are good");
@@ -79,7 +79,7 @@ sub test_hypopg
 	$node->safe_psql('postgres', 'DROP TABLE h');
 }
 
-# What it has collected of these queries is the same with gpusort and without.
+# A test: pg_qualstats collects the same of these queries with gpusort and without.
 sub test_pg_qualstats
 {
 	my %collected;
@@ -121,7 +121,7 @@ sub test_pg_hint_plan
 		my $node_name = $method =~ s/([a-z])J/$1 J/r =~ s/NestLoop/Nested Loop/r;
 		like($node->safe_psql('postgres', "/*+ $method(a b) */ $join"), qr/$gpusort.*$node_name/s, "a hint for a $node_name is obeyed");
 	}
-	# its settings are taken back before gpusort has the plan, if that comes last
+	# if gpusort comes last, pg_hint_plan takes its settings back before gpusort gets the plan
 	like($node->safe_psql('postgres', '/*+ Set(gpusort.enable off) */ EXPLAIN (COSTS OFF) SELECT * FROM t ORDER BY k'),
 		qr/^Sort$/m, 'so is one about gpusort') if $gpusort_first;
 }
@@ -147,7 +147,7 @@ DROP TABLE IF EXISTS parts;
 CREATE SCHEMA partman;
 CREATE EXTENSION pg_partman SCHEMA partman;
 SQL
-	# from version 5 on native partitions are all that there is, and their kind is named
+	# from version 5 on there are only native partitions, and their kind is named
 	my $type = $node->safe_psql('postgres', "SELECT CASE WHEN split_part(extversion, '.', 1)::int < 5 THEN 'native' ELSE 'range' END FROM pg_extension WHERE extname = 'pg_partman'");
 	$node->safe_psql('postgres', <<"SQL");
 CREATE TABLE parts (id int NOT NULL, k int, s text) PARTITION BY RANGE (id);
@@ -199,7 +199,7 @@ foreach my $libraries ([ @libraries, 'gpusort' ], [ 'gpusort', @libraries ])
 	my $gpusort_first = $libraries->[0] eq 'gpusort';
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = '" . join(', ', @$libraries) . "'");
 	$node->restart;
-	# some want their library there first
+	# some extensions want their library to be loaded first
 	$node->safe_psql('postgres', "CREATE EXTENSION IF NOT EXISTS $_") foreach @libraries;
 	foreach my $extension (sort keys %tests)
 	{

@@ -1,5 +1,5 @@
-# The limit of a role on the devices' memory, whatever its sessions do; and memory that no sort has
-# needed for a while, which goes back.
+# The limit of a role on the memory of devices, whatever its sessions do. And memory that no sort
+# has needed for a while goes back.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -9,7 +9,7 @@ use lib "$FindBin::RealBin/..";
 use GpusortCluster;
 
 $ENV{GPUSORTD_HOST_DEVICES} = '100';
-# those that wait in here are not to give way
+# sorts that wait in this test shall not give way
 $ENV{GPUSORTD_IDLE_MILLISECONDS} = '3600000';
 $ENV{GPUSORTD_RELEASE_MILLISECONDS} = '1000';
 my $library = GpusortCluster::library_with_test_gpusortd;
@@ -47,7 +47,7 @@ sub sort_of
 	return "SELECT count(*), md5(string_agg(k::text, ',')) FROM (SELECT k FROM (SELECT $key k FROM $table OFFSET 0) s ORDER BY k) s;";
 }
 
-# What a session of a role says to a script.
+# Returns the answer of a session of a role to a script.
 sub ask_as
 {
 	my ($role, $script) = @_;
@@ -56,7 +56,7 @@ sub ask_as
 	return $out . ($err eq '' ? '' : "\n$err");
 }
 
-# Sorts as a role, and checks what it says and counts.
+# Sorts as a role, and checks messages and counters.
 sub sorts_as
 {
 	my ($role, $table, $expected_full, $what) = @_;
@@ -106,7 +106,7 @@ is("$stuck->{out}$stuck->{err}", $node->safe_psql('postgres', 'SET gpusort.enabl
 	'the first one was not disturbed');
 sorts_as('capped', 'many', 0, 'and when it has ended there is room again');
 
-# many of them at once, and parallel workers
+# many sessions at once, and parallel workers
 my $native = $node->safe_psql('postgres', 'SET gpusort.enable = off; ' . sort_of('many', 'hashint4(i)'));
 my $parallel = 'SET client_min_messages = error; SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; '
   . "SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;\n";
@@ -136,7 +136,7 @@ sub rings
 	return scalar grep { (readlink($_) // '') =~ /gpusort ring/ } glob "/proc/$daemon/fd/*";
 }
 
-# So many sorts that are stuck at the same time.
+# Makes this many sorts get stuck at the same time.
 sub stick
 {
 	my ($name, $count) = @_;

@@ -1,4 +1,4 @@
-# Sorts while gpusortd has as many jobs as half the processors: sorts of few rows stay in their
+# Sorts while gpusortd has a job for every second processor. Sorts of few rows stay in their
 # processes, and sorts of many rows do not. Sorts that are too small for a device to gain always
 # stay.
 use strict;
@@ -17,8 +17,8 @@ my $processors = `getconf _NPROCESSORS_ONLN`;
 chomp($pkglibdir, $processors);
 my $most_jobs = $processors < 4 ? 1 : int($processors / 2);
 
-# gpusortd beside a link to the library sorts on the host, and says that it has
-# a GPU, without which gpusort.device = auto would not ask it.
+# The gpusortd beside a link to the library sorts on the host, but says that it has a GPU, since
+# gpusort.device = auto asks no other.
 my $directory = abs_path(PostgreSQL::Test::Utils::tempdir);
 my $library = GpusortCluster::link_library($directory);
 append_to_file("$directory/gpusortd",
@@ -48,7 +48,7 @@ sub sort_of
 
 my %expected = map { $_ => $node->safe_psql('postgres', 'SET gpusort.enable = off; ' . sort_of($_, 'hashint4(i)')) } TOO_FEW, FEW, MANY;
 
-# Where a sort is done.
+# Checks where a sort is done.
 sub check
 {
 	my ($rows, $where, $what) = @_;
@@ -85,15 +85,15 @@ push @waiting, start_waiting('last sort');
 check(FEW, 'host', 'with as many jobs');
 check(MANY, 'device', 'with as many jobs');
 
-# a session that is terminated has no job any more
+# a session that is terminated has no job any more,
 my $ended = pop @waiting;
 $node->safe_psql('postgres', "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = '$ended->{name}'");
 $ended->{handle}->finish;
 like($ended->{err}, qr/terminating connection due to administrator command/, 'a session with a job is terminated');
 check(FEW, 'device', 'after that');
 
-# nor has one whose sorts gpusortd has done, or that has given them up, however long
-# it is idle
+# nor has a session whose sorts gpusortd has done, or that has given them up, however long the
+# session is idle,
 my $rows = "SELECT hashint4(i) k FROM generate_series(1, @{[FEW]}) i ORDER BY k";
 my $failing = "SELECT CASE WHEN i = @{[FEW - 10]} THEN 1 / (i - i) ELSE hashint4(i) END k FROM generate_series(1, @{[FEW]}) i ORDER BY k";
 $node->safe_psql('postgres', "CREATE TABLE t WITH (parallel_workers = 2) AS SELECT hashint4(i) k FROM generate_series(1, @{[MANY]}) i; VACUUM ANALYZE t");
@@ -125,7 +125,7 @@ foreach my $what (sort keys %sorting, sort keys %giving_up)
 	push @idle, $session;
 }
 
-# and a query that is busy with rows that are sorted
+# nor has a query that emits sorted rows
 my $emitting = $node->start_psql('emitting', "DO \$\$ DECLARE r record; BEGIN FOR r IN $rows LOOP PERFORM wait_at(1, 1, 'emitting'); EXIT; END LOOP; END \$\$");
 $node->poll_query_until('postgres',
 	"SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'emitting' AND wait_event = 'PgSleep'")

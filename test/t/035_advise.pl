@@ -1,6 +1,5 @@
-# scripts/advise: which sorts of statements would be taken over, and why not
-# others, for statements that are given and for those of pg_stat_statements.
-# Nothing is executed.
+# scripts/advise: which sorts of statements would be taken over, and why others would not, for given
+# statements and for those of pg_stat_statements. Nothing is executed.
 use strict;
 use warnings;
 use FindBin;
@@ -22,7 +21,7 @@ SQL
 # Which server is asked.
 my $asked = $node;
 
-# Calls it; returns its exit status, what it prints, and errors.
+# Calls scripts/advise; returns its exit status, what it prints, and errors.
 sub advise
 {
 	my (@arguments) = @_;
@@ -106,7 +105,7 @@ is($status, 0, 'a file');
 line_is($out, 'its first statement', 't.s (20000 rows)', 'SELECT k FROM t ORDER BY s');
 line_is($out, 'and its second', 't.k DESC (20000 rows)', "SELECT ';'");
 
-# ---- what ends otherwise
+# ---- other ends of the script
 
 is((advise('-f'))[0], 1, 'no file');
 is((advise('-x'))[0], 1, 'an option that there is not');
@@ -114,7 +113,7 @@ is((advise('-x'))[0], 1, 'an option that there is not');
 is($status, 1, 'without pg_stat_statements');
 like($err, qr/the extension pg_stat_statements.* is not in this database/, 'which the error says');
 
-# ---- those of pg_stat_statements
+# ---- statements of pg_stat_statements
 
 SKIP:
 {

@@ -1,4 +1,4 @@
-# The newest library with the oldest of the extension's scripts: a server may have the library
+# The newest library with the oldest script of the extension. The library of a server may be
 # replaced long before ALTER EXTENSION is run, if ever. Everything that the script makes has to
 # work, by the names of its columns.
 use strict;
@@ -64,7 +64,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT i FROM generate_se
 	50000, 'a sort');
 cmp_ok($node->counter('sorts_device') + $node->counter('sorts_host'), '>', $sorts, 'which counts');
 
-# updated, it is what a new one is
+# after the update the extension is the same as a new one
 $node->safe_psql('postgres', 'ALTER EXTENSION gpusort UPDATE; CREATE DATABASE another');
 $node->safe_psql('another', 'CREATE EXTENSION gpusort');
 check_columns(0, %later_columns);

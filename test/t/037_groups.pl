@@ -1,7 +1,6 @@
-# Sorted groups and values that all processes consume, and rows that they send. They are disturbed: by the end of
-# any process while one waits for another, by errors, by workers that come late or never, by a lack of memory, by
-# the loss of gpusortd. Each time the result is right or there is one clear error, and no shared memory and no
-# file is left.
+# Processes that consume sorted groups and values together, and send rows to the leader. They are disturbed: by the end
+# of any process while one waits for another, by errors, by workers that come late or never, by a lack of memory, by the
+# loss of gpusortd. Each time the result is right or there is one clear error, and no shared memory and no file is left.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -60,7 +59,7 @@ sub windows
 	  . "(SELECT txt, row_number() OVER (PARTITION BY g ORDER BY k, id) r FROM $table WHERE $condition) s;\n";
 }
 
-# which pass from the workers in chunks
+# rows that pass from the workers in chunks
 sub rows
 {
 	my ($table, $condition) = @_;
@@ -86,7 +85,7 @@ sub distinct_values
 	return "SELECT count(DISTINCT txt), count(txt), count(*) FROM $table WHERE $condition;\n";
 }
 
-# Keys do not tell how many of these there are.
+# Keys do not tell how many different texts there are.
 sub distinct_texts
 {
 	my ($table, $condition) = @_;
@@ -109,7 +108,7 @@ my %native_medium = map { ($_ => $node->safe_psql('postgres', $stock . $consumer
 my %native_large = map { ($_ => $node->safe_psql('postgres', $stock . $consumers{$_}->('large', 'true'))) } keys %consumers;
 my $idle_segments = $node->segments;
 
-# Nothing is left of shared memory and temporary files.
+# Checks that nothing is left of shared memory and temporary files.
 sub check_left
 {
 	my ($what) = @_;
@@ -275,11 +274,8 @@ $session->{handle}->finish;
 is($session->{err} . $session->{out}, join('', map { "$native{$_}\n" } sort keys %consumers), 'workers come late');
 check_left('workers come late');
 
-#
-# Memory that does not suffice, or cannot be had
-#
-
-# Plans that were made with memory enough, in another.
+# Too little memory, or none
+# Executes plans that were made with enough memory, with less.
 sub consume_large
 {
 	my ($what, $settings) = @_;
@@ -288,7 +284,7 @@ sub consume_large
 	foreach my $name (sort keys %consumers)
 	{
 		my $id = $name =~ s/ //r;
-		# all processes begin before any of them goes on
+		# all processes begin before any goes on
 		$prepare .= "PREPARE $id AS " . $consumers{$name}->('large', 'pass(id) > 0') . "EXPLAIN EXECUTE $id \\g /dev/null\n";
 		$execute .= "EXECUTE $id;\n";
 	}
@@ -298,7 +294,7 @@ sub consume_large
 	check_left($what);
 }
 
-# What is shown of a sort that has taken place in this memory.
+# What EXPLAIN shows of a sort in this memory.
 sub report_in
 {
 	my ($work_mem) = @_;
@@ -313,7 +309,8 @@ cmp_ok($shown =~ /Rows Written By Workers: (\d+)/ ? $1 : 0, '>', 0, 'and some we
 consume_large("with $_", "SET gpusort.work_mem = '$_';") foreach ('64MB', '4MB', '1MB', '64kB');
 consume_large('switched off since', 'SET gpusort.enable_sort = off;');
 
-# segments and files of two megabytes at most, and nearly all rows are the leader's: then runs may not be written either
+# segments and files have two megabytes at most, and the leader has nearly all rows, so that even its runs cannot be
+# written
 system_or_bail('prlimit', '--pid', $postmaster, '--fsize=2097152:');
 foreach my $name (sort keys %consumers)
 {

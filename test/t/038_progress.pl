@@ -1,5 +1,5 @@
-# gpusort_progress: what it shows of sorts and index builds that are held at some row, comparison or phase, who may see it, and that
-# nothing is shown of a sort that has ended, however that was.
+# gpusort_progress: what it shows of sorts and index builds that are held at some row, comparison or phase, and who may see it. It
+# shows nothing of a sort that has ended, however it ended.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -71,7 +71,7 @@ GRANT SELECT ON t, few TO alice, bob;
 SQL
 $node->wait_until_ready('gpusortd is ready');
 
-# Columns of the view, as somebody sees them who does not sort with gpusort himself.
+# Columns of the view, as a session sees them that does not sort with gpusort itself.
 sub shown
 {
 	my ($columns, $role) = @_;
@@ -80,7 +80,7 @@ sub shown
 }
 use constant ALL => 'kind, phase, rows_put, runs_written, rows_emitted, device, datname';
 
-# At once when a query has ended, nothing is shown.
+# Checks that nothing is shown as soon as a query has ended.
 sub check_none
 {
 	my ($what) = @_;
@@ -97,7 +97,7 @@ sub start_held
 	return ($session, $held->wait_for(1, 0, 'Lock'));
 }
 
-# Lets it go on from the first door to the second.
+# Lets the query go on from the first door to the second.
 sub go_on
 {
 	my ($pid) = @_;
@@ -166,7 +166,7 @@ like(shown(ALL), qr/^sort\|emitting rows\|20000\|[1-9]\d*\|8192\|host\|postgres$
 $held->finish($session);
 is($session->{err} . $session->{out}, "20000\n", 'the result');
 
-# in what comparisons are made for
+# in the phases that make comparisons
 my $scroll = "BEGIN; DECLARE c SCROLL CURSOR FOR SELECT k, id, txt FROM few ORDER BY k, id USING #<#; FETCH 1 FROM c \\g /dev/null\n";
 my $index = "CREATE INDEX i ON few (k, id held_ops, txt); SELECT count(*) FROM few; DROP INDEX i;\n";
 my %phases = (
@@ -183,7 +183,7 @@ foreach my $phase (sort keys %phases)
 	check_none($phase);
 }
 
-# left to core's sort when it runs
+# a sort that goes to core's when it runs
 ($session, $pid) = start_held("PREPARE p AS $by_key EXPLAIN EXECUTE p \\g /dev/null\nSET gpusort.enable_sort = off; SET plan_cache_mode = force_generic_plan;\nEXECUTE p;\n");
 is(shown(ALL), 'sort|taking rows|8192|0||native|postgres', 'a sort that is native');
 go_on($pid);
@@ -191,7 +191,7 @@ is(shown(ALL), 'sort|taking rows|16384|0||native|postgres', 'which takes more ro
 $held->finish($session);
 check_none('a native sort');
 
-# a sort of what another one emits
+# a sort of rows that another sort emits
 ($session, $pid) = start_held(count_of('SELECT * FROM (SELECT id, k FROM t ORDER BY txt OFFSET 0) s WHERE pass_at(id, 9000, 18000) > 0 ORDER BY k'));
 like(shown(ALL), qr/^sort\|taking rows\|\d+\|0\|\|\|postgres$/, 'of nested sorts the one is shown that takes rows');
 $held->finish($session);
@@ -266,7 +266,7 @@ foreach my $memory ('64MB', '64kB')
 	check_none("workers build an index with $memory");
 }
 
-# at the end the leader has the rows of all, of as many as all were expected to have
+# in the end the leader has the rows of all processes, and the number that was expected of all
 $node->safe_psql('postgres', 'ALTER TABLE few SET (parallel_workers = 2)');
 foreach my $memory ('64MB', '64kB')
 {

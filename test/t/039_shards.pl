@@ -1,6 +1,6 @@
-# Shards: a table that is divided among two servers, each with its own gpusort, and seen as one by a
-# third through postgres_fdw, by the commands of docs/scale-out.md. The shards sort, the answers are
-# the same as without gpusort, and a shard that loses its gpusortd goes on.
+# Shards, by the commands of docs/scale-out.md: a table is divided among two servers, each with its own gpusort, and a
+# third server sees it as one table through postgres_fdw. The shards sort, the answers are the same as without gpusort,
+# and a shard that loses its gpusortd goes on.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -25,7 +25,7 @@ CONF
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION gpusort; CREATE DATABASE shop');
 }
-# The coordinator sorts nothing of what is sent to shards; they have the host engine for a device.
+# The coordinator does not sort what it sends to shards; the device of the shards is the host engine.
 $_->safe_psql('postgres', "ALTER DATABASE shop SET gpusort.device = 'cuda'") foreach @shards;
 $_->wait_until_ready('gpusortd is ready on ' . $_->name) foreach @shards;
 
@@ -82,8 +82,8 @@ sub without_gpusort
 	return %answers;
 }
 
-# A test: a query is answered in these settings as without gpusort, and each of
-# the shards has sorted by a GpuSort in the plan of its cursor, and counts it.
+# A test: with these settings a query has the same answer as without gpusort, and each shard has sorted by a GpuSort in
+# the plan of its cursor, and has counted it.
 sub shards_sort
 {
 	my ($what, $settings, $query, $answer) = @_;
@@ -117,7 +117,7 @@ like($coordinator->safe_psql('shop', 'EXPLAIN (COSTS OFF) SELECT * FROM orders O
 is($coordinator->safe_psql('shop', digest($_)), $native{ digest($_) }, "$_: the same answer") foreach @orders;
 like($coordinator->safe_psql('shop', 'EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM orders ORDER BY placed LIMIT 10'), $merge, 'with a LIMIT it merges');
 
-# Ranges of the order, which need no merge.
+# Ranges of the order; they need no merge.
 $coordinator->safe_psql('shop', <<'SQL');
 CREATE TABLE ranges (LIKE orders) PARTITION BY RANGE (placed);
 CREATE FOREIGN TABLE ranges_1 PARTITION OF ranges FOR VALUES FROM (MINVALUE) TO ('2026-01-06 UTC') SERVER shard1 OPTIONS (table_name 'orders_before');
@@ -130,7 +130,7 @@ like($coordinator->safe_psql('shop', 'EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM
 	qr/\AAppend\n(?: .*\n)*?.*Remote SQL: .* ORDER BY .*\n(?: .*\n)*?.*Remote SQL: .* ORDER BY /, 'shards that have ranges are read in turn');
 shards_sort('ranges', '', 'SELECT count(*) > 10000, count(*) FILTER (WHERE wrong) FROM (SELECT placed < lag(placed) OVER () AS wrong FROM (SELECT * FROM ranges ORDER BY placed OFFSET 0) r) o', 't|0');
 
-# What is not taken for the same on both sides.
+# Expressions that postgres_fdw does not take for the same on both sides.
 unlike($coordinator->safe_psql('shop', "$merged EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM orders ORDER BY note COLLATE \"POSIX\""),
 	qr/Remote SQL: .* ORDER BY/, 'another collation is sorted on the coordinator');
 $coordinator->safe_psql('shop', 'ALTER SERVER shard1 OPTIONS (DROP extensions); ALTER SERVER shard2 OPTIONS (DROP extensions)');
@@ -138,7 +138,8 @@ unlike($coordinator->safe_psql('shop', "$merged EXPLAIN (VERBOSE, COSTS OFF) SEL
 	qr/Remote SQL: .* ORDER BY/, 'so is a type of an extension that is not named');
 $coordinator->safe_psql('shop', "ALTER SERVER shard1 OPTIONS (ADD extensions 'citext'); ALTER SERVER shard2 OPTIONS (ADD extensions 'citext')");
 
-# A cursor is planned for all rows, not for the first ones, which an index in another order than the table's has sooner.
+# A cursor is planned for all rows, not for the first ones. An index in another order than the table's would have the
+# first rows sooner.
 $_->safe_psql('shop', 'CREATE INDEX orders_amount ON orders (amount)') foreach @shards;
 my $by_amount = 'SELECT count(o::text) FROM (SELECT * FROM orders ORDER BY amount OFFSET 0) o';
 my ($options) = $document->commands('On the coordinator: the shards') =~ /options ('-c .*')/;
@@ -194,7 +195,7 @@ is($coordinator->safe_psql('shop', "SELECT sum(value) FROM shard_stats WHERE nam
 
 # a shard that waits at a row in the middle of its table
 my $middle = $shards[0]->safe_psql('shop', 'SELECT id FROM orders OFFSET 8000 LIMIT 1');
-# until there is a file: what others have inserted since it does not see, as postgres_fdw's transactions are repeatable
+# the shard waits for a file; it would not see rows that others insert, as postgres_fdw's transactions are repeatable
 $shards[0]->safe_psql('shop', <<"SQL");
 CREATE FUNCTION wait_at(id bigint, place bigint) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS \$\$
 BEGIN

@@ -1,6 +1,6 @@
-# Restoring and rebuilding by the commands of docs/restore.md: gpusort builds the indexes, in the
-# memory that the commands set, and the indexes are PostgreSQL's own. The commands find the indexes
-# whose order has changed with glibc, and no others.
+# Restoring and rebuilding by the commands of docs/restore.md. gpusort builds the indexes, in the memory that the
+# commands set, and they are equal to PostgreSQL's own. The commands find the indexes whose order has changed with glibc,
+# and no others.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -12,7 +12,7 @@ use GpusortCluster;
 
 my $node = GpusortCluster->new('main');
 $node->init;
-# so little memory, and no workers, that settings of the sessions can be told by what is counted
+# little memory and no workers, so that the counters show whether sessions have settings of their own
 $node->configure(<<'CONF');
 gpusort.min_rows = 0
 maintenance_work_mem = '1MB'
@@ -30,7 +30,7 @@ my $document = DocumentCommands->new('docs/restore.md');
 my $directory = PostgreSQL::Test::Utils::tempdir;
 my $settings = $document->commands('Settings of the sessions');
 
-# A test: a block of the document succeeds, in a shell as of a reader.  Returns what it prints.
+# A test: a block of the document succeeds in a reader's shell. Returns what it prints.
 sub run_block
 {
 	my ($name, $further) = @_;
@@ -54,7 +54,7 @@ sub builds
 	cmp_ok($done{index_workers}, '>', 0, "$what: with workers");
 }
 
-# Of each B-tree index of the public schema a line, with the query's value.
+# A line for each B-tree index of the public schema, with the query's value.
 sub of_indexes
 {
 	my ($database, $value) = @_;
@@ -138,7 +138,7 @@ SKIP:
 	unlike(run_block($find), qr/orders/, 'no index is in an order that has changed');
 	skip 'there is no locale en_US.UTF-8', 1 unless $locale;
 
-	# a collation of its own in a further index, and versions that are not those of the library
+	# a further index with a collation of its own, and versions that are not those of the library
 	$node->safe_psql('shop', <<'SQL');
 CREATE COLLATION "Own" (provider = libc, locale = 'en_US.UTF-8');
 CREATE INDEX customers_own ON customers (name COLLATE "Own");

@@ -1,6 +1,6 @@
-# Prometheus and Grafana: prometheus-postgres-exporter, by the commands of docs/views.md, gives
-# everything that the views of gpusort have, even without a device. The dashboard asks only for
-# names among these.
+# Prometheus and Grafana, by the commands of docs/views.md. prometheus-postgres-exporter exports
+# everything that the views of gpusort have, even without a device. The dashboard asks only for names
+# among these.
 use strict;
 use warnings;
 use HTTP::Tiny;
@@ -38,7 +38,7 @@ SKIP:
 		qr/(host=\S+)/ => sub { 'host=' . $node->host . ' port=' . $node->port },
 		qr/(contrib\S+)/ => sub { "$FindBin::RealBin/../../$_[0] --web.listen-address=$address" });
 	$node->safe_psql('postgres', $document->commands('In the database that the exporter asks'));
-	# its own queries are not to sort between two looks at the counters
+	# the exporter's own queries must not sort between two looks at the counters
 	$node->safe_psql('postgres', 'ALTER ROLE prometheus SET gpusort.enable = off');
 	$node->wait_until_ready('gpusortd is ready');
 	$node->safe_psql('postgres', HeldQueries::PASS_FUNCTION . <<'SQL');
@@ -68,7 +68,7 @@ SQL
 		}
 		die "no answer from the exporter: $log";
 	};
-	# Those of them with this name: their values, by the value of a label.
+	# The metrics of this name: their values, by the value of a label.
 	my $by_label = sub {
 		my ($metrics, $name, $label) = @_;
 		return { map { (/^$name\{.*\b$label="(.*?)"/ ? ($1 => 0 + $metrics->{$_}) : ()) } keys %$metrics };
@@ -113,7 +113,7 @@ SQL
 	}
 	cmp_ok($by_label->($metrics, 'gpusort_stat_database_sorts_spilled_total', 'datname')->{postgres}, '>', 0, 'with sorts that have spilled');
 
-	# what the dashboard asks for, also in the list of servers
+	# the queries of the dashboard, those of its list of servers included
 	foreach my $expression (@expressions, map { $_->{query} } grep { $_->{type} eq 'query' } @{ $dashboard->{templating}{list} })
 	{
 		while ($expression =~ /\b(gpusort_\w+)(?:\{.*?\bname=~"(.*?)".*?\})?/g)
@@ -154,7 +154,7 @@ SQL
 	$node->stop;
 }
 
-# What a pattern of the dashboard stands for: its alternatives, on the top and in one pair of parentheses.
+# The alternatives of a pattern of the dashboard, at the top level and in one pair of parentheses.
 sub expand
 {
 	my ($pattern) = @_;

@@ -1,5 +1,5 @@
-# gpusort_stat_database: each database has its own sorts and index builds and no other's, together all; what a reset, the end of a
-# database, a restart and a crash make of them.
+# gpusort_stat_database: each database counts its own sorts and index builds and no others, and together they count all. Then what
+# a reset, the end of a database, a restart and a crash do to the counters.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -166,7 +166,7 @@ is(shown(COUNTS . ', stats_reset', 'there'), '1|0|1|0|0|20000|0|', 'and they beg
 $node->restart;
 is(shown(COUNTS . ', stats_reset', 'there'), '1|0|1|0|0|20000|0|', 'which outlives a restart');
 
-# files that are no such files
+# files that are not of this kind
 foreach my $bad ('', 'x', substr($content, 0, -1), substr($content, 0, 8), "\0" x length $content, pack('LL', unpack('L', $content), 1025) . "\0" x 100000)
 {
 	$node->stop;

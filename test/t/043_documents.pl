@@ -1,5 +1,5 @@
-# The commands and settings of README.md, docs/faq.md, docs/failures.md, docs/memory.md,
-# docs/settings.md and docs/views.md do what these documents say, and print what these show.
+# The commands and settings of README.md, docs/faq.md, docs/failures.md, docs/memory.md, docs/settings.md
+# and docs/views.md do what the documents say, and print what the documents show.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -25,7 +25,7 @@ $node->append_conf('postgresql.conf', "gpusort.daemon_engine = host\nautovacuum 
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE shop');
 
-# What a block of commands in SQL prints.
+# Returns what a block of commands in SQL prints.
 sub run_sql
 {
 	my ($document, $name, $before, @options) = @_;
@@ -45,7 +45,7 @@ sub run_sh
 	return $out;
 }
 
-# Lines with other times, sizes and numbers of rows; from PostgreSQL 18 on EXPLAIN ANALYZE has further ones.
+# Lines without times, sizes and numbers of rows; from PostgreSQL 18 on EXPLAIN ANALYZE has further lines.
 sub without_figures
 {
 	my ($lines) = @_;
@@ -85,7 +85,7 @@ like(run_sql($faq, 'The devices'), qr/^0\|gpusortd \(host\)\|ready\|$/, 'the dev
 
 $readme->is_shown('A sort', run_sql($readme, 'A sort', 'SET gpusort.device = host;'), \&without_figures);
 
-# from 18 on a line of the node, before below the plan
+# from 18 on this is a line of the node, before 18 a line below the plan
 my $refused = run_sql($views, 'A sort by a type without keys');
 my @refusals = ('A sort by a type without keys', 'Why Not GpuSort: Sort by ((orders.name)::tsvector): there are no keys for the type tsvector');
 @refusals = reverse @refusals if $node->pg_version < 18;
@@ -183,9 +183,7 @@ $views->is_shown('No device', run_sql($views, 'No device', '', @with_header),
 
 #
 # The settings
-#
-
-# Of each setting in the tables of a document its default, and who can set it.
+# The default of each setting in the tables of a document, and who can set it.
 sub settings_of
 {
 	my ($document) = @_;
@@ -225,7 +223,7 @@ is(join(', ', grep { $text !~ /`$_`/ } @names), '', 'docs/views.md has all colum
 #
 
 $_->all_taken foreach $readme, $faq, $failures, $memory;
-# the exporter is for 041, what is shown of a refusal for other majors
+# 041 takes the exporter; the other refusal is shown for other majors
 $views->all_taken(qr/exporter|^\Q$refusals[1]\E$/);
 $node->stop;
 done_testing();

@@ -1,6 +1,6 @@
 # Workers that help the leader while it emits rows, or makes pages of an index: they merge runs part by part, or gather rows in memory. They
-# are disturbed: by a leader that ends early or begins again, while workers wait for room, by the end of any process, by errors, by a lack
-# of memory. Each time the result is right or there is one clear error, and no shared memory, no file and no worker is left.
+# are disturbed: by a leader that ends early or begins again while workers wait for room, by the end of any process, by errors, by a lack of
+# memory. Each time the result is right or there is one clear error, and no shared memory, no file and no worker is left.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -48,7 +48,7 @@ my $stock = "SET gpusort.enable = off;\nSET max_parallel_workers_per_gather = 0;
 my $native = $node->safe_psql('postgres', "$stock$query");
 my $idle_segments = $node->segments;
 
-# Nothing is left of shared memory, temporary files and workers.
+# Checks that nothing is left of shared memory, temporary files and workers.
 sub check_left
 {
 	my ($what) = @_;
@@ -86,7 +86,7 @@ foreach my $name (sort keys %help)
 	{
 		my $settings = "${memory}ALTER TABLE t SET (parallel_workers = $workers); SET max_parallel_workers_per_gather = 8;\n";
 		is($node->safe_psql('postgres', $settings . $digest->('true')), $native, "$name, $workers workers");
-		# of more than four all rows are in shared memory
+		# with more than four workers all rows are in shared memory
 		next if $name eq 'merge' && ($workers == 1 || $workers > 4);
 		like(plan_of($settings, $workers), $shown, 'they help while the leader emits');
 	}
@@ -94,7 +94,7 @@ foreach my $name (sort keys %help)
 $node->safe_psql('postgres', 'ALTER TABLE t SET (parallel_workers = 2)');
 check_left('any number of workers');
 
-# more runs than there is memory for all entries of their indexes
+# more runs than memory has room for, with all entries of their indexes
 $node->safe_psql('postgres', <<'SQL');
 CREATE UNLOGGED TABLE wide WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, repeat('x', 1000) pad FROM generate_series(1, 435000) i;
 ANALYZE wide;
@@ -215,10 +215,8 @@ check_left('builds');
 
 #
 # A leader that waits, then does not, then waits once more
-#
-
-# Rows that a stream has no room for go as empty ones, so that workers are far ahead. Of 14 to a slice 224 are a period: the leader waits for its
-# consumer's sleep, is busy for three periods, sleeps again, and reads the rest without a delay.
+# Rows for which a stream has no room go as empty ones, so that workers are far ahead. A slice has 14 rows, and a period 224. The leader
+# waits for its consumer's sleep, is busy for three periods, sleeps again, and reads the rest without a delay.
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE large WITH (parallel_workers = 4) AS SELECT i id FROM generate_series(1, 3000) i;
 ANALYZE large;
@@ -239,11 +237,8 @@ like(plan_of($settings, 4, "SELECT count(s.r) FROM ($uneven) s WHERE slow(id)"),
 is($node->safe_psql('postgres', $settings . $digest->('slow(id)', $uneven)), $node->safe_psql('postgres', $stock . $digest->('true', $uneven)), 'and it does not wait for what nobody has');
 check_left('a leader that waits now and then');
 
-#
-# Memory that cannot be had
-#
-
-# runs are smaller files than the segment of a stream would be
+# A lack of memory
+# the files of runs are smaller than the segment of a stream
 my $postmaster = $node->safe_psql('postgres', "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
 system_or_bail('prlimit', '--pid', $postmaster, '--fsize=8000000:');
 like(plan_of("SET work_mem = '8MB';", 2), qr/merge of \d+ runs in \d+ parts/, 'parts go to files without shared memory');

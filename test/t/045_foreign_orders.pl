@@ -1,4 +1,4 @@
-# Foreign tables whose server sorts strings in another order. Where PostgreSQL gives the right rows by hashing, or raises an error,
+# Foreign tables whose server sorts strings in another order. If PostgreSQL gives the right rows by hashing, or raises an error,
 # cheaper sorts do not lead it to a merge join by that order.
 use strict;
 use warnings;
@@ -16,7 +16,7 @@ max_parallel_workers_per_gather = 0
 CONF
 $node->start;
 
-# the server sorts by the collation of the column there, which is the database's: all of 'A' before all of 'a'
+# the foreign server sorts by the collation of its own column, which is that database's: all of 'A' before all of 'a'
 my ($host, $port) = ($node->host, $node->port);
 $node->safe_psql('postgres', <<"SQL");
 CREATE EXTENSION gpusort;
@@ -52,7 +52,7 @@ my %queries = (
 	'DISTINCT ON' => 'SELECT count(*) FROM (SELECT DISTINCT ON (k) k, v FROM f ORDER BY k, v) s',
 );
 
-# What a query gives: its rows, or the error.
+# Returns the rows of a query, or its error.
 sub result
 {
 	my ($settings, $query) = @_;
@@ -69,7 +69,7 @@ foreach my $choice ('', 'SET enable_hashjoin = off;', 'SET enable_hashjoin = off
 	}
 }
 
-# what is sorted here is sorted by gpusort
+# gpusort sorts what is sorted here
 my $plan = $node->safe_psql('postgres', 'SET enable_hashjoin = off; SET enable_nestloop = off; EXPLAIN (COSTS OFF) SELECT count(*) FROM l JOIN m ON l.k = m.k JOIN f ON l.x = f.v');
 like($plan, qr/Custom Scan \(GpuSort\)/, 'sorts beside a foreign table are taken over');
 

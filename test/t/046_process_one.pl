@@ -1,6 +1,6 @@
-# The postmaster as process 1, as in a container without an init: it gets all children that other
-# processes leave behind, and takes one that ends by a signal for a crash of its own. The end of
-# gpusortd never looks like a crash, however it comes about.
+# The postmaster as process 1, as in a container without an init. It inherits every orphan, and
+# takes an orphan that ends by a signal for a crash of its own child. The end of gpusortd never
+# looks like a crash, however it comes about.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -48,7 +48,7 @@ sub count_in_log
 
 sub restarts { return count_in_log(qr/all server processes terminated; reinitializing/); }
 
-# A new session and its process, as it is seen outside of the namespace.
+# A new session, and its process id outside of the namespace.
 sub start_session
 {
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
@@ -71,7 +71,7 @@ sub check_crash
 	$node->wait_until_up;
 	$node->wait_until_ready("$what: gpusortd is ready again");
 	isnt($node->daemon_pid, $daemon, 'it is another one');
-	# what comes of an orphan may come later
+	# the effect of an orphan may come later
 	sleep 1;
 	is(restarts(), $before + 1, 'the server has restarted once');
 }
@@ -124,7 +124,7 @@ foreach my $what (sort keys %killed)
 	my $daemon = $node->daemon_pid;
 	kill 'KILL', $killed{$what}->();
 	wait_until('its end', sub { return $node->daemon_pid != $daemon; });
-	# the next one may have to wait for a while
+	# the next gpusortd may have to wait for a while
 	$node->poll_query_until('postgres', "SELECT bool_and(state = 'ready') FROM gpusort_devices, pg_reload_conf()");
 	is($node->safe_psql('postgres', $digest), $native, "killed: $what; another one sorts");
 }

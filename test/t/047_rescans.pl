@@ -1,8 +1,7 @@
 # A Limit above a parallel sort that is scanned again, as in a LATERAL or a subplan, with a bound that grows, shrinks or is NULL. Core tells
-# workers the bound of the first scan only, so without gpusort rows are missing when it grows. What a parallel GpuSort emits is right.
-#
+# workers only the bound of the first scan, so without gpusort rows are missing when the bound grows. A parallel GpuSort emits all rows.
 # Queries are drawn at random: their bounds, tables and orders, how many workers are planned and come, which of the processes is late, and
-# how much memory there is. Each is compared with what a single process makes of it. More of them, and others:
+# how much memory there is. Each result is compared with the result of a single process. For more queries, and others:
 #
 #	RESCANS_QUERIES=5000 RESCANS_SEED=2 scripts/test-one 18 t/047
 use strict;
@@ -81,7 +80,7 @@ foreach my $name (sort keys %memory)
 	}
 }
 
-# Limits above a Gather, of rows that core would not have below one.
+# Limits above a Gather, on nodes that core would not have below a Gather.
 my %groups = (
 	'a window' => "SELECT row_number() OVER (PARTITION BY txt ORDER BY id) x FROM plain WHERE late('start')",
 	'an aggregate that sorts' => "SELECT count(DISTINCT few) x FROM plain WHERE late('start') GROUP BY txt",
@@ -130,7 +129,7 @@ sub draw_query
 	return pick(
 		"SELECT n, (SELECT $digest FROM ($rows) q) FROM $outer",
 		"SELECT n, l FROM $outer, LATERAL (SELECT $digest FROM ($rows) q) l",
-		# here rows are sorted once more, by n, and may come in any order then
+		# here rows are sorted once more, by n, and may come in any order within n
 		"SELECT n, count(*), sum(id), sum(hashint4(id)) FROM (SELECT s.n, l.id FROM $outer LEFT JOIN LATERAL ($rows) l ON true OFFSET 0) d GROUP BY n ORDER BY n");
 }
 
@@ -162,7 +161,7 @@ for (my $done = 0; $done < $queries; $done += 10)
 	foreach (@drawn)
 	{
 		my ($plan, $answer, $right) = splice @answers, 0, 3;
-		# of a Sort of core's, or of one in each process, below a Gather Merge rows may be missing
+		# rows may be missing below a Gather Merge of core's Sorts, or of a sort in each process
 		next if $plan =~ s/$sorts_together//gr =~ /Gather Merge/;
 		$plan =~ $sorts_together ? $together++ : $alone++;
 		push @wrong, "$_->[0]\n$_->[1];\n$plan$answer" if $answer ne $right;

@@ -1,6 +1,6 @@
 # Settings that not everyone may change, given before the library is loaded: by the connection, by a
-# role for itself, by its database, by a session. As with a preloaded library, none of them takes
-# effect, and no limit of the role or the configuration gets lost.
+# role for itself, by its database, by a session. As with a preloaded library, none of these values
+# takes effect, and no limit of the role or the configuration gets lost.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -30,7 +30,7 @@ SQL
 my @settings = split /\n/, $node->safe_psql('postgres', "SELECT name FROM pg_settings WHERE name ~ '^gpusort\\.' AND context <> 'user'");
 cmp_ok(scalar(@settings), '>=', 6, 'there are such settings');
 
-# What psql prints for a script under a role, with an option of the connection.
+# Returns what psql prints for a script under a role, with an option of the connection.
 sub ask_as
 {
 	my ($role, $option, $script) = @_;
@@ -63,7 +63,7 @@ sub check_connections
 
 check_connections('by session_preload_libraries');
 
-# where the library comes with the first function
+# with a library that is loaded by its first function
 $node->append_conf('postgresql.conf', "session_preload_libraries = ''");
 $node->reload;
 $node->poll_query_until('postgres', "SELECT current_setting('session_preload_libraries') = ''");
@@ -78,7 +78,7 @@ like(ask_as('ordinary', '', "ALTER DATABASE own SET gpusort.device_memory_limit 
 like(ask_as('ordinary', '', "CREATE FUNCTION pg_temp.f() RETURNS text LANGUAGE sql SET gpusort.device_memory_limit = -1 AS 'SELECT current_setting(''gpusort.device_memory_limit'')'; $load SELECT pg_temp.f()"),
 	qr/ERROR:  permission denied/, 'nor for a function');
 
-# the same where the server knows the settings from the beginning
+# the same with a server that knows the settings from the beginning
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'gpusort'");
 $node->restart;
 check_connections('preloaded');

@@ -1,6 +1,5 @@
-# System calls that every job needs, forbidden to the whole server as by the seccomp
-# profile of a container: gpusortd says what it lacks and is not ready, and sorts
-# go on without it.
+# System calls that every job needs, forbidden to the whole server as by the seccomp profile of a
+# container. gpusortd says what it lacks and is not ready, and sorts go on without it.
 use strict;
 use warnings;
 use POSIX qw(uname);
@@ -32,7 +31,7 @@ sub forbid
 	  && syscall($calls->{seccomp}, SECCOMP_SET_MODE_FILTER, 0, $program) == 0;
 }
 
-# Runs code in a child, with a call forbidden; whether that has worked.
+# Runs code in a child, with a call forbidden; returns whether that has worked.
 sub run_forbidden
 {
 	my ($call, $error, $code) = @_;

@@ -1,6 +1,6 @@
-# Sort keys that are put together from those of characters, against ICU's own, to the byte: under collations whose rules differ in
-# everything that matters here, of strings in which any character may stand beside any other. The module in test/encoders, built here from
-# the product's own sources, compares them. ICU_KEYS_SEED repeats a run.
+# Sort keys that are put together from those of characters, compared with ICU's own byte by byte. The collations have rules that differ in
+# everything that matters here, and in the strings any character may stand beside any other. The module in test/encoders, built here from
+# the product's own sources, compares the keys. ICU_KEYS_SEED repeats a run.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -16,7 +16,7 @@ my $seed = $ENV{ICU_KEYS_SEED} // time;
 note "ICU_KEYS_SEED=$seed";
 srand($seed);
 
-# Build the module where this user may write.
+# Builds the module where this user may write.
 my $source = "$FindBin::RealBin/../encoders";
 my $build = abs_path(PostgreSQL::Test::Utils::tempdir);
 my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
@@ -36,7 +36,7 @@ sub characters
 }
 my $ascii = characters([ 32, 126 ]);
 my @strings_by_kind = (
-	# what they are, how many per cent need not be given to ICU in English, how they are made
+	# the strings, the percentage that need not go to ICU in English, and the query that makes them
 	[ 'pairs of ASCII', 99, q{SELECT chr(a) || chr(b) FROM generate_series(1, 127) a, generate_series(1, 127) b} ],
 	[ 'ASCII', 98, "SELECT random_text($ascii, 20) FROM generate_series(1, 500)" ],
 	[ 'words', 99, q{SELECT initcap(random_text('abcdefghijklmnopqrstuvwxyz', 9) || ' ' || random_text('abcdefghijklmnopqrstuvwxyz -.', 12))
@@ -67,7 +67,7 @@ my %icu_collations = map { $_ => "locale = '$_'" } (
 	'und-u-ks-level4', 'und-u-ks-level4-ka-shifted', 'und-u-ks-identic', 'und-u-kr-grek-digit-latn');
 if ($node->pg_version >= 16)
 {
-	# longer and longer things that begin alike, of which only the longest joins; characters of one weight
+	# longer and longer sequences that begin alike, of which only the longest joins; characters of one weight
 	$icu_collations{'with rules'} = q{locale = 'en', rules = $$& z < abcd <<< abCD & x < q & e = '-' & '0' < a1$$};
 	$icu_collations{'with rules, Danish'} = q{locale = 'da', rules = '[caseFirst off][backwards 2] & n < ng'};
 }
