@@ -55,6 +55,7 @@ typedef struct Check
 	SortKeys   *keys;
 	int			nrows;
 	CheckedRow *rows;
+	uint8	   *value_orders;	/* of every two rows, see compare_values() */
 	int64		npairs;			/* compared */
 	int64		ncontradicted;	/* of these, by doubtful keys */
 } Check;
@@ -215,8 +216,9 @@ compare_keys(const Check *check, const CheckedRow *a, const CheckedRow *b)
 	return 0;
 }
 
+/* Compares rows by their types' comparators. */
 static int
-compare_values(const Check *check, const CheckedRow *a, const CheckedRow *b)
+ask_comparators(const Check *check, const CheckedRow *a, const CheckedRow *b)
 {
 	MemoryContext caller_context;
 	int			result = 0;
@@ -237,6 +239,20 @@ compare_values(const Check *check, const CheckedRow *a, const CheckedRow *b)
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextReset(check->compare_context);
 	return result < 0 ? -1 : result > 0 ? 1 : 0;
+}
+
+/*
+ * The same for two rows by their numbers.  The comparators are asked once, and
+ * the answer is kept for the keys of other layouts: it is 0 until then.
+ */
+static int
+compare_values(const Check *check, int i, int j)
+{
+	uint8	   *kept = &check->value_orders[(size_t) i * check->nrows + j];
+
+	if (*kept == 0)
+		*kept = ask_comparators(check, &check->rows[i], &check->rows[j]) + 2;
+	return *kept - 2;
 }
 
 /* Compares the first rows with each other. */
@@ -261,7 +277,7 @@ compare_rows(Check *check, int nrows)
 			if (by_keys != 0)
 			{
 				check->npairs++;
-				if (by_keys == compare_values(check, a, b))
+				if (by_keys == compare_values(check, i, j))
 					continue;
 				if (!sort_keys_doubtful(keys))
 					report(check, "wrong order", a, b);
@@ -269,7 +285,7 @@ compare_rows(Check *check, int nrows)
 			}
 			else if (keys->nencoded == keys->ncolumns && !a->truncated && !b->truncated)
 			{
-				if (compare_values(check, a, b) == 0)
+				if (compare_values(check, i, j) == 0)
 					continue;
 				if (!sort_keys_doubtful(keys))
 					report(check, "same key for different rows", a, b);
@@ -534,6 +550,7 @@ check_sort_keys(PG_FUNCTION_ARGS)
 	check.rows = palloc0(check.nrows * sizeof(CheckedRow));
 	for (int i = 0; i < check.nrows; i++)
 		check.rows[i].tuple = SPI_tuptable->vals[i];
+	check.value_orders = palloc0((Size) check.nrows * check.nrows);
 
 	initStringInfo(&summary);
 	check.keys = sort_keys_create(check.descriptor, check.columns,

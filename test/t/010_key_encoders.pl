@@ -45,35 +45,38 @@ $node->start;
 my $version =
   $node->safe_psql('postgres', "SHOW server_version_num") / 10000;
 
-# Returns what check_sort_keys() says of a query, or its error, with each of these options; all in one session.
+# Returns what check_sort_keys() says of queries, or its errors; all in one session. A query comes with its options.
 sub checks
 {
-	my ($database, $query, @options) = @_;
+	my ($database, @queries) = @_;
 	my $flags =
 	  sub { 'ARRAY[' . join(',', map { $_ ? 'true' : 'false' } @_) . ']::bool[]' };
 	my $script = '';
 
-	foreach my $option (@options)
+	foreach (@queries)
 	{
+		my ($query, %option) = @$_;
 		$script .= sprintf(
 			'SELECT verdict_on_sort_keys($query$%s$query$, %s, %s, %s);' . "\n",
 			$query,
-			$flags->(@{ $option->{descending} // [] }),
-			$flags->(@{ $option->{nulls_first} // [] }),
+			$flags->(@{ $option{descending} // [] }),
+			$flags->(@{ $option{nulls_first} // [] }),
 			"ARRAY["
-			  . join(',', map { "'$_'" } @{ $option->{operators} // [] })
+			  . join(',', map { "'$_'" } @{ $option{operators} // [] })
 			  . "]::regoperator[]");
 	}
 
 	my ($stdout, $stderr);
 	$node->psql($database, $script, stdout => \$stdout, stderr => \$stderr);
 	# A server that crashes cannot say why, and nothing may cause a warning.
-	my @verdicts = $stderr eq '' ? split(/\n/, $stdout) : ($stderr) x @options;
+	my @verdicts = $stderr eq '' ? split(/\n/, $stdout) : ($stderr) x @queries;
 
-	foreach my $i (0 .. $#options)
+	foreach my $i (0 .. $#queries)
 	{
+		my (undef, %option) = @{ $queries[$i] };
+
 		# What processes share counts only where a caller asks for it.
-		$verdicts[$i] =~ s/; shared: [^;]*// unless $options[$i]->{shared};
+		$verdicts[$i] =~ s/; shared: [^;]*// unless $option{shared};
 
 		# Keys that libc makes may be wrong now and then.
 		$verdicts[$i] =~ s/; wrong (\d+) of (\d+)$/$1 <= 0.02 * $2 ? '' : $&/e;
@@ -84,7 +87,7 @@ sub checks
 sub check
 {
 	my ($database, $query, %option) = @_;
-	return (checks($database, $query, \%option))[0];
+	return (checks($database, [ $query, %option ]))[0];
 }
 
 # Checks a query of one column in both directions, with NULLs at either end, by the operators for both directions if
@@ -93,9 +96,9 @@ sub check_column
 {
 	my ($database, $query, $expected, $name, @operators) = @_;
 	my @ways = ([ 0, 0 ], [ 0, 1 ], [ 1, 0 ], [ 1, 1 ]);
-	my @verdicts = checks($database, $query,
-		map { { descending => [ $_->[0] ], nulls_first => [ $_->[1] ],
-				operators => @operators ? [ $operators[ $_->[0] ] ] : [] } } @ways);
+	my @verdicts = checks($database,
+		map { [ $query, descending => [ $_->[0] ], nulls_first => [ $_->[1] ],
+				operators => @operators ? [ $operators[ $_->[0] ] ] : [] ] } @ways);
 
 	foreach my $i (0 .. $#ways)
 	{
@@ -708,15 +711,17 @@ sub make_parts
 sub check_parts
 {
 	my ($database) = @_;
+	my @verdicts = checks($database,
+		map { my $query = "SELECT \"$_\" FROM v_parts"; ([ $query, shared => 1 ], [ $query, descending => [1], nulls_first => [1] ]) } @drawn);
 
 	foreach my $type (@drawn)
 	{
 		my $shared = $of_one_process{$type} ? '' : '; shared: .*';
 
-		like(check($database, "SELECT \"$type\" FROM v_parts", shared => 1),
+		like(shift @verdicts,
 			qr/^compact: words \d, refused \d+, truncated \d+; general: words \d, refused 0, truncated \d+$shared; columns 1 of 1$/,
 			"$database: $type");
-		like(check($database, "SELECT \"$type\" FROM v_parts", descending => [1], nulls_first => [1]),
+		like(shift @verdicts,
 			qr/^compact: words \d, .* columns 1 of 1$/,
 			"$database: $type, descending");
 	}
@@ -921,6 +926,7 @@ my @columns = split /\n/,
   $node->safe_psql('postgres',
 	q{SELECT attname FROM pg_attribute WHERE attrelid = 'several'::regclass
 		AND attnum > 0 ORDER BY attnum});
+my @cases;
 foreach my $case (1 .. 150)
 {
 	my @chosen = map { $columns[ int(rand(@columns)) ] } 1 .. 2 + int(rand(5));
@@ -933,15 +939,17 @@ foreach my $case (1 .. 150)
 	$where = ' WHERE ' . join(' AND ', map { "$_ IS NOT NULL" } @chosen)
 	  if $case % 2 == 0;
 
-	like(
-		check(
-			'postgres', 'SELECT ' . join(', ', @chosen) . ' FROM several' . $where,
+	push @cases, {
+		query => [
+			'SELECT ' . join(', ', @chosen) . ' FROM several' . $where,
 			descending => \@descending,
-			nulls_first => \@nulls_first),
-		qr/^compact: .* columns $ncolumns of $ncolumns$/,
-		"columns @chosen, descending @descending, nulls first @nulls_first"
-		  . ($where ne '' ? ', no nulls' : ''));
+			nulls_first => \@nulls_first ],
+		expected => qr/^compact: .* columns $ncolumns of $ncolumns$/,
+		name => "columns @chosen, descending @descending, nulls first @nulls_first"
+		  . ($where ne '' ? ', no nulls' : '') };
 }
+my @verdicts = checks('postgres', map { $_->{query} } @cases);
+like(shift @verdicts, $_->{expected}, $_->{name}) foreach @cases;
 
 like(
 	check(
@@ -1081,20 +1089,14 @@ my @icu_locales = (grep { /icu/ } @other) ? (
 	'fr-CA', 'th', 'ko', 'ja', 'zh', 'hu', 'da-u-kf-upper', 'de-u-co-phonebk', 'und-u-kb', 'und-u-kc', 'und-u-kn',
 	'und-u-ks-identic', 'und-u-ks-level1', 'und-u-ks-level4-ka-shifted', 'und-u-kc-ks-level1', 'und-u-kr-grek-digit-latn')
   : ();
-foreach my $locale (@icu_locales)
-{
-	foreach my $deterministic ('true', 'false')
-	{
-		$node->safe_psql(
-			'postgres', qq{
-			SET client_min_messages = error;
-			CREATE COLLATION "$locale $deterministic" (provider = icu, locale = '$locale', deterministic = $deterministic)});
-		like(
-			check('postgres', "SELECT s COLLATE \"$locale $deterministic\" FROM ($mixed_scripts) strings (s)"),
-			qr/^compact: words 0, .* columns 1 of 1$/,
-			"mixed scripts under ICU's $locale" . ($deterministic eq 'true' ? '' : ', nondeterministic'));
-	}
-}
+my @icu_mixed = map { my $locale = $_; map { { locale => $locale, deterministic => $_, name => "$locale $_" } } 'true', 'false' } @icu_locales;
+$node->safe_psql('postgres', join '', "SET client_min_messages = error;\n",
+	map { "CREATE COLLATION \"$_->{name}\" (provider = icu, locale = '$_->{locale}', deterministic = $_->{deterministic});\n" } @icu_mixed);
+@verdicts = checks('postgres', map { ["SELECT s COLLATE \"$_->{name}\" FROM ($mixed_scripts) strings (s)"] } @icu_mixed);
+like(shift @verdicts,
+	qr/^compact: words 0, .* columns 1 of 1$/,
+	"mixed scripts under ICU's $_->{locale}" . ($_->{deterministic} eq 'true' ? '' : ', nondeterministic'))
+  foreach @icu_mixed;
 
 # Pattern operators order by bytes under any collation.
 foreach my $collation (@other)
