@@ -71,16 +71,29 @@ sub start
 	return $self->{node}->start_psql($self->{name}, "SELECT FROM set_config('my.leader', pg_backend_pid()::text, false);\n$script");
 }
 
-# Waits until this many leaders and workers of the sessions wait for an event of this type; returns
-# their process ids.
+# Waits until this many leaders and workers of the sessions wait for an event of this type; returns their process ids, of leaders only if
+# there are to be some. The session for the locks looks: it is there, and psql would take longer to start. Who has just got a lock may still be
+# shown as waiting.
 sub wait_for
 {
 	my ($self, $leaders, $workers, $wait_event_type) = @_;
-	my $waiting = "FROM pg_stat_activity WHERE application_name = '$self->{name}' AND wait_event_type ~ '$wait_event_type'";
-	$self->{node}->poll_query_until('postgres', "SELECT count(*) FILTER (WHERE leader_pid IS NULL) >= $leaders AND count(leader_pid) >= $workers $waiting")
-	  or die "never so: $leaders leaders and $workers workers wait for $wait_event_type, but:\n"
-	  . $self->{node}->safe_psql('postgres', "SELECT pid, leader_pid, state, wait_event_type, wait_event, query FROM pg_stat_activity WHERE application_name = '$self->{name}'");
-	return split /\n/, $self->{node}->safe_psql('postgres', "SELECT pid $waiting ORDER BY leader_pid NULLS FIRST, pid");
+	my $sessions = "FROM pg_stat_activity a WHERE application_name = '$self->{name}'";
+	my $waiting = "$sessions AND wait_event_type ~ '$wait_event_type'"
+	  . " AND (wait_event_type <> 'Lock' OR EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND NOT granted))";
+	return split /\n/, $self->{doors}->query_safe(<<"SQL");
+DO \$\$
+BEGIN
+	LOOP
+		PERFORM pg_sleep(0.02), pg_stat_clear_snapshot();
+		EXIT WHEN (SELECT count(*) FILTER (WHERE leader_pid IS NULL) >= $leaders AND count(leader_pid) >= $workers $waiting);
+		IF clock_timestamp() > now() + interval '2 minutes' THEN
+			RAISE 'never so: $leaders leaders and $workers workers wait for $wait_event_type, but: %',
+				(SELECT string_agg(row(pid, leader_pid, state, wait_event_type, wait_event, query)::text, ' ') $sessions);
+		END IF;
+	END LOOP;
+END \$\$;
+SELECT pid $waiting AND ($leaders > 0 OR leader_pid IS NOT NULL) ORDER BY leader_pid NULLS FIRST, pid;
+SQL
 }
 
 # Opens all doors, and waits until a session has ended.
