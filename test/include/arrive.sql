@@ -1,6 +1,6 @@
--- Has all processes of a query begin with it before any goes on, however busy the machine is. Each process waits at the first row
--- for which it calls arrive(): a worker until the leader has come, and the leader until this many workers have. Both show it by an
--- advisory lock with the number of the query. The leader holds its lock until the end of the transaction.
+-- Makes all processes of a query begin before any goes on, however busy the machine is. Each process waits at the first row for which it
+-- calls arrive(): a worker until the leader has come, and the leader until this many workers have come. A process shows that it has come by
+-- an advisory lock with the number of the query. The leader holds its lock until the end of the transaction.
 CREATE FUNCTION arrive(i int) RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 0.0001 AS $$
 DECLARE
 	workers int := current_setting('my.workers');
@@ -21,7 +21,7 @@ BEGIN
 	END IF;
 	RETURN true;
 END $$;
--- How many workers the next query will have, 0: nobody waits.
+-- Sets how many workers the next query will have; with 0 nobody waits.
 CREATE FUNCTION expect_workers(workers int) RETURNS void LANGUAGE sql AS $$
 	SELECT set_config('my.workers', workers::text, false), set_config('my.query', (current_setting('my.query')::int + 1)::text, false)
 $$;

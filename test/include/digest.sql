@@ -1,4 +1,4 @@
--- What a query returns, in its order.
+-- A digest of a query's rows, in their order.
 CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;

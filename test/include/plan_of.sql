@@ -1,4 +1,5 @@
--- The nodes of a plan, from the top, and what those of gpusort show, as all versions have it; with the numbers of a run if it is run.
+-- The nodes of a plan, from the top, and the lines of gpusort's nodes that all versions have; with the numbers of a run if the query is
+-- run.
 CREATE FUNCTION plan_of(query text, run bool DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;

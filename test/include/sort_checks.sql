@@ -1,4 +1,4 @@
--- Whose Sort a query has at the top.
+-- Whose Sort, gpusort's or PostgreSQL's, a query has at the top.
 CREATE FUNCTION sorted_by(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -10,7 +10,7 @@ BEGIN
 	END LOOP;
 	RETURN 'none';
 END $$;
--- What a statement returns, and what it should, if these differ.
+-- What a statement returns, and what it should return, if the two differ.
 CREATE FUNCTION differs(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	found text;

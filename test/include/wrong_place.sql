@@ -1,4 +1,4 @@
--- The first row that is not in its place, if any, of a query for the numbers of rows in an order.
+-- The first row that is not in its place, if any; the query returns the numbers of rows in an order.
 CREATE FUNCTION wrong_place(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	result bigint;

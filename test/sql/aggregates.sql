@@ -4,7 +4,7 @@ SET gpusort.device = host;
 SET gpusort.min_rows = 0;
 SET max_parallel_workers_per_gather = 0;
 SET work_mem = '64MB';
--- comparisons cost much, so that all that can be sorted ahead is
+-- comparisons cost much, so that everything is sorted ahead that can be
 SET cpu_operator_cost = 0.1;
 
 CREATE COLLATION blind_to_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
@@ -26,7 +26,7 @@ BEGIN
 		FROM jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" starts with "GpuSort")') WITH ORDINALITY found (node, place));
 END $$;
 
--- What a query gives, as a set.
+-- The rows of a query, as a set.
 CREATE FUNCTION answer_of(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -37,7 +37,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN SQLERRM;
 END $$;
 
--- By what a query's rows are sorted, and whether the answer is that without gpusort.
+-- The columns by which a query's rows are sorted, and whether the answer is the same as without gpusort.
 CREATE FUNCTION sorted_by(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	answer text := answer_of(query);
@@ -61,10 +61,10 @@ SELECT sorted_by('SELECT percentile_disc(0.99) WITHIN GROUP (ORDER BY ts) FROM m
 SELECT sorted_by('SELECT g, percentile_disc(ARRAY[[0.1, 0.9], [1, 0]]) WITHIN GROUP (ORDER BY feeling) FROM measures GROUP BY g');
 SELECT sorted_by('SELECT g % 2, mode() WITHIN GROUP (ORDER BY few) FROM measures GROUP BY g % 2');
 SELECT sorted_by('SELECT g, lower(mode() WITHIN GROUP (ORDER BY city COLLATE blind_to_case)) FROM measures GROUP BY g');
--- the plan, in which aggregates are what they are
+-- the plan, whose aggregates are unchanged
 EXPLAIN (VERBOSE, COSTS OFF) SELECT g, percentile_cont(0.3) WITHIN GROUP (ORDER BY num) FROM measures GROUP BY g HAVING mode() WITHIN GROUP (ORDER BY txt) > 'a';
 
--- several: the order is that which spares most
+-- several aggregates: the order is the one that saves most
 SELECT sorted_by('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY txt), percentile_disc(0.6) WITHIN GROUP (ORDER BY txt), mode() WITHIN GROUP (ORDER BY few) FROM measures GROUP BY g');
 SELECT sorted_by('SELECT g, mode() WITHIN GROUP (ORDER BY few), percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), mode() WITHIN GROUP (ORDER BY f8) FROM measures GROUP BY g');
 SELECT sorted_by('SELECT g, mode() WITHIN GROUP (ORDER BY few), count(*) FROM measures GROUP BY g HAVING percentile_disc(0.5) WITHIN GROUP (ORDER BY txt) > ''8'' AND count(*) > 1');
@@ -84,7 +84,7 @@ SELECT sorted_by('SELECT generate_series(1, 2), mode() WITHIN GROUP (ORDER BY k)
 SELECT sorted_by('SELECT mode() WITHIN GROUP (ORDER BY k), percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(*) FROM measures WHERE id + 0 < -10');
 SELECT sorted_by('SELECT g, mode() WITHIN GROUP (ORDER BY k), percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), array_agg(DISTINCT txt) FROM measures WHERE id + 0 < 0 GROUP BY g') ~ 'DIFF';
 
--- what depends on the order of the rows has theirs: of a subquery, or of the table
+-- aggregates that depend on the order of the rows get the order of a subquery, or of the table
 SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY txt), array_agg(id) FROM (SELECT * FROM measures ORDER BY num, id) r');
 SELECT sorted_by('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY txt), array_agg(id) FROM (SELECT * FROM measures ORDER BY g, num, id) r GROUP BY g');
 SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY txt), sum(f8) FROM measures');
@@ -93,12 +93,12 @@ SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY 1 / few) FI
 SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY 1 / few) FROM measures');
 SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k + 0 * random()) IS NULL FROM measures');
 SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k + (SELECT r.id % 2)) FROM measures r');
--- by one value, or the group's own, and in hypothetical-set aggregates and grouping sets
+-- nor by a single value, or by that of the group, nor for hypothetical-set aggregates and grouping sets
 SELECT sorted_by('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY 1) FROM measures');
 SELECT sorted_by('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY g) FROM measures GROUP BY g');
 SELECT sorted_by('SELECT rank(7) WITHIN GROUP (ORDER BY k) FROM measures');
 SELECT sorted_by('SELECT g, mode() WITHIN GROUP (ORDER BY k) FROM measures GROUP BY ROLLUP (g)');
--- nor is anything where the rows are in order, or few values differ, or by these settings
+-- nor if the rows are in order, or few values differ, or with these settings
 CREATE TABLE measures_in_order AS SELECT id, txt, id % 2 two FROM measures ORDER BY id;
 VACUUM ANALYZE measures_in_order;
 SELECT sorted_by('SELECT mode() WITHIN GROUP (ORDER BY id) FROM measures_in_order');

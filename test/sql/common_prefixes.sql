@@ -6,7 +6,7 @@ SET max_parallel_maintenance_workers = 0;
 CREATE FUNCTION strings(prefix text, n integer) RETURNS TABLE (t text) LANGUAGE sql AS $$
 	SELECT prefix || md5(i::text) FROM generate_series(1, n) i
 $$;
--- Those with the prefixes come first, so that others are met when it has been left out.
+-- Strings with the prefixes come first, so that others come when keys leave a prefix out.
 CREATE TABLE addresses AS
 SELECT row_number() OVER () id, t COLLATE "C" t, convert_to(t, 'UTF8') b, (t || repeat(' ', length(t) % 3))::char(2000) COLLATE "C" c, left(t, 170)::varchar COLLATE "C" v
 FROM (SELECT t FROM strings(repeat('https://www.example.com/', 6), 1500)
@@ -20,7 +20,7 @@ FROM (SELECT t FROM strings(repeat('https://www.example.com/', 6), 1500)
 	UNION ALL SELECT left(repeat('https://www.example.com/', 6), i) || '~' FROM generate_series(0, 144) i
 	UNION ALL SELECT repeat('https://www.example.com/', 6) FROM generate_series(1, 5)
 	UNION ALL SELECT NULL FROM generate_series(1, 2)) s;
--- some are compressed, some elsewhere
+-- some values are compressed, some are stored elsewhere
 CREATE TABLE toasted AS SELECT id, repeat('common prefix ', 300) || t t FROM addresses;
 CREATE TABLE elsewhere (id integer, t text COLLATE "C");
 ALTER TABLE elsewhere ALTER t SET STORAGE EXTERNAL;
@@ -30,7 +30,7 @@ INSERT INTO elsewhere SELECT id, repeat(md5('common'), 80) || t FROM addresses W
 \set include :test '/include/wrong_place.sql'
 \i :include
 
--- Of collations that do not order by bytes, sort keys begin alike.
+-- Under collations that do not order by bytes, the sort keys begin alike.
 CREATE COLLATION without_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE VIEW cases AS SELECT * FROM (VALUES
 	('addresses', 't, id'),
@@ -63,7 +63,7 @@ SET gpusort.work_mem = '64kB';
 SELECT source, sort, wrong_place(format('SELECT id FROM %s ORDER BY %s', source, sort)) FROM cases;
 RESET gpusort.work_mem;
 
--- with workers, which leave out the same; also where the leader has no rows of its own
+-- with workers, which leave out the same prefix, also if the leader has no rows of its own
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET min_parallel_table_scan_size = 0;
@@ -90,7 +90,7 @@ CREATE UNIQUE INDEX of_both_in_runs ON addresses (t, id);
 CREATE UNIQUE INDEX ON addresses (t) WHERE id > 5000;
 RESET maintenance_work_mem;
 RESET gpusort.work_mem;
--- by workers, which leave out the same
+-- by workers, which leave out the same prefix
 CREATE TABLE alike (t text COLLATE "C", other text COLLATE "C") WITH (parallel_workers = 2);
 INSERT INTO alike SELECT repeat('same ', 30) || md5(i::text), repeat('same ', 10) || md5(i::text) FROM generate_series(1, 5000) i;
 CREATE FUNCTION workers(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -134,7 +134,7 @@ DROP TABLE addresses, toasted, elsewhere;
 DROP COLLATION without_case;
 DROP FUNCTION strings, wrong_place;
 
--- strings behind a column that statistics have as unique are left to comparators, whatever has come since
+-- comparators compare strings behind a column that is unique by the statistics, whatever rows have come since
 CREATE TABLE unique_once AS SELECT i id, nullif(i, 0) gap, 'text ' || i % 11 txt FROM generate_series(0, 2999) i;
 ANALYZE unique_once;
 INSERT INTO unique_once SELECT id / 4, gap / 4, 'more ' || hashint4(id) % 13 FROM unique_once;

@@ -1,5 +1,5 @@
--- A plan may outlive a collation.  Where the session has compared by it before,
--- PostgreSQL goes on to.
+-- A plan may outlive a collation. If the session has compared by it before,
+-- PostgreSQL still does.
 SET client_min_messages = warning;
 SET gpusort.min_rows = 0;
 SET plan_cache_mode = force_generic_plan;

@@ -1,4 +1,4 @@
--- The first rows: how many a LIMIT lets through is often known only when the query runs. Few are left to PostgreSQL's heap then,
+-- The first rows: how many rows a LIMIT lets through is often known only when the query runs. Then few rows are left to PostgreSQL's heap,
 -- wherever the GpuSort is below the LIMIT.
 SET gpusort.min_rows = 0;
 SET gpusort.device = host;
@@ -30,9 +30,9 @@ BEGIN
 	RETURN result;
 END $$;
 
--- The nodes of a plan that has run, from the top down, those that sort with their method. Of processes below a Gather it is not known
--- which one sorts, and of those below a Gather Merge some may get too few rows for a heap. PostgreSQL's Sort does not know the method of
--- its heap of single texts.
+-- The nodes of a plan that has run, from the top down; nodes that sort have their method. Below a Gather it is not known which process
+-- sorts, and below a Gather Merge some processes may get too few rows for a heap. PostgreSQL's Sort does not know the method of its heap of
+-- single texts.
 CREATE FUNCTION nodes(plan jsonb) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(CASE WHEN node ->> 'Parallel Aware' = 'true' THEN 'Parallel ' ELSE '' END
 			|| coalesce(node ->> 'Custom Plan Provider', node ->> 'Node Type')
@@ -43,7 +43,7 @@ CREATE FUNCTION nodes(plan jsonb) RETURNS text LANGUAGE sql AS $$
 	FROM jsonb_path_query(plan, 'strict $.** ? (exists(@."Node Type"))') WITH ORDINALITY found (node, place)
 $$;
 
--- A prepared query for each of these parameters: how it was sorted, whether with temporary files, and whether rows are other than the
+-- A prepared query for each of these parameters: how it was sorted, whether with temporary files, and whether its rows differ from the
 -- native ones.
 CREATE FUNCTION examine(query text, VARIADIC parameters text[]) RETURNS TABLE (parameter text, nodes text, verdict text)
 LANGUAGE plpgsql AS $$
@@ -66,7 +66,7 @@ BEGIN
 	DEALLOCATE query;
 END $$;
 
--- what it looks like
+-- a plan
 PREPARE first (bigint) AS SELECT k, txt FROM numbers ORDER BY k LIMIT $1;
 DO $$
 DECLARE
@@ -95,7 +95,7 @@ EXPLAIN (COSTS OFF) EXECUTE first (NULL, 2);
 EXECUTE first (-1, 2);
 EXECUTE first (3, -1);
 DEALLOCATE first;
--- elsewhere a GpuSort has them, through nodes that emit all rows that they get
+-- elsewhere a GpuSort has the first rows, through nodes that emit all rows that they get
 SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k LIMIT $1 + 0', '0', '1', '10', '1000', '15000', 'NULL');
 SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k OFFSET $1', '19990');
 SELECT * FROM examine('SELECT k, txt FROM numbers ORDER BY k LIMIT 2 * $1 + 1 OFFSET $1 + 7', '3');
@@ -107,7 +107,7 @@ SELECT * FROM examine('SELECT id, txt FROM parts ORDER BY k LIMIT $1', '10', '15
 SELECT * FROM examine('SELECT * FROM (SELECT id, k, txt FROM numbers ORDER BY k LIMIT $1) s LIMIT 5', '3', '10', '15000');
 SELECT * FROM examine('SELECT * FROM (SELECT id, k, txt FROM numbers ORDER BY k LIMIT 12000) s LIMIT $1', '10');
 SELECT * FROM examine('SELECT * FROM (SELECT *, row_number() OVER (ORDER BY id) FROM (SELECT id, k, txt FROM numbers ORDER BY k LIMIT $1) s) s ORDER BY k LIMIT 3', '10');
--- and those that do not
+-- and through nodes that do not
 SELECT * FROM examine('SELECT id + 1 FROM (SELECT id, k FROM numbers ORDER BY k OFFSET 0) s WHERE id % 100 = 0 LIMIT $1', '10');
 SELECT * FROM examine('SELECT grp FROM numbers ORDER BY grp FETCH FIRST $1 ROWS WITH TIES', '10');
 SELECT * FROM examine('SELECT grp, count(*) FROM (SELECT grp FROM numbers ORDER BY grp OFFSET 0) s GROUP BY grp LIMIT $1', '3');
@@ -117,12 +117,12 @@ SELECT * FROM examine('SELECT k, txt FROM numbers WHERE id + 0 > $1 ORDER BY k L
 
 -- more rows than the 100 that are expected: when the memory is full core's heap has room for some
 SELECT * FROM examine('SELECT k FROM numbers WHERE id % 1 = 0 ORDER BY k LIMIT $1', '10', '60', '900', '15000');
--- and so it has before, when those wanted are few of them
+-- core's heap has them even before, if few of the rows are wanted
 SET work_mem = '64MB';
 SELECT * FROM examine('SELECT k FROM numbers WHERE id % 1 = 0 ORDER BY k LIMIT $1', '1', '60', '500', '900', '15000');
 SET work_mem = '256kB';
 
--- what was planned runs without it too
+-- a plan made with gpusort runs without it, too
 PREPARE first (bigint) AS SELECT k, txt FROM numbers ORDER BY k LIMIT $1;
 SET gpusort.enable = off;
 EXECUTE first (2);
@@ -140,7 +140,7 @@ SELECT * FROM examine('SELECT o, (SELECT array_agg((a, k)) FROM generate_series(
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 
--- a cursor goes back and forth in what there is
+-- a cursor goes back and forth in the first rows
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT k, gap FROM numbers ORDER BY k LIMIT (SELECT 5) OFFSET (SELECT 3);
 FETCH 2 FROM c;
@@ -154,7 +154,7 @@ FETCH ALL FROM c;
 FETCH BACKWARD ALL FROM c;
 COMMIT;
 
--- so it does where PostgreSQL's Sort has them
+-- so it does if PostgreSQL's Sort has them
 CREATE FUNCTION open_first(INOUT c refcursor, n bigint) LANGUAGE plpgsql AS $$
 BEGIN
 	OPEN c SCROLL FOR SELECT k, gap FROM numbers ORDER BY k LIMIT n OFFSET 3;
@@ -207,7 +207,7 @@ SELECT * FROM examine('SELECT o, s.* FROM (VALUES (18000), (9), (2), (11000), (5
 SET parallel_tuple_cost = 1;
 SELECT * FROM examine('SELECT o, s.* FROM (VALUES (5), (2000), (10000)) v (o), LATERAL (SELECT * FROM (SELECT k, id FROM numbers ORDER BY k, id) n LIMIT o + $1) s', '0');
 
--- where PostgreSQL needs no file there is none, whatever was expected
+-- there is no file if PostgreSQL needs none, whatever was expected
 SET parallel_tuple_cost = 0;
 SET work_mem = '400kB';
 SET temp_file_limit = 0;
@@ -216,7 +216,7 @@ SET max_parallel_workers_per_gather = 0;
 SELECT * FROM examine('SELECT k, txt FROM numbers WHERE k * 2 = k + k ORDER BY k LIMIT $1', '0', '10', '400', '1000');
 RESET temp_file_limit;
 
--- few rows where many were expected: the next time they are PostgreSQL's to sort, until there are many
+-- few rows where many were expected: from the next time on PostgreSQL sorts them, until there are many
 SET max_parallel_workers_per_gather = 0;
 SET gpusort.min_rows = 2000;
 SELECT sorts_native() before \gset

@@ -26,8 +26,8 @@ ANALYZE all_lines;
 
 CREATE VIEW lines AS SELECT * FROM all_lines WHERE CASE WHEN id % 1000 = 0 THEN arrive(id) ELSE true END;
 
--- Waits until each worker has ended or waits for room in its memory, and so has gathered rows if it gathers any. Before PostgreSQL
--- 17 all waits of gpusort have one name; but a worker that the leader has just woken does not sleep any more, as the kernel sees it.
+-- Waits until each worker has ended or waits for room in its memory; then it has gathered rows, if it gathers any. Before PostgreSQL 17 all
+-- waits of gpusort have one name. But a worker that the leader has just woken does not sleep any more, as the kernel sees it.
 CREATE FUNCTION help_has_come() RETURNS bool LANGUAGE plpgsql PARALLEL RESTRICTED AS $$
 BEGIN
 	WHILE EXISTS (
@@ -98,8 +98,8 @@ SELECT examine('SELECT id, k, txt FROM lines WHERE id % 20000 = 1 AND later = 7 
 SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id LIMIT 30000');
 SELECT examine('SELECT s.* FROM (SELECT id, k, txt FROM lines ORDER BY k, id OFFSET 0) s LIMIT 9');
 
--- No worker is there, or memory has no room for the order once more, which depends on how many rows each has. Without room for all rows these are
--- written.
+-- There is no worker, or memory has no room for a second order, which depends on how many rows each process has. Without room for all rows
+-- they are written.
 SET max_parallel_workers = 0;
 SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id', 0);
 SET max_parallel_workers = 1;
@@ -111,7 +111,7 @@ SET work_mem = '1MB';
 SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id');
 SET work_mem = '100MB';
 
--- workers are not asked to, or rows and workers are too few for that
+-- workers are not asked to gather, or rows and workers are too few
 SET gpusort.gather_rows = off;
 SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id');
 SET gpusort.gather_rows = auto;
@@ -127,7 +127,7 @@ SELECT count(s) FROM (SELECT id, k, txt FROM lines ORDER BY k, id OFFSET 0) s JO
 RESET enable_material;
 RESET enable_hashjoin;
 
--- A leader that waits for most of its time has workers gather no more: here it sleeps.
+-- A leader that waits for most of its time lets workers gather no more rows: here it sleeps.
 CREATE TABLE all_many WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, repeat('y', 500) wide FROM generate_series(1, 150000) i;
 ANALYZE all_many;
 CREATE VIEW many AS SELECT * FROM all_many WHERE CASE WHEN id % 1000 = 0 THEN arrive(id) ELSE true END;

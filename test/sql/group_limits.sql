@@ -1,4 +1,4 @@
--- The first rows of each group: nodes that look at no others are given no more.
+-- The first rows of each group: nodes that look only at these are given no others.
 SET gpusort.min_rows = 0;
 SET gpusort.enable_costs = off;
 SET work_mem = '64MB';
@@ -17,7 +17,7 @@ ANALYZE grouped;
 \set include :test '/include/wrong_place.sql'
 \i :include
 
--- What is said of a query: the lines of the plan on groups and, if it is run, how many rows the last GpuSort emits.
+-- The lines of a query's plan about groups and, if the query is run, how many rows the last GpuSort emits.
 CREATE FUNCTION limits(query text, run boolean DEFAULT true) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -43,7 +43,7 @@ SELECT limits('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY txt ORD
 SELECT limits('SELECT * FROM (SELECT id, rank() OVER (PARTITION BY g ORDER BY p) r FROM grouped) s WHERE 5 >= r');
 SELECT limits('SELECT * FROM (SELECT id, dense_rank() OVER (PARTITION BY g, n ORDER BY p DESC) r FROM grouped) s WHERE 3 > r');
 SELECT limits('SELECT * FROM (SELECT id, row_number() OVER w r, sum(p) OVER w FROM grouped WINDOW w AS (PARTITION BY g ORDER BY p, id ROWS UNBOUNDED PRECEDING)) s WHERE r = 2');
--- the sum of the peers of a row takes them all
+-- the sum of the peers of a row takes all peers
 SELECT limits('SELECT * FROM (SELECT id, row_number() OVER w r, sum(id) OVER w FROM grouped WINDOW w AS (PARTITION BY g ORDER BY p)) s WHERE r <= 2');
 -- without a limit: functions that look ahead, two windows, no PARTITION BY
 SELECT limits('SELECT * FROM (SELECT id, row_number() OVER w r, lead(p) OVER w FROM grouped WINDOW w AS (PARTITION BY g ORDER BY p, id)) s WHERE r <= 2');
@@ -92,7 +92,7 @@ SELECT limits('SELECT DISTINCT ON (g) * FROM grouped ORDER BY g, id', false);
 SELECT number, wrong_place(query), query FROM cases WHERE number % 5 = 0 AND wrong_place(query) IS NOT NULL;
 -- a limit that comes from another plan does not reach workers
 SELECT wrong_place('SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM grouped) s WHERE r <= (SELECT min(p) + 2 FROM grouped) ORDER BY id');
--- nor does one that only the leader can tell
+-- nor does a limit that only the leader can evaluate
 CREATE TEMP TABLE of_leader AS SELECT 2 AS n;
 CREATE FUNCTION told_by_leader() RETURNS integer STABLE PARALLEL RESTRICTED LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT n FROM of_leader); END';
 SET parallel_leader_participation = off;
@@ -102,7 +102,7 @@ DROP FUNCTION told_by_leader;
 DROP TABLE of_leader;
 SET max_parallel_workers_per_gather = 0;
 
--- limits that are not known before, and change
+-- limits that are known only when the query runs, and change
 SET plan_cache_mode = force_generic_plan;
 PREPARE first_rows (bigint) AS SELECT count(*), sum(id) FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM grouped) s WHERE r < $1;
 SELECT limits('EXECUTE first_rows (3)');

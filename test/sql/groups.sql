@@ -4,7 +4,7 @@ SET gpusort.min_rows = 0;
 SET work_mem = '64MB';
 SET parallel_setup_cost = 0;
 SET min_parallel_table_scan_size = 0;
--- so that what is done by one process alone is expensive
+-- so that work of a single process is expensive
 SET cpu_tuple_cost = 1;
 SET gpusort.get_shared_row_cost = 0;
 SET enable_hashagg = off;
@@ -84,7 +84,7 @@ SELECT plan_of('SELECT DISTINCT ON (g) g, id, txt FROM t ORDER BY g, id DESC');
 SELECT plan_of('SELECT s, array_agg(id) FROM t GROUP BY s HAVING count(*) > 5');
 SELECT plan_of('SELECT g, h FROM t GROUP BY g, h');
 SELECT plan_of('SELECT id, lead(id) OVER (PARTITION BY s ORDER BY id), rank() OVER (PARTITION BY txt ORDER BY x NULLS FIRST) FROM t');
--- what was done; how much each participant had is a matter of chance
+-- what EXPLAIN shows; how much each participant had is a matter of chance
 SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory): \d+', '\1: ...')
 FROM plan_of('SELECT s, array_agg(id) FROM t GROUP BY s', true) line;
 
@@ -171,8 +171,8 @@ SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) FROM t WHERE f + id < f',
 	'SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) FROM t WHERE id + 0 IN (3, 5, 7)']) query;
 
--- left to one process: what is one group, or not parallel safe, or ends at a
--- number from another plan, which core does not pass to workers before 17
+-- left to one process: a single group, what is not parallel safe, or a limit
+-- from another plan, which core does not pass to workers before 17
 SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT id, row_number() OVER (ORDER BY id) FROM t',
 	'SELECT id, row_number() OVER (PARTITION BY g ORDER BY id), sum(x) OVER () FROM t',

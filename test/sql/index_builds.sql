@@ -1,4 +1,4 @@
--- Index builds: whatever builds a B-tree builds the one that PostgreSQL builds.
+-- Index builds: each B-tree is the one that PostgreSQL builds.
 SET gpusort.min_rows = 0;
 SET maintenance_work_mem = '64MB';
 SET client_min_messages = warning;
@@ -6,13 +6,13 @@ CREATE EXTENSION amcheck;
 CREATE EXTENSION pageinspect;
 RESET client_min_messages;
 
--- All pages of an index, but for the place in the log of their last change.
+-- All pages of an index, without the place in the log of their last change.
 CREATE FUNCTION pages(index regclass) RETURNS text LANGUAGE sql AS $$
 	SELECT count(*) || ' ' || md5(string_agg(substring(get_raw_page(index::text, block::int) FROM 11), ''))
 	FROM generate_series(0, pg_relation_size(index) / current_setting('block_size')::int - 1) block
 $$;
 
--- How many index builds were done by what since the last call, without those of whom nobody asked.
+-- How many index builds were done since the last call, and by what, without those that nobody asked for.
 CREATE TABLE counted AS SELECT name, value FROM gpusort_stats WHERE name LIKE 'index%' AND name NOT LIKE 'index\_%\_m%';
 CREATE FUNCTION builds() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -24,7 +24,7 @@ BEGIN
 	RETURN coalesce(result, 'none');
 END $$;
 
--- What built an index, on each device; and what is wrong with it.
+-- What built an index, on each device, and what is wrong with the index.
 CREATE FUNCTION check_index(definition text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	native text;
@@ -129,7 +129,7 @@ INSERT INTO aligned SELECT * FROM aligned WHERE id = 77;
 CREATE UNIQUE INDEX built ON aligned (few, longs);
 DROP TABLE aligned;
 
--- rows dead to the unique check between others, more than are held at a time
+-- more rows between others that are dead to the unique check than are held at a time
 CREATE TABLE dead AS SELECT i id, CASE WHEN i > 15000 THEN i ELSE 17 END k, repeat('x', 100) COLLATE "C" t FROM generate_series(0, 20000) i;
 BEGIN;
 DELETE FROM dead WHERE id BETWEEN 1 AND 14999;
@@ -163,7 +163,7 @@ SET max_parallel_maintenance_workers = 8;
 SELECT key, check_index(format('CREATE INDEX built ON rows (%s)', key))
 FROM unnest(ARRAY['i4', 'num DESC', 'v', 'long', 'b, j', 'i2) INCLUDE (t', 'id) WHERE (i4 % 2 = 0']) key;
 SELECT * FROM check_index('CREATE UNIQUE INDEX built ON rows (id)');
--- with more rows than memory each of them sorts its own
+-- with more rows than memory each worker sorts its own
 SET gpusort.work_mem = '100kB';
 SELECT key, check_index(format('CREATE INDEX built ON rows (%s)', key))
 FROM unnest(ARRAY['i4', 'num DESC', 'v', 'long', 'icu', 'b, j', 'i2) INCLUDE (t', 'id) WHERE (i4 % 2 = 0', 'i4) WHERE (id < 0']) key;
@@ -172,11 +172,11 @@ CREATE UNIQUE INDEX CONCURRENTLY built ON rows (id, t);
 REINDEX INDEX CONCURRENTLY built;
 SELECT builds(), bt_index_parent_check('built', true, true);
 DROP INDEX built;
--- also if that is found late, since rows are longer than was expected
+-- also if that turns out late, since rows are longer than expected
 SET gpusort.work_mem = '1MB';
 SELECT * FROM check_index('CREATE INDEX built ON rows ((repeat(t, 10)))');
 RESET gpusort.work_mem;
--- also if only the leader comes to have any
+-- also if only the leader gets any rows
 CREATE TABLE few WITH (parallel_workers = 2) AS SELECT i, -i k FROM generate_series(1, 3000) i;
 SET gpusort.work_mem = '64kB';
 DO $$ BEGIN
@@ -193,7 +193,7 @@ CREATE INDEX CONCURRENTLY built ON rows (t);
 REINDEX INDEX CONCURRENTLY built;
 SELECT builds(), bt_index_parent_check('built', true, true);
 DROP INDEX built;
--- any of the processes may come to it
+-- any of the processes may raise the error
 \set SHOW_CONTEXT never
 CREATE INDEX built ON rows ((1 / (id - 5000)));
 CREATE UNIQUE INDEX built ON rows ((id / 2));

@@ -6,7 +6,7 @@ CREATE EXTENSION IF NOT EXISTS amcheck;
 CREATE EXTENSION IF NOT EXISTS pageinspect;
 RESET client_min_messages;
 
--- What comes of a definition: the index's pages, but for the place in the log of their last change; or the error.
+-- The outcome of a definition: the index's pages, without the place in the log of their last change; or the error.
 CREATE FUNCTION pg_temp.outcome(definition text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;

@@ -11,7 +11,7 @@ END $$;
 CREATE FUNCTION sort_method(query text) RETURNS text LANGUAGE sql AS $$ SELECT explain_sort(query) ->> 'Sort Method' $$;
 CREATE FUNCTION sort_disk(query text) RETURNS bigint LANGUAGE sql AS $$ SELECT (explain_sort(query) ->> 'Disk')::bigint $$;
 
--- whether it spills is seen as the rows come, whatever was expected
+-- whether a sort spills turns out as the rows come, whatever was expected
 CREATE TABLE wide (k int, pad text);
 CREATE FUNCTION many(n int) RETURNS SETOF wide ROWS 10 LANGUAGE plpgsql AS
 	'BEGIN RETURN QUERY SELECT i * 7919 % 100003, repeat(''x'', 100) FROM generate_series(1, n) i; END';
@@ -25,12 +25,12 @@ SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge
 RESET gpusort.device;
 SET gpusort.work_mem = '64kB';
 SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ '^radix sort, merge of [0-9]{3} runs$' AS more_than_merge_at_once;
--- what a merge has read its output is written over: 5.4 MB of rows, for others would take more than 15
+-- a merge writes its output over what it has read: 5.4 MB of rows; in other places it would take more than 15
 SELECT sort_disk('SELECT * FROM many(50000) ORDER BY k') BETWEEN 5000 AND 10000 AS written_over;
 RESET gpusort.work_mem;
 
 -- Rows that come in another way each time: keys of all kinds, some of them truncated, or not of the layout that sufficed for earlier runs;
--- rows that are larger than all the memory; toasted ones.
+-- rows that are larger than the whole memory; toasted rows.
 CREATE TABLE rows AS
 SELECT i id, i % 7 few, CASE WHEN i > 6000 AND i % 10 = 0 THEN NULL ELSE hashint4(i) END late_null,
 	CASE WHEN i < 5000 THEN i * 1.5 ELSE i * 1e20 END::numeric late_long,
@@ -117,7 +117,7 @@ COMMIT;
 FETCH 2 FROM held;
 CLOSE held;
 
--- merge joins note places in the inner side and go back to them
+-- merge joins mark places in the inner side and go back to them
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
 EXPLAIN (COSTS OFF) SELECT count(*), sum(a.id * b.id % 1000) FROM rows a JOIN rows b ON a.txt = b.txt;
@@ -144,7 +144,7 @@ RESET temp_file_limit;
 \set VERBOSITY default
 SELECT sum(length(s::text)) FROM (SELECT * FROM rows ORDER BY id DESC OFFSET 0) s;
 
--- a little memory stays for the next sort, and no more than that may have
+-- a little memory stays for the next sort, and no more than the next sort may have
 CREATE FUNCTION kept() RETURNS numeric LANGUAGE sql AS
 	$$ SELECT round(total_bytes / 1024.0 / 1024, 1) FROM pg_backend_memory_contexts WHERE name = 'gpusort blocks of rows' $$;
 SET gpusort.work_mem = '100MB';
@@ -157,8 +157,8 @@ SELECT sort_method('SELECT * FROM many(50000) ORDER BY k') ~ 'merge of' AS in_ru
 SELECT kept() BETWEEN 0.5 AND 1.1 AS kept;
 RESET gpusort.work_mem;
 
--- Of rows that are wide beside blocks of rows as many stay in memory as in PostgreSQL's own sort, less one in twenty at the most; and their own
--- memory is within the setting, with what else there is for the sort, also where widths differ and rows go to files.
+-- If rows are wide compared with blocks of rows, as many stay in memory as in PostgreSQL's own sort, less one in twenty at most. All memory
+-- of the sort is within the setting, also if widths differ and rows go to files.
 CREATE FUNCTION used() RETURNS bigint LANGUAGE sql AS $$ SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name LIKE 'gpusort%' $$;
 CREATE FUNCTION wide_rows(width int, spread int, n numeric, looks bool) RETURNS text LANGUAGE sql AS $$
 	SELECT format('SELECT hashint4(i) k, repeat(''x'', %s + abs(hashint4(i) %% %s)) pad, CASE WHEN %L AND i %% (%s / 50) = 0 THEN used() END used'
@@ -182,7 +182,8 @@ FROM (VALUES (8000, 8200), (40000, 1650), (200000, 330)) v (width, n);
 SELECT width, spread, most_used(wide_rows(width, spread, 75e6 / (width + spread / 2), true)) BETWEEN 60000000 AND pg_size_bytes('64MB') + 32768 AS within
 FROM (VALUES (40000, 1), (1000000, 1), (1, 80000), (1, 1000000)) v (width, spread);
 
--- Rows in order have no keys.  The first one that is not in order is taken back where there is no room for all keys: among wide and narrow ones.
+-- Rows in order have no keys. If there is no room for all keys, the first row that is not in order is taken back: among wide and narrow
+-- rows.
 SET gpusort.work_mem = '64kB';
 SELECT count(*), count(*) FILTER (WHERE spills(query) = 'not as without gpusort') AS wrong
 FROM (SELECT format('SELECT * FROM (SELECT CASE WHEN i < %s THEN ''m'' ELSE ''a'' END || i + 1000 k, repeat(''x'', CASE WHEN i %% 9 IN (%s) THEN 4500 ELSE i %% 9 END) pad'

@@ -8,7 +8,7 @@ SET min_parallel_table_scan_size = 0;
 SET gpusort.get_shared_row_cost = 0;
 SET enable_incremental_sort = off;
 
--- Partitions that are scanned by one process each, the smallest by the leader, so that it does not depend on chance who has how many rows.
+-- Each partition is scanned by one process, the smallest by the leader, so that no process has a number of rows by chance.
 CREATE TABLE all_lines (id int, k int, few int, same int, gap int, ordered int, txt text, num numeric, wide text) PARTITION BY RANGE (id);
 CREATE TABLE lines_1 PARTITION OF all_lines FOR VALUES FROM (1) TO (29001) WITH (parallel_workers = 0);
 CREATE TABLE lines_2 PARTITION OF all_lines FOR VALUES FROM (29001) TO (58001) WITH (parallel_workers = 0);
@@ -28,7 +28,7 @@ ANALYZE all_lines;
 
 CREATE VIEW lines AS SELECT * FROM all_lines WHERE CASE WHEN id % 1000 = 0 THEN arrive(id) ELSE true END;
 
--- The plan of a query, with what it did.
+-- The plan of a query that has run.
 CREATE FUNCTION analyzed(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
@@ -78,7 +78,7 @@ SET work_mem = '64kB';
 SELECT query, examine(query) FROM queries LIMIT 1;
 SET work_mem = '1MB';
 SELECT query, replace(examine(query, 2), 'streamed ', '') examine FROM queries;
--- of rows that are expected to have room those of the workers do not all have it, whatever the leader takes
+-- rows are expected to have room, but not all rows of the workers have, whatever the leader takes
 SET work_mem = '3MB';
 SELECT query, replace(examine(query, 2), 'streamed ', '') examine FROM queries WHERE query ~ '\*|wide';
 SET work_mem = '4MB';
@@ -92,10 +92,10 @@ FROM unnest(ARRAY['1MB', '4MB']) memory;
 SET work_mem = '512kB';
 SELECT examine('SELECT same, later, repeat(''y'', 90) FROM lines ORDER BY same, later', 2);
 
--- slices that no memory is left for
+-- slices for which no memory is left
 SELECT examine('SELECT few, count(*), sum(n), max(txt) FROM (SELECT few, txt, row_number() OVER (PARTITION BY few ORDER BY k, id) n FROM lines) s GROUP BY few', 2);
 
--- the first rows that are wanted are had without a merge of all
+-- the first rows that are wanted need no merge of all rows
 SELECT examine('SELECT id, k, txt FROM lines ORDER BY k, id LIMIT 30000');
 
 -- a process whose rows are narrow keeps only these, and others write runs
@@ -115,7 +115,7 @@ SET temp_file_limit = '1GB';
 SELECT examine('SELECT * FROM lines ORDER BY k, id');
 RESET temp_file_limit;
 
--- Parts that are merged while the leader emits rows; before this it depends on the number of runs.
+-- Parts that are merged while the leader emits rows; above, that depends on the number of runs.
 SET work_mem = '6MB';
 CREATE TABLE all_many (id int, k int, few int, same int, gap int, txt text, num numeric, wide text) PARTITION BY RANGE (id);
 CREATE TABLE many_1 PARTITION OF all_many FOR VALUES FROM (0) TO (80001) WITH (parallel_workers = 0);
@@ -137,8 +137,8 @@ SELECT query, examine(query, 2) FROM queries;
 SET work_mem = '8MB';
 SELECT replace(examine(query, 2), 'streamed ', '') examine FROM queries LIMIT 1;
 
--- Of more rows than expected the memory of all has room for some. What those took does not count for the next runs, which would
--- have some hundred rows each: 40 to 144 runs instead of 22 to 26.
+-- With more rows than expected the memory of all processes has room for some of them. Their memory does not count for the next runs, which
+-- would have some hundred rows each otherwise: 40 to 144 runs instead of 22 to 26.
 SET work_mem = '2MB';
 CREATE TABLE alike WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, i % 10 a, i % 10 b, i % 10 c FROM generate_series(1, 500000) i;
 ANALYZE alike;
@@ -168,7 +168,7 @@ SELECT count(s) FROM (SELECT * FROM many ORDER BY k, id OFFSET 0) s JOIN (SELECT
 RESET enable_material;
 RESET enable_hashjoin;
 
--- a row that is too large for a stream, and of which no memory has enough samples
+-- a row that is too large for a stream, and for enough samples in any memory
 INSERT INTO all_many SELECT 0, 0, 0, 1, 0, 'large', 0, repeat('z', 70000);
 ALTER TABLE all_many ALTER wide SET STORAGE EXTERNAL;
 SELECT examine('SELECT id, k, few, same, gap, txt, num, concat(wide) FROM many ORDER BY k, id', 2);

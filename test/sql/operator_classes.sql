@@ -1,6 +1,6 @@
--- Indexes whose operator classes have the operators of others, but comparators
--- of their own, are built by these; and what operator classes that are created
--- between planning and execution change.
+-- Operator classes that have the operators of others, but comparators of their
+-- own: an index is built by its comparator. And operator classes that are
+-- created between planning and execution.
 SET client_min_messages = warning;
 SET gpusort.min_rows = 0;
 CREATE SCHEMA operator_classes;
@@ -13,7 +13,7 @@ CREATE OPERATOR CLASS reverse_ops FOR TYPE int USING btree AS
 	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
 	FUNCTION 1 compare_reversely(int, int);
 
--- the index has to find what is in it
+-- the index has to find its rows
 SET enable_seqscan = off;
 CREATE INDEX ON numbers (i reverse_ops);
 SELECT count(*) FROM numbers WHERE i = 5;
@@ -22,7 +22,8 @@ CREATE INDEX ON numbers ((i % 10), i reverse_ops DESC);
 SELECT count(*) FROM numbers WHERE i % 10 = 3 AND i = 13;
 RESET enable_seqscan;
 
--- the error is that of the comparator, though the keys say that it is not needed
+-- the comparator's error is raised, though by the keys the comparator is not
+-- needed
 CREATE FUNCTION compare_or_raise(int, int) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 BEGIN
 	IF $1 = 500 OR $2 = 500 THEN
@@ -50,8 +51,8 @@ SELECT built_by_gpusort('CREATE INDEX ON numbers ((i::text), i)');
 SELECT built_by_gpusort('CREATE INDEX ON numbers ((i::text), i reverse_ops)');
 RESET gpusort.device;
 
--- A type may get a default class when the plan is there already.  Its values are
--- compared as planned, but as elements of arrays by the new class.
+-- A type may get a default class after planning. Its values are compared as
+-- planned, but as elements of arrays by the new class.
 CREATE TYPE letter AS ENUM ('a', 'b', 'c');
 CREATE TABLE letters AS
 	SELECT i, (enum_range(NULL::letter))[i % 3 + 1] AS l, ARRAY[(enum_range(NULL::letter))[i % 3 + 1], 'b'] AS ls
@@ -70,7 +71,7 @@ FETCH 2 FROM by_letters;
 FETCH 2 FROM by_number;
 ROLLBACK;
 
--- of PostgreSQL's own orderings each type has one, but for those by bytes
+-- each type has one of PostgreSQL's own orderings, besides orderings by bytes
 SELECT opcintype::regtype AS type, array_agg(DISTINCT opfname ORDER BY opfname) AS families
 FROM pg_opclass JOIN pg_opfamily f ON f.oid = opcfamily
 WHERE opcmethod = (SELECT oid FROM pg_am WHERE amname = 'btree') AND f.oid < 12000

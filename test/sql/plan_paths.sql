@@ -1,5 +1,4 @@
--- Paths: what the planner does with them, under any settings, is to give a
--- plan, and no node in it that is disabled where it could do without.
+-- Paths: under any settings the planner finds a plan, and the plan has no disabled node that it could do without.
 SET gpusort.device = host;
 SET gpusort.min_rows = 0;
 
@@ -7,7 +6,7 @@ CREATE FUNCTION dear(text) RETURNS text LANGUAGE plpgsql COST 1000000 AS 'BEGIN 
 CREATE TABLE x WITH (parallel_workers = 2) AS SELECT i a, i % 10 b, i % 100 c, 'k' || i % 50 d FROM generate_series(1, 1000) i;
 CREATE TABLE y AS SELECT i a, i % 7 b, i % 100 c FROM generate_series(1, 500) i;
 CREATE TABLE z AS SELECT i a, i % 7 b, i % 100 c FROM generate_series(1, 200) i;
--- as many rows as can be said, of which joins make more
+-- the most rows that can be declared; joins make even more
 CREATE FUNCTION many() RETURNS SETOF x LANGUAGE sql VOLATILE ROWS 3e38 AS 'SELECT * FROM x';
 CREATE TABLE parts (a int, b int, c int, d text) PARTITION BY RANGE (a);
 CREATE TABLE parts_low PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (500);
@@ -21,7 +20,7 @@ CREATE INDEX ON z (a, b);
 CREATE INDEX ON parts (a);
 ANALYZE x, y, z, parts;
 
--- Has a line of a query's plan this in it?
+-- Does a line of a query's plan match the pattern?
 CREATE FUNCTION plan_has(pattern text, query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -33,9 +32,8 @@ BEGIN
 	RETURN found;
 END $$;
 
--- Plans so many queries, drawn with the planner's settings; no cost may be
--- infinite, or the planner could not compare it.  What is read that has been
--- freed is nonsense in a server with assertions.
+-- Plans this many queries, drawn with the planner's settings. No cost may be infinite, since the planner could not compare it. In a server
+-- with assertions freed memory is overwritten.
 CREATE FUNCTION plan_queries(queries int, seed float8) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	switches text[] := array(SELECT name FROM pg_settings WHERE name LIKE 'enable\_%' AND name <> 'enable_sort' AND vartype = 'bool' ORDER BY name);
@@ -121,7 +119,7 @@ FROM unnest('{JOIN, LEFT JOIN}'::text[]) join_type;
 SET gpusort.host_sort_row_cost = 1;
 SELECT plan_has(:'disabled', 'SELECT * FROM large l JOIN large r ON l.a = r.b');
 RESET gpusort.host_sort_row_cost;
--- an index that is not in the way of anything else
+-- an index that excludes no other path
 SELECT plan_has(:'disabled', 'SELECT * FROM large ORDER BY a'), plan_has(:'disabled', 'SELECT a, count(*) FROM large GROUP BY a ORDER BY a');
 -- nor is a hash join dropped for a merge join of ours that is disabled
 RESET ALL;

@@ -1,5 +1,4 @@
--- Plan places: wherever in a plan a Sort can stand, a GpuSort does in its place
--- what the Sort would have done.
+-- Plan places: wherever a Sort can stand in a plan, a GpuSort in its place does what the Sort would have done.
 SET gpusort.min_rows = 0;
 SET gpusort.enable_costs = off;
 SET work_mem = '64MB';
@@ -53,7 +52,7 @@ BEGIN
 	RETURN lines;
 END $$;
 
--- What a query returns; what it changes is undone.
+-- A digest of a query's rows; its changes are undone.
 CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -68,8 +67,8 @@ END $$;
 CREATE FUNCTION sorts_so_far() RETURNS numeric LANGUAGE sql AS
 	$$ SELECT sum(value) FROM gpusort_stats WHERE name IN ('sorts_device', 'sorts_host') $$;
 
--- Where the query has GpuSorts. An error unless it is sorted by them, and the rest of its plan and its rows are the native ones;
--- its plan's columns may be said to be others.
+-- The places of GpuSorts in a query. An error unless the query is sorted by them, and the rest of its plan and its rows are the native
+-- ones; a caller can say that the columns of the plan may differ.
 CREATE FUNCTION examine(query text, columns boolean DEFAULT true) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	native_plan text;
@@ -112,7 +111,7 @@ SELECT examine($$SELECT k + 1 FROM (SELECT k FROM numbers ORDER BY k OFFSET 0) s
 SELECT examine($$SELECT txt FROM (SELECT k, txt FROM numbers ORDER BY k OFFSET 0) s ORDER BY txt COLLATE "C"$$, columns => false);
 SELECT examine($$SELECT k FROM (VALUES (3), (1), (2)) v (k) ORDER BY k$$);
 
--- for a collation of its own a query has the column twice, which the sorted rows have once, and the result too
+-- a query with a collation of its own has the column twice, but the sorted rows and the result have it once
 EXPLAIN (VERBOSE, COSTS OFF) SELECT id, txt, grp FROM numbers ORDER BY txt COLLATE "POSIX" DESC, id;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM (SELECT id, txt, grp FROM numbers ORDER BY txt COLLATE "POSIX" DESC, id OFFSET 0) s WHERE id > 0;
 SELECT examine($$SELECT id, txt, grp FROM numbers ORDER BY txt COLLATE "POSIX" DESC, id$$, columns => false);
@@ -203,7 +202,7 @@ SELECT examine($$SELECT o, s.* FROM generate_series(1, 12) o, LATERAL (SELECT k 
 RESET enable_nestloop;
 RESET enable_mergejoin;
 
--- below Gather Merge, whole and in part, and also when that begins anew
+-- below Gather Merge, whole and in part, and also when the Gather Merge begins anew
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -276,7 +275,7 @@ BEGIN
 END $$;
 SELECT examine($$SELECT k, first_above(k * 10) FROM numbers WHERE k < 120 ORDER BY first_above(k * 10), k$$);
 
--- prepared statements: a custom plan, a generic one, and that without gpusort and without memory for it
+-- prepared statements: a custom plan, a generic one, and the generic one without gpusort and without memory for it
 PREPARE above (int) AS
 	SELECT count(*), sum(a.k * b.k), sum(length(a.txt || b.txt)) FROM numbers a JOIN numbers b ON a.k / 10 = b.k / 7 WHERE a.k > $1;
 SET plan_cache_mode = force_custom_plan;

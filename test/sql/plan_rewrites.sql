@@ -12,8 +12,8 @@ ANALYZE rewritten;
 SELECT 'a'::text AS letter, a AS first, 5 AS five FROM rewritten ORDER BY a, b OFFSET 19998;
 SELECT 'a'::text AS letter, a AS first, 5 AS five FROM rewritten ORDER BY a, b LIMIT 2 OFFSET 19998;
 
--- What a query gives as a set, with gpusort and without; when it is not a part
--- of another one.
+-- The rows of a query as a set, with gpusort and without, when the query is not
+-- a part of another one.
 CREATE FUNCTION digest(query text, OUT nrows int, OUT hash numeric) LANGUAGE plpgsql AS $$
 DECLARE
 	r record;
@@ -51,7 +51,7 @@ SELECT * FROM compare('SELECT x FROM rewritten ORDER BY x COLLATE "POSIX" OFFSET
 SELECT * FROM compare('SELECT a, x FROM rewritten ORDER BY x COLLATE "POSIX", a FETCH FIRST 15000 ROWS WITH TIES');
 SELECT * FROM compare('SELECT x, k FROM rewritten ORDER BY k COLLATE "POSIX" DESC, x COLLATE "POSIX" FETCH FIRST 15000 ROWS WITH TIES');
 SELECT * FROM compare('SELECT *, min(b) OVER () n FROM (SELECT b, a, k, x FROM rewritten ORDER BY x COLLATE "POSIX" FETCH FIRST 15000 ROWS WITH TIES) q');
--- where windows, groups, joins and limits put out the copy
+-- windows, groups, joins and limits that emit the copy
 SELECT * FROM compare('SELECT x, count(*) OVER (PARTITION BY k) n FROM rewritten ORDER BY x COLLATE "POSIX" FETCH FIRST 15000 ROWS WITH TIES');
 SELECT * FROM compare('SELECT * FROM (SELECT x, k, rank() OVER (PARTITION BY k ORDER BY a) r FROM rewritten) q WHERE r < 500 ORDER BY x COLLATE "POSIX" FETCH FIRST 2000 ROWS WITH TIES');
 SELECT * FROM compare('SELECT x, count(*) FROM rewritten GROUP BY x ORDER BY x COLLATE "POSIX" FETCH FIRST 600 ROWS WITH TIES');

@@ -65,7 +65,7 @@ SET min_parallel_table_scan_size = 0;
 EXPLAIN (COSTS OFF) SELECT * FROM numbers ORDER BY k;
 SELECT count(*), bool_and(previous < k) FROM (SELECT k, lag(k, 1, -1000000) OVER () previous FROM (SELECT k FROM numbers ORDER BY k OFFSET 0) s) s;
 
--- what a sort says afterwards
+-- what EXPLAIN says of a sort that has run
 CREATE FUNCTION sort_report(query text) RETURNS TABLE (method text, device text, nrows text, memory boolean) LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;

@@ -1,9 +1,8 @@
--- Results: every type, direction and place of NULLs gives the order that the
--- native sort gives, in this process and through gpusortd.
+-- Results: for every type, direction and place of NULLs the order is that of the native sort, in this process and through gpusortd.
 SET gpusort.min_rows = 0;
 SET work_mem = '64MB';
 
--- What a query returns, in its order; only its sort columns are to be selected.
+-- A digest of a query's rows in their order; the query should select only its sort columns.
 CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -46,7 +45,7 @@ BEGIN
 	RETURN NULL;
 END $$;
 
--- Values that are equal may be written in different ways; how to select a column so that they are not.
+-- Equal values may be written in different ways; this selects a column so that they are not.
 CREATE FUNCTION shown(sort_column text) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE WHEN sort_column IN ('f4', 'f8') THEN sort_column || ' + 0'
 		WHEN sort_column IN ('num', 'a') THEN 'trim_scale(' || sort_column || ')'
@@ -101,7 +100,7 @@ SELECT fault FROM unnest('{b,i2,i4,i8,o,f4,f8,d,ts,tz,u,t,v,c,n,num,a}'::text[])
 	fault(format('SELECT %s FROM samples ORDER BY %s %s NULLS %s', shown(sort_column), sort_column, direction, nulls))
 WHERE fault IS NOT NULL;
 
--- and of the other types, with NULLs and what is unusual, and without
+-- and of the other types, with NULLs and unusual values, and without
 CREATE TYPE mood AS ENUM ('sad', 'happy');
 ALTER TYPE mood ADD VALUE 'ok' BEFORE 'happy';
 CREATE DOMAIN address AS inet;
@@ -173,7 +172,7 @@ SELECT fault('SELECT u, u2, u3, u4, u5, u6, u7, u8, u9, id FROM (SELECT *, u u2,
 SELECT fault('SELECT t COLLATE "en-x-icu" FROM samples ORDER BY t COLLATE "en-x-icu" USING ~>~');
 SELECT fault('SELECT c COLLATE "en-x-icu", id FROM samples ORDER BY c COLLATE "en-x-icu" USING ~<~ NULLS FIRST, id');
 
--- collations that do not order by bytes, of which some find strings equal that are not the same
+-- collations that do not order by bytes; under some of them different strings are equal
 CREATE COLLATION ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE COLLATION by_number (provider = icu, locale = 'en-u-ka-shifted-kn');
 SELECT fault FROM unnest('{t,v,c,n}'::text[]) sort_column, unnest('{en-x-icu,und-x-icu,by_number,ignoring_case}'::text[]) name,
@@ -193,7 +192,7 @@ SELECT fault FROM unnest('{0,1,2,3,100,1023,1024,1025,30000}'::int[]) n,
 	fault(format('SELECT i %% 13, i FROM generate_series(1, %s) i ORDER BY i %% 13, -i', n))
 WHERE fault IS NOT NULL;
 
--- distributions that sorts have been slow or wrong on, beyond one batch of keys
+-- distributions for which sorts have been slow or wrong, beyond one batch of keys
 SELECT fault FROM unnest('{i,-i,i*0,i%2,(i*7919::int8)%600001,abs(300000-i),(i*7919::int8)%600001+0.5}'::text[]) expression,
 	fault(format('SELECT %s k FROM generate_series(1, 600000) i ORDER BY 1', expression))
 WHERE fault IS NOT NULL;

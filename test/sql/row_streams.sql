@@ -4,7 +4,7 @@ SET gpusort.min_rows = 0;
 SET work_mem = '64MB';
 SET parallel_setup_cost = 0;
 SET min_parallel_table_scan_size = 0;
--- so that what is done by one process alone is expensive
+-- so that work of a single process is expensive
 SET cpu_tuple_cost = 1;
 SET gpusort.get_shared_row_cost = 0;
 SET enable_hashagg = off;
@@ -55,11 +55,11 @@ END $$;
 
 SELECT plan_of('SELECT *, row_number() OVER (PARTITION BY g ORDER BY id) FROM t');
 SELECT plan_of('SELECT 1 one, id + 1 next, lag(id) OVER w + 1 AS before, NULL::int nothing FROM t WINDOW w AS (PARTITION BY g ORDER BY id)', 'VERBOSE');
--- of few rows a tuple queue takes no longer
+-- with few rows a tuple queue takes no longer
 SET gpusort.min_rows = 101;
 SELECT plan_of('SELECT g, array_agg(id) FROM t GROUP BY g');
 SET gpusort.min_rows = 0;
--- all rows are counted where they have passed, however many are whose
+-- all rows count at the nodes that they pass, whichever process has them
 SELECT node[1], round(node[2]::numeric * node[3]::int / 100) * 100 nrows
 FROM plan_of('SELECT *, row_number() OVER (PARTITION BY g ORDER BY id) FROM t', 'ANALYZE') line,
 	regexp_match(line, '(\w+)\)? \(actual rows=([0-9.]+) loops=(\d+)\)') node
@@ -86,7 +86,7 @@ SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT * FROM (SELECT *, rank() OVER (PARTITION BY g ORDER BY id) r FROM t OFFSET 0) a JOIN (SELECT id, rank() OVER (PARTITION BY s ORDER BY id) FROM t OFFSET 0) b USING (id)'
 ]) query;
 
--- not all rows are wanted, so that workers end before they have sent theirs
+-- not all rows are wanted, so that workers end before they have sent all rows
 SELECT plan_of('SELECT *, count(*) OVER (PARTITION BY g) FROM t LIMIT 10');
 SELECT count(*) FROM (SELECT *, count(*) OVER (PARTITION BY g) FROM t LIMIT 10) q;
 SELECT count(*) FROM (SELECT *, count(*) OVER (PARTITION BY g) FROM t LIMIT 19999) q;
@@ -125,7 +125,7 @@ BEGIN
 	END LOOP;
 	RAISE NOTICE '% rows', n;
 END $$;
--- an error in whichever process has the row, and above
+-- an error in the process that has the row, whichever it is, and above
 \set SHOW_CONTEXT never
 SELECT count(a) FROM (SELECT 1 / (row_number() OVER (PARTITION BY g ORDER BY id) - 50) a FROM t OFFSET 0) q;
 SELECT count(1 / (r - 50)) FROM (SELECT row_number() OVER (PARTITION BY g ORDER BY id) r FROM t OFFSET 0) q;

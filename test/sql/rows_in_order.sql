@@ -20,7 +20,7 @@ END $$;
 \set include :test '/include/wrong_place.sql'
 \i :include
 
--- What the rows are in their order.
+-- A digest of the rows in their order.
 CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -84,7 +84,7 @@ FROM (VALUES
 	('SELECT place, ARRAY[place, 1] v FROM sorted ORDER BY place OFFSET 0', 'v'),
 	('SELECT place, place > 2500 v, id FROM sorted ORDER BY place OFFSET 0', 'v, place')) cases (rows, sort);
 
--- there is no sort left to do, but a memory limit
+-- nothing is left to sort, but there is a memory limit
 SET gpusort.work_mem = '64kB';
 SELECT method('SELECT * FROM unnest((SELECT array_agg(word ORDER BY place) FROM sorted)) word ORDER BY word COLLATE "en-x-icu"') ~ '^none, each run in order, merge of \d+ runs( by gpusortd)? that more memory would spare$' AS in_runs;
 
@@ -93,7 +93,7 @@ SELECT last, digest(query) = stock_digest(query) AS same
 FROM (SELECT last, format('SELECT t FROM (SELECT lpad((CASE WHEN place = %s THEN 0 ELSE place END)::text, 100, ''b'') COLLATE "C" t FROM sorted WHERE place <= %1$s ORDER BY place OFFSET 0) r ORDER BY t', last) query
 	FROM unnest(ARRAY[300, 350, 400, 450, 500, 1000, 5000]) last) queries;
 
--- rows that exceed the memory are each in order
+-- runs of rows that exceed the memory are each in order
 SELECT method(query) ~ '^radix sort, merge of' AS in_runs, digest(query) = stock_digest(query) AS same
 FROM (VALUES ('SELECT CASE WHEN id % 1000 = 0 THEN repeat(word, 5000) ELSE word END COLLATE "C" t FROM words ORDER BY t')) queries (query);
 RESET gpusort.work_mem;
@@ -129,7 +129,7 @@ RESET client_min_messages;
 SELECT indexrelid::regclass, bt_index_check(indexrelid, true) FROM pg_index WHERE indrelid IN ('sorted'::regclass, 'twice'::regclass) ORDER BY indexrelid;
 DROP TABLE twice;
 
--- where a table is known to be in order workers would spare nothing
+-- if a table is known to be in order, workers would save nothing
 ANALYZE sorted;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
@@ -150,15 +150,14 @@ FETCH PRIOR FROM c;
 FETCH ABSOLUTE 2500 FROM c;
 COMMIT;
 
--- Memory that rows in order have had is there for the keys of others: runs of rows
--- that came in order do not make those after them shorter.
+-- Memory of rows in order is free for the keys of later rows: runs of rows that came in order do not make later runs shorter.
 SET gpusort.device = host;
 SET work_mem = '1MB';
 CREATE TABLE late AS SELECT i place, CASE WHEN i <= 8000 THEN repeat('a', 300) || lpad(i::text, 32, '0') ELSE repeat('m', 300) || md5(i::text) END word
 FROM generate_series(1, 20000) i;
 SELECT runs[1], runs[2]::integer < 30 AS few, wrong_place('SELECT place FROM late ORDER BY word COLLATE "C"')
 FROM regexp_match(method('SELECT * FROM late ORDER BY word COLLATE "C"'), '^(.*), merge of (\d+) runs') runs;
--- and of rows in no order with others behind them it is told how those were sorted
+-- if rows in order follow rows that are not, EXPLAIN tells how the latter were sorted
 SELECT runs[1], runs[2]::integer < 30 AS few, wrong_place('SELECT place FROM late ORDER BY word COLLATE "C"')
 FROM regexp_match(method('SELECT * FROM (SELECT * FROM late ORDER BY place <= 8000, place OFFSET 0) s ORDER BY place <= 8000, word COLLATE "C"'), '^(.*), merge of (\d+) runs') runs;
 

@@ -9,7 +9,7 @@ ALTER TABLE lengths ALTER pad SET STORAGE EXTERNAL;
 UPDATE lengths SET pad = pad;
 ANALYZE lengths;
 
--- Goes about in a query's rows as the seed has it; the digest of what was seen, and whether the sort has spilled.
+-- Moves about in a query's rows, at random by the seed; returns a digest of the rows seen, and whether the sort has spilled.
 CREATE FUNCTION walk(query text, seed float8, OUT digest text, OUT spilled bool) LANGUAGE plpgsql AS $$
 DECLARE
 	rows CONSTANT refcursor := 'walked';

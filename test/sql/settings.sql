@@ -1,4 +1,4 @@
--- Settings: what they are, and what they refuse.
+-- Settings: their defaults, and the values that they refuse.
 \pset format unaligned
 SELECT name, setting, unit, context, vartype, min_val, max_val, enumvals
 FROM pg_settings WHERE name LIKE 'gpusort.%' AND name NOT IN ('gpusort.verify', 'gpusort.daemon_engine')
@@ -19,7 +19,7 @@ SET gpusort.unknown = 1;
 SHOW gpusort.work_mem;
 RESET gpusort.work_mem;
 
--- What gpusortd has and what was counted can be seen.
+-- The devices of gpusortd and the counters can be seen.
 DO $$
 BEGIN
 	FOR i IN 1 .. 600 LOOP

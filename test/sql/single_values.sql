@@ -1,4 +1,4 @@
--- Sorts of a single column that is by value: they keep values in the place of rows, and count NULLs.
+-- Sorts of a single by-value column: they keep values in place of rows, and count NULLs.
 SET gpusort.min_rows = 0;
 SET max_parallel_workers_per_gather = 0;
 CREATE TYPE size AS ENUM ('small', 'large', 'medium');
@@ -48,7 +48,7 @@ SELECT differences(format('SELECT %I FROM singles ORDER BY 1 %s', attname, direc
 FROM pg_attribute, unnest('{ASC,DESC,ASC NULLS FIRST,DESC NULLS LAST}'::text[]) direction
 WHERE attrelid = 'singles'::regclass AND attnum > 0;
 
--- what is kept of them
+-- what a sort keeps of the rows
 CREATE FUNCTION method(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;

@@ -18,8 +18,8 @@ ANALYZE sizes;
 
 CREATE FUNCTION statistic(name text) RETURNS bigint LANGUAGE sql AS 'SELECT s.value FROM gpusort_stats s WHERE s.name = $1';
 
--- Whether a query gives the same rows, in the same order, as without gpusort; its sorts by keys and those that PostgreSQL did; and
--- whether it was planned with a GpuSort. All queries have a total order.
+-- Whether a query gives the same rows, in the same order, as without gpusort; the number of its sorts by keys, and of those that PostgreSQL
+-- did; and whether it was planned with a GpuSort. All queries have a total order.
 CREATE FUNCTION compare(query text) RETURNS TABLE (verdict text, by_keys bigint, native bigint, nodes text) LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -41,7 +41,7 @@ BEGIN
 	RETURN NEXT;
 END $$;
 
--- The first one goes by keys, and so does each behind one that has more rows than are few.
+-- The first sort goes by keys, and so does each sort after one of more than a few rows.
 SELECT * FROM compare('SELECT i, l.* FROM sizes, LATERAL (SELECT k FROM numbers WHERE id <= n ORDER BY k OFFSET 0) l');
 SELECT * FROM compare('SELECT i, l.* FROM sizes, LATERAL (SELECT k, grp, txt FROM numbers WHERE id <= n ORDER BY txt DESC OFFSET 0) l');
 SELECT * FROM compare('SELECT i, l.* FROM sizes, LATERAL (SELECT txt FROM numbers WHERE id <= n ORDER BY txt OFFSET 0) l');
@@ -53,7 +53,7 @@ SET gpusort.min_rows = 100;
 -- only the first rows are wanted: few of them, many, with others each time
 SELECT * FROM compare('SELECT i, l.* FROM sizes, LATERAL (SELECT k, txt FROM numbers WHERE id <= n ORDER BY k LIMIT 5000 + i * 0) l');
 SELECT * FROM compare('SELECT i, l.* FROM sizes, LATERAL (SELECT k, txt FROM numbers WHERE id <= n ORDER BY k LIMIT CASE i % 4 WHEN 0 THEN NULL WHEN 1 THEN i ELSE 3 END) l');
--- of each group, too
+-- the first rows of each group, too
 SELECT * FROM compare('SELECT i, l.* FROM sizes, LATERAL (SELECT DISTINCT ON (grp) grp, k, txt FROM numbers WHERE id <= n ORDER BY grp, k) l');
 SELECT * FROM compare('SELECT i, l.* FROM sizes, LATERAL (SELECT k FROM (SELECT k, grp, rank() OVER (PARTITION BY grp ORDER BY gap) r FROM numbers WHERE id <= n) s WHERE r <= 2 ORDER BY k) l');
 -- aggregates
@@ -68,7 +68,7 @@ SELECT * FROM compare('SELECT i, (SELECT sum(a.id * b.id) FROM numbers a JOIN nu
 RESET enable_hashjoin;
 RESET enable_nestloop;
 
--- memory that is too little for the rows, of what is few
+-- too little memory for a number of rows that counts as few
 SET gpusort.min_rows = 4000;
 SET work_mem = '64kB';
 SELECT * FROM compare('SELECT i, l.* FROM sizes, LATERAL (SELECT k, txt FROM numbers WHERE id <= CASE WHEN n > 10 THEN 3000 ELSE n END ORDER BY txt OFFSET 0) l');

@@ -34,7 +34,7 @@ SELECT nodes('SELECT * FROM numbers ORDER BY id');
 SELECT nodes('SELECT * FROM numbers WHERE id < 5000 ORDER BY id');
 SELECT nodes('SELECT * FROM numbers ORDER BY k LIMIT 100');
 SELECT nodes('SELECT k FROM numbers ORDER BY k');
--- one that does not: sorting is cheaper than core's sort, which is more expensive than the index
+-- an index that does not: a GpuSort is cheaper than the index, and core's sort is more expensive
 SET random_page_cost = 6;
 SELECT nodes('SELECT * FROM numbers ORDER BY k');
 SET gpusort.enable = off;
@@ -56,7 +56,7 @@ SET cpu_operator_cost = 0.01;
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 500');
 RESET cpu_operator_cost;
 SET gpusort.host_sort_row_cost = 0.015;
--- nor is all kept where memory does not suffice for it, but for the first rows
+-- the heap is used, too, if memory suffices for the first rows but not for all
 SET gpusort.work_mem = '1MB';
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 5000');
 RESET gpusort.work_mem;
@@ -71,7 +71,7 @@ SELECT nodes('SELECT * FROM numbers ORDER BY ten, k LIMIT 60000');
 RESET cpu_operator_cost;
 SET gpusort.host_sort_row_cost = 0.015;
 
--- of an incremental sort core expects too much, so one has to cost far more to be left out
+-- core charges too much for an incremental sort, so it has to cost far more to be left out
 SET cpu_operator_cost = 0.005;
 SET gpusort.host_sort_row_cost = 0.02;
 SELECT nodes('SELECT * FROM numbers ORDER BY ten, k');
@@ -80,17 +80,17 @@ SELECT nodes('SELECT * FROM numbers ORDER BY ten, k');
 RESET cpu_operator_cost;
 SET gpusort.host_sort_row_cost = 0.015;
 
--- nor is one below groups, of an index in the order of the table
+-- nor is an incremental sort below groups left out, with an index in the order of the table
 SET enable_hashagg = off;
 SELECT nodes('SELECT id, other, count(*) FROM numbers GROUP BY id, other');
 SELECT nodes('SELECT k, other, count(*) FROM numbers GROUP BY k, other');
 RESET enable_hashagg;
 
--- groups in their order that core would not have hashed, as nothing is known of how many there are: the sort comes first then
+-- groups in their order, whose number is unknown, so that core would not have hashed them: the sort comes first
 SELECT nodes('SELECT id || txt e, count(*) FROM numbers GROUP BY 1 ORDER BY 1');
 SELECT nodes('SELECT other % 7 e, count(*) FROM numbers GROUP BY 1 ORDER BY 1');
 
--- an aggregate sorts numbers inside for about as much as they cost to be sorted below it, and texts for more
+-- to sort numbers inside an aggregate costs about as much as to sort them below it; texts cost more inside
 SET gpusort.host_sort_row_cost = 0;
 RESET gpusort.key_word_cost;
 SELECT nodes('SELECT sum(id), mode() WITHIN GROUP (ORDER BY k) FROM numbers');
@@ -100,7 +100,7 @@ SELECT nodes('SELECT sum(id), mode() WITHIN GROUP (ORDER BY k) FROM numbers GROU
 SET gpusort.key_word_cost = 0.002;
 SET gpusort.host_sort_row_cost = 0.015;
 
--- the first rows of a table in the order of the first column, but for ties: core's heap is done with the first of them
+-- the first rows of a table in the order of the first column, except for ties: after the first rows core's heap has little to do
 CREATE TABLE in_order AS SELECT i / 10 up, -i / 10 down, 1 one, CASE WHEN i % 7 > 0 THEN i END gap, lpad(i::text, 6, '0') COLLATE "C" txt, hashint4(i) k
 FROM generate_series(1, 100000) i;
 VACUUM ANALYZE in_order;
@@ -109,7 +109,7 @@ SELECT nodes('SELECT * FROM in_order ORDER BY up, k LIMIT 20000');
 SELECT nodes('SELECT * FROM in_order ORDER BY down DESC, k LIMIT 20000');
 SELECT nodes('SELECT * FROM in_order ORDER BY txt, k LIMIT 20000');
 SELECT nodes('SELECT k FROM in_order ORDER BY up, k LIMIT 20000 OFFSET 10');
--- not if it is another order, has too many ties, or is not known
+-- not if the order is another one, has too many ties, or is not known
 SELECT nodes('SELECT * FROM in_order ORDER BY up DESC, k LIMIT 20000');
 SELECT nodes('SELECT * FROM in_order ORDER BY one, k LIMIT 20000');
 SELECT nodes('SELECT * FROM in_order ORDER BY one LIMIT 20000');
@@ -121,7 +121,7 @@ SELECT nodes('SELECT * FROM in_order ORDER BY up + 1, k LIMIT 20000');
 SELECT split_part(nodes('SELECT other FROM numbers INTERSECT ALL SELECT other FROM numbers ORDER BY other DESC'), ' -> ', 1) node;
 SELECT nodes('SELECT other, generate_series(1, 10) FROM numbers ORDER BY other LIMIT 100');
 
--- parallel workers, by what it costs to have rows from them
+-- parallel workers, by the cost of getting rows from them
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 100;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
@@ -129,13 +129,13 @@ SELECT nodes('SELECT id FROM numbers WHERE id % 7 > 2 ORDER BY other');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 60000');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 100');
 SELECT nodes('SELECT * FROM numbers ORDER BY id LIMIT 100');
--- not those that are expected to gain less than a tenth, of what is wanted
+-- no workers that are expected to save less than a tenth of the wanted rows' cost
 SET gpusort.get_shared_row_cost = 0.014;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 SET gpusort.get_shared_row_cost = 0.017;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 60000');
--- the same of what workers do below a Gather
+-- the same for what workers do below a Gather
 SET parallel_setup_cost = 150;
 SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY other) FROM numbers');
 SET parallel_setup_cost = 450;
@@ -143,12 +143,12 @@ SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY other) FROM num
 SET parallel_setup_cost = 100;
 SET gpusort.get_shared_row_cost = 0.1;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
--- also where core's own Gather Merge would cost less
+-- also if core's own Gather Merge would cost less
 SET parallel_tuple_cost = 0;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 SET gpusort.get_shared_row_cost = 0.01;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
--- not together where core finds the first rows in each of them sooner, which GpuSort may find even sooner
+-- not together if core finds the first rows sooner in each worker; a GpuSort may find them even sooner
 SET gpusort.get_shared_row_cost = 0.8;
 SET gpusort.host_sort_row_cost = 0.02;
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 7000');
@@ -156,7 +156,7 @@ SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 10000');
 SELECT nodes('SELECT * FROM in_order ORDER BY up, k LIMIT 20000');
 SET gpusort.get_shared_row_cost = 0.01;
 SET gpusort.host_sort_row_cost = 0.015;
--- an expression that is dear is left to the workers, as core has it
+-- an expensive expression is left to the workers, as in core
 SELECT nodes('SELECT id, sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(sha256(txt::bytea)))))))))))) FROM numbers ORDER BY other LIMIT 60000');
 SET parallel_leader_participation = off;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
@@ -164,7 +164,7 @@ RESET parallel_leader_participation;
 SET gpusort.enable_sort = off;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');
 RESET gpusort.enable_sort;
--- core has workers where a limit that is known only when it runs may be small: there the choice is core's own
+-- core has workers where a limit may be small, but is known only when it runs: there the choice is core's own
 SET gpusort.get_shared_row_cost = 1;
 SET parallel_tuple_cost = 0.01;
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT (SELECT 60000)');
@@ -178,7 +178,7 @@ SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 30000');
 RESET gpusort.enable_costs;
 SET max_parallel_workers_per_gather = 0;
 
--- grouping and joining what is sorted, or hashed
+-- groups and joins by sorting or by hashing
 CREATE FUNCTION nodes_by(setting text, dear text, query text) RETURNS TABLE (that_is text, nodes text) LANGUAGE plpgsql AS $$
 BEGIN
 	FOR that_is, nodes IN VALUES ('cheap', '0'), ('dear', dear) LOOP
@@ -187,7 +187,7 @@ BEGIN
 		RETURN NEXT;
 	END LOOP;
 END $$;
--- where all else costs a hundred times as much
+-- if everything else costs a hundred times as much
 SET seq_page_cost = 100;
 SET random_page_cost = 400;
 SET cpu_tuple_cost = 1;
@@ -208,16 +208,16 @@ RESET random_page_cost;
 RESET cpu_tuple_cost;
 RESET cpu_index_tuple_cost;
 RESET cpu_operator_cost;
--- what core expects of large hash tables is not all of it, unless only the first rows are wanted
+-- large hash tables cost more than core expects, unless only the first rows are wanted
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT other, count(*) FROM numbers GROUP BY other');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT other FROM numbers');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT other FROM numbers LIMIT 10');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
--- nor have rows that come one behind the other with the same value
+-- but not for neighbouring rows with the same value
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.k, b.txt FROM in_order a JOIN in_order b ON a.k = b.k');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.k, b.txt FROM in_order a JOIN in_order b ON a.up = b.up');
--- nor are NULLs looked up
+-- and NULLs are not looked up
 CREATE TABLE mostly_null AS SELECT CASE WHEN i % 50 = 0 THEN hashint4(i) END k, rpad(i::text, 100) txt FROM generate_series(1, 30000) i;
 VACUUM ANALYZE mostly_null;
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.txt, b.txt FROM mostly_null a JOIN mostly_null b ON a.k = b.k');
@@ -260,7 +260,7 @@ SET temp_file_limit = '40MB';
 EXECUTE plans;
 SET temp_file_limit = '5MB';
 EXECUTE plans;
--- that is there anyway
+-- a sort that the plan has anyway, without an index
 SET enable_indexscan = off;
 SELECT nodes('SELECT * FROM scattered ORDER BY k, i');
 DEALLOCATE plans;
@@ -271,7 +271,7 @@ RESET random_page_cost;
 RESET work_mem;
 DROP TABLE scattered;
 
--- few values of an expression of which an index or a statistics object has statistics
+-- few values of an expression that has statistics, by an index or a statistics object
 CREATE TABLE buckets AS SELECT timestamp '2026-01-01' + i * interval '1 second' t FROM generate_series(1, 20000) i;
 ANALYZE buckets;
 SET gpusort.min_rows = 1000;
@@ -284,7 +284,7 @@ SELECT nodes('SELECT date_bin(''1 hour'', t, timestamp ''2026-01-01'') FROM buck
 ANALYZE buckets;
 SELECT nodes('SELECT count(*) FROM buckets GROUP BY date_bin(''1 hour'', t, timestamp ''2026-01-01'')') groups,
 	nodes('SELECT date_trunc(''hour'', t) FROM buckets ORDER BY 1') ordered, nodes('SELECT date_trunc(''day'', t) FROM buckets ORDER BY 1') other;
--- nor do their sorts cost less than what core does in their place
+-- their sorts do not cost less than what core does in their place
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 300;
 ALTER TABLE buckets SET (parallel_workers = 2);

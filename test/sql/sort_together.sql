@@ -76,7 +76,7 @@ CREATE TABLE queries AS SELECT query FROM unnest(ARRAY[
 	'SELECT id FROM numbers ORDER BY k, id']) query;
 SELECT query, examine(query) FROM queries;
 
--- rows that are one value, of which the leader takes the values: all such types, with and without NULLs
+-- rows that are one value, whose values the leader takes: all such types, with and without NULLs
 SELECT count(*), examine(format('SELECT %s v FROM numbers ORDER BY v %s', value, direction))
 FROM unnest(ARRAY['gap', 'k', '(k % 300)::smallint', 'nullif(k::bigint * k, 0)', 'nullif(gap, 3) > 7', 'color', 'k::oid',
 	'nullif(k / 1e7, 1)::real', 'nullif(k / 3.0::float8, 1)', $$ gap + date '2026-01-01' $$, $$ '2026-01-01'::timestamp + gap * (k / 1000) * interval '1 ms' $$,
@@ -85,7 +85,7 @@ FROM unnest(ARRAY['gap', 'k', '(k % 300)::smallint', 'nullif(k::bigint * k, 0)',
 GROUP BY 2;
 SELECT examine('SELECT nullif(id, id) v FROM numbers ORDER BY v'), examine('SELECT later FROM numbers ORDER BY later DESC');
 
--- expressions, among them some that are not put out; functions, joins, unions, parameters, subplans below
+-- expressions, some of which are not emitted; functions, joins, unions, parameters, subplans below
 CREATE FUNCTION twice(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN RETURN 2 * i; END';
 SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT id FROM numbers ORDER BY k + grp, txt',
@@ -119,7 +119,7 @@ RESET enable_material;
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 
--- what it says, but for how many workers came in time
+-- what EXPLAIN says, without the number of workers that came in time
 CREATE FUNCTION report(query text) RETURNS TABLE (aware text, method text, nrows text) LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
@@ -131,7 +131,7 @@ END $$;
 SET gpusort.device = host;
 SELECT * FROM report('SELECT * FROM numbers ORDER BY k');
 
--- a plan that meets other settings when it is run: each for itself, or the leader alone
+-- a plan that runs under other settings: each process sorts for itself, or the leader alone
 SET plan_cache_mode = force_generic_plan;
 PREPARE sorted AS SELECT id, k FROM numbers ORDER BY k, id;
 SELECT * FROM report('EXECUTE sorted');
@@ -147,7 +147,7 @@ SET max_parallel_workers = 1;
 SELECT * FROM report('EXECUTE sorted');
 RESET max_parallel_workers;
 
--- with too little memory what finds no room is written as runs by each
+-- with too little memory each process writes the rows that find no room as runs
 PREPARE checked AS SELECT count(*), bool_and(k >= previous), sum(id), sum(hashtextextended(txt, 0)) FROM
 	(SELECT *, lag(k, 1, k) OVER () previous FROM (SELECT id, k, txt, long FROM numbers ORDER BY k OFFSET 0) s) s;
 EXECUTE checked;
@@ -160,7 +160,7 @@ EXECUTE checked;
 RESET gpusort.work_mem;
 RESET plan_cache_mode;
 
--- runs of all rows, where the planner expects them; of what comes beyond its estimate, and where keys are of no use
+-- runs of all rows, where the planner expects them; runs of rows beyond its estimate; and rows whose keys are of no use
 CREATE FUNCTION written(query text) RETURNS TABLE (aware text, in_runs boolean, nrows text, on_disk boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -183,7 +183,7 @@ SELECT query, examine(query), examine(fewer_expected(query)) FROM unnest(ARRAY[
 	'SELECT DISTINCT ON (grp) grp, id FROM numbers ORDER BY grp, k, id',
 	'SELECT id FROM (SELECT grp, id, row_number() OVER (PARTITION BY grp ORDER BY k, id) n FROM numbers) s WHERE n <= 3 ORDER BY grp, n']) query;
 SET gpusort.device = host;
--- of more runs than are merged at once each process merges its own
+-- if there are more runs than can be merged at once, each process merges its own
 SET gpusort.work_mem = '64kB';
 SELECT aware FROM written('SELECT * FROM numbers ORDER BY k');
 SELECT examine('SELECT * FROM numbers ORDER BY k, id');
@@ -219,7 +219,7 @@ BEGIN
 	RAISE NOTICE '%', n;
 END $$;
 
--- an error in any of the processes, and what comes after; also after runs have been written
+-- an error in any of the processes, and the next query; also after runs have been written
 CREATE FUNCTION fail_at(i int, place int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
 	IF i = place THEN
@@ -244,7 +244,7 @@ BEGIN
 END $$;
 SELECT examine('SELECT id FROM numbers ORDER BY k, id');
 
--- the planner chooses it by its costs; not where it gains nothing
+-- the planner chooses by its costs, and not if nothing is gained
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 CREATE FUNCTION uses(query text) RETURNS text LANGUAGE plpgsql AS $$

@@ -28,7 +28,7 @@ VACUUM ANALYZE v, empty;
 \set include :test '/include/plan_of.sql'
 \i :include
 
--- What a query gives, or its error.
+-- The rows of a query, or its error.
 CREATE FUNCTION outcome_of(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -39,9 +39,8 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN SQLERRM;
 END $$;
 
--- Is the query planned so, and is its result the same as without gpusort: in one
--- process, with little memory, with workers, with none that starts, and without a
--- leader that takes part?
+-- Does the query have the node, and the same result as without gpusort: in one process, with little memory, with workers, with none that
+-- starts, and without a leader that takes part?
 CREATE FUNCTION examine_values(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	variant text;
@@ -65,7 +64,7 @@ BEGIN
 		END LOOP;
 		IF outcome_of(query) IS DISTINCT FROM wanted THEN
 			RETURN format('%s: %s, not %s', variant, outcome_of(query), wanted);
-		-- with that the planner may have it otherwise
+		-- with little memory the planner may choose otherwise
 		ELSIF NOT planned AND variant <> 'little memory' THEN
 			result := 'not planned: ' || variant;
 		END IF;
@@ -75,9 +74,10 @@ END $$;
 
 SELECT plan_of('SELECT count(DISTINCT txt), count(*) FROM v');
 SELECT plan_of('SELECT percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY num DESC NULLS LAST) FROM v HAVING count(*) > 5');
--- of rows in order nobody's share is worth anything
+-- if rows come in order, no share of them is worth a worker
 SELECT plan_of('SELECT count(DISTINCT sorted) FROM v');
--- what was done: keys tell how many values there are, unless they are too long; how much each participant had is a matter of chance
+-- what EXPLAIN shows: keys tell how many values there are, unless the keys are too long; how much each participant had is a matter of
+-- chance
 SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Slices Emitted): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT txt), count(*) FROM v', true) line;
 SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Slices Emitted): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT repeat(long, 10)) FROM v', true) line;
 SET max_parallel_workers_per_gather = 0;
@@ -144,7 +144,7 @@ SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT count(DISTINCT k) FROM v UNION ALL SELECT count(DISTINCT few) FROM v',
 	'SELECT percentile_disc((SELECT 0.5)) WITHIN GROUP (ORDER BY k) FROM v',
 	'SELECT count(DISTINCT (k, few)) FROM v']) query;
--- what is left to core, with the right answer
+-- queries that are left to core, with the right answer
 SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT count(DISTINCT k), count(DISTINCT few) FROM v',
 	'SELECT count(DISTINCT k), sum(k) FROM v',
@@ -180,7 +180,7 @@ SELECT query, examine_values(query) FROM unnest(ARRAY[
 	-- out of the range of double precision
 	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x * 100) FROM numerics WHERE x = 17e307',
 	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x * 1e-200) FROM numerics WHERE x = 1e-307']) query;
--- where an index has what is cast, and nothing else
+-- an index has the cast value, and nothing else
 CREATE INDEX ON numerics ((x::float8));
 VACUUM numerics;
 SET enable_seqscan = off;
@@ -242,11 +242,11 @@ EXPLAIN (COSTS OFF) SELECT * FROM generate_series(1, 3) o, LATERAL (SELECT id FR
 RESET max_parallel_workers_per_gather;
 -- a value that differs from a column of the groups by its collation
 EXPLAIN (VERBOSE, COSTS OFF) SELECT city, count(DISTINCT city COLLATE ignoring_case) FROM v GROUP BY city;
--- where a path with sorted groups has its first row earlier, and is worse than this one
+-- a path with sorted groups has its first row earlier, and is worse than this path
 SET cpu_operator_cost = 0.02;
 EXPLAIN (COSTS OFF) SELECT few, percentile_cont(0.5) WITHIN GROUP (ORDER BY dom) FROM v, generate_series(1, 2) GROUP BY few LIMIT 1;
 SET cpu_operator_cost = 0.1;
--- what is left to core of these
+-- queries with groups that are left to core
 SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM v GROUP BY few',
 	'SELECT few, percentile_disc(few / 50.0) WITHIN GROUP (ORDER BY k) FROM v WHERE few >= 0 GROUP BY few',
@@ -318,7 +318,7 @@ FETCH ABSOLUTE 1 FROM c;
 COMMIT;
 DO $$ DECLARE n bigint; BEGIN SELECT count(DISTINCT txt) INTO n FROM v; RAISE NOTICE '%', n; END $$;
 
--- who may not call an aggregate may not here
+-- a user who may not call an aggregate may not call it here either
 CREATE ROLE regress_caller;
 GRANT SELECT ON v TO regress_caller;
 REVOKE EXECUTE ON FUNCTION count("any") FROM PUBLIC;
@@ -329,7 +329,7 @@ GRANT EXECUTE ON FUNCTION count("any") TO PUBLIC;
 SET ROLE regress_caller;
 SELECT count(DISTINCT txt) FROM v;
 RESET ROLE;
--- nor if the owner may not execute what it is made of
+-- nor if the owner may not execute the functions of the aggregate
 BEGIN;
 ALTER AGGREGATE count("any") OWNER TO regress_caller;
 REVOKE EXECUTE ON FUNCTION int8inc_any(int8, "any") FROM PUBLIC;

@@ -79,9 +79,9 @@ ALTER TABLE elsewhere ALTER numbers SET STORAGE EXTERNAL;
 INSERT INTO elsewhere SELECT id, numrange(repeat('7', 6000)::numeric, repeat('7', 6000)::numeric + hashint4(id) / 4 + 1e9) FROM generate_series(1, 500) id;
 SELECT wrong_place('SELECT id FROM elsewhere ORDER BY numbers'), wrong_place('SELECT id FROM elsewhere ORDER BY numbers DESC');
 
--- not by their bytes
+-- records sort by their values, not by their bytes
 SELECT sorted_by('SELECT id FROM parts ORDER BY pair USING *<, id'), wrong_place('SELECT id FROM parts ORDER BY pair USING *<, id');
--- the errors of the comparator, where it has one
+-- the errors of the comparator
 CREATE FUNCTION error(query text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE query;
@@ -125,7 +125,7 @@ SELECT sort, wrong_place(query) FROM cases, format('SELECT id FROM parts ORDER B
 RESET parallel_leader_participation;
 SET max_parallel_workers_per_gather = 0;
 
--- groups, windows, merge joins and aggregates, of which equal values may look different
+-- groups, windows, merge joins and aggregates, where equal values may look different
 SET enable_hashagg = off;
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
@@ -157,7 +157,7 @@ RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 SET max_parallel_workers_per_gather = 0;
--- the comparator is missing also where all are NULL
+-- the comparator is missing even if all values are NULL
 SELECT count(DISTINCT row(id % 7, null::json)) FROM parts;
 -- row types of row types have more columns than memory has room for
 CREATE TYPE ten AS (a int, b int, c int, d int, e int, f int, g int, h int, i int, j int);

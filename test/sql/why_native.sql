@@ -1,4 +1,4 @@
--- Why a sort was left to PostgreSQL: EXPLAIN (VERBOSE) says it at the node from PostgreSQL 18 on, before that below the plan.
+-- Why a sort was left to PostgreSQL: EXPLAIN (VERBOSE) says why, from PostgreSQL 18 on at the node, before 18 below the plan.
 SET gpusort.min_rows = 0;
 SET work_mem = '64MB';
 SET max_parallel_workers_per_gather = 0;
@@ -17,7 +17,7 @@ EXPLAIN (COSTS OFF, VERBOSE) SELECT id FROM numbers ORDER BY k USING <#;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT grp, k FROM numbers GROUP BY GROUPING SETS ((grp), (k));
 EXPLAIN (COSTS OFF, VERBOSE) SELECT id FROM (SELECT id, k FROM numbers UNION ALL SELECT id, k FROM numbers) s ORDER BY k LIMIT 10;
 
--- what is expected is compared with settings
+-- expected numbers are compared with settings
 CREATE FUNCTION why_not(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -36,14 +36,14 @@ SET gpusort.min_rows = 2000;
 SELECT why_not('SELECT grp FROM numbers ORDER BY grp');
 SELECT why_not('SELECT k FROM numbers ORDER BY k');
 SELECT why_not('SELECT grp, id FROM numbers ORDER BY grp');
--- of texts it stores no NULLs then
+-- PostgreSQL then stores no NULLs of texts
 CREATE TABLE mostly_null AS SELECT i id, CASE WHEN i % 20 = 0 THEN i::text COLLATE "C" END txt, CASE WHEN i % 2 = 0 THEN i::numeric END n FROM generate_series(1, 5000) i;
 ANALYZE mostly_null;
 SELECT why_not('SELECT txt FROM mostly_null ORDER BY txt');
 SELECT why_not('SELECT txt, id FROM mostly_null ORDER BY txt');
 SELECT why_not('SELECT n FROM mostly_null ORDER BY n');
 DROP TABLE mostly_null;
--- from 17 on it keeps few texts in memory whatever the setting
+-- from 17 on PostgreSQL keeps few texts in memory, whatever the setting
 CREATE FUNCTION keeps_values(query text) RETURNS boolean LANGUAGE sql AS
 	$$ SELECT EXISTS (SELECT FROM why_not(query) why WHERE why = 'PostgreSQL keeps its few values in memory') $$;
 SELECT keeps_values('SELECT lpad(txt, 100) t FROM numbers ORDER BY t'), keeps_values('SELECT lpad(txt, 100) t, id FROM numbers ORDER BY t');
@@ -59,7 +59,7 @@ SELECT why_not('SELECT id FROM (SELECT id, grp, k FROM numbers ORDER BY grp OFFS
 RESET gpusort.host_sort_row_cost;
 RESET gpusort.device;
 
--- each of several, but not those that are taken over; a limit reaches no subquery's sorts
+-- each of several sorts, except those that are taken over; a limit does not reach the sorts of a subquery
 SELECT why_not($$SELECT ARRAY(SELECT k FROM numbers ORDER BY k), ARRAY(SELECT id FROM numbers n WHERE n.k <> s.k ORDER BY words, n.k + s.k OFFSET 1)
 	FROM numbers s ORDER BY txt LIMIT 2$$);
 
@@ -77,7 +77,7 @@ SET client_min_messages = debug1;
 SELECT count(*) FROM (SELECT FROM numbers ORDER BY words OFFSET 0) s;
 SELECT count(*) FROM (SELECT FROM numbers ORDER BY k OFFSET 0) s;
 
--- and so it is there when a sort falls back
+-- so it is when a sort falls back to PostgreSQL's when it runs
 SET plan_cache_mode = force_generic_plan;
 PREPARE before_the_switch AS SELECT count(*) FROM (SELECT FROM numbers ORDER BY k OFFSET 0) s;
 EXECUTE before_the_switch;

@@ -1,19 +1,18 @@
--- max_parallel_maintenance_workers has another value than 0 while a statement
--- may build indexes, but nobody finds out.
+-- While a statement may build indexes, max_parallel_maintenance_workers has a value other than 0, but nobody sees it.
 SET client_min_messages = warning;
 SET gpusort.min_rows = 0;
 SET max_parallel_maintenance_workers = 0;
 CREATE SCHEMA worker_setting;
 SET search_path = worker_setting, public;
 
--- what is looked at meanwhile
+-- the value that a statement sees
 CREATE MATERIALIZED VIEW shown AS
 	SELECT current_setting('max_parallel_maintenance_workers') AS value, (SELECT setting FROM pg_settings WHERE name = 'max_parallel_maintenance_workers');
 CREATE UNIQUE INDEX ON shown (value);
 REFRESH MATERIALIZED VIEW shown;
 TABLE shown;
 
--- what is set meanwhile, for the session
+-- a value that a statement sets for the session
 CREATE TABLE t AS SELECT i FROM generate_series(1, 100) i;
 CREATE INDEX ON t (i);
 CREATE FUNCTION set_workers(value int, workers text, for_transaction bool) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -69,7 +68,8 @@ SET parallel_leader_participation = off;
 REFRESH MATERIALIZED VIEW shown_by_workers;
 TABLE shown_by_workers;
 
--- No value that a user gives it is taken for the other one: of the session, before a transaction has another one, and meanwhile; and in workers.
+-- No value that a user sets is taken for the lent one: in the session, before a transaction sets another value, and meanwhile; and in
+-- workers.
 CREATE FUNCTION set_locally(value bigint) RETURNS bigint IMMUTABLE SET max_parallel_maintenance_workers = 1023 LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('max_parallel_maintenance_workers', '1', true);
@@ -98,7 +98,7 @@ SHOW max_parallel_maintenance_workers;
 $f$, workers) FROM unnest('{1, 1023, 1024}'::int[]) workers \gexec
 \pset tuples_only
 
--- nor is a value that a role has; its workers have that as the one to reset to
+-- nor is a value of a role; the role's workers have it as the value to reset to
 CREATE FUNCTION resets_to() RETURNS text LANGUAGE sql VOLATILE PARALLEL SAFE AS
 	$$ SELECT setting || ' ' || reset_val FROM pg_settings WHERE name = 'max_parallel_maintenance_workers' $$;
 CREATE MATERIALIZED VIEW resets_in_workers AS SELECT DISTINCT value FROM (SELECT resets_to() AS value FROM t OFFSET 0) s;
