@@ -1,7 +1,6 @@
-# Random draws that can be repeated.  All of them come from the one generator
-# of this process, which is started anew for each table set and for each query
-# from what names it: so a query is the same whether or not others were drawn
-# before it.
+# Random draws that can be repeated. All draws come from the one generator of this process. It is
+# started anew from the name of each table set and of each query, so a query is the same whether or
+# not others were drawn before.
 package Draw;
 use strict;
 use warnings;

@@ -1,8 +1,6 @@
-# What queries read from and what they sort by.
-#
-# A source is something that can follow FROM, with the columns it has and with
-# expressions that together tell its rows apart.  A key is an expression over a
-# source with a direction, and what has to be known to check an order by it.
+# Sources from which queries read, and keys by which they sort.
+# A source can follow FROM. It has columns, and expressions that together tell its rows apart. A key
+# is an expression over a source with a direction, and with what a check of an order by it needs.
 package Keys;
 use strict;
 use warnings;
@@ -15,11 +13,11 @@ our @EXPORT = qw(draw_source draw_key draw_keys draw_plain_keys order_by total_o
 # More rows than this from a join would take too long.
 use constant MOST_PAIRS => 20000;
 
-# Of rows and arrays of any types; equal ones may have any text.
+# The type of rows and arrays of any types; equal values may have any text.
 my $record = { name => 'record', canonical => '(%s IS NULL)::text' };
 
-# Expressions of a kind of type, and the type that comes of them where it is
-# another.  Some fail for some values: then both sides have to fail.
+# Expressions over a kind of type, and their type if it is another. Some fail for some values; then
+# both sides have to fail.
 my %expressions = (
 	any => [
 		[ 'coalesce(%s, %c)' ], [ 'nullif(%s, %c)' ], [ 'CASE WHEN %i % 3 = 0 THEN %s END' ], [ 'CASE WHEN %i % 3 > 0 THEN %s ELSE %c END' ],
@@ -56,7 +54,7 @@ sub table_source
 		rows => [ $alias ] };
 }
 
-# A table, or as many of its rows as a costly query can bear.
+# A table, or only so many of its rows that an expensive query can bear them.
 sub limited
 {
 	my ($table, $alias, $most) = @_;
@@ -80,8 +78,8 @@ sub draw_join
 		ids => [ 'a.id', 'b.id' ], size => MOST_PAIRS, rows => [ 'a', 'b' ] };
 }
 
-# The first rows of a table in an order, with its columns in an order, too; and
-# the former.
+# The first rows of a table in an order, with its columns in an order, too. Returns the order of the
+# rows as well.
 sub draw_first_rows
 {
 	my ($table) = @_;
@@ -91,7 +89,7 @@ sub draw_first_rows
 	my $count = between(1, $table->{size} + 1);
 	my $rows = "SELECT $columns FROM $table->{name} a $order";
 
-	# which rows have the same key as others depends on nothing else
+	# only the rows decide which of them have equal keys
 	return ("($rows FETCH FIRST $count ROWS WITH TIES) a", $order) if chance(0.6);
 	return ("($rows, id OFFSET " . between(0, 5) . pick(" LIMIT $count", " FETCH FIRST $count ROWS WITH TIES") . ') a', $order);
 }
@@ -177,7 +175,8 @@ sub draw_keys
 	return map { draw_key($source) } 1 .. ($most ? between(1, $most) : pick(1, 1, 1, 2, 2, 3, 4, 6));
 }
 
-# For what sorts in the one way of its own, with expressions and collations of the columns only.
+# Keys without an operator, for PARTITION BY, GROUP BY and indexes: columns, some with another
+# collation.
 sub draw_plain_keys
 {
 	my ($source, $most) = @_;
@@ -219,7 +218,7 @@ sub is_out_of_order
 	return $expression;
 }
 
-# Columns to have in a result: what tells the rows apart, and some others.
+# Columns of a result: those that tell the rows apart, and some others.
 sub output_columns
 {
 	my ($source) = @_;

@@ -1,7 +1,6 @@
 # The queries of the generator.
-#
-# Each is a script for psql of which the whole output is the same on both
-# sides.  As rows with equal keys may come in any order, a script prints
+# Each query is a script for psql whose whole output is the same on both sides. As rows with equal keys may come in
+# any order, a script prints
 #	- where the order is total: the rows, or a digest of them, in sequence;
 #	- where it is not: a digest of the rows as a set, and how many of them come
 #	  out of order, which has to be none;
@@ -19,8 +18,8 @@ our @EXPORT = qw(draw_query draw_settings draw_server_caps);
 
 # ---- what is printed of a query's rows
 
-# A digest of the rows of a query in the sequence in which they come.  The
-# window keeps the aggregate in one process and after the sort.
+# A digest of the rows of a query in the sequence in which they come. The window keeps the aggregate in one process,
+# after the sort.
 sub digest_of_sequence
 {
 	my ($query) = @_;
@@ -31,7 +30,7 @@ sub digest_of_sequence
 	return digest_alone($query);
 }
 
-# The same, of a query that is not a part of another one, some in the midst of subtransactions.
+# The same for a query that is not a part of another one, sometimes in the middle of subtransactions.
 sub digest_alone
 {
 	my ($query) = @_;
@@ -120,7 +119,7 @@ sub with_ties
 	return digest_of_set('SELECT ' . output_columns($source) . " FROM $source->{from} " . order_by(@keys) . " FETCH FIRST $count ROWS WITH TIES");
 }
 
-# The first rows by another collation than that of the column, which is emitted with them.
+# The first rows by another collation than the column's; the column is emitted, too.
 sub collated
 {
 	my ($tables) = @_;
@@ -178,7 +177,7 @@ sub set_operation
 	return digest_of_set('SELECT ' . canonical_columns(@keys) . " FROM ($query) d");
 }
 
-# Groups show what they are made of, as which of equal keys they show is not determined.
+# Groups by keys. A group shows its contents, as it may show any of several equal keys.
 sub grouped
 {
 	my ($tables) = @_;
@@ -229,7 +228,7 @@ sub window
 	return digest_of_set('SELECT ' . join(', ', map { "$outputs[$_] AS f$_" } 0 .. $#outputs) . " FROM $source->{from} WINDOW " . join(', ', @windows));
 }
 
-# The first rows of each group, of which windows count rows, ranks or peers, beside functions that look at other rows.
+# The first rows of each group: windows that count rows, ranks or peers, beside functions that look at other rows.
 sub first_rows_of_groups
 {
 	my ($tables) = @_;
@@ -243,7 +242,7 @@ sub first_rows_of_groups
 	my $frame = pick('', '', '', ' ROWS UNBOUNDED PRECEDING', ' ROWS BETWEEN 1 PRECEDING AND CURRENT ROW', ' GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW', ' ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING');
 	my ($id) = @{ $source->{ids} };
 	my $other = pick('', '', ', generate_series(1, 2) AS o', ', count(*) OVER w AS o', ', ' . ($total ? "lag($id) OVER w AS o" : "max($id) OVER (PARTITION BY " . $partition[0]{sql} . ') AS o'));
-	# of peers it is not said which ones a frame of rows has
+	# a frame of rows may have any of several peers
 	$frame = '' if !$total && $frame =~ /ROWS/;
 
 	my $ids = join ', ', map { "$source->{ids}[$_] AS i$_" } 0 .. $#{ $source->{ids} };
@@ -319,8 +318,8 @@ sub prepared
 	my $query = 'SELECT ' . join(', ', @{ $source->{ids} }) . ", \$2 AS given FROM $source->{from} WHERE $id % 10 <> \$1 AND a.g <> \$2 " . total_order($source, @keys);
 	my $mode = pick('auto', 'force_generic_plan', 'force_custom_plan');
 	my $script = "SET plan_cache_mode = $mode;\n";
-	# with NULL a custom plan, which knows that there are no rows, meets none of the errors of a generic one; which of
-	# the two is run is a matter of costs
+	# with NULL a custom plan knows that there are no rows, and meets no error of a generic plan; costs decide which
+	# of the two runs
 	my @groups = (0 .. 6, ('NULL') x ($mode ne 'auto'));
 
 	$query .= ' LIMIT $3' if chance(0.3);
@@ -544,7 +543,7 @@ sub nested
 		"WITH a AS MATERIALIZED (SELECT $columns FROM $source->{from} $inner OFFSET 2), b AS (SELECT * FROM a " . total_order($source, draw_keys($source, 1)) . ") SELECT a.id FROM a JOIN b USING (id) $outer"));
 }
 
-# Each is drawn as often as its weight has it.
+# Kinds of queries, each with a weight by which it is drawn.
 my @kinds = (
 	[ 24, \&ordered ], [ 16, \&ordered_totally ], [ 3, \&with_ties ], [ 8, \&collated ], [ 9, \&distinct ], [ 6, \&set_operation ], [ 9, \&grouped ], [ 10, \&window ], [ 8, \&window_of_first_rows ], [ 8, \&first_rows_of_groups ],
 	[ 9, \&merge_join ], [ 8, \&cursor ], [ 6, \&prepared ], [ 7, \&subplan ], [ 2, \&recursive ], [ 6, \&stored ], [ 3, \&copied ], [ 7, \&aggregated ],
@@ -580,23 +579,22 @@ my @parallel_settings = (
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'min_parallel_index_scan_size = 0',
 	'max_parallel_workers_per_gather = 2', 'gpusort.get_shared_row_cost = 0');
 
-# A size of memory in between, small ones as often as large ones.
+# A size of memory in between; small sizes are as likely as large ones.
 sub draw_memory
 {
 	my ($least, $greatest, $unit) = @_;
 	return quoted(int($least * ($greatest / $least)**rand()) . $unit);
 }
 
-# Limits of all memory that is not a query's own, as SQL.
+# Limits of all memory that belongs to no single query, as SQL.
 sub draw_server_caps
 {
 	return 'ALTER SYSTEM SET gpusort.device_memory = ' . pick(1, 2, 5, 20, 90) . ";\n"
 	  . 'ALTER SYSTEM SET gpusort.staging_memory_limit = ' . draw_memory(16, 64, 'MB') . ";\n";
 }
 
-# The settings for a query, as SQL, with this chance of parallel workers, with
-# limits of all memory if these are wanted; of those settings that not every
-# server has, those that are among "known".
+# The settings for a query, as SQL, with this chance of parallel workers, and with limits of all memory if these are
+# wanted. Settings that not every server has are set only if they are among "known".
 sub draw_settings
 {
 	my ($known, $parallel, $caps, @devices) = @_;
@@ -608,7 +606,7 @@ sub draw_settings
 	push @settings, map { "$_ = " . pick('on', 'off') } pick_some(pick(0, 0, 1, 2, 4), @planner_settings);
 	my $is_parallel = chance($parallel);
 	push @settings, @parallel_settings if $is_parallel;
-	# so that workers take a part in what consumes sorted rows
+	# so that workers run the consumers of sorted rows
 	push @settings, 'cpu_tuple_cost = 1', 'parallel_tuple_cost = 0.1' if $is_parallel && chance(0.5);
 	push @settings, 'gpusort.gather_rows = on' if $is_parallel && chance(0.7);
 	push @settings, map { "$_ = regress" } 'debug_parallel_query', 'force_parallel_mode' if chance(0.06);
@@ -621,7 +619,7 @@ sub draw_settings
 	# aggregates that would sort have their input sorted
 	push @settings, 'cpu_operator_cost = 1' if chance(0.2);
 	push @settings, 'gpusort.device = ' . pick(@devices);
-	# the comparison has to notice by itself what verifying would
+	# the comparison by itself has to notice what verifying would notice
 	push @settings, 'gpusort.verify = off' if chance(0.3);
 	push @settings, 'gpusort.algorithm = ' . pick(qw(quicksort radix bitonic)) if chance(0.3);
 	push @settings, 'cursor_tuple_fraction = 1.0' if chance(0.5);

@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use IPC::Open3;
 
-# What ends the output of a script.
+# The line that ends the output of a script.
 my $END = 'end of the script';
 
 sub new
@@ -28,9 +28,8 @@ sub send
 	print { $self->{in} } "$script\n\\echo $END\n";
 }
 
-# What psql has printed for the script that was sent.  When psql ends, or is
-# silent for so many seconds, the text says so, and the session is of no more
-# use.
+# Returns what psql has printed for the script that was sent. If psql ends, or is silent for this
+# many seconds, the text says so, and the session cannot be used any more.
 sub receive
 {
 	my ($self, $patience) = @_;
@@ -52,7 +51,7 @@ sub receive
 		last;
 	}
 	$text =~ s/^psql:<stdin>:\d+: //mg;
-	# it depends on chance who comes to an error first; more context may follow
+	# chance decides which process comes to an error first; more context may follow
 	$text =~ s/^(CONTEXT:  |)parallel worker\n(?=(SQL |PL\/pgSQL )?)/$2 ? $1 : ''/mge;
 	return $text;
 }

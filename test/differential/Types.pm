@@ -76,8 +76,8 @@ sub random_time
 
 sub random_zone { return sprintf '%s%02d:%02d', pick('+', '-'), below(15), pick(0, 30, below(60)); }
 
-# Of strings: what collations are known to be at odds about, and lengths
-# around those of key words and of whole keys.
+# Strings about which collations are known to disagree, and lengths around those of key words and of
+# whole keys.
 my @words = (
 	'', ' ', '  ', 'a', 'A', 'b', 'B', 'aa', 'aA', 'Aa', 'ab', 'a b', 'a-b', 'a_b', 'a.b', 'a,b', 'co-op', 'coop', 'CO-OP', 'coop ',
 	'a ', 'a  ', ' a', 'z', 'Z', 'zebra', 'Zebra', '9', '10', '010', 'a9', 'a10', 'a010', '-1', '0', '~', '!', '_', '"', "'", '\\', '%',
@@ -116,7 +116,7 @@ sub add_type
 	$types{ $type{name} } = \%type;
 }
 
-# A domain, an array or the like, of which all but name and values is another's.
+# Adds a domain, an array or the like, which has all but name and values from another type.
 sub add_like
 {
 	my ($name, $base, %changes) = @_;
@@ -259,7 +259,7 @@ sub add_strings
 		random => sub { quoted(pick('a' .. 'z', 0 .. 9)) }, spread => 'chr(1 + abs(h % 126)::integer)');
 }
 
-# A document of at most so many levels, with few different names and values.
+# A document of at most this many levels, with few different names and values.
 sub random_document
 {
 	my ($levels) = @_;
@@ -270,7 +270,7 @@ sub random_document
 	return pick('null', 'true', 'false', '""', '"a"', '"A"', '"ab"', '"a b"', '1.0', between(-3, 3), between(-3, 3) / 2);
 }
 
-# Types that have to be made, or that have no encoder of their own.
+# Adds types that have to be made, or that have no encoder of their own.
 sub add_made
 {
 	my ($major, $encoding, %has) = @_;
@@ -305,7 +305,7 @@ sub add_made
 		random => sub { my $from = between(-5, 5); quoted("{[$from," . ($from + below(5)) . ']}') });
 	add_type(name => 'tsrange', edges => [ literals('empty', '(,)', '[2000-01-01,2000-01-02)', '(2000-01-01,2000-01-02]') ],
 		random => sub { quoted('[' . random_date() . ',)') });
-	# equal ones may look different
+	# equal values may look different
 	add_type(name => 'jsonb', canonical => '(%s IS NULL)::text',
 		edges => [ literals('null', 'true', 'false', '1', '1.0', '-1', '""', '"a"', '"A"', '"aB"', '[]', '{}', '[1]', '[1.0]', '[1, 2]', '[[]]', '[null]', '{"a": 1}', '{"a": 2}',
 				'{"b": 1}', '{"aa": 1}', '{"a": {"b": [1, {"c": "x"}]}}', '{"a": {"b": [1, {"d": "x"}]}}', '{"a": 1, "b": "word", "c": null}'),
@@ -318,7 +318,7 @@ sub add_made
 	add_type(name => 'tsvector', edges => [ literals('', 'a', 'a b', 'a:1 b:2', 'b') ], random => sub { quoted(join ' ', map { pick('a' .. 'e') } 1 .. 3) });
 	if ($has{citext})
 	{
-		# whose = and < do not agree about strings that such a collation holds equal
+		# = and < of citext do not agree about strings that are equal under such a collation
 		add_like('citext', 'text', kind => 'domain', canonical => 'lower(%s::text COLLATE "default")', deterministic => 1);
 	}
 	$has_amcheck = $has{amcheck};
@@ -376,7 +376,7 @@ my @made_collations = (
 	[ 'libc_czech', "provider = libc, locale = 'cs_CZ.UTF-8'" ],
 	[ 'libc_latin1', "provider = libc, locale = 'de_DE.ISO-8859-1'" ]);
 
-# Finds out what the server of the session has, and makes what is to be made.
+# Finds out which types and collations the server has, and makes the others.
 sub definitions
 {
 	my ($session, $major, $encoding) = @_;
@@ -394,7 +394,7 @@ sub definitions
 	foreach my $collation (@made_collations)
 	{
 		my ($name, $definition, $nondeterministic) = @$collation;
-		# a locale that is not there is an error, one that ICU does not know a warning
+		# a missing locale is an error, a locale that ICU does not know a warning
 		next if $session->run("CREATE COLLATION $name ($definition); SELECT 'a' < 'b' COLLATE $name;") =~ /ERROR|WARNING/;
 		push @collations, $name;
 		$nondeterministic{$name} = 1 if $nondeterministic;
@@ -428,7 +428,7 @@ sub canonical
 	my ($type, $collation, $expression) = @_;
 	my $pattern = $type->{canonical} // '%s::text';
 
-	# of strings that such a collation holds equal nothing is known but that they are there
+	# of strings that may be equal under such a collation only their presence is compared
 	$pattern = '(%s IS NULL)::text' if is_nondeterministic($collation);
 	return $pattern =~ s/%s/$expression/gr;
 }

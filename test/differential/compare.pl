@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# Compares random queries with what they give without gpusort.
+# Compares the results of random queries with their results without gpusort.
 #
 # usage: perl test/differential/compare.pl [OPTION...]
 #	--queries N		how many queries, by default 10000
@@ -21,20 +21,13 @@
 #					that is there is replaced
 #	--round N		only this round, or
 #	--query N		only this query of it: to repeat what failed
-#
-# Takes the server of the PG* environment, of which gpusort must be a part, and
-# makes a database of its own on it.  Needs nothing but psql and what the
-# smallest of Perls has.
-#
-# A round draws tables of any types, and queries on them.  Each query is run in
-# two sessions at once: in one gpusort is off, in the other it is forced, and
-# verifies what it does.  All that they print, errors too, has to be the same.
-# Every query is drawn from seed, round and number alone, so each can be
-# repeated by itself.
-#
-# Prints a line for each round, as TAP; of a query that differs, the tables, the
-# query and both outputs.  When gpusort has sorted much less than it should
-# have, that is a failure too.
+# Takes the server of the PG* environment, which must have gpusort, and makes a database of its own on it.
+# Needs nothing but psql and the smallest Perl.
+# A round draws tables of any types, and queries on them. Each query runs in two sessions at once: in one
+# gpusort is off; in the other it is forced, and verifies its orders. All output, errors too, has to be the
+# same. Every query is drawn from seed, round and number alone, so each can be repeated by itself.
+# Prints a line for each round, as TAP, and for a query that differs the tables, the query and both
+# outputs. It is a failure, too, if gpusort has sorted much less than it should have.
 use strict;
 use warnings;
 use Fcntl ':flock';
@@ -49,16 +42,16 @@ use Queries;
 use constant {
 	QUERIES_OF_ROUND => 50,
 	QUERIES_OF_LARGE_ROUND => 10,
-	# a query gives up after this, and a session is given up after that
+	# a query ends after the first time, and a session is given up after the second
 	STATEMENT_SECONDS => 60,
 	PATIENCE_SECONDS => 300,
-	# a job that has found so much ends
+	# a job that has found this many failures ends
 	MOST_FAILURES => 5,
 	# gpusort sorts about once for a query; below this something is wrong
 	LEAST_SORTS_OF_QUERY => 0.3,
-	# and so often together with parallel workers, where these cost nothing
+	# and this often together with parallel workers, where these cost nothing
 	LEAST_TOGETHER_OF_PARALLEL => 0.05,
-	# and so often for consumers in all of these
+	# and this often for consumers in all workers
 	LEAST_IN_SLICES_OF_PARALLEL => 0.01,
 	SHOWN_LINES => 60
 };
@@ -100,7 +93,7 @@ sub main
 	print $enough ? 'ok' : 'not ok', " - gpusort has sorted $sorts times\n";
 	if ($options{device} eq 'cuda' && !defined $options{round})
 	{
-		# those without rows, or of rows that come in order, never get there: 12, 28 and 36% of three seeds
+		# sorts without rows, or of rows in order, never get to gpusortd: 12, 28 and 36% with three seeds
 		my $most = $after{sorts_host} - $before{sorts_host} < $sorts / 2;
 		print $most ? 'ok' : 'not ok', " - most of them in gpusortd\n";
 		$enough &&= $most;
@@ -140,7 +133,7 @@ sub make_database
 
 	ask($maintained, "SET client_min_messages = error;\nDROP DATABASE IF EXISTS $database;\n"
 		  . "CREATE DATABASE $database TEMPLATE template0 ENCODING '$options{encoding}'$locale;");
-	# types, and functions that check an index; each only where there is such a module
+	# types, and functions that check an index, each only if there is such a module
 	ask($database, "CREATE EXTENSION $_;") foreach 'gpusort', split /\n/,
 	  ask($database, "SELECT name FROM pg_available_extensions WHERE name IN ('amcheck', 'citext', 'hstore', 'isn', 'ltree') ORDER BY name;");
 	@settings_known = split /\n/, ask($database, 'SELECT name FROM pg_settings;');
@@ -286,8 +279,8 @@ sub run_round
 	}
 }
 
-# The devices to draw from.  The draw is made in any case, so that the rest of
-# a query is the same with each.
+# The devices to draw from. The draw is made in any case, so that the rest of a query is the same with each
+# device.
 sub devices
 {
 	return $options{device} eq 'both' ? ('host', 'cuda', 'auto') : ($options{device}) x 3;
@@ -308,7 +301,7 @@ sub outputs
 	foreach my $side ('native', 'forced')
 	{
 		$outputs{$side} //= $sides->{$side}->receive(PATIENCE_SECONDS);
-		# of several rows of which no value can be had, any one may be the first
+		# if several rows have no value, any of them may be the first
 		$outputs{$side} =~ s/^(ERROR: +)(?:division by zero|.*\bout of range\b.*)/$1no such value/mg;
 		# a sort went on without gpusortd, which had to start anew
 		$outputs{$side} =~ s/^WARNING: +gpusort: .*\n(?:DETAIL: .*\n)?//mg if $options{caps};

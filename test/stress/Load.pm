@@ -1,6 +1,5 @@
-# Sessions that sort all the while, for programs that disturb them: a database
-# with rows to sort, queries with their answers, and as many sessions as wanted,
-# each of which is a process that notes what it has seen.
+# Sessions that sort all the while, for programs that disturb them: a database with rows to sort, queries
+# with their answers, and any number of sessions, each a process that notes what it has seen.
 package Load;
 use strict;
 use warnings;
@@ -9,7 +8,7 @@ use lib (__FILE__ =~ m{^(.*)/} ? $1 : '.') . '/../differential';
 use Session;
 
 use constant {
-	# a session is given up after that, and a gpusortd that does not get ready
+	# a session, or a gpusortd that does not get ready, is given up after this time
 	PATIENCE_SECONDS => 300,
 	READY_SECONDS => 60
 };
@@ -49,7 +48,7 @@ sub failures
 	return $count;
 }
 
-# What the server says to one who only asks.
+# The server's answer to a single script.
 sub ask
 {
 	my ($self, $script) = @_;
@@ -65,7 +64,7 @@ sub counter
 	return $self->ask("SELECT value FROM gpusort_stats WHERE name = '$name';");
 }
 
-# Makes the database with so many rows, and finds the answer of each query.
+# Makes the database with this many rows, and finds the answer of each query.
 sub make_database
 {
 	my ($self, $engine, $rows) = @_;
@@ -102,8 +101,8 @@ sub wait_for_daemon
 	return 0;
 }
 
-# One that has not lasted is started again after some time, but at once when the
-# configuration is loaded again.
+# A gpusortd that has not lasted is started again after some time, but at once when the configuration is
+# loaded again.
 sub start_daemon_now { $_[0]->ask('SELECT pg_reload_conf();'); }
 
 # The digest of all rows in an order.
@@ -144,7 +143,7 @@ sub new_session
 	return $session;
 }
 
-# A session ends, and is one that has just begun. If it is in the middle of a query its client is killed.
+# Replaces a session by a new one. If it is in the middle of a query, its client is killed.
 sub reconnect
 {
 	my ($self, $session) = @_;
@@ -170,7 +169,7 @@ sub in_sessions
 			print $writer "end\n" if $work->($session, $writer);
 			$session->end;
 			close $writer;
-			# without what the parent has to do at its end
+			# without the END blocks of the parent
 			require POSIX;
 			POSIX::_exit(0);
 		}
@@ -203,8 +202,7 @@ sub gather
 	return \%noted;
 }
 
-# Looks whether the answer to a query was right, and else notes it.  False if the
-# session cannot go on.
+# Checks whether the answer to a query was right, and notes it if not. False if the session cannot go on.
 sub check_answer
 {
 	my ($session, $writer, $query, $answer) = @_;

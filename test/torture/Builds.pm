@@ -1,6 +1,6 @@
-# Statements that are not queries of one of the generators: builds of indexes
-# that stay and are checked at the end of the round, tables with rows too large
-# for an index, results cut off with ties, plans told with what they took.
+# Statements beside the queries of the generators: builds of indexes that stay and are checked at
+# the end of the round, tables with rows too large for an index, results cut off with ties, and
+# plans that EXPLAIN ANALYZE shows.
 package Builds;
 use strict;
 use warnings;
@@ -34,7 +34,7 @@ sub draw_build
 	return $script;
 }
 
-# Indexes of PostgreSQL's tests and of the builds before, anew.
+# Rebuilds indexes of PostgreSQL's tests and of earlier builds.
 sub draw_reindex
 {
 	my ($name) = @_;
@@ -42,7 +42,7 @@ sub draw_reindex
 	return "SET client_min_messages = error;\n" . (chance(0.5) ? "SET min_parallel_table_scan_size = 0;\n" : '') . "REINDEX TABLE$concurrently $name;\n";
 }
 
-# Rows of which some are too large for an index, some dead but seen by an older snapshot.
+# Rows, some of them too large for an index, some dead but seen by an older snapshot.
 sub draw_large_rows
 {
 	my $unique = pick('', ' UNIQUE');
@@ -68,7 +68,8 @@ sub draw_with_ties
 	my $counted = "SELECT *, count(*) OVER () n FROM ($query) q";
 
 	return "SELECT n FROM ($counted LIMIT 3) r;\n" if chance(0.2);
-	# how many rows there are is the same, whichever they are; and without an offset these are, too
+	# the number of rows is the same, whichever rows come; without an offset the rows are the same,
+	# too
 	return 'SELECT count(*), max(n), ' . ($offset ? 'count(r.*)' : 'sum(hashtextextended(r::text, 0)::numeric)') . ' FROM (' . pick("$counted OFFSET 0", $counted, "SELECT *, 1 n FROM ($query) q") . ") r;\n";
 }
 

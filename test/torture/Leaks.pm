@@ -1,6 +1,5 @@
-# What may be left of a round when all of its sessions have ended: crashes in the
-# log, indexes that are wrong, files, processes, descriptors, shared memory,
-# slots, memory of the device.  Each check returns what it found, a line for each.
+# What may be left of a round when all of its sessions have ended: crashes in the log, wrong indexes, files, processes, descriptors, shared
+# memory, slots, memory of the device. Each check returns its findings, a line for each.
 package Leaks;
 use strict;
 use warnings;
@@ -12,7 +11,7 @@ use Exporter 'import';
 our @EXPORT = qw(crashes_in_log wrong_indexes things_left);
 
 use constant {
-	# what is on its way out may take so long on a busy machine
+	# what is about to end may take this long on a busy machine
 	SECONDS_TO_SETTLE => 60,
 	# rings that gpusortd keeps for the jobs to come
 	KEPT_RING_BYTES => 256 << 20,
@@ -23,20 +22,19 @@ use constant {
 
 # ---- crashes
 
-# What PostgreSQL does by itself when its postmaster is killed: a leader that
-# ends while it waits for its workers waits for the disk, and ends once more.
+# PostgreSQL's own failure when its postmaster is killed: a leader that ends while it waits for its workers waits for the disk, and ends
+# once more.
 my $own_of_postmaster_death = qr/TRAP: .*"!IsTransactionOrTransactionBlock\(\)".*File: "pgstat\.c"/;
 
-# And what it does in an index on bpchar: values that differ in trailing spaces
-# are equal, which this assertion denies, wherever a page begins between them.
+# PostgreSQL's own failure in an index on bpchar: values that differ in trailing spaces are equal, but this assertion denies it if a page
+# begins between them.
 my $own_of_bpchar = qr/TRAP: .*keepnatts == _bt_keep_natts_fast.*PID: (\d+)/;
 
-# And in a worker whose leader ends between two steps of the worker's start: it has joined the leader's lock group, and then finds no more of
-# what the leader had for its session.
+# PostgreSQL's own failure in a worker whose leader ends between two steps of the worker's start: the worker has joined the leader's lock
+# group, and then does not find what the leader had for its session.
 my $own_of_late_worker = qr/ERROR:  could not attach to per-session DSM segment$/;
 
-# What in this part of the log nobody here has brought about, with or without the
-# postmaster having ended.
+# The crashes in this part of the log that nobody here has caused, whether the postmaster has ended or not.
 sub crashes_in_log
 {
 	my ($server, $log, $postmaster_died) = @_;
@@ -103,7 +101,7 @@ WHERE a.amname = 'btree' AND i.indisvalid AND c.relkind = 'i' AND c.relpersisten
 SQL
 }
 
-# Those of which a check of amcheck says something, in lines "number: what".
+# The indexes with which amcheck finds something wrong, in lines "number: what".
 sub indexes_with_errors
 {
 	my ($check) = @_;
@@ -119,8 +117,8 @@ sub indexes_with_errors
 	return @found;
 }
 
-# All indexes that the workers, and PostgreSQL's own tests, have built.  One that
-# is wrong as PostgreSQL builds it, too, is not counted.
+# The wrong ones among all indexes that the workers, and PostgreSQL's own tests, have built. An index that PostgreSQL itself builds
+# wrongly, too, does not count.
 sub wrong_indexes
 {
 	my @found;
@@ -134,7 +132,7 @@ sub wrong_indexes
 	return @found;
 }
 
-# How many rows of which content each table has, by its name.
+# The number of rows and a digest of each table, by its name.
 sub digest_of_tables
 {
 	my $tables = ask('torture', <<'SQL');
@@ -155,7 +153,7 @@ sub temporary_files
 	return grep { !m{/filler$} } map { glob "$_/*" } "$server->{data}/base/pgsql_tmp", glob("$server->{small}/*/pgsql_tmp"), glob("$server->{data}/pg_tblspc/*/PG_*/pgsql_tmp");
 }
 
-# Everything that should not be there; with time to go away.
+# Everything that should be gone, after some time in which it may go.
 sub things_left
 {
 	my ($server, $mounts) = @_;
@@ -175,7 +173,7 @@ sub look_for_things
 	push @found, scalar(@daemons) . ' processes of gpusortd' if @daemons > 1;
 	push @found, scalar($server->launchers) . ' launchers' if (() = $server->launchers) > 1;
 
-	# that it sorts again, whatever was done to it
+	# gpusortd has to sort again, whatever was done to it
 	my $answer = ask('torture', "LOAD 'gpusort';\nSET gpusort.enable = on;\nSET gpusort.min_rows = 0;\nSET gpusort.device = cuda;\nSET client_min_messages = error;\n"
 		  . "SELECT count(*) FROM (SELECT i FROM generate_series(1, 100) i ORDER BY i % 7, -i) s;\nSELECT string_agg(DISTINCT state, ' '), coalesce(sum(jobs), 0), coalesce(sum(memory_used), 0), string_agg(DISTINCT reason, ' ') FROM gpusort_devices;\n"
 		  . "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';\nSELECT count(*) FROM pg_locks WHERE pid <> pg_backend_pid() AND locktype = 'relation' AND pid NOT IN (SELECT pid FROM pg_stat_activity WHERE backend_type LIKE 'autovacuum%');\n"

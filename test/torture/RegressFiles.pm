@@ -1,9 +1,7 @@
 # Statements of PostgreSQL's own regression tests.
-#
-# What makes tables, types, functions and rows in a file is run once; its
-# queries are then drawn one by one, in any order and each in a transaction that
-# is rolled back.  Of what a file drops, and of transactions, nothing is run, so
-# that there is more to query.  A file has a schema of its own.
+# The statements of a file that make tables, types, functions and rows run once. Its queries are then drawn one by one, in
+# any order, each in a transaction that is rolled back. DROPs and transactions of a file do not run, so that there is more
+# to query. A file has a schema of its own.
 package RegressFiles;
 use strict;
 use warnings;
@@ -13,7 +11,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(choose_files load_files draw_file_query);
 
-# Those in which there is something to sort; the first ones are always taken.
+# Files in which there is something to sort; the first ones are always taken.
 my @first = qw(select select_distinct_on join window limit);
 my @files = qw(aggregates arrays btree_index case cluster collate collate.icu.utf8 collate.utf8 create_index create_view date domain enum equivclass
   float8 generated_virtual groupingsets hash_part identity incremental_sort index_including indexing inherit insert int8 interval join_hash
@@ -21,7 +19,7 @@ my @files = qw(aggregates arrays btree_index case cluster collate collate.icu.ut
   rowtypes select_distinct select_having select_implicit select_into select_parallel select_views stats_ext strings subselect timestamp timestamptz
   tsrf tuplesort union updatable_views uuid varchar with without_overlaps write_parallel);
 
-# What is not the same each time, or not the same in two sessions.
+# Functions whose results differ each time, or between two sessions.
 my $changing = qr/\b(?:random|now|clock_timestamp|statement_timestamp|timeofday|current_(?:time|timestamp|date|setting)|localtime|pg_\w*stat\w*|pg_settings
   |pg_backend_pid|ctid|xmin|xmax|tableoid|txid_\w+|pg_locks|pg_sleep|version|nextval|currval|lastval|setval|set_config|pg_cursors|pg_prepared_statements|oid
   |gen_random_uuid|uuidv[47]|pg_\w*size\w*|advisory\w*|lo_\w+|pg_notify|dblink|pg_terminate\w*|pg_cancel\w*|pg_reload\w*|pg_promote|pg_switch\w*|pg_rotate\w*
@@ -29,7 +27,7 @@ my $changing = qr/\b(?:random|now|clock_timestamp|statement_timestamp|timeofday|
 
 my @queries;
 
-# The functions of a file that tell what a plan is, or how it was executed, and those that call them: their answer is open.
+# The functions of a file that show a plan, or how it was executed, and functions that call these: their answer is open.
 sub functions_of_plans
 {
 	my @definitions = map { /^CREATE\s+(?:OR\s+REPLACE\s+)?(?:FUNCTION|PROCEDURE)\s+(?:\w+\.)?(\w+)/i ? [ $1, $_ ] : () } @_;
@@ -49,8 +47,8 @@ sub choose_files
 	return grep { -e "$source/sql/$_.sql" } @first, pick_some($count, @files);
 }
 
-# The statements of a file, as psql would divide them; commands of psql are left
-# out along with the statement that one ends.
+# The statements of a file, as psql would divide them. Commands of psql are left out, with a statement that such a command
+# ends.
 sub statements_of
 {
 	my ($text) = @_;

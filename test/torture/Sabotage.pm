@@ -1,10 +1,8 @@
-# What is done to a statement while it runs: cancels, signals to whoever takes
-# part in it, and resources that run out.  What and when is drawn, the time as a
-# part of what the statement takes when nothing is done to it, so that every
-# phase of it has its turn.
-#
-# An action belongs to a group, which says what errors may come of it.  Of what
-# is done to gpusortd none may: the answer has to be right.
+# What is done to a statement while it runs: cancels, signals to the processes that take part in it,
+# and resources that run out. The action and its time are drawn. The time is a part of the
+# statement's own time, so that every phase of the statement has its turn.
+# An action belongs to a group, which says what errors it may cause. What is done to gpusortd must
+# cause none: the answer has to be right.
 package Sabotage;
 use strict;
 use warnings;
@@ -15,7 +13,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(draw_sabotage sabotage undo was_full full_error signals_since kills_made);
 
-# a file's time is that of the kernel's last tick
+# a file gets the time of the kernel's last tick
 use constant TICK_SECONDS => 0.01;
 
 my %errors = (
@@ -29,8 +27,7 @@ my %errors = (
 	files => qr/Too many open files|out of file descriptors|insufficient|could not (?:open|dup|create|receive|epoll)/i,
 	full => qr/No space left on device|wrote only \d+ of \d+ bytes/);
 
-# weight, group, what is done.  Signals that end a process and those after which
-# it goes on are drawn alike.
+# weight, group, action. Signals that end a process are as likely as signals after which it goes on.
 my @actions = (
 	[ 8, 'cancel', 'INT to backend', sub { signal('INT', $_[0]{backend}) } ],
 	[ 5, 'cancel', 'statement_timeout', undef ],
@@ -89,7 +86,7 @@ sub draw_sabotage
 	}
 }
 
-# What a script begins with so that the action meets it.
+# The beginning of a script that makes the action meet it.
 sub preparation
 {
 	my ($sabotage, $duration) = @_;
@@ -99,9 +96,8 @@ sub preparation
 	return '';
 }
 
-# Does it to the statement that a backend has just been sent, and that takes
-# "duration" by itself; "is_done" says whether it has ended, and "other" runs
-# commands in another session.
+# Disturbs the statement that a backend has just been sent, and that takes "duration" by itself.
+# "is_done" says whether the statement has ended, and "other" runs commands in another session.
 sub sabotage
 {
 	my ($sabotage, $worker, $server, $backend, $duration, $is_done, $other) = @_;
@@ -111,7 +107,7 @@ sub sabotage
 	$sabotage->{act}->($context);
 }
 
-# Ends what would go on otherwise.
+# Undoes actions that would go on otherwise.
 sub undo
 {
 	$_->() foreach reverse @{ $context->{undo} // [] };
@@ -125,13 +121,13 @@ sub signal
 	my ($signal, @processes) = @_;
 	foreach my $process (grep { $_ } @processes)
 	{
-		# before it is sent, or the log would be ahead
+		# before the signal is sent, or the log would be ahead
 		Server::append("$context->{server}{directory}/kills", sprintf("%d %s at %.3f by worker %d\n", $process, $signal, time(), $context->{worker} // 0));
 		$kills += kill $signal, $process;
 	}
 }
 
-# The parallel workers of the backend, for which it may be too early.
+# The parallel workers of the backend; there may be none yet.
 sub workers
 {
 	my ($context) = @_;
@@ -205,7 +201,7 @@ sub fill
 	my ($status, $free) = Server::run_command('df', '--output=avail', '-k', $directory);
 	my $kilobytes = ($free =~ /(\d+)\s*$/ ? $1 : 0) - $context->{left} * 1024;
 	return if $kilobytes <= 0;
-	# the memory goes back before the name does: who sees no name has seen room
+	# the memory goes back before the name, so that there is room when no name is left
 	push @{ $context->{undo} }, sub { truncate $filler, 0; note_full($server); unlink $filler };
 	note_full($server);
 	Server::run_command('fallocate', '-l', "${kilobytes}K", $filler);

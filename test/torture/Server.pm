@@ -17,7 +17,7 @@ sub new
 		owner => $$, child => 0, log_position => 0 }, $class;
 }
 
-# What runs a command as a user who may run a server.
+# The prefix that runs a command as a user who may run a server.
 sub as_server_user
 {
 	return $> == 0 ? ('setpriv', '--reuid=nobody', '--regid=' . getgrgid((getpwnam('nobody'))[3]), '--clear-groups', 'env', 'HOME=/nonexistent') : ();
@@ -64,7 +64,7 @@ sub append
 	close $handle;
 }
 
-# All of a file, or what is behind a position; nothing if there is no such file.
+# The whole file, or the part behind a position; nothing if there is no such file.
 sub read_text
 {
 	my ($file, $position) = @_;
@@ -76,8 +76,8 @@ sub read_text
 
 # ---- starting and stopping
 
-# Settings that a server has from its start to its end.  The library is the one that
-# has the gpusortd of tests.
+# Settings that a server has from its start to its end. The library is the one with the gpusortd of
+# tests.
 sub draw_weather
 {
 	my ($library) = @_;
@@ -93,10 +93,10 @@ sub draw_weather
 		wal_level => 'replica',
 		'gpusort.staging_memory_limit' => pick('16MB', '100MB', '1GB'),
 		'gpusort.device_memory' => pick(90, 90, 50, 1));
-	# then gpusort is loaded by each session, and its launcher started by the first that wants it
+	# then each session loads gpusort, and the first that wants the launcher starts it
 	@weather{ 'shared_preload_libraries', 'session_preload_libraries' } = ('', 'gpusort') if chance(0.2);
 
-	# what is freed has bytes that no text has
+	# freed memory gets bytes that no text has
 	my %environment = (MALLOC_PERTURB_ => between(0xf8, 0xff));
 	if (chance(0.3))
 	{
@@ -117,7 +117,7 @@ sub set_weather
 	close $file;
 }
 
-# Whether the server comes up; what its log says if it does not.
+# Starts the server; returns whether it comes up. Prints the end of its log if not.
 sub start
 {
 	my ($self) = @_;
@@ -129,9 +129,9 @@ sub start
 	return 0;
 }
 
-# An unlogged relation whose transaction is rolled back leaves an empty file. If
-# WAL has then the relation but not the end of its transaction, recovery wants to
-# make that file and fails: PostgreSQL's own fault, so the file goes.
+# An unlogged relation whose transaction is rolled back leaves an empty file. If the WAL then has
+# the relation but not the end of its transaction, recovery wants to make that file, and fails. This
+# is PostgreSQL's own fault, so the file goes.
 sub remove_left_file
 {
 	my ($self) = @_;
@@ -139,7 +139,7 @@ sub remove_left_file
 	return defined $file && -z "$self->{data}/$file" && unlink "$self->{data}/$file";
 }
 
-# Another worker may have killed it while it started.
+# Whether another worker has killed the server while it started.
 sub was_killed
 {
 	my ($self) = @_;
@@ -167,8 +167,8 @@ sub launch
 	return wait_until(sub { $self->reap; return !$self->{child} || accepts() }) && $self->{child};
 }
 
-# A postmaster that has ended is there until its parent, this process, has
-# looked; and so for its successor.
+# A postmaster that has ended exists until its parent, this process, waits for it, and its successor
+# sees it until then.
 sub reap
 {
 	my ($self) = @_;
@@ -191,8 +191,8 @@ sub stop
 	return $status == 0;
 }
 
-# A fast shutdown that comes in the recovery after a crash waits for a checkpointer
-# that is told nothing, for ever: PostgreSQL's own fault, so it becomes immediate.
+# A fast shutdown during the recovery after a crash waits for ever, for a checkpointer that is told
+# nothing. This is PostgreSQL's own fault, so the shutdown becomes immediate.
 sub hurry_shutdown
 {
 	my ($self) = @_;
@@ -222,7 +222,7 @@ sub wait_until
 	return 1;
 }
 
-# Whether a session can be had.
+# Whether the server accepts a session.
 sub accepts
 {
 	my ($status) = run_command('psql', '-XAtqc', 'SELECT 1');
@@ -231,8 +231,8 @@ sub accepts
 
 # ---- processes
 
-# All processes of the cluster, as [ pid, what it is ]; that is empty while one
-# ends, and still has memory of the server.
+# All processes of the cluster, as [ pid, name ]. The name is empty while a process ends, and still
+# has memory of the server.
 sub processes
 {
 	my ($self) = @_;
@@ -265,7 +265,7 @@ sub continue_all
 
 # ---- the log
 
-# What the log has got since the last call.
+# The lines that the log has got since the last call.
 sub new_log
 {
 	my ($self) = @_;
@@ -276,7 +276,7 @@ sub new_log
 
 sub log_size { return -s $_[0]{log} // 0; }
 
-# What the log has got since it had that size.
+# The lines that the log has got since it had that size.
 sub log_since { return read_text($_[0]{log}, $_[1]); }
 
 # Whether a process has waited for another session's lock or snapshot since then,

@@ -1,6 +1,5 @@
-# Random values of the settings that a query's plan and its sorts depend on.
-# Which there are, and what they may be, is asked of the server, so that a new
-# one is drawn too.
+# Random values of the settings on which a query's plan and its sorts depend. The server is asked
+# for these settings and their ranges, so that a new setting is drawn too.
 package Settings;
 use strict;
 use warnings;
@@ -33,7 +32,7 @@ SQL
 	die 'there are no settings' unless @planner && @gpusort;
 }
 
-# A value that is not too far from what is usual, now and then at the ends.
+# A value not too far from the usual one, now and then at the ends of the range.
 sub draw_value
 {
 	my ($setting) = @_;

@@ -1,7 +1,6 @@
-# A standby of a round's server, with wal_consistency_checking: it compares each
-# page that it has replayed with what the primary has made of it, and ends when
-# they are not alike.  At the end of the round it has the same rows and, in
-# PostgreSQL's eyes, good indexes.
+# A standby of a round's server, with wal_consistency_checking: it compares each page that it has replayed
+# with the primary's, and ends when they differ. At the end of the round it must have the same rows, and
+# indexes that are good in PostgreSQL's eyes.
 package Standby;
 use strict;
 use warnings;
@@ -13,7 +12,7 @@ our @EXPORT = qw(make_standby check_standby);
 
 my %of_primary = (wal_consistency_checking => 'all', wal_keep_size => '2GB');
 
-# What a primary has to have been started with.
+# The settings with which a primary has to be started.
 sub settings { return \%of_primary; }
 
 sub make_standby
@@ -22,7 +21,7 @@ sub make_standby
 	my $standby = Server->new("$server->{directory}/standby");
 	Server::run_command('rm', '-rf', $standby->{directory});
 	Server::must_run(Server::as_server_user(), 'mkdir', '-m', '700', $standby->{directory});
-	# as who runs the server: the files have to be that user's
+	# as the user who runs the server, who has to own the files
 	Server::must_run(Server::as_server_user(), "PGHOST=$server->{directory}", 'PGUSER=postgres', 'pg_basebackup', '-D', $standby->{data}, '-R', '-c', 'fast', '--no-sync',
 		'-T', "$server->{small}=$standby->{small}");
 	unlink "$standby->{data}/round.conf";
@@ -44,7 +43,7 @@ sub check_standby
 		local $ENV{PGHOST} = $standby->{directory};
 		my $replayed = Server::wait_until(sub { Leaks::ask('torture', "SELECT pg_last_wal_replay_lsn() >= '$written';") eq "t\n" });
 		push @found, 'the standby does not replay what the server has written' unless $replayed;
-		# a function in an index of PostgreSQL's tests asks for a transaction, which a standby has none of
+		# a function in an index of PostgreSQL's tests asks for a transaction id, and a standby has none
 		push @found, grep { !/during recovery/ } Leaks::indexes_with_errors('bt_index_check(%s, true)') if $replayed;
 		my %replayed = $replayed ? Leaks::digest_of_tables() : ();
 		push @found, map { "the standby has other rows: $replayed{$_} instead of $digests{$_}" } grep { defined $digests{$_} && $replayed{$_} ne $digests{$_} } sort keys %replayed;

@@ -1,9 +1,7 @@
-# One of the processes that run statements in a round.  Each statement is run
-# without gpusort, undisturbed, then with it while something may be done to it;
-# if nothing excuses another answer, both have to be the same.
-#
-# What a statement is, under which settings and what is done to it is all drawn
-# from seed, round, worker and number, before any of it is run.
+# One of the processes that run statements in a round. Each statement runs first without gpusort, undisturbed,
+# then with gpusort, and may be disturbed. If nothing excuses another answer, both answers have to be the same.
+# The statement, its settings and its disturbance are all drawn from seed, round, worker and number, before any
+# of it runs.
 package Worker;
 use strict;
 use warnings;
@@ -25,11 +23,11 @@ use constant {
 	STATEMENT_SECONDS => 20,
 	# a session that is silent for longer hangs
 	PATIENCE_SECONDS => 90,
-	# what takes so much less without gpusort does not end for another reason than its work
+	# if a statement takes less than this without gpusort, a timeout with gpusort is not due to its work
 	QUICK_SECONDS => 2,
-	# how often an answer is had again before another one is called wrong
+	# how often an answer is fetched again before another answer counts as wrong
 	CONFIRMATIONS => 6,
-	# how often what others have disturbed is tried again
+	# how often a statement that others have disturbed is tried again
 	ATTEMPTS => 20,
 	SHOWN_LINES => 40
 };
@@ -51,7 +49,7 @@ sub new
 
 # ---- sessions
 
-# A session of that side, made anew if the last one was lost.
+# The session of that side, made anew if the last session was lost.
 sub session
 {
 	my ($self, $side) = @_;
@@ -75,8 +73,8 @@ sub session
 	}
 }
 
-# What a side prints for a script when nothing is done to it, and how long it
-# takes; undef where others disturb it all the time.
+# What a side prints for a script when nothing is done to it, and how long that takes; undef if others disturb
+# it all the time.
 sub undisturbed
 {
 	my ($self, $side, $script) = @_;
@@ -92,7 +90,7 @@ sub undisturbed
 	return ();
 }
 
-# What gpusort's side prints while that is done to it.
+# What gpusort's side prints while it is disturbed.
 sub disturbed
 {
 	my ($self, $script, $sabotage, $duration) = @_;
@@ -109,7 +107,7 @@ sub disturbed
 	return cleaned($output);
 }
 
-# A timeout that was set may have cancelled the end of the script as well; and this, too, on a busy machine.
+# A timeout may have cancelled the end of the script as well, and on a busy machine this attempt, too.
 sub leave_transaction
 {
 	my ($session) = @_;
@@ -163,7 +161,7 @@ sub draw_statement
 	{
 		my ($script) = draw_query($self->{tables});
 		my $settings = draw_settings($self->{settings_known}, 0.3, 0, 'host', 'cuda', 'auto');
-		# those of gpusort are for one side only
+		# settings of gpusort are for one side only
 		$statement{own} = join '', map { "$_\n" } grep { /gpusort/ } split /\n/, $settings;
 		$statement{script} = join('', map { "$_\n" } grep { !/gpusort/ } split /\n/, $settings) . $script =~ s/\{enable\}/on/gr =~ s/^SET gpusort\.enable = on;\n//mgr;
 	}
@@ -175,7 +173,7 @@ sub draw_statement
 	$statement{planner} = draw_planner_settings();
 	$statement{control} = draw_planner_settings();
 	$statement{own} = ($statement{own} // '') . draw_gpusort_settings();
-	# the plan is told, with what each node took, to the log, where nobody reads it but Leaks.pm
+	# the log gets the plan with the figures of each node; only Leaks.pm reads it there
 	$statement{own} .= "LOAD 'auto_explain';\nSET auto_explain.log_min_duration = 0;\nSET auto_explain.log_analyze = on;\n"
 	  . "SET auto_explain.log_nested_statements = on;\nSET auto_explain.log_verbose = " . pick('on', 'off') . ";\nSET auto_explain.log_format = " . pick('text', 'json') . ";\n"
 	  if chance(0.2);
@@ -200,7 +198,7 @@ sub run_statement
 	my $began = time();
 
 	@$self{ 'script', 'began' } = ($script, $began);
-	# for who looks at a crash
+	# for somebody who looks at a crash
 	$self->session('forced');
 	Server::append("$self->{server}{directory}/statements", "$self->{backends}{forced} $self->{round}:$self->{number}:$self->{statement}\n");
 	$self->report($self->shown($statement, $reference)) if $self->{only};
@@ -243,10 +241,9 @@ sub same
 
 # ---- what the answer has to be
 
-# Of a query of PostgreSQL's tests it is not known how much of its answer is
-# determined.  It is what does not change where all rows lie elsewhere and the
-# planner is told otherwise: the sequence of the rows, the rows, or nothing.  The
-# sequence is only where one is asked for.
+# For a query of PostgreSQL's tests it is unknown how much of its answer is determined. That is the part that
+# stays the same when all rows lie elsewhere and the planner has other settings: the sequence of the rows, the
+# rows, or nothing. The sequence counts only if the query asks for one.
 sub reference_of_file
 {
 	my ($self, $statement) = @_;
@@ -265,7 +262,7 @@ sub reference_of_file
 	return { file => $file, class => $class, duration => $duration, output => $output };
 }
 
-# Renamed when it is whole: the other workers read it too.
+# Renamed when it is complete, since the other workers read it too.
 sub write_reference
 {
 	my ($file, $class, $duration, $output) = @_;
@@ -283,26 +280,26 @@ sub reference_of_drawn
 	return { class => 'sequence', duration => $duration, output => $output };
 }
 
-# Whether the answer changes without gpusort, too; then less of it is compared
-# from now on.
+# Whether the answer changes without gpusort, too. If so, less of it is compared from now on.
 sub is_undetermined
 {
 	my ($self, $statement, $reference, $output) = @_;
-	# which row of those with equal values is shown is open, and PostgreSQL's own sort always shows the same
+	# any of the rows with equal values may be shown, but PostgreSQL's own sort always shows the same
 	return 1 if $statement->{kind} eq 'file' && $statement->{query}{sql} =~ /\bDISTINCT\s+ON\b/i;
-	# so is it which of its peers a window has first; rows that are no table's lie the same way in all databases
+	# any of its peers may come first in a window; rows that are not in a table lie the same way in all
+	# databases
 	return 1
 	  if $statement->{kind} eq 'file' && $statement->{query}{sql} =~ /\b(?:OVER|WINDOW)\b/i && $statement->{query}{sql} =~ /\bgenerate_series\b|\bVALUES\b|\bUNION\s+ALL\s+SELECT\b/i;
 	my @settings = ($statement->{planner}, '', map { draw_planner_settings() } 3 .. CONFIRMATIONS);
 	my @others = grep { defined } map { ($self->undisturbed(pick('native', $statement->{kind} eq 'file' ? ('reversed', 'shuffled') : ()), script_of($statement, $_)))[0] } @settings;
 
-	# PostgreSQL's tests do not name all that they have in an order
+	# PostgreSQL's tests do not order by everything that they show in an order
 	if ($statement->{kind} eq 'file' && differ_by_ties($output, $reference->{output}))
 	{
 		$reference->{class} = 'set';
 		write_reference(@$reference{qw(file class duration output)});
 	}
-	# cut off for their time
+	# answers that a timeout has cut off
 	@others = grep { !/statement timeout/ } @others;
 	while (grep { !same($_, $reference) } @others)
 	{
@@ -312,7 +309,7 @@ sub is_undetermined
 	return same($output, $reference);
 }
 
-# An index that gpusort has built is one that PostgreSQL finds nothing wrong with.
+# Checks that PostgreSQL finds nothing wrong with an index that gpusort has built.
 sub check_build
 {
 	my ($self, $statement) = @_;
@@ -339,7 +336,7 @@ sub look_at_own_session
 	my $backend = $self->{backends}{forced};
 	my @found = grep { /memfd:/ } map { readlink // () } glob "/proc/$backend/fd/*";
 	push @found, Server::read_text("/proc/$backend/maps") =~ /^(.*memfd:.*)$/mg;
-	# blocks for rows stay for the next sort, and what is known of collations
+	# blocks for rows, and what is known of collations, stay for the next sort
 	push @found, grep { /\|/ } split /\n/, $self->session('forced')->run(<<'SQL');
 SELECT name, sum(total_bytes) FROM pg_backend_memory_contexts WHERE name LIKE 'gpusort%' GROUP BY name
 HAVING sum(total_bytes) > CASE name WHEN 'gpusort ICU keys' THEN 64 WHEN 'gpusort blocks of rows' THEN 17 ELSE 0 END * 1048576;

@@ -14,12 +14,10 @@
 # Called by scripts/torture, which prepares all that.  With TORTURE_LOG in the
 # environment, the log of each round and the signals that were sent are left in
 # files of that name.
-#
-# A round has a server of its own settings, started anew.  In it some workers run
-# statements, see Worker.pm, to which something is done, see Sabotage.pm.  When
-# they have ended, the log is searched for crashes that are none of these deeds,
-# all indexes are checked, and it is looked for what is left, see Leaks.pm.  All
-# of it is drawn from the seed; when exactly what happens is up to the machine.
+# A round starts the server anew, with settings of its own. Some workers run statements (Worker.pm),
+# and disturb them (Sabotage.pm). When they have ended, the log is searched for crashes that no
+# worker has caused, all indexes are checked, and leaks are looked for (Leaks.pm). All of this is
+# drawn from the seed; the machine decides when exactly it happens.
 #
 # Prints a line for each of these checks, as TAP, and a line with sums at the end.
 use strict;
@@ -42,7 +40,7 @@ use Standby;
 
 use constant {
 	STATEMENTS_OF_ROUND => 40,
-	# what is loaded of PostgreSQL's tests, by the time there is
+	# how many of PostgreSQL's test files are loaded, by the time there is
 	FILES_OF_SHORT_RUN => 8,
 	FILES_OF_LONG_RUN => 100,
 	LONG_MINUTES => 15,
@@ -93,7 +91,7 @@ sub main
 	exit $?;
 }
 
-# One more line of TAP: what was found counts as that.
+# Prints one more line of TAP, and counts the findings under this name.
 sub verdict
 {
 	my ($name, $sum, @found) = @_;
@@ -102,8 +100,8 @@ sub verdict
 	print map({ "# $_\n" } map { split /\n/ } @found), @found ? 'not ok' : 'ok', " $tests - $name\n";
 }
 
-# Directories that can be full without harm to others: where this process may
-# mount, and what it mounts is seen by itself only, see scripts/torture.
+# Makes directories that can be full without harm to others. This process has to be allowed to
+# mount, and only it sees its mounts, see scripts/torture.
 sub make_mounts
 {
 	my ($uid, $gid) = (stat $options{directory})[ 4, 5 ];
@@ -133,7 +131,7 @@ sub ask
 	return $answer;
 }
 
-# One with what the workers need, and copies in which all rows lie elsewhere.
+# Makes a database with what the workers need, and copies in which all rows lie elsewhere.
 sub make_databases
 {
 	my @files = @_;
@@ -159,8 +157,8 @@ sub make_databases
 	$server->new_log;
 }
 
-# A copy in which the rows of each table lie in that order.  Where this cannot
-# be done they stay as they are.
+# Makes a copy in which the rows of each table lie in that order, if possible; otherwise they stay
+# as they are.
 sub copy_database
 {
 	my ($name, $order) = @_;
@@ -245,8 +243,8 @@ sub run_round
 	return 1;
 }
 
-# Waits for the workers, and starts a server that they have ended; returns
-# whether they have.
+# Waits for the workers, and starts the server again when they have ended it; returns whether they
+# have.
 sub keep_server
 {
 	my ($workers) = @_;
@@ -257,7 +255,7 @@ sub keep_server
 		if (!$server->postmaster)
 		{
 			$ended = 1;
-			# what it leaves has to go by itself
+			# what the server leaves has to go by itself
 			my @left;
 			my $gone = Server::wait_until(sub { @left = $server->processes; return !@left }, 60);
 			if (!$gone)
@@ -267,7 +265,7 @@ sub keep_server
 			}
 			$server->start or last;
 		}
-		# or the next one would take its place
+		# or the next core would replace it
 		rename "$server->{data}/core", "$server->{data}/core." . ++$cores if -e "$server->{data}/core";
 		sleep 0.1;
 	}
@@ -291,7 +289,7 @@ sub check
 	print map { "# $_\n" } backtraces() if @crashes;
 	verdict("round $round: no crash", 'crashes', @crashes);
 	Server::append("$ENV{TORTURE_LOG}.$round", $log . Server::read_text("$server->{directory}/kills")) if $ENV{TORTURE_LOG};
-	# that of the postmaster ends a moment after its file has gone
+	# the postmaster's process ends a moment after its file has gone
 	my @processes;
 	Server::wait_until(sub { $server->reap; @processes = $server->processes; return !@processes }, 10);
 	verdict("round $round: no process is left", 'leaks', map { "process $_->[0], $_->[1]" } @processes) if @processes;
@@ -299,8 +297,8 @@ sub check
 	unlink glob "$server->{data}/core*";
 }
 
-# Where the processes were that have left a core, other than by a signal from
-# here, if there is a debugger.
+# Backtraces of processes that have left a core, if there is a debugger, unless a signal from here
+# has ended them.
 sub backtraces
 {
 	my @lines;
