@@ -88,20 +88,34 @@ sub link_library
 	my ($directory) = @_;
 	my $pkglibdir = `pg_config --pkglibdir`;
 	chomp $pkglibdir;
-	unlink "$directory/gpusort.so";
-	symlink("$pkglibdir/gpusort.so", "$directory/gpusort.so") or die "symlink: $!";
+	my $library = "$pkglibdir/gpusort.so";
+	my $link = "$directory/gpusort.so";
+	if ((readlink($link) // '') ne $library)
+	{
+		unlink $link;
+		symlink($library, $link) or die "symlink: $!";
+	}
 	return "$directory/gpusort";
 }
 
-# The same with the gpusortd for tests, see test/gpusortd. It is built once for all tests.
-sub library_with_test_gpusortd
+# Builds, once for all tests, what the Makefile of a directory of test/ makes.
+# Returns the directory of the result.
+sub build_once
 {
-	my $directory = "$PostgreSQL::Test::Utils::tmp_check/gpusortd";
+	my ($name, @variables) = @_;
+	my $directory = "$PostgreSQL::Test::Utils::tmp_check/$name";
 	mkdir $directory;
 	$directory = abs_path($directory);
-	system_or_bail('make', '-s', '-C', $directory, '-f', "$FindBin::RealBin/../gpusortd/Makefile");
-	return link_library($directory);
+	# another test may be at it
+	system_or_bail('flock', $directory, 'make', '-s', '-C', $directory, '-f', "$FindBin::RealBin/../$name/Makefile", @variables);
+	return $directory;
 }
+
+# The same with the gpusortd for tests, see test/gpusortd.
+sub library_with_test_gpusortd { return link_library(build_once('gpusortd')); }
+
+# The module with the product's key encoders, see test/encoders.
+sub encoders_module { return build_once('encoders', 'PG_CONFIG=' . ($ENV{PG_CONFIG} // 'pg_config')) . '/test_key_encoders'; }
 
 # The process of the cluster's gpusortd, 0 if there is none.
 sub daemon_pid

@@ -1,6 +1,6 @@
 
 # Sort keys against PostgreSQL's own comparators.
-# The module in test/encoders, built here from the product's own sources, compares every two rows of a query by their
+# The module in test/encoders, built from the product's own sources, compares every two rows of a query by their
 # keys and by their values, in both layouts. It raises an error where the two comparisons differ. This file has the
 # values: the edges of each type and random values, as they come from expressions and as they are stored, under
 # collations and encodings of all kinds. ENCODER_SEED repeats a run.
@@ -20,12 +20,7 @@ my $seed = $ENV{ENCODER_SEED} // time;
 note "ENCODER_SEED=$seed";
 srand($seed);
 
-# Builds the module where this user may write.
-my $source = "$FindBin::RealBin/../encoders";
-my $build = abs_path(PostgreSQL::Test::Utils::tempdir);
-my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
-system_or_bail('make', '-s', '-C', $build, '-f', "$source/Makefile",
-	"PG_CONFIG=$pg_config");
+my $module = GpusortCluster::encoders_module;
 
 # Locales of libc that differ in how they sort, where they can be made.
 my $locales = abs_path(PostgreSQL::Test::Utils::tempdir);
@@ -130,7 +125,7 @@ $enums .= sprintf "ALTER TYPE crowded ADD VALUE 'v%02d' BEFORE 'last';\n", $_
 
 my $functions = qq{
 	CREATE FUNCTION check_sort_keys(text, bool[], bool[], regoperator[]) RETURNS text
-		AS '$build/test_key_encoders' LANGUAGE C STRICT;
+		AS '$module' LANGUAGE C STRICT;
 	CREATE FUNCTION verdict_on_sort_keys(text, bool[], bool[], regoperator[]) RETURNS text LANGUAGE plpgsql AS \$\$
 	DECLARE
 		detail text;
@@ -141,7 +136,7 @@ my $functions = qq{
 		RETURN replace('ERROR: ' || SQLERRM || ': ' || detail, chr(10), ' ');
 	END \$\$;
 	CREATE FUNCTION sort_key_obstacle(regtype, oid, oid) RETURNS text
-		AS '$build/test_key_encoders' LANGUAGE C STRICT;
+		AS '$module' LANGUAGE C STRICT;
 };
 
 $node->safe_psql('postgres', $functions . GpusortCluster::RANDOM_TEXT_FUNCTION . $enums);
@@ -698,7 +693,7 @@ sub make_parts
 	my ($database, $rows) = @_;
 	my %expressions;
 
-	$node->safe_psql($database, slurp_file("$source/drawn_values.sql"));
+	$node->safe_psql($database, slurp_file("$FindBin::RealBin/../encoders/drawn_values.sql"));
 	%expressions = map { split /\|/, $_, 2 } split /\n/, $node->safe_psql($database, 'SELECT type, expression FROM drawn');
 	@drawn = sort keys %expressions;
 	$node->safe_psql($database, 'SELECT setseed(' . rand() . '); CREATE TABLE v_parts AS SELECT '

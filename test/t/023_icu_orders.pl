@@ -1,5 +1,5 @@
 # Sort keys under collations of ICU, against ICU's own keys and comparisons.
-# A property test by the module in test/encoders, which is built here from the product's own
+# A property test by the module in test/encoders, which is built from the product's own
 # sources. It takes random strings under the collations of pg_collation, and under others with
 # attributes drawn at random. Their keys have to equal ICU's in every byte, and trusted keys have to
 # be in the order of ICU's comparisons. The result holds for the server's release of ICU, which the
@@ -14,7 +14,6 @@
 use strict;
 use warnings;
 
-use Cwd qw(abs_path);
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
@@ -29,12 +28,7 @@ my $nstrings = $ENV{ICU_ORDERS_STRINGS} // 200;
 note "ICU_ORDERS_SEED=$seed";
 srand($seed);
 
-# Builds the module where this user may write.
-my $source = "$FindBin::RealBin/../encoders";
-my $build = abs_path(PostgreSQL::Test::Utils::tempdir);
-my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
-system_or_bail('make', '-s', '-C', $build, '-f', "$source/Makefile",
-	"PG_CONFIG=$pg_config");
+my $module = GpusortCluster::encoders_module;
 
 my $node = GpusortCluster->new('main');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -46,10 +40,10 @@ $node->start;
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION gpusort;
 	CREATE EXTENSION amcheck;
-	CREATE FUNCTION check_icu_order(oid, bigint, int) RETURNS bigint[] AS '$build/test_key_encoders' LANGUAGE C STRICT;
-	CREATE FUNCTION find_contradictions(oid, bigint, int) RETURNS text[] AS '$build/test_key_encoders' LANGUAGE C STRICT;
-	CREATE FUNCTION check_icu_fallback(oid) RETURNS void AS '$build/test_key_encoders' LANGUAGE C STRICT;
-	CREATE FUNCTION icu_version() RETURNS text AS '$build/test_key_encoders' LANGUAGE C STRICT});
+	CREATE FUNCTION check_icu_order(oid, bigint, int) RETURNS bigint[] AS '$module' LANGUAGE C STRICT;
+	CREATE FUNCTION find_contradictions(oid, bigint, int) RETURNS text[] AS '$module' LANGUAGE C STRICT;
+	CREATE FUNCTION check_icu_fallback(oid) RETURNS void AS '$module' LANGUAGE C STRICT;
+	CREATE FUNCTION icu_version() RETURNS text AS '$module' LANGUAGE C STRICT});
 my $version = $node->pg_version;
 my $icu = $node->safe_psql('postgres', 'SELECT icu_version()');
 note "ICU $icu";

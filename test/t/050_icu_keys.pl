@@ -1,9 +1,8 @@
 # Sort keys that are put together from those of characters, compared with ICU's own byte by byte. The collations have rules that differ in
-# everything that matters here, and in the strings any character may stand beside any other. The module in test/encoders, built here from
+# everything that matters here, and in the strings any character may stand beside any other. The module in test/encoders, built from
 # the product's own sources, compares the keys. ICU_KEYS_SEED repeats a run.
 use strict;
 use warnings;
-use Cwd qw(abs_path);
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
@@ -16,17 +15,13 @@ my $seed = $ENV{ICU_KEYS_SEED} // time;
 note "ICU_KEYS_SEED=$seed";
 srand($seed);
 
-# Builds the module where this user may write.
-my $source = "$FindBin::RealBin/../encoders";
-my $build = abs_path(PostgreSQL::Test::Utils::tempdir);
-my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
-system_or_bail('make', '-s', '-C', $build, '-f', "$source/Makefile", "PG_CONFIG=$pg_config");
+my $module = GpusortCluster::encoders_module;
 
 my $node = GpusortCluster->new('main');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
 $node->start;
 $node->safe_psql('postgres', qq{
-	CREATE FUNCTION check_icu_keys(text, oid) RETURNS int AS '$build/test_key_encoders' LANGUAGE C STRICT;} . GpusortCluster::RANDOM_TEXT_FUNCTION);
+	CREATE FUNCTION check_icu_keys(text, oid) RETURNS int AS '$module' LANGUAGE C STRICT;} . GpusortCluster::RANDOM_TEXT_FUNCTION);
 
 sub characters
 {
