@@ -3,7 +3,7 @@ CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
 BEGIN
-	EXECUTE format('WITH q AS MATERIALIZED (%s) SELECT count(*) || '' '' || md5(string_agg(md5(q::text), '''')) FROM q', query)
+	EXECUTE format('WITH q AS MATERIALIZED (%s) SELECT count(*) || '' '' || md5(string_agg(int8send(hashtextextended(q::text, 0)), '''')) FROM q', query)
 	INTO result;
 	RETURN result;
 END $$;
