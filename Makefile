@@ -4,6 +4,7 @@
 #	make CUDA_ARCH=90		machine code for one chip only, a quick build
 #	make install			gpusort and, beside its library, gpusortd
 #	make installcheck		regression tests, on the server of the PG* environment
+#	make list-tests			the names of these tests
 #	make dist				an archive of the last commit, for PGXN
 #
 # With gpusortd_path=/a/path gpusort starts the gpusortd of that path, which
@@ -137,6 +138,10 @@ PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-f
 REGRESS = $(sort $(basename $(notdir $(if $(filter no, $(with_icu)), \
 	$(shell grep --files-without-match -e '-x-icu' -e 'provider = icu' test/sql/*.sql), \
 	$(wildcard test/sql/*.sql)))))
+list-tests:
+	@printf '%s\n' $(REGRESS)
+.PHONY: list-tests
+
 # before 16 expected results were looked for in the output directory, here
 REGRESS_OPTS = --inputdir=test --load-extension=gpusort \
 	$(if $(filter 15, $(MAJORVERSION)),,--expecteddir=.)

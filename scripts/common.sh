@@ -189,12 +189,39 @@ CONFIGURATION=('gpusort.daemon_engine = host' 'gpusort.verify = on' 'huge_pages 
 LIMIT=(timeout --foreground 40m)
 
 # usage: installcheck PG_CONFIG DIRECTORY
-# Runs the regression tests on the server that start_cluster has started. What they leave goes to a new directory.
+# Runs the regression tests on two servers, every second test on each, since most keep one processor busy. What tests and servers leave goes to
+# new directories in DIRECTORY.
 installcheck() {
+	local tests half pid pids=() status=0
+	mapfile -t tests < <(make -s -C "$CHECKOUT" list-tests PG_CONFIG="$1")
+	mkdir "$2"
+	# clean_up stops the servers
+	PATH=$("$1" --bindir):$PATH
+	for half in 1 2; do
+		installcheck_on_own_server "$1" "$2/$half" "$(printf '%s\n' "${tests[@]}" | sed -n "$half~2p" | paste -s -d ' ')" >"$2/$half.log" 2>&1 &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || status=$?
+	done
+	cat "$2"/[12].log
+	return "$status"
+}
+
+# usage: installcheck_on_own_server PG_CONFIG DIRECTORY TESTS
+# To be called in a shell of its own, which start_cluster changes.
+installcheck_on_own_server() {
+	local WORK_DIRECTORY=$2
 	mkdir "$2"
 	# where pg_regress looked for expected results in PostgreSQL 15 and in 16.2
 	ln -s "$CHECKOUT/expected" "$2/expected"
-	"${LIMIT[@]}" make -s -C "$CHECKOUT" installcheck PG_CONFIG="$1" "${BUILD_OPTIONS[@]}" EXTRA_REGRESS_OPTS="--outputdir=$2"
+	# snapshots of autovacuum would keep dead rows in an index
+	start_cluster "$1" "shared_preload_libraries = 'gpusort'" "${CONFIGURATION[@]}" 'autovacuum = off' || return
+	"${LIMIT[@]}" make -s -C "$CHECKOUT" installcheck PG_CONFIG="$1" "${BUILD_OPTIONS[@]}" REGRESS="$3" EXTRA_REGRESS_OPTS="--outputdir=$2" &&
+		stop_cluster && return
+	cp "$2/cluster/log" "$2"
+	stop_cluster
+	return 1
 }
 
 # usage: prove_tests PG_CONFIG DIRECTORY TEST...
