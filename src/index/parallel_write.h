@@ -59,15 +59,19 @@ extern void parallel_write_init(WriteShared *shared);
 extern Size parallel_write_plan(WriteShared *shared, uint64 nrows,
 								uint64 row_bytes, int nparticipants);
 
-/* In the leader: makes the ring, before others write; false if there is no memory. */
+/*
+ * In the leader: makes the ring, before others write.  False if there is no
+ * memory.
+ */
 extern bool parallel_write_make_ring(WriteShared *shared);
 
 /*
  * Makes pages together with the other participants, which have the same rows.
- * Only the leader has a writer, which gets all pages in order; it is NULL in a
- * worker, which writes nothing if the leader has ended already.  The progress gets
- * the rows that the leader has written, or the worker has put on pages.  False if
- * rows turn out not to be in order; some pages may have been written by then.
+ * Only the leader has a writer, which gets all pages in order; a worker passes
+ * NULL, and writes nothing if the leader has ended already.  The progress
+ * counts the rows that the leader has written, or that the worker has put on
+ * pages.  Returns false if rows turn out not to be in order; some pages may
+ * have been written by then.
  */
 extern bool parallel_write_share(WriteShared *shared,
 								 const LeafDefinition *definition,

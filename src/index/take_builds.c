@@ -88,7 +88,8 @@ build_index(Relation heap, Relation index, IndexInfo *info)
 }
 
 /*
- * Gives an entry methods of its own, as it may share them with other entries.
+ * Gives an entry a copy of its methods, since it may share them with other
+ * entries.
  */
 static void
 use_own_build(Relation index)
@@ -128,7 +129,10 @@ take_builds_of_table(Oid table)
 	RelationClose(heap);
 }
 
-/* With a query of nothing but a relation, without a FROM, core plans an index build. */
+/*
+ * Core plans an index build as a query that has nothing but a relation,
+ * without a FROM.
+ */
 void
 take_builds_of(PlannerInfo *root, RelOptInfo *rel)
 {

@@ -11,8 +11,8 @@
 #include "nodes/pathnodes.h"
 
 /*
- * Called while the planner learns about a relation: if it plans an index build, the open
- * B-tree indexes of the relation are built by gpusort.
+ * Called while the planner learns about a relation.  If it plans an index
+ * build, gpusort will build the open B-tree indexes of the relation.
  */
 extern void take_builds_of(PlannerInfo *root, RelOptInfo *rel);
 

@@ -8,7 +8,8 @@
  * a statement that may build indexes.  Meanwhile expressions and functions may
  * look at the setting and change it, and have to find 0:
  *	- The value shown is 0.
- *	- A value that they set stays if it is meant to outlast the statement.
+ *	- A value that expressions or functions set stays if it is meant to outlast
+ *	  the statement.
  *	- When such a change ends, the value before it comes back.  That value is
  *	  in the setting's stack, where it is corrected when the statement ends,
  *	  also by an error: transactions undo their changes after that.
