@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(sleep);
 use FindBin;
 use lib "$FindBin::RealBin/..";
 use GpusortCluster;
@@ -43,6 +44,16 @@ $node->wait_until_ready('gpusortd is ready');
 # If a test fails, a gpusortd that it has stopped must not stay.
 my $daemon = $node->daemon_pid;
 END { kill 'CONT', $daemon if $daemon }
+
+# Stops gpusortd, each thread of which stops when it runs next.
+sub stop_daemon
+{
+	kill 'STOP', $daemon;
+	foreach my $thread (glob "/proc/$daemon/task/*/status")
+	{
+		sleep 0.01 until (eval { slurp_file($thread) } // 'State: T') =~ /^State:\s+T/m;
+	}
+}
 
 #
 # Builds that are ended, in each phase
@@ -94,7 +105,7 @@ SELECT bt_index_parent_check('built', true, true);
 DROP INDEX built;
 SQL
 	my $backend = wait_for_build('Lock');
-	kill 'STOP', $daemon if $phases{$phase}{stop};
+	stop_daemon() if $phases{$phase}{stop};
 	$door->query_safe('SELECT pg_advisory_unlock(1)') if $phases{$phase}{stop};
 	wait_for_build('Extension') if $phases{$phase}{stop};
 	return ($session, $backend);
@@ -182,7 +193,7 @@ $door->query_safe('SELECT pg_advisory_unlock(1)');
 check_built($session, 'rows are collected');
 
 $session = start_checked_build(20000);
-kill 'STOP', $daemon;
+stop_daemon();
 $door->query_safe('SELECT pg_advisory_unlock(1)');
 wait_for_build('Extension');
 kill 'KILL', $daemon;
