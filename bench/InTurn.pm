@@ -1,5 +1,5 @@
-# Statements that run without gpusort and with it in turn, in one session, on the server of the PG* environment; what is compared
-# is the least time of each side. A ratio is stock's time by gpusort's: below 1 gpusort is slower.
+# Runs statements without gpusort and with it in turn, in one session, on the server of the PG* environment, and compares the least time of
+# each side. A ratio is stock's time by gpusort's: below 1 gpusort is slower.
 package InTurn;
 use strict;
 use warnings;
@@ -80,7 +80,8 @@ sub processor_time
 	return $nanoseconds / 1e6;
 }
 
-# How long a statement took as psql measures it, results included, or its planning alone, by what EXPLAIN says of it; or its processor time.
+# Returns how long a statement took: as psql measures it, results included; or its planning alone, as EXPLAIN tells it; or its processor
+# time.
 sub time_of
 {
 	my ($self, $session, $case) = @_;
@@ -94,7 +95,7 @@ sub time_of
 	return $time;
 }
 
-# The least times of both sides, each of so many runs after one to warm up.
+# The least time of each side, of "count" runs after one to warm up.
 sub least_times
 {
 	my ($self, $case, $count) = @_;
@@ -127,8 +128,8 @@ sub least_times_of_sessions
 	return map { my $side = $_; min map { $_->[$side] } @times } 0, 1;
 }
 
-# Is a statement executed by the same plan on both sides, one of PostgreSQL's own? Then gpusort has no part in its time, but for the
-# little that comes before. False for what EXPLAIN does not take.
+# Is a statement executed by the same plan on both sides, one of PostgreSQL's own? Then gpusort has no part in the statement's time, except
+# the little before the plan begins. False for statements that EXPLAIN does not take.
 sub has_same_plan
 {
 	my ($self, $case) = @_;
@@ -146,9 +147,9 @@ sub has_same_plan
 	return $plans{on} eq $plans{off} && $plans{on} !~ /GpuSort/ && !is_error($plans{on});
 }
 
-# Prints the line of a case, which has a name, what comes before it on each side, and a statement, of which only the planning counts if
-# it says so. One that is below the bar is measured once more, in several sessions, and that counts, unless both sides have the same
-# plan, and it is not short. Returns the ratio, undef if the case has failed.
+# Prints the line of a case. A case has a name, what comes before it on each side, and a statement; only the planning of the statement
+# counts if the case says so. A case below the bar is measured once more, in several sessions, and the second ratio counts. A case that is
+# not short and has the same plan on both sides does not count as slower. Returns the ratio, undef if the case has failed.
 sub compare
 {
 	my ($self, $case) = @_;

@@ -57,7 +57,7 @@ prepare_table() {
 		sql "select count(*) from gpusort_bench.t" >/dev/null
 }
 
-# A narrow one is unlogged: of so many rows the log would take as much room once more.
+# A narrow table is unlogged: with that many rows the log would take as much room as the table once more.
 table_definition() {
 	if $narrow; then
 		echo 'unlogged table gpusort_bench.t (k8 bigint)'

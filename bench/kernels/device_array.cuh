@@ -35,7 +35,7 @@ public:
 		release();
 	}
 
-	/* Takes room for so many elements, of which there may be none. */
+	/* Takes room for this many elements, of which there may be none. */
 	bool
 	allocate(uint64_t count)
 	{

@@ -188,7 +188,7 @@ make_keys(Distribution distribution, uint32_t n, unsigned key_words,
 			number.is_leading ? random_bits(source, first_draw_behind + i) : 0;
 }
 
-/* Makes one exchange a thread, of keys of so many times 4 bytes. */
+/* Makes one exchange a thread, of keys of key_units times 4 bytes. */
 static __global__ void __launch_bounds__(threads)
 exchange_keys(uint32_t *keys, unsigned key_units, uint32_t exchanges,
 			  uint32_t stratum_length, uint32_t multiplier)

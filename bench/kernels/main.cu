@@ -16,7 +16,7 @@
 
 using namespace bench;
 
-/* Inputs of up to so many keys are also sorted on the host, to compare. */
+/* Inputs of up to this many keys are also sorted on the host, to compare. */
 constexpr uint32_t max_host_check = 1 << 20;
 
 static int

@@ -94,7 +94,7 @@ constexpr unsigned tile_threads = 512;
 constexpr unsigned tile_thread_items = 8;
 constexpr unsigned tile_blocks = 2; /* resident on an SM */
 
-/* Of the slices of so many tiles 16 buckets are made, and a short one. */
+/* The slices of this many tiles make 16 buckets, and a short one. */
 constexpr unsigned merged_tiles = 4;
 
 constexpr unsigned plan_threads = 256;
@@ -107,7 +107,7 @@ constexpr float disorder_limit = 10;
 
 constexpr unsigned tile_items = tile_threads * tile_thread_items;
 
-/* Each tile of a segment has room for so many of the segment's slices. */
+/* Each tile of a segment has room for this many of the segment's slices. */
 constexpr uint32_t tile_slices =
 	static_cast<uint32_t>(divide_up(tile_items, slice_items));
 

@@ -88,10 +88,10 @@ constexpr unsigned resident_leaves = 2;
 
 /*
  * A tile of the largest items takes 45 KiB of shared memory, so that four
- * blocks live on an SM and some wait for memory while others compute.  An odd
- * number of items a thread, because where a whole tile is of one side, which
- * is the rule in sorted input, neighbouring threads write so many places
- * apart: to different banks if it is odd.
+ * blocks live on an SM and some wait for memory while others compute.  A
+ * thread has an odd number of items: where a whole tile is of one side, which
+ * is the rule in sorted input, neighbouring threads write to places that are
+ * this number apart, and to different banks if it is odd.
  */
 constexpr unsigned threads = 256;
 constexpr unsigned thread_items = 15;
@@ -610,7 +610,7 @@ struct Space
 		return n / tile_items + max_sequences(n);
 	}
 
-	/* Leaves that there is room for; a level yields up to so many. */
+	/* Leaves that there is room for; a level yields up to this many. */
 	static uint32_t
 	max_leaves(uint32_t n)
 	{

@@ -57,7 +57,7 @@ launch_child(void (*kernel) (Parameters...), unsigned blocks,
 }
 
 /*
- * Lets at least so many launches from kernels wait for their start.  Raising
+ * Lets at least this many launches from kernels wait for their start.  Raising
  * the limit, which the device must be idle for, costs time and memory; it
  * stays raised.
  */

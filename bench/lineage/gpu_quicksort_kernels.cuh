@@ -36,7 +36,7 @@ constexpr unsigned threads = 256;
 /* Items that a thread loads before it looks at the first of them. */
 constexpr unsigned batch = 4;
 
-/* Sequences of up to so many items are sorted in shared memory. */
+/* Sequences of up to this many items are sorted in shared memory. */
 constexpr uint32_t short_items = 2048;
 
 /* What a block fills of a gap. */

@@ -296,7 +296,7 @@ private:
 	}
 };
 
-/* Rounds that merge so many tiles. */
+/* Rounds that merge this many tiles. */
 static inline unsigned
 count_rounds(uint64_t tiles)
 {

@@ -69,7 +69,7 @@ constexpr unsigned max_depth = 6;
 
 #else
 
-/* Sequences of up to so many items are sorted in shared memory. */
+/* Sequences of up to this many items are sorted in shared memory. */
 constexpr uint32_t short_items = 4096;
 constexpr unsigned short_threads = 1024;
 

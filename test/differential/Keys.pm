@@ -54,7 +54,7 @@ sub table_source
 		rows => [ $alias ] };
 }
 
-# A table, or only so many of its rows that an expensive query can bear them.
+# A table, or only as many of its rows as an expensive query can bear.
 sub limited
 {
 	my ($table, $alias, $most) = @_;
