@@ -17,12 +17,12 @@
  * how.  Then it checks that each row came once, that keys are in order, and that
  * equal ones are marked.  Exit status 0 if all of it is right.
  *
- * A key is a hash of the row's number, so none has to be kept; the last eighth
- * of the rows has keys that others have too.  What is kept is the order, of 4
- * bytes a row, as in a backend.
+ * A key is a hash of the row's number, so no key has to be kept.  The last
+ * eighth of the rows has keys that other rows have too.  The order is kept, of
+ * 4 bytes a row, as in a backend.
  *
- * 2^31 rows with keys of a word take 26 GB of device memory in place, and 78 GB
- * otherwise.  So that two H200 of 141 GB are needed, each of which may use 21 GB:
+ * 2^31 rows with keys of a word take 26 GB of device memory in place, and 78
+ * GB otherwise.  With 21 GB of each of two H200 of 141 GB, both are needed:
  *
  *		make -C bench CUDA_ARCH=90 build/gpusortd build/divided_job
  *		bench/build/divided_job -p 15 bench/build/gpusortd 2^31
@@ -122,8 +122,8 @@ scatter(uint64_t number)
 }
 
 /*
- * Writes a row's key.  Only the last word differs between many rows: so if there
- * are several, others are looked at as well.
+ * Writes a row's key.  The words ahead of the last one have 1000 values each,
+ * so a sort has to look at more than one of several words.
  */
 static inline void
 make_key(uint64_t row, uint64_t *words)
@@ -320,7 +320,10 @@ check_entries(void *argument)
 	return NULL;
 }
 
-/* As many rows as there are, none twice: so each is there once. */
+/*
+ * Checks the whole order.  It has as many entries as there are rows, so if no
+ * row comes twice, each row comes once.
+ */
 static bool
 check_order(void)
 {

@@ -3,8 +3,8 @@
  * test_icu_keys.c
  *	  Sort keys put together from those of characters against ICU's own.
  *
- * This is the product's file, of which the check looks at the inside: a key
- * that ICU was asked for is right in any case.
+ * This includes the product's file, since the check looks at its inside: a key
+ * for which ICU was asked is right in any case.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +29,7 @@ PG_FUNCTION_INFO_V1(check_icu_fallback);
 /* What lies behind the room for a key, and must stay. */
 #define GUARD				0x5A
 
-/* Has characters be learned, as they would be after many strings. */
+/* Makes the keys learn characters, as they would after many strings. */
 static void
 learn_all(IcuKeys *keys)
 {
@@ -118,8 +118,8 @@ check_string(IcuKeys *keys, const char *string, Size size, Size limit)
  * check_icu_keys(query text, collation oid)
  *
  * Compares the keys of all strings of the query's only column, at several
- * limits.  Returns of how many ICU had not to be asked for the first level, in
- * per cent.
+ * limits.  Returns the percentage of strings for whose first level ICU need
+ * not be asked.
  */
 Datum
 check_icu_keys(PG_FUNCTION_ARGS)
@@ -158,9 +158,9 @@ check_icu_keys(PG_FUNCTION_ARGS)
 /*
  * check_icu_fallback(collation oid)
  *
- * What is known of a character is spoilt: as soon as ICU has made another key
- * of a string than is put together, all keys have to be ICU's, and those that
- * have been made are not trusted.
+ * Spoils what is known of a character.  As soon as the key that is put
+ * together for a string differs from ICU's, all keys have to be ICU's, and the
+ * keys made before are not trusted.
  */
 Datum
 check_icu_fallback(PG_FUNCTION_ARGS)

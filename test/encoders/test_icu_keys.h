@@ -11,7 +11,7 @@
 #include "keys/icu_keys.h"
 
 /*
- * If this is a collation of ICU, has its characters be learned, which
+ * If this is a collation of ICU, makes its keys learn characters, which
  * otherwise takes more strings than a test has.
  */
 extern void test_learn_icu_keys(Oid collation);

@@ -3,14 +3,14 @@
  * test_icu_order.c
  *	  Sort keys under collations of ICU against ICU itself: random strings.
  *
- * Two things are asked of each pair of strings, of which the second one is
- * mostly much like the first: whether their keys are those that ICU makes, to
- * the byte; and, unless they are said to be doubtful, whether they are in the
- * order in which ICU compares the strings.
+ * Strings come in pairs; the second string is mostly much like the first.  Two
+ * things are checked of each pair: that its keys are those that ICU makes, to
+ * the byte; and, unless the keys are said to be doubtful, that their order is
+ * the order in which ICU compares the strings.
  *
- * The strings are made of what collations treat in ways of its own, and of what
- * the collation at hand lists to join.  They depend on nothing but the seed and
- * the release of ICU.
+ * The strings are made of characters that collations treat in special ways,
+ * and of those that the collation at hand lists as joining.  They depend on
+ * nothing but the seed and the release of ICU.
  *
  *-------------------------------------------------------------------------
  */
@@ -344,9 +344,9 @@ compare_by_icu(const OrderCheck *check, const RandomString *a,
 }
 
 /*
- * Makes the key of a string, which has to be ICU's, as often as it takes for
- * all of it to be put together; returns its length up to the limit.  A wrong
- * one that was noticed, and replaced by ICU's, is an error too.
+ * Makes the key of a string, which has to be ICU's, as often as it takes until
+ * all of the key is put together.  Returns the key's length up to the limit.
+ * A wrong key is an error even if it was noticed and replaced by ICU's.
  */
 static Size
 make_key(OrderCheck *check, const RandomString *string, char *bytes,
@@ -376,8 +376,8 @@ make_key(OrderCheck *check, const RandomString *string, char *bytes,
 }
 
 /*
- * How two keys compare of which only the bytes up to the limit are made; zero
- * if these decide nothing.
+ * Compares two keys of which only the bytes up to the limit are made; zero if
+ * these decide nothing.
  */
 static int
 compare_keys(const char *a, Size size_a, const char *b, Size size_b)
@@ -417,9 +417,9 @@ check_pair(OrderCheck *check, const RandomString *a, const RandomString *b,
 /*
  * check_icu_order(collation oid, seed int8, nstrings int) RETURNS int8[]
  *
- * Returns how many pairs were compared; of how many the keys were trusted; how
- * many strings had a first level put together, twice as many as pairs at the
- * most; and how many pairs ICU contradicted, whose keys were doubtful.
+ * Returns the number of pairs that were compared; of pairs whose keys were
+ * trusted; of strings whose first level was put together, at most twice the
+ * number of pairs; and of pairs with doubtful keys that ICU contradicted.
  */
 Datum
 check_icu_order(PG_FUNCTION_ARGS)
@@ -457,8 +457,8 @@ check_icu_order(PG_FUNCTION_ARGS)
 /*
  * find_contradictions(collation oid, seed int8, npairs int) RETURNS text[]
  *
- * Looks among so many random pairs for such whose sort keys ICU contradicts;
- * returns the strings, those of a pair one after the other.
+ * Looks among npairs random pairs for those whose sort keys ICU contradicts.
+ * Returns their strings, those of a pair one after the other.
  */
 Datum
 find_contradictions(PG_FUNCTION_ARGS)

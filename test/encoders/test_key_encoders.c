@@ -138,14 +138,16 @@ has_part(const Check *check, KeyCacheFunction is_so)
 	return false;
 }
 
-/* May a column have asked for other keys of the same layout, by its strings? */
+/*
+ * May the strings of a column make it ask for other keys of the same layout?
+ */
 static bool
 may_change_keys(const Check *check)
 {
 	return has_part(check, may_have_changed);
 }
 
-/* Has a column asked for that, when it refused the last row? */
+/* Has a column asked for other keys, when it refused the last row? */
 static bool
 wants_other_keys(const Check *check)
 {
@@ -153,7 +155,7 @@ wants_other_keys(const Check *check)
 		(check->keys->general && has_part(check, may_vary));
 }
 
-/* Has a row what the compact layout may refuse? */
+/* Has the row something that the compact layout may refuse? */
 static bool
 may_be_refused(const Check *check, const CheckedRow *row)
 {
@@ -242,8 +244,8 @@ ask_comparators(const Check *check, const CheckedRow *a, const CheckedRow *b)
 }
 
 /*
- * The same for two rows by their numbers.  The comparators are asked once, and
- * the answer is kept for the keys of other layouts: it is 0 until then.
+ * The same for two rows by their numbers.  The comparators are asked once.
+ * The answer, 0 until then, is kept for the keys of other layouts.
  */
 static int
 compare_values(const Check *check, int i, int j)
@@ -296,8 +298,8 @@ compare_rows(Check *check, int nrows)
 }
 
 /*
- * Makes keys of the rows until one shows that they are to be longer; returns
- * how many keys were made.
+ * Makes keys of the rows until a row shows that keys have to be longer.
+ * Returns how many keys were made.
  */
 static int
 make_keys(const Check *check)
@@ -493,11 +495,12 @@ column_operator(ArrayType *operators, int column)
  *				   operators regoperator[])
  *
  * Sorts by all columns of the query, by the operators that are given or the
- * types' default orderings.  Returns a summary: of each layout the
- * words of a key, 0 if they vary, how many rows it refused, and how many keys
- * it truncated; of keys that processes share, if there are such, how many changes of their
- * layout there were, and how many were truncated; and how many columns are in the keys.  If these are doubtful, also
- * of how many pairs of rows the order was wrong.
+ * types' default orderings.  Returns a summary.  For each layout it has the
+ * words of a key, 0 if they vary, the number of rows that the layout refused,
+ * and the number of keys that it truncated.  For keys that processes share, if
+ * there are any, it has the number of changes of their layout, and the number
+ * of truncated keys.  Then come the number of columns in the keys and, if keys
+ * are doubtful, the number of pairs of rows whose order was wrong.
  */
 Datum
 check_sort_keys(PG_FUNCTION_ARGS)

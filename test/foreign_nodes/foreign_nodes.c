@@ -8,13 +8,13 @@
  *	- tables with children, of which those in an order are preferred;
  *	- what is grouped;
  *	- what is ordered,
- * as foreign_nodes.above has it.  None may be left without.  When one of them
- * begins it looks at the whole plan below it, in which every node has to be one
- * of core's, or of its own: as extensions do that look for the scan below a
- * Sort, it knows nothing of other ones.
+ * as foreign_nodes.above says.  None of these paths may be left without a
+ * node.  When a node begins, it looks at the whole plan below it, in which
+ * every node has to be one of core's or of this extension: it knows no others,
+ * like extensions that look for the scan below a Sort.
  *
- * With foreign_nodes.bear they go by a name that gpusort knows as that of a
- * node which takes whatever is below it, and do not look.
+ * With foreign_nodes.bear the nodes do not look.  Then they have the name of a
+ * node that gpusort knows to take whatever is below it.
  *
  *-------------------------------------------------------------------------
  */

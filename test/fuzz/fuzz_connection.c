@@ -3,16 +3,17 @@
  * fuzz_connection.c
  *	  A fuzzer of gpusortd's side: clients that do anything at any time.
  *
- * An input is what a client does, see script.h.  connection.c serves it with
- * the host engine, through a socket and a ring as in gpusortd, but in one
- * thread with the client, so that an input always does the same: whenever
- * gpusortd waits for a message, or for device memory, or looks for whether its
- * client is there, it is the client's turn.  And a client can write to the
- * ring between any two of gpusortd's looks at it, because the compiler tells of
- * each (-fsanitize-coverage=trace-loads): that is how what was checked is
- * changed before it is used.  Time passes only when the input says so.
+ * An input is what a client does, see script.h.  The client is served by
+ * connection.c with the host engine, through a socket and a ring as in gpusortd, but in one
+ * thread with the client, so that an input always does the same.  It is the
+ * client's turn whenever gpusortd waits for a message or for device memory, or
+ * looks whether its client is there.  A client can also write to the ring
+ * between any two loads of gpusortd from it, since the compiler adds a call
+ * ahead of each load (-fsanitize-coverage=trace-loads).  So it can change what
+ * gpusortd has checked before gpusortd uses it.  Time passes only when the
+ * input says so.
  *
- * Besides what the sanitizers find it is wrong if
+ * Besides what the sanitizers find, these are faults:
  *
  *		- gpusortd says what protocol.h does not allow, or hands the engine keys
  *		  that are not as key_format.h has them;
@@ -55,11 +56,17 @@ static const uint64_t device_bytes[] = {8 << 20, 3 << 20, 2 << 20, 64 << 10};
 
 #define NDEVICES			((int) (sizeof(device_bytes) / sizeof(*device_bytes)))
 
-/* An input is not to take long: so many words of keys, and actions. */
+/*
+ * An input must not take long: it has at most this many words of keys, and
+ * actions.
+ */
 #define MOST_WORDS			(UINT64_C(1) << 20)
 #define MOST_ACTIONS		1000
 
-/* A client that does nothing any more is waited for so often before it goes. */
+/*
+ * A client that does nothing any more goes when gpusortd has waited for it
+ * this often.
+ */
 #define MOST_WAITS			100
 
 /* Writes that are to happen later. */
@@ -68,7 +75,7 @@ static const uint64_t device_bytes[] = {8 << 20, 3 << 20, 2 << 20, 64 << 10};
 /* Rings that gpusortd has at once: it keeps one from an input to the next. */
 #define MOST_RINGS			4
 
-/* Time that it takes until a device that failed is used again, and more. */
+/* More time than it takes until a device that failed is used again. */
 #define LONG_TIME			(10 * OUT_SECONDS)
 
 extern int	LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -195,8 +202,8 @@ is_servers(int socket)
 }
 
 /*
- * It is the client's turn, for one action; when it has none left, or does
- * nothing that ends the wait, it goes.
+ * Gives the client its turn, for one action.  A client that has no action
+ * left, or does nothing that ends the wait, goes.
  */
 static void
 let_client_act(void)
@@ -320,7 +327,7 @@ write_to_ring(uint64_t place, uint64_t value)
 	client.order_is_changed = true;
 }
 
-/* Something happens in gpusortd, in the midst of which the client may act. */
+/* Something happens in gpusortd; the client may act in the middle of it. */
 static void
 pass_event(void)
 {
@@ -419,7 +426,9 @@ unpin(void *memory)
 	}
 }
 
-/* In place a sort takes less here, so that there is a reason to. */
+/*
+ * A sort in place takes less memory here, so that there is a reason for one.
+ */
 static uint64_t
 memory_in_place(const KeyShape *shape, uint64_t nrows, uint64_t nwords)
 {
@@ -578,7 +587,9 @@ start_engine(void)
  * What the client hears
  */
 
-/* Memory that a client of another query has had is not to be read. */
+/*
+ * A new client must not be able to read what another client left in the ring.
+ */
 static void
 check_is_clear(const char *ring)
 {
@@ -767,7 +778,7 @@ hang_up(void)
 	client.ring_descriptor = -1;
 }
 
-/* The client goes, but keeps the ring or only stops to talk. */
+/* The client goes, but keeps the ring, or only stops talking. */
 static void
 leave(void)
 {
@@ -873,7 +884,10 @@ key_word(KeyKind kind, uint64_t row, uint64_t nth)
 	}
 }
 
-/* Words of a row's key; a first word that tells keeps keys free of prefixes. */
+/*
+ * Words of a row's key.  The first word tells this number, so no key begins
+ * another.
+ */
 static uint32_t
 key_length(KeyKind kind, uint64_t row)
 {
@@ -973,7 +987,7 @@ say_list_devices(void)
 	say(&message);
 }
 
-/* A number that may just pass, or just not, what it is compared with. */
+/* A number that may just pass, or just fail, a comparison. */
 static uint64_t
 odd_number(void)
 {
@@ -1071,7 +1085,7 @@ plan_race(bool leaves)
 	}
 }
 
-/* Tries to take the memory of the ring away under gpusortd. */
+/* Tries to take the memory of the ring away from gpusortd. */
 static void
 change_file(void)
 {
@@ -1117,7 +1131,7 @@ change_others_memory(void)
 		(void) devices_add(owner, NULL, 0, (uint64_t) (how >> 2) << 16, other);
 }
 
-/* What the first of the actions that are left says; false if there is none. */
+/* Does the next action of the input; false if there is none left. */
 static bool
 act(void)
 {
@@ -1261,7 +1275,7 @@ serve_client(const uint8_t *data, size_t size)
 		devices_release(&others[i]);
 }
 
-/* What the client wrote where it should not is not for the next input. */
+/* The next input must not find what the client wrote where it should not. */
 static void
 clear_rings(void)
 {

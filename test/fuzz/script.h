@@ -3,10 +3,10 @@
  * script.h
  *	  What an input of the fuzzers says: a list of actions.
  *
- * An action is a byte that tells which, taken modulo their number, and its
- * operands.  Operands are read as they are needed, and are zero beyond the
- * end of the input, so every input is a script, and a changed one mostly does
- * something similar.
+ * An action is a byte, the kind of the action modulo the number of kinds, and
+ * its operands.  Operands are read as they are needed, and are zero beyond the
+ * end of the input.  So every input is a script, and a changed input mostly
+ * does something similar.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 /*
- * What a client of gpusortd does.  Those of the first half are as protocol.h
- * has them, as far as the client is in a state where they are.
+ * What a client of gpusortd does.  The actions of the first half keep to
+ * protocol.h, if the client is in a state for them.
  */
 typedef enum ClientAction
 {
@@ -66,7 +66,7 @@ script_is_over(const Script *script)
 	return script->next >= script->end;
 }
 
-/* The next operand, of so many bytes; the first byte is the lowest. */
+/* The next operand, of nbytes bytes; the first byte is the lowest. */
 static inline uint64_t
 script_number(Script *script, int nbytes)
 {

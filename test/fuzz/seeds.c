@@ -5,8 +5,9 @@
  *
  *		seeds FUZZER DIRECTORY
  *
- * They are conversations as they should be, and some in which each of the other
- * actions is done once, so that a fuzzer need not find out how a job goes.
+ * The inputs are conversations as they should be, and conversations with each
+ * of the other actions once, so that a fuzzer need not find out how a job
+ * goes.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +37,7 @@ typedef struct Seed
 #define LIMITED_HELLO(shape)	CLIENT_HELLO, shape, 0xC6, 0, 1, 0
 #define LARGE_HELLO(shape)	CLIENT_HELLO, shape, 0, 0xFF, 0xFF, 3
 
-/* All memory of the largest device is others'. */
+/* Other jobs have all memory of the largest device. */
 #define LARGEST_IS_FULL		OTHERS_MEMORY, 0xFC, OTHERS_MEMORY, 0xFD
 
 #define KEYS(scale, kind)	CLIENT_KEYS, scale, kind, CLIENT_YIELD

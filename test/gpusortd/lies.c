@@ -3,20 +3,22 @@
  * lies.c
  *	  A gpusortd that now and then says what it should not.
  *
- * gpusortd is linked so that what it sends comes by here, and what it makes
- * rings with.  It lies if GPUSORTD_LIES in its environment has a seed.  One
- * message of so many is changed, cut, lengthened, repeated or left out; brings
- * descriptors, or a ring that is smaller than it says or gets smaller; or the
- * order that it announces has a row twice or one that is none, from the
- * beginning or a moment later.  After a lie the connection is closed, a moment
- * later too, so that nobody waits for what will not come.
+ * gpusortd is linked so that its calls to send messages and to make rings come
+ * to this file.  gpusortd lies if GPUSORTD_LIES in its environment has a seed.
+ * Then one message in LIE_EVERY is a lie, and one MSG_WELCOME in
+ * LIE_EVERY_WELCOME.  The message is changed, cut, lengthened, repeated or
+ * left out; or it brings descriptors, or a ring that is smaller than the
+ * message says or gets smaller; or the order that it announces has a row twice
+ * or an impossible row, from the beginning or a moment later.  A moment after
+ * a lie the connection is closed, so that nobody waits for what will not come.
  *
- * Which lie it is depends on the seed, on the number of the message in this
- * process, and on nothing else; but threads share numbers.  A file named "lie"
- * in the working directory, with two numbers, has all messages of the first kind
- * be of the second, and no other lie told.
+ * Which lie it is depends only on the seed and on the number of the message in
+ * this process; but threads share numbers.  A file named "lie" in the working
+ * directory, with two numbers, gives all messages of the first kind the second
+ * kind, and no other lie is told.
  *
- * Rings that are none are made when the file "wrong" says so, see test_engine.c.
+ * The file "wrong" asks for rings that are not as they should be, see
+ * test_engine.c.
  *
  *-------------------------------------------------------------------------
  */
@@ -101,7 +103,7 @@ draw(uint64_t *state)
 	return scatter(*state);
 }
 
-/* Is there the file, and of what kind is the message to be then? */
+/* Does the file "lie" give this message another kind, and which? */
 static bool
 kind_is_given(const Message *message, uint32_t *kind)
 {
@@ -185,7 +187,7 @@ change_order(const Message *message, uint64_t *state, Later *later)
 	}
 }
 
-/* Numbers that may just pass, or just not, what they are compared with. */
+/* A number that may just pass, or just fail, a comparison. */
 static uint64_t
 odd_number(uint64_t *state)
 {
@@ -221,7 +223,10 @@ send_with_descriptors(int socket, const Message *message, int descriptor,
 	(void) __real_sendmsg(socket, &envelope, MSG_NOSIGNAL);
 }
 
-/* Sends, with MSG_WELCOME, a ring that is not as large as it says, or will not be. */
+/*
+ * Sends, with MSG_WELCOME, a ring that is not as large as the message says, or
+ * soon will not be.
+ */
 static void
 send_bad_ring(int socket, Message *message, uint64_t *state, Later *later)
 {
@@ -253,7 +258,7 @@ send_bad_ring(int socket, Message *message, uint64_t *state, Later *later)
 	close(bad);
 }
 
-/* Says something else than the message. */
+/* Sends a lie in the place of the message. */
 static void
 lie(int socket, const Message *message, int descriptor, uint64_t *state)
 {
@@ -336,8 +341,9 @@ send_as(int socket, const Message *message, int descriptor, uint32_t kind)
 }
 
 /*
- * Says something else than the message, if that is to be: one of so many is a
- * lie.  The descriptor that it brings is -1 if it brings none.
+ * Lies in the place of the message, if a lie is due: one message in "every" is
+ * a lie.  False if the message itself has to be sent.  The descriptor is -1 if
+ * the message brings none.
  */
 static bool
 say_something_else(int socket, const Message *message, int descriptor,
@@ -367,7 +373,10 @@ __wrap_send(int socket, const void *buffer, size_t size, int flags)
 	return __real_send(socket, buffer, size, flags);
 }
 
-/* Only MSG_WELCOME with a ring is sent so, and what trial.c sends to itself. */
+/*
+ * gpusortd sends only MSG_WELCOME with a ring this way, and what trial.c sends
+ * to itself.
+ */
 ssize_t
 __wrap_sendmsg(int socket, const struct msghdr *message, int flags)
 {
@@ -380,7 +389,7 @@ __wrap_sendmsg(int socket, const struct msghdr *message, int flags)
 	return __real_sendmsg(socket, message, flags);
 }
 
-/* What a ring is made with. */
+/* The calls that make a ring. */
 int
 __wrap_posix_fallocate(int descriptor, off_t offset, off_t length)
 {

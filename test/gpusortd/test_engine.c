@@ -12,8 +12,9 @@
  *		GPUSORTD_IDLE_MILLISECONDS=100	when a client that says nothing is idle
  *		GPUSORTD_RELEASE_MILLISECONDS=1000	when memory goes back that none needs
  *
- * What it does wrong is in a file named "wrong", in the working directory, and
- * is read each time a part of an order is fetched, or, for lies.c, a ring made:
+ * The file "wrong" in the working directory says what the engine does wrong.
+ * The file is read each time a part of an order is fetched, or, for lies.c, a
+ * ring is made:
  *
  *	repeat		one row comes twice, and another not at all
  *	swap		two neighbours have changed places
@@ -114,7 +115,7 @@ test_describe(int number, DeviceInfo *info, DeviceError *error)
 	return true;
 }
 
-/* Is this the device that the environment names so? */
+/* Is this the device that the environment's variable of this name has? */
 static bool
 is_named(int device, const char *name)
 {
@@ -237,8 +238,9 @@ test_pull(EngineJob *job, uint64_t first, uint32_t count, uint32_t *order,
 }
 
 /*
- * Not a constant, as engine.h has it for all others: what the two engines have
- * in common is copied before main() begins.
+ * For all other files engine.h has this as a constant.  Here it is a variable:
+ * before main() begins, it becomes a copy of the right engine, with some
+ * functions replaced.
  */
 extern Engine host_engine;
 Engine		host_engine;

@@ -4,10 +4,11 @@
  *	  Do the columns of a plan mean the same when gpusort has rewritten it?
  *
  * Preloaded ahead of gpusort, this module sees each plan as the planner has
- * made it, and once more when gpusort is done.  Both times it walks the plan
- * and follows each number of a column, whether a node has it in an expression
- * or in an array, from child to child to what it stands for in the end.  That
- * has to be the same.  A node type that is not known here is an error, too.
+ * made it, and once more when gpusort is done.  Both times it walks the plan.
+ * It follows each column number that a node has, in an expression or in an
+ * array, from child to child to what the number stands for in the end.  Both
+ * walks have to find the same.  A node type that is not known here is an
+ * error, too.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,7 +34,7 @@ void		_PG_init(void);
 static planner_hook_type hook_before_gpusort;
 static planner_hook_type hook_of_gpusort;
 
-/* What the columns of the plan stand for that was made last, as strings. */
+/* What the columns of the last plan stand for, as strings. */
 static List *planned;
 
 static List *walk_plan(Plan *plan, List *meanings);
@@ -51,14 +52,17 @@ is_gpusort(const Plan *plan)
 	return is_custom_scan(plan, "GpuSort");
 }
 
-/* The node that is in a plan from the beginning, and has its child's columns. */
+/*
+ * Is it the node that is in a plan from the beginning, and has its child's
+ * columns?
+ */
 static bool
 is_groups(const Plan *plan)
 {
 	return is_custom_scan(plan, "GpuSortGroups");
 }
 
-/* The nodes around a Gather, which have their child's columns. */
+/* Is it one of the nodes around a Gather, which have their child's columns? */
 static bool
 is_stream(const Plan *plan)
 {
@@ -66,7 +70,10 @@ is_stream(const Plan *plan)
 		is_custom_scan(plan, "GpuSortSend");
 }
 
-/* The node that computes aggregates: of its child's last column, in groups by the others. */
+/*
+ * Is it the node that computes aggregates of its child's last column, in
+ * groups by the other columns?
+ */
 static bool
 is_aggregate(const Plan *plan)
 {
@@ -81,7 +88,7 @@ typedef struct Place
 
 static Node *resolve(Node *node, Place *place);
 
-/* What a column of these stands for, which are those of this plan. */
+/* What a column of this list, the columns of this plan, stands for. */
 static Node *
 resolve_column(List *columns, int number, Oid type, Plan *plan)
 {
@@ -505,7 +512,7 @@ walk_statement(const PlannedStmt *statement)
 	return meanings;
 }
 
-/* Plans with gpusort, and compares what it has made of the plan. */
+/* Plans with gpusort, and compares what gpusort has made of the plan. */
 static PlannedStmt *
 plan_and_compare(Query *parse, const char *query_string, int cursor_options,
 				 ParamListInfo bound_params PLANNER_EXPLAIN_PARAMETER)
@@ -529,7 +536,10 @@ plan_and_compare(Query *parse, const char *query_string, int cursor_options,
 	return result;
 }
 
-/* Called by gpusort, at the first time in the place of the above. */
+/*
+ * Called by gpusort, to plan.  The first call puts plan_and_compare() ahead of
+ * gpusort.
+ */
 static PlannedStmt *
 plan_before_gpusort(Query *parse, const char *query_string,
 					int cursor_options, ParamListInfo bound_params

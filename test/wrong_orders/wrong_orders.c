@@ -4,9 +4,9 @@
  *	  GpuSort nodes that are wrong, to see whether a test notices.
  *
  * Preloaded behind gpusort, this module sees each plan when gpusort has put
- * its nodes in, and spoils them as wrong_orders.fault has it.  A node that
- * has been told to sort otherwise does so faultlessly: gpusort.verify, which
- * compares by the same columns, has nothing to say.  Native sorts stay right.
+ * its nodes in, and spoils them as wrong_orders.fault says.  A node that was
+ * told to sort otherwise does that without a fault, so gpusort.verify, which
+ * compares by the same columns, finds nothing.  Native sorts stay right.
  *
  *-------------------------------------------------------------------------
  */
