@@ -4,14 +4,14 @@
  *	  A fuzzer of gpusortd's side: clients that do anything at any time.
  *
  * An input is what a client does, see script.h.  The client is served by
- * connection.c with the host engine, through a socket and a ring as in gpusortd, but in one
- * thread with the client, so that an input always does the same.  It is the
- * client's turn whenever gpusortd waits for a message or for device memory, or
- * looks whether its client is there.  A client can also write to the ring
- * between any two loads of gpusortd from it, since the compiler adds a call
- * ahead of each load (-fsanitize-coverage=trace-loads).  So it can change what
- * gpusortd has checked before gpusortd uses it.  Time passes only when the
- * input says so.
+ * connection.c with the host engine, through a socket and a ring as in
+ * gpusortd, but in one thread with the client, so that an input always does
+ * the same.  It is the client's turn whenever gpusortd waits for a message or
+ * for device memory, or looks whether its client is there.  A client can also
+ * write to the ring between any two loads of gpusortd from it, since the
+ * compiler adds a call ahead of each load (-fsanitize-coverage=trace-loads).
+ * So it can change what gpusortd has checked before gpusortd uses it.  Time
+ * passes only when the input says so.
  *
  * Besides what the sanitizers find, these are faults:
  *
