@@ -77,7 +77,7 @@ static const struct config_enum_entry algorithm_options[] = {
 #define LARGEST_COST	1e6
 
 /*
- * The value of gpusort.work_mem in bytes; -1 stands for that of another
+ * The value of gpusort.work_mem in bytes; -1 stands for the value of another
  * setting.
  */
 static Size

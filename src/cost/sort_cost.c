@@ -94,7 +94,10 @@
 #define INLINE_VALUE_COST	0.0115
 #define POINTER_VALUE_COST	0.043
 
-/* Values in the last pieces of such a sort, which take next to nothing. */
+/*
+ * Values in the last pieces of a sort inside an aggregate, which take next to
+ * nothing.
+ */
 #define PIECE_VALUES		8
 
 /*

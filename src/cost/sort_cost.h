@@ -33,8 +33,8 @@ typedef struct SortSize
  * The size of a sort of a path's rows by these expressions, and of a node
  * that sorts by columns of these numbers.  The operator and the collation
  * are those of the first sort column.  The number of rows that come in order
- * follows from it.  It is set for a path only if some of the rows are
- * wanted; otherwise it makes no difference.
+ * follows from this column.  The number is set for a path only if some of the
+ * rows are wanted; otherwise it makes no difference.
  */
 extern SortSize sort_size_of_path(PlannerInfo *root, const Path *input,
 								  const List *columns, Oid sort_operator,

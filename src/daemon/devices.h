@@ -129,8 +129,7 @@ extern void devices_begin_sort(const Reservation *reservation);
 extern void devices_end_sort(const Reservation *reservation, bool sorted);
 
 /*
- * True if a device other than that of the reservation has that many bytes
- * left.
+ * True if another device than the reservation's has this many bytes left.
  */
 extern bool devices_other_has(const Reservation *reservation, uint64_t bytes);
 

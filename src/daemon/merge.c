@@ -371,8 +371,8 @@ drop_empty(Run *runs, int nruns)
 }
 
 /*
- * True if the first row of a run comes before that of another one.  Mostly the
- * first words of their keys tell, and then without a branch.
+ * True if the first row of a run comes before the first row of another run.
+ * Mostly the first words of their keys tell, and then without a branch.
  */
 static inline bool
 comes_before(const Merge *merge, const Run *run, const Run *other)

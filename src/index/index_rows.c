@@ -253,7 +253,7 @@ is_short_row(const IndexRows *rows, const Datum *values, const bool *isnull)
 		!VARATT_IS_EXTERNAL(DatumGetPointer(values[0]));
 }
 
-/* Stores such a row; NULL if there is no room. */
+/* Stores a row of one short value; NULL if there is no room. */
 static inline IndexRow *
 store_short_row(Datum value, IndexRowSpace space, void *owner)
 {

@@ -21,9 +21,9 @@ extern void add_paths_to_join(PlannerInfo *root, RelOptInfo *join,
 							  JoinType type, JoinPathExtraData *extra);
 
 /*
- * Note paths from which those of the stage above will be made: the paths of
- * a stage, and those of a relation that may be all of a query's.  To be
- * called when nobody adds paths to them any more.
+ * Note the paths of a stage, or of a relation that may join all tables of a
+ * query: the paths of the stage above will be made from these.  To be called
+ * when nobody adds paths to the stage or relation any more.
  */
 extern void add_paths_note_stage(PlannerInfo *root, UpperRelationKind stage,
 								 RelOptInfo *output);

@@ -22,8 +22,8 @@ extern void aggregate_paths_add(PlannerInfo *root, RelOptInfo *input,
 								const GroupPathExtraData *extra);
 
 /*
- * Returns a new list: these path keys, and those of "more" that sort rows
- * which are equal by these.
+ * Returns a new list: these path keys, and the path keys of "more" that sort
+ * rows which are equal by these.
  */
 extern List *aggregate_paths_append_keys(List *pathkeys, List *more);
 

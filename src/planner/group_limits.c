@@ -73,8 +73,8 @@ find_column(const ComparedColumns *compared, AttrNumber attno,
 }
 
 /*
- * Are the sort columns from "first" on those of a node, compared in the same
- * way?  If so, adds their equality operators to "equal".
+ * Are the sort columns from "first" on the columns of a node, compared in the
+ * same way?  If so, adds their equality operators to "equal".
  */
 static bool
 match_columns(const PlannedSort *sort, int first,

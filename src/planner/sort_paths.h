@@ -42,7 +42,7 @@ extern Path *sort_paths_make(PlannerInfo *root, RelOptInfo *relation,
 
 /*
  * Will all participants that run this partial path sort its rows together in
- * memory?  The number of rows is that of all.  Sets the sort's size.
+ * memory? "rows" counts the rows of all participants.  Sets the sort's size.
  */
 extern bool sort_paths_share(PlannerInfo *root, const Path *partial,
 							 List *pathkeys, double rows, SortSize *size);
