@@ -101,7 +101,6 @@ OBJS = \
 	src/planner/value_paths.o \
 	src/port/chunk_ring.o \
 	src/port/huge_pages.o \
-	src/port/leader_decision.o \
 	src/port/shared_memory.o \
 	src/sort/group_keys.o \
 	src/sort/group_limit.o \
@@ -112,21 +111,23 @@ OBJS = \
 	src/sort/spare_memory.o \
 	src/spill/external_sort.o \
 	src/spill/merge_plan.o \
-	src/spill/part_merge.o \
-	src/spill/part_reader.o \
-	src/spill/part_stream.o \
 	src/spill/result_tape.o \
+	src/spill/row_check.o \
 	src/spill/run_file.o \
 	src/spill/run_merge.o \
 	src/spill/run_tape.o \
-	src/spill/shared_runs.o \
 	src/spill/sorted_runs.o \
-	src/team/gathered_rows.o \
+	src/team/leader_decision.o \
 	src/team/member_sort.o \
+	src/team/merged_runs.o \
+	src/team/part_merge.o \
+	src/team/part_stream.o \
+	src/team/parts.o \
 	src/team/row_collector.o \
 	src/team/row_deposit.o \
 	src/team/shared_order.o \
 	src/team/shared_rows.o \
+	src/team/shared_runs.o \
 	src/team/sorted_slices.o \
 	src/team/team.o
 

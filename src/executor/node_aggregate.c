@@ -254,13 +254,13 @@ create_aggregate_state(CustomScan *scan)
 	if (state->ngroup_columns > 0)
 	{
 		sort->ngroup_columns = sort->ncolumns - 1;
-		sort->emission = EMIT_SLICES;
+		sort->emission = EMIT_PARTS;
 	}
 	else
 	{
 		sort->ngroup_columns = 1;
 		sort->leaves_out_nulls = true;
-		sort->emission = node_has_limit(&sort->limit) ? EMIT_SLICES_TO_COUNT :
+		sort->emission = node_has_limit(&sort->limit) ? EMIT_PARTS_TO_COUNT :
 			EMIT_ALONE;
 	}
 	fmgr_info(get_opcode(planned.values.equal), &state->equal);
@@ -459,7 +459,7 @@ take_values(GpuSortAggregateState *state, ValueCounts *counts)
 
 	counts->nrows = parallel_sort_rows(sort);
 	counts->nvalues = counts->nrows - parallel_sort_nulls(sort);
-	if (sort->slices != NULL)
+	if (sort->parts != NULL)
 	{
 		counts->ndistinct = count_values(state);
 		return parallel_sort_is_last(sort, &counts->ndistinct);

@@ -205,9 +205,7 @@ join_team(GpuSortState *state, SortProgress *progress)
 		.ncolumns = state->ncolumns,
 		.expected_rows = child->plan->plan_rows,
 		.bound = sort_bound_rows(&state->scan.bound),
-		.limit = node_limit_of_sort(&state->limit),
-		.help = state->scan.gather_merge != NULL ?
-		HELP_AT_ANY_TIME : HELP_BEFORE_ROWS
+		.limit = node_limit_of_sort(&state->limit)
 	};
 
 	state->team = team_begin(shared_team(state->shared), &rows, progress);
@@ -256,7 +254,9 @@ sort_together(GpuSortState *state)
 	MemoryContextSwitchTo(caller_context);
 	nrows = put_rows(state);
 	state->sort = row_sort_of_team(state->team);
-	row_sort_gather(state->sort);
+	(void) row_sort_prepare(state->sort, state->scan.gather_merge != NULL ?
+							WORK_SEND_PARTS : WORK_WRITE_PARTS);
+	row_sort_announce(state->sort);
 	return nrows;
 }
 
@@ -286,9 +286,9 @@ begin_sort(GpuSortState *state)
 
 /* Before the Gather Merge waits for the workers: makes them end. */
 static void
-end_help(Datum arg)
+stop_senders(Datum arg)
 {
-	row_sort_stop_help((RowSort *) DatumGetPointer(arg));
+	row_sort_stop_senders((RowSort *) DatumGetPointer(arg));
 }
 
 /*
@@ -299,7 +299,7 @@ static void
 watch_gather_merge(GpuSortState *state)
 {
 	RegisterExprContextCallback(state->scan.gather_merge->ps_ExprContext,
-								end_help, PointerGetDatum(state->sort));
+								stop_senders, PointerGetDatum(state->sort));
 }
 
 /* Sorts all rows of the child in this process; returns how many there are. */
@@ -323,7 +323,7 @@ sort_child(GpuSortState *state)
 		sort_alone(state);
 
 	state->last_was_small = nrows < gpusort_min_rows;
-	if (row_sort_has_help(state->sort))
+	if (row_sort_has_senders(state->sort))
 		watch_gather_merge(state);
 	if (state->scan.css.ss.ps.instrument == NULL)
 		return;
@@ -333,13 +333,13 @@ sort_child(GpuSortState *state)
 		worker_reports_leave(&state->shared->reports, &state->report);
 }
 
-/* In a worker, after its rows: helps the leader while that emits rows. */
+/* In a worker, after its rows: does what the leader wants of it. */
 static void
-help_leader(void *node)
+work_for_leader(void *node)
 {
 	GpuSortState *state = node;
 
-	team_help_later(state->team);
+	team_work(state->team);
 	leave_team(state);
 }
 
@@ -353,16 +353,16 @@ send_child(GpuSortState *state)
 	SortProgress *progress = sort_progress_begin(PROGRESS_OF_SORT,
 												 child->plan->plan_rows, true);
 	TeamRole	role = join_team(state, progress);
-	bool		is_wanted_later = false;
+	bool		has_work = false;
 
 	MemoryContextSwitchTo(caller_context);
 	if (role != TEAM_LATE)
 	{
 		(void) put_rows(state);
-		is_wanted_later = team_help(state->team);
+		has_work = team_hand_over(state->team);
 	}
-	if (is_wanted_later)
-		after_rows_do(estate, help_leader, state);
+	if (has_work)
+		after_rows_do(estate, work_for_leader, state);
 	else
 		leave_team(state);
 	sort_progress_end(progress);
@@ -418,10 +418,10 @@ drop_sort(GpuSortState *state)
 	clear_row(state);
 	if (state->sort == NULL)
 		return;
-	if (row_sort_has_help(state->sort))
+	if (row_sort_has_senders(state->sort))
 		UnregisterExprContextCallback(state->scan.gather_merge->ps_ExprContext,
-									  end_help, PointerGetDatum(state->sort));
-	state->report.gathered_rows = row_sort_gathered(state->sort);
+									  stop_senders, PointerGetDatum(state->sort));
+	state->report.gathered_rows = row_sort_sent(state->sort);
 	row_sort_empty(state->sort, &state->emptied);
 	state->sort = NULL;
 	if (state->team != NULL)

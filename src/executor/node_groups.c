@@ -67,7 +67,7 @@ create_groups_state(CustomScan *scan)
 	sort->columns = planned.columns;
 	sort->ngroup_columns = read_groups(scan);
 	node_limit_set(&sort->limit, &planned.limit);
-	sort->emission = EMIT_SLICES;
+	sort->emission = EMIT_PARTS;
 	return (Node *) sort;
 }
 

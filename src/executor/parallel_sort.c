@@ -6,12 +6,12 @@
  * The node is parallel-aware, and stands in a partial plan, that is below a Gather:
  * in the leader and in its workers, which are all participants alike.  They are a team
  * (team.c): each puts its share of the child's rows, the first to come is elected to
- * sort them, and shares the order.  Then each participant emits the next slice of it,
- * when it has emitted one (sorted_slices.c), also one that comes only then.
+ * make the order.  Then each participant takes the next part of it and emits its rows, when
+ * it has emitted one (parts.c), also one that comes only then.  Parts are slices of rows in
+ * memory, or, where memory does not suffice, parts of the merge of all runs.
  *
- * Where memory does not suffice, or keys are of no use, no slices are shared, and the
- * elected one emits the rows alone.  That is right for every node above, whose groups
- * are whole then, too.
+ * Where keys are of no use, or rows are few and do not fit memory, the elected one emits
+ * the rows alone.  That is right for every node above, whose groups are whole then, too.
  *
  * A leader without workers sorts for itself, and emits all rows.
  *
@@ -133,36 +133,49 @@ put_rows(ParallelSort *sort)
 	team_finish(sort->team);
 }
 
-/* Should all participants emit the rows of this sort? */
-static bool
-wants_slices(const ParallelSort *sort)
+/* What all participants should do with the parts of the order. */
+static TeamWork
+wished_work(const ParallelSort *sort)
 {
 	uint64		ngroups;
 
 	switch (sort->emission)
 	{
-		case EMIT_SLICES:
-			return true;
-		case EMIT_SLICES_TO_COUNT:
-			return !row_sort_count_groups(sort->sort, &ngroups);
+		case EMIT_PARTS:
+			return WORK_EMIT_PARTS;
+		case EMIT_PARTS_TO_COUNT:
+			return row_sort_count_groups(sort->sort, &ngroups) ?
+				WORK_NONE : WORK_EMIT_PARTS;
 		default:
-			return false;
+			return WORK_WRITE_PARTS;
 	}
 }
 
-/* In the elected participant: sorts, and begins the emission of rows. */
+/* Lets other participants see the report. */
 static void
-make_order(ParallelSort *sort)
+share_report(ParallelSort *sort)
 {
 	SharedSort *shared = sort->shared;
 
-	sort->sort = row_sort_of_team(sort->team);
 	row_sort_report(sort->sort, &shared->report);
 	pg_write_barrier();
 	pg_atomic_write_u32(&shared->sorted, 1);
-	if (team_decide(sort->team, wants_slices(sort) ?
-					WORK_EMIT_SLICES : WORK_NONE) != WORK_EMIT_SLICES)
+}
+
+/* In the elected participant: sorts, and begins to emit the rows, if it does so alone. */
+static void
+make_order(ParallelSort *sort)
+{
+	sort->sort = row_sort_of_team(sort->team);
+	if (row_sort_prepare(sort->sort, wished_work(sort)) != WORK_EMIT_PARTS)
+	{
+		row_sort_announce(sort->sort);
+		share_report(sort);
 		return;
+	}
+	/* the others may end as soon as they know of the parts */
+	share_report(sort);
+	row_sort_announce(sort->sort);
 	row_sort_end(sort->sort);
 	sort->sort = NULL;
 	shared_count(STAT_SORTS_IN_SLICES, 1);
@@ -181,13 +194,13 @@ join_team(ParallelSort *sort)
 		put_rows(sort);
 	if (role == TEAM_COLLECTS)
 		make_order(sort);
-	else if (role == TEAM_DEPOSITS)
-		(void) team_help(sort->team);
+	else if (role == TEAM_DEPOSITS && team_hand_over(sort->team))
+		team_work(sort->team);
 }
 
-/* Begins to emit slices, if there are any left. */
+/* Begins to emit parts, if there are any left. */
 static void
-begin_slices(ParallelSort *sort)
+begin_parts(ParallelSort *sort)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
 	RowComparator *groups =
@@ -196,7 +209,7 @@ begin_slices(ParallelSort *sort)
 							  sort->ngroup_columns);
 
 	sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
-	sort->slices = team_slices(sort->team, groups);
+	sort->parts = team_parts(sort->team, groups);
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -212,8 +225,7 @@ begin_team(ParallelSort *sort)
 		.ncolumns = sort->ncolumns,
 		.expected_rows = child->plan->plan_rows,
 		.bound = NO_BOUND,
-		.limit = node_limit_of_sort(&sort->limit),
-		.help = HELP_BEFORE_ROWS
+		.limit = node_limit_of_sort(&sort->limit)
 	};
 
 	sort->progress = sort_progress_begin(PROGRESS_OF_SORT,
@@ -236,8 +248,8 @@ parallel_sort_get_ready(ParallelSort *sort)
 	begin_team(sort);
 	if (team_is_undecided(shared_team(sort->shared)))
 		join_team(sort);
-	if (team_await(shared_team(sort->shared)) == WORK_EMIT_SLICES)
-		begin_slices(sort);
+	if (team_await(shared_team(sort->shared)) == WORK_EMIT_PARTS)
+		begin_parts(sort);
 	else
 		sort_progress_end(sort->progress);
 }
@@ -260,14 +272,14 @@ bool
 parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups)
 {
 	SharedSort *shared = sort->shared;
-	uint64		nread = slice_reader_rows(sort->slices);
+	uint64		nread = sort->parts == NULL ? 0 : part_reader_count(sort->parts);
 
 	if (nread == 0)
 		return false;
 	/* who counts the last rows finds all groups counted */
 	pg_atomic_fetch_add_u64(&shared->ngroups, *ngroups);
 	if (pg_atomic_fetch_add_u64(&shared->nread, nread) + nread <
-		team_shared_slices(shared_team(shared))->order.nrows)
+		team_shared_parts(shared_team(shared))->nrows)
 		return false;
 	*ngroups = pg_atomic_read_u64(&shared->ngroups);
 	return true;
@@ -280,13 +292,13 @@ forget_rows(ParallelSort *sort)
 	ExecClearTuple(sort->css.ss.ss_ScanTupleSlot);
 	ExecClearTuple(sort->css.ss.ps.ps_ResultTupleSlot);
 	ExecClearTuple(sort->row);
-	if (sort->slices != NULL)
-		slice_reader_end(sort->slices);
+	if (sort->parts != NULL)
+		part_reader_end(sort->parts);
 	if (sort->sort != NULL)
 		row_sort_empty(sort->sort, &sort->emptied);
 	if (sort->team != NULL)
 		team_leave(sort->team);
-	sort->slices = NULL;
+	sort->parts = NULL;
 	sort->sort = NULL;
 	sort->progress = NULL;
 	sort->team = NULL;
@@ -381,7 +393,7 @@ parallel_sort_init_worker(CustomScanState *node, shm_toc *contents,
 static void
 note_report(ParallelSort *sort)
 {
-	SharedSlices *slices = team_shared_slices(shared_team(sort->shared));
+	SharedParts *parts = team_shared_parts(shared_team(sort->shared));
 	ParallelSortReport *report = &sort->report;
 
 	if (pg_atomic_read_u32(&sort->shared->sorted) == 0)
@@ -391,9 +403,9 @@ note_report(ParallelSort *sort)
 	report->sort = sort->shared->report;
 	/* these do not tell who is a worker; the participants are shown instead */
 	report->sort.workers = 0;
-	report->nslices = pg_atomic_read_u64(&slices->nslices);
-	report->nparticipants = pg_atomic_read_u32(&slices->nparticipants);
-	report->most_rows = pg_atomic_read_u64(&slices->most_rows);
+	report->nparts = pg_atomic_read_u64(&parts->nemitted);
+	report->nparticipants = pg_atomic_read_u32(&parts->nemitters);
+	report->most_rows = pg_atomic_read_u64(&parts->most_rows);
 }
 
 /*
@@ -423,9 +435,9 @@ parallel_sort_explain(const ParallelSort *sort, ExplainState *es)
 	if (!es->analyze || !report->sorted)
 		return;
 	explain_sort_report(&report->sort, es);
-	if (report->nslices > 0)
+	if (report->nparts > 0)
 	{
-		ExplainPropertyUInteger("Slices Emitted", NULL, report->nslices, es);
+		ExplainPropertyUInteger("Slices Emitted", NULL, report->nparts, es);
 		ExplainPropertyInteger("Processes Emitting", NULL, report->nparticipants,
 							   es);
 		ExplainPropertyUInteger("Most Rows of a Process", NULL, report->most_rows,

@@ -22,8 +22,8 @@ typedef struct SharedSort SharedSort;
 /* The participants that emit the rows. */
 typedef enum SortEmission
 {
-	EMIT_SLICES,				/* all participants, if the rows fit memory */
-	EMIT_SLICES_TO_COUNT,		/* the same, unless the number of groups is
+	EMIT_PARTS,					/* all participants */
+	EMIT_PARTS_TO_COUNT,		/* the same, unless the number of groups is
 								 * known from the order alone */
 	EMIT_ALONE					/* the one that has sorted the rows */
 } SortEmission;
@@ -33,9 +33,9 @@ typedef struct ParallelSortReport
 {
 	bool		sorted;			/* there has been a sort */
 	RowSortReport sort;
-	uint64		nslices;		/* slices with rows; 0: one participant has
+	uint64		nparts;			/* parts with rows; 0: one participant has
 								 * emitted all rows */
-	int			nparticipants;	/* participants that have emitted slices */
+	int			nparticipants;	/* participants that have emitted parts */
 	uint64		most_rows;		/* most rows that one of them has emitted */
 } ParallelSortReport;
 
@@ -62,11 +62,11 @@ struct ParallelSort
 	TupleDesc	descriptor;		/* columns of the rows that are sorted */
 	TupleTableSlot *row;		/* present row, in a slot for minimal tuples */
 
-	/* when rows can be emitted: by a sort, by slices, or there are none */
+	/* when rows can be emitted: by a sort, by parts, or there are none */
 	bool		ready;
 	RowSort    *sort;			/* sort that emits all rows, or NULL */
 	RowSort    *emptied;		/* earlier sort of few rows, or NULL */
-	SliceReader *slices;		/* reader that emits slices, or NULL */
+	PartReader *parts;			/* parts that this process emits, or NULL */
 
 	MemoryContext memory;		/* owns what a sort needs */
 	SortProgress *progress;		/* progress of this participant; NULL in a
@@ -95,7 +95,7 @@ extern uint64 parallel_sort_rows(const ParallelSort *sort);
 extern uint64 parallel_sort_nulls(const ParallelSort *sort);
 
 /*
- * To be called by a participant that has emitted the last row of its slices, in
+ * To be called by a participant that has emitted the last row of its parts, in
  * which it has found *ngroups groups.  True for the last of all participants, with
  * *ngroups set to the groups of all.
  */
@@ -110,8 +110,12 @@ parallel_sort_next(ParallelSort *sort)
 
 	if (sort->sort != NULL)
 		return row_sort_get(sort->sort, true, slot);
-	if (sort->slices != NULL)
-		row = slice_reader_next(sort->slices);
+	if (sort->parts != NULL)
+	{
+		RowReader  *rows = part_reader_rows(sort->parts);
+
+		row = rows->next(rows);
+	}
 	if (row == NULL)
 	{
 		ExecClearTuple(slot);

@@ -68,7 +68,6 @@ typedef enum RowSortStatus
 	TAKES_ROWS,					/* rows are put, to be sorted by keys */
 	IN_MEMORY,					/* they are sorted, in the store */
 	IN_RUNS,					/* they are sorted, in runs */
-	GATHERED,					/* they are sorted, and come from workers */
 	TAKES_NATIVELY,				/* rows are put to core's tuplesort */
 	NATIVE						/* it has sorted them */
 } RowSortStatus;
@@ -89,7 +88,7 @@ struct RowSort
 	ExternalSort own;
 	NativeSort *native;			/* core's sort; NULL: by keys */
 	Team	   *team;			/* team that has sorted the rows, or NULL */
-	GatheredRows *gathered;		/* rows that its workers gather, or NULL */
+	TeamWork	work;			/* what it does with the parts of the order */
 	MemoryContext context;		/* owns everything below */
 	TupleDesc	descriptor;
 	const SortColumn *columns;
@@ -422,30 +421,36 @@ row_sort_take(RowSort *sort, PlanState *source)
 	return nrows;
 }
 
+/* How the last merge is done, unless one process compares keys. */
+static const char *
+describe_merge(const RowSort *sort)
+{
+	const ExternalSort *external = sort->external;
+	int			nparts;
+
+	if (sort->team == NULL)
+		return sorted_runs_ordered(external->runs) ? " by gpusortd" : "";
+	nparts = team_merged_parts(sort->team);
+	if (nparts == 0)
+		return "";
+	return psprintf(" in %d %sparts", nparts,
+					sort->work == WORK_SEND_PARTS ? "streamed " : "");
+}
+
 /*
  * Adds how the runs were merged, whose rows were sorted by this method.  Where those
  * of each came in order the files are all that the sort has cost.
  */
 static void
-report_runs(const SortedRuns *runs, const char *method,
-			RowSortReport *report)
+report_runs(const RowSort *sort, const char *method, RowSortReport *report)
 {
-	int			count = sorted_runs_count(runs);
-	int			nparts = sorted_runs_parts(runs);
 	bool		in_order = strcmp(method, METHOD_IN_ORDER) == 0;
-	const char *hint = in_order ? " that more memory would spare" : "";
 
 	report->on_disk = true;
-	if (in_order)
-		method = "none, each run in order";
-	if (nparts > 0)
-		snprintf(report->method, REPORT_TEXT_SIZE,
-				 "%s, merge of %d runs in %d %sparts%s", method, count, nparts,
-				 sorted_runs_has_help(runs) ? "streamed " : "", hint);
-	else
-		snprintf(report->method, REPORT_TEXT_SIZE, "%s, merge of %d runs%s%s",
-				 method, count,
-				 sorted_runs_ordered(runs) ? " by gpusortd" : "", hint);
+	snprintf(report->method, REPORT_TEXT_SIZE, "%s, merge of %d runs%s%s",
+			 in_order ? "none, each run in order" : method,
+			 sort->external->nruns, describe_merge(sort),
+			 in_order ? " that more memory would spare" : "");
 }
 
 /* Fills the report of a sort by keys. */
@@ -461,8 +466,8 @@ report_keys(RowSort *sort)
 	report->device_microseconds = external->device_microseconds;
 	memcpy(report->device, external->device, REPORT_TEXT_SIZE);
 	memcpy(report->method, external->method, REPORT_TEXT_SIZE);
-	if (external->runs != NULL)
-		report_runs(external->runs, external->method, report);
+	if (sort->status == IN_RUNS)
+		report_runs(sort, external->method, report);
 }
 
 /* Sorts natively, after the last row. */
@@ -520,11 +525,10 @@ make_source(const RowSort *sort)
 
 /* Begins to emit rows that have been sorted by keys. */
 static void
-begin_emission(RowSort *sort)
+begin_emission(RowSort *sort, RowSource *source)
 {
 	report_keys(sort);
-	sort->status = sort->external->runs == NULL ? IN_MEMORY : IN_RUNS;
-	sort->source = make_source(sort);
+	sort->source = source;
 	sort->progress->figures.emits = true;
 	sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
 }
@@ -562,7 +566,10 @@ row_sort_perform(RowSort *sort)
 	if (sort->status == TAKES_ROWS)
 	{
 		if (external_sort_perform(sort->external))
-			begin_emission(sort);
+		{
+			sort->status = sort->external->runs == NULL ? IN_MEMORY : IN_RUNS;
+			begin_emission(sort, make_source(sort));
+		}
 		else
 			fall_back_without_keys(sort);
 	}
@@ -597,24 +604,15 @@ row_sort_of_team(Team *team)
 	bool		by_keys = team_order(team);
 	RowSort    *sort = create_sort(rows->descriptor, rows->columns,
 								   rows->ncolumns, rows->bound, false);
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-	TeamReport	report = team_report(team);
 
 	sort->team = team;
 	sort->native_limit = team_kept_bytes(team);
 	sort->external = team_sort(team);
 	sort->progress = sort->external->progress;
-	if (by_keys)
-		begin_emission(sort);
+	if (!by_keys)
+		sort->status = TAKES_NATIVELY;
 	else
-		sort_team_natively(sort);
-	sort->report.workers = report.workers;
-	sort->report.kept_rows = report.kept_rows;
-	sort->report.fill_microseconds = report.fill_microseconds;
-	sort->report.sort_microseconds = report.sort_microseconds +
-		(by_keys ? 0 : microseconds_since(sort->started));
-	count_sort(sort);
-	MemoryContextSwitchTo(caller_context);
+		sort->status = team_has_runs(team) ? IN_RUNS : IN_MEMORY;
 	return sort;
 }
 
@@ -627,61 +625,88 @@ can_take_values(const RowSort *sort)
 		!row_order_is_limited(sort->external->order);
 }
 
-/* Emits rows of one by-value column, all of them in memory, as values. */
+/* Adds the team's report. */
 static void
+report_team(RowSort *sort)
+{
+	TeamReport	report = team_report(sort->team);
+
+	sort->report.workers = report.workers;
+	sort->report.kept_rows = report.kept_rows;
+	sort->report.fill_microseconds = report.fill_microseconds;
+	sort->report.sort_microseconds = report.sort_microseconds +
+		microseconds_since(sort->started);
+}
+
+TeamWork
+row_sort_prepare(RowSort *sort, TeamWork wish)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
+
+	if (sort->status == TAKES_NATIVELY || sort->bound != NO_BOUND ||
+		(wish != WORK_EMIT_PARTS && can_take_values(sort)))
+		wish = WORK_NONE;
+	sort->work = team_prepare(sort->team, wish);
+	if (sort->status != TAKES_NATIVELY)
+		report_keys(sort);
+	report_team(sort);
+	MemoryContextSwitchTo(caller_context);
+	return sort->work;
+}
+
+/* Emits rows of one by-value column, all of them in memory, as values. */
+static RowSource *
 take_values(RowSort *sort)
 {
 	bool		nulls_first = sort->columns[0].nulls_first;
 	RowOrder   *order = sort->external->order;
 	uint64		nnulls = row_order_take_values(order, nulls_first);
 
-	pfree(sort->source);
-	sort->source = row_source_of_values(order, nnulls, nulls_first,
-										sort->progress);
+	return row_source_of_values(order, nnulls, nulls_first, sort->progress);
+}
+
+/* The rows that a team has sorted by keys. */
+static RowSource *
+source_of_team(RowSort *sort)
+{
+	RowReader  *rows = team_rows_in_order(sort->team);
+
+	if (rows != NULL)
+		return row_source_of_reader(rows, false, sort->progress);
+	return can_take_values(sort) ? take_values(sort) : make_source(sort);
 }
 
 void
-row_sort_gather(RowSort *sort)
+row_sort_announce(RowSort *sort)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
-	if (can_take_values(sort))
-	{
-		take_values(sort);
-		(void) team_decide(sort->team, WORK_NONE);
-	}
-	else if (team_decide(sort->team, sort->bound == NO_BOUND ?
-						 WORK_SEND_SLICES : WORK_NONE) == WORK_SEND_SLICES)
-	{
-		sort->gathered = team_gathered(sort->team);
-		sort->source = row_source_of_reader(gathered_rows_reader(sort->gathered),
-											false, sort->progress);
-		sort->status = GATHERED;
-	}
+	team_announce(sort->team);
+	if (sort->status == TAKES_NATIVELY)
+		sort_team_natively(sort);
+	else if (sort->work != WORK_EMIT_PARTS)
+		begin_emission(sort, source_of_team(sort));
+	report_team(sort);
+	count_sort(sort);
 	MemoryContextSwitchTo(caller_context);
 }
 
 uint64
-row_sort_gathered(const RowSort *sort)
+row_sort_sent(const RowSort *sort)
 {
-	return sort->gathered == NULL ? 0 : gathered_rows_count(sort->gathered);
+	return sort->team == NULL ? 0 : team_rows_sent(sort->team);
 }
 
 bool
-row_sort_has_help(const RowSort *sort)
+row_sort_has_senders(const RowSort *sort)
 {
-	return sort->gathered != NULL ||
-		(sort->external->runs != NULL &&
-		 sorted_runs_has_help(sort->external->runs));
+	return sort->work == WORK_SEND_PARTS;
 }
 
 void
-row_sort_stop_help(RowSort *sort)
+row_sort_stop_senders(RowSort *sort)
 {
-	if (sort->gathered != NULL)
-		gathered_rows_stop(sort->gathered);
-	else
-		sorted_runs_stop_help(sort->external->runs);
+	team_stop(sort->team);
 }
 
 bool

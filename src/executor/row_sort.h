@@ -67,25 +67,24 @@ extern RowSort *row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 								   bool random_access);
 
 /*
- * In a collector, which has put its last row: sorts the rows of the team, by keys or by
- * core's sort.  The team ends after the sort.
+ * In a collector, which has put its last row: makes the order of the rows of a team, which
+ * ends after the sort.  row_sort_prepare() prepares what the team does with parts of the
+ * order: the wish, or what pays and memory allows in its place.  It returns that, and the
+ * report is there.  row_sort_announce() tells it to the others.  Then rows can be fetched,
+ * unless all members emit parts.
  */
 extern RowSort *row_sort_of_team(Team *team);
+extern TeamWork row_sort_prepare(RowSort *sort, TeamWork wish);
+extern void row_sort_announce(RowSort *sort);
 
 /*
- * After row_sort_of_team(): has the team's members help while rows are emitted, if that
- * pays.  They send rows in their order; not where rows are values, which this process
- * takes itself.  row_sort_gathered() returns how many rows were sent so far.
+ * After row_sort_announce(): do members send rows while this process emits rows?  That has
+ * to end when no more rows are fetched, by row_sort_stop_senders() or with the sort.  And
+ * the number of rows in shared memory that were sent so far.
  */
-extern void row_sort_gather(RowSort *sort);
-extern uint64 row_sort_gathered(const RowSort *sort);
-
-/*
- * After row_sort_of_team(): do workers help while rows are emitted?  It has to end when
- * no more rows are fetched, by row_sort_stop_help() or when the sort ends.
- */
-extern bool row_sort_has_help(const RowSort *sort);
-extern void row_sort_stop_help(RowSort *sort);
+extern bool row_sort_has_senders(const RowSort *sort);
+extern void row_sort_stop_senders(RowSort *sort);
+extern uint64 row_sort_sent(const RowSort *sort);
 
 /* Are rows that are sorted by ncolumns columns one value each, passed by value? */
 extern bool row_sort_is_of_values(TupleDesc descriptor, int ncolumns);

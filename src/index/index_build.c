@@ -126,12 +126,12 @@ take_time(instr_time *since, uint64 *microseconds)
 static void
 drop_rows(IndexBuild *build)
 {
-	/* the sort may have files of the workers open */
-	index_sort_end(build->sort);
-	build->sort = NULL;
+	/* it compares rows by the sort's order */
 	if (build->parallel != NULL)
 		parallel_build_end(build->parallel);
 	build->parallel = NULL;
+	index_sort_end(build->sort);
+	build->sort = NULL;
 }
 
 /* Begins the sort; the limit is bytes for its rows. */
@@ -249,8 +249,8 @@ write_alone(const IndexBuild *build, const LeafDefinition *definition,
 		.rows = {.nrows = all_rows,.find = find_stored_rows},
 		.order = sort->external.order
 	};
-	MergedRows *merged = sort->external.runs == NULL ? NULL :
-		merged_rows_begin(sorted_runs_reader(sort->external.runs), all_rows, chunk_rows,
+	MergedRows *merged = sort->merged == NULL ? NULL :
+		merged_rows_begin(sort->merged, all_rows, chunk_rows,
 						  merged_rows_bytes(build->limit));
 	LeafMaker  *maker = leaf_maker_begin(definition, sort->rows,
 										 merged == NULL ? &stored.rows :
@@ -299,7 +299,7 @@ write_in_order(const IndexBuild *build)
 
 	/* rows of processes that sorted separately are not in shared memory */
 	bool		together = build->parallel != NULL &&
-		sort->external.shared_runs == NULL &&
+		sort->external.writer == NULL &&
 		parallel_build_share(build->parallel, sort->external.order, build->limit);
 
 	if (!(together ?
@@ -323,10 +323,9 @@ report_sort_phase(const IndexBuild *build)
 		PROGRESS_SCAN_BLOCKS_DONE
 	};
 	const ExternalSort *external = &build->sort->external;
-	uint64		nrows = external->shared_runs != NULL ?
-		external->shared_runs->nrows : external->nrows;
 	const int64 values[] = {
-		PROGRESS_BTREE_PHASE_PERFORMSORT_1, nrows + external->store->nrows,
+		PROGRESS_BTREE_PHASE_PERFORMSORT_1,
+		external->nrows + external->store->nrows,
 		0, 0
 	};
 
@@ -343,7 +342,9 @@ sort_rows(IndexBuild *build)
 	if (build->failed || index_sort_has_failed(build->sort))
 		return false;
 	report_sort_phase(build);
-	sorted = index_sort_perform(build->sort);
+	sorted = build->sort->external.writer != NULL ?
+		parallel_build_merge(build->parallel, build->sort) :
+		index_sort_perform(build->sort);
 	take_time(&build->since, &build->sort_microseconds);
 	return sorted;
 }
@@ -367,7 +368,7 @@ count_build(const IndexBuild *build)
 	const IndexSort *sort = build->sort;
 
 	shared_count(sort->external.on_device ? STAT_INDEXES_DEVICE : STAT_INDEXES_HOST, 1);
-	if (sort->external.runs != NULL)
+	if (sort->merged != NULL)
 		shared_count(STAT_INDEXES_SPILLED, 1);
 	if (build->parallel != NULL)
 	{

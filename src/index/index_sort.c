@@ -15,6 +15,7 @@
 #include "index/index_sort.h"
 #include "index/merged_rows.h"
 #include "port/timing.h"
+#include "sort/spare_memory.h"
 
 /*
  * The least bytes of a row: its tuple, its place and its entry of the order.
@@ -131,9 +132,12 @@ index_sort_put(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 bool
 index_sort_perform(IndexSort *sort)
 {
-	if (!index_sort_has_failed(sort) &&
-		!external_sort_perform(&sort->external))
-		external_sort_drop_rows(&sort->external);
+	ExternalSort *external = &sort->external;
+
+	if (!index_sort_has_failed(sort) && !external_sort_perform(external))
+		external_sort_drop_rows(external);
+	if (external->runs != NULL)
+		sort->merged = sorted_runs_reader(external->runs);
 	return !index_sort_has_failed(sort);
 }
 
@@ -154,7 +158,12 @@ index_sort_write_last_run(IndexSort *sort)
 	if (!index_sort_has_failed(sort) && external->store->nrows > 0 &&
 		!external_sort_spill(external))
 		external_sort_drop_rows(external);
-	return !index_sort_has_failed(sort);
+	if (index_sort_has_failed(sort))
+		return false;
+	external_sort_free_rows(external);
+	/* the merge has all of the memory */
+	spare_memory_drop();
+	return true;
 }
 
 void

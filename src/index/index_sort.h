@@ -16,13 +16,14 @@
 #include "index/index_rows.h"
 #include "spill/external_sort.h"
 
-/* The rows in order are in external.store, or in external.runs. */
 typedef struct IndexSort
 {
 	ExternalSort external;		/* sort of the rows by keys */
 	MemoryContext context;		/* owns everything below */
 	bool		unique;			/* dead rows are marked */
 	IndexRows  *rows;			/* form of the rows */
+	RowReader  *merged;			/* the rows in order, if they are in runs;
+								 * NULL: they are in external.store */
 	uint64		run_microseconds;	/* time of runs written while rows come */
 } IndexSort;
 
@@ -48,8 +49,7 @@ extern void index_sort_put(Relation index, ItemPointer tid, Datum *values,
 
 /*
  * Sorts, after the last row.  Makes the order of the store, or begins to merge
- * the runs, those of all processes if runs are shared.  Returns false if the
- * sort has failed.
+ * the runs.  Returns false if the sort has failed.
  */
 extern bool index_sort_perform(IndexSort *sort);
 
@@ -67,8 +67,9 @@ index_sort_has_failed(const IndexSort *sort)
 extern bool index_sort_needs_check(const IndexSort *sort);
 
 /*
- * Writes the last run, for another process to merge.  Is called in place of
- * index_sort_perform().  Returns false if the sort has failed.
+ * Writes the last run of a sort whose runs are merged elsewhere, and frees the
+ * memory of its rows.  Is called in place of index_sort_perform().  Returns
+ * false if the sort has failed.
  */
 extern bool index_sort_write_last_run(IndexSort *sort);
 

@@ -20,7 +20,7 @@
  * memory, and writes sorted runs to files.  Participants sort separately if
  * more rows are expected than the memory setting allows, or than there is
  * shared memory for, or if keys cannot be shared.  The workers merge all runs
- * part by part (part_merge.c).  Meanwhile the leader alone makes the pages of
+ * part by part (merged_runs.c).  Meanwhile the leader alone makes the pages of
  * the merged rows.
  *
  * The leader decides once what the workers do after the last row
@@ -49,6 +49,7 @@
 #include "index/parallel_build.h"
 #include "index/parallel_write.h"
 #include "port/compat.h"
+#include "team/merged_runs.h"
 #include "team/row_deposit.h"
 #include "team/shared_order.h"
 
@@ -76,8 +77,9 @@ typedef struct BuildShared
 	double		heap_tuples;	/* rows that the workers' scans have seen */
 	bool		broken_hot_chain;	/* some scan has seen a broken chain */
 
-	SharedRuns	runs;			/* runs of participants that sort separately,
-								 * and what the workers do after the last row */
+	SharedRuns	runs;			/* runs of participants that sort separately */
+	SharedParts parts;			/* parts of their merge, and what the workers
+								 * do after the last row */
 	bool		check_order;	/* a device has made the order of the rows */
 	SharedOrder order;			/* order of rows in shared memory */
 	WriteShared write;
@@ -110,6 +112,10 @@ struct ParallelBuild
 
 	RowSegments *segments;		/* shared rows of all participants */
 	RowCollector *collector;
+
+	/* of participants that sort separately */
+	MemberRuns	runs;			/* the leader's runs */
+	MergedRuns	merge;			/* those of all */
 };
 
 /* Are no more rows wanted, since they have to be sorted in another way? */
@@ -254,6 +260,16 @@ scan_share(BuildWorker *worker, IndexBuildCallback callback, void *state)
 	SpinLockRelease(&shared->mutex);
 }
 
+/* Lets a separate sort write its runs where all participants can read them. */
+static void
+write_runs_to(IndexSort *sort, MemberRuns *runs, SharedRuns *shared)
+{
+	ExternalSort *external = &sort->external;
+
+	member_runs_begin(runs, shared, external->variant->format);
+	external->writer = &runs->writer;
+}
+
 /* Puts a worker's rows into shared memory, unless the others have had all. */
 static void
 put_rows(BuildWorker *worker, IndexRows *rows, RowSegments *segments,
@@ -287,7 +303,7 @@ work_together(BuildWorker *worker)
 												 shared->expected_rows, true);
 
 	put_rows(worker, rows, segments, progress);
-	if (leader_decision_await(&shared->runs.decision) == WORK_EMIT_SLICES)
+	if (leader_decision_await(&shared->parts.decision) == WORK_EMIT_PARTS)
 	{
 		sort_progress_enter(progress, PROGRESS_WRITING_INDEX);
 		worker->definition.check_order = shared->check_order;
@@ -299,9 +315,10 @@ work_together(BuildWorker *worker)
 	index_rows_end(rows);
 }
 
-/* Begins a worker's separate sort. */
+/* Begins a worker's separate sort, whose runs are these. */
 static IndexSort *
-begin_separate_sort(BuildWorker *worker, dsm_segment *segment)
+begin_separate_sort(BuildWorker *worker, dsm_segment *segment,
+					MemberRuns *runs)
 {
 	BuildShared *shared = worker->shared;
 	IndexSort  *sort = index_sort_begin(worker->definition.index,
@@ -310,31 +327,49 @@ begin_separate_sort(BuildWorker *worker, dsm_segment *segment)
 										shared->host_only);
 
 	SharedFileSetAttach(&shared->runs.files, segment);
-	sort->external.shared_runs = &shared->runs;
+	write_runs_to(sort, runs, &shared->runs);
 	return sort;
+}
+
+/* Sends parts of the merge of all runs, if the leader wants that. */
+static void
+help_to_merge(BuildShared *shared, ExternalSort *external)
+{
+	TeamWork	work = leader_decision_await(&shared->parts.decision);
+	MemoryContext caller_context = MemoryContextSwitchTo(external->context);
+
+	if (work == WORK_SEND_PARTS)
+	{
+		sort_progress_enter(external->progress, PROGRESS_MERGING_RUNS);
+		merged_runs_help(&shared->runs, &shared->parts, work,
+						 external->order, external->variant->format);
+	}
+	MemoryContextSwitchTo(caller_context);
 }
 
 /* Sorts a worker's rows separately, and helps the leader with the runs, if there are any. */
 static void
 work_separately(BuildWorker *worker, dsm_segment *segment)
 {
+	BuildShared *shared = worker->shared;
+	MemberRuns	runs;
 	IndexSort  *sort;
-	ExternalSort *external;
+	bool		has_runs;
 
 	if (!shared_rows_join(worker->rows))
 		return;
-	sort = begin_separate_sort(worker, segment);
-	external = &sort->external;
+	sort = begin_separate_sort(worker, segment, &runs);
 	scan_share(worker, index_sort_put, sort);
 	if (!index_sort_write_last_run(sort))
 		give_up(worker->rows);
-	else if (external->runs != NULL)
-		external_sort_offer_help(external);
+	has_runs = !index_sort_has_failed(sort) && sort->external.nruns > 0;
+	if (has_runs)
+		shared_parts_offer(&shared->parts);
 	shared_rows_finish(worker->rows, ParallelWorkerNumber, 0);
 
-	if (!index_sort_has_failed(sort) && external->runs != NULL &&
-		external_sort_help_merge(external))
-		external_sort_send_parts(external);
+	if (has_runs)
+		help_to_merge(shared, &sort->external);
+	member_runs_close(&runs);
 	index_sort_end(sort);
 }
 
@@ -452,6 +487,7 @@ init_shared(ParallelBuild *build, const IndexInfo *info, Size limit,
 	shared->expected_rows = expected_rows;
 	SpinLockInit(&shared->mutex);
 	shared_runs_init(&shared->runs, build->context->seg, limit);
+	shared_parts_init(&shared->parts);
 	parallel_write_init(&shared->write);
 	shared_rows_init(build->rows, build->context->nworkers + 1,
 					 separately ? 0 : limit);
@@ -549,18 +585,52 @@ parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 	return take_counts(build, info, heap_tuples);
 }
 
+/* Adds what all participants have sorted to the report of the leader's sort. */
+static void
+take_report(const SharedRuns *runs, ExternalSort *sort)
+{
+	sort->nrows = runs->nsorted;
+	sort->on_device = runs->on_device;
+	sort->device_microseconds = runs->device_microseconds;
+}
+
 bool
 parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
 								  IndexSort *sort, double *heap_tuples)
 {
-	sort->external.shared_runs = &build->shared->runs;
-	/* rows are small: a merge to files takes as long as the leader's */
-	sort->external.help = HELP_WITH_ROWS;
+	SharedRuns *runs = &build->shared->runs;
+
+	write_runs_to(sort, &build->runs, runs);
 	*heap_tuples = heap_scan_for_build(build->heap, build->index, info,
 									   build->scan, true, index_sort_put,
 									   sort);
 	(void) row_collector_wait(build->collector);
+	take_report(runs, &sort->external);
 	return take_counts(build, info, heap_tuples);
+}
+
+bool
+parallel_build_merge(ParallelBuild *build, IndexSort *sort)
+{
+	BuildShared *shared = build->shared;
+	ExternalSort *external = &sort->external;
+	MergedRuns *merge = &build->merge;
+
+	if (shared_runs_count(&shared->runs) == 0)
+		return index_sort_perform(sort);
+	if (!index_sort_write_last_run(sort))
+		return false;
+	member_runs_close(&build->runs);
+	sort_progress_enter(external->progress, PROGRESS_MERGING_RUNS);
+	merged_runs_begin(merge, &shared->runs, &shared->parts, external->order,
+					  external->variant->format, external->limit_of_merge);
+	/* rows are small: parts in files take as long as the leader alone */
+	(void) merged_runs_prepare(merge, WORK_SEND_PARTS,
+							   build->context->nworkers_launched + 1);
+	merged_runs_announce(merge);
+	sort->merged = merged_runs_rows(merge);
+	external->memory = merged_runs_disk(merge);
+	return true;
 }
 
 bool
@@ -594,7 +664,7 @@ parallel_build_write(ParallelBuild *build,
 	BuildShared *shared = build->shared;
 
 	shared->check_order = definition->check_order;
-	leader_decision_make(&shared->runs.decision, WORK_EMIT_SLICES);
+	leader_decision_make(&shared->parts.decision, WORK_EMIT_PARTS);
 	return write_share(shared, build->segments, definition, index_rows,
 					   writer, progress);
 }
@@ -615,7 +685,9 @@ void
 parallel_build_end(ParallelBuild *build)
 {
 	/* unless something else has been decided */
-	leader_decision_make(&build->shared->runs.decision, WORK_NONE);
+	leader_decision_make(&build->shared->parts.decision, WORK_NONE);
+	merged_runs_end(&build->merge);
+	member_runs_close(&build->runs);
 	WaitForParallelWorkersToFinish(build->context);
 	for (int i = 0; i < build->context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&build->buffers[i], &build->wal[i]);

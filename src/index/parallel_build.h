@@ -45,13 +45,18 @@ extern bool parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 
 /*
  * The same for participants that sort separately.  Puts the leader's rows into
- * the sort, which will merge the runs of all participants.  Returns false if a
- * worker could not sort.
+ * the sort.  Returns false if a worker could not sort.
  */
 extern bool parallel_build_collect_separately(ParallelBuild *build,
 											  IndexInfo *info,
 											  IndexSort *sort,
 											  double *heap_tuples);
+
+/*
+ * After that: takes the place of index_sort_perform(), and begins to merge the runs of
+ * all participants.
+ */
+extern bool parallel_build_merge(ParallelBuild *build, IndexSort *sort);
 
 /*
  * Between sort and write: copies the order, and the places of the rows of its

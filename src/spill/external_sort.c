@@ -25,7 +25,6 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "sort/spare_memory.h"
 #include "spill/external_sort.h"
 
 /* Least bytes of a row in memory. */
@@ -262,8 +261,8 @@ begin_runs(ExternalSort *sort)
 		return;
 	sort->runs = sorted_runs_create(sort->order, sort->variant->format,
 									sort->limit, sort->limit_of_merge,
-									sort->random_access, sort->shared_runs,
-									sort->expected_rows);
+									sort->random_access);
+	sorted_runs_plan(sort->runs, sort->expected_rows);
 }
 
 /* Writes the rows in the store, whose order is made, as a run. */
@@ -272,10 +271,18 @@ add_run(ExternalSort *sort)
 {
 	sort->order->nentries = Min(sort->order->nentries, sort->most_in_run);
 	sort_progress_enter(sort->progress, PROGRESS_WRITING_RUN);
-	begin_runs(sort);
 	sort->rows_in_runs += sort->order->nentries;
-	sorted_runs_add(sort->runs, sort->store);
-	sort->progress->figures.runs_written = sorted_runs_count(sort->runs);
+	if (sort->writer != NULL)
+		sort->writer->add(sort->writer, sort->order);
+	else
+	{
+		begin_runs(sort);
+		sorted_runs_add(sort->runs);
+	}
+	sort->nruns++;
+	sort->progress->figures.runs_written = sort->nruns;
+	row_store_reset(sort->store);
+	row_order_restart(sort->order, sort->store);
 	set_stop(sort);
 }
 
@@ -313,27 +320,8 @@ external_sort_set_limit(ExternalSort *sort, Size limit)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/*
- * Adopts the report of all processes: their rows, and how these were sorted.
- */
-static void
-take_report(ExternalSort *sort)
-{
-	const SharedRuns *shared = sort->shared_runs;
-
-	if (sort->nrows == 0)
-	{
-		memcpy(sort->method, shared->method, REPORT_TEXT_SIZE);
-		memcpy(sort->device, shared->device, REPORT_TEXT_SIZE);
-	}
-	sort->nrows = shared->nrows;
-	sort->on_device = shared->on_device;
-	sort->device_microseconds = shared->device_microseconds;
-}
-
-/* Frees memory that only rows in memory need. */
-static void
-free_memory(ExternalSort *sort)
+void
+external_sort_free_rows(ExternalSort *sort)
 {
 	row_order_drop_keys(sort->order);
 	free_store(&sort->store);
@@ -345,36 +333,21 @@ merge_runs(ExternalSort *sort)
 {
 	if (sort->store->nrows > 0)
 		add_run(sort);
-	begin_runs(sort);
-	free_memory(sort);
-	if (sort->shared_runs != NULL)
-	{
-		spare_memory_drop();
-		take_report(sort);
-	}
+	external_sort_free_rows(sort);
 	sort->progress->figures.rows_put = sort->nnulls + sort->nrows;
 	sort_progress_enter(sort->progress, PROGRESS_MERGING_RUNS);
-	sorted_runs_merge(sort->runs, sort->help);
-	sort->progress->figures.runs_written = sorted_runs_count(sort->runs);
+	sorted_runs_merge(sort->runs);
 	sort->memory = sorted_runs_disk(sort->runs);
-}
-
-/* Does any process have runs? */
-static bool
-has_runs(const ExternalSort *sort)
-{
-	return sort->runs != NULL ||
-		(sort->shared_runs != NULL &&
-		 pg_atomic_read_u32(&sort->shared_runs->nruns) > 0);
 }
 
 static bool
 perform(ExternalSort *sort)
 {
+	Assert(sort->writer == NULL || sort->nruns == 0);
 	/* no rows have an order, too */
-	if ((sort->store->nrows > 0 || !has_runs(sort)) && !make_order(sort))
+	if ((sort->store->nrows > 0 || sort->runs == NULL) && !make_order(sort))
 		return false;
-	if (has_runs(sort))
+	if (sort->runs != NULL)
 		merge_runs(sort);
 	else
 		row_order_drop_keys(sort->order);
@@ -389,36 +362,6 @@ external_sort_perform(ExternalSort *sort)
 
 	MemoryContextSwitchTo(caller_context);
 	return done;
-}
-
-void
-external_sort_offer_help(ExternalSort *sort)
-{
-	Assert(sort->store->nrows == 0 && sort->shared_runs != NULL);
-	free_memory(sort);
-	/* the merge has all of the memory */
-	spare_memory_drop();
-	pg_atomic_fetch_add_u32(&sort->shared_runs->nhelpers, 1);
-}
-
-bool
-external_sort_help_merge(ExternalSort *sort)
-{
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-	bool		wanted_later = sorted_runs_help_merge(sort->runs);
-
-	MemoryContextSwitchTo(caller_context);
-	return wanted_later;
-}
-
-void
-external_sort_send_parts(ExternalSort *sort)
-{
-	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
-
-	sort_progress_enter(sort->progress, PROGRESS_MERGING_RUNS);
-	sorted_runs_send_parts(sort->runs);
-	MemoryContextSwitchTo(caller_context);
 }
 
 void
@@ -456,7 +399,7 @@ external_sort_take_back(ExternalSort *sort)
 		row = take_from_store(&sort->moved, &sort->next_row);
 	if (row == NULL && sort->store != NULL)
 		row = take_from_store(&sort->store, &sort->next_row);
-	if (row == NULL && sort->runs != NULL && sort->shared_runs == NULL)
+	if (row == NULL && sort->runs != NULL)
 		row = sorted_runs_take(sort->runs);
 	return row;
 }

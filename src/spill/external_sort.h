@@ -31,6 +31,15 @@ typedef struct ExternalSortVariant
 extern const ExternalSortVariant sort_of_minimal_tuples;
 
 /*
+ * Where the runs of a sort go that does not merge them itself: writes the rows of an
+ * order as a run.
+ */
+typedef struct RunWriter
+{
+	void		(*add) (struct RunWriter *writer, RowOrder *order);
+} RunWriter;
+
+/*
  * A sort: a part of its user's sort.  Users put rows to the store and to the
  * order themselves, so that no call lies between.
  */
@@ -48,9 +57,7 @@ typedef struct ExternalSort
 	/* for runs; the user may set these before there is a run */
 	Size		limit_of_merge; /* bytes while runs are merged */
 	bool		random_access;	/* rows may be fetched backward or again */
-	MergeHelp	help;			/* when others can help to merge */
-	SharedRuns *shared_runs;	/* runs of all processes that sort together;
-								 * NULL in a single one */
+	RunWriter  *writer;			/* where runs go; NULL: they are merged here */
 	uint64		most_in_run;	/* first rows of a run that are wanted */
 
 	uint64		nnulls;			/* NULLs, which the user counts, and does not
@@ -60,7 +67,9 @@ typedef struct ExternalSort
 	uint64		stop_rows;		/* rows of the store at which
 								 * external_sort_go_on() is called next */
 	RowOrder   *order;			/* order of the rows in memory */
-	SortedRuns *runs;			/* rows in runs; NULL: all are in the store */
+	SortedRuns *runs;			/* rows in runs; NULL: all are in the store,
+								 * or have gone to the writer */
+	int			nruns;			/* runs that were written */
 	bool		given_up;		/* rows cannot be sorted by keys */
 
 	/* while rows move from one store to another, to become smaller runs */
@@ -69,8 +78,8 @@ typedef struct ExternalSort
 	uint64		next_row;		/* next row to be moved, or to be taken back */
 
 	/* report of the rows that have been sorted */
-	uint64		nrows;			/* rows, with those of other processes */
-	uint64		rows_in_runs;	/* rows in this process's runs */
+	uint64		nrows;			/* rows */
+	uint64		rows_in_runs;	/* rows in runs, which may leave some out */
 	Size		memory;			/* most bytes in memory, or bytes in files */
 	char		method[REPORT_TEXT_SIZE];	/* method of the last run */
 	char		device[REPORT_TEXT_SIZE];	/* name of the device, or "host" */
@@ -179,23 +188,18 @@ extern void external_sort_set_limit(ExternalSort *sort, Size limit);
 
 /*
  * Sorts, after the last row: makes the order of the store, or begins to merge
- * the runs; false if the sort has to be given up.  If runs are shared, only
- * the leader calls this, when the other processes have written all of theirs.
+ * the runs; false if the sort has to be given up.  Not if runs have gone to a writer.
  */
 extern bool external_sort_perform(ExternalSort *sort);
 
 /*
- * In a process with shared runs that is not the leader, after the last row and
- * external_sort_spill().  external_sort_offer_help() frees all memory that
- * merging does not need; for the other two see sorted_runs.h.
+ * When all rows are in runs: frees all memory but what comparing rows takes.
  */
-extern void external_sort_offer_help(ExternalSort *sort);
-extern bool external_sort_help_merge(ExternalSort *sort);
-extern void external_sort_send_parts(ExternalSort *sort);
+extern void external_sort_free_rows(ExternalSort *sort);
 
 /*
  * external_sort_give_up() gives the sort up, at any time before rows are
- * fetched, and drops the keys.  Shared runs stay as they are.  Then
+ * fetched, and drops the keys.  Runs that a writer has stay as they are.  Then
  * external_sort_take_back() returns the rows, in any order, one a call, and
  * NULL after the last one; a row is valid until the next call.
  * external_sort_drop_rows() gives the sort up and drops the rows as well.

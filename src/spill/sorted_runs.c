@@ -10,11 +10,6 @@
  * With fewer runs, more of each is read at once.  With more runs, some are
  * merged into longer ones first: as few as are necessary.
  *
- * Several processes may write runs of their rows, which one of them, the
- * leader, emits.  Each of these runs is alone in a file that all processes can
- * read.  The leader merges the runs, or all processes merge them in parts
- * (part_merge.c), which the leader reads one after the other (part_reader.c).
- *
  * If gpusortd has the keys of all rows it tells from which run each next row
  * comes (merge_plan.c), and the last merge only reads the runs in that order.
  *
@@ -33,8 +28,8 @@
 #include "settings.h"
 #include "sort/slot_row.h"
 #include "spill/merge_plan.h"
-#include "spill/part_reader.h"
 #include "spill/result_tape.h"
+#include "spill/row_check.h"
 #include "spill/run_merge.h"
 #include "spill/sorted_runs.h"
 
@@ -57,12 +52,8 @@ struct SortedRuns
 	Size		limit_of_merge;
 	bool		random_access;
 
-	SharedRuns *shared;			/* shared runs to which runs are added, or
-								 * NULL */
-	List	   *shared_files;	/* files of the runs that this process has
-								 * added there */
 	RunFile    *file;			/* file of the runs of this process */
-	bool		imported;		/* runs are in shared files */
+	bool		imported;		/* runs are in files of their own */
 	RunTape   **runs;
 	int			nruns;
 	int			max_runs;
@@ -73,9 +64,8 @@ struct SortedRuns
 	RunMerge   *merge;			/* merge by comparison, or NULL */
 	bool		ordered;		/* the last merge has had a plan */
 	ResultTape *result;			/* result of the last merge, or NULL */
-	PartReader *parts;			/* reader of the merged parts, or NULL */
 
-	void	   *previous;		/* row emitted last, for gpusort.verify */
+	RowCheck	check;			/* for gpusort.verify */
 	MinimalTuple tuple;			/* row of the last value; NULL: none so far */
 };
 
@@ -110,12 +100,8 @@ close_order_sink(SortedRuns *runs)
 		row_order_close_sink(runs->order);
 }
 
-/*
- * Begins the plan, with the rows in the store, if the keys that gpusortd gets
- * will decide alone, and runs will have all rows.
- */
-static void
-begin_plan(SortedRuns *runs, double expected_rows)
+void
+sorted_runs_plan(SortedRuns *runs, double expected_rows)
 {
 	RowOrder   *order = runs->order;
 
@@ -132,8 +118,7 @@ begin_plan(SortedRuns *runs, double expected_rows)
 
 SortedRuns *
 sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
-				   Size limit_of_merge, bool random_access,
-				   SharedRuns *shared, double expected_rows)
+				   Size limit_of_merge, bool random_access)
 {
 	SortedRuns *runs = palloc0(sizeof(SortedRuns));
 
@@ -146,13 +131,10 @@ sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
 	runs->limit = limit;
 	runs->limit_of_merge = limit_of_merge;
 	runs->random_access = random_access;
-	runs->shared = shared;
+	row_check_begin(&runs->check, order, format);
 	runs->file = run_file_create(limit);
 	runs->max_runs = FIRST_MAX_RUNS;
 	runs->runs = palloc(runs->max_runs * sizeof(RunTape *));
-	/* gpusortd would not have the keys of other processes */
-	if (shared == NULL)
-		begin_plan(runs, expected_rows);
 	return runs;
 }
 
@@ -175,11 +157,10 @@ append_run(SortedRuns *runs, RunTape *run)
 	runs->runs[runs->nruns++] = run;
 }
 
-/* Writes the rows of the store to a run, with an index if wanted. */
+/* Writes the rows of an order to a run, with an index if wanted. */
 static pg_attribute_always_inline void
-write_rows(SortedRuns *runs, RunTape *run, bool indexed)
+write_rows(RunTape *run, RowOrder *order, bool indexed)
 {
-	RowOrder   *order = runs->order;
 	Size		row_bytes = Min(row_store_row_bytes(order->store),
 								MOST_FETCHED_BYTES);
 
@@ -195,85 +176,41 @@ write_rows(SortedRuns *runs, RunTape *run, bool indexed)
 		else
 			run_tape_write(run, row);
 	}
-	runs->longest_row = Max(runs->longest_row, run->longest_row);
 }
 
-/* Writes the rows of the store to a run that others can read. */
-static void
-write_shared_run(SortedRuns *runs)
+void
+sorted_run_write(RunTape *run, RowOrder *order, bool indexed)
 {
-	RowOrder   *order = runs->order;
-	RunTape    *run = shared_runs_begin_run(runs->shared, runs->format);
-	RunFile    *file;
-
-	write_rows(runs, run, true);
-	file = shared_runs_end_run(runs->shared, run, order, order->store->nrows);
-	runs->shared_files = lappend(runs->shared_files, file);
+	if (indexed)
+		write_rows(run, order, true);
+	else
+		write_rows(run, order, false);
 }
 
-/*
- * Writes the rows of the store to the file, as a run, and ends the run in the
- * plan.
- */
-static void
-add_own_run(SortedRuns *runs)
+void
+sorted_runs_add(SortedRuns *runs)
 {
 	RowOrder   *order = runs->order;
 	RunTape    *run = run_tape_create(runs->file, runs->format);
 
-	write_rows(runs, run, false);
+	sorted_run_write(run, order, false);
+	runs->longest_row = Max(runs->longest_row, run->longest_row);
 	run_tape_complete(run);
 	append_run(runs, run);
+	runs->nadded++;
 	if (runs->plan != NULL &&
 		(!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
-		 !merge_plan_end_run(runs->plan, runs->runs[runs->nruns - 1],
-							 order->store->nrows)))
+		 !merge_plan_end_run(runs->plan, run, order->store->nrows)))
 		row_order_close_sink(order);
 }
 
 void
-sorted_runs_add(SortedRuns *runs, RowStore *store)
+sorted_runs_import(SortedRuns *runs, RunTape *run)
 {
-	Assert(store == runs->order->store);
-	if (runs->shared != NULL)
-		write_shared_run(runs);
-	else
-		add_own_run(runs);
+	run->owns_file = true;
+	runs->longest_row = Max(runs->longest_row, run->longest_row);
+	append_run(runs, run);
 	runs->nadded++;
-	row_store_reset(store);
-	row_order_restart(runs->order, store);
-}
-
-/* Closes what this process has written to shared files. */
-static void
-close_shared_files(SortedRuns *runs)
-{
-	ListCell   *cell;
-
-	foreach(cell, runs->shared_files)
-		run_file_close(lfirst(cell));
-	list_free(runs->shared_files);
-	runs->shared_files = NIL;
-}
-
-/* Opens the shared runs of all processes, after their last ones. */
-static void
-import_runs(SortedRuns *runs)
-{
-	SharedRuns *shared = runs->shared;
-	int			nruns = pg_atomic_read_u32(&shared->nruns);
-
-	for (int number = 0; number < nruns; number++)
-	{
-		uint64		bytes;
-		RunFile    *file = run_file_open_shared(&shared->files, RUN_FILE_NAME,
-												number, runs->limit, &bytes);
-		RunTape    *run = run_tape_open(file, runs->format,
-										run_tape_rows_bytes(file, bytes));
-
-		run->owns_file = true;
-		append_run(runs, run);
-	}
 	runs->imported = true;
 }
 
@@ -293,28 +230,6 @@ merge_first_runs(SortedRuns *runs, int count, Size limit)
 	runs->nruns -= count;
 	memmove(runs->runs, runs->runs + count, runs->nruns * sizeof(RunTape *));
 	append_run(runs, run);
-}
-
-/* Raises an error if the row sorts before the one emitted before it. */
-static void
-verify_row(SortedRuns *runs, const void *row)
-{
-	Size		bytes = runs->format->bytes(row);
-	MemoryContext caller_context = MemoryContextSwitchTo(runs->context);
-
-	if (runs->previous != NULL)
-	{
-		if (row_order_compare(runs->order, runs->previous, row) > 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_INTERNAL_ERROR),
-					 errmsg("gpusort: rows are out of order"),
-					 errdetail("The merge of %d runs gave a row that sorts before the one ahead of it.",
-							   runs->nadded)));
-		pfree(runs->previous);
-	}
-	runs->previous = palloc(bytes);
-	memcpy(runs->previous, row, bytes);
-	MemoryContextSwitchTo(caller_context);
 }
 
 /* The next row by the plan's order, from the run that has it. */
@@ -342,12 +257,10 @@ next_row(RowReader *reader)
 
 	if (runs->merge != NULL)
 		row = run_merge_next(runs->merge);
-	else if (runs->parts != NULL)
-		row = part_reader_next(runs->parts);
 	else
 		row = next_in_order(runs);
 	if (unlikely(gpusort_verify) && row != NULL)
-		verify_row(runs, row);
+		row_check(&runs->check, row);
 	return row;
 }
 
@@ -358,9 +271,6 @@ end_merge(SortedRuns *runs)
 	if (runs->merge != NULL)
 		run_merge_end(runs->merge);
 	runs->merge = NULL;
-	if (runs->parts != NULL)
-		part_reader_end(runs->parts);
-	runs->parts = NULL;
 	close_order_sink(runs);
 	end_plan(runs);
 	while (runs->nruns > 0)
@@ -444,9 +354,8 @@ next_merged_runs(const SortedRuns *runs, int most, int most_of_writer)
 	return count;
 }
 
-/* Merges the runs in this process, as far as the first row needs. */
-static void
-merge_alone(SortedRuns *runs)
+void
+sorted_runs_merge(SortedRuns *runs)
 {
 	Size		limit = runs->limit_of_merge;
 	Size		limit_of_writer = limit - run_file_limit_piece(runs->limit);
@@ -474,151 +383,7 @@ merge_alone(SortedRuns *runs)
 		store_result(runs);
 		run_file_end_write(runs->file);
 	}
-	runs->disk += run_file_bytes(runs->file);
-}
-
-/*
- * Makes all processes merge the shared runs in parts, while the leader emits
- * rows.
- */
-static void
-merge_to_stream(SortedRuns *runs, PartMerge *merge, PartReceiver *receiver)
-{
-	/* nothing else tells that of an index */
-	ereport(DEBUG1,
-			(errmsg_internal("gpusort: merging %d runs in %d streamed parts",
-							 runs->nadded, runs->shared->nparts)));
-	runs->parts = part_reader_begin_stream(runs->shared, runs->format, merge,
-										   receiver);
-	leader_decision_make(&runs->shared->decision, WORK_MERGE_TO_STREAM);
-}
-
-/*
- * Makes all processes merge the shared runs in parts, to files, and waits for
- * the last part.
- */
-static void
-merge_to_files(SortedRuns *runs, PartMerge *merge)
-{
-	SharedRuns *shared = runs->shared;
-	int			part;
-
-	leader_decision_make(&shared->decision, WORK_MERGE_TO_FILES);
-	if (shared_runs_take_part(shared, &part))
-		part_merge_to_files(merge, part);
-	shared_runs_await_parts(shared);
-	part_merge_end(merge, true);
-	runs->parts = part_reader_begin_files(shared, runs->format,
-										  run_merge_read_bytes(runs->limit, 1,
-															   runs->longest_row));
-}
-
-/*
- * Merges the shared runs in parts; false if this process has to merge alone.
- */
-static bool
-merge_in_parts(SortedRuns *runs, MergeHelp help)
-{
-	SharedRuns *shared = runs->shared;
-	int			nhelpers = pg_atomic_read_u32(&shared->nhelpers);
-	PartMerge  *merge;
-	PartReceiver *receiver = NULL;
-
-	if (nhelpers == 0 ||
-		runs->nadded > run_merge_most_runs(shared->limit, shared->longest_row))
-		return false;
-	merge = part_merge_begin(shared, runs->order, runs->format);
-	if ((help & HELP_WITH_ROWS) != 0)
-		receiver = part_merge_divide_to_stream(merge, nhelpers);
-	if (receiver != NULL)
-		merge_to_stream(runs, merge, receiver);
-	/* parts in files take the space of the runs once more */
-	else if ((help & HELP_BEFORE_ROWS) != 0 && temp_file_limit < 0 &&
-			 part_merge_divide_to_files(merge, nhelpers + 1))
-		merge_to_files(runs, merge);
-	else
-	{
-		part_merge_end(merge, false);
-		return false;
-	}
-	return true;
-}
-
-/* Merges the runs of all processes. */
-static void
-merge_shared_runs(SortedRuns *runs, MergeHelp help)
-{
-	SharedRuns *shared = runs->shared;
-
-	runs->nadded = pg_atomic_read_u32(&shared->nruns);
-	runs->longest_row = shared->longest_row;
-	/* a deleted file takes its space as long as it is open */
-	close_shared_files(runs);
-	if (help == NO_HELP || !merge_in_parts(runs, help))
-	{
-		leader_decision_make(&shared->decision, WORK_NONE);
-		import_runs(runs);
-		merge_alone(runs);
-	}
-	runs->disk += shared->disk;
-}
-
-void
-sorted_runs_merge(SortedRuns *runs, MergeHelp help)
-{
-	if (runs->shared != NULL)
-		merge_shared_runs(runs, help);
-	else
-		merge_alone(runs);
-}
-
-bool
-sorted_runs_help_merge(SortedRuns *runs)
-{
-	TeamWork	work = leader_decision_await(&runs->shared->decision);
-	PartMerge  *merge;
-	int			part;
-
-	/* a late process finds no part left, and perhaps no runs any more */
-	if (work != WORK_MERGE_TO_FILES ||
-		!shared_runs_take_part(runs->shared, &part))
-		return work == WORK_MERGE_TO_STREAM;
-	merge = part_merge_begin(runs->shared, runs->order, runs->format);
-	part_merge_to_files(merge, part);
-	part_merge_end(merge, false);
-	return false;
-}
-
-void
-sorted_runs_send_parts(SortedRuns *runs)
-{
-	SharedRuns *shared = runs->shared;
-	PartSender *sender = part_sender_begin(shared->stream);
-	PartMerge  *merge;
-	int			part;
-
-	if (sender == NULL)
-		return;
-	if (shared_runs_take_part(shared, &part))
-	{
-		merge = part_merge_begin(shared, runs->order, runs->format);
-		part_merge_to_stream(merge, part, sender);
-		part_merge_end(merge, false);
-	}
-	part_sender_end(sender);
-}
-
-bool
-sorted_runs_has_help(const SortedRuns *runs)
-{
-	return runs->parts != NULL && part_reader_is_streamed(runs->parts);
-}
-
-void
-sorted_runs_stop_help(SortedRuns *runs)
-{
-	if (runs->parts != NULL)
-		part_reader_stop(runs->parts);
+	runs->disk = run_file_bytes(runs->file);
 }
 
 RowReader *
@@ -636,8 +401,6 @@ sorted_runs_result(const SortedRuns *runs)
 void *
 sorted_runs_take(SortedRuns *runs)
 {
-	if (runs->shared != NULL && !runs->imported)
-		import_runs(runs);
 	run_file_end_write(runs->file);
 	while (runs->nruns > 0)
 	{
@@ -661,12 +424,6 @@ sorted_runs_count(const SortedRuns *runs)
 	return runs->nadded;
 }
 
-int
-sorted_runs_parts(const SortedRuns *runs)
-{
-	return runs->parts != NULL ? runs->shared->nparts : 0;
-}
-
 bool
 sorted_runs_ordered(const SortedRuns *runs)
 {
@@ -683,6 +440,5 @@ void
 sorted_runs_end(SortedRuns *runs)
 {
 	end_merge(runs);
-	close_shared_files(runs);
 	run_file_close(runs->file);
 }

@@ -8,9 +8,8 @@
  * as a run, and has the others keep their further rows.
  *
  * Each other member sorts those of its rows that cannot be put into shared memory, in a
- * part of its own, and writes them as runs.  Then it waits for the collector, to merge
- * the runs of all together with it (part_merge.c), before the collector emits rows or
- * while it does.
+ * part of its own, and writes them as runs.  The runs of all are merged in the end
+ * (merged_runs.c).
  *
  * If only the first rows are wanted, a run has no more of them.  A member that cannot
  * sort by keys writes its rows as a run in no order.  Then core's sort takes the rows of
@@ -27,6 +26,7 @@
 
 #include "cost/sort_cost.h"
 #include "settings.h"
+#include "sort/spare_memory.h"
 #include "team/member_sort.h"
 
 void
@@ -95,8 +95,8 @@ begin_unsorted(MemberSort *sort)
 	}
 }
 
-/* Begins to sort by keys in "limit" bytes, in the current memory context; or without keys. */
-static void
+/* Begins a sort by keys in "limit" bytes, in the current memory context; false without keys. */
+static bool
 begin_by_keys(MemberSort *sort, Size limit, double expected_rows, bool spills)
 {
 	const TeamRows *rows = sort->rows;
@@ -111,10 +111,25 @@ begin_by_keys(MemberSort *sort, Size limit, double expected_rows, bool spills)
 							 limit, expected_rows, spills, progress))
 	{
 		external->progress = progress;
+		return false;
+	}
+	member_runs_begin(&sort->runs, &sort->shared->runs, &run_of_minimal_tuples);
+	external->writer = &sort->runs.writer;
+	return true;
+}
+
+/* Begins to sort rows, by keys if possible. */
+static void
+begin_to_sort(MemberSort *sort, Size limit, double expected_rows, bool spills)
+{
+	const TeamRows *rows = sort->rows;
+	ExternalSort *external = &sort->external;
+
+	if (!begin_by_keys(sort, limit, expected_rows, spills))
+	{
 		begin_unsorted(sort);
 		return;
 	}
-	external->shared_runs = &sort->shared->runs;
 	if (rows->bound != NO_BOUND)
 		external->most_in_run = (uint64) Min(rows->bound, (double) SORT_MAX_ROWS);
 	if (rows->limit != NULL)
@@ -136,36 +151,27 @@ begin_keeping(MemberSort *sort)
 {
 	MemoryContext caller_context = begin_context(sort);
 
-	begin_by_keys(sort, sort->shared->runs.limit, sort->rows->expected_rows,
+	begin_to_sort(sort, sort->shared->runs.limit, sort->rows->expected_rows,
 				  true);
 	MemoryContextSwitchTo(caller_context);
 }
 
 void
-member_sort_begin_all(MemberSort *sort, SharedKeptRows *shared,
-					  const TeamRows *rows, RowCollector *collector,
-					  int nmembers, bool keep_rows,
-					  const CollectorLimits *limits)
+member_sort_begin_all(MemberSort *sort, RowCollector *collector, int nmembers,
+					  bool keep_rows, const CollectorLimits *limits)
 {
 	ExternalSort *external = &sort->external;
 	MemoryContext caller_context;
 
-	member_sort_prepare(sort, shared, rows);
 	caller_context = begin_context(sort);
 	sort->collector = collector;
 	sort->takes_shared = !keep_rows;
 	sort->kept_limit = limits->kept_rows;
-	begin_by_keys(sort, keep_rows ? limits->kept_rows : limits->rows,
-				  rows->expected_rows * nmembers, keep_rows);
-	if (sort->unsorted == NULL)
-	{
-		if (!keep_rows && row_order_share(external->order))
-			row_order_set_layout(external->order,
-								 row_collector_layout(collector));
-		/* the others have no more memory then, and rows in shared memory have */
-		external->limit_of_merge = limits->merge;
-		external->help = rows->bound == NO_BOUND ? rows->help : NO_HELP;
-	}
+	begin_to_sort(sort, keep_rows ? limits->kept_rows : limits->rows,
+				  sort->rows->expected_rows * nmembers, keep_rows);
+	if (sort->unsorted == NULL && !keep_rows &&
+		row_order_share(external->order))
+		row_order_set_layout(external->order, row_collector_layout(collector));
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -296,47 +302,55 @@ member_sort_end(MemberSort *sort)
 	if (sort->context == NULL)
 		return;
 	external_sort_end(&sort->external);
+	member_runs_close(&sort->runs);
 	if (sort->rest != NULL)
 		sorted_runs_end(sort->rest);
 	MemoryContextDelete(sort->context);
 	sort->context = NULL;
 }
 
-void
+bool
 member_sort_finish(MemberSort *sort)
 {
 	ExternalSort *external = &sort->external;
 
 	if (sort->context == NULL)
-		return;
+		return false;
 	if (sort->unsorted == NULL && external->store->nrows > 0)
 		make_room(sort);
 	if (sort->unsorted == NULL)
 	{
-		external_sort_offer_help(external);
+		external_sort_free_rows(external);
+		/* the merge has all of the memory */
+		spare_memory_drop();
 		sort_progress_enter(external->progress, PROGRESS_WAITING_FOR_LEADER);
-		return;
+		return true;
 	}
 	end_unsorted(sort);
 	member_sort_end(sort);
+	return false;
 }
 
-bool
-member_sort_merge(MemberSort *sort)
+/* Begins a sort that takes no rows. */
+static void
+begin_comparing(MemberSort *sort)
 {
-	bool		wanted_later = sort->context != NULL &&
-		external_sort_help_merge(&sort->external);
+	MemoryContext caller_context = begin_context(sort);
 
-	if (!wanted_later)
-		member_sort_end(sort);
-	return wanted_later;
+	if (begin_by_keys(sort, sort->shared->runs.limit, 0, true))
+	{
+		row_order_leave_device(sort->external.order);
+		external_sort_free_rows(&sort->external);
+	}
+	MemoryContextSwitchTo(caller_context);
 }
 
-void
-member_sort_send_parts(MemberSort *sort)
+RowOrder *
+member_sort_comparing(MemberSort *sort)
 {
-	external_sort_send_parts(&sort->external);
-	member_sort_end(sort);
+	if (sort->context == NULL)
+		begin_comparing(sort);
+	return sort->external.order;
 }
 
 /* Does some member have a run in no order? */
@@ -344,6 +358,50 @@ static bool
 keys_have_failed(const MemberSort *sort)
 {
 	return pg_atomic_read_u32(&sort->shared->keys_failed) != 0;
+}
+
+/* Has some member written a run? */
+static bool
+has_runs(const MemberSort *sort)
+{
+	return shared_runs_count(&sort->shared->runs) > 0;
+}
+
+/* Takes the report of the runs of all members. */
+static void
+take_report(MemberSort *sort)
+{
+	const SharedRuns *shared = &sort->shared->runs;
+	ExternalSort *external = &sort->external;
+
+	if (external->nrows == 0)
+	{
+		memcpy(external->method, shared->method, REPORT_TEXT_SIZE);
+		memcpy(external->device, shared->device, REPORT_TEXT_SIZE);
+	}
+	external->nrows = shared->nsorted;
+	external->on_device = shared->on_device;
+	external->device_microseconds = shared->device_microseconds;
+	external->nruns = shared_runs_count(&sort->shared->runs);
+	external->progress->figures.rows_put = external->nrows;
+	external->progress->figures.runs_written = external->nruns;
+}
+
+/* Makes the rows of the collector the last run. */
+static bool
+end_runs(MemberSort *sort)
+{
+	ExternalSort *external = &sort->external;
+
+	if (external->store->nrows > 0 && !external_sort_spill(external))
+		return false;
+	external_sort_free_rows(external);
+	spare_memory_drop();
+	take_report(sort);
+	sort_progress_enter(external->progress, PROGRESS_MERGING_RUNS);
+	/* a deleted file takes its space as long as it is open */
+	member_runs_close(&sort->runs);
+	return true;
 }
 
 bool
@@ -354,7 +412,8 @@ member_sort_perform(MemberSort *sort)
 	if (sort->unsorted == NULL)
 	{
 		row_order_set_layout(external->order, NULL);
-		if (!keys_have_failed(sort) && external_sort_perform(external))
+		if (!keys_have_failed(sort) &&
+			(has_runs(sort) ? end_runs(sort) : external_sort_perform(external)))
 			return true;
 		external_sort_give_up(external);
 		return false;
@@ -367,9 +426,15 @@ member_sort_perform(MemberSort *sort)
 static SortedRuns *
 begin_rest(MemberSort *sort)
 {
+	SharedRuns *shared = &sort->shared->runs;
+	SortedRuns *rest;
+
 	external_sort_end(&sort->external);
-	return sorted_runs_create(NULL, &run_of_minimal_tuples, sort->kept_limit,
-							  sort->kept_limit, false, &sort->shared->runs, 0);
+	member_runs_close(&sort->runs);
+	rest = sorted_runs_create(NULL, &run_of_minimal_tuples, shared->limit,
+							  shared->limit, false);
+	shared_runs_import(shared, rest, &run_of_minimal_tuples);
+	return rest;
 }
 
 MinimalTuple
@@ -391,10 +456,14 @@ member_sort_take_back(MemberSort *sort)
 }
 
 bool
+member_sort_has_runs(const MemberSort *sort)
+{
+	return sort->external.nruns > 0;
+}
+
+bool
 member_sort_is_shared(const MemberSort *sort)
 {
-	const ExternalSort *external = &sort->external;
-
-	return sort->unsorted == NULL && !external->given_up &&
-		external->runs == NULL && !row_store_has_rows(external->store);
+	return !member_sort_has_runs(sort) &&
+		!row_store_has_rows(sort->external.store);
 }

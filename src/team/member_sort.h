@@ -12,6 +12,7 @@
 
 #include "spill/external_sort.h"
 #include "team/row_collector.h"
+#include "team/shared_runs.h"
 
 /*
  * What members share of the rows that are in files, in the parallel context.  The
@@ -45,7 +46,6 @@ typedef struct TeamRows
 	double		expected_rows;	/* estimate, of each member */
 	double		bound;			/* first rows that are wanted, or NO_BOUND */
 	GroupLimit *limit;			/* limit of each group's rows, or NULL */
-	MergeHelp	help;			/* when members can help to merge runs */
 } TeamRows;
 
 /* Memory of the collector's sort, in bytes. */
@@ -65,6 +65,7 @@ typedef struct MemberSort
 	MemoryContext context;		/* owns everything below; NULL: there is
 								 * nothing yet, or any more */
 	ExternalSort external;		/* sorts rows, as long as these have keys */
+	MemberRuns	runs;			/* its runs, which all members can read */
 	RunTape    *unsorted;		/* run in no order, which takes all further
 								 * rows, or NULL */
 	uint64		nunsorted;		/* rows of it */
@@ -89,10 +90,8 @@ extern void member_sort_prepare(MemberSort *sort, SharedKeptRows *shared,
  * Begins the sort of the rows of all, in the collector.  With keep_rows all members keep
  * their rows, and none are in shared memory.
  */
-extern void member_sort_begin_all(MemberSort *sort, SharedKeptRows *shared,
-								  const TeamRows *rows,
-								  RowCollector *collector, int nmembers,
-								  bool keep_rows,
+extern void member_sort_begin_all(MemberSort *sort, RowCollector *collector,
+								  int nmembers, bool keep_rows,
 								  const CollectorLimits *limits);
 
 /* Puts a row of this member. */
@@ -103,14 +102,15 @@ extern void member_sort_take_sent(MemberSort *sort);
 
 /*
  * In another member, after the last row: writes the rows that are in memory, and frees
- * that.  When the collector knows of the last row member_sort_merge() has to follow,
- * which waits for the collector's decision if this member has runs, and helps if
- * the collector wants that.  True if that wants help while it emits rows:
- * member_sort_send_parts() is to follow then.
+ * that.  True if the member has sorted runs.
  */
-extern void member_sort_finish(MemberSort *sort);
-extern bool member_sort_merge(MemberSort *sort);
-extern void member_sort_send_parts(MemberSort *sort);
+extern bool member_sort_finish(MemberSort *sort);
+
+/*
+ * After that, in any member that merges runs: an order that compares rows; NULL if that
+ * cannot be made.
+ */
+extern RowOrder *member_sort_comparing(MemberSort *sort);
 
 /*
  * In the collector, when all members have finished: sorts the rows of all, which are in
@@ -120,7 +120,8 @@ extern void member_sort_send_parts(MemberSort *sort);
 extern bool member_sort_perform(MemberSort *sort);
 extern MinimalTuple member_sort_take_back(MemberSort *sort);
 
-/* In the collector, after that: are all rows in shared memory? */
+/* In the collector, after that: are the rows in runs, or all of them in shared memory? */
+extern bool member_sort_has_runs(const MemberSort *sort);
 extern bool member_sort_is_shared(const MemberSort *sort);
 
 /* Ends the sort, at any time: closes files and frees memory. */

@@ -20,8 +20,8 @@
  * in their order: then all have to be in shared memory.
  *
  * When all members have finished, nobody else can join, and the collector makes the
- * order.  It decides once what the members do then (leader_decision.h).  A member has
- * its shared memory mapped until the collector has mapped it, too.
+ * order.  It decides once what all do with the parts of the order then (parts.c).  A member
+ * has its shared memory mapped until the collector has mapped it, too.
  *
  * A member waits only before it has emitted its first row, and the collector waits
  * only for members that have joined.  So nobody is waited for that could wait, in turn,
@@ -30,6 +30,8 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <unistd.h>
 
 #include "utils/memutils.h"
 
@@ -46,14 +48,23 @@
 /* The least that it keeps: core's sorts have as much, whatever the setting. */
 #define LEAST_KEPT_BYTES	((Size) 64 * 1024)
 
+/* The fewest rows that workers send in their order, and the fewest workers that do so. */
+#define LEAST_SENT_ROWS		5000000
+#define LEAST_SENDERS		4
+
+/* Memory of a worker that sends slices, and how much of it a slice is to take. */
+#define SENDER_BYTES		((Size) 2 * 1024 * 1024)
+#define SLICE_BYTES			(SENDER_BYTES / 2)
+
 /* Behind it are the SharedRows. */
 struct TeamShared
 {
 	TeamTerms	terms;
 	CollectorLimits limits;		/* memory of all members */
-	SharedKeptRows kept;		/* rows in files, and the decision of all */
-	SharedSlices slices;		/* order of the rows, if it is shared */
-	SharedGather gather;		/* how slices are sent to the collector */
+	bool		sends_slices;	/* members may have to send slices */
+	SharedKeptRows kept;		/* rows in files */
+	SharedParts parts;			/* the order of the rows, in parts */
+	SharedSlices slices;		/* parts of rows in shared memory */
 };
 
 struct Team
@@ -67,16 +78,18 @@ struct Team
 	RowDeposit *deposit;		/* what takes rows to shared memory, or NULL */
 	bool		keeps_rows;		/* no more rows go there */
 	MemberSort	sort;			/* rows kept, or those of all */
-	bool		may_merge;		/* has runs, which it may have to send in
-								 * parts */
-	bool		may_gather;		/* may have to send slices */
+	bool		has_runs;		/* has sorted runs */
 
 	/* in the collector */
 	RowCollector *collector;	/* NULL: another process collects */
 	bool		shares_order;	/* all of its rows can be in shared memory */
 	instr_time	started;
 	TeamReport	report;
-	GatheredRows *gathered;		/* rows that workers send, or NULL */
+	bool		by_keys;		/* the rows of all are sorted */
+	TeamWork	work;			/* what will be announced */
+	MergedRuns	merge;			/* the runs of all */
+	PartReader *slices;			/* slices of rows in shared memory, some of
+								 * which members send, or NULL */
 };
 
 /* The part of the shared memory behind the TeamShared. */
@@ -86,17 +99,29 @@ shared_rows(TeamShared *shared)
 	return (SharedRows *) ((char *) shared + MAXALIGN(sizeof(TeamShared)));
 }
 
-/* The decision of all, also before there are runs. */
-static LeaderDecision *
-shared_decision(TeamShared *shared)
-{
-	return &shared->kept.runs.decision;
-}
-
 Size
 team_size(int nparticipants)
 {
 	return MAXALIGN(sizeof(TeamShared)) + shared_rows_size(nparticipants);
+}
+
+/*
+ * Can it pay that nworkers workers send nrows rows in their order, instead of the
+ * collector fetching them?  Not if workers and leader do not have a processor each.
+ */
+static bool
+sending_pays(int nworkers, double nrows)
+{
+	switch (gpusort_gather_rows)
+	{
+		case GATHER_ON:
+			return nworkers > 0 && nrows > 0;
+		case GATHER_AUTO:
+			return nworkers >= LEAST_SENDERS && nrows >= LEAST_SENT_ROWS &&
+				sysconf(_SC_NPROCESSORS_ONLN) > nworkers;
+		default:
+			return false;
+	}
 }
 
 /* Divides the memory of all members. */
@@ -121,10 +146,10 @@ set_terms(TeamShared *shared, const TeamTerms *terms)
 
 	shared->terms = *terms;
 	shared->limits = divide_memory(terms);
-	shared_slices_init(&shared->slices);
-	shared_gather_init(&shared->gather, nworkers,
-					   shared->limits.rows > 0 ?
-					   terms->expected_to_send : 0);
+	memset(&shared->slices, 0, sizeof(SharedSlices));
+	shared_parts_init(&shared->parts);
+	shared->sends_slices = shared->limits.rows > 0 &&
+		sending_pays(nworkers, terms->expected_to_send);
 	shared_rows_init(shared_rows(shared), terms->nparticipants,
 					 shared->limits.rows);
 }
@@ -174,6 +199,7 @@ team_begin(TeamShared *shared, const TeamRows *rows, SortProgress *progress)
 		shared->terms.nparticipants - 1;
 	team->progress = progress;
 	team->segments = row_segments_begin(shared_rows(shared));
+	member_sort_prepare(&team->sort, &shared->kept, &team->rows);
 	MemoryContextSwitchTo(caller_context);
 	return team;
 }
@@ -195,8 +221,8 @@ begin_collecting(Team *team)
 	INSTR_TIME_SET_CURRENT(team->started);
 	team->collector = row_collector_begin(shared_rows(shared),
 										  team->segments);
-	member_sort_begin_all(&team->sort, &shared->kept, &team->rows,
-						  team->collector, shared->terms.nparticipants,
+	member_sort_begin_all(&team->sort, team->collector,
+						  shared->terms.nparticipants,
 						  shared->limits.rows == 0, &shared->limits);
 }
 
@@ -209,7 +235,8 @@ team_join(Team *team, int nworkers)
 	MemoryContext caller_context = MemoryContextSwitchTo(team->context);
 
 	team->shares_order = shared->terms.elects ||
-		(is_collector && shared_gather_is_expected(&shared->gather, nworkers));
+		(is_collector && shared->sends_slices &&
+		 sending_pays(nworkers, shared->terms.expected_to_send));
 	if (!is_collector || team->shares_order)
 		team->deposit = row_deposit_begin(shared_rows(shared), team->segments,
 										  team->number, rows->descriptor,
@@ -218,8 +245,6 @@ team_join(Team *team, int nworkers)
 	team->keeps_rows = team->deposit == NULL;
 	if (is_collector)
 		begin_collecting(team);
-	else
-		member_sort_prepare(&team->sort, &shared->kept, rows);
 	MemoryContextSwitchTo(caller_context);
 	if (is_collector)
 		return TEAM_COLLECTS;
@@ -247,6 +272,13 @@ team_put(Team *team, TupleTableSlot *slot)
 		take_sent(team);
 }
 
+/* May this member have to send slices?  Only one all of whose rows are in shared memory. */
+static bool
+may_send_slices(const Team *team)
+{
+	return team->shared->sends_slices && team->sort.nkept == 0;
+}
+
 void
 team_finish(Team *team)
 {
@@ -254,12 +286,12 @@ team_finish(Team *team)
 
 	if (!is_collector)
 	{
-		member_sort_finish(&team->sort);
-		team->may_gather = team->sort.nkept == 0 &&
-			shared_gather_offer(&team->shared->gather);
+		team->has_runs = member_sort_finish(&team->sort);
+		if (team->has_runs || may_send_slices(team))
+			shared_parts_offer(&team->shared->parts);
+		if (team->progress != NULL)
+			sort_progress_enter(team->progress, PROGRESS_WAITING_FOR_LEADER);
 	}
-	if (!is_collector && team->progress != NULL)
-		sort_progress_enter(team->progress, PROGRESS_WAITING_FOR_LEADER);
 	if (team->deposit != NULL)
 		row_deposit_finish(team->deposit,
 						   is_collector ? 0 : team->sort.nkept);
@@ -280,20 +312,32 @@ bool
 team_order(Team *team)
 {
 	instr_time	filled;
-	bool		sorted;
 
 	take_rest(team);
 	team->report.fill_microseconds = microseconds_since(team->started);
 	INSTR_TIME_SET_CURRENT(filled);
-	sorted = member_sort_perform(&team->sort);
+	team->by_keys = member_sort_perform(&team->sort);
 	team->report.sort_microseconds = microseconds_since(filled);
-	return sorted;
+	return team->by_keys;
 }
 
 ExternalSort *
 team_sort(Team *team)
 {
 	return &team->sort.external;
+}
+
+bool
+team_has_runs(const Team *team)
+{
+	return member_sort_has_runs(&team->sort);
+}
+
+int
+team_merged_parts(const Team *team)
+{
+	return team->merge.shared == NULL || team->merge.work == WORK_NONE ? 0 :
+		team->shared->parts.nparts;
 }
 
 MinimalTuple
@@ -320,114 +364,255 @@ team_kept_bytes(const Team *team)
 	return team->shared->limits.kept_rows;
 }
 
-/* Shares the order for all to emit slices of it; false if there is no memory for that. */
+/* Prepares the merge of all runs. */
+static TeamWork
+prepare_merge(Team *team, TeamWork wish)
+{
+	TeamShared *shared = team->shared;
+	int			nmembers = shared->terms.nparticipants;
+
+	merged_runs_begin(&team->merge, &shared->kept.runs, &shared->parts,
+					  team->sort.external.order, &run_of_minimal_tuples,
+					  shared->limits.merge);
+	if (wish == WORK_SEND_PARTS &&
+		!merged_runs_prepare(&team->merge, wish, nmembers))
+		wish = WORK_WRITE_PARTS;
+	if (wish == WORK_WRITE_PARTS || wish == WORK_EMIT_PARTS)
+		(void) merged_runs_prepare(&team->merge, wish, nmembers);
+	team->sort.external.memory = merged_runs_disk(&team->merge);
+	return team->merge.work;
+}
+
+/* Shares the order of rows in shared memory, in slices. */
 static bool
-share_order(Team *team)
+share_order(Team *team, uint64 slice_rows, Size bytes_of_senders)
+{
+	TeamShared *shared = team->shared;
+	Size		limit = shared->limits.rows;
+
+	return limit >= bytes_of_senders &&
+		shared_slices_share(&shared->slices, &shared->parts,
+							team->sort.external.order, team->collector,
+							slice_rows, limit - bytes_of_senders);
+}
+
+/* Prepares that all members emit slices. */
+static bool
+prepare_to_emit(Team *team)
+{
+	uint64		nrows = team->sort.external.order->nentries;
+
+	return share_order(team, shared_slices_even(nrows,
+												team->shared->terms.nparticipants), 0);
+}
+
+/* Prepares that members send slices to this process. */
+static bool
+prepare_to_receive(Team *team)
 {
 	TeamShared *shared = team->shared;
 	RowOrder   *order = team->sort.external.order;
+	int			nhelpers = shared_parts_helpers(&shared->parts);
+	Size		row_bytes = row_store_row_bytes(order->store);
+	PartMaker  *maker;
 
-	if (!shared_slices_share(&shared->slices, order, team->collector,
-							 shared_slices_even(order->nentries,
-												shared->terms.nparticipants),
-							 shared->limits.rows))
+	if (!team->shares_order || !sending_pays(nhelpers, order->nentries) ||
+		!share_order(team, Max(SLICE_BYTES / Max(row_bytes, 1), 1),
+					 nhelpers * SENDER_BYTES))
 		return false;
-	member_sort_end(&team->sort);
-	return true;
+	maker = slice_maker_begin(&shared->slices, team->segments, NULL);
+	team->slices = part_reader_begin_sent(&shared->parts, maker, SENDER_BYTES,
+										  true);
+	if (team->slices != NULL)
+		return true;
+	maker->methods->end(maker, false);
+	return false;
 }
 
-/* Begins to have workers send slices; false if that does not pay, or memory is too little. */
-static bool
-begin_gathering(Team *team)
+/* Prepares work with rows in memory. */
+static TeamWork
+prepare_slices(Team *team, TeamWork wish)
 {
-	TeamShared *shared = team->shared;
-	MemoryContext caller_context = MemoryContextSwitchTo(team->context);
-
-	if (team->shares_order)
-		team->gathered = gathered_rows_begin(&shared->gather, &shared->slices,
-											 team->sort.external.order,
-											 team->collector,
-											 shared->limits.rows);
-	MemoryContextSwitchTo(caller_context);
-	return team->gathered != NULL;
+	if (!member_sort_is_shared(&team->sort))
+		return WORK_NONE;
+	switch (wish)
+	{
+		case WORK_EMIT_PARTS:
+			return prepare_to_emit(team) ? wish : WORK_NONE;
+		case WORK_SEND_PARTS:
+			return prepare_to_receive(team) ? wish : WORK_NONE;
+		default:
+			return WORK_NONE;
+	}
 }
 
 TeamWork
-team_decide(Team *team, TeamWork wish)
-{
-	bool		done = false;
-
-	if (wish != WORK_NONE && member_sort_is_shared(&team->sort))
-		done = wish == WORK_SEND_SLICES ? begin_gathering(team) :
-			share_order(team);
-	leader_decision_make(shared_decision(team->shared),
-						 done ? wish : WORK_NONE);
-	return team_await(team->shared);
-}
-
-GatheredRows *
-team_gathered(Team *team)
-{
-	return team->gathered;
-}
-
-bool
-team_help(Team *team)
-{
-	team->may_merge = member_sort_merge(&team->sort);
-	row_deposit_end(team->deposit);
-	team->deposit = NULL;
-	return team->may_merge || team->may_gather;
-}
-
-void
-team_help_later(Team *team)
+team_prepare(Team *team, TeamWork wish)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(team->context);
 
-	if (team->may_merge)
-		member_sort_send_parts(&team->sort);
-	else if (team_await(team->shared) == WORK_SEND_SLICES)
-		gather_rows(&team->shared->gather, &team->shared->slices,
-					team->segments);
+	if (!team->by_keys)
+		team->work = WORK_NONE;
+	else if (team_has_runs(team))
+		team->work = prepare_merge(team, wish);
+	else
+		team->work = prepare_slices(team, wish);
+	MemoryContextSwitchTo(caller_context);
+	return team->work;
+}
+
+void
+team_announce(Team *team)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(team->context);
+
+	if (team->merge.shared != NULL)
+	{
+		merged_runs_announce(&team->merge);
+		team->sort.external.memory = merged_runs_disk(&team->merge);
+	}
+	else
+	{
+		leader_decision_make(&team->shared->parts.decision, team->work);
+		if (team->work == WORK_EMIT_PARTS)
+			member_sort_end(&team->sort);
+	}
+	MemoryContextSwitchTo(caller_context);
+}
+
+RowReader *
+team_rows_in_order(const Team *team)
+{
+	return team->slices != NULL ? part_reader_rows(team->slices) :
+		merged_runs_rows(&team->merge);
+}
+
+uint64
+team_rows_sent(const Team *team)
+{
+	return team->slices != NULL ? part_reader_sent(team->slices) : 0;
+}
+
+void
+team_stop(Team *team)
+{
+	if (team->slices != NULL)
+		part_reader_stop(team->slices);
+	merged_runs_stop(&team->merge);
+}
+
+bool
+team_hand_over(Team *team)
+{
+	/* it is mapped as long as the collector may look for it */
+	row_deposit_end(team->deposit);
+	team->deposit = NULL;
+	return team->has_runs || may_send_slices(team);
+}
+
+/* Writes or sends parts of the merge of all runs. */
+static void
+help_to_merge(Team *team, TeamWork work)
+{
+	SharedKeptRows *kept = &team->shared->kept;
+	RowOrder   *order = member_sort_comparing(&team->sort);
+
+	if (order == NULL)
+		return;
+	sort_progress_enter(team->sort.external.progress, PROGRESS_MERGING_RUNS);
+	merged_runs_help(&kept->runs, &team->shared->parts, work, order,
+					 &run_of_minimal_tuples);
+}
+
+/* Sends slices of rows in shared memory, if these are still there. */
+static void
+send_slices(Team *team)
+{
+	PartMaker  *maker = slice_maker_begin(&team->shared->slices,
+										  team->segments, NULL);
+
+	if (maker == NULL)
+		return;
+	parts_send(&team->shared->parts, maker);
+	maker->methods->end(maker, false);
+}
+
+void
+team_work(Team *team)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(team->context);
+	SharedParts *parts = &team->shared->parts;
+	TeamWork	work = leader_decision_await(&parts->decision);
+
+	if (work == WORK_SEND_PARTS && !parts->of_runs)
+		send_slices(team);
+	else if (work == WORK_SEND_PARTS || work == WORK_WRITE_PARTS)
+		help_to_merge(team, work);
 	MemoryContextSwitchTo(caller_context);
 }
 
 bool
 team_is_undecided(TeamShared *shared)
 {
-	return leader_decision_is_open(shared_decision(shared));
+	return leader_decision_is_open(&shared->parts.decision);
 }
 
 TeamWork
 team_await(TeamShared *shared)
 {
-	return leader_decision_await(shared_decision(shared));
+	return leader_decision_await(&shared->parts.decision);
 }
 
-SliceReader *
-team_slices(Team *team, const RowComparator *groups)
+/* What makes parts for this member to emit; NULL if it can make none. */
+static PartMaker *
+begin_to_make(Team *team, const RowComparator *groups)
+{
+	TeamShared *shared = team->shared;
+	RowOrder   *order;
+
+	if (!shared->parts.of_runs)
+		return slice_maker_begin(&shared->slices, team->segments, groups);
+	order = member_sort_comparing(&team->sort);
+	return order == NULL ? NULL :
+		part_merge_maker(part_merge_begin(&shared->kept.runs, &shared->parts,
+										  order, &run_of_minimal_tuples,
+										  groups));
+}
+
+PartReader *
+team_parts(Team *team, const RowComparator *groups)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(team->context);
-	SliceReader *reader = slice_reader_begin(&team->shared->slices,
-											 team->segments, groups,
-											 team->progress);
+	PartMaker  *maker = begin_to_make(team, groups);
+	PartReader *reader = NULL;
 
+	if (maker != NULL)
+		reader = part_reader_begin_taken(&team->shared->parts, maker,
+										 team->progress);
+	if (reader != NULL && team->shared->parts.of_runs)
+	{
+		/* the caller's shows the rows */
+		sort_progress_end(team->sort.external.progress);
+		if (gpusort_verify)
+			part_reader_check(reader, team->sort.external.order,
+							  &run_of_minimal_tuples);
+	}
 	MemoryContextSwitchTo(caller_context);
 	return reader;
 }
 
-SharedSlices *
-team_shared_slices(TeamShared *shared)
+SharedParts *
+team_shared_parts(TeamShared *shared)
 {
-	return &shared->slices;
+	return &shared->parts;
 }
 
 void
 team_leave(Team *team)
 {
-	if (team->gathered != NULL)
-		gathered_rows_end(team->gathered);
+	if (team->slices != NULL)
+		part_reader_end(team->slices);
+	merged_runs_end(&team->merge);
 	member_sort_end(&team->sort);
 	row_segments_end(team->segments);
 	MemoryContextDelete(team->context);

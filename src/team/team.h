@@ -10,8 +10,9 @@
 
 #include "access/parallel.h"
 
-#include "team/gathered_rows.h"
 #include "team/member_sort.h"
+#include "team/merged_runs.h"
+#include "team/sorted_slices.h"
 
 /* The state that all members share, in the parallel context. */
 typedef struct TeamShared TeamShared;
@@ -87,8 +88,12 @@ extern void team_finish(Team *team);
 extern bool team_order(Team *team);
 extern MinimalTuple team_take_back(Team *team);
 
-/* For the collector: the sort of the rows of all, which stays the team's. */
+/*
+ * For the collector: the sort of the rows of all, which stays the team's; and whether the
+ * rows are in runs, which is not for that sort to merge.
+ */
 extern ExternalSort *team_sort(Team *team);
+extern bool team_has_runs(const Team *team);
 
 /* What there is to tell of that; without pointers. */
 typedef struct TeamReport
@@ -108,24 +113,32 @@ extern const TeamRows *team_rows(const Team *team);
 extern Size team_kept_bytes(const Team *team);
 
 /*
- * For the collector, when it has the order: decides, once, what the members do.  That
- * is the wish, or what was decided for the merge of runs, or nothing if memory does not
- * suffice for the wish: then the collector emits all rows, with what help there is.  If
- * all emit slices, the collector's sort has ended.
+ * For the collector, when it has the order: decides, once, what all do with the parts of
+ * it.  team_prepare() prepares what is wished, or what pays and memory allows in its
+ * place, and returns that.  team_announce() tells it to the others.
  */
-extern TeamWork team_decide(Team *team, TeamWork wish);
+extern TeamWork team_prepare(Team *team, TeamWork wish);
+extern void team_announce(Team *team);
 
-/* For the collector, after WORK_SEND_SLICES: the rows, which end before the team. */
-extern GatheredRows *team_gathered(Team *team);
+/* The parts in which runs are merged; 0 if this process merges all of them. */
+extern int	team_merged_parts(const Team *team);
 
 /*
- * For other members, after team_finish(): merges runs to files, if the collector wants
- * that, and waits until the collector has what this member has put.  True if the member
- * may have to help while the collector emits rows: team_help_later() is to follow, when
- * the collector no longer waits for this process.
+ * For the collector, after that, unless all emit parts: the rows of all parts in order, or
+ * NULL if the order is in team_sort(); the rows so far that members have sent of those in
+ * shared memory; and the end of sending, at any time, when no more rows are wanted.
  */
-extern bool team_help(Team *team);
-extern void team_help_later(Team *team);
+extern RowReader *team_rows_in_order(const Team *team);
+extern uint64 team_rows_sent(const Team *team);
+extern void team_stop(Team *team);
+
+/*
+ * For other members, after team_finish(): waits until the collector has what this member
+ * has put.  True if there may be work for it.  Then team_work() is to follow, when nobody
+ * waits for this process any more: it waits for the decision, and writes or sends parts.
+ */
+extern bool team_hand_over(Team *team);
+extern void team_work(Team *team);
 
 /* True until the collector has decided. */
 extern bool team_is_undecided(TeamShared *shared);
@@ -134,13 +147,13 @@ extern bool team_is_undecided(TeamShared *shared);
 extern TeamWork team_await(TeamShared *shared);
 
 /*
- * After WORK_EMIT_SLICES, in any member, also a late one: begins to emit slices, which
- * end where groups do.  NULL if all rows have been emitted.
+ * After WORK_EMIT_PARTS, in any member, also a late one: the parts that this member takes,
+ * which end where groups do; ends before the team.  NULL if there are none for it.
  */
-extern SliceReader *team_slices(Team *team, const RowComparator *groups);
+extern PartReader *team_parts(Team *team, const RowComparator *groups);
 
-/* The slices of all members. */
-extern SharedSlices *team_shared_slices(TeamShared *shared);
+/* The parts of all members. */
+extern SharedParts *team_shared_parts(TeamShared *shared);
 
 /* Leaves the team at any time, when nobody here reads its rows. */
 extern void team_leave(Team *team);

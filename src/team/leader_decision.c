@@ -15,7 +15,7 @@
 #include "postgres.h"
 
 #include "port/compat.h"
-#include "port/leader_decision.h"
+#include "team/leader_decision.h"
 
 void
 leader_decision_init(LeaderDecision *decision)

@@ -6,13 +6,9 @@
  * One process that merges all runs, by comparing their rows, takes longer than
  * all processes together took to write them.  So splitters, which are rows,
  * cut the order of all rows into parts, and each process merges the next part
- * that no other process has taken.  If all merge while the leader emits rows,
- * the leader gets the parts through shared memory (part_stream.c), and merges
- * a part itself if no process has taken it when its turn comes.  Otherwise
- * parts go to files, which the leader reads one after the other when all are
- * complete (part_reader.c).
+ * that no other process has taken (parts.c).
  *
- * Parts of a stream are small enough to fit the shared memory of a process.
+ * Parts that are sent are small enough to fit the shared memory of a process.
  * So the leader finds the next part complete if all processes together are
  * faster than it.  But the smaller a part is, the more is read of each run for
  * nothing, and with little memory there are many short runs: then parts are
@@ -26,17 +22,21 @@
  * entry on.
  *
  * Equal rows are in the order of their runs, and then of their places there,
- * so that parts are of about the same length even if all rows are equal.
+ * so that parts are of about the same length even if all rows are equal.  Where
+ * all processes emit parts, to nodes that form groups, parts end where groups do: then
+ * a splitter stands for the first row of its group.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 
-#include "spill/part_merge.h"
 #include "spill/run_merge.h"
+#include "team/part_merge.h"
+#include "team/part_stream.h"
 
 /* Parts for each process; several, so that none waits for long in the end. */
 #define PARTS_OF_PROCESS	4
@@ -91,17 +91,24 @@ typedef struct Splitter
 
 struct PartMerge
 {
+	PartMaker	maker;			/* must be first */
 	MemoryContext context;		/* owns everything below */
 	MemoryContext part_context; /* memory of one part, or of samples */
 	MemoryContext compare_context;	/* memory that comparators leave behind */
 	SharedRuns *shared;
+	SharedParts *parts;
 	RowOrder   *order;
+	const RowComparator *groups;	/* tells groups apart; NULL: parts end
+									 * anywhere */
 	const RunFormat *format;
 	int			nruns;
-	IndexedRun *runs;
+	IndexedRun *runs;			/* NULL: they are not open yet */
 	Splitter   *splitters;		/* splitters between the parts; NULL: not yet
 								 * chosen */
+	RunMerge   *rows;			/* rows of the present part, or NULL */
 };
+
+static const PartMakerMethods part_merge_methods;
 
 /* Entries of a run's index that a process keeps; the same in all processes. */
 static uint64
@@ -117,8 +124,7 @@ open_run(const PartMerge *merge, int number)
 	IndexedRun	run;
 	uint64		bytes;
 
-	run.file = run_file_open_shared(&merge->shared->files, RUN_FILE_NAME,
-									number, merge->shared->limit, &bytes);
+	run.file = shared_runs_open(merge->shared, number, &bytes);
 	run.bytes = run_tape_rows_bytes(run.file, bytes);
 	run.index = run_tape_read_index(run.file, run.bytes, bytes,
 									most_entries(merge));
@@ -126,8 +132,8 @@ open_run(const PartMerge *merge, int number)
 }
 
 PartMerge *
-part_merge_begin(SharedRuns *shared, RowOrder *order,
-				 const RunFormat *format)
+part_merge_begin(SharedRuns *shared, SharedParts *parts, RowOrder *order,
+				 const RunFormat *format, const RowComparator *groups)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "gpusort merge of parts",
@@ -135,6 +141,8 @@ part_merge_begin(SharedRuns *shared, RowOrder *order,
 	MemoryContext caller_context = MemoryContextSwitchTo(context);
 	PartMerge  *merge = palloc0(sizeof(PartMerge));
 
+	merge->maker.methods = &part_merge_methods;
+	merge->maker.row_bytes = format->bytes;
 	merge->context = context;
 	merge->part_context = AllocSetContextCreate(context, "gpusort part",
 												ALLOCSET_DEFAULT_SIZES);
@@ -142,15 +150,29 @@ part_merge_begin(SharedRuns *shared, RowOrder *order,
 												   "gpusort comparisons",
 												   ALLOCSET_SMALL_SIZES);
 	merge->shared = shared;
+	merge->parts = parts;
 	merge->order = order;
 	merge->format = format;
-	merge->nruns = pg_atomic_read_u32(&shared->nruns);
+	merge->groups = groups;
+	merge->nruns = shared_runs_count(shared);
+	MemoryContextSwitchTo(caller_context);
+	return merge;
+}
+
+/* Opens the runs, if that has not been done. */
+static void
+open_runs(PartMerge *merge)
+{
+	MemoryContext caller_context;
+
+	if (merge->runs != NULL)
+		return;
+	caller_context = MemoryContextSwitchTo(merge->context);
 	merge->runs = palloc_extended(merge->nruns * sizeof(IndexedRun),
-								  MCXT_ALLOC_HUGE);
+								  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	for (int run = 0; run < merge->nruns; run++)
 		merge->runs[run] = open_run(merge, run);
 	MemoryContextSwitchTo(caller_context);
-	return merge;
 }
 
 /*
@@ -191,19 +213,20 @@ set_parts(PartMerge *merge, uint64 nparts, int samples_of_part)
 
 	if (nsamples < nparts * LEAST_ENTRIES_OF_PART)
 		return false;
-	shared->nparts = nparts;
+	shared_parts_set(merge->parts, true, nparts, shared->nrows);
 	shared->sampled = (nentries + nsamples - 1) / nsamples;
 	return true;
 }
 
-bool
-part_merge_divide_to_files(PartMerge *merge, int nprocesses)
+/* Divides the order into parts of any size, several for each process. */
+static bool
+divide_evenly(PartMerge *merge, int nprocesses)
 {
 	uint64		nparts = Min(nprocesses * PARTS_OF_PROCESS, MOST_MERGED_PARTS);
 
 	nparts = Min(nparts, count_entries(merge) / LEAST_ENTRIES_OF_PART);
-	return nparts >= nprocesses &&
-		set_parts(merge, nparts, SAMPLES_OF_PART) && has_space(merge);
+	merge->shared->stream_memory = 0;
+	return nparts >= nprocesses && set_parts(merge, nparts, SAMPLES_OF_PART);
 }
 
 /*
@@ -232,31 +255,49 @@ memory_for_stream(const PartMerge *merge, uint64 bytes)
 	return Max(needed, Min(STREAM_BYTES, merge->shared->limit / 2));
 }
 
-PartReceiver *
-part_merge_divide_to_stream(PartMerge *merge, int nhelpers)
+/* Divides the order into parts that fit the memory of a stream. */
+static bool
+divide_to_send(PartMerge *merge, int nhelpers)
 {
 	SharedRuns *shared = merge->shared;
-	uint64		bytes = shared->disk + shared->nrows * HEADER_BYTES;
+	uint64		bytes = shared->disk + shared->nsorted * HEADER_BYTES;
 	Size		memory = memory_for_stream(merge, bytes);
 	uint64		nparts = bytes / (memory * STREAMED_PART_SHARE) + 1;
-	PartReceiver *receiver;
 
 	nparts = Max(nparts, (nhelpers + 1) * PARTS_OF_PROCESS);
-	if (memory > shared->limit / 2 ||
-		shared->longest_row > STREAM_MOST_ROW_BYTES ||
-		nparts > Min(MOST_MERGED_PARTS,
-					 count_entries(merge) / LEAST_ENTRIES_OF_PART) ||
-		bytes / nparts < merge->nruns * LEAST_BYTES_OF_RUN ||
-		merge->nruns > run_merge_most_runs(memory_for_runs(shared, memory),
-										   shared->longest_row) ||
-		!set_parts(merge, nparts, SAMPLES_OF_STREAMED_PART))
-		return NULL;
-	receiver = part_receiver_begin(nhelpers, memory, nparts);
-	if (receiver == NULL)
-		return NULL;
-	shared->stream = part_receiver_handle(receiver);
 	shared->stream_memory = memory;
-	return receiver;
+	return memory <= shared->limit / 2 &&
+		shared->longest_row <= STREAM_MOST_ROW_BYTES &&
+		nparts <= Min(MOST_MERGED_PARTS,
+					  count_entries(merge) / LEAST_ENTRIES_OF_PART) &&
+		bytes / nparts >= merge->nruns * LEAST_BYTES_OF_RUN &&
+		merge->nruns <= run_merge_most_runs(memory_for_runs(shared, memory),
+											shared->longest_row) &&
+		set_parts(merge, nparts, SAMPLES_OF_STREAMED_PART);
+}
+
+bool
+part_merge_divide(PartMerge *merge, TeamWork work, int nmembers)
+{
+	const SharedRuns *shared = merge->shared;
+	int			nhelpers = shared_parts_helpers(merge->parts);
+
+	if (merge->nruns > run_merge_most_runs(shared->limit, shared->longest_row))
+		return false;
+	open_runs(merge);
+	switch (work)
+	{
+		case WORK_EMIT_PARTS:
+			return divide_evenly(merge, nmembers);
+		case WORK_SEND_PARTS:
+			return nhelpers > 0 && divide_to_send(merge, nhelpers);
+		case WORK_WRITE_PARTS:
+			/* parts in files take the space of the runs once more */
+			return nhelpers > 0 && temp_file_limit < 0 &&
+				divide_evenly(merge, nhelpers + 1) && has_space(merge);
+		default:
+			return false;
+	}
 }
 
 /*
@@ -292,14 +333,29 @@ compare(const PartMerge *merge, const Splitter *a, const Splitter *b)
 	return result;
 }
 
-/* Is a row of a run before a splitter? */
+/* Compares two rows by their groups, if parts end where groups do. */
+static int
+compare_groups(const PartMerge *merge, const void *a, const void *b)
+{
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(merge->compare_context);
+	int			result = row_compare(merge->groups, a, b);
+
+	MemoryContextSwitchTo(caller_context);
+	MemoryContextReset(merge->compare_context);
+	return result;
+}
+
+/* Is a row of a run in a part before a splitter? */
 static bool
 is_before(const PartMerge *merge, void *row, int run, uint64 position,
 		  const Splitter *splitter)
 {
 	Splitter	place = {row, run, position};
 
-	return compare(merge, &place, splitter) < 0;
+	return merge->groups != NULL ?
+		compare_groups(merge, row, splitter->row) < 0 :
+		compare(merge, &place, splitter) < 0;
 }
 
 /* Is the row of an index entry before a splitter? */
@@ -433,7 +489,7 @@ compare_samples(const void *a, const void *b, void *merge)
 static void
 choose_splitters(PartMerge *merge)
 {
-	int			nparts = merge->shared->nparts;
+	int			nparts = merge->parts->nparts;
 	MemoryContext caller_context = MemoryContextSwitchTo(merge->part_context);
 	Splitter   *samples;
 	uint64		count = read_samples(merge, &samples);
@@ -458,7 +514,7 @@ choose_splitters(PartMerge *merge)
 static RunTape *
 open_part_of_run(const PartMerge *merge, int part, int run, Size read_bytes)
 {
-	uint64		finish = part == merge->shared->nparts - 1 ?
+	uint64		finish = part == merge->parts->nparts - 1 ?
 		merge->runs[run].bytes :
 		find_cut(merge, run, &merge->splitters[part]);
 	RunTape    *tape;
@@ -477,9 +533,11 @@ open_part_of_run(const PartMerge *merge, int part, int run, Size read_bytes)
 	return NULL;
 }
 
-RunMerge *
-part_merge_open(PartMerge *merge, int part)
+/* Begins to merge a part. */
+static void
+open_part(PartMaker *maker, int part)
 {
+	PartMerge  *merge = (PartMerge *) maker;
 	const SharedRuns *shared = merge->shared;
 	Size		memory = memory_for_runs(shared, shared->stream_memory);
 	Size		read_bytes = run_merge_read_bytes(memory, merge->nruns,
@@ -487,8 +545,8 @@ part_merge_open(PartMerge *merge, int part)
 	MemoryContext caller_context;
 	RunTape   **tapes;
 	int			ntapes = 0;
-	RunMerge   *rows = NULL;
 
+	open_runs(merge);
 	if (merge->splitters == NULL)
 		choose_splitters(merge);
 	caller_context = MemoryContextSwitchTo(merge->part_context);
@@ -502,91 +560,61 @@ part_merge_open(PartMerge *merge, int part)
 			tapes[ntapes++] = tape;
 	}
 	if (ntapes > 0)
-		rows = run_merge_begin(merge->order, tapes, ntapes, read_bytes);
+		merge->rows = run_merge_begin(merge->order, tapes, ntapes, read_bytes);
 	MemoryContextSwitchTo(caller_context);
-	return rows;
 }
 
-void
-part_merge_close(PartMerge *merge, RunMerge *rows)
+/* The next row of the part; NULL at its end. */
+static void *
+next_of_part(PartMaker *maker)
 {
-	if (rows != NULL)
-		run_merge_end(rows);
+	PartMerge  *merge = (PartMerge *) maker;
+
+	return merge->rows != NULL ? run_merge_next(merge->rows) : NULL;
+}
+
+static void
+close_part(PartMaker *maker)
+{
+	PartMerge  *merge = (PartMerge *) maker;
+
+	if (merge->rows != NULL)
+		run_merge_end(merge->rows);
+	merge->rows = NULL;
 	MemoryContextReset(merge->part_context);
 }
 
-/* Writes the rows of a part to a new file. */
+/* Closes the runs, and deletes them if all parts are merged. */
 static void
-write_part(const PartMerge *merge, int part, RunMerge *rows)
+end_merge(PartMaker *maker, bool at_end)
 {
-	SharedRuns *shared = merge->shared;
-	RunFile    *file = run_file_create_shared(&shared->files, PART_FILE_NAME,
-											  part, shared->limit);
-	RunTape    *result = run_tape_create(file, merge->format);
-	uint64		nrows = 0;
-	const void *row;
+	PartMerge  *merge = (PartMerge *) maker;
 
-	for (; (row = run_merge_next(rows)) != NULL; nrows++)
-		run_tape_write(result, row);
-	run_tape_complete(result);
-	run_file_end_write(file);
-	run_tape_close(result);
-	shared_runs_finish_part(shared, part, nrows, run_file_bytes(file));
-	run_file_close(file);
-}
-
-void
-part_merge_to_files(PartMerge *merge, int part)
-{
-	do
+	for (int run = 0; run < merge->nruns && merge->runs != NULL; run++)
 	{
-		RunMerge   *rows = part_merge_open(merge, part);
-		MemoryContext caller_context =
-			MemoryContextSwitchTo(merge->part_context);
-
-		if (rows != NULL)
-			write_part(merge, part, rows);
-		else
-			shared_runs_finish_part(merge->shared, part, 0, 0);
-		MemoryContextSwitchTo(caller_context);
-		part_merge_close(merge, rows);
-	} while (shared_runs_take_part(merge->shared, &part));
-}
-
-/* Sends the rows of a part to the leader; false if no more are wanted. */
-static bool
-send_part(PartMerge *merge, int part, PartSender *sender)
-{
-	RunMerge   *rows;
-	bool		wanted;
-	const void *row;
-
-	part_sender_begin_part(sender, part);
-	rows = part_merge_open(merge, part);
-	wanted = part_sender_is_wanted(sender);
-	while (rows != NULL && wanted && (row = run_merge_next(rows)) != NULL)
-		wanted = part_sender_put(sender, row, merge->format->bytes(row));
-	part_merge_close(merge, rows);
-	return wanted && part_sender_end_part(sender);
-}
-
-void
-part_merge_to_stream(PartMerge *merge, int part, PartSender *sender)
-{
-	while (send_part(merge, part, sender) &&
-		   shared_runs_take_part(merge->shared, &part))
-		;
-}
-
-void
-part_merge_end(PartMerge *merge, bool deletes_runs)
-{
-	for (int run = 0; run < merge->nruns; run++)
-	{
-		if (deletes_runs)
+		if (at_end)
 			run_file_delete(merge->runs[run].file);
 		else
 			run_file_close(merge->runs[run].file);
 	}
 	MemoryContextDelete(merge->context);
+}
+
+static const PartMakerMethods part_merge_methods = {
+	.open = open_part,
+	.next = next_of_part,
+	.close = close_part,
+	.end = end_merge
+};
+
+PartMaker *
+part_merge_maker(PartMerge *merge)
+{
+	return &merge->maker;
+}
+
+void
+part_merge_end(PartMerge *merge)
+{
+	end_merge(&merge->maker, false);
 }

@@ -24,7 +24,7 @@
 #include "port/cache_lines.h"
 #include "port/chunk_ring.h"
 #include "port/shared_memory.h"
-#include "spill/part_stream.h"
+#include "team/part_stream.h"
 
 #define LEAST_CHUNKS	4
 

@@ -12,18 +12,16 @@
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 
-/* What the processes do when the leader has taken the last row of all. */
+/* What the processes do when the leader has taken the last row of all (parts.h). */
 typedef enum TeamWork
 {
 	WORK_UNDECIDED = 0,			/* rows are still taken */
 	WORK_NONE,					/* the leader emits all rows by itself */
-	WORK_MERGE_TO_FILES,		/* all merge the runs, part by part, to files,
-								 * before the leader emits rows */
-	WORK_MERGE_TO_STREAM,		/* the same to a stream, while the leader
+	WORK_WRITE_PARTS,			/* all write parts to files, before the leader
 								 * emits rows */
-	WORK_SEND_SLICES,			/* workers send slices of the order to the
-								 * leader, while that emits rows */
-	WORK_EMIT_SLICES			/* all emit slices of the order */
+	WORK_SEND_PARTS,			/* the others send parts to the leader, while
+								 * that emits rows */
+	WORK_EMIT_PARTS				/* all emit the parts that they take */
 } TeamWork;
 
 /* A decision in shared memory. */

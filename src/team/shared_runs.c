@@ -1,24 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * shared_runs.c
- *	  Shared memory of processes that write runs, and merge them together.
+ *	  Sorted runs that the members of a team write, and all of them can read.
  *
- * A process that has written its runs may wait to help the leader merge them
- * (leader_decision.c).
+ * Each run is alone in a file of a set that belongs to the parallel context, and has an
+ * index of some of its positions, so that any member can read any part of it.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "port/compat.h"
-#include "spill/shared_runs.h"
+#include "spill/sorted_runs.h"
+#include "team/shared_runs.h"
 
 void
 shared_runs_init(SharedRuns *shared, dsm_segment *segment, Size limit)
 {
 	SharedFileSetInit(&shared->files, segment);
 	SpinLockInit(&shared->mutex);
-	ConditionVariableInit(&shared->merged);
 	shared_runs_reset(shared, limit);
 }
 
@@ -27,6 +26,7 @@ shared_runs_reset(SharedRuns *shared, Size limit)
 {
 	shared->limit = limit;
 	pg_atomic_init_u32(&shared->nruns, 0);
+	shared->nsorted = 0;
 	shared->nrows = 0;
 	shared->longest_row = 0;
 	shared->disk = 0;
@@ -34,13 +34,14 @@ shared_runs_reset(SharedRuns *shared, Size limit)
 	shared->device[0] = '\0';
 	shared->on_device = false;
 	shared->device_microseconds = 0;
-	pg_atomic_init_u32(&shared->nhelpers, 0);
-	leader_decision_init(&shared->decision);
-	shared->nparts = 0;
-	shared->stream = DSM_HANDLE_INVALID;
+	shared->sampled = 0;
 	shared->stream_memory = 0;
-	pg_atomic_init_u32(&shared->next_part, 0);
-	pg_atomic_init_u32(&shared->nmerged, 0);
+}
+
+int
+shared_runs_count(SharedRuns *shared)
+{
+	return pg_atomic_read_u32(&shared->nruns);
 }
 
 RunTape *
@@ -60,6 +61,7 @@ note_run(SharedRuns *shared, const RowOrder *order, uint64 nrows,
 		 Size longest_row, Size bytes)
 {
 	SpinLockAcquire(&shared->mutex);
+	shared->nsorted += order != NULL ? order->store->nrows : nrows;
 	shared->nrows += nrows;
 	shared->longest_row = Max(shared->longest_row, longest_row);
 	shared->disk += bytes;
@@ -86,45 +88,71 @@ shared_runs_end_run(SharedRuns *shared, RunTape *run, const RowOrder *order,
 	return file;
 }
 
-bool
-shared_runs_take_part(SharedRuns *shared, int *part)
+RunFile *
+shared_runs_open(SharedRuns *shared, int number, uint64 *bytes)
 {
-	uint32		next = pg_atomic_fetch_add_u32(&shared->next_part, 1);
-
-	*part = next;
-	return next < shared->nparts;
-}
-
-bool
-shared_runs_take_this_part(SharedRuns *shared, int part)
-{
-	uint32		next = part;
-
-	return pg_atomic_compare_exchange_u32(&shared->next_part, &next, part + 1);
+	return run_file_open_shared(&shared->files, RUN_FILE_NAME, number,
+								shared->limit, bytes);
 }
 
 void
-shared_runs_finish_part(SharedRuns *shared, int part, uint64 nrows,
-						Size bytes)
+shared_runs_import(SharedRuns *shared, SortedRuns *runs,
+				   const RunFormat *format)
 {
-	shared->part_rows[part] = nrows;
+	int			nruns = shared_runs_count(shared);
+
+	for (int number = 0; number < nruns; number++)
+	{
+		uint64		bytes;
+		RunFile    *file = shared_runs_open(shared, number, &bytes);
+		RunTape    *run = run_tape_open(file, format,
+										run_tape_rows_bytes(file, bytes));
+
+		run->longest_row = shared->longest_row;
+		sorted_runs_import(runs, run);
+	}
+}
+
+void
+shared_runs_note_file(SharedRuns *shared, const RunFile *file)
+{
+	Size		bytes = run_file_bytes(file);
+
 	SpinLockAcquire(&shared->mutex);
 	shared->disk += bytes;
 	SpinLockRelease(&shared->mutex);
-	/* an atomic operation with a result is a barrier */
-	if (pg_atomic_add_fetch_u32(&shared->nmerged, 1) == shared->nparts)
-		ConditionVariableBroadcast(&shared->merged);
+}
+
+/* Writes the rows of an order as a run. */
+static void
+add_run(RunWriter *writer, RowOrder *order)
+{
+	MemberRuns *runs = (MemberRuns *) writer;
+	RunTape    *run = shared_runs_begin_run(runs->shared, runs->format);
+
+	sorted_run_write(run, order, true);
+	runs->files = lappend(runs->files,
+						  shared_runs_end_run(runs->shared, run, order,
+											  order->nentries));
 }
 
 void
-shared_runs_await_parts(SharedRuns *shared)
+member_runs_begin(MemberRuns *runs, SharedRuns *shared,
+				  const RunFormat *format)
 {
-	static uint32 wait_event = 0;
+	memset(runs, 0, sizeof(MemberRuns));
+	runs->writer.add = add_run;
+	runs->shared = shared;
+	runs->format = format;
+}
 
-	if (wait_event == 0)
-		wait_event = WaitEventExtensionNew("GpusortParts");
-	while (pg_atomic_read_u32(&shared->nmerged) < shared->nparts)
-		ConditionVariableSleep(&shared->merged, wait_event);
-	ConditionVariableCancelSleep();
-	pg_read_barrier();
+void
+member_runs_close(MemberRuns *runs)
+{
+	ListCell   *cell;
+
+	foreach(cell, runs->files)
+		run_file_close(lfirst(cell));
+	list_free(runs->files);
+	runs->files = NIL;
 }

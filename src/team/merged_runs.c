@@ -1,0 +1,157 @@
+/*-------------------------------------------------------------------------
+ *
+ * merged_runs.c
+ *	  The rows of all runs that the members of a team have written, in order.
+ *
+ * The collector has the runs of all members merged in parts (part_merge.c), which others
+ * send to it while it emits rows, or write to files before it does, or which all emit.  If
+ * none of that pays or is possible, it merges the runs by itself, like those of a single
+ * process (sorted_runs.c).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "settings.h"
+#include "spill/run_merge.h"
+#include "team/merged_runs.h"
+
+void
+merged_runs_begin(MergedRuns *runs, SharedRuns *shared, SharedParts *parts,
+				  RowOrder *order, const RunFormat *format, Size limit)
+{
+	memset(runs, 0, sizeof(MergedRuns));
+	runs->shared = shared;
+	runs->parts = parts;
+	runs->order = order;
+	runs->format = format;
+	runs->limit = limit;
+	runs->work = WORK_NONE;
+}
+
+/* Begins to read parts that others will send; false without shared memory for that. */
+static bool
+begin_to_receive(MergedRuns *runs)
+{
+	runs->reader = part_reader_begin_sent(runs->parts,
+										  part_merge_maker(runs->merge),
+										  runs->shared->stream_memory, false);
+	return runs->reader != NULL;
+}
+
+bool
+merged_runs_prepare(MergedRuns *runs, TeamWork work, int nmembers)
+{
+	runs->merge = part_merge_begin(runs->shared, runs->parts, runs->order,
+								   runs->format, NULL);
+	if (part_merge_divide(runs->merge, work, nmembers) &&
+		(work != WORK_SEND_PARTS || begin_to_receive(runs)))
+	{
+		runs->work = work;
+		return true;
+	}
+	part_merge_end(runs->merge);
+	runs->merge = NULL;
+	return false;
+}
+
+/* Merges the runs in this process. */
+static void
+merge_alone(MergedRuns *runs)
+{
+	runs->alone = sorted_runs_create(runs->order, runs->format,
+									 runs->shared->limit, runs->limit, false);
+	shared_runs_import(runs->shared, runs->alone, runs->format);
+	sorted_runs_merge(runs->alone);
+}
+
+/* Writes parts together with others, and begins to read all of them. */
+static void
+write_parts(MergedRuns *runs)
+{
+	PartMaker  *maker = part_merge_maker(runs->merge);
+	Size		buffer_bytes = run_merge_read_bytes(runs->shared->limit, 1,
+													runs->shared->longest_row);
+
+	parts_write(runs->parts, maker, runs->shared, runs->format);
+	runs->reader = part_reader_begin_written(runs->parts, maker, runs->shared,
+											 runs->format, buffer_bytes);
+}
+
+void
+merged_runs_announce(MergedRuns *runs)
+{
+	/* nothing else tells that of an index */
+	if (runs->work == WORK_SEND_PARTS)
+		ereport(DEBUG1,
+				(errmsg_internal("gpusort: merging %d runs in %d streamed parts",
+								 shared_runs_count(runs->shared),
+								 runs->parts->nparts)));
+	leader_decision_make(&runs->parts->decision, runs->work);
+	switch (runs->work)
+	{
+		case WORK_EMIT_PARTS:
+			part_merge_end(runs->merge);
+			break;
+		case WORK_WRITE_PARTS:
+			write_parts(runs);
+			break;
+		case WORK_SEND_PARTS:
+			break;
+		default:
+			merge_alone(runs);
+			break;
+	}
+	runs->merge = NULL;
+	if (runs->reader != NULL && gpusort_verify)
+		part_reader_check(runs->reader, runs->order, runs->format);
+}
+
+RowReader *
+merged_runs_rows(const MergedRuns *runs)
+{
+	if (runs->reader != NULL)
+		return part_reader_rows(runs->reader);
+	return runs->alone != NULL ? sorted_runs_reader(runs->alone) : NULL;
+}
+
+Size
+merged_runs_disk(const MergedRuns *runs)
+{
+	return runs->shared->disk +
+		(runs->alone != NULL ? sorted_runs_disk(runs->alone) : 0);
+}
+
+void
+merged_runs_stop(MergedRuns *runs)
+{
+	if (runs->reader != NULL)
+		part_reader_stop(runs->reader);
+}
+
+void
+merged_runs_end(MergedRuns *runs)
+{
+	if (runs->reader != NULL)
+		part_reader_end(runs->reader);
+	else if (runs->merge != NULL)
+		part_merge_end(runs->merge);
+	if (runs->alone != NULL)
+		sorted_runs_end(runs->alone);
+	runs->reader = NULL;
+	runs->merge = NULL;
+	runs->alone = NULL;
+}
+
+void
+merged_runs_help(SharedRuns *shared, SharedParts *parts, TeamWork work,
+				 RowOrder *order, const RunFormat *format)
+{
+	PartMerge  *merge = part_merge_begin(shared, parts, order, format, NULL);
+
+	if (work == WORK_WRITE_PARTS)
+		parts_write(parts, part_merge_maker(merge), shared, format);
+	else
+		parts_send(parts, part_merge_maker(merge));
+	part_merge_end(merge);
+}
