@@ -14,6 +14,9 @@
  *		common/		or are sorted on the CPU, in this process (host_sort.c)
  *		spill/		runs are written to tapes, and merged
  *
+ * Where parallel processes sort together, team/ lies between executor/ and spill/: it
+ * takes the rows of all, and hands out their order in parts.
+ *
  * Index builds go another way. index/ has the phases of a build.  It takes
  * rows through spill/ and the folders below, puts the sorted rows on leaf
  * pages, and writes the tree above these.

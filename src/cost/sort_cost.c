@@ -308,6 +308,23 @@ cost_sorting(const SortSize *size)
 		size->rows * gpusort_host_sort_row_cost;
 }
 
+/* The cost of writing all rows to temporary files once, or of reading them. */
+static Cost
+cost_pages(const SortSize *size, double participants)
+{
+	return kilobytes_in_runs(size, participants) * 1024 / BLCKSZ *
+		((1 - RANDOM_PAGES_PART) * seq_page_cost +
+		 RANDOM_PAGES_PART * random_page_cost);
+}
+
+/* The cost of the comparisons by which runs are merged. */
+static Cost
+cost_comparing_runs(const SortSize *size, double participants)
+{
+	return size->rows * log2(count_runs(size, participants)) *
+		cpu_operator_cost;
+}
+
 /*
  * The cost of writing all rows to temporary files as sorted runs, and of
  * merging them.  Participants do both at the same time: they read and write
@@ -317,12 +334,9 @@ cost_sorting(const SortSize *size)
 static Cost
 cost_spilling(const SortSize *size, double participants)
 {
-	Cost		pages = kilobytes_in_runs(size, participants) * 1024 / BLCKSZ *
-		((1 - RANDOM_PAGES_PART) * seq_page_cost +
-		 RANDOM_PAGES_PART * random_page_cost);
-	double		runs = count_runs(size, participants);
-	double		passes = merge_passes(size, runs);
-	Cost		comparisons = size->rows * log2(runs) * cpu_operator_cost;
+	Cost		pages = cost_pages(size, participants);
+	double		passes = merge_passes(size, count_runs(size, participants));
+	Cost		comparisons = cost_comparing_runs(size, participants);
 
 	if (participants > 1)
 		return (3 * pages + comparisons) / participants + pages;
@@ -386,10 +400,29 @@ cost_sort_together(const SortSize *size, double participants,
 			workers_rows * gpusort_get_shared_row_cost;
 }
 
+/* The same where the rows do not fit the memory: each process merges what it emits. */
+static void
+cost_groups_in_runs(const SortSize *size, double participants, double busiest,
+					Cost *startup, Cost *total)
+{
+	Cost		pages = cost_pages(size, participants);
+
+	*startup = (cost_putting(size, size->rows) + cost_sorting(size) + pages) /
+		participants;
+	*total = *startup + busiest *
+		(pages + cost_comparing_runs(size, participants) +
+		 size->rows * (PUT_ROW_COST + EMIT_ROW_COST));
+}
+
 void
 cost_sort_in_groups(const SortSize *size, double participants,
 					double busiest, Cost *startup, Cost *total)
 {
+	if (!sort_fits_memory(size->rows / participants, size->width))
+	{
+		cost_groups_in_runs(size, participants, busiest, startup, total);
+		return;
+	}
 	*startup = cost_putting(size, size->rows / participants) +
 		cost_sorting(size) + size->rows * SHARE_ROW_COST;
 	if (!shared_memory_is_set_aside(sort_rows_bytes(size->rows, size->width)))

@@ -69,6 +69,7 @@ typedef struct GpuSortState
 	SharedGpuSort *shared;		/* NULL: this is the only process */
 	ParallelContext *context;	/* parallel context, in the leader */
 	Team	   *team;			/* while the sort is one of all processes */
+	bool		has_senders;	/* workers send parts while rows are emitted */
 	RowSortReport report;		/* report of the last finished sort */
 	bool		reported;
 } GpuSortState;
@@ -254,8 +255,9 @@ sort_together(GpuSortState *state)
 	MemoryContextSwitchTo(caller_context);
 	nrows = put_rows(state);
 	state->sort = row_sort_of_team(state->team);
-	(void) row_sort_prepare(state->sort, state->scan.gather_merge != NULL ?
-							WORK_SEND_PARTS : WORK_WRITE_PARTS);
+	state->has_senders =
+		row_sort_prepare(state->sort, state->scan.gather_merge != NULL ?
+						 WORK_SEND_PARTS : WORK_WRITE_PARTS) == WORK_SEND_PARTS;
 	row_sort_announce(state->sort);
 	return nrows;
 }
@@ -288,7 +290,7 @@ begin_sort(GpuSortState *state)
 static void
 stop_senders(Datum arg)
 {
-	row_sort_stop_senders((RowSort *) DatumGetPointer(arg));
+	team_stop((Team *) DatumGetPointer(arg));
 }
 
 /*
@@ -299,7 +301,7 @@ static void
 watch_gather_merge(GpuSortState *state)
 {
 	RegisterExprContextCallback(state->scan.gather_merge->ps_ExprContext,
-								stop_senders, PointerGetDatum(state->sort));
+								stop_senders, PointerGetDatum(state->team));
 }
 
 /* Sorts all rows of the child in this process; returns how many there are. */
@@ -323,7 +325,7 @@ sort_child(GpuSortState *state)
 		sort_alone(state);
 
 	state->last_was_small = nrows < gpusort_min_rows;
-	if (row_sort_has_senders(state->sort))
+	if (state->has_senders)
 		watch_gather_merge(state);
 	if (state->scan.css.ss.ps.instrument == NULL)
 		return;
@@ -418,10 +420,12 @@ drop_sort(GpuSortState *state)
 	clear_row(state);
 	if (state->sort == NULL)
 		return;
-	if (row_sort_has_senders(state->sort))
+	if (state->has_senders)
 		UnregisterExprContextCallback(state->scan.gather_merge->ps_ExprContext,
-									  stop_senders, PointerGetDatum(state->sort));
-	state->report.gathered_rows = row_sort_sent(state->sort);
+									  stop_senders, PointerGetDatum(state->team));
+	state->has_senders = false;
+	if (state->team != NULL)
+		state->report.gathered_rows = team_rows_sent(state->team);
 	row_sort_empty(state->sort, &state->emptied);
 	state->sort = NULL;
 	if (state->team != NULL)

@@ -338,8 +338,10 @@ parallel_sort_estimate(CustomScanState *node, ParallelContext *context)
 static TeamTerms
 set_shared(ParallelSort *sort, ParallelContext *context, SharedSort *shared)
 {
+	const Plan *child = outerPlan(sort->css.ss.ps.plan);
 	TeamTerms	terms = {
 		.nparticipants = context->nworkers + 1,
+		.keep_rows = !sort_fits_memory(child->plan_rows, child->plan_width),
 		.elects = true
 	};
 

@@ -691,24 +691,6 @@ row_sort_announce(RowSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
-uint64
-row_sort_sent(const RowSort *sort)
-{
-	return sort->team == NULL ? 0 : team_rows_sent(sort->team);
-}
-
-bool
-row_sort_has_senders(const RowSort *sort)
-{
-	return sort->work == WORK_SEND_PARTS;
-}
-
-void
-row_sort_stop_senders(RowSort *sort)
-{
-	team_stop(sort->team);
-}
-
 bool
 row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot)
 {

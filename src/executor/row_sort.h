@@ -77,15 +77,6 @@ extern RowSort *row_sort_of_team(Team *team);
 extern TeamWork row_sort_prepare(RowSort *sort, TeamWork wish);
 extern void row_sort_announce(RowSort *sort);
 
-/*
- * After row_sort_announce(): do members send rows while this process emits rows?  That has
- * to end when no more rows are fetched, by row_sort_stop_senders() or with the sort.  And
- * the number of rows in shared memory that were sent so far.
- */
-extern bool row_sort_has_senders(const RowSort *sort);
-extern void row_sort_stop_senders(RowSort *sort);
-extern uint64 row_sort_sent(const RowSort *sort);
-
 /* Are rows that are sorted by ncolumns columns one value each, passed by value? */
 extern bool row_sort_is_of_values(TupleDesc descriptor, int ncolumns);
 

@@ -150,8 +150,7 @@ sort_paths_share(PlannerInfo *root, const Path *partial, List *pathkeys,
 				 double rows, SortSize *size)
 {
 	if (!sort_paths_take_over(root, partial, pathkeys, NO_BOUND, size) ||
-		sort_choose(size, rows / size->rows,
-					NO_BOUND) != SORT_TOGETHER_IN_MEMORY ||
+		!sort_is_together(sort_choose(size, rows / size->rows, NO_BOUND)) ||
 		sort_paths_come_in_order(root, partial, pathkeys))
 		return false;
 	size->rows = rows;

@@ -377,6 +377,9 @@ make_together(const Grouped *grouped, const QueryAggregates *all,
 	if (!sort_paths_share(root, values, all->sort_keys, rows, &size))
 		return NULL;
 	cost_sort_in_groups(&size, participants, busiest, &startup, &total);
+	/* one process may have to merge all runs for the result */
+	if (all->groups == NIL && !sort_fits_memory(rows / participants, size.width))
+		startup += (total - startup) / busiest;
 	startup += values->total_cost;
 	total += values->total_cost;
 	path = (Path *) create_sort_path(root, values->parent, values,

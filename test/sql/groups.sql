@@ -179,6 +179,21 @@ SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q WHERE r <= (SELECT max(k) FROM small)',
 	'SELECT id, (SELECT max(k) FROM small WHERE k < t.h) + row_number() OVER (PARTITION BY g ORDER BY id) FROM t']) query;
 
+-- rows that do not fit the memory: each process merges and emits parts of all runs
+SET work_mem = '512kB';
+SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Rows Written By Workers|Disk|Slices Emitted): \d+', '\1: ...')
+FROM plan_of('SELECT id, txt, long, row_number() OVER (PARTITION BY s ORDER BY id) FROM t', true) line WHERE line !~ 'Method|Written';
+SELECT query, examine(query) FROM unnest(ARRAY[
+	'SELECT id, txt, long, row_number() OVER (PARTITION BY g ORDER BY id) FROM t',
+	'SELECT id, txt, long, rank() OVER (PARTITION BY s ORDER BY x), count(*) OVER (PARTITION BY s ORDER BY x) FROM t',
+	'SELECT id, txt, long, row_number() OVER (PARTITION BY name ORDER BY id) FROM t',
+	'SELECT id, txt, long, row_number() OVER (PARTITION BY color, g ORDER BY id DESC) FROM t',
+	'SELECT id, txt, long, row_number() OVER (PARTITION BY 1 + h % 1 ORDER BY id) FROM t',
+	'SELECT s, string_agg(long || txt, '','' ORDER BY id) FROM t GROUP BY s',
+	'SELECT num, array_agg(long || id ORDER BY id) FROM t GROUP BY num',
+	'SELECT DISTINCT ON (g, h) g, h, id, txt, long FROM t ORDER BY g, h, id DESC']) query;
+SET work_mem = '64MB';
+
 -- a plan that is older than a setting
 SET plan_cache_mode = force_generic_plan;
 PREPARE counted (int) AS SELECT count(*), sum(r) FROM (SELECT row_number() OVER (PARTITION BY g ORDER BY id) r FROM t) q WHERE r <= $1;

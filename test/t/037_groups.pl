@@ -303,11 +303,14 @@ sub report_in
 		  . "EXPLAIN EXECUTE w \\g /dev/null\nSET gpusort.work_mem = '$work_mem'; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE w;");
 }
 like(report_in('64MB'), qr/GpuSortGroups.*Group Key: large.g\n.*Sort Method: radix sort\n.*Rows: 60000\n.*Slices Emitted: \d+\n.*Processes Emitting: [123]\n/s, 'there is memory');
-my $shown = report_in('1MB');
-like($shown, qr/Sort Method: radix sort, merge of \d+ runs( in \d+ parts)?\n.*Disk: /s, 'there is too little');
+my $shown = report_in('2MB');
+like($shown, qr/Sort Method: radix sort, merge of \d+ runs in \d+ parts\n.*Disk: .*Slices Emitted: \d+\n.*Processes Emitting: [123]\n/s,
+	'there is too little, and all emit parts of the merge');
+cmp_ok($shown =~ /Rows Written By Workers: (\d+)/ ? $1 : 0, '>', 0, 'some rows were in files of workers');
+$shown = report_in('256kB');
+like($shown, qr/Sort Method: radix sort, merge of \d+ runs\n.*Disk: /s, 'there is so little that runs cannot be merged at once');
 unlike($shown, qr/Slices/, 'so one process emits all rows');
-cmp_ok($shown =~ /Rows Written By Workers: (\d+)/ ? $1 : 0, '>', 0, 'and some were in files');
-consume_large("with $_", "SET gpusort.work_mem = '$_';") foreach ('64MB', '4MB', '1MB', '64kB');
+consume_large("with $_", "SET gpusort.work_mem = '$_';") foreach ('64MB', '4MB', '2MB', '1MB', '256kB', '64kB');
 consume_large('switched off since', 'SET gpusort.enable_sort = off;');
 
 # segments and files have two megabytes at most, and the leader has nearly all rows, so that even its runs cannot be
