@@ -1,14 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * leader_decision.c
- *	  What the leader of a team tells the workers to do after the
+ *	  What the collector of a team tells the other members to do after the
  *	  last row.
  *
- * A process that has put its last row waits for the decision.  It sleeps until
- * the leader has taken the last row of all processes, and has decided.
- * Meanwhile the process holds nothing that the leader waits for.  The leader
- * decides before it emits its first row.  If the leader fails, that ends the
- * others.
+ * A member that has put its last row waits for the decision of the collector.
+ * In an index build, and below a Gather Merge, the collector is the leader.
+ * The collector decides when it has taken the last row of all members, and
+ * before it emits its first row.  A member that sleeps until then holds
+ * nothing that the collector waits for.  If the collector fails, its error
+ * ends the others.
  *
  *-------------------------------------------------------------------------
  */

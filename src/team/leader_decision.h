@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * leader_decision.h
- *	  What the leader of a team tells the workers to do after the
+ *	  What the collector of a team tells the other members to do after the
  *	  last row.
  *
  *-------------------------------------------------------------------------
@@ -12,16 +12,20 @@
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 
-/* What the processes do when the leader has taken the last row of all (parts.h). */
+/*
+ * What the members do when the collector has taken the last row of all
+ * (parts.h).
+ */
 typedef enum TeamWork
 {
 	WORK_UNDECIDED = 0,			/* rows are still taken */
-	WORK_NONE,					/* the leader emits all rows by itself */
-	WORK_WRITE_PARTS,			/* all write parts to files, before the leader
-								 * emits rows */
-	WORK_SEND_PARTS,			/* the others send parts to the leader, while
-								 * that emits rows */
-	WORK_EMIT_PARTS				/* all emit the parts that they take */
+	WORK_NONE,					/* the collector emits all rows by itself */
+	WORK_WRITE_PARTS,			/* members write parts to files, before the
+								 * collector emits rows */
+	WORK_SEND_PARTS,			/* members send parts to the collector, while
+								 * it emits rows */
+	WORK_EMIT_PARTS				/* each member emits parts that it takes, or
+								 * makes pages of an index */
 } TeamWork;
 
 /* A decision in shared memory. */
@@ -37,13 +41,13 @@ typedef struct LeaderDecision
  */
 extern void leader_decision_init(LeaderDecision *decision);
 
-/* True until the leader has decided. */
+/* Returns true until the collector has decided. */
 extern bool leader_decision_is_open(LeaderDecision *decision);
 
-/* For the leader: decides, unless it has decided before. */
+/* Decides, in the collector, unless it has decided before. */
 extern void leader_decision_make(LeaderDecision *decision, TeamWork work);
 
-/* For the others: waits for the decision, and returns it. */
+/* Waits for the decision, in another member, and returns it. */
 extern TeamWork leader_decision_await(LeaderDecision *decision);
 
 #endif							/* GPUSORT_LEADER_DECISION_H */

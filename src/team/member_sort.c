@@ -1,19 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * member_sort.c
- *	  The sort of a member of a team: of the rows of all, or of those it keeps.
+ *	  The sort in one member of a team: of all rows, or of the rows it keeps.
  *
- * The collector sorts the rows of all members.  It takes those that are in shared
- * memory, and stay there, and puts its own.  When memory is full it writes all of them
- * as a run, and has the others keep their further rows.
+ * The collector sorts the rows of all members.  It takes the rows in shared
+ * memory, which stay there, and puts its own rows.  When memory is full, the
+ * collector writes all of these rows as a run, and lets the other members keep
+ * their further rows.
  *
- * Each other member sorts those of its rows that cannot be put into shared memory, in a
- * part of its own, and writes them as runs.  The runs of all are merged in the end
- * (merged_runs.c).
+ * Each other member sorts the rows that it cannot put into shared memory.  For
+ * these rows it has a part of its memory, and it writes them as runs.  In the
+ * end the runs of all members are merged (merged_runs.c).
  *
- * If only the first rows are wanted, a run has no more of them.  A member that cannot
- * sort by keys writes its rows as a run in no order.  Then core's sort takes the rows of
- * all members, from the collector.
+ * If only the first rows are wanted, a run has no more than these.  A member
+ * that cannot sort by keys writes its rows as a run in no order.  Then the
+ * collector gives the rows of all members to core's sort.
  *
  *-------------------------------------------------------------------------
  */
@@ -63,7 +64,7 @@ member_sort_prepare(MemberSort *sort, SharedKeptRows *shared,
 	sort->parent = CurrentMemoryContext;
 }
 
-/* Notes a row in the run in no order. */
+/* Writes a row to the run in no order. */
 static void
 write_row(MemberSort *sort, MinimalTuple row)
 {
@@ -72,8 +73,9 @@ write_row(MemberSort *sort, MinimalTuple row)
 }
 
 /*
- * Goes on without keys: begins a run in no order, with the rows that have been put and
- * are in no run.  Members had better keep their further rows, in runs.
+ * Goes on without keys: begins a run in no order, with the rows that have been
+ * put and are in no run.  Tells the members to keep their further rows, in
+ * runs.
  */
 static void
 begin_unsorted(MemberSort *sort)
@@ -95,7 +97,10 @@ begin_unsorted(MemberSort *sort)
 	}
 }
 
-/* Begins a sort by keys in "limit" bytes, in the current memory context; false without keys. */
+/*
+ * Begins a sort by keys in "limit" bytes, in the current memory context; false
+ * if keys cannot be made, or gpusort is off.
+ */
 static bool
 begin_by_keys(MemberSort *sort, Size limit, double expected_rows, bool spills)
 {
@@ -145,7 +150,7 @@ begin_context(MemberSort *sort)
 	return MemoryContextSwitchTo(sort->context);
 }
 
-/* Begins to keep rows. */
+/* Begins the sort of rows that this member keeps. */
 static void
 begin_keeping(MemberSort *sort)
 {
@@ -176,9 +181,10 @@ member_sort_begin_all(MemberSort *sort, RowCollector *collector, int nmembers,
 }
 
 /*
- * Spills the rows; false if they cannot be sorted by keys.  Rows in shared memory stay
- * there also then.  So after that all members have to keep theirs, and for further
- * rows the collector has but a part of the memory, too.
+ * Spills the rows; false if they cannot be sorted by keys.  Rows in shared
+ * memory take their memory after the spill, too.  So from then on all members
+ * have to keep their rows, and the collector has only a part of the memory for
+ * further rows.
  */
 static bool
 spill(MemberSort *sort)
@@ -194,7 +200,7 @@ spill(MemberSort *sort)
 	return true;
 }
 
-/* Makes room for a row by which memory is full, or goes on without keys. */
+/* Makes room for a row when memory is full, or goes on without keys. */
 static void
 make_room(MemberSort *sort)
 {
@@ -205,7 +211,7 @@ make_room(MemberSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Puts a row that goes to the run in no order. */
+/* Puts a row into the run in no order. */
 static pg_noinline void
 put_unsorted(MemberSort *sort, TupleTableSlot *slot)
 {
@@ -242,7 +248,7 @@ member_sort_put(MemberSort *sort, TupleTableSlot *slot)
 	put_row(sort, slot);
 }
 
-/* Puts the rows of a batch, from this one on, as those of this member. */
+/* Puts the rows of a batch from "first" on, as if they were this member's. */
 static void
 put_batch(MemberSort *sort, const RowBatch *batch, int first, char *base)
 {
@@ -259,7 +265,7 @@ put_batch(MemberSort *sort, const RowBatch *batch, int first, char *base)
 	ExecDropSingleTupleTableSlot(slot);
 }
 
-/* Takes the rows of a batch. */
+/* Takes the rows of a batch: as they lie, or as if they were this member's. */
 static void
 take_batch(MemberSort *sort, const RowBatch *batch, char *base)
 {
@@ -321,7 +327,7 @@ member_sort_finish(MemberSort *sort)
 	if (sort->unsorted == NULL)
 	{
 		external_sort_free_rows(external);
-		/* the merge has all of the memory */
+		/* the merge may take all of the memory */
 		spare_memory_drop();
 		sort_progress_enter(external->progress, PROGRESS_WAITING_FOR_LEADER);
 		return true;
@@ -353,14 +359,14 @@ member_sort_comparing(MemberSort *sort)
 	return sort->external.order;
 }
 
-/* Does some member have a run in no order? */
+/* Returns whether some member has a run in no order. */
 static bool
 keys_have_failed(const MemberSort *sort)
 {
 	return pg_atomic_read_u32(&sort->shared->keys_failed) != 0;
 }
 
-/* Has some member written a run? */
+/* Returns whether some member has written a run. */
 static bool
 has_runs(const MemberSort *sort)
 {
@@ -387,7 +393,10 @@ take_report(MemberSort *sort)
 	external->progress->figures.runs_written = external->nruns;
 }
 
-/* Makes the rows of the collector the last run. */
+/*
+ * Writes the rows that the collector still has as the last run; false if keys
+ * cannot sort them.
+ */
 static bool
 end_runs(MemberSort *sort)
 {
@@ -422,7 +431,7 @@ member_sort_perform(MemberSort *sort)
 	return false;
 }
 
-/* The runs of all members, to be read in any order. */
+/* Returns the runs of all members, to be read in any order. */
 static SortedRuns *
 begin_rest(MemberSort *sort)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * member_sort.h
- *	  The sort of a member of a team: of the rows of all, or of those it keeps.
+ *	  The sort in one member of a team: of all rows, or of the rows it keeps.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,8 +15,8 @@
 #include "team/shared_runs.h"
 
 /*
- * What members share of the rows that are in files, in the parallel context.  The
- * files go with the context.
+ * The state that members share of the rows in files, in the parallel context.
+ * The files go with the context.
  */
 typedef struct SharedKeptRows
 {
@@ -26,15 +26,16 @@ typedef struct SharedKeptRows
 } SharedKeptRows;
 
 /*
- * Initializes the state in the leader, before workers are launched; and resets it
- * when all workers have ended, and no file is open.  A member may take "limit" bytes
- * of memory for the rows that it keeps.
+ * shared_kept_rows_init() initializes the state, in the leader, before workers
+ * are launched.  A member may take "limit" bytes of memory for rows that it
+ * keeps.  shared_kept_rows_reset() resets the state when all workers have
+ * ended and no file is open.
  */
 extern void shared_kept_rows_init(SharedKeptRows *shared,
 								  ParallelContext *context, Size limit);
 extern void shared_kept_rows_reset(SharedKeptRows *shared, Size limit);
 
-/* Attaches to the files, in a worker. */
+/* Attaches a worker to the files. */
 extern void shared_kept_rows_attach(SharedKeptRows *shared);
 
 /* The rows of a team, and how they are sorted. */
@@ -43,17 +44,18 @@ typedef struct TeamRows
 	TupleDesc	descriptor;
 	const SortColumn *columns;
 	int			ncolumns;
-	double		expected_rows;	/* estimate, of each member */
+	double		expected_rows;	/* estimate of the rows of each member */
 	double		bound;			/* first rows that are wanted, or NO_BOUND */
-	GroupLimit *limit;			/* limit of each group's rows, or NULL */
+	GroupLimit *limit;			/* limits the rows of each group, or NULL */
 } TeamRows;
 
-/* Memory of the collector's sort, in bytes. */
+/* Memory of the collector, in bytes. */
 typedef struct CollectorLimits
 {
-	Size		rows;			/* rows in shared memory, and its own */
-	Size		kept_rows;		/* rows that come when those have been spilled */
-	Size		merge;			/* the merge of all runs */
+	Size		rows;			/* for rows in shared memory, and the
+								 * collector's own rows */
+	Size		kept_rows;		/* for rows that come after the first spill */
+	Size		merge;			/* for the merge of all runs */
 } CollectorLimits;
 
 /* The sort of one member. */
@@ -62,33 +64,35 @@ typedef struct MemberSort
 	SharedKeptRows *shared;
 	const TeamRows *rows;
 	MemoryContext parent;
-	MemoryContext context;		/* owns everything below; NULL: there is
-								 * nothing yet, or any more */
-	ExternalSort external;		/* sorts rows, as long as these have keys */
-	MemberRuns	runs;			/* its runs, which all members can read */
+	MemoryContext context;		/* owns everything below; NULL: nothing is
+								 * there, not yet or not any more */
+	ExternalSort external;		/* sorts rows, as long as keys can sort them */
+	MemberRuns	runs;			/* runs of this member, which all members can
+								 * read */
 	RunTape    *unsorted;		/* run in no order, which takes all further
 								 * rows, or NULL */
-	uint64		nunsorted;		/* rows of it */
-	uint64		nkept;			/* rows that have been put by the member */
+	uint64		nunsorted;		/* rows of the run in no order */
+	uint64		nkept;			/* rows that this member has kept */
 
-	/* of the collector only */
+	/* in the collector only */
 	RowCollector *collector;
-	bool		takes_shared;	/* rows in shared memory stay there */
-	Size		kept_limit;		/* bytes for rows that are kept */
+	bool		takes_shared;	/* the sort takes rows in shared memory as
+								 * they lie */
+	Size		kept_limit;		/* bytes for rows after the first spill */
 	SortedRuns *rest;			/* runs of all members, while rows are taken
 								 * back */
 } MemberSort;
 
 /*
- * Prepares the sort of rows that this member keeps, in the current memory context.  It
- * takes no memory before the first row.  "rows" must stay.
+ * Prepares the sort of the rows that this member keeps, in the current memory
+ * context.  The sort takes no memory before the first row.  "rows" must stay.
  */
 extern void member_sort_prepare(MemberSort *sort, SharedKeptRows *shared,
 								const TeamRows *rows);
 
 /*
- * Begins the sort of the rows of all, in the collector.  With keep_rows all members keep
- * their rows, and none are in shared memory.
+ * Begins the sort of the rows of all members, in the collector.  With
+ * keep_rows all members keep their rows, and no rows are in shared memory.
  */
 extern void member_sort_begin_all(MemberSort *sort, RowCollector *collector,
 								  int nmembers, bool keep_rows,
@@ -97,34 +101,40 @@ extern void member_sort_begin_all(MemberSort *sort, RowCollector *collector,
 /* Puts a row of this member. */
 extern void member_sort_put(MemberSort *sort, TupleTableSlot *slot);
 
-/* In the collector: takes the rows that members have sent. */
+/* Takes the rows that members have sent so far, in the collector. */
 extern void member_sort_take_sent(MemberSort *sort);
 
 /*
- * In another member, after the last row: writes the rows that are in memory, and frees
- * that.  True if the member has sorted runs.
+ * Writes the rows in memory as a run, after the last row, in a member other
+ * than the collector, and frees their memory.  Returns true if the member has
+ * sorted runs.
  */
 extern bool member_sort_finish(MemberSort *sort);
 
 /*
- * After that, in any member that merges runs: an order that compares rows; NULL if that
- * cannot be made.
+ * Returns an order that compares rows, in any member that merges runs; NULL if
+ * keys cannot be made.  In a member other than the collector it follows
+ * member_sort_finish().
  */
 extern RowOrder *member_sort_comparing(MemberSort *sort);
 
 /*
- * In the collector, when all members have finished: sorts the rows of all, which are in
- * memory or in runs then.  False if keys are of no use: then member_sort_take_back()
- * returns the rows of all, in any order, one a call, and NULL after the last one.
+ * Sorts the rows of all members, in the collector, when all have finished.
+ * Then all rows are in memory, or all are in runs.  Returns false if keys
+ * cannot sort the rows.  Then member_sort_take_back() returns the rows of all
+ * members, in any order, one a call, and NULL after the last one.
  */
 extern bool member_sort_perform(MemberSort *sort);
 extern MinimalTuple member_sort_take_back(MemberSort *sort);
 
-/* In the collector, after that: are the rows in runs, or all of them in shared memory? */
+/*
+ * For the collector, after member_sort_perform(): whether the rows are in
+ * runs, and whether all rows are in shared memory.
+ */
 extern bool member_sort_has_runs(const MemberSort *sort);
 extern bool member_sort_is_shared(const MemberSort *sort);
 
-/* Ends the sort, at any time: closes files and frees memory. */
+/* Ends the sort, at any time: closes files, and frees memory. */
 extern void member_sort_end(MemberSort *sort);
 
 #endif							/* GPUSORT_MEMBER_SORT_H */

@@ -3,10 +3,12 @@
  * merged_runs.c
  *	  The rows of all runs that the members of a team have written, in order.
  *
- * The collector has the runs of all members merged in parts (part_merge.c), which others
- * send to it while it emits rows, or write to files before it does, or which all emit.  If
- * none of that pays or is possible, it merges the runs by itself, like those of a single
- * process (sorted_runs.c).
+ * The collector divides the merge of the runs of all members into parts
+ * (part_merge.c).  Either helpers send the parts while the collector emits
+ * rows; or helpers and collector write the parts to files before the collector
+ * emits rows; or all members emit parts.  If none of that pays or is possible,
+ * the collector merges the runs by itself, as a single process does
+ * (sorted_runs.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +31,10 @@ merged_runs_begin(MergedRuns *runs, SharedRuns *shared, SharedParts *parts,
 	runs->work = WORK_NONE;
 }
 
-/* Begins to read parts that others will send; false without shared memory for that. */
+/*
+ * Begins to read parts that helpers will send; false if there is no shared
+ * memory for that.
+ */
 static bool
 begin_to_receive(MergedRuns *runs)
 {
@@ -65,7 +70,7 @@ merge_alone(MergedRuns *runs)
 	sorted_runs_merge(runs->alone);
 }
 
-/* Writes parts together with others, and begins to read all of them. */
+/* Writes parts, as the helpers do, and begins to read all parts. */
 static void
 write_parts(MergedRuns *runs)
 {
@@ -81,7 +86,7 @@ write_parts(MergedRuns *runs)
 void
 merged_runs_announce(MergedRuns *runs)
 {
-	/* nothing else tells that of an index */
+	/* EXPLAIN does not show the merge of an index build */
 	if (runs->work == WORK_SEND_PARTS)
 		ereport(DEBUG1,
 				(errmsg_internal("gpusort: merging %d runs in %d streamed parts",

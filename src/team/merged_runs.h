@@ -11,7 +11,7 @@
 #include "spill/sorted_runs.h"
 #include "team/part_merge.h"
 
-/* The runs of all members, in the collector. */
+/* The merge of the runs of all members, in the collector. */
 typedef struct MergedRuns
 {
 	SharedRuns *shared;
@@ -19,48 +19,51 @@ typedef struct MergedRuns
 	RowOrder   *order;			/* compares rows */
 	const RunFormat *format;
 	Size		limit;			/* bytes for a merge by the collector alone */
-	TeamWork	work;			/* what will be done with parts; WORK_NONE:
+	TeamWork	work;			/* what members will do with parts; WORK_NONE:
 								 * the collector merges alone */
-	PartMerge  *merge;			/* divides the order, until it is announced */
+	PartMerge  *merge;			/* divides the order into parts; NULL after
+								 * the announcement */
 	PartReader *reader;			/* rows of all parts, or NULL */
-	SortedRuns *alone;			/* or all runs */
+	SortedRuns *alone;			/* all runs, if the collector merges alone */
 } MergedRuns;
 
 /*
- * Begins when all runs have been written, in the current memory context, which has to be
- * the same in all later calls.
+ * Begins when all runs have been written.  The current memory context has to
+ * be the same in all later calls.
  */
 extern void merged_runs_begin(MergedRuns *runs, SharedRuns *shared,
 							  SharedParts *parts, RowOrder *order,
 							  const RunFormat *format, Size limit);
 
 /*
- * Prepares this work for all nmembers members, or for those who have offered help; false
- * if it does not pay or is not possible.  May be tried with other work then.
+ * Prepares parts for this work: for all nmembers members to emit, or for the
+ * helpers to send or write.  Returns false if that does not pay or is not
+ * possible; then the caller may try other work.
  */
 extern bool merged_runs_prepare(MergedRuns *runs, TeamWork work, int nmembers);
 
 /*
- * Announces the work that was prepared last, or WORK_NONE, and begins to read the rows of
- * all runs, if this process emits them.
+ * Announces the work that was prepared last, or WORK_NONE.  Begins to read the
+ * rows of all runs, unless all members emit them.  Writes parts first, if that
+ * is the work.
  */
 extern void merged_runs_announce(MergedRuns *runs);
 
-/* The rows, to be read once; NULL if all members emit them. */
+/* Returns what reads the rows, once; NULL if all members emit them. */
 extern RowReader *merged_runs_rows(const MergedRuns *runs);
 
-/* The most bytes in files, so far. */
+/* Returns the bytes of all files so far. */
 extern Size merged_runs_disk(const MergedRuns *runs);
 
-/* Tells others, if they send parts, that no more rows will be read. */
+/* Tells the members that send parts that no more rows will be read. */
 extern void merged_runs_stop(MergedRuns *runs);
 
-/* Ends the merge at any time, and deletes the files that have been read. */
+/* Ends the merge, at any time, and deletes the files that have been read. */
 extern void merged_runs_end(MergedRuns *runs);
 
 /*
- * In another member, after this work has been announced for runs: writes or sends parts.
- * It has offered that, and has an order that compares rows.
+ * Writes or sends parts of the merge, in a helper, after this work was
+ * announced.  "order" compares rows.
  */
 extern void merged_runs_help(SharedRuns *shared, SharedParts *parts,
 							 TeamWork work, RowOrder *order,

@@ -4,27 +4,27 @@
  *	  Merging the runs of several processes by all of them, part by part.
  *
  * One process that merges all runs, by comparing their rows, takes longer than
- * all processes together took to write them.  So splitters, which are rows,
- * cut the order of all rows into parts, and each process merges the next part
- * that no other process has taken (parts.c).
+ * all processes together took to write the runs.  So splitters, which are
+ * rows, cut the order of all rows into parts.  Each process merges the next
+ * part that no other process has taken (parts.c).
  *
- * Parts that are sent are small enough to fit the shared memory of a process.
- * So the leader finds the next part complete if all processes together are
- * faster than it.  But the smaller a part is, the more is read of each run for
- * nothing, and with little memory there are many short runs: then parts are
- * larger, and go to files.
+ * Parts that are sent are small enough to fit the shared memory of a sender.
+ * So the collector finds the next part complete if all senders together are
+ * faster than the collector.  But the smaller a part is, the more is read of
+ * each run for nothing, and with little memory there are many short runs.
+ * Then parts are larger, and are written to files.
  *
  * Splitters are chosen as in a sample sort (Frazer and McKellar 1970) with
- * regular samples (Shi and Schaeffer 1992): each run has an index of rows some
- * pages apart, of which a share is sampled; the samples are sorted, and every
- * n-th is a splitter.  Each process finds the same splitters by itself.  To
- * cut a run, a process bisects its index, and compares the rows from an index
- * entry on.
+ * regular samples (Shi and Schaeffer 1992).  Each run has an index of rows
+ * that lie some pages apart.  A share of these rows are samples.  The samples
+ * are sorted, and every n-th is a splitter.  Each process finds the same
+ * splitters by itself.  To cut a run, a process bisects the run's index, and
+ * compares the rows from an index entry on.
  *
- * Equal rows are in the order of their runs, and then of their places there,
- * so that parts are of about the same length even if all rows are equal.  Where
- * all processes emit parts, to nodes that form groups, parts end where groups do: then
- * a splitter stands for the first row of its group.
+ * Equal rows are in the order of their runs, and then of their places in a
+ * run.  So parts are of about the same length even if all rows are equal.
+ * Where all processes emit parts to nodes that form groups, parts end where
+ * groups do: then a splitter stands for the first row of its group.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,37 +38,41 @@
 #include "team/part_merge.h"
 #include "team/part_stream.h"
 
-/* Parts for each process; several, so that none waits for long in the end. */
+/*
+ * Parts for each process: several, so that no process waits for long in the
+ * end.
+ */
 #define PARTS_OF_PROCESS	4
 
 /*
- * Samples for each part, of files and of a stream; and the fewest index
- * entries for each part.
+ * Samples for each part in a file, and for each part of a stream; and the
+ * fewest index entries for each part.
  */
 #define SAMPLES_OF_PART		64
 #define SAMPLES_OF_STREAMED_PART	16
 #define LEAST_ENTRIES_OF_PART	8
 
 /*
- * The share of a process's memory for a stream that a part should take, as
- * samples only estimate its size.  And the memory that is enough if runs are
- * few.
+ * The share of a sender's memory that a part should take, as samples only
+ * estimate the size of a part.  And the memory of a sender that is enough if
+ * runs are few.
  */
 #define STREAMED_PART_SHARE	0.75
 #define STREAM_BYTES		((Size) 16 * 1024 * 1024)
 
 /*
- * The least that a part of a stream has of each run.  With 25 kB all processes
- * together took longer than with files, though the leader took less; with 36
- * kB they did not.
+ * The least bytes that a part of a stream has of each run.  With 25 kB all
+ * processes together took longer than with files, though the leader took less;
+ * with 36 kB they did not.
  */
 #define LEAST_BYTES_OF_RUN	((Size) 32 * 1024)
 
-/* The bytes, about, that a row takes in memory beyond those on a tape. */
+/* About the bytes that a row takes in memory beyond its bytes on a tape. */
 #define HEADER_BYTES		16
 
 /*
- * Samples, and the indexes of all runs, take at most this part of the memory.
+ * Samples take at most 1/SAMPLES_MEMORY_PART of the memory, and the indexes of
+ * all runs 1/INDEXES_MEMORY_PART.
  */
 #define SAMPLES_MEMORY_PART	4
 #define INDEXES_MEMORY_PART	16
@@ -81,7 +85,7 @@ typedef struct IndexedRun
 	NumberList	index;			/* positions where reading can begin */
 } IndexedRun;
 
-/* A row in the order of all rows. */
+/* A row, and its place among all rows. */
 typedef struct Splitter
 {
 	void	   *row;
@@ -98,19 +102,22 @@ struct PartMerge
 	SharedRuns *shared;
 	SharedParts *parts;
 	RowOrder   *order;
-	const RowComparator *groups;	/* tells groups apart; NULL: parts end
-									 * anywhere */
+	const RowComparator *groups;	/* compares rows by groups; NULL: parts
+									 * end anywhere */
 	const RunFormat *format;
 	int			nruns;
 	IndexedRun *runs;			/* NULL: they are not open yet */
-	Splitter   *splitters;		/* splitters between the parts; NULL: not yet
-								 * chosen */
+	Splitter   *splitters;		/* splitters, one between two parts; NULL: not
+								 * chosen yet */
 	RunMerge   *rows;			/* rows of the present part, or NULL */
 };
 
 static const PartMakerMethods part_merge_methods;
 
-/* Entries of a run's index that a process keeps; the same in all processes. */
+/*
+ * Returns how many entries of a run's index a process keeps at most: the same
+ * number in all processes.
+ */
 static uint64
 most_entries(const PartMerge *merge)
 {
@@ -159,7 +166,7 @@ part_merge_begin(SharedRuns *shared, SharedParts *parts, RowOrder *order,
 	return merge;
 }
 
-/* Opens the runs, if that has not been done. */
+/* Opens the runs, if they are not open yet. */
 static void
 open_runs(PartMerge *merge)
 {
@@ -176,8 +183,8 @@ open_runs(PartMerge *merge)
 }
 
 /*
- * Is there space for all rows once more, even if all parts come to be in the
- * fullest of the tablespaces where runs are?
+ * Returns whether the disk has space for all rows once more, even if all parts
+ * come to lie in the fullest of the tablespaces where runs are.
  */
 static bool
 has_space(const PartMerge *merge)
@@ -190,7 +197,7 @@ has_space(const PartMerge *merge)
 	return true;
 }
 
-/* Index entries of all runs. */
+/* Counts the index entries of all runs. */
 static uint64
 count_entries(const PartMerge *merge)
 {
@@ -201,7 +208,10 @@ count_entries(const PartMerge *merge)
 	return count;
 }
 
-/* Sets the number of parts; false if samples are too few for that many. */
+/*
+ * Sets the number of parts; false if there are too few samples for these
+ * parts.
+ */
 static bool
 set_parts(PartMerge *merge, uint64 nparts, int samples_of_part)
 {
@@ -218,7 +228,10 @@ set_parts(PartMerge *merge, uint64 nparts, int samples_of_part)
 	return true;
 }
 
-/* Divides the order into parts of any size, several for each process. */
+/*
+ * Divides the order into parts of any size, several for each process; false if
+ * index entries or samples are too few.
+ */
 static bool
 divide_evenly(PartMerge *merge, int nprocesses)
 {
@@ -230,8 +243,8 @@ divide_evenly(PartMerge *merge, int nprocesses)
 }
 
 /*
- * Bytes of each process for reading runs, beside the memory of a stream, or of
- * the file of a part.
+ * Returns the bytes that each process has for reading runs.  The memory for a
+ * stream, or for the file of a part, is not among them.
  */
 static Size
 memory_for_runs(const SharedRuns *shared, Size stream_memory)
@@ -242,8 +255,8 @@ memory_for_runs(const SharedRuns *shared, Size stream_memory)
 }
 
 /*
- * The shared memory that each process needs for parts of a stream, of rows of
- * these bytes in all.
+ * Returns the bytes of shared memory that each sender needs, if all parts of
+ * the stream have "bytes" bytes together.
  */
 static Size
 memory_for_stream(const PartMerge *merge, uint64 bytes)
@@ -255,7 +268,10 @@ memory_for_stream(const PartMerge *merge, uint64 bytes)
 	return Max(needed, Min(STREAM_BYTES, merge->shared->limit / 2));
 }
 
-/* Divides the order into parts that fit the memory of a stream. */
+/*
+ * Divides the order into parts that fit the memory of a stream; false if these
+ * would be too small, or too many.
+ */
 static bool
 divide_to_send(PartMerge *merge, int nhelpers)
 {
@@ -301,8 +317,8 @@ part_merge_divide(PartMerge *merge, TeamWork work, int nmembers)
 }
 
 /*
- * Opens a tape of a run's rows from an index entry up to a position, which
- * reads read_bytes at once.
+ * Opens a tape of a run's rows, from an index entry up to a position.  Each
+ * read of the tape fetches read_bytes bytes.
  */
 static RunTape *
 open_tape(const PartMerge *merge, int run, uint64 entry, uint64 finish,
@@ -346,7 +362,7 @@ compare_groups(const PartMerge *merge, const void *a, const void *b)
 	return result;
 }
 
-/* Is a row of a run in a part before a splitter? */
+/* Returns whether a row of a run is before a splitter, in an earlier part. */
 static bool
 is_before(const PartMerge *merge, void *row, int run, uint64 position,
 		  const Splitter *splitter)
@@ -358,7 +374,7 @@ is_before(const PartMerge *merge, void *row, int run, uint64 position,
 		compare(merge, &place, splitter) < 0;
 }
 
-/* Is the row of an index entry before a splitter? */
+/* Returns whether the row of an index entry is before a splitter. */
 static bool
 entry_is_before(const PartMerge *merge, int run, uint64 entry,
 				const Splitter *splitter)
@@ -372,7 +388,10 @@ entry_is_before(const PartMerge *merge, int run, uint64 entry,
 	return result;
 }
 
-/* The last index entry of a run that is before a splitter, or the first one. */
+/*
+ * Finds the last index entry of a run that is before a splitter; the first
+ * entry if there is none.
+ */
 static uint64
 find_entry(const PartMerge *merge, int run, const Splitter *splitter)
 {
@@ -392,8 +411,9 @@ find_entry(const PartMerge *merge, int run, const Splitter *splitter)
 }
 
 /*
- * Opens a tape of a run's rows up to a position, and reads the first row that is not
- * before the splitter, if there is one.  Returns its position, or else "finish".
+ * Opens a tape of a run's rows up to the position "finish", and reads the
+ * first row that is not before the splitter.  Returns the position of that
+ * row, or "finish" if there is none.
  */
 static uint64
 open_tape_at(const PartMerge *merge, int run, const Splitter *splitter,
@@ -410,7 +430,7 @@ open_tape_at(const PartMerge *merge, int run, const Splitter *splitter,
 	return (*tape)->row == NULL ? finish : position;
 }
 
-/* The position where a splitter cuts a run. */
+/* Returns the position where a splitter cuts a run. */
 static uint64
 find_cut(const PartMerge *merge, int run, const Splitter *splitter)
 {
@@ -422,7 +442,7 @@ find_cut(const PartMerge *merge, int run, const Splitter *splitter)
 	return position;
 }
 
-/* A copy of a row, in the current memory context. */
+/* Copies a row, in the current memory context. */
 static void *
 copy_row(const PartMerge *merge, const void *row)
 {
@@ -449,7 +469,7 @@ read_sample(const PartMerge *merge, int run, uint64 entry)
 	return sample;
 }
 
-/* Reads the samples; returns how many. */
+/* Reads the samples; returns their number. */
 static uint64
 read_samples(const PartMerge *merge, Splitter **samples)
 {
@@ -485,7 +505,7 @@ compare_samples(const void *a, const void *b, void *merge)
 	return compare(merge, a, b);
 }
 
-/* Chooses the splitters, the same as all other processes. */
+/* Chooses the splitters: the same in all processes. */
 static void
 choose_splitters(PartMerge *merge)
 {
@@ -508,8 +528,8 @@ choose_splitters(PartMerge *merge)
 }
 
 /*
- * Opens a tape of the rows of a run that are in a part, and reads the first one;
- * NULL if there is none.
+ * Opens a tape of the rows that a part has of a run, and reads the first of
+ * them; NULL if there is none.
  */
 static RunTape *
 open_part_of_run(const PartMerge *merge, int part, int run, Size read_bytes)
@@ -564,7 +584,7 @@ open_part(PartMaker *maker, int part)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* The next row of the part; NULL at its end. */
+/* Returns the next row of the part; NULL at its end. */
 static void *
 next_of_part(PartMaker *maker)
 {
@@ -584,7 +604,10 @@ close_part(PartMaker *maker)
 	MemoryContextReset(merge->part_context);
 }
 
-/* Closes the runs, and deletes them if all parts are merged. */
+/*
+ * Ends the merge: closes the runs, and deletes them if all parts have been
+ * merged.
+ */
 static void
 end_merge(PartMaker *maker, bool at_end)
 {

@@ -11,34 +11,37 @@
 #include "sort/row_compare.h"
 #include "team/parts.h"
 
-/* A process that merges parts. */
+/* The merge of parts in one process. */
 typedef struct PartMerge PartMerge;
 
 /*
- * Begins to merge parts, when all runs have been written.  Rows have this format, and
- * "order", which has to stay, compares them.  Unless "groups" is NULL, parts end where
- * groups of rows do that are equal by it; it is the same in all processes.  Allocates in
- * a memory context that is a child of the current one.
+ * Begins to merge parts, when all runs have been written.  Rows have this
+ * format.  "order", which must stay, compares rows.  If "groups" is not NULL,
+ * parts end where groups do: rows of a group compare as equal by "groups",
+ * which is the same in all processes.  Allocates in a child of the current
+ * memory context.
  */
 extern PartMerge *part_merge_begin(SharedRuns *shared, SharedParts *parts,
 								   RowOrder *order, const RunFormat *format,
 								   const RowComparator *groups);
 
 /*
- * In the collector, before the decision: divides the order of all rows into parts, with
- * which this work is to be done, by those who have offered help or by all nmembers.
- * False if that does not pay, or memory or disk space does not suffice.  For parts that
- * are sent, SharedRuns has the memory of each sender then.
+ * Divides the order of all rows into parts for this work, in the collector,
+ * before its decision.  All nmembers members emit parts; the helpers send
+ * parts; helpers and collector write parts.  Returns false if that does not
+ * pay, or if memory or disk space does not suffice.  For parts that are sent,
+ * sets stream_memory in SharedRuns.
  */
 extern bool part_merge_divide(PartMerge *merge, TeamWork work, int nmembers);
 
 /*
- * What makes parts, and owns the merge.  The runs are opened with the first part: a
- * process that has taken none may come too late for them.
+ * Returns the maker of the parts, which owns the merge.  The first part that
+ * it makes opens the runs: a process that takes no part may come when the runs
+ * are gone.
  */
 extern PartMaker *part_merge_maker(PartMerge *merge);
 
-/* Ends a merge that has made no parts. */
+/* Ends a merge whose maker is not used any more; the runs stay. */
 extern void part_merge_end(PartMerge *merge);
 
 #endif							/* GPUSORT_PART_MERGE_H */

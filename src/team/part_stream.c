@@ -1,19 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * part_stream.c
- *	  Parts of an order on their way to the leader, through shared memory.
+ *	  Parts of an order on their way to the collector, through shared memory.
  *
- * Parts come from a merge, or are slices of rows in memory.  Each process that
- * makes parts has a ring of chunks of shared memory (chunk_ring.c).  It puts
- * the rows of a part there, and then those of its next part.  The leader takes
- * the chunks of part after part, from the ring of the process that has the
- * part.
+ * A part is a part of a merge, or a slice of rows in shared memory.  Each
+ * process that makes parts has a ring of chunks of shared memory
+ * (chunk_ring.c).  It puts the rows of a part into its ring, and then the rows
+ * of its next part.  The collector takes the chunks of one part after the
+ * other, each from the ring of the process that has the part.
  *
  * A process only ever waits for a ring: a sender for room in its own ring, the
- * leader for a chunk in the ring of the next part.  As senders take parts in
- * their order, and finish one before the next, that ring has, or will have
- * next, what the leader waits for.  If no sender has that part, the leader
- * raises an error when all senders have ended.
+ * collector for a chunk in the ring of the next part.  Senders take parts in
+ * their order, and finish one before the next.  So the ring of the next part
+ * has the chunk that the collector waits for, or will have it next.  If no
+ * sender has the part, the collector raises an error when all senders have
+ * ended.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,10 +42,13 @@ StaticAssertDecl(STREAM_MOST_ROW_BYTES <= ROW_CHUNK_DATA_BYTES,
 typedef struct PartStream
 {
 	pg_atomic_uint32 njoined;	/* processes that have attached */
-	pg_atomic_uint32 nended;	/* of these, those that send no more */
+	pg_atomic_uint32 nended;	/* processes that have attached, and send no
+								 * more */
 	int			nparts;
-	pg_atomic_uint32 senders[FLEXIBLE_ARRAY_MEMBER];	/* a part's ring, and 1;
-														 * 0 before that */
+	pg_atomic_uint32 senders[FLEXIBLE_ARRAY_MEMBER];	/* number of each part's
+														 * ring, plus 1; 0: no
+														 * sender has begun the
+														 * part */
 } PartStream;
 
 struct PartReceiver
@@ -76,9 +80,7 @@ rings_of(PartStream *stream)
 	return (ChunkRings *) ((char *) stream + offset_of_rings(stream->nparts));
 }
 
-/*
- * ---- the leader
- */
+/* ---- the collector */
 
 static void
 init_stream(PartStream *stream, int nparts, int nrings, int nchunks)
@@ -119,7 +121,7 @@ part_receiver_handle(const PartReceiver *receiver)
 	return dsm_segment_handle(receiver->segment);
 }
 
-/* Takes the next chunk of a part, if it is there. */
+/* Takes the next chunk of a part; false if it is not there yet. */
 static bool
 take_chunk(PartReceiver *receiver, int part)
 {
@@ -136,8 +138,8 @@ take_chunk(PartReceiver *receiver, int part)
 }
 
 /*
- * True if all senders have ended, and none has begun this part.  A sender
- * attaches before it takes a part.
+ * Returns whether all senders have ended and none has begun this part.  A
+ * sender attaches before it takes a part.
  */
 static bool
 is_lost(const PartReceiver *receiver, int part)
@@ -152,7 +154,7 @@ is_lost(const PartReceiver *receiver, int part)
 	return pg_atomic_read_u32(&stream->senders[part]) == 0;
 }
 
-/* Takes the next chunk of a part, when it comes. */
+/* Waits for the next chunk of a part, and takes it. */
 static void
 await_chunk(PartReceiver *receiver, int part)
 {
@@ -204,14 +206,12 @@ part_receiver_end(PartReceiver *receiver)
 	pfree(receiver);
 }
 
-/*
- * ---- the others
- */
+/* ---- the senders */
 
 PartSender *
 part_sender_begin(dsm_handle handle)
 {
-	/* the leader may have ended, and the stream with it */
+	/* the collector may have ended, and the stream with it */
 	dsm_segment *segment = dsm_attach(handle);
 	PartSender *sender;
 
@@ -228,7 +228,10 @@ part_sender_begin(dsm_handle handle)
 void
 part_sender_begin_part(PartSender *sender, int part)
 {
-	/* the leader looks for this at the latest when the first chunk has come */
+	/*
+	 * the collector looks for this at the latest when the first chunk has
+	 * come
+	 */
 	pg_atomic_write_u32(&sender->stream->senders[part],
 						sender->chunks.ring + 1);
 }

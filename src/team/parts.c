@@ -3,23 +3,28 @@
  * parts.c
  *	  Parts of the order of all rows, which the members of a team take in turn.
  *
- * The order of all rows is cut into parts: slices of the order of rows in shared memory
- * (sorted_slices.c), or parts of the merge of all runs (part_merge.c).  Whoever is free
- * takes the next part that nobody has taken, makes its rows, and
+ * The order of all rows is cut into parts, so that several processes can work
+ * on rows in that order at the same time.  A part is either a slice of rows in
+ * shared memory (sorted_slices.c), or a part of the merge of all runs
+ * (part_merge.c).  A member that is free takes the next part that nobody has
+ * taken, and makes its rows.  Then the member does what the collector has
+ * decided.  It either
  *
- *	- emits them, where every member may emit rows; or
- *	- sends them to the collector, which emits all rows, through a ring of shared memory
- *	  (part_stream.c).  A part that nobody has taken when its turn comes the collector
- *	  makes itself; or
- *	- writes them to a file.  The collector reads the files one after the other, when all
- *	  are complete.
+ *	- emits the rows, if every member may emit rows; or
+ *	- sends the rows to the collector through a ring in shared memory
+ *	  (part_stream.c).  The collector emits all rows.  If nobody has taken a
+ *	  part when its turn comes, the collector makes that part; or
+ *	- writes the rows to a file.  When all files are complete, the collector
+ *	  reads one after the other.
  *
- * Rows in shared memory lie where members have put them, so that to emit one is a cache
- * miss, and of many rows one for the page table, too.  Those who send slices have these
- * misses in the collector's place.  Where they are not quick enough, or the machine has
- * not enough processors for them, the collector waits.  When that takes more than half
- * of its time it would have fetched the rows itself in less: so now and then it compares
- * its time with its processor time, and takes all other parts itself.
+ * Rows in shared memory lie where members have put them.  So each row that is
+ * emitted costs a cache miss, and with many rows another one for the page
+ * table.  Members that send slices take these misses for the collector.  But
+ * they may be too slow, or the machine may have too few processors: then the
+ * collector waits.  If the collector waits for more than half of its time, it
+ * would have fetched the rows faster by itself.  So now and then it compares
+ * the time that has passed with its processor time, and takes all other parts
+ * if it has waited too long.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,11 +38,11 @@
 #include "team/parts.h"
 
 /*
- * The collector measures its waiting in periods of PERIOD_PARTS parts.  When it has
- * waited for too long in MOST_IDLE_PERIODS periods, one after the other, it takes all
- * other parts.  Periods in the first parts, one in UNTIMED_SHARE, do not count: there each
- * sender has to map all pages of the rows, which takes longer than all that it does for
- * a row.
+ * The collector measures its waiting in periods of PERIOD_PARTS parts.  After
+ * MOST_IDLE_PERIODS periods of too much waiting in succession it takes all
+ * other parts.  Periods in the first 1/UNTIMED_SHARE of the parts do not
+ * count: there each sender has to map all pages of the rows, which takes
+ * longer than all its other work for a row.
  */
 #define PERIOD_PARTS		16
 #define MOST_IDLE_PERIODS	2
@@ -47,7 +52,8 @@
 typedef enum PartSource
 {
 	NO_PART,
-	PART_IS_MADE,				/* this process has taken it */
+	PART_IS_MADE,				/* this process has taken the part, and makes
+								 * its rows */
 	PART_IS_SENT,
 	PART_IS_WRITTEN
 } PartSource;
@@ -55,29 +61,33 @@ typedef enum PartSource
 struct PartReader
 {
 	RowReader	rows;			/* must be first */
-	TeamWork	work;			/* what is done with parts */
+	TeamWork	work;			/* what members do with parts */
 	SharedParts *shared;
-	PartMaker  *maker;			/* NULL: all parts are in files */
+	PartMaker  *maker;			/* makes parts; NULL: all parts are in files */
 	int			part;			/* present part */
-	int			next_part;		/* part whose turn is next, if all are read */
+	int			next_part;		/* next part to be read; unused if members
+								 * emit the parts that they take */
 	PartSource	source;
 	uint64		rows_of_part;	/* rows of the present part so far */
-	uint64		nrows;			/* rows of the parts before */
+	uint64		nrows;			/* rows of the parts before the present one */
 	SortProgress *progress;
-	bool		checks;			/* rows are checked */
+	bool		checks;			/* "check" checks the sequence of rows */
 	RowCheck	check;
 
-	/* of parts that are sent */
+	/* if parts are sent */
 	PartReceiver *receiver;
 	Size		(*row_bytes) (const void *row);
 	uint64		nsent;
-	int			rest;			/* part from which on others send none */
+	int			rest;			/* first of the parts that others can no
+								 * longer take */
 	bool		fetches_fast;
 	instr_time	begun;			/* when the present period began */
-	uint64		processor_time; /* this process's processor time then */
-	int			idle_periods;	/* those right before the present one */
+	uint64		processor_time; /* processor time of this process when the
+								 * period began */
+	int			idle_periods;	/* idle periods in succession before the
+								 * present one */
 
-	/* of parts in files */
+	/* if parts are in files */
 	SharedRuns *runs;
 	const RunFormat *format;
 	Size		buffer_bytes;
@@ -130,7 +140,7 @@ take_part(SharedParts *shared, int *part)
 	return next < shared->nparts;
 }
 
-/* Takes this part; false if it has been taken. */
+/* Takes this part, if it is the next one that nobody has taken. */
 static bool
 take_this_part(SharedParts *shared, int part)
 {
@@ -157,12 +167,15 @@ static void
 finish_written(SharedParts *shared, int part, uint64 nrows)
 {
 	shared->rows_written[part] = nrows;
-	/* an atomic operation with a result is a barrier */
+	/* an atomic operation that returns a value is a barrier */
 	if (pg_atomic_add_fetch_u32(&shared->nwritten, 1) == shared->nparts)
 		ConditionVariableBroadcast(&shared->written);
 }
 
-/* Writes the rows of a part, of which this is the first, to a file; returns how many. */
+/*
+ * Writes the rows of a part to a file, "row" first; returns the number of
+ * rows.
+ */
 static uint64
 write_rows(PartMaker *maker, int part, const void *row, SharedRuns *runs,
 		   const RunFormat *format)
@@ -282,7 +295,7 @@ begin_period(PartReader *reader)
 	reader->processor_time = processor_microseconds();
 }
 
-/* Ends a period; takes all other parts if this process has waited for too long. */
+/* Ends a period; takes all other parts if this process has waited too long. */
 static void
 end_period(PartReader *reader)
 {
@@ -296,14 +309,16 @@ end_period(PartReader *reader)
 	begin_period(reader);
 }
 
-/* Begins the next part that others may have taken. */
+/*
+ * Begins the next part in turn: makes it, unless another member has taken it.
+ */
 static void
 open_sent(PartReader *reader, int part)
 {
 	if (reader->fetches_fast && part % PERIOD_PARTS == 0 &&
 		reader->idle_periods < MOST_IDLE_PERIODS)
 		end_period(reader);
-	/* the first part is the collector's */
+	/* the collector has taken the first part */
 	if (part > 0 && part < reader->rest &&
 		!take_this_part(reader->shared, part))
 	{
@@ -330,7 +345,10 @@ next_sent(PartReader *reader)
  * ---- the reader
  */
 
-/* Takes the next part that this process is to emit, and begins it; false if there is none. */
+/*
+ * Takes the next part for this process to emit, and begins it; false if there
+ * is none.
+ */
 static bool
 open_taken(PartReader *reader)
 {
@@ -445,7 +463,7 @@ next_row(RowReader *rows)
 	}
 }
 
-/* A reader of parts with which this is done. */
+/* Makes a reader of parts with which members do "work". */
 static PartReader *
 begin_reader(SharedParts *shared, TeamWork work, PartMaker *maker)
 {
@@ -547,7 +565,7 @@ part_reader_end(PartReader *reader)
 	close_part(reader);
 	if (reader->receiver != NULL)
 		part_receiver_end(reader->receiver);
-	/* a process that merges a part reads the runs */
+	/* the maker of parts in files has ended already */
 	if (reader->maker != NULL)
 		reader->maker->methods->end(reader->maker, at_end);
 	pfree(reader);

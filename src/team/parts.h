@@ -21,45 +21,49 @@
 /* What all members share. */
 typedef struct SharedParts
 {
-	LeaderDecision decision;	/* what is done with the parts */
-	pg_atomic_uint32 nhelpers;	/* members that can write or send parts, noted
-								 * before the collector knows of their last
-								 * row */
+	LeaderDecision decision;	/* what members do with the parts */
+	pg_atomic_uint32 nhelpers;	/* helpers: members that can write or send
+								 * parts.  A member is counted before the
+								 * collector knows of its last row */
 
 	/* set by the collector before it decides */
-	bool		of_runs;		/* parts are merged of runs; otherwise they
-								 * are slices of rows in shared memory */
+	bool		of_runs;		/* parts are parts of the merge of all runs;
+								 * otherwise slices of rows in shared memory */
 	int			nparts;
 	uint64		nrows;			/* rows of all parts */
-	dsm_handle	stream;			/* through which parts are sent */
+	dsm_handle	stream;			/* stream through which parts are sent */
 
-	pg_atomic_uint32 next;		/* next part that nobody has taken */
+	pg_atomic_uint32 next;		/* first part that nobody has taken */
 
-	/* of parts in files */
+	/* if parts are written to files */
 	pg_atomic_uint32 nwritten;	/* parts that are complete */
-	ConditionVariable written;	/* signalled when all are */
+	ConditionVariable written;	/* signalled when all parts are complete */
 	uint64		rows_written[MOST_MERGED_PARTS];	/* rows of each part */
 
-	/* of parts that all members emit, for EXPLAIN */
+	/* if all members emit parts, for EXPLAIN */
 	pg_atomic_uint64 nemitted;	/* parts with rows */
 	pg_atomic_uint32 nemitters; /* members that have emitted rows */
-	pg_atomic_uint64 most_rows; /* most rows that one of them has emitted */
+	pg_atomic_uint64 most_rows; /* most rows that one member has emitted */
 } SharedParts;
 
 /* Initializes the state, when no process uses it. */
 extern void shared_parts_init(SharedParts *shared);
 
-/* Says that this process can write or send parts. */
+/*
+ * shared_parts_offer() makes this process a helper: a member that has offered
+ * to write or send parts.  shared_parts_helpers() returns the number of
+ * helpers.
+ */
 extern void shared_parts_offer(SharedParts *shared);
 extern int	shared_parts_helpers(SharedParts *shared);
 
-/* In the collector: sets the parts. */
+/* Sets the parts, in the collector. */
 extern void shared_parts_set(SharedParts *shared, bool of_runs, int nparts,
 							 uint64 nrows);
 
 /*
- * What makes the rows of a part, in a process that has taken it: one part at a time.
- * Each kind of parts has its own.
+ * Makes the rows of parts that this process has taken, one part at a time.
+ * Each kind of parts has its own maker.
  */
 typedef struct PartMaker PartMaker;
 
@@ -71,12 +75,13 @@ typedef struct PartMakerMethods
 	void		(*close) (PartMaker *maker);
 
 	/*
-	 * The row of which this is sent, row "number" of a part; NULL if all rows
-	 * are sent as a whole.
+	 * Returns row "number" of a part, of which the sender has sent the bytes
+	 * at "row".  NULL: rows are always sent as a whole.
 	 */
 	void	   *(*find) (PartMaker *maker, int part, uint64 number, void *row);
-	void		(*end) (PartMaker *maker, bool at_end); /* with at_end all parts
-														 * are made */
+	void		(*end) (PartMaker *maker, bool at_end); /* ends the maker;
+														 * at_end: all parts
+														 * have been made */
 } PartMakerMethods;
 
 struct PartMaker
@@ -84,15 +89,17 @@ struct PartMaker
 	const PartMakerMethods *methods;
 
 	/*
-	 * The first bytes of a row that are sent: STREAM_MOST_ROW_BYTES at most.
-	 * The same where the row has come.
+	 * Returns how many of a row's first bytes are sent: STREAM_MOST_ROW_BYTES
+	 * at most.  Called with the bytes that have arrived, it returns the same.
 	 */
 	Size		(*row_bytes) (const void *row);
 };
 
 /*
- * In a member that has offered it: writes parts to files of the runs' set, or sends
- * parts, until every part has been taken by some member, or no more rows are wanted.
+ * Take parts, in a helper or in the collector, until all parts have been
+ * taken.  parts_write() writes each part to a file in the set of the runs.
+ * parts_send() sends each part to the collector, and also ends when no more
+ * rows are wanted.
  */
 extern void parts_write(SharedParts *shared, PartMaker *maker,
 						SharedRuns *runs, const RunFormat *format);
@@ -102,21 +109,24 @@ extern void parts_send(SharedParts *shared, PartMaker *maker);
 typedef struct PartReader PartReader;
 
 /*
- * Each function makes a reader, in the current memory context, which owns the maker:
+ * The three functions below make a reader, in the current memory context.  The
+ * reader owns the maker.
  *
- * In any member, after the decision that all emit parts: reads those that this member
- * takes.  The progress, which has to stay, or is NULL, gets their rows.
+ * part_reader_begin_taken() reads the parts that this member takes, in any
+ * member, after the decision that all members emit parts.  "progress", which
+ * must stay or is NULL, counts the rows.
  */
 extern PartReader *part_reader_begin_taken(SharedParts *shared,
 										   PartMaker *maker,
 										   SortProgress *progress);
 
 /*
- * In the collector, before the decision that others send parts: reads all parts in
- * order.  It takes those itself that nobody else has taken when their turn comes.  Each
- * of the others has bytes_of_sender of shared memory; NULL without that, and the maker
- * stays.  With fetches_fast this process ceases to wait for others if it would have made
- * the rows itself in less time.
+ * Reads all parts in order, in the collector; begins before the decision that
+ * members send parts.  If nobody has taken a part when its turn comes, the
+ * collector makes it.  Each helper gets bytes_of_sender bytes of shared
+ * memory.  Returns NULL if there is not enough; then the maker stays the
+ * caller's.  With fetches_fast the collector stops waiting for others once it
+ * would make the rows in less time.
  */
 extern PartReader *part_reader_begin_sent(SharedParts *shared,
 										  PartMaker *maker,
@@ -124,9 +134,9 @@ extern PartReader *part_reader_begin_sent(SharedParts *shared,
 										  bool fetches_fast);
 
 /*
- * In the collector, after the decision that parts are written, and after it has written
- * some itself: waits until all are, ends the maker, and reads the parts, buffer_bytes at
- * once.
+ * Reads all parts in order, in the collector, after the decision that members
+ * write parts, and after parts_write().  Waits until all parts are complete,
+ * and ends the maker.  Reads buffer_bytes bytes of a file at once.
  */
 extern PartReader *part_reader_begin_written(SharedParts *shared,
 											 PartMaker *maker,
@@ -134,21 +144,28 @@ extern PartReader *part_reader_begin_written(SharedParts *shared,
 											 const RunFormat *format,
 											 Size buffer_bytes);
 
-/* The rows of the parts. */
+/* Returns what reads the rows of the parts. */
 extern RowReader *part_reader_rows(PartReader *reader);
 
-/* Lets the reader check that merged rows come in order, which "order" compares. */
+/*
+ * Lets the reader check the sequence of merged rows.  "order" compares rows.
+ */
 extern void part_reader_check(PartReader *reader, RowOrder *order,
 							  const RunFormat *format);
 
-/* The number of rows read so far, and of those that others have sent. */
+/*
+ * The first function returns the number of rows read so far, the second how
+ * many of these others have sent.
+ */
 extern uint64 part_reader_count(const PartReader *reader);
 extern uint64 part_reader_sent(const PartReader *reader);
 
-/* Tells others, if they send parts, that no more rows will be read. */
+/* Tells the members that send parts that no more rows will be read. */
 extern void part_reader_stop(PartReader *reader);
 
-/* Ends the reader at any time.  Files of parts are deleted as they are read. */
+/*
+ * Ends the reader, at any time.  Files of parts are deleted as they are read.
+ */
 extern void part_reader_end(PartReader *reader);
 
 #endif							/* GPUSORT_PARTS_H */

@@ -1,12 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * row_collector.c
- *	  Collecting the rows that processes put which sort together.
+ *	  Collecting the rows that the processes of a team put into shared
+ *	  memory.
  *
- * The collector takes the batches of all processes between rows of its own, and after
- * the last one of these waits for the batches of the others.  Each batch goes back to its
- * process.  The rows stay where they are: their places are noted, so that other
- * processes can find them (sorted_slices.c).
+ * The collector takes the batches of all processes between rows of its own.
+ * After its last row it waits for the batches of the others.  Each batch that
+ * it has taken goes back to its process.  The rows stay where they are.  The
+ * collector notes their places, so that other processes can find the rows
+ * (sorted_slices.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -18,16 +20,16 @@
 #include "shared_state.h"
 #include "team/row_collector.h"
 
-/* From which on it is worth a line in the log that this memory is new. */
+/* New shared memory of at least these bytes is worth a line in the log. */
 #define HINT_BYTES		((uint64) 16 * 1024 * 1024)
 
 struct RowCollector
 {
 	SharedRows *shared;
 	RowSegments *segments;
-	BatchPlace	list;			/* batches in the order to be taken */
+	BatchPlace	list;			/* batches that the caller gets next */
 	BatchPlace	current;		/* batch that the caller has */
-	RowSequences sequences;		/* rows of all batches so far */
+	RowSequences sequences;		/* places of the rows of all batches so far */
 };
 
 RowCollector *
@@ -41,7 +43,7 @@ row_collector_begin(SharedRows *shared, RowSegments *segments)
 	return collector;
 }
 
-/* A batch, whose process keeps its segment. */
+/* Returns a batch.  Its process keeps the segment until the batch is taken. */
 static RowBatch *
 find_batch(RowCollector *collector, BatchPlace place)
 {
@@ -52,7 +54,7 @@ find_batch(RowCollector *collector, BatchPlace place)
 	return batch;
 }
 
-/* Gives the batch whose rows have been taken back to its process. */
+/* Gives the present batch back to its process. */
 static void
 give_back_batch(RowCollector *collector)
 {
@@ -104,8 +106,8 @@ row_collector_next(RowCollector *collector, char **base)
 }
 
 /*
- * Tells the log, once, that new memory is what takes time, when it was much
- * and the server has none set aside.
+ * Tells the log, once, that new shared memory takes time, if a sort took much
+ * of it and the server has none set aside.
  */
 static void
 hint_at_memory(SharedRows *shared)
@@ -131,7 +133,7 @@ row_collector_wait(RowCollector *collector)
 		wait_event = WaitEventExtensionNew("GpusortWorkers");
 	for (;;)
 	{
-		/* what comes after this look ends the wait that may follow */
+		/* a signal after this look ends the wait that may follow */
 		ConditionVariablePrepareToSleep(&shared->exchange.sent);
 		SpinLockAcquire(&shared->exchange.mutex);
 		has_batches = shared->exchange.batches != NO_BATCH;

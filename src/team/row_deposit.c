@@ -1,19 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * row_deposit.c
- *	  Putting rows into memory that processes share which sort together.
+ *	  Putting the rows of one process of a team into shared memory.
  *
- * Each process writes its rows into segments of its own, one behind the other.  The
- * keys of rows that lie together make a batch, which the process sends when it is full
- * (row_batch.h).  A batch that the collector has taken is used again.
+ * Each process writes its rows into segments of its own, one behind the other.
+ * The keys of rows that lie together make a batch.  When a batch is full the
+ * process sends it to the collector (row_batch.h).  A batch that the collector
+ * has taken is used again.
  *
- * No process waits while there are rows to put.  When there is no room left, or the
- * collector takes no more rows, the process keeps all further rows (member_sort.c), or the
- * sort is done in another way.  A process that has sent its last batch waits for the
- * collector to take it.
+ * No process waits while it has rows to put.  If there is no room left, or the
+ * collector takes no more rows, the process keeps all further rows
+ * (member_sort.c), or the sort is done in another way.  After its last batch a
+ * process waits until the collector has taken all of its batches.
  *
- * Processes that come after the collector has ceased to wait are not needed, since those
- * who took part have had all rows.
+ * A process that comes when the collector has ceased to wait is not needed:
+ * the others have had all rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,8 +27,9 @@
 #include "team/row_deposit.h"
 
 /*
- * Segments grow up to LARGEST_SEGMENT_BYTES, or, of more memory, to one of
- * MOST_SEGMENTS: a server has few more of them.
+ * Segments grow up to LARGEST_SEGMENT_BYTES.  With much memory they grow up to
+ * 1/MOST_SEGMENTS of it, but not beyond MOST_SEGMENT_BYTES: a server has few
+ * more segments.
  */
 #define FIRST_SEGMENT_BYTES		((Size) 64 * 1024)
 #define LARGEST_SEGMENT_BYTES	((Size) 64 * 1024 * 1024)
@@ -79,7 +81,7 @@ row_deposit_begin(SharedRows *shared, RowSegments *segments, int process,
 	return deposit;
 }
 
-/* Bytes of the next segment, with room for "needed" bytes. */
+/* Returns the bytes of the next segment, which has room for "needed" bytes. */
 static Size
 next_segment_bytes(const RowDeposit *deposit, Size needed)
 {
@@ -88,13 +90,16 @@ next_segment_bytes(const RowDeposit *deposit, Size needed)
 							  Min(limit / MOST_SEGMENTS, MOST_SEGMENT_BYTES));
 	Size		bytes = Min(deposit->bytes, largest);
 
-	/* an eighth of its share at most, so that little of it goes unused */
+	/* at most an eighth of this process's share, so that little goes unused */
 	bytes = Min(bytes, limit / deposit->shared->nprocesses / 8);
 	bytes = Max(bytes, FIRST_SEGMENT_BYTES);
 	return Max(bytes, CACHE_LINE_BYTES + needed);
 }
 
-/* Makes a new segment the last one, with room for "needed" bytes; false if there is none. */
+/*
+ * Makes a new last segment, with room for "needed" bytes; false if there is no
+ * memory.
+ */
 static bool
 add_segment(RowDeposit *deposit, Size needed)
 {
@@ -130,7 +135,7 @@ send_batch(RowDeposit *deposit)
 	deposit->batch = NULL;
 }
 
-/* Takes bytes of the last segment; returns their place. */
+/* Takes bytes of the last segment; returns their place there. */
 static inline uint32
 take_bytes(RowDeposit *deposit, Size bytes)
 {
@@ -141,14 +146,17 @@ take_bytes(RowDeposit *deposit, Size bytes)
 	return place;
 }
 
-/* The number of the last segment. */
+/* Returns the number of the last segment. */
 static inline uint32
 last_segment(const RowDeposit *deposit)
 {
 	return deposit->own->nsegments - 1;
 }
 
-/* Finds room for a batch; one that the collector has taken will do. */
+/*
+ * Finds room for a batch: the room of a batch that the collector has taken, or
+ * new room.
+ */
 static BatchPlace
 find_batch(RowDeposit *deposit)
 {
@@ -170,8 +178,9 @@ find_batch(RowDeposit *deposit)
 }
 
 /*
- * Finds a batch with room for a key, whose rows are in the last segment, and this many
- * bytes of that segment; false if there are none.
+ * Prepares to put a row of this many bytes: a batch with room for its key,
+ * whose rows are in the last segment, and room in that segment.  Returns false
+ * if there is none, or if the collector takes no more rows.
  */
 static bool
 prepare(RowDeposit *deposit, Size bytes)
@@ -194,7 +203,10 @@ prepare(RowDeposit *deposit, Size bytes)
 	return true;
 }
 
-/* Adds the key of a row of this many bytes to the batch; false as row_batch_add(). */
+/*
+ * Adds the key of a row of this many bytes to the batch; false as
+ * row_batch_add() is.
+ */
 static inline bool
 add_key(RowDeposit *deposit, TupleTableSlot *slot, Size bytes)
 {
@@ -233,7 +245,10 @@ row_deposit_reserve(RowDeposit *deposit, Size bytes)
 	return deposit->base + deposit->free_place;
 }
 
-/* Copies the row to where a batch begins whose layout its key fits; false without room. */
+/*
+ * Copies the row to the beginning of a batch whose layout fits the row's key;
+ * false if there is no room.
+ */
 static pg_noinline bool
 move_row(RowDeposit *deposit, TupleTableSlot *slot)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row_deposit.h
- *	  Putting rows into memory that processes share which sort together.
+ *	  Putting the rows of one process of a team into shared memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,10 +17,11 @@
 typedef struct RowDeposit RowDeposit;
 
 /*
- * Takes part, as by shared_rows_join(), and begins to put rows; NULL if that is too late.
- * This process makes the keys, unless only one process can make them.  Its segments are
- * added to "segments".  The progress, which has to stay, or is NULL, gets the rows that
- * are sent.  Allocates in the current memory context.
+ * Takes part, as shared_rows_join() does, and begins to put rows; NULL if that
+ * is too late.  This process makes the keys of its rows, unless only one
+ * process can make keys.  Adds its segments to "segments".  "progress", which
+ * must stay or is NULL, counts the rows that are sent.  Allocates in the
+ * current memory context.
  */
 extern RowDeposit *row_deposit_begin(SharedRows *shared,
 									 RowSegments *segments, int process,
@@ -32,20 +33,21 @@ extern RowDeposit *row_deposit_begin(SharedRows *shared,
 extern bool row_deposit_put(RowDeposit *deposit, TupleTableSlot *slot);
 
 /*
- * The same in two steps, for a row that the caller forms.  row_deposit_reserve() returns
- * room for a row of this many bytes, MAXALIGNed, or NULL if there is none.
- * row_deposit_add() puts the row that has been formed there, with the key of the slot;
- * false if there is no room for that, and then the row is lost.
+ * Put a row that the caller forms, in two steps.  row_deposit_reserve()
+ * returns room for a row of this many bytes, MAXALIGNed; NULL if there is
+ * none.  The caller forms the row there.  row_deposit_add() puts that row,
+ * with the key of the slot.  It returns false if there is no room for the key;
+ * then the row is lost.
  */
 extern void *row_deposit_reserve(RowDeposit *deposit, Size bytes);
 extern bool row_deposit_add(RowDeposit *deposit, TupleTableSlot *slot);
 
-/* Sends the last batch, and finishes, as by shared_rows_finish(). */
+/* Sends the last batch, and finishes, as shared_rows_finish() does. */
 extern void row_deposit_finish(RowDeposit *deposit, uint64 nkept);
 
 /*
- * Waits until the collector has all rows that were sent, and so has mapped their
- * segments; ends the deposit.
+ * Waits until the collector has taken all rows that were sent, and so has
+ * mapped their segments; then ends the deposit.
  */
 extern void row_deposit_end(RowDeposit *deposit);
 

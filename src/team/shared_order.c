@@ -3,10 +3,12 @@
  * shared_order.c
  *	  The order of rows in shared memory, for all processes that sort together.
  *
- * The rows of all processes lie where these have put them (row_deposit.c).  One process
- * has their order, the numbers of the rows, and copies it to shared memory, with the
- * place of each row by its number, also of those that the order leaves out.  So nobody
- * has to look for all of the rows, which takes a cache miss each.
+ * The rows of all processes lie where each process has put them
+ * (row_deposit.c).  The collector has the order of the rows: their numbers.
+ * It copies the order to shared memory, with a table of the rows' places by
+ * row number.  The table also has the rows that the order leaves out.  So no
+ * process has to look at all rows to find them, which takes a cache miss for
+ * each row.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +17,10 @@
 #include "port/shared_memory.h"
 #include "team/shared_order.h"
 
-/* Bytes of the order of nrows rows, in a segment ahead of their places. */
+/*
+ * Returns the bytes of an order of nrows rows.  The places of the rows follow
+ * it in the segment.
+ */
 static Size
 order_bytes(uint64 nrows)
 {
@@ -71,7 +76,7 @@ ordered_rows_map(OrderedRows *rows, SharedOrder *shared,
 	if (shared->nrows == 0)
 		return true;
 
-	/* the process that has made it has it already */
+	/* the process that has made the segment has it mapped already */
 	rows->segment = dsm_find_mapping(shared->segment);
 	if (rows->segment == NULL)
 		rows->segment = dsm_attach(shared->segment);

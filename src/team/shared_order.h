@@ -11,7 +11,7 @@
 #include "sort/row_order.h"
 #include "team/row_collector.h"
 
-/* The order, in the parallel context; all zeros before it is shared. */
+/* An order that is shared, in the parallel context; all zeros before. */
 typedef struct SharedOrder
 {
 	dsm_handle	segment;		/* segment with the order and the rows' places */
@@ -20,14 +20,17 @@ typedef struct SharedOrder
 } SharedOrder;
 
 /*
- * Copies an order, whose keys have been dropped, to shared memory; all of its rows are
- * those of the collector.  False if there is no memory, or if rows, order and copy would
- * take more than "limit" bytes.
+ * Copies an order to shared memory.  The order has dropped its keys, and has
+ * only rows that the collector has collected.  Returns false if there is no
+ * memory, or if rows, order and copy would take more than "limit" bytes.
  */
 extern bool shared_order_copy(SharedOrder *shared, RowOrder *order,
 							  const RowCollector *collector, Size limit);
 
-/* Where it was copied: drops the copy, once this process does not have it mapped. */
+/*
+ * Unmaps the copy in the process that has made it, unless it is unmapped
+ * already.  The copy goes if no other process has it mapped.
+ */
 extern void shared_order_drop(SharedOrder *shared);
 
 /* The rows in their order, in any process. */
@@ -40,8 +43,8 @@ typedef struct OrderedRows
 } OrderedRows;
 
 /*
- * Maps order and rows, these into "segments".  False if the rows are gone, since all
- * processes that had mapped them have ended.
+ * Maps the order, and maps the rows into "segments".  Returns false if the
+ * rows are gone: then all processes that had mapped them have ended.
  */
 extern bool ordered_rows_map(OrderedRows *rows, SharedOrder *shared,
 							 RowSegments *segments);
@@ -49,14 +52,14 @@ extern bool ordered_rows_map(OrderedRows *rows, SharedOrder *shared,
 /* Unmaps the order, but not the rows. */
 extern void ordered_rows_unmap(OrderedRows *rows);
 
-/* The row of this entry of the order. */
+/* Returns the row of this entry of the order. */
 static inline void *
 ordered_rows_get(const OrderedRows *rows, uint64 entry)
 {
 	return row_segments_row(rows->segments, rows->places[rows->order[entry]]);
 }
 
-/* Prefetches where that row is, before it is asked for. */
+/* Prefetches the place of that row, before ordered_rows_get() needs it. */
 static inline void
 ordered_rows_prefetch_place(const OrderedRows *rows, uint64 entry)
 {

@@ -3,18 +3,21 @@
  * shared_rows.c
  *	  Rows of processes that sort together, in memory that all of them share.
  *
- * A process puts its rows one behind the other into shared memory, where they stay
- * (row_deposit.c), and sends their places and keys in batches (row_batch.h).  The
- * collector takes the batches of all as they get full (row_collector.c).  It may put
- * rows of its own in the same way; then the other processes find all rows by their
- * places.
+ * A process puts its rows into shared memory, one behind the other, where they
+ * stay (row_deposit.c).  It sends the places and the keys of the rows in
+ * batches (row_batch.h).  The collector takes the batches of all processes as
+ * they become full (row_collector.c).  The collector may put rows of its own
+ * in the same way; then the other processes find all rows by their places.
  *
- * The memory is in segments which grow with the rows of a process.  They are its own,
- * and not those of a DSA area: to allocate these takes a lock that all processes may
- * want, and where shared memory is a file system that is full it raises an error.  Here
- * that only means that the process keeps the rows that it has not sent.  A segment lives
- * as long as some process has mapped it, so it goes with the last of them, however that
- * ends; that is why a process waits until the collector has mapped its segments.
+ * The memory consists of segments.  A process makes more of them as its rows
+ * need.  The segments are not those of a DSA area: to allocate from such an
+ * area takes a lock that all processes may want, and raises an error if shared
+ * memory is a file system that is full.  Here a full file system only means
+ * that the process keeps the rows that it has not sent.
+ *
+ * A segment lives as long as some process has it mapped.  So it goes with the
+ * last of these processes, however that process ends.  That is why a process
+ * waits until the collector has mapped its segments.
  *
  *-------------------------------------------------------------------------
  */

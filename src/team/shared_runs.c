@@ -3,8 +3,10 @@
  * shared_runs.c
  *	  Sorted runs that the members of a team write, and all of them can read.
  *
- * Each run is alone in a file of a set that belongs to the parallel context, and has an
- * index of some of its positions, so that any member can read any part of it.
+ * A member writes each run to a file of its own.  The files are in a set that
+ * belongs to the parallel context, so that all members can open them.  A run
+ * has an index of some of its positions, so that any member can begin to read
+ * at any of these.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,7 +57,7 @@ shared_runs_begin_run(SharedRuns *shared, const RunFormat *format)
 						   format);
 }
 
-/* Adds the figures of a run to those of all. */
+/* Adds the figures of a run to the figures of all runs. */
 static void
 note_run(SharedRuns *shared, const RowOrder *order, uint64 nrows,
 		 Size longest_row, Size bytes)

@@ -18,83 +18,97 @@
 #include "spill/external_sort.h"
 #include "spill/run_tape.h"
 
-/* The names of the files, with numbers. */
+/* Names of files of runs and of parts; a number follows. */
 #define RUN_FILE_NAME		"run"
 #define PART_FILE_NAME		"part"
 
-/* What all members share. */
+/* The state that all members share. */
 typedef struct SharedRuns
 {
 	SharedFileSet files;		/* runs, each an indexed tape, and parts */
 	Size		limit;			/* bytes of memory of each member */
-	pg_atomic_uint32 nruns;		/* runs that were begun */
+	pg_atomic_uint32 nruns;		/* number of runs that were begun */
 	slock_t		mutex;			/* protects the fields up to the next blank
 								 * line */
-	uint64		nsorted;		/* rows that were sorted */
-	uint64		nrows;			/* rows of all runs, which may leave some out */
+	uint64		nsorted;		/* rows of which runs were made */
+	uint64		nrows;			/* rows in all runs, which may leave some out */
 	Size		longest_row;	/* bytes of the longest row */
-	Size		disk;			/* bytes of all files */
+	Size		disk;			/* bytes of all files, of parts too */
 	char		method[REPORT_TEXT_SIZE];	/* how the last run was sorted */
 	char		device[REPORT_TEXT_SIZE];
-	bool		on_device;		/* some runs were sorted by gpusortd */
+	bool		on_device;		/* gpusortd has sorted some run */
 	uint64		device_microseconds;	/* time of the sorts on the device */
 
 	/*
-	 * of a merge in parts (part_merge.h); set by the collector before it
-	 * decides
+	 * for a merge in parts (part_merge.h); set by the collector before its
+	 * decision
 	 */
 	uint64		sampled;		/* every n-th index entry is a sample */
-	Size		stream_memory;	/* each member's memory for sending parts */
+	Size		stream_memory;	/* bytes of each sender's memory for parts; 0:
+								 * parts are not sent */
 } SharedRuns;
 
 /*
- * Initializes shared runs in a segment to which all members attach.  Each has "limit"
- * bytes of memory.
+ * Initializes shared runs, in a segment to which all members attach.  Each
+ * member has "limit" bytes of memory.
  */
 extern void shared_runs_init(SharedRuns *shared, dsm_segment *segment,
 							 Size limit);
 
-/* Begins again with no runs, when no process uses them and their files are gone. */
+/*
+ * Begins again without runs, when no process uses them and their files are
+ * gone.
+ */
 extern void shared_runs_reset(SharedRuns *shared, Size limit);
 
-/* The number of runs. */
+/* Returns the number of runs. */
 extern int	shared_runs_count(SharedRuns *shared);
 
 /*
- * Begins a run, an indexed tape in a file of its own; and completes it, with nrows rows,
- * and notes how its order was made, or with NULL that its rows are in no order.  Closes
- * the run, but not the file, which the second function returns: files that a process
- * has closed do not count for temp_file_limit.
+ * shared_runs_begin_run() begins a run, an indexed tape in a file of its own.
+ * shared_runs_end_run() completes a run of nrows rows, and notes how "order"
+ * was made; "order" is NULL if the rows are in no order.  It closes the run,
+ * but not the file, which it returns: files that a process has closed do not
+ * count for temp_file_limit.
  */
 extern RunTape *shared_runs_begin_run(SharedRuns *shared,
 									  const RunFormat *format);
 extern RunFile *shared_runs_end_run(SharedRuns *shared, RunTape *run,
 									const RowOrder *order, uint64 nrows);
 
-/* Opens a run's file, in any member; sets *bytes to its size. */
+/* Opens the file of a run, in any member, and sets *bytes to its size. */
 extern RunFile *shared_runs_open(SharedRuns *shared, int number,
 								 uint64 *bytes);
 
-/* Adds all runs to those of a process, which deletes their files as it reads them. */
+/*
+ * Adds all runs to "runs", which deletes the file of each run once it has read
+ * it.
+ */
 extern void shared_runs_import(SharedRuns *shared, SortedRuns *runs,
 							   const RunFormat *format);
 
-/* Counts a complete file that has the rows of runs once more. */
+/*
+ * Counts the bytes of a file that has rows of runs once more, when it is
+ * complete.
+ */
 extern void shared_runs_note_file(SharedRuns *shared, const RunFile *file);
 
-/* Takes the runs of a member's sort. */
+/* The runs that a member's sort writes. */
 typedef struct MemberRuns
 {
 	RunWriter	writer;			/* must be first */
 	SharedRuns *shared;
 	const RunFormat *format;
-	List	   *files;			/* files of the runs, which are open */
+	List	   *files;			/* open files of the runs */
 } MemberRuns;
 
 extern void member_runs_begin(MemberRuns *runs, SharedRuns *shared,
 							  const RunFormat *format);
 
-/* Closes the files, for the runs to be read, or at any other time. */
+/*
+ * Closes the files: at the latest when the runs are to be read, or at any
+ * other time.
+ */
 extern void member_runs_close(MemberRuns *runs);
 
 #endif							/* GPUSORT_SHARED_RUNS_H */

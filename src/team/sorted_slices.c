@@ -3,13 +3,18 @@
  * sorted_slices.c
  *	  Slices of the order of rows in shared memory, as parts.
  *
- * Slices nominally have the same number of rows, but where all members emit them are
- * cut only between groups: a slice really begins with the first group that begins at or
- * behind its nominal position.  So whole groups are emitted by one member, and its rows
- * ascend.  A group that is larger than a slice leaves others empty.  Where a group ends is
- * found by galloping and bisection (equal_rows.h).
+ * The rows of all members, and their order, lie in shared memory.  A slice is
+ * a range of that order.
  *
- * A row that is too large to be sent stays where it is; its length is sent in its place.
+ * Nominally all slices have the same number of rows.  Where all members emit
+ * slices, a slice is cut only between groups: it begins with the first group
+ * that begins at or behind the slice's nominal position.  So one member emits
+ * a whole group, and its rows ascend.  A group that is larger than a slice
+ * leaves other slices empty.  Galloping and bisection find where a group ends
+ * (equal_rows.h).
+ *
+ * A row that is too large to be sent stays where it is, and its length is sent
+ * in its place.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,10 +29,10 @@
 #include "team/part_stream.h"
 #include "team/sorted_slices.h"
 
-/* Slices that there are for each member, if groups are small. */
+/* Slices for each member, if groups are small. */
 #define SLICES_OF_MEMBER	64
 
-/* Least nominal rows of a slice. */
+/* The least nominal rows of a slice. */
 #define LEAST_SLICE_ROWS	64
 
 typedef struct SliceMaker
@@ -41,11 +46,11 @@ typedef struct SliceMaker
 	uint64		end;			/* end of the slice */
 
 	void	   *prefetched[PREFETCHED_ROWS];
-	uint64		first_prefetched;	/* position of the first of these */
+	uint64		first_prefetched;	/* position of the first prefetched row */
 	uint64		nprefetched;
 } SliceMaker;
 
-/* Raises an error if the order is wrong. */
+/* Raises an error if rows are out of order. */
 static void
 verify_order(RowOrder *order)
 {
@@ -77,7 +82,7 @@ shared_slices_share(SharedSlices *shared, SharedParts *parts,
 	return shared_order_copy(&shared->order, order, collector, limit);
 }
 
-/* A row of a group, as a maker of slices has it. */
+/* A row of a group, and the maker that knows its groups. */
 typedef struct GroupRow
 {
 	const SliceMaker *slice;
@@ -93,7 +98,7 @@ is_same_group(void *argument, uint64 position)
 					   ordered_rows_get(&group->slice->rows, position)) == 0;
 }
 
-/* Where the first group begins that begins at or behind this position. */
+/* Returns where the first group begins that begins at or behind a position. */
 static uint64
 find_group(const SliceMaker *slice, uint64 position)
 {
@@ -116,13 +121,20 @@ open_slice(PartMaker *maker, int part)
 	uint64		end = Min(begin + slice->shared->slice_rows, nrows);
 
 	slice->position = find_group(slice, begin);
-	/* a group that is longer belongs to the slice in which it begins */
+
+	/*
+	 * a group that goes on behind a slice belongs to the slice in which it
+	 * begins
+	 */
 	slice->end = slice->position < end ? find_group(slice, end) :
 		slice->position;
 	slice->nprefetched = 0;
 }
 
-/* Finds the next rows, and prefetches them, as row_order_prefetch() does. */
+/*
+ * Finds the next rows of the slice, and prefetches them, as
+ * row_order_prefetch() does.
+ */
 static void
 prefetch(SliceMaker *slice)
 {
@@ -143,7 +155,7 @@ prefetch(SliceMaker *slice)
 	slice->nprefetched = count;
 }
 
-/* The next row of the slice; NULL at its end. */
+/* Returns the next row of the slice; NULL at its end. */
 static void *
 next_of_slice(PartMaker *maker)
 {
@@ -167,7 +179,10 @@ close_slice(PartMaker *maker)
 {
 }
 
-/* Of a row that is too large only its length is sent. */
+/*
+ * Returns how many bytes of a row are sent: its length alone if the row is too
+ * large.
+ */
 static Size
 sent_bytes(const void *row)
 {
@@ -177,7 +192,7 @@ sent_bytes(const void *row)
 		sizeof(((MinimalTuple) 0)->t_len);
 }
 
-/* The row of a slice, which has no groups, that was to be sent. */
+/* Returns the row of which bytes were sent, from a slice without groups. */
 static void *
 find_sent(PartMaker *maker, int part, uint64 number, void *row)
 {

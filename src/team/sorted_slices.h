@@ -12,21 +12,22 @@
 #include "team/parts.h"
 #include "team/shared_order.h"
 
-/* What all members share. */
+/* The state that all members share. */
 typedef struct SharedSlices
 {
-	/* set by the collector before it decides */
+	/* set by the collector before its decision */
 	SharedOrder order;
 	uint64		slice_rows;		/* nominal rows of a slice */
 } SharedSlices;
 
-/* The nominal rows of a slice, if nmembers emit as many rows each. */
+/* Returns the nominal rows of a slice, if nmembers members emit all slices. */
 extern uint64 shared_slices_even(uint64 nrows, int nmembers);
 
 /*
- * Copies an order to shared memory, and divides it into slices of slice_rows rows; all of
- * its rows are those of the collector.  False if there is no memory, or if order and rows
- * would take more than "limit" bytes.
+ * Copies the order to shared memory, and divides it into slices of slice_rows
+ * rows.  The order has only rows that the collector has collected.  Returns
+ * false if there is no memory, or if rows and order would take more than
+ * "limit" bytes.
  */
 extern bool shared_slices_share(SharedSlices *shared, SharedParts *parts,
 								RowOrder *order,
@@ -34,11 +35,13 @@ extern bool shared_slices_share(SharedSlices *shared, SharedParts *parts,
 								uint64 slice_rows, Size limit);
 
 /*
- * What makes slices of minimal tuples, each of which is valid until the segments end.  A
- * slice ends where the rows of a group do: rows that compare as equal by "groups", or
- * anywhere if that is NULL.  Maps the rows into "segments", before this process takes a
- * slice.  NULL if the rows are gone, since all other members have ended, and so have
- * emitted all slices.  Allocates in the current memory context.
+ * Makes a maker of slices.  Their rows are minimal tuples, valid until the
+ * segments end.  A slice ends where a group does: rows of a group compare as
+ * equal by "groups".  If "groups" is NULL, a slice ends anywhere.  Maps the
+ * rows into "segments", so it has to be called before this process takes a
+ * slice.  Returns NULL if the rows are gone: then all other members have
+ * ended, and so have emitted all slices.  Allocates in the current memory
+ * context.
  */
 extern PartMaker *slice_maker_begin(SharedSlices *shared,
 									RowSegments *segments,

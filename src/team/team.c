@@ -3,29 +3,35 @@
  * team.c
  *	  Processes that sort the rows of one plan node together.
  *
- * A team is all processes that sort one set of rows: a leader and its workers.  Each
- * member takes its share of the child's rows, and puts them.  One of them, the
- * collector, sorts the rows of all:
+ * A team is all processes that sort one set of rows together: the leader of a
+ * parallel query and its workers.  Each process is a member.  A member takes
+ * its share of the child's rows, and puts them.  One member, the collector,
+ * sorts the rows of all:
  *
- *		join --> put rows --> finish --> order --> decide --> emit
+ *	join --> put rows --> finish --> order --> decide --> emit
  *
- *	- Below a Gather Merge the leader collects, and emits all rows (node_gpusort.c).
- *	- Where every process that runs the plan may emit rows, the first to come is
- *	  elected to collect (parallel_sort.c).
+ *	- Below a Gather Merge the leader is the collector, and emits all rows
+ *	  (node_gpusort.c).
+ *	- Where every process that runs the plan may emit rows, the first member to
+ *	  come is the collector (parallel_sort.c).
  *
- * A row that is put goes to shared memory, and stays there (row_deposit.c).  If that
- * is full, the member keeps this and all later rows: in runs, or, if it is
- * the collector, in the sort of all rows (member_sort.c).  A collector that emits all rows puts its
- * own to that sort at once, which is faster, unless members are expected to send rows
- * in their order: then all have to be in shared memory.
+ * A member puts a row into shared memory, where the row stays (row_deposit.c).
+ * If shared memory is full, the member keeps this and all later rows: it sorts
+ * them into runs, or, in the collector, puts them into the sort of all rows
+ * (member_sort.c).  A collector that emits all rows puts its own rows into
+ * that sort at once, which is faster.  If members are expected to send rows in
+ * their order, the collector's rows have to be in shared memory, too.
  *
- * When all members have finished, nobody else can join, and the collector makes the
- * order.  It decides once what all do with the parts of the order then (parts.c).  A member
- * has its shared memory mapped until the collector has mapped it, too.
+ * When all members have finished, no other process can join, and the collector
+ * makes the order.  Then it decides once what all members do with the parts of
+ * the order (parts.c).  A member keeps its shared memory mapped until the
+ * collector has mapped it, too.
  *
- * A member waits only before it has emitted its first row, and the collector waits
- * only for members that have joined.  So nobody is waited for that could wait, in turn,
- * for room in a tuple queue, or has never started.
+ * A member waits for others only before it emits its first row.  The exception
+ * is a collector to which members send parts: it waits for the next part.  The
+ * collector waits only for members that have joined.  So nobody waits for a
+ * process that has never started, or that in turn waits for room in a tuple
+ * queue.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,11 +47,15 @@
 #include "team/team.h"
 
 /*
- * A member has one part in KEPT_ROWS_PART of its memory for rows that it keeps.
+ * A member has 1/KEPT_ROWS_PART of its memory for rows that it keeps, unless
+ * all members keep their rows: then it has all of it.
  */
 #define KEPT_ROWS_PART		5
 
-/* The least that it keeps: core's sorts have as much, whatever the setting. */
+/*
+ * The least memory for rows that a member keeps: core's sorts have as much,
+ * whatever the setting.
+ */
 #define LEAST_KEPT_BYTES	((Size) 64 * 1024)
 
 /* The fewest rows that workers send in their order, and the fewest workers that do so. */
@@ -56,15 +66,15 @@
 #define SENDER_BYTES		((Size) 2 * 1024 * 1024)
 #define SLICE_BYTES			(SENDER_BYTES / 2)
 
-/* Behind it are the SharedRows. */
+/* The state that all members share.  The SharedRows lie behind it. */
 struct TeamShared
 {
 	TeamTerms	terms;
-	CollectorLimits limits;		/* memory of all members */
+	CollectorLimits limits;		/* how the memory of all members is divided */
 	bool		sends_slices;	/* members may have to send slices */
-	SharedKeptRows kept;		/* rows in files */
-	SharedParts parts;			/* the order of the rows, in parts */
-	SharedSlices slices;		/* parts of rows in shared memory */
+	SharedKeptRows kept;		/* rows that members keep, in files */
+	SharedParts parts;			/* parts of the order of all rows */
+	SharedSlices slices;		/* slices: parts of rows in shared memory */
 };
 
 struct Team
@@ -73,26 +83,28 @@ struct Team
 	TeamShared *shared;
 	TeamRows	rows;
 	int			number;			/* of this member */
-	SortProgress *progress;		/* the caller's, or NULL */
+	SortProgress *progress;		/* the caller's progress, or NULL */
 	RowSegments *segments;		/* shared memory of all members */
-	RowDeposit *deposit;		/* what takes rows to shared memory, or NULL */
-	bool		keeps_rows;		/* no more rows go there */
-	MemberSort	sort;			/* rows kept, or those of all */
-	bool		has_runs;		/* has sorted runs */
+	RowDeposit *deposit;		/* writes rows to shared memory, or NULL */
+	bool		keeps_rows;		/* further rows do not go to shared memory */
+	MemberSort	sort;			/* sort of the rows kept, or of all rows */
+	bool		has_runs;		/* this member, not the collector, has written
+								 * sorted runs */
 
 	/* in the collector */
 	RowCollector *collector;	/* NULL: another process collects */
-	bool		shares_order;	/* all of its rows can be in shared memory */
+	bool		shares_order;	/* the collector's rows go to shared memory,
+								 * too, so that others can read all rows */
 	instr_time	started;
 	TeamReport	report;
 	bool		by_keys;		/* the rows of all are sorted */
 	TeamWork	work;			/* what will be announced */
 	MergedRuns	merge;			/* the runs of all */
-	PartReader *slices;			/* slices of rows in shared memory, some of
-								 * which members send, or NULL */
+	PartReader *slices;			/* reader of slices, some of which members
+								 * send, or NULL */
 };
 
-/* The part of the shared memory behind the TeamShared. */
+/* Returns the SharedRows, which lie behind the TeamShared. */
 static SharedRows *
 shared_rows(TeamShared *shared)
 {
@@ -106,8 +118,9 @@ team_size(int nparticipants)
 }
 
 /*
- * Can it pay that nworkers workers send nrows rows in their order, instead of the
- * collector fetching them?  Not if workers and leader do not have a processor each.
+ * Returns whether it can pay that nworkers workers send nrows rows in their
+ * order, instead of the collector fetching these rows.  It cannot if workers
+ * and leader do not have a processor each.
  */
 static bool
 sending_pays(int nworkers, double nrows)
@@ -124,7 +137,7 @@ sending_pays(int nworkers, double nrows)
 	}
 }
 
-/* Divides the memory of all members. */
+/* Divides the memory of all members, in bytes. */
 static CollectorLimits
 divide_memory(const TeamTerms *terms)
 {
@@ -138,7 +151,7 @@ divide_memory(const TeamTerms *terms)
 	return limits;
 }
 
-/* Sets all but the kept rows. */
+/* Sets the shared state, but for the kept rows. */
 static void
 set_terms(TeamShared *shared, const TeamTerms *terms)
 {
@@ -204,7 +217,7 @@ team_begin(TeamShared *shared, const TeamRows *rows, SortProgress *progress)
 	return team;
 }
 
-/* Is this member to collect the rows? */
+/* Returns whether this member is the collector. */
 static bool
 collects(Team *team)
 {
@@ -251,7 +264,7 @@ team_join(Team *team, int nworkers)
 	return team->deposit != NULL ? TEAM_DEPOSITS : TEAM_LATE;
 }
 
-/* In the collector: takes what members have sent until now. */
+/* Takes the rows that members have sent so far, in the collector. */
 static inline void
 take_sent(Team *team)
 {
@@ -272,7 +285,10 @@ team_put(Team *team, TupleTableSlot *slot)
 		take_sent(team);
 }
 
-/* May this member have to send slices?  Only one all of whose rows are in shared memory. */
+/*
+ * Returns whether this member may have to send slices.  Only a member all of
+ * whose rows are in shared memory may.
+ */
 static bool
 may_send_slices(const Team *team)
 {
@@ -297,7 +313,7 @@ team_finish(Team *team)
 						   is_collector ? 0 : team->sort.nkept);
 }
 
-/* Takes all rows, until all members have finished. */
+/* Takes the rows of the other members until all have finished. */
 static void
 take_rest(Team *team)
 {
@@ -364,7 +380,7 @@ team_kept_bytes(const Team *team)
 	return team->shared->limits.kept_rows;
 }
 
-/* Prepares the merge of all runs. */
+/* Prepares the merge of all runs; returns the work that members will do. */
 static TeamWork
 prepare_merge(Team *team, TeamWork wish)
 {
@@ -383,7 +399,10 @@ prepare_merge(Team *team, TeamWork wish)
 	return team->merge.work;
 }
 
-/* Shares the order of rows in shared memory, in slices. */
+/*
+ * Copies the order to shared memory, and divides it into slices.  Returns
+ * false if there is not enough memory.
+ */
 static bool
 share_order(Team *team, uint64 slice_rows, Size bytes_of_senders)
 {
@@ -396,7 +415,7 @@ share_order(Team *team, uint64 slice_rows, Size bytes_of_senders)
 							slice_rows, limit - bytes_of_senders);
 }
 
-/* Prepares that all members emit slices. */
+/* Prepares slices for all members to emit; false if memory is too small. */
 static bool
 prepare_to_emit(Team *team)
 {
@@ -406,7 +425,10 @@ prepare_to_emit(Team *team)
 												team->shared->terms.nparticipants), 0);
 }
 
-/* Prepares that members send slices to this process. */
+/*
+ * Prepares slices for members to send to this process; false if that does not
+ * pay, or memory is too small.
+ */
 static bool
 prepare_to_receive(Team *team)
 {
@@ -429,7 +451,7 @@ prepare_to_receive(Team *team)
 	return false;
 }
 
-/* Prepares work with rows in memory. */
+/* Prepares work with rows in shared memory; returns what was prepared. */
 static TeamWork
 prepare_slices(Team *team, TeamWork wish)
 {
@@ -504,7 +526,9 @@ team_stop(Team *team)
 bool
 team_hand_over(Team *team)
 {
-	/* it is mapped as long as the collector may look for it */
+	/*
+	 * the deposit's segments stay mapped until the collector has mapped them
+	 */
 	row_deposit_end(team->deposit);
 	team->deposit = NULL;
 	return team->has_runs || may_send_slices(team);
@@ -524,7 +548,7 @@ help_to_merge(Team *team, TeamWork work)
 					 &run_of_minimal_tuples);
 }
 
-/* Sends slices of rows in shared memory, if these are still there. */
+/* Sends slices of rows in shared memory, if the rows are still there. */
 static void
 send_slices(Team *team)
 {
@@ -563,7 +587,10 @@ team_await(TeamShared *shared)
 	return leader_decision_await(&shared->parts.decision);
 }
 
-/* What makes parts for this member to emit; NULL if it can make none. */
+/*
+ * Makes the maker of the parts that this member emits; NULL if it can make
+ * none.
+ */
 static PartMaker *
 begin_to_make(Team *team, const RowComparator *groups)
 {
@@ -591,7 +618,7 @@ team_parts(Team *team, const RowComparator *groups)
 										 team->progress);
 	if (reader != NULL && team->shared->parts.of_runs)
 	{
-		/* the caller's shows the rows */
+		/* the caller's progress shows the rows */
 		sort_progress_end(team->sort.external.progress);
 		if (gpusort_verify)
 			part_reader_check(reader, team->sort.external.order,

@@ -17,85 +17,96 @@
 /* The state that all members share, in the parallel context. */
 typedef struct TeamShared TeamShared;
 
-/* What the leader says before it launches workers. */
+/* The terms of a team, which the leader sets before it launches workers. */
 typedef struct TeamTerms
 {
-	int			nparticipants;	/* leader, whose number is the last, and
-								 * planned workers */
-	bool		keep_rows;		/* each member keeps all of its rows, as more
-								 * are expected than fit memory */
-	bool		elects;			/* the first to come collects the rows, and
-								 * all may emit them; otherwise the leader
-								 * does both */
-	double		expected_to_send;	/* rows that workers may be asked to send
-									 * in their order; 0: none */
+	int			nparticipants;	/* the planned workers and the leader, whose
+								 * number is the last */
+	bool		keep_rows;		/* all members keep their rows, since more are
+								 * expected than fit memory */
+	bool		elects;			/* the first member to come is the collector,
+								 * and all may emit rows; otherwise the leader
+								 * collects and emits */
+	double		expected_to_send;	/* rows that workers may have to send in
+									 * their order; 0: none */
 } TeamTerms;
 
-/* A member. */
+/* A process of a team. */
 typedef struct Team Team;
 
 typedef enum TeamRole
 {
-	TEAM_COLLECTS,				/* puts rows, and sorts those of all */
+	TEAM_COLLECTS,				/* the collector: puts rows, and sorts the
+								 * rows of all */
 	TEAM_DEPOSITS,				/* puts rows */
-	TEAM_LATE					/* the others have had all rows */
+	TEAM_LATE					/* puts none: the others have had all rows */
 } TeamRole;
 
-/* Bytes of shared memory. */
+/* Returns the bytes of shared memory that a team takes. */
 extern Size team_size(int nparticipants);
 
 /*
- * In the leader, before workers are launched: initializes the shared state; or resets
- * it, when all workers have ended and no file is open.
+ * team_init() initializes the shared state, in the leader, before workers are
+ * launched.  team_reset() resets it when all workers have ended and no file is
+ * open.
  */
 extern void team_init(TeamShared *shared, ParallelContext *context,
 					  const TeamTerms *terms);
 extern void team_reset(TeamShared *shared, const TeamTerms *terms);
 
-/* In a worker: attaches to the files. */
+/* Attaches a worker to the files of the team. */
 extern void team_attach(TeamShared *shared);
 
-/* Is this process one of several?  The context is the leader's. */
+/*
+ * Returns whether this process is one of several.  The context is the
+ * leader's.
+ */
 extern bool team_has_others(const TeamShared *shared,
 							const ParallelContext *context);
 
 /*
- * Makes this process a member.  "rows" is copied; what it refers to must stay.  The
- * progress, which has to stay, or is NULL, gets the rows that are sent.  Allocates in a
- * memory context that is a child of the current one; every function below allocates
- * there.
+ * Makes this process a member.  "rows" is copied; what it points to must stay.
+ * "progress", which must stay or is NULL, counts the rows that are sent.
+ * Allocates in a child of the current memory context, as all functions below
+ * do.
  */
 extern Team *team_begin(TeamShared *shared, const TeamRows *rows,
 						SortProgress *progress);
 
 /*
- * Takes part in the team, before the first row of a shared scan; "nworkers" is how many
- * workers were launched, for the leader.  One member collects.
+ * Joins the team, before this member takes its first row of a shared scan.
+ * "nworkers", which only the leader has to know, is the number of workers
+ * launched.  Returns the role of this member; one member is the collector.
  */
 extern TeamRole team_join(Team *team, int nworkers);
 
-/* Puts a row; it is in shared memory then, in a run, or in the collector's sort. */
+/* Puts a row: into shared memory, a run, or the collector's sort. */
 extern void team_put(Team *team, TupleTableSlot *slot);
 
-/* Ends the rows of this member.  All counts that others need are noted before. */
+/*
+ * Says that this member has put its last row.  Whatever others need to know of
+ * its rows is in shared memory before they learn that.
+ */
 extern void team_finish(Team *team);
 
 /*
- * For the collector: waits for the rows of all, and sorts them.  False if keys are of no
- * use.  Then team_take_back() returns the rows of all, in any order, one a call, each
- * valid until the next call, and NULL at the end.
+ * Waits, in the collector, until all members have finished, and sorts their
+ * rows.  Returns false if they cannot be sorted by keys.  Then
+ * team_take_back() returns the rows of all, in any order, one a call, and NULL
+ * after the last one.  A row is valid until the next call.
  */
 extern bool team_order(Team *team);
 extern MinimalTuple team_take_back(Team *team);
 
 /*
- * For the collector: the sort of the rows of all, which stays the team's; and whether the
- * rows are in runs, which is not for that sort to merge.
+ * team_sort() returns the collector's sort of all rows, which stays the
+ * team's.  team_has_runs() returns whether the rows are in runs, which that
+ * sort does not merge.
  */
 extern ExternalSort *team_sort(Team *team);
 extern bool team_has_runs(const Team *team);
 
-/* What there is to tell of that; without pointers. */
+/* A report of team_order(), without pointers. */
 typedef struct TeamReport
 {
 	int			workers;		/* workers that have had rows */
@@ -106,56 +117,66 @@ typedef struct TeamReport
 
 extern TeamReport team_report(const Team *team);
 
-/* What this member was begun with. */
+/* Returns the copy of the rows given to team_begin(). */
 extern const TeamRows *team_rows(const Team *team);
 
-/* Bytes for rows that a member sorts by itself. */
+/* Returns the bytes of memory that a member has for rows that it keeps. */
 extern Size team_kept_bytes(const Team *team);
 
 /*
- * For the collector, when it has the order: decides, once, what all do with the parts of
- * it.  team_prepare() prepares what is wished, or what pays and memory allows in its
- * place, and returns that.  team_announce() tells it to the others.
+ * Decides, in the collector, once it has the order, what all members do with
+ * the parts.  team_prepare() prepares the wished work, or whatever pays and
+ * fits memory in its place, and returns what it has prepared.  team_announce()
+ * announces that to the other members.
  */
 extern TeamWork team_prepare(Team *team, TeamWork wish);
 extern void team_announce(Team *team);
 
-/* The parts in which runs are merged; 0 if this process merges all of them. */
+/*
+ * Returns the number of parts in which runs are merged; 0 if this process
+ * merges all runs by itself.
+ */
 extern int	team_merged_parts(const Team *team);
 
 /*
- * For the collector, after that, unless all emit parts: the rows of all parts in order, or
- * NULL if the order is in team_sort(); the rows so far that members have sent of those in
- * shared memory; and the end of sending, at any time, when no more rows are wanted.
+ * For the collector, after team_announce(), unless all members emit parts.
+ * team_rows_in_order() reads the rows of all parts in order; it is NULL if the
+ * order is in team_sort().  team_rows_sent() returns how many of the rows read
+ * so far lay in shared memory and were sent by members.  team_stop() ends the
+ * sending, at any time, when no more rows are wanted.
  */
 extern RowReader *team_rows_in_order(const Team *team);
 extern uint64 team_rows_sent(const Team *team);
 extern void team_stop(Team *team);
 
 /*
- * For other members, after team_finish(): waits until the collector has what this member
- * has put.  True if there may be work for it.  Then team_work() is to follow, when nobody
- * waits for this process any more: it waits for the decision, and writes or sends parts.
+ * For other members, after team_finish().  team_hand_over() waits until the
+ * collector has taken all that this member has put, and returns whether there
+ * may be work for it.  If so, team_work() has to be called once nobody waits
+ * for this process any more: it waits for the decision, and writes or sends
+ * parts.
  */
 extern bool team_hand_over(Team *team);
 extern void team_work(Team *team);
 
-/* True until the collector has decided. */
+/* Returns true until the collector has decided. */
 extern bool team_is_undecided(TeamShared *shared);
 
 /* Waits for the decision, and returns it. */
 extern TeamWork team_await(TeamShared *shared);
 
 /*
- * After WORK_EMIT_PARTS, in any member, also a late one: the parts that this member takes,
- * which end where groups do; ends before the team.  NULL if there are none for it.
+ * Returns a reader of the parts that this member takes, after the decision
+ * WORK_EMIT_PARTS, in any member, late ones too.  Parts end where groups do.
+ * Returns NULL if there are no parts for this member.  The reader has to be
+ * ended before the team.
  */
 extern PartReader *team_parts(Team *team, const RowComparator *groups);
 
-/* The parts of all members. */
+/* Returns the shared state of the parts. */
 extern SharedParts *team_shared_parts(TeamShared *shared);
 
-/* Leaves the team at any time, when nobody here reads its rows. */
+/* Leaves the team, at any time, when nobody in this process reads its rows. */
 extern void team_leave(Team *team);
 
 #endif							/* GPUSORT_TEAM_H */
