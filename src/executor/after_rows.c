@@ -3,14 +3,16 @@
  * after_rows.c
  *	  What a parallel worker does when it has emitted its last row.
  *
- * A Gather Merge emits its second row when each worker has sent a row, or has ended.
- * So a worker without rows cannot be of any use to the leader while that emits rows,
- * unless it has detached from its tuple queue.  It does so as its plan has been
- * executed, but before it is finished: what is left to do is done there
- * (ExecutorFinish, see hooks.c).  EXPLAIN counts it for the Gather Merge, not for the nodes of the worker.
+ * A Gather Merge emits its second row only when each worker has sent a row or
+ * has ended.  So a worker that puts rows and emits none is of no use to the
+ * leader, while that emits rows, unless the worker has detached from its tuple
+ * queue.  A worker detaches when its plan has been executed, and before the
+ * plan is finished.  So what is left to do is done when the plan is finished
+ * (ExecutorFinish, see hooks.c).  EXPLAIN counts this time for the Gather
+ * Merge, not for the nodes of the worker.
  *
- * When the leader ends a Gather Merge it waits until workers have finished, and so has
- * to end this first.
+ * When the leader ends a Gather Merge, it waits until workers have finished.
+ * So it has to end what they do first.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +23,7 @@
 
 #include "executor/after_rows.h"
 
-/* What is to be done, and in which plan.  A worker that fails is gone. */
+/* What is left to do, and in which plan.  A worker that fails is gone. */
 static const EState *awaited_estate;
 static AfterRows awaited_function;
 static void *awaited_arg;

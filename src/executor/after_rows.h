@@ -13,12 +13,14 @@
 typedef void (*AfterRows) (void *arg);
 
 /*
- * In a parallel worker: calls the function later, when the worker's plan has emitted all
- * rows, and the leader knows that.  One function for a plan.
+ * Calls the function later, in a parallel worker: when the worker's plan has
+ * emitted all rows, and the leader knows that.  A plan can have one function.
  */
 extern void after_rows_do(EState *estate, AfterRows function, void *arg);
 
-/* Calls that function, if there is one for this plan, which has been finished. */
+/*
+ * Calls the function of this plan, if there is one, when the plan is finished.
+ */
 extern void after_rows_perform(EState *estate);
 
 #endif							/* GPUSORT_AFTER_ROWS_H */

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * explain_sort.c
- *	  What EXPLAIN shows of a sort: its keys, and what became of it.
+ *	  What EXPLAIN shows of a sort: its keys and its report.
  *
- * Keys are shown as core shows those of a Sort.
+ * Keys are shown as core shows the keys of a Sort.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +18,7 @@
 #include "executor/explain_sort.h"
 #include "port/compat.h"
 
-/* A sort column as EXPLAIN shows it, in the words of ORDER BY. */
+/* Returns a sort column as EXPLAIN shows it, in the words of ORDER BY. */
 static char *
 describe_column(const SortColumn *column, Node *expr, List *context,
 				bool use_prefix)
@@ -33,7 +33,7 @@ describe_column(const SortColumn *column, Node *expr, List *context,
 	appendStringInfoString(&text, deparse_expression(expr, context,
 													 use_prefix, true));
 
-	/* as core does, name a collation that is not the type's own */
+	/* name a collation that is not the type's own, as core does */
 	if (OidIsValid(column->collation) &&
 		column->collation != get_typcollation(type))
 	{
@@ -99,7 +99,7 @@ explain_sort_keys(const char *name, const CustomScanState *node,
 	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
 	List	   *target_list = scan->scan.plan.targetlist;
 
-	/* columns that are sorted by need not be emitted */
+	/* a node need not emit the columns by which it sorts */
 	if (list_length(target_list) < list_length(scan->custom_scan_tlist))
 		target_list = scan->custom_scan_tlist;
 	ExplainPropertyList(name,

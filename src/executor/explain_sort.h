@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * explain_sort.h
- *	  What EXPLAIN shows of a sort: its keys, and what became of it.
+ *	  What EXPLAIN shows of a sort: its keys and its report.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,14 +15,15 @@
 struct ExplainState;
 
 /*
- * The sort keys of a node, as EXPLAIN shows them, a string for each of the columns.
- * "plan" is the plan that is being explained; "ancestors" are the nodes above it.
+ * Returns the sort keys of a node as EXPLAIN shows them: a string for each
+ * column.  "plan" is the plan that is being explained.  "ancestors" are the
+ * nodes above it.
  */
 extern List *explain_sort_describe_keys(Plan *plan, const List *target_list,
 										const SortColumn *columns, int ncolumns,
 										List *ancestors, struct ExplainState *es);
 
-/* Shows the first columns by which a node sorts. */
+/* Shows the first ncolumns columns by which a node sorts. */
 extern void explain_sort_keys(const char *name,
 							  const CustomScanState *node,
 							  const SortColumn *columns, int ncolumns,

@@ -3,13 +3,16 @@
  * first_rows.c
  *	  PostgreSQL's Sort for a few first rows, in the place of a GpuSort.
  *
- * The planner leaves a Sort as it is where it knows that few rows are wanted of it.
- * The rows that a generic plan's LIMIT $1 wants are known only when the query
- * begins.  A GpuSort finds out when it sorts (sort_bound.c), and has core's heap of
- * the first rows sort them; but to begin a custom scan takes longer than to begin a
- * Sort, which shows where the whole query takes some microseconds.  So where the
- * topmost Limit is of parameters and stands above a GpuSort, or a Gather Merge of one,
- * which is what applications send, the Sort is put back before the plan is begun.
+ * The planner leaves a Sort as it is if it knows that few rows are wanted.
+ * How many rows the LIMIT $1 of a generic plan wants is known only when the
+ * query begins.  A GpuSort finds that out when it sorts (sort_bound.c), and
+ * lets core's heap of the first rows sort them.  But a custom scan takes
+ * longer to begin than a Sort, which matters if the whole query takes some
+ * microseconds.
+ *
+ * So the Sort is put back before the plan is begun, in the plans that
+ * applications send: the topmost node is a Limit of parameters, above a
+ * GpuSort or above a Gather Merge of a GpuSort.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +29,10 @@
 #include "executor/gpusort_plan.h"
 #include "executor/node_gpusort.h"
 
-/* The expression below the cast that the parser puts around an integer. */
+/*
+ * Returns the expression below the cast that the parser puts around an
+ * integer.
+ */
 static const Node *
 without_widening(const Node *expr)
 {
@@ -38,7 +44,10 @@ without_widening(const Node *expr)
 	return expr;
 }
 
-/* Sets the value of a parameter of an integer type; false if it has another. */
+/*
+ * Sets *rows to the value of an integer parameter; false if the parameter has
+ * another type.
+ */
 static bool
 integer_value(const ParamExternData *value, double *rows)
 {
@@ -59,8 +68,9 @@ integer_value(const ParamExternData *value, double *rows)
 }
 
 /*
- * Sets a number of rows that a Limit has as a constant or an integer parameter of
- * the query; false if it is anything else, or NULL.
+ * Sets *rows to a number of rows of a Limit, if that is a constant or an
+ * integer parameter of the query.  Returns false if it is anything else, or
+ * NULL.
  */
 static bool
 known_rows(const Node *expr, ParamListInfo params, double *rows)
@@ -83,7 +93,7 @@ known_rows(const Node *expr, ParamListInfo params, double *rows)
 	if (!IsA(param, Param) || param->paramkind != PARAM_EXTERN ||
 		params == NULL || param->paramid > params->numParams)
 		return false;
-	/* speculative: whoever has the parameters raises no error */
+	/* a speculative look: whoever has the parameters raises no error */
 	value = params->paramFetch != NULL ?
 		params->paramFetch(params, param->paramid, true, &space) :
 		&params->params[param->paramid - 1];
@@ -103,7 +113,7 @@ first_rows_wanted(const Limit *limit, ParamListInfo params)
 	return count + offset;
 }
 
-/* The Gather Merge below a Limit, or NULL. */
+/* Returns the Gather Merge below a Limit, or NULL. */
 static const GatherMerge *
 gather_below(const Limit *limit)
 {
@@ -112,7 +122,10 @@ gather_below(const Limit *limit)
 	return IsA(child, GatherMerge) ? (const GatherMerge *) child : NULL;
 }
 
-/* The GpuSort below a Limit, or its Gather Merge; NULL if there is none. */
+/*
+ * Returns the GpuSort below a Limit, or below its Gather Merge; NULL if there
+ * is none.
+ */
 static const CustomScan *
 gpusort_below(const Limit *limit)
 {
@@ -124,8 +137,9 @@ gpusort_below(const Limit *limit)
 }
 
 /*
- * Does this Limit above a GpuSort want only a few first rows of it?  Below a Gather Merge
- * that has to be so for each process, and for a sort of all of them together.
+ * Returns whether a Limit above a GpuSort wants only a few first rows.  Below
+ * a Gather Merge, the rows have to be few for a sort of each process, and for
+ * a sort of all processes together.
  */
 static bool
 wants_few(const Limit *limit, const PlannedStmt *statement,
@@ -144,7 +158,7 @@ wants_few(const Limit *limit, const PlannedStmt *statement,
 					 wanted) == SORT_NATIVELY);
 }
 
-/* A copy of a Limit, with core's Sort in the place of the GpuSort. */
+/* Copies a Limit, with core's Sort in the place of the GpuSort. */
 static Plan *
 with_core_sort(const Limit *limit)
 {

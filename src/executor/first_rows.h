@@ -12,17 +12,19 @@
 #include "nodes/plannodes.h"
 
 /*
- * The rows that a Limit of constants and parameters of the query wants, those ahead
- * of its OFFSET included; NO_BOUND if it wants all, or that is not known.
+ * Returns the number of rows that a Limit of constants and parameters of the
+ * query wants, with the rows ahead of its OFFSET; NO_BOUND if it wants all, or
+ * if the number is not known.
  */
 extern double first_rows_wanted(const Limit *limit, ParamListInfo params);
 
 /*
- * The plan with which a query that is about to begin is executed: its own, or one
- * that has a Sort in the place of the GpuSort below its topmost Limit, or the Gather
- * Merge there, if the Limit wants only a few first rows.  Such a plan is allocated
- * where the query is, and shares what it can with the query's own, which stays as it
- * is.
+ * Returns the plan by which to execute a query that is about to begin.  The
+ * plan is the query's own, or a copy that has a Sort in the place of a
+ * GpuSort.  It is a copy if the topmost Limit wants only a few first rows, and
+ * the GpuSort is right below the Limit or its Gather Merge.  The copy is
+ * allocated where the query is, and shares what it can with the query's own
+ * plan, which stays as it is.
  */
 extern PlannedStmt *first_rows_choose_plan(const QueryDesc *query);
 

@@ -1,16 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * gpusort_plan.c
- *	  What the plan of a GpuSort says: the columns of the Sort in whose place it stands.
+ *	  What the plan of a GpuSort says: the columns of the Sort that it
+ *	  replaces.
  *
- * A PlannedSort is all of that.  It is written to custom_private as lists, since a plan
- * is copied, and written and read for parallel workers.
+ * A PlannedSort has all of that.  It is written to custom_private as lists,
+ * since a plan is copied, and is written and read for parallel workers.
  *
- * And how nodes that emit columns of their child refer to it.  The planner looks for
- * an expression among those of the nodes below, and gives a node references to its
- * child's columns only when the plan is done: to each by comparing it with all,
- * which for some hundred windows, each with a sort of all columns, took six times as
- * long as all else.  Here a column is the child's of the same number.
+ * This file also sets how a node that emits the columns of its child refers to
+ * them.  Core's planner does that when the plan is done: it compares each
+ * expression of a node with all expressions of the node below.  For some
+ * hundred windows, each with a sort of all columns, this took six times as
+ * long as all else.  Here a column refers to the child's column of the same
+ * number.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +31,11 @@ emit_child(CustomScan *scan, List *target_list, Plan *child)
 										  list_length(target_list))));
 	scan->scan.plan.targetlist = target_list;
 	scan->scan.plan.lefttree = child;
-	/* of a table, as far as the planner knows, which looks up nothing then */
+
+	/*
+	 * the planner takes the node for the scan of a table, and looks up
+	 * nothing
+	 */
 	scan->scan.scanrelid = 1;
 }
 

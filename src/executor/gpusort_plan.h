@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * gpusort_plan.h
- *	  What the plan of a GpuSort says: the columns of the Sort in whose place it stands.
+ *	  What the plan of a GpuSort says: the columns of the Sort that it
+ *	  replaces.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,14 +15,17 @@
 #include "executor/node_limit.h"
 
 /*
- * Gives a node that emits the first columns of its child, as they are, this target
- * list and this child.  In a finished plan refer_to_child() has to be called for it,
- * which has it refer to the child's columns as other nodes do.
+ * emit_child() gives this target list and this child to a node that emits the
+ * first columns of its child, as they are.  In a finished plan
+ * refer_to_child() has to be called for the node: it makes the node refer to
+ * the child's columns as other nodes do.
  */
 extern void emit_child(CustomScan *scan, List *target_list, Plan *child);
 extern void refer_to_child(CustomScan *scan);
 
-/* Has each column of a target list refer to that of the same number. */
+/*
+ * Makes each column of a target list refer to the column of the same number.
+ */
 extern void refer_to_columns(List *target_list, int varno);
 
 /* What the plan of a node says of its sort. */
@@ -29,16 +33,16 @@ typedef struct PlannedSort
 {
 	int			ncolumns;
 	SortColumn *columns;
-	PlannedGroupLimit limit;	/* without group columns there is none */
+	PlannedGroupLimit limit;	/* a limit without group columns is none */
 } PlannedSort;
 
-/* The sort that core's Sort node does. */
+/* Returns the sort that core's Sort node does. */
 extern PlannedSort planned_sort_of(const Sort *sort);
 
 /*
- * What stands first in the custom_private of a GpuSort, a GpuSortGroups and a
- * GpuSortAggregate, and what is read there.  The count of a limit is the first of the
- * node's expressions.  The last function puts another one in its place.
+ * Write, read and replace the PlannedSort of a GpuSort, a GpuSortGroups or a
+ * GpuSortAggregate, which stands first in the node's custom_private.  The
+ * count of a limit is the first of the node's expressions.
  */
 extern List *planned_sort_write(const PlannedSort *sort);
 extern PlannedSort planned_sort_read(const CustomScan *scan);
@@ -51,20 +55,21 @@ planned_sort_has_limit(const PlannedSort *sort)
 }
 
 /*
- * The Sort in whose place a GpuSort stands, for a GpuSort whose child has all of its
- * columns.  It shares what it can with the GpuSort.
+ * gpusort_core_sort() makes the Sort that a GpuSort has replaced.  It shares
+ * what it can with the GpuSort.  The child of the GpuSort has to have all of
+ * its columns, which gpusort_has_all_columns() tells.
  */
 extern bool gpusort_has_all_columns(const CustomScan *scan);
 extern Sort *gpusort_core_sort(const CustomScan *scan);
 
 /*
- * Lets a node that sorts, and has no expressions yet, leave out rows that are not among
- * the first of their group.
+ * Lets a node that sorts leave out rows that are not among the first of their
+ * group.  The node has no expressions yet.
  */
 extern void gpusort_limit_groups(CustomScan *scan,
 								 const PlannedGroupLimit *limit);
 
-/* The size of a GpuSort's input, in a plan with this range table. */
+/* Returns the size of a GpuSort's input, in a plan with this range table. */
 extern SortSize gpusort_size(const CustomScan *scan, const List *range_table);
 
 #endif							/* GPUSORT_GPUSORT_PLAN_H */

@@ -3,10 +3,10 @@
  * native_sort.c
  *	  Core's own sort, as nodeSort.c uses it.
  *
- * If only the first rows are wanted core keeps no more than these, in a heap.
- * Of rows with one column it sorts the values.  From 16 on it does that also
- * where these are elsewhere, but does not count the memory for them then; so
- * here it does not.
+ * If only the first rows are wanted, core keeps no more than these, in a heap.
+ * If rows have one column, core sorts the values.  From 16 on it does so for
+ * values by reference, too, but then does not count the memory of the values.
+ * So here only values by value are sorted as values.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +22,7 @@
  * ---- the sorted rows
  */
 
-/* Stores the next value, as a row. */
+/* Stores the next value in the slot, as a row. */
 static bool
 get_value(RowSource *source, bool forward, TupleTableSlot *slot)
 {
@@ -100,7 +100,7 @@ begin_of_rows(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 								options);
 }
 
-/* Is a bound of use?  Core makes none of a larger one. */
+/* Returns whether core can use this bound.  It takes none that is larger. */
 static bool
 is_bounded(double bound)
 {

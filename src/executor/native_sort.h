@@ -16,15 +16,16 @@
 
 typedef struct NativeSort
 {
-	RowSource	source;			/* must be first; of use after the sort */
+	RowSource	source;			/* must be first; has rows after the sort */
 	Tuplesortstate *state;
-	bool		of_values;		/* sorts values of the only column, not rows */
+	bool		of_values;		/* the sort has values of the only column, not
+								 * rows */
 } NativeSort;
 
 /*
- * Begins a sort of which only the first "bound" rows are wanted, or all if that
- * is NO_BOUND.  The limit is in bytes.  Only with random_access may rows be
- * fetched backward or again.  Allocates in the current memory context.
+ * Begins a sort of which only the first "bound" rows are wanted; NO_BOUND: all
+ * rows.  "limit" is in bytes.  Rows may be fetched backward or again only with
+ * random_access.  Allocates in the current memory context.
  */
 extern NativeSort *native_sort_begin(TupleDesc descriptor,
 									 const SortColumn *columns, int ncolumns,
@@ -32,8 +33,9 @@ extern NativeSort *native_sort_begin(TupleDesc descriptor,
 									 bool random_access);
 
 /*
- * Drops all rows of a sort that was begun with this bound, so that others can be put.
- * That takes less time than another sort, since core keeps what it has prepared.
+ * Drops all rows of a sort that was begun with this bound, so that others can
+ * be put.  That takes less time than beginning a sort, since core keeps what
+ * it has prepared.
  */
 extern void native_sort_empty(NativeSort *sort, double bound);
 
@@ -50,7 +52,10 @@ native_sort_put(NativeSort *sort, TupleTableSlot *slot)
 		tuplesort_puttupleslot(sort->state, slot);
 }
 
-/* Puts "most" rows of the source, or fewer at its end; returns how many. */
+/*
+ * Puts "most" rows of the source, or fewer at its end.  Returns the number of
+ * rows that it has put.
+ */
 extern uint64 native_sort_take(NativeSort *sort, PlanState *source,
 							   uint64 most);
 

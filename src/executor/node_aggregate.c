@@ -3,22 +3,23 @@
  * node_aggregate.c
  *	  The GpuSortAggregate plan node: aggregates of sorted values.
  *
- * Percentiles and the number of different values, of all rows of a query or of
- * each group, are known when the values are sorted.  In core's Agg each of them
- * passes a sort, and comes out again.  This node sorts the values by their keys,
- * and looks at those that make a percentile; different ones are counted, where
- * their keys do not tell that, where they lie.  It stands in the place of the Agg,
- * and its child emits nothing but the columns of the groups, and the values behind
- * them.  NULLs are none.
+ * A percentile, and the number of different values, are known when the values
+ * of all rows, or of each group, are sorted.  In core's Agg each value passes
+ * through a sort.  This node sorts the values by their keys, and then looks
+ * only at the values that make a percentile.  It counts different values where
+ * they lie, unless the keys tell their number.  The node replaces the Agg.
+ * Its child emits nothing but the columns of the groups, and the values behind
+ * them.  NULLs are no values.
  *
- * In a partial plan, that is below a Gather, all processes sort their rows together
- * (parallel_sort.c).  Groups are emitted by all of them, as slices of the order
- * have them.  Without groups different values are counted by all of them, in slices
- * of the order.  A single one emits the result, a row: who has counted the last
- * slice, or who has the order, if nothing has to be counted.
+ * In a partial plan, which is a plan below a Gather, all processes sort their
+ * rows together (parallel_sort.c).  With groups, each process emits the groups
+ * of the parts that it takes.  Without groups, the processes count different
+ * values in parts of the order, and one process emits the result, a row: the
+ * process that has counted the last part, or the process that has the order,
+ * if nothing has to be counted.
  *
- * Nothing of this is seen outside: the expressions of the node are the query's
- * aggregates themselves.
+ * The expressions of the node are the query's aggregates themselves, so a user
+ * sees nothing of this.
  *
  *-------------------------------------------------------------------------
  */
@@ -49,20 +50,21 @@
 typedef struct GpuSortAggregateState
 {
 	ParallelSort sort;			/* must be first */
-	AttrNumber	value_column;	/* column of values, behind those of groups */
+	AttrNumber	value_column;	/* column of values, behind the columns of
+								 * groups */
 	FmgrInfo	equal;			/* equality of values */
 	Oid			cast;			/* cast of the child's values, or InvalidOid */
 	int16		value_length;	/* length, as in pg_type */
 	bool		value_by_value;
 	ValueAggregates aggregates;
-	MemoryContext result_memory;	/* memory of the values of the row */
+	MemoryContext result_memory;	/* memory of the values of the emitted row */
 
 	/* with groups */
 	int			ngroup_columns; /* 0: all rows are one group */
 	bool		groups_by_value;	/* all columns of groups are by value */
-	ExprState  *same_group;		/* are two rows of one group? */
+	ExprState  *same_group;		/* compares the groups of two rows */
 	TupleTableSlot *group;		/* first row of the present group */
-	ValueBuffer *values;		/* values of the present group; NULL if they
+	ValueBuffer *values;		/* values of the present group; NULL if values
 								 * are only counted */
 } GpuSortAggregateState;
 
@@ -75,7 +77,10 @@ is_gpusort_aggregate(const Plan *plan)
 		((const CustomScan *) plan)->methods == &aggregate_scan_methods;
 }
 
-/* Is the number of different values all that is wanted of them? */
+/*
+ * Returns whether aggregates need nothing of the values but the number of
+ * different ones.
+ */
 static bool
 only_counts(const List *aggregates)
 {
@@ -93,7 +98,7 @@ only_counts(const List *aggregates)
 	return counts;
 }
 
-/* What a plan says beside its sort. */
+/* What a plan of this node says beside its sort. */
 typedef struct PlannedAggregate
 {
 	AggregatedValues values;	/* its aggregates until the plan is finished */
@@ -139,14 +144,17 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 	PlannedSort planned_sort;
 	ListCell   *cell;
 
-	/* core takes a column of the groups for it if only the labels differ */
+	/*
+	 * core takes a column of the groups for the value if only the labels
+	 * differ
+	 */
 	planned_sort = planned_sort_of(sort);
 	planned_sort.columns[sort->numCols - 1].attno = ngroup_columns + 1;
 	scan->methods = &aggregate_scan_methods;
 	scan->scan.plan.targetlist = target_list;
 	scan->scan.plan.qual = having;
 	scan->scan.plan.lefttree = sort->plan.lefttree;
-	/* of the aggregates the planner finds the values */
+	/* here the planner finds the values of the aggregates */
 	scan->custom_scan_tlist = copyObject(sort->plan.lefttree->targetlist);
 	planned.values.aggregates = copyObject(values->aggregates);
 	scan->custom_private = list_make2(planned_sort_write(&planned_sort),
@@ -171,7 +179,10 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 	return scan;
 }
 
-/* What is sorted, as a column of the child. */
+/*
+ * Returns column i of the sorted rows, as an expression of the child's
+ * columns.
+ */
 static Expr *
 sorted_column(const CustomScan *scan, Oid cast, int i)
 {
@@ -183,7 +194,10 @@ sorted_column(const CustomScan *scan, Oid cast, int i)
 		value_cast_of(cast, column);
 }
 
-/* Replaces the aggregates in an expression by columns: an array, by their numbers. */
+/*
+ * Replaces each aggregate in an expression by its column.  "columns" is an
+ * array by the numbers of aggregates.
+ */
 static Node *
 refer_to_aggregates(Node *node, TargetEntry **columns)
 {
@@ -268,7 +282,10 @@ create_aggregate_state(CustomScan *scan)
 	return (Node *) state;
 }
 
-/* Begins the aggregates.  Behind a limit their fractions are all expressions. */
+/*
+ * Begins the aggregates.  Their fractions are all expressions of the plan, but
+ * for the count of a limit, which is the first.
+ */
 static void
 init_aggregates(GpuSortAggregateState *state)
 {
@@ -284,7 +301,7 @@ init_aggregates(GpuSortAggregateState *state)
 										  node_has_limit(&state->sort.limit) ? 1 : 0));
 }
 
-/* Prepares the comparison of rows of groups, and a place for their values. */
+/* Prepares the comparison of groups, and a place for the values of a group. */
 static void
 init_groups(GpuSortAggregateState *state, EState *estate, TupleDesc descriptor)
 {
@@ -342,7 +359,7 @@ begin_aggregate(CustomScanState *node, EState *estate, int eflags)
 		init_groups(state, estate, descriptor);
 }
 
-/* The value of the present row. */
+/* Returns the value of the present row. */
 static inline Datum
 current_value(const GpuSortAggregateState *state, bool *isnull)
 {
@@ -355,14 +372,14 @@ copy_value(const GpuSortAggregateState *state, Datum value)
 	return datumCopy(value, state->value_by_value, state->value_length);
 }
 
-/* Different values that follow one another are counted. */
+/* A count of different values that ascend. */
 typedef struct ValueCount
 {
 	uint64		ndistinct;
-	Datum		last;			/* a copy of the last one */
+	Datum		last;			/* a copy of the last value */
 } ValueCount;
 
-/* Counts a value of which none is less than those before it. */
+/* Counts a value that is not less than the values before it. */
 static inline void
 count_value(GpuSortAggregateState *state, ValueCount *count, Datum value)
 {
@@ -387,7 +404,9 @@ count_value(GpuSortAggregateState *state, ValueCount *count, Datum value)
 	count->ndistinct++;
 }
 
-/* Counts the different ones of the values that this process has still to emit. */
+/*
+ * Counts the different values among those that this process has still to emit.
+ */
 static uint64
 count_values(GpuSortAggregateState *state)
 {
@@ -402,7 +421,10 @@ count_values(GpuSortAggregateState *state)
 	return count.ndistinct;
 }
 
-/* Fetches the wanted values, which are in this order, and counts if need be. */
+/*
+ * Fetches the wanted values, which are listed in ascending positions, and
+ * counts different values if need be.
+ */
 static uint64
 fetch_values(GpuSortAggregateState *state, List *wanted)
 {
@@ -449,8 +471,8 @@ fetch_values(GpuSortAggregateState *state, List *wanted)
 }
 
 /*
- * Finds what the aggregates need in the values of all rows that this process has.
- * False if another process emits the result.
+ * Finds what the aggregates need in the values of all rows that this process
+ * has.  Returns false if another process emits the result.
  */
 static bool
 take_values(GpuSortAggregateState *state, ValueCounts *counts)
@@ -475,7 +497,7 @@ take_values(GpuSortAggregateState *state, ValueCounts *counts)
 	return true;
 }
 
-/* Takes the value of the present row, which is of the present group. */
+/* Takes the value of the present row, which is in the present group. */
 static void
 take_group_value(GpuSortAggregateState *state, ValueCounts *counts,
 				 ValueCount *distinct)
@@ -500,8 +522,9 @@ take_group_value(GpuSortAggregateState *state, ValueCounts *counts,
 }
 
 /*
- * Are the columns of the present group and row the same datums?  Then they are equal, as
- * mostly in a large group, and no operator need be called.
+ * Returns whether the present group and the present row have the same datums
+ * as columns of the group.  Then these are equal, as mostly in a large group,
+ * and no operator has to be called.
  */
 static inline bool
 has_same_datums(const GpuSortAggregateState *state)
@@ -520,7 +543,7 @@ has_same_datums(const GpuSortAggregateState *state)
 	return true;
 }
 
-/* Is the present row of the present group? */
+/* Returns whether the present row is in the present group. */
 static bool
 is_same_group(GpuSortAggregateState *state)
 {
@@ -534,8 +557,8 @@ is_same_group(GpuSortAggregateState *state)
 }
 
 /*
- * Takes all rows of the next group, which begins with the present row; false if this
- * process has no more.
+ * Takes all rows of the next group, which begins with the present row.
+ * Returns false if this process has no more rows.
  */
 static bool
 take_group(GpuSortAggregateState *state, ValueCounts *counts)
@@ -555,7 +578,7 @@ take_group(GpuSortAggregateState *state, ValueCounts *counts)
 	return true;
 }
 
-/* Finds the wanted ones of a group's values. */
+/* Finds the wanted values of a group. */
 static void
 find_group_values(GpuSortAggregateState *state, uint64 nvalues)
 {
@@ -572,7 +595,9 @@ find_group_values(GpuSortAggregateState *state, uint64 nvalues)
 		value_buffer_reset(state->values);
 }
 
-/* Stores the columns of the present group, and the results, in the node's slot. */
+/*
+ * Stores the columns of the present group and the results in the node's slot.
+ */
 static void
 store_results(GpuSortAggregateState *state, const ValueCounts *counts)
 {
@@ -589,7 +614,7 @@ store_results(GpuSortAggregateState *state, const ValueCounts *counts)
 	ExecStoreVirtualTuple(slot);
 }
 
-/* Makes the next row; false if this process emits no more. */
+/* Makes the next row to emit; false if this process emits no more. */
 static bool
 make_row(GpuSortAggregateState *state)
 {
@@ -603,7 +628,7 @@ make_row(GpuSortAggregateState *state)
 	/* without groups there is one row */
 	if (!is_first && !has_groups)
 		return false;
-	/* what the child and the sort allocate is their own */
+	/* the child and the sort allocate in contexts of their own */
 	parallel_sort_get_ready(sort);
 	if (is_first && has_groups)
 		(void) parallel_sort_next(sort);
@@ -648,7 +673,7 @@ explain_aggregate(CustomScanState *node, List *ancestors, ExplainState *es)
 	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
 	List	   *columns = NIL;
 
-	/* the value is no column of the node */
+	/* the sorted value is no column of the node */
 	for (int i = 0; i <= state->ngroup_columns; i++)
 		columns = lappend(columns, makeTargetEntry(sorted_column(scan, state->cast, i),
 												   i + 1, NULL, false));

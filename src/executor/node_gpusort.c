@@ -3,24 +3,25 @@
  * node_gpusort.c
  *	  The GpuSort plan node: a Sort, in the form of a custom scan.
  *
- * It behaves as nodeSort.c does in every respect: rows are taken from the
- * child at the first fetch, whatever the direction; marks are of no effect
- * before that; a rescan sorts anew only if the child's parameters have changed
- * or the result could not be kept, or had fewer rows than are wanted now.  All
- * the work is in row_sort.c.
+ * The node behaves as nodeSort.c does in every respect.  At the first fetch it
+ * takes all rows from the child, whatever the direction.  Marks have no effect
+ * before that.  A rescan sorts anew only if the child's parameters have
+ * changed, if the result could not be kept, or if it had fewer rows than are
+ * wanted now. row_sort.c does the sort itself.
  *
- * A plan may have expected many rows where few come, time and again in a join.  So
- * when they have been few, core's sort, which begins sooner, has the next ones.
+ * A plan may expect many rows where few come, time and again in a join.  When
+ * a sort has had few rows, the next rows go to core's sort, which begins
+ * sooner.
  *
- * Directly below a Gather Merge the leader and its workers sort together (team.c).  The
- * node is parallel-aware then: each takes its share of the child's rows, and the leader
- * returns all of them.  Without workers, where the leader
- * does not run the plan, or where only the first rows are wanted and few, each process
- * sorts for itself.
+ * Directly below a Gather Merge the leader and its workers sort together
+ * (team.c).  The node is parallel-aware then: each process takes its share of
+ * the child's rows, and the leader emits the rows of all.  Each process sorts
+ * for itself if there are no workers, if the leader does not run the plan, or
+ * if only a few first rows are wanted.
  *
- * Below a node that looks only at the first rows of each group the sort may leave
- * out the others (group_limit.c).  The limit is an expression, evaluated when
- * rows are sorted.
+ * Below a node that looks only at the first rows of each group, the sort may
+ * leave out the others (group_limit.c).  The limit is an expression, which is
+ * evaluated when rows are sorted.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,11 +43,15 @@
 #include "settings.h"
 #include "team/team.h"
 
-/* What leader and workers share, in the parallel context; behind it is the TeamShared. */
+/*
+ * The state that leader and workers share, in the parallel context.  The
+ * TeamShared lies behind it.
+ */
 typedef struct SharedGpuSort
 {
-	bool		together;		/* or each process sorts for itself */
-	WorkerReports reports;		/* of workers that do */
+	bool		together;		/* the processes sort together; otherwise each
+								 * sorts for itself */
+	WorkerReports reports;		/* reports of workers that sort for themselves */
 	double		bound;			/* first rows that the leader wants, or
 								 * NO_BOUND */
 } SharedGpuSort;
@@ -58,17 +63,20 @@ typedef struct GpuSortState
 	int			ncolumns;
 	bool		random_access;	/* rows may be wanted again or backward */
 	TupleTableSlot *row;		/* row as it is sorted */
-	AttrNumber *copied;			/* columns of the row that are added as copies */
+	AttrNumber *copied;			/* columns of the row of which copies are
+								 * added */
 	int			ncopied;
 	RowSort    *sort;			/* NULL before the first fetch */
-	RowSort    *emptied;		/* an earlier one, of few rows, or NULL */
+	RowSort    *emptied;		/* an earlier sort, of few rows, to be used
+								 * again, or NULL */
 	bool		last_was_small; /* the last sort had few rows */
 	bool		finished;		/* all rows have been emitted */
-	NodeLimit	limit;			/* limit of each group's rows */
+	NodeLimit	limit;			/* limits the rows of each group */
 
 	SharedGpuSort *shared;		/* NULL: this is the only process */
 	ParallelContext *context;	/* parallel context, in the leader */
-	Team	   *team;			/* while the sort is one of all processes */
+	Team	   *team;			/* while processes sort together; otherwise
+								 * NULL */
 	bool		has_senders;	/* workers send parts while rows are emitted */
 	RowSortReport report;		/* report of the last finished sort */
 	bool		reported;
@@ -96,9 +104,10 @@ create_gpusort_state(CustomScan *scan)
 }
 
 /*
- * Rows are emitted as they are stored.  Columns that are copies of others, which
- * they lack, are added.  That takes no projection, which would read all columns
- * one by one, but the slot of values that core has made for one.
+ * Prepares the slots of rows.  Rows are emitted as they are stored.  If the
+ * node has columns that are copies of others, which stored rows lack, the
+ * copies are added in the slot that core has made for a projection.  A
+ * projection itself would read all columns one by one.
  */
 static void
 init_result(GpuSortState *state)
@@ -129,7 +138,7 @@ init_result(GpuSortState *state)
 	}
 }
 
-/* The present row, with the copies added. */
+/* Returns the present row, with the copies added. */
 static TupleTableSlot *
 add_copies(GpuSortState *state)
 {
@@ -165,14 +174,14 @@ begin_gpusort(CustomScanState *node, EState *estate, int eflags)
 	sort_bound_await();
 }
 
-/* Chooses the sort for this number of processes and of wanted rows. */
+/* Chooses the sort for these numbers of processes and of wanted rows. */
 static SortChoice
 choose(const GpuSortState *state, double participants, double wanted)
 {
 	const PlanState *node = &state->scan.css.ss.ps;
 	SortSize	size;
 
-	/* whatever the size, which takes some time to find */
+	/* the same for any size, which takes some time to find */
 	if (participants == 1 && wanted == NO_BOUND)
 		return SORT_ALONE;
 	size = gpusort_size((CustomScan *) node->plan,
@@ -180,14 +189,14 @@ choose(const GpuSortState *state, double participants, double wanted)
 	return sort_choose(&size, participants, wanted);
 }
 
-/* The part of the shared memory behind the SharedGpuSort. */
+/* Returns the TeamShared, which lies behind the SharedGpuSort. */
 static TeamShared *
 shared_team(SharedGpuSort *shared)
 {
 	return (TeamShared *) ((char *) shared + MAXALIGN(sizeof(SharedGpuSort)));
 }
 
-/* Is this process one of several that sort together? */
+/* Returns whether this process is one of several that sort together. */
 static bool
 sorts_together(const GpuSortState *state)
 {
@@ -195,7 +204,7 @@ sorts_together(const GpuSortState *state)
 		team_has_others(shared_team(state->shared), state->context);
 }
 
-/* Joins the others, in the memory context of the query. */
+/* Joins the team, in the memory context of the query. */
 static TeamRole
 join_team(GpuSortState *state, SortProgress *progress)
 {
@@ -214,7 +223,7 @@ join_team(GpuSortState *state, SortProgress *progress)
 					 state->context->nworkers_launched);
 }
 
-/* Leaves the others, when the sort has ended. */
+/* Leaves the team, when the sort has ended. */
 static void
 leave_team(void *node)
 {
@@ -224,7 +233,7 @@ leave_team(void *node)
 	state->team = NULL;
 }
 
-/* Puts all rows of the child to the sort of all processes; returns how many. */
+/* Puts all rows of the child into the team's sort; returns their number. */
 static uint64
 put_rows(GpuSortState *state)
 {
@@ -243,7 +252,10 @@ put_rows(GpuSortState *state)
 	return nrows;
 }
 
-/* In the leader: sorts the rows of all processes; returns how many its own child had. */
+/*
+ * Sorts the rows of all processes, in the leader.  Returns the number of rows
+ * of the leader's own child.
+ */
 static uint64
 sort_together(GpuSortState *state)
 {
@@ -262,7 +274,7 @@ sort_together(GpuSortState *state)
 	return nrows;
 }
 
-/* Begins a sort of this process alone, in the memory context of the query. */
+/* Begins a sort in this process alone, in the memory context of the query. */
 static RowSort *
 begin_sort(GpuSortState *state)
 {
@@ -286,7 +298,7 @@ begin_sort(GpuSortState *state)
 	return sort;
 }
 
-/* Before the Gather Merge waits for the workers: makes them end. */
+/* Makes the workers end, before the Gather Merge waits for them. */
 static void
 stop_senders(Datum arg)
 {
@@ -294,8 +306,9 @@ stop_senders(Datum arg)
 }
 
 /*
- * A Gather Merge that is rescanned waits for its workers, before its child hears of
- * that.  But first it resets its expression context.
+ * Lets stop_senders() be called before the Gather Merge is rescanned.  A
+ * rescan waits for the workers before the child hears of it, but first resets
+ * the expression context of the Gather Merge.
  */
 static void
 watch_gather_merge(GpuSortState *state)
@@ -304,7 +317,7 @@ watch_gather_merge(GpuSortState *state)
 								stop_senders, PointerGetDatum(state->team));
 }
 
-/* Sorts all rows of the child in this process; returns how many there are. */
+/* Sorts all rows of the child in this process; returns their number. */
 static uint64
 sort_alone(GpuSortState *state)
 {
@@ -335,7 +348,9 @@ sort_child(GpuSortState *state)
 		worker_reports_leave(&state->shared->reports, &state->report);
 }
 
-/* In a worker, after its rows: does what the leader wants of it. */
+/*
+ * Does the work that the leader has decided on, in a worker, after its rows.
+ */
 static void
 work_for_leader(void *node)
 {
@@ -345,7 +360,10 @@ work_for_leader(void *node)
 	leave_team(state);
 }
 
-/* In a worker: puts all rows of the child, for the leader to sort them. */
+/*
+ * Puts all rows of the child into the team's sort, in a worker, which emits
+ * none.
+ */
 static void
 send_child(GpuSortState *state)
 {
@@ -371,7 +389,7 @@ send_child(GpuSortState *state)
 	state->finished = true;
 }
 
-/* At the first fetch: takes the child's rows, whatever the direction. */
+/* Takes the child's rows, at the first fetch, whatever the direction. */
 static void
 take_child(GpuSortState *state)
 {
@@ -494,8 +512,9 @@ estimate_shared(CustomScanState *node, ParallelContext *context)
 }
 
 /*
- * Do leader and workers sort together?  The leader has to run the plan too, and it is
- * the leader's settings that count.  That there is room for it has been planned.
+ * Returns whether leader and workers sort together.  The leader has to run the
+ * plan, too, and its settings count.  The planner has seen to it that there is
+ * room.
  */
 static bool
 wants_together(SortChoice choice, double bound)
@@ -506,9 +525,9 @@ wants_together(SortChoice choice, double bound)
 }
 
 /*
- * The sort to do with workers.  Where ties of a few first rows are wanted as well, core's
- * sort does not know what to leave out, but all rows of all processes need not come
- * together.
+ * Chooses the sort to do with workers.  If ties of a few first rows are wanted
+ * as well, core's sort does not know which rows to leave out.  But the rows of
+ * all processes need not come together.
  */
 static SortChoice
 choose_shared(const GpuSortState *state, const ParallelContext *context)
@@ -517,7 +536,9 @@ choose_shared(const GpuSortState *state, const ParallelContext *context)
 				  sort_bound_expected_rows(&state->scan.bound));
 }
 
-/* The rows that workers might be asked to send in their order. */
+/*
+ * Returns the number of rows that workers might have to send in their order.
+ */
 static double
 expected_to_send(const GpuSortState *state, int nparticipants)
 {
@@ -529,7 +550,10 @@ expected_to_send(const GpuSortState *state, int nparticipants)
 		child->plan->plan_rows * nparticipants : 0;
 }
 
-/* Says what the workers that will be launched are to know; returns the terms of a team. */
+/*
+ * Sets what workers have to know, before they are launched; returns the terms
+ * of the team.
+ */
 static TeamTerms
 set_shared(GpuSortState *state, ParallelContext *context,
 		   SharedGpuSort *shared)
@@ -550,7 +574,7 @@ set_shared(GpuSortState *state, ParallelContext *context,
 	return terms;
 }
 
-/* Before workers are launched. */
+/* Begins the shared state, before workers are launched. */
 static void
 init_shared(CustomScanState *node, ParallelContext *context, void *place)
 {
@@ -563,7 +587,10 @@ init_shared(CustomScanState *node, ParallelContext *context, void *place)
 	team_init(shared_team(place), context, &terms);
 }
 
-/* When the workers of the last launch have ended. */
+/*
+ * Begins the shared state again, when the workers of the last launch have
+ * ended.
+ */
 static void
 init_shared_again(CustomScanState *node, ParallelContext *context,
 				  void *place)
@@ -573,7 +600,11 @@ init_shared_again(CustomScanState *node, ParallelContext *context,
 
 	if (context->seg == NULL)
 		return;
-	/* it may have files open; it is done anew after a rescan, which follows */
+
+	/*
+	 * the sort may have files open; the rescan that follows lets it be done
+	 * anew
+	 */
 	if (state->sort != NULL)
 	{
 		drop_sort(state);
@@ -594,8 +625,9 @@ init_worker(CustomScanState *node, shm_toc *contents, void *place)
 }
 
 /*
- * When no more rows will be wanted, and before the parallel context goes.  Also
- * called between fetches from a cursor, which has no workers.
+ * Ends the sort of several processes, when no more rows will be wanted, and
+ * before the parallel context goes.  Also called between fetches from a
+ * cursor, which has no workers.
  */
 static void
 shutdown_gpusort(CustomScanState *node)

@@ -3,10 +3,11 @@
  * node_groups.c
  *	  The GpuSortGroups plan node: sorted groups, for consumers in all processes.
  *
- * The node stands in a partial plan, that is below a Gather.  All processes sort
- * their rows together (parallel_sort.c), and each emits slices of the order, which
- * are cut only where the first columns change, by which the node above groups rows.
- * So a WindowAgg, a grouping or a Unique there sees whole groups.
+ * The node stands in a partial plan, which is a plan below a Gather.  All
+ * processes sort their rows together (parallel_sort.c), and each process emits
+ * parts of the order.  Parts are cut only where the first columns change, by
+ * which the node above groups rows.  So a WindowAgg, a grouping or a Unique
+ * above sees whole groups.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +30,10 @@ is_gpusort_groups(const Plan *plan)
 		((const CustomScan *) plan)->methods == &groups_scan_methods;
 }
 
-/* What a plan says, beside its sort: by how many of its columns rows are grouped. */
+/*
+ * Writes what a plan says: its sort, and the number of columns that make a
+ * group.
+ */
 static void
 write_groups(CustomScan *scan, const PlannedSort *sort, int ngroup_columns)
 {
@@ -72,8 +76,9 @@ create_groups_state(CustomScan *scan)
 }
 
 /*
- * Rows are emitted as they are stored, unless there is a projection: where the
- * node above does not want all columns that are sorted by.
+ * Prepares the slots of rows.  Rows are emitted as they are stored, unless
+ * there is a projection: then the node above does not want all columns that
+ * are sorted by.
  */
 static void
 init_result(ParallelSort *sort)

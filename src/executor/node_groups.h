@@ -16,9 +16,10 @@ extern const CustomScanMethods groups_scan_methods;
 extern bool is_gpusort_groups(const Plan *plan);
 
 /*
- * Makes a GpuSortGroups of this target list that sorts what is below the Sort as
- * that does, and keeps together what is equal in the first ngroup_columns of its
- * columns.  In a finished plan refer_to_child() has to be called for it.
+ * Makes a GpuSortGroups of this target list.  It sorts what is below the Sort
+ * as the Sort does, and keeps rows together that are equal in the first
+ * ngroup_columns sort columns.  In a finished plan refer_to_child() has to be
+ * called for it.
  */
 extern CustomScan *groups_make_plan(const Sort *sort, List *target_list,
 									int ngroup_columns);

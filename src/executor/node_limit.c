@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * node_limit.c
- *	  The limit of each group's rows, of a plan node that sorts.
+ *	  The limit of the rows of each group, in a plan node that sorts.
  *
- * Below a node that looks only at the first rows of each group the sort may leave
- * out the others (group_limit.c).  How many are wanted is an expression, evaluated
- * when rows are sorted, and never where there are none, as core does.
+ * Below a node that looks only at the first rows of each group, the sort may
+ * leave out the others (group_limit.c).  How many rows are wanted is an
+ * expression.  It is evaluated when rows are sorted, and not if there are no
+ * rows, as core does.
  *
  *-------------------------------------------------------------------------
  */
@@ -52,7 +53,7 @@ node_limit_integer(Datum value, Oid type)
 	}
 }
 
-/* How many rows of a group are wanted now; one is always left. */
+/* Returns how many rows of a group are wanted now: always at least one. */
 static uint64
 current_count(void *finder)
 {
@@ -92,7 +93,7 @@ node_limit_of_sort(NodeLimit *limit)
 bool
 node_limit_suffices(NodeLimit *limit)
 {
-	/* where it has not been asked for nothing has been left out */
+	/* if the count was not asked for, nothing was left out */
 	return !node_has_limit(limit) || limit->limit.count == 0 ||
 		current_count(limit) <= limit->limit.count;
 }

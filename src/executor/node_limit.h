@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * node_limit.h
- *	  The limit of each group's rows, of a plan node that sorts.
+ *	  The limit of the rows of each group, in a plan node that sorts.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,11 +15,12 @@
 
 struct ExplainState;
 
-/* A limit as a plan has it. */
+/* The limit as a plan says it. */
 typedef struct PlannedGroupLimit
 {
 	GroupLimitUnit unit;
-	int			ngroup_columns; /* first sort columns, which make a group */
+	int			ngroup_columns; /* number of the first sort columns, which
+								 * make a group */
 	List	   *equal;			/* equality operators of the first sort
 								 * columns, which make peers */
 	Expr	   *count;			/* units that are wanted, an integer */
@@ -29,15 +30,15 @@ typedef struct PlannedGroupLimit
 /* The limit of a node. */
 typedef struct NodeLimit
 {
-	GroupLimit	limit;			/* limit for the sort; without group columns
-								 * there is none */
+	GroupLimit	limit;			/* limit for the sort; a limit without group
+								 * columns is none */
 	const CustomScanState *node;	/* node that has the limit */
 	Expr	   *expression;		/* units that are wanted */
-	ExprState  *count;			/* the same */
+	ExprState  *count;			/* the expression, ready to be evaluated */
 	bool		fewer;			/* one unit less than the count is wanted */
 } NodeLimit;
 
-/* Sets the limit that a plan has; there may be none. */
+/* Sets the limit that a plan says; there may be none. */
 extern void node_limit_set(NodeLimit *limit, const PlannedGroupLimit *planned);
 
 /* Prepares the count, when the node is begun. */
@@ -49,13 +50,17 @@ node_has_limit(const NodeLimit *limit)
 	return limit->limit.ngroup_columns > 0;
 }
 
-/* The value of an integer of any of the three types. */
+/* Returns the value of an integer of any of the three types. */
 extern int64 node_limit_integer(Datum value, Oid type);
 
-/* The limit for a sort that is about to begin, or NULL if there is none. */
+/*
+ * Returns the limit for a sort that is about to begin; NULL if there is none.
+ */
 extern GroupLimit *node_limit_of_sort(NodeLimit *limit);
 
-/* Has that sort as many rows of each group as are wanted now? */
+/*
+ * Returns whether that sort has as many rows of each group as are wanted now.
+ */
 extern bool node_limit_suffices(NodeLimit *limit);
 
 /* Shows the limit in EXPLAIN. */

@@ -3,26 +3,28 @@
  * node_stream.c
  *	  The GpuSortReceive and GpuSortSend plan nodes: many rows through a Gather.
  *
- * Where many rows leave the workers their passage takes most of the time: core has a
- * tuple queue for each worker, and its Gather looks for a row in all of them before
- * it has the leader make one.  These two nodes stand around a Gather:
+ * If many rows leave the workers, their passage takes most of the time: core
+ * has a tuple queue for each worker, and its Gather looks for a row in all
+ * queues before it lets the leader make one.  The two nodes of this file stand
+ * around a Gather:
  *
- *		GpuSortReceive -> Gather -> GpuSortSend -> partial plan
+ *	GpuSortReceive -> Gather -> GpuSortSend -> partial plan
  *
- * In a worker a GpuSortSend takes all rows of its child, sends them in chunks
- * (row_stream.c), and has none for the tuple queue.  In the leader it has the rows
- * that have come, and when there are none the next one of its own child, which it has
- * as any participant.  The Gather starts the workers, and asks for the first row.
- * Then the GpuSortReceive asks the GpuSortSend itself, and comes back to the Gather
- * for its end.
+ * In a worker, the GpuSortSend takes all rows of its child, sends them in
+ * chunks (row_stream.c), and puts none into the tuple queue.  In the leader,
+ * the GpuSortSend emits the rows that have come.  If there are none, it emits
+ * the next row of its own child, as the leader runs the plan, too.  The Gather
+ * starts the workers, and asks for the first row.  Then the GpuSortReceive
+ * asks the GpuSortSend itself, and comes back to the Gather at the end.
  *
- * Where the leader does not run the plan, or has no workers, rows take core's way.
+ * If the leader does not run the plan, or has no workers, rows take core's
+ * way.
  *
- * The leader waits only when it has had its last own row, and all that a worker
- * waits for is the leader's next look at the chunks, as it would for room in a
- * tuple queue.  A stream is closed before the Gather waits for workers to end: when
- * nodes are shut down or ended that is the child's turn first, when they are
- * rescanned that of the GpuSortReceive.
+ * The leader waits only after its last own row.  A worker waits only for the
+ * leader's next look at the chunks, as it would wait for room in a tuple
+ * queue.  A stream is closed before the Gather waits for workers to end.  When
+ * nodes are shut down or ended, the GpuSortSend closes it, since a child comes
+ * first.  When nodes are rescanned, the GpuSortReceive closes it.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +40,7 @@
 #include "executor/row_stream.h"
 #include "port/compat.h"
 
-/* What leader and workers share, in the parallel context. */
+/* The state that leader and workers share, in the parallel context. */
 typedef struct SharedSend
 {
 	bool		streams;		/* rows are sent in chunks */
@@ -48,13 +50,14 @@ typedef struct SharedSend
 typedef struct SendState
 {
 	CustomScanState css;		/* must be first */
-	bool		is_received;	/* in the leader, by a GpuSortReceive */
+	bool		is_received;	/* in the leader: a GpuSortReceive asks for
+								 * its rows */
 	SharedSend *shared;			/* NULL in a single process */
 	ParallelContext *context;	/* parallel context, in the leader */
 
 	/* in the leader, from its first row on */
 	RowReceiver *receiver;		/* rows of workers; NULL: none are sent */
-	bool		child_ended;	/* there are no more own rows */
+	bool		child_ended;	/* the leader has had its last own row */
 	TupleTableSlot *row;		/* row of a worker */
 } SendState;
 
@@ -64,9 +67,10 @@ typedef struct ReceiveState
 	CustomScanState css;		/* must be first */
 	SendState  *send;			/* NULL: rows take core's way */
 
-	/* of rows that it has got directly, and that are not counted yet: */
-	uint64		nrows;			/* all, which the Gather has not seen */
-	uint64		nown;			/* rows of the leader's own */
+	/* counts of rows that came directly, not yet shown: */
+	uint64		nrows;			/* all of these rows, which the Gather has not
+								 * seen */
+	uint64		nown;			/* those that are the leader's own rows */
 } ReceiveState;
 
 static const CustomExecMethods receive_exec_methods;
@@ -153,7 +157,7 @@ stream_of(const SendState *send)
 						  MAXALIGN(sizeof(SharedSend)));
 }
 
-/* Are there workers that send rows in chunks? */
+/* Returns whether there are workers that send rows in chunks. */
 static bool
 has_senders(const SendState *send)
 {
@@ -161,7 +165,7 @@ has_senders(const SendState *send)
 		send->context->nworkers_launched > 0;
 }
 
-/* Counts rows that the executor has not seen a node emit. */
+/* Counts rows that the executor has not seen the node emit. */
 static void
 count_rows(PlanState *node, double nrows)
 {
@@ -169,7 +173,7 @@ count_rows(PlanState *node, double nrows)
 		InstrUpdateTupleCount(node->instrument, nrows);
 }
 
-/* In a worker: sends all rows of the child. */
+/* Sends all rows of the child, in a worker. */
 static void
 send_rows(SendState *send)
 {
@@ -189,7 +193,10 @@ send_rows(SendState *send)
 	count_rows(&send->css.ss.ps, nrows);
 }
 
-/* In the leader: a row of a worker, or of the child; NULL if there is none. */
+/*
+ * Returns a row of a worker, or of the child, in the leader; NULL if there is
+ * none.
+ */
 static TupleTableSlot *
 receive_row(SendState *send)
 {
@@ -212,7 +219,7 @@ receive_row(SendState *send)
 	}
 }
 
-/* In the leader: the first row, for which the Gather asks. */
+/* Returns the first row, in the leader, for which the Gather asks. */
 static TupleTableSlot *
 receive_first_row(SendState *send)
 {
@@ -225,7 +232,7 @@ receive_first_row(SendState *send)
 		send->receiver = row_receiver_begin(stream_of(send));
 	MemoryContextSwitchTo(caller_context);
 	slot = receive_row(send);
-	/* its worker has counted it */
+	/* the worker has counted its row */
 	if (slot == send->row && !TupIsNull(slot))
 		count_rows(node, -1);
 	return slot;
@@ -245,7 +252,9 @@ exec_send(CustomScanState *node)
 	return NULL;
 }
 
-/* In the leader: makes workers end, and forgets the row that was emitted last. */
+/*
+ * Makes workers end, in the leader, and forgets the row that was emitted last.
+ */
 static void
 end_stream(SendState *send)
 {
@@ -302,8 +311,9 @@ init_worker(CustomScanState *node, shm_toc *contents, void *place)
 }
 
 /*
- * When no more rows will be wanted, and before the parallel context goes.  Also
- * called between fetches from a cursor, which has no workers.
+ * Closes the stream, when no more rows will be wanted, and before the parallel
+ * context goes.  Also called between fetches from a cursor, which has no
+ * workers.
  */
 static void
 shut_down_send(CustomScanState *node)
@@ -346,7 +356,10 @@ begin_receive(CustomScanState *node, EState *estate, int eflags)
 	}
 }
 
-/* The next row of the GpuSortSend, which is run as the Gather would. */
+/*
+ * Returns the next row of the GpuSortSend, which is run as the Gather would
+ * run it.
+ */
 static TupleTableSlot *
 receive_directly(ReceiveState *receive)
 {
@@ -381,7 +394,7 @@ exec_receive(CustomScanState *node)
 	return ExecProcNode(outerPlanState(node));
 }
 
-/* Adds the rows that have not gone through the nodes below to what these show. */
+/* Adds the rows that have come directly to the counts of the nodes below. */
 static void
 count_direct_rows(ReceiveState *receive)
 {
@@ -407,7 +420,7 @@ rescan_receive(CustomScanState *node)
 	count_direct_rows(receive);
 	if (receive->send != NULL)
 		end_stream(receive->send);
-	/* with changed parameters it is rescanned at its first fetch */
+	/* with changed parameters the Gather is rescanned at its first fetch */
 	if (outerPlanState(node)->chgParam == NULL)
 		ExecReScan(outerPlanState(node));
 }

@@ -22,9 +22,9 @@ extern CustomScan *stream_make_plan(const CustomScanMethods *methods,
 									List *target_list, Plan *child);
 
 /*
- * Has a GpuSortReceive, the Gather below it and its GpuSortSend refer to their
- * children's columns, as other nodes do in a finished plan.  As long as the planner
- * looks for expressions they have to be there themselves.
+ * Makes a GpuSortReceive, the Gather below it and its GpuSortSend refer to
+ * their children's columns, as other nodes do in a finished plan.  Before
+ * that, their columns are expressions, which the planner looks for.
  */
 extern void stream_refer_to_children(CustomScan *receive);
 

@@ -3,15 +3,17 @@
  * parallel_sort.c
  *	  Sorting the rows of a partial plan, by all processes that run it.
  *
- * The node is parallel-aware, and stands in a partial plan, that is below a Gather:
- * in the leader and in its workers, which are all participants alike.  They are a team
- * (team.c): each puts its share of the child's rows, the first to come is elected to
- * make the order.  Then each participant takes the next part of it and emits its rows, when
- * it has emitted one (parts.c), also one that comes only then.  Parts are slices of rows in
- * memory, or, where memory does not suffice, parts of the merge of all runs.
+ * The node is parallel-aware, and stands in a partial plan, which is a plan
+ * below a Gather.  The leader and its workers, the participants, all run it in
+ * the same way.  They are a team (team.c): each puts its share of the child's
+ * rows, and the first to come is elected to make the order.  Then each
+ * participant, even one that comes only then, takes a part of the order, emits
+ * its rows, and takes the next part (parts.c).  Parts are slices of rows in
+ * memory, or, if memory is too small, parts of the merge of all runs.
  *
- * Where keys are of no use, or rows are few and do not fit memory, the elected one emits
- * the rows alone.  That is right for every node above, whose groups are whole then, too.
+ * The elected participant emits all rows alone if keys cannot sort them, or if
+ * rows are few and do not fit the memory.  That is right for every node above,
+ * too: the groups are whole.
  *
  * A leader without workers sorts for itself, and emits all rows.
  *
@@ -29,25 +31,26 @@
 #include "settings.h"
 #include "shared_state.h"
 
-/* Behind it is the TeamShared. */
+/* The state that participants share.  The TeamShared lies behind it. */
 struct SharedSort
 {
-	pg_atomic_uint32 sorted;	/* the report is there */
+	pg_atomic_uint32 sorted;	/* true: the report is there */
 	RowSortReport report;		/* report of the sort of all rows */
 	pg_atomic_uint64 nrows;		/* rows that participants have had */
-	pg_atomic_uint64 nnulls;	/* rows of these that have been left out */
+	pg_atomic_uint64 nnulls;	/* rows of these that were left out, as NULLs */
 	pg_atomic_uint64 ngroups;	/* groups that participants have counted */
-	pg_atomic_uint64 nread;		/* rows of the groups that have been counted */
+	pg_atomic_uint64 nread;		/* rows of the parts in which groups were
+								 * counted */
 };
 
-/* The part of the shared memory behind the SharedSort. */
+/* Returns the TeamShared, which lies behind the SharedSort. */
 static TeamShared *
 shared_team(SharedSort *shared)
 {
 	return (TeamShared *) ((char *) shared + MAXALIGN(sizeof(SharedSort)));
 }
 
-/* Is this process one of several? */
+/* Returns whether this process is one of several. */
 static bool
 has_others(const ParallelSort *sort)
 {
@@ -71,7 +74,7 @@ parallel_sort_begin(CustomScanState *node, EState *estate, int eflags)
 	sort->descriptor = ExecGetResultType(outerPlanState(node));
 }
 
-/* The next row that is to be sorted; NULL if there is none. */
+/* Returns the next row to be sorted; NULL if there is none. */
 static inline TupleTableSlot *
 next_row(ParallelSort *sort, PlanState *child)
 {
@@ -89,7 +92,7 @@ next_row(ParallelSort *sort, PlanState *child)
 	}
 }
 
-/* Begins the sort of a process that has no others beside it. */
+/* Sorts the rows of a process that has no others beside it. */
 static void
 sort_alone(ParallelSort *sort)
 {
@@ -133,7 +136,7 @@ put_rows(ParallelSort *sort)
 	team_finish(sort->team);
 }
 
-/* What all participants should do with the parts of the order. */
+/* Returns what all participants should do with the parts of the order. */
 static TeamWork
 wished_work(const ParallelSort *sort)
 {
@@ -162,7 +165,10 @@ share_report(ParallelSort *sort)
 	pg_atomic_write_u32(&shared->sorted, 1);
 }
 
-/* In the elected participant: sorts, and begins to emit the rows, if it does so alone. */
+/*
+ * Sorts, in the elected participant, and begins to emit the rows, if it emits
+ * them alone.
+ */
 static void
 make_order(ParallelSort *sort)
 {
@@ -181,14 +187,18 @@ make_order(ParallelSort *sort)
 	shared_count(STAT_SORTS_IN_SLICES, 1);
 }
 
-/* Takes part in the team, as long as rows are taken. */
+/* Takes part in the team, while rows are taken. */
 static void
 join_team(ParallelSort *sort)
 {
 	TeamRole	role = team_join(sort->team, 0);
 
 	if (role == TEAM_COLLECTS)
-		/* the progress of the sort is shown until that is done */
+
+		/*
+		 * this progress counts no rows while the progress of the sort is
+		 * shown
+		 */
 		sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
 	if (role != TEAM_LATE)
 		put_rows(sort);
@@ -213,7 +223,7 @@ begin_parts(ParallelSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Makes this process one of the team. */
+/* Makes this process a member of the team. */
 static void
 begin_team(ParallelSort *sort)
 {
@@ -276,7 +286,7 @@ parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups)
 
 	if (nread == 0)
 		return false;
-	/* who counts the last rows finds all groups counted */
+	/* the participant that counts the last rows finds all groups counted */
 	pg_atomic_fetch_add_u64(&shared->ngroups, *ngroups);
 	if (pg_atomic_fetch_add_u64(&shared->nread, nread) + nread <
 		team_shared_parts(shared_team(shared))->nrows)
@@ -285,7 +295,7 @@ parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups)
 	return true;
 }
 
-/* Forgets all that this process has of the rows, also the one emitted last. */
+/* Forgets all rows that this process has, and the row emitted last. */
 static void
 forget_rows(ParallelSort *sort)
 {
@@ -334,7 +344,10 @@ parallel_sort_estimate(CustomScanState *node, ParallelContext *context)
 	return MAXALIGN(sizeof(SharedSort)) + team_size(context->nworkers + 1);
 }
 
-/* Says what the workers that will be launched are to know; returns the terms of a team. */
+/*
+ * Sets what workers have to know, before they are launched; returns the terms
+ * of the team.
+ */
 static TeamTerms
 set_shared(ParallelSort *sort, ParallelContext *context, SharedSort *shared)
 {
@@ -356,7 +369,7 @@ set_shared(ParallelSort *sort, ParallelContext *context, SharedSort *shared)
 	return terms;
 }
 
-/* Before workers are launched. */
+/* Begins the shared state, before workers are launched. */
 void
 parallel_sort_init_shared(CustomScanState *node, ParallelContext *context,
 						  void *place)
@@ -370,7 +383,10 @@ parallel_sort_init_shared(CustomScanState *node, ParallelContext *context,
 	team_init(shared_team(place), context, &terms);
 }
 
-/* When the workers of the last launch have ended. */
+/*
+ * Begins the shared state again, when the workers of the last launch have
+ * ended.
+ */
 void
 parallel_sort_init_shared_again(CustomScanState *node,
 								ParallelContext *context, void *place)
@@ -391,7 +407,7 @@ parallel_sort_init_worker(CustomScanState *node, shm_toc *contents,
 	team_attach(shared_team(place));
 }
 
-/* Notes what a sort was like before the memory goes that has it. */
+/* Notes the report of a sort before the shared memory goes that has it. */
 static void
 note_report(ParallelSort *sort)
 {
@@ -403,7 +419,11 @@ note_report(ParallelSort *sort)
 	pg_read_barrier();
 	report->sorted = true;
 	report->sort = sort->shared->report;
-	/* these do not tell who is a worker; the participants are shown instead */
+
+	/*
+	 * its count does not tell who is a worker; the participants are shown
+	 * instead
+	 */
 	report->sort.workers = 0;
 	report->nparts = pg_atomic_read_u64(&parts->nemitted);
 	report->nparticipants = pg_atomic_read_u32(&parts->nemitters);
@@ -411,8 +431,9 @@ note_report(ParallelSort *sort)
 }
 
 /*
- * When no more rows will be wanted, and before the parallel context goes.  Also
- * called between fetches from a cursor, which has no workers.
+ * Ends the sort of several processes, when no more rows will be wanted, and
+ * before the parallel context goes.  Also called between fetches from a
+ * cursor, which has no workers.
  */
 void
 parallel_sort_shutdown(CustomScanState *node)

@@ -23,9 +23,9 @@ typedef struct SharedSort SharedSort;
 typedef enum SortEmission
 {
 	EMIT_PARTS,					/* all participants */
-	EMIT_PARTS_TO_COUNT,		/* the same, unless the number of groups is
-								 * known from the order alone */
-	EMIT_ALONE					/* the one that has sorted the rows */
+	EMIT_PARTS_TO_COUNT,		/* all participants, unless the number of
+								 * groups is known from the order alone */
+	EMIT_ALONE					/* the participant that has sorted the rows */
 } SortEmission;
 
 /* The report of a sort, for EXPLAIN. */
@@ -36,15 +36,18 @@ typedef struct ParallelSortReport
 	uint64		nparts;			/* parts with rows; 0: one participant has
 								 * emitted all rows */
 	int			nparticipants;	/* participants that have emitted parts */
-	uint64		most_rows;		/* most rows that one of them has emitted */
+	uint64		most_rows;		/* most rows that one participant has emitted */
 } ParallelSortReport;
 
 typedef struct ParallelSort ParallelSort;
 
-/* A function that makes the row that is sorted of a row of the child. */
+/* A function that makes the row to be sorted from a row of the child. */
 typedef TupleTableSlot *(*SortedRow) (ParallelSort *sort, TupleTableSlot *row);
 
-/* A node that sorts its child's rows; the state of such a node begins with it. */
+/*
+ * The state of a node that sorts its child's rows; the node's own state begins
+ * with it.
+ */
 struct ParallelSort
 {
 	CustomScanState css;		/* must be first */
@@ -52,17 +55,19 @@ struct ParallelSort
 	/* set by the node */
 	const SortColumn *columns;
 	int			ncolumns;
-	int			ngroup_columns; /* first columns, which make a group */
-	NodeLimit	limit;			/* limit of each group's rows */
+	int			ngroup_columns; /* number of the first columns, which make a
+								 * group */
+	NodeLimit	limit;			/* limits the rows of each group */
 	SortEmission emission;
-	bool		leaves_out_nulls;	/* rows whose first column is NULL */
+	bool		leaves_out_nulls;	/* rows whose first column is NULL are
+									 * left out */
 	SortedRow	make_row;		/* makes the rows that are sorted; NULL: the
 								 * child's rows are sorted */
 	TupleTableSlot *made_row;	/* slot for make_row */
 	TupleDesc	descriptor;		/* columns of the rows that are sorted */
 	TupleTableSlot *row;		/* present row, in a slot for minimal tuples */
 
-	/* when rows can be emitted: by a sort, by parts, or there are none */
+	/* once rows can be emitted: by a sort, or by parts, or there are none */
 	bool		ready;
 	RowSort    *sort;			/* sort that emits all rows, or NULL */
 	RowSort    *emptied;		/* earlier sort of few rows, or NULL */
@@ -73,31 +78,37 @@ struct ParallelSort
 								 * single process */
 	Team	   *team;			/* all participants; NULL in a single process */
 	uint64		nrows;			/* rows of the child, in this process */
-	uint64		nnulls;			/* rows of these that have been left out */
+	uint64		nnulls;			/* rows of these that were left out, as NULLs */
 	bool		last_was_small; /* the last sort in one process had few rows */
 	SharedSort *shared;			/* shared state; NULL in a single process */
 	ParallelContext *context;	/* parallel context, in the leader */
 	ParallelSortReport report;
 };
 
-/* Begins the node, and its child; the slot of the present row is not there yet. */
+/*
+ * Begins the node and its child.  The caller has to make the slot of the
+ * present row.
+ */
 extern void parallel_sort_begin(CustomScanState *node, EState *estate,
 								int eflags);
 
 /*
- * Takes the rows of the child and sorts them, if that has not been done, with the
+ * Takes the rows of the child and sorts them, unless that is done, with the
  * other participants if there are any.
  */
 extern void parallel_sort_get_ready(ParallelSort *sort);
 
-/* The number of the child's rows in all participants, and of those left out. */
+/*
+ * Return the number of the child's rows in all participants, and how many of
+ * these were left out as NULLs.
+ */
 extern uint64 parallel_sort_rows(const ParallelSort *sort);
 extern uint64 parallel_sort_nulls(const ParallelSort *sort);
 
 /*
- * To be called by a participant that has emitted the last row of its parts, in
- * which it has found *ngroups groups.  True for the last of all participants, with
- * *ngroups set to the groups of all.
+ * Has to be called by a participant that has emitted the last row of its
+ * parts, in which it has found *ngroups groups.  Returns true in the last of
+ * all participants, and sets *ngroups to the number of groups of all.
  */
 extern bool parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups);
 
@@ -126,8 +137,10 @@ parallel_sort_next(ParallelSort *sort)
 }
 
 /*
- * The node's other CustomExecMethods.  All but parallel_sort_init_worker() drop the
- * rows of this process, and the row that was emitted last.
+ * The node's other CustomExecMethods.  parallel_sort_estimate() and
+ * parallel_sort_init_worker() drop nothing.  parallel_sort_shutdown() drops
+ * the rows of this process, and the row that was emitted last, if several
+ * processes sort.  The others always drop them.
  */
 extern void parallel_sort_end(CustomScanState *node);
 extern void parallel_sort_rescan(CustomScanState *node);

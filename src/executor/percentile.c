@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * percentile.c
- *	  Percentiles of sorted values, as percentile_cont() and percentile_disc().
+ *	  Percentiles of sorted values: percentile_cont() and percentile_disc().
  *
- * A percentile is made of one value, or of two that follow each other, and their
- * positions are known from the number of all values.  So no other is looked at.
- * The arithmetic is that of core, to the last bit.
+ * A percentile is made of one value, or of two values that follow each other.
+ * Their positions are known from the number of all values, so no other value
+ * is looked at.  The arithmetic is core's, to the last bit.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,7 +50,7 @@ percentile_find(Percentile *percentile, PercentileKind kind, uint64 nvalues)
 	percentile->part = place - floor(place);
 }
 
-/* The number that lies so far from one to the other. */
+/* Returns the number at this part of the way from one number to the other. */
 static Datum
 number_between(Datum first, Datum second, double part)
 {
@@ -60,7 +60,9 @@ number_between(Datum first, Datum second, double part)
 	return Float8GetDatum(low + part * (high - low));
 }
 
-/* The same of intervals. */
+/*
+ * Returns the interval at this part of the way from one interval to the other.
+ */
 static Datum
 interval_between(Datum first, Datum second, double part)
 {

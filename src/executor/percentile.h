@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * percentile.h
- *	  Percentiles of sorted values, as percentile_cont() and percentile_disc().
+ *	  Percentiles of sorted values: percentile_cont() and percentile_disc().
  *
  *-------------------------------------------------------------------------
  */
@@ -12,28 +12,29 @@
 
 #include "utils/array.h"
 
-/* How a percentile is computed of the values between which it lies. */
+/* How a percentile is computed from the values between which it lies. */
 typedef enum PercentileKind
 {
 	PERCENTILE_DISCRETE,		/* one of the values */
 	PERCENTILE_OF_NUMBERS,		/* interpolated between values of type float8 */
-	PERCENTILE_OF_INTERVALS		/* the same with type interval */
+	PERCENTILE_OF_INTERVALS		/* interpolated between values of type
+								 * interval */
 } PercentileKind;
 
-/* The value of a position, counted from 0, of the sorted ones. */
+/* A value of the sorted values, by its position, counted from 0. */
 typedef struct WantedValue
 {
 	uint64		position;
 	Datum		value;			/* set by the user */
 } WantedValue;
 
-/* A percentile; one of no fraction, or of no values, is NULL. */
+/* A percentile.  It is NULL without a fraction, or without values. */
 typedef struct Percentile
 {
 	bool		isnull;
 	double		fraction;
 	WantedValue first;
-	WantedValue second;			/* second value: the first, or the next one */
+	WantedValue second;			/* the first value again, or the next one */
 	double		part;			/* part of the way from the first to the
 								 * second */
 } Percentile;
@@ -45,13 +46,17 @@ typedef struct Percentile
 extern void percentile_find(Percentile *percentile, PercentileKind kind,
 							uint64 nvalues);
 
-/* The result of a percentile, when its values are set; in the current context. */
+/*
+ * Returns the result of a percentile, when its values are set, in the current
+ * memory context.
+ */
 extern Datum percentile_value(const Percentile *percentile,
 							  PercentileKind kind);
 
 /*
- * Makes a percentile for each fraction of an array; and an array of this type, of
- * the same dimensions, of the results.
+ * percentiles_of_array() makes a percentile for each fraction of an array.
+ * percentiles_to_array() makes an array of the results, of this type and of
+ * the same dimensions.
  */
 extern Percentile *percentiles_of_array(ArrayType *fractions, int *count);
 extern ArrayType *percentiles_to_array(const Percentile *percentiles,

@@ -4,31 +4,32 @@
  *	  Sorting rows: put them, sort, get them in order.
  *
  * A row that is put goes two ways.  The row itself is copied to the row store
- * and stays there; its key is made and sorted with the others, elsewhere.
- * The order comes back, a permutation of row numbers, by which rows are emitted
- * from the store (row_source.c).
+ * and stays there.  Its key is made, and is sorted with the other keys,
+ * elsewhere.  The order comes back, a permutation of row numbers.  By this
+ * order rows are emitted from the store (row_source.c).
  *
- *		slot --+-- row_store.c ---+-- row_source.c --> slot
- *		       |                  |
- *		       +-- row_order.c ---+
+ *	slot --+-- row_store.c ---+-- row_source.c --> slot
+ *	       |                  |
+ *	       +-- row_order.c ---+
  *
- * Of rows with a single by-value column only the values are kept, without a tuple
- * header.  NULLs are only counted.  Processes that sort together keep such rows as
- * they are, since they may have to write them, and the collector takes the values when
- * they have been sorted.
+ * If rows have a single by-value column, only the values are kept, without a
+ * tuple header, and NULLs are only counted.  Processes that sort together keep
+ * such rows as they are, since they may have to write them.  Their collector
+ * takes the values when the rows have been sorted.
  *
- * Rows that exceed the memory setting are written as sorted runs to a temporary
- * file, and the runs are merged in the end (external_sort.c).
+ * Rows that exceed the memory setting are written as sorted runs to a
+ * temporary file, and the runs are merged in the end (external_sort.c).
  *
  * If only few first rows are wanted, core's heap of the first rows sorts them
- * (native_sort.c).  The heap takes over later, too, when there turn out to be many
- * more rows than are wanted, or when the memory is full and has room for the heap.
+ * (native_sort.c).  The heap takes over later, too: when there turn out to be
+ * many more rows than are wanted, or when the memory is full and has room for
+ * the heap.
  *
- * If the rows turn out not to be sortable by keys, they are moved to core's
- * tuplesort one by one, while the store shrinks.
+ * If keys cannot sort the rows, the rows are moved to core's tuplesort one by
+ * one, while the store shrinks.
  *
- * Of processes that sort together one has the rows of all, which a team has sorted
- * (team.c).  It emits them in the same way.
+ * If processes sort together, one of them has the rows of all, which a team
+ * has sorted (team.c).  It emits the rows in the same way.
  *
  *-------------------------------------------------------------------------
  */
@@ -51,8 +52,9 @@
 #include "spill/external_sort.h"
 
 /*
- * The first rows that are wanted are few when there are FEW_ROWS_PART times as many:
- * then core's heap of the first rows takes no longer than a sort of all, as measured.
+ * The wanted first rows are few if there are FEW_ROWS_PART times as many rows.
+ * Then core's heap of the first rows takes no longer than a sort of all, as
+ * measured.
  */
 #define FEW_ROWS_PART		32
 
@@ -66,13 +68,13 @@
 typedef enum RowSortStatus
 {
 	TAKES_ROWS,					/* rows are put, to be sorted by keys */
-	IN_MEMORY,					/* they are sorted, in the store */
-	IN_RUNS,					/* they are sorted, in runs */
+	IN_MEMORY,					/* rows are sorted, in the store */
+	IN_RUNS,					/* rows are sorted, in runs */
 	TAKES_NATIVELY,				/* rows are put to core's tuplesort */
-	NATIVE						/* it has sorted them */
+	NATIVE						/* core's tuplesort has sorted the rows */
 } RowSortStatus;
 
-/* Of rows that are one value each, without NULLs. */
+/* The form of rows that are one value each, without NULLs. */
 static const ExternalSortVariant single_values = {
 	.column = single_value_column,
 	.format = &run_of_values,
@@ -84,11 +86,11 @@ struct RowSort
 {
 	RowSortStatus status;
 	RowSource  *source;			/* the sorted rows */
-	ExternalSort *external;		/* sort by keys, own or a team's */
+	ExternalSort *external;		/* the sort by keys: own, or a team's */
 	ExternalSort own;
-	NativeSort *native;			/* core's sort; NULL: by keys */
+	NativeSort *native;			/* core's sort; NULL: keys sort the rows */
 	Team	   *team;			/* team that has sorted the rows, or NULL */
-	TeamWork	work;			/* what it does with the parts of the order */
+	TeamWork	work;			/* what the team does with parts of the order */
 	MemoryContext context;		/* owns everything below */
 	TupleDesc	descriptor;
 	const SortColumn *columns;
@@ -105,7 +107,7 @@ struct RowSort
 	RowSortReport report;
 };
 
-/* Puts a row to the native sort. */
+/* Puts a row into the native sort. */
 static inline void
 put_natively(RowSort *sort, TupleTableSlot *slot)
 {
@@ -113,7 +115,7 @@ put_natively(RowSort *sort, TupleTableSlot *slot)
 	sort_progress_add(sort->progress, 1);
 }
 
-/* The same for a stored row; the slot is for minimal tuples. */
+/* Puts a stored row into the native sort; the slot is for minimal tuples. */
 static inline void
 put_stored_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
 {
@@ -122,7 +124,10 @@ put_stored_natively(RowSort *sort, MinimalTuple row, TupleTableSlot *slot)
 	native_sort_put(sort->native, slot);
 }
 
-/* The same for values, and for as many NULLs as have been put. */
+/*
+ * Puts the values that have been put, and the NULLs that were counted, into
+ * the native sort.
+ */
 static void
 put_values_natively(RowSort *sort, TupleTableSlot *slot)
 {
@@ -319,9 +324,10 @@ fall_back_without_keys(RowSort *sort)
 }
 
 /*
- * Is core's sort to take the rows, when memory is full?  It has room for a heap of the
- * rows that are wanted when it has twice as many, and a row takes up to twice the memory
- * there.  Where files are limited core decides which rows need one.
+ * Returns whether core's sort takes the rows, when memory is full.  Core has
+ * room for a heap of the wanted rows when it has twice as many rows, and a row
+ * takes up to twice the memory there.  Where files are limited, core decides
+ * which rows need one.
  */
 static bool
 few_are_wanted(const RowSort *sort)
@@ -332,7 +338,7 @@ few_are_wanted(const RowSort *sort)
 		sort->bound * times < sort->external->store->nrows;
 }
 
-/* Makes room for rows: spills those in the store, or falls back. */
+/* Makes room for rows: spills the rows in the store, or falls back. */
 static void
 make_room(RowSort *sort)
 {
@@ -345,7 +351,7 @@ make_room(RowSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* As put_in_store(), of a single value. */
+/* Does what put_in_store() does, for a single value. */
 static pg_noinline bool
 put_value(RowSort *sort, TupleTableSlot *slot)
 {
@@ -354,7 +360,9 @@ put_value(RowSort *sort, TupleTableSlot *slot)
 
 	if (isnull)
 	{
-		/* values may take long to come, and the progress is to go on */
+		/*
+		 * the next value may take long to come, and the progress is to go on
+		 */
 		if (unlikely(++sort->external->nnulls % PROGRESS_ROWS == 0))
 			(void) external_sort_go_on(sort->external);
 		return true;
@@ -365,7 +373,7 @@ put_value(RowSort *sort, TupleTableSlot *slot)
 		external_sort_put_key(sort->external, slot);
 }
 
-/* Takes the row with those that are sorted by keys, if there is room. */
+/* Puts a row to be sorted by keys; false if there is no room. */
 static inline bool
 put_in_store(RowSort *sort, TupleTableSlot *slot)
 {
@@ -374,7 +382,7 @@ put_in_store(RowSort *sort, TupleTableSlot *slot)
 	return external_sort_put(sort->external, slot);
 }
 
-/* Takes a row of this process. */
+/* Puts a row into the sort by keys, or into the native sort. */
 static inline void
 put_row(RowSort *sort, TupleTableSlot *slot)
 {
@@ -402,7 +410,7 @@ row_sort_take(RowSort *sort, PlanState *source)
 	uint64		nrows = 0;
 	uint64		taken;
 
-	/* one that sorts natively has nothing else to do between rows */
+	/* a native sort has nothing else to do between rows */
 	while (sort->status == TAKES_ROWS)
 	{
 		TupleTableSlot *slot = ExecProcNode(source);
@@ -421,7 +429,7 @@ row_sort_take(RowSort *sort, PlanState *source)
 	return nrows;
 }
 
-/* How the last merge is done, unless one process compares keys. */
+/* Returns how the last merge is done, unless one process compares keys. */
 static const char *
 describe_merge(const RowSort *sort)
 {
@@ -438,8 +446,8 @@ describe_merge(const RowSort *sort)
 }
 
 /*
- * Adds how the runs were merged, whose rows were sorted by this method.  Where those
- * of each came in order the files are all that the sort has cost.
+ * Reports how the runs were merged; "method" sorted their rows.  If the rows
+ * of each run came in order, the sort has cost nothing but the files.
  */
 static void
 report_runs(const RowSort *sort, const char *method, RowSortReport *report)
@@ -481,7 +489,7 @@ sort_natively(RowSort *sort)
 	sort->status = NATIVE;
 }
 
-/* The rows in runs, without NULLs that were only counted. */
+/* Returns the rows in runs, without the NULLs that were only counted. */
 static RowSource *
 source_in_runs(const ExternalSort *external)
 {
@@ -493,7 +501,7 @@ source_in_runs(const ExternalSort *external)
 							 external->progress);
 }
 
-/* The NULLs that were counted, or those of them that are wanted. */
+/* Returns how many of the counted NULLs are wanted. */
 static uint64
 wanted_nulls(const ExternalSort *external)
 {
@@ -501,7 +509,7 @@ wanted_nulls(const ExternalSort *external)
 		group_limit_of_nulls(external->group_limit, external->nnulls);
 }
 
-/* The rows that have been sorted by keys, wherever they are. */
+/* Returns the rows that have been sorted by keys, wherever they are. */
 static RowSource *
 make_source(const RowSort *sort)
 {
@@ -580,7 +588,7 @@ row_sort_perform(RowSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Sorts the rows of a team natively, which cannot be sorted by keys. */
+/* Sorts the rows of a team natively, when keys cannot sort them. */
 static void
 sort_team_natively(RowSort *sort)
 {
@@ -616,7 +624,10 @@ row_sort_of_team(Team *team)
 	return sort;
 }
 
-/* Can all rows be emitted as values, and are they likely to be? */
+/*
+ * Returns whether all rows can be emitted as values, and are likely to be
+ * emitted.
+ */
 static bool
 can_take_values(const RowSort *sort)
 {
@@ -654,7 +665,7 @@ row_sort_prepare(RowSort *sort, TeamWork wish)
 	return sort->work;
 }
 
-/* Emits rows of one by-value column, all of them in memory, as values. */
+/* Returns the values of rows of one by-value column, all of them in memory. */
 static RowSource *
 take_values(RowSort *sort)
 {
@@ -665,7 +676,7 @@ take_values(RowSort *sort)
 	return row_source_of_values(order, nnulls, nulls_first, sort->progress);
 }
 
-/* The rows that a team has sorted by keys. */
+/* Returns the rows that a team has sorted by keys. */
 static RowSource *
 source_of_team(RowSort *sort)
 {
@@ -718,7 +729,7 @@ row_sort_count_groups(const RowSort *sort, uint64 *ngroups)
 bool
 row_sort_suffices(const RowSort *sort, double bound)
 {
-	/* those that are sorted by keys are all kept */
+	/* rows that are sorted by keys are all kept */
 	return sort->native == NULL || sort->bound == NO_BOUND ||
 		(bound != NO_BOUND && bound <= sort->bound);
 }

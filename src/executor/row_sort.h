@@ -3,9 +3,10 @@
  * row_sort.h
  *	  Sorting rows: put them, sort, get them in order.
  *
- * The counterpart of core's tuplesort, and used in the same way: begin, put all
- * rows, perform, get the rows in order, end.  If rows turn out not to be sortable
- * by keys the sort falls back to core's tuplesort; users need not know.
+ * A RowSort is the counterpart of core's tuplesort, and is used in the same
+ * way: begin, put all rows, perform, get the rows in order, end.  If keys
+ * cannot sort the rows, the sort falls back to core's tuplesort; users need
+ * not know.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +25,7 @@ typedef struct RowSort RowSort;
 
 /*
  * The report of a sort, for EXPLAIN and the statistics.  It has no pointers,
- * for it outlives the sort, and is copied between processes.
+ * since it outlives the sort and is copied between processes.
  */
 typedef struct RowSortReport
 {
@@ -33,14 +34,14 @@ typedef struct RowSortReport
 	bool		on_device;		/* some rows were sorted by gpusortd */
 	uint64		nrows;			/* rows sorted by keys */
 	Size		memory;			/* most bytes in memory, or bytes in files */
-	bool		on_disk;		/* the bytes are those in files */
+	bool		on_disk;		/* "memory" counts bytes in files */
 	uint64		fill_microseconds;	/* time of the source, and of putting rows */
 	uint64		sort_microseconds;	/* time from the last row to the order */
 	uint64		device_microseconds;	/* part of that time on the device */
 	int			workers;		/* workers that have had rows */
 	uint64		kept_rows;		/* rows that workers have kept */
-	uint64		gathered_rows;	/* rows that workers have gathered, set by the
-								 * user */
+	uint64		gathered_rows;	/* rows that workers have sent in their order,
+								 * set by the user */
 	int			workers_alone;	/* workers that have sorted for themselves,
 								 * set by the user */
 } RowSortReport;
@@ -48,18 +49,19 @@ typedef struct RowSortReport
 /*
  * Begins a sort of rows of this descriptor, in the memory that
  * gpusort_memory_limit() allows.  The descriptor and the columns must stay.
- * Rows can be fetched backward or again only with random_access, and only the
- * first "bound" of them, unless that is NO_BOUND.  Allocates in a memory
- * context that is a child of the current one.
+ * Rows can be fetched backward or again only with random_access.  Only the
+ * first "bound" rows can be fetched; NO_BOUND: all rows.  Allocates in a child
+ * of the current memory context.
  */
 extern RowSort *row_sort_begin(TupleDesc descriptor, const SortColumn *columns,
 							   int ncolumns, double expected_rows,
 							   double bound, bool random_access);
 
 /*
- * The same for few rows: core's sort is used from the beginning.  *emptied is
- * NULL, or a sort that row_sort_empty() has left: that is used again if it has the
- * same bound and memory, and ended otherwise.  *emptied becomes NULL.
+ * Begins a sort of few rows, which core's sort does from the beginning.
+ * *emptied is NULL, or a sort that row_sort_empty() has left.  That sort is
+ * used again if it has the same bound and memory, and is ended otherwise.
+ * *emptied becomes NULL.
  */
 extern RowSort *row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 								   const SortColumn *columns, int ncolumns,
@@ -67,38 +69,44 @@ extern RowSort *row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 								   bool random_access);
 
 /*
- * In a collector, which has put its last row: makes the order of the rows of a team, which
- * ends after the sort.  row_sort_prepare() prepares what the team does with parts of the
- * order: the wish, or what pays and memory allows in its place.  It returns that, and the
- * report is there.  row_sort_announce() tells it to the others.  Then rows can be fetched,
- * unless all members emit parts.
+ * row_sort_of_team() makes the order of the rows of a team, in the collector,
+ * which has put its last row.  The team has to end after the sort.
+ * row_sort_prepare() prepares what the team does with parts of the order: the
+ * wished work, or whatever pays and fits memory in its place.  It returns what
+ * it has prepared, and from then on there is a report.  row_sort_announce()
+ * announces the work to the other members.  Then rows can be fetched, unless
+ * all members emit parts.
  */
 extern RowSort *row_sort_of_team(Team *team);
 extern TeamWork row_sort_prepare(RowSort *sort, TeamWork wish);
 extern void row_sort_announce(RowSort *sort);
 
-/* Are rows that are sorted by ncolumns columns one value each, passed by value? */
+/*
+ * Returns whether rows that are sorted by ncolumns columns are one value each,
+ * passed by value.
+ */
 extern bool row_sort_is_of_values(TupleDesc descriptor, int ncolumns);
 
 /*
- * Lets the sort leave out rows that are not among the first of their group, unless the
- * limit is NULL; to be called before the first row.  The limit must stay as it is.
+ * Lets the sort leave out rows that are not among the first of their group,
+ * unless "limit" is NULL.  Has to be called before the first row.  "limit"
+ * must stay as it is.
  */
 extern void row_sort_limit_groups(RowSort *sort, GroupLimit *limit);
 
 /* Puts a row. */
 extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);
 
-/* Puts all rows of this node; returns how many. */
+/* Puts all rows of this node; returns their number. */
 extern uint64 row_sort_take(RowSort *sort, PlanState *source);
 
-/* Sorts, after the last row; only then can rows be fetched. */
+/* Sorts, after the last row.  Rows can be fetched only after that. */
 extern void row_sort_perform(RowSort *sort);
 
 /*
- * Stores the next row, or the previous one, in the slot, which is one for
- * minimal tuples, and returns true; or clears the slot and returns false when
- * there is none.  The row is valid until the next call.
+ * Stores the next row, or the previous one, in the slot, which has to be one
+ * for minimal tuples, and returns true.  If there is none, clears the slot and
+ * returns false.  The row is valid until the next call.
  */
 extern bool row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot);
 
@@ -106,18 +114,21 @@ extern bool row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot);
 extern void row_sort_skip(RowSort *sort, uint64 nrows);
 
 /*
- * Sets *ngroups to the number of groups, after row_sort_perform() of a sort with a
- * limit of one row of each group; false if the number is not known, since the order
- * may have further rows.
+ * Sets *ngroups to the number of groups, after row_sort_perform() of a sort
+ * with a limit of one row of each group.  Returns false if the number is not
+ * known, since the order may have further rows.
  */
 extern bool row_sort_count_groups(const RowSort *sort, uint64 *ngroups);
 
-/* Can the first "bound" rows be fetched, or all if that is NO_BOUND? */
+/*
+ * Returns whether the first "bound" rows can be fetched, or all if that is
+ * NO_BOUND.
+ */
 extern bool row_sort_suffices(const RowSort *sort, double bound);
 
 /*
- * Goes back to the first row; marks the position, and goes back to the mark.
- * As core's tuplesort, only with random_access.
+ * Go back to the first row, mark the position, and go back to the mark.
+ * Allowed only with random_access, as in core's tuplesort.
  */
 extern void row_sort_rescan(RowSort *sort);
 extern void row_sort_mark(RowSort *sort);
@@ -130,8 +141,8 @@ extern void row_sort_report(RowSort *sort, RowSortReport *report);
 extern void row_sort_end(RowSort *sort);
 
 /*
- * Ends the sort, unless row_sort_begin_few() has begun it: then only the rows are
- * dropped, and *emptied becomes the sort, for the next call of that function.
+ * Ends the sort, unless row_sort_begin_few() has begun it: then only drops the
+ * rows, and sets *emptied to the sort, for the next call of that function.
  */
 extern void row_sort_empty(RowSort *sort, RowSort **emptied);
 

@@ -1,25 +1,26 @@
 /*-------------------------------------------------------------------------
  *
  * row_source.c
- *	  Sorted rows, wherever they are.
+ *	  A source of sorted rows, wherever they are.
  *
- * A sort ends in one of several places, and its user fetches rows without knowing in
- * which.  Each place is a source of its own kind:
+ * A sort ends with its rows in one of several places.  Its user fetches rows
+ * without knowing in which.  Each place is a source of its own kind:
  *
- *		order		the rows of a store in memory, by their order
- *		values		values of one column, in memory or in another source, and NULLs
- *		reader		rows that come one after the other: from the merge of runs,
- *					from merged parts, or gathered by workers
- *		tape		the result of such a merge, which can be read in any direction
+ *	order		the rows of a store in memory, by their order
+ *	values		values of one column, in memory or in another source, and NULLs
+ *	reader		rows that come one after the other: from the merge of runs,
+ *				from parts of such a merge, or from slices that workers send
+ *	tape		the result of such a merge, which can be read in any direction
  *
- * PostgreSQL's own sort is one more (native_sort.c).
+ * PostgreSQL's own sort is one more kind (native_sort.c).
  *
- * Rows in memory are emitted by the entries of their order, among which the position
- * moves at will.  A reader and a tape keep the position themselves; here their rows are
- * only counted, for the progress.
+ * Rows in memory are emitted by the entries of their order, and the position
+ * moves freely among the entries.  A reader and a tape keep the position
+ * themselves.  Here their rows are only counted, for the progress.
  *
- * NULLs of a single by-value column are stored nowhere: they are entries without a
- * value.  A value's number is that of its entry less the NULLs ahead of it.
+ * NULLs of a single by-value column are stored nowhere: they are entries
+ * without a value.  The number of a value is the number of its entry less the
+ * NULLs ahead of it.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,12 +35,15 @@
 #include "settings.h"
 
 /*
- * Rows of at most this many columns, all of them by value, have their columns put into
- * the slot when they are emitted.
+ * If rows have at most this many columns, all of them by value, the columns
+ * are put into the slot when a row is emitted.
  */
 #define MOST_TAKEN_COLUMNS	4
 
-/* How many rows have been emitted, which the progress shows now and then. */
+/*
+ * The number of rows that have been emitted, which the progress shows now and
+ * then.
+ */
 typedef struct EmittedRows
 {
 	SortProgress *progress;
@@ -48,7 +52,9 @@ typedef struct EmittedRows
 								 * the end */
 } EmittedRows;
 
-/* Shows that the rows so far have been emitted, or more in an earlier scan. */
+/*
+ * Shows the number of emitted rows, unless an earlier scan has emitted more.
+ */
 static void
 show_emitted(const EmittedRows *emitted)
 {
@@ -56,9 +62,7 @@ show_emitted(const EmittedRows *emitted)
 		sort_progress_emitted(emitted->progress, emitted->next);
 }
 
-/*
- * ---- entries, among which the position moves at will
- */
+/* ---- entries, among which the position moves freely */
 
 typedef struct EntryPosition
 {
@@ -77,7 +81,7 @@ begin_entries(EntryPosition *position, uint64 nentries, SortProgress *progress)
 	position->nentries = nentries;
 }
 
-/* At a stop, or the end: shows the progress; false at the end. */
+/* Shows the progress, at a stop or at the end.  Returns false at the end. */
 static pg_noinline bool
 pass_stop(EntryPosition *position)
 {
@@ -104,8 +108,8 @@ step_forward(EntryPosition *position, uint64 *entry)
 }
 
 /*
- * Moves to the entry before the one emitted last, or to the last one if the end has been
- * reached; false at the start.
+ * Moves to the entry before the one emitted last, or to the last entry if the
+ * end was reached.  Returns false at the start.
  */
 static bool
 step_backward(EntryPosition *position, uint64 *entry)
@@ -171,13 +175,14 @@ typedef struct OrderSource
 	EntryPosition position;
 	RowOrder   *order;
 	Size		row_bytes;		/* bytes of a row to be prefetched */
-	int			ntaken_columns; /* columns that are put into the slot; or 0 */
+	int			ntaken_columns; /* number of columns that are put into the
+								 * slot; 0: none are */
 	Size		places[MOST_TAKEN_COLUMNS]; /* places of these columns, behind
 											 * the header of a row without
 											 * NULLs */
 } OrderSource;
 
-/* Finds where the columns are in a row, if all are by value, and few. */
+/* Finds where the columns are in a row, if they are all by value, and few. */
 static void
 find_places(OrderSource *rows, TupleDesc descriptor)
 {
@@ -199,9 +204,9 @@ find_places(OrderSource *rows, TupleDesc descriptor)
 }
 
 /*
- * Puts the few columns of a row into the slot, unless one is NULL or was added after
- * the row.  Whatever takes the row will need the columns, and would deform the row
- * by all the rules.
+ * Puts the few columns of a row into the slot, unless a column is NULL or was
+ * added after the row.  Whatever takes the row will need the columns, and
+ * would otherwise deform the row by all the rules.
  */
 static inline void
 take_columns(const OrderSource *rows, TupleTableSlot *slot, MinimalTuple row)
@@ -299,15 +304,16 @@ typedef struct ValueSource
 	uint64		nvalues;
 	RowOrder   *order;			/* order of the values in memory, or NULL */
 
-	/* of values that are elsewhere */
+	/* if values are in another source */
 	RowSource  *values;
 	uint64		next_value;		/* value that the source emits next */
 	uint64		marked_value;
 } ValueSource;
 
 /*
- * Stores a value, by its number, of the other source.  It is the next value there, or
- * the one that was emitted last; or values were skipped, or NULLs lie between.
+ * Stores a value of the other source, by its number.  Mostly it is the next
+ * value there, or the value that was emitted last.  Otherwise values were
+ * skipped, or NULLs lie between.
  */
 static void
 fetch_value(ValueSource *source, uint64 number, TupleTableSlot *slot)
@@ -324,7 +330,7 @@ fetch_value(ValueSource *source, uint64 number, TupleTableSlot *slot)
 	source->next_value = number + 1;
 }
 
-/* Stores a value, by its number, of the order in memory. */
+/* Stores a value of the order in memory, by its number. */
 static inline void
 store_value(RowOrder *order, bool forward, uint64 number, TupleTableSlot *slot)
 {
@@ -349,7 +355,7 @@ value_get(RowSource *source, bool forward, TupleTableSlot *slot)
 		ExecClearTuple(slot);
 		return false;
 	}
-	/* of NULLs before all values it is larger than any */
+	/* for NULLs ahead of all values the number is larger than any */
 	number = entry - values->first_value;
 	if (unlikely(number >= values->nvalues))
 		row_source_store_value(slot, NULL);
@@ -400,7 +406,7 @@ value_restore(RowSource *source)
 		values->values->methods->restore(values->values);
 }
 
-/* A source that still lacks its values. */
+/* Makes a source that still lacks its values. */
 static ValueSource *
 begin_values(uint64 nvalues, uint64 nnulls, bool nulls_first,
 			 SortProgress *progress)
@@ -442,7 +448,10 @@ row_source_of_values_in_runs(RowSource *source, uint64 nvalues, uint64 nnulls,
  * ---- rows that come one after the other
  */
 
-/* Counts a row before it is fetched; those that are fetched backward are not counted. */
+/*
+ * Counts a row before it is fetched.  Rows that are fetched backward are not
+ * counted.
+ */
 static inline void
 count_row(EmittedRows *emitted, bool forward)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row_source.h
- *	  Sorted rows, wherever they are.
+ *	  A source of sorted rows, wherever they are.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,10 @@
 
 typedef struct RowSource RowSource;
 
-/* What each kind of source does; these are as those of a RowSort (row_sort.h). */
+/*
+ * What each kind of source does, as the functions of a RowSort do
+ * (row_sort.h).
+ */
 typedef struct RowSourceMethods
 {
 	bool		(*get) (RowSource *source, bool forward, TupleTableSlot *slot);
@@ -27,35 +30,37 @@ typedef struct RowSourceMethods
 	void		(*restore) (RowSource *source);
 } RowSourceMethods;
 
-/* What all kinds have; first in each of them. */
+/* What all kinds of sources begin with. */
 struct RowSource
 {
 	const RowSourceMethods *methods;
 };
 
 /*
- * Makes a source of rows, before the first of them.  What it is made of has to stay, and
- * the progress shows how many rows it has emitted.  Each allocates in the current memory
- * context, which frees it.
+ * The functions below make a source, which begins before the first row, in the
+ * current memory context, which frees it.  What the rows come from has to
+ * stay.  The progress shows how many rows the source has emitted.
  *
- * The rows of an order, which are minimal tuples in memory.
+ * row_source_of_order() emits the rows of an order, which are minimal tuples
+ * in memory.
  */
 extern RowSource *row_source_of_order(RowOrder *order, TupleDesc descriptor,
 									  SortProgress *progress);
 
 /*
- * The rows of a reader, minimal tuples or, with of_values, values of one column.  They
- * can be had forward only, and once.
+ * Emits the rows of a reader: minimal tuples, or, with of_values, values of
+ * one column.  Rows can be fetched forward only, and once.
  */
 extern RowSource *row_source_of_reader(RowReader *reader, bool of_values,
 									   SortProgress *progress);
 
-/* The rows on a tape. */
+/* Emits the rows on a tape. */
 extern RowSource *row_source_of_tape(ResultTape *tape, SortProgress *progress);
 
 /*
- * Values of one column, and as many NULLs as have been counted.  The values are those of
- * an order in memory, or of another source, which has nvalues rows.
+ * Emit values of one column, and as many NULLs as have been counted.  The
+ * values are in an order in memory, or in another source, which has nvalues
+ * rows.
  */
 extern RowSource *row_source_of_values(RowOrder *order, uint64 nnulls,
 									   bool nulls_first,

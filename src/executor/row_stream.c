@@ -3,18 +3,19 @@
  * row_stream.c
  *	  A stream of rows from parallel workers to their leader, in chunks.
  *
- * Each worker forms rows in the chunks of a ring (chunk_ring.c), and the leader emits
- * them from there, in the order in which chunks come.
+ * Each worker forms rows in the chunks of a ring (chunk_ring.c).  The leader
+ * emits the rows from there, in the order in which chunks come.
  *
- * A row that is larger than a chunk is sent in pieces, each a chunk, which come in
- * their order though not one behind the other.  The leader puts them together.
+ * A row that is larger than a chunk is sent in pieces, each of them a chunk.
+ * The pieces of a row come in their order, though not one behind the other.
+ * The leader puts them together.
  *
- * A worker waits when all of its chunks are full, as it would for room in a tuple
- * queue.  The leader waits only when it has nothing else to do.
+ * A worker waits when all of its chunks are full, as it would wait for room in
+ * a tuple queue.  The leader waits only when it has nothing else to do.
  *
- * Workers that have begun are waited for, others are not: one that comes when the
- * leader has seen the end of all others, and has no row left to emit itself, finds
- * the stream at its end.
+ * The leader waits only for workers that have begun.  When these have ended,
+ * and the leader has no row of its own left, the stream is at its end for a
+ * worker that comes then.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,15 +31,18 @@
 
 #define CHUNKS_PER_WORKER	4
 
-/* Behind it are the rings; a worker's has its number. */
+/*
+ * The shared state.  The rings lie behind it; the ring of a worker has the
+ * worker's number.
+ */
 struct RowStream
 {
 	int			nworkers;
 
-	slock_t		mutex;			/* for all fields below */
+	slock_t		mutex;			/* protects all fields below */
 	int			njoined;		/* workers that have begun */
 	int			nended;			/* workers that have ended */
-	bool		at_end;			/* nobody may begin any more */
+	bool		at_end;			/* no further worker may begin */
 };
 
 struct RowSender
@@ -48,10 +52,10 @@ struct RowSender
 	ChunkSender chunks;
 };
 
-/* The pieces that the leader has of a worker's row. */
+/* The pieces that the leader has of a worker's large row. */
 typedef struct PartialRow
 {
-	char	   *row;			/* NULL: none */
+	char	   *row;			/* memory of the row; NULL: no piece has come */
 	Size		bytes;			/* bytes that have come */
 } PartialRow;
 
@@ -60,7 +64,8 @@ struct RowReceiver
 	RowStream  *stream;
 	ChunkReceiver chunks;
 	char	   *large_row;		/* the last row, if it was put together */
-	PartialRow	partial_rows[FLEXIBLE_ARRAY_MEMBER];	/* by worker */
+	PartialRow	partial_rows[FLEXIBLE_ARRAY_MEMBER];	/* by the number of the
+														 * worker */
 };
 
 static ChunkRings *
@@ -116,7 +121,10 @@ row_sender_begin(RowStream *stream, int worker, TupleDesc descriptor)
 	return sender;
 }
 
-/* Sends a row that is larger than a chunk: each piece is marked with its size. */
+/*
+ * Sends a row that is larger than a chunk.  Each piece is marked with the
+ * bytes of the row.
+ */
 static bool
 put_pieces(RowSender *sender, const SlotRow *found, TupleTableSlot *slot)
 {
@@ -186,7 +194,10 @@ row_receiver_begin(RowStream *stream)
 	return receiver;
 }
 
-/* Adds the piece of a row that the present chunk is; the row if that is complete. */
+/*
+ * Adds the present chunk, a piece of a row.  Returns the row if it is
+ * complete; otherwise NULL.
+ */
 static MinimalTuple
 add_piece(RowReceiver *receiver)
 {
@@ -237,7 +248,10 @@ row_receiver_next(RowReceiver *receiver)
 	return row;
 }
 
-/* Ends the stream if all workers that have begun have ended; whether that is so. */
+/*
+ * Ends the stream if all workers that have begun have ended.  Returns whether
+ * they have.
+ */
 static bool
 is_at_end(RowStream *stream)
 {
@@ -257,7 +271,7 @@ row_receiver_wait(RowReceiver *receiver)
 
 	for (;;)
 	{
-		/* in this order: who ends has sent all rows before */
+		/* in this order: a worker has sent all rows before it ends */
 		at_end = is_at_end(receiver->stream);
 		has_rows = chunk_receiver_has_any(&receiver->chunks);
 		if (at_end || has_rows)

@@ -10,46 +10,51 @@
 
 #include "executor/tuptable.h"
 
-/* What leader and workers share, in the parallel context. */
+/* The state that leader and workers share, in the parallel context. */
 typedef struct RowStream RowStream;
 
 extern Size row_stream_size(int nworkers);
 
-/* In the leader, before workers are launched. */
+/* Initializes a stream, in the leader, before workers are launched. */
 extern void row_stream_init(RowStream *stream, int nworkers);
 
-/* Makes workers end, as no more of their rows are wanted. */
+/* Makes workers end, when no more of their rows are wanted. */
 extern void row_stream_close(RowStream *stream);
 
-/* A worker. */
+/* A worker's end of a stream. */
 typedef struct RowSender RowSender;
 
 /*
- * Begins to send rows of this descriptor, in the worker of this number; NULL if
- * the stream is closed, as all others have sent all rows.
+ * Begins to send rows of this descriptor, in the worker of this number.
+ * Returns NULL if the stream is at its end, as all other workers have sent all
+ * rows.
  */
 extern RowSender *row_sender_begin(RowStream *stream, int worker,
 								   TupleDesc descriptor);
 
-/* Sends a slot's row, maybe when there is room; false if no more are wanted. */
+/*
+ * Sends the row of a slot, and waits for room if need be.  Returns false if no
+ * more rows are wanted.
+ */
 extern bool row_sender_put(RowSender *sender, TupleTableSlot *slot);
 
-/* Sends what has not been sent, and ends. */
+/* Sends the rows that have not been sent, and ends. */
 extern void row_sender_end(RowSender *sender);
 
-/* The leader. */
+/* The leader's end of a stream. */
 typedef struct RowReceiver RowReceiver;
 
 extern RowReceiver *row_receiver_begin(RowStream *stream);
 
 /*
- * The next row, valid until this is called again; NULL if no worker has sent one.
+ * Returns the next row, valid until the next call; NULL if no worker has sent
+ * one.
  */
 extern MinimalTuple row_receiver_next(RowReceiver *receiver);
 
 /*
- * Waits for more rows; false, at its end, if all workers that have begun
- * have ended.
+ * Waits for more rows.  Returns false at the end of the stream, when all
+ * workers that have begun have ended.
  */
 extern bool row_receiver_wait(RowReceiver *receiver);
 

@@ -1,19 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * sort_bound.c
- *	  What is above a GpuSort: how many rows are wanted, and by a Gather Merge.
+ *	  What is above a GpuSort: the number of rows wanted, and a Gather Merge.
  *
  * A Limit tells the Sorts below it how many rows it will fetch, by
- * ExecSetTupleBound(), which knows the nodes that emit each row they get, but no
- * custom scan.  So when a query begins each GpuSort gets a pointer to the Limit
- * above it, through the same nodes, and reads the number when it sorts.
+ * ExecSetTupleBound().  This function knows the nodes that emit each row they
+ * get, but no custom scan.  So when a query begins, each GpuSort gets a
+ * pointer to the Limit above it, through the same nodes, and reads the number
+ * when it sorts.
  *
- * The workers of a Gather or Gather Merge get the number with their plan, as the
- * count of rows for which they execute it.  Core tells them that of the first scan
- * also in later ones, for which the Limit may want more.  So where a GpuSort shares
- * the present number with its workers, they execute the plan for that.  Where the rows
- * come from a GpuSortGroups or GpuSortAggregate, for which core would have no Gather
- * below the Limit, workers execute the plan until the leader wants no more.
+ * The workers of a Gather or Gather Merge get the number with their plan, as
+ * the count of rows for which they execute it.  In later scans core tells them
+ * the number of the first scan again, though the Limit may want more rows.  So
+ * where a GpuSort shares the present number with its workers, they execute the
+ * plan for that number.  Where rows come from a GpuSortGroups or
+ * GpuSortAggregate, core would have no Gather below the Limit.  There workers
+ * execute the plan until the leader wants no more rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,7 +32,7 @@
 
 static const CustomExecMethods *bounded_methods;
 
-/* Has a GpuSort begun in the query that is being begun? */
+/* A GpuSort has begun in the query that is being begun. */
 static bool awaited;
 
 static void pass_on(PlanState *node, const SortBound *bound);
@@ -42,7 +44,7 @@ pass_on_to_all(PlanState **nodes, int nnodes, const SortBound *bound)
 		pass_on(nodes[i], bound);
 }
 
-/* As ExecSetTupleBound() does, to GpuSorts. */
+/* Passes a bound on to GpuSorts, as ExecSetTupleBound() does to Sorts. */
 static void
 pass_on(PlanState *node, const SortBound *bound)
 {
@@ -74,7 +76,7 @@ pass_on(PlanState *node, const SortBound *bound)
 	}
 }
 
-/* Tells a GpuSort right below a Gather Merge of it. */
+/* Tells a GpuSort about the Gather Merge right above it. */
 static void
 note_gather_merge(PlanState *node)
 {
@@ -133,7 +135,7 @@ sort_bound_end(bool outer)
 	awaited = outer;
 }
 
-/* Do rows come from a sort that several processes emit? */
+/* Returns whether rows come from a sort that several processes emit. */
 static bool
 has_parallel_sort(PlanState *node, void *context)
 {
@@ -141,7 +143,10 @@ has_parallel_sort(PlanState *node, void *context)
 		planstate_tree_walker(node, has_parallel_sort, context);
 }
 
-/* The rows of a worker's plan that the leader wants now, 0 if all. */
+/*
+ * Returns the number of rows of a worker's plan that the leader wants now; 0:
+ * all rows.
+ */
 static uint64
 present_count(PlanState *node, uint64 first_count)
 {
@@ -172,7 +177,10 @@ sort_bound_pass_count(const QueryDesc *query, uint64 count)
 	return count;
 }
 
-/* The rows that a Limit of this process wants, and maybe their ties; or NO_BOUND. */
+/*
+ * Returns the number of rows that a Limit of this process wants, perhaps with
+ * their ties; or NO_BOUND.
+ */
 static double
 limit_rows(const LimitState *limit)
 {

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * value_aggregates.c
- *	  Aggregates that are known by the places of sorted values.
+ *	  Aggregates that can be found by the places of sorted values.
  *
- * The number of rows, of values and of different ones, and percentiles
- * (percentile.c).  They are core's own aggregates, of which only the way is
- * another: whoever may not call them may not here.
+ * These are the number of rows, of values and of different values, and
+ * percentiles (percentile.c).  They are core's own aggregates, computed in
+ * another way.  A user who may not call core's aggregate gets the same error
+ * here.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,10 +29,10 @@ struct ValueAggregate
 	ValueAggregateKind kind;
 	const Aggref *aggregate;
 
-	/* of percentiles */
+	/* for percentiles */
 	PercentileKind percentile_kind;
 	ExprState  *fraction;		/* fraction, or array of fractions */
-	ArrayType  *fractions;		/* array of fractions; NULL if that is NULL */
+	ArrayType  *fractions;		/* array of fractions; NULL: the array is NULL */
 	Percentile *percentiles;
 	int			npercentiles;
 };
@@ -96,7 +97,7 @@ value_aggregate_final(const Aggref *aggregate)
 	}
 }
 
-/* How the values of one that is a percentile make it. */
+/* Returns how an aggregate makes a percentile of values. */
 static PercentileKind
 percentile_kind(const Aggref *aggregate)
 {
@@ -126,7 +127,7 @@ check_execution(Oid function, Oid role, ObjectType type)
 	InvokeFunctionExecuteHook(function);
 }
 
-/* An error if an aggregate may not be called. */
+/* Raises an error if the user may not call an aggregate. */
 static void
 check_permission(const Aggref *aggregate)
 {
@@ -171,7 +172,10 @@ value_aggregates_begin(ValueAggregates *all, PlanState *node,
 	}
 }
 
-/* Evaluates the fractions of an aggregate, and finds of which values it is made. */
+/*
+ * Evaluates the fractions of an aggregate, and finds the positions of the
+ * values that it needs.
+ */
 static void
 find_percentiles(ValueAggregate *one, ExprContext *context, uint64 nvalues)
 {
@@ -235,7 +239,7 @@ value_aggregates_wanted(ValueAggregates *all, uint64 nvalues)
 	return wanted;
 }
 
-/* The result of an aggregate. */
+/* Returns the result of an aggregate. */
 static Datum
 result_of(const ValueAggregate *one, const ValueCounts *counts, bool *isnull)
 {

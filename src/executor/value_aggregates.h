@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * value_aggregates.h
- *	  Aggregates that are known by the places of sorted values.
+ *	  Aggregates that can be found by the places of sorted values.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@
 
 #include "executor/percentile.h"
 
-/* The kind of an aggregate, if a node can compute it of sorted values. */
+/* The kind of an aggregate, if a node can compute it from sorted values. */
 typedef enum ValueAggregateKind
 {
 	NO_VALUE_AGGREGATE,			/* none of these */
@@ -26,12 +26,15 @@ typedef enum ValueAggregateKind
 	PERCENTILE_ARRAY			/* of an array of fractions */
 } ValueAggregateKind;
 
-/* The kind of this aggregate, whatever its filter and its other arguments are. */
+/*
+ * Returns the kind of an aggregate, whatever its filter and its other
+ * arguments are.
+ */
 extern ValueAggregateKind value_aggregate_kind(const Aggref *aggregate);
 
 /*
- * The transition function and the final function of an aggregate, InvalidOid if it
- * has no final function.
+ * Return the transition function and the final function of an aggregate;
+ * InvalidOid if it has no final function.
  */
 extern Oid	value_aggregate_transition(const Aggref *aggregate);
 extern Oid	value_aggregate_final(const Aggref *aggregate);
@@ -41,37 +44,38 @@ typedef struct ValueCounts
 {
 	uint64		nrows;
 	uint64		nvalues;		/* rows whose value is not NULL */
-	uint64		ndistinct;		/* different values, if they are to be counted */
+	uint64		ndistinct;		/* different values, if these have to be
+								 * counted */
 } ValueCounts;
 
 /* An aggregate that a node computes. */
 typedef struct ValueAggregate ValueAggregate;
 
-/* The aggregates of a node, which are all of the same values. */
+/* The aggregates of a node, all of the same values. */
 typedef struct ValueAggregates
 {
 	ValueAggregate *aggregates;
 	int			count;
-	bool		counts_distinct;	/* different values are to be counted */
-	bool		looks_up;		/* values are to be looked up */
+	bool		counts_distinct;	/* different values have to be counted */
+	bool		looks_up;		/* values have to be looked up */
 	ExprContext *context;		/* context in which fractions are evaluated */
 } ValueAggregates;
 
 /*
  * Begins the aggregates of a node.  "fractions" has an expression for each
- * percentile: its fraction, or its array of fractions.  Raises an error where core's
- * Agg does: if the user may not call an aggregate, or if the owner of an aggregate
- * may not call its functions.
+ * percentile: its fraction, or its array of fractions.  Raises an error where
+ * core's Agg does: if the user may not call an aggregate, or if the owner of
+ * an aggregate may not call the aggregate's functions.
  */
 extern void value_aggregates_begin(ValueAggregates *all, PlanState *node,
 								   const List *aggregates,
 								   const List *fractions);
 
 /*
- * The values that percentiles need of a group with nvalues values that are not NULL:
- * a list of WantedValues in ascending positions, to be set by the caller before
- * value_aggregates_results().  Allocates in the current memory context, as that
- * function does.
+ * Returns the values that percentiles need of a group, which has nvalues
+ * values that are not NULL: a list of WantedValues in ascending positions.
+ * The caller has to set the values before value_aggregates_results().  Both
+ * functions allocate in the current memory context.
  */
 extern List *value_aggregates_wanted(ValueAggregates *all, uint64 nvalues);
 
@@ -80,7 +84,10 @@ extern void value_aggregates_results(const ValueAggregates *all,
 									 const ValueCounts *counts,
 									 Datum *values, bool *isnull);
 
-/* Raises an error if this role may not execute a function; InvalidOid is none. */
+/*
+ * Raises an error if this role may not execute a function.  InvalidOid stands
+ * for no function.
+ */
 extern void check_execution(Oid function, Oid role, ObjectType type);
 
 #endif							/* GPUSORT_VALUE_AGGREGATES_H */

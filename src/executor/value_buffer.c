@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * value_buffer.c
- *	  Values of which some are wanted when it is known how many there are.
+ *	  Values of a group, some of which are wanted when the group is complete.
  *
- * Which values of a group make a percentile is known when its last row has come.
- * Most groups are small, and an array has their values.  Those of a group that
- * exceeds the memory go to a tuplestore.
+ * Which values of a group make a percentile is known when the group's last row
+ * has come.  Most groups are small, and an array has their values.  The values
+ * of a group that exceeds the memory go to a tuplestore.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +20,7 @@
 #include "settings.h"
 
 #define FIRST_ROOM	64
-/* A larger array does not stay for the next group. */
+/* An array of more bytes does not stay for the next group. */
 #define KEPT_BYTES	(64 * 1024)
 
 struct ValueBuffer
@@ -30,12 +30,14 @@ struct ValueBuffer
 	Datum	   *values;
 	uint64		nvalues;
 	uint64		room;
-	MemoryContext memory;		/* the query's */
+	MemoryContext memory;		/* memory of the query */
 	MemoryContext copies;		/* memory of values that are by reference */
-	Size		copied;			/* bytes of that */
-	Tuplestorestate *store;		/* all values, beyond the memory; or NULL */
-	uint64		read;			/* values that have been read from there */
-	TupleTableSlot *slot;		/* the value that was read last */
+	Size		copied;			/* bytes of these values */
+	Tuplestorestate *store;		/* all values, if they exceed the memory; or
+								 * NULL */
+	uint64		read;			/* number of values that have been read from
+								 * the tuplestore */
+	TupleTableSlot *slot;		/* value that was read last */
 };
 
 ValueBuffer *
@@ -59,7 +61,7 @@ value_buffer_create(EState *estate, TupleDesc descriptor, AttrNumber column)
 	return buffer;
 }
 
-/* Puts a value behind those in the tuplestore. */
+/* Adds a value to the tuplestore. */
 static void
 store_value(ValueBuffer *buffer, Datum value)
 {
@@ -69,14 +71,20 @@ store_value(ValueBuffer *buffer, Datum value)
 						 &value, &isnull);
 }
 
-/* Bytes of the array, with room for this many values, and of what values refer to. */
+/*
+ * Returns the bytes of the array, with room for this many values, and of what
+ * the values refer to.
+ */
 static Size
 bytes_of(const ValueBuffer *buffer, uint64 room)
 {
 	return room * sizeof(Datum) + buffer->copied;
 }
 
-/* Frees the values in memory, but for as much room as there was at first. */
+/*
+ * Frees the values in memory.  The array keeps as much room as it had at
+ * first.
+ */
 static void
 forget_values(ValueBuffer *buffer)
 {
@@ -87,7 +95,7 @@ forget_values(ValueBuffer *buffer)
 	buffer->copied = 0;
 }
 
-/* Goes on in a tuplestore. */
+/* Moves the values to a tuplestore. */
 static void
 begin_store(ValueBuffer *buffer)
 {
@@ -101,7 +109,10 @@ begin_store(ValueBuffer *buffer)
 	forget_values(buffer);
 }
 
-/* Makes room for one more in the array; false if that takes too much memory. */
+/*
+ * Makes room for one more value in the array; false if that takes too much
+ * memory.
+ */
 static bool
 make_room(ValueBuffer *buffer)
 {
@@ -151,7 +162,7 @@ value_buffer_get(ValueBuffer *buffer, uint64 position)
 	if (buffer->store == NULL)
 		return buffer->values[position];
 
-	/* one that was read is not read again */
+	/* a value that was read is not read again */
 	if (position >= buffer->read)
 	{
 		if (!tuplestore_skiptuples(buffer->store, position - buffer->read, true) ||

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * value_buffer.h
- *	  Values of which some are wanted when it is known how many there are.
+ *	  Values of a group, some of which are wanted when the group is complete.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,22 +13,23 @@
 typedef struct ValueBuffer ValueBuffer;
 
 /*
- * An empty buffer for values like those of this column, which takes the memory of
- * a sort, and a file beyond that.  It lives as long as the query's memory.
+ * Makes an empty buffer for values like the values of this column.  The buffer
+ * takes the memory of a sort, and a file beyond that.  It lives as long as the
+ * query's memory.
  */
 extern ValueBuffer *value_buffer_create(EState *estate, TupleDesc descriptor,
 										AttrNumber column);
 
-/* Takes in a copy of a value. */
+/* Adds a copy of a value. */
 extern void value_buffer_add(ValueBuffer *buffer, Datum value);
 
 /*
- * The value that came at this position, counted from 0; positions must not descend.
- * Valid until the next call.
+ * Returns the value that came at this position, counted from 0.  Positions
+ * must not descend.  The value is valid until the next call.
  */
 extern Datum value_buffer_get(ValueBuffer *buffer, uint64 position);
 
-/* Empties it. */
+/* Empties the buffer. */
 extern void value_buffer_reset(ValueBuffer *buffer);
 
 #endif							/* GPUSORT_VALUE_BUFFER_H */

@@ -3,10 +3,10 @@
  * value_cast.c
  *	  The cast of the values that a node sorts.
  *
- * Core knows percentile_cont() of double precision and of intervals only.  Of
- * numerics each one is cast, through its text, which takes more time than all else
- * that happens to a value.  So the node below emits numerics, and they are cast
- * here: by one division, mostly.
+ * Core knows percentile_cont() only of double precision and of intervals.  It
+ * casts each numeric through its text, which takes more time than everything
+ * else that happens to the value.  So the node below emits numerics, and they
+ * are cast here: mostly by one division.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,8 +23,9 @@
 #include "keys/numeric_float8.h"
 
 /*
- * Does a node compute its columns itself, of what is below it?  Others have them
- * from their children or from an index, where only the cast value may be.
+ * Returns whether a node computes its columns itself.  Other nodes have their
+ * columns from their children or from an index, which may have only the value
+ * that was cast.
  */
 static bool
 computes_columns(const Plan *plan)
@@ -69,7 +70,7 @@ value_cast_of(Oid function, Expr *value)
 							  InvalidOid, COERCE_IMPLICIT_CAST) : value;
 }
 
-/* As core casts it, with an error if it is out of range. */
+/* Casts a numeric as core does, with an error if it is out of range. */
 static float8
 cast_as_core(ParallelSort *sort, Datum value)
 {

@@ -13,13 +13,13 @@
 #include "executor/parallel_sort.h"
 
 /*
- * Takes a cast out of the plan below a node, if the last column of that plan is a
- * cast that the node can do: the column becomes what is cast.  Returns the function
- * of the cast; InvalidOid if there is none.
+ * Takes a cast out of the plan below a node, if the last column of that plan
+ * is a cast that the node can do.  The column becomes the expression that was
+ * cast.  Returns the function of the cast; InvalidOid if there is none.
  */
 extern Oid	value_cast_take(Plan *child);
 
-/* The same cast of another expression, for EXPLAIN. */
+/* Returns the same cast of another expression, for EXPLAIN. */
 extern Expr *value_cast_of(Oid function, Expr *value);
 
 /* Makes a sort that has begun cast the last column of its rows. */

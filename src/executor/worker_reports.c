@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * worker_reports.c
- *	  Reports of workers that sort each for itself.
+ *	  Reports of workers that each sort for themselves.
  *
  *-------------------------------------------------------------------------
  */

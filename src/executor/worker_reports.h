@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * worker_reports.h
- *	  Reports of workers that sort each for itself.
+ *	  Reports of workers that each sort for themselves.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,26 +12,27 @@
 
 #include "executor/row_sort.h"
 
-/* In shared memory. */
+/* The reports, in shared memory. */
 typedef struct WorkerReports
 {
 	slock_t		mutex;			/* protects the other fields */
 	int			count;
 	uint64		nrows;
-	RowSortReport largest;		/* of the one that had most rows */
+	RowSortReport largest;		/* report of the worker that had most rows */
 } WorkerReports;
 
-/* Initializes the reports, also anew when all workers have ended. */
+/* Initializes the reports, and does so again when all workers have ended. */
 extern void worker_reports_init(WorkerReports *reports);
 
-/* A worker leaves the report of its sort. */
+/* Adds the report of a sort, in a worker. */
 extern void worker_reports_leave(WorkerReports *reports,
 								 const RowSortReport *report);
 
 /*
- * The leader adds the rows of workers to its own report; if that is all zeros, as it has
- * not sorted, it becomes that of the worker that had most rows.  False if workers have
- * left none.
+ * Adds the rows of workers to the leader's own report, in the leader.  If the
+ * leader has not sorted, its report is all zeros: then it becomes the report
+ * of the worker that had most rows.  Returns false if workers have left no
+ * reports.
  */
 extern bool worker_reports_add(WorkerReports *reports, RowSortReport *report);
 

@@ -3,17 +3,17 @@
  * external_sort.c
  *	  Sorting rows by their keys: in memory, or in runs if there are too many.
  *
- * Rows are put to a store, and their keys to the order of the store's rows,
- * which a device or this process makes.  When the rows exceed the memory
- * setting, the rows so far are put in order and written to a temporary file as
- * a sorted run; then the store takes the next ones.  The runs are merged in
- * the end (sorted_runs.c).
+ * A row is put into a store, and its key into the order of the store's rows.
+ * A device or this process makes the order.  When the rows exceed the memory
+ * setting, the sort makes the order of the rows so far, and writes them to a
+ * temporary file as a sorted run.  Then the store takes the next rows.  In the
+ * end the runs are merged (sorted_runs.c).
  *
- * If the device is lost, and there is no memory to sort without it, the rows
+ * If the device is lost, and memory is too small to sort without it, the rows
  * are put once more, one by one, and become smaller runs.
  *
- * If the rows turn out not to be sortable by keys, the sort is given up, and its
- * user takes the rows back or drops them.
+ * If keys cannot sort the rows, the sort is given up.  Its user takes the rows
+ * back or drops them.
  *
  * Rows of queries (row_sort.c) and of indexes (index_sort.c) are sorted in
  * this way.  The variant says what a row is.
@@ -89,7 +89,7 @@ external_sort_take_batch(ExternalSort *sort, const RowBatch *batch,
 	return taken;
 }
 
-/* Shows that the rows in the store are being sorted, and by which device. */
+/* Shows that the rows in the store are being sorted, and where. */
 static void
 show_sorting(ExternalSort *sort)
 {
@@ -184,7 +184,8 @@ put_copy(ExternalSort *sort, const void *row)
 
 /*
  * Moves the stored rows, one by one, to a new store in the memory that is
- * left, while their old store shrinks; false if the sort has to be given up.
+ * left.  Their old store shrinks meanwhile.  Returns false if the sort has to
+ * be given up.
  */
 static bool
 move_rows(ExternalSort *sort)
@@ -207,7 +208,9 @@ move_rows(ExternalSort *sort)
 	return true;
 }
 
-/* Can the stored rows be moved?  Rows in shared memory cannot. */
+/*
+ * Returns whether the stored rows can be moved.  Rows in shared memory cannot.
+ */
 static bool
 can_move_rows(const ExternalSort *sort)
 {
@@ -221,7 +224,7 @@ note_order(ExternalSort *sort)
 {
 	const RowOrder *order = sort->order;
 
-	/* rows in order have nothing to tell if others have been sorted */
+	/* rows that came in order do not count if others have been sorted */
 	if (!order->in_order || sort->nrows == 0)
 	{
 		memcpy(sort->method, order->method, REPORT_TEXT_SIZE);
@@ -235,9 +238,9 @@ note_order(ExternalSort *sort)
 }
 
 /*
- * Makes the order of the rows in the store.  If the device was lost, and there
- * is no room for all rows without it, makes runs of the rows, and the order of
- * the last ones.  False if the sort has to be given up.
+ * Makes the order of the rows in the store.  If the device was lost, and
+ * memory is too small for all rows without it, makes runs of the rows, and the
+ * order of the last rows.  Returns false if the sort has to be given up.
  */
 static bool
 make_order(ExternalSort *sort)
@@ -253,7 +256,7 @@ make_order(ExternalSort *sort)
 	return true;
 }
 
-/* Makes the list of runs, which is empty. */
+/* Makes an empty list of runs, if there is none. */
 static void
 begin_runs(ExternalSort *sort)
 {
@@ -265,7 +268,7 @@ begin_runs(ExternalSort *sort)
 	sorted_runs_plan(sort->runs, sort->expected_rows);
 }
 
-/* Writes the rows in the store, whose order is made, as a run. */
+/* Writes the rows in the store as a run, when their order is made. */
 static void
 add_run(ExternalSort *sort)
 {
@@ -286,7 +289,7 @@ add_run(ExternalSort *sort)
 	set_stop(sort);
 }
 
-/* As external_sort_spill(), in the sort's memory context. */
+/* Does what external_sort_spill() does, in the sort's memory context. */
 static bool
 spill(ExternalSort *sort)
 {
@@ -344,7 +347,7 @@ static bool
 perform(ExternalSort *sort)
 {
 	Assert(sort->writer == NULL || sort->nruns == 0);
-	/* no rows have an order, too */
+	/* a sort without rows has an order, too */
 	if ((sort->store->nrows > 0 || sort->runs == NULL) && !make_order(sort))
 		return false;
 	if (sort->runs != NULL)

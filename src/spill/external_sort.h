@@ -3,9 +3,9 @@
  * external_sort.h
  *	  Sorting rows by their keys: in memory, or in runs if there are too many.
  *
- * The user puts each row to the store and to the order; when the store has no
- * room the user spills the rows.  If rows turn out not to be sortable by keys,
- * the user gives the sort up and takes the rows back.
+ * The user puts each row into the store and into the order.  When the store is
+ * full, the user spills its rows.  If keys cannot sort the rows, the user
+ * gives up the sort and takes the rows back.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,8 +31,8 @@ typedef struct ExternalSortVariant
 extern const ExternalSortVariant sort_of_minimal_tuples;
 
 /*
- * Where the runs of a sort go that does not merge them itself: writes the rows of an
- * order as a run.
+ * Takes the runs of a sort that does not merge them itself.  add() writes the
+ * rows of an order as a run.
  */
 typedef struct RunWriter
 {
@@ -40,25 +40,25 @@ typedef struct RunWriter
 } RunWriter;
 
 /*
- * A sort: a part of its user's sort.  Users put rows to the store and to the
- * order themselves, so that no call lies between.
+ * A sort, which is a part of its user's sort.  Users put rows into the store
+ * and the order themselves, so that no call lies between.
  */
 typedef struct ExternalSort
 {
 	MemoryContext context;		/* owns everything below */
 	const ExternalSortVariant *variant; /* form of the rows */
 	TupleDesc	descriptor;
-	bool		spills;			/* the store may be spilled to runs */
+	bool		spills;			/* rows may be spilled to runs */
 	Size		limit;			/* bytes for rows and order */
 	double		expected_rows;	/* estimate */
-	GroupLimit *group_limit;	/* limit of each group's rows, or NULL */
-	SortProgress *progress;		/* the user's */
+	GroupLimit *group_limit;	/* limits the rows of each group, or NULL */
+	SortProgress *progress;		/* progress of the user */
 
 	/* for runs; the user may set these before there is a run */
 	Size		limit_of_merge; /* bytes while runs are merged */
 	bool		random_access;	/* rows may be fetched backward or again */
-	RunWriter  *writer;			/* where runs go; NULL: they are merged here */
-	uint64		most_in_run;	/* first rows of a run that are wanted */
+	RunWriter  *writer;			/* takes the runs; NULL: the sort merges them */
+	uint64		most_in_run;	/* the most rows of a run that are wanted */
 
 	uint64		nnulls;			/* NULLs, which the user counts, and does not
 								 * put */
@@ -67,19 +67,19 @@ typedef struct ExternalSort
 	uint64		stop_rows;		/* rows of the store at which
 								 * external_sort_go_on() is called next */
 	RowOrder   *order;			/* order of the rows in memory */
-	SortedRuns *runs;			/* rows in runs; NULL: all are in the store,
-								 * or have gone to the writer */
+	SortedRuns *runs;			/* runs; NULL: all rows are in the store, or
+								 * in the writer's runs */
 	int			nruns;			/* runs that were written */
 	bool		given_up;		/* rows cannot be sorted by keys */
 
-	/* while rows move from one store to another, to become smaller runs */
+	/* while rows move to another store, to become smaller runs */
 	RowStore   *moved;			/* store that the rows leave, or NULL */
 	Size		moved_bytes;	/* bytes of the store that the rows leave */
 	uint64		next_row;		/* next row to be moved, or to be taken back */
 
 	/* report of the rows that have been sorted */
-	uint64		nrows;			/* rows */
-	uint64		rows_in_runs;	/* rows in runs, which may leave some out */
+	uint64		nrows;			/* rows that have been sorted */
+	uint64		rows_in_runs;	/* rows in all runs, which may leave some out */
 	Size		memory;			/* most bytes in memory, or bytes in files */
 	char		method[REPORT_TEXT_SIZE];	/* method of the last run */
 	char		device[REPORT_TEXT_SIZE];	/* name of the device, or "host" */
@@ -89,10 +89,10 @@ typedef struct ExternalSort
 
 /*
  * Begins a sort of rows of this descriptor.  The columns and the descriptor
- * must stay.  The limit is in bytes.  A sort that does not spill takes as many
- * rows as fit.  The progress is shown up to the last row.  False if the first
- * column cannot be encoded (sort_keys_create()).  Allocates in the current
- * memory context.
+ * must stay.  "limit" is in bytes.  A sort that does not spill takes as many
+ * rows as fit.  "progress" shows the sort up to its last row.  Returns false
+ * if the first column cannot be encoded (sort_keys_create()).  Allocates in
+ * the current memory context.
  */
 extern bool external_sort_begin(ExternalSort *sort,
 								const ExternalSortVariant *variant,
@@ -101,30 +101,39 @@ extern bool external_sort_begin(ExternalSort *sort,
 								double expected_rows, bool spills,
 								SortProgress *progress);
 
-/* Limits the store to most_rows rows; before the first row. */
+/*
+ * Limits the store to most_rows rows.  Has to be called before the first row.
+ */
 extern void external_sort_limit_rows(ExternalSort *sort, uint64 most_rows);
 
 /*
- * Limits the order, and runs, to the first rows of each group, where it pays
- * to leave out the others; right after external_sort_begin().  The limit must
- * stay.
+ * Limits the order and the runs to the first rows of each group, where it pays
+ * to leave out the others.  Has to be called right after
+ * external_sort_begin().  "limit" must stay.
  */
 extern void external_sort_limit_groups(ExternalSort *sort,
 									   GroupLimit *limit);
 
-/* Bytes that the rows in the store take beside the store: keys, and moved rows. */
+/*
+ * Returns the bytes that the rows in the store take beside the store: of keys,
+ * and of moved rows.
+ */
 static inline Size
 external_sort_memory(const ExternalSort *sort)
 {
 	return row_order_memory(sort->order) + sort->moved_bytes;
 }
 
-/* At a stop: shows the progress; false if the store may have no more rows. */
+/*
+ * Shows the progress at a stop.  Returns false if the store may have no more
+ * rows.
+ */
 extern bool external_sort_go_on(ExternalSort *sort);
 
 /*
- * May the store have another row?  Shows the progress at a stop.  That costs
- * other rows nothing, since the number of rows is compared anyway.
+ * Returns whether the store may have another row.  Shows the progress at a
+ * stop.  Rows between stops take no time for that, as the number of rows is
+ * compared anyway.
  */
 static inline bool
 external_sort_takes_row(ExternalSort *sort)
@@ -134,14 +143,15 @@ external_sort_takes_row(ExternalSort *sort)
 }
 
 /*
- * Takes the rows of a batch of another process, as row_batch_take() does;
- * returns the number of rows for which there was room.
+ * Takes the rows of a batch of another process, as row_batch_take() does.
+ * Returns the number of rows for which there was room.
  */
 extern uint32 external_sort_take_batch(ExternalSort *sort,
 									   const RowBatch *batch, char *base);
 
 /*
- * Space in the store for a row of this many bytes; NULL if the store is full.
+ * Returns space in the store for a row of this many bytes; NULL if the store
+ * is full.
  */
 static inline void *
 external_sort_reserve(ExternalSort *sort, Size bytes)
@@ -152,8 +162,8 @@ external_sort_reserve(ExternalSort *sort, Size bytes)
 }
 
 /*
- * Puts the key of the row that came to the store last.  False if there is no room for
- * it: then the row is taken back from the store.
+ * Puts the key of the row that came to the store last.  If there is no room
+ * for the key, takes the row back from the store, and returns false.
  */
 static inline bool
 external_sort_put_key(ExternalSort *sort, TupleTableSlot *slot)
@@ -175,34 +185,35 @@ external_sort_put(ExternalSort *sort, TupleTableSlot *slot)
 }
 
 /*
- * Spills the rows in the store: writes them as a sorted run, and empties the
- * store.  False if the sort has to be given up.
+ * Writes the rows in the store as a sorted run, and empties the store.
+ * Returns false if the sort has to be given up.
  */
 extern bool external_sort_spill(ExternalSort *sort);
 
 /*
- * Changes the limit, in bytes, while the store is empty.  The store's
- * directory and rows in other memory do not count any more.
+ * Changes the limit, in bytes, while the store is empty.  From then on the
+ * store's directory, and rows in other memory, do not count any more.
  */
 extern void external_sort_set_limit(ExternalSort *sort, Size limit);
 
 /*
  * Sorts, after the last row: makes the order of the store, or begins to merge
- * the runs; false if the sort has to be given up.  Not if runs have gone to a writer.
+ * the runs.  Returns false if the sort has to be given up.  Must not be called
+ * if a writer has taken runs.
  */
 extern bool external_sort_perform(ExternalSort *sort);
 
 /*
- * When all rows are in runs: frees all memory but what comparing rows takes.
+ * Frees all memory but what comparing rows takes, when all rows are in runs.
  */
 extern void external_sort_free_rows(ExternalSort *sort);
 
 /*
- * external_sort_give_up() gives the sort up, at any time before rows are
+ * external_sort_give_up() gives up the sort, at any time before rows are
  * fetched, and drops the keys.  Runs that a writer has stay as they are.  Then
  * external_sort_take_back() returns the rows, in any order, one a call, and
- * NULL after the last one; a row is valid until the next call.
- * external_sort_drop_rows() gives the sort up and drops the rows as well.
+ * NULL after the last one.  A row is valid until the next call.
+ * external_sort_drop_rows() gives up the sort and drops the rows, too.
  */
 extern void external_sort_give_up(ExternalSort *sort);
 extern void *external_sort_take_back(ExternalSort *sort);

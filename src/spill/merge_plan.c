@@ -3,17 +3,18 @@
  * merge_plan.c
  *	  A merge of sorted runs in an order that gpusortd has made of all keys.
  *
- * While the runs of a sort are made one after the other, each by a job of its
- * own, another job gets the keys of all rows.  At the end its order tells the
- * run of each next row, from the row's number.  So the merge only reads the
- * runs in turn, and makes or compares no keys.  The idea that the device works
- * while the next run is read is from the pipelined indexer of Capannini,
- * Silvestri and Baraglia, "Sorting on GPUs for large scale datasets: A
- * thorough comparison" (section 7), where the host merges the runs.
+ * A sort makes its runs one after the other, each by a job of its own.
+ * Meanwhile another job gets the keys of all rows.  At the end this job makes
+ * an order of the numbers of all rows.  The number of a row tells the row's
+ * run.  So the merge only reads the runs in turn, and makes and compares no
+ * keys.  The idea that the device works while the next run is read is from the
+ * pipelined indexer of Capannini, Silvestri and Baraglia, "Sorting on GPUs for
+ * large scale datasets: A thorough comparison" (section 7), where the host
+ * merges the runs.
  *
  * The order sorts whole rows only if their keys are exact.  A run may have
- * rows with equal keys in another order than the job; as these rows are equal,
- * that does not matter.
+ * rows with equal keys in another order than the job.  As these rows are
+ * equal, that does not matter.
  *
  * The whole order is fetched at once, and written to the sort's file with a
  * byte or two for each row.  So the device is free while the rows are emitted,
@@ -39,17 +40,23 @@
 /* Runs that there is room for at first. */
 #define FIRST_MAX_RUNS		64
 
-/* Parts of all rows; the run with which each part begins is noted. */
+/*
+ * The most parts into which all rows are divided.  For each part the run in
+ * which it begins is noted.
+ */
 #define MOST_PARTS			4096
 
-/* Rows by which the next row of a run is prefetched, and bytes of it. */
+/*
+ * How many rows ahead a run's next row is prefetched, and how many bytes of
+ * it.
+ */
 #define PREFETCH_ROWS		12
 #define PREFETCHED_BYTES	(3 * CACHE_LINE_BYTES)
 
 typedef struct OrderedRun
 {
 	RunTape    *tape;
-	uint64		end;			/* number of the row after its last one */
+	uint64		end;			/* number of the row behind the run's last row */
 	uint64		nordered;		/* rows of the run that the order has so far */
 } OrderedRun;
 
@@ -62,14 +69,14 @@ typedef struct NumberBlock
 
 struct MergePlan
 {
-	SortJob    *job;			/* job of all keys; NULL when the order has
-								 * been made */
+	SortJob    *job;			/* job of all keys; NULL once the order is
+								 * made */
 	OrderedRun *runs;
 	int			nruns;
 	int			max_runs;
 
 	/* the order */
-	RunTape    *tape;			/* tape with blocks of numbers */
+	RunTape    *tape;			/* tape with blocks of the runs' numbers */
 	int			number_bytes;	/* bytes of a number */
 	const char *numbers;		/* numbers of the block that is being read */
 	uint32		count;
@@ -104,7 +111,7 @@ merge_plan_add(MergePlan *plan, const uint64_t *words, int nwords)
 	return true;
 }
 
-/* Number of the first row of a run. */
+/* Returns the number of the first row of a run. */
 static inline uint64
 first_row(const MergePlan *plan, int run)
 {
@@ -144,8 +151,8 @@ merge_plan_replace(MergePlan *plan, const RunTape *run, RunTape *replacement)
 }
 
 /*
- * Divides all rows into parts of 2 to the power of *shift rows, and returns
- * the run in which each part begins.
+ * Divides all rows into parts of 2^*shift rows, and returns an array of the
+ * runs in which the parts begin.
  */
 static uint16 *
 find_parts(const MergePlan *plan, int *shift)
@@ -183,7 +190,7 @@ write_numbers(MergePlan *plan, const uint16 *numbers, uint32 count)
 	run_tape_write(plan->tape, &block);
 }
 
-/* Writes the numbers of the runs that have these rows. */
+/* Writes the number of the run of each of these rows. */
 static void
 write_runs_of(MergePlan *plan, const uint16 *parts, int shift,
 			  const uint32 *rows, uint32 count)
@@ -208,7 +215,7 @@ write_runs_of(MergePlan *plan, const uint16 *parts, int shift,
 	}
 }
 
-/* Writes the order that gpusortd has made to the tape. */
+/* Fetches the order that gpusortd has made, and writes it to the tape. */
 static bool
 fetch_order(MergePlan *plan)
 {
@@ -230,8 +237,9 @@ fetch_order(MergePlan *plan)
 }
 
 /*
- * True if the order has as many rows of each run as the run has.  Which rows
- * of a run these are makes no difference, since a run is read in turn.
+ * Returns whether the order has as many rows of each run as the run has.
+ * Which rows of the run these are makes no difference, since a run is read in
+ * turn.
  */
 static bool
 has_all_rows(const MergePlan *plan)

@@ -14,18 +14,23 @@
 typedef struct MergePlan MergePlan;
 
 /*
- * Begins a plan without runs; all keys have this shape and are exact.  NULL if
- * gpusortd does not take a job of the expected rows.  Allocates in the current
- * memory context, in which the functions below have to be called, too.
+ * Begins a plan without runs.  All keys have this shape and are exact.
+ * Returns NULL if gpusortd does not take a job of the expected rows.
+ * Allocates in the current memory context, in which the functions below have
+ * to be called, too.
  */
 extern MergePlan *merge_plan_begin(const KeyShape *shape, uint64 expected_rows);
 
-/* Adds the key of the next row; false if gpusortd, and all keys, are lost. */
+/*
+ * Adds the key of the next row.  Returns false if gpusortd is lost, and with
+ * it all keys.
+ */
 extern bool merge_plan_add(MergePlan *plan, const uint64_t *words, int nwords);
 
 /*
- * Ends a run, which has the nrows rows since the last call; false if that is not
- * the number of keys added since, or if there are too many rows or runs.
+ * Ends a run, which has the nrows rows since the last call.  Returns false if
+ * that is not the number of keys added since, or if there are too many rows or
+ * runs.
  */
 extern bool merge_plan_end_run(MergePlan *plan, RunTape *run, uint64 nrows);
 
@@ -34,14 +39,15 @@ extern void merge_plan_replace(MergePlan *plan, const RunTape *run,
 							   RunTape *replacement);
 
 /*
- * Makes the order, after the last run, and writes it to the file; false if
- * gpusortd is lost.
+ * Makes the order, after the last run, and writes it to the file.  Returns
+ * false if gpusortd is lost.
  */
 extern bool merge_plan_make(MergePlan *plan, RunFile *file);
 
 /*
- * After merge_plan_make() and run_file_flush(): the run that has the next row,
- * NULL after the last row.  Reading must have begun in all runs.
+ * Returns the run that has the next row; NULL after the last row.  Has to be
+ * called after merge_plan_make() and run_file_flush(), when reading has begun
+ * in all runs.
  */
 extern RunTape *merge_plan_next(MergePlan *plan);
 

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * result_tape.c
- *	  Rows in their final order, in a temporary file, to be read forward and
- *	  backward.
+ *	  Sorted rows in a temporary file, to be read forward and backward.
  *
  * If rows may be wanted backward or again, the last merge writes them to a
- * tape like that of a run (run_tape.c), in the same file, over the runs as
- * they are read.  So it takes no more room than core's own sort, which does
- * the same.
+ * tape like a run's (run_tape.c).  The tape is in the same file as the runs,
+ * and overwrites them as they are read.  So it takes no more room than core's
+ * own sort, which does the same.
  *
- * A row is on the tape as its length, its values and its length.  The header of a
- * row precedes its values only if it differs from that of the first row.
+ * A row is on the tape as its length, its values and its length again.  The
+ * header of a row precedes its values only if it differs from the first row's
+ * header.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,14 +23,14 @@
 #include "spill/run_tape.h"
 
 /*
- * A row's length is in two bytes, with a bit that says whether its header is
- * that of the first row.  0 stands for a length in four bytes, which lie
- * between it and the values.
+ * The length of a row is in two bytes, with a bit that says whether the row
+ * has the first row's header. 0 stands for a length in four bytes.  These lie
+ * between the two bytes and the values.
  */
 #define FIRST_HEADER		0x8000
 #define SHORT_LENGTH_MASK	0x7fff
 
-/* The two bytes, and the length for which they stand. */
+/* The two bytes at an end of a row, and the length for which they stand. */
 typedef struct RowEnd
 {
 	uint16		mark;
@@ -40,7 +40,7 @@ typedef struct RowEnd
 /* A position among the rows. */
 typedef struct ResultPosition
 {
-	uint64		next;			/* where the next row is, as if the tape's
+	uint64		next;			/* position of the next row, as if the tape's
 								 * pieces were one behind the other */
 	bool		at_end;			/* a read has tried to go past the end */
 } ResultPosition;
@@ -53,14 +53,14 @@ struct ResultTape
 	ResultPosition position;
 	ResultPosition marked;
 
-	/* what has been read of it last */
+	/* the part of the tape that was read last */
 	uint64		window_start;
 	uint64		window_end;
 	Size		buffer_bytes;
 	char	   *buffer;
 
 	MinimalTuple row;			/* row that was emitted last */
-	Size		row_bytes;		/* bytes of a row that there is room for */
+	Size		row_bytes;		/* bytes for which "row" has room */
 };
 
 ResultTape *
@@ -117,7 +117,7 @@ move_window(ResultTape *result, uint64 place)
 	uint64		start = place - place % result->buffer_bytes;
 	uint64		end = Min(start + result->buffer_bytes, tape->finish);
 
-	/* in case reading it fails */
+	/* in case reading fails */
 	result->window_start = result->window_end = 0;
 	run_file_read(tape->file, tape->pieces.numbers[start / piece_bytes],
 				  start % piece_bytes, result->buffer, end - start);
@@ -159,7 +159,10 @@ bytes_on_tape(RowEnd end)
 		((end.mark & FIRST_HEADER) == 0 ? RUN_HEADER_BYTES : 0);
 }
 
-/* Reads the beginning of the row at this place, or the end of the row before. */
+/*
+ * Reads the beginning of the row at this place, or the end of the row before
+ * it.
+ */
 static RowEnd
 read_end(ResultTape *result, uint64 place, bool before)
 {
@@ -191,7 +194,7 @@ make_room(ResultTape *result, uint32 length)
 	result->row_bytes = pg_nextpower2_size_t(length);
 }
 
-/* The row at this place. */
+/* Reads the row at this place. */
 static MinimalTuple
 read_row(ResultTape *result, uint64 place, RowEnd end)
 {
@@ -229,7 +232,7 @@ read_forward(ResultTape *result)
 }
 
 /*
- * The row before the one emitted last, or the last one if the end has been
+ * Reads the row before the one emitted last, or the last row if the end was
  * reached.
  */
 static MinimalTuple

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row_check.c
- *	  Whether rows come in their order, for gpusort.verify.
+ *	  A check that rows come in their order, for gpusort.verify.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row_check.h
- *	  Whether rows come in their order, for gpusort.verify.
+ *	  A check that rows come in their order, for gpusort.verify.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,20 +11,23 @@
 #include "sort/row_order.h"
 #include "spill/run_tape.h"
 
-/* Has a copy of the row before, since that is gone when the next one comes. */
+/*
+ * A check.  It has a copy of the row before, which is gone when the next one
+ * comes.
+ */
 typedef struct RowCheck
 {
 	RowOrder   *order;			/* compares rows */
 	const RunFormat *format;
 	MemoryContext context;
-	void	   *previous;		/* NULL: none so far */
+	void	   *previous;		/* copy of the row before; NULL: none so far */
 } RowCheck;
 
-/* Begins with no row, in the current memory context. */
+/* Begins without a row, in the current memory context. */
 extern void row_check_begin(RowCheck *check, RowOrder *order,
 							const RunFormat *format);
 
-/* Raises an error if the row sorts before the one of the last call. */
+/* Raises an error if this row sorts before the row of the last call. */
 extern void row_check(RowCheck *check, const void *row);
 
 #endif							/* GPUSORT_ROW_CHECK_H */

@@ -9,8 +9,8 @@
 #define GPUSORT_ROW_READER_H
 
 /*
- * Part of whatever rows can be read from.  next() returns the next row, as it lies, valid
- * until the next call; NULL after the last one.
+ * A part of everything that rows are read from.  next() returns the next row
+ * as it lies, valid until the next call; NULL after the last row.
  */
 typedef struct RowReader
 {

@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * run_file.c
- *	  The temporary file that has the runs of a sort.
+ *	  A temporary file of sorted runs, in pieces.
  *
- * Runs are written one behind the other, and read many at a time.  Core's
- * logtape.c and buffile.c, which do the same for its own sorts, pass a page
- * with each call of the operating system, after copying it twice.  A call
- * takes as long as some ten rows, so here it passes a whole piece: as many
- * pages as there is memory for, filled where they are written from.  Pieces
+ * Runs are written one behind the other, and many are read at a time.  Core's
+ * logtape.c and buffile.c do the same for core's sorts.  They pass a page with
+ * each call of the operating system, after copying it twice, and a call takes
+ * as long as some ten rows.  So here each call passes a whole piece: as many
+ * pages as there is memory for, written from where they are filled.  Pieces
  * are aligned in the file as in memory, so that the system's own cache keeps
  * many pages as one.
  *
- * The files are core's (fd.c), so that temp_tablespaces, temp_file_limit,
- * log_temp_files and the statistics apply to them, and they end with the query
- * however it ends.  As with core, each file has at most a gigabyte.
+ * The files are core's (fd.c).  So temp_tablespaces, temp_file_limit,
+ * log_temp_files and the statistics apply to them, and they end with the
+ * query, however it ends.  As with core, each file has at most a gigabyte.
  *
  * Pieces that have been read are overwritten, so that a merge that writes
  * takes little more room than the rows.  A piece with the end of one run and
@@ -38,19 +38,19 @@
 
 #define SEGMENT_BYTES		((uint64) 1 << 30)
 
-/* A piece is this part of the sort's memory, within limits. */
+/* A piece takes 1/PIECE_PART of the sort's memory, within limits. */
 #define PIECE_PART			32
 #define MOST_PIECE_BYTES	((Size) 256 * 1024)
 
-/* Pieces for which there is room at first: most runs have no more. */
+/* Pieces for which there is room at first: most runs have no more pieces. */
 #define FIRST_MAX_PIECES	64
 
 struct RunFile
 {
 	MemoryContext context;		/* holds everything below */
 	ResourceOwner owner;
-	SharedFileSet *shared;		/* set that has the files; NULL: they are this
-								 * process's */
+	SharedFileSet *shared;		/* set that has the files; NULL: the files are
+								 * this process's */
 	const char *name;			/* name in the set, along with the number */
 	uint32		number;
 
@@ -65,9 +65,9 @@ struct RunFile
 	uint32	   *users;			/* users of each piece: readers that have not
 								 * given it back, and the writer */
 	uint64		piece;			/* number of the piece that is being filled */
-	char	   *buffer;			/* buffer of the piece that is being filled,
+	char	   *buffer;			/* memory of the piece that is being filled,
 								 * or NULL */
-	Size		filled;			/* bytes of it that are filled; 0: no piece is
+	Size		filled;			/* filled bytes of that piece; 0: no piece is
 								 * being filled */
 	NumberList	unused;			/* pieces that all readers have given back */
 };
@@ -129,7 +129,7 @@ add_segment(RunFile *file, File segment)
 	file->segments[file->nsegments++] = segment;
 }
 
-/* The name of a segment of a shared file. */
+/* Sets the name of a segment of a shared file. */
 static void
 name_segment(const RunFile *file, int segment, char *name)
 {
@@ -175,7 +175,10 @@ create_segment(RunFile *file)
 	{
 		char		name[MAXPGPATH];
 
-		/* a process that opens them must not find one that a crash has left */
+		/*
+		 * a process that opens the file must not find a segment that a crash
+		 * has left
+		 */
 		name_segment(file, file->nsegments + 1, name);
 		(void) FileSetDelete(&file->shared->fs, name, false);
 		name_segment(file, file->nsegments, name);
@@ -196,7 +199,7 @@ run_file_piece_bytes(const RunFile *file)
 	return file->piece_bytes;
 }
 
-/* Finds where a piece begins, in a segment that has to be there. */
+/* Finds where a piece begins, in a segment that is there. */
 static File
 find_place(const RunFile *file, uint64 piece, off_t *place)
 {
@@ -207,7 +210,7 @@ find_place(const RunFile *file, uint64 piece, off_t *place)
 	return file->segments[bytes / SEGMENT_BYTES];
 }
 
-/* Adds the segment where a piece begins, if it is not there. */
+/* Adds segments up to the one in which a piece begins. */
 static void
 make_place(RunFile *file, uint64 piece)
 {
@@ -215,7 +218,7 @@ make_place(RunFile *file, uint64 piece)
 		create_segment(file);
 }
 
-/* Raises an error unless the file has these bytes of a piece. */
+/* Raises an error if the file does not have these bytes of a piece. */
 static void
 check_place(const RunFile *file, uint64 piece, Size offset, Size count)
 {
@@ -227,14 +230,14 @@ check_place(const RunFile *file, uint64 piece, Size offset, Size count)
 				 errmsg("gpusort: a temporary file is too short")));
 }
 
-/* The number of pages of this many bytes. */
+/* Returns the number of pages of this many bytes. */
 static int64
 count_pages(Size bytes)
 {
 	return (bytes + BLCKSZ - 1) / BLCKSZ;
 }
 
-/* The time, if track_io_timing wants it. */
+/* Returns the time, if track_io_timing is on. */
 static instr_time
 io_clock(void)
 {
@@ -255,7 +258,7 @@ add_io_time(instr_time *sum, instr_time start)
 	INSTR_TIME_ACCUM_DIFF(*sum, now, start);
 }
 
-/* Writes what is filled of the present piece. */
+/* Writes the filled bytes of the present piece. */
 static void
 write_piece(RunFile *file)
 {
@@ -302,7 +305,10 @@ add_piece(RunFile *file)
 	return file->npieces++;
 }
 
-/* Begins to fill a piece: one that was given back, if there is any. */
+/*
+ * Begins to fill a piece: one that was given back, if there is any, or a new
+ * one.
+ */
 static void
 begin_piece(RunFile *file)
 {
@@ -311,7 +317,7 @@ begin_piece(RunFile *file)
 	file->users[file->piece]++;
 }
 
-/* Ends the present piece, which has been written. */
+/* Ends the present piece, when it has been written. */
 static void
 end_piece(RunFile *file)
 {
@@ -324,7 +330,7 @@ run_file_piece(RunFile *file, char **next, char **end)
 {
 	if (file->buffer == NULL)
 		file->buffer = MemoryContextAlloc(file->context, file->piece_bytes);
-	/* the next tape is aligned as if it was alone */
+	/* the next tape is aligned as if it were alone */
 	run_file_fill(file, file->buffer + MAXALIGN(file->filled));
 	if (file->filled == 0)
 		begin_piece(file);
@@ -399,7 +405,7 @@ run_file_read(RunFile *file, uint64 piece, Size offset, char *bytes,
 void
 run_file_give_back(RunFile *file, uint64 piece)
 {
-	/* nothing will be written to a file of another process */
+	/* nothing is written to a file of another process */
 	if (file->users != NULL && --file->users[piece] == 0)
 		number_list_add(&file->unused, file->context, piece);
 }

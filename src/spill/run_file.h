@@ -3,9 +3,9 @@
  * run_file.h
  *	  A temporary file of sorted runs, in pieces.
  *
- * A file is written and read in pieces of one size, a power of two; all but
- * the last are full.  A piece that all of its readers have given back is
- * overwritten by the next piece that is filled.
+ * A file is written and read in pieces of one size, a power of two.  All
+ * pieces but the last are full.  When all readers of a piece have given it
+ * back, the next piece that is filled overwrites it.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,9 @@
 
 typedef struct RunFile RunFile;
 
-/* A list of numbers, as of pieces of a file; an empty one is all zeros. */
+/*
+ * A list of numbers, such as the pieces of a file; an empty list is all zeros.
+ */
 typedef struct NumberList
 {
 	uint64	   *numbers;
@@ -30,16 +32,16 @@ extern void number_list_add(NumberList *list, MemoryContext context,
 
 /*
  * Makes an empty file, for a sort with "limit" bytes of memory.  The current
- * resource owner closes the file, if nobody else does.  Allocates in the
- * current memory context.  This and the functions below raise errors of the
+ * resource owner closes the file if nobody else does.  Allocates in the
+ * current memory context.  All functions of a file raise the errors of the
  * file system.
  */
 extern RunFile *run_file_create(Size limit);
 
 /*
- * The first function makes a file of one tape, with this name and number in
- * the set, for other processes to read.  The second opens it in another
- * process, and sets *bytes to its size.  The name must stay.
+ * run_file_create_shared() makes a file of one tape, with this name and number
+ * in the set, for other processes to read.  run_file_open_shared() opens the
+ * file in another process, and sets *bytes to its size.  "name" must stay.
  */
 extern RunFile *run_file_create_shared(SharedFileSet *files,
 									   const char *name, uint32 number,
@@ -49,16 +51,16 @@ extern RunFile *run_file_open_shared(SharedFileSet *files, const char *name,
 									 uint64 *bytes);
 
 /*
- * Bytes of a piece, which are written at once: for a sort with "limit" bytes
- * of memory, or of this file.
+ * Return the bytes of a piece, which is written at once: for a sort with
+ * "limit" bytes of memory, and for this file.
  */
 extern Size run_file_limit_piece(Size limit);
 extern Size run_file_piece_bytes(const RunFile *file);
 
 /*
- * Returns the number of the piece that is being filled, and sets *next and *end to
- * its free memory.  run_file_fill() notes the memory before "next" as filled, and
- * writes the piece when it is full.
+ * run_file_piece() returns the number of the piece that is being filled, and
+ * sets *next and *end to its free memory.  run_file_fill() notes the memory
+ * before "next" as filled, and writes the piece when it is full.
  */
 extern uint64 run_file_piece(RunFile *file, char **next, char **end);
 extern void run_file_fill(RunFile *file, char *next);
@@ -74,15 +76,18 @@ extern void run_file_read(RunFile *file, uint64 piece, Size offset,
 						  char *bytes, Size count);
 
 /*
- * Gives back a piece, which the caller does not read again.  Each caller that has
- * got the piece from run_file_piece() gives it back once.
+ * Gives back a piece, which the caller does not read again.  Each caller gives
+ * back once what run_file_piece() has returned to it.
  */
 extern void run_file_give_back(RunFile *file, uint64 piece);
 
-/* The largest number of bytes that the file has had. */
+/* Returns the largest number of bytes that the file has had. */
 extern Size run_file_bytes(const RunFile *file);
 
-/* Bytes that are free where the file is, in the fullest of its tablespaces. */
+/*
+ * Returns the bytes that are free where the file is, in the fullest of its
+ * tablespaces.
+ */
 extern uint64 run_file_free_bytes(const RunFile *file);
 
 extern void run_file_close(RunFile *file);

@@ -1,22 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * run_merge.c
- *	  Many sorted runs as one.
+ *	  Merging sorted runs by a tree of losers.
  *
  * The runs play a tournament with their next rows, as in Knuth's tree of
- * losers (The Art of Computer Programming, volume 3, section 5.4.1): every
- * inner node of a binary tree notes who lost there.  So when the winner's run
- * has moved on to its next row, only the games on the path from its leaf to
- * the root are played again.
+ * losers (The Art of Computer Programming, volume 3, section 5.4.1).  Every
+ * inner node of a binary tree notes who lost there.  When the winner's run has
+ * moved on to its next row, only the games on the path from its leaf to the
+ * root are played again.
  *
  * Rows are compared by keys, which are made again as the rows of a run are
- * read.  Under a collation that takes longer than to write and to read them.
- * So a merge to another run writes keys with its rows, for the merge that
- * reads that run.  A tape with keys is larger than one of core's own sort.
- * The first word of a loser's key is in its node, and mostly decides.  No
- * processor can foresee who wins, so the two players of a game change places
- * without a jump.  The types' comparators decide where keys are equal and not
- * exact, or doubtful.
+ * read.  Under a collation, making a key takes longer than writing and reading
+ * it.  So a merge to another run writes keys with its rows, for the merge that
+ * reads that run.  A tape with keys is larger than a tape of core's own sort.
+ *
+ * The node of a loser has the first word of the loser's key, which mostly
+ * decides.  No processor can foresee who wins, so the two players of a game
+ * change places without a jump.  Where keys are equal and not exact, or are
+ * doubtful, the types' comparators decide.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,8 +33,8 @@
 /* The next row of a run, in the tournament. */
 typedef struct Player
 {
-	uint64_t	word;			/* first word of its key; the greatest after
-								 * the end */
+	uint64_t	word;			/* first word of the row's key; the greatest
+								 * word at the end of the run */
 	int64_t		run;
 } Player;
 
@@ -56,12 +57,12 @@ struct RunMerge
 
 /*
  * The most that is read of a run at once: enough for few calls of the
- * operating system, and little enough for the nearest cache to hold it for
- * many runs.
+ * operating system, and so little that the nearest cache holds it for many
+ * runs.
  */
 #define MOST_READ_BYTES		((Size) 64 * 1024)
 
-/* Bytes that a run takes beside those that are read of it at once. */
+/* Returns the bytes that a run takes beside what is read of it at once. */
 static Size
 bytes_for_run(Size longest_row)
 {
@@ -99,7 +100,10 @@ compare_rows(const RunMerge *merge, const void *a, const void *b)
 	return result;
 }
 
-/* A run's key; all keys of one word share a place, as nobody looks there. */
+/*
+ * Returns the place of a run's key.  All keys of one word share a place, as
+ * nobody looks there.
+ */
 static inline RunKey *
 player_key(const RunMerge *merge, int64_t run)
 {
@@ -108,9 +112,9 @@ player_key(const RunMerge *merge, int64_t run)
 }
 
 /*
- * Does a come before b, if their first words are equal?  Of equal rows the row
- * of the earlier run comes first; its rows came earlier, unless runs have been
- * merged before.
+ * Returns whether a comes before b, if their first words are equal.  Of equal
+ * rows the row of the earlier run comes first.  Its rows came earlier, unless
+ * runs have been merged before.
  */
 static pg_noinline bool
 wins_in_full(const RunMerge *merge, const Player *a, const Player *b)
@@ -140,8 +144,8 @@ wins_in_full(const RunMerge *merge, const Player *a, const Player *b)
 }
 
 /*
- * Plays the game of the winner so far against a node's loser.  *winner is the
- * winner of that.
+ * Plays a game of the winner so far against a node's loser.  *winner becomes
+ * the winner of that game.
  */
 static inline void
 play_game(const RunMerge *merge, Player *loser, Player *winner)
@@ -172,8 +176,8 @@ play(RunMerge *merge, Player winner)
 }
 
 /*
- * Gets the key of a run's row, and returns its words; 0 if it does not fit the
- * others.
+ * Gets the key of a run's row.  Returns the number of its words; 0 if it does
+ * not fit the other keys.
  */
 static inline int
 get_key(const RunMerge *merge, const RunTape *run, uint64_t *words)
@@ -189,8 +193,8 @@ get_key(const RunMerge *merge, const RunTape *run, uint64_t *words)
 }
 
 /*
- * Makes a run's row a player; false if its key does not fit the others, or is
- * doubtful.
+ * Makes a run's row a player.  Returns false if its key does not fit the
+ * others, or is doubtful.
  */
 static inline bool
 make_player(RunMerge *merge, int64_t run, Player *player)
@@ -239,8 +243,9 @@ play_all(RunMerge *merge)
 }
 
 /*
- * After a row that could not be made a player: changes the layout of the keys,
- * or to the comparators, which agree with the keys of the rows so far.
+ * Changes the layout of the keys, or changes to the comparators, after a row
+ * that could not be made a player.  The comparators agree with the keys of the
+ * rows so far.
  */
 static void
 change_keys(RunMerge *merge)
@@ -251,7 +256,7 @@ change_keys(RunMerge *merge)
 		row_order_change_layout(merge->order);
 }
 
-/* Makes all keys, in a layout that they fit, and plays all games. */
+/* Makes all keys, in a layout that fits them, and plays all games. */
 static void
 begin_tournament(RunMerge *merge)
 {
@@ -314,7 +319,7 @@ run_merge_next(RunMerge *merge)
 	return merge->runs[merge->losers[0].run]->row;
 }
 
-/* Writes the key of the row that came last, if it is known. */
+/* Writes the key of the row that came last, if the key is known. */
 static inline void
 write_key(const RunMerge *merge, RunTape *run)
 {

@@ -1,25 +1,25 @@
 /*-------------------------------------------------------------------------
  *
  * run_tape.c
- *	  One sorted run of rows, in a temporary file.
+ *	  A tape: one sorted run of rows, in a temporary file.
  *
  * Rows lie one behind the other, and are written in whole pieces (run_file.c).
  * They are read in smaller parts, since all tapes that are read at the same
  * time share the memory for reading.
  *
  * A minimal tuple is on the tape as its length, its header and its values.
- * The header is left out if it equals that of the row before, as it mostly
- * does.  Then the values of a row that is not short are aligned, and the row
- * is emitted in the buffer: its header is written before the values, over the
- * row before, which nobody needs any more.  Core's own sort writes four bytes
- * of length, not two, and the header of each row; so its tapes are never
- * smaller.
+ * The header is left out if it equals the header of the row before, as it
+ * mostly does.  Then the values are aligned, unless the row is short, and the
+ * row is emitted in the buffer: its header is written ahead of the values,
+ * over the row before, which nobody needs any more.  Core's own sort writes
+ * the length in four bytes, not two, and the header of each row.  So its tapes
+ * are never smaller.
  *
  * A key ahead of a row leaves out the words that it has in common with the key
- * before; in a run these are many.
+ * before.  In a run these are many.
  *
- * A row of an index has its length in its header.  It is on the tape as it is.
- * It is aligned, since its length is, and the length of a key.
+ * A row of an index has its length in its header, and is on the tape as it is.
+ * It is aligned, since its length and the length of a key are.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,24 +32,24 @@
 #include "sort/index_row.h"
 #include "spill/run_tape.h"
 
-/* Bytes of the next row that are prefetched, at the most. */
+/* The most bytes of the next row that are prefetched. */
 #define MOST_PREFETCHED_BYTES	(4 * CACHE_LINE_BYTES)
 
 /*
- * A minimal tuple begins with its length, in two bytes, with a bit that says
- * whether its header is the same as that of the row before.  0 stands for a
- * length that takes four bytes more.
+ * A minimal tuple begins with its length in two bytes, with a bit that says
+ * whether the row has the header of the row before. 0 stands for a length in
+ * four further bytes.
  */
 #define SAME_HEADER			0x8000
 #define SHORT_LENGTH_MASK	0x7fff
 
 /*
- * Rows with at least these bytes have aligned values; fewer bytes are copied
+ * Rows with at least these bytes have aligned values.  Fewer bytes are copied
  * in less time.
  */
 #define LEAST_ALIGNED_BYTES	64
 
-/* The least distance between two rows of an index. */
+/* The least distance, in bytes, between two rows of an index. */
 #define INDEXED_BYTES		((uint64) 16 * 1024)
 
 /* A header that no row has: none has this many bytes before its values. */
@@ -75,7 +75,7 @@ run_tape_open(RunFile *file, const RunFormat *format, uint64 bytes)
 	return run;
 }
 
-/* Goes on to the next piece of the file, the one before being full. */
+/* Goes on to the next piece of the file, when the one before is full. */
 static void
 next_piece(RunTape *run)
 {
@@ -87,7 +87,10 @@ next_piece(RunTape *run)
 		run->start = run_file_piece_bytes(run->file) - (run->end - run->next);
 }
 
-/* Appends bytes for which the file has no buffer, or no room in its buffer. */
+/*
+ * Appends bytes for which the present piece has no room, or which begin the
+ * first piece.
+ */
 static pg_noinline void
 append_across_pieces(RunTape *run, const char *bytes, Size count)
 {
@@ -182,14 +185,14 @@ run_tape_begin_read(RunTape *run, Size buffer_bytes)
 	run->fetched = run->start;
 }
 
-/* The number in the file of the tape's piece with this index. */
+/* Returns the number in the file of a piece of the tape. */
 static uint64
 piece_number(const RunTape *run, uint64 index)
 {
 	return run->pieces.numbers != NULL ? run->pieces.numbers[index] : index;
 }
 
-/* Gives back the pieces from this one on. */
+/* Gives back the tape's pieces from this one on. */
 static void
 give_back_from(RunTape *run, uint64 index)
 {
@@ -200,7 +203,7 @@ give_back_from(RunTape *run, uint64 index)
 void
 run_tape_close(RunTape *run)
 {
-	/* gives back the rest of a tape that has not been read to the end */
+	/* of a tape that has not been read to the end */
 	if (run->fetched < run->finish)
 		give_back_from(run, run->fetched / run_file_piece_bytes(run->file));
 	if (run->pieces.numbers != NULL)
@@ -218,7 +221,7 @@ run_tape_close(RunTape *run)
 	pfree(run);
 }
 
-/* Fetches the next bytes into the empty buffer; there must be some. */
+/* Fetches the next bytes into the empty buffer.  There have to be some. */
 static void
 fill_buffer(RunTape *run)
 {
@@ -281,13 +284,14 @@ run_tape_keep_keys(RunTape *run, uint32 key_changes)
 }
 
 /*
- * The head of a key on the tape, before its words.  It takes a whole word, so
- * that rows stay aligned.
+ * The head of a key on the tape, ahead of its words.  It takes a whole word,
+ * so that rows stay aligned.
  */
 typedef struct KeyHead
 {
 	uint32		nwords;
-	uint32		nsame;			/* words as in the key before, not written */
+	uint32		nsame;			/* first words that equal the key before, and
+								 * are not written */
 } KeyHead;
 
 void
@@ -345,7 +349,7 @@ run_tape_rows_bytes(RunFile *file, uint64 bytes)
 	return rows_bytes;
 }
 
-/* Thins out an index that has more than "most" entries, evenly. */
+/* Thins out an index evenly, if it has more than "most" entries. */
 static void
 thin_out(NumberList *index, uint64 most)
 {
@@ -379,7 +383,7 @@ run_tape_read_index(RunFile *file, uint64 rows_bytes, uint64 bytes,
 }
 
 /*
- * Prefetches what is read next, which is likely to be as long as the last row.
+ * Prefetches the next row, which is likely to be as long as the last one.
  * Many other runs may have their turn before it is wanted.
  */
 static inline void
@@ -410,7 +414,10 @@ minimal_tuple_bytes(const void *row)
 	return ((const MinimalTupleData *) row)->t_len;
 }
 
-/* Are the values of a row with this start and this length aligned? */
+/*
+ * Returns whether the values of a row with this start and this length are
+ * aligned.
+ */
 static inline bool
 is_aligned(uint16 start, uint32 length)
 {
@@ -418,7 +425,7 @@ is_aligned(uint16 start, uint32 length)
 		length >= ROW_VALUES_OFFSET + LEAST_ALIGNED_BYTES;
 }
 
-/* Bytes to the next multiple of the widest alignment. */
+/* Returns the bytes up to the next multiple of the widest alignment. */
 static inline Size
 padding(const char *place)
 {
@@ -437,7 +444,11 @@ append_padding(RunTape *run)
 		append(run, zeros, count);
 		return;
 	}
-	/* copies the most that there may be: a constant number takes no call */
+
+	/*
+	 * copies the most bytes that there may be: a constant number takes no
+	 * call
+	 */
 	memcpy(run->next, zeros, MAXIMUM_ALIGNOF);
 	run->next += count;
 }
@@ -466,7 +477,7 @@ write_minimal_tuple(RunTape *run, const void *row)
 	append(run, ROW_VALUES(row), length - ROW_VALUES_OFFSET);
 }
 
-/* Makes a row of the values that come next. */
+/* Makes a row of the next values on the tape. */
 static inline void *
 read_values(RunTape *run, uint32 length, bool aligned)
 {
@@ -528,8 +539,8 @@ write_index_row(RunTape *run, const void *row)
 }
 
 /*
- * Reads the rest of a row of "bytes" bytes whose head has been taken; the
- * buffer may have it only in part.
+ * Reads the rest of a row of "bytes" bytes, whose head has been read.  The
+ * buffer may have only a part of the rest.
  */
 static void
 read_rest(RunTape *run, const void *head, Size head_bytes, Size bytes)

@@ -3,15 +3,16 @@
  * sorted_runs.c
  *	  Rows that exceed the memory of their sort, in temporary files.
  *
- * Each time the memory is full its rows are put in order and written as one
- * run.  In the end the runs are merged, all at once if there is memory to read
- * from all of them.  A run needs little more than one page for that, since the
- * operating system reads ahead; so 4 MB are enough for some hundred runs.
- * With fewer runs, more of each is read at once.  With more runs, some are
- * merged into longer ones first: as few as are necessary.
+ * Each time the memory is full, its rows are put in order and written as one
+ * run.  In the end the runs are merged, all at once if memory suffices to read
+ * from all of them.  That takes little more than one page of each run, since
+ * the operating system reads ahead.  So 4 MB are enough for some hundred runs.
+ * If there are fewer runs, more of each is read at once.  If there are more
+ * runs, some are merged into longer ones first: as few as are necessary.
  *
- * If gpusortd has the keys of all rows it tells from which run each next row
- * comes (merge_plan.c), and the last merge only reads the runs in that order.
+ * If gpusortd has the keys of all rows, it tells from which run each next row
+ * comes (merge_plan.c).  Then the last merge only reads the runs in that
+ * order.
  *
  * The last merge goes on while rows are emitted.  If rows may be wanted
  * backward or again, it writes them to the file instead, over the runs.
@@ -33,7 +34,10 @@
 #include "spill/run_merge.h"
 #include "spill/sorted_runs.h"
 
-/* Of runs in files of other processes this part is merged into one at once. */
+/*
+ * At most 1/IMPORTED_RUNS_PART of the runs in files of other processes is
+ * merged into one at once.
+ */
 #define IMPORTED_RUNS_PART	16
 
 /* Runs that there is room for at first. */
@@ -41,12 +45,12 @@
 
 struct SortedRuns
 {
-	KeySink		sink;			/* the plan's, while it takes keys */
-	RowReader	reader;			/* of the rows of the last merge */
+	KeySink		sink;			/* takes keys for the plan */
+	RowReader	reader;			/* reads the rows of the last merge */
 	MergePlan  *plan;			/* plan of the last merge, or NULL */
 	MemoryContext context;		/* holds everything below */
-	RowOrder   *order;			/* order of the rows; NULL: rows are only
-								 * taken */
+	RowOrder   *order;			/* order of the rows of a run; NULL: runs are
+								 * only taken back */
 	const RunFormat *format;
 	Size		limit;
 	Size		limit_of_merge;
@@ -62,16 +66,16 @@ struct SortedRuns
 	Size		disk;
 
 	RunMerge   *merge;			/* merge by comparison, or NULL */
-	bool		ordered;		/* the last merge has had a plan */
+	bool		ordered;		/* the last merge follows a plan */
 	ResultTape *result;			/* result of the last merge, or NULL */
 
 	RowCheck	check;			/* for gpusort.verify */
-	MinimalTuple tuple;			/* row of the last value; NULL: none so far */
+	MinimalTuple tuple;			/* the last value, as a row; NULL: none so far */
 };
 
 static void *next_row(RowReader *reader);
 
-/* Gives the plan up: the runs will be merged by comparisons. */
+/* Gives up the plan: the runs are merged by comparisons. */
 static void
 end_plan(SortedRuns *runs)
 {
@@ -109,7 +113,7 @@ sorted_runs_plan(SortedRuns *runs, double expected_rows)
 		order->host_only || row_order_is_limited(order) ||
 		order->store->nrows == 0)
 		return;
-	/* the planner may expect more rows than there can be */
+	/* the planner may expect more rows than a sort can have */
 	expected_rows = Min(Max(expected_rows, order->store->nrows), SORT_MAX_ROWS);
 	runs->plan = merge_plan_begin(&order->keys->shape, expected_rows);
 	if (runs->plan != NULL)
@@ -157,7 +161,7 @@ append_run(SortedRuns *runs, RunTape *run)
 	runs->runs[runs->nruns++] = run;
 }
 
-/* Writes the rows of an order to a run, with an index if wanted. */
+/* Writes the rows of an order to a run, with an index if "indexed". */
 static pg_attribute_always_inline void
 write_rows(RunTape *run, RowOrder *order, bool indexed)
 {
@@ -232,7 +236,7 @@ merge_first_runs(SortedRuns *runs, int count, Size limit)
 	append_run(runs, run);
 }
 
-/* The next row by the plan's order, from the run that has it. */
+/* Returns the next row by the plan's order. */
 static inline void *
 next_in_order(SortedRuns *runs)
 {
@@ -248,7 +252,7 @@ next_in_order(SortedRuns *runs)
 	return row;
 }
 
-/* The next row of the last merge, whatever it reads. */
+/* Returns the next row of the last merge, with a plan or without one. */
 static void *
 next_row(RowReader *reader)
 {
@@ -278,8 +282,8 @@ end_merge(SortedRuns *runs)
 }
 
 /*
- * Begins the last merge, of all runs, which are in the file: in the plan's order where
- * there is one, and otherwise by comparisons.
+ * Begins the last merge, of all runs: in the plan's order if there is a plan,
+ * otherwise by comparisons.
  */
 static void
 begin_last_merge(SortedRuns *runs, Size limit)
@@ -298,7 +302,7 @@ begin_last_merge(SortedRuns *runs, Size limit)
 		run_tape_begin_read(runs->runs[i], read_bytes);
 }
 
-/* A row of the merge as a minimal tuple, valid until the next call. */
+/* Returns a row of the merge as a minimal tuple, valid until the next call. */
 static inline MinimalTuple
 as_tuple(SortedRuns *runs, void *row)
 {
@@ -338,10 +342,10 @@ store_result(SortedRuns *runs)
 }
 
 /*
- * The number of runs to merge into one next: as few as leave "most" runs or
- * fewer in the end.  Files of other processes are not overwritten, but each is
- * deleted when all of it has been read; so only a part of them is merged at a
- * time.
+ * Returns the number of runs to merge into one next: as few as leave "most"
+ * runs or fewer in the end.  Files of other processes are not overwritten, but
+ * each is deleted when all of it has been read.  So only some of them are
+ * merged at a time.
  */
 static int
 next_merged_runs(const SortedRuns *runs, int most, int most_of_writer)

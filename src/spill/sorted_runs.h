@@ -20,11 +20,12 @@
 typedef struct SortedRuns SortedRuns;
 
 /*
- * Makes an empty list of runs.  "order", which must stay, is that of each
- * run's rows; without it runs are only taken back.  The format is that of the rows.  The
- * limits are bytes of all memory of the sort, while rows are in the store and while runs
- * are merged.  Rows can be fetched backward or again only with random_access.  Allocates
- * in the current memory context, which has to be the same in all later calls.
+ * Makes an empty list of runs.  "order", which must stay, has the rows of each
+ * run, one run after the other; NULL: runs are only taken back.  "format" is
+ * the form of the rows.  The limits are bytes of all memory of the sort:
+ * "limit" while rows are in the store, "limit_of_merge" while runs are merged.
+ * Rows can be fetched backward or again only with random_access.  Allocates in
+ * the current memory context, which has to be the same in all later calls.
  */
 extern SortedRuns *sorted_runs_create(RowOrder *order,
 									  const RunFormat *format, Size limit,
@@ -32,14 +33,15 @@ extern SortedRuns *sorted_runs_create(RowOrder *order,
 									  bool random_access);
 
 /*
- * Before the first run, of about expected_rows rows in all: lets gpusortd make an order of
- * all runs, if keys decide alone, and runs will have all rows.
+ * Lets gpusortd make an order of all runs, if keys decide alone and runs will
+ * have all rows.  Has to be called before the first run.  About expected_rows
+ * rows are expected in all.
  */
 extern void sorted_runs_plan(SortedRuns *runs, double expected_rows);
 
 /*
- * Makes an empty store for rows that may become runs.  Its limit is "limit",
- * in bytes, less the memory that writing a run takes.
+ * Makes an empty store for rows that may become runs.  Its limit, in bytes, is
+ * "limit" less the memory that writing a run takes.
  */
 extern RowStore *sorted_runs_create_store(TupleDesc descriptor, Size limit);
 
@@ -50,39 +52,43 @@ extern void sorted_run_write(RunTape *run, RowOrder *order, bool indexed);
 extern void sorted_runs_add(SortedRuns *runs);
 
 /*
- * Adds a complete run, in a file of its own, which is deleted with it.  Its longest_row has
- * to be set.
+ * Adds a complete run, in a file of its own, which is deleted with the run.
+ * The run's longest_row has to be set.
  */
 extern void sorted_runs_import(SortedRuns *runs, RunTape *run);
 
 /*
- * Begins to emit rows, after the last run: merges the runs until few enough
- * are left for the last merge, which is done as rows are fetched.
+ * Begins to emit rows, after the last run.  Merges runs until the last merge
+ * can take all that are left.  The last merge is done as rows are fetched.
  */
 extern void sorted_runs_merge(SortedRuns *runs);
 
 /*
- * After sorted_runs_merge(), the rows: with random_access on a tape of minimal tuples;
- * otherwise to be read once, in the format of the runs.
+ * Return the rows, after sorted_runs_merge().  With random_access
+ * sorted_runs_result() returns a tape of minimal tuples.  Otherwise
+ * sorted_runs_reader() reads the rows once, in the format of the runs.
  */
 extern ResultTape *sorted_runs_result(const SortedRuns *runs);
 extern RowReader *sorted_runs_reader(SortedRuns *runs);
 
 /*
- * Gives up the merge: returns all rows, in any order, one a call; NULL after the last
- * one.  A row is valid until the next call.
+ * Gives up the merge, and returns the rows of all runs, in any order, one a
+ * call; NULL after the last row.  A row is valid until the next call.
  */
 extern void *sorted_runs_take(SortedRuns *runs);
 
 /*
- * The number of runs that were added; whether the last merge is in an order of gpusortd;
- * and the largest number of bytes in this process's file.
+ * Return the number of runs that were added; whether the last merge follows an
+ * order of gpusortd; and the largest number of bytes that this process's file
+ * has had.
  */
 extern int	sorted_runs_count(const SortedRuns *runs);
 extern bool sorted_runs_ordered(const SortedRuns *runs);
 extern Size sorted_runs_disk(const SortedRuns *runs);
 
-/* Closes the files, and so deletes them; memory stays with its context. */
+/*
+ * Closes the files, and so deletes them.  The memory stays with its context.
+ */
 extern void sorted_runs_end(SortedRuns *runs);
 
 #endif							/* GPUSORT_SORTED_RUNS_H */
