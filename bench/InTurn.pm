@@ -10,20 +10,20 @@ use Session;
 
 use constant {
 	BAR => 0.95,
-	# what takes so long is not slowed down by what gpusort does before a plan of PostgreSQL's own begins
+	# a statement of this time is not slowed down by what gpusort does before a plan of PostgreSQL's own begins
 	SHORT_MS => 1,
-	# what is measured once more: where memory lies, and where workers run, can favour a side throughout a session, and the least of few
-	# short times is chance
+	# of a case that is measured once more: throughout a session the places of memory and of workers can favour a side, and the least of
+	# few short times is chance
 	AGAIN_SESSIONS => 3,
 	AGAIN_MS => 1000,
 	AGAIN_REPEATS => 30,
-	# nothing takes longer
+	# no statement takes longer
 	PATIENCE_SECONDS => 3600
 };
 
-# setup			what a session begins with
+# setup			commands with which a session begins
 # repeats		how often each side runs
-# of_processor	what counts is the processor time of the backend, on this machine
+# of_processor	compare processor times of the backend, which is on this machine
 sub new
 {
 	my ($class, %turns) = @_;
@@ -32,7 +32,7 @@ sub new
 
 sub session { return Session->new($ENV{PGDATABASE} // 'postgres', 'client_min_messages=warning'); }
 
-# What a psql of its own prints for a script.
+# Returns what a new psql prints for a script.
 sub ask
 {
 	my ($script) = @_;
@@ -43,7 +43,7 @@ sub ask
 	return $answer;
 }
 
-# As ask(), but an error is the end.
+# Does what ask() does, but dies on an error.
 sub ask_or_die
 {
 	my $answer = ask($_[0]);
@@ -95,7 +95,7 @@ sub time_of
 	return $time;
 }
 
-# The least time of each side, of "count" runs after one to warm up.
+# Returns the least time of each side, of "count" runs after one to warm up.
 sub least_times
 {
 	my ($self, $case, $count) = @_;
@@ -119,7 +119,7 @@ sub least_times
 	return @least{ 'off', 'on' };
 }
 
-# As least_times(), but of several sessions, with more repeats of what takes little time.
+# Does what least_times() does, but in several sessions, with more repeats of short statements.
 sub least_times_of_sessions
 {
 	my ($self, $case, $repeats, $time) = @_;
@@ -128,8 +128,8 @@ sub least_times_of_sessions
 	return map { my $side = $_; min map { $_->[$side] } @times } 0, 1;
 }
 
-# Is a statement executed by the same plan on both sides, one of PostgreSQL's own? Then gpusort has no part in the statement's time, except
-# the little before the plan begins. False for statements that EXPLAIN does not take.
+# Returns whether a statement has the same plan on both sides, one of PostgreSQL's own. Then gpusort has no part in the statement's time,
+# except for the little before the plan begins. False for statements that EXPLAIN does not take.
 sub has_same_plan
 {
 	my ($self, $case) = @_;

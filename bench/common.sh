@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # What the benchmarks of a server share; to be sourced after `set -euo pipefail`.
 
-# changes whenever the table does
+# has to change whenever the table does
 TABLE_VERSION=3
-# of it that a session makes at a time
+# rows of the table that a session makes at a time
 PART_ROWS=1000000
-# of the table
+# rows of the table
 rows=''
 # whether its rows have no column but k8, so that there is memory for a billion
 narrow=false
@@ -23,7 +23,7 @@ fail() {
 
 sql() { psql -XAtq -v ON_ERROR_STOP=1 -c "set client_min_messages = warning" -c "$1"; }
 
-# Makes the schema with what follows, as a script, in it.
+# Makes the schema, and runs the script of standard input in it.
 prepare_schema() {
 	sql "create extension if not exists gpusort"
 	sql "create schema if not exists gpusort_bench"
@@ -44,7 +44,7 @@ prepare_table() {
 		export -f make_part
 		seq 1 "$PART_ROWS" "$rows" |
 			xargs --max-procs="$(nproc)" --replace "$BASH" -euc "make_part {} $PART_ROWS $rows"
-		# what this leaves to be written is written now, and not while something is measured
+		# the server writes the table now, and not while something is measured
 		psql -Xq -v ON_ERROR_STOP=1 <<-SQL
 			vacuum (freeze, analyze) gpusort_bench.t;
 			comment on table gpusort_bench.t is '$comment';
@@ -52,12 +52,12 @@ prepare_table() {
 		SQL
 		sync
 	fi
-	# without pg_prewarm a scan brings it into memory at least
+	# without pg_prewarm a scan at least brings the table into memory
 	sql "create extension if not exists pg_prewarm; select pg_prewarm('gpusort_bench.t')" >/dev/null 2>&1 ||
 		sql "select count(*) from gpusort_bench.t" >/dev/null
 }
 
-# A narrow table is unlogged: with that many rows the log would take as much room as the table once more.
+# A narrow table is unlogged: with that many rows the log would take as much room as the table.
 table_definition() {
 	if $narrow; then
 		echo 'unlogged table gpusort_bench.t (k8 bigint)'
@@ -119,7 +119,7 @@ check_keys() {
 	done
 }
 
-# The columns of a key, with which a query's result is the same however rows with equal keys come.
+# The columns of a key. With them a query's result does not depend on the order of rows with equal keys.
 key_columns() {
 	case $1 in
 	txt_icu) echo txt ;;
@@ -142,7 +142,7 @@ measured_settings() {
 # usage: measured_sql ON|OFF MEMORY STATEMENT     runs a statement in a new session with these settings
 measured_sql() { psql -XAtq -v ON_ERROR_STOP=1 -c "$(measured_settings "$1" "$2")" -c "$3"; }
 
-# usage: digest ON|OFF WORK_MEM KEY     of the sorted keys; of the window's as a set, since workers return its groups in any order
+# usage: digest ON|OFF WORK_MEM KEY     a digest of the sorted keys; for the window of a set, since workers return its groups in any order
 digest() {
 	local query
 	query=$(sorted_query "$3" "$(key_columns "$3")")
@@ -150,7 +150,7 @@ digest() {
 	measured_sql "$1" "$2" "copy ($query) to stdout" | sha256sum
 }
 
-# Where the runs of this call are noted, and the function that makes one of them.
+# The table in which the runs of this call are noted, and the function that makes and notes a run.
 prepare_runs() {
 	prepare_schema <<-'SQL'
 		drop table if exists gpusort_bench.run cascade;
@@ -206,7 +206,7 @@ prepare_duckdb() {
 			ts timestamp, txt varchar, grp integer, pad varchar); copy t from '/dev/stdin' (format csv, header false)"
 }
 
-# Of a billion rows a copy would take a quarter of an hour: DuckDB makes its own, as random ones.
+# A copy of a billion rows would take a quarter of an hour: DuckDB makes rows of its own instead, which are as random.
 prepare_narrow_duckdb() {
 	duckdb "$duckdb_directory/t" -c "create table t as select (hash(i) >> 1)::bigint as k8 from range($rows) as r(i)"
 }
@@ -222,7 +222,7 @@ duckdb_ms() {
 		sed -n "$(((repeats + 1) / 2))s/.*/1000 * &/p"
 }
 
-# ---- what is told about the server
+# ---- the description of the server
 
 # usage: describe_server SETTINGS
 describe_server() {

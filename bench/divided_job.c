@@ -85,7 +85,7 @@ daemon_client_wrong(const char *problem)
 	fail("%s", problem);
 }
 
-/* Memory that is there at once. */
+/* Makes memory all of whose pages are there. */
 static void *
 make_memory(uint64_t bytes)
 {
@@ -111,7 +111,7 @@ print_rate(const char *what, uint64_t microseconds)
  * Keys
  */
 
-/* A number as good as random for each one. */
+/* Returns a number that is as good as random. */
 static inline uint64_t
 scatter(uint64_t number)
 {
@@ -122,8 +122,8 @@ scatter(uint64_t number)
 }
 
 /*
- * Writes a row's key.  The words ahead of the last one have 1000 values each,
- * so a sort has to look at more than one of several words.
+ * Writes the key of a row.  The words ahead of the last one have 1000 values
+ * each, so that a sort has to look at more than one of several words.
  */
 static inline void
 make_key(uint64_t row, uint64_t *words)
@@ -152,7 +152,7 @@ compare_keys(const uint64_t *left, const uint64_t *right)
  * gpusortd
  */
 
-/* Starts it, and waits until it is ready. */
+/* Starts gpusortd, and waits until it is ready. */
 static void
 start_daemon(void)
 {
@@ -206,7 +206,10 @@ print_devices(void)
 	hang_up(&client);
 }
 
-/* Makes keys in the ring, from this row on, as many as a chunk has room for. */
+/*
+ * Makes the keys of the rows from this one on in the ring: as many as a chunk
+ * has room for.
+ */
 static uint32_t
 make_chunk(const Client *client, uint32_t chunk, uint64_t row)
 {
@@ -321,8 +324,8 @@ check_entries(void *argument)
 }
 
 /*
- * Checks the whole order.  It has as many entries as there are rows, so if no
- * row comes twice, each row comes once.
+ * Checks the whole order.  The order has as many entries as there are rows, so
+ * if no row comes twice, each row comes once.
  */
 static bool
 check_order(void)

@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * check.h
- *	  Whether a result is right.
+ *	  A check that a result is right.
  *
- * Of keys with row numbers: the rows are all there, each key is that of its
- * row, and none is smaller than the one before it.  Of keys alone: none is
- * smaller than the one before it, and the sum of a hash of each is that of the
- * input.  All of this is checked on the device.  HostCheck compares with
- * std::sort() as well, for what is wrong with the device's check.
+ * Keys with row numbers are right if all rows are there, each key is the key
+ * of its row, and no key is smaller than the one before it.  Keys alone are
+ * right if no key is smaller than the one before it, and the sum of a hash of
+ * each key is the same as for the input.  All of this is checked on the
+ * device.  HostCheck compares with std::sort() as well, in case the check on
+ * the device is wrong.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,8 +32,8 @@ struct Sorted
 };
 
 /*
- * Checks on the device.  Says in "fault" what is wrong, nothing if all is
- * right.  Returns false if it could not check.
+ * Checks a result on the device.  Says in "fault" what is wrong, and nothing
+ * if all is right.  Returns false if it could not check.
  */
 extern bool check_on_device(const Queue &queue, const Input &input,
 							const Sorted &sorted, std::string *fault);
@@ -43,7 +44,7 @@ class HostCheck
 public:
 	bool prepare(const Queue &queue, const Input &input);
 
-	/* As check_on_device(). */
+	/* Checks a result as check_on_device() does. */
 	bool check(const Queue &queue, const Sorted &sorted,
 			   std::string *fault) const;
 

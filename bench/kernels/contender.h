@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * contender.h
- *	  What is measured: an algorithm as the benchmark sees it.
+ *	  A contender: an algorithm as the benchmark sees it.
  *
- * Each source in contenders/ registers one or more, so a new algorithm is a
- * new file there.
+ * Each source in contenders/ registers one or more contenders, so a new
+ * algorithm is a new file there.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +20,7 @@
 namespace bench
 {
 
-/* The device that all is measured on. */
+/* The device on which all contenders are measured. */
 constexpr int device = 0;
 
 /*
@@ -35,13 +35,15 @@ public:
 	/* Device memory beside that of the keys and row numbers themselves. */
 	virtual uint64_t extra_bytes() const = 0;
 
-	/* Takes the memory that all sorts of this job use. */
+	/* Takes the memory for all sorts of this job. */
 	virtual bool prepare() = 0;
 
-	/* Puts the unsorted input where sort() wants it.  Not timed. */
+	/* Puts the unsorted input to where sort() wants it; not timed. */
 	virtual bool restore() = 0;
 
-	/* Sorts; what it starts is on the queue's stream, or done at return. */
+	/*
+	 * Sorts.  Work that it starts is on the queue's stream, or done at return.
+	 */
 	virtual bool sort() = 0;
 
 	/* Says where the result of the last sort is. */
@@ -62,7 +64,7 @@ public:
 	Contender(Kind its_kind, const std::string &its_name);
 	virtual ~Contender() = default;
 
-	/* A job, or null if such inputs are not its business. */
+	/* Makes a job; null if the algorithm does not take such inputs. */
 	virtual std::unique_ptr<Job> make_job(const Queue &queue,
 										  const Input &input) const = 0;
 
@@ -70,7 +72,7 @@ public:
 	const std::string name;		/* in small letters, without blanks */
 };
 
-/* Those that the others are compared with. */
+/* Contenders with which the others are compared. */
 constexpr const char *radix_sort_name = "cub-radix-sort";
 constexpr const char *merge_sort_name = "cub-merge-sort";
 

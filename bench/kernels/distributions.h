@@ -64,7 +64,7 @@ enum Distribution
 
 extern const char *distribution_name(Distribution distribution);
 
-/* Whether there are keys of such a width. */
+/* Returns whether there are keys of this width. */
 extern bool distribution_has(Distribution distribution, unsigned width);
 
 /* Owns keys in device memory. */
@@ -76,7 +76,7 @@ public:
 	{
 	}
 
-	/* Makes n > 0 keys, always the same; false on failure. */
+	/* Makes n > 0 keys, always the same keys; false on failure. */
 	bool generate(const Queue &queue, Distribution distribution,
 				  unsigned width, uint32_t n);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * measure.h
- *	  Times, memory and correctness of a contender.
+ *	  The times, memory and correctness of a contender.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,15 +33,15 @@ struct Measurement
 
 /*
  * Lets a contender's job sort the input, once to warm up and then "repeats"
- * times; checks every result, the first also by "host_check" if there is one.
+ * times.  Checks every result, the first also by "host_check" if there is one.
  */
 extern Measurement measure(const Queue &queue, const Contender &contender,
 						   std::unique_ptr<Job> job, const Input &input,
 						   const HostCheck *host_check, unsigned repeats);
 
 /*
- * Bytes a second that a copy within the device's memory reads and writes; 0
- * on failure.
+ * Returns the bytes a second that a copy within the device's memory reads and
+ * writes; 0 on failure.
  */
 extern double measure_copy(const Queue &queue, unsigned repeats);
 

@@ -14,7 +14,7 @@
 namespace bench
 {
 
-/* More keys than this not all algorithms can number. */
+/* Not all algorithms can number more keys than this. */
 constexpr uint64_t max_keys = UINT64_C(1) << 30;
 
 struct Options
@@ -31,13 +31,13 @@ struct Options
 extern void print_usage();
 
 /*
- * Reads the command line.  False if it cannot be understood, with the reason,
- * or none if help was asked for.
+ * Reads the command line.  Returns false if it cannot be understood, with the
+ * reason, or if help was asked for, without one.
  */
 extern bool parse_options(int argc, char **argv, Options *options,
 						  std::string *reason);
 
-/* How a width is named: by its bytes, or "text". */
+/* Returns the name of a width: its bytes, or "text". */
 extern std::string width_name(unsigned width);
 
 }								/* namespace bench */

@@ -4,15 +4,15 @@
  *	  What a parallel worker does when it has emitted its last row.
  *
  * A Gather Merge emits its second row only when each worker has sent a row or
- * has ended.  So a worker that puts rows and emits none is of no use to the
- * leader, while that emits rows, unless the worker has detached from its tuple
- * queue.  A worker detaches when its plan has been executed, and before the
- * plan is finished.  So what is left to do is done when the plan is finished
- * (ExecutorFinish, see hooks.c).  EXPLAIN counts this time for the Gather
- * Merge, not for the nodes of the worker.
+ * has ended.  So a worker that emits no rows is of no use to a leader that
+ * emits rows, unless the worker has detached from its tuple queue.  A worker
+ * detaches when its plan has been executed, and before the plan is finished.
+ * So what is left to do is done when the plan is finished (ExecutorFinish, see
+ * hooks.c).  EXPLAIN counts this time for the Gather Merge, not for the nodes
+ * of the worker.
  *
  * When the leader ends a Gather Merge, it waits until workers have finished.
- * So it has to end what they do first.
+ * So it has to end their work first.
  *
  *-------------------------------------------------------------------------
  */

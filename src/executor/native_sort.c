@@ -100,7 +100,7 @@ begin_of_rows(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 								options);
 }
 
-/* Returns whether core can use this bound.  It takes none that is larger. */
+/* Returns whether core can use a bound: it takes no larger one. */
 static bool
 is_bounded(double bound)
 {

@@ -195,10 +195,7 @@ join_team(ParallelSort *sort)
 
 	if (role == TEAM_COLLECTS)
 
-		/*
-		 * this progress counts no rows while the progress of the sort is
-		 * shown
-		 */
+		/* the progress of the sort is shown until the sort is done */
 		sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
 	if (role != TEAM_LATE)
 		put_rows(sort);

@@ -62,7 +62,9 @@ show_emitted(const EmittedRows *emitted)
 		sort_progress_emitted(emitted->progress, emitted->next);
 }
 
-/* ---- entries, among which the position moves freely */
+/*
+ * ---- entries, among which the position moves freely
+ */
 
 typedef struct EntryPosition
 {

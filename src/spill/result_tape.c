@@ -24,8 +24,8 @@
 
 /*
  * The length of a row is in two bytes, with a bit that says whether the row
- * has the first row's header. 0 stands for a length in four bytes.  These lie
- * between the two bytes and the values.
+ * has the first row's header.  A length of 0 stands for a length in four
+ * bytes.  These lie between the two bytes and the values.
  */
 #define FIRST_HEADER		0x8000
 #define SHORT_LENGTH_MASK	0x7fff

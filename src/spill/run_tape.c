@@ -37,8 +37,8 @@
 
 /*
  * A minimal tuple begins with its length in two bytes, with a bit that says
- * whether the row has the header of the row before. 0 stands for a length in
- * four further bytes.
+ * whether the row has the header of the row before.  A length of 0 stands for
+ * a length in four further bytes.
  */
 #define SAME_HEADER			0x8000
 #define SHORT_LENGTH_MASK	0x7fff
@@ -203,7 +203,7 @@ give_back_from(RunTape *run, uint64 index)
 void
 run_tape_close(RunTape *run)
 {
-	/* of a tape that has not been read to the end */
+	/* gives back the rest of a tape that was not read to the end */
 	if (run->fetched < run->finish)
 		give_back_from(run, run->fetched / run_file_piece_bytes(run->file));
 	if (run->pieces.numbers != NULL)

@@ -80,7 +80,9 @@ rings_of(PartStream *stream)
 	return (ChunkRings *) ((char *) stream + offset_of_rings(stream->nparts));
 }
 
-/* ---- the collector */
+/*
+ * ---- the collector
+ */
 
 static void
 init_stream(PartStream *stream, int nparts, int nrings, int nchunks)
@@ -206,7 +208,9 @@ part_receiver_end(PartReceiver *receiver)
 	pfree(receiver);
 }
 
-/* ---- the senders */
+/*
+ * ---- the senders
+ */
 
 PartSender *
 part_sender_begin(dsm_handle handle)

@@ -106,8 +106,7 @@ extern void member_runs_begin(MemberRuns *runs, SharedRuns *shared,
 							  const RunFormat *format);
 
 /*
- * Closes the files: at the latest when the runs are to be read, or at any
- * other time.
+ * Closes the files, before this process reads the runs, or at any other time.
  */
 extern void member_runs_close(MemberRuns *runs);
 

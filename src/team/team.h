@@ -74,9 +74,10 @@ extern Team *team_begin(TeamShared *shared, const TeamRows *rows,
 						SortProgress *progress);
 
 /*
- * Joins the team, before this member takes its first row of a shared scan.
- * "nworkers", which only the leader has to know, is the number of workers
- * launched.  Returns the role of this member; one member is the collector.
+ * Joins the team, before this member takes its first row of a shared scan.  In
+ * a leader that emits all rows, "nworkers" is the number of workers launched;
+ * others need not know it.  Returns the role of this member; one member is the
+ * collector.
  */
 extern TeamRole team_join(Team *team, int nworkers);
 
