@@ -15,10 +15,15 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "storage/latch.h"
 
 #include "port/compat.h"
+#include "port/timing.h"
 #include "shared_state.h"
 #include "team/row_collector.h"
+
+/* How long the collector waits for the error of a process whose rows are gone. */
+#define MOST_WAIT_MICROSECONDS	UINT64CONST(10000000)
 
 /* New shared memory of at least these bytes is worth a line in the log. */
 #define HINT_BYTES		((uint64) 16 * 1024 * 1024)
@@ -43,6 +48,31 @@ row_collector_begin(SharedRows *shared, RowSegments *segments)
 	return collector;
 }
 
+/*
+ * Ends this process since the rows of another one are gone.  That process has failed
+ * then, and its error is what users want to see.  The error reaches the leader, which
+ * raises it in its turn, or terminates this process.
+ */
+static void
+end_with_others(void)
+{
+	static uint32 wait_event = 0;
+	instr_time	begun;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("GpusortLostRows");
+	INSTR_TIME_SET_CURRENT(begun);
+	do
+	{
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 MOST_WAIT_MICROSECONDS / 1000, wait_event);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	} while (microseconds_since(begun) < MOST_WAIT_MICROSECONDS);
+	elog(ERROR, "could not map the rows of a parallel worker");
+}
+
 /* Returns a batch.  Its process keeps the segment until the batch is taken. */
 static RowBatch *
 find_batch(RowCollector *collector, BatchPlace place)
@@ -50,7 +80,7 @@ find_batch(RowCollector *collector, BatchPlace place)
 	RowBatch   *batch = batch_address(collector->segments, place);
 
 	if (batch == NULL)
-		elog(ERROR, "could not map the rows of a parallel worker");
+		end_with_others();
 	return batch;
 }
 
@@ -97,7 +127,7 @@ row_collector_next(RowCollector *collector, char **base)
 	process = batch_process(collector->current);
 	*base = row_segments_find(collector->segments, process, batch->segment);
 	if (*base == NULL)
-		elog(ERROR, "could not map the rows of a parallel worker");
+		end_with_others();
 	row_sequences_note(&collector->sequences, batch->nrows,
 					   row_segments_place(process, batch->segment,
 										  batch->places[0]),

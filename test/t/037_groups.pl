@@ -254,6 +254,29 @@ my ($status, $out, $err) = $node->psql('postgres', $failing . windows('large', '
 like($err, qr/division by zero/, 'an error above the groups');
 is($out, $native_large{windows}, 'and the next one is right');
 
+# In one of two workers, which has sent all of its rows: the other one, which may have to take them, is stopped until it has ended. Then the
+# leader learns of both errors at once.
+$node->safe_psql('postgres', HeldQueries::ARRIVE_FUNCTION);
+foreach my $first (0, 1)
+{
+	$held->shut_doors(3);
+	$session = $held->start("SET parallel_leader_participation = off;\n" . windows('large', 'arrive(id) > 0'));
+	my @workers = $held->wait_for(0, 2, 'Lock');
+	my ($stopped, $ended) = @workers[ $first, 1 - $first ];
+	my ($leader) = $held->{doors}->query_safe("SELECT leader_pid FROM pg_stat_activity WHERE pid = $stopped");
+	kill 'STOP', $stopped;
+	$held->open_doors(3);
+	$held->wait_for(0, 1, 'Extension');
+	kill 'STOP', $leader;
+	$node->safe_psql('postgres', "SELECT pg_terminate_backend($ended, 10000)");
+	kill 'CONT', $stopped;
+	sleep 2;
+	kill 'CONT', $leader;
+	$held->finish($session);
+	is($session->{err} =~ s/^(CONTEXT|SQL|PL).*\n//mgr, qq(ERROR:  terminating background worker "parallel worker" due to administrator command\n), 'a worker ends that has sent rows');
+}
+check_left('a worker ends that has sent rows');
+
 # at any time
 my $script = "\\set VERBOSITY terse\n";
 foreach my $i (1 .. 60)
