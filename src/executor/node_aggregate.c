@@ -25,8 +25,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/objectaccess.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -34,9 +32,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/acl.h"
 #include "utils/datum.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 #include "executor/explain_sort.h"
 #include "executor/gpusort_plan.h"

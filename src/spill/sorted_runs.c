@@ -61,7 +61,6 @@ struct SortedRuns
 	RunTape   **runs;
 	int			nruns;
 	int			max_runs;
-	int			nadded;
 	Size		longest_row;
 	Size		disk;
 
@@ -201,7 +200,6 @@ sorted_runs_add(SortedRuns *runs)
 	runs->longest_row = Max(runs->longest_row, run->longest_row);
 	run_tape_complete(run);
 	append_run(runs, run);
-	runs->nadded++;
 	if (runs->plan != NULL &&
 		(!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
 		 !merge_plan_end_run(runs->plan, run, order->store->nrows)))
@@ -214,7 +212,6 @@ sorted_runs_import(SortedRuns *runs, RunTape *run)
 	run->owns_file = true;
 	runs->longest_row = Max(runs->longest_row, run->longest_row);
 	append_run(runs, run);
-	runs->nadded++;
 	runs->imported = true;
 }
 
@@ -420,12 +417,6 @@ sorted_runs_take(SortedRuns *runs)
 		runs->nruns--;
 	}
 	return NULL;
-}
-
-int
-sorted_runs_count(const SortedRuns *runs)
-{
-	return runs->nadded;
 }
 
 bool

@@ -78,11 +78,9 @@ extern RowReader *sorted_runs_reader(SortedRuns *runs);
 extern void *sorted_runs_take(SortedRuns *runs);
 
 /*
- * Return the number of runs that were added; whether the last merge follows an
- * order of gpusortd; and the largest number of bytes that this process's file
- * has had.
+ * Return whether the last merge follows an order of gpusortd, and the largest
+ * number of bytes that this process's file has had.
  */
-extern int	sorted_runs_count(const SortedRuns *runs);
 extern bool sorted_runs_ordered(const SortedRuns *runs);
 extern Size sorted_runs_disk(const SortedRuns *runs);
 
