@@ -54,6 +54,7 @@ spoil_node(CustomScan *scan)
 {
 	List	   *columns = linitial(linitial(scan->custom_private));
 	List	   *attnos = linitial(columns);
+	List	   *limit = lsecond(linitial(scan->custom_private));
 	ListCell   *operator = list_tail(lsecond(columns));
 	ListCell   *nulls_first = list_tail(lfourth(columns));
 
@@ -66,8 +67,14 @@ spoil_node(CustomScan *scan)
 			lfirst_oid(operator) = get_commutator(lfirst_oid(operator));
 			break;
 		case FAULT_COLUMN:
-			/* how many columns there are is the length of this list */
-			if (list_length(attnos) > 1)
+
+			/*
+			 * How many columns there are is the length of this list.  The
+			 * columns of the groups and peers of a limit have to stay.
+			 */
+			if (list_length(attnos) > Max(lsecond_int(linitial(limit)),
+										  list_length(lsecond(limit))) &&
+				list_length(attnos) > 1)
 				linitial(columns) = list_truncate(attnos, list_length(attnos) - 1);
 			break;
 		case FAULT_NATIVE:
