@@ -106,9 +106,9 @@ extern uint64 parallel_sort_rows(const ParallelSort *sort);
 extern uint64 parallel_sort_nulls(const ParallelSort *sort);
 
 /*
- * Has to be called by a participant that has emitted the last row of its
- * parts, in which it has found *ngroups groups.  Returns true in the last of
- * all participants, and sets *ngroups to the number of groups of all.
+ * Adds the *ngroups groups of this participant, which has emitted the last row
+ * of its parts.  Returns true in the last of all participants, and sets
+ * *ngroups to the number of groups of all.
  */
 extern bool parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups);
 

@@ -332,34 +332,26 @@ open_tape(const PartMerge *merge, int run, uint64 entry, uint64 finish,
 	return tape;
 }
 
-/* Compares two rows by their places in the order of all rows. */
+/*
+ * Compares two rows by their places in the order of all rows, or, if parts end
+ * where groups do, only by their groups.
+ */
 static int
 compare(const PartMerge *merge, const Splitter *a, const Splitter *b)
 {
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(merge->compare_context);
-	int			result = row_order_compare(merge->order, a->row, b->row);
+	int			result = merge->groups != NULL ?
+		row_compare(merge->groups, a->row, b->row) :
+		row_order_compare(merge->order, a->row, b->row);
 
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextReset(merge->compare_context);
-	if (result == 0)
-		result = (a->run > b->run) - (a->run < b->run);
-	if (result == 0)
-		result = (a->position > b->position) - (a->position < b->position);
-	return result;
-}
-
-/* Compares two rows by their groups, if parts end where groups do. */
-static int
-compare_groups(const PartMerge *merge, const void *a, const void *b)
-{
-	MemoryContext caller_context =
-		MemoryContextSwitchTo(merge->compare_context);
-	int			result = row_compare(merge->groups, a, b);
-
-	MemoryContextSwitchTo(caller_context);
-	MemoryContextReset(merge->compare_context);
-	return result;
+	if (result != 0 || merge->groups != NULL)
+		return result;
+	if (a->run != b->run)
+		return a->run < b->run ? -1 : 1;
+	return (a->position > b->position) - (a->position < b->position);
 }
 
 /* Returns whether a row of a run is before a splitter, in an earlier part. */
@@ -369,9 +361,7 @@ is_before(const PartMerge *merge, void *row, int run, uint64 position,
 {
 	Splitter	place = {row, run, position};
 
-	return merge->groups != NULL ?
-		compare_groups(merge, row, splitter->row) < 0 :
-		compare(merge, &place, splitter) < 0;
+	return compare(merge, &place, splitter) < 0;
 }
 
 /* Returns whether the row of an index entry is before a splitter. */

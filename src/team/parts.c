@@ -76,7 +76,6 @@ struct PartReader
 
 	/* if parts are sent */
 	PartReceiver *receiver;
-	Size		(*row_bytes) (const void *row);
 	uint64		nsent;
 	int			rest;			/* first of the parts that others can no
 								 * longer take */
@@ -335,7 +334,7 @@ next_sent(PartReader *reader)
 {
 	PartMaker  *maker = reader->maker;
 	void	   *row = part_receiver_next(reader->receiver, reader->part,
-										 reader->row_bytes);
+										 maker->row_bytes);
 
 	return row == NULL || maker->methods->find == NULL ? row :
 		maker->methods->find(maker, reader->part, reader->rows_of_part, row);
@@ -501,7 +500,6 @@ part_reader_begin_sent(SharedParts *shared, PartMaker *maker,
 	(void) take_this_part(shared, 0);
 	reader = begin_reader(shared, WORK_SEND_PARTS, maker);
 	reader->receiver = receiver;
-	reader->row_bytes = maker->row_bytes;
 	reader->rest = shared->nparts;
 	reader->fetches_fast = fetches_fast;
 	begin_period(reader);

@@ -147,7 +147,7 @@ may_change_keys(const Check *check)
 	return has_part(check, may_have_changed);
 }
 
-/* Has a column asked for other keys, when it refused the last row? */
+/* Returns whether a column asked for other keys when it refused the last row. */
 static bool
 wants_other_keys(const Check *check)
 {
