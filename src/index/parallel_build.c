@@ -342,7 +342,8 @@ help_to_merge(BuildShared *shared, ExternalSort *external)
 	{
 		sort_progress_enter(external->progress, PROGRESS_MERGING_RUNS);
 		merged_runs_help(&shared->runs, &shared->parts, work,
-						 external->order, external->variant->format);
+						 run_order_of_rows(external->order),
+						 external->variant->format);
 	}
 	MemoryContextSwitchTo(caller_context);
 }
@@ -622,7 +623,8 @@ parallel_build_merge(ParallelBuild *build, IndexSort *sort)
 		return false;
 	member_runs_close(&build->runs);
 	sort_progress_enter(external->progress, PROGRESS_MERGING_RUNS);
-	merged_runs_begin(merge, &shared->runs, &shared->parts, external->order,
+	merged_runs_begin(merge, &shared->runs, &shared->parts,
+					  run_order_of_rows(external->order),
 					  external->variant->format, external->limit_of_merge);
 	/* rows are small: parts in files take as long as the leader alone */
 	(void) merged_runs_prepare(merge, WORK_SEND_PARTS,

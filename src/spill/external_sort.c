@@ -262,7 +262,8 @@ begin_runs(ExternalSort *sort)
 {
 	if (sort->runs != NULL)
 		return;
-	sort->runs = sorted_runs_create(sort->order, sort->variant->format,
+	sort->runs = sorted_runs_create(run_order_of_rows(sort->order),
+									sort->variant->format,
 									sort->limit, sort->limit_of_merge,
 									sort->random_access);
 	sorted_runs_plan(sort->runs, sort->expected_rows);

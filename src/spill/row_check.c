@@ -10,7 +10,7 @@
 #include "spill/row_check.h"
 
 void
-row_check_begin(RowCheck *check, RowOrder *order, const RunFormat *format)
+row_check_begin(RowCheck *check, RunOrder order, const RunFormat *format)
 {
 	check->order = order;
 	check->format = format;
@@ -26,7 +26,7 @@ row_check(RowCheck *check, const void *row)
 
 	if (check->previous != NULL)
 	{
-		if (row_order_compare(check->order, check->previous, row) > 0)
+		if (run_order_compare(check->order, check->previous, row) > 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),
 					 errmsg("gpusort: rows are out of order"),

@@ -8,7 +8,7 @@
 #ifndef GPUSORT_ROW_CHECK_H
 #define GPUSORT_ROW_CHECK_H
 
-#include "sort/row_order.h"
+#include "spill/run_order.h"
 #include "spill/run_tape.h"
 
 /*
@@ -17,14 +17,14 @@
  */
 typedef struct RowCheck
 {
-	RowOrder   *order;			/* compares rows */
+	RunOrder	order;			/* compares rows */
 	const RunFormat *format;
 	MemoryContext context;
 	void	   *previous;		/* copy of the row before; NULL: none so far */
 } RowCheck;
 
 /* Begins without a row, in the current memory context. */
-extern void row_check_begin(RowCheck *check, RowOrder *order,
+extern void row_check_begin(RowCheck *check, RunOrder order,
 							const RunFormat *format);
 
 /* Raises an error if this row sorts before the row of the last call. */

@@ -40,7 +40,7 @@ typedef struct Player
 
 struct RunMerge
 {
-	RowOrder   *order;
+	RunOrder	order;
 	MemoryContext compare_context;	/* memory that comparators leave behind */
 	bool		by_keys;		/* rows are compared by keys first, not by
 								 * comparators alone */
@@ -93,7 +93,7 @@ compare_rows(const RunMerge *merge, const void *a, const void *b)
 {
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(merge->compare_context);
-	int			result = row_order_compare(merge->order, a, b);
+	int			result = run_order_compare(merge->order, a, b);
 
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextReset(merge->compare_context);
@@ -107,7 +107,7 @@ compare_rows(const RunMerge *merge, const void *a, const void *b)
 static inline RunKey *
 player_key(const RunMerge *merge, int64_t run)
 {
-	return merge->order->keys->shape.fixed_words == 1 ?
+	return run_order_has_one_word(merge->order) ?
 		merge->keys : &merge->keys[run];
 }
 
@@ -136,7 +136,7 @@ wins_in_full(const RunMerge *merge, const Player *a, const Player *b)
 			if (key_a->words[i] != key_b->words[i])
 				return key_a->words[i] < key_b->words[i];
 		}
-		if (sort_keys_exact(merge->order->keys))
+		if (run_order_is_exact(merge->order))
 			return a->run < b->run;
 	}
 	result = compare_rows(merge, row_a, row_b);
@@ -185,8 +185,8 @@ get_key(const RunMerge *merge, const RunTape *run, uint64_t *words)
 	const RunKey *key = run->key;
 
 	if (key == NULL || key->nwords == 0 ||
-		run->key_changes != merge->order->keys->nchanges)
-		return row_order_encode(merge->order, run->row, words);
+		run->key_changes != run_order_changes(merge->order))
+		return run_order_encode(merge->order, run->row, words);
 	for (int i = 0; i < key->nwords; i++)
 		words[i] = key->words[i];
 	return key->nwords;
@@ -212,7 +212,7 @@ make_player(RunMerge *merge, int64_t run, Player *player)
 
 		key->nwords = get_key(merge, merge->runs[run], key->words);
 		if (unlikely(key->nwords == 0 ||
-					 sort_keys_doubtful(merge->order->keys)))
+					 run_order_is_doubtful(merge->order)))
 			return false;
 		player->word = key->words[0];
 	}
@@ -250,10 +250,10 @@ play_all(RunMerge *merge)
 static void
 change_keys(RunMerge *merge)
 {
-	if (sort_keys_doubtful(merge->order->keys))
+	if (run_order_is_doubtful(merge->order))
 		merge->by_keys = false;
 	else
-		row_order_change_layout(merge->order);
+		row_order_change_layout(merge->order.rows);
 }
 
 /* Makes all keys, in a layout that fits them, and plays all games. */
@@ -265,7 +265,7 @@ begin_tournament(RunMerge *merge)
 }
 
 RunMerge *
-run_merge_begin(RowOrder *order, RunTape **runs, int nruns, Size read_bytes)
+run_merge_begin(RunOrder order, RunTape **runs, int nruns, Size read_bytes)
 {
 	RunMerge   *merge = palloc0(sizeof(RunMerge));
 
@@ -273,7 +273,7 @@ run_merge_begin(RowOrder *order, RunTape **runs, int nruns, Size read_bytes)
 	merge->compare_context = AllocSetContextCreate(CurrentMemoryContext,
 												   "gpusort comparisons",
 												   ALLOCSET_SMALL_SIZES);
-	merge->by_keys = !sort_keys_doubtful(order->keys);
+	merge->by_keys = !run_order_is_doubtful(order);
 	merge->nruns = nruns;
 	merge->runs = palloc_extended(nruns * sizeof(RunTape *), MCXT_ALLOC_HUGE);
 	merge->keys = palloc_extended(nruns * sizeof(RunKey), MCXT_ALLOC_HUGE);
@@ -324,11 +324,10 @@ static inline void
 write_key(const RunMerge *merge, RunTape *run)
 {
 	const Player *winner = &merge->losers[0];
-	const SortKeys *keys = merge->order->keys;
 
-	if (!merge->by_keys || keys->nchanges != run->key_changes)
+	if (!merge->by_keys || run_order_changes(merge->order) != run->key_changes)
 		run_tape_write_key(run, NULL, 0);
-	else if (keys->shape.fixed_words == 1)
+	else if (run_order_has_one_word(merge->order))
 		run_tape_write_key(run, &winner->word, 1);
 	else
 		run_tape_write_key(run, merge->keys[winner->run].words,
@@ -340,8 +339,8 @@ run_merge_write(RunMerge *merge, RunTape *run)
 {
 	const void *row;
 
-	if (sort_keys_costly(merge->order->keys) && temp_file_limit < 0)
-		run_tape_keep_keys(run, merge->order->keys->nchanges);
+	if (run_order_is_costly(merge->order) && temp_file_limit < 0)
+		run_tape_keep_keys(run, run_order_changes(merge->order));
 	while ((row = run_merge_next(merge)) != NULL)
 	{
 		if (run->key != NULL)

@@ -8,7 +8,7 @@
 #ifndef GPUSORT_RUN_MERGE_H
 #define GPUSORT_RUN_MERGE_H
 
-#include "sort/row_order.h"
+#include "spill/run_order.h"
 #include "spill/run_tape.h"
 
 typedef struct RunMerge RunMerge;
@@ -28,13 +28,13 @@ extern int	run_merge_most_runs(Size limit, Size longest_row);
 extern Size run_merge_read_bytes(Size limit, int nruns, Size longest_row);
 
 /*
- * Begins a merge of one or more complete runs, by the keys and comparators of
- * "order".  Runs and order must stay.  Each read of a run fetches read_bytes
+ * Begins a merge of one or more complete runs, by their order.  Runs must
+ * stay.  Each read of a run fetches read_bytes
  * bytes (run_tape.h).  A run that is being read already goes on with the row
  * that was read last, and must have one.  Allocates in the current memory
  * context.
  */
-extern RunMerge *run_merge_begin(RowOrder *order, RunTape **runs, int nruns,
+extern RunMerge *run_merge_begin(RunOrder order, RunTape **runs, int nruns,
 								 Size read_bytes);
 
 /*

@@ -49,8 +49,7 @@ struct SortedRuns
 	RowReader	reader;			/* reads the rows of the last merge */
 	MergePlan  *plan;			/* plan of the last merge, or NULL */
 	MemoryContext context;		/* holds everything below */
-	RowOrder   *order;			/* order of the rows of a run; NULL: runs are
-								 * only taken back */
+	RunOrder	order;			/* order of the rows */
 	const RunFormat *format;
 	Size		limit;
 	Size		limit_of_merge;
@@ -99,14 +98,14 @@ close_sink(KeySink *sink)
 static void
 close_order_sink(SortedRuns *runs)
 {
-	if (runs->order != NULL)
-		row_order_close_sink(runs->order);
+	if (runs->order.rows != NULL)
+		row_order_close_sink(runs->order.rows);
 }
 
 void
 sorted_runs_plan(SortedRuns *runs, double expected_rows)
 {
-	RowOrder   *order = runs->order;
+	RowOrder   *order = runs->order.rows;
 
 	if (!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
 		order->host_only || row_order_is_limited(order) ||
@@ -120,7 +119,7 @@ sorted_runs_plan(SortedRuns *runs, double expected_rows)
 }
 
 SortedRuns *
-sorted_runs_create(RowOrder *order, const RunFormat *format, Size limit,
+sorted_runs_create(RunOrder order, const RunFormat *format, Size limit,
 				   Size limit_of_merge, bool random_access)
 {
 	SortedRuns *runs = palloc0(sizeof(SortedRuns));
@@ -190,16 +189,28 @@ sorted_run_write(RunTape *run, RowOrder *order, bool indexed)
 		write_rows(run, order, false);
 }
 
-void
-sorted_runs_add(SortedRuns *runs)
+RunTape *
+sorted_runs_begin_run(SortedRuns *runs)
 {
-	RowOrder   *order = runs->order;
-	RunTape    *run = run_tape_create(runs->file, runs->format);
+	return run_tape_create(runs->file, runs->format);
+}
 
-	sorted_run_write(run, order, false);
+void
+sorted_runs_end_run(SortedRuns *runs, RunTape *run)
+{
 	runs->longest_row = Max(runs->longest_row, run->longest_row);
 	run_tape_complete(run);
 	append_run(runs, run);
+}
+
+void
+sorted_runs_add(SortedRuns *runs)
+{
+	RowOrder   *order = runs->order.rows;
+	RunTape    *run = sorted_runs_begin_run(runs);
+
+	sorted_run_write(run, order, false);
+	sorted_runs_end_run(runs, run);
 	if (runs->plan != NULL &&
 		(!sort_keys_exact(order->keys) || sort_keys_doubtful(order->keys) ||
 		 !merge_plan_end_run(runs->plan, run, order->store->nrows)))
@@ -307,7 +318,7 @@ as_tuple(SortedRuns *runs, void *row)
 
 	if (row == NULL || runs->format != &run_of_values)
 		return row;
-	descriptor = runs->order->descriptor;
+	descriptor = runs->order.rows->descriptor;
 	if (unlikely(runs->tuple == NULL))
 	{
 		MemoryContext caller_context = MemoryContextSwitchTo(runs->context);

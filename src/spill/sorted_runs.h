@@ -14,20 +14,20 @@
 #include "sort/row_order.h"
 #include "spill/result_tape.h"
 #include "spill/row_reader.h"
+#include "spill/run_order.h"
 #include "spill/run_tape.h"
 
 /* The runs of a process, and their merge. */
 typedef struct SortedRuns SortedRuns;
 
 /*
- * Makes an empty list of runs.  "order", which must stay, has the rows of each
- * run, one run after the other; NULL: runs are only taken back.  "format" is
- * the form of the rows.  The limits are bytes of all memory of the sort:
+ * Makes an empty list of runs, whose rows have this order; an order of nothing
+ * if runs are only taken back.  "format" is the form of the rows.  The limits are bytes of all memory of the sort:
  * "limit" while rows are in the store, "limit_of_merge" while runs are merged.
  * Rows can be fetched backward or again only with random_access.  Allocates in
  * the current memory context, which has to be the same in all later calls.
  */
-extern SortedRuns *sorted_runs_create(RowOrder *order,
+extern SortedRuns *sorted_runs_create(RunOrder order,
 									  const RunFormat *format, Size limit,
 									  Size limit_of_merge,
 									  bool random_access);
@@ -48,8 +48,18 @@ extern RowStore *sorted_runs_create_store(TupleDesc descriptor, Size limit);
 /* Writes the rows of an order to an empty tape, with an index if wanted. */
 extern void sorted_run_write(RunTape *run, RowOrder *order, bool indexed);
 
-/* Writes the rows of the order as a run, after row_order_make(). */
+/*
+ * Writes the rows of a RowOrder, which is the order of the runs, as a run,
+ * after row_order_make().
+ */
 extern void sorted_runs_add(SortedRuns *runs);
+
+/*
+ * Begin and end a run to which the caller writes rows in their order.  No
+ * other run is begun before it ends.
+ */
+extern RunTape *sorted_runs_begin_run(SortedRuns *runs);
+extern void sorted_runs_end_run(SortedRuns *runs, RunTape *run);
 
 /*
  * Adds a complete run, in a file of its own, which is deleted with the run.

@@ -440,8 +440,8 @@ begin_rest(MemberSort *sort)
 
 	external_sort_end(&sort->external);
 	member_runs_close(&sort->runs);
-	rest = sorted_runs_create(NULL, &run_of_minimal_tuples, shared->limit,
-							  shared->limit, false);
+	rest = sorted_runs_create(run_order_of_rows(NULL), &run_of_minimal_tuples,
+							  shared->limit, shared->limit, false);
 	shared_runs_import(shared, rest, &run_of_minimal_tuples);
 	return rest;
 }

@@ -20,7 +20,7 @@
 
 void
 merged_runs_begin(MergedRuns *runs, SharedRuns *shared, SharedParts *parts,
-				  RowOrder *order, const RunFormat *format, Size limit)
+				  RunOrder order, const RunFormat *format, Size limit)
 {
 	memset(runs, 0, sizeof(MergedRuns));
 	runs->shared = shared;
@@ -150,7 +150,7 @@ merged_runs_end(MergedRuns *runs)
 
 void
 merged_runs_help(SharedRuns *shared, SharedParts *parts, TeamWork work,
-				 RowOrder *order, const RunFormat *format)
+				 RunOrder order, const RunFormat *format)
 {
 	PartMerge  *merge = part_merge_begin(shared, parts, order, format, NULL);
 

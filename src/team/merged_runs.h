@@ -16,7 +16,7 @@ typedef struct MergedRuns
 {
 	SharedRuns *shared;
 	SharedParts *parts;
-	RowOrder   *order;			/* compares rows */
+	RunOrder	order;			/* compares rows */
 	const RunFormat *format;
 	Size		limit;			/* bytes for a merge by the collector alone */
 	TeamWork	work;			/* what members will do with parts; WORK_NONE:
@@ -32,7 +32,7 @@ typedef struct MergedRuns
  * be the same in all later calls.
  */
 extern void merged_runs_begin(MergedRuns *runs, SharedRuns *shared,
-							  SharedParts *parts, RowOrder *order,
+							  SharedParts *parts, RunOrder order,
 							  const RunFormat *format, Size limit);
 
 /*
@@ -66,7 +66,7 @@ extern void merged_runs_end(MergedRuns *runs);
  * announced.  "order" compares rows.
  */
 extern void merged_runs_help(SharedRuns *shared, SharedParts *parts,
-							 TeamWork work, RowOrder *order,
+							 TeamWork work, RunOrder order,
 							 const RunFormat *format);
 
 #endif							/* GPUSORT_MERGED_RUNS_H */

@@ -101,7 +101,7 @@ struct PartMerge
 	MemoryContext compare_context;	/* memory that comparators leave behind */
 	SharedRuns *shared;
 	SharedParts *parts;
-	RowOrder   *order;
+	RunOrder	order;
 	const RowComparator *groups;	/* compares rows by groups; NULL: parts
 									 * end anywhere */
 	const RunFormat *format;
@@ -139,7 +139,7 @@ open_run(const PartMerge *merge, int number)
 }
 
 PartMerge *
-part_merge_begin(SharedRuns *shared, SharedParts *parts, RowOrder *order,
+part_merge_begin(SharedRuns *shared, SharedParts *parts, RunOrder order,
 				 const RunFormat *format, const RowComparator *groups)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
@@ -343,7 +343,7 @@ compare(const PartMerge *merge, const Splitter *a, const Splitter *b)
 		MemoryContextSwitchTo(merge->compare_context);
 	int			result = merge->groups != NULL ?
 		row_compare(merge->groups, a->row, b->row) :
-		row_order_compare(merge->order, a->row, b->row);
+		run_order_compare(merge->order, a->row, b->row);
 
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextReset(merge->compare_context);

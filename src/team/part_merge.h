@@ -9,6 +9,7 @@
 #define GPUSORT_PART_MERGE_H
 
 #include "sort/row_compare.h"
+#include "spill/run_order.h"
 #include "team/parts.h"
 
 /* The merge of parts in one process. */
@@ -16,13 +17,13 @@ typedef struct PartMerge PartMerge;
 
 /*
  * Begins to merge parts, when all runs have been written.  Rows have this
- * format.  "order", which must stay, compares rows.  If "groups" is not NULL,
+ * format, and this order.  If "groups" is not NULL,
  * parts end where groups do: rows of a group compare as equal by "groups",
  * which is the same in all processes.  Allocates in a child of the current
  * memory context.
  */
 extern PartMerge *part_merge_begin(SharedRuns *shared, SharedParts *parts,
-								   RowOrder *order, const RunFormat *format,
+								   RunOrder order, const RunFormat *format,
 								   const RowComparator *groups);
 
 /*

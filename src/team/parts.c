@@ -528,7 +528,7 @@ part_reader_rows(PartReader *reader)
 }
 
 void
-part_reader_check(PartReader *reader, RowOrder *order, const RunFormat *format)
+part_reader_check(PartReader *reader, RunOrder order, const RunFormat *format)
 {
 	reader->checks = true;
 	row_check_begin(&reader->check, order, format);

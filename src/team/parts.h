@@ -150,7 +150,7 @@ extern RowReader *part_reader_rows(PartReader *reader);
 /*
  * Lets the reader check the sequence of merged rows.  "order" compares rows.
  */
-extern void part_reader_check(PartReader *reader, RowOrder *order,
+extern void part_reader_check(PartReader *reader, RunOrder order,
 							  const RunFormat *format);
 
 /*

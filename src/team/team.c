@@ -388,8 +388,8 @@ prepare_merge(Team *team, TeamWork wish)
 	int			nmembers = shared->terms.nparticipants;
 
 	merged_runs_begin(&team->merge, &shared->kept.runs, &shared->parts,
-					  team->sort.external.order, &run_of_minimal_tuples,
-					  shared->limits.merge);
+					  run_order_of_rows(team->sort.external.order),
+					  &run_of_minimal_tuples, shared->limits.merge);
 	if (wish == WORK_SEND_PARTS &&
 		!merged_runs_prepare(&team->merge, wish, nmembers))
 		wish = WORK_WRITE_PARTS;
@@ -544,8 +544,8 @@ help_to_merge(Team *team, TeamWork work)
 	if (order == NULL)
 		return;
 	sort_progress_enter(team->sort.external.progress, PROGRESS_MERGING_RUNS);
-	merged_runs_help(&kept->runs, &team->shared->parts, work, order,
-					 &run_of_minimal_tuples);
+	merged_runs_help(&kept->runs, &team->shared->parts, work,
+					 run_order_of_rows(order), &run_of_minimal_tuples);
 }
 
 /* Sends slices of rows in shared memory, if the rows are still there. */
@@ -602,8 +602,8 @@ begin_to_make(Team *team, const RowComparator *groups)
 	order = member_sort_comparing(&team->sort);
 	return order == NULL ? NULL :
 		part_merge_maker(part_merge_begin(&shared->kept.runs, &shared->parts,
-										  order, &run_of_minimal_tuples,
-										  groups));
+										  run_order_of_rows(order),
+										  &run_of_minimal_tuples, groups));
 }
 
 PartReader *
@@ -621,7 +621,7 @@ team_parts(Team *team, const RowComparator *groups)
 		/* the caller's progress shows the rows */
 		sort_progress_end(team->sort.external.progress);
 		if (gpusort_verify)
-			part_reader_check(reader, team->sort.external.order,
+			part_reader_check(reader, run_order_of_rows(team->sort.external.order),
 							  &run_of_minimal_tuples);
 	}
 	MemoryContextSwitchTo(caller_context);
