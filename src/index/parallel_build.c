@@ -586,15 +586,6 @@ parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 	return take_counts(build, info, heap_tuples);
 }
 
-/* Adds what all participants have sorted to the report of the leader's sort. */
-static void
-take_report(const SharedRuns *runs, ExternalSort *sort)
-{
-	sort->nrows = runs->nsorted;
-	sort->on_device = runs->on_device;
-	sort->device_microseconds = runs->device_microseconds;
-}
-
 bool
 parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
 								  IndexSort *sort, double *heap_tuples)
@@ -606,7 +597,7 @@ parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
 									   build->scan, true, index_sort_put,
 									   sort);
 	(void) row_collector_wait(build->collector);
-	take_report(runs, &sort->external);
+	shared_runs_report(runs, &sort->external);
 	return take_counts(build, info, heap_tuples);
 }
 

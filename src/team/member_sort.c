@@ -373,26 +373,6 @@ has_runs(const MemberSort *sort)
 	return shared_runs_count(&sort->shared->runs) > 0;
 }
 
-/* Takes the report of the runs of all members. */
-static void
-take_report(MemberSort *sort)
-{
-	const SharedRuns *shared = &sort->shared->runs;
-	ExternalSort *external = &sort->external;
-
-	if (external->nrows == 0)
-	{
-		memcpy(external->method, shared->method, REPORT_TEXT_SIZE);
-		memcpy(external->device, shared->device, REPORT_TEXT_SIZE);
-	}
-	external->nrows = shared->nsorted;
-	external->on_device = shared->on_device;
-	external->device_microseconds = shared->device_microseconds;
-	external->nruns = shared_runs_count(&sort->shared->runs);
-	external->progress->figures.rows_put = external->nrows;
-	external->progress->figures.runs_written = external->nruns;
-}
-
 /*
  * Writes the rows that the collector still has as the last run; false if keys
  * cannot sort them.
@@ -406,7 +386,7 @@ end_runs(MemberSort *sort)
 		return false;
 	external_sort_free_rows(external);
 	spare_memory_drop();
-	take_report(sort);
+	shared_runs_report(&sort->shared->runs, external);
 	sort_progress_enter(external->progress, PROGRESS_MERGING_RUNS);
 	/* a deleted file takes its space as long as it is open */
 	member_runs_close(&sort->runs);

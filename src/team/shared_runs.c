@@ -125,6 +125,24 @@ shared_runs_note_file(SharedRuns *shared, const RunFile *file)
 	SpinLockRelease(&shared->mutex);
 }
 
+void
+shared_runs_report(SharedRuns *shared, ExternalSort *sort)
+{
+	SortFigures *figures = &sort->progress->figures;
+
+	if (sort->nrows == 0)
+	{
+		memcpy(sort->method, shared->method, REPORT_TEXT_SIZE);
+		memcpy(sort->device, shared->device, REPORT_TEXT_SIZE);
+	}
+	sort->nrows = shared->nsorted;
+	sort->nruns = shared_runs_count(shared);
+	sort->on_device = shared->on_device;
+	sort->device_microseconds = shared->device_microseconds;
+	figures->rows_put = sort->nrows;
+	figures->runs_written = sort->nruns;
+}
+
 /* Writes the rows of an order as a run. */
 static void
 add_run(RunWriter *writer, RowOrder *order)

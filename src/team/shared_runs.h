@@ -93,6 +93,12 @@ extern void shared_runs_import(SharedRuns *shared, SortedRuns *runs,
  */
 extern void shared_runs_note_file(SharedRuns *shared, const RunFile *file);
 
+/*
+ * Takes the figures of the runs so far into the report and the progress of the
+ * collector's sort, when the other members have finished.
+ */
+extern void shared_runs_report(SharedRuns *shared, ExternalSort *sort);
+
 /* The runs that a member's sort writes. */
 typedef struct MemberRuns
 {
