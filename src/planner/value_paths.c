@@ -52,6 +52,7 @@ typedef struct QueryAggregates
 	List	   *sort_keys;		/* pathkeys of the groups, and of the value */
 	int			nsorts;			/* sorts that core makes, of unsorted input */
 	bool		counts_distinct;
+	bool		finds_percentiles;
 } QueryAggregates;
 
 /* Is an aggregate still made as core makes it, and not replaced? */
@@ -129,6 +130,7 @@ note_aggregate(PlannerInfo *root, QueryAggregates *all, Aggref *aggregate)
 			return note_value(all, aggregate);
 		default:
 			all->counts_distinct |= kind == COUNT_DISTINCT_VALUES;
+			all->finds_percentiles |= kind != COUNT_DISTINCT_VALUES;
 			return note_value(all, aggregate) &&
 				note_order(root, all, aggregate);
 	}
@@ -357,6 +359,33 @@ make_alone(const Grouped *grouped, const QueryAggregates *all,
 						  all->ngroups);
 }
 
+/*
+ * The cost of the values of all rows as one group, if all processes sort them.
+ * One process reads the values in order if percentiles are wanted.  Otherwise
+ * all processes read parts of them.
+ */
+static Cost
+cost_all_together(const QueryAggregates *all, const SortSize *size,
+				  double participants)
+{
+	double		busiest = all->finds_percentiles ? 1 : 1 / participants;
+	Cost		looking = cost_values(all, size->rows * busiest);
+	Cost		startup;
+	Cost		total;
+
+	if (!sort_fits_memory(size->rows / participants, size->width))
+	{
+		/* values in files are read one after the other */
+		if (all->finds_percentiles)
+			cost_sort_together(size, participants, &startup, &total);
+		else
+			cost_sort_in_groups(size, participants, busiest, &startup, &total);
+		return total + looking;
+	}
+	cost_sort_in_groups(size, participants, busiest, &startup, &total);
+	return startup + looking;
+}
+
 /* The path in all processes that run the partial path; NULL as above. */
 static Path *
 make_together(const Grouped *grouped, const QueryAggregates *all,
@@ -366,9 +395,7 @@ make_together(const Grouped *grouped, const QueryAggregates *all,
 	Path	   *values = project_value(root, grouped->partial, all);
 	double		rows = grouped->serial->rows;
 	double		participants = group_paths_participants(grouped);
-	double		busiest = all->groups == NIL ? 1 / participants :
-		group_paths_busiest(grouped, all->groups);
-	Cost		looking = cost_values(all, rows * busiest);
+	double		busiest;
 	SortSize	size;
 	Cost		startup;
 	Cost		total;
@@ -376,21 +403,25 @@ make_together(const Grouped *grouped, const QueryAggregates *all,
 
 	if (!sort_paths_share(root, values, all->sort_keys, rows, &size))
 		return NULL;
-	cost_sort_in_groups(&size, participants, busiest, &startup, &total);
-	/* one process may have to merge all runs for the result */
-	if (all->groups == NIL && !sort_fits_memory(rows / participants, size.width))
-		startup += (total - startup) / busiest;
-	startup += values->total_cost;
-	total += values->total_cost;
 	path = (Path *) create_sort_path(root, values->parent, values,
 									 all->sort_keys, NO_BOUND);
 	if (all->groups == NIL)
+	{
+		total = values->total_cost +
+			cost_all_together(all, &size, participants);
 		path = make_aggregate(root, grouped->relation, path, all, extra,
-							  startup + looking, startup + looking, 1);
+							  total, total, 1);
+	}
 	else
+	{
+		busiest = group_paths_busiest(grouped, all->groups);
+		cost_sort_in_groups(&size, participants, busiest, &startup, &total);
 		path = make_aggregate(root, grouped->relation, path, all, extra,
-							  startup, total + looking,
+							  values->total_cost + startup,
+							  values->total_cost + total +
+							  cost_values(all, rows * busiest),
 							  all->ngroups / participants);
+	}
 	path->parallel_aware = true;
 	return path;
 }

@@ -271,6 +271,26 @@ SELECT n, md5(m::text) FROM (SELECT id % 2 n, percentile_disc(ARRAY[0.9, 0.5, 0]
 RESET gpusort.enable;
 RESET gpusort.work_mem;
 SET work_mem = '64MB';
+-- all rows, which do not fit the memory: all processes merge parts of the runs, also if one process finds percentiles
+RESET seq_page_cost;
+RESET random_page_cost;
+RESET cpu_operator_cost;
+SET work_mem = '512kB';
+CREATE TABLE many WITH (parallel_workers = 4) AS SELECT hashint8(i)::bigint k FROM generate_series(1, 100000) i;
+ANALYZE many;
+SET max_parallel_workers_per_gather = 4;
+SELECT plan_of('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many');
+SELECT plan_of('SELECT count(DISTINCT k) FROM many');
+-- with fewer workers that does not gain enough
+ALTER TABLE many SET (parallel_workers = 1);
+SELECT plan_of('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many');
+SELECT plan_of('SELECT count(DISTINCT k), percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many');
+DROP TABLE many;
+RESET max_parallel_workers_per_gather;
+SET work_mem = '64MB';
+SET seq_page_cost = 0;
+SET random_page_cost = 0;
+SET cpu_operator_cost = 0.1;
 -- with a cursor, and again with other parameters
 SET plan_cache_mode = force_generic_plan;
 PREPARE g(float8, int) AS SELECT few, percentile_disc($1) WITHIN GROUP (ORDER BY k), count(*) FROM v WHERE id < $2 GROUP BY few ORDER BY few LIMIT 3;
