@@ -188,12 +188,15 @@ CONFIGURATION=('gpusort.daemon_engine = host' 'gpusort.verify = on' 'huge_pages 
 # A part of the tests that takes longer than this hangs.
 LIMIT=(timeout --foreground 40m)
 
+# Regression tests that take longest, the longest first. They come first, so that both servers end at about the same time.
+LONG_REGRESSION_TESTS='merge_in_parts|results|memory|index_builds|gathered_rows|group_limits|value_aggregates|groups|sort_together|common_prefixes'
+
 # usage: installcheck PG_CONFIG DIRECTORY
 # Runs the regression tests on two servers, every second test on each, since most keep one processor busy. What tests and servers leave goes to
 # new directories in DIRECTORY.
 installcheck() {
 	local tests half pid pids=() status=0
-	mapfile -t tests < <(make -s -C "$CHECKOUT" list-tests PG_CONFIG="$1")
+	mapfile -t tests < <(make -s -C "$CHECKOUT" list-tests PG_CONFIG="$1" | longest_first)
 	mkdir "$2"
 	# clean_up stops the servers
 	PATH=$("$1" --bindir):$PATH
@@ -206,6 +209,14 @@ installcheck() {
 	done
 	cat "$2"/[12].log
 	return "$status"
+}
+
+# Puts those of LONG_REGRESSION_TESTS before the others.
+longest_first() {
+	local tests
+	tests=$(cat)
+	tr '|' '\n' <<<"$LONG_REGRESSION_TESTS" | grep --line-regexp --fixed-strings "$tests"
+	grep --invert-match --line-regexp --extended-regexp "$LONG_REGRESSION_TESTS" <<<"$tests"
 }
 
 # usage: installcheck_on_own_server PG_CONFIG DIRECTORY TESTS
