@@ -16,7 +16,7 @@
  *
  * An item without a key is allowed.  Two functions compare keys: one by their
  * last digits first, the other by their absolute values, so that some keys are
- * equal and not the same.  A comparison with the key 666 is an error.
+ * equal and not the same.  A comparison with the key 2000000666 is an error.
  *
  * An operator tells whether an item has a key, and another one whether it has
  * not.
@@ -49,7 +49,7 @@ PG_FUNCTION_INFO_V1(scripted_lacks_absolute);
 #define LACKS_STRATEGY		2
 
 /* A comparison with this key fails. */
-#define BAD_KEY				666
+#define BAD_KEY				2000000666
 
 #define SLEEP_MICROSECONDS	10000
 

@@ -151,10 +151,19 @@ copy_block(Reader *reader, BlockNumber block)
 }
 
 static void
-check_special_space(Reader *reader, BlockNumber block, Page page)
+check_header(Reader *reader, BlockNumber block, Page page)
 {
+	PageHeader	header = (PageHeader) page;
+
 	if (PageIsNew(page))
 		violation(reader, block, "it is empty");
+	if (PageGetPageSize(page) != BLCKSZ ||
+		PageGetPageLayoutVersion(page) != PG_PAGE_LAYOUT_VERSION ||
+		(header->pd_flags & ~PD_VALID_FLAG_BITS) != 0 ||
+		header->pd_lower < SizeOfPageHeaderData ||
+		header->pd_lower > header->pd_upper ||
+		header->pd_upper > header->pd_special || header->pd_special > BLCKSZ)
+		violation(reader, block, "its header is wrong");
 	if (PageGetSpecialSize(page) != MAXALIGN(sizeof(GinPageOpaqueData)))
 		violation(reader, block, "%d bytes are special",
 				  (int) PageGetSpecialSize(page));
@@ -174,7 +183,7 @@ read_page(Reader *reader, BlockNumber block, BlockNumber from)
 				  block);
 	reader->seen[block] = true;
 	page = copy_block(reader, block);
-	check_special_space(reader, block, page);
+	check_header(reader, block, page);
 	return page;
 }
 
@@ -235,7 +244,7 @@ check_other_pages(Reader *reader)
 			reader->shape.new++;
 		else
 		{
-			check_special_space(reader, block, page);
+			check_header(reader, block, page);
 			if (!GinPageIsDeleted(page))
 				violation(reader, block, "it is nowhere in the index, with the flags %x",
 						  GinPageGetOpaque(page)->flags);
@@ -299,12 +308,13 @@ add_tids(Reader *reader, BlockNumber block, Tids *all, ItemPointer tids, int nti
 	}
 }
 
-/* Does a list end within this many bytes from its beginning? */
+/* Does a list begin with a TID, and end within this many bytes? */
 static bool
-list_fits(const GinPostingList *list, Size nbytes)
+list_is_whole(const GinPostingList *list, Size nbytes)
 {
 	return nbytes >= offsetof(GinPostingList, bytes) &&
-		SizeOfGinPostingList(list) <= nbytes;
+		SizeOfGinPostingList(list) <= nbytes &&
+		OffsetNumberIsValid(ItemPointerGetOffsetNumberNoCheck(&list->first));
 }
 
 /* TIDs that are in the entry itself. */
@@ -321,8 +331,8 @@ read_posting_list(Reader *reader, BlockNumber block, OffsetNumber column,
 		violation(reader, block, "an entry's list of TIDs is not compressed");
 	if (GinGetNPosting(tuple) > 0 &&
 		(offset > size ||
-		 !list_fits((GinPostingList *) GinGetPosting(tuple), size - offset)))
-		violation(reader, block, "a list of TIDs at %zu exceeds its entry of %zu bytes",
+		 !list_is_whole((GinPostingList *) GinGetPosting(tuple), size - offset)))
+		violation(reader, block, "the list of TIDs at %zu of %zu bytes is not whole",
 				  offset, size);
 	tids = ginReadTuple(&reader->state, column, tuple, &ntids);
 	if (ntids != GinGetNPosting(tuple))
@@ -363,8 +373,8 @@ read_posting_leaf(Reader *reader, BlockNumber block, Page page, Tids *all)
 	{
 		GinPostingList *segment = (GinPostingList *) list;
 
-		if (!list_fits(segment, end - list))
-			violation(reader, block, "the list at byte %d is too long",
+		if (!list_is_whole(segment, end - list))
+			violation(reader, block, "the list at byte %d is not whole",
 					  (int) (list - page));
 		list += SizeOfGinPostingList(segment);
 	}
@@ -608,6 +618,30 @@ read_entry(Reader *reader, BlockNumber block, IndexTuple tuple)
 	MemoryContextReset(reader->entry_context);
 }
 
+/* Does an entry say which column it is of, and end behind its key? */
+static void
+check_key(Reader *reader, BlockNumber block, IndexTuple tuple)
+{
+	GinState   *state = &reader->state;
+	int			column = 1;
+	bool		null;
+	GinNullCategory category;
+	char	   *key;
+	Size		room;
+
+	if (!state->oneCol)
+		column = DatumGetUInt16(index_getattr(tuple, 1, state->tupdesc[0], &null));
+	if (column < 1 || column > state->origTupdesc->natts)
+		violation(reader, block, "an entry is of column %d", column);
+	if (IndexTupleHasNulls(tuple) || type_of(reader, column)->attlen != -1)
+		return;
+	key = DatumGetPointer(gintuple_get_key(state, tuple, &category));
+	room = (char *) tuple + IndexTupleSize(tuple) - key;
+	if (room < 1 || VARATT_IS_EXTERNAL(key) || VARSIZE_ANY(key) > room)
+		violation(reader, block, "a key exceeds its entry of %zu bytes",
+				  IndexTupleSize(tuple));
+}
+
 static IndexTuple
 tuple_at(Reader *reader, BlockNumber block, Page page, OffsetNumber offset)
 {
@@ -623,6 +657,7 @@ tuple_at(Reader *reader, BlockNumber block, Page page, OffsetNumber offset)
 		IndexTupleSize(tuple) > GinMaxItemSize)
 		violation(reader, block, "the entry at item %u has %zu bytes in %u",
 				  offset, IndexTupleSize(tuple), ItemIdGetLength(item));
+	check_key(reader, block, tuple);
 	return tuple;
 }
 

@@ -177,11 +177,10 @@ my %kinds = (
 		return { type => 'hstore', value => $value, keys => [ { conditions => [ "%s @> 'a=>3'", "%s ? 'k3'", "%s ?| ARRAY['k1', 'k2', 'x']", "%s ?& ARRAY['a', 'k7']" ] } ] };
 	},
 	intarray => sub {
-		my $null = rand() < 0.1;
+		# its operators refuse null elements
 		return {
 			type => 'int4[]',
-			value => array_of(element('int4'), one_of(3, 20), 'i', $null),
-			may_fail => $null,
+			value => array_of(element('int4'), one_of(3, 20), 'i'),
 			keys => [
 				{
 					class => 'apart.gin__int_ops',
@@ -208,7 +207,7 @@ my %kinds = (
 		my $value = 'CASE i % ' . ($rare * @cases) . join('', map { " WHEN $_ * $rare THEN $cases[$_]" } 0 .. $#cases) . " ELSE n || ' ' || n % 13 END";
 		# these keys make a build fail
 		my $fail = rand() < 0.15;
-		$value = 'CASE WHEN i % 500 = 499 THEN ' . one_of("'error'", "'1 666'") . " ELSE $value END" if $fail;
+		$value = 'CASE WHEN i % 500 = 499 THEN ' . one_of("'error'", "'1 2000000666'") . " ELSE $value END" if $fail;
 		return {
 			type => 'text',
 			value => "(SELECT $value FROM (SELECT " . number(distinct()) . ' n) s)',
@@ -245,7 +244,7 @@ sub random_table
 		push @columns, $column;
 	}
 	my $kind = one_of('', '', '', '', 'UNLOGGED', 'TEMPORARY', 'PARTITIONED');
-	my $rows = one_of(0, 1, 200, 2000, 2000, 6000);
+	my $rows = one_of(0, 1, 200, 2000, 2000, 6000, 6000, 12000);
 	my $options = 'fillfactor = ' . one_of(60, 90, 100) . ', toast_tuple_target = ' . one_of(128, 2000) . ', parallel_workers = ' . one_of(0, 2, 2);
 	my $definition = "r (i int, note int" . join('', map { ", c$_ $columns[$_]{type}" } 0 .. 2) . ')';
 	my $values = join('', map { ", $columns[$_]{value}" } 0 .. 2);
@@ -342,7 +341,7 @@ sub build_script
 	my $definition = "ON r USING gin ($index->{keys})$index->{with}$index->{where}";
 	my $log_workers = "SET client_min_messages = debug1;\n";
 	my $script = random_settings() . $log_workers . "SET gpusort.enable = off;\n" . reported('core', "CREATE INDEX $concurrently built_core $definition");
-	my $rebuild = 'SET gpusort.enable = on;';
+	my $rebuild = random_settings() . 'SET gpusort.enable = on;';
 	if ($way =~ /^CREATE/)
 	{
 		$script .= "$rebuild\n" . reported('gpusort', "CREATE INDEX $concurrently built_gpusort $definition");
@@ -387,7 +386,7 @@ sub problems_of
 	if ($core ne 'built')
 	{
 		$count{failed}++;
-		return $core =~ /index row size|cannot be (extracted|compared)|must not contain nulls/ ? () : $core;
+		return $core =~ /index row size|cannot be (extracted|compared)/ ? () : $core;
 	}
 	$count{built}++;
 	$count{trees}++ if ($results{'posting trees'}[0] // 0) > 0;
@@ -436,7 +435,7 @@ sub check_table
 	{
 		push @problems, map { "$indexes[$i]{keys}$indexes[$i]{with}$indexes[$i]{where}: $_" } problems_of($indexes[$i], $outs[$i] // '');
 	}
-	diag("table $number (GIN_SEED=$seed GIN_TABLE=$number) with problems:\n@problems\nscript:\n$script\noutput:\n$out\nerrors:\n" . ($err =~ s/^.*DEBUG: .*\n//gmr))
+	diag("table $number (GIN_SEED=$seed GIN_TABLE=$number) with problems:\n@problems\nscript:\n$script\noutput:\n$out\nerrors:\n" . ($err =~ s/^.*(DEBUG|LOG): .*\n//gmr))
 	  if @problems;
 	return map { "table $number: $_" } @problems;
 }
@@ -446,6 +445,99 @@ note("GIN_SEED=$seed GIN_BUILDS=$builds");
 my @problems = map { check_table($_, $builds_of_table) } @tables;
 is(join("\n", @problems), '', "with seed $seed all indexes are like PostgreSQL's own");
 note(join(', ', map { "$_: $count{$_}" } sort keys %count));
+unless (defined $ENV{GIN_TABLE})
+{
+	cmp_ok($count{built}, '>', $builds / 2, 'of indexes that can be built');
+	cmp_ok($count{rows}, '>', $builds * 100, 'and in which queries find rows');
+	cmp_ok($count{trees}, '>', 0, 'some of them in posting trees');
+	cmp_ok($count{parallel}, '>', 0, 'and some indexes are built in parallel by PostgreSQL') if $major >= 18;
+}
+
+#
+# High trees
+#
+
+$node->safe_psql('postgres', <<'SQL');
+-- one key in all rows, two in half of them, and one in each
+CREATE TABLE large WITH (parallel_workers = 2) AS SELECT i, ARRAY[0, i % 2 - 2, i] a FROM generate_series(1, 100000) i;
+-- keys of which a page has few
+CREATE TABLE wide WITH (parallel_workers = 2) AS
+SELECT i, ARRAY(SELECT (SELECT string_agg(md5(key || ' ' || j), '' ORDER BY j) FROM generate_series(1, 40) j) COLLATE "C" FROM generate_series(i, i + 1) key) a
+FROM generate_series(1, 3000) i;
+ANALYZE large, wide;
+SQL
+my %least = (large => 'entry_levels >= 2 AND posting_trees = 3 AND posting_levels >= 2', wide => 'entry_levels >= 4');
+foreach my $table (sort keys %least)
+{
+	# a description for each name
+	my %names;
+	my $script = '';
+	my $build = sub {
+		my ($name, $enable, $workers, $memory) = @_;
+		$names{$name} = "$table, gpusort.enable = $enable, $workers workers, $memory";
+		$script .= "SET gpusort.enable = $enable;\nSET max_parallel_maintenance_workers = $workers;\nSET maintenance_work_mem = '$memory';\n"
+		  . "CREATE INDEX $name ON $table USING gin (a);\n";
+	};
+	$build->('serial', 'off', 0, '64MB');
+	foreach my $memory (1, 64)
+	{
+		$build->("by_core_$memory", 'off', 2, "${memory}MB");
+		$build->("by_gpusort_${memory}_$_", 'on', $_, "${memory}MB") foreach 0, 2;
+	}
+	$node->safe_psql('postgres', $script);
+	foreach my $name (grep { $_ ne 'serial' } sort keys %names)
+	{
+		$node->safe_psql('postgres', "SELECT gin_index_check('$name')") if $major >= 18;
+		is($node->safe_psql('postgres', "SELECT gin_difference('serial', '$name'), $least{$table} FROM gin_shape('$name')"), '|t', $names{$name});
+		note($node->safe_psql('postgres', "SELECT gin_shape('$name')"));
+	}
+	$node->safe_psql('postgres', 'DROP INDEX ' . join(', ', grep { $_ ne 'by_gpusort_64_2' } sort keys %names));
+	if ($table eq 'large')
+	{
+		foreach my $condition ("a OPERATOR(pg_catalog.@>) '{0}'", "a OPERATOR(pg_catalog.&&) '{-1, 77777, 99}'", "a OPERATOR(pg_catalog.@>) '{-2, 77778}'", "a = '{0, -1, 5}'")
+		{
+			like($node->safe_psql('postgres', "SELECT found_difference('large', \$q\$$condition\$q\$)"), qr/^found [1-9]/, "queries of posting trees: $condition");
+		}
+	}
+	$node->safe_psql('postgres', "DROP TABLE $table");
+}
+
+#
+# Indexes that become empty, and are filled
+#
+
+is($node->safe_psql('postgres', <<'SQL'), "0\n|1\n\nfound 3000", 'an index that has been truncated is empty, can be filled, and is like one that is built then');
+SET gpusort.enable = on;
+CREATE TABLE emptied AS SELECT i, ARRAY[i % 7, i % 100, i] a FROM generate_series(1, 3000) i;
+CREATE INDEX filled ON emptied USING gin (a) WITH (fastupdate = off);
+BEGIN;
+TRUNCATE emptied;
+SELECT count(*) FROM gin_contents('filled');
+CREATE INDEX empty_too ON emptied USING gin (a);
+SELECT gin_difference('filled', 'empty_too'), entry_leaves FROM gin_shape('empty_too');
+DROP INDEX empty_too;
+COMMIT;
+INSERT INTO emptied SELECT i, ARRAY[i % 7, i % 100, i] FROM generate_series(1, 3000) i;
+CREATE INDEX built_then ON emptied USING gin (a);
+-- of inserts the metapage knows nothing
+SELECT gin_difference('filled', 'built_then', '{}', false);
+DROP INDEX filled;
+SELECT found_difference('emptied', $$a OPERATOR(pg_catalog.&&) '{0,1,2,3,4,5,6}'$$);
+SQL
+
+#
+# Who has built them
+#
+
+# TO BE ADAPTED once gpusort builds GIN indexes: the name, in gpusort_stats, of the number of those that it has built.
+my $counter = 'indexes_inverted';
+SKIP:
+{
+	skip 'before PostgreSQL 18 gpusort builds no GIN index', 1 if $major < 18;
+	skip "gpusort_stats has no number of GIN indexes that gpusort has built ($counter)", 1
+	  if $node->safe_psql('postgres', "SELECT count(*) FROM gpusort_stats WHERE name = '$counter'") eq '0';
+	cmp_ok($node->counter($counter), '>', $count{built} / 2, 'most indexes have been built by gpusort');
+}
 
 $node->stop;
 done_testing();
