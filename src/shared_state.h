@@ -22,7 +22,7 @@ typedef enum Statistic
 	STAT_ROWS,
 	STAT_SORTS_TOGETHER,		/* sorts with parallel workers, of any kind */
 	STAT_SORT_WORKERS,			/* workers that sent rows in these */
-	STAT_SORTS_IN_SLICES,		/* sorts whose rows several processes emit */
+	STAT_SORTS_IN_PARTS,		/* sorts whose rows several processes emit */
 	STAT_BYTES,
 	STAT_FILL_MICROSECONDS,
 	STAT_SORT_MICROSECONDS,

@@ -184,7 +184,7 @@ make_order(ParallelSort *sort)
 	row_sort_announce(sort->sort);
 	row_sort_end(sort->sort);
 	sort->sort = NULL;
-	shared_count(STAT_SORTS_IN_SLICES, 1);
+	shared_count(STAT_SORTS_IN_PARTS, 1);
 }
 
 /* Takes part in the team, while rows are taken. */
@@ -457,7 +457,7 @@ parallel_sort_explain(const ParallelSort *sort, ExplainState *es)
 	explain_sort_report(&report->sort, es);
 	if (report->nparts > 0)
 	{
-		ExplainPropertyUInteger("Slices Emitted", NULL, report->nparts, es);
+		ExplainPropertyUInteger("Parts Emitted", NULL, report->nparts, es);
 		ExplainPropertyInteger("Processes Emitting", NULL, report->nparticipants,
 							   es);
 		ExplainPropertyUInteger("Most Rows of a Process", NULL, report->most_rows,

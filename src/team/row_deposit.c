@@ -288,7 +288,7 @@ row_deposit_end(RowDeposit *deposit)
 	SharedRows *shared = deposit->shared;
 
 	if (wait_event == 0)
-		wait_event = WaitEventExtensionNew("GpusortLeader");
+		wait_event = WaitEventExtensionNew("GpusortCollector");
 	for (;;)
 	{
 		bool		taken;

@@ -52,7 +52,7 @@ use constant {
 	# and this often together with parallel workers, where these cost nothing
 	LEAST_TOGETHER_OF_PARALLEL => 0.05,
 	# and this often for consumers in all workers
-	LEAST_IN_SLICES_OF_PARALLEL => 0.01,
+	LEAST_IN_PARTS_OF_PARALLEL => 0.01,
 	SHOWN_LINES => 60
 };
 
@@ -103,9 +103,9 @@ sub main
 		my $together = $after{sorts_together} - $before{sorts_together};
 		my $often = $together >= int($done{queries} * $options{parallel} / 100 * LEAST_TOGETHER_OF_PARALLEL);
 		print $often ? 'ok' : 'not ok', " - $together times together with parallel workers\n";
-		my $in_slices = $after{sorts_in_slices} - $before{sorts_in_slices};
-		my $consumed = $in_slices >= int($done{queries} * $options{parallel} / 100 * LEAST_IN_SLICES_OF_PARALLEL);
-		print $consumed ? 'ok' : 'not ok', " - $in_slices times for consumers in all of them\n";
+		my $in_parts = $after{sorts_in_parts} - $before{sorts_in_parts};
+		my $consumed = $in_parts >= int($done{queries} * $options{parallel} / 100 * LEAST_IN_PARTS_OF_PARALLEL);
+		print $consumed ? 'ok' : 'not ok', " - $in_parts times for consumers in all of them\n";
 		$enough &&= $often && $consumed;
 	}
 	print "# $done{queries} queries, of which $done{errors} are errors on both sides, $done{failures} failures, seed $options{seed}\n";

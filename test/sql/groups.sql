@@ -31,8 +31,8 @@ ANALYZE t, small;
 \set include :test '/include/plan_of.sql'
 \i :include
 
-CREATE FUNCTION in_slices() RETURNS bigint LANGUAGE sql AS
-	$$ SELECT value FROM gpusort_stats WHERE name = 'sorts_in_slices' $$;
+CREATE FUNCTION in_parts() RETURNS bigint LANGUAGE sql AS
+	$$ SELECT value FROM gpusort_stats WHERE name = 'sorts_in_parts' $$;
 
 -- Is the query's result the same as without gpusort: with several workers, with
 -- one, with none that starts, and without a leader that takes part?
@@ -61,9 +61,9 @@ BEGIN
 		IF NOT planned THEN
 			result := 'not planned';
 		END IF;
-		before := in_slices();
+		before := in_parts();
 		EXECUTE 'CREATE TEMP TABLE ours AS ' || query;
-		counted := in_slices() - before;
+		counted := in_parts() - before;
 		SELECT count(*) INTO different
 		FROM ((TABLE ours EXCEPT ALL TABLE stock) UNION ALL (TABLE stock EXCEPT ALL TABLE ours)) d;
 		DROP TABLE ours;
@@ -181,7 +181,7 @@ SELECT query, examine(query) FROM unnest(ARRAY[
 
 -- rows that do not fit the memory: each process merges and emits parts of all runs
 SET work_mem = '512kB';
-SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Rows Written By Workers|Disk|Slices Emitted): \d+', '\1: ...')
+SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Rows Written By Workers|Disk|Parts Emitted): \d+', '\1: ...')
 FROM plan_of('SELECT id, txt, long, row_number() OVER (PARTITION BY s ORDER BY id) FROM t', true) line WHERE line !~ 'Method|Written';
 SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT id, txt, long, row_number() OVER (PARTITION BY g ORDER BY id) FROM t',
@@ -214,6 +214,6 @@ FETCH 2 FROM c;
 COMMIT;
 
 DROP TABLE t, small;
-DROP FUNCTION plan_of, in_slices, examine;
+DROP FUNCTION plan_of, in_parts, examine;
 DROP TYPE color;
 DROP COLLATION any_case;

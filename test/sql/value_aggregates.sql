@@ -78,8 +78,8 @@ SELECT plan_of('SELECT percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY n
 SELECT plan_of('SELECT count(DISTINCT sorted) FROM v');
 -- what EXPLAIN shows: keys tell how many values there are, unless the keys are too long; how much each participant had is a matter of
 -- chance
-SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Slices Emitted): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT txt), count(*) FROM v', true) line;
-SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Slices Emitted): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT repeat(long, 10)) FROM v', true) line;
+SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Parts Emitted): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT txt), count(*) FROM v', true) line;
+SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Parts Emitted): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT repeat(long, 10)) FROM v', true) line;
 SET max_parallel_workers_per_gather = 0;
 SELECT regexp_replace(line, '(Memory): \d+', '\1: ...') FROM plan_of('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), count(f8) FROM v', true) line;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT 1 + count(DISTINCT k + 1), percentile_disc(0.5) WITHIN GROUP (ORDER BY k + 1) FROM v HAVING count(k + 1) > 2;

@@ -127,7 +127,7 @@ sub check_left
 # Any number of workers, with and without the leader
 #
 
-my $in_slices = "SELECT value FROM gpusort_stats WHERE name = 'sorts_in_slices';\n";
+my $in_parts = "SELECT value FROM gpusort_stats WHERE name = 'sorts_in_parts';\n";
 foreach my $name (sort keys %consumers)
 {
 	foreach my $leader ('on', 'off')
@@ -136,7 +136,7 @@ foreach my $name (sort keys %consumers)
 		{
 			my ($planned, $started) = ($workers || 2, $workers);
 			my $settings = "SET parallel_leader_participation = $leader; ALTER TABLE t SET (parallel_workers = $planned); SET max_parallel_workers = $started;\n";
-			my ($before, $result, $after) = split /\n/, $node->safe_psql('postgres', $settings . $in_slices . $consumers{$name}->('t', 'true') . $in_slices);
+			my ($before, $result, $after) = split /\n/, $node->safe_psql('postgres', $settings . $in_parts . $consumers{$name}->('t', 'true') . $in_parts);
 			is($result, $native{$name}, "$name, $workers workers, leader $leader");
 			# a single worker alone gains nothing
 			next if $leader eq 'off' && $workers == 1;
@@ -325,14 +325,14 @@ sub report_in
 	return $node->safe_psql('postgres', "SET plan_cache_mode = force_generic_plan; PREPARE w AS " . windows('large', 'true')
 		  . "EXPLAIN EXECUTE w \\g /dev/null\nSET gpusort.work_mem = '$work_mem'; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE w;");
 }
-like(report_in('64MB'), qr/GpuSortGroups.*Group Key: large.g\n.*Sort Method: radix sort\n.*Rows: 60000\n.*Slices Emitted: \d+\n.*Processes Emitting: [123]\n/s, 'there is memory');
+like(report_in('64MB'), qr/GpuSortGroups.*Group Key: large.g\n.*Sort Method: radix sort\n.*Rows: 60000\n.*Parts Emitted: \d+\n.*Processes Emitting: [123]\n/s, 'there is memory');
 my $shown = report_in('2MB');
-like($shown, qr/Sort Method: radix sort, merge of \d+ runs in \d+ parts\n.*Disk: .*Slices Emitted: \d+\n.*Processes Emitting: [123]\n/s,
+like($shown, qr/Sort Method: radix sort, merge of \d+ runs in \d+ parts\n.*Disk: .*Parts Emitted: \d+\n.*Processes Emitting: [123]\n/s,
 	'there is too little, and all emit parts of the merge');
 cmp_ok($shown =~ /Rows Written By Workers: (\d+)/ ? $1 : 0, '>', 0, 'some rows were in files of workers');
 $shown = report_in('256kB');
 like($shown, qr/Sort Method: radix sort, merge of \d+ runs\n.*Disk: /s, 'there is so little that runs cannot be merged at once');
-unlike($shown, qr/Slices/, 'so one process emits all rows');
+unlike($shown, qr/Parts Emitted/, 'so one process emits all rows');
 consume_large("with $_", "SET gpusort.work_mem = '$_';") foreach ('64MB', '4MB', '2MB', '1MB', '256kB', '64kB');
 consume_large('switched off since', 'SET gpusort.enable_sort = off;');
 
