@@ -206,7 +206,7 @@ my %kinds = (
 		my @cases = ("'null null'", "''", "n || ' ' || n || ' null ' || n", "'1-1500'", "'spi ' || n", "'5 -5 5 ' || -n", "n || '-' || n + 10");
 		my $value = 'CASE i % ' . ($rare * @cases) . join('', map { " WHEN $_ * $rare THEN $cases[$_]" } 0 .. $#cases) . " ELSE n || ' ' || n % 13 END";
 		# these keys make a build fail
-		my $fail = rand() < 0.15;
+		my $fail = rand() < 0.5;
 		$value = 'CASE WHEN i % 500 = 499 THEN ' . one_of("'error'", "'1 2000000666'") . " ELSE $value END" if $fail;
 		return {
 			type => 'text',
@@ -235,7 +235,7 @@ sub random_column
 sub random_table
 {
 	my ($number) = @_;
-	my $fail = rand() < 0.3;
+	my $fail = rand() < 0.7;
 	my @columns;
 	foreach (0 .. 2)
 	{
@@ -284,7 +284,7 @@ sub random_table
 sub random_index
 {
 	my ($table) = @_;
-	my %used;
+	my @places;
 	my @keys;
 	my @conditions;
 	my @by_group;
@@ -292,6 +292,7 @@ sub random_index
 	foreach (1 .. one_of(1, 1, 1, 2, 3))
 	{
 		my $place = int rand 3;
+		push @places, $place;
 		my $column = $table->{columns}[$place];
 		my $key = one_of(@{ $column->{keys} });
 		my $expression = ($key->{key} // '%s') =~ s/%s/c$place/gr;
@@ -299,7 +300,8 @@ sub random_index
 		push @by_group, scalar @keys if $key->{by_group} // ($column->{by_group} // '') eq '1';
 		push @conditions, map { s/%s/$expression/r =~ s/%%/%/gr } @{ $key->{conditions} };
 	}
-	push @conditions, "$conditions[0] AND $conditions[-1]" if @keys > 1;
+	# of one column both may not hold, which the planner notices
+	push @conditions, "$conditions[0] AND $conditions[-1]" if $places[0] != $places[-1];
 	return {
 		keys => join(', ', @keys),
 		with => one_of('', ' WITH (fastupdate = off)'),
@@ -386,7 +388,7 @@ sub problems_of
 	if ($core ne 'built')
 	{
 		$count{failed}++;
-		return $core =~ /index row size|cannot be (extracted|compared)/ ? () : $core;
+		return $core =~ /index row size|can(not)? be (extracted|compared)/ ? () : $core;
 	}
 	$count{built}++;
 	$count{trees}++ if ($results{'posting trees'}[0] // 0) > 0;

@@ -29,6 +29,9 @@ INSERT INTO t SELECT i, 0, i || ' ' || i % 10 || ' 0' FROM generate_series(1, 12
 -- chains of rows, which an index knows by their first places
 UPDATE t SET note = 1 WHERE i % 3 = 0;
 VACUUM ANALYZE t;
+-- one of the keys is too long for a page
+CREATE TABLE long WITH (parallel_workers = 2) AS SELECT i, ARRAY[CASE i WHEN 900 THEN
+	(SELECT string_agg(md5(j::text), '') FROM generate_series(1, 200) j) ELSE md5(i::text) END] keys FROM generate_series(1, 1000) i;
 SET gpusort.enable = off;
 SET max_parallel_maintenance_workers = 0;
 CREATE INDEX reference ON t USING gin (item scripted_ops);
@@ -92,6 +95,7 @@ foreach my $way (@ways)
 	check_fails($way, build_with("i = $_", "'error'"), 'an item has no keys that can be extracted', "no keys of row $_") foreach 1, 9000, 12000;
 	check_fails($way, build_with('i = 9000', "'1 2000000666'"), 'a key cannot be compared', 'keys of an item are not compared');
 	check_fails($way, build_with('i = 9000', "'2000000666'"), 'a key cannot be compared', 'keys of items are not compared');
+	check_fails($way, "CREATE INDEX built ON long USING gin (keys);\n", 'index row size \d+ exceeds maximum \d+ for index "built"', 'a key is too long');
 	check_fails($way, 'SET statement_timeout = 500; ' . build_with('i % 10 = 0', "item || ' sleep'"),
 		'canceling statement due to statement timeout', 'a build is slow');
 
