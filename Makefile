@@ -52,15 +52,28 @@ OBJS = \
 	src/executor/value_buffer.o \
 	src/executor/value_cast.o \
 	src/executor/worker_reports.o \
+	src/index/build_processes.o \
+	src/index/entry_inserts.o \
+	src/index/entry_tree.o \
+	src/index/gin_pages.o \
 	src/index/heap_scan.o \
 	src/index/index_build.o \
 	src/index/index_rows.o \
 	src/index/index_sort.o \
+	src/index/inverted_build.o \
+	src/index/inverted_workers.o \
 	src/index/leaf_maker.o \
 	src/index/merged_rows.o \
 	src/index/parallel_build.o \
 	src/index/parallel_write.o \
+	src/index/posting_parts.o \
+	src/index/posting_rows.o \
+	src/index/posting_tree.o \
 	src/index/take_builds.o \
+	src/index/term_block.o \
+	src/index/term_scan.o \
+	src/index/terms.o \
+	src/index/tid_list.o \
 	src/index/tree_writer.o \
 	src/index/unique_check.o \
 	src/index/worker_setting.o \

@@ -11,6 +11,8 @@ rows=''
 narrow=false
 # gpusort.device, and parallel workers beside the leader
 device=auto workers=0
+# the table that is measured
+table=gpusort_bench.t
 # how often everything is measured
 repeats=${REPEATS:-3}
 
@@ -229,7 +231,7 @@ describe_server() {
 	sql "select split_part(version(), ' on ', 1) || ', gpusort '
 		|| (select extversion from pg_extension where extname = 'gpusort')"
 	sql "select format('%s rows, %s, shared_buffers %s, $1, $repeats runs each',
-		to_char($rows, 'FM999,999,999,999'), pg_size_pretty(pg_table_size('gpusort_bench.t')),
+		to_char($rows, 'FM999,999,999,999'), pg_size_pretty(pg_table_size('$table')),
 		current_setting('shared_buffers'))"
 	echo "$(cpu_model), $(nproc) cores"
 	sql "select 'gpusortd: ' || concat_ws(', ', name, nullif(pg_size_pretty(memory), ''), 'capability ' || capability,

@@ -205,7 +205,7 @@ settings_define(void)
 							 &gpusort_enable_sort, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpusort.enable_index_build",
-							 "Enables taking over builds of B-tree indexes.",
+							 "Enables taking over builds of B-tree and GIN indexes.",
 							 NULL,
 							 &gpusort_enable_index_build, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);

@@ -73,6 +73,7 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_INDEXES_DEVICE] = "indexes_device",
 	[STAT_INDEXES_HOST] = "indexes_host",
 	[STAT_INDEXES_SPILLED] = "indexes_spilled",
+	[STAT_INDEXES_INVERTED] = "indexes_inverted",
 	[STAT_INDEXES_NATIVE] = "indexes_native",
 	[STAT_INDEX_WORKERS] = "index_workers",
 	[STAT_INDEX_WORKER_PAGES] = "index_worker_pages",

@@ -39,6 +39,7 @@ typedef enum Statistic
 	STAT_INDEXES_DEVICE,		/* index builds, by the engine */
 	STAT_INDEXES_HOST,
 	STAT_INDEXES_SPILLED,		/* builds of both that spilled to files */
+	STAT_INDEXES_INVERTED,		/* builds of GIN indexes among those */
 	STAT_INDEXES_NATIVE,		/* taken over, then given to core's sort */
 	STAT_INDEX_WORKERS,			/* workers that collected rows in these */
 	STAT_INDEX_WORKER_PAGES,	/* leaf pages that they made */

@@ -29,6 +29,7 @@
 #include "utils/memutils.h"
 
 #include "common/host_sort.h"
+#include "index/build_processes.h"
 #include "index/heap_scan.h"
 #include "index/index_build.h"
 #include "index/index_sort.h"
@@ -41,9 +42,6 @@
 #include "port/timing.h"
 #include "settings.h"
 #include "shared_state.h"
-
-/* The least bytes for the rows of a process that sorts separately. */
-#define LEAST_SORT_BYTES	((Size) 64 * 1024)
 
 typedef struct IndexBuild
 {

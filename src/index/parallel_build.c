@@ -32,54 +32,26 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/parallel.h"
-#include "access/table.h"
 #include "access/tableam.h"
-#include "access/xact.h"
-#include "catalog/index.h"
-#include "executor/instrument.h"
-#include "miscadmin.h"
-#include "pgstat.h"
-#include "tcop/tcopprot.h"
 #include "utils/memutils.h"
-#include "utils/snapmgr.h"
 
+#include "index/build_processes.h"
 #include "index/heap_scan.h"
 #include "index/parallel_build.h"
 #include "index/parallel_write.h"
-#include "port/compat.h"
 #include "team/merged_runs.h"
 #include "team/row_deposit.h"
 #include "team/shared_order.h"
 
-#define KEY_SHARED		UINT64CONST(0x6770757300000001)
-#define KEY_SCAN		UINT64CONST(0x6770757300000002)
-#define KEY_ROWS		UINT64CONST(0x6770757300000003)
-#define KEY_QUERY		UINT64CONST(0x6770757300000004)
-#define KEY_BUFFERS		UINT64CONST(0x6770757300000005)
-#define KEY_WAL			UINT64CONST(0x6770757300000006)
-
-/* What all participants share, beside the SharedRows. */
+/* What the participants share, beside the BuildTeam. */
 typedef struct BuildShared
 {
-	Oid			heap;
-	Oid			index;
-	bool		concurrent;
 	bool		unique;			/* rows are checked for duplicates */
 	bool		nulls_not_distinct;
-	uint64		limit;			/* bytes of one separate sort */
 	bool		separately;		/* each participant sorts its own rows */
 	double		expected_rows;	/* rows of one participant */
 	bool		host_only;		/* separate sorts use no device */
-
-	slock_t		mutex;			/* protects the next two */
-	double		heap_tuples;	/* rows that the workers' scans have seen */
-	bool		broken_hot_chain;	/* some scan has seen a broken chain */
-
-	SharedRuns	runs;			/* runs of participants that sort separately */
-	SharedParts parts;			/* parts of their merge, and what the workers
-								 * do after the last row */
 	bool		check_order;	/* a device has made the order of the rows */
 	SharedOrder order;			/* order of rows in shared memory */
 	WriteShared write;
@@ -102,13 +74,9 @@ struct ParallelBuild
 {
 	Relation	heap;
 	Relation	index;
-	ParallelContext *context;
-	Snapshot	snapshot;
+	BuildProcesses *processes;
+	BuildTeam  *team;
 	BuildShared *shared;
-	ParallelTableScanDesc scan;
-	SharedRows *rows;
-	BufferUsage *buffers;		/* usage of each worker */
-	WalUsage   *wal;
 
 	RowSegments *segments;		/* shared rows of all participants */
 	RowCollector *collector;
@@ -230,34 +198,14 @@ write_share(BuildShared *shared, RowSegments *segments,
  * ---- a worker
  */
 
-/* What a worker has of the build. */
-typedef struct BuildWorker
-{
-	BuildShared *shared;
-	SharedRows *rows;
-	LeafDefinition definition;
-	IndexInfo  *info;
-	ParallelTableScanDesc scan;
-} BuildWorker;
-
-/*
- * Scans a share of the table.  Notes the counts before the worker says that it
- * has finished.
- */
+/* Scans a worker's share of the table. */
 static void
-scan_share(BuildWorker *worker, IndexBuildCallback callback, void *state)
+scan_share(const BuildWorker *worker, IndexBuildCallback callback, void *state)
 {
-	BuildShared *shared = worker->shared;
-	const LeafDefinition *definition = &worker->definition;
-	double		heap_tuples = heap_scan_for_build(definition->heap,
-												  definition->index,
-												  worker->info, worker->scan,
-												  false, callback, state);
-
-	SpinLockAcquire(&shared->mutex);
-	shared->heap_tuples += heap_tuples;
-	shared->broken_hot_chain |= worker->info->ii_BrokenHotChain;
-	SpinLockRelease(&shared->mutex);
+	build_worker_note_counts(worker,
+							 heap_scan_for_build(worker->heap, worker->index,
+												 worker->info, worker->scan,
+												 false, callback, state));
 }
 
 /* Lets a separate sort write its runs where all participants can read them. */
@@ -272,12 +220,12 @@ write_runs_to(IndexSort *sort, MemberRuns *runs, SharedRuns *shared)
 
 /* Puts a worker's rows into shared memory, unless the others have had all. */
 static void
-put_rows(BuildWorker *worker, IndexRows *rows, RowSegments *segments,
+put_rows(const BuildWorker *worker, IndexRows *rows, RowSegments *segments,
 		 SortProgress *progress)
 {
 	Participant participant = {
 		.shared = worker->rows,
-		.unique = worker->shared->unique,
+		.unique = ((const BuildShared *) worker->shared)->unique,
 		.rows = rows,
 		.deposit = row_deposit_begin(worker->rows, segments,
 									 ParallelWorkerNumber, rows->descriptor,
@@ -294,20 +242,27 @@ put_rows(BuildWorker *worker, IndexRows *rows, RowSegments *segments,
 
 /* Collects rows together with the others, and makes pages of them. */
 static void
-work_together(BuildWorker *worker)
+work_together(const BuildWorker *worker)
 {
 	BuildShared *shared = worker->shared;
-	IndexRows  *rows = index_rows_begin(worker->definition.index);
+	IndexRows  *rows = index_rows_begin(worker->index);
 	RowSegments *segments = row_segments_begin(worker->rows);
 	SortProgress *progress = sort_progress_begin(PROGRESS_OF_INDEX_BUILD,
 												 shared->expected_rows, true);
 
 	put_rows(worker, rows, segments, progress);
-	if (leader_decision_await(&shared->parts.decision) == WORK_EMIT_PARTS)
+	if (leader_decision_await(&worker->team->parts.decision) == WORK_EMIT_PARTS)
 	{
+		const LeafDefinition definition = {
+			.heap = worker->heap,
+			.index = worker->index,
+			.unique = shared->unique,
+			.nulls_not_distinct = shared->nulls_not_distinct,
+			.check_order = shared->check_order
+		};
+
 		sort_progress_enter(progress, PROGRESS_WRITING_INDEX);
-		worker->definition.check_order = shared->check_order;
-		(void) write_share(shared, segments, &worker->definition, rows, NULL,
+		(void) write_share(shared, segments, &definition, rows, NULL,
 						   progress);
 	}
 	sort_progress_end(progress);
@@ -317,59 +272,58 @@ work_together(BuildWorker *worker)
 
 /* Begins a worker's separate sort, whose runs are these. */
 static IndexSort *
-begin_separate_sort(BuildWorker *worker, dsm_segment *segment,
-					MemberRuns *runs)
+begin_separate_sort(const BuildWorker *worker, MemberRuns *runs)
 {
-	BuildShared *shared = worker->shared;
-	IndexSort  *sort = index_sort_begin(worker->definition.index,
-										shared->unique, shared->limit,
-										shared->limit, shared->expected_rows,
+	const BuildShared *shared = worker->shared;
+	SharedRuns *shared_runs = &worker->team->runs;
+	IndexSort  *sort = index_sort_begin(worker->index, shared->unique,
+										shared_runs->limit, shared_runs->limit,
+										shared->expected_rows,
 										shared->host_only);
 
-	SharedFileSetAttach(&shared->runs.files, segment);
-	write_runs_to(sort, runs, &shared->runs);
+	write_runs_to(sort, runs, shared_runs);
 	return sort;
 }
 
 /* Sends parts of the merge of all runs, if the leader wants that. */
 static void
-help_to_merge(BuildShared *shared, ExternalSort *external)
+help_to_merge(BuildTeam *team, ExternalSort *external)
 {
-	TeamWork	work = leader_decision_await(&shared->parts.decision);
+	TeamWork	work = leader_decision_await(&team->parts.decision);
 	MemoryContext caller_context = MemoryContextSwitchTo(external->context);
 
 	if (work == WORK_SEND_PARTS)
 	{
 		sort_progress_enter(external->progress, PROGRESS_MERGING_RUNS);
-		merged_runs_help(&shared->runs, &shared->parts, work,
+		merged_runs_help(&team->runs, &team->parts, work,
 						 run_order_of_rows(external->order),
-						 external->variant->format);
+						 external->variant->format, NULL);
 	}
 	MemoryContextSwitchTo(caller_context);
 }
 
 /* Sorts a worker's rows separately, and helps the leader with the runs, if there are any. */
 static void
-work_separately(BuildWorker *worker, dsm_segment *segment)
+work_separately(BuildWorker *worker)
 {
-	BuildShared *shared = worker->shared;
+	BuildTeam  *team = worker->team;
 	MemberRuns	runs;
 	IndexSort  *sort;
 	bool		has_runs;
 
-	if (!shared_rows_join(worker->rows))
+	if (!build_worker_join(worker))
 		return;
-	sort = begin_separate_sort(worker, segment, &runs);
+	sort = begin_separate_sort(worker, &runs);
 	scan_share(worker, index_sort_put, sort);
 	if (!index_sort_write_last_run(sort))
 		give_up(worker->rows);
 	has_runs = !index_sort_has_failed(sort) && sort->external.nruns > 0;
 	if (has_runs)
-		shared_parts_offer(&shared->parts);
+		shared_parts_offer(&team->parts);
 	shared_rows_finish(worker->rows, ParallelWorkerNumber, 0);
 
 	if (has_runs)
-		help_to_merge(shared, &sort->external);
+		help_to_merge(team, &sort->external);
 	member_runs_close(&runs);
 	index_sort_end(sort);
 }
@@ -378,138 +332,28 @@ work_separately(BuildWorker *worker, dsm_segment *segment)
 void
 gpusort_build_worker(dsm_segment *segment, shm_toc *contents)
 {
-	BuildShared *shared = shm_toc_lookup(contents, KEY_SHARED, false);
-	BufferUsage *buffers = shm_toc_lookup(contents, KEY_BUFFERS, false);
-	WalUsage   *wal = shm_toc_lookup(contents, KEY_WAL, false);
-	BuildWorker worker = {
-		.shared = shared,
-		.rows = shm_toc_lookup(contents, KEY_ROWS, false),
-		.definition.unique = shared->unique,
-		.definition.nulls_not_distinct = shared->nulls_not_distinct,
-		.scan = shm_toc_lookup(contents, KEY_SCAN, false)
-	};
-	LeafDefinition *definition = &worker.definition;
+	BuildWorker worker;
 
-	/* the locks that the leader holds */
-	LOCKMODE	heap_lock = shared->concurrent ?
-		ShareUpdateExclusiveLock : ShareLock;
-	LOCKMODE	index_lock = shared->concurrent ?
-		RowExclusiveLock : AccessExclusiveLock;
-
-	debug_query_string = shm_toc_lookup(contents, KEY_QUERY, true);
-	pgstat_report_activity(STATE_RUNNING, debug_query_string);
-	InstrStartParallelQuery();
-
-	definition->heap = table_open(shared->heap, heap_lock);
-	definition->index = index_open(shared->index, index_lock);
-	worker.info = BuildIndexInfo(definition->index);
-	worker.info->ii_Concurrent = shared->concurrent;
-	if (shared->separately)
-		work_separately(&worker, segment);
+	build_worker_begin(&worker, segment, contents);
+	if (((const BuildShared *) worker.shared)->separately)
+		work_separately(&worker);
 	else
 		work_together(&worker);
-
-	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
-						  &wal[ParallelWorkerNumber]);
-	index_close(definition->index, index_lock);
-	table_close(definition->heap, heap_lock);
+	build_worker_end(&worker);
 }
 
 /*
  * ---- the leader
  */
 
-/* Makes the segment of the parallel context; false without memory. */
-static bool
-make_shared_memory(ParallelBuild *build)
-{
-	ParallelContext *context = build->context;
-	Size		scan_bytes = table_parallelscan_estimate(build->heap,
-														 build->snapshot);
-	Size		rows_bytes = shared_rows_size(context->nworkers + 1);
-	Size		query_bytes = debug_query_string != NULL ?
-		strlen(debug_query_string) + 1 : 0;
-	Size		buffers_bytes = mul_size(sizeof(BufferUsage),
-										 context->nworkers);
-	Size		wal_bytes = mul_size(sizeof(WalUsage), context->nworkers);
-
-	shm_toc_estimate_chunk(&context->estimator, sizeof(BuildShared));
-	shm_toc_estimate_chunk(&context->estimator, scan_bytes);
-	shm_toc_estimate_chunk(&context->estimator, rows_bytes);
-	shm_toc_estimate_chunk(&context->estimator, buffers_bytes);
-	shm_toc_estimate_chunk(&context->estimator, wal_bytes);
-	shm_toc_estimate_chunk(&context->estimator, query_bytes);
-	shm_toc_estimate_keys(&context->estimator, 6);
-	InitializeParallelDSM(context);
-	if (context->seg == NULL)
-		return false;
-
-	build->shared = shm_toc_allocate(context->toc, sizeof(BuildShared));
-	build->scan = shm_toc_allocate(context->toc, scan_bytes);
-	build->rows = shm_toc_allocate(context->toc, rows_bytes);
-	build->buffers = shm_toc_allocate(context->toc, buffers_bytes);
-	build->wal = shm_toc_allocate(context->toc, wal_bytes);
-	table_parallelscan_initialize(build->heap, build->scan,
-								  build->snapshot);
-	shm_toc_insert(context->toc, KEY_SHARED, build->shared);
-	shm_toc_insert(context->toc, KEY_SCAN, build->scan);
-	shm_toc_insert(context->toc, KEY_ROWS, build->rows);
-	shm_toc_insert(context->toc, KEY_BUFFERS, build->buffers);
-	shm_toc_insert(context->toc, KEY_WAL, build->wal);
-	if (query_bytes > 0)
-	{
-		char	   *query = shm_toc_allocate(context->toc, query_bytes);
-
-		memcpy(query, debug_query_string, query_bytes);
-		shm_toc_insert(context->toc, KEY_QUERY, query);
-	}
-	return true;
-}
-
-static void
-init_shared(ParallelBuild *build, const IndexInfo *info, Size limit,
-			bool separately, bool host_only, double expected_rows)
-{
-	BuildShared *shared = build->shared;
-
-	memset(shared, 0, sizeof(BuildShared));
-	shared->heap = RelationGetRelid(build->heap);
-	shared->index = RelationGetRelid(build->index);
-	shared->concurrent = info->ii_Concurrent;
-
-	/*
-	 * false for a unique index whose rows need no check, as in VACUUM FULL
-	 */
-	shared->unique = info->ii_Unique;
-	shared->nulls_not_distinct = info->ii_NullsNotDistinct;
-	shared->limit = limit;
-	shared->separately = separately;
-	shared->host_only = host_only;
-	shared->expected_rows = expected_rows;
-	SpinLockInit(&shared->mutex);
-	shared_runs_init(&shared->runs, build->context->seg, limit);
-	shared_parts_init(&shared->parts);
-	parallel_write_init(&shared->write);
-	shared_rows_init(build->rows, build->context->nworkers + 1,
-					 separately ? 0 : limit);
-}
-
-/* Leaves parallel mode, with or without shared memory and workers. */
-static void
-end_context(ParallelBuild *build)
-{
-	if (IsMVCCSnapshot(build->snapshot))
-		UnregisterSnapshot(build->snapshot);
-	DestroyParallelContext(build->context);
-	ExitParallelMode();
-}
-
 /* Begins to collect the rows of all participants. */
 static void
 begin_collecting(ParallelBuild *build)
 {
-	build->segments = row_segments_begin(build->rows);
-	build->collector = row_collector_begin(build->rows, build->segments);
+	SharedRows *rows = build->processes->rows;
+
+	build->segments = row_segments_begin(rows);
+	build->collector = row_collector_begin(rows, build->segments);
 }
 
 ParallelBuild *
@@ -517,28 +361,38 @@ parallel_build_begin(Relation heap, Relation index, IndexInfo *info,
 					 Size limit, bool separately, bool host_only,
 					 double expected_rows)
 {
-	ParallelBuild *build = palloc0(sizeof(ParallelBuild));
+	BuildProcesses *processes =
+		build_processes_begin(heap, index, info, "gpusort_build_worker",
+							  sizeof(BuildShared), limit,
+							  separately ? 0 : limit);
+	BuildShared *shared;
+	ParallelBuild *build;
 
+	if (processes == NULL)
+		return NULL;
+	shared = processes->shared;
+
+	/*
+	 * false for a unique index whose rows need no check, as in VACUUM FULL
+	 */
+	shared->unique = info->ii_Unique;
+	shared->nulls_not_distinct = info->ii_NullsNotDistinct;
+	shared->separately = separately;
+	shared->host_only = host_only;
+	shared->expected_rows = expected_rows;
+	parallel_write_init(&shared->write);
+
+	build = palloc0(sizeof(ParallelBuild));
 	build->heap = heap;
 	build->index = index;
-	EnterParallelMode();
-	build->context = CreateParallelContext("gpusort",
-										   "gpusort_build_worker",
-										   info->ii_ParallelWorkers);
-	/* a concurrent build takes the rows of a snapshot, others take all */
-	build->snapshot = info->ii_Concurrent ?
-		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
-	if (make_shared_memory(build))
-	{
-		init_shared(build, info, limit, separately, host_only,
-					expected_rows);
-		begin_collecting(build);
-		LaunchParallelWorkers(build->context);
-		if (build->context->nworkers_launched > 0)
-			return build;
-		WaitForParallelWorkersToFinish(build->context);
-	}
-	end_context(build);
+	build->processes = processes;
+	build->team = processes->team;
+	build->shared = shared;
+	begin_collecting(build);
+	if (build_processes_launch(processes))
+		return build;
+	row_segments_end(build->segments);
+	build_processes_end(processes);
 	pfree(build);
 	return NULL;
 }
@@ -550,9 +404,8 @@ parallel_build_begin(Relation heap, Relation index, IndexInfo *info,
 static bool
 take_counts(ParallelBuild *build, IndexInfo *info, double *heap_tuples)
 {
-	*heap_tuples += build->shared->heap_tuples;
-	info->ii_BrokenHotChain |= build->shared->broken_hot_chain;
-	return !is_given_up(build->rows);
+	build_processes_take_counts(build->processes, info, heap_tuples);
+	return !is_given_up(build->processes->rows);
 }
 
 bool
@@ -561,12 +414,13 @@ parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 {
 	IndexRows  *rows = sort->rows;
 	RowOrder   *order = sort->external.order;
+	SharedRows *shared = build->processes->rows;
 	Participant leader = {
-		.shared = build->rows,
+		.shared = shared,
 		.unique = build->shared->unique,
 		.rows = rows,
-		.deposit = row_deposit_begin(build->rows, build->segments,
-									 build->context->nworkers,
+		.deposit = row_deposit_begin(shared, build->segments,
+									 build->processes->context->nworkers,
 									 rows->descriptor, rows->columns,
 									 rows->ncolumns, NULL),
 		.collector = build->collector,
@@ -575,7 +429,7 @@ parallel_build_collect(ParallelBuild *build, IndexInfo *info,
 
 	row_order_set_layout(order, row_collector_layout(build->collector));
 	*heap_tuples = heap_scan_for_build(build->heap, build->index, info,
-									   build->scan, true, collect_row,
+									   build->processes->scan, true, collect_row,
 									   &leader);
 	row_deposit_finish(leader.deposit, 0);
 	do
@@ -590,11 +444,11 @@ bool
 parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
 								  IndexSort *sort, double *heap_tuples)
 {
-	SharedRuns *runs = &build->shared->runs;
+	SharedRuns *runs = &build->team->runs;
 
 	write_runs_to(sort, &build->runs, runs);
 	*heap_tuples = heap_scan_for_build(build->heap, build->index, info,
-									   build->scan, true, index_sort_put,
+									   build->processes->scan, true, index_sort_put,
 									   sort);
 	(void) row_collector_wait(build->collector);
 	shared_runs_report(runs, &sort->external);
@@ -604,22 +458,22 @@ parallel_build_collect_separately(ParallelBuild *build, IndexInfo *info,
 bool
 parallel_build_merge(ParallelBuild *build, IndexSort *sort)
 {
-	BuildShared *shared = build->shared;
+	BuildTeam  *team = build->team;
 	ExternalSort *external = &sort->external;
 	MergedRuns *merge = &build->merge;
 
-	if (shared_runs_count(&shared->runs) == 0)
+	if (shared_runs_count(&team->runs) == 0)
 		return index_sort_perform(sort);
 	if (!index_sort_write_last_run(sort))
 		return false;
 	member_runs_close(&build->runs);
 	sort_progress_enter(external->progress, PROGRESS_MERGING_RUNS);
-	merged_runs_begin(merge, &shared->runs, &shared->parts,
+	merged_runs_begin(merge, &team->runs, &team->parts,
 					  run_order_of_rows(external->order),
 					  external->variant->format, external->limit_of_merge);
 	/* rows are small: parts in files take as long as the leader alone */
 	(void) merged_runs_prepare(merge, WORK_SEND_PARTS,
-							   build->context->nworkers_launched + 1);
+							   build_processes_workers(build->processes) + 1);
 	merged_runs_announce(merge);
 	sort->merged = merged_runs_rows(merge);
 	external->memory = merged_runs_disk(merge);
@@ -637,7 +491,7 @@ parallel_build_share(ParallelBuild *build, RowOrder *order, Size limit)
 		return false;
 	ring_bytes = parallel_write_plan(&shared->write, nrows,
 									 order->store->memory,
-									 build->context->nworkers_launched + 1);
+									 build_processes_workers(build->processes) + 1);
 	if (ring_bytes > limit ||
 		!shared_order_copy(&shared->order, order, build->collector,
 						   limit - ring_bytes))
@@ -657,7 +511,7 @@ parallel_build_write(ParallelBuild *build,
 	BuildShared *shared = build->shared;
 
 	shared->check_order = definition->check_order;
-	leader_decision_make(&shared->parts.decision, WORK_EMIT_PARTS);
+	leader_decision_make(&build->team->parts.decision, WORK_EMIT_PARTS);
 	return write_share(shared, build->segments, definition, index_rows,
 					   writer, progress);
 }
@@ -671,19 +525,17 @@ parallel_build_worker_pages(const ParallelBuild *build)
 int
 parallel_build_workers(const ParallelBuild *build)
 {
-	return build->context->nworkers_launched;
+	return build_processes_workers(build->processes);
 }
 
 void
 parallel_build_end(ParallelBuild *build)
 {
 	/* unless something else has been decided */
-	leader_decision_make(&build->shared->parts.decision, WORK_NONE);
+	leader_decision_make(&build->team->parts.decision, WORK_NONE);
 	merged_runs_end(&build->merge);
 	member_runs_close(&build->runs);
-	WaitForParallelWorkersToFinish(build->context);
-	for (int i = 0; i < build->context->nworkers_launched; i++)
-		InstrAccumParallelQuery(&build->buffers[i], &build->wal[i]);
+	WaitForParallelWorkersToFinish(build->processes->context);
 	row_segments_end(build->segments);
-	end_context(build);
+	build_processes_end(build->processes);
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * take_builds.c
- *	  Taking over the builds of B-tree indexes.
+ *	  Taking over the builds of B-tree and GIN indexes.
  *
  * Everything that builds an index (CREATE INDEX, REINDEX, constraints, CLUSTER
  * and others, CONCURRENTLY or not) ends in core's index_build().  That plans
@@ -9,22 +9,23 @@
  * calls the access method's ambuild.
  *
  * So a hook of the planner is called with the table just before every build.
- * It looks for the table's open B-tree index, and puts gpusort's function in
- * the place of btbuild() in that index's relcache entry.  The entry may
- * outlive the build; the function can always call btbuild().
+ * It looks for the table's open index, and puts gpusort's function in the
+ * place of the access method's in that index's relcache entry.  The entry may
+ * outlive the build; the function can always call the access method's.
+ * Before 18 core plans no builds of GIN indexes, so these stay native.
  *
  * A build stays native
- *	- if its first column's type, collation or operator class has no key
- *	  encoding, or another column cannot be compared;
- *	- if the table is too small to gain.
+ *	- if the table is too small to gain;
+ *	- of a B-tree, if its first column's type, collation or operator class has
+ *	  no key encoding, or another column cannot be compared.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/gin_private.h"
 #include "access/nbtree.h"
 #include "access/transam.h"
-#include "catalog/pg_am.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
@@ -36,15 +37,16 @@
 
 #include "index/index_build.h"
 #include "index/index_rows.h"
+#include "index/inverted_build.h"
 #include "index/take_builds.h"
 #include "index/worker_setting.h"
 #include "port/compat.h"
 #include "refusal.h"
 #include "settings.h"
 
-/* Returns why core has to do a build, or REFUSAL_NONE. */
+/* Returns why core has to build a B-tree, or REFUSAL_NONE. */
 static Refusal
-refuse_build(Relation index, double rows)
+refuse_btree(Relation index, double rows)
 {
 	int			ncolumns;
 	SortColumn *columns = index_columns(index, &ncolumns);
@@ -65,20 +67,30 @@ refuse_build(Relation index, double rows)
 	return refusal;
 }
 
-/* Replaces btbuild(). */
-static IndexBuildResult *
-build_index(Relation heap, Relation index, IndexInfo *info)
+/* Returns about how many rows a table has. */
+static double
+estimate_rows(Relation heap)
 {
 	BlockNumber pages;
 	double		rows;
 	double		visible;
+
+	estimate_rel_size(heap, NULL, &pages, &rows, &visible);
+	return rows;
+}
+
+/* Replaces btbuild(). */
+static IndexBuildResult *
+build_btree(Relation heap, Relation index, IndexInfo *info)
+{
+	double		rows;
 	Refusal		refusal;
 
 	if (!gpusort_enable || !gpusort_enable_index_build)
 		return btbuild(heap, index, info);
 
-	estimate_rel_size(heap, NULL, &pages, &rows, &visible);
-	refusal = refuse_build(index, rows);
+	rows = estimate_rows(heap);
+	refusal = refuse_btree(index, rows);
 	if (refusal != REFUSAL_NONE)
 	{
 		refusal_count_index_build(refusal);
@@ -87,22 +99,40 @@ build_index(Relation heap, Relation index, IndexInfo *info)
 	return index_build_perform(heap, index, info, rows);
 }
 
+/* Replaces ginbuild(). */
+static IndexBuildResult *
+build_gin(Relation heap, Relation index, IndexInfo *info)
+{
+	double		rows;
+
+	if (!gpusort_enable || !gpusort_enable_index_build)
+		return ginbuild(heap, index, info);
+
+	rows = estimate_rows(heap);
+	if (rows < gpusort_min_rows)
+	{
+		refusal_count_index_build(REFUSAL_SMALL);
+		return ginbuild(heap, index, info);
+	}
+	return inverted_build_perform(heap, index, info, rows);
+}
+
 /*
  * Gives an entry a copy of its methods, since it may share them with other
  * entries.
  */
 static void
-use_own_build(Relation index)
+use_own_build(Relation index, ambuild_function build)
 {
 	IndexAmRoutine *methods = MemoryContextAlloc(index->rd_indexcxt,
 												 sizeof(IndexAmRoutine));
 
 	*methods = *index->rd_indam;
-	methods->ambuild = build_index;
+	methods->ambuild = build;
 	index->rd_indam = methods;
 }
 
-/* Takes over the builds of a table's open B-tree indexes. */
+/* Takes over the builds of a table's open indexes. */
 static void
 take_builds_of_table(Oid table)
 {
@@ -120,9 +150,13 @@ take_builds_of_table(Oid table)
 		if (index == NULL)
 			continue;
 		/* one reference is ours; an entry with no other may be dropped */
-		if (index->rd_rel->relam == BTREE_AM_OID && index->rd_refcnt > 1 &&
-			index->rd_indam != NULL && index->rd_indam->ambuild == btbuild)
-			use_own_build(index);
+		if (index->rd_refcnt > 1 && index->rd_indam != NULL)
+		{
+			if (index->rd_indam->ambuild == btbuild)
+				use_own_build(index, build_btree);
+			else if (index->rd_indam->ambuild == ginbuild)
+				use_own_build(index, build_gin);
+		}
 		RelationClose(index);
 	}
 	list_free(indexes);

@@ -543,6 +543,13 @@ block_reader_end(BlockReader *reader)
 	table_beginscan_parallel(relation, shared)
 #endif
 
+/* Before 18 the build of a GIN index has one phase. */
+#if PG_VERSION_NUM < 180000
+#define PROGRESS_GIN_PHASE_INDEXBUILD_TABLESCAN 0
+#define PROGRESS_GIN_PHASE_PERFORMSORT_1 0
+#define PROGRESS_GIN_PHASE_MERGE_2 0
+#endif
+
 /* Takes back the count of a scan of the table. */
 #if PG_VERSION_NUM >= 160000
 #define pgstat_uncount_heap_scan(relation) \

@@ -19,6 +19,10 @@ struct OwnOrder
 {
 	int			(*compare) (OwnOrder *order, const void *a, const void *b);
 
+	/* the same for groups of rows, which no part of a merge divides */
+	int			(*compare_groups) (OwnOrder *order, const void *a,
+								   const void *b);
+
 	/* a row with a lower word comes first; of equal words compare() decides */
 	uint64_t	(*word) (const void *row);
 };

@@ -613,7 +613,10 @@ block_bytes(const void *row)
 static void
 write_block(RunTape *run, const void *row)
 {
-	append(run, row, block_bytes(row));
+	Size		bytes = block_bytes(row);
+
+	run->longest_row = Max(run->longest_row, bytes);
+	append(run, row, bytes);
 }
 
 static void

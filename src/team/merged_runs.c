@@ -31,6 +31,15 @@ merged_runs_begin(MergedRuns *runs, SharedRuns *shared, SharedParts *parts,
 	runs->work = WORK_NONE;
 }
 
+/* Returns the maker of the parts of a merge, with the wrapper if there is one. */
+static PartMaker *
+make_parts(PartMerge *merge, PartWrapper *wrapper)
+{
+	PartMaker  *maker = part_merge_maker(merge);
+
+	return wrapper != NULL ? wrapper->wrap(wrapper, maker) : maker;
+}
+
 /*
  * Begins to read parts that helpers will send; false if there is no shared
  * memory for that.
@@ -39,7 +48,7 @@ static bool
 begin_to_receive(MergedRuns *runs)
 {
 	runs->reader = part_reader_begin_sent(runs->parts,
-										  part_merge_maker(runs->merge),
+										  make_parts(runs->merge, runs->wrapper),
 										  runs->shared->stream_memory, false);
 	return runs->reader != NULL;
 }
@@ -74,7 +83,7 @@ merge_alone(MergedRuns *runs)
 static void
 write_parts(MergedRuns *runs)
 {
-	PartMaker  *maker = part_merge_maker(runs->merge);
+	PartMaker  *maker = make_parts(runs->merge, runs->wrapper);
 	Size		buffer_bytes = run_merge_read_bytes(runs->shared->limit, 1,
 													runs->shared->longest_row);
 
@@ -150,13 +159,14 @@ merged_runs_end(MergedRuns *runs)
 
 void
 merged_runs_help(SharedRuns *shared, SharedParts *parts, TeamWork work,
-				 RunOrder order, const RunFormat *format)
+				 RunOrder order, const RunFormat *format, PartWrapper *wrapper)
 {
 	PartMerge  *merge = part_merge_begin(shared, parts, order, format, NULL);
+	PartMaker  *maker = make_parts(merge, wrapper);
 
 	if (work == WORK_WRITE_PARTS)
-		parts_write(parts, part_merge_maker(merge), shared, format);
+		parts_write(parts, maker, shared, format);
 	else
-		parts_send(parts, part_merge_maker(merge));
-	part_merge_end(merge);
+		parts_send(parts, maker);
+	maker->methods->end(maker, false);
 }

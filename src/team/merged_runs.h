@@ -11,6 +11,16 @@
 #include "spill/sorted_runs.h"
 #include "team/part_merge.h"
 
+/*
+ * Lets another maker stand before the maker of parts: wrap() returns that
+ * maker, which owns the maker that it gets.  Has to be the same in all
+ * processes.
+ */
+typedef struct PartWrapper
+{
+	PartMaker  *(*wrap) (struct PartWrapper *wrapper, PartMaker *maker);
+} PartWrapper;
+
 /* The merge of the runs of all members, in the collector. */
 typedef struct MergedRuns
 {
@@ -19,6 +29,8 @@ typedef struct MergedRuns
 	RunOrder	order;			/* compares rows */
 	const RunFormat *format;
 	Size		limit;			/* bytes for a merge by the collector alone */
+	PartWrapper *wrapper;		/* set by the caller after
+								 * merged_runs_begin(), or NULL */
 	TeamWork	work;			/* what members will do with parts; WORK_NONE:
 								 * the collector merges alone */
 	PartMerge  *merge;			/* divides the order into parts; NULL after
@@ -63,10 +75,10 @@ extern void merged_runs_end(MergedRuns *runs);
 
 /*
  * Writes or sends parts of the merge, in a helper, after this work was
- * announced.  "order" compares rows.
+ * announced.  "order" compares rows.  "wrapper" may be NULL.
  */
 extern void merged_runs_help(SharedRuns *shared, SharedParts *parts,
 							 TeamWork work, RunOrder order,
-							 const RunFormat *format);
+							 const RunFormat *format, PartWrapper *wrapper);
 
 #endif							/* GPUSORT_MERGED_RUNS_H */

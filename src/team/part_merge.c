@@ -332,6 +332,16 @@ open_tape(const PartMerge *merge, int run, uint64 entry, uint64 finish,
 	return tape;
 }
 
+/* Compares two rows by groups, if parts end where groups do. */
+static inline int
+compare_groups(const PartMerge *merge, const void *a, const void *b)
+{
+	OwnOrder   *own = merge->order.own;
+
+	return own != NULL ? own->compare_groups(own, a, b) :
+		row_compare(merge->groups, a, b);
+}
+
 /*
  * Compares two rows by their places in the order of all rows, or, if parts end
  * where groups do, only by their groups.
@@ -341,13 +351,13 @@ compare(const PartMerge *merge, const Splitter *a, const Splitter *b)
 {
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(merge->compare_context);
-	int			result = merge->groups != NULL ?
-		row_compare(merge->groups, a->row, b->row) :
+	bool		by_groups = merge->groups != NULL || merge->order.own != NULL;
+	int			result = by_groups ? compare_groups(merge, a->row, b->row) :
 		run_order_compare(merge->order, a->row, b->row);
 
 	MemoryContextSwitchTo(caller_context);
 	MemoryContextReset(merge->compare_context);
-	if (result != 0 || merge->groups != NULL)
+	if (result != 0 || by_groups)
 		return result;
 	if (a->run != b->run)
 		return a->run < b->run ? -1 : 1;

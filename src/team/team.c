@@ -545,7 +545,7 @@ help_to_merge(Team *team, TeamWork work)
 		return;
 	sort_progress_enter(team->sort.external.progress, PROGRESS_MERGING_RUNS);
 	merged_runs_help(&kept->runs, &team->shared->parts, work,
-					 run_order_of_rows(order), &run_of_minimal_tuples);
+					 run_order_of_rows(order), &run_of_minimal_tuples, NULL);
 }
 
 /* Sends slices of rows in shared memory, if the rows are still there. */

@@ -1,0 +1,268 @@
+/*-------------------------------------------------------------------------
+ *
+ * inverted_workers.c
+ *	  Building an inverted index with parallel workers.
+ *
+ * The leader and its workers share one scan of the table.  Each process sorts
+ * blocks of its own, in its part of the memory, and writes them as runs that
+ * all can read.  When all rows are in runs, the leader decides what the
+ * workers do: they merge ranges of terms and send these to the leader, or end.
+ * The leader writes the index from all terms in order.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "index/inverted_workers.h"
+#include "index/posting_parts.h"
+#include "index/term_scan.h"
+#include "spill/run_file.h"
+#include "team/merged_runs.h"
+#include "team/row_collector.h"
+
+/* What the processes share, beside the BuildTeam. */
+typedef struct InvertedShared
+{
+	double		expected_rows;	/* rows of one process */
+} InvertedShared;
+
+/* A process that scans a share of the table. */
+typedef struct Member
+{
+	TermScan	scan;			/* must be first */
+	SharedRuns *runs;
+	List	   *files;			/* open files of this process's runs */
+} Member;
+
+struct InvertedWorkers
+{
+	Relation	heap;
+	Relation	index;
+	BuildProcesses *processes;
+	RowSegments *segments;		/* none: rows are in runs */
+	RowCollector *collector;	/* waits for the workers */
+	PostingOrder order;
+	PostingWrapper joining;
+	MergedRuns	merge;			/* runs of all */
+};
+
+/* Writes the block as a run, and empties it. */
+static void
+spill_block(TermScan *scan)
+{
+	Member	   *member = (Member *) scan;
+	SortProgress *progress = scan->progress;
+	RunTape    *run;
+	RowReader  *rows;
+	const void *row;
+	uint64		nrows = 0;
+
+	sort_progress_enter(progress, PROGRESS_SORTING);
+	term_block_sort(scan->block);
+	sort_progress_enter(progress, PROGRESS_WRITING_RUN);
+	run = shared_runs_begin_run(member->runs, POSTING_ROW_FORMAT);
+	rows = posting_rows_of_block(scan->terms, scan->block);
+	for (; (row = rows->next(rows)) != NULL; nrows++)
+		run_tape_write_indexed(run, row);
+	member->files = lappend(member->files,
+							shared_runs_end_run(member->runs, run, NULL, nrows));
+	term_block_empty(scan->block);
+	progress->figures.runs_written++;
+	sort_progress_enter(progress, PROGRESS_TAKING_ROWS);
+}
+
+/*
+ * Scans a share of the table, and writes all its terms to runs.  Returns the
+ * number of live rows.
+ */
+static double
+scan_share(Member *member, Relation heap, Relation index, IndexInfo *info,
+		   ParallelTableScanDesc shared_scan, bool show_progress)
+{
+	TermScan   *scan = &member->scan;
+	Size		limit = member->runs->limit;
+	double		heap_tuples;
+
+	scan->block = term_block_begin(scan->terms,
+								   limit - run_file_limit_piece(limit));
+	scan->spill = spill_block;
+	heap_tuples = term_scan_perform(scan, heap, index, info, shared_scan,
+									show_progress);
+	if (term_block_rows(scan->block) > 0)
+		spill_block(scan);
+	term_block_end(scan->block);
+	return heap_tuples;
+}
+
+/* Closes the files of this process's runs, which others may still read. */
+static void
+close_files(Member *member)
+{
+	ListCell   *cell;
+
+	foreach(cell, member->files)
+		run_file_close(lfirst(cell));
+	list_free(member->files);
+}
+
+/*
+ * ---- a worker
+ */
+
+/* Waits for the decision, and makes parts of the merge if that is it. */
+static void
+help_to_merge(BuildTeam *team, Terms *terms, SortProgress *progress)
+{
+	TeamWork	work;
+	PostingOrder order;
+	PostingWrapper joining;
+
+	sort_progress_enter(progress, PROGRESS_WAITING_FOR_LEADER);
+	work = leader_decision_await(&team->parts.decision);
+	if (work == WORK_NONE)
+		return;
+	sort_progress_enter(progress, PROGRESS_MERGING_RUNS);
+	posting_order_init(&order, terms);
+	posting_wrapper_init(&joining, terms, team->runs.limit / LISTS_PART);
+	merged_runs_help(&team->runs, &team->parts, work,
+					 run_order_of_own(&order.own), POSTING_ROW_FORMAT,
+					 &joining.wrapper);
+}
+
+/* Sorts a worker's share of the rows, and helps the leader with the runs. */
+static void
+work(BuildWorker *worker)
+{
+	BuildTeam  *team = worker->team;
+	const InvertedShared *shared = worker->shared;
+	Member		member = {.runs = &team->runs};
+
+	if (!build_worker_join(worker))
+		return;
+	member.scan.terms = terms_begin(worker->index);
+	member.scan.progress = sort_progress_begin(PROGRESS_OF_INDEX_BUILD,
+											   shared->expected_rows, true);
+	build_worker_note_counts(worker,
+							 scan_share(&member, worker->heap, worker->index,
+										worker->info, worker->scan, false));
+	shared_parts_offer(&team->parts);
+	shared_rows_finish(worker->rows, ParallelWorkerNumber, 0);
+
+	help_to_merge(team, member.scan.terms, member.scan.progress);
+	close_files(&member);
+	sort_progress_end(member.scan.progress);
+}
+
+void
+gpusort_inverted_worker(dsm_segment *segment, shm_toc *contents)
+{
+	BuildWorker worker;
+
+	build_worker_begin(&worker, segment, contents);
+	work(&worker);
+	build_worker_end(&worker);
+}
+
+/*
+ * ---- the leader
+ */
+
+InvertedWorkers *
+inverted_workers_begin(Relation heap, Relation index, const IndexInfo *info,
+					   Size limit, double expected_rows)
+{
+	int			nprocesses = info->ii_ParallelWorkers + 1;
+	Size		limit_of_process = Max(limit / nprocesses, LEAST_SORT_BYTES);
+	BuildProcesses *processes =
+		build_processes_begin(heap, index, info, "gpusort_inverted_worker",
+							  sizeof(InvertedShared), limit_of_process, 0);
+	InvertedWorkers *workers;
+
+	if (processes == NULL)
+		return NULL;
+	((InvertedShared *) processes->shared)->expected_rows =
+		expected_rows / nprocesses;
+	workers = palloc0(sizeof(InvertedWorkers));
+	workers->heap = heap;
+	workers->index = index;
+	workers->processes = processes;
+	workers->segments = row_segments_begin(processes->rows);
+	workers->collector = row_collector_begin(processes->rows,
+											 workers->segments);
+	if (build_processes_launch(processes))
+		return workers;
+	inverted_workers_end(workers);
+	return NULL;
+}
+
+void
+inverted_workers_collect(InvertedWorkers *workers, IndexInfo *info,
+						 Terms *terms, SortProgress *progress,
+						 double *heap_tuples)
+{
+	BuildProcesses *processes = workers->processes;
+	Member		leader = {
+		.scan.terms = terms,
+		.scan.progress = progress,
+		.runs = &processes->team->runs
+	};
+
+	posting_order_init(&workers->order, terms);
+	*heap_tuples = scan_share(&leader, workers->heap, workers->index, info,
+							  processes->scan, true);
+	(void) row_collector_wait(workers->collector);
+	build_processes_take_counts(processes, info, heap_tuples);
+	close_files(&leader);
+}
+
+RowReader *
+inverted_workers_merge(InvertedWorkers *workers, Size limit)
+{
+	BuildTeam  *team = workers->processes->team;
+	MergedRuns *merge = &workers->merge;
+	Terms	   *terms = workers->order.terms;
+	int			nmembers = build_processes_workers(workers->processes) + 1;
+
+	if (shared_runs_count(&team->runs) == 0)
+		return NULL;
+	posting_wrapper_init(&workers->joining, terms,
+						 team->runs.limit / LISTS_PART);
+	merged_runs_begin(merge, &team->runs, &team->parts,
+					  run_order_of_own(&workers->order.own),
+					  POSTING_ROW_FORMAT, limit - limit / LISTS_PART);
+	merge->wrapper = &workers->joining.wrapper;
+	if (!merged_runs_prepare(merge, WORK_SEND_PARTS, nmembers))
+		(void) merged_runs_prepare(merge, WORK_WRITE_PARTS, nmembers);
+	merged_runs_announce(merge);
+	/* whoever makes a part has joined its lists */
+	return merge->work != WORK_NONE ? merged_runs_rows(merge) :
+		posting_rows_join(terms, merged_runs_rows(merge), limit / LISTS_PART);
+}
+
+Size
+inverted_workers_disk(const InvertedWorkers *workers)
+{
+	return workers->processes->team->runs.disk;
+}
+
+int
+inverted_workers_count(const InvertedWorkers *workers)
+{
+	return build_processes_workers(workers->processes);
+}
+
+void
+inverted_workers_end(InvertedWorkers *workers)
+{
+	BuildProcesses *processes = workers->processes;
+
+	/* unless something else has been decided */
+	leader_decision_make(&processes->team->parts.decision, WORK_NONE);
+	merged_runs_end(&workers->merge);
+	WaitForParallelWorkersToFinish(processes->context);
+	row_segments_end(workers->segments);
+	build_processes_end(processes);
+	pfree(workers);
+}
