@@ -39,7 +39,6 @@
 struct EntryTree
 {
 	Relation	index;
-	Terms	   *terms;
 	MemoryContext context;		/* owns this struct and the levels */
 	MemoryContext term_context; /* memory of one term */
 	GinLevel   *leaves;
@@ -62,12 +61,11 @@ begin_level(EntryTree *tree, uint16 flags)
 }
 
 EntryTree *
-entry_tree_begin(Relation index, Terms *terms)
+entry_tree_begin(Relation index)
 {
 	EntryTree  *tree = palloc0(sizeof(EntryTree));
 
 	tree->index = index;
-	tree->terms = terms;
 	tree->context = CurrentMemoryContext;
 	tree->term_context = AllocSetContextCreate(CurrentMemoryContext,
 											   "gpusort index entry",
@@ -153,33 +151,6 @@ finish_term(EntryTree *tree)
 	MemoryContextReset(tree->term_context);
 }
 
-/* Adds an entry that has its list; false if there is no room for the list. */
-static bool
-add_entry_with_list(EntryTree *tree, const PostingRow *row, const Term *term)
-{
-	GinPostingList *list = posting_row_lists(row);
-	IndexTuple	entry;
-
-	if (!row->whole || SizeOfGinPostingList(list) != row->list_bytes)
-		return false;
-	entry = GinFormTuple(&tree->terms->gin, term->column, term->value,
-						 term->category, (char *) list, row->list_bytes,
-						 row->ntids, false);
-	if (entry == NULL)
-		return false;
-	add_entry(tree, tree->leaves, entry);
-	return true;
-}
-
-/* Begins an entry with a tree of lists. */
-static void
-begin_entry_with_tree(EntryTree *tree, const Term *term)
-{
-	tree->entry = GinFormTuple(&tree->terms->gin, term->column, term->value,
-							   term->category, NULL, 0, 0, true);
-	tree->rows = posting_tree_begin(tree->index, &tree->stats);
-}
-
 /* Adds the lists of a row to the tree of lists of the last term. */
 static void
 add_lists(EntryTree *tree, const PostingRow *row)
@@ -196,20 +167,20 @@ entry_tree_put(EntryTree *tree, const PostingRow *row)
 	MemoryContext caller_context = MemoryContextSwitchTo(tree->term_context);
 
 	CHECK_FOR_INTERRUPTS();
-	if (row->same)
-		add_lists(tree, row);
-	else
+	if (!row->same)
 	{
-		Term		term = posting_row_term(tree->terms, row);
-
 		finish_term(tree);
 		tree->stats.nEntries++;
-		if (!add_entry_with_list(tree, row, &term))
+		if (row->list_bytes == 0)
+			add_entry(tree, tree->leaves, posting_row_entry(row));
+		else
 		{
-			begin_entry_with_tree(tree, &term);
-			add_lists(tree, row);
+			tree->entry = CopyIndexTuple(posting_row_entry(row));
+			tree->rows = posting_tree_begin(tree->index, &tree->stats);
 		}
 	}
+	if (row->list_bytes > 0)
+		add_lists(tree, row);
 	tree->ntids += row->ntids;
 	MemoryContextSwitchTo(caller_context);
 }

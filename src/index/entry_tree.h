@@ -16,11 +16,11 @@ typedef struct EntryTree EntryTree;
  * Begins to write an index, whose file is empty.  Allocates in the current
  * memory context.
  */
-extern EntryTree *entry_tree_begin(Relation index, Terms *terms);
+extern EntryTree *entry_tree_begin(Relation index);
 
 /*
- * Adds a row: the next term in order, or more lists of the last term, which
- * come behind its lists so far.
+ * Adds a row: the next term in order, with its entry, or more lists of the
+ * last term, which come behind its lists so far.
  */
 extern void entry_tree_put(EntryTree *tree, const PostingRow *row);
 

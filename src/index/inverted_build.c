@@ -88,7 +88,8 @@ sort_block(InvertedBuild *build)
 static void
 write_run(InvertedBuild *build)
 {
-	RowReader  *rows = posting_rows_of_block(build->terms, build->scan.block);
+	RowReader  *rows = posting_rows_of_block(build->terms, build->scan.block,
+											 false);
 	RunTape    *run;
 	const void *row;
 
@@ -136,7 +137,7 @@ spill_block(TermScan *scan)
 static uint64
 write_index(InvertedBuild *build)
 {
-	EntryTree  *tree = entry_tree_begin(build->index, build->terms);
+	EntryTree  *tree = entry_tree_begin(build->index);
 	RowReader  *rows = build->rows;
 	const PostingRow *row;
 
@@ -211,7 +212,8 @@ sort_terms(InvertedBuild *build)
 	else if (build->inserts == NULL)
 	{
 		sort_block(build);
-		build->rows = posting_rows_of_block(build->terms, build->scan.block);
+		build->rows = posting_rows_of_block(build->terms, build->scan.block,
+											true);
 	}
 	take_time(build, &build->sort_microseconds);
 }

@@ -63,7 +63,7 @@ spill_block(TermScan *scan)
 	term_block_sort(scan->block);
 	sort_progress_enter(progress, PROGRESS_WRITING_RUN);
 	run = shared_runs_begin_run(member->runs, POSTING_ROW_FORMAT);
-	rows = posting_rows_of_block(scan->terms, scan->block);
+	rows = posting_rows_of_block(scan->terms, scan->block, false);
 	for (; (row = rows->next(rows)) != NULL; nrows++)
 		run_tape_write_indexed(run, row);
 	member->files = lappend(member->files,

@@ -4,8 +4,8 @@
  *	  Parts of the merge of all runs, with joined lists.
  *
  * Parts end where terms do (compare_groups in run_order.h), so whoever makes a
- * part has all rows of its terms, and can join their lists.  Then the leader
- * only copies lists to the pages of the index.
+ * part has all rows of its terms, and can join their lists and form entries.
+ * Then the leader only copies these to the pages of the index.
  *
  *-------------------------------------------------------------------------
  */

@@ -103,6 +103,7 @@ typedef struct RowMaker
 	RowReader	reader;			/* must be first */
 	Terms	   *terms;
 	bool		(*next_part) (struct RowMaker *maker, TermPart *part);
+	bool		form_entries;
 	TermPart	part;			/* what rows are being made of */
 	uint64		ndone;			/* its TIDs that are in rows */
 	PostingRow *row;			/* memory for a row */
@@ -119,7 +120,7 @@ begin_row(RowMaker *maker)
 		MAXALIGN(bytes > 0 ? bytes : sizeof(Datum));
 	Size		row_bytes = MAXALIGN(sizeof(PostingRow)) + value_bytes +
 		ENOUGH_LIST_BYTES + Max(MOST_LIST_BYTES, GinMaxItemSize) +
-		MAXIMUM_ALIGNOF;
+		GinMaxItemSize + 2 * MAXIMUM_ALIGNOF;
 	PostingRow *row;
 
 	if (row_bytes > maker->row_bytes)
@@ -164,9 +165,9 @@ add_list(RowMaker *maker, PostingRow *row, int most_bytes)
 	maker->ndone += written;
 }
 
-/* Makes a row of a whole term with one list; false if that is too long. */
+/* Puts all TIDs of a term into one list; false if that is too long. */
 static bool
-make_whole_row(RowMaker *maker, PostingRow *row)
+add_only_list(RowMaker *maker, PostingRow *row)
 {
 	if (maker->part.rows.count > GinMaxItemSize)
 		return false;
@@ -179,6 +180,44 @@ make_whole_row(RowMaker *maker, PostingRow *row)
 	return false;
 }
 
+/*
+ * Adds lists: one list if all TIDs of the term fit an entry of the index;
+ * otherwise as many lists as the row has room for.  Returns whether there is
+ * only one list.
+ */
+static bool
+add_lists(RowMaker *maker, PostingRow *row)
+{
+	if (maker->part.whole && !row->same && add_only_list(maker, row))
+		return true;
+	while (maker->ndone < maker->part.rows.count &&
+		   row->list_bytes < ENOUGH_LIST_BYTES)
+		add_list(maker, row, MOST_LIST_BYTES);
+	return false;
+}
+
+/* Adds the entry of the index, which takes the list if that is the only one. */
+static void
+add_entry(RowMaker *maker, PostingRow *row, bool is_only_list)
+{
+	GinState   *gin = &maker->terms->gin;
+	const Term *term = &maker->part.rows.term;
+	IndexTuple	entry = NULL;
+
+	if (is_only_list)
+		entry = GinFormTuple(gin, term->column, term->value, term->category,
+							 (char *) posting_row_lists(row), row->list_bytes,
+							 row->ntids, false);
+	if (entry != NULL)
+		row->list_bytes = 0;
+	else
+		entry = GinFormTuple(gin, term->column, term->value, term->category,
+							 NULL, 0, 0, true);
+	row->entry_bytes = IndexTupleSize(entry);
+	memcpy(posting_row_entry(row), entry, row->entry_bytes);
+	pfree(entry);
+}
+
 /* Returns the next row; see RowReader. */
 static void *
 next_row(RowReader *reader)
@@ -186,6 +225,7 @@ next_row(RowReader *reader)
 	RowMaker   *maker = (RowMaker *) reader;
 	TermPart   *part = &maker->part;
 	PostingRow *row;
+	bool		is_only_list;
 
 	CHECK_FOR_INTERRUPTS();
 	if (maker->ndone == part->rows.count)
@@ -196,16 +236,11 @@ next_row(RowReader *reader)
 	}
 	row = begin_row(maker);
 	row->same = part->same || maker->ndone > 0;
-	if (!part->whole || row->same || !make_whole_row(maker, row))
-	{
-		while (maker->ndone < part->rows.count &&
-			   row->list_bytes < ENOUGH_LIST_BYTES)
-			add_list(maker, row, MOST_LIST_BYTES);
-	}
-	row->whole = part->whole && !row->same &&
-		maker->ndone == part->rows.count;
-	row->block.bytes = MAXALIGN((char *) posting_row_lists(row) +
-								row->list_bytes - (char *) row) -
+	is_only_list = add_lists(maker, row);
+	if (maker->form_entries && !row->same)
+		add_entry(maker, row, is_only_list);
+	row->block.bytes = MAXALIGN((char *) posting_row_entry(row) +
+								row->entry_bytes - (char *) row) -
 		sizeof(RunBlock);
 	return row;
 }
@@ -242,12 +277,13 @@ next_of_block(RowMaker *maker, TermPart *part)
 }
 
 RowReader *
-posting_rows_of_block(Terms *terms, TermBlock *block)
+posting_rows_of_block(Terms *terms, TermBlock *block, bool form_entries)
 {
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(term_block_context(block));
 	BlockRows  *rows = begin_maker(sizeof(BlockRows), terms, next_of_block);
 
+	rows->maker.form_entries = form_entries;
 	rows->block = block;
 	MemoryContextSwitchTo(caller_context);
 	return &rows->maker.reader;
@@ -282,6 +318,7 @@ posting_rows_join(Terms *terms, RowReader *rows, Size limit)
 {
 	JoinedRows *joined = begin_maker(sizeof(JoinedRows), terms, next_joined);
 
+	joined->maker.form_entries = true;
 	joined->rows = rows;
 	/* a list may double, and be sorted */
 	joined->long_list = Max(limit / (4 * sizeof(ItemPointerData)),
