@@ -52,8 +52,10 @@ typedef struct InvertedBuild
 	Terms	   *terms;
 	PostingOrder order;
 	InvertedWorkers *workers;	/* NULL in a build without workers */
+	bool		insert_blocks;	/* a full block goes to the index, not to a
+								 * run */
 	SortedRuns *runs;			/* runs of this process; NULL: there are none */
-	EntryInserts *inserts;		/* blocks go to the index; NULL: they do not */
+	EntryInserts *inserts;		/* inserted blocks; NULL: there are none */
 	RowReader  *rows;			/* all terms in order, with their lists; NULL:
 								 * there are none */
 	SortProgress *progress;
@@ -124,10 +126,10 @@ spill_block(TermScan *scan)
 
 	take_time(build, &build->collect_microseconds);
 	sort_block(build);
-	if (temp_file_limit < 0)
-		write_run(build);
-	else
+	if (build->insert_blocks)
 		insert_block(build);
+	else
+		write_run(build);
 	term_block_empty(scan->block);
 	sort_progress_enter(build->progress, PROGRESS_TAKING_ROWS);
 	take_time(build, &build->sort_microseconds);
@@ -271,7 +273,9 @@ inverted_build_perform(Relation heap, Relation index, IndexInfo *info,
 		.index = index,
 		.info = info,
 		.limit = gpusort_index_memory_limit(),
-		.expected_rows = expected_rows
+		.expected_rows = expected_rows,
+		/* decided once: a function of the index may change the setting */
+		.insert_blocks = temp_file_limit >= 0
 	};
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
 

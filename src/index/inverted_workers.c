@@ -20,6 +20,7 @@
 #include "index/term_scan.h"
 #include "spill/run_file.h"
 #include "team/merged_runs.h"
+#include "team/part_stream.h"
 #include "team/row_collector.h"
 
 /* What the processes share, beside the BuildTeam. */
@@ -32,8 +33,7 @@ typedef struct InvertedShared
 typedef struct Member
 {
 	TermScan	scan;			/* must be first */
-	SharedRuns *runs;
-	List	   *files;			/* open files of this process's runs */
+	MemberRuns	runs;			/* this process's runs */
 } Member;
 
 struct InvertedWorkers
@@ -62,12 +62,11 @@ spill_block(TermScan *scan)
 	sort_progress_enter(progress, PROGRESS_SORTING);
 	term_block_sort(scan->block);
 	sort_progress_enter(progress, PROGRESS_WRITING_RUN);
-	run = shared_runs_begin_run(member->runs, POSTING_ROW_FORMAT);
+	run = member_runs_begin_run(&member->runs);
 	rows = posting_rows_of_block(scan->terms, scan->block, false);
 	for (; (row = rows->next(rows)) != NULL; nrows++)
 		run_tape_write_indexed(run, row);
-	member->files = lappend(member->files,
-							shared_runs_end_run(member->runs, run, NULL, nrows));
+	member_runs_end_run(&member->runs, run, NULL, nrows);
 	term_block_empty(scan->block);
 	progress->figures.runs_written++;
 	sort_progress_enter(progress, PROGRESS_TAKING_ROWS);
@@ -78,13 +77,15 @@ spill_block(TermScan *scan)
  * number of live rows.
  */
 static double
-scan_share(Member *member, Relation heap, Relation index, IndexInfo *info,
-		   ParallelTableScanDesc shared_scan, bool show_progress)
+scan_share(Member *member, SharedRuns *runs, Relation heap, Relation index,
+		   IndexInfo *info, ParallelTableScanDesc shared_scan,
+		   bool show_progress)
 {
 	TermScan   *scan = &member->scan;
-	Size		limit = member->runs->limit;
+	Size		limit = runs->limit;
 	double		heap_tuples;
 
+	member_runs_begin(&member->runs, runs, POSTING_ROW_FORMAT);
 	scan->block = term_block_begin(scan->terms,
 								   limit - run_file_limit_piece(limit));
 	scan->spill = spill_block;
@@ -94,17 +95,6 @@ scan_share(Member *member, Relation heap, Relation index, IndexInfo *info,
 		spill_block(scan);
 	term_block_end(scan->block);
 	return heap_tuples;
-}
-
-/* Closes the files of this process's runs, which others may still read. */
-static void
-close_files(Member *member)
-{
-	ListCell   *cell;
-
-	foreach(cell, member->files)
-		run_file_close(lfirst(cell));
-	list_free(member->files);
 }
 
 /*
@@ -137,7 +127,7 @@ work(BuildWorker *worker)
 {
 	BuildTeam  *team = worker->team;
 	const InvertedShared *shared = worker->shared;
-	Member		member = {.runs = &team->runs};
+	Member		member;
 
 	if (!build_worker_join(worker))
 		return;
@@ -145,13 +135,14 @@ work(BuildWorker *worker)
 	member.scan.progress = sort_progress_begin(PROGRESS_OF_INDEX_BUILD,
 											   shared->expected_rows, true);
 	build_worker_note_counts(worker,
-							 scan_share(&member, worker->heap, worker->index,
-										worker->info, worker->scan, false));
+							 scan_share(&member, &team->runs, worker->heap,
+										worker->index, worker->info,
+										worker->scan, false));
 	shared_parts_offer(&team->parts);
 	shared_rows_finish(worker->rows, ParallelWorkerNumber, 0);
 
 	help_to_merge(team, member.scan.terms, member.scan.progress);
-	close_files(&member);
+	member_runs_close(&member.runs);
 	sort_progress_end(member.scan.progress);
 }
 
@@ -205,16 +196,20 @@ inverted_workers_collect(InvertedWorkers *workers, IndexInfo *info,
 	BuildProcesses *processes = workers->processes;
 	Member		leader = {
 		.scan.terms = terms,
-		.scan.progress = progress,
-		.runs = &processes->team->runs
+		.scan.progress = progress
 	};
 
 	posting_order_init(&workers->order, terms);
-	*heap_tuples = scan_share(&leader, workers->heap, workers->index, info,
-							  processes->scan, true);
+	sort_progress_expect(progress, ((InvertedShared *) processes->shared)->expected_rows);
+	*heap_tuples = scan_share(&leader, &processes->team->runs, workers->heap,
+							  workers->index, info, processes->scan, true);
 	(void) row_collector_wait(workers->collector);
 	build_processes_take_counts(processes, info, heap_tuples);
-	close_files(&leader);
+	/* the leader goes on with the rows and runs of all */
+	sort_progress_expect(progress, *heap_tuples);
+	progress->figures.rows_put = *heap_tuples;
+	progress->figures.runs_written = shared_runs_count(&processes->team->runs);
+	member_runs_close(&leader.runs);
 }
 
 RowReader *
@@ -233,7 +228,9 @@ inverted_workers_merge(InvertedWorkers *workers, Size limit)
 					  run_order_of_own(&workers->order.own),
 					  POSTING_ROW_FORMAT, limit - limit / LISTS_PART);
 	merge->wrapper = &workers->joining.wrapper;
-	if (!merged_runs_prepare(merge, WORK_SEND_PARTS, nmembers))
+	/* a joined row may be longer than all rows in runs */
+	if (team->runs.longest_row + POSTING_ROW_MOST_BYTES > STREAM_MOST_ROW_BYTES ||
+		!merged_runs_prepare(merge, WORK_SEND_PARTS, nmembers))
 		(void) merged_runs_prepare(merge, WORK_WRITE_PARTS, nmembers);
 	merged_runs_announce(merge);
 	/* whoever makes a part has joined its lists */

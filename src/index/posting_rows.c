@@ -22,9 +22,6 @@
 #include "index/posting_rows.h"
 #include "index/tid_list.h"
 
-/* Lists are put into a row until they have these bytes. */
-#define ENOUGH_LIST_BYTES	(16 * 1024)
-
 /* A list with these TIDs is long: it does not fit an entry of an index. */
 #define LEAST_LONG_LIST		((uint64) 16 * 1024)
 
@@ -118,9 +115,7 @@ begin_row(RowMaker *maker)
 	Size		bytes = terms_bytes(maker->terms, term);
 	Size		value_bytes = term->category != GIN_CAT_NORM_KEY ? 0 :
 		MAXALIGN(bytes > 0 ? bytes : sizeof(Datum));
-	Size		row_bytes = MAXALIGN(sizeof(PostingRow)) + value_bytes +
-		ENOUGH_LIST_BYTES + Max(MOST_LIST_BYTES, GinMaxItemSize) +
-		GinMaxItemSize + 2 * MAXIMUM_ALIGNOF;
+	Size		row_bytes = value_bytes + POSTING_ROW_MOST_BYTES;
 	PostingRow *row;
 
 	if (row_bytes > maker->row_bytes)

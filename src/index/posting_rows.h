@@ -40,6 +40,15 @@ typedef struct PostingRow
  */
 #define MOST_LIST_BYTES		384
 
+/* Lists are put into a row until they have these bytes. */
+#define ENOUGH_LIST_BYTES	(16 * 1024)
+
+/* The most bytes of a row beside its value. */
+#define POSTING_ROW_MOST_BYTES \
+	(MAXALIGN(sizeof(PostingRow)) + ENOUGH_LIST_BYTES + \
+	 Max(MOST_LIST_BYTES, GinMaxItemSize) + GinMaxItemSize + \
+	 2 * MAXIMUM_ALIGNOF)
+
 /* Return the value of a row, its first list, and its entry. */
 static inline char *
 posting_row_value(const PostingRow *row)

@@ -376,7 +376,8 @@ term_block_is_full(const TermBlock *block)
 	/* the dictionary doubles when it is full */
 	if (block->nterms > block->max_terms / 8 * 7)
 		bytes += block->max_terms * (sizeof(BlockTerm) + 2 * sizeof(Slot));
-	return bytes > block->limit || block->nrows == PG_UINT32_MAX;
+	return bytes > block->limit || block->nrows == PG_UINT32_MAX ||
+		block->nterms > MOST_TERMS / 4;
 }
 
 /*

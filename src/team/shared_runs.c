@@ -143,17 +143,29 @@ shared_runs_report(SharedRuns *shared, ExternalSort *sort)
 	figures->runs_written = sort->nruns;
 }
 
+RunTape *
+member_runs_begin_run(MemberRuns *runs)
+{
+	return shared_runs_begin_run(runs->shared, runs->format);
+}
+
+void
+member_runs_end_run(MemberRuns *runs, RunTape *run, const RowOrder *order,
+					uint64 nrows)
+{
+	runs->files = lappend(runs->files,
+						  shared_runs_end_run(runs->shared, run, order, nrows));
+}
+
 /* Writes the rows of an order as a run. */
 static void
 add_run(RunWriter *writer, RowOrder *order)
 {
 	MemberRuns *runs = (MemberRuns *) writer;
-	RunTape    *run = shared_runs_begin_run(runs->shared, runs->format);
+	RunTape    *run = member_runs_begin_run(runs);
 
 	sorted_run_write(run, order, true);
-	runs->files = lappend(runs->files,
-						  shared_runs_end_run(runs->shared, run, order,
-											  order->nentries));
+	member_runs_end_run(runs, run, order, order->nentries);
 }
 
 void

@@ -112,6 +112,14 @@ extern void member_runs_begin(MemberRuns *runs, SharedRuns *shared,
 							  const RunFormat *format);
 
 /*
+ * Begin and end a run, as shared_runs_begin_run() and shared_runs_end_run()
+ * do.  Its file stays open.
+ */
+extern RunTape *member_runs_begin_run(MemberRuns *runs);
+extern void member_runs_end_run(MemberRuns *runs, RunTape *run,
+								const RowOrder *order, uint64 nrows);
+
+/*
  * Closes the files, before this process reads the runs, or at any other time.
  */
 extern void member_runs_close(MemberRuns *runs);

@@ -528,6 +528,62 @@ SELECT found_difference('emptied', $$a OPERATOR(pg_catalog.&&) '{0,1,2,3,4,5,6}'
 SQL
 
 #
+# Long keys
+#
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE long_keys AS SELECT i, ARRAY[repeat('x', 45000) || i % 5, repeat('y', 30000) || i % 100, 'z' || i] a FROM generate_series(1, 1000) i;
+ALTER TABLE long_keys SET (parallel_workers = 2);
+ANALYZE long_keys;
+SQL
+foreach my $workers (0, 2)
+{
+	is($node->safe_psql('postgres', <<"SQL"), "0\n|1\nfound 200", "keys that only compression makes short enough, with $workers workers");
+SET max_parallel_maintenance_workers = $workers;
+SET maintenance_work_mem = '1MB';
+SET gpusort.enable = off;
+CREATE INDEX long_core ON long_keys USING gin (a);
+SET gpusort.enable = on;
+CREATE INDEX long_gpusort ON long_keys USING gin (a);
+SELECT count(*) FROM gin_contents('long_gpusort') WHERE tids IS NULL;
+SELECT gin_difference('long_core', 'long_gpusort'), 1;
+SELECT found_difference('long_keys', \$\$a OPERATOR(pg_catalog.\@>) ARRAY[repeat('x', 45000) || 3]\$\$);
+DROP INDEX long_core, long_gpusort;
+SQL
+}
+
+#
+# A function that changes where full memory goes
+#
+
+SKIP:
+{
+	skip 'before PostgreSQL 18 gpusort builds no GIN index', 2 if $major < 18;
+	$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION limited(int, text) RETURNS int[] LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF $1 = 20000 THEN
+		PERFORM set_config('temp_file_limit', $2, false);
+	END IF;
+	RETURN ARRAY[$1, $1 % 7];
+END$$;
+CREATE TABLE numbered AS SELECT i, ARRAY[i, i % 7] a FROM generate_series(1, 40000) i;
+SQL
+	$node->psql('postgres', "SET max_parallel_maintenance_workers = 0; SET maintenance_work_mem = '1MB'; "
+		  . "CREATE INDEX less_space ON numbered USING gin ((limited(i, '0')))", stderr => \my $error);
+	like($error, qr/temporary file size exceeds/, 'no temporary file is allowed any more: an error, and no index of half the rows');
+	is($node->safe_psql('postgres', <<'SQL'), '', 'a file is allowed again: all rows are in the index');
+SET max_parallel_maintenance_workers = 0;
+SET maintenance_work_mem = '1MB';
+SET temp_file_limit = 0;
+CREATE INDEX more_space ON numbered USING gin ((limited(i, '-1')));
+SET temp_file_limit = -1;
+CREATE INDEX of_column ON numbered USING gin (a);
+SELECT gin_difference('more_space', 'of_column');
+SQL
+}
+
+#
 # Who has built them
 #
 
