@@ -103,8 +103,8 @@ extern void build_processes_take_counts(const BuildProcesses *processes,
 extern void build_processes_end(BuildProcesses *processes);
 
 /*
- * Begin and end the work of a worker, which has opened the table and the index
- * in between.
+ * Begin and end the work of a worker.  In between it has the table and the
+ * index open.
  */
 extern void build_worker_begin(BuildWorker *worker, dsm_segment *segment,
 							   shm_toc *contents);

@@ -207,7 +207,7 @@ write_last_pages(EntryTree *tree)
 		IndexTuple	inner = form_inner_entry(gin_level_page(level));
 
 		add_to_parent(tree, level, inner,
-					  gin_level_write_last(level, tree->index));
+					  gin_level_write_page(level, tree->index));
 	}
 	write_root(tree, level);
 }

@@ -79,10 +79,10 @@ new_block(Relation index)
 	return block;
 }
 
-/* Writes a level's page to its place, or to a new page. */
-static BlockNumber
-write_page(GinLevel *level, Relation index)
+BlockNumber
+gin_level_write_page(GinLevel *level, Relation index)
 {
+	/* to its place, or to a new page */
 	Buffer		buffer = level->block == InvalidBlockNumber ?
 		GinNewBuffer(index) :
 		ReadBufferExtended(index, MAIN_FORKNUM, level->block,
@@ -102,14 +102,8 @@ gin_level_turn_page(GinLevel *level, Relation index)
 	BlockNumber block;
 
 	GinPageGetOpaque(page)->rightlink = next;
-	block = write_page(level, index);
+	block = gin_level_write_page(level, index);
 	level->block = next;
 	GinInitPage(page, level->flags, BLCKSZ);
 	return block;
-}
-
-BlockNumber
-gin_level_write_last(GinLevel *level, Relation index)
-{
-	return write_page(level, index);
 }

@@ -53,9 +53,10 @@ extern GinLevel *gin_level_begin(uint16 flags);
 extern BlockNumber gin_level_turn_page(GinLevel *level, Relation index);
 
 /*
- * Writes the last page of a level, which has no link, and returns its number.
+ * Writes the level's page as it is, and returns its number.  The last page of
+ * a level has no link.
  */
-extern BlockNumber gin_level_write_last(GinLevel *level, Relation index);
+extern BlockNumber gin_level_write_page(GinLevel *level, Relation index);
 
 /* Copies a page to a buffer, which is locked. */
 extern void gin_page_copy(Buffer buffer, Page page);

@@ -49,7 +49,6 @@ typedef struct InvertedBuild
 	Size		limit;			/* bytes */
 	double		expected_rows;	/* rows of the table, an estimate */
 	double		heap_tuples;
-	Terms	   *terms;
 	PostingOrder order;
 	InvertedWorkers *workers;	/* NULL in a build without workers */
 	bool		insert_blocks;	/* a full block goes to the index, not to a
@@ -90,7 +89,7 @@ sort_block(InvertedBuild *build)
 static void
 write_run(InvertedBuild *build)
 {
-	RowReader  *rows = posting_rows_of_block(build->terms, build->scan.block,
+	RowReader  *rows = posting_rows_of_block(build->scan.terms, build->scan.block,
 											 false);
 	RunTape    *run;
 	const void *row;
@@ -114,7 +113,7 @@ insert_block(InvertedBuild *build)
 {
 	sort_progress_enter(build->progress, PROGRESS_WRITING_INDEX);
 	if (build->inserts == NULL)
-		build->inserts = entry_inserts_begin(build->index, build->terms);
+		build->inserts = entry_inserts_begin(build->index, build->scan.terms);
 	entry_inserts_put(build->inserts, build->scan.block);
 }
 
@@ -155,9 +154,8 @@ collect_alone(InvertedBuild *build)
 {
 	Size		block_bytes = build->limit - run_file_limit_piece(build->limit);
 
-	posting_order_init(&build->order, build->terms);
-	build->scan.terms = build->terms;
-	build->scan.block = term_block_begin(build->terms, block_bytes);
+	posting_order_init(&build->order, build->scan.terms);
+	build->scan.block = term_block_begin(build->scan.terms, block_bytes);
 	build->scan.progress = build->progress;
 	build->scan.spill = spill_block;
 	build->heap_tuples = term_scan_perform(&build->scan, build->heap,
@@ -169,13 +167,13 @@ collect_alone(InvertedBuild *build)
 static void
 collect_terms(InvertedBuild *build)
 {
-	build->terms = terms_begin(build->index);
+	build->scan.terms = terms_begin(build->index);
 	if (build->info->ii_ParallelWorkers > 0)
 		build->workers = inverted_workers_begin(build->heap, build->index,
 												build->info, build->limit,
 												build->expected_rows);
 	if (build->workers != NULL)
-		inverted_workers_collect(build->workers, build->info, build->terms,
+		inverted_workers_collect(build->workers, build->info, build->scan.terms,
 								 build->progress, &build->heap_tuples);
 	else
 		collect_alone(build);
@@ -189,7 +187,7 @@ merge_own_runs(InvertedBuild *build)
 	term_block_end(build->scan.block);
 	sort_progress_enter(build->progress, PROGRESS_MERGING_RUNS);
 	sorted_runs_merge(build->runs);
-	build->rows = posting_rows_join(build->terms,
+	build->rows = posting_rows_join(build->scan.terms,
 									sorted_runs_reader(build->runs),
 									build->limit / LISTS_PART);
 	build->memory = Max(build->memory, sorted_runs_disk(build->runs));
@@ -214,7 +212,7 @@ sort_terms(InvertedBuild *build)
 	else if (build->inserts == NULL)
 	{
 		sort_block(build);
-		build->rows = posting_rows_of_block(build->terms, build->scan.block,
+		build->rows = posting_rows_of_block(build->scan.terms, build->scan.block,
 											true);
 	}
 	take_time(build, &build->sort_microseconds);

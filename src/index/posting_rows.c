@@ -9,7 +9,7 @@
  *
  * In the merge of all runs, the rows of a term come one after the other, by
  * their first TIDs.  Their lists are joined.  Once a list is long, the TIDs
- * before the first one of the next row are final, and are handed on, so that a
+ * before the first one of the next row are final, and are emitted, so that a
  * term that most rows of the table have takes little memory.
  *
  *-------------------------------------------------------------------------
@@ -107,6 +107,21 @@ typedef struct RowMaker
 	Size		row_bytes;		/* bytes of that memory */
 } RowMaker;
 
+/*
+ * Returns memory for a row of this many bytes, beside its owner: the row's, if
+ * that is enough.
+ */
+static PostingRow *
+reserve_row(void *owner, PostingRow *row, Size *row_bytes, Size bytes)
+{
+	if (bytes <= *row_bytes)
+		return row;
+	if (row != NULL)
+		pfree(row);
+	*row_bytes = bytes;
+	return MemoryContextAllocHuge(GetMemoryChunkContext(owner), bytes);
+}
+
 /* Makes the head and the value of a row, with room for its lists. */
 static PostingRow *
 begin_row(RowMaker *maker)
@@ -115,18 +130,10 @@ begin_row(RowMaker *maker)
 	Size		bytes = terms_bytes(maker->terms, term);
 	Size		value_bytes = term->category != GIN_CAT_NORM_KEY ? 0 :
 		MAXALIGN(bytes > 0 ? bytes : sizeof(Datum));
-	Size		row_bytes = value_bytes + POSTING_ROW_MOST_BYTES;
-	PostingRow *row;
+	PostingRow *row = reserve_row(maker, maker->row, &maker->row_bytes,
+								  value_bytes + POSTING_ROW_MOST_BYTES);
 
-	if (row_bytes > maker->row_bytes)
-	{
-		if (maker->row != NULL)
-			pfree(maker->row);
-		maker->row = MemoryContextAllocHuge(GetMemoryChunkContext(maker),
-											row_bytes);
-		maker->row_bytes = row_bytes;
-	}
-	row = maker->row;
+	maker->row = row;
 	memset(row, 0, MAXALIGN(sizeof(PostingRow)) + value_bytes);
 	row->value_bytes = value_bytes;
 	row->word = terms_word(maker->terms, term);
@@ -303,7 +310,7 @@ typedef struct JoinedRows
 	ItemPointerData *tids;
 	uint64		count;
 	uint64		max;
-	uint64		nfinal;			/* the first TIDs, which were handed on */
+	uint64		nfinal;			/* the first TIDs, which were emitted */
 } JoinedRows;
 
 static bool next_joined(RowMaker *maker, TermPart *part);
@@ -329,14 +336,8 @@ begin_list(JoinedRows *joined)
 {
 	Size		bytes = MAXALIGN(sizeof(PostingRow)) + joined->next->value_bytes;
 
-	if (bytes > joined->term_bytes)
-	{
-		if (joined->term != NULL)
-			pfree(joined->term);
-		joined->term = MemoryContextAllocHuge(GetMemoryChunkContext(joined),
-											  bytes);
-		joined->term_bytes = bytes;
-	}
+	joined->term = reserve_row(joined, joined->term, &joined->term_bytes,
+							   bytes);
 	memcpy(joined->term, joined->next, bytes);
 	joined->count = 0;
 }
@@ -398,7 +399,7 @@ take_rows(JoinedRows *joined)
 	} while (joined->goes_on && joined->count < enough);
 }
 
-/* Drops the TIDs that were handed on. */
+/* Drops the TIDs that were emitted. */
 static void
 drop_final(JoinedRows *joined)
 {

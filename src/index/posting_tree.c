@@ -174,7 +174,7 @@ posting_tree_finish(PostingTree *tree)
 	{
 		GinLevel   *parent = level->parent;
 
-		block = gin_level_write_last(level, tree->index);
+		block = gin_level_write_page(level, tree->index);
 		if (parent == NULL)
 			return block;
 		add_to_parent(tree, level, block, &infinity);

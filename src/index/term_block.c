@@ -4,9 +4,10 @@
  *	  A block of pairs (term, row), which is sorted in memory.
  *
  * This is the sort of a block in the paper's pipelined indexing.  The order of
- * terms is dear, as the operator class compares terms, and rows have the same
- * terms again and again.  So a dictionary gives each different term a number:
- * it is a hash table over the bytes of terms, and compares none by its order.
+ * terms is expensive, as the operator class compares terms, and rows have the
+ * same terms again and again.  So a dictionary gives each different term a
+ * number: it is a hash table over the bytes of terms, and compares none by its
+ * order.
  * A row is noted as its TID and the numbers of its terms.
  *
  * Only the terms of the dictionary are sorted by comparisons.  Then the rank
@@ -348,12 +349,6 @@ uint32
 term_block_rows(const TermBlock *block)
 {
 	return block->nrows;
-}
-
-uint64
-term_block_pairs(const TermBlock *block)
-{
-	return block->npairs;
 }
 
 /* Returns the bytes that the block takes while it is sorted, if that is more. */

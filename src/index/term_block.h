@@ -38,9 +38,8 @@ extern void term_block_end_row(TermBlock *block);
 /* Does the block want to be sorted and emptied before the next row? */
 extern bool term_block_is_full(const TermBlock *block);
 
-/* Returns the numbers of rows and pairs, and the bytes of memory. */
+/* Return the number of rows, and the bytes of memory. */
 extern uint32 term_block_rows(const TermBlock *block);
-extern uint64 term_block_pairs(const TermBlock *block);
 extern Size term_block_bytes(const TermBlock *block);
 
 /*

@@ -19,8 +19,8 @@ typedef struct PartMerge PartMerge;
  * Begins to merge parts, when all runs have been written.  Rows have this
  * format, and this order.  If "groups" is not NULL, or the rows have an order
  * of their own, parts end where groups do: rows of a group compare as equal by
- * "groups", which is the same in all processes, or by that order.  Allocates in a child of the current
- * memory context.
+ * "groups", which is the same in all processes, or by that order.  Allocates
+ * in a child of the current memory context.
  */
 extern PartMerge *part_merge_begin(SharedRuns *shared, SharedParts *parts,
 								   RunOrder order, const RunFormat *format,
