@@ -144,7 +144,10 @@ finish_term(EntryTree *tree)
 {
 	if (tree->entry != NULL)
 	{
-		GinSetPostingTree(tree->entry, posting_tree_finish(tree->rows));
+		/* 15 has a macro, which evaluates its argument twice */
+		BlockNumber root = posting_tree_finish(tree->rows);
+
+		GinSetPostingTree(tree->entry, root);
 		add_entry(tree, tree->leaves, tree->entry);
 	}
 	tree->entry = NULL;
