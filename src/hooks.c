@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class_d.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
@@ -22,6 +24,7 @@
 #include "optimizer/planner.h"
 #include "storage/ipc.h"
 #include "tcop/utility.h"
+#include "utils/inval.h"
 
 #include "database_stats.h"
 #include "device/launcher.h"
@@ -52,6 +55,7 @@ static ExecutorStart_hook_type next_executor_start;
 static ExecutorRun_hook_type next_executor_run;
 static ExecutorFinish_hook_type next_executor_finish;
 static ProcessUtility_hook_type next_process_utility;
+static object_access_hook_type next_object_access;
 #if EXPLAIN_CALLS_FOR_NODES
 static explain_per_node_hook_type next_explain_node;
 #else
@@ -288,6 +292,17 @@ process_utility(PlannedStmt *statement, const char *query_string,
 		spare_memory_discard();
 }
 
+static void
+see_object(ObjectAccessType access, Oid catalog, Oid object, int column,
+		   void *argument)
+{
+	if (next_object_access != NULL)
+		next_object_access(access, catalog, object, column, argument);
+	if (access == OAT_POST_CREATE && catalog == RelationRelationId &&
+		column == 0)
+		take_builds_of_new(object);
+}
+
 /*
  * Puts gpusort's function in the place of the hook that is there, which is
  * called next.
@@ -313,6 +328,11 @@ hooks_install(void)
 	INSTALL(ExecutorRun_hook, next_executor_run, run_executor);
 	INSTALL(ExecutorFinish_hook, next_executor_finish, finish_executor);
 	INSTALL(ProcessUtility_hook, next_process_utility, process_utility);
+	if (!GIN_BUILDS_ARE_PLANNED)
+	{
+		INSTALL(object_access_hook, next_object_access, see_object);
+		CacheRegisterRelcacheCallback(take_builds_of_changed, 0);
+	}
 #if EXPLAIN_CALLS_FOR_NODES
 	INSTALL(explain_per_node_hook, next_explain_node, explain_node);
 #else

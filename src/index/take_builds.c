@@ -10,14 +10,23 @@
  *
  * So a hook of the planner is called with the table just before every build.
  * It looks for the table's open index, and puts gpusort's function in the
- * place of the access method's in that index's relcache entry.  The entry may
- * outlive the build; the function can always call the access method's.
- * Before 18 core plans no builds of GIN indexes, so these stay native.
+ * place of the access method's in that index's relcache entry.  An entry that
+ * is open keeps the function when it is invalidated.  It may outlive the
+ * build; the function can always call the access method's.
+ *
+ * Before 18 core does not plan builds of GIN indexes.  There gpusort learns of
+ * a build by what happens just before it, while the index is open:
+ *	- A new index gets its rows in the catalogs, after which a hook is called.
+ *	- An index that is rebuilt gets a new file.  That changes its row in the
+ *	  catalogs, and functions are called that watch the relcache.
+ * A concurrent build is that of an index which is there already, and nothing
+ * happens when it begins.
  *
  * A build stays native
  *	- if the table is too small to gain;
  *	- of a B-tree, if its first column's type, collation or operator class has
- *	  no key encoding, or another column cannot be compared.
+ *	  no key encoding, or another column cannot be compared;
+ *	- of a GIN index before 18, if it is concurrent.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,11 +35,16 @@
 #include "access/gin_private.h"
 #include "access/nbtree.h"
 #include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "catalog/pg_am_d.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
+#include "storage/bufmgr.h"
 #include "tcop/utility.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
@@ -114,21 +128,28 @@ build_gin(Relation heap, Relation index, IndexInfo *info)
 		refusal_count_index_build(REFUSAL_SMALL);
 		return ginbuild(heap, index, info);
 	}
+	/* an empty table, as after TRUNCATE, has no rows to share */
+	if (!GIN_BUILDS_ARE_PLANNED && RelationGetNumberOfBlocks(heap) > 0)
+		info->ii_ParallelWorkers =
+			plan_create_index_workers(RelationGetRelid(heap),
+									  RelationGetRelid(index));
 	return inverted_build_perform(heap, index, info, rows);
 }
 
 /*
- * Gives an entry a copy of its methods, since it may share them with other
- * entries.
+ * Puts gpusort's function in the place of core's, if an entry has that.  The
+ * entry gets a copy of its methods, since it may share them with others.
  */
 static void
-use_own_build(Relation index, ambuild_function build)
+replace_build(Relation index, ambuild_function core, ambuild_function own)
 {
-	IndexAmRoutine *methods = MemoryContextAlloc(index->rd_indexcxt,
-												 sizeof(IndexAmRoutine));
+	IndexAmRoutine *methods;
 
+	if (index->rd_indam == NULL || index->rd_indam->ambuild != core)
+		return;
+	methods = MemoryContextAlloc(index->rd_indexcxt, sizeof(IndexAmRoutine));
 	*methods = *index->rd_indam;
-	methods->ambuild = build;
+	methods->ambuild = own;
 	index->rd_indam = methods;
 }
 
@@ -150,17 +171,23 @@ take_builds_of_table(Oid table)
 		if (index == NULL)
 			continue;
 		/* one reference is ours; an entry with no other may be dropped */
-		if (index->rd_refcnt > 1 && index->rd_indam != NULL)
+		if (index->rd_refcnt > 1)
 		{
-			if (index->rd_indam->ambuild == btbuild)
-				use_own_build(index, build_btree);
-			else if (index->rd_indam->ambuild == ginbuild)
-				use_own_build(index, build_gin);
+			replace_build(index, btbuild, build_btree);
+			replace_build(index, ginbuild, build_gin);
 		}
 		RelationClose(index);
 	}
 	list_free(indexes);
 	RelationClose(heap);
+}
+
+/* May builds of this relation, or of its indexes, be taken over? */
+static bool
+may_take(Oid relation)
+{
+	return gpusort_enable && gpusort_enable_index_build &&
+		relation >= FirstNormalObjectId;
 }
 
 /*
@@ -177,9 +204,48 @@ take_builds_of(PlannerInfo *root, RelOptInfo *rel)
 		return;
 	if (worker_setting_is_lent())
 		rel->rel_parallel_workers = 0;
-	if (gpusort_enable && gpusort_enable_index_build &&
-		entry->relid >= FirstNormalObjectId)
+	if (may_take(entry->relid))
 		take_builds_of_table(entry->relid);
+}
+
+void
+take_builds_of_new(Oid relation)
+{
+	Relation	index = may_take(relation) ? RelationIdGetRelation(relation) : NULL;
+
+	if (index == NULL)
+		return;
+	if (index->rd_rel->relkind == RELKIND_INDEX &&
+		index->rd_rel->relam == GIN_AM_OID)
+	{
+		/*
+		 * Makes the entry know its access method, as core does when the hook
+		 * returns.
+		 */
+		CommandCounterIncrement();
+		replace_build(index, ginbuild, build_gin);
+	}
+	RelationClose(index);
+}
+
+/*
+ * Core has the index open that it rebuilds, and has just made its entry valid
+ * again.  An entry that is not open is of an index that waits for its turn.
+ */
+void
+take_builds_of_changed(Datum unused, Oid relation)
+{
+	Relation	index;
+
+	if (!ReindexIsProcessingIndex(relation) || !may_take(relation) ||
+		!IsTransactionState())
+		return;
+	index = RelationIdGetRelation(relation);
+	if (index == NULL)
+		return;
+	if (index->rd_refcnt > 1)
+		replace_build(index, ginbuild, build_gin);
+	RelationClose(index);
 }
 
 /* May this statement build indexes? */

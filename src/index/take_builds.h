@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * take_builds.h
- *	  Taking over the builds of B-tree indexes.
+ *	  Taking over the builds of B-tree and GIN indexes.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,9 +12,17 @@
 
 /*
  * Called while the planner learns about a relation.  If it plans an index
- * build, gpusort will build the open B-tree indexes of the relation.
+ * build, gpusort will build the open indexes of the relation.
  */
 extern void take_builds_of(PlannerInfo *root, RelOptInfo *rel);
+
+/*
+ * Called where core does not plan the builds of GIN indexes: when a relation
+ * has been created, and when the relcache entry of a relation has changed.  If
+ * it is a GIN index that is going to be built, gpusort will build it.
+ */
+extern void take_builds_of_new(Oid relation);
+extern void take_builds_of_changed(Datum unused, Oid relation);
 
 /*
  * Called ahead of a utility statement: makes core plan the index builds in it.

@@ -543,6 +543,9 @@ block_reader_end(BlockReader *reader)
 	table_beginscan_parallel(relation, shared)
 #endif
 
+/* 18 plans workers for builds of GIN indexes, too. */
+#define GIN_BUILDS_ARE_PLANNED (PG_VERSION_NUM >= 180000)
+
 /* Before 18 the build of a GIN index has one phase. */
 #if PG_VERSION_NUM < 180000
 #define PROGRESS_GIN_PHASE_INDEXBUILD_TABLESCAN 0

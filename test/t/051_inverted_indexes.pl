@@ -456,6 +456,103 @@ unless (defined $ENV{GIN_TABLE})
 }
 
 #
+# All statements that build indexes
+#
+
+# before 18 gpusort does not learn of a concurrent build
+my $concurrent = $major >= 18 ? 1 : 0;
+
+# A statement, how many indexes gpusort builds in it, what there is before, and the index's table, if that is another.
+my $index = 'CREATE INDEX built ON s.t USING gin (a) WITH (fastupdate = off);';
+my $view = "CREATE MATERIALIZED VIEW s.v AS SELECT * FROM s.t; CREATE INDEX built ON s.v USING gin (a);";
+my $partitions = 'ALTER TABLE s.t RENAME TO t1; CREATE TABLE s.t (LIKE s.t1) PARTITION BY LIST (k); CREATE TABLE s.t2 (LIKE s.t1);'
+  . 'INSERT INTO s.t2 SELECT i, 2, a FROM s.t1; ALTER TABLE s.t ATTACH PARTITION s.t1 FOR VALUES IN (1);';
+my $second = 'ALTER TABLE s.t ATTACH PARTITION s.t2 FOR VALUES IN (2)';
+my @statements = (
+	[ 'CREATE INDEX built ON s.t USING gin (a)', 1 ],
+	[ 'CREATE INDEX CONCURRENTLY built ON s.t USING gin (a)', $concurrent ],
+	[ 'BEGIN; SAVEPOINT a; CREATE INDEX built ON s.t USING gin (a); ROLLBACK TO a; CREATE INDEX built ON s.t USING gin (a); COMMIT', 2 ],
+	[ "DO \$\$BEGIN EXECUTE 'CREATE INDEX built ON s.t USING gin (a)'; END\$\$", 1 ],
+	[ 'BEGIN; ALTER TABLE s.t ADD x int; CREATE INDEX built ON s.t USING gin (a); COMMIT', 1 ],
+	[ 'REINDEX INDEX s.built', 1, $index ],
+	[ 'REINDEX TABLE s.t', 1, $index ],
+	[ 'REINDEX SCHEMA s', 1, $index ],
+	[ 'REINDEX INDEX CONCURRENTLY s.built', $concurrent, $index ],
+	[ 'REINDEX TABLE CONCURRENTLY s.t', $concurrent, $index ],
+	[ 'BEGIN; REINDEX INDEX s.built; SAVEPOINT a; REINDEX TABLE s.t; ROLLBACK TO a; COMMIT', 2, $index ],
+	[ 'TRUNCATE s.t; INSERT INTO s.t SELECT i, 1, ARRAY[i % 7, i] FROM generate_series(1, 500) i', 1, $index ],
+	[ 'VACUUM FULL s.t', 1, $index ],
+	[ 'CLUSTER s.t USING t_i', 1, $index ],
+	[ 'ALTER TABLE s.t ALTER a TYPE bigint[]', 1, $index ],
+	[ 'ALTER TABLE s.t ALTER i TYPE bigint', 1, $index ],
+	[ 'ALTER TABLE s.t SET UNLOGGED', 1, $index ],
+	[ 'ALTER TABLE s.t ADD x float DEFAULT random()', 1, $index ],
+	[ 'REFRESH MATERIALIZED VIEW s.v', 1, $view, 's.v' ],
+	[ 'CREATE INDEX built ON s.t USING gin (a)', 2, "$partitions $second;" ],
+	[ $second, 1, "$partitions CREATE INDEX built ON s.t USING gin (a);" ],
+	[ 'REINDEX INDEX s.built', 2, "$partitions $second; CREATE INDEX built ON s.t USING gin (a);" ]);
+
+# A test: the index that a statement builds is like PostgreSQL's, and it is gpusort that builds it, or PostgreSQL.
+sub check_statement
+{
+	my ($settings, $statement, $nbuilds, $before, $table) = @_;
+	$table //= 's.t';
+	$node->safe_psql('postgres', <<"SQL");
+SET gpusort.enable = off;
+CREATE SCHEMA s;
+CREATE TABLE s.t AS SELECT i, 1 k, ARRAY[i % 5, i % 50, i] a FROM generate_series(1, 1000) i;
+CREATE INDEX t_i ON s.t (i);
+@{[ $before // '' ]}
+SQL
+	my $count = $node->counter('indexes_inverted');
+	$node->safe_psql('postgres', "$settings;\n$statement;\n");
+	is($node->counter('indexes_inverted') - $count, $nbuilds, "$settings; $statement: $nbuilds builds by gpusort");
+	is($node->safe_psql('postgres', <<"SQL"), '', 'an index like PostgreSQL\'s');
+SET gpusort.enable = off;
+CREATE INDEX by_core ON $table USING gin (a);
+SELECT gin_difference('s.built', 's.by_core', '{}', false);
+SET client_min_messages = error;
+DROP SCHEMA s CASCADE;
+SQL
+}
+
+check_statement('SET gpusort.enable = on', @$_) foreach @statements;
+check_statement('SET gpusort.enable_index_build = off', $_->[0], 0, @{$_}[ 2 .. $#$_ ]) foreach @statements[ 0, 5 ];
+# caches are emptied whenever they may be
+if ($node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on')
+{
+	check_statement('SET debug_discard_caches = 1', @$_) foreach @statements;
+}
+
+#
+# Workers
+#
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION restricted(int[]) RETURNS int[] LANGUAGE plpgsql IMMUTABLE PARALLEL RESTRICTED AS 'BEGIN RETURN $1; END';
+CREATE TABLE shared AS SELECT i, ARRAY[i % 7, i] a FROM generate_series(1, 10000) i;
+SQL
+my $divided = 'ALTER TABLE shared SET (parallel_workers = 2)';
+my $create = 'CREATE INDEX ON shared USING gin';
+foreach (
+	[ 1, "SET maintenance_work_mem = '64MB'; $create (a)" ],
+	[ 0, "SET maintenance_work_mem = '63MB'; $create (a)" ],
+	[ 2, "$divided; SET maintenance_work_mem = '1MB'; $create (a)" ],
+	[ 1, "$divided; SET max_parallel_maintenance_workers = 1; $create (a)" ],
+	[ 0, "$divided; SET max_parallel_maintenance_workers = 0; $create (a)" ],
+	[ 0, "$divided; $create (restricted(a))" ],
+	[ 0, "$divided; $create (a) WHERE restricted(a) IS NOT NULL" ],
+	[ 2, "BEGIN; $divided; SAVEPOINT a; UPDATE shared SET a = '{}' WHERE i = 1; $create (a); COMMIT" ],
+	[ 0, "CREATE TEMPORARY TABLE shared WITH (parallel_workers = 2) AS SELECT * FROM public.shared; $create (a)" ])
+{
+	my ($workers, $statement) = @$_;
+	my $before = $node->counter('index_workers');
+	$node->safe_psql('postgres', $statement);
+	is($node->counter('index_workers') - $before, $workers, "$workers workers: $statement");
+}
+$node->safe_psql('postgres', 'DROP TABLE shared');
+
+#
 # High trees
 #
 
@@ -556,10 +653,7 @@ SQL
 # A function that changes where full memory goes
 #
 
-SKIP:
-{
-	skip 'before PostgreSQL 18 gpusort builds no GIN index', 2 if $major < 18;
-	$node->safe_psql('postgres', <<'SQL');
+$node->safe_psql('postgres', <<'SQL');
 CREATE FUNCTION limited(int, text) RETURNS int[] LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	IF $1 = 20000 THEN
@@ -569,10 +663,10 @@ BEGIN
 END$$;
 CREATE TABLE numbered AS SELECT i, ARRAY[i, i % 7] a FROM generate_series(1, 40000) i;
 SQL
-	$node->psql('postgres', "SET max_parallel_maintenance_workers = 0; SET maintenance_work_mem = '1MB'; "
-		  . "CREATE INDEX less_space ON numbered USING gin ((limited(i, '0')))", stderr => \my $error);
-	like($error, qr/temporary file size exceeds/, 'no temporary file is allowed any more: an error, and no index of half the rows');
-	is($node->safe_psql('postgres', <<'SQL'), '', 'a file is allowed again: all rows are in the index');
+$node->psql('postgres', "SET max_parallel_maintenance_workers = 0; SET maintenance_work_mem = '1MB'; "
+	  . "CREATE INDEX less_space ON numbered USING gin ((limited(i, '0')))", stderr => \my $error);
+like($error, qr/temporary file size exceeds/, 'no temporary file is allowed any more: an error, and no index of half the rows');
+is($node->safe_psql('postgres', <<'SQL'), '', 'a file is allowed again: all rows are in the index');
 SET max_parallel_maintenance_workers = 0;
 SET maintenance_work_mem = '1MB';
 SET temp_file_limit = 0;
@@ -581,17 +675,12 @@ SET temp_file_limit = -1;
 CREATE INDEX of_column ON numbered USING gin (a);
 SELECT gin_difference('more_space', 'of_column');
 SQL
-}
 
 #
 # Who has built them
 #
 
-SKIP:
-{
-	skip 'before PostgreSQL 18 gpusort builds no GIN index', 1 if $major < 18;
-	cmp_ok($node->counter('indexes_inverted'), '>=', $count{built}, 'gpusort has built all that it was to build');
-}
+cmp_ok($node->counter('indexes_inverted'), '>=', $count{built}, 'gpusort has built all that it was to build');
 
 $node->stop;
 done_testing();
