@@ -89,6 +89,14 @@ copy_checkout() {
 		tar --extract --no-same-owner --directory="$1"
 }
 
+# usage: copy_sources DIRECTORY NAME...
+# Copies these files and folders of a checkout that may lack git, but for what unit tests may be building just now.
+copy_sources() {
+	local directory=$1
+	shift
+	tar --create --directory="$CHECKOUT" --exclude=build "$@" | tar --extract --no-same-owner --directory="$directory"
+}
+
 # ---- Debian packages
 
 # One call at a time, of several scripts too: an update does not wait for another one by itself.
@@ -243,9 +251,7 @@ prove_tests() {
 	shift 2
 	support=$(dirname "$("$pg_config" --pgxs)")/..
 	make_directory_of_server_user "$directory"
-	# but for what unit tests may be building just now
-	tar --create --directory="$CHECKOUT" --exclude=build README.md contrib docs src kernels scripts test |
-		tar --extract --no-same-owner --directory="$directory"
+	copy_sources "$directory" README.md contrib docs src kernels scripts test
 	printf '%s\n' "${CONFIGURATION[@]}" >"$directory/every_cluster.conf"
 	# TESTDIR is for PostgreSQL 15; later ones have TESTDATADIR and TESTLOGDIR in its place
 	as_server_user "${LIMIT[@]}" env --chdir="$directory/test" PATH="$directory/test/bin:$("$pg_config" --bindir):$PATH" \

@@ -43,10 +43,12 @@ sub make
 {
 	my ($self) = @_;
 	must_run(as_server_user(), 'initdb', '-D', $self->{data}, '-U', 'postgres', '-A', 'trust', '--no-sync', '--locale=C.UTF-8', '--encoding=UTF8');
+	# huge pages are left to a TAP test that may run at the same time
 	append($self->{data} . '/postgresql.conf', <<"CONF");
 listen_addresses = ''
 unix_socket_directories = '$self->{directory}'
 fsync = off
+huge_pages = off
 max_wal_size = 2GB
 log_line_prefix = '%m [%p] %e %a '
 log_min_messages = warning
