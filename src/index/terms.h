@@ -13,6 +13,8 @@
 
 #include "access/gin_private.h"
 
+#include "port/compat.h"
+
 typedef struct Term
 {
 	Datum		value;			/* 0 if the category is of nulls */
