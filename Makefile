@@ -71,6 +71,7 @@ OBJS = \
 	src/index/posting_tree.o \
 	src/index/take_builds.o \
 	src/index/term_block.o \
+	src/index/term_buckets.o \
 	src/index/term_scan.o \
 	src/index/terms.o \
 	src/index/tid_list.o \

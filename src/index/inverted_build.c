@@ -9,7 +9,9 @@
  * only one block, the index is written from it (entry_tree.c).  Otherwise each
  * block becomes a run in a file, of terms with compressed lists of TIDs
  * (posting_rows.c).  The merge of all runs joins the lists of equal terms, and
- * the index is written from that.
+ * the index is written from that.  Where a block would have few rows of each
+ * term, pairs are first divided by the order of terms, and make up one run
+ * (term_buckets.c).
  *
  * Parallel workers make runs in the same way, and help to merge them
  * (inverted_workers.c).  With temp_file_limit one process inserts its blocks
@@ -54,6 +56,7 @@ typedef struct InvertedBuild
 	bool		insert_blocks;	/* a full block goes to the index, not to a
 								 * run */
 	SortedRuns *runs;			/* runs of this process; NULL: there are none */
+	RunTape    *run;			/* the run that is being written, or NULL */
 	EntryInserts *inserts;		/* inserted blocks; NULL: there are none */
 	RowReader  *rows;			/* all terms in order, with their lists; NULL:
 								 * there are none */
@@ -63,7 +66,7 @@ typedef struct InvertedBuild
 	uint64		sort_microseconds;	/* of blocks, with their runs */
 	uint64		collect_microseconds;
 	uint64		write_microseconds;
-	Size		memory;			/* largest number of bytes */
+	Size		memory;			/* largest number of bytes, also on disk */
 } InvertedBuild;
 
 /* Adds the time since "since" to *microseconds, and sets "since" to now. */
@@ -74,24 +77,12 @@ take_time(InvertedBuild *build, uint64 *microseconds)
 	INSTR_TIME_SET_CURRENT(build->since);
 }
 
-/* Sorts the block. */
+/* Writes the block to a run. */
 static void
-sort_block(InvertedBuild *build)
-{
-	TermBlock  *block = build->scan.block;
-
-	build->memory = Max(build->memory, term_block_bytes(block));
-	sort_progress_enter(build->progress, PROGRESS_SORTING);
-	term_block_sort(block);
-}
-
-/* Makes a run of the sorted block. */
-static void
-write_run(InvertedBuild *build)
+write_run(InvertedBuild *build, bool ends_run)
 {
 	RowReader  *rows = posting_rows_of_block(build->scan.terms, build->scan.block,
 											 false);
-	RunTape    *run;
 	const void *row;
 
 	sort_progress_enter(build->progress, PROGRESS_WRITING_RUN);
@@ -100,14 +91,18 @@ write_run(InvertedBuild *build)
 										 POSTING_ROW_FORMAT, build->limit,
 										 build->limit - build->limit / LISTS_PART,
 										 false);
-	run = sorted_runs_begin_run(build->runs);
+	if (build->run == NULL)
+		build->run = sorted_runs_begin_run(build->runs);
 	while ((row = rows->next(rows)) != NULL)
-		run_tape_write(run, row);
-	sorted_runs_end_run(build->runs, run);
+		run_tape_write(build->run, row);
+	if (!ends_run)
+		return;
+	sorted_runs_end_run(build->runs, build->run);
+	build->run = NULL;
 	build->progress->figures.runs_written++;
 }
 
-/* Inserts the sorted block into the index. */
+/* Inserts the block into the index. */
 static void
 insert_block(InvertedBuild *build)
 {
@@ -117,21 +112,16 @@ insert_block(InvertedBuild *build)
 	entry_inserts_put(build->inserts, build->scan.block);
 }
 
-/* Makes a run of the block, or inserts it, and empties it. */
+/* Writes the sorted block to a run, or inserts it. */
 static void
-spill_block(TermScan *scan)
+spill_block(TermScan *scan, bool ends_run)
 {
 	InvertedBuild *build = (InvertedBuild *) scan;
 
-	take_time(build, &build->collect_microseconds);
-	sort_block(build);
 	if (build->insert_blocks)
 		insert_block(build);
 	else
-		write_run(build);
-	term_block_empty(scan->block);
-	sort_progress_enter(build->progress, PROGRESS_TAKING_ROWS);
-	take_time(build, &build->sort_microseconds);
+		write_run(build, ends_run);
 }
 
 /* Writes the index from all terms in order; returns the number of TIDs. */
@@ -152,15 +142,17 @@ write_index(InvertedBuild *build)
 static void
 collect_alone(InvertedBuild *build)
 {
-	Size		block_bytes = build->limit - run_file_limit_piece(build->limit);
+	TermScan   *scan = &build->scan;
 
-	posting_order_init(&build->order, build->scan.terms);
-	build->scan.block = term_block_begin(build->scan.terms, block_bytes);
-	build->scan.progress = build->progress;
-	build->scan.spill = spill_block;
-	build->heap_tuples = term_scan_perform(&build->scan, build->heap,
-										   build->index, build->info, NULL,
-										   true);
+	posting_order_init(&build->order, scan->terms);
+	scan->limit = build->limit - run_file_limit_piece(build->limit);
+	scan->block = term_block_begin(scan->terms, scan->limit);
+	scan->progress = build->progress;
+	scan->expected_rows = build->expected_rows;
+	scan->may_divide = !build->insert_blocks;
+	scan->spill = spill_block;
+	build->heap_tuples = term_scan_perform(scan, build->heap, build->index,
+										   build->info, NULL, true);
 }
 
 /* Parses all rows, with workers if core has planned some. */
@@ -178,6 +170,8 @@ collect_terms(InvertedBuild *build)
 	else
 		collect_alone(build);
 	take_time(build, &build->collect_microseconds);
+	build->collect_microseconds -= build->scan.spill_microseconds;
+	build->sort_microseconds += build->scan.spill_microseconds;
 }
 
 /* Begins to merge this process's runs. */
@@ -197,10 +191,8 @@ merge_own_runs(InvertedBuild *build)
 static void
 sort_terms(InvertedBuild *build)
 {
-	bool		has_spilled = build->runs != NULL || build->inserts != NULL;
-
-	if (has_spilled && term_block_rows(build->scan.block) > 0)
-		spill_block(&build->scan);
+	if (build->scan.has_spilled && term_block_rows(build->scan.block) > 0)
+		term_scan_spill(&build->scan, true);
 	if (build->workers != NULL)
 	{
 		sort_progress_enter(build->progress, PROGRESS_MERGING_RUNS);
@@ -211,10 +203,11 @@ sort_terms(InvertedBuild *build)
 		merge_own_runs(build);
 	else if (build->inserts == NULL)
 	{
-		sort_block(build);
+		term_scan_sort(&build->scan);
 		build->rows = posting_rows_of_block(build->scan.terms, build->scan.block,
 											true);
 	}
+	build->memory = Max(build->memory, build->scan.most_bytes);
 	take_time(build, &build->sort_microseconds);
 }
 

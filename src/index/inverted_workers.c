@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/guc.h"
 
 #include "index/inverted_workers.h"
 #include "index/posting_parts.h"
@@ -34,6 +35,8 @@ typedef struct Member
 {
 	TermScan	scan;			/* must be first */
 	MemberRuns	runs;			/* this process's runs */
+	RunTape    *run;			/* the run that is being written, or NULL */
+	uint64		nrows;			/* its rows */
 } Member;
 
 struct InvertedWorkers
@@ -48,28 +51,25 @@ struct InvertedWorkers
 	MergedRuns	merge;			/* runs of all */
 };
 
-/* Writes the block as a run, and empties it. */
+/* Writes the block to a run. */
 static void
-spill_block(TermScan *scan)
+write_run(TermScan *scan, bool ends_run)
 {
 	Member	   *member = (Member *) scan;
-	SortProgress *progress = scan->progress;
-	RunTape    *run;
-	RowReader  *rows;
+	RowReader  *rows = posting_rows_of_block(scan->terms, scan->block, false);
 	const void *row;
-	uint64		nrows = 0;
 
-	sort_progress_enter(progress, PROGRESS_SORTING);
-	term_block_sort(scan->block);
-	sort_progress_enter(progress, PROGRESS_WRITING_RUN);
-	run = member_runs_begin_run(&member->runs);
-	rows = posting_rows_of_block(scan->terms, scan->block, false);
-	for (; (row = rows->next(rows)) != NULL; nrows++)
-		run_tape_write_indexed(run, row);
-	member_runs_end_run(&member->runs, run, NULL, nrows);
-	term_block_empty(scan->block);
-	progress->figures.runs_written++;
-	sort_progress_enter(progress, PROGRESS_TAKING_ROWS);
+	sort_progress_enter(scan->progress, PROGRESS_WRITING_RUN);
+	if (member->run == NULL)
+		member->run = member_runs_begin_run(&member->runs);
+	for (; (row = rows->next(rows)) != NULL; member->nrows++)
+		run_tape_write_indexed(member->run, row);
+	if (!ends_run)
+		return;
+	member_runs_end_run(&member->runs, member->run, NULL, member->nrows);
+	member->run = NULL;
+	member->nrows = 0;
+	scan->progress->figures.runs_written++;
 }
 
 /*
@@ -82,17 +82,17 @@ scan_share(Member *member, SharedRuns *runs, Relation heap, Relation index,
 		   bool show_progress)
 {
 	TermScan   *scan = &member->scan;
-	Size		limit = runs->limit;
 	double		heap_tuples;
 
 	member_runs_begin(&member->runs, runs, POSTING_ROW_FORMAT);
-	scan->block = term_block_begin(scan->terms,
-								   limit - run_file_limit_piece(limit));
-	scan->spill = spill_block;
+	scan->limit = runs->limit - run_file_limit_piece(runs->limit);
+	scan->block = term_block_begin(scan->terms, scan->limit);
+	scan->may_divide = temp_file_limit < 0;
+	scan->spill = write_run;
 	heap_tuples = term_scan_perform(scan, heap, index, info, shared_scan,
 									show_progress);
 	if (term_block_rows(scan->block) > 0)
-		spill_block(scan);
+		term_scan_spill(scan, true);
 	term_block_end(scan->block);
 	return heap_tuples;
 }
@@ -127,11 +127,12 @@ work(BuildWorker *worker)
 {
 	BuildTeam  *team = worker->team;
 	const InvertedShared *shared = worker->shared;
-	Member		member;
+	Member		member = {0};
 
 	if (!build_worker_join(worker))
 		return;
 	member.scan.terms = terms_begin(worker->index);
+	member.scan.expected_rows = shared->expected_rows;
 	member.scan.progress = sort_progress_begin(PROGRESS_OF_INDEX_BUILD,
 											   shared->expected_rows, true);
 	build_worker_note_counts(worker,
@@ -194,13 +195,15 @@ inverted_workers_collect(InvertedWorkers *workers, IndexInfo *info,
 						 double *heap_tuples)
 {
 	BuildProcesses *processes = workers->processes;
+	const InvertedShared *shared = processes->shared;
 	Member		leader = {
 		.scan.terms = terms,
-		.scan.progress = progress
+		.scan.progress = progress,
+		.scan.expected_rows = shared->expected_rows
 	};
 
 	posting_order_init(&workers->order, terms);
-	sort_progress_expect(progress, ((InvertedShared *) processes->shared)->expected_rows);
+	sort_progress_expect(progress, shared->expected_rows);
 	*heap_tuples = scan_share(&leader, &processes->team->runs, workers->heap,
 							  workers->index, info, processes->scan, true);
 	(void) row_collector_wait(workers->collector);

@@ -15,6 +15,12 @@
 
 #include "index/posting_parts.h"
 
+/*
+ * A row with an entry has its term twice, and the bytes of a part are only
+ * known in about.
+ */
+#define ENTRIES_GROWTH	2
+
 /* A maker of parts that joins the rows of another one. */
 typedef struct JoiningMaker
 {
@@ -105,6 +111,7 @@ void
 posting_wrapper_init(PostingWrapper *wrapper, Terms *terms, Size limit)
 {
 	wrapper->wrapper.wrap = wrap_maker;
+	wrapper->wrapper.growth = ENTRIES_GROWTH;
 	wrapper->terms = terms;
 	wrapper->limit = limit;
 }

@@ -22,6 +22,12 @@
 #include "index/posting_rows.h"
 #include "index/tid_list.h"
 
+/*
+ * A row of a run takes one part in this many of the memory, or little more, so
+ * that a merge has memory for many rows: one of each run, and samples.
+ */
+#define RUN_ROW_PART		16384
+
 /* A list with these TIDs is long: it does not fit an entry of an index. */
 #define LEAST_LONG_LIST		((uint64) 16 * 1024)
 
@@ -101,6 +107,8 @@ typedef struct RowMaker
 	Terms	   *terms;
 	bool		(*next_part) (struct RowMaker *maker, TermPart *part);
 	bool		form_entries;
+	Size		enough_bytes;	/* lists are put into a row until they have
+								 * these bytes */
 	TermPart	part;			/* what rows are being made of */
 	uint64		ndone;			/* its TIDs that are in rows */
 	PostingRow *row;			/* memory for a row */
@@ -183,18 +191,20 @@ add_only_list(RowMaker *maker, PostingRow *row)
 }
 
 /*
- * Adds lists: one list if all TIDs of the term fit an entry of the index;
- * otherwise as many lists as the row has room for.  Returns whether there is
- * only one list.
+ * Adds lists: one list if all TIDs of the term fit an entry of the index and
+ * entries are formed; otherwise lists until the row has enough.  Returns
+ * whether the one list goes into an entry.
  */
 static bool
 add_lists(RowMaker *maker, PostingRow *row)
 {
-	if (maker->part.whole && !row->same && add_only_list(maker, row))
+	if (maker->form_entries && maker->part.whole && !row->same &&
+		add_only_list(maker, row))
 		return true;
-	while (maker->ndone < maker->part.rows.count &&
-		   row->list_bytes < ENOUGH_LIST_BYTES)
+	do
 		add_list(maker, row, MOST_LIST_BYTES);
+	while (maker->ndone < maker->part.rows.count &&
+		   row->list_bytes < maker->enough_bytes);
 	return false;
 }
 
@@ -257,6 +267,7 @@ begin_maker(Size bytes, Terms *terms,
 	maker->reader.next = next_row;
 	maker->terms = terms;
 	maker->next_part = next_part;
+	maker->enough_bytes = ENOUGH_LIST_BYTES;
 	return maker;
 }
 
@@ -286,6 +297,9 @@ posting_rows_of_block(Terms *terms, TermBlock *block, bool form_entries)
 	BlockRows  *rows = begin_maker(sizeof(BlockRows), terms, next_of_block);
 
 	rows->maker.form_entries = form_entries;
+	if (!form_entries)
+		rows->maker.enough_bytes = Min(ENOUGH_LIST_BYTES,
+									   term_block_limit(block) / RUN_ROW_PART);
 	rows->block = block;
 	MemoryContextSwitchTo(caller_context);
 	return &rows->maker.reader;

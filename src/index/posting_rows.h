@@ -40,7 +40,7 @@ typedef struct PostingRow
  */
 #define MOST_LIST_BYTES		384
 
-/* Lists are put into a row until they have these bytes. */
+/* Lists are put into a row until they have these bytes, or fewer. */
 #define ENOUGH_LIST_BYTES	(16 * 1024)
 
 /* The most bytes of a row beside its value. */

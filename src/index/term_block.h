@@ -28,8 +28,8 @@ extern TermBlock *term_block_begin(Terms *terms, Size limit);
 
 /*
  * Add the terms of a row: begin the row, add its terms, in any order and with
- * duplicates, and end the row.  A row has at least one term.  Terms are
- * copied.
+ * duplicates, and end the row.  A row has at least one term.  Terms are copied
+ * when the row ends.  The last row may be begun again, to add other terms.
  */
 extern void term_block_begin_row(TermBlock *block, const ItemPointerData *tid);
 extern void term_block_add(TermBlock *block, const Term *term);
@@ -38,9 +38,14 @@ extern void term_block_end_row(TermBlock *block);
 /* Does the block want to be sorted and emptied before the next row? */
 extern bool term_block_is_full(const TermBlock *block);
 
-/* Return the number of rows, and the bytes of memory. */
+/*
+ * Return the number of rows, the bytes of memory and their limit, and the
+ * number of rows that a term has on the average.
+ */
 extern uint32 term_block_rows(const TermBlock *block);
 extern Size term_block_bytes(const TermBlock *block);
+extern Size term_block_limit(const TermBlock *block);
+extern double term_block_rows_of_term(const TermBlock *block);
 
 /*
  * term_block_sort() sorts the pairs, after the last row.  Then
@@ -49,6 +54,14 @@ extern Size term_block_bytes(const TermBlock *block);
  */
 extern void term_block_sort(TermBlock *block);
 extern bool term_block_next(TermBlock *block, TermRows *rows);
+
+/*
+ * Divides the pairs of a sorted block, by the words of terms (terms.h), into
+ * "wanted" parts of about the same size, or into fewer.  Sets the least word
+ * of each part but the first, and returns the number of parts.
+ */
+extern int	term_block_split(const TermBlock *block, int wanted,
+							 uint64 *words);
 
 /* Drops all rows.  Other rows can be added then. */
 extern void term_block_empty(TermBlock *block);

@@ -10,7 +10,7 @@
 
 #include "access/tableam.h"
 
-#include "index/term_block.h"
+#include "index/term_buckets.h"
 #include "sort_progress.h"
 
 typedef struct TermScan TermScan;
@@ -23,9 +23,22 @@ struct TermScan
 	MemoryContext context;		/* the scan's */
 	MemoryContext row_context;	/* memory of the functions that parse a row */
 	SortProgress *progress;		/* counts rows */
+	double		expected_rows;	/* of this process */
+	Size		limit;			/* bytes */
+	bool		may_divide;		/* pairs of further rows may go to buckets */
 
-	/* empties the block, which is full; called in the context of the scan */
-	void		(*spill) (TermScan *scan);
+	/*
+	 * Takes the terms of the block, which is sorted; called in the context of
+	 * the scan.  They come behind those of the call before, unless that ended
+	 * the run.
+	 */
+	void		(*spill) (TermScan *scan, bool ends_run);
+
+	bool		has_spilled;
+	TermBuckets *buckets;		/* these take the terms of all rows after the
+								 * first block; NULL: the block does */
+	uint64		spill_microseconds; /* time for sorting and spilling */
+	Size		most_bytes;		/* of a block, and of all buckets' files */
 };
 
 /*
@@ -36,5 +49,11 @@ extern double term_scan_perform(TermScan *scan, Relation heap, Relation index,
 								IndexInfo *info,
 								ParallelTableScanDesc parallel,
 								bool show_progress);
+
+/* Sorts the block. */
+extern void term_scan_sort(TermScan *scan);
+
+/* Sorts the block, spills it, and empties it. */
+extern void term_scan_spill(TermScan *scan, bool ends_run);
 
 #endif							/* GPUSORT_TERM_SCAN_H */

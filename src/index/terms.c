@@ -174,6 +174,7 @@ terms_begin(Relation index)
 		Form_pg_attribute attribute = TupleDescAttr(gin->origTupdesc, i);
 
 		terms->types[i].by_value = attribute->attbyval;
+		terms->types[i].int_aligned = attribute->attalign != TYPALIGN_DOUBLE;
 		terms->types[i].length = attribute->attlen;
 		set_comparison(&terms->types[i], gin->compareFn[i].fn_oid,
 					   gin->supportCollation[i]);

@@ -26,6 +26,7 @@ typedef struct Term
 typedef struct TermType
 {
 	bool		by_value;
+	bool		int_aligned;	/* values need no alignment beyond an int's */
 	int16		length;
 	uint64		(*beginning) (Datum value); /* see terms_word() */
 

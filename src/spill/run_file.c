@@ -85,21 +85,33 @@ number_list_add(NumberList *list, MemoryContext context, uint64 number)
 	list->numbers[list->count++] = number;
 }
 
+/* Returns the bytes of a piece that takes at most this many, if possible. */
+static Size
+piece_within(Size bytes)
+{
+	return pg_prevpower2_size_t(Min(Max(bytes, BLCKSZ), MOST_PIECE_BYTES));
+}
+
 Size
 run_file_limit_piece(Size limit)
 {
-	return pg_prevpower2_size_t(Min(Max(limit / PIECE_PART, BLCKSZ),
-									MOST_PIECE_BYTES));
+	return piece_within(limit / PIECE_PART);
 }
 
 RunFile *
 run_file_create(Size limit)
 {
+	return run_file_create_pieces(limit / PIECE_PART);
+}
+
+RunFile *
+run_file_create_pieces(Size piece_bytes)
+{
 	RunFile    *file = palloc0(sizeof(RunFile));
 
 	file->context = CurrentMemoryContext;
 	file->owner = CurrentResourceOwner;
-	file->piece_bytes = run_file_limit_piece(limit);
+	file->piece_bytes = piece_within(piece_bytes);
 	return file;
 }
 

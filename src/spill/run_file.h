@@ -39,6 +39,12 @@ extern void number_list_add(NumberList *list, MemoryContext context,
 extern RunFile *run_file_create(Size limit);
 
 /*
+ * Does the same with pieces of this many bytes, or somewhat fewer, but not of
+ * less than a page.
+ */
+extern RunFile *run_file_create_pieces(Size piece_bytes);
+
+/*
  * run_file_create_shared() makes a file of one tape, with this name and number
  * in the set, for other processes to read.  run_file_open_shared() opens the
  * file in another process, and sets *bytes to its size.  "name" must stay.

@@ -129,7 +129,10 @@ run_tape_write(RunTape *run, const void *row)
 	run->format->write(run, row);
 }
 
-/* Writes bytes of a row of any form to a tape without a format. */
+/*
+ * Writes bytes of a row, in place of run_tape_write(): the tape has no format,
+ * or all bytes together are a row of its format.
+ */
 extern void run_tape_append(RunTape *run, const void *bytes, Size count);
 
 /*

@@ -58,7 +58,8 @@ merged_runs_prepare(MergedRuns *runs, TeamWork work, int nmembers)
 {
 	runs->merge = part_merge_begin(runs->shared, runs->parts, runs->order,
 								   runs->format, NULL);
-	if (part_merge_divide(runs->merge, work, nmembers) &&
+	if (part_merge_divide(runs->merge, work, nmembers,
+						  runs->wrapper != NULL ? runs->wrapper->growth : 1) &&
 		(work != WORK_SEND_PARTS || begin_to_receive(runs)))
 	{
 		runs->work = work;

@@ -19,6 +19,8 @@
 typedef struct PartWrapper
 {
 	PartMaker  *(*wrap) (struct PartWrapper *wrapper, PartMaker *maker);
+	int			growth;			/* a part has at most about so many times as
+								 * many bytes then */
 } PartWrapper;
 
 /* The merge of the runs of all members, in the collector. */

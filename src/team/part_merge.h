@@ -31,9 +31,11 @@ extern PartMerge *part_merge_begin(SharedRuns *shared, SharedParts *parts,
  * before its decision.  All nmembers members emit parts; the helpers send
  * parts; helpers and collector write parts.  Returns false if that does not
  * pay, or if memory or disk space does not suffice.  For parts that are sent,
- * sets stream_memory in SharedRuns.
+ * sets stream_memory in SharedRuns; they have about "growth" times the bytes
+ * of the rows in runs.
  */
-extern bool part_merge_divide(PartMerge *merge, TeamWork work, int nmembers);
+extern bool part_merge_divide(PartMerge *merge, TeamWork work, int nmembers,
+							  int growth);
 
 /*
  * Returns the maker of the parts, which owns the merge.  The first part that

@@ -376,7 +376,7 @@ sub build_script
 }
 
 # What is wrong with a build, from what psql has printed; counts what there was.
-my %count = map { $_ => 0 } qw(built failed parallel rows queries trees);
+my %count = map { $_ => 0 } qw(built divided failed parallel rows queries trees);
 
 sub problems_of
 {
@@ -430,6 +430,7 @@ sub check_table
 		$old->quit;
 	}
 	$count{parallel} += () = $err =~ /building index "built_core.* with request for [1-9]\d* parallel worker/g;
+	$count{divided} += () = $err =~ /dividing terms into/g;
 	my ($before, @outs) = split /^==$/m, $out;
 	my @problems;
 	push @problems, 'the session ended' if $status == 2 || @outs != @builds;
@@ -583,7 +584,11 @@ foreach my $table (sort keys %least)
 		$build->("by_core_$memory", 'off', 2, "${memory}MB");
 		$build->("by_gpusort_${memory}_$_", 'on', $_, "${memory}MB") foreach 0, 2;
 	}
-	$node->safe_psql('postgres', $script);
+	my ($status, undef, $err) = $node->psql('postgres', "SET client_min_messages = debug1;\n$script");
+	is($status, 0, "all indexes on $table are built");
+	my $divided = () = $err =~ /gpusort: dividing terms into \d+ buckets/g;
+	note("$table: terms are divided $divided times");
+	cmp_ok($divided, '>', 0, 'terms with few rows are divided by processes with little memory') if $table eq 'large' && $major >= 18;
 	foreach my $name (grep { $_ ne 'serial' } sort keys %names)
 	{
 		$node->safe_psql('postgres', "SELECT gin_index_check('$name')") if $major >= 18;
