@@ -88,6 +88,33 @@ make_part() {
 	SQL
 }
 
+# usage: make_documents TABLE ROWS
+# Makes a table of documents. Words and numbers are drawn so that some are frequent and most are rare.
+make_documents() {
+	local documents=$1 count=$2 first part pids=()
+	progress "making $count documents"
+	sql "drop table if exists $documents;
+		create table $documents (id bigint, words tsvector, numbers int[], document jsonb, title text)"
+	part=$(((count + $(nproc) - 1) / $(nproc)))
+	for ((first = 1; first <= count; first += part)); do
+		make_documents_part "$documents" "$first" "$((first + part - 1 < count ? first + part - 1 : count))" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+}
+
+# usage: make_documents_part TABLE FIRST LAST
+make_documents_part() {
+	sql "insert into $1
+		select i,
+			(select array_to_tsvector(array_agg(distinct 'w' || (200000 * random() ^ 3)::int)) from generate_series(1, 30) w where i > 0),
+			(select array_agg((200000 * random() ^ 3)::int) from generate_series(1, 20) n where i > 0),
+			jsonb_build_object('id', i, 'name', md5(i::text), 'tags', jsonb_build_array('t' || i % 100, 't' || i % 1009),
+				'size', i % 5000, 'active', i % 2 = 0, 'note', 'k' || i % 50),
+			md5(i::text) || ' ' || md5((i * 7)::text) || ' ' || md5((i * 11)::text)
+		from generate_series($2::bigint, $3) i"
+}
+
 # gpusortd takes a moment to start a device.
 wait_for_devices() {
 	local attempt
