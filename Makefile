@@ -25,6 +25,16 @@ OBJS = \
 	src/settings.o \
 	src/shared_state.o \
 	src/sort_progress.o \
+	src/btree/heap_scan.o \
+	src/btree/index_build.o \
+	src/btree/index_rows.o \
+	src/btree/index_sort.o \
+	src/btree/leaf_maker.o \
+	src/btree/merged_rows.o \
+	src/btree/parallel_build.o \
+	src/btree/parallel_write.o \
+	src/btree/tree_writer.o \
+	src/btree/unique_check.o \
 	src/common/host_sort.o \
 	src/cost/sort_choice.o \
 	src/cost/sort_cost.o \
@@ -52,32 +62,21 @@ OBJS = \
 	src/executor/value_buffer.o \
 	src/executor/value_cast.o \
 	src/executor/worker_reports.o \
-	src/index/build_processes.o \
-	src/index/entry_inserts.o \
-	src/index/entry_tree.o \
-	src/index/gin_pages.o \
-	src/index/heap_scan.o \
-	src/index/index_build.o \
-	src/index/index_rows.o \
-	src/index/index_sort.o \
-	src/index/inverted_build.o \
-	src/index/inverted_workers.o \
-	src/index/leaf_maker.o \
-	src/index/merged_rows.o \
-	src/index/parallel_build.o \
-	src/index/parallel_write.o \
-	src/index/posting_parts.o \
-	src/index/posting_rows.o \
-	src/index/posting_tree.o \
 	src/index/take_builds.o \
-	src/index/term_block.o \
-	src/index/term_buckets.o \
-	src/index/term_scan.o \
-	src/index/terms.o \
-	src/index/tid_list.o \
-	src/index/tree_writer.o \
-	src/index/unique_check.o \
 	src/index/worker_setting.o \
+	src/inverted/entry_inserts.o \
+	src/inverted/entry_tree.o \
+	src/inverted/gin_pages.o \
+	src/inverted/inverted_build.o \
+	src/inverted/inverted_workers.o \
+	src/inverted/posting_parts.o \
+	src/inverted/posting_rows.o \
+	src/inverted/posting_tree.o \
+	src/inverted/term_block.o \
+	src/inverted/term_buckets.o \
+	src/inverted/term_scan.o \
+	src/inverted/terms.o \
+	src/inverted/tid_list.o \
 	src/keys/collation.o \
 	src/keys/encode_arrays.o \
 	src/keys/encode_collated.o \
@@ -131,6 +130,7 @@ OBJS = \
 	src/spill/run_merge.o \
 	src/spill/run_tape.o \
 	src/spill/sorted_runs.o \
+	src/team/build_processes.o \
 	src/team/leader_decision.o \
 	src/team/member_sort.o \
 	src/team/merged_runs.o \

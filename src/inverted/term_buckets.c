@@ -1,0 +1,224 @@
+/*-------------------------------------------------------------------------
+ *
+ * term_buckets.c
+ *	  Pairs (term, row) beyond memory, divided by the order of terms.
+ *
+ * Runs of blocks are short if terms recur within a block, as a run has each
+ * term once.  But with many terms and little memory a block has few rows of a
+ * term.  Then each run has nearly all terms again, and writing and merging
+ * them takes longer than all else.
+ *
+ * So pairs are divided instead: each goes to the bucket that has its term.
+ * Later one bucket at a time is a block, with all rows of its terms.  The
+ * buckets are in the order of terms, so their blocks make up one run.  This is
+ * a bucket sort with splitters from a sample (Frazer and McKellar 1970).  The
+ * sample is the first block.
+ *
+ * Splitters are words (terms.h), so a pair finds its bucket without a call of
+ * the operator class.  If few words differ, there are too few buckets, and
+ * runs are written as usual.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "inverted/term_buckets.h"
+#include "spill/run_tape.h"
+
+/* Buckets: the fewest that are worth while, and the most. */
+#define LEAST_BUCKETS	8
+#define MOST_BUCKETS	64
+
+/* A bucket should take this part of the memory, as the estimate is rough. */
+#define BUCKET_PART		2
+
+/* Runs are better from this number of rows on that a term has in a block. */
+#define ENOUGH_ROWS_OF_TERM	3
+
+/* A pair, as a row of a tape. */
+typedef struct Pair
+{
+	RunBlock	block;			/* must be first: the bytes behind it */
+	BlockNumber row_block;
+	OffsetNumber row_offset;
+	uint8		column;
+	GinNullCategory category;
+	char		value[FLEXIBLE_ARRAY_MEMBER];	/* bytes of the value, or a
+												 * Datum */
+} Pair;
+
+StaticAssertDecl(INDEX_MAX_KEYS <= PG_UINT8_MAX,
+				 "a pair has too few bits for a column");
+
+typedef struct Bucket
+{
+	RunFile    *file;			/* NULL after the last pair has been read */
+	RunTape    *tape;
+} Bucket;
+
+struct TermBuckets
+{
+	Terms	   *terms;
+	Size		disk;			/* bytes of all files */
+	int			nbuckets;
+	uint64		splitters[MOST_BUCKETS - 1];	/* in order: the least word of
+												 * each bucket but the first */
+	Bucket		buckets[MOST_BUCKETS];
+};
+
+/* Returns how many buckets are wanted. */
+static int
+wanted_buckets(Size limit, double expected_bytes)
+{
+	double		wanted = Min(expected_bytes / (limit / BUCKET_PART),
+							 MOST_BUCKETS);
+
+	/* each bucket has a page at least */
+	return Min(wanted, limit / 2 / BLCKSZ);
+}
+
+TermBuckets *
+term_buckets_begin(Terms *terms, const TermBlock *sample, Size limit,
+				   double expected_bytes)
+{
+	int			wanted = wanted_buckets(limit, expected_bytes);
+	TermBuckets *buckets;
+
+	if (wanted < LEAST_BUCKETS ||
+		term_block_rows_of_term(sample) >= ENOUGH_ROWS_OF_TERM)
+		return NULL;
+	buckets = palloc0(sizeof(TermBuckets));
+	buckets->terms = terms;
+	buckets->nbuckets = term_block_split(sample, wanted,
+										 buckets->splitters);
+	if (buckets->nbuckets < LEAST_BUCKETS)
+	{
+		pfree(buckets);
+		return NULL;
+	}
+	for (int i = 0; i < buckets->nbuckets; i++)
+	{
+		buckets->buckets[i].file =
+			run_file_create_pieces(limit / 2 / buckets->nbuckets);
+		buckets->buckets[i].tape = run_tape_create(buckets->buckets[i].file,
+												   &run_of_blocks);
+	}
+	ereport(DEBUG1,
+			(errmsg_internal("gpusort: dividing terms into %d buckets",
+							 buckets->nbuckets)));
+	return buckets;
+}
+
+/* Returns the number of the bucket that has a word. */
+static inline int
+find_bucket(const TermBuckets *buckets, uint64 word)
+{
+	int			low = 0;
+	int			high = buckets->nbuckets - 1;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (buckets->splitters[middle] <= word)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void
+term_buckets_put(TermBuckets *buckets, const ItemPointerData *tid,
+				 const Term *term)
+{
+	static const char padding[MAXIMUM_ALIGNOF] = {0};
+	int			bucket = find_bucket(buckets, terms_word(buckets->terms, term));
+	RunTape    *tape = buckets->buckets[bucket].tape;
+	Size		bytes = terms_bytes(buckets->terms, term);
+	Size		value_bytes = bytes > 0 ? bytes : sizeof(Datum);
+	Size		pair_bytes = MAXALIGN(offsetof(Pair, value) + value_bytes);
+	Pair		pair = {
+		.block.bytes = pair_bytes - sizeof(RunBlock),
+		.row_block = GinItemPointerGetBlockNumber(tid),
+		.row_offset = GinItemPointerGetOffsetNumber(tid),
+		.column = term->column,
+		.category = term->category
+	};
+
+	run_tape_append(tape, &pair, offsetof(Pair, value));
+	run_tape_append(tape, bytes > 0 ? DatumGetPointer(term->value) :
+					(const void *) &term->value, value_bytes);
+	run_tape_append(tape, padding,
+					pair_bytes - offsetof(Pair, value) - value_bytes);
+}
+
+int
+term_buckets_finish(TermBuckets *buckets)
+{
+	for (int i = 0; i < buckets->nbuckets; i++)
+	{
+		Bucket	   *bucket = &buckets->buckets[i];
+
+		run_tape_complete(bucket->tape);
+		run_file_end_write(bucket->file);
+		buckets->disk += run_file_bytes(bucket->file);
+	}
+	return buckets->nbuckets;
+}
+
+/* Adds a pair to a block. */
+static void
+add_pair(TermBuckets *buckets, const Pair *pair, TermBlock *block)
+{
+	ItemPointerData tid;
+	Term		term = {.column = pair->column,.category = pair->category};
+
+	if (pair->category == GIN_CAT_NORM_KEY &&
+		!buckets->terms->types[pair->column - 1].by_value)
+		term.value = PointerGetDatum(pair->value);
+	else
+		memcpy(&term.value, pair->value, sizeof(Datum));
+	ItemPointerSet(&tid, pair->row_block, pair->row_offset);
+	term_block_begin_row(block, &tid);
+	term_block_add(block, &term);
+	term_block_end_row(block);
+}
+
+bool
+term_buckets_read(TermBuckets *buckets, int number, TermBlock *block)
+{
+	Bucket	   *bucket = &buckets->buckets[number];
+	const Pair *pair;
+
+	if (bucket->tape->buffer == NULL)
+		run_tape_begin_read(bucket->tape, run_file_piece_bytes(bucket->file));
+	while (!term_block_is_full(block))
+	{
+		CHECK_FOR_INTERRUPTS();
+		pair = run_tape_read(bucket->tape);
+		if (pair == NULL)
+		{
+			run_tape_close(bucket->tape);
+			run_file_close(bucket->file);
+			bucket->file = NULL;
+			return true;
+		}
+		add_pair(buckets, pair, block);
+	}
+	return false;
+}
+
+Size
+term_buckets_disk(const TermBuckets *buckets)
+{
+	return buckets->disk;
+}
+
+void
+term_buckets_end(TermBuckets *buckets)
+{
+	pfree(buckets);
+}
