@@ -31,7 +31,6 @@
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
@@ -365,34 +364,13 @@ grow_slots(TermBlock *block)
 	pfree(old);
 }
 
-/* Hashes the bytes of a term. */
-static inline uint32
-hash_term(const Term *term, Size bytes)
-{
-	uint32		seed = (uint32) term->column << 8 | (uint8) term->category;
-
-	if (bytes == 0)
-		return murmurhash32(murmurhash32((uint32) term->value ^ seed) ^
-							(uint32) ((uint64) term->value >> 32));
-	return hash_bytes((const unsigned char *) DatumGetPointer(term->value),
-					  bytes) ^ murmurhash32(seed);
-}
-
-/* Has a term of the dictionary the same bytes as this one? */
+/* Is a term of the dictionary this one? */
 static inline bool
 is_same(const TermBlock *block, const BlockTerm *known, const NewTerm *new)
 {
-	const Term *term = &new->term;
-	Term		known_term;
+	Term		term = term_of(block, known);
 
-	if (known->column != term->column || known->category != term->category)
-		return false;
-	known_term = term_of(block, known);
-	if (new->bytes == 0)
-		return known_term.value == term->value;
-	return terms_bytes(block->terms, &known_term) == new->bytes &&
-		memcmp(DatumGetPointer(known_term.value), DatumGetPointer(term->value),
-			   new->bytes) == 0;
+	return terms_are_same(block->terms, &term, &new->term, new->bytes);
 }
 
 /* Puts a term into the dictionary, and returns its number. */
@@ -514,7 +492,7 @@ term_block_add(TermBlock *block, const Term *term)
 
 	new->term = *term;
 	new->bytes = terms_bytes(block->terms, term);
-	new->hash = hash_term(term, new->bytes);
+	new->hash = terms_hash(term, new->bytes);
 	__builtin_prefetch(&block->slots[first_slot(block, new->hash)]);
 	if (block->ngroup == GROUP)
 		put_group(block);

@@ -16,13 +16,15 @@
  *
  * Splitters are words (terms.h), so a pair finds its bucket without a call of
  * the operator class.  If few words differ, there are too few buckets, and
- * runs are written as usual.
+ * runs are written as usual.  The same is done with further rows if they turn
+ * out to be unlike the sample, so that a few buckets take most pairs.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 
 #include "inverted/term_buckets.h"
 #include "spill/run_tape.h"
@@ -36,6 +38,12 @@
 
 /* Runs are better from this number of rows on that a term has in a block. */
 #define ENOUGH_ROWS_OF_TERM	3
+
+/*
+ * Buckets are uneven if one of them takes more than this part of as many pairs
+ * as fill the memory.
+ */
+#define UNEVEN_PART		4
 
 /* A pair, as a row of a tape. */
 typedef struct Pair
@@ -56,12 +64,35 @@ typedef struct Bucket
 {
 	RunFile    *file;			/* NULL after the last pair has been read */
 	RunTape    *tape;
+	Size		new_bytes;		/* bytes since the last look at all buckets */
 } Bucket;
+
+/*
+ * A term that a row has.  Most of the terms that the same row has once more are
+ * found among these, and dropped; the block drops the others.
+ */
+typedef struct RecentTerm
+{
+	uint64		row;			/* number of the row */
+	uint32		hash;
+	Term		term;			/* may point to memory of that row */
+} RecentTerm;
+
+/* These take one part in RECENT_PART of the memory, and this many at most. */
+#define RECENT_PART			64
+#define MOST_RECENT_TERMS	4096
 
 struct TermBuckets
 {
 	Terms	   *terms;
+	Size		limit;
 	Size		disk;			/* bytes of all files */
+	ItemPointerData tid;		/* of the present row */
+	uint64		row;			/* its number, from 1 */
+	RecentTerm *recent;			/* each at a place of its hash value */
+	uint32		nrecent;		/* a power of two */
+	Size		new_bytes;		/* bytes since the last look at all buckets */
+	bool		uneven;
 	int			nbuckets;
 	uint64		splitters[MOST_BUCKETS - 1];	/* in order: the least word of
 												 * each bucket but the first */
@@ -91,6 +122,7 @@ term_buckets_begin(Terms *terms, const TermBlock *sample, Size limit,
 		return NULL;
 	buckets = palloc0(sizeof(TermBuckets));
 	buckets->terms = terms;
+	buckets->limit = limit;
 	buckets->nbuckets = term_block_split(sample, wanted,
 										 buckets->splitters);
 	if (buckets->nbuckets < LEAST_BUCKETS)
@@ -98,6 +130,10 @@ term_buckets_begin(Terms *terms, const TermBlock *sample, Size limit,
 		pfree(buckets);
 		return NULL;
 	}
+	buckets->nrecent = Min(pg_prevpower2_size_t(limit / RECENT_PART /
+												sizeof(RecentTerm)),
+						   MOST_RECENT_TERMS);
+	buckets->recent = palloc0(buckets->nrecent * sizeof(RecentTerm));
 	for (int i = 0; i < buckets->nbuckets; i++)
 	{
 		buckets->buckets[i].file =
@@ -131,19 +167,56 @@ find_bucket(const TermBuckets *buckets, uint64 word)
 }
 
 void
-term_buckets_put(TermBuckets *buckets, const ItemPointerData *tid,
-				 const Term *term)
+term_buckets_begin_row(TermBuckets *buckets, const ItemPointerData *tid)
+{
+	buckets->tid = *tid;
+	buckets->row++;
+}
+
+/* Returns whether the present row is known to have a term already. */
+static inline bool
+is_recent(TermBuckets *buckets, const Term *term, Size bytes)
+{
+	uint32		hash = terms_hash(term, bytes);
+	RecentTerm *recent = &buckets->recent[hash & (buckets->nrecent - 1)];
+
+	if (recent->row == buckets->row && recent->hash == hash &&
+		terms_are_same(buckets->terms, &recent->term, term, bytes))
+		return true;
+	*recent = (RecentTerm)
+	{
+		buckets->row, hash, *term
+	};
+	return false;
+}
+
+/* Looks whether new pairs have gone to few buckets. */
+static void
+look_at_new_bytes(TermBuckets *buckets)
+{
+	for (int i = 0; i < buckets->nbuckets; i++)
+	{
+		Bucket	   *bucket = &buckets->buckets[i];
+
+		if (bucket->new_bytes > buckets->new_bytes / UNEVEN_PART)
+			buckets->uneven = true;
+		bucket->new_bytes = 0;
+	}
+	buckets->new_bytes = 0;
+}
+
+/* Writes a pair of the present row to a bucket. */
+static void
+write_pair(TermBuckets *buckets, Bucket *bucket, const Term *term, Size bytes)
 {
 	static const char padding[MAXIMUM_ALIGNOF] = {0};
-	int			bucket = find_bucket(buckets, terms_word(buckets->terms, term));
-	RunTape    *tape = buckets->buckets[bucket].tape;
-	Size		bytes = terms_bytes(buckets->terms, term);
+	RunTape    *tape = bucket->tape;
 	Size		value_bytes = bytes > 0 ? bytes : sizeof(Datum);
 	Size		pair_bytes = MAXALIGN(offsetof(Pair, value) + value_bytes);
 	Pair		pair = {
 		.block.bytes = pair_bytes - sizeof(RunBlock),
-		.row_block = GinItemPointerGetBlockNumber(tid),
-		.row_offset = GinItemPointerGetOffsetNumber(tid),
+		.row_block = GinItemPointerGetBlockNumber(&buckets->tid),
+		.row_offset = GinItemPointerGetOffsetNumber(&buckets->tid),
 		.column = term->column,
 		.category = term->category
 	};
@@ -153,9 +226,31 @@ term_buckets_put(TermBuckets *buckets, const ItemPointerData *tid,
 					(const void *) &term->value, value_bytes);
 	run_tape_append(tape, padding,
 					pair_bytes - offsetof(Pair, value) - value_bytes);
+	bucket->new_bytes += pair_bytes;
+	buckets->new_bytes += pair_bytes;
 }
 
-int
+void
+term_buckets_add(TermBuckets *buckets, const Term *term)
+{
+	Size		bytes = terms_bytes(buckets->terms, term);
+	int			bucket;
+
+	if (is_recent(buckets, term, bytes))
+		return;
+	bucket = find_bucket(buckets, terms_word(buckets->terms, term));
+	write_pair(buckets, &buckets->buckets[bucket], term, bytes);
+	if (unlikely(buckets->new_bytes > buckets->limit))
+		look_at_new_bytes(buckets);
+}
+
+bool
+term_buckets_are_uneven(const TermBuckets *buckets)
+{
+	return buckets->uneven;
+}
+
+void
 term_buckets_finish(TermBuckets *buckets)
 {
 	for (int i = 0; i < buckets->nbuckets; i++)
@@ -166,6 +261,13 @@ term_buckets_finish(TermBuckets *buckets)
 		run_file_end_write(bucket->file);
 		buckets->disk += run_file_bytes(bucket->file);
 	}
+	pfree(buckets->recent);
+	buckets->recent = NULL;
+}
+
+int
+term_buckets_count(const TermBuckets *buckets)
+{
 	return buckets->nbuckets;
 }
 

@@ -22,12 +22,25 @@ typedef struct TermBuckets TermBuckets;
 extern TermBuckets *term_buckets_begin(Terms *terms, const TermBlock *sample,
 									   Size limit, double expected_bytes);
 
-/* Puts a pair into its bucket.  Pairs of one row come together. */
-extern void term_buckets_put(TermBuckets *buckets, const ItemPointerData *tid,
-							 const Term *term);
+/*
+ * Add the terms of a row: begin the row, and add its terms, in any order and
+ * with duplicates.  Terms have to stay until the next row begins.
+ */
+extern void term_buckets_begin_row(TermBuckets *buckets,
+								   const ItemPointerData *tid);
+extern void term_buckets_add(TermBuckets *buckets, const Term *term);
 
-/* Ends writing; returns the number of buckets, which are in order. */
-extern int	term_buckets_finish(TermBuckets *buckets);
+/*
+ * Returns whether few buckets take most pairs, so that runs are better for
+ * further rows.
+ */
+extern bool term_buckets_are_uneven(const TermBuckets *buckets);
+
+/* Ends writing. */
+extern void term_buckets_finish(TermBuckets *buckets);
+
+/* Returns the number of buckets, which are in order. */
+extern int	term_buckets_count(const TermBuckets *buckets);
 
 /*
  * Moves pairs of a bucket to a block, in the order in which they were put.

@@ -42,7 +42,17 @@ choose_buckets(TermScan *scan)
 
 	scan->buckets = term_buckets_begin(scan->terms, scan->block, scan->limit,
 									   scan->expected_rows * row_bytes);
+	scan->is_dividing = scan->buckets != NULL;
 	scan->may_divide = false;
+}
+
+/* Ends dividing: further rows go to the block again. */
+static void
+stop_dividing(TermScan *scan)
+{
+	term_buckets_finish(scan->buckets);
+	scan->most_bytes = Max(scan->most_bytes, term_buckets_disk(scan->buckets));
+	scan->is_dividing = false;
 }
 
 void
@@ -63,28 +73,26 @@ term_scan_spill(TermScan *scan, bool ends_run)
 
 /* Puts a term of the present row. */
 static inline void
-put_term(TermScan *scan, const ItemPointerData *tid, const Term *term)
+put_term(TermScan *scan, const Term *term)
 {
-	if (scan->buckets != NULL)
-		term_buckets_put(scan->buckets, tid, term);
+	if (scan->is_dividing)
+		term_buckets_add(scan->buckets, term);
 	else
 		term_block_add(scan->block, term);
 }
 
 /* Puts one of the nulls that stand for a whole value. */
 static void
-put_null(TermScan *scan, const ItemPointerData *tid, OffsetNumber column,
-		 GinNullCategory category)
+put_null(TermScan *scan, OffsetNumber column, GinNullCategory category)
 {
 	Term		term = {.column = column,.category = category};
 
-	put_term(scan, tid, &term);
+	put_term(scan, &term);
 }
 
 /* Puts the terms of a column's value. */
 static void
-put_value(TermScan *scan, const ItemPointerData *tid, OffsetNumber column,
-		  Datum value)
+put_value(TermScan *scan, OffsetNumber column, Datum value)
 {
 	GinState   *gin = &scan->terms->gin;
 	int32		nterms = 0;
@@ -97,7 +105,7 @@ put_value(TermScan *scan, const ItemPointerData *tid, OffsetNumber column,
 
 	if (values == NULL || nterms <= 0)
 	{
-		put_null(scan, tid, column, GIN_CAT_EMPTY_ITEM);
+		put_null(scan, column, GIN_CAT_EMPTY_ITEM);
 		return;
 	}
 	for (int32 i = 0; i < nterms; i++)
@@ -108,7 +116,7 @@ put_value(TermScan *scan, const ItemPointerData *tid, OffsetNumber column,
 			term.category = GIN_CAT_NULL_KEY;
 		else
 			term.value = values[i];
-		put_term(scan, tid, &term);
+		put_term(scan, &term);
 	}
 }
 
@@ -122,17 +130,21 @@ put_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 	MemoryContext caller_context = MemoryContextSwitchTo(scan->row_context);
 
 	CHECK_FOR_INTERRUPTS();
-	if (scan->buckets == NULL)
+	if (scan->is_dividing)
+		term_buckets_begin_row(scan->buckets, tid);
+	else
 		term_block_begin_row(scan->block, tid);
 	for (int i = 0; i < ncolumns; i++)
 	{
 		if (isnull[i])
-			put_null(scan, tid, i + 1, GIN_CAT_NULL_ITEM);
+			put_null(scan, i + 1, GIN_CAT_NULL_ITEM);
 		else
-			put_value(scan, tid, i + 1, values[i]);
+			put_value(scan, i + 1, values[i]);
 	}
-	if (scan->buckets == NULL)
+	if (!scan->is_dividing)
 		term_block_end_row(scan->block);
+	else if (unlikely(term_buckets_are_uneven(scan->buckets)))
+		stop_dividing(scan);
 	MemoryContextSwitchTo(scan->context);
 	MemoryContextReset(scan->row_context);
 	sort_progress_add(scan->progress, 1);
@@ -145,15 +157,18 @@ put_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
 static void
 spill_buckets(TermScan *scan)
 {
-	int			count = term_buckets_finish(scan->buckets);
+	int			count = term_buckets_count(scan->buckets);
 
+	if (scan->is_dividing)
+		stop_dividing(scan);
+	if (term_block_rows(scan->block) > 0)
+		term_scan_spill(scan, true);
 	for (int i = 0; i < count; i++)
 	{
 		while (!term_buckets_read(scan->buckets, i, scan->block))
 			term_scan_spill(scan, true);
 		term_scan_spill(scan, i == count - 1);
 	}
-	scan->most_bytes = Max(scan->most_bytes, term_buckets_disk(scan->buckets));
 	term_buckets_end(scan->buckets);
 	scan->buckets = NULL;
 }

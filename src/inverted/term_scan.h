@@ -35,8 +35,9 @@ struct TermScan
 	void		(*spill) (TermScan *scan, bool ends_run);
 
 	bool		has_spilled;
-	TermBuckets *buckets;		/* these take the terms of all rows after the
-								 * first block; NULL: the block does */
+	TermBuckets *buckets;		/* buckets of rows after the first block, or
+								 * NULL */
+	bool		is_dividing;	/* rows go to the buckets, not to the block */
 	uint64		spill_microseconds; /* time for sorting and spilling */
 	Size		most_bytes;		/* of a block, and of all buckets' files */
 };

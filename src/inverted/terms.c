@@ -13,7 +13,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_collation.h"
 #include "miscadmin.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
@@ -146,7 +145,7 @@ set_comparison(TermType *type, Oid function, Oid collation)
 			type->compare = compare_int64;
 			return;
 		case F_BTTEXTCMP:
-			if (collation != C_COLLATION_OID)
+			if (!COLLATION_IS_C(collation))
 				break;
 			/* FALLTHROUGH */
 		case F_BYTEACMP:

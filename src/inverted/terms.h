@@ -12,6 +12,7 @@
 #define GPUSORT_TERMS_H
 
 #include "access/gin_private.h"
+#include "common/hashfn.h"
 
 #include "port/compat.h"
 
@@ -78,6 +79,38 @@ terms_bytes(const Terms *terms, const Term *term)
 	return type->length > 0 ? type->length :
 		type->length == -1 ? VARSIZE_ANY(DatumGetPointer(term->value)) :
 		strlen(DatumGetCString(term->value)) + 1;
+}
+
+/*
+ * Returns a hash value of a term, whose value points at "bytes" bytes.  Terms
+ * that are the same have the same hash value.
+ */
+static inline uint32
+terms_hash(const Term *term, Size bytes)
+{
+	uint32		seed = (uint32) term->column << 8 | (uint8) term->category;
+
+	if (bytes == 0)
+		return murmurhash32(murmurhash32((uint32) term->value ^ seed) ^
+							(uint32) ((uint64) term->value >> 32));
+	return hash_bytes((const unsigned char *) DatumGetPointer(term->value),
+					  bytes) ^ murmurhash32(seed);
+}
+
+/*
+ * Has a term the same bytes as another one, whose value points at "bytes"
+ * bytes?  Terms that are equal need not be the same.
+ */
+static inline bool
+terms_are_same(const Terms *terms, const Term *a, const Term *b, Size bytes)
+{
+	if (a->column != b->column || a->category != b->category)
+		return false;
+	if (bytes == 0)
+		return a->value == b->value;
+	return terms_bytes(terms, a) == bytes &&
+		memcmp(DatumGetPointer(a->value), DatumGetPointer(b->value),
+			   bytes) == 0;
 }
 
 #endif							/* GPUSORT_TERMS_H */

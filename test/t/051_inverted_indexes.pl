@@ -315,7 +315,7 @@ sub random_settings
 	my %settings = (
 		maintenance_work_mem => one_of($major >= 18 ? '64kB' : '1MB', '1MB', '4MB', '64MB', '1GB'),
 		max_parallel_maintenance_workers => one_of(0, 2),
-		'gpusort.work_mem' => one_of('-1', '-1', '64kB', '300kB'));
+		'gpusort.work_mem' => one_of('-1', '64kB', '150kB', '300kB'));
 	return join '', map { "SET $_ = '$settings{$_}';\n" } sort keys %settings;
 }
 
@@ -376,7 +376,7 @@ sub build_script
 }
 
 # What is wrong with a build, from what psql has printed; counts what there was.
-my %count = map { $_ => 0 } qw(built divided failed parallel rows queries trees);
+my %count = map { $_ => 0 } qw(built failed parallel rows queries trees);
 
 sub problems_of
 {
@@ -430,7 +430,6 @@ sub check_table
 		$old->quit;
 	}
 	$count{parallel} += () = $err =~ /building index "built_core.* with request for [1-9]\d* parallel worker/g;
-	$count{divided} += () = $err =~ /dividing terms into/g;
 	my ($before, @outs) = split /^==$/m, $out;
 	my @problems;
 	push @problems, 'the session ended' if $status == 2 || @outs != @builds;
@@ -603,6 +602,37 @@ foreach my $table (sort keys %least)
 			like($node->safe_psql('postgres', "SELECT found_difference('large', \$q\$$condition\$q\$)"), qr/^found [1-9]/, "queries of posting trees: $condition");
 		}
 	}
+	$node->safe_psql('postgres', "DROP TABLE $table");
+}
+
+#
+# Terms that are divided, though it is of little use
+#
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE repeating WITH (parallel_workers = 0) AS
+SELECT array_fill(repeat(md5(i::text), 10) COLLATE "C", ARRAY[100]) a FROM generate_series(1, 15000) i;
+-- the first rows have other terms than the rest
+CREATE TABLE changing WITH (parallel_workers = 0) AS
+SELECT ARRAY[i, -i] a FROM generate_series(1, 20000) i UNION ALL SELECT ARRAY(SELECT generate_series(1, 40)) FROM generate_series(1, 30000);
+ANALYZE repeating, changing;
+SQL
+
+sub temporary_bytes { return $node->safe_psql('postgres', "SELECT temp_bytes FROM pg_stat_database WHERE datname = 'postgres'") }
+
+my %most_bytes = (repeating => 30e6, changing => 12e6);
+foreach my $table (sort keys %most_bytes)
+{
+	my $before = temporary_bytes();
+	my ($status, undef, $err) = $node->psql('postgres', "SET client_min_messages = debug1; SET maintenance_work_mem = '1MB'; SET max_parallel_maintenance_workers = 0;"
+		  . " CREATE INDEX by_gpusort ON $table USING gin (a);");
+	like($err, qr/gpusort: dividing terms into/, "terms of $table rows are divided");
+	# statistics may come late
+	ok($node->poll_query_until('postgres', "SELECT temp_bytes > $before FROM pg_stat_database WHERE datname = 'postgres'"), 'which takes temporary files');
+	my $bytes = temporary_bytes() - $before;
+	cmp_ok($bytes, '<', $most_bytes{$table}, 'but not large ones') or diag("$bytes bytes");
+	is($node->safe_psql('postgres', "SET gpusort.enable = off; CREATE INDEX by_core ON $table USING gin (a); SELECT gin_difference('by_core', 'by_gpusort')"), '',
+		'the index is like PostgreSQL\'s own');
 	$node->safe_psql('postgres', "DROP TABLE $table");
 }
 
