@@ -20,13 +20,14 @@
  *	- An index that is rebuilt gets a new file.  That changes its row in the
  *	  catalogs, and functions are called that watch the relcache.
  * A concurrent build is that of an index which is there already, and nothing
- * happens when it begins.
+ * happens when it begins.  So it is native, unless the entry of the new index
+ * has outlived the transaction that made it.
  *
  * A build stays native
  *	- if the table is too small to gain;
  *	- of a B-tree, if its first column's type, collation or operator class has
  *	  no key encoding, or another column cannot be compared;
- *	- of a GIN index before 18, if it is concurrent.
+ *	- of a GIN index before 18, as a rule, if it is concurrent.
  *
  *-------------------------------------------------------------------------
  */
