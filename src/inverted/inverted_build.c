@@ -81,10 +81,6 @@ take_time(InvertedBuild *build, uint64 *microseconds)
 static void
 write_run(InvertedBuild *build, bool ends_run)
 {
-	RowReader  *rows = posting_rows_of_block(build->scan.terms, build->scan.block,
-											 false);
-	const void *row;
-
 	sort_progress_enter(build->progress, PROGRESS_WRITING_RUN);
 	if (build->runs == NULL)
 		build->runs = sorted_runs_create(run_order_of_own(&build->order.own),
@@ -93,8 +89,8 @@ write_run(InvertedBuild *build, bool ends_run)
 										 false);
 	if (build->run == NULL)
 		build->run = sorted_runs_begin_run(build->runs);
-	while ((row = rows->next(rows)) != NULL)
-		run_tape_write(build->run, row);
+	(void) posting_rows_write(build->scan.terms, build->scan.block, build->run,
+							  false);
 	if (!ends_run)
 		return;
 	sorted_runs_end_run(build->runs, build->run);
@@ -204,8 +200,8 @@ sort_terms(InvertedBuild *build)
 	else if (build->inserts == NULL)
 	{
 		term_scan_sort(&build->scan);
-		build->rows = posting_rows_of_block(build->scan.terms, build->scan.block,
-											true);
+		build->rows = posting_rows_of_block(build->scan.terms,
+											build->scan.block);
 	}
 	build->memory = Max(build->memory, build->scan.most_bytes);
 	take_time(build, &build->sort_microseconds);

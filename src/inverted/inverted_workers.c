@@ -56,14 +56,12 @@ static void
 write_run(TermScan *scan, bool ends_run)
 {
 	Member	   *member = (Member *) scan;
-	RowReader  *rows = posting_rows_of_block(scan->terms, scan->block, false);
-	const void *row;
 
 	sort_progress_enter(scan->progress, PROGRESS_WRITING_RUN);
 	if (member->run == NULL)
 		member->run = member_runs_begin_run(&member->runs);
-	for (; (row = rows->next(rows)) != NULL; member->nrows++)
-		run_tape_write_indexed(member->run, row);
+	member->nrows += posting_rows_write(scan->terms, scan->block, member->run,
+										true);
 	if (!ends_run)
 		return;
 	member_runs_end_run(&member->runs, member->run, NULL, member->nrows);

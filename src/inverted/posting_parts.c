@@ -15,10 +15,7 @@
 
 #include "inverted/posting_parts.h"
 
-/*
- * A row with an entry has its term twice, and the bytes of a part are only
- * known in about.
- */
+/* A row with an entry has its term twice. */
 #define ENTRIES_GROWTH	2
 
 /* A maker of parts that joins the rows of another one. */

@@ -289,20 +289,45 @@ next_of_block(RowMaker *maker, TermPart *part)
 	return term_block_next(((BlockRows *) maker)->block, &part->rows);
 }
 
-RowReader *
-posting_rows_of_block(Terms *terms, TermBlock *block, bool form_entries)
+/* Makes a maker of a block's rows. */
+static BlockRows *
+begin_block_rows(Terms *terms, TermBlock *block)
 {
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(term_block_context(block));
 	BlockRows  *rows = begin_maker(sizeof(BlockRows), terms, next_of_block);
 
-	rows->maker.form_entries = form_entries;
-	if (!form_entries)
-		rows->maker.enough_bytes = Min(ENOUGH_LIST_BYTES,
-									   term_block_limit(block) / RUN_ROW_PART);
 	rows->block = block;
 	MemoryContextSwitchTo(caller_context);
+	return rows;
+}
+
+RowReader *
+posting_rows_of_block(Terms *terms, TermBlock *block)
+{
+	BlockRows  *rows = begin_block_rows(terms, block);
+
+	rows->maker.form_entries = true;
 	return &rows->maker.reader;
+}
+
+uint64
+posting_rows_write(Terms *terms, TermBlock *block, RunTape *run, bool indexed)
+{
+	BlockRows  *rows = begin_block_rows(terms, block);
+	uint64		count = 0;
+	const void *row;
+
+	rows->maker.enough_bytes = Min(ENOUGH_LIST_BYTES,
+								   term_block_limit(block) / RUN_ROW_PART);
+	for (; (row = next_row(&rows->maker.reader)) != NULL; count++)
+	{
+		if (indexed)
+			run_tape_write_indexed(run, row);
+		else
+			run_tape_write(run, row);
+	}
+	return count;
 }
 
 /*

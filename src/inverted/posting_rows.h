@@ -82,13 +82,18 @@ typedef struct PostingOrder
 extern void posting_order_init(PostingOrder *order, Terms *terms);
 
 /*
- * Reads the rows of a sorted block, as PostingRows.  With form_entries the
- * first row of each term has the entry of the index: with the list, unless the
- * list is too long; then lists are beside the entry.  The memory is freed with
- * the block's rows.
+ * Reads the rows of a sorted block, as PostingRows.  The first row of each term
+ * has the entry of the index: with the list, unless the list is too long; then
+ * lists are beside the entry.  The memory is freed with the block's rows.
  */
-extern RowReader *posting_rows_of_block(Terms *terms, TermBlock *block,
-										bool form_entries);
+extern RowReader *posting_rows_of_block(Terms *terms, TermBlock *block);
+
+/*
+ * Writes the rows of a sorted block, without entries, to a tape, with an index
+ * of the tape or without one.  Returns the number of rows.
+ */
+extern uint64 posting_rows_write(Terms *terms, TermBlock *block, RunTape *run,
+								 bool indexed);
 
 /* The part of the memory of a merge that the lists of joined terms take. */
 #define LISTS_PART			4

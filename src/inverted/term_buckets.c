@@ -36,6 +36,9 @@
 /* A bucket should take this part of the memory, as the estimate is rough. */
 #define BUCKET_PART		2
 
+/* While pairs are written, files take this part of the memory. */
+#define BUFFERS_PART	2
+
 /* Runs are better from this number of rows on that a term has in a block. */
 #define ENOUGH_ROWS_OF_TERM	3
 
@@ -62,7 +65,7 @@ StaticAssertDecl(INDEX_MAX_KEYS <= PG_UINT8_MAX,
 
 typedef struct Bucket
 {
-	RunFile    *file;			/* NULL after the last pair has been read */
+	RunFile    *file;
 	RunTape    *tape;
 	Size		new_bytes;		/* bytes since the last look at all buckets */
 } Bucket;
@@ -107,7 +110,7 @@ wanted_buckets(Size limit, double expected_bytes)
 							 MOST_BUCKETS);
 
 	/* each bucket has a page at least */
-	return Min(wanted, limit / 2 / BLCKSZ);
+	return Min(wanted, limit / BUFFERS_PART / BLCKSZ);
 }
 
 TermBuckets *
@@ -137,7 +140,7 @@ term_buckets_begin(Terms *terms, const TermBlock *sample, Size limit,
 	for (int i = 0; i < buckets->nbuckets; i++)
 	{
 		buckets->buckets[i].file =
-			run_file_create_pieces(limit / 2 / buckets->nbuckets);
+			run_file_create_pieces(limit / BUFFERS_PART / buckets->nbuckets);
 		buckets->buckets[i].tape = run_tape_create(buckets->buckets[i].file,
 												   &run_of_blocks);
 	}
@@ -305,7 +308,6 @@ term_buckets_read(TermBuckets *buckets, int number, TermBlock *block)
 		{
 			run_tape_close(bucket->tape);
 			run_file_close(bucket->file);
-			bucket->file = NULL;
 			return true;
 		}
 		add_pair(buckets, pair, block);

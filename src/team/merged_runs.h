@@ -19,8 +19,8 @@
 typedef struct PartWrapper
 {
 	PartMaker  *(*wrap) (struct PartWrapper *wrapper, PartMaker *maker);
-	int			growth;			/* a part has at most about so many times as
-								 * many bytes then */
+	int			growth;			/* about the most bytes of a part for each
+								 * byte of its rows in runs */
 } PartWrapper;
 
 /* The merge of the runs of all members, in the collector. */
