@@ -65,6 +65,7 @@ OBJS = \
 	src/index/take_builds.o \
 	src/index/worker_setting.o \
 	src/inverted/entry_inserts.o \
+	src/inverted/entry_leaves.o \
 	src/inverted/entry_tree.o \
 	src/inverted/gin_pages.o \
 	src/inverted/inverted_build.o \

@@ -11,7 +11,9 @@
  */
 #include "postgres.h"
 
+#include "access/xloginsert.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
 #include "inverted/entry_inserts.h"
@@ -19,10 +21,10 @@
 
 struct EntryInserts
 {
-	Relation	index;
+	GinWriter	writer;
 	Terms	   *terms;
 	MemoryContext context;		/* memory of one insertion */
-	GinStatsData stats;
+	GinStatsData stats;			/* counts of core's insertions */
 	uint64		ntids;
 };
 
@@ -30,14 +32,16 @@ EntryInserts *
 entry_inserts_begin(Relation index, Terms *terms)
 {
 	EntryInserts *inserts = palloc0(sizeof(EntryInserts));
+	PGAlignedBlock root;
 
-	inserts->index = index;
 	inserts->terms = terms;
 	inserts->context = AllocSetContextCreate(CurrentMemoryContext,
 											 "gpusort index entry",
 											 ALLOCSET_DEFAULT_SIZES);
-	gin_pages_begin(index);
-	/* the root */
+	gin_writer_init(&inserts->writer, index);
+	gin_pages_begin(&inserts->writer);
+	GinInitPage((Page) root.data, GIN_LEAF, BLCKSZ);
+	gin_writer_put(&inserts->writer, GIN_ROOT_BLKNO, (Page) root.data);
 	inserts->stats.nEntryPages = 1;
 	return inserts;
 }
@@ -63,7 +67,18 @@ entry_inserts_put(EntryInserts *inserts, TermBlock *block)
 uint64
 entry_inserts_finish(EntryInserts *inserts)
 {
-	gin_pages_finish(inserts->index, &inserts->stats);
+	Relation	index = inserts->writer.index;
+	const GinCounts counts = {
+		.entry_pages = inserts->stats.nEntryPages,
+		.data_pages = inserts->stats.nDataPages,
+		.entries = inserts->stats.nEntries
+	};
+
+	/* insertions into an index that is being built write no WAL */
+	if (RelationNeedsWAL(index))
+		log_newpage_range(index, MAIN_FORKNUM, GIN_ROOT_BLKNO,
+						  RelationGetNumberOfBlocks(index), true);
+	gin_pages_finish(&inserts->writer, &counts);
 	MemoryContextDelete(inserts->context);
 	return inserts->ntids;
 }

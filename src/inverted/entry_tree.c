@@ -1,19 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * entry_tree.c
- *	  Writing an inverted index from its terms in order.
+ *	  Completing an inverted index from its leaves in order.
  *
- * A GIN index is a B-tree of entries, one for each term.  An entry has the
- * list of its rows, or if that is long, the root of a tree of lists.  Core's
- * build inserts one entry after the other, which takes a search for the place
- * of each, and halves pages that then stay half empty.  As terms come in
- * order, pages are filled from left to right here, like those of a B-tree.
+ * A GIN index is a B-tree of entries, one for each term.  Core's build inserts
+ * one entry after the other, which takes a search for the place of each, and
+ * halves pages that then stay half empty.  As terms come in order, pages are
+ * filled from left to right here, like those of a B-tree.
  *
- * Each level of the entry tree has one page that is being filled, in memory.
- * When it is full, it is written, and its last entry goes to the level above
- * with the page's number.  So an inner entry has the highest term below it.
- * The page of the highest level becomes the root, which has a fixed number.
- * Trees of lists are filled in the same way (posting_tree.c).
+ * Most leaves are there already (entry_leaves.c).  The last leaf of each part
+ * is written here, when the number of the leaf behind it is known.
+ *
+ * Each level of the tree has one page that is being filled, in memory.  When
+ * it is full, it is written, and its last entry goes to the level above with
+ * the page's number.  So an inner entry has the highest term below it.  The
+ * page of the highest level becomes the root, which has a fixed number.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,184 +23,159 @@
 #include "access/gin_private.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "inverted/entry_tree.h"
-#include "inverted/gin_pages.h"
-#include "inverted/posting_tree.h"
-
-/*
- * Percent of a page that are filled: the rest is for entries that come later,
- * as in a B-tree.
- */
-#define ENTRY_FILL_FACTOR	90
-#define LEAST_FREE_BYTES	(BLCKSZ * (100 - ENTRY_FILL_FACTOR) / 100)
+#include "settings.h"
 
 struct EntryTree
 {
-	Relation	index;
-	MemoryContext context;		/* owns this struct and the levels */
-	MemoryContext term_context; /* memory of one term */
-	GinLevel   *leaves;
-	IndexTuple	entry;			/* entry of the last term, if its rows are in
-								 * a tree of lists; or NULL */
-	PostingTree *rows;			/* that tree */
-	GinStatsData stats;
-	uint64		ntids;
+	GinWriter  *writer;
+	Terms	   *terms;
+	GinLevel   *leaves;			/* its page is the last leaf of a part, or is
+								 * empty */
+	PGAlignedBlock inner;		/* memory for an entry of an inner page */
+	GinCounts	counts;
 };
 
-static GinLevel *
-begin_level(EntryTree *tree, uint16 flags)
-{
-	MemoryContext caller_context = MemoryContextSwitchTo(tree->context);
-	GinLevel   *level = gin_level_begin(flags);
-
-	tree->stats.nEntryPages++;
-	MemoryContextSwitchTo(caller_context);
-	return level;
-}
-
 EntryTree *
-entry_tree_begin(Relation index)
+entry_tree_begin(GinWriter *writer, Terms *terms)
 {
 	EntryTree  *tree = palloc0(sizeof(EntryTree));
 
-	tree->index = index;
-	tree->context = CurrentMemoryContext;
-	tree->term_context = AllocSetContextCreate(CurrentMemoryContext,
-											   "gpusort index entry",
-											   ALLOCSET_DEFAULT_SIZES);
-	gin_pages_begin(index);
-	tree->leaves = begin_level(tree, GIN_LEAF);
+	tree->writer = writer;
+	tree->terms = terms;
+	tree->leaves = gin_level_begin(GIN_LEAF);
+	gin_pages_begin(writer);
 	return tree;
 }
 
-static void add_entry(EntryTree *tree, GinLevel *level, IndexTuple entry);
+/*
+ * ---- inner pages
+ */
 
 /*
- * Returns what the level above gets of a page: its last entry, without rows.
+ * Adds an entry for a page to the level above, which is made if need be.  The
+ * entry is changed.
  */
-static IndexTuple
-form_inner_entry(Page page)
-{
-	OffsetNumber last = PageGetMaxOffsetNumber(page);
-	IndexTuple	entry = (IndexTuple) PageGetItem(page, PageGetItemId(page, last));
-	Size		bytes = IndexTupleSize(entry);
-	IndexTuple	inner;
-
-	if (GinPageIsLeaf(page) && !GinIsPostingTree(entry))
-		bytes = MAXALIGN(GinGetPostingOffset(entry));
-	inner = palloc(bytes);
-	memcpy(inner, entry, bytes);
-	inner->t_info = (inner->t_info & ~INDEX_SIZE_MASK) | bytes;
-	return inner;
-}
-
-/* Adds an entry for a page to the level above, which is made if need be. */
 static void
-add_to_parent(EntryTree *tree, GinLevel *level, IndexTuple inner,
+add_to_parent(EntryTree *tree, GinLevel *level, IndexTuple entry,
 			  BlockNumber block)
 {
-	GinSetDownlink(inner, block);
-	if (level->parent == NULL)
-		level->parent = begin_level(tree, 0);
-	add_entry(tree, level->parent, inner);
-	pfree(inner);
-}
+	GinLevel   *parent = level->parent;
 
-/* Writes a level's page, which is full, and goes on to a new one. */
-static void
-turn_page(EntryTree *tree, GinLevel *level)
-{
-	IndexTuple	inner = form_inner_entry(gin_level_page(level));
-	BlockNumber block = gin_level_turn_page(level, tree->index);
-
-	tree->stats.nEntryPages++;
-	add_to_parent(tree, level, inner, block);
-}
-
-/* Adds an entry to a level. */
-static void
-add_entry(EntryTree *tree, GinLevel *level, IndexTuple entry)
-{
-	Page		page = gin_level_page(level);
-	Size		bytes = IndexTupleSize(entry);
-	Size		free = PageGetFreeSpace(page);
-
-	/* a page has at least two entries, even large ones */
-	if (free < MAXALIGN(bytes) ||
-		(free - MAXALIGN(bytes) < LEAST_FREE_BYTES &&
-		 PageGetMaxOffsetNumber(page) >= 2))
-		turn_page(tree, level);
-	if (PageAddItem(page, (Item) entry, bytes, InvalidOffsetNumber, false,
-					false) == InvalidOffsetNumber)
-		elog(ERROR, "could not add an entry to index \"%s\"",
-			 RelationGetRelationName(tree->index));
-}
-
-/* Adds the entry of the last term, if its rows are in a tree of lists. */
-static void
-finish_term(EntryTree *tree)
-{
-	if (tree->entry != NULL)
+	GinSetDownlink(entry, block);
+	if (parent == NULL)
+		parent = level->parent = gin_level_begin(0);
+	if (!gin_level_add_entry(parent, entry))
 	{
-		/* 15 has a macro, which evaluates its argument twice */
-		BlockNumber root = posting_tree_finish(tree->rows);
+		PGAlignedBlock last;
 
-		GinSetPostingTree(tree->entry, root);
-		add_entry(tree, tree->leaves, tree->entry);
+		gin_page_copy_last_entry(gin_level_page(parent), (IndexTuple) last.data);
+		add_to_parent(tree, parent, (IndexTuple) last.data,
+					  gin_level_turn_page(parent, tree->writer));
+		(void) gin_level_add_entry(parent, entry);
 	}
-	tree->entry = NULL;
-	MemoryContextReset(tree->term_context);
 }
 
-/* Adds the lists of a row to the tree of lists of the last term. */
-static void
-add_lists(EntryTree *tree, const PostingRow *row)
+/*
+ * ---- leaves
+ */
+
+/* Returns whether the level has a page that is being filled. */
+static inline bool
+has_page(GinLevel *level)
 {
-	if (tree->entry == NULL)
-		elog(ERROR, "an entry of index \"%s\" has no tree of lists",
-			 RelationGetRelationName(tree->index));
-	posting_tree_add(tree->rows, posting_row_lists(row), row->list_bytes);
+	return PageGetMaxOffsetNumber(gin_level_page(level)) > 0;
+}
+
+/* Raises an error unless the last entry of a page is before the first of another. */
+static void
+check_order(EntryTree *tree, Page page, Page next)
+{
+	GinState   *gin = &tree->terms->gin;
+	OffsetNumber last = PageGetMaxOffsetNumber(page);
+	IndexTuple	a = (IndexTuple) PageGetItem(page, PageGetItemId(page, last));
+	IndexTuple	b = (IndexTuple)
+		PageGetItem(next, PageGetItemId(next, FirstOffsetNumber));
+	GinNullCategory category_a;
+	GinNullCategory category_b;
+	Datum		key_a = gintuple_get_key(gin, a, &category_a);
+	Datum		key_b = gintuple_get_key(gin, b, &category_b);
+
+	if (ginCompareAttEntries(gin, gintuple_get_attrnum(gin, a), key_a,
+							 category_a, gintuple_get_attrnum(gin, b), key_b,
+							 category_b) >= 0)
+		elog(ERROR, "parts of index \"%s\" are out of order",
+			 RelationGetRelationName(tree->writer->index));
+}
+
+/* Checks the order of the last leaf of a part and the next leaf. */
+static void
+check_next_leaf(EntryTree *tree, LeafRow *next)
+{
+	Page		page = gin_level_page(tree->leaves);
+	Buffer		buffer;
+
+	if (next->is_page)
+	{
+		check_order(tree, page, leaf_row_page(next));
+		return;
+	}
+	buffer = ReadBuffer(tree->writer->index, next->number);
+	LockBuffer(buffer, GIN_SHARE);
+	check_order(tree, page, BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+}
+
+/* Writes the last leaf of a part, ahead of the next leaf. */
+static void
+finish_part(EntryTree *tree, LeafRow *next)
+{
+	GinLevel   *leaves = tree->leaves;
+	IndexTuple	entry = (IndexTuple) tree->inner.data;
+
+	if (gpusort_verify)
+		check_next_leaf(tree, next);
+	if (next->number == InvalidBlockNumber)
+		next->number = gin_writer_new_block(tree->writer);
+	gin_page_copy_last_entry(gin_level_page(leaves), entry);
+	add_to_parent(tree, leaves, entry,
+				  gin_level_link_page(leaves, tree->writer, next->number));
+}
+
+static void
+add_counts(EntryTree *tree, GinCounts counts)
+{
+	tree->counts.entry_pages += counts.entry_pages;
+	tree->counts.data_pages += counts.data_pages;
+	tree->counts.entries += counts.entries;
+	tree->counts.tids += counts.tids;
 }
 
 void
-entry_tree_put(EntryTree *tree, const PostingRow *row)
+entry_tree_put(EntryTree *tree, LeafRow *leaf)
 {
-	MemoryContext caller_context = MemoryContextSwitchTo(tree->term_context);
+	GinLevel   *leaves = tree->leaves;
 
 	CHECK_FOR_INTERRUPTS();
-	if (!row->same)
+	add_counts(tree, leaf->counts);
+	if (has_page(leaves))
+		finish_part(tree, leaf);
+	if (leaf->is_page)
 	{
-		finish_term(tree);
-		tree->stats.nEntries++;
-		if (row->list_bytes == 0)
-			add_entry(tree, tree->leaves, posting_row_entry(row));
-		else
-		{
-			tree->entry = CopyIndexTuple(posting_row_entry(row));
-			tree->rows = posting_tree_begin(tree->index, &tree->stats);
-		}
+		memcpy(gin_level_page(leaves), leaf_row_page(leaf), BLCKSZ);
+		leaves->block = leaf->number;
 	}
-	if (row->list_bytes > 0)
-		add_lists(tree, row);
-	tree->ntids += row->ntids;
-	MemoryContextSwitchTo(caller_context);
+	else
+		add_to_parent(tree, leaves, leaf_row_entry(leaf), leaf->number);
 }
 
-/* Writes the page of the highest level, as the root. */
-static void
-write_root(EntryTree *tree, GinLevel *level)
-{
-	Buffer		root = ReadBuffer(tree->index, GIN_ROOT_BLKNO);
+/*
+ * ---- the end
+ */
 
-	LockBuffer(root, GIN_EXCLUSIVE);
-	gin_page_copy(root, gin_level_page(level));
-	UnlockReleaseBuffer(root);
-}
-
-/* Writes the last pages of all levels. */
+/* Writes the last pages of all levels, the highest one as the root. */
 static void
 write_last_pages(EntryTree *tree)
 {
@@ -207,20 +183,20 @@ write_last_pages(EntryTree *tree)
 
 	for (; level->parent != NULL; level = level->parent)
 	{
-		IndexTuple	inner = form_inner_entry(gin_level_page(level));
+		IndexTuple	entry = (IndexTuple) tree->inner.data;
 
-		add_to_parent(tree, level, inner,
-					  gin_level_write_page(level, tree->index));
+		gin_page_copy_last_entry(gin_level_page(level), entry);
+		add_to_parent(tree, level, entry,
+					  gin_level_write_page(level, tree->writer));
 	}
-	write_root(tree, level);
+	gin_writer_put(tree->writer, GIN_ROOT_BLKNO, gin_level_page(level));
 }
 
 uint64
 entry_tree_finish(EntryTree *tree)
 {
-	finish_term(tree);
 	write_last_pages(tree);
-	gin_pages_finish(tree->index, &tree->stats);
-	MemoryContextDelete(tree->term_context);
-	return tree->ntids;
+	add_counts(tree, gin_writer_take_counts(tree->writer));
+	gin_pages_finish(tree->writer, &tree->counts);
+	return tree->counts.tids;
 }

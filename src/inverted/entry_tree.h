@@ -1,33 +1,29 @@
 /*-------------------------------------------------------------------------
  *
  * entry_tree.h
- *	  Writing an inverted index from its terms in order.
+ *	  Completing an inverted index from its leaves in order.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_ENTRY_TREE_H
 #define GPUSORT_ENTRY_TREE_H
 
-#include "inverted/posting_rows.h"
+#include "inverted/entry_leaves.h"
+#include "inverted/terms.h"
 
 typedef struct EntryTree EntryTree;
 
 /*
- * Begins to write an index, whose file is empty.  Allocates in the current
- * memory context.
+ * Begins an index, whose file is empty.  This comes before all other writing,
+ * in any process.  Allocates in the current memory context, which has to be
+ * the same in all later calls.
  */
-extern EntryTree *entry_tree_begin(Relation index);
+extern EntryTree *entry_tree_begin(GinWriter *writer, Terms *terms);
 
-/*
- * Adds a row: the next term in order, with its entry, or more lists of the
- * last term, which come behind its lists so far.
- */
-extern void entry_tree_put(EntryTree *tree, const PostingRow *row);
+/* Adds the next leaf in order. */
+extern void entry_tree_put(EntryTree *tree, LeafRow *leaf);
 
-/*
- * Completes the index, and writes it to the WAL if necessary.  Returns the
- * number of TIDs in all lists.
- */
+/* Completes the index.  Returns the number of TIDs in all lists. */
 extern uint64 entry_tree_finish(EntryTree *tree);
 
 #endif							/* GPUSORT_ENTRY_TREE_H */

@@ -13,17 +13,46 @@
 #include "storage/bufpage.h"
 #include "utils/rel.h"
 
-/*
- * Makes the metapage of an empty index, and an empty root of the entry tree:
- * both have fixed numbers.
- */
-extern void gin_pages_begin(Relation index);
+/* What an index has, or a part of it. */
+typedef struct GinCounts
+{
+	uint64		entry_pages;	/* pages of the entry tree */
+	uint64		data_pages;		/* pages of trees of lists */
+	uint64		entries;
+	uint64		tids;			/* in all lists */
+} GinCounts;
 
 /*
- * Notes the counts of a complete index on the metapage, and writes the index
- * to the WAL if necessary.
+ * Writes pages of an index, in one of the processes that build it.  Pages are
+ * new ones at the end of the index.
  */
-extern void gin_pages_finish(Relation index, GinStatsData *stats);
+typedef struct GinWriter
+{
+	Relation	index;
+	BlockNumber next;			/* first new page that has no content yet */
+	BlockNumber end;			/* end of these new pages */
+	uint64		nblocks;		/* pages that this process has made */
+	GinCounts	counts;			/* of what was written and not yet taken */
+} GinWriter;
+
+extern void gin_writer_init(GinWriter *writer, Relation index);
+
+/* Returns the number of a new page. */
+extern BlockNumber gin_writer_new_block(GinWriter *writer);
+
+/* Writes a page to its place in the index, and to the WAL if necessary. */
+extern void gin_writer_put(GinWriter *writer, BlockNumber block, Page page);
+
+/* Returns the counts since the last call. */
+extern GinCounts gin_writer_take_counts(GinWriter *writer);
+
+/*
+ * gin_pages_begin() makes the metapage of an index, whose file is empty, and
+ * the page of the root: both have fixed numbers.  gin_pages_finish() notes the
+ * counts of a complete index on the metapage.
+ */
+extern void gin_pages_begin(GinWriter *writer);
+extern void gin_pages_finish(GinWriter *writer, const GinCounts *counts);
 
 /*
  * A level of a tree, and its page that is being filled, in memory.  The first
@@ -47,18 +76,30 @@ gin_level_page(GinLevel *level)
 extern GinLevel *gin_level_begin(uint16 flags);
 
 /*
- * Writes the level's page, which is full, with a link to the next page.
- * Returns the number of the page.  Afterwards the level has an empty page.
+ * Writes the level's page, which is full, with a link to the next page: to
+ * page "next", or to a new one.  Returns the number of the page.  Afterwards
+ * the level has an empty page.
  */
-extern BlockNumber gin_level_turn_page(GinLevel *level, Relation index);
+extern BlockNumber gin_level_turn_page(GinLevel *level, GinWriter *writer);
+extern BlockNumber gin_level_link_page(GinLevel *level, GinWriter *writer,
+									   BlockNumber next);
 
 /*
  * Writes the level's page as it is, and returns its number.  The last page of
  * a level has no link.
  */
-extern BlockNumber gin_level_write_page(GinLevel *level, Relation index);
+extern BlockNumber gin_level_write_page(GinLevel *level, GinWriter *writer);
 
-/* Copies a page to a buffer, which is locked. */
-extern void gin_page_copy(Buffer buffer, Page page);
+/*
+ * Adds an entry to the level's page, if that has room.  Pages of entries are
+ * filled to 90 percent.
+ */
+extern bool gin_level_add_entry(GinLevel *level, IndexTuple entry);
+
+/*
+ * Copies the last entry of a page to memory for BLCKSZ bytes, without its
+ * rows: this is what the level above gets of the page.
+ */
+extern void gin_page_copy_last_entry(Page page, IndexTuple copy);
 
 #endif							/* GPUSORT_GIN_PAGES_H */

@@ -6,8 +6,8 @@
  * This is blocked sort-based indexing, as in the paper on bitonic networks.
  * Rows are parsed into pairs of a term and a TID (term_scan.c).  As many pairs
  * as memory holds are a block, which is sorted (term_block.c).  If there is
- * only one block, the index is written from it (entry_tree.c).  Otherwise each
- * block becomes a run in a file, of terms with compressed lists of TIDs
+ * only one block, the index is written from it (entry_leaves.c, entry_tree.c).
+ * Otherwise each block becomes a run in a file, of terms with compressed lists of TIDs
  * (posting_rows.c).  The merge of all runs joins the lists of equal terms, and
  * the index is written from that.  Where a block would have few rows of each
  * term, pairs are first divided by the order of terms, and make up one run
@@ -58,8 +58,9 @@ typedef struct InvertedBuild
 	SortedRuns *runs;			/* runs of this process; NULL: there are none */
 	RunTape    *run;			/* the run that is being written, or NULL */
 	EntryInserts *inserts;		/* inserted blocks; NULL: there are none */
-	RowReader  *rows;			/* all terms in order, with their lists; NULL:
-								 * there are none */
+	GinWriter	writer;
+	EntryTree  *tree;			/* NULL while blocks are inserted */
+	RowReader  *leaves;			/* leaves of the index; NULL: there are none */
 	SortProgress *progress;
 
 	instr_time	since;			/* beginning of the present phase */
@@ -120,18 +121,17 @@ spill_block(TermScan *scan, bool ends_run)
 		write_run(build, ends_run);
 }
 
-/* Writes the index from all terms in order; returns the number of TIDs. */
+/* Writes the index, leaf by leaf; returns the number of TIDs. */
 static uint64
 write_index(InvertedBuild *build)
 {
-	EntryTree  *tree = entry_tree_begin(build->index);
-	RowReader  *rows = build->rows;
-	const PostingRow *row;
+	RowReader  *leaves = build->leaves;
+	LeafRow    *leaf;
 
 	sort_progress_enter(build->progress, PROGRESS_WRITING_INDEX);
-	while (rows != NULL && (row = rows->next(rows)) != NULL)
-		entry_tree_put(tree, row);
-	return entry_tree_finish(tree);
+	while (leaves != NULL && (leaf = leaves->next(leaves)) != NULL)
+		entry_tree_put(build->tree, leaf);
+	return entry_tree_finish(build->tree);
 }
 
 /* Parses all rows into blocks, in this process. */
@@ -170,17 +170,44 @@ collect_terms(InvertedBuild *build)
 	build->sort_microseconds += build->scan.spill_microseconds;
 }
 
-/* Begins to merge this process's runs. */
-static void
+/* Begins to merge this process's runs.  Returns what reads all terms in order. */
+static RowReader *
 merge_own_runs(InvertedBuild *build)
 {
 	term_block_end(build->scan.block);
 	sort_progress_enter(build->progress, PROGRESS_MERGING_RUNS);
 	sorted_runs_merge(build->runs);
-	build->rows = posting_rows_join(build->scan.terms,
-									sorted_runs_reader(build->runs),
-									build->limit / LISTS_PART);
 	build->memory = Max(build->memory, sorted_runs_disk(build->runs));
+	return posting_rows_join(build->scan.terms,
+							 sorted_runs_reader(build->runs),
+							 build->limit / LISTS_PART);
+}
+
+/* Sorts the only block.  Returns what reads all terms in order. */
+static RowReader *
+sort_block(InvertedBuild *build)
+{
+	term_scan_sort(&build->scan);
+	return posting_rows_of_block(build->scan.terms, build->scan.block);
+}
+
+/* Begins the index, and what reads its leaves. */
+static void
+begin_index(InvertedBuild *build)
+{
+	RowReader  *rows;
+
+	build->tree = entry_tree_begin(&build->writer, build->scan.terms);
+	if (build->workers != NULL)
+	{
+		sort_progress_enter(build->progress, PROGRESS_MERGING_RUNS);
+		build->leaves = inverted_workers_merge(build->workers, &build->writer,
+											   build->limit);
+		build->memory = inverted_workers_disk(build->workers);
+		return;
+	}
+	rows = build->runs != NULL ? merge_own_runs(build) : sort_block(build);
+	build->leaves = entry_leaves_begin(&build->writer, rows);
 }
 
 /* Sorts the last block, and begins the merge of runs if there are some. */
@@ -189,20 +216,8 @@ sort_terms(InvertedBuild *build)
 {
 	if (build->scan.has_spilled && term_block_rows(build->scan.block) > 0)
 		term_scan_spill(&build->scan, true);
-	if (build->workers != NULL)
-	{
-		sort_progress_enter(build->progress, PROGRESS_MERGING_RUNS);
-		build->rows = inverted_workers_merge(build->workers, build->limit);
-		build->memory = inverted_workers_disk(build->workers);
-	}
-	else if (build->runs != NULL)
-		merge_own_runs(build);
-	else if (build->inserts == NULL)
-	{
-		term_scan_sort(&build->scan);
-		build->rows = posting_rows_of_block(build->scan.terms,
-											build->scan.block);
-	}
+	if (build->inserts == NULL)
+		begin_index(build);
 	build->memory = Max(build->memory, build->scan.most_bytes);
 	take_time(build, &build->sort_microseconds);
 }
@@ -273,6 +288,7 @@ inverted_build_perform(Relation heap, Relation index, IndexInfo *info,
 	context = AllocSetContextCreate(caller_context, "gpusort index build",
 									ALLOCSET_SMALL_SIZES);
 	MemoryContextSwitchTo(context);
+	gin_writer_init(&build.writer, index);
 	build.progress = sort_progress_begin(PROGRESS_OF_INDEX_BUILD,
 										 expected_rows, true);
 	build_index(&build, result);

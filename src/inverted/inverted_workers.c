@@ -6,8 +6,9 @@
  * The leader and its workers share one scan of the table.  Each process sorts
  * blocks of its own, in its part of the memory, and writes them as runs that
  * all can read.  When all rows are in runs, the leader decides what the
- * workers do: they merge ranges of terms and send these to the leader, or end.
- * The leader writes the index from all terms in order.
+ * workers do: they merge ranges of terms, write the leaves of these ranges, and
+ * tell the leader of them; or they end.  The leader completes the index from
+ * all leaves in order.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,6 +17,7 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
+#include "inverted/entry_leaves.h"
 #include "inverted/inverted_workers.h"
 #include "inverted/posting_parts.h"
 #include "inverted/term_scan.h"
@@ -47,7 +49,7 @@ struct InvertedWorkers
 	RowSegments *segments;		/* none: rows are in runs */
 	RowCollector *collector;	/* waits for the workers */
 	PostingOrder order;
-	PostingWrapper joining;
+	PostingWrapper wrapper;
 	MergedRuns	merge;			/* runs of all */
 };
 
@@ -101,11 +103,13 @@ scan_share(Member *member, SharedRuns *runs, Relation heap, Relation index,
 
 /* Waits for the decision, and makes parts of the merge if that is it. */
 static void
-help_to_merge(BuildTeam *team, Terms *terms, SortProgress *progress)
+help_to_merge(BuildTeam *team, Relation index, Terms *terms,
+			  SortProgress *progress)
 {
 	TeamWork	work;
 	PostingOrder order;
-	PostingWrapper joining;
+	GinWriter	writer;
+	PostingWrapper wrapper;
 
 	sort_progress_enter(progress, PROGRESS_WAITING_FOR_LEADER);
 	work = leader_decision_await(&team->parts.decision);
@@ -113,10 +117,12 @@ help_to_merge(BuildTeam *team, Terms *terms, SortProgress *progress)
 		return;
 	sort_progress_enter(progress, PROGRESS_MERGING_RUNS);
 	posting_order_init(&order, terms);
-	posting_wrapper_init(&joining, terms, team->runs.limit / LISTS_PART);
+	gin_writer_init(&writer, index);
+	posting_wrapper_init(&wrapper, &order, &writer,
+						 team->runs.limit / LISTS_PART);
 	merged_runs_help(&team->runs, &team->parts, work,
 					 run_order_of_own(&order.own), POSTING_ROW_FORMAT,
-					 &joining.wrapper);
+					 &wrapper.wrapper);
 }
 
 /* Sorts a worker's share of the rows, and helps the leader with the runs. */
@@ -140,7 +146,8 @@ work(BuildWorker *worker)
 	shared_parts_offer(&team->parts);
 	shared_rows_finish(worker->rows, ParallelWorkerNumber, 0);
 
-	help_to_merge(team, member.scan.terms, member.scan.progress);
+	help_to_merge(team, worker->index, member.scan.terms,
+				  member.scan.progress);
 	member_runs_close(&member.runs);
 	sort_progress_end(member.scan.progress);
 }
@@ -214,29 +221,30 @@ inverted_workers_collect(InvertedWorkers *workers, IndexInfo *info,
 }
 
 RowReader *
-inverted_workers_merge(InvertedWorkers *workers, Size limit)
+inverted_workers_merge(InvertedWorkers *workers, GinWriter *writer, Size limit)
 {
 	BuildTeam  *team = workers->processes->team;
 	MergedRuns *merge = &workers->merge;
-	Terms	   *terms = workers->order.terms;
 	int			nmembers = build_processes_workers(workers->processes) + 1;
+	RowReader  *joined;
 
 	if (shared_runs_count(&team->runs) == 0)
 		return NULL;
-	posting_wrapper_init(&workers->joining, terms,
+	posting_wrapper_init(&workers->wrapper, &workers->order, writer,
 						 team->runs.limit / LISTS_PART);
 	merged_runs_begin(merge, &team->runs, &team->parts,
 					  run_order_of_own(&workers->order.own),
 					  POSTING_ROW_FORMAT, limit - limit / LISTS_PART);
-	merge->wrapper = &workers->joining.wrapper;
-	/* a joined row may be longer than all rows in runs */
-	if (team->runs.longest_row + POSTING_ROW_MOST_BYTES > STREAM_MOST_ROW_BYTES ||
-		!merged_runs_prepare(merge, WORK_SEND_PARTS, nmembers))
+	merge->wrapper = &workers->wrapper.wrapper;
+	if (!merged_runs_prepare(merge, WORK_SEND_PARTS, nmembers))
 		(void) merged_runs_prepare(merge, WORK_WRITE_PARTS, nmembers);
 	merged_runs_announce(merge);
-	/* whoever makes a part has joined its lists */
-	return merge->work != WORK_NONE ? merged_runs_rows(merge) :
-		posting_rows_join(terms, merged_runs_rows(merge), limit / LISTS_PART);
+	/* whoever makes a part has written its leaves */
+	if (merge->work != WORK_NONE)
+		return merged_runs_rows(merge);
+	joined = posting_rows_join(workers->order.terms, merged_runs_rows(merge),
+							   limit / LISTS_PART);
+	return entry_leaves_begin(writer, joined);
 }
 
 Size

@@ -37,10 +37,12 @@ extern void inverted_workers_collect(InvertedWorkers *workers,
 
 /*
  * Begins to merge the runs of all processes, in this process with "limit"
- * bytes of memory.  Returns what reads their rows in order; NULL if there are
+ * bytes of memory, and to write leaves, in this process with "writer".  Comes
+ * after entry_tree_begin().  Returns what reads LeafRows; NULL if there are
  * none.
  */
-extern RowReader *inverted_workers_merge(InvertedWorkers *workers, Size limit);
+extern RowReader *inverted_workers_merge(InvertedWorkers *workers,
+										 GinWriter *writer, Size limit);
 
 /* Returns the bytes of all files, and the number of workers. */
 extern Size inverted_workers_disk(const InvertedWorkers *workers);

@@ -1,29 +1,31 @@
 /*-------------------------------------------------------------------------
  *
  * posting_parts.h
- *	  Parts of the merge of all runs, with joined lists.
+ *	  Parts of the merge of all runs, written to the index.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_POSTING_PARTS_H
 #define GPUSORT_POSTING_PARTS_H
 
+#include "inverted/gin_pages.h"
 #include "inverted/posting_rows.h"
 #include "team/merged_runs.h"
 
 /*
- * Lets the merge join the lists of each term: whoever makes a part makes rows
- * of joined lists.  Lists take about "limit" bytes of memory.  "wrapper" must
- * stay.
+ * Lets whoever makes a part of the merge join the lists of its terms, and
+ * write its leaves with "writer": the rows of parts are LeafRows.  Lists take
+ * about "limit" bytes of memory.  "wrapper", "order" and "writer" must stay.
  */
 typedef struct PostingWrapper
 {
 	PartWrapper wrapper;		/* must be first */
-	Terms	   *terms;
+	PostingOrder *order;
+	GinWriter  *writer;
 	Size		limit;
 } PostingWrapper;
 
-extern void posting_wrapper_init(PostingWrapper *wrapper, Terms *terms,
-								 Size limit);
+extern void posting_wrapper_init(PostingWrapper *wrapper, PostingOrder *order,
+								 GinWriter *writer, Size limit);
 
 #endif							/* GPUSORT_POSTING_PARTS_H */

@@ -19,28 +19,19 @@
 
 struct PostingTree
 {
-	Relation	index;
-	GinStatsData *stats;
+	GinWriter  *writer;
 	GinLevel   *leaves;
 	Size		leaf_bytes;		/* bytes of the lists on the present leaf */
 	Size		last_list;		/* where the last of them begins */
 };
 
-static GinLevel *
-begin_level(PostingTree *tree, uint16 flags)
-{
-	tree->stats->nDataPages++;
-	return gin_level_begin(flags);
-}
-
 PostingTree *
-posting_tree_begin(Relation index, GinStatsData *stats)
+posting_tree_begin(GinWriter *writer)
 {
 	PostingTree *tree = palloc0(sizeof(PostingTree));
 
-	tree->index = index;
-	tree->stats = stats;
-	tree->leaves = begin_level(tree, GIN_DATA | GIN_LEAF | GIN_COMPRESSED);
+	tree->writer = writer;
+	tree->leaves = gin_level_begin(GIN_DATA | GIN_LEAF | GIN_COMPRESSED);
 	return tree;
 }
 
@@ -60,7 +51,7 @@ add_to_parent(PostingTree *tree, GinLevel *level, BlockNumber block,
 	PostingItem item;
 
 	if (parent == NULL)
-		parent = level->parent = begin_level(tree, GIN_DATA);
+		parent = level->parent = gin_level_begin(GIN_DATA);
 	page = gin_level_page(parent);
 	if (GinNonLeafDataPageGetFreeSpace(page) < sizeof(PostingItem))
 		turn_page(tree, parent,
@@ -79,8 +70,7 @@ turn_page(PostingTree *tree, GinLevel *level, const ItemPointerData *last)
 	BlockNumber block;
 
 	*GinDataPageGetRightBound(gin_level_page(level)) = bound;
-	block = gin_level_turn_page(level, tree->index);
-	tree->stats->nDataPages++;
+	block = gin_level_turn_page(level, tree->writer);
 	add_to_parent(tree, level, block, &bound);
 }
 
@@ -174,7 +164,7 @@ posting_tree_finish(PostingTree *tree)
 	{
 		GinLevel   *parent = level->parent;
 
-		block = gin_level_write_page(level, tree->index);
+		block = gin_level_write_page(level, tree->writer);
 		if (parent == NULL)
 			return block;
 		add_to_parent(tree, level, block, &infinity);

@@ -8,15 +8,16 @@
 #ifndef GPUSORT_POSTING_TREE_H
 #define GPUSORT_POSTING_TREE_H
 
+#include "inverted/gin_pages.h"
 #include "inverted/posting_rows.h"
 
 typedef struct PostingTree PostingTree;
 
 /*
- * Begins a tree, which counts its pages in "stats".  Allocates in the current
- * memory context, which has to be the same in all later calls.
+ * Begins a tree.  Allocates in the current memory context, which has to be the
+ * same in all later calls.
  */
-extern PostingTree *posting_tree_begin(Relation index, GinStatsData *stats);
+extern PostingTree *posting_tree_begin(GinWriter *writer);
 
 /*
  * Adds compressed lists, "bytes" bytes in all, whose TIDs come behind all TIDs

@@ -21,6 +21,7 @@
 #include "pgstat.h"
 #include "postmaster/bgworker_internals.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "storage/pg_shmem.h"
 #if PG_VERSION_NUM >= 170000
 #include "storage/read_stream.h"
@@ -460,6 +461,44 @@ smgr_bulk_finish(BulkWriteState *state)
 	pfree(state);
 }
 #endif
+
+/*
+ * Makes *nblocks new pages of zeros at the end of a relation, or fewer: sets
+ * *nblocks to their number, and returns the number of the first one.  Before
+ * 16 a relation grows by one page at a time.
+ */
+#define MOST_BLOCKS_OF_EXTENSION	64
+
+static inline BlockNumber
+extend_relation(Relation relation, uint32 *nblocks)
+{
+#if PG_VERSION_NUM >= 160000
+	Buffer		buffers[MOST_BLOCKS_OF_EXTENSION];
+	BlockNumber first = ExtendBufferedRelBy(BMR_REL(relation), MAIN_FORKNUM,
+											NULL, 0,
+											Min(*nblocks, MOST_BLOCKS_OF_EXTENSION),
+											buffers, nblocks);
+
+	for (uint32 i = 0; i < *nblocks; i++)
+		ReleaseBuffer(buffers[i]);
+	return first;
+#else
+	/* workers may extend a relation that only its own transaction knows */
+	bool		is_shared = !RelationUsesLocalBuffers(relation);
+	Buffer		buffer;
+	BlockNumber block;
+
+	if (is_shared)
+		LockRelationForExtension(relation, ExclusiveLock);
+	buffer = ReadBuffer(relation, P_NEW);
+	if (is_shared)
+		UnlockRelationForExtension(relation, ExclusiveLock);
+	block = BufferGetBlockNumber(buffer);
+	ReleaseBuffer(buffer);
+	*nblocks = 1;
+	return block;
+#endif
+}
 
 /*
  * Reading many blocks of a relation, each into a pinned buffer that the caller

@@ -58,8 +58,7 @@ merged_runs_prepare(MergedRuns *runs, TeamWork work, int nmembers)
 {
 	runs->merge = part_merge_begin(runs->shared, runs->parts, runs->order,
 								   runs->format, NULL);
-	if (part_merge_divide(runs->merge, work, nmembers,
-						  runs->wrapper != NULL ? runs->wrapper->growth : 1) &&
+	if (part_merge_divide(runs->merge, work, nmembers) &&
 		(work != WORK_SEND_PARTS || begin_to_receive(runs)))
 	{
 		runs->work = work;
@@ -118,7 +117,7 @@ merged_runs_announce(MergedRuns *runs)
 			break;
 	}
 	runs->merge = NULL;
-	if (runs->reader != NULL && gpusort_verify)
+	if (runs->reader != NULL && runs->wrapper == NULL && gpusort_verify)
 		part_reader_check(runs->reader, runs->order, runs->format);
 }
 

@@ -13,14 +13,14 @@
 
 /*
  * Lets another maker stand before the maker of parts: wrap() returns that
- * maker, which owns the maker that it gets.  Has to be the same in all
+ * maker, which owns the maker that it gets.  It may make other rows, in an
+ * order of their own, which take no more bytes than the rows that it gets; and
+ * it checks the order of these for gpusort.verify.  Has to be the same in all
  * processes.
  */
 typedef struct PartWrapper
 {
 	PartMaker  *(*wrap) (struct PartWrapper *wrapper, PartMaker *maker);
-	int			growth;			/* about the most bytes of a part for each
-								 * byte of its rows in runs */
 } PartWrapper;
 
 /* The merge of the runs of all members, in the collector. */

@@ -273,12 +273,12 @@ memory_for_stream(const PartMerge *merge, uint64 bytes)
  * would be too small, or too many.
  */
 static bool
-divide_to_send(PartMerge *merge, int nhelpers, int growth)
+divide_to_send(PartMerge *merge, int nhelpers)
 {
 	SharedRuns *shared = merge->shared;
 	uint64		bytes = shared->disk + shared->nsorted * HEADER_BYTES;
-	Size		memory = memory_for_stream(merge, bytes * growth);
-	uint64		nparts = bytes * growth / (memory * STREAMED_PART_SHARE) + 1;
+	Size		memory = memory_for_stream(merge, bytes);
+	uint64		nparts = bytes / (memory * STREAMED_PART_SHARE) + 1;
 
 	nparts = Max(nparts, (nhelpers + 1) * PARTS_OF_PROCESS);
 	shared->stream_memory = memory;
@@ -293,7 +293,7 @@ divide_to_send(PartMerge *merge, int nhelpers, int growth)
 }
 
 bool
-part_merge_divide(PartMerge *merge, TeamWork work, int nmembers, int growth)
+part_merge_divide(PartMerge *merge, TeamWork work, int nmembers)
 {
 	const SharedRuns *shared = merge->shared;
 	int			nhelpers = shared_parts_helpers(merge->parts);
@@ -306,7 +306,7 @@ part_merge_divide(PartMerge *merge, TeamWork work, int nmembers, int growth)
 		case WORK_EMIT_PARTS:
 			return divide_evenly(merge, nmembers);
 		case WORK_SEND_PARTS:
-			return nhelpers > 0 && divide_to_send(merge, nhelpers, growth);
+			return nhelpers > 0 && divide_to_send(merge, nhelpers);
 		case WORK_WRITE_PARTS:
 			/* parts in files take the space of the runs once more */
 			return nhelpers > 0 && temp_file_limit < 0 &&

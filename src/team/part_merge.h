@@ -31,11 +31,9 @@ extern PartMerge *part_merge_begin(SharedRuns *shared, SharedParts *parts,
  * before its decision.  All nmembers members emit parts; the helpers send
  * parts; helpers and collector write parts.  Returns false if that does not
  * pay, or if memory or disk space does not suffice.  For parts that are sent,
- * sets stream_memory in SharedRuns; they have about "growth" times the bytes
- * of the rows in runs.
+ * sets stream_memory in SharedRuns.
  */
-extern bool part_merge_divide(PartMerge *merge, TeamWork work, int nmembers,
-							  int growth);
+extern bool part_merge_divide(PartMerge *merge, TeamWork work, int nmembers);
 
 /*
  * Returns the maker of the parts, which owns the merge.  The first part that
