@@ -172,7 +172,7 @@ gin_level_add_entry(GinLevel *level, IndexTuple entry)
 		(free - MAXALIGN(bytes) < LEAST_FREE_BYTES &&
 		 PageGetMaxOffsetNumber(page) >= 2))
 		return false;
-	if (PageAddItem(page, (Item) entry, bytes, InvalidOffsetNumber, false,
+	if (PageAddItem(page, (void *) entry, bytes, InvalidOffsetNumber, false,
 					false) == InvalidOffsetNumber)
 		elog(ERROR, "could not add an entry to a page of an index");
 	return true;

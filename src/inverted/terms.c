@@ -147,7 +147,7 @@ set_comparison(TermType *type, Oid function, Oid collation)
 		case F_BTTEXTCMP:
 			if (!COLLATION_IS_C(collation))
 				break;
-			/* FALLTHROUGH */
+			pg_fallthrough;
 		case F_BYTEACMP:
 		case F_GIN_CMP_TSLEXEME:
 		case F_GIN_COMPARE_JSONB:
