@@ -44,6 +44,7 @@ OBJS = \
 	src/device/sort_job.o \
 	src/executor/after_rows.o \
 	src/executor/explain_sort.o \
+	src/executor/explain_window.o \
 	src/executor/first_rows.o \
 	src/executor/gpusort_plan.o \
 	src/executor/native_sort.o \
@@ -52,6 +53,7 @@ OBJS = \
 	src/executor/node_groups.o \
 	src/executor/node_limit.o \
 	src/executor/node_stream.o \
+	src/executor/node_window.o \
 	src/executor/parallel_sort.o \
 	src/executor/percentile.o \
 	src/executor/row_sort.o \
@@ -61,6 +63,7 @@ OBJS = \
 	src/executor/value_aggregates.o \
 	src/executor/value_buffer.o \
 	src/executor/value_cast.o \
+	src/executor/window_plan.o \
 	src/executor/worker_reports.o \
 	src/index/take_builds.o \
 	src/index/worker_setting.o \
@@ -110,6 +113,7 @@ OBJS = \
 	src/planner/order_paths.o \
 	src/planner/plan_columns.o \
 	src/planner/plan_sort.o \
+	src/planner/plan_windows.o \
 	src/planner/sort_paths.o \
 	src/planner/sort_refusal.o \
 	src/planner/value_paths.o \
@@ -118,6 +122,7 @@ OBJS = \
 	src/port/shared_memory.o \
 	src/sort/group_keys.o \
 	src/sort/group_limit.o \
+	src/sort/group_starts.o \
 	src/sort/row_batch.o \
 	src/sort/row_compare.o \
 	src/sort/row_order.o \
@@ -144,7 +149,14 @@ OBJS = \
 	src/team/shared_rows.o \
 	src/team/shared_runs.o \
 	src/team/sorted_slices.o \
-	src/team/team.o
+	src/team/team.o \
+	src/window/window_aggregate.o \
+	src/window/window_frame.o \
+	src/window/window_function.o \
+	src/window/window_range.o \
+	src/window/window_rows.o \
+	src/window/window_run.o \
+	src/window/window_slot.o
 
 PG_CPPFLAGS = -I$(srcdir)/src $(if $(gpusortd_path),-DGPUSORTD_PATH='"$(gpusortd_path)"')
 SHLIB_LINK = -Wl,--version-script=src/exports.map

@@ -7,7 +7,7 @@
 -- cost of sorting keys (gpusort.host_sort_row_cost) is taken as 0. The difference of the total costs is the gain. Where
 -- gpusort replaces a sort in the finished plan, as for windows, that node still has the cost of PostgreSQL's own sort. Such a node
 -- returns rows at cpu_operator_cost each. Its cost is replaced by that of another sort that the planner does know, of as many rows of
--- the same width, by a bigint.
+-- the same width, by a bigint. What windows gain beyond their sort is not counted.
 --
 -- The planner charges PostgreSQL's sort the same for input in any order. But that sort compares each row only once if all rows come
 -- in order. So comparisons are taken off the cost of a Sort as far as statistics say that a table is in the order of its first
@@ -110,6 +110,7 @@ BEGIN
 
 			FOREACH mode IN ARRAY ARRAY['stock', 'gpu', 'host'] LOOP
 				PERFORM set_config('gpusort.enable', (mode <> 'stock')::text, true);
+				PERFORM set_config('gpusort.enable_windows', 'off', true);
 				PERFORM set_config('gpusort.host_sort_row_cost', CASE mode WHEN 'gpu' THEN '0' ELSE key_cost END, true);
 
 				-- before 16 EXPLAIN knows values of parameters only, each of which needs a type, those too that are no longer there

@@ -48,6 +48,7 @@
 #include "planner/gather_paths.h"
 #include "planner/group_paths.h"
 #include "planner/plan_sort.h"
+#include "planner/plan_windows.h"
 #include "planner/value_paths.h"
 #include "settings.h"
 
@@ -106,6 +107,7 @@ _PG_init(void)
 	gather_paths_init();
 	group_paths_init();
 	value_paths_init();
+	plan_windows_init();
 	sort_bound_init(&gpusort_exec_methods);
 	hooks_install();
 	if (process_shared_preload_libraries_in_progress)

@@ -21,6 +21,7 @@
 
 bool		gpusort_enable = true;
 bool		gpusort_enable_sort = true;
+bool		gpusort_enable_windows = false;
 bool		gpusort_enable_index_build = true;
 bool		gpusort_enable_costs = true;
 int			gpusort_device = DEVICE_AUTO;
@@ -204,6 +205,11 @@ settings_define(void)
 							 NULL,
 							 &gpusort_enable_sort, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpusort.enable_windows",
+							 "Enables evaluating window functions where rows are sorted.",
+							 NULL,
+							 &gpusort_enable_windows, false,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpusort.enable_index_build",
 							 "Enables taking over builds of B-tree and GIN indexes.",
 							 NULL,

@@ -37,6 +37,7 @@ typedef enum GatherChoice
 /* Each is described in settings.c and in docs/settings.md. */
 extern bool gpusort_enable;
 extern bool gpusort_enable_sort;
+extern bool gpusort_enable_windows;
 extern bool gpusort_enable_index_build;
 extern bool gpusort_enable_costs;
 extern int	gpusort_device;		/* a DeviceChoice */

@@ -41,8 +41,8 @@ write_groups(CustomScan *scan, const PlannedSort *sort, int ngroup_columns)
 									  list_make1_int(ngroup_columns));
 }
 
-static int
-read_groups(const CustomScan *scan)
+int
+groups_columns(const CustomScan *scan)
 {
 	return linitial_int(lsecond(scan->custom_private));
 }
@@ -69,7 +69,7 @@ create_groups_state(CustomScan *scan)
 	sort->css.methods = &groups_exec_methods;
 	sort->ncolumns = planned.ncolumns;
 	sort->columns = planned.columns;
-	sort->ngroup_columns = read_groups(scan);
+	sort->ngroup_columns = groups_columns(scan);
 	node_limit_set(&sort->limit, &planned.limit);
 	sort->emission = EMIT_PARTS;
 	return (Node *) sort;

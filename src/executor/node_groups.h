@@ -15,6 +15,9 @@ extern const CustomScanMethods groups_scan_methods;
 
 extern bool is_gpusort_groups(const Plan *plan);
 
+/* The number of first sort columns by which a GpuSortGroups keeps groups. */
+extern int	groups_columns(const CustomScan *scan);
+
 /*
  * Makes a GpuSortGroups of this target list.  It sorts what is below the Sort
  * as the Sort does, and keeps rows together that are equal in the first

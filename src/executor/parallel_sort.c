@@ -105,13 +105,15 @@ sort_alone(ParallelSort *sort)
 		sort->sort = row_sort_begin_few(&sort->emptied,
 										sort->descriptor,
 										sort->columns, sort->ncolumns,
-										child->plan->plan_rows, NO_BOUND, false);
+										child->plan->plan_rows, NO_BOUND,
+										sort->random_access);
 	else
 		sort->sort = row_sort_begin(sort->descriptor, sort->columns,
 									sort->ncolumns, child->plan->plan_rows,
-									NO_BOUND, false);
+									NO_BOUND, sort->random_access);
 	MemoryContextSwitchTo(caller_context);
 	row_sort_limit_groups(sort->sort, node_limit_of_sort(&sort->limit));
+	row_sort_keep_starts(sort->sort, sort->nstart_columns);
 	while ((slot = next_row(sort, child)) != NULL)
 		row_sort_put(sort->sort, slot);
 	sort->last_was_small = sort->nrows < gpusort_min_rows;

@@ -58,6 +58,10 @@ struct ParallelSort
 	int			ngroup_columns; /* number of the first columns, which make a
 								 * group */
 	NodeLimit	limit;			/* limits the rows of each group */
+	int			nstart_columns; /* first columns in which neighbours are told
+								 * apart, if a single process sorts */
+	bool		random_access;	/* rows may be fetched again, if a single
+								 * process sorts */
 	SortEmission emission;
 	bool		leaves_out_nulls;	/* rows whose first column is NULL are
 									 * left out */

@@ -276,6 +276,13 @@ row_sort_limit_groups(RowSort *sort, GroupLimit *limit)
 		external_sort_limit_groups(sort->external, limit);
 }
 
+void
+row_sort_keep_starts(RowSort *sort, int ncolumns)
+{
+	if (sort->status == TAKES_ROWS && !sort->keeps_values && ncolumns > 0)
+		row_order_keep_starts(sort->external->order, ncolumns);
+}
+
 /* Begins another sort in the place of one that has been emptied. */
 static void
 begin_again(RowSort *sort, double expected_rows)
@@ -382,13 +389,32 @@ put_in_store(RowSort *sort, TupleTableSlot *slot)
 	return external_sort_put(sort->external, slot);
 }
 
+/*
+ * Frees what tells where groups begin, when memory is full, so that no run is
+ * written only because of that.  Then rows are compared.  Returns false if
+ * there is nothing of that kind.
+ */
+static bool
+free_starts(RowSort *sort)
+{
+	RowOrder   *order = sort->external->order;
+
+	/* a limit of groups needs the same */
+	if (order->group_keys == NULL || order->group_keys->nstart_columns == 0 ||
+		row_order_is_limited(order))
+		return false;
+	row_order_keep_starts(order, 0);
+	return true;
+}
+
 /* Puts a row into the sort by keys, or into the native sort. */
 static inline void
 put_row(RowSort *sort, TupleTableSlot *slot)
 {
 	if (likely(sort->status == TAKES_ROWS))
 	{
-		if (likely(put_in_store(sort, slot)))
+		if (likely(put_in_store(sort, slot)) ||
+			(free_starts(sort) && put_in_store(sort, slot)))
 			return;
 		make_room(sort);
 	}
@@ -712,6 +738,20 @@ void
 row_sort_skip(RowSort *sort, uint64 nrows)
 {
 	sort->source->methods->skip(sort->source, nrows);
+}
+
+RowOrder *
+row_sort_order(const RowSort *sort)
+{
+	return sort->status == IN_MEMORY && !sort->keeps_values &&
+		sort->team == NULL ? sort->external->order : NULL;
+}
+
+void
+row_sort_show_emitted(RowSort *sort, uint64 nrows)
+{
+	if (nrows > sort->progress->figures.rows_emitted)
+		sort_progress_emitted(sort->progress, nrows);
 }
 
 bool

@@ -94,6 +94,13 @@ extern bool row_sort_is_of_values(TupleDesc descriptor, int ncolumns);
  */
 extern void row_sort_limit_groups(RowSort *sort, GroupLimit *limit);
 
+/*
+ * Keeps what tells in which of the first ncolumns sort columns a row in memory
+ * differs from the row before it (group_starts.h).  Has to be called before
+ * the first row.
+ */
+extern void row_sort_keep_starts(RowSort *sort, int ncolumns);
+
 /* Puts a row. */
 extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);
 
@@ -112,6 +119,15 @@ extern bool row_sort_get(RowSort *sort, bool forward, TupleTableSlot *slot);
 
 /* Skips the next nrows rows, or as many as there are. */
 extern void row_sort_skip(RowSort *sort, uint64 nrows);
+
+/*
+ * row_sort_order() returns the order of the rows that can be fetched, after
+ * row_sort_perform(), if they all are minimal tuples in memory; NULL
+ * otherwise.  A user that reads the rows by that order, instead of fetching
+ * them, shows by row_sort_show_emitted() how many it has emitted.
+ */
+extern RowOrder *row_sort_order(const RowSort *sort);
+extern void row_sort_show_emitted(RowSort *sort, uint64 nrows);
 
 /*
  * Sets *ngroups to the number of groups, after row_sort_perform() of a sort

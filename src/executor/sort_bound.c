@@ -13,7 +13,7 @@
  * the count of rows for which they execute it.  In later scans core tells them
  * the number of the first scan again, though the Limit may want more rows.  So
  * where a GpuSort shares the present number with its workers, they execute the
- * plan for that number.  Where rows come from a GpuSortGroups or
+ * plan for that number.  Where rows come from a GpuSortGroups, GpuSortWindow or
  * GpuSortAggregate, core would have no Gather below the Limit.  There workers
  * execute the plan until the leader wants no more rows.
  *
@@ -27,6 +27,7 @@
 #include "cost/sort_cost.h"
 #include "executor/node_aggregate.h"
 #include "executor/node_groups.h"
+#include "executor/node_window.h"
 #include "executor/sort_bound.h"
 #include "port/compat.h"
 
@@ -140,6 +141,7 @@ static bool
 has_parallel_sort(PlanState *node, void *context)
 {
 	return is_gpusort_groups(node->plan) || is_gpusort_aggregate(node->plan) ||
+		is_gpusort_window(node->plan) ||
 		planstate_tree_walker(node, has_parallel_sort, context);
 }
 

@@ -54,6 +54,13 @@
 #include "planner/sort_paths.h"
 #include "port/compat.h"
 #include "settings.h"
+#include "window/window_function.h"
+
+/*
+ * Of the time that a WindowAgg takes for a row, a GpuSortWindow takes this
+ * part: with the host engine 0.1 to 0.35 (docs/notes/2026-11-windows.md).
+ */
+#define EVALUATED_PART	0.3
 
 double
 group_paths_participants(const Grouped *grouped)
@@ -240,26 +247,37 @@ typedef struct WindowOrder
 	int			npartition_keys;	/* how many of them are the partitions' */
 } WindowOrder;
 
+/* Window functions that are taken out of an expression. */
+typedef struct TakenFunctions
+{
+	List	   *inputs;			/* their arguments and filters */
+	bool		unsafe;			/* one of them is not parallel safe */
+} TakenFunctions;
+
+/* Puts a constant of the same type in the place of each window function. */
 static Node *
-replace_window_functions(Node *node, bool *unsafe)
+take_window_functions(Node *node, TakenFunctions *taken)
 {
 	const WindowFunc *function = (const WindowFunc *) node;
 
 	if (node == NULL || !IsA(node, WindowFunc))
-		return expression_tree_mutator(node, replace_window_functions,
-									   (void *) unsafe);
-	*unsafe |= func_parallel(function->winfnoid) != PROPARALLEL_SAFE;
-	return (Node *) list_make2(function->args, function->aggfilter);
+		return expression_tree_mutator(node, take_window_functions,
+									   (void *) taken);
+	taken->unsafe |= func_parallel(function->winfnoid) != PROPARALLEL_SAFE;
+	taken->inputs = lappend(taken->inputs, function->args);
+	taken->inputs = lappend(taken->inputs, function->aggfilter);
+	return (Node *) makeNullConst(function->wintype, -1, function->wincollid);
 }
 
 /* Is an expression parallel safe, apart from its window functions? */
 static bool
 is_safe_in_groups(PlannerInfo *root, Node *node)
 {
-	bool		unsafe = false;
+	TakenFunctions taken = {NIL};
 
-	node = replace_window_functions(node, &unsafe);
-	return !unsafe && is_parallel_safe(root, node);
+	node = take_window_functions(node, &taken);
+	return !taken.unsafe && is_parallel_safe(root, node) &&
+		is_parallel_safe(root, (Node *) taken.inputs);
 }
 
 /* The same for what a window has beside its target. */
@@ -368,6 +386,54 @@ count_group_keys(const WindowOrder *orders, int nwindows, int first)
 	return count;
 }
 
+/* The window functions of a query, which the target of the last window has. */
+static List *
+list_functions(const List *windows)
+{
+	const WindowAggPath *last = llast(windows);
+
+	return pull_var_clause((Node *) last->path.pathtarget->exprs,
+						   PVC_INCLUDE_AGGREGATES | PVC_INCLUDE_WINDOWFUNCS |
+						   PVC_INCLUDE_PLACEHOLDERS);
+}
+
+/* Will a GpuSortWindow evaluate this window, if it does those below it? */
+static bool
+is_evaluated(const WindowAggPath *window, const List *functions)
+{
+	const WindowClause *clause = window->winclause;
+	ListCell   *cell;
+
+	if (!gpusort_enable_windows)
+		return false;
+	foreach(cell, functions)
+	{
+		const WindowFunc *function = lfirst(cell);
+
+		if (IsA(function, WindowFunc) && function->winref == clause->winref &&
+			window_function_kind(function,
+								 clause->frameOptions) == WINDOW_UNKNOWN)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The cost that core charges for a window beside its input, as far as the node
+ * that evaluates it takes that time.
+ */
+static Cost
+cost_window(const WindowAggPath *model, bool is_evaluated)
+{
+	const QualCost *target = &model->path.pathtarget->cost;
+	Cost		cost = model->path.total_cost - model->subpath->total_cost;
+	Cost		expressions = target->startup +
+		target->per_tuple * model->path.rows;
+
+	return is_evaluated && cost > expressions ?
+		expressions + (cost - expressions) * EVALUATED_PART : cost;
+}
+
 /* The part of all rows that the run conditions of a single window let through. */
 static double
 part_of_limit(const Grouped *grouped, List *windows)
@@ -407,8 +473,10 @@ make_windows(const Grouped *grouped, List *windows,
 	PlannerInfo *root = grouped->root;
 	Path	   *path = partial ? grouped->partial : grouped->serial;
 	double		limited = part_of_limit(grouped, windows);
+	List	   *functions = list_functions(windows);
 	double		part = 1;
 	bool		sorted = false;
+	bool		evaluated = false;
 	ListCell   *cell;
 
 	foreach(cell, windows)
@@ -437,7 +505,9 @@ make_windows(const Grouped *grouped, List *windows,
 				return NULL;
 			emit_part(path, limited);
 			sorted = true;
+			evaluated = true;
 		}
+		evaluated = evaluated && is_evaluated(model, functions);
 
 		/* a copy has all fields of this version of the server */
 		window = makeNode(WindowAggPath);
@@ -448,8 +518,7 @@ make_windows(const Grouped *grouped, List *windows,
 			(model->path.startup_cost - model->subpath->startup_cost) *
 			part * limited;
 		window->path.total_cost = path->total_cost +
-			(model->path.total_cost - model->subpath->total_cost) *
-			part * limited;
+			cost_window(model, evaluated) * part * limited;
 		window->path.pathkeys = path->pathkeys;
 		window->path.parallel_safe = partial;
 		window->path.parallel_workers = path->parallel_workers;

@@ -31,6 +31,7 @@
 #include "planner/order_paths.h"
 #include "planner/plan_columns.h"
 #include "planner/plan_sort.h"
+#include "planner/plan_windows.h"
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
 #include "settings.h"
@@ -232,6 +233,7 @@ plan_sort_rewrite(PlannedStmt *statement)
 									   statement->rtable);
 	drop_unused_copies(statement->planTree);
 	rewrite_plans(statement->subplans, TOP_PLACE, statement->rtable);
+	plan_windows_rewrite(statement);
 }
 
 void

@@ -56,6 +56,15 @@
 	heap_form_minimal_tuple(descriptor, values, isnull)
 #endif
 
+/* So do the functions of slots. */
+#if PG_VERSION_NUM >= 180000
+#define EXTRA_BYTES_PARAMETER , Size extra
+#define EXTRA_BYTES_ARGUMENT , extra
+#else
+#define EXTRA_BYTES_PARAMETER
+#define EXTRA_BYTES_ARGUMENT
+#endif
+
 /* 16 has a parameter for whether a sorted value is copied. */
 #if PG_VERSION_NUM < 160000
 #define tuplesort_getdatum(sort, forward, copy, value, isnull, key) \
@@ -98,6 +107,16 @@
 #define RELATION_HOOK_PARAMETERS \
 	PlannerInfo *root, Oid table, bool inherited, RelOptInfo *rel
 #define RELATION_HOOK_ARGUMENTS root, table, inherited, rel
+#endif
+
+/* 16 has constructors of JSON, which may stand for a function of this type. */
+#if PG_VERSION_NUM >= 160000
+#define IS_JSON_AGGREGATE(node, type) \
+	(IsA(node, JsonConstructorExpr) && \
+	 ((JsonConstructorExpr *) (node))->func != NULL && \
+	 IsA(((JsonConstructorExpr *) (node))->func, type))
+#else
+#define IS_JSON_AGGREGATE(node, type) false
 #endif
 
 /* 19 has CLUSTER as a kind of REPACK. */
@@ -337,6 +356,21 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define RUN_CONDITIONS(path) ((path)->runCondition)
 #else
 #define RUN_CONDITIONS(path) ((path)->winclause->runCondition)
+#endif
+
+/* 18 names the windows of a plan, for EXPLAIN; the others number them here. */
+#if PG_VERSION_NUM >= 180000
+#define WINDOW_NAME(window) ((window)->winname)
+#else
+#define WINDOW_NAME(window) psprintf("w%u", (window)->winref)
+#endif
+
+/* 19 has window functions that leave out NULLs. */
+#if PG_VERSION_NUM >= 190000
+#define IGNORES_NULLS(function) \
+	((function)->ignore_nulls == PARSER_IGNORE_NULLS)
+#else
+#define IGNORES_NULLS(function) false
 #endif
 
 /* 19 makes rows unique in one way only. */

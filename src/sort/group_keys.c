@@ -4,7 +4,8 @@
  *	  The beginnings of keys, which tell groups and peers apart.
  *
  * The columns of a group, or of peers, may end within a word.  So a mask tells
- * which bits of the words count.
+ * which bits of the words count.  Where neighbours are told apart column by
+ * column, the first bit in which two rows differ tells the column.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,13 +25,11 @@
 #define WORD_BITS			64
 
 GroupKeys *
-group_keys_create(int ngroup_columns, int npeer_columns)
+group_keys_create(void)
 {
 	GroupKeys  *keys = palloc0(sizeof(GroupKeys));
 
 	keys->context = CurrentMemoryContext;
-	keys->ngroup_columns = ngroup_columns;
-	keys->npeer_columns = npeer_columns;
 	return keys;
 }
 
@@ -47,15 +46,37 @@ set_bits(uint64_t *mask, int bits)
 	}
 }
 
+/*
+ * Finds where each of the first columns ends in a key, as far as the words can
+ * tell the columns.
+ */
+static void
+find_columns(GroupKeys *keys, const SortKeys *layout)
+{
+	int			wanted = Max(keys->npeer_columns, keys->nstart_columns);
+
+	keys->nknown = 0;
+	while (keys->nknown < Min(wanted, MOST_GROUP_COLUMNS))
+	{
+		int			bits = sort_keys_fixed_bits(layout, keys->nknown + 1);
+
+		if (bits == 0 || bits > MOST_GROUP_WORDS * WORD_BITS)
+			break;
+		keys->column_end[keys->nknown++] = bits;
+	}
+	/* groups that are not told apart need no words, unless starts do */
+	if (keys->nstart_columns == 0 && !group_keys_tell_peers(keys))
+		keys->nknown = 0;
+}
+
 void
 group_keys_restart(GroupKeys *keys, const SortKeys *layout)
 {
-	int			group_bits = sort_keys_fixed_bits(layout, keys->ngroup_columns);
-	int			peer_bits = sort_keys_fixed_bits(layout, keys->npeer_columns);
-	int			nwords = (peer_bits + WORD_BITS - 1) / WORD_BITS;
+	int			nwords;
 
-	if (group_bits == 0 || nwords > MOST_GROUP_WORDS)
-		nwords = 0;
+	find_columns(keys, layout);
+	nwords = keys->nknown == 0 ? 0 :
+		(keys->column_end[keys->nknown - 1] + WORD_BITS - 1) / WORD_BITS;
 	if (nwords != keys->nwords && keys->words != NULL)
 	{
 		pfree(keys->words);
@@ -64,8 +85,12 @@ group_keys_restart(GroupKeys *keys, const SortKeys *layout)
 	}
 	keys->nwords = nwords;
 	keys->nrows = 0;
-	set_bits(keys->group_mask, group_bits);
-	set_bits(keys->peer_mask, peer_bits);
+	if (group_keys_tell_peers(keys))
+	{
+		set_bits(keys->group_mask,
+				 keys->column_end[keys->ngroup_columns - 1]);
+		set_bits(keys->peer_mask, keys->column_end[keys->npeer_columns - 1]);
+	}
 }
 
 void

@@ -366,7 +366,8 @@ group_limit_apply(GroupLimit *limit, RowOrder *order)
 	/* rows that came in order have no keys */
 	if (order->has_ties)
 		order->nentries = apply_by_ties(limit, order);
-	else if (order->group_keys != NULL && order->group_keys->nrows == nrows)
+	else if (order->group_keys != NULL && order->group_keys->nrows == nrows &&
+			 group_keys_tell_peers(order->group_keys))
 		order->nentries = apply_by_keys(limit, order);
 	else
 	{

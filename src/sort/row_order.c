@@ -65,14 +65,37 @@ row_order_leave_device(RowOrder *order)
 	sort_job_stay(order->job);
 }
 
+/* Keeps group keys in the present layout, and returns them. */
+static GroupKeys *
+need_group_keys(RowOrder *order)
+{
+	if (order->group_keys == NULL)
+	{
+		MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+
+		order->group_keys = group_keys_create();
+		MemoryContextSwitchTo(caller_context);
+	}
+	return order->group_keys;
+}
+
 void
 row_order_keep_groups(RowOrder *order, int ngroup_columns, int npeer_columns)
 {
-	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
+	GroupKeys  *keys = need_group_keys(order);
 
-	order->group_keys = group_keys_create(ngroup_columns, npeer_columns);
-	group_keys_restart(order->group_keys, order->keys);
-	MemoryContextSwitchTo(caller_context);
+	keys->ngroup_columns = ngroup_columns;
+	keys->npeer_columns = npeer_columns;
+	group_keys_restart(keys, order->keys);
+}
+
+void
+row_order_keep_starts(RowOrder *order, int ncolumns)
+{
+	GroupKeys  *keys = need_group_keys(order);
+
+	keys->nstart_columns = ncolumns;
+	group_keys_restart(keys, order->keys);
 }
 
 void

@@ -127,6 +127,12 @@ extern void row_order_keep_groups(RowOrder *order, int ngroup_columns,
 								  int npeer_columns);
 
 /*
+ * Keeps the beginnings of keys that tell in which of the first columns
+ * neighbours differ, for group_starts.h; before the first row.  0: no longer.
+ */
+extern void row_order_keep_starts(RowOrder *order, int ncolumns);
+
+/*
  * Keeps the marks of rows that are equal to the row before them, for
  * group_limit_apply(); right after row_order_begin().
  */
@@ -136,7 +142,8 @@ extern void row_order_keep_ties(RowOrder *order);
 static inline bool
 row_order_is_limited(const RowOrder *order)
 {
-	return order->group_keys != NULL || order->keeps_ties;
+	return order->keeps_ties ||
+		(order->group_keys != NULL && order->group_keys->npeer_columns > 0);
 }
 
 /*

@@ -1,6 +1,7 @@
 -- The first rows: how many rows a LIMIT lets through is often known only when the query runs. Then few rows are left to PostgreSQL's heap,
 -- wherever the GpuSort is below the LIMIT.
 SET gpusort.min_rows = 0;
+SET gpusort.enable_windows = off;
 SET gpusort.device = host;
 SET plan_cache_mode = force_generic_plan;
 SET max_parallel_workers_per_gather = 0;

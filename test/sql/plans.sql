@@ -1,5 +1,6 @@
 -- Plans: where a GpuSort takes the place of a Sort, and where not.
 SET gpusort.min_rows = 0;
+SET gpusort.enable_windows = off;
 SET work_mem = '64MB';
 SET max_parallel_workers_per_gather = 0;
 SET enable_hashagg = off;

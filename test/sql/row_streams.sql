@@ -1,6 +1,7 @@
 -- Rows that pass from workers to the leader in chunks: GpuSortReceive above a Gather,
 -- and GpuSortSend below it.
 SET gpusort.min_rows = 0;
+SET gpusort.enable_windows = off;
 SET work_mem = '64MB';
 SET parallel_setup_cost = 0;
 SET min_parallel_table_scan_size = 0;

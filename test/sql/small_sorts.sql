@@ -1,5 +1,6 @@
 -- Many sorts of few rows, one after the other in a node that was planned for many: PostgreSQL's sort has them.
 SET gpusort.min_rows = 100;
+SET gpusort.enable_windows = off;
 SET gpusort.device = host;
 SET max_parallel_workers_per_gather = 0;
 SET enable_incremental_sort = off;

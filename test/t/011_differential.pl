@@ -22,6 +22,8 @@ $node->init(extra => [ '--locale=C.UTF-8', '--encoding=UTF8' ]);
 $node->append_conf('postgresql.conf', <<"CONF");
 shared_preload_libraries = 'gpusort, $build/wrong_orders'
 gpusort.daemon_engine = host
+# only GpuSorts are spoiled
+gpusort.enable_windows = off
 restart_after_crash = on
 CONF
 $node->start;

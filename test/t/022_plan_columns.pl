@@ -105,6 +105,8 @@ shared_preload_libraries = '$build/plan_walk, gpusort'
 gpusort.daemon_engine = host
 gpusort.device = host
 gpusort.min_rows = 0
+# the walk knows the nodes that are in a plan before, WindowAggs among them
+gpusort.enable_windows = off
 gpusort.verify = on
 CONF
 $node->start;

@@ -89,7 +89,7 @@ foreach my $name (sort keys %groups)
 {
 	my $query = "SELECT n, (SELECT count(x) FROM (SELECT x FROM ($groups{$name}) g LIMIT k) q) FROM (VALUES (1, 1), (2, 4000), (3, 2), (4, 1000)) v(n, k);\n";
 	my $settings = "$leads SET work_mem = '4MB'; SET gpusort.min_rows = 0; SET enable_gathermerge = off; SET max_parallel_workers_per_gather = 2; SET my.late = 'start of leader';";
-	like($node->safe_psql('postgres', "$settings EXPLAIN (COSTS OFF) $query"), qr/Limit\s+->  Gather\s.*Parallel Custom Scan \(GpuSort(Groups|Aggregate)\)/s, "$name: the plan");
+	like($node->safe_psql('postgres', "$settings EXPLAIN (COSTS OFF) $query"), qr/Limit\s+->  Gather\s.*Parallel Custom Scan \(GpuSort(Window|Groups|Aggregate)\)/s, "$name: the plan");
 	is($node->safe_psql('postgres', "$settings $query"), $node->safe_psql('postgres', "$single $query"), "$name: a bound that grows");
 }
 

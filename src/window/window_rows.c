@@ -1,0 +1,328 @@
+/*-------------------------------------------------------------------------
+ *
+ * window_rows.c
+ *	  The sorted rows that windows look at, by their positions.
+ *
+ * If the rows are in an order in memory, they stay where they are.  Any row can
+ * be looked at, and nothing is copied.  Where groups begin is known from the
+ * keys (group_starts.c).
+ *
+ * Otherwise rows come one after the other: from the merge of runs, from parts
+ * of an order, or from core's sort.  Each row is compared with the row before
+ * it as it comes.  If a window looks at other rows than the present one, the
+ * rows go to a tuplestore, which has a read pointer for each cursor, drops the
+ * rows that nobody needs any more, and writes the others to a file when they
+ * exceed the memory.  The place where groups begin takes a byte for each row
+ * that is kept, in memory.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+
+#include "window/window_rows.h"
+
+/* Rows for whose differences there is room at first; a power of 2. */
+#define FIRST_SIZE		64
+
+/* Rows are released when there are this many of them. */
+#define RELEASED_ROWS	64
+
+void
+window_rows_init(WindowRows *rows, TupleDesc descriptor,
+				 const WindowKeys *keys, bool passing)
+{
+	memset(rows, 0, sizeof(*rows));
+	rows->keys = *keys;
+	rows->descriptor = descriptor;
+	rows->passing = passing;
+	rows->context = AllocSetContextCreate(CurrentMemoryContext,
+										  "gpusort windows",
+										  ALLOCSET_DEFAULT_SIZES);
+	rows->value_context = AllocSetContextCreate(CurrentMemoryContext,
+												"gpusort window values",
+												ALLOCSET_SMALL_SIZES);
+}
+
+WindowCursor *
+window_rows_add_cursor(WindowRows *rows, TupleTableSlot *slot)
+{
+	WindowCursor *cursor = palloc0(sizeof(WindowCursor));
+
+	cursor->slot = slot;
+	cursor->position = -1;
+	rows->cursors = lappend(rows->cursors, cursor);
+	return cursor;
+}
+
+void
+window_rows_begin_again(WindowRows *rows)
+{
+	ListCell   *cell;
+
+	foreach(cell, rows->cursors)
+	{
+		WindowCursor *cursor = lfirst(cell);
+
+		ExecClearTuple(cursor->slot);
+		cursor->position = -1;
+		cursor->next = 0;
+	}
+}
+
+void
+window_rows_end(WindowRows *rows)
+{
+	window_rows_begin_again(rows);
+	if (rows->store != NULL)
+		tuplestore_end(rows->store);
+	rows->store = NULL;
+	rows->order = NULL;
+	rows->starts = NULL;
+	rows->nread = 0;
+	rows->first = 0;
+	rows->last = NULL;
+	MemoryContextReset(rows->context);
+}
+
+void
+window_rows_begin_order(WindowRows *rows, RowOrder *order)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(rows->context);
+
+	rows->order = order;
+	rows->nread = order->nentries;
+	rows->row_bytes = Min(row_store_row_bytes(order->store),
+						  MOST_FETCHED_BYTES);
+	if (order->nentries > 0)
+		rows->starts = group_starts_find(order, rows->keys.ncolumns,
+										 rows->keys.equal);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Begins the tuplestore, with a read pointer for each cursor. */
+static void
+begin_store(WindowRows *rows)
+{
+	ListCell   *cell;
+
+	rows->store = tuplestore_begin_heap(false, false,
+										gpusort_memory_limit() / 1024);
+	/* rows are dropped only if no pointer may go back to the first one */
+	tuplestore_set_eflags(rows->store, EXEC_FLAG_BACKWARD);
+	rows->keeper.pointer = 0;
+	rows->keeper.next = 0;
+	foreach(cell, rows->cursors)
+		((WindowCursor *) lfirst(cell))->pointer =
+		tuplestore_alloc_read_pointer(rows->store, EXEC_FLAG_BACKWARD);
+}
+
+void
+window_rows_begin_reading(WindowRows *rows, NextRowFunction next, void *source)
+{
+	MemoryContext caller_context = MemoryContextSwitchTo(rows->context);
+
+	rows->next = next;
+	rows->source = source;
+	rows->at_end = false;
+	rows->size = FIRST_SIZE;
+	rows->differences = palloc(FIRST_SIZE);
+	rows->last_values = palloc0((rows->keys.ncolumns + 1) * sizeof(LastValue));
+	if (!rows->passing)
+		begin_store(rows);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Copies a value into the place of the value of the row before. */
+static void
+keep_value(WindowRows *rows, LastValue *last, Datum value, bool isnull,
+		   const FormData_pg_attribute *column)
+{
+	Size		size;
+
+	last->isnull = isnull;
+	if (isnull)
+		return;
+	if (column->attbyval)
+	{
+		last->value = value;
+		return;
+	}
+	size = datumGetSize(value, false, column->attlen);
+	if (size > last->size)
+	{
+		if (last->size > 0)
+			pfree(DatumGetPointer(last->value));
+		last->size = 0;
+		last->value = PointerGetDatum(MemoryContextAllocHuge(rows->context,
+															 size * 2));
+		last->size = size * 2;
+	}
+	memcpy(DatumGetPointer(last->value), DatumGetPointer(value), size);
+}
+
+/* Does the row that has come have the value of the row before? */
+static bool
+is_last_value(WindowRows *rows, int column, const LastValue *last, Datum value,
+			  bool isnull)
+{
+	const SortColumn *sorted = &rows->keys.columns[column];
+	MemoryContext caller_context;
+	bool		is_equal;
+
+	if (isnull || last->isnull)
+		return isnull && last->isnull;
+	caller_context = MemoryContextSwitchTo(rows->value_context);
+	is_equal = group_values_equal(&rows->keys.equal[column], sorted->collation,
+								  TupleDescAttr(rows->descriptor,
+												sorted->attno - 1),
+								  last->value, value);
+	MemoryContextReset(rows->value_context);
+	MemoryContextSwitchTo(caller_context);
+	return is_equal;
+}
+
+/* Compares a row that has come with the row before; returns the difference. */
+static int
+compare_row(WindowRows *rows, TupleTableSlot *slot)
+{
+	int			ncolumns = rows->keys.ncolumns;
+	int			difference = rows->nread == 0 ? NO_ROW_BEFORE : ncolumns;
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		AttrNumber	attno = rows->keys.columns[i].attno;
+		LastValue  *last = &rows->last_values[i];
+		bool		isnull;
+		Datum		value = slot_getattr(slot, attno, &isnull);
+
+		if (difference == ncolumns)
+		{
+			if (is_last_value(rows, i, last, value, isnull))
+				continue;
+			difference = i;
+		}
+		keep_value(rows, last, value, isnull,
+				   TupleDescAttr(rows->descriptor, attno - 1));
+	}
+	return difference;
+}
+
+/* Makes room for the difference of one more row. */
+static void
+make_room(WindowRows *rows)
+{
+	int64		size = rows->size;
+	int8	   *differences;
+
+	if (rows->nread - rows->first < size)
+		return;
+	differences = MemoryContextAllocHuge(rows->context, size * 2);
+	for (int64 row = rows->first; row < rows->nread; row++)
+		differences[row & (size * 2 - 1)] = rows->differences[row & (size - 1)];
+	pfree(rows->differences);
+	rows->differences = differences;
+	rows->size = size * 2;
+}
+
+/* Reads one more row; false if there is none. */
+static bool
+read_row(WindowRows *rows)
+{
+	TupleTableSlot *slot = rows->at_end ? NULL : rows->next(rows->source);
+
+	if (slot == NULL)
+	{
+		rows->at_end = true;
+		return false;
+	}
+	if (rows->passing)
+	{
+		rows->first = rows->nread;
+		rows->last = slot;
+	}
+	else
+		tuplestore_puttupleslot(rows->store, slot);
+	make_room(rows);
+	rows->differences[rows->nread & (rows->size - 1)] =
+		compare_row(rows, slot);
+	rows->nread++;
+	return true;
+}
+
+bool
+window_rows_read_to(WindowRows *rows, int64 position)
+{
+	while (position >= rows->nread)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!read_row(rows))
+			return false;
+	}
+	return true;
+}
+
+/* Moves the read pointer of a cursor. */
+static void
+move_pointer(WindowRows *rows, WindowCursor *cursor, int64 position)
+{
+	tuplestore_select_read_pointer(rows->store, cursor->pointer);
+	if (position > cursor->next)
+		(void) tuplestore_skiptuples(rows->store, position - cursor->next,
+									 true);
+	else if (position < cursor->next)
+		(void) tuplestore_skiptuples(rows->store, cursor->next - position,
+									 false);
+	cursor->next = position;
+}
+
+TupleTableSlot *
+window_rows_fetch_kept(WindowRows *rows, WindowCursor *cursor, int64 position)
+{
+	if (rows->passing)
+	{
+		Assert(position == rows->nread - 1);
+		return rows->last;
+	}
+	if (cursor->position == position)
+		return cursor->slot;
+	Assert(position >= rows->first && position < rows->nread);
+	move_pointer(rows, cursor, position);
+	/* a copy stays when the tuplestore writes its rows to a file */
+	if (!tuplestore_gettupleslot(rows->store, true, true, cursor->slot))
+		elog(ERROR, "a row of a window is not kept");
+	cursor->next++;
+	cursor->position = position;
+	return cursor->slot;
+}
+
+/*
+ * Rows in a file are not dropped.  In memory a cursor that has stayed behind
+ * moves on, so that it does not keep rows.  Others may go back as far as the
+ * first row that is kept.
+ */
+void
+window_rows_release(WindowRows *rows, int64 position)
+{
+	ListCell   *cell;
+
+	position = Min(position, rows->nread);
+	if (position < rows->first + RELEASED_ROWS)
+		return;
+	rows->first = position;
+	if (!tuplestore_in_memory(rows->store))
+		return;
+	move_pointer(rows, &rows->keeper, position);
+	foreach(cell, rows->cursors)
+	{
+		WindowCursor *cursor = lfirst(cell);
+
+		if (cursor->next < position)
+			move_pointer(rows, cursor, position);
+	}
+	tuplestore_trim(rows->store);
+}

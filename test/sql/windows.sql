@@ -1,0 +1,117 @@
+-- Windows that a GpuSortWindow evaluates: plans, and answers that do not depend on drawn queries. t/053 draws queries.
+SET gpusort.min_rows = 0;
+SET gpusort.enable_windows = on;
+SET work_mem = '64MB';
+SET max_parallel_workers_per_gather = 0;
+SET enable_incremental_sort = off;
+SET timezone = 'UTC';
+
+CREATE TABLE sales AS
+SELECT id, id * 7919 % 10007 k, nullif(id % 7, 3) g, (id * 31 % 1000)::numeric / 8 num, 'shop ' || id % 5 shop, (id * 13 % 17) / 3.0::float8 f
+FROM generate_series(1, 10000) id;
+ANALYZE sales;
+
+-- The lines of a query's plan, without what depends on the version: names and optimized frames, and lines of WindowAgg.
+CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	above text := '';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF above !~ 'WindowAgg' OR line !~ '^ *Window: ' THEN
+			RETURN NEXT replace(regexp_replace(line, '\mw\d*\M', 'w', 'g'), ' ROWS UNBOUNDED PRECEDING', '');
+		END IF;
+		above := line;
+	END LOOP;
+END $$;
+
+-- Does a query give the same rows without gpusort?  Its orders have to be total.
+CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	digest text := 'SELECT count(*) || '' '' || coalesce(sum(hashtextextended(q::text, 0)::numeric), 0) FROM (' || query || ') q';
+	nodes int := 0;
+	line text;
+	with_it text;
+	without text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		nodes := nodes + (line ~ 'GpuSortWindow')::int;
+	END LOOP;
+	EXECUTE digest INTO with_it;
+	PERFORM set_config('gpusort.enable', 'off', true);
+	EXECUTE digest INTO without;
+	PERFORM set_config('gpusort.enable', 'on', true);
+	RETURN nodes || ' ' || CASE WHEN with_it = without THEN 'same' ELSE with_it || ' and not ' || without END;
+END $$;
+
+-- One node for the sort and the windows over its order
+SELECT plan_of('SELECT id, row_number() OVER (PARTITION BY g ORDER BY k) FROM sales');
+SELECT plan_of('SELECT *, rank() OVER w, sum(num) OVER w, count(*) FILTER (WHERE id > 5) OVER (PARTITION BY g) FROM sales WINDOW w AS (PARTITION BY g ORDER BY k)');
+SELECT plan_of('SELECT lag(k, 2, id) OVER (ORDER BY shop DESC, id) + 1 FROM sales');
+-- Windows of another order have a sort of their own
+SELECT plan_of('SELECT sum(k) OVER (PARTITION BY g ORDER BY id), sum(k) OVER (PARTITION BY shop ORDER BY id) FROM sales');
+-- Run conditions, and a limit of the sort
+SELECT plan_of('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY k) r FROM sales) s WHERE r <= 3');
+SELECT plan_of('SELECT * FROM (SELECT id, row_number() OVER (ORDER BY k) r FROM sales) s WHERE r <= 3');
+-- What cannot be evaluated is left to WindowAgg; windows below it are not
+SELECT plan_of('SELECT sum(id) OVER (PARTITION BY g ORDER BY k RANGE UNBOUNDED PRECEDING EXCLUDE TIES) FROM sales');
+SELECT plan_of('SELECT sum(random()) OVER (PARTITION BY g ORDER BY k) FROM sales');
+SELECT plan_of('SELECT sum(id) OVER (PARTITION BY g ORDER BY k), sum(id) OVER (PARTITION BY g ORDER BY k RANGE UNBOUNDED PRECEDING EXCLUDE TIES) FROM sales');
+SET gpusort.enable_windows = off;
+SELECT plan_of('SELECT id, row_number() OVER (PARTITION BY g ORDER BY k) FROM sales');
+SET gpusort.enable_windows = on;
+
+-- Functions, frames and offsets
+SELECT same('SELECT id, row_number() OVER w, rank() OVER w, dense_rank() OVER w, percent_rank() OVER w, cume_dist() OVER w, ntile(7) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY num, id)');
+SELECT same('SELECT id, rank() OVER w, dense_rank() OVER w, percent_rank() OVER w, cume_dist() OVER w, sum(k) OVER w, avg(num) OVER w, count(*) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY num)');
+SELECT same('SELECT id, lag(k) OVER w, lead(k, 3) OVER w, lag(k, id % 5 - 2, -1) OVER w, first_value(k) OVER w, last_value(k) OVER w, nth_value(k, 4) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY id)');
+SELECT same('SELECT id, sum(f) OVER w, avg(num) OVER w, min(k) OVER w, first_value(k) OVER w, nth_value(k, 2) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY id ROWS BETWEEN 3 PRECEDING AND 2 FOLLOWING)');
+SELECT same('SELECT id, sum(f) OVER w, avg(num) OVER w, max(k) OVER w, last_value(k) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY num, id GROUPS BETWEEN 3 PRECEDING AND 1 PRECEDING)');
+SELECT same('SELECT id, sum(k) OVER w, count(*) OVER w FROM sales WINDOW w AS (PARTITION BY shop ORDER BY id ROWS BETWEEN (SELECT 2) FOLLOWING AND UNBOUNDED FOLLOWING)');
+SELECT same('SELECT id, sum(f) OVER w, count(*) OVER w, last_value(k) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY id DESC RANGE BETWEEN 50 PRECEDING AND 20 FOLLOWING)');
+SELECT same('SELECT id, avg(num) OVER (PARTITION BY g ORDER BY num RANGE BETWEEN CURRENT ROW AND 0.5 FOLLOWING) FROM sales');
+SELECT same('SELECT id, string_agg(shop, '','') OVER (PARTITION BY id % 1000 ORDER BY id), array_agg(k) OVER (PARTITION BY id % 1000) FROM sales');
+-- In little memory, where rows that are looked at again go to a file
+SET work_mem = '64kB';
+SELECT same('SELECT id, sum(k) OVER (PARTITION BY g), lag(shop, 5000) OVER (ORDER BY id), ntile(9) OVER (PARTITION BY shop ORDER BY id) FROM sales');
+SELECT same('SELECT id, first_value(num) OVER w, lead(shop) OVER w, cume_dist() OVER w FROM sales WINDOW w AS (ORDER BY num, id)');
+SET work_mem = '64MB';
+-- A single by-value column, and no rows
+SELECT same('SELECT k, rank() OVER (ORDER BY k), sum(k) OVER (ORDER BY k ROWS 2 PRECEDING) FROM (SELECT k FROM sales) s');
+SELECT same('SELECT k, ntile(3) OVER (ORDER BY k) FROM sales WHERE id < 0');
+
+-- Errors are PostgreSQL's
+SELECT ntile(0) OVER (ORDER BY id) FROM sales;
+SELECT nth_value(id, 0) OVER (ORDER BY id) FROM sales;
+SELECT sum(id) OVER (ORDER BY id ROWS (SELECT -1) PRECEDING) FROM sales;
+SELECT sum(id) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND (SELECT NULL::int8) FOLLOWING) FROM sales;
+SELECT count(x) FROM (SELECT lag(1 / (id - 10000)) OVER (ORDER BY id) x FROM sales) s;
+SELECT count(x) FROM (SELECT lead(1 / (id - 10000)) OVER (ORDER BY id) x FROM sales) s;
+
+-- A function that may not be called
+CREATE ROLE windows_user;
+CREATE FUNCTION forbidden(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1 + $2';
+CREATE AGGREGATE sum_forbidden(int) (SFUNC = forbidden, STYPE = int, INITCOND = 0);
+REVOKE EXECUTE ON FUNCTION sum_forbidden(int) FROM public;
+GRANT SELECT ON sales TO windows_user;
+SET ROLE windows_user;
+SELECT sum_forbidden(id) OVER (ORDER BY id) FROM sales;
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION sum_forbidden(int) TO windows_user;
+REVOKE EXECUTE ON FUNCTION forbidden(int, int) FROM public;
+ALTER FUNCTION sum_forbidden(int) OWNER TO windows_user;
+SELECT sum_forbidden(id) OVER (ORDER BY id) FROM sales;
+DROP AGGREGATE sum_forbidden(int);
+DROP FUNCTION forbidden(int, int);
+REVOKE SELECT ON sales FROM windows_user;
+DROP ROLE windows_user;
+
+-- A cast of a result, in a plan for workers
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT same('SELECT count(*), sum(r), max(t) FROM (SELECT row_number() OVER w r, (rank() OVER w)::text t FROM sales WINDOW w AS (PARTITION BY g ORDER BY id)) s');
+
+DROP TABLE sales;
+DROP FUNCTION plan_of, same;
