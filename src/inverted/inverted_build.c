@@ -7,11 +7,11 @@
  * Rows are parsed into pairs of a term and a TID (term_scan.c).  As many pairs
  * as memory holds are a block, which is sorted (term_block.c).  If there is
  * only one block, the index is written from it (entry_leaves.c, entry_tree.c).
- * Otherwise each block becomes a run in a file, of terms with compressed lists of TIDs
- * (posting_rows.c).  The merge of all runs joins the lists of equal terms, and
- * the index is written from that.  Where a block would have few rows of each
- * term, pairs are first divided by the order of terms, and make up one run
- * (term_buckets.c).
+ * Otherwise each block becomes a run in a file, of terms with compressed lists
+ * of TIDs (posting_rows.c).  The merge of all runs joins the lists of equal
+ * terms, and the index is written from that.  Where a block would have few rows
+ * of each term, pairs are first divided by the order of terms, and make up one
+ * run (term_buckets.c).
  *
  * Parallel workers make runs in the same way, and help to merge them
  * (inverted_workers.c).  With temp_file_limit one process inserts its blocks

@@ -27,6 +27,7 @@
 
 #include "sort/equal_rows.h"
 #include "sort/group_limit.h"
+#include "sort/group_starts.h"
 
 /* Groups that are tried to see whether the limit pays. */
 #define TRIED_GROUPS		256
@@ -62,27 +63,6 @@ typedef struct GroupWalk
 	bool		small_groups;	/* the last group was small */
 } GroupWalk;
 
-/* Do two rows have equal values of a column, or NULL in both? */
-static bool
-is_column_equal(const GroupWalk *walk, int column, const void *a,
-				const void *b)
-{
-	const RowOrder *order = walk->order;
-	const SortColumn *sorted = &order->columns[column];
-	bool		null_a;
-	bool		null_b;
-	Datum		value_a = order->column(a, sorted->attno, order->descriptor,
-										&null_a);
-	Datum		value_b = order->column(b, sorted->attno, order->descriptor,
-										&null_b);
-
-	if (null_a || null_b)
-		return null_a && null_b;
-	return DatumGetBool(FunctionCall2Coll(&walk->limit->equal[column],
-										  sorted->collation, value_a,
-										  value_b));
-}
-
 /* A row, and the sort columns in which other rows are compared with it. */
 typedef struct EqualRows
 {
@@ -104,7 +84,8 @@ is_row_equal(void *argument, uint64 entry)
 	int			column = rows->first;
 
 	while (column < rows->ncolumns &&
-		   is_column_equal(rows->walk, column, row_a, row_b))
+		   group_columns_equal(order, rows->walk->limit->equal, column,
+							   row_a, row_b))
 		column++;
 	return column == rows->ncolumns;
 }

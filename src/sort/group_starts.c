@@ -94,11 +94,10 @@ group_values_equal(FmgrInfo *equal, Oid collation,
 		DatumGetBool(FunctionCall2Coll(equal, collation, a, b));
 }
 
-/* Are two rows equal in a sort column? */
-static bool
-is_column_equal(GroupStarts *starts, int column, const void *a, const void *b)
+bool
+group_columns_equal(const RowOrder *order, FmgrInfo *equal, int column,
+					const void *a, const void *b)
 {
-	const RowOrder *order = starts->order;
 	const SortColumn *sorted = &order->columns[column];
 	bool		null_a;
 	bool		null_b;
@@ -109,7 +108,7 @@ is_column_equal(GroupStarts *starts, int column, const void *a, const void *b)
 
 	if (null_a || null_b)
 		return null_a && null_b;
-	return group_values_equal(&starts->equal[column], sorted->collation,
+	return group_values_equal(&equal[column], sorted->collation,
 							  TupleDescAttr(order->descriptor,
 											sorted->attno - 1),
 							  value_a, value_b);
@@ -125,7 +124,7 @@ group_starts_compare(GroupStarts *starts, uint64 entry)
 	MemoryContext caller_context = MemoryContextSwitchTo(starts->value_context);
 
 	while (column < starts->ncolumns &&
-		   is_column_equal(starts, column, before, row))
+		   group_columns_equal(order, starts->equal, column, before, row))
 		column++;
 	MemoryContextReset(starts->value_context);
 	MemoryContextSwitchTo(caller_context);

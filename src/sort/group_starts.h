@@ -67,4 +67,11 @@ extern bool group_values_equal(FmgrInfo *equal, Oid collation,
 							   const FormData_pg_attribute *column,
 							   Datum a, Datum b);
 
+/*
+ * Do two rows of an order have equal values of a sort column, or NULL in both?
+ * "equal" has the equality of each sort column.
+ */
+extern bool group_columns_equal(const RowOrder *order, FmgrInfo *equal,
+								int column, const void *a, const void *b);
+
 #endif							/* GPUSORT_GROUP_STARTS_H */
