@@ -81,16 +81,34 @@ foreach my $name (sort keys %memory)
 }
 
 # Limits above a Gather, on nodes that core would not have below a Gather.
-my %groups = (
-	'a window' => "SELECT row_number() OVER (PARTITION BY txt ORDER BY id) x FROM plain WHERE late('start')",
-	'an aggregate that sorts' => "SELECT count(DISTINCT few) x FROM plain WHERE late('start') GROUP BY txt",
-	'percentiles' => "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY id) x FROM plain WHERE late('start') GROUP BY txt");
-foreach my $name (sort keys %groups)
+my $window = "SELECT row_number() OVER (PARTITION BY txt ORDER BY id) x FROM plain WHERE late('start')";
+my @groups = (
+	[ 'a window', 'GpuSortWindow', $window ],
+	[ 'a window in a WindowAgg', 'GpuSortGroups', $window, 'SET gpusort.enable_windows = off;' ],
+	[ 'windows that look ahead', 'GpuSortWindow', "SELECT lead(id, 1, 0) OVER w + sum(few) OVER w x FROM plain WHERE late('start') WINDOW w AS (PARTITION BY txt ORDER BY id)" ],
+	[ 'an aggregate that sorts', 'GpuSort(?:Groups|Aggregate)', "SELECT count(DISTINCT few) x FROM plain WHERE late('start') GROUP BY txt" ],
+	[ 'percentiles', 'GpuSortAggregate', "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY id) x FROM plain WHERE late('start') GROUP BY txt" ]);
+foreach (@groups)
 {
-	my $query = "SELECT n, (SELECT count(x) FROM (SELECT x FROM ($groups{$name}) g LIMIT k) q) FROM (VALUES (1, 1), (2, 4000), (3, 2), (4, 1000)) v(n, k);\n";
-	my $settings = "$leads SET work_mem = '4MB'; SET gpusort.min_rows = 0; SET enable_gathermerge = off; SET max_parallel_workers_per_gather = 2; SET my.late = 'start of leader';";
-	like($node->safe_psql('postgres', "$settings EXPLAIN (COSTS OFF) $query"), qr/Limit\s+->  Gather\s.*Parallel Custom Scan \(GpuSort(Window|Groups|Aggregate)\)/s, "$name: the plan");
-	is($node->safe_psql('postgres', "$settings $query"), $node->safe_psql('postgres', "$single $query"), "$name: a bound that grows");
+	my ($name, $sort, $rows, $change) = @$_;
+	my $query = "SELECT n, (SELECT count(x) FROM (SELECT x FROM ($rows) g LIMIT k) q) FROM (VALUES (1, 1), (2, 4000), (3, 2), (4, 1000)) v(n, k);\n";
+	my $settings = "$leads SET gpusort.min_rows = 0; SET gpusort.enable_windows = on; SET enable_gathermerge = off; SET max_parallel_workers_per_gather = 2; " . ($change // '');
+	my $right = $node->safe_psql('postgres', "$single $query");
+	like($node->safe_psql('postgres', "$settings EXPLAIN (COSTS OFF) $query"), qr/Limit\s+->  Gather\s.*Parallel Custom Scan \($sort\)/s, "$name: the plan");
+	foreach my $memory (sort keys %memory)
+	{
+		is($node->safe_psql('postgres', "$settings $memory{$memory} SET my.late = 'start of $_';  $query"), $right, "$name, $memory, late start of $_: a bound that grows")
+		  foreach 'leader', 'workers';
+	}
+}
+
+# Limits on a window of one process, whose rows are read again.
+foreach my $memory ('4MB', '64kB')
+{
+	my $query = "SELECT n, (SELECT concat(count(x), ' ', sum(x)) FROM (SELECT x FROM ($window) g LIMIT k) q) FROM (VALUES (1, 1), (2, 4000), (3, 2), (4, 1000)) v(n, k);\n";
+	my $settings = "SET work_mem = '$memory'; SET gpusort.min_rows = 0; SET gpusort.enable_windows = on; SET max_parallel_workers_per_gather = 0;";
+	like($node->safe_psql('postgres', "$settings EXPLAIN (COSTS OFF) $query"), qr/Limit\s+->  Subquery Scan on g\s+->  Custom Scan \(GpuSortWindow\)/s, "a window of one process, $memory: the plan");
+	is($node->safe_psql('postgres', "$settings $query"), $node->safe_psql('postgres', "$single $query"), "a window of one process, $memory: a bound that grows");
 }
 
 #
