@@ -118,6 +118,7 @@ OBJS = \
 	src/planner/sort_refusal.o \
 	src/planner/value_paths.o \
 	src/port/chunk_ring.o \
+	src/port/execution_check.o \
 	src/port/huge_pages.o \
 	src/port/shared_memory.o \
 	src/sort/group_keys.o \

@@ -42,6 +42,7 @@
 #include "executor/value_buffer.h"
 #include "executor/value_cast.h"
 #include "port/compat.h"
+#include "port/execution_check.h"
 
 typedef struct GpuSortAggregateState
 {

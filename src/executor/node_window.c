@@ -77,13 +77,8 @@ make_keys(const ParallelSort *sort)
 	};
 
 	for (int i = 0; i < keys.ncolumns; i++)
-	{
-		Oid			sort_operator = sort->columns[i].sort_operator;
-
-		fmgr_info(get_opcode(get_equality_op_for_ordering_op(sort_operator,
-															 NULL)),
+		fmgr_info(get_opcode(sort_column_equality(&sort->columns[i])),
 				  &keys.equal[i]);
-	}
 	return keys;
 }
 

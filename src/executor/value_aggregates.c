@@ -13,17 +13,16 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "catalog/objectaccess.h"
 #include "catalog/pg_proc.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 #include "executor/value_aggregates.h"
 #include "port/compat.h"
+#include "port/execution_check.h"
 
 struct ValueAggregate
 {
@@ -113,19 +112,6 @@ percentile_kind(const Aggref *aggregate)
 		default:
 			return PERCENTILE_DISCRETE;
 	}
-}
-
-void
-check_execution(Oid function, Oid role, ObjectType type)
-{
-	AclResult	result;
-
-	if (!OidIsValid(function))
-		return;
-	result = function_aclcheck(function, role);
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, type, get_func_name(function));
-	InvokeFunctionExecuteHook(function);
 }
 
 /* Raises an error if the user may not call an aggregate. */

@@ -84,10 +84,4 @@ extern void value_aggregates_results(const ValueAggregates *all,
 									 const ValueCounts *counts,
 									 Datum *values, bool *isnull);
 
-/*
- * Raises an error if this role may not execute a function.  InvalidOid stands
- * for no function.
- */
-extern void check_execution(Oid function, Oid role, ObjectType type);
-
 #endif							/* GPUSORT_VALUE_AGGREGATES_H */

@@ -33,6 +33,12 @@
 #include "keys/encode.h"
 #include "keys/sort_keys.h"
 
+Oid
+sort_column_equality(const SortColumn *column)
+{
+	return get_equality_op_for_ordering_op(column->sort_operator, NULL);
+}
+
 /*
  * Is this the default family of operators of a type, for which keys are made?
  * Among PostgreSQL's own families a type has only its default one, besides

@@ -26,6 +26,9 @@ typedef struct SortColumn
 								 * behind it, as those ahead hardly tie */
 } SortColumn;
 
+/* Returns the equality operator that goes with the order of a column. */
+extern Oid	sort_column_equality(const SortColumn *column);
+
 /* One column of the sort that is encoded (key_encoders.h). */
 typedef struct KeyColumn
 {

@@ -88,8 +88,7 @@ match_columns(const PlannedSort *sort, int first,
 	{
 		const SortColumn *column = &sort->columns[i];
 		int			found = find_column(compared, column->attno, used);
-		Oid			operator =
-			get_equality_op_for_ordering_op(column->sort_operator, NULL);
+		Oid			operator = sort_column_equality(column);
 
 		if (found < 0 || compared->operators[found] != operator ||
 			compared->collations[found] != column->collation)

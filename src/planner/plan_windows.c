@@ -26,7 +26,6 @@
 
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "utils/lsyscache.h"
 
 #include "executor/explain_window.h"
 #include "executor/node_gpusort.h"
@@ -169,8 +168,7 @@ find_sort_column(const NewNode *node, AttrNumber attno, Oid operator,
 		const SortColumn *column = &sort->columns[i];
 
 		if (column->attno == var->varattno && column->collation == collation &&
-			get_equality_op_for_ordering_op(column->sort_operator,
-											NULL) == operator)
+			sort_column_equality(column) == operator)
 			return i;
 	}
 	return -1;

@@ -19,7 +19,6 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "catalog/objectaccess.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
@@ -28,7 +27,6 @@
 #include "optimizer/optimizer.h"
 #include "parser/parse_agg.h"
 #include "parser/parse_coerce.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/expandeddatum.h"
@@ -37,6 +35,7 @@
 #include "utils/syscache.h"
 
 #include "port/compat.h"
+#include "port/execution_check.h"
 #include "window/window_aggregate.h"
 
 /* A function of an aggregate, ready to be called. */
@@ -118,20 +117,7 @@ choose_functions(const FormData_pg_aggregate *form, const WindowFunc *call,
 	return functions;
 }
 
-/* Raises an error if the owner of an aggregate may not call its function. */
-static void
-check_owner(Oid function, Oid owner)
-{
-	AclResult	result;
-
-	if (!OidIsValid(function))
-		return;
-	result = function_aclcheck(function, owner);
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function));
-	InvokeFunctionExecuteHook(function);
-}
-
+/* Raises an error if the owner of an aggregate may not call its functions. */
 static void
 check_functions(Oid aggregate, const AggregateFunctions *functions)
 {
@@ -142,9 +128,9 @@ check_functions(Oid aggregate, const AggregateFunctions *functions)
 		elog(ERROR, "cache lookup failed for function %u", aggregate);
 	owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
 	ReleaseSysCache(tuple);
-	check_owner(functions->add, owner);
-	check_owner(functions->remove, owner);
-	check_owner(functions->result, owner);
+	check_execution(functions->add, owner, OBJECT_FUNCTION);
+	check_execution(functions->remove, owner, OBJECT_FUNCTION);
+	check_execution(functions->result, owner, OBJECT_FUNCTION);
 }
 
 /* Prepares the call of a function; "expression" tells it its types. */

@@ -19,15 +19,13 @@
  */
 #include "postgres.h"
 
-#include "catalog/objectaccess.h"
-#include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "utils/acl.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 
 #include "port/compat.h"
+#include "port/execution_check.h"
 #include "window/window_run.h"
 
 /* A row that is this far behind the present one is prefetched. */
@@ -103,17 +101,6 @@ rows_pass(const WindowDefinition *definitions, int nwindows)
 	return true;
 }
 
-/* Raises an error if the user may not call a function. */
-static void
-check_permission(Oid function)
-{
-	AclResult	result = function_aclcheck(function, GetUserId());
-
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function));
-	InvokeFunctionExecuteHook(function);
-}
-
 static TupleTableSlot *
 make_slot(PlanState *parent, TupleDesc descriptor)
 {
@@ -138,7 +125,7 @@ init_functions(Window *window, const WindowDefinition *definition,
 		WindowFunc *call = lfirst_node(WindowFunc, cell);
 		int			place = window->first_place + foreach_current_index(cell);
 
-		check_permission(call->winfnoid);
+		check_execution(call->winfnoid, GetUserId(), OBJECT_FUNCTION);
 		if (call->winagg)
 		{
 			aggregates = lappend(aggregates, call);
