@@ -17,6 +17,7 @@ max_prepared_transactions = 1
 gpusort.daemon_engine = host
 gpusort.verify = on
 gpusort.min_rows = 0
+gpusort.enable_windows = on
 work_mem = '64MB'
 enable_hashjoin = off
 enable_nestloop = off
@@ -56,16 +57,26 @@ sub meet
 	return $out . $err;
 }
 
+my $windows = 'SELECT *, row_number() OVER w r, lag(k, 2, id) OVER w before, sum(k) OVER w FROM numbers WINDOW w AS (PARTITION BY grp ORDER BY k, id)';
+
 foreach my $query (
 	'SELECT * FROM numbers WHERE grp < 10 ORDER BY k FOR UPDATE',
 	'SELECT a.*, b.id FROM numbers a JOIN numbers b ON a.k / 10 = b.k / 7 WHERE a.grp < 10 ORDER BY a.k, b.k FOR UPDATE OF a',
 	'SELECT a.*, s.id FROM numbers a JOIN (SELECT * FROM numbers ORDER BY k OFFSET 3) s ON a.k = s.k + 1 WHERE a.grp < 10 ORDER BY a.k FOR SHARE OF a',
 	'UPDATE numbers n SET grp = s.k FROM (SELECT id, k FROM numbers ORDER BY k OFFSET 3) s WHERE n.id = s.id AND n.grp < 10 RETURNING n.*, s.*',
-	'DELETE FROM numbers n USING numbers m WHERE n.k = m.id AND n.grp < 10 RETURNING n.*, m.*')
+	'DELETE FROM numbers n USING numbers m WHERE n.k = m.id AND n.grp < 10 RETURNING n.*, m.*',
+	# windows: their rows are kept as they were, but those of a subquery in an expression are evaluated once more
+	"SELECT a.*, s.* FROM numbers a JOIN ($windows) s ON a.id = s.id WHERE a.grp < 10 ORDER BY a.k FOR UPDATE OF a",
+	"SELECT a.*, (SELECT array_agg(r - k) FROM ($windows) s WHERE s.grp + 0 = a.grp AND r < a.k % 10) FROM numbers a"
+	  . " WHERE a.k > (SELECT min(s.k + r) FROM ($windows) s WHERE s.grp + 0 = a.grp) ORDER BY a.k FOR UPDATE",
+	"UPDATE numbers n SET k = s.r, grp = s.before FROM ($windows) s WHERE n.id = s.id AND n.grp < 10 RETURNING n.*, s.*",
+	"UPDATE numbers n SET k = (SELECT max(r) FROM ($windows) s WHERE s.grp + 0 = n.grp AND s.k <= n.k) WHERE n.grp < 10 RETURNING n.*",
+	"DELETE FROM numbers n USING ($windows) s WHERE n.id = s.id AND n.grp < 10 AND s.r < 2 * n.k RETURNING n.*, s.*")
 {
 	my $native = meet($query, 'SET gpusort.enable = off');
 	cmp_ok(() = $native =~ /\n/g, '>', 900, "natively there is a result: $query");
-	like($node->safe_psql('postgres', "EXPLAIN $query"), qr/GpuSort/, 'there is a GpuSort in its plan');
+	my $sort = $query =~ / OVER / ? 'GpuSortWindow' : 'GpuSort';
+	like($node->safe_psql('postgres', "EXPLAIN $query"), qr/\($sort\)/, "there is a $sort in its plan");
 	ok(meet($query, "SET gpusort.device = $_") eq $native, "which makes no difference ($_)") foreach ('host', 'cuda');
 }
 
