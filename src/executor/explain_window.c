@@ -80,6 +80,18 @@ add_frame_end(StringInfo text, const Shown *shown, int options,
 						 "FOLLOWING");
 }
 
+/* Adds which rows the frame excludes, if any. */
+static void
+add_exclusion(StringInfo text, int options)
+{
+	if ((options & FRAMEOPTION_EXCLUDE_CURRENT_ROW) != 0)
+		appendStringInfoString(text, " EXCLUDE CURRENT ROW");
+	else if ((options & FRAMEOPTION_EXCLUDE_GROUP) != 0)
+		appendStringInfoString(text, " EXCLUDE GROUP");
+	else if ((options & FRAMEOPTION_EXCLUDE_TIES) != 0)
+		appendStringInfoString(text, " EXCLUDE TIES");
+}
+
 /* Adds the frame, unless it is the default one. */
 static void
 add_frame(StringInfo text, const Shown *shown, const WindowDefinition *window)
@@ -99,14 +111,16 @@ add_frame(StringInfo text, const Shown *shown, const WindowDefinition *window)
 				  "UNBOUNDED PRECEDING" : NULL,
 				  FRAMEOPTION_START_CURRENT_ROW,
 				  FRAMEOPTION_START_OFFSET_PRECEDING, window->start_offset);
-	if ((options & FRAMEOPTION_BETWEEN) == 0)
-		return;
-	appendStringInfoString(text, " AND ");
-	add_frame_end(text, shown, options,
-				  (options & FRAMEOPTION_END_UNBOUNDED_FOLLOWING) != 0 ?
-				  "UNBOUNDED FOLLOWING" : NULL,
-				  FRAMEOPTION_END_CURRENT_ROW,
-				  FRAMEOPTION_END_OFFSET_PRECEDING, window->end_offset);
+	if ((options & FRAMEOPTION_BETWEEN) != 0)
+	{
+		appendStringInfoString(text, " AND ");
+		add_frame_end(text, shown, options,
+					  (options & FRAMEOPTION_END_UNBOUNDED_FOLLOWING) != 0 ?
+					  "UNBOUNDED FOLLOWING" : NULL,
+					  FRAMEOPTION_END_CURRENT_ROW,
+					  FRAMEOPTION_END_OFFSET_PRECEDING, window->end_offset);
+	}
+	add_exclusion(text, options);
 }
 
 /* Returns a window in the words of a WINDOW clause. */

@@ -6,8 +6,8 @@
  * The transition function adds the rows that enter the frame to the state, and
  * the final function makes the result, as often as the frame changes.  If the
  * frame loses rows, the inverse transition function takes them out of the
- * state.  If there is none, or if it cannot, all rows of the frame are added
- * anew.  All this is done for the same rows and in the same order as in core,
+ * state.  If there is none, if it cannot, or if the frame excludes rows, all
+ * rows of the frame are added anew.  All this is done for the same rows and in the same order as in core,
  * since results depend on it if numbers are floats.  All aggregates of a window
  * go through its rows together, so that each row is fetched once.
  *
@@ -495,6 +495,7 @@ has_same_frame(const WindowAggregates *all, int64 head)
 	const WindowFrame *frame = all->frame;
 
 	return all->base == head && all->end > frame->row &&
+		!window_frame_excludes(frame->options) &&
 		(frame->options & (FRAMEOPTION_END_UNBOUNDED_FOLLOWING |
 						   FRAMEOPTION_END_CURRENT_ROW)) != 0 &&
 		all->base <= frame->row;
@@ -506,7 +507,8 @@ is_frame_of_one_row(const WindowFrame *frame)
 {
 	const int	to_row = FRAMEOPTION_ROWS | FRAMEOPTION_END_CURRENT_ROW;
 
-	return (frame->options & to_row) == to_row;
+	return (frame->options & to_row) == to_row ||
+		window_frame_excludes(frame->options);
 }
 
 /* Finds which aggregates have to add all rows anew; returns their number. */
@@ -520,6 +522,7 @@ find_restarts(WindowAggregates *all, int64 head)
 		WindowAggregate *aggregate = &all->aggregates[i];
 
 		aggregate->restarts = all->frame->new_partition || all->end <= head ||
+			window_frame_excludes(all->frame->options) ||
 			(all->base != head && aggregate->remove.call == NULL);
 		count += aggregate->restarts;
 	}
@@ -590,10 +593,14 @@ add_rows(WindowAggregates *all, TupleTableSlot *present, int64 known)
 
 	for (; window_frame_ends_behind(frame, all->end); all->end++)
 	{
-		TupleTableSlot *row = all->end == frame->row ? present :
-			window_rows_fetch(frame->rows, all->ahead, all->end);
+		TupleTableSlot *row;
 
 		CHECK_FOR_INTERRUPTS();
+		if (unlikely(window_frame_excludes(frame->options)) &&
+			window_frame_leaves_out(frame, all->end))
+			continue;
+		row = all->end == frame->row ? present :
+			window_rows_fetch(frame->rows, all->ahead, all->end);
 		for (int i = 0; i < all->count; i++)
 		{
 			WindowAggregate *aggregate = &all->aggregates[i];
@@ -680,7 +687,8 @@ window_aggregates_first_row(const WindowAggregates *all)
 
 	if (all->ahead == NULL)
 		return frame->row;
-	return Min(window_frame_head_moves(frame->options) ? all->base : all->end,
+	return Min(window_frame_head_moves(frame->options) ||
+			   window_frame_excludes(frame->options) ? all->base : all->end,
 			   frame->row);
 }
 

@@ -204,6 +204,74 @@ window_frame_ends_behind(WindowFrame *frame, int64 row)
 	return row < window_frame_end(frame);
 }
 
+/* Rows that are excluded: all in a row, or all of these but the present one. */
+typedef struct ExcludedRows
+{
+	int64		start;
+	int64		end;
+	bool		but_present;
+} ExcludedRows;
+
+static ExcludedRows
+find_excluded(WindowFrame *frame)
+{
+	ExcludedRows excluded = {
+		.start = frame->row,
+		.end = frame->row + 1,
+		.but_present = (frame->options & FRAMEOPTION_EXCLUDE_TIES) != 0
+	};
+
+	if (window_frame_excludes_peers(frame->options))
+	{
+		excluded.start = frame->peers_start;
+		excluded.end = window_frame_peers_end(frame);
+	}
+	return excluded;
+}
+
+int64
+window_frame_nth_row(WindowFrame *frame, int64 number)
+{
+	ExcludedRows excluded = find_excluded(frame);
+	int64		head = window_frame_head(frame);
+	int64		first = Max(excluded.start, head);
+	int64		row = head + number;
+
+	if (row < first || excluded.end <= head)
+		return row;
+	if (!excluded.but_present)
+		return row + excluded.end - first;
+	return row == first ? frame->row : row + excluded.end - first - 1;
+}
+
+int64
+window_frame_last_row(WindowFrame *frame)
+{
+	ExcludedRows excluded = find_excluded(frame);
+	int64		end = window_frame_end(frame);
+
+	if (end > excluded.end || end <= excluded.start)
+		return end - 1;
+	return excluded.but_present ? frame->row : excluded.start - 1;
+}
+
+bool
+window_frame_leaves_out(WindowFrame *frame, int64 row)
+{
+	ExcludedRows excluded = find_excluded(frame);
+
+	return row >= excluded.start && row < excluded.end &&
+		!(excluded.but_present && row == frame->row);
+}
+
+bool
+window_frame_has(WindowFrame *frame, int64 row)
+{
+	return row >= window_frame_head(frame) &&
+		window_frame_ends_behind(frame, row) &&
+		!window_frame_leaves_out(frame, row);
+}
+
 int64
 window_frame_first_row(const WindowFrame *frame)
 {

@@ -52,11 +52,19 @@ typedef struct WindowFrame
 	WindowRange end_range;
 } WindowFrame;
 
-/* Can frames of these options be found? */
+/* Are rows near the present one left out of the frame? */
 static inline bool
-window_frame_is_known(int options)
+window_frame_excludes(int options)
 {
-	return (options & FRAMEOPTION_EXCLUSION) == 0;
+	return (options & FRAMEOPTION_EXCLUSION) != 0;
+}
+
+/* Does it take the peers of the present row to tell which? */
+static inline bool
+window_frame_excludes_peers(int options)
+{
+	return (options & (FRAMEOPTION_EXCLUDE_GROUP |
+					   FRAMEOPTION_EXCLUDE_TIES)) != 0;
 }
 
 /* Has a frame an end at a distance of values? */
@@ -111,7 +119,8 @@ extern int64 window_frame_peers_end(WindowFrame *frame);
 
 /*
  * The first row of the frame, and the first row behind it, which need not be
- * behind the first one.  Both are in the partition, or are its end.
+ * behind the first one.  Both are in the partition, or are its end.  Rows that
+ * are excluded count as rows of the frame.
  */
 extern int64 window_frame_head(WindowFrame *frame);
 extern int64 window_frame_end(WindowFrame *frame);
@@ -124,5 +133,19 @@ extern int64 window_frame_first_row(const WindowFrame *frame);
  * ahead no further than it has to.
  */
 extern bool window_frame_ends_behind(WindowFrame *frame, int64 row);
+
+/*
+ * The position of the row with this number, from 0, among the rows of the frame
+ * that are not excluded, and of the last one of them.  As in core the row may
+ * turn out not to be in the frame, which window_frame_has() tells.
+ */
+extern int64 window_frame_nth_row(WindowFrame *frame, int64 number);
+extern int64 window_frame_last_row(WindowFrame *frame);
+
+/* Is a row in the frame, and not excluded?  The frame has to exclude rows. */
+extern bool window_frame_has(WindowFrame *frame, int64 row);
+
+/* Is a row excluded, if it is between the ends of the frame? */
+extern bool window_frame_leaves_out(WindowFrame *frame, int64 row);
 
 #endif							/* GPUSORT_WINDOW_FRAME_H */

@@ -93,6 +93,20 @@ is_read_only(Oid aggregate)
 	return is_read_only;
 }
 
+/*
+ * Does core look for the first row of a frame where it does not look at rows
+ * any more?  That can happen to a frame that begins behind the present row, if
+ * ties are excluded.  Then core raises an error, which depends on the rows
+ * before.
+ */
+static bool
+may_fail(WindowFunctionKind kind, int frame_options)
+{
+	return (kind == WINDOW_FIRST_VALUE || kind == WINDOW_NTH_VALUE) &&
+		(frame_options & FRAMEOPTION_EXCLUDE_TIES) != 0 &&
+		(frame_options & FRAMEOPTION_START_OFFSET_FOLLOWING) != 0;
+}
+
 WindowFunctionKind
 window_function_kind(const WindowFunc *function, int frame_options)
 {
@@ -100,10 +114,20 @@ window_function_kind(const WindowFunc *function, int frame_options)
 
 	if (kind == WINDOW_UNKNOWN || IGNORES_NULLS(function) ||
 		contain_volatile_functions((Node *) function) ||
-		(uses_frame(kind) && !window_frame_is_known(frame_options)) ||
+		may_fail(kind, frame_options) ||
 		(kind == WINDOW_AGGREGATE && !is_read_only(function->winfnoid)))
 		return WINDOW_UNKNOWN;
 	return kind;
+}
+
+/* Do peers of the present row decide which rows are in its frame? */
+static bool
+frame_has_peers(int options)
+{
+	return window_frame_excludes_peers(options) ||
+		((options & FRAMEOPTION_ROWS) == 0 &&
+		 ((options & FRAMEOPTION_START_UNBOUNDED_PRECEDING) == 0 ||
+		  (options & FRAMEOPTION_END_UNBOUNDED_FOLLOWING) == 0));
 }
 
 bool
@@ -117,9 +141,7 @@ window_function_needs_peers(WindowFunctionKind kind, int frame_options)
 		case WINDOW_CUME_DIST:
 			return true;
 		default:
-			return uses_frame(kind) && (frame_options & FRAMEOPTION_ROWS) == 0 &&
-				((frame_options & FRAMEOPTION_START_UNBOUNDED_PRECEDING) == 0 ||
-				 (frame_options & FRAMEOPTION_END_UNBOUNDED_FOLLOWING) == 0);
+			return uses_frame(kind) && frame_has_peers(frame_options);
 	}
 }
 
@@ -137,7 +159,8 @@ window_function_passes(WindowFunctionKind kind, int frame_options)
 			return true;
 		case WINDOW_LAST_VALUE:
 		case WINDOW_AGGREGATE:
-			return (frame_options & to_row) == to_row;
+			return (frame_options & to_row) == to_row &&
+				!window_frame_excludes(frame_options);
 		default:
 			return false;
 	}
@@ -287,16 +310,27 @@ bucket_number(WindowFunction *function, TupleTableSlot *row,
 	return Int32GetDatum(function->bucket);
 }
 
-/* The value of the first row of the frame. */
+/* The value of the row with this number, from 0, in the frame. */
 static Datum
-first_value(WindowFunction *function, TupleTableSlot *row,
-			ExprContext *context, bool *isnull)
+value_of_nth(WindowFunction *function, int64 number, TupleTableSlot *row,
+			 ExprContext *context, bool *isnull)
 {
 	WindowFrame *frame = function->frame;
-	int64		head = window_frame_head(frame);
+	int64		position;
+	bool		is_there;
 
-	return window_frame_ends_behind(frame, head) ?
-		value_at(function, head, row, context, isnull) : no_value(isnull);
+	if (unlikely(window_frame_excludes(frame->options)))
+	{
+		position = window_frame_nth_row(frame, number);
+		is_there = window_frame_has(frame, position);
+	}
+	else
+	{
+		position = window_frame_head(frame) + number;
+		is_there = window_frame_ends_behind(frame, position);
+	}
+	return is_there ? value_at(function, position, row, context, isnull) :
+		no_value(isnull);
 }
 
 /* The value of the last row of the frame. */
@@ -305,10 +339,21 @@ last_value(WindowFunction *function, TupleTableSlot *row,
 		   ExprContext *context, bool *isnull)
 {
 	WindowFrame *frame = function->frame;
-	int64		last = window_frame_end(frame) - 1;
+	int64		position;
+	bool		is_there;
 
-	return last >= window_frame_head(frame) ?
-		value_at(function, last, row, context, isnull) : no_value(isnull);
+	if (unlikely(window_frame_excludes(frame->options)))
+	{
+		position = window_frame_last_row(frame);
+		is_there = window_frame_has(frame, position);
+	}
+	else
+	{
+		position = window_frame_end(frame) - 1;
+		is_there = position >= window_frame_head(frame);
+	}
+	return is_there ? value_at(function, position, row, context, isnull) :
+		no_value(isnull);
 }
 
 /* The value of the n-th row of the frame. */
@@ -316,10 +361,8 @@ static Datum
 nth_value(WindowFunction *function, TupleTableSlot *row,
 		  ExprContext *context, bool *isnull)
 {
-	WindowFrame *frame = function->frame;
 	int32		n = DatumGetInt32(present_argument(function, 1, row, context,
 												   isnull));
-	int64		position;
 
 	if (*isnull)
 		return no_value(isnull);
@@ -327,10 +370,7 @@ nth_value(WindowFunction *function, TupleTableSlot *row,
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_ARGUMENT_FOR_NTH_VALUE),
 				 errmsg("argument of nth_value must be greater than zero")));
-	position = window_frame_head(frame) + n - 1;
-	return window_frame_ends_behind(frame, position) ?
-		value_at(function, position, row, context, isnull) :
-		no_value(isnull);
+	return value_of_nth(function, n - 1, row, context, isnull);
 }
 
 /* The rank of the present row among the others of its partition, from 0 to 1. */
@@ -378,7 +418,7 @@ window_function_result(WindowFunction *function, TupleTableSlot *row,
 		case WINDOW_LEAD:
 			return shifted_value(function, row, context, isnull);
 		case WINDOW_FIRST_VALUE:
-			return first_value(function, row, context, isnull);
+			return value_of_nth(function, 0, row, context, isnull);
 		case WINDOW_LAST_VALUE:
 			return last_value(function, row, context, isnull);
 		case WINDOW_NTH_VALUE:
@@ -404,7 +444,9 @@ window_function_first_row(const WindowFunction *function)
 				Max(frame->row - function->distance, frame->start) :
 				frame->start;
 		case WINDOW_LAST_VALUE:
-			/* the last row of a frame never moves back */
+			/* the last row of a frame never moves back, unless it is excluded */
+			if (window_frame_excludes(frame->options))
+				return Min(window_frame_head(frame), frame->row);
 			return (frame->options & FRAMEOPTION_END_OFFSET_PRECEDING) == 0 ?
 				frame->row : Max(function->cursor->position, frame->start);
 		default:

@@ -352,6 +352,19 @@ move_on(WindowRun *run)
 	return true;
 }
 
+/*
+ * Finds a frame that is at a distance of values, even if nobody looks at it, as
+ * core does, since that may fail.
+ */
+static inline void
+find_range(WindowFrame *frame)
+{
+	if (likely(!window_frame_has_range(frame->options)))
+		return;
+	(void) window_frame_head(frame);
+	(void) window_frame_end(frame);
+}
+
 /* Evaluates the functions of a window: aggregates last, as in core. */
 static inline void
 evaluate_functions(WindowRun *run, Window *window, TupleTableSlot *row)
@@ -367,12 +380,7 @@ evaluate_functions(WindowRun *run, Window *window, TupleTableSlot *row)
 	if (window->aggregates.count > 0)
 		window_aggregates_results(&window->aggregates, row, run->context,
 								  run->values, run->isnull);
-	/* core finds such a frame even if nobody looks at it, and may fail */
-	if (unlikely(window_frame_has_range(window->frame.options)))
-	{
-		(void) window_frame_head(&window->frame);
-		(void) window_frame_end(&window->frame);
-	}
+	find_range(&window->frame);
 }
 
 /* Makes the results of a window NULL. */
@@ -407,7 +415,9 @@ evaluate_window(WindowRun *run, Window *window, TupleTableSlot *row,
 	window_frame_enter(&window->frame, run->row, difference);
 	if (window->frame.new_partition)
 		window->has_failed = false;
-	if (!window->has_failed)
+	if (window->has_failed)
+		find_range(&window->frame);
+	else
 	{
 		evaluate_functions(run, window, row);
 		if (meets_condition(run, window, row))
@@ -428,7 +438,8 @@ first_row_of(const Window *window)
 
 	/* the next row that it evaluates is in another partition */
 	if (window->has_failed)
-		return first;
+		return window_frame_has_range(frame->options) ?
+			Min(first, window_frame_first_row(frame)) : first;
 	for (int i = 0; i < window->nfunctions; i++)
 		first = Min(first, window_function_first_row(&window->functions[i]));
 	if (window->aggregates.count > 0)

@@ -50,13 +50,15 @@ SELECT plan_of('SELECT *, rank() OVER w, sum(num) OVER w, count(*) FILTER (WHERE
 SELECT plan_of('SELECT lag(k, 2, id) OVER (ORDER BY shop DESC, id) + 1 FROM sales');
 -- Windows of another order have a sort of their own
 SELECT plan_of('SELECT sum(k) OVER (PARTITION BY g ORDER BY id), sum(k) OVER (PARTITION BY shop ORDER BY id) FROM sales');
+-- Frames that exclude rows
+SELECT plan_of('SELECT sum(id) OVER (PARTITION BY g ORDER BY k RANGE UNBOUNDED PRECEDING EXCLUDE TIES), first_value(id) OVER (PARTITION BY g ORDER BY k ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM sales');
 -- Run conditions, and a limit of the sort
 SELECT plan_of('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY k) r FROM sales) s WHERE r <= 3');
 SELECT plan_of('SELECT * FROM (SELECT id, row_number() OVER (ORDER BY k) r FROM sales) s WHERE r <= 3');
 -- What cannot be evaluated is left to WindowAgg; windows below it are not
-SELECT plan_of('SELECT sum(id) OVER (PARTITION BY g ORDER BY k RANGE UNBOUNDED PRECEDING EXCLUDE TIES) FROM sales');
+SELECT plan_of('SELECT first_value(id) OVER (PARTITION BY g ORDER BY k ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING EXCLUDE TIES) FROM sales');
 SELECT plan_of('SELECT sum(random()) OVER (PARTITION BY g ORDER BY k) FROM sales');
-SELECT plan_of('SELECT sum(id) OVER (PARTITION BY g ORDER BY k), sum(id) OVER (PARTITION BY g ORDER BY k RANGE UNBOUNDED PRECEDING EXCLUDE TIES) FROM sales');
+SELECT plan_of('SELECT sum(id) OVER (PARTITION BY g ORDER BY k), sum(random()) OVER (PARTITION BY g ORDER BY k ROWS 2 PRECEDING) FROM sales');
 SET gpusort.enable_windows = off;
 SELECT plan_of('SELECT id, row_number() OVER (PARTITION BY g ORDER BY k) FROM sales');
 SET gpusort.enable_windows = on;
@@ -71,9 +73,15 @@ SELECT same('SELECT id, sum(k) OVER w, count(*) OVER w FROM sales WINDOW w AS (P
 SELECT same('SELECT id, sum(f) OVER w, count(*) OVER w, last_value(k) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY id DESC RANGE BETWEEN 50 PRECEDING AND 20 FOLLOWING)');
 SELECT same('SELECT id, avg(num) OVER (PARTITION BY g ORDER BY num RANGE BETWEEN CURRENT ROW AND 0.5 FOLLOWING) FROM sales');
 SELECT same('SELECT id, string_agg(shop, '','') OVER (PARTITION BY id % 1000 ORDER BY id), array_agg(k) OVER (PARTITION BY id % 1000) FROM sales');
+-- Frames that exclude rows near the present one
+SELECT same('SELECT id, sum(f) OVER w, avg(num) OVER w, min(k) OVER w, first_value(k) OVER w, last_value(k) OVER w, nth_value(k, 2) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY id ROWS BETWEEN 3 PRECEDING AND 2 FOLLOWING EXCLUDE CURRENT ROW)');
+SELECT same('SELECT id, sum(k) OVER w, count(*) OVER w FROM sales WINDOW w AS (PARTITION BY id % 500 ORDER BY num RANGE UNBOUNDED PRECEDING EXCLUDE GROUP)');
+SELECT same('SELECT id, sum(k) OVER w, max(k) OVER w, count(*) OVER w FROM sales WINDOW w AS (PARTITION BY shop ORDER BY num RANGE BETWEEN 1 PRECEDING AND 2 FOLLOWING EXCLUDE TIES)');
+SELECT same('SELECT id, array_agg(id) OVER w, first_value(id) OVER w, last_value(id) OVER w, nth_value(id, 3) OVER w FROM sales WINDOW w AS (PARTITION BY id % 50 ORDER BY num, id GROUPS BETWEEN 2 PRECEDING AND 2 FOLLOWING EXCLUDE TIES)');
 -- In little memory, where rows that are looked at again go to a file
 SET work_mem = '64kB';
 SELECT same('SELECT id, sum(k) OVER (PARTITION BY g), lag(shop, 5000) OVER (ORDER BY id), ntile(9) OVER (PARTITION BY shop ORDER BY id) FROM sales');
+SELECT same('SELECT id, sum(f) OVER w, last_value(k) OVER w, nth_value(k, 2) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY num, id ROWS BETWEEN 7 PRECEDING AND 2 PRECEDING EXCLUDE GROUP)');
 SELECT same('SELECT id, first_value(num) OVER w, lead(shop) OVER w, cume_dist() OVER w FROM sales WINDOW w AS (ORDER BY num, id)');
 SET work_mem = '64MB';
 -- A single by-value column, and no rows

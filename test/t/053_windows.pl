@@ -75,12 +75,14 @@ my @numbers = ('a', 'b', 'n', 'f', 'id', 'a * 2', 'coalesce(b, 0)');
 my @values = ('a', 'b', 'c', 'n', 'f', 'ts', 'bo', 'arr', 'big', 'id', 'lower(c)', 'a + id', 'n * 2');
 my @offsets = (0, 1, 2, 3, 5, 1000, '9223372036854775807', '(SELECT 2)', '1 + 1');
 
+sub exclusion { return chance(0.2) ? ' EXCLUDE ' . one_of('CURRENT ROW', 'GROUP', 'TIES') : '' }
+
 sub frame
 {
 	my ($ordered, $range) = @_;
 	return '' if chance(0.25);
-	return "RANGE BETWEEN $range" if defined $range && chance(0.5);
-	return one_of('RANGE UNBOUNDED PRECEDING', 'RANGE CURRENT ROW', 'RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING') if chance(0.15);
+	return "RANGE BETWEEN $range" . exclusion() if defined $range && chance(0.5);
+	return one_of('RANGE UNBOUNDED PRECEDING', 'RANGE CURRENT ROW', 'RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING') . exclusion() if chance(0.15);
 	my $mode = $ordered ? one_of('ROWS', 'ROWS', 'GROUPS') : 'ROWS';
 	while (1)
 	{
@@ -88,7 +90,7 @@ sub frame
 		my $end = one_of('UNBOUNDED FOLLOWING', 'CURRENT ROW', 'CURRENT ROW', one_of(@offsets) . ' PRECEDING', one_of(@offsets) . ' FOLLOWING');
 		next if $start eq 'CURRENT ROW' && $end =~ /PRECEDING/;
 		next if $start =~ /[^D] FOLLOWING/ && $end !~ /FOLLOWING/;
-		return "$mode BETWEEN $start AND $end" . (chance(0.03) ? ' EXCLUDE TIES' : '');
+		return "$mode BETWEEN $start AND $end" . exclusion();
 	}
 }
 
