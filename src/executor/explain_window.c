@@ -195,7 +195,8 @@ explain_windows(const PlannedWindows *planned, const CustomScanState *node,
 								 show_expression(&shown, (Node *)
 												 make_ands_explicit(window->run_condition)));
 	}
-	ExplainPropertyList("Sort Key", shown.keys, es);
+	ExplainPropertyList(planned->presorted ? "Presorted Key" : "Sort Key",
+						shown.keys, es);
 	ExplainPropertyList("Window", windows, es);
 	ExplainPropertyList("Window Functions", functions, es);
 	if (conditions != NIL)

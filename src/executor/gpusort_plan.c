@@ -66,22 +66,58 @@ refer_to_child(CustomScan *scan)
 	refer_to_columns(scan->custom_scan_tlist, OUTER_VAR);
 }
 
+static PlannedSort
+make_planned_sort(int ncolumns, const AttrNumber *attnos, const Oid *operators,
+				  const Oid *collations, const bool *nulls_first)
+{
+	PlannedSort planned = {
+		.ncolumns = ncolumns,
+		.columns = palloc0(ncolumns * sizeof(SortColumn))
+	};
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		planned.columns[i].attno = attnos[i];
+		planned.columns[i].sort_operator = operators[i];
+		planned.columns[i].collation = collations[i];
+		planned.columns[i].nulls_first = nulls_first[i];
+	}
+	return planned;
+}
+
 PlannedSort
 planned_sort_of(const Sort *sort)
 {
-	PlannedSort planned = {
-		.ncolumns = sort->numCols,
-		.columns = palloc0(sort->numCols * sizeof(SortColumn))
-	};
+	return make_planned_sort(sort->numCols, sort->sortColIdx,
+							 sort->sortOperators, sort->collations,
+							 sort->nullsFirst);
+}
 
-	for (int i = 0; i < sort->numCols; i++)
-	{
-		planned.columns[i].attno = sort->sortColIdx[i];
-		planned.columns[i].sort_operator = sort->sortOperators[i];
-		planned.columns[i].collation = sort->collations[i];
-		planned.columns[i].nulls_first = sort->nullsFirst[i];
-	}
-	return planned;
+PlannedSort
+planned_sort_of_merge(const GatherMerge *merge)
+{
+	return make_planned_sort(merge->numCols, merge->sortColIdx,
+							 merge->sortOperators, merge->collations,
+							 merge->nullsFirst);
+}
+
+/*
+ * From 18 on EXPLAIN adds up the disabled nodes of custom_plans only.  Without
+ * this plan, which is never run, EXPLAIN would call the node disabled if a node
+ * below is.
+ */
+void
+count_disabled_child(CustomScan *scan, const Plan *child)
+{
+#if PG_VERSION_NUM >= 180000
+	Result	   *count;
+
+	if (child->disabled_nodes == 0)
+		return;
+	count = makeNode(Result);
+	count->plan.disabled_nodes = child->disabled_nodes;
+	scan->custom_plans = list_make1(count);
+#endif
 }
 
 List *

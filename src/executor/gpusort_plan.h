@@ -39,6 +39,15 @@ typedef struct PlannedSort
 /* Returns the sort that core's Sort node does. */
 extern PlannedSort planned_sort_of(const Sort *sort);
 
+/* Returns the order in which core's Gather Merge emits rows. */
+extern PlannedSort planned_sort_of_merge(const GatherMerge *merge);
+
+/*
+ * Lets EXPLAIN not call a node disabled, in the place of which core's node
+ * would not be.
+ */
+extern void count_disabled_child(CustomScan *scan, const Plan *child);
+
 /*
  * Write, read and replace the PlannedSort of a GpuSort, a GpuSortGroups or a
  * GpuSortAggregate, which stands first in the node's custom_private.  The

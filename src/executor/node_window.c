@@ -11,6 +11,9 @@
  * rows together (parallel_sort.c), and each process emits parts of the order
  * that consist of whole partitions.
  *
+ * If the child's rows come in order already, as from a Gather Merge, the node
+ * does not sort them, and evaluates the functions while it reads the rows.
+ *
  * A rescan reads the sorted rows again, unless the child's parameters have
  * changed.
  *
@@ -167,9 +170,12 @@ begin_window(CustomScanState *node, EState *estate, int eflags)
 	sort->row = ExecInitExtraTupleSlot(estate, sort->descriptor,
 									   &TTSOpsMinimalTuple);
 
-	/* arguments are evaluated for sorted rows, not for the child's */
+	/*
+	 * arguments are evaluated for sorted rows, which are not the child's
+	 * unless these come in order
+	 */
 	node->ss.ps.outeropsset = true;
-	node->ss.ps.outeropsfixed = true;
+	node->ss.ps.outeropsfixed = !state->planned.presorted;
 	node->ss.ps.outerops = &TTSOpsMinimalTuple;
 
 	keys = make_keys(sort);
@@ -189,13 +195,29 @@ next_row(void *source)
 	return parallel_sort_next(sort) ? sort->row : NULL;
 }
 
-/* Sorts, and begins to read the sorted rows. */
+/* Returns the child's next row, if these rows come in order. */
+static TupleTableSlot *
+next_presorted_row(void *child)
+{
+	TupleTableSlot *row = ExecProcNode(child);
+
+	return TupIsNull(row) ? NULL : row;
+}
+
+/* Sorts, unless rows come in order, and begins to read the sorted rows. */
 static void
 begin_run(GpuSortWindowState *state)
 {
 	ParallelSort *sort = &state->sort;
 	RowOrder   *order;
 
+	if (state->planned.presorted)
+	{
+		window_run_begin_reading(&state->run, next_presorted_row,
+								 outerPlanState(state));
+		state->has_begun = true;
+		return;
+	}
 	parallel_sort_get_ready(sort);
 	order = sort->sort == NULL ? NULL : row_sort_order(sort->sort);
 	if (order != NULL)

@@ -84,7 +84,8 @@ planned_windows_write(const PlannedWindows *planned)
 	for (int i = 0; i < planned->nwindows; i++)
 		windows = lappend(windows, write_window(&planned->windows[i]));
 	return list_make3(planned_sort_write(&planned->sort),
-					  list_make1_int(planned->ngroup_columns), windows);
+					  list_make2_int(planned->ngroup_columns,
+									 planned->presorted), windows);
 }
 
 PlannedWindows
@@ -94,6 +95,7 @@ planned_windows_read(const CustomScan *scan)
 	PlannedWindows planned = {
 		.sort = planned_sort_read(scan),
 		.ngroup_columns = linitial_int(lsecond(scan->custom_private)),
+		.presorted = lsecond_int(lsecond(scan->custom_private)),
 		.nwindows = list_length(written)
 	};
 	ListCell   *cell;

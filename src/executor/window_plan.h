@@ -20,6 +20,8 @@ typedef struct PlannedWindows
 	PlannedSort sort;
 	int			ngroup_columns; /* first sort columns that make a group, if
 								 * several processes sort; 0: one process does */
+	bool		presorted;		/* the child's rows come in the order of the
+								 * sort columns */
 	int			nwindows;
 	WindowDefinition *windows;	/* the lowest first */
 } PlannedWindows;

@@ -112,22 +112,7 @@ replace_sort(Sort *sort, const List *range_table)
 		list_truncate(list_copy(sort->plan.targetlist),
 					  list_length(sort->plan.lefttree->targetlist));
 	scan->scan.plan.targetlist = emitted_columns(sort->plan.targetlist, sources);
-
-#if PG_VERSION_NUM >= 180000
-
-	/*
-	 * For custom scans EXPLAIN adds up the disabled nodes of custom_plans
-	 * only.  Without this plan, which is never run, EXPLAIN would call the
-	 * node disabled if a node below is.
-	 */
-	if (sort->plan.lefttree->disabled_nodes > 0)
-	{
-		Result	   *count = makeNode(Result);
-
-		count->plan.disabled_nodes = sort->plan.lefttree->disabled_nodes;
-		scan->custom_plans = list_make1(count);
-	}
-#endif
+	count_disabled_child(scan, sort->plan.lefttree);
 	return (Plan *) scan;
 }
 

@@ -9,6 +9,8 @@
  * partition (group_limits.c), and the order of the table's columns
  * (plan_columns.c).
  *
+ * If the sorts are below a Gather Merge, the node is above it, and does not sort.
+ *
  * Windows are taken from the lowest one up, as long as all of their functions
  * can be evaluated, and the columns of their partitions and orders are the
  * first ones of the sort.  A WindowAgg above these stays as it is, and finds the
@@ -39,7 +41,9 @@
 /* A node in the making. */
 typedef struct NewNode
 {
-	const CustomScan *sort;		/* GpuSort or GpuSortGroups */
+	const CustomScan *sort;		/* GpuSort or GpuSortGroups; NULL: the child's
+								 * rows come in order */
+	Plan	   *child;			/* emits the rows that are sorted */
 	PlannedWindows planned;
 	int			nsorted;		/* columns of the sorted rows */
 	List	   *functions;		/* WindowFuncs of all windows so far, with
@@ -49,18 +53,24 @@ typedef struct NewNode
 	List	   *qual;			/* its filter, over the same rows */
 } NewNode;
 
+/* Does a plan emit the rows of GpuSorts in order? */
+static bool
+emits_in_order(const Plan *plan)
+{
+	return is_gpusort(plan) || is_gpusort_groups(plan) ||
+		(IsA(plan, GatherMerge) && is_gpusort(plan->lefttree));
+}
+
 /* The windows right above a sort, the lowest first; NIL if there is no sort. */
 static List *
-find_windows(Plan *plan, CustomScan **sort)
+find_windows(Plan *plan, Plan **below)
 {
 	List	   *windows = NIL;
 
 	for (; plan != NULL && IsA(plan, WindowAgg); plan = plan->lefttree)
 		windows = lcons(plan, windows);
-	if (plan == NULL || !(is_gpusort(plan) || is_gpusort_groups(plan)))
-		return NIL;
-	*sort = (CustomScan *) plan;
-	return windows;
+	*below = plan;
+	return plan != NULL && emits_in_order(plan) ? windows : NIL;
 }
 
 /*
@@ -295,21 +305,47 @@ take_window(NewNode *node, WindowAgg *window)
  * ---- nodes
  */
 
-/* Begins a node that so far only sorts. */
+/* Begins a node that so far only does what the sort does. */
+static void
+begin_with_sort(NewNode *node, CustomScan *sort)
+{
+	node->sort = sort;
+	node->child = sort->scan.plan.lefttree;
+	node->planned.sort = planned_sort_read(sort);
+	if (is_gpusort_groups(&sort->scan.plan))
+		node->planned.ngroup_columns = groups_columns(sort);
+	/* a sort refers to its child's columns as the new node does */
+	node->columns = sort->scan.plan.targetlist;
+}
+
+/* Begins a node that so far only emits the rows of a Gather Merge. */
+static void
+begin_with_merge(NewNode *node, GatherMerge *merge)
+{
+	ListCell   *cell;
+
+	node->child = &merge->plan;
+	node->planned.sort = planned_sort_of_merge(merge);
+	node->planned.presorted = true;
+	foreach(cell, merge->plan.targetlist)
+		node->columns = lappend(node->columns,
+								flatCopyTargetEntry(lfirst(cell)));
+	refer_to_columns(node->columns, INDEX_VAR);
+}
+
+/* Begins a node without windows, for the rows that come from below them. */
 static NewNode
-begin_node(CustomScan *sort, int nwindows)
+begin_node(Plan *below, int nwindows)
 {
 	NewNode		node = {
-		.sort = sort,
-		.planned.sort = planned_sort_read(sort),
-		.planned.ngroup_columns = is_gpusort_groups(&sort->scan.plan) ?
-		groups_columns(sort) : 0,
-		.planned.windows = palloc0(nwindows * sizeof(WindowDefinition)),
-		.nsorted = list_length(sort->scan.plan.lefttree->targetlist),
-		/* a sort refers to its child's columns as the new node does */
-		.columns = sort->scan.plan.targetlist
+		.planned.windows = palloc0(nwindows * sizeof(WindowDefinition))
 	};
 
+	if (IsA(below, GatherMerge))
+		begin_with_merge(&node, (GatherMerge *) below);
+	else
+		begin_with_sort(&node, (CustomScan *) below);
+	node.nsorted = list_length(node.child->targetlist);
 	return node;
 }
 
@@ -320,7 +356,7 @@ make_scan_columns(const NewNode *node)
 	List	   *columns = NIL;
 	ListCell   *cell;
 
-	foreach(cell, node->sort->scan.plan.lefttree->targetlist)
+	foreach(cell, node->child->targetlist)
 	{
 		TargetEntry *entry = flatCopyTargetEntry(lfirst(cell));
 
@@ -340,10 +376,10 @@ make_scan_columns(const NewNode *node)
 static List *
 collect_init_plans(const NewNode *node, const WindowAgg *top)
 {
-	const Plan *sort = &node->sort->scan.plan;
-	List	   *all = list_copy(sort->initPlan);
+	List	   *all = NIL;
 
-	for (const Plan *plan = &top->plan; plan != sort; plan = plan->lefttree)
+	for (const Plan *plan = &top->plan; plan != node->child;
+		 plan = plan->lefttree)
 		all = list_concat(all, plan->initPlan);
 	return all;
 }
@@ -353,29 +389,33 @@ static Plan *
 make_node(const NewNode *node, const WindowAgg *top)
 {
 	CustomScan *scan = makeNode(CustomScan);
-	const Plan *sort = &node->sort->scan.plan;
 
 	scan->scan.plan = top->plan;
 	scan->scan.plan.type = T_CustomScan;
-	scan->scan.plan.parallel_aware = sort->parallel_aware;
 	scan->scan.plan.initPlan = collect_init_plans(node, top);
-	scan->scan.plan.lefttree = sort->lefttree;
+	scan->scan.plan.lefttree = node->child;
 	scan->scan.plan.targetlist = node->columns;
 	scan->scan.plan.qual = node->qual;
 	scan->custom_scan_tlist = make_scan_columns(node);
-	scan->custom_exprs = node->sort->custom_exprs;
-	scan->custom_plans = node->sort->custom_plans;
+	if (node->sort != NULL)
+	{
+		scan->scan.plan.parallel_aware = node->sort->scan.plan.parallel_aware;
+		scan->custom_exprs = node->sort->custom_exprs;
+		scan->custom_plans = node->sort->custom_plans;
+	}
+	else
+		count_disabled_child(scan, node->child);
 	scan->custom_private = planned_windows_write(&node->planned);
 	scan->methods = &window_scan_methods;
 	return (Plan *) scan;
 }
 
-/* Replaces the windows right above a sort, as many as can be. */
+/* Replaces the windows right above sorted rows, as many as can be. */
 static Plan *
 replace_windows(WindowAgg *top)
 {
-	CustomScan *sort = NULL;
-	List	   *windows = find_windows(&top->plan, &sort);
+	Plan	   *below;
+	List	   *windows = find_windows(&top->plan, &below);
 	WindowAgg  *taken = NULL;
 	WindowAgg  *left = NULL;
 	NewNode		node;
@@ -384,7 +424,7 @@ replace_windows(WindowAgg *top)
 
 	if (windows == NIL)
 		return &top->plan;
-	node = begin_node(sort, list_length(windows));
+	node = begin_node(below, list_length(windows));
 	foreach(cell, windows)
 	{
 		if (!take_window(&node, lfirst(cell)))

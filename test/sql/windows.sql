@@ -121,5 +121,12 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SELECT same('SELECT count(*), sum(r), max(t) FROM (SELECT row_number() OVER w r, (rank() OVER w)::text t FROM sales WINDOW w AS (PARTITION BY g ORDER BY id)) s');
 
+-- Windows over rows that workers have sorted
+SELECT plan_of('SELECT id, row_number() OVER (ORDER BY k, id), lag(num) OVER (ORDER BY k, id) FROM sales');
+SELECT same('SELECT id, row_number() OVER w, rank() OVER w, count(*) OVER (ORDER BY k ROWS UNBOUNDED PRECEDING) FROM sales WINDOW w AS (ORDER BY k, id)');
+SELECT same('SELECT id, lag(shop) OVER w, sum(f) OVER w, cume_dist() OVER w FROM sales WINDOW w AS (ORDER BY num, id)');
+SELECT same('SELECT * FROM (SELECT id, num, dense_rank() OVER (ORDER BY num) r FROM sales) s WHERE r <= 5');
+SELECT same('SELECT * FROM (VALUES (1), (20), (3)) v(n), LATERAL (SELECT id, sum(k) OVER (ORDER BY id) FROM sales WHERE id % 30 < n OFFSET n) s');
+
 DROP TABLE sales;
 DROP FUNCTION plan_of, same;

@@ -102,13 +102,20 @@ foreach (@groups)
 	}
 }
 
-# Limits on a window of one process, whose rows are read again.
-foreach my $memory ('4MB', '64kB')
+# Limits on a window of one process, whose rows are read again, or come from a Gather Merge.
+my %windows = (
+	'a window of one process' => [ $window, 0, qr/Seq Scan/ ],
+	'a window over sorted rows' => [ "SELECT row_number() OVER (ORDER BY txt, id) + lag(few, 1, 0) OVER (ORDER BY txt, id) x FROM plain WHERE late('start')", 2, $sorts_together ]);
+foreach my $name (sort keys %windows)
 {
-	my $query = "SELECT n, (SELECT concat(count(x), ' ', sum(x)) FROM (SELECT x FROM ($window) g LIMIT k) q) FROM (VALUES (1, 1), (2, 4000), (3, 2), (4, 1000)) v(n, k);\n";
-	my $settings = "SET work_mem = '$memory'; SET gpusort.min_rows = 0; SET gpusort.enable_windows = on; SET max_parallel_workers_per_gather = 0;";
-	like($node->safe_psql('postgres', "$settings EXPLAIN (COSTS OFF) $query"), qr/Limit\s+->  Subquery Scan on g\s+->  Custom Scan \(GpuSortWindow\)/s, "a window of one process, $memory: the plan");
-	is($node->safe_psql('postgres', "$settings $query"), $node->safe_psql('postgres', "$single $query"), "a window of one process, $memory: a bound that grows");
+	my ($rows, $workers, $below) = @{ $windows{$name} };
+	my $query = "SELECT n, (SELECT concat(count(x), ' ', sum(x)) FROM (SELECT x FROM ($rows) g LIMIT k) q) FROM (VALUES (1, 1), (2, 4000), (3, 2), (4, 1000)) v(n, k);\n";
+	foreach my $memory ('4MB', '64kB')
+	{
+		my $settings = "$leads SET work_mem = '$memory'; SET gpusort.min_rows = 0; SET gpusort.enable_windows = on; SET max_parallel_workers_per_gather = $workers; SET my.late = 'start of leader';";
+		like($node->safe_psql('postgres', "$settings EXPLAIN (COSTS OFF) $query"), qr/Limit\s+->  Subquery Scan on g\s+->  Custom Scan \(GpuSortWindow\).*$below/s, "$name, $memory: the plan");
+		is($node->safe_psql('postgres', "$settings $query"), $node->safe_psql('postgres', "$single $query"), "$name, $memory: a bound that grows");
+	}
 }
 
 #

@@ -240,6 +240,7 @@ sub compare
 	my @plans = outputs($settings, map { /^SELECT/ ? "EXPLAIN (COSTS OFF) $_" : () } @queries);
 	$counted{nodes} += () = "@plans" =~ /\(GpuSortWindow\)/g;
 	$counted{others} += () = "@plans" =~ /WindowAgg/g;
+	$counted{presorted} += () = "@plans" =~ /Presorted Key/g;
 	$counted{parallel} += () = "@plans" =~ /Parallel Custom Scan \(GpuSortWindow\)/g;
 	my @different = grep { ($expected[$_] // '') ne ($got[$_] // '') } 0 .. $#expected;
 	ok(!@different, $name) or diag(map { show_difference($settings, $queries[$_] // 'the errors', $expected[$_], $got[$_]) } $different[0]);
@@ -272,7 +273,8 @@ for (my $first = 0; $first < $queries; $first += $queries_of_session)
 cmp_ok($counted{nodes}, '>', $queries / 3, 'gpusort has evaluated windows');
 cmp_ok($counted{nodes}, '>', 5 * $counted{others}, 'and most of all');
 cmp_ok($counted{parallel}, '>', 0, 'some of them in all processes');
+cmp_ok($counted{presorted}, '>', 0, 'and some over rows that workers have sorted');
 like($node->safe_psql('postgres', 'EXPLAIN (VERBOSE, COSTS OFF) SELECT JSON_ARRAYAGG(a RETURNING jsonb) OVER (PARTITION BY b) FROM r'), qr/WindowAgg/,
 	'EXPLAIN could not show a constructor of JSON that another node evaluates') if $node->pg_version >= 16;
-note("$counted{nodes} nodes, $counted{parallel} of them parallel; $counted{others} WindowAggs; $counted{errors} errors");
+note("$counted{nodes} nodes, $counted{parallel} of them parallel, $counted{presorted} over sorted rows; $counted{others} WindowAggs; $counted{errors} errors");
 done_testing();
