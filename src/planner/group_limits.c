@@ -31,6 +31,7 @@
 #include "executor/node_gpusort.h"
 #include "executor/node_groups.h"
 #include "planner/group_limits.h"
+#include "window/window_frame.h"
 
 /* Columns that a node compares, in any order. */
 typedef struct ComparedColumns
@@ -302,9 +303,10 @@ want_by_window(const WindowAgg *window)
 
 	/*
 	 * a WindowAgg below another also passes on rows behind those that it
-	 * counts
+	 * counts, and a distance of values may make it fail at these
 	 */
-	if (!window->topWindow || window->partNumCols == 0)
+	if (!window->topWindow || window->partNumCols == 0 ||
+		window_frame_has_range(window->frameOptions))
 		return wanted;
 	(void) note_functions((Node *) window->plan.targetlist, &needs);
 	(void) note_functions((Node *) window->plan.qual, &needs);

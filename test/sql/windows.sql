@@ -93,6 +93,7 @@ SELECT ntile(0) OVER (ORDER BY id) FROM sales;
 SELECT nth_value(id, 0) OVER (ORDER BY id) FROM sales;
 SELECT sum(id) OVER (ORDER BY id ROWS (SELECT -1) PRECEDING) FROM sales;
 SELECT sum(id) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND (SELECT NULL::int8) FOLLOWING) FROM sales;
+SELECT count(x) FROM (SELECT rank() OVER w r, lag(id) OVER w x FROM sales WINDOW w AS (PARTITION BY shop ORDER BY g NULLS FIRST RANGE BETWEEN -1 PRECEDING AND CURRENT ROW)) s WHERE r <= 1;
 SELECT count(x) FROM (SELECT lag(1 / (id - 10000)) OVER (ORDER BY id) x FROM sales) s;
 SELECT count(x) FROM (SELECT lead(1 / (id - 10000)) OVER (ORDER BY id) x FROM sales) s;
 

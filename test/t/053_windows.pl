@@ -53,6 +53,7 @@ FROM generate_series(1, 900) i;
 CREATE TABLE s AS SELECT g, g * 2 h FROM generate_series(0, 7) g;
 CREATE FUNCTION plus(int, int) RETURNS int LANGUAGE sql STRICT IMMUTABLE PARALLEL SAFE AS 'SELECT \$1 + \$2';
 CREATE FUNCTION minus(int, int) RETURNS int LANGUAGE sql STRICT IMMUTABLE PARALLEL SAFE AS 'SELECT CASE WHEN \$2 <> 3 THEN \$1 - \$2 END';
+CREATE FUNCTION again(int) RETURNS int LANGUAGE internal STRICT VOLATILE PARALLEL SAFE AS 'int4up';
 CREATE FUNCTION some_null(int, int) RETURNS int LANGUAGE sql STRICT IMMUTABLE PARALLEL SAFE AS 'SELECT nullif(\$1 + \$2, 20)';
 CREATE FUNCTION shown(anyarray, anyelement) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT array_to_string(\$1, ''/'')';
 CREATE AGGREGATE sum_first(int) (SFUNC = plus, STYPE = int, PARALLEL = SAFE);
@@ -155,6 +156,8 @@ sub expression
 	my $function = function($window);
 	return "($function)::text || '!'" if chance(0.1);
 	return "coalesce(($function)::text, id::text)" if chance(0.05);
+	# volatile arguments, which are left to core
+	return one_of('sum(again(a))', 'count(again(id))', 'lag(again(a), 2)', 'max(id) FILTER (WHERE again(a) > 2)') . " OVER $window" if chance(0.03);
 	# arguments that fail for some rows, if core looks at these
 	return one_of("lag(1 / (id - 700), 3) OVER $window", "sum(1 / (id - 901)) OVER $window", "ntile(id - 1) OVER $window", "nth_value(id, a) OVER $window")
 	  if chance(0.02);
