@@ -214,7 +214,7 @@ begin_run(GpuSortWindowState *state)
 	if (state->planned.presorted)
 	{
 		window_run_begin_reading(&state->run, next_presorted_row,
-								 outerPlanState(state));
+								 outerPlanState(state), false);
 		state->has_begun = true;
 		return;
 	}
@@ -223,7 +223,9 @@ begin_run(GpuSortWindowState *state)
 	if (order != NULL)
 		window_run_begin_order(&state->run, order);
 	else
-		window_run_begin_reading(&state->run, next_row, sort);
+		window_run_begin_reading(&state->run, next_row, sort,
+								 sort->parts != NULL &&
+								 part_reader_rows_stay(sort->parts));
 	state->has_begun = true;
 }
 
@@ -307,7 +309,7 @@ rescan_window(CustomScanState *node)
 	{
 		window_run_end(&state->run);
 		row_sort_rescan(state->sort.sort);
-		window_run_begin_reading(&state->run, next_row, &state->sort);
+		window_run_begin_reading(&state->run, next_row, &state->sort, false);
 	}
 }
 

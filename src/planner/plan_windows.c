@@ -136,8 +136,6 @@ rewrite_expression(Node *node, Rewriting *rewriting)
 		return rewrite_column((Var *) node, rewriting);
 	if (IsA(node, WindowFunc) && !rewriting->of_arguments)
 		return rewrite_function((WindowFunc *) node, rewriting);
-	/* without their functions, EXPLAIN cannot show these */
-	rewriting->failed |= IS_JSON_AGGREGATE(node, WindowFunc);
 	return expression_tree_mutator(node, rewrite_expression,
 								   (void *) rewriting);
 }

@@ -109,14 +109,21 @@
 #define RELATION_HOOK_ARGUMENTS root, table, inherited, rel
 #endif
 
-/* 16 has constructors of JSON, which may stand for a function of this type. */
+/* From 16 on constructors of JSON, like JSON_ARRAYAGG, call these aggregates. */
 #if PG_VERSION_NUM >= 160000
-#define IS_JSON_AGGREGATE(node, type) \
-	(IsA(node, JsonConstructorExpr) && \
-	 ((JsonConstructorExpr *) (node))->func != NULL && \
-	 IsA(((JsonConstructorExpr *) (node))->func, type))
+#define IS_JSON_CONSTRUCTOR(aggregate) \
+	((aggregate) == F_JSON_AGG || (aggregate) == F_JSON_AGG_STRICT || \
+	 (aggregate) == F_JSONB_AGG || (aggregate) == F_JSONB_AGG_STRICT || \
+	 (aggregate) == F_JSON_OBJECT_AGG || \
+	 (aggregate) == F_JSON_OBJECT_AGG_STRICT || \
+	 (aggregate) == F_JSON_OBJECT_AGG_UNIQUE || \
+	 (aggregate) == F_JSON_OBJECT_AGG_UNIQUE_STRICT || \
+	 (aggregate) == F_JSONB_OBJECT_AGG || \
+	 (aggregate) == F_JSONB_OBJECT_AGG_STRICT || \
+	 (aggregate) == F_JSONB_OBJECT_AGG_UNIQUE || \
+	 (aggregate) == F_JSONB_OBJECT_AGG_UNIQUE_STRICT)
 #else
-#define IS_JSON_AGGREGATE(node, type) false
+#define IS_JSON_CONSTRUCTOR(aggregate) false
 #endif
 
 /* 19 has CLUSTER as a kind of REPACK. */

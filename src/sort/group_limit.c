@@ -343,7 +343,7 @@ group_limit_apply(GroupLimit *limit, RowOrder *order)
 		return;
 	find_count(limit);
 	order->limited_exactly = true;
-	order->nprefetched = 0;
+	order->prefetched.count = 0;
 	/* rows that came in order have no keys */
 	if (order->has_ties)
 		order->nentries = apply_by_ties(limit, order);

@@ -549,33 +549,35 @@ verify_permutation(const RowOrder *order)
  * searches overlap only in a loop that does nothing else.
  */
 void
-row_order_prefetch(RowOrder *order, uint64 entry, Size bytes)
+row_order_prefetch(const RowOrder *order, PrefetchedRows *prefetched,
+				   uint64 entry, Size bytes)
 {
 	const RowStore *store = order->store;
-	uint64		nprefetched = Min(PREFETCHED_ROWS, order->nentries - entry);
+	uint64		count = Min(PREFETCHED_ROWS, order->nentries - entry);
 
-	for (uint64 i = 0; i < nprefetched; i++)
+	for (uint64 i = 0; i < count; i++)
 	{
 		char	   *row = row_store_get(store, order->entries[entry + i]);
 
-		order->prefetched.rows[i] = row;
+		prefetched->rows[i] = row;
 		for (Size line = 0; line < bytes; line += CACHE_LINE_BYTES)
 			__builtin_prefetch(row + line);
 	}
-	order->first_prefetched = entry;
-	order->nprefetched = nprefetched;
+	prefetched->first = entry;
+	prefetched->count = count;
 }
 
 void
 row_order_fetch_values(RowOrder *order, uint64 entry)
 {
-	uint64		nprefetched = Min(PREFETCHED_ROWS, order->nentries - entry);
+	PrefetchedRows *prefetched = &order->prefetched;
+	uint64		count = Min(PREFETCHED_ROWS, order->nentries - entry);
 
-	for (uint64 i = 0; i < nprefetched; i++)
-		order->prefetched.values[i] =
+	for (uint64 i = 0; i < count; i++)
+		prefetched->values[i] =
 			*(Datum *) row_store_place(order->store, order->entries[entry + i]);
-	order->first_prefetched = entry;
-	order->nprefetched = nprefetched;
+	prefetched->first = entry;
+	prefetched->count = count;
 }
 
 void
@@ -623,7 +625,7 @@ row_order_make(RowOrder *order, Size limit)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(order->context);
 
-	order->nprefetched = 0;
+	order->prefetched.count = 0;
 	order->has_ties = false;
 	order->memory = order->store->memory + row_order_memory(order);
 	if (order->in_order)
@@ -682,7 +684,7 @@ row_order_take_values(RowOrder *order, bool nulls_first)
 	store->of_values = true;
 	order->column = single_value_column;
 	order->comparator = NULL;
-	order->nprefetched = 0;
+	order->prefetched.count = 0;
 	order->nentries -= nnulls;
 	if (nulls_first)
 		memmove(order->entries, order->entries + nnulls,

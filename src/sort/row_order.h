@@ -22,6 +22,19 @@
 /* Rows that are prefetched together. */
 #define PREFETCHED_ROWS		64
 
+/* Rows of successive entries, which have been prefetched. */
+typedef struct PrefetchedRows
+{
+	union
+	{
+		void	   *rows[PREFETCHED_ROWS];	/* their addresses */
+		Datum		values[PREFETCHED_ROWS];	/* or themselves, of a store
+												 * of values */
+	};
+	uint64		first;			/* entry of the first of them */
+	uint64		count;
+} PrefetchedRows;
+
 /* Size of a text of gpusortd, with a few words added. */
 #define REPORT_TEXT_SIZE	(MESSAGE_TEXT_SIZE + 64)
 
@@ -74,14 +87,7 @@ typedef struct RowOrder
 	bool		limited_exactly;	/* a limit of groups has left only wanted
 									 * entries */
 	RowComparator *comparator;	/* comparators, NULL before the first use */
-	union
-	{
-		void	   *rows[PREFETCHED_ROWS];	/* their addresses */
-		Datum		values[PREFETCHED_ROWS];	/* or themselves, of a store
-												 * of values */
-	}			prefetched;		/* prefetched rows */
-	uint64		first_prefetched;	/* entry of the first prefetched row */
-	uint64		nprefetched;
+	PrefetchedRows prefetched;	/* of whoever reads the whole order */
 
 	/* how the order was made, for EXPLAIN and the statistics */
 	Size		memory;			/* largest number of bytes, with the store */
@@ -250,18 +256,28 @@ row_order_get(const RowOrder *order, uint64 entry)
  * Finds the rows of this entry and the next ones, and prefetches the first
  * "bytes" bytes of each.
  */
-extern void row_order_prefetch(RowOrder *order, uint64 entry, Size bytes);
+extern void row_order_prefetch(const RowOrder *order, PrefetchedRows *prefetched,
+							   uint64 entry, Size bytes);
 
 /*
  * The row of an entry, when entries are read one after the other, and the
- * first "bytes" bytes of each row.
+ * first "bytes" bytes of each row.  Each reader has prefetched rows of its
+ * own, with a count of 0 at first.
  */
+static inline void *
+row_order_get_next(const RowOrder *order, PrefetchedRows *prefetched,
+				   uint64 entry, Size bytes)
+{
+	if (unlikely(entry - prefetched->first >= prefetched->count))
+		row_order_prefetch(order, prefetched, entry, bytes);
+	return prefetched->rows[entry - prefetched->first];
+}
+
+/* The same for the reader of the whole order. */
 static inline void *
 row_order_get_forward(RowOrder *order, uint64 entry, Size bytes)
 {
-	if (unlikely(entry - order->first_prefetched >= order->nprefetched))
-		row_order_prefetch(order, entry, bytes);
-	return order->prefetched.rows[entry - order->first_prefetched];
+	return row_order_get_next(order, &order->prefetched, entry, bytes);
 }
 
 /*
@@ -274,9 +290,11 @@ extern void row_order_fetch_values(RowOrder *order, uint64 entry);
 static inline Datum
 row_order_value_forward(RowOrder *order, uint64 entry)
 {
-	if (unlikely(entry - order->first_prefetched >= order->nprefetched))
+	const PrefetchedRows *prefetched = &order->prefetched;
+
+	if (unlikely(entry - prefetched->first >= prefetched->count))
 		row_order_fetch_values(order, entry);
-	return order->prefetched.values[entry - order->first_prefetched];
+	return prefetched->values[entry - prefetched->first];
 }
 
 #endif							/* GPUSORT_ROW_ORDER_H */

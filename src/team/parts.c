@@ -527,6 +527,12 @@ part_reader_rows(PartReader *reader)
 	return &reader->rows;
 }
 
+bool
+part_reader_rows_stay(const PartReader *reader)
+{
+	return reader->work == WORK_EMIT_PARTS && !reader->shared->of_runs;
+}
+
 void
 part_reader_check(PartReader *reader, RunOrder order, const RunFormat *format)
 {

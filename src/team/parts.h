@@ -148,6 +148,12 @@ extern PartReader *part_reader_begin_written(SharedParts *shared,
 extern RowReader *part_reader_rows(PartReader *reader);
 
 /*
+ * Does each row stay where it is until the reader ends?  The rows of slices in
+ * shared memory do, if this process makes all slices that it reads.
+ */
+extern bool part_reader_rows_stay(const PartReader *reader);
+
+/*
  * Lets the reader check the sequence of merged rows.  "order" compares rows.
  */
 extern void part_reader_check(PartReader *reader, RunOrder order,

@@ -281,9 +281,9 @@ window_aggregates_init(WindowAggregates *all, WindowFrame *frame,
 		removes |= aggregate->remove.call != NULL;
 	}
 	if (!window_function_passes(WINDOW_AGGREGATE, frame->options))
-		all->ahead = window_rows_add_cursor(frame->rows, ahead);
+		all->ahead = window_rows_add_cursor(frame->rows, ahead, true, true);
 	if (removes)
-		all->behind = window_rows_add_cursor(frame->rows, behind);
+		all->behind = window_rows_add_cursor(frame->rows, behind, true, false);
 }
 
 /*

@@ -112,7 +112,9 @@ window_function_kind(const WindowFunc *function, int frame_options)
 {
 	WindowFunctionKind kind = kind_of_function(function);
 
+	/* EXPLAIN looks for the function of a JSON constructor below a WindowAgg */
 	if (kind == WINDOW_UNKNOWN || IGNORES_NULLS(function) ||
+		IS_JSON_CONSTRUCTOR(function->winfnoid) ||
 		contain_volatile_functions((Node *) function) ||
 		may_fail(kind, frame_options) ||
 		(kind == WINDOW_AGGREGATE && !is_read_only(function->winfnoid)))
@@ -202,7 +204,7 @@ window_function_init(WindowFunction *function, const WindowFunc *call,
 		!contain_var_clause((Node *) lsecond(call->args));
 	if (function->arguments.count > 0 && function->kind != WINDOW_NTILE &&
 		!window_function_passes(function->kind, frame->options))
-		function->cursor = window_rows_add_cursor(frame->rows, slot);
+		function->cursor = window_rows_add_cursor(frame->rows, slot, false, false);
 }
 
 /* Evaluates an argument for the present row. */

@@ -13,7 +13,8 @@
  * rows go to a tuplestore, which has a read pointer for each cursor, drops the
  * rows that nobody needs any more, and writes the others to a file when they
  * exceed the memory.  The place where groups begin takes a byte for each row
- * that is kept, in memory.
+ * that is kept, in memory.  Slices of rows in shared memory stay where they
+ * are.  Then the place of each row is kept in the stead of the row.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,8 +30,8 @@
 /* Rows for whose differences there is room at first; a power of 2. */
 #define FIRST_SIZE		64
 
-/* Rows are released when there are this many of them. */
-#define RELEASED_ROWS	64
+/* A row that stays, this far behind the one that is fetched, is prefetched. */
+#define PREFETCHED_DISTANCE		8
 
 void
 window_rows_init(WindowRows *rows, TupleDesc descriptor,
@@ -49,12 +50,16 @@ window_rows_init(WindowRows *rows, TupleDesc descriptor,
 }
 
 WindowCursor *
-window_rows_add_cursor(WindowRows *rows, TupleTableSlot *slot)
+window_rows_add_cursor(WindowRows *rows, TupleTableSlot *slot,
+					   bool passes, bool prefetches)
 {
 	WindowCursor *cursor = palloc0(sizeof(WindowCursor));
 
 	cursor->slot = slot;
 	cursor->position = -1;
+	cursor->passes = passes;
+	if (prefetches)
+		cursor->prefetched = palloc0(sizeof(PrefetchedRows));
 	rows->cursors = lappend(rows->cursors, cursor);
 	return cursor;
 }
@@ -71,6 +76,8 @@ window_rows_begin_again(WindowRows *rows)
 		ExecClearTuple(cursor->slot);
 		cursor->position = -1;
 		cursor->next = 0;
+		if (cursor->prefetched != NULL)
+			cursor->prefetched->count = 0;
 	}
 }
 
@@ -86,6 +93,7 @@ window_rows_end(WindowRows *rows)
 	rows->nread = 0;
 	rows->first = 0;
 	rows->last = NULL;
+	rows->places = NULL;
 	MemoryContextReset(rows->context);
 }
 
@@ -122,17 +130,21 @@ begin_store(WindowRows *rows)
 }
 
 void
-window_rows_begin_reading(WindowRows *rows, NextRowFunction next, void *source)
+window_rows_begin_reading(WindowRows *rows, NextRowFunction next, void *source,
+						  bool stay)
 {
 	MemoryContext caller_context = MemoryContextSwitchTo(rows->context);
 
 	rows->next = next;
 	rows->source = source;
 	rows->at_end = false;
+	rows->stay = stay && !rows->passing;
 	rows->size = FIRST_SIZE;
 	rows->differences = palloc(FIRST_SIZE);
 	rows->last_values = palloc0((rows->keys.ncolumns + 1) * sizeof(LastValue));
-	if (!rows->passing)
+	if (rows->stay)
+		rows->places = palloc(FIRST_SIZE * sizeof(MinimalTuple));
+	else if (!rows->passing)
 		begin_store(rows);
 	MemoryContextSwitchTo(caller_context);
 }
@@ -212,21 +224,33 @@ compare_row(WindowRows *rows, TupleTableSlot *slot)
 	return difference;
 }
 
-/* Makes room for the difference of one more row. */
+/* Copies what is known of each kept row to an array of twice the size. */
+static void *
+double_array(const WindowRows *rows, void *array, Size width)
+{
+	int64		size = rows->size;
+	char	   *larger = MemoryContextAllocHuge(rows->context,
+												size * 2 * width);
+
+	for (int64 row = rows->first; row < rows->nread; row++)
+		memcpy(larger + (row & (size * 2 - 1)) * width,
+			   (char *) array + (row & (size - 1)) * width, width);
+	pfree(array);
+	return larger;
+}
+
+/* Makes room for one more row. */
 static void
 make_room(WindowRows *rows)
 {
-	int64		size = rows->size;
-	int8	   *differences;
-
-	if (rows->nread - rows->first < size)
+	if (rows->nread - rows->first < rows->size)
 		return;
-	differences = MemoryContextAllocHuge(rows->context, size * 2);
-	for (int64 row = rows->first; row < rows->nread; row++)
-		differences[row & (size * 2 - 1)] = rows->differences[row & (size - 1)];
-	pfree(rows->differences);
-	rows->differences = differences;
-	rows->size = size * 2;
+	rows->differences = double_array(rows, rows->differences,
+									 sizeof(rows->differences[0]));
+	if (rows->stay)
+		rows->places = double_array(rows, rows->places,
+									sizeof(rows->places[0]));
+	rows->size *= 2;
 }
 
 /* Reads one more row; false if there is none. */
@@ -234,6 +258,7 @@ static bool
 read_row(WindowRows *rows)
 {
 	TupleTableSlot *slot = rows->at_end ? NULL : rows->next(rows->source);
+	int64		place;
 
 	if (slot == NULL)
 	{
@@ -245,11 +270,13 @@ read_row(WindowRows *rows)
 		rows->first = rows->nread;
 		rows->last = slot;
 	}
-	else
-		tuplestore_puttupleslot(rows->store, slot);
 	make_room(rows);
-	rows->differences[rows->nread & (rows->size - 1)] =
-		compare_row(rows, slot);
+	place = rows->nread & (rows->size - 1);
+	rows->differences[place] = compare_row(rows, slot);
+	if (rows->stay)
+		rows->places[place] = ((MinimalTupleTableSlot *) slot)->mintuple;
+	else if (!rows->passing)
+		tuplestore_puttupleslot(rows->store, slot);
 	rows->nread++;
 	return true;
 }
@@ -280,6 +307,33 @@ move_pointer(WindowRows *rows, WindowCursor *cursor, int64 position)
 	cursor->next = position;
 }
 
+/* Moves a cursor to a row of the tuplestore. */
+static void
+fetch_from_store(WindowRows *rows, WindowCursor *cursor, int64 position)
+{
+	move_pointer(rows, cursor, position);
+	/* a copy stays when the tuplestore writes its rows to a file */
+	if (!tuplestore_gettupleslot(rows->store, true, !cursor->passes,
+								 cursor->slot))
+		elog(ERROR, "a row of a window is not kept");
+	cursor->next++;
+	cursor->position = cursor->passes ? -1 : position;
+}
+
+/* Moves a cursor to a row that stays where it is. */
+static void
+fetch_from_place(WindowRows *rows, WindowCursor *cursor, int64 position)
+{
+	int64		later = position + PREFETCHED_DISTANCE;
+
+	/* it may have been read long ago */
+	if (later < rows->nread)
+		__builtin_prefetch(rows->places[later & (rows->size - 1)]);
+	ExecStoreMinimalTuple(rows->places[position & (rows->size - 1)],
+						  cursor->slot, false);
+	cursor->position = position;
+}
+
 TupleTableSlot *
 window_rows_fetch_kept(WindowRows *rows, WindowCursor *cursor, int64 position)
 {
@@ -291,12 +345,10 @@ window_rows_fetch_kept(WindowRows *rows, WindowCursor *cursor, int64 position)
 	if (cursor->position == position)
 		return cursor->slot;
 	Assert(position >= rows->first && position < rows->nread);
-	move_pointer(rows, cursor, position);
-	/* a copy stays when the tuplestore writes its rows to a file */
-	if (!tuplestore_gettupleslot(rows->store, true, true, cursor->slot))
-		elog(ERROR, "a row of a window is not kept");
-	cursor->next++;
-	cursor->position = position;
+	if (rows->stay)
+		fetch_from_place(rows, cursor, position);
+	else
+		fetch_from_store(rows, cursor, position);
 	return cursor->slot;
 }
 
@@ -311,10 +363,10 @@ window_rows_release(WindowRows *rows, int64 position)
 	ListCell   *cell;
 
 	position = Min(position, rows->nread);
-	if (position < rows->first + RELEASED_ROWS)
+	if (position <= rows->first)
 		return;
 	rows->first = position;
-	if (!tuplestore_in_memory(rows->store))
+	if (rows->stay || !tuplestore_in_memory(rows->store))
 		return;
 	move_pointer(rows, &rows->keeper, position);
 	foreach(cell, rows->cursors)

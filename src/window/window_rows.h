@@ -34,8 +34,10 @@ typedef struct WindowCursor
 {
 	TupleTableSlot *slot;
 	int64		position;		/* -1: on no row */
-	bool		leads;			/* it is the first to come to most rows, in
-								 * their order */
+	bool		passes;			/* nobody looks at the row once another row is
+								 * reached or released */
+	PrefetchedRows *prefetched; /* rows ahead of it, in an order in memory;
+								 * NULL: it follows other cursors */
 	int			pointer;		/* read pointer of the tuplestore */
 	int64		next;			/* position of the read pointer */
 } WindowCursor;
@@ -66,8 +68,11 @@ typedef struct WindowRows
 	void	   *source;
 	bool		at_end;			/* no further row comes */
 	bool		passing;		/* only the last row can be looked at */
+	bool		stay;			/* rows stay where they are */
 	TupleTableSlot *last;		/* row that was read last, if rows pass */
 	Tuplestorestate *store;		/* rows that may be looked at again, or NULL */
+	MinimalTuple *places;		/* where they lie, at their positions modulo
+								 * "size", if rows stay */
 	int64		first;			/* first row that is kept */
 	WindowCursor keeper;		/* stays on that row, so that the tuplestore
 								 * keeps it; has no slot */
@@ -87,18 +92,25 @@ typedef struct WindowRows
 extern void window_rows_init(WindowRows *rows, TupleDesc descriptor,
 							 const WindowKeys *keys, bool passing);
 
-/* Adds a cursor, before the first row, with a slot that the caller owns. */
+/*
+ * Adds a cursor, before the first row, with a slot that the caller owns.  With
+ * "passes" its row is valid only until a row is reached or released.  With
+ * "prefetches" the cursor comes to most rows, in their order, and prefetches
+ * those ahead of it.
+ */
 extern WindowCursor *window_rows_add_cursor(WindowRows *rows,
-											TupleTableSlot *slot);
+											TupleTableSlot *slot,
+											bool passes, bool prefetches);
 
 /*
  * Begin before the first row: of an order in memory, or of rows that come one
- * after the other, as fast as they are asked for.  Rows that have to be looked
- * at again then go to a tuplestore.
+ * after the other, as fast as they are asked for.  Then rows that have to be
+ * looked at again go to a tuplestore, unless they stay where they are, as
+ * minimal tuples.
  */
 extern void window_rows_begin_order(WindowRows *rows, RowOrder *order);
 extern void window_rows_begin_reading(WindowRows *rows, NextRowFunction next,
-									  void *source);
+									  void *source, bool stay);
 
 /* Goes back to the first row of an order in memory. */
 extern void window_rows_begin_again(WindowRows *rows);
@@ -144,9 +156,10 @@ window_rows_fetch(WindowRows *rows, WindowCursor *cursor, int64 position)
 		return window_rows_fetch_kept(rows, cursor, position);
 	if (cursor->position != position)
 	{
-		void	   *row = cursor->leads ?
-			row_order_get_forward(rows->order, position, rows->row_bytes) :
-			row_order_get(rows->order, position);
+		void	   *row = cursor->prefetched == NULL ?
+			row_order_get(rows->order, position) :
+			row_order_get_next(rows->order, cursor->prefetched, position,
+							   rows->row_bytes);
 
 		ExecStoreMinimalTuple(row, cursor->slot, false);
 		cursor->position = position;

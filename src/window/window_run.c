@@ -28,8 +28,8 @@
 #include "port/execution_check.h"
 #include "window/window_run.h"
 
-/* A row that is this far behind the present one is prefetched. */
-#define PREFETCHED_DISTANCE		8
+/* Rows are released whenever this many of them have been present. */
+#define RELEASED_ROWS	64
 
 struct Window
 {
@@ -154,29 +154,9 @@ init_range(WindowRun *run, WindowRange *range,
 	range->present = run->present;
 	range->cursor = window_rows_add_cursor(&run->rows,
 										   make_slot(parent,
-													 run->rows.descriptor));
+													 run->rows.descriptor),
+										   false, false);
 	fmgr_info(definition->in_range, &range->in_range);
-}
-
-/*
- * Lets the cursor that comes to most rows first lead the others.  If frames
- * end with the present row or its peers, that is the cursor of the present
- * row.
- */
-static void
-choose_leader(WindowRun *run)
-{
-	WindowCursor *leader = run->present;
-
-	for (int i = 0; i < run->nwindows; i++)
-	{
-		const Window *window = &run->windows[i];
-
-		if (window->aggregates.ahead != NULL &&
-			(window->frame.options & FRAMEOPTION_END_CURRENT_ROW) == 0)
-			leader = window->aggregates.ahead;
-	}
-	leader->leads = true;
 }
 
 void
@@ -188,7 +168,8 @@ window_run_init(WindowRun *run, const WindowDefinition *definitions,
 	window_rows_init(&run->rows, descriptor, keys,
 					 rows_pass(definitions, nwindows));
 	run->present = window_rows_add_cursor(&run->rows,
-										  make_slot(parent, descriptor));
+										  make_slot(parent, descriptor),
+										  false, true);
 	run->context = parent->ps_ExprContext;
 	run->nwindows = nwindows;
 	run->windows = palloc0(nwindows * sizeof(Window));
@@ -219,7 +200,6 @@ window_run_init(WindowRun *run, const WindowDefinition *definitions,
 	}
 	run->values = palloc0((run->nresults + 1) * sizeof(Datum));
 	run->isnull = palloc0((run->nresults + 1) * sizeof(bool));
-	choose_leader(run);
 }
 
 void
@@ -310,9 +290,10 @@ window_run_begin_order(WindowRun *run, RowOrder *order)
 }
 
 void
-window_run_begin_reading(WindowRun *run, NextRowFunction next, void *source)
+window_run_begin_reading(WindowRun *run, NextRowFunction next, void *source,
+						 bool stay)
 {
-	window_rows_begin_reading(&run->rows, next, source);
+	window_rows_begin_reading(&run->rows, next, source, stay);
 	begin_windows(run);
 }
 
@@ -335,20 +316,12 @@ static inline bool
 move_on(WindowRun *run)
 {
 	WindowRows *rows = &run->rows;
-	const RowOrder *order = rows->order;
 
 	if (!window_rows_reach(rows, run->row + 1))
 		return false;
 	run->row++;
-	if (order != NULL)
-	{
-		if (unlikely(gpusort_verify))
-			row_order_verify(rows->order, run->row);
-		if (!run->present->leads &&
-			run->row + PREFETCHED_DISTANCE < rows->nread)
-			__builtin_prefetch(row_order_get(order, run->row +
-											 PREFETCHED_DISTANCE));
-	}
+	if (rows->order != NULL && unlikely(gpusort_verify))
+		row_order_verify(rows->order, run->row);
 	return true;
 }
 
@@ -473,7 +446,7 @@ window_run_next(WindowRun *run)
 		for (int i = 0; i < run->nwindows; i++)
 			is_left_out |= !evaluate_window(run, &run->windows[i], row,
 											difference);
-		if (unlikely(window_rows_are_kept(&run->rows)))
+		if (run->row % RELEASED_ROWS == 0 && window_rows_are_kept(&run->rows))
 			release_rows(run);
 		if (!is_left_out)
 			return window_slot_show(run->slot, row);

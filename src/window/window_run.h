@@ -73,7 +73,7 @@ extern void window_run_init_conditions(WindowRun *run,
  */
 extern void window_run_begin_order(WindowRun *run, RowOrder *order);
 extern void window_run_begin_reading(WindowRun *run, NextRowFunction next,
-									 void *source);
+									 void *source, bool stay);
 extern void window_run_begin_again(WindowRun *run);
 
 /* Forgets all rows. */

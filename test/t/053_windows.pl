@@ -279,5 +279,7 @@ cmp_ok($counted{parallel}, '>', 0, 'some of them in all processes');
 cmp_ok($counted{presorted}, '>', 0, 'and some over rows that workers have sorted');
 like($node->safe_psql('postgres', 'EXPLAIN (VERBOSE, COSTS OFF) SELECT JSON_ARRAYAGG(a RETURNING jsonb) OVER (PARTITION BY b) FROM r'), qr/WindowAgg/,
 	'EXPLAIN could not show a constructor of JSON that another node evaluates') if $node->pg_version >= 16;
+like($node->safe_psql('postgres', 'EXPLAIN (VERBOSE, COSTS OFF) SELECT JSON_ARRAYAGG(a RETURNING jsonb) OVER (ORDER BY b DESC), row_number() OVER (ORDER BY b) FROM r'),
+	qr/GpuSortWindow.*WindowAgg/s, 'nor one above another sort') if $node->pg_version >= 16;
 note("$counted{nodes} nodes, $counted{parallel} of them parallel, $counted{presorted} over sorted rows; $counted{others} WindowAggs; $counted{errors} errors");
 done_testing();
