@@ -21,7 +21,7 @@
 
 bool		gpusort_enable = true;
 bool		gpusort_enable_sort = true;
-bool		gpusort_enable_windows = false;
+bool		gpusort_enable_windows = true;
 bool		gpusort_enable_index_build = true;
 bool		gpusort_enable_costs = true;
 int			gpusort_device = DEVICE_AUTO;
@@ -208,7 +208,7 @@ settings_define(void)
 	DefineCustomBoolVariable("gpusort.enable_windows",
 							 "Enables evaluating window functions where rows are sorted.",
 							 NULL,
-							 &gpusort_enable_windows, false,
+							 &gpusort_enable_windows, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpusort.enable_index_build",
 							 "Enables taking over builds of B-tree and GIN indexes.",

@@ -325,7 +325,7 @@ sub report_in
 	return $node->safe_psql('postgres', "SET plan_cache_mode = force_generic_plan; PREPARE w AS " . windows('large', 'true')
 		  . "EXPLAIN EXECUTE w \\g /dev/null\nSET gpusort.work_mem = '$work_mem'; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE w;");
 }
-like(report_in('64MB'), qr/GpuSortGroups.*Group Key: large.g\n.*Sort Method: radix sort\n.*Rows: 60000\n.*Parts Emitted: \d+\n.*Processes Emitting: [123]\n/s, 'there is memory');
+like(report_in('64MB'), qr/Parallel Custom Scan \(GpuSortWindow\).*Sort Key: large.g, .*Sort Method: radix sort\n.*Rows: 60000\n.*Parts Emitted: \d+\n.*Processes Emitting: [123]\n/s, 'there is memory');
 my $shown = report_in('2MB');
 like($shown, qr/Sort Method: radix sort, merge of \d+ runs in \d+ parts\n.*Disk: .*Parts Emitted: \d+\n.*Processes Emitting: [123]\n/s,
 	'there is too little, and all emit parts of the merge');

@@ -93,7 +93,7 @@ sub shards_sort
 	foreach my $i (0 .. $#shards)
 	{
 		my $name = $shards[$i]->name;
-		like(slurp_file($shards[$i]->logfile, $logs[$i]), qr/DECLARE c\d+ CURSOR.*\n(?:\t.*\n)*\t.*Custom Scan \(GpuSort\)/,
+		like(slurp_file($shards[$i]->logfile, $logs[$i]), qr/DECLARE c\d+ CURSOR.*\n(?:\t.*\n)*\t.*Custom Scan \(GpuSort(Window)?\)/,
 			"$what: a GpuSort on $name");
 		cmp_ok(count_done($shards[$i], 'sorts'), '>', $before[$i], "$what: and it is counted there");
 	}
