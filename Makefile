@@ -124,6 +124,7 @@ OBJS = \
 	src/sort/group_keys.o \
 	src/sort/group_limit.o \
 	src/sort/group_starts.o \
+	src/sort/group_thresholds.o \
 	src/sort/row_batch.o \
 	src/sort/row_compare.o \
 	src/sort/row_order.o \

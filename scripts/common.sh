@@ -197,7 +197,7 @@ CONFIGURATION=('gpusort.daemon_engine = host' 'gpusort.verify = on' 'huge_pages 
 LIMIT=(timeout --foreground 40m)
 
 # Regression tests that take longest, the longest first. They come first, so that both servers end at about the same time.
-LONG_REGRESSION_TESTS='merge_in_parts|results|memory|index_builds|gathered_rows|group_limits|value_aggregates|groups|sort_together|common_prefixes'
+LONG_REGRESSION_TESTS='merge_in_parts|results|memory|index_builds|gathered_rows|group_limits|group_thresholds|value_aggregates|groups|sort_together|common_prefixes'
 
 # usage: installcheck PG_CONFIG DIRECTORY
 # Runs the regression tests on two servers, every second test on each, since most keep one processor busy. What tests and servers leave goes to

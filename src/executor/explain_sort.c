@@ -118,6 +118,9 @@ explain_sort_report(const RowSortReport *report, ExplainState *es)
 		ExplainPropertyText("Device", report->device, es);
 		ExplainPropertyInteger("Rows", NULL, report->nrows, es);
 	}
+	if (report->left_out_rows > 0)
+		ExplainPropertyUInteger("Rows Left Out Early", NULL,
+								report->left_out_rows, es);
 	if (report->workers > 0)
 		ExplainPropertyInteger("Sorted With Workers", NULL, report->workers,
 							   es);

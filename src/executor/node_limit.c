@@ -81,12 +81,31 @@ node_limit_begin(NodeLimit *limit, CustomScanState *node)
 	limit->limit.finder = limit;
 }
 
+/*
+ * May the count be evaluated when the first row has come?  Core evaluates it
+ * after the last row.  So it must not raise an error, as a row may do that
+ * first, nor run another plan.
+ */
+static bool
+counts_early(const NodeLimit *limit)
+{
+	const EState *estate = limit->node->ss.ps.state;
+	const Param *param = (const Param *) limit->expression;
+
+	if (!IsA(param, Param))
+		return IsA(param, Const);
+	return param->paramkind == PARAM_EXTERN ||
+		(param->paramkind == PARAM_EXEC &&
+		 estate->es_param_exec_vals[param->paramid].execPlan == NULL);
+}
+
 GroupLimit *
 node_limit_of_sort(NodeLimit *limit)
 {
 	if (!node_has_limit(limit))
 		return NULL;
 	limit->limit.count = 0;
+	limit->limit.counts_early = counts_early(limit);
 	return &limit->limit;
 }
 

@@ -354,6 +354,7 @@ set_shared(ParallelSort *sort, ParallelContext *context, SharedSort *shared)
 	TeamTerms	terms = {
 		.nparticipants = context->nworkers + 1,
 		.keep_rows = !sort_fits_memory(child->plan_rows, child->plan_width),
+		.limits_groups = node_has_limit(&sort->limit),
 		.elects = true
 	};
 

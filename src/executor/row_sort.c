@@ -28,6 +28,9 @@
  * If keys cannot sort the rows, the rows are moved to core's tuplesort one by
  * one, while the store shrinks.
  *
+ * If only the first rows of each group are wanted, rows that cannot be among
+ * them are left out when they are put (group_thresholds.c).
+ *
  * If processes sort together, one of them has the rows of all, which a team
  * has sorted (team.c).  It emits the rows in the same way.
  *
@@ -47,6 +50,7 @@
 #include "port/timing.h"
 #include "settings.h"
 #include "shared_state.h"
+#include "sort/group_thresholds.h"
 #include "sort/row_order.h"
 #include "sort/row_store.h"
 #include "spill/external_sort.h"
@@ -88,6 +92,8 @@ struct RowSort
 	RowSource  *source;			/* the sorted rows */
 	ExternalSort *external;		/* the sort by keys: own, or a team's */
 	ExternalSort own;
+	GroupThresholds *thresholds;	/* tell which rows need not be put, or
+									 * NULL */
 	NativeSort *native;			/* core's sort; NULL: keys sort the rows */
 	Team	   *team;			/* team that has sorted the rows, or NULL */
 	TeamWork	work;			/* what the team does with parts of the order */
@@ -272,8 +278,41 @@ row_sort_begin(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
 void
 row_sort_limit_groups(RowSort *sort, GroupLimit *limit)
 {
-	if (limit != NULL && sort->status == TAKES_ROWS)
-		external_sort_limit_groups(sort->external, limit);
+	MemoryContext caller_context;
+
+	if (limit == NULL || sort->status != TAKES_ROWS)
+		return;
+	external_sort_limit_groups(sort->external, limit);
+	caller_context = MemoryContextSwitchTo(sort->context);
+	sort->thresholds = group_thresholds_begin(limit, sort->descriptor,
+											  sort->columns, sort->ncolumns,
+											  sort->external->expected_rows);
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Ends the thresholds, if there are any. */
+static void
+end_thresholds(RowSort *sort)
+{
+	if (sort->thresholds != NULL)
+		group_thresholds_free(sort->thresholds);
+	sort->thresholds = NULL;
+	sort->external->other_bytes = 0;
+}
+
+/* Returns whether a row need not be put; counts it if so. */
+static pg_noinline bool
+leaves_out(RowSort *sort, TupleTableSlot *slot)
+{
+	if (group_thresholds_leave_out(sort->thresholds, slot))
+	{
+		external_sort_leave_out(sort->external);
+		return true;
+	}
+	sort->external->other_bytes = group_thresholds_bytes(sort->thresholds);
+	if (!group_thresholds_go_on(sort->thresholds))
+		end_thresholds(sort);
+	return false;
 }
 
 void
@@ -413,6 +452,8 @@ put_row(RowSort *sort, TupleTableSlot *slot)
 {
 	if (likely(sort->status == TAKES_ROWS))
 	{
+		if (unlikely(sort->thresholds != NULL) && leaves_out(sort, slot))
+			return;
 		if (likely(put_in_store(sort, slot)) ||
 			(free_starts(sort) && put_in_store(sort, slot)))
 			return;
@@ -597,6 +638,8 @@ row_sort_perform(RowSort *sort)
 
 	sort->report.fill_microseconds = microseconds_since(sort->started);
 	INSTR_TIME_SET_CURRENT(start);
+	sort->report.left_out_rows = sort->external->nleft_out;
+	end_thresholds(sort);
 	if (sort->status == TAKES_ROWS)
 	{
 		if (external_sort_perform(sort->external))
@@ -670,6 +713,7 @@ report_team(RowSort *sort)
 
 	sort->report.workers = report.workers;
 	sort->report.kept_rows = report.kept_rows;
+	sort->report.left_out_rows = report.left_out_rows;
 	sort->report.fill_microseconds = report.fill_microseconds;
 	sort->report.sort_microseconds = report.sort_microseconds +
 		microseconds_since(sort->started);

@@ -44,6 +44,8 @@ typedef struct RowSortReport
 								 * set by the user */
 	int			workers_alone;	/* workers that have sorted for themselves,
 								 * set by the user */
+	uint64		left_out_rows;	/* rows that were not sorted, as nobody wants
+								 * them */
 } RowSortReport;
 
 /*

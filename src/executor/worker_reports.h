@@ -18,6 +18,7 @@ typedef struct WorkerReports
 	slock_t		mutex;			/* protects the other fields */
 	int			count;
 	uint64		nrows;
+	uint64		left_out_rows;
 	RowSortReport largest;		/* report of the worker that had most rows */
 } WorkerReports;
 

@@ -316,12 +316,12 @@ group_limit_prepare(const GroupLimit *limit, RowOrder *order)
 							  limit->npeer_columns);
 }
 
-/* Finds the count at the first use. */
-static void
-find_count(GroupLimit *limit)
+uint64
+group_limit_count(GroupLimit *limit)
 {
 	if (limit->count == 0)
 		limit->count = limit->find_count(limit->finder);
+	return limit->count;
 }
 
 uint64
@@ -329,9 +329,9 @@ group_limit_of_nulls(GroupLimit *limit, uint64 nnulls)
 {
 	if (nnulls == 0)
 		return 0;
-	find_count(limit);
 	/* all NULLs are peers */
-	return limit->unit == LIMITS_ROWS ? Min(nnulls, limit->count) : nnulls;
+	return limit->unit == LIMITS_ROWS ?
+		Min(nnulls, group_limit_count(limit)) : nnulls;
 }
 
 void
@@ -341,7 +341,7 @@ group_limit_apply(GroupLimit *limit, RowOrder *order)
 
 	if (nrows == 0)
 		return;
-	find_count(limit);
+	(void) group_limit_count(limit);
 	order->limited_exactly = true;
 	order->prefetched.count = 0;
 	/* rows that came in order have no keys */

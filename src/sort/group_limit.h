@@ -35,6 +35,8 @@ typedef struct GroupLimit
 								 * known yet */
 	uint64		(*find_count) (void *finder);	/* returns the count, > 0 */
 	void	   *finder;			/* argument of find_count */
+	bool		counts_early;	/* find_count() may be called before all rows
+								 * have come */
 } GroupLimit;
 
 /*
@@ -47,6 +49,12 @@ typedef struct GroupLimit
  */
 extern void group_limit_prepare(const GroupLimit *limit, RowOrder *order);
 extern void group_limit_apply(GroupLimit *limit, RowOrder *order);
+
+/*
+ * Returns the count, found at the first use.  Before the last row has come, it
+ * must not be asked for unless counts_early is set.
+ */
+extern uint64 group_limit_count(GroupLimit *limit);
 
 /* The number of wanted NULLs, of nnulls NULLs in the only sort column. */
 extern uint64 group_limit_of_nulls(GroupLimit *limit, uint64 nnulls);

@@ -60,8 +60,8 @@ set_stop(ExternalSort *sort)
 static void
 count_rows(ExternalSort *sort)
 {
-	sort->progress->figures.rows_put = sort->nnulls + sort->nrows +
-		sort->store->nrows +
+	sort->progress->figures.rows_put = sort->nnulls + sort->nleft_out +
+		sort->nrows + sort->store->nrows +
 		(sort->moved != NULL ? sort->moved->nrows - sort->next_row : 0);
 }
 
@@ -338,7 +338,8 @@ merge_runs(ExternalSort *sort)
 	if (sort->store->nrows > 0)
 		add_run(sort);
 	external_sort_free_rows(sort);
-	sort->progress->figures.rows_put = sort->nnulls + sort->nrows;
+	sort->progress->figures.rows_put = sort->nnulls + sort->nleft_out +
+		sort->nrows;
 	sort_progress_enter(sort->progress, PROGRESS_MERGING_RUNS);
 	sorted_runs_merge(sort->runs);
 	sort->memory = sorted_runs_disk(sort->runs);

@@ -62,6 +62,9 @@ typedef struct ExternalSort
 
 	uint64		nnulls;			/* NULLs, which the user counts, and does not
 								 * put */
+	uint64		nleft_out;		/* rows that were not put, as nobody wants
+								 * them */
+	Size		other_bytes;	/* bytes that the user has beside the rows */
 	RowStore   *store;			/* rows in memory, or NULL */
 	uint64		most_rows;		/* most rows that the store may have */
 	uint64		stop_rows;		/* rows of the store at which
@@ -115,13 +118,14 @@ extern void external_sort_limit_groups(ExternalSort *sort,
 									   GroupLimit *limit);
 
 /*
- * Returns the bytes that the rows in the store take beside the store: of keys,
- * and of moved rows.
+ * Returns the bytes that are taken beside the store: of keys, of moved rows,
+ * and by the user.
  */
 static inline Size
 external_sort_memory(const ExternalSort *sort)
 {
-	return row_order_memory(sort->order) + sort->moved_bytes;
+	return row_order_memory(sort->order) + sort->moved_bytes +
+		sort->other_bytes;
 }
 
 /*
@@ -140,6 +144,15 @@ external_sort_takes_row(ExternalSort *sort)
 {
 	return likely(sort->store->nrows < sort->stop_rows) ||
 		external_sort_go_on(sort);
+}
+
+/* Counts a row that is not put, as nobody wants it. */
+static inline void
+external_sort_leave_out(ExternalSort *sort)
+{
+	/* the next row may take long to come, and the progress is to go on */
+	if (unlikely(++sort->nleft_out % PROGRESS_ROWS == 0))
+		(void) external_sort_go_on(sort);
 }
 
 /*

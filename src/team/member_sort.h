@@ -101,6 +101,14 @@ extern void member_sort_begin_all(MemberSort *sort, RowCollector *collector,
 /* Puts a row of this member. */
 extern void member_sort_put(MemberSort *sort, TupleTableSlot *slot);
 
+/* Counts a row of the collector that is not put, as nobody wants it. */
+static inline void
+member_sort_leave_out(MemberSort *sort)
+{
+	if (likely(sort->unsorted == NULL))
+		external_sort_leave_out(&sort->external);
+}
+
 /* Takes the rows that members have sent so far, in the collector. */
 extern void member_sort_take_sent(MemberSort *sort);
 

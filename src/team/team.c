@@ -22,6 +22,9 @@
  * that sort at once, which is faster.  If members are expected to send rows in
  * their order, the collector's rows have to be in shared memory, too.
  *
+ * If only the first rows of each group are wanted, each member leaves out rows
+ * of its share that cannot be among them (group_thresholds.c).
+ *
  * When all members have finished, no other process can join, and the collector
  * makes the order.  Then it decides once what all members do with the parts of
  * the order (parts.c).  A member keeps its shared memory mapped until the
@@ -43,6 +46,7 @@
 
 #include "port/timing.h"
 #include "settings.h"
+#include "sort/group_thresholds.h"
 #include "team/row_deposit.h"
 #include "team/team.h"
 
@@ -72,6 +76,7 @@ struct TeamShared
 	TeamTerms	terms;
 	CollectorLimits limits;		/* how the memory of all members is divided */
 	bool		sends_slices;	/* members may have to send slices */
+	pg_atomic_uint64 nleft_out; /* rows that members have left out */
 	SharedKeptRows kept;		/* rows that members keep, in files */
 	SharedParts parts;			/* parts of the order of all rows */
 	SharedSlices slices;		/* slices: parts of rows in shared memory */
@@ -86,6 +91,10 @@ struct Team
 	SortProgress *progress;		/* the caller's progress, or NULL */
 	RowSegments *segments;		/* shared memory of all members */
 	RowDeposit *deposit;		/* writes rows to shared memory, or NULL */
+	GroupThresholds *thresholds;	/* tell which rows need not be put, or
+									 * NULL */
+	uint64		nleft_out;		/* rows that were not put, as nobody wants
+								 * them */
 	bool		keeps_rows;		/* further rows do not go to shared memory */
 	MemberSort	sort;			/* sort of the rows kept, or of all rows */
 	bool		has_runs;		/* this member, not the collector, has written
@@ -144,6 +153,8 @@ divide_memory(const TeamTerms *terms)
 	Size		memory = gpusort_memory_limit();
 	CollectorLimits limits;
 
+	if (terms->limits_groups)
+		memory -= group_thresholds_most_bytes(memory);
 	limits.kept_rows = terms->keep_rows ? memory :
 		Min(memory, Max(memory / KEPT_ROWS_PART, LEAST_KEPT_BYTES));
 	limits.rows = terms->nparticipants * (memory - limits.kept_rows);
@@ -159,6 +170,7 @@ set_terms(TeamShared *shared, const TeamTerms *terms)
 
 	shared->terms = *terms;
 	shared->limits = divide_memory(terms);
+	pg_atomic_init_u64(&shared->nleft_out, 0);
 	memset(&shared->slices, 0, sizeof(SharedSlices));
 	shared_parts_init(&shared->parts);
 	shared->sends_slices = shared->limits.rows > 0 &&
@@ -258,6 +270,12 @@ team_join(Team *team, int nworkers)
 	team->keeps_rows = team->deposit == NULL;
 	if (is_collector)
 		begin_collecting(team);
+	if (rows->limit != NULL)
+		team->thresholds = group_thresholds_begin(rows->limit,
+												  rows->descriptor,
+												  rows->columns,
+												  rows->ncolumns,
+												  rows->expected_rows);
 	MemoryContextSwitchTo(caller_context);
 	if (is_collector)
 		return TEAM_COLLECTS;
@@ -272,8 +290,43 @@ take_sent(Team *team)
 		member_sort_take_sent(&team->sort);
 }
 
-void
-team_put(Team *team, TupleTableSlot *slot)
+/* Ends the thresholds, if there are any. */
+static void
+end_thresholds(Team *team)
+{
+	if (team->thresholds != NULL)
+		group_thresholds_free(team->thresholds);
+	team->thresholds = NULL;
+}
+
+/* Counts a row that is not put. */
+static inline void
+count_left_out(Team *team)
+{
+	team->nleft_out++;
+	if (team->collector != NULL)
+		member_sort_leave_out(&team->sort);
+	else if (team->progress != NULL)
+		sort_progress_add(team->progress, 1);
+}
+
+/* Returns whether a row need not be put; counts it if so. */
+static pg_noinline bool
+leaves_out(Team *team, TupleTableSlot *slot)
+{
+	if (group_thresholds_leave_out(team->thresholds, slot))
+	{
+		count_left_out(team);
+		return true;
+	}
+	if (!group_thresholds_go_on(team->thresholds))
+		end_thresholds(team);
+	return false;
+}
+
+/* Puts a row that has not been left out. */
+static inline void
+put_row(Team *team, TupleTableSlot *slot)
 {
 	if (unlikely(team->keeps_rows) ||
 		unlikely(!row_deposit_put(team->deposit, slot)))
@@ -281,6 +334,13 @@ team_put(Team *team, TupleTableSlot *slot)
 		team->keeps_rows = true;
 		member_sort_put(&team->sort, slot);
 	}
+}
+
+void
+team_put(Team *team, TupleTableSlot *slot)
+{
+	if (likely(team->thresholds == NULL) || !leaves_out(team, slot))
+		put_row(team, slot);
 	if (team->collector != NULL)
 		take_sent(team);
 }
@@ -300,6 +360,8 @@ team_finish(Team *team)
 {
 	bool		is_collector = team->collector != NULL;
 
+	end_thresholds(team);
+	pg_atomic_fetch_add_u64(&team->shared->nleft_out, team->nleft_out);
 	if (!is_collector)
 	{
 		team->has_runs = member_sort_finish(&team->sort);
@@ -322,6 +384,8 @@ take_rest(Team *team)
 	while (row_collector_wait(team->collector));
 	team->report.workers = row_collector_workers(team->collector);
 	team->report.kept_rows = row_collector_kept(team->collector);
+	team->report.left_out_rows =
+		pg_atomic_read_u64(&team->shared->nleft_out);
 }
 
 bool

@@ -24,6 +24,7 @@ typedef struct TeamTerms
 								 * number is the last */
 	bool		keep_rows;		/* all members keep their rows, since more are
 								 * expected than fit memory */
+	bool		limits_groups;	/* TeamRows has a limit of groups */
 	bool		elects;			/* the first member to come is the collector,
 								 * and all may emit rows; otherwise the leader
 								 * collects and emits */
@@ -112,6 +113,8 @@ typedef struct TeamReport
 {
 	int			workers;		/* workers that have had rows */
 	uint64		kept_rows;		/* rows that members have kept */
+	uint64		left_out_rows;	/* rows that members have left out, as nobody
+								 * wants them */
 	uint64		fill_microseconds;	/* time up to the last row of all */
 	uint64		sort_microseconds;	/* time from there to the order */
 } TeamReport;

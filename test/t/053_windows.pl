@@ -1,10 +1,13 @@
 # Window functions that gpusort evaluates, compared with PostgreSQL's WindowAgg. Queries are drawn: functions, frames, partitions, orders,
 # filters, run conditions, several windows; little memory, workers, rescans, cursors, parameters, and arguments that fail.
 #
+# Other queries want the first rows of each group: DISTINCT ON, conditions on row_number(), rank() and dense_rank(). Rows that cannot be
+# among them are left out before they are sorted.
+#
 # If the orders of a query are total, its rows are compared with those without gpusort. If not, rows that tie may come in any order, so
 # the same sort is done on both sides, and only the windows are evaluated by different nodes.
 #
-# WINDOWS_QUERIES=5000 draws more queries, WINDOWS_SEED=n other ones.
+# WINDOWS_QUERIES=5000 draws more queries, FIRST_ROWS_QUERIES=5000 more for first rows, WINDOWS_SEED=n other ones.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -16,6 +19,7 @@ use GpusortCluster;
 
 my $seed = $ENV{WINDOWS_SEED} // 1;
 my $queries = $ENV{WINDOWS_QUERIES} // 300;
+my $first_rows = $ENV{FIRST_ROWS_QUERIES} // $queries;
 my $queries_of_session = 30;
 
 my $node = GpusortCluster->new('main');
@@ -61,6 +65,7 @@ CREATE AGGREGATE sum_moving(int) (SFUNC = plus, STYPE = int, MSFUNC = plus, MINV
 CREATE AGGREGATE sum_to_null(int) (SFUNC = some_null, STYPE = int, PARALLEL = SAFE);
 CREATE FUNCTION append(anyarray, anyelement) RETURNS anyarray LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT \$1 || \$2';
 CREATE AGGREGATE list(anyelement) (SFUNC = append, STYPE = anyarray, FINALFUNC = shown, FINALFUNC_EXTRA, INITCOND = '{}', PARALLEL = SAFE);
+CREATE TABLE l WITH (parallel_workers = 4) AS SELECT i AS id, r.a, hashint4(i * 17)::int8 & 2047 b, r.c, r.n, r.f, r.ts, r.bo, r.arr, left(r.big, 20) big FROM generate_series(1, 18000) i JOIN r ON r.id = 1 + (hashint4(i) & 65535) % 900;
 VACUUM ANALYZE;
 SQL
 
@@ -215,6 +220,42 @@ sub query
 	return $query;
 }
 
+# A query for the first rows of groups, which are the same in any order of rows that tie.
+sub first_rows
+{
+	my @groups = map { one_of(@columns, 'id % 50', 'id % 400', '-id / 100') } 1 .. one_of(1, 1, 1, 2);
+	my @order = order();
+	# by bytes, while equality is that of the collation
+	unshift @order, 'c USING ~<~' if chance(0.1);
+	my $count = one_of(1, 1, 2, 3, 5, 10, 50, 1000, 1001);
+	my $table = one_of('r', 'r', 'r', 'l');
+	my $from = one_of($table, $table, "(SELECT * FROM $table ORDER BY " . join(', ', @groups, 'id' . one_of('', ' DESC')) . ' OFFSET 0) x', "(SELECT * FROM $table WHERE id % 7 > 0) x");
+	my $groups = join(', ', @groups);
+	my $columns = one_of('id', 'id, a, c', '*');
+	my $form = rand;
+	return "SELECT DISTINCT ON ($groups) $columns FROM $from ORDER BY " . join(', ', (map { $_ . one_of('', ' DESC', ' NULLS FIRST') } @groups), @order, 'id') if $form < 0.25;
+	return "SELECT count(*) FROM (SELECT DISTINCT $groups FROM $from) q" if $form < 0.3;
+	return "SELECT count(*) FROM (SELECT $groups FROM $from GROUP BY $groups) q" if $form < 0.35;
+	return "SELECT count(DISTINCT $groups[0]) FROM $from" if $form < 0.38;
+
+	my $function = one_of('row_number', 'rank', 'dense_rank');
+	@order = (@order, 'id') if $function eq 'row_number' || chance(0.3);
+	my $window = "PARTITION BY $groups" . (@order ? ' ORDER BY ' . join(', ', @order) : '');
+	my $more = one_of('', '', '', ', sum(id) OVER w AS s', ', lag(id) OVER (w ROWS UNBOUNDED PRECEDING) AS s', ', count(*) OVER w AS s');
+	$more = '' if $more =~ /lag/ && ($order[-1] // '') ne 'id';
+	my $ranked = "SELECT $columns, $function() OVER w AS rn$more FROM $from WINDOW w AS ($window)";
+	my $compare = one_of('<=', '<=', '<', '=');
+	return "PREPARE p(bigint) AS SELECT * FROM ($ranked) q WHERE rn <= \$1; SET plan_cache_mode = force_generic_plan; EXECUTE p($count); EXECUTE p(2); EXECUTE p(NULL); "
+	  . 'RESET plan_cache_mode; DEALLOCATE p'
+	  if $form < 0.45;
+	return "SELECT k, q.* FROM (VALUES (3), (1), (NULL), (20), (2)) v (k), LATERAL ($ranked) q WHERE rn $compare k" if $form < 0.52;
+	return "SELECT g, q.* FROM s, LATERAL (SELECT * FROM (SELECT id, $function() OVER (PARTITION BY $groups ORDER BY "
+	  . join(', ', @order, 'id') . ") AS rn FROM r WHERE r.a <> s.g) x WHERE rn $compare s.g) q"
+	  if $form < 0.57;
+	return "BEGIN; DECLARE c " . one_of('', 'SCROLL ') . "CURSOR FOR SELECT * FROM ($ranked) q WHERE rn $compare $count; FETCH ALL FROM c; COMMIT" if $form < 0.6;
+	return "SELECT * FROM ($ranked) q WHERE rn $compare " . one_of($count, $count, "(SELECT $count)", "$count + id % 2");
+}
+
 #
 # Comparison
 #
@@ -240,13 +281,15 @@ sub compare
 	my ($name, $settings, $without, @queries) = @_;
 	my @expected = outputs("$settings $without", @queries);
 	my @got = outputs($settings, @queries);
-	my @plans = outputs($settings, map { /^SELECT/ ? "EXPLAIN (COSTS OFF) $_" : () } @queries);
-	$counted{nodes} += () = "@plans" =~ /\(GpuSortWindow\)/g;
-	$counted{others} += () = "@plans" =~ /WindowAgg/g;
-	$counted{presorted} += () = "@plans" =~ /Presorted Key/g;
-	$counted{parallel} += () = "@plans" =~ /Parallel Custom Scan \(GpuSortWindow\)/g;
 	my @different = grep { ($expected[$_] // '') ne ($got[$_] // '') } 0 .. $#expected;
 	ok(!@different, $name) or diag(map { show_difference($settings, $queries[$_] // 'the errors', $expected[$_], $got[$_]) } $different[0]);
+}
+
+# The plans of those queries that are only one statement.
+sub plans
+{
+	my ($settings, $options, @queries) = @_;
+	return outputs($settings, map { /^SELECT/ ? "EXPLAIN ($options, COSTS OFF) $_" : () } @queries);
 }
 
 # The first lines that are only in one of two outputs.
@@ -270,8 +313,24 @@ for (my $first = 0; $first < $queries; $first += $queries_of_session)
 	$settings .= "SET work_mem = '" . one_of('64kB', '256kB', '4MB') . "'; SET max_parallel_workers_per_gather = " . one_of(0, 1, 2, 4) . '; ' if $total;
 	$settings .= 'SET parallel_leader_participation = off; ' if $total && chance(0.3);
 	$settings .= 'SET max_parallel_workers_per_gather = 0; ' if !$total;
-	compare("queries from $first", $settings, $total ? 'SET gpusort.enable = off; SET max_parallel_workers_per_gather = 0;' : 'SET gpusort.enable_windows = off;',
-		map { query($total) } 1 .. $queries_of_session);
+	my @queries = map { query($total) } 1 .. $queries_of_session;
+	compare("queries from $first", $settings, $total ? 'SET gpusort.enable = off; SET max_parallel_workers_per_gather = 0;' : 'SET gpusort.enable_windows = off;', @queries);
+	my $plans = join(' ', plans($settings, 'VERBOSE OFF', @queries));
+	$counted{nodes} += () = $plans =~ /\(GpuSortWindow\)/g;
+	$counted{others} += () = $plans =~ /WindowAgg/g;
+	$counted{presorted} += () = $plans =~ /Presorted Key/g;
+	$counted{parallel} += () = $plans =~ /Parallel Custom Scan \(GpuSortWindow\)/g;
+}
+for (my $first = 0; $first < $first_rows; $first += $queries_of_session)
+{
+	my $settings = "SET gpusort.device = " . one_of('host', 'host', 'cuda') . '; SET gpusort.enable_windows = ' . one_of('on', 'off') . '; SET enable_hashagg = off; ';
+	$settings .= "SET work_mem = '" . one_of('64kB', '256kB', '4MB', '64MB') . "'; SET max_parallel_workers_per_gather = " . one_of(0, 0, 1, 2, 4) . '; ';
+	$settings .= 'SET parallel_leader_participation = off; ' if chance(0.2);
+	my @queries = map { first_rows() } 1 .. $queries_of_session;
+	compare("first rows from $first", $settings, 'SET gpusort.enable = off; SET max_parallel_workers_per_gather = 0;', @queries);
+	my @early = grep { /Rows Left Out Early/ } plans($settings, 'ANALYZE, TIMING OFF, SUMMARY OFF', @queries);
+	$counted{early} += @early;
+	$counted{early_with_workers} += grep { /Parallel Custom Scan \(GpuSort/ } @early;
 }
 cmp_ok($counted{nodes}, '>', $queries / 3, 'gpusort has evaluated windows');
 cmp_ok($counted{nodes}, '>', 5 * $counted{others}, 'and most of all');
@@ -281,5 +340,8 @@ like($node->safe_psql('postgres', 'EXPLAIN (VERBOSE, COSTS OFF) SELECT JSON_ARRA
 	'EXPLAIN could not show a constructor of JSON that another node evaluates') if $node->pg_version >= 16;
 like($node->safe_psql('postgres', 'EXPLAIN (VERBOSE, COSTS OFF) SELECT JSON_ARRAYAGG(a RETURNING jsonb) OVER (ORDER BY b DESC), row_number() OVER (ORDER BY b) FROM r'),
 	qr/GpuSortWindow.*WindowAgg/s, 'nor one above another sort') if $node->pg_version >= 16;
+cmp_ok($counted{early}, '>', $first_rows / 6, 'rows have been left out early');
+cmp_ok($counted{early_with_workers}, '>', 0, 'by workers, too');
+note("$counted{early} sorts left out rows early, $counted{early_with_workers} of them with workers");
 note("$counted{nodes} nodes, $counted{parallel} of them parallel, $counted{presorted} over sorted rows; $counted{others} WindowAggs; $counted{errors} errors");
 done_testing();
