@@ -28,6 +28,7 @@
 
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 
 #include "executor/explain_window.h"
 #include "executor/node_gpusort.h"
@@ -51,6 +52,7 @@ typedef struct NewNode
 	List	   *columns;		/* what the topmost window so far emits:
 								 * target list over rows of custom_scan_tlist */
 	List	   *qual;			/* its filter, over the same rows */
+	bool		is_volatile;	/* a function of the only window is */
 } NewNode;
 
 /* Does a plan emit the rows of GpuSorts in order? */
@@ -104,7 +106,10 @@ rewrite_column(const Var *var, Rewriting *rewriting)
 	return (Node *) column;
 }
 
-/* Notes a function, unless it is known; returns the column of its result. */
+/*
+ * Notes a function, unless it is known; returns the column of its result.  As
+ * in core, a volatile function is evaluated each time that it stands there.
+ */
 static Node *
 rewrite_function(const WindowFunc *function, Rewriting *rewriting)
 {
@@ -118,7 +123,8 @@ rewrite_function(const WindowFunc *function, Rewriting *rewriting)
 												  &arguments);
 	rewriting->failed |= arguments.failed;
 	for (i = 0; i < list_length(rewriting->functions); i++)
-		if (equal(list_nth(rewriting->functions, i), copy))
+		if (equal(list_nth(rewriting->functions, i), copy) &&
+			!contain_volatile_functions((Node *) copy))
 			break;
 	if (i == list_length(rewriting->functions))
 		rewriting->functions = lappend(rewriting->functions, copy);
@@ -272,7 +278,7 @@ take_window(NewNode *node, WindowAgg *window)
 	List	   *columns;
 	List	   *qual;
 
-	if (!is_plain(node->columns) ||
+	if (node->is_volatile || !is_plain(node->columns) ||
 		!add_sort_columns(node, window->partNumCols, window->partColIdx,
 						  window->partOperators, window->partCollations,
 						  &found, &definition.npartition_columns) ||
@@ -288,6 +294,11 @@ take_window(NewNode *node, WindowAgg *window)
 	definition.functions = rewriting.functions;
 	if (rewriting.failed || definition.functions == NIL ||
 		!are_functions_known(definition.functions, window->frameOptions))
+		return false;
+	/* in core a window goes through its rows ahead of the window above it */
+	node->is_volatile =
+		contain_volatile_functions((Node *) definition.functions);
+	if (node->is_volatile && node->planned.nwindows > 0)
 		return false;
 	definition.run_condition = (List *)
 		rewrite_condition((Node *) window->runCondition, columns);

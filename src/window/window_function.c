@@ -8,8 +8,8 @@
  * present row among its peers and in its partition.  The others evaluate an
  * argument for another row, which they find by its position.
  *
- * A function is evaluated for the same rows as in core, and in the same cases.
- * So it raises the same errors.
+ * A function is evaluated for the same rows as in core, and in the same cases and
+ * order.  So it raises the same errors, and its arguments may be volatile.
  *
  *-------------------------------------------------------------------------
  */
@@ -115,7 +115,6 @@ window_function_kind(const WindowFunc *function, int frame_options)
 	/* EXPLAIN looks for the function of a JSON constructor below a WindowAgg */
 	if (kind == WINDOW_UNKNOWN || IGNORES_NULLS(function) ||
 		IS_JSON_CONSTRUCTOR(function->winfnoid) ||
-		contain_volatile_functions((Node *) function) ||
 		may_fail(kind, frame_options) ||
 		(kind == WINDOW_AGGREGATE && !is_read_only(function->winfnoid)))
 		return WINDOW_UNKNOWN;
@@ -201,7 +200,8 @@ window_function_init(WindowFunction *function, const WindowFunc *call,
 	function->frame = frame;
 	window_arguments_init(&function->arguments, call, parent);
 	function->stable_shift = list_length(call->args) < 2 ||
-		!contain_var_clause((Node *) lsecond(call->args));
+		(!contain_var_clause((Node *) lsecond(call->args)) &&
+		 !contain_volatile_functions((Node *) lsecond(call->args)));
 	if (function->arguments.count > 0 && function->kind != WINDOW_NTILE &&
 		!window_function_passes(function->kind, frame->options))
 		function->cursor = window_rows_add_cursor(frame->rows, slot, false, false);

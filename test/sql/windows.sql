@@ -52,12 +52,13 @@ SELECT plan_of('SELECT lag(k, 2, id) OVER (ORDER BY shop DESC, id) + 1 FROM sale
 SELECT plan_of('SELECT sum(k) OVER (PARTITION BY g ORDER BY id), sum(k) OVER (PARTITION BY shop ORDER BY id) FROM sales');
 -- Frames that exclude rows
 SELECT plan_of('SELECT sum(id) OVER (PARTITION BY g ORDER BY k RANGE UNBOUNDED PRECEDING EXCLUDE TIES), first_value(id) OVER (PARTITION BY g ORDER BY k ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM sales');
+-- Volatile arguments, in the only window of a node
+SELECT plan_of('SELECT sum(random()) OVER (PARTITION BY g ORDER BY k), count(*) FILTER (WHERE random() < 0.5) OVER (PARTITION BY g ORDER BY k) FROM sales');
 -- Run conditions, and a limit of the sort
 SELECT plan_of('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY k) r FROM sales) s WHERE r <= 3');
 SELECT plan_of('SELECT * FROM (SELECT id, row_number() OVER (ORDER BY k) r FROM sales) s WHERE r <= 3');
 -- What cannot be evaluated is left to WindowAgg; windows below it are not
 SELECT plan_of('SELECT first_value(id) OVER (PARTITION BY g ORDER BY k ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING EXCLUDE TIES) FROM sales');
-SELECT plan_of('SELECT sum(random()) OVER (PARTITION BY g ORDER BY k) FROM sales');
 SELECT plan_of('SELECT sum(id) OVER (PARTITION BY g ORDER BY k), sum(random()) OVER (PARTITION BY g ORDER BY k ROWS 2 PRECEDING) FROM sales');
 SET gpusort.enable_windows = off;
 SELECT plan_of('SELECT id, row_number() OVER (PARTITION BY g ORDER BY k) FROM sales');
@@ -78,6 +79,35 @@ SELECT same('SELECT id, sum(f) OVER w, avg(num) OVER w, min(k) OVER w, first_val
 SELECT same('SELECT id, sum(k) OVER w, count(*) OVER w FROM sales WINDOW w AS (PARTITION BY id % 500 ORDER BY num RANGE UNBOUNDED PRECEDING EXCLUDE GROUP)');
 SELECT same('SELECT id, sum(k) OVER w, max(k) OVER w, count(*) OVER w FROM sales WINDOW w AS (PARTITION BY shop ORDER BY num RANGE BETWEEN 1 PRECEDING AND 2 FOLLOWING EXCLUDE TIES)');
 SELECT same('SELECT id, array_agg(id) OVER w, first_value(id) OVER w, last_value(id) OVER w, nth_value(id, 3) OVER w FROM sales WINDOW w AS (PARTITION BY id % 50 ORDER BY num, id GROUPS BETWEEN 2 PRECEDING AND 2 FOLLOWING EXCLUDE TIES)');
+-- Volatile arguments are evaluated as often as in core, and in the same order
+CREATE SEQUENCE calls;
+CREATE FUNCTION same_calls(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	digest text := 'SELECT count(*) || '' '' || sum(hashtextextended(q::text, 0)::numeric) FROM (' || query || ') q';
+	with_it text;
+	without text;
+BEGIN
+	PERFORM setval('calls', 1);
+	EXECUTE digest INTO with_it;
+	with_it := with_it || ' ' || nextval('calls');
+	PERFORM set_config('gpusort.enable', 'off', true);
+	PERFORM setval('calls', 1);
+	EXECUTE digest INTO without;
+	without := without || ' ' || nextval('calls');
+	PERFORM set_config('gpusort.enable', 'on', true);
+	RETURN CASE WHEN with_it = without THEN 'same' ELSE with_it || ' and not ' || without END;
+END $$;
+SELECT same_calls('SELECT id, sum(nextval(''calls'')) OVER w, sum(nextval(''calls'')) OVER w, lag(nextval(''calls''), id % 3) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY num, id)');
+SELECT same_calls('SELECT id, sum(nextval(''calls'')) OVER w, max(k) FILTER (WHERE nextval(''calls'') % 3 > 0) OVER w, last_value(nextval(''calls'')) OVER w FROM sales WINDOW w AS (PARTITION BY shop ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING)');
+SELECT same_calls('SELECT id, sum(nextval(''calls'')) OVER w, nth_value(nextval(''calls''), 2) OVER w, ntile(nextval(''calls'')::int) OVER w FROM sales WINDOW w AS (PARTITION BY shop ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING EXCLUDE GROUP)');
+SELECT same_calls('SELECT * FROM (SELECT id, lag(id, nextval(''calls'')::int % 5, -1) OVER w, row_number() OVER w r FROM sales WINDOW w AS (PARTITION BY g ORDER BY id)) s WHERE r <= 7');
+SELECT same_calls('SELECT id, lag(id, nextval(''calls'')::int % 500, -1) OVER w, row_number() OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY id)');
+SELECT same_calls('SELECT id, sum(nextval(''calls'')) OVER w, count(*) OVER (PARTITION BY g) FROM sales WINDOW w AS (PARTITION BY g ORDER BY id) LIMIT 500');
+SET work_mem = '64kB';
+SELECT same_calls('SELECT id, lead(id, nextval(''calls'')::int % 500 - 250, -1) OVER w, first_value(nextval(''calls'')) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY id)');
+SET work_mem = '64MB';
+DROP SEQUENCE calls CASCADE;
+DROP FUNCTION same_calls;
 -- In little memory, where rows that are looked at again go to a file
 SET work_mem = '64kB';
 SELECT same('SELECT id, sum(k) OVER (PARTITION BY g), lag(shop, 5000) OVER (ORDER BY id), ntile(9) OVER (PARTITION BY shop ORDER BY id) FROM sales');

@@ -161,7 +161,7 @@ sub expression
 	my $function = function($window);
 	return "($function)::text || '!'" if chance(0.1);
 	return "coalesce(($function)::text, id::text)" if chance(0.05);
-	# volatile arguments, which are left to core
+	# volatile arguments
 	return one_of('sum(again(a))', 'count(again(id))', 'lag(again(a), 2)', 'max(id) FILTER (WHERE again(a) > 2)') . " OVER $window" if chance(0.03);
 	# arguments that fail for some rows, if core looks at these
 	return one_of("lag(1 / (id - 700), 3) OVER $window", "sum(1 / (id - 901)) OVER $window", "ntile(id - 1) OVER $window", "nth_value(id, a) OVER $window")
