@@ -389,30 +389,45 @@ first_column(const RowOrder *order, const TupleTableSlot *slot,
 }
 
 /*
- * Is the last row in order, that is, is there no row before it or does it not
- * sort before that row?  Mostly the first column tells.
+ * Does the last row sort before the row ahead of it, of which the first column
+ * is known?  Mostly the first column tells.
  */
-static bool
-came_in_order(RowOrder *order, const TupleTableSlot *slot)
+static inline bool
+sorts_before_last(const RowOrder *order, const void *row, Datum value,
+				  bool isnull)
 {
 	const RowStore *store = order->store;
-	const RowComparator *comparator = get_comparator(order);
-	const void *row = row_store_get(store, store->nrows - 1);
-	Datum		before = order->last_value;
-	bool		before_isnull = order->last_isnull;
-	int			comparison;
+	const RowComparator *comparator = order->comparator;
+	int			comparison = ApplySortComparator(order->last_value,
+												 order->last_isnull,
+												 value, isnull,
+												 &comparator->columns[0]);
 
-	order->last_value = first_column(order, slot, row, &order->last_isnull);
-	if (store->nrows == 1)
-		return true;
-	comparison = ApplySortComparator(before, before_isnull,
-									 order->last_value, order->last_isnull,
-									 &comparator->columns[0]);
 	if (comparison == 0)
 		comparison = row_compare_from(comparator, 1,
 									  row_store_get(store, store->nrows - 2),
 									  row);
-	return comparison <= 0;
+	return comparison > 0;
+}
+
+/*
+ * Is the last row in order?  If it is not, it may be taken back from the store,
+ * so the row ahead of it stays the last one.
+ */
+static bool
+came_in_order(RowOrder *order, const TupleTableSlot *slot)
+{
+	const void *row = row_store_get(order->store, order->store->nrows - 1);
+	bool		isnull;
+	Datum		value = first_column(order, slot, row, &isnull);
+
+	(void) get_comparator(order);
+	if (order->store->nrows > 1 &&
+		sorts_before_last(order, row, value, isnull))
+		return false;
+	order->last_value = value;
+	order->last_isnull = isnull;
+	return true;
 }
 
 bool

@@ -155,8 +155,8 @@ row_order_is_limited(const RowOrder *order)
 /*
  * Adds the row that came to the store last; the slot has the same row.
  * Returns false if all rows before came in order, and so have no keys, but
- * this row is out of order, and there is no room for keys.  Then the order is
- * to be made without this row.
+ * this row is out of order, and there is no room for keys.  Then the row is to
+ * be taken back.  It may be added again when there is room.
  */
 extern bool row_order_add(RowOrder *order, TupleTableSlot *slot);
 

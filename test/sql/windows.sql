@@ -159,5 +159,13 @@ SELECT same('SELECT id, lag(shop) OVER w, sum(f) OVER w, cume_dist() OVER w FROM
 SELECT same('SELECT * FROM (SELECT id, num, dense_rank() OVER (ORDER BY num) r FROM sales) s WHERE r <= 5');
 SELECT same('SELECT * FROM (VALUES (1), (20), (3)) v(n), LATERAL (SELECT id, sum(k) OVER (ORDER BY id) FROM sales WHERE id % 30 < n OFFSET n) s');
 
+-- Rows that come in order, up to a row for whose key there is no memory
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE falling AS SELECT id, 5 - id / 1000 g FROM generate_series(1, 5000) id;
+SELECT DISTINCT CASE WHEN set_config('gpusort.work_mem', memory || 'kB', false) <> '' THEN same('SELECT id, max(id) OVER (PARTITION BY g) FROM falling') END
+FROM generate_series(64, 160, 3) memory;
+RESET gpusort.work_mem;
+DROP TABLE falling;
+
 DROP TABLE sales;
 DROP FUNCTION plan_of, same;
