@@ -320,7 +320,10 @@ SET plan_cache_mode = force_generic_plan;
 PREPARE p(float8, int) AS SELECT percentile_disc($1) WITHIN GROUP (ORDER BY k), count(*) FROM v WHERE id > $2;
 EXECUTE p(0.5, 0);
 EXECUTE p(NULL, 100);
+-- by whichever process
+\set SHOW_CONTEXT never
 EXECUTE p(7, 100);
+\set SHOW_CONTEXT errors
 EXECUTE p(0.1, 20000);
 SELECT plan_of('EXECUTE p(0.5, 0)');
 BEGIN;
