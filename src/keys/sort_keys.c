@@ -24,6 +24,7 @@
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/transam.h"
+#include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "parser/parse_coerce.h"
 #include "utils/lsyscache.h"
@@ -37,6 +38,31 @@ Oid
 sort_column_equality(const SortColumn *column)
 {
 	return get_equality_op_for_ordering_op(column->sort_operator, NULL);
+}
+
+/*
+ * The equality of the families that order strings by their bytes is that of the
+ * collation.  Strings that differ may be equal, then, and others lie between
+ * them.
+ */
+bool
+sort_family_joins_equals(Oid family, Oid collation)
+{
+	return (family != TEXT_PATTERN_BTREE_FAM_OID &&
+			family != BPCHAR_PATTERN_BTREE_FAM_OID) ||
+		!OidIsValid(collation) || get_collation_isdeterministic(collation);
+}
+
+bool
+sort_column_joins_equals(const SortColumn *column)
+{
+	Oid			family;
+	Oid			type;
+	CompareType strategy;
+
+	return !get_ordering_op_properties(column->sort_operator, &family, &type,
+									   &strategy) ||
+		sort_family_joins_equals(family, column->collation);
 }
 
 /*

@@ -29,6 +29,15 @@ typedef struct SortColumn
 /* Returns the equality operator that goes with the order of a column. */
 extern Oid	sort_column_equality(const SortColumn *column);
 
+/*
+ * Do values that are equal by the equality of this B-tree family of operators
+ * follow one another in its order?
+ */
+extern bool sort_family_joins_equals(Oid family, Oid collation);
+
+/* The same for the order of a column. */
+extern bool sort_column_joins_equals(const SortColumn *column);
+
 /* One column of the sort that is encoded (key_encoders.h). */
 typedef struct KeyColumn
 {

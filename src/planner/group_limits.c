@@ -92,7 +92,8 @@ match_columns(const PlannedSort *sort, int first,
 		Oid			operator = sort_column_equality(column);
 
 		if (found < 0 || compared->operators[found] != operator ||
-			compared->collations[found] != column->collation)
+			compared->collations[found] != column->collation ||
+			!sort_column_joins_equals(column))
 			return false;
 		used = bms_add_member(used, found);
 		*equal = lappend_oid(*equal, operator);

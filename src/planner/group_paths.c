@@ -158,16 +158,17 @@ make_groups(const Grouped *grouped, Path *input, List *pathkeys,
 	PlannerInfo *root = grouped->root;
 	double		participants = group_paths_participants(grouped);
 	double		rows = input->rows * participants;
-	List	   *group_columns =
-		sort_paths_columns(list_truncate(list_copy(pathkeys), ngroup_keys),
-						   input->parent->relids);
+	List	   *group_keys = list_truncate(list_copy(pathkeys), ngroup_keys);
+	List	   *group_columns = sort_paths_columns(group_keys,
+												   input->parent->relids);
 	CustomPath *path;
 	SortPath   *sort;
 	SortSize	size;
 	Cost		startup;
 	Cost		total;
 
-	if (!sort_paths_share(root, input, pathkeys, rows, &size))
+	if (!sort_paths_join_equals(group_keys) ||
+		!sort_paths_share(root, input, pathkeys, rows, &size))
 		return NULL;
 
 	*busiest = group_paths_busiest(grouped, group_columns);

@@ -293,3 +293,19 @@ sort_paths_know_groups(PlannerInfo *root, List *clause, List *target_list)
 	}
 	return are_known;
 }
+
+bool
+sort_paths_join_equals(const List *pathkeys)
+{
+	ListCell   *cell;
+
+	foreach(cell, pathkeys)
+	{
+		const PathKey *key = lfirst(cell);
+
+		if (!sort_family_joins_equals(key->pk_opfamily,
+									  key->pk_eclass->ec_collation))
+			return false;
+	}
+	return true;
+}

@@ -87,4 +87,7 @@ extern double sort_paths_count_groups(PlannerInfo *root, const Path *input,
 extern bool sort_paths_know_groups(PlannerInfo *root, List *clause,
 								   List *target_list);
 
+/* Do rows that are equal in these keys follow one another in their order? */
+extern bool sort_paths_join_equals(const List *pathkeys);
+
 #endif							/* GPUSORT_SORT_PATHS_H */

@@ -197,7 +197,8 @@ find_groups(PlannerInfo *root, const Path *input,
 										  extra->targetList);
 	all->ngroups = sort_paths_count_groups(root, input, extra);
 	all->sort_keys = list_truncate(list_copy(root->group_pathkeys), nkeys);
-	return !contain_volatile_functions((Node *) all->groups);
+	return sort_paths_join_equals(all->sort_keys) &&
+		!contain_volatile_functions((Node *) all->groups);
 }
 
 /*

@@ -214,6 +214,28 @@ FETCH 3 FROM c;
 FETCH 2 FROM c;
 COMMIT;
 
+-- strings that are equal, and have others between them in an order by bytes
+CREATE TABLE by_bytes WITH (parallel_workers = 2) AS
+SELECT i id, CASE WHEN i % 400 = 0 THEN 'm' ELSE (ARRAY['Xy', 'XY', 'xy'])[1 + i % 3] END COLLATE any_case name FROM generate_series(1, 6000) i;
+ANALYZE by_bytes;
+SELECT count(*), sum(id), sum(r) FROM (SELECT name, id, row_number() OVER (PARTITION BY name ORDER BY name USING ~<~, id) r FROM by_bytes) s;
+SELECT count(*), sum(id), sum(r) FROM (SELECT * FROM (SELECT name, id, row_number() OVER (PARTITION BY name ORDER BY name USING ~<~, id) r FROM by_bytes) s WHERE r <= 2) s;
+SELECT count(*), sum(m::numeric), sum(n) FROM (SELECT name, percentile_disc(0.5) WITHIN GROUP (ORDER BY id) m, count(*) n FROM by_bytes GROUP BY name ORDER BY name USING ~<~) s;
+SELECT count(*), sum(id) FROM (SELECT DISTINCT ON (name) name, id FROM by_bytes ORDER BY name USING ~<~, id) s;
+SET gpusort.enable = off;
+SELECT count(*), sum(id), sum(r) FROM (SELECT name, id, row_number() OVER (PARTITION BY name ORDER BY name USING ~<~, id) r FROM by_bytes) s;
+SELECT count(*), sum(id), sum(r) FROM (SELECT * FROM (SELECT name, id, row_number() OVER (PARTITION BY name ORDER BY name USING ~<~, id) r FROM by_bytes) s WHERE r <= 2) s;
+SELECT count(*), sum(m::numeric), sum(n) FROM (SELECT name, percentile_disc(0.5) WITHIN GROUP (ORDER BY id) m, count(*) n FROM by_bytes GROUP BY name ORDER BY name USING ~<~) s;
+SELECT count(*), sum(id) FROM (SELECT DISTINCT ON (name) name, id FROM by_bytes ORDER BY name USING ~<~, id) s;
+RESET gpusort.enable;
+SET max_parallel_workers_per_gather = 0;
+SELECT count(*), sum(id), sum(r) FROM (SELECT name, id, row_number() OVER (PARTITION BY name ORDER BY name USING ~<~, id) r FROM by_bytes) s;
+SELECT count(*), sum(id), sum(r) FROM (SELECT * FROM (SELECT name, id, row_number() OVER (PARTITION BY name ORDER BY name USING ~<~, id) r FROM by_bytes) s WHERE r <= 2) s;
+SELECT count(*), sum(m::numeric), sum(n) FROM (SELECT name, percentile_disc(0.5) WITHIN GROUP (ORDER BY id) m, count(*) n FROM by_bytes GROUP BY name ORDER BY name USING ~<~) s;
+SELECT count(*), sum(id) FROM (SELECT DISTINCT ON (name) name, id FROM by_bytes ORDER BY name USING ~<~, id) s;
+SET max_parallel_workers_per_gather = 8;
+DROP TABLE by_bytes;
+
 DROP TABLE t, small;
 DROP FUNCTION plan_of, in_parts, examine;
 DROP TYPE color;
