@@ -142,7 +142,7 @@ planned_sort_write(const PlannedSort *sort)
 								 no_keys),
 					  list_make2(list_make3_int(limit->unit,
 												limit->ngroup_columns,
-												limit->fewer),
+												limit->more),
 								 limit->equal));
 }
 
@@ -158,7 +158,7 @@ planned_sort_read(const CustomScan *scan)
 		.columns = palloc(list_length(attnos) * sizeof(SortColumn)),
 		.limit.unit = linitial_int(linitial(limit)),
 		.limit.ngroup_columns = lsecond_int(linitial(limit)),
-		.limit.fewer = lthird_int(linitial(limit)),
+		.limit.more = lthird_int(linitial(limit)),
 		.limit.equal = lsecond(limit)
 	};
 

@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "common/int.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
@@ -31,7 +32,7 @@ node_limit_set(NodeLimit *node_limit, const PlannedGroupLimit *planned)
 	limit->unit = planned->unit;
 	limit->ngroup_columns = planned->ngroup_columns;
 	node_limit->expression = planned->count;
-	node_limit->fewer = planned->fewer;
+	node_limit->more = planned->more;
 	limit->npeer_columns = list_length(planned->equal);
 	limit->equal = palloc(limit->npeer_columns * sizeof(FmgrInfo));
 	for (int i = 0; i < limit->npeer_columns; i++)
@@ -53,6 +54,17 @@ node_limit_integer(Datum value, Oid type)
 	}
 }
 
+/* Returns the units that are wanted of a group if a limit has this count. */
+static int64
+wanted_units(const NodeLimit *limit, int64 count)
+{
+	int64		units;
+
+	if (pg_add_s64_overflow(count, limit->more, &units))
+		units = count;
+	return Max(units, 1);
+}
+
 /* Returns how many rows of a group are wanted now: always at least one. */
 static uint64
 current_count(void *finder)
@@ -62,12 +74,11 @@ current_count(void *finder)
 	Datum		value = ExecEvalExprSwitchContext(limit->count,
 												  limit->node->ss.ps.ps_ExprContext,
 												  &isnull);
-	int64		count;
 
-	if (isnull)
-		return 1;
-	count = node_limit_integer(value, exprType((Node *) limit->count->expr));
-	return count > 1 ? count - limit->fewer : 1;
+	return isnull ? 1 :
+		wanted_units(limit,
+					 node_limit_integer(value,
+										exprType((Node *) limit->count->expr)));
 }
 
 void
@@ -131,16 +142,17 @@ node_limit_explain(const NodeLimit *limit, const CustomScanState *node,
 
 	if (IsA(count, Const) && !((Const *) count)->constisnull)
 		text = psprintf(INT64_FORMAT,
-						Max(node_limit_integer(((Const *) count)->constvalue,
-											   exprType(count)),
-							1) - limit->fewer);
+						wanted_units(limit,
+									 node_limit_integer(((Const *) count)->constvalue,
+														exprType(count))));
 	else
-		text = psprintf("%s%s", limit->fewer ? "fewer than " : "",
+		text = psprintf("%s%s%s", limit->more < 0 ? "fewer than " : "",
 						deparse_expression(count,
 										   set_deparse_context_plan(es->deparse_cxt,
 																	node->ss.ps.plan,
 																	ancestors),
-										   false, false));
+										   false, false),
+						limit->more > 0 ? " and one more" : "");
 	ExplainPropertyText("Rows per Group",
 						psprintf(forms[limit->limit.unit], text), es);
 }

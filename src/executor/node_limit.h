@@ -24,7 +24,8 @@ typedef struct PlannedGroupLimit
 	List	   *equal;			/* equality operators of the first sort
 								 * columns, which make peers */
 	Expr	   *count;			/* units that are wanted, an integer */
-	bool		fewer;			/* one unit less than the count is wanted */
+	int			more;			/* units that are wanted beyond the count: -1,
+								 * 0 or 1 */
 } PlannedGroupLimit;
 
 /* The limit of a node. */
@@ -35,7 +36,8 @@ typedef struct NodeLimit
 	const CustomScanState *node;	/* node that has the limit */
 	Expr	   *expression;		/* units that are wanted */
 	ExprState  *count;			/* the expression, ready to be evaluated */
-	bool		fewer;			/* one unit less than the count is wanted */
+	int			more;			/* units that are wanted beyond the count: -1,
+								 * 0 or 1 */
 } NodeLimit;
 
 /* Sets the limit that a plan says; there may be none. */

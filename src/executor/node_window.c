@@ -22,6 +22,7 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "utils/lsyscache.h"
 
 #include "executor/explain_window.h"
@@ -29,6 +30,7 @@
 #include "executor/parallel_sort.h"
 #include "executor/window_plan.h"
 #include "port/compat.h"
+#include "port/execution_check.h"
 
 typedef struct GpuSortWindowState
 {
@@ -83,6 +85,22 @@ make_keys(const ParallelSort *sort)
 		fmgr_info(get_opcode(sort_column_equality(&sort->columns[i])),
 				  &keys.equal[i]);
 	return keys;
+}
+
+/*
+ * Raises an error where core does, as it is about to compare the columns of
+ * partitions and orders: if the user may not call an equality function.
+ */
+static void
+check_equalities(const PlannedWindows *planned)
+{
+	int			ncolumns = 0;
+
+	for (int i = 0; i < planned->nwindows; i++)
+		ncolumns = Max(ncolumns, planned->windows[i].npeer_columns);
+	for (int i = 0; i < ncolumns; i++)
+		check_execution(get_opcode(sort_column_equality(&planned->sort.columns[i])),
+						GetUserId(), OBJECT_FUNCTION);
 }
 
 /* Makes the slot of the child's columns and all results. */
@@ -178,6 +196,7 @@ begin_window(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.outeropsfixed = !state->planned.presorted;
 	node->ss.ps.outerops = &TTSOpsMinimalTuple;
 
+	check_equalities(&state->planned);
 	keys = make_keys(sort);
 	window_run_init(&state->run, state->planned.windows,
 					state->planned.nwindows, sort->descriptor, &keys,
@@ -211,6 +230,7 @@ begin_run(GpuSortWindowState *state)
 	ParallelSort *sort = &state->sort;
 	RowOrder   *order;
 
+	window_run_find_offsets(&state->run);
 	if (state->planned.presorted)
 	{
 		window_run_begin_reading(&state->run, next_presorted_row,
@@ -303,6 +323,7 @@ rescan_window(CustomScanState *node)
 		return;
 	}
 	ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
+	window_run_find_offsets(&state->run);
 	if (state->run.rows.order != NULL)
 		window_run_begin_again(&state->run);
 	else

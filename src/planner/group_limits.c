@@ -24,6 +24,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
@@ -49,7 +50,7 @@ typedef struct WantedRows
 	ComparedColumns peers;		/* further columns, if units are peers */
 	GroupLimitUnit unit;
 	Expr	   *count;			/* NULL: all rows */
-	bool		fewer;			/* one unit less than the count is wanted */
+	int			more;			/* units beyond the count: -1, 0 or 1 */
 } WantedRows;
 
 /* What the window functions of a node need beside its wanted rows. */
@@ -57,6 +58,8 @@ typedef struct WindowNeeds
 {
 	int			frame;			/* frame options */
 	bool		peers;			/* the peers of wanted rows */
+	bool		next_row;		/* the row behind them, as a function may fail
+								 * there */
 	bool		later_rows;		/* any rows behind them */
 } WindowNeeds;
 
@@ -110,7 +113,7 @@ limit_sort(CustomScan *scan, const WantedRows *wanted)
 		.unit = wanted->unit,
 		.ngroup_columns = wanted->group.ncolumns,
 		.count = wanted->count,
-		.fewer = wanted->fewer
+		.more = wanted->more
 	};
 
 	if (match_columns(&sort, 0, &wanted->group, &limit.equal) &&
@@ -195,6 +198,28 @@ want_one_row(int ncolumns, const AttrNumber *columns, const Oid *operators,
 	return wanted;
 }
 
+/* Can an expression be evaluated for any row, as it does nothing? */
+static bool
+is_harmless(const Expr *expression)
+{
+	return expression == NULL || IsA(expression, Var) ||
+		IsA(expression, Const);
+}
+
+/* Can a function not fail, whatever the row? */
+static bool
+never_fails(const WindowFunc *function)
+{
+	ListCell   *cell;
+
+	foreach(cell, function->args)
+	{
+		if (!is_harmless(lfirst(cell)))
+			return false;
+	}
+	return !function->winagg && is_harmless(function->aggfilter);
+}
+
 /*
  * Notes what a window function needs beside its own row and the rows before.
  */
@@ -203,6 +228,10 @@ note_function(const WindowFunc *function, WindowNeeds *needs)
 {
 	const int	bounded = FRAMEOPTION_END_CURRENT_ROW;
 
+	if (contain_volatile_functions((Node *) function))
+		needs->later_rows = true;
+	if (!never_fails(function))
+		needs->next_row = true;
 	switch (function->winfnoid)
 	{
 		case F_ROW_NUMBER:
@@ -272,7 +301,7 @@ want_by_condition(const OpExpr *condition, WantedRows *wanted)
 			return false;
 	}
 	strategy = get_op_opfamily_strategy(condition->opno, INTEGER_BTREE_FAM_OID);
-	wanted->fewer = strategy == below;
+	wanted->more = strategy == below ? -1 : 0;
 	return strategy == below || strategy == up_to;
 }
 
@@ -314,7 +343,10 @@ want_by_window(const WindowAgg *window)
 	if (needs.later_rows)
 		return wanted;
 
-	/* each condition is a limit by itself */
+	/*
+	 * each condition is a limit by itself.  All functions are evaluated for
+	 * the first row that does not meet it, too
+	 */
 	foreach(cell, window->runConditionOrig)
 	{
 		if (!want_by_condition(lfirst(cell), &wanted))
@@ -322,6 +354,14 @@ want_by_window(const WindowAgg *window)
 		else
 			break;
 	}
+
+	/*
+	 * with peers of the last row that is counted, the next is not the next
+	 * unit
+	 */
+	if (needs.next_row && wanted.unit == LIMITS_ROWS_WITH_PEERS)
+		wanted.count = NULL;
+	wanted.more += needs.next_row;
 	if (needs.peers && wanted.unit == LIMITS_ROWS)
 		wanted.unit = LIMITS_ROWS_WITH_PEERS;
 	return wanted;

@@ -31,7 +31,9 @@ window_frame_reset(WindowFrame *frame)
 	memset(&frame->head_group, 0, sizeof(PeerGroup));
 	memset(&frame->end_group, 0, sizeof(PeerGroup));
 	frame->head_range.position = 0;
+	frame->head_range.found_for = -1;
 	frame->end_range.position = 0;
+	frame->end_range.found_for = -1;
 }
 
 /*
@@ -133,9 +135,12 @@ seek_range_head(WindowFrame *frame)
 {
 	WindowRange *range = &frame->head_range;
 
+	if (range->found_for == frame->row)
+		return range->position;
 	while (window_frame_partition_has(frame, range->position) &&
 		   !window_range_begins(range, frame->rows, frame->row))
 		range->position++;
+	range->found_for = frame->row;
 	return range->position;
 }
 
@@ -145,9 +150,12 @@ seek_range_end(WindowFrame *frame)
 {
 	WindowRange *range = &frame->end_range;
 
+	if (range->found_for == frame->row)
+		return range->position;
 	while (window_frame_partition_has(frame, range->position) &&
 		   !window_range_is_over(range, frame->rows, frame->row))
 		range->position++;
+	range->found_for = frame->row;
 	return range->position;
 }
 

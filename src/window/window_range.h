@@ -27,6 +27,7 @@ typedef struct WindowRange
 	bool		preceding;		/* the distance is subtracted */
 	Datum		distance;		/* set before the first row */
 	int64		position;		/* where it is, up to the present row */
+	int64		found_for;		/* row for which it was found, or -1 */
 	WindowCursor *cursor;		/* row at the position */
 	WindowCursor *present;		/* present row */
 } WindowRange;

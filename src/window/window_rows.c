@@ -12,7 +12,9 @@
  * it as it comes.  If a window looks at other rows than the present one, the
  * rows go to a tuplestore, which has a read pointer for each cursor, drops the
  * rows that nobody needs any more, and writes the others to a file when they
- * exceed the memory.  The place where groups begin takes a byte for each row
+ * exceed the memory.  To write and read a file in turn, or at several places,
+ * takes a seek each time.  So rows are written some hundred at a time, and each
+ * cursor reads some rows at once.  The place where groups begin takes a byte for each row
  * that is kept, in memory.  Slices of rows in shared memory stay where they
  * are.  Then the place of each row is kept in the stead of the row.
  *
@@ -29,6 +31,12 @@
 
 /* Rows for whose differences there is room at first; a power of 2. */
 #define FIRST_SIZE		64
+
+/* Rows that are written to a file at a time. */
+#define WRITTEN_ROWS	256
+
+/* The bytes with which rows suffice that a cursor reads from a file together. */
+#define MOST_READ_BYTES		BLCKSZ
 
 /* A row that stays, this far behind the one that is fetched, is prefetched. */
 #define PREFETCHED_DISTANCE		8
@@ -76,6 +84,9 @@ window_rows_begin_again(WindowRows *rows)
 		ExecClearTuple(cursor->slot);
 		cursor->position = -1;
 		cursor->next = 0;
+		cursor->memory = NULL;
+		cursor->first_read = 0;
+		cursor->nread = 0;
 		if (cursor->prefetched != NULL)
 			cursor->prefetched->count = 0;
 	}
@@ -281,15 +292,26 @@ read_row(WindowRows *rows)
 	return true;
 }
 
-bool
-window_rows_read_to(WindowRows *rows, int64 position)
+/* Reads rows until there are this many; false if there are fewer. */
+static bool
+read_rows(WindowRows *rows, int64 nrows)
 {
-	while (position >= rows->nread)
+	while (rows->nread < nrows)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!read_row(rows))
 			return false;
 	}
+	return true;
+}
+
+bool
+window_rows_read_to(WindowRows *rows, int64 position)
+{
+	if (!read_rows(rows, position + 1))
+		return false;
+	if (rows->store != NULL && !tuplestore_in_memory(rows->store))
+		(void) read_rows(rows, position + WRITTEN_ROWS);
 	return true;
 }
 
@@ -307,16 +329,69 @@ move_pointer(WindowRows *rows, WindowCursor *cursor, int64 position)
 	cursor->next = position;
 }
 
-/* Moves a cursor to a row of the tuplestore. */
+/* Stores the next row of the tuplestore in the slot of a cursor. */
+static void
+get_next(WindowRows *rows, WindowCursor *cursor, bool copy)
+{
+	if (!tuplestore_gettupleslot(rows->store, true, copy, cursor->slot))
+		elog(ERROR, "a row of a window is not kept");
+	cursor->next++;
+}
+
+/*
+ * Reads the row at a position, and some behind it, about as many as a block of
+ * the file has.
+ */
+static void
+read_together(WindowRows *rows, WindowCursor *cursor, int64 position)
+{
+	MemoryContext caller_context;
+	Size		bytes = 0;
+
+	ExecClearTuple(cursor->slot);
+	if (cursor->memory == NULL)
+		cursor->memory = AllocSetContextCreate(rows->context,
+											   "gpusort window rows",
+											   ALLOCSET_SMALL_SIZES);
+	MemoryContextReset(cursor->memory);
+	cursor->first_read = position;
+	cursor->nread = 0;
+	move_pointer(rows, cursor, position);
+	caller_context = MemoryContextSwitchTo(cursor->memory);
+	while (cursor->next < rows->nread && cursor->nread < MOST_READ_ROWS &&
+		   bytes < MOST_READ_BYTES)
+	{
+		MinimalTuple row;
+
+		get_next(rows, cursor, true);
+		row = ((MinimalTupleTableSlot *) cursor->slot)->mintuple;
+		cursor->read[cursor->nread++] = row;
+		bytes += row->t_len;
+		/* the row stays when the slot is cleared */
+		cursor->slot->tts_flags &= ~TTS_FLAG_SHOULDFREE;
+	}
+	MemoryContextSwitchTo(caller_context);
+}
+
+/* Moves a cursor to a row of the tuplestore that is in a file. */
+static void
+fetch_from_file(WindowRows *rows, WindowCursor *cursor, int64 position)
+{
+	if (position < cursor->first_read ||
+		position >= cursor->first_read + cursor->nread)
+		read_together(rows, cursor, position);
+	ExecStoreMinimalTuple(cursor->read[position - cursor->first_read],
+						  cursor->slot, false);
+	cursor->position = position;
+}
+
+/* Moves a cursor to a row of the tuplestore that is in memory. */
 static void
 fetch_from_store(WindowRows *rows, WindowCursor *cursor, int64 position)
 {
 	move_pointer(rows, cursor, position);
 	/* a copy stays when the tuplestore writes its rows to a file */
-	if (!tuplestore_gettupleslot(rows->store, true, !cursor->passes,
-								 cursor->slot))
-		elog(ERROR, "a row of a window is not kept");
-	cursor->next++;
+	get_next(rows, cursor, !cursor->passes);
 	cursor->position = cursor->passes ? -1 : position;
 }
 
@@ -347,6 +422,8 @@ window_rows_fetch_kept(WindowRows *rows, WindowCursor *cursor, int64 position)
 	Assert(position >= rows->first && position < rows->nread);
 	if (rows->stay)
 		fetch_from_place(rows, cursor, position);
+	else if (!tuplestore_in_memory(rows->store))
+		fetch_from_file(rows, cursor, position);
 	else
 		fetch_from_store(rows, cursor, position);
 	return cursor->slot;

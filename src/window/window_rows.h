@@ -18,6 +18,9 @@
 /* Returns the next row, in a slot, valid until the next call; NULL at the end. */
 typedef TupleTableSlot *(*NextRowFunction) (void *source);
 
+/* The most rows that a cursor reads from a file together. */
+#define MOST_READ_ROWS	256
+
 /* The sort columns in which a row is compared with the row before it. */
 typedef struct WindowKeys
 {
@@ -40,6 +43,12 @@ typedef struct WindowCursor
 								 * NULL: it follows other cursors */
 	int			pointer;		/* read pointer of the tuplestore */
 	int64		next;			/* position of the read pointer */
+
+	/* rows that were read from a file together */
+	MemoryContext memory;		/* owns them; NULL before the first of them */
+	MinimalTuple read[MOST_READ_ROWS];
+	int64		first_read;		/* position of the first of them */
+	int			nread;
 } WindowCursor;
 
 /* A value of the row that was read last. */

@@ -23,6 +23,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "port/compat.h"
 #include "port/execution_check.h"
@@ -171,6 +172,9 @@ window_run_init(WindowRun *run, const WindowDefinition *definitions,
 										  make_slot(parent, descriptor),
 										  false, true);
 	run->context = parent->ps_ExprContext;
+	run->offset_context = AllocSetContextCreate(CurrentMemoryContext,
+												"gpusort frame offsets",
+												ALLOCSET_SMALL_SIZES);
 	run->nwindows = nwindows;
 	run->windows = palloc0(nwindows * sizeof(Window));
 	for (int i = 0; i < nwindows; i++)
@@ -262,14 +266,15 @@ reset_windows(WindowRun *run)
 	}
 }
 
-static void
-begin_windows(WindowRun *run)
+/* Core begins with the window at the top, before it asks for a row. */
+void
+window_run_find_offsets(WindowRun *run)
 {
-	/* offsets stay as long as the rows */
-	MemoryContext caller_context = MemoryContextSwitchTo(run->rows.context);
+	MemoryContext caller_context;
 
-	reset_windows(run);
-	for (int i = 0; i < run->nwindows; i++)
+	MemoryContextReset(run->offset_context);
+	caller_context = MemoryContextSwitchTo(run->offset_context);
+	for (int i = run->nwindows - 1; i >= 0; i--)
 	{
 		Window	   *window = &run->windows[i];
 		WindowFrame *frame = &window->frame;
@@ -286,7 +291,7 @@ void
 window_run_begin_order(WindowRun *run, RowOrder *order)
 {
 	window_rows_begin_order(&run->rows, order);
-	begin_windows(run);
+	reset_windows(run);
 }
 
 void
@@ -294,14 +299,14 @@ window_run_begin_reading(WindowRun *run, NextRowFunction next, void *source,
 						 bool stay)
 {
 	window_rows_begin_reading(&run->rows, next, source, stay);
-	begin_windows(run);
+	reset_windows(run);
 }
 
 void
 window_run_begin_again(WindowRun *run)
 {
 	window_rows_begin_again(&run->rows);
-	begin_windows(run);
+	reset_windows(run);
 }
 
 void

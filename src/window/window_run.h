@@ -52,6 +52,7 @@ typedef struct WindowRun
 	bool	   *isnull;
 	WindowSlot *slot;			/* the row with its results */
 	ExprContext *context;		/* for results and conditions */
+	MemoryContext offset_context;	/* offsets of frames */
 } WindowRun;
 
 /*
@@ -68,9 +69,12 @@ extern void window_run_init_conditions(WindowRun *run,
 									   PlanState *parent);
 
 /*
- * Begin before the first row, of rows as in window_rows.h.  Evaluate the
- * offsets of frames.
+ * Evaluates the offsets of all frames, as they are until the next call.  To be
+ * called before rows are sorted, since an offset may fail.
  */
+extern void window_run_find_offsets(WindowRun *run);
+
+/* Begin before the first row, of rows as in window_rows.h. */
 extern void window_run_begin_order(WindowRun *run, RowOrder *order);
 extern void window_run_begin_reading(WindowRun *run, NextRowFunction next,
 									 void *source, bool stay);
