@@ -12,8 +12,8 @@
  */
 #include "postgres.h"
 
-#include "common/int.h"
 #include "catalog/pg_type.h"
+#include "common/int.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"

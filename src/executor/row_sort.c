@@ -290,28 +290,16 @@ row_sort_limit_groups(RowSort *sort, GroupLimit *limit)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Ends the thresholds, if there are any. */
-static void
-end_thresholds(RowSort *sort)
-{
-	if (sort->thresholds != NULL)
-		group_thresholds_free(sort->thresholds);
-	sort->thresholds = NULL;
-	sort->external->other_bytes = 0;
-}
-
 /* Returns whether a row need not be put; counts it if so. */
 static pg_noinline bool
 leaves_out(RowSort *sort, TupleTableSlot *slot)
 {
-	if (group_thresholds_leave_out(sort->thresholds, slot))
+	if (group_thresholds_leave_out(&sort->thresholds, slot))
 	{
 		external_sort_leave_out(sort->external);
 		return true;
 	}
 	sort->external->other_bytes = group_thresholds_bytes(sort->thresholds);
-	if (!group_thresholds_go_on(sort->thresholds))
-		end_thresholds(sort);
 	return false;
 }
 
@@ -639,7 +627,8 @@ row_sort_perform(RowSort *sort)
 	sort->report.fill_microseconds = microseconds_since(sort->started);
 	INSTR_TIME_SET_CURRENT(start);
 	sort->report.left_out_rows = sort->external->nleft_out;
-	end_thresholds(sort);
+	group_thresholds_end(&sort->thresholds);
+	sort->external->other_bytes = 0;
 	if (sort->status == TAKES_ROWS)
 	{
 		if (external_sort_perform(sort->external))

@@ -208,22 +208,17 @@ group_thresholds_begin(GroupLimit *limit, TupleDesc descriptor,
 	thresholds->stretch_rows = SAMPLED_ROWS;
 	possible = create_both_keys(thresholds, descriptor, columns, ncolumns);
 	MemoryContextSwitchTo(caller_context);
-	if (possible)
-		return thresholds;
-	group_thresholds_free(thresholds);
-	return NULL;
+	if (!possible)
+		group_thresholds_end(&thresholds);
+	return thresholds;
 }
 
 void
-group_thresholds_free(GroupThresholds *thresholds)
+group_thresholds_end(GroupThresholds **thresholds)
 {
-	MemoryContextDelete(thresholds->context);
-}
-
-bool
-group_thresholds_go_on(const GroupThresholds *thresholds)
-{
-	return !thresholds->ended;
+	if (*thresholds != NULL)
+		MemoryContextDelete((*thresholds)->context);
+	*thresholds = NULL;
 }
 
 /* Returns the bytes of room for this many groups. */
@@ -237,7 +232,7 @@ bytes_of_groups(const GroupThresholds *thresholds, Size ngroups)
 Size
 group_thresholds_bytes(const GroupThresholds *thresholds)
 {
-	return thresholds->records == NULL ? 0 :
+	return thresholds == NULL || thresholds->records == NULL ? 0 :
 		bytes_of_groups(thresholds, thresholds->max_groups);
 }
 
@@ -571,8 +566,9 @@ prepare(GroupThresholds *thresholds)
 	return !thresholds->ended;
 }
 
-bool
-group_thresholds_leave_out(GroupThresholds *thresholds, TupleTableSlot *slot)
+/* Does group_thresholds_leave_out(), but only notes that thresholds end. */
+static inline bool
+leave_out(GroupThresholds *thresholds, TupleTableSlot *slot)
 {
 	bool		group_exact;
 	bool		left_out;
@@ -589,4 +585,14 @@ group_thresholds_leave_out(GroupThresholds *thresholds, TupleTableSlot *slot)
 	if (unlikely(++thresholds->nrows == thresholds->stretch_rows))
 		end_stretch(thresholds);
 	return left_out;
+}
+
+bool
+group_thresholds_leave_out(GroupThresholds **thresholds, TupleTableSlot *slot)
+{
+	if (leave_out(*thresholds, slot))
+		return true;
+	if (unlikely((*thresholds)->ended))
+		group_thresholds_end(thresholds);
+	return false;
 }

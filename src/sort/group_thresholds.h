@@ -29,21 +29,15 @@ extern Size group_thresholds_most_bytes(Size sort_bytes);
 /*
  * Returns whether the slot's row can be left out, since enough rows of its
  * group that were not left out sort before it.  Otherwise the caller has to
- * sort the row.
+ * sort the row.  Ends the thresholds when they do not pay.
  */
-extern bool group_thresholds_leave_out(GroupThresholds *thresholds,
+extern bool group_thresholds_leave_out(GroupThresholds **thresholds,
 									   TupleTableSlot *slot);
 
-/*
- * Returns false when the thresholds have ended, as they do not pay.  They take
- * no memory then, and leave out no more rows.
- */
-extern bool group_thresholds_go_on(const GroupThresholds *thresholds);
-
-/* Returns the bytes that the thresholds take. */
+/* Returns the bytes that the thresholds take; 0 if there are none. */
 extern Size group_thresholds_bytes(const GroupThresholds *thresholds);
 
-/* Frees the thresholds. */
-extern void group_thresholds_free(GroupThresholds *thresholds);
+/* Frees the thresholds, if there are any, and sets the pointer to NULL. */
+extern void group_thresholds_end(GroupThresholds **thresholds);
 
 #endif							/* GPUSORT_GROUP_THRESHOLDS_H */

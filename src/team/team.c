@@ -290,15 +290,6 @@ take_sent(Team *team)
 		member_sort_take_sent(&team->sort);
 }
 
-/* Ends the thresholds, if there are any. */
-static void
-end_thresholds(Team *team)
-{
-	if (team->thresholds != NULL)
-		group_thresholds_free(team->thresholds);
-	team->thresholds = NULL;
-}
-
 /* Counts a row that is not put. */
 static inline void
 count_left_out(Team *team)
@@ -314,14 +305,10 @@ count_left_out(Team *team)
 static pg_noinline bool
 leaves_out(Team *team, TupleTableSlot *slot)
 {
-	if (group_thresholds_leave_out(team->thresholds, slot))
-	{
-		count_left_out(team);
-		return true;
-	}
-	if (!group_thresholds_go_on(team->thresholds))
-		end_thresholds(team);
-	return false;
+	if (!group_thresholds_leave_out(&team->thresholds, slot))
+		return false;
+	count_left_out(team);
+	return true;
 }
 
 /* Puts a row that has not been left out. */
@@ -360,7 +347,7 @@ team_finish(Team *team)
 {
 	bool		is_collector = team->collector != NULL;
 
-	end_thresholds(team);
+	group_thresholds_end(&team->thresholds);
 	pg_atomic_fetch_add_u64(&team->shared->nleft_out, team->nleft_out);
 	if (!is_collector)
 	{
