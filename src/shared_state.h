@@ -23,6 +23,9 @@ typedef enum Statistic
 	STAT_SORTS_TOGETHER,		/* sorts with parallel workers, of any kind */
 	STAT_SORT_WORKERS,			/* workers that sent rows in these */
 	STAT_SORTS_IN_PARTS,		/* sorts whose rows several processes emit */
+	STAT_WINDOWS,				/* executions of a GpuSortWindow */
+	STAT_AGGREGATES,			/* executions of a GpuSortAggregate */
+	STAT_ROWS_LEFT_OUT,			/* rows that limits of groups left out early */
 	STAT_BYTES,
 	STAT_FILL_MICROSECONDS,
 	STAT_SORT_MICROSECONDS,

@@ -43,6 +43,7 @@
 #include "executor/value_cast.h"
 #include "port/compat.h"
 #include "port/execution_check.h"
+#include "shared_state.h"
 
 typedef struct GpuSortAggregateState
 {
@@ -625,6 +626,8 @@ make_row(GpuSortAggregateState *state)
 	/* without groups there is one row */
 	if (!is_first && !has_groups)
 		return false;
+	if (is_first)
+		shared_count(STAT_AGGREGATES, 1);
 	/* the child and the sort allocate in contexts of their own */
 	parallel_sort_get_ready(sort);
 	if (is_first && has_groups)

@@ -31,6 +31,7 @@
 #include "executor/window_plan.h"
 #include "port/compat.h"
 #include "port/execution_check.h"
+#include "shared_state.h"
 
 typedef struct GpuSortWindowState
 {
@@ -230,6 +231,7 @@ begin_run(GpuSortWindowState *state)
 	ParallelSort *sort = &state->sort;
 	RowOrder   *order;
 
+	shared_count(STAT_WINDOWS, 1);
 	window_run_find_offsets(&state->run);
 	if (state->planned.presorted)
 	{

@@ -603,6 +603,7 @@ count_sort(const RowSort *sort)
 	if (sort->team != NULL)
 		shared_count(STAT_SORTS_TOGETHER, 1);
 	shared_count(STAT_SORT_WORKERS, sort->report.workers);
+	shared_count(STAT_ROWS_LEFT_OUT, sort->report.left_out_rows);
 	if (sort->status == NATIVE)
 	{
 		shared_count(STAT_SORTS_NATIVE, 1);

@@ -144,6 +144,30 @@ $held->finish($session);
 is($session->{err} . $session->{out}, "20000\n", 'the result');
 check_none('a sort that emits rows');
 
+# windows are evaluated while rows are emitted
+my $windows = "SELECT count(pass_at(place::int, 9000, 18000)) + min(r) - 1 FROM (SELECT row_number() OVER () place, r FROM"
+  . " (SELECT row_number() OVER (PARTITION BY id % 500 ORDER BY k) r FROM t OFFSET 0) s OFFSET 0) s;\n";
+my $before = $node->counter('windows');
+($session, $pid) = start_held($windows);
+is(shown(ALL), 'sort|emitting rows|20000|0|8193|host|postgres', 'a GpuSortWindow emits rows');
+go_on($pid);
+is(shown(ALL), 'sort|emitting rows|20000|0|16385|host|postgres', 'it emits more');
+$held->finish($session);
+is($session->{err} . $session->{out}, "20000\n", 'the result');
+is($node->counter('windows') - $before, 1, 'and is counted');
+check_none('windows');
+
+# nodes that are counted without a phase of their own
+foreach my $case (
+	[ 'aggregates', 'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM t', 1 ],
+	[ 'rows_left_out', 'SELECT count(*) FROM (SELECT DISTINCT ON (id % 2) txt FROM t ORDER BY id % 2, id) s', 10000 ])
+{
+	my ($name, $query, $least) = @$case;
+	my $counted = $node->counter($name);
+	$node->safe_psql('postgres', $query);
+	cmp_ok($node->counter($name) - $counted, '>=', $least, "$name are counted");
+}
+
 ($session, $pid) = start_held("SET gpusort.device = cuda;\n$emitted");
 like(shown(ALL), qr/^sort\|emitting rows\|20000\|0\|8192\|(?!host)\w.*\|postgres$/, 'the device has a name');
 $held->finish($session);
@@ -225,6 +249,15 @@ foreach my $phase (sort keys %phases)
 	is($session->{err} . $session->{out}, "1800\n", 'the result');
 	check_none("index build: $phase");
 }
+
+my $inverted = "CREATE INDEX i ON t USING gin (string_to_array(txt || pass_at(id, 9000, 18000), 'a')); SELECT count(*) FROM t; DROP INDEX i;\n";
+($session, $pid) = start_held($inverted);
+like(shown(ALL), qr/^index build\|taking rows\|8192\|0\|\|\|postgres$/, 'a build of a GIN index takes rows');
+go_on($pid);
+like(shown(ALL), qr/^index build\|taking rows\|16384\|0\|\|\|postgres$/, 'it takes more');
+$held->finish($session);
+is($session->{err} . $session->{out}, "20000\n", 'the result');
+check_none('a build of a GIN index');
 
 #
 # Workers
