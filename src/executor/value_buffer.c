@@ -17,6 +17,7 @@
 #include "utils/tuplestore.h"
 
 #include "executor/value_buffer.h"
+#include "port/compat.h"
 #include "settings.h"
 
 #define FIRST_ROOM	64
@@ -48,6 +49,7 @@ value_buffer_create(EState *estate, TupleDesc descriptor, AttrNumber column)
 	TupleDesc	value = CreateTemplateTupleDesc(1);
 
 	TupleDescCopyEntry(value, 1, descriptor, column);
+	TupleDescFinalize(value);
 	buffer->by_value = TupleDescAttr(descriptor, column - 1)->attbyval;
 	buffer->length = TupleDescAttr(descriptor, column - 1)->attlen;
 	buffer->room = FIRST_ROOM;

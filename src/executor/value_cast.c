@@ -21,6 +21,7 @@
 
 #include "executor/value_cast.h"
 #include "keys/numeric_float8.h"
+#include "port/compat.h"
 
 /*
  * Returns whether a node computes its columns itself.  Other nodes have their
@@ -108,6 +109,7 @@ value_cast_begin(ParallelSort *sort, EState *estate)
 	sort->descriptor = CreateTupleDescCopy(sort->descriptor);
 	TupleDescInitEntry(sort->descriptor, sort->descriptor->natts, NULL,
 					   FLOAT8OID, -1, 0);
+	TupleDescFinalize(sort->descriptor);
 	sort->made_row = ExecInitExtraTupleSlot(estate, sort->descriptor,
 											&TTSOpsVirtual);
 	sort->make_row = cast_row;
