@@ -123,9 +123,12 @@ SET enable_material = off;
 SET enable_hashjoin = off;
 SELECT x, (SELECT s FROM (SELECT id, k, few, same, gap, txt, num FROM lines ORDER BY k, id OFFSET 0) s WHERE s.k > x LIMIT 1) FROM (VALUES (-2000000000), (0), (1000000)) v(x);
 SELECT count(*), count(s), sum(s.id) FROM (VALUES (1), (2)) v(x) LEFT JOIN (SELECT id, k, txt FROM lines ORDER BY k, id OFFSET 0) s ON true;
+-- 19 would rather have a nested loop than materialize rows
+SET enable_nestloop = off;
 SELECT count(s) FROM (SELECT id, k, txt FROM lines ORDER BY k, id OFFSET 0) s JOIN (SELECT i FROM generate_series(-2147483648, -2147000000) i ORDER BY i OFFSET 0) i ON s.k = i.i;
 RESET enable_material;
 RESET enable_hashjoin;
+RESET enable_nestloop;
 
 -- A leader that waits for most of its time lets workers gather no more rows: here it sleeps.
 CREATE TABLE all_many WITH (parallel_workers = 2) AS SELECT i id, hashint4(i) k, repeat('y', 500) wide FROM generate_series(1, 150000) i;
