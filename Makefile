@@ -152,6 +152,7 @@ OBJS = \
 	src/team/shared_runs.o \
 	src/team/sorted_slices.o \
 	src/team/team.o \
+	src/window/null_map.o \
 	src/window/window_aggregate.o \
 	src/window/window_frame.o \
 	src/window/window_function.o \

@@ -157,6 +157,8 @@ show_function(const Shown *shown, const WindowFunc *function,
 	if (function->aggfilter != NULL)
 		appendStringInfo(&text, " FILTER (WHERE %s)",
 						 show_expression(shown, (Node *) function->aggfilter));
+	if (IGNORES_NULLS(function))
+		appendStringInfoString(&text, " IGNORE NULLS");
 	appendStringInfo(&text, " OVER %s", quote_identifier(window_name));
 	return text.data;
 }

@@ -32,6 +32,7 @@
 #include "executor/node_gpusort.h"
 #include "executor/node_groups.h"
 #include "planner/group_limits.h"
+#include "port/compat.h"
 #include "window/window_frame.h"
 
 /* Columns that a node compares, in any order. */
@@ -212,6 +213,11 @@ never_fails(const WindowFunc *function)
 {
 	ListCell   *cell;
 
+	/* most functions do not let a query say what to do with NULLs */
+	if (HAS_NULL_TREATMENT(function) &&
+		function->winfnoid != F_LAG_ANYELEMENT &&
+		function->winfnoid != F_FIRST_VALUE)
+		return false;
 	foreach(cell, function->args)
 	{
 		if (!is_harmless(lfirst(cell)))

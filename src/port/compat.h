@@ -372,12 +372,15 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define WINDOW_NAME(window) psprintf("w%u", (window)->winref)
 #endif
 
-/* 19 has window functions that leave out NULLs. */
+/* 19 has window functions that are told to leave out NULLs, or not to. */
 #if PG_VERSION_NUM >= 190000
 #define IGNORES_NULLS(function) \
 	((function)->ignore_nulls == PARSER_IGNORE_NULLS)
+#define HAS_NULL_TREATMENT(function) \
+	((function)->ignore_nulls != NO_NULLTREATMENT)
 #else
 #define IGNORES_NULLS(function) false
+#define HAS_NULL_TREATMENT(function) false
 #endif
 
 /* 19 makes rows unique in one way only. */

@@ -280,7 +280,7 @@ window_aggregates_init(WindowAggregates *all, WindowFrame *frame,
 		init_aggregate(all, aggregate, lfirst(cell), parent);
 		removes |= aggregate->remove.call != NULL;
 	}
-	if (!window_function_passes(WINDOW_AGGREGATE, frame->options))
+	if (!window_frame_grows_by_row(frame->options))
 		all->ahead = window_rows_add_cursor(frame->rows, ahead, true, true);
 	if (removes)
 		all->behind = window_rows_add_cursor(frame->rows, behind, true, false);

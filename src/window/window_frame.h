@@ -75,6 +75,16 @@ window_frame_has_range(int options)
 		(options & (FRAMEOPTION_START_OFFSET | FRAMEOPTION_END_OFFSET)) != 0;
 }
 
+/* Does the frame consist of all rows up to the present one? */
+static inline bool
+window_frame_grows_by_row(int options)
+{
+	const int	to_row = FRAMEOPTION_START_UNBOUNDED_PRECEDING |
+		FRAMEOPTION_ROWS | FRAMEOPTION_END_CURRENT_ROW;
+
+	return (options & to_row) == to_row && !window_frame_excludes(options);
+}
+
 /* Does the first row of the frame ever change within a partition? */
 static inline bool
 window_frame_head_moves(int options)

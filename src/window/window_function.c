@@ -17,6 +17,8 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
+#include "miscadmin.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/fmgroids.h"
 #include "utils/syscache.h"
@@ -71,6 +73,15 @@ uses_frame(WindowFunctionKind kind)
 		kind == WINDOW_NTH_VALUE || kind == WINDOW_AGGREGATE;
 }
 
+/* Can a function of this kind be told what to do with NULLs? */
+static bool
+takes_null_treatment(WindowFunctionKind kind)
+{
+	return kind == WINDOW_LAG || kind == WINDOW_LEAD ||
+		kind == WINDOW_FIRST_VALUE || kind == WINDOW_LAST_VALUE ||
+		kind == WINDOW_NTH_VALUE;
+}
+
 /*
  * May the result of an aggregate be made again and again as its state grows?
  * If not, core raises an error, or is forced to use the functions for moving
@@ -97,12 +108,14 @@ is_read_only(Oid aggregate)
  * Does core look for the first row of a frame where it does not look at rows
  * any more?  That can happen to a frame that begins behind the present row, if
  * ties are excluded.  Then core raises an error, which depends on the rows
- * before.
+ * before.  If NULLs are left out, core looks at one row after the other.
  */
 static bool
-may_fail(WindowFunctionKind kind, int frame_options)
+may_fail(const WindowFunc *function, WindowFunctionKind kind,
+		 int frame_options)
 {
 	return (kind == WINDOW_FIRST_VALUE || kind == WINDOW_NTH_VALUE) &&
+		!IGNORES_NULLS(function) &&
 		(frame_options & FRAMEOPTION_EXCLUDE_TIES) != 0 &&
 		(frame_options & FRAMEOPTION_START_OFFSET_FOLLOWING) != 0;
 }
@@ -113,9 +126,10 @@ window_function_kind(const WindowFunc *function, int frame_options)
 	WindowFunctionKind kind = kind_of_function(function);
 
 	/* EXPLAIN looks for the function of a JSON constructor below a WindowAgg */
-	if (kind == WINDOW_UNKNOWN || IGNORES_NULLS(function) ||
+	if (kind == WINDOW_UNKNOWN ||
+		(HAS_NULL_TREATMENT(function) && !takes_null_treatment(kind)) ||
 		IS_JSON_CONSTRUCTOR(function->winfnoid) ||
-		may_fail(kind, frame_options) ||
+		may_fail(function, kind, frame_options) ||
 		(kind == WINDOW_AGGREGATE && !is_read_only(function->winfnoid)))
 		return WINDOW_UNKNOWN;
 	return kind;
@@ -147,12 +161,9 @@ window_function_needs_peers(WindowFunctionKind kind, int frame_options)
 }
 
 bool
-window_function_passes(WindowFunctionKind kind, int frame_options)
+window_function_passes(const WindowFunc *function, int frame_options)
 {
-	const int	to_row = FRAMEOPTION_START_UNBOUNDED_PRECEDING |
-		FRAMEOPTION_ROWS | FRAMEOPTION_END_CURRENT_ROW;
-
-	switch (kind)
+	switch (kind_of_function(function))
 	{
 		case WINDOW_ROW_NUMBER:
 		case WINDOW_RANK:
@@ -160,8 +171,8 @@ window_function_passes(WindowFunctionKind kind, int frame_options)
 			return true;
 		case WINDOW_LAST_VALUE:
 		case WINDOW_AGGREGATE:
-			return (frame_options & to_row) == to_row &&
-				!window_frame_excludes(frame_options);
+			return window_frame_grows_by_row(frame_options) &&
+				!IGNORES_NULLS(function);
 		default:
 			return false;
 	}
@@ -189,6 +200,24 @@ window_arguments_init(WindowArguments *arguments, const WindowFunc *function,
 	arguments->filter = ExecInitExpr(function->aggfilter, parent);
 }
 
+/*
+ * Prepares to leave out NULLs of an argument.  With a cursor of its own for rows
+ * that are not known, another stays at the row of the last result, which may be
+ * far away.
+ */
+static void
+init_nulls(WindowFunction *function, Node *argument, TupleTableSlot *slot)
+{
+	function->ignores_nulls = true;
+	/* core evaluates other arguments anew each time */
+	function->keeps_nulls = !contain_volatile_functions(argument) &&
+		!contain_subplans(argument);
+	if (function->keeps_nulls)
+		null_map_init(&function->nulls);
+	function->unknown = window_rows_add_cursor(function->frame->rows, slot,
+											   false, false);
+}
+
 void
 window_function_init(WindowFunction *function, const WindowFunc *call,
 					 int place, WindowFrame *frame, PlanState *parent,
@@ -203,8 +232,13 @@ window_function_init(WindowFunction *function, const WindowFunc *call,
 		(!contain_var_clause((Node *) lsecond(call->args)) &&
 		 !contain_volatile_functions((Node *) lsecond(call->args)));
 	if (function->arguments.count > 0 && function->kind != WINDOW_NTILE &&
-		!window_function_passes(function->kind, frame->options))
+		!window_function_passes(call, frame->options))
 		function->cursor = window_rows_add_cursor(frame->rows, slot, false, false);
+	if (IGNORES_NULLS(call))
+		init_nulls(function, linitial(call->args),
+				   ExecInitExtraTupleSlot(parent->state,
+										  slot->tts_tupleDescriptor,
+										  slot->tts_ops));
 }
 
 /* Evaluates an argument for the present row. */
@@ -216,15 +250,21 @@ present_argument(const WindowFunction *function, int number,
 						   isnull);
 }
 
-/* Evaluates the first argument for the row at a position. */
+/* Evaluates the first argument for the row at a position, with a cursor. */
+static inline Datum
+value_by(const WindowFunction *function, WindowCursor *cursor, int64 position,
+		 TupleTableSlot *row, ExprContext *context, bool *isnull)
+{
+	if (position != function->frame->row)
+		row = window_rows_fetch(function->frame->rows, cursor, position);
+	return present_argument(function, 0, row, context, isnull);
+}
+
 static inline Datum
 value_at(const WindowFunction *function, int64 position, TupleTableSlot *row,
 		 ExprContext *context, bool *isnull)
 {
-	if (position != function->frame->row)
-		row = window_rows_fetch(function->frame->rows, function->cursor,
-								position);
-	return present_argument(function, 0, row, context, isnull);
+	return value_by(function, function->cursor, position, row, context, isnull);
 }
 
 static inline Datum
@@ -235,6 +275,104 @@ no_value(bool *isnull)
 }
 
 /*
+ * Is a row among those at which a function looks, if the rows between it and
+ * the first one of these are?  The step tells the direction.
+ */
+static bool
+looks_at(const WindowFunction *function, int64 position, int step)
+{
+	WindowFrame *frame = function->frame;
+	bool		of_frame = uses_frame(function->kind);
+
+	if (step < 0)
+		return position >= (of_frame ? window_frame_head(frame) : frame->start);
+	return of_frame ? window_frame_ends_behind(frame, position) :
+		window_frame_partition_has(frame, position);
+}
+
+/* Is a row left out although the rows around it are not? */
+static bool
+leaves_out(const WindowFunction *function, int64 position)
+{
+	return uses_frame(function->kind) &&
+		window_frame_excludes(function->frame->options) &&
+		window_frame_leaves_out(function->frame, position);
+}
+
+/*
+ * The n-th value of the first argument that is not NULL, from a row on, ahead
+ * or back; NULL if there are fewer.  Sets "found".  Each row takes one step, so
+ * that the argument is evaluated for the same rows as in core.
+ */
+static Datum
+value_ignoring_nulls(WindowFunction *function, int64 position, int step,
+					 int64 n, TupleTableSlot *row, ExprContext *context,
+					 bool *isnull)
+{
+	NullMap    *nulls = &function->nulls;
+
+	for (function->found = -1;; position += step)
+	{
+		Datum		value;
+
+		CHECK_FOR_INTERRUPTS();
+		if (function->keeps_nulls)
+			position = step < 0 ? null_map_skip_back(nulls, position) :
+				null_map_skip_ahead(nulls, position);
+		if (!looks_at(function, position, step))
+			return no_value(isnull);
+		if (leaves_out(function, position))
+			continue;
+		if (function->keeps_nulls && null_map_has_value(nulls, position))
+		{
+			if (--n > 0)
+				continue;
+			function->found = position;
+			return value_at(function, position, row, context, isnull);
+		}
+		value = value_by(function, function->unknown, position, row, context,
+						 isnull);
+		if (function->keeps_nulls)
+			null_map_note(nulls, position, *isnull);
+		if (!*isnull && --n == 0)
+		{
+			function->found = position;
+			return value;
+		}
+	}
+}
+
+/*
+ * Finds the value at a shift ahead, or back if it is negative.  The shift counts
+ * rows, or values that are not NULL.  False if the partition has no such row.
+ */
+static bool
+find_shifted(WindowFunction *function, int64 shift, TupleTableSlot *row,
+			 ExprContext *context, Datum *value, bool *isnull)
+{
+	WindowFrame *frame = function->frame;
+	int64		position = frame->row + shift;
+	int			step = shift < 0 ? -1 : 1;
+
+	function->distance = Max(-shift, 0);
+	if (!function->ignores_nulls || shift == 0)
+	{
+		if (position < frame->start ||
+			!window_frame_partition_has(frame, position))
+			return false;
+		*value = value_at(function, position, row, context, isnull);
+		return true;
+	}
+	*value = value_ignoring_nulls(function, frame->row + step, step,
+								  shift * step, row, context, isnull);
+	if (step < 0)
+		function->distance = frame->row -
+			(function->keeps_nulls && function->found >= 0 ?
+			 function->found : frame->start);
+	return function->found >= 0;
+}
+
+/*
  * The value of lag() or lead(), or the default if the partition has no such
  * row.
  */
@@ -242,9 +380,8 @@ static Datum
 shifted_value(WindowFunction *function, TupleTableSlot *row,
 			  ExprContext *context, bool *isnull)
 {
-	WindowFrame *frame = function->frame;
 	int64		shift = 1;
-	int64		position;
+	Datum		value;
 
 	if (function->arguments.count > 1)
 	{
@@ -255,10 +392,8 @@ shifted_value(WindowFunction *function, TupleTableSlot *row,
 	}
 	if (function->kind == WINDOW_LAG)
 		shift = -shift;
-	function->distance = Max(-shift, 0);
-	position = frame->row + shift;
-	if (position >= frame->start && window_frame_partition_has(frame, position))
-		return value_at(function, position, row, context, isnull);
+	if (find_shifted(function, shift, row, context, &value, isnull))
+		return value;
 	return function->arguments.count > 2 ?
 		present_argument(function, 2, row, context, isnull) :
 		no_value(isnull);
@@ -321,6 +456,9 @@ value_of_nth(WindowFunction *function, int64 number, TupleTableSlot *row,
 	int64		position;
 	bool		is_there;
 
+	if (function->ignores_nulls)
+		return value_ignoring_nulls(function, window_frame_head(frame), 1,
+									number + 1, row, context, isnull);
 	if (unlikely(window_frame_excludes(frame->options)))
 	{
 		position = window_frame_nth_row(frame, number);
@@ -344,6 +482,9 @@ last_value(WindowFunction *function, TupleTableSlot *row,
 	int64		position;
 	bool		is_there;
 
+	if (function->ignores_nulls)
+		return value_ignoring_nulls(function, window_frame_end(frame) - 1, -1,
+									1, row, context, isnull);
 	if (unlikely(window_frame_excludes(frame->options)))
 	{
 		position = window_frame_last_row(frame);
@@ -401,6 +542,8 @@ window_function_result(WindowFunction *function, TupleTableSlot *row,
 {
 	WindowFrame *frame = function->frame;
 
+	if (unlikely(function->keeps_nulls) && frame->new_partition)
+		null_map_begin(&function->nulls, frame->start);
 	*isnull = false;
 	switch (function->kind)
 	{
@@ -449,6 +592,10 @@ window_function_first_row(const WindowFunction *function)
 			/* the last row of a frame never moves back, unless it is excluded */
 			if (window_frame_excludes(frame->options))
 				return Min(window_frame_head(frame), frame->row);
+			if (function->ignores_nulls)
+				return Min(function->keeps_nulls && function->found >= 0 ?
+						   function->found : window_frame_head(frame),
+						   frame->row);
 			return (frame->options & FRAMEOPTION_END_OFFSET_PRECEDING) == 0 ?
 				frame->row : Max(function->cursor->position, frame->start);
 		default:

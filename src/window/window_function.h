@@ -11,6 +11,7 @@
 #include "executor/executor.h"
 #include "nodes/execnodes.h"
 
+#include "window/null_map.h"
 #include "window/window_frame.h"
 
 /* What a function computes, if it is known here. */
@@ -43,7 +44,8 @@ extern bool window_function_needs_peers(WindowFunctionKind kind,
 										int frame_options);
 
 /* Does it look at no row but the present one? */
-extern bool window_function_passes(WindowFunctionKind kind, int frame_options);
+extern bool window_function_passes(const WindowFunc *function,
+								   int frame_options);
 
 /* An expression that is evaluated for a row, mostly one of its columns. */
 typedef struct WindowArgument
@@ -88,6 +90,14 @@ typedef struct WindowFunction
 	WindowArguments arguments;
 	WindowCursor *cursor;		/* row of the first argument; NULL if the
 								 * function evaluates it for no other row */
+
+	/* IGNORE NULLS */
+	bool		ignores_nulls;
+	bool		keeps_nulls;	/* the argument is the same for a row whenever
+								 * it is evaluated */
+	NullMap		nulls;			/* of the argument, then */
+	WindowCursor *unknown;		/* row for which the argument is not known */
+	int64		found;			/* row of the last result; -1: there was none */
 
 	/* lag() and lead() */
 	bool		stable_shift;	/* the shift is the same at each row */

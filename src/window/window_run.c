@@ -93,9 +93,7 @@ rows_pass(const WindowDefinition *definitions, int nwindows)
 			return false;
 		foreach(cell, definitions[i].functions)
 		{
-			if (!window_function_passes(window_function_kind(lfirst(cell),
-															 options),
-										options))
+			if (!window_function_passes(lfirst(cell), options))
 				return false;
 		}
 	}

@@ -11,38 +11,9 @@ SELECT id, id * 7919 % 10007 k, nullif(id % 7, 3) g, (id * 31 % 1000)::numeric /
 FROM generate_series(1, 10000) id;
 ANALYZE sales;
 
--- The lines of a query's plan, without what depends on the version: names and optimized frames, and lines of WindowAgg.
-CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-	above text := '';
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		IF above !~ 'WindowAgg' OR line !~ '^ *Window: ' THEN
-			RETURN NEXT replace(regexp_replace(line, '\mw\d*\M', 'w', 'g'), ' ROWS UNBOUNDED PRECEDING', '');
-		END IF;
-		above := line;
-	END LOOP;
-END $$;
-
--- Does a query give the same rows without gpusort?  Its orders have to be total.
-CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	digest text := 'SELECT count(*) || '' '' || coalesce(sum(hashtextextended(q::text, 0)::numeric), 0) FROM (' || query || ') q';
-	nodes int := 0;
-	line text;
-	with_it text;
-	without text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		nodes := nodes + (line ~ 'GpuSortWindow')::int;
-	END LOOP;
-	EXECUTE digest INTO with_it;
-	PERFORM set_config('gpusort.enable', 'off', true);
-	EXECUTE digest INTO without;
-	PERFORM set_config('gpusort.enable', 'on', true);
-	RETURN nodes || ' ' || CASE WHEN with_it = without THEN 'same' ELSE with_it || ' and not ' || without END;
-END $$;
+\getenv test PG_ABS_SRCDIR
+\set include :test '/include/windows.sql'
+\i :include
 
 -- One node for the sort and the windows over its order
 SELECT plan_of('SELECT id, row_number() OVER (PARTITION BY g ORDER BY k) FROM sales');
@@ -80,23 +51,6 @@ SELECT same('SELECT id, sum(k) OVER w, count(*) OVER w FROM sales WINDOW w AS (P
 SELECT same('SELECT id, sum(k) OVER w, max(k) OVER w, count(*) OVER w FROM sales WINDOW w AS (PARTITION BY shop ORDER BY num RANGE BETWEEN 1 PRECEDING AND 2 FOLLOWING EXCLUDE TIES)');
 SELECT same('SELECT id, array_agg(id) OVER w, first_value(id) OVER w, last_value(id) OVER w, nth_value(id, 3) OVER w FROM sales WINDOW w AS (PARTITION BY id % 50 ORDER BY num, id GROUPS BETWEEN 2 PRECEDING AND 2 FOLLOWING EXCLUDE TIES)');
 -- Volatile arguments are evaluated as often as in core, and in the same order
-CREATE SEQUENCE calls;
-CREATE FUNCTION same_calls(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	digest text := 'SELECT count(*) || '' '' || sum(hashtextextended(q::text, 0)::numeric) FROM (' || query || ') q';
-	with_it text;
-	without text;
-BEGIN
-	PERFORM setval('calls', 1);
-	EXECUTE digest INTO with_it;
-	with_it := with_it || ' ' || nextval('calls');
-	PERFORM set_config('gpusort.enable', 'off', true);
-	PERFORM setval('calls', 1);
-	EXECUTE digest INTO without;
-	without := without || ' ' || nextval('calls');
-	PERFORM set_config('gpusort.enable', 'on', true);
-	RETURN CASE WHEN with_it = without THEN 'same' ELSE with_it || ' and not ' || without END;
-END $$;
 SELECT same_calls('SELECT id, sum(nextval(''calls'')) OVER w, sum(nextval(''calls'')) OVER w, lag(nextval(''calls''), id % 3) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY num, id)');
 SELECT same_calls('SELECT id, sum(nextval(''calls'')) OVER w, max(k) FILTER (WHERE nextval(''calls'') % 3 > 0) OVER w, last_value(nextval(''calls'')) OVER w FROM sales WINDOW w AS (PARTITION BY shop ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING)');
 SELECT same_calls('SELECT id, sum(nextval(''calls'')) OVER w, nth_value(nextval(''calls''), 2) OVER w, ntile(nextval(''calls'')::int) OVER w FROM sales WINDOW w AS (PARTITION BY shop ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING EXCLUDE GROUP)');
@@ -106,8 +60,6 @@ SELECT same_calls('SELECT id, sum(nextval(''calls'')) OVER w, count(*) OVER (PAR
 SET work_mem = '64kB';
 SELECT same_calls('SELECT id, lead(id, nextval(''calls'')::int % 500 - 250, -1) OVER w, first_value(nextval(''calls'')) OVER w FROM sales WINDOW w AS (PARTITION BY g ORDER BY id)');
 SET work_mem = '64MB';
-DROP SEQUENCE calls CASCADE;
-DROP FUNCTION same_calls;
 -- In little memory, where rows that are looked at again go to a file
 SET work_mem = '64kB';
 SELECT same('SELECT id, sum(k) OVER (PARTITION BY g), lag(shop, 5000) OVER (ORDER BY id), ntile(9) OVER (PARTITION BY shop ORDER BY id) FROM sales');
@@ -184,4 +136,5 @@ RESET gpusort.work_mem;
 DROP TABLE falling;
 
 DROP TABLE sales;
-DROP FUNCTION plan_of, same;
+DROP SEQUENCE calls CASCADE;
+DROP FUNCTION plan_of, same, same_calls;

@@ -1,5 +1,6 @@
 # Window functions that gpusort evaluates, compared with PostgreSQL's WindowAgg. Queries are drawn: functions, frames, partitions, orders,
-# filters, run conditions, several windows; little memory, workers, rescans, cursors, parameters, and arguments that fail.
+# filters, run conditions, several windows; little memory, workers, rescans, cursors, parameters, and arguments that fail; from PostgreSQL 19
+# on, IGNORE NULLS.
 #
 # Other queries want the first rows of each group: DISTINCT ON, conditions on row_number(), rank() and dense_rank(). Rows that cannot be
 # among them are left out before they are sorted.
@@ -39,6 +40,7 @@ jit = off
 CONF
 $node->start;
 
+my $treats_nulls = $node->pg_version->major >= 19;
 my $icu = GpusortCluster::has_icu();
 $node->safe_psql('postgres', 'CREATE COLLATION any_case (provider = icu, locale = \'und-u-ks-level2\', deterministic = false)') if $icu;
 my $text = $icu ? 'text COLLATE any_case' : 'text';
@@ -137,6 +139,11 @@ sub aggregate
 	return "$aggregate(a)";
 }
 
+# What a function does with NULLs, and an argument that mostly is one.
+sub treatment { return $treats_nulls && chance(0.6) ? one_of(' IGNORE NULLS', ' IGNORE NULLS', ' IGNORE NULLS', ' RESPECT NULLS') : '' }
+sub sparse { return 'CASE WHEN ' . one_of('id % 40 > 35', 'b = 3', 'a = 2', 'id % 3 = 0', 'bo', 'false') . ' THEN ' . one_of('id', 'a', 'n') . ' END' }
+sub value { my (@values) = @_; return $treats_nulls && chance(0.4) ? sparse() : one_of(@values) }
+
 sub function
 {
 	my ($window) = @_;
@@ -147,10 +154,11 @@ sub function
 	{
 		my $shift = one_of('', '', ', 1', ', 2', ', 5', ', 0', ', -1', ', -3', ', 100', ', NULL', ', 1000', ', a', ', id % 4 - 1');
 		my ($value, $default) = @{ one_of([ 'a', '-1' ], [ 'b', '-1::int8' ], [ 'n', '-1.5' ], [ 'id', 'a' ], [ 'big', "'none'::text" ], [ 'a + id', 0 ]) };
-		return one_of('lag', 'lead') . "($value$shift" . ($shift ne '' && chance(0.4) ? ", $default" : '') . ") OVER $window";
+		($value, $default) = (sparse(), '-1') if $treats_nulls && chance(0.4);
+		return one_of('lag', 'lead') . "($value$shift" . ($shift ne '' && chance(0.4) ? ", $default" : '') . ')' . treatment() . " OVER $window";
 	}
-	return one_of('first_value', 'last_value') . '(' . one_of(@values) . ") OVER $window" if $kind < 0.6;
-	return 'nth_value(' . one_of(@values) . ', ' . one_of(1, 2, 3, 10, 'a + 1', 'id % 4 + 1', 'NULL') . ") OVER $window" if $kind < 0.66;
+	return one_of('first_value', 'last_value') . '(' . value(@values) . ')' . treatment() . " OVER $window" if $kind < 0.6;
+	return 'nth_value(' . value(@values) . ', ' . one_of(1, 2, 3, 10, 'a + 1', 'id % 4 + 1', 'NULL') . ')' . treatment() . " OVER $window" if $kind < 0.66;
 	my $filter = one_of('', '', '', ' FILTER (WHERE a > 2)', ' FILTER (WHERE bo)', ' FILTER (WHERE id % 2 = 0 AND n IS NOT NULL)');
 	return aggregate() . "$filter OVER $window";
 }
@@ -163,7 +171,12 @@ sub expression
 	return "coalesce(($function)::text, id::text)" if chance(0.05);
 	# volatile arguments
 	return one_of('sum(again(a))', 'count(again(id))', 'lag(again(a), 2)', 'max(id) FILTER (WHERE again(a) > 2)') . " OVER $window" if chance(0.03);
+	return one_of('lag(again(nullif(a, 3)), 2)', 'lead(again(nullif(a, 3)), a)', 'first_value(again(nullif(a, 3)))', 'nth_value((SELECT max(h) FROM s WHERE g < a), 2)') . treatment() . " OVER $window"
+	  if chance(0.02);
+	# a treatment of NULLs that the function refuses
+	return one_of('rank()', 'row_number()', 'ntile(3)') . treatment() . " OVER $window" if chance(0.005);
 	# arguments that fail for some rows, if core looks at these
+	return one_of('lag', 'lead', 'first_value', 'last_value') . "(nullif(a, 3) / (id - 700))" . treatment() . " OVER $window" if chance(0.01);
 	return one_of("lag(1 / (id - 700), 3) OVER $window", "sum(1 / (id - 901)) OVER $window", "ntile(id - 1) OVER $window", "nth_value(id, a) OVER $window")
 	  if chance(0.02);
 	return $function;
@@ -197,6 +210,11 @@ sub query
 	my @names = map { "w$_" } 1 .. @windows;
 	my $number = 0;
 	my $functions = join(', ', map { expression(one_of(@names)) . ' AS x' . $number++ } 1 .. one_of(1, 1, 2, 2, 3, 5));
+	# with these, core's IGNORE NULLS does not come to an end if it finds no value
+	foreach my $i (grep { $windows[$_] !~ /ORDER BY/ && $windows[$_] =~ /EXCLUDE (GROUP|TIES)/ } 0 .. $#windows)
+	{
+		$functions =~ s/ IGNORE NULLS OVER $names[$i]\b/ OVER $names[$i]/g;
+	}
 	my $definitions = 'WINDOW ' . join(', ', map { "$names[$_] AS ($windows[$_])" } 0 .. $#windows);
 	my $columns = one_of('id', 'id, a, c', 'r.*', 'big, id', 'id, a + 1 AS a1');
 	my $from = one_of('r', 'r', 'r', '(SELECT * FROM r WHERE a IS NOT NULL) r', '(SELECT r.* FROM r JOIN s ON r.a = s.g) r', '(SELECT * FROM r WHERE false) r');
@@ -212,7 +230,7 @@ sub query
 	return "BEGIN; DECLARE c " . one_of('', 'SCROLL ') . "CURSOR FOR $query; FETCH 7 FROM c; FETCH 100 FROM c; "
 	  . one_of('', 'MOVE 300 FROM c; ') . 'FETCH ALL FROM c; COMMIT'
 	  if $form < 0.58;
-	return "PREPARE p(int) AS SELECT * FROM (SELECT id, sum(a + \$1) OVER w1 AS x0, lag(a, \$1) OVER w1, $counted AS rn FROM r $definitions) q WHERE rn <= \$1; "
+	return "PREPARE p(int) AS SELECT * FROM (SELECT id, sum(a + \$1) OVER w1 AS x0, lag(a, \$1)" . treatment() . " OVER w1, $counted AS rn FROM r $definitions) q WHERE rn <= \$1; "
 	  . 'SET plan_cache_mode = force_generic_plan; EXECUTE p(2); EXECUTE p(NULL); EXECUTE p(100); RESET plan_cache_mode; DEALLOCATE p'
 	  if $form < 0.62;
 	return "SELECT a, sum(b), rank() OVER (PARTITION BY a % 2 ORDER BY sum(b)), sum(sum(id)) OVER (ORDER BY a), lag(max(n)) OVER (ORDER BY a) FROM r GROUP BY a"
@@ -242,7 +260,9 @@ sub first_rows
 	@order = (@order, 'id') if $function eq 'row_number' || chance(0.3);
 	my $window = "PARTITION BY $groups" . (@order ? ' ORDER BY ' . join(', ', @order) : '');
 	my $more = one_of('', '', '', ', sum(id) OVER w AS s', ', lag(id) OVER (w ROWS UNBOUNDED PRECEDING) AS s', ', count(*) OVER w AS s');
-	$more = '' if $more =~ /lag/ && ($order[-1] // '') ne 'id';
+	$more = one_of(', lag(nullif(id % 5, 3)) IGNORE NULLS OVER (w ROWS UNBOUNDED PRECEDING) AS s', ', first_value(nullif(id % 5, 3)) IGNORE NULLS OVER w AS s')
+	  if $treats_nulls && chance(0.2);
+	$more = '' if $more =~ /lag|first/ && ($order[-1] // '') ne 'id';
 	my $ranked = "SELECT $columns, $function() OVER w AS rn$more FROM $from WINDOW w AS ($window)";
 	my $compare = one_of('<=', '<=', '<', '=');
 	return "PREPARE p(bigint) AS SELECT * FROM ($ranked) q WHERE rn <= \$1; SET plan_cache_mode = force_generic_plan; EXECUTE p($count); EXECUTE p(2); EXECUTE p(NULL); "
@@ -318,6 +338,7 @@ for (my $first = 0; $first < $queries; $first += $queries_of_session)
 	my $plans = join(' ', plans($settings, 'VERBOSE OFF', @queries));
 	$counted{nodes} += () = $plans =~ /\(GpuSortWindow\)/g;
 	$counted{others} += () = $plans =~ /WindowAgg/g;
+	$counted{ignoring_nulls} += () = $plans =~ /Window Functions:[^\n]* IGNORE NULLS OVER/g;
 	$counted{presorted} += () = $plans =~ /Presorted Key/g;
 	$counted{parallel} += () = $plans =~ /Parallel Custom Scan \(GpuSortWindow\)/g;
 }
@@ -336,6 +357,7 @@ cmp_ok($counted{nodes}, '>', $queries / 3, 'gpusort has evaluated windows');
 cmp_ok($counted{nodes}, '>', 5 * $counted{others}, 'and most of all');
 cmp_ok($counted{parallel}, '>', 0, 'some of them in all processes');
 cmp_ok($counted{presorted}, '>', 0, 'and some over rows that workers have sorted');
+cmp_ok($counted{ignoring_nulls}, '>', $queries / 10, 'and left out NULLs') if $treats_nulls;
 like($node->safe_psql('postgres', 'EXPLAIN (VERBOSE, COSTS OFF) SELECT JSON_ARRAYAGG(a RETURNING jsonb) OVER (PARTITION BY b) FROM r'), qr/WindowAgg/,
 	'EXPLAIN could not show a constructor of JSON that another node evaluates') if $node->pg_version >= 16;
 like($node->safe_psql('postgres', 'EXPLAIN (VERBOSE, COSTS OFF) SELECT JSON_ARRAYAGG(a RETURNING jsonb) OVER (ORDER BY b DESC), row_number() OVER (ORDER BY b) FROM r'),
