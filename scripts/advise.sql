@@ -206,13 +206,16 @@ SELECT $with$
 WITH /* of scripts/advise */ result AS MATERIALIZED (
 	SELECT regexp_replace(regexp_replace(btrim(r.statement, E' \t\r\n'), '\s+', ' ', 'g'), '^(.{60}).{4,}', '\1...') AS statement,
 		r.calls, r.time, r.problem, coalesce(r.time, r.stock) AS weight,
-		1 - r.host / nullif(r.stock, 0) AS host_gain, 1 - r.gpu / nullif(r.stock, 0) AS gpu_gain, taken, "left"
+		1 - r.host / nullif(r.stock, 0) AS host_gain, 1 - r.gpu / nullif(r.stock, 0) AS gpu_gain, taken, "left", memory
 	FROM jsonb_to_recordset(current_setting('advise.results')::jsonb)
 			AS r(statement text, calls numeric, time numeric, problem text, stock numeric, gpu numeric, host numeric, plan jsonb,
 				no_reasons boolean),
 		LATERAL (
 			SELECT string_agg(format('%s (%s rows)', keys, node #>> '{Plans,0,Plan Rows}'), E'\n')
 				FILTER (WHERE node ->> 'Custom Plan Provider' LIKE 'GpuSort%') AS taken,
+			-- a row has its key, its place and a header, too
+			max((node #>> '{Plans,0,Plan Rows}')::numeric * ((node #>> '{Plans,0,Plan Width}')::numeric + 72))
+				FILTER (WHERE node ->> 'Custom Plan Provider' LIKE 'GpuSort%') AS memory,
 			string_agg(concat_ws(': ', keys, coalesce(node ->> 'Why Not GpuSort', 'PostgreSQL 15 does not say why')), E'\n')
 				FILTER (WHERE node ? 'Why Not GpuSort' OR r.no_reasons AND node ->> 'Node Type' LIKE '%Sort') AS left_nodes,
 			string_agg(inner_sorts || ': sorted inside the aggregate, of which costs do not tell', E'\n') AS inner_nodes
@@ -255,5 +258,27 @@ FROM result WHERE problem <> ''
 ORDER BY weight DESC;
 \endif
 \echo Statements without a sort: :unsorted
+
+-- ---- the sentence for all of them
+
+-- What is not judged counts as no gain.
+:results, sums AS (
+	SELECT sum(weight) AS total, max(memory) AS memory,
+		coalesce(sum(weight * greatest(host_gain, 0)) FILTER (WHERE taken <> '') / nullif(sum(weight), 0), 0) AS host,
+		coalesce(sum(weight * greatest(host_gain, gpu_gain, 0)) FILTER (WHERE taken <> '') / nullif(sum(weight), 0), 0) AS gpu
+	FROM result
+), setting AS (
+	SELECT pg_size_bytes(current_setting(CASE current_setting('gpusort.work_mem') WHEN '-1' THEN 'work_mem' ELSE 'gpusort.work_mem' END)) AS work_mem
+)
+SELECT CASE WHEN host >= 0.1 THEN 'Install gpusort' WHEN gpu >= 0.1 THEN 'Install gpusort, with a GPU'
+		WHEN gpu >= 0.03 THEN 'gpusort would gain little' ELSE 'There is no reason to install gpusort for these statements' END ||
+	format(': by the planner''s costs it saves %s %% of %s without a GPU, and %s %% with one', round(100 * host),
+		CASE WHEN :is_given THEN 'their cost' ELSE format('their %s seconds', round(total / 1000)) END, round(100 * gpu)) ||
+	CASE WHEN gpu >= 0.03 AND memory > work_mem
+		THEN format('; set gpusort.work_mem = ''%sMB'', so that the largest sort needs no files', ceil(memory / 1048576)) ELSE '' END ||
+	'.' AS sentence
+FROM sums, setting \gset
+\echo :sentence
+
 \o :directory/unjudged
 \qecho :unjudged

@@ -52,8 +52,11 @@ my ($status, $out, $err) = advise(
 	"INSERT INTO t SELECT nextval('executed') FROM t ORDER BY k DESC",
 	"SELECT count(DISTINCT md5(s)) FROM t",
 	'SELECT mode() WITHIN GROUP (ORDER BY words) FROM t',
+	'SELECT s, count(*) FROM t GROUP BY s ORDER BY s',
 	'SELECT 1');
 is($status, 0, 'all can be judged') or diag($out, $err);
+like($out, qr/^Install gpusort: by the planner's costs it saves \d\d % of their cost without a GPU, and \d\d % with one\.$/m, 'the sentence for all of them');
+line_is($out, 'groups', 't.s (20000 rows)', 'GROUP BY s');
 line_is($out, 'a sort', ' %', ' %', 't.s (20000 rows)', 'SELECT k FROM t ORDER BY s');
 line_is($out, 'with a parameter', ' %', ' %', 't.s, t.k (6667 rows)', 'k > $1');
 line_is($out, 'a window, whose cost the planner does not know', ' %', ' %', 't.s (20000 rows)', 'OVER');
@@ -65,6 +68,12 @@ line_is($out, 'with a parameter too',
 line_is($out, 'a sort of which costs do not tell', '(ORDER BY words): sorted inside the aggregate', 'SELECT mode()');
 like($out, qr/^Statements without a sort: 1$/m, 'a statement without');
 like($out, qr/20000 rows.*6667 rows/s, 'the most promising ones come first');
+
+# the memory of a large sort
+($status, $out) = advise('SELECT g, md5(g::text) FROM generate_series(1, 1000000) g ORDER BY g');
+like($out, qr/; set gpusort\.work_mem = '\d+MB', so that the largest sort needs no files\.$/m, 'a setting to change');
+($status, $out) = advise('SELECT 1', 'SELECT k FROM t WHERE k = 1');
+like($out, qr/^There is no reason to install gpusort for these statements: .* 0 % of their cost without a GPU, and 0 % with one\.$/m, 'nothing to gain');
 
 # ---- rows that come in order, which PostgreSQL sorts quickly
 
@@ -118,7 +127,7 @@ like($err, qr/the extension pg_stat_statements.* is not in this database/, 'whic
 SKIP:
 {
 	my $is_there = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements'");
-	skip 'pg_stat_statements is not installed', 17 unless $is_there;
+	skip 'pg_stat_statements is not installed', 18 unless $is_there;
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements, gpusort'");
 	$node->restart;
 	$node->safe_psql('postgres', <<'SQL');
@@ -152,6 +161,7 @@ SQL
 	line_is($out, 'both calls', ' 2 | ', ' %', 't.s (6667 rows)', 'SELECT count(*)');
 	like($out, qr/^ +1 \|.*t\.words: /m, 'one that is left');
 	unlike($out, qr/advise/, 'its own queries are left out');
+	like($out, qr/^\w.*: by the planner's costs it saves \d+ % of their \d+ seconds without a GPU, and \d+ % with one/m, 'the sentence for all');
 	line_is($out, 'an array of constants', 'percentile_cont($1) WITHIN GROUP', '| SELECT percentile_cont(');
 	line_is($out, 'a list of several', 't.s', 'SELECT $1 FROM t WHERE k IN ($');
 	line_is($out, 'one of which all rows but these are wanted', ' %', 't.s (19', 'SELECT $1 FROM t WHERE k NOT IN ($');
