@@ -52,6 +52,7 @@ OBJS = \
 	src/executor/node_gpusort.o \
 	src/executor/node_groups.o \
 	src/executor/node_limit.o \
+	src/executor/node_setop.o \
 	src/executor/node_stream.o \
 	src/executor/node_window.o \
 	src/executor/parallel_sort.o \
@@ -114,6 +115,7 @@ OBJS = \
 	src/planner/plan_columns.o \
 	src/planner/plan_sort.o \
 	src/planner/plan_windows.o \
+	src/planner/setop_paths.o \
 	src/planner/sort_paths.o \
 	src/planner/sort_refusal.o \
 	src/planner/value_paths.o \

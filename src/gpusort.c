@@ -47,6 +47,7 @@
 #include "index/worker_setting.h"
 #include "planner/gather_paths.h"
 #include "planner/group_paths.h"
+#include "planner/setop_paths.h"
 #include "planner/plan_sort.h"
 #include "planner/plan_windows.h"
 #include "planner/value_paths.h"
@@ -106,6 +107,7 @@ _PG_init(void)
 	plan_sort_init();
 	gather_paths_init();
 	group_paths_init();
+	setop_paths_init();
 	value_paths_init();
 	plan_windows_init();
 	sort_bound_init(&gpusort_exec_methods);

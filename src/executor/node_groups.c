@@ -75,56 +75,23 @@ create_groups_state(CustomScan *scan)
 	return (Node *) sort;
 }
 
-/*
- * Prepares the slots of rows.  Rows are emitted as they are stored, unless
- * there is a projection: then the node above does not want all columns that
- * are sorted by.
- */
-static void
-init_result(ParallelSort *sort)
-{
-	PlanState  *node = &sort->css.ss.ps;
-
-	if (node->ps_ProjInfo == NULL)
-	{
-		ExecInitResultTupleSlotTL(node, &TTSOpsMinimalTuple);
-		sort->row = node->ps_ResultTupleSlot;
-	}
-	else
-	{
-		/* core has made the projection for virtual slots */
-		node->scanops = &TTSOpsMinimalTuple;
-		ExecAssignProjectionInfo(node,
-								 sort->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor);
-		sort->row = ExecInitExtraTupleSlot(node->state,
-										   ExecGetResultType(outerPlanState(node)),
-										   &TTSOpsMinimalTuple);
-	}
-}
-
 static void
 begin_groups(CustomScanState *node, EState *estate, int eflags)
 {
 	parallel_sort_begin(node, estate, eflags);
-	init_result((ParallelSort *) node);
+	parallel_sort_init_result((ParallelSort *) node);
 }
 
 static TupleTableSlot *
 exec_groups(CustomScanState *node)
 {
 	ParallelSort *sort = (ParallelSort *) node;
-	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
 
 	if (unlikely(!sort->ready))
 		parallel_sort_get_ready(sort);
 	if (!parallel_sort_next(sort))
 		return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
-	if (likely(projection == NULL))
-		return sort->row;
-
-	ResetExprContext(node->ss.ps.ps_ExprContext);
-	node->ss.ps.ps_ExprContext->ecxt_scantuple = sort->row;
-	return ExecProject(projection);
+	return parallel_sort_result(sort, sort->row);
 }
 
 static void

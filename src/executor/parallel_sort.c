@@ -74,6 +74,27 @@ parallel_sort_begin(CustomScanState *node, EState *estate, int eflags)
 	sort->descriptor = ExecGetResultType(outerPlanState(node));
 }
 
+void
+parallel_sort_init_result(ParallelSort *sort)
+{
+	PlanState  *node = &sort->css.ss.ps;
+
+	if (node->ps_ProjInfo == NULL)
+	{
+		ExecInitResultTupleSlotTL(node, &TTSOpsMinimalTuple);
+		sort->row = node->ps_ResultTupleSlot;
+	}
+	else
+	{
+		/* core has made the projection for virtual slots */
+		node->scanops = &TTSOpsMinimalTuple;
+		ExecAssignProjectionInfo(node,
+								 sort->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor);
+		sort->row = ExecInitExtraTupleSlot(node->state, sort->descriptor,
+										   &TTSOpsMinimalTuple);
+	}
+}
+
 /* Returns the next row to be sorted; NULL if there is none. */
 static inline TupleTableSlot *
 next_row(ParallelSort *sort, PlanState *child)

@@ -9,6 +9,7 @@
 #define GPUSORT_PARALLEL_SORT_H
 
 #include "access/parallel.h"
+#include "executor/executor.h"
 #include "nodes/execnodes.h"
 
 #include "executor/node_limit.h"
@@ -90,11 +91,34 @@ struct ParallelSort
 };
 
 /*
- * Begins the node and its child.  The caller has to make the slot of the
- * present row.
+ * Begins the node and its child.  The slot of the present row has to be made
+ * then.
  */
 extern void parallel_sort_begin(CustomScanState *node, EState *estate,
 								int eflags);
+
+/*
+ * Makes the slot of the present row, for a node that emits sorted rows with
+ * parallel_sort_result().
+ */
+extern void parallel_sort_init_result(ParallelSort *sort);
+
+/*
+ * Returns what the node emits for a row in a slot for minimal tuples: the row,
+ * as it is stored, or its projection if the node above does not want all
+ * columns.
+ */
+static inline TupleTableSlot *
+parallel_sort_result(ParallelSort *sort, TupleTableSlot *row)
+{
+	PlanState  *node = &sort->css.ss.ps;
+
+	if (likely(node->ps_ProjInfo == NULL))
+		return row;
+	ResetExprContext(node->ps_ExprContext);
+	node->ps_ExprContext->ecxt_scantuple = row;
+	return ExecProject(node->ps_ProjInfo);
+}
 
 /*
  * Takes the rows of the child and sorts them, unless that is done, with the

@@ -13,6 +13,7 @@
  *	- For an ORDER BY: see order_paths.c.
  *	- For GROUP BY and DISTINCT: grouping and Unique of sorted input; in all
  *	  processes, for windows, too: see group_paths.c.
+ *	- For UNION, INTERSECT and EXCEPT: see setop_paths.c.
  *	- For aggregates that sort their input: see aggregate_paths.c; for
  *	  aggregates that follow from the places of sorted values: see
  *	  value_paths.c.
@@ -44,6 +45,7 @@
 #include "planner/foreign_orders.h"
 #include "planner/group_paths.h"
 #include "planner/order_paths.h"
+#include "planner/setop_paths.h"
 #include "planner/sort_paths.h"
 #include "planner/value_paths.h"
 #include "port/compat.h"
@@ -382,6 +384,9 @@ add_paths_of_stage(PlannerInfo *root, UpperRelationKind stage,
 		case UPPERREL_ORDERED:
 			order_paths_add(root, input, output);
 			break;
+		case UPPERREL_SETOP:
+			setop_paths_add(root, output);
+			return;
 		default:
 			break;
 	}

@@ -97,9 +97,8 @@ static const CustomPathMethods groups_path_methods = {
 	.PlanCustomPath = plan_groups
 };
 
-/* The part of all rows that the largest group by this expression has. */
-static double
-largest_part(PlannerInfo *root, Node *expr)
+double
+group_paths_largest_part(PlannerInfo *root, Node *expr)
 {
 	VariableStatData variable;
 	AttStatsSlot values;
@@ -128,9 +127,15 @@ largest_part(PlannerInfo *root, Node *expr)
 }
 
 double
+group_paths_busiest_share(double ngroups, double part, double participants)
+{
+	part = Max(part, 1 / participants);
+	return Min(Max(part, ceil(ngroups / participants) / ngroups), 1);
+}
+
+double
 group_paths_busiest(const Grouped *grouped, List *group_columns)
 {
-	double		participants = group_paths_participants(grouped);
 	double		ngroups = estimate_num_groups(grouped->root, group_columns,
 											  grouped->serial->rows, NULL,
 											  NULL);
@@ -138,9 +143,10 @@ group_paths_busiest(const Grouped *grouped, List *group_columns)
 	ListCell   *cell;
 
 	foreach(cell, group_columns)
-		part = Min(part, largest_part(grouped->root, lfirst(cell)));
-	part = Max(part, 1 / participants);
-	return Min(Max(part, ceil(ngroups / participants) / ngroups), 1);
+		part = Min(part, group_paths_largest_part(grouped->root,
+												  lfirst(cell)));
+	return group_paths_busiest_share(ngroups, part,
+									 group_paths_participants(grouped));
 }
 
 /*

@@ -22,10 +22,17 @@ typedef struct Grouped
 /* The participants of the partial path, by the rows of each. */
 extern double group_paths_participants(const Grouped *grouped);
 
+/* The part of all rows that the largest group by this expression has. */
+extern double group_paths_largest_part(PlannerInfo *root, Node *expr);
+
 /*
- * The part of all rows that the busiest participant has, if groups by these
- * columns stay whole.
+ * The part of all rows that the busiest participant has, if groups stay whole,
+ * and the largest of them has this part of the rows.
  */
+extern double group_paths_busiest_share(double ngroups, double part,
+										double participants);
+
+/* The same for groups by these columns. */
 extern double group_paths_busiest(const Grouped *grouped, List *group_columns);
 
 /* The path that gathers all participants' rows of a partial path. */

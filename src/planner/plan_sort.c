@@ -25,6 +25,7 @@
 #include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"
 #include "executor/node_groups.h"
+#include "executor/node_setop.h"
 #include "executor/node_stream.h"
 #include "planner/group_limits.h"
 #include "planner/group_paths.h"
@@ -181,7 +182,7 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 							 range_table);
 			break;
 		case T_CustomScan:
-			if (is_gpusort_groups(plan))
+			if (is_gpusort_groups(plan) || is_gpusort_setop(plan))
 				refer_to_child((CustomScan *) plan);
 			if (is_gpusort_aggregate(plan))
 				aggregate_refers_to_child((CustomScan *) plan);

@@ -275,9 +275,8 @@ sort_paths_count_groups(PlannerInfo *root, const Path *input,
 }
 
 bool
-sort_paths_know_groups(PlannerInfo *root, List *clause, List *target_list)
+sort_paths_know_values(PlannerInfo *root, List *exprs)
 {
-	List	   *exprs = get_sortgrouplist_exprs(clause, target_list);
 	bool		are_known = exprs != NIL;
 	ListCell   *cell;
 
@@ -286,12 +285,22 @@ sort_paths_know_groups(PlannerInfo *root, List *clause, List *target_list)
 		VariableStatData variable;
 		bool		is_default;
 
+		if (IsA(lfirst(cell), Const))
+			continue;
 		examine_variable(root, lfirst(cell), 0, &variable);
 		(void) get_variable_numdistinct(&variable, &is_default);
 		ReleaseVariableStats(variable);
 		are_known &= !is_default;
 	}
 	return are_known;
+}
+
+bool
+sort_paths_know_groups(PlannerInfo *root, List *clause, List *target_list)
+{
+	return sort_paths_know_values(root,
+								  get_sortgrouplist_exprs(clause,
+														  target_list));
 }
 
 bool

@@ -83,7 +83,11 @@ extern Path *sort_paths_group(PlannerInfo *root, RelOptInfo *grouped,
 extern double sort_paths_count_groups(PlannerInfo *root, const Path *input,
 									  const GroupPathExtraData *extra);
 
-/* Do statistics tell how many groups this clause makes? */
+/*
+ * Do statistics tell how many values these expressions have, and how many groups
+ * this clause makes?
+ */
+extern bool sort_paths_know_values(PlannerInfo *root, List *exprs);
 extern bool sort_paths_know_groups(PlannerInfo *root, List *clause,
 								   List *target_list);
 

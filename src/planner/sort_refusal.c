@@ -33,6 +33,7 @@
 #include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"
 #include "executor/node_groups.h"
+#include "executor/node_setop.h"
 #include "executor/node_stream.h"
 #include "executor/node_window.h"
 #include "keys/sort_keys.h"
@@ -63,8 +64,8 @@ may_mind(const Plan *plan)
 		return true;
 	if (!IsA(plan, CustomScan) || is_gpusort(plan) ||
 		is_gpusort_groups(plan) || is_gpusort_aggregate(plan) ||
-		is_gpusort_window(plan) || is_gpusort_receive(plan) ||
-		is_gpusort_send(plan))
+		is_gpusort_window(plan) || is_gpusort_setop(plan) ||
+		is_gpusort_receive(plan) || is_gpusort_send(plan))
 		return false;
 	for (int i = 0; i < lengthof(bearing_nodes); i++)
 		if (strcmp(scan->methods->CustomName, bearing_nodes[i]) == 0)

@@ -391,6 +391,46 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define create_unique_path create_upper_unique_path
 #endif
 
+/*
+ * 18 has the two inputs of a set operation apart.  Before, they are appended,
+ * with a column that tells the input of a row.  SETOP_PATHS are those of the
+ * two inputs.  SETOP_INPUTS are those that a SetOp reads, before they are
+ * sorted.
+ */
+#if PG_VERSION_NUM >= 180000
+#define SETOP_INPUT_COLUMNS 0
+#define SETOP_CLAUSE(setop) ((setop)->groupList)
+#define SETOP_PATHS(setop) list_make2((setop)->leftpath, (setop)->rightpath)
+#define SETOP_INPUTS(setop) \
+	list_make2((setop)->leftpath->parent->cheapest_total_path, \
+			   (setop)->rightpath->parent->cheapest_total_path)
+#define SET_SETOP_INPUTS(setop, paths) \
+	((setop)->leftpath = linitial(paths), (setop)->rightpath = lsecond(paths), \
+	 (setop)->path.disabled_nodes = (setop)->leftpath->disabled_nodes + \
+	 (setop)->rightpath->disabled_nodes)
+#else
+#define SETOP_INPUT_COLUMNS 1
+#define SETOP_CLAUSE(setop) ((setop)->distinctList)
+#define SETOP_INPUTS(setop) \
+	list_make1(IsA((setop)->subpath, SortPath) ? \
+			   ((SortPath *) (setop)->subpath)->subpath : (setop)->subpath)
+#define SETOP_PATHS(setop) \
+	(linitial_node(AppendPath, SETOP_INPUTS(setop))->subpaths)
+#define SET_SETOP_INPUTS(setop, paths) \
+	((setop)->subpath = linitial(paths), (setop)->firstFlag = -1)
+#endif
+
+/* 19 takes the paths that are appended in a struct. */
+#if PG_VERSION_NUM >= 190000
+#define CREATE_APPEND_PATH(root, rel, whole, partial, nworkers, aware) \
+	create_append_path(root, rel, \
+					   (AppendPathInput) {.subpaths = whole, .partial_subpaths = partial}, \
+					   NIL, NULL, nworkers, aware, -1)
+#else
+#define CREATE_APPEND_PATH(root, rel, whole, partial, nworkers, aware) \
+	create_append_path(root, rel, whole, partial, NIL, NULL, nworkers, aware, -1)
+#endif
+
 /* 18 can sort the outer side of a merge join incrementally. */
 #if PG_VERSION_NUM < 180000
 #define initial_cost_mergejoin(root, workspace, type, clauses, outer, inner, \

@@ -166,11 +166,12 @@ sub set_operation
 	my @columns = pick_some(between(1, 3), common_columns($tables));
 	my $list = join ', ', map { "$columns[$_ - 1]{name} AS k$_" } 1 .. @columns;
 	my @names = pick_some(3, 't', 'u', 'p');
-	my $query = "SELECT $list FROM $names[0]";
+	my $input = sub { "SELECT " . (chance(0.1) ? 'DISTINCT ' : '') . "$list FROM $_[0]" . (chance(0.2) ? " WHERE $columns[0]{name} IS NOT NULL" : '') };
+	my $query = $input->($names[0]);
 
 	foreach my $name ($names[1], chance(0.3) ? $names[2] : ())
 	{
-		$query .= pick(' UNION ', ' UNION ALL ', ' INTERSECT ', ' INTERSECT ALL ', ' EXCEPT ', ' EXCEPT ALL ') . "SELECT $list FROM $name";
+		$query .= pick(' UNION ', ' UNION ALL ', ' INTERSECT ', ' INTERSECT ALL ', ' EXCEPT ', ' EXCEPT ALL ') . $input->($name);
 	}
 	$query .= ' ORDER BY ' . join(', ', map { $_ . pick('', ' DESC', ' NULLS FIRST') } 1 .. @columns) if chance(0.5);
 	my @keys = map { { type => $_->{type}, collation => $_->{collation} } } @columns;
@@ -545,7 +546,7 @@ sub nested
 
 # Kinds of queries, each with a weight by which it is drawn.
 my @kinds = (
-	[ 24, \&ordered ], [ 16, \&ordered_totally ], [ 3, \&with_ties ], [ 8, \&collated ], [ 9, \&distinct ], [ 6, \&set_operation ], [ 9, \&grouped ], [ 10, \&window ], [ 8, \&window_of_first_rows ], [ 8, \&first_rows_of_groups ],
+	[ 24, \&ordered ], [ 16, \&ordered_totally ], [ 3, \&with_ties ], [ 8, \&collated ], [ 9, \&distinct ], [ 9, \&set_operation ], [ 9, \&grouped ], [ 10, \&window ], [ 8, \&window_of_first_rows ], [ 8, \&first_rows_of_groups ],
 	[ 9, \&merge_join ], [ 8, \&cursor ], [ 6, \&prepared ], [ 7, \&subplan ], [ 2, \&recursive ], [ 6, \&stored ], [ 3, \&copied ], [ 7, \&aggregated ],
 	[ 4, \&function ], [ 4, \&changed ], [ 4, \&indexed ], [ 6, \&nested ]);
 

@@ -1,0 +1,295 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_setop.c
+ *	  The GpuSortSetOp plan node: UNION, INTERSECT and EXCEPT of sorted rows.
+ *
+ * The node sorts the rows of all inputs together, by all columns.  So rows
+ * that are equal follow one another, a group.  The number of a row's input is
+ * the last sort column: the rows of the first input come first in their group.
+ * The node counts the rows of each input in a group, and emits the group's
+ * first row as often as the operation says.
+ *
+ * Of rows that are equal, as 1.0 and 1.00 are, one is emitted: a row of the
+ * first input, as core does it.
+ *
+ * A UNION emits each group once, and does not count.  So the sort leaves out
+ * the other rows of a group, most of them before they are stored.
+ *
+ * In a partial plan, which is a plan below a Gather, all processes sort their
+ * rows together (parallel_sort.c), and each process emits the groups of the
+ * parts that it takes.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+
+#include "executor/explain_sort.h"
+#include "executor/gpusort_plan.h"
+#include "executor/node_setop.h"
+#include "executor/parallel_sort.h"
+#include "port/compat.h"
+
+typedef struct GpuSortSetOpState
+{
+	ParallelSort sort;			/* must be first */
+	SetOperationKind kind;
+	AttrNumber	input_column;	/* column of the input's number; 0: none */
+	ExprState  *same_group;		/* compares the columns of two rows */
+	TupleTableSlot *first;		/* first row of the present group, a copy */
+	uint64		ncopies;		/* how often the first row is still to be
+								 * emitted */
+} GpuSortSetOpState;
+
+static const CustomExecMethods setop_exec_methods;
+
+bool
+is_gpusort_setop(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &setop_scan_methods;
+}
+
+/* A limit of one row of each group, for a sort by these columns. */
+static PlannedGroupLimit
+one_row_of_each(const PlannedSort *sort)
+{
+	PlannedGroupLimit limit = {
+		.unit = LIMITS_ROWS,
+		.ngroup_columns = sort->ncolumns,
+		.count = (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+									Int64GetDatum(1), false, FLOAT8PASSBYVAL)
+	};
+
+	for (int i = 0; i < sort->ncolumns; i++)
+		limit.equal = lappend_oid(limit.equal,
+								  sort_column_equality(&sort->columns[i]));
+	return limit;
+}
+
+CustomScan *
+setop_make_plan(const Sort *sort, List *target_list, SetOperationKind kind)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	PlannedSort planned = planned_sort_of(sort);
+
+	scan->methods = &setop_scan_methods;
+	emit_child(scan, target_list, sort->plan.lefttree);
+	scan->custom_private = list_make2(planned_sort_write(&planned),
+									  list_make1_int(kind));
+	if (kind == SET_UNION)
+	{
+		PlannedGroupLimit limit = one_row_of_each(&planned);
+
+		gpusort_limit_groups(scan, &limit);
+	}
+	return scan;
+}
+
+static Node *
+create_setop_state(CustomScan *scan)
+{
+	GpuSortSetOpState *state = palloc0(sizeof(GpuSortSetOpState));
+	ParallelSort *sort = &state->sort;
+	PlannedSort planned = planned_sort_read(scan);
+
+	NodeSetTag(state, T_CustomScanState);
+	sort->css.methods = &setop_exec_methods;
+	state->kind = linitial_int(lsecond(scan->custom_private));
+	sort->ncolumns = planned.ncolumns;
+	sort->columns = planned.columns;
+	sort->ngroup_columns = planned.ncolumns;
+	if (state->kind != SET_UNION)
+	{
+		sort->ngroup_columns--;
+		state->input_column = planned.columns[sort->ngroup_columns].attno;
+	}
+	node_limit_set(&sort->limit, &planned.limit);
+	sort->emission = EMIT_PARTS;
+	return (Node *) state;
+}
+
+/* Prepares the comparison of two rows in the columns that make groups. */
+static void
+init_comparison(GpuSortSetOpState *state)
+{
+	ParallelSort *sort = &state->sort;
+	int			ncolumns = sort->ngroup_columns;
+	AttrNumber *columns = palloc(ncolumns * sizeof(AttrNumber));
+	Oid		   *operators = palloc(ncolumns * sizeof(Oid));
+	Oid		   *collations = palloc(ncolumns * sizeof(Oid));
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		columns[i] = sort->columns[i].attno;
+		operators[i] = sort_column_equality(&sort->columns[i]);
+		collations[i] = sort->columns[i].collation;
+	}
+	state->same_group = execTuplesMatchPrepare(sort->descriptor, ncolumns,
+											   columns, operators, collations,
+											   &sort->css.ss.ps);
+}
+
+static void
+begin_setop(CustomScanState *node, EState *estate, int eflags)
+{
+	GpuSortSetOpState *state = (GpuSortSetOpState *) node;
+
+	parallel_sort_begin(node, estate, eflags);
+	parallel_sort_init_result(&state->sort);
+	state->first = ExecInitExtraTupleSlot(estate, state->sort.descriptor,
+										  &TTSOpsMinimalTuple);
+	init_comparison(state);
+}
+
+/* The number of a group's rows in each of the two inputs. */
+typedef struct InputCounts
+{
+	uint64		rows[2];
+} InputCounts;
+
+/* Counts the present row of the sort. */
+static inline void
+count_row(const GpuSortSetOpState *state, InputCounts *counts)
+{
+	bool		isnull;
+
+	if (state->input_column == 0)
+		counts->rows[0]++;
+	else
+		counts->rows[DatumGetInt32(slot_getattr(state->sort.row,
+												state->input_column,
+												&isnull))]++;
+}
+
+/* Is the present row of the sort in the present group? */
+static inline bool
+is_in_group(GpuSortSetOpState *state)
+{
+	ExprContext *context = state->sort.css.ss.ps.ps_ExprContext;
+
+	context->ecxt_innertuple = state->sort.row;
+	context->ecxt_outertuple = state->first;
+	return ExecQualAndReset(state->same_group, context);
+}
+
+/* How often the operation emits a group of these rows. */
+static uint64
+copies_of_group(SetOperationKind kind, const InputCounts *counts)
+{
+	uint64		first = counts->rows[0];
+	uint64		second = counts->rows[1];
+
+	switch (kind)
+	{
+		case SET_UNION:
+			return 1;
+		case SET_INTERSECT:
+			return first > 0 && second > 0 ? 1 : 0;
+		case SET_INTERSECT_ALL:
+			return Min(first, second);
+		case SET_EXCEPT:
+			return first > 0 && second == 0 ? 1 : 0;
+		case SET_EXCEPT_ALL:
+			return first > second ? first - second : 0;
+	}
+	pg_unreachable();
+}
+
+/*
+ * Reads the group that begins with the present row of the sort, and finds how
+ * often it is emitted; false if there is no row.
+ */
+static bool
+read_group(GpuSortSetOpState *state)
+{
+	ParallelSort *sort = &state->sort;
+	InputCounts counts = {0};
+
+	if (TupIsNull(sort->row))
+		return false;
+	ExecCopySlot(state->first, sort->row);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		count_row(state, &counts);
+	} while (parallel_sort_next(sort) && is_in_group(state));
+	state->ncopies = copies_of_group(state->kind, &counts);
+	return true;
+}
+
+static TupleTableSlot *
+exec_setop(CustomScanState *node)
+{
+	GpuSortSetOpState *state = (GpuSortSetOpState *) node;
+	ParallelSort *sort = &state->sort;
+
+	if (unlikely(!sort->ready))
+	{
+		parallel_sort_get_ready(sort);
+		state->ncopies = 0;
+		(void) parallel_sort_next(sort);
+	}
+	while (state->ncopies == 0)
+	{
+		if (!read_group(state))
+			return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
+	}
+	state->ncopies--;
+	return parallel_sort_result(sort, state->first);
+}
+
+/* The name of the operation, as EXPLAIN of core's SetOp has it. */
+static const char *
+name_of_kind(SetOperationKind kind)
+{
+	switch (kind)
+	{
+		case SET_UNION:
+			return "Union";
+		case SET_INTERSECT:
+			return "Intersect";
+		case SET_INTERSECT_ALL:
+			return "Intersect All";
+		case SET_EXCEPT:
+			return "Except";
+		case SET_EXCEPT_ALL:
+			return "Except All";
+	}
+	pg_unreachable();
+}
+
+static void
+explain_setop(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	const GpuSortSetOpState *state = (const GpuSortSetOpState *) node;
+
+	ExplainPropertyText("Command", name_of_kind(state->kind), es);
+	explain_sort_keys("Sort Key", node, state->sort.columns,
+					  state->sort.ngroup_columns, ancestors, es);
+	parallel_sort_explain(&state->sort, es);
+}
+
+const CustomScanMethods setop_scan_methods = {
+	.CustomName = "GpuSortSetOp",
+	.CreateCustomScanState = create_setop_state
+};
+
+static const CustomExecMethods setop_exec_methods = {
+	.CustomName = "GpuSortSetOp",
+	.BeginCustomScan = begin_setop,
+	.ExecCustomScan = exec_setop,
+	.EndCustomScan = parallel_sort_end,
+	.ReScanCustomScan = parallel_sort_rescan,
+	.EstimateDSMCustomScan = parallel_sort_estimate,
+	.InitializeDSMCustomScan = parallel_sort_init_shared,
+	.ReInitializeDSMCustomScan = parallel_sort_init_shared_again,
+	.InitializeWorkerCustomScan = parallel_sort_init_worker,
+	.ShutdownCustomScan = parallel_sort_shutdown,
+	.ExplainCustomScan = explain_setop
+};
