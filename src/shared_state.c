@@ -59,6 +59,7 @@ static const char *const counter_names[STAT_COUNT] = {
 	[STAT_SORTS_IN_PARTS] = "sorts_in_parts",
 	[STAT_WINDOWS] = "windows",
 	[STAT_AGGREGATES] = "aggregates",
+	[STAT_SET_OPERATIONS] = "set_operations",
 	[STAT_ROWS_LEFT_OUT] = "rows_left_out",
 	[STAT_BYTES] = "bytes",
 	[STAT_FILL_MICROSECONDS] = "fill_microseconds",

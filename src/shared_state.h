@@ -25,6 +25,7 @@ typedef enum Statistic
 	STAT_SORTS_IN_PARTS,		/* sorts whose rows several processes emit */
 	STAT_WINDOWS,				/* executions of a GpuSortWindow */
 	STAT_AGGREGATES,			/* executions of a GpuSortAggregate */
+	STAT_SET_OPERATIONS,		/* executions of a GpuSortSetOp */
 	STAT_ROWS_LEFT_OUT,			/* rows that limits of groups left out early */
 	STAT_BYTES,
 	STAT_FILL_MICROSECONDS,

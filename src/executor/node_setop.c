@@ -34,6 +34,7 @@
 #include "executor/node_setop.h"
 #include "executor/parallel_sort.h"
 #include "port/compat.h"
+#include "shared_state.h"
 
 typedef struct GpuSortSetOpState
 {
@@ -231,6 +232,7 @@ exec_setop(CustomScanState *node)
 
 	if (unlikely(!sort->ready))
 	{
+		shared_count(STAT_SET_OPERATIONS, 1);
 		parallel_sort_get_ready(sort);
 		state->ncopies = 0;
 		(void) parallel_sort_next(sort);

@@ -160,6 +160,8 @@ check_none('windows');
 # nodes that are counted without a phase of their own
 foreach my $case (
 	[ 'aggregates', 'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM t', 1 ],
+	[ 'set_operations', 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; '
+		  . 'SET min_parallel_table_scan_size = 0; SET cpu_operator_cost = 1; SELECT count(*) FROM (SELECT txt FROM t EXCEPT SELECT txt FROM t) s', 1 ],
 	[ 'rows_left_out', 'SELECT count(*) FROM (SELECT DISTINCT ON (id % 2) txt FROM t ORDER BY id % 2, id) s', 10000 ])
 {
 	my ($name, $query, $least) = @$case;
