@@ -47,19 +47,24 @@ foreach my $case ([ 'host', 'sorts_host' ], [ 'cuda', 'sorts_device' ])
 	unlike($output, qr/^not ok/m, 'without a line that says otherwise');
 }
 
-foreach my $fault ('nulls', 'direction', 'column')
+SKIP:
 {
-	set_fault($fault);
-	my ($status, $output) = $node->compare_random(@some);
-	is($status, 1, "a wrong order is noticed ($fault)") or diag($output);
-	like($output, qr/^not ok - round \d+ of seed 11$/m, 'and counted');
+	skip 'with assertions a SetOp of PostgreSQL 18 ends the server when its inputs are out of order', 1
+	  if $node->safe_psql('postgres', "SELECT current_setting('server_version_num')::int >= 180000 AND current_setting('debug_assertions')::bool") eq 't';
+	foreach my $fault ('nulls', 'direction', 'column')
+	{
+		set_fault($fault);
+		my ($status, $output) = $node->compare_random(@some);
+		is($status, 1, "a wrong order is noticed ($fault)") or diag($output);
+		like($output, qr/^not ok - round \d+ of seed 11$/m, 'and counted');
 
-	my ($shown, $repeat) = $output =~ /^(# Query .*?)^# Its output/ms;
-	($repeat) = ($shown // '') =~ /^# To repeat it: \S+ (.*)$/m;
-	like($shown, qr/^#   CREATE TABLE .*^#   INSERT INTO .*^# The query:\n#   (SET|SELECT|WITH|BEGIN|DO) /ms, 'tables and query are shown');
-	($status, my $again) = $node->compare_random(split / /, $repeat);
-	is($status, 1, 'what is said to repeat it does');
-	is(index($again, $shown) >= 0, 1, 'with the same tables and the same query') or diag($shown, $again);
+		my ($shown, $repeat) = $output =~ /^(# Query .*?)^# Its output/ms;
+		($repeat) = ($shown // '') =~ /^# To repeat it: \S+ (.*)$/m;
+		like($shown, qr/^#   CREATE TABLE .*^#   INSERT INTO .*^# The query:\n#   (SET|SELECT|WITH|BEGIN|DO) /ms, 'tables and query are shown');
+		($status, my $again) = $node->compare_random(split / /, $repeat);
+		is($status, 1, 'what is said to repeat it does');
+		is(index($again, $shown) >= 0, 1, 'with the same tables and the same query') or diag($shown, $again);
+	}
 }
 
 set_fault('native');
