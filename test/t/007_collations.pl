@@ -119,8 +119,9 @@ foreach my $columns (
 }
 cmp_ok($node->counter('index_workers'),
 	'>', 0, 'parallel workers took part');
-# with all memory too where there are enums, whose keys processes cannot share
-is($node->counter('indexes_spilled'), '18', 'and wrote files');
+# the 12 with little memory, and with all memory those with enums, whose keys processes cannot share, unless workers come when all rows are
+# taken
+cmp_ok($node->counter('indexes_spilled'), '>', 12, 'and wrote files');
 
 
 # Under ICU, rows of all kinds, enough of them that all characters are learned half way, and names
