@@ -102,26 +102,33 @@ foreach my $columns (
 	'(ARRAY[t]) COLLATE english', '(ARRAY[m]), i')
 {
 	# on each device, with memory for all rows and, sorted by each process for itself, for some
-	foreach my $settings (map { my $device = $_; map { "SET gpusort.device = $device; SET gpusort.work_mem = '$_'" } -1, '1MB' } 'host', 'cuda')
+	foreach my $device ('host', 'cuda')
 	{
-		is( $node->safe_psql(
-				'postgres', qq{
-				$settings;
-				SET max_parallel_maintenance_workers = 2;
-				SET min_parallel_table_scan_size = 0;
-				SET maintenance_work_mem = '256MB';
-				CREATE INDEX many_index ON many ($columns);
-				SELECT bt_index_parent_check('many_index', true, true) IS NOT NULL;
-				DROP INDEX many_index}),
-			't',
-			"an index on ($columns), built in parallel: $settings");
+		foreach my $memory ('-1', '1MB')
+		{
+			my $settings = "SET gpusort.device = $device; SET gpusort.work_mem = '$memory'";
+			my $workers = $node->counter('index_workers');
+			my $spilled = $node->counter('indexes_spilled');
+
+			is( $node->safe_psql(
+					'postgres', qq{
+					$settings;
+					SET max_parallel_maintenance_workers = 2;
+					SET min_parallel_table_scan_size = 0;
+					SET maintenance_work_mem = '256MB';
+					CREATE INDEX many_index ON many ($columns);
+					SELECT bt_index_parent_check('many_index', true, true) IS NOT NULL;
+					DROP INDEX many_index}),
+				't',
+				"an index on ($columns), built in parallel: $settings");
+
+			# Processes cannot share the keys of enums. On a busy machine all workers may come when all rows are taken.
+			my $shared = $columns !~ /\bm\b/ || $node->counter('index_workers') == $workers;
+			is($node->counter('indexes_spilled') - $spilled, $memory eq '-1' && $shared ? 0 : 1, 'which wrote files only where it had to');
+		}
 	}
 }
-cmp_ok($node->counter('index_workers'),
-	'>', 0, 'parallel workers took part');
-# the 12 with little memory, and with all memory those with enums, whose keys processes cannot share, unless workers come when all rows are
-# taken
-cmp_ok($node->counter('indexes_spilled'), '>', 12, 'and wrote files');
+cmp_ok($node->counter('index_workers'), '>', 0, 'parallel workers took part');
 
 
 # Under ICU, rows of all kinds, enough of them that all characters are learned half way, and names
