@@ -18,6 +18,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/tlist.h"
 
@@ -223,6 +224,20 @@ gpusort_limit_groups(CustomScan *scan, const PlannedGroupLimit *limit)
 	sort.limit = *limit;
 	scan->custom_exprs = list_make1(limit->count);
 	planned_sort_change(scan, &sort);
+}
+
+void
+gpusort_limit_to_one(CustomScan *scan, List *equal)
+{
+	PlannedGroupLimit limit = {
+		.unit = LIMITS_ROWS,
+		.ngroup_columns = list_length(equal),
+		.equal = equal,
+		.count = (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+									Int64GetDatum(1), false, FLOAT8PASSBYVAL)
+	};
+
+	gpusort_limit_groups(scan, &limit);
 }
 
 SortSize

@@ -78,6 +78,12 @@ extern Sort *gpusort_core_sort(const CustomScan *scan);
 extern void gpusort_limit_groups(CustomScan *scan,
 								 const PlannedGroupLimit *limit);
 
+/*
+ * The same with a limit of one row of each group.  Groups are made by the first
+ * sort columns, with these equality operators.
+ */
+extern void gpusort_limit_to_one(CustomScan *scan, List *equal);
+
 /* Returns the size of a GpuSort's input, in a plan with this range table. */
 extern SortSize gpusort_size(const CustomScan *scan, const List *range_table);
 

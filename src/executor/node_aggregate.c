@@ -25,7 +25,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -158,18 +157,7 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 	scan->custom_private = list_make2(planned_sort_write(&planned_sort),
 									  write_aggregate(&planned));
 	if (values->group_equal == NIL && only_counts(values->aggregates))
-	{
-		PlannedGroupLimit one_of_each = {
-			.unit = LIMITS_ROWS,
-			.ngroup_columns = 1,
-			.equal = list_make1_oid(values->equal),
-			.count = (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-										Int64GetDatum(1), false,
-										FLOAT8PASSBYVAL)
-		};
-
-		gpusort_limit_groups(scan, &one_of_each);
-	}
+		gpusort_limit_to_one(scan, list_make1_oid(values->equal));
 	foreach(cell, values->aggregates)
 		scan->custom_exprs =
 		list_concat(scan->custom_exprs,

@@ -23,11 +23,9 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 
 #include "executor/explain_sort.h"
 #include "executor/gpusort_plan.h"
@@ -56,21 +54,15 @@ is_gpusort_setop(const Plan *plan)
 		((const CustomScan *) plan)->methods == &setop_scan_methods;
 }
 
-/* A limit of one row of each group, for a sort by these columns. */
-static PlannedGroupLimit
-one_row_of_each(const PlannedSort *sort)
+/* The equality operators of the columns of a sort. */
+static List *
+column_equalities(const PlannedSort *sort)
 {
-	PlannedGroupLimit limit = {
-		.unit = LIMITS_ROWS,
-		.ngroup_columns = sort->ncolumns,
-		.count = (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-									Int64GetDatum(1), false, FLOAT8PASSBYVAL)
-	};
+	List	   *equal = NIL;
 
 	for (int i = 0; i < sort->ncolumns; i++)
-		limit.equal = lappend_oid(limit.equal,
-								  sort_column_equality(&sort->columns[i]));
-	return limit;
+		equal = lappend_oid(equal, sort_column_equality(&sort->columns[i]));
+	return equal;
 }
 
 CustomScan *
@@ -84,11 +76,7 @@ setop_make_plan(const Sort *sort, List *target_list, SetOperationKind kind)
 	scan->custom_private = list_make2(planned_sort_write(&planned),
 									  list_make1_int(kind));
 	if (kind == SET_UNION)
-	{
-		PlannedGroupLimit limit = one_row_of_each(&planned);
-
-		gpusort_limit_groups(scan, &limit);
-	}
+		gpusort_limit_to_one(scan, column_equalities(&planned));
 	return scan;
 }
 

@@ -106,6 +106,15 @@ gather_paths_make(PlannerInfo *root, RelOptInfo *relation, Path *partial,
 							Min(RECEIVE_ROW_COST, parallel_tuple_cost));
 }
 
+void
+gather_paths_add(PlannerInfo *root, RelOptInfo *relation, Path *partial,
+				 double rows)
+{
+	add_partial_path(relation, partial);
+	if (list_member_ptr(relation->partial_pathlist, partial))
+		add_path(relation, gather_paths_make(root, relation, partial, rows));
+}
+
 Path *
 gather_paths_gathered(const Path *path)
 {

@@ -14,6 +14,13 @@
 extern Path *gather_paths_make(PlannerInfo *root, RelOptInfo *relation,
 							   Path *partial, double rows);
 
+/*
+ * Adds a partial path, and a path with a Gather above it unless core refuses,
+ * and frees, the partial path.
+ */
+extern void gather_paths_add(PlannerInfo *root, RelOptInfo *relation,
+							 Path *partial, double rows);
+
 /* The partial path whose rows this path gathers; NULL if it gathers none. */
 extern Path *gather_paths_gathered(const Path *path);
 

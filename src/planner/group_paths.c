@@ -149,13 +149,31 @@ group_paths_busiest(const Grouped *grouped, List *group_columns)
 									 group_paths_participants(grouped));
 }
 
+CustomPath *
+group_paths_above(SortPath *sort, const SortSize *size, double participants,
+				  double busiest)
+{
+	CustomPath *path = makeNode(CustomPath);
+	Cost		input_cost = sort->subpath->total_cost;
+
+	path->path = sort->path;
+	path->path.type = T_CustomPath;
+	path->path.pathtype = T_CustomScan;
+	path->path.parallel_aware = true;
+	path->path.parallel_safe = true;
+	cost_sort_in_groups(size, participants, busiest, &path->path.startup_cost,
+						&path->path.total_cost);
+	path->path.startup_cost += input_cost;
+	path->path.total_cost += input_cost;
+	path->custom_paths = list_make1(sort);
+	return path;
+}
+
 /*
  * The partial path that sorts the rows of all participants' "input", and
  * keeps groups together: rows that are equal in the first ngroup_keys of the
  * keys.  NULL if gpusort does not do this sort.  Sets *busiest to the part
  * of all rows that the busiest participant has.
- *
- * Its child is core's own Sort, from which the plan gets the columns.
  */
 static Path *
 make_groups(const Grouped *grouped, Path *input, List *pathkeys,
@@ -168,28 +186,16 @@ make_groups(const Grouped *grouped, Path *input, List *pathkeys,
 	List	   *group_columns = sort_paths_columns(group_keys,
 												   input->parent->relids);
 	CustomPath *path;
-	SortPath   *sort;
 	SortSize	size;
-	Cost		startup;
-	Cost		total;
 
 	if (!sort_paths_join_equals(group_keys) ||
 		!sort_paths_share(root, input, pathkeys, rows, &size))
 		return NULL;
 
 	*busiest = group_paths_busiest(grouped, group_columns);
-	cost_sort_in_groups(&size, participants, *busiest, &startup, &total);
-	sort = create_sort_path(root, grouped->relation, input, pathkeys,
-							NO_BOUND);
-	path = makeNode(CustomPath);
-	path->path = sort->path;
-	path->path.type = T_CustomPath;
-	path->path.pathtype = T_CustomScan;
-	path->path.parallel_aware = true;
-	path->path.parallel_safe = true;
-	path->path.startup_cost = input->total_cost + startup;
-	path->path.total_cost = input->total_cost + total;
-	path->custom_paths = list_make1(sort);
+	path = group_paths_above(create_sort_path(root, grouped->relation, input,
+											  pathkeys, NO_BOUND),
+							 &size, participants, *busiest);
 	path->custom_private = write_group_keys(ngroup_keys);
 	path->methods = &groups_path_methods;
 	return &path->path;
@@ -220,26 +226,25 @@ charge_busiest(const Grouped *grouped, Path *consumer, const Path *input,
 		group_paths_participants(grouped);
 }
 
+/* The rows that all participants emit. */
+static double
+gathered_rows(const Grouped *grouped, const Path *partial)
+{
+	return clamp_row_est(partial->rows * group_paths_participants(grouped));
+}
+
 Path *
 group_paths_gather(const Grouped *grouped, Path *partial)
 {
 	return gather_paths_make(grouped->root, grouped->relation, partial,
-							 clamp_row_est(partial->rows *
-										   group_paths_participants(grouped)));
+							 gathered_rows(grouped, partial));
 }
 
-/*
- * Adds a partial path, and a path with a Gather above it unless core refuses,
- * and frees, the partial path.
- */
 static void
 add_with_gather(const Grouped *grouped, Path *partial)
 {
-	RelOptInfo *relation = grouped->relation;
-
-	add_partial_path(relation, partial);
-	if (list_member_ptr(relation->partial_pathlist, partial))
-		add_path(relation, group_paths_gather(grouped, partial));
+	gather_paths_add(grouped->root, grouped->relation, partial,
+					 gathered_rows(grouped, partial));
 }
 
 /*

@@ -10,6 +10,8 @@
 
 #include "nodes/pathnodes.h"
 
+#include "cost/sort_cost.h"
+
 /* The rows that are to be grouped. */
 typedef struct Grouped
 {
@@ -34,6 +36,15 @@ extern double group_paths_busiest_share(double ngroups, double part,
 
 /* The same for groups by these columns. */
 extern double group_paths_busiest(const Grouped *grouped, List *group_columns);
+
+/*
+ * The partial path of a node that takes the place of core's Sort, and gives
+ * each participant whole groups.  Its child is the Sort, from which the plan
+ * gets the columns.  "busiest" is the part of all rows that the busiest
+ * participant has.  The caller sets what the node is.
+ */
+extern CustomPath *group_paths_above(SortPath *sort, const SortSize *size,
+									 double participants, double busiest);
 
 /* The path that gathers all participants' rows of a partial path. */
 extern Path *group_paths_gather(const Grouped *grouped, Path *partial);

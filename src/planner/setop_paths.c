@@ -41,6 +41,7 @@
 #include "planner/setop_paths.h"
 #include "planner/sort_paths.h"
 #include "port/compat.h"
+#include "settings.h"
 
 /*
  * A look-up of a set operation takes this part of a grouping's, which has
@@ -61,7 +62,7 @@ typedef struct PlannedSetop
 								 * are emitted */
 	int			ncolumns;		/* columns that are compared, the first ones */
 	List	   *clause;			/* SortGroupClauses of them, or NIL */
-	List	   *column_keys;	/* path keys of them */
+	List	   *column_keys;	/* path keys of them, or NIL */
 	double		rows;			/* rows that are emitted */
 	PathTarget *emitted;		/* what core's paths emit */
 
@@ -69,6 +70,10 @@ typedef struct PlannedSetop
 	double		input_rows;		/* rows of all inputs */
 	double		ngroups;		/* groups in all inputs */
 	double		largest_part;	/* part of all rows that the largest group has */
+
+	/* the order of all inputs together */
+	List	   *columns;		/* columns by which rows are sorted */
+	List	   *keys;			/* path keys of them */
 } PlannedSetop;
 
 /*
@@ -256,27 +261,35 @@ estimate_input(const RelOptInfo *input, double *ngroups, double *largest_part)
 	return true;
 }
 
-/* Sets the estimates; false if statistics do not tell. */
+static double
+count_rows(const List *inputs)
+{
+	double		rows = 0;
+	ListCell   *cell;
+
+	foreach(cell, inputs)
+		rows += ((const RelOptInfo *) lfirst(cell))->cheapest_total_path->rows;
+	return rows;
+}
+
+/* Sets the estimates of groups; false if statistics do not tell. */
 static bool
-estimate_operation(PlannedSetop *operation)
+estimate_groups(PlannedSetop *operation)
 {
 	double		largest_rows = 0;
 	ListCell   *cell;
 
-	operation->input_rows = 0;
 	operation->ngroups = 0;
 	foreach(cell, operation->inputs)
 	{
 		const RelOptInfo *input = lfirst(cell);
-		double		rows = input->cheapest_total_path->rows;
 		double		ngroups;
 		double		largest_part;
 
 		if (!estimate_input(input, &ngroups, &largest_part))
 			return false;
 		operation->ngroups += ngroups;
-		operation->input_rows += rows;
-		largest_rows += rows * largest_part;
+		largest_rows += input->cheapest_total_path->rows * largest_part;
 	}
 	operation->largest_part = largest_rows / Max(operation->input_rows, 1);
 	return true;
@@ -330,10 +343,11 @@ sorted_columns(const PlannedSetop *operation)
 	return columns;
 }
 
-/* The path keys of these columns. */
+/* The path keys of the columns by which the rows are sorted. */
 static List *
-make_keys(const PlannedSetop *operation, List *columns)
+make_keys(const PlannedSetop *operation)
 {
+	List	   *columns = operation->columns;
 	List	   *keys = operation->column_keys;
 	SortGroupClause *input;
 
@@ -381,12 +395,11 @@ number_input(const PlannedSetop *operation, Path *path, int number)
 }
 
 /*
- * The path that appends these paths of the inputs, with these columns.  Partial
- * paths are appended as core does it for a UNION ALL.
+ * The path that appends these paths of the inputs.  Partial paths are appended
+ * as core does it for a UNION ALL.
  */
 static Path *
-append_inputs(const PlannedSetop *operation, List *paths, bool partial,
-			  List *columns)
+append_inputs(const PlannedSetop *operation, List *paths, bool partial)
 {
 	int			nworkers = 0;
 	ListCell   *cell;
@@ -408,7 +421,7 @@ append_inputs(const PlannedSetop *operation, List *paths, bool partial,
 		CREATE_APPEND_PATH(operation->root, operation->relation,
 						   partial ? NIL : paths, partial ? paths : NIL,
 						   nworkers, partial && enable_parallel_append);
-	path->pathtarget = create_pathtarget(operation->root, columns);
+	path->pathtarget = create_pathtarget(operation->root, operation->columns);
 	return path;
 }
 
@@ -506,16 +519,14 @@ make_setop_alone(const PlannedSetop *operation)
 static Path *
 make_union_alone(const PlannedSetop *operation)
 {
-	List	   *columns = sorted_columns(operation);
-	List	   *keys = make_keys(operation, columns);
 	Path	   *input = append_inputs(operation, input_paths(operation, false),
-									  false, columns);
+									  false);
 	Path	   *sort = sort_paths_make(operation->root, operation->relation,
-									   input, keys, NO_BOUND);
+									   input, operation->keys, NO_BOUND);
 
 	return sort == NULL ? NULL : (Path *)
 		create_unique_path(operation->root, operation->relation, sort,
-						   list_length(keys), operation->rows);
+						   list_length(operation->keys), operation->rows);
 }
 
 static Path *
@@ -531,13 +542,6 @@ make_alone(const PlannedSetop *operation)
  * ---- paths for all processes
  */
 
-/* What a path tells its node: the operation. */
-static List *
-write_kind(SetOperationKind kind)
-{
-	return list_make1_int(kind);
-}
-
 static Plan *
 plan_setop(PlannerInfo *root, RelOptInfo *relation, CustomPath *path,
 		   List *target_list, List *clauses, List *custom_plans)
@@ -552,34 +556,22 @@ static const CustomPathMethods setop_path_methods = {
 };
 
 /*
- * The path of the node, above core's own Sort, from which the plan gets the
- * columns.  "busiest" is the part of all rows that the busiest process has.
+ * The path of the node in the place of this Sort.  "busiest" is the part of all
+ * rows that the busiest process has.
  */
 static Path *
-make_node(const PlannedSetop *operation, const SortPath *sort,
+make_node(const PlannedSetop *operation, SortPath *sort,
 		  const SortSize *size, double participants, double busiest)
 {
-	CustomPath *path = makeNode(CustomPath);
-	const Path *input = sort->subpath;
-	Cost		startup;
-	Cost		total;
+	CustomPath *path = group_paths_above(sort, size, participants, busiest);
 
-	cost_sort_in_groups(size, participants, busiest, &startup, &total);
-	path->path.pathtype = T_CustomScan;
-	path->path.parent = operation->relation;
 	path->path.pathtarget = operation->relation->reltarget;
 	path->path.rows = clamp_row_est(operation->rows / participants);
-	path->path.startup_cost = input->total_cost + startup;
-	path->path.total_cost = input->total_cost + total + cpu_operator_cost *
+	path->path.total_cost += cpu_operator_cost *
 		(size->rows * busiest * operation->ncolumns + path->path.rows);
 	path->path.pathkeys = list_truncate(list_copy(sort->path.pathkeys),
 										operation->ncolumns);
-	path->path.parallel_aware = true;
-	path->path.parallel_safe = true;
-	path->path.parallel_workers = input->parallel_workers;
-	COPY_DISABLED_NODES(&path->path, input);
-	path->custom_paths = list_make1((void *) sort);
-	path->custom_private = write_kind(operation->kind);
+	path->custom_private = list_make1_int(operation->kind);
 	path->methods = &setop_path_methods;
 	return &path->path;
 }
@@ -590,20 +582,18 @@ make_together(const PlannedSetop *operation)
 {
 	RelOptInfo *relation = operation->relation;
 	List	   *paths = input_paths(operation, true);
-	List	   *columns = sorted_columns(operation);
-	List	   *keys = make_keys(operation, columns);
 	Path	   *input;
 	SortSize	size;
 	double		participants;
 	double		busiest;
 
-	if (paths == NIL || !sort_paths_join_equals(keys))
+	if (paths == NIL || !sort_paths_join_equals(operation->keys))
 		return NULL;
 	/* core finds INTERSECT and EXCEPT without workers */
 	relation->consider_parallel = true;
-	input = append_inputs(operation, paths, true, columns);
-	if (!sort_paths_share(operation->root, input, keys, operation->input_rows,
-						  &size))
+	input = append_inputs(operation, paths, true);
+	if (!sort_paths_share(operation->root, input, operation->keys,
+						  operation->input_rows, &size))
 		return NULL;
 	participants = Max(operation->input_rows / Max(input->rows, 1), 1);
 	busiest = group_paths_busiest_share(operation->ngroups,
@@ -612,7 +602,8 @@ make_together(const PlannedSetop *operation)
 	return project_result(operation,
 						  make_node(operation,
 									create_sort_path(operation->root, relation,
-													 input, keys, NO_BOUND),
+													 input, operation->keys,
+													 NO_BOUND),
 									&size, participants, busiest));
 }
 
@@ -666,9 +657,15 @@ setop_paths_add(PlannerInfo *root, RelOptInfo *relation)
 	Path	   *alone;
 	Path	   *together;
 
-	if (!find_operation(&operation, root, relation) ||
-		!estimate_operation(&operation))
+	if (!find_operation(&operation, root, relation))
 		return;
+	operation.input_rows = count_rows(operation.inputs);
+	if (operation.input_rows < gpusort_min_rows ||
+		!estimate_groups(&operation))
+		return;
+	operation.columns = sorted_columns(&operation);
+	operation.keys = make_keys(&operation);
+
 	/* what core has found so far, and this path, stay without workers */
 	alone = make_alone(&operation);
 	together = make_together(&operation);
@@ -678,12 +675,8 @@ setop_paths_add(PlannerInfo *root, RelOptInfo *relation)
 	charge_hashing(&operation);
 	if (alone != NULL)
 		add_path(relation, alone);
-	if (together == NULL)
-		return;
-	add_partial_path(relation, together);
-	if (list_member_ptr(relation->partial_pathlist, together))
-		add_path(relation, gather_paths_make(root, relation, together,
-											 operation.rows));
+	if (together != NULL)
+		gather_paths_add(root, relation, together, operation.rows);
 }
 
 void
