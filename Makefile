@@ -64,6 +64,8 @@ OBJS = \
 	src/executor/value_aggregates.o \
 	src/executor/value_buffer.o \
 	src/executor/value_cast.o \
+	src/executor/value_order.o \
+	src/executor/value_row.o \
 	src/executor/window_plan.o \
 	src/executor/worker_reports.o \
 	src/index/take_builds.o \

@@ -226,16 +226,24 @@ gpusort_limit_groups(CustomScan *scan, const PlannedGroupLimit *limit)
 	planned_sort_change(scan, &sort);
 }
 
+PlannedGroupLimit
+planned_limit_to_one(List *equal)
+{
+	return (PlannedGroupLimit)
+	{
+		.unit = LIMITS_ROWS,
+			.ngroup_columns = list_length(equal),
+			.equal = equal,
+			.count = (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
+										Int64GetDatum(1), false,
+										FLOAT8PASSBYVAL)
+	};
+}
+
 void
 gpusort_limit_to_one(CustomScan *scan, List *equal)
 {
-	PlannedGroupLimit limit = {
-		.unit = LIMITS_ROWS,
-		.ngroup_columns = list_length(equal),
-		.equal = equal,
-		.count = (Expr *) makeConst(INT8OID, -1, InvalidOid, sizeof(int64),
-									Int64GetDatum(1), false, FLOAT8PASSBYVAL)
-	};
+	PlannedGroupLimit limit = planned_limit_to_one(equal);
 
 	gpusort_limit_groups(scan, &limit);
 }

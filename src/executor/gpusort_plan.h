@@ -79,9 +79,10 @@ extern void gpusort_limit_groups(CustomScan *scan,
 								 const PlannedGroupLimit *limit);
 
 /*
- * The same with a limit of one row of each group.  Groups are made by the first
- * sort columns, with these equality operators.
+ * The same with a limit of one row of each group, and this limit.  Groups are
+ * made by the first sort columns, with these equality operators.
  */
+extern PlannedGroupLimit planned_limit_to_one(List *equal);
 extern void gpusort_limit_to_one(CustomScan *scan, List *equal);
 
 /* Returns the size of a GpuSort's input, in a plan with this range table. */

@@ -11,6 +11,12 @@
  * Its child emits nothing but the columns of the groups, and the values behind
  * them.  NULLs are no values.
  *
+ * If aggregates have different values, or different orders, the node does a sort
+ * for each order (value_order.c).  The first is the node's own, the others are
+ * done beside it, in one process.  With groups, all sorts are by the groups
+ * first.  So they have the same groups in the same order, and each group is
+ * taken from all of them.
+ *
  * In a partial plan, which is a plan below a Gather, all processes sort their
  * rows together (parallel_sort.c).  With groups, each process emits the groups
  * of the parts that it takes.  Without groups, the processes count different
@@ -38,8 +44,9 @@
 #include "executor/node_aggregate.h"
 #include "executor/parallel_sort.h"
 #include "executor/value_aggregates.h"
-#include "executor/value_buffer.h"
 #include "executor/value_cast.h"
+#include "executor/value_order.h"
+#include "executor/value_row.h"
 #include "port/compat.h"
 #include "port/execution_check.h"
 #include "shared_state.h"
@@ -47,13 +54,9 @@
 typedef struct GpuSortAggregateState
 {
 	ParallelSort sort;			/* must be first */
-	AttrNumber	value_column;	/* column of values, behind the columns of
-								 * groups */
-	FmgrInfo	equal;			/* equality of values */
-	Oid			cast;			/* cast of the child's values, or InvalidOid */
-	int16		value_length;	/* length, as in pg_type */
-	bool		value_by_value;
-	ValueAggregates aggregates;
+	ValueOrder *orders;			/* the first is that of the sort */
+	int			norders;
+	Oid		   *casts;			/* cast of each order's values, or InvalidOid */
 	MemoryContext result_memory;	/* memory of the values of the emitted row */
 
 	/* with groups */
@@ -61,8 +64,6 @@ typedef struct GpuSortAggregateState
 	bool		groups_by_value;	/* all columns of groups are by value */
 	ExprState  *same_group;		/* compares the groups of two rows */
 	TupleTableSlot *group;		/* first row of the present group */
-	ValueBuffer *values;		/* values of the present group; NULL if values
-								 * are only counted */
 } GpuSortAggregateState;
 
 static const CustomExecMethods aggregate_exec_methods;
@@ -95,11 +96,32 @@ only_counts(const List *aggregates)
 	return counts;
 }
 
+List *
+aggregated_order_write(const AggregatedOrder *order)
+{
+	return list_make4(order->aggregates, order->clause,
+					  list_make1_int(order->column),
+					  list_make1_oid(order->collation));
+}
+
+AggregatedOrder
+aggregated_order_read(const List *written)
+{
+	return (AggregatedOrder)
+	{
+		.aggregates = linitial(written),
+			.clause = lsecond(written),
+			.column = linitial_int(lthird(written)),
+			.collation = linitial_oid(lfourth(written))
+	};
+}
+
 /* What a plan of this node says beside its sort. */
 typedef struct PlannedAggregate
 {
 	AggregatedValues values;	/* its aggregates until the plan is finished */
-	Oid			cast;			/* function that casts values of the child
+	List	   *counts;			/* number of aggregates of each order */
+	List	   *casts;			/* function that casts an order's values
 								 * before they are sorted, or InvalidOid */
 } PlannedAggregate;
 
@@ -108,9 +130,9 @@ write_aggregate(const PlannedAggregate *planned)
 {
 	const AggregatedValues *values = &planned->values;
 
-	return list_make4(list_make2_oid(values->equal, planned->cast),
-					  values->group_equal, values->group_collations,
-					  values->aggregates);
+	return list_make5(values->orders, values->group_equal,
+					  values->group_collations, planned->counts,
+					  planned->casts);
 }
 
 static PlannedAggregate
@@ -120,12 +142,37 @@ read_aggregate(const CustomScan *scan)
 
 	return (PlannedAggregate)
 	{
-		.values.equal = linitial_oid(linitial(written)),
+		.values.orders = linitial(written),
 			.values.group_equal = lsecond(written),
 			.values.group_collations = lthird(written),
-			.values.aggregates = lfourth(written),
-			.cast = lsecond_oid(linitial(written))
+			.counts = lfourth(written),
+			.casts = list_nth(written, 4)
 	};
+}
+
+static AggregatedOrder
+planned_order(const PlannedAggregate *planned, int i)
+{
+	return aggregated_order_read(list_nth(planned->values.orders, i));
+}
+
+/* Adds an order to a plan that is being made. */
+static void
+add_order(CustomScan *scan, PlannedAggregate *planned,
+		  const AggregatedOrder *order)
+{
+	Plan	   *child = scan->scan.plan.lefttree;
+	AttrNumber	column = list_length(planned->values.group_equal) +
+		order->column + 1;
+	ListCell   *cell;
+
+	planned->counts = lappend_int(planned->counts,
+								  list_length(order->aggregates));
+	planned->casts = lappend_oid(planned->casts, value_cast_take(child, column));
+	foreach(cell, order->aggregates)
+		scan->custom_exprs =
+		list_concat(scan->custom_exprs,
+					copyObject(lfirst_node(Aggref, cell)->aggdirectargs));
 }
 
 CustomScan *
@@ -133,51 +180,59 @@ aggregate_make_plan(const Sort *sort, List *target_list, List *having,
 					const AggregatedValues *values)
 {
 	CustomScan *scan = makeNode(CustomScan);
-	int			ngroup_columns = list_length(values->group_equal);
-	PlannedAggregate planned = {
-		.values = *values,
-		.cast = value_cast_take(sort->plan.lefttree)
-	};
-	PlannedSort planned_sort;
+	AggregatedOrder first = aggregated_order_read(linitial(values->orders));
+	PlannedAggregate planned = {.values = *values};
+	PlannedSort planned_sort = planned_sort_of(sort);
 	ListCell   *cell;
 
 	/*
 	 * core takes a column of the groups for the value if only the labels
 	 * differ
 	 */
-	planned_sort = planned_sort_of(sort);
-	planned_sort.columns[sort->numCols - 1].attno = ngroup_columns + 1;
+	planned_sort.columns[sort->numCols - 1].attno =
+		list_length(values->group_equal) + 1;
 	scan->methods = &aggregate_scan_methods;
 	scan->scan.plan.targetlist = target_list;
 	scan->scan.plan.qual = having;
 	scan->scan.plan.lefttree = sort->plan.lefttree;
+	if (values->group_equal == NIL && only_counts(first.aggregates))
+	{
+		planned_sort.limit =
+			planned_limit_to_one(list_make1_oid(first.clause->eqop));
+		scan->custom_exprs = list_make1(planned_sort.limit.count);
+	}
+	foreach(cell, values->orders)
+	{
+		AggregatedOrder order = aggregated_order_read(lfirst(cell));
+
+		add_order(scan, &planned, &order);
+	}
 	/* here the planner finds the values of the aggregates */
 	scan->custom_scan_tlist = copyObject(sort->plan.lefttree->targetlist);
-	planned.values.aggregates = copyObject(values->aggregates);
+	planned.values.orders = copyObject(values->orders);
 	scan->custom_private = list_make2(planned_sort_write(&planned_sort),
 									  write_aggregate(&planned));
-	if (values->group_equal == NIL && only_counts(values->aggregates))
-		gpusort_limit_to_one(scan, list_make1_oid(values->equal));
-	foreach(cell, values->aggregates)
-		scan->custom_exprs =
-		list_concat(scan->custom_exprs,
-					copyObject(lfirst_node(Aggref, cell)->aggdirectargs));
 	return scan;
 }
 
-/*
- * Returns column i of the sorted rows, as an expression of the child's
- * columns.
- */
+/* Returns a column of the child as an expression. */
 static Expr *
-sorted_column(const CustomScan *scan, Oid cast, int i)
+child_column(const CustomScan *scan, int i)
 {
-	List	   *columns = scan->scan.plan.lefttree->targetlist;
-	Expr	   *column = (Expr *) makeVarFromTargetEntry(OUTER_VAR,
-														 list_nth(columns, i));
+	const List *columns = scan->scan.plan.lefttree->targetlist;
 
-	return i < list_length(columns) - 1 ? column :
-		value_cast_of(cast, column);
+	return (Expr *) makeVarFromTargetEntry(OUTER_VAR, list_nth(columns, i));
+}
+
+/* Returns the values of an order as an expression of the child's columns. */
+static Expr *
+value_of_order(const CustomScan *scan, const PlannedAggregate *planned, int i)
+{
+	int			ngroup_columns = list_length(planned->values.group_equal);
+	AggregatedOrder order = planned_order(planned, i);
+
+	return value_cast_of(list_nth_oid(planned->casts, i),
+						 child_column(scan, ngroup_columns + order.column));
 }
 
 /*
@@ -196,38 +251,68 @@ refer_to_aggregates(Node *node, TargetEntry **columns)
 								   (void *) columns);
 }
 
-void
-aggregate_refers_to_child(CustomScan *scan)
+/* Adds the columns of an order's aggregates. */
+static void
+add_aggregate_columns(CustomScan *scan, const List *aggregates, Expr *value,
+					  TargetEntry **columns)
 {
-	PlannedAggregate planned = read_aggregate(scan);
-	int			ngroup_columns = list_length(planned.values.group_equal);
-	int			most = 0;
-	TargetEntry **columns;
 	ListCell   *cell;
 
-	scan->custom_scan_tlist = list_truncate(scan->custom_scan_tlist,
-											ngroup_columns);
-	foreach(cell, scan->custom_scan_tlist)
-		lfirst_node(TargetEntry, cell)->expr =
-		sorted_column(scan, planned.cast, foreach_current_index(cell));
-
-	foreach(cell, planned.values.aggregates)
-		most = Max(most, lfirst_node(Aggref, cell)->aggno);
-	columns = palloc0((most + 1) * sizeof(TargetEntry *));
-	foreach(cell, planned.values.aggregates)
+	foreach(cell, aggregates)
 	{
 		Aggref	   *aggregate = lfirst(cell);
 		AttrNumber	number = list_length(scan->custom_scan_tlist) + 1;
 
 		if (aggregate->args != NIL)
 			linitial_node(TargetEntry, aggregate->args)->expr =
-				sorted_column(scan, planned.cast, ngroup_columns);
+				copyObject(value);
 		columns[aggregate->aggno] = makeTargetEntry((Expr *) aggregate,
 													number, NULL, false);
 		scan->custom_scan_tlist = lappend(scan->custom_scan_tlist,
 										  columns[aggregate->aggno]);
 	}
-	planned.values.aggregates = NIL;
+}
+
+/* Returns one more than the highest number of an aggregate. */
+static int
+count_aggregate_numbers(const PlannedAggregate *planned)
+{
+	int			count = 0;
+
+	for (int i = 0; i < list_length(planned->values.orders); i++)
+	{
+		AggregatedOrder order = planned_order(planned, i);
+		ListCell   *cell;
+
+		foreach(cell, order.aggregates)
+			count = Max(count, lfirst_node(Aggref, cell)->aggno + 1);
+	}
+	return count;
+}
+
+void
+aggregate_refers_to_child(CustomScan *scan)
+{
+	PlannedAggregate planned = read_aggregate(scan);
+	int			ngroup_columns = list_length(planned.values.group_equal);
+	TargetEntry **columns = palloc0(count_aggregate_numbers(&planned) *
+									sizeof(TargetEntry *));
+
+	scan->custom_scan_tlist = list_truncate(scan->custom_scan_tlist,
+											ngroup_columns);
+	for (int i = 0; i < ngroup_columns; i++)
+		list_nth_node(TargetEntry, scan->custom_scan_tlist, i)->expr =
+			child_column(scan, i);
+	for (int i = 0; i < list_length(planned.values.orders); i++)
+	{
+		AggregatedOrder order = planned_order(&planned, i);
+
+		add_aggregate_columns(scan, order.aggregates,
+							  value_of_order(scan, &planned, i), columns);
+		order.aggregates = NIL;
+		lfirst(list_nth_cell(planned.values.orders, i)) =
+			aggregated_order_write(&order);
+	}
 	lsecond(scan->custom_private) = write_aggregate(&planned);
 
 	scan->scan.plan.targetlist = (List *)
@@ -249,7 +334,7 @@ create_aggregate_state(CustomScan *scan)
 	sort->ncolumns = planned_sort.ncolumns;
 	sort->columns = planned_sort.columns;
 	state->ngroup_columns = list_length(planned.values.group_equal);
-	state->value_column = state->ngroup_columns + 1;
+	state->norders = list_length(planned.values.orders);
 	node_limit_set(&sort->limit, &planned_sort.limit);
 	if (state->ngroup_columns > 0)
 	{
@@ -259,32 +344,166 @@ create_aggregate_state(CustomScan *scan)
 	else
 	{
 		sort->ngroup_columns = 1;
-		sort->leaves_out_nulls = true;
 		sort->emission = node_has_limit(&sort->limit) ? EMIT_PARTS_TO_COUNT :
 			EMIT_ALONE;
 	}
-	fmgr_info(get_opcode(planned.values.equal), &state->equal);
-	state->cast = planned.cast;
 	return (Node *) state;
 }
 
+/* Returns the aggregates of each order, as the finished plan has them. */
+static List *
+aggregates_of_order(const CustomScan *scan, const PlannedAggregate *planned,
+					int i)
+{
+	int			first = list_length(planned->values.group_equal);
+	int			count = list_nth_int(planned->counts, i);
+	List	   *aggregates = NIL;
+
+	for (int j = 0; j < i; j++)
+		first += list_nth_int(planned->counts, j);
+	for (int j = first; j < first + count; j++)
+		aggregates = lappend(aggregates,
+							 list_nth_node(TargetEntry, scan->custom_scan_tlist,
+										   j)->expr);
+	return aggregates;
+}
+
+/* Returns the columns by which a further order sorts. */
+static const SortColumn *
+columns_of_order(const GpuSortAggregateState *state,
+				 const AggregatedOrder *order)
+{
+	const ParallelSort *sort = &state->sort;
+	SortColumn *columns = palloc(sort->ncolumns * sizeof(SortColumn));
+
+	memcpy(columns, sort->columns, sort->ncolumns * sizeof(SortColumn));
+	columns[sort->ncolumns - 1] = (SortColumn)
+	{
+		.attno = state->ngroup_columns + 1,
+			.sort_operator = order->clause->sortop,
+			.collation = order->collation,
+			.nulls_first = order->clause->nulls_first
+	};
+	return columns;
+}
+
+/* Begins the sort of a further order. */
+static void
+init_beside(GpuSortAggregateState *state, SortBeside *beside,
+			const AggregatedOrder *planned, Oid cast)
+{
+	CustomScanState *node = &state->sort.css;
+	AttrNumber	value = state->ngroup_columns + planned->column + 1;
+
+	beside->left_out_null = state->ngroup_columns == 0 ? value : 0;
+	beside->maker = value_row_maker(node, state->ngroup_columns, value, cast,
+									&beside->descriptor);
+	if (planned->clause == NULL)
+		return;
+	beside->columns = columns_of_order(state, planned);
+	beside->ncolumns = state->sort.ncolumns;
+}
+
+/* Begins the sort of the first order. */
+static void
+init_first(GpuSortAggregateState *state, const AggregatedOrder *planned,
+		   Oid cast)
+{
+	ParallelSort *sort = &state->sort;
+	AttrNumber	value = state->ngroup_columns + planned->column + 1;
+
+	if (state->ngroup_columns == 0)
+		sort->left_out_null = value;
+	/* without a cast the only value comes as it is sorted */
+	if (state->norders > 1 || OidIsValid(cast))
+		sort->maker = value_row_maker(&sort->css, state->ngroup_columns, value,
+									  cast, &sort->descriptor);
+}
+
+/* Sets what an order has to know of its values. */
+static void
+init_values(GpuSortAggregateState *state, ValueOrder *order,
+			const AggregatedOrder *planned, TupleDesc descriptor)
+{
+	EState	   *estate = state->sort.css.ss.ps.state;
+	Form_pg_attribute value;
+
+	order->sort = &state->sort;
+	order->column = state->ngroup_columns + 1;
+	value = TupleDescAttr(descriptor, order->column - 1);
+	order->length = value->attlen;
+	order->by_value = value->attbyval;
+	order->collation = planned->collation;
+	if (planned->clause != NULL)
+		fmgr_info(get_opcode(planned->clause->eqop), &order->equal);
+	order->row = ExecInitExtraTupleSlot(estate, descriptor,
+										&TTSOpsMinimalTuple);
+	if (order->beside == NULL)
+		state->sort.row = order->row;
+	else
+		order->beside->row = order->row;
+	if (state->ngroup_columns > 0 && order->aggregates.looks_up)
+		order->values = value_buffer_create(estate, descriptor, order->column);
+}
+
 /*
- * Begins the aggregates.  Their fractions are all expressions of the plan, but
- * for the count of a limit, which is the first.
+ * Lets the sort of a further order leave out all but one of equal values, if
+ * only the number of different ones is wanted.
  */
 static void
-init_aggregates(GpuSortAggregateState *state)
+limit_beside(GpuSortAggregateState *state, SortBeside *beside,
+			 const AggregatedOrder *planned, const List *aggregates)
 {
-	PlanState  *node = &state->sort.css.ss.ps;
-	const CustomScan *scan = (const CustomScan *) node->plan;
-	List	   *aggregates = NIL;
-	ListCell   *cell;
+	PlannedGroupLimit limit;
 
-	for_each_from(cell, scan->custom_scan_tlist, state->ngroup_columns)
-		aggregates = lappend(aggregates, lfirst_node(TargetEntry, cell)->expr);
-	value_aggregates_begin(&state->aggregates, node, aggregates,
-						   list_copy_tail(scan->custom_exprs,
-										  node_has_limit(&state->sort.limit) ? 1 : 0));
+	if (planned->clause == NULL || state->ngroup_columns > 0 ||
+		!only_counts(aggregates))
+		return;
+	limit = planned_limit_to_one(list_make1_oid(planned->clause->eqop));
+	node_limit_set(&beside->limit, &limit);
+	node_limit_begin(&beside->limit, &state->sort.css);
+}
+
+/*
+ * Begins the orders.  The fractions are all expressions of the plan, but for
+ * the count of the first sort's limit, which is the first.
+ */
+static void
+init_orders(GpuSortAggregateState *state)
+{
+	ParallelSort *sort = &state->sort;
+	const CustomScan *scan = (const CustomScan *) sort->css.ss.ps.plan;
+	PlannedAggregate planned = read_aggregate(scan);
+	List	   *fractions = list_copy_tail(scan->custom_exprs,
+										   node_has_limit(&sort->limit) ? 1 : 0);
+
+	state->orders = palloc0(state->norders * sizeof(ValueOrder));
+	sort->nbeside = state->norders - 1;
+	sort->beside = palloc0(sort->nbeside * sizeof(SortBeside));
+	for (int i = 0; i < state->norders; i++)
+	{
+		ValueOrder *order = &state->orders[i];
+		SortBeside *beside = i > 0 ? &sort->beside[i - 1] : NULL;
+		AggregatedOrder planned_one = planned_order(&planned, i);
+		Oid			cast = list_nth_oid(planned.casts, i);
+		List	   *aggregates = aggregates_of_order(scan, &planned, i);
+
+		if (OidIsValid(cast))
+			check_execution(cast, GetUserId(), OBJECT_FUNCTION);
+		fractions = value_aggregates_begin(&order->aggregates,
+										   &sort->css.ss.ps, aggregates,
+										   fractions);
+		order->beside = beside;
+		if (beside == NULL)
+			init_first(state, &planned_one, cast);
+		else
+		{
+			init_beside(state, beside, &planned_one, cast);
+			limit_beside(state, beside, &planned_one, aggregates);
+		}
+		init_values(state, order, &planned_one,
+					beside == NULL ? sort->descriptor : beside->descriptor);
+	}
 }
 
 /* Prepares the comparison of groups, and a place for the values of a group. */
@@ -313,210 +532,31 @@ init_groups(GpuSortAggregateState *state, EState *estate, TupleDesc descriptor)
 											   &node->ss.ps);
 	state->group = ExecInitExtraTupleSlot(estate, descriptor,
 										  &TTSOpsMinimalTuple);
-	if (state->aggregates.looks_up)
-		state->values = value_buffer_create(estate, descriptor,
-											state->value_column);
 }
 
 static void
 begin_aggregate(CustomScanState *node, EState *estate, int eflags)
 {
 	GpuSortAggregateState *state = (GpuSortAggregateState *) node;
-	TupleDesc	descriptor;
-	Form_pg_attribute value;
 
 	parallel_sort_begin(node, estate, eflags);
-	if (OidIsValid(state->cast))
-	{
-		check_execution(state->cast, GetUserId(), OBJECT_FUNCTION);
-		value_cast_begin(&state->sort, estate);
-	}
-	descriptor = state->sort.descriptor;
-	value = TupleDescAttr(descriptor, state->value_column - 1);
-	state->value_length = value->attlen;
-	state->value_by_value = value->attbyval;
-	state->sort.row = ExecInitExtraTupleSlot(estate, descriptor,
-											 &TTSOpsMinimalTuple);
 	state->result_memory = AllocSetContextCreate(estate->es_query_cxt,
 												 "gpusort aggregates",
 												 ALLOCSET_SMALL_SIZES);
-	init_aggregates(state);
+	init_orders(state);
 	if (state->ngroup_columns > 0)
-		init_groups(state, estate, descriptor);
-}
-
-/* Returns the value of the present row. */
-static inline Datum
-current_value(const GpuSortAggregateState *state, bool *isnull)
-{
-	return slot_getattr(state->sort.row, state->value_column, isnull);
-}
-
-static Datum
-copy_value(const GpuSortAggregateState *state, Datum value)
-{
-	return datumCopy(value, state->value_by_value, state->value_length);
-}
-
-/* A count of different values that ascend. */
-typedef struct ValueCount
-{
-	uint64		ndistinct;
-	Datum		last;			/* a copy of the last value */
-} ValueCount;
-
-/* Counts a value that is not less than the values before it. */
-static inline void
-count_value(GpuSortAggregateState *state, ValueCount *count, Datum value)
-{
-	ExprContext *context = state->sort.css.ss.ps.ps_ExprContext;
-	Oid			collation = state->sort.columns[state->sort.ncolumns - 1].collation;
-
-	if (count->ndistinct > 0)
-	{
-		MemoryContext caller_context =
-			MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
-		bool		is_equal = DatumGetBool(FunctionCall2Coll(&state->equal, collation,
-															  count->last, value));
-
-		MemoryContextSwitchTo(caller_context);
-		ResetExprContext(context);
-		if (is_equal)
-			return;
-		if (!state->value_by_value)
-			pfree(DatumGetPointer(count->last));
-	}
-	count->last = copy_value(state, value);
-	count->ndistinct++;
+		init_groups(state, estate, state->sort.descriptor);
 }
 
 /*
- * Counts the different values among those that this process has still to emit.
- */
-static uint64
-count_values(GpuSortAggregateState *state)
-{
-	ValueCount	count = {0};
-	bool		isnull;
-
-	while (parallel_sort_next(&state->sort))
-	{
-		CHECK_FOR_INTERRUPTS();
-		count_value(state, &count, current_value(state, &isnull));
-	}
-	return count.ndistinct;
-}
-
-/*
- * Fetches the wanted values, which are listed in ascending positions, and
- * counts different values if need be.
- */
-static uint64
-fetch_values(GpuSortAggregateState *state, List *wanted)
-{
-	ValueCount	count = {0};
-	uint64		position = 0;
-	ListCell   *cell = list_head(wanted);
-
-	while (cell != NULL || state->aggregates.counts_distinct)
-	{
-		Datum		value;
-		Datum		copy = (Datum) 0;
-		bool		is_copied = false;
-		bool		isnull;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!state->aggregates.counts_distinct)
-		{
-			uint64		next = ((WantedValue *) lfirst(cell))->position;
-
-			row_sort_skip(state->sort.sort, next - position);
-			position = next;
-		}
-		if (!parallel_sort_next(&state->sort))
-			break;
-		value = current_value(state, &isnull);
-		if (state->aggregates.counts_distinct)
-			count_value(state, &count, value);
-		for (; cell != NULL; cell = lnext(wanted, cell))
-		{
-			WantedValue *one = lfirst(cell);
-
-			if (one->position != position)
-				break;
-			if (!is_copied)
-				copy = copy_value(state, value);
-			is_copied = true;
-			one->value = copy;
-		}
-		position++;
-	}
-	if (cell != NULL)
-		elog(ERROR, "fewer rows were sorted than put");
-	return count.ndistinct;
-}
-
-/*
- * Finds what the aggregates need in the values of all rows that this process
- * has.  Returns false if another process emits the result.
- */
-static bool
-take_values(GpuSortAggregateState *state, ValueCounts *counts)
-{
-	ParallelSort *sort = &state->sort;
-
-	counts->nrows = parallel_sort_rows(sort);
-	counts->nvalues = counts->nrows - parallel_sort_nulls(sort);
-	if (sort->parts != NULL)
-	{
-		counts->ndistinct = count_values(state);
-		return parallel_sort_is_last(sort, &counts->ndistinct);
-	}
-	if (sort->sort == NULL)
-		return false;
-	if (!node_has_limit(&sort->limit))
-		counts->ndistinct = fetch_values(state,
-										 value_aggregates_wanted(&state->aggregates,
-																 counts->nvalues));
-	else if (!row_sort_count_groups(sort->sort, &counts->ndistinct))
-		counts->ndistinct = count_values(state);
-	return true;
-}
-
-/* Takes the value of the present row, which is in the present group. */
-static void
-take_group_value(GpuSortAggregateState *state, ValueCounts *counts,
-				 ValueCount *distinct)
-{
-	bool		isnull;
-	Datum		value = current_value(state, &isnull);
-
-	counts->nrows++;
-	if (isnull)
-		return;
-	counts->nvalues++;
-	if (state->values != NULL)
-		value_buffer_add(state->values, value);
-	if (state->aggregates.counts_distinct)
-	{
-		MemoryContext caller_context =
-			MemoryContextSwitchTo(state->result_memory);
-
-		count_value(state, distinct, value);
-		MemoryContextSwitchTo(caller_context);
-	}
-}
-
-/*
- * Returns whether the present group and the present row have the same datums
- * as columns of the group.  Then these are equal, as mostly in a large group,
- * and no operator has to be called.
+ * Returns whether the present group and this row have the same datums as
+ * columns of the group.  Then these are equal, as mostly in a large group, and
+ * no operator has to be called.
  */
 static inline bool
-has_same_datums(const GpuSortAggregateState *state)
+has_same_datums(const GpuSortAggregateState *state, TupleTableSlot *row)
 {
 	TupleTableSlot *group = state->group;
-	TupleTableSlot *row = state->sort.row;
 
 	if (!state->groups_by_value)
 		return false;
@@ -529,108 +569,141 @@ has_same_datums(const GpuSortAggregateState *state)
 	return true;
 }
 
-/* Returns whether the present row is in the present group. */
+/* Returns whether this row is in the present group. */
 static bool
-is_same_group(GpuSortAggregateState *state)
+is_same_group(GpuSortAggregateState *state, TupleTableSlot *row)
 {
 	ExprContext *context = state->sort.css.ss.ps.ps_ExprContext;
 
-	if (has_same_datums(state))
+	if (has_same_datums(state, row))
 		return true;
-	context->ecxt_innertuple = state->sort.row;
+	context->ecxt_innertuple = row;
 	context->ecxt_outertuple = state->group;
 	return ExecQualAndReset(state->same_group, context);
 }
 
 /*
- * Takes all rows of the next group, which begins with the present row.
- * Returns false if this process has no more rows.
+ * Takes an order's rows of the present group, which begin with the order's
+ * present row.
  */
-static bool
-take_group(GpuSortAggregateState *state, ValueCounts *counts)
+static void
+take_group_of_order(GpuSortAggregateState *state, ValueOrder *order)
 {
-	ParallelSort *sort = &state->sort;
-	ValueCount	distinct = {0};
-
-	if (TupIsNull(sort->row))
-		return false;
-	ExecCopySlot(state->group, sort->row);
+	value_order_begin(order);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		take_group_value(state, counts, &distinct);
-	} while (parallel_sort_next(sort) && is_same_group(state));
-	counts->ndistinct = distinct.ndistinct;
+		value_order_take(order, state->result_memory);
+	} while (value_order_next(order) && is_same_group(state, order->row));
+}
+
+/*
+ * Takes all rows of the next group, which begins with the present row of each
+ * order.  Returns false if this process has no more rows.
+ */
+static bool
+take_group(GpuSortAggregateState *state)
+{
+	if (TupIsNull(state->orders[0].row))
+		return false;
+	ExecCopySlot(state->group, state->orders[0].row);
+	take_group_of_order(state, &state->orders[0]);
+	for (int i = 1; i < state->norders; i++)
+	{
+		ValueOrder *order = &state->orders[i];
+
+		if (TupIsNull(order->row) || !is_same_group(state, order->row))
+			elog(ERROR, "sorts of the same rows have different groups");
+		take_group_of_order(state, order);
+	}
 	return true;
 }
 
-/* Finds the wanted values of a group. */
+/* Finds the wanted values of the present group. */
 static void
-find_group_values(GpuSortAggregateState *state, uint64 nvalues)
+complete_group(GpuSortAggregateState *state)
 {
-	ListCell   *cell;
+	for (int i = 0; i < state->norders; i++)
+		value_order_complete(&state->orders[i]);
+}
 
-	foreach(cell, value_aggregates_wanted(&state->aggregates, nvalues))
-	{
-		WantedValue *one = lfirst(cell);
-
-		one->value = copy_value(state, value_buffer_get(state->values,
-														one->position));
-	}
-	if (state->values != NULL)
-		value_buffer_reset(state->values);
+/*
+ * Finds what the aggregates need in the values of all rows that this process
+ * has.  Returns false if another process emits the result.
+ */
+static bool
+take_all(GpuSortAggregateState *state)
+{
+	for (int i = 0; i < state->norders; i++)
+		if (!value_order_take_all(&state->orders[i]))
+			return false;
+	return true;
 }
 
 /*
  * Stores the columns of the present group and the results in the node's slot.
  */
 static void
-store_results(GpuSortAggregateState *state, const ValueCounts *counts)
+store_results(GpuSortAggregateState *state)
 {
 	TupleTableSlot *slot = state->sort.css.ss.ss_ScanTupleSlot;
-	int			ngroup_columns = state->ngroup_columns;
+	int			column;
 
 	ExecClearTuple(slot);
-	for (int i = 0; i < ngroup_columns; i++)
-		slot->tts_values[i] = slot_getattr(state->group, i + 1,
-										   &slot->tts_isnull[i]);
-	value_aggregates_results(&state->aggregates, counts,
-							 slot->tts_values + ngroup_columns,
-							 slot->tts_isnull + ngroup_columns);
+	for (column = 0; column < state->ngroup_columns; column++)
+		slot->tts_values[column] = slot_getattr(state->group, column + 1,
+												&slot->tts_isnull[column]);
+	for (int i = 0; i < state->norders; i++)
+	{
+		const ValueOrder *order = &state->orders[i];
+
+		value_aggregates_results(&order->aggregates, &order->counts,
+								 slot->tts_values + column,
+								 slot->tts_isnull + column);
+		column += order->aggregates.count;
+	}
 	ExecStoreVirtualTuple(slot);
+}
+
+/* Sorts, unless that is done, and fetches the first row of each order. */
+static void
+get_ready(GpuSortAggregateState *state)
+{
+	if (state->sort.ready)
+		return;
+	shared_count(STAT_AGGREGATES, 1);
+	/* the child and the sorts allocate in contexts of their own */
+	parallel_sort_get_ready(&state->sort);
+	if (state->ngroup_columns == 0)
+		return;
+	for (int i = 0; i < state->norders; i++)
+		(void) value_order_next(&state->orders[i]);
 }
 
 /* Makes the next row to emit; false if this process emits no more. */
 static bool
 make_row(GpuSortAggregateState *state)
 {
-	ParallelSort *sort = &state->sort;
-	bool		is_first = !sort->ready;
 	bool		has_groups = state->ngroup_columns > 0;
 	MemoryContext caller_context;
-	ValueCounts counts = {0};
-	bool		is_made;
+	bool		is_made = true;
 
 	/* without groups there is one row */
-	if (!is_first && !has_groups)
+	if (state->sort.ready && !has_groups)
 		return false;
-	if (is_first)
-		shared_count(STAT_AGGREGATES, 1);
-	/* the child and the sort allocate in contexts of their own */
-	parallel_sort_get_ready(sort);
-	if (is_first && has_groups)
-		(void) parallel_sort_next(sort);
-	ExecClearTuple(sort->css.ss.ss_ScanTupleSlot);
+	get_ready(state);
+	ExecClearTuple(state->sort.css.ss.ss_ScanTupleSlot);
 	MemoryContextReset(state->result_memory);
-	if (has_groups && !take_group(state, &counts))
+	if (has_groups && !take_group(state))
 		return false;
 
 	caller_context = MemoryContextSwitchTo(state->result_memory);
 	if (has_groups)
-		find_group_values(state, counts.nvalues);
-	is_made = has_groups || take_values(state, &counts);
+		complete_group(state);
+	else
+		is_made = take_all(state);
 	if (is_made)
-		store_results(state, &counts);
+		store_results(state);
 	MemoryContextSwitchTo(caller_context);
 	return is_made;
 }
@@ -653,31 +726,71 @@ exec_aggregate(CustomScanState *node)
 	return ExecClearTuple(plan->ps_ResultTupleSlot);
 }
 
+/* Returns the columns of an order's rows, as expressions for EXPLAIN. */
+static List *
+columns_to_explain(CustomScan *scan, const PlannedAggregate *planned, int i)
+{
+	int			ngroup_columns = list_length(planned->values.group_equal);
+	List	   *columns = NIL;
+
+	for (int j = 0; j < ngroup_columns; j++)
+		columns = lappend(columns, makeTargetEntry(child_column(scan, j), j + 1,
+												   NULL, false));
+	/* the sorted value is no column of the node */
+	return lappend(columns, makeTargetEntry(value_of_order(scan, planned, i),
+											ngroup_columns + 1, NULL, false));
+}
+
+static void
+explain_columns(const char *name, const GpuSortAggregateState *state,
+				List *target_list, const SortColumn *columns, int ncolumns,
+				List *ancestors, ExplainState *es)
+{
+	ExplainPropertyList(name,
+						explain_sort_describe_keys(state->sort.css.ss.ps.plan,
+												   target_list, columns, ncolumns,
+												   ancestors, es),
+						es);
+}
+
+/* Shows the sort of a further order. */
+static void
+explain_beside(const GpuSortAggregateState *state, int i, List *target_list,
+			   List *ancestors, ExplainState *es)
+{
+	const SortBeside *beside = &state->sort.beside[i - 1];
+
+	ExplainOpenGroup("Sort", NULL, true, es);
+	explain_columns("Sort Key", state, target_list, beside->columns,
+					beside->ncolumns, ancestors, es);
+	if (es->analyze && state->sort.report.sorted)
+		explain_sort_report(&beside->report, es);
+	ExplainCloseGroup("Sort", NULL, true, es);
+}
+
 static void
 explain_aggregate(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	const GpuSortAggregateState *state = (const GpuSortAggregateState *) node;
 	const ParallelSort *sort = &state->sort;
 	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
-	List	   *columns = NIL;
+	PlannedAggregate planned = read_aggregate(scan);
+	List	   *columns = columns_to_explain(scan, &planned, 0);
 
-	/* the sorted value is no column of the node */
-	for (int i = 0; i <= state->ngroup_columns; i++)
-		columns = lappend(columns, makeTargetEntry(sorted_column(scan, state->cast, i),
-												   i + 1, NULL, false));
-	ExplainPropertyList("Sort Key",
-						explain_sort_describe_keys(&scan->scan.plan, columns,
-												   sort->columns, sort->ncolumns,
-												   ancestors, es),
-						es);
+	explain_columns("Sort Key", state, columns, sort->columns, sort->ncolumns,
+					ancestors, es);
 	if (state->ngroup_columns > 0)
-		ExplainPropertyList("Group Key",
-							explain_sort_describe_keys(&scan->scan.plan, columns,
-													   sort->columns,
-													   sort->ngroup_columns,
-													   ancestors, es),
-							es);
+		explain_columns("Group Key", state, columns, sort->columns,
+						sort->ngroup_columns, ancestors, es);
 	parallel_sort_explain(sort, es);
+	if (state->norders == 1)
+		return;
+	ExplainOpenGroup("Further Sorts", "Further Sorts", false, es);
+	for (int i = 1; i < state->norders; i++)
+		if (sort->beside[i - 1].ncolumns > 0)
+			explain_beside(state, i, columns_to_explain(scan, &planned, i),
+						   ancestors, es);
+	ExplainCloseGroup("Further Sorts", "Further Sorts", false, es);
 }
 
 const CustomScanMethods aggregate_scan_methods = {

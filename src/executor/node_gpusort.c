@@ -289,11 +289,12 @@ begin_sort(GpuSortState *state)
 
 	if (state->last_was_small || choose(state, 1, bound) == SORT_NATIVELY)
 		sort = row_sort_begin_few(&state->emptied, descriptor, state->columns,
-								  state->ncolumns, rows, bound,
-								  state->random_access);
+								  state->ncolumns, gpusort_memory_limit(), rows,
+								  bound, state->random_access);
 	else
 		sort = row_sort_begin(descriptor, state->columns, state->ncolumns,
-							  rows, bound, state->random_access);
+							  gpusort_memory_limit(), rows, bound,
+							  state->random_access);
 	MemoryContextSwitchTo(caller_context);
 	return sort;
 }

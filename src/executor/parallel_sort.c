@@ -31,6 +31,9 @@
 #include "settings.h"
 #include "shared_state.h"
 
+/* The least memory of a sort, as for work_mem. */
+#define LEAST_MEMORY	(64 * 1024)
+
 /* The state that participants share.  The TeamShared lies behind it. */
 struct SharedSort
 {
@@ -95,6 +98,17 @@ parallel_sort_init_result(ParallelSort *sort)
 	}
 }
 
+/* Puts a row of the child into a further sort. */
+static inline void
+put_beside(SortBeside *beside, TupleTableSlot *row)
+{
+	if (beside->left_out_null != 0 &&
+		slot_attisnull(row, beside->left_out_null))
+		beside->nnulls++;
+	else if (beside->sort != NULL)
+		row_sort_put(beside->sort, beside->maker->make(beside->maker, row));
+}
+
 /* Returns the next row to be sorted; NULL if there is none. */
 static inline TupleTableSlot *
 next_row(ParallelSort *sort, PlanState *child)
@@ -106,11 +120,75 @@ next_row(ParallelSort *sort, PlanState *child)
 		if (TupIsNull(slot))
 			return NULL;
 		sort->nrows++;
-		if (!sort->leaves_out_nulls ||
-			!slot_attisnull(slot, sort->columns[0].attno))
-			return sort->make_row == NULL ? slot : sort->make_row(sort, slot);
+		for (int i = 0; i < sort->nbeside; i++)
+			put_beside(&sort->beside[i], slot);
+		if (sort->left_out_null == 0 ||
+			!slot_attisnull(slot, sort->left_out_null))
+			return sort->maker == NULL ? slot :
+				sort->maker->make(sort->maker, slot);
 		sort->nnulls++;
 	}
+}
+
+/* Returns the memory of each sort: all of them together have that of one. */
+static Size
+memory_of_each(const ParallelSort *sort)
+{
+	int			nsorts = 1;
+
+	for (int i = 0; i < sort->nbeside; i++)
+		nsorts += sort->beside[i].ncolumns > 0;
+	return Max(gpusort_memory_limit() / nsorts, LEAST_MEMORY);
+}
+
+/* Begins a sort in this process alone. */
+static RowSort *
+begin_sort(const ParallelSort *sort, RowSort **emptied, TupleDesc descriptor,
+		   const SortColumn *columns, int ncolumns, NodeLimit *limit)
+{
+	const PlanState *child = outerPlanState(sort);
+	double		rows = child->plan->plan_rows;
+	Size		memory = memory_of_each(sort);
+	RowSort    *begun;
+	MemoryContext caller_context =
+		MemoryContextSwitchTo(child->state->es_query_cxt);
+
+	if (sort->last_was_small)
+		begun = row_sort_begin_few(emptied, descriptor, columns, ncolumns,
+								   memory, rows, NO_BOUND,
+								   sort->random_access);
+	else
+		begun = row_sort_begin(descriptor, columns, ncolumns, memory, rows,
+							   NO_BOUND, sort->random_access);
+	MemoryContextSwitchTo(caller_context);
+	row_sort_limit_groups(begun, node_limit_of_sort(limit));
+	return begun;
+}
+
+/* Begins the further sorts. */
+static void
+begin_beside(ParallelSort *sort)
+{
+	for (int i = 0; i < sort->nbeside; i++)
+	{
+		SortBeside *beside = &sort->beside[i];
+
+		if (beside->ncolumns > 0)
+			beside->sort = begin_sort(sort, &beside->emptied,
+									  beside->descriptor, beside->columns,
+									  beside->ncolumns, &beside->limit);
+	}
+}
+
+/* Sorts a further sort's rows. */
+static void
+perform_beside(const ParallelSort *sort, SortBeside *beside)
+{
+	if (beside->sort == NULL)
+		return;
+	row_sort_perform(beside->sort);
+	if (sort->css.ss.ps.instrument != NULL)
+		row_sort_report(beside->sort, &beside->report);
 }
 
 /* Sorts the rows of a process that has no others beside it. */
@@ -119,26 +197,17 @@ sort_alone(ParallelSort *sort)
 {
 	PlanState  *child = outerPlanState(sort);
 	TupleTableSlot *slot;
-	MemoryContext caller_context =
-		MemoryContextSwitchTo(child->state->es_query_cxt);
 
-	if (sort->last_was_small)
-		sort->sort = row_sort_begin_few(&sort->emptied,
-										sort->descriptor,
-										sort->columns, sort->ncolumns,
-										child->plan->plan_rows, NO_BOUND,
-										sort->random_access);
-	else
-		sort->sort = row_sort_begin(sort->descriptor, sort->columns,
-									sort->ncolumns, child->plan->plan_rows,
-									NO_BOUND, sort->random_access);
-	MemoryContextSwitchTo(caller_context);
-	row_sort_limit_groups(sort->sort, node_limit_of_sort(&sort->limit));
+	sort->sort = begin_sort(sort, &sort->emptied, sort->descriptor,
+							sort->columns, sort->ncolumns, &sort->limit);
 	row_sort_keep_starts(sort->sort, sort->nstart_columns);
+	begin_beside(sort);
 	while ((slot = next_row(sort, child)) != NULL)
 		row_sort_put(sort->sort, slot);
 	sort->last_was_small = sort->nrows < gpusort_min_rows;
 	row_sort_perform(sort->sort);
+	for (int i = 0; i < sort->nbeside; i++)
+		perform_beside(sort, &sort->beside[i]);
 	if (sort->css.ss.ps.instrument == NULL)
 		return;
 	row_sort_report(sort->sort, &sort->report.sort);
@@ -315,6 +384,17 @@ parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups)
 	return true;
 }
 
+/* Forgets the rows of a further sort. */
+static void
+forget_beside(SortBeside *beside)
+{
+	ExecClearTuple(beside->row);
+	if (beside->sort != NULL)
+		row_sort_empty(beside->sort, &beside->emptied);
+	beside->sort = NULL;
+	beside->nnulls = 0;
+}
+
 /* Forgets all rows that this process has, and the row emitted last. */
 static void
 forget_rows(ParallelSort *sort)
@@ -326,6 +406,8 @@ forget_rows(ParallelSort *sort)
 		part_reader_end(sort->parts);
 	if (sort->sort != NULL)
 		row_sort_empty(sort->sort, &sort->emptied);
+	for (int i = 0; i < sort->nbeside; i++)
+		forget_beside(&sort->beside[i]);
 	if (sort->team != NULL)
 		team_leave(sort->team);
 	sort->parts = NULL;
@@ -346,6 +428,9 @@ parallel_sort_end(CustomScanState *node)
 	forget_rows(sort);
 	if (sort->emptied != NULL)
 		row_sort_end(sort->emptied);
+	for (int i = 0; i < sort->nbeside; i++)
+		if (sort->beside[i].emptied != NULL)
+			row_sort_end(sort->beside[i].emptied);
 	ExecEndNode(outerPlanState(node));
 }
 

@@ -40,16 +40,38 @@ typedef struct ParallelSortReport
 	uint64		most_rows;		/* most rows that one participant has emitted */
 } ParallelSortReport;
 
-typedef struct ParallelSort ParallelSort;
+/* Makes the row to be sorted from a row of the child. */
+typedef struct RowMaker RowMaker;
+struct RowMaker
+{
+	TupleTableSlot *(*make) (RowMaker *maker, TupleTableSlot *row);
+};
 
-/* A function that makes the row to be sorted from a row of the child. */
-typedef TupleTableSlot *(*SortedRow) (ParallelSort *sort, TupleTableSlot *row);
+/* A further sort, of other columns of the same rows, in a single process. */
+typedef struct SortBeside
+{
+	/* set by the node */
+	const SortColumn *columns;
+	int			ncolumns;		/* 0: rows are only counted, and not sorted */
+	NodeLimit	limit;			/* limits the rows of each group */
+	AttrNumber	left_out_null;	/* column of the child: rows in which it is
+								 * NULL are left out; 0: none are */
+	RowMaker   *maker;			/* makes the rows that are sorted */
+	TupleDesc	descriptor;		/* columns of these rows */
+	TupleTableSlot *row;		/* present row, in a slot for minimal tuples */
+
+	/* once rows can be emitted */
+	RowSort    *sort;
+	RowSort    *emptied;		/* earlier sort of few rows, or NULL */
+	uint64		nnulls;			/* rows that were left out, as NULLs */
+	RowSortReport report;		/* report, for EXPLAIN */
+} SortBeside;
 
 /*
  * The state of a node that sorts its child's rows; the node's own state begins
  * with it.
  */
-struct ParallelSort
+typedef struct ParallelSort
 {
 	CustomScanState css;		/* must be first */
 
@@ -64,12 +86,14 @@ struct ParallelSort
 	bool		random_access;	/* rows may be fetched again, if a single
 								 * process sorts */
 	SortEmission emission;
-	bool		leaves_out_nulls;	/* rows whose first column is NULL are
-									 * left out */
-	SortedRow	make_row;		/* makes the rows that are sorted; NULL: the
+	AttrNumber	left_out_null;	/* column of the child: rows in which it is
+								 * NULL are left out; 0: none are */
+	RowMaker   *maker;			/* makes the rows that are sorted; NULL: the
 								 * child's rows are sorted */
-	TupleTableSlot *made_row;	/* slot for make_row */
 	TupleDesc	descriptor;		/* columns of the rows that are sorted */
+	SortBeside *beside;			/* further sorts; none if several processes
+								 * sort */
+	int			nbeside;
 	TupleTableSlot *row;		/* present row, in a slot for minimal tuples */
 
 	/* once rows can be emitted: by a sort, or by parts, or there are none */
@@ -88,7 +112,7 @@ struct ParallelSort
 	SharedSort *shared;			/* shared state; NULL in a single process */
 	ParallelContext *context;	/* parallel context, in the leader */
 	ParallelSortReport report;
-};
+} ParallelSort;
 
 /*
  * Begins the node and its child.  The slot of the present row has to be made

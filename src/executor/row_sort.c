@@ -255,14 +255,15 @@ row_sort_is_of_values(TupleDesc descriptor, int ncolumns)
 
 RowSort *
 row_sort_begin(TupleDesc descriptor, const SortColumn *columns, int ncolumns,
-			   double expected_rows, double bound, bool random_access)
+			   Size memory, double expected_rows, double bound,
+			   bool random_access)
 {
 	RowSort    *sort = create_sort(descriptor, columns, ncolumns, bound,
 								   random_access);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->context);
 
 	begin_progress(sort, expected_rows, true);
-	sort->native_limit = gpusort_memory_limit();
+	sort->native_limit = memory;
 	sort->keeps_values = row_sort_is_of_values(descriptor, ncolumns);
 	begin_by_keys(sort, expected_rows);
 	/* estimates are not so good that twice as many would be unexpected */
@@ -322,15 +323,15 @@ begin_again(RowSort *sort, double expected_rows)
 
 RowSort *
 row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
-				   const SortColumn *columns, int ncolumns, double expected_rows,
-				   double bound, bool random_access)
+				   const SortColumn *columns, int ncolumns, Size memory,
+				   double expected_rows, double bound, bool random_access)
 {
 	RowSort    *sort = *emptied;
 	MemoryContext caller_context;
 
 	*emptied = NULL;
 	if (sort != NULL && sort->bound == bound &&
-		sort->native_limit == gpusort_memory_limit())
+		sort->native_limit == memory)
 	{
 		begin_again(sort, expected_rows);
 		return sort;
@@ -342,7 +343,7 @@ row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 	begin_progress(sort, expected_rows, false);
 	caller_context = MemoryContextSwitchTo(sort->context);
 	sort->of_few = true;
-	sort->native_limit = gpusort_memory_limit();
+	sort->native_limit = memory;
 	fall_back(sort, FEW_ROWS);
 	MemoryContextSwitchTo(caller_context);
 	return sort;

@@ -49,15 +49,16 @@ typedef struct RowSortReport
 } RowSortReport;
 
 /*
- * Begins a sort of rows of this descriptor, in the memory that
- * gpusort_memory_limit() allows.  The descriptor and the columns must stay.
+ * Begins a sort of rows of this descriptor, in this much memory in bytes.  The
+ * descriptor and the columns must stay.
  * Rows can be fetched backward or again only with random_access.  Only the
  * first "bound" rows can be fetched; NO_BOUND: all rows.  Allocates in a child
  * of the current memory context.
  */
 extern RowSort *row_sort_begin(TupleDesc descriptor, const SortColumn *columns,
-							   int ncolumns, double expected_rows,
-							   double bound, bool random_access);
+							   int ncolumns, Size memory,
+							   double expected_rows, double bound,
+							   bool random_access);
 
 /*
  * Begins a sort of few rows, which core's sort does from the beginning.
@@ -67,8 +68,8 @@ extern RowSort *row_sort_begin(TupleDesc descriptor, const SortColumn *columns,
  */
 extern RowSort *row_sort_begin_few(RowSort **emptied, TupleDesc descriptor,
 								   const SortColumn *columns, int ncolumns,
-								   double expected_rows, double bound,
-								   bool random_access);
+								   Size memory, double expected_rows,
+								   double bound, bool random_access);
 
 /*
  * row_sort_of_team() makes the order of the rows of a team, in the collector,

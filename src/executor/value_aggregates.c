@@ -133,11 +133,11 @@ check_permission(const Aggref *aggregate)
 	check_execution(value_aggregate_final(aggregate), owner, OBJECT_FUNCTION);
 }
 
-void
+List *
 value_aggregates_begin(ValueAggregates *all, PlanState *node,
 					   const List *aggregates, const List *fractions)
 {
-	ListCell   *fraction = list_head(fractions);
+	int			npercentiles = 0;
 	ListCell   *cell;
 
 	all->aggregates = palloc0(list_length(aggregates) * sizeof(ValueAggregate));
@@ -153,10 +153,10 @@ value_aggregates_begin(ValueAggregates *all, PlanState *node,
 		all->counts_distinct |= one->kind == COUNT_DISTINCT_VALUES;
 		if (one->kind != PERCENTILE && one->kind != PERCENTILE_ARRAY)
 			continue;
-		one->fraction = ExecInitExpr(lfirst(fraction), node);
-		fraction = lnext(fractions, fraction);
+		one->fraction = ExecInitExpr(list_nth(fractions, npercentiles++), node);
 		all->looks_up = true;
 	}
+	return list_copy_tail(fractions, npercentiles);
 }
 
 /*

@@ -51,7 +51,7 @@ typedef struct ValueCounts
 /* An aggregate that a node computes. */
 typedef struct ValueAggregate ValueAggregate;
 
-/* The aggregates of a node, all of the same values. */
+/* Aggregates of the same values. */
 typedef struct ValueAggregates
 {
 	ValueAggregate *aggregates;
@@ -62,14 +62,15 @@ typedef struct ValueAggregates
 } ValueAggregates;
 
 /*
- * Begins the aggregates of a node.  "fractions" has an expression for each
- * percentile: its fraction, or its array of fractions.  Raises an error where
- * core's Agg does: if the user may not call an aggregate, or if the owner of
- * an aggregate may not call the aggregate's functions.
+ * Begins the aggregates of a node.  "fractions" begins with an expression for
+ * each percentile: its fraction, or its array of fractions.  Returns the other
+ * fractions.  Raises an error where core's Agg does: if the user may not call an
+ * aggregate, or if the owner of an aggregate may not call the aggregate's
+ * functions.
  */
-extern void value_aggregates_begin(ValueAggregates *all, PlanState *node,
-								   const List *aggregates,
-								   const List *fractions);
+extern List *value_aggregates_begin(ValueAggregates *all, PlanState *node,
+									const List *aggregates,
+									const List *fractions);
 
 /*
  * Returns the values that percentiles need of a group, which has nvalues

@@ -48,18 +48,17 @@ computes_columns(const Plan *plan)
 }
 
 Oid
-value_cast_take(Plan *child)
+value_cast_take(Plan *child, AttrNumber column)
 {
-	const TargetEntry *column = llast(child->targetlist);
-	const FuncExpr *call = (const FuncExpr *) column->expr;
-	TargetEntry *uncast;
+	const TargetEntry *entry = list_nth(child->targetlist, column - 1);
+	const FuncExpr *call = (const FuncExpr *) entry->expr;
 
 	if (!IsA(call, FuncExpr) || call->funcid != F_FLOAT8_NUMERIC ||
 		!computes_columns(child))
 		return InvalidOid;
-	uncast = makeTargetEntry(linitial(call->args), column->resno, NULL, false);
 	child->targetlist = list_copy(child->targetlist);
-	llast(child->targetlist) = uncast;
+	lfirst(list_nth_cell(child->targetlist, column - 1)) =
+		makeTargetEntry(linitial(call->args), column, NULL, false);
 	return call->funcid;
 }
 
@@ -73,9 +72,8 @@ value_cast_of(Oid function, Expr *value)
 
 /* Casts a numeric as core does, with an error if it is out of range. */
 static float8
-cast_as_core(ParallelSort *sort, Datum value)
+cast_as_core(Datum value, ExprContext *context)
 {
-	ExprContext *context = sort->css.ss.ps.ps_ExprContext;
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
 	float8		number = DatumGetFloat8(DirectFunctionCall1(numeric_float8, value));
@@ -85,32 +83,12 @@ cast_as_core(ParallelSort *sort, Datum value)
 	return number;
 }
 
-static TupleTableSlot *
-cast_row(ParallelSort *sort, TupleTableSlot *row)
+Datum
+value_cast_do(Datum value, ExprContext *context)
 {
-	TupleTableSlot *cast = sort->made_row;
-	int			last = cast->tts_tupleDescriptor->natts - 1;
-	float8		number = 0;
+	float8		number;
 
-	slot_getallattrs(row);
-	ExecClearTuple(cast);
-	memcpy(cast->tts_values, row->tts_values, (last + 1) * sizeof(Datum));
-	memcpy(cast->tts_isnull, row->tts_isnull, (last + 1) * sizeof(bool));
-	if (!cast->tts_isnull[last] &&
-		!numeric_as_float8(cast->tts_values[last], &number))
-		number = cast_as_core(sort, cast->tts_values[last]);
-	cast->tts_values[last] = Float8GetDatumFast(number);
-	return ExecStoreVirtualTuple(cast);
-}
-
-void
-value_cast_begin(ParallelSort *sort, EState *estate)
-{
-	sort->descriptor = CreateTupleDescCopy(sort->descriptor);
-	TupleDescInitEntry(sort->descriptor, sort->descriptor->natts, NULL,
-					   FLOAT8OID, -1, 0);
-	TupleDescFinalize(sort->descriptor);
-	sort->made_row = ExecInitExtraTupleSlot(estate, sort->descriptor,
-											&TTSOpsVirtual);
-	sort->make_row = cast_row;
+	if (!numeric_as_float8(value, &number))
+		number = cast_as_core(value, context);
+	return Float8GetDatumFast(number);
 }

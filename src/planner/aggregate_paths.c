@@ -391,8 +391,12 @@ aggregate_paths_add_partial_sparing(PlannerInfo *root, RelOptInfo *grouped,
 	return list_member_ptr(grouped->partial_pathlist, path);
 }
 
-bool
-aggregate_paths_are_presorted(const PlannerInfo *root)
+/*
+ * Does core sort the input by keys of aggregates behind those of the groups?
+ * Then these aggregates rely on it, and do not sort.
+ */
+static bool
+are_presorted(const PlannerInfo *root)
 {
 	return list_length(root->group_pathkeys) > NUM_GROUP_KEYS(root);
 }
@@ -408,7 +412,7 @@ aggregate_paths_order(PlannerInfo *root, RelOptInfo *input,
 	Path	   *sort;
 
 	*spared = 0;
-	if (root->numOrderedAggs == 0 || aggregate_paths_are_presorted(root) ||
+	if (root->numOrderedAggs == 0 || are_presorted(root) ||
 		root->parse->groupingSets != NIL || IS_OTHER_REL(grouped) ||
 		(extra->flags & GROUPING_CAN_USE_SORT) == 0 ||
 		cheapest->rows < gpusort_min_rows)

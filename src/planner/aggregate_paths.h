@@ -54,10 +54,4 @@ extern bool aggregate_paths_add_partial_sparing(PlannerInfo *root,
 												RelOptInfo *grouped,
 												Path *path, Cost spared);
 
-/*
- * Does core sort the input by keys of aggregates behind those of the groups?
- * Then these aggregates rely on it, and do not sort.
- */
-extern bool aggregate_paths_are_presorted(const PlannerInfo *root);
-
 #endif							/* GPUSORT_AGGREGATE_PATHS_H */

@@ -4,15 +4,16 @@
  *	  Paths for aggregates that follow from the places of sorted values.
  *
  * Percentiles and count(DISTINCT), of all rows or of each group, need only
- * one value of each row, and these values sorted; see node_aggregate.c.  The
+ * values of each row, and these sorted; see node_aggregate.c.  The
  * node takes the place of core's Agg, in one process or below a Gather:
  *
  *		GpuSortAggregate -> path of the input
  *		Gather -> GpuSortAggregate -> partial path of the input
  *
- * All aggregates of the query have to be of this kind, and of the same
- * values in the same order.  Beside them the query may have the numbers of
- * all rows and of all values, and the columns by which it groups.
+ * All aggregates of the query have to be of this kind.  Beside them the query
+ * may have the numbers of all rows and of all values, and the columns by which
+ * it groups.  If the aggregates have several values, or several orders of a
+ * value, the node does several sorts, in one process.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,21 +39,38 @@
 #include "planner/value_paths.h"
 #include "port/compat.h"
 
-/* The aggregates of a query, and their values. */
-typedef struct QueryAggregates
+/*
+ * The most orders of one query.  They share the memory of one sort, and planning
+ * takes some time for each.
+ */
+#define MOST_ORDERS		16
+
+/* Values in one order, and their aggregates. */
+typedef struct QueryOrder
 {
 	List	   *aggregates;		/* each once */
 	Expr	   *value;
-	const SortGroupClause *clause;	/* sort clause of the values; NULL if they
-									 * are not sorted */
+	int			column;			/* number of the value among all values */
+	SortGroupClause *clause;	/* sort clause of the values; NULL if they are
+								 * only counted */
 	List	   *pathkeys;
-	List	   *groups;			/* grouping expressions; NIL: all rows are one
-								 * group */
-	double		ngroups;
 	List	   *sort_keys;		/* pathkeys of the groups, and of the value */
 	int			nsorts;			/* sorts that core makes, of unsorted input */
+	bool		is_presorted;	/* core sorts its input so */
 	bool		counts_distinct;
 	bool		finds_percentiles;
+} QueryOrder;
+
+/* The aggregates of a query. */
+typedef struct QueryAggregates
+{
+	List	   *orders;			/* QueryOrders; those with a clause come first */
+	List	   *values;			/* values, all different */
+	List	   *row_counts;		/* aggregates that count rows */
+	List	   *groups;			/* grouping expressions; NIL: all rows are one
+								 * group */
+	List	   *group_keys;		/* their pathkeys */
+	double		ngroups;
 } QueryAggregates;
 
 /* Is an aggregate still made as core makes it, and not replaced? */
@@ -72,51 +90,110 @@ is_as_in_core(const PlannerInfo *root, const Aggref *aggregate)
 }
 
 /*
- * Notes the value of an aggregate; false if it differs from the others'
- * value.
+ * Returns the number of a value, or -1 if values of this kind are left to core.
  */
-static bool
+static int
 note_value(QueryAggregates *all, const Aggref *aggregate)
 {
-	const TargetEntry *argument;
+	Expr	   *value;
+	ListCell   *cell;
 
 	if (list_length(aggregate->args) != 1)
-		return false;
-	argument = linitial(aggregate->args);
-	if (all->value != NULL)
-		return equal(all->value, argument->expr);
-	all->value = argument->expr;
-	return !contain_volatile_functions((Node *) all->value) &&
-		!contain_subplans((Node *) all->value);
+		return -1;
+	value = linitial_node(TargetEntry, aggregate->args)->expr;
+	foreach(cell, all->values)
+	{
+		if (equal(lfirst(cell), value))
+			return foreach_current_index(cell);
+	}
+	if (contain_volatile_functions((Node *) value) ||
+		contain_subplans((Node *) value))
+		return -1;
+	all->values = lappend(all->values, value);
+	return list_length(all->values) - 1;
 }
 
-/* Notes an aggregate's order; false if it differs from the others' order. */
-static bool
-note_order(PlannerInfo *root, QueryAggregates *all, const Aggref *aggregate)
+/*
+ * Returns the order of this value with these pathkeys.  An order in which the
+ * value is only counted becomes this one.
+ */
+static QueryOrder *
+find_order(QueryAggregates *all, int column, SortGroupClause *clause,
+		   List *pathkeys)
 {
-	List	   *clauses = aggregate->aggdistinct != NIL ?
-		aggregate->aggdistinct : aggregate->aggorder;
-	List	   *pathkeys;
+	QueryOrder *order;
+	ListCell   *cell;
 
-	if (list_length(clauses) != 1)
+	foreach(cell, all->orders)
+	{
+		order = lfirst(cell);
+		if (order->column != column)
+			continue;
+		if (clause == NULL ||
+			(order->clause != NULL &&
+			 compare_pathkeys(pathkeys, order->pathkeys) == PATHKEYS_EQUAL))
+			return order;
+		if (order->clause == NULL)
+			break;
+	}
+	if (cell == NULL)
+	{
+		order = palloc0(sizeof(QueryOrder));
+		all->orders = lappend(all->orders, order);
+	}
+	order->column = column;
+	order->value = list_nth(all->values, column);
+	order->clause = clause;
+	order->pathkeys = pathkeys;
+	return order;
+}
+
+/* Notes an aggregate of sorted values; false if it is left to core. */
+static bool
+note_sorted(PlannerInfo *root, QueryAggregates *all, Aggref *aggregate)
+{
+	bool		is_distinct = aggregate->aggdistinct != NIL;
+	List	   *clauses = is_distinct ? aggregate->aggdistinct :
+		aggregate->aggorder;
+	int			column = note_value(all, aggregate);
+	List	   *pathkeys;
+	QueryOrder *order;
+
+	if (column < 0 || list_length(clauses) != 1)
 		return false;
 	pathkeys = make_pathkeys_for_sortclauses(root, clauses, aggregate->args);
-	all->nsorts++;
-	if (all->clause != NULL)
-		return compare_pathkeys(pathkeys, all->pathkeys) == PATHKEYS_EQUAL;
-	all->clause = linitial(clauses);
-	all->pathkeys = pathkeys;
 	/* a value that is known to be a constant has no keys */
-	return list_length(pathkeys) == 1;
+	if (list_length(pathkeys) != 1)
+		return false;
+	order = find_order(all, column, linitial(clauses), pathkeys);
+	order->aggregates = lappend(order->aggregates, aggregate);
+	order->nsorts++;
+	order->is_presorted |= AGG_IS_PRESORTED(aggregate);
+	order->counts_distinct |= is_distinct;
+	order->finds_percentiles |= !is_distinct;
+	return true;
 }
 
-/* Notes an aggregate; false if it is not like the others. */
+/* Notes an aggregate that counts values; false if it is left to core. */
+static bool
+note_count(QueryAggregates *all, Aggref *aggregate)
+{
+	int			column = note_value(all, aggregate);
+	QueryOrder *order;
+
+	if (column < 0)
+		return false;
+	order = find_order(all, column, NULL, NIL);
+	order->aggregates = lappend(order->aggregates, aggregate);
+	return true;
+}
+
+/* Notes an aggregate; false if it is left to core. */
 static bool
 note_aggregate(PlannerInfo *root, QueryAggregates *all, Aggref *aggregate)
 {
 	ValueAggregateKind kind = value_aggregate_kind(aggregate);
 
-	all->aggregates = lappend(all->aggregates, aggregate);
 	if (kind == NO_VALUE_AGGREGATE || aggregate->aggfilter != NULL ||
 		!is_as_in_core(root, aggregate) ||
 		contain_subplans((Node *) aggregate->aggdirectargs) ||
@@ -125,14 +202,12 @@ note_aggregate(PlannerInfo *root, QueryAggregates *all, Aggref *aggregate)
 	switch (kind)
 	{
 		case COUNT_ROWS:
+			all->row_counts = lappend(all->row_counts, aggregate);
 			return aggregate->args == NIL;
 		case COUNT_VALUES:
-			return note_value(all, aggregate);
+			return note_count(all, aggregate);
 		default:
-			all->counts_distinct |= kind == COUNT_DISTINCT_VALUES;
-			all->finds_percentiles |= kind != COUNT_DISTINCT_VALUES;
-			return note_value(all, aggregate) &&
-				note_order(root, all, aggregate);
+			return note_sorted(root, all, aggregate);
 	}
 }
 
@@ -168,6 +243,37 @@ search_aggregates(Node *node, Search *search)
 		expression_tree_walker(node, search_aggregates, (void *) search);
 }
 
+/*
+ * Moves the orders with a clause to the front.  Returns false if there is none,
+ * or if there are too many.
+ */
+static bool
+arrange_orders(QueryAggregates *all)
+{
+	List	   *sorted = NIL;
+	List	   *counted = NIL;
+	QueryOrder *first;
+	ListCell   *cell;
+
+	foreach(cell, all->orders)
+	{
+		QueryOrder *order = lfirst(cell);
+
+		if (order->clause != NULL)
+			sorted = lappend(sorted, order);
+		else
+			counted = lappend(counted, order);
+	}
+	/* within groups only sorted values are counted */
+	if (sorted == NIL || list_length(all->orders) > MOST_ORDERS ||
+		(all->groups != NIL && counted != NIL))
+		return false;
+	first = linitial(sorted);
+	first->aggregates = list_concat(first->aggregates, all->row_counts);
+	all->orders = list_concat(sorted, counted);
+	return true;
+}
+
 /* Finds the aggregates of a query; false if it has others. */
 static bool
 find_aggregates(PlannerInfo *root, const RelOptInfo *grouped,
@@ -176,7 +282,7 @@ find_aggregates(PlannerInfo *root, const RelOptInfo *grouped,
 	List	   *exprs = list_make2(grouped->reltarget->exprs, extra->havingQual);
 	Search		search = {root, all};
 
-	return !search_aggregates((Node *) exprs, &search) && all->clause != NULL;
+	return !search_aggregates((Node *) exprs, &search) && arrange_orders(all);
 }
 
 /*
@@ -196,35 +302,46 @@ find_groups(PlannerInfo *root, const Path *input,
 	all->groups = get_sortgrouplist_exprs(root->parse->groupClause,
 										  extra->targetList);
 	all->ngroups = sort_paths_count_groups(root, input, extra);
-	all->sort_keys = list_truncate(list_copy(root->group_pathkeys), nkeys);
-	return sort_paths_join_equals(all->sort_keys) &&
+	all->group_keys = list_truncate(list_copy(root->group_pathkeys), nkeys);
+	return sort_paths_join_equals(all->group_keys) &&
 		!contain_volatile_functions((Node *) all->groups);
 }
 
 /*
- * Adds the key of the value at the end of the sort's keys; false if it is
- * there already.
+ * Adds the key of each value behind the keys of the groups; false if it is there
+ * already.
  */
 static bool
-append_value_key(QueryAggregates *all)
+append_value_keys(QueryAggregates *all)
 {
-	int			ngroup_keys = list_length(all->sort_keys);
+	ListCell   *cell;
 
-	all->sort_keys = aggregate_paths_append_keys(all->sort_keys,
-												 all->pathkeys);
-	return list_length(all->sort_keys) > ngroup_keys;
+	foreach(cell, all->orders)
+	{
+		QueryOrder *order = lfirst(cell);
+
+		if (order->clause == NULL)
+			continue;
+		order->sort_keys = aggregate_paths_append_keys(all->group_keys,
+													   order->pathkeys);
+		if (list_length(order->sort_keys) == list_length(all->group_keys))
+			return false;
+	}
+	return true;
 }
 
-/* Projects an input to the columns that are needed. */
+/* Projects an input to the columns of the groups, and these values. */
 static Path *
-project_value(PlannerInfo *root, Path *input, const QueryAggregates *all)
+project_values(PlannerInfo *root, Path *input, const QueryAggregates *all,
+			   List *values)
 {
 	PathTarget *target = create_empty_pathtarget();
 	ListCell   *cell;
 
 	foreach(cell, all->groups)
 		add_column_to_pathtarget(target, copyObject(lfirst(cell)), 0);
-	add_column_to_pathtarget(target, (Expr *) copyObject(all->value), 0);
+	foreach(cell, values)
+		add_column_to_pathtarget(target, copyObject(lfirst(cell)), 0);
 	return (Path *)
 		create_projection_path(root, input->parent, input,
 							   set_pathtarget_cost_width(root, target));
@@ -255,8 +372,8 @@ group_equalities(const PlannerInfo *root, const QueryAggregates *all,
 static List *
 write_values(const AggregatedValues *values, Node *having)
 {
-	return list_make5(values->aggregates, list_make1_oid(values->equal),
-					  values->group_equal, values->group_collations, having);
+	return list_make4(values->orders, values->group_equal,
+					  values->group_collations, having);
 }
 
 static AggregatedValues
@@ -264,14 +381,35 @@ read_values(const CustomPath *path, List **having)
 {
 	const List *written = path->custom_private;
 
-	*having = list_nth(written, 4);
+	*having = lfourth(written);
 	return (AggregatedValues)
 	{
-		.aggregates = linitial(written),
-			.equal = linitial_oid(lsecond(written)),
-			.group_equal = lthird(written),
-			.group_collations = lfourth(written)
+		.orders = linitial(written),
+			.group_equal = lsecond(written),
+			.group_collations = lthird(written)
 	};
+}
+
+/* The orders as the node gets them. */
+static List *
+write_orders(const QueryAggregates *all)
+{
+	List	   *written = NIL;
+	ListCell   *cell;
+
+	foreach(cell, all->orders)
+	{
+		const QueryOrder *order = lfirst(cell);
+		AggregatedOrder one = {
+			.aggregates = order->aggregates,
+			.column = order->column,
+			.clause = order->clause,
+			.collation = exprCollation((Node *) order->value)
+		};
+
+		written = lappend(written, aggregated_order_write(&one));
+	}
+	return written;
 }
 
 static Plan *
@@ -302,10 +440,7 @@ make_aggregate(PlannerInfo *root, RelOptInfo *grouped, Path *sort,
 {
 	CustomPath *path = makeNode(CustomPath);
 	const PathTarget *target = grouped->reltarget;
-	AggregatedValues values = {
-		.aggregates = all->aggregates,
-		.equal = all->clause->eqop
-	};
+	AggregatedValues values = {.orders = write_orders(all)};
 	QualCost	having;
 
 	cost_qual_eval(&having, (List *) extra->havingQual, root);
@@ -316,8 +451,7 @@ make_aggregate(PlannerInfo *root, RelOptInfo *grouped, Path *sort,
 	path->path.startup_cost = startup + having.startup + target->cost.startup;
 	path->path.total_cost = total + having.startup + target->cost.startup +
 		path->path.rows * (having.per_tuple + target->cost.per_tuple);
-	path->path.pathkeys = list_truncate(list_copy(all->sort_keys),
-										list_length(all->sort_keys) - 1);
+	path->path.pathkeys = list_copy(all->group_keys);
 	path->path.parallel_safe = grouped->consider_parallel &&
 		sort->parallel_safe;
 	path->path.parallel_workers = sort->parallel_workers;
@@ -330,34 +464,85 @@ make_aggregate(PlannerInfo *root, RelOptInfo *grouped, Path *sort,
 	return &path->path;
 }
 
-/* The cost of looking at this many sorted values, beside emitting them. */
+/*
+ * The cost of looking at this many sorted values of an order, beside emitting
+ * them.
+ */
 static Cost
-cost_values(const QueryAggregates *all, double values)
+cost_values(const QueryAggregates *all, const QueryOrder *order, double values)
 {
-	return all->groups != NIL || all->counts_distinct ? cost_counting(values) : 0;
+	return all->groups != NIL || order->counts_distinct ?
+		cost_counting(values) : 0;
 }
 
-/* The path in one process; NULL if gpusort does not do the sort. */
+/*
+ * Does a sort of these rows write them only because several sorts share the
+ * memory of one?  Core's sorts inside an Agg do not share it.
+ */
+static bool
+shares_too_little(const QueryAggregates *all, const Path *values)
+{
+	double		nsorts = 0;
+	int			width = values->pathtarget->width;
+	ListCell   *cell;
+
+	foreach(cell, all->orders)
+		nsorts += ((const QueryOrder *) lfirst(cell))->clause != NULL;
+	return sort_fits_memory(values->rows, width) &&
+		!sort_fits_memory(values->rows * nsorts, width);
+}
+
+/*
+ * Adds the cost of sorting an order's values in one process, and of looking at
+ * them.  Returns false if gpusort does not do this sort, or if that does not
+ * pay.
+ */
+static bool
+add_cost_alone(const Grouped *grouped, const QueryAggregates *all,
+			   const QueryOrder *order, Cost *startup, Cost *total)
+{
+	PlannerInfo *root = grouped->root;
+	Path	   *input = grouped->serial;
+	Path	   *values;
+	Path	   *sort;
+	Cost		looking = cost_values(all, order, input->rows);
+
+	if (order->clause == NULL)
+		return true;
+	values = project_values(root, input, all, list_make1(order->value));
+	sort = sort_paths_make(root, input->parent, values, order->sort_keys,
+						   NO_BOUND);
+	if (sort == NULL || shares_too_little(all, values))
+		return false;
+	*startup += sort->startup_cost - values->total_cost;
+	*total += sort->total_cost - values->total_cost + looking;
+	if (all->groups == NIL)
+		*startup += looking;
+	return true;
+}
+
+/* The path in one process; NULL if gpusort does not do a sort. */
 static Path *
 make_alone(const Grouped *grouped, const QueryAggregates *all,
 		   const GroupPathExtraData *extra)
 {
 	PlannerInfo *root = grouped->root;
-	Path	   *input = grouped->serial;
-	Path	   *sort = sort_paths_make(root, input->parent,
-									   project_value(root, input, all),
-									   all->sort_keys, NO_BOUND);
-	Cost		looking = cost_values(all, input->rows);
+	Path	   *values = project_values(root, grouped->serial, all, all->values);
+	const QueryOrder *first = linitial(all->orders);
+	Cost		startup = values->total_cost;
+	Cost		total = values->total_cost;
+	Path	   *sort;
+	ListCell   *cell;
 
-	if (sort == NULL)
-		return NULL;
-	if (all->groups == NIL)
-		return make_aggregate(root, grouped->relation, sort, all, extra,
-							  sort->startup_cost + looking,
-							  sort->startup_cost + looking, 1);
-	return make_aggregate(root, grouped->relation, sort, all, extra,
-						  sort->startup_cost, sort->total_cost + looking,
-						  all->ngroups);
+	foreach(cell, all->orders)
+	{
+		if (!add_cost_alone(grouped, all, lfirst(cell), &startup, &total))
+			return NULL;
+	}
+	sort = (Path *) create_sort_path(root, values->parent, values,
+									 first->sort_keys, NO_BOUND);
+	return make_aggregate(root, grouped->relation, sort, all, extra, startup,
+						  all->groups == NIL ? startup : total, all->ngroups);
 }
 
 /*
@@ -369,15 +554,16 @@ static Cost
 cost_all_together(const QueryAggregates *all, const SortSize *size,
 				  double participants)
 {
-	double		busiest = all->finds_percentiles ? 1 : 1 / participants;
-	Cost		looking = cost_values(all, size->rows * busiest);
+	const QueryOrder *order = linitial(all->orders);
+	double		busiest = order->finds_percentiles ? 1 : 1 / participants;
+	Cost		looking = cost_values(all, order, size->rows * busiest);
 	Cost		startup;
 	Cost		total;
 
 	if (!sort_fits_memory(size->rows / participants, size->width))
 	{
 		/* values in files are read one after the other */
-		if (all->finds_percentiles)
+		if (order->finds_percentiles)
 			cost_sort_together(size, participants, &startup, &total);
 		else
 			cost_sort_in_groups(size, participants, busiest, &startup, &total);
@@ -387,13 +573,17 @@ cost_all_together(const QueryAggregates *all, const SortSize *size,
 	return startup + looking;
 }
 
-/* The path in all processes that run the partial path; NULL as above. */
+/*
+ * The path in all processes that run the partial path; NULL as above, or if
+ * there are several orders, each of which would need a team of its own.
+ */
 static Path *
 make_together(const Grouped *grouped, const QueryAggregates *all,
 			  const GroupPathExtraData *extra)
 {
 	PlannerInfo *root = grouped->root;
-	Path	   *values = project_value(root, grouped->partial, all);
+	const QueryOrder *order = linitial(all->orders);
+	Path	   *values = project_values(root, grouped->partial, all, all->values);
 	double		rows = grouped->serial->rows;
 	double		participants = group_paths_participants(grouped);
 	double		busiest;
@@ -402,10 +592,11 @@ make_together(const Grouped *grouped, const QueryAggregates *all,
 	Cost		total;
 	Path	   *path;
 
-	if (!sort_paths_share(root, values, all->sort_keys, rows, &size))
+	if (list_length(all->orders) > 1 ||
+		!sort_paths_share(root, values, order->sort_keys, rows, &size))
 		return NULL;
 	path = (Path *) create_sort_path(root, values->parent, values,
-									 all->sort_keys, NO_BOUND);
+									 order->sort_keys, NO_BOUND);
 	if (all->groups == NIL)
 	{
 		total = values->total_cost +
@@ -420,7 +611,7 @@ make_together(const Grouped *grouped, const QueryAggregates *all,
 		path = make_aggregate(root, grouped->relation, path, all, extra,
 							  values->total_cost + startup,
 							  values->total_cost + total +
-							  cost_values(all, rows * busiest),
+							  cost_values(all, order, rows * busiest),
 							  all->ngroups / participants);
 	}
 	path->parallel_aware = true;
@@ -451,34 +642,48 @@ skip_casts(Node *value)
  * core's sort takes the least time for few different values.
  */
 static double
-estimate_values(PlannerInfo *root, const QueryAggregates *all)
+estimate_values(PlannerInfo *root, const QueryOrder *order)
 {
 	VariableStatData variable;
 	bool		is_default;
 	double		count;
 
-	examine_variable(root, skip_casts((Node *) all->value), 0, &variable);
+	examine_variable(root, skip_casts((Node *) order->value), 0, &variable);
 	count = get_variable_numdistinct(&variable, &is_default);
 	ReleaseVariableStats(variable);
 	return is_default ? 1 : count;
 }
 
 /*
- * The cost of core's sorts of this input inside its Agg, for which core
+ * The cost of core's sorts of an order's values inside its Agg, for which core
  * charges nothing.
  */
 static Cost
-cost_of_core(PlannerInfo *root, const QueryAggregates *all, const Path *input)
+cost_order_of_core(PlannerInfo *root, const QueryAggregates *all,
+				   const QueryOrder *order, const Path *input)
 {
+	const Node *value = (Node *) order->value;
 	InnerSize	size = {input->rows, input->rows / all->ngroups};
 
-	if (aggregate_paths_are_presorted(root))
+	if (order->clause == NULL || order->is_presorted)
 		return 0;
 	/* values in order are hardly compared */
-	size.group_values = sort_paths_come_in_order(root, input, all->pathkeys) ?
-		1 : Min(estimate_values(root, all), size.group_rows);
-	return all->nsorts * cost_sorts_inside(&size, exprType((Node *) all->value),
-										   exprCollation((Node *) all->value));
+	size.group_values = sort_paths_come_in_order(root, input, order->pathkeys) ?
+		1 : Min(estimate_values(root, order), size.group_rows);
+	return order->nsorts * cost_sorts_inside(&size, exprType(value),
+											 exprCollation(value));
+}
+
+/* The same for all orders. */
+static Cost
+cost_of_core(PlannerInfo *root, const QueryAggregates *all, const Path *input)
+{
+	Cost		cost = 0;
+	ListCell   *cell;
+
+	foreach(cell, all->orders)
+		cost += cost_order_of_core(root, all, lfirst(cell), input);
+	return cost;
 }
 
 /*
@@ -550,7 +755,7 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 		extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL ||
 		!find_groups(root, grouped.serial, extra, &all) ||
 		!find_aggregates(root, relation, extra, &all) ||
-		!append_value_key(&all))
+		!append_value_keys(&all))
 		return;
 	alone = make_alone(&grouped, &all, extra);
 	if (relation->consider_parallel && input->partial_pathlist != NIL)

@@ -314,6 +314,13 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 	get_opfamily_member((key)->pk_opfamily, type, type, (key)->pk_strategy)
 #endif
 
+/* From 16 on an aggregate may rely on the order of its input. */
+#if PG_VERSION_NUM >= 160000
+#define AGG_IS_PRESORTED(aggref)	((aggref)->aggpresorted)
+#else
+#define AGG_IS_PRESORTED(aggref)	false
+#endif
+
 /* 18 counts the disabled nodes of a path; before, each adds to its costs. */
 #if PG_VERSION_NUM >= 180000
 #define DISABLED_NODES(path) ((path)->disabled_nodes)

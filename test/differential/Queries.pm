@@ -438,6 +438,44 @@ sub values_of
 		  . "count($number), count(DISTINCT $number) AS n FROM $source->{from}$tail");
 }
 
+# Aggregates of several values, or of one value in several orders, of all rows
+# or of groups.
+sub several_values
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	my $grouped = chance(0.5);
+	my $tail = $grouped ? ' GROUP BY ' . join(', ', map { $_->{sql} } draw_plain_keys($source, 2)) : '';
+	my $filter = chance(0.3) ? " WHERE $source->{ids}[0] % " . between(2, 9) . ' > 0' : '';
+	# only one thing may fail, as core and the node come to errors in different orders
+	my $wrong = chance(0.05);
+	my (@aggregates, @results);
+
+	foreach my $i (1 .. between(2, 4))
+	{
+		my $key = draw_key($source, plain => $wrong || $i > 1);
+		my $fraction = pick(rand(), '0', '1', '0.5', '0.5', 'NULL', '(SELECT 0.25)');
+		my $number = pick('1.5', "interval '1 hour'") . " * nullif($source->{ids}[0] % " . between(2, 500) . ', 1)';
+		my $canonical = canonical($key->{type}, $key->{collation}, "v$i");
+
+		$fraction = '1.25' if $wrong && $i == 1;
+		my ($aggregate, $result) = @{ pick(
+			[ "count(DISTINCT $key->{sql})", "v$i" ],
+			[ "count(DISTINCT $key->{sql})", "v$i" ],
+			[ "count($key->{sql})", "v$i" ],
+			[ "percentile_disc($fraction) WITHIN GROUP (" . order_by($key) . ')', $canonical ],
+			[ "percentile_disc($fraction) WITHIN GROUP (" . order_by($key) . ')', $canonical ],
+			[ "percentile_disc(ARRAY[$fraction, 0.75]) WITHIN GROUP (" . order_by($key) . ')', "(SELECT array_agg($canonical) FROM unnest(v$i) v$i)" ],
+			[ "percentile_cont($fraction) WITHIN GROUP (ORDER BY $number" . pick('', ' DESC') . ')', "v$i" ],
+			[ 'count(*)', "v$i" ]) };
+		push @aggregates, $aggregate;
+		push @results, "$result AS r$i";
+	}
+	$tail .= ' HAVING count(*) > ' . below($grouped ? 5 : 300) if chance(0.3);
+	return digest_of_set('SELECT ' . join(', ', @results) . ' FROM (SELECT ' . join(', ', @aggregates) . " FROM $source->{from}$filter$tail) d ("
+		  . join(', ', map { "v$_" } 1 .. @aggregates) . ')');
+}
+
 # SQL functions and loops of PL/pgSQL, to the end or not.
 sub function
 {
@@ -547,7 +585,7 @@ sub nested
 # Kinds of queries, each with a weight by which it is drawn.
 my @kinds = (
 	[ 24, \&ordered ], [ 16, \&ordered_totally ], [ 3, \&with_ties ], [ 8, \&collated ], [ 9, \&distinct ], [ 9, \&set_operation ], [ 9, \&grouped ], [ 10, \&window ], [ 8, \&window_of_first_rows ], [ 8, \&first_rows_of_groups ],
-	[ 9, \&merge_join ], [ 8, \&cursor ], [ 6, \&prepared ], [ 7, \&subplan ], [ 2, \&recursive ], [ 6, \&stored ], [ 3, \&copied ], [ 7, \&aggregated ],
+	[ 9, \&merge_join ], [ 8, \&cursor ], [ 6, \&prepared ], [ 7, \&subplan ], [ 2, \&recursive ], [ 6, \&stored ], [ 3, \&copied ], [ 7, \&aggregated ], [ 4, \&several_values ],
 	[ 4, \&function ], [ 4, \&changed ], [ 4, \&indexed ], [ 6, \&nested ]);
 
 # Draws a query on these tables; returns the script, and whether the two sides

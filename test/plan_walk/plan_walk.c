@@ -71,13 +71,25 @@ is_stream(const Plan *plan)
 }
 
 /*
- * Is it the node that computes aggregates of its child's last column, in
- * groups by the other columns?
+ * Is it the node that computes aggregates of its child's last columns, in
+ * groups by the first columns?
  */
 static bool
 is_aggregate(const Plan *plan)
 {
 	return is_custom_scan(plan, "GpuSortAggregate");
+}
+
+/*
+ * Is this one of its columns from the child?  The aggregates get columns when
+ * gpusort is done.
+ */
+static bool
+is_child_column(const Plan *plan, int number)
+{
+	const List *columns = ((const CustomScan *) plan)->custom_scan_tlist;
+
+	return !IsA(list_nth_node(TargetEntry, columns, number - 1)->expr, Aggref);
 }
 
 /* A plan in which the columns of an expression are looked for. */
@@ -154,8 +166,7 @@ resolve_var(const Var *var, Plan *plan)
 		return resolve_child(plan->righttree, var->varattno, var->vartype);
 	if (var->varno == INDEX_VAR &&
 		(is_groups(plan) || is_stream(plan) ||
-		 (is_aggregate(plan) &&
-		  var->varattno < list_length(plan->lefttree->targetlist))))
+		 (is_aggregate(plan) && is_child_column(plan, var->varattno))))
 		return resolve_child(plan->lefttree, var->varattno, var->vartype);
 	if (var->varno == INDEX_VAR)
 		return resolve_column(scanned_columns(plan), var->varattno,

@@ -144,14 +144,56 @@ SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT count(DISTINCT k) FROM v UNION ALL SELECT count(DISTINCT few) FROM v',
 	'SELECT percentile_disc((SELECT 0.5)) WITHIN GROUP (ORDER BY k) FROM v',
 	'SELECT count(DISTINCT (k, few)) FROM v']) query;
--- queries that are left to core, with the right answer
+-- several values, or several orders of a value, in one process
+SET max_parallel_workers_per_gather = 0;
+SELECT regexp_replace(line, '(Memory): \d+', '\1: ...') FROM plan_of('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(DISTINCT txt), count(*), count(f8), percentile_cont(0.5) WITHIN GROUP (ORDER BY num DESC) FROM v', true) line;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT count(few), percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(DISTINCT k), percentile_cont(0.5) WITHIN GROUP (ORDER BY num), count(num) FROM v HAVING count(DISTINCT txt) > 2;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), percentile_cont(0.5) WITHIN GROUP (ORDER BY num), count(num) FROM v GROUP BY few HAVING count(*) > 2;
+RESET max_parallel_workers_per_gather;
 SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT count(DISTINCT k), count(DISTINCT few) FROM v',
+	'SELECT count(DISTINCT k), percentile_disc(0.5) WITHIN GROUP (ORDER BY k DESC) FROM v',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY k), count(k) FROM v',
+	'SELECT count(txt), count(few), count(DISTINCT few), count(nothing), count(*) FROM v',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), percentile_disc(0.5) WITHIN GROUP (ORDER BY txt), percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), percentile_cont(ARRAY[0.1, 0.7]) WITHIN GROUP (ORDER BY span) FROM v',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY few), percentile_disc(0.5) WITHIN GROUP (ORDER BY few NULLS FIRST), percentile_disc(0.4) WITHIN GROUP (ORDER BY few DESC) FROM v',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY num), count(DISTINCT num), percentile_disc(0.5) WITHIN GROUP (ORDER BY num DESC) FROM v',
+	'SELECT count(DISTINCT city), count(DISTINCT city COLLATE ignoring_case), count(DISTINCT list), count(DISTINCT feeling), count(DISTINCT dom) FROM v',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY nothing), percentile_disc(0.5) WITHIN GROUP (ORDER BY ts), count(DISTINCT nothing), count(nothing) FROM v',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY txt), count(DISTINCT k), percentile_disc(0.5) WITHIN GROUP (ORDER BY f8), count(*) FROM empty',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY txt), count(DISTINCT k), percentile_disc(0.5) WITHIN GROUP (ORDER BY f8), count(*) FROM v WHERE id = 7',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY x), percentile_disc(0.9) WITHIN GROUP (ORDER BY -x), count(DISTINCT x) FROM (SELECT CASE id % 4 WHEN 0 THEN ''NaN'' ELSE f8 END x FROM v) q',
+	'SELECT count(DISTINCT k), percentile_disc(1.5) WITHIN GROUP (ORDER BY txt) FROM v',
+	'SELECT count(DISTINCT txt), count(DISTINCT 1 / (k - k)) FROM v',
+	'SELECT count(DISTINCT k), count(DISTINCT txt) FROM v HAVING count(DISTINCT few) > 3 AND count(f8) > 1',
+	'SELECT o, l.* FROM generate_series(1, 4) o, LATERAL (SELECT percentile_disc(o / 4.0) WITHIN GROUP (ORDER BY k), count(DISTINCT txt), count(DISTINCT few # o) FROM v WHERE id % o = 0) l',
+	'SELECT o, l.* FROM generate_series(1, 30) o, LATERAL (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(DISTINCT txt) FROM v WHERE id = o) l',
+	'SELECT count(DISTINCT id), count(DISTINCT few), count(DISTINCT sorted) FROM v',
+	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), percentile_disc(0.5) WITHIN GROUP (ORDER BY txt), count(*), count(k) FROM v GROUP BY few',
+	'SELECT few, percentile_cont(0.5) WITHIN GROUP (ORDER BY num), percentile_cont(0.5) WITHIN GROUP (ORDER BY f8 DESC), percentile_cont(ARRAY[0, 0.5]) WITHIN GROUP (ORDER BY span), count(*), count(f8) FROM v GROUP BY few HAVING count(*) > 2',
+	'SELECT city COLLATE ignoring_case = ''CITY 1'', percentile_disc(0.4) WITHIN GROUP (ORDER BY k), percentile_disc(0.5) WITHIN GROUP (ORDER BY ts) FROM v GROUP BY city COLLATE ignoring_case',
+	'SELECT few, feeling, percentile_disc(0.5) WITHIN GROUP (ORDER BY nothing), percentile_disc(0.5) WITHIN GROUP (ORDER BY dom) FROM v GROUP BY feeling, few',
+	'SELECT x, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), percentile_disc(0.5) WITHIN GROUP (ORDER BY txt) FROM (SELECT *, CASE few % 3 WHEN 0 THEN ''NaN''::float8 WHEN 1 THEN ''-0'' ELSE few END x FROM v) q GROUP BY x',
+	'SELECT o, l.* FROM generate_series(1, 3) o, LATERAL (SELECT k % o, percentile_disc(o / 4.0) WITHIN GROUP (ORDER BY k), percentile_disc(0.5) WITHIN GROUP (ORDER BY txt) FROM v WHERE id > o GROUP BY 1) l']) query;
+-- the same with files of each sort, and with orders that are checked
+SET gpusort.verify = on;
+SET gpusort.work_mem = '64kB';
+SET max_parallel_workers_per_gather = 0;
+SELECT regexp_replace(line, '(Disk): \d+|merge of \d+', '\1 ...', 'g') FROM plan_of('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(DISTINCT txt) FROM v', true) line;
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(DISTINCT txt), count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY num) FROM v;
+SELECT few % 5, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(DISTINCT txt), count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY num) FROM v GROUP BY 1 ORDER BY 1;
+SET gpusort.enable = off;
+SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(DISTINCT txt), count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY num) FROM v;
+SELECT few % 5, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(DISTINCT txt), count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY num) FROM v GROUP BY 1 ORDER BY 1;
+RESET gpusort.enable;
+RESET gpusort.verify;
+RESET gpusort.work_mem;
+RESET max_parallel_workers_per_gather;
+-- queries that are left to core, with the right answer
+SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT count(DISTINCT k), sum(k) FROM v',
 	'SELECT count(DISTINCT k) FILTER (WHERE few > 0) FROM v',
 	'SELECT count(DISTINCT few::text::tsvector) FROM v',
-	'SELECT count(DISTINCT k), percentile_disc(0.5) WITHIN GROUP (ORDER BY k DESC) FROM v',
-	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY k), count(k) FROM v',
 	'SELECT count(DISTINCT few) FROM v WHERE few = 7',
 	'SELECT count(DISTINCT random()) > 1 FROM v',
 	'SELECT count(DISTINCT (SELECT max(id) FROM v b WHERE b.few = a.few)) FROM v a WHERE id < 100',
@@ -252,6 +294,7 @@ SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM v GROUP BY few',
 	'SELECT few, percentile_disc(few / 50.0) WITHIN GROUP (ORDER BY k) FROM v WHERE few >= 0 GROUP BY few',
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(k) FROM v GROUP BY few',
+	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(f8) FROM v GROUP BY few',
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), grouping(few) FROM v GROUP BY few',
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v GROUP BY ROLLUP (few)',
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), generate_series(1, 2) FROM v GROUP BY few',
@@ -309,6 +352,9 @@ FETCH FIRST FROM c;
 COMMIT;
 RESET plan_cache_mode;
 
+-- many orders
+SELECT n, examine_values('SELECT ' || string_agg(format('percentile_disc(0.5) WITHIN GROUP (ORDER BY k %% %s)', i), ', ') || ' FROM v')
+FROM unnest(ARRAY[16, 17]) n, generate_series(2, n + 1) i GROUP BY n ORDER BY n;
 -- many of them
 SELECT n, examine_values('SELECT ' || string_agg(format('percentile_disc(%s) WITHIN GROUP (ORDER BY k)', i / 1000.0), ', ') || ' FROM v')
 FROM unnest(ARRAY[2, 1000]) n, generate_series(1, n) i GROUP BY n ORDER BY n;
