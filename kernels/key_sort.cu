@@ -3,9 +3,8 @@
  * key_sort.cu
  *	  Which algorithm sorts the keys of a job, and its steps.
  *
- * Few keys of one word are sorted and checked before the host knows more about
- * them, so that it waits for the device only once.  Otherwise the survey
- * decides.  Keys in order, or in the opposite order, need no sort.  If the
+ * Few keys of fixed width are sorted in one launch, and the host waits for the
+ * device only once.  Otherwise, or if that gives up, the survey decides.  Keys in order, or in the opposite order, need no sort.  If the
  * first working word has all bits that vary, and these are few, CUB's radix
  * sort takes the fewest moves.  Otherwise the quicksort sorts by the first
  * word, and then sorts tied rows by the next words.  If memory is short, the
@@ -20,6 +19,7 @@
 #include "device.cuh"
 #include "device_quicksort.cuh"
 #include "in_place_sort.cuh"
+#include "joint_sort.cuh"
 #include "key_survey.cuh"
 #include "order_check.cuh"
 #include "radix_sort.cuh"
@@ -81,14 +81,12 @@ quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
 		  DeviceQuicksort(queue, space).finish(keys.nrows, order, &control)));
 }
 
-/*
- * Whether to sort before the survey is read.  With few keys, order and bits
- * that do not vary save less than the wait for the survey takes.
- */
+/* Whether to try the sort in one launch. */
 static bool
-sorts_at_once(const Keys &keys, DeviceAlgorithm algorithm)
+takes_joint_sort(const Queue &queue, const Keys &keys,
+				 DeviceAlgorithm algorithm)
 {
-	return keys.fixed_words == 1 && keys.nrows <= at_once_rows &&
+	return keys.fixed_words != 0 && keys.nrows <= most_joint_rows(queue) &&
 		(algorithm == DEVICE_SORT_AUTO || algorithm == DEVICE_SORT_QUICKSORT);
 }
 
@@ -100,52 +98,31 @@ may_take_radix_sort(const Keys &keys, DeviceAlgorithm algorithm)
 		(algorithm == DEVICE_SORT_AUTO || algorithm == DEVICE_SORT_RADIX);
 }
 
-/* The plan for a word of which nothing is known. */
-static const WordPlan whole_word = {{{0, 0, 64}}, 1, 64};
-
-/* Puts a sort by the plan, for the whole key, and its check on the queue. */
-static bool
-start_with_check(const Queue &queue, const Keys &keys, const WordPlan &plan,
-				 const Workspace &space, const Order &order)
-{
-	return start_quicksort(queue, keys, plan, space, order) &&
-		check_order(queue, {keys, false, 0, false}, order.tie != 0,
-					order.entries, &space.control->check);
-}
-
 /*
- * Completes that sort after the control block was read.  If levels were left,
- * the check has seen an unfinished order, and is made once more.
+ * Sorts few rows by a plan for the whole key, and checks the order, before it
+ * waits.  If levels were left, the check has seen an unfinished order, and is
+ * made once more.
  */
-static bool
-finish_with_check(const Queue &queue, const Keys &keys, const Order &order,
-				  const Workspace &space, Control *control,
-				  SortOutcome *outcome)
-{
-	DeviceQuicksort quicksort(queue, space);
-
-	outcome->method = "quicksort";
-	outcome->keys.is_simple = false;
-	outcome->is_checked = !quicksort.is_unfinished(*control, keys.nrows);
-	outcome->check = control->check;
-	return outcome->is_checked ||
-		(queue.did(cudaMemsetAsync(&space.control->check, 0,
-								   sizeof(OrderCheck), queue.stream),
-				   "clearing counters") &&
-		 quicksort.finish(keys.nrows, order, control));
-}
-
-/* Sorts few rows by a plan for the whole key, and waits once. */
 static bool
 quicksort_few_rows(const Queue &queue, const Keys &keys, const WordPlan &plan,
 				   const Workspace &space, const Order &order,
 				   SortOutcome *outcome)
 {
+	DeviceQuicksort quicksort(queue, space);
 	Control		control;
 
-	return start_with_check(queue, keys, plan, space, order) &&
-		read_control(queue, space, &control) &&
-		finish_with_check(queue, keys, order, space, &control, outcome);
+	if (!start_quicksort(queue, keys, plan, space, order) ||
+		!check_order(queue, {keys, false, 0, false}, order.tie != 0,
+					 order.entries, &space.control->check) ||
+		!read_control(queue, space, &control))
+		return false;
+	outcome->is_checked = !quicksort.is_unfinished(control, keys.nrows);
+	outcome->check = control.check;
+	return outcome->is_checked ||
+		(queue.did(cudaMemsetAsync(&space.control->check, 0,
+								   sizeof(OrderCheck), queue.stream),
+				   "clearing counters") &&
+		 quicksort.finish(keys.nrows, order, &control));
 }
 
 /* Where the first words of keys are after a sort in place. */
@@ -222,6 +199,24 @@ sort_surveyed(const Queue &queue, const Keys &keys, const KeySurvey &survey,
 								space, order));
 }
 
+/* Sorts few keys in one launch; it may turn out to have given up. */
+static bool
+sort_few_keys(const Queue &queue, const Keys &keys, const Workspace &space,
+			  const Order &order, bool *has_given_up, SortOutcome *outcome)
+{
+	Control		control;
+
+	if (!start_joint_sort(queue, keys, space, order) ||
+		!read_control(queue, space, &control))
+		return false;
+	*has_given_up = control.has_given_up != 0;
+	*outcome = {keys_in_order, {keys, false, 0, true}, {}, false, {}};
+	if (!control.survey.are_ordered())
+		*outcome = {"quicksort", {keys, false, 0, false}, {}, true,
+			control.check};
+	return true;
+}
+
 bool
 gpusort::sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 				   DeviceAlgorithm algorithm, const Workspace &space,
@@ -229,21 +224,22 @@ gpusort::sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 {
 	Order		order = {entries, want_ties ? ORDER_TIE : 0,
 		&space.control->has_ties};
-	bool		at_once = sorts_at_once(keys, algorithm);
+	bool		has_given_up = true;
 	Control		control;
 
+	if (takes_joint_sort(queue, keys, algorithm) &&
+		!sort_few_keys(queue, keys, space, order, &has_given_up, outcome))
+		return false;
+	if (!has_given_up)
+		return true;
 	if (!survey(queue, keys, space,
-				may_take_radix_sort(keys, algorithm) && !at_once ?
+				may_take_radix_sort(keys, algorithm) ?
 				radix_sort_pairs(space, entries) : NarrowPairs{}) ||
-		(at_once &&
-		 !start_with_check(queue, keys, whole_word, space, order)) ||
 		!read_survey(queue, space, &control))
 		return false;
 	*outcome = {keys_in_order, {keys, false, 0, true}, {}, false, {}};
 	if (control.survey.are_ordered())
 		return put_in_order(queue, keys, control.survey, want_ties, order);
-	return at_once ?
-		finish_with_check(queue, keys, order, space, &control, outcome) :
-		sort_surveyed(queue, keys, control.survey, want_ties, algorithm, space,
-					  order, outcome);
+	return sort_surveyed(queue, keys, control.survey, want_ties, algorithm,
+						 space, order, outcome);
 }

@@ -343,23 +343,31 @@ survey_keys(Keys keys, unsigned rows_per_thread, NarrowPairs narrow,
 }
 
 /*
- * Makes the order of keys that are in order already, or in the opposite order;
- * with ties if some keys are equal.
+ * Puts a row of keys that are in order already, or in the opposite order; with
+ * ties if some keys are equal.
  */
-static __global__ void __launch_bounds__(simple_threads)
-put_ordered(Keys keys, bool is_reversed, bool has_repeats, Order order)
+static __device__ __forceinline__ void
+put_ordered_row(const Keys &keys, uint32_t row, bool is_reversed,
+				bool has_repeats, const Order &order)
 {
-	uint32_t	row = blockIdx.x * simple_threads + threadIdx.x;
 	uint32_t	nrows = keys.nrows;
 	bool		is_tie = false;
 
-	if (row >= nrows)
-		return;
 	if (has_repeats && !is_reversed)
 		is_tie = row > 0 && keys.compare(row, row - 1, 0) == 0;
 	else if (has_repeats)
 		is_tie = row + 1 < nrows && keys.compare(row + 1, row, 0) == 0;
 	order.put(is_reversed ? nrows - 1 - row : row, row, is_tie);
+}
+
+/* Makes the order of keys that are in one of these orders. */
+static __global__ void __launch_bounds__(simple_threads)
+put_ordered(Keys keys, bool is_reversed, bool has_repeats, Order order)
+{
+	uint32_t	row = blockIdx.x * simple_threads + threadIdx.x;
+
+	if (row < keys.nrows)
+		put_ordered_row(keys, row, is_reversed, has_repeats, order);
 }
 
 /*

@@ -89,10 +89,7 @@ struct Queue
 
 		if (blocks == 0)
 			return true;
-		if (shared_bytes > default_shared_bytes &&
-			!did(cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
-									  cudaFuncAttributeMaxDynamicSharedMemorySize,
-									  static_cast<int>(shared_bytes)), what))
+		if (!allow_shared<Shared>(what, kernel))
 			return false;
 #ifdef CUDA_ON_CPU
 		cuda_on_cpu::launch(kernel, grid, threads, shared_bytes, stream,
@@ -102,7 +99,84 @@ struct Queue
 #endif
 		return did(cudaGetLastError(), what);
 	}
+
+	/*
+	 * Launches a kernel whose blocks run at the same time, and so may wait for
+	 * each other by grid_barrier(): a cooperative launch.  There may be no more
+	 * of them than the device holds at once.
+	 */
+	template <typename Shared, typename... Parameters, typename... Arguments>
+	bool
+	launch_together(const char *what, void (*kernel) (Parameters...),
+					unsigned blocks, unsigned threads,
+					Arguments... arguments) const
+	{
+		constexpr size_t shared_bytes = SharedBytes<Shared>::value;
+
+		if (!allow_shared<Shared>(what, kernel))
+			return false;
+#ifdef CUDA_ON_CPU
+		cuda_on_cpu::launch_together(kernel, blocks, threads, shared_bytes,
+									 stream, arguments...);
+		return did(cudaGetLastError(), what);
+#else
+		cudaLaunchConfig_t config = {};
+		cudaLaunchAttribute attribute = {};
+
+		attribute.id = cudaLaunchAttributeCooperative;
+		attribute.val.cooperative = 1;
+		config.gridDim = blocks;
+		config.blockDim = threads;
+		config.dynamicSmemBytes = shared_bytes;
+		config.stream = stream;
+		config.attrs = &attribute;
+		config.numAttrs = 1;
+		return did(cudaLaunchKernelEx(&config, kernel, arguments...), what);
+#endif
+	}
+
+private:
+	/* Lets a kernel have its shared memory, however much that is. */
+	template <typename Shared, typename... Parameters>
+	bool
+	allow_shared(const char *what, void (*kernel) (Parameters...)) const
+	{
+		constexpr size_t shared_bytes = SharedBytes<Shared>::value;
+
+		return shared_bytes <= default_shared_bytes ||
+			did(cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
+									 cudaFuncAttributeMaxDynamicSharedMemorySize,
+									 static_cast<int>(shared_bytes)), what);
+	}
 };
+
+/*
+ * Waits until all blocks of a grid are here, and see what the others wrote
+ * before.  Called by all threads of all blocks, with a counter that is 0 when
+ * the kernel is launched, and with the number of the barrier, from 1 on.
+ */
+static __device__ __forceinline__ void
+grid_barrier(uint32_t *arrived, uint32_t number)
+{
+#ifdef CUDA_ON_CPU
+	(void) arrived;
+	(void) number;
+	cuda_on_cpu::grid_barrier();
+#else
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		volatile uint32_t *seen = arrived;
+
+		__threadfence();
+		atomicAdd(arrived, 1u);
+		while (*seen < number * gridDim.x)
+			;
+		__threadfence();
+	}
+	__syncthreads();
+#endif
+}
 
 /*
  * Success if the object of a kernel has machine code for the current device.

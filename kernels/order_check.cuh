@@ -99,41 +99,49 @@ add_hash(uint64_t &sum, uint32_t number)
 }
 
 /*
- * The excess of this thread's entries of the tile that begins at "first": the
- * hashes of their rows less those of their places.
+ * The excess of this thread's entries of those from "first" to "end", of which
+ * the block's threads take turns: the hashes of their rows less those of their
+ * places.
  */
+template <unsigned threads>
 static __device__ __forceinline__ uint64_t
-excess_of_tile(const uint32_t *order, uint32_t nrows, uint32_t row_bits,
-			   uint32_t first)
+excess_of_entries(const uint32_t *order, uint32_t row_bits, uint32_t first,
+				  uint32_t end)
 {
 	uint64_t	of_rows = 0;
 	uint64_t	of_places = 0;
 
-	if (nrows - first >= check_tile_rows)
+	for (uint32_t place = first + threadIdx.x; place < end; place += threads)
 	{
-		const EntryQuad *quads =
-			reinterpret_cast<const EntryQuad *>(order + first);
-		EntryQuad	own[check_quads];
-
-#pragma unroll
-		for (unsigned i = 0; i < check_quads; i++)
-			own[i] = quads[i * simple_threads + threadIdx.x];
-#pragma unroll
-		for (unsigned i = 0; i < check_quads; i++)
-			for (unsigned item = 0; item < quad_entries; item++)
-			{
-				unsigned	quad = i * simple_threads + threadIdx.x;
-
-				add_hash(of_rows, own[i].entries[item] & row_bits);
-				add_hash(of_places, first + quad * quad_entries + item);
-			}
+		add_hash(of_rows, order[place] & row_bits);
+		add_hash(of_places, place);
 	}
-	else
-		for (uint32_t place = first + threadIdx.x; place < nrows;
-			 place += simple_threads)
+	return of_rows - of_places;
+}
+
+/* The same for the tile that begins at "first". */
+static __device__ __forceinline__ uint64_t
+excess_of_tile(const uint32_t *order, uint32_t nrows, uint32_t row_bits,
+			   uint32_t first)
+{
+	const EntryQuad *quads = reinterpret_cast<const EntryQuad *>(order + first);
+	EntryQuad	own[check_quads];
+	uint64_t	of_rows = 0;
+	uint64_t	of_places = 0;
+
+	if (nrows - first < check_tile_rows)
+		return excess_of_entries<simple_threads>(order, row_bits, first, nrows);
+#pragma unroll
+	for (unsigned i = 0; i < check_quads; i++)
+		own[i] = quads[i * simple_threads + threadIdx.x];
+#pragma unroll
+	for (unsigned i = 0; i < check_quads; i++)
+		for (unsigned item = 0; item < quad_entries; item++)
 		{
-			add_hash(of_rows, order[place] & row_bits);
-			add_hash(of_places, place);
+			unsigned	quad = i * simple_threads + threadIdx.x;
+
+			add_hash(of_rows, own[i].entries[item] & row_bits);
+			add_hash(of_places, first + quad * quad_entries + item);
 		}
 	return of_rows - of_places;
 }
@@ -173,33 +181,33 @@ is_misplaced(const SortedKeys &sorted, const uint32_t *order, bool want_ties,
 	return comparison > 0 || is_tie != (want_ties && comparison == 0);
 }
 
-/* Checks an order; blocks take tiles in turn. */
-static __global__ void __launch_bounds__(simple_threads)
-check_entries(SortedKeys sorted, const uint32_t *order, bool want_ties,
-			  OrderCheck *check)
+/*
+ * Whether any entry of this thread's samples is misplaced: those from "first"
+ * on, "step" apart.
+ */
+static __device__ __forceinline__ bool
+has_misplaced(const SortedKeys &sorted, const uint32_t *order, bool want_ties,
+			  uint32_t first, uint32_t step)
+{
+	uint32_t	nrows = sorted.keys.nrows;
+	uint32_t	samples = nrows < checked_pairs ? nrows : checked_pairs;
+	bool		found = false;
+
+	for (uint32_t sample = first; sample < samples; sample += step)
+		found |= is_misplaced(sorted, order, want_ties,
+							  checked_place(sample, nrows));
+	return found;
+}
+
+/*
+ * Adds the findings of all threads of a block to "found" in shared memory, and
+ * these to *check.  "found" is 0 before, with a barrier in between.
+ */
+static __device__ __forceinline__ void
+add_findings(uint64_t excess, bool has_disorder, OrderCheck &found,
+			 OrderCheck *check)
 {
 	using Sum = unsigned long long;
-
-	OrderCheck &found = block_shared<OrderCheckShared>().found;
-	uint32_t	nrows = sorted.keys.nrows;
-	uint32_t	row_bits = want_ties ? ~ORDER_TIE : ~0u;
-	uint32_t	samples = nrows < checked_pairs ? nrows : checked_pairs;
-	bool		has_disorder = false;
-	uint64_t	excess = 0;
-
-	if (threadIdx.x == 0)
-		found = {0, 0};
-	__syncthreads();
-
-	for (uint32_t sample = blockIdx.x * simple_threads + threadIdx.x;
-		 sample < samples; sample += gridDim.x * simple_threads)
-		has_disorder |= is_misplaced(sorted, order, want_ties,
-									 checked_place(sample, nrows));
-	for (uint64_t first = static_cast<uint64_t>(blockIdx.x) * check_tile_rows;
-		 first < nrows;
-		 first += static_cast<uint64_t>(gridDim.x) * check_tile_rows)
-		excess += excess_of_tile(order, nrows, row_bits,
-								 static_cast<uint32_t>(first));
 
 	for (unsigned distance = warp_threads / 2; distance > 0; distance /= 2)
 		excess += __shfl_xor_sync(whole_warp, excess, distance);
@@ -217,6 +225,32 @@ check_entries(SortedKeys sorted, const uint32_t *order, bool want_ties,
 		if (found.disorder != 0)
 			check->disorder = 1;
 	}
+}
+
+/* Checks an order; blocks take tiles in turn. */
+static __global__ void __launch_bounds__(simple_threads)
+check_entries(SortedKeys sorted, const uint32_t *order, bool want_ties,
+			  OrderCheck *check)
+{
+	OrderCheck &found = block_shared<OrderCheckShared>().found;
+	uint32_t	nrows = sorted.keys.nrows;
+	uint32_t	row_bits = want_ties ? ~ORDER_TIE : ~0u;
+	bool		has_disorder;
+	uint64_t	excess = 0;
+
+	if (threadIdx.x == 0)
+		found = {0, 0};
+	__syncthreads();
+
+	has_disorder = has_misplaced(sorted, order, want_ties,
+								 blockIdx.x * simple_threads + threadIdx.x,
+								 gridDim.x * simple_threads);
+	for (uint64_t first = static_cast<uint64_t>(blockIdx.x) * check_tile_rows;
+		 first < nrows;
+		 first += static_cast<uint64_t>(gridDim.x) * check_tile_rows)
+		excess += excess_of_tile(order, nrows, row_bits,
+								 static_cast<uint32_t>(first));
+	add_findings(excess, has_disorder, found, check);
 }
 
 /*

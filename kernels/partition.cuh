@@ -181,7 +181,7 @@ count_buckets(Level level, Source source)
 			current = tile.segment;
 			segment = level.segments[current];
 			__syncthreads();
-			load_tree(shared.tree, &level.splitters[segment.first_bucket],
+			load_tree(shared.tree.nodes, &level.splitters[segment.first_bucket],
 					  segment.log_buckets);
 			if (threadIdx.x < max_buckets)
 				shared.counts[threadIdx.x] = 0;
@@ -362,7 +362,7 @@ scatter_tiles(Level level, Source source, Destination to)
 		uint32_t	rows[partition_items];
 
 		__syncthreads();
-		load_tree(shared.tree, &level.splitters[segment.first_bucket],
+		load_tree(shared.tree.nodes, &level.splitters[segment.first_bucket],
 				  segment.log_buckets);
 		if (threadIdx.x < max_buckets)
 			shared.counts[threadIdx.x] = 0;

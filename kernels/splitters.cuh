@@ -85,6 +85,19 @@ sample_place(const Segment &segment, unsigned sample, unsigned samples)
 }
 
 /*
+ * The splitter of a bucket, from words of the sample.  The second of two equal
+ * words becomes the next greater one, see above.
+ */
+static __device__ __forceinline__ uint64_t
+splitter_of_bucket(const uint64_t *words, unsigned bucket)
+{
+	uint64_t	word = words[bucket];
+	bool		is_heavy = bucket > 1 && words[bucket - 1] == word;
+
+	return bucket == 0 ? 0 : word + (is_heavy && word != UINT64_MAX ? 1 : 0);
+}
+
+/*
  * Chooses the splitters of all segments of a level, and makes their buckets
  * empty.  Also clears the counters of the next level, which have those of the
  * previous level: no kernel from this one on needs them.
@@ -120,14 +133,8 @@ choose_splitters(Level level, LevelCounts *next, Source source)
 		for (unsigned bucket = threadIdx.x; bucket < buckets;
 			 bucket += splitter_threads)
 		{
-			uint64_t	splitter = shared.splitters[bucket];
-			bool		is_heavy = bucket > 1 &&
-				shared.splitters[bucket - 1] == splitter;
-
-			if (is_heavy && splitter != UINT64_MAX)
-				splitter++;
 			level.splitters[segment.first_bucket + bucket] =
-				bucket == 0 ? 0 : splitter;
+				splitter_of_bucket(shared.splitters, bucket);
 			level.lengths[segment.first_bucket + bucket] = 0;
 			level.filled[segment.first_bucket + bucket] = 0;
 		}
@@ -146,7 +153,7 @@ struct SplitterTree
 
 /* Called by all threads of a block, between two barriers. */
 static __device__ __forceinline__ void
-load_tree(SplitterTree &tree, const uint64_t *splitters, unsigned log_buckets)
+load_tree(uint64_t *nodes, const uint64_t *splitters, unsigned log_buckets)
 {
 	for (unsigned node = threadIdx.x; node < 1u << log_buckets;
 		 node += blockDim.x)
@@ -155,7 +162,7 @@ load_tree(SplitterTree &tree, const uint64_t *splitters, unsigned log_buckets)
 		unsigned	place = node - (1u << depth);
 
 		if (node > 0)
-			tree.nodes[node] =
+			nodes[node] =
 				splitters[(2 * place + 1) << (log_buckets - depth - 1)];
 	}
 }

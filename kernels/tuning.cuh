@@ -54,6 +54,10 @@ constexpr unsigned part_threads = 64;
 constexpr unsigned part_blocks = 2;
 constexpr unsigned part_coalesced_bits = 2;
 constexpr unsigned kept_buffer_words = 300;
+constexpr unsigned joint_threads = 64;
+constexpr unsigned joint_items = 4;
+constexpr unsigned joint_bucket_rows = 32;
+constexpr unsigned max_log_joint_buckets = 4;
 
 #else
 
@@ -125,6 +129,18 @@ constexpr unsigned part_coalesced_bits = 4;
 /* Words of keys that are gathered to be copied to the host at once: 1 MiB. */
 constexpr unsigned kept_buffer_words = 1u << 17;
 
+/*
+ * In the sort in one launch a block has joint_threads * joint_items rows in
+ * registers, so that 132 blocks take 1,081,344 rows.  With 64 registers a
+ * thread one block lives on an SM.
+ */
+constexpr unsigned joint_threads = 1024;
+constexpr unsigned joint_items = 8;
+
+/* The most rows that a bucket of it has on average, if buckets are enough. */
+constexpr unsigned joint_bucket_rows = 1024;
+constexpr unsigned max_log_joint_buckets = 9;
+
 #endif
 
 /*
@@ -179,15 +195,6 @@ constexpr unsigned tiny_leaf_rows = warp_threads;
  * the device to sort all at the same time.
  */
 constexpr unsigned few_rows = max_buckets * acceptable_leaf_rows;
-
-/*
- * Up to this many rows, keys of one word are sorted before it is known how
- * many of their bits vary.  With more rows a radix sort of 32 bits gains more
- * than the wait for the survey takes.  Milliseconds on an H100, at once and
- * after the survey: 300k of 32 bits 0.131 and 0.143, 1M 0.183 and 0.154; 1M of
- * 64 bits 0.195 and 0.209.
- */
-constexpr unsigned at_once_rows = few_rows / 2;
 
 /* The most levels that are launched before the host reads the control block. */
 constexpr unsigned max_levels_per_read = 4;

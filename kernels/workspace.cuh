@@ -214,6 +214,14 @@ struct Control
 	LeafCounts	leaves;
 	TieGroupCounts tie_groups;
 	uint32_t	has_ties;
+	uint32_t	has_given_up;	/* the sort in one launch, see joint_sort.cuh */
+};
+
+/* Counters of the sort in one launch. */
+struct JointCounters
+{
+	uint32_t	arrived;		/* at barriers of the grid */
+	uint32_t	lengths[1u << max_log_joint_buckets];	/* of buckets */
 };
 
 /* Allots parts of one allocation, or only adds up their sizes. */
@@ -259,6 +267,7 @@ struct Workspace
 	uint32_t   *starts;			/* one bit a row, see tie_groups.cuh */
 	uint32_t   *first_starts;	/* one a tile of start bits */
 	Control    *control;
+	JointCounters *joint;		/* right behind it */
 	uint64_t  **word_slabs;
 	uint64_t  **end_slabs;
 
@@ -299,7 +308,9 @@ struct Workspace
 	{
 		Carver		carver(base);
 
-		take_control(carver, nwords, nends);
+		control = carver.take<Control>(1);
+		joint = carver.take<JointCounters>(1);
+		take_tables(carver, nwords, nends);
 		for (Pairs &array : pairs)
 		{
 			array.words = carver.take<uint64_t>(nrows);
@@ -333,7 +344,8 @@ struct Workspace
 	{
 		Carver		carver(base);
 
-		take_control(carver, nwords, nends);
+		control = carver.take<Control>(1);
+		take_tables(carver, nwords, nends);
 		return carver.bytes();
 	}
 
@@ -365,11 +377,10 @@ struct Workspace
 	}
 
 private:
-	/* Takes the control block, and the tables of slabs. */
+	/* Takes the tables of slabs. */
 	void
-	take_control(Carver &carver, uint64_t nwords, uint64_t nends)
+	take_tables(Carver &carver, uint64_t nwords, uint64_t nends)
 	{
-		control = carver.take<Control>(1);
 		word_slabs = carver.take<uint64_t *>(SlabArray::table_entries(nwords));
 		end_slabs = carver.take<uint64_t *>(SlabArray::table_entries(nends));
 	}

@@ -11,8 +11,8 @@
  *
  * It is stricter than a device where it can be:
  *
- * - Blocks run one after another, in another order at each launch; threads of
- *	 a block run one at a time, from barrier to barrier, in rising or falling
+ * - Blocks run one after another, in another order at each launch, or from
+ *	 barrier to barrier of their grid if it was launched so; threads of a block run one at a time, from barrier to barrier, in rising or falling
  *	 order: who forgets a barrier reads what is not there yet.
  * - Grids launched by kernels run at once, before the launching thread goes on,
  *	 or when the grid at work has ended, in any order.  Few may wait at a time,

@@ -189,14 +189,19 @@ extern Index block_size();
 extern Index grid_size();
 
 extern void block_barrier();
+
+/* Of a grid that was launched by launch_together(). */
+extern void grid_barrier();
+
 extern uint64_t warp_collective(Collective collective, unsigned mask,
 								uint64_t value, unsigned source_lane);
 
 /* The calling block's shared memory, of which it uses this many bytes. */
 extern void *dynamic_shared(size_t bytes);
 
+/* Launches a grid whose blocks run one after another, or all together. */
 extern void launch_body(std::function<void()> body, unsigned blocks,
-						unsigned threads, size_t shared_bytes,
+						unsigned threads, size_t shared_bytes, bool together,
 						cudaStream_t stream);
 
 template <typename... Parameters, typename... Arguments>
@@ -205,7 +210,18 @@ launch(void (*kernel) (Parameters...), unsigned blocks, unsigned threads,
 	   size_t shared_bytes, cudaStream_t stream, Arguments... arguments)
 {
 	launch_body([=] { kernel(static_cast<Parameters>(arguments)...); },
-				blocks, threads, shared_bytes, stream);
+				blocks, threads, shared_bytes, false, stream);
+}
+
+/* The same for a grid whose blocks meet at barriers. */
+template <typename... Parameters, typename... Arguments>
+void
+launch_together(void (*kernel) (Parameters...), unsigned blocks,
+				unsigned threads, size_t shared_bytes, cudaStream_t stream,
+				Arguments... arguments)
+{
+	launch_body([=] { kernel(static_cast<Parameters>(arguments)...); },
+				blocks, threads, shared_bytes, true, stream);
 }
 
 extern cudaError_t launch_child_body(std::function<void()> body,

@@ -6,7 +6,9 @@
  * Each CUDA thread of the block at work is a fiber with a stack of its own.
  * One runs until it has to wait at a barrier or a warp function, or ends, and
  * then hands over to the next that can run; the last to arrive at a barrier
- * lets all others go on.  A warp function is computed for all its lanes by the
+ * lets all others go on.  If the blocks of a grid meet at barriers, each has a
+ * multiprocessor of its own, and when all of its threads have arrived, the
+ * launching thread goes on with another block.  A warp function is computed for all its lanes by the
  * lane that arrives last.
  *
  * Handing over costs a few nanoseconds on x86-64, by saving the registers that
@@ -64,6 +66,7 @@ enum FiberState
 	RUNNABLE,
 	AT_BLOCK_BARRIER,
 	AT_WARP_FUNCTION,
+	AT_GRID_BARRIER,
 	ENDED
 };
 
@@ -110,6 +113,7 @@ struct Multiprocessor
 	bool		is_falling;		/* threads take turns from the last down */
 	unsigned	arrived;		/* at the block's barrier */
 	unsigned	ended;
+	unsigned	at_grid_barrier;
 	std::vector<unsigned> runnable;	/* a bit a lane, a word a warp */
 	std::vector<unsigned> waiting;	/* at a warp function, likewise */
 	std::unique_ptr<unsigned char[]> shared;
@@ -178,7 +182,10 @@ hand_over(Context &from, Context &to)
 #endif
 }
 
-/* Lets another fiber run, or the launching thread if all have ended. */
+/*
+ * Lets another fiber run, or the launching thread if all have ended, or wait for
+ * other blocks.
+ */
 static void
 yield()
 {
@@ -188,7 +195,8 @@ yield()
 	unsigned	lane = self->index % warp_lanes;
 	unsigned	ahead = m.is_falling ? (1u << lane) - 1 : ~((2u << lane) - 1);
 
-	if (m.ended == m.block_threads.x)
+	if (m.ended == m.block_threads.x ||
+		m.at_grid_barrier == m.block_threads.x)
 	{
 		hand_over(self->context, m.launcher);
 		return;
@@ -308,17 +316,15 @@ random_below(unsigned limit)
 	return static_cast<unsigned>((machine.random >> 32) % limit);
 }
 
+/* Lets all threads of the block run, until none can. */
 static void
-run_block()
+run_threads()
 {
 	Multiprocessor &m = machine;
 	unsigned	threads = m.block_threads.x;
 
-	m.arrived = 0;
-	m.ended = 0;
+	m.at_grid_barrier = 0;
 	m.is_falling = random_below(2) != 0;
-	if (m.shared_bytes > 0)
-		memset(m.shared.get(), shared_pattern, m.shared_bytes);
 	for (unsigned i = 0; i < threads; i++)
 		set_state(m.fibers[i].get(), RUNNABLE);
 
@@ -327,9 +333,22 @@ run_block()
 	m.current = nullptr;
 }
 
+static void
+run_block()
+{
+	Multiprocessor &m = machine;
+
+	m.arrived = 0;
+	m.ended = 0;
+	if (m.shared_bytes > 0)
+		memset(m.shared.get(), shared_pattern, m.shared_bytes);
+	run_threads();
+}
+
+/* Makes the multiprocessor ready for the blocks of a grid. */
 static cudaError_t
-run_blocks(const std::function<void()> &body, unsigned blocks,
-		   unsigned threads, size_t shared_bytes)
+prepare_blocks(const std::function<void()> &body, unsigned blocks,
+			   unsigned threads, size_t shared_bytes)
 {
 	Multiprocessor &m = machine;
 
@@ -349,6 +368,18 @@ run_blocks(const std::function<void()> &body, unsigned blocks,
 	m.waiting.assign(m.warps, 0);
 	m.shared.reset(new unsigned char[shared_bytes + 1]);
 	m.shared_bytes = shared_bytes;
+	return cudaSuccess;
+}
+
+static cudaError_t
+run_blocks(const std::function<void()> &body, unsigned blocks,
+		   unsigned threads, size_t shared_bytes)
+{
+	Multiprocessor &m = machine;
+	cudaError_t code = prepare_blocks(body, blocks, threads, shared_bytes);
+
+	if (code != cudaSuccess)
+		return code;
 
 	/* All blocks, from anywhere, in steps that meet each of them once. */
 	uint64_t	step = blocks / 2 + random_below(blocks);
@@ -386,6 +417,48 @@ run_grid(const std::function<void()> &body, unsigned blocks, unsigned threads,
 						  child.shared_bytes);
 	}
 	return code;
+}
+
+cudaError_t
+run_together(const std::function<void()> &body, unsigned blocks,
+			 unsigned threads, size_t shared_bytes)
+{
+	std::vector<Multiprocessor> others(blocks);
+	unsigned	ended = 0;
+
+	for (unsigned i = 0; i < blocks; i++)
+	{
+		others[i].random = random_below(UINT32_MAX);
+		std::swap(machine, others[i]);
+		machine.block = {i};
+
+		cudaError_t code = prepare_blocks(body, blocks, threads, shared_bytes);
+
+		std::swap(machine, others[i]);
+		if (code != cudaSuccess)
+			return code;
+	}
+	for (bool is_first = true; is_first || ended == 0; is_first = false)
+	{
+		unsigned	first = random_below(blocks);
+
+		ended = 0;
+		for (unsigned i = 0; i < blocks; i++)
+		{
+			Multiprocessor &other = others[(first + i) % blocks];
+
+			std::swap(machine, other);
+			if (is_first)
+				run_block();
+			else
+				run_threads();
+			ended += machine.ended > 0 ? 1 : 0;
+			std::swap(machine, other);
+		}
+		if (ended != 0 && ended != blocks)
+			die("some blocks wait for others, which have ended");
+	}
+	return cudaSuccess;
 }
 
 /* What kernels call. */
@@ -477,6 +550,16 @@ block_barrier()
 	for (unsigned i = 0; i < m.block_threads.x; i++)
 		if (m.fibers[i]->state == AT_BLOCK_BARRIER)
 			set_state(m.fibers[i].get(), RUNNABLE);
+}
+
+void
+grid_barrier()
+{
+	Multiprocessor &m = machine;
+
+	m.at_grid_barrier++;
+	set_state(m.current, AT_GRID_BARRIER);
+	yield();
 }
 
 /* The result of a warp function for one lane. */

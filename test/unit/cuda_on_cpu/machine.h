@@ -25,6 +25,11 @@ extern cudaError_t run_grid(const std::function<void()> &body,
 							unsigned blocks, unsigned threads,
 							size_t shared_bytes);
 
+/* Runs a grid whose blocks meet at barriers, and that launches no others. */
+extern cudaError_t run_together(const std::function<void()> &body,
+								unsigned blocks, unsigned threads,
+								size_t shared_bytes);
+
 }								/* namespace cuda_on_cpu */
 
 #endif							/* CUDA_ON_CPU_MACHINE_H */

@@ -201,12 +201,13 @@ free_now(void *memory)
 
 void
 launch_body(std::function<void()> body, unsigned blocks, unsigned threads,
-			size_t shared_bytes, cudaStream_t stream)
+			size_t shared_bytes, bool together, cudaStream_t stream)
 {
 	if (result(fault()) != cudaSuccess)
 		return;
 	enqueue(stream, [=] {
-		if (run_grid(body, blocks, threads, shared_bytes) != cudaSuccess)
+		if ((together ? run_together : run_grid) (body, blocks, threads,
+												  shared_bytes) != cudaSuccess)
 		{
 			fprintf(stderr, "cuda_on_cpu: a launch of %u blocks of %u threads "
 					"with %zu bytes of shared memory\n", blocks, threads,

@@ -63,7 +63,7 @@ struct DeviceRadixSort
 				if (threadIdx.x == 0)
 					sort(in, values_in, out, values_out, count, begin_bit,
 						 end_bit);
-			}, 1, 32, 0, stream);
+			}, 1, 32, 0, false, stream);
 		return cudaGetLastError();
 	}
 
