@@ -12,8 +12,8 @@
  *
  *	1.	A block surveys its share of the rows, for their order only.  It sorts
  *		the sample, the same in all blocks, since that takes less time than to
- *		wait until another block has done it.  It counts its rows of each
- *		bucket, and claims room for them among those of the other blocks.
+ *		wait until another block has done it.  It gathers its rows by bucket in
+ *		shared memory, and claims room for them among those of other blocks.
  *	2.	All lengths of buckets are known, and so where each begins: a block
  *		moves its rows there.  If keys are in order, the order is written
  *		instead, and that is all.
@@ -29,6 +29,7 @@
 #ifndef GPUSORT_JOINT_SORT_CUH
 #define GPUSORT_JOINT_SORT_CUH
 
+#include "bitonic_network.cuh"
 #include "key_survey.cuh"
 #include "order_check.cuh"
 #include "splitters.cuh"
@@ -39,24 +40,36 @@ namespace gpusort
 constexpr unsigned max_joint_buckets = 1u << max_log_joint_buckets;
 
 /*
- * With 8 samples for each bucket the longest of 512 has 2.5 times the mean,
- * and once in 2000 sorts more than a leaf, which is 3.5 times.
+ * The mean of buckets is a seventh of a leaf or less.  With 3 samples for each
+ * bucket one of 1024 is longer than a leaf once in 13,000 sorts.
  */
-constexpr unsigned joint_samples = 8;
+constexpr unsigned joint_samples = 3;
+constexpr unsigned max_joint_samples = max_joint_buckets * joint_samples;
 
 /* The most rows of a block. */
 constexpr unsigned joint_block_rows = joint_threads * joint_items;
 
-using JointSpread = SpreadShared<leaf_rows, joint_threads>;
+/* The block's rows, gathered by bucket. */
+struct GatheredRows
+{
+	uint64_t	words[joint_block_rows];
+	uint16_t	numbers[joint_block_rows];	/* in the block's share */
+	uint16_t	buckets[joint_block_rows];
+};
 
 struct JointShared
 {
-	JointSpread sort;
+	union
+	{
+		uint64_t	sample[max_joint_samples];
+		GatheredRows rows;
+		SpreadShared<leaf_rows, joint_threads> sort;
+	};
 	uint64_t	splitters[max_joint_buckets];
 	uint64_t	tree[max_joint_buckets];
 	uint32_t	counts[max_joint_buckets];	/* of the block's rows */
-	uint32_t	begins[max_joint_buckets + 1];
-	uint32_t	offsets[max_joint_buckets]; /* of the block's rows */
+	uint32_t	begins[max_joint_buckets + 1];	/* in the order */
+	uint32_t	offsets[max_joint_buckets]; /* there from the gathered rows */
 	bool		is_equality[max_joint_buckets];
 	bool		falls;			/* as of all keys, see KeySurvey */
 	bool		rises;
@@ -66,10 +79,60 @@ struct JointShared
 	OrderCheck	check;
 	ScanShared<joint_threads> scan;
 
-	static_assert(max_joint_buckets * joint_samples <= leaf_rows,
-				  "the sample is sorted as a leaf");
 	static_assert(max_joint_buckets <= joint_threads,
 				  "a thread for each bucket");
+	static_assert(joint_block_rows <= 1u << 16, "a number has 16 bits");
+};
+
+/* The ordering of words alone, and words in shared memory, for the network. */
+struct WordOrdering
+{
+	using Item = uint64_t;
+
+	__device__ __forceinline__ uint64_t
+	greatest() const
+	{
+		return UINT64_MAX;
+	}
+
+	__device__ __forceinline__ void
+	exchange(uint64_t &lower, uint64_t &higher) const
+	{
+		const uint64_t was_lower = lower;
+		const bool	exchange = higher < lower;
+
+		lower = exchange ? higher : lower;
+		higher = exchange ? was_lower : higher;
+	}
+
+	__device__ __forceinline__ uint64_t
+	keep(uint64_t own, uint64_t other, bool is_lower) const
+	{
+		return (other < own) == is_lower ? other : own;
+	}
+
+	__device__ __forceinline__ uint64_t
+	from_lane(uint64_t own, unsigned distance) const
+	{
+		return __shfl_xor_sync(whole_warp, own, distance);
+	}
+};
+
+struct SharedWords
+{
+	uint64_t   *words;
+
+	__device__ __forceinline__ uint64_t
+	get(uint32_t place) const
+	{
+		return words[place];
+	}
+
+	__device__ __forceinline__ void
+	put(uint32_t place, uint64_t word) const
+	{
+		words[place] = word;
+	}
 };
 
 /* What all functions here need to know. */
@@ -103,25 +166,27 @@ struct JointSort
 	}
 };
 
-/* Surveys the order of the block's rows. */
-static __device__ __forceinline__ void
-survey_share(const JointSort &sort, JointShared &shared)
+/*
+ * Sorts the sample.  It is sorted by a network, which takes the same time for
+ * all distributions.  Says whether words of it are equal.
+ */
+static __device__ __forceinline__ bool
+sort_joint_sample(const JointSort &sort, unsigned samples, JointShared &shared)
 {
-	uint32_t	end = sort.share_begin(blockIdx.x + 1);
-	RowFindings findings = {false, false, false, false};
-	uint64_t	any = 0;
-	uint64_t	all_but = 0;
-	unsigned	most_words = 0;
+	Segment		whole = {0, sort.keys.nrows, 0, sort.log_buckets};
 
-	for (uint32_t row = sort.share_begin(blockIdx.x) + threadIdx.x; row < end;
-		 row += joint_threads)
-		survey_row(sort.keys, row, findings, any, all_but, most_words);
-	if (findings.falls)
-		shared.falls = true;
-	if (findings.rises)
-		shared.rises = true;
-	if (findings.repeats)
-		shared.repeats = true;
+	for (unsigned sample = threadIdx.x; sample < samples;
+		 sample += joint_threads)
+		shared.sample[sample] =
+			sort.first_word(sample_place(whole, sample, samples));
+	__syncthreads();
+	block_network(WordOrdering(), SharedWords{shared.sample}, samples);
+	for (unsigned rank = threadIdx.x + 1; rank < samples;
+		 rank += joint_threads)
+		if (shared.sample[rank] == shared.sample[rank - 1])
+			shared.has_ties = true;
+	__syncthreads();
+	return shared.has_ties;
 }
 
 /*
@@ -131,31 +196,16 @@ survey_share(const JointSort &sort, JointShared &shared)
 static __device__ __forceinline__ bool
 choose_joint_splitters(const JointSort &sort, JointShared &shared)
 {
-	Segment		whole = {0, sort.keys.nrows, 0, sort.log_buckets};
-	unsigned	samples = sort.buckets() * joint_samples;
-	uint64_t	splitter = 0;
+	bool		has_ties = sort_joint_sample(sort,
+											 sort.buckets() * joint_samples,
+											 shared);
 	unsigned	bucket = threadIdx.x;
 
-	spread_sort(
-		samples, shared.sort,
-		[&](unsigned sample, uint64_t &word, uint32_t &row) {
-			word = sort.first_word(sample_place(whole, sample, samples));
-			row = 0;
-		},
-		[&](unsigned rank, uint64_t word, uint32_t, bool is_tie) {
-			if (rank % joint_samples == 0)
-				shared.splitters[rank / joint_samples] = word;
-			if (is_tie)
-				shared.has_ties = true;
-		});
-	__syncthreads();
-	if (shared.has_ties && sort.keys.fixed_words > 1)
+	if (has_ties && sort.keys.fixed_words > 1)
 		return false;
 	if (bucket < sort.buckets())
-		splitter = splitter_of_bucket(shared.splitters, bucket);
-	__syncthreads();
-	if (bucket < sort.buckets())
-		shared.splitters[bucket] = splitter;
+		shared.splitters[bucket] =
+			splitter_of_bucket(shared.sample, joint_samples, bucket);
 	__syncthreads();
 	load_tree(shared.tree, shared.splitters, sort.log_buckets);
 	if (bucket < sort.buckets())
@@ -165,28 +215,65 @@ choose_joint_splitters(const JointSort &sort, JointShared &shared)
 	return true;
 }
 
-/* A thread's rows of the block's share, and where they belong. */
+/* A thread's rows of the block's share. */
 struct JointItems
 {
 	uint64_t	words[joint_items];
-	uint32_t	places[joint_items];	/* bucket, and rank in it of the block's rows */
-	uint32_t	first;
-	uint32_t	end;
+	uint32_t	places[joint_items];	/* bucket, and rank in the block's rows of it */
+	uint32_t	begin;			/* of the share */
+	uint32_t	length;
 
+	/* A row's number in the share. */
 	__device__ __forceinline__ uint32_t
-	row(unsigned i) const
+	number(unsigned i) const
 	{
-		return first + i * joint_threads;
+		return i * joint_threads + threadIdx.x;
 	}
 
-	__device__ __forceinline__
+	__device__ __forceinline__ bool
+	is_inside(unsigned i) const
+	{
+		return number(i) < length;
+	}
+
+	/* Whether any thread has this item. */
+	__device__ __forceinline__ bool
+	is_used(unsigned i) const
+	{
+		return i * joint_threads < length;
+	}
+
+	__device__ __forceinline__ explicit
 	JointItems(const JointSort &sort)
-		: first(sort.share_begin(blockIdx.x) + threadIdx.x),
-		  end(sort.share_begin(blockIdx.x + 1))
+		: begin(sort.share_begin(blockIdx.x)),
+		  length(sort.share_begin(blockIdx.x + 1) - begin)
 	{
 #pragma unroll
 		for (unsigned i = 0; i < joint_items; i++)
-			words[i] = row(i) < end ? sort.first_word(row(i)) : 0;
+			words[i] = is_inside(i) ? sort.first_word(begin + number(i)) : 0;
+	}
+
+	/* Surveys the order of the rows. */
+	__device__ __forceinline__ void
+	survey(const JointSort &sort, JointShared &shared) const
+	{
+		RowFindings findings = {false, false, false, false};
+
+#pragma unroll
+		for (unsigned i = 0; i < joint_items; i++)
+		{
+			uint32_t	row = begin + number(i);
+
+			if (is_inside(i) && row > 0)
+				compare_to_previous(sort.keys, row, words[i],
+									sort.first_word(row - 1), findings);
+		}
+		if (findings.falls)
+			shared.falls = true;
+		if (findings.rises)
+			shared.rises = true;
+		if (findings.repeats)
+			shared.repeats = true;
 	}
 
 	/* Finds all buckets, level by level of the tree, and counts the rows. */
@@ -199,57 +286,59 @@ struct JointItems
 		for (unsigned depth = 0; depth < sort.log_buckets; depth++)
 #pragma unroll
 			for (unsigned i = 0; i < joint_items; i++)
-				places[i] = 2 * places[i] +
-					(words[i] >= shared.tree[places[i]] ? 1 : 0);
+				if (is_used(i))
+					places[i] = 2 * places[i] +
+						(words[i] >= shared.tree[places[i]] ? 1 : 0);
 #pragma unroll
 		for (unsigned i = 0; i < joint_items; i++)
 		{
 			uint32_t	bucket = places[i] - sort.buckets();
-			bool		is_inside = row(i) < end;
 
-			if (__all_sync(whole_warp, is_inside))
+			if (!is_used(i))
+				continue;
+			if (__all_sync(whole_warp, is_inside(i)))
 				places[i] = bucket | count_clustered(shared.counts, bucket) << 16;
-			else if (is_inside)
+			else if (is_inside(i))
 				places[i] = bucket | atomicAdd(&shared.counts[bucket], 1u) << 16;
 		}
 	}
 
-	/* Moves the rows to their buckets. */
+	/* Gathers the rows by bucket, given where each bucket begins. */
 	__device__ __forceinline__ void
-	scatter(const JointSort &sort, JointShared &shared) const
+	gather(const uint32_t *begins, GatheredRows &rows) const
 	{
 #pragma unroll
 		for (unsigned i = 0; i < joint_items; i++)
-		{
-			if (row(i) >= end)
-				continue;
-
-			uint32_t	bucket = places[i] & 0xffff;
-			uint32_t	target = shared.offsets[bucket] + (places[i] >> 16);
-
-			if (shared.is_equality[bucket])
+			if (is_inside(i))
 			{
-				bool		is_tie = target != shared.begins[bucket];
+				uint32_t	bucket = places[i] & 0xffff;
+				uint32_t	place = begins[bucket] + (places[i] >> 16);
 
-				sort.order.put(target, row(i), is_tie);
-				if (is_tie)
-					shared.has_ties = true;
+				rows.words[place] = words[i];
+				rows.numbers[place] = static_cast<uint16_t>(number(i));
+				rows.buckets[place] = static_cast<uint16_t>(bucket);
 			}
-			else
-			{
-				sort.pairs.words[target] = words[i];
-				sort.pairs.rows[target] = row(i);
-			}
-		}
 	}
 };
 
-/* Adds what the block has found to what all blocks have found. */
+/*
+ * Claims room for the block's rows of each bucket, lays the buckets out, and
+ * adds what the block has surveyed to what others have.
+ */
 static __device__ __forceinline__ void
-tell_findings(const JointSort &sort, JointShared &shared)
+claim_joint_room(const JointSort &sort, JointShared &shared)
 {
 	unsigned	bucket = threadIdx.x;
+	uint32_t	count = bucket < sort.buckets() ? shared.counts[bucket] : 0;
+	uint32_t	room = count == 0 ? 0 :
+		atomicAdd(&sort.counters->lengths[bucket], count);
+	uint32_t	begin = block_sum_before(count, shared.scan);
 
+	if (bucket < sort.buckets())
+	{
+		shared.begins[bucket] = begin;
+		shared.offsets[bucket] = room - begin;
+	}
 	if (threadIdx.x == 0)
 	{
 		if (shared.falls)
@@ -259,9 +348,35 @@ tell_findings(const JointSort &sort, JointShared &shared)
 		if (shared.repeats)
 			sort.control->survey.repeats = 1;
 	}
-	if (bucket < sort.buckets())
-		shared.offsets[bucket] = shared.counts[bucket] == 0 ? 0 :
-			atomicAdd(&sort.counters->lengths[bucket], shared.counts[bucket]);
+}
+
+/* Moves the gathered rows to their buckets. */
+static __device__ __forceinline__ void
+scatter_share(const JointSort &sort, JointShared &shared)
+{
+	uint32_t	first = sort.share_begin(blockIdx.x);
+	uint32_t	length = sort.share_begin(blockIdx.x + 1) - first;
+
+	for (uint32_t place = threadIdx.x; place < length; place += joint_threads)
+	{
+		uint32_t	bucket = shared.rows.buckets[place];
+		uint32_t	target = shared.offsets[bucket] + place;
+		uint32_t	row = first + shared.rows.numbers[place];
+
+		if (shared.is_equality[bucket])
+		{
+			bool		is_tie = target != shared.begins[bucket];
+
+			sort.order.put(target, row, is_tie);
+			if (is_tie)
+				shared.has_ties = true;
+		}
+		else
+		{
+			sort.pairs.words[target] = shared.rows.words[place];
+			sort.pairs.rows[target] = row;
+		}
+	}
 }
 
 /*
@@ -383,19 +498,21 @@ sort_jointly(const __grid_constant__ JointSort sort)
 	uint32_t   *arrived = &sort.counters->arrived;
 
 	clear_joint_shared(shared);
+
+	JointItems	items(sort);
+
 	__syncthreads();
-	survey_share(sort, shared);
+	items.survey(sort, shared);
 	if (!choose_joint_splitters(sort, shared))
 	{
 		sort.control->has_given_up = 1;
 		return;
 	}
-
-	JointItems	items(sort);
-
 	items.find_places(sort, shared);
 	__syncthreads();
-	tell_findings(sort, shared);
+	claim_joint_room(sort, shared);
+	__syncthreads();
+	items.gather(shared.begins, shared.rows);
 	grid_barrier(arrived, 1);
 
 	if (sort.control->survey.are_ordered())
@@ -408,7 +525,7 @@ sort_jointly(const __grid_constant__ JointSort sort)
 		sort.control->has_given_up = 1;
 		return;
 	}
-	items.scatter(sort, shared);
+	scatter_share(sort, shared);
 	grid_barrier(arrived, 2);
 
 	sort_share(sort, shared);

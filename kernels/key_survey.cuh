@@ -129,6 +129,23 @@ struct RowFindings
 	bool		is_broken;
 };
 
+/* Compares a row to the one before, given the first words of both. */
+static __device__ __forceinline__ void
+compare_to_previous(const Keys &keys, uint32_t row, uint64_t word,
+					uint64_t previous, RowFindings &findings)
+{
+	if (word == previous)
+	{
+		int			comparison = keys.compare(row, row - 1, 1);
+
+		findings.falls |= comparison < 0;
+		findings.rises |= comparison > 0;
+		findings.repeats |= comparison == 0;
+	}
+	findings.falls |= word < previous;
+	findings.rises |= word > previous;
+}
+
 /* Surveys a row's first word, and compares the row to the one before. */
 static __device__ __forceinline__ void
 survey_row(const Keys &keys, uint32_t row, RowFindings &findings,
@@ -153,21 +170,9 @@ survey_row(const Keys &keys, uint32_t row, RowFindings &findings,
 
 	any |= word;
 	all_but |= ~word;
-	if (row == 0)
-		return;
-
-	uint64_t	previous = keys.words[keys.begin(row - 1)];
-
-	if (word == previous)
-	{
-		int			comparison = keys.compare(row, row - 1, 1);
-
-		findings.falls |= comparison < 0;
-		findings.rises |= comparison > 0;
-		findings.repeats |= comparison == 0;
-	}
-	findings.falls |= word < previous;
-	findings.rises |= word > previous;
+	if (row > 0)
+		compare_to_previous(keys, row, word, keys.words[keys.begin(row - 1)],
+							findings);
 }
 
 /* Words that are read together, and numbers that are written. */

@@ -85,14 +85,14 @@ sample_place(const Segment &segment, unsigned sample, unsigned samples)
 }
 
 /*
- * The splitter of a bucket, from words of the sample.  The second of two equal
- * words becomes the next greater one, see above.
+ * The splitter of a bucket: every "step"-th of these words.  The second of two
+ * equal ones becomes the next greater word, see above.
  */
 static __device__ __forceinline__ uint64_t
-splitter_of_bucket(const uint64_t *words, unsigned bucket)
+splitter_of_bucket(const uint64_t *words, unsigned step, unsigned bucket)
 {
-	uint64_t	word = words[bucket];
-	bool		is_heavy = bucket > 1 && words[bucket - 1] == word;
+	uint64_t	word = words[bucket * step];
+	bool		is_heavy = bucket > 1 && words[(bucket - 1) * step] == word;
 
 	return bucket == 0 ? 0 : word + (is_heavy && word != UINT64_MAX ? 1 : 0);
 }
@@ -134,7 +134,7 @@ choose_splitters(Level level, LevelCounts *next, Source source)
 			 bucket += splitter_threads)
 		{
 			level.splitters[segment.first_bucket + bucket] =
-				splitter_of_bucket(shared.splitters, bucket);
+				splitter_of_bucket(shared.splitters, 1, bucket);
 			level.lengths[segment.first_bucket + bucket] = 0;
 			level.filled[segment.first_bucket + bucket] = 0;
 		}

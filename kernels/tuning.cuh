@@ -139,7 +139,7 @@ constexpr unsigned joint_items = 8;
 
 /* The most rows that a bucket of it has on average, if buckets are enough. */
 constexpr unsigned joint_bucket_rows = 1024;
-constexpr unsigned max_log_joint_buckets = 9;
+constexpr unsigned max_log_joint_buckets = 10;
 
 #endif
 
