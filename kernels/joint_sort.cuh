@@ -10,9 +10,9 @@
  * of the sort over the whole device (device_quicksort.cuh), with the same
  * buckets:
  *
- *	1.	A block surveys its share of the rows, for their order only.  It sorts
- *		the sample, the same in all blocks, since that takes less time than to
- *		wait until another block has done it.  It gathers its rows by bucket in
+ *	1.	A block takes the sample, the same in all blocks, and surveys its share
+ *		of the rows, for their order only.  It sorts the sample, since that
+ *		takes less time than to wait until another block has done it.  It gathers its rows by bucket in
  *		shared memory, and claims room for them among those of other blocks.
  *	2.	All lengths of buckets are known, and so where each begins: a block
  *		moves its rows there.  If keys are in order, the order is written
@@ -20,16 +20,17 @@
  *	3.	A block sorts the buckets that begin in its share of the order.
  *	4.	It checks its share of the order (order_check.cuh).
  *
- * It compares the first words of keys.  It gives up if keys have more words and
- * two first words are equal, or if a bucket is longer than a leaf, which hardly
- * ever happens.  Then nothing is lost but the time.
+ * It compares one word of each key, the leading one: the first word that is not
+ * the same in all keys of the sample.  It gives up if words before are not the
+ * same in all keys, if keys have further words and two leading words are equal,
+ * or if a bucket is longer than a leaf, which hardly ever happens.  Then nothing
+ * is lost but the time.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef GPUSORT_JOINT_SORT_CUH
 #define GPUSORT_JOINT_SORT_CUH
 
-#include "bitonic_network.cuh"
 #include "key_survey.cuh"
 #include "order_check.cuh"
 #include "splitters.cuh"
@@ -40,11 +41,16 @@ namespace gpusort
 constexpr unsigned max_joint_buckets = 1u << max_log_joint_buckets;
 
 /*
- * The mean of buckets is a seventh of a leaf or less.  With 3 samples for each
- * bucket one of 1024 is longer than a leaf once in 13,000 sorts.
+ * The mean of buckets is a seventh of a leaf or less.  With 2 samples for each
+ * bucket one of 1024 is longer than a leaf once in 150 sorts of a million rows,
+ * and once in 10,000 of 800,000.
  */
-constexpr unsigned joint_samples = 3;
+constexpr unsigned joint_samples = 2;
 constexpr unsigned max_joint_samples = max_joint_buckets * joint_samples;
+
+/* Words of the sample that a thread has in registers while it is sorted. */
+constexpr unsigned joint_sample_items = max_joint_samples > joint_threads ?
+	max_joint_samples / joint_threads : 1;
 
 /* The most rows of a block. */
 constexpr unsigned joint_block_rows = joint_threads * joint_items;
@@ -61,7 +67,7 @@ struct JointShared
 {
 	union
 	{
-		uint64_t	sample[max_joint_samples];
+		uint64_t	sample[2][joint_sample_items * joint_threads];
 		GatheredRows rows;
 		SpreadShared<leaf_rows, joint_threads> sort;
 	};
@@ -71,7 +77,9 @@ struct JointShared
 	uint32_t	begins[max_joint_buckets + 1];	/* in the order */
 	uint32_t	offsets[max_joint_buckets]; /* there from the gathered rows */
 	bool		is_equality[max_joint_buckets];
-	bool		falls;			/* as of all keys, see KeySurvey */
+	bool		sample_falls;	/* as of all keys, see KeySurvey */
+	bool		sample_rises;
+	bool		falls;
 	bool		rises;
 	bool		repeats;
 	bool		has_ties;
@@ -81,58 +89,8 @@ struct JointShared
 
 	static_assert(max_joint_buckets <= joint_threads,
 				  "a thread for each bucket");
+	static_assert(joint_sample_items <= 2, "see step_joint_sample()");
 	static_assert(joint_block_rows <= 1u << 16, "a number has 16 bits");
-};
-
-/* The ordering of words alone, and words in shared memory, for the network. */
-struct WordOrdering
-{
-	using Item = uint64_t;
-
-	__device__ __forceinline__ uint64_t
-	greatest() const
-	{
-		return UINT64_MAX;
-	}
-
-	__device__ __forceinline__ void
-	exchange(uint64_t &lower, uint64_t &higher) const
-	{
-		const uint64_t was_lower = lower;
-		const bool	exchange = higher < lower;
-
-		lower = exchange ? higher : lower;
-		higher = exchange ? was_lower : higher;
-	}
-
-	__device__ __forceinline__ uint64_t
-	keep(uint64_t own, uint64_t other, bool is_lower) const
-	{
-		return (other < own) == is_lower ? other : own;
-	}
-
-	__device__ __forceinline__ uint64_t
-	from_lane(uint64_t own, unsigned distance) const
-	{
-		return __shfl_xor_sync(whole_warp, own, distance);
-	}
-};
-
-struct SharedWords
-{
-	uint64_t   *words;
-
-	__device__ __forceinline__ uint64_t
-	get(uint32_t place) const
-	{
-		return words[place];
-	}
-
-	__device__ __forceinline__ void
-	put(uint32_t place, uint64_t word) const
-	{
-		words[place] = word;
-	}
 };
 
 /* What all functions here need to know. */
@@ -145,6 +103,12 @@ struct JointSort
 	JointCounters *counters;
 	unsigned	log_buckets;
 
+	__device__ __forceinline__ unsigned
+	samples() const
+	{
+		return joint_samples << log_buckets;
+	}
+
 	/* A block's share of the rows, and of the places in the order. */
 	__device__ __forceinline__ uint32_t
 	share_begin(unsigned block) const
@@ -154,9 +118,9 @@ struct JointSort
 	}
 
 	__device__ __forceinline__ uint64_t
-	first_word(uint32_t row) const
+	word(uint32_t row, unsigned number) const
 	{
-		return keys.words[static_cast<uint64_t>(row) * keys.fixed_words];
+		return keys.words[static_cast<uint64_t>(row) * keys.fixed_words + number];
 	}
 
 	__device__ __forceinline__ unsigned
@@ -167,46 +131,131 @@ struct JointSort
 };
 
 /*
- * Sorts the sample.  It is sorted by a network, which takes the same time for
- * all distributions.  Says whether words of it are equal.
+ * Takes the sample, and finds out whether it is in order.  Returns the number
+ * of the leading word.
  */
-static __device__ __forceinline__ bool
-sort_joint_sample(const JointSort &sort, unsigned samples, JointShared &shared)
+static __device__ __forceinline__ unsigned
+take_joint_sample(const JointSort &sort, JointShared &shared)
 {
 	Segment		whole = {0, sort.keys.nrows, 0, sort.log_buckets};
 
-	for (unsigned sample = threadIdx.x; sample < samples;
-		 sample += joint_threads)
-		shared.sample[sample] =
-			sort.first_word(sample_place(whole, sample, samples));
-	__syncthreads();
-	block_network(WordOrdering(), SharedWords{shared.sample}, samples);
-	for (unsigned rank = threadIdx.x + 1; rank < samples;
-		 rank += joint_threads)
-		if (shared.sample[rank] == shared.sample[rank - 1])
-			shared.has_ties = true;
-	__syncthreads();
-	return shared.has_ties;
+	for (unsigned leading = 0;; leading++)
+	{
+		for (unsigned sample = threadIdx.x; sample < sort.samples();
+			 sample += joint_threads)
+			shared.sample[0][sample] =
+				sort.word(sample_place(whole, sample, sort.samples()), leading);
+		__syncthreads();
+		for (unsigned sample = threadIdx.x + 1; sample < sort.samples();
+			 sample += joint_threads)
+		{
+			uint64_t	word = shared.sample[0][sample];
+			uint64_t	previous = shared.sample[0][sample - 1];
+
+			if (word < previous)
+				shared.sample_falls = true;
+			if (word > previous)
+				shared.sample_rises = true;
+		}
+		__syncthreads();
+		if (shared.sample_falls || shared.sample_rises ||
+			leading + 1 == sort.keys.fixed_words)
+			return leading;
+	}
 }
 
 /*
- * Chooses the splitters, and makes their tree.  Says whether to give up, since
- * keys have further words and first words of the sample are equal.
+ * Makes a step of the bitonic network on the sample, whose words are in
+ * registers: compares places that differ in the bit "stride".  Runs of "size"
+ * words become sorted in turns upwards and downwards.  Lanes of a warp exchange
+ * words by shuffles, and warps by an array in shared memory, of which there are
+ * two so that one barrier is enough.
+ */
+static __device__ __forceinline__ void
+step_joint_sample(uint64_t (&own)[joint_sample_items], unsigned size,
+				  unsigned stride, uint64_t *exchanged)
+{
+	uint64_t	others[joint_sample_items];
+
+	if (stride >= warp_threads && stride < joint_threads)
+	{
+#pragma unroll
+		for (unsigned i = 0; i < joint_sample_items; i++)
+			exchanged[i * joint_threads + threadIdx.x] = own[i];
+		__syncthreads();
+	}
+#pragma unroll
+	for (unsigned i = 0; i < joint_sample_items; i++)
+	{
+		unsigned	place = i * joint_threads + threadIdx.x;
+
+		others[i] = stride < warp_threads ?
+			__shfl_xor_sync(whole_warp, own[i], stride) :
+			stride < joint_threads ? exchanged[place ^ stride] :
+			own[joint_sample_items - 1 - i];
+	}
+#pragma unroll
+	for (unsigned i = 0; i < joint_sample_items; i++)
+	{
+		unsigned	place = i * joint_threads + threadIdx.x;
+		bool		wants_less = ((place & stride) == 0) == ((place & size) == 0);
+
+		if ((others[i] < own[i]) == wants_less)
+			own[i] = others[i];
+	}
+}
+
+/*
+ * Sorts the sample.  A network takes the same time for all distributions, and
+ * the sample has 2^n words.
+ */
+static __device__ __forceinline__ void
+sort_joint_sample(const JointSort &sort, JointShared &shared)
+{
+	uint64_t	own[joint_sample_items];
+	unsigned	exchanges = 0;
+
+#pragma unroll
+	for (unsigned i = 0; i < joint_sample_items; i++)
+	{
+		unsigned	place = i * joint_threads + threadIdx.x;
+
+		own[i] = place < sort.samples() ? shared.sample[0][place] : 0;
+	}
+	for (unsigned size = 2; size <= sort.samples(); size *= 2)
+		for (unsigned stride = size / 2; stride > 0; stride /= 2)
+			step_joint_sample(own, size, stride,
+							  shared.sample[stride >= warp_threads ?
+											++exchanges % 2 : 0]);
+	__syncthreads();
+#pragma unroll
+	for (unsigned i = 0; i < joint_sample_items; i++)
+		shared.sample[0][i * joint_threads + threadIdx.x] = own[i];
+	__syncthreads();
+}
+
+/*
+ * Chooses the splitters from the sample, and makes their tree.  Says whether to
+ * give up, since keys have further words and words of the sample are equal.
  */
 static __device__ __forceinline__ bool
-choose_joint_splitters(const JointSort &sort, JointShared &shared)
+choose_joint_splitters(const JointSort &sort, bool has_rest,
+					   JointShared &shared)
 {
-	bool		has_ties = sort_joint_sample(sort,
-											 sort.buckets() * joint_samples,
-											 shared);
+	const uint64_t *sample = shared.sample[0];
 	unsigned	bucket = threadIdx.x;
 
-	if (has_ties && sort.keys.fixed_words > 1)
-		return false;
+	sort_joint_sample(sort, shared);
+	for (unsigned rank = threadIdx.x + 1; rank < sort.samples();
+		 rank += joint_threads)
+		if (has_rest && sample[rank] == sample[rank - 1])
+			shared.has_ties = true;
 	if (bucket < sort.buckets())
 		shared.splitters[bucket] =
-			splitter_of_bucket(shared.sample, joint_samples, bucket);
+			splitter_of_bucket(sample, joint_samples, bucket);
 	__syncthreads();
+	if (shared.has_ties)
+		return false;
 	load_tree(shared.tree, shared.splitters, sort.log_buckets);
 	if (bucket < sort.buckets())
 		shared.is_equality[bucket] =
@@ -248,14 +297,19 @@ struct JointItems
 		: begin(sort.share_begin(blockIdx.x)),
 		  length(sort.share_begin(blockIdx.x + 1) - begin)
 	{
-#pragma unroll
-		for (unsigned i = 0; i < joint_items; i++)
-			words[i] = is_inside(i) ? sort.first_word(begin + number(i)) : 0;
 	}
 
-	/* Surveys the order of the rows. */
 	__device__ __forceinline__ void
-	survey(const JointSort &sort, JointShared &shared) const
+	load(const JointSort &sort, unsigned leading)
+	{
+#pragma unroll
+		for (unsigned i = 0; i < joint_items; i++)
+			words[i] = is_inside(i) ? sort.word(begin + number(i), leading) : 0;
+	}
+
+	/* Surveys the order of the rows, and whether they agree before that word. */
+	__device__ __forceinline__ void
+	survey(const JointSort &sort, unsigned leading, JointShared &shared) const
 	{
 		RowFindings findings = {false, false, false, false};
 
@@ -264,9 +318,14 @@ struct JointItems
 		{
 			uint32_t	row = begin + number(i);
 
-			if (is_inside(i) && row > 0)
-				compare_to_previous(sort.keys, row, words[i],
-									sort.first_word(row - 1), findings);
+			if (!is_inside(i) || row == 0)
+				continue;
+			for (unsigned number = 0; number < leading; number++)
+				if (sort.word(row, number) != sort.word(row - 1, number))
+					shared.has_given_up = true;
+			compare_to_previous(sort.keys, row, words[i],
+								sort.word(row - 1, leading), leading + 1,
+								findings);
 		}
 		if (findings.falls)
 			shared.falls = true;
@@ -321,10 +380,23 @@ struct JointItems
 	}
 };
 
-/*
- * Claims room for the block's rows of each bucket, lays the buckets out, and
- * adds what the block has surveyed to what others have.
- */
+/* Tells the other blocks what the block has surveyed; behind a barrier. */
+static __device__ __forceinline__ void
+tell_survey(const JointSort &sort, const JointShared &shared)
+{
+	if (threadIdx.x > 0)
+		return;
+	if (shared.falls)
+		sort.control->survey.falls = 1;
+	if (shared.rises)
+		sort.control->survey.rises = 1;
+	if (shared.repeats)
+		sort.control->survey.repeats = 1;
+	if (shared.has_given_up)
+		sort.control->has_given_up = 1;
+}
+
+/* Claims room for the block's rows of each bucket, and lays the buckets out. */
 static __device__ __forceinline__ void
 claim_joint_room(const JointSort &sort, JointShared &shared)
 {
@@ -338,15 +410,6 @@ claim_joint_room(const JointSort &sort, JointShared &shared)
 	{
 		shared.begins[bucket] = begin;
 		shared.offsets[bucket] = room - begin;
-	}
-	if (threadIdx.x == 0)
-	{
-		if (shared.falls)
-			sort.control->survey.falls = 1;
-		if (shared.rises)
-			sort.control->survey.rises = 1;
-		if (shared.repeats)
-			sort.control->survey.repeats = 1;
 	}
 }
 
@@ -444,16 +507,26 @@ sort_share(const JointSort &sort, JointShared &shared)
 	}
 }
 
-/* Makes the block's share of the order of keys that are in order already. */
-static __device__ __forceinline__ void
-put_ordered_share(const JointSort &sort, const KeySurvey &survey)
+/*
+ * Whether nothing is left to do once the survey of all blocks is known.  If keys
+ * are in order already, makes the block's share of the order.
+ */
+static __device__ __forceinline__ bool
+is_settled(const JointSort &sort)
 {
+	const KeySurvey &survey = sort.control->survey;
+	bool		has_repeats = sort.order.tie != 0 && survey.repeats != 0;
 	uint32_t	end = sort.share_begin(blockIdx.x + 1);
 
+	if (sort.control->has_given_up != 0)
+		return true;
+	if (!survey.are_ordered())
+		return false;
 	for (uint32_t row = sort.share_begin(blockIdx.x) + threadIdx.x; row < end;
 		 row += joint_threads)
-		put_ordered_row(sort.keys, row, survey.falls != 0,
-						sort.order.tie != 0 && survey.repeats != 0, sort.order);
+		put_ordered_row(sort.keys, row, survey.falls != 0, has_repeats,
+						sort.order);
+	return true;
 }
 
 /* Checks the block's share of the order. */
@@ -482,6 +555,8 @@ clear_joint_shared(JointShared &shared)
 		shared.counts[threadIdx.x] = 0;
 	if (threadIdx.x > 0)
 		return;
+	shared.sample_falls = false;
+	shared.sample_rises = false;
 	shared.falls = false;
 	shared.rises = false;
 	shared.repeats = false;
@@ -497,13 +572,30 @@ sort_jointly(const __grid_constant__ JointSort sort)
 	JointShared &shared = block_shared<JointShared>();
 	uint32_t   *arrived = &sort.counters->arrived;
 
-	clear_joint_shared(shared);
-
 	JointItems	items(sort);
+	unsigned	barrier = 0;
 
+	clear_joint_shared(shared);
+	items.load(sort, 0);
 	__syncthreads();
-	items.survey(sort, shared);
-	if (!choose_joint_splitters(sort, shared))
+
+	unsigned	leading = take_joint_sample(sort, shared);
+	bool		has_rest = leading + 1 < sort.keys.fixed_words;
+
+	if (leading > 0)
+		items.load(sort, leading);
+	items.survey(sort, leading, shared);
+	__syncthreads();
+	tell_survey(sort, shared);
+
+	/* If the sample is in order, the keys probably are, too. */
+	if (!shared.sample_falls || !shared.sample_rises)
+	{
+		grid_barrier(arrived, ++barrier);
+		if (is_settled(sort))
+			return;
+	}
+	if (!choose_joint_splitters(sort, has_rest, shared))
 	{
 		sort.control->has_given_up = 1;
 		return;
@@ -513,25 +605,22 @@ sort_jointly(const __grid_constant__ JointSort sort)
 	claim_joint_room(sort, shared);
 	__syncthreads();
 	items.gather(shared.begins, shared.rows);
-	grid_barrier(arrived, 1);
+	grid_barrier(arrived, ++barrier);
 
-	if (sort.control->survey.are_ordered())
-	{
-		put_ordered_share(sort, sort.control->survey);
+	if (is_settled(sort))
 		return;
-	}
 	if (!place_joint_buckets(sort, shared))
 	{
 		sort.control->has_given_up = 1;
 		return;
 	}
 	scatter_share(sort, shared);
-	grid_barrier(arrived, 2);
+	grid_barrier(arrived, ++barrier);
 
 	sort_share(sort, shared);
-	grid_barrier(arrived, 3);
+	grid_barrier(arrived, ++barrier);
 
-	if (threadIdx.x == 0 && shared.has_ties && sort.keys.fixed_words > 1)
+	if (threadIdx.x == 0 && shared.has_ties && has_rest)
 		sort.control->has_given_up = 1;
 	check_share(sort, shared);
 }

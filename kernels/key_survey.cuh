@@ -129,14 +129,17 @@ struct RowFindings
 	bool		is_broken;
 };
 
-/* Compares a row to the one before, given the first words of both. */
+/*
+ * Compares a row to the one before, given the first words of both that count,
+ * and the number of the word after these.
+ */
 static __device__ __forceinline__ void
 compare_to_previous(const Keys &keys, uint32_t row, uint64_t word,
-					uint64_t previous, RowFindings &findings)
+					uint64_t previous, unsigned next, RowFindings &findings)
 {
 	if (word == previous)
 	{
-		int			comparison = keys.compare(row, row - 1, 1);
+		int			comparison = keys.compare(row, row - 1, next);
 
 		findings.falls |= comparison < 0;
 		findings.rises |= comparison > 0;
@@ -172,7 +175,7 @@ survey_row(const Keys &keys, uint32_t row, RowFindings &findings,
 	all_but |= ~word;
 	if (row > 0)
 		compare_to_previous(keys, row, word, keys.words[keys.begin(row - 1)],
-							findings);
+							1, findings);
 }
 
 /* Words that are read together, and numbers that are written. */

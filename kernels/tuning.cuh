@@ -132,7 +132,15 @@ constexpr unsigned kept_buffer_words = 1u << 17;
 /*
  * In the sort in one launch a block has joint_threads * joint_items rows in
  * registers, so that 132 blocks take 1,081,344 rows.  With 64 registers a
- * thread one block lives on an SM.
+ * thread one block lives on an SM.  Milliseconds of device_sort_perform() on an
+ * H200, uniform keys, medians of 21, before and with it:
+ *
+ *				32 bits				64 bits				4 words
+ *		rows	before	with		before	with		before	with
+ *		10k		0.085	0.065		0.099	0.064		0.147	0.065
+ *		100k	0.097	0.073		0.105	0.073		0.163	0.079
+ *		300k	0.107	0.081		0.116	0.082		0.185	0.103
+ *		1M		0.129	0.115		0.191	0.117		0.257	0.135
  */
 constexpr unsigned joint_threads = 1024;
 constexpr unsigned joint_items = 8;
@@ -159,8 +167,8 @@ constexpr unsigned max_log_joint_buckets = 10;
  *		268M	17.23		11.17		15.96		27.85
  *
  * In between, the time of a radix sort grows with the digits of 8 bits, in
- * words of twice the size, so there is no other crossing.  With few keys of
- * one word nobody asks how many bits vary, see key_sort.cu.
+ * words of twice the size, so there is no other crossing.  Few keys of fixed
+ * width are sorted in one launch instead, see key_sort.cu.
  */
 constexpr unsigned radix_sort_bits = 32;
 
