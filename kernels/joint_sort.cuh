@@ -164,6 +164,13 @@ take_joint_sample(const JointSort &sort, JointShared &shared)
 	}
 }
 
+/* Whether a step of the network compares words of different warps. */
+static __device__ __forceinline__ bool
+is_between_warps(unsigned stride)
+{
+	return stride >= warp_threads && stride < joint_threads;
+}
+
 /*
  * Makes a step of the bitonic network on the sample, whose words are in
  * registers: compares places that differ in the bit "stride".  Runs of "size"
@@ -177,7 +184,7 @@ step_joint_sample(uint64_t (&own)[joint_sample_items], unsigned size,
 {
 	uint64_t	others[joint_sample_items];
 
-	if (stride >= warp_threads && stride < joint_threads)
+	if (is_between_warps(stride))
 	{
 #pragma unroll
 		for (unsigned i = 0; i < joint_sample_items; i++)
@@ -191,7 +198,7 @@ step_joint_sample(uint64_t (&own)[joint_sample_items], unsigned size,
 
 		others[i] = stride < warp_threads ?
 			__shfl_xor_sync(whole_warp, own[i], stride) :
-			stride < joint_threads ? exchanged[place ^ stride] :
+			is_between_warps(stride) ? exchanged[place ^ stride] :
 			own[joint_sample_items - 1 - i];
 	}
 #pragma unroll
@@ -224,9 +231,10 @@ sort_joint_sample(const JointSort &sort, JointShared &shared)
 	}
 	for (unsigned size = 2; size <= sort.samples(); size *= 2)
 		for (unsigned stride = size / 2; stride > 0; stride /= 2)
-			step_joint_sample(own, size, stride,
-							  shared.sample[stride >= warp_threads ?
-											++exchanges % 2 : 0]);
+		{
+			exchanges += is_between_warps(stride) ? 1 : 0;
+			step_joint_sample(own, size, stride, shared.sample[exchanges % 2]);
+		}
 	__syncthreads();
 #pragma unroll
 	for (unsigned i = 0; i < joint_sample_items; i++)

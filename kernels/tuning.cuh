@@ -56,8 +56,8 @@ constexpr unsigned part_coalesced_bits = 2;
 constexpr unsigned kept_buffer_words = 300;
 constexpr unsigned joint_threads = 64;
 constexpr unsigned joint_items = 4;
-constexpr unsigned joint_bucket_rows = 32;
-constexpr unsigned max_log_joint_buckets = 4;
+constexpr unsigned joint_bucket_rows = 8;
+constexpr unsigned max_log_joint_buckets = 6;
 
 #else
 
