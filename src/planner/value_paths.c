@@ -674,16 +674,29 @@ cost_order_of_core(PlannerInfo *root, const QueryAggregates *all,
 											 exprCollation(value));
 }
 
-/* The same for all orders. */
+/*
+ * The same for all orders.  If there are several, one of core's paths has its
+ * input sorted by one of them: by the order that core has chosen, or else by
+ * the order that costs most (aggregate_paths.c).
+ */
 static Cost
 cost_of_core(PlannerInfo *root, const QueryAggregates *all, const Path *input)
 {
+	bool		is_chosen = list_length(all->orders) == 1;
 	Cost		cost = 0;
+	Cost		highest = 0;
 	ListCell   *cell;
 
 	foreach(cell, all->orders)
-		cost += cost_order_of_core(root, all, lfirst(cell), input);
-	return cost;
+	{
+		const QueryOrder *order = lfirst(cell);
+		Cost		of_order = cost_order_of_core(root, all, order, input);
+
+		is_chosen |= order->is_presorted;
+		cost += of_order;
+		highest = Max(highest, of_order);
+	}
+	return is_chosen ? cost : cost - highest;
 }
 
 /*
