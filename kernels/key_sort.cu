@@ -4,11 +4,12 @@
  *	  Which algorithm sorts the keys of a job, and its steps.
  *
  * Few keys of fixed width are sorted in one launch, and the host waits for the
- * device only once.  Otherwise, or if that gives up, the survey decides.  Keys in order, or in the opposite order, need no sort.  If the
- * first working word has all bits that vary, and these are few, CUB's radix
- * sort takes the fewest moves.  Otherwise the quicksort sorts by the first
- * word, and then sorts tied rows by the next words.  If memory is short, the
- * bitonic sort in place compares all words at once.
+ * device only once.  Otherwise, or if that gives up, the survey decides.  Keys
+ * in order, or in the opposite order, need no sort.  If the first working word
+ * has all bits that vary, and these are few, CUB's radix sort takes the fewest
+ * moves.  Otherwise the quicksort sorts by the first word, and then sorts tied
+ * rows by the next words.  If memory is short, the bitonic sort in place
+ * compares all words at once.
  *
  * The kernels of all these sorts but CUB's are in this object.
  *
