@@ -157,6 +157,7 @@ OBJS = \
 	src/team/sorted_slices.o \
 	src/team/team.o \
 	src/window/null_map.o \
+	src/window/paged_array.o \
 	src/window/window_aggregate.o \
 	src/window/window_frame.o \
 	src/window/window_function.o \

@@ -14,9 +14,10 @@
  * rows that nobody needs any more, and writes the others to a file when they
  * exceed the memory.  To write and read a file in turn, or at several places,
  * takes a seek each time.  So rows are written some hundred at a time, and each
- * cursor reads some rows at once.  The place where groups begin takes a byte for each row
- * that is kept, in memory.  Slices of rows in shared memory stay where they
- * are.  Then the place of each row is kept in the stead of the row.
+ * cursor reads some rows at once.  Slices of rows in shared memory stay where
+ * they are.  Then the place of each row is kept in the stead of the row.  Where
+ * groups begin takes a byte for each row that is kept.  These bytes and places
+ * go to a file as well when they exceed a part of the memory (paged_array.c).
  *
  *-------------------------------------------------------------------------
  */
@@ -30,8 +31,9 @@
 
 #include "window/window_rows.h"
 
-/* Rows for whose differences there is room at first; a power of 2. */
-#define FIRST_SIZE		64
+/* Parts of the memory for the differences of rows, and for their places. */
+#define DIFFERENCES_PART	32
+#define PLACES_PART			16
 
 /* Rows that are written to a file at a time. */
 #define WRITTEN_ROWS	256
@@ -105,7 +107,8 @@ window_rows_end(WindowRows *rows)
 	rows->nread = 0;
 	rows->first = 0;
 	rows->last = NULL;
-	rows->places = NULL;
+	paged_array_end(&rows->differences);
+	paged_array_end(&rows->places);
 	MemoryContextReset(rows->context);
 }
 
@@ -130,8 +133,10 @@ begin_store(WindowRows *rows)
 {
 	ListCell   *cell;
 
+	Size		limit = gpusort_memory_limit();
+
 	rows->store = tuplestore_begin_heap(false, false,
-										gpusort_memory_limit() / 1024);
+										(limit - limit / DIFFERENCES_PART) / 1024);
 	/* rows are dropped only if no pointer may go back to the first one */
 	tuplestore_set_eflags(rows->store, EXEC_FLAG_BACKWARD);
 	rows->keeper.pointer = 0;
@@ -151,11 +156,13 @@ window_rows_begin_reading(WindowRows *rows, NextRowFunction next, void *source,
 	rows->source = source;
 	rows->at_end = false;
 	rows->stay = stay && !rows->passing;
-	rows->size = FIRST_SIZE;
-	rows->differences = palloc(FIRST_SIZE);
 	rows->last_values = palloc0((rows->keys.ncolumns + 1) * sizeof(LastValue));
+	if (!rows->passing)
+		paged_array_init(&rows->differences, sizeof(int8),
+						 gpusort_memory_limit() / DIFFERENCES_PART);
 	if (rows->stay)
-		rows->places = palloc(FIRST_SIZE * sizeof(MinimalTuple));
+		paged_array_init(&rows->places, sizeof(MinimalTuple),
+						 gpusort_memory_limit() / PLACES_PART);
 	else if (!rows->passing)
 		begin_store(rows);
 	MemoryContextSwitchTo(caller_context);
@@ -236,41 +243,11 @@ compare_row(WindowRows *rows, TupleTableSlot *slot)
 	return difference;
 }
 
-/* Copies what is known of each kept row to an array of twice the size. */
-static void *
-double_array(const WindowRows *rows, void *array, Size width)
-{
-	int64		size = rows->size;
-	char	   *larger = MemoryContextAllocHuge(rows->context,
-												size * 2 * width);
-
-	for (int64 row = rows->first; row < rows->nread; row++)
-		memcpy(larger + (row & (size * 2 - 1)) * width,
-			   (char *) array + (row & (size - 1)) * width, width);
-	pfree(array);
-	return larger;
-}
-
-/* Makes room for one more row. */
-static void
-make_room(WindowRows *rows)
-{
-	if (rows->nread - rows->first < rows->size)
-		return;
-	rows->differences = double_array(rows, rows->differences,
-									 sizeof(rows->differences[0]));
-	if (rows->stay)
-		rows->places = double_array(rows, rows->places,
-									sizeof(rows->places[0]));
-	rows->size *= 2;
-}
-
 /* Reads one more row; false if there is none. */
 static bool
 read_row(WindowRows *rows)
 {
 	TupleTableSlot *slot = rows->at_end ? NULL : rows->next(rows->source);
-	int64		place;
 
 	if (slot == NULL)
 	{
@@ -278,15 +255,13 @@ read_row(WindowRows *rows)
 		return false;
 	}
 	if (rows->passing)
-	{
-		rows->first = rows->nread;
 		rows->last = slot;
-	}
-	make_room(rows);
-	place = rows->nread & (rows->size - 1);
-	rows->differences[place] = compare_row(rows, slot);
+	rows->last_difference = compare_row(rows, slot);
+	if (!rows->passing)
+		*(int8 *) paged_array_add(&rows->differences) = rows->last_difference;
 	if (rows->stay)
-		rows->places[place] = ((MinimalTupleTableSlot *) slot)->mintuple;
+		*(MinimalTuple *) paged_array_add(&rows->places) =
+			((MinimalTupleTableSlot *) slot)->mintuple;
 	else if (!rows->passing)
 		tuplestore_puttupleslot(rows->store, slot);
 	rows->nread++;
@@ -396,6 +371,13 @@ fetch_from_store(WindowRows *rows, WindowCursor *cursor, int64 position)
 	cursor->position = cursor->passes ? -1 : position;
 }
 
+/* Returns where a row lies. */
+static inline MinimalTuple
+find_place(WindowRows *rows, int64 position)
+{
+	return *(MinimalTuple *) paged_array_get(&rows->places, position);
+}
+
 /* Moves a cursor to a row that stays where it is. */
 static void
 fetch_from_place(WindowRows *rows, WindowCursor *cursor, int64 position)
@@ -404,9 +386,8 @@ fetch_from_place(WindowRows *rows, WindowCursor *cursor, int64 position)
 
 	/* it may have been read long ago */
 	if (later < rows->nread)
-		__builtin_prefetch(rows->places[later & (rows->size - 1)]);
-	ExecStoreMinimalTuple(rows->places[position & (rows->size - 1)],
-						  cursor->slot, false);
+		__builtin_prefetch(find_place(rows, later));
+	ExecStoreMinimalTuple(find_place(rows, position), cursor->slot, false);
 	cursor->position = position;
 }
 
@@ -444,6 +425,8 @@ window_rows_release(WindowRows *rows, int64 position)
 	if (position <= rows->first)
 		return;
 	rows->first = position;
+	paged_array_release(&rows->differences, position);
+	paged_array_release(&rows->places, position);
 	if (rows->stay || !tuplestore_in_memory(rows->store))
 		return;
 	move_pointer(rows, &rows->keeper, position);

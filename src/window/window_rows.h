@@ -14,6 +14,7 @@
 
 #include "settings.h"
 #include "sort/group_starts.h"
+#include "window/paged_array.h"
 
 /* Returns the next row, in a slot, valid until the next call; NULL at the end. */
 typedef TupleTableSlot *(*NextRowFunction) (void *source);
@@ -80,14 +81,13 @@ typedef struct WindowRows
 	bool		stay;			/* rows stay where they are */
 	TupleTableSlot *last;		/* row that was read last, if rows pass */
 	Tuplestorestate *store;		/* rows that may be looked at again, or NULL */
-	MinimalTuple *places;		/* where they lie, at their positions modulo
-								 * "size", if rows stay */
+	PagedArray	places;			/* where they lie, if rows stay */
 	int64		first;			/* first row that is kept */
 	WindowCursor keeper;		/* stays on that row, so that the tuplestore
 								 * keeps it; has no slot */
-	int8	   *differences;	/* of kept rows, at their positions modulo
-								 * "size" */
-	int64		size;			/* a power of 2 */
+	PagedArray	differences;	/* of all rows, if they do not pass, each in a
+								 * byte */
+	int8		last_difference;	/* of the last row */
 	LastValue  *last_values;	/* of the columns of the keys */
 	MemoryContext context;		/* owns what is kept */
 	MemoryContext value_context;	/* memory for one comparison at a time */
@@ -149,9 +149,10 @@ window_rows_reach(WindowRows *rows, int64 position)
 static inline int
 window_rows_difference(WindowRows *rows, int64 position)
 {
-	return likely(rows->order != NULL) ?
-		group_starts_difference(rows->starts, position) :
-		rows->differences[position & (rows->size - 1)];
+	if (likely(rows->order != NULL))
+		return group_starts_difference(rows->starts, position);
+	return rows->passing ? rows->last_difference :
+		*(int8 *) paged_array_get(&rows->differences, position);
 }
 
 /*

@@ -135,6 +135,17 @@ FROM generate_series(64, 160, 3) memory;
 RESET gpusort.work_mem;
 DROP TABLE falling;
 
+-- A partition of more rows than memory has room for what is noted of each: rows in a file, and rows that stay in shared memory
+CREATE TABLE deep AS SELECT id, id * 7919 % 100003 k, id / 99000 g FROM generate_series(1, 100000) id;
+ANALYZE deep;
+SET work_mem = '64kB';
+SELECT same('SELECT id, sum(k) OVER (PARTITION BY g), lead(id, 70000) OVER w, ntile(9) OVER w FROM deep WINDOW w AS (PARTITION BY g ORDER BY k)');
+SET work_mem = '4MB';
+SET max_parallel_workers_per_gather = 2;
+SELECT plan_of('SELECT count(*), sum(s), sum(d) FROM (SELECT sum(k) OVER (PARTITION BY g) s, lag(id, 70000) OVER (PARTITION BY g ORDER BY k) d FROM deep) s');
+SELECT same('SELECT count(*), sum(s), sum(d) FROM (SELECT sum(k) OVER (PARTITION BY g) s, lag(id, 70000) OVER (PARTITION BY g ORDER BY k) d FROM deep) s');
+DROP TABLE deep;
+
 DROP TABLE sales;
 DROP SEQUENCE calls CASCADE;
 DROP FUNCTION plan_of, same, same_calls;
