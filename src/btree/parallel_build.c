@@ -172,6 +172,13 @@ find_shared_rows(const TupleSource *source, uint64 position, uint32 nrows,
 	}
 }
 
+/* Returns the bytes that a row takes in shared memory. */
+static Size
+row_bytes(const void *row)
+{
+	return index_row_bytes(row);
+}
+
 /*
  * Takes part in making pages, unless the leader has ended; false if the rows are not in
  * order.
@@ -186,7 +193,7 @@ write_share(BuildShared *shared, RowSegments *segments,
 	};
 	bool		in_order;
 
-	if (!ordered_rows_map(&tuples.rows, &shared->order, segments))
+	if (!ordered_rows_map(&tuples.rows, &shared->order, segments, row_bytes))
 		return true;
 	in_order = parallel_write_share(&shared->write, definition, index_rows,
 									&tuples.source, writer, progress);

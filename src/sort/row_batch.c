@@ -102,8 +102,7 @@ row_sequences_init(RowSequences *sequences)
 }
 
 void
-row_sequences_note(RowSequences *sequences, uint32 nrows, uint64 first_place,
-				   const char *first_address)
+row_sequences_note(RowSequences *sequences, uint32 nrows, uint64 first_place)
 {
 	RowSequence *sequence;
 
@@ -116,5 +115,4 @@ row_sequences_note(RowSequences *sequences, uint32 nrows, uint64 first_place,
 	sequence = &sequences->list[sequences->count++];
 	sequence->nrows = nrows;
 	sequence->first_place = first_place;
-	sequence->first_address = first_address;
 }

@@ -63,7 +63,6 @@ typedef struct RowSequence
 	uint32		nrows;
 	uint64		first_place;	/* place of the first row, in the user's
 								 * numbering */
-	const char *first_address;	/* address of the first row in the collector */
 } RowSequence;
 
 /* The rows of all batches so far. */
@@ -168,6 +167,6 @@ extern void row_sequences_init(RowSequences *sequences);
 
 /* Adds the rows of a batch, which the collector has taken. */
 extern void row_sequences_note(RowSequences *sequences, uint32 nrows,
-							   uint64 first_place, const char *first_address);
+							   uint64 first_place);
 
 #endif							/* GPUSORT_ROW_BATCH_H */

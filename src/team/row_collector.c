@@ -130,8 +130,7 @@ row_collector_next(RowCollector *collector, char **base)
 		end_with_others();
 	row_sequences_note(&collector->sequences, batch->nrows,
 					   row_segments_place(process, batch->segment,
-										  batch->places[0]),
-					   *base + batch->places[0]);
+										  batch->places[0]));
 	return batch;
 }
 
@@ -217,21 +216,8 @@ row_collector_kept(const RowCollector *collector)
 	return count;
 }
 
-void
-row_collector_places(const RowCollector *collector, const RowStore *store,
-					 uint64 *places)
+const RowSequences *
+row_collector_sequences(const RowCollector *collector)
 {
-	const RowSequences *sequences = &collector->sequences;
-	uint64		row = 0;
-
-	for (int i = 0; i < sequences->count; i++)
-	{
-		const RowSequence *sequence = &sequences->list[i];
-
-		CHECK_FOR_INTERRUPTS();
-		for (uint32 j = 0; j < sequence->nrows; j++, row++)
-			places[row] = sequence->first_place +
-				((char *) row_store_get(store, row) - sequence->first_address);
-	}
-	Assert(row == store->nrows);
+	return &collector->sequences;
 }

@@ -51,10 +51,9 @@ extern int	row_collector_workers(const RowCollector *collector);
 extern uint64 row_collector_kept(const RowCollector *collector);
 
 /*
- * Writes the place of each row of the store to "places", by the number of the
- * row.  The store has to have the rows of all batches, and no others.
+ * Returns where the rows of each batch so far lie, in the sequence in which
+ * they were taken.
  */
-extern void row_collector_places(const RowCollector *collector,
-								 const RowStore *store, uint64 *places);
+extern const RowSequences *row_collector_sequences(const RowCollector *collector);
 
 #endif							/* GPUSORT_ROW_COLLECTOR_H */

@@ -14,13 +14,13 @@
 /* An order that is shared, in the parallel context; all zeros before. */
 typedef struct SharedOrder
 {
-	dsm_handle	segment;		/* segment with the order and the rows' places */
+	dsm_handle	segment;		/* segment with the order (OrderHead) */
 	uint64		nrows;			/* rows of the order */
 	Size		row_bytes;		/* bytes of a row, on average */
 } SharedOrder;
 
 /*
- * Copies an order to shared memory.  The order has dropped its keys, and has
+ * Copies an order to shared memory, with what it takes to find the rows.  The order has dropped its keys, and has
  * only rows that the collector has collected.  Returns false if there is no
  * memory, or if rows, order and copy would take more than "limit" bytes.
  */
@@ -33,21 +33,29 @@ extern bool shared_order_copy(SharedOrder *shared, RowOrder *order,
  */
 extern void shared_order_drop(SharedOrder *shared);
 
+/* Returns the bytes that a row takes in shared memory. */
+typedef Size (*SharedRowBytes) (const void *row);
+
+/* The beginning of the segment. */
+typedef struct OrderHead OrderHead;
+
 /* The rows in their order, in any process. */
 typedef struct OrderedRows
 {
 	const RowSegments *segments;
 	dsm_segment *segment;		/* segment of the order; NULL without rows */
 	const uint32 *order;		/* numbers of the rows */
-	const uint64 *places;		/* places of the rows, by their numbers */
+	uint64	   *places;			/* places of the rows, by their numbers */
 } OrderedRows;
 
 /*
- * Maps the order, and maps the rows into "segments".  Returns false if the
- * rows are gone: then all processes that had mapped them have ended.
+ * Maps the order, and maps the rows into "segments".  Takes its share of
+ * finding the rows, and waits until all are found.  Returns false if the rows
+ * are gone: then all processes that had mapped them have ended.
  */
 extern bool ordered_rows_map(OrderedRows *rows, SharedOrder *shared,
-							 RowSegments *segments);
+							 RowSegments *segments,
+							 SharedRowBytes row_bytes);
 
 /* Unmaps the order, but not the rows. */
 extern void ordered_rows_unmap(OrderedRows *rows);

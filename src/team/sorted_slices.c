@@ -179,6 +179,13 @@ close_slice(PartMaker *maker)
 {
 }
 
+/* Returns the bytes that a row takes in shared memory. */
+static Size
+shared_bytes(const void *row)
+{
+	return MAXALIGN(((const MinimalTupleData *) row)->t_len);
+}
+
 /*
  * Returns how many bytes of a row are sent: its length alone if the row is too
  * large.
@@ -229,7 +236,7 @@ slice_maker_begin(SharedSlices *shared, RowSegments *segments,
 	slice->maker.row_bytes = sent_bytes;
 	slice->shared = shared;
 	slice->groups = groups;
-	if (ordered_rows_map(&slice->rows, &shared->order, segments))
+	if (ordered_rows_map(&slice->rows, &shared->order, segments, shared_bytes))
 		return &slice->maker;
 	pfree(slice);
 	return NULL;
