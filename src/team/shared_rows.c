@@ -23,6 +23,8 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
+
 #include "port/shared_memory.h"
 #include "team/shared_rows.h"
 
@@ -150,12 +152,30 @@ row_segments_map(RowSegments *segments)
 	return true;
 }
 
+/* Unmaps the segments of a process. */
+static void
+unmap_process(RowSegments *segments, int process)
+{
+	dsm_segment **mapped = &segments->mapped[process * MAX_SEGMENTS];
+
+	for (int i = 0; i < MAX_SEGMENTS; i++)
+		if (mapped[i] != NULL)
+			dsm_detach(mapped[i]);
+}
+
+/*
+ * The last process to unmap a segment frees it, which takes a good part of the
+ * time that it took to fill it.  Processes mostly end together.  So each unmaps its own
+ * segments last, and frees only these.
+ */
 void
 row_segments_end(RowSegments *segments)
 {
-	for (int i = 0; i < segments->shared->nprocesses * MAX_SEGMENTS; i++)
-		if (segments->mapped[i] != NULL)
-			dsm_detach(segments->mapped[i]);
+	int			nprocesses = segments->shared->nprocesses;
+	int			own = IsParallelWorker() ? ParallelWorkerNumber : nprocesses - 1;
+
+	for (int i = 1; i <= nprocesses; i++)
+		unmap_process(segments, (own + i) % nprocesses);
 	pfree(segments->mapped);
 	pfree(segments->addresses);
 	pfree(segments);
