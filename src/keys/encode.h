@@ -194,8 +194,19 @@ extern bool encode_record(KeyWriter *writer, Datum value);
 /* encode_jsonb.c */
 extern void encode_jsonb_begin(KeyCache *cache, Oid collation, KeyPlace place);
 
-/* Prepares the encoder for keys of several processes, which are longer. */
+/*
+ * Prepares the encoder for keys of several processes, which are longer, and
+ * never change.
+ */
 extern void encode_jsonb_share(KeyCache *cache);
+
+/*
+ * Was the last document refused because a string that many documents have had
+ * better be left out?  Then the caller has to call encode_jsonb_change(), and
+ * all keys have to be made again.
+ */
+extern bool encode_jsonb_wants_change(const KeyCache *cache);
+extern void encode_jsonb_change(KeyCache *cache);
 
 extern bool encode_jsonb(KeyWriter *writer, Datum value);
 

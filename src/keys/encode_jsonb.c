@@ -28,6 +28,13 @@
  * and no key has to be made again.  If several processes make keys, all names
  * are written.
  *
+ * Documents may also begin with the same long string, which would fill the key.
+ * So if the first string that comes to a place is long, it stays there, too.
+ * If many of the first strings turn out to be this one, a document is refused,
+ * and all keys are made again.  From then on a code tells how each string at
+ * this place compares with the first one.  The string follows only if it is
+ * another one.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -56,6 +63,11 @@
 #define CODE_LONG_OBJECT	0xF7
 #define CODE_GREATER_NAME	0xFF
 
+/* The codes ahead of a string where the first string is common. */
+#define CODE_LESSER_STRING	0x00
+#define CODE_SAME_STRING	0x01
+#define CODE_GREATER_STRING	0x02
+
 /*
  * The most names of all places together, the most of one object, and the most
  * bytes of a name.  If the first name at a place is longer, the place gets an
@@ -65,14 +77,36 @@
 #define MOST_NAMES_OF_OBJECT	256
 #define MOST_NAME_BYTES		256
 
+/* A string of this length leaves little of a key to other values. */
+#define LEAST_LONG_STRING	(KEY_MAX_WORDS * sizeof(uint64_t))
+
+/* The most bytes of the strings of all places together. */
+#define MOST_STRING_BYTES	(256 * 1024)
+
+/*
+ * This many strings at a place tell whether the first one is common: whether
+ * one of SAMPLE_PART is the same.  That is found out within the first
+ * documents only, where it takes little to make all keys again, and at few
+ * places.
+ */
+#define SAMPLE_STRINGS		64
+#define SAMPLE_PART			4
+#define SAMPLE_DOCUMENTS	1024
+#define MOST_COMMON_STRINGS	16
+
 typedef struct ObjectNames ObjectNames;
 
-/* A place of names. */
+/* A place of a name and its values. */
 typedef struct NamePlace
 {
 	char	   *name;			/* NULL: no document has come here */
 	int			length;
 	ObjectNames *objects;		/* places in the objects that are the value */
+	char	   *string;			/* the first string, NULL if it was short */
+	int			string_length;
+	bool		is_common;		/* keys tell how strings compare with it */
+	int			nstrings;		/* strings that have come while it was not */
+	int			nsame;			/* those of them that were the same */
 } NamePlace;
 
 /* The places in objects with this number of pairs, one for each pair. */
@@ -87,6 +121,10 @@ struct JsonbColumn
 {
 	bool		all_names;		/* all names are written */
 	uint32		names_left;		/* names that there may still be places for */
+	Size		strings_left;	/* bytes of long strings that may still come */
+	int			common_left;	/* strings that may still become common ones */
+	NamePlace  *wanted;			/* its string had better be common, or NULL */
+	uint32		ndocuments;
 	NamePlace	root;
 	MemoryContext context;		/* context of all this */
 };
@@ -114,6 +152,8 @@ encode_jsonb_begin(KeyCache *cache, Oid collation, KeyPlace place)
 {
 	cache->jsonb = palloc0(sizeof(struct JsonbColumn));
 	cache->jsonb->names_left = MOST_NAMES;
+	cache->jsonb->strings_left = MOST_STRING_BYTES;
+	cache->jsonb->common_left = MOST_COMMON_STRINGS;
 	cache->jsonb->context = CurrentMemoryContext;
 	cache->parts = palloc(sizeof(KeyCache *));
 	cache->parts[0] = key_part_create(cache, TEXTOID, InvalidOid,
@@ -135,6 +175,88 @@ entry_length(JEntry entry, uint32 offset)
 		JBE_OFFLENFLD(entry);
 }
 
+/* Notes the first string at a place. */
+static void
+note_first_string(struct JsonbColumn *column, NamePlace *place,
+				  const char *string, int length)
+{
+	if (length < LEAST_LONG_STRING || length > column->strings_left)
+		return;
+	column->strings_left -= length;
+	place->string = MemoryContextAlloc(column->context, length);
+	place->string_length = length;
+	memcpy(place->string, string, length);
+}
+
+/* Is this the first string of the place? */
+static inline bool
+is_first_string(const NamePlace *place, const char *string, int length)
+{
+	return place->string != NULL && place->string_length == length &&
+		memcmp(place->string, string, length) == 0;
+}
+
+/*
+ * Counts a string at a place.  Returns true if the first string had better be
+ * a common one.
+ */
+static pg_noinline bool
+sample_string(struct JsonbColumn *column, NamePlace *place,
+			  const char *string, int length)
+{
+	if (place->nstrings++ == 0)
+		note_first_string(column, place, string, length);
+	else if (is_first_string(place, string, length))
+		place->nsame++;
+	if (place->nstrings != SAMPLE_STRINGS || column->common_left == 0 ||
+		place->nsame < SAMPLE_STRINGS / SAMPLE_PART)
+		return false;
+	column->common_left--;
+	column->wanted = place;
+	return true;
+}
+
+bool
+encode_jsonb_wants_change(const KeyCache *cache)
+{
+	return cache->jsonb->wanted != NULL;
+}
+
+void
+encode_jsonb_change(KeyCache *cache)
+{
+	cache->jsonb->wanted->is_common = true;
+	cache->jsonb->wanted = NULL;
+}
+
+/*
+ * Appends a string that is a value.  The place may be NULL.  May refuse the
+ * string.
+ */
+static bool
+append_string(Document *document, char *string, int length, NamePlace *place)
+{
+	KeyWriter  *writer = document->writer;
+	struct JsonbColumn *column = document->column;
+	int			order;
+
+	if (place == NULL || likely(!place->is_common))
+		return !(place != NULL &&
+				 unlikely(column->ndocuments <= SAMPLE_DOCUMENTS) &&
+				 sample_string(column, place, string, length)) &&
+			encode_characters(writer, string, length);
+
+	if (is_first_string(place, string, length))
+	{
+		key_append(writer, CODE_SAME_STRING, 8);
+		return true;
+	}
+	order = varstr_cmp(string, length, place->string, place->string_length,
+					   DEFAULT_COLLATION_OID);
+	key_append(writer, order < 0 ? CODE_LESSER_STRING : CODE_GREATER_STRING, 8);
+	return encode_characters(writer, string, length);
+}
+
 /* Appends the value at an offset from the base of its container. */
 static bool
 append_value(Document *document, JEntry entry, char *base,
@@ -146,8 +268,8 @@ append_value(Document *document, JEntry entry, char *base,
 	if (JBE_ISSTRING(entry))
 	{
 		key_append(writer, CODE_STRING, 8);
-		return encode_characters(writer, base + offset,
-								 entry_length(entry, offset));
+		return append_string(document, base + offset,
+							 entry_length(entry, offset), place);
 	}
 	if (JBE_ISCONTAINER(entry))
 		return append_container(document,
@@ -320,6 +442,7 @@ append_document(KeyWriter *writer, Datum value)
 	NamePlace  *place = cache->jsonb->all_names ? NULL : &cache->jsonb->root;
 	bool		taken = true;
 
+	cache->jsonb->ndocuments++;
 	writer->cache = cache->parts[0];
 	if (JsonContainerIsScalar(root))
 		taken = append_elements(&document, root, place);

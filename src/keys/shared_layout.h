@@ -19,7 +19,9 @@ typedef enum LayoutChangeKind
 {
 	LAYOUT_BECOMES_GENERAL,		/* keys go on in the general layout */
 	LAYOUT_LEAVES_PREFIX_OUT,	/* a part's keys leave a common prefix out */
-	LAYOUT_HAS_LONGER_KEYS		/* a part has more bytes of sort keys */
+	LAYOUT_HAS_LONGER_KEYS,		/* a part has more bytes of sort keys */
+	LAYOUT_HAS_COMMON_STRING	/* documents of a part leave a string out; not
+								 * in keys of several processes */
 } LayoutChangeKind;
 
 /* A change of the layout. */

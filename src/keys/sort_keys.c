@@ -335,6 +335,11 @@ wants_change(KeyCache *cache, void *argument)
 		change->size = encode_collated_wanted(cache->collated);
 		return true;
 	}
+	if (cache->jsonb != NULL && encode_jsonb_wants_change(cache))
+	{
+		change->kind = LAYOUT_HAS_COMMON_STRING;
+		return true;
+	}
 	change->part++;
 	return false;
 }
@@ -353,12 +358,14 @@ find_change(const SortKeys *keys, WantedChange *wanted)
 
 /* Changes the keys of a part, if the change is one of them. */
 static void
-make_change(const KeyCache *cache, const LayoutChange *change)
+make_change(KeyCache *cache, const LayoutChange *change)
 {
 	if (change->kind == LAYOUT_LEAVES_PREFIX_OUT)
 		encode_prefix_change(cache->prefix, change->bytes, change->size);
 	else if (change->kind == LAYOUT_HAS_LONGER_KEYS)
 		encode_collated_change(cache->collated, change->size);
+	else if (change->kind == LAYOUT_HAS_COMMON_STRING)
+		encode_jsonb_change(cache);
 }
 
 /* Leaves the keys of the part as they are. */

@@ -25,7 +25,8 @@ CREATE FUNCTION drawn_range() RETURNS numrange LANGUAGE sql VOLATILE AS $$
 CREATE FUNCTION drawn_row() RETURNS inner_type LANGUAGE sql VOLATILE AS $$
 	SELECT CASE WHEN random() > 0.1 THEN ROW(pick(1, 2, -1), pick('', 'a', 'A', 'b', 'ab', 'a b', 'é', repeat('long', 3000)), drawn_number())::inner_type END $$;
 CREATE FUNCTION drawn_scalar() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
-	SELECT pick('null'::jsonb, 'true', 'false', '0', '-0.0', '1', '1.0', '1e2', '100', '-1.5', '12345678901234567890.5', '""', '"a"', '"A"', '"b"', '"ab"', '"a b"', '"é"') $$;
+	SELECT pick('null'::jsonb, 'true', 'false', '0', '-0.0', '1', '1.0', '1e2', '100', '-1.5', '12345678901234567890.5', '""', '"a"', '"A"', '"b"', '"ab"', '"a b"', '"é"',
+		to_jsonb(repeat('long ', 40)), to_jsonb(repeat('long ', 40) || 'a'), to_jsonb(repeat('Long ', 40))) $$;
 CREATE FUNCTION drawn_list() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
 	SELECT coalesce(jsonb_agg(drawn_scalar()), '[]') FROM generate_series(1, floor(random() * 4)::int) $$;
 CREATE FUNCTION drawn_object(inside jsonb) RETURNS jsonb LANGUAGE sql VOLATILE AS $$
@@ -35,6 +36,10 @@ CREATE FUNCTION drawn_document() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
 	SELECT CASE floor(random() * 6)::int WHEN 0 THEN drawn_scalar() WHEN 1 THEN drawn_list()
 		WHEN 2 THEN drawn_object('[]') WHEN 3 THEN drawn_object(drawn_list())
 		WHEN 4 THEN drawn_object(drawn_object('{}')) ELSE jsonb_build_array(drawn_object(drawn_list()), drawn_object('[]'), drawn_list()) END $$;
+CREATE DOMAIN common_document AS jsonb;
+CREATE FUNCTION drawn_common() RETURNS common_document LANGUAGE sql VOLATILE AS $$
+	SELECT CASE WHEN random() < 0.7 THEN jsonb_build_object('a', long, 'b', drawn_scalar()) ELSE jsonb_build_array(long, drawn_scalar()) END
+	FROM (SELECT pick(a, a, a, a || 'a', a || 'A', upper(a), 'b' || a, repeat('é', 100), 'long') long FROM (SELECT repeat('long ', 40) a) s) s $$;
 CREATE TABLE drawn (type text PRIMARY KEY, expression text);
 INSERT INTO drawn VALUES
 	('int4range', $$pick('empty'::int4range, '(,)', '[1,5)', '[1,6)', '[1,)', '(,5)', '[2,3)')$$),
@@ -55,6 +60,7 @@ INSERT INTO drawn VALUES
 	('deep_type', $$ROW(pick(true, false), ARRAY[pick('{1}'::numbers, '{1,2}', '{}')], drawn_range(), drawn_document())$$),
 	('row_range', $$CASE WHEN random() < 0.1 THEN 'empty' ELSE row_range(ROW(-10, 'a', 1), drawn_row(), drawn_bounds()) END$$),
 	('jsonb', $$drawn_document()$$),
+	('common_document', $$drawn_common()$$),
 	('jsonb_range', $$CASE WHEN random() < 0.1 THEN 'empty' ELSE jsonb_range('[]', drawn_document(), '(]') END$$),
 	('inner_type[]', $$CASE WHEN random() < 0.1 THEN '{}' ELSE ARRAY[drawn_row(), drawn_row()] END$$),
 	('numbers[]', $$ARRAY[pick('{1}'::numbers, '{1,2}', '{}', '{NULL}'), pick('{3}'::numbers, '[0:0]={3}')]$$),

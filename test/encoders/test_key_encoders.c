@@ -109,7 +109,8 @@ wants_to_change(KeyCache *cache, void *argument)
 {
 	return (cache->collated != NULL &&
 			encode_collated_wants_change(cache->collated)) ||
-		(cache->prefix != NULL && encode_prefix_wants_change(cache->prefix));
+		(cache->prefix != NULL && encode_prefix_wants_change(cache->prefix)) ||
+		(cache->jsonb != NULL && encode_jsonb_wants_change(cache));
 }
 
 /* May a key end where there is still room? */
