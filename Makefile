@@ -133,6 +133,7 @@ OBJS = \
 	src/sort/row_compare.o \
 	src/sort/row_order.o \
 	src/sort/row_store.o \
+	src/sort/row_ties.o \
 	src/sort/spare_memory.o \
 	src/spill/external_sort.o \
 	src/spill/merge_plan.o \

@@ -11,22 +11,45 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "miscadmin.h"
-#include "utils/memutils.h"
+#include "access/nbtree.h"
+#include "catalog/pg_type.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 
+#include "port/compat.h"
 #include "sort/row_compare.h"
 
 /*
- * The argument that qsort_arg() passes to the comparison of two row numbers.
+ * The comparator of documents, with PostgreSQL's as "ssup_extra".  Documents of
+ * the same bytes are equal: jsonb_cmp() walks both alike, and each value is
+ * equal to itself.  So values that are stored alike, maybe compressed, are
+ * neither decompressed nor walked.
  */
-typedef struct TieContext
+static int
+compare_documents(Datum a, Datum b, SortSupport support)
 {
-	const RowComparator *comparator;
-	const RowStore *store;
-} TieContext;
+	SortSupport own = support->ssup_extra;
+	Size		size = VARSIZE_ANY(DatumGetPointer(a));
 
-/* How far ahead of a comparison its row is fetched into the cache. */
-#define PREFETCH_DISTANCE	16
+	if (size == VARSIZE_ANY(DatumGetPointer(b)) &&
+		memcmp(DatumGetPointer(a), DatumGetPointer(b), size) == 0)
+		return 0;
+	return own->comparator(a, b, own);
+}
+
+/* Do values of a column compare by jsonb_cmp()? */
+static bool
+is_of_documents(const SortColumn *column)
+{
+	Oid			family;
+	Oid			type;
+	CompareType direction;
+
+	return get_ordering_op_properties(column->sort_operator, &family, &type,
+									  &direction) &&
+		type == JSONBOID &&
+		get_opfamily_proc(family, type, type, BTORDER_PROC) == F_JSONB_CMP;
+}
 
 RowComparator *
 row_comparator_create(TupleDesc descriptor, RowColumnFunction column,
@@ -47,6 +70,14 @@ row_comparator_create(TupleDesc descriptor, RowColumnFunction column,
 		support->ssup_nulls_first = columns[i].nulls_first;
 		support->ssup_attno = columns[i].attno;
 		PrepareSortSupportFromOrderingOp(columns[i].sort_operator, support);
+		if (is_of_documents(&columns[i]))
+		{
+			SortSupport own = palloc(sizeof(SortSupportData));
+
+			*own = *support;
+			support->ssup_extra = own;
+			support->comparator = compare_documents;
+		}
 	}
 	return comparator;
 }
@@ -100,96 +131,4 @@ row_compare_from(const RowComparator *comparator, int first,
 			return result;
 	}
 	return 0;
-}
-
-static int
-compare_tied_rows(const void *a, const void *b, void *argument)
-{
-	const TieContext *context = argument;
-
-	CHECK_FOR_INTERRUPTS();
-	return row_compare(context->comparator,
-					   row_store_get(context->store, *(const uint32 *) a),
-					   row_store_get(context->store, *(const uint32 *) b));
-}
-
-/* Prefetches a row that will be compared soon. */
-#define PREFETCH_COMPARED(store, order, entry, nrows) \
-	do { \
-		if ((entry) + PREFETCH_DISTANCE < (nrows)) \
-			__builtin_prefetch(row_store_get(store, \
-								ORDER_ROW((order)[(entry) + PREFETCH_DISTANCE]))); \
-	} while (0)
-
-/* Fewer ties than this are sorted without a look at their order. */
-#define MANY_TIES			8
-
-/*
- * Sorts rows whose keys are equal.  If there are many, the rows themselves are
- * mostly equal, which a comparison of each row with the next finds.  But these
- * rows lie far apart in memory, so they are prefetched.
- */
-static void
-sort_ties(uint32 *order, uint64 nrows, TieContext *context)
-{
-	uint64		entry = 1;
-
-	if (nrows >= MANY_TIES)
-	{
-		while (entry < nrows &&
-			   compare_tied_rows(&order[entry - 1], &order[entry],
-								 context) <= 0)
-		{
-			entry++;
-			PREFETCH_COMPARED(context->store, order, entry, nrows);
-		}
-	}
-	if (entry < nrows)
-		qsort_arg(order, nrows, sizeof(uint32), compare_tied_rows, context);
-}
-
-bool
-row_settle_ties(const RowComparator *comparator, const RowStore *store,
-				const SortKeys *keys, uint32 *order, uint64 nrows)
-{
-	TieContext	context = {comparator, store};
-	bool		doubtful = sort_keys_doubtful(keys);
-	bool		settled = sort_keys_exact(keys) && !doubtful;
-	MemoryContext ties_context = AllocSetContextCreate(CurrentMemoryContext,
-													   "gpusort ties",
-													   ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller_context = MemoryContextSwitchTo(ties_context);
-	uint64		start = 0;
-	bool		in_order = true;
-
-	while (start < nrows && in_order)
-	{
-		uint64		end = start + 1;
-
-		while (end < nrows && (order[end] & ORDER_TIE) != 0)
-		{
-			order[end] = ORDER_ROW(order[end]);
-			end++;
-		}
-		if (end - start > 1 && !settled)
-			sort_ties(order + start, end - start, &context);
-		if (doubtful && start > 0)
-		{
-			PREFETCH_COMPARED(store, order, start, nrows);
-			in_order = compare_tied_rows(&order[start - 1], &order[start],
-										 &context) <= 0;
-		}
-		MemoryContextReset(ties_context);
-		start = end;
-	}
-	MemoryContextSwitchTo(caller_context);
-	MemoryContextDelete(ties_context);
-	return in_order;
-}
-
-void
-row_accept_ties(uint32 *order, uint64 nrows)
-{
-	for (uint64 i = 0; i < nrows; i++)
-		order[i] = ORDER_ROW(order[i]);
 }

@@ -11,7 +11,6 @@
 #include "utils/sortsupport.h"
 
 #include "keys/sort_keys.h"
-#include "sort/row_store.h"
 
 /* A function that returns the value of a column of a stored row. */
 typedef Datum (*RowColumnFunction) (const void *row, AttrNumber attno,
@@ -51,19 +50,5 @@ extern int	row_compare(const RowComparator *comparator,
 /* The same if the first "first" columns are known to be equal. */
 extern int	row_compare_from(const RowComparator *comparator, int first,
 							 const void *a, const void *b);
-
-/*
- * Sorts the rows of each group of ties, which are entries with equal keys, by
- * the comparators, unless the keys are exact and not doubtful; and removes the
- * marks of ties from the order.  If the keys are doubtful, each group is
- * compared with the group before it.  False if groups are in the wrong order:
- * then the whole order is wrong.
- */
-extern bool row_settle_ties(const RowComparator *comparator,
-							const RowStore *store, const SortKeys *keys,
-							uint32 *order, uint64 nrows);
-
-/* Removes the marks of ties from the order of rows whose keys are exact. */
-extern void row_accept_ties(uint32 *order, uint64 nrows);
 
 #endif							/* GPUSORT_ROW_COMPARE_H */

@@ -34,6 +34,7 @@
 #include "port/compat.h"
 #include "settings.h"
 #include "sort/row_order.h"
+#include "sort/row_ties.h"
 
 RowOrder *
 row_order_begin(RowStore *store, TupleDesc descriptor,
@@ -614,7 +615,7 @@ row_order_verify(RowOrder *order, uint64 entry)
  * keys are wrong, the order stays unset.
  */
 static void
-settle_order(RowOrder *order)
+settle_order(RowOrder *order, Size limit)
 {
 	const SortKeys *keys = order->keys;
 
@@ -625,7 +626,9 @@ settle_order(RowOrder *order)
 			row_accept_ties(order->entries, order->store->nrows);
 	}
 	else if (!row_settle_ties(get_comparator(order), order->store, keys,
-							  order->entries, order->store->nrows))
+							  order->entries, order->store->nrows,
+							  limit - Min(limit, order->memory),
+							  &order->memory))
 	{
 		ereport(LOG,
 				(errmsg("gpusort: falling back to PostgreSQL's sort"),
@@ -649,7 +652,7 @@ row_order_make(RowOrder *order, Size limit)
 	{
 		if (gpusort_verify)
 			verify_permutation(order);
-		settle_order(order);
+		settle_order(order, limit);
 
 		strlcpy(order->method, order->job->method, sizeof(order->method));
 		strlcpy(order->device, order->job->device, sizeof(order->device));

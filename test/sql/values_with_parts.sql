@@ -144,6 +144,32 @@ RESET enable_hashagg;
 RESET enable_hashjoin;
 RESET enable_nestloop;
 
+-- Long values that begin alike are fetched a few times each, and equal ones are not, though comparators fetch them each time.
+CREATE FUNCTION blocks(statement text, enable boolean) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	PERFORM set_config('gpusort.enable', enable::text, true);
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ' || statement INTO plan;
+	PERFORM set_config('gpusort.enable', 'on', true);
+	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
+END $$;
+CREATE TABLE alike AS
+SELECT id, few, jsonb_build_object('a', same, 'id', hashint4(id)) doc, same || same || hashint4(id) string,
+	CASE WHEN id % 2 = 0 THEN same ELSE md5(id::text) || same END either
+FROM (SELECT string_agg(md5(i::text), '') same FROM generate_series(1, 150) i) s, (SELECT id, id % 2 few FROM generate_series(1, 600) id) i;
+SET gpusort.verify = off;
+SELECT blocks('SELECT id FROM alike ORDER BY doc', false) > 10 * blocks('SELECT id FROM alike ORDER BY doc', true) of_documents,
+	blocks('SELECT id FROM alike ORDER BY few, string', false) > 5 * blocks('SELECT id FROM alike ORDER BY few, string', true) of_strings,
+	blocks('SELECT n FROM (SELECT doc FROM alike WHERE id = 1) a, generate_series(1, 1000) n ORDER BY doc', true) < 200 of_one_document;
+RESET gpusort.verify;
+SELECT differs('SELECT string_agg(id::text, '' '' ORDER BY rank) FROM (SELECT id, row_number() OVER (ORDER BY doc DESC) rank FROM alike) s'),
+	differs('SELECT string_agg(id::text, '' '' ORDER BY rank) FROM (SELECT id, row_number() OVER (ORDER BY few DESC, string) rank FROM alike) s'),
+	differs('SELECT string_agg(id::text, '' '' ORDER BY rank) FROM (SELECT id, row_number() OVER (ORDER BY jsonb_build_array(either), id) rank FROM alike) s');
+SET work_mem = '64kB';
+SELECT differs('SELECT string_agg(id::text, '' '' ORDER BY rank) FROM (SELECT id, row_number() OVER (ORDER BY few DESC, string) rank FROM alike) s');
+SET work_mem = '64MB';
+
 -- indexes
 CREATE FUNCTION builds() RETURNS numeric LANGUAGE sql AS
 	$$ SELECT sum(value) FROM gpusort_stats WHERE name IN ('indexes_host', 'indexes_device') $$;
