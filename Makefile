@@ -43,13 +43,16 @@ OBJS = \
 	src/device/launcher.o \
 	src/device/sort_job.o \
 	src/executor/after_rows.o \
+	src/executor/core_aggregates.o \
 	src/executor/explain_sort.o \
 	src/executor/explain_window.o \
 	src/executor/first_rows.o \
 	src/executor/gpusort_plan.o \
+	src/executor/group_totals.o \
 	src/executor/native_sort.o \
 	src/executor/node_aggregate.o \
 	src/executor/node_gpusort.o \
+	src/executor/node_group_aggregate.o \
 	src/executor/node_groups.o \
 	src/executor/node_limit.o \
 	src/executor/node_setop.o \
@@ -115,6 +118,8 @@ OBJS = \
 	src/planner/group_paths.o \
 	src/planner/order_paths.o \
 	src/planner/plan_columns.o \
+	src/planner/plan_consumers.o \
+	src/planner/plan_group_aggregates.o \
 	src/planner/plan_sort.o \
 	src/planner/plan_windows.o \
 	src/planner/setop_paths.o \

@@ -111,6 +111,7 @@ BEGIN
 			FOREACH mode IN ARRAY ARRAY['stock', 'gpu', 'host'] LOOP
 				PERFORM set_config('gpusort.enable', (mode <> 'stock')::text, true);
 				PERFORM set_config('gpusort.enable_windows', 'off', true);
+				PERFORM set_config('gpusort.enable_aggregates', 'off', true);
 				PERFORM set_config('gpusort.host_sort_row_cost', CASE mode WHEN 'gpu' THEN '0' ELSE key_cost END, true);
 
 				-- before 16 EXPLAIN knows values of parameters only, each of which needs a type, those too that are no longer there

@@ -47,9 +47,9 @@
 #include "index/worker_setting.h"
 #include "planner/gather_paths.h"
 #include "planner/group_paths.h"
-#include "planner/setop_paths.h"
+#include "planner/plan_consumers.h"
 #include "planner/plan_sort.h"
-#include "planner/plan_windows.h"
+#include "planner/setop_paths.h"
 #include "planner/value_paths.h"
 #include "settings.h"
 
@@ -109,7 +109,7 @@ _PG_init(void)
 	group_paths_init();
 	setop_paths_init();
 	value_paths_init();
-	plan_windows_init();
+	plan_consumers_init();
 	sort_bound_init(&gpusort_exec_methods);
 	hooks_install();
 	if (process_shared_preload_libraries_in_progress)

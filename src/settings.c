@@ -22,6 +22,7 @@
 bool		gpusort_enable = true;
 bool		gpusort_enable_sort = true;
 bool		gpusort_enable_windows = true;
+bool		gpusort_enable_aggregates = true;
 bool		gpusort_enable_index_build = true;
 bool		gpusort_enable_costs = true;
 int			gpusort_device = DEVICE_AUTO;
@@ -209,6 +210,11 @@ settings_define(void)
 							 "Enables evaluating window functions where rows are sorted.",
 							 NULL,
 							 &gpusort_enable_windows, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomBoolVariable("gpusort.enable_aggregates",
+							 "Enables evaluating aggregates of groups where rows are sorted.",
+							 NULL,
+							 &gpusort_enable_aggregates, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpusort.enable_index_build",
 							 "Enables taking over builds of B-tree and GIN indexes.",

@@ -38,6 +38,7 @@ typedef enum GatherChoice
 extern bool gpusort_enable;
 extern bool gpusort_enable_sort;
 extern bool gpusort_enable_windows;
+extern bool gpusort_enable_aggregates;
 extern bool gpusort_enable_index_build;
 extern bool gpusort_enable_costs;
 extern int	gpusort_device;		/* a DeviceChoice */

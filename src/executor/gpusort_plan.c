@@ -182,6 +182,21 @@ planned_sort_change(CustomScan *scan, const PlannedSort *sort)
 	linitial(scan->custom_private) = planned_sort_write(sort);
 }
 
+int
+planned_sort_find(const PlannedSort *sort, AttrNumber attno, Oid equality,
+				  Oid collation)
+{
+	for (int i = 0; i < sort->ncolumns; i++)
+	{
+		const SortColumn *column = &sort->columns[i];
+
+		if (column->attno == attno && column->collation == collation &&
+			sort_column_equality(column) == equality)
+			return i;
+	}
+	return -1;
+}
+
 bool
 gpusort_has_all_columns(const CustomScan *scan)
 {

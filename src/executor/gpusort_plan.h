@@ -64,6 +64,13 @@ planned_sort_has_limit(const PlannedSort *sort)
 }
 
 /*
+ * Returns the number of the sort column, from 0, that has this column of the
+ * sorted rows, and the order of which is of this equality; -1 if there is none.
+ */
+extern int	planned_sort_find(const PlannedSort *sort, AttrNumber attno,
+							  Oid equality, Oid collation);
+
+/*
  * gpusort_core_sort() makes the Sort that a GpuSort has replaced.  It shares
  * what it can with the GpuSort.  The child of the GpuSort has to have all of
  * its columns, which gpusort_has_all_columns() tells.

@@ -201,6 +201,8 @@ sort_alone(ParallelSort *sort)
 	sort->sort = begin_sort(sort, &sort->emptied, sort->descriptor,
 							sort->columns, sort->ncolumns, &sort->limit);
 	row_sort_keep_starts(sort->sort, sort->nstart_columns);
+	if (sort->notes_ties)
+		row_sort_note_ties(sort->sort);
 	begin_beside(sort);
 	while ((slot = next_row(sort, child)) != NULL)
 		row_sort_put(sort->sort, slot);

@@ -83,6 +83,8 @@ typedef struct ParallelSort
 	NodeLimit	limit;			/* limits the rows of each group */
 	int			nstart_columns; /* first columns in which neighbours are told
 								 * apart, if a single process sorts */
+	bool		notes_ties;		/* which rows are equal to the row before them
+								 * is noted, if a single process sorts */
 	bool		random_access;	/* rows may be fetched again, if a single
 								 * process sorts */
 	SortEmission emission;

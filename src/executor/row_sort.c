@@ -311,6 +311,13 @@ row_sort_keep_starts(RowSort *sort, int ncolumns)
 		row_order_keep_starts(sort->external->order, ncolumns);
 }
 
+void
+row_sort_note_ties(RowSort *sort)
+{
+	if (sort->status == TAKES_ROWS && !sort->keeps_values)
+		row_order_note_ties(sort->external->order);
+}
+
 /* Begins another sort in the place of one that has been emptied. */
 static void
 begin_again(RowSort *sort, double expected_rows)

@@ -104,6 +104,13 @@ extern void row_sort_limit_groups(RowSort *sort, GroupLimit *limit);
  */
 extern void row_sort_keep_starts(RowSort *sort, int ncolumns);
 
+/*
+ * Notes which rows in memory are equal to the row before them
+ * (row_order_is_tie()), if keys tell.  Has to be called before the first row of
+ * a sort without a limit of groups.
+ */
+extern void row_sort_note_ties(RowSort *sort);
+
 /* Puts a row. */
 extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);
 

@@ -26,6 +26,7 @@
 
 #include "cost/sort_cost.h"
 #include "executor/node_aggregate.h"
+#include "executor/node_group_aggregate.h"
 #include "executor/node_groups.h"
 #include "executor/node_setop.h"
 #include "executor/node_window.h"
@@ -142,7 +143,9 @@ static bool
 has_parallel_sort(PlanState *node, void *context)
 {
 	return is_gpusort_groups(node->plan) || is_gpusort_aggregate(node->plan) ||
-		is_gpusort_window(node->plan) || is_gpusort_setop(node->plan) ||
+		is_gpusort_window(node->plan) ||
+		is_gpusort_group_aggregate(node->plan) ||
+		is_gpusort_setop(node->plan) ||
 		planstate_tree_walker(node, has_parallel_sort, context);
 }
 

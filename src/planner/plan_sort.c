@@ -31,8 +31,8 @@
 #include "planner/group_paths.h"
 #include "planner/order_paths.h"
 #include "planner/plan_columns.h"
+#include "planner/plan_consumers.h"
 #include "planner/plan_sort.h"
-#include "planner/plan_windows.h"
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
 #include "settings.h"
@@ -219,7 +219,7 @@ plan_sort_rewrite(PlannedStmt *statement)
 									   statement->rtable);
 	drop_unused_copies(statement->planTree);
 	rewrite_plans(statement->subplans, TOP_PLACE, statement->rtable);
-	plan_windows_rewrite(statement);
+	plan_consumers_rewrite(statement);
 }
 
 void

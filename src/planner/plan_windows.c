@@ -171,21 +171,13 @@ static int
 find_sort_column(const NewNode *node, AttrNumber attno, Oid operator,
 				 Oid collation)
 {
-	const PlannedSort *sort = &node->planned.sort;
 	const TargetEntry *entry = list_nth(node->columns, attno - 1);
 	const Var  *var = (const Var *) entry->expr;
+	int			column = !IsA(var, Var) ? -1 :
+		planned_sort_find(&node->planned.sort, var->varattno, operator,
+						  collation);
 
-	if (!IsA(var, Var))
-		return -1;
-	for (int i = 0; i < Min(sort->ncolumns, MOST_START_COLUMNS); i++)
-	{
-		const SortColumn *column = &sort->columns[i];
-
-		if (column->attno == var->varattno && column->collation == collation &&
-			sort_column_equality(column) == operator)
-			return i;
-	}
-	return -1;
+	return column < MOST_START_COLUMNS ? column : -1;
 }
 
 /*
@@ -419,9 +411,8 @@ make_node(const NewNode *node, const WindowAgg *top)
 	return (Plan *) scan;
 }
 
-/* Replaces the windows right above sorted rows, as many as can be. */
-static Plan *
-replace_windows(WindowAgg *top)
+Plan *
+plan_windows_replace(WindowAgg *top)
 {
 	Plan	   *below;
 	List	   *windows = find_windows(&top->plan, &below);
@@ -431,7 +422,7 @@ replace_windows(WindowAgg *top)
 	Plan	   *made;
 	ListCell   *cell;
 
-	if (windows == NIL)
+	if (!gpusort_enable_windows || windows == NIL)
 		return &top->plan;
 	node = begin_node(below, list_length(windows));
 	foreach(cell, windows)
@@ -450,61 +441,4 @@ replace_windows(WindowAgg *top)
 		return made;
 	left->plan.lefttree = made;
 	return &top->plan;
-}
-
-static Plan *rewrite_plan(Plan *plan);
-
-static void
-rewrite_plans(List *plans)
-{
-	ListCell   *cell;
-
-	foreach(cell, plans)
-		lfirst(cell) = rewrite_plan(lfirst(cell));
-}
-
-/* Rewrites the plan tree of a node. */
-static Plan *
-rewrite_plan(Plan *plan)
-{
-	if (plan == NULL)
-		return NULL;
-	if (IsA(plan, WindowAgg))
-		plan = replace_windows((WindowAgg *) plan);
-	plan->lefttree = rewrite_plan(plan->lefttree);
-	plan->righttree = rewrite_plan(plan->righttree);
-	switch (nodeTag(plan))
-	{
-		case T_Append:
-			rewrite_plans(((Append *) plan)->appendplans);
-			break;
-		case T_MergeAppend:
-			rewrite_plans(((MergeAppend *) plan)->mergeplans);
-			break;
-		case T_SubqueryScan:
-			((SubqueryScan *) plan)->subplan =
-				rewrite_plan(((SubqueryScan *) plan)->subplan);
-			break;
-		case T_CustomScan:
-			rewrite_plans(((CustomScan *) plan)->custom_plans);
-			break;
-		default:
-			break;
-	}
-	return plan;
-}
-
-void
-plan_windows_rewrite(PlannedStmt *statement)
-{
-	if (!gpusort_enable_windows)
-		return;
-	statement->planTree = rewrite_plan(statement->planTree);
-	rewrite_plans(statement->subplans);
-}
-
-void
-plan_windows_init(void)
-{
-	RegisterCustomScanMethods(&window_scan_methods);
 }

@@ -10,13 +10,10 @@
 
 #include "nodes/plannodes.h"
 
-/* Registers the node for parallel workers. */
-extern void plan_windows_init(void);
-
 /*
- * Replaces WindowAggs in a finished plan, when all of its Sorts have been
- * replaced.
+ * Returns what takes the place of the WindowAggs from this one down to sorted
+ * rows, in a finished plan, or the WindowAgg.
  */
-extern void plan_windows_rewrite(PlannedStmt *statement);
+extern Plan *plan_windows_replace(WindowAgg *top);
 
 #endif							/* GPUSORT_PLAN_WINDOWS_H */

@@ -32,6 +32,7 @@
 #include "cost/sort_choice.h"
 #include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"
+#include "executor/node_group_aggregate.h"
 #include "executor/node_groups.h"
 #include "executor/node_setop.h"
 #include "executor/node_stream.h"
@@ -64,7 +65,8 @@ may_mind(const Plan *plan)
 		return true;
 	if (!IsA(plan, CustomScan) || is_gpusort(plan) ||
 		is_gpusort_groups(plan) || is_gpusort_aggregate(plan) ||
-		is_gpusort_window(plan) || is_gpusort_setop(plan) ||
+		is_gpusort_window(plan) || is_gpusort_group_aggregate(plan) ||
+		is_gpusort_setop(plan) ||
 		is_gpusort_receive(plan) || is_gpusort_send(plan))
 		return false;
 	for (int i = 0; i < lengthof(bearing_nodes); i++)

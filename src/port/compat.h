@@ -335,6 +335,19 @@ standard_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into,
 #define COPY_DISABLED_NODES(to, from) ((void) 0)
 #endif
 
+/* 18 has expressions of the executor that return nothing. */
+#if PG_VERSION_NUM < 180000
+#include "executor/executor.h"
+
+static inline void
+ExecEvalExprNoReturnSwitchContext(ExprState *expression, ExprContext *context)
+{
+	bool		isnull;
+
+	(void) ExecEvalExprSwitchContext(expression, context, &isnull);
+}
+#endif
+
 /* 16 counts outer joins among the relations of a query. */
 #if PG_VERSION_NUM >= 160000
 #define QUERY_RELIDS(root) ((root)->all_query_rels)

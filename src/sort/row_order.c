@@ -107,6 +107,14 @@ row_order_keep_ties(RowOrder *order)
 	sort_job_restart(order->job, &order->keys->shape, order->host_only);
 }
 
+void
+row_order_note_ties(RowOrder *order)
+{
+	order->notes_ties = true;
+	sort_keys_mark_ties(order->keys);
+	sort_job_restart(order->job, &order->keys->shape, order->host_only);
+}
+
 /* Drops the group keys of all rows, as keys are made anew. */
 static void
 restart_group_keys(RowOrder *order)
@@ -151,6 +159,9 @@ row_order_restart(RowOrder *order, RowStore *store)
 	if (order->entries != NULL)
 		pfree(order->entries);
 	order->entries = NULL;
+	if (order->ties != NULL)
+		pfree(order->ties);
+	order->ties = NULL;
 	order->in_order = false;
 	order->started_over = false;
 	restart_group_keys(order);
@@ -610,6 +621,30 @@ row_order_verify(RowOrder *order, uint64 entry)
 						   order->entries[entry - 1])));
 }
 
+/* Takes the marks of ties out of the entries, and notes them. */
+static void
+note_ties(RowOrder *order)
+{
+	uint64		nrows = order->store->nrows;
+	uint64		nwords = nrows / 64 + 1;
+
+	order->ties = MemoryContextAllocHuge(CurrentMemoryContext,
+										 nwords * sizeof(uint64));
+	for (uint64 word = 0; word < nwords; word++)
+	{
+		uint32	   *entries = order->entries + word * 64;
+		uint64		count = Min(nrows - word * 64, 64);
+		uint64		ties = 0;
+
+		for (uint64 i = 0; i < count; i++)
+		{
+			ties |= (uint64) ((entries[i] & ORDER_TIE) != 0) << i;
+			entries[i] = ORDER_ROW(entries[i]);
+		}
+		order->ties[word] = ties;
+	}
+}
+
 /*
  * The comparators decide what keys have not decided.  If they find that the
  * keys are wrong, the order stays unset.
@@ -622,7 +657,9 @@ settle_order(RowOrder *order, Size limit)
 	if (sort_keys_exact(keys) && !sort_keys_doubtful(keys))
 	{
 		order->has_ties = order->keeps_ties;
-		if (keys->shape.mark_ties && !order->has_ties)
+		if (order->notes_ties)
+			note_ties(order);
+		else if (keys->shape.mark_ties && !order->has_ties)
 			row_accept_ties(order->entries, order->store->nrows);
 	}
 	else if (!row_settle_ties(get_comparator(order), order->store, keys,

@@ -73,6 +73,7 @@ typedef struct RowOrder
 	bool		host_only;		/* jobs stay in this process */
 	GroupKeys  *group_keys;		/* what tells groups apart, or NULL */
 	bool		keeps_ties;		/* equal rows stay marked, if keys tell */
+	bool		notes_ties;		/* "ties" is wanted */
 	bool		keys_lost;		/* keys were lost, with no room for new ones */
 	bool		in_order;		/* all rows came in order, and have no keys */
 	Datum		last_value;		/* first column of the last row, if in_order */
@@ -84,6 +85,8 @@ typedef struct RowOrder
 	uint64		nentries;		/* all rows, or those that are to be emitted */
 	bool		has_ties;		/* ORDER_TIE is set where a row is equal to
 								 * the one before it */
+	uint64	   *ties;			/* a bit for each entry: is its row equal to
+								 * the one before it; NULL: that is not known */
 	bool		limited_exactly;	/* a limit of groups has left only wanted
 									 * entries */
 	RowComparator *comparator;	/* comparators, NULL before the first use */
@@ -143,6 +146,19 @@ extern void row_order_keep_starts(RowOrder *order, int ncolumns);
  * group_limit_apply(); right after row_order_begin().
  */
 extern void row_order_keep_ties(RowOrder *order);
+
+/*
+ * Notes in "ties" which rows are equal to the row before them, if keys tell;
+ * before the first row.
+ */
+extern void row_order_note_ties(RowOrder *order);
+
+/* Is the row of an entry equal to the one before it, after "ties" were noted? */
+static inline bool
+row_order_is_tie(const RowOrder *order, uint64 entry)
+{
+	return (order->ties[entry / 64] >> (entry % 64) & 1) != 0;
+}
 
 /* May a limit of groups leave entries for some of the rows only? */
 static inline bool

@@ -191,9 +191,13 @@ sub grouped
 	my @aggregates = ('count(*)', "sum($id)", "min($id)", "max($id)");
 	my $other = draw_key($source, plain => 1);
 
+	# of the same result in any order
+	push @aggregates, pick_some(3, "count($other->{sql})", "count(*) FILTER (WHERE $id % 3 > 0)", "avg($id)", "sum($id) FILTER (WHERE $id > 50)", "sum(${id}::numeric) + avg(${id}::numeric)",
+		"max($id % 7)", "stddev(${id}::bigint)", "bit_xor($id)", "length(string_agg(${id}::text, ','))", "jsonb_array_length(jsonb_agg($id))", "range_agg(int4range($id, $id + 2))")
+	  if chance(0.5);
 	push @aggregates, "count(DISTINCT $other->{sql})" if chance(0.3);
 	push @aggregates, "array_agg($id ORDER BY $other->{sql}$other->{order}, " . join(', ', @{ $source->{ids} }) . ')' if chance(0.3);
-	my $having = chance(0.2) ? ' HAVING count(*) > 1' : '';
+	my $having = chance(0.2) ? ' HAVING ' . pick('count(*) > 1', "sum($id) % 2 = 0 AND min($id) > 3", "avg($id) < 1000", "max($id) > (SELECT 5)") : '';
 	return digest_of_set('SELECT ' . join(', ', map { "$aggregates[$_] AS a$_" } 0 .. $#aggregates) . " FROM $source->{from} GROUP BY $grouping$having");
 }
 

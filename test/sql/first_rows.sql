@@ -2,6 +2,7 @@
 -- wherever the GpuSort is below the LIMIT.
 SET gpusort.min_rows = 0;
 SET gpusort.enable_windows = off;
+SET gpusort.enable_aggregates = off;
 SET gpusort.device = host;
 SET plan_cache_mode = force_generic_plan;
 SET max_parallel_workers_per_gather = 0;

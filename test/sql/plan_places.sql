@@ -1,6 +1,7 @@
 -- Plan places: wherever a Sort can stand in a plan, a GpuSort in its place does what the Sort would have done.
 SET gpusort.min_rows = 0;
 SET gpusort.enable_windows = off;
+SET gpusort.enable_aggregates = off;
 SET gpusort.enable_costs = off;
 SET work_mem = '64MB';
 SET max_parallel_workers_per_gather = 0;

@@ -2,6 +2,7 @@
 -- and GpuSortSend below it.
 SET gpusort.min_rows = 0;
 SET gpusort.enable_windows = off;
+SET gpusort.enable_aggregates = off;
 SET work_mem = '64MB';
 SET parallel_setup_cost = 0;
 SET min_parallel_table_scan_size = 0;

@@ -2,6 +2,7 @@
 -- parallel workers, indexes, and core's own sorts.
 SET gpusort.device = host;
 SET gpusort.min_rows = 0;
+SET gpusort.enable_aggregates = off;
 SET gpusort.key_word_cost = 0.002;
 SET gpusort.host_sort_row_cost = 0.015;
 SET gpusort.get_shared_row_cost = 0.01;

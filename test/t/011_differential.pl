@@ -24,6 +24,7 @@ shared_preload_libraries = 'gpusort, $build/wrong_orders'
 gpusort.daemon_engine = host
 # only GpuSorts are spoiled
 gpusort.enable_windows = off
+gpusort.enable_aggregates = off
 restart_after_crash = on
 CONF
 $node->start;

@@ -107,6 +107,7 @@ gpusort.device = host
 gpusort.min_rows = 0
 # the walk knows the nodes that are in a plan before, WindowAggs among them
 gpusort.enable_windows = off
+gpusort.enable_aggregates = off
 gpusort.verify = on
 CONF
 $node->start;

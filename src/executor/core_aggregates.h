@@ -1,0 +1,50 @@
+/*-------------------------------------------------------------------------
+ *
+ * core_aggregates.h
+ *	  Core's aggregates, over the rows of a group that the caller reads.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_CORE_AGGREGATES_H
+#define GPUSORT_CORE_AGGREGATES_H
+
+#include "executor/executor.h"
+#include "executor/nodeAgg.h"
+
+#include "port/compat.h"
+
+/*
+ * Begins core's AggState for this Agg of sorted groups, whose rows have the
+ * columns of "columns" and come in slots for minimal tuples.  The Agg has no
+ * child yet.  Raises the errors that core raises as it begins.  The caller
+ * ends the state by ExecEndAgg(), and rescans it by core_aggregates_rescan().
+ */
+extern AggState *core_aggregates_begin(Agg *agg, const List *columns,
+									   EState *estate, int eflags);
+
+/* Forgets the present group. */
+extern void core_aggregates_rescan(AggState *aggregates);
+
+/* Begins a group, without rows, and forgets the one before. */
+extern void core_aggregates_begin_group(AggState *aggregates);
+
+/* Adds a row to the states of the group. */
+static inline void
+core_aggregates_add(AggState *aggregates, TupleTableSlot *row)
+{
+	ExprContext *context = aggregates->tmpcontext;
+
+	context->ecxt_outertuple = row;
+	ExecEvalExprNoReturnSwitchContext(aggregates->phase->evaltrans, context);
+	ResetExprContext(context);
+}
+
+/*
+ * Makes the results of the group, and returns the row that it emits; NULL if
+ * the HAVING clause leaves it out.  "first" is the first row of the group.
+ * What is returned is valid until the next group begins.
+ */
+extern TupleTableSlot *core_aggregates_emit(AggState *aggregates,
+											TupleTableSlot *first);
+
+#endif							/* GPUSORT_CORE_AGGREGATES_H */

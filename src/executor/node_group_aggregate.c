@@ -1,0 +1,469 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_group_aggregate.c
+ *	  The GpuSortGroupAggregate plan node: a sort, and aggregates of its groups.
+ *
+ * The node stands for a sort and the GroupAggregate right above it.  It sorts
+ * the child's rows, reads them in order, and emits a row for each group.  If
+ * keys tell all, they tell where a group begins (row_order.h).  Otherwise each
+ * row is compared with the first row of its group.  Core's own functions make
+ * the results (core_aggregates.c), but for counts and sums of integers
+ * (group_totals.c).
+ *
+ * In a partial plan, which is a plan below a Gather, all processes sort their
+ * rows together (parallel_sort.c), and each process emits parts of the order
+ * that consist of whole groups.
+ *
+ * A rescan reads the sorted rows again, unless the child's parameters have
+ * changed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
+
+#include "executor/core_aggregates.h"
+#include "executor/explain_sort.h"
+#include "executor/group_totals.h"
+#include "executor/node_group_aggregate.h"
+#include "executor/parallel_sort.h"
+#include "executor/row_source.h"
+#include "port/compat.h"
+#include "settings.h"
+#include "shared_state.h"
+#include "sort/group_starts.h"
+
+typedef struct GroupAggregateState
+{
+	ParallelSort sort;			/* must be first */
+	PlannedGroupAggregate planned;
+	AggState   *aggregates;
+	bool		has_totals;		/* all aggregates are totals */
+	GroupTotals totals;
+	FmgrInfo   *equal;			/* equality of each group column */
+	MemoryContext value_context;	/* memory for one comparison at a time */
+	bool		is_of_value;	/* rows are one value, passed by value */
+	TupleTableSlot *first;		/* first row of the present group */
+
+	/* once there are sorted rows */
+	bool		has_begun;
+	RowOrder   *order;			/* their order in memory, or NULL */
+	bool		rows_stay;		/* each row stays where it is */
+	bool		has_next;		/* there is a next row, in the sort's slot */
+	uint64		nfetched;		/* rows that have been fetched, with this one */
+} GroupAggregateState;
+
+static const CustomExecMethods group_aggregate_exec_methods;
+
+bool
+is_gpusort_group_aggregate(const Plan *plan)
+{
+	return IsA(plan, CustomScan) &&
+		((const CustomScan *) plan)->methods == &group_aggregate_scan_methods;
+}
+
+List *
+group_aggregate_write(const PlannedGroupAggregate *planned)
+{
+	return list_make3(planned_sort_write(&planned->sort),
+					  list_make2_int(planned->nshared_columns,
+									 planned->ngroup_columns),
+					  planned->agg);
+}
+
+/* Reads what the plan says.  The Agg is a copy, which may be changed. */
+static PlannedGroupAggregate
+read_group_aggregate(const CustomScan *scan)
+{
+	const List *numbers = lsecond(scan->custom_private);
+
+	return (PlannedGroupAggregate)
+	{
+		.sort = planned_sort_read(scan),
+			.nshared_columns = linitial_int(numbers),
+			.ngroup_columns = lsecond_int(numbers),
+			.agg = copyObject(lthird_node(Agg, scan->custom_private))
+	};
+}
+
+static Node *
+create_group_aggregate_state(CustomScan *scan)
+{
+	GroupAggregateState *state = palloc0(sizeof(GroupAggregateState));
+	ParallelSort *sort = &state->sort;
+
+	NodeSetTag(state, T_CustomScanState);
+	sort->css.methods = &group_aggregate_exec_methods;
+	state->planned = read_group_aggregate(scan);
+	sort->ncolumns = state->planned.sort.ncolumns;
+	sort->columns = state->planned.sort.columns;
+	sort->ngroup_columns = state->planned.nshared_columns;
+	sort->notes_ties = state->planned.ngroup_columns == sort->ncolumns;
+	node_limit_set(&sort->limit, &state->planned.sort.limit);
+	sort->emission = EMIT_PARTS;
+	return (Node *) state;
+}
+
+/* Prepares to tell the groups apart. */
+static void
+init_groups(GroupAggregateState *state)
+{
+	ParallelSort *sort = &state->sort;
+	int			ngroup_columns = state->planned.ngroup_columns;
+
+	state->equal = palloc0(ngroup_columns * sizeof(FmgrInfo));
+	for (int i = 0; i < ngroup_columns; i++)
+		fmgr_info(get_opcode(sort_column_equality(&sort->columns[i])),
+				  &state->equal[i]);
+	state->value_context = AllocSetContextCreate(CurrentMemoryContext,
+												 "gpusort group values",
+												 ALLOCSET_SMALL_SIZES);
+	state->is_of_value = row_sort_is_of_values(sort->descriptor, 1);
+	state->has_totals = group_totals_init(&state->totals, state->aggregates,
+										  sort->descriptor);
+}
+
+static void
+begin_group_aggregate(CustomScanState *node, EState *estate, int eflags)
+{
+	GroupAggregateState *state = (GroupAggregateState *) node;
+	ParallelSort *sort = &state->sort;
+
+	parallel_sort_begin(node, estate, eflags);
+	sort->random_access = (eflags & EXEC_FLAG_REWIND) != 0;
+	sort->row = ExecInitExtraTupleSlot(estate, sort->descriptor,
+									   &TTSOpsMinimalTuple);
+	state->aggregates = core_aggregates_begin(state->planned.agg,
+											  outerPlan(node->ss.ps.plan)->targetlist,
+											  estate, eflags);
+	state->first = state->aggregates->ss.ss_ScanTupleSlot;
+	/* EXPLAIN and rescans find subplans of expressions here */
+	node->ss.ps.subPlan = state->aggregates->ss.ps.subPlan;
+	init_groups(state);
+}
+
+/* Fetches the next row, in the sort's slot. */
+static inline void
+fetch_next(GroupAggregateState *state)
+{
+	state->has_next = parallel_sort_next(&state->sort);
+	state->nfetched++;
+}
+
+/* Does the next row have the values of the first row of the present group? */
+static pg_noinline bool
+has_same_values(GroupAggregateState *state)
+{
+	const ParallelSort *sort = &state->sort;
+	MemoryContext caller_context = MemoryContextSwitchTo(state->value_context);
+	bool		is_same = true;
+
+	for (int i = 0; i < state->planned.ngroup_columns && is_same; i++)
+	{
+		AttrNumber	attno = sort->columns[i].attno;
+		bool		null_first;
+		bool		null_next;
+		Datum		first = slot_getattr(state->first, attno, &null_first);
+		Datum		next = slot_getattr(sort->row, attno, &null_next);
+
+		is_same = null_first || null_next ? null_first && null_next :
+			group_values_equal(&state->equal[i], sort->columns[i].collation,
+							   TupleDescAttr(sort->descriptor, attno - 1),
+							   first, next);
+	}
+	MemoryContextReset(state->value_context);
+	MemoryContextSwitchTo(caller_context);
+	return is_same;
+}
+
+/* Is there a next row in the present group? */
+static inline bool
+is_next_in_group(GroupAggregateState *state)
+{
+	if (!state->has_next)
+		return false;
+	return state->order != NULL && state->order->ties != NULL ?
+		row_order_is_tie(state->order, state->nfetched - 1) :
+		has_same_values(state);
+}
+
+/* Begins to read sorted rows, from the first one on. */
+static void
+begin_reading(GroupAggregateState *state)
+{
+	state->nfetched = 0;
+	fetch_next(state);
+}
+
+/* Sorts, and begins to read the sorted rows. */
+static void
+begin_rows(GroupAggregateState *state)
+{
+	ParallelSort *sort = &state->sort;
+
+	shared_count(STAT_AGGREGATES, 1);
+	parallel_sort_get_ready(sort);
+	state->order = sort->sort == NULL ? NULL : row_sort_order(sort->sort);
+	state->rows_stay = state->order != NULL ||
+		(sort->parts != NULL && part_reader_rows_stay(sort->parts));
+	begin_reading(state);
+	state->has_begun = true;
+}
+
+/* Keeps a row that stays where it is, with its columns if they are known. */
+static inline void
+keep_in_place(TupleTableSlot *kept, const TupleTableSlot *row)
+{
+	int			ncolumns = row->tts_tupleDescriptor->natts;
+
+	ExecStoreMinimalTuple(((const MinimalTupleTableSlot *) row)->mintuple,
+						  kept, false);
+	if (row->tts_nvalid < ncolumns)
+		return;
+	for (int i = 0; i < ncolumns; i++)
+	{
+		kept->tts_values[i] = row->tts_values[i];
+		kept->tts_isnull[i] = row->tts_isnull[i];
+	}
+	kept->tts_nvalid = ncolumns;
+}
+
+/* Keeps the next row as the first one of its group, until this is emitted. */
+static inline void
+keep_first(GroupAggregateState *state)
+{
+	TupleTableSlot *row = state->sort.row;
+
+	if (likely(state->rows_stay))
+		keep_in_place(state->first, row);
+	else if (state->is_of_value)
+	{
+		bool		isnull;
+		Datum		value = slot_getattr(row, 1, &isnull);
+
+		row_source_store_value(state->first, isnull ? NULL : &value);
+	}
+	else
+		ExecCopySlot(state->first, row);
+}
+
+/* Adds the rows of a group to its totals. */
+static void
+sum_up_group(GroupAggregateState *state)
+{
+	const TupleTableSlot *row = state->first;
+
+	group_totals_begin_group(&state->totals);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		group_totals_add(&state->totals, row);
+		fetch_next(state);
+		row = state->sort.row;
+	} while (is_next_in_group(state));
+	group_totals_store(&state->totals, state->aggregates);
+}
+
+/*
+ * Adds the rows of a group to the states of its aggregates.  The first one is
+ * added from where it is kept, so that its columns are taken out once.
+ */
+static void
+aggregate_group(GroupAggregateState *state)
+{
+	TupleTableSlot *row = state->first;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		core_aggregates_add(state->aggregates, row);
+		fetch_next(state);
+		row = state->sort.row;
+	} while (is_next_in_group(state));
+}
+
+/* Takes the rows of the next group; false if there is none. */
+static bool
+take_group(GroupAggregateState *state)
+{
+	if (!state->has_next)
+		return false;
+	keep_first(state);
+	core_aggregates_begin_group(state->aggregates);
+	if (state->has_totals)
+		sum_up_group(state);
+	else
+		aggregate_group(state);
+	return true;
+}
+
+static TupleTableSlot *
+exec_group_aggregate(CustomScanState *node)
+{
+	GroupAggregateState *state = (GroupAggregateState *) node;
+
+	if (unlikely(!state->has_begun))
+		begin_rows(state);
+	while (take_group(state))
+	{
+		TupleTableSlot *result = core_aggregates_emit(state->aggregates,
+													  state->first);
+
+		CHECK_FOR_INTERRUPTS();
+		if (result != NULL)
+			return result;
+		InstrCountFiltered1(node, 1);
+	}
+	return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
+}
+
+/* Forgets the present group, which may refer to its rows. */
+static void
+forget_group(GroupAggregateState *state)
+{
+	core_aggregates_rescan(state->aggregates);
+	ExecClearTuple(state->sort.row);
+	state->has_next = false;
+}
+
+/* Forgets all rows, before the sort does. */
+static void
+forget_rows(GroupAggregateState *state)
+{
+	forget_group(state);
+	state->order = NULL;
+	state->has_begun = false;
+}
+
+static void
+end_group_aggregate(CustomScanState *node)
+{
+	GroupAggregateState *state = (GroupAggregateState *) node;
+
+	forget_rows(state);
+	ExecEndAgg(state->aggregates);
+	parallel_sort_end(node);
+}
+
+/* Returns whether the rows that have been sorted can be read again. */
+static bool
+can_read_again(GroupAggregateState *state)
+{
+	ParallelSort *sort = &state->sort;
+
+	return state->has_begun && sort->sort != NULL && sort->shared == NULL &&
+		sort->random_access && outerPlanState(sort)->chgParam == NULL &&
+		node_limit_suffices(&sort->limit);
+}
+
+static void
+rescan_group_aggregate(CustomScanState *node)
+{
+	GroupAggregateState *state = (GroupAggregateState *) node;
+
+	if (!can_read_again(state))
+	{
+		forget_rows(state);
+		parallel_sort_rescan(node);
+		return;
+	}
+	forget_group(state);
+	row_sort_rescan(state->sort.sort);
+	begin_reading(state);
+}
+
+static void
+init_shared(CustomScanState *node, ParallelContext *context, void *place)
+{
+	forget_rows((GroupAggregateState *) node);
+	parallel_sort_init_shared(node, context, place);
+}
+
+static void
+init_shared_again(CustomScanState *node, ParallelContext *context, void *place)
+{
+	forget_rows((GroupAggregateState *) node);
+	parallel_sort_init_shared_again(node, context, place);
+}
+
+static void
+shutdown_group_aggregate(CustomScanState *node)
+{
+	GroupAggregateState *state = (GroupAggregateState *) node;
+
+	/* the rows of several processes go */
+	if (state->sort.shared != NULL && state->sort.team != NULL)
+		forget_rows(state);
+	parallel_sort_shutdown(node);
+}
+
+/* Shows the HAVING clause, and the groups that it has left out. */
+static void
+explain_having(GroupAggregateState *state, List *ancestors, ExplainState *es)
+{
+	PlanState  *node = &state->sort.css.ss.ps;
+	List	   *qual = state->planned.agg->plan.qual;
+	List	   *context;
+
+	if (qual == NIL)
+		return;
+	context = set_deparse_context_plan(es->deparse_cxt, node->plan, ancestors);
+	ExplainPropertyText("Filter",
+						deparse_expression((Node *) make_ands_explicit(qual),
+										   context,
+										   EXPLAIN_TABLES(es) > 1 || es->verbose,
+										   false),
+						es);
+	if (es->analyze && node->instrument != NULL &&
+		(node->instrument->nfiltered1 > 0 ||
+		 es->format != EXPLAIN_FORMAT_TEXT) && node->instrument->nloops > 0)
+		ExplainPropertyFloat("Rows Removed by Filter", NULL,
+							 node->instrument->nfiltered1 /
+							 node->instrument->nloops, 0, es);
+}
+
+static void
+explain_group_aggregate(CustomScanState *node, List *ancestors,
+						ExplainState *es)
+{
+	GroupAggregateState *state = (GroupAggregateState *) node;
+	const ParallelSort *sort = &state->sort;
+	List	   *columns = NIL;
+	List	   *keys;
+	ListCell   *cell;
+
+	foreach(cell, outerPlan(node->ss.ps.plan)->targetlist)
+		columns = lappend(columns, flatCopyTargetEntry(lfirst(cell)));
+	refer_to_columns(columns, OUTER_VAR);
+	keys = explain_sort_describe_keys(node->ss.ps.plan, columns, sort->columns,
+									  sort->ncolumns, ancestors, es);
+	ExplainPropertyList("Sort Key", keys, es);
+	ExplainPropertyList("Group Key",
+						list_truncate(keys, state->planned.ngroup_columns),
+						es);
+	explain_having(state, ancestors, es);
+	parallel_sort_explain(sort, es);
+}
+
+const CustomScanMethods group_aggregate_scan_methods = {
+	.CustomName = "GpuSortGroupAggregate",
+	.CreateCustomScanState = create_group_aggregate_state
+};
+
+static const CustomExecMethods group_aggregate_exec_methods = {
+	.CustomName = "GpuSortGroupAggregate",
+	.BeginCustomScan = begin_group_aggregate,
+	.ExecCustomScan = exec_group_aggregate,
+	.EndCustomScan = end_group_aggregate,
+	.ReScanCustomScan = rescan_group_aggregate,
+	.EstimateDSMCustomScan = parallel_sort_estimate,
+	.InitializeDSMCustomScan = init_shared,
+	.ReInitializeDSMCustomScan = init_shared_again,
+	.InitializeWorkerCustomScan = parallel_sort_init_worker,
+	.ShutdownCustomScan = shutdown_group_aggregate,
+	.ExplainCustomScan = explain_group_aggregate
+};
