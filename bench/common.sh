@@ -158,14 +158,18 @@ key_columns() {
 	esac
 }
 
-# usage: measured_settings ON|OFF MEMORY     the settings of the benchmark, with $device and $workers, and gpusort on or off
+# usage: list_settings ON|OFF MEMORY     the settings of a benchmark, with $workers, and gpusort on or off, as lines NAME=VALUE
 # PostgreSQL's own sorts are made to use the workers; with gpusort the planner decides by what it expects them to cost.
+list_settings() {
+	printf '%s\n' "gpusort.enable=$1" "work_mem=$2" "maintenance_work_mem=$2" jit=off "max_parallel_workers_per_gather=$workers" \
+		"max_parallel_maintenance_workers=$workers" "max_parallel_workers=$((workers > 8 ? workers : 8))" min_parallel_table_scan_size=0
+	[ "$1" = on ] || printf '%s\n' parallel_setup_cost=0 parallel_tuple_cost=0
+}
+
+# usage: measured_settings ON|OFF MEMORY     commands that set these, and $device
 measured_settings() {
-	echo "load 'gpusort'; set gpusort.enable = $1; set gpusort.device = $device; set gpusort.work_mem = -1;
-		set work_mem = '$2'; set maintenance_work_mem = '$2'; set jit = off;
-		set max_parallel_workers_per_gather = $workers; set max_parallel_maintenance_workers = $workers;
-		set max_parallel_workers = $((workers > 8 ? workers : 8)); set min_parallel_table_scan_size = 0;"
-	[ "$1" = on ] || echo "set parallel_setup_cost = 0; set parallel_tuple_cost = 0"
+	echo "load 'gpusort'; set gpusort.device = $device; set gpusort.work_mem = -1;"
+	list_settings "$1" "$2" | sed "s/\(.*\)=\(.*\)/set \1 = '\2';/"
 }
 
 # usage: measured_sql ON|OFF MEMORY STATEMENT     runs a statement in a new session with these settings
