@@ -24,7 +24,7 @@ typedef enum Refusal
 
 	/* of sorts in plans only */
 	REFUSAL_INCREMENTAL,		/* sorted by the first columns already */
-	REFUSAL_AGGREGATE,			/* sorted by an Agg itself */
+	REFUSAL_AGGREGATE,			/* sorted by an Agg, or in it */
 	REFUSAL_FOREIGN				/* below a node of another extension */
 } Refusal;
 

@@ -4,8 +4,8 @@
  *	  Which sorts of a plan are left to PostgreSQL, and why.
  *
  * A sort is refused
- *	- in an Agg that drives its sorts itself (Agg->chain), and if it is an
- *	  IncrementalSort;
+ *	- in an Agg that drives its sorts itself (Agg->chain), or whose aggregates
+ *	  sort their values, and if it is an IncrementalSort;
  *	- if its first column's type, collation or ordering has no key encoding;
  *	- if the estimates say that it is too small to gain;
  *	- if only a few first rows are wanted: core keeps these in a heap,
@@ -24,12 +24,14 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_aggregate.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 
 #include "cost/sort_choice.h"
+#include "executor/gpusort_plan.h"
 #include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"
 #include "executor/node_group_aggregate.h"
@@ -37,8 +39,10 @@
 #include "executor/node_setop.h"
 #include "executor/node_stream.h"
 #include "executor/node_window.h"
+#include "executor/value_aggregates.h"
 #include "keys/sort_keys.h"
 #include "planner/sort_refusal.h"
+#include "port/compat.h"
 #include "settings.h"
 
 /*
@@ -230,7 +234,7 @@ refuse_sort(const Sort *sort, PlanPlace place, const List *range_table)
 
 /* The number of sorts that grouping sets need beside the one below the Agg. */
 static int
-count_sorts_inside(const Agg *agg)
+count_further_sorts(const Agg *agg)
 {
 	int			count = 0;
 	ListCell   *cell;
@@ -239,6 +243,93 @@ count_sorts_inside(const Agg *agg)
 	foreach(cell, agg->chain)
 		count += outerPlan(lfirst(cell)) != NULL;
 	return count;
+}
+
+/* Does an aggregate sort its values itself? */
+static bool
+sorts_values(const Aggref *aggregate)
+{
+	return !AGG_IS_PRESORTED(aggregate) &&
+		(AGGKIND_IS_ORDERED_SET(aggregate->aggkind) ||
+		 aggregate->aggorder != NIL || aggregate->aggdistinct != NIL);
+}
+
+/* Can a GpuSortAggregate compute an aggregate, as far as the plan tells? */
+static bool
+is_value_aggregate(const Aggref *aggregate)
+{
+	return aggregate->aggfilter == NULL &&
+		value_aggregate_kind(aggregate) != NO_VALUE_AGGREGATE;
+}
+
+/* The aggregates of an Agg. */
+typedef struct InnerSorts
+{
+	Bitmapset  *sorting;		/* numbers of those that sort their values */
+	const Aggref *first;		/* the first of them */
+	const Aggref *other;		/* the first that no GpuSortAggregate can
+								 * compute */
+} InnerSorts;
+
+static bool
+note_aggregates(Node *node, InnerSorts *sorts)
+{
+	const Aggref *aggregate = (const Aggref *) node;
+
+	if (node == NULL || !IsA(node, Aggref))
+		return node != NULL &&
+			expression_tree_walker(node, note_aggregates, (void *) sorts);
+	if (sorts->other == NULL && !is_value_aggregate(aggregate))
+		sorts->other = aggregate;
+	if (sorts_values(aggregate))
+	{
+		if (sorts->first == NULL)
+			sorts->first = aggregate;
+		sorts->sorting = bms_add_member(sorts->sorting, aggregate->aggno);
+	}
+	return false;
+}
+
+/*
+ * Does an Agg get its rows in an order that has more columns than its groups?
+ * Then its aggregates find their values sorted, and spend little time on it
+ * (aggregate_paths.c).
+ */
+static bool
+gets_sorted_values(const Agg *agg)
+{
+	const Plan *child = outerPlan(agg);
+	int			ncolumns = 0;
+
+	if (IsA(child, Sort))
+		ncolumns = ((const Sort *) child)->numCols;
+	else if (is_gpusort(child) || is_gpusort_groups(child))
+		ncolumns = planned_sort_read((const CustomScan *) child).ncolumns;
+	return ncolumns > agg->numCols;
+}
+
+/* Finds the aggregates that sort the values of an Agg's rows. */
+static InnerSorts
+find_inner_sorts(const Agg *agg)
+{
+	InnerSorts	sorts = {NULL};
+
+	if (!gets_sorted_values(agg))
+		(void) note_aggregates((Node *) list_make2(agg->plan.targetlist,
+												   agg->plan.qual), &sorts);
+	return sorts;
+}
+
+/* The number of sorts that an Agg does itself; sets the reason. */
+static int
+count_sorts_inside(const Agg *agg, Refusal *refusal)
+{
+	int			nfurther = count_further_sorts(agg);
+
+	*refusal = REFUSAL_AGGREGATE;
+	if (nfurther == 0 && outerPlan(agg)->plan_rows < gpusort_min_rows)
+		*refusal = REFUSAL_SMALL;
+	return nfurther + bms_num_members(find_inner_sorts(agg).sorting);
 }
 
 int
@@ -255,8 +346,7 @@ count_refused(const Plan *plan, PlanPlace place, const List *range_table,
 			*refusal = REFUSAL_INCREMENTAL;
 			return 1;
 		case T_Agg:
-			*refusal = REFUSAL_AGGREGATE;
-			return count_sorts_inside((const Agg *) plan);
+			return count_sorts_inside((const Agg *) plan, refusal);
 		default:
 			return 0;
 	}
@@ -270,6 +360,24 @@ name_collation(Oid collation)
 
 	return name == NULL ? psprintf("%u", collation) :
 		(char *) quote_identifier(name);
+}
+
+/* Why an Agg does sorts itself. */
+static char *
+describe_inner_sorts(const Agg *agg)
+{
+	InnerSorts	sorts = find_inner_sorts(agg);
+	const char *name;
+
+	if (sorts.first == NULL)
+		return pstrdup("the further sorts of grouping sets are the aggregate's own");
+	name = get_func_name(sorts.first->aggfnoid);
+	if (sorts.first->aggfilter != NULL)
+		return psprintf("%s with FILTER sorts its own values", name);
+	if (sorts.other != NULL && sorts.other->aggfnoid != sorts.first->aggfnoid)
+		return psprintf("%s sorts its own values, as %s is computed beside it",
+						name, get_func_name(sorts.other->aggfnoid));
+	return psprintf("%s sorts its own values", name);
 }
 
 char *
@@ -299,7 +407,7 @@ describe_refusal(const Plan *plan, Refusal refusal)
 		case REFUSAL_INCREMENTAL:
 			return pstrdup("the rows come sorted by the first columns");
 		case REFUSAL_AGGREGATE:
-			return pstrdup("the further sorts of grouping sets are the aggregate's own");
+			return describe_inner_sorts((const Agg *) plan);
 		case REFUSAL_FOREIGN:
 			return pstrdup("a node of another extension above it may look at it");
 		case REFUSAL_NONE:

@@ -63,6 +63,15 @@ RESET gpusort.device;
 SELECT why_not($$SELECT ARRAY(SELECT k FROM numbers ORDER BY k), ARRAY(SELECT id FROM numbers n WHERE n.k <> s.k ORDER BY words, n.k + s.k OFFSET 1)
 	FROM numbers s ORDER BY txt LIMIT 2$$);
 
+-- aggregates that sort their values themselves, unless they find these sorted
+SELECT why_not('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FILTER (WHERE grp > 1) FROM numbers');
+SELECT why_not('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(k) FROM numbers');
+SELECT why_not('SELECT grp FROM numbers GROUP BY grp HAVING rank(3) WITHIN GROUP (ORDER BY k) > 1');
+SELECT why_not('SELECT grp, array_agg(id ORDER BY k) FROM numbers GROUP BY grp');
+SET gpusort.min_rows = 20000;
+SELECT why_not('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM numbers');
+SET gpusort.min_rows = 0;
+
 -- the reason is in the other formats too, and in the log
 CREATE FUNCTION why_not_json(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
