@@ -146,7 +146,8 @@ debian_codename() (. /etc/os-release && echo "$VERSION_CODENAME")
 # usage: make_debian_root RELEASE DIRECTORY
 make_debian_root() {
 	install_packages debootstrap
-	quietly debootstrap --variant=minbase "$1" "$2" "$(debian_mirror)"
+	# the script of all releases, since this debootstrap may not know the name of a newer one
+	quietly debootstrap --variant=minbase "$1" "$2" "$(debian_mirror)" /usr/share/debootstrap/scripts/sid
 	# the same way to the mirror as here: proxies, and how old its lists may be
 	apt-config dump | grep '^Acquire::' >"$2/etc/apt/apt.conf.d/00as-outside"
 	# shared memory of any user

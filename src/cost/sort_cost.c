@@ -48,7 +48,7 @@
 /* Taking a row that another process has put, and later a value of it. */
 #define TAKE_VALUE_COST		0.004
 
-/* Writing the place of a row, where all processes emit rows. */
+/* Copying the number of a row to shared memory, where all processes emit rows. */
 #define SHARE_ROW_COST		0.001
 
 /* A kilobyte of workers' rows in memory that the server has not set aside. */
