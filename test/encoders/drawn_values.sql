@@ -39,7 +39,7 @@ CREATE FUNCTION drawn_document() RETURNS jsonb LANGUAGE sql VOLATILE AS $$
 CREATE DOMAIN common_document AS jsonb;
 CREATE FUNCTION drawn_common() RETURNS common_document LANGUAGE sql VOLATILE AS $$
 	SELECT CASE WHEN random() < 0.7 THEN jsonb_build_object('a', long, 'b', drawn_scalar()) ELSE jsonb_build_array(long, drawn_scalar()) END
-	FROM (SELECT pick(a, a, a, a || 'a', a || 'A', upper(a), 'b' || a, repeat('é', 100), 'long') long FROM (SELECT repeat('long ', 40) a) s) s $$;
+	FROM (SELECT pick(a, a, a, a, a, a, a, a, a || 'a', a || 'A', upper(a), 'b' || a, repeat('é', 100), 'long') long FROM (SELECT repeat('long ', 40) a) s) s $$;
 CREATE TABLE drawn (type text PRIMARY KEY, expression text);
 INSERT INTO drawn VALUES
 	('int4range', $$pick('empty'::int4range, '(,)', '[1,5)', '[1,6)', '[1,)', '(,5)', '[2,3)')$$),
