@@ -55,6 +55,19 @@ find_kind(Oid function, TotalKind *kind)
 	}
 }
 
+/*
+ * Does a state begin as a total does: a count with 0, and everything else
+ * without a value?  Users can make aggregates of the same functions.
+ */
+static bool
+begins_as_total(TotalKind kind, AggStatePerTrans transition)
+{
+	if (kind >= TOTAL_SUM)
+		return transition->initValueIsNull;
+	return !transition->initValueIsNull &&
+		DatumGetInt64(transition->initValue) == 0;
+}
+
 /* Prepares the total of a transition; false if it is none. */
 static bool
 init_total(GroupTotal *total, AggStatePerTrans transition,
@@ -65,7 +78,7 @@ init_total(GroupTotal *total, AggStatePerTrans transition,
 
 	total->length = transition->transtypeLen;
 	if (!find_kind(transition->transfn_oid, &total->kind) ||
-		aggref->aggfilter != NULL)
+		!begins_as_total(total->kind, transition) || aggref->aggfilter != NULL)
 		return false;
 	if (total->kind == TOTAL_ROWS)
 		return aggref->args == NIL;

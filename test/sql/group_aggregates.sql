@@ -86,6 +86,10 @@ CREATE AGGREGATE strict_first(int) (SFUNC = add_strict, STYPE = int, PARALLEL = 
 CREATE AGGREGATE strict_begun(int) (SFUNC = add_strict, STYPE = int, INITCOND = '7', PARALLEL = SAFE);
 CREATE AGGREGATE joined(text) (SFUNC = join_text, STYPE = text, PARALLEL = SAFE);
 CREATE AGGREGATE shown(anyelement) (SFUNC = text_of, STYPE = text, INITCOND = 'of ', FINALFUNC = show_text, FINALFUNC_EXTRA, PARALLEL = SAFE);
+-- of core's functions, with another beginning than core's aggregates
+CREATE AGGREGATE count_from(*) (SFUNC = int8inc, STYPE = int8, INITCOND = '5', PARALLEL = SAFE);
+CREATE AGGREGATE largest_from(int) (SFUNC = int4larger, STYPE = int, INITCOND = '8000', PARALLEL = SAFE);
+CREATE AGGREGATE sum_from(int) (SFUNC = int4_sum, STYPE = int8, INITCOND = '0', PARALLEL = SAFE);
 CREATE AGGREGATE my_mean(numeric) (SFUNC = times, STYPE = numeric[], INITCOND = '{}', FINALFUNC = mean, PARALLEL = SAFE);
 
 CREATE TABLE queries (n int GENERATED ALWAYS AS IDENTITY, query text);
@@ -134,7 +138,11 @@ INSERT INTO queries (query) VALUES
 -- no rows, one, and groups of one row
 ('SELECT g, count(*) FROM sales WHERE f > id AND f < id GROUP BY g'),
 ('SELECT g, count(*), avg(k) FROM sales WHERE id + 0 = 77 GROUP BY g'),
-('SELECT id, count(*), sum(k), avg(k) FROM sales GROUP BY id');
+('SELECT id, count(*), sum(k), avg(k) FROM sales GROUP BY id'),
+-- totals that begin with a value
+('SELECT g, count_from(*) FROM sales GROUP BY g'),
+('SELECT g, largest_from(k) FROM sales GROUP BY g'),
+('SELECT g, sum_from(k) FROM sales GROUP BY g');
 SELECT n, same(query) FROM queries ORDER BY n;
 
 -- with rows that do not fit the memory
