@@ -15,7 +15,8 @@
  * where a GpuSort shares the present number with its workers, they execute the
  * plan for that number.  Where rows come from a GpuSortGroups, GpuSortWindow or
  * GpuSortAggregate, core would have no Gather below the Limit.  There workers
- * execute the plan until the leader wants no more rows.
+ * execute the plan until the leader wants no more rows, and Sorts in it keep
+ * all rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -159,7 +160,11 @@ present_count(PlanState *node, uint64 first_count)
 	const double *bound = NULL;
 
 	if (first_count > 0 && has_parallel_sort(node, NULL))
+	{
+		/* core has told that number to the worker's Sorts */
+		ExecSetTupleBound(-1, node);
 		return 0;
+	}
 	if (IsA(node, CustomScanState) &&
 		((const CustomScanState *) node)->methods == bounded_methods)
 		bound = ((const BoundedScanState *) node)->leader_bound;

@@ -167,6 +167,15 @@ SET work_mem = '300kB';
 SELECT n, same_by_workers(query) FROM queries WHERE n < 13 ORDER BY n;
 SET work_mem = '64MB';
 RESET cpu_tuple_cost;
+-- Of the groups only the first ones are wanted: the Sorts of the workers keep as many
+SET max_parallel_workers_per_gather = 2;
+SET enable_gathermerge = on;
+SET parallel_tuple_cost = 10;
+SET parallel_leader_participation = off;
+SELECT plan_of('SELECT g, sum(k) s FROM sales GROUP BY g ORDER BY s DESC NULLS LAST, g LIMIT 5');
+SELECT g, s, pg_sleep(0.1)::text = '' slept FROM (SELECT g, sum(k) s FROM sales GROUP BY g ORDER BY s DESC NULLS LAST, g LIMIT 5) q;
+RESET parallel_leader_participation;
+RESET parallel_tuple_cost;
 SET max_parallel_workers_per_gather = 0;
 
 -- Volatile arguments are evaluated as often as in core, and in the same order
