@@ -218,7 +218,7 @@ WITH /* of scripts/advise */ result AS MATERIALIZED (
 			max((node #>> '{Plans,0,Plan Rows}')::numeric * ((node #>> '{Plans,0,Plan Width}')::numeric + 72))
 				FILTER (WHERE node ->> 'Custom Plan Provider' LIKE 'GpuSort%') AS memory,
 			string_agg(concat_ws(': ', keys, coalesce(node ->> 'Why Not GpuSort', 'PostgreSQL 15 does not say why')), E'\n')
-				FILTER (WHERE node ? 'Why Not GpuSort' OR r.no_reasons AND node ->> 'Node Type' LIKE '%Sort') AS left_nodes,
+				FILTER (WHERE node ? 'Why Not GpuSort' AND inner_sorts IS NULL OR r.no_reasons AND node ->> 'Node Type' LIKE '%Sort') AS left_nodes,
 			string_agg(inner_sorts || ': sorted inside the aggregate, of which costs do not tell', E'\n') AS inner_nodes
 			FROM jsonb_path_query(r.plan, 'strict $.** ? (exists(@."Node Type"))') node,
 				LATERAL (SELECT string_agg(key, ', ') AS keys FROM jsonb_array_elements_text(node -> 'Sort Key') key) k,
