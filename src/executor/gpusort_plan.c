@@ -53,18 +53,25 @@ refer_to_columns(List *target_list, int varno)
 	}
 }
 
+List *
+copy_columns(const List *target_list, int varno)
+{
+	List	   *columns = NIL;
+	ListCell   *cell;
+
+	foreach(cell, target_list)
+		columns = lappend(columns, flatCopyTargetEntry(lfirst(cell)));
+	refer_to_columns(columns, varno);
+	return columns;
+}
+
 void
 refer_to_child(CustomScan *scan)
 {
-	ListCell   *cell;
-
 	scan->scan.scanrelid = 0;
-	scan->custom_scan_tlist = NIL;
-	foreach(cell, scan->scan.plan.lefttree->targetlist)
-		scan->custom_scan_tlist = lappend(scan->custom_scan_tlist,
-										  flatCopyTargetEntry(lfirst(cell)));
+	scan->custom_scan_tlist = copy_columns(scan->scan.plan.lefttree->targetlist,
+										   OUTER_VAR);
 	refer_to_columns(scan->scan.plan.targetlist, INDEX_VAR);
-	refer_to_columns(scan->custom_scan_tlist, OUTER_VAR);
 }
 
 static PlannedSort

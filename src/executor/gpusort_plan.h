@@ -28,6 +28,9 @@ extern void refer_to_child(CustomScan *scan);
  */
 extern void refer_to_columns(List *target_list, int varno);
 
+/* The same for copies of the columns, which it returns. */
+extern List *copy_columns(const List *target_list, int varno);
+
 /* What the plan of a node says of its sort. */
 typedef struct PlannedSort
 {

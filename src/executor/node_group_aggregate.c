@@ -112,13 +112,10 @@ create_group_aggregate_state(CustomScan *scan)
 static void
 init_groups(GroupAggregateState *state)
 {
-	ParallelSort *sort = &state->sort;
-	int			ngroup_columns = state->planned.ngroup_columns;
+	const ParallelSort *sort = &state->sort;
 
-	state->equal = palloc0(ngroup_columns * sizeof(FmgrInfo));
-	for (int i = 0; i < ngroup_columns; i++)
-		fmgr_info(get_opcode(sort_column_equality(&sort->columns[i])),
-				  &state->equal[i]);
+	state->equal = parallel_sort_equalities(sort,
+											state->planned.ngroup_columns);
 	state->value_context = AllocSetContextCreate(CurrentMemoryContext,
 												 "gpusort group values",
 												 ALLOCSET_SMALL_SIZES);
@@ -349,23 +346,12 @@ end_group_aggregate(CustomScanState *node)
 	parallel_sort_end(node);
 }
 
-/* Returns whether the rows that have been sorted can be read again. */
-static bool
-can_read_again(GroupAggregateState *state)
-{
-	ParallelSort *sort = &state->sort;
-
-	return state->has_begun && sort->sort != NULL && sort->shared == NULL &&
-		sort->random_access && outerPlanState(sort)->chgParam == NULL &&
-		node_limit_suffices(&sort->limit);
-}
-
 static void
 rescan_group_aggregate(CustomScanState *node)
 {
 	GroupAggregateState *state = (GroupAggregateState *) node;
 
-	if (!can_read_again(state))
+	if (!state->has_begun || !parallel_sort_can_read_again(&state->sort))
 	{
 		forget_rows(state);
 		parallel_sort_rescan(node);
@@ -432,13 +418,10 @@ explain_group_aggregate(CustomScanState *node, List *ancestors,
 {
 	GroupAggregateState *state = (GroupAggregateState *) node;
 	const ParallelSort *sort = &state->sort;
-	List	   *columns = NIL;
+	List	   *columns = copy_columns(outerPlan(node->ss.ps.plan)->targetlist,
+									   OUTER_VAR);
 	List	   *keys;
-	ListCell   *cell;
 
-	foreach(cell, outerPlan(node->ss.ps.plan)->targetlist)
-		columns = lappend(columns, flatCopyTargetEntry(lfirst(cell)));
-	refer_to_columns(columns, OUTER_VAR);
 	keys = explain_sort_describe_keys(node->ss.ps.plan, columns, sort->columns,
 									  sort->ncolumns, ancestors, es);
 	ExplainPropertyList("Sort Key", keys, es);

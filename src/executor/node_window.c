@@ -79,12 +79,9 @@ make_keys(const ParallelSort *sort)
 	WindowKeys	keys = {
 		.columns = sort->columns,
 		.ncolumns = sort->nstart_columns,
-		.equal = palloc0((sort->nstart_columns + 1) * sizeof(FmgrInfo))
+		.equal = parallel_sort_equalities(sort, sort->nstart_columns)
 	};
 
-	for (int i = 0; i < keys.ncolumns; i++)
-		fmgr_info(get_opcode(sort_column_equality(&sort->columns[i])),
-				  &keys.equal[i]);
 	return keys;
 }
 
@@ -302,23 +299,12 @@ end_window(CustomScanState *node)
 	parallel_sort_end(node);
 }
 
-/* Returns whether the rows that have been sorted can be read again. */
-static bool
-can_read_again(GpuSortWindowState *state)
-{
-	ParallelSort *sort = &state->sort;
-
-	return state->has_begun && sort->sort != NULL && sort->shared == NULL &&
-		sort->random_access && outerPlanState(sort)->chgParam == NULL &&
-		node_limit_suffices(&sort->limit);
-}
-
 static void
 rescan_window(CustomScanState *node)
 {
 	GpuSortWindowState *state = (GpuSortWindowState *) node;
 
-	if (!can_read_again(state))
+	if (!state->has_begun || !parallel_sort_can_read_again(&state->sort))
 	{
 		forget_run(state);
 		parallel_sort_rescan(node);

@@ -22,6 +22,7 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "cost/sort_cost.h"
@@ -353,6 +354,25 @@ parallel_sort_get_ready(ParallelSort *sort)
 		begin_parts(sort);
 	else
 		sort_progress_end(sort->progress);
+}
+
+bool
+parallel_sort_can_read_again(ParallelSort *sort)
+{
+	return sort->sort != NULL && sort->shared == NULL &&
+		sort->random_access && outerPlanState(sort)->chgParam == NULL &&
+		node_limit_suffices(&sort->limit);
+}
+
+FmgrInfo *
+parallel_sort_equalities(const ParallelSort *sort, int ncolumns)
+{
+	FmgrInfo   *equal = palloc0((ncolumns + 1) * sizeof(FmgrInfo));
+
+	for (int i = 0; i < ncolumns; i++)
+		fmgr_info(get_opcode(sort_column_equality(&sort->columns[i])),
+				  &equal[i]);
+	return equal;
 }
 
 uint64

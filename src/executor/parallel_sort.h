@@ -191,6 +191,15 @@ parallel_sort_next(ParallelSort *sort)
 }
 
 /*
+ * Returns whether a rescan can read the sorted rows again, once there are any.
+ */
+extern bool parallel_sort_can_read_again(ParallelSort *sort);
+
+/* Returns the equality functions of the first ncolumns sort columns. */
+extern FmgrInfo *parallel_sort_equalities(const ParallelSort *sort,
+										  int ncolumns);
+
+/*
  * The node's other CustomExecMethods.  parallel_sort_estimate() and
  * parallel_sort_init_worker() drop nothing.  parallel_sort_shutdown() drops
  * the rows of this process, and the row that was emitted last, if several

@@ -26,6 +26,7 @@
 #include "port/compat.h"
 #include "settings.h"
 
+/* Does an expression have an aggregate that is left to core? */
 static bool
 has_unknown_aggregate(Node *node, void *context)
 {
@@ -38,12 +39,6 @@ has_unknown_aggregate(Node *node, void *context)
 		 (aggref->aggorder != NIL && !AGG_IS_PRESORTED(aggref))))
 		return true;
 	return expression_tree_walker(node, has_unknown_aggregate, context);
-}
-
-bool
-group_aggregates_are_known(Node *expression)
-{
-	return !has_unknown_aggregate(expression, NULL);
 }
 
 /* What a sort emits in a column: a column of its child, or a constant. */
@@ -123,7 +118,6 @@ make_node(const Agg *agg, CustomScan *sort,
 		  const PlannedGroupAggregate *planned)
 {
 	CustomScan *scan = makeNode(CustomScan);
-	ListCell   *cell;
 
 	scan->scan.plan = agg->plan;
 	scan->scan.plan.type = T_CustomScan;
@@ -131,12 +125,9 @@ make_node(const Agg *agg, CustomScan *sort,
 	scan->scan.plan.initPlan = list_concat_copy(agg->plan.initPlan,
 												sort->scan.plan.initPlan);
 	scan->scan.plan.lefttree = sort->scan.plan.lefttree;
-	scan->scan.plan.targetlist = NIL;
+	scan->scan.plan.targetlist = copy_columns(planned->agg->plan.targetlist,
+											  INDEX_VAR);
 	scan->scan.plan.qual = NIL;
-	foreach(cell, planned->agg->plan.targetlist)
-		scan->scan.plan.targetlist = lappend(scan->scan.plan.targetlist,
-											 flatCopyTargetEntry(lfirst(cell)));
-	refer_to_columns(scan->scan.plan.targetlist, INDEX_VAR);
 	scan->custom_scan_tlist = planned->agg->plan.targetlist;
 	scan->custom_exprs = sort->custom_exprs;
 	scan->custom_plans = sort->custom_plans;
@@ -155,8 +146,8 @@ plan_group_aggregate_replace(Agg *agg)
 	if (!gpusort_enable_aggregates || agg->aggstrategy != AGG_SORTED ||
 		agg->aggsplit != AGGSPLIT_SIMPLE || agg->groupingSets != NIL ||
 		(!is_gpusort(below) && !is_gpusort_groups(below)) ||
-		!group_aggregates_are_known((Node *) agg->plan.targetlist) ||
-		!group_aggregates_are_known((Node *) agg->plan.qual))
+		has_unknown_aggregate((Node *) agg->plan.targetlist, NULL) ||
+		has_unknown_aggregate((Node *) agg->plan.qual, NULL))
 		return &agg->plan;
 	planned.sort = planned_sort_read(sort);
 	planned.nshared_columns = is_gpusort_groups(below) ? groups_columns(sort) : 0;

@@ -10,9 +10,6 @@
 
 #include "nodes/plannodes.h"
 
-/* Can the node evaluate all aggregates in an expression? */
-extern bool group_aggregates_are_known(Node *expression);
-
 /* Returns what takes the place of an Agg in a finished plan, or the Agg. */
 extern Plan *plan_group_aggregate_replace(Agg *agg);
 

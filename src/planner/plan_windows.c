@@ -323,15 +323,10 @@ begin_with_sort(NewNode *node, CustomScan *sort)
 static void
 begin_with_merge(NewNode *node, GatherMerge *merge)
 {
-	ListCell   *cell;
-
 	node->child = &merge->plan;
 	node->planned.sort = planned_sort_of_merge(merge);
 	node->planned.presorted = true;
-	foreach(cell, merge->plan.targetlist)
-		node->columns = lappend(node->columns,
-								flatCopyTargetEntry(lfirst(cell)));
-	refer_to_columns(node->columns, INDEX_VAR);
+	node->columns = copy_columns(merge->plan.targetlist, INDEX_VAR);
 }
 
 /* Begins a node without windows, for the rows that come from below them. */

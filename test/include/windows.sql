@@ -12,25 +12,6 @@ BEGIN
 	END LOOP;
 END $$;
 
--- Does a query give the same rows without gpusort?  Its orders have to be total.
-CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	digest text := 'SELECT count(*) || '' '' || coalesce(sum(hashtextextended(q::text, 0)::numeric), 0) FROM (' || query || ') q';
-	nodes int := 0;
-	line text;
-	with_it text;
-	without text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		nodes := nodes + (line ~ 'GpuSortWindow')::int;
-	END LOOP;
-	EXECUTE digest INTO with_it;
-	PERFORM set_config('gpusort.enable', 'off', true);
-	EXECUTE digest INTO without;
-	PERFORM set_config('gpusort.enable', 'on', true);
-	RETURN nodes || ' ' || CASE WHEN with_it = without THEN 'same' ELSE with_it || ' and not ' || without END;
-END $$;
-
 -- Does a query also call nextval('calls') as often without gpusort, and give the same rows?
 CREATE SEQUENCE calls;
 CREATE FUNCTION same_calls(query text) RETURNS text LANGUAGE plpgsql AS $$

@@ -23,24 +23,9 @@ ANALYZE sales, few;
 \set include :test '/include/plan_of.sql'
 \i :include
 
--- Does a query give the same rows without gpusort?  Shows how many nodes evaluate its aggregates, too.
-CREATE FUNCTION same(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	digest text := 'SELECT count(*) || '' '' || coalesce(sum(hashtextextended(q::text, 0)::numeric), 0) FROM (' || query || ') q';
-	nodes int := 0;
-	line text;
-	with_it text;
-	without text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		nodes := nodes + (line ~ 'GpuSortGroupAggregate')::int;
-	END LOOP;
-	EXECUTE digest INTO with_it;
-	PERFORM set_config('gpusort.enable', 'off', true);
-	EXECUTE digest INTO without;
-	PERFORM set_config('gpusort.enable', 'on', true);
-	RETURN nodes || ' ' || CASE WHEN with_it = without THEN 'same' ELSE with_it || ' and not ' || without END;
-END $$;
+\set node GpuSortGroupAggregate
+\set include :test '/include/same.sql'
+\i :include
 
 -- The same with workers, with none that starts, and without a leader that takes part; are rows in parts, too?
 CREATE FUNCTION in_parts() RETURNS bigint LANGUAGE sql AS $$ SELECT value FROM gpusort_stats WHERE name = 'sorts_in_parts' $$;

@@ -19,6 +19,9 @@ ANALYZE readings;
 \getenv test PG_ABS_SRCDIR
 \set include :test '/include/windows.sql'
 \i :include
+\set node GpuSortWindow
+\set include :test '/include/same.sql'
+\i :include
 
 -- Plans
 SELECT plan_of('SELECT lag(third, 2) IGNORE NULLS OVER w, lag(third, 2) OVER w, first_value(word) RESPECT NULLS OVER w FROM readings WINDOW w AS (PARTITION BY g ORDER BY id)');

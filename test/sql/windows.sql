@@ -14,6 +14,9 @@ ANALYZE sales;
 \getenv test PG_ABS_SRCDIR
 \set include :test '/include/windows.sql'
 \i :include
+\set node GpuSortWindow
+\set include :test '/include/same.sql'
+\i :include
 
 -- One node for the sort and the windows over its order
 SELECT plan_of('SELECT id, row_number() OVER (PARTITION BY g ORDER BY k) FROM sales');
