@@ -1,7 +1,11 @@
 -- What scripts/advise asks of the server.
 --
--- psql variables: "is_given", or else the statements are those of pg_stat_statements; "directory", which has those given in the file
--- "statements", and gets the number of those that cannot be judged in "unjudged".
+-- psql variables: "kind", which is "given", "recorded" (by pg_stat_statements) or "restored" (index builds of a dump); "directory",
+-- which has the given statements in the file "statements", or the numbers of rows of a dump in "rows", and gets the number of statements
+-- that cannot be judged in "unjudged".
+--
+-- For the build of a B-tree there is a statement that sorts rows with the same columns and operators. It has no table, as the tables
+-- of a dump are empty here.
 --
 -- Each statement is planned three times: without gpusort, with it and no GPU, and with it as if there were one, since with a GPU the
 -- cost of sorting keys (gpusort.host_sort_row_cost) is taken as 0. The difference of the total costs is the gain. Where
@@ -28,11 +32,45 @@ LOAD 'gpusort';
 
 -- ---- the statements, each with its calls and time if these are known
 
+SELECT :'kind' = 'given' AS is_given, :'kind' = 'restored' AS is_restored \gset
 \if :is_given
 \set statements `cat :'directory'/statements`
 SELECT coalesce(jsonb_agg(jsonb_build_object('statement', statement)), '[]') AS statements
 FROM regexp_split_to_table(:'statements', ';[ \t\r]*(\n|$)') statement
 WHERE statement ~ '\S' \gset
+\elif :is_restored
+SELECT set_config('work_mem', current_setting('maintenance_work_mem'), false) \g /dev/null
+-- in the order in which they were made, which is that of the dump
+\set counts `cat :'directory'/rows`
+SELECT coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('name', i.indexrelid::regclass, 'on', i.indrelid::regclass,
+	'method', m.amname, 'rows', rows, 'place', i.indexrelid::bigint,
+	'statement', CASE WHEN m.amname <> 'btree' THEN 'SELECT 1'
+		ELSE format('SELECT * FROM (SELECT %s, NULL::tid FROM generate_series(1, %s::bigint) OFFSET 0) s(%s) ORDER BY %s',
+			"values", coalesce(rows, 1000000), names, keys) END))
+	ORDER BY i.indexrelid), '[]') AS statements
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+		JOIN pg_class t ON t.oid = i.indrelid JOIN pg_namespace n ON n.oid = t.relnamespace,
+	LATERAL (
+		SELECT coalesce((SELECT min(count[2]::bigint) FROM regexp_matches(:'counts', '^(.*)\t(\d+)$', 'gn') count
+				WHERE count[1] = format('%I.%I', n.nspname, t.relname)),
+			CASE WHEN t.reltuples >= 0 AND t.relpages > 0 THEN t.reltuples::bigint END) AS rows) r,
+	LATERAL (
+		SELECT string_agg(format('NULL::%s', type), ', ' ORDER BY attnum) AS "values",
+			string_agg(format('c%s', attnum), ', ' ORDER BY attnum) AS names,
+			string_agg(format('c%s%s USING OPERATOR(%s)', attnum, ' COLLATE ' || order_of, operator), ', ' ORDER BY attnum)
+				FILTER (WHERE attnum <= i.indnkeyatts) AS keys
+		FROM (
+			SELECT a.attnum, CASE WHEN a.atttypid = 'cstring'::regtype THEN o.opcintype::regtype::text
+					ELSE format_type(a.atttypid, a.atttypmod) END AS type,
+				CASE WHEN i.indcollation[a.attnum - 1] <> 0 THEN i.indcollation[a.attnum - 1]::regcollation END AS order_of,
+				(SELECT format('%I.%s', s.nspname, p.oprname)
+					FROM pg_amop f JOIN pg_operator p ON p.oid = f.amopopr JOIN pg_namespace s ON s.oid = p.oprnamespace
+					WHERE f.amopfamily = o.opcfamily AND f.amopstrategy = 1 AND
+						f.amoplefttype = o.opcintype AND f.amoprighttype = o.opcintype) AS operator
+			FROM pg_attribute a LEFT JOIN pg_opclass o ON o.oid = i.indclass[a.attnum - 1] AND a.attnum <= i.indnkeyatts
+			WHERE a.attrelid = i.indexrelid) a) k
+WHERE c.relkind = 'i' AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') AND
+	NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = t.oid AND deptype = 'e') \gset
 \else
 DO $$
 BEGIN
@@ -207,16 +245,17 @@ SELECT $with$
 WITH /* of scripts/advise */ result AS MATERIALIZED (
 	SELECT regexp_replace(regexp_replace(btrim(r.statement, E' \t\r\n'), '\s+', ' ', 'g'), '^(.{60}).{4,}', '\1...') AS statement,
 		r.calls, r.time, r.problem, coalesce(r.time, r.stock) AS weight,
-		1 - r.host / nullif(r.stock, 0) AS host_gain, 1 - r.gpu / nullif(r.stock, 0) AS gpu_gain, taken, "left", memory
+		1 - r.host / nullif(r.stock, 0) AS host_gain, 1 - r.gpu / nullif(r.stock, 0) AS gpu_gain, taken, "left", memory,
+		r.name, r.on, r.method, r.rows, r.place, (r.plan #>> '{0,Plan,Plan Width}')::numeric AS width
 	FROM jsonb_to_recordset(current_setting('advise.results')::jsonb)
 			AS r(statement text, calls numeric, time numeric, problem text, stock numeric, gpu numeric, host numeric, plan jsonb,
-				no_reasons boolean),
+				no_reasons boolean, name text, "on" text, method text, rows bigint, place bigint),
 		LATERAL (
 			SELECT string_agg(format('%s (%s rows)', keys, node #>> '{Plans,0,Plan Rows}'), E'\n')
-				FILTER (WHERE node ->> 'Custom Plan Provider' LIKE 'GpuSort%') AS taken,
-			-- a row has its key, its place and a header, too
+				FILTER (WHERE node ->> 'Custom Plan Provider' LIKE 'GpuSort%' AND keys <> '') AS taken,
+			-- a row has its key, its place and a header, too; nodes without keys send and receive rows
 			max((node #>> '{Plans,0,Plan Rows}')::numeric * ((node #>> '{Plans,0,Plan Width}')::numeric + 72))
-				FILTER (WHERE node ->> 'Custom Plan Provider' LIKE 'GpuSort%') AS memory,
+				FILTER (WHERE node ->> 'Custom Plan Provider' LIKE 'GpuSort%' AND keys <> '') AS memory,
 			string_agg(concat_ws(': ', keys, coalesce(node ->> 'Why Not GpuSort', 'PostgreSQL 15 does not say why')), E'\n')
 				FILTER (WHERE node ? 'Why Not GpuSort' AND inner_sorts IS NULL OR r.no_reasons AND node ->> 'Node Type' LIKE '%Sort') AS left_nodes,
 			string_agg(inner_sorts || ': sorted inside the aggregate, of which costs do not tell', E'\n') AS inner_nodes
@@ -230,9 +269,56 @@ WITH /* of scripts/advise */ result AS MATERIALIZED (
 			FROM jsonb_array_elements_text(r.plan #> '{0,Why Not GpuSort}') line) l)
 $with$ AS results \gset
 
+\if :is_restored
+
+-- ---- the index builds of a restore
+
+SELECT :'results' || $with$, build AS (
+	SELECT *, CASE WHEN problem <> '' THEN problem WHEN method NOT IN ('btree', 'gin') THEN format('PostgreSQL builds %s indexes itself', method)
+			WHEN rows < current_setting('gpusort.min_rows')::bigint THEN 'fewer rows are expected than gpusort.min_rows'
+			ELSE nullif(regexp_replace("left", '^.*: ', ''), '') END AS reason,
+		-- an index has the place of a row in its header; a sort has a row's key, its place, and an entry of the order besides
+		coalesce(rows, 1000000) * (2 * width + 32) AS bytes
+	FROM result
+)
+$with$ AS builds \gset
+
+:builds
+SELECT name AS index, "on" AS "table", coalesce(rows::text, '?') AS rows,
+	CASE WHEN reason <> '' THEN '' WHEN method = 'gin' THEN '?' ELSE round(100 * greatest(host_gain, 0)) || ' %' END AS "gain without GPU",
+	CASE WHEN reason <> '' THEN '' WHEN method = 'gin' THEN '?' ELSE round(100 * greatest(gpu_gain, host_gain, 0)) || ' %' END AS "with GPU",
+	CASE WHEN reason <> '' THEN '' WHEN method = 'gin' THEN '?' ELSE ceil(bytes / 1048576) || 'MB' END AS memory,
+	reason AS "left to PostgreSQL"
+FROM build
+ORDER BY place;
+
+:builds, sums AS (
+	SELECT count(*) AS builds, count(*) FILTER (WHERE reason IS NULL) AS taken, count(*) FILTER (WHERE rows IS NULL) AS unknown,
+		count(*) FILTER (WHERE problem <> '') AS unjudged,
+		coalesce(sum(weight * greatest(host_gain, 0)) FILTER (WHERE reason IS NULL AND method = 'btree') /
+			nullif(sum(weight) FILTER (WHERE method = 'btree'), 0), 0) AS host,
+		coalesce(sum(weight * greatest(host_gain, gpu_gain, 0)) FILTER (WHERE reason IS NULL AND method = 'btree') /
+			nullif(sum(weight) FILTER (WHERE method = 'btree'), 0), 0) AS gpu,
+		ceil(max(bytes) FILTER (WHERE reason IS NULL AND method = 'btree') / 1048576) AS megabytes
+	FROM build
+)
+SELECT unjudged, CASE WHEN taken = 0 THEN format('A restore would gain nothing: gpusort takes over none of its %s index builds.', builds)
+	ELSE format('A restore gains: gpusort takes over %s of %s index builds, and by the planner''s costs saves %s %% of the sorts for ' ||
+			'B-trees without a GPU, and %s %% with one', taken, builds, round(100 * host), round(100 * gpu)) ||
+		CASE WHEN megabytes IS NULL THEN ''
+			WHEN megabytes * 1048576 > pg_size_bytes(current_setting('maintenance_work_mem'))
+			THEN format('; set maintenance_work_mem = ''%sMB'' for each job, so that the largest B-tree needs no files', megabytes)
+			ELSE format('; maintenance_work_mem, %s, is enough for the largest B-tree', current_setting('maintenance_work_mem')) END || '.' ||
+		CASE WHEN unknown = 0 THEN '' WHEN unknown = builds THEN ' The dump does not tell its rows: a million are assumed in each table.'
+			ELSE ' Where the rows are unknown, a million are assumed.' END END AS sentence
+FROM sums \gset
+
+\else
+
 :results
 SELECT count(*) FILTER (WHERE problem <> '') AS unjudged, count(problem) > 0 AS is_any_unjudged,
-	count(taken) > 0 AS is_any_taken, count(*) FILTER (WHERE taken IS NULL AND "left" <> '') > 0 AS is_any_left,
+	count(taken) > 0 AS is_any_taken, count(*) FILTER (WHERE taken <> '' AND NOT coalesce(least(host_gain, gpu_gain) > 0.005, false)) > 0 AS is_any_unknown,
+	count(*) FILTER (WHERE taken IS NULL AND "left" <> '') > 0 AS is_any_left,
 	count(*) FILTER (WHERE problem IS NULL AND taken IS NULL AND "left" = '') AS unsorted
 FROM result \gset
 \if :is_any_taken
@@ -243,6 +329,9 @@ SELECT :columns
 	taken AS "taken over", "left" AS "left to PostgreSQL", statement
 FROM result WHERE taken <> ''
 ORDER BY weight * greatest(host_gain, gpu_gain) DESC NULLS LAST;
+\if :is_any_unknown
+\echo '?: taken over, with a gain that the planner''s costs do not tell\n'
+\endif
 \endif
 
 \if :is_any_left
@@ -274,11 +363,14 @@ ORDER BY weight DESC;
 SELECT CASE WHEN host >= 0.1 THEN 'Install gpusort' WHEN gpu >= 0.1 THEN 'Install gpusort, with a GPU'
 		WHEN gpu >= 0.03 THEN 'gpusort would gain little' ELSE 'There is no reason to install gpusort for these statements' END ||
 	format(': by the planner''s costs it saves %s %% of %s without a GPU, and %s %% with one', round(100 * host),
-		CASE WHEN :is_given THEN 'their cost' ELSE format('their %s seconds', round(total / 1000)) END, round(100 * gpu)) ||
+		CASE WHEN :'kind' = 'given' THEN 'their cost' ELSE format('their %s seconds', round(total / 1000)) END, round(100 * gpu)) ||
 	CASE WHEN gpu >= 0.03 AND memory > work_mem
 		THEN format('; set gpusort.work_mem = ''%sMB'', so that the largest sort needs no files', ceil(memory / 1048576)) ELSE '' END ||
 	'.' AS sentence
 FROM sums, setting \gset
+
+\endif
+
 \echo :sentence
 
 \o :directory/unjudged

@@ -75,6 +75,14 @@ like($out, qr/; set gpusort\.work_mem = '\d+MB', so that the largest sort needs 
 ($status, $out) = advise('SELECT 1', 'SELECT k FROM t WHERE k = 1');
 like($out, qr/^There is no reason to install gpusort for these statements: .* 0 % of their cost without a GPU, and 0 % with one\.$/m, 'nothing to gain');
 
+# of workers, whose rows pass through nodes that have no keys
+{
+	local $ENV{PGOPTIONS} = '-c max_parallel_workers_per_gather=2 -c min_parallel_table_scan_size=0 -c parallel_setup_cost=0 -c parallel_tuple_cost=0';
+	($status, $out) = advise('SELECT s, count(DISTINCT k) FROM t GROUP BY s');
+	line_is($out, 'groups by workers', ' %', ' rows)', 'GROUP BY s');
+	unlike($out, qr/\|  \(/, 'only sorts are shown');
+}
+
 # ---- rows that come in order, which PostgreSQL sorts quickly
 
 ($status, $out) = advise(
@@ -88,6 +96,7 @@ like($out, qr/^There is no reason to install gpusort for these statements: .* 0 
 like($out, qr/^ \? +\|.* t\.k \(20000 rows\).* SELECT k FROM t ORDER BY k$/m, 'no gain is promised without a GPU');
 like($out, qr/^ \? +\|.* t\.k, t\.s .* SELECT k \+ 1/m, 'nor by a unique column and another');
 like($out, qr/^ \? +\|.* OVER /m, 'nor of a window');
+like($out, qr/^\?: taken over, with a gain that the planner's costs do not tell$/m, 'which is explained');
 like($out, qr/^ \? +\|.* a\.k .* JOIN /m, 'nor above a join, which keeps the order');
 like($out, qr/^ \d+ % .* ORDER BY k DESC$/m, 'the other way round they do not come in order');
 like($out, qr/^ \d+ % .* ORDER BY ten, s$/m, 'nor within few values');
@@ -114,9 +123,60 @@ is($status, 0, 'a file');
 line_is($out, 'its first statement', 't.s (20000 rows)', 'SELECT k FROM t ORDER BY s');
 line_is($out, 'and its second', 't.k DESC (20000 rows)', "SELECT ';'");
 
+# ---- the index builds of a restore
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE DATABASE shop;
+\c shop
+CREATE TABLE few AS SELECT i FROM generate_series(1, 10) i;
+CREATE TABLE "Odd name" (id bigint PRIMARY KEY, s text COLLATE "C", words tsvector, n name);
+INSERT INTO "Odd name" SELECT i, md5(i::text), to_tsvector('simple', i::text), i FROM generate_series(1, 5000) i;
+CREATE INDEX the_hash ON "Odd name" USING hash (s);
+CREATE INDEX the_words ON "Odd name" (words);
+CREATE INDEX the_gin ON "Odd name" USING gin (words);
+CREATE INDEX the_pattern ON "Odd name" (s text_pattern_ops DESC, lower(s)) INCLUDE (words);
+CREATE INDEX the_names ON "Odd name" (n) WHERE id > 7;
+CREATE INDEX the_few ON few (i);
+ANALYZE;
+SQL
+my $dump = PostgreSQL::Test::Utils::tempdir . '/shop';
+$node->command_ok([ 'pg_dump', '--format=custom', "--file=$dump", 'shop' ], 'an archive');
+$node->command_ok([ 'pg_dump', "--file=$dump.sql", 'shop' ], 'a dump in SQL');
+my $sentence = "A restore gains: gpusort takes over %s of 7 index builds, and by the planner's costs saves N %% of the sorts for B-trees " .
+	"without a GPU, and N %% with one; ";
+
+($status, $out, $err) = advise('--restore', $dump);
+is($status, 0, 'an archive is judged') or diag($err);
+line_is($out, 'a primary key', '"Odd name_pkey"', '"Odd name"', '| ?', ' %', ' %', 'MB');
+line_is($out, 'another order', 'the_pattern', '| ?', ' %', ' %', 'MB');
+line_is($out, 'names', 'the_names', '| ?', ' %', ' %', 'MB');
+line_is($out, 'a GIN index', 'the_gin', '| ?', '| ?', '| ?', '| ?');
+line_is($out, 'another access method', 'the_hash', 'PostgreSQL builds hash indexes itself');
+line_is($out, 'a type without keys', 'the_words', 'there are no keys for the type tsvector');
+like($out, qr/_pkey.*the_few.*the_gin/s, 'in the order of the dump');
+like($out =~ s/\d+ %/N %/gr, qr/^\Q${\ sprintf($sentence, 5)}\Eset maintenance_work_mem = '\d+MB' .* The dump does not tell its rows: /m, 'its sentence');
+
+($status, $out, $err) = advise('--restore', "$dump.sql");
+is($status, 0, 'SQL is judged') or diag($err);
+line_is($out, 'whose rows are counted', '"Odd name_pkey"', '| 5000 ', ' %', ' %', 'MB');
+line_is($out, 'a small table', 'the_few', '| 10 ', 'fewer rows are expected than gpusort.min_rows');
+like($out =~ s/\d+ %/N %/gr, qr/^\Q${\ sprintf($sentence, 4)}\Emaintenance_work_mem, 64MB, is enough for the largest B-tree\.$/m, 'its sentence');
+
+append_to_file("$dump.sql", "CREATE INDEX ON public.few USING nothing (i);\n");
+($status, $out, $err) = advise('--restore', "$dump.sql");
+is($status, 2, 'a command that fails');
+like($err, qr/commands of the dump failed.*access method "nothing" does not exist/s, 'which is shown');
+append_to_file("$dump.sql", "\\connect postgres\n");
+($status, $out, $err) = advise('--restore', "$dump.sql");
+is($status, 1, 'a dump of several databases');
+like($err, qr/the dump makes databases/, 'which the error says');
+is((advise('--restore', "$dump.none"))[0], 1, 'no such file');
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname LIKE 'gpusort_advise%'"), 0, 'no database is left behind');
+
 # ---- other ends of the script
 
 is((advise('-f'))[0], 1, 'no file');
+is((advise('--restore'))[0], 1, 'no dump');
 is((advise('-x'))[0], 1, 'an option that there is not');
 ($status, $out, $err) = advise();
 is($status, 1, 'without pg_stat_statements');

@@ -114,6 +114,24 @@ is($pages, of_indexes('shop_restored', 'pages(c.oid)'), 'the indexes are those o
 like($node->safe_psql('postgres', $document->commands('Bytes a row in the builds so far')), qr/^[1-9]\d*\|\d+\|0$/, 'what a row takes');
 
 #
+# What a restore would gain
+#
+
+symlink("$FindBin::RealBin/../../scripts", "$directory/scripts");
+$node->safe_psql('postgres', 'ALTER DATABASE shop RENAME TO other; CREATE DATABASE shop');
+$node->safe_psql('shop', <<'SQL');
+CREATE TABLE orders (id bigint CONSTRAINT orders_key PRIMARY KEY, name text, details jsonb, span int4range);
+CREATE INDEX by_name ON orders (name);
+CREATE INDEX by_details ON orders USING gin (details);
+CREATE INDEX by_span ON orders USING gist (span);
+INSERT INTO orders SELECT i FROM generate_series(1, 5000) i;
+SQL
+my $of_dump = 'Which index builds gain';
+$document->is_shown($of_dump, run_block($of_dump, 'PGOPTIONS='), sub { return $_[0] =~ s/^ +| +$//gmr =~ s/\d+ %/N %/gr; });
+like(run_block('The same with the rows counted'), qr/orders_key.*\| 5000 .*^A restore gains: gpusort takes over 3 of 4 .*[^:]\.$/ms, 'with its rows');
+$node->safe_psql('postgres', 'DROP DATABASE shop; ALTER DATABASE other RENAME TO shop');
+
+#
 # Rebuilding
 #
 
