@@ -32,6 +32,7 @@
 
 #include "keys/collation.h"
 #include "keys/encode.h"
+#include "keys/recent_keys.h"
 
 /* Bytes of a sort key at first, by how much the bytes grow each time, ... */
 #define FIRST_LIMIT			8
@@ -96,6 +97,7 @@ struct CollatedColumn
 	int			nclashes;
 	SampledString *sample;		/* SAMPLE_SLOTS, or NULL */
 	char	   *bytes;			/* the present string's sort key */
+	RecentKeys *recent;			/* of a part, whose sort keys are long */
 	MemoryContext context;		/* context of all this */
 };
 
@@ -144,6 +146,7 @@ encode_collated_begin(CollationTransform *transform, KeyPlace place)
 	if (place == KEY_INSIDE)
 	{
 		column->limit = LIMIT_INSIDE;
+		column->recent = recent_keys_create();
 		return column;
 	}
 	column->next_sample = SECOND_SAMPLE;
@@ -298,6 +301,19 @@ note_cut(CollatedColumn *column, StringPrefix *prefix, const char *string,
 	return encode_prefix_note(prefix, column->bytes, length);
 }
 
+/* Returns the beginning of a string's sort key, and sets its length. */
+static inline const char *
+make_sort_key(CollatedColumn *column, const char *string, Size size,
+			  Size limit, Size *length)
+{
+	if (column->recent != NULL)
+		return recent_keys_transform(column->recent, column->transform,
+									 string, size, column->bytes, limit, length);
+	*length = collation_transform(column->transform, string, size,
+								  column->bytes, limit);
+	return column->bytes;
+}
+
 bool
 encode_collated(KeyWriter *writer, const char *string, Size size)
 {
@@ -305,12 +321,12 @@ encode_collated(KeyWriter *writer, const char *string, Size size)
 	StringPrefix *prefix = writer->cache->prefix;
 	Size		common = prefix != NULL ? encode_prefix_size(prefix) : 0;
 	Size		limit = limit_in_key(column, writer, common > 0 ? 1 : 0);
-	Size		length = collation_transform(column->transform, string, size,
-											 column->bytes, common + limit);
-	Size		left_out = encode_prefix_append_place(writer, column->bytes,
-													  length);
-	const char *bytes = column->bytes + left_out;
+	Size		length;
+	const char *bytes = make_sort_key(column, string, size, common + limit,
+									  &length);
+	Size		left_out = encode_prefix_append_place(writer, bytes, length);
 
+	bytes += left_out;
 	if (length - left_out < limit)
 	{
 		encode_string(writer, bytes, length - left_out);

@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "keys/recent_keys.h"
 #include "test_icu_keys.h"
 
 PG_FUNCTION_INFO_V1(check_icu_keys);
@@ -115,10 +116,33 @@ check_string(IcuKeys *keys, const char *string, Size size, Size limit)
 }
 
 /*
+ * Compares the key of a string at one limit with the one that is found again,
+ * or made if it is not found.
+ */
+static void
+check_recent(RecentKeys *recent, CollationTransform *transform,
+			 const char *string, Size size, Size limit)
+{
+	char		bytes[LONGEST + COLLATION_SLACK];
+	char		made[LONGEST + COLLATION_SLACK];
+	Size		made_length = collation_transform(transform, string, size, made,
+												  limit);
+	Size		length;
+	const char *key = recent_keys_transform(recent, transform, string, size,
+											bytes, limit, &length);
+
+	if (length != made_length || memcmp(key, made, length) != 0)
+		ereport(ERROR,
+				(errmsg("another sort key of \"%s\" at a limit of %zu", string, limit),
+				 errdetail("%s<-> %s", hexadecimal(key, length),
+						   hexadecimal(made, made_length))));
+}
+
+/*
  * check_icu_keys(query text, collation oid)
  *
  * Compares the keys of all strings of the query's only column, at several
- * limits.  Returns the percentage of strings for whose first level ICU need
+ * limits, also where the keys are found again.  Returns the percentage of strings for whose first level ICU need
  * not be asked.
  */
 Datum
@@ -127,6 +151,8 @@ check_icu_keys(PG_FUNCTION_ARGS)
 	static const Size limits[] = {1, 2, 3, 7, 8, 9, 15, 16, 32, 64, 128, LONGEST};
 	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	IcuKeys    *keys = icu_keys_get(pg_newlocale_from_collation(PG_GETARG_OID(1)));
+	CollationTransform *transform = collation_transform_create(PG_GETARG_OID(1));
+	RecentKeys *recent = recent_keys_create();
 	int64		nput_together = 0;
 	int64		nstrings;
 
@@ -145,7 +171,11 @@ check_icu_keys(PG_FUNCTION_ARGS)
 		for (int times = 0; times < 4; times++)
 		{
 			for (int limit = 0; limit < lengthof(limits); limit++)
+			{
 				check_string(keys, string, strlen(string), limits[limit]);
+				check_recent(recent, transform, string, strlen(string),
+							 limits[limit]);
+			}
 		}
 		if (test_put_together(keys, string, strlen(string)))
 			nput_together++;
