@@ -1,5 +1,5 @@
-# The commands and settings of README.md, docs/explain.md, docs/faq.md, docs/failures.md, docs/memory.md, docs/settings.md
-# and docs/views.md do what the documents say, and print what the documents show.
+# The commands and settings of README.md, docs/explain.md, docs/faq.md, docs/failures.md, docs/is-a-gpu-worth-it.md,
+# docs/memory.md, docs/settings.md and docs/views.md do what the documents say, and print what the documents show.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -19,6 +19,7 @@ my $faq = DocumentCommands->new('docs/faq.md');
 my $failures = DocumentCommands->new('docs/failures.md');
 my $memory = DocumentCommands->new('docs/memory.md');
 my $views = DocumentCommands->new('docs/views.md');
+my $worth = DocumentCommands->new('docs/is-a-gpu-worth-it.md', qr/(pg_sleep\(10\))/ => sub { 'pg_sleep(0.1)' });
 
 my $node = GpusortCluster->new('main');
 $node->init;
@@ -78,6 +79,8 @@ $node->wait_until_ready('gpusortd has started');
 run_sql($readme, 'Memory for sorts; or raise work_mem itself');
 is($node->safe_psql('shop', 'SHOW gpusort.work_mem'), '1GB', 'the memory for sorts');
 like(run_sql($faq, 'The devices'), qr/^0\|gpusortd \(host\)\|ready\|$/, 'the devices');
+
+like(run_sql($worth, 'How busy the devices are, in percent'), qr/^0\|0\.\d$/m, 'how busy they are');
 
 #
 # What EXPLAIN says
@@ -217,7 +220,7 @@ is(join(', ', grep { $text !~ /`$_`/ } @names), '', 'docs/views.md has all colum
 # All of it
 #
 
-$_->all_taken foreach $readme, $faq, $failures, $memory;
+$_->all_taken foreach $readme, $faq, $failures, $memory, $worth;
 # the other refusal is shown for other majors
 $explain->all_taken(qr/^\Q$refusals[1]\E$/);
 # 041 takes the exporter
