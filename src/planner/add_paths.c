@@ -179,11 +179,20 @@ hashing_more(PlannerInfo *root, const Path *path)
 }
 
 /*
+ * Are all rows of a path that hashes wanted?  Hashing may give the first rows
+ * sooner, but not if the query sorts all of them.
+ */
+static bool
+wants_all_hashed(const PlannerInfo *root)
+{
+	return root->tuple_fraction == 0 || root->sort_pathkeys != NIL;
+}
+
+/*
  * Adds a path with our sorts, unless core has a better path with an
  * incremental sort.  Adds the real cost of hashing to core's paths that hash,
  * and "sorted_more" to our path, and drops core's paths that then cost more.
- * Drops nothing if only some of the rows are wanted, since hashing may give
- * the first rows sooner.
+ * Drops nothing if only some of the rows are wanted.
  */
 static void
 add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
@@ -198,7 +207,7 @@ add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
 		const Path *path = lfirst(cell);
 		Cost		more = hashing_more(root, path);
 
-		if (more > 0 && root->tuple_fraction == 0 &&
+		if (more > 0 && wants_all_hashed(root) &&
 			DISABLED_NODES(path) >= DISABLED_NODES(sorted) &&
 			path->total_cost + more > sorted->total_cost + sorted_more)
 			relation->pathlist = foreach_delete_current(relation->pathlist,

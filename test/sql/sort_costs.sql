@@ -213,6 +213,8 @@ RESET cpu_operator_cost;
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT other, count(*) FROM numbers GROUP BY other');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT other FROM numbers');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT other FROM numbers LIMIT 10');
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT other, count(*) FROM numbers GROUP BY other ORDER BY count(*) LIMIT 10');
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other ORDER BY b.txt LIMIT 10');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
 -- but not for neighbouring rows with the same value
