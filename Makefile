@@ -117,6 +117,7 @@ OBJS = \
 	src/planner/gather_paths.o \
 	src/planner/group_limits.o \
 	src/planner/group_paths.o \
+	src/planner/hash_paths.o \
 	src/planner/order_paths.o \
 	src/planner/plan_columns.o \
 	src/planner/plan_consumers.o \

@@ -8,7 +8,7 @@
  * A GpuSort takes no time for these.  So this file adds paths with the costs
  * of the nodes that plan_sort.c will make of them.  The paths consist of
  * core's own nodes, and compete with all paths that core has found, hashing
- * among them.  Core's costs of hashing are too low if tables are large.
+ * among them, whose real cost counts: see hash_paths.c.
  *
  *	- For an ORDER BY: see order_paths.c.
  *	- For GROUP BY and DISTINCT: grouping and Unique of sorted input; in all
@@ -26,10 +26,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "access/htup_details.h"
-#include "catalog/pg_statistic.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -37,13 +33,13 @@
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "optimizer/tlist.h"
-#include "utils/selfuncs.h"
 
 #include "cost/sort_cost.h"
 #include "planner/add_paths.h"
 #include "planner/aggregate_paths.h"
 #include "planner/foreign_orders.h"
 #include "planner/group_paths.h"
+#include "planner/hash_paths.h"
 #include "planner/order_paths.h"
 #include "planner/setop_paths.h"
 #include "planner/sort_paths.h"
@@ -59,160 +55,16 @@ are_wanted(void)
 }
 
 /*
- * ---- hashing, or sorting
- *
- * How long hashing takes depends on the size of the hash table, and so on a
- * guess: how many rows or groups differ.  The time of a sort hardly depends
- * on that.  So core's choice stays where the guess is only a rule of thumb.
- */
-
-/* Is the number of this relation's rows that of a table? */
-static bool
-rows_are_known(const RelOptInfo *relation)
-{
-	return relation->reloptkind == RELOPT_BASEREL &&
-		relation->rtekind == RTE_RELATION &&
-		relation->baserestrictinfo == NIL;
-}
-
-/*
- * The number of a path's rows that are looked up, by this expression, in
- * another place of the hash table than the row before.  Neighbouring rows with
- * the same value are looked up in one place.
- */
-static double
-scattered_lookups(PlannerInfo *root, const Path *path, const Node *expr)
-{
-	TableOrder	order;
-	double		ordered;
-
-	if (!order_of_path(root, path, expr, &order))
-		return path->rows;
-	ordered = order.correlation * order.correlation;
-	return path->rows * (1 - ordered + ordered / order.group_rows);
-}
-
-/*
- * The expression by which one side of a join is hashed, in the first clause.
- */
-static Node *
-hashed_expression(const HashPath *join, const Path *side)
-{
-	const RestrictInfo *clause = linitial(join->path_hashclauses);
-
-	return bms_is_subset(clause->left_relids, side->parent->relids) ?
-		get_leftop(clause->clause) : get_rightop(clause->clause);
-}
-
-/*
- * The part of the rows that are hashed by this expression: it is not NULL in
- * them.
- */
-static double
-hashed_part(PlannerInfo *root, Node *expr)
-{
-	VariableStatData variable;
-	double		part = 1;
-
-	examine_variable(root, expr, 0, &variable);
-	if (HeapTupleIsValid(variable.statsTuple))
-		part -= ((Form_pg_statistic) GETSTRUCT(variable.statsTuple))->stanullfrac;
-	ReleaseVariableStats(variable);
-	return part;
-}
-
-/*
- * The part of the look-ups that find their entry far from the entry of the
- * look-up before.  It is all of them, unless both sides come in order.  Then
- * it is half of them, those of a row's place; the row itself is right behind
- * the last one.
- */
-static double
-distant_part(PlannerInfo *root, const Path *outer, const Node *outer_expr,
-			 const Path *table, const Node *table_expr)
-{
-	TableOrder	outer_order;
-	TableOrder	table_order;
-
-	if (!order_of_path(root, outer, outer_expr, &outer_order) ||
-		!order_of_path(root, table, table_expr, &table_order))
-		return 1;
-	return 1 - fabs(outer_order.correlation * table_order.correlation) / 2;
-}
-
-/* The cost of hashing in a join beyond what core expects. */
-static Cost
-hashing_more_in_join(PlannerInfo *root, const HashPath *join)
-{
-	const Path *outer = join->jpath.outerjoinpath;
-	const Path *table = join->jpath.innerjoinpath;
-	Node	   *outer_expr = hashed_expression(join, outer);
-	Node	   *table_expr = hashed_expression(join, table);
-	double		outer_part = hashed_part(root, outer_expr);
-	double		table_part = hashed_part(root, table_expr);
-
-	return distant_part(root, outer, outer_expr, table, table_expr) *
-		cost_hashing_more(scattered_lookups(root, outer, outer_expr) * outer_part +
-						  scattered_lookups(root, table, table_expr) * table_part,
-						  table->rows * table_part,
-						  table->pathtarget->width);
-}
-
-/*
- * The cost of hashing in this path beyond what core expects; 0 if nothing is
- * hashed.
- */
-static Cost
-hashing_more(PlannerInfo *root, const Path *path)
-{
-	if (IsA(path, HashPath))
-		return hashing_more_in_join(root, (const HashPath *) path);
-	if (IsA(path, AggPath))
-	{
-		const AggPath *agg = (const AggPath *) path;
-
-		if (agg->aggstrategy == AGG_HASHED && agg->aggsplit == AGGSPLIT_SIMPLE)
-			return cost_hashing_more(agg->subpath->rows, agg->numGroups,
-									 path->pathtarget->width);
-	}
-	return 0;
-}
-
-/*
- * Are all rows of a path that hashes wanted?  Hashing may give the first rows
- * sooner, but not if the query sorts all of them.
- */
-static bool
-wants_all_hashed(const PlannerInfo *root)
-{
-	return root->tuple_fraction == 0 || root->sort_pathkeys != NIL;
-}
-
-/*
  * Adds a path with our sorts, unless core has a better path with an
- * incremental sort.  Adds the real cost of hashing to core's paths that hash,
- * and "sorted_more" to our path, and drops core's paths that then cost more.
- * Drops nothing if only some of the rows are wanted.
+ * incremental sort, and drops core's paths whose hashing then takes longer.
  */
 static void
 add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
 						Path *sorted, Cost sorted_more)
 {
-	ListCell   *cell;
-
 	if (sort_paths_incremental_is_better(root, relation, sorted))
 		return;
-	foreach(cell, relation->pathlist)
-	{
-		const Path *path = lfirst(cell);
-		Cost		more = hashing_more(root, path);
-
-		if (more > 0 && wants_all_hashed(root) &&
-			DISABLED_NODES(path) >= DISABLED_NODES(sorted) &&
-			path->total_cost + more > sorted->total_cost + sorted_more)
-			relation->pathlist = foreach_delete_current(relation->pathlist,
-														cell);
-	}
+	hash_paths_drop(root, relation, sorted, sorted_more);
 	add_path(relation, sorted);
 }
 
@@ -273,6 +125,15 @@ add_distinct_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *distinct)
 /*
  * ---- joins
  */
+
+/* Is the number of this relation's rows that of a table? */
+static bool
+rows_are_known(const RelOptInfo *relation)
+{
+	return relation->reloptkind == RELOPT_BASEREL &&
+		relation->rtekind == RTE_RELATION &&
+		relation->baserestrictinfo == NIL;
+}
 
 /*
  * The cheapest path of a relation in this order; NULL if that would have to write

@@ -51,6 +51,7 @@
 #include "planner/gather_paths.h"
 #include "planner/group_limits.h"
 #include "planner/group_paths.h"
+#include "planner/hash_paths.h"
 #include "planner/sort_paths.h"
 #include "port/compat.h"
 #include "settings.h"
@@ -245,6 +246,23 @@ add_with_gather(const Grouped *grouped, Path *partial)
 {
 	gather_paths_add(grouped->root, grouped->relation, partial,
 					 gathered_rows(grouped, partial));
+}
+
+/*
+ * The same for a path that competes with hashing: it takes the place of core's
+ * paths whose hashing takes longer.
+ */
+static void
+add_before_hashing(const Grouped *grouped, Path *partial)
+{
+	RelOptInfo *relation = grouped->relation;
+	Path	   *gathered = group_paths_gather(grouped, partial);
+
+	add_partial_path(relation, partial);
+	if (!list_member_ptr(relation->partial_pathlist, partial))
+		return;
+	hash_paths_drop(grouped->root, relation, gathered, 0);
+	add_path(relation, gathered);
 }
 
 /*
@@ -613,7 +631,7 @@ add_distinct_paths(const Grouped *grouped)
 		create_unique_path(root, relation, sorted, ngroup_keys,
 						   clamp_row_est(rows / group_paths_participants(grouped)));
 	charge_busiest(grouped, path, sorted, busiest);
-	add_with_gather(grouped, path);
+	add_before_hashing(grouped, path);
 
 	sorted = sort_paths_make(root, relation, grouped->serial, keys, NO_BOUND);
 	if (sorted == NULL || !root->parse->hasDistinctOn)
@@ -667,7 +685,7 @@ add_grouping_paths(const Grouped *grouped, const GroupPathExtraData *extra)
 	path = sort_paths_group(root, relation, sorted, extra,
 							clamp_row_est(ngroups / group_paths_participants(grouped)));
 	charge_busiest(grouped, path, sorted, busiest);
-	add_with_gather(grouped, path);
+	add_before_hashing(grouped, path);
 
 	/* groups that can be hashed have this path already */
 	sorted = hashable ? NULL :

@@ -217,9 +217,19 @@ SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT other, count(*) FRO
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other ORDER BY b.txt LIMIT 10');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM numbers a JOIN numbers b ON a.other = b.other');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT a.id, b.txt FROM numbers a LEFT JOIN numbers b ON a.other = b.other');
+-- those of each worker, too
+CREATE TABLE repeated WITH (parallel_workers = 2) AS SELECT hashint4(i % 40000) k, i / 10 up, i % 2 i FROM generate_series(1, 400000) i;
+VACUUM ANALYZE repeated;
+SET max_parallel_workers_per_gather = 2;
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT k, sum(i) FROM repeated GROUP BY k');
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT k FROM repeated');
+SET max_parallel_workers_per_gather = 0;
 -- but not for neighbouring rows with the same value
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.k, b.txt FROM in_order a JOIN in_order b ON a.k = b.k');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.k, b.txt FROM in_order a JOIN in_order b ON a.up = b.up');
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.3', 'SELECT k, sum(i) FROM repeated GROUP BY k');
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.3', 'SELECT up, sum(i) FROM repeated GROUP BY up');
+DROP TABLE repeated;
 -- and NULLs are not looked up
 CREATE TABLE mostly_null AS SELECT CASE WHEN i % 50 = 0 THEN hashint4(i) END k, rpad(i::text, 100) txt FROM generate_series(1, 30000) i;
 VACUUM ANALYZE mostly_null;

@@ -1,0 +1,222 @@
+/*-------------------------------------------------------------------------
+ *
+ * hash_paths.c
+ *	  Core's paths that hash, beside paths that sort.
+ *
+ * Core expects the same time of a look-up in a hash table of any size.  But in
+ * a large table most look-ups miss the caches (sort_cost.h).  So a path that
+ * sorts competes with the real cost of core's paths.
+ *
+ * How long hashing takes depends on the size of the hash table, and so on a
+ * guess: how many rows or groups differ.  The time of a sort hardly depends
+ * on that.  So core's choice stays where the guess is only a rule of thumb;
+ * the callers see to that.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "utils/selfuncs.h"
+
+#include "cost/sort_cost.h"
+#include "planner/hash_paths.h"
+#include "port/compat.h"
+
+/*
+ * A worker's look-ups cost this part of what those of a single process cost: it
+ * has caches of its own.  With 100,000 groups, 2 workers and 4MB hashing and
+ * sorting take the same time on an H200's Xeon, where each processor has a
+ * cache of 2 MB, and sorting takes half of it on a small EPYC.
+ */
+#define WORKERS_PART	0.3
+
+/*
+ * The number of a path's rows that are looked up, by this expression, in
+ * another place of the hash table than the row before.  Neighbouring rows with
+ * the same value are looked up in one place.
+ */
+static double
+scattered_lookups(PlannerInfo *root, const Path *path, const Node *expr)
+{
+	TableOrder	order;
+	double		ordered;
+
+	if (!order_of_path(root, path, expr, &order))
+		return path->rows;
+	ordered = order.correlation * order.correlation;
+	return path->rows * (1 - ordered + ordered / order.group_rows);
+}
+
+/*
+ * The expression by which one side of a join is hashed, in the first clause.
+ */
+static Node *
+hashed_expression(const HashPath *join, const Path *side)
+{
+	const RestrictInfo *clause = linitial(join->path_hashclauses);
+
+	return bms_is_subset(clause->left_relids, side->parent->relids) ?
+		get_leftop(clause->clause) : get_rightop(clause->clause);
+}
+
+/*
+ * The part of the rows that are hashed by this expression: it is not NULL in
+ * them.
+ */
+static double
+hashed_part(PlannerInfo *root, Node *expr)
+{
+	VariableStatData variable;
+	double		part = 1;
+
+	examine_variable(root, expr, 0, &variable);
+	if (HeapTupleIsValid(variable.statsTuple))
+		part -= ((Form_pg_statistic) GETSTRUCT(variable.statsTuple))->stanullfrac;
+	ReleaseVariableStats(variable);
+	return part;
+}
+
+/*
+ * The part of the look-ups that find their entry far from the entry of the
+ * look-up before.  It is all of them, unless both sides come in order.  Then
+ * it is half of them, those of a row's place; the row itself is right behind
+ * the last one.
+ */
+static double
+distant_part(PlannerInfo *root, const Path *outer, const Node *outer_expr,
+			 const Path *table, const Node *table_expr)
+{
+	TableOrder	outer_order;
+	TableOrder	table_order;
+
+	if (!order_of_path(root, outer, outer_expr, &outer_order) ||
+		!order_of_path(root, table, table_expr, &table_order))
+		return 1;
+	return 1 - fabs(outer_order.correlation * table_order.correlation) / 2;
+}
+
+/* The cost of hashing in a join beyond what core expects. */
+static Cost
+hashing_more_in_join(PlannerInfo *root, const HashPath *join)
+{
+	const Path *outer = join->jpath.outerjoinpath;
+	const Path *table = join->jpath.innerjoinpath;
+	Node	   *outer_expr = hashed_expression(join, outer);
+	Node	   *table_expr = hashed_expression(join, table);
+	double		outer_part = hashed_part(root, outer_expr);
+	double		table_part = hashed_part(root, table_expr);
+
+	return distant_part(root, outer, outer_expr, table, table_expr) *
+		cost_hashing_more(scattered_lookups(root, outer, outer_expr) * outer_part +
+						  scattered_lookups(root, table, table_expr) * table_part,
+						  table->rows * table_part,
+						  table->pathtarget->width);
+}
+
+/* The look-ups of an Agg that hashes its groups, which miss the caches. */
+static double
+lookups_of_groups(PlannerInfo *root, const AggPath *agg)
+{
+	List	   *columns = get_sortgrouplist_exprs(agg->groupClause,
+												  root->processed_tlist);
+
+	return list_length(columns) == 1 ?
+		scattered_lookups(root, agg->subpath, linitial(columns)) :
+		agg->subpath->rows;
+}
+
+/*
+ * The cost of hashing groups, beyond what core expects.  Workers may hash
+ * first, each for itself, and the leader sort or hash what they emit.
+ */
+static Cost
+hashing_more_in_groups(PlannerInfo *root, const Path *path)
+{
+	double		part = 1;
+	Cost		more = 0;
+
+	for (;;)
+	{
+		const AggPath *agg = (const AggPath *) path;
+
+		switch (nodeTag(path))
+		{
+			case T_AggPath:
+				if (agg->aggstrategy == AGG_HASHED)
+					more += part *
+						cost_hashing_more(lookups_of_groups(root, agg),
+										  agg->numGroups,
+										  path->pathtarget->width);
+				path = agg->subpath;
+				break;
+			case T_GatherPath:
+				path = ((const GatherPath *) path)->subpath;
+				part = WORKERS_PART;
+				break;
+			case T_GatherMergePath:
+				path = ((const GatherMergePath *) path)->subpath;
+				part = WORKERS_PART;
+				break;
+			case T_SortPath:
+				path = ((const SortPath *) path)->subpath;
+				break;
+			case T_GroupPath:
+				path = ((const GroupPath *) path)->subpath;
+				break;
+			case T_UniquePath:
+				path = ((const UniquePath *) path)->subpath;
+				break;
+			default:
+				return more;
+		}
+	}
+}
+
+/*
+ * The cost of hashing in this path beyond what core expects; 0 if nothing is
+ * hashed.
+ */
+static Cost
+hashing_more(PlannerInfo *root, const Path *path)
+{
+	return IsA(path, HashPath) ?
+		hashing_more_in_join(root, (const HashPath *) path) :
+		hashing_more_in_groups(root, path);
+}
+
+/*
+ * Are all rows of a path that hashes wanted?  Hashing may give the first rows
+ * sooner, but not if the query sorts all of them.
+ */
+static bool
+wants_all_hashed(const PlannerInfo *root)
+{
+	return root->tuple_fraction == 0 || root->sort_pathkeys != NIL;
+}
+
+void
+hash_paths_drop(PlannerInfo *root, RelOptInfo *relation, const Path *sorted,
+				Cost sorted_more)
+{
+	ListCell   *cell;
+
+	if (!wants_all_hashed(root))
+		return;
+	foreach(cell, relation->pathlist)
+	{
+		const Path *path = lfirst(cell);
+		Cost		more = hashing_more(root, path);
+
+		if (more > 0 && DISABLED_NODES(path) >= DISABLED_NODES(sorted) &&
+			path->total_cost + more > sorted->total_cost + sorted_more)
+			relation->pathlist = foreach_delete_current(relation->pathlist,
+														cell);
+	}
+}

@@ -1,0 +1,23 @@
+/*-------------------------------------------------------------------------
+ *
+ * hash_paths.h
+ *	  Core's paths that hash, beside paths that sort.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef GPUSORT_HASH_PATHS_H
+#define GPUSORT_HASH_PATHS_H
+
+#include "nodes/pathnodes.h"
+
+/*
+ * Drops core's paths of a join or of groups whose real cost of hashing makes
+ * them more expensive than a path that sorts.  To that path "sorted_more" is
+ * added.  The caller adds the path to the relation, and knows that the size of
+ * the hash tables is not a mere guess.  Drops nothing if only some of the rows
+ * are wanted.
+ */
+extern void hash_paths_drop(PlannerInfo *root, RelOptInfo *relation,
+							const Path *sorted, Cost sorted_more);
+
+#endif							/* GPUSORT_HASH_PATHS_H */
