@@ -77,6 +77,16 @@ $node->start;
 is($node->safe_psql('postgres', $libraries), "$other, gpusort", 'and the list can be mended');
 
 #
+# A restore without the extension
+#
+
+$node->safe_psql('shop', 'CREATE EXTENSION gpusort; CREATE TABLE restored (i int)');
+run_sh('Restore without the extension');
+is($node->safe_psql('shop_restored', "SELECT to_regclass('restored'), (SELECT count(*) FROM pg_extension WHERE extname = 'gpusort')"), 'restored|0', 'without it');
+$node->safe_psql('postgres', 'DROP DATABASE shop_restored');
+$node->safe_psql('shop', 'DROP EXTENSION gpusort; DROP TABLE restored');
+
+#
 # A standby
 #
 
