@@ -107,6 +107,7 @@ OBJS = \
 	src/keys/icu_keys.o \
 	src/keys/key_cache.o \
 	src/keys/key_encoders.o \
+	src/keys/key_sample.o \
 	src/keys/recent_keys.o \
 	src/keys/shared_layout.o \
 	src/keys/sort_keys.o \

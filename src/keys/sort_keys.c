@@ -32,7 +32,14 @@
 #include "utils/typcache.h"
 
 #include "keys/encode.h"
+#include "keys/key_sample.h"
 #include "keys/sort_keys.h"
+
+/*
+ * Words of the longest key at first, if values have parts.  Mostly the first
+ * parts decide.
+ */
+#define FIRST_WORDS_OF_PARTS	5
 
 Oid
 sort_column_equality(const SortColumn *column)
@@ -187,6 +194,36 @@ sort_keys_mark_ties(SortKeys *keys)
 	keys->shape.mark_ties = true;
 }
 
+/*
+ * Begins with short keys if values have many parts.  These keys become longer
+ * when a sample shows that too many rows would tie.
+ */
+static void
+begin_short(SortKeys *keys)
+{
+	keys->most_words = KEY_MAX_WORDS;
+	for (int i = 0; i < keys->nencoded; i++)
+	{
+		const KeyCache *cache = keys->columns[i].cache;
+
+		if (cache->nparts > 0 || cache->record != NULL)
+			keys->most_words = FIRST_WORDS_OF_PARTS;
+	}
+	if (keys->most_words < KEY_MAX_WORDS)
+		keys->sample = key_sample_begin();
+}
+
+/* Makes keys as long as they can be from now on. */
+static void
+make_longer(SortKeys *keys)
+{
+	if (keys->sample != NULL)
+		key_sample_end(keys->sample);
+	keys->sample = NULL;
+	keys->wants_longer = false;
+	keys->most_words = KEY_MAX_WORDS;
+}
+
 /* May sort keys be made of strings in the values? */
 static bool
 may_have_collated(KeyCache *cache, void *argument)
@@ -232,6 +269,7 @@ sort_keys_create(TupleDesc descriptor, const SortColumn *columns, int ncolumns)
 	keys->value_context = AllocSetContextCreate(CurrentMemoryContext,
 												"gpusort value",
 												ALLOCSET_SMALL_SIZES);
+	begin_short(keys);
 	set_layout(keys, false);
 	return keys;
 }
@@ -271,6 +309,7 @@ sort_keys_share(SortKeys *keys)
 	}
 	for (int i = 0; i < keys->nencoded; i++)
 		(void) key_cache_walk(keys->columns[i].cache, share_part, NULL);
+	make_longer(keys);
 	return true;
 }
 
@@ -414,7 +453,9 @@ sort_keys_change_layout(SortKeys *keys)
 	WantedChange wanted;
 	bool		general = keys->general;
 
-	if (find_change(keys, &wanted))
+	if (keys->wants_longer)
+		make_longer(keys);
+	else if (find_change(keys, &wanted))
 		make_change(wanted.cache, &wanted.change);
 	else
 		general = true;
@@ -595,9 +636,10 @@ encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 {
 	KeyWriter	writer = {
 		.next = words,
-		.end = words + KEY_MAX_WORDS,
+		.end = words + keys->most_words,
 		.value_context = keys->value_context
 	};
+	int			nwords;
 	int			i;
 
 	for (i = 0; i < keys->nencoded && writer.next < writer.end &&
@@ -626,9 +668,18 @@ encode_columns(SortKeys *keys, const TupleTableSlot *slot, uint64_t *words)
 	}
 
 	key_end(&writer);
-	if (unlikely(writer.truncated || i < keys->nencoded))
+	nwords = writer.next - words;
+	if (writer.truncated || i < keys->nencoded)
+	{
 		keys->truncated = true;
-	return writer.next - words;
+		if (keys->sample != NULL &&
+			!key_sample_take(keys->sample, words, nwords))
+		{
+			keys->wants_longer = true;
+			return 0;
+		}
+	}
+	return nwords;
 }
 
 int

@@ -81,6 +81,9 @@ typedef struct SortKeys
 	KeyShape	shape;			/* shape of the keys of this layout */
 	bool		only_words;		/* all columns are encoded as words */
 	bool		whole;			/* a KeyWholeFunction makes most keys */
+	int			most_words;		/* words of the longest key */
+	struct KeySample *sample;	/* of keys that may become longer, or NULL */
+	bool		wants_longer;	/* they had better be longer */
 	MemoryContext value_context;	/* memory for one value at a time */
 } SortKeys;
 

@@ -148,11 +148,11 @@ may_change_keys(const Check *check)
 	return has_part(check, may_have_changed);
 }
 
-/* Returns whether a column asked for other keys when it refused the last row. */
+/* Returns whether the last row was refused because other keys had better be made. */
 static bool
 wants_other_keys(const Check *check)
 {
-	return has_part(check, wants_to_change) ||
+	return check->keys->wants_longer || has_part(check, wants_to_change) ||
 		(check->keys->general && has_part(check, may_vary));
 }
 
@@ -192,14 +192,14 @@ make_key(const Check *check, CheckedRow *row, TupleTableSlot *slot)
 			report(check, "row refused", row, NULL);
 		return;
 	}
-	if (row->nwords < 0 || row->nwords > KEY_MAX_WORDS)
+	if (row->nwords < 0 || row->nwords > keys->most_words)
 		elog(ERROR, "key of %d words", row->nwords);
-	if (row->words[KEY_MAX_WORDS] != GUARD)
+	if (row->words[keys->most_words] != GUARD)
 		report(check, "key runs over", row, NULL);
 	if (keys->shape.fixed_words != 0 &&
 		row->nwords != (int) keys->shape.fixed_words)
 		report(check, "key is not of the fixed width", row, NULL);
-	if (row->truncated && row->nwords != KEY_MAX_WORDS &&
+	if (row->truncated && row->nwords != keys->most_words &&
 		!may_change_keys(check) && !has_part(check, may_end_early))
 		report(check, "key truncated early", row, NULL);
 	if (row->truncated && !keys->shape.mark_ties)

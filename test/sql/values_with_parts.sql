@@ -70,6 +70,9 @@ CREATE VIEW cases AS SELECT * FROM (VALUES
 	('ARRAY[pair, ROW(few, texts::text)::pair], id'),
 	('CASE few WHEN 1 THEN ROW(few, texts) WHEN 2 THEN ROW(few, doc, few) ELSE ROW(few + 10, doc, few) END, id'),
 	('ROW(id, point(1, 1)) DESC'),
+	-- few rows tie in the first parts, and many
+	('ROW(CASE WHEN id < 12 THEN id / 2 ELSE id END, repeat(''x'', 40), doc), id'),
+	('ROW(few, repeat(''x'', 40), doc) DESC, id'),
 	('parts')) cases (sort);
 SELECT sort, sorted_by(query), wrong_place(query) FROM cases, format('SELECT id FROM parts ORDER BY %s', sort) query;
 

@@ -775,6 +775,16 @@ like(
 	qr/^compact: words 0, refused 0, truncated 0; .* shared: changes 1, truncated \d\d; columns 1 of 1$/,
 	'documents that begin alike');
 
+# Keys are short if the first parts tell values apart, and become longer if not.
+like(
+	check('postgres', q{SELECT jsonb_build_object('id', n / CASE WHEN n < 12 THEN 2 ELSE 1 END, 'text', repeat(md5(n::text), 2)) FROM generate_series(1, 500) n}),
+	qr/^compact: words 0, refused 0, truncated 500; general: words 0, refused 0, truncated 500; columns 1 of 1$/,
+	'documents that their first values tell apart');
+like(
+	check('postgres', q{SELECT jsonb_build_object('id', n % 50, 'text', repeat('x', 40) || md5(n::text)) FROM generate_series(1, 500) n}),
+	qr/^compact: words 0, refused 0, truncated 0; general: words 0, refused 0, truncated 0; columns 1 of 1$/,
+	'documents that tie in their first values');
+
 # A long string that many documents have is not written, in whatever order documents come.
 my $common_string = q{jsonb_build_object('a', CASE WHEN n % 3 < 2 THEN repeat('same', 100) WHEN n % 2 = 0 THEN n || repeat('other', 100) ELSE 'z' || n || repeat('other', 100) END, 'number', n)};
 like(
