@@ -117,6 +117,13 @@ SET gpusort.work_mem = '64kB';
 SELECT sort, wrong_place(query) FROM cases, format('SELECT id FROM parts ORDER BY %s', sort) query;
 RESET gpusort.work_mem;
 
+-- only later rows tie in the first parts, so keys become longer when many have been made, and some runs are written
+CREATE TABLE late AS SELECT id, jsonb_build_array(CASE WHEN id <= 6000 THEN hashint4(id) ELSE id % 50 END, repeat('x', 40), hashint4(-id)) doc FROM generate_series(1, 22000) id;
+SELECT wrong_place('SELECT id FROM late ORDER BY doc'), wrong_place('SELECT id FROM late ORDER BY doc DESC, id');
+SET gpusort.work_mem = '512kB';
+SELECT wrong_place('SELECT id FROM late ORDER BY doc'), wrong_place('SELECT id FROM late ORDER BY doc DESC, id');
+RESET gpusort.work_mem;
+
 -- with workers
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
