@@ -134,35 +134,43 @@ lookups_of_groups(PlannerInfo *root, const AggPath *agg)
 
 /*
  * The cost of hashing groups, beyond what core expects.  Workers may hash
- * first, each for itself, and the leader sort or hash what they emit.
+ * first, each for itself, and the leader sort or hash what they emit.  That
+ * counts only for groups of a table: how many groups come out of a join is a
+ * guess, and workers are at their best with few.
  */
 static Cost
 hashing_more_in_groups(PlannerInfo *root, const Path *path)
 {
-	double		part = 1;
-	Cost		more = 0;
+	bool		in_workers = false;
+	Cost		alone = 0;
+	Cost		with_workers = 0;
 
 	for (;;)
 	{
 		const AggPath *agg = (const AggPath *) path;
+		Cost		more;
 
 		switch (nodeTag(path))
 		{
 			case T_AggPath:
-				if (agg->aggstrategy == AGG_HASHED)
-					more += part *
-						cost_hashing_more(lookups_of_groups(root, agg),
-										  agg->numGroups,
-										  path->pathtarget->width);
+				more = agg->aggstrategy != AGG_HASHED ? 0 :
+					cost_hashing_more(lookups_of_groups(root, agg),
+									  agg->numGroups, path->pathtarget->width);
+				if (in_workers)
+					with_workers += more * WORKERS_PART;
+				else if (agg->aggsplit == AGGSPLIT_SIMPLE)
+					alone += more;
+				else
+					with_workers += more;
 				path = agg->subpath;
 				break;
 			case T_GatherPath:
 				path = ((const GatherPath *) path)->subpath;
-				part = WORKERS_PART;
+				in_workers = true;
 				break;
 			case T_GatherMergePath:
 				path = ((const GatherMergePath *) path)->subpath;
-				part = WORKERS_PART;
+				in_workers = true;
 				break;
 			case T_SortPath:
 				path = ((const SortPath *) path)->subpath;
@@ -174,7 +182,8 @@ hashing_more_in_groups(PlannerInfo *root, const Path *path)
 				path = ((const UniquePath *) path)->subpath;
 				break;
 			default:
-				return more;
+				return path->parent->reloptkind == RELOPT_BASEREL ?
+					alone + with_workers : alone;
 		}
 	}
 }
