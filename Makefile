@@ -137,6 +137,7 @@ OBJS = \
 	src/sort/group_limit.o \
 	src/sort/group_starts.o \
 	src/sort/group_thresholds.o \
+	src/sort/rank_selection.o \
 	src/sort/row_batch.o \
 	src/sort/row_compare.o \
 	src/sort/row_order.o \

@@ -464,6 +464,14 @@ limit_beside(GpuSortAggregateState *state, SortBeside *beside,
 	node_limit_begin(&beside->limit, &state->sort.css);
 }
 
+/* Are all values of an order one group, of which only percentiles are wanted? */
+static bool
+wants_places(const GpuSortAggregateState *state, const ValueOrder *order)
+{
+	return state->ngroup_columns == 0 && order->aggregates.looks_up &&
+		!order->aggregates.counts_distinct;
+}
+
 /*
  * Begins the orders.  The fractions are all expressions of the plan, but for
  * the count of the first sort's limit, which is the first.
@@ -501,6 +509,8 @@ init_orders(GpuSortAggregateState *state)
 			init_beside(state, beside, &planned_one, cast);
 			limit_beside(state, beside, &planned_one, aggregates);
 		}
+		if (wants_places(state, order))
+			*(beside == NULL ? &sort->wants_places : &beside->wants_places) = true;
 		init_values(state, order, &planned_one,
 					beside == NULL ? sort->descriptor : beside->descriptor);
 	}

@@ -174,10 +174,13 @@ begin_beside(ParallelSort *sort)
 	{
 		SortBeside *beside = &sort->beside[i];
 
-		if (beside->ncolumns > 0)
-			beside->sort = begin_sort(sort, &beside->emptied,
-									  beside->descriptor, beside->columns,
-									  beside->ncolumns, &beside->limit);
+		if (beside->ncolumns == 0)
+			continue;
+		beside->sort = begin_sort(sort, &beside->emptied, beside->descriptor,
+								  beside->columns, beside->ncolumns,
+								  &beside->limit);
+		if (beside->wants_places)
+			row_sort_want_places(beside->sort);
 	}
 }
 
@@ -204,6 +207,8 @@ sort_alone(ParallelSort *sort)
 	row_sort_keep_starts(sort->sort, sort->nstart_columns);
 	if (sort->notes_ties)
 		row_sort_note_ties(sort->sort);
+	if (sort->wants_places)
+		row_sort_want_places(sort->sort);
 	begin_beside(sort);
 	while ((slot = next_row(sort, child)) != NULL)
 		row_sort_put(sort->sort, slot);

@@ -54,6 +54,7 @@ typedef struct SortBeside
 	const SortColumn *columns;
 	int			ncolumns;		/* 0: rows are only counted, and not sorted */
 	NodeLimit	limit;			/* limits the rows of each group */
+	bool		wants_places;	/* only rows at single places are fetched */
 	AttrNumber	left_out_null;	/* column of the child: rows in which it is
 								 * NULL are left out; 0: none are */
 	RowMaker   *maker;			/* makes the rows that are sorted */
@@ -85,6 +86,8 @@ typedef struct ParallelSort
 								 * apart, if a single process sorts */
 	bool		notes_ties;		/* which rows are equal to the row before them
 								 * is noted, if a single process sorts */
+	bool		wants_places;	/* only rows at single places are fetched, if
+								 * a single process sorts */
 	bool		random_access;	/* rows may be fetched again, if a single
 								 * process sorts */
 	SortEmission emission;

@@ -318,6 +318,24 @@ row_sort_note_ties(RowSort *sort)
 		row_order_note_ties(sort->external->order);
 }
 
+/*
+ * Bytes of a value that a place is found for: the value, its key, and what a
+ * sort would take, which begins if there are many places.
+ */
+#define SELECTED_BYTES		(3 * sizeof(uint64) + sizeof(HostSortEntry))
+
+/*
+ * Values may be many more than expected.  Then runs are written, earlier than
+ * on a device.  So the expected values may take half of the memory.
+ */
+void
+row_sort_want_places(RowSort *sort)
+{
+	if (sort->status == TAKES_ROWS && sort->keeps_values &&
+		sort->external->expected_rows * SELECTED_BYTES * 2 <= sort->native_limit)
+		row_order_want_places(sort->external->order);
+}
+
 /* Begins another sort in the place of one that has been emptied. */
 static void
 begin_again(RowSort *sort, double expected_rows)

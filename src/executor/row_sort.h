@@ -111,6 +111,12 @@ extern void row_sort_keep_starts(RowSort *sort, int ncolumns);
  */
 extern void row_sort_note_ties(RowSort *sort);
 
+/*
+ * Says that only rows at single places of the order will be fetched, which
+ * row_sort_skip() goes to.  Has to be called before the first row.
+ */
+extern void row_sort_want_places(RowSort *sort);
+
 /* Puts a row. */
 extern void row_sort_put(RowSort *sort, TupleTableSlot *slot);
 

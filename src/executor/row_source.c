@@ -338,10 +338,15 @@ store_value(RowOrder *order, bool forward, uint64 number, TupleTableSlot *slot)
 {
 	Datum		value;
 
-	if (unlikely(gpusort_verify))
-		row_order_verify(order, number);
-	value = likely(forward) ? row_order_value_forward(order, number) :
-		*(Datum *) row_order_get(order, number);
+	if (unlikely(order->selection != NULL))
+		value = *(Datum *) row_order_find(order, number);
+	else
+	{
+		if (unlikely(gpusort_verify))
+			row_order_verify(order, number);
+		value = likely(forward) ? row_order_value_forward(order, number) :
+			*(Datum *) row_order_get(order, number);
+	}
 	row_source_store_value(slot, &value);
 }
 

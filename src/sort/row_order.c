@@ -115,6 +115,13 @@ row_order_note_ties(RowOrder *order)
 	sort_job_restart(order->job, &order->keys->shape, order->host_only);
 }
 
+void
+row_order_want_places(RowOrder *order)
+{
+	order->selects = true;
+	row_order_leave_device(order);
+}
+
 /* Drops the group keys of all rows, as keys are made anew. */
 static void
 restart_group_keys(RowOrder *order)
@@ -162,6 +169,13 @@ row_order_restart(RowOrder *order, RowStore *store)
 	if (order->ties != NULL)
 		pfree(order->ties);
 	order->ties = NULL;
+	if (order->selection != NULL)
+		rank_selection_end(order->selection);
+	order->selection = NULL;
+	/* there will be several orders, which are merged */
+	if (order->selects)
+		order->host_only = false;
+	order->selects = false;
 	order->in_order = false;
 	order->started_over = false;
 	restart_group_keys(order);
@@ -699,6 +713,72 @@ row_order_make(RowOrder *order, Size limit)
 	order->nentries = order->store->nrows;
 	MemoryContextSwitchTo(caller_context);
 	return order->entries != NULL;
+}
+
+bool
+row_order_select(RowOrder *order)
+{
+	const SortJob *job = order->job;
+	const SortKeys *keys = order->keys;
+	MemoryContext caller_context;
+
+	if (!order->selects || order->in_order || order->keys_lost ||
+		job->state != JOB_HERE || job->shape.fixed_words != 1 ||
+		!sort_keys_exact(keys) || sort_keys_doubtful(keys))
+		return false;
+	caller_context = MemoryContextSwitchTo(order->context);
+	order->selection = rank_selection_begin(job->batch.words,
+											job->batch.nrows);
+	MemoryContextSwitchTo(caller_context);
+	order->nentries = order->store->nrows;
+	order->memory = order->store->memory + row_order_memory(order);
+	strlcpy(order->method, METHOD_SELECTION, sizeof(order->method));
+	strlcpy(order->device, "host", sizeof(order->device));
+	order->on_device = false;
+	order->device_microseconds = 0;
+	return true;
+}
+
+/* Raises an error unless a row may stand at this place of the order. */
+static void
+verify_place(RowOrder *order, uint64 entry, uint32 row)
+{
+	const void *found = row_store_get(order->store, row);
+	uint64		nless = 0;
+	uint64		nequal = 0;
+
+	for (uint64 i = 0; i < order->store->nrows; i++)
+	{
+		int			comparison = row_order_compare(order,
+												   row_store_get(order->store, i),
+												   found);
+
+		nless += comparison < 0;
+		nequal += comparison == 0;
+	}
+	if (entry < nless || entry >= nless + nequal)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("gpusort: a row does not belong to its place in the order"),
+				 errdetail("Entry " UINT64_FORMAT " is row %u, which belongs behind " UINT64_FORMAT " rows and has " UINT64_FORMAT " equals.",
+						   entry, row, nless, nequal)));
+}
+
+void *
+row_order_find(RowOrder *order, uint64 entry)
+{
+	uint32		row;
+
+	if (order->selection != NULL &&
+		rank_selection_find(order->selection, entry, &row))
+	{
+		if (unlikely(gpusort_verify))
+			verify_place(order, entry, row);
+		return row_store_get(order->store, row);
+	}
+	if (order->entries == NULL && !row_order_make(order, SIZE_MAX))
+		elog(ERROR, "keys of a single word do not sort");
+	return row_order_get(order, entry);
 }
 
 /* The value of a minimal tuple of one by-value column. */

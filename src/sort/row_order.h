@@ -16,6 +16,7 @@
 #include "keys/sort_keys.h"
 #include "port/cache_lines.h"
 #include "sort/group_keys.h"
+#include "sort/rank_selection.h"
 #include "sort/row_compare.h"
 #include "sort/row_store.h"
 
@@ -40,6 +41,9 @@ typedef struct PrefetchedRows
 
 /* The method of rows that came in order. */
 #define METHOD_IN_ORDER		"none, rows in order"
+
+/* The method of rows at single places. */
+#define METHOD_SELECTION	"selection"
 
 /* A second receiver of all keys, in the order of the rows. */
 typedef struct KeySink
@@ -74,6 +78,7 @@ typedef struct RowOrder
 	GroupKeys  *group_keys;		/* what tells groups apart, or NULL */
 	bool		keeps_ties;		/* equal rows stay marked, if keys tell */
 	bool		notes_ties;		/* "ties" is wanted */
+	bool		selects;		/* only rows at single places are wanted */
 	bool		keys_lost;		/* keys were lost, with no room for new ones */
 	bool		in_order;		/* all rows came in order, and have no keys */
 	Datum		last_value;		/* first column of the last row, if in_order */
@@ -89,6 +94,7 @@ typedef struct RowOrder
 								 * the one before it; NULL: that is not known */
 	bool		limited_exactly;	/* a limit of groups has left only wanted
 									 * entries */
+	RankSelection *selection;	/* finds rows in place of entries, or NULL */
 	RowComparator *comparator;	/* comparators, NULL before the first use */
 	PrefetchedRows prefetched;	/* of whoever reads the whole order */
 
@@ -152,6 +158,25 @@ extern void row_order_keep_ties(RowOrder *order);
  * before the first row.
  */
 extern void row_order_note_ties(RowOrder *order);
+
+/*
+ * Says that only the rows of single entries will be wanted, in the order of a
+ * store that holds all rows; right after row_order_begin().  All jobs stay in
+ * this process, until another order is begun.
+ */
+extern void row_order_want_places(RowOrder *order);
+
+/*
+ * Prepares to find rows of single entries, after the last row, instead of
+ * row_order_make().  False if keys do not allow that, or nobody wants it.
+ */
+extern bool row_order_select(RowOrder *order);
+
+/*
+ * Returns the row of an entry, after row_order_select().  Makes the order if
+ * many entries are asked for.
+ */
+extern void *row_order_find(RowOrder *order, uint64 entry);
 
 /* Is the row of an entry equal to the one before it, after "ties" were noted? */
 static inline bool

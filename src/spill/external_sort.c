@@ -349,6 +349,12 @@ static bool
 perform(ExternalSort *sort)
 {
 	Assert(sort->writer == NULL || sort->nruns == 0);
+	/* the keys stay */
+	if (sort->runs == NULL && row_order_select(sort->order))
+	{
+		note_order(sort);
+		return true;
+	}
 	/* a sort without rows has an order, too */
 	if ((sort->store->nrows > 0 || sort->runs == NULL) && !make_order(sort))
 		return false;

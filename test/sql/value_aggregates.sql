@@ -189,6 +189,39 @@ RESET gpusort.enable;
 RESET gpusort.verify;
 RESET gpusort.work_mem;
 RESET max_parallel_workers_per_gather;
+-- single places are found without a sort, of values that are spread in all ways; each place is checked, and many places are sorted
+CREATE TABLE places AS
+SELECT i id, hashint8extended(i, 1) wide, hashint4(i) % 3 few, 7 same, CASE WHEN i % 9 > 0 THEN exp(i / 80.0) * sign(hashint4(i)) END spread,
+	CASE i % 6 WHEN 0 THEN 'NaN' WHEN 1 THEN '-0' WHEN 2 THEN 'Infinity' WHEN 3 THEN '-Infinity' WHEN 4 THEN 1 ELSE hashint4(i) / 1e9 END::float8 special,
+	CASE i % 2000 WHEN 0 THEN 9223372036854775807 WHEN 1 THEN -9223372036854775808 ELSE i % 5 END ends, i % 7 > 2 flag, (i % 30000)::int2 small,
+	date '2026-01-01' + hashint4(i) % 40000 AS day, CASE WHEN i % 4000 > 0 THEN 1 ELSE i END mostly_one, (hashint4(i) % 10000000)::numeric / 1000 num
+FROM generate_series(1, 30000) i;
+VACUUM ANALYZE places;
+SET gpusort.verify = on;
+SET max_parallel_workers_per_gather = 0;
+SELECT name, direction, examine_values(format('SELECT percentile_disc(%L::float8[]) WITHIN GROUP (ORDER BY %I %s), percentile_disc(%s) WITHIN GROUP (ORDER BY %I %s) FROM places',
+	CASE WHEN direction = 'DESC' THEN '{0, 0.3, 0.31, 0.7, 1, 0.5}' ELSE '{0.1, 0.1001, NULL}' END, name, direction, 0.77, name, direction))
+FROM unnest('{id,wide,few,same,spread,special,ends,flag,small,day,mostly_one,num}'::text[]) name, unnest('{ASC,DESC}'::text[]) direction ORDER BY 1, 2;
+SELECT direction, examine_values(format('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY num %1$s), percentile_cont(''{0.25, 0.75}''::float8[]) WITHIN GROUP (ORDER BY spread %1$s), percentile_cont(0.999) WITHIN GROUP (ORDER BY wide %1$s), percentile_cont(0.5) WITHIN GROUP (ORDER BY ends %1$s), count(*) FROM places', direction))
+FROM unnest('{ASC,DESC}'::text[]) direction;
+SELECT examine_values('SELECT o, l.* FROM generate_series(1, 3) o, LATERAL (SELECT percentile_disc(o / 4.0) WITHIN GROUP (ORDER BY wide), percentile_disc(o / 5.0) WITHIN GROUP (ORDER BY special) FROM places WHERE id % o = 0) l');
+SELECT examine_values('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY wide), percentile_disc(1.5) WITHIN GROUP (ORDER BY id) FROM places');
+SELECT bool_or(line ~ 'Sort Method: selection') AS is_selected FROM plan_of('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY wide) FROM places', true) line;
+-- more values come than were expected, and the memory is full
+SET gpusort.work_mem = '1MB';
+PREPARE spilled AS SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY x), percentile_disc(0.1) WITHIN GROUP (ORDER BY -x)
+FROM (SELECT wide / 2 + generate_series(1, 2) x FROM places WHERE abs(wide % 2) < 2 AND abs(few) < 4 AND abs(same) < 8) q;
+SELECT regexp_replace(line, 'merge of \d+', 'merge of ...') FROM plan_of('EXECUTE spilled', true) line WHERE line ~ 'Sort Method';
+EXECUTE spilled;
+SET gpusort.enable = off;
+EXECUTE spilled;
+RESET gpusort.enable;
+DEALLOCATE spilled;
+RESET gpusort.work_mem;
+RESET gpusort.verify;
+RESET max_parallel_workers_per_gather;
+DROP TABLE places;
+
 -- queries that are left to core, with the right answer
 SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT count(DISTINCT k), sum(k) FROM v',
