@@ -10,7 +10,8 @@
  * integers, a shared beginning of texts, the bytes between two columns) are
  * left out.  Rows whose working words are equal are sorted again by the next
  * 64 bits, and so on.  So a sort has levels, and almost always the first one
- * decides nearly everything.
+ * decides nearly everything.  If many rows tie, levels whose words are the
+ * same in all of them are left out.
  *
  * A level is a radix sort from the most significant bits down, because that
  * needs no second buffer and works on ever smaller pieces, which soon fit the
@@ -50,6 +51,9 @@
 
 /* Entries by which keys that lie scattered in memory are prefetched. */
 #define FETCH_AHEAD		16
+
+/* Words of a key in a line of the cache. */
+#define LINE_WORDS		8
 
 /* Keys in the sample that tells how many of their words are needed. */
 #define SAMPLE_ROWS		1024
@@ -799,6 +803,19 @@ fetch_key(const HostKeys *keys, const SortLevel *level, uint64_t row)
 	__builtin_prefetch(words + level->slices[0].word);
 }
 
+/* Like fetch_key(), and fetches the words up to "end", too. */
+static inline void
+__attribute__((always_inline))
+fetch_words(const HostKeys *keys, const SortLevel *level, uint64_t end,
+			uint64_t row)
+{
+	uint64_t	nwords;
+	const uint64_t *words = host_key(keys, row, &nwords);
+
+	for (uint64_t word = level->slices[0].word; word < end; word += LINE_WORDS)
+		__builtin_prefetch(words + word);
+}
+
 /* Sorts entries that tie so far by the given level. */
 static void
 sort_ties(HostSort *sort, HostSortEntry *entries, uint64_t nentries,
@@ -859,31 +876,58 @@ order_few_ties(const HostKeys *keys, const HostSortEntry *entries,
 	return order;
 }
 
+/* Does a level take nothing but words ahead of the given one? */
+static inline bool
+ends_ahead_of(const SortLevel *level, uint64_t word)
+{
+	return level->slices[level->nslices - 1].word < word;
+}
+
 /*
- * Are the keys of entries that tie so far equal from the given level on?  If a
- * few keys have very many rows each, this comparison finds that out at once,
- * and not word by word.  If keys differ, the first ones mostly do.
+ * The level that comes next for entries that tie so far: the given one, or the
+ * first one that can tell them apart.  NULL if their keys are equal.
+ *
+ * Keys that tie often have many more words in common, as when a few values
+ * have very many rows each, or a long value stands ahead of the one that
+ * differs.  One pass finds that out, and not one for each word.  If there are
+ * no levels to leave out, the first keys mostly show it.
  */
-static bool
-keys_are_equal(HostSort *sort, const HostSortEntry *entries,
-			   uint64_t nentries, const SortLevel *level)
+static const SortLevel *
+find_next_level(HostSort *sort, const HostSortEntry *entries,
+				uint64_t nentries, const SortLevel *level)
 {
 	const HostKeys *keys = sort->keys;
-	uint64_t	i = 1;
+	uint64_t	nwords;
+	const uint64_t *first = host_key(keys, entries[0].row, &nwords);
+	uint64_t	common = nwords;
 
-	while (i < nentries &&
-		   compare_keys(keys, entries[0].row, entries[i].row,
-						level->slices[0].word) == 0)
+	for (uint64_t i = 1; i < nentries; i++)
 	{
+		uint64_t	row_words;
+		const uint64_t *words = host_key(keys, entries[i].row, &row_words);
+		uint64_t	word = level->slices[0].word;
+
 		if (i + 2 * FETCH_AHEAD < nentries)
 			fetch_end(keys, entries[i + 2 * FETCH_AHEAD].row);
 		if (i + FETCH_AHEAD < nentries)
-			fetch_key(keys, level, entries[i + FETCH_AHEAD].row);
+			fetch_words(keys, level, common, entries[i + FETCH_AHEAD].row);
 		if (i % LEAF_MAX == 0)
 			count_work(sort, LEAF_MAX);
-		i++;
+
+		while (word < common && word < row_words && words[word] == first[word])
+			word++;
+		if (word < common)
+		{
+			common = word;
+			if (!ends_ahead_of(level, common))
+				return level;
+		}
 	}
-	return i == nentries;
+	if (common == nwords)
+		return NULL;
+	while (ends_ahead_of(level, common))
+		level++;
+	return level;
 }
 
 /* Does an entry, which is not the first, have the same word as a neighbour? */
@@ -931,6 +975,7 @@ write_order(HostSort *sort, HostSortEntry *entries, uint64_t nentries,
 	for (uint64_t begin = 0; begin < nentries; begin = end)
 	{
 		HostSortEntry first = entries[begin];
+		const SortLevel *deciding;
 		uint64_t	nequal;
 
 		for (end = begin; end < nentries && entries[end].word == first.word;
@@ -943,11 +988,20 @@ write_order(HostSort *sort, HostSortEntry *entries, uint64_t nentries,
 		count_work(sort, nequal);
 
 		if (nequal == 1)
+		{
 			*order++ = first.row;
-		else if (next_level == NULL ||
-				 !key_reaches_level(keys, next_level, first.row) ||
-				 (nequal > INSERTION_MAX &&
-				  keys_are_equal(sort, entries + begin, nequal, next_level)))
+			continue;
+		}
+
+		/* keys without words for the next level are equal */
+		deciding = next_level;
+		if (next_level != NULL && !key_reaches_level(keys, next_level, first.row))
+			deciding = NULL;
+		if (deciding != NULL && nequal > INSERTION_MAX)
+			deciding = find_next_level(sort, entries + begin, nequal,
+									   next_level);
+
+		if (deciding == NULL)
 		{
 			*order++ = first.row;
 			for (uint64_t i = begin + 1; i < end; i++)
@@ -955,12 +1009,12 @@ write_order(HostSort *sort, HostSortEntry *entries, uint64_t nentries,
 		}
 		else if (nequal <= INSERTION_MAX)
 			order = order_few_ties(keys, entries + begin, nequal,
-								   next_level->slices[0].word, order);
+								   deciding->slices[0].word, order);
 		else
 		{
-			sort_ties(sort, entries + begin, nequal, next_level);
-			order = write_order(sort, entries + begin, nequal, level + 1,
-								order);
+			sort_ties(sort, entries + begin, nequal, deciding);
+			order = write_order(sort, entries + begin, nequal,
+								(int) (deciding - sort->levels), order);
 		}
 	}
 	return order;

@@ -182,6 +182,39 @@ make_late_difference(uint64_t row, uint64_t nrows, uint64_t *key)
 	return 4;
 }
 
+/*
+ * A long value ahead, with many rows each, and another one behind it.  The
+ * fewer bits of a word vary, the more words a level takes.
+ */
+static uint32_t
+make_long_value_ahead(uint64_t row, uint64_t nrows, uint64_t *key)
+{
+	uint64_t	group = random_word() % 20;
+	uint32_t	nwords = 1 + group % (KEY_MAX_WORDS - 1);
+
+	(void) row;
+	key[0] = group;
+	for (uint32_t i = 1; i < nwords; i++)
+		key[i] = (group + 1) * UINT64_C(0x9E3779B97F4A7C15) >> 8 * (i % 8);
+	key[nwords] = random_word() % (nrows / 40 + 2);
+	return nwords + 1;
+}
+
+/* The same in keys of a fixed width, and some rows differ before the last word. */
+static uint32_t
+make_mostly_late(uint64_t row, uint64_t nrows, uint64_t *key)
+{
+	uint64_t	group = random_word() % 20;
+
+	(void) row;
+	for (int i = 0; i < KEY_MAX_WORDS; i++)
+		key[i] = (group + 1) * UINT64_C(0x9E3779B97F4A7C15) >> 8 * (i % 8);
+	if (group < 10 && random_word() % 100 == 0)
+		key[1 + group] ^= random_word() % 8;
+	key[KEY_MAX_WORDS - 1] = random_word() % (nrows / 40 + 2);
+	return KEY_MAX_WORDS;
+}
+
 /* Whole keys that come several times: ties to the last word. */
 static uint32_t
 make_duplicates(uint64_t row, uint64_t nrows, uint64_t *key)
@@ -267,6 +300,8 @@ static const Distribution distributions[] = {
 	{"sparse bits, 16 words", KEY_MAX_WORDS, make_sparse_bits},
 	{"two columns, 3 words", 3, make_two_columns},
 	{"late difference, 4 words", 4, make_late_difference},
+	{"long value ahead", 0, make_long_value_ahead},
+	{"mostly late, 16 words", KEY_MAX_WORDS, make_mostly_late},
 	{"duplicates, 5 words", 5, make_duplicates},
 	{"hexadecimal text", 0, make_hex_text},
 	{"addresses", 0, make_urls},
