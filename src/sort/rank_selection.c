@@ -217,6 +217,8 @@ rank_selection_find(RankSelection *selection, uint64 place, uint32 *row)
 	const RankBucket *bucket = &selection->bucket;
 
 	Assert(place < selection->nrows);
+	/* nobody asks again after a refusal */
+	Assert(selection->nsearches <= MOST_SEARCHES);
 	if (place < bucket->first || place - bucket->first >= bucket->nrows)
 	{
 		if (selection->nsearches++ == MOST_SEARCHES)

@@ -753,6 +753,8 @@ verify_place(RowOrder *order, uint64 entry, uint32 row)
 												   row_store_get(order->store, i),
 												   found);
 
+		if (i % DIRECTORY_PAGE_ROWS == 0)
+			CHECK_FOR_INTERRUPTS();
 		nless += comparison < 0;
 		nequal += comparison == 0;
 	}
@@ -769,7 +771,7 @@ row_order_find(RowOrder *order, uint64 entry)
 {
 	uint32		row;
 
-	if (order->selection != NULL &&
+	if (order->entries == NULL &&
 		rank_selection_find(order->selection, entry, &row))
 	{
 		if (unlikely(gpusort_verify))

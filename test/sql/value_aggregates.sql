@@ -206,6 +206,7 @@ SELECT direction, examine_values(format('SELECT percentile_cont(0.5) WITHIN GROU
 FROM unnest('{ASC,DESC}'::text[]) direction;
 SELECT examine_values('SELECT o, l.* FROM generate_series(1, 3) o, LATERAL (SELECT percentile_disc(o / 4.0) WITHIN GROUP (ORDER BY wide), percentile_disc(o / 5.0) WITHIN GROUP (ORDER BY special) FROM places WHERE id % o = 0) l');
 SELECT examine_values('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY wide), percentile_disc(1.5) WITHIN GROUP (ORDER BY id) FROM places');
+SELECT examine_values('SELECT percentile_disc((SELECT array_agg(i / 60.0::float8) FROM generate_series(1, 60) i)) WITHIN GROUP (ORDER BY wide) FROM places');
 SELECT bool_or(line ~ 'Sort Method: selection') AS is_selected FROM plan_of('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY wide) FROM places', true) line;
 -- more values come than were expected, and the memory is full
 SET gpusort.work_mem = '1MB';
