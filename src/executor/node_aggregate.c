@@ -503,14 +503,16 @@ init_orders(GpuSortAggregateState *state)
 										   fractions);
 		order->beside = beside;
 		if (beside == NULL)
+		{
 			init_first(state, &planned_one, cast);
+			sort->wants_places = wants_places(state, order);
+		}
 		else
 		{
 			init_beside(state, beside, &planned_one, cast);
 			limit_beside(state, beside, &planned_one, aggregates);
+			beside->wants_places = wants_places(state, order);
 		}
-		if (wants_places(state, order))
-			*(beside == NULL ? &sort->wants_places : &beside->wants_places) = true;
 		init_values(state, order, &planned_one,
 					beside == NULL ? sort->descriptor : beside->descriptor);
 	}

@@ -256,11 +256,12 @@ static void
 add_before_hashing(const Grouped *grouped, Path *partial)
 {
 	RelOptInfo *relation = grouped->relation;
-	Path	   *gathered = group_paths_gather(grouped, partial);
+	Path	   *gathered;
 
 	add_partial_path(relation, partial);
 	if (!list_member_ptr(relation->partial_pathlist, partial))
 		return;
+	gathered = group_paths_gather(grouped, partial);
 	hash_paths_drop(grouped->root, relation, gathered, 0);
 	add_path(relation, gathered);
 }

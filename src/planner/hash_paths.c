@@ -27,6 +27,7 @@
 
 #include "cost/sort_cost.h"
 #include "planner/hash_paths.h"
+#include "planner/sort_paths.h"
 #include "port/compat.h"
 
 /*
@@ -148,43 +149,42 @@ hashing_more_in_groups(PlannerInfo *root, const Path *path)
 	for (;;)
 	{
 		const AggPath *agg = (const AggPath *) path;
-		Cost		more;
+		const Path *below;
 
 		switch (nodeTag(path))
 		{
-			case T_AggPath:
-				more = agg->aggstrategy != AGG_HASHED ? 0 :
-					cost_hashing_more(lookups_of_groups(root, agg),
-									  agg->numGroups, path->pathtarget->width);
-				if (in_workers)
-					with_workers += more * WORKERS_PART;
-				else if (agg->aggsplit == AGGSPLIT_SIMPLE)
-					alone += more;
-				else
-					with_workers += more;
-				path = agg->subpath;
-				break;
 			case T_GatherPath:
-				path = ((const GatherPath *) path)->subpath;
+				below = ((const GatherPath *) path)->subpath;
 				in_workers = true;
 				break;
 			case T_GatherMergePath:
-				path = ((const GatherMergePath *) path)->subpath;
+				below = ((const GatherMergePath *) path)->subpath;
 				in_workers = true;
 				break;
 			case T_SortPath:
-				path = ((const SortPath *) path)->subpath;
-				break;
-			case T_GroupPath:
-				path = ((const GroupPath *) path)->subpath;
-				break;
-			case T_UniquePath:
-				path = ((const UniquePath *) path)->subpath;
+				below = ((const SortPath *) path)->subpath;
 				break;
 			default:
-				return path->parent->reloptkind == RELOPT_BASEREL ?
-					alone + with_workers : alone;
+				below = sort_paths_below_groups(path);
+				break;
 		}
+		if (below == NULL)
+			return path->parent->reloptkind == RELOPT_BASEREL ?
+				alone + with_workers : alone;
+		if (IsA(path, AggPath) && agg->aggstrategy == AGG_HASHED)
+		{
+			Cost		more = cost_hashing_more(lookups_of_groups(root, agg),
+												 agg->numGroups,
+												 path->pathtarget->width);
+
+			if (in_workers)
+				with_workers += more * WORKERS_PART;
+			else if (agg->aggsplit == AGGSPLIT_SIMPLE)
+				alone += more;
+			else
+				with_workers += more;
+		}
+		path = below;
 	}
 }
 

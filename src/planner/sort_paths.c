@@ -171,6 +171,22 @@ sort_paths_cheapest(const RelOptInfo *relation)
 	return cheapest;
 }
 
+const Path *
+sort_paths_below_groups(const Path *path)
+{
+	switch (nodeTag(path))
+	{
+		case T_AggPath:
+			return ((const AggPath *) path)->subpath;
+		case T_GroupPath:
+			return ((const GroupPath *) path)->subpath;
+		case T_UniquePath:
+			return ((const UniquePath *) path)->subpath;
+		default:
+			return NULL;
+	}
+}
+
 const IncrementalSortPath *
 sort_paths_find_incremental(const Path *path)
 {
@@ -186,17 +202,9 @@ sort_paths_find_incremental(const Path *path)
 			case T_WindowAggPath:
 				path = ((const WindowAggPath *) path)->subpath;
 				break;
-			case T_AggPath:
-				path = ((const AggPath *) path)->subpath;
-				break;
-			case T_GroupPath:
-				path = ((const GroupPath *) path)->subpath;
-				break;
-			case T_UniquePath:
-				path = ((const UniquePath *) path)->subpath;
-				break;
 			default:
-				return NULL;
+				path = sort_paths_below_groups(path);
+				break;
 		}
 	}
 	return NULL;

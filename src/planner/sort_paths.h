@@ -60,6 +60,9 @@ extern bool sort_paths_come_in_order(PlannerInfo *root, const Path *input,
  */
 extern Path *sort_paths_cheapest(const RelOptInfo *relation);
 
+/* The input of a path that groups rows or makes them unique; NULL for others. */
+extern const Path *sort_paths_below_groups(const Path *path);
+
 /* The incremental sort of core's by which a path has its rows in order, or NULL. */
 extern const IncrementalSortPath *sort_paths_find_incremental(const Path *path);
 

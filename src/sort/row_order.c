@@ -533,6 +533,16 @@ perform_job(RowOrder *order, Size limit)
 	return order->entries != NULL;
 }
 
+/* Notes how rows are emitted in order for which no job has run. */
+static void
+note_without_job(RowOrder *order, const char *method)
+{
+	strlcpy(order->method, method, sizeof(order->method));
+	strlcpy(order->device, "host", sizeof(order->device));
+	order->on_device = false;
+	order->device_microseconds = 0;
+}
+
 /*
  * Makes the order of rows that came in order.  False as perform_job(), except
  * that a single row may be larger than the limit.
@@ -549,10 +559,7 @@ keep_order(RowOrder *order, Size limit)
 	order->entries = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
 	for (uint64 row = 0; row < nrows; row++)
 		order->entries[row] = row;
-	strlcpy(order->method, METHOD_IN_ORDER, sizeof(order->method));
-	strlcpy(order->device, "host", sizeof(order->device));
-	order->on_device = false;
-	order->device_microseconds = 0;
+	note_without_job(order, METHOD_IN_ORDER);
 	return true;
 }
 
@@ -732,10 +739,7 @@ row_order_select(RowOrder *order)
 	MemoryContextSwitchTo(caller_context);
 	order->nentries = order->store->nrows;
 	order->memory = order->store->memory + row_order_memory(order);
-	strlcpy(order->method, METHOD_SELECTION, sizeof(order->method));
-	strlcpy(order->device, "host", sizeof(order->device));
-	order->on_device = false;
-	order->device_microseconds = 0;
+	note_without_job(order, METHOD_SELECTION);
 	return true;
 }
 
