@@ -65,12 +65,11 @@ core_aggregates_rescan(AggState *aggregates)
 }
 
 void
-core_aggregates_begin_group(AggState *aggregates)
+core_aggregates_begin_group(AggState *aggregates, int set)
 {
-	ExprContext *context = aggregates->aggcontexts[0];
-	AggStatePerGroup states = aggregates->pergroups[0];
+	ExprContext *context = aggregates->aggcontexts[set];
+	AggStatePerGroup states = aggregates->pergroups[set];
 
-	ResetExprContext(aggregates->ss.ps.ps_ExprContext);
 	/* functions may have asked to be called when their state goes */
 	ReScanExprContext(context);
 	for (int i = 0; i < aggregates->numtrans; i++)
@@ -126,11 +125,12 @@ call_final(AggState *aggregates, AggStatePerAgg aggregate, Datum state,
 									  aggregate->resulttypeLen);
 }
 
-/* Returns the result of an aggregate. */
+/* Returns the result of an aggregate for a group of the present set. */
 static inline Datum
 make_result(AggState *aggregates, AggStatePerAgg aggregate, bool *isnull)
 {
-	AggStatePerGroup state = &aggregates->pergroups[0][aggregate->transno];
+	AggStatePerGroup state =
+		&aggregates->pergroups[aggregates->current_set][aggregate->transno];
 	int16		length = aggregates->pertrans[aggregate->transno].transtypeLen;
 	Datum		value = MakeExpandedObjectReadOnly(state->transValue,
 												   state->transValueIsNull,
@@ -143,14 +143,50 @@ make_result(AggState *aggregates, AggStatePerAgg aggregate, bool *isnull)
 	return value;
 }
 
+/* Sets the columns that are not of the present set to NULL in a row. */
+static void
+blank_columns(AggState *aggregates, TupleTableSlot *row)
+{
+	const List *columns = aggregates->all_grouped_cols;
+	ListCell   *cell;
+
+	if (TTS_EMPTY(row))
+	{
+		ExecStoreAllNullTuple(row);
+		return;
+	}
+	/* the last column is the first of the list */
+	slot_getsomeattrs(row, linitial_int(columns));
+	foreach(cell, columns)
+	{
+		if (!bms_is_member(lfirst_int(cell), aggregates->grouped_cols))
+			row->tts_isnull[lfirst_int(cell) - 1] = true;
+	}
+}
+
+/* Makes a set the present one: functions ask for it, and so does GROUPING(). */
+static void
+choose_set(AggState *aggregates, int set)
+{
+	aggregates->curaggcontext = aggregates->aggcontexts[set];
+	aggregates->current_set = set;
+	if (aggregates->phase->grouped_cols != NULL)
+		aggregates->grouped_cols = aggregates->phase->grouped_cols[set];
+}
+
 TupleTableSlot *
-core_aggregates_emit(AggState *aggregates, TupleTableSlot *first)
+core_aggregates_emit(AggState *aggregates, int set, TupleTableSlot *first)
 {
 	PlanState  *node = &aggregates->ss.ps;
 	ExprContext *context = node->ps_ExprContext;
-	MemoryContext caller_context =
-		MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+	MemoryContext caller_context;
 
+	choose_set(aggregates, set);
+	/* the first set has all columns, and so has one that is alone */
+	if (set > 0 || TTS_EMPTY(first))
+		blank_columns(aggregates, first);
+	ResetExprContext(context);
+	caller_context = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
 	for (int i = 0; i < aggregates->numaggs; i++)
 		context->ecxt_aggvalues[i] = make_result(aggregates,
 												 &aggregates->peragg[i],

@@ -25,10 +25,20 @@ extern AggState *core_aggregates_begin(Agg *agg, const List *columns,
 /* Forgets the present group. */
 extern void core_aggregates_rescan(AggState *aggregates);
 
-/* Begins a group, without rows, and forgets the one before. */
-extern void core_aggregates_begin_group(AggState *aggregates);
+/* The number of sets of columns by which rows are grouped. */
+static inline int
+core_aggregates_sets(const AggState *aggregates)
+{
+	return Max(aggregates->phase->numsets, 1);
+}
 
-/* Adds a row to the states of the group. */
+/*
+ * Begins a group of a set, without rows, and forgets the one before.  Sets are
+ * numbered from 0; those with more columns come first.
+ */
+extern void core_aggregates_begin_group(AggState *aggregates, int set);
+
+/* Adds a row to the states of the present group of each set. */
 static inline void
 core_aggregates_add(AggState *aggregates, TupleTableSlot *row)
 {
@@ -40,11 +50,13 @@ core_aggregates_add(AggState *aggregates, TupleTableSlot *row)
 }
 
 /*
- * Makes the results of the group, and returns the row that it emits; NULL if
- * the HAVING clause leaves it out.  "first" is the first row of the group.
- * What is returned is valid until the next group begins.
+ * Makes the results of the present group of a set, and returns the row that it
+ * emits; NULL if the HAVING clause leaves it out.  "first" is a row of the
+ * group, or empty if this has none.  The columns that are not of the set become
+ * NULL in it, so the caller begins with the first set.  What is returned is
+ * valid until the next call.
  */
-extern TupleTableSlot *core_aggregates_emit(AggState *aggregates,
+extern TupleTableSlot *core_aggregates_emit(AggState *aggregates, int set,
 											TupleTableSlot *first);
 
 #endif							/* GPUSORT_CORE_AGGREGATES_H */

@@ -138,24 +138,16 @@ get_integer(Datum value, int length)
 	}
 }
 
-/* Adds a value that is not NULL. */
+/* Adds a number to a count or a sum, or looks for an extreme. */
 static inline void
-add_value(GroupTotal *total, Datum value)
+add_number(GroupTotal *total, int64 number)
 {
-	int64		integer;
-
-	if (total->kind == TOTAL_VALUES)
-	{
-		total->value++;
-		return;
-	}
-	integer = get_integer(value, total->column_length);
-	if (total->kind == TOTAL_SUM)
-		total->value += integer;
+	if (total->kind <= TOTAL_SUM)
+		total->value += number;
 	else if (total->isnull ||
-			 (total->kind == TOTAL_LARGEST ? integer > total->value :
-			  integer < total->value))
-		total->value = integer;
+			 (total->kind == TOTAL_LARGEST ? number > total->value :
+			  number < total->value))
+		total->value = number;
 	total->isnull = false;
 }
 
@@ -186,18 +178,30 @@ group_totals_add(GroupTotals *all, const TupleTableSlot *row)
 			continue;
 		}
 		value = get_column(row, total->attno, all->descriptor, &isnull);
-		if (!isnull)
-			add_value(total, value);
+		if (isnull)
+			continue;
+		add_number(total, total->kind == TOTAL_VALUES ? 1 :
+				   get_integer(value, total->column_length));
 	}
 }
 
 void
-group_totals_store(const GroupTotals *all, AggState *aggregates)
+group_totals_add_part(GroupTotals *all, const GroupTotals *part)
+{
+	for (int i = 0; i < all->count; i++)
+	{
+		if (!part->totals[i].isnull)
+			add_number(&all->totals[i], part->totals[i].value);
+	}
+}
+
+void
+group_totals_store(const GroupTotals *all, AggStatePerGroup states)
 {
 	for (int i = 0; i < all->count; i++)
 	{
 		const GroupTotal *total = &all->totals[i];
-		AggStatePerGroup state = &aggregates->pergroups[0][i];
+		AggStatePerGroup state = &states[i];
 
 		state->transValue = total->length == sizeof(int64) ?
 			Int64GetDatum(total->value) :

@@ -46,11 +46,13 @@ extern bool group_totals_init(GroupTotals *all, const AggState *aggregates,
 							  TupleDesc descriptor);
 
 /*
- * Begin a group, add a row to it, in a slot for minimal tuples, and set the
- * transition states to the totals.
+ * Begin a group, add a row to it, in a slot for minimal tuples, add the totals of
+ * a part of it, and set the transition states to the totals.
  */
 extern void group_totals_begin_group(GroupTotals *all);
 extern void group_totals_add(GroupTotals *all, const TupleTableSlot *row);
-extern void group_totals_store(const GroupTotals *all, AggState *aggregates);
+extern void group_totals_add_part(GroupTotals *all, const GroupTotals *part);
+extern void group_totals_store(const GroupTotals *all,
+							   AggStatePerGroup states);
 
 #endif							/* GPUSORT_GROUP_TOTALS_H */

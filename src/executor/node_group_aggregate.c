@@ -10,6 +10,12 @@
  * the results (core_aggregates.c), but for counts and sums of integers
  * (group_totals.c).
  *
+ * Of grouping sets, each is of the first columns of the set before it.  So one
+ * order has the groups of all, and a group of a set consists of groups of the
+ * set before.  Where a group of the first set ends, those of the next sets end
+ * too, as far as their columns differ in the next row.  Totals of a group are
+ * added to the group of the next set once, when the first one ends.
+ *
  * In a partial plan, which is a plan below a Gather, all processes sort their
  * rows together (parallel_sort.c), and each process emits parts of the order
  * that consist of whole groups.
@@ -42,12 +48,17 @@ typedef struct GroupAggregateState
 	ParallelSort sort;			/* must be first */
 	PlannedGroupAggregate planned;
 	AggState   *aggregates;
+	int			nsets;			/* sets of columns by which rows are grouped */
+	const int  *set_columns;	/* first sort columns that make a group of
+								 * each set; the first set has the most */
+	int			nwhole_sets;	/* sets with as many columns as the first */
 	bool		has_totals;		/* all aggregates are totals */
-	GroupTotals totals;
+	GroupTotals *totals;		/* of the present group of each set */
 	FmgrInfo   *equal;			/* equality of each group column */
 	MemoryContext value_context;	/* memory for one comparison at a time */
 	bool		is_of_value;	/* rows are one value, passed by value */
-	TupleTableSlot *first;		/* first row of the present group */
+	TupleTableSlot *first;		/* first row of the present group of the first
+								 * set */
 
 	/* once there are sorted rows */
 	bool		has_begun;
@@ -55,6 +66,9 @@ typedef struct GroupAggregateState
 	bool		rows_stay;		/* each row stays where it is */
 	bool		has_next;		/* there is a next row, in the sort's slot */
 	uint64		nfetched;		/* rows that have been fetched, with this one */
+	int			nended;			/* first sets whose group has ended */
+	int			nemitted;		/* first sets whose group has been emitted, of
+								 * these */
 } GroupAggregateState;
 
 static const CustomExecMethods group_aggregate_exec_methods;
@@ -108,20 +122,47 @@ create_group_aggregate_state(CustomScan *scan)
 	return (Node *) state;
 }
 
+/* Notes the sets of columns by which rows are grouped. */
+static void
+init_sets(GroupAggregateState *state)
+{
+	const AggState *aggregates = state->aggregates;
+
+	state->nsets = core_aggregates_sets(aggregates);
+	state->set_columns = state->planned.agg->groupingSets != NIL ?
+		aggregates->phase->gset_lengths : &state->planned.ngroup_columns;
+	while (state->nwhole_sets < state->nsets &&
+		   state->set_columns[state->nwhole_sets] == state->set_columns[0])
+		state->nwhole_sets++;
+}
+
+/* Prepares the totals of each set, if all aggregates are totals. */
+static void
+init_totals(GroupAggregateState *state)
+{
+	TupleDesc	descriptor = state->sort.descriptor;
+
+	state->totals = palloc0(state->nsets * sizeof(GroupTotals));
+	state->has_totals = true;
+	for (int i = 0; i < state->nsets && state->has_totals; i++)
+		state->has_totals = group_totals_init(&state->totals[i],
+											  state->aggregates, descriptor);
+}
+
 /* Prepares to tell the groups apart. */
 static void
 init_groups(GroupAggregateState *state)
 {
 	const ParallelSort *sort = &state->sort;
 
+	init_sets(state);
+	init_totals(state);
 	state->equal = parallel_sort_equalities(sort,
 											state->planned.ngroup_columns);
 	state->value_context = AllocSetContextCreate(CurrentMemoryContext,
 												 "gpusort group values",
 												 ALLOCSET_SMALL_SIZES);
 	state->is_of_value = row_sort_is_of_values(sort->descriptor, 1);
-	state->has_totals = group_totals_init(&state->totals, state->aggregates,
-										  sort->descriptor);
 }
 
 static void
@@ -151,15 +192,19 @@ fetch_next(GroupAggregateState *state)
 	state->nfetched++;
 }
 
-/* Does the next row have the values of the first row of the present group? */
-static pg_noinline bool
-has_same_values(GroupAggregateState *state)
+/*
+ * The first of the first sort columns in which the next row differs from the
+ * first row of the present group; their number if there is none.
+ */
+static pg_noinline int
+first_difference(GroupAggregateState *state, int ncolumns)
 {
 	const ParallelSort *sort = &state->sort;
 	MemoryContext caller_context = MemoryContextSwitchTo(state->value_context);
 	bool		is_same = true;
+	int			i;
 
-	for (int i = 0; i < state->planned.ngroup_columns && is_same; i++)
+	for (i = 0; i < ncolumns; i++)
 	{
 		AttrNumber	attno = sort->columns[i].attno;
 		bool		null_first;
@@ -171,29 +216,73 @@ has_same_values(GroupAggregateState *state)
 			group_values_equal(&state->equal[i], sort->columns[i].collation,
 							   TupleDescAttr(sort->descriptor, attno - 1),
 							   first, next);
+		if (!is_same)
+			break;
 	}
 	MemoryContextReset(state->value_context);
 	MemoryContextSwitchTo(caller_context);
-	return is_same;
+	return i;
 }
 
-/* Is there a next row in the present group? */
+/* Is there a next row in the present group of the first set? */
 static inline bool
 is_next_in_group(GroupAggregateState *state)
 {
+	int			ncolumns = state->planned.ngroup_columns;
+
 	if (!state->has_next)
 		return false;
 	return state->order != NULL && state->order->ties != NULL ?
 		row_order_is_tie(state->order, state->nfetched - 1) :
-		has_same_values(state);
+		first_difference(state, ncolumns) == ncolumns;
 }
 
-/* Begins to read sorted rows, from the first one on. */
+/*
+ * The number of sets whose groups have ended, if that of the first set has.
+ */
+static inline int
+count_ended(GroupAggregateState *state)
+{
+	int			nended = state->nwhole_sets;
+	int			difference;
+
+	if (nended == state->nsets || !state->has_next)
+		return state->nsets;
+	difference = first_difference(state, state->set_columns[nended]);
+	while (nended < state->nsets && state->set_columns[nended] > difference)
+		nended++;
+	return nended;
+}
+
+/* Begins groups of the first sets, without rows. */
+static void
+begin_groups(GroupAggregateState *state, int nsets)
+{
+	for (int i = 0; i < nsets; i++)
+	{
+		core_aggregates_begin_group(state->aggregates, i);
+		if (state->has_totals)
+			group_totals_begin_group(&state->totals[i]);
+	}
+}
+
+/*
+ * Begins to read sorted rows, from the first one on.  Without rows only sets
+ * without columns have a group.
+ */
 static void
 begin_reading(GroupAggregateState *state)
 {
 	state->nfetched = 0;
 	fetch_next(state);
+	state->nended = state->nsets;
+	state->nemitted = state->nsets;
+	if (state->has_next)
+		return;
+	begin_groups(state, state->nsets);
+	while (state->nemitted > 0 &&
+		   state->set_columns[state->nemitted - 1] == 0)
+		state->nemitted--;
 }
 
 /* Sorts, and begins to read the sorted rows. */
@@ -229,7 +318,10 @@ keep_in_place(TupleTableSlot *kept, const TupleTableSlot *row)
 	kept->tts_nvalid = ncolumns;
 }
 
-/* Keeps the next row as the first one of its group, until this is emitted. */
+/*
+ * Keeps the next row as the first one of its group of the first set, until this is
+ * emitted.
+ */
 static inline void
 keep_first(GroupAggregateState *state)
 {
@@ -248,26 +340,37 @@ keep_first(GroupAggregateState *state)
 		ExecCopySlot(state->first, row);
 }
 
-/* Adds the rows of a group to its totals. */
+/* Adds the rows of a group of the first set to its totals. */
 static void
 sum_up_group(GroupAggregateState *state)
 {
 	const TupleTableSlot *row = state->first;
 
-	group_totals_begin_group(&state->totals);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		group_totals_add(&state->totals, row);
+		group_totals_add(&state->totals[0], row);
 		fetch_next(state);
 		row = state->sort.row;
 	} while (is_next_in_group(state));
-	group_totals_store(&state->totals, state->aggregates);
+}
+
+/* Stores the totals of the groups that have ended, and adds each to the next. */
+static void
+end_totals(GroupAggregateState *state)
+{
+	for (int i = 0; i < state->nended; i++)
+	{
+		group_totals_store(&state->totals[i],
+						   state->aggregates->pergroups[i]);
+		if (i + 1 < state->nsets)
+			group_totals_add_part(&state->totals[i + 1], &state->totals[i]);
+	}
 }
 
 /*
- * Adds the rows of a group to the states of its aggregates.  The first one is
- * added from where it is kept, so that its columns are taken out once.
+ * Adds the rows of a group of the first set to the states of all sets.  The first
+ * row is added from where it is kept, so that its columns are taken out once.
  */
 static void
 aggregate_group(GroupAggregateState *state)
@@ -283,18 +386,22 @@ aggregate_group(GroupAggregateState *state)
 	} while (is_next_in_group(state));
 }
 
-/* Takes the rows of the next group; false if there is none. */
+/* Takes the rows of the next group of the first set; false if there is none. */
 static bool
 take_group(GroupAggregateState *state)
 {
 	if (!state->has_next)
 		return false;
 	keep_first(state);
-	core_aggregates_begin_group(state->aggregates);
+	begin_groups(state, state->nended);
 	if (state->has_totals)
 		sum_up_group(state);
 	else
 		aggregate_group(state);
+	state->nended = count_ended(state);
+	state->nemitted = 0;
+	if (state->has_totals)
+		end_totals(state);
 	return true;
 }
 
@@ -305,9 +412,10 @@ exec_group_aggregate(CustomScanState *node)
 
 	if (unlikely(!state->has_begun))
 		begin_rows(state);
-	while (take_group(state))
+	while (state->nemitted < state->nended || take_group(state))
 	{
 		TupleTableSlot *result = core_aggregates_emit(state->aggregates,
+													  state->nemitted++,
 													  state->first);
 
 		CHECK_FOR_INTERRUPTS();
@@ -318,7 +426,7 @@ exec_group_aggregate(CustomScanState *node)
 	return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
 }
 
-/* Forgets the present group, which may refer to its rows. */
+/* Forgets the present groups, which may refer to their rows. */
 static void
 forget_group(GroupAggregateState *state)
 {
@@ -412,6 +520,37 @@ explain_having(GroupAggregateState *state, List *ancestors, ExplainState *es)
 							 node->instrument->nloops, 0, es);
 }
 
+/* Shows the columns of the groups, of each set in the manner of core. */
+static void
+explain_groups(const GroupAggregateState *state, List *keys, ExplainState *es)
+{
+	const List *sets = state->planned.agg->groupingSets;
+	ListCell   *cell;
+
+	if (sets == NIL)
+	{
+		keys = list_truncate(keys, state->planned.ngroup_columns);
+		ExplainPropertyList("Group Key", keys, es);
+		return;
+	}
+	ExplainOpenGroup("Grouping Sets", "Grouping Sets", false, es);
+	ExplainOpenGroup("Grouping Set", NULL, true, es);
+	ExplainOpenGroup("Group Keys", "Group Keys", false, es);
+	foreach(cell, sets)
+	{
+		List	   *columns = list_truncate(list_copy(keys),
+											list_length(lfirst(cell)));
+
+		if (columns == NIL && es->format == EXPLAIN_FORMAT_TEXT)
+			ExplainPropertyText("Group Key", "()", es);
+		else
+			ExplainPropertyListNested("Group Key", columns, es);
+	}
+	ExplainCloseGroup("Group Keys", "Group Keys", false, es);
+	ExplainCloseGroup("Grouping Set", NULL, true, es);
+	ExplainCloseGroup("Grouping Sets", "Grouping Sets", false, es);
+}
+
 static void
 explain_group_aggregate(CustomScanState *node, List *ancestors,
 						ExplainState *es)
@@ -425,9 +564,7 @@ explain_group_aggregate(CustomScanState *node, List *ancestors,
 	keys = explain_sort_describe_keys(node->ss.ps.plan, columns, sort->columns,
 									  sort->ncolumns, ancestors, es);
 	ExplainPropertyList("Sort Key", keys, es);
-	ExplainPropertyList("Group Key",
-						list_truncate(keys, state->planned.ngroup_columns),
-						es);
+	explain_groups(state, keys, es);
 	explain_having(state, ancestors, es);
 	parallel_sort_explain(sort, es);
 }

@@ -9,6 +9,8 @@
  * evaluate it.  The Agg then refers to the rows of the sort's child, which are
  * those that are sorted.
  *
+ * Grouping sets are one node, too, if the Agg reads them all from one order.
+ *
  * Aggregates that sort the rows of each group stay with core.
  *
  *-------------------------------------------------------------------------
@@ -49,12 +51,25 @@ emitted(const CustomScan *sort, AttrNumber attno)
 						 attno - 1)->expr;
 }
 
-/* Lets an expression over the rows of a sort refer to those of its child. */
+/*
+ * Lets an expression over the rows of a sort refer to those of its child.  The
+ * columns of GROUPING() are columns of groups, which take_group_columns() finds.
+ */
 static Node *
 refer_to_sorted(Node *node, CustomScan *sort)
 {
 	if (node == NULL)
 		return NULL;
+	if (IsA(node, GroupingFunc))
+	{
+		GroupingFunc *function = (GroupingFunc *)
+			expression_tree_mutator(node, refer_to_sorted, (void *) sort);
+		ListCell   *cell;
+
+		foreach(cell, function->cols)
+			lfirst_int(cell) = ((const Var *) emitted(sort, lfirst_int(cell)))->varattno;
+		return (Node *) function;
+	}
 	if (IsA(node, Var) && ((Var *) node)->varno == OUTER_VAR)
 	{
 		Var		   *column = (Var *) copyObject(emitted(sort, ((Var *) node)->varattno));
@@ -68,7 +83,8 @@ refer_to_sorted(Node *node, CustomScan *sort)
 
 /*
  * Lets the columns of an Agg's groups refer to the child of a sort, too.
- * Returns their number, or 0 unless they are the first sort columns.
+ * Returns their number, or 0 unless they are the first sort columns, and in the
+ * same order if there are grouping sets.
  */
 static int
 take_group_columns(Agg *agg, const CustomScan *sort,
@@ -88,7 +104,7 @@ take_group_columns(Agg *agg, const CustomScan *sort,
 		column = planned_sort_find(planned, var->varattno,
 								   agg->grpOperators[i],
 								   agg->grpCollations[i]);
-		if (column < 0 ||
+		if (column < 0 || (agg->groupingSets != NIL && column != i) ||
 			!sort_column_joins_equals(&planned->columns[column]))
 			return 0;
 		found = bms_add_member(found, column);
@@ -141,19 +157,21 @@ plan_group_aggregate_replace(Agg *agg)
 {
 	Plan	   *below = agg->plan.lefttree;
 	CustomScan *sort = (CustomScan *) below;
+	Agg			kept;
 	PlannedGroupAggregate planned;
 
 	if (!gpusort_enable_aggregates || agg->aggstrategy != AGG_SORTED ||
-		agg->aggsplit != AGGSPLIT_SIMPLE || agg->groupingSets != NIL ||
+		agg->aggsplit != AGGSPLIT_SIMPLE || agg->chain != NIL ||
 		(!is_gpusort(below) && !is_gpusort_groups(below)) ||
 		has_unknown_aggregate((Node *) agg->plan.targetlist, NULL) ||
 		has_unknown_aggregate((Node *) agg->plan.qual, NULL))
 		return &agg->plan;
 	planned.sort = planned_sort_read(sort);
 	planned.nshared_columns = is_gpusort_groups(below) ? groups_columns(sort) : 0;
-	planned.agg = make_kept(agg, sort);
-	planned.ngroup_columns = take_group_columns(planned.agg, sort,
-												&planned.sort);
-	return planned.ngroup_columns > 0 ? make_node(agg, sort, &planned) :
-		&agg->plan;
+	kept = *agg;
+	planned.ngroup_columns = take_group_columns(&kept, sort, &planned.sort);
+	if (planned.ngroup_columns == 0)
+		return &agg->plan;
+	planned.agg = make_kept(&kept, sort);
+	return make_node(agg, sort, &planned);
 }

@@ -178,6 +178,28 @@ sub set_operation
 	return digest_of_set('SELECT ' . canonical_columns(@keys) . " FROM ($query) d");
 }
 
+# Aggregates of groups, of the same result in any order.
+sub draw_aggregates
+{
+	my ($source) = @_;
+	my $id = $source->{ids}[0];
+	my $other = draw_key($source, plain => 1);
+	my @aggregates = ('count(*)', "sum($id)", "min($id)", "max($id)");
+
+	push @aggregates, pick_some(3, "count($other->{sql})", "count(*) FILTER (WHERE $id % 3 > 0)", "avg($id)", "sum($id) FILTER (WHERE $id > 50)", "sum(${id}::numeric) + avg(${id}::numeric)",
+		"max($id % 7)", "stddev(${id}::bigint)", "bit_xor($id)", "length(string_agg(${id}::text, ','))", "jsonb_array_length(jsonb_agg($id))", "range_agg(int4range($id, $id + 2))")
+	  if chance(0.5);
+	push @aggregates, "count(DISTINCT $other->{sql})" if chance(0.3);
+	push @aggregates, "array_agg($id ORDER BY $other->{sql}$other->{order}, " . join(', ', @{ $source->{ids} }) . ')' if chance(0.3);
+	return join ', ', map { "$aggregates[$_] AS a$_" } 0 .. $#aggregates;
+}
+
+sub draw_having
+{
+	my ($id, @more) = @_;
+	return chance(0.2) ? ' HAVING ' . pick('count(*) > 1', "sum($id) % 2 = 0 AND min($id) > 3", "avg($id) < 1000", "max($id) > (SELECT 5)", @more) : '';
+}
+
 # Groups by keys. A group shows its contents, as it may show any of several equal keys.
 sub grouped
 {
@@ -185,20 +207,41 @@ sub grouped
 	my $source = draw_source($tables);
 	my @keys = draw_keys($source, 3);
 	my $expressions = join ', ', map { $_->{sql} } @keys;
-	my $id = $source->{ids}[0];
 	my $grouping = chance(0.75) ? $expressions
 	  : pick("ROLLUP ($expressions)", "CUBE ($expressions)", "GROUPING SETS (($expressions), ($keys[0]{sql}), ())", "DISTINCT ROLLUP ($expressions), GROUPING SETS ((), ($keys[0]{sql}))");
-	my @aggregates = ('count(*)', "sum($id)", "min($id)", "max($id)");
-	my $other = draw_key($source, plain => 1);
 
-	# of the same result in any order
-	push @aggregates, pick_some(3, "count($other->{sql})", "count(*) FILTER (WHERE $id % 3 > 0)", "avg($id)", "sum($id) FILTER (WHERE $id > 50)", "sum(${id}::numeric) + avg(${id}::numeric)",
-		"max($id % 7)", "stddev(${id}::bigint)", "bit_xor($id)", "length(string_agg(${id}::text, ','))", "jsonb_array_length(jsonb_agg($id))", "range_agg(int4range($id, $id + 2))")
-	  if chance(0.5);
-	push @aggregates, "count(DISTINCT $other->{sql})" if chance(0.3);
-	push @aggregates, "array_agg($id ORDER BY $other->{sql}$other->{order}, " . join(', ', @{ $source->{ids} }) . ')' if chance(0.3);
-	my $having = chance(0.2) ? ' HAVING ' . pick('count(*) > 1', "sum($id) % 2 = 0 AND min($id) > 3", "avg($id) < 1000", "max($id) > (SELECT 5)") : '';
-	return digest_of_set('SELECT ' . join(', ', map { "$aggregates[$_] AS a$_" } 0 .. $#aggregates) . " FROM $source->{from} GROUP BY $grouping$having");
+	return digest_of_set('SELECT ' . draw_aggregates($source) . " FROM $source->{from} GROUP BY $grouping" . draw_having($source->{ids}[0]));
+}
+
+# Grouping sets that one order serves: each has the first of the keys.
+sub draw_sets
+{
+	my (@expressions) = @_;
+	my $list = sub { join ', ', @expressions[ $_[0] .. $_[1] - 1 ] };
+	my $count = @expressions;
+	my $part = below($count) + 1;
+
+	return 'ROLLUP (' . $list->(0, $count) . ')' if chance(0.3);
+	return 'ROLLUP ((' . $list->(0, $part) . ')' . ($part < $count ? ', ' . $list->($part, $count) : '') . ')' if chance(0.3);
+	return $list->(0, $part) . ($part < $count ? ', ROLLUP (' . $list->($part, $count) . ')' : ', GROUPING SETS ((), ())') if chance(0.3);
+	my @sets = map { '(' . join(', ', shuffled(@expressions[ 0 .. $_ - 1 ])) . ')' } $count, map { below($count + 1) } 1 .. between(1, 4);
+	return 'GROUPING SETS (' . join(', ', shuffled(@sets)) . ')';
+}
+
+# The same with sets of the keys. A key shows whether it is NULL, or all of itself if equal ones are the same.
+sub grouped_by_sets
+{
+	my ($tables) = @_;
+	my $source = draw_source($tables);
+	my @keys = draw_keys($source, 4);
+	my @expressions = map { $_->{sql} } @keys;
+	my $where = chance(0.1) ? ' WHERE ' . $source->{ids}[0] . pick(' < 0', ' < 9', ' IS NULL') : '';
+	my $grouping = 'grouping(' . join(', ', shuffled(@expressions)) . ')';
+	my $columns = join ', ', map { "$expressions[$_ - 1] AS k$_" } 1 .. @keys;
+	my $query = "SELECT $columns, $grouping AS sets, row(" . (draw_aggregates($source) =~ s/ AS a\d+//gr) . ") AS results FROM $source->{from}$where GROUP BY " . draw_sets(@expressions)
+	  . draw_having($source->{ids}[0], "$grouping % 2 = 1");
+
+	return digest_of_set('SELECT ' . canonical_columns(@keys) . ", sets, results FROM ($query) d");
 }
 
 sub window
@@ -588,7 +631,7 @@ sub nested
 
 # Kinds of queries, each with a weight by which it is drawn.
 my @kinds = (
-	[ 24, \&ordered ], [ 16, \&ordered_totally ], [ 3, \&with_ties ], [ 8, \&collated ], [ 9, \&distinct ], [ 9, \&set_operation ], [ 9, \&grouped ], [ 10, \&window ], [ 8, \&window_of_first_rows ], [ 8, \&first_rows_of_groups ],
+	[ 24, \&ordered ], [ 16, \&ordered_totally ], [ 3, \&with_ties ], [ 8, \&collated ], [ 9, \&distinct ], [ 9, \&set_operation ], [ 9, \&grouped ], [ 5, \&grouped_by_sets ], [ 10, \&window ], [ 8, \&window_of_first_rows ], [ 8, \&first_rows_of_groups ],
 	[ 9, \&merge_join ], [ 8, \&cursor ], [ 6, \&prepared ], [ 7, \&subplan ], [ 2, \&recursive ], [ 6, \&stored ], [ 3, \&copied ], [ 7, \&aggregated ], [ 4, \&several_values ],
 	[ 4, \&function ], [ 4, \&changed ], [ 4, \&indexed ], [ 6, \&nested ]);
 
