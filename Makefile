@@ -118,6 +118,7 @@ OBJS = \
 	src/planner/gather_paths.o \
 	src/planner/group_limits.o \
 	src/planner/group_paths.o \
+	src/planner/grouping_set_paths.o \
 	src/planner/hash_paths.o \
 	src/planner/order_paths.o \
 	src/planner/plan_columns.o \

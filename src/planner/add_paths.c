@@ -12,7 +12,8 @@
  *
  *	- For an ORDER BY: see order_paths.c.
  *	- For GROUP BY and DISTINCT: grouping and Unique of sorted input; in all
- *	  processes, for windows, too: see group_paths.c.
+ *	  processes, for windows, too: see group_paths.c; of grouping sets: see
+ *	  grouping_set_paths.c.
  *	- For UNION, INTERSECT and EXCEPT: see setop_paths.c.
  *	- For aggregates that sort their input: see aggregate_paths.c; for
  *	  aggregates that follow from the places of sorted values: see
@@ -39,6 +40,7 @@
 #include "planner/aggregate_paths.h"
 #include "planner/foreign_orders.h"
 #include "planner/group_paths.h"
+#include "planner/grouping_set_paths.h"
 #include "planner/hash_paths.h"
 #include "planner/order_paths.h"
 #include "planner/setop_paths.h"
@@ -72,28 +74,38 @@ add_path_before_hashing(PlannerInfo *root, RelOptInfo *relation,
  * ---- GROUP BY and DISTINCT
  */
 
+/* The path of groups of one set of columns; NULL if gpusort does not do the sort. */
+static Path *
+make_grouping_path(PlannerInfo *root, RelOptInfo *grouped, Path *input,
+				   const GroupPathExtraData *extra)
+{
+	Path	   *sorted = sort_paths_make(root, grouped, input,
+										 root->group_pathkeys, NO_BOUND);
+
+	return sorted == NULL ? NULL :
+		sort_paths_group(root, grouped, sorted, extra,
+						 sort_paths_count_groups(root, input, extra));
+}
+
 static void
 add_grouping_path(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 				  const GroupPathExtraData *extra)
 {
 	List	   *clause = GROUP_CLAUSE(root);
 	Path	   *cheapest = input->cheapest_total_path;
-	double		ngroups;
 	Path	   *path;
 
-	if (clause == NIL || root->group_pathkeys == NIL ||
-		root->parse->groupingSets != NIL || IS_OTHER_REL(grouped) ||
+	if (clause == NIL || root->group_pathkeys == NIL || IS_OTHER_REL(grouped) ||
 		(extra->flags & GROUPING_CAN_USE_SORT) == 0)
 		return;
 	if (!sort_paths_know_groups(root, clause, extra->targetList))
 		return;
-	path = sort_paths_make(root, grouped, cheapest, root->group_pathkeys, NO_BOUND);
-	if (path == NULL)
-		return;
-
-	ngroups = sort_paths_count_groups(root, cheapest, extra);
-	path = sort_paths_group(root, grouped, path, extra, ngroups);
-	add_path_before_hashing(root, grouped, path, 0);
+	if (root->parse->groupingSets != NIL)
+		path = grouping_set_paths_make(root, grouped, cheapest, extra);
+	else
+		path = make_grouping_path(root, grouped, cheapest, extra);
+	if (path != NULL)
+		add_path_before_hashing(root, grouped, path, 0);
 }
 
 static void

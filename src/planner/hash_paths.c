@@ -121,16 +121,40 @@ hashing_more_in_join(PlannerInfo *root, const HashPath *join)
 						  table->pathtarget->width);
 }
 
-/* The look-ups of an Agg that hashes its groups, which miss the caches. */
-static double
-lookups_of_groups(PlannerInfo *root, const AggPath *agg)
+/*
+ * The cost of hashing the rows of "input" by a clause, which makes this many
+ * groups, beyond what core expects.
+ */
+static Cost
+hashing_more_by_clause(PlannerInfo *root, const Path *input, List *clause,
+					   double ngroups, int width)
 {
-	List	   *columns = get_sortgrouplist_exprs(agg->groupClause,
+	List	   *columns = get_sortgrouplist_exprs(clause,
 												  root->processed_tlist);
+	double		lookups = list_length(columns) == 1 ?
+		scattered_lookups(root, input, linitial(columns)) : input->rows;
 
-	return list_length(columns) == 1 ?
-		scattered_lookups(root, agg->subpath, linitial(columns)) :
-		agg->subpath->rows;
+	return cost_hashing_more(lookups, ngroups, width);
+}
+
+/* The same for grouping sets, some of which are hashed, each in its own table. */
+static Cost
+hashing_more_in_sets(PlannerInfo *root, const GroupingSetsPath *path)
+{
+	Cost		more = 0;
+	ListCell   *cell;
+
+	foreach(cell, path->rollups)
+	{
+		const RollupData *rollup = lfirst(cell);
+
+		if (rollup->is_hashed)
+			more += hashing_more_by_clause(root, path->subpath,
+										   rollup->groupClause,
+										   rollup->numGroups,
+										   path->path.pathtarget->width);
+	}
+	return more;
 }
 
 /*
@@ -171,11 +195,14 @@ hashing_more_in_groups(PlannerInfo *root, const Path *path)
 		if (below == NULL)
 			return path->parent->reloptkind == RELOPT_BASEREL ?
 				alone + with_workers : alone;
+		if (IsA(path, GroupingSetsPath))
+			alone += hashing_more_in_sets(root, (const GroupingSetsPath *) path);
 		if (IsA(path, AggPath) && agg->aggstrategy == AGG_HASHED)
 		{
-			Cost		more = cost_hashing_more(lookups_of_groups(root, agg),
-												 agg->numGroups,
-												 path->pathtarget->width);
+			Cost		more = hashing_more_by_clause(root, agg->subpath,
+													  agg->groupClause,
+													  agg->numGroups,
+													  path->pathtarget->width);
 
 			if (in_workers)
 				with_workers += more * WORKERS_PART;

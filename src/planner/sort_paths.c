@@ -180,6 +180,8 @@ sort_paths_below_groups(const Path *path)
 			return ((const AggPath *) path)->subpath;
 		case T_GroupPath:
 			return ((const GroupPath *) path)->subpath;
+		case T_GroupingSetsPath:
+			return ((const GroupingSetsPath *) path)->subpath;
 		case T_UniquePath:
 			return ((const UniquePath *) path)->subpath;
 		default:

@@ -378,6 +378,29 @@ ExecEvalExprNoReturnSwitchContext(ExprState *expression, ExprContext *context)
 #define NUM_GROUP_KEYS(root) list_length((root)->group_pathkeys)
 #endif
 
+/*
+ * The keys of a sort for these clauses of grouping sets.  18 has columns of groups
+ * that a set may make NULL, which they are not before they are grouped.
+ */
+#if PG_VERSION_NUM >= 180000
+#define GROUPING_SET_KEYS(root, clauses) \
+	make_pathkeys_for_sortclauses_extended(root, &(clauses), \
+										   (root)->processed_tlist, false, \
+										   true, &(bool) {false}, false)
+#else
+#define GROUPING_SET_KEYS(root, clauses) \
+	make_pathkeys_for_sortclauses(root, clauses, (root)->processed_tlist)
+#endif
+
+/* 15 has a parameter for the number of groups of all sets, and ignores it. */
+#if PG_VERSION_NUM < 160000
+#include "optimizer/pathnode.h"
+#define create_groupingsets_path(root, relation, input, having, strategy, \
+								 rollups, costs) \
+	create_groupingsets_path(root, relation, input, having, strategy, \
+							 rollups, costs, 0)
+#endif
+
 /* 17 has a window's run conditions in its path. */
 #if PG_VERSION_NUM >= 170000
 #define RUN_CONDITIONS(path) ((path)->runCondition)

@@ -161,7 +161,38 @@ COMMIT;
 -- EXPLAIN ANALYZE shows the groups that HAVING has left out
 SELECT regexp_replace(line, 'Memory: \d+', 'Memory: ...') FROM plan_of('SELECT h, b FROM sales GROUP BY ROLLUP (h, b) HAVING sum(k) > 7150000', true) line;
 
-DROP TABLE sales, in_order, few, queries;
+-- The planner sorts if the hash tables would be large, and all sets have one order
+CREATE TABLE many AS SELECT id, id % 7 h, id % 6007 g, md5(id::text) txt FROM generate_series(1, 60000) id;
+ANALYZE many;
+SET enable_hashagg = on;
+SELECT plan_of('SELECT txt, h, count(*) FROM many GROUP BY ROLLUP (txt, h)');
+SELECT plan_of('SELECT h, id, sum(g) FROM many GROUP BY GROUPING SETS ((h), (id, h), (h, id))');
+SELECT plan_of('SELECT h, count(*) FROM many GROUP BY ROLLUP (h)');
+SELECT plan_of('SELECT txt, h, count(*) FROM many GROUP BY CUBE (txt, h)');
+SET gpusort.enable_costs = off;
+SELECT plan_of('SELECT txt, h, count(*) FROM many GROUP BY ROLLUP (txt, h)');
+RESET gpusort.enable_costs;
+SELECT same(query) FROM unnest(ARRAY[
+	'SELECT txt, h, count(*), grouping(h, txt) FROM many GROUP BY ROLLUP (txt, h) HAVING grouping(h) = 1',
+	'SELECT h, id, sum(g), avg(g) FROM many GROUP BY GROUPING SETS ((h), (id, h), (h, id))',
+	'SELECT h + 1, id - 1, sum(g), avg(g) FROM many GROUP BY ROLLUP (h + 1, (id - 1, txt))',
+	'SELECT a.h, b.id, count(*) FROM many a JOIN many b ON a.id = b.g GROUP BY ROLLUP (a.h, b.id)',
+	'SELECT a.h, a.id, b.id, count(*) FROM many a JOIN many b USING (id) GROUP BY ROLLUP (a.h, a.id, b.id)',
+	'SELECT h, id, count(DISTINCT g), count(*) FROM many GROUP BY ROLLUP (h, id)',
+	'SELECT id, h, count(*) FROM (SELECT * FROM many UNION ALL SELECT * FROM many) q GROUP BY ROLLUP (id, h)']) query;
+-- an order that the query wants, too, by which rows of sets without a column come last
+CREATE FUNCTION out_of_order(query text, columns text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	result bigint;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM (SELECT n, row_number() OVER (ORDER BY %1$s, n) m FROM (SELECT row_number() OVER () n, q.* FROM (%2$s ORDER BY %1$s OFFSET 0) q) r) s WHERE n <> m', columns, query) INTO result;
+	RETURN result;
+END $$;
+SELECT columns, out_of_order('SELECT h, id, sum(g) FROM many GROUP BY ROLLUP (h, id)', columns),
+	out_of_order('SELECT h, g, sum(id) FROM sales GROUP BY h, ROLLUP (g)', replace(columns, 'id', 'g'))
+FROM unnest('{"h, id","id, h","h DESC, id","h DESC NULLS LAST, id NULLS FIRST","h NULLS FIRST, id DESC"}'::text[]) columns;
+
+DROP TABLE sales, in_order, few, queries, many;
 DROP AGGREGATE lax(int), strict_sum(int), my_mean(numeric), latest(text);
-DROP FUNCTION add_lax, add_strict, times, mean, later, plan_of, sets_of, same;
+DROP FUNCTION add_lax, add_strict, times, mean, later, plan_of, sets_of, out_of_order, same;
 DROP COLLATION any_case;
