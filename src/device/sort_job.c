@@ -456,6 +456,62 @@ sort_job_make_room(SortJob *job)
 	return false;
 }
 
+/*
+ * Returns how many of these keys there is room for, and sets *nwords to their
+ * words.  Notes where the keys end, if they are of several lengths.
+ */
+static uint32
+note_ends(SortJob *job, const uint8 *key_words, uint32 nkeys, uint64 *nwords)
+{
+	KeyBatch   *batch = &job->batch;
+	uint64		most_words = batch->max_words - batch->nwords;
+	uint64		end = job->pushed_words + batch->nwords;
+	uint32		count = Min(nkeys, batch->max_rows - batch->nrows);
+	uint64		words = 0;
+
+	if (batch->ends == NULL)
+	{
+		count = Min(count, most_words / job->shape.fixed_words);
+		*nwords = count * job->shape.fixed_words;
+		return count;
+	}
+	for (uint32 i = 0; i < count; i++)
+	{
+		if (words + key_words[i] > most_words)
+			count = i;
+		else
+		{
+			words += key_words[i];
+			batch->ends[batch->nrows + i] = end + words;
+		}
+	}
+	*nwords = words;
+	return count;
+}
+
+bool
+sort_job_add_all(SortJob *job, const uint64_t *words, const uint8 *key_words,
+				 uint32 nkeys)
+{
+	while (nkeys > 0)
+	{
+		uint64_t   *space = sort_job_space(job);
+		uint64		nwords;
+		uint32		count;
+
+		if (unlikely(space == NULL))
+			return false;
+		count = note_ends(job, key_words, nkeys, &nwords);
+		memcpy(space, words, nwords * sizeof(uint64_t));
+		job->batch.nwords += nwords;
+		job->batch.nrows += count;
+		words += nwords;
+		key_words += count;
+		nkeys -= count;
+	}
+	return true;
+}
+
 /* Lets the user cancel a sort of the host engine. */
 static void
 serve_interrupts(void *argument)

@@ -152,6 +152,13 @@ sort_job_add(SortJob *job, int nwords)
 	batch->nrows++;
 }
 
+/*
+ * Adds nkeys keys that lie one behind the other; key i has key_words[i] words.
+ * False if keys were lost with the device.
+ */
+extern bool sort_job_add_all(SortJob *job, const uint64_t *words,
+							 const uint8 *key_words, uint32 nkeys);
+
 /* Keys that the job has. */
 static inline uint64
 sort_job_nrows(const SortJob *job)

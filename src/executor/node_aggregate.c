@@ -735,6 +735,7 @@ exec_aggregate(CustomScanState *node)
 			return plan->ps_ProjInfo == NULL ? node->ss.ss_ScanTupleSlot :
 				ExecProject(plan->ps_ProjInfo);
 	}
+	parallel_sort_release(&state->sort);
 	return ExecClearTuple(plan->ps_ResultTupleSlot);
 }
 

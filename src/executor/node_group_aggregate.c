@@ -405,6 +405,34 @@ take_group(GroupAggregateState *state)
 	return true;
 }
 
+/* Forgets the present groups, which may refer to their rows. */
+static void
+forget_group(GroupAggregateState *state)
+{
+	core_aggregates_rescan(state->aggregates);
+	ExecClearTuple(state->sort.row);
+	state->has_next = false;
+}
+
+/* Forgets all rows, before the sort does. */
+static void
+forget_rows(GroupAggregateState *state)
+{
+	forget_group(state);
+	state->order = NULL;
+	state->has_begun = false;
+}
+
+/* Drops what is not needed after the last row. */
+static void
+end_rows(GroupAggregateState *state)
+{
+	if (state->sort.parts == NULL)
+		return;
+	forget_rows(state);
+	parallel_sort_release(&state->sort);
+}
+
 static TupleTableSlot *
 exec_group_aggregate(CustomScanState *node)
 {
@@ -423,25 +451,8 @@ exec_group_aggregate(CustomScanState *node)
 			return result;
 		InstrCountFiltered1(node, 1);
 	}
+	end_rows(state);
 	return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
-}
-
-/* Forgets the present groups, which may refer to their rows. */
-static void
-forget_group(GroupAggregateState *state)
-{
-	core_aggregates_rescan(state->aggregates);
-	ExecClearTuple(state->sort.row);
-	state->has_next = false;
-}
-
-/* Forgets all rows, before the sort does. */
-static void
-forget_rows(GroupAggregateState *state)
-{
-	forget_group(state);
-	state->order = NULL;
-	state->has_begun = false;
 }
 
 static void

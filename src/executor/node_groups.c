@@ -90,7 +90,10 @@ exec_groups(CustomScanState *node)
 	if (unlikely(!sort->ready))
 		parallel_sort_get_ready(sort);
 	if (!parallel_sort_next(sort))
+	{
+		parallel_sort_release(sort);
 		return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
+	}
 	return parallel_sort_result(sort, sort->row);
 }
 

@@ -228,7 +228,10 @@ exec_setop(CustomScanState *node)
 	while (state->ncopies == 0)
 	{
 		if (!read_group(state))
+		{
+			parallel_sort_release(sort);
 			return ExecClearTuple(node->ss.ps.ps_ResultTupleSlot);
+		}
 	}
 	state->ncopies--;
 	return parallel_sort_result(sort, state->first);

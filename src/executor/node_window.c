@@ -256,6 +256,25 @@ show_progress(GpuSortWindowState *state)
 		row_sort_show_emitted(state->sort.sort, state->run.row + 1);
 }
 
+/* Forgets the rows of the run, before the sort does. */
+static void
+forget_run(GpuSortWindowState *state)
+{
+	if (state->has_begun)
+		window_run_end(&state->run);
+	state->has_begun = false;
+}
+
+/* Drops what is not needed after the last row. */
+static void
+end_rows(GpuSortWindowState *state)
+{
+	if (state->sort.parts == NULL)
+		return;
+	forget_run(state);
+	parallel_sort_release(&state->sort);
+}
+
 static TupleTableSlot *
 exec_window(CustomScanState *node)
 {
@@ -280,16 +299,8 @@ exec_window(CustomScanState *node)
 			window_slot_show(state->result, state->run.slot->row);
 	}
 	show_progress(state);
+	end_rows(state);
 	return ExecClearTuple(plan->ps_ResultTupleSlot);
-}
-
-/* Forgets the rows of the run, before the sort does. */
-static void
-forget_run(GpuSortWindowState *state)
-{
-	if (state->has_begun)
-		window_run_end(&state->run);
-	state->has_begun = false;
 }
 
 static void

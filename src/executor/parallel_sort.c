@@ -448,6 +448,15 @@ forget_rows(ParallelSort *sort)
 }
 
 void
+parallel_sort_release(ParallelSort *sort)
+{
+	if (sort->parts == NULL)
+		return;
+	forget_rows(sort);
+	sort->ready = true;
+}
+
+void
 parallel_sort_end(CustomScanState *node)
 {
 	ParallelSort *sort = (ParallelSort *) node;

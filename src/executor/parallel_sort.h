@@ -194,6 +194,14 @@ parallel_sort_next(ParallelSort *sort)
 }
 
 /*
+ * Drops the rows after the last part of this participant, if all emit parts.
+ * Further calls of parallel_sort_next() return false.  Nobody may refer to a
+ * row any more.  To unmap shared memory takes a good part of the time that it
+ * takes to fill it, so all participants do it as early as they can.
+ */
+extern void parallel_sort_release(ParallelSort *sort);
+
+/*
  * Returns whether a rescan can read the sorted rows again, once there are any.
  */
 extern bool parallel_sort_can_read_again(ParallelSort *sort);

@@ -71,26 +71,19 @@ uint32
 row_batch_take(const RowBatch *batch, char *base, RowStore *store,
 			   RowOrder *order)
 {
-	const uint64_t *key = batch->words;
+	uint32		taken;
 
 	row_order_adopt_layout(order);
 	order->keys->truncated |= batch->truncated;
 	order->keys->doubtful |= batch->doubtful;
-	for (uint32 i = 0; i < batch->nrows; i++)
-	{
-		if (unlikely(store->nrows == SORT_MAX_ROWS ||
-					 !row_store_note(store, base + batch->places[i],
-									 batch->places[i + 1] - batch->places[i],
-									 row_order_memory(order))))
-			return i;
-		if (likely(batch->layout == order->keys->nagreed &&
-				   batch->key_words[i] > 0))
-			row_order_add_key(order, key, batch->key_words[i]);
-		else
-			row_order_add_stored(order);
-		key += batch->key_words[i];
-	}
-	return batch->nrows;
+	taken = row_store_note_all(store, base, batch->places,
+							   Min(batch->nrows, SORT_MAX_ROWS - store->nrows),
+							   row_order_memory(order));
+	if (likely(batch->layout == order->keys->nagreed && batch->nwords > 0))
+		row_order_add_keys(order, batch->words, batch->key_words, taken);
+	else
+		row_order_add_stored(order, taken);
+	return taken;
 }
 
 void

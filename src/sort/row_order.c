@@ -481,28 +481,36 @@ row_order_add(RowOrder *order, TupleTableSlot *slot)
 	return true;
 }
 
-void
-row_order_add_key(RowOrder *order, const uint64_t *words, int nwords)
+/* Adds the first words of these keys to what tells groups apart. */
+static void
+add_group_keys(GroupKeys *group_keys, const uint64_t *words,
+			   const uint8 *key_words, uint32 nkeys)
 {
-	uint64_t   *space = sort_job_space(order->job);
-
-	if (unlikely(space == NULL))
+	for (uint32 i = 0; i < nkeys; i++)
 	{
-		make_keys_again(order, KEY_JOB_LOST);
-		return;
+		group_keys_add(group_keys, words);
+		words += key_words[i];
 	}
-	for (int i = 0; i < nwords; i++)
-		space[i] = words[i];
-	sort_job_add(order->job, nwords);
-	if (unlikely(order->group_keys != NULL))
-		group_keys_add(order->group_keys, words);
 }
 
 void
-row_order_add_stored(RowOrder *order)
+row_order_add_keys(RowOrder *order, const uint64_t *words,
+				   const uint8 *key_words, uint32 nkeys)
 {
-	KeyOutcome	outcome = add_key_again(order, order->store->nrows - 1);
+	if (unlikely(!sort_job_add_all(order->job, words, key_words, nkeys)))
+		make_keys_again(order, KEY_JOB_LOST);
+	else if (unlikely(order->group_keys != NULL))
+		add_group_keys(order->group_keys, words, key_words, nkeys);
+}
 
+void
+row_order_add_stored(RowOrder *order, uint32 nrows)
+{
+	KeyOutcome	outcome = KEY_ADDED;
+
+	for (uint64 row = order->store->nrows - nrows;
+		 row < order->store->nrows && outcome == KEY_ADDED; row++)
+		outcome = add_key_again(order, row);
 	if (unlikely(outcome != KEY_ADDED))
 		make_keys_again(order, outcome);
 }

@@ -202,13 +202,14 @@ row_order_is_limited(const RowOrder *order)
 extern bool row_order_add(RowOrder *order, TupleTableSlot *slot);
 
 /*
- * Add the row in another way.  The first function takes its key, of nwords
- * words, which was made elsewhere in the present layout.  The second makes the
- * key from the stored row.
+ * Add the rows that came to the store last in another way.  The first function
+ * takes their keys, one behind the other, which were made elsewhere in the
+ * present layout; key i has key_words[i] words.  The second makes the keys from
+ * the stored rows.
  */
-extern void row_order_add_key(RowOrder *order, const uint64_t *words,
-							  int nwords);
-extern void row_order_add_stored(RowOrder *order);
+extern void row_order_add_keys(RowOrder *order, const uint64_t *words,
+							   const uint8 *key_words, uint32 nkeys);
+extern void row_order_add_stored(RowOrder *order, uint32 nrows);
 
 /*
  * Changes the layout of the keys, after sort_keys_encode() has returned 0 for

@@ -525,6 +525,58 @@ row_store_add_value(RowStore *store, Datum value, Size other_memory)
 	return true;
 }
 
+/* Notes rows in the directory, which has room for them. */
+static void
+note_places(RowStore *store, char *base, const uint32 *places, uint32 nrows)
+{
+	while (nrows > 0)
+	{
+		uint32		first = store->nrows & (DIRECTORY_PAGE_ROWS - 1);
+		uint32		count = Min(nrows, DIRECTORY_PAGE_ROWS - first);
+		void	  **page = row_store_place(store, store->nrows);
+
+		for (uint32 i = 0; i < count; i++)
+			page[i] = base + places[i];
+		store->nrows += count;
+		places += count;
+		nrows -= count;
+	}
+}
+
+/* Makes room in the directory for this many rows; false if over the limit. */
+static bool
+reserve_places(RowStore *store, uint32 nrows, Size other_memory)
+{
+	while (store->max_rows - store->nrows < nrows)
+	{
+		if (!grow_directory(store, other_memory))
+			return false;
+	}
+	return true;
+}
+
+uint32
+row_store_note_all(RowStore *store, char *base, const uint32 *places,
+				   uint32 nrows, Size other_memory)
+{
+	Size		bytes = places[nrows] - places[0];
+
+	/* of the first rows of all only one may exceed the limit */
+	if (likely(store->nrows > 0 &&
+			   row_store_make_room(store, other_memory + bytes) &&
+			   reserve_places(store, nrows, other_memory + bytes)))
+	{
+		note_places(store, base, places, nrows);
+		store->memory += bytes;
+		return nrows;
+	}
+	for (uint32 i = 0; i < nrows; i++)
+		if (!row_store_note(store, base + places[i], places[i + 1] - places[i],
+							other_memory))
+			return i;
+	return nrows;
+}
+
 bool
 row_store_note(RowStore *store, void *row, Size row_bytes, Size other_memory)
 {

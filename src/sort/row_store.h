@@ -87,6 +87,15 @@ extern bool row_store_note(RowStore *store, void *row, Size row_bytes,
 						   Size other_memory);
 
 /*
+ * The same for nrows rows that lie one behind the other, row i from base +
+ * places[i] to base + places[i + 1].  Returns the number of rows that were
+ * added: fewer if all would exceed the limit.
+ */
+extern uint32 row_store_note_all(RowStore *store, char *base,
+								 const uint32 *places, uint32 nrows,
+								 Size other_memory);
+
+/*
  * Are "more" bytes beside the store within the limit?  Frees memory that the
  * store keeps for more rows, if need be.
  */

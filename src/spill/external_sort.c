@@ -178,7 +178,7 @@ put_copy(ExternalSort *sort, const void *row)
 			elog(ERROR, "an empty row store has no room for a row");
 	}
 	memcpy(space, row, bytes);
-	row_order_add_stored(sort->order);
+	row_order_add_stored(sort->order, 1);
 	return true;
 }
 
