@@ -563,6 +563,7 @@ set_shared(GpuSortState *state, ParallelContext *context,
 	int			nparticipants = context->nworkers + 1;
 	TeamTerms	terms = {
 		.nparticipants = nparticipants,
+		.memory = gpusort_memory_limit(),
 		.keep_rows = choice == SORT_TOGETHER_IN_RUNS,
 		.limits_groups = node_has_limit(&state->limit),
 		.expected_to_send = expected_to_send(state, nparticipants)

@@ -15,6 +15,10 @@
  * rows are few and do not fit the memory.  That is right for every node above,
  * too: the groups are whole.
  *
+ * Each further sort of the same rows has a team of its own, of the same
+ * participants.  The participant that is elected in the first team makes the
+ * orders of all teams, one after the other, and emits their rows.
+ *
  * A leader without workers sorts for itself, and emits all rows.
  *
  *-------------------------------------------------------------------------
@@ -35,10 +39,21 @@
 /* The least memory of a sort, as for work_mem. */
 #define LEAST_MEMORY	(64 * 1024)
 
-/* The state that participants share.  The TeamShared lies behind it. */
+/* What participants share of a further sort. */
+typedef struct SharedBeside
+{
+	pg_atomic_uint64 nnulls;	/* rows that were left out, as NULLs */
+	RowSortReport report;
+} SharedBeside;
+
+/*
+ * The state that participants share.  The SharedBesides lie behind it, and the
+ * TeamShareds behind these: that of the sort, and those of the further sorts.
+ */
 struct SharedSort
 {
-	pg_atomic_uint32 sorted;	/* true: the report is there */
+	Size		team_bytes;		/* bytes of a TeamShared */
+	pg_atomic_uint32 sorted;	/* true: the reports are there */
 	RowSortReport report;		/* report of the sort of all rows */
 	pg_atomic_uint64 nrows;		/* rows that participants have had */
 	pg_atomic_uint64 nnulls;	/* rows of these that were left out, as NULLs */
@@ -47,11 +62,22 @@ struct SharedSort
 								 * counted */
 };
 
-/* Returns the TeamShared, which lies behind the SharedSort. */
-static TeamShared *
-shared_team(SharedSort *shared)
+/* Returns what is shared of a further sort. */
+static SharedBeside *
+shared_beside(const ParallelSort *sort, int i)
 {
-	return (TeamShared *) ((char *) shared + MAXALIGN(sizeof(SharedSort)));
+	return (SharedBeside *)
+		((char *) sort->shared + MAXALIGN(sizeof(SharedSort))) + i;
+}
+
+/* Returns the shared state of a team: 0 for the sort, i + 1 for a further one. */
+static TeamShared *
+shared_team(const ParallelSort *sort, int number)
+{
+	return (TeamShared *) ((char *) sort->shared +
+						   MAXALIGN(sizeof(SharedSort)) +
+						   MAXALIGN(sort->nbeside * sizeof(SharedBeside)) +
+						   number * sort->shared->team_bytes);
 }
 
 /* Returns whether this process is one of several. */
@@ -59,7 +85,7 @@ static bool
 has_others(const ParallelSort *sort)
 {
 	return sort->shared != NULL &&
-		team_has_others(shared_team(sort->shared), sort->context);
+		team_has_others(shared_team(sort, 0), sort->context);
 }
 
 void
@@ -106,6 +132,8 @@ put_beside(SortBeside *beside, TupleTableSlot *row)
 	if (beside->left_out_null != 0 &&
 		slot_attisnull(row, beside->left_out_null))
 		beside->nnulls++;
+	else if (beside->team != NULL)
+		team_put(beside->team, beside->maker->make(beside->maker, row));
 	else if (beside->sort != NULL)
 		row_sort_put(beside->sort, beside->maker->make(beside->maker, row));
 }
@@ -131,15 +159,22 @@ next_row(ParallelSort *sort, PlanState *child)
 	}
 }
 
-/* Returns the memory of each sort: all of them together have that of one. */
-static Size
-memory_of_each(const ParallelSort *sort)
+/* Returns the number of sorts. */
+static int
+count_sorts(const ParallelSort *sort)
 {
 	int			nsorts = 1;
 
 	for (int i = 0; i < sort->nbeside; i++)
 		nsorts += sort->beside[i].ncolumns > 0;
-	return Max(gpusort_memory_limit() / nsorts, LEAST_MEMORY);
+	return nsorts;
+}
+
+/* Returns the memory of each sort: all of them together have that of one. */
+static Size
+memory_of_each(const ParallelSort *sort)
+{
+	return Max(gpusort_memory_limit() / count_sorts(sort), LEAST_MEMORY);
 }
 
 /* Begins a sort in this process alone. */
@@ -233,7 +268,13 @@ put_rows(ParallelSort *sort)
 		team_put(sort->team, slot);
 	pg_atomic_fetch_add_u64(&sort->shared->nrows, sort->nrows);
 	pg_atomic_fetch_add_u64(&sort->shared->nnulls, sort->nnulls);
+	for (int i = 0; i < sort->nbeside; i++)
+		pg_atomic_fetch_add_u64(&shared_beside(sort, i)->nnulls,
+								sort->beside[i].nnulls);
 	team_finish(sort->team);
+	for (int i = 0; i < sort->nbeside; i++)
+		if (sort->beside[i].team != NULL)
+			team_finish(sort->beside[i].team);
 }
 
 /* Returns what all participants should do with the parts of the order. */
@@ -242,6 +283,8 @@ wished_work(const ParallelSort *sort)
 {
 	uint64		ngroups;
 
+	if (sort->nbeside > 0)
+		return WORK_WRITE_PARTS;
 	switch (sort->emission)
 	{
 		case EMIT_PARTS:
@@ -254,15 +297,38 @@ wished_work(const ParallelSort *sort)
 	}
 }
 
-/* Lets other participants see the report. */
+/* Lets other participants see the reports. */
 static void
 share_report(ParallelSort *sort)
 {
 	SharedSort *shared = sort->shared;
 
 	row_sort_report(sort->sort, &shared->report);
+	for (int i = 0; i < sort->nbeside; i++)
+		if (sort->beside[i].sort != NULL)
+			row_sort_report(sort->beside[i].sort,
+							&shared_beside(sort, i)->report);
 	pg_write_barrier();
 	pg_atomic_write_u32(&shared->sorted, 1);
+}
+
+/* Makes the orders of the further sorts, in the elected participant. */
+static void
+make_orders_beside(ParallelSort *sort)
+{
+	for (int i = 0; i < sort->nbeside; i++)
+	{
+		SortBeside *beside = &sort->beside[i];
+
+		beside->nnulls = pg_atomic_read_u64(&shared_beside(sort, i)->nnulls);
+		if (beside->team == NULL)
+			continue;
+		beside->sort = row_sort_of_team(beside->team);
+		if (beside->wants_places)
+			row_sort_want_places(beside->sort);
+		(void) row_sort_prepare(beside->sort, WORK_WRITE_PARTS);
+		row_sort_announce(beside->sort);
+	}
 }
 
 /*
@@ -273,9 +339,12 @@ static void
 make_order(ParallelSort *sort)
 {
 	sort->sort = row_sort_of_team(sort->team);
+	if (sort->wants_places)
+		row_sort_want_places(sort->sort);
 	if (row_sort_prepare(sort->sort, wished_work(sort)) != WORK_EMIT_PARTS)
 	{
 		row_sort_announce(sort->sort);
+		make_orders_beside(sort);
 		share_report(sort);
 		return;
 	}
@@ -287,22 +356,50 @@ make_order(ParallelSort *sort)
 	shared_count(STAT_SORTS_IN_PARTS, 1);
 }
 
-/* Takes part in the team, while rows are taken. */
+/* Takes part in the further teams. */
 static void
-join_team(ParallelSort *sort)
+join_beside(ParallelSort *sort, bool is_elected)
+{
+	for (int i = 0; i < sort->nbeside; i++)
+		if (sort->beside[i].team != NULL)
+			team_join_beside(sort->beside[i].team, is_elected);
+}
+
+/* Hands the rows of this participant over, and does what is left to do. */
+static void
+hand_over(Team *team)
+{
+	if (team_hand_over(team))
+		team_work(team);
+}
+
+/*
+ * Takes part in the teams, while rows are taken.  The elected participant
+ * makes the orders of the teams in the sequence in which the others hand over
+ * their rows.
+ */
+static void
+join_teams(ParallelSort *sort)
 {
 	TeamRole	role = team_join(sort->team, 0);
 
+	if (role == TEAM_LATE)
+		return;
 	if (role == TEAM_COLLECTS)
 
 		/* the progress of the sort is shown until the sort is done */
 		sort_progress_enter(sort->progress, PROGRESS_EMITTING_ROWS);
-	if (role != TEAM_LATE)
-		put_rows(sort);
+	join_beside(sort, role == TEAM_COLLECTS);
+	put_rows(sort);
 	if (role == TEAM_COLLECTS)
+	{
 		make_order(sort);
-	else if (role == TEAM_DEPOSITS && team_hand_over(sort->team))
-		team_work(sort->team);
+		return;
+	}
+	hand_over(sort->team);
+	for (int i = 0; i < sort->nbeside; i++)
+		if (sort->beside[i].team != NULL)
+			hand_over(sort->beside[i].team);
 }
 
 /* Begins to emit parts, if there are any left. */
@@ -320,9 +417,30 @@ begin_parts(ParallelSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Makes this process a member of the team. */
+/* Makes this process a member of the teams of the further sorts. */
 static void
-begin_team(ParallelSort *sort)
+begin_teams_beside(ParallelSort *sort)
+{
+	for (int i = 0; i < sort->nbeside; i++)
+	{
+		SortBeside *beside = &sort->beside[i];
+		TeamRows	rows = {
+			.descriptor = beside->descriptor,
+			.columns = beside->columns,
+			.ncolumns = beside->ncolumns,
+			.expected_rows = outerPlanState(sort)->plan->plan_rows,
+			.bound = NO_BOUND,
+			.limit = node_limit_of_sort(&beside->limit)
+		};
+
+		if (beside->ncolumns > 0)
+			beside->team = team_begin(shared_team(sort, i + 1), &rows, NULL);
+	}
+}
+
+/* Makes this process a member of the teams. */
+static void
+begin_teams(ParallelSort *sort)
 {
 	PlanState  *child = outerPlanState(sort);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
@@ -337,7 +455,8 @@ begin_team(ParallelSort *sort)
 
 	sort->progress = sort_progress_begin(PROGRESS_OF_SORT,
 										 child->plan->plan_rows, true);
-	sort->team = team_begin(shared_team(sort->shared), &rows, sort->progress);
+	sort->team = team_begin(shared_team(sort, 0), &rows, sort->progress);
+	begin_teams_beside(sort);
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -352,10 +471,10 @@ parallel_sort_get_ready(ParallelSort *sort)
 		sort_alone(sort);
 		return;
 	}
-	begin_team(sort);
-	if (team_is_undecided(shared_team(sort->shared)))
-		join_team(sort);
-	if (team_await(shared_team(sort->shared)) == WORK_EMIT_PARTS)
+	begin_teams(sort);
+	if (team_is_undecided(shared_team(sort, 0)))
+		join_teams(sort);
+	if (team_await(shared_team(sort, 0)) == WORK_EMIT_PARTS)
 		begin_parts(sort);
 	else
 		sort_progress_end(sort->progress);
@@ -405,7 +524,7 @@ parallel_sort_is_last(ParallelSort *sort, uint64 *ngroups)
 	/* the participant that counts the last rows finds all groups counted */
 	pg_atomic_fetch_add_u64(&shared->ngroups, *ngroups);
 	if (pg_atomic_fetch_add_u64(&shared->nread, nread) + nread <
-		team_shared_parts(shared_team(shared))->nrows)
+		team_shared_parts(shared_team(sort, 0))->nrows)
 		return false;
 	*ngroups = pg_atomic_read_u64(&shared->ngroups);
 	return true;
@@ -418,7 +537,10 @@ forget_beside(SortBeside *beside)
 	ExecClearTuple(beside->row);
 	if (beside->sort != NULL)
 		row_sort_empty(beside->sort, &beside->emptied);
+	if (beside->team != NULL)
+		team_leave(beside->team);
 	beside->sort = NULL;
+	beside->team = NULL;
 	beside->nnulls = 0;
 }
 
@@ -479,36 +601,69 @@ parallel_sort_rescan(CustomScanState *node)
 		ExecReScan(outerPlanState(node));
 }
 
+/* Returns the bytes that the state of a team takes among others. */
+static Size
+team_bytes(const ParallelContext *context)
+{
+	return MAXALIGN(team_size(context->nworkers + 1));
+}
+
 Size
 parallel_sort_estimate(CustomScanState *node, ParallelContext *context)
 {
-	return MAXALIGN(sizeof(SharedSort)) + team_size(context->nworkers + 1);
+	const ParallelSort *sort = (ParallelSort *) node;
+
+	return MAXALIGN(sizeof(SharedSort)) +
+		MAXALIGN(sort->nbeside * sizeof(SharedBeside)) +
+		(1 + sort->nbeside) * team_bytes(context);
 }
 
-/*
- * Sets what workers have to know, before they are launched; returns the terms
- * of the team.
- */
-static TeamTerms
-set_shared(ParallelSort *sort, ParallelContext *context, SharedSort *shared)
+/* Sets the shared state of a team, at first or again. */
+static void
+set_team(const ParallelSort *sort, int number, const NodeLimit *limit,
+		 bool again)
 {
 	const Plan *child = outerPlan(sort->css.ss.ps.plan);
+	TeamShared *team = shared_team(sort, number);
 	TeamTerms	terms = {
-		.nparticipants = context->nworkers + 1,
-		.keep_rows = !sort_fits_memory(child->plan_rows, child->plan_width),
-		.limits_groups = node_has_limit(&sort->limit),
+		.nparticipants = sort->context->nworkers + 1,
+		.memory = memory_of_each(sort),
+		.keep_rows = !sort_fits_memory(child->plan_rows * count_sorts(sort),
+									   child->plan_width),
+		.limits_groups = node_has_limit(limit),
 		.elects = true
 	};
 
+	if (again)
+		team_reset(team, &terms);
+	else
+		team_init(team, sort->context, &terms);
+}
+
+/* Sets what workers have to know, before they are launched. */
+static void
+set_shared(ParallelSort *sort, ParallelContext *context, SharedSort *shared,
+		   bool again)
+{
+	/* without shared memory there will be no workers */
+	if (context->seg == NULL)
+		return;
 	forget_rows(sort);
 	sort->shared = shared;
 	sort->context = context;
+	shared->team_bytes = team_bytes(context);
 	pg_atomic_init_u32(&shared->sorted, 0);
 	pg_atomic_init_u64(&shared->nrows, 0);
 	pg_atomic_init_u64(&shared->nnulls, 0);
 	pg_atomic_init_u64(&shared->ngroups, 0);
 	pg_atomic_init_u64(&shared->nread, 0);
-	return terms;
+	set_team(sort, 0, &sort->limit, again);
+	for (int i = 0; i < sort->nbeside; i++)
+	{
+		pg_atomic_init_u64(&shared_beside(sort, i)->nnulls, 0);
+		if (sort->beside[i].ncolumns > 0)
+			set_team(sort, i + 1, &sort->beside[i].limit, again);
+	}
 }
 
 /* Begins the shared state, before workers are launched. */
@@ -516,13 +671,7 @@ void
 parallel_sort_init_shared(CustomScanState *node, ParallelContext *context,
 						  void *place)
 {
-	TeamTerms	terms;
-
-	/* without shared memory there will be no workers */
-	if (context->seg == NULL)
-		return;
-	terms = set_shared((ParallelSort *) node, context, place);
-	team_init(shared_team(place), context, &terms);
+	set_shared((ParallelSort *) node, context, place, false);
 }
 
 /*
@@ -533,27 +682,27 @@ void
 parallel_sort_init_shared_again(CustomScanState *node,
 								ParallelContext *context, void *place)
 {
-	TeamTerms	terms;
-
-	if (context->seg == NULL)
-		return;
-	terms = set_shared((ParallelSort *) node, context, place);
-	team_reset(shared_team(place), &terms);
+	set_shared((ParallelSort *) node, context, place, true);
 }
 
 void
 parallel_sort_init_worker(CustomScanState *node, shm_toc *contents,
 						  void *place)
 {
-	((ParallelSort *) node)->shared = place;
-	team_attach(shared_team(place));
+	ParallelSort *sort = (ParallelSort *) node;
+
+	sort->shared = place;
+	team_attach(shared_team(sort, 0));
+	for (int i = 0; i < sort->nbeside; i++)
+		if (sort->beside[i].ncolumns > 0)
+			team_attach(shared_team(sort, i + 1));
 }
 
-/* Notes the report of a sort before the shared memory goes that has it. */
+/* Notes the reports of the sorts before the shared memory goes that has them. */
 static void
 note_report(ParallelSort *sort)
 {
-	SharedParts *parts = team_shared_parts(shared_team(sort->shared));
+	SharedParts *parts = team_shared_parts(shared_team(sort, 0));
 	ParallelSortReport *report = &sort->report;
 
 	if (pg_atomic_read_u32(&sort->shared->sorted) == 0)
@@ -567,6 +716,11 @@ note_report(ParallelSort *sort)
 	 * instead
 	 */
 	report->sort.workers = 0;
+	for (int i = 0; i < sort->nbeside; i++)
+	{
+		sort->beside[i].report = shared_beside(sort, i)->report;
+		sort->beside[i].report.workers = 0;
+	}
 	report->nparts = pg_atomic_read_u64(&parts->nemitted);
 	report->nparticipants = pg_atomic_read_u32(&parts->nemitters);
 	report->most_rows = pg_atomic_read_u64(&parts->most_rows);

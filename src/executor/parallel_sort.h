@@ -47,7 +47,7 @@ struct RowMaker
 	TupleTableSlot *(*make) (RowMaker *maker, TupleTableSlot *row);
 };
 
-/* A further sort, of other columns of the same rows, in a single process. */
+/* A further sort, of other columns of the same rows. */
 typedef struct SortBeside
 {
 	/* set by the node */
@@ -64,7 +64,10 @@ typedef struct SortBeside
 	/* once rows can be emitted */
 	RowSort    *sort;
 	RowSort    *emptied;		/* earlier sort of few rows, or NULL */
-	uint64		nnulls;			/* rows that were left out, as NULLs */
+	Team	   *team;			/* all participants; NULL in a single process */
+	uint64		nnulls;			/* rows that were left out, as NULLs: in this
+								 * process, or in all if this process has the
+								 * sort */
 	RowSortReport report;		/* report, for EXPLAIN */
 } SortBeside;
 
@@ -86,8 +89,7 @@ typedef struct ParallelSort
 								 * apart, if a single process sorts */
 	bool		notes_ties;		/* which rows are equal to the row before them
 								 * is noted, if a single process sorts */
-	bool		wants_places;	/* only rows at single places are fetched, if
-								 * a single process sorts */
+	bool		wants_places;	/* only rows at single places are fetched */
 	bool		random_access;	/* rows may be fetched again, if a single
 								 * process sorts */
 	SortEmission emission;
@@ -96,8 +98,8 @@ typedef struct ParallelSort
 	RowMaker   *maker;			/* makes the rows that are sorted; NULL: the
 								 * child's rows are sorted */
 	TupleDesc	descriptor;		/* columns of the rows that are sorted */
-	SortBeside *beside;			/* further sorts; none if several processes
-								 * sort */
+	SortBeside *beside;			/* further sorts; one participant emits the
+								 * rows of all sorts, if there are any */
 	int			nbeside;
 	TupleTableSlot *row;		/* present row, in a slot for minimal tuples */
 

@@ -106,6 +106,8 @@ struct RowSort
 	bool		of_few;			/* begun by row_sort_begin_few() */
 	bool		keeps_values;	/* rows of one column, by value, are kept as
 								 * values */
+	bool		fetches_places; /* only rows of a team at single places are
+								 * fetched */
 	Size		native_limit;	/* bytes of core's sort */
 	SortProgress *progress;
 
@@ -331,8 +333,10 @@ row_sort_note_ties(RowSort *sort)
 void
 row_sort_want_places(RowSort *sort)
 {
-	if (sort->status == TAKES_ROWS && sort->keeps_values &&
-		sort->external->expected_rows * SELECTED_BYTES * 2 <= sort->native_limit)
+	if (sort->team != NULL)
+		sort->fetches_places = true;
+	else if (sort->status == TAKES_ROWS && sort->keeps_values &&
+			 sort->external->expected_rows * SELECTED_BYTES * 2 <= sort->native_limit)
 		row_order_want_places(sort->external->order);
 }
 
@@ -717,8 +721,8 @@ static bool
 can_take_values(const RowSort *sort)
 {
 	return row_sort_is_of_values(sort->descriptor, sort->ncolumns) &&
-		sort->bound == NO_BOUND && sort->status == IN_MEMORY &&
-		!row_order_is_limited(sort->external->order);
+		sort->bound == NO_BOUND && !sort->fetches_places &&
+		sort->status == IN_MEMORY && !row_order_is_limited(sort->external->order);
 }
 
 /* Adds the team's report. */

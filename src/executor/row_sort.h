@@ -113,7 +113,8 @@ extern void row_sort_note_ties(RowSort *sort);
 
 /*
  * Says that only rows at single places of the order will be fetched, which
- * row_sort_skip() goes to.  Has to be called before the first row.
+ * row_sort_skip() goes to.  Has to be called before the first row, or right
+ * after row_sort_of_team().
  */
 extern void row_sort_want_places(RowSort *sort);
 

@@ -13,7 +13,8 @@
  * All aggregates of the query have to be of this kind.  Beside them the query
  * may have the numbers of all rows and of all values, and the columns by which
  * it groups.  If the aggregates have several values, or several orders of a
- * value, the node does several sorts, in one process.
+ * value, the node does several sorts.  Several sorts of groups are made in one
+ * process: the processes below a Gather would cut the orders in different places.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,6 +28,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/tlist.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
 #include "cost/sort_choice.h"
@@ -44,6 +46,13 @@
  * takes some time for each.
  */
 #define MOST_ORDERS		16
+
+/*
+ * The part of a sort's cost that it takes to find a few values without the
+ * sort: three medians took 0.64 of the time of their sorts, beside the scan
+ * (docs/notes/2026-11-consumers.md).
+ */
+#define SELECTION_PART	0.7
 
 /* Values in one order, and their aggregates. */
 typedef struct QueryOrder
@@ -480,16 +489,28 @@ cost_values(const QueryAggregates *all, const QueryOrder *order, double values)
  * memory of one?  Core's sorts inside an Agg do not share it.
  */
 static bool
-shares_too_little(const QueryAggregates *all, const Path *values)
+shares_too_little(const QueryAggregates *all, double rows, int width)
 {
 	double		nsorts = 0;
-	int			width = values->pathtarget->width;
 	ListCell   *cell;
 
 	foreach(cell, all->orders)
 		nsorts += ((const QueryOrder *) lfirst(cell))->clause != NULL;
-	return sort_fits_memory(values->rows, width) &&
-		!sort_fits_memory(values->rows * nsorts, width);
+	return sort_fits_memory(rows, width) &&
+		!sort_fits_memory(rows * nsorts, width);
+}
+
+/*
+ * Are an order's values few of all rows, which one process finds without a sort
+ * (rank_selection.c)?
+ */
+static bool
+is_selected(const QueryAggregates *all, const QueryOrder *order,
+			const Path *values)
+{
+	return all->groups == NIL && !order->counts_distinct &&
+		get_typbyval(exprType((Node *) order->value)) &&
+		sort_fits_memory(values->rows, values->pathtarget->width);
 }
 
 /*
@@ -506,16 +527,19 @@ add_cost_alone(const Grouped *grouped, const QueryAggregates *all,
 	Path	   *values;
 	Path	   *sort;
 	Cost		looking = cost_values(all, order, input->rows);
+	double		part;
 
 	if (order->clause == NULL)
 		return true;
 	values = project_values(root, input, all, list_make1(order->value));
 	sort = sort_paths_make(root, input->parent, values, order->sort_keys,
 						   NO_BOUND);
-	if (sort == NULL || shares_too_little(all, values))
+	if (sort == NULL ||
+		shares_too_little(all, values->rows, values->pathtarget->width))
 		return false;
-	*startup += sort->startup_cost - values->total_cost;
-	*total += sort->total_cost - values->total_cost + looking;
+	part = is_selected(all, order, values) ? SELECTION_PART : 1;
+	*startup += part * (sort->startup_cost - values->total_cost);
+	*total += part * (sort->total_cost - values->total_cost) + looking;
 	if (all->groups == NIL)
 		*startup += looking;
 	return true;
@@ -546,16 +570,17 @@ make_alone(const Grouped *grouped, const QueryAggregates *all,
 }
 
 /*
- * The cost of the values of all rows as one group, if all processes sort them.
- * One process reads the values in order if percentiles are wanted.  Otherwise
- * all processes read parts of them.
+ * The cost of an order's values of all rows as one group, if all processes sort
+ * them.  One process reads the values in order if percentiles are wanted, or if
+ * there are other orders.  Otherwise all processes read parts of them.
  */
 static Cost
-cost_all_together(const QueryAggregates *all, const SortSize *size,
-				  double participants)
+cost_all_together(const QueryAggregates *all, const QueryOrder *order,
+				  const SortSize *size, double participants)
 {
-	const QueryOrder *order = linitial(all->orders);
-	double		busiest = order->finds_percentiles ? 1 : 1 / participants;
+	bool		is_read_alone = order->finds_percentiles ||
+		list_length(all->orders) > 1;
+	double		busiest = is_read_alone ? 1 : 1 / participants;
 	Cost		looking = cost_values(all, order, size->rows * busiest);
 	Cost		startup;
 	Cost		total;
@@ -563,7 +588,7 @@ cost_all_together(const QueryAggregates *all, const SortSize *size,
 	if (!sort_fits_memory(size->rows / participants, size->width))
 	{
 		/* values in files are read one after the other */
-		if (order->finds_percentiles)
+		if (is_read_alone)
 			cost_sort_together(size, participants, &startup, &total);
 		else
 			cost_sort_in_groups(size, participants, busiest, &startup, &total);
@@ -574,12 +599,61 @@ cost_all_together(const QueryAggregates *all, const SortSize *size,
 }
 
 /*
- * The path in all processes that run the partial path; NULL as above, or if
- * there are several orders, each of which would need a team of its own.
+ * Adds the cost of an order's values of all rows as one group, as above.
+ * Returns false if processes do not sort them together, or if that does not
+ * pay.
+ */
+static bool
+add_cost_together(const Grouped *grouped, const QueryAggregates *all,
+				  const QueryOrder *order, double participants, Cost *total)
+{
+	double		rows = grouped->serial->rows;
+	Path	   *values;
+	SortSize	size;
+
+	if (order->clause == NULL)
+		return true;
+	values = project_values(grouped->root, grouped->partial, all,
+							list_make1(order->value));
+	if (!sort_paths_share(grouped->root, values, order->sort_keys, rows,
+						  &size) ||
+		shares_too_little(all, rows / participants, size.width))
+		return false;
+	*total += cost_all_together(all, order, &size, participants);
+	return true;
+}
+
+/* The path in all processes of which one emits the single row; NULL as above. */
+static Path *
+make_row_together(const Grouped *grouped, const QueryAggregates *all,
+				  const GroupPathExtraData *extra)
+{
+	Path	   *values = project_values(grouped->root, grouped->partial, all,
+										all->values);
+	const QueryOrder *first = linitial(all->orders);
+	Cost		total = values->total_cost;
+	Path	   *sort;
+	ListCell   *cell;
+
+	foreach(cell, all->orders)
+	{
+		if (!add_cost_together(grouped, all, lfirst(cell),
+							   group_paths_participants(grouped), &total))
+			return NULL;
+	}
+	sort = (Path *) create_sort_path(grouped->root, values->parent, values,
+									 first->sort_keys, NO_BOUND);
+	return make_aggregate(grouped->root, grouped->relation, sort, all, extra,
+						  total, total, 1);
+}
+
+/*
+ * The path in all processes, each of which emits groups; NULL as above, or if
+ * there are several orders.
  */
 static Path *
-make_together(const Grouped *grouped, const QueryAggregates *all,
-			  const GroupPathExtraData *extra)
+make_groups_together(const Grouped *grouped, const QueryAggregates *all,
+					 const GroupPathExtraData *extra)
 {
 	PlannerInfo *root = grouped->root;
 	const QueryOrder *order = linitial(all->orders);
@@ -590,31 +664,33 @@ make_together(const Grouped *grouped, const QueryAggregates *all,
 	SortSize	size;
 	Cost		startup;
 	Cost		total;
-	Path	   *path;
+	Path	   *sort;
 
 	if (list_length(all->orders) > 1 ||
 		!sort_paths_share(root, values, order->sort_keys, rows, &size))
 		return NULL;
-	path = (Path *) create_sort_path(root, values->parent, values,
+	sort = (Path *) create_sort_path(root, values->parent, values,
 									 order->sort_keys, NO_BOUND);
-	if (all->groups == NIL)
-	{
-		total = values->total_cost +
-			cost_all_together(all, &size, participants);
-		path = make_aggregate(root, grouped->relation, path, all, extra,
-							  total, total, 1);
-	}
-	else
-	{
-		busiest = group_paths_busiest(grouped, all->groups);
-		cost_sort_in_groups(&size, participants, busiest, &startup, &total);
-		path = make_aggregate(root, grouped->relation, path, all, extra,
-							  values->total_cost + startup,
-							  values->total_cost + total +
-							  cost_values(all, order, rows * busiest),
-							  all->ngroups / participants);
-	}
-	path->parallel_aware = true;
+	busiest = group_paths_busiest(grouped, all->groups);
+	cost_sort_in_groups(&size, participants, busiest, &startup, &total);
+	return make_aggregate(root, grouped->relation, sort, all, extra,
+						  values->total_cost + startup,
+						  values->total_cost + total +
+						  cost_values(all, order, rows * busiest),
+						  all->ngroups / participants);
+}
+
+/* The path in all processes that run the partial path; NULL as above. */
+static Path *
+make_together(const Grouped *grouped, const QueryAggregates *all,
+			  const GroupPathExtraData *extra)
+{
+	Path	   *path = all->groups == NIL ?
+		make_row_together(grouped, all, extra) :
+		make_groups_together(grouped, all, extra);
+
+	if (path != NULL)
+		path->parallel_aware = true;
 	return path;
 }
 

@@ -150,7 +150,7 @@ sending_pays(int nworkers, double nrows)
 static CollectorLimits
 divide_memory(const TeamTerms *terms)
 {
-	Size		memory = gpusort_memory_limit();
+	Size		memory = terms->memory;
 	CollectorLimits limits;
 
 	if (terms->limits_groups)
@@ -251,12 +251,12 @@ begin_collecting(Team *team)
 						  shared->limits.rows == 0, &shared->limits);
 }
 
-TeamRole
-team_join(Team *team, int nworkers)
+/* Joins the team, as its collector or not. */
+static TeamRole
+join(Team *team, bool is_collector, int nworkers)
 {
 	TeamShared *shared = team->shared;
 	const TeamRows *rows = &team->rows;
-	bool		is_collector = collects(team);
 	MemoryContext caller_context = MemoryContextSwitchTo(team->context);
 
 	team->shares_order = shared->terms.elects ||
@@ -280,6 +280,20 @@ team_join(Team *team, int nworkers)
 	if (is_collector)
 		return TEAM_COLLECTS;
 	return team->deposit != NULL ? TEAM_DEPOSITS : TEAM_LATE;
+}
+
+TeamRole
+team_join(Team *team, int nworkers)
+{
+	return join(team, collects(team), nworkers);
+}
+
+void
+team_join_beside(Team *team, bool is_collector)
+{
+	/* the collector does not close this team before the first one */
+	if (join(team, is_collector, 0) == TEAM_LATE)
+		elog(ERROR, "a team was closed while members put rows");
 }
 
 /* Takes the rows that members have sent so far, in the collector. */

@@ -22,6 +22,7 @@ typedef struct TeamTerms
 {
 	int			nparticipants;	/* the planned workers and the leader, whose
 								 * number is the last */
+	Size		memory;			/* memory of each member, in bytes */
 	bool		keep_rows;		/* all members keep their rows, since more are
 								 * expected than fit memory */
 	bool		limits_groups;	/* TeamRows has a limit of groups */
@@ -81,6 +82,13 @@ extern Team *team_begin(TeamShared *shared, const TeamRows *rows,
  * collector.
  */
 extern TeamRole team_join(Team *team, int nworkers);
+
+/*
+ * Joins a further team of the same processes, between team_join() and
+ * team_finish() of the first, unless this member is late there.  One member is
+ * the collector of all these teams.
+ */
+extern void team_join_beside(Team *team, bool is_collector);
 
 /* Puts a row: into shared memory, a run, or the collector's sort. */
 extern void team_put(Team *team, TupleTableSlot *slot);

@@ -80,6 +80,8 @@ SELECT plan_of('SELECT count(DISTINCT sorted) FROM v');
 -- chance
 SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Parts Emitted): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT txt), count(*) FROM v', true) line;
 SELECT regexp_replace(line, '(Processes Emitting|Most Rows of a Process|Memory|Parts Emitted): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT repeat(long, 10)) FROM v', true) line;
+-- several orders: one participant finds the values of all
+SELECT regexp_replace(line, '(Memory): \d+', '\1: ...') FROM plan_of('SELECT count(DISTINCT txt), percentile_disc(0.5) WITHIN GROUP (ORDER BY txt DESC), count(few), count(*) FROM v', true) line;
 SET max_parallel_workers_per_gather = 0;
 SELECT regexp_replace(line, '(Memory): \d+', '\1: ...') FROM plan_of('SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), count(f8) FROM v', true) line;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT 1 + count(DISTINCT k + 1), percentile_disc(0.5) WITHIN GROUP (ORDER BY k + 1) FROM v HAVING count(k + 1) > 2;
@@ -359,6 +361,13 @@ ANALYZE many;
 SET max_parallel_workers_per_gather = 4;
 SELECT plan_of('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many');
 SELECT plan_of('SELECT count(DISTINCT k) FROM many');
+-- each of several orders has runs of its own, which all processes merge
+SELECT string_agg(line, ' ') ~ 'Parallel.*GpuSortAggregate' AS in_workers, count(*) FILTER (WHERE line ~ 'merge of') AS spilled
+FROM plan_of('SELECT count(DISTINCT k), percentile_disc(0.5) WITHIN GROUP (ORDER BY -k) FROM many', true) line;
+SELECT count(DISTINCT k), percentile_disc(ARRAY[0, 0.3, 1]) WITHIN GROUP (ORDER BY -k), count(DISTINCT md5(k::text)), count(nullif(k % 7, 0)), count(*) FROM many;
+SET gpusort.enable = off;
+SELECT count(DISTINCT k), percentile_disc(ARRAY[0, 0.3, 1]) WITHIN GROUP (ORDER BY -k), count(DISTINCT md5(k::text)), count(nullif(k % 7, 0)), count(*) FROM many;
+RESET gpusort.enable;
 -- with fewer workers that does not gain enough
 ALTER TABLE many SET (parallel_workers = 1);
 SELECT plan_of('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many');
