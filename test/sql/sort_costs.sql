@@ -138,9 +138,9 @@ SELECT nodes('SELECT * FROM numbers ORDER BY other');
 SELECT nodes('SELECT * FROM numbers ORDER BY other LIMIT 60000');
 -- the same for what workers do below a Gather
 SET parallel_setup_cost = 150;
-SELECT nodes('SELECT count(DISTINCT other) FROM numbers');
+SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY other::numeric) FROM numbers');
 SET parallel_setup_cost = 1300;
-SELECT nodes('SELECT count(DISTINCT other) FROM numbers');
+SELECT nodes('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY other::numeric) FROM numbers');
 SET parallel_setup_cost = 100;
 SET gpusort.get_shared_row_cost = 0.1;
 SELECT nodes('SELECT * FROM numbers ORDER BY other');

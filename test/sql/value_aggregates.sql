@@ -362,12 +362,16 @@ SET max_parallel_workers_per_gather = 4;
 SELECT plan_of('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many');
 SELECT plan_of('SELECT count(DISTINCT k) FROM many');
 -- each of several orders has runs of its own, which all processes merge
+SET cpu_tuple_cost = 1;
+SET parallel_tuple_cost = 100;
 SELECT string_agg(line, ' ') ~ 'Parallel.*GpuSortAggregate' AS in_workers, count(*) FILTER (WHERE line ~ 'merge of') AS spilled
 FROM plan_of('SELECT count(DISTINCT k), percentile_disc(0.5) WITHIN GROUP (ORDER BY -k) FROM many', true) line;
 SELECT count(DISTINCT k), percentile_disc(ARRAY[0, 0.3, 1]) WITHIN GROUP (ORDER BY -k), count(DISTINCT md5(k::text)), count(nullif(k % 7, 0)), count(*) FROM many;
 SET gpusort.enable = off;
 SELECT count(DISTINCT k), percentile_disc(ARRAY[0, 0.3, 1]) WITHIN GROUP (ORDER BY -k), count(DISTINCT md5(k::text)), count(nullif(k % 7, 0)), count(*) FROM many;
 RESET gpusort.enable;
+RESET cpu_tuple_cost;
+RESET parallel_tuple_cost;
 -- with fewer workers that does not gain enough
 ALTER TABLE many SET (parallel_workers = 1);
 SELECT plan_of('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM many');
