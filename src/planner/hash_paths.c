@@ -20,6 +20,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
+#include "catalog/pg_statistic_ext.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
@@ -121,6 +122,46 @@ hashing_more_in_join(PlannerInfo *root, const HashPath *join)
 						  table->pathtarget->width);
 }
 
+/* Does a relation have statistics of several columns together? */
+static bool
+has_statistics_of_groups(const RelOptInfo *relation)
+{
+	ListCell   *cell;
+
+	foreach(cell, relation->statlist)
+	{
+		if (lfirst_node(StatisticExtInfo, cell)->kind == STATS_EXT_NDISTINCT)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The number of groups that a hash table is expected to have.  For several
+ * columns without common statistics core multiplies the numbers of their
+ * values, as if the columns had nothing to do with each other.  There are at
+ * least as many groups as values of one column.  So the number is between the
+ * two: too many would leave small hash tables for a sort.
+ */
+static double
+count_entries(PlannerInfo *root, const Path *input, List *columns,
+			  double ngroups)
+{
+	double		least = 1;
+	ListCell   *cell;
+
+	if (list_length(columns) == 1 || has_statistics_of_groups(input->parent))
+		return ngroups;
+	foreach(cell, columns)
+	{
+		double		count = estimate_num_groups(root, list_make1(lfirst(cell)),
+												input->rows, NULL, NULL);
+
+		least = Max(least, count);
+	}
+	return sqrt(Min(least, ngroups) * ngroups);
+}
+
 /*
  * The cost of hashing the rows of "input" by a clause, which makes this many
  * groups, beyond what core expects.
@@ -134,7 +175,9 @@ hashing_more_by_clause(PlannerInfo *root, const Path *input, List *clause,
 	double		lookups = list_length(columns) == 1 ?
 		scattered_lookups(root, input, linitial(columns)) : input->rows;
 
-	return cost_hashing_more(lookups, ngroups, width);
+	return cost_hashing_more(lookups,
+							 count_entries(root, input, columns, ngroups),
+							 width);
 }
 
 /* The same for grouping sets, some of which are hashed, each in its own table. */

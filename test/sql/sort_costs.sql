@@ -223,6 +223,14 @@ VACUUM ANALYZE repeated;
 SET max_parallel_workers_per_gather = 2;
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT k, sum(i) FROM repeated GROUP BY k');
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT k FROM repeated');
+-- groups by two columns, of which core expects a tenth of the rows, though one follows from the other
+CREATE TABLE pairs WITH (parallel_workers = 0) AS SELECT i % 800 a, i % 800 * 2 b, i / 800 % 800 c FROM generate_series(1, 640000) i;
+ANALYZE pairs;
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT a, b FROM pairs');
+CREATE STATISTICS pairs_ac (ndistinct) ON a, c FROM pairs;
+ANALYZE pairs;
+SELECT * FROM nodes_by('gpusort.hash_row_cost', '1', 'SELECT DISTINCT a, c FROM pairs');
+DROP TABLE pairs;
 SET max_parallel_workers_per_gather = 0;
 -- but not for neighbouring rows with the same value
 SELECT * FROM nodes_by('gpusort.hash_row_cost', '0.1', 'SELECT a.k, b.txt FROM in_order a JOIN in_order b ON a.k = b.k');
