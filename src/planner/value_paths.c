@@ -40,6 +40,7 @@
 #include "planner/sort_paths.h"
 #include "planner/value_paths.h"
 #include "port/compat.h"
+#include "port/shared_memory.h"
 
 /*
  * The most orders of one query.  They share the memory of one sort, and planning
@@ -53,6 +54,12 @@
  * (docs/notes/2026-11-consumers.md).
  */
 #define SELECTION_PART	0.7
+
+/*
+ * Segments of shared memory that a process fills in a sort of some 20 MB of
+ * rows for each process (row_deposit.c).
+ */
+#define SEGMENTS_OF_PROCESS		10
 
 /* Values in one order, and their aggregates. */
 typedef struct QueryOrder
@@ -484,6 +491,18 @@ cost_values(const QueryAggregates *all, const QueryOrder *order, double values)
 		cost_counting(values) : 0;
 }
 
+/* Returns the number of sorts that the node does. */
+static int
+count_sorts(const QueryAggregates *all)
+{
+	int			nsorts = 0;
+	ListCell   *cell;
+
+	foreach(cell, all->orders)
+		nsorts += ((const QueryOrder *) lfirst(cell))->clause != NULL;
+	return nsorts;
+}
+
 /*
  * Does a sort of these rows write them only because several sorts share the
  * memory of one?  Core's sorts inside an Agg do not share it.
@@ -491,13 +510,8 @@ cost_values(const QueryAggregates *all, const QueryOrder *order, double values)
 static bool
 shares_too_little(const QueryAggregates *all, double rows, int width)
 {
-	double		nsorts = 0;
-	ListCell   *cell;
-
-	foreach(cell, all->orders)
-		nsorts += ((const QueryOrder *) lfirst(cell))->clause != NULL;
 	return sort_fits_memory(rows, width) &&
-		!sort_fits_memory(rows * nsorts, width);
+		!sort_fits_memory(rows * count_sorts(all), width);
 }
 
 /*
@@ -631,10 +645,15 @@ make_row_together(const Grouped *grouped, const QueryAggregates *all,
 	Path	   *values = project_values(grouped->root, grouped->partial, all,
 										all->values);
 	const QueryOrder *first = linitial(all->orders);
+	int			nsorts = count_sorts(all);
 	Cost		total = values->total_cost;
 	Path	   *sort;
 	ListCell   *cell;
 
+	if (nsorts > 1 &&
+		!shared_memory_has_segments((double) nsorts * SEGMENTS_OF_PROCESS *
+									(values->parallel_workers + 1)))
+		return NULL;
 	foreach(cell, all->orders)
 	{
 		if (!add_cost_together(grouped, all, lfirst(cell),

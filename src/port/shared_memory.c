@@ -14,6 +14,7 @@
 
 #include <sys/statvfs.h>
 
+#include "miscadmin.h"
 #include "storage/dsm_impl.h"
 #include "storage/shmem.h"
 #include "utils/resowner.h"
@@ -49,6 +50,13 @@ shared_memory_suffices(double bytes)
 {
 	/* memory that the server has set aside is not in the file system */
 	return shared_memory_is_set_aside(bytes) || shared_memory_has_room(bytes);
+}
+
+bool
+shared_memory_has_segments(double nsegments)
+{
+	/* as dsm.c counts them */
+	return nsegments <= (64 + 5.0 * MaxBackends) / 2;
 }
 
 const char *

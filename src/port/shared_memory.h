@@ -21,6 +21,9 @@ extern bool shared_memory_has_room(double bytes);
 /* Is there room for this many bytes in either of them? */
 extern bool shared_memory_suffices(double bytes);
 
+/* Are this many segments at most half of what all backends can have? */
+extern bool shared_memory_has_segments(double nsegments);
+
 /*
  * Tells why sorts with workers, which may take this many bytes, cannot have
  * the shared memory that the settings intend for them.  NULL if they can.

@@ -370,6 +370,13 @@ SELECT count(DISTINCT k), percentile_disc(ARRAY[0, 0.3, 1]) WITHIN GROUP (ORDER 
 SET gpusort.enable = off;
 SELECT count(DISTINCT k), percentile_disc(ARRAY[0, 0.3, 1]) WITHIN GROUP (ORDER BY -k), count(DISTINCT md5(k::text)), count(nullif(k % 7, 0)), count(*) FROM many;
 RESET gpusort.enable;
+-- so many teams would leave no segments of shared memory to others
+SELECT format('SELECT %s FROM many', string_agg(format('count(DISTINCT k + %s)', i), ', ')) AS sixteen FROM generate_series(1, 16) i \gset
+ALTER TABLE many SET (parallel_workers = 8);
+SET max_parallel_workers_per_gather = 8;
+SELECT string_agg(line, ' ') ~ 'Parallel.*GpuSortAggregate' AS in_workers FROM plan_of('SELECT count(DISTINCT k + 1), count(DISTINCT k + 2) FROM many') line;
+SELECT string_agg(line, ' ') ~ 'Parallel.*GpuSortAggregate' AS in_workers FROM plan_of(:'sixteen') line;
+SET max_parallel_workers_per_gather = 4;
 RESET cpu_tuple_cost;
 RESET parallel_tuple_cost;
 -- with fewer workers that does not gain enough
