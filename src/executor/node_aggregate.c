@@ -156,6 +156,24 @@ planned_order(const PlannedAggregate *planned, int i)
 	return aggregated_order_read(list_nth(planned->values.orders, i));
 }
 
+/*
+ * Returns the function by which an order casts the values of this column, if
+ * its child leaves that to it.  Orders of the same column share the cast.
+ * Values that are only counted are not cast; so the child does it, which may
+ * fail.
+ */
+static Oid
+take_cast(Plan *child, const PlannedAggregate *planned,
+		  const AggregatedOrder *order, AttrNumber column)
+{
+	if (order->clause == NULL)
+		return InvalidOid;
+	for (int i = 0; i < list_length(planned->casts); i++)
+		if (planned_order(planned, i).column == order->column)
+			return list_nth_oid(planned->casts, i);
+	return value_cast_take(child, column);
+}
+
 /* Adds an order to a plan that is being made. */
 static void
 add_order(CustomScan *scan, PlannedAggregate *planned,
@@ -168,7 +186,8 @@ add_order(CustomScan *scan, PlannedAggregate *planned,
 
 	planned->counts = lappend_int(planned->counts,
 								  list_length(order->aggregates));
-	planned->casts = lappend_oid(planned->casts, value_cast_take(child, column));
+	planned->casts = lappend_oid(planned->casts,
+								 take_cast(child, planned, order, column));
 	foreach(cell, order->aggregates)
 		scan->custom_exprs =
 		list_concat(scan->custom_exprs,

@@ -79,6 +79,19 @@ end_owner(ResourceOwner owner)
 	ResourceOwnerDelete(owner);
 }
 
+/*
+ * Does an error of this code mean that there is no memory?  If core writes the
+ * file of a segment in part, it reports the error before, whichever that was.
+ */
+static bool
+is_lack_of_memory(int code)
+{
+	return code == ERRCODE_OUT_OF_MEMORY || code == ERRCODE_DISK_FULL ||
+		code == ERRCODE_INSUFFICIENT_RESOURCES ||
+		(dynamic_shared_memory_type == DSM_IMPL_MMAP &&
+		 ERRCODE_TO_CATEGORY(code) == ERRCODE_TO_CATEGORY(ERRCODE_SYSTEM_ERROR));
+}
+
 dsm_segment *
 shared_memory_create(Size bytes)
 {
@@ -110,8 +123,7 @@ shared_memory_create(Size bytes)
 		int			code = geterrcode();
 
 		CurrentResourceOwner = caller_owner;
-		if (code != ERRCODE_OUT_OF_MEMORY && code != ERRCODE_DISK_FULL &&
-			code != ERRCODE_INSUFFICIENT_RESOURCES)
+		if (!is_lack_of_memory(code))
 			PG_RE_THROW();
 		MemoryContextSwitchTo(caller_context);
 		FlushErrorState();

@@ -155,6 +155,10 @@ RESET max_parallel_workers_per_gather;
 SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT count(DISTINCT k), count(DISTINCT few) FROM v',
 	'SELECT count(DISTINCT k), percentile_disc(0.5) WITHIN GROUP (ORDER BY k DESC) FROM v',
+	'SELECT percentile_cont(0.1) WITHIN GROUP (ORDER BY num), percentile_cont(0.1) WITHIN GROUP (ORDER BY num DESC) FROM v',
+	'SELECT percentile_cont(0.3) WITHIN GROUP (ORDER BY num), percentile_disc(0.3) WITHIN GROUP (ORDER BY num::float8 DESC), count(num::float8), count(DISTINCT num) FROM v',
+	'SELECT few, percentile_cont(0.1) WITHIN GROUP (ORDER BY num), percentile_cont(0.1) WITHIN GROUP (ORDER BY num DESC) FROM v GROUP BY few',
+	'SELECT count(DISTINCT k), count((CASE id WHEN 5000 THEN 1e400 ELSE k END)::float8) FROM v',
 	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY k), count(k) FROM v',
 	'SELECT count(txt), count(few), count(DISTINCT few), count(nothing), count(*) FROM v',
 	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), percentile_disc(0.5) WITHIN GROUP (ORDER BY txt), percentile_cont(0.5) WITHIN GROUP (ORDER BY f8), percentile_cont(ARRAY[0.1, 0.7]) WITHIN GROUP (ORDER BY span) FROM v',
