@@ -49,11 +49,12 @@
 #define MOST_ORDERS		16
 
 /*
- * The part of a sort's cost that it takes to find a few values without the
- * sort: three medians took 0.64 of the time of their sorts, beside the scan
- * (docs/notes/2026-11-consumers.md).
+ * The part of a sort's cost that is spared if a few values are found without
+ * the sort: three medians took 0.64 of the time of their sorts, beside the scan
+ * (docs/notes/2026-11-consumers.md).  That counts only beside workers: core
+ * takes little time for values in order.
  */
-#define SELECTION_PART	0.7
+#define SELECTION_SPARES	0.3
 
 /*
  * Segments of shared memory that a process fills in a sort of some 20 MB of
@@ -529,19 +530,19 @@ is_selected(const QueryAggregates *all, const QueryOrder *order,
 
 /*
  * Adds the cost of sorting an order's values in one process, and of looking at
- * them.  Returns false if gpusort does not do this sort, or if that does not
+ * them, and what a selection spares of it.  Returns false if gpusort does not do this sort, or if that does not
  * pay.
  */
 static bool
 add_cost_alone(const Grouped *grouped, const QueryAggregates *all,
-			   const QueryOrder *order, Cost *startup, Cost *total)
+			   const QueryOrder *order, Cost *startup, Cost *total,
+			   Cost *selection)
 {
 	PlannerInfo *root = grouped->root;
 	Path	   *input = grouped->serial;
 	Path	   *values;
 	Path	   *sort;
 	Cost		looking = cost_values(all, order, input->rows);
-	double		part;
 
 	if (order->clause == NULL)
 		return true;
@@ -551,18 +552,23 @@ add_cost_alone(const Grouped *grouped, const QueryAggregates *all,
 	if (sort == NULL ||
 		shares_too_little(all, values->rows, values->pathtarget->width))
 		return false;
-	part = is_selected(all, order, values) ? SELECTION_PART : 1;
-	*startup += part * (sort->startup_cost - values->total_cost);
-	*total += part * (sort->total_cost - values->total_cost) + looking;
+	*startup += sort->startup_cost - values->total_cost;
+	*total += sort->total_cost - values->total_cost + looking;
+	if (is_selected(all, order, values))
+		*selection += SELECTION_SPARES *
+			(sort->startup_cost - values->total_cost);
 	if (all->groups == NIL)
 		*startup += looking;
 	return true;
 }
 
-/* The path in one process; NULL if gpusort does not do a sort. */
+/*
+ * The path in one process; NULL if gpusort does not do a sort.  Sets what
+ * selections spare of its cost.
+ */
 static Path *
 make_alone(const Grouped *grouped, const QueryAggregates *all,
-		   const GroupPathExtraData *extra)
+		   const GroupPathExtraData *extra, Cost *selection)
 {
 	PlannerInfo *root = grouped->root;
 	Path	   *values = project_values(root, grouped->serial, all, all->values);
@@ -574,7 +580,8 @@ make_alone(const Grouped *grouped, const QueryAggregates *all,
 
 	foreach(cell, all->orders)
 	{
-		if (!add_cost_alone(grouped, all, lfirst(cell), &startup, &total))
+		if (!add_cost_alone(grouped, all, lfirst(cell), &startup, &total,
+							selection))
 			return NULL;
 	}
 	sort = (Path *) create_sort_path(root, values->parent, values,
@@ -794,12 +801,21 @@ cost_of_core(PlannerInfo *root, const QueryAggregates *all, const Path *input)
 	return is_chosen ? cost : cost - highest;
 }
 
+/* Is this the path of the aggregates of sorted values? */
+static bool
+is_aggregate_path(const Path *path)
+{
+	return IsA(path, CustomPath) &&
+		((const CustomPath *) path)->methods == &aggregate_path_methods;
+}
+
 /*
  * Does a path of one process cost hardly more than this one?  Core's paths
- * are charged with their sorts.
+ * are charged with their sorts, and ours are spared what selections spare.
  */
 static bool
-is_hardly_better(const Path *gather, const RelOptInfo *relation, Cost spared)
+is_hardly_better(const Path *gather, const RelOptInfo *relation, Cost spared,
+				 Cost selection)
 {
 	ListCell   *cell;
 
@@ -808,6 +824,8 @@ is_hardly_better(const Path *gather, const RelOptInfo *relation, Cost spared)
 		const Path *path = lfirst(cell);
 		Cost		sorts = IsA(path, AggPath) ? spared : 0;
 
+		if (is_aggregate_path(path))
+			sorts -= selection;
 		if (gather_paths_gathered(path) == NULL &&
 			DISABLED_NODES(path) <= DISABLED_NODES(gather) &&
 			workers_hardly_gain(gather->total_cost, path->total_cost + sorts))
@@ -821,14 +839,16 @@ is_hardly_better(const Path *gather, const RelOptInfo *relation, Cost spared)
  * enough, and drops core's paths as above.
  */
 static void
-add_single_row(const Grouped *grouped, Path *partial, Cost spared)
+add_single_row(const Grouped *grouped, Path *partial, Cost spared,
+			   Cost selection)
 {
 	double		rows = 1;
 	GatherPath *gather = create_gather_path(grouped->root, grouped->relation,
 											partial, partial->pathtarget, NULL,
 											&rows);
 
-	if (!is_hardly_better(&gather->path, grouped->relation, spared))
+	if (!is_hardly_better(&gather->path, grouped->relation, spared,
+						  selection))
 		aggregate_paths_add_sparing(grouped->root, grouped->relation,
 									&gather->path, spared);
 }
@@ -854,6 +874,7 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 	Grouped		grouped = {root, relation, input->cheapest_total_path};
 	QueryAggregates all = {.ngroups = 1};
 	Cost		spared;
+	Cost		selection = 0;
 	Path	   *alone;
 	Path	   *together = NULL;
 
@@ -865,7 +886,7 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 		!find_aggregates(root, relation, extra, &all) ||
 		!append_value_keys(&all))
 		return;
-	alone = make_alone(&grouped, &all, extra);
+	alone = make_alone(&grouped, &all, extra, &selection);
 	if (relation->consider_parallel && input->partial_pathlist != NIL)
 	{
 		grouped.partial = linitial(input->partial_pathlist);
@@ -879,7 +900,7 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 	if (together == NULL)
 		return;
 	if (all.groups == NIL)
-		add_single_row(&grouped, together, spared);
+		add_single_row(&grouped, together, spared, selection);
 	else
 		add_groups(&grouped, together, spared);
 }

@@ -222,7 +222,7 @@ SQL
 	like($out, qr/^ +1 \|.*t\.words: /m, 'one that is left');
 	unlike($out, qr/advise/, 'its own queries are left out');
 	like($out, qr/^\w.*: by the planner's costs it saves \d+ % of their \d+ seconds without a GPU, and \d+ % with one/m, 'the sentence for all');
-	line_is($out, 'an array of constants', '((t.k)::double precision) (20000 rows)', '| SELECT percentile_cont(');
+	line_is($out, 'an array of constants', 'percentile_cont($1) WITHIN GROUP', '| SELECT percentile_cont(');
 	line_is($out, 'a list of several', 't.s', 'SELECT $1 FROM t WHERE k IN ($');
 	line_is($out, 'one of which all rows but these are wanted', ' %', 't.s (19', 'SELECT $1 FROM t WHERE k NOT IN ($');
 	line_is($out, 'an array that an operator tells the type of', ' %', 't.s (19', 'SELECT $1, k FROM t WHERE k <> ALL (ARRAY[$');
