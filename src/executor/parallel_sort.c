@@ -312,6 +312,17 @@ share_report(ParallelSort *sort)
 	pg_atomic_write_u32(&shared->sorted, 1);
 }
 
+/* Makes the order of a team's rows, in the elected participant. */
+static RowSort *
+make_sort(Team *team, bool wants_places)
+{
+	RowSort    *sort = row_sort_of_team(team);
+
+	if (wants_places)
+		row_sort_want_places(sort);
+	return sort;
+}
+
 /* Makes the orders of the further sorts, in the elected participant. */
 static void
 make_orders_beside(ParallelSort *sort)
@@ -323,9 +334,7 @@ make_orders_beside(ParallelSort *sort)
 		beside->nnulls = pg_atomic_read_u64(&shared_beside(sort, i)->nnulls);
 		if (beside->team == NULL)
 			continue;
-		beside->sort = row_sort_of_team(beside->team);
-		if (beside->wants_places)
-			row_sort_want_places(beside->sort);
+		beside->sort = make_sort(beside->team, beside->wants_places);
 		(void) row_sort_prepare(beside->sort, WORK_WRITE_PARTS);
 		row_sort_announce(beside->sort);
 	}
@@ -338,9 +347,7 @@ make_orders_beside(ParallelSort *sort)
 static void
 make_order(ParallelSort *sort)
 {
-	sort->sort = row_sort_of_team(sort->team);
-	if (sort->wants_places)
-		row_sort_want_places(sort->sort);
+	sort->sort = make_sort(sort->team, sort->wants_places);
 	if (row_sort_prepare(sort->sort, wished_work(sort)) != WORK_EMIT_PARTS)
 	{
 		row_sort_announce(sort->sort);
@@ -417,46 +424,44 @@ begin_parts(ParallelSort *sort)
 	MemoryContextSwitchTo(caller_context);
 }
 
-/* Makes this process a member of the teams of the further sorts. */
-static void
-begin_teams_beside(ParallelSort *sort)
+/* Makes this process a member of a team. */
+static Team *
+begin_team(const ParallelSort *sort, int number, TupleDesc descriptor,
+		   const SortColumn *columns, int ncolumns, NodeLimit *limit,
+		   SortProgress *progress)
 {
-	for (int i = 0; i < sort->nbeside; i++)
-	{
-		SortBeside *beside = &sort->beside[i];
-		TeamRows	rows = {
-			.descriptor = beside->descriptor,
-			.columns = beside->columns,
-			.ncolumns = beside->ncolumns,
-			.expected_rows = outerPlanState(sort)->plan->plan_rows,
-			.bound = NO_BOUND,
-			.limit = node_limit_of_sort(&beside->limit)
-		};
+	TeamRows	rows = {
+		.descriptor = descriptor,
+		.columns = columns,
+		.ncolumns = ncolumns,
+		.expected_rows = outerPlanState(sort)->plan->plan_rows,
+		.bound = NO_BOUND,
+		.limit = node_limit_of_sort(limit)
+	};
 
-		if (beside->ncolumns > 0)
-			beside->team = team_begin(shared_team(sort, i + 1), &rows, NULL);
-	}
+	return team_begin(shared_team(sort, number), &rows, progress);
 }
 
 /* Makes this process a member of the teams. */
 static void
 begin_teams(ParallelSort *sort)
 {
-	PlanState  *child = outerPlanState(sort);
 	MemoryContext caller_context = MemoryContextSwitchTo(sort->memory);
-	TeamRows	rows = {
-		.descriptor = sort->descriptor,
-		.columns = sort->columns,
-		.ncolumns = sort->ncolumns,
-		.expected_rows = child->plan->plan_rows,
-		.bound = NO_BOUND,
-		.limit = node_limit_of_sort(&sort->limit)
-	};
 
 	sort->progress = sort_progress_begin(PROGRESS_OF_SORT,
-										 child->plan->plan_rows, true);
-	sort->team = team_begin(shared_team(sort, 0), &rows, sort->progress);
-	begin_teams_beside(sort);
+										 outerPlanState(sort)->plan->plan_rows,
+										 true);
+	sort->team = begin_team(sort, 0, sort->descriptor, sort->columns,
+							sort->ncolumns, &sort->limit, sort->progress);
+	for (int i = 0; i < sort->nbeside; i++)
+	{
+		SortBeside *beside = &sort->beside[i];
+
+		if (beside->ncolumns > 0)
+			beside->team = begin_team(sort, i + 1, beside->descriptor,
+									  beside->columns, beside->ncolumns,
+									  &beside->limit, NULL);
+	}
 	MemoryContextSwitchTo(caller_context);
 }
 
