@@ -43,6 +43,7 @@ OBJS = \
 	src/device/launcher.o \
 	src/device/sort_job.o \
 	src/executor/after_rows.o \
+	src/executor/aggregate_plan.o \
 	src/executor/core_aggregates.o \
 	src/executor/explain_sort.o \
 	src/executor/explain_window.o \
@@ -58,8 +59,10 @@ OBJS = \
 	src/executor/node_setop.o \
 	src/executor/node_stream.o \
 	src/executor/node_window.o \
+	src/executor/other_aggregates.o \
 	src/executor/parallel_sort.o \
 	src/executor/percentile.o \
+	src/executor/row_maker.o \
 	src/executor/row_sort.o \
 	src/executor/row_source.o \
 	src/executor/row_stream.o \
@@ -68,7 +71,6 @@ OBJS = \
 	src/executor/value_buffer.o \
 	src/executor/value_cast.o \
 	src/executor/value_order.o \
-	src/executor/value_row.o \
 	src/executor/window_plan.o \
 	src/executor/worker_reports.o \
 	src/index/take_builds.o \
@@ -113,6 +115,7 @@ OBJS = \
 	src/keys/sort_keys.o \
 	src/planner/add_paths.o \
 	src/planner/aggregate_paths.o \
+	src/planner/any_order.o \
 	src/planner/explain_refusal.o \
 	src/planner/foreign_orders.o \
 	src/planner/gather_paths.o \
@@ -126,6 +129,7 @@ OBJS = \
 	src/planner/plan_group_aggregates.o \
 	src/planner/plan_sort.o \
 	src/planner/plan_windows.o \
+	src/planner/query_aggregates.o \
 	src/planner/setop_paths.o \
 	src/planner/sort_paths.o \
 	src/planner/sort_refusal.o \

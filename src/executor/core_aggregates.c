@@ -25,9 +25,12 @@
 
 #include "executor/core_aggregates.h"
 
-/* Returns a plan of minimal tuples with these columns, which is never run. */
+/*
+ * Returns a plan of rows with these columns in slots of this kind, which is
+ * never run.
+ */
 static Plan *
-make_child(const List *columns)
+make_child(const List *columns, const TupleTableSlotOps *kind)
 {
 	Material   *material = makeNode(Material);
 	Result	   *result = makeNode(Result);
@@ -44,16 +47,19 @@ make_child(const List *columns)
 			lappend(result->plan.targetlist,
 					makeTargetEntry((Expr *) null, entry->resno, NULL, false));
 	}
+	if (kind == &TTSOpsVirtual)
+		return &result->plan;
 	material->plan.targetlist = result->plan.targetlist;
 	material->plan.lefttree = &result->plan;
 	return &material->plan;
 }
 
 AggState *
-core_aggregates_begin(Agg *agg, const List *columns, EState *estate,
+core_aggregates_begin(Agg *agg, const List *columns,
+					  const TupleTableSlotOps *kind, EState *estate,
 					  int eflags)
 {
-	agg->plan.lefttree = make_child(columns);
+	agg->plan.lefttree = make_child(columns, kind);
 	return ExecInitAgg(agg, estate, eflags);
 }
 
@@ -125,17 +131,39 @@ call_final(AggState *aggregates, AggStatePerAgg aggregate, Datum state,
 									  aggregate->resulttypeLen);
 }
 
+/* Calls the function that makes bytes of a state. */
+static Datum
+call_serial(AggStatePerTrans transition, Datum state, bool state_isnull,
+			bool *isnull)
+{
+	FunctionCallInfo call = transition->serialfn_fcinfo;
+	Datum		value;
+
+	*isnull = transition->serialfn.fn_strict && state_isnull;
+	if (*isnull)
+		return (Datum) 0;
+	call->args[0].value = state;
+	call->args[0].isnull = state_isnull;
+	call->isnull = false;
+	value = FunctionCallInvoke(call);
+	*isnull = call->isnull;
+	return value;
+}
+
 /* Returns the result of an aggregate for a group of the present set. */
 static inline Datum
 make_result(AggState *aggregates, AggStatePerAgg aggregate, bool *isnull)
 {
 	AggStatePerGroup state =
 		&aggregates->pergroups[aggregates->current_set][aggregate->transno];
-	int16		length = aggregates->pertrans[aggregate->transno].transtypeLen;
+	AggStatePerTrans transition = &aggregates->pertrans[aggregate->transno];
 	Datum		value = MakeExpandedObjectReadOnly(state->transValue,
 												   state->transValueIsNull,
-												   length);
+												   transition->transtypeLen);
 
+	/* it has one only if states are emitted for another Agg */
+	if (OidIsValid(transition->serialfn_oid))
+		return call_serial(transition, value, state->transValueIsNull, isnull);
 	if (OidIsValid(aggregate->finalfn_oid))
 		return call_final(aggregates, aggregate, value,
 						  state->transValueIsNull, isnull);

@@ -14,12 +14,13 @@
 #include "port/compat.h"
 
 /*
- * Begins core's AggState for this Agg of sorted groups, whose rows have the
- * columns of "columns" and come in slots for minimal tuples.  The Agg has no
- * child yet.  Raises the errors that core raises as it begins.  The caller
+ * Begins core's AggState for this Agg of sorted groups, or without groups, whose
+ * rows have the columns of "columns" and come in slots of this kind: for
+ * minimal tuples, or virtual ones.  The Agg has no child yet.  Raises the errors that core raises as it begins.  The caller
  * ends the state by ExecEndAgg(), and rescans it by core_aggregates_rescan().
  */
 extern AggState *core_aggregates_begin(Agg *agg, const List *columns,
+									   const TupleTableSlotOps *kind,
 									   EState *estate, int eflags);
 
 /* Forgets the present group. */

@@ -11,6 +11,11 @@
  * Its child emits nothing but the columns of the groups, and the values behind
  * them.  NULLs are no values.
  *
+ * Other aggregates of the same query are made by core's functions, if the order of the rows does not matter to them.  They
+ * read the rows of the first order, which carry what they need.  Without groups
+ * they read the child's rows as these come, in each process; the process that
+ * emits the result combines their states (other_aggregates.c).
+ *
  * If aggregates have different values, or different orders, the node does a sort
  * for each order (value_order.c).  The first is the node's own, the others are
  * done beside it, in one process.  With groups, all sorts are by the groups
@@ -39,14 +44,15 @@
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 
+#include "executor/aggregate_plan.h"
 #include "executor/explain_sort.h"
 #include "executor/gpusort_plan.h"
 #include "executor/node_aggregate.h"
+#include "executor/other_aggregates.h"
 #include "executor/parallel_sort.h"
+#include "executor/row_maker.h"
 #include "executor/value_aggregates.h"
-#include "executor/value_cast.h"
 #include "executor/value_order.h"
-#include "executor/value_row.h"
 #include "port/compat.h"
 #include "port/execution_check.h"
 #include "shared_state.h"
@@ -56,7 +62,10 @@ typedef struct GpuSortAggregateState
 	ParallelSort sort;			/* must be first */
 	ValueOrder *orders;			/* the first is that of the sort */
 	int			norders;
-	Oid		   *casts;			/* cast of each order's values, or InvalidOid */
+	OtherAggregates *others;	/* aggregates that are in none of the orders,
+								 * or NULL */
+	RowMaker   *other_rows;		/* makes the rows that these read, without
+								 * groups */
 	MemoryContext result_memory;	/* memory of the values of the emitted row */
 
 	/* with groups */
@@ -75,278 +84,13 @@ is_gpusort_aggregate(const Plan *plan)
 		((const CustomScan *) plan)->methods == &aggregate_scan_methods;
 }
 
-/*
- * Returns whether aggregates need nothing of the values but the number of
- * different ones.
- */
-static bool
-only_counts(const List *aggregates)
-{
-	bool		counts = false;
-	ListCell   *cell;
-
-	foreach(cell, aggregates)
-	{
-		ValueAggregateKind kind = value_aggregate_kind(lfirst(cell));
-
-		if (kind == PERCENTILE || kind == PERCENTILE_ARRAY)
-			return false;
-		counts |= kind == COUNT_DISTINCT_VALUES;
-	}
-	return counts;
-}
-
-List *
-aggregated_order_write(const AggregatedOrder *order)
-{
-	return list_make4(order->aggregates, order->clause,
-					  list_make1_int(order->column),
-					  list_make1_oid(order->collation));
-}
-
-AggregatedOrder
-aggregated_order_read(const List *written)
-{
-	return (AggregatedOrder)
-	{
-		.aggregates = linitial(written),
-			.clause = lsecond(written),
-			.column = linitial_int(lthird(written)),
-			.collation = linitial_oid(lfourth(written))
-	};
-}
-
-/* What a plan of this node says beside its sort. */
-typedef struct PlannedAggregate
-{
-	AggregatedValues values;	/* its aggregates until the plan is finished */
-	List	   *counts;			/* number of aggregates of each order */
-	List	   *casts;			/* function that casts an order's values
-								 * before they are sorted, or InvalidOid */
-} PlannedAggregate;
-
-static List *
-write_aggregate(const PlannedAggregate *planned)
-{
-	const AggregatedValues *values = &planned->values;
-
-	return list_make5(values->orders, values->group_equal,
-					  values->group_collations, planned->counts,
-					  planned->casts);
-}
-
-static PlannedAggregate
-read_aggregate(const CustomScan *scan)
-{
-	const List *written = lsecond(scan->custom_private);
-
-	return (PlannedAggregate)
-	{
-		.values.orders = linitial(written),
-			.values.group_equal = lsecond(written),
-			.values.group_collations = lthird(written),
-			.counts = lfourth(written),
-			.casts = list_nth(written, 4)
-	};
-}
-
-static AggregatedOrder
-planned_order(const PlannedAggregate *planned, int i)
-{
-	return aggregated_order_read(list_nth(planned->values.orders, i));
-}
-
-/*
- * Returns the function by which an order casts the values of this column, if
- * its child leaves that to it.  Orders of the same column share the cast.
- * Values that are only counted are not cast; so the child does it, which may
- * fail.
- */
-static Oid
-take_cast(Plan *child, const PlannedAggregate *planned,
-		  const AggregatedOrder *order, AttrNumber column)
-{
-	if (order->clause == NULL)
-		return InvalidOid;
-	for (int i = 0; i < list_length(planned->casts); i++)
-		if (planned_order(planned, i).column == order->column)
-			return list_nth_oid(planned->casts, i);
-	return value_cast_take(child, column);
-}
-
-/* Adds an order to a plan that is being made. */
-static void
-add_order(CustomScan *scan, PlannedAggregate *planned,
-		  const AggregatedOrder *order)
-{
-	Plan	   *child = scan->scan.plan.lefttree;
-	AttrNumber	column = list_length(planned->values.group_equal) +
-		order->column + 1;
-	ListCell   *cell;
-
-	planned->counts = lappend_int(planned->counts,
-								  list_length(order->aggregates));
-	planned->casts = lappend_oid(planned->casts,
-								 take_cast(child, planned, order, column));
-	foreach(cell, order->aggregates)
-		scan->custom_exprs =
-		list_concat(scan->custom_exprs,
-					copyObject(lfirst_node(Aggref, cell)->aggdirectargs));
-}
-
-CustomScan *
-aggregate_make_plan(const Sort *sort, List *target_list, List *having,
-					const AggregatedValues *values)
-{
-	CustomScan *scan = makeNode(CustomScan);
-	AggregatedOrder first = aggregated_order_read(linitial(values->orders));
-	PlannedAggregate planned = {.values = *values};
-	PlannedSort planned_sort = planned_sort_of(sort);
-	ListCell   *cell;
-
-	/*
-	 * core takes a column of the groups for the value if only the labels
-	 * differ
-	 */
-	planned_sort.columns[sort->numCols - 1].attno =
-		list_length(values->group_equal) + 1;
-	scan->methods = &aggregate_scan_methods;
-	scan->scan.plan.targetlist = target_list;
-	scan->scan.plan.qual = having;
-	scan->scan.plan.lefttree = sort->plan.lefttree;
-	if (values->group_equal == NIL && only_counts(first.aggregates))
-	{
-		planned_sort.limit =
-			planned_limit_to_one(list_make1_oid(first.clause->eqop));
-		scan->custom_exprs = list_make1(planned_sort.limit.count);
-	}
-	foreach(cell, values->orders)
-	{
-		AggregatedOrder order = aggregated_order_read(lfirst(cell));
-
-		add_order(scan, &planned, &order);
-	}
-	/* here the planner finds the values of the aggregates */
-	scan->custom_scan_tlist = copyObject(sort->plan.lefttree->targetlist);
-	planned.values.orders = copyObject(values->orders);
-	scan->custom_private = list_make2(planned_sort_write(&planned_sort),
-									  write_aggregate(&planned));
-	return scan;
-}
-
-/* Returns a column of the child as an expression. */
-static Expr *
-child_column(const CustomScan *scan, int i)
-{
-	const List *columns = scan->scan.plan.lefttree->targetlist;
-
-	return (Expr *) makeVarFromTargetEntry(OUTER_VAR, list_nth(columns, i));
-}
-
-/* Returns the values of an order as an expression of the child's columns. */
-static Expr *
-value_of_order(const CustomScan *scan, const PlannedAggregate *planned, int i)
-{
-	int			ngroup_columns = list_length(planned->values.group_equal);
-	AggregatedOrder order = planned_order(planned, i);
-
-	return value_cast_of(list_nth_oid(planned->casts, i),
-						 child_column(scan, ngroup_columns + order.column));
-}
-
-/*
- * Replaces each aggregate in an expression by its column.  "columns" is an
- * array by the numbers of aggregates.
- */
-static Node *
-refer_to_aggregates(Node *node, TargetEntry **columns)
-{
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, Aggref))
-		return (Node *) makeVarFromTargetEntry(INDEX_VAR,
-											   columns[((Aggref *) node)->aggno]);
-	return expression_tree_mutator(node, refer_to_aggregates,
-								   (void *) columns);
-}
-
-/* Adds the columns of an order's aggregates. */
-static void
-add_aggregate_columns(CustomScan *scan, const List *aggregates, Expr *value,
-					  TargetEntry **columns)
-{
-	ListCell   *cell;
-
-	foreach(cell, aggregates)
-	{
-		Aggref	   *aggregate = lfirst(cell);
-		AttrNumber	number = list_length(scan->custom_scan_tlist) + 1;
-
-		if (aggregate->args != NIL)
-			linitial_node(TargetEntry, aggregate->args)->expr =
-				copyObject(value);
-		columns[aggregate->aggno] = makeTargetEntry((Expr *) aggregate,
-													number, NULL, false);
-		scan->custom_scan_tlist = lappend(scan->custom_scan_tlist,
-										  columns[aggregate->aggno]);
-	}
-}
-
-/* Returns one more than the highest number of an aggregate. */
-static int
-count_aggregate_numbers(const PlannedAggregate *planned)
-{
-	int			count = 0;
-
-	for (int i = 0; i < list_length(planned->values.orders); i++)
-	{
-		AggregatedOrder order = planned_order(planned, i);
-		ListCell   *cell;
-
-		foreach(cell, order.aggregates)
-			count = Max(count, lfirst_node(Aggref, cell)->aggno + 1);
-	}
-	return count;
-}
-
-void
-aggregate_refers_to_child(CustomScan *scan)
-{
-	PlannedAggregate planned = read_aggregate(scan);
-	int			ngroup_columns = list_length(planned.values.group_equal);
-	TargetEntry **columns = palloc0(count_aggregate_numbers(&planned) *
-									sizeof(TargetEntry *));
-
-	scan->custom_scan_tlist = list_truncate(scan->custom_scan_tlist,
-											ngroup_columns);
-	for (int i = 0; i < ngroup_columns; i++)
-		list_nth_node(TargetEntry, scan->custom_scan_tlist, i)->expr =
-			child_column(scan, i);
-	for (int i = 0; i < list_length(planned.values.orders); i++)
-	{
-		AggregatedOrder order = planned_order(&planned, i);
-
-		add_aggregate_columns(scan, order.aggregates,
-							  value_of_order(scan, &planned, i), columns);
-		order.aggregates = NIL;
-		lfirst(list_nth_cell(planned.values.orders, i)) =
-			aggregated_order_write(&order);
-	}
-	lsecond(scan->custom_private) = write_aggregate(&planned);
-
-	scan->scan.plan.targetlist = (List *)
-		refer_to_aggregates((Node *) scan->scan.plan.targetlist, columns);
-	scan->scan.plan.qual = (List *)
-		refer_to_aggregates((Node *) scan->scan.plan.qual, columns);
-}
-
 static Node *
 create_aggregate_state(CustomScan *scan)
 {
 	GpuSortAggregateState *state = palloc0(sizeof(GpuSortAggregateState));
 	ParallelSort *sort = &state->sort;
 	PlannedSort planned_sort = planned_sort_read(scan);
-	PlannedAggregate planned = read_aggregate(scan);
+	PlannedAggregate planned = planned_aggregate_read(scan);
 
 	NodeSetTag(state, T_CustomScanState);
 	sort->css.methods = &aggregate_exec_methods;
@@ -369,27 +113,9 @@ create_aggregate_state(CustomScan *scan)
 	return (Node *) state;
 }
 
-/* Returns the aggregates of each order, as the finished plan has them. */
-static List *
-aggregates_of_order(const CustomScan *scan, const PlannedAggregate *planned,
-					int i)
-{
-	int			first = list_length(planned->values.group_equal);
-	int			count = list_nth_int(planned->counts, i);
-	List	   *aggregates = NIL;
-
-	for (int j = 0; j < i; j++)
-		first += list_nth_int(planned->counts, j);
-	for (int j = first; j < first + count; j++)
-		aggregates = lappend(aggregates,
-							 list_nth_node(TargetEntry, scan->custom_scan_tlist,
-										   j)->expr);
-	return aggregates;
-}
-
 /* Returns the columns by which a further order sorts. */
 static const SortColumn *
-columns_of_order(const GpuSortAggregateState *state,
+sort_columns_of_order(const GpuSortAggregateState *state,
 				 const AggregatedOrder *order)
 {
 	const ParallelSort *sort = &state->sort;
@@ -406,27 +132,45 @@ columns_of_order(const GpuSortAggregateState *state,
 	return columns;
 }
 
+/*
+ * Returns a maker of the rows that an order sorts: of the groups, the value,
+ * and the carried columns.
+ */
+static RowMaker *
+make_maker(GpuSortAggregateState *state, AttrNumber value, const List *carried,
+		   Oid cast, TupleDesc *descriptor)
+{
+	List	   *columns = NIL;
+
+	for (int i = 1; i <= state->ngroup_columns; i++)
+		columns = lappend_int(columns, i);
+	columns = list_concat(lappend_int(columns, value), carried);
+	return row_maker_create(&state->sort.css, columns, cast,
+							state->ngroup_columns, descriptor);
+}
+
 /* Begins the sort of a further order. */
 static void
 init_beside(GpuSortAggregateState *state, SortBeside *beside,
 			const AggregatedOrder *planned, Oid cast)
 {
-	CustomScanState *node = &state->sort.css;
 	AttrNumber	value = state->ngroup_columns + planned->column + 1;
 
 	beside->left_out_null = state->ngroup_columns == 0 ? value : 0;
-	beside->maker = value_row_maker(node, state->ngroup_columns, value, cast,
-									&beside->descriptor);
+	beside->maker = make_maker(state, value, NIL, cast, &beside->descriptor);
 	if (planned->clause == NULL)
 		return;
-	beside->columns = columns_of_order(state, planned);
+	beside->columns = sort_columns_of_order(state, planned);
 	beside->ncolumns = state->sort.ncolumns;
 }
 
-/* Begins the sort of the first order. */
+/*
+ * Begins the sort of the first order, whose rows carry these columns of the
+ * child.
+ */
 static void
 init_first(GpuSortAggregateState *state, const AggregatedOrder *planned,
-		   Oid cast)
+		   Oid cast, const List *carried)
 {
 	ParallelSort *sort = &state->sort;
 	AttrNumber	value = state->ngroup_columns + planned->column + 1;
@@ -434,9 +178,10 @@ init_first(GpuSortAggregateState *state, const AggregatedOrder *planned,
 	if (state->ngroup_columns == 0)
 		sort->left_out_null = value;
 	/* without a cast the only value comes as it is sorted */
-	if (state->norders > 1 || OidIsValid(cast))
-		sort->maker = value_row_maker(&sort->css, state->ngroup_columns, value,
-									  cast, &sort->descriptor);
+	if (sort->descriptor->natts > state->ngroup_columns + 1 ||
+		OidIsValid(cast))
+		sort->maker = make_maker(state, value, carried, cast,
+								 &sort->descriptor);
 }
 
 /* Sets what an order has to know of its values. */
@@ -476,7 +221,7 @@ limit_beside(GpuSortAggregateState *state, SortBeside *beside,
 	PlannedGroupLimit limit;
 
 	if (planned->clause == NULL || state->ngroup_columns > 0 ||
-		!only_counts(aggregates))
+		!aggregates_only_count(aggregates))
 		return;
 	limit = planned_limit_to_one(list_make1_oid(planned->clause->eqop));
 	node_limit_set(&beside->limit, &limit);
@@ -500,7 +245,7 @@ init_orders(GpuSortAggregateState *state)
 {
 	ParallelSort *sort = &state->sort;
 	const CustomScan *scan = (const CustomScan *) sort->css.ss.ps.plan;
-	PlannedAggregate planned = read_aggregate(scan);
+	PlannedAggregate planned = planned_aggregate_read(scan);
 	List	   *fractions = list_copy_tail(scan->custom_exprs,
 										   node_has_limit(&sort->limit) ? 1 : 0);
 
@@ -511,7 +256,7 @@ init_orders(GpuSortAggregateState *state)
 	{
 		ValueOrder *order = &state->orders[i];
 		SortBeside *beside = i > 0 ? &sort->beside[i - 1] : NULL;
-		AggregatedOrder planned_one = planned_order(&planned, i);
+		AggregatedOrder planned_one = planned_aggregate_order(&planned, i);
 		Oid			cast = list_nth_oid(planned.casts, i);
 		List	   *aggregates = aggregates_of_order(scan, &planned, i);
 
@@ -523,7 +268,8 @@ init_orders(GpuSortAggregateState *state)
 		order->beside = beside;
 		if (beside == NULL)
 		{
-			init_first(state, &planned_one, cast);
+			init_first(state, &planned_one, cast,
+					   state->ngroup_columns > 0 ? planned.carried : NIL);
 			sort->wants_places = wants_places(state, order);
 		}
 		else
@@ -543,7 +289,7 @@ init_groups(GpuSortAggregateState *state, EState *estate, TupleDesc descriptor)
 {
 	CustomScanState *node = &state->sort.css;
 	PlannedAggregate planned =
-		read_aggregate((const CustomScan *) node->ss.ps.plan);
+		planned_aggregate_read((const CustomScan *) node->ss.ps.plan);
 	int			ncolumns = state->ngroup_columns;
 	AttrNumber *columns = palloc(ncolumns * sizeof(AttrNumber));
 	Oid		   *operators = palloc(ncolumns * sizeof(Oid));
@@ -565,6 +311,50 @@ init_groups(GpuSortAggregateState *state, EState *estate, TupleDesc descriptor)
 										  &TTSOpsMinimalTuple);
 }
 
+/* The other aggregates take a row of the child; NULL: there are no more. */
+static void
+take_row_of_child(ParallelSort *sort, TupleTableSlot *row)
+{
+	GpuSortAggregateState *state = (GpuSortAggregateState *) sort;
+
+	if (row == NULL)
+		other_aggregates_share(state->others);
+	else
+		other_aggregates_add(state->others,
+							 state->other_rows->make(state->other_rows, row));
+}
+
+/*
+ * Begins the aggregates that are in none of the orders.  They read the rows of
+ * the first order, group by group.  Without groups they read rows of their
+ * own, as the child's rows come.
+ */
+static void
+init_others(GpuSortAggregateState *state, EState *estate, int eflags)
+{
+	CustomScanState *node = &state->sort.css;
+	const CustomScan *scan = (const CustomScan *) node->ss.ps.plan;
+	PlannedAggregate planned = planned_aggregate_read(scan);
+	const TupleTableSlotOps *kind = &TTSOpsMinimalTuple;
+	TupleDesc	descriptor;
+
+	if (planned.others == NULL)
+		return;
+	if (state->ngroup_columns == 0)
+	{
+		kind = &TTSOpsVirtual;
+		state->other_rows = row_maker_create(node, planned.carried, InvalidOid,
+											 -1, &descriptor);
+		state->sort.take_row = take_row_of_child;
+	}
+	state->others =
+		other_aggregates_begin(planned.others,
+							   columns_of_others(scan, &planned), kind,
+							   state->ngroup_columns == 0 &&
+							   scan->scan.plan.parallel_aware,
+							   estate, eflags);
+}
+
 static void
 begin_aggregate(CustomScanState *node, EState *estate, int eflags)
 {
@@ -577,6 +367,7 @@ begin_aggregate(CustomScanState *node, EState *estate, int eflags)
 	init_orders(state);
 	if (state->ngroup_columns > 0)
 		init_groups(state, estate, state->sort.descriptor);
+	init_others(state, estate, eflags);
 }
 
 /*
@@ -615,16 +406,19 @@ is_same_group(GpuSortAggregateState *state, TupleTableSlot *row)
 
 /*
  * Takes an order's rows of the present group, which begin with the order's
- * present row.
+ * present row.  The rows go to these aggregates, too, unless that is NULL.
  */
 static void
-take_group_of_order(GpuSortAggregateState *state, ValueOrder *order)
+take_group_of_order(GpuSortAggregateState *state, ValueOrder *order,
+					OtherAggregates *others)
 {
 	value_order_begin(order);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
 		value_order_take(order, state->result_memory);
+		if (others != NULL)
+			other_aggregates_add(others, order->row);
 	} while (value_order_next(order) && is_same_group(state, order->row));
 }
 
@@ -638,14 +432,16 @@ take_group(GpuSortAggregateState *state)
 	if (TupIsNull(state->orders[0].row))
 		return false;
 	ExecCopySlot(state->group, state->orders[0].row);
-	take_group_of_order(state, &state->orders[0]);
+	if (state->others != NULL)
+		other_aggregates_begin_group(state->others);
+	take_group_of_order(state, &state->orders[0], state->others);
 	for (int i = 1; i < state->norders; i++)
 	{
 		ValueOrder *order = &state->orders[i];
 
 		if (TupIsNull(order->row) || !is_same_group(state, order->row))
 			elog(ERROR, "sorts of the same rows have different groups");
-		take_group_of_order(state, order);
+		take_group_of_order(state, order, NULL);
 	}
 	return true;
 }
@@ -671,6 +467,19 @@ take_all(GpuSortAggregateState *state)
 	return true;
 }
 
+/* Sets the results of the other aggregates of the present group. */
+static void
+set_other_results(GpuSortAggregateState *state, Datum *values, bool *isnull)
+{
+	const TupleTableSlot *results =
+		other_aggregates_results(state->others,
+								 state->ngroup_columns > 0 ? state->group : NULL);
+	int			count = results->tts_tupleDescriptor->natts;
+
+	memcpy(values, results->tts_values, count * sizeof(Datum));
+	memcpy(isnull, results->tts_isnull, count * sizeof(bool));
+}
+
 /*
  * Stores the columns of the present group and the results in the node's slot.
  */
@@ -693,6 +502,9 @@ store_results(GpuSortAggregateState *state)
 								 slot->tts_isnull + column);
 		column += order->aggregates.count;
 	}
+	if (state->others != NULL)
+		set_other_results(state, slot->tts_values + column,
+						  slot->tts_isnull + column);
 	ExecStoreVirtualTuple(slot);
 }
 
@@ -703,6 +515,8 @@ get_ready(GpuSortAggregateState *state)
 	if (state->sort.ready)
 		return;
 	shared_count(STAT_AGGREGATES, 1);
+	if (state->others != NULL)
+		other_aggregates_begin_group(state->others);
 	/* the child and the sorts allocate in contexts of their own */
 	parallel_sort_get_ready(&state->sort);
 	if (state->ngroup_columns == 0)
@@ -758,19 +572,102 @@ exec_aggregate(CustomScanState *node)
 	return ExecClearTuple(plan->ps_ResultTupleSlot);
 }
 
-/* Returns the columns of an order's rows, as expressions for EXPLAIN. */
-static List *
-columns_to_explain(CustomScan *scan, const PlannedAggregate *planned, int i)
+static void
+end_aggregate(CustomScanState *node)
 {
-	int			ngroup_columns = list_length(planned->values.group_equal);
-	List	   *columns = NIL;
+	GpuSortAggregateState *state = (GpuSortAggregateState *) node;
 
-	for (int j = 0; j < ngroup_columns; j++)
-		columns = lappend(columns, makeTargetEntry(child_column(scan, j), j + 1,
-												   NULL, false));
-	/* the sorted value is no column of the node */
-	return lappend(columns, makeTargetEntry(value_of_order(scan, planned, i),
-											ngroup_columns + 1, NULL, false));
+	if (state->others != NULL)
+		other_aggregates_end(state->others);
+	parallel_sort_end(node);
+}
+
+/*
+ * The state that the processes share.  The states of the other aggregates lie
+ * behind it, and what is shared of the sort behind these.
+ */
+typedef struct SharedAggregate
+{
+	Size		sort_place;		/* bytes before what is shared of the sort */
+} SharedAggregate;
+
+static SharedStates *
+shared_states(SharedAggregate *shared)
+{
+	return (SharedStates *) ((char *) shared + MAXALIGN(sizeof(SharedAggregate)));
+}
+
+static void *
+shared_sort(SharedAggregate *shared)
+{
+	return (char *) shared + shared->sort_place;
+}
+
+/* Returns the bytes before what is shared of the sort. */
+static Size
+shared_bytes(const ParallelContext *context)
+{
+	return MAXALIGN(sizeof(SharedAggregate)) +
+		MAXALIGN(shared_states_size(context->nworkers + 1));
+}
+
+static Size
+estimate_shared(CustomScanState *node, ParallelContext *context)
+{
+	return add_size(shared_bytes(context),
+					parallel_sort_estimate(node, context));
+}
+
+/* Lets the other aggregates share their states, if there are any. */
+static void
+share_states(CustomScanState *node, SharedAggregate *shared)
+{
+	GpuSortAggregateState *state = (GpuSortAggregateState *) node;
+
+	if (state->others != NULL)
+		state->others->shared = shared_states(shared);
+}
+
+static void
+init_shared(CustomScanState *node, ParallelContext *context, void *place)
+{
+	SharedAggregate *shared = place;
+
+	shared->sort_place = shared_bytes(context);
+	shared_states_init(shared_states(shared), context->nworkers + 1);
+	parallel_sort_init_shared(node, context, shared_sort(shared));
+	/* without shared memory there will be no workers */
+	if (context->seg != NULL)
+		share_states(node, shared);
+}
+
+static void
+init_shared_again(CustomScanState *node, ParallelContext *context, void *place)
+{
+	SharedAggregate *shared = place;
+
+	shared_states_reset(shared_states(shared),
+						node->ss.ps.state->es_query_dsa);
+	parallel_sort_init_shared_again(node, context, shared_sort(shared));
+	if (context->seg != NULL)
+		share_states(node, shared);
+}
+
+static void
+init_worker(CustomScanState *node, shm_toc *contents, void *place)
+{
+	share_states(node, place);
+	parallel_sort_init_worker(node, contents, shared_sort(place));
+}
+
+static void
+shutdown_aggregate(CustomScanState *node)
+{
+	GpuSortAggregateState *state = (GpuSortAggregateState *) node;
+
+	if (state->others != NULL)
+		state->others->shared = NULL;
+	parallel_sort_shutdown(node);
 }
 
 static void
@@ -806,8 +703,8 @@ explain_aggregate(CustomScanState *node, List *ancestors, ExplainState *es)
 	const GpuSortAggregateState *state = (const GpuSortAggregateState *) node;
 	const ParallelSort *sort = &state->sort;
 	CustomScan *scan = (CustomScan *) node->ss.ps.plan;
-	PlannedAggregate planned = read_aggregate(scan);
-	List	   *columns = columns_to_explain(scan, &planned, 0);
+	PlannedAggregate planned = planned_aggregate_read(scan);
+	List	   *columns = columns_of_order(scan, &planned, 0);
 
 	explain_columns("Sort Key", state, columns, sort->columns, sort->ncolumns,
 					ancestors, es);
@@ -820,7 +717,7 @@ explain_aggregate(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainOpenGroup("Further Sorts", "Further Sorts", false, es);
 	for (int i = 1; i < state->norders; i++)
 		if (sort->beside[i - 1].ncolumns > 0)
-			explain_beside(state, i, columns_to_explain(scan, &planned, i),
+			explain_beside(state, i, columns_of_order(scan, &planned, i),
 						   ancestors, es);
 	ExplainCloseGroup("Further Sorts", "Further Sorts", false, es);
 }
@@ -834,12 +731,12 @@ static const CustomExecMethods aggregate_exec_methods = {
 	.CustomName = "GpuSortAggregate",
 	.BeginCustomScan = begin_aggregate,
 	.ExecCustomScan = exec_aggregate,
-	.EndCustomScan = parallel_sort_end,
+	.EndCustomScan = end_aggregate,
 	.ReScanCustomScan = parallel_sort_rescan,
-	.EstimateDSMCustomScan = parallel_sort_estimate,
-	.InitializeDSMCustomScan = parallel_sort_init_shared,
-	.ReInitializeDSMCustomScan = parallel_sort_init_shared_again,
-	.InitializeWorkerCustomScan = parallel_sort_init_worker,
-	.ShutdownCustomScan = parallel_sort_shutdown,
+	.EstimateDSMCustomScan = estimate_shared,
+	.InitializeDSMCustomScan = init_shared,
+	.ReInitializeDSMCustomScan = init_shared_again,
+	.InitializeWorkerCustomScan = init_worker,
+	.ShutdownCustomScan = shutdown_aggregate,
 	.ExplainCustomScan = explain_aggregate
 };

@@ -177,7 +177,8 @@ begin_group_aggregate(CustomScanState *node, EState *estate, int eflags)
 									   &TTSOpsMinimalTuple);
 	state->aggregates = core_aggregates_begin(state->planned.agg,
 											  outerPlan(node->ss.ps.plan)->targetlist,
-											  estate, eflags);
+											  &TTSOpsMinimalTuple, estate,
+											  eflags);
 	state->first = state->aggregates->ss.ss_ScanTupleSlot;
 	/* EXPLAIN and rescans find subplans of expressions here */
 	node->ss.ps.subPlan = state->aggregates->ss.ps.subPlan;

@@ -146,6 +146,8 @@ next_row(ParallelSort *sort, PlanState *child)
 	{
 		TupleTableSlot *slot = ExecProcNode(child);
 
+		if (sort->take_row != NULL)
+			sort->take_row(sort, TupIsNull(slot) ? NULL : slot);
 		if (TupIsNull(slot))
 			return NULL;
 		sort->nrows++;

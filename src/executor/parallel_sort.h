@@ -75,7 +75,8 @@ typedef struct SortBeside
  * The state of a node that sorts its child's rows; the node's own state begins
  * with it.
  */
-typedef struct ParallelSort
+typedef struct ParallelSort ParallelSort;
+struct ParallelSort
 {
 	CustomScanState css;		/* must be first */
 
@@ -98,6 +99,12 @@ typedef struct ParallelSort
 	RowMaker   *maker;			/* makes the rows that are sorted; NULL: the
 								 * child's rows are sorted */
 	TupleDesc	descriptor;		/* columns of the rows that are sorted */
+
+	/*
+	 * Is called with each row of the child, and with NULL behind the last one,
+	 * before any row is emitted; may be NULL.
+	 */
+	void		(*take_row) (ParallelSort *sort, TupleTableSlot *row);
 	SortBeside *beside;			/* further sorts; one participant emits the
 								 * rows of all sorts, if there are any */
 	int			nbeside;
@@ -119,7 +126,7 @@ typedef struct ParallelSort
 	SharedSort *shared;			/* shared state; NULL in a single process */
 	ParallelContext *context;	/* parallel context, in the leader */
 	ParallelSortReport report;
-} ParallelSort;
+};
 
 /*
  * Begins the node and its child.  The slot of the present row has to be made

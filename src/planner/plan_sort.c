@@ -21,6 +21,7 @@
 #include "optimizer/planner.h"
 
 #include "cost/sort_choice.h"
+#include "executor/aggregate_plan.h"
 #include "executor/gpusort_plan.h"
 #include "executor/node_aggregate.h"
 #include "executor/node_gpusort.h"

@@ -41,6 +41,7 @@
 #include "executor/node_window.h"
 #include "executor/value_aggregates.h"
 #include "keys/sort_keys.h"
+#include "planner/any_order.h"
 #include "planner/sort_refusal.h"
 #include "port/compat.h"
 #include "settings.h"
@@ -254,17 +255,18 @@ sorts_values(const Aggref *aggregate)
 		 aggregate->aggorder != NIL || aggregate->aggdistinct != NIL);
 }
 
-/* Can a GpuSortAggregate compute an aggregate, as far as the plan tells? */
+/* Can a GpuSortAggregate make an aggregate, as far as the plan tells? */
 static bool
-is_value_aggregate(const Aggref *aggregate)
+is_made_by_node(const Aggref *aggregate, bool has_groups)
 {
-	return aggregate->aggfilter == NULL &&
-		value_aggregate_kind(aggregate) != NO_VALUE_AGGREGATE;
+	return value_aggregate_kind(aggregate) != NO_VALUE_AGGREGATE ||
+		can_be_beside_values(aggregate, has_groups);
 }
 
 /* The aggregates of an Agg. */
 typedef struct InnerSorts
 {
+	bool		has_groups;
 	Bitmapset  *sorting;		/* numbers of those that sort their values */
 	const Aggref *first;		/* the first of them */
 	const Aggref *other;		/* the first that no GpuSortAggregate can
@@ -279,7 +281,7 @@ note_aggregates(Node *node, InnerSorts *sorts)
 	if (node == NULL || !IsA(node, Aggref))
 		return node != NULL &&
 			expression_tree_walker(node, note_aggregates, (void *) sorts);
-	if (sorts->other == NULL && !is_value_aggregate(aggregate))
+	if (sorts->other == NULL && !is_made_by_node(aggregate, sorts->has_groups))
 		sorts->other = aggregate;
 	if (sorts_values(aggregate))
 	{
@@ -312,7 +314,7 @@ gets_sorted_values(const Agg *agg)
 static InnerSorts
 find_inner_sorts(const Agg *agg)
 {
-	InnerSorts	sorts = {NULL};
+	InnerSorts	sorts = {agg->numCols > 0};
 
 	if (!gets_sorted_values(agg))
 		(void) note_aggregates((Node *) list_make2(agg->plan.targetlist,

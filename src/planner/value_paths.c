@@ -10,11 +10,10 @@
  *		GpuSortAggregate -> path of the input
  *		Gather -> GpuSortAggregate -> partial path of the input
  *
- * All aggregates of the query have to be of this kind.  Beside them the query
- * may have the numbers of all rows and of all values, and the columns by which
- * it groups.  If the aggregates have several values, or several orders of a
- * value, the node does several sorts.  Several sorts of groups are made in one
- * process: the processes below a Gather would cut the orders in different places.
+ * query_aggregates.c tells which queries these are.  If the aggregates have
+ * several values, or several orders of a value, the node does several sorts.
+ * Several sorts of groups are made in one process: the processes below a Gather
+ * would cut the orders in different places.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,27 +25,24 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/plancat.h"
 #include "optimizer/tlist.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
 #include "cost/sort_choice.h"
+#include "executor/aggregate_plan.h"
 #include "executor/node_aggregate.h"
 #include "executor/value_aggregates.h"
 #include "planner/aggregate_paths.h"
 #include "planner/gather_paths.h"
 #include "planner/group_paths.h"
+#include "planner/query_aggregates.h"
 #include "planner/sort_paths.h"
 #include "planner/value_paths.h"
 #include "port/compat.h"
 #include "port/shared_memory.h"
-
-/*
- * The most orders of one query.  They share the memory of one sort, and planning
- * takes some time for each.
- */
-#define MOST_ORDERS		16
 
 /*
  * The part of a sort's cost that is spared if a few values are found without
@@ -61,291 +57,6 @@
  * rows for each process (row_deposit.c).
  */
 #define SEGMENTS_OF_PROCESS		10
-
-/* Values in one order, and their aggregates. */
-typedef struct QueryOrder
-{
-	List	   *aggregates;		/* each once */
-	Expr	   *value;
-	int			column;			/* number of the value among all values */
-	SortGroupClause *clause;	/* sort clause of the values; NULL if they are
-								 * only counted */
-	List	   *pathkeys;
-	List	   *sort_keys;		/* pathkeys of the groups, and of the value */
-	int			nsorts;			/* sorts that core makes, of unsorted input */
-	bool		is_presorted;	/* core sorts its input so */
-	bool		counts_distinct;
-	bool		finds_percentiles;
-} QueryOrder;
-
-/* The aggregates of a query. */
-typedef struct QueryAggregates
-{
-	List	   *orders;			/* QueryOrders; those with a clause come first */
-	List	   *values;			/* values, all different */
-	List	   *row_counts;		/* aggregates that count rows */
-	List	   *groups;			/* grouping expressions; NIL: all rows are one
-								 * group */
-	List	   *group_keys;		/* their pathkeys */
-	double		ngroups;
-} QueryAggregates;
-
-/* Is an aggregate still made as core makes it, and not replaced? */
-static bool
-is_as_in_core(const PlannerInfo *root, const Aggref *aggregate)
-{
-	const AggInfo *info = list_nth(root->agginfos, aggregate->aggno);
-	const AggTransInfo *transition = list_nth(root->aggtransinfos,
-											  aggregate->aggtransno);
-
-	if (transition->transfn_oid != value_aggregate_transition(aggregate) ||
-		info->finalfn_oid != value_aggregate_final(aggregate))
-		return false;
-	return transition->transfn_oid == F_ORDERED_SET_TRANSITION ||
-		(!transition->initValueIsNull &&
-		 DatumGetInt64(transition->initValue) == 0);
-}
-
-/*
- * Returns the number of a value, or -1 if values of this kind are left to core.
- */
-static int
-note_value(QueryAggregates *all, const Aggref *aggregate)
-{
-	Expr	   *value;
-	ListCell   *cell;
-
-	if (list_length(aggregate->args) != 1)
-		return -1;
-	value = linitial_node(TargetEntry, aggregate->args)->expr;
-	foreach(cell, all->values)
-	{
-		if (equal(lfirst(cell), value))
-			return foreach_current_index(cell);
-	}
-	if (contain_volatile_functions((Node *) value) ||
-		contain_subplans((Node *) value))
-		return -1;
-	all->values = lappend(all->values, value);
-	return list_length(all->values) - 1;
-}
-
-/*
- * Returns the order of this value with these pathkeys.  An order in which the
- * value is only counted becomes this one.
- */
-static QueryOrder *
-find_order(QueryAggregates *all, int column, SortGroupClause *clause,
-		   List *pathkeys)
-{
-	QueryOrder *order;
-	ListCell   *cell;
-
-	foreach(cell, all->orders)
-	{
-		order = lfirst(cell);
-		if (order->column != column)
-			continue;
-		if (clause == NULL ||
-			(order->clause != NULL &&
-			 compare_pathkeys(pathkeys, order->pathkeys) == PATHKEYS_EQUAL))
-			return order;
-		if (order->clause == NULL)
-			break;
-	}
-	if (cell == NULL)
-	{
-		order = palloc0(sizeof(QueryOrder));
-		all->orders = lappend(all->orders, order);
-	}
-	order->column = column;
-	order->value = list_nth(all->values, column);
-	order->clause = clause;
-	order->pathkeys = pathkeys;
-	return order;
-}
-
-/* Notes an aggregate of sorted values; false if it is left to core. */
-static bool
-note_sorted(PlannerInfo *root, QueryAggregates *all, Aggref *aggregate)
-{
-	bool		is_distinct = aggregate->aggdistinct != NIL;
-	List	   *clauses = is_distinct ? aggregate->aggdistinct :
-		aggregate->aggorder;
-	int			column = note_value(all, aggregate);
-	List	   *pathkeys;
-	QueryOrder *order;
-
-	if (column < 0 || list_length(clauses) != 1)
-		return false;
-	pathkeys = make_pathkeys_for_sortclauses(root, clauses, aggregate->args);
-	/* a value that is known to be a constant has no keys */
-	if (list_length(pathkeys) != 1)
-		return false;
-	order = find_order(all, column, linitial(clauses), pathkeys);
-	order->aggregates = lappend(order->aggregates, aggregate);
-	order->nsorts++;
-	order->is_presorted |= AGG_IS_PRESORTED(aggregate);
-	order->counts_distinct |= is_distinct;
-	order->finds_percentiles |= !is_distinct;
-	return true;
-}
-
-/* Notes an aggregate that counts values; false if it is left to core. */
-static bool
-note_count(QueryAggregates *all, Aggref *aggregate)
-{
-	int			column = note_value(all, aggregate);
-	QueryOrder *order;
-
-	if (column < 0)
-		return false;
-	order = find_order(all, column, NULL, NIL);
-	order->aggregates = lappend(order->aggregates, aggregate);
-	return true;
-}
-
-/* Notes an aggregate; false if it is left to core. */
-static bool
-note_aggregate(PlannerInfo *root, QueryAggregates *all, Aggref *aggregate)
-{
-	ValueAggregateKind kind = value_aggregate_kind(aggregate);
-
-	if (kind == NO_VALUE_AGGREGATE || aggregate->aggfilter != NULL ||
-		!is_as_in_core(root, aggregate) ||
-		contain_subplans((Node *) aggregate->aggdirectargs) ||
-		contain_var_clause((Node *) aggregate->aggdirectargs))
-		return false;
-	switch (kind)
-	{
-		case COUNT_ROWS:
-			all->row_counts = lappend(all->row_counts, aggregate);
-			return aggregate->args == NIL;
-		case COUNT_VALUES:
-			return note_count(all, aggregate);
-		default:
-			return note_sorted(root, all, aggregate);
-	}
-}
-
-/* The state of a walk through expressions that looks for aggregates. */
-typedef struct Search
-{
-	PlannerInfo *root;
-	QueryAggregates *all;
-	Bitmapset  *found;			/* their numbers */
-} Search;
-
-/*
- * Notes the aggregates of an expression; true if it has anything else than
- * these aggregates and groups.
- */
-static bool
-search_aggregates(Node *node, Search *search)
-{
-	if (node == NULL || list_member(search->all->groups, node))
-		return false;
-	if (IsA(node, Aggref))
-	{
-		Aggref	   *aggregate = (Aggref *) node;
-
-		/* equal aggregates have one number */
-		if (bms_is_member(aggregate->aggno, search->found))
-			return false;
-		search->found = bms_add_member(search->found, aggregate->aggno);
-		return !note_aggregate(search->root, search->all, aggregate);
-	}
-	return IsA(node, Var) || IsA(node, PlaceHolderVar) ||
-		IsA(node, GroupingFunc) ||
-		expression_tree_walker(node, search_aggregates, (void *) search);
-}
-
-/*
- * Moves the orders with a clause to the front.  Returns false if there is none,
- * or if there are too many.
- */
-static bool
-arrange_orders(QueryAggregates *all)
-{
-	List	   *sorted = NIL;
-	List	   *counted = NIL;
-	QueryOrder *first;
-	ListCell   *cell;
-
-	foreach(cell, all->orders)
-	{
-		QueryOrder *order = lfirst(cell);
-
-		if (order->clause != NULL)
-			sorted = lappend(sorted, order);
-		else
-			counted = lappend(counted, order);
-	}
-	/* within groups only sorted values are counted */
-	if (sorted == NIL || list_length(all->orders) > MOST_ORDERS ||
-		(all->groups != NIL && counted != NIL))
-		return false;
-	first = linitial(sorted);
-	first->aggregates = list_concat(first->aggregates, all->row_counts);
-	all->orders = list_concat(sorted, counted);
-	return true;
-}
-
-/* Finds the aggregates of a query; false if it has others. */
-static bool
-find_aggregates(PlannerInfo *root, const RelOptInfo *grouped,
-				const GroupPathExtraData *extra, QueryAggregates *all)
-{
-	List	   *exprs = list_make2(grouped->reltarget->exprs, extra->havingQual);
-	Search		search = {root, all};
-
-	return !search_aggregates((Node *) exprs, &search) && arrange_orders(all);
-}
-
-/*
- * Notes the expressions by which rows are grouped.  Returns false if a sort
- * does not tell apart the groups, and the values in them.
- */
-static bool
-find_groups(PlannerInfo *root, const Path *input,
-			const GroupPathExtraData *extra, QueryAggregates *all)
-{
-	int			nkeys = NUM_GROUP_KEYS(root);
-
-	if (root->parse->groupClause == NIL)
-		return true;
-	if (nkeys == 0 || (extra->flags & GROUPING_CAN_USE_SORT) == 0)
-		return false;
-	all->groups = get_sortgrouplist_exprs(root->parse->groupClause,
-										  extra->targetList);
-	all->ngroups = sort_paths_count_groups(root, input, extra);
-	all->group_keys = list_truncate(list_copy(root->group_pathkeys), nkeys);
-	return sort_paths_join_equals(all->group_keys) &&
-		!contain_volatile_functions((Node *) all->groups);
-}
-
-/*
- * Adds the key of each value behind the keys of the groups; false if it is there
- * already.
- */
-static bool
-append_value_keys(QueryAggregates *all)
-{
-	ListCell   *cell;
-
-	foreach(cell, all->orders)
-	{
-		QueryOrder *order = lfirst(cell);
-
-		if (order->clause == NULL)
-			continue;
-		order->sort_keys = aggregate_paths_append_keys(all->group_keys,
-													   order->pathkeys);
-		if (list_length(order->sort_keys) == list_length(all->group_keys))
-			return false;
-	}
-	return true;
-}
 
 /* Projects an input to the columns of the groups, and these values. */
 static Path *
@@ -362,6 +73,29 @@ project_values(PlannerInfo *root, Path *input, const QueryAggregates *all,
 	return (Path *)
 		create_projection_path(root, input->parent, input,
 							   set_pathtarget_cost_width(root, target));
+}
+
+/* Projects an input to the columns of the groups, and all that is needed. */
+static Path *
+project_all(PlannerInfo *root, Path *input, const QueryAggregates *all)
+{
+	return project_values(root, input, all,
+						  list_concat_copy(all->values, all->carried));
+}
+
+/*
+ * Projects an input to the columns that an order sorts: with groups the first
+ * one carries the columns of other aggregates.
+ */
+static Path *
+project_order(PlannerInfo *root, Path *input, const QueryAggregates *all,
+			  const QueryOrder *order)
+{
+	List	   *values = list_make1(order->value);
+
+	if (all->groups != NIL && order == linitial(all->orders))
+		values = list_concat(values, all->carried);
+	return project_values(root, input, all, values);
 }
 
 /* The equality operators of the groups, and their collations. */
@@ -492,6 +226,41 @@ cost_values(const QueryAggregates *all, const QueryOrder *order, double values)
 		cost_counting(values) : 0;
 }
 
+/*
+ * The cost of the other aggregates of this many rows and groups, as core counts
+ * it.
+ */
+static Cost
+cost_others(PlannerInfo *root, const QueryAggregates *all, double rows,
+			double groups)
+{
+	QualCost	of_row = {0};
+	QualCost	of_group = {0};
+	Bitmapset  *states = NULL;
+	ListCell   *cell;
+
+	foreach(cell, all->others)
+	{
+		const Aggref *aggregate = lfirst(cell);
+		const AggInfo *info = list_nth(root->agginfos, aggregate->aggno);
+		const AggTransInfo *transition = list_nth(root->aggtransinfos,
+												  aggregate->aggtransno);
+		QualCost	arguments;
+
+		if (OidIsValid(info->finalfn_oid))
+			add_function_cost(root, info->finalfn_oid, NULL, &of_group);
+		if (bms_is_member(aggregate->aggtransno, states))
+			continue;
+		states = bms_add_member(states, aggregate->aggtransno);
+		cost_qual_eval_node(&arguments, (Node *)
+							list_make2(aggregate->args, aggregate->aggfilter),
+							root);
+		of_row.per_tuple += arguments.per_tuple;
+		add_function_cost(root, transition->transfn_oid, NULL, &of_row);
+	}
+	return of_row.per_tuple * rows + of_group.per_tuple * groups;
+}
+
 /* Returns the number of sorts that the node does. */
 static int
 count_sorts(const QueryAggregates *all)
@@ -546,7 +315,7 @@ add_cost_alone(const Grouped *grouped, const QueryAggregates *all,
 
 	if (order->clause == NULL)
 		return true;
-	values = project_values(root, input, all, list_make1(order->value));
+	values = project_order(root, input, all, order);
 	sort = sort_paths_make(root, input->parent, values, order->sort_keys,
 						   NO_BOUND);
 	if (sort == NULL ||
@@ -571,13 +340,16 @@ make_alone(const Grouped *grouped, const QueryAggregates *all,
 		   const GroupPathExtraData *extra, Cost *selection)
 {
 	PlannerInfo *root = grouped->root;
-	Path	   *values = project_values(root, grouped->serial, all, all->values);
+	Path	   *values = project_all(root, grouped->serial, all);
 	const QueryOrder *first = linitial(all->orders);
+	Cost		others = cost_others(root, all, values->rows, all->ngroups);
 	Cost		startup = values->total_cost;
-	Cost		total = values->total_cost;
+	Cost		total = values->total_cost + others;
 	Path	   *sort;
 	ListCell   *cell;
 
+	if (all->groups == NIL)
+		startup += others;
 	foreach(cell, all->orders)
 	{
 		if (!add_cost_alone(grouped, all, lfirst(cell), &startup, &total,
@@ -634,8 +406,7 @@ add_cost_together(const Grouped *grouped, const QueryAggregates *all,
 
 	if (order->clause == NULL)
 		return true;
-	values = project_values(grouped->root, grouped->partial, all,
-							list_make1(order->value));
+	values = project_order(grouped->root, grouped->partial, all, order);
 	if (!sort_paths_share(grouped->root, values, order->sort_keys, rows,
 						  &size) ||
 		shares_too_little(all, rows / participants, size.width))
@@ -649,14 +420,16 @@ static Path *
 make_row_together(const Grouped *grouped, const QueryAggregates *all,
 				  const GroupPathExtraData *extra)
 {
-	Path	   *values = project_values(grouped->root, grouped->partial, all,
-										all->values);
+	Path	   *values = project_all(grouped->root, grouped->partial, all);
 	const QueryOrder *first = linitial(all->orders);
 	int			nsorts = count_sorts(all);
-	Cost		total = values->total_cost;
+	Cost		total = values->total_cost +
+		cost_others(grouped->root, all, values->rows, 1);
 	Path	   *sort;
 	ListCell   *cell;
 
+	if (all->need_order || all->need_one_process)
+		return NULL;
 	if (nsorts > 1 &&
 		!shared_memory_has_segments((double) nsorts * SEGMENTS_OF_PROCESS *
 									(values->parallel_workers + 1)))
@@ -683,7 +456,7 @@ make_groups_together(const Grouped *grouped, const QueryAggregates *all,
 {
 	PlannerInfo *root = grouped->root;
 	const QueryOrder *order = linitial(all->orders);
-	Path	   *values = project_values(root, grouped->partial, all, all->values);
+	Path	   *values = project_all(root, grouped->partial, all);
 	double		rows = grouped->serial->rows;
 	double		participants = group_paths_participants(grouped);
 	double		busiest;
@@ -702,7 +475,9 @@ make_groups_together(const Grouped *grouped, const QueryAggregates *all,
 	return make_aggregate(root, grouped->relation, sort, all, extra,
 						  values->total_cost + startup,
 						  values->total_cost + total +
-						  cost_values(all, order, rows * busiest),
+						  cost_values(all, order, rows * busiest) +
+						  cost_others(root, all, rows * busiest,
+									  all->ngroups * busiest),
 						  all->ngroups / participants);
 }
 
@@ -784,7 +559,7 @@ cost_order_of_core(PlannerInfo *root, const QueryAggregates *all,
 static Cost
 cost_of_core(PlannerInfo *root, const QueryAggregates *all, const Path *input)
 {
-	bool		is_chosen = list_length(all->orders) == 1;
+	bool		is_chosen = count_sorts(all) == 1;
 	Cost		cost = 0;
 	Cost		highest = 0;
 	ListCell   *cell;
@@ -872,7 +647,7 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 				const GroupPathExtraData *extra)
 {
 	Grouped		grouped = {root, relation, input->cheapest_total_path};
-	QueryAggregates all = {.ngroups = 1};
+	QueryAggregates all;
 	Cost		spared;
 	Cost		selection = 0;
 	Path	   *alone;
@@ -882,9 +657,7 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 		root->parse->hasTargetSRFs || root->numOrderedAggs == 0 ||
 		IS_OTHER_REL(relation) ||
 		extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL ||
-		!find_groups(root, grouped.serial, extra, &all) ||
-		!find_aggregates(root, relation, extra, &all) ||
-		!append_value_keys(&all))
+		!query_aggregates_find(root, relation, grouped.serial, extra, &all))
 		return;
 	alone = make_alone(&grouped, &all, extra, &selection);
 	if (relation->consider_parallel && input->partial_pathlist != NIL)

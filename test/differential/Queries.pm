@@ -485,8 +485,16 @@ sub values_of
 		  . "count($number), count(DISTINCT $number) AS n FROM $source->{from}$tail");
 }
 
+# An aggregate of the same result in any order.
+sub other_aggregate
+{
+	my ($id) = @_;
+	return pick("sum($id)", "avg($id)", "max($id)", "min($id % 7)", "sum(${id}::numeric / 3)", "stddev(${id}::bigint)", "bool_or($id % 5 = 0)", "max(md5(${id}::text) COLLATE \"C\")",
+		"bit_xor($id)", "count($id % 3 = 0)");
+}
+
 # Aggregates of several values, or of one value in several orders, of all rows
-# or of groups.
+# or of groups, and others beside.
 sub several_values
 {
 	my ($tables) = @_;
@@ -514,7 +522,9 @@ sub several_values
 			[ "percentile_disc($fraction) WITHIN GROUP (" . order_by($key) . ')', $canonical ],
 			[ "percentile_disc(ARRAY[$fraction, 0.75]) WITHIN GROUP (" . order_by($key) . ')', "(SELECT array_agg($canonical) FROM unnest(v$i) v$i)" ],
 			[ "percentile_cont($fraction) WITHIN GROUP (ORDER BY $number" . pick('', ' DESC') . ')', "v$i" ],
-			[ 'count(*)', "v$i" ]) };
+			[ 'count(*)', "v$i" ],
+			[ other_aggregate($source->{ids}[0]), "v$i" ]) };
+		$aggregate .= " FILTER (WHERE $source->{ids}[0] % " . between(2, 9) . ' > ' . below(3) . ')' if chance(0.3);
 		push @aggregates, $aggregate;
 		push @results, "$result AS r$i";
 	}

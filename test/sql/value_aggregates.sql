@@ -231,14 +231,51 @@ DROP TABLE places;
 
 -- queries that are left to core, with the right answer
 SELECT query, examine_values(query) FROM unnest(ARRAY[
-	'SELECT count(DISTINCT k), sum(k) FROM v',
-	'SELECT count(DISTINCT k) FILTER (WHERE few > 0) FROM v',
 	'SELECT count(DISTINCT few::text::tsvector) FROM v',
+	'SELECT count(DISTINCT k), string_agg(txt, '','' ORDER BY id) IS NULL FROM v',
+	'SELECT count(DISTINCT k), max(random()) > 1 FROM v',
+	'SELECT count(DISTINCT k), mode() WITHIN GROUP (ORDER BY few) FROM v',
 	'SELECT count(DISTINCT few) FROM v WHERE few = 7',
 	'SELECT count(DISTINCT random()) > 1 FROM v',
 	'SELECT count(DISTINCT (SELECT max(id) FROM v b WHERE b.few = a.few)) FROM v a WHERE id < 100',
 	'SELECT count(DISTINCT spot::text) + generate_series(1, 2) FROM v',
 	'SELECT count(DISTINCT k) FROM v GROUP BY ()']) query;
+
+-- other aggregates beside, and filters
+EXPLAIN (VERBOSE, COSTS OFF) SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FILTER (WHERE few > 3), sum(k), max(txt) FILTER (WHERE num > 1) FROM v HAVING count(f8) > 5;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT few, percentile_cont(0.5) WITHIN GROUP (ORDER BY num) FILTER (WHERE k > 0), avg(num), sum(few + 1), sum(k) FROM v GROUP BY few;
+SELECT query, examine_values(query) FROM unnest(ARRAY[
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), avg(num), sum(k), count(f8), max(txt), min(ts), stddev(k), avg(k) FROM v',
+	'SELECT count(DISTINCT txt), sum(num) FILTER (WHERE few > 3), count(*) FILTER (WHERE few IS NULL), bool_or(feeling = ''ok''), count(*) FROM v',
+	'SELECT count(DISTINCT txt), count(DISTINCT txt) FILTER (WHERE few > 3), count(txt) FILTER (WHERE few > 3) FROM v',
+	'SELECT percentile_cont(0.3) WITHIN GROUP (ORDER BY num) FILTER (WHERE k > 0), percentile_cont(0.3) WITHIN GROUP (ORDER BY num), avg(num), sum(num) FROM v',
+	'SELECT count(DISTINCT 12 / few) FILTER (WHERE few <> 0), sum(12 / few) FILTER (WHERE few <> 0) FROM v',
+	'SELECT count(DISTINCT k), sum(12 / few) FROM v',
+	'SELECT count(DISTINCT k) FILTER (WHERE false), sum(k) FILTER (WHERE false), percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FILTER (WHERE NULL) FROM v',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(k), count(*), max(txt) FROM empty',
+	'SELECT sum(num) FROM v HAVING count(DISTINCT k) > 5 AND max(few) > 3',
+	'SELECT count(DISTINCT k), count(*) + 3 FROM v HAVING sum(k) IS NULL',
+	-- these read the rows in their order, in one process
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(f8), avg(f8), md5(array_agg(id)::text) FROM v',
+	'SELECT percentile_disc(ARRAY[0, 1]) WITHIN GROUP (ORDER BY k DESC), md5(string_agg(txt, '''')), max(spot::text) FROM v',
+	'SELECT o, l.* FROM generate_series(1, 3) o, LATERAL (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k % o), sum(k * o), count(*) FILTER (WHERE k > o) FROM v WHERE id > o) l',
+	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(k) FROM v GROUP BY few',
+	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(f8) FROM v GROUP BY few',
+	'SELECT few, count(f8), count(txt) FILTER (WHERE k > 0), percentile_disc(0.5) WITHIN GROUP (ORDER BY txt COLLATE "C") FROM v GROUP BY few',
+	'SELECT few % 9, percentile_cont(0.5) WITHIN GROUP (ORDER BY num), avg(num), min(few % 9) FROM v GROUP BY 1',
+	'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY num), percentile_cont(0.5) WITHIN GROUP (ORDER BY f8 DESC), count(DISTINCT txt COLLATE "en-x-icu"), max(k) FROM v GROUP BY feeling, few',
+	'SELECT count(DISTINCT txt) FILTER (WHERE id % 3 = 0), count(DISTINCT txt) FILTER (WHERE id % 3 = 1), count(*) FILTER (WHERE id % 3 = 2) FROM v GROUP BY few',
+	'SELECT few, count(DISTINCT txt), variance(k), var_pop(num), stddev_samp(k::int8), bit_or(k), every(k > 0), max(list::text) FROM v GROUP BY few HAVING sum(k) > 0 OR min(txt) < ''1''',
+	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(k), max(long), count(*) FROM empty GROUP BY few',
+	'SELECT o, l.* FROM generate_series(1, 3) o, LATERAL (SELECT k % o, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(k * o), count(*) FILTER (WHERE k > o) FROM v WHERE id > o GROUP BY 1) l',
+	'SELECT s, sum(t) OVER (ORDER BY s), n FROM (SELECT sum(k) s, max(few) t, count(DISTINCT k) n FROM v GROUP BY dom) q']) query;
+-- with groups these are left to core, since the order matters to them
+SELECT query, examine_values(query) FROM unnest(ARRAY[
+	'SELECT few, count(DISTINCT k), sum(f8) FROM v GROUP BY few',
+	'SELECT few, count(DISTINCT k), max(f8) FROM v GROUP BY few',
+	'SELECT few, count(DISTINCT k), max(num * 1.0) FROM v GROUP BY few',
+	'SELECT few, count(DISTINCT k), min(city COLLATE ignoring_case) COLLATE "C" = '''' FROM v GROUP BY few',
+	'SELECT few, count(DISTINCT k), md5(array_agg(id)::text) FROM v GROUP BY few']) query;
 
 -- numerics that are cast, to the bit as core casts them: of few and many digits, around 2 ^ 53, large, small, toasted
 CREATE TABLE numerics WITH (parallel_workers = 2) AS
@@ -333,8 +370,6 @@ SET cpu_operator_cost = 0.1;
 SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY few) FROM v GROUP BY few',
 	'SELECT few, percentile_disc(few / 50.0) WITHIN GROUP (ORDER BY k) FROM v WHERE few >= 0 GROUP BY few',
-	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(k) FROM v GROUP BY few',
-	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), count(f8) FROM v GROUP BY few',
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), grouping(few) FROM v GROUP BY few',
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM v GROUP BY ROLLUP (few)',
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), generate_series(1, 2) FROM v GROUP BY few',
@@ -468,6 +503,19 @@ BEGIN;
 CREATE OR REPLACE AGGREGATE pg_catalog.count("any") (sfunc = int8inc_any, stype = int8, initcond = '1000000', parallel = safe);
 SELECT count(DISTINCT few), count(few) FROM v;
 ROLLBACK;
+-- nor can several processes make one that has lost how states are combined
+BEGIN;
+CREATE OR REPLACE AGGREGATE pg_catalog.max(int4) (sfunc = int4smaller, stype = int4, parallel = safe);
+SELECT string_agg(line, ' ') ~ 'Parallel.*GpuSortAggregate' AS in_workers FROM plan_of('SELECT count(DISTINCT txt), max(id) FROM v') line;
+SELECT count(DISTINCT txt), max(id) FROM v;
+ROLLBACK;
+SELECT string_agg(line, ' ') ~ 'Parallel.*GpuSortAggregate' AS in_workers FROM plan_of('SELECT count(DISTINCT txt), max(id) FROM v') line;
+-- the other aggregates of a user who may not call these
+REVOKE EXECUTE ON FUNCTION max(int4) FROM PUBLIC;
+SET ROLE regress_caller;
+SELECT count(DISTINCT txt), max(id) FROM v;
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION max(int4) TO PUBLIC;
 REVOKE SELECT ON v FROM regress_caller;
 DROP ROLE regress_caller;
 DROP TABLE v, empty, numerics;
