@@ -374,8 +374,6 @@ describe_inner_sorts(const Agg *agg)
 	if (sorts.first == NULL)
 		return pstrdup("the further sorts of grouping sets are the aggregate's own");
 	name = get_func_name(sorts.first->aggfnoid);
-	if (sorts.first->aggfilter != NULL)
-		return psprintf("%s with FILTER sorts its own values", name);
 	if (sorts.other != NULL && sorts.other->aggfnoid != sorts.first->aggfnoid)
 		return psprintf("%s sorts its own values, as %s is computed beside it",
 						name, get_func_name(sorts.other->aggfnoid));
