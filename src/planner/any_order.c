@@ -100,7 +100,9 @@ is_of_any_order(const Aggref *aggregate)
 			return has_one_scale(aggregate);
 		case F_MIN_TEXT:
 		case F_MAX_TEXT:
-			return get_collation_isdeterministic(aggregate->inputcollid);
+			/* if it is unknown, a comparison raises the error */
+			return OidIsValid(aggregate->inputcollid) &&
+				get_collation_isdeterministic(aggregate->inputcollid);
 		default:
 			return false;
 	}

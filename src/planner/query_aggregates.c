@@ -178,6 +178,9 @@ note_sorted(PlannerInfo *root, QueryAggregates *all, Aggref *aggregate)
 	order = find_order(all, column, linitial(clauses), pathkeys);
 	order->aggregates = lappend(order->aggregates, aggregate);
 	order->nsorts++;
+	order->selectivity = aggregate->aggfilter == NULL ? 1 :
+		clause_selectivity(root, (Node *) aggregate->aggfilter, 0, JOIN_INNER,
+						   NULL);
 	order->is_presorted |= AGG_IS_PRESORTED(aggregate);
 	order->counts_distinct |= is_distinct;
 	order->finds_percentiles |= !is_distinct;
@@ -226,6 +229,16 @@ can_combine(const PlannerInfo *root, const Aggref *aggregate)
 		  OidIsValid(transition->deserialfn_oid)));
 }
 
+/* Has an aggregate a transition function of core, and not one of a user? */
+static bool
+is_of_core(const PlannerInfo *root, const Aggref *aggregate)
+{
+	const AggTransInfo *transition = list_nth(root->aggtransinfos,
+											  aggregate->aggtransno);
+
+	return transition->transfn_oid < FirstGenbkiObjectId;
+}
+
 /*
  * Notes an aggregate that core's functions make; false if all are left to core.
  */
@@ -235,12 +248,16 @@ note_other(const PlannerInfo *root, QueryAggregates *all,
 {
 	Node	   *exprs = (Node *) list_make2(aggregate->args,
 											aggregate->aggfilter);
+	bool		has_groups = all->groups != NIL;
+	bool		needs_order = !is_of_any_order(aggregate) ||
+		!is_of_core(root, aggregate);
 
-	if (!can_be_beside_values(aggregate, all->groups != NIL) ||
+	if (!can_be_beside_values(aggregate, has_groups) ||
+		(has_groups && needs_order) ||
 		contain_volatile_functions(exprs) || contain_subplans(exprs))
 		return false;
 	all->others = lappend(all->others, aggregate);
-	all->need_order |= !is_of_any_order(aggregate);
+	all->need_order |= needs_order;
 	all->need_one_process |= !can_combine(root, aggregate);
 	return true;
 }

@@ -21,6 +21,7 @@ typedef struct QueryOrder
 								 * only counted */
 	List	   *pathkeys;
 	List	   *sort_keys;		/* pathkeys of the groups, and of the value */
+	double		selectivity;	/* part of the rows that the filter leaves */
 	int			nsorts;			/* sorts that core makes, of unsorted input */
 	bool		is_presorted;	/* core sorts its input so */
 	bool		counts_distinct;

@@ -495,7 +495,7 @@ make_together(const Grouped *grouped, const QueryAggregates *all,
 	return path;
 }
 
-/* The expression below the casts of a value. */
+/* The expression below the casts and the filter of a value. */
 static Node *
 skip_casts(Node *value)
 {
@@ -509,6 +509,9 @@ skip_casts(Node *value)
 				 (call->funcformat == COERCE_IMPLICIT_CAST ||
 				  call->funcformat == COERCE_EXPLICIT_CAST))
 			value = linitial(call->args);
+		else if (IsA(value, CaseExpr))
+			value = (Node *)
+				linitial_node(CaseWhen, ((CaseExpr *) value)->args)->result;
 		else
 			return value;
 	}
@@ -540,7 +543,8 @@ cost_order_of_core(PlannerInfo *root, const QueryAggregates *all,
 				   const QueryOrder *order, const Path *input)
 {
 	const Node *value = (Node *) order->value;
-	InnerSize	size = {input->rows, input->rows / all->ngroups};
+	double		rows = input->rows * order->selectivity;
+	InnerSize	size = {rows, rows / all->ngroups};
 
 	if (order->clause == NULL || order->is_presorted)
 		return 0;

@@ -255,6 +255,8 @@ SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(k), count(*), max(txt) FROM empty',
 	'SELECT sum(num) FROM v HAVING count(DISTINCT k) > 5 AND max(few) > 3',
 	'SELECT count(DISTINCT k), count(*) + 3 FROM v HAVING sum(k) IS NULL',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), max(txt || city) FROM (SELECT k, txt COLLATE "C" txt, city COLLATE "en-x-icu" city FROM v) q',
+	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), max(txt || city) FROM (SELECT k, txt COLLATE "C" txt, city COLLATE "en-x-icu" city FROM v LIMIT 1) q',
 	-- these read the rows in their order, in one process
 	'SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(f8), avg(f8), md5(array_agg(id)::text) FROM v',
 	'SELECT percentile_disc(ARRAY[0, 1]) WITHIN GROUP (ORDER BY k DESC), md5(string_agg(txt, '''')), max(spot::text) FROM v',
@@ -269,8 +271,9 @@ SELECT query, examine_values(query) FROM unnest(ARRAY[
 	'SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(k), max(long), count(*) FROM empty GROUP BY few',
 	'SELECT o, l.* FROM generate_series(1, 3) o, LATERAL (SELECT k % o, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), sum(k * o), count(*) FILTER (WHERE k > o) FROM v WHERE id > o GROUP BY 1) l',
 	'SELECT s, sum(t) OVER (ORDER BY s), n FROM (SELECT sum(k) s, max(few) t, count(DISTINCT k) n FROM v GROUP BY dom) q']) query;
--- with groups these are left to core, since the order matters to them
+-- with groups these are left to core, since the order matters to them, or is unknown
 SELECT query, examine_values(query) FROM unnest(ARRAY[
+	'SELECT few, count(DISTINCT k), max(txt || city) FROM (SELECT few, k, txt COLLATE "C" txt, city COLLATE "en-x-icu" city FROM v) q GROUP BY few',
 	'SELECT few, count(DISTINCT k), sum(f8) IS NULL FROM v GROUP BY few',
 	'SELECT few, count(DISTINCT k), max(f8) FROM v GROUP BY few',
 	'SELECT few, count(DISTINCT k), max(num * 1.0) FROM v GROUP BY few',
@@ -510,6 +513,12 @@ SELECT string_agg(line, ' ') ~ 'Parallel.*GpuSortAggregate' AS in_workers FROM p
 SELECT count(DISTINCT txt), max(id) FROM v;
 ROLLBACK;
 SELECT string_agg(line, ' ') ~ 'Parallel.*GpuSortAggregate' AS in_workers FROM plan_of('SELECT count(DISTINCT txt), max(id) FROM v') line;
+-- to a function of a user the order may matter
+BEGIN;
+CREATE FUNCTION hash_of(int, int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT (coalesce($1, 1) * 31 + coalesce($2, 7)) % 100003';
+CREATE OR REPLACE AGGREGATE pg_catalog.max(int4) (sfunc = hash_of, stype = int4, initcond = 1);
+SELECT string_agg(line, ' ') ~ 'GpuSortAggregate' AS is_planned FROM plan_of('SELECT few, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), max(id) FROM v GROUP BY few') line;
+ROLLBACK;
 -- the other aggregates of a user who may not call these
 REVOKE EXECUTE ON FUNCTION max(int4) FROM PUBLIC;
 SET ROLE regress_caller;
