@@ -126,6 +126,7 @@ prepare_device(int device, DeviceError *error)
 	if (!succeeded(probe_job_kernels(), error, "loading the kernels") ||
 		!succeeded(probe_sort_kernels(), error, "loading the kernels") ||
 		!succeeded(probe_radix_sort(), error, "loading the kernels") ||
+		!prepare_joint_sorts(error) ||
 		!succeeded(cudaDeviceGetDefaultMemPool(&pool, device), error,
 				   "finding the device's memory pool") ||
 		!succeeded(cudaMemPoolSetAttribute(pool,

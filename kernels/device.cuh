@@ -30,6 +30,9 @@ extern cudaError_t probe_job_kernels(void);
 extern cudaError_t probe_sort_kernels(void);
 extern cudaError_t probe_radix_sort(void);
 
+/* Allocates what sorts in one launch share, once for the process. */
+extern bool prepare_joint_sorts(DeviceError *error);
+
 }								/* namespace gpusort */
 
 #endif							/* GPUSORT_DEVICE_CUH */

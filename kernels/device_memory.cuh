@@ -17,6 +17,7 @@
 #ifndef GPUSORT_DEVICE_MEMORY_CUH
 #define GPUSORT_DEVICE_MEMORY_CUH
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -63,7 +64,13 @@ private:
 	void	   *memory = nullptr;
 };
 
-/* A slab array as kernels see it; the table is in device memory. */
+/* The table of an array of few slabs, which a kernel takes as a parameter. */
+struct FewSlabs
+{
+	uint64_t   *slabs[max_few_slabs];
+};
+
+/* A slab array as kernels see it, by its table. */
 struct SlabView
 {
 	uint64_t *const *slabs;
@@ -138,6 +145,26 @@ public:
 			count -= part;
 		}
 		return true;
+	}
+
+	/* The table, of no more than max_few_slabs. */
+	FewSlabs
+	few_slabs() const
+	{
+		FewSlabs	table = {};
+
+		std::copy(slabs.begin(), slabs.end(), table.slabs);
+		return table;
+	}
+
+	/* Where the last slab has room for so many words more, or null. */
+	uint64_t *
+	find_room(uint64_t count) const
+	{
+		uint64_t	used = nwords & (slab_words - 1);
+
+		return used != 0 && count <= slab_words - used ?
+			slabs.back() + used : nullptr;
 	}
 
 	/* Copies the table of slabs to the device. */

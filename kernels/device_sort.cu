@@ -223,16 +223,51 @@ pass_check(DeviceSort *sort, const Queue &queue, const Workspace &space,
 	return true;
 }
 
+/*
+ * Sorts the keys in one launch, if they are few.  Says whether that was done;
+ * it is not if memory is short.
+ */
+static bool
+sort_if_few(DeviceSort *sort, const Queue &queue, bool *is_sorted,
+			SortOutcome *outcome)
+{
+	JobMemory  &memory = sort->memory;
+	Pairs		pairs;
+	bool		was_possible;
+
+	*is_sorted = false;
+	if (!takes_joint_sort(queue, sort->shape, memory.rows(),
+						  memory.key_words(), sort->algorithm))
+		return true;
+	if (!memory.allocate_pairs(queue, &pairs))
+		return queue.error->is_full;
+	was_possible = sort_few_keys(queue, memory.few_keys(),
+								 sort->shape.mark_ties, pairs,
+								 memory.entries(), is_sorted, outcome);
+	memory.release_workspace(queue.stream);
+	return was_possible;
+}
+
+/* Sorts the keys by what a survey tells. */
+static bool
+sort_in_workspace(DeviceSort *sort, const Queue &queue, Workspace *space,
+				  SortOutcome *outcome)
+{
+	return allocate_workspace(sort, queue, space) &&
+		sort_keys(queue, sort->memory.keys(*space), sort->shape.mark_ties,
+				  sort->algorithm, *space, sort->memory.entries(), outcome);
+}
+
 /* Sorts the keys, and checks the order. */
 static bool
 sort_and_check(DeviceSort *sort, const Queue &queue, SortOutcome *outcome)
 {
 	Workspace	space;
+	bool		is_sorted;
 
 	if (!sort->memory.allocate_order(queue) ||
-		!allocate_workspace(sort, queue, &space) ||
-		!sort_keys(queue, sort->memory.keys(space), sort->shape.mark_ties,
-				   sort->algorithm, space, sort->memory.entries(), outcome))
+		!sort_if_few(sort, queue, &is_sorted, outcome) ||
+		(!is_sorted && !sort_in_workspace(sort, queue, &space, outcome)))
 		return false;
 	sort->method = outcome->method;
 	return pass_check(sort, queue, space, outcome);
@@ -297,7 +332,10 @@ device_sort_perform(DeviceSort *sort, uint64_t memory, DeviceError *error)
 		sort->memory.release_keys(queue.stream);
 		sort->memory.release_workspace(queue.stream);
 	}
-	sort->has_order = queue.did(cudaStreamSynchronize(queue.stream), "sorting");
+
+	/* Memory that is freed when nothing is left to do is free at once. */
+	sort->has_order = outcome.is_done ||
+		queue.did(cudaStreamSynchronize(queue.stream), "sorting");
 	return sort->has_order;
 }
 

@@ -93,6 +93,35 @@ public:
 			ends.store_table(queue, space->end_slabs);
 	}
 
+	/*
+	 * Makes room for one array of pairs: behind the keys in their last slab, or
+	 * else in a workspace.
+	 */
+	bool
+	allocate_pairs(const Queue &queue, Pairs *pairs)
+	{
+		uint64_t	count = nrows + divide_up(nrows, 2);
+		uint64_t   *room = words.find_room(count);
+
+		if (room == nullptr)
+		{
+			if (!workspace.allocate(queue, count * sizeof(uint64_t),
+									"allocating device memory to sort in"))
+				return false;
+			room = static_cast<uint64_t *>(workspace.address());
+		}
+		*pairs = {room, reinterpret_cast<uint32_t *>(room + nrows)};
+		return true;
+	}
+
+	/* The keys, if they have fixed width and few slabs. */
+	FewKeys
+	few_keys() const
+	{
+		return {words.few_slabs(), words.size(), static_cast<uint32_t>(nrows),
+			shape.fixed_words};
+	}
+
 	/* The keys, by the tables of a workspace. */
 	Keys
 	keys(const Workspace &space) const

@@ -20,6 +20,8 @@
  *	3.	A block sorts the buckets that begin in its share of the order.
  *	4.	It checks its share of the order (order_check.cuh).
  *
+ * The last block to finish reports to the host (joint_seats.cuh).
+ *
  * It compares one word of each key, the leading one: the first word that is not
  * the same in all keys of the sample.  It gives up if words before are not the
  * same in all keys, if keys have further words and two leading words are equal,
@@ -31,6 +33,7 @@
 #ifndef GPUSORT_JOINT_SORT_CUH
 #define GPUSORT_JOINT_SORT_CUH
 
+#include "joint_seats.cuh"
 #include "key_survey.cuh"
 #include "order_check.cuh"
 #include "splitters.cuh"
@@ -84,6 +87,7 @@ struct JointShared
 	bool		repeats;
 	bool		has_ties;
 	bool		has_given_up;
+	bool		is_last;		/* of all blocks */
 	OrderCheck	check;
 	ScanShared<joint_threads> scan;
 
@@ -96,12 +100,25 @@ struct JointShared
 /* What all functions here need to know. */
 struct JointSort
 {
-	Keys		keys;
+	FewKeys		keys;
 	Pairs		pairs;
 	Order		order;
-	Control    *control;
-	JointCounters *counters;
+	JointReport *report;
+	unsigned	seat;
 	unsigned	log_buckets;
+
+	__device__ __forceinline__ JointCounters &
+	counters() const
+	{
+		return joint_counters[seat];
+	}
+
+	__device__ __forceinline__ void
+	tell(uint32_t findings) const
+	{
+		if (findings != 0)
+			atomicOr(&counters().findings, findings);
+	}
 
 	__device__ __forceinline__ unsigned
 	samples() const
@@ -120,7 +137,8 @@ struct JointSort
 	__device__ __forceinline__ uint64_t
 	word(uint32_t row, unsigned number) const
 	{
-		return keys.words[static_cast<uint64_t>(row) * keys.fixed_words + number];
+		return keys.view().words[static_cast<uint64_t>(row) * keys.fixed_words +
+								 number];
 	}
 
 	__device__ __forceinline__ unsigned
@@ -331,7 +349,7 @@ struct JointItems
 			for (unsigned number = 0; number < leading; number++)
 				if (sort.word(row, number) != sort.word(row - 1, number))
 					shared.has_given_up = true;
-			compare_to_previous(sort.keys, row, words[i],
+			compare_to_previous(sort.keys.view(), row, words[i],
 								sort.word(row - 1, leading), leading + 1,
 								findings);
 		}
@@ -392,16 +410,18 @@ struct JointItems
 static __device__ __forceinline__ void
 tell_survey(const JointSort &sort, const JointShared &shared)
 {
-	if (threadIdx.x > 0)
-		return;
-	if (shared.falls)
-		sort.control->survey.falls = 1;
-	if (shared.rises)
-		sort.control->survey.rises = 1;
-	if (shared.repeats)
-		sort.control->survey.repeats = 1;
-	if (shared.has_given_up)
-		sort.control->has_given_up = 1;
+	if (threadIdx.x == 0)
+		sort.tell(finding_if(shared.falls, JOINT_FALLS) |
+				  finding_if(shared.rises, JOINT_RISES) |
+				  finding_if(shared.repeats, JOINT_REPEATS) |
+				  finding_if(shared.has_given_up, JOINT_GIVEN_UP));
+}
+
+static __device__ __forceinline__ void
+tell_given_up(const JointSort &sort)
+{
+	if (threadIdx.x == 0)
+		sort.tell(JOINT_GIVEN_UP);
 }
 
 /* Claims room for the block's rows of each bucket, and lays the buckets out. */
@@ -411,7 +431,7 @@ claim_joint_room(const JointSort &sort, JointShared &shared)
 	unsigned	bucket = threadIdx.x;
 	uint32_t	count = bucket < sort.buckets() ? shared.counts[bucket] : 0;
 	uint32_t	room = count == 0 ? 0 :
-		atomicAdd(&sort.counters->lengths[bucket], count);
+		atomicAdd(&sort.counters().lengths[bucket], count);
 	uint32_t	begin = block_sum_before(count, shared.scan);
 
 	if (bucket < sort.buckets())
@@ -459,7 +479,7 @@ place_joint_buckets(const JointSort &sort, JointShared &shared)
 {
 	unsigned	bucket = threadIdx.x;
 	uint32_t	length = bucket < sort.buckets() ?
-		sort.counters->lengths[bucket] : 0;
+		sort.counters().lengths[bucket] : 0;
 	uint32_t	begin = block_sum_before(length, shared.scan);
 
 	if (bucket < sort.buckets())
@@ -522,18 +542,19 @@ sort_share(const JointSort &sort, JointShared &shared)
 static __device__ __forceinline__ bool
 is_settled(const JointSort &sort)
 {
-	const KeySurvey &survey = sort.control->survey;
-	bool		has_repeats = sort.order.tie != 0 && survey.repeats != 0;
+	uint32_t	findings = sort.counters().findings;
+	bool		has_repeats = sort.order.tie != 0 &&
+		(findings & JOINT_REPEATS) != 0;
 	uint32_t	end = sort.share_begin(blockIdx.x + 1);
 
-	if (sort.control->has_given_up != 0)
+	if ((findings & JOINT_GIVEN_UP) != 0)
 		return true;
-	if (!survey.are_ordered())
+	if (!are_ordered(findings))
 		return false;
 	for (uint32_t row = sort.share_begin(blockIdx.x) + threadIdx.x; row < end;
 		 row += joint_threads)
-		put_ordered_row(sort.keys, row, survey.falls != 0, has_repeats,
-						sort.order);
+		put_ordered_row(sort.keys.view(), row, (findings & JOINT_FALLS) != 0,
+						has_repeats, sort.order);
 	return true;
 }
 
@@ -549,10 +570,11 @@ check_share(const JointSort &sort, JointShared &shared)
 										 sort.share_begin(blockIdx.x + 1));
 
 	add_findings(excess,
-				 has_misplaced({sort.keys, false, 0, false}, entries, want_ties,
+				 has_misplaced({sort.keys.view(), false, 0, false}, entries,
+							   want_ties,
 							   blockIdx.x * joint_threads + threadIdx.x,
 							   gridDim.x * joint_threads),
-				 shared.check, &sort.control->check);
+				 shared.check, &sort.counters().check);
 }
 
 /* Makes shared memory ready; a barrier has to follow. */
@@ -574,12 +596,10 @@ clear_joint_shared(JointShared &shared)
 }
 
 /* Sorts all rows into the order, or gives up. */
-static __global__ void __launch_bounds__(joint_threads, 1)
-sort_jointly(const __grid_constant__ JointSort sort)
+static __device__ __forceinline__ void
+sort_or_give_up(const JointSort &sort, JointShared &shared)
 {
-	JointShared &shared = block_shared<JointShared>();
-	uint32_t   *arrived = &sort.counters->arrived;
-
+	uint32_t   *arrived = &sort.counters().arrived;
 	JointItems	items(sort);
 	unsigned	barrier = 0;
 
@@ -605,7 +625,7 @@ sort_jointly(const __grid_constant__ JointSort sort)
 	}
 	if (!choose_joint_splitters(sort, has_rest, shared))
 	{
-		sort.control->has_given_up = 1;
+		tell_given_up(sort);
 		return;
 	}
 	items.find_places(sort, shared);
@@ -619,7 +639,7 @@ sort_jointly(const __grid_constant__ JointSort sort)
 		return;
 	if (!place_joint_buckets(sort, shared))
 	{
-		sort.control->has_given_up = 1;
+		tell_given_up(sort);
 		return;
 	}
 	scatter_share(sort, shared);
@@ -628,9 +648,59 @@ sort_jointly(const __grid_constant__ JointSort sort)
 	sort_share(sort, shared);
 	grid_barrier(arrived, ++barrier);
 
-	if (threadIdx.x == 0 && shared.has_ties && has_rest)
-		sort.control->has_given_up = 1;
+	if (shared.has_ties && has_rest)
+		tell_given_up(sort);
 	check_share(sort, shared);
+}
+
+/* Whether the calling block is the last of all that is here. */
+static __device__ __forceinline__ bool
+is_last_block(const JointSort &sort, JointShared &shared)
+{
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		__threadfence();
+		shared.is_last = atomicAdd(&sort.counters().finished, 1u) ==
+			gridDim.x - 1;
+		__threadfence();
+	}
+	__syncthreads();
+	return shared.is_last;
+}
+
+/* Clears the counters, and then writes the report. */
+static __device__ __forceinline__ void
+report_findings(const JointSort &sort)
+{
+	JointCounters &counters = sort.counters();
+
+	if (threadIdx.x < sort.buckets())
+		counters.lengths[threadIdx.x] = 0;
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		uint32_t	findings = counters.findings | JOINT_DONE |
+			finding_if(counters.check.excess != 0, JOINT_EXCESS) |
+			finding_if(counters.check.disorder != 0, JOINT_DISORDER);
+
+		counters.arrived = 0;
+		counters.finished = 0;
+		counters.findings = 0;
+		counters.check = {0, 0};
+		__threadfence_system();
+		sort.report->findings = findings;
+	}
+}
+
+static __global__ void __launch_bounds__(joint_threads, 1)
+sort_jointly(const __grid_constant__ JointSort sort)
+{
+	JointShared &shared = block_shared<JointShared>();
+
+	sort_or_give_up(sort, shared);
+	if (is_last_block(sort, shared))
+		report_findings(sort);
 }
 
 /* The most rows that the device sorts in one launch. */
@@ -640,34 +710,52 @@ most_joint_rows(const Queue &queue)
 	return static_cast<uint64_t>(queue.multiprocessors) * joint_block_rows;
 }
 
-/*
- * Puts the sort of keys of fixed width in one launch on the queue, with its
- * survey and its check.  The control block says afterwards whether it has
- * given up.
- */
-static inline bool
-start_joint_sort(const Queue &queue, const Keys &keys, const Workspace &space,
-				 const Order &order)
+/* The logarithm of the number of buckets. */
+static inline unsigned
+choose_log_joint_buckets(uint32_t nrows)
 {
-	uint64_t	blocks = divide_up(keys.nrows, joint_threads);
 	unsigned	log_buckets = min_log_buckets;
-	size_t		counters = reinterpret_cast<unsigned char *>(space.joint + 1) -
-		reinterpret_cast<unsigned char *>(space.control);
 
-	while (keys.nrows >> log_buckets > joint_bucket_rows &&
+	while (nrows >> log_buckets > joint_bucket_rows &&
 		   log_buckets < max_log_joint_buckets)
 		log_buckets++;
+	return log_buckets;
+}
+
+/*
+ * Sorts keys in one launch, with their survey and the check of the order, and
+ * waits for it.  Returns what was found.
+ */
+static inline bool
+sort_in_one_launch(const Queue &queue, JointSeats &seats, unsigned seat,
+				   const FewKeys &keys, const Pairs &pairs, const Order &order,
+				   uint32_t *findings)
+{
+	uint64_t	blocks = divide_up(keys.nrows, joint_threads);
+	JointReport *report = seats.report(seat);
+
 	if (blocks > queue.multiprocessors)
 		blocks = queue.multiprocessors;
-	return queue.did(cudaMemsetAsync(space.control, 0, counters, queue.stream),
-					 "clearing counters") &&
-		queue.launch_together<JointShared>("sorting in one launch",
-										   sort_jointly,
-										   static_cast<unsigned>(blocks),
-										   joint_threads,
-										   JointSort{keys, space.pairs[0],
-													 order, space.control,
-													 space.joint, log_buckets});
+	if (!queue.launch_together<JointShared>("sorting in one launch",
+											sort_jointly,
+											static_cast<unsigned>(blocks),
+											joint_threads,
+											JointSort{keys, pairs, order,
+													  report, seat,
+													  choose_log_joint_buckets(keys.nrows)}))
+	{
+		seats.give_back(seat);
+		return false;
+	}
+
+	bool		has_waited = queue.did(cudaStreamSynchronize(queue.stream),
+									   "sorting in one launch");
+
+	*findings = report->findings;
+	if ((*findings & JOINT_DONE) == 0)
+		return has_waited && refuse(queue.error, "a sort has not reported");
+	seats.give_back(seat);
+	return has_waited;
 }
 
 }								/* namespace gpusort */

@@ -34,6 +34,14 @@ gpusort::probe_sort_kernels(void)
 	return probe_kernel(survey_keys<false>);
 }
 
+static JointSeats seats;
+
+bool
+gpusort::prepare_joint_sorts(DeviceError *error)
+{
+	return seats.prepare(error);
+}
+
 /* The method for keys that need no sort. */
 static const char *const keys_in_order = "none, keys in order";
 
@@ -80,15 +88,6 @@ quicksort_by_plan(const Queue &queue, const Keys &keys, const WordPlan &plan,
 		(keys.nrows <= leaf_rows ||
 		 (read_control(queue, space, &control) &&
 		  DeviceQuicksort(queue, space).finish(keys.nrows, order, &control)));
-}
-
-/* Whether to try the sort in one launch. */
-static bool
-takes_joint_sort(const Queue &queue, const Keys &keys,
-				 DeviceAlgorithm algorithm)
-{
-	return keys.fixed_words != 0 && keys.nrows <= most_joint_rows(queue) &&
-		(algorithm == DEVICE_SORT_AUTO || algorithm == DEVICE_SORT_QUICKSORT);
 }
 
 /* Whether the survey may find that a radix sort of one word is taken. */
@@ -200,21 +199,33 @@ sort_surveyed(const Queue &queue, const Keys &keys, const KeySurvey &survey,
 								space, order));
 }
 
-/* Sorts few keys in one launch; it may turn out to have given up. */
-static bool
-sort_few_keys(const Queue &queue, const Keys &keys, const Workspace &space,
-			  const Order &order, bool *has_given_up, SortOutcome *outcome)
+bool
+gpusort::takes_joint_sort(const Queue &queue, const KeyShape &shape,
+						  uint64_t nrows, uint64_t nwords,
+						  DeviceAlgorithm algorithm)
 {
-	Control		control;
+	return shape.fixed_words != 0 && nrows <= most_joint_rows(queue) &&
+		nwords <= max_few_slabs * slab_words &&
+		(algorithm == DEVICE_SORT_AUTO || algorithm == DEVICE_SORT_QUICKSORT);
+}
 
-	if (!start_joint_sort(queue, keys, space, order) ||
-		!read_control(queue, space, &control))
+bool
+gpusort::sort_few_keys(const Queue &queue, const FewKeys &keys, bool want_ties,
+					   const Pairs &pairs, uint32_t *entries, bool *is_sorted,
+					   SortOutcome *outcome)
+{
+	Order		order = {entries, want_ties ? ORDER_TIE : 0, nullptr};
+	uint32_t	findings;
+	unsigned	seat;
+
+	*is_sorted = false;
+	if (!seats.take(&seat))
+		return true;
+	if (!sort_in_one_launch(queue, seats, seat, keys, pairs, order, &findings))
 		return false;
-	*has_given_up = control.has_given_up != 0;
-	*outcome = {keys_in_order, {keys, false, 0, true}, {}, false, {}};
-	if (!control.survey.are_ordered())
-		*outcome = {"quicksort", {keys, false, 0, false}, {}, true,
-			control.check};
+	*is_sorted = (findings & JOINT_GIVEN_UP) == 0;
+	*outcome = {are_ordered(findings) ? keys_in_order : "quicksort", {}, {},
+		true, {findings & JOINT_EXCESS, findings & JOINT_DISORDER}, true};
 	return true;
 }
 
@@ -225,20 +236,14 @@ gpusort::sort_keys(const Queue &queue, const Keys &keys, bool want_ties,
 {
 	Order		order = {entries, want_ties ? ORDER_TIE : 0,
 		&space.control->has_ties};
-	bool		has_given_up = true;
 	Control		control;
 
-	if (takes_joint_sort(queue, keys, algorithm) &&
-		!sort_few_keys(queue, keys, space, order, &has_given_up, outcome))
-		return false;
-	if (!has_given_up)
-		return true;
 	if (!survey(queue, keys, space,
 				may_take_radix_sort(keys, algorithm) ?
 				radix_sort_pairs(space, entries) : NarrowPairs{}) ||
 		!read_survey(queue, space, &control))
 		return false;
-	*outcome = {keys_in_order, {keys, false, 0, true}, {}, false, {}};
+	*outcome = {keys_in_order, {keys, false, 0, true}, {}, false, {}, false};
 	if (control.survey.are_ordered())
 		return put_in_order(queue, keys, control.survey, want_ties, order);
 	return sort_surveyed(queue, keys, control.survey, want_ties, algorithm,

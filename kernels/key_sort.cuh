@@ -23,7 +23,22 @@ struct SortOutcome
 	FirstWords	first_words;
 	bool		is_checked;		/* and what was found */
 	OrderCheck	check;
+	bool		is_done;		/* nothing is left to wait for */
 };
+
+/* Whether the keys of a job are so few that sort_few_keys() takes them. */
+extern bool takes_joint_sort(const Queue &queue, const KeyShape &shape,
+							 uint64_t nrows, uint64_t nwords,
+							 DeviceAlgorithm algorithm);
+
+/*
+ * Makes the order of few keys in one launch, with an array of pairs to work in,
+ * and waits for it.  It may turn out that other ways are needed.
+ */
+extern bool sort_few_keys(const Queue &queue, const FewKeys &keys,
+						  bool want_ties, const Pairs &pairs,
+						  uint32_t *entries, bool *is_sorted,
+						  SortOutcome *outcome);
 
 /*
  * Makes the order of the keys, in a workspace with the keys' tables.  For

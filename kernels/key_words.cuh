@@ -72,6 +72,21 @@ struct Keys
 	}
 };
 
+/* Keys of fixed width in few slabs, as a kernel takes them as a parameter. */
+struct FewKeys
+{
+	FewSlabs	words;
+	uint64_t	nwords;
+	uint32_t	nrows;
+	uint32_t	fixed_words;
+
+	__device__ __forceinline__ Keys
+	view() const
+	{
+		return {{words.slabs}, {nullptr}, nwords, nrows, fixed_words};
+	}
+};
+
 /* "width" bits of a word of the key, of which "shift" is the lowest. */
 struct Field
 {

@@ -58,6 +58,7 @@ constexpr unsigned joint_threads = 64;
 constexpr unsigned joint_items = 4;
 constexpr unsigned joint_bucket_rows = 8;
 constexpr unsigned max_log_joint_buckets = 6;
+constexpr unsigned max_few_slabs = 4;
 
 #else
 
@@ -149,6 +150,9 @@ constexpr unsigned joint_items = 8;
 constexpr unsigned joint_bucket_rows = 1024;
 constexpr unsigned max_log_joint_buckets = 10;
 
+/* Slabs of its keys: 2 million keys of 16 words. */
+constexpr unsigned max_few_slabs = 32;
+
 #endif
 
 /*
@@ -171,6 +175,9 @@ constexpr unsigned max_log_joint_buckets = 10;
  * width are sorted in one launch instead, see key_sort.cu.
  */
 constexpr unsigned radix_sort_bits = 32;
+
+/* The most sorts in one launch at a time, of all devices. */
+constexpr unsigned joint_seats = 64;
 
 /* Words that a thread surveys before its warp reduces the findings. */
 constexpr unsigned survey_words = 16;

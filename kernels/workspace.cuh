@@ -214,14 +214,6 @@ struct Control
 	LeafCounts	leaves;
 	TieGroupCounts tie_groups;
 	uint32_t	has_ties;
-	uint32_t	has_given_up;	/* the sort in one launch, see joint_sort.cuh */
-};
-
-/* Counters of the sort in one launch. */
-struct JointCounters
-{
-	uint32_t	arrived;		/* at barriers of the grid */
-	uint32_t	lengths[1u << max_log_joint_buckets];	/* of buckets */
 };
 
 /* Allots parts of one allocation, or only adds up their sizes. */
@@ -267,7 +259,6 @@ struct Workspace
 	uint32_t   *starts;			/* one bit a row, see tie_groups.cuh */
 	uint32_t   *first_starts;	/* one a tile of start bits */
 	Control    *control;
-	JointCounters *joint;		/* right behind it */
 	uint64_t  **word_slabs;
 	uint64_t  **end_slabs;
 
@@ -309,7 +300,6 @@ struct Workspace
 		Carver		carver(base);
 
 		control = carver.take<Control>(1);
-		joint = carver.take<JointCounters>(1);
 		take_tables(carver, nwords, nends);
 		for (Pairs &array : pairs)
 		{

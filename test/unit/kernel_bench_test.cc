@@ -745,7 +745,8 @@ test_nothing_left()
 
 	cuda_on_cpu::Usage usage = cuda_on_cpu::usage();
 
-	CHECK(usage.bytes == 0 && usage.events == 0 && usage.pinned == 0 &&
+	/* a process keeps one range, with the reports of its sorts in one launch */
+	CHECK(usage.bytes == 0 && usage.events == 0 && usage.pinned == 1 &&
 		  usage.streams == 1,
 		  "left are %llu bytes, %u events, %u ranges of pinned memory",
 		  (unsigned long long) usage.bytes, usage.events, usage.pinned);

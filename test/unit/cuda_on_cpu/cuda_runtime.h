@@ -364,6 +364,11 @@ __threadfence()
 {
 }
 
+inline void
+__threadfence_system()
+{
+}
+
 /* For the same reason plain operations are enough. */
 template <typename Value>
 Value

@@ -10,8 +10,8 @@
  * this file.  A wait that fails has waited all the same: the error that it
  * reports is of the work before.
  *
- * Freeing also happens in stream order, which AddressSanitizer then sees.  A
- * stream may be destroyed with work left on it, which is done later: at a call
+ * Freeing also happens in stream order, which AddressSanitizer then sees, and
+ * so at once if nothing is left on the stream.  A stream may be destroyed with work left on it, which is done later: at a call
  * of usage(), or when memory is needed.
  *
  *-------------------------------------------------------------------------
@@ -649,6 +649,8 @@ cudaError_t
 cudaFreeAsync(void *memory, cudaStream_t stream)
 {
 	enqueue(stream, [=] { free_now(memory); });
+	if (stream->work.size() == 1)
+		do_until(*stream, stream->enqueued);
 	return cudaSuccess;
 }
 
