@@ -333,7 +333,7 @@ device_sort_perform(DeviceSort *sort, uint64_t memory, DeviceError *error)
 		sort->memory.release_workspace(queue.stream);
 	}
 
-	/* Memory that is freed when nothing is left to do is free at once. */
+	/* Memory that is freed when nothing is left to do is soon free. */
 	sort->has_order = outcome.is_done ||
 		queue.did(cudaStreamSynchronize(queue.stream), "sorting");
 	return sort->has_order;

@@ -24,6 +24,7 @@
 #include "key_survey.cuh"
 #include "order_check.cuh"
 #include "radix_sort.cuh"
+#include "ranged_sort.cuh"
 #include "tie_rounds.cuh"
 
 using namespace gpusort;
@@ -209,6 +210,46 @@ gpusort::takes_joint_sort(const Queue &queue, const KeyShape &shape,
 		(algorithm == DEVICE_SORT_AUTO || algorithm == DEVICE_SORT_QUICKSORT);
 }
 
+/*
+ * Waits for the report of a sort in one launch.  It comes some microseconds
+ * before the stream is known to be idle.
+ */
+static bool
+wait_for_report(const Queue &queue, const JointReport *report)
+{
+	for (unsigned looks = 0; looks < report_looks; looks++)
+		if ((report->findings & JOINT_DONE) != 0)
+			return true;
+	return queue.did(cudaStreamSynchronize(queue.stream),
+					 "sorting in one launch");
+}
+
+/*
+ * Waits for a sort in one launch, and takes its report.  The seat is not given
+ * back before that, see joint_seats.cuh.
+ */
+static bool
+take_report(const Queue &queue, unsigned seat, uint32_t *findings)
+{
+	const JointReport *report = seats.report(seat);
+	bool		has_waited = wait_for_report(queue, report);
+
+	*findings = report->findings;
+	if ((*findings & JOINT_DONE) == 0)
+		return has_waited && refuse(queue.error, "a sort has not reported");
+	seats.give_back(seat);
+	return has_waited;
+}
+
+/* Puts the sort in one launch that suits the number of rows on the queue. */
+static bool
+start_sort_in_one_launch(const Queue &queue, const JointJob &job,
+						 const Pairs &pairs)
+{
+	return takes_ranged_sort(queue, job.keys.nrows) ?
+		start_ranged_sort(queue, job) : start_joint_sort(queue, job, pairs);
+}
+
 bool
 gpusort::sort_few_keys(const Queue &queue, const FewKeys &keys, bool want_ties,
 					   const Pairs &pairs, uint32_t *entries, bool *is_sorted,
@@ -221,7 +262,13 @@ gpusort::sort_few_keys(const Queue &queue, const FewKeys &keys, bool want_ties,
 	*is_sorted = false;
 	if (!seats.take(&seat))
 		return true;
-	if (!sort_in_one_launch(queue, seats, seat, keys, pairs, order, &findings))
+	if (!start_sort_in_one_launch(queue, {keys, order, seats.report(seat),
+										  seat}, pairs))
+	{
+		seats.give_back(seat);
+		return false;
+	}
+	if (!take_report(queue, seat, &findings))
 		return false;
 	*is_sorted = (findings & JOINT_GIVEN_UP) == 0;
 	*outcome = {are_ordered(findings) ? keys_in_order : "quicksort", {}, {},

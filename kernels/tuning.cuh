@@ -59,6 +59,11 @@ constexpr unsigned joint_items = 4;
 constexpr unsigned joint_bucket_rows = 8;
 constexpr unsigned max_log_joint_buckets = 6;
 constexpr unsigned max_few_slabs = 4;
+constexpr unsigned few_leaf_rows = 192;
+constexpr unsigned max_ranged_blocks = 2;
+constexpr unsigned ranged_rows = 32;
+constexpr unsigned ranged_items = 2;
+constexpr unsigned report_looks = 1;
 
 #else
 
@@ -147,8 +152,22 @@ constexpr unsigned joint_threads = 1024;
 constexpr unsigned joint_items = 8;
 
 /* The most rows that a bucket of it has on average, if buckets are enough. */
-constexpr unsigned joint_bucket_rows = 1024;
+constexpr unsigned joint_bucket_rows = 640;
 constexpr unsigned max_log_joint_buckets = 10;
+
+/* A leaf of up to this many rows is sorted with fewer items a thread. */
+constexpr unsigned few_leaf_rows = 3072;
+
+/*
+ * Up to max_ranged_blocks * ranged_rows are sorted by ranges, with ranged_rows
+ * in a range on average.  A thread reads ranged_items words together.
+ */
+constexpr unsigned max_ranged_blocks = 64;
+constexpr unsigned ranged_rows = 512;
+constexpr unsigned ranged_items = 4;
+
+/* How often the host looks for the report before it waits: some 100 us. */
+constexpr unsigned report_looks = 100000;
 
 /* Slabs of its keys: 2 million keys of 16 words. */
 constexpr unsigned max_few_slabs = 32;

@@ -39,7 +39,8 @@ static void
 test_distributions()
 {
 	for (const auto &distribution : distributions)
-		for (uint64_t nrows : {large(1000, 1000), large(200000, 2003),
+		for (uint64_t nrows : {large(20000, 60), large(100000, 400),
+							   large(1000, 1000), large(200000, 2003),
 							   large(gpusort::few_rows + 1, 20011)})
 			sort_and_check(fixed_keys(nrows, 1, {distribution.value}),
 						   distribution.name);
@@ -55,30 +56,44 @@ test_large()
 				   "uniform, 4 bytes");
 }
 
+/* Keys of which all but the sampled ones lie between two splitters. */
+static TestKeys
+misleading_keys(uint64_t nrows, unsigned samples, bool mark_ties)
+{
+	TestKeys	keys = fixed_keys(nrows, 1, {pairs}, mark_ties);
+	gpusort::Segment whole = {0, static_cast<uint32_t>(nrows), 0, 0};
+	Random		random = {nrows};
+
+	for (uint64_t &word : keys.words)
+		word += UINT64_C(1) << 63;
+	for (unsigned sample = 0; sample < samples; sample++)
+		keys.words[gpusort::sample_place(whole, sample, samples)] =
+			random.next();
+	return keys;
+}
+
 /*
- * All keys but the sampled ones lie between two splitters of the first level:
- * so the sort needs more levels than it expects.
+ * The sort needs more levels than it expects, or gives up if it is in one
+ * launch: by ranges on a device, and by the device together on the emulator.
  */
 static void
 test_misleading_samples()
 {
-	for (uint64_t nrows : {large(100000, 1000), large(1000000, 2500),
-						   large(3000000, 20000)})
-		for (bool mark_ties : {false, true})
+	for (bool mark_ties : {false, true})
+	{
+		for (uint64_t nrows : {large(100000, 1000), large(1000000, 2500),
+							   large(3000000, 20000)})
 		{
-			TestKeys	keys = fixed_keys(nrows, 1, {pairs}, mark_ties);
-			gpusort::Segment whole = {0, static_cast<uint32_t>(nrows), 0, 0};
 			unsigned	samples = gpusort::samples_per_bucket <<
-				gpusort::choose_log_buckets(whole.length);
-			Random		random = {nrows};
+				gpusort::choose_log_buckets(static_cast<uint32_t>(nrows));
 
-			for (uint64_t &word : keys.words)
-				word += UINT64_C(1) << 63;
-			for (unsigned sample = 0; sample < samples; sample++)
-				keys.words[gpusort::sample_place(whole, sample, samples)] =
-					random.next();
-			sort_and_check(keys, "misleading samples");
+			sort_and_check(misleading_keys(nrows, samples, mark_ties),
+						   "misleading samples");
 		}
+		sort_and_check(misleading_keys(large(20000, 500), large(160, 128),
+									   mark_ties),
+					   "misleading samples of few rows");
+	}
 }
 
 /*
