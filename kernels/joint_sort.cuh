@@ -66,7 +66,7 @@ struct JointShared
 		};
 		GatheredRows rows;
 		SpreadShared<few_leaf_rows, joint_threads> few;
-		SpreadShared<leaf_rows, joint_threads> sort;
+		SpreadShared<leaf_rows, joint_threads, leaf_rows> many;
 	};
 	uint64_t	splitters[max_joint_buckets];
 	uint64_t	tree[max_joint_buckets];
@@ -323,11 +323,10 @@ place_joint_buckets(const JointSort &sort, JointShared &shared)
 }
 
 /* Sorts neighbouring buckets of a leaf's length, given their first place. */
-template <unsigned capacity>
+template <typename Shared>
 static __device__ __forceinline__ void
 sort_joint_leaf(const JointSort &sort, uint32_t begin, uint32_t length,
-				SpreadShared<capacity, joint_threads> &shared,
-				JointFlags &flags)
+				Shared &shared, JointFlags &flags)
 {
 	spread_sort(
 		length, shared,
@@ -369,7 +368,7 @@ sort_share(const JointSort &sort, JointShared &shared)
 			bucket++;
 		length = shared.begins[bucket] - begin;
 		if (length > few_leaf_rows)
-			sort_joint_leaf(sort, begin, length, shared.sort, shared.flags);
+			sort_joint_leaf(sort, begin, length, shared.many, shared.flags);
 		else if (length > 0)
 			sort_joint_leaf(sort, begin, length, shared.few, shared.flags);
 	}

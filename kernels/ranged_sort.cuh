@@ -112,14 +112,16 @@ claim_number(bool is_found, uint32_t &count)
 		__popc(found & ((1u << warp_lane()) - 1));
 }
 
-/* Gathers the rows of the range, and counts those before it. */
+/*
+ * Has all rows taken by whole warps: take(row, word), with a row that is not
+ * there behind the last.  A thread reads some words before the first is taken.
+ */
+template <typename Take>
 static __device__ __forceinline__ void
-gather_range(const JointJob &job, unsigned leading, const WordRange &range,
-			 RangedShared &shared)
+take_rows(const JointJob &job, unsigned leading, const Take &take)
 {
 	const uint64_t *keys = job.keys.words.slabs[0] + leading;
 	uint32_t	nrows = job.keys.nrows;
-	uint32_t	before = 0;
 
 	for (uint32_t first = threadIdx.x / warp_threads * warp_threads;
 		 first < nrows; first += ranged_items * joint_threads)
@@ -135,19 +137,29 @@ gather_range(const JointJob &job, unsigned leading, const WordRange &range,
 		}
 #pragma unroll
 		for (unsigned i = 0; i < ranged_items; i++)
-		{
-			uint32_t	row = first + i * joint_threads + warp_lane();
-			bool		is_inside = row < nrows && range.contains(words[i]);
-			uint32_t	number = claim_number(is_inside, shared.inside);
-
-			before += row < nrows && words[i] < range.first ? 1 : 0;
-			if (is_inside && number < few_leaf_rows)
-			{
-				shared.words[number] = words[i];
-				shared.rows[number] = row;
-			}
-		}
+			take(first + i * joint_threads + warp_lane(), words[i]);
 	}
+}
+
+/* Gathers the rows of the range, and counts those before it. */
+static __device__ __forceinline__ void
+gather_range(const JointJob &job, unsigned leading, const WordRange &range,
+			 RangedShared &shared)
+{
+	uint32_t	nrows = job.keys.nrows;
+	uint32_t	before = 0;
+
+	take_rows(job, leading, [&](uint32_t row, uint64_t word) {
+		bool		is_inside = row < nrows && range.contains(word);
+		uint32_t	number = claim_number(is_inside, shared.inside);
+
+		before += row < nrows && word < range.first ? 1 : 0;
+		if (is_inside && number < few_leaf_rows)
+		{
+			shared.words[number] = word;
+			shared.rows[number] = row;
+		}
+	});
 	for (unsigned distance = warp_threads / 2; distance > 0; distance /= 2)
 		before += __shfl_xor_sync(whole_warp, before, distance);
 	if (warp_lane() == 0)
@@ -182,16 +194,13 @@ put_equal_rows(const JointJob &job, unsigned leading, const WordRange &range,
 	if (threadIdx.x == 0)
 		shared.inside = 0;
 	__syncthreads();
-	for (uint32_t first = 0; first < nrows; first += joint_threads)
-	{
-		uint32_t	row = first + threadIdx.x;
-		bool		is_inside = row < nrows &&
-			range.contains(job.word(row, leading));
+	take_rows(job, leading, [&](uint32_t row, uint64_t word) {
+		bool		is_inside = row < nrows && range.contains(word);
 		uint32_t	number = claim_number(is_inside, shared.inside);
 
 		if (is_inside)
 			job.order.put(shared.before + number, row, number > 0);
-	}
+	});
 }
 
 /* Sorts the gathered rows. */

@@ -52,11 +52,12 @@ struct Spread
 	}
 };
 
-template <unsigned capacity, unsigned threads>
+template <unsigned capacity, unsigned threads,
+		  unsigned most_buckets = most_spread_buckets>
 struct SpreadShared
 {
-	static constexpr unsigned buckets = capacity < most_spread_buckets ?
-		capacity : most_spread_buckets;
+	static constexpr unsigned buckets = capacity < most_buckets ?
+		capacity : most_buckets;
 	static constexpr unsigned warps = threads / warp_threads;
 	static constexpr unsigned items = capacity / threads;
 
@@ -93,12 +94,12 @@ widen_over_warp(uint64_t &least, uint64_t &greatest)
  * Finds how to spread the words, given each thread's extremes.  Called by all
  * threads of the block; the result is in shared memory after the next barrier.
  */
-template <unsigned capacity, unsigned threads>
+template <unsigned capacity, unsigned threads, unsigned most_buckets>
 static __device__ __forceinline__ void
 find_spread(uint64_t least, uint64_t greatest,
-			SpreadShared<capacity, threads> &shared)
+			SpreadShared<capacity, threads, most_buckets> &shared)
 {
-	using Shared = SpreadShared<capacity, threads>;
+	using Shared = SpreadShared<capacity, threads, most_buckets>;
 
 	widen_over_warp(least, greatest);
 	if (warp_lane() == 0)
@@ -120,11 +121,12 @@ find_spread(uint64_t least, uint64_t greatest,
 }
 
 /* Turns the lengths of buckets into their beginnings; between two barriers. */
-template <unsigned capacity, unsigned threads>
+template <unsigned capacity, unsigned threads, unsigned most_buckets>
 static __device__ __forceinline__ void
-place_buckets(SpreadShared<capacity, threads> &shared)
+place_buckets(SpreadShared<capacity, threads, most_buckets> &shared)
 {
-	constexpr unsigned buckets = SpreadShared<capacity, threads>::buckets;
+	constexpr unsigned buckets =
+		SpreadShared<capacity, threads, most_buckets>::buckets;
 	constexpr unsigned own = buckets / threads;
 	uint32_t   *begins = &shared.begins[threadIdx.x * own];
 	uint32_t	lengths[own];
@@ -153,11 +155,11 @@ place_buckets(SpreadShared<capacity, threads> &shared)
  * Sorts the crowded buckets that have different words: first each of the
  * smaller ones by a warp, then each of the others by the block.
  */
-template <unsigned capacity, unsigned threads>
+template <unsigned capacity, unsigned threads, unsigned most_buckets>
 static __device__ __forceinline__ void
-sort_mixed_buckets(SpreadShared<capacity, threads> &shared)
+sort_mixed_buckets(SpreadShared<capacity, threads, most_buckets> &shared)
 {
-	using Shared = SpreadShared<capacity, threads>;
+	using Shared = SpreadShared<capacity, threads, most_buckets>;
 	unsigned	number = 0;
 
 	for (unsigned group = 0; group < 2 * Shared::buckets / 32; group++)
@@ -193,9 +195,11 @@ sort_mixed_buckets(SpreadShared<capacity, threads> &shared)
  * Sorts and puts the pairs of crowded buckets; the pairs of other buckets are
  * put already.  Called by all threads of the block after a barrier.
  */
-template <unsigned capacity, unsigned threads, typename Put>
+template <unsigned capacity, unsigned threads, unsigned most_buckets,
+		  typename Put>
 static __device__ __forceinline__ void
-put_crowded(unsigned length, SpreadShared<capacity, threads> &shared,
+put_crowded(unsigned length,
+			SpreadShared<capacity, threads, most_buckets> &shared,
 			const Put &put)
 {
 	Spread		spread = shared.spread;
@@ -222,12 +226,14 @@ put_crowded(unsigned length, SpreadShared<capacity, threads> &shared,
  *		put(place, word, row, is_tie)	takes it where it belongs in the output;
  *										a tie's word equals the one before
  */
-template <unsigned capacity, unsigned threads, typename Load, typename Put>
+template <unsigned capacity, unsigned threads, unsigned most_buckets,
+		  typename Load, typename Put>
 static __device__ __forceinline__ void
-spread_sort(unsigned length, SpreadShared<capacity, threads> &shared,
+spread_sort(unsigned length,
+			SpreadShared<capacity, threads, most_buckets> &shared,
 			const Load &load, const Put &put)
 {
-	using Shared = SpreadShared<capacity, threads>;
+	using Shared = SpreadShared<capacity, threads, most_buckets>;
 	constexpr unsigned items = Shared::items;
 	uint64_t	words[items];
 	uint32_t	rows[items];
