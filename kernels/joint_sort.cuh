@@ -30,6 +30,7 @@
 #define GPUSORT_JOINT_SORT_CUH
 
 #include "joint_job.cuh"
+#include "partition.cuh"
 
 namespace gpusort
 {
