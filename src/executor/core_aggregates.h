@@ -16,8 +16,9 @@
 /*
  * Begins core's AggState for this Agg of sorted groups, or without groups, whose
  * rows have the columns of "columns" and come in slots of this kind: for
- * minimal tuples, or virtual ones.  The Agg has no child yet.  Raises the errors that core raises as it begins.  The caller
- * ends the state by ExecEndAgg(), and rescans it by core_aggregates_rescan().
+ * minimal tuples, or virtual ones.  The Agg has no child yet.  Raises the errors
+ * that core raises as it begins.  The caller ends the state by ExecEndAgg(), and
+ * rescans it by core_aggregates_rescan().
  */
 extern AggState *core_aggregates_begin(Agg *agg, const List *columns,
 									   const TupleTableSlotOps *kind,

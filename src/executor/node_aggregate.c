@@ -116,7 +116,7 @@ create_aggregate_state(CustomScan *scan)
 /* Returns the columns by which a further order sorts. */
 static const SortColumn *
 sort_columns_of_order(const GpuSortAggregateState *state,
-				 const AggregatedOrder *order)
+					  const AggregatedOrder *order)
 {
 	const ParallelSort *sort = &state->sort;
 	SortColumn *columns = palloc(sort->ncolumns * sizeof(SortColumn));

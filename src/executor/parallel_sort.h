@@ -101,8 +101,8 @@ struct ParallelSort
 	TupleDesc	descriptor;		/* columns of the rows that are sorted */
 
 	/*
-	 * Is called with each row of the child, and with NULL behind the last one,
-	 * before any row is emitted; may be NULL.
+	 * Is called with each row of the child, and with NULL behind the last
+	 * one, before any row is emitted; may be NULL.
 	 */
 	void		(*take_row) (ParallelSort *sort, TupleTableSlot *row);
 	SortBeside *beside;			/* further sorts; one participant emits the

@@ -47,6 +47,7 @@
 
 #include "cost/sort_cost.h"
 #include "planner/aggregate_paths.h"
+#include "planner/any_order.h"
 #include "planner/gather_paths.h"
 #include "planner/sort_paths.h"
 #include "port/compat.h"
@@ -87,32 +88,14 @@ typedef struct InnerSort
  * the same for min() and max().
  */
 static bool
-is_of_any_order(const Aggref *aggref)
+is_same_in_any_order(const Aggref *aggref)
 {
 	HeapTuple	tuple;
 	bool		is_extreme;
 
-	if (aggref->aggorder != NIL || aggref->aggdistinct != NIL)
+	if (aggref->aggorder != NIL || aggref->aggdistinct != NIL ||
+		is_of_any_order(aggref))
 		return true;
-	switch (aggref->aggfnoid)
-	{
-		case F_COUNT_:
-		case F_COUNT_ANY:
-		case F_SUM_INT2:
-		case F_SUM_INT4:
-		case F_SUM_INT8:
-		case F_SUM_NUMERIC:
-		case F_AVG_INT2:
-		case F_AVG_INT4:
-		case F_AVG_INT8:
-		case F_AVG_NUMERIC:
-		case F_BOOL_AND:
-		case F_BOOL_OR:
-		case F_EVERY:
-			return true;
-		default:
-			break;
-	}
 	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggref->aggfnoid));
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for aggregate %u", aggref->aggfnoid);
@@ -234,7 +217,7 @@ may_come_in_any_order(const PlannerInfo *root, const Path *input,
 		return true;
 	foreach(cell, aggregates)
 	{
-		if (!is_of_any_order(lfirst(cell)))
+		if (!is_same_in_any_order(lfirst(cell)))
 			return false;
 	}
 	return true;

@@ -444,7 +444,10 @@ query_aggregates_find(PlannerInfo *root, const RelOptInfo *grouped,
 					  const Path *input, const GroupPathExtraData *extra,
 					  QueryAggregates *all)
 {
-	*all = (QueryAggregates) {.ngroups = 1};
+	*all = (QueryAggregates)
+	{
+		.ngroups = 1
+	};
 	return find_groups(root, input, extra, all) &&
 		find_aggregates(root, grouped, extra, all) && append_value_keys(all);
 }

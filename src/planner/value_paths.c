@@ -299,8 +299,8 @@ is_selected(const QueryAggregates *all, const QueryOrder *order,
 
 /*
  * Adds the cost of sorting an order's values in one process, and of looking at
- * them, and what a selection spares of it.  Returns false if gpusort does not do this sort, or if that does not
- * pay.
+ * them, and what a selection spares of it.  Returns false if gpusort does not do
+ * this sort, or if that does not pay.
  */
 static bool
 add_cost_alone(const Grouped *grouped, const QueryAggregates *all,
