@@ -39,9 +39,10 @@ static List *planned;
 
 /*
  * The plan has a set operation by gpusort, whose node gets its columns when
- * gpusort is done.  Such plans are not compared.
+ * gpusort is done, or a filter that becomes a part of a value.  Such plans are
+ * not compared.
  */
-static bool has_set_operation;
+static bool is_incomparable;
 
 static List *walk_plan(Plan *plan, List *meanings);
 
@@ -95,14 +96,15 @@ is_aggregate(const Plan *plan)
 
 /*
  * Is this one of its columns from the child?  The aggregates get columns when
- * gpusort is done.
+ * gpusort is done.  Until then the columns of filters are behind the child's.
  */
 static bool
 is_child_column(const Plan *plan, int number)
 {
 	const List *columns = ((const CustomScan *) plan)->custom_scan_tlist;
 
-	return !IsA(list_nth_node(TargetEntry, columns, number - 1)->expr, Aggref);
+	return number <= list_length(plan->lefttree->targetlist) &&
+		!IsA(list_nth_node(TargetEntry, columns, number - 1)->expr, Aggref);
 }
 
 /* A plan in which the columns of an expression are looked for. */
@@ -208,14 +210,34 @@ resolve(Node *node, Place *place)
 	/* which a node of gpusort may do in the place of the one below */
 	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == F_FLOAT8_NUMERIC)
 		return resolve(linitial(((FuncExpr *) node)->args), place);
+	if (IsA(node, Aggref) && ((Aggref *) node)->aggfilter != NULL &&
+		is_aggregate(place->plan))
+		is_incomparable = true;
 	return expression_tree_mutator(node, resolve, (void *) place);
+}
+
+/* Removes where in the query something was, which equal expressions differ in. */
+static char *
+remove_locations(char *text)
+{
+	static const char label[] = " :location ";
+	char	   *found = text;
+
+	while ((found = strstr(found, label)) != NULL)
+	{
+		char	   *rest = found + strlen(label);
+
+		rest += strspn(rest, "-0123456789");
+		memmove(found, rest, strlen(rest) + 1);
+	}
+	return text;
 }
 
 static List *
 note(List *meanings, Node *resolved)
 {
 	return resolved == NULL ? meanings :
-		lappend(meanings, nodeToString(resolved));
+		lappend(meanings, remove_locations(nodeToString(resolved)));
 }
 
 static List *
@@ -331,7 +353,7 @@ walk_plan(Plan *plan, List *meanings)
 				break;
 			if (is_set_operation(plan))
 			{
-				has_set_operation = true;
+				is_incomparable = true;
 				break;
 			}
 			if (!is_gpusort(plan) && !is_groups(plan) && !is_aggregate(plan))
@@ -546,16 +568,16 @@ static PlannedStmt *
 plan_and_compare(Query *parse, const char *query_string, int cursor_options,
 				 ParamListInfo bound_params PLANNER_EXPLAIN_PARAMETER)
 {
-	PlannedStmt *result = hook_of_gpusort(parse, query_string, cursor_options,
-										  bound_params
-										  PLANNER_EXPLAIN_ARGUMENT);
+	PlannedStmt *result;
 	List	   *rewritten;
 	ListCell   *old;
 	ListCell   *new;
 
-	has_set_operation = false;
+	is_incomparable = false;
+	result = hook_of_gpusort(parse, query_string, cursor_options, bound_params
+							 PLANNER_EXPLAIN_ARGUMENT);
 	rewritten = walk_statement(result);
-	if (has_set_operation)
+	if (is_incomparable)
 		return result;
 	if (list_length(planned) != list_length(rewritten))
 		elog(ERROR, "the plan had %d columns and has %d",

@@ -115,11 +115,11 @@ SELECT query, examine(query) FROM unnest(ARRAY[
 	'SELECT g, h FROM t GROUP BY g, h',
 	'SELECT g, array_agg(id ORDER BY f * 2, id) FROM t GROUP BY g',
 	'SELECT g + 1 AS a, sum(x) > 0 AS b, string_agg(DISTINCT txt || x, '','') FROM t GROUP BY g + 1 HAVING count(*) > 5',
-	'SELECT h = 1 AND g > 5 AS a, count(DISTINCT x), max(x) FROM t GROUP BY 1',
+	'SELECT h = 1 AND g > 5 AS a, count(DISTINCT x), max(f) FROM t GROUP BY 1',
 	'SELECT g, percentile_cont(0.5) WITHIN GROUP (ORDER BY f), max(f) FROM t GROUP BY g',
 	'SELECT num, count(DISTINCT x), max(f) FROM t GROUP BY num',
 	'SELECT g, array_agg(DISTINCT g % 5) FROM t GROUP BY g',
-	'SELECT lower(name) COLLATE "C", count(DISTINCT x), max(x) FROM t GROUP BY name, lower(name) COLLATE "C"',
+	'SELECT lower(name) COLLATE "C", count(DISTINCT x), max(f) FROM t GROUP BY name, lower(name) COLLATE "C"',
 	'SELECT long, array_agg(id ORDER BY id) FROM t GROUP BY long',
 	'SELECT color, array_agg(id ORDER BY id) FROM t GROUP BY color']) query;
 
