@@ -299,6 +299,21 @@ cost_group_order(PlannerInfo *root, RelOptInfo *grouped, Path *input)
 	return sort == NULL ? 0 : sort->total_cost - input->total_cost;
 }
 
+Cost
+aggregate_paths_cost_inside(const PlannerInfo *root, const Path *path,
+							const SortsInside *inside)
+{
+	const Path *gathered = gather_paths_gathered(path);
+	const AggPath *agg = (const AggPath *) (gathered != NULL ? gathered : path);
+	bool		is_sorted;
+
+	if (!IsA(agg, AggPath) || agg->aggsplit != AGGSPLIT_SIMPLE)
+		return 0;
+	is_sorted = list_length(agg->subpath->pathkeys) > NUM_GROUP_KEYS(root);
+	return (is_sorted ? inside->of_sorted : inside->of_unsorted) /
+		sort_participants(agg->path.parallel_workers);
+}
+
 /*
  * Does an Agg, or a Gather of one, cost more than this path, if what the
  * path saves in all processes is added?  If only some groups are wanted, its
@@ -306,30 +321,30 @@ cost_group_order(PlannerInfo *root, RelOptInfo *grouped, Path *input)
  */
 static bool
 is_more_expensive(const PlannerInfo *root, const Path *other, const Path *path,
-				  Cost spared)
+				  const SortsInside *inside)
 {
 	const Path *gathered = gather_paths_gathered(other);
 	const Path *agg = gathered != NULL ? gathered : other;
-	Cost		its_part = spared / sort_participants(agg->parallel_workers);
 
 	return IsA(agg, AggPath) &&
 		((const AggPath *) agg)->aggsplit == AGGSPLIT_SIMPLE &&
 		(root->tuple_fraction == 0 || root->parse->groupClause == NIL ||
 		 other->startup_cost * AS_LATE > path->startup_cost) &&
 		DISABLED_NODES(other) >= DISABLED_NODES(path) &&
-		other->total_cost + its_part > path->total_cost;
+		other->total_cost +
+		aggregate_paths_cost_inside(root, other, inside) > path->total_cost;
 }
 
 /* These paths without more expensive ones. */
 static List *
 drop_expensive(const PlannerInfo *root, List *paths, const Path *path,
-			   Cost spared)
+			   const SortsInside *inside)
 {
 	ListCell   *cell;
 
 	foreach(cell, paths)
 	{
-		if (is_more_expensive(root, lfirst(cell), path, spared))
+		if (is_more_expensive(root, lfirst(cell), path, inside))
 			paths = foreach_delete_current(paths, cell);
 	}
 	return paths;
@@ -337,9 +352,9 @@ drop_expensive(const PlannerInfo *root, List *paths, const Path *path,
 
 void
 aggregate_paths_add_sparing(PlannerInfo *root, RelOptInfo *grouped,
-							Path *path, Cost spared)
+							Path *path, const SortsInside *inside)
 {
-	grouped->pathlist = drop_expensive(root, grouped->pathlist, path, spared);
+	grouped->pathlist = drop_expensive(root, grouped->pathlist, path, inside);
 	add_path(grouped, path);
 }
 
@@ -366,10 +381,10 @@ add_partial(RelOptInfo *grouped, Path *path)
 
 bool
 aggregate_paths_add_partial_sparing(PlannerInfo *root, RelOptInfo *grouped,
-									Path *path, Cost spared)
+									Path *path, const SortsInside *inside)
 {
 	grouped->partial_pathlist = drop_expensive(root, grouped->partial_pathlist,
-											   path, spared);
+											   path, inside);
 	add_partial(grouped, path);
 	return list_member_ptr(grouped->partial_pathlist, path);
 }
@@ -424,6 +439,7 @@ aggregate_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 	Cost		spared;
 	List	   *pathkeys = aggregate_paths_order(root, input, grouped, extra,
 												 &spared);
+	SortsInside inside = {spared, spared};
 	Path	   *path;
 
 	if (pathkeys == NIL)
@@ -431,5 +447,5 @@ aggregate_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *grouped,
 	path = sort_paths_make(root, grouped, cheapest, pathkeys, NO_BOUND);
 	path = sort_paths_group(root, grouped, path, extra,
 							sort_paths_count_groups(root, cheapest, extra));
-	aggregate_paths_add_sparing(root, grouped, path, spared);
+	aggregate_paths_add_sparing(root, grouped, path, &inside);
 }

@@ -39,12 +39,27 @@ extern List *aggregate_paths_order(PlannerInfo *root, RelOptInfo *input,
 								   Cost *spared);
 
 /*
- * Adds a path in which aggregates save this cost, for which core charges
- * nothing, and drops core's paths that are more expensive when it is added.
+ * The cost of sorts inside core's Agg, for which core charges nothing: of
+ * groups whose rows come in no order, and of groups whose rows are sorted.
+ */
+typedef struct SortsInside
+{
+	Cost		of_unsorted;
+	Cost		of_sorted;
+} SortsInside;
+
+/* Returns this cost for a path of core; 0 for other paths. */
+extern Cost aggregate_paths_cost_inside(const PlannerInfo *root,
+										const Path *path,
+										const SortsInside *inside);
+
+/*
+ * Adds a path without these sorts, and drops core's paths that are more
+ * expensive with them.
  */
 extern void aggregate_paths_add_sparing(PlannerInfo *root,
 										RelOptInfo *grouped, Path *path,
-										Cost spared);
+										const SortsInside *inside);
 
 /*
  * The same for a partial path, in all processes.  False if core has refused
@@ -52,6 +67,7 @@ extern void aggregate_paths_add_sparing(PlannerInfo *root,
  */
 extern bool aggregate_paths_add_partial_sparing(PlannerInfo *root,
 												RelOptInfo *grouped,
-												Path *path, Cost spared);
+												Path *path,
+												const SortsInside *inside);
 
 #endif							/* GPUSORT_AGGREGATE_PATHS_H */

@@ -556,11 +556,11 @@ cost_order_of_core(PlannerInfo *root, const QueryAggregates *all,
 }
 
 /*
- * The same for all orders.  If there are several, one of core's paths has its
+ * The same for all orders.  If there are several, a path of core may have its
  * input sorted by one of them: by the order that core has chosen, or else by
  * the order that costs most (aggregate_paths.c).
  */
-static Cost
+static SortsInside
 cost_of_core(PlannerInfo *root, const QueryAggregates *all, const Path *input)
 {
 	bool		is_chosen = count_sorts(all) == 1;
@@ -577,7 +577,11 @@ cost_of_core(PlannerInfo *root, const QueryAggregates *all, const Path *input)
 		cost += of_order;
 		highest = Max(highest, of_order);
 	}
-	return is_chosen ? cost : cost - highest;
+	return (SortsInside)
+	{
+		.of_unsorted = cost,
+			.of_sorted = is_chosen ? cost : cost - highest
+	};
 }
 
 /* Is this the path of the aggregates of sorted values? */
@@ -593,15 +597,15 @@ is_aggregate_path(const Path *path)
  * are charged with their sorts, and ours are spared what selections spare.
  */
 static bool
-is_hardly_better(const Path *gather, const RelOptInfo *relation, Cost spared,
-				 Cost selection)
+is_hardly_better(const Grouped *grouped, const Path *gather,
+				 const SortsInside *inside, Cost selection)
 {
 	ListCell   *cell;
 
-	foreach(cell, relation->pathlist)
+	foreach(cell, grouped->relation->pathlist)
 	{
 		const Path *path = lfirst(cell);
-		Cost		sorts = IsA(path, AggPath) ? spared : 0;
+		Cost		sorts = aggregate_paths_cost_inside(grouped->root, path, inside);
 
 		if (is_aggregate_path(path))
 			sorts -= selection;
@@ -618,18 +622,17 @@ is_hardly_better(const Path *gather, const RelOptInfo *relation, Cost spared,
  * enough, and drops core's paths as above.
  */
 static void
-add_single_row(const Grouped *grouped, Path *partial, Cost spared,
-			   Cost selection)
+add_single_row(const Grouped *grouped, Path *partial,
+			   const SortsInside *inside, Cost selection)
 {
 	double		rows = 1;
 	GatherPath *gather = create_gather_path(grouped->root, grouped->relation,
 											partial, partial->pathtarget, NULL,
 											&rows);
 
-	if (!is_hardly_better(&gather->path, grouped->relation, spared,
-						  selection))
+	if (!is_hardly_better(grouped, &gather->path, inside, selection))
 		aggregate_paths_add_sparing(grouped->root, grouped->relation,
-									&gather->path, spared);
+									&gather->path, inside);
 }
 
 /*
@@ -637,13 +640,14 @@ add_single_row(const Grouped *grouped, Path *partial, Cost spared,
  * of them, too.
  */
 static void
-add_groups(const Grouped *grouped, Path *partial, Cost spared)
+add_groups(const Grouped *grouped, Path *partial,
+		   const SortsInside *inside)
 {
 	if (aggregate_paths_add_partial_sparing(grouped->root, grouped->relation,
-											partial, spared))
+											partial, inside))
 		aggregate_paths_add_sparing(grouped->root, grouped->relation,
 									group_paths_gather(grouped, partial),
-									spared);
+									inside);
 }
 
 void
@@ -652,7 +656,7 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 {
 	Grouped		grouped = {root, relation, input->cheapest_total_path};
 	QueryAggregates all;
-	Cost		spared;
+	SortsInside inside;
 	Cost		selection = 0;
 	Path	   *alone;
 	Path	   *together = NULL;
@@ -671,15 +675,15 @@ value_paths_add(PlannerInfo *root, RelOptInfo *input, RelOptInfo *relation,
 	}
 	if (alone == NULL && together == NULL)
 		return;
-	spared = cost_of_core(root, &all, grouped.serial);
+	inside = cost_of_core(root, &all, grouped.serial);
 	if (alone != NULL)
-		aggregate_paths_add_sparing(root, relation, alone, spared);
+		aggregate_paths_add_sparing(root, relation, alone, &inside);
 	if (together == NULL)
 		return;
 	if (all.groups == NIL)
-		add_single_row(&grouped, together, spared, selection);
+		add_single_row(&grouped, together, &inside, selection);
 	else
-		add_groups(&grouped, together, spared);
+		add_groups(&grouped, together, &inside);
 }
 
 void
