@@ -157,7 +157,7 @@ public:
 		return table;
 	}
 
-	/* Where the last slab has room for so many words more, or null. */
+	/* Returns where the last slab has room for "count" words, or null. */
 	uint64_t *
 	find_room(uint64_t count) const
 	{

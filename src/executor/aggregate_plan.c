@@ -10,7 +10,7 @@
  * EXPLAIN.
  *
  * Aggregates that are in none of the orders are core's.  An Agg of these alone,
- * which the node keeps (aggregates_beside.c), reads rows that have only what
+ * which the node keeps (other_aggregates.c), reads rows that have only what
  * it needs.  With groups these are the rows of the first order: the columns of
  * the groups, the value, and the carried columns of the child behind it.
  * Without groups they are made of the child's rows as these come, and have only

@@ -38,10 +38,7 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "utils/acl.h"
-#include "utils/datum.h"
 #include "utils/lsyscache.h"
 
 #include "executor/aggregate_plan.h"
@@ -634,7 +631,7 @@ init_shared(CustomScanState *node, ParallelContext *context, void *place)
 	SharedAggregate *shared = place;
 
 	shared->sort_place = shared_bytes(context);
-	shared_states_init(shared_states(shared), context->nworkers + 1);
+	shared_states_init(shared_states(shared));
 	parallel_sort_init_shared(node, context, shared_sort(shared));
 	/* without shared memory there will be no workers */
 	if (context->seg != NULL)

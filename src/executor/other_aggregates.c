@@ -173,9 +173,8 @@ const TupleTableSlot *
 other_aggregates_results(OtherAggregates *others, TupleTableSlot *first)
 {
 	if (others->states == NULL)
-		return core_aggregates_emit(others->rows, 0,
-									first != NULL ? first :
-									others->rows->ss.ss_ScanTupleSlot);
+		return first == NULL ? emit(others->rows) :
+			core_aggregates_emit(others->rows, 0, first);
 	core_aggregates_begin_group(others->states, 0);
 	if (others->shared != NULL)
 		combine_shared(others);
@@ -192,11 +191,9 @@ shared_states_size(int nprocesses)
 }
 
 void
-shared_states_init(SharedStates *shared, int nprocesses)
+shared_states_init(SharedStates *shared)
 {
 	pg_atomic_init_u32(&shared->count, 0);
-	for (int i = 0; i < nprocesses; i++)
-		shared->rows[i] = InvalidDsaPointer;
 }
 
 void

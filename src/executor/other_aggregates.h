@@ -66,7 +66,7 @@ extern const TupleTableSlot *other_aggregates_results(OtherAggregates *others,
  * launched for the first time, and again.
  */
 extern Size shared_states_size(int nprocesses);
-extern void shared_states_init(SharedStates *shared, int nprocesses);
+extern void shared_states_init(SharedStates *shared);
 extern void shared_states_reset(SharedStates *shared, dsa_area *area);
 
 #endif							/* GPUSORT_OTHER_AGGREGATES_H */

@@ -299,15 +299,27 @@ cost_group_order(PlannerInfo *root, RelOptInfo *grouped, Path *input)
 	return sort == NULL ? 0 : sort->total_cost - input->total_cost;
 }
 
+/*
+ * Returns the Agg of a path of core, which may be below a Gather; NULL for
+ * other paths.
+ */
+static const AggPath *
+agg_of_core(const Path *path)
+{
+	const Path *gathered = gather_paths_gathered(path);
+	const AggPath *agg = (const AggPath *) (gathered != NULL ? gathered : path);
+
+	return IsA(agg, AggPath) && agg->aggsplit == AGGSPLIT_SIMPLE ? agg : NULL;
+}
+
 Cost
 aggregate_paths_cost_inside(const PlannerInfo *root, const Path *path,
 							const SortsInside *inside)
 {
-	const Path *gathered = gather_paths_gathered(path);
-	const AggPath *agg = (const AggPath *) (gathered != NULL ? gathered : path);
+	const AggPath *agg = agg_of_core(path);
 	bool		is_sorted;
 
-	if (!IsA(agg, AggPath) || agg->aggsplit != AGGSPLIT_SIMPLE)
+	if (agg == NULL)
 		return 0;
 	is_sorted = list_length(agg->subpath->pathkeys) > NUM_GROUP_KEYS(root);
 	return (is_sorted ? inside->of_sorted : inside->of_unsorted) /
@@ -323,11 +335,7 @@ static bool
 is_more_expensive(const PlannerInfo *root, const Path *other, const Path *path,
 				  const SortsInside *inside)
 {
-	const Path *gathered = gather_paths_gathered(other);
-	const Path *agg = gathered != NULL ? gathered : other;
-
-	return IsA(agg, AggPath) &&
-		((const AggPath *) agg)->aggsplit == AGGSPLIT_SIMPLE &&
+	return agg_of_core(other) != NULL &&
 		(root->tuple_fraction == 0 || root->parse->groupClause == NIL ||
 		 other->startup_cost * AS_LATE > path->startup_cost) &&
 		DISABLED_NODES(other) >= DISABLED_NODES(path) &&

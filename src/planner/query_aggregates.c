@@ -39,13 +39,19 @@
  */
 #define MOST_ORDERS		16
 
+/* Returns the state of an aggregate. */
+static const AggTransInfo *
+transition_of(const PlannerInfo *root, const Aggref *aggregate)
+{
+	return list_nth(root->aggtransinfos, aggregate->aggtransno);
+}
+
 /* Is an aggregate still made as core makes it, and not replaced? */
 static bool
 is_as_in_core(const PlannerInfo *root, const Aggref *aggregate)
 {
 	const AggInfo *info = list_nth(root->agginfos, aggregate->aggno);
-	const AggTransInfo *transition = list_nth(root->aggtransinfos,
-											  aggregate->aggtransno);
+	const AggTransInfo *transition = transition_of(root, aggregate);
 
 	if (transition->transfn_oid != value_aggregate_transition(aggregate) ||
 		info->finalfn_oid != value_aggregate_final(aggregate))
@@ -220,8 +226,7 @@ note_carried(Node *node, QueryAggregates *all)
 static bool
 can_combine(const PlannerInfo *root, const Aggref *aggregate)
 {
-	const AggTransInfo *transition = list_nth(root->aggtransinfos,
-											  aggregate->aggtransno);
+	const AggTransInfo *transition = transition_of(root, aggregate);
 
 	return OidIsValid(transition->combinefn_oid) &&
 		(transition->aggtranstype != INTERNALOID ||
@@ -233,10 +238,7 @@ can_combine(const PlannerInfo *root, const Aggref *aggregate)
 static bool
 is_of_core(const PlannerInfo *root, const Aggref *aggregate)
 {
-	const AggTransInfo *transition = list_nth(root->aggtransinfos,
-											  aggregate->aggtransno);
-
-	return transition->transfn_oid < FirstGenbkiObjectId;
+	return transition_of(root, aggregate)->transfn_oid < FirstGenbkiObjectId;
 }
 
 /*
