@@ -134,7 +134,7 @@ sub crash
 	kill 'KILL', scalar($victim->query('SELECT pg_backend_pid()'));
 	ok(wait_until(sub { return status_of($launcher, 'State') =~ /^[ZX]?$/ }), 'a backend is killed, and the launcher ends with all others');
 	eval { $victim->quit };
-	$node->poll_query_until('postgres', 'SELECT true');
+	$node->wait_until_up;
 }
 crash();
 $node->wait_until_ready('gpusortd is back');
