@@ -49,6 +49,7 @@ OBJS = \
 	src/executor/explain_window.o \
 	src/executor/first_rows.o \
 	src/executor/gpusort_plan.o \
+	src/executor/group_rows.o \
 	src/executor/group_totals.o \
 	src/executor/native_sort.o \
 	src/executor/node_aggregate.o \

@@ -44,6 +44,7 @@
 #include "executor/aggregate_plan.h"
 #include "executor/explain_sort.h"
 #include "executor/gpusort_plan.h"
+#include "executor/group_rows.h"
 #include "executor/node_aggregate.h"
 #include "executor/other_aggregates.h"
 #include "executor/parallel_sort.h"
@@ -67,8 +68,7 @@ typedef struct GpuSortAggregateState
 
 	/* with groups */
 	int			ngroup_columns; /* 0: all rows are one group */
-	bool		groups_by_value;	/* all columns of groups are by value */
-	ExprState  *same_group;		/* compares the groups of two rows */
+	GroupRows  *groups;			/* tells groups apart */
 	TupleTableSlot *group;		/* first row of the present group */
 } GpuSortAggregateState;
 
@@ -287,23 +287,12 @@ init_groups(GpuSortAggregateState *state, EState *estate, TupleDesc descriptor)
 	CustomScanState *node = &state->sort.css;
 	PlannedAggregate planned =
 		planned_aggregate_read((const CustomScan *) node->ss.ps.plan);
-	int			ncolumns = state->ngroup_columns;
-	AttrNumber *columns = palloc(ncolumns * sizeof(AttrNumber));
-	Oid		   *operators = palloc(ncolumns * sizeof(Oid));
-	Oid		   *collations = palloc(ncolumns * sizeof(Oid));
 
-	for (int i = 0; i < ncolumns; i++)
-	{
-		columns[i] = i + 1;
-		operators[i] = list_nth_oid(planned.values.group_equal, i);
-		collations[i] = list_nth_oid(planned.values.group_collations, i);
-	}
-	state->groups_by_value = true;
-	for (int i = 0; i < ncolumns; i++)
-		state->groups_by_value &= TupleDescAttr(descriptor, i)->attbyval;
-	state->same_group = execTuplesMatchPrepare(descriptor, ncolumns, columns,
-											   operators, collations,
-											   &node->ss.ps);
+	state->groups = group_rows_create(descriptor, state->ngroup_columns);
+	for (int i = 0; i < state->ngroup_columns; i++)
+		group_rows_set_column(state->groups, i, i + 1,
+							  list_nth_oid(planned.values.group_equal, i),
+							  list_nth_oid(planned.values.group_collations, i));
 	state->group = ExecInitExtraTupleSlot(estate, descriptor,
 										  &TTSOpsMinimalTuple);
 }
@@ -367,38 +356,14 @@ begin_aggregate(CustomScanState *node, EState *estate, int eflags)
 	init_others(state, estate, eflags);
 }
 
-/*
- * Returns whether the present group and this row have the same datums as
- * columns of the group.  Then these are equal, as mostly in a large group, and
- * no operator has to be called.
- */
-static inline bool
-has_same_datums(const GpuSortAggregateState *state, TupleTableSlot *row)
-{
-	TupleTableSlot *group = state->group;
-
-	if (!state->groups_by_value)
-		return false;
-	slot_getsomeattrs(group, state->ngroup_columns);
-	slot_getsomeattrs(row, state->ngroup_columns);
-	for (int i = 0; i < state->ngroup_columns; i++)
-		if (group->tts_isnull[i] || row->tts_isnull[i] ||
-			group->tts_values[i] != row->tts_values[i])
-			return false;
-	return true;
-}
-
 /* Returns whether this row is in the present group. */
 static bool
 is_same_group(GpuSortAggregateState *state, TupleTableSlot *row)
 {
-	ExprContext *context = state->sort.css.ss.ps.ps_ExprContext;
+	int			ncolumns = state->ngroup_columns;
 
-	if (has_same_datums(state, row))
-		return true;
-	context->ecxt_innertuple = row;
-	context->ecxt_outertuple = state->group;
-	return ExecQualAndReset(state->same_group, context);
+	return group_rows_difference(state->groups, ncolumns, state->group,
+								 row) == ncolumns;
 }
 
 /*
@@ -428,7 +393,7 @@ take_group(GpuSortAggregateState *state)
 {
 	if (TupIsNull(state->orders[0].row))
 		return false;
-	ExecCopySlot(state->group, state->orders[0].row);
+	group_rows_keep(state->groups, state->group, state->orders[0].row, false);
 	if (state->others != NULL)
 		other_aggregates_begin_group(state->others);
 	take_group_of_order(state, &state->orders[0], state->others);

@@ -34,6 +34,7 @@
 
 #include "executor/core_aggregates.h"
 #include "executor/explain_sort.h"
+#include "executor/group_rows.h"
 #include "executor/group_totals.h"
 #include "executor/node_group_aggregate.h"
 #include "executor/parallel_sort.h"
@@ -54,9 +55,7 @@ typedef struct GroupAggregateState
 	int			nwhole_sets;	/* sets with as many columns as the first */
 	bool		has_totals;		/* all aggregates are totals */
 	GroupTotals *totals;		/* of the present group of each set */
-	FmgrInfo   *equal;			/* equality of each group column */
-	MemoryContext value_context;	/* memory for one comparison at a time */
-	bool		is_of_value;	/* rows are one value, passed by value */
+	GroupRows  *groups;			/* tells groups apart */
 	TupleTableSlot *first;		/* first row of the present group of the first
 								 * set */
 
@@ -157,12 +156,8 @@ init_groups(GroupAggregateState *state)
 
 	init_sets(state);
 	init_totals(state);
-	state->equal = parallel_sort_equalities(sort,
-											state->planned.ngroup_columns);
-	state->value_context = AllocSetContextCreate(CurrentMemoryContext,
-												 "gpusort group values",
-												 ALLOCSET_SMALL_SIZES);
-	state->is_of_value = row_sort_is_of_values(sort->descriptor, 1);
+	state->groups = group_rows_of_sort(sort->descriptor, sort->columns,
+									   state->planned.ngroup_columns);
 }
 
 static void
@@ -197,32 +192,11 @@ fetch_next(GroupAggregateState *state)
  * The first of the first sort columns in which the next row differs from the
  * first row of the present group; their number if there is none.
  */
-static pg_noinline int
+static inline int
 first_difference(GroupAggregateState *state, int ncolumns)
 {
-	const ParallelSort *sort = &state->sort;
-	MemoryContext caller_context = MemoryContextSwitchTo(state->value_context);
-	bool		is_same = true;
-	int			i;
-
-	for (i = 0; i < ncolumns; i++)
-	{
-		AttrNumber	attno = sort->columns[i].attno;
-		bool		null_first;
-		bool		null_next;
-		Datum		first = slot_getattr(state->first, attno, &null_first);
-		Datum		next = slot_getattr(sort->row, attno, &null_next);
-
-		is_same = null_first || null_next ? null_first && null_next :
-			group_values_equal(&state->equal[i], sort->columns[i].collation,
-							   TupleDescAttr(sort->descriptor, attno - 1),
-							   first, next);
-		if (!is_same)
-			break;
-	}
-	MemoryContextReset(state->value_context);
-	MemoryContextSwitchTo(caller_context);
-	return i;
+	return group_rows_difference(state->groups, ncolumns, state->first,
+								 state->sort.row);
 }
 
 /* Is there a next row in the present group of the first set? */
@@ -295,50 +269,9 @@ begin_rows(GroupAggregateState *state)
 	shared_count(STAT_AGGREGATES, 1);
 	parallel_sort_get_ready(sort);
 	state->order = sort->sort == NULL ? NULL : row_sort_order(sort->sort);
-	state->rows_stay = state->order != NULL ||
-		(sort->parts != NULL && part_reader_rows_stay(sort->parts));
+	state->rows_stay = parallel_sort_rows_stay(sort);
 	begin_reading(state);
 	state->has_begun = true;
-}
-
-/* Keeps a row that stays where it is, with its columns if they are known. */
-static inline void
-keep_in_place(TupleTableSlot *kept, const TupleTableSlot *row)
-{
-	int			ncolumns = row->tts_tupleDescriptor->natts;
-
-	ExecStoreMinimalTuple(((const MinimalTupleTableSlot *) row)->mintuple,
-						  kept, false);
-	if (row->tts_nvalid < ncolumns)
-		return;
-	for (int i = 0; i < ncolumns; i++)
-	{
-		kept->tts_values[i] = row->tts_values[i];
-		kept->tts_isnull[i] = row->tts_isnull[i];
-	}
-	kept->tts_nvalid = ncolumns;
-}
-
-/*
- * Keeps the next row as the first one of its group of the first set, until this is
- * emitted.
- */
-static inline void
-keep_first(GroupAggregateState *state)
-{
-	TupleTableSlot *row = state->sort.row;
-
-	if (likely(state->rows_stay))
-		keep_in_place(state->first, row);
-	else if (state->is_of_value)
-	{
-		bool		isnull;
-		Datum		value = slot_getattr(row, 1, &isnull);
-
-		row_source_store_value(state->first, isnull ? NULL : &value);
-	}
-	else
-		ExecCopySlot(state->first, row);
 }
 
 /* Adds the rows of a group of the first set to its totals. */
@@ -393,7 +326,8 @@ take_group(GroupAggregateState *state)
 {
 	if (!state->has_next)
 		return false;
-	keep_first(state);
+	group_rows_keep(state->groups, state->first, state->sort.row,
+					state->rows_stay);
 	begin_groups(state, state->nended);
 	if (state->has_totals)
 		sum_up_group(state);

@@ -29,6 +29,7 @@
 
 #include "executor/explain_sort.h"
 #include "executor/gpusort_plan.h"
+#include "executor/group_rows.h"
 #include "executor/node_setop.h"
 #include "executor/parallel_sort.h"
 #include "port/compat.h"
@@ -39,8 +40,8 @@ typedef struct GpuSortSetOpState
 	ParallelSort sort;			/* must be first */
 	SetOperationKind kind;
 	AttrNumber	input_column;	/* column of the input's number; 0: none */
-	ExprState  *same_group;		/* compares the columns of two rows */
-	TupleTableSlot *first;		/* first row of the present group, a copy */
+	GroupRows  *groups;			/* tells groups apart */
+	bool		rows_stay;		/* each row stays where it is */
 	uint64		ncopies;		/* how often the first row is still to be
 								 * emitted */
 } GpuSortSetOpState;
@@ -103,27 +104,6 @@ create_setop_state(CustomScan *scan)
 	return (Node *) state;
 }
 
-/* Prepares the comparison of two rows in the columns that make groups. */
-static void
-init_comparison(GpuSortSetOpState *state)
-{
-	ParallelSort *sort = &state->sort;
-	int			ncolumns = sort->ngroup_columns;
-	AttrNumber *columns = palloc(ncolumns * sizeof(AttrNumber));
-	Oid		   *operators = palloc(ncolumns * sizeof(Oid));
-	Oid		   *collations = palloc(ncolumns * sizeof(Oid));
-
-	for (int i = 0; i < ncolumns; i++)
-	{
-		columns[i] = sort->columns[i].attno;
-		operators[i] = sort_column_equality(&sort->columns[i]);
-		collations[i] = sort->columns[i].collation;
-	}
-	state->same_group = execTuplesMatchPrepare(sort->descriptor, ncolumns,
-											   columns, operators, collations,
-											   &sort->css.ss.ps);
-}
-
 static void
 begin_setop(CustomScanState *node, EState *estate, int eflags)
 {
@@ -131,9 +111,12 @@ begin_setop(CustomScanState *node, EState *estate, int eflags)
 
 	parallel_sort_begin(node, estate, eflags);
 	parallel_sort_init_result(&state->sort);
-	state->first = ExecInitExtraTupleSlot(estate, state->sort.descriptor,
-										  &TTSOpsMinimalTuple);
-	init_comparison(state);
+	/* the first row of the present group */
+	state->sort.kept = ExecInitExtraTupleSlot(estate, state->sort.descriptor,
+											  &TTSOpsMinimalTuple);
+	state->groups = group_rows_of_sort(state->sort.descriptor,
+									   state->sort.columns,
+									   state->sort.ngroup_columns);
 }
 
 /* The number of a group's rows in each of the two inputs. */
@@ -160,11 +143,10 @@ count_row(const GpuSortSetOpState *state, InputCounts *counts)
 static inline bool
 is_in_group(GpuSortSetOpState *state)
 {
-	ExprContext *context = state->sort.css.ss.ps.ps_ExprContext;
+	int			ncolumns = state->sort.ngroup_columns;
 
-	context->ecxt_innertuple = state->sort.row;
-	context->ecxt_outertuple = state->first;
-	return ExecQualAndReset(state->same_group, context);
+	return group_rows_difference(state->groups, ncolumns, state->sort.kept,
+								 state->sort.row) == ncolumns;
 }
 
 /* How often the operation emits a group of these rows. */
@@ -202,7 +184,7 @@ read_group(GpuSortSetOpState *state)
 
 	if (TupIsNull(sort->row))
 		return false;
-	ExecCopySlot(state->first, sort->row);
+	group_rows_keep(state->groups, sort->kept, sort->row, state->rows_stay);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -222,6 +204,7 @@ exec_setop(CustomScanState *node)
 	{
 		shared_count(STAT_SET_OPERATIONS, 1);
 		parallel_sort_get_ready(sort);
+		state->rows_stay = parallel_sort_rows_stay(sort);
 		state->ncopies = 0;
 		(void) parallel_sort_next(sort);
 	}
@@ -234,7 +217,7 @@ exec_setop(CustomScanState *node)
 		}
 	}
 	state->ncopies--;
-	return parallel_sort_result(sort, state->first);
+	return parallel_sort_result(sort, sort->kept);
 }
 
 /* The name of the operation, as EXPLAIN of core's SetOp has it. */

@@ -506,6 +506,14 @@ parallel_sort_equalities(const ParallelSort *sort, int ncolumns)
 	return equal;
 }
 
+bool
+parallel_sort_rows_stay(const ParallelSort *sort)
+{
+	if (sort->sort != NULL)
+		return row_sort_order(sort->sort) != NULL;
+	return sort->parts != NULL && part_reader_rows_stay(sort->parts);
+}
+
 uint64
 parallel_sort_rows(const ParallelSort *sort)
 {
@@ -551,13 +559,15 @@ forget_beside(SortBeside *beside)
 	beside->nnulls = 0;
 }
 
-/* Forgets all rows that this process has, and the row emitted last. */
+/* Forgets all rows that this process has, and those in slots. */
 static void
 forget_rows(ParallelSort *sort)
 {
 	ExecClearTuple(sort->css.ss.ss_ScanTupleSlot);
 	ExecClearTuple(sort->css.ss.ps.ps_ResultTupleSlot);
 	ExecClearTuple(sort->row);
+	if (sort->kept != NULL)
+		ExecClearTuple(sort->kept);
 	if (sort->parts != NULL)
 		part_reader_end(sort->parts);
 	if (sort->sort != NULL)

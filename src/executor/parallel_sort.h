@@ -109,6 +109,7 @@ struct ParallelSort
 								 * rows of all sorts, if there are any */
 	int			nbeside;
 	TupleTableSlot *row;		/* present row, in a slot for minimal tuples */
+	TupleTableSlot *kept;		/* another row, which the node keeps, or NULL */
 
 	/* once rows can be emitted: by a sort, or by parts, or there are none */
 	bool		ready;
@@ -214,6 +215,9 @@ extern void parallel_sort_release(ParallelSort *sort);
  * Returns whether a rescan can read the sorted rows again, once there are any.
  */
 extern bool parallel_sort_can_read_again(ParallelSort *sort);
+
+/* Does each sorted row stay where it is until the rows are dropped? */
+extern bool parallel_sort_rows_stay(const ParallelSort *sort);
 
 /* Returns the equality functions of the first ncolumns sort columns. */
 extern FmgrInfo *parallel_sort_equalities(const ParallelSort *sort,
