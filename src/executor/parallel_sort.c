@@ -36,9 +36,6 @@
 #include "settings.h"
 #include "shared_state.h"
 
-/* The least memory of a sort, as for work_mem. */
-#define LEAST_MEMORY	(64 * 1024)
-
 /* What participants share of a further sort. */
 typedef struct SharedBeside
 {
@@ -161,24 +158,6 @@ next_row(ParallelSort *sort, PlanState *child)
 	}
 }
 
-/* Returns the number of sorts. */
-static int
-count_sorts(const ParallelSort *sort)
-{
-	int			nsorts = 1;
-
-	for (int i = 0; i < sort->nbeside; i++)
-		nsorts += sort->beside[i].ncolumns > 0;
-	return nsorts;
-}
-
-/* Returns the memory of each sort: all of them together have that of one. */
-static Size
-memory_of_each(const ParallelSort *sort)
-{
-	return Max(gpusort_memory_limit() / count_sorts(sort), LEAST_MEMORY);
-}
-
 /* Begins a sort in this process alone. */
 static RowSort *
 begin_sort(const ParallelSort *sort, RowSort **emptied, TupleDesc descriptor,
@@ -186,7 +165,7 @@ begin_sort(const ParallelSort *sort, RowSort **emptied, TupleDesc descriptor,
 {
 	const PlanState *child = outerPlanState(sort);
 	double		rows = child->plan->plan_rows;
-	Size		memory = memory_of_each(sort);
+	Size		memory = gpusort_memory_limit();
 	RowSort    *begun;
 	MemoryContext caller_context =
 		MemoryContextSwitchTo(child->state->es_query_cxt);
@@ -644,9 +623,8 @@ set_team(const ParallelSort *sort, int number, const NodeLimit *limit,
 	TeamShared *team = shared_team(sort, number);
 	TeamTerms	terms = {
 		.nparticipants = sort->context->nworkers + 1,
-		.memory = memory_of_each(sort),
-		.keep_rows = !sort_fits_memory(child->plan_rows * count_sorts(sort),
-									   child->plan_width),
+		.memory = gpusort_memory_limit(),
+		.keep_rows = !sort_fits_memory(child->plan_rows, child->plan_width),
 		.limits_groups = node_has_limit(limit),
 		.elects = true
 	};

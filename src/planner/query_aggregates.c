@@ -34,8 +34,8 @@
 #include "port/compat.h"
 
 /*
- * The most orders of one query.  They share the memory of one sort, and planning
- * takes some time for each.
+ * The most orders of one query.  Each has the memory of a sort, and planning
+ * takes some time for it.
  */
 #define MOST_ORDERS		16
 

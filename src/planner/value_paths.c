@@ -273,17 +273,6 @@ count_sorts(const QueryAggregates *all)
 }
 
 /*
- * Does a sort of these rows write them only because several sorts share the
- * memory of one?  Core's sorts inside an Agg do not share it.
- */
-static bool
-shares_too_little(const QueryAggregates *all, double rows, int width)
-{
-	return sort_fits_memory(rows, width) &&
-		!sort_fits_memory(rows * count_sorts(all), width);
-}
-
-/*
  * Are an order's values few of all rows, which one process finds without a sort
  * (rank_selection.c)?
  */
@@ -317,8 +306,7 @@ add_cost_alone(const Grouped *grouped, const QueryAggregates *all,
 	values = project_order(root, input, all, order);
 	sort = sort_paths_make(root, input->parent, values, order->sort_keys,
 						   NO_BOUND);
-	if (sort == NULL ||
-		shares_too_little(all, values->rows, values->pathtarget->width))
+	if (sort == NULL)
 		return false;
 	*startup += sort->startup_cost - values->total_cost;
 	*total += sort->total_cost - values->total_cost + looking;
@@ -407,8 +395,7 @@ add_cost_together(const Grouped *grouped, const QueryAggregates *all,
 		return true;
 	values = project_order(grouped->root, grouped->partial, all, order);
 	if (!sort_paths_share(grouped->root, values, order->sort_keys, rows,
-						  &size) ||
-		shares_too_little(all, rows / participants, size.width))
+						  &size))
 		return false;
 	*total += cost_all_together(all, order, &size, participants);
 	return true;
