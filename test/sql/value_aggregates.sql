@@ -214,6 +214,10 @@ SELECT examine_values('SELECT o, l.* FROM generate_series(1, 3) o, LATERAL (SELE
 SELECT examine_values('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY wide), percentile_disc(1.5) WITHIN GROUP (ORDER BY id) FROM places');
 SELECT examine_values('SELECT percentile_disc((SELECT array_agg(i / 60.0::float8) FROM generate_series(1, 60) i)) WITHIN GROUP (ORDER BY wide) FROM places');
 SELECT bool_or(line ~ 'Sort Method: selection') AS is_selected FROM plan_of('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY wide) FROM places', true) line;
+-- each order has the memory of a sort
+SET gpusort.work_mem = '2500kB';
+SELECT count(*) AS nselected FROM plan_of('SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY wide), percentile_disc(0.5) WITHIN GROUP (ORDER BY -id) FROM places', true) line
+WHERE line ~ 'Sort Method: selection';
 -- more values come than were expected, and the memory is full
 SET gpusort.work_mem = '1MB';
 PREPARE spilled AS SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY x), percentile_disc(0.1) WITHIN GROUP (ORDER BY -x)
