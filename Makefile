@@ -59,6 +59,7 @@ OBJS = \
 	src/executor/node_limit.o \
 	src/executor/node_setop.o \
 	src/executor/node_stream.o \
+	src/executor/node_unique.o \
 	src/executor/node_window.o \
 	src/executor/other_aggregates.o \
 	src/executor/parallel_sort.o \
@@ -129,6 +130,7 @@ OBJS = \
 	src/planner/plan_consumers.o \
 	src/planner/plan_group_aggregates.o \
 	src/planner/plan_sort.o \
+	src/planner/plan_unique.o \
 	src/planner/plan_windows.o \
 	src/planner/query_aggregates.o \
 	src/planner/setop_paths.o \

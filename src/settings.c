@@ -212,7 +212,7 @@ settings_define(void)
 							 &gpusort_enable_windows, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomBoolVariable("gpusort.enable_aggregates",
-							 "Enables evaluating aggregates of groups where rows are sorted.",
+							 "Enables evaluating aggregates of groups, and DISTINCT, where rows are sorted.",
 							 NULL,
 							 &gpusort_enable_aggregates, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);

@@ -1,19 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * node_setop.c
- *	  The GpuSortSetOp plan node: UNION, INTERSECT and EXCEPT of sorted rows.
+ *	  The GpuSortSetOp plan node: INTERSECT and EXCEPT of sorted rows.
  *
  * The node sorts the rows of all inputs together, by all columns.  So rows
  * that are equal follow one another, a group.  The number of a row's input is
  * the last sort column: the rows of the first input come first in their group.
  * The node counts the rows of each input in a group, and emits the group's
- * first row as often as the operation says.
+ * first row as often as the operation says.  (node_unique.c does a UNION.)
  *
  * Of rows that are equal, as 1.0 and 1.00 are, one is emitted: a row of the
  * first input, as core does it.
- *
- * A UNION emits each group once, and does not count.  So the sort leaves out
- * the other rows of a group, most of them before they are stored.
  *
  * In a partial plan, which is a plan below a Gather, all processes sort their
  * rows together (parallel_sort.c), and each process emits the groups of the
@@ -39,7 +36,7 @@ typedef struct GpuSortSetOpState
 {
 	ParallelSort sort;			/* must be first */
 	SetOperationKind kind;
-	AttrNumber	input_column;	/* column of the input's number; 0: none */
+	AttrNumber	input_column;	/* column of the input's number */
 	GroupRows  *groups;			/* tells groups apart */
 	bool		rows_stay;		/* each row stays where it is */
 	uint64		ncopies;		/* how often the first row is still to be
@@ -55,17 +52,6 @@ is_gpusort_setop(const Plan *plan)
 		((const CustomScan *) plan)->methods == &setop_scan_methods;
 }
 
-/* The equality operators of the columns of a sort. */
-static List *
-column_equalities(const PlannedSort *sort)
-{
-	List	   *equal = NIL;
-
-	for (int i = 0; i < sort->ncolumns; i++)
-		equal = lappend_oid(equal, sort_column_equality(&sort->columns[i]));
-	return equal;
-}
-
 CustomScan *
 setop_make_plan(const Sort *sort, List *target_list, SetOperationKind kind)
 {
@@ -76,8 +62,6 @@ setop_make_plan(const Sort *sort, List *target_list, SetOperationKind kind)
 	emit_child(scan, target_list, sort->plan.lefttree);
 	scan->custom_private = list_make2(planned_sort_write(&planned),
 									  list_make1_int(kind));
-	if (kind == SET_UNION)
-		gpusort_limit_to_one(scan, column_equalities(&planned));
 	return scan;
 }
 
@@ -93,13 +77,8 @@ create_setop_state(CustomScan *scan)
 	state->kind = linitial_int(lsecond(scan->custom_private));
 	sort->ncolumns = planned.ncolumns;
 	sort->columns = planned.columns;
-	sort->ngroup_columns = planned.ncolumns;
-	if (state->kind != SET_UNION)
-	{
-		sort->ngroup_columns--;
-		state->input_column = planned.columns[sort->ngroup_columns].attno;
-	}
-	node_limit_set(&sort->limit, &planned.limit);
+	sort->ngroup_columns = planned.ncolumns - 1;
+	state->input_column = planned.columns[sort->ngroup_columns].attno;
 	sort->emission = EMIT_PARTS;
 	return (Node *) state;
 }
@@ -131,12 +110,8 @@ count_row(const GpuSortSetOpState *state, InputCounts *counts)
 {
 	bool		isnull;
 
-	if (state->input_column == 0)
-		counts->rows[0]++;
-	else
-		counts->rows[DatumGetInt32(slot_getattr(state->sort.row,
-												state->input_column,
-												&isnull))]++;
+	counts->rows[DatumGetInt32(slot_getattr(state->sort.row,
+											state->input_column, &isnull))]++;
 }
 
 /* Is the present row of the sort in the present group? */
@@ -158,8 +133,6 @@ copies_of_group(SetOperationKind kind, const InputCounts *counts)
 
 	switch (kind)
 	{
-		case SET_UNION:
-			return 1;
 		case SET_INTERSECT:
 			return first > 0 && second > 0 ? 1 : 0;
 		case SET_INTERSECT_ALL:
@@ -226,8 +199,6 @@ name_of_kind(SetOperationKind kind)
 {
 	switch (kind)
 	{
-		case SET_UNION:
-			return "Union";
 		case SET_INTERSECT:
 			return "Intersect";
 		case SET_INTERSECT_ALL:

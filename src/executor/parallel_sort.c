@@ -52,6 +52,9 @@ struct SharedSort
 	Size		team_bytes;		/* bytes of a TeamShared */
 	pg_atomic_uint32 sorted;	/* true: the reports are there */
 	RowSortReport report;		/* report of the sort of all rows */
+	bool		limited_exactly;	/* no further row of a group is emitted,
+									 * if one of each is wanted; set before
+									 * all emit */
 	pg_atomic_uint64 nrows;		/* rows that participants have had */
 	pg_atomic_uint64 nnulls;	/* rows of these that were left out, as NULLs */
 	pg_atomic_uint64 ngroups;	/* groups that participants have counted */
@@ -158,6 +161,14 @@ next_row(ParallelSort *sort, PlanState *child)
 	}
 }
 
+/* Are the child's rows sorted, all of them and nothing else? */
+static bool
+takes_rows_unchanged(const ParallelSort *sort)
+{
+	return sort->take_row == NULL && sort->maker == NULL &&
+		sort->nbeside == 0 && sort->left_out_null == 0;
+}
+
 /* Begins a sort in this process alone. */
 static RowSort *
 begin_sort(const ParallelSort *sort, RowSort **emptied, TupleDesc descriptor,
@@ -226,8 +237,11 @@ sort_alone(ParallelSort *sort)
 	if (sort->wants_places)
 		row_sort_want_places(sort->sort);
 	begin_beside(sort);
-	while ((slot = next_row(sort, child)) != NULL)
-		row_sort_put(sort->sort, slot);
+	if (takes_rows_unchanged(sort))
+		sort->nrows = row_sort_take(sort->sort, child);
+	else
+		while ((slot = next_row(sort, child)) != NULL)
+			row_sort_put(sort->sort, slot);
 	sort->last_was_small = sort->nrows < gpusort_min_rows;
 	row_sort_perform(sort->sort);
 	for (int i = 0; i < sort->nbeside; i++)
@@ -328,6 +342,8 @@ make_orders_beside(ParallelSort *sort)
 static void
 make_order(ParallelSort *sort)
 {
+	uint64		ngroups;
+
 	sort->sort = make_sort(sort->team, sort->wants_places);
 	if (row_sort_prepare(sort->sort, wished_work(sort)) != WORK_EMIT_PARTS)
 	{
@@ -336,6 +352,7 @@ make_order(ParallelSort *sort)
 		share_report(sort);
 		return;
 	}
+	sort->shared->limited_exactly = row_sort_count_groups(sort->sort, &ngroups);
 	/* the others may end as soon as they know of the parts */
 	share_report(sort);
 	row_sort_announce(sort->sort);
@@ -483,6 +500,16 @@ parallel_sort_equalities(const ParallelSort *sort, int ncolumns)
 		fmgr_info(get_opcode(sort_column_equality(&sort->columns[i])),
 				  &equal[i]);
 	return equal;
+}
+
+bool
+parallel_sort_is_limited_exactly(const ParallelSort *sort)
+{
+	uint64		ngroups;
+
+	if (sort->sort != NULL)
+		return row_sort_count_groups(sort->sort, &ngroups);
+	return sort->parts == NULL || sort->shared->limited_exactly;
 }
 
 bool
@@ -648,6 +675,7 @@ set_shared(ParallelSort *sort, ParallelContext *context, SharedSort *shared,
 	sort->context = context;
 	shared->team_bytes = team_bytes(context);
 	pg_atomic_init_u32(&shared->sorted, 0);
+	shared->limited_exactly = false;
 	pg_atomic_init_u64(&shared->nrows, 0);
 	pg_atomic_init_u64(&shared->nnulls, 0);
 	pg_atomic_init_u64(&shared->ngroups, 0);

@@ -216,6 +216,11 @@ extern void parallel_sort_release(ParallelSort *sort);
  */
 extern bool parallel_sort_can_read_again(ParallelSort *sort);
 
+/*
+ * With a limit of one row of each group: is no further row of a group emitted?
+ */
+extern bool parallel_sort_is_limited_exactly(const ParallelSort *sort);
+
 /* Does each sorted row stay where it is until the rows are dropped? */
 extern bool parallel_sort_rows_stay(const ParallelSort *sort);
 

@@ -30,6 +30,7 @@
 #include "executor/node_group_aggregate.h"
 #include "executor/node_groups.h"
 #include "executor/node_setop.h"
+#include "executor/node_unique.h"
 #include "executor/node_window.h"
 #include "executor/sort_bound.h"
 #include "port/compat.h"
@@ -146,7 +147,7 @@ has_parallel_sort(PlanState *node, void *context)
 	return is_gpusort_groups(node->plan) || is_gpusort_aggregate(node->plan) ||
 		is_gpusort_window(node->plan) ||
 		is_gpusort_group_aggregate(node->plan) ||
-		is_gpusort_setop(node->plan) ||
+		is_gpusort_unique(node->plan) || is_gpusort_setop(node->plan) ||
 		planstate_tree_walker(node, has_parallel_sort, context);
 }
 

@@ -4,17 +4,20 @@
  *	  Replacing what takes sorted rows by one node with the sort.
  *
  * In a finished plan, all of whose Sorts have been replaced, WindowAggs
- * (plan_windows.c) and Aggs (plan_group_aggregates.c) right above a GpuSort or
- * a GpuSortGroups become one node with it.
+ * (plan_windows.c), Aggs (plan_group_aggregates.c), Uniques and Groups
+ * (plan_unique.c) right above a GpuSort or a GpuSortGroups become one node with
+ * it.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "executor/node_group_aggregate.h"
+#include "executor/node_unique.h"
 #include "executor/node_window.h"
 #include "planner/plan_consumers.h"
 #include "planner/plan_group_aggregates.h"
+#include "planner/plan_unique.h"
 #include "planner/plan_windows.h"
 
 static Plan *rewrite_plan(Plan *plan);
@@ -38,6 +41,8 @@ rewrite_plan(Plan *plan)
 		plan = plan_windows_replace((WindowAgg *) plan);
 	else if (IsA(plan, Agg))
 		plan = plan_group_aggregate_replace((Agg *) plan);
+	else if (IsA(plan, Unique) || IsA(plan, Group))
+		plan = plan_unique_replace(plan);
 	plan->lefttree = rewrite_plan(plan->lefttree);
 	plan->righttree = rewrite_plan(plan->righttree);
 	switch (nodeTag(plan))
@@ -72,5 +77,6 @@ void
 plan_consumers_init(void)
 {
 	RegisterCustomScanMethods(&group_aggregate_scan_methods);
+	RegisterCustomScanMethods(&unique_scan_methods);
 	RegisterCustomScanMethods(&window_scan_methods);
 }

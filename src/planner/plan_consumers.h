@@ -14,7 +14,7 @@
 extern void plan_consumers_init(void);
 
 /*
- * Replaces WindowAggs and Aggs in a finished plan, when all of its Sorts have
+ * Replaces WindowAggs, Aggs, Uniques and Groups in a finished plan, when all of its Sorts have
  * been replaced.
  */
 extern void plan_consumers_rewrite(PlannedStmt *statement);

@@ -28,6 +28,7 @@
 #include "executor/node_groups.h"
 #include "executor/node_setop.h"
 #include "executor/node_stream.h"
+#include "executor/node_unique.h"
 #include "planner/group_limits.h"
 #include "planner/group_paths.h"
 #include "planner/order_paths.h"
@@ -183,7 +184,8 @@ rewrite_plan(Plan *plan, PlanPlace place, const List *range_table)
 							 range_table);
 			break;
 		case T_CustomScan:
-			if (is_gpusort_groups(plan) || is_gpusort_setop(plan))
+			if (is_gpusort_groups(plan) || is_gpusort_unique(plan) ||
+				is_gpusort_setop(plan))
 				refer_to_child((CustomScan *) plan);
 			if (is_gpusort_aggregate(plan))
 				aggregate_refers_to_child((CustomScan *) plan);

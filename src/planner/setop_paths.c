@@ -36,6 +36,7 @@
 
 #include "cost/sort_cost.h"
 #include "executor/node_setop.h"
+#include "executor/node_unique.h"
 #include "planner/gather_paths.h"
 #include "planner/group_paths.h"
 #include "planner/setop_paths.h"
@@ -56,7 +57,7 @@ typedef struct PlannedSetop
 {
 	PlannerInfo *root;
 	RelOptInfo *relation;
-	SetOperationKind kind;
+	SetOperationKind kind;		/* unless it is a UNION */
 	const SetOpPath *setop;		/* core's path, unless it is a UNION */
 	List	   *inputs;			/* relations of the inputs; rows of the first
 								 * are emitted */
@@ -79,6 +80,12 @@ typedef struct PlannedSetop
 /*
  * ---- the operation
  */
+
+static inline bool
+is_union(const PlannedSetop *operation)
+{
+	return operation->setop == NULL;
+}
 
 static const Path *
 below_projection(const Path *path)
@@ -147,6 +154,7 @@ kind_of_command(SetOpCmd command)
 static bool
 take_path(PlannedSetop *operation, const Path *path)
 {
+	operation->setop = NULL;
 	operation->clause = NIL;
 	operation->column_keys = NIL;
 	operation->rows = path->rows;
@@ -164,7 +172,6 @@ take_path(PlannedSetop *operation, const Path *path)
 	{
 		const AggPath *agg = (const AggPath *) path;
 
-		operation->kind = SET_UNION;
 		operation->clause = agg->groupClause;
 		operation->inputs = appended_inputs(agg->subpath);
 		operation->ncolumns = list_length(operation->clause);
@@ -173,7 +180,6 @@ take_path(PlannedSetop *operation, const Path *path)
 	{
 		const UniquePath *unique = (const UniquePath *) path;
 
-		operation->kind = SET_UNION;
 		operation->column_keys = unique->subpath->pathkeys;
 		operation->inputs = appended_inputs(unique->subpath);
 		operation->ncolumns = list_length(operation->column_keys);
@@ -204,7 +210,7 @@ find_operation(PlannedSetop *operation, PlannerInfo *root,
 		return false;
 	/* before 18 INTERSECT and EXCEPT emit a column that nobody looks at */
 	return operation->ncolumns == list_length(relation->reltarget->exprs) -
-		(operation->kind == SET_UNION ? 0 : SETOP_INPUT_COLUMNS) &&
+		(is_union(operation) ? 0 : SETOP_INPUT_COLUMNS) &&
 		(operation->clause == NIL || grouping_is_sortable(operation->clause));
 }
 
@@ -303,7 +309,7 @@ estimate_groups(PlannedSetop *operation)
 static bool
 tells_inputs(const PlannedSetop *operation)
 {
-	return operation->kind != SET_UNION;
+	return !is_union(operation);
 }
 
 /*
@@ -532,7 +538,7 @@ make_union_alone(const PlannedSetop *operation)
 static Path *
 make_alone(const PlannedSetop *operation)
 {
-	Path	   *path = operation->kind == SET_UNION ?
+	Path	   *path = is_union(operation) ?
 		make_union_alone(operation) : make_setop_alone(operation);
 
 	return path == NULL ? NULL : project_result(operation, path);
@@ -555,6 +561,19 @@ static const CustomPathMethods setop_path_methods = {
 	.PlanCustomPath = plan_setop
 };
 
+static Plan *
+plan_union(PlannerInfo *root, RelOptInfo *relation, CustomPath *path,
+		   List *target_list, List *clauses, List *custom_plans)
+{
+	return &unique_make_plan(linitial_node(Sort, custom_plans),
+							 target_list)->scan.plan;
+}
+
+static const CustomPathMethods union_path_methods = {
+	.CustomName = "GpuSortUnique",
+	.PlanCustomPath = plan_union
+};
+
 /*
  * The path of the node in the place of this Sort.  "busiest" is the part of all
  * rows that the busiest process has.
@@ -571,8 +590,12 @@ make_node(const PlannedSetop *operation, SortPath *sort,
 		(size->rows * busiest * operation->ncolumns + path->path.rows);
 	path->path.pathkeys = list_truncate(list_copy(sort->path.pathkeys),
 										operation->ncolumns);
-	path->custom_private = list_make1_int(operation->kind);
-	path->methods = &setop_path_methods;
+	path->methods = &union_path_methods;
+	if (!is_union(operation))
+	{
+		path->methods = &setop_path_methods;
+		path->custom_private = list_make1_int(operation->kind);
+	}
 	return &path->path;
 }
 

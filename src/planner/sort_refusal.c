@@ -38,6 +38,7 @@
 #include "executor/node_groups.h"
 #include "executor/node_setop.h"
 #include "executor/node_stream.h"
+#include "executor/node_unique.h"
 #include "executor/node_window.h"
 #include "executor/value_aggregates.h"
 #include "keys/sort_keys.h"
@@ -71,7 +72,7 @@ may_mind(const Plan *plan)
 	if (!IsA(plan, CustomScan) || is_gpusort(plan) ||
 		is_gpusort_groups(plan) || is_gpusort_aggregate(plan) ||
 		is_gpusort_window(plan) || is_gpusort_group_aggregate(plan) ||
-		is_gpusort_setop(plan) ||
+		is_gpusort_unique(plan) || is_gpusort_setop(plan) ||
 		is_gpusort_receive(plan) || is_gpusort_send(plan))
 		return false;
 	for (int i = 0; i < lengthof(bearing_nodes); i++)

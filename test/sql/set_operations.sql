@@ -1,5 +1,5 @@
 -- UNION, INTERSECT and EXCEPT of rows that are sorted: in one process, and
--- with GpuSortSetOp in all.
+-- with GpuSortSetOp or GpuSortUnique in all.
 SET gpusort.min_rows = 0;
 SET work_mem = '64MB';
 SET parallel_setup_cost = 0;
@@ -39,7 +39,7 @@ BEGIN
 	SELECT count(*) INTO different
 	FROM ((TABLE ours EXCEPT ALL TABLE stock) UNION ALL (TABLE stock EXCEPT ALL TABLE ours)) d;
 	DROP TABLE ours, stock;
-	RETURN CASE WHEN different = 0 THEN examine(query, 'GpuSortSetOp') ELSE different || ' other rows' END;
+	RETURN CASE WHEN different = 0 THEN examine(query, 'Parallel Custom Scan .GpuSort(SetOp|Unique)') ELSE different || ' other rows' END;
 END $$;
 
 SELECT plan_of('SELECT count(*) FROM (SELECT k, few FROM a UNION SELECT k, few FROM b) s');

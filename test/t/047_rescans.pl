@@ -88,6 +88,7 @@ my @groups = (
 	[ 'windows that look ahead', 'GpuSortWindow', "SELECT lead(id, 1, 0) OVER w + sum(few) OVER w x FROM plain WHERE late('start') WINDOW w AS (PARTITION BY txt ORDER BY id)" ],
 	[ 'an aggregate that sorts', 'GpuSort(?:Groups|Aggregate)', "SELECT count(DISTINCT few) x FROM plain WHERE late('start') GROUP BY txt" ],
 	[ 'sums', 'GpuSortGroupAggregate', "SELECT sum(few) x FROM plain WHERE late('start') GROUP BY txt", 'SET enable_hashagg = off;' ],
+	[ 'different rows', 'GpuSortUnique', "SELECT DISTINCT txt x FROM plain WHERE late('start') AND txt IS NOT NULL", 'SET enable_hashagg = off;' ],
 	[ 'percentiles', 'GpuSortAggregate', "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY id) x FROM plain WHERE late('start') GROUP BY txt" ]);
 foreach (@groups)
 {
