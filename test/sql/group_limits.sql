@@ -1,6 +1,7 @@
 -- The first rows of each group: nodes that look only at these are given no others.
 SET gpusort.min_rows = 0;
 SET gpusort.enable_windows = off;
+SET gpusort.enable_aggregates = off;
 SET gpusort.enable_costs = off;
 SET work_mem = '64MB';
 SET max_parallel_workers_per_gather = 0;

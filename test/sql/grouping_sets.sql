@@ -122,9 +122,9 @@ SET work_mem = '64MB';
 CREATE TABLE in_order AS SELECT * FROM sales ORDER BY g, h;
 ANALYZE in_order;
 SELECT n, same(replace(query, 'sales', 'in_order')) FROM queries WHERE n < 18 ORDER BY n;
--- expressions that are compiled
+-- expressions that are compiled, but not those of functions in SQL, anew for each call
 SET jit = on;
-SET jit_above_cost = 0;
+SET jit_above_cost = 1;
 SELECT n, same(query) FROM queries WHERE n BETWEEN 10 AND 16 ORDER BY n;
 RESET jit;
 RESET jit_above_cost;

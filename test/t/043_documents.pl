@@ -94,6 +94,8 @@ my @refusals = ('A sort by a type without keys', 'Why Not GpuSort: Sort by ((ord
 @refusals = reverse @refusals if $node->pg_version < 18;
 $explain->is_shown($refusals[0], $node->pg_version < 18 ? $refused =~ s/.*^(?=Why Not)//msr : $refused);
 
+$explain->is_shown('Different pairs', run_sql($explain, 'Different pairs'));
+
 my $spilled = $node->safe_psql('shop', <<'SQL');
 SET gpusort.device = host;
 SET gpusort.work_mem = '4MB';
